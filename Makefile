@@ -1,0 +1,26 @@
+# bloomfilter: filter data types for PostgreSQL
+
+EXTENSION = bloomfilter
+EXTVERSION = 1.0
+MODULE_big = bloomfilter
+DATA = $(wildcard sql/*--*.sql)
+
+# The filters themselves: plain C, built here and by test/unit and bench alike
+FILTER_SOURCES = $(sort $(wildcard src/filter/*.c))
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c)) $(FILTER_SOURCES))
+
+# No symbol but the SQL entry points leaves the library: the server exports
+# names such as bloom_create itself, and PostgreSQL 15 has no default for this
+PG_CFLAGS = -fvisibility=hidden -Wextra -Wno-unused-parameter \
+	-Wno-missing-field-initializers -Wno-sign-compare
+PG_CPPFLAGS = -I$(srcdir)/src
+
+REGRESS = $(patsubst test/sql/%.sql,%,$(sort $(wildcard test/sql/*.sql)))
+REGRESS_OPTS = --inputdir=test --load-extension=bloomfilter
+TAP_TESTS = 1
+PROVE_TESTS = test/t/*.pl
+EXTRA_CLEAN = test/unit/unit_test bench/filter_bench
+
+PG_CONFIG ?= pg_config
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)

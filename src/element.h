@@ -1,0 +1,56 @@
+/*
+ * element.h
+ *	  From a value of any type to the 64-bit hash that a filter knows it by.
+ *
+ * See element.c for the rules, and docs/format.md for the bytes.
+ */
+#ifndef BLOOMFILTER_ELEMENT_H
+#define BLOOMFILTER_ELEMENT_H
+
+#include "postgres.h"
+
+/*
+ * The class of an element: eight bytes that say what its canonical bytes mean,
+ * the same on every server (no OID in it).  Up to eight ASCII tokens, padded
+ * with zeros ("i" integer, "t" text, "[i" array of integers, "(it)" a record
+ * of both); a longer description is '#' and 56 bits of its hash.  Held as a
+ * little-endian number, so that it is compared at once: byte 0 is the lowest.
+ * 0 means that no element has been seen.
+ */
+typedef uint64 ElementClass;
+
+#define ELEMENT_CLASS_NONE	UINT64CONST(0)
+
+typedef struct ElementHasher ElementHasher;
+
+/*
+ * How to hash the elements of one call site.  "class" is known once the hasher
+ * is made, but for records and arrays of records, whose structure is known
+ * from each value only: there element_hash() sets it.
+ */
+struct ElementHasher
+{
+	Oid			type;			/* the declared type, a domain's base */
+	ElementClass class;			/* class of the last element hashed */
+	uint64		(*hash) (ElementHasher *hasher, Datum value, uint64 seed);
+	Oid			collation;
+	MemoryContext mcxt;			/* what the hasher keeps lives here */
+	void	   *state;			/* element.c's own: how to hash parts */
+};
+
+extern ElementHasher *element_hasher_create(Oid type, Oid collation,
+											MemoryContext mcxt);
+
+/*
+ * Hash one element, not NULL, any form of varlena.  Sets hasher->class where
+ * the class depends on the value.
+ */
+static inline uint64
+element_hash(ElementHasher *hasher, Datum value, uint64 seed)
+{
+	return hasher->hash(hasher, value, seed);
+}
+
+extern char *element_class_name(ElementClass class);
+
+#endif							/* BLOOMFILTER_ELEMENT_H */

@@ -1,0 +1,296 @@
+/*
+ * block512.c
+ *	  One cache line as a small Bloom filter: where an element's bits lie.
+ *
+ * A blocked Bloom filter (Putze, Sanders and Singler, "Cache-, Hash- and
+ * Space-Efficient Bloom Filters", 2007, section 3.1) keeps all the bits of an
+ * element in one cache line, so that a probe costs one cache miss.  Here the
+ * line is cut into eight lanes of 64 bits (a "sectorized" block: Lang, Neumann,
+ * Kemper and Boncz, "Performance-Optimal Filtering", 2019, section 4), which
+ * one AVX-512 register, or two of AVX2, treat at once.
+ *
+ * An element sets k = 8 q + r bits: q in every lane, and one more in each of r
+ * neighbouring lanes, a window that wraps around.  Its place is the word's
+ * upper three bits.  The bit in lane i is named by six bits of the word, from
+ * bit 13 + 6 i; the second and third bit of a lane take remixed words.  The
+ * lowest 13 bits of the word, a product, are its worst mixed, and not used.
+ * The bits of one element in one lane may coincide: sizing.c knows.
+ *
+ * Three implementations, all with the same bits; test/unit holds them to it.
+ * Bit b of lane i is bit b % 8 of byte 8 i + b / 8.
+ */
+#include "block512.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define HAVE_X86_KERNELS
+#include <immintrin.h>
+#endif
+
+/* Where the six bits for lane 0 begin in a word, and how many a lane takes */
+#define LANE_SHIFT		13
+#define LANE_SHIFT_STEP 6
+/* Where the window's place begins: the three bits above those of lane 7 */
+#define WINDOW_SHIFT	(LANE_SHIFT + LANE_SHIFT_STEP * BLOCK_LANES)
+
+static bool
+always_supported(void)
+{
+	return true;
+}
+
+/*
+ * Which of "word"'s bits belong to lane "lane": one, as a mask of 64 bits.
+ */
+static inline uint64_t
+lane_bit(uint64_t word, int lane)
+{
+	return UINT64_C(1) <<
+		((word >> (LANE_SHIFT + LANE_SHIFT_STEP * lane)) & (LANE_BITS - 1));
+}
+
+/*
+ * The lanes of the window of r from the word's place, as a mask of eight bits.
+ */
+static inline unsigned
+window_lanes(uint64_t word, unsigned r)
+{
+	unsigned	lanes = ((1u << r) - 1) << (word >> WINDOW_SHIFT);
+
+	return (lanes | lanes >> BLOCK_LANES) & ((1u << BLOCK_LANES) - 1);
+}
+
+/* All the bits of an element, lane by lane. */
+static inline void
+portable_mask(uint64_t word, unsigned k, uint64_t mask[BLOCK_LANES])
+{
+	unsigned	window = window_lanes(word, k % BLOCK_LANES);
+
+	memset(mask, 0, BLOCK_BYTES);
+	for (; k >= BLOCK_LANES; k -= BLOCK_LANES)
+	{
+		for (int lane = 0; lane < BLOCK_LANES; lane++)
+			mask[lane] |= lane_bit(word, lane);
+		word = remix64(word);
+	}
+	for (int lane = 0; lane < BLOCK_LANES; lane++)
+		mask[lane] |= lane_bit(word, lane) &
+			-(uint64_t) ((window >> lane) & 1);
+}
+
+static bool
+portable_contains(const uint8_t *block, uint64_t word, unsigned k)
+{
+	uint64_t	mask[BLOCK_LANES];
+	uint64_t	missing = 0;
+
+	portable_mask(word, k, mask);
+	for (int lane = 0; lane < BLOCK_LANES; lane++)
+		missing |= mask[lane] & ~get64(block + 8 * lane);
+	return missing == 0;
+}
+
+static unsigned
+portable_add(uint8_t *block, uint64_t word, unsigned k)
+{
+	uint64_t	mask[BLOCK_LANES];
+	unsigned	added = 0;
+
+	portable_mask(word, k, mask);
+	for (int lane = 0; lane < BLOCK_LANES; lane++)
+	{
+		uint64_t	old = get64(block + 8 * lane);
+
+		added += __builtin_popcountll(mask[lane] & ~old);
+		put64(block + 8 * lane, old | mask[lane]);
+	}
+	return added;
+}
+
+#ifdef HAVE_X86_KERNELS
+
+#define TARGET_AVX2		__attribute__((target("avx2,popcnt")))
+#define TARGET_AVX512	__attribute__((target("avx512f,popcnt")))
+
+/* Lanes 0 to 3 in mask[0], 4 to 7 in mask[1]. */
+TARGET_AVX2
+static inline void
+avx2_mask(uint64_t word, unsigned k, __m256i mask[2])
+{
+	const __m256i one = _mm256_set1_epi64x(1);
+	const __m256i low_bits = _mm256_set1_epi64x(LANE_BITS - 1);
+	const __m256i shift[2] = {
+		_mm256_setr_epi64x(13, 19, 25, 31),
+		_mm256_setr_epi64x(37, 43, 49, 55)
+	};
+	const __m256i lane[2] = {
+		_mm256_setr_epi64x(0, 1, 2, 3),
+		_mm256_setr_epi64x(4, 5, 6, 7)
+	};
+	const __m256i start = _mm256_set1_epi64x(word >> WINDOW_SHIFT);
+	const __m256i r = _mm256_set1_epi64x(k % BLOCK_LANES);
+
+	mask[0] = mask[1] = _mm256_setzero_si256();
+	for (;; k -= BLOCK_LANES)
+	{
+		const __m256i w = _mm256_set1_epi64x(word);
+
+		for (int half = 0; half < 2; half++)
+		{
+			__m256i		bit = _mm256_sllv_epi64(one,
+												_mm256_and_si256(_mm256_srlv_epi64(w, shift[half]),
+																 low_bits));
+
+			if (k < BLOCK_LANES)
+			{
+				/* the last word: only for lanes less than r past the start */
+				__m256i		place = _mm256_and_si256(_mm256_sub_epi64(lane[half], start),
+													 _mm256_set1_epi64x(BLOCK_LANES - 1));
+
+				bit = _mm256_and_si256(bit, _mm256_cmpgt_epi64(r, place));
+			}
+			mask[half] = _mm256_or_si256(mask[half], bit);
+		}
+		if (k <= BLOCK_LANES)
+			break;
+		word = remix64(word);
+	}
+}
+
+TARGET_AVX2
+static bool
+avx2_contains(const uint8_t *block, uint64_t word, unsigned k)
+{
+	__m256i		mask[2];
+
+	avx2_mask(word, k, mask);
+	return _mm256_testc_si256(_mm256_loadu_si256((const __m256i *) block),
+							  mask[0]) &
+		_mm256_testc_si256(_mm256_loadu_si256((const __m256i *) (block + 32)),
+						   mask[1]);
+}
+
+TARGET_AVX2
+static unsigned
+avx2_add(uint8_t *block, uint64_t word, unsigned k)
+{
+	__m256i		mask[2];
+	unsigned	added = 0;
+
+	avx2_mask(word, k, mask);
+	for (int half = 0; half < 2; half++)
+	{
+		__m256i    *at = (__m256i *) (block + 32 * half);
+		__m256i		old = _mm256_loadu_si256(at);
+		__m256i		fresh = _mm256_andnot_si256(old, mask[half]);
+
+		_mm256_storeu_si256(at, _mm256_or_si256(old, fresh));
+		added += __builtin_popcountll(_mm256_extract_epi64(fresh, 0));
+		added += __builtin_popcountll(_mm256_extract_epi64(fresh, 1));
+		added += __builtin_popcountll(_mm256_extract_epi64(fresh, 2));
+		added += __builtin_popcountll(_mm256_extract_epi64(fresh, 3));
+	}
+	return added;
+}
+
+static bool
+avx2_supported(void)
+{
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
+}
+
+TARGET_AVX512
+static inline __m512i
+avx512_mask(uint64_t word, unsigned k)
+{
+	const __m512i one = _mm512_set1_epi64(1);
+	const __m512i low_bits = _mm512_set1_epi64(LANE_BITS - 1);
+	const __m512i shift = _mm512_setr_epi64(13, 19, 25, 31, 37, 43, 49, 55);
+	const __mmask8 window = window_lanes(word, k % BLOCK_LANES);
+	__m512i		mask = _mm512_setzero_si512();
+
+	for (; k >= BLOCK_LANES; k -= BLOCK_LANES)
+	{
+		const __m512i w = _mm512_set1_epi64(word);
+
+		mask = _mm512_or_si512(mask,
+							   _mm512_sllv_epi64(one,
+												 _mm512_and_si512(_mm512_srlv_epi64(w, shift),
+																  low_bits)));
+		word = remix64(word);
+	}
+	if (window)
+	{
+		const __m512i w = _mm512_set1_epi64(word);
+
+		mask = _mm512_mask_or_epi64(mask, window, mask,
+									_mm512_sllv_epi64(one,
+													  _mm512_and_si512(_mm512_srlv_epi64(w, shift),
+																	   low_bits)));
+	}
+	return mask;
+}
+
+TARGET_AVX512
+static bool
+avx512_contains(const uint8_t *block, uint64_t word, unsigned k)
+{
+	__m512i		missing = _mm512_andnot_si512(_mm512_loadu_si512(block),
+											  avx512_mask(word, k));
+
+	return _mm512_test_epi64_mask(missing, missing) == 0;
+}
+
+TARGET_AVX512
+static unsigned
+avx512_add(uint8_t *block, uint64_t word, unsigned k)
+{
+	__m512i		old = _mm512_loadu_si512(block);
+	__m512i		fresh = _mm512_andnot_si512(old, avx512_mask(word, k));
+	uint64_t	lanes[BLOCK_LANES];
+	unsigned	added = 0;
+
+	_mm512_storeu_si512(block, _mm512_or_si512(old, fresh));
+	_mm512_storeu_si512(lanes, fresh);
+	for (int lane = 0; lane < BLOCK_LANES; lane++)
+		added += __builtin_popcountll(lanes[lane]);
+	return added;
+}
+
+static bool
+avx512_supported(void)
+{
+	return __builtin_cpu_supports("avx512f") &&
+		__builtin_cpu_supports("popcnt");
+}
+
+#endif							/* HAVE_X86_KERNELS */
+
+const BlockKernel block_kernels[] = {
+#ifdef HAVE_X86_KERNELS
+	{"avx512", avx512_contains, avx512_add, avx512_supported},
+	{"avx2", avx2_contains, avx2_add, avx2_supported},
+#endif
+	{"portable", portable_contains, portable_add, always_supported},
+};
+
+const int	block_kernel_count = sizeof(block_kernels) / sizeof(block_kernels[0]);
+
+const BlockKernel *block_kernel =
+&block_kernels[sizeof(block_kernels) / sizeof(block_kernels[0]) - 1];
+
+/*
+ * Take the fastest implementation that this processor has.  To be called once,
+ * when the library is loaded.
+ */
+void
+block_kernel_choose(void)
+{
+	for (int i = 0; i < block_kernel_count; i++)
+	{
+		if (block_kernels[i].supported())
+		{
+			block_kernel = &block_kernels[i];
+			return;
+		}
+	}
+}

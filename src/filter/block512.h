@@ -1,0 +1,66 @@
+/*
+ * block512.h
+ *	  The operations on one block of 512 bits; see block512.c.
+ */
+#ifndef FILTER_BLOCK512_H
+#define FILTER_BLOCK512_H
+
+#include "bytes.h"
+
+#define BLOCK_BITS		512
+#define BLOCK_BYTES		(BLOCK_BITS / 8)
+#define BLOCK_LANES		8
+#define LANE_BITS		(BLOCK_BITS / BLOCK_LANES)
+
+/*
+ * Bits that an element sets in a block, at most.  24 is three in each lane;
+ * beyond that a second block (block512x2) is worth more than a further bit.
+ */
+#define BLOCK_MAX_HASHES	24
+
+/*
+ * One implementation of the two operations.  "word" is the element's word for
+ * this block (block_word()), k the number of bits it sets, 1 to
+ * BLOCK_MAX_HASHES.  A block may lie at any address.
+ */
+typedef struct BlockKernel
+{
+	const char *name;
+	/* are all of the element's bits set? */
+	bool		(*contains) (const uint8_t *block, uint64_t word, unsigned k);
+	/* sets them, and returns how many were not set before */
+	unsigned	(*add) (uint8_t *block, uint64_t word, unsigned k);
+	bool		(*supported) (void);
+} BlockKernel;
+
+/* All of them, the fastest first, the portable one last. */
+extern const BlockKernel block_kernels[];
+extern const int block_kernel_count;
+
+/* The one in use: the portable one until block_kernel_choose() is called. */
+extern const BlockKernel *block_kernel;
+
+extern void block_kernel_choose(void);
+
+/* Odd constants: 2^64 over the golden ratio; a finalizer of SplitMix64 */
+#define BLOCK_MULTIPLIER	UINT64_C(0x9E3779B97F4A7C15)
+#define REMIX_MULTIPLIER	UINT64_C(0xBF58476D1CE4E5B9)
+
+/* A further word that looks independent of the one given. */
+static inline uint64_t
+remix64(uint64_t word)
+{
+	return (word ^ (word >> 32)) * REMIX_MULTIPLIER;
+}
+
+/*
+ * The word that places an element's bits within its block.  The block's number
+ * took the hash's upper bits; a product's upper bits depend on all of them.
+ */
+static inline uint64_t
+block_word(uint64_t hash)
+{
+	return hash * BLOCK_MULTIPLIER;
+}
+
+#endif							/* FILTER_BLOCK512_H */

@@ -1,0 +1,75 @@
+/*
+ * bytes.h
+ *	  Numbers as little-endian bytes at any address, and the few operations
+ *	  on words that every layout needs.
+ *
+ * A filter's bytes mean the same on every machine, so nothing in this
+ * directory reads a stored number but through these functions.  On a
+ * little-endian host each is one plain load or store.
+ */
+#ifndef FILTER_BYTES_H
+#define FILTER_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline uint64_t
+le64(uint64_t value)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return __builtin_bswap64(value);
+#else
+	return value;
+#endif
+}
+
+static inline uint64_t
+get64(const uint8_t *from)
+{
+	uint64_t	value;
+
+	memcpy(&value, from, sizeof(value));
+	return le64(value);
+}
+
+static inline void
+put64(uint8_t *to, uint64_t value)
+{
+	value = le64(value);
+	memcpy(to, &value, sizeof(value));
+}
+
+/* An IEEE 754 double travels as the 64-bit number that has its bits. */
+static inline double
+get_double(const uint8_t *from)
+{
+	uint64_t	bits = get64(from);
+	double		value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+static inline void
+put_double(uint8_t *to, double value)
+{
+	uint64_t	bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	put64(to, bits);
+}
+
+/*
+ * The upper half of a 128-bit product: maps a uniform 64-bit hash to a place
+ * in [0, range) without a division, and never out of order (a larger hash has
+ * no smaller place), so that sorted hashes walk through a filter once.
+ */
+static inline uint64_t
+mulhi64(uint64_t hash, uint64_t range)
+{
+	return (uint64_t) (((unsigned __int128) hash * range) >> 64);
+}
+
+#endif							/* FILTER_BYTES_H */

@@ -1,0 +1,582 @@
+/*
+ * filter.c
+ *	  The operations on a filter's image; see filter.h.
+ *
+ * A filter with layers (block512, block512x2, classic) begins with one layer.
+ * When that is full and may grow, another is put behind it, "growth" times
+ * larger, and from then on takes what is added (the scheme of Almeida, Baquero,
+ * Preguica and Hutchison, "Scalable Bloom Filters", 2007, with the error rates
+ * of sizing.c).  An element is in if any layer has it; the last, which is the
+ * largest, is asked first.  An element that an earlier layer has already is not
+ * added again.
+ *
+ * How full a layer is, is known from how many of its bits are set: that number
+ * is kept as bits are set, and depends on the set of elements alone, while a
+ * count of additions would depend on their order and repetitions.
+ */
+#include "filter.h"
+
+#include <math.h>
+
+#include "block512.h"
+#include "classic.h"
+#include "hashset.h"
+
+/*
+ * So many hashes ahead of the one at work, its place is fetched: enough to
+ * cover a miss of some 100 ns with probes of a few, and no more than the lines
+ * that a core can have under way.
+ */
+#define PREFETCH_AHEAD	16
+
+/* What a probe needs of a layer's descriptor, read where it lies */
+typedef struct ProbeLayer
+{
+	const uint8_t *bits;
+	uint64_t	size;
+	FilterLayout layout;
+	unsigned	hashes;
+} ProbeLayer;
+
+static inline ProbeLayer
+probe_layer(const uint8_t *image, int i)
+{
+	const uint8_t *at = image_layer_at(image, i);
+	ProbeLayer	layer = {
+		.bits = image + get64(at + LAYER_OFF_OFFSET),
+		.size = get64(at + LAYER_OFF_SIZE),
+		.layout = (FilterLayout) at[LAYER_OFF_LAYOUT],
+		.hashes = at[LAYER_OFF_HASHES]
+	};
+
+	return layer;
+}
+
+static inline uint64_t
+first_block(uint64_t hash, uint64_t blocks)
+{
+	return mulhi64(hash, blocks);
+}
+
+/* Any block but the first one, all alike; blocks is at least 2. */
+static inline uint64_t
+second_block(uint64_t hash, uint64_t blocks)
+{
+	uint64_t	other = mulhi64(remix64(hash), blocks - 1);
+
+	return other + (other >= first_block(hash, blocks));
+}
+
+/* The word that places bits in the second block */
+static inline uint64_t
+second_word(uint64_t hash)
+{
+	return block_word(remix64(hash));
+}
+
+static inline bool
+layer_contains(const ProbeLayer *layer, uint64_t hash)
+{
+	const uint8_t *block;
+
+	if (layer->layout == LAYOUT_CLASSIC)
+		return classic_contains(layer->bits, layer->size, layer->hashes, hash);
+
+	block = layer->bits + BLOCK_BYTES * first_block(hash, layer->size);
+	if (!block_kernel->contains(block, block_word(hash), layer->hashes))
+		return false;
+	if (layer->layout == LAYOUT_BLOCK512)
+		return true;
+	block = layer->bits + BLOCK_BYTES * second_block(hash, layer->size);
+	return block_kernel->contains(block, second_word(hash), layer->hashes);
+}
+
+/* Set the element's bits, and return how many were not set before. */
+static inline unsigned
+layer_add(const ProbeLayer *layer, uint64_t hash)
+{
+	uint8_t    *bits = (uint8_t *) layer->bits;
+	uint8_t    *block;
+	unsigned	added;
+
+	if (layer->layout == LAYOUT_CLASSIC)
+		return classic_add(bits, layer->size, layer->hashes, hash);
+
+	block = bits + BLOCK_BYTES * first_block(hash, layer->size);
+	added = block_kernel->add(block, block_word(hash), layer->hashes);
+	if (layer->layout == LAYOUT_BLOCK512X2)
+	{
+		block = bits + BLOCK_BYTES * second_block(hash, layer->size);
+		added += block_kernel->add(block, second_word(hash), layer->hashes);
+	}
+	return added;
+}
+
+/* Have the places of a hash brought into the cache. */
+static inline void
+layer_prefetch(const ProbeLayer *layer, uint64_t hash)
+{
+	if (layer->layout == LAYOUT_CLASSIC)
+	{
+		uint64_t	step = classic_step(hash);
+
+		for (unsigned k = layer->hashes; k > 0; k--)
+		{
+			__builtin_prefetch(layer->bits + mulhi64(hash, layer->size) / 8);
+			hash += step;
+		}
+		return;
+	}
+	__builtin_prefetch(layer->bits +
+					   BLOCK_BYTES * first_block(hash, layer->size));
+	if (layer->layout == LAYOUT_BLOCK512X2)
+		__builtin_prefetch(layer->bits +
+						   BLOCK_BYTES * second_block(hash, layer->size));
+}
+
+bool
+filter_contains(const uint8_t *image, uint64_t hash)
+{
+	for (int i = image_layers(image) - 1; i >= 0; i--)
+	{
+		ProbeLayer	layer = probe_layer(image, i);
+
+		if (layer_contains(&layer, hash))
+			return true;
+	}
+	return image_layout(image) == LAYOUT_EXPLICIT &&
+		hashset_contains(image_hashes(image), image_count(image), hash);
+}
+
+void
+filter_contains_batch(const uint8_t *image, const uint64_t *hashes,
+					  size_t count, bool *found)
+{
+	int			layers = image_layers(image);
+	ProbeLayer	last;
+
+	if (layers > 0)
+	{
+		last = probe_layer(image, layers - 1);
+		for (size_t i = 0; i < count && i < PREFETCH_AHEAD; i++)
+			layer_prefetch(&last, hashes[i]);
+	}
+	for (size_t i = 0; i < count; i++)
+	{
+		if (layers > 0 && i + PREFETCH_AHEAD < count)
+			layer_prefetch(&last, hashes[i + PREFETCH_AHEAD]);
+		found[i] = filter_contains(image, hashes[i]);
+	}
+}
+
+size_t
+filter_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
+{
+	int			last = image_layers(image) - 1;
+	uint8_t    *descriptor = image_layer_at(image, last);
+	uint64_t	bits_set = get64(descriptor + LAYER_OFF_BITS_SET);
+	uint64_t	bits_full = get64(descriptor + LAYER_OFF_BITS_FULL);
+	ProbeLayer	layer = probe_layer(image, last);
+	size_t		i;
+
+	for (i = 0; i < count && i < PREFETCH_AHEAD; i++)
+		layer_prefetch(&layer, hashes[i]);
+	for (i = 0; i < count; i++)
+	{
+		if (i + PREFETCH_AHEAD < count)
+			layer_prefetch(&layer, hashes[i + PREFETCH_AHEAD]);
+		if (last > 0 && filter_contains(image, hashes[i]))
+			continue;
+		if (bits_full != 0 && bits_set >= bits_full)
+		{
+			if (layer_contains(&layer, hashes[i]))
+				continue;
+			break;
+		}
+		bits_set += layer_add(&layer, hashes[i]);
+	}
+	put64(descriptor + LAYER_OFF_BITS_SET, bits_set);
+	return i;
+}
+
+/* Place the planned layers one behind the other. */
+static FilterStatus
+plan_finish(FilterPlan *plan)
+{
+	uint64_t	header = IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * plan->layers;
+
+	plan->bytes = header;
+	for (int i = 0; i < plan->layers; i++)
+	{
+		FilterLayer *layer = &plan->layer[i];
+
+		layer->offset = plan->bytes;
+		plan->bytes += layer_bytes(layer->layout, layer->size);
+		if (plan->bytes - header > IMAGE_MAX_BITS / 8)
+			return FILTER_TOO_LARGE;
+	}
+	return FILTER_OK;
+}
+
+FilterStatus
+filter_plan(const FilterParams *params, FilterPlan *plan)
+{
+	plan->layers = 1;
+	if (!layer_plan(params->capacity, params->error_rate, params->growth > 0,
+					0, &plan->layer[0]))
+		return FILTER_TOO_LARGE;
+	return plan_finish(plan);
+}
+
+FilterStatus
+filter_plan_classic(uint64_t m, unsigned k, FilterPlan *plan)
+{
+	FilterLayer *layer = &plan->layer[0];
+
+	if (m > IMAGE_MAX_BITS)
+		return FILTER_TOO_LARGE;
+	memset(layer, 0, sizeof(*layer));
+	layer->layout = LAYOUT_CLASSIC;
+	layer->size = m;
+	layer->hashes = k;
+	plan->layers = 1;
+	return plan_finish(plan);
+}
+
+/* Header and descriptors, for an image whose other bytes are zero */
+static void
+put_plan(uint8_t *image, const FilterParams *params, const FilterPlan *plan)
+{
+	image_put_header(image, plan->layer[0].layout, params);
+	image[IMAGE_OFF_LAYERS] = plan->layers;
+	put64(image + IMAGE_OFF_BYTES, plan->bytes);
+	for (int i = 0; i < plan->layers; i++)
+		image_put_layer(image, i, &plan->layer[i]);
+}
+
+void
+filter_init(uint8_t *image, const FilterParams *params, const FilterPlan *plan)
+{
+	put_plan(image, params, plan);
+}
+
+FilterStatus
+filter_plan_growth(const uint8_t *image, FilterPlan *plan)
+{
+	int			layers = image_layers(image);
+	int			growth = image_growth(image);
+	FilterLayer *last = &plan->layer[layers - 1];
+
+	if (growth == 0)
+		return FILTER_FIXED;
+	if (layers == IMAGE_MAX_LAYERS)
+		return FILTER_TOO_MANY_LAYERS;
+	for (int i = 0; i < layers; i++)
+		image_get_layer(image, i, &plan->layer[i]);
+	plan->layers = layers + 1;
+	if (last->capacity > IMAGE_MAX_BITS ||
+		!layer_plan(last->capacity * growth, image_error_rate(image), true,
+					layers, &plan->layer[layers]))
+		return FILTER_TOO_LARGE;
+	return plan_finish(plan);
+}
+
+void
+filter_grow(uint8_t *image, const uint8_t *from, const FilterPlan *plan)
+{
+	FilterParams params;
+
+	image_get_params(from, &params);
+	put_plan(image, &params, plan);
+	for (int i = 0; i < image_layers(from); i++)
+	{
+		const FilterLayer *layer = &plan->layer[i];
+		ProbeLayer	old = probe_layer(from, i);
+
+		memcpy(image + layer->offset, old.bits,
+			   layer_bytes(layer->layout, layer->size));
+	}
+}
+
+FilterDifference
+filter_difference(const uint8_t *a, const uint8_t *b)
+{
+	if (image_layout(a) == LAYOUT_EMPTY || image_layout(b) == LAYOUT_EMPTY)
+		return FILTERS_ALIKE;
+	if (image_seed(a) != image_seed(b))
+		return DIFFERENT_SEED;
+	if (image_class(a) != image_class(b) &&
+		image_class(a) != 0 && image_class(b) != 0)
+		return DIFFERENT_CLASS;
+	if (image_layout(a) == LAYOUT_EXPLICIT ||
+		image_layout(b) == LAYOUT_EXPLICIT)
+		return FILTERS_ALIKE;
+	if ((image_layout(a) == LAYOUT_CLASSIC) !=
+		(image_layout(b) == LAYOUT_CLASSIC))
+		return DIFFERENT_LAYOUT;
+	if (image_capacity(a) != image_capacity(b))
+		return DIFFERENT_CAPACITY;
+	if (image_error_rate(a) != image_error_rate(b))
+		return DIFFERENT_ERROR_RATE;
+	if (image_growth(a) != image_growth(b))
+		return DIFFERENT_GROWTH;
+	if (image_layout(a) == LAYOUT_CLASSIC)
+	{
+		ProbeLayer	layer_a = probe_layer(a, 0);
+		ProbeLayer	layer_b = probe_layer(b, 0);
+
+		if (layer_a.size != layer_b.size || layer_a.hashes != layer_b.hashes)
+			return DIFFERENT_SIZE;
+	}
+	return FILTERS_ALIKE;
+}
+
+/* Do the same bits mean the same elements in both layers? */
+static bool
+same_shape(const FilterLayer *a, const FilterLayer *b)
+{
+	return a->layout == b->layout && a->size == b->size &&
+		a->hashes == b->hashes && a->capacity == b->capacity &&
+		a->error_rate == b->error_rate && a->bits_full == b->bits_full;
+}
+
+/* How many bits are set in either of two layers of one shape */
+static uint64_t
+count_united(const uint8_t *a, const uint8_t *b, uint64_t bytes)
+{
+	uint64_t	count = 0;
+
+	for (; bytes > 0; bytes -= sizeof(uint64_t))
+	{
+		count += __builtin_popcountll(get64(a) | get64(b));
+		a += sizeof(uint64_t);
+		b += sizeof(uint64_t);
+	}
+	return count;
+}
+
+/*
+ * Order of two layers side by side: by size, and by their bits where they are
+ * of one size, so that the union of b and a is that of a and b.
+ */
+static int
+compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
+			   const uint8_t *b)
+{
+	const FilterLayer *left = &plan->layer[i];
+	const FilterLayer *right = &plan->layer[j];
+
+	if (left->size != right->size)
+		return left->size < right->size ? -1 : 1;
+	if (left->layout != right->layout)
+		return left->layout < right->layout ? -1 : 1;
+	return memcmp(plan->from_a[i] >= 0 ? a + left->offset : b + left->offset,
+				  plan->from_a[j] >= 0 ? a + right->offset : b + right->offset,
+				  layer_bytes(left->layout, left->size));
+}
+
+/* Put layers that came from b alone where the order wants them. */
+static void
+sort_layers(FilterPlan *plan, const uint8_t *a, const uint8_t *b)
+{
+	for (int i = 1; i < plan->layers; i++)
+	{
+		for (int j = i; j > 0 && compare_layers(plan, j, j - 1, a, b) < 0; j--)
+		{
+			FilterLayer layer = plan->layer[j];
+			int			from_a = plan->from_a[j];
+			int			from_b = plan->from_b[j];
+
+			plan->layer[j] = plan->layer[j - 1];
+			plan->from_a[j] = plan->from_a[j - 1];
+			plan->from_b[j] = plan->from_b[j - 1];
+			plan->layer[j - 1] = layer;
+			plan->from_a[j - 1] = from_a;
+			plan->from_b[j - 1] = from_b;
+		}
+	}
+}
+
+/*
+ * Layers of one shape are joined, bit by bit, where the result is not over
+ * full; the others are kept side by side.
+ */
+FilterStatus
+filter_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
+{
+	bool		joined[IMAGE_MAX_LAYERS] = {false};
+
+	plan->layers = 0;
+	for (int i = 0; i < image_layers(a); i++)
+	{
+		FilterLayer *layer = &plan->layer[plan->layers];
+
+		image_get_layer(a, i, layer);
+		plan->from_a[plan->layers] = i;
+		plan->from_b[plan->layers] = -1;
+		for (int j = 0; j < image_layers(b); j++)
+		{
+			FilterLayer other;
+			uint64_t	set;
+
+			image_get_layer(b, j, &other);
+			if (joined[j] || !same_shape(layer, &other))
+				continue;
+			set = count_united(a + layer->offset, b + other.offset,
+							   layer_bytes(layer->layout, layer->size));
+			if (layer->bits_full != 0 && set > layer->bits_full &&
+				set > layer->bits_set && set > other.bits_set)
+				continue;
+			layer->bits_set = set;
+			plan->from_b[plan->layers] = j;
+			joined[j] = true;
+			break;
+		}
+		plan->layers++;
+	}
+	for (int j = 0; j < image_layers(b); j++)
+	{
+		if (joined[j])
+			continue;
+		if (plan->layers == IMAGE_MAX_LAYERS)
+			return FILTER_TOO_MANY_LAYERS;
+		image_get_layer(b, j, &plan->layer[plan->layers]);
+		plan->from_a[plan->layers] = -1;
+		plan->from_b[plan->layers] = j;
+		plan->layers++;
+	}
+	if (plan->layers > 1 && image_growth(a) == 0)
+		return FILTER_FIXED;
+	sort_layers(plan, a, b);
+	return plan_finish(plan);
+}
+
+/* Set in "into" what is set in "from". */
+static void
+unite_bits(uint8_t *into, const uint8_t *from, uint64_t bytes)
+{
+	for (uint64_t i = 0; i < bytes; i++)
+		into[i] |= from[i];
+}
+
+void
+filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
+			 const FilterPlan *plan)
+{
+	FilterParams params;
+
+	image_get_params(a, &params);
+	if (params.class == 0)
+		params.class = image_class(b);
+	put_plan(image, &params, plan);
+	for (int i = 0; i < plan->layers; i++)
+	{
+		const FilterLayer *layer = &plan->layer[i];
+		uint64_t	bytes = layer_bytes(layer->layout, layer->size);
+
+		if (plan->from_a[i] >= 0)
+			unite_bits(image + layer->offset,
+					   probe_layer(a, plan->from_a[i]).bits, bytes);
+		if (plan->from_b[i] >= 0)
+			unite_bits(image + layer->offset,
+					   probe_layer(b, plan->from_b[i]).bits, bytes);
+	}
+}
+
+bool
+filter_unites_within(const uint8_t *a, const FilterPlan *plan)
+{
+	if (plan->layers != image_layers(a))
+		return false;
+	for (int i = 0; i < plan->layers; i++)
+		if (plan->from_a[i] != i)
+			return false;
+	return true;
+}
+
+void
+filter_unite_within(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
+{
+	if (image_class(a) == 0)
+		put64(a + IMAGE_OFF_CLASS, image_class(b));
+	for (int i = 0; i < plan->layers; i++)
+	{
+		const FilterLayer *layer = &plan->layer[i];
+
+		if (plan->from_b[i] < 0)
+			continue;
+		unite_bits(a + layer->offset, probe_layer(b, plan->from_b[i]).bits,
+				   layer_bytes(layer->layout, layer->size));
+		put64(image_layer_at(a, i) + LAYER_OFF_BITS_SET, layer->bits_set);
+	}
+}
+
+void
+filter_intersect_within(uint8_t *a, const uint8_t *b)
+{
+	ProbeLayer	layer = probe_layer(a, 0);
+	uint8_t    *bits = (uint8_t *) layer.bits;
+	const uint8_t *other = probe_layer(b, 0).bits;
+	uint64_t	bytes = layer_bytes(layer.layout, layer.size);
+
+	if (image_class(a) == 0)
+		put64(a + IMAGE_OFF_CLASS, image_class(b));
+	for (uint64_t i = 0; i < bytes; i++)
+		bits[i] &= other[i];
+	put64(image_layer_at(a, 0) + LAYER_OFF_BITS_SET, count_bits(bits, bytes));
+}
+
+double
+filter_cardinality(const uint8_t *image)
+{
+	double		sum = image_count(image);
+	double		not_before = 1;
+
+	/*
+	 * What an earlier layer seems to have did not reach a later one: its
+	 * elements stand for a few more.
+	 */
+	for (int i = 0; i < image_layers(image); i++)
+	{
+		FilterLayer layer;
+		double		n;
+
+		image_get_layer(image, i, &layer);
+		n = layer_cardinality(&layer);
+		sum += n / not_before;
+		not_before *= fmax(1 - layer_expected_error_rate(&layer, n),
+						   1 - ERROR_RATE_MAX);
+	}
+	return sum;
+}
+
+double
+filter_estimated_error_rate(const uint8_t *image)
+{
+	double		right = 1;
+
+	for (int i = 0; i < image_layers(image); i++)
+	{
+		FilterLayer layer;
+
+		image_get_layer(image, i, &layer);
+		right *= 1 - layer_expected_error_rate(&layer,
+											   layer_cardinality(&layer));
+	}
+	return 1 - right;
+}
+
+void
+filter_bits(const uint8_t *image, uint64_t *bits, uint64_t *bits_set)
+{
+	*bits = 64 * image_count(image);
+	*bits_set = 0;
+	for (int i = 0; i < image_layers(image); i++)
+	{
+		FilterLayer layer;
+
+		image_get_layer(image, i, &layer);
+		*bits += layer_bits(layer.layout, layer.size);
+		*bits_set += layer.bits_set;
+	}
+}

@@ -1,0 +1,123 @@
+/*
+ * filter.h
+ *	  The operations on a filter: make, add, ask, unite, intersect, estimate.
+ *
+ * An image (image.h) is all the state there is.  These functions allocate
+ * nothing: where a result needs room, one function says how much
+ * (filter_plan_*), the caller provides it, and another fills it.  They
+ * know hashes and parameters, and take an image that image_check() lets
+ * through, or that they made; they cannot fail but as their comments say.
+ *
+ * See filter.c for how a filter grows.
+ */
+#ifndef FILTER_FILTER_H
+#define FILTER_FILTER_H
+
+#include "image.h"
+#include "sizing.h"
+
+/* Why a plan was not made */
+typedef enum FilterStatus
+{
+	FILTER_OK,
+	FILTER_TOO_LARGE,			/* would pass IMAGE_MAX_BITS */
+	FILTER_FIXED,				/* full, and growth is 0 */
+	FILTER_TOO_MANY_LAYERS		/* full, and has IMAGE_MAX_LAYERS */
+} FilterStatus;
+
+/*
+ * What takes shape between plan and fill: the layers of the result, and its
+ * length in bytes, that the caller provides, all zero.
+ */
+typedef struct FilterPlan
+{
+	int			layers;
+	FilterLayer layer[IMAGE_MAX_LAYERS];
+	uint64_t	bytes;
+	/* of a union: the layer of either side that it is made of, or -1 */
+	int			from_a[IMAGE_MAX_LAYERS];
+	int			from_b[IMAGE_MAX_LAYERS];
+} FilterPlan;
+
+/*
+ * A filter without elements for params->capacity (at least 1) at
+ * params->error_rate (ERROR_RATE_MIN to ERROR_RATE_MAX).
+ */
+extern FilterStatus filter_plan(const FilterParams *params, FilterPlan *plan);
+
+/*
+ * A classic filter of m bits, k for an element; capacity, error rate and growth
+ * in params are 0.
+ */
+extern FilterStatus filter_plan_classic(uint64_t m, unsigned k,
+										FilterPlan *plan);
+
+extern void filter_init(uint8_t *image, const FilterParams *params,
+						const FilterPlan *plan);
+
+/* One more layer. */
+extern FilterStatus filter_plan_growth(const uint8_t *image, FilterPlan *plan);
+extern void filter_grow(uint8_t *image, const uint8_t *from,
+						const FilterPlan *plan);
+
+/* Is this hash in?  For any layout, unsorted explicit ones left out. */
+extern bool filter_contains(const uint8_t *image, uint64_t hash);
+
+/* The same of many hashes, with their places fetched ahead. */
+extern void filter_contains_batch(const uint8_t *image, const uint64_t *hashes,
+								  size_t count, bool *found);
+
+/*
+ * Add hashes, in their order, to a filter with layers.  Returns how many were
+ * added: less than count if the last layer is full, and the next hash not in
+ * already.
+ */
+extern size_t filter_add_batch(uint8_t *image, const uint64_t *hashes,
+							   size_t count);
+
+/* What two filters with layers must have in common, in order of the check */
+typedef enum FilterDifference
+{
+	FILTERS_ALIKE,
+	DIFFERENT_LAYOUT,
+	DIFFERENT_SEED,
+	DIFFERENT_CLASS,
+	DIFFERENT_CAPACITY,
+	DIFFERENT_ERROR_RATE,
+	DIFFERENT_GROWTH,
+	DIFFERENT_SIZE				/* bits and hashes of classic filters */
+} FilterDifference;
+
+/*
+ * The first thing in which two filters differ so that they are not united or
+ * intersected.  Of an explicit and another filter, of which one is turned into
+ * the other, only seed and class count.  An unknown class differs from none.
+ */
+extern FilterDifference filter_difference(const uint8_t *a, const uint8_t *b);
+
+/* Union of two filters that are alike.  The image may be neither of the two. */
+extern FilterStatus filter_plan_union(const uint8_t *a, const uint8_t *b,
+									  FilterPlan *plan);
+extern void filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
+						 const FilterPlan *plan);
+
+/* Does the plan keep the layers of a, so that the union may be made within? */
+extern bool filter_unites_within(const uint8_t *a, const FilterPlan *plan);
+extern void filter_unite_within(uint8_t *a, const uint8_t *b,
+								const FilterPlan *plan);
+
+/* Intersection within a, of filters alike and of one layer each. */
+extern void filter_intersect_within(uint8_t *a, const uint8_t *b);
+
+/*
+ * Estimates from the set bits: elements that were added, distinct ones, and
+ * the share of absent elements taken for present.
+ */
+extern double filter_cardinality(const uint8_t *image);
+extern double filter_estimated_error_rate(const uint8_t *image);
+
+/* Bits of all layers or hashes, and how many are set (0 for hashes) */
+extern void filter_bits(const uint8_t *image, uint64_t *bits,
+						uint64_t *bits_set);
+
+#endif							/* FILTER_FILTER_H */

@@ -1,0 +1,172 @@
+/*
+ * hashset.c
+ *	  The explicit layout: a set of hashes, sorted and distinct.
+ *
+ * Hashes are uniform, so they are sorted by their leading bytes (the "American
+ * flag sort" of McIlroy, Bostic and McIlroy, "Engineering Radix Sort", 1993:
+ * count, then permute in place), and looked up by interpolation.  Hashes that
+ * someone chose to be alike cost more, but no more than eight passes or a
+ * bisection.
+ *
+ * Hashes lie little-endian, 8 bytes each, at any address.
+ */
+#include "hashset.h"
+
+/* Below this many, insertion is faster than another pass */
+#define SORT_SMALL		24
+#define RADIX_BITS		8
+#define RADIX			(1 << RADIX_BITS)
+
+static inline void
+insertion_sort(uint64_t *hashes, uint64_t count)
+{
+	for (uint64_t i = 1; i < count; i++)
+	{
+		uint64_t	hash = hashes[i];
+		uint64_t	j = i;
+
+		for (; j > 0 && hashes[j - 1] > hash; j--)
+			hashes[j] = hashes[j - 1];
+		hashes[j] = hash;
+	}
+}
+
+/* Sort by the byte at "shift" and those below it. */
+static void
+radix_sort(uint64_t *hashes, uint64_t count, int shift)
+{
+	uint64_t	next[RADIX];	/* where the next hash of a bucket goes */
+	uint64_t	end[RADIX];
+	uint64_t	sum = 0;
+
+	if (count <= SORT_SMALL)
+	{
+		insertion_sort(hashes, count);
+		return;
+	}
+
+	memset(end, 0, sizeof(end));
+	for (uint64_t i = 0; i < count; i++)
+		end[(hashes[i] >> shift) % RADIX]++;
+	for (int bucket = 0; bucket < RADIX; bucket++)
+	{
+		next[bucket] = sum;
+		sum += end[bucket];
+		end[bucket] = sum;
+	}
+	for (int bucket = 0; bucket < RADIX; bucket++)
+	{
+		while (next[bucket] < end[bucket])
+		{
+			uint64_t	hash = hashes[next[bucket]];
+			unsigned	home;
+
+			/* carry a hash to its bucket, and the one that lay there on */
+			while ((home = (hash >> shift) % RADIX) != (unsigned) bucket)
+			{
+				uint64_t	other = hashes[next[home]];
+
+				hashes[next[home]++] = hash;
+				hash = other;
+			}
+			hashes[next[bucket]++] = hash;
+		}
+	}
+	if (shift == 0)
+		return;
+	sum = 0;
+	for (int bucket = 0; bucket < RADIX; bucket++)
+	{
+		if (end[bucket] - sum > 1)
+			radix_sort(hashes + sum, end[bucket] - sum, shift - RADIX_BITS);
+		sum = end[bucket];
+	}
+}
+
+uint64_t
+hashset_sort_unique(uint8_t *bytes, uint64_t count)
+{
+	/* the image's alignment makes this one of 8; le64() undoes big-endian */
+	uint64_t   *hashes = (uint64_t *) bytes;
+	uint64_t	kept = 0;
+
+	for (uint64_t i = 0; i < count; i++)
+		hashes[i] = le64(hashes[i]);
+	radix_sort(hashes, count, 64 - RADIX_BITS);
+	for (uint64_t i = 0; i < count; i++)
+	{
+		if (kept == 0 || hashes[i] != hashes[kept - 1])
+			hashes[kept++] = hashes[i];
+	}
+	for (uint64_t i = 0; i < kept; i++)
+		hashes[i] = le64(hashes[i]);
+	return kept;
+}
+
+bool
+hashset_contains(const uint8_t *hashes, uint64_t count, uint64_t hash)
+{
+	uint64_t	low = 0;
+	uint64_t	high = count;	/* the hash is not at or behind this */
+
+	/* where a uniform hash is expected; then at an error's usual distance */
+	if (count > 0)
+	{
+		uint64_t	guess = mulhi64(hash, count);
+		uint64_t	step = 1;
+
+		if (get64(hashes + 8 * guess) <= hash)
+		{
+			for (low = guess; low + step < count &&
+				 get64(hashes + 8 * (low + step)) <= hash; step *= 2)
+				low += step;
+			if (low + step < count)
+				high = low + step;
+		}
+		else
+		{
+			for (high = guess; high >= step &&
+				 get64(hashes + 8 * (high - step)) > hash; step *= 2)
+				high -= step;
+			if (high >= step)
+				low = high - step;
+		}
+	}
+	while (low < high)
+	{
+		uint64_t	middle = low + (high - low) / 2;
+		uint64_t	there = get64(hashes + 8 * middle);
+
+		if (there == hash)
+			return true;
+		if (there < hash)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+static uint64_t
+common_divisor(uint64_t a, uint64_t b)
+{
+	while (b != 0)
+	{
+		uint64_t	rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+uint64_t
+hashset_stride(uint64_t count)
+{
+	/* multiples of the golden ratio, modulo 1, are as even as can be */
+	uint64_t	stride = (uint64_t) (count * 0.6180339887498949) | 1;
+
+	while (common_divisor(stride, count) != 1)
+		stride++;
+	return stride;
+}

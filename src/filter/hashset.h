@@ -1,0 +1,26 @@
+/*
+ * hashset.h
+ *	  Sets of 64-bit hashes as sorted arrays; see hashset.c.
+ */
+#ifndef FILTER_HASHSET_H
+#define FILTER_HASHSET_H
+
+#include "bytes.h"
+
+/*
+ * Sort "count" little-endian hashes and drop repeated ones, in place.
+ * Returns how many are left.
+ */
+extern uint64_t hashset_sort_unique(uint8_t *hashes, uint64_t count);
+
+/* Is the hash among "count" sorted ones? */
+extern bool hashset_contains(const uint8_t *hashes, uint64_t count,
+							 uint64_t hash);
+
+/*
+ * A step that, taken again and again modulo count, visits each of 0 .. count-1
+ * once, and spreads any run of visits evenly over them.
+ */
+extern uint64_t hashset_stride(uint64_t count);
+
+#endif							/* FILTER_HASHSET_H */

@@ -1,0 +1,312 @@
+/*
+ * image.c
+ *	  Writes and reads the fields of an image, and tells a sound one from one
+ *	  that is not; see image.h.
+ *
+ * image_check() is the one gate for bytes from outside: whatever it lets
+ * through, every other function of this directory takes without a further
+ * check, reads no byte beyond the image, and answers.  It compares the number
+ * of set bits that a layer claims with the bits themselves, so that a damaged
+ * filter is refused and not believed, but for damage that sets as many bits as
+ * it clears.
+ */
+#include "image.h"
+
+#include <math.h>
+
+#include "block512.h"
+#include "classic.h"
+
+void
+image_get_layer(const uint8_t *image, int i, FilterLayer *layer)
+{
+	const uint8_t *at = image_layer_at(image, i);
+
+	layer->layout = (FilterLayout) at[LAYER_OFF_LAYOUT];
+	layer->hashes = at[LAYER_OFF_HASHES];
+	layer->size = get64(at + LAYER_OFF_SIZE);
+	layer->capacity = get64(at + LAYER_OFF_CAPACITY);
+	layer->error_rate = get_double(at + LAYER_OFF_ERROR_RATE);
+	layer->bits_set = get64(at + LAYER_OFF_BITS_SET);
+	layer->bits_full = get64(at + LAYER_OFF_BITS_FULL);
+	layer->offset = get64(at + LAYER_OFF_OFFSET);
+}
+
+/* The whole descriptor, reserved bytes included. */
+void
+image_put_layer(uint8_t *image, int i, const FilterLayer *layer)
+{
+	uint8_t    *at = image_layer_at(image, i);
+
+	memset(at, 0, IMAGE_LAYER_BYTES);
+	at[LAYER_OFF_LAYOUT] = layer->layout;
+	at[LAYER_OFF_HASHES] = layer->hashes;
+	put64(at + LAYER_OFF_SIZE, layer->size);
+	put64(at + LAYER_OFF_CAPACITY, layer->capacity);
+	put_double(at + LAYER_OFF_ERROR_RATE, layer->error_rate);
+	put64(at + LAYER_OFF_BITS_SET, layer->bits_set);
+	put64(at + LAYER_OFF_BITS_FULL, layer->bits_full);
+	put64(at + LAYER_OFF_OFFSET, layer->offset);
+}
+
+void
+image_get_params(const uint8_t *image, FilterParams *params)
+{
+	params->capacity = image_capacity(image);
+	params->error_rate = image_error_rate(image);
+	params->growth = image_growth(image);
+	params->seed = image_seed(image);
+	params->class = image_class(image);
+}
+
+/*
+ * The whole header of an image without layers or hashes, of
+ * IMAGE_HEADER_BYTES; who adds some sets their number and the length.
+ */
+void
+image_put_header(uint8_t *image, FilterLayout layout,
+				 const FilterParams *params)
+{
+	memset(image, 0, IMAGE_HEADER_BYTES);
+	memcpy(image, IMAGE_MAGIC, IMAGE_MAGIC_BYTES);
+	image[IMAGE_OFF_LAYOUT] = layout;
+	image[IMAGE_OFF_GROWTH] = params->growth;
+	put64(image + IMAGE_OFF_CLASS, params->class);
+	put64(image + IMAGE_OFF_SEED, params->seed);
+	put64(image + IMAGE_OFF_CAPACITY, params->capacity);
+	put_double(image + IMAGE_OFF_ERROR_RATE, params->error_rate);
+	put64(image + IMAGE_OFF_BYTES, IMAGE_HEADER_BYTES);
+}
+
+uint64_t
+layer_bits(FilterLayout layout, uint64_t size)
+{
+	return layout == LAYOUT_CLASSIC ? size : size * BLOCK_BITS;
+}
+
+uint64_t
+layer_bytes(FilterLayout layout, uint64_t size)
+{
+	uint64_t	bytes = (layer_bits(layout, size) + 7) / 8;
+
+	return (bytes + IMAGE_ALIGNMENT - 1) / IMAGE_ALIGNMENT * IMAGE_ALIGNMENT;
+}
+
+uint64_t
+count_bits(const uint8_t *bits, uint64_t bytes)
+{
+	uint64_t	count = 0;
+
+	for (; bytes >= sizeof(uint64_t); bytes -= sizeof(uint64_t))
+	{
+		count += __builtin_popcountll(get64(bits));
+		bits += sizeof(uint64_t);
+	}
+	while (bytes-- > 0)
+		count += __builtin_popcount(*bits++);
+	return count;
+}
+
+static bool
+all_zero(const uint8_t *bytes, size_t count)
+{
+	while (count-- > 0)
+		if (*bytes++ != 0)
+			return false;
+	return true;
+}
+
+/* Zero, or a rate that a filter can be asked for or a layer be given. */
+static bool
+valid_error_rate(double rate)
+{
+	return rate >= 0 && rate < 1;	/* false for NaN */
+}
+
+/*
+ * A class is up to eight printable characters, then zeros, or '#' and seven
+ * bytes of any value.
+ */
+static bool
+valid_class(const uint8_t class[8])
+{
+	int			i = 0;
+
+	if (class[0] == '#')
+		return true;
+	while (i < 8 && class[i] > ' ' && class[i] < 0x7f)
+		i++;
+	return all_zero(class + i, 8 - i);
+}
+
+/*
+ * Check layer i of an image whose header and length are sound.  *offset is
+ * where its bits must begin, and moved past them.
+ */
+static const char *
+check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
+{
+	const uint8_t *at = image_layer_at(image, i);
+	FilterLayer layer;
+	uint64_t	bits;
+
+	image_get_layer(image, i, &layer);
+	switch (layer.layout)
+	{
+		case LAYOUT_BLOCK512:
+		case LAYOUT_BLOCK512X2:
+			if (layer.hashes < 1 || layer.hashes > BLOCK_MAX_HASHES)
+				return "number of hashes out of range";
+			/* two blocks of an element are never the same one */
+			if (layer.size < (layer.layout == LAYOUT_BLOCK512X2 ? 2 : 1) ||
+				layer.size > IMAGE_MAX_BITS / BLOCK_BITS)
+				return "number of blocks out of range";
+			if (layer.capacity == 0 || !(layer.error_rate > 0))
+				return "layer without capacity or error rate";
+			break;
+		case LAYOUT_CLASSIC:
+			if (layer.hashes < 1 || layer.hashes > CLASSIC_MAX_HASHES)
+				return "number of hashes out of range";
+			if (layer.size < 1 || layer.size > IMAGE_MAX_BITS)
+				return "number of bits out of range";
+			if (layer.capacity != 0 || layer.error_rate != 0 ||
+				layer.bits_full != 0)
+				return "classic layer with a capacity or error rate";
+			if (image_layers(image) != 1 || image_growth(image) != 0)
+				return "classic filter with several layers";
+			break;
+		default:
+			return "unknown layout of a layer";
+	}
+	if (!valid_error_rate(layer.error_rate))
+		return "error rate of a layer out of range";
+	if (!all_zero(at + LAYER_OFF_RESERVED1, 6) ||
+		!all_zero(at + LAYER_OFF_RESERVED2, 8))
+		return "reserved bytes of a layer are not zero";
+	if (i == 0 && layer.layout != image_layout(image))
+		return "layout of the first layer is not the filter's";
+
+	/* sizes are bounded above, so nothing here overflows */
+	bits = layer_bits(layer.layout, layer.size);
+	if (layer.offset != *offset)
+		return "offset of a layer is wrong";
+	if (layer_bytes(layer.layout, layer.size) > bytes - *offset)
+		return "layer exceeds the value's length";
+	if (layer.bits_full > bits)
+		return "bound of set bits out of range";
+	if (layer.bits_set != count_bits(image + *offset,
+									 layer_bytes(layer.layout, layer.size)))
+		return "number of set bits is wrong";
+	*offset += layer_bytes(layer.layout, layer.size);
+	if (layer.layout == LAYOUT_CLASSIC)
+	{
+		/* the bytes behind the last bit, and the rest of its own */
+		const uint8_t *end = image + layer.offset + bits / 8;
+
+		if (bits % 8 != 0 && (*end++ >> (bits % 8)) != 0)
+			return "bits behind the last one are not zero";
+		if (!all_zero(end, image + *offset - end))
+			return "bits behind the last one are not zero";
+	}
+	return NULL;
+}
+
+const char *
+image_check(const uint8_t *image, uint64_t bytes)
+{
+	FilterLayout layout;
+	int			layers;
+
+	if (bytes < IMAGE_HEADER_BYTES)
+		return "shorter than a header";
+	if (memcmp(image, IMAGE_MAGIC, IMAGE_MAGIC_BYTES - 1) != 0)
+		return "does not begin with the bytes \"blm\"";
+	if (image[IMAGE_MAGIC_BYTES - 1] != IMAGE_MAGIC[IMAGE_MAGIC_BYTES - 1])
+		return "unknown version of the format";
+	if (image_bytes(image) != bytes)
+		return "length differs from the one in the header";
+	if (image[IMAGE_OFF_FLAGS] != 0)
+		return "unknown flags";
+	if (!all_zero(image + IMAGE_OFF_RESERVED, 4))
+		return "reserved bytes are not zero";
+	if (image_growth(image) > IMAGE_MAX_GROWTH)
+		return "growth out of range";
+	if (!valid_error_rate(image_error_rate(image)))
+		return "error rate out of range";
+	if (image_capacity(image) > INT64_MAX)
+		return "capacity out of range";
+	if (!valid_class(image + IMAGE_OFF_CLASS))
+		return "element class is not one";
+
+	layout = image_layout(image);
+	layers = image_layers(image);
+	if (layout != LAYOUT_EXPLICIT && image_count(image) != 0)
+		return "number of hashes in a filter that has none";
+
+	if (layout == LAYOUT_EMPTY)
+	{
+		if (bytes != IMAGE_HEADER_BYTES || layers != 0 ||
+			!all_zero(image + IMAGE_OFF_GROWTH,
+					  IMAGE_OFF_BYTES - IMAGE_OFF_GROWTH))
+			return "empty filter with content";
+		return NULL;
+	}
+
+	if (layout == LAYOUT_EXPLICIT)
+	{
+		uint64_t	count = image_count(image);
+
+		if (layers != 0)
+			return "explicit filter with layers";
+		if (count > IMAGE_MAX_BITS / 64 || image_explicit_bytes(count) != bytes)
+			return "number of hashes does not fit the length";
+		if (count > 0 && image_class(image) == 0)
+			return "hashes of no element class";
+		for (uint64_t i = 1; i < count; i++)
+		{
+			const uint8_t *hash = image_hashes(image) + 8 * i;
+
+			if (get64(hash - 8) >= get64(hash))
+				return "hashes are not in order";
+		}
+		return NULL;
+	}
+
+	if (layout != LAYOUT_BLOCK512 && layout != LAYOUT_BLOCK512X2 &&
+		layout != LAYOUT_CLASSIC)
+		return "unknown layout";
+	if (layers < 1 || layers > IMAGE_MAX_LAYERS)
+		return "number of layers out of range";
+	if (layout != LAYOUT_CLASSIC &&
+		(image_capacity(image) == 0 || image_error_rate(image) == 0))
+		return "filter without capacity or error rate";
+	if (layout == LAYOUT_CLASSIC &&
+		(image_capacity(image) != 0 || image_error_rate(image) != 0))
+		return "classic filter with a capacity or error rate";
+	if (bytes < (uint64_t) IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * layers)
+		return "shorter than its header";
+	if (bytes > IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * IMAGE_MAX_LAYERS +
+		IMAGE_MAX_BITS / 8)
+		return "larger than a filter can be";
+	{
+		uint64_t	offset = IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * layers;
+		uint64_t	set = 0;
+
+		for (int i = 0; i < layers; i++)
+		{
+			const char *fault = check_layer(image, i, bytes, &offset);
+
+			if (fault)
+				return fault;
+			set += get64(image_layer_at(image, i) + LAYER_OFF_BITS_SET);
+		}
+		if (offset != bytes)
+			return "bytes behind the last layer";
+		if (offset - IMAGE_HEADER_BYTES - IMAGE_LAYER_BYTES * layers >
+			IMAGE_MAX_BITS / 8)
+			return "larger than a filter can be";
+		if (set > 0 && image_class(image) == 0)
+			return "elements of no class";
+	}
+	return NULL;
+}

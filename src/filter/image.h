@@ -1,0 +1,209 @@
+/*
+ * image.h
+ *	  The bytes of a filter: where each field lies, and whether it is sound.
+ *
+ * An image is a header, then a descriptor for each layer, then what they
+ * describe: the bits of each layer, or the hashes of an explicit filter.  It is
+ * what lies on disk behind PostgreSQL's four bytes of length, what a client
+ * gets in binary, and what every operation works on: there is no second,
+ * unpacked form.  The header is four bytes short of 64, so that behind those
+ * four bytes everything lies at a multiple of 64.
+ *
+ * docs/format.md describes the same bytes for the writer of a client.
+ */
+#ifndef FILTER_IMAGE_H
+#define FILTER_IMAGE_H
+
+#include "bytes.h"
+
+/* The first four bytes: three letters and the version of the format */
+#define IMAGE_MAGIC				"blm\001"
+#define IMAGE_MAGIC_BYTES		4
+
+#define IMAGE_HEADER_BYTES		60
+#define IMAGE_LAYER_BYTES		64
+/* Layers' bits take a multiple of this, so that each begins at one */
+#define IMAGE_ALIGNMENT			64
+
+/*
+ * Layers, at most: doubling from one block to 2^32 bits takes 24, so that it
+ * is the size that ends growth.
+ */
+#define IMAGE_MAX_LAYERS		32
+
+/*
+ * Bits of all layers, or of all hashes, together: 512 MiB.  The largest that
+ * can still be dumped as text: base64 of it is 683 MiB, and a field of COPY
+ * ends at 1 GiB.
+ */
+#define IMAGE_MAX_BITS			(UINT64_C(1) << 32)
+
+/* Growth: how many times larger each further layer is, 0 for a fixed filter */
+#define IMAGE_MAX_GROWTH		16
+
+/* What the image holds, and what a layer is. */
+typedef enum FilterLayout
+{
+	LAYOUT_EMPTY = 0,			/* nothing: neutral in every union */
+	LAYOUT_EXPLICIT = 1,		/* the hashes themselves */
+	LAYOUT_BLOCK512 = 2,		/* one block for an element */
+	LAYOUT_BLOCK512X2 = 3,		/* two blocks for an element */
+	LAYOUT_CLASSIC = 4			/* m bits, k of them for an element */
+} FilterLayout;
+
+/*
+ * A flag of images in memory only: an explicit filter in the making, whose
+ * hashes may be out of order and not distinct.  No such image is valid.
+ */
+#define IMAGE_FLAG_UNSORTED		0x01
+
+/* Offsets in the header; numbers are little-endian. */
+#define IMAGE_OFF_LAYOUT		4	/* FilterLayout; with layers, the first's */
+#define IMAGE_OFF_FLAGS			5	/* IMAGE_FLAG_* */
+#define IMAGE_OFF_GROWTH		6	/* 0 to IMAGE_MAX_GROWTH */
+#define IMAGE_OFF_LAYERS		7	/* number of layers */
+#define IMAGE_OFF_RESERVED		8	/* 4 bytes, zero */
+#define IMAGE_OFF_CLASS			12	/* element class, 8 bytes, 0 if unknown */
+#define IMAGE_OFF_SEED			20	/* 8 bytes */
+#define IMAGE_OFF_CAPACITY		28	/* asked for, 8 bytes, 0 if none was */
+#define IMAGE_OFF_ERROR_RATE	36	/* asked for, double, 0 if none was */
+#define IMAGE_OFF_COUNT			44	/* explicit: hashes, 8 bytes; else 0 */
+#define IMAGE_OFF_BYTES			52	/* of the whole image, 8 bytes */
+
+/* Offsets in a layer's descriptor */
+#define LAYER_OFF_LAYOUT		0	/* FilterLayout */
+#define LAYER_OFF_HASHES		1	/* k; of each block */
+#define LAYER_OFF_RESERVED1		2	/* 6 bytes, zero */
+#define LAYER_OFF_SIZE			8	/* blocks; classic: bits */
+#define LAYER_OFF_CAPACITY		16	/* elements it is made for */
+#define LAYER_OFF_ERROR_RATE	24	/* its share of the filter's, double */
+#define LAYER_OFF_BITS_SET		32
+#define LAYER_OFF_BITS_FULL		40	/* bits set when it is full */
+#define LAYER_OFF_OFFSET		48	/* of its bits, in the image */
+#define LAYER_OFF_RESERVED2		56	/* 8 bytes, zero */
+
+/* A layer's descriptor, unpacked. */
+typedef struct FilterLayer
+{
+	FilterLayout layout;
+	unsigned	hashes;
+	uint64_t	size;
+	uint64_t	capacity;		/* 0: classic, made for bits, not elements */
+	double		error_rate;		/* 0 likewise */
+	uint64_t	bits_set;
+	uint64_t	bits_full;		/* 0: never full */
+	uint64_t	offset;
+} FilterLayer;
+
+static inline FilterLayout
+image_layout(const uint8_t *image)
+{
+	return (FilterLayout) image[IMAGE_OFF_LAYOUT];
+}
+
+static inline int
+image_growth(const uint8_t *image)
+{
+	return image[IMAGE_OFF_GROWTH];
+}
+
+static inline int
+image_layers(const uint8_t *image)
+{
+	return image[IMAGE_OFF_LAYERS];
+}
+
+static inline uint64_t
+image_class(const uint8_t *image)
+{
+	return get64(image + IMAGE_OFF_CLASS);
+}
+
+static inline uint64_t
+image_seed(const uint8_t *image)
+{
+	return get64(image + IMAGE_OFF_SEED);
+}
+
+static inline uint64_t
+image_capacity(const uint8_t *image)
+{
+	return get64(image + IMAGE_OFF_CAPACITY);
+}
+
+static inline double
+image_error_rate(const uint8_t *image)
+{
+	return get_double(image + IMAGE_OFF_ERROR_RATE);
+}
+
+static inline uint64_t
+image_count(const uint8_t *image)
+{
+	return get64(image + IMAGE_OFF_COUNT);
+}
+
+static inline uint64_t
+image_bytes(const uint8_t *image)
+{
+	return get64(image + IMAGE_OFF_BYTES);
+}
+
+static inline bool
+image_is_unsorted(const uint8_t *image)
+{
+	return (image[IMAGE_OFF_FLAGS] & IMAGE_FLAG_UNSORTED) != 0;
+}
+
+/* The descriptor of layer i, from 0 */
+static inline uint8_t *
+image_layer_at(const uint8_t *image, int i)
+{
+	return (uint8_t *) image + IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * i;
+}
+
+/* The hashes of an explicit filter */
+static inline uint8_t *
+image_hashes(const uint8_t *image)
+{
+	return (uint8_t *) image + IMAGE_HEADER_BYTES;
+}
+
+/* Bytes of an explicit image of count hashes */
+static inline uint64_t
+image_explicit_bytes(uint64_t count)
+{
+	return IMAGE_HEADER_BYTES + count * sizeof(uint64_t);
+}
+
+extern void image_get_layer(const uint8_t *image, int i, FilterLayer *layer);
+extern void image_put_layer(uint8_t *image, int i, const FilterLayer *layer);
+
+/* What is known of a filter before it has any element. */
+typedef struct FilterParams
+{
+	uint64_t	capacity;		/* elements; 0 if not said */
+	double		error_rate;		/* 0 if not said */
+	int			growth;
+	uint64_t	seed;
+	uint64_t	class;			/* of its elements; 0 if not known yet */
+} FilterParams;
+
+extern void image_get_params(const uint8_t *image, FilterParams *params);
+extern void image_put_header(uint8_t *image, FilterLayout layout,
+							 const FilterParams *params);
+
+/* The number of bits, and of bytes kept, of a layer of this layout and size */
+extern uint64_t layer_bits(FilterLayout layout, uint64_t size);
+extern uint64_t layer_bytes(FilterLayout layout, uint64_t size);
+
+/* How many bits are set among "bytes" bytes */
+extern uint64_t count_bits(const uint8_t *bits, uint64_t bytes);
+
+/*
+ * Is this a sound image of exactly "bytes" bytes?  Returns NULL if so, else
+ * what is wrong, in words to put behind "invalid filter: ".
+ */
+extern const char *image_check(const uint8_t *image, uint64_t bytes);
+
+#endif							/* FILTER_IMAGE_H */

@@ -1,0 +1,471 @@
+/*
+ * sizing.c
+ *	  The arithmetic of blocked Bloom filters: how many blocks, how many bits
+ *	  an element, when a layer is full, and what its set bits tell.
+ *
+ * The textbook's formula undersizes a blocked filter, whose blocks are not
+ * equally full (Putze, Sanders and Singler 2007, section 3.1).  Here the error
+ * rate is computed as it comes about: a block of a layer with n elements in N
+ * blocks holds a binomial number of them, j, Poisson for many blocks; f(j) is
+ * the error rate of such a block; the layer's is the mean of f.
+ *
+ * f(j) is exact for one lane and takes the lanes for independent.  A given set
+ * of d bits of a lane is spared by one element with probability
+ * ((64 - d) / 64)^q (1 - (r/8) (d/64)), so by j elements with that to the j-th.
+ * A probe picks q (in r lanes q + 1) bits, which coincide at times; inclusion
+ * and exclusion over the subsets that are spared gives the probability that
+ * all are set.
+ *
+ * To find a size, the load (elements a block) is bisected for each k, and the k
+ * that bears the highest load is taken.  For few blocks, where rounding and the
+ * binomial matter, capacities are computed for each number of blocks.  That is
+ * a millisecond's work, kept for the last error rate used, since a GROUP BY
+ * makes many filters of one error rate.  This file's functions are therefore
+ * not for several threads at once.
+ *
+ * Two machines must come to the same size, or their filters could not be
+ * united.  The load is rounded down to a multiple of 1/1024, so that a last
+ * digit of exp() or log() that differs does not show.
+ *
+ * The first layer of a growing filter gets FIRST_SHARE of the error rate, the
+ * i-th further one the share FURTHER_SHARE / i^2 (their sum over all i is 1 -
+ * FIRST_SHARE), so that however many there are, the sum of their error rates
+ * keeps the promise; and whoever never grows pays for a tenth, a quarter of a
+ * bit an element.
+ */
+#include "sizing.h"
+
+#include <math.h>
+
+#include "block512.h"
+
+/* From this rate down, two blocks cost fewer bits than one by far */
+#define TWO_BLOCKS_BELOW	3e-4
+
+#define FIRST_SHARE			0.9
+/* sum over i >= 1 of 1/i^2 is pi^2/6 */
+#define FURTHER_SHARE		((1.0 - FIRST_SHARE) * 6.0 / (M_PI * M_PI))
+
+/* Numbers of blocks up to this are treated as few: binomial, not Poisson */
+#define FEW_BLOCKS			64
+
+/* Loads are multiples of one in this */
+#define LOAD_STEPS			1024.0
+
+/*
+ * How many standard deviations the set bits may lie off what n elements are
+ * expected to set, before it is said that there are more: once in 10^9.
+ */
+#define FULL_SIGMAS			6.0
+
+/* Picks of an element in one lane, at most */
+#define MAX_PICKS			((BLOCK_MAX_HASHES + BLOCK_LANES - 1) / BLOCK_LANES)
+
+/* Blocks of one element */
+static inline int
+layout_choices(FilterLayout layout)
+{
+	return layout == LAYOUT_BLOCK512X2 ? 2 : 1;
+}
+
+/*
+ * Probability that m random picks hit exactly d different bits of a lane:
+ * Stirling numbers of the second kind, times the falling factorial of 64, over
+ * 64^m.  Index [m][d].
+ */
+static const double picks_distinct[MAX_PICKS + 1][MAX_PICKS + 1] = {
+	{1},
+	{0, 1},
+	{0, 1.0 / 64, 63.0 / 64},
+	{0, 1.0 / (64 * 64), 3 * 63.0 / (64 * 64), 63.0 * 62 / (64 * 64)}
+};
+
+/*
+ * Probability that "picks" random bits of a lane are all set, where spared[d]
+ * is that of d given bits being all clear.
+ */
+static double
+picks_all_set(int picks, const double spared[MAX_PICKS + 1])
+{
+	double		sum = 0;
+	double		binomial = 1;	/* (-1)^m (picks over m) */
+
+	for (int m = 0; m <= picks; m++)
+	{
+		for (int d = 0; d <= m; d++)
+			sum += binomial * picks_distinct[m][d] * spared[d];
+		binomial *= -(double) (picks - m) / (m + 1);
+	}
+	return sum > 0 ? sum : 0;
+}
+
+/*
+ * Probability that one element, setting k bits, spares d given bits of a lane
+ */
+static double
+element_spares(unsigned k, int d)
+{
+	return pow((LANE_BITS - d) / (double) LANE_BITS, k / BLOCK_LANES) *
+		(1 - (double) (k % BLOCK_LANES) / BLOCK_LANES * d / LANE_BITS);
+}
+
+/*
+ * Error rate of a probe of one block, that of j elements weighted with the
+ * probability of j: binomial of "trials" and "p", or Poisson with mean "p" if
+ * trials is infinite.
+ */
+static double
+mean_error_rate(unsigned k, double trials, double p)
+{
+	bool		poisson = isinf(trials);
+	double		mean = poisson ? p : trials * p;
+	double		sigma = sqrt(poisson ? mean : mean * (1 - p));
+	double		mode = floor(mean);
+	/* beyond 12 sigma (and some, where the mean is small) nothing counts */
+	double		low = fmax(0, floor(mode - 12 * sigma - 20));
+	double		high = ceil(mode + 12 * sigma + 40);
+	double		spares[MAX_PICKS + 1];
+	double		spared[MAX_PICKS + 1];
+	double		weight;
+	double		sum = 0;
+
+	if (!poisson)
+	{
+		if (p >= 1)
+			low = high = mode = trials;
+		high = fmin(high, trials);
+	}
+
+	/* weight of the lowest j, then from each to the next */
+	if (p >= 1 && !poisson)
+		weight = 1;
+	else if (poisson)
+		weight = exp(low * log(mean) - mean - lgamma(low + 1));
+	else
+		weight = exp(lgamma(trials + 1) - lgamma(low + 1) -
+					 lgamma(trials - low + 1) +
+					 low * log(p) + (trials - low) * log1p(-p));
+
+	for (int d = 0; d <= MAX_PICKS; d++)
+	{
+		spares[d] = element_spares(k, d);
+		spared[d] = pow(spares[d], low);
+	}
+
+	for (double j = low; j <= high; j++)
+	{
+		double		rate = 1;
+		double		few = picks_all_set(k / BLOCK_LANES, spared);
+
+		for (unsigned lane = k % BLOCK_LANES; lane < BLOCK_LANES; lane++)
+			rate *= few;
+		if (k % BLOCK_LANES != 0)
+		{
+			double		more = picks_all_set(k / BLOCK_LANES + 1, spared);
+
+			for (unsigned lane = 0; lane < k % BLOCK_LANES; lane++)
+				rate *= more;
+		}
+		sum += weight * rate;
+
+		weight *= poisson ? mean / (j + 1) :
+			(trials - j) / (j + 1) * (p / (1 - p));
+		for (int d = 1; d <= MAX_PICKS; d++)
+			spared[d] *= spares[d];
+	}
+	return sum;
+}
+
+/* Error rate of n elements in "blocks" blocks; 0 blocks: a load of n each. */
+static double
+blocked_error_rate(FilterLayout layout, unsigned k, double blocks, double n)
+{
+	int			choices = layout_choices(layout);
+	double		rate;
+
+	if (n <= 0)
+		return 0;
+	if (blocks == 0)
+		rate = mean_error_rate(k, INFINITY, choices * n);
+	else if (blocks > FEW_BLOCKS)
+		rate = mean_error_rate(k, INFINITY, choices * n / blocks);
+	else
+		rate = mean_error_rate(k, n, choices / blocks);
+	/* the blocks of one element are different ones, so almost independent */
+	return choices == 2 ? rate * rate : rate;
+}
+
+/*
+ * Elements a block, Poisson distributed, at which k bits an element just meet
+ * the error rate.
+ */
+static double
+load_for(FilterLayout layout, unsigned k, double error_rate)
+{
+	double		low = 0;
+	double		high = BLOCK_BITS;
+
+	while (high - low > 0.1 / LOAD_STEPS)
+	{
+		double		middle = (low + high) / 2;
+
+		if (blocked_error_rate(layout, k, 0, middle) <= error_rate)
+			low = middle;
+		else
+			high = middle;
+	}
+	return floor(low * LOAD_STEPS) / LOAD_STEPS;
+}
+
+/* What has been worked out for the error rate that was asked for last */
+static struct
+{
+	double		error_rate;		/* 0: nothing yet */
+	FilterLayout layout;
+	unsigned	hashes;			/* the best for many blocks */
+	double		load;			/* elements a block then */
+	int			few_known;		/* for up to so many blocks: */
+	struct
+	{
+		uint64_t	capacity;	/* elements within the error rate */
+		unsigned	hashes;		/* with so many bits each */
+	}			few[FEW_BLOCKS + 1];
+}			sizes;
+
+static void
+sizes_prepare(double error_rate)
+{
+	int			guess;			/* where to begin: the classic filter's best k */
+
+	if (sizes.error_rate == error_rate)
+		return;
+	sizes.layout = error_rate < TWO_BLOCKS_BELOW ?
+		LAYOUT_BLOCK512X2 : LAYOUT_BLOCK512;
+	guess = (int) (-log2(error_rate) / layout_choices(sizes.layout) + 0.5);
+	if (guess < 1)
+		guess = 1;
+	if (guess > BLOCK_MAX_HASHES)
+		guess = BLOCK_MAX_HASHES;
+
+	/* the load rises with k up to the best and falls behind it */
+	sizes.hashes = guess;
+	sizes.load = load_for(sizes.layout, guess, error_rate);
+	for (int step = -1; step <= 1; step += 2)
+	{
+		int			k = guess + step;
+
+		for (; k >= 1 && k <= BLOCK_MAX_HASHES; k += step)
+		{
+			double		load = load_for(sizes.layout, k, error_rate);
+
+			if (load <= sizes.load)
+				break;
+			sizes.load = load;
+			sizes.hashes = k;
+		}
+	}
+	sizes.few_known = layout_choices(sizes.layout) - 1;
+	sizes.few[sizes.few_known].capacity = 0;
+	sizes.few[sizes.few_known].hashes = 0;
+	sizes.error_rate = error_rate;
+}
+
+/* Elements that "blocks" few blocks hold with k bits each */
+static uint64_t
+few_capacity(unsigned k, int blocks)
+{
+	uint64_t	low = 0;
+	uint64_t	high = (uint64_t) BLOCK_BITS * blocks;
+
+	while (high - low > 1)
+	{
+		uint64_t	middle = low + (high - low) / 2;
+
+		if (blocked_error_rate(sizes.layout, k, blocks, middle) <=
+			sizes.error_rate)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Extend what is known of few blocks by one number of them. */
+static void
+sizes_know_more(void)
+{
+	int			blocks = sizes.few_known + 1;
+	unsigned	known_k = sizes.few[sizes.few_known].hashes;
+	unsigned	first_k = known_k == 0 ? 1 : known_k > 1 ? known_k - 1 : 1;
+	unsigned	last_k = known_k == 0 ? BLOCK_MAX_HASHES : known_k + 1;
+	uint64_t	best = 0;
+	unsigned	best_k = 1;
+
+	/* the best k moves by one at most with each further block */
+	for (unsigned k = first_k; k <= last_k && k <= BLOCK_MAX_HASHES; k++)
+	{
+		uint64_t	capacity = few_capacity(k, blocks);
+
+		if (capacity > best)
+		{
+			best = capacity;
+			best_k = k;
+		}
+	}
+	sizes.few[blocks].capacity = best;
+	sizes.few[blocks].hashes = best_k;
+	sizes.few_known = blocks;
+}
+
+/*
+ * The least number of blocks for n elements, and the bits an element, into the
+ * layer.  Returns how many elements they hold at most within the error rate.
+ */
+static double
+fit_blocks(double n, double error_rate, FilterLayer *layer)
+{
+	int			low;
+	int			high;
+
+	sizes_prepare(error_rate);
+	layer->layout = sizes.layout;
+
+	/* a lower bound: few blocks hold at least the load of many */
+	if (n > FEW_BLOCKS * (sizes.load + BLOCK_LANES))
+	{
+		layer->size = (uint64_t) ceil(n / sizes.load);
+		layer->hashes = sizes.hashes;
+		return floor(layer->size * sizes.load);
+	}
+	while (sizes.few_known < FEW_BLOCKS &&
+		   sizes.few[sizes.few_known].capacity < n)
+		sizes_know_more();
+	if (sizes.few[sizes.few_known].capacity < n)
+	{
+		layer->size = (uint64_t) fmax(ceil(n / sizes.load), FEW_BLOCKS + 1);
+		layer->hashes = sizes.hashes;
+		return floor(layer->size * sizes.load);
+	}
+	low = layout_choices(sizes.layout) - 1;
+	high = sizes.few_known;
+	while (high - low > 1)
+	{
+		int			middle = (low + high) / 2;
+
+		if (sizes.few[middle].capacity < n)
+			low = middle;
+		else
+			high = middle;
+	}
+	layer->size = high;
+	layer->hashes = sizes.few[high].hashes;
+	return sizes.few[high].capacity;
+}
+
+/*
+ * What share of a block's bits one of its elements sets, of those still clear
+ */
+static double
+block_share(const FilterLayer *layer)
+{
+	return 1 - element_spares(layer->hashes, 1);
+}
+
+/* log of the expected share of clear bits that each element leaves clear */
+static double
+log_spared(const FilterLayer *layer)
+{
+	double		share;
+
+	if (layer->layout == LAYOUT_CLASSIC)
+		return layer->hashes * log1p(-1.0 / layer->size);
+	share = layout_choices(layer->layout) * block_share(layer) / layer->size;
+	return log1p(-share);
+}
+
+double
+layer_expected_bits(const FilterLayer *layer, double n)
+{
+	double		bits = (double) layer_bits(layer->layout, layer->size);
+
+	return -bits * expm1(n * log_spared(layer));
+}
+
+/* Standard deviation of the number of set bits, n elements given */
+static double
+set_bits_sigma(const FilterLayer *layer, double n)
+{
+	double		bits = (double) layer_bits(layer->layout, layer->size);
+	double		log_clear = n * log_spared(layer);
+	double		clear = exp(log_clear);
+
+	/* of an occupancy of n k balls in so many urns */
+	return sqrt(bits * clear * (1 - clear + clear * log_clear));
+}
+
+bool
+layer_plan(uint64_t capacity, double error_rate, bool grows, int index,
+		   FilterLayer *layer)
+{
+	double		share = 1;
+	double		most;
+	double		full;
+
+	if (grows)
+		share = index == 0 ? FIRST_SHARE :
+			FURTHER_SHARE / ((double) index * index);
+
+	layer->capacity = capacity;
+	layer->error_rate = error_rate * share;
+	/* no layer has more elements than bits: keep clear of what doubles round */
+	if (capacity > IMAGE_MAX_BITS)
+		return false;
+
+	most = fit_blocks((double) capacity, layer->error_rate, layer);
+	if (grows)
+	{
+		/*
+		 * It is to be full at its capacity at the earliest, so it must keep
+		 * its error rate a little longer.
+		 */
+		double		sigma = set_bits_sigma(layer, capacity);
+		double		slope = layer_expected_bits(layer, capacity + 1) -
+			layer_expected_bits(layer, capacity);
+
+		most = fit_blocks(capacity + FULL_SIGMAS * sigma / slope,
+						  layer->error_rate, layer);
+		full = layer_expected_bits(layer, most);
+	}
+	else
+		full = layer_expected_bits(layer, most) +
+			FULL_SIGMAS * set_bits_sigma(layer, most);
+
+	if (layer->size > IMAGE_MAX_BITS / BLOCK_BITS)
+		return false;
+	layer->bits_full = (uint64_t)
+		fmin(ceil(full), (double) layer_bits(layer->layout, layer->size));
+	layer->bits_set = 0;
+	layer->offset = 0;
+	return true;
+}
+
+double
+layer_expected_error_rate(const FilterLayer *layer, double n)
+{
+	if (layer->layout == LAYOUT_CLASSIC)
+		return pow(-expm1(n * log_spared(layer)), layer->hashes);
+	return blocked_error_rate(layer->layout, layer->hashes,
+							  (double) layer->size, n);
+}
+
+double
+layer_cardinality(const FilterLayer *layer)
+{
+	double		bits = (double) layer_bits(layer->layout, layer->size);
+	double		clear = bits - (double) layer->bits_set;
+
+	/* with no bit left clear it may be any number; half a bit gives a lowest */
+	if (clear < 0.5)
+		clear = 0.5;
+	return log(clear / bits) / log_spared(layer);
+}
