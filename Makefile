@@ -11,7 +11,8 @@ OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c)) $(FILTER_SOURCES))
 
 # No symbol but the SQL entry points leaves the library: the server exports
 # names such as bloom_create itself, and PostgreSQL 15 has no default for this
-PG_CFLAGS = -fvisibility=hidden -Wextra -Wno-unused-parameter \
+# sizing.c must come to the same number everywhere: no fused multiply-add
+PG_CFLAGS = -fvisibility=hidden -ffp-contract=off -Wextra -Wno-unused-parameter \
 	-Wno-missing-field-initializers -Wno-sign-compare
 PG_CPPFLAGS = -I$(srcdir)/src
 

@@ -144,8 +144,14 @@ filter_contains(const uint8_t *image, uint64_t hash)
 		if (layer_contains(&layer, hash))
 			return true;
 	}
-	return image_layout(image) == LAYOUT_EXPLICIT &&
-		hashset_contains(image_hashes(image), image_count(image), hash);
+	if (image_layout(image) != LAYOUT_EXPLICIT)
+		return false;
+	if (!image_is_unsorted(image))
+		return hashset_contains(image_hashes(image), image_count(image), hash);
+	for (uint64_t i = 0; i < image_count(image); i++)
+		if (get64(image_hashes(image) + 8 * i) == hash)
+			return true;
+	return false;
 }
 
 void

@@ -60,7 +60,7 @@ extern FilterStatus filter_plan_growth(const uint8_t *image, FilterPlan *plan);
 extern void filter_grow(uint8_t *image, const uint8_t *from,
 						const FilterPlan *plan);
 
-/* Is this hash in?  For any layout, unsorted explicit ones left out. */
+/* Is this hash in?  For any layout. */
 extern bool filter_contains(const uint8_t *image, uint64_t hash);
 
 /* The same of many hashes, with their places fetched ahead. */

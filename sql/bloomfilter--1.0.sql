@@ -1,0 +1,402 @@
+/* bloomfilter--1.0.sql */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION bloomfilter" to load this file. \quit
+
+-- ------------------------------------------------------------------------
+-- The type
+-- ------------------------------------------------------------------------
+
+CREATE TYPE bloom;
+
+CREATE FUNCTION bloom_in(cstring) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_in'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION bloom_out(bloom) RETURNS cstring
+	AS 'MODULE_PATHNAME', 'bloomfilter_out'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION bloom_recv(internal) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_recv'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION bloom_send(bloom) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'bloomfilter_send'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+-- A full filter does not compress, and a value stored uncompressed can be read
+-- in parts
+CREATE TYPE bloom (
+	INPUT = bloom_in,
+	OUTPUT = bloom_out,
+	RECEIVE = bloom_recv,
+	SEND = bloom_send,
+	INTERNALLENGTH = VARIABLE,
+	ALIGNMENT = double,
+	STORAGE = external
+);
+
+COMMENT ON TYPE bloom IS 'Bloom filter: a set that answers "certainly not in it" or "probably in it"';
+COMMENT ON FUNCTION bloom_in(cstring) IS 'I/O: base64 of the bytes';
+COMMENT ON FUNCTION bloom_out(bloom) IS 'I/O: base64 of the bytes';
+COMMENT ON FUNCTION bloom_recv(internal) IS 'I/O: the bytes';
+COMMENT ON FUNCTION bloom_send(bloom) IS 'I/O: the bytes';
+
+-- ------------------------------------------------------------------------
+-- Casts
+-- ------------------------------------------------------------------------
+
+CREATE FUNCTION bloom(bytea) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_from_bytea'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloom(bytea)
+	IS 'the filter that these bytes are';
+
+CREATE FUNCTION bytea(bloom) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'bloomfilter_to_bytea'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bytea(bloom)
+	IS 'the bytes of the filter';
+
+CREATE CAST (bytea AS bloom) WITH FUNCTION bloom(bytea);
+COMMENT ON CAST (bytea AS bloom) IS 'the filter that these bytes are';
+CREATE CAST (bloom AS bytea) WITH FUNCTION bytea(bloom);
+COMMENT ON CAST (bloom AS bytea) IS 'the bytes of the filter';
+
+-- ------------------------------------------------------------------------
+-- Making filters and changing them
+-- ------------------------------------------------------------------------
+
+CREATE FUNCTION bloom_create(capacity bigint, error_rate float8 DEFAULT 0.01,
+	growth integer DEFAULT 2, seed bigint DEFAULT 0) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_create'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_create(bigint, float8, integer, bigint)
+	IS 'an empty filter for so many elements at this error rate';
+
+CREATE FUNCTION bloom_create_bits(bits bigint, hashes integer, seed bigint DEFAULT 0) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_create_bits'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_create_bits(bigint, integer, bigint)
+	IS 'an empty classic filter of so many bits and hashes';
+
+CREATE FUNCTION bloom_add(filter bloom, element anycompatible) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_add'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_add(bloom, anycompatible)
+	IS 'the filter with this element added';
+
+CREATE FUNCTION bloom_add_all(filter bloom, elements anycompatiblearray) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_add_all'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_add_all(bloom, anycompatiblearray)
+	IS 'the filter with the elements of the array added';
+
+CREATE FUNCTION bloom_union(bloom, bloom) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_union'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bloom_union(bloom, bloom)
+	IS 'a filter of what is in either of two like filters';
+
+CREATE FUNCTION bloom_intersection(bloom, bloom) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_intersection'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bloom_intersection(bloom, bloom)
+	IS 'a filter of what seems to be in both of two like filters';
+
+CREATE FUNCTION bloom_clear(bloom) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_clear'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_clear(bloom)
+	IS 'a filter made like this one, without its elements';
+
+-- ------------------------------------------------------------------------
+-- Asking filters
+-- ------------------------------------------------------------------------
+
+CREATE FUNCTION bloom_contains(filter bloom, element anycompatible) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_contains'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION bloom_contains(bloom, anycompatible)
+	IS 'is the element in the filter? false is certain, true is probable';
+
+CREATE FUNCTION bloom_contained(element anycompatible, filter bloom) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_contained'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION bloom_contained(anycompatible, bloom)
+	IS 'implementation of <@ operator';
+
+CREATE FUNCTION bloom_contains_any(filter bloom, elements anycompatiblearray) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_contains_any'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION bloom_contains_any(bloom, anycompatiblearray)
+	IS 'is any element of the array in the filter?';
+
+CREATE FUNCTION bloom_contains_all(filter bloom, elements anycompatiblearray) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_contains_all'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION bloom_contains_all(bloom, anycompatiblearray)
+	IS 'are all elements of the array in the filter?';
+
+CREATE FUNCTION bloom_contains_each(filter bloom, elements anycompatiblearray) RETURNS boolean[]
+	AS 'MODULE_PATHNAME', 'bloomfilter_contains_each'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION bloom_contains_each(bloom, anycompatiblearray)
+	IS 'for each element of the array: is it in the filter?';
+
+-- ------------------------------------------------------------------------
+-- Knowing filters
+-- ------------------------------------------------------------------------
+
+CREATE FUNCTION bloom_info(filter bloom,
+	OUT layout text, OUT element_class text,
+	OUT capacity bigint, OUT error_rate float8, OUT growth integer,
+	OUT seed bigint, OUT layers integer, OUT hashes integer,
+	OUT bits bigint, OUT bits_set bigint, OUT bytes bigint,
+	OUT elements bigint, OUT estimated_error_rate float8,
+	OUT bits_per_element float8) RETURNS record
+	AS 'MODULE_PATHNAME', 'bloomfilter_info'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_info(bloom)
+	IS 'what the filter was asked to be, and what it is';
+
+CREATE FUNCTION bloom_cardinality(bloom) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'bloomfilter_cardinality'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_cardinality(bloom)
+	IS 'how many distinct elements were added, an estimate';
+
+CREATE FUNCTION bloom_error_rate(bloom) RETURNS float8
+	AS 'MODULE_PATHNAME', 'bloomfilter_error_rate'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_error_rate(bloom)
+	IS 'the share of absent elements that seem to be in the filter, an estimate';
+
+CREATE FUNCTION bloom_hash(element anycompatible, seed bigint DEFAULT 0) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'bloomfilter_hash'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION bloom_hash(anycompatible, bigint)
+	IS 'the hash by which filters of this seed know the element';
+
+-- ------------------------------------------------------------------------
+-- Identity
+-- ------------------------------------------------------------------------
+
+CREATE FUNCTION bloom_eq(bloom, bloom) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_eq'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_eq(bloom, bloom)
+	IS 'implementation of = operator';
+
+CREATE FUNCTION bloom_ne(bloom, bloom) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_ne'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_ne(bloom, bloom)
+	IS 'implementation of <> operator';
+
+CREATE FUNCTION bloom_hash_value(bloom) RETURNS integer
+	AS 'MODULE_PATHNAME', 'bloomfilter_hash_value'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_hash_value(bloom)
+	IS 'hash of the filter''s bytes';
+
+CREATE FUNCTION bloom_hash_value_extended(bloom, bigint) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'bloomfilter_hash_value_extended'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_hash_value_extended(bloom, bigint)
+	IS 'hash of the filter''s bytes';
+
+-- ------------------------------------------------------------------------
+-- Operators
+-- ------------------------------------------------------------------------
+
+CREATE OPERATOR @> (
+	FUNCTION = bloom_contains, LEFTARG = bloom, RIGHTARG = anycompatible,
+	COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel
+);
+COMMENT ON OPERATOR @> (bloom, anycompatible)
+	IS 'contains, probably';
+
+CREATE OPERATOR <@ (
+	FUNCTION = bloom_contained, LEFTARG = anycompatible, RIGHTARG = bloom,
+	COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel
+);
+COMMENT ON OPERATOR <@ (anycompatible, bloom)
+	IS 'is contained, probably';
+
+CREATE OPERATOR | (
+	FUNCTION = bloom_union, LEFTARG = bloom, RIGHTARG = bloom,
+	COMMUTATOR = |
+);
+COMMENT ON OPERATOR | (bloom, bloom)
+	IS 'union';
+
+CREATE OPERATOR & (
+	FUNCTION = bloom_intersection, LEFTARG = bloom, RIGHTARG = bloom,
+	COMMUTATOR = &
+);
+COMMENT ON OPERATOR & (bloom, bloom)
+	IS 'intersection';
+
+CREATE OPERATOR = (
+	FUNCTION = bloom_eq, LEFTARG = bloom, RIGHTARG = bloom,
+	COMMUTATOR = =, NEGATOR = <>,
+	RESTRICT = eqsel, JOIN = eqjoinsel, HASHES
+);
+COMMENT ON OPERATOR = (bloom, bloom)
+	IS 'same bytes';
+
+CREATE OPERATOR <> (
+	FUNCTION = bloom_ne, LEFTARG = bloom, RIGHTARG = bloom,
+	COMMUTATOR = <>, NEGATOR = =,
+	RESTRICT = neqsel, JOIN = neqjoinsel
+);
+COMMENT ON OPERATOR <> (bloom, bloom)
+	IS 'other bytes';
+
+CREATE OPERATOR FAMILY bloom_ops USING hash;
+COMMENT ON OPERATOR FAMILY bloom_ops USING hash IS 'identity of filters';
+CREATE OPERATOR CLASS bloom_ops DEFAULT FOR TYPE bloom USING hash
+	FAMILY bloom_ops AS
+	OPERATOR 1 =,
+	FUNCTION 1 bloom_hash_value(bloom),
+	FUNCTION 2 bloom_hash_value_extended(bloom, bigint);
+COMMENT ON OPERATOR CLASS bloom_ops USING hash IS 'identity of filters';
+
+-- ------------------------------------------------------------------------
+-- Aggregates
+-- ------------------------------------------------------------------------
+
+CREATE FUNCTION bloom_agg_trans(bloom, anycompatible) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_agg_trans'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION bloom_agg_trans(bloom, anycompatible)
+	IS 'transition function of bloom_agg';
+
+CREATE FUNCTION bloom_agg_trans(bloom, anycompatible, integer) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_agg_trans_capacity_int'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION bloom_agg_trans(bloom, anycompatible, integer)
+	IS 'transition function of bloom_agg';
+
+CREATE FUNCTION bloom_agg_trans(bloom, anycompatible, bigint) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_agg_trans_capacity'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION bloom_agg_trans(bloom, anycompatible, bigint)
+	IS 'transition function of bloom_agg';
+
+CREATE FUNCTION bloom_agg_trans(bloom, anycompatible, float8) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_agg_trans_rate'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION bloom_agg_trans(bloom, anycompatible, float8)
+	IS 'transition function of bloom_agg';
+
+CREATE FUNCTION bloom_agg_trans(bloom, anycompatible, bigint, float8) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_agg_trans_capacity_rate'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION bloom_agg_trans(bloom, anycompatible, bigint, float8)
+	IS 'transition function of bloom_agg';
+
+CREATE FUNCTION bloom_agg_trans(bloom, anycompatible, bigint, float8, bigint) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_agg_trans_capacity_rate_seed'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION bloom_agg_trans(bloom, anycompatible, bigint, float8, bigint)
+	IS 'transition function of bloom_agg';
+
+CREATE FUNCTION bloom_agg_combine(bloom, bloom) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_agg_combine'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_agg_combine(bloom, bloom)
+	IS 'combine function of bloom_agg';
+
+CREATE FUNCTION bloom_agg_final(bloom) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_agg_final'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_agg_final(bloom)
+	IS 'final function of bloom_agg';
+
+CREATE AGGREGATE bloom_agg(anycompatible) (
+	SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
+	COMBINEFUNC = bloom_agg_combine, FINALFUNC = bloom_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bloom_agg(anycompatible)
+	IS 'filter of the elements, sized to their number, error rate 0.01';
+
+CREATE AGGREGATE bloom_agg(anycompatible, integer) (
+	SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
+	COMBINEFUNC = bloom_agg_combine, FINALFUNC = bloom_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bloom_agg(anycompatible, integer)
+	IS 'filter of the elements, for so many, error rate 0.01';
+
+CREATE AGGREGATE bloom_agg(anycompatible, bigint) (
+	SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
+	COMBINEFUNC = bloom_agg_combine, FINALFUNC = bloom_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bloom_agg(anycompatible, bigint)
+	IS 'filter of the elements, for so many, error rate 0.01';
+
+CREATE AGGREGATE bloom_agg(anycompatible, float8) (
+	SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
+	COMBINEFUNC = bloom_agg_combine, FINALFUNC = bloom_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bloom_agg(anycompatible, float8)
+	IS 'filter of the elements, sized to their number, of this error rate';
+
+CREATE AGGREGATE bloom_agg(anycompatible, bigint, float8) (
+	SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
+	COMBINEFUNC = bloom_agg_combine, FINALFUNC = bloom_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bloom_agg(anycompatible, bigint, float8)
+	IS 'filter of the elements, for so many, of this error rate';
+
+CREATE AGGREGATE bloom_agg(anycompatible, bigint, float8, bigint) (
+	SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
+	COMBINEFUNC = bloom_agg_combine, FINALFUNC = bloom_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bloom_agg(anycompatible, bigint, float8, bigint)
+	IS 'filter of the elements, for so many, of this error rate and seed';
+
+CREATE FUNCTION bloom_union_agg_trans(bloom, bloom) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_union_agg_trans'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bloom_union_agg_trans(bloom, bloom)
+	IS 'transition function of bloom_union_agg';
+
+CREATE FUNCTION bloom_union_agg_final(bloom) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_union_agg_final'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_union_agg_final(bloom)
+	IS 'final function of bloom_union_agg';
+
+CREATE AGGREGATE bloom_union_agg(bloom) (
+	SFUNC = bloom_union_agg_trans, STYPE = bloom, SSPACE = 8192,
+	COMBINEFUNC = bloom_union_agg_trans, FINALFUNC = bloom_union_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bloom_union_agg(bloom)
+	IS 'union of the filters';
+
+CREATE FUNCTION bloom_intersection_agg_trans(bloom, bloom) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_intersection_agg_trans'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bloom_intersection_agg_trans(bloom, bloom)
+	IS 'transition function of bloom_intersection_agg';
+
+CREATE FUNCTION bloom_intersection_agg_final(bloom) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_intersection_agg_final'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_intersection_agg_final(bloom)
+	IS 'final function of bloom_intersection_agg';
+
+CREATE AGGREGATE bloom_intersection_agg(bloom) (
+	SFUNC = bloom_intersection_agg_trans, STYPE = bloom, SSPACE = 8192,
+	COMBINEFUNC = bloom_intersection_agg_trans, FINALFUNC = bloom_intersection_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bloom_intersection_agg(bloom)
+	IS 'intersection of the filters';

@@ -1,0 +1,788 @@
+/*
+ * bloom.c
+ *	  The type bloom as a Datum: the forms of a value, reading it, changing it.
+ *
+ * A value is an image (filter/image.h) behind PostgreSQL's length word.  It
+ * comes in the forms that any varlena has (toasted, with a short header), and
+ * in two that are this type's own:
+ *
+ * - The state of an aggregate: flat, with room behind the image, and, while it
+ *	 is explicit, its hashes in the order they came (IMAGE_FLAG_UNSORTED).  Its
+ *	 varlena length counts the room, so that a copy keeps it.
+ *
+ * - An expanded object (utils/expandeddatum.h): the image in memory of its own,
+ *	 at a cache line, with room to grow.  Whoever holds the read/write pointer
+ *	 changes it in place.
+ *
+ * A BloomWriter hides the difference from who changes a filter.  It allocates
+ * flat values in the current memory context and expanded ones in the context
+ * that it was given, as nodeAgg.c wants transition values.
+ *
+ * What is read, is read through bloom_image(), which knows all the forms.
+ */
+#include "bloom.h"
+
+#include "filter/hashset.h"
+#include "utils/memutils.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+/* Distinguishes our expanded objects, as others do theirs */
+#define EXPANDED_BLOOM_MAGIC	0x626c6f6d
+
+struct ExpandedBloom
+{
+	ExpandedObjectHeader hdr;
+	int			magic;
+	uint8	   *image;
+	uint64		room;			/* bytes the image may take */
+	void	   *memory;			/* what to free with the image */
+};
+
+static Size expanded_flat_size(ExpandedObjectHeader *eohptr);
+static void expanded_flatten(ExpandedObjectHeader *eohptr, void *result,
+							 Size allocated_size);
+
+static const ExpandedObjectMethods expanded_methods = {
+	expanded_flat_size,
+	expanded_flatten
+};
+
+/* ------------------------------------------------------------------------
+ * Checks
+ * ------------------------------------------------------------------------ */
+
+void
+bloom_check_capacity(int64 capacity)
+{
+	if (capacity < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("capacity of a filter must be at least 1, not %lld",
+						(long long) capacity)));
+}
+
+void
+bloom_check_error_rate(double error_rate)
+{
+	/* written so that NaN fails */
+	if (!(error_rate >= ERROR_RATE_MIN && error_rate <= ERROR_RATE_MAX))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("error rate of a filter must be between %g and %g, not %g",
+						ERROR_RATE_MIN, ERROR_RATE_MAX, error_rate),
+				 error_rate >= 1 ?
+				 errhint("To give a capacity, pass an integer, as in bloom_agg(x, 1000) or bloom_agg(x, n::bigint).") : 0));
+}
+
+/*
+ * May an element of this class be added to the filter, or looked up?
+ */
+void
+bloom_check_class(const uint8 *image, ElementClass class)
+{
+	ElementClass known = image_class(image);
+
+	if (unlikely(known != class && known != ELEMENT_CLASS_NONE))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("filter holds elements of class %s, not %s",
+						element_class_name(known), element_class_name(class)),
+				 errhint("Cast the element to a type of the filter's class.")));
+}
+
+/* Throw the error that a plan's status stands for, if it does. */
+void
+bloom_check_status(FilterStatus status, const uint8 *image)
+{
+	switch (status)
+	{
+		case FILTER_OK:
+			return;
+		case FILTER_FIXED:
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("filter of fixed size is full"),
+					 errdetail("It was made for %llu elements.",
+							   (unsigned long long) image_capacity(image)),
+					 errhint("Make it with a larger capacity, or with growth => %d to let it grow.",
+							 GROWTH_DEFAULT)));
+			break;
+		case FILTER_TOO_MANY_LAYERS:
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("filter would have more than %d layers",
+							IMAGE_MAX_LAYERS),
+					 errhint("Build it anew, with a capacity that suits its elements.")));
+			break;
+		case FILTER_TOO_LARGE:
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("filter would have more than %llu bits",
+							(unsigned long long) IMAGE_MAX_BITS),
+					 errhint("Ask for a smaller capacity or a higher error rate, or keep several filters, each for a part of the elements.")));
+			break;
+	}
+}
+
+/* Raise an error if two filters cannot be united or intersected. */
+void
+bloom_check_alike(const uint8 *a, const uint8 *b)
+{
+	char		detail[256];
+
+	switch (filter_difference(a, b))
+	{
+		case FILTERS_ALIKE:
+			return;
+		case DIFFERENT_SEED:
+			snprintf(detail, sizeof(detail), "Their seeds are %lld and %lld.",
+					 (long long) image_seed(a), (long long) image_seed(b));
+			break;
+		case DIFFERENT_CLASS:
+			snprintf(detail, sizeof(detail),
+					 "Their elements are of class %s and %s.",
+					 element_class_name(image_class(a)),
+					 element_class_name(image_class(b)));
+			break;
+		case DIFFERENT_LAYOUT:
+			snprintf(detail, sizeof(detail),
+					 "One of them is of layout classic.");
+			break;
+		case DIFFERENT_CAPACITY:
+			snprintf(detail, sizeof(detail), "Their capacities are %llu and %llu.",
+					 (unsigned long long) image_capacity(a),
+					 (unsigned long long) image_capacity(b));
+			break;
+		case DIFFERENT_ERROR_RATE:
+			snprintf(detail, sizeof(detail), "Their error rates are %g and %g.",
+					 image_error_rate(a), image_error_rate(b));
+			break;
+		case DIFFERENT_GROWTH:
+			snprintf(detail, sizeof(detail), "Their growth is %d and %d.",
+					 image_growth(a), image_growth(b));
+			break;
+		case DIFFERENT_SIZE:
+			snprintf(detail, sizeof(detail),
+					 "Their numbers of bits or hashes differ.");
+			break;
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("filters are unlike and cannot be combined"),
+			 errdetail_internal("%s", detail),
+			 errhint("Build both with the same capacity, error rate, growth and seed, as in bloom_agg(x, 1000000, 0.01), from elements of one class.")));
+}
+
+/* ------------------------------------------------------------------------
+ * Values made anew
+ * ------------------------------------------------------------------------ */
+
+struct varlena *
+bloom_make_planned(const FilterParams *params, const FilterPlan *plan)
+{
+	struct varlena *result = palloc0(VARHDRSZ + plan->bytes);
+
+	SET_VARSIZE(result, VARHDRSZ + plan->bytes);
+	filter_init((uint8 *) VARDATA(result), params, plan);
+	return result;
+}
+
+/* A filter without elements, sized for params; an error if too large. */
+struct varlena *
+bloom_make(const FilterParams *params)
+{
+	FilterPlan	plan;
+
+	bloom_check_status(filter_plan(params, &plan), NULL);
+	return bloom_make_planned(params, &plan);
+}
+
+/* The neutral one: no elements, no parameters */
+struct varlena *
+bloom_make_empty(void)
+{
+	struct varlena *result = palloc(VARHDRSZ + IMAGE_HEADER_BYTES);
+	FilterParams none = {0};
+
+	SET_VARSIZE(result, VARHDRSZ + IMAGE_HEADER_BYTES);
+	image_put_header((uint8 *) VARDATA(result), LAYOUT_EMPTY, &none);
+	return result;
+}
+
+/* ------------------------------------------------------------------------
+ * Storage
+ * ------------------------------------------------------------------------ */
+
+static ExpandedBloom *
+expanded_new(MemoryContext parent)
+{
+	MemoryContext mcxt = AllocSetContextCreate(parent, "expanded bloom filter",
+											   ALLOCSET_SMALL_SIZES);
+	ExpandedBloom *expanded = MemoryContextAllocZero(mcxt, sizeof(*expanded));
+
+	EOH_init_header(&expanded->hdr, &expanded_methods, mcxt);
+	expanded->magic = EXPANDED_BLOOM_MAGIC;
+	return expanded;
+}
+
+static ExpandedBloom *
+expanded_get(Datum value)
+{
+	ExpandedBloom *expanded = (ExpandedBloom *) DatumGetEOHP(value);
+
+	Assert(expanded->magic == EXPANDED_BLOOM_MAGIC);
+	return expanded;
+}
+
+static void
+open_expanded(BloomWriter *writer, ExpandedBloom *expanded)
+{
+	memset(writer, 0, sizeof(*writer));
+	writer->expanded = expanded;
+	writer->mcxt = MemoryContextGetParent(expanded->hdr.eoh_context);
+	writer->image = expanded->image;
+	writer->room = expanded->room;
+	writer->memory = expanded->memory;
+}
+
+/* Make what the writer holds the content of its expanded object. */
+static void
+writer_sync(BloomWriter *writer)
+{
+	if (writer->expanded && !writer->detached)
+	{
+		writer->expanded->image = writer->image;
+		writer->expanded->room = writer->room;
+		writer->expanded->memory = writer->memory;
+	}
+}
+
+/*
+ * New storage of "bytes" bytes, all zero, for another image of the writer's
+ * value, which is left as it is: *fresh is a writer for it, detached.  From
+ * EXPANDED_FROM_BYTES on, the value becomes an expanded object.
+ */
+static void
+writer_fresh(BloomWriter *writer, uint64 bytes, BloomWriter *fresh)
+{
+	if (writer->expanded == NULL && writer->mcxt != NULL &&
+		bytes >= EXPANDED_FROM_BYTES)
+	{
+		/* the new object's content is the flat value until it is replaced */
+		writer->expanded = expanded_new(writer->mcxt);
+		writer->memory = NULL;
+		writer_sync(writer);
+	}
+	*fresh = *writer;
+	fresh->detached = true;
+	fresh->room = bytes;
+	if (writer->expanded)
+	{
+		/* the image begins behind a (missing) length word at a cache line */
+		fresh->memory =
+			MemoryContextAllocExtended(writer->expanded->hdr.eoh_context,
+									   bytes + VARHDRSZ + IMAGE_ALIGNMENT,
+									   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+		fresh->image = (uint8 *)
+			TYPEALIGN(IMAGE_ALIGNMENT, fresh->memory) + VARHDRSZ;
+	}
+	else
+	{
+		fresh->memory = NULL;	/* whoever gets a flat value frees it */
+		fresh->image = (uint8 *) VARDATA(palloc0(VARHDRSZ + bytes));
+	}
+}
+
+/* Put fresh storage in the place of the writer's own. */
+static void
+writer_take(BloomWriter *writer, const BloomWriter *fresh)
+{
+	void	   *old = writer->memory;
+
+	writer->expanded = fresh->expanded;
+	writer->image = fresh->image;
+	writer->room = fresh->room;
+	writer->memory = fresh->memory;
+	writer_sync(writer);
+	if (old)
+		pfree(old);
+}
+
+/* Have room for an image of so many bytes; the present one is kept. */
+static void
+writer_reserve(BloomWriter *writer, uint64 bytes)
+{
+	BloomWriter fresh;
+
+	if (bytes <= writer->room)
+		return;
+	writer_fresh(writer, bytes, &fresh);
+	memcpy(fresh.image, writer->image, image_bytes(writer->image));
+	writer_take(writer, &fresh);
+}
+
+/* ------------------------------------------------------------------------
+ * Opening and closing
+ * ------------------------------------------------------------------------ */
+
+/*
+ * Open a value to change it: a read/write expanded object in place, any other
+ * as a copy.
+ */
+void
+bloom_open_copy(BloomWriter *writer, Datum value)
+{
+	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(value)))
+	{
+		open_expanded(writer, expanded_get(value));
+		bloom_sort(writer);
+	}
+	else
+		bloom_open_copied_state(writer, value, CurrentMemoryContext);
+}
+
+/*
+ * Open a copy of a value, that is to live in mcxt if it is an expanded object.
+ */
+void
+bloom_open_copied_state(BloomWriter *writer, Datum value, MemoryContext mcxt)
+{
+	const uint8 *image = bloom_image(value);
+
+	memset(writer, 0, sizeof(*writer));
+	writer->mcxt = mcxt;
+	writer->image = (uint8 *) image;
+	/* no room, so that this copies */
+	writer_reserve(writer, image_bytes(image));
+}
+
+/*
+ * Open an aggregate's transition value, to change it where it is.  mcxt is the
+ * aggregate's memory context.
+ */
+void
+bloom_open_state(BloomWriter *writer, Datum value, MemoryContext mcxt)
+{
+	struct varlena *flat = (struct varlena *) DatumGetPointer(value);
+
+	if (VARATT_IS_EXTERNAL_EXPANDED_RW(flat))
+	{
+		open_expanded(writer, expanded_get(value));
+		return;
+	}
+	/* no function of ours leaves it in another form, and none copies it so */
+	if (VARATT_IS_EXTENDED(flat))
+		elog(ERROR, "unexpected form of an aggregate's filter");
+	memset(writer, 0, sizeof(*writer));
+	writer->mcxt = mcxt;
+	writer->image = (uint8 *) VARDATA(flat);
+	writer->room = VARSIZE(flat) - VARHDRSZ;
+}
+
+/* Begin a transition value: an explicit filter with room for so many bytes. */
+void
+bloom_open_new_state(BloomWriter *writer, const FilterParams *params,
+					 uint64 room, MemoryContext mcxt)
+{
+	BloomWriter none = {.mcxt = mcxt};
+
+	writer_fresh(&none, room, writer);
+	writer->detached = false;
+	image_put_header(writer->image, LAYOUT_EXPLICIT, params);
+	writer_sync(writer);
+}
+
+/* The value, flat or expanded; a flat one without the room behind it */
+Datum
+bloom_close(BloomWriter *writer)
+{
+	if (writer->expanded)
+		return EOHPGetRWDatum(&writer->expanded->hdr);
+	writer->room = image_bytes(writer->image);
+	return bloom_close_state(writer);
+}
+
+/* The value as a transition value: room is kept. */
+Datum
+bloom_close_state(BloomWriter *writer)
+{
+	struct varlena *flat;
+
+	if (writer->expanded)
+		return EOHPGetRWDatum(&writer->expanded->hdr);
+	flat = (struct varlena *) (writer->image - VARHDRSZ);
+	SET_VARSIZE(flat, VARHDRSZ + writer->room);
+	return PointerGetDatum(flat);
+}
+
+/* ------------------------------------------------------------------------
+ * Reading
+ * ------------------------------------------------------------------------ */
+
+/*
+ * The image of a value in whatever form, to be read only: where it lies, or a
+ * copy in the current memory context.  Hashes of explicit filters are sorted.
+ */
+const uint8 *
+bloom_image(Datum value)
+{
+	struct varlena *pointer = (struct varlena *) DatumGetPointer(value);
+	BloomWriter writer;
+	uint8	   *image;
+
+	if (VARATT_IS_EXTERNAL_EXPANDED(pointer))
+	{
+		/* sorting changes the form of the object, not what it holds */
+		open_expanded(&writer, expanded_get(value));
+		bloom_sort(&writer);
+		return writer.image;
+	}
+	image = (uint8 *) VARDATA(PG_DETOAST_DATUM(value));
+	if (image_is_unsorted(image))
+	{
+		memset(&writer, 0, sizeof(writer));
+		writer.image = image;
+		writer_reserve(&writer, image_bytes(image));
+		bloom_sort(&writer);
+		image = writer.image;
+	}
+	return image;
+}
+
+/* The value as it is stored: a flat copy, of just the length of the image. */
+struct varlena *
+bloom_copy_flat(Datum value)
+{
+	const uint8 *image = bloom_image(value);
+	struct varlena *flat = palloc(VARHDRSZ + image_bytes(image));
+
+	SET_VARSIZE(flat, VARHDRSZ + image_bytes(image));
+	memcpy(VARDATA(flat), image, image_bytes(image));
+	return flat;
+}
+
+static Size
+expanded_flat_size(ExpandedObjectHeader *eohptr)
+{
+	return VARHDRSZ + image_bytes(bloom_image(EOHPGetRODatum(eohptr)));
+}
+
+static void
+expanded_flatten(ExpandedObjectHeader *eohptr, void *result,
+				 Size allocated_size)
+{
+	ExpandedBloom *expanded = (ExpandedBloom *) eohptr;
+
+	SET_VARSIZE(result, allocated_size);
+	memcpy(VARDATA(result), expanded->image, allocated_size - VARHDRSZ);
+}
+
+/* ------------------------------------------------------------------------
+ * Changing
+ * ------------------------------------------------------------------------ */
+
+/*
+ * Note that elements of this class are added; an error if the filter has
+ * others.
+ */
+void
+bloom_set_class(BloomWriter *writer, ElementClass class)
+{
+	bloom_check_class(writer->image, class);
+	if (image_layout(writer->image) == LAYOUT_EMPTY)
+		writer->image[IMAGE_OFF_LAYOUT] = LAYOUT_EXPLICIT;
+	put64(writer->image + IMAGE_OFF_CLASS, class);
+}
+
+/* Bring the hashes of an explicit filter in order. */
+void
+bloom_sort(BloomWriter *writer)
+{
+	uint8	   *image = writer->image;
+	uint64		count;
+
+	if (!image_is_unsorted(image))
+		return;
+	count = hashset_sort_unique(image_hashes(image), image_count(image));
+	image[IMAGE_OFF_FLAGS] &= ~IMAGE_FLAG_UNSORTED;
+	put64(image + IMAGE_OFF_COUNT, count);
+	put64(image + IMAGE_OFF_BYTES, image_explicit_bytes(count));
+}
+
+/*
+ * Append little-endian hashes to an explicit filter, unsorted.  The room is
+ * doubled when, even without repeated hashes, it is more than half full.
+ */
+void
+bloom_append(BloomWriter *writer, const uint8 *hashes, uint64 count)
+{
+	uint64		old = image_count(writer->image);
+	uint64		bytes = image_explicit_bytes(old + count);
+
+	if (bytes > writer->room)
+	{
+		bloom_sort(writer);
+		old = image_count(writer->image);
+		bytes = image_explicit_bytes(old + count);
+		if (bytes > writer->room / 2)
+			writer_reserve(writer, 2 * bytes);
+	}
+	memcpy(image_hashes(writer->image) + 8 * old, hashes, 8 * count);
+	writer->image[IMAGE_OFF_FLAGS] |= IMAGE_FLAG_UNSORTED;
+	put64(writer->image + IMAGE_OFF_COUNT, old + count);
+	put64(writer->image + IMAGE_OFF_BYTES, bytes);
+}
+
+/* One more layer */
+static void
+writer_grow(BloomWriter *writer)
+{
+	FilterPlan	plan;
+	BloomWriter fresh;
+
+	bloom_check_status(filter_plan_growth(writer->image, &plan),
+					   writer->image);
+	writer_fresh(writer, plan.bytes, &fresh);
+	filter_grow(fresh.image, writer->image, &plan);
+	writer_take(writer, &fresh);
+}
+
+/* Add to a filter with layers, which grows as needed. */
+static void
+add_to_layers(BloomWriter *writer, const uint64 *hashes, uint64 count)
+{
+	while (count > 0)
+	{
+		uint64		added = filter_add_batch(writer->image, hashes, count);
+
+		hashes += added;
+		count -= added;
+		if (count > 0)
+			writer_grow(writer);
+	}
+}
+
+/* Hashes that are gathered to be added at once */
+#define GATHER		256
+
+/*
+ * Add sorted hashes to a filter with layers.  In their order the blocks are
+ * passed once from the first to the last; but where that fills the layer, it
+ * would fill its first blocks and leave the last ones empty.  Then they are
+ * taken in an order that spreads any part of them evenly.
+ */
+static void
+add_set(BloomWriter *writer, const uint8 *hashes, uint64 count)
+{
+	FilterLayer last;
+	uint64		batch[GATHER];
+	uint64		stride = 1;
+	uint64		at = 0;
+
+	image_get_layer(writer->image, image_layers(writer->image) - 1, &last);
+	if (last.capacity != 0 &&
+		layer_cardinality(&last) + count > last.capacity)
+		stride = hashset_stride(count);
+
+	for (uint64 done = 0; done < count;)
+	{
+		int			gathered = 0;
+
+		while (gathered < GATHER && done < count)
+		{
+			batch[gathered++] = get64(hashes + 8 * at);
+			at += stride;
+			if (at >= count)
+				at -= count;
+			done++;
+		}
+		add_to_layers(writer, batch, gathered);
+	}
+}
+
+/*
+ * Turn an explicit filter, or an empty one, into one with layers, sized for
+ * the capacity that was asked for when it was made, or else for "capacity".
+ */
+void
+bloom_make_sized(BloomWriter *writer, uint64 capacity)
+{
+	FilterParams params;
+	FilterPlan	plan;
+	BloomWriter fresh;
+
+	bloom_sort(writer);
+	image_get_params(writer->image, &params);
+	if (params.capacity == 0)
+		params.capacity = capacity;
+	if (params.error_rate == 0)
+	{
+		params.error_rate = ERROR_RATE_DEFAULT;
+		params.growth = GROWTH_DEFAULT;
+	}
+	bloom_check_status(filter_plan(&params, &plan), writer->image);
+
+	/* the hashes stay until all are in, should there be an error */
+	writer_fresh(writer, plan.bytes, &fresh);
+	filter_init(fresh.image, &params, &plan);
+	add_set(&fresh, image_hashes(writer->image), image_count(writer->image));
+	writer_take(writer, &fresh);
+}
+
+/*
+ * A sized filter of the hashes of an explicit one, for the capacity that was
+ * asked for when that was begun, or else for "capacity".  Flat.
+ */
+struct varlena *
+bloom_make_from_set(const uint8 *set, uint64 capacity)
+{
+	BloomWriter writer = {.image = (uint8 *) set};
+
+	bloom_make_sized(&writer, capacity);
+	return (struct varlena *) DatumGetPointer(bloom_close(&writer));
+}
+
+/*
+ * Add hashes, in any order, to any filter whose class is set.  An explicit
+ * one that passes EXPLICIT_ADD_MAX becomes a sized one, for twice as many.
+ */
+void
+bloom_add_hashes(BloomWriter *writer, const uint64 *hashes, uint64 count)
+{
+	if (image_layout(writer->image) == LAYOUT_EXPLICIT)
+	{
+		uint64		gathered;
+
+		for (uint64 i = 0; i < count; i++)
+		{
+			uint64		hash = le64(hashes[i]);
+
+			bloom_append(writer, (uint8 *) &hash, 1);
+		}
+		bloom_sort(writer);
+		gathered = image_count(writer->image);
+		if (gathered > EXPLICIT_ADD_MAX)
+			bloom_make_sized(writer, 2 * gathered);
+	}
+	else
+		add_to_layers(writer, hashes, count);
+}
+
+/*
+ * Add to the filter all that another one holds; an error if they are unlike.
+ */
+void
+bloom_unite(BloomWriter *writer, const uint8 *other)
+{
+	FilterPlan	plan;
+	BloomWriter fresh;
+
+	bloom_check_alike(writer->image, other);
+	if (image_layout(other) == LAYOUT_EMPTY)
+		return;
+	if (image_layout(writer->image) == LAYOUT_EMPTY)
+	{
+		writer_fresh(writer, image_bytes(other), &fresh);
+		memcpy(fresh.image, other, image_bytes(other));
+		writer_take(writer, &fresh);
+		return;
+	}
+	if (image_class(writer->image) == ELEMENT_CLASS_NONE)
+		put64(writer->image + IMAGE_OFF_CLASS, image_class(other));
+
+	if (image_layout(other) == LAYOUT_EXPLICIT)
+	{
+		if (image_layout(writer->image) == LAYOUT_EXPLICIT)
+		{
+			bloom_append(writer, image_hashes(other), image_count(other));
+			bloom_sort(writer);
+			if (image_count(writer->image) > IMAGE_MAX_BITS / 64)
+				bloom_check_status(FILTER_TOO_LARGE, writer->image);
+		}
+		else
+			add_set(writer, image_hashes(other), image_count(other));
+	}
+	else if (image_layout(writer->image) == LAYOUT_EXPLICIT)
+	{
+		writer_fresh(writer, image_bytes(other), &fresh);
+		memcpy(fresh.image, other, image_bytes(other));
+		put64(fresh.image + IMAGE_OFF_CLASS, image_class(writer->image));
+		bloom_sort(writer);
+		add_set(&fresh, image_hashes(writer->image),
+				image_count(writer->image));
+		writer_take(writer, &fresh);
+	}
+	else
+	{
+		bloom_check_status(filter_plan_union(writer->image, other, &plan),
+						   writer->image);
+		if (filter_unites_within(writer->image, &plan))
+			filter_unite_within(writer->image, other, &plan);
+		else
+		{
+			writer_fresh(writer, plan.bytes, &fresh);
+			filter_unite(fresh.image, writer->image, other, &plan);
+			writer_take(writer, &fresh);
+		}
+	}
+}
+
+/* Keep of an explicit filter's hashes those that the other filter has too. */
+static void
+intersect_set(BloomWriter *writer, const uint8 *other)
+{
+	uint8	   *hashes = image_hashes(writer->image);
+	uint64		count = image_count(writer->image);
+	uint64		kept = 0;
+
+	for (uint64 i = 0; i < count; i++)
+	{
+		uint64		hash = get64(hashes + 8 * i);
+
+		if (filter_contains(other, hash))
+			put64(hashes + 8 * kept++, hash);
+	}
+	put64(writer->image + IMAGE_OFF_COUNT, kept);
+	put64(writer->image + IMAGE_OFF_BYTES, image_explicit_bytes(kept));
+}
+
+/*
+ * Take from the filter what another one does not hold: an error if they are
+ * unlike, or have several layers.
+ */
+void
+bloom_intersect(BloomWriter *writer, const uint8 *other)
+{
+	BloomWriter fresh;
+
+	bloom_check_alike(writer->image, other);
+	if (image_layout(writer->image) == LAYOUT_EMPTY)
+		return;
+	bloom_sort(writer);
+	if (image_layout(writer->image) == LAYOUT_EXPLICIT)
+		intersect_set(writer, other);
+	else if (image_layout(other) == LAYOUT_EXPLICIT ||
+			 image_layout(other) == LAYOUT_EMPTY)
+	{
+		/* the other way round: what of the set this filter has */
+		writer_fresh(writer, image_bytes(other), &fresh);
+		memcpy(fresh.image, other, image_bytes(other));
+		if (image_layout(other) == LAYOUT_EXPLICIT)
+			intersect_set(&fresh, writer->image);
+		writer_take(writer, &fresh);
+	}
+	else
+	{
+		if (image_layers(writer->image) > 1 || image_layers(other) > 1)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("cannot intersect filters of several layers"),
+					 errdetail("The filters have %d and %d layers.",
+							   image_layers(writer->image),
+							   image_layers(other)),
+					 errhint("Build both with a capacity that holds all their elements in one layer.")));
+		filter_intersect_within(writer->image, other);
+	}
+}

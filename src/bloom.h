@@ -1,0 +1,104 @@
+/*
+ * bloom.h
+ *	  The type bloom as a Datum: reading it, and changing it.
+ *
+ * See bloom.c for the forms that a value takes.
+ */
+#ifndef BLOOMFILTER_BLOOM_H
+#define BLOOMFILTER_BLOOM_H
+
+#include "postgres.h"
+
+#include "element.h"
+#include "filter/filter.h"
+#include "fmgr.h"
+#include "utils/expandeddatum.h"
+
+/*
+ * An SQL entry point.  PostgreSQL 15 exports every symbol by default and does
+ * not mark these; we hide all others (see Makefile).
+ */
+#if PG_VERSION_NUM < 160000
+#undef PGDLLEXPORT
+#define PGDLLEXPORT __attribute__((visibility("default")))
+#endif
+#define SQL_FUNCTION(name) \
+	extern PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
+	PG_FUNCTION_INFO_V1(name)
+
+/*
+ * Values from this size up are changed as expanded objects, smaller ones as
+ * flat copies: each expanded object is a memory context, of which hash
+ * aggregation, with one for each group, could not bear many.
+ */
+#define EXPANDED_FROM_BYTES		8192
+
+/*
+ * Hashes that an explicit filter takes by bloom_add() before it is turned
+ * into a sized one.
+ */
+#define EXPLICIT_ADD_MAX		1024
+
+/* How growing filters grow unless told otherwise */
+#define GROWTH_DEFAULT			2
+
+typedef struct ExpandedBloom ExpandedBloom;
+
+/*
+ * A filter that its holder may change: a flat value with room behind it, or an
+ * expanded object.  Opened, changed by the functions below, and closed, which
+ * gives the Datum.  If an error is thrown in between, an object that was opened
+ * in place has lost nothing; it may have had some of the elements added.
+ */
+typedef struct BloomWriter
+{
+	uint8	   *image;
+	uint64		room;			/* bytes the image may take where it is */
+	void	   *memory;			/* to be freed with the image, or NULL */
+	MemoryContext mcxt;			/* where an expanded object is to live; NULL if
+								 * the value is to stay flat */
+	ExpandedBloom *expanded;	/* NULL while the value is flat */
+	bool		detached;		/* not yet what "expanded" holds */
+} BloomWriter;
+
+/* Reading */
+extern const uint8 *bloom_image(Datum value);
+extern struct varlena *bloom_copy_flat(Datum value);
+
+/* Changing */
+extern void bloom_open_copy(BloomWriter *writer, Datum value);
+extern void bloom_open_state(BloomWriter *writer, Datum value,
+							 MemoryContext mcxt);
+extern void bloom_open_copied_state(BloomWriter *writer, Datum value,
+									MemoryContext mcxt);
+extern void bloom_open_new_state(BloomWriter *writer,
+								 const FilterParams *params, uint64 room,
+								 MemoryContext mcxt);
+extern Datum bloom_close(BloomWriter *writer);
+extern Datum bloom_close_state(BloomWriter *writer);
+
+extern void bloom_set_class(BloomWriter *writer, ElementClass class);
+extern void bloom_add_hashes(BloomWriter *writer, const uint64 *hashes,
+							 uint64 count);
+extern void bloom_append(BloomWriter *writer, const uint8 *hashes,
+						 uint64 count);
+extern void bloom_sort(BloomWriter *writer);
+extern void bloom_make_sized(BloomWriter *writer, uint64 capacity);
+extern void bloom_unite(BloomWriter *writer, const uint8 *other);
+extern void bloom_intersect(BloomWriter *writer, const uint8 *other);
+
+/* A value made anew, flat */
+extern struct varlena *bloom_make(const FilterParams *params);
+extern struct varlena *bloom_make_planned(const FilterParams *params,
+										  const FilterPlan *plan);
+extern struct varlena *bloom_make_empty(void);
+extern struct varlena *bloom_make_from_set(const uint8 *set, uint64 capacity);
+
+/* Checks, each an error that names the value and what is allowed */
+extern void bloom_check_capacity(int64 capacity);
+extern void bloom_check_error_rate(double error_rate);
+extern void bloom_check_class(const uint8 *image, ElementClass class);
+extern void bloom_check_alike(const uint8 *a, const uint8 *b);
+extern void bloom_check_status(FilterStatus status, const uint8 *image);
+
+#endif							/* BLOOMFILTER_BLOOM_H */

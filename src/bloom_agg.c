@@ -1,0 +1,395 @@
+/*
+ * bloom_agg.c
+ *	  Aggregates: a filter of elements, and of filters.
+ *
+ * bloom_agg() needs no size.  Its state is an explicit filter, the hashes of the
+ * elements as they come; when the room is full, repeated ones are dropped, and
+ * only if that does not help is the room doubled.  At the end the number of
+ * distinct elements is known, and a filter of just the right size is made.  So
+ * the result depends on the set of elements alone: the same bytes in any order
+ * and with any number of workers.
+ *
+ * The state being a value of type bloom, it needs no serialisation: what a
+ * worker sends is an ordinary value.  While small it is flat and changed where
+ * it lies; the transition function returns the very pointer that it was given,
+ * and nodeAgg.c copies nothing.  Larger ones are expanded objects (bloom.c).
+ *
+ * Sets of more than EXPLICIT_MAX elements are gathered in a filter with layers
+ * instead: of the capacity that was given, or else of AUTO_CAPACITY, and
+ * growing.  Several workers' such filters are united; then equal bytes are not
+ * promised.
+ *
+ * The final functions leave the state as it is, for window aggregates go on
+ * with it.
+ */
+#include "bloom.h"
+
+#include "callsite.h"
+
+SQL_FUNCTION(bloomfilter_agg_trans);
+SQL_FUNCTION(bloomfilter_agg_trans_capacity_int);
+SQL_FUNCTION(bloomfilter_agg_trans_capacity);
+SQL_FUNCTION(bloomfilter_agg_trans_rate);
+SQL_FUNCTION(bloomfilter_agg_trans_capacity_rate);
+SQL_FUNCTION(bloomfilter_agg_trans_capacity_rate_seed);
+SQL_FUNCTION(bloomfilter_agg_combine);
+SQL_FUNCTION(bloomfilter_agg_final);
+SQL_FUNCTION(bloomfilter_union_agg_trans);
+SQL_FUNCTION(bloomfilter_union_agg_final);
+SQL_FUNCTION(bloomfilter_intersection_agg_trans);
+SQL_FUNCTION(bloomfilter_intersection_agg_final);
+
+/*
+ * Elements that a state holds as hashes: 128 MB of them, and up to twice that
+ * while repeated ones are among them.
+ */
+#define EXPLICIT_MAX		(UINT64CONST(1) << 24)
+
+/*
+ * What a larger set is made for if no capacity was given.  So much larger that
+ * the filters of some workers can be united without a further layer.
+ */
+#define AUTO_CAPACITY		(UINT64CONST(1) << 26)
+
+/*
+ * Room of a new state, in hashes.  Small, since with GROUP BY there may be very
+ * many of them.
+ */
+#define FIRST_HASHES		12
+
+/*
+ * How much higher than asked for the estimated error rate may be before it is
+ * worth a warning: more than an estimate for so many elements is off by.
+ */
+#define ERROR_RATE_TOLERANCE	1.02
+
+/* What the aggregate was called with, besides the element */
+typedef struct AggArguments
+{
+	int64		capacity;		/* 0 if not given */
+	double		error_rate;
+	int64		seed;
+} AggArguments;
+
+static MemoryContext
+aggregate_context(FunctionCallInfo fcinfo)
+{
+	MemoryContext mcxt;
+
+	if (!AggCheckCallContext(fcinfo, &mcxt))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("function was called outside of an aggregate")));
+	return mcxt;
+}
+
+/* Argument "number", which must not be NULL */
+static Datum
+required_argument(FunctionCallInfo fcinfo, int number, const char *name)
+{
+	if (PG_ARGISNULL(number))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s of a filter must not be null", name)));
+	return PG_GETARG_DATUM(number);
+}
+
+/* The first element: check the arguments, and begin a state. */
+static void
+begin_state(BloomWriter *writer, const AggArguments *arguments,
+			MemoryContext mcxt)
+{
+	FilterParams params = {
+		.capacity = arguments->capacity,
+		.error_rate = arguments->error_rate,
+		.growth = GROWTH_DEFAULT,
+		.seed = arguments->seed
+	};
+	FilterPlan	plan;
+
+	bloom_check_error_rate(arguments->error_rate);
+	if (arguments->capacity != 0)
+		/* rather now than after an hour */
+		bloom_check_status(filter_plan(&params, &plan), NULL);
+	bloom_open_new_state(writer, &params, image_explicit_bytes(FIRST_HASHES),
+						 mcxt);
+}
+
+/*
+ * The state holds more distinct hashes than EXPLICIT_MAX: go on in a filter
+ * with layers.
+ */
+static void
+end_explicit(BloomWriter *writer)
+{
+	bloom_sort(writer);
+	if (image_count(writer->image) > EXPLICIT_MAX)
+		bloom_make_sized(writer, AUTO_CAPACITY);
+}
+
+/* The capacity that a state made with these arguments has in its header */
+static int64
+state_capacity(const BloomWriter *writer, const AggArguments *arguments)
+{
+	if (arguments->capacity == 0 &&
+		image_layout(writer->image) != LAYOUT_EXPLICIT)
+		return AUTO_CAPACITY;
+	return arguments->capacity;
+}
+
+static void
+add_hash(BloomWriter *writer, uint64 hash)
+{
+	uint64		bytes = le64(hash);
+
+	if (image_layout(writer->image) != LAYOUT_EXPLICIT)
+		bloom_add_hashes(writer, &hash, 1);
+	else
+	{
+		bloom_append(writer, (uint8 *) &bytes, 1);
+		if (image_count(writer->image) > 2 * EXPLICIT_MAX)
+			end_explicit(writer);
+	}
+}
+
+static Datum
+agg_trans(FunctionCallInfo fcinfo, const AggArguments *arguments)
+{
+	MemoryContext mcxt = aggregate_context(fcinfo);
+	CallSite   *site;
+	BloomWriter writer;
+	uint64		hash;
+
+	if (PG_ARGISNULL(1))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	}
+	site = call_site(fcinfo, 1, false);
+	hash = element_hash(site->hasher, PG_GETARG_DATUM(1), arguments->seed);
+	if (PG_ARGISNULL(0))
+		begin_state(&writer, arguments, mcxt);
+	else
+	{
+		bloom_open_state(&writer, PG_GETARG_DATUM(0), mcxt);
+		if (image_capacity(writer.image) != state_capacity(&writer, arguments) ||
+			image_error_rate(writer.image) != arguments->error_rate ||
+			image_seed(writer.image) != arguments->seed)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("capacity, error rate and seed of bloom_agg must be the same for all rows of a group")));
+	}
+	if (image_class(writer.image) != site->hasher->class)
+		bloom_set_class(&writer, site->hasher->class);
+	add_hash(&writer, hash);
+	PG_RETURN_DATUM(bloom_close_state(&writer));
+}
+
+static int64
+capacity_argument(int64 capacity)
+{
+	bloom_check_capacity(capacity);
+	return capacity;
+}
+
+/* bloom_agg(x) */
+Datum
+bloomfilter_agg_trans(PG_FUNCTION_ARGS)
+{
+	AggArguments arguments = {.error_rate = ERROR_RATE_DEFAULT};
+
+	return agg_trans(fcinfo, &arguments);
+}
+
+/* bloom_agg(x, capacity integer) */
+Datum
+bloomfilter_agg_trans_capacity_int(PG_FUNCTION_ARGS)
+{
+	Datum		capacity = required_argument(fcinfo, 2, "capacity");
+	AggArguments arguments = {
+		.capacity = capacity_argument(DatumGetInt32(capacity)),
+		.error_rate = ERROR_RATE_DEFAULT
+	};
+
+	return agg_trans(fcinfo, &arguments);
+}
+
+/* bloom_agg(x, capacity bigint) */
+Datum
+bloomfilter_agg_trans_capacity(PG_FUNCTION_ARGS)
+{
+	Datum		capacity = required_argument(fcinfo, 2, "capacity");
+	AggArguments arguments = {
+		.capacity = capacity_argument(DatumGetInt64(capacity)),
+		.error_rate = ERROR_RATE_DEFAULT
+	};
+
+	return agg_trans(fcinfo, &arguments);
+}
+
+/* bloom_agg(x, error_rate float8) */
+Datum
+bloomfilter_agg_trans_rate(PG_FUNCTION_ARGS)
+{
+	Datum		rate = required_argument(fcinfo, 2, "error rate");
+	AggArguments arguments = {.error_rate = DatumGetFloat8(rate)};
+
+	return agg_trans(fcinfo, &arguments);
+}
+
+/* bloom_agg(x, capacity bigint, error_rate float8) */
+Datum
+bloomfilter_agg_trans_capacity_rate(PG_FUNCTION_ARGS)
+{
+	Datum		capacity = required_argument(fcinfo, 2, "capacity");
+	Datum		rate = required_argument(fcinfo, 3, "error rate");
+	AggArguments arguments = {
+		.capacity = capacity_argument(DatumGetInt64(capacity)),
+		.error_rate = DatumGetFloat8(rate)
+	};
+
+	return agg_trans(fcinfo, &arguments);
+}
+
+/* bloom_agg(x, capacity bigint, error_rate float8, seed bigint) */
+Datum
+bloomfilter_agg_trans_capacity_rate_seed(PG_FUNCTION_ARGS)
+{
+	Datum		capacity = required_argument(fcinfo, 2, "capacity");
+	Datum		rate = required_argument(fcinfo, 3, "error rate");
+	Datum		seed = required_argument(fcinfo, 4, "seed");
+	AggArguments arguments = {
+		.capacity = capacity_argument(DatumGetInt64(capacity)),
+		.error_rate = DatumGetFloat8(rate),
+		.seed = DatumGetInt64(seed)
+	};
+
+	return agg_trans(fcinfo, &arguments);
+}
+
+/*
+ * The union of two states of bloom_agg() with the same arguments
+ */
+Datum
+bloomfilter_agg_combine(PG_FUNCTION_ARGS)
+{
+	MemoryContext mcxt = aggregate_context(fcinfo);
+	BloomWriter writer;
+	const uint8 *other;
+
+	if (PG_ARGISNULL(1))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	}
+	if (PG_ARGISNULL(0))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(1));
+
+	other = bloom_image(PG_GETARG_DATUM(1));
+	bloom_open_state(&writer, PG_GETARG_DATUM(0), mcxt);
+	if (image_layout(writer.image) == LAYOUT_EXPLICIT &&
+		image_layout(other) == LAYOUT_EXPLICIT)
+	{
+		/* as bloom_unite() does, but sorted only when it must be */
+		bloom_check_alike(writer.image, other);
+		bloom_append(&writer, image_hashes(other), image_count(other));
+		if (image_count(writer.image) > 2 * EXPLICIT_MAX)
+			end_explicit(&writer);
+	}
+	else
+		bloom_unite(&writer, other);
+	PG_RETURN_DATUM(bloom_close_state(&writer));
+}
+
+/*
+ * The result of bloom_agg(): always a sized filter, or the empty one.
+ */
+Datum
+bloomfilter_agg_final(PG_FUNCTION_ARGS)
+{
+	const uint8 *image;
+
+	(void) aggregate_context(fcinfo);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_POINTER(bloom_make_empty());
+
+	image = bloom_image(PG_GETARG_DATUM(0));
+	if (image_layout(image) != LAYOUT_EXPLICIT)
+	{
+		if (filter_estimated_error_rate(image) >
+			ERROR_RATE_TOLERANCE * image_error_rate(image))
+			ereport(WARNING,
+					(errmsg("filter has an estimated error rate of %g instead of %g",
+							filter_estimated_error_rate(image),
+							image_error_rate(image)),
+					 errdetail("Parallel workers built filters of too many elements to be joined in one layer."),
+					 errhint("Give bloom_agg a capacity of at least %.0f.",
+							 filter_cardinality(image))));
+		PG_RETURN_POINTER(bloom_copy_flat(PG_GETARG_DATUM(0)));
+	}
+	PG_RETURN_POINTER(bloom_make_from_set(image, image_count(image)));
+}
+
+/*
+ * Union and intersection of filters.  Other than the state of bloom_agg(), this
+ * one is a plain value, the union so far.
+ */
+static Datum
+combine_filters(FunctionCallInfo fcinfo,
+				void (*combine) (BloomWriter *writer, const uint8 *other))
+{
+	MemoryContext mcxt = aggregate_context(fcinfo);
+	BloomWriter writer;
+
+	if (PG_ARGISNULL(1))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	}
+	if (PG_ARGISNULL(0))
+		bloom_open_copied_state(&writer, PG_GETARG_DATUM(1), mcxt);
+	else
+	{
+		const uint8 *other = bloom_image(PG_GETARG_DATUM(1));
+
+		bloom_open_state(&writer, PG_GETARG_DATUM(0), mcxt);
+		combine(&writer, other);
+	}
+	PG_RETURN_DATUM(bloom_close_state(&writer));
+}
+
+Datum
+bloomfilter_union_agg_trans(PG_FUNCTION_ARGS)
+{
+	return combine_filters(fcinfo, bloom_unite);
+}
+
+Datum
+bloomfilter_intersection_agg_trans(PG_FUNCTION_ARGS)
+{
+	return combine_filters(fcinfo, bloom_intersect);
+}
+
+/* The union of no filters is the empty one. */
+Datum
+bloomfilter_union_agg_final(PG_FUNCTION_ARGS)
+{
+	if (PG_ARGISNULL(0))
+		PG_RETURN_POINTER(bloom_make_empty());
+	PG_RETURN_POINTER(bloom_copy_flat(PG_GETARG_DATUM(0)));
+}
+
+/*
+ * The intersection of no filters would be one that contains everything; there
+ * is none, so it is NULL.
+ */
+Datum
+bloomfilter_intersection_agg_final(PG_FUNCTION_ARGS)
+{
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PG_RETURN_POINTER(bloom_copy_flat(PG_GETARG_DATUM(0)));
+}

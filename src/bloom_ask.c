@@ -1,0 +1,146 @@
+/*
+ * bloom_ask.c
+ *	  Asking a filter: bloom_contains and its kin.
+ *
+ * "No" is final; "yes" is true but for the filter's error rate.  A filter that
+ * has no elements yet answers "no" to an element of any class; one that has
+ * them raises an error for an element of another class, since it cannot know.
+ */
+#include "bloom.h"
+
+#include "callsite.h"
+#include "catalog/pg_type.h"
+#include "utils/array.h"
+
+SQL_FUNCTION(bloomfilter_contains);
+SQL_FUNCTION(bloomfilter_contained);
+SQL_FUNCTION(bloomfilter_contains_any);
+SQL_FUNCTION(bloomfilter_contains_all);
+SQL_FUNCTION(bloomfilter_contains_each);
+
+static inline bool
+ask(CallSite *site, Datum filter, Datum element)
+{
+	const uint8 *image = call_site_read(site, filter);
+	uint64		hash = element_hash(site->hasher, element, image_seed(image));
+
+	bloom_check_class(image, site->hasher->class);
+	return filter_contains(image, hash);
+}
+
+/* bloom_contains(filter bloom, element anycompatible) */
+Datum
+bloomfilter_contains(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(ask(call_site(fcinfo, 1, false), PG_GETARG_DATUM(0),
+					   PG_GETARG_DATUM(1)));
+}
+
+/* The same for the operator <@, with the element first */
+Datum
+bloomfilter_contained(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(ask(call_site(fcinfo, 0, false), PG_GETARG_DATUM(1),
+					   PG_GETARG_DATUM(0)));
+}
+
+/* The answers for the elements of an array, in its order */
+typedef struct Answers
+{
+	int			length;
+	bool	   *nulls;			/* the element is NULL: no answer */
+	bool	   *found;
+	bool		any_null;
+} Answers;
+
+static void
+ask_array(FunctionCallInfo fcinfo, CallSite *site, ArrayType *array,
+		  Answers *answers)
+{
+	const uint8 *image = call_site_read(site, PG_GETARG_DATUM(0));
+	Datum	   *elements;
+	uint64	   *hashes;
+	bool	   *found;
+	int			asked = 0;
+
+	deconstruct_array(array, site->element_type, site->element_length,
+					  site->element_byval, site->element_align,
+					  &elements, &answers->nulls, &answers->length);
+	hashes = palloc(answers->length * sizeof(uint64));
+	found = palloc(answers->length * sizeof(bool));
+	answers->any_null = false;
+	for (int i = 0; i < answers->length; i++)
+	{
+		if (answers->nulls[i])
+		{
+			answers->any_null = true;
+			continue;
+		}
+		hashes[asked++] = element_hash(site->hasher, elements[i],
+									   image_seed(image));
+		bloom_check_class(image, site->hasher->class);
+	}
+	filter_contains_batch(image, hashes, asked, found);
+
+	/* spread the answers over the elements that are not NULL */
+	for (int i = answers->length - 1; asked < answers->length && i >= 0; i--)
+		found[i] = answers->nulls[i] ? false : found[--asked];
+	answers->found = found;
+}
+
+/*
+ * Whether "wanted" is among the answers; NULL if it is not, but might be, for
+ * an element that is NULL: so do ANY and ALL in SQL.
+ */
+static Datum
+find_answer(FunctionCallInfo fcinfo, bool wanted)
+{
+	Answers		answers;
+
+	ask_array(fcinfo, call_site(fcinfo, 1, true), PG_GETARG_ARRAYTYPE_P(1),
+			  &answers);
+	for (int i = 0; i < answers.length; i++)
+	{
+		if (!answers.nulls[i] && answers.found[i] == wanted)
+			PG_RETURN_BOOL(wanted);
+	}
+	if (answers.any_null)
+		PG_RETURN_NULL();
+	PG_RETURN_BOOL(!wanted);
+}
+
+/* bloom_contains_any(filter bloom, elements anycompatiblearray) */
+Datum
+bloomfilter_contains_any(PG_FUNCTION_ARGS)
+{
+	return find_answer(fcinfo, true);
+}
+
+/* bloom_contains_all(filter bloom, elements anycompatiblearray) */
+Datum
+bloomfilter_contains_all(PG_FUNCTION_ARGS)
+{
+	return find_answer(fcinfo, false);
+}
+
+/*
+ * bloom_contains_each(filter bloom, elements anycompatiblearray): an array of
+ * the same dimensions
+ */
+Datum
+bloomfilter_contains_each(PG_FUNCTION_ARGS)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(1);
+	Answers		answers;
+	Datum	   *each;
+
+	ask_array(fcinfo, call_site(fcinfo, 1, true), array, &answers);
+	each = palloc(answers.length * sizeof(Datum));
+	for (int i = 0; i < answers.length; i++)
+		each[i] = BoolGetDatum(answers.found[i]);
+	PG_RETURN_ARRAYTYPE_P(construct_md_array(each, answers.nulls,
+											 ARR_NDIM(array), ARR_DIMS(array),
+											 ARR_LBOUND(array), BOOLOID,
+											 sizeof(bool), true,
+											 TYPALIGN_CHAR));
+}

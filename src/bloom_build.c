@@ -1,0 +1,174 @@
+/*
+ * bloom_build.c
+ *	  Making filters and changing them: bloom_create, bloom_add, bloom_union
+ *	  and their kin.
+ *
+ * No function here writes through an argument but a read/write expanded object,
+ * which the caller gave up by passing it.
+ */
+#include "bloom.h"
+
+#include "callsite.h"
+#include "filter/classic.h"
+#include "utils/array.h"
+
+SQL_FUNCTION(bloomfilter_create);
+SQL_FUNCTION(bloomfilter_create_bits);
+SQL_FUNCTION(bloomfilter_add);
+SQL_FUNCTION(bloomfilter_add_all);
+SQL_FUNCTION(bloomfilter_union);
+SQL_FUNCTION(bloomfilter_intersection);
+SQL_FUNCTION(bloomfilter_clear);
+
+/* bloom_create(capacity bigint, error_rate float8, growth int, seed bigint) */
+Datum
+bloomfilter_create(PG_FUNCTION_ARGS)
+{
+	int64		capacity = PG_GETARG_INT64(0);
+	double		error_rate = PG_GETARG_FLOAT8(1);
+	int32		growth = PG_GETARG_INT32(2);
+	FilterParams params = {
+		.capacity = capacity,
+		.error_rate = error_rate,
+		.growth = growth,
+		.seed = PG_GETARG_INT64(3)
+	};
+
+	bloom_check_capacity(capacity);
+	bloom_check_error_rate(error_rate);
+	if (growth < 0 || growth > IMAGE_MAX_GROWTH)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("growth of a filter must be between 0 and %d, not %d",
+						IMAGE_MAX_GROWTH, growth),
+				 errhint("0 makes a filter of fixed size, 2 lets each further layer be twice as large.")));
+	PG_RETURN_POINTER(bloom_make(&params));
+}
+
+/* bloom_create_bits(bits bigint, hashes int, seed bigint) */
+Datum
+bloomfilter_create_bits(PG_FUNCTION_ARGS)
+{
+	int64		bits = PG_GETARG_INT64(0);
+	int32		hashes = PG_GETARG_INT32(1);
+	FilterParams params = {.seed = PG_GETARG_INT64(2)};
+	FilterPlan	plan;
+
+	if (bits < 1 || bits > (int64) IMAGE_MAX_BITS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of bits of a filter must be between 1 and %llu, not %lld",
+						(unsigned long long) IMAGE_MAX_BITS,
+						(long long) bits)));
+	if (hashes < 1 || hashes > CLASSIC_MAX_HASHES)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of hashes of a filter must be between 1 and %d, not %d",
+						CLASSIC_MAX_HASHES, hashes)));
+	bloom_check_status(filter_plan_classic(bits, hashes, &plan), NULL);
+	PG_RETURN_POINTER(bloom_make_planned(&params, &plan));
+}
+
+/* bloom_add(filter bloom, element anycompatible) */
+Datum
+bloomfilter_add(PG_FUNCTION_ARGS)
+{
+	CallSite   *site = call_site(fcinfo, 1, false);
+	BloomWriter writer;
+	uint64		hash;
+
+	bloom_open_copy(&writer, PG_GETARG_DATUM(0));
+	hash = element_hash(site->hasher, PG_GETARG_DATUM(1),
+						image_seed(writer.image));
+	bloom_set_class(&writer, site->hasher->class);
+	bloom_add_hashes(&writer, &hash, 1);
+	PG_RETURN_DATUM(bloom_close(&writer));
+}
+
+/* bloom_add_all(filter bloom, elements anycompatiblearray) */
+Datum
+bloomfilter_add_all(PG_FUNCTION_ARGS)
+{
+	CallSite   *site = call_site(fcinfo, 1, true);
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(1);
+	BloomWriter writer;
+	uint64	   *hashes;
+	uint64		count = 0;
+	Datum	   *elements;
+	bool	   *nulls;
+	int			length;
+
+	bloom_open_copy(&writer, PG_GETARG_DATUM(0));
+	deconstruct_array(array, site->element_type, site->element_length,
+					  site->element_byval, site->element_align,
+					  &elements, &nulls, &length);
+	/* all are hashed, and their class checked, before one is added */
+	hashes = palloc(length * sizeof(uint64));
+	for (int i = 0; i < length; i++)
+	{
+		if (nulls[i])
+			continue;
+		hashes[count] = element_hash(site->hasher, elements[i],
+									 image_seed(writer.image));
+		if (count == 0)
+			bloom_set_class(&writer, site->hasher->class);
+		else
+			bloom_check_class(writer.image, site->hasher->class);
+		count++;
+	}
+	bloom_add_hashes(&writer, hashes, count);
+	PG_RETURN_DATUM(bloom_close(&writer));
+}
+
+/* bloom_union(bloom, bloom) */
+Datum
+bloomfilter_union(PG_FUNCTION_ARGS)
+{
+	const uint8 *other = bloom_image(PG_GETARG_DATUM(1));
+	BloomWriter writer;
+
+	bloom_open_copy(&writer, PG_GETARG_DATUM(0));
+	bloom_unite(&writer, other);
+	PG_RETURN_DATUM(bloom_close(&writer));
+}
+
+/* bloom_intersection(bloom, bloom) */
+Datum
+bloomfilter_intersection(PG_FUNCTION_ARGS)
+{
+	const uint8 *other = bloom_image(PG_GETARG_DATUM(1));
+	BloomWriter writer;
+
+	bloom_open_copy(&writer, PG_GETARG_DATUM(0));
+	bloom_intersect(&writer, other);
+	PG_RETURN_DATUM(bloom_close(&writer));
+}
+
+/* bloom_clear(bloom): what the filter was when it was made */
+Datum
+bloomfilter_clear(PG_FUNCTION_ARGS)
+{
+	const uint8 *image = bloom_image(PG_GETARG_DATUM(0));
+	FilterParams params;
+	FilterPlan	plan;
+	FilterLayer first;
+
+	switch (image_layout(image))
+	{
+		case LAYOUT_EMPTY:
+		case LAYOUT_EXPLICIT:
+			PG_RETURN_POINTER(bloom_make_empty());
+		case LAYOUT_CLASSIC:
+			image_get_layer(image, 0, &first);
+			bloom_check_status(filter_plan_classic(first.size, first.hashes,
+												   &plan), image);
+			break;
+		default:
+			break;
+	}
+	image_get_params(image, &params);
+	params.class = ELEMENT_CLASS_NONE;
+	if (image_layout(image) != LAYOUT_CLASSIC)
+		bloom_check_status(filter_plan(&params, &plan), image);
+	PG_RETURN_POINTER(bloom_make_planned(&params, &plan));
+}

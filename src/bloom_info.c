@@ -1,0 +1,140 @@
+/*
+ * bloom_info.c
+ *	  What is known of a filter: bloom_info, the estimates, bloom_hash.
+ */
+#include "bloom.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "callsite.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+
+SQL_FUNCTION(bloomfilter_info);
+SQL_FUNCTION(bloomfilter_cardinality);
+SQL_FUNCTION(bloomfilter_error_rate);
+SQL_FUNCTION(bloomfilter_hash);
+
+/* Columns of bloom_info(), in the order of its OUT parameters */
+enum
+{
+	INFO_LAYOUT,
+	INFO_ELEMENT_CLASS,
+	INFO_CAPACITY,
+	INFO_ERROR_RATE,
+	INFO_GROWTH,
+	INFO_SEED,
+	INFO_LAYERS,
+	INFO_HASHES,
+	INFO_BITS,
+	INFO_BITS_SET,
+	INFO_BYTES,
+	INFO_ELEMENTS,
+	INFO_ESTIMATED_ERROR_RATE,
+	INFO_BITS_PER_ELEMENT,
+	INFO_COLUMNS
+};
+
+static const char *
+layout_name(FilterLayout layout)
+{
+	switch (layout)
+	{
+		case LAYOUT_EMPTY:
+			return "empty";
+		case LAYOUT_EXPLICIT:
+			return "explicit";
+		case LAYOUT_BLOCK512:
+			return "block512";
+		case LAYOUT_BLOCK512X2:
+			return "block512x2";
+		case LAYOUT_CLASSIC:
+			return "classic";
+	}
+	return NULL;				/* image_check() lets no other through */
+}
+
+/* bloom_info(bloom): one row; what a filter has not, is NULL */
+Datum
+bloomfilter_info(PG_FUNCTION_ARGS)
+{
+	const uint8 *image = bloom_image(PG_GETARG_DATUM(0));
+	uint64		bits;
+	uint64		bits_set;
+	double		elements = filter_cardinality(image);
+	Datum		values[INFO_COLUMNS];
+	bool		nulls[INFO_COLUMNS] = {false};
+	TupleDesc	tupdesc;
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	filter_bits(image, &bits, &bits_set);
+
+	values[INFO_LAYOUT] =
+		CStringGetTextDatum(layout_name(image_layout(image)));
+	if (image_class(image) != ELEMENT_CLASS_NONE)
+		values[INFO_ELEMENT_CLASS] =
+			CStringGetTextDatum(element_class_name(image_class(image)));
+	else
+		nulls[INFO_ELEMENT_CLASS] = true;
+	values[INFO_CAPACITY] = Int64GetDatum(image_capacity(image));
+	nulls[INFO_CAPACITY] = image_capacity(image) == 0;
+	values[INFO_ERROR_RATE] = Float8GetDatum(image_error_rate(image));
+	nulls[INFO_ERROR_RATE] = image_error_rate(image) == 0;
+	values[INFO_GROWTH] = Int32GetDatum(image_growth(image));
+	values[INFO_SEED] = Int64GetDatum(image_seed(image));
+	values[INFO_LAYERS] = Int32GetDatum(image_layers(image));
+	if (image_layers(image) > 0)
+	{
+		FilterLayer first;
+
+		image_get_layer(image, 0, &first);
+		values[INFO_HASHES] =
+			Int32GetDatum(first.layout == LAYOUT_BLOCK512X2 ?
+						  2 * first.hashes : first.hashes);
+	}
+	else
+		nulls[INFO_HASHES] = true;
+	values[INFO_BITS] = Int64GetDatum(bits);
+	values[INFO_BITS_SET] = Int64GetDatum(bits_set);
+	nulls[INFO_BITS_SET] = image_layers(image) == 0;
+	values[INFO_BYTES] = Int64GetDatum(image_bytes(image));
+	values[INFO_ELEMENTS] = Int64GetDatum(llround(elements));
+	values[INFO_ESTIMATED_ERROR_RATE] =
+		Float8GetDatum(filter_estimated_error_rate(image));
+	values[INFO_BITS_PER_ELEMENT] =
+		Float8GetDatum(elements > 0 ? bits / elements : 0);
+	nulls[INFO_BITS_PER_ELEMENT] = llround(elements) == 0;
+
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc),
+													  values, nulls)));
+}
+
+/* bloom_cardinality(bloom): distinct elements, an estimate */
+Datum
+bloomfilter_cardinality(PG_FUNCTION_ARGS)
+{
+	const uint8 *image = bloom_image(PG_GETARG_DATUM(0));
+
+	PG_RETURN_INT64(llround(filter_cardinality(image)));
+}
+
+/* bloom_error_rate(bloom): share of absent elements found, an estimate */
+Datum
+bloomfilter_error_rate(PG_FUNCTION_ARGS)
+{
+	const uint8 *image = bloom_image(PG_GETARG_DATUM(0));
+
+	PG_RETURN_FLOAT8(filter_estimated_error_rate(image));
+}
+
+/* bloom_hash(element anycompatible, seed bigint) */
+Datum
+bloomfilter_hash(PG_FUNCTION_ARGS)
+{
+	CallSite   *site = call_site(fcinfo, 0, false);
+
+	PG_RETURN_INT64(element_hash(site->hasher, PG_GETARG_DATUM(0),
+								 PG_GETARG_INT64(1)));
+}

@@ -1,0 +1,154 @@
+/*
+ * bloom_io.c
+ *	  A bloom value's way in and out, and its identity.
+ *
+ * The bytes of a value are its image (filter/image.h): as they are in binary
+ * and as bytea, as base64 in text.  Every way in goes through image_check().
+ * Two values are equal if their bytes are.
+ */
+#include "bloom.h"
+
+#include "common/base64.h"
+#include "common/hashfn.h"
+#include "libpq/pqformat.h"
+#if PG_VERSION_NUM >= 160000
+#include "nodes/miscnodes.h"
+#include "varatt.h"
+#define BLOOM_ERETURN(fcinfo, ...) ereturn((fcinfo)->context, (Datum) 0, __VA_ARGS__)
+#else
+#define BLOOM_ERETURN(fcinfo, ...) ereport(ERROR, __VA_ARGS__)
+#endif
+
+SQL_FUNCTION(bloomfilter_in);
+SQL_FUNCTION(bloomfilter_out);
+SQL_FUNCTION(bloomfilter_recv);
+SQL_FUNCTION(bloomfilter_send);
+SQL_FUNCTION(bloomfilter_from_bytea);
+SQL_FUNCTION(bloomfilter_to_bytea);
+SQL_FUNCTION(bloomfilter_eq);
+SQL_FUNCTION(bloomfilter_ne);
+SQL_FUNCTION(bloomfilter_hash_value);
+SQL_FUNCTION(bloomfilter_hash_value_extended);
+
+/* Throw an error unless the bytes are a sound image. */
+static void
+check_image(const void *image, uint64 bytes)
+{
+	const char *fault = image_check(image, bytes);
+
+	if (fault)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("invalid bloom filter: %s", fault)));
+}
+
+/* bloom_in(cstring): base64 of the image */
+Datum
+bloomfilter_in(PG_FUNCTION_ARGS)
+{
+	char	   *text = PG_GETARG_CSTRING(0);
+	size_t		length = strlen(text);
+	int			room = pg_b64_dec_len(length);
+	struct varlena *result = palloc(VARHDRSZ + room);
+	int			bytes;
+	const char *fault;
+
+	bytes = pg_b64_decode(text, length, (void *) VARDATA(result), room);
+	fault = bytes < 0 ? "not base64" :
+		image_check((uint8 *) VARDATA(result), bytes);
+	if (fault)
+		BLOOM_ERETURN(fcinfo,
+					  (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+					   errmsg("invalid input syntax for type %s: %s",
+							  "bloom", fault)));
+	SET_VARSIZE(result, VARHDRSZ + bytes);
+	PG_RETURN_POINTER(result);
+}
+
+Datum
+bloomfilter_out(PG_FUNCTION_ARGS)
+{
+	const uint8 *image = bloom_image(PG_GETARG_DATUM(0));
+	int			bytes = image_bytes(image);
+	int			room = pg_b64_enc_len(bytes);
+	char	   *text = palloc(room + 1);
+	int			length = pg_b64_encode((const void *) image, bytes, text, room);
+
+	if (length < 0)
+		elog(ERROR, "could not encode a bloom filter");
+	text[length] = '\0';
+	PG_RETURN_CSTRING(text);
+}
+
+Datum
+bloomfilter_recv(PG_FUNCTION_ARGS)
+{
+	StringInfo	message = (StringInfo) PG_GETARG_POINTER(0);
+	int			bytes = message->len - message->cursor;
+	struct varlena *result = palloc(VARHDRSZ + bytes);
+
+	SET_VARSIZE(result, VARHDRSZ + bytes);
+	pq_copymsgbytes(message, VARDATA(result), bytes);
+	check_image(VARDATA(result), bytes);
+	PG_RETURN_POINTER(result);
+}
+
+Datum
+bloomfilter_send(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(bloom_copy_flat(PG_GETARG_DATUM(0)));
+}
+
+Datum
+bloomfilter_to_bytea(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(bloom_copy_flat(PG_GETARG_DATUM(0)));
+}
+
+Datum
+bloomfilter_from_bytea(PG_FUNCTION_ARGS)
+{
+	struct varlena *bytes = PG_GETARG_BYTEA_P_COPY(0);
+
+	check_image(VARDATA(bytes), VARSIZE(bytes) - VARHDRSZ);
+	PG_RETURN_POINTER(bytes);
+}
+
+static bool
+same_bytes(FunctionCallInfo fcinfo)
+{
+	const uint8 *a = bloom_image(PG_GETARG_DATUM(0));
+	const uint8 *b = bloom_image(PG_GETARG_DATUM(1));
+
+	return image_bytes(a) == image_bytes(b) &&
+		memcmp(a, b, image_bytes(a)) == 0;
+}
+
+Datum
+bloomfilter_eq(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(same_bytes(fcinfo));
+}
+
+Datum
+bloomfilter_ne(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(!same_bytes(fcinfo));
+}
+
+/* For the hash operator class: of the bytes, as equality is */
+Datum
+bloomfilter_hash_value(PG_FUNCTION_ARGS)
+{
+	const uint8 *image = bloom_image(PG_GETARG_DATUM(0));
+
+	return hash_any(image, image_bytes(image));
+}
+
+Datum
+bloomfilter_hash_value_extended(PG_FUNCTION_ARGS)
+{
+	const uint8 *image = bloom_image(PG_GETARG_DATUM(0));
+
+	return hash_any_extended(image, image_bytes(image), PG_GETARG_INT64(1));
+}

@@ -1,0 +1,233 @@
+--
+-- Golden vectors: what docs/format.md promises to clients, byte for byte.
+--
+-- The canonical bytes were written down by hand from that page, and the hashes
+-- come from XXH3_64bits_withSeed of the libxxhash library over these bytes,
+-- not from this extension.  "xxhsum -H3" gives the same for seed 0.  A changed
+-- line here means that filters made before no longer find their elements.
+--
+SET client_encoding = 'UTF8';
+SET lc_monetary = 'C';
+CREATE TYPE mood AS ENUM ('sad', 'ok');
+CREATE TYPE "long name" AS ENUM ('x');
+CREATE TYPE pair AS (a integer, b bigint);
+CREATE DOMAIN posint AS integer CHECK (VALUE > 0);
+
+CREATE TEMP TABLE vectors
+(
+	id			integer GENERATED ALWAYS AS IDENTITY,
+	class		text,
+	value		text,			-- an SQL expression
+	canonical	text,			-- its canonical bytes, in hex
+	seed		bigint,
+	hash		text			-- unsigned, in hex
+);
+
+INSERT INTO vectors (class, value, canonical, seed, hash) VALUES
+	('integer', $$1::smallint$$,
+		'0100000000000000', 0, '2fbc593564db792e'),
+	('integer', $$1::integer$$,
+		'0100000000000000', 0, '2fbc593564db792e'),
+	('integer', $$(-2)::bigint$$,
+		'feffffffffffffff', 0, '77f9923217301859'),
+	('integer', $$9223372036854775807$$,
+		'ffffffffffffff7f', 0, 'a233cf376558df46'),
+	('float', $$1.5::real$$,
+		'000000000000f83f', 0, '2561a4889ff63458'),
+	('float', $$'-0'::float8$$,
+		'0000000000000000', 0, 'c77b3abb6f87acd9'),
+	('float', $$'NaN'::float8$$,
+		'000000000000f87f', 0, '0aa61dcfa381c167'),
+	('float', $$'-Infinity'::float8$$,
+		'000000000000f0ff', 0, '966b04ab6a2f4836'),
+	('numeric', $$12.3400::numeric$$,
+		'31322e3334', 0, '7e92dc2c8a3dda9b'),
+	('numeric', $$'-100'::numeric$$,
+		'2d313030', 0, '8a08f355154d1a3d'),
+	('numeric', $$'NaN'::numeric$$,
+		'4e614e', 0, '43de75858bed490b'),
+	('text', $$''::text$$,
+		'', 0, '2d06800538d394c2'),
+	('text', $$'abc'::text$$,
+		'616263', 0, '78af5f94892f3950'),
+	('text', $$'abc '::varchar$$,
+		'61626320', 0, 'f6d698d099d515f8'),
+	('text', $$'abc'::char(5)$$,
+		'616263', 0, '78af5f94892f3950'),
+	('text', $$'abc'::name$$,
+		'616263', 0, '78af5f94892f3950'),
+	('text', $$U&'\017Elu\0165ou\010Dk\00FD'::text$$,
+		'c5be6c75c5a56f75c48d6bc3bd', 0, '1d8e10ff5c6e732e'),
+	('text', $$repeat('0123456789', 3)$$,
+		'303132333435363738393031323334353637383930313233343536373839', 0, 'e2b9b52ff8938058'),
+	('text', $$repeat('0123456789', 15)$$,
+		repeat('30313233343536373839', 15), 0, '13f5ead77584ffb8'),
+	('text', $$repeat('0123456789', 25)$$,
+		repeat('30313233343536373839', 25), 0, 'baa80fc00b9b7d9e'),
+	('text', $$repeat('0123456789', 300)$$,
+		repeat('30313233343536373839', 300), 0, '4f71a4f498fa41a2'),
+	('bytea', $$'\x00ff10'::bytea$$,
+		'00ff10', 0, 'a4379406eab41d2f'),
+	('uuid', $$'00112233-4455-6677-8899-aabbccddeeff'::uuid$$,
+		'00112233445566778899aabbccddeeff', 0, 'c56cde21e711bf96'),
+	('boolean', $$true$$,
+		'01', 0, 'e12ef9d2eb86ceeb'),
+	('boolean', $$false$$,
+		'00', 0, 'c44bdff4074eecdb'),
+	('"char"', $$'A'::"char"$$,
+		'41', 0, 'd0d496e05c553485'),
+	('oid', $$4294967295::oid$$,
+		'ffffffff', 0, 'cd6b1c920d3f662c'),
+	('money', $$123::bigint::money$$,
+		'0c30000000000000', 0, '73ce00f40f5009f5'),
+	('macaddr', $$'08:00:2b:01:02:03'::macaddr$$,
+		'08002b010203', 0, 'd6f980e14eff2ef8'),
+	('macaddr8', $$'08:00:2b:01:02:03:04:05'::macaddr8$$,
+		'08002b0102030405', 0, '2a5f33b8573bdb93'),
+	('date', $$'2000-01-02'::date$$,
+		'01000000', 0, 'db02334e96d65708'),
+	('date', $$'infinity'::date$$,
+		'ffffff7f', 0, '55506669e60fb0ff'),
+	('time', $$'00:00:01'::time$$,
+		'40420f0000000000', 0, '2c27ac0713086960'),
+	('time with time zone', $$'00:00:01+02'::timetz$$,
+		'40420f0000000000e0e3ffff', 0, '4db151d29831184e'),
+	('timestamp', $$'2000-01-01 00:00:01'::timestamp$$,
+		'40420f0000000000', 0, '2c27ac0713086960'),
+	('timestamp', $$'infinity'::timestamp$$,
+		'ffffffffffffff7f', 0, 'a233cf376558df46'),
+	('timestamp with time zone', $$'2000-01-01 00:00:01+00'::timestamptz$$,
+		'40420f0000000000', 0, '2c27ac0713086960'),
+	('interval', $$'1 month 2 days 3 seconds'::interval$$,
+		'c0c619bb830200000000000000000000', 0, 'c9f120cd94726fef'),
+	('interval', $$'-1 microsecond'::interval$$,
+		'ffffffffffffffffffffffffffffffff', 0, '722a202f07a4b313'),
+	('interval', $$'-178000000 years'::interval$$,
+		'000080a0b21576ddd3feffffffffffff', 0, '49cadd75b5cc12b8'),
+	('interval', $$'178000000 years -1 day -1 microsecond'::interval$$,
+		'ff9fa84139ea89222c01000000000000', 0, '7cac9ff692b4e207'),
+	('bit string', $$B'101'$$,
+		'03000000a0', 0, '15410b15fe9a993d'),
+	('bit string', $$B'1010000000000001'::varbit$$,
+		'10000000a001', 0, 'bafea77600c55533'),
+	('network address', $$'10.1.2.3/8'::inet$$,
+		'04080a010203', 0, '581b9bb3efb36801'),
+	('network address', $$'10.1.0.0/16'::cidr$$,
+		'04100a010000', 0, '4029f089cd816b84'),
+	('network address', $$'2001:db8::1'::inet$$,
+		'068020010db8000000000000000000000001', 0, '2f100c88244ddd49'),
+	('enum mood', $$'ok'::mood$$,
+		'6f6b', 0, '38af4cfed25a8222'),
+	('jsonb', $$'null'::jsonb$$,
+		'6e', 0, 'cbaa0f6724ae8b0a'),
+	('jsonb', $$'1.0'::jsonb$$,
+		'640100000031', 0, 'b5ab8de943cb52f8'),
+	('jsonb', $$'"a"'::jsonb$$,
+		'730100000061', 0, '0dc8d51e46fdc9a2'),
+	('jsonb', $$'[]'::jsonb$$,
+		'5b00000000', 0, 'fd93d6e1b96eb8a2'),
+	('jsonb', $$'[1, true, false]'::jsonb$$,
+		'5b030000006401000000317466', 0, 'b79f7e2820dec18d'),
+	('jsonb', $$'{"bb": {}, "c": ["x"], "a": null}'::jsonb$$,
+		'7b0300000001000000616e01000000635b010000007301000000780200000062627b00000000', 0, '6712abfeafa405fa'),
+	('integer[]', $$array[1, null, 3]$$,
+		'010000000300000001000000080000000100000000000000ffffffff080000000300000000000000', 0, 'f84e1f147a4d0b7b'),
+	('integer[]', $$'{}'::smallint[]$$,
+		'00000000', 0, '48b2c92616fc193d'),
+	('integer[]', $$'[0:1][2:2]={{1},{2}}'::integer[]$$,
+		'0200000002000000000000000100000002000000080000000100000000000000080000000200000000000000', 0, '5b0427b98d243a86'),
+	('text[]', $$array['a', '']$$,
+		'010000000200000001000000010000006100000000', 0, '87f7e559dcc4c158'),
+	('range of integer', $$'[1,5]'::int4range$$,
+		'02080000000100000000000000080000000600000000000000', 0, 'c47e7dcb1bc0bd04'),
+	('range of integer', $$'empty'::int8range$$,
+		'01', 0, 'e12ef9d2eb86ceeb'),
+	('range of numeric', $$'(,1.50]'::numrange$$,
+		'0c03000000312e35', 0, 'b1fa445d9ec4bddf'),
+	('range of date', $$'(,)'::daterange$$,
+		'18', 0, '83e4e2ca690d8fcf'),
+	('(range of integer)[]', $$array['[1,2)'::int4range]$$,
+		'0100000001000000010000001900000002080000000100000000000000080000000200000000000000', 0, '2d92f07713c5d219'),
+	('multirange of integer', $$'{[1,2),[5,)}'::int4multirange$$,
+		'0200000019000000020800000001000000000000000800000002000000000000000d00000012080000000500000000000000', 0, '99cceea9593e2cf3'),
+	('multirange of integer', $$'{}'::int8multirange$$,
+		'00000000', 0, '48b2c92616fc193d'),
+	('(integer, text)', $$row(1, 'a'::text)$$,
+		'020000000800000001000000000000000100000061', 0, '0b31eeee703f86b2'),
+	('(integer, text)', $$row(null::integer, 'a')$$,
+		'02000000ffffffff0100000061', 0, '5b5c6ebbfff247c5'),
+	('()', $$row()$$,
+		'00000000', 0, '48b2c92616fc193d'),
+	('record[]', $$'{}'::record[]$$,
+		'00000000', 0, '48b2c92616fc193d'),
+	('(integer)[]', $$array[row(1)]$$,
+		'0100000001000000010000001000000001000000080000000100000000000000', 0, '52c1f1915e7c142d'),
+	('(integer, integer)', $$'(1,2)'::pair$$,
+		'02000000080000000100000000000000080000000200000000000000', 0, '64385a44141ddc12'),
+	('integer', $$7::posint$$,
+		'0700000000000000', 0, '81671e58d6b596af'),
+	('(integer, (text, boolean[]))', $$row(1, row('a'::text, array[true, null]))$$,
+		'0200000008000000010000000000000022000000020000000100000061150000000100000002000000010000000100000001ffffffff', 0, 'df82e1a103ee3cf7'),
+	('structure #f6553d7fd921a4', $$row(1, row('a'::text, array[true], 1.5::float8))$$,
+		'020000000800000001000000000000002a00000003000000010000006111000000010000000100000001000000010000000108000000000000000000f83f', 0, 'd0cfe85ce0641dbb'),
+	('structure #b3b6c0c38351dc', $$'x'::"long name"$$,
+		'78', 0, 'eaf06c6480b2cd11'),
+	('integer', $$1$$,
+		'0100000000000000', 1, '85671091eda75eb5'),
+	('text', $$'abc'::text$$,
+		'616263', 42, 'd8438def21bbdcc3'),
+	('text', $$'abc'::text$$,
+		'616263', -1, '291c3db09146c9c9'),
+	('text', $$repeat('0123456789', 15)$$,
+		repeat('30313233343536373839', 15), 42, 'e0ae13f82a241ecb'),
+	('text', $$repeat('0123456789', 300)$$,
+		repeat('30313233343536373839', 300), 42, 'c180f74daa107056'),
+	('uuid', $$'00112233-4455-6677-8899-aabbccddeeff'::uuid$$,
+		'00112233445566778899aabbccddeeff', 42, 'fd81c9b98a39af6a'),
+	('(integer, text)', $$row(1, 'a'::text)$$,
+		'020000000800000001000000000000000100000061', 42, 'b69dec9cd82d124a');
+
+-- The canonical bytes of bytea are its own: so the two columns of the table
+-- agree, whatever the values are
+SELECT id, value
+FROM vectors
+WHERE lpad(to_hex(bloom_hash(decode(canonical, 'hex'), seed)), 16, '0') <> hash;
+
+-- The values themselves
+CREATE FUNCTION hash_of(value text, seed bigint) RETURNS text
+LANGUAGE plpgsql AS
+$$
+DECLARE
+	hash		bigint;
+BEGIN
+	EXECUTE format('SELECT bloom_hash(%s, %s)', value, seed) INTO hash;
+	RETURN lpad(to_hex(hash), 16, '0');
+END
+$$;
+CREATE FUNCTION class_of(value text) RETURNS text
+LANGUAGE plpgsql AS
+$$
+DECLARE
+	class		text;
+BEGIN
+	EXECUTE format('SELECT (bloom_info(bloom_add(bloom_create(100), %s))).element_class',
+				   value) INTO class;
+	RETURN class;
+END
+$$;
+
+SELECT id, value, seed, hash AS expected, hash_of(value, seed) AS got
+FROM vectors
+WHERE hash_of(value, seed) IS DISTINCT FROM hash
+ORDER BY id;
+
+SELECT id, value, class AS expected, class_of(value) AS got
+FROM vectors
+WHERE class_of(value) IS DISTINCT FROM class
+ORDER BY id;
+
+SELECT count(*) AS vectors, count(DISTINCT class) AS classes FROM vectors;
+
+DROP FUNCTION hash_of, class_of;
+DROP TYPE mood, "long name", pair;
+DROP DOMAIN posint;
