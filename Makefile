@@ -17,7 +17,7 @@ PG_CFLAGS = -fvisibility=hidden -ffp-contract=off -Wextra -Wno-unused-parameter 
 PG_CPPFLAGS = -I$(srcdir)/src
 
 REGRESS = $(patsubst test/sql/%.sql,%,$(sort $(wildcard test/sql/*.sql)))
-REGRESS_OPTS = --inputdir=test --load-extension=bloomfilter
+REGRESS_OPTS = --inputdir=test --load-extension=bloomfilter --encoding=UTF8 --no-locale
 TAP_TESTS = 1
 PROVE_TESTS = test/t/*.pl
 EXTRA_CLEAN = test/unit/unit_test bench/filter_bench

@@ -116,14 +116,18 @@ begin_state(BloomWriter *writer, const AggArguments *arguments,
 }
 
 /*
- * The state holds more distinct hashes than EXPLICIT_MAX: go on in a filter
- * with layers.
+ * Before "count" hashes are appended to the state: if there are too many, even
+ * without repeated ones, go on in a filter with layers.
  */
 static void
-end_explicit(BloomWriter *writer)
+bound_explicit(BloomWriter *writer, uint64 count)
 {
+	if (image_layout(writer->image) != LAYOUT_EXPLICIT ||
+		image_count(writer->image) + count <= 2 * EXPLICIT_MAX)
+		return;
 	bloom_sort(writer);
-	if (image_count(writer->image) > EXPLICIT_MAX)
+	if (image_count(writer->image) > EXPLICIT_MAX ||
+		image_count(writer->image) + count > 2 * EXPLICIT_MAX)
 		bloom_make_sized(writer, AUTO_CAPACITY);
 }
 
@@ -140,16 +144,14 @@ state_capacity(const BloomWriter *writer, const AggArguments *arguments)
 static void
 add_hash(BloomWriter *writer, uint64 hash)
 {
-	uint64		bytes = le64(hash);
-
-	if (image_layout(writer->image) != LAYOUT_EXPLICIT)
-		bloom_add_hashes(writer, &hash, 1);
-	else
+	bound_explicit(writer, 1);
+	if (image_layout(writer->image) == LAYOUT_EXPLICIT)
 	{
-		bloom_append(writer, (uint8 *) &bytes, 1);
-		if (image_count(writer->image) > 2 * EXPLICIT_MAX)
-			end_explicit(writer);
+		hash = le64(hash);
+		bloom_append(writer, (uint8 *) &hash, 1);
 	}
+	else
+		bloom_add_hashes(writer, &hash, 1);
 }
 
 static Datum
@@ -285,18 +287,20 @@ bloomfilter_agg_combine(PG_FUNCTION_ARGS)
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	}
 	if (PG_ARGISNULL(0))
-		PG_RETURN_DATUM(PG_GETARG_DATUM(1));
-
+	{
+		bloom_open_copied_state(&writer, PG_GETARG_DATUM(1), mcxt);
+		PG_RETURN_DATUM(bloom_close_state(&writer));
+	}
 	other = bloom_image(PG_GETARG_DATUM(1));
 	bloom_open_state(&writer, PG_GETARG_DATUM(0), mcxt);
+	if (image_layout(other) == LAYOUT_EXPLICIT)
+		bound_explicit(&writer, image_count(other));
 	if (image_layout(writer.image) == LAYOUT_EXPLICIT &&
 		image_layout(other) == LAYOUT_EXPLICIT)
 	{
 		/* as bloom_unite() does, but sorted only when it must be */
 		bloom_check_alike(writer.image, other);
 		bloom_append(&writer, image_hashes(other), image_count(other));
-		if (image_count(writer.image) > 2 * EXPLICIT_MAX)
-			end_explicit(&writer);
 	}
 	else
 		bloom_unite(&writer, other);

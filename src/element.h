@@ -25,8 +25,10 @@ typedef struct ElementHasher ElementHasher;
 
 /*
  * How to hash the elements of one call site.  "class" is known once the hasher
- * is made, but for records and arrays of records, whose structure is known
- * from each value only: there element_hash() sets it.
+ * is made, but for anonymous records and arrays of them, whose structure is
+ * known from each value only: there it is ELEMENT_CLASS_NONE until
+ * element_hash() sets it.  Any other record type may be altered while the
+ * hasher lives, and then changes its class too: read it after element_hash().
  */
 struct ElementHasher
 {
@@ -34,7 +36,7 @@ struct ElementHasher
 	ElementClass class;			/* class of the last element hashed */
 	uint64		(*hash) (ElementHasher *hasher, Datum value, uint64 seed);
 	Oid			collation;
-	MemoryContext mcxt;			/* what the hasher keeps lives here */
+	MemoryContext mcxt;			/* the hasher's own: holds all that it keeps */
 	void	   *state;			/* element.c's own: how to hash parts */
 };
 

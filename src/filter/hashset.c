@@ -14,8 +14,16 @@
 
 /* Below this many, insertion is faster than another pass */
 #define SORT_SMALL		24
-#define RADIX_BITS		8
-#define RADIX			(1 << RADIX_BITS)
+
+/*
+ * Bits of a pass: as many as leave some eight hashes in a bucket, so that the
+ * last pass before the insertion does not cost more for its buckets than for
+ * its hashes; at most eight, so that a pass writes to no more places than the
+ * caches nearest to the core can follow.
+ */
+#define RADIX_MAX_BITS	8
+#define RADIX_MAX		(1 << RADIX_MAX_BITS)
+#define RADIX_LEAVES	8
 
 static inline void
 insertion_sort(uint64_t *hashes, uint64_t count)
@@ -31,54 +39,68 @@ insertion_sort(uint64_t *hashes, uint64_t count)
 	}
 }
 
-/* Sort by the byte at "shift" and those below it. */
+/* Sort hashes that differ in their lowest "low_bits" bits only. */
 static void
-radix_sort(uint64_t *hashes, uint64_t count, int shift)
+radix_sort(uint64_t *hashes, uint64_t count, int low_bits)
 {
-	uint64_t	next[RADIX];	/* where the next hash of a bucket goes */
-	uint64_t	end[RADIX];
+	uint64_t	next[RADIX_MAX];	/* where the next hash of a bucket goes */
+	uint64_t	end[RADIX_MAX];
 	uint64_t	sum = 0;
+	bool		moved;
+	unsigned	radix = 2;
+	int			shift = low_bits - 1;
 
 	if (count <= SORT_SMALL)
 	{
 		insertion_sort(hashes, count);
 		return;
 	}
+	if (low_bits == 0)
+		return;					/* all are equal */
+	while (radix < RADIX_MAX && radix * RADIX_LEAVES < count && shift > 0)
+	{
+		radix *= 2;
+		shift--;
+	}
 
-	memset(end, 0, sizeof(end));
+	memset(end, 0, radix * sizeof(end[0]));
 	for (uint64_t i = 0; i < count; i++)
-		end[(hashes[i] >> shift) % RADIX]++;
-	for (int bucket = 0; bucket < RADIX; bucket++)
+		end[(hashes[i] >> shift) & (radix - 1)]++;
+	for (unsigned bucket = 0; bucket < radix; bucket++)
 	{
 		next[bucket] = sum;
 		sum += end[bucket];
 		end[bucket] = sum;
 	}
-	for (int bucket = 0; bucket < RADIX; bucket++)
+
+	/*
+	 * Swap each hash that is not home yet with the next one of its home.  One
+	 * swap does not wait for another, unlike in the cycles of the original.
+	 */
+	do
 	{
-		while (next[bucket] < end[bucket])
+		moved = false;
+		for (unsigned bucket = 0; bucket < radix; bucket++)
 		{
-			uint64_t	hash = hashes[next[bucket]];
-			unsigned	home;
+			uint64_t	last = end[bucket];
 
-			/* carry a hash to its bucket, and the one that lay there on */
-			while ((home = (hash >> shift) % RADIX) != (unsigned) bucket)
+			for (uint64_t i = next[bucket]; i < last; i++)
 			{
-				uint64_t	other = hashes[next[home]];
+				uint64_t	hash = hashes[i];
+				uint64_t	home = next[(hash >> shift) & (radix - 1)]++;
 
-				hashes[next[home]++] = hash;
-				hash = other;
+				hashes[i] = hashes[home];
+				hashes[home] = hash;
+				moved = true;
 			}
-			hashes[next[bucket]++] = hash;
 		}
-	}
-	if (shift == 0)
-		return;
+	} while (moved);
+
 	sum = 0;
-	for (int bucket = 0; bucket < RADIX; bucket++)
+	for (unsigned bucket = 0; bucket < radix; bucket++)
 	{
 		if (end[bucket] - sum > 1)
-			radix_sort(hashes + sum, end[bucket] - sum, shift - RADIX_BITS);
+			radix_sort(hashes + sum, end[bucket] - sum, shift);
 		sum = end[bucket];
 	}
 }
@@ -92,7 +114,7 @@ hashset_sort_unique(uint8_t *bytes, uint64_t count)
 
 	for (uint64_t i = 0; i < count; i++)
 		hashes[i] = le64(hashes[i]);
-	radix_sort(hashes, count, 64 - RADIX_BITS);
+	radix_sort(hashes, count, 64);
 	for (uint64_t i = 0; i < count; i++)
 	{
 		if (kept == 0 || hashes[i] != hashes[kept - 1])
