@@ -19,20 +19,22 @@ SQL_FUNCTION(bloomfilter_contains_all);
 SQL_FUNCTION(bloomfilter_contains_each);
 
 static inline bool
-ask(CallSite *site, Datum filter, Datum element)
+contains(CallSite *site, Datum filter, Datum element)
 {
-	const uint8 *image = call_site_read(site, filter);
-	uint64		hash = element_hash(site->hasher, element, image_seed(image));
+	FilterToAsk ask;
+	uint64		hash;
 
-	bloom_check_class(image, site->hasher->class);
-	return filter_contains(image, hash);
+	call_site_open(site, filter, 1, &ask);
+	hash = element_hash(site->hasher, element, image_seed(ask.image));
+	bloom_check_class(ask.image, site->hasher->class);
+	return call_site_ask(&ask, hash);
 }
 
 /* bloom_contains(filter bloom, element anycompatible) */
 Datum
 bloomfilter_contains(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(ask(call_site(fcinfo, 1, false), PG_GETARG_DATUM(0),
+	PG_RETURN_BOOL(contains(call_site(fcinfo, 1, false), PG_GETARG_DATUM(0),
 					   PG_GETARG_DATUM(1)));
 }
 
@@ -40,7 +42,7 @@ bloomfilter_contains(PG_FUNCTION_ARGS)
 Datum
 bloomfilter_contained(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(ask(call_site(fcinfo, 0, false), PG_GETARG_DATUM(1),
+	PG_RETURN_BOOL(contains(call_site(fcinfo, 0, false), PG_GETARG_DATUM(1),
 					   PG_GETARG_DATUM(0)));
 }
 
@@ -57,7 +59,7 @@ static void
 ask_array(FunctionCallInfo fcinfo, CallSite *site, ArrayType *array,
 		  Answers *answers)
 {
-	const uint8 *image = call_site_read(site, PG_GETARG_DATUM(0));
+	FilterToAsk ask;
 	Datum	   *elements;
 	uint64	   *hashes;
 	bool	   *found;
@@ -66,6 +68,7 @@ ask_array(FunctionCallInfo fcinfo, CallSite *site, ArrayType *array,
 	deconstruct_array(array, site->element_type, site->element_length,
 					  site->element_byval, site->element_align,
 					  &elements, &answers->nulls, &answers->length);
+	call_site_open(site, PG_GETARG_DATUM(0), answers->length, &ask);
 	hashes = palloc(answers->length * sizeof(uint64));
 	found = palloc(answers->length * sizeof(bool));
 	answers->any_null = false;
@@ -77,10 +80,14 @@ ask_array(FunctionCallInfo fcinfo, CallSite *site, ArrayType *array,
 			continue;
 		}
 		hashes[asked++] = element_hash(site->hasher, elements[i],
-									   image_seed(image));
-		bloom_check_class(image, site->hasher->class);
+									   image_seed(ask.image));
+		bloom_check_class(ask.image, site->hasher->class);
 	}
-	filter_contains_batch(image, hashes, asked, found);
+	if (ask.parts_of == NULL)
+		filter_contains_batch(ask.image, hashes, asked, found);
+	else
+		for (int i = 0; i < asked; i++)
+			found[i] = call_site_ask(&ask, hashes[i]);
 
 	/* spread the answers over the elements that are not NULL */
 	for (int i = answers->length - 1; asked < answers->length && i >= 0; i--)

@@ -6,17 +6,23 @@
 #define BLOOMFILTER_CALLSITE_H
 
 #include "bloom.h"
+#include "lib/ilist.h"
+#include "utils/hsearch.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
 #endif
 
-/* A stored filter that was read whole */
-typedef struct KeptFilter
+/* A stored filter that was asked about, read whole or not yet */
+typedef struct StoredFilter
 {
-	MemoryContext mcxt;			/* of the image; NULL while there is none */
-	struct varatt_external pointer; /* where it is stored */
-	uint8	   *image;
-} KeptFilter;
+	struct varatt_external pointer; /* hash key; where it is stored */
+	MemoryContext mcxt;			/* of what was read */
+	uint8	   *image;			/* the header and descriptors, or all */
+	bool		whole;
+	Size		bytes;			/* of what was read */
+	double		spent;			/* on reading parts, in chunks (callsite.c) */
+	dlist_node	use;			/* in the order of their use */
+} StoredFilter;
 
 typedef struct CallSite
 {
@@ -26,7 +32,11 @@ typedef struct CallSite
 	bool		element_byval;
 	char		element_align;
 	MemoryContext mcxt;
-	KeptFilter	kept;
+	/* filters read from tables */
+	StoredFilter *last;			/* the one asked last, or NULL */
+	HTAB	   *stored;			/* all of them, NULL before the first */
+	dlist_head	uses;			/* the one asked last first */
+	Size		kept;			/* bytes of all */
 } CallSite;
 
 extern CallSite *call_site_make(FmgrInfo *flinfo, int element_arg,
@@ -45,20 +55,45 @@ call_site(FunctionCallInfo fcinfo, int element_arg, bool is_array)
 						  PG_GET_COLLATION());
 }
 
-extern const uint8 *call_site_read_stored(CallSite *site, Datum filter);
+/*
+ * A filter opened to be asked: its image, or, if parts_of is set, only its
+ * header and descriptors.
+ */
+typedef struct FilterToAsk
+{
+	const uint8 *image;
+	struct varlena *parts_of;	/* where the rest is stored, or NULL */
+	StoredFilter *stored;
+} FilterToAsk;
+
+extern void call_site_open_stored(CallSite *site, Datum filter,
+								  uint64 questions, FilterToAsk *ask);
+extern bool call_site_ask_parts(FilterToAsk *ask, uint64 hash);
 
 /*
- * The image of a filter, to be read only.  A flat or expanded value is read
- * where it is; a stored one is read once and kept.
+ * Open a filter in order to ask about so many elements.  One that is flat in
+ * memory is read where it is, at no cost.
  */
-static inline const uint8 *
-call_site_read(CallSite *site, Datum filter)
+static inline void
+call_site_open(CallSite *site, Datum filter, uint64 questions,
+			   FilterToAsk *ask)
 {
 	struct varlena *pointer = (struct varlena *) DatumGetPointer(filter);
 
+	ask->parts_of = NULL;
 	if (likely(VARATT_IS_4B_U(pointer)))
-		return (const uint8 *) VARDATA(pointer);
-	return call_site_read_stored(site, filter);
+		ask->image = (const uint8 *) VARDATA(pointer);
+	else
+		call_site_open_stored(site, filter, questions, ask);
+}
+
+/* Is the element of this hash in the filter? */
+static inline bool
+call_site_ask(FilterToAsk *ask, uint64 hash)
+{
+	if (likely(ask->parts_of == NULL))
+		return filter_contains(ask->image, hash);
+	return call_site_ask_parts(ask, hash);
 }
 
 #endif							/* BLOOMFILTER_CALLSITE_H */

@@ -134,6 +134,24 @@ layer_prefetch(const ProbeLayer *layer, uint64_t hash)
 						   BLOCK_BYTES * second_block(hash, layer->size));
 }
 
+/* classic_contains() with each byte fetched from behind "offset" */
+static bool
+classic_contains_in_parts(uint64_t offset, uint64_t m, unsigned k,
+						  uint64_t hash, FilterFetch fetch, void *from)
+{
+	uint64_t	step = classic_step(hash);
+
+	for (; k > 0; k--)
+	{
+		uint64_t	place = mulhi64(hash, m);
+
+		if (((*fetch(from, offset + place / 8, 1) >> (place % 8)) & 1) == 0)
+			return false;
+		hash += step;
+	}
+	return true;
+}
+
 bool
 filter_contains(const uint8_t *image, uint64_t hash)
 {
@@ -151,6 +169,52 @@ filter_contains(const uint8_t *image, uint64_t hash)
 	for (uint64_t i = 0; i < image_count(image); i++)
 		if (get64(image_hashes(image) + 8 * i) == hash)
 			return true;
+	return false;
+}
+
+unsigned
+filter_parts(const uint8_t *header)
+{
+	unsigned	parts = 0;
+
+	for (int i = 0; i < image_layers(header); i++)
+	{
+		ProbeLayer	layer = probe_layer(header, i);
+
+		parts += layer.layout == LAYOUT_CLASSIC ? layer.hashes :
+			layer.layout == LAYOUT_BLOCK512X2 ? 2 : 1;
+	}
+	return parts;
+}
+
+bool
+filter_contains_in_parts(const uint8_t *header, uint64_t hash,
+						 FilterFetch fetch, void *from)
+{
+	for (int i = image_layers(header) - 1; i >= 0; i--)
+	{
+		ProbeLayer	layer = probe_layer(header, i);
+		uint64_t	offset = layer.bits - header;
+		uint64_t	place;
+
+		if (layer.layout == LAYOUT_CLASSIC)
+		{
+			if (classic_contains_in_parts(offset, layer.size, layer.hashes,
+										  hash, fetch, from))
+				return true;
+			continue;
+		}
+		place = offset + BLOCK_BYTES * first_block(hash, layer.size);
+		if (!block_kernel->contains(fetch(from, place, BLOCK_BYTES),
+									block_word(hash), layer.hashes))
+			continue;
+		if (layer.layout == LAYOUT_BLOCK512)
+			return true;
+		place = offset + BLOCK_BYTES * second_block(hash, layer.size);
+		if (block_kernel->contains(fetch(from, place, BLOCK_BYTES),
+								   second_word(hash), layer.hashes))
+			return true;
+	}
 	return false;
 }
 

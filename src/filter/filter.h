@@ -68,6 +68,26 @@ extern void filter_contains_batch(const uint8_t *image, const uint64_t *hashes,
 								  size_t count, bool *found);
 
 /*
+ * Is this hash in, where only the header and descriptors of a filter with
+ * layers are at hand?  fetch() brings "bytes" bytes from an offset in the
+ * image, valid until the next call.
+ */
+typedef const uint8_t *(*FilterFetch) (void *from, uint64_t offset,
+									   uint32_t bytes);
+extern bool filter_contains_in_parts(const uint8_t *header, uint64_t hash,
+									 FilterFetch fetch, void *from);
+
+/* How many fetches that takes at most; 0 if it cannot be done */
+extern unsigned filter_parts(const uint8_t *header);
+
+/* Bytes of the header and the descriptors, of an image that is not explicit */
+static inline uint64_t
+filter_header_bytes(const uint8_t *image)
+{
+	return IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * image_layers(image);
+}
+
+/*
  * Add hashes, in their order, to a filter with layers.  Returns how many were
  * added: less than count if the last layer is full, and the next hash not in
  * already.
