@@ -62,6 +62,46 @@ CREATE CAST (bloom AS bytea) WITH FUNCTION bytea(bloom);
 COMMENT ON CAST (bloom AS bytea) IS 'the bytes of the filter';
 
 -- ------------------------------------------------------------------------
+-- Planner
+-- ------------------------------------------------------------------------
+
+CREATE FUNCTION bloom_contains_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'bloomfilter_contains_support'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloom_contains_support(internal)
+	IS 'planner support of bloom_contains';
+
+CREATE FUNCTION bloom_contained_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'bloomfilter_contained_support'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloom_contained_support(internal)
+	IS 'planner support of bloom_contained';
+
+CREATE FUNCTION bloom_change_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'bloomfilter_change_support'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloom_change_support(internal)
+	IS 'planner support of functions that change a filter';
+
+CREATE FUNCTION bloom_contains_sel(internal, oid, internal, integer) RETURNS float8
+	AS 'MODULE_PATHNAME', 'bloomfilter_contains_sel'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloom_contains_sel(internal, oid, internal, integer)
+	IS 'restriction selectivity of @>';
+
+CREATE FUNCTION bloom_contained_sel(internal, oid, internal, integer) RETURNS float8
+	AS 'MODULE_PATHNAME', 'bloomfilter_contained_sel'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloom_contained_sel(internal, oid, internal, integer)
+	IS 'restriction selectivity of <@';
+
+CREATE FUNCTION bloom_joinsel(internal, oid, internal, smallint, internal) RETURNS float8
+	AS 'MODULE_PATHNAME', 'bloomfilter_joinsel'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloom_joinsel(internal, oid, internal, smallint, internal)
+	IS 'join selectivity of @> and <@';
+
+-- ------------------------------------------------------------------------
 -- Making filters and changing them
 -- ------------------------------------------------------------------------
 
@@ -80,25 +120,29 @@ COMMENT ON FUNCTION bloom_create_bits(bigint, integer, bigint)
 
 CREATE FUNCTION bloom_add(filter bloom, element anycompatible) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_add'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+	SUPPORT bloom_change_support;
 COMMENT ON FUNCTION bloom_add(bloom, anycompatible)
 	IS 'the filter with this element added';
 
 CREATE FUNCTION bloom_add_all(filter bloom, elements anycompatiblearray) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_add_all'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+	SUPPORT bloom_change_support;
 COMMENT ON FUNCTION bloom_add_all(bloom, anycompatiblearray)
 	IS 'the filter with the elements of the array added';
 
 CREATE FUNCTION bloom_union(bloom, bloom) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_union'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000
+	SUPPORT bloom_change_support;
 COMMENT ON FUNCTION bloom_union(bloom, bloom)
 	IS 'a filter of what is in either of two like filters';
 
 CREATE FUNCTION bloom_intersection(bloom, bloom) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_intersection'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000
+	SUPPORT bloom_change_support;
 COMMENT ON FUNCTION bloom_intersection(bloom, bloom)
 	IS 'a filter of what seems to be in both of two like filters';
 
@@ -114,13 +158,15 @@ COMMENT ON FUNCTION bloom_clear(bloom)
 
 CREATE FUNCTION bloom_contains(filter bloom, element anycompatible) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_contains'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
+	SUPPORT bloom_contains_support;
 COMMENT ON FUNCTION bloom_contains(bloom, anycompatible)
 	IS 'is the element in the filter? false is certain, true is probable';
 
 CREATE FUNCTION bloom_contained(element anycompatible, filter bloom) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_contained'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
+	SUPPORT bloom_contained_support;
 COMMENT ON FUNCTION bloom_contained(anycompatible, bloom)
 	IS 'implementation of <@ operator';
 
@@ -176,6 +222,12 @@ CREATE FUNCTION bloom_hash(element anycompatible, seed bigint DEFAULT 0) RETURNS
 COMMENT ON FUNCTION bloom_hash(anycompatible, bigint)
 	IS 'the hash by which filters of this seed know the element';
 
+CREATE FUNCTION bloom_shard(element anycompatible, shards integer) RETURNS integer
+	AS 'MODULE_PATHNAME', 'bloomfilter_shard'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION bloom_shard(anycompatible, integer)
+	IS 'the shard, from 0 up, of an element of a set that is kept in several filters';
+
 -- ------------------------------------------------------------------------
 -- Identity
 -- ------------------------------------------------------------------------
@@ -210,14 +262,16 @@ COMMENT ON FUNCTION bloom_hash_value_extended(bloom, bigint)
 
 CREATE OPERATOR @> (
 	FUNCTION = bloom_contains, LEFTARG = bloom, RIGHTARG = anycompatible,
-	COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel
+	COMMUTATOR = <@,
+	RESTRICT = bloom_contains_sel, JOIN = bloom_joinsel
 );
 COMMENT ON OPERATOR @> (bloom, anycompatible)
 	IS 'contains, probably';
 
 CREATE OPERATOR <@ (
 	FUNCTION = bloom_contained, LEFTARG = anycompatible, RIGHTARG = bloom,
-	COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel
+	COMMUTATOR = @>,
+	RESTRICT = bloom_contained_sel, JOIN = bloom_joinsel
 );
 COMMENT ON OPERATOR <@ (anycompatible, bloom)
 	IS 'is contained, probably';

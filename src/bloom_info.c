@@ -1,20 +1,18 @@
 /*
  * bloom_info.c
- *	  What is known of a filter: bloom_info, the estimates, bloom_hash.
+ *	  What is known of a filter: bloom_info, the estimates.
  */
 #include "bloom.h"
 
 #include <math.h>
 
 #include "access/htup_details.h"
-#include "callsite.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
 
 SQL_FUNCTION(bloomfilter_info);
 SQL_FUNCTION(bloomfilter_cardinality);
 SQL_FUNCTION(bloomfilter_error_rate);
-SQL_FUNCTION(bloomfilter_hash);
 
 /* Columns of bloom_info(), in the order of its OUT parameters */
 enum
@@ -127,14 +125,4 @@ bloomfilter_error_rate(PG_FUNCTION_ARGS)
 	const uint8 *image = bloom_image(PG_GETARG_DATUM(0));
 
 	PG_RETURN_FLOAT8(filter_estimated_error_rate(image));
-}
-
-/* bloom_hash(element anycompatible, seed bigint) */
-Datum
-bloomfilter_hash(PG_FUNCTION_ARGS)
-{
-	CallSite   *site = call_site(fcinfo, 0, false);
-
-	PG_RETURN_INT64(element_hash(site->hasher, PG_GETARG_DATUM(0),
-								 PG_GETARG_INT64(1)));
 }

@@ -1,0 +1,44 @@
+/*
+ * bloom_hash.c
+ *	  An element's hash as SQL sees it: bloom_hash, and bloom_shard for sets
+ *	  that are kept in several filters.
+ */
+#include "bloom.h"
+
+#include "callsite.h"
+
+SQL_FUNCTION(bloomfilter_hash);
+SQL_FUNCTION(bloomfilter_shard);
+
+/*
+ * The seed of the hash that chooses a shard.  Any but the filters' own, or
+ * each shard's filter would use a part of its blocks only; so not 0, and no
+ * number that somebody takes as a seed.
+ */
+#define SHARD_SEED		UINT64CONST(0x7368617264736565)
+
+/* bloom_hash(element anycompatible, seed bigint) */
+Datum
+bloomfilter_hash(PG_FUNCTION_ARGS)
+{
+	CallSite   *site = call_site(fcinfo, 0, false);
+
+	PG_RETURN_INT64(element_hash(site->hasher, PG_GETARG_DATUM(0),
+								 PG_GETARG_INT64(1)));
+}
+
+/* bloom_shard(element anycompatible, shards integer): 0 to shards - 1 */
+Datum
+bloomfilter_shard(PG_FUNCTION_ARGS)
+{
+	CallSite   *site = call_site(fcinfo, 0, false);
+	int32		shards = PG_GETARG_INT32(1);
+
+	if (shards < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of shards must be at least 1, not %d",
+						shards)));
+	PG_RETURN_INT32(mulhi64(element_hash(site->hasher, PG_GETARG_DATUM(0),
+										 SHARD_SEED), shards));
+}

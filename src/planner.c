@@ -1,0 +1,318 @@
+/*
+ * planner.c
+ *	  What the planner may know of bloom_contains(), its operators, and of the
+ *	  functions that change a filter.
+ *
+ * Selectivity.  Where the filter is known at plan time (a constant, or a
+ * parameter of a custom plan), it is asked about the column's most common
+ * values and the bounds of its histogram, each of which stands for a known
+ * share of the rows.  A histogram has some hundred bounds, too few for a filter
+ * that lets one row in a thousand pass; a second estimate comes from numbers:
+ * if all the filter's elements are in the column, they are the share elements /
+ * n_distinct of its values, and of the others the filter's error rate passes
+ * too.  Where the histogram does not contradict that, it is the finer one.
+ *
+ * A filter that is not known (from a subquery, a join) is taken to let
+ * DEFAULT_SELECTIVITY of the rows pass: who uses one, wants to drop most rows.
+ *
+ * Folding.  A constant filter without elements contains nothing; asking it
+ * about an element that cannot be NULL is false.
+ *
+ * Cost.  Told by the functions' COST in the SQL script: a probe is above a
+ * plain comparison, and far below anything with a subplan.
+ *
+ * In place.  From PostgreSQL 18 on, PL/pgSQL asks whether "f := bloom_add(f, x)"
+ * may change the variable's own value.  It may: see BloomWriter.
+ */
+#include "bloom.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_statistic.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/selfuncs.h"
+
+SQL_FUNCTION(bloomfilter_contains_support);
+SQL_FUNCTION(bloomfilter_contained_support);
+SQL_FUNCTION(bloomfilter_change_support);
+SQL_FUNCTION(bloomfilter_contains_sel);
+SQL_FUNCTION(bloomfilter_contained_sel);
+SQL_FUNCTION(bloomfilter_joinsel);
+
+/* Share of the rows that an unknown filter is taken to let pass */
+#define DEFAULT_SELECTIVITY		0.1
+
+/* A histogram of fewer bounds says nothing. */
+#define HISTOGRAM_MIN_SIZE		10
+
+/*
+ * The histogram contradicts the other estimate if it is off by more than so
+ * many standard deviations.
+ */
+#define HISTOGRAM_SIGMAS		2.0
+
+/* The image of a filter that is a constant, or NULL */
+static const uint8 *
+known_filter(Node *node)
+{
+	Const	   *constant = (Const *) node;
+
+	if (!IsA(node, Const) || constant->constisnull)
+		return NULL;
+	return bloom_image(constant->constvalue);
+}
+
+/*
+ * Share of a column's values, most common ones left out, that a filter lets
+ * pass.  hist is that of the histogram's bounds, of which there are hist_size,
+ * or negative if there is none.
+ */
+static double
+share_of_values(const uint8 *image, double n_distinct, double hist,
+				int hist_size)
+{
+	double		error_rate = filter_estimated_error_rate(image);
+	double		share = Min(filter_cardinality(image) / n_distinct, 1.0);
+	double		sigma;
+
+	share += (1 - share) * error_rate;
+	if (hist < 0)
+		return share;
+	sigma = sqrt(share * (1 - share) / hist_size);
+	if (fabs(hist - share) <= HISTOGRAM_SIGMAS * sigma)
+		return share;
+	return Max(hist, error_rate);
+}
+
+/*
+ * Selectivity of a call of bloom_contains(), or one with the filter behind the
+ * element, as a restriction.
+ */
+static double
+contains_selectivity(PlannerInfo *root, Oid function, List *args,
+					 Oid collation, int varRelid, bool filter_first)
+{
+	Node	   *filter = filter_first ? linitial(args) : lsecond(args);
+	Node	   *element = filter_first ? lsecond(args) : linitial(args);
+	const uint8 *image;
+	ElementHasher *hasher;
+	VariableStatData vardata;
+	double		selectivity = DEFAULT_SELECTIVITY;
+
+	filter = estimate_expression_value(root, filter);
+	if (IsA(filter, Const) && ((Const *) filter)->constisnull)
+		return 0;				/* the functions are strict */
+	image = known_filter(filter);
+	if (image == NULL)
+		return DEFAULT_SELECTIVITY;
+	if (image_class(image) == ELEMENT_CLASS_NONE)
+		return 0;
+
+	/* if the element is not of the filter's class, that is an error later */
+	hasher = element_hasher_create(exprType(element), collation,
+								   CurrentMemoryContext);
+	if (hasher->class != image_class(image))
+		return DEFAULT_SELECTIVITY;
+
+	examine_variable(root, element, varRelid, &vardata);
+	if (HeapTupleIsValid(vardata.statsTuple))
+	{
+		Form_pg_statistic stats =
+			(Form_pg_statistic) GETSTRUCT(vardata.statsTuple);
+		FuncExpr   *call = makeFuncExpr(function, BOOLOID, args, InvalidOid,
+										collation, COERCE_EXPLICIT_CALL);
+		FmgrInfo	contains;
+		Datum		value = ((Const *) filter)->constvalue;
+		double		common;
+		double		common_sum;
+		double		hist;
+		int			hist_size;
+		bool		is_default;
+
+		fmgr_info(function, &contains);
+		fmgr_info_set_expr((Node *) call, &contains);
+		common = mcv_selectivity(&vardata, &contains, collation, value,
+								 !filter_first, &common_sum);
+		hist = histogram_selectivity(&vardata, &contains, collation, value,
+									 !filter_first, HISTOGRAM_MIN_SIZE, 0,
+									 &hist_size);
+		selectivity = common +
+			(1 - common_sum - stats->stanullfrac) *
+			share_of_values(image,
+							get_variable_numdistinct(&vardata, &is_default),
+							hist, hist_size);
+	}
+	ReleaseVariableStats(vardata);
+	CLAMP_PROBABILITY(selectivity);
+	return selectivity;
+}
+
+/* Estimators of the operators @> and <@ */
+static Datum
+operator_selectivity(FunctionCallInfo fcinfo, bool filter_first)
+{
+	PlannerInfo *root = (PlannerInfo *) PG_GETARG_POINTER(0);
+	Oid			operator = PG_GETARG_OID(1);
+	List	   *args = (List *) PG_GETARG_POINTER(2);
+	int			varRelid = PG_GETARG_INT32(3);
+
+	PG_RETURN_FLOAT8(contains_selectivity(root, get_opcode(operator), args,
+										  PG_GET_COLLATION(), varRelid,
+										  filter_first));
+}
+
+Datum
+bloomfilter_contains_sel(PG_FUNCTION_ARGS)
+{
+	return operator_selectivity(fcinfo, true);
+}
+
+Datum
+bloomfilter_contained_sel(PG_FUNCTION_ARGS)
+{
+	return operator_selectivity(fcinfo, false);
+}
+
+/* Estimator of both operators between two tables: the filter is not known */
+Datum
+bloomfilter_joinsel(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FLOAT8(DEFAULT_SELECTIVITY);
+}
+
+/*
+ * Is the attribute of this relation known to hold no NULL?
+ */
+static bool
+attribute_is_not_null(Oid relation_id, AttrNumber attribute)
+{
+	Relation	relation = relation_open(relation_id, NoLock);
+	bool		not_null;
+
+#if PG_VERSION_NUM >= 180000
+	/* there, a constraint may be marked and not yet validated */
+	not_null = TupleDescCompactAttr(RelationGetDescr(relation),
+									attribute - 1)->attnullability ==
+		ATTNULLABLE_VALID;
+#else
+	not_null = TupleDescAttr(RelationGetDescr(relation),
+							 attribute - 1)->attnotnull;
+#endif
+	relation_close(relation, NoLock);
+	return not_null;
+}
+
+/* May an outer join of the query put NULLs in the place of its columns? */
+static bool
+has_outer_join(Query *parse)
+{
+	ListCell   *cell;
+
+	foreach(cell, parse->rtable)
+	{
+		RangeTblEntry *rte = lfirst_node(RangeTblEntry, cell);
+
+		if (rte->rtekind == RTE_JOIN && IS_OUTER_JOIN(rte->jointype))
+			return true;
+	}
+	return false;
+}
+
+/* Is it certain that this expression is never NULL? */
+static bool
+is_never_null(PlannerInfo *root, Node *node)
+{
+	Var		   *var = (Var *) node;
+	RangeTblEntry *rte;
+
+	if (IsA(node, Const))
+		return !((Const *) node)->constisnull;
+	if (IsA(node, RelabelType))
+		return is_never_null(root, (Node *) ((RelabelType *) node)->arg);
+	if (!IsA(node, Var) || root == NULL || var->varlevelsup != 0 ||
+		var->varattno <= 0 || root->parse->groupingSets != NIL ||
+		has_outer_join(root->parse))
+		return false;
+	rte = rt_fetch(var->varno, root->parse->rtable);
+	return rte->rtekind == RTE_RELATION &&
+		attribute_is_not_null(rte->relid, var->varattno);
+}
+
+/* What the planner asks of a function that asks a filter */
+static Node *
+support_contains(Node *request, bool filter_first)
+{
+	if (IsA(request, SupportRequestSelectivity))
+	{
+		SupportRequestSelectivity *req = (SupportRequestSelectivity *) request;
+
+		req->selectivity = req->is_join ? DEFAULT_SELECTIVITY :
+			contains_selectivity(req->root, req->funcid, req->args,
+								 req->inputcollid, req->varRelid,
+								 filter_first);
+		return request;
+	}
+	if (IsA(request, SupportRequestSimplify))
+	{
+		SupportRequestSimplify *req = (SupportRequestSimplify *) request;
+		List	   *args = req->fcall->args;
+		Node	   *filter = filter_first ? linitial(args) : lsecond(args);
+		Node	   *element = filter_first ? lsecond(args) : linitial(args);
+		const uint8 *image = known_filter(filter);
+
+		if (image && image_class(image) == ELEMENT_CLASS_NONE &&
+			is_never_null(req->root, element))
+			return makeBoolConst(false, false);
+	}
+	return NULL;
+}
+
+Datum
+bloomfilter_contains_support(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(support_contains((Node *) PG_GETARG_POINTER(0), true));
+}
+
+Datum
+bloomfilter_contained_support(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(support_contains((Node *) PG_GETARG_POINTER(0), false));
+}
+
+/*
+ * What PL/pgSQL asks of a function that returns its first argument changed:
+ * the argument that may be passed to be changed in place.
+ */
+Datum
+bloomfilter_change_support(PG_FUNCTION_ARGS)
+{
+	Node	   *result = NULL;
+#if PG_VERSION_NUM >= 180000
+	Node	   *request = (Node *) PG_GETARG_POINTER(0);
+
+	if (IsA(request, SupportRequestModifyInPlace))
+	{
+		SupportRequestModifyInPlace *req =
+			(SupportRequestModifyInPlace *) request;
+		Param	   *filter = (Param *) linitial(req->args);
+
+		if (filter && IsA(filter, Param) &&
+			filter->paramkind == PARAM_EXTERN &&
+			filter->paramid == req->paramid)
+			result = (Node *) filter;
+	}
+#endif
+	PG_RETURN_POINTER(result);
+}
