@@ -31,6 +31,12 @@
 /* Distinguishes our expanded objects, as others do theirs */
 #define EXPANDED_BLOOM_MAGIC	0x626c6f6d
 
+/*
+ * Hashes that an aggregate gathers before they go to the layers, so that their
+ * places can be fetched together
+ */
+#define PENDING_MAX				64
+
 struct ExpandedBloom
 {
 	ExpandedObjectHeader hdr;
@@ -38,11 +44,15 @@ struct ExpandedBloom
 	uint8	   *image;
 	uint64		room;			/* bytes the image may take */
 	void	   *memory;			/* what to free with the image */
+	int			pending_count;	/* hashes that are still to be added */
+	uint64		pending[PENDING_MAX];
 };
 
 static Size expanded_flat_size(ExpandedObjectHeader *eohptr);
 static void expanded_flatten(ExpandedObjectHeader *eohptr, void *result,
 							 Size allocated_size);
+static void add_to_layers(BloomWriter *writer, const uint64 *hashes,
+						  uint64 count);
 
 static const ExpandedObjectMethods expanded_methods = {
 	expanded_flat_size,
@@ -236,15 +246,23 @@ expanded_get(Datum value)
 	return expanded;
 }
 
+/* Open an expanded object, with all that was pending added. */
 static void
 open_expanded(BloomWriter *writer, ExpandedBloom *expanded)
 {
+	int			pending_count = expanded->pending_count;
+
 	memset(writer, 0, sizeof(*writer));
 	writer->expanded = expanded;
 	writer->mcxt = MemoryContextGetParent(expanded->hdr.eoh_context);
 	writer->image = expanded->image;
 	writer->room = expanded->room;
 	writer->memory = expanded->memory;
+	if (pending_count > 0)
+	{
+		add_to_layers(writer, expanded->pending, pending_count);
+		expanded->pending_count = 0;
+	}
 }
 
 /* Make what the writer holds the content of its expanded object. */
@@ -533,6 +551,64 @@ bloom_append(BloomWriter *writer, const uint8 *hashes, uint64 count)
 	writer->image[IMAGE_OFF_FLAGS] |= IMAGE_FLAG_UNSORTED;
 	put64(writer->image + IMAGE_OFF_COUNT, old + count);
 	put64(writer->image + IMAGE_OFF_BYTES, bytes);
+}
+
+/*
+ * The header of a transition value, that tells its arguments and class
+ */
+const uint8 *
+bloom_state_header(Datum state)
+{
+	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(state)))
+		return expanded_get(state)->image;
+	return (const uint8 *) VARDATA(DatumGetPointer(state));
+}
+
+/*
+ * Add one hash to a transition value, if that can be done without moving it.
+ * This is the step of bloom_agg() for almost every row.
+ */
+bool
+bloom_push(Datum state, uint64 hash)
+{
+	struct varlena *flat = (struct varlena *) DatumGetPointer(state);
+	uint8	   *image;
+	uint64		room;
+	uint64		bytes;
+
+	if (VARATT_IS_EXTERNAL_EXPANDED_RW(flat))
+	{
+		ExpandedBloom *expanded = expanded_get(state);
+
+		image = expanded->image;
+		room = expanded->room;
+		if (image_layout(image) != LAYOUT_EXPLICIT)
+		{
+			expanded->pending[expanded->pending_count++] = hash;
+			if (expanded->pending_count == PENDING_MAX)
+			{
+				BloomWriter writer;
+
+				open_expanded(&writer, expanded);
+			}
+			return true;
+		}
+	}
+	else
+	{
+		image = (uint8 *) VARDATA(flat);
+		room = VARSIZE(flat) - VARHDRSZ;
+	}
+	bytes = image_bytes(image);
+	if (image_layout(image) != LAYOUT_EXPLICIT ||
+		bytes + sizeof(hash) > room ||
+		bytes >= image_explicit_bytes(2 * EXPLICIT_STATE_MAX))
+		return false;
+	put64(image + bytes, hash);
+	image[IMAGE_OFF_FLAGS] |= IMAGE_FLAG_UNSORTED;
+	put64(image + IMAGE_OFF_COUNT, image_count(image) + 1);
+	put64(image + IMAGE_OFF_BYTES, bytes + sizeof(hash));
+	return true;
 }
 
 /* One more layer */

@@ -39,6 +39,12 @@
  */
 #define EXPLICIT_ADD_MAX		1024
 
+/*
+ * Elements that the state of an aggregate holds as hashes: 128 MB of them, and
+ * up to twice that while repeated ones are among them.
+ */
+#define EXPLICIT_STATE_MAX		(UINT64CONST(1) << 24)
+
 /* How growing filters grow unless told otherwise */
 #define GROWTH_DEFAULT			2
 
@@ -63,6 +69,7 @@ typedef struct BloomWriter
 
 /* Reading */
 extern const uint8 *bloom_image(Datum value);
+extern const uint8 *bloom_state_header(Datum state);
 extern struct varlena *bloom_copy_flat(Datum value);
 
 /* Changing */
@@ -80,6 +87,7 @@ extern Datum bloom_close_state(BloomWriter *writer);
 extern void bloom_set_class(BloomWriter *writer, ElementClass class);
 extern void bloom_add_hashes(BloomWriter *writer, const uint64 *hashes,
 							 uint64 count);
+extern bool bloom_push(Datum state, uint64 hash);
 extern void bloom_append(BloomWriter *writer, const uint8 *hashes,
 						 uint64 count);
 extern void bloom_sort(BloomWriter *writer);

@@ -14,7 +14,7 @@
  * it lies; the transition function returns the very pointer that it was given,
  * and nodeAgg.c copies nothing.  Larger ones are expanded objects (bloom.c).
  *
- * Sets of more than EXPLICIT_MAX elements are gathered in a filter with layers
+ * Sets of more than EXPLICIT_STATE_MAX elements are gathered in a filter with layers
  * instead: of the capacity that was given, or else of AUTO_CAPACITY, and
  * growing.  Several workers' such filters are united; then equal bytes are not
  * promised.
@@ -38,12 +38,6 @@ SQL_FUNCTION(bloomfilter_union_agg_trans);
 SQL_FUNCTION(bloomfilter_union_agg_final);
 SQL_FUNCTION(bloomfilter_intersection_agg_trans);
 SQL_FUNCTION(bloomfilter_intersection_agg_final);
-
-/*
- * Elements that a state holds as hashes: 128 MB of them, and up to twice that
- * while repeated ones are among them.
- */
-#define EXPLICIT_MAX		(UINT64CONST(1) << 24)
 
 /*
  * What a larger set is made for if no capacity was given.  So much larger that
@@ -123,35 +117,28 @@ static void
 bound_explicit(BloomWriter *writer, uint64 count)
 {
 	if (image_layout(writer->image) != LAYOUT_EXPLICIT ||
-		image_count(writer->image) + count <= 2 * EXPLICIT_MAX)
+		image_count(writer->image) + count <= 2 * EXPLICIT_STATE_MAX)
 		return;
 	bloom_sort(writer);
-	if (image_count(writer->image) > EXPLICIT_MAX ||
-		image_count(writer->image) + count > 2 * EXPLICIT_MAX)
+	if (image_count(writer->image) > EXPLICIT_STATE_MAX ||
+		image_count(writer->image) + count > 2 * EXPLICIT_STATE_MAX)
 		bloom_make_sized(writer, AUTO_CAPACITY);
 }
 
-/* The capacity that a state made with these arguments has in its header */
-static int64
-state_capacity(const BloomWriter *writer, const AggArguments *arguments)
+/*
+ * Was this state made with other arguments?  That of a state that goes on with
+ * layers tells the capacity that it was given for want of one.
+ */
+static inline bool
+other_arguments(const uint8 *header, const AggArguments *arguments)
 {
-	if (arguments->capacity == 0 &&
-		image_layout(writer->image) != LAYOUT_EXPLICIT)
-		return AUTO_CAPACITY;
-	return arguments->capacity;
-}
+	int64		capacity = arguments->capacity;
 
-static void
-add_hash(BloomWriter *writer, uint64 hash)
-{
-	bound_explicit(writer, 1);
-	if (image_layout(writer->image) == LAYOUT_EXPLICIT)
-	{
-		hash = le64(hash);
-		bloom_append(writer, (uint8 *) &hash, 1);
-	}
-	else
-		bloom_add_hashes(writer, &hash, 1);
+	if (unlikely(capacity == 0 && image_layout(header) != LAYOUT_EXPLICIT))
+		capacity = AUTO_CAPACITY;
+	return image_capacity(header) != capacity ||
+		image_error_rate(header) != arguments->error_rate ||
+		image_seed(header) != arguments->seed;
 }
 
 static Datum
@@ -171,20 +158,31 @@ agg_trans(FunctionCallInfo fcinfo, const AggArguments *arguments)
 	site = call_site(fcinfo, 1, false);
 	hash = element_hash(site->hasher, PG_GETARG_DATUM(1), arguments->seed);
 	if (PG_ARGISNULL(0))
+	{
 		begin_state(&writer, arguments, mcxt);
+		bloom_set_class(&writer, site->hasher->class);
+	}
 	else
 	{
-		bloom_open_state(&writer, PG_GETARG_DATUM(0), mcxt);
-		if (image_capacity(writer.image) != state_capacity(&writer, arguments) ||
-			image_error_rate(writer.image) != arguments->error_rate ||
-			image_seed(writer.image) != arguments->seed)
+		const uint8 *header = bloom_state_header(PG_GETARG_DATUM(0));
+
+		if (other_arguments(header, arguments))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("capacity, error rate and seed of bloom_agg must be the same for all rows of a group")));
+		bloom_check_class(header, site->hasher->class);
+		if (bloom_push(PG_GETARG_DATUM(0), hash))
+			PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+		bloom_open_state(&writer, PG_GETARG_DATUM(0), mcxt);
+		bound_explicit(&writer, 1);
 	}
-	if (image_class(writer.image) != site->hasher->class)
-		bloom_set_class(&writer, site->hasher->class);
-	add_hash(&writer, hash);
+	if (image_layout(writer.image) == LAYOUT_EXPLICIT)
+	{
+		hash = le64(hash);
+		bloom_append(&writer, (uint8 *) &hash, 1);
+	}
+	else
+		bloom_add_hashes(&writer, &hash, 1);
 	PG_RETURN_DATUM(bloom_close_state(&writer));
 }
 
