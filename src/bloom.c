@@ -37,6 +37,17 @@
  */
 #define PENDING_MAX				64
 
+/*
+ * How the room of hashes in the making grows.  Before it grows, repeated hashes
+ * are dropped, for which all are sorted: with the larger factor that adds a
+ * third to the sorting at the end.  Memory that is not yet written to costs
+ * nothing, but counts where hash aggregation looks at its memory, so small
+ * values grow by less; and the smallest are not worth sorting.
+ */
+#define FLAT_ROOM_GROWTH		2
+#define EXPANDED_ROOM_GROWTH	4
+#define UNIQUE_FROM_BYTES		1024
+
 struct ExpandedBloom
 {
 	ExpandedObjectHeader hdr;
@@ -86,20 +97,16 @@ bloom_check_error_rate(double error_rate)
 				 errhint("To give a capacity, pass an integer, as in bloom_agg(x, 1000) or bloom_agg(x, n::bigint).") : 0));
 }
 
-/*
- * May an element of this class be added to the filter, or looked up?
- */
+/* The error of bloom_check_class() */
 void
-bloom_check_class(const uint8 *image, ElementClass class)
+bloom_report_class(const uint8 *image, ElementClass class)
 {
-	ElementClass known = image_class(image);
-
-	if (unlikely(known != class && known != ELEMENT_CLASS_NONE))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("filter holds elements of class %s, not %s",
-						element_class_name(known), element_class_name(class)),
-				 errhint("Cast the element to a type of the filter's class.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("filter holds elements of class %s, not %s",
+					element_class_name(image_class(image)),
+					element_class_name(class)),
+			 errhint("Cast the element to a type of the filter's class.")));
 }
 
 /* Throw the error that a plan's status stands for, if it does. */
@@ -278,13 +285,15 @@ writer_sync(BloomWriter *writer)
 }
 
 /*
- * New storage of "bytes" bytes, all zero, for another image of the writer's
- * value, which is left as it is: *fresh is a writer for it, detached.  From
+ * New storage of "bytes" bytes for another image of the writer's value, which
+ * is left as it is: *fresh is a writer for it, detached.  From
  * EXPANDED_FROM_BYTES on, the value becomes an expanded object.
  */
 static void
-writer_fresh(BloomWriter *writer, uint64 bytes, BloomWriter *fresh)
+writer_fresh(BloomWriter *writer, uint64 bytes, bool zero, BloomWriter *fresh)
 {
+	int			flags = MCXT_ALLOC_HUGE | (zero ? MCXT_ALLOC_ZERO : 0);
+
 	if (writer->expanded == NULL && writer->mcxt != NULL &&
 		bytes >= EXPANDED_FROM_BYTES)
 	{
@@ -302,14 +311,16 @@ writer_fresh(BloomWriter *writer, uint64 bytes, BloomWriter *fresh)
 		fresh->memory =
 			MemoryContextAllocExtended(writer->expanded->hdr.eoh_context,
 									   bytes + VARHDRSZ + IMAGE_ALIGNMENT,
-									   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+									   flags);
 		fresh->image = (uint8 *)
 			TYPEALIGN(IMAGE_ALIGNMENT, fresh->memory) + VARHDRSZ;
 	}
 	else
 	{
 		fresh->memory = NULL;	/* whoever gets a flat value frees it */
-		fresh->image = (uint8 *) VARDATA(palloc0(VARHDRSZ + bytes));
+		fresh->image = (uint8 *)
+			VARDATA(palloc_extended(VARHDRSZ + bytes,
+									flags & ~MCXT_ALLOC_HUGE));
 	}
 }
 
@@ -336,7 +347,7 @@ writer_reserve(BloomWriter *writer, uint64 bytes)
 
 	if (bytes <= writer->room)
 		return;
-	writer_fresh(writer, bytes, &fresh);
+	writer_fresh(writer, bytes, false, &fresh);
 	memcpy(fresh.image, writer->image, image_bytes(writer->image));
 	writer_take(writer, &fresh);
 }
@@ -406,7 +417,7 @@ bloom_open_new_state(BloomWriter *writer, const FilterParams *params,
 {
 	BloomWriter none = {.mcxt = mcxt};
 
-	writer_fresh(&none, room, writer);
+	writer_fresh(&none, room, false, writer);
 	writer->detached = false;
 	image_put_header(writer->image, LAYOUT_EXPLICIT, params);
 	writer_sync(writer);
@@ -530,8 +541,9 @@ bloom_sort(BloomWriter *writer)
 }
 
 /*
- * Append little-endian hashes to an explicit filter, unsorted.  The room is
- * doubled when, even without repeated hashes, it is more than half full.
+ * Append little-endian hashes to an explicit filter, unsorted.  When the room
+ * is full, repeated ones are dropped; if it is more than half full even so, it
+ * grows.
  */
 void
 bloom_append(BloomWriter *writer, const uint8 *hashes, uint64 count)
@@ -541,11 +553,16 @@ bloom_append(BloomWriter *writer, const uint8 *hashes, uint64 count)
 
 	if (bytes > writer->room)
 	{
-		bloom_sort(writer);
-		old = image_count(writer->image);
-		bytes = image_explicit_bytes(old + count);
+		if (writer->room >= UNIQUE_FROM_BYTES)
+		{
+			bloom_sort(writer);
+			old = image_count(writer->image);
+			bytes = image_explicit_bytes(old + count);
+		}
 		if (bytes > writer->room / 2)
-			writer_reserve(writer, 2 * bytes);
+			writer_reserve(writer, bytes *
+						   (bytes < EXPANDED_FROM_BYTES ? FLAT_ROOM_GROWTH :
+							EXPANDED_ROOM_GROWTH));
 	}
 	memcpy(image_hashes(writer->image) + 8 * old, hashes, 8 * count);
 	writer->image[IMAGE_OFF_FLAGS] |= IMAGE_FLAG_UNSORTED;
@@ -620,7 +637,7 @@ writer_grow(BloomWriter *writer)
 
 	bloom_check_status(filter_plan_growth(writer->image, &plan),
 					   writer->image);
-	writer_fresh(writer, plan.bytes, &fresh);
+	writer_fresh(writer, plan.bytes, true, &fresh);
 	filter_grow(fresh.image, writer->image, &plan);
 	writer_take(writer, &fresh);
 }
@@ -701,7 +718,7 @@ bloom_make_sized(BloomWriter *writer, uint64 capacity)
 	bloom_check_status(filter_plan(&params, &plan), writer->image);
 
 	/* the hashes stay until all are in, should there be an error */
-	writer_fresh(writer, plan.bytes, &fresh);
+	writer_fresh(writer, plan.bytes, true, &fresh);
 	filter_init(fresh.image, &params, &plan);
 	add_set(&fresh, image_hashes(writer->image), image_count(writer->image));
 	writer_take(writer, &fresh);
@@ -760,7 +777,7 @@ bloom_unite(BloomWriter *writer, const uint8 *other)
 		return;
 	if (image_layout(writer->image) == LAYOUT_EMPTY)
 	{
-		writer_fresh(writer, image_bytes(other), &fresh);
+		writer_fresh(writer, image_bytes(other), false, &fresh);
 		memcpy(fresh.image, other, image_bytes(other));
 		writer_take(writer, &fresh);
 		return;
@@ -782,7 +799,7 @@ bloom_unite(BloomWriter *writer, const uint8 *other)
 	}
 	else if (image_layout(writer->image) == LAYOUT_EXPLICIT)
 	{
-		writer_fresh(writer, image_bytes(other), &fresh);
+		writer_fresh(writer, image_bytes(other), false, &fresh);
 		memcpy(fresh.image, other, image_bytes(other));
 		put64(fresh.image + IMAGE_OFF_CLASS, image_class(writer->image));
 		bloom_sort(writer);
@@ -798,7 +815,7 @@ bloom_unite(BloomWriter *writer, const uint8 *other)
 			filter_unite_within(writer->image, other, &plan);
 		else
 		{
-			writer_fresh(writer, plan.bytes, &fresh);
+			writer_fresh(writer, plan.bytes, true, &fresh);
 			filter_unite(fresh.image, writer->image, other, &plan);
 			writer_take(writer, &fresh);
 		}
@@ -843,7 +860,7 @@ bloom_intersect(BloomWriter *writer, const uint8 *other)
 			 image_layout(other) == LAYOUT_EMPTY)
 	{
 		/* the other way round: what of the set this filter has */
-		writer_fresh(writer, image_bytes(other), &fresh);
+		writer_fresh(writer, image_bytes(other), false, &fresh);
 		memcpy(fresh.image, other, image_bytes(other));
 		if (image_layout(other) == LAYOUT_EXPLICIT)
 			intersect_set(&fresh, writer->image);

@@ -105,8 +105,21 @@ extern struct varlena *bloom_make_from_set(const uint8 *set, uint64 capacity);
 /* Checks, each an error that names the value and what is allowed */
 extern void bloom_check_capacity(int64 capacity);
 extern void bloom_check_error_rate(double error_rate);
-extern void bloom_check_class(const uint8 *image, ElementClass class);
+extern void bloom_report_class(const uint8 *image,
+							   ElementClass class) pg_attribute_noreturn();
 extern void bloom_check_alike(const uint8 *a, const uint8 *b);
 extern void bloom_check_status(FilterStatus status, const uint8 *image);
+
+/*
+ * May an element of this class be added to the filter, or looked up?  An error
+ * if the filter has elements of another one.
+ */
+static inline void
+bloom_check_class(const uint8 *image, ElementClass class)
+{
+	if (unlikely(image_class(image) != class) &&
+		image_class(image) != ELEMENT_CLASS_NONE)
+		bloom_report_class(image, class);
+}
 
 #endif							/* BLOOMFILTER_BLOOM_H */

@@ -147,7 +147,7 @@ read_stored(CallSite *site, StoredFilter *stored, struct varlena *pointer,
 	stored->image = (uint8 *) memory;
 }
 
-/* The filter stored at this pointer: as it is known, or not read yet */
+/* The filter stored at this place: as it is known, or not read yet */
 static StoredFilter *
 find_stored(CallSite *site, const struct varatt_external *pointer)
 {

@@ -81,8 +81,13 @@ call_site_open(CallSite *site, Datum filter, uint64 questions,
 	struct varlena *pointer = (struct varlena *) DatumGetPointer(filter);
 
 	ask->parts_of = NULL;
-	if (likely(VARATT_IS_4B_U(pointer)))
+	if (VARATT_IS_4B_U(pointer))
 		ask->image = (const uint8 *) VARDATA(pointer);
+	else if (likely(VARATT_IS_EXTERNAL_ONDISK(pointer) && site->last &&
+					site->last->whole &&
+					memcmp(&site->last->pointer, VARDATA_EXTERNAL(pointer),
+						   sizeof(struct varatt_external)) == 0))
+		ask->image = site->last->image;
 	else
 		call_site_open_stored(site, filter, questions, ask);
 }

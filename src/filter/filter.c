@@ -79,7 +79,7 @@ layer_contains(const ProbeLayer *layer, uint64_t hash)
 {
 	const uint8_t *block;
 
-	if (layer->layout == LAYOUT_CLASSIC)
+	if (__builtin_expect(layer->layout == LAYOUT_CLASSIC, 0))
 		return classic_contains(layer->bits, layer->size, layer->hashes, hash);
 
 	block = layer->bits + BLOCK_BYTES * first_block(hash, layer->size);

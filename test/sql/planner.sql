@@ -1,0 +1,126 @@
+-- What the planner knows of a filter: selectivity, folding, placing.
+SET max_parallel_workers_per_gather = 0;
+
+CREATE TABLE planned (url text, n integer NOT NULL, m integer);
+INSERT INTO planned
+	SELECT 'https://example.com/' || md5(i::text), i, i % 50
+	FROM generate_series(1, 100000) i;
+ANALYZE planned;
+
+-- How many rows the planner expects of a query
+CREATE FUNCTION expected_rows(query text) RETURNS float8
+LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
+	RETURN plan->0->'Plan'->>'Plan Rows';
+END
+$$;
+
+-- The filter holds a share of the column's values: expected over true number
+-- of rows, for the function and both operators
+CREATE FUNCTION off_by(share float8, error_rate float8, condition text)
+RETURNS float8
+LANGUAGE plpgsql AS $$
+DECLARE
+	filter bloom;
+	query text;
+	rows float8;
+BEGIN
+	SELECT bloom_agg(url, off_by.error_rate) INTO filter
+	FROM planned WHERE n <= share * 100000;
+	query := 'SELECT * FROM planned WHERE ' || format(condition, filter);
+	EXECUTE 'SELECT count(*) FROM (' || query || ') q' INTO rows;
+	RETURN expected_rows(query) / rows;
+END
+$$;
+
+SELECT share, condition,
+	off_by(share, 0.001, condition) BETWEEN 0.5 AND 2 AS within_factor_2
+FROM unnest(ARRAY[0.5, 0.05, 0.001]) share,
+	unnest(ARRAY['bloom_contains(%L::bloom, url)', '%L::bloom @> url',
+				 'url <@ %L::bloom']) condition
+ORDER BY share DESC, condition;
+
+-- elements that are not in the column: the histogram tells
+SELECT expected_rows(format('SELECT * FROM planned WHERE bloom_contains(%L::bloom, url)',
+							bloom_agg(i::text, 0.001)))
+	BETWEEN 1 AND 1000 AS below_1_percent
+FROM generate_series(1, 100000) i;
+
+-- most common values are asked one by one
+SELECT expected_rows(format('SELECT * FROM planned WHERE bloom_contains(%L::bloom, m)',
+							bloom_agg(i, 0.0001)))
+	BETWEEN 19000 AND 21000 AS a_fifth
+FROM generate_series(0, 9) i;
+
+-- an unknown filter lets a tenth of the rows pass
+SELECT expected_rows('SELECT * FROM planned WHERE bloom_contains((SELECT bloom_agg(1)), n)');
+PREPARE ask(bloom) AS SELECT * FROM planned WHERE bloom_contains($1, n);
+SET plan_cache_mode = force_generic_plan;
+SELECT expected_rows('EXECUTE ask(bloom_create(1))');
+-- a known parameter of a custom plan is a known filter
+SET plan_cache_mode = force_custom_plan;
+SELECT expected_rows(format('EXECUTE ask(%L)', bloom_agg(n))) < 2000
+FROM planned WHERE n <= 10;
+RESET plan_cache_mode;
+
+-- A user who may not read the column learns nothing of it from the estimate:
+-- it is the one for an unknown filter.
+CREATE ROLE regress_bloom_reader;
+CREATE VIEW planned_view WITH (security_barrier) AS
+	SELECT url FROM planned WHERE n > 10;
+GRANT SELECT ON planned_view TO regress_bloom_reader;
+SET ROLE regress_bloom_reader;
+SELECT expected_rows(format('SELECT * FROM planned_view WHERE bloom_contains(%L::bloom, url)',
+							bloom_agg('https://example.com/' || md5(i::text))))
+	BETWEEN 40000 AND 60000 AS tells_the_share
+FROM generate_series(1, 50000) i;
+RESET ROLE;
+
+-- An empty constant filter is false where the element cannot be NULL.
+CREATE FUNCTION is_folded(query text) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+	plan text;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json, COSTS off) ' || query INTO plan;
+	RETURN plan LIKE '%"One-Time Filter": "false"%';
+END
+$$;
+SELECT is_folded('SELECT * FROM planned WHERE bloom_contains(bloom_create(10), n)') AS contains,
+	is_folded('SELECT * FROM planned WHERE bloom_create(10) @> n') AS operator,
+	is_folded('SELECT * FROM planned WHERE n <@ bloom_create(10)') AS commutator,
+	is_folded('SELECT * FROM planned WHERE bloom_contains(bloom_create(10), ''x'')') AS a_constant;
+-- not where it can, nor where an outer join may make it so
+SELECT is_folded('SELECT * FROM planned WHERE bloom_contains(bloom_create(10), url)') AS nullable,
+	is_folded('SELECT * FROM planned a LEFT JOIN planned b ON a.n = b.m WHERE bloom_contains(bloom_create(10), b.n) IS NOT TRUE') AS outer_join,
+	is_folded('SELECT * FROM planned WHERE bloom_contains(bloom_add(bloom_create(10), 1), n)') AS not_empty;
+SELECT count(*) AS none, count(*) FILTER (WHERE NOT bloom_contains(bloom_create(10), n)) AS all_rows
+FROM planned WHERE NOT bloom_contains(bloom_create(10), n);
+
+-- The probe runs before an expensive condition.
+CREATE FUNCTION expensive(text) RETURNS boolean
+LANGUAGE plpgsql COST 1000 AS $$
+BEGIN
+	RAISE EXCEPTION 'asked about %', $1;
+END
+$$;
+SELECT count(*) FROM planned
+WHERE expensive(url) AND bloom_contains((SELECT bloom_agg('nothing'::text, 0.0000001)), url);
+
+-- bloom_shard: even, and independent of where the elements lie in a filter
+SELECT bloom_shard(n, 4) AS shard, count(*) BETWEEN 24500 AND 25500 AS even
+FROM planned GROUP BY 1 ORDER BY 1;
+SELECT bloom_shard(1, 1), bloom_shard('x', 1000) BETWEEN 0 AND 999 AS in_range,
+	bloom_shard(7::smallint, 100) = bloom_shard(7::bigint, 100) AS by_class;
+SELECT bloom_shard(1, 0);
+SELECT bloom_shard(1, -3);
+SELECT bool_and(bloom_error_rate(filter) BETWEEN 0.008 AND 0.0105)
+FROM (SELECT bloom_agg(n) AS filter FROM planned GROUP BY bloom_shard(n, 4)) s;
+
+DROP VIEW planned_view;
+DROP ROLE regress_bloom_reader;
+DROP FUNCTION expected_rows, off_by, is_folded, expensive;
+DROP TABLE planned;

@@ -1,0 +1,80 @@
+# What one probe and one step of an aggregate cost, in instructions: the same
+# count on every run, so that a slower path shows where seconds would not.
+#
+# The bounds are some 15 % above what was counted when they were written (gcc
+# 12, AVX2, which is what valgrind shows to the library).
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+plan skip_all => 'valgrind is not installed'
+  if system('valgrind --version >/dev/null 2>&1') != 0;
+
+my $rows = 20000;
+
+my $node = PostgreSQL::Test::Cluster->new('instructions');
+$node->init;
+$node->start;
+$node->safe_psql('postgres', qq{
+	CREATE EXTENSION bloomfilter;
+	CREATE TABLE urls AS
+		SELECT 'https://example.com/a/directory/of/pages/' || md5(i::text) AS url,
+			i::bigint AS number
+		FROM generate_series(1, $rows) i;
+	CREATE TABLE filters AS
+		SELECT bloom_agg(url) AS urls, bloom_agg(number) AS numbers FROM urls;
+	VACUUM ANALYZE urls;
+});
+my $data = $node->data_dir;
+my $config = $node->data_dir . '/postgresql.conf';
+$node->stop;
+
+# Instructions in "function" and below it, for each row of the query
+sub instructions
+{
+	my ($function, $query) = @_;
+	my $out = "$PostgreSQL::Test::Utils::tmp_check/callgrind.out";
+	my ($stdout, $stderr);
+
+	# a single-user server reads queries, one a line, from its input
+	IPC::Run::run(
+		[
+			'valgrind', '--tool=callgrind', "--toggle-collect=$function",
+			"--callgrind-out-file=$out", 'postgres', '--single',
+			'-D', $data, 'postgres'
+		],
+		'<', \"$query\n", '>', \$stdout, '2>', \$stderr);
+	my ($total) = slurp_file($out) =~ /^(?:summary|totals): (\d+)/m;
+	BAIL_OUT("no count from valgrind: $stderr") if !$total;
+	return $total / $rows;
+}
+
+my $query = 'SELECT count(*) FROM urls WHERE bloom_contains(%s, %s)';
+foreach my $case (
+	[ 'a probe of a stored filter for a URL of 73 bytes',
+		'bloomfilter_contains', 400,
+		sprintf($query, '(SELECT urls FROM filters)', 'url') ],
+	[ 'a probe of a stored filter for a bigint',
+		'bloomfilter_contains', 300,
+		sprintf($query, '(SELECT numbers FROM filters)', 'number') ],
+	[ 'a probe of an aggregate\'s result for a bigint',
+		'bloomfilter_contains', 300,
+		sprintf($query, '(SELECT bloom_agg(number) FROM urls)', 'number') ],
+	[ 'a step of bloom_agg for a URL of 73 bytes',
+		'bloomfilter_agg_trans', 400,
+		'SELECT bloom_agg(url) IS NULL FROM urls' ],
+	[ 'a step of bloom_agg for a bigint',
+		'bloomfilter_agg_trans', 400,
+		'SELECT bloom_agg(number) IS NULL FROM urls' ])
+{
+	my ($what, $function, $bound, $sql) = @$case;
+	my $count = instructions($function, $sql);
+
+	cmp_ok($count, '<=', $bound,
+		sprintf('%s: %.0f instructions, at most %d', $what, $count, $bound));
+}
+
+done_testing();
