@@ -55,19 +55,19 @@ sub instructions
 my $query = 'SELECT count(*) FROM urls WHERE bloom_contains(%s, %s)';
 foreach my $case (
 	[ 'a probe of a stored filter for a URL of 73 bytes',
-		'bloomfilter_contains', 400,
+		'bloomfilter_contains', 390,
 		sprintf($query, '(SELECT urls FROM filters)', 'url') ],
 	[ 'a probe of a stored filter for a bigint',
-		'bloomfilter_contains', 300,
+		'bloomfilter_contains', 260,
 		sprintf($query, '(SELECT numbers FROM filters)', 'number') ],
 	[ 'a probe of an aggregate\'s result for a bigint',
-		'bloomfilter_contains', 300,
+		'bloomfilter_contains', 225,
 		sprintf($query, '(SELECT bloom_agg(number) FROM urls)', 'number') ],
 	[ 'a step of bloom_agg for a URL of 73 bytes',
-		'bloomfilter_agg_trans', 400,
+		'bloomfilter_agg_trans', 385,
 		'SELECT bloom_agg(url) IS NULL FROM urls' ],
 	[ 'a step of bloom_agg for a bigint',
-		'bloomfilter_agg_trans', 400,
+		'bloomfilter_agg_trans', 255,
 		'SELECT bloom_agg(number) IS NULL FROM urls' ])
 {
 	my ($what, $function, $bound, $sql) = @$case;
