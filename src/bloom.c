@@ -23,6 +23,7 @@
 #include "bloom.h"
 
 #include "filter/hashset.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
@@ -84,8 +85,9 @@ bloom_check_capacity(int64 capacity)
 						(long long) capacity)));
 }
 
+/* The hint, or NULL, is for a rate that looks like another argument. */
 void
-bloom_check_error_rate(double error_rate)
+bloom_check_error_rate(double error_rate, const char *hint)
 {
 	/* written so that NaN fails */
 	if (!(error_rate >= ERROR_RATE_MIN && error_rate <= ERROR_RATE_MAX))
@@ -93,19 +95,20 @@ bloom_check_error_rate(double error_rate)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("error rate of a filter must be between %g and %g, not %g",
 						ERROR_RATE_MIN, ERROR_RATE_MAX, error_rate),
-				 error_rate >= 1 ?
-				 errhint("To give a capacity, pass an integer, as in bloom_agg(x, 1000) or bloom_agg(x, n::bigint).") : 0));
+				 hint && error_rate >= 1 ? errhint("%s", hint) : 0));
 }
 
 /* The error of bloom_check_class() */
 void
-bloom_report_class(const uint8 *image, ElementClass class)
+bloom_report_class(const uint8 *image, const ElementHasher *hasher)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
 			 errmsg("filter holds elements of class %s, not %s",
 					element_class_name(image_class(image)),
-					element_class_name(class)),
+					element_class_name(hasher->class)),
+			 errdetail("The element is of type %s.",
+					   format_type_be(hasher->type)),
 			 errhint("Cast the element to a type of the filter's class.")));
 }
 
@@ -147,49 +150,53 @@ bloom_check_status(FilterStatus status, const uint8 *image)
 void
 bloom_check_alike(const uint8 *a, const uint8 *b)
 {
-	char		detail[256];
+	char	   *detail = NULL;
+	const char *hint = "Build both with the same capacity and error rate, as in bloom_agg(x, 1000000, 0.01).";
 
 	switch (filter_difference(a, b))
 	{
 		case FILTERS_ALIKE:
 			return;
 		case DIFFERENT_SEED:
-			snprintf(detail, sizeof(detail), "Their seeds are %lld and %lld.",
-					 (long long) image_seed(a), (long long) image_seed(b));
+			detail = psprintf("Their seeds are %lld and %lld.",
+							  (long long) image_seed(a),
+							  (long long) image_seed(b));
+			hint = "Build both with the same seed.";
 			break;
 		case DIFFERENT_CLASS:
-			snprintf(detail, sizeof(detail),
-					 "Their elements are of class %s and %s.",
-					 element_class_name(image_class(a)),
-					 element_class_name(image_class(b)));
+			detail = psprintf("Their elements are of class %s and %s.",
+							  element_class_name(image_class(a)),
+							  element_class_name(image_class(b)));
+			hint = "Build both from elements of one class.";
 			break;
 		case DIFFERENT_LAYOUT:
-			snprintf(detail, sizeof(detail),
-					 "One of them is of layout classic.");
+			detail = pstrdup("One of them has the layout classic.");
+			hint = "Build both with bloom_create_bits(), or neither.";
 			break;
 		case DIFFERENT_CAPACITY:
-			snprintf(detail, sizeof(detail), "Their capacities are %llu and %llu.",
-					 (unsigned long long) image_capacity(a),
-					 (unsigned long long) image_capacity(b));
+			detail = psprintf("Their capacities are %llu and %llu.",
+							  (unsigned long long) image_capacity(a),
+							  (unsigned long long) image_capacity(b));
 			break;
 		case DIFFERENT_ERROR_RATE:
-			snprintf(detail, sizeof(detail), "Their error rates are %g and %g.",
-					 image_error_rate(a), image_error_rate(b));
+			detail = psprintf("Their error rates are %g and %g.",
+							  image_error_rate(a), image_error_rate(b));
 			break;
 		case DIFFERENT_GROWTH:
-			snprintf(detail, sizeof(detail), "Their growth is %d and %d.",
-					 image_growth(a), image_growth(b));
+			detail = psprintf("Their growth is %d and %d.",
+							  image_growth(a), image_growth(b));
+			hint = "Build both with the same growth.";
 			break;
 		case DIFFERENT_SIZE:
-			snprintf(detail, sizeof(detail),
-					 "Their numbers of bits or hashes differ.");
+			detail = pstrdup("Their numbers of bits or of hashes differ.");
+			hint = "Build both with the same arguments of bloom_create_bits().";
 			break;
 	}
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("filters are unlike and cannot be combined"),
 			 errdetail_internal("%s", detail),
-			 errhint("Build both with the same capacity, error rate, growth and seed, as in bloom_agg(x, 1000000, 0.01), from elements of one class.")));
+			 errhint("%s", hint)));
 }
 
 /* ------------------------------------------------------------------------
@@ -513,16 +520,16 @@ expanded_flatten(ExpandedObjectHeader *eohptr, void *result,
  * ------------------------------------------------------------------------ */
 
 /*
- * Note that elements of this class are added; an error if the filter has
- * others.
+ * Note that the element that was hashed last is added; an error if the filter
+ * has elements of another class.
  */
 void
-bloom_set_class(BloomWriter *writer, ElementClass class)
+bloom_set_class(BloomWriter *writer, const ElementHasher *hasher)
 {
-	bloom_check_class(writer->image, class);
+	bloom_check_class(writer->image, hasher);
 	if (image_layout(writer->image) == LAYOUT_EMPTY)
 		writer->image[IMAGE_OFF_LAYOUT] = LAYOUT_EXPLICIT;
-	put64(writer->image + IMAGE_OFF_CLASS, class);
+	put64(writer->image + IMAGE_OFF_CLASS, hasher->class);
 }
 
 /* Bring the hashes of an explicit filter in order. */

@@ -84,7 +84,7 @@ extern void bloom_open_new_state(BloomWriter *writer,
 extern Datum bloom_close(BloomWriter *writer);
 extern Datum bloom_close_state(BloomWriter *writer);
 
-extern void bloom_set_class(BloomWriter *writer, ElementClass class);
+extern void bloom_set_class(BloomWriter *writer, const ElementHasher *hasher);
 extern void bloom_add_hashes(BloomWriter *writer, const uint64 *hashes,
 							 uint64 count);
 extern bool bloom_push(Datum state, uint64 hash);
@@ -104,22 +104,22 @@ extern struct varlena *bloom_make_from_set(const uint8 *set, uint64 capacity);
 
 /* Checks, each an error that names the value and what is allowed */
 extern void bloom_check_capacity(int64 capacity);
-extern void bloom_check_error_rate(double error_rate);
+extern void bloom_check_error_rate(double error_rate, const char *hint);
 extern void bloom_report_class(const uint8 *image,
-							   ElementClass class) pg_attribute_noreturn();
+							   const ElementHasher *hasher) pg_attribute_noreturn();
 extern void bloom_check_alike(const uint8 *a, const uint8 *b);
 extern void bloom_check_status(FilterStatus status, const uint8 *image);
 
 /*
- * May an element of this class be added to the filter, or looked up?  An error
- * if the filter has elements of another one.
+ * May the element that was hashed last be added to the filter, or looked up?
+ * An error if the filter has elements of another class.
  */
 static inline void
-bloom_check_class(const uint8 *image, ElementClass class)
+bloom_check_class(const uint8 *image, const ElementHasher *hasher)
 {
-	if (unlikely(image_class(image) != class) &&
+	if (unlikely(image_class(image) != hasher->class) &&
 		image_class(image) != ELEMENT_CLASS_NONE)
-		bloom_report_class(image, class);
+		bloom_report_class(image, hasher);
 }
 
 #endif							/* BLOOMFILTER_BLOOM_H */

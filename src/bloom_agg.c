@@ -101,7 +101,8 @@ begin_state(BloomWriter *writer, const AggArguments *arguments,
 	};
 	FilterPlan	plan;
 
-	bloom_check_error_rate(arguments->error_rate);
+	bloom_check_error_rate(arguments->error_rate,
+						   "To give a capacity, pass an integer, as in bloom_agg(x, 1000) or bloom_agg(x, n::bigint).");
 	if (arguments->capacity != 0)
 		/* rather now than after an hour */
 		bloom_check_status(filter_plan(&params, &plan), NULL);
@@ -160,7 +161,7 @@ agg_trans(FunctionCallInfo fcinfo, const AggArguments *arguments)
 	if (PG_ARGISNULL(0))
 	{
 		begin_state(&writer, arguments, mcxt);
-		bloom_set_class(&writer, site->hasher->class);
+		bloom_set_class(&writer, site->hasher);
 	}
 	else
 	{
@@ -170,7 +171,7 @@ agg_trans(FunctionCallInfo fcinfo, const AggArguments *arguments)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("capacity, error rate and seed of bloom_agg must be the same for all rows of a group")));
-		bloom_check_class(header, site->hasher->class);
+		bloom_check_class(header, site->hasher);
 		if (bloom_push(PG_GETARG_DATUM(0), hash))
 			PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 		bloom_open_state(&writer, PG_GETARG_DATUM(0), mcxt);

@@ -35,7 +35,7 @@ bloomfilter_create(PG_FUNCTION_ARGS)
 	};
 
 	bloom_check_capacity(capacity);
-	bloom_check_error_rate(error_rate);
+	bloom_check_error_rate(error_rate, NULL);
 	if (growth < 0 || growth > IMAGE_MAX_GROWTH)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -80,7 +80,7 @@ bloomfilter_add(PG_FUNCTION_ARGS)
 	bloom_open_copy(&writer, PG_GETARG_DATUM(0));
 	hash = element_hash(site->hasher, PG_GETARG_DATUM(1),
 						image_seed(writer.image));
-	bloom_set_class(&writer, site->hasher->class);
+	bloom_set_class(&writer, site->hasher);
 	bloom_add_hashes(&writer, &hash, 1);
 	PG_RETURN_DATUM(bloom_close(&writer));
 }
@@ -111,9 +111,9 @@ bloomfilter_add_all(PG_FUNCTION_ARGS)
 		hashes[count] = element_hash(site->hasher, elements[i],
 									 image_seed(writer.image));
 		if (count == 0)
-			bloom_set_class(&writer, site->hasher->class);
+			bloom_set_class(&writer, site->hasher);
 		else
-			bloom_check_class(writer.image, site->hasher->class);
+			bloom_check_class(writer.image, site->hasher);
 		count++;
 	}
 	bloom_add_hashes(&writer, hashes, count);
