@@ -189,7 +189,7 @@ bloom_check_alike(const uint8 *a, const uint8 *b)
 			break;
 		case DIFFERENT_SIZE:
 			detail = pstrdup("Their numbers of bits or of hashes differ.");
-			hint = "Build both with the same arguments of bloom_create_bits().";
+			hint = "Build both with the same arguments.";
 			break;
 	}
 	ereport(ERROR,

@@ -54,11 +54,11 @@ bloomfilter_create_bits(PG_FUNCTION_ARGS)
 	FilterParams params = {.seed = PG_GETARG_INT64(2)};
 	FilterPlan	plan;
 
-	if (bits < 1 || bits > (int64) IMAGE_MAX_BITS)
+	if (bits < CLASSIC_MIN_BITS || bits > (int64) IMAGE_MAX_BITS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("number of bits of a filter must be between 1 and %llu, not %lld",
-						(unsigned long long) IMAGE_MAX_BITS,
+				 errmsg("number of bits of a filter must be between %d and %llu, not %lld",
+						CLASSIC_MIN_BITS, (unsigned long long) IMAGE_MAX_BITS,
 						(long long) bits)));
 	if (hashes < 1 || hashes > CLASSIC_MAX_HASHES)
 		ereport(ERROR,

@@ -18,6 +18,9 @@
  */
 #define CLASSIC_MAX_HASHES	64
 
+/* With one bit, a second element could not be told from the first. */
+#define CLASSIC_MIN_BITS	2
+
 /* The step between the words of an element; odd, so that it is never zero */
 static inline uint64_t
 classic_step(uint64_t hash)

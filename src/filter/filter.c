@@ -368,9 +368,21 @@ filter_grow(uint8_t *image, const uint8_t *from, const FilterPlan *plan)
 	}
 }
 
+/* Do the same bits mean the same elements in both layers? */
+static bool
+same_shape(const FilterLayer *a, const FilterLayer *b)
+{
+	return a->layout == b->layout && a->size == b->size &&
+		a->hashes == b->hashes && a->capacity == b->capacity &&
+		a->error_rate == b->error_rate && a->bits_full == b->bits_full;
+}
+
 FilterDifference
 filter_difference(const uint8_t *a, const uint8_t *b)
 {
+	FilterLayer first_a;
+	FilterLayer first_b;
+
 	if (image_layout(a) == LAYOUT_EMPTY || image_layout(b) == LAYOUT_EMPTY)
 		return FILTERS_ALIKE;
 	if (image_seed(a) != image_seed(b))
@@ -390,24 +402,10 @@ filter_difference(const uint8_t *a, const uint8_t *b)
 		return DIFFERENT_ERROR_RATE;
 	if (image_growth(a) != image_growth(b))
 		return DIFFERENT_GROWTH;
-	if (image_layout(a) == LAYOUT_CLASSIC)
-	{
-		ProbeLayer	layer_a = probe_layer(a, 0);
-		ProbeLayer	layer_b = probe_layer(b, 0);
-
-		if (layer_a.size != layer_b.size || layer_a.hashes != layer_b.hashes)
-			return DIFFERENT_SIZE;
-	}
-	return FILTERS_ALIKE;
-}
-
-/* Do the same bits mean the same elements in both layers? */
-static bool
-same_shape(const FilterLayer *a, const FilterLayer *b)
-{
-	return a->layout == b->layout && a->size == b->size &&
-		a->hashes == b->hashes && a->capacity == b->capacity &&
-		a->error_rate == b->error_rate && a->bits_full == b->bits_full;
+	/* the first layer is the smallest, and made for what was asked */
+	image_get_layer(a, 0, &first_a);
+	image_get_layer(b, 0, &first_b);
+	return same_shape(&first_a, &first_b) ? FILTERS_ALIKE : DIFFERENT_SIZE;
 }
 
 /* How many bits are set in either of two layers of one shape */

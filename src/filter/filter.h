@@ -105,7 +105,7 @@ typedef enum FilterDifference
 	DIFFERENT_CAPACITY,
 	DIFFERENT_ERROR_RATE,
 	DIFFERENT_GROWTH,
-	DIFFERENT_SIZE				/* bits and hashes of classic filters */
+	DIFFERENT_SIZE				/* bits or hashes of the first layer */
 } FilterDifference;
 
 /*

@@ -12,10 +12,9 @@
  */
 #include "image.h"
 
-#include <math.h>
-
 #include "block512.h"
 #include "classic.h"
+#include "sizing.h"
 
 void
 image_get_layer(const uint8_t *image, int i, FilterLayer *layer)
@@ -116,11 +115,11 @@ all_zero(const uint8_t *bytes, size_t count)
 	return true;
 }
 
-/* Zero, or a rate that a filter can be asked for or a layer be given. */
+/* Is this an error rate that a filter can be asked for?  False for NaN. */
 static bool
 valid_error_rate(double rate)
 {
-	return rate >= 0 && rate < 1;	/* false for NaN */
+	return rate >= ERROR_RATE_MIN && rate <= ERROR_RATE_MAX;
 }
 
 /*
@@ -161,16 +160,20 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 			if (layer.size < (layer.layout == LAYOUT_BLOCK512X2 ? 2 : 1) ||
 				layer.size > IMAGE_MAX_BITS / BLOCK_BITS)
 				return "number of blocks out of range";
-			if (layer.capacity == 0 || !(layer.error_rate > 0))
-				return "layer without capacity or error rate";
+			if (layer.capacity == 0)
+				return "layer without capacity";
+			/* a share of the filter's; false for NaN */
+			if (!(layer.error_rate > 0 &&
+				  layer.error_rate <= image_error_rate(image)))
+				return "error rate of a layer out of range";
 			break;
 		case LAYOUT_CLASSIC:
 			if (layer.hashes < 1 || layer.hashes > CLASSIC_MAX_HASHES)
 				return "number of hashes out of range";
-			if (layer.size < 1 || layer.size > IMAGE_MAX_BITS)
+			if (layer.size < CLASSIC_MIN_BITS || layer.size > IMAGE_MAX_BITS)
 				return "number of bits out of range";
-			if (layer.capacity != 0 || layer.error_rate != 0 ||
-				layer.bits_full != 0)
+			if (layer.capacity != 0 || layer.bits_full != 0 ||
+				get64(at + LAYER_OFF_ERROR_RATE) != 0)
 				return "classic layer with a capacity or error rate";
 			if (image_layers(image) != 1 || image_growth(image) != 0)
 				return "classic filter with several layers";
@@ -178,8 +181,6 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 		default:
 			return "unknown layout of a layer";
 	}
-	if (!valid_error_rate(layer.error_rate))
-		return "error rate of a layer out of range";
 	if (!all_zero(at + LAYER_OFF_RESERVED1, 6) ||
 		!all_zero(at + LAYER_OFF_RESERVED2, 8))
 		return "reserved bytes of a layer are not zero";
@@ -231,7 +232,9 @@ image_check(const uint8_t *image, uint64_t bytes)
 		return "reserved bytes are not zero";
 	if (image_growth(image) > IMAGE_MAX_GROWTH)
 		return "growth out of range";
-	if (!valid_error_rate(image_error_rate(image)))
+	/* exactly zero if none was asked for */
+	if (!valid_error_rate(image_error_rate(image)) &&
+		get64(image + IMAGE_OFF_ERROR_RATE) != 0)
 		return "error rate out of range";
 	if (image_capacity(image) > INT64_MAX)
 		return "capacity out of range";

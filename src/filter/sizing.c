@@ -16,12 +16,12 @@
  * and exclusion over the subsets that are spared gives the probability that
  * all are set.
  *
- * To find a size, the load (elements a block) is bisected for each k, and the k
+ * To find a size, the load (elements a block) is sought for each k, and the k
  * that bears the highest load is taken.  For few blocks, where rounding and the
- * binomial matter, capacities are computed for each number of blocks.  That is
- * a millisecond's work, kept for the last error rate used, since a GROUP BY
- * makes many filters of one error rate.  This file's functions are therefore
- * not for several threads at once.
+ * binomial matter, the same is done for the number of blocks.  That is half a
+ * millisecond's work, and its result is kept, since a GROUP BY makes many
+ * filters of one error rate, and a growing one passes through several.  This
+ * file's functions are therefore not for several threads at once.
  *
  * Two machines must come to the same size, or their filters could not be
  * united.  The load is rounded down to a multiple of 1/1024, so that a last
@@ -49,7 +49,7 @@
 /* Numbers of blocks up to this are treated as few: binomial, not Poisson */
 #define FEW_BLOCKS			64
 
-/* Loads are multiples of one in this */
+/* Loads are multiples of one by this */
 #define LOAD_STEPS			1024.0
 
 /*
@@ -57,6 +57,13 @@
  * expected to set, before it is said that there are more: once in 10^9.
  */
 #define FULL_SIGMAS			6.0
+
+/*
+ * Steps of the secant method, on logarithms, after which a load is within a few
+ * of the steps that count; and the least power of the load that it believes.
+ */
+#define SECANT_STEPS		5
+#define SECANT_LEAST_POWER	0.25
 
 /* Picks of an element in one lane, at most */
 #define MAX_PICKS			((BLOCK_MAX_HASHES + BLOCK_LANES - 1) / BLOCK_LANES)
@@ -196,125 +203,136 @@ blocked_error_rate(FilterLayout layout, unsigned k, double blocks, double n)
 }
 
 /*
- * Elements a block, Poisson distributed, at which k bits an element just meet
- * the error rate.
+ * The largest multiple of "step" elements (a block; of all blocks, if there are
+ * "blocks" of them) at which k bits an element meet the error rate.  "guess" is
+ * where to begin.
  */
 static double
-load_for(FilterLayout layout, unsigned k, double error_rate)
+most_elements(FilterLayout layout, unsigned k, double blocks, double step,
+			  double guess, double error_rate)
 {
-	double		low = 0;
-	double		high = BLOCK_BITS;
+	/* the error rate rises with some power of the load, near to the k-th */
+	double		power = k * layout_choices(layout);
+	double		last_rate = 0;
+	double		last_guess = 0;
+	double		steps;
 
-	while (high - low > 0.1 / LOAD_STEPS)
+	for (int i = 0; i < SECANT_STEPS; i++)
 	{
-		double		middle = (low + high) / 2;
+		double		rate = blocked_error_rate(layout, k, blocks, guess);
 
-		if (blocked_error_rate(layout, k, 0, middle) <= error_rate)
-			low = middle;
-		else
-			high = middle;
+		if (i > 0 && guess != last_guess)
+			power = fmax(log(rate / last_rate) / log(guess / last_guess),
+						 SECANT_LEAST_POWER);
+		last_rate = rate;
+		last_guess = guess;
+		guess *= pow(error_rate / rate, 1 / power);
+		guess = fmin(fmax(guess, step), BLOCK_BITS * fmax(blocks, 1));
 	}
-	return floor(low * LOAD_STEPS) / LOAD_STEPS;
+
+	/* what is left is a few steps; pow() has no part in the result */
+	steps = floor(guess / step);
+	while (steps > 0 &&
+		   blocked_error_rate(layout, k, blocks, steps * step) > error_rate)
+		steps--;
+	while (blocked_error_rate(layout, k, blocks, (steps + 1) * step) <=
+		   error_rate)
+		steps++;
+	return steps * step;
 }
 
-/* What has been worked out for the error rate that was asked for last */
-static struct
+/*
+ * The same for the best k, which is left in *hashes, where the search begins.
+ * The number of elements rises with k up to the best, and falls behind it.
+ */
+static double
+most_elements_best(FilterLayout layout, unsigned *hashes, double blocks,
+				   double step, double guess, double error_rate)
+{
+	unsigned	first = *hashes;
+	double		most = most_elements(layout, first, blocks, step, guess,
+									 error_rate);
+
+	for (int up = 1; up >= -1; up -= 2)
+	{
+		for (unsigned k = first + up; k >= 1 && k <= BLOCK_MAX_HASHES; k += up)
+		{
+			double		elements = most_elements(layout, k, blocks, step, most,
+												 error_rate);
+
+			if (elements <= most)
+				break;
+			most = elements;
+			*hashes = k;
+		}
+		if (*hashes != first)
+			break;
+	}
+	return most;
+}
+
+/* What is known of an error rate */
+typedef struct Sizes
 {
 	double		error_rate;		/* 0: nothing yet */
 	FilterLayout layout;
 	unsigned	hashes;			/* the best for many blocks */
 	double		load;			/* elements a block then */
-	int			few_known;		/* for up to so many blocks: */
 	struct
 	{
-		uint64_t	capacity;	/* elements within the error rate */
+		uint64_t	capacity;	/* elements of so many blocks; 0: not known */
 		unsigned	hashes;		/* with so many bits each */
 	}			few[FEW_BLOCKS + 1];
-}			sizes;
+} Sizes;
 
-static void
-sizes_prepare(double error_rate)
+/*
+ * Those that were asked for, each at a place that its error rate names: room
+ * for the layers of several growing filters.
+ */
+#define SIZES_KEPT		64
+
+static Sizes sizes_kept[SIZES_KEPT];
+
+static Sizes *
+sizes_for(double error_rate)
 {
-	int			guess;			/* where to begin: the classic filter's best k */
+	uint64_t	bits;
+	Sizes	   *sizes;
 
-	if (sizes.error_rate == error_rate)
-		return;
-	sizes.layout = error_rate < TWO_BLOCKS_BELOW ?
+	memcpy(&bits, &error_rate, sizeof(bits));
+	sizes = &sizes_kept[mulhi64(remix64(block_word(bits)), SIZES_KEPT)];
+	if (sizes->error_rate == error_rate)
+		return sizes;
+
+	memset(sizes, 0, sizeof(*sizes));
+	sizes->layout = error_rate < TWO_BLOCKS_BELOW ?
 		LAYOUT_BLOCK512X2 : LAYOUT_BLOCK512;
-	guess = (int) (-log2(error_rate) / layout_choices(sizes.layout) + 0.5);
-	if (guess < 1)
-		guess = 1;
-	if (guess > BLOCK_MAX_HASHES)
-		guess = BLOCK_MAX_HASHES;
-
-	/* the load rises with k up to the best and falls behind it */
-	sizes.hashes = guess;
-	sizes.load = load_for(sizes.layout, guess, error_rate);
-	for (int step = -1; step <= 1; step += 2)
-	{
-		int			k = guess + step;
-
-		for (; k >= 1 && k <= BLOCK_MAX_HASHES; k += step)
-		{
-			double		load = load_for(sizes.layout, k, error_rate);
-
-			if (load <= sizes.load)
-				break;
-			sizes.load = load;
-			sizes.hashes = k;
-		}
-	}
-	sizes.few_known = layout_choices(sizes.layout) - 1;
-	sizes.few[sizes.few_known].capacity = 0;
-	sizes.few[sizes.few_known].hashes = 0;
-	sizes.error_rate = error_rate;
+	/* the classic filter's best k */
+	sizes->hashes = (unsigned)
+		fmin(fmax(round(-log2(error_rate) / layout_choices(sizes->layout)), 1),
+			 BLOCK_MAX_HASHES);
+	/* and its load */
+	sizes->load = most_elements_best(sizes->layout, &sizes->hashes, 0,
+									 1 / LOAD_STEPS,
+									 BLOCK_BITS * M_LN2 * M_LN2 /
+									 -log(error_rate), error_rate);
+	sizes->error_rate = error_rate;
+	return sizes;
 }
 
-/* Elements that "blocks" few blocks hold with k bits each */
+/* Elements that this number of blocks, one of the few, holds at most */
 static uint64_t
-few_capacity(unsigned k, int blocks)
+few_capacity(Sizes *sizes, int blocks)
 {
-	uint64_t	low = 0;
-	uint64_t	high = (uint64_t) BLOCK_BITS * blocks;
-
-	while (high - low > 1)
+	if (sizes->few[blocks].capacity == 0)
 	{
-		uint64_t	middle = low + (high - low) / 2;
-
-		if (blocked_error_rate(sizes.layout, k, blocks, middle) <=
-			sizes.error_rate)
-			low = middle;
-		else
-			high = middle;
+		sizes->few[blocks].hashes = sizes->hashes;
+		sizes->few[blocks].capacity = (uint64_t)
+			most_elements_best(sizes->layout, &sizes->few[blocks].hashes,
+							   blocks, 1, blocks * sizes->load,
+							   sizes->error_rate);
 	}
-	return low;
-}
-
-/* Extend what is known of few blocks by one number of them. */
-static void
-sizes_know_more(void)
-{
-	int			blocks = sizes.few_known + 1;
-	unsigned	known_k = sizes.few[sizes.few_known].hashes;
-	unsigned	first_k = known_k == 0 ? 1 : known_k > 1 ? known_k - 1 : 1;
-	unsigned	last_k = known_k == 0 ? BLOCK_MAX_HASHES : known_k + 1;
-	uint64_t	best = 0;
-	unsigned	best_k = 1;
-
-	/* the best k moves by one at most with each further block */
-	for (unsigned k = first_k; k <= last_k && k <= BLOCK_MAX_HASHES; k++)
-	{
-		uint64_t	capacity = few_capacity(k, blocks);
-
-		if (capacity > best)
-		{
-			best = capacity;
-			best_k = k;
-		}
-	}
-	sizes.few[blocks].capacity = best;
-	sizes.few[blocks].hashes = best_k;
-	sizes.few_known = blocks;
+	return sizes->few[blocks].capacity;
 }
 
 /*
@@ -324,42 +342,31 @@ sizes_know_more(void)
 static double
 fit_blocks(double n, double error_rate, FilterLayer *layer)
 {
-	int			low;
-	int			high;
+	Sizes	   *sizes = sizes_for(error_rate);
+	int			least = layout_choices(sizes->layout);
+	double		blocks = fmax(ceil(n / sizes->load), least);
 
-	sizes_prepare(error_rate);
-	layer->layout = sizes.layout;
+	layer->layout = sizes->layout;
+	if (blocks <= FEW_BLOCKS)
+	{
+		int			few = (int) blocks;
 
-	/* a lower bound: few blocks hold at least the load of many */
-	if (n > FEW_BLOCKS * (sizes.load + BLOCK_LANES))
-	{
-		layer->size = (uint64_t) ceil(n / sizes.load);
-		layer->hashes = sizes.hashes;
-		return floor(layer->size * sizes.load);
+		/* few blocks are more even than many, and so hold a little more */
+		while (few <= FEW_BLOCKS && few_capacity(sizes, few) < n)
+			few++;
+		while (few > least && few_capacity(sizes, few - 1) >= n)
+			few--;
+		if (few <= FEW_BLOCKS)
+		{
+			layer->size = few;
+			layer->hashes = sizes->few[few].hashes;
+			return few_capacity(sizes, few);
+		}
+		blocks = few;
 	}
-	while (sizes.few_known < FEW_BLOCKS &&
-		   sizes.few[sizes.few_known].capacity < n)
-		sizes_know_more();
-	if (sizes.few[sizes.few_known].capacity < n)
-	{
-		layer->size = (uint64_t) fmax(ceil(n / sizes.load), FEW_BLOCKS + 1);
-		layer->hashes = sizes.hashes;
-		return floor(layer->size * sizes.load);
-	}
-	low = layout_choices(sizes.layout) - 1;
-	high = sizes.few_known;
-	while (high - low > 1)
-	{
-		int			middle = (low + high) / 2;
-
-		if (sizes.few[middle].capacity < n)
-			low = middle;
-		else
-			high = middle;
-	}
-	layer->size = high;
-	layer->hashes = sizes.few[high].hashes;
-	return sizes.few[high].capacity;
+	layer->size = (uint64_t) blocks;
+	layer->hashes = sizes->hashes;
+	return floor(blocks * sizes->load);
 }
 
 /*
