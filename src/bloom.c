@@ -829,7 +829,10 @@ bloom_unite(BloomWriter *writer, const uint8 *other)
 	}
 }
 
-/* Keep of an explicit filter's hashes those that the other filter has too. */
+/*
+ * Keep of an explicit filter's hashes (an empty one has none) those that the
+ * other filter has too.
+ */
 static void
 intersect_set(BloomWriter *writer, const uint8 *other)
 {
@@ -861,7 +864,8 @@ bloom_intersect(BloomWriter *writer, const uint8 *other)
 	if (image_layout(writer->image) == LAYOUT_EMPTY)
 		return;
 	bloom_sort(writer);
-	if (image_layout(writer->image) == LAYOUT_EXPLICIT)
+	if (image_layout(writer->image) == LAYOUT_EXPLICIT &&
+		image_layout(other) != LAYOUT_EMPTY)
 		intersect_set(writer, other);
 	else if (image_layout(other) == LAYOUT_EXPLICIT ||
 			 image_layout(other) == LAYOUT_EMPTY)
@@ -869,8 +873,7 @@ bloom_intersect(BloomWriter *writer, const uint8 *other)
 		/* the other way round: what of the set this filter has */
 		writer_fresh(writer, image_bytes(other), false, &fresh);
 		memcpy(fresh.image, other, image_bytes(other));
-		if (image_layout(other) == LAYOUT_EXPLICIT)
-			intersect_set(&fresh, writer->image);
+		intersect_set(&fresh, writer->image);
 		writer_take(writer, &fresh);
 	}
 	else

@@ -424,8 +424,9 @@ count_united(const uint8_t *a, const uint8_t *b, uint64_t bytes)
 }
 
 /*
- * Order of two layers side by side: by size, and by their bits where they are
- * of one size, so that the union of b and a is that of a and b.
+ * Order of two layers side by side: that in which a filter grows, and by their
+ * bits where they are of one shape, so that the union of b and a is that of a
+ * and b.
  */
 static int
 compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
@@ -434,10 +435,12 @@ compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 	const FilterLayer *left = &plan->layer[i];
 	const FilterLayer *right = &plan->layer[j];
 
-	if (left->size != right->size)
-		return left->size < right->size ? -1 : 1;
-	if (left->layout != right->layout)
-		return left->layout < right->layout ? -1 : 1;
+	if (left->capacity != right->capacity)
+		return left->capacity < right->capacity ? -1 : 1;
+	if (left->error_rate != right->error_rate)
+		return left->error_rate > right->error_rate ? -1 : 1;
+	if (!same_shape(left, right))
+		return 0;				/* not of filters that we made */
 	return memcmp(plan->from_a[i] >= 0 ? a + left->offset : b + left->offset,
 				  plan->from_a[j] >= 0 ? a + right->offset : b + right->offset,
 				  layer_bytes(left->layout, left->size));
@@ -612,8 +615,7 @@ filter_cardinality(const uint8_t *image)
 		image_get_layer(image, i, &layer);
 		n = layer_cardinality(&layer);
 		sum += n / not_before;
-		not_before *= fmax(1 - layer_expected_error_rate(&layer, n),
-						   1 - ERROR_RATE_MAX);
+		not_before *= fmax(1 - layer_error_rate(&layer), 1 - ERROR_RATE_MAX);
 	}
 	return sum;
 }
@@ -628,8 +630,7 @@ filter_estimated_error_rate(const uint8_t *image)
 		FilterLayer layer;
 
 		image_get_layer(image, i, &layer);
-		right *= 1 - layer_expected_error_rate(&layer,
-											   layer_cardinality(&layer));
+		right *= 1 - layer_error_rate(&layer);
 	}
 	return 1 - right;
 }

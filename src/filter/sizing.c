@@ -476,3 +476,12 @@ layer_cardinality(const FilterLayer *layer)
 		clear = 0.5;
 	return log(clear / bits) / log_spared(layer);
 }
+
+double
+layer_error_rate(const FilterLayer *layer)
+{
+	/* any k bits may be asked for, so the share that is set tells all */
+	if (layer->layout == LAYOUT_CLASSIC)
+		return pow((double) layer->bits_set / layer->size, layer->hashes);
+	return layer_expected_error_rate(layer, layer_cardinality(layer));
+}

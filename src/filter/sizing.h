@@ -31,7 +31,11 @@ extern bool layer_plan(uint64_t capacity, double error_rate, bool grows,
 extern double layer_expected_bits(const FilterLayer *layer, double n);
 extern double layer_expected_error_rate(const FilterLayer *layer, double n);
 
-/* How many elements a layer holds, as its number of set bits tells */
+/*
+ * How many elements a layer holds, as its number of set bits tells, and its
+ * error rate now
+ */
 extern double layer_cardinality(const FilterLayer *layer);
+extern double layer_error_rate(const FilterLayer *layer);
 
 #endif							/* FILTER_SIZING_H */

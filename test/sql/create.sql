@@ -1,0 +1,116 @@
+--
+-- Making filters: their size, layout and parameters.
+--
+
+-- What is not said takes its default
+SELECT layout, element_class, capacity, error_rate, growth, seed, layers,
+	   bits_set, elements, estimated_error_rate, bits_per_element
+FROM bloom_info(bloom_create(1000));
+SELECT bloom_create(1000) = bloom_create(capacity => 1000, error_rate => 0.01, growth => 2, seed => 0) AS defaults;
+SELECT capacity, error_rate, growth, seed
+FROM bloom_info(bloom_create(1000, 0.02, seed => -7, growth => 0));
+
+-- Capacity and error rate are kept as they were asked for
+SELECT bool_and(i.capacity = c AND i.error_rate = e) AS kept
+FROM (VALUES (1), (2), (100), (12345), (1000000)) AS x(c),
+	 (VALUES (0.5), (0.1), (0.01), (1e-3), (1e-4), (1e-7)) AS y(e),
+	 LATERAL bloom_info(bloom_create(c, e)) AS i;
+
+-- Bits an element of fixed filters, at a million elements, against the table in
+-- the design: within 1 %
+SELECT rate, layout, bits / 1e6 / expected BETWEEN 0.99 AND 1.01 AS as_designed
+FROM (VALUES (0.1, 4.86), (0.03, 7.47), (0.01, 9.95), (0.001, 15.6),
+			 (1e-4, 19.8), (1e-5, 25.3), (1e-6, 31.1)) AS t(rate, expected),
+	 LATERAL bloom_info(bloom_create(1000000, rate, 0));
+
+-- What the reserve of growing ones costs: 6, 4, 3 and 2.5 % at most
+SELECT rate, layout,
+	   bits / 1e6 / expected BETWEEN 1 AND 1 + most AS affordable
+FROM (VALUES (0.1, 4.86, 0.06), (0.03, 7.47, 0.04), (0.01, 9.95, 0.03), (0.001, 15.6, 0.025),
+			 (1e-4, 19.8, 0.025), (1e-5, 25.3, 0.025), (1e-6, 31.1, 0.025)) AS t(rate, expected, most),
+	 LATERAL bloom_info(bloom_create(1000000, rate));
+
+-- A filter for more elements, or for a lower error rate in the same layout, is
+-- never smaller
+SELECT bool_and(bits >= previous) AS monotonous
+FROM (SELECT bits, lag(bits) OVER (ORDER BY c) AS previous
+	  FROM generate_series(1, 2000, 7) AS c, LATERAL bloom_info(bloom_create(c))) AS t;
+SELECT bool_and(bits >= previous) AS monotonous
+FROM (SELECT bits, lag(bits) OVER (PARTITION BY layout ORDER BY e DESC) AS previous
+	  FROM (SELECT 0.5 / i AS e FROM generate_series(1, 2000, 7) AS i) AS r,
+		   LATERAL bloom_info(bloom_create(5000, e))) AS t;
+
+-- The smallest ones work too
+SELECT bool_and(bloom_contains(bloom_add(bloom_create(c, e, g), 'x'), 'x')) AS found,
+	   bool_or(bloom_contains(bloom_create(c, e, g), 'x')) AS empty_contains
+FROM (VALUES (1), (2), (3)) AS x(c), (VALUES (0.5), (0.01), (1e-4), (1e-7)) AS y(e),
+	 (VALUES (0), (1), (16)) AS z(g);
+
+-- What bloom_info tells of sizes is so
+SELECT bool_and(i.bytes = length(f::bytea)) AS bytes, bool_and(i.bits <= 8 * i.bytes) AS bits
+FROM (VALUES (bloom_create(1)), (bloom_create(1000, 1e-5)), (bloom_create_bits(2, 1)),
+			 (bloom_create_bits(1000, 3)), ((SELECT bloom_agg(1) WHERE false))) AS t(f),
+	 LATERAL bloom_info(f) AS i;
+
+-- Classic: exactly so many bits and hashes
+SELECT layout, capacity, error_rate, growth, seed, layers, hashes, bits, bits_set
+FROM bloom_info(bloom_create_bits(6045, 8));
+SELECT seed, hashes, bits FROM bloom_info(bloom_create_bits(bits => 2, hashes => 64, seed => 42));
+SELECT bool_and(i.bits = m) AS exact_bits
+FROM generate_series(2, 1100) AS m, LATERAL bloom_info(bloom_create_bits(m, 1)) AS i;
+-- 500 elements at an error rate of 0.003: the textbook's 6,045 bits and 8 hashes
+SELECT round(bloom_error_rate(bloom_add_all(bloom_create_bits(6045, 8), array_agg(i)))::numeric, 3) AS textbook
+FROM generate_series(1, 500) AS i;
+
+-- and the least of all, which once full takes everything for present
+SELECT m, k, bloom_error_rate(bloom_create_bits(m, k)) AS empty,
+	   bloom_error_rate(bloom_add_all(bloom_create_bits(m, k), ARRAY(SELECT generate_series(1, 100)))) > 0.5 AS "full"
+FROM (VALUES (2, 1), (2, 64), (3, 2)) AS t(m, k);
+
+-- A seed makes another filter of the same size
+SELECT a.bits = b.bits AS same_size, f <> g AS differ, bloom_contains(g, 'x') AS found
+FROM (SELECT bloom_add(bloom_create(100), 'x') AS f, bloom_add(bloom_create(100, seed => 1), 'x') AS g) AS t,
+	 LATERAL bloom_info(f) AS a, LATERAL bloom_info(g) AS b;
+SELECT bloom_contains(bloom_add(bloom_create(100, seed => s), 'x'), 'x') AS found
+FROM (VALUES (9223372036854775807), (-9223372036854775808), (-1)) AS t(s);
+
+-- NULL in, NULL out
+SELECT bloom_create(NULL) IS NULL AS a, bloom_create(10, NULL) IS NULL AS b,
+	   bloom_create(10, growth => NULL) IS NULL AS c, bloom_create(10, seed => NULL) IS NULL AS d,
+	   bloom_create_bits(NULL, 1) IS NULL AS e, bloom_create_bits(2, NULL) IS NULL AS f,
+	   bloom_clear(NULL) IS NULL AS g, bloom_info(NULL) IS NULL AS h,
+	   bloom_cardinality(NULL) IS NULL AS i, bloom_error_rate(NULL) IS NULL AS j;
+
+-- bloom_clear gives back what was made
+SELECT bool_and(bloom_clear(bloom_add_all(f, ARRAY[1, 2, 3])) = f) AS cleared
+FROM (VALUES (bloom_create(10)), (bloom_create(100, 1e-5, 0, 3)), (bloom_create(100, 0.5, 16)),
+			 (bloom_create_bits(100, 3, 8))) AS t(f);
+-- also of one that has grown, and for elements of another class
+SELECT bloom_clear(f) = bloom_create(10) AS cleared,
+	   bloom_contains(bloom_add(bloom_clear(f), 'text'), 'text') AS new_class
+FROM (SELECT bloom_add_all(bloom_create(10), array_agg(i)) AS f FROM generate_series(1, 1000) AS i) AS t;
+
+--
+-- The promised error rate, measured: fixed filters at capacity, asked for a
+-- million elements that are not in them.  Hashes are the same everywhere, so
+-- these numbers are, too.
+--
+CREATE TEMP TABLE measured AS
+SELECT rate, bloom_add_all(bloom_create(100000, rate, 0), elements) AS f
+FROM (VALUES (0.1), (0.01), (0.001), (2.9e-4)) AS r(rate),
+	 (SELECT array_agg(x) AS elements FROM generate_series(1, 100000) AS x) AS e;
+SELECT rate, i.layout,
+	   (SELECT bool_and(bloom_contains(f, x)) FROM generate_series(1, 100000) AS x) AS no_false_negative,
+	   i.estimated_error_rate / rate BETWEEN 0.95 AND 1.05 AS as_estimated,
+	   i.elements BETWEEN 99000 AND 101000 AS counted
+FROM measured, LATERAL bloom_info(f) AS i;
+SELECT rate, found / 1e6 / rate BETWEEN 0.95 AND 1.05 AS as_promised
+FROM measured, LATERAL (SELECT count(*) AS found FROM generate_series(1, 1000000) AS x
+						WHERE bloom_contains(f, -x)) AS c
+WHERE rate >= 0.01;
+-- at lower rates there are fewer hits, so it is less exact
+SELECT rate, found / 1e6 / rate BETWEEN 0.8 AND 1.2 AS as_promised
+FROM measured, LATERAL (SELECT count(*) AS found FROM generate_series(1, 1000000) AS x
+						WHERE bloom_contains(f, -x)) AS c
+WHERE rate < 0.01;
+DROP TABLE measured;

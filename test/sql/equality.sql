@@ -1,0 +1,82 @@
+--
+-- Identity of filters: that of their bytes.
+--
+CREATE TABLE same (id int PRIMARY KEY, what text, f bloom);
+INSERT INTO same
+SELECT 10 * n + x, what, bloom_add(f, x % 2)
+FROM (VALUES (1, 'block512', bloom_create(10)),
+			 (2, 'block512x2', bloom_create(10, 1e-5)),
+			 (3, 'classic', bloom_create_bits(100, 5)),
+			 (4, 'keyed', bloom_create(10, seed => 1)),
+			 (5, 'large', bloom_create(20000)),
+			 (6, 'explicit', (SELECT bloom_agg(1) WHERE false))) AS t(n, what, f), generate_series(1, 4) AS x;
+INSERT INTO same VALUES (100, 'null', NULL), (101, 'null', NULL),
+	(102, 'empty', (SELECT bloom_agg(1) WHERE false)), (103, 'empty', (SELECT bloom_agg(1) WHERE false));
+
+-- DISTINCT, GROUP BY and set operations: two of each, one empty and one NULL
+SELECT what, count(*) FROM (SELECT DISTINCT what, f FROM same) AS t GROUP BY what ORDER BY what COLLATE "C";
+SELECT count(*) AS rows, sum(n) AS total FROM (SELECT f, count(*) AS n FROM same GROUP BY f) AS t;
+SELECT count(*) AS "union" FROM (SELECT f FROM same UNION SELECT f FROM same) AS t;
+SELECT count(*) AS "except" FROM (SELECT f FROM same EXCEPT SELECT f FROM same WHERE what <> 'classic') AS t;
+SELECT count(*) AS "intersect" FROM (SELECT f FROM same INTERSECT SELECT f FROM same WHERE what = 'classic') AS t;
+SELECT count(*) AS not_in_list FROM same WHERE f NOT IN (SELECT f FROM same WHERE what IN ('classic', 'empty'));
+SELECT bool_and((f = bloom_add(bloom_create(10), 1)) = (id IN (11, 13))) AS "=",
+	   bool_and((f <> bloom_add(bloom_create(10), 1)) = (id NOT IN (11, 13))) AS "<>",
+	   count(*) FILTER (WHERE f IS NOT DISTINCT FROM NULL) AS nulls
+FROM same;
+
+-- Hash joins, and other joins, give the same
+SET enable_nestloop = off;
+SET enable_mergejoin = off;
+SELECT count(*) AS hash_join FROM same AS a JOIN same AS b USING (f);
+SET enable_nestloop = on;
+SET enable_hashjoin = off;
+SELECT count(*) AS nested_loop FROM same AS a JOIN same AS b USING (f);
+RESET enable_nestloop;
+RESET enable_mergejoin;
+RESET enable_hashjoin;
+
+-- A hash index, and unlike values of unlike size
+CREATE INDEX same_f ON same USING hash (f);
+SET enable_seqscan = off;
+SELECT id FROM same WHERE f = bloom_add(bloom_create(20000), 1) ORDER BY id;
+RESET enable_seqscan;
+-- Hash partitioning, for which the hash is taken with a seed
+CREATE TABLE by_filter (f bloom) PARTITION BY HASH (f);
+CREATE TABLE by_filter_0 PARTITION OF by_filter FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE by_filter_1 PARTITION OF by_filter FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO by_filter SELECT bloom_add(bloom_create(10), i) FROM generate_series(1, 100) AS i;
+INSERT INTO by_filter SELECT f FROM by_filter;
+SELECT (SELECT count(*) FROM by_filter_0) BETWEEN 40 AND 160 AS spread, count(*) AS found
+FROM by_filter WHERE f = bloom_add(bloom_create(10), 42);
+DROP TABLE by_filter;
+-- Statistics can be gathered, and estimates made with them
+ANALYZE same;
+SELECT count(*) FROM same WHERE f = bloom_add(bloom_create(10), 1);
+SELECT count(*) FROM same WHERE f @> 1 AND what = 'block512';
+SELECT count(*) FROM same WHERE 1 <@ f AND what = 'block512';
+
+-- The stored form does not matter: short, plain, external, compressed, or just
+-- computed and still in the form that it was computed in
+CREATE TABLE forms (id int, f bloom);
+INSERT INTO forms SELECT 1, bloom_add(bloom_create(5000), i) FROM generate_series(1, 1) AS i;
+ALTER TABLE forms ALTER f SET STORAGE extended;
+INSERT INTO forms SELECT 2, bloom_add(bloom_create(5000), i) FROM generate_series(1, 1) AS i;
+ALTER TABLE forms ALTER f SET STORAGE main;
+INSERT INTO forms SELECT 3, bloom_add(bloom_create(5000), i) FROM generate_series(1, 1) AS i;
+SELECT count(*) AS forms, count(DISTINCT pg_column_size(f)) AS sizes, (SELECT count(*) FROM (SELECT DISTINCT f FROM forms) AS t) AS distinct_filters,
+	   bool_and(f = bloom_add(bloom_create(5000), 1)) AS computed, bool_and(f @> 1) AS found
+FROM forms;
+SELECT count(*) AS small_forms
+FROM (SELECT DISTINCT f FROM (SELECT f FROM same WHERE what = 'empty' UNION ALL SELECT bloom_agg(1) FROM same WHERE false) AS t) AS u;
+DROP TABLE forms;
+
+-- There is no order
+DO $$
+BEGIN
+	PERFORM f FROM same ORDER BY f;
+EXCEPTION WHEN undefined_function THEN
+	RAISE NOTICE 'no ORDER BY';
+END
+$$;
+DROP TABLE same;

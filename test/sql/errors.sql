@@ -1,0 +1,111 @@
+--
+-- Wrong arguments: each is an error with an SQLSTATE that names the value.
+--
+CREATE FUNCTION error_of(query text, OUT code text, OUT message text, OUT hint text) LANGUAGE plpgsql AS
+$$
+BEGIN
+	EXECUTE query;
+	message := 'no error';
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+END
+$$;
+CREATE FUNCTION errors_of(VARIADIC queries text[]) RETURNS TABLE (query text, code text, message text) LANGUAGE sql AS
+$$
+SELECT q, e.code, e.message FROM unnest(queries) WITH ORDINALITY AS u(q, n), LATERAL error_of('SELECT ' || q) AS e ORDER BY n
+$$;
+
+-- Out of range
+SELECT * FROM errors_of(
+	'bloom_create(0)', 'bloom_create(-1)', 'bloom_create(-9223372036854775808)',
+	'bloom_create(10, 0)', 'bloom_create(10, -0.01)', 'bloom_create(10, 1e-8)', 'bloom_create(10, 0.500001)', 'bloom_create(10, 1)',
+	'bloom_create(10, ''NaN'')', 'bloom_create(10, ''Infinity'')', 'bloom_create(10, ''-Infinity'')', 'bloom_create(10, 1e-320)',
+	'bloom_create(10, growth => -1)', 'bloom_create(10, growth => 17)', 'bloom_create(10, growth => 2147483647)',
+	'bloom_create_bits(1, 1)', 'bloom_create_bits(0, 1)', 'bloom_create_bits(-1, 1)', 'bloom_create_bits(4294967297, 1)', 'bloom_create_bits(9223372036854775807, 1)',
+	'bloom_create_bits(10, 0)', 'bloom_create_bits(10, -1)', 'bloom_create_bits(10, 65)', 'bloom_create_bits(10, 2147483647)');
+-- What is just within it
+SELECT * FROM errors_of('bloom_create(1, 1e-7)', 'bloom_create(1, 0.5)', 'bloom_create(1, growth => 16)', 'bloom_create(1, growth => 1)',
+						'bloom_create_bits(2, 1)', 'bloom_create_bits(2, 64)');
+-- An error rate of 1 or more was perhaps meant as a capacity
+SELECT hint FROM error_of('SELECT bloom_agg(1, 1000.0)');
+SELECT hint IS NULL AS no_hint FROM error_of('SELECT bloom_agg(1, 0.9)');
+-- Too large: the error says what to do instead
+SELECT * FROM errors_of('bloom_create(1000000000)', 'bloom_create(1000000000000)', 'bloom_create(9223372036854775807)',
+						'bloom_create(150000000, 1e-7)', 'bloom_create(9223372036854775807, 0.5, 16)', 'bloom_create(9223372036854775807, 1e-7, 0)',
+						'bloom_agg(1, 1000000000000)', 'bloom_agg(1, 9223372036854775807, 1e-7)');
+SELECT hint FROM error_of('SELECT bloom_create(1000000000000)');
+SELECT hint FROM error_of('SELECT bloom_create(10, growth => 17)');
+-- An element of another class than those of the filter
+CREATE TEMP TABLE classes AS
+SELECT bloom_add(bloom_create(10), 1) AS ints, bloom_add(bloom_create(10), 'x') AS texts, bloom_create(10) AS none;
+SELECT * FROM errors_of(
+	'ints @> ''x'' FROM classes', '''x'' <@ ints FROM classes', 'bloom_contains(ints, 1.0) FROM classes', 'bloom_contains(ints, 1.0::float8) FROM classes',
+	'bloom_contains(texts, 1) FROM classes', 'bloom_contains(texts, ''x''::bytea) FROM classes', 'bloom_contains(texts, ''x''::"char") FROM classes',
+	'bloom_contains(ints, ARRAY[1]) FROM classes', 'bloom_contains(ints, ROW(1)) FROM classes', 'bloom_contains(ints, 1::oid) FROM classes',
+	'bloom_contains_any(ints, ARRAY[''x'']) FROM classes', 'bloom_contains_all(ints, ''{1}'') FROM classes', 'bloom_contains_each(ints, ARRAY[1.0]) FROM classes',
+	'bloom_add(ints, ''1'') FROM classes', 'bloom_add_all(ints, ''{1}'') FROM classes', 'bloom_add_all(texts, ARRAY[1]) FROM classes',
+	'bloom_add(bloom_add(none, 1), ''x'') FROM classes', 'bloom_agg(CASE i WHEN 1 THEN ROW(1) ELSE ROW(''x''::text) END) FROM generate_series(1, 2) AS i');
+SELECT hint FROM error_of('SELECT bloom_contains(texts, 1) FROM classes');
+-- While there are no elements, there is no class
+SELECT none @> 1 AS one, none @> 'x' AS x, bloom_add(none, 'x') @> 'x' AS added FROM classes;
+-- An array without elements to ask for has none that could be wrong
+SELECT bloom_contains_any(texts, '{}'::text[]) AS "any", bloom_contains_all(texts, '{}'::text[]) AS "all" FROM classes;
+
+-- Types that cannot be hashed, also as parts of others
+CREATE DOMAIN document AS json;
+CREATE TYPE with_document AS (id int, document json);
+SELECT * FROM errors_of(
+	'bloom_add(bloom_create(10), ''{}''::json)', 'bloom_contains(bloom_create(10), ''{}''::json)', 'bloom_hash(''{}''::json)',
+	'bloom_agg(''{}''::json)', 'bloom_add(bloom_create(10), point(1, 2))', 'bloom_add(bloom_create(10), ''{}''::document)',
+	'bloom_add(bloom_create(10), ARRAY[''{}''::json])', 'bloom_add_all(bloom_create(10), ARRAY[''{}''::json])',
+	'bloom_add(bloom_create(10), ROW(1, ''{}'')::with_document)', 'bloom_add(bloom_create(10), ROW(1, point(1, 2)))',
+	'bloom_shard(point(1, 2), 4)');
+DROP TYPE with_document;
+DROP DOMAIN document;
+
+-- What is not an array
+SELECT query, code FROM errors_of('bloom_add_all(bloom_create(10), 1)', 'bloom_contains_any(bloom_create(10), 1)');
+
+-- Collations: one must be known, but which one does not matter
+CREATE TEMP TABLE collated (a text COLLATE "C", b text COLLATE "POSIX");
+INSERT INTO collated VALUES ('x', 'y');
+SELECT bloom_contains(bloom_add(bloom_create(10), a), 'x' COLLATE "POSIX") AS found, (SELECT bloom_agg(b) @> 'y' FROM collated) AS aggregated FROM collated;
+
+-- Shards
+SELECT * FROM errors_of('bloom_shard(1, 0)', 'bloom_shard(1, -1)');
+
+-- A function that is called without information about its types: here as the
+-- hash function of an operator class, whose caller has none to give
+DO $$
+BEGIN
+	EXECUTE format('CREATE FUNCTION seeded_hash(bigint, bigint) RETURNS bigint AS %L, %L LANGUAGE C IMMUTABLE STRICT', probin, prosrc)
+	FROM pg_proc WHERE oid = 'bloom_hash(anycompatible, bigint)'::regprocedure;
+END
+$$;
+CREATE OPERATOR CLASS by_seeded_hash FOR TYPE bigint USING hash AS
+	OPERATOR 1 =, FUNCTION 1 hashint8(bigint), FUNCTION 2 seeded_hash(bigint, bigint);
+CREATE TABLE by_hash (x bigint) PARTITION BY HASH (x by_seeded_hash);
+CREATE TABLE by_hash_0 PARTITION OF by_hash FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+INSERT INTO by_hash VALUES (1);
+DROP TABLE by_hash;
+DROP OPERATOR CLASS by_seeded_hash USING hash;
+DROP FUNCTION seeded_hash;
+
+-- The aggregates' own functions are for aggregates only
+SELECT * FROM errors_of(
+	'bloom_agg_trans(NULL, 1)', 'bloom_agg_trans(NULL, 1, 10)', 'bloom_agg_trans(NULL, 1, 10::bigint)', 'bloom_agg_trans(NULL, 1, 0.1::float8)',
+	'bloom_agg_trans(NULL, 1, 10::bigint, 0.1::float8)', 'bloom_agg_trans(NULL, 1, 10::bigint, 0.1::float8, 0::bigint)',
+	'bloom_agg_trans(bloom_create(10), 1)', 'bloom_agg_combine(bloom_create(10), bloom_create(10))', 'bloom_agg_combine(NULL, NULL)', 'bloom_agg_final(bloom_create(10))', 'bloom_agg_final(NULL)',
+	'bloom_union_agg_trans(bloom_create(10), bloom_create(10))', 'bloom_intersection_agg_trans(bloom_create(10), bloom_create(10))');
+
+-- An error changes nothing
+CREATE TEMP TABLE kept AS SELECT bloom_add(bloom_create(10), 1) AS f;
+CREATE TEMP TABLE kept_before AS SELECT f FROM kept;
+UPDATE kept SET f = bloom_add(f, 'x');
+UPDATE kept SET f = bloom_add_all(f, ARRAY['x', 'y']);
+UPDATE kept SET f = f | bloom_create(11);
+UPDATE kept SET f = bloom_add_all(f & f, ARRAY[ROW(1), ROW('x'::text)]);
+SELECT k.f = b.f AS unchanged FROM kept k, kept_before b;
+
+DROP TABLE classes, collated, kept, kept_before;
+DROP FUNCTION errors_of, error_of;

@@ -1,0 +1,279 @@
+--
+-- The bytes of a filter: out and in again, and what is not a filter.
+--
+CREATE TABLE layouts (n int, what text PRIMARY KEY, f bloom);
+INSERT INTO layouts VALUES
+	(1, 'empty', (SELECT bloom_agg(1) WHERE false)),
+	(2, 'explicit', bloom_add_all((SELECT bloom_agg(1) WHERE false), ARRAY[1, 2, 3])),
+	(3, 'block512', bloom_add_all(bloom_create(100), ARRAY[1, 2, 3])),
+	(4, 'block512x2', bloom_add_all(bloom_create(100, 1e-5), ARRAY[1, 2, 3])),
+	(5, 'classic', bloom_add_all(bloom_create_bits(1001, 7), ARRAY[1, 2, 3])),
+	(6, 'grown', bloom_add_all(bloom_create(10), ARRAY(SELECT generate_series(1, 200)))),
+	(7, 'no elements', bloom_create(100)),
+	(8, 'keyed and fixed', bloom_add(bloom_create(100, 0.1, 0, -9223372036854775808), 1)),
+	(9, 'large', bloom_add_all(bloom_create(100000), ARRAY[1, 2, 3])),
+	(10, 'large and grown', bloom_add_all(bloom_create(500), ARRAY(SELECT generate_series(1, 20000)))),
+	(11, 'large explicit', bloom_add_all((SELECT bloom_agg(1) WHERE false), ARRAY(SELECT generate_series(1, 1000))));
+
+-- Text is base64 of the bytes; binary and bytea are the bytes
+SELECT what, f::text::bloom = f AS text, f::bytea::bloom = f AS bytea, bloom_send(f) = f::bytea AS binary,
+	   decode(f::text, 'base64') = f::bytea AS base64, f::text !~ '[^A-Za-z0-9+/=]' AS one_line,
+	   substr(f::bytea, 1, 4) = '\x626c6d01' AS magic
+FROM layouts ORDER BY n;
+-- What was read back is whole
+SELECT what, bloom_contains_each(f::text::bloom, ARRAY[1, -1]) AS asked, bloom_add(f::text::bloom, -1) = bloom_add(f, -1) AS changed,
+	   (f::bytea::bloom | f) = f AS united, bloom_info(f::text::bloom) = bloom_info(f) AS told
+FROM layouts ORDER BY n;
+-- The smallest one, so that it can be seen
+SELECT f::bytea AS empty FROM layouts WHERE what = 'empty';
+SELECT f AS empty FROM layouts WHERE what = 'empty';
+SELECT bloom_add(f, 1)::bytea AS explicit FROM layouts WHERE what = 'empty';
+-- Output of a composite, an array and JSON can be read, too
+SELECT bool_and((array_agg)[1] = (array_agg::text::bloom[])[1]) AS "array" FROM (SELECT array_agg(f) FROM layouts) AS t;
+SELECT (r).f = (SELECT f FROM layouts WHERE n = 6) AS composite
+FROM (SELECT (layouts::text)::layouts AS r FROM layouts WHERE n = 6) AS t;
+SELECT bool_and((to_json(f) #>> '{}')::bloom = f) AS json FROM layouts;
+-- COPY
+CREATE TABLE copied (LIKE layouts);
+COPY copied FROM stdin;
+1	empty	YmxtAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAADwAAAAAAAAA
+2	null	\N
+\.
+SELECT c.what, c.f = l.f AS same FROM copied c LEFT JOIN layouts l USING (n, what) ORDER BY n;
+DROP TABLE copied;
+
+--
+-- What is not a filter.  All ways in share one check.
+--
+-- The error that bytes raise, as bytea and as text
+CREATE FUNCTION fault(bytes bytea) RETURNS text LANGUAGE plpgsql AS
+$$
+DECLARE
+	as_bytea	text;
+	as_text		text;
+BEGIN
+	BEGIN
+		PERFORM bytes::bloom;
+		as_bytea := 'no error';
+	EXCEPTION WHEN OTHERS THEN
+		as_bytea := SQLSTATE || ' ' || SQLERRM;
+	END;
+	BEGIN
+		PERFORM translate(encode(bytes, 'base64'), E'\n', '')::bloom;
+		as_text := 'no error';
+	EXCEPTION WHEN OTHERS THEN
+		as_text := SQLSTATE || ' ' || SQLERRM;
+	END;
+	as_bytea := replace(as_bytea, '22P03 invalid bloom filter: ', '');
+	as_text := replace(as_text, '22P02 invalid input syntax for type bloom: ', '');
+	IF as_bytea = as_text THEN
+		RETURN as_bytea;
+	END IF;
+	RETURN format('bytea: %s, but text: %s', as_bytea, as_text);
+END
+$$;
+-- Other bytes at an offset
+CREATE FUNCTION patch(f bloom, at int, bytes bytea) RETURNS bytea LANGUAGE sql IMMUTABLE AS
+$$ SELECT overlay(f::bytea PLACING bytes FROM at + 1) $$;
+-- Little-endian numbers, as the format has them
+CREATE FUNCTION le(n numeric) RETURNS bytea LANGUAGE sql IMMUTABLE AS
+$$ SELECT string_agg(set_byte('\x00', 0, (div(n, 256::numeric ^ i) % 256)::int), '' ORDER BY i) FROM generate_series(0, 7) AS i $$;
+CREATE FUNCTION le(x float8) RETURNS bytea LANGUAGE sql IMMUTABLE AS
+$$ SELECT string_agg(substr(float8send(x), 8 - i, 1), '' ORDER BY i) FROM generate_series(0, 7) AS i $$;
+SELECT le(258.0::numeric) AS integer, le(18446744073709551615.0::numeric) AS largest, le(1::float8) AS float;
+
+-- Each error names the type and what is wrong, with an SQLSTATE
+SELECT 'no filter'::bytea::bloom;
+SELECT 'bm8gZmlsdGVy'::bloom;
+SELECT '!'::bloom;
+\set VERBOSITY sqlstate
+SELECT 'no filter'::bytea::bloom;
+SELECT 'bm8gZmlsdGVy'::bloom;
+SELECT ''::bloom;
+\set VERBOSITY default
+
+-- Text that is not base64
+DO $$
+DECLARE
+	good	text := (SELECT f::text FROM layouts WHERE what = 'block512');
+	bad		text;
+BEGIN
+	FOREACH bad IN ARRAY ARRAY['', ' ', '=', '====', 'YQ', 'YQ=', good || '=', good || ' ', ' ' || good, good || good,
+							   overlay(good PLACING '-' FROM 100), overlay(good PLACING E'\n' FROM 77),
+							   left(good, -1), left(good, -4), left(good, 100), good || 'AAAA', E'\\x626c6d01']
+	LOOP
+		BEGIN
+			PERFORM bad::bloom;
+			RAISE NOTICE 'taken: "%"', bad;
+		EXCEPTION WHEN invalid_text_representation THEN
+			RAISE NOTICE '%', SQLERRM;
+		END;
+	END LOOP;
+END
+$$;
+
+-- Truncated and extended, of each layout: never taken
+SELECT what, bool_and(fault(substr(f::bytea, 1, length)) <> 'no error') AS truncated
+FROM layouts, LATERAL generate_series(0, octet_length(f::bytea) - 1, CASE WHEN n > 8 THEN 4999 ELSE 1 END) AS length
+GROUP BY n, what ORDER BY n;
+SELECT what, fault(substr(f::bytea, 1, 59)) AS header, fault(substr(f::bytea, 1, octet_length(f::bytea) - 1)) AS last_byte,
+	   fault(f::bytea || '\x00') AS one_more, fault(f::bytea || f::bytea) AS twice
+FROM layouts ORDER BY n;
+-- with a length in the header that agrees
+SELECT what, fault(overlay(substr(f::bytea, 1, octet_length(f::bytea) - 8) PLACING le((octet_length(f::bytea) - 8)::numeric) FROM 53)) AS less,
+	   fault(overlay(f::bytea || '\x0000000000000000' PLACING le((octet_length(f::bytea) + 8)::numeric) FROM 53)) AS more
+FROM layouts ORDER BY n;
+
+-- Each field of the header: that of a filter with one layer
+SELECT field, fault(patch(f, at, bytes))
+FROM layouts, LATERAL (VALUES
+	('magic', 0, '\x42'::bytea), ('magic', 1, '\x00'), ('magic', 2, '\x6e'),
+	('version', 3, '\x00'), ('version', 3, '\x02'), ('version', 3, '\xff'),
+	('layout empty', 4, '\x00'), ('layout explicit', 4, '\x01'), ('layout block512x2', 4, '\x03'),
+	('layout classic', 4, '\x04'), ('layout', 4, '\x05'), ('layout', 4, '\xff'),
+	('flags', 5, '\x01'), ('flags', 5, '\x80'),
+	('growth', 6, '\x11'), ('growth', 6, '\xff'),
+	('layers', 7, '\x00'), ('layers', 7, '\x02'), ('layers', 7, '\x20'), ('layers', 7, '\x21'), ('layers', 7, '\xff'),
+	('reserved', 8, '\x01'), ('reserved', 9, '\x01'), ('reserved', 10, '\x01'), ('reserved', 11, '\x80'),
+	('class none', 12, '\x0000000000000000'), ('class with control', 12, '\x0169000000000000'),
+	('class with blank', 12, '\x6920690000000000'), ('class with gap', 12, '\x6900690000000000'),
+	('class not ASCII', 12, '\x69ff000000000000'),
+	('capacity 0', 28, le(0.0)), ('capacity 2^63', 28, le(2.0 ^ 63)), ('capacity 2^64 - 1', 28, le(2.0 ^ 64 - 1)),
+	('error rate 0', 36, le(0::float8)), ('error rate 1', 36, le(1::float8)), ('error rate < 0', 36, le(-0.01::float8)),
+	('error rate NaN', 36, le('NaN'::float8)), ('error rate Infinity', 36, le('Infinity'::float8)),
+	('number of hashes', 44, le(1.0)), ('number of hashes', 44, le(2.0 ^ 64 - 1)),
+	('length - 1', 52, le(octet_length(f::bytea) - 1.0)), ('length + 1', 52, le(octet_length(f::bytea) + 1.0)),
+	('length 0', 52, le(0.0)), ('length 2^32 more', 52, le(octet_length(f::bytea) + 2.0 ^ 32)), ('length 2^64 - 1', 52, le(2.0 ^ 64 - 1))
+) AS v(field, at, bytes) WHERE what = 'block512';
+-- Error rates that no filter can be asked for
+SELECT field, fault(patch(f, at, bytes)) <> 'no error' AS refused
+FROM layouts, (VALUES
+	('least normal number', 36, le(2.3e-308::float8)), ('1e-300', 36, le(1e-300::float8)),
+	('below the least', 36, le(0.99e-7::float8)), ('above the largest', 36, le(0.51::float8))
+) AS v(field, at, bytes) WHERE what = 'block512';
+-- A capacity that is not the layer's: as large a filter must not be believed to
+-- be like this one
+DO $$
+DECLARE
+	large	bloom := bloom_create(10000);
+	forged	bytea := (SELECT patch(f, 28, le(10000.0)) FROM layouts WHERE what = 'block512');
+BEGIN
+	PERFORM large & forged::bloom, forged::bloom & large;
+	RAISE NOTICE 'taken';
+EXCEPTION WHEN invalid_binary_representation OR invalid_parameter_value THEN
+	RAISE NOTICE 'refused';
+END
+$$;
+
+-- Each field of a layer's description
+SELECT field, fault(patch(f, 60 + at, bytes))
+FROM layouts, LATERAL (SELECT bits, bits / 512 AS size, bits_set FROM bloom_info(f)) AS i, LATERAL (VALUES
+	('layout empty', 0, '\x00'::bytea), ('layout explicit', 0, '\x01'), ('layout block512x2', 0, '\x03'),
+	('layout classic', 0, '\x04'), ('layout', 0, '\xff'),
+	('hashes', 1, '\x00'), ('hashes', 1, '\x19'), ('hashes', 1, '\xff'),
+	('reserved', 2, '\x01'), ('reserved', 7, '\x01'),
+	('blocks 0', 8, le(0.0)), ('blocks + 1', 8, le(size + 1.0)), ('blocks - 1', 8, le(size - 1.0)),
+	('blocks 2^23', 8, le(2.0 ^ 23)), ('blocks 2^23 + 1', 8, le(2.0 ^ 23 + 1)), ('blocks + 2^55', 8, le(size + 2.0 ^ 55)),
+	('blocks + 2^58', 8, le(size + 2.0 ^ 58)), ('blocks 2^64 - 1', 8, le(2.0 ^ 64 - 1)),
+	('capacity 0', 16, le(0.0)),
+	('error rate 0', 24, le(0::float8)), ('error rate 1', 24, le(1::float8)), ('error rate < 0', 24, le(-0.01::float8)),
+	('error rate NaN', 24, le('NaN'::float8)), ('error rate Infinity', 24, le('Infinity'::float8)),
+	('bits set - 1', 32, le(bits_set - 1.0)), ('bits set + 1', 32, le(bits_set + 1.0)), ('bits set 2^64 - 1', 32, le(2.0 ^ 64 - 1)),
+	('bound of bits set', 40, le(bits + 1.0)), ('bound of bits set', 40, le(2.0 ^ 64 - 1)),
+	('offset 0', 48, le(0.0)), ('offset + 64', 48, le(124 + 64.0)), ('offset - 1', 48, le(123.0)), ('offset 2^64 - 64', 48, le(2.0 ^ 64 - 64)),
+	('reserved', 56, '\x01'), ('reserved', 63, '\x01'),
+	('a bit', 64, set_bit(substr(f::bytea, 125, 1), 0, 1 - get_bit(substr(f::bytea, 125, 1), 0)))
+) AS v(field, at, bytes) WHERE what = 'block512';
+-- with two blocks for an element, there are two at least
+SELECT fault(patch(f, 68, le(1.0))) AS one_block FROM layouts WHERE what = 'block512x2';
+
+-- Of the further layers of a grown filter
+SELECT field, fault(patch(f, 60 + 64 + at, bytes))
+FROM layouts, LATERAL (VALUES
+	('layout', 0, '\x04'::bytea), ('blocks', 8, le(2.0 ^ 58)), ('offset of the first', 48, substr(f::bytea, 60 + 48 + 1, 8)),
+	('bits set', 32, le(1.0)), ('reserved', 56, '\x01')
+) AS v(field, at, bytes) WHERE what = 'grown';
+SELECT fault(overlay(patch(f, 60, substr(f::bytea, 60 + 64 + 1, 64)) PLACING substr(f::bytea, 60 + 1, 64) FROM 60 + 64 + 1)) AS exchanged,
+	   fault(patch(f, 7, '\x01')) AS first_only, fault(patch(f, 7, set_byte('\x00', 0, layers + 1))) AS one_more
+FROM layouts, LATERAL bloom_info(f) WHERE what = 'grown';
+
+-- Of a classic filter, of 1,001 bits
+SELECT field, fault(patch(f, at, bytes))
+FROM layouts, LATERAL (VALUES
+	('growth', 6, '\x02'::bytea), ('capacity', 28, le(100.0)), ('error rate', 36, le(0.01::float8)),
+	('hashes 0', 61, '\x00'), ('hashes 65', 61, '\x41'),
+	('bits 0', 68, le(0.0)), ('bits - 512', 68, le(1001.0 - 512)), ('bits + 512', 68, le(1001.0 + 512)),
+	('bits 2^32 + 1', 68, le(2.0 ^ 32 + 1)), ('bits 2^64 - 1', 68, le(2.0 ^ 64 - 1)),
+	('layer''s capacity', 76, le(1.0)), ('layer''s error rate', 84, le(0.01::float8)), ('bound of bits set', 100, le(1.0)),
+	('bit behind the last', 124 + 125, '\x02'), ('byte behind the last', 124 + 127, '\x01')
+) AS v(field, at, bytes) WHERE what = 'classic';
+-- (a bit behind the last one, counted as set)
+SELECT fault(overlay(patch(f, 124 + 125, set_bit(substr(f::bytea, 124 + 125 + 1, 1), 1, 1)) PLACING le(bits_set + 1.0) FROM 92 + 1)) AS counted
+FROM layouts, LATERAL bloom_info(f) WHERE what = 'classic';
+
+-- Of an explicit filter, of three hashes
+SELECT field, fault(patch(f, at, bytes))
+FROM layouts, LATERAL (VALUES
+	('layers', 7, '\x01'::bytea), ('no class', 12, le(0.0)),
+	('hashes 0', 44, le(0.0)), ('hashes 2', 44, le(2.0)), ('hashes 4', 44, le(4.0)),
+	('hashes + 2^61', 44, le(3 + 2.0 ^ 61)), ('hashes 2^64 - 1', 44, le(2.0 ^ 64 - 1)),
+	('out of order', 60, substr(f::bytea, 60 + 8 + 1, 8) || substr(f::bytea, 60 + 1, 8)),
+	('twice the same', 60, substr(f::bytea, 60 + 8 + 1, 8)),
+	('unsorted flag', 5, '\x01')
+) AS v(field, at, bytes) WHERE what = 'explicit';
+
+-- Of an empty one: each byte behind the layout and before the length must be zero
+SELECT bool_and(fault(patch(f, at, '\x01')) <> 'no error') AS refused
+FROM layouts, generate_series(5, 51) AS at WHERE what = 'empty';
+
+-- Flip each bit before the hashes and bits of each small filter, and use what is still
+-- one: that must not crash or end in an internal error, and nothing of it may
+-- come out that could not be read again
+CREATE FUNCTION use(f bloom, other bloom) RETURNS void LANGUAGE plpgsql AS
+$$
+DECLARE
+	g	bloom;
+BEGIN
+	PERFORM bloom_info(f), bloom_cardinality(f), bloom_error_rate(f), f = other;
+	IF (bloom_info(f)).element_class = 'integer' THEN
+		PERFORM bloom_contains(f, 1), bloom_contains_each(f, ARRAY[1, 2]);
+	END IF;
+	FOR operation IN 1 .. 8
+	LOOP
+		BEGIN
+			g := CASE operation WHEN 1 THEN bloom_add(f, 5) WHEN 2 THEN bloom_add_all(f, ARRAY[6, 7, 8])
+				WHEN 3 THEN f | other WHEN 4 THEN other | f WHEN 5 THEN f & other WHEN 6 THEN other & f
+				WHEN 7 THEN bloom_clear(f) WHEN 8 THEN bloom_add(bloom_clear(f), 9) END;
+			IF g <> g::bytea::bloom THEN
+				RAISE EXCEPTION 'not the same after a round trip';
+			END IF;
+		EXCEPTION WHEN invalid_parameter_value OR datatype_mismatch OR program_limit_exceeded OR feature_not_supported THEN
+			NULL;
+		END;
+	END LOOP;
+END
+$$;
+CREATE FUNCTION use_flipped(f bloom, at int) RETURNS text LANGUAGE plpgsql AS
+$$
+DECLARE
+	flipped	bloom;
+BEGIN
+	BEGIN
+		flipped := set_bit(f::bytea, at, 1 - get_bit(f::bytea, at))::bloom;
+	EXCEPTION WHEN invalid_binary_representation THEN
+		RETURN 'refused';
+	END;
+	PERFORM use(flipped, f);
+	RETURN 'used';
+EXCEPTION WHEN OTHERS THEN
+	RETURN format('bit %s: %s %s', at, SQLSTATE, SQLERRM);
+END
+$$;
+-- (but the upper bytes of the capacity, which bloom_clear would follow)
+SELECT what, result
+FROM layouts, LATERAL bloom_info(f) AS i, LATERAL generate_series(0, 8 * (60 + 64 * least(i.layers, 2)) - 1) AS at,
+	 LATERAL use_flipped(f, at) AS result
+WHERE n <= 8 AND at / 8 NOT BETWEEN 30 AND 35 AND result NOT IN ('refused', 'used') ORDER BY n, at;
+
+DROP TABLE layouts;
+DROP FUNCTION fault, patch, le(numeric), le(float8), use, use_flipped;

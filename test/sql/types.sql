@@ -1,0 +1,144 @@
+--
+-- What the extension brings to the catalogs, where it may live, and who may
+-- create it.
+--
+
+-- The type: of any length, aligned for 64-bit words, stored uncompressed
+SELECT typlen, typbyval, typalign, typstorage, typcollation = 0 AS no_collation,
+	   typmodin = 0 AS no_modifier, typinput, typoutput, typreceive, typsend
+FROM pg_type WHERE oid = 'bloom'::regtype;
+
+-- Every object of the extension has a comment: no rows
+SELECT pg_describe_object(d.classid, d.objid, 0) AS without_comment
+FROM pg_depend d JOIN pg_extension e
+	ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+WHERE e.extname = 'bloomfilter' AND d.deptype = 'e'
+	AND obj_description(d.objid, d.classid::regclass::text::name) IS NULL;
+SELECT obj_description(oid, 'pg_extension') IS NOT NULL AS extension_has_comment
+FROM pg_extension WHERE extname = 'bloomfilter';
+
+CREATE TEMP VIEW members AS
+SELECT p.*, p.oid::regprocedure AS signature
+FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
+	JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+WHERE e.extname = 'bloomfilter' AND d.deptype = 'e';
+
+-- All functions are immutable, but for estimators that look at statistics;
+-- all are parallel safe, and none is leakproof or needs another extension:
+-- no rows
+SELECT signature FROM members
+WHERE provolatile <> CASE WHEN proname ~ 'sel$' THEN 's' ELSE 'i' END
+	OR proparallel <> 's' OR proleakproof OR prosecdef
+	OR prolang NOT IN (SELECT oid FROM pg_language WHERE lanname IN ('c', 'internal'));
+-- All functions but aggregates' own are strict: no rows
+SELECT signature FROM members
+WHERE prokind = 'f' AND NOT proisstrict AND NOT signature::text ~ '_agg_';
+-- What works on one element costs less than what works on a whole filter
+SELECT max(procost) FILTER (WHERE proname IN ('bloom_contains', 'bloom_contained', 'bloom_hash'))
+	   < min(procost) FILTER (WHERE proname IN ('bloom_union', 'bloom_intersection', 'bloom_add'))
+	   AS honest_cost
+FROM members;
+
+-- Every aggregate can be computed in parallel, and its partial state is an
+-- ordinary value
+SELECT aggfnoid::regprocedure AS aggregate, aggtranstype::regtype AS state,
+	   aggcombinefn <> 0 AS combines, aggserialfn = 0 AS needs_no_serialisation,
+	   aggfinalmodify AS final_modifies
+FROM pg_aggregate WHERE aggfnoid IN (SELECT oid FROM members)
+ORDER BY aggfnoid::regprocedure::text COLLATE "C";
+
+-- Operators, their commutators and negators
+SELECT o.oid::regoperator AS operator, o.oprcode AS function,
+	   c.oid::regoperator AS commutator, n.oid::regoperator AS negator,
+	   o.oprcanhash AS hashes, o.oprrest <> 0 AND o.oprjoin <> 0 AS estimated
+FROM pg_operator o
+	LEFT JOIN pg_operator c ON c.oid = o.oprcom
+	LEFT JOIN pg_operator n ON n.oid = o.oprnegate
+WHERE o.oprcode IN (SELECT oid FROM members)
+ORDER BY o.oid::regoperator::text COLLATE "C";
+
+-- Operators and functions behind them say the same
+SELECT f @> 1 AS here, 1 <@ f AS here_too, f @> 2 AS there, 2 <@ f AS there_too,
+	   f | g = bloom_union(f, g) AS united, f & g = bloom_intersection(f, g) AS intersected,
+	   f = f AS same, f <> f AS other, f = g AS different, f <> g AS unequal
+FROM (SELECT bloom_add(bloom_create(100), 1) AS f, bloom_add(bloom_create(100), 2) AS g) AS t;
+
+-- Casts to and from bytea must be asked for
+SELECT castsource::regtype AS source, casttarget::regtype AS target,
+	   castcontext, castmethod
+FROM pg_cast
+WHERE castsource = 'bloom'::regtype OR casttarget = 'bloom'::regtype
+ORDER BY castsource::regtype::text COLLATE "C", casttarget::regtype::text COLLATE "C";
+
+-- A hash operator class, and no order
+SELECT amname, opcname, opcdefault
+FROM pg_opclass JOIN pg_am ON pg_am.oid = opcmethod
+WHERE opcintype = 'bloom'::regtype;
+SELECT count(*) AS hash_functions FROM pg_amproc WHERE amproclefttype = 'bloom'::regtype;
+
+-- Arrays, composites and domains of filters
+CREATE DOMAIN filter_of_ints AS bloom CHECK (bloom_contains(VALUE, 42));
+SELECT bloom_contains(bloom_add(bloom_create(10), 42)::filter_of_ints, 42) AS domain_asked,
+	   bloom_contains(bloom_add(bloom_add(bloom_create(10), 42)::filter_of_ints, 43), 43) AS domain_added;
+DO $$
+BEGIN
+	PERFORM bloom_create(10)::filter_of_ints;
+EXCEPTION WHEN check_violation THEN
+	RAISE NOTICE 'the domain is checked';
+END
+$$;
+SELECT (array_agg(bloom_add(bloom_create(10), i) ORDER BY i))[2] @> 2 AS second_of_array,
+	   (array_agg(bloom_add(bloom_create(10), i) ORDER BY i))[2] @> 1 AS not_the_first
+FROM generate_series(1, 3) AS i;
+DROP DOMAIN filter_of_ints;
+
+-- The operators do not change what literals beside other types mean
+SELECT '{1,2}' @> ARRAY[1] AS array_right, ARRAY[1] <@ '{1,2}' AS array_left,
+	   '{"a": 1}' @> '{"a": 1}'::jsonb AS jsonb_right, '{"a": 1}'::jsonb <@ '{"a": 1}' AS jsonb_left,
+	   3 <@ '[1,5]'::int4range AS range, point(0.5, 0.5) <@ '(1,1),(0,0)'::box AS box,
+	   1 | '2' AS bit_or, '6' & 3 AS bit_and;
+
+-- Relocatable: everything goes on working in another schema
+CREATE SCHEMA elsewhere;
+CREATE TABLE moved (f bloom DEFAULT bloom_add(bloom_create(10), 'default'));
+INSERT INTO moved DEFAULT VALUES;
+ALTER EXTENSION bloomfilter SET SCHEMA elsewhere;
+SET search_path = pg_catalog;
+SELECT elsewhere.bloom_contains(f, 'default') AS function,
+	   f OPERATOR(elsewhere.@>) 'default'::text AS operator,
+	   f OPERATOR(elsewhere.=) f AS equal,
+	   elsewhere.bloom_contains(elsewhere.bloom_create(10), 1) AS created
+FROM public.moved;
+SELECT elsewhere.bloom_contains(elsewhere.bloom_agg(i), 7) AS aggregate FROM generate_series(1, 10) AS i;
+SELECT layout, element_class FROM elsewhere.bloom_info((SELECT f FROM public.moved));
+INSERT INTO public.moved DEFAULT VALUES;
+SELECT count(*) AS rows FROM public.moved GROUP BY f;
+RESET search_path;
+ALTER EXTENSION bloomfilter SET SCHEMA public;
+SELECT bloom_contains(f, 'default') AS moved_back FROM moved LIMIT 1;
+DROP TABLE moved;
+DROP SCHEMA elsewhere;
+
+-- Trusted: whoever may create objects in the database can create it
+SELECT trusted, superuser, relocatable, requires
+FROM pg_available_extension_versions
+WHERE name = 'bloomfilter'
+	AND version = (SELECT extversion FROM pg_extension WHERE extname = 'bloomfilter');
+SELECT current_database() AS regression_database \gset
+CREATE ROLE regress_bloomfilter_user;
+CREATE DATABASE regression_bloomfilter_trusted;
+GRANT CREATE ON DATABASE regression_bloomfilter_trusted TO regress_bloomfilter_user;
+\c regression_bloomfilter_trusted
+SET ROLE regress_bloomfilter_user;
+CREATE SCHEMA mine;
+CREATE EXTENSION bloomfilter SCHEMA mine;
+SET search_path = mine;
+CREATE TABLE filters AS SELECT bloom_agg(i) AS f FROM generate_series(1, 100) AS i;
+SELECT f @> 100 AS found FROM filters;
+DROP TABLE filters;
+DROP EXTENSION bloomfilter;
+SELECT count(*) AS left_behind
+FROM pg_proc WHERE pronamespace = 'mine'::regnamespace;
+\c :regression_database
+DROP DATABASE regression_bloomfilter_trusted;
+DROP ROLE regress_bloomfilter_user;

@@ -1,0 +1,169 @@
+# A database with filters in it, dumped and restored: they are the same, byte for
+# byte, and give the same answers.  So do they in a database of another encoding,
+# for text elements are hashed as UTF-8.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->start;
+my $dir = $node->backup_dir;
+mkdir $dir;
+
+# Filters of every layout, small enough for the row and too large for it, as
+# column, default, in a materialized view, in an array, a composite and a
+# domain, and elements of a class that has no OID in it.
+my $fill = q{
+CREATE EXTENSION bloomfilter;
+CREATE TABLE filters (
+	id int PRIMARY KEY, what text,
+	f bloom DEFAULT bloom_add(bloom_create(10), 'default'));
+INSERT INTO filters (id, what) VALUES (1, 'default');
+INSERT INTO filters VALUES
+	(2, 'null', NULL),
+	(3, 'empty', (SELECT bloom_agg(1) WHERE false)),
+	(4, 'explicit', bloom_add_all((SELECT bloom_agg(1) WHERE false), ARRAY['a', 'b'])),
+	(5, 'block512', bloom_add_all(bloom_create(100), ARRAY['a', 'b'])),
+	(6, 'block512x2', bloom_add_all(bloom_create(100, 1e-6, 0, -1), ARRAY['a', 'b'])),
+	(7, 'classic', bloom_add_all(bloom_create_bits(1001, 7), ARRAY['a', 'b'])),
+	(8, 'without elements', bloom_create(100)),
+	(9, 'large', (SELECT bloom_agg('word ' || i) FROM generate_series(1, 100000) AS i)),
+	(10, 'large, two blocks', (SELECT bloom_agg('word ' || i, 1e-5) FROM generate_series(1, 20000) AS i)),
+	(11, 'grown', (SELECT bloom_agg('word ' || i, 100) FROM generate_series(1, 20000) AS i)),
+	(12, 'large explicit', (SELECT bloom_add_all(f, ARRAY(SELECT 'word ' || i FROM generate_series(1, 1000) AS i))
+							FROM (SELECT bloom_agg(1) AS f WHERE false) AS t)),
+	(13, 'large classic', bloom_add_all(bloom_create_bits(1000000, 5), ARRAY(SELECT 'word ' || i FROM generate_series(1, 20000) AS i)));
+ALTER TABLE filters ALTER f SET STORAGE extended;
+INSERT INTO filters VALUES (14, 'compressed', bloom_add_all(bloom_create(50000), ARRAY['a', 'b']));
+
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
+CREATE TYPE pair AS (name text, f bloom);
+CREATE DOMAIN filter_of_moods AS bloom CHECK (bloom_contains(VALUE, 'happy'::mood));
+CREATE TABLE others (m filter_of_moods, a bloom[], p pair,
+	g bloom GENERATED ALWAYS AS (bloom_add(bloom_create(10), (p).name)) STORED,
+	CHECK (bloom_contains(bloom_add_all(bloom_create(10), ARRAY['x', 'y']), (p).name)));
+INSERT INTO others (m, a, p)
+SELECT bloom_agg(x), ARRAY[bloom_agg(1), NULL, bloom_agg('x')], ROW('x', bloom_agg(ROW(x, 1)))::pair
+FROM unnest(ARRAY['happy', 'ok']::mood[]) AS x;
+CREATE MATERIALIZED VIEW summary AS
+SELECT count(*) AS n, bloom_union_agg(f) FILTER (WHERE id IN (5, 8)) AS f FROM filters;
+CREATE VIEW known AS SELECT what FROM filters WHERE f @> 'a' AND id <> 8;
+CREATE INDEX by_filter ON filters USING hash (f);
+CREATE TABLE parted (f bloom) PARTITION BY HASH (f);
+CREATE TABLE parted_0 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO parted SELECT bloom_add(bloom_create(10), i) FROM generate_series(1, 20) AS i;
+};
+
+# All bytes, and answers
+my $look = q{
+SELECT id, what, md5(f::bytea), f @> 'a', f @> 'word 1', f @> 'word -1', bloom_info(f) FROM filters ORDER BY id;
+SELECT id, bool_and(f @> ('word ' || i)) FROM filters, generate_series(1, 1000) AS i
+WHERE id BETWEEN 9 AND 13 GROUP BY id ORDER BY id;
+SELECT md5(m::bytea), m @> 'happy'::mood, m @> 'sad'::mood, a[1] @> 1, a[2] IS NULL, a[3] @> 'x', md5((p).f::bytea), g @> 'x' FROM others;
+SELECT n, md5(f::bytea), f @> 'b' FROM summary;
+SELECT what FROM known ORDER BY what COLLATE "C";
+SELECT tableoid::regclass, count(*), bool_or(f = bloom_add(bloom_create(10), 7)) FROM parted GROUP BY 1 ORDER BY 1;
+SET enable_seqscan = off;
+SELECT id FROM filters WHERE f = bloom_add(bloom_create(10), 'default');
+};
+
+sub look
+{
+	my ($database) = @_;
+	return $node->safe_psql($database, $look);
+}
+
+# Dump a database in one format, restore it into a new one; return what it holds
+sub restore
+{
+	my ($source, $target, $format, @options) = @_;
+	my $file = "$dir/$target.dump";
+
+	$node->command_ok(
+		[ 'pg_dump', "--format=$format", "--file=$file", @options, $source ],
+		"dump $source as $format @options");
+	$node->safe_psql('postgres',
+		"CREATE DATABASE $target TEMPLATE template0 ENCODING UTF8 LC_COLLATE 'C' LC_CTYPE 'C'");
+	if ($format eq 'plain')
+	{
+		$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-o', "$dir/$target.out", '-f', $file, $target ],
+			"restore $target");
+	}
+	else
+	{
+		$node->command_ok([ 'pg_restore', '--exit-on-error', "--dbname=$target", $file ],
+			"restore $target");
+	}
+	return look($target);
+}
+
+$node->safe_psql('postgres',
+	"CREATE DATABASE source TEMPLATE template0 ENCODING UTF8 LC_COLLATE 'C' LC_CTYPE 'C'");
+$node->safe_psql('source', $fill);
+my $held = look('source');
+like($held, qr/^9\|large\|[0-9a-f]{32}\|f\|t\|f\|/m, 'filters are there');
+unlike($held, qr/^ERROR/m, 'no error');
+
+is(restore('source', 'from_plain', 'plain'), $held, 'plain: the same');
+is(restore('source', 'from_custom', 'custom'), $held, 'custom: the same');
+is(restore('source', 'from_directory', 'directory', '--jobs=2'), $held, 'directory: the same');
+is(restore('source', 'from_inserts', 'plain', '--inserts'), $held, 'INSERT commands: the same');
+is(restore('from_plain', 'once_more', 'custom'), $held, 'dumped and restored again: the same');
+
+# A restored filter goes on working, as does one made after the restoration
+is( $node->safe_psql('from_custom', q{
+UPDATE filters SET f = bloom_add(f, 'later') WHERE what = 'large';
+INSERT INTO filters (id) VALUES (100);
+REFRESH MATERIALIZED VIEW summary;
+SELECT (SELECT f @> 'later' AND f @> 'word 99999' FROM filters WHERE what = 'large'),
+	(SELECT a.f = b.f FROM filters a, filters b WHERE a.id = 1 AND b.id = 100),
+	(SELECT f @> 'a' FROM summary), (SELECT m @> 'ok'::mood FROM others)}),
+	't|t|t|t', 'restored filters are used');
+
+# Databases of other encodings.  The same words have the same hashes, so a filter
+# that was built in one is asked in the others.
+my %text = (
+	UTF8 => "E'caf\\u00e9'",
+	LATIN1 => "convert_from('\\x636166e9', 'LATIN1')",
+	# nobody knows what these bytes are; they are those of UTF-8
+	SQL_ASCII => "E'caf\\xc3\\xa9'");
+my $filter = $node->safe_psql('source',
+	"SELECT bloom_agg(word) FROM unnest(ARRAY['plain', $text{UTF8}]) AS word");
+foreach my $encoding (sort keys %text)
+{
+	my $database = 'in_' . lc($encoding);
+	my $word = $text{$encoding};
+
+	$node->safe_psql('postgres',
+		"CREATE DATABASE $database TEMPLATE template0 ENCODING $encoding LC_COLLATE 'C' LC_CTYPE 'C'");
+	$node->safe_psql($database, 'CREATE EXTENSION bloomfilter');
+	is( $node->safe_psql($database, "SELECT bloom_hash($word)"),
+		$node->safe_psql('source', "SELECT bloom_hash($text{UTF8})"),
+		"$encoding: the hash of UTF-8");
+	is( $node->safe_psql($database,
+			"SELECT f @> 'plain', f @> $word, f @> ($word || 's') FROM (SELECT '$filter'::bloom AS f OFFSET 0) AS t"),
+		't|t|f', "$encoding: finds what UTF-8 added");
+	is( $node->safe_psql($database,
+			"SELECT bloom_agg(word) FROM unnest(ARRAY['plain', $word]) AS word"),
+		$filter, "$encoding: builds the same filter");
+	is( $node->safe_psql($database, qq{
+SELECT bloom_hash(ARRAY[w]) = bloom_hash(ARRAY[w::varchar]), bloom_hash(w::name) = bloom_hash(w), bloom_hash(w::char(20)) = bloom_hash(w)
+FROM (SELECT $word AS w) AS t}), 't|t|t', "$encoding: types agree");
+	is( $node->safe_psql($database, "SELECT bloom_hash(ARRAY[$word]), bloom_hash(jsonb_build_object($word, $word, 'z', 1))"),
+		$node->safe_psql('source', "SELECT bloom_hash(ARRAY[$text{UTF8}]), bloom_hash(jsonb_build_object($text{UTF8}, $text{UTF8}, 'z', 1))"),
+		"$encoding: in arrays and jsonb");
+}
+
+# A dump moves between them
+$node->safe_psql('in_latin1', "CREATE TABLE t AS SELECT bloom_agg(word) AS f FROM unnest(ARRAY['plain', $text{LATIN1}]) AS word");
+$node->command_ok([ 'pg_dump', '--format=custom', "--file=$dir/latin1.dump", '--table=t', 'in_latin1' ], 'dump of LATIN1');
+$node->command_ok([ 'pg_restore', '--exit-on-error', '--dbname=in_utf8', "$dir/latin1.dump" ], 'restored in UTF8');
+is($node->safe_psql('in_utf8', "SELECT f @> $text{UTF8}, f::text = '$filter' FROM t"), 't|t', 'finds what LATIN1 added');
+
+$node->stop;
+done_testing();
