@@ -1,0 +1,402 @@
+/*
+ * test_sizing.c
+ *	  How large filters are: the table of sizes, the promised error rate, what
+ *	  capacity means, and arguments at their limits.
+ */
+#include "unit.h"
+
+#include <math.h>
+
+#include "../../src/filter/classic.h"
+
+/* Header and descriptor of a filter of one layer */
+#define ONE_LAYER		(IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES)
+
+/*
+ * Bits an element at a million of them, to be reached by fixed filters, and
+ * how much more growing ones may take.
+ */
+static const struct
+{
+	double		error_rate;
+	double		bits;
+	double		growing;
+}			size_table[] = {
+	{0.1, 4.86, 1.06},
+	{0.03, 7.47, 1.04},
+	{0.01, 9.95, 1.03},
+	{0.001, 15.6, 1.025},
+	{1e-4, 19.8, 1.025},
+	{1e-5, 25.3, 1.025},
+	{1e-6, 31.1, 1.025}
+};
+
+/* The table's figures are met within this */
+#define SIZE_TOLERANCE	1.01
+
+/* Error rates asked for, from the lowest to the highest */
+static const double error_rates[] = {
+	ERROR_RATE_MIN, 1e-6, 1e-5, 1e-4, 2.99e-4, 3e-4, 1e-3, 0.01, 0.03, 0.1,
+	0.25, ERROR_RATE_MAX
+};
+
+/* One of all error rates, their logarithms uniform */
+static double
+random_error_rate(void)
+{
+	double		share = random64() / 0x1p64;
+
+	return ERROR_RATE_MIN * pow(ERROR_RATE_MAX / ERROR_RATE_MIN, share);
+}
+
+/* One of all capacities up to 2^bits, their logarithms uniform */
+static uint64_t
+random_capacity(int bits)
+{
+	return 1 + (random64() >> (64 - random_below(bits) - 1));
+}
+
+static FilterStatus
+plan_filter(uint64_t capacity, double error_rate, int growth, FilterPlan *plan)
+{
+	FilterParams params = {capacity, error_rate, growth, 0, SOME_CLASS};
+
+	return filter_plan(&params, plan);
+}
+
+static void
+test_table(void)
+{
+	const uint64_t n = 1000000;
+
+	begin_test("a million elements take the bits of the table");
+	for (int i = 0; i < lengthof(size_table); i++)
+	{
+		FilterPlan	plan;
+
+		for (int growth = 0; growth <= 2; growth += 2)
+		{
+			double		most = size_table[i].bits *
+				(growth == 0 ? SIZE_TOLERANCE : size_table[i].growing);
+			double		bits;
+
+			expect(plan_filter(n, size_table[i].error_rate, growth,
+							   &plan) == FILTER_OK, "no plan");
+			bits = 8.0 * (plan.bytes - ONE_LAYER) / n;
+			expect(bits <= most, "%g, growth %d: %.3f bits, more than %.3f",
+				   size_table[i].error_rate, growth, bits, most);
+			expect(growth > 0 || bits >= size_table[i].bits / SIZE_TOLERANCE,
+				   "%g: %.3f bits, too few to be true",
+				   size_table[i].error_rate, bits);
+		}
+	}
+	end_test();
+}
+
+/* Layers that follow one another: each keeps its share, the sum the promise */
+static void
+test_promise(void)
+{
+	begin_test("no layer is expected to exceed its error rate at capacity");
+	for (int i = 0; i < 1000; i++)
+	{
+		double		rate = random_error_rate();
+		uint64_t	capacity = random_capacity(26);
+		bool		grows = random_below(2);
+		int			index = grows ? random_below(IMAGE_MAX_LAYERS) : 0;
+		FilterLayer layer;
+		double		expected;
+
+		if (!layer_plan(capacity, rate, grows, index, &layer))
+			continue;
+		expected = layer_expected_error_rate(&layer, capacity);
+		expect(expected <= layer.error_rate * (1 + 1e-9),
+			   "capacity %llu at %g, layer %d: %g expected",
+			   (unsigned long long) capacity, layer.error_rate, index,
+			   expected);
+		expect(layer.bits_full <= layer_bits(layer.layout, layer.size),
+			   "more bits than there are make it full");
+		expect(layer.hashes >= 1 && layer.hashes <= BLOCK_MAX_HASHES,
+			   "%u hashes", layer.hashes);
+		expect(layer.capacity == capacity, "another capacity");
+		if (layer.bits_full < layer_bits(layer.layout, layer.size) && grows)
+		{
+			/* when full, it has the elements that its error rate allows */
+			layer.bits_set = layer.bits_full;
+			expected = layer_expected_error_rate(&layer,
+												 layer_cardinality(&layer));
+			expect(expected <= layer.error_rate * 1.02 ||
+				   layer.bits_full < 2 * BLOCK_BITS,
+				   "capacity %llu at %g: %g when full",
+				   (unsigned long long) capacity, layer.error_rate, expected);
+		}
+	}
+	end_test();
+
+	begin_test("error rates of all layers that may be add up to the filter's");
+	for (int i = 0; i < lengthof(error_rates); i++)
+	{
+		double		sum = 0;
+
+		for (int index = 0; index < IMAGE_MAX_LAYERS; index++)
+		{
+			FilterLayer layer;
+
+			expect(layer_plan(1000000, error_rates[i], true, index, &layer),
+				   "%g: no layer %d", error_rates[i], index);
+			sum += layer.error_rate;
+		}
+		expect(sum <= error_rates[i], "%g: sum %g", error_rates[i], sum);
+	}
+	end_test();
+}
+
+static void
+test_monotone(void)
+{
+	begin_test("more capacity never takes fewer blocks");
+	for (int i = 0; i < lengthof(error_rates); i++)
+	{
+		for (int growth = 0; growth <= 2; growth += 2)
+		{
+			uint64_t	blocks = 0;
+			uint64_t	step;
+
+			for (uint64_t capacity = 1; capacity < 100000000; capacity += step)
+			{
+				FilterPlan	plan;
+
+				/* each of the first thousands, then by one in a thousand */
+				step = 1 + capacity / 1000;
+				if (capacity > 8000)
+					step = 1 + capacity / 100;
+				expect(plan_filter(capacity, error_rates[i], growth,
+								   &plan) == FILTER_OK,
+					   "%llu at %g: no plan", (unsigned long long) capacity,
+					   error_rates[i]);
+				expect(plan.layer[0].size >= blocks,
+					   "%llu at %g, growth %d: %llu blocks after %llu",
+					   (unsigned long long) capacity, error_rates[i], growth,
+					   (unsigned long long) plan.layer[0].size,
+					   (unsigned long long) blocks);
+				blocks = plan.layer[0].size;
+			}
+		}
+	}
+	end_test();
+}
+
+static void
+test_extremes(void)
+{
+	static const uint64_t capacities[] = {
+		1, 2, IMAGE_MAX_BITS - 1, IMAGE_MAX_BITS, IMAGE_MAX_BITS + 1,
+		UINT64_C(1) << 53, UINT64_C(1) << 62, INT64_MAX,
+		UINT64_C(1) << 63, UINT64_MAX
+	};
+
+	begin_test("capacities and error rates at their limits have an answer");
+	for (int i = 0; i < lengthof(capacities); i++)
+	{
+		for (int j = 0; j < lengthof(error_rates); j++)
+		{
+			for (int growth = 0; growth <= IMAGE_MAX_GROWTH; growth += 8)
+			{
+				FilterPlan	plan;
+				FilterStatus status = plan_filter(capacities[i],
+												  error_rates[j], growth,
+												  &plan);
+
+				/* what is asked for has at least a bit an element */
+				expect(status == (capacities[i] > 2 ? FILTER_TOO_LARGE :
+								  FILTER_OK), "%llu at %g: status %d",
+					   (unsigned long long) capacities[i], error_rates[j],
+					   status);
+				expect(capacities[i] > 2 ||
+					   plan.bytes - ONE_LAYER <= 2 * BLOCK_BYTES,
+					   "%llu at %g: %llu bytes",
+					   (unsigned long long) capacities[i], error_rates[j],
+					   (unsigned long long) plan.bytes);
+			}
+		}
+	}
+	end_test();
+
+	begin_test("the largest filter has all the bits that one may have");
+	for (int j = 0; j < lengthof(error_rates); j++)
+	{
+		uint64_t	low = 1;
+		uint64_t	high = UINT64_C(1) << 33;
+		FilterPlan	plan;
+
+		while (high - low > 1)
+		{
+			uint64_t	middle = (low + high) / 2;
+
+			if (plan_filter(middle, error_rates[j], 0, &plan) == FILTER_OK)
+				low = middle;
+			else
+				high = middle;
+		}
+		expect(plan_filter(low, error_rates[j], 0, &plan) == FILTER_OK,
+			   "no plan");
+		expect(plan.bytes - ONE_LAYER <= IMAGE_MAX_BITS / 8,
+			   "%g: %llu bytes", error_rates[j],
+			   (unsigned long long) plan.bytes);
+		expect(plan.bytes - ONE_LAYER > 0.999 * IMAGE_MAX_BITS / 8,
+			   "%g: only %llu bytes", error_rates[j],
+			   (unsigned long long) plan.bytes);
+	}
+	end_test();
+
+	begin_test("classic filters have up to all the bits that one may have");
+	{
+		FilterPlan	plan;
+
+		expect(filter_plan_classic(1, 1, &plan) == FILTER_OK, "1 bit");
+		expect(filter_plan_classic(IMAGE_MAX_BITS, CLASSIC_MAX_HASHES,
+								   &plan) == FILTER_OK, "all bits");
+		expect(plan.bytes == ONE_LAYER + IMAGE_MAX_BITS / 8, "bytes");
+		expect(filter_plan_classic(IMAGE_MAX_BITS + 1, 1, &plan) ==
+			   FILTER_TOO_LARGE, "a bit more");
+		expect(filter_plan_classic(UINT64_MAX, 1, &plan) == FILTER_TOO_LARGE,
+			   "all bits of a number");
+	}
+	end_test();
+}
+
+/* A filter grows, layer by layer, until an answer other than a plan. */
+static void
+test_growth_ends(void)
+{
+	begin_test("growth is by the factor asked for, and ends");
+	for (int growth = 1; growth <= IMAGE_MAX_GROWTH; growth += 3)
+	{
+		FilterParams params = {100, 0.01, growth, 0, SOME_CLASS};
+		FilterPlan	plan;
+		/* descriptors alone: planning does not look at bits */
+		uint8_t    *image = allocate_image(IMAGE_HEADER_BYTES +
+										   IMAGE_LAYER_BYTES *
+										   IMAGE_MAX_LAYERS);
+		FilterStatus status;
+
+		expect(filter_plan(&params, &plan) == FILTER_OK, "no plan");
+		do
+		{
+			int			last = plan.layers - 1;
+
+			for (int i = 0; i < last; i++)
+				expect(plan.layer[i + 1].capacity ==
+					   plan.layer[i].capacity * growth, "capacity");
+			expect(plan.bytes <= IMAGE_HEADER_BYTES +
+				   IMAGE_LAYER_BYTES * plan.layers + IMAGE_MAX_BITS / 8,
+				   "%llu bytes", (unsigned long long) plan.bytes);
+			filter_init(image, &params, &plan);
+			status = filter_plan_growth(image, &plan);
+		} while (status == FILTER_OK);
+		expect(status == (growth == 1 ? FILTER_TOO_MANY_LAYERS :
+						  FILTER_TOO_LARGE), "growth %d: status %d", growth,
+			   status);
+		release_image(image);
+	}
+	end_test();
+}
+
+/* The plans of one error rate, whatever was planned in between */
+static void
+test_determinism(void)
+{
+	begin_test("a plan depends on its arguments alone");
+	for (int i = 0; i < 15; i++)
+	{
+		double		rate = random_error_rate();
+		uint64_t	capacity[20];
+		FilterPlan	first[20];
+		FilterPlan	again;
+
+		for (int j = 0; j < lengthof(capacity); j++)
+		{
+			capacity[j] = random_capacity(14);
+			memset(&first[j], 0, sizeof(FilterPlan));
+			plan_filter(capacity[j], rate, 2, &first[j]);
+		}
+		plan_filter(random_capacity(14), random_error_rate(), 0, &again);
+		for (int j = lengthof(capacity) - 1; j >= 0; j--)
+		{
+			if (j % 5 == 0)
+				plan_filter(random_capacity(14), random_error_rate(), 2,
+							&again);
+			memset(&again, 0, sizeof(again));
+			plan_filter(capacity[j], rate, 2, &again);
+			expect(memcmp(&first[j], &again, sizeof(again)) == 0,
+				   "%llu at %g: another plan",
+				   (unsigned long long) capacity[j], rate);
+		}
+	}
+	end_test();
+}
+
+/* "builds" filters of n elements, each of which must take them as it is made */
+static void
+try_capacity(uint64_t n, double error_rate, int growth, int builds)
+{
+	uint8_t    *empty = make_filter(n, error_rate, growth);
+	uint8_t    *image = copy_image(empty);
+	uint64_t	hashes[BATCH];
+
+	for (int i = 0; i < builds; i++)
+	{
+		uint64_t	left = n;
+
+		memcpy(image, empty, image_bytes(empty));
+		while (left > 0)
+		{
+			size_t		count = left < BATCH ? left : BATCH;
+
+			for (size_t j = 0; j < count; j++)
+				hashes[j] = random64();
+			if (filter_add_batch(image, hashes, count) < count)
+				break;
+			left -= count;
+		}
+		expect(left == 0, "%llu at %g: full in build %d",
+			   (unsigned long long) n, error_rate, i);
+	}
+	release_image(image);
+	release_image(empty);
+}
+
+static void
+test_capacity(void)
+{
+	static const double rates[] = {0.1, 0.01, 1e-3, 1e-5};
+	static const uint64_t small[] = {1, 2, 3, 10, 30, 100, 300, 1000};
+
+	for (int growth = 0; growth <= 2; growth += 2)
+	{
+		begin_test("a %s filter takes its capacity of elements",
+				   growth ? "growing (one layer of a)" : "fixed");
+		for (int i = 0; i < lengthof(rates); i++)
+		{
+			/* the first rate with as many builds as chance could matter in */
+			for (int j = 0; j < lengthof(small); j++)
+				try_capacity(small[j], rates[i], growth,
+							 i == 1 ? 10000 : 1000);
+			try_capacity(10000, rates[i], growth, 20);
+			try_capacity(100000, rates[i], growth, 2);
+		}
+		end_test();
+	}
+}
+
+void
+test_sizing(void)
+{
+	test_table();
+	test_promise();
+	test_monotone();
+	test_extremes();
+	test_growth_ends();
+	test_determinism();
+	test_capacity();
+}

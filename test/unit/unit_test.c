@@ -1,0 +1,126 @@
+/*
+ * unit_test.c
+ *	  Runs the unit tests of src/filter/ and reports in TAP.
+ *
+ *	  test/unit/unit_test [seed]
+ *
+ * Another seed gives other random numbers; a run can be repeated with it.
+ */
+#include "unit.h"
+
+#include <math.h>
+#include <stdarg.h>
+
+/* Of one test, the first so many disappointments are told */
+#define TOLD			5
+
+uint64_t	expectations;
+
+static uint64_t disappointments;
+static int	tests;
+static int	failures;
+static char test_name[128];
+static uint64_t seed;
+static uint64_t random_state;
+
+void
+begin_test(const char *name,...)
+{
+	va_list		args;
+
+	va_start(args, name);
+	vsnprintf(test_name, sizeof(test_name), name, args);
+	va_end(args);
+	expectations = 0;
+	disappointments = 0;
+	random_state = seed;
+}
+
+void
+end_test(void)
+{
+	bool		good = expectations > 0 && disappointments == 0;
+
+	tests++;
+	failures += !good;
+	printf("%s %d - %s\n", good ? "ok" : "not ok", tests, test_name);
+	if (disappointments > 0)
+		printf("# %llu of %llu expectations failed\n",
+			   (unsigned long long) disappointments,
+			   (unsigned long long) expectations);
+	fflush(stdout);
+}
+
+void
+skip_test(const char *name, const char *why)
+{
+	printf("ok %d - %s # SKIP %s\n", ++tests, name, why);
+}
+
+void
+disappointed(const char *format,...)
+{
+	va_list		args;
+
+	if (++disappointments > TOLD)
+		return;
+	printf("# %s: ", test_name);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	printf("\n");
+}
+
+uint64_t
+random64(void)
+{
+	return number_hash(random_state++);
+}
+
+void
+shuffle(uint64_t *array, uint64_t count)
+{
+	for (; count > 1; count--)
+	{
+		uint64_t	other = random_below(count);
+		uint64_t	element = array[other];
+
+		array[other] = array[count - 1];
+		array[count - 1] = element;
+	}
+}
+
+/* The few added stand for the skewness of small counts. */
+double
+most_hits(double trials, double p)
+{
+	if (p >= 1)
+		return trials;
+	return trials * p + SIGMAS * sqrt(trials * p * (1 - p)) + SIGMAS;
+}
+
+double
+least_hits(double trials, double p)
+{
+	return trials * p - SIGMAS * sqrt(trials * p * (1 - p));
+}
+
+int
+main(int argc, char **argv)
+{
+	/* far from the numbers whose hashes are the elements of tests */
+	seed = (UINT64_C(1) << 60) +
+		(argc > 1 ? strtoull(argv[1], NULL, 0) << 32 : 0);
+	block_kernel_choose();
+	test_block512();
+	test_hashset();
+	test_sizing();
+	test_layouts();
+	test_classic();
+	test_union();
+	test_error_rate();
+	test_image();
+	test_golden();
+	printf("1..%d\n", tests);
+	return failures == 0 ? 0 : 1;
+}
