@@ -23,6 +23,7 @@
 #include "bloom.h"
 
 #include "filter/hashset.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #if PG_VERSION_NUM >= 160000
@@ -699,6 +700,7 @@ add_set(BloomWriter *writer, const uint8 *hashes, uint64 count)
 			done++;
 		}
 		add_to_layers(writer, batch, gathered);
+		CHECK_FOR_INTERRUPTS();
 	}
 }
 

@@ -230,8 +230,10 @@ call_site_open_stored(CallSite *site, Datum filter, uint64 questions,
 	if (!stored->whole)
 	{
 		chunks = (double) place.va_rawsize / TOAST_MAX_CHUNK_SIZE;
+		/* no fewer parts than one a question, and the header before */
+		parts = questions + (stored->image == NULL ? 1 : 0);
 		if (VARATT_EXTERNAL_IS_COMPRESSED(place) ||
-			stored->spent + PART_COST * questions >= chunks)
+			stored->spent + PART_COST * parts >= chunks)
 			parts = 0;
 		else
 		{
