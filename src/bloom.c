@@ -30,6 +30,12 @@
 #include "varatt.h"
 #endif
 
+/*
+ * Hashes that are added at once: enough to be fetched ahead, and few enough to
+ * look for interrupts in between
+ */
+#define BATCH					1024
+
 /* Distinguishes our expanded objects, as others do theirs */
 #define EXPANDED_BLOOM_MAGIC	0x626c6f6d
 
@@ -656,17 +662,16 @@ add_to_layers(BloomWriter *writer, const uint64 *hashes, uint64 count)
 {
 	while (count > 0)
 	{
-		uint64		added = filter_add_batch(writer->image, hashes, count);
+		uint64		batch = Min(count, BATCH);
+		uint64		added = filter_add_batch(writer->image, hashes, batch);
 
 		hashes += added;
 		count -= added;
-		if (count > 0)
+		if (added < batch)
 			writer_grow(writer);
+		CHECK_FOR_INTERRUPTS();
 	}
 }
-
-/* Hashes that are gathered to be added at once */
-#define GATHER		256
 
 /*
  * Add sorted hashes to a filter with layers.  In their order the blocks are
@@ -678,7 +683,7 @@ static void
 add_set(BloomWriter *writer, const uint8 *hashes, uint64 count)
 {
 	FilterLayer last;
-	uint64		batch[GATHER];
+	uint64		batch[BATCH];
 	uint64		stride = 1;
 	uint64		at = 0;
 
@@ -691,7 +696,7 @@ add_set(BloomWriter *writer, const uint8 *hashes, uint64 count)
 	{
 		int			gathered = 0;
 
-		while (gathered < GATHER && done < count)
+		while (gathered < BATCH && done < count)
 		{
 			batch[gathered++] = get64(hashes + 8 * at);
 			at += stride;
@@ -700,7 +705,6 @@ add_set(BloomWriter *writer, const uint8 *hashes, uint64 count)
 			done++;
 		}
 		add_to_layers(writer, batch, gathered);
-		CHECK_FOR_INTERRUPTS();
 	}
 }
 
@@ -718,7 +722,7 @@ bloom_make_sized(BloomWriter *writer, uint64 capacity)
 	bloom_sort(writer);
 	image_get_params(writer->image, &params);
 	if (params.capacity == 0)
-		params.capacity = capacity;
+		params.capacity = Max(capacity, 1);
 	if (params.error_rate == 0)
 	{
 		params.error_rate = ERROR_RATE_DEFAULT;
@@ -782,7 +786,8 @@ bloom_unite(BloomWriter *writer, const uint8 *other)
 	BloomWriter fresh;
 
 	bloom_check_alike(writer->image, other);
-	if (image_layout(other) == LAYOUT_EMPTY)
+	/* the same object may be passed to be changed and to be read */
+	if (image_layout(other) == LAYOUT_EMPTY || other == writer->image)
 		return;
 	if (image_layout(writer->image) == LAYOUT_EMPTY)
 	{
@@ -791,17 +796,19 @@ bloom_unite(BloomWriter *writer, const uint8 *other)
 		writer_take(writer, &fresh);
 		return;
 	}
-	if (image_class(writer->image) == ELEMENT_CLASS_NONE)
-		put64(writer->image + IMAGE_OFF_CLASS, image_class(other));
-
 	if (image_layout(other) == LAYOUT_EXPLICIT)
 	{
-		if (image_layout(writer->image) == LAYOUT_EXPLICIT)
+		bool		both = image_layout(writer->image) == LAYOUT_EXPLICIT;
+
+		if (both && image_count(writer->image) + image_count(other) >
+			IMAGE_MAX_BITS / 64)
+			bloom_check_status(FILTER_TOO_LARGE, writer->image);
+		if (image_class(writer->image) == ELEMENT_CLASS_NONE)
+			put64(writer->image + IMAGE_OFF_CLASS, image_class(other));
+		if (both)
 		{
 			bloom_append(writer, image_hashes(other), image_count(other));
 			bloom_sort(writer);
-			if (image_count(writer->image) > IMAGE_MAX_BITS / 64)
-				bloom_check_status(FILTER_TOO_LARGE, writer->image);
 		}
 		else
 			add_set(writer, image_hashes(other), image_count(other));
@@ -810,7 +817,8 @@ bloom_unite(BloomWriter *writer, const uint8 *other)
 	{
 		writer_fresh(writer, image_bytes(other), false, &fresh);
 		memcpy(fresh.image, other, image_bytes(other));
-		put64(fresh.image + IMAGE_OFF_CLASS, image_class(writer->image));
+		if (image_class(other) == ELEMENT_CLASS_NONE)
+			put64(fresh.image + IMAGE_OFF_CLASS, image_class(writer->image));
 		bloom_sort(writer);
 		add_set(&fresh, image_hashes(writer->image),
 				image_count(writer->image));
@@ -863,9 +871,11 @@ bloom_intersect(BloomWriter *writer, const uint8 *other)
 	BloomWriter fresh;
 
 	bloom_check_alike(writer->image, other);
-	if (image_layout(writer->image) == LAYOUT_EMPTY)
-		return;
 	bloom_sort(writer);
+	if (image_layout(writer->image) == LAYOUT_EMPTY ||
+		(image_layout(writer->image) == LAYOUT_EXPLICIT &&
+		 other == writer->image))
+		return;
 	if (image_layout(writer->image) == LAYOUT_EXPLICIT &&
 		image_layout(other) != LAYOUT_EMPTY)
 		intersect_set(writer, other);

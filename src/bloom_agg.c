@@ -4,7 +4,7 @@
  *
  * bloom_agg() needs no size.  Its state is an explicit filter, the hashes of the
  * elements as they come; when the room is full, repeated ones are dropped, and
- * only if that does not help is the room doubled.  At the end the number of
+ * only if that does not help does the room grow.  At the end the number of
  * distinct elements is known, and a filter of just the right size is made.  So
  * the result depends on the set of elements alone: the same bytes in any order
  * and with any number of workers.
@@ -327,7 +327,7 @@ bloomfilter_agg_final(PG_FUNCTION_ARGS)
 					(errmsg("filter has an estimated error rate of %g instead of %g",
 							filter_estimated_error_rate(image),
 							image_error_rate(image)),
-					 errdetail("Parallel workers built filters of too many elements to be joined in one layer."),
+					 errdetail("Filters that were built in parts hold too many elements to be joined."),
 					 errhint("Give bloom_agg a capacity of at least %.0f.",
 							 filter_cardinality(image))));
 		PG_RETURN_POINTER(bloom_copy_flat(PG_GETARG_DATUM(0)));

@@ -69,7 +69,8 @@ ask_array(FunctionCallInfo fcinfo, CallSite *site, ArrayType *array,
 					  site->element_byval, site->element_align,
 					  &elements, &answers->nulls, &answers->length);
 	call_site_open(site, PG_GETARG_DATUM(0), answers->length, &ask);
-	hashes = palloc(answers->length * sizeof(uint64));
+	hashes = palloc_extended(answers->length * sizeof(uint64),
+							 MCXT_ALLOC_HUGE);
 	found = palloc(answers->length * sizeof(bool));
 	answers->any_null = false;
 	for (int i = 0; i < answers->length; i++)

@@ -103,7 +103,7 @@ bloomfilter_add_all(PG_FUNCTION_ARGS)
 					  site->element_byval, site->element_align,
 					  &elements, &nulls, &length);
 	/* all are hashed, and their class checked, before one is added */
-	hashes = palloc(length * sizeof(uint64));
+	hashes = palloc_extended(length * sizeof(uint64), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < length; i++)
 	{
 		if (nulls[i])

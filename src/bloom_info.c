@@ -14,6 +14,9 @@ SQL_FUNCTION(bloomfilter_info);
 SQL_FUNCTION(bloomfilter_cardinality);
 SQL_FUNCTION(bloomfilter_error_rate);
 
+/* A number of elements that fits a bigint, and is exact as a double */
+#define MOST_ELEMENTS		((double) (INT64CONST(1) << 62))
+
 /* Columns of bloom_info(), in the order of its OUT parameters */
 enum
 {
@@ -53,6 +56,16 @@ layout_name(FilterLayout layout)
 	return NULL;				/* image_check() lets no other through */
 }
 
+/*
+ * How many elements a filter seems to hold.  One whose bits are all set, or
+ * that was made to say so, may seem to hold more than a bigint does.
+ */
+static int64
+estimated_elements(const uint8 *image)
+{
+	return (int64) fmin(rint(filter_cardinality(image)), MOST_ELEMENTS);
+}
+
 /* bloom_info(bloom): one row; what a filter has not, is NULL */
 Datum
 bloomfilter_info(PG_FUNCTION_ARGS)
@@ -60,7 +73,7 @@ bloomfilter_info(PG_FUNCTION_ARGS)
 	const uint8 *image = bloom_image(PG_GETARG_DATUM(0));
 	uint64		bits;
 	uint64		bits_set;
-	double		elements = filter_cardinality(image);
+	int64		elements = estimated_elements(image);
 	Datum		values[INFO_COLUMNS];
 	bool		nulls[INFO_COLUMNS] = {false};
 	TupleDesc	tupdesc;
@@ -98,12 +111,12 @@ bloomfilter_info(PG_FUNCTION_ARGS)
 	values[INFO_BITS_SET] = Int64GetDatum(bits_set);
 	nulls[INFO_BITS_SET] = image_layers(image) == 0;
 	values[INFO_BYTES] = Int64GetDatum(image_bytes(image));
-	values[INFO_ELEMENTS] = Int64GetDatum(llround(elements));
+	values[INFO_ELEMENTS] = Int64GetDatum(elements);
 	values[INFO_ESTIMATED_ERROR_RATE] =
 		Float8GetDatum(filter_estimated_error_rate(image));
 	values[INFO_BITS_PER_ELEMENT] =
-		Float8GetDatum(elements > 0 ? bits / elements : 0);
-	nulls[INFO_BITS_PER_ELEMENT] = llround(elements) == 0;
+		Float8GetDatum(elements > 0 ? (double) bits / elements : 0);
+	nulls[INFO_BITS_PER_ELEMENT] = elements == 0;
 
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc),
 													  values, nulls)));
@@ -115,7 +128,7 @@ bloomfilter_cardinality(PG_FUNCTION_ARGS)
 {
 	const uint8 *image = bloom_image(PG_GETARG_DATUM(0));
 
-	PG_RETURN_INT64(llround(filter_cardinality(image)));
+	PG_RETURN_INT64(estimated_elements(image));
 }
 
 /* bloom_error_rate(bloom): share of absent elements found, an estimate */

@@ -30,6 +30,13 @@ SQL_FUNCTION(bloomfilter_ne);
 SQL_FUNCTION(bloomfilter_hash_value);
 SQL_FUNCTION(bloomfilter_hash_value_extended);
 
+/*
+ * Base64 makes four characters of three bytes.  pg_b64_enc_len() and
+ * pg_b64_dec_len() would overflow with the largest filters.
+ */
+#define BASE64_BYTES	3
+#define BASE64_CHARS	4
+
 /* Throw an error unless the bytes are a sound image. */
 static void
 check_image(const void *image, uint64 bytes)
@@ -48,7 +55,7 @@ bloomfilter_in(PG_FUNCTION_ARGS)
 {
 	char	   *text = PG_GETARG_CSTRING(0);
 	size_t		length = strlen(text);
-	int			room = pg_b64_dec_len(length);
+	int			room = length / BASE64_CHARS * BASE64_BYTES + BASE64_BYTES;
 	struct varlena *result = palloc(VARHDRSZ + room);
 	int			bytes;
 	const char *fault;
@@ -70,7 +77,7 @@ bloomfilter_out(PG_FUNCTION_ARGS)
 {
 	const uint8 *image = bloom_image(PG_GETARG_DATUM(0));
 	int			bytes = image_bytes(image);
-	int			room = pg_b64_enc_len(bytes);
+	int			room = (bytes / BASE64_BYTES + 1) * BASE64_CHARS;
 	char	   *text = palloc(room + 1);
 	int			length = pg_b64_encode((const void *) image, bytes, text, room);
 

@@ -49,6 +49,8 @@
  *	  element, or another class.
  *	- The canonical bytes of an element, but for text and bytea, are limited to
  *	  1 GB, the size of a StringInfo.
+ *	- Range types with an operator class that is not their subtype's default are
+ *	  refused.
  *	- In an array of anonymous records all elements have one structure.
  *
  * Sources: XXH3 is specified in doc/xxhash_spec.md of https://xxhash.com.
@@ -70,7 +72,6 @@
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "port/pg_bswap.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/cash.h"
@@ -93,6 +94,7 @@
 #endif
 
 #include "element.h"
+#include "filter/bytes.h"
 
 /* Tokens of the types that have parts or names; the others are leaf_types[] */
 #define TOKEN_ARRAY			'['
@@ -217,27 +219,9 @@ struct ElementState
 static ElementNode *make_node(ElementState *state, Oid type, Oid collation);
 
 /* ----------------------------------------------------------------
- *		Little-endian integers
+ *		Bytes
  * ----------------------------------------------------------------
  */
-
-static inline void
-put_uint32(void *to, uint32 value)
-{
-#ifdef WORDS_BIGENDIAN
-	value = pg_bswap32(value);
-#endif
-	memcpy(to, &value, sizeof(value));
-}
-
-static inline void
-put_uint64(void *to, uint64 value)
-{
-#ifdef WORDS_BIGENDIAN
-	value = pg_bswap64(value);
-#endif
-	memcpy(to, &value, sizeof(value));
-}
 
 /* appendBinaryStringInfoNT(), but inline: most elements fit without growth */
 static inline void
@@ -260,7 +244,7 @@ append_uint32(StringInfo buf, uint32 value)
 {
 	uint8		bytes[sizeof(value)];
 
-	put_uint32(bytes, value);
+	put32(bytes, value);
 	append_bytes(buf, bytes, sizeof(bytes));
 }
 
@@ -269,7 +253,7 @@ append_uint64(StringInfo buf, uint64 value)
 {
 	uint8		bytes[sizeof(value)];
 
-	put_uint64(bytes, value);
+	put64(bytes, value);
 	append_bytes(buf, bytes, sizeof(bytes));
 }
 
@@ -322,7 +306,7 @@ append_counted_utf8(StringInfo buf, const char *data, int length)
 	append_uint32(buf, 0);
 	append_utf8(buf, data, length);
 	counted = buf->len - start - sizeof(uint32);
-	put_uint32(buf->data + start, counted);
+	put32((uint8 *) (buf->data + start), counted);
 	return counted;
 }
 
@@ -399,7 +383,7 @@ hash_uint64(uint64 value, uint64 seed)
 {
 	uint8		bytes[sizeof(value)];
 
-	put_uint64(bytes, value);
+	put64(bytes, value);
 	return XXH3_64bits_withSeed(bytes, sizeof(bytes), seed);
 }
 
@@ -408,7 +392,7 @@ hash_uint32(uint32 value, uint64 seed)
 {
 	uint8		bytes[sizeof(value)];
 
-	put_uint32(bytes, value);
+	put32(bytes, value);
 	return XXH3_64bits_withSeed(bytes, sizeof(bytes), seed);
 }
 
@@ -991,7 +975,7 @@ begin_part(StringInfo buf)
 static inline void
 end_part(StringInfo buf, int start)
 {
-	put_uint32(buf->data + start, buf->len - start - sizeof(uint32));
+	put32((uint8 *) (buf->data + start), buf->len - start - sizeof(uint32));
 }
 
 static void
@@ -1355,6 +1339,25 @@ init_array(ElementNode *node, Oid element_type)
 }
 
 /*
+ * Bounds are hashed as their type is compared by default.  A range type may
+ * compare them by an operator class of its own, which may call more of them
+ * equal; then the hash could not follow.
+ */
+static void
+check_range_order(TypeCacheEntry *range)
+{
+	TypeCacheEntry *subtype = lookup_type_cache(range->rngelemtype->type_id,
+												TYPECACHE_CMP_PROC);
+
+	if (range->rng_cmp_proc_finfo.fn_oid != subtype->cmp_proc)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("range type %s has an operator class of its own",
+						format_type_be(range->type_id)),
+				 errdetail("Bounds that it takes for equal may have different hashes.")));
+}
+
+/*
  * A type that is not built in may be of a known kind.  If it has an equality
  * of its own, however, then our canonical bytes need not follow that; its
  * hash function does.
@@ -1383,6 +1386,7 @@ init_by_kind(ElementNode *node)
 			node->token = TOKEN_RANGE;
 			node->append = append_range;
 			node->range_type = entry;
+			check_range_order(entry);
 			node->part = make_node(node->state, entry->rngelemtype->type_id,
 								   entry->rng_collation);
 			break;

@@ -28,6 +28,7 @@
 
 #include <math.h>
 
+#include "access/detoast.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "catalog/pg_class.h"
@@ -41,8 +42,13 @@
 #include "parser/parsetree.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/selfuncs.h"
+#include "utils/typcache.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
 
 SQL_FUNCTION(bloomfilter_contains_support);
 SQL_FUNCTION(bloomfilter_contained_support);
@@ -54,6 +60,12 @@ SQL_FUNCTION(bloomfilter_joinsel);
 /* Share of the rows that an unknown filter is taken to let pass */
 #define DEFAULT_SELECTIVITY		0.1
 
+/*
+ * A stored filter that is larger is not read whole to plan: what its header
+ * says of elements and error rate is taken alone.
+ */
+#define ASK_BYTES_MAX			((Size) 16 * 1024 * 1024)
+
 /* A histogram of fewer bounds says nothing. */
 #define HISTOGRAM_MIN_SIZE		10
 
@@ -63,15 +75,44 @@ SQL_FUNCTION(bloomfilter_joinsel);
  */
 #define HISTOGRAM_SIGMAS		2.0
 
-/* The image of a filter that is a constant, or NULL */
+/*
+ * A filter that is a constant, as far as it is wanted: its header and
+ * descriptors if it is stored and larger than "whole_up_to" bytes, or else all.
+ * NULL if it is no constant, or NULL.
+ */
 static const uint8 *
-known_filter(Node *node)
+known_filter(Node *node, Size whole_up_to)
 {
 	Const	   *constant = (Const *) node;
+	struct varlena *pointer;
+	const uint8 *header;
 
 	if (!IsA(node, Const) || constant->constisnull)
 		return NULL;
-	return bloom_image(constant->constvalue);
+	pointer = (struct varlena *) DatumGetPointer(constant->constvalue);
+	if (!VARATT_IS_EXTERNAL_ONDISK(pointer) ||
+		toast_raw_datum_size(constant->constvalue) <= whole_up_to)
+		return bloom_image(constant->constvalue);
+	header = (uint8 *) VARDATA(detoast_attr_slice(pointer, 0,
+												  IMAGE_HEADER_BYTES));
+	return (uint8 *) VARDATA(detoast_attr_slice(pointer, 0,
+												filter_header_bytes(header)));
+}
+
+/*
+ * Would hashing elements of this expression raise an error?  That is for the
+ * executor to say, if it comes to it.
+ */
+static bool
+can_be_hashed(Node *element, Oid collation)
+{
+	Oid			type = getBaseType(exprType(element));
+
+	if (!OidIsValid(lookup_type_cache(type, TYPECACHE_HASH_EXTENDED_PROC)->hash_extended_proc))
+		return false;
+	if (OidIsValid(collation))
+		return get_collation_isdeterministic(collation);
+	return !type_is_collatable(type);
 }
 
 /*
@@ -107,23 +148,22 @@ contains_selectivity(PlannerInfo *root, Oid function, List *args,
 	Node	   *filter = filter_first ? linitial(args) : lsecond(args);
 	Node	   *element = filter_first ? lsecond(args) : linitial(args);
 	const uint8 *image;
-	ElementHasher *hasher;
 	VariableStatData vardata;
 	double		selectivity = DEFAULT_SELECTIVITY;
 
 	filter = estimate_expression_value(root, filter);
 	if (IsA(filter, Const) && ((Const *) filter)->constisnull)
 		return 0;				/* the functions are strict */
-	image = known_filter(filter);
+	image = known_filter(filter, ASK_BYTES_MAX);
 	if (image == NULL)
 		return DEFAULT_SELECTIVITY;
 	if (image_class(image) == ELEMENT_CLASS_NONE)
 		return 0;
 
 	/* if the element is not of the filter's class, that is an error later */
-	hasher = element_hasher_create(exprType(element), collation,
-								   CurrentMemoryContext);
-	if (hasher->class != image_class(image))
+	if (!can_be_hashed(element, collation) ||
+		element_hasher_create(exprType(element), collation,
+							  CurrentMemoryContext)->class != image_class(image))
 		return DEFAULT_SELECTIVITY;
 
 	examine_variable(root, element, varRelid, &vardata);
@@ -131,23 +171,33 @@ contains_selectivity(PlannerInfo *root, Oid function, List *args,
 	{
 		Form_pg_statistic stats =
 			(Form_pg_statistic) GETSTRUCT(vardata.statsTuple);
-		FuncExpr   *call = makeFuncExpr(function, BOOLOID, args, InvalidOid,
-										collation, COERCE_EXPLICIT_CALL);
-		FmgrInfo	contains;
-		Datum		value = ((Const *) filter)->constvalue;
-		double		common;
-		double		common_sum;
-		double		hist;
-		int			hist_size;
+		double		common = 0;
+		double		common_sum = 0;
+		double		hist = -1;
+		int			hist_size = 0;
 		bool		is_default;
 
-		fmgr_info(function, &contains);
-		fmgr_info_set_expr((Node *) call, &contains);
-		common = mcv_selectivity(&vardata, &contains, collation, value,
-								 !filter_first, &common_sum);
-		hist = histogram_selectivity(&vardata, &contains, collation, value,
-									 !filter_first, HISTOGRAM_MIN_SIZE, 0,
-									 &hist_size);
+		/* a filter of which only the header is at hand cannot be asked */
+		if (image_bytes(image) <= ASK_BYTES_MAX)
+		{
+			FuncExpr   *call = makeFuncExpr(function, BOOLOID, args,
+											InvalidOid, collation,
+											COERCE_EXPLICIT_CALL);
+			FmgrInfo	contains;
+			struct varlena *flat = palloc(VARHDRSZ + image_bytes(image));
+
+			/* in memory, so that no call reads it again */
+			SET_VARSIZE(flat, VARHDRSZ + image_bytes(image));
+			memcpy(VARDATA(flat), image, image_bytes(image));
+			fmgr_info(function, &contains);
+			fmgr_info_set_expr((Node *) call, &contains);
+			common = mcv_selectivity(&vardata, &contains, collation,
+									 PointerGetDatum(flat), !filter_first,
+									 &common_sum);
+			hist = histogram_selectivity(&vardata, &contains, collation,
+										 PointerGetDatum(flat), !filter_first,
+										 HISTOGRAM_MIN_SIZE, 0, &hist_size);
+		}
 		selectivity = common +
 			(1 - common_sum - stats->stanullfrac) *
 			share_of_values(image,
@@ -156,6 +206,27 @@ contains_selectivity(PlannerInfo *root, Oid function, List *args,
 	}
 	ReleaseVariableStats(vardata);
 	CLAMP_PROBABILITY(selectivity);
+	return selectivity;
+}
+
+/*
+ * The same in memory that is given back: planning a table of a thousand
+ * partitions estimates a thousand times.
+ */
+static double
+contains_selectivity_freed(PlannerInfo *root, Oid function, List *args,
+						   Oid collation, int varRelid, bool filter_first)
+{
+	MemoryContext mcxt = AllocSetContextCreate(CurrentMemoryContext,
+											   "bloom selectivity",
+											   ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(mcxt);
+	double		selectivity = contains_selectivity(root, function, args,
+												   collation, varRelid,
+												   filter_first);
+
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(mcxt);
 	return selectivity;
 }
 
@@ -168,9 +239,9 @@ operator_selectivity(FunctionCallInfo fcinfo, bool filter_first)
 	List	   *args = (List *) PG_GETARG_POINTER(2);
 	int			varRelid = PG_GETARG_INT32(3);
 
-	PG_RETURN_FLOAT8(contains_selectivity(root, get_opcode(operator), args,
-										  PG_GET_COLLATION(), varRelid,
-										  filter_first));
+	PG_RETURN_FLOAT8(contains_selectivity_freed(root, get_opcode(operator),
+												args, PG_GET_COLLATION(),
+												varRelid, filter_first));
 }
 
 Datum
@@ -245,8 +316,15 @@ is_never_null(PlannerInfo *root, Node *node)
 		var->varattno <= 0 || root->parse->groupingSets != NIL ||
 		has_outer_join(root->parse))
 		return false;
+#if PG_VERSION_NUM >= 180000
+	/* RETURNING old.x is NULL where there was no old row */
+	if (var->varreturningtype != VAR_RETURNING_DEFAULT)
+		return false;
+#endif
 	rte = rt_fetch(var->varno, root->parse->rtable);
+	/* a child that is no partition may have dropped the constraint */
 	return rte->rtekind == RTE_RELATION &&
+		(!rte->inh || rte->relkind == RELKIND_PARTITIONED_TABLE) &&
 		attribute_is_not_null(rte->relid, var->varattno);
 }
 
@@ -259,9 +337,9 @@ support_contains(Node *request, bool filter_first)
 		SupportRequestSelectivity *req = (SupportRequestSelectivity *) request;
 
 		req->selectivity = req->is_join ? DEFAULT_SELECTIVITY :
-			contains_selectivity(req->root, req->funcid, req->args,
-								 req->inputcollid, req->varRelid,
-								 filter_first);
+			contains_selectivity_freed(req->root, req->funcid, req->args,
+									   req->inputcollid, req->varRelid,
+									   filter_first);
 		return request;
 	}
 	if (IsA(request, SupportRequestSimplify))
@@ -270,7 +348,7 @@ support_contains(Node *request, bool filter_first)
 		List	   *args = req->fcall->args;
 		Node	   *filter = filter_first ? linitial(args) : lsecond(args);
 		Node	   *element = filter_first ? lsecond(args) : linitial(args);
-		const uint8 *image = known_filter(filter);
+		const uint8 *image = known_filter(filter, 0);
 
 		if (image && image_class(image) == ELEMENT_CLASS_NONE &&
 			is_never_null(req->root, element))

@@ -35,6 +35,15 @@ get64(const uint8_t *from)
 }
 
 static inline void
+put32(uint8_t *to, uint32_t value)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	value = __builtin_bswap32(value);
+#endif
+	memcpy(to, &value, sizeof(value));
+}
+
+static inline void
 put64(uint8_t *to, uint64_t value)
 {
 	value = le64(value);

@@ -423,10 +423,24 @@ count_united(const uint8_t *a, const uint8_t *b, uint64_t bytes)
 	return count;
 }
 
+/* The byte at "offset" of the bits of the planned layer i */
+static inline uint8_t
+united_byte(const FilterPlan *plan, int i, const uint8_t *a, const uint8_t *b,
+			uint64_t offset)
+{
+	uint8_t		byte = 0;
+
+	if (plan->from_a[i] >= 0)
+		byte |= probe_layer(a, plan->from_a[i]).bits[offset];
+	if (plan->from_b[i] >= 0)
+		byte |= probe_layer(b, plan->from_b[i]).bits[offset];
+	return byte;
+}
+
 /*
  * Order of two layers side by side: that in which a filter grows, and by their
- * bits where they are of one shape, so that the union of b and a is that of a
- * and b.
+ * bits where they are of one shape, so that it does not tell which of the two
+ * filters a layer came from.
  */
 static int
 compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
@@ -441,9 +455,15 @@ compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 		return left->error_rate > right->error_rate ? -1 : 1;
 	if (!same_shape(left, right))
 		return 0;				/* not of filters that we made */
-	return memcmp(plan->from_a[i] >= 0 ? a + left->offset : b + left->offset,
-				  plan->from_a[j] >= 0 ? a + right->offset : b + right->offset,
-				  layer_bytes(left->layout, left->size));
+	for (uint64_t at = 0; at < layer_bytes(left->layout, left->size); at++)
+	{
+		int			difference = (int) united_byte(plan, i, a, b, at) -
+			(int) united_byte(plan, j, a, b, at);
+
+		if (difference != 0)
+			return difference;
+	}
+	return 0;
 }
 
 /* Put layers that came from b alone where the order wants them. */
@@ -604,8 +624,8 @@ filter_cardinality(const uint8_t *image)
 	double		not_before = 1;
 
 	/*
-	 * What an earlier layer seems to have did not reach a later one: its
-	 * elements stand for a few more.
+	 * What an earlier layer seems to have did not reach a later one, so the
+	 * elements of that stand for a few more.
 	 */
 	for (int i = 0; i < image_layers(image); i++)
 	{

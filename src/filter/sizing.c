@@ -424,11 +424,13 @@ layer_plan(uint64_t capacity, double error_rate, bool grows, int index,
 
 	layer->capacity = capacity;
 	layer->error_rate = error_rate * share;
-	/* no layer has more elements than bits: keep clear of what doubles round */
+	/* no layer has more elements than bits */
 	if (capacity > IMAGE_MAX_BITS)
 		return false;
 
-	most = fit_blocks((double) capacity, layer->error_rate, layer);
+	most = fit_blocks(fmax(capacity, 1), layer->error_rate, layer);
+	if (layer->size > IMAGE_MAX_BITS / BLOCK_BITS)
+		return false;
 	if (grows)
 	{
 		/*

@@ -477,3 +477,9 @@ DROP TYPE caseless CASCADE;
 DROP DOMAIN word, row_of_three, jdomain, nddomain CASCADE;
 DROP COLLATION nd;
 DROP FUNCTION error_of, class_of, class_of_record;
+
+-- A range type that compares its bounds in its own way
+CREATE TYPE pattern_range AS RANGE (subtype = text, subtype_opclass = text_pattern_ops);
+SELECT bloom_hash(pattern_range('a', 'b'));
+SELECT bloom_hash(multirange(pattern_range('a', 'b')));
+DROP TYPE pattern_range;

@@ -100,6 +100,51 @@ SELECT is_folded('SELECT * FROM planned WHERE bloom_contains(bloom_create(10), u
 SELECT count(*) AS none, count(*) FILTER (WHERE NOT bloom_contains(bloom_create(10), n)) AS all_rows
 FROM planned WHERE NOT bloom_contains(bloom_create(10), n);
 
+-- nor in a table with a child that has dropped the constraint, where the
+-- server lets it
+CREATE TABLE parent (n integer NOT NULL);
+CREATE TABLE child () INHERITS (parent);
+DO $$
+BEGIN
+	ALTER TABLE child ALTER n DROP NOT NULL;
+	INSERT INTO child VALUES (NULL);
+EXCEPTION
+	WHEN invalid_table_definition THEN NULL;
+END
+$$;
+INSERT INTO child VALUES (1);
+SELECT (SELECT count(*) FROM parent WHERE NOT bloom_contains(bloom_create(10), n)) AS known,
+	(SELECT count(*) FROM parent WHERE NOT bloom_contains((SELECT bloom_create(10) OFFSET 0), n)) AS unknown;
+DROP TABLE parent CASCADE;
+
+-- An element that cannot be hashed is the executor's business, if it is asked.
+CREATE TABLE points (p point);
+ANALYZE points;
+SELECT expected_rows('SELECT * FROM points WHERE bloom_contains(bloom_add(bloom_create(10), 1), p)') > 0 AS planned;
+SELECT count(*) FROM points WHERE bloom_contains(bloom_add(bloom_create(10), 1), p);
+INSERT INTO points VALUES ('(1,2)');
+SELECT count(*) FROM points WHERE bloom_contains(bloom_add(bloom_create(10), 1), p);
+DROP TABLE points;
+
+-- A large stored filter that a plan comes to know is judged by its header.
+CREATE TABLE kept AS
+	SELECT bloom_union(bloom_create(20000000), bloom_agg(n, 20000000)) AS filter FROM planned WHERE n <= 10000;
+CREATE FUNCTION expected_of_kept() RETURNS float8
+LANGUAGE plpgsql AS $$
+DECLARE
+	filter bloom;
+	line text;
+BEGIN
+	SELECT k.filter INTO filter FROM kept k;
+	FOR line IN EXECUTE 'EXPLAIN SELECT * FROM planned WHERE bloom_contains($1, n)' USING filter LOOP
+		RETURN substring(line FROM 'rows=([0-9]+)');
+	END LOOP;
+END
+$$;
+SELECT expected_of_kept() BETWEEN 9000 AND 12000 AS a_tenth;
+DROP FUNCTION expected_of_kept;
+DROP TABLE kept;
+
 -- The probe runs before an expensive condition.
 CREATE FUNCTION expensive(text) RETURNS boolean
 LANGUAGE plpgsql COST 1000 AS $$
