@@ -20,8 +20,37 @@ REGRESS = $(patsubst test/sql/%.sql,%,$(sort $(wildcard test/sql/*.sql)))
 REGRESS_OPTS = --inputdir=test --load-extension=bloomfilter --encoding=UTF8 --no-locale
 TAP_TESTS = 1
 PROVE_TESTS = test/t/*.pl
-EXTRA_CLEAN = test/unit/unit_test bench/filter_bench
+EXTRA_CLEAN = test/unit/unit_test test/unit/unit_test_sanitize \
+	bench/error_rate bench/hash_probe
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
+
+# What follows needs no server: src/filter/ alone, with its tests and benchmarks
+CORE_CFLAGS = -std=gnu99 -O2 -g -Wall -Wextra -ffp-contract=off
+CORE_INPUT = $(FILTER_SOURCES) $(wildcard src/filter/*.h) bench/filters.h
+UNIT_SOURCES = $(sort $(wildcard test/unit/*.c))
+UNIT_INPUT = $(UNIT_SOURCES) $(wildcard test/unit/*.h) $(CORE_INPUT)
+SANITIZERS = -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover
+
+test/unit/unit_test: $(UNIT_INPUT)
+	$(CC) $(CORE_CFLAGS) $(UNIT_SOURCES) $(FILTER_SOURCES) -lm -o $@
+
+test/unit/unit_test_sanitize: $(UNIT_INPUT)
+	$(CC) $(CORE_CFLAGS) $(SANITIZERS) $(UNIT_SOURCES) $(FILTER_SOURCES) -lm -o $@
+
+bench/error_rate bench/hash_probe: %: %.c $(CORE_INPUT)
+	$(CC) $(CORE_CFLAGS) $< $(FILTER_SOURCES) -lm -o $@
+
+unit-check: test/unit/unit_test
+	test/unit/unit_test
+
+unit-check-sanitize: test/unit/unit_test_sanitize
+	test/unit/unit_test_sanitize
+
+bench-c: bench/error_rate bench/hash_probe
+	bench/hash_probe
+	bench/error_rate --quick
+
+.PHONY: unit-check unit-check-sanitize bench-c

@@ -59,50 +59,55 @@ window_lanes(uint64_t word, unsigned r)
 	return (lanes | lanes >> BLOCK_LANES) & ((1u << BLOCK_LANES) - 1);
 }
 
-/* All the bits of an element, lane by lane. */
-static inline void
-portable_mask(uint64_t word, unsigned k, uint64_t mask[BLOCK_LANES])
+/* Is the bit that "word" names in this lane missing? */
+static inline uint64_t
+lane_misses(const uint8_t *block, uint64_t word, int lane)
 {
-	unsigned	window = window_lanes(word, k % BLOCK_LANES);
+	return lane_bit(word, lane) & ~get64(block + 8 * lane);
+}
 
-	memset(mask, 0, BLOCK_BYTES);
-	for (; k >= BLOCK_LANES; k -= BLOCK_LANES)
-	{
-		for (int lane = 0; lane < BLOCK_LANES; lane++)
-			mask[lane] |= lane_bit(word, lane);
-		word = remix64(word);
-	}
-	for (int lane = 0; lane < BLOCK_LANES; lane++)
-		mask[lane] |= lane_bit(word, lane) &
-			-(uint64_t) ((window >> lane) & 1);
+/* Set it, and return how many bits that changes. */
+static inline unsigned
+lane_set(uint8_t *block, uint64_t word, int lane)
+{
+	uint64_t	old = get64(block + 8 * lane);
+	uint64_t	bit = lane_bit(word, lane);
+
+	put64(block + 8 * lane, old | bit);
+	return (old & bit) == 0;
 }
 
 static bool
 portable_contains(const uint8_t *block, uint64_t word, unsigned k)
 {
-	uint64_t	mask[BLOCK_LANES];
+	unsigned	lane = word >> WINDOW_SHIFT;
 	uint64_t	missing = 0;
 
-	portable_mask(word, k, mask);
-	for (int lane = 0; lane < BLOCK_LANES; lane++)
-		missing |= mask[lane] & ~get64(block + 8 * lane);
+	for (; k >= BLOCK_LANES; k -= BLOCK_LANES)
+	{
+		for (int i = 0; i < BLOCK_LANES; i++)
+			missing |= lane_misses(block, word, i);
+		word = remix64(word);
+	}
+	for (; k > 0; k--)
+		missing |= lane_misses(block, word, lane++ % BLOCK_LANES);
 	return missing == 0;
 }
 
 static unsigned
 portable_add(uint8_t *block, uint64_t word, unsigned k)
 {
-	uint64_t	mask[BLOCK_LANES];
+	unsigned	lane = word >> WINDOW_SHIFT;
 	unsigned	added = 0;
 
-	portable_mask(word, k, mask);
-	for (int lane = 0; lane < BLOCK_LANES; lane++)
+	for (; k >= BLOCK_LANES; k -= BLOCK_LANES)
 	{
-		uint64_t	old = get64(block + 8 * lane);
-
-		added += __builtin_popcountll(mask[lane] & ~old);
-		put64(block + 8 * lane, old | mask[lane]);
+		for (int i = 0; i < BLOCK_LANES; i++)
+			added += lane_set(block, word, i);
+		word = remix64(word);
 	}
+	for (; k > 0; k--)
+		added += lane_set(block, word, lane++ % BLOCK_LANES);
 	return added;
 }
 
@@ -111,49 +116,60 @@ portable_add(uint8_t *block, uint64_t word, unsigned k)
 #define TARGET_AVX2		__attribute__((target("avx2,popcnt")))
 #define TARGET_AVX512	__attribute__((target("avx512f,popcnt")))
 
+/*
+ * One in the byte of each lane of a window of r lanes, from lane 0 and so on:
+ * the lanes from "start" on are the eight bytes at [r][8 - start].
+ */
+static const uint8_t window_ones[BLOCK_LANES][2 * BLOCK_LANES] = {
+	{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+	{1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0},
+	{1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0},
+	{1, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0},
+	{1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0},
+	{1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0},
+	{1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0},
+	{1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 0}
+};
+
+/* A four-lane vector of the bits that "word" names, "ones" shifted there */
+TARGET_AVX2
+static inline __m256i
+avx2_bits(__m256i ones, uint64_t word, __m256i shift)
+{
+	return _mm256_sllv_epi64(ones,
+							 _mm256_and_si256(_mm256_srlv_epi64(_mm256_set1_epi64x(word),
+																shift),
+											  _mm256_set1_epi64x(LANE_BITS - 1)));
+}
+
 /* Lanes 0 to 3 in mask[0], 4 to 7 in mask[1]. */
 TARGET_AVX2
 static inline void
 avx2_mask(uint64_t word, unsigned k, __m256i mask[2])
 {
-	const __m256i one = _mm256_set1_epi64x(1);
-	const __m256i low_bits = _mm256_set1_epi64x(LANE_BITS - 1);
 	const __m256i shift[2] = {
 		_mm256_setr_epi64x(13, 19, 25, 31),
 		_mm256_setr_epi64x(37, 43, 49, 55)
 	};
-	const __m256i lane[2] = {
-		_mm256_setr_epi64x(0, 1, 2, 3),
-		_mm256_setr_epi64x(4, 5, 6, 7)
-	};
-	const __m256i start = _mm256_set1_epi64x(word >> WINDOW_SHIFT);
-	const __m256i r = _mm256_set1_epi64x(k % BLOCK_LANES);
+	__m128i		window = _mm_loadl_epi64((const __m128i *)
+										 &window_ones[k % BLOCK_LANES]
+										 [BLOCK_LANES - (word >> WINDOW_SHIFT)]);
 
 	mask[0] = mask[1] = _mm256_setzero_si256();
-	for (;; k -= BLOCK_LANES)
+	for (; k >= BLOCK_LANES; k -= BLOCK_LANES)
 	{
-		const __m256i w = _mm256_set1_epi64x(word);
-
 		for (int half = 0; half < 2; half++)
-		{
-			__m256i		bit = _mm256_sllv_epi64(one,
-												_mm256_and_si256(_mm256_srlv_epi64(w, shift[half]),
-																 low_bits));
-
-			if (k < BLOCK_LANES)
-			{
-				/* the last word: only for lanes less than r past the start */
-				__m256i		place = _mm256_and_si256(_mm256_sub_epi64(lane[half], start),
-													 _mm256_set1_epi64x(BLOCK_LANES - 1));
-
-				bit = _mm256_and_si256(bit, _mm256_cmpgt_epi64(r, place));
-			}
-			mask[half] = _mm256_or_si256(mask[half], bit);
-		}
-		if (k <= BLOCK_LANES)
-			break;
+			mask[half] = _mm256_or_si256(mask[half],
+										 avx2_bits(_mm256_set1_epi64x(1), word,
+												   shift[half]));
 		word = remix64(word);
 	}
+	mask[0] = _mm256_or_si256(mask[0],
+							  avx2_bits(_mm256_cvtepu8_epi64(window), word,
+										shift[0]));
+	mask[1] = _mm256_or_si256(mask[1],
+							  avx2_bits(_mm256_cvtepu8_epi64(_mm_srli_si128(window, 4)),
+										word, shift[1]));
 }
 
 TARGET_AVX2
@@ -203,31 +219,23 @@ static inline __m512i
 avx512_mask(uint64_t word, unsigned k)
 {
 	const __m512i one = _mm512_set1_epi64(1);
-	const __m512i low_bits = _mm512_set1_epi64(LANE_BITS - 1);
 	const __m512i shift = _mm512_setr_epi64(13, 19, 25, 31, 37, 43, 49, 55);
 	const __mmask8 window = window_lanes(word, k % BLOCK_LANES);
 	__m512i		mask = _mm512_setzero_si512();
 
+	/* a rotation takes the lower six bits of its count, as is wanted here */
 	for (; k >= BLOCK_LANES; k -= BLOCK_LANES)
 	{
-		const __m512i w = _mm512_set1_epi64(word);
-
 		mask = _mm512_or_si512(mask,
-							   _mm512_sllv_epi64(one,
-												 _mm512_and_si512(_mm512_srlv_epi64(w, shift),
-																  low_bits)));
+							   _mm512_rolv_epi64(one,
+												 _mm512_srlv_epi64(_mm512_set1_epi64(word),
+																   shift)));
 		word = remix64(word);
 	}
-	if (window)
-	{
-		const __m512i w = _mm512_set1_epi64(word);
-
-		mask = _mm512_mask_or_epi64(mask, window, mask,
-									_mm512_sllv_epi64(one,
-													  _mm512_and_si512(_mm512_srlv_epi64(w, shift),
-																	   low_bits)));
-	}
-	return mask;
+	return _mm512_or_si512(mask,
+						   _mm512_maskz_rolv_epi64(window, one,
+												   _mm512_srlv_epi64(_mm512_set1_epi64(word),
+																	 shift)));
 }
 
 TARGET_AVX512

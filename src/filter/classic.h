@@ -3,9 +3,12 @@
  *	  The textbook's Bloom filter: m bits, k of them for an element.
  *
  * Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970.
- * The k places come from two words by double hashing (Kirsch and Mitzenmacher,
- * "Less Hashing, Same Performance", 2006): place i is that of word a + i b.  For
- * who asks for an exact (m, k); each probe may cost k cache misses.
+ * The k places come from two words, much as in double hashing (Kirsch and
+ * Mitzenmacher, "Less Hashing, Same Performance", 2006).  There, place i is that
+ * of word a + i b; but a b near to a simple fraction of 2^64 then makes places
+ * coincide, which at 20 bits for each of 1,000 elements and k = 10 raises the
+ * error rate by a tenth, and sixfold at k = 20.  So b is multiplied at each
+ * step.  For who asks for an exact (m, k); each probe may cost k cache misses.
  */
 #ifndef FILTER_CLASSIC_H
 #define FILTER_CLASSIC_H
@@ -21,11 +24,19 @@
 /* With one bit, a second element could not be told from the first. */
 #define CLASSIC_MIN_BITS	2
 
-/* The step between the words of an element; odd, so that it is never zero */
+/* The first step between the words of an element; odd, and stays so */
 static inline uint64_t
 classic_step(uint64_t hash)
 {
 	return remix64(block_word(hash)) | 1;
+}
+
+/* From one word to the next */
+static inline void
+classic_next(uint64_t *hash, uint64_t *step)
+{
+	*hash += *step;
+	*step *= BLOCK_MULTIPLIER;
 }
 
 /* Are all k bits of the element set among m bits? */
@@ -40,7 +51,7 @@ classic_contains(const uint8_t *bits, uint64_t m, unsigned k, uint64_t hash)
 
 		if (((bits[place / 8] >> (place % 8)) & 1) == 0)
 			return false;
-		hash += step;
+		classic_next(&hash, &step);
 	}
 	return true;
 }
@@ -59,7 +70,7 @@ classic_add(uint8_t *bits, uint64_t m, unsigned k, uint64_t hash)
 
 		added += (bits[place / 8] & bit) == 0;
 		bits[place / 8] |= bit;
-		hash += step;
+		classic_next(&hash, &step);
 	}
 	return added;
 }

@@ -123,7 +123,7 @@ layer_prefetch(const ProbeLayer *layer, uint64_t hash)
 		for (unsigned k = layer->hashes; k > 0; k--)
 		{
 			__builtin_prefetch(layer->bits + mulhi64(hash, layer->size) / 8);
-			hash += step;
+			classic_next(&hash, &step);
 		}
 		return;
 	}
@@ -147,13 +147,14 @@ classic_contains_in_parts(uint64_t offset, uint64_t m, unsigned k,
 
 		if (((*fetch(from, offset + place / 8, 1) >> (place % 8)) & 1) == 0)
 			return false;
-		hash += step;
+		classic_next(&hash, &step);
 	}
 	return true;
 }
 
-bool
-filter_contains(const uint8_t *image, uint64_t hash)
+/* filter_contains() of any filter */
+static bool
+any_contains(const uint8_t *image, uint64_t hash)
 {
 	for (int i = image_layers(image) - 1; i >= 0; i--)
 	{
@@ -170,6 +171,20 @@ filter_contains(const uint8_t *image, uint64_t hash)
 		if (get64(image_hashes(image) + 8 * i) == hash)
 			return true;
 	return false;
+}
+
+/* The most frequent filter, one layer of block512, without a detour */
+bool
+filter_contains(const uint8_t *image, uint64_t hash)
+{
+	const uint8_t *at = image_layer_at(image, 0);
+
+	if (image_layers(image) != 1 || at[LAYER_OFF_LAYOUT] != LAYOUT_BLOCK512)
+		return any_contains(image, hash);
+	return block_kernel->contains(image + get64(at + LAYER_OFF_OFFSET) +
+								  BLOCK_BYTES *
+								  first_block(hash, get64(at + LAYER_OFF_SIZE)),
+								  block_word(hash), at[LAYER_OFF_HASHES]);
 }
 
 unsigned

@@ -88,7 +88,12 @@ sub layer_bits
 	if ($layout == LAYOUT_CLASSIC)
 	{
 		my $step = remix(mul64($hash, A)) | 1;
-		return map { mulhi(add64($hash, mul64($_, $step)), $size) } 0 .. $k - 1;
+		return map {
+			my $place = mulhi($hash, $size);
+			$hash = add64($hash, $step);
+			$step = mul64($step, A);
+			$place;
+		} 1 .. $k;
 	}
 
 	my $first = mulhi($hash, $size);

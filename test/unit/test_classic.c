@@ -17,7 +17,12 @@ model_place(uint64_t hash, uint64_t m, unsigned i)
 	uint64_t	step = ((word ^ (word >> 32)) *
 						UINT64_C(0xBF58476D1CE4E5B9)) | 1;
 
-	return (uint64_t) (((unsigned __int128) (hash + i * step) * m) >> 64);
+	for (; i > 0; i--)
+	{
+		hash += step;
+		step *= UINT64_C(0x9E3779B97F4A7C15);
+	}
+	return (uint64_t) (((unsigned __int128) hash * m) >> 64);
 }
 
 static void

@@ -253,7 +253,8 @@ test_extremes(void)
 	{
 		FilterPlan	plan;
 
-		expect(filter_plan_classic(1, 1, &plan) == FILTER_OK, "1 bit");
+		expect(filter_plan_classic(CLASSIC_MIN_BITS, 1, &plan) == FILTER_OK,
+			   "fewest bits");
 		expect(filter_plan_classic(IMAGE_MAX_BITS, CLASSIC_MAX_HASHES,
 								   &plan) == FILTER_OK, "all bits");
 		expect(plan.bytes == ONE_LAYER + IMAGE_MAX_BITS / 8, "bytes");
