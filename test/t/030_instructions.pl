@@ -55,13 +55,13 @@ sub instructions
 my $query = 'SELECT count(*) FROM urls WHERE bloom_contains(%s, %s)';
 foreach my $case (
 	[ 'a probe of a stored filter for a URL of 73 bytes',
-		'bloomfilter_contains', 390,
+		'bloomfilter_contains', 330,
 		sprintf($query, '(SELECT urls FROM filters)', 'url') ],
 	[ 'a probe of a stored filter for a bigint',
-		'bloomfilter_contains', 260,
+		'bloomfilter_contains', 200,
 		sprintf($query, '(SELECT numbers FROM filters)', 'number') ],
 	[ 'a probe of an aggregate\'s result for a bigint',
-		'bloomfilter_contains', 225,
+		'bloomfilter_contains', 170,
 		sprintf($query, '(SELECT bloom_agg(number) FROM urls)', 'number') ],
 	[ 'a step of bloom_agg for a URL of 73 bytes',
 		'bloomfilter_agg_trans', 385,
