@@ -78,9 +78,10 @@ measure_classic(uint64_t n, uint64_t m, unsigned k, int filters, double hits)
 	uint64_t	probes = (uint64_t) (hits / expected / filters) + 1;
 	double		all = (double) probes * filters;
 	uint64_t	positive = 0;
+
 	/* relative spread: of the hits, and k times that of a filter's bits */
 	double		bits_spread = k / (1 - clear) *
-		sqrt(clear * (1 - clear * (1 + load)) / m / filters);
+	sqrt(clear * (1 - clear * (1 + load)) / m / filters);
 	double		spread = sqrt(1 / (all * expected) + bits_spread * bits_spread);
 	double		ratio;
 

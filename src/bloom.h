@@ -61,8 +61,8 @@ typedef struct BloomWriter
 	uint8	   *image;
 	uint64		room;			/* bytes the image may take where it is */
 	void	   *memory;			/* to be freed with the image, or NULL */
-	MemoryContext mcxt;			/* where an expanded object is to live; NULL if
-								 * the value is to stay flat */
+	MemoryContext mcxt;			/* where an expanded object is to live; NULL
+								 * if the value is to stay flat */
 	ExpandedBloom *expanded;	/* NULL while the value is flat */
 	bool		detached;		/* not yet what "expanded" holds */
 } BloomWriter;

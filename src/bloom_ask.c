@@ -35,7 +35,7 @@ Datum
 bloomfilter_contains(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BOOL(contains(call_site(fcinfo, 1, false), PG_GETARG_DATUM(0),
-					   PG_GETARG_DATUM(1)));
+							PG_GETARG_DATUM(1)));
 }
 
 /* The same for the operator <@, with the element first */
@@ -43,7 +43,7 @@ Datum
 bloomfilter_contained(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BOOL(contains(call_site(fcinfo, 0, false), PG_GETARG_DATUM(1),
-					   PG_GETARG_DATUM(0)));
+							PG_GETARG_DATUM(0)));
 }
 
 /* The answers for the elements of an array, in its order */

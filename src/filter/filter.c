@@ -473,7 +473,7 @@ compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 	for (uint64_t at = 0; at < layer_bytes(left->layout, left->size); at++)
 	{
 		int			difference = (int) united_byte(plan, i, a, b, at) -
-			(int) united_byte(plan, j, a, b, at);
+		(int) united_byte(plan, j, a, b, at);
 
 		if (difference != 0)
 			return difference;

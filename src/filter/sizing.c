@@ -128,6 +128,7 @@ mean_error_rate(unsigned k, double trials, double p)
 	double		mean = poisson ? p : trials * p;
 	double		sigma = sqrt(poisson ? mean : mean * (1 - p));
 	double		mode = floor(mean);
+
 	/* beyond 12 sigma (and some, where the mean is small) nothing counts */
 	double		low = fmax(0, floor(mode - 12 * sigma - 20));
 	double		high = ceil(mode + 12 * sigma + 40);
@@ -439,7 +440,7 @@ layer_plan(uint64_t capacity, double error_rate, bool grows, int index,
 		 */
 		double		sigma = set_bits_sigma(layer, capacity);
 		double		slope = layer_expected_bits(layer, capacity + 1) -
-			layer_expected_bits(layer, capacity);
+		layer_expected_bits(layer, capacity);
 
 		most = fit_blocks(capacity + FULL_SIGMAS * sigma / slope,
 						  layer->error_rate, layer);
