@@ -92,7 +92,7 @@ bloom_check_capacity(int64 capacity)
 						(long long) capacity)));
 }
 
-/* The hint, or NULL, is for a rate that looks like another argument. */
+/* The hint, or NULL, is for a rate that may have been meant as a capacity. */
 void
 bloom_check_error_rate(double error_rate, const char *hint)
 {
@@ -102,7 +102,20 @@ bloom_check_error_rate(double error_rate, const char *hint)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("error rate of a filter must be between %g and %g, not %g",
 						ERROR_RATE_MIN, ERROR_RATE_MAX, error_rate),
-				 hint && error_rate >= 1 ? errhint("%s", hint) : 0));
+				 hint && error_rate >= 1 ? errhint("%s", hint) :
+				 errhint("An error rate of one percent is 0.01.")));
+}
+
+/* What may help with the error of bloom_report_class() */
+static const char *
+class_hint(ElementClass filter, ElementClass element)
+{
+	/* the token of an array, before its elements' */
+	if (element == (filter << BITS_PER_BYTE | '['))
+		return "For the elements of an array use bloom_contains_any(), bloom_contains_all() or bloom_add_all().";
+	if ((char) filter == '#')
+		return "The class is known by its hash only: cast the element to the type of the column that the filter was built from.";
+	return "Cast the element to a type of the filter's class.";
 }
 
 /* The error of bloom_check_class() */
@@ -116,7 +129,7 @@ bloom_report_class(const uint8 *image, const ElementHasher *hasher)
 					element_class_name(hasher->class)),
 			 errdetail("The element is of type %s.",
 					   format_type_be(hasher->type)),
-			 errhint("Cast the element to a type of the filter's class.")));
+			 errhint("%s", class_hint(image_class(image), hasher->class))));
 }
 
 /* Throw the error that a plan's status stands for, if it does. */

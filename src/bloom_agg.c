@@ -101,8 +101,8 @@ begin_state(BloomWriter *writer, const AggArguments *arguments,
 	};
 	FilterPlan	plan;
 
-	bloom_check_error_rate(arguments->error_rate,
-						   "To give a capacity, pass an integer, as in bloom_agg(x, 1000) or bloom_agg(x, n::bigint).");
+	bloom_check_error_rate(arguments->error_rate, arguments->capacity != 0 ?
+						   NULL : "To give a capacity, pass an integer, as in bloom_agg(x, 1000) or bloom_agg(x, n::bigint).");
 	if (arguments->capacity != 0)
 		/* rather now than after an hour */
 		bloom_check_status(filter_plan(&params, &plan), NULL);

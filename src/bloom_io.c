@@ -67,7 +67,8 @@ bloomfilter_in(PG_FUNCTION_ARGS)
 		BLOOM_ERETURN(fcinfo,
 					  (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 					   errmsg("invalid input syntax for type %s: %s",
-							  "bloom", fault)));
+							  "bloom", fault),
+					   errhint("A filter is made by bloom_agg() or bloom_create().")));
 	SET_VARSIZE(result, VARHDRSZ + bytes);
 	PG_RETURN_POINTER(result);
 }

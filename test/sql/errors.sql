@@ -109,3 +109,12 @@ SELECT k.f = b.f AS unchanged FROM kept k, kept_before b;
 
 DROP TABLE classes, collated, kept, kept_before;
 DROP FUNCTION errors_of, error_of;
+
+-- A filter is no element; and hints that fit the slip.
+SELECT bloom_add(bloom_create(10), bloom_create(10));
+SELECT bloom_agg(bloom_create(n)) FROM generate_series(1, 3) n;
+SELECT bloom_create(10) <@ bloom_create(10);
+SELECT bloom_contains(bloom_add(bloom_create(10), 1), ARRAY[1, 2]);
+CREATE TYPE errors_colour AS ENUM ('red', 'green');
+SELECT bloom_contains(bloom_add(bloom_create(10), 'red'::errors_colour), 'red');
+DROP TYPE errors_colour;
