@@ -71,9 +71,11 @@ SQL_FUNCTION(bloomfilter_joinsel);
 
 /*
  * The histogram contradicts the other estimate if it is off by more than so
- * many standard deviations.
+ * many standard deviations.  That estimate is rarely too low, so it takes more
+ * to say so, and one bound more, for where hardly any is expected.
  */
-#define HISTOGRAM_SIGMAS		2.0
+#define HISTOGRAM_SIGMAS_BELOW	2.0
+#define HISTOGRAM_SIGMAS_ABOVE	3.0
 
 /*
  * A filter that is a constant, as far as it is wanted: its header and
@@ -132,7 +134,8 @@ share_of_values(const uint8 *image, double n_distinct, double hist,
 	if (hist < 0)
 		return share;
 	sigma = sqrt(share * (1 - share) / hist_size);
-	if (fabs(hist - share) <= HISTOGRAM_SIGMAS * sigma)
+	if (hist >= share - HISTOGRAM_SIGMAS_BELOW * sigma &&
+		hist <= share + HISTOGRAM_SIGMAS_ABOVE * sigma + 1.0 / hist_size)
 		return share;
 	return Max(hist, error_rate);
 }
