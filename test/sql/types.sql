@@ -120,10 +120,6 @@ DROP TABLE moved;
 DROP SCHEMA elsewhere;
 
 -- Trusted: whoever may create objects in the database can create it
-SELECT trusted, superuser, relocatable, requires
-FROM pg_available_extension_versions
-WHERE name = 'bloomfilter'
-	AND version = (SELECT extversion FROM pg_extension WHERE extname = 'bloomfilter');
 SELECT current_database() AS regression_database \gset
 CREATE ROLE regress_bloomfilter_user;
 CREATE DATABASE regression_bloomfilter_trusted;
