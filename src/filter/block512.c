@@ -271,14 +271,26 @@ avx512_supported(void)
 		__builtin_cpu_supports("popcnt");
 }
 
+/*
+ * The first processors with AVX-512 lower their clock for it: on a Cascade Lake
+ * a probe takes a sixth longer than with AVX2.  Those that count bits in vectors
+ * (Ice Lake, Zen 4 and later) do not.
+ */
+static bool
+avx512_preferred(void)
+{
+	return avx512_supported() && __builtin_cpu_supports("avx512vpopcntdq");
+}
+
 #endif							/* HAVE_X86_KERNELS */
 
 const BlockKernel block_kernels[] = {
 #ifdef HAVE_X86_KERNELS
-	{"avx512", avx512_contains, avx512_add, avx512_supported},
-	{"avx2", avx2_contains, avx2_add, avx2_supported},
+	{"avx512", avx512_contains, avx512_add, avx512_supported, avx512_preferred},
+	{"avx2", avx2_contains, avx2_add, avx2_supported, avx2_supported},
 #endif
-	{"portable", portable_contains, portable_add, always_supported},
+	{"portable", portable_contains, portable_add, always_supported,
+	always_supported},
 };
 
 const int	block_kernel_count = sizeof(block_kernels) / sizeof(block_kernels[0]);
@@ -287,7 +299,7 @@ const BlockKernel *block_kernel =
 &block_kernels[sizeof(block_kernels) / sizeof(block_kernels[0]) - 1];
 
 /*
- * Take the fastest implementation that this processor has.  To be called once,
+ * Take the fastest implementation on this processor.  To be called once,
  * when the library is loaded.
  */
 void
@@ -295,7 +307,7 @@ block_kernel_choose(void)
 {
 	for (int i = 0; i < block_kernel_count; i++)
 	{
-		if (block_kernels[i].supported())
+		if (block_kernels[i].preferred())
 		{
 			block_kernel = &block_kernels[i];
 			return;

@@ -30,10 +30,12 @@ typedef struct BlockKernel
 	bool		(*contains) (const uint8_t *block, uint64_t word, unsigned k);
 	/* sets them, and returns how many were not set before */
 	unsigned	(*add) (uint8_t *block, uint64_t word, unsigned k);
+	/* can this processor run it, and is it worth while there? */
 	bool		(*supported) (void);
+	bool		(*preferred) (void);
 } BlockKernel;
 
-/* All of them, the fastest first, the portable one last. */
+/* All of them, in the order of preference, the portable one last. */
 extern const BlockKernel block_kernels[];
 extern const int block_kernel_count;
 
