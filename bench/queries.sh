@@ -77,7 +77,6 @@ probes()
 	local count="SELECT count(*) FROM half WHERE"
 	local per="$rows / 2"
 	local trivial="\$q\$$count url <> 'x'\$q\$" trivial_int="\$q\$$count n <> 0\$q\$"
-	local literal="(SELECT format('$count bloom_contains(%L::bloom, %s)', f, %L) FROM filters WHERE name = %L)"
 
 	compare "'bloom_contains(url), filter in a table',
 		\$q\$$count bloom_contains((SELECT f FROM filters WHERE name = 'urls'), url)\$q\$,
@@ -110,7 +109,7 @@ probes()
 # (b) One question to a large filter and to a small one, new each time
 look_ups()
 {
-	local name i value
+	local name value
 
 	sql -c "
 		CREATE TABLE looked_up AS
@@ -130,7 +129,7 @@ look_ups()
 			as_server tee "$work/tmp/${name%% *}.sql" >/dev/null
 	done
 	sql -c "CREATE TABLE clients (name text, ns float8)"
-	for i in $(seq "$pairs"); do
+	for _ in $(seq "$pairs"); do
 		for name in '500 MB' '10 kB'; do
 			rm -f "$work/tmp/latency."*
 			as_server env PGHOST="$PGHOST" PGUSER="$PGUSER" "$bindir/pgbench" -n \
