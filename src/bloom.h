@@ -106,7 +106,7 @@ extern struct varlena *bloom_make_from_set(const uint8 *set, uint64 capacity);
 extern void bloom_check_capacity(int64 capacity);
 extern void bloom_check_error_rate(double error_rate, const char *hint);
 extern void bloom_report_class(const uint8 *image,
-							   const ElementHasher *hasher) pg_attribute_noreturn();
+							   const ElementHasher *hasher) __attribute__((noreturn));
 extern void bloom_check_alike(const uint8 *a, const uint8 *b);
 extern void bloom_check_status(FilterStatus status, const uint8 *image);
 
