@@ -13,7 +13,9 @@ SELECT pg_describe_object(d.classid, d.objid, 0) AS without_comment
 FROM pg_depend d JOIN pg_extension e
 	ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
 WHERE e.extname = 'bloomfilter' AND d.deptype = 'e'
-	AND obj_description(d.objid, d.classid::regclass::text::name) IS NULL;
+	AND obj_description(d.objid, d.classid::regclass::text::name) IS NULL
+	-- the array type is a member from PostgreSQL 17 on
+	AND NOT (d.classid = 'pg_type'::regclass AND d.objid = 'bloom[]'::regtype);
 SELECT obj_description(oid, 'pg_extension') IS NOT NULL AS extension_has_comment
 FROM pg_extension WHERE extname = 'bloomfilter';
 
