@@ -56,6 +56,12 @@
 #define EXPANDED_ROOM_GROWTH	4
 #define UNIQUE_FROM_BYTES		1024
 
+/*
+ * A set of hashes is merged into one that has up to so many times as many: a
+ * hash takes about as long to be sorted again as this many to be passed over.
+ */
+#define MERGE_RATIO				8
+
 struct ExpandedBloom
 {
 	ExpandedObjectHeader hdr;
@@ -120,16 +126,16 @@ class_hint(ElementClass filter, ElementClass element)
 
 /* The error of bloom_check_class() */
 void
-bloom_report_class(const uint8 *image, const ElementHasher *hasher)
+bloom_report_class(ElementClass class, const ElementHasher *hasher)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
 			 errmsg("filter holds elements of class %s, not %s",
-					element_class_name(image_class(image)),
+					element_class_name(class),
 					element_class_name(hasher->class)),
 			 errdetail("The element is of type %s.",
 					   format_type_be(hasher->type)),
-			 errhint("%s", class_hint(image_class(image), hasher->class))));
+			 errhint("%s", class_hint(class, hasher->class))));
 }
 
 /* Throw the error that a plan's status stands for, if it does. */
@@ -379,6 +385,32 @@ writer_reserve(BloomWriter *writer, uint64 bytes)
 	writer_take(writer, &fresh);
 }
 
+/* A writer of a flat copy, in the current memory context */
+static void
+writer_copy_flat(BloomWriter *writer, const uint8 *image)
+{
+	memset(writer, 0, sizeof(*writer));
+	writer->image = (uint8 *) image;
+	/* no room, so that this copies */
+	writer_reserve(writer, image_bytes(image));
+}
+
+/* Put a copy of an image in the place of the writer's own. */
+static void
+writer_replace(BloomWriter *writer, const uint8 *image)
+{
+	BloomWriter fresh;
+
+	if (image_bytes(image) <= writer->room)
+	{
+		memcpy(writer->image, image, image_bytes(image));
+		return;
+	}
+	writer_fresh(writer, image_bytes(image), false, &fresh);
+	memcpy(fresh.image, image, image_bytes(image));
+	writer_take(writer, &fresh);
+}
+
 /* ------------------------------------------------------------------------
  * Opening and closing
  * ------------------------------------------------------------------------ */
@@ -498,9 +530,7 @@ bloom_image(Datum value)
 	image = (uint8 *) VARDATA(PG_DETOAST_DATUM(value));
 	if (image_is_unsorted(image))
 	{
-		memset(&writer, 0, sizeof(writer));
-		writer.image = image;
-		writer_reserve(&writer, image_bytes(image));
+		writer_copy_flat(&writer, image);
 		bloom_sort(&writer);
 		image = writer.image;
 	}
@@ -539,17 +569,13 @@ expanded_flatten(ExpandedObjectHeader *eohptr, void *result,
  * Changing
  * ------------------------------------------------------------------------ */
 
-/*
- * Note that the element that was hashed last is added; an error if the filter
- * has elements of another class.
- */
+/* Elements of this class are going to be added. */
 void
-bloom_set_class(BloomWriter *writer, const ElementHasher *hasher)
+bloom_set_class(BloomWriter *writer, ElementClass class)
 {
-	bloom_check_class(writer->image, hasher);
 	if (image_layout(writer->image) == LAYOUT_EMPTY)
 		writer->image[IMAGE_OFF_LAYOUT] = LAYOUT_EXPLICIT;
-	put64(writer->image + IMAGE_OFF_CLASS, hasher->class);
+	put64(writer->image + IMAGE_OFF_CLASS, class);
 }
 
 /* Bring the hashes of an explicit filter in order. */
@@ -595,6 +621,43 @@ bloom_append(BloomWriter *writer, const uint8 *hashes, uint64 count)
 	writer->image[IMAGE_OFF_FLAGS] |= IMAGE_FLAG_UNSORTED;
 	put64(writer->image + IMAGE_OFF_COUNT, old + count);
 	put64(writer->image + IMAGE_OFF_BYTES, bytes);
+}
+
+/*
+ * Add the hashes of another explicit filter, sorted, to one that is sorted,
+ * and keep that so.
+ */
+static void
+merge_set(BloomWriter *writer, const uint8 *other)
+{
+	uint64		count = image_count(writer->image) + image_count(other);
+	BloomWriter fresh;
+
+	writer_fresh(writer, image_explicit_bytes(count), false, &fresh);
+	memcpy(fresh.image, writer->image, IMAGE_HEADER_BYTES);
+	count = hashset_merge(image_hashes(fresh.image),
+						  image_hashes(writer->image),
+						  image_count(writer->image),
+						  image_hashes(other), image_count(other));
+	put64(fresh.image + IMAGE_OFF_COUNT, count);
+	put64(fresh.image + IMAGE_OFF_BYTES, image_explicit_bytes(count));
+	writer_take(writer, &fresh);
+}
+
+/*
+ * Add to an explicit state the hashes of another, sorted one.  Merging costs
+ * least where both are of a size, as those of some workers are; what is much
+ * smaller is appended, for of a thousand such each would copy all before it.
+ */
+void
+bloom_gather(BloomWriter *writer, const uint8 *other)
+{
+	bloom_check_alike(writer->image, other);
+	if (!image_is_unsorted(writer->image) &&
+		image_count(other) >= image_count(writer->image) / MERGE_RATIO)
+		merge_set(writer, other);
+	else
+		bloom_append(writer, image_hashes(other), image_count(other));
 }
 
 /*
@@ -764,16 +827,61 @@ bloom_make_from_set(const uint8 *set, uint64 capacity)
 }
 
 /*
- * Add hashes, in any order, to any filter whose class is set.  An explicit
- * one that passes EXPLICIT_ADD_MAX becomes a sized one, for twice as many.
+ * May the writer's layers, all that it has, prove too few for "count" more
+ * elements, after some have been added?
+ */
+static bool
+may_need_room(const BloomWriter *writer, uint64 count)
+{
+	FilterLayer last;
+
+	if (count <= 1)
+		return false;
+	image_get_layer(writer->image, image_layers(writer->image) - 1, &last);
+	return last.capacity != 0 &&
+		layer_cardinality(&last) + count > last.capacity;
+}
+
+/*
+ * Begin to add "count" elements to a filter with layers: in place, or, if there
+ * may be an error that would leave it with some of them, in a copy, which
+ * finish_adding() puts in its place.  The copy is in the current memory
+ * context, where it does not outlive an error.
+ */
+static void
+begin_adding(BloomWriter *writer, uint64 count, BloomWriter *adding)
+{
+	if (writer->expanded && may_need_room(writer, count))
+		writer_copy_flat(adding, writer->image);
+	else
+		*adding = *writer;
+}
+
+static void
+finish_adding(BloomWriter *writer, const BloomWriter *adding)
+{
+	if (writer->expanded == adding->expanded)
+		*writer = *adding;
+	else
+		writer_replace(writer, adding->image);
+}
+
+/*
+ * Add the hashes of elements of a class, in any order, to any filter.  An
+ * explicit one that passes EXPLICIT_ADD_MAX becomes a sized one, for twice as
+ * many.
  */
 void
-bloom_add_hashes(BloomWriter *writer, const uint64 *hashes, uint64 count)
+bloom_add_hashes(BloomWriter *writer, ElementClass class,
+				 const uint64 *hashes, uint64 count)
 {
-	if (image_layout(writer->image) == LAYOUT_EXPLICIT)
+	if (count == 0)
+		return;
+	if (image_layers(writer->image) == 0)
 	{
 		uint64		gathered;
 
+		bloom_set_class(writer, class);
 		for (uint64 i = 0; i < count; i++)
 		{
 			uint64		hash = le64(hashes[i]);
@@ -786,7 +894,14 @@ bloom_add_hashes(BloomWriter *writer, const uint64 *hashes, uint64 count)
 			bloom_make_sized(writer, 2 * gathered);
 	}
 	else
-		add_to_layers(writer, hashes, count);
+	{
+		BloomWriter adding;
+
+		begin_adding(writer, count, &adding);
+		bloom_set_class(&adding, class);
+		add_to_layers(&adding, hashes, count);
+		finish_adding(writer, &adding);
+	}
 }
 
 /*
@@ -797,6 +912,7 @@ bloom_unite(BloomWriter *writer, const uint8 *other)
 {
 	FilterPlan	plan;
 	BloomWriter fresh;
+	BloomWriter adding;
 
 	bloom_check_alike(writer->image, other);
 	/* the same object may be passed to be changed and to be read */
@@ -804,9 +920,7 @@ bloom_unite(BloomWriter *writer, const uint8 *other)
 		return;
 	if (image_layout(writer->image) == LAYOUT_EMPTY)
 	{
-		writer_fresh(writer, image_bytes(other), false, &fresh);
-		memcpy(fresh.image, other, image_bytes(other));
-		writer_take(writer, &fresh);
+		writer_replace(writer, other);
 		return;
 	}
 	if (image_layout(other) == LAYOUT_EXPLICIT)
@@ -816,26 +930,30 @@ bloom_unite(BloomWriter *writer, const uint8 *other)
 		if (both && image_count(writer->image) + image_count(other) >
 			IMAGE_MAX_BITS / 64)
 			bloom_check_status(FILTER_TOO_LARGE, writer->image);
-		if (image_class(writer->image) == ELEMENT_CLASS_NONE)
-			put64(writer->image + IMAGE_OFF_CLASS, image_class(other));
 		if (both)
 		{
-			bloom_append(writer, image_hashes(other), image_count(other));
 			bloom_sort(writer);
+			merge_set(writer, other);
+			adding = *writer;
 		}
 		else
-			add_set(writer, image_hashes(other), image_count(other));
+		{
+			begin_adding(writer, image_count(other), &adding);
+			add_set(&adding, image_hashes(other), image_count(other));
+		}
+		if (image_class(adding.image) == ELEMENT_CLASS_NONE)
+			bloom_set_class(&adding, image_class(other));
+		finish_adding(writer, &adding);
 	}
 	else if (image_layout(writer->image) == LAYOUT_EXPLICIT)
 	{
-		writer_fresh(writer, image_bytes(other), false, &fresh);
-		memcpy(fresh.image, other, image_bytes(other));
-		if (image_class(other) == ELEMENT_CLASS_NONE)
-			put64(fresh.image + IMAGE_OFF_CLASS, image_class(writer->image));
+		writer_copy_flat(&adding, other);
 		bloom_sort(writer);
-		add_set(&fresh, image_hashes(writer->image),
+		add_set(&adding, image_hashes(writer->image),
 				image_count(writer->image));
-		writer_take(writer, &fresh);
+		if (image_class(other) == ELEMENT_CLASS_NONE)
+			bloom_set_class(&adding, image_class(writer->image));
+		writer_replace(writer, adding.image);
 	}
 	else
 	{

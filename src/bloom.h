@@ -54,7 +54,8 @@ typedef struct ExpandedBloom ExpandedBloom;
  * A filter that its holder may change: a flat value with room behind it, or an
  * expanded object.  Opened, changed by the functions below, and closed, which
  * gives the Datum.  If an error is thrown in between, an object that was opened
- * in place has lost nothing; it may have had some of the elements added.
+ * in place is as it was, or, if the error is that the query was cancelled or
+ * memory was out, may have had some of the elements added.
  */
 typedef struct BloomWriter
 {
@@ -84,12 +85,13 @@ extern void bloom_open_new_state(BloomWriter *writer,
 extern Datum bloom_close(BloomWriter *writer);
 extern Datum bloom_close_state(BloomWriter *writer);
 
-extern void bloom_set_class(BloomWriter *writer, const ElementHasher *hasher);
-extern void bloom_add_hashes(BloomWriter *writer, const uint64 *hashes,
-							 uint64 count);
+extern void bloom_set_class(BloomWriter *writer, ElementClass class);
+extern void bloom_add_hashes(BloomWriter *writer, ElementClass class,
+							 const uint64 *hashes, uint64 count);
 extern bool bloom_push(Datum state, uint64 hash);
 extern void bloom_append(BloomWriter *writer, const uint8 *hashes,
 						 uint64 count);
+extern void bloom_gather(BloomWriter *writer, const uint8 *other);
 extern void bloom_sort(BloomWriter *writer);
 extern void bloom_make_sized(BloomWriter *writer, uint64 capacity);
 extern void bloom_unite(BloomWriter *writer, const uint8 *other);
@@ -105,21 +107,20 @@ extern struct varlena *bloom_make_from_set(const uint8 *set, uint64 capacity);
 /* Checks, each an error that names the value and what is allowed */
 extern void bloom_check_capacity(int64 capacity);
 extern void bloom_check_error_rate(double error_rate, const char *hint);
-extern void bloom_report_class(const uint8 *image,
+extern void bloom_report_class(ElementClass class,
 							   const ElementHasher *hasher) __attribute__((noreturn));
 extern void bloom_check_alike(const uint8 *a, const uint8 *b);
 extern void bloom_check_status(FilterStatus status, const uint8 *image);
 
 /*
- * May the element that was hashed last be added to the filter, or looked up?
- * An error if the filter has elements of another class.
+ * May the element that was hashed last be added to a filter with elements of
+ * this class, or none, or looked up there?  An error if it is of another one.
  */
 static inline void
-bloom_check_class(const uint8 *image, const ElementHasher *hasher)
+bloom_check_class(ElementClass class, const ElementHasher *hasher)
 {
-	if (unlikely(image_class(image) != hasher->class) &&
-		image_class(image) != ELEMENT_CLASS_NONE)
-		bloom_report_class(image, hasher);
+	if (unlikely(class != hasher->class) && class != ELEMENT_CLASS_NONE)
+		bloom_report_class(class, hasher);
 }
 
 #endif							/* BLOOMFILTER_BLOOM_H */

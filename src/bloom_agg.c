@@ -161,7 +161,7 @@ agg_trans(FunctionCallInfo fcinfo, const AggArguments *arguments)
 	if (PG_ARGISNULL(0))
 	{
 		begin_state(&writer, arguments, mcxt);
-		bloom_set_class(&writer, site->hasher);
+		bloom_set_class(&writer, site->hasher->class);
 	}
 	else
 	{
@@ -171,7 +171,7 @@ agg_trans(FunctionCallInfo fcinfo, const AggArguments *arguments)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("capacity, error rate and seed of bloom_agg must be the same for all rows of a group")));
-		bloom_check_class(header, site->hasher);
+		bloom_check_class(image_class(header), site->hasher);
 		if (bloom_push(PG_GETARG_DATUM(0), hash))
 			PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 		bloom_open_state(&writer, PG_GETARG_DATUM(0), mcxt);
@@ -183,7 +183,7 @@ agg_trans(FunctionCallInfo fcinfo, const AggArguments *arguments)
 		bloom_append(&writer, (uint8 *) &hash, 1);
 	}
 	else
-		bloom_add_hashes(&writer, &hash, 1);
+		bloom_add_hashes(&writer, site->hasher->class, &hash, 1);
 	PG_RETURN_DATUM(bloom_close_state(&writer));
 }
 
@@ -296,11 +296,7 @@ bloomfilter_agg_combine(PG_FUNCTION_ARGS)
 		bound_explicit(&writer, image_count(other));
 	if (image_layout(writer.image) == LAYOUT_EXPLICIT &&
 		image_layout(other) == LAYOUT_EXPLICIT)
-	{
-		/* as bloom_unite() does, but sorted only when it must be */
-		bloom_check_alike(writer.image, other);
-		bloom_append(&writer, image_hashes(other), image_count(other));
-	}
+		bloom_gather(&writer, other);
 	else
 		bloom_unite(&writer, other);
 	PG_RETURN_DATUM(bloom_close_state(&writer));

@@ -26,7 +26,7 @@ contains(CallSite *site, Datum filter, Datum element)
 
 	call_site_open(site, filter, 1, &ask);
 	hash = element_hash(site->hasher, element, image_seed(ask.image));
-	bloom_check_class(ask.image, site->hasher);
+	bloom_check_class(image_class(ask.image), site->hasher);
 	return call_site_ask(&ask, hash);
 }
 
@@ -82,7 +82,7 @@ ask_array(FunctionCallInfo fcinfo, CallSite *site, ArrayType *array,
 		}
 		hashes[asked++] = element_hash(site->hasher, elements[i],
 									   image_seed(ask.image));
-		bloom_check_class(ask.image, site->hasher);
+		bloom_check_class(image_class(ask.image), site->hasher);
 	}
 	if (ask.parts_of == NULL)
 		filter_contains_batch(ask.image, hashes, asked, found);

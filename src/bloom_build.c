@@ -80,8 +80,8 @@ bloomfilter_add(PG_FUNCTION_ARGS)
 	bloom_open_copy(&writer, PG_GETARG_DATUM(0));
 	hash = element_hash(site->hasher, PG_GETARG_DATUM(1),
 						image_seed(writer.image));
-	bloom_set_class(&writer, site->hasher);
-	bloom_add_hashes(&writer, &hash, 1);
+	bloom_check_class(image_class(writer.image), site->hasher);
+	bloom_add_hashes(&writer, site->hasher->class, &hash, 1);
 	PG_RETURN_DATUM(bloom_close(&writer));
 }
 
@@ -92,6 +92,7 @@ bloomfilter_add_all(PG_FUNCTION_ARGS)
 	CallSite   *site = call_site(fcinfo, 1, true);
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(1);
 	BloomWriter writer;
+	ElementClass class;
 	uint64	   *hashes;
 	uint64		count = 0;
 	Datum	   *elements;
@@ -102,7 +103,8 @@ bloomfilter_add_all(PG_FUNCTION_ARGS)
 	deconstruct_array(array, site->element_type, site->element_length,
 					  site->element_byval, site->element_align,
 					  &elements, &nulls, &length);
-	/* all are hashed, and their class checked, before one is added */
+	/* all are hashed, and their class checked, before anything is changed */
+	class = image_class(writer.image);
 	hashes = palloc_extended(length * sizeof(uint64), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < length; i++)
 	{
@@ -110,13 +112,11 @@ bloomfilter_add_all(PG_FUNCTION_ARGS)
 			continue;
 		hashes[count] = element_hash(site->hasher, elements[i],
 									 image_seed(writer.image));
-		if (count == 0)
-			bloom_set_class(&writer, site->hasher);
-		else
-			bloom_check_class(writer.image, site->hasher);
+		bloom_check_class(class, site->hasher);
+		class = site->hasher->class;
 		count++;
 	}
-	bloom_add_hashes(&writer, hashes, count);
+	bloom_add_hashes(&writer, class, hashes, count);
 	PG_RETURN_DATUM(bloom_close(&writer));
 }
 

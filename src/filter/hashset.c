@@ -5,25 +5,27 @@
  * Hashes are uniform, so they are sorted by their leading bytes (the "American
  * flag sort" of McIlroy, Bostic and McIlroy, "Engineering Radix Sort", 1993:
  * count, then permute in place), and looked up by interpolation.  Hashes that
- * someone chose to be alike cost more, but no more than eight passes or a
- * bisection.
+ * someone chose to be alike cost more, but no more than the passes that 64 bits
+ * take and the insertion of SCATTER_MAX at a time, or a bisection.
  *
  * Hashes lie little-endian, 8 bytes each, at any address.
  */
 #include "hashset.h"
 
-/* Below this many, insertion is faster than another pass */
-#define SORT_SMALL		24
+/*
+ * Up to so many are sorted out of place, by a copy that stays in the cache
+ * nearest to the core
+ */
+#define SCATTER_MAX		1024
 
 /*
- * Bits of a pass: as many as leave some eight hashes in a bucket, so that the
- * last pass before the insertion does not cost more for its buckets than for
- * its hashes; at most eight, so that a pass writes to no more places than the
+ * Bits of a pass: as many as leave some so many hashes in a bucket, for the
+ * scattering; at most eight, so that a pass writes to no more places than the
  * caches nearest to the core can follow.
  */
 #define RADIX_MAX_BITS	8
 #define RADIX_MAX		(1 << RADIX_MAX_BITS)
-#define RADIX_LEAVES	8
+#define RADIX_LEAVES	256
 
 static inline void
 insertion_sort(uint64_t *hashes, uint64_t count)
@@ -39,6 +41,44 @@ insertion_sort(uint64_t *hashes, uint64_t count)
 	}
 }
 
+/*
+ * Sort up to SCATTER_MAX hashes that differ in their lowest "low_bits" bits
+ * only: put each where its leading bits want it, with a place or two for each
+ * hash, and mend by insertion what is left, which for uniform ones is next to
+ * nothing.
+ */
+static void
+scatter_sort(uint64_t *hashes, unsigned count, int low_bits)
+{
+	uint64_t	copy[SCATTER_MAX];
+	uint16_t	next[2 * SCATTER_MAX];
+	unsigned	places = 1;
+	unsigned	sum = 0;
+	int			shift = low_bits;
+
+	while (places <= count && shift > 0)
+	{
+		places *= 2;
+		shift--;
+	}
+	memset(next, 0, places * sizeof(next[0]));
+	for (unsigned i = 0; i < count; i++)
+	{
+		copy[i] = hashes[i];
+		next[(copy[i] >> shift) & (places - 1)]++;
+	}
+	for (unsigned place = 0; place < places; place++)
+	{
+		unsigned	here = next[place];
+
+		next[place] = sum;
+		sum += here;
+	}
+	for (unsigned i = 0; i < count; i++)
+		hashes[next[(copy[i] >> shift) & (places - 1)]++] = copy[i];
+	insertion_sort(hashes, count);
+}
+
 /* Sort hashes that differ in their lowest "low_bits" bits only. */
 static void
 radix_sort(uint64_t *hashes, uint64_t count, int low_bits)
@@ -50,13 +90,13 @@ radix_sort(uint64_t *hashes, uint64_t count, int low_bits)
 	unsigned	radix = 2;
 	int			shift = low_bits - 1;
 
-	if (count <= SORT_SMALL)
-	{
-		insertion_sort(hashes, count);
-		return;
-	}
 	if (low_bits == 0)
 		return;					/* all are equal */
+	if (count <= SCATTER_MAX)
+	{
+		scatter_sort(hashes, count, low_bits);
+		return;
+	}
 	while (radix < RADIX_MAX && radix * RADIX_LEAVES < count && shift > 0)
 	{
 		radix *= 2;
@@ -123,6 +163,32 @@ hashset_sort_unique(uint8_t *bytes, uint64_t count)
 	for (uint64_t i = 0; i < kept; i++)
 		hashes[i] = le64(hashes[i]);
 	return kept;
+}
+
+uint64_t
+hashset_merge(uint8_t *to, const uint8_t *a, uint64_t count_a,
+			  const uint8_t *b, uint64_t count_b)
+{
+	const uint8_t *end_a = a + 8 * count_a;
+	const uint8_t *end_b = b + 8 * count_b;
+	uint8_t    *at = to;
+
+	/* without branches, for which of the two is less is chance */
+	while (a < end_a && b < end_b)
+	{
+		uint64_t	first = get64(a);
+		uint64_t	second = get64(b);
+
+		put64(at, first < second ? first : second);
+		at += 8;
+		a += 8 * (first <= second);
+		b += 8 * (second <= first);
+	}
+	memcpy(at, a, end_a - a);
+	at += end_a - a;
+	memcpy(at, b, end_b - b);
+	at += end_b - b;
+	return (at - to) / 8;
 }
 
 bool

@@ -13,6 +13,13 @@
  */
 extern uint64_t hashset_sort_unique(uint8_t *hashes, uint64_t count);
 
+/*
+ * The union of two sets of sorted and distinct hashes, written to a third
+ * place with room for both.  Returns how many they are.
+ */
+extern uint64_t hashset_merge(uint8_t *to, const uint8_t *a, uint64_t count_a,
+							  const uint8_t *b, uint64_t count_b);
+
 /* Is the hash among "count" sorted ones? */
 extern bool hashset_contains(const uint8_t *hashes, uint64_t count,
 							 uint64_t hash);

@@ -76,6 +76,39 @@ expect_asked(const uint8_t *set, const uint64_t *sorted, uint64_t count,
 		   (unsigned long long) hash, !in);
 }
 
+/*
+ * Merge two parts of a set that have every third hash in common: the whole set
+ * comes out, and nothing is written behind it.
+ */
+static void
+try_merge(const uint64_t *sorted, uint64_t count)
+{
+	static uint64_t parts[2][MAX_COUNT];
+	static uint64_t merged[2 * MAX_COUNT + 1];
+	uint64_t	counts[2] = {0, 0};
+	uint64_t	kept;
+
+	for (uint64_t i = 0; i < count; i++)
+	{
+		unsigned	part = random_below(3);
+
+		for (unsigned side = 0; side < 2; side++)
+			if (part == side || part == 2)
+				put64((uint8_t *) &parts[side][counts[side]++], sorted[i]);
+	}
+	merged[counts[0] + counts[1]] = UINT64_C(0x5555555555555555);
+	kept = hashset_merge((uint8_t *) merged, (uint8_t *) parts[0], counts[0],
+						 (uint8_t *) parts[1], counts[1]);
+	expect(kept == count, "%llu hashes after merging, not %llu",
+		   (unsigned long long) kept, (unsigned long long) count);
+	for (uint64_t i = 0; i < count; i++)
+		expect(get64((uint8_t *) &merged[i]) == sorted[i],
+			   "hash %llu of %llu is wrong after merging",
+			   (unsigned long long) i, (unsigned long long) count);
+	expect(merged[counts[0] + counts[1]] == UINT64_C(0x5555555555555555),
+		   "written behind the end");
+}
+
 /* Sort and ask "count" hashes of this kind. */
 static void
 try_set(Input input, uint64_t count)
@@ -108,6 +141,7 @@ try_set(Input input, uint64_t count)
 			   (unsigned long long) kept);
 	expect(bytes[count] == UINT64_C(0x5555555555555555),
 		   "written behind the end");
+	try_merge(sorted, kept);
 
 	/* asked at any address; of a large set, a hundred of its hashes */
 	memcpy(shifted + 1, bytes, 8 * kept);
@@ -171,12 +205,13 @@ void
 test_hashset(void)
 {
 	static const uint64_t counts[] = {
-		0, 1, 2, 3, 23, 24, 25, 26, 100, 255, 256, 257, 1000, MAX_COUNT
+		0, 1, 2, 3, 23, 24, 25, 26, 100, 255, 256, 257, 1023, 1024, 1025,
+		MAX_COUNT
 	};
 
 	for (int input = 0; input < INPUTS; input++)
 	{
-		begin_test("%s hashes are sorted, distinct, and found",
+		begin_test("%s hashes are sorted, merged, distinct, and found",
 				   input_names[input]);
 		for (int i = 0; i < lengthof(counts); i++)
 			try_set(input, counts[i]);
