@@ -22,6 +22,8 @@
  */
 #include "bloom.h"
 
+#include <sys/mman.h>
+
 #include "filter/hashset.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -61,6 +63,14 @@
  * hash takes about as long to be sorted again as this many to be passed over.
  */
 #define MERGE_RATIO				8
+
+/*
+ * Images from this size up ask the kernel for huge pages, and begin at one.
+ * Otherwise each probe of a filter of 100 MB waits twice: for its line, and
+ * for where its page is (45 ns a probe in a batch instead of 24).
+ */
+#define HUGE_PAGES_FROM_BYTES	((uint64) 4 << 20)
+#define HUGE_PAGE_BYTES			((uint64) 2 << 20)
 
 struct ExpandedBloom
 {
@@ -318,6 +328,30 @@ writer_sync(BloomWriter *writer)
 }
 
 /*
+ * Memory in a context for an image of so many bytes, that begins behind a
+ * (missing) length word at a cache line.  *memory is what to free.
+ */
+uint8 *
+bloom_allocate_image(MemoryContext mcxt, uint64 bytes, bool zero,
+					 void **memory)
+{
+	uint64		alignment = bytes < HUGE_PAGES_FROM_BYTES ?
+		IMAGE_ALIGNMENT : HUGE_PAGE_BYTES;
+	uint8	   *start;
+
+	*memory = MemoryContextAllocHuge(mcxt, VARHDRSZ + bytes + alignment);
+	start = (uint8 *) TYPEALIGN(alignment, *memory);
+#ifdef MADV_HUGEPAGE
+	/* before it is first touched; should the kernel refuse, no harm is done */
+	if (alignment == HUGE_PAGE_BYTES)
+		(void) madvise(start, VARHDRSZ + bytes, MADV_HUGEPAGE);
+#endif
+	if (zero)
+		memset(start, 0, VARHDRSZ + bytes);
+	return start + VARHDRSZ;
+}
+
+/*
  * New storage of "bytes" bytes for another image of the writer's value, which
  * is left as it is: *fresh is a writer for it, detached.  From
  * EXPANDED_FROM_BYTES on, the value becomes an expanded object.
@@ -325,8 +359,6 @@ writer_sync(BloomWriter *writer)
 static void
 writer_fresh(BloomWriter *writer, uint64 bytes, bool zero, BloomWriter *fresh)
 {
-	int			flags = MCXT_ALLOC_HUGE | (zero ? MCXT_ALLOC_ZERO : 0);
-
 	if (writer->expanded == NULL && writer->mcxt != NULL &&
 		bytes >= EXPANDED_FROM_BYTES)
 	{
@@ -339,21 +371,15 @@ writer_fresh(BloomWriter *writer, uint64 bytes, bool zero, BloomWriter *fresh)
 	fresh->detached = true;
 	fresh->room = bytes;
 	if (writer->expanded)
-	{
-		/* the image begins behind a (missing) length word at a cache line */
-		fresh->memory =
-			MemoryContextAllocExtended(writer->expanded->hdr.eoh_context,
-									   bytes + VARHDRSZ + IMAGE_ALIGNMENT,
-									   flags);
-		fresh->image = (uint8 *)
-			TYPEALIGN(IMAGE_ALIGNMENT, fresh->memory) + VARHDRSZ;
-	}
+		fresh->image =
+			bloom_allocate_image(writer->expanded->hdr.eoh_context, bytes,
+								 zero, &fresh->memory);
 	else
 	{
 		fresh->memory = NULL;	/* whoever gets a flat value frees it */
 		fresh->image = (uint8 *)
 			VARDATA(palloc_extended(VARHDRSZ + bytes,
-									flags & ~MCXT_ALLOC_HUGE));
+									zero ? MCXT_ALLOC_ZERO : 0));
 	}
 }
 

@@ -73,6 +73,9 @@ extern const uint8 *bloom_image(Datum value);
 extern const uint8 *bloom_state_header(Datum state);
 extern struct varlena *bloom_copy_flat(Datum value);
 
+extern uint8 *bloom_allocate_image(MemoryContext mcxt, uint64 bytes,
+								   bool zero, void **memory);
+
 /* Changing */
 extern void bloom_open_copy(BloomWriter *writer, Datum value);
 extern void bloom_open_state(BloomWriter *writer, Datum value,

@@ -136,7 +136,8 @@ static void
 read_stored(CallSite *site, StoredFilter *stored, struct varlena *pointer,
 			Size bytes)
 {
-	char	   *memory;
+	uint8	   *image;
+	void	   *memory;
 	Size		done = 0;
 
 	site->kept += bytes - stored->bytes;
@@ -145,18 +146,15 @@ read_stored(CallSite *site, StoredFilter *stored, struct varlena *pointer,
 		   dlist_has_prev(&site->uses, dlist_tail_node(&site->uses)))
 		forget(site, dlist_tail_element(StoredFilter, use, &site->uses));
 
-	/* the image begins behind a length word at a cache line */
 	stored->image = NULL;
 	MemoryContextReset(stored->mcxt);
-	memory = MemoryContextAllocHuge(stored->mcxt,
-									VARHDRSZ + bytes + IMAGE_ALIGNMENT);
-	memory = (char *) TYPEALIGN(IMAGE_ALIGNMENT, memory) + VARHDRSZ;
+	image = bloom_allocate_image(stored->mcxt, bytes, false, &memory);
 
 	if (VARATT_EXTERNAL_IS_COMPRESSED(stored->pointer))
 	{
 		struct varlena *whole = detoast_attr(pointer);
 
-		memcpy(memory, VARDATA(whole), bytes);
+		memcpy(image, VARDATA(whole), bytes);
 		pfree(whole);
 		done = bytes;
 	}
@@ -165,11 +163,11 @@ read_stored(CallSite *site, StoredFilter *stored, struct varlena *pointer,
 		Size		length = Min(bytes - done, READ_BYTES);
 		struct varlena *piece = detoast_attr_slice(pointer, done, length);
 
-		memcpy(memory + done, VARDATA(piece), length);
+		memcpy(image + done, VARDATA(piece), length);
 		pfree(piece);
 		done += length;
 	}
-	stored->image = (uint8 *) memory;
+	stored->image = image;
 }
 
 /* The filter stored at this place: as it is known, or not read yet */

@@ -434,7 +434,7 @@ count_united(const uint8_t *a, const uint8_t *b, uint64_t bytes)
 
 	for (; bytes > 0; bytes -= sizeof(uint64_t))
 	{
-		count += __builtin_popcountll(get64(a) | get64(b));
+		count += popcount64(get64(a) | get64(b));
 		a += sizeof(uint64_t);
 		b += sizeof(uint64_t);
 	}

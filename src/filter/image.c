@@ -98,11 +98,11 @@ count_bits(const uint8_t *bits, uint64_t bytes)
 
 	for (; bytes >= sizeof(uint64_t); bytes -= sizeof(uint64_t))
 	{
-		count += __builtin_popcountll(get64(bits));
+		count += popcount64(get64(bits));
 		bits += sizeof(uint64_t);
 	}
 	while (bytes-- > 0)
-		count += __builtin_popcount(*bits++);
+		count += popcount64(*bits++);
 	return count;
 }
 
