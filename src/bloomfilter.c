@@ -2,7 +2,7 @@
  * bloomfilter.c
  *	  The library: what happens when the server loads it.
  */
-#include "bloom.h"
+#include "value.h"
 
 #include "filter/block512.h"
 

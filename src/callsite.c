@@ -148,7 +148,7 @@ read_stored(CallSite *site, StoredFilter *stored, struct varlena *pointer,
 
 	stored->image = NULL;
 	MemoryContextReset(stored->mcxt);
-	image = bloom_allocate_image(stored->mcxt, bytes, false, &memory);
+	image = allocate_image(stored->mcxt, bytes, false, &memory);
 
 	if (VARATT_EXTERNAL_IS_COMPRESSED(stored->pointer))
 	{
@@ -244,7 +244,7 @@ call_site_open_stored(CallSite *site, Datum filter, uint64 questions,
 	if (!VARATT_IS_EXTERNAL_ONDISK(pointer))
 	{
 		/* compressed in its row, indirect, expanded, with a short header */
-		ask->image = bloom_image(filter);
+		ask->image = value_image(filter);
 		return;
 	}
 

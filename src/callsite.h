@@ -5,7 +5,7 @@
 #ifndef BLOOMFILTER_CALLSITE_H
 #define BLOOMFILTER_CALLSITE_H
 
-#include "bloom.h"
+#include "value.h"
 #include "lib/ilist.h"
 #include "utils/hsearch.h"
 #if PG_VERSION_NUM >= 160000

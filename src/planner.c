@@ -22,9 +22,9 @@
  * plain comparison, and far below anything with a subplan.
  *
  * In place.  From PostgreSQL 18 on, PL/pgSQL asks whether "f := bloom_add(f, x)"
- * may change the variable's own value.  It may: see BloomWriter.
+ * may change the variable's own value.  It may: see FilterWriter.
  */
-#include "bloom.h"
+#include "value.h"
 
 #include <math.h>
 
@@ -94,7 +94,7 @@ known_filter(Node *node, Size whole_up_to)
 	pointer = (struct varlena *) DatumGetPointer(constant->constvalue);
 	if (!VARATT_IS_EXTERNAL_ONDISK(pointer) ||
 		toast_raw_datum_size(constant->constvalue) <= whole_up_to)
-		return bloom_image(constant->constvalue);
+		return value_image(constant->constvalue);
 	header = (uint8 *) VARDATA(detoast_attr_slice(pointer, 0,
 												  IMAGE_HEADER_BYTES));
 	return (uint8 *) VARDATA(detoast_attr_slice(pointer, 0,

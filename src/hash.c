@@ -1,9 +1,9 @@
 /*
- * bloom_hash.c
+ * hash.c
  *	  An element's hash as SQL sees it: bloom_hash, and bloom_shard for sets
  *	  that are kept in several filters.
  */
-#include "bloom.h"
+#include "value.h"
 
 #include "callsite.h"
 

@@ -1,12 +1,12 @@
 /*
- * bloom_io.c
+ * io.c
  *	  A bloom value's way in and out, and its identity.
  *
  * The bytes of a value are its image (filter/image.h): as they are in binary
  * and as bytea, as base64 in text.  Every way in goes through image_check().
  * Two values are equal if their bytes are.
  */
-#include "bloom.h"
+#include "value.h"
 
 #include "common/base64.h"
 #include "common/hashfn.h"
@@ -76,7 +76,7 @@ bloomfilter_in(PG_FUNCTION_ARGS)
 Datum
 bloomfilter_out(PG_FUNCTION_ARGS)
 {
-	const uint8 *image = bloom_image(PG_GETARG_DATUM(0));
+	const uint8 *image = value_image(PG_GETARG_DATUM(0));
 	int			bytes = image_bytes(image);
 	int			room = (bytes / BASE64_BYTES + 1) * BASE64_CHARS;
 	char	   *text = palloc(room + 1);
@@ -104,13 +104,13 @@ bloomfilter_recv(PG_FUNCTION_ARGS)
 Datum
 bloomfilter_send(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_POINTER(bloom_copy_flat(PG_GETARG_DATUM(0)));
+	PG_RETURN_POINTER(value_copy_flat(PG_GETARG_DATUM(0)));
 }
 
 Datum
 bloomfilter_to_bytea(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_POINTER(bloom_copy_flat(PG_GETARG_DATUM(0)));
+	PG_RETURN_POINTER(value_copy_flat(PG_GETARG_DATUM(0)));
 }
 
 Datum
@@ -125,8 +125,8 @@ bloomfilter_from_bytea(PG_FUNCTION_ARGS)
 static bool
 same_bytes(FunctionCallInfo fcinfo)
 {
-	const uint8 *a = bloom_image(PG_GETARG_DATUM(0));
-	const uint8 *b = bloom_image(PG_GETARG_DATUM(1));
+	const uint8 *a = value_image(PG_GETARG_DATUM(0));
+	const uint8 *b = value_image(PG_GETARG_DATUM(1));
 
 	return image_bytes(a) == image_bytes(b) &&
 		memcmp(a, b, image_bytes(a)) == 0;
@@ -148,7 +148,7 @@ bloomfilter_ne(PG_FUNCTION_ARGS)
 Datum
 bloomfilter_hash_value(PG_FUNCTION_ARGS)
 {
-	const uint8 *image = bloom_image(PG_GETARG_DATUM(0));
+	const uint8 *image = value_image(PG_GETARG_DATUM(0));
 
 	return hash_any(image, image_bytes(image));
 }
@@ -156,7 +156,7 @@ bloomfilter_hash_value(PG_FUNCTION_ARGS)
 Datum
 bloomfilter_hash_value_extended(PG_FUNCTION_ARGS)
 {
-	const uint8 *image = bloom_image(PG_GETARG_DATUM(0));
+	const uint8 *image = value_image(PG_GETARG_DATUM(0));
 
 	return hash_any_extended(image, image_bytes(image), PG_GETARG_INT64(1));
 }

@@ -1,5 +1,5 @@
 /*
- * bloom_agg.c
+ * aggregate.c
  *	  Aggregates: a filter of elements, and of filters.
  *
  * bloom_agg() needs no size.  Its state is an explicit filter, the hashes of the
@@ -12,7 +12,7 @@
  * The state being a value of type bloom, it needs no serialisation: what a
  * worker sends is an ordinary value.  While small it is flat and changed where
  * it lies; the transition function returns the very pointer that it was given,
- * and nodeAgg.c copies nothing.  Larger ones are expanded objects (bloom.c).
+ * and nodeAgg.c copies nothing.  Larger ones are expanded objects (value.c).
  *
  * Sets of more than EXPLICIT_STATE_MAX elements are gathered in a filter with layers
  * instead: of the capacity that was given, or else of AUTO_CAPACITY, and
@@ -22,7 +22,7 @@
  * The final functions leave the state as it is, for window aggregates go on
  * with it.
  */
-#include "bloom.h"
+#include "value.h"
 
 #include "callsite.h"
 
@@ -90,7 +90,7 @@ required_argument(FunctionCallInfo fcinfo, int number, const char *name)
 
 /* The first element: check the arguments, and begin a state. */
 static void
-begin_state(BloomWriter *writer, const AggArguments *arguments,
+begin_state(FilterWriter *writer, const AggArguments *arguments,
 			MemoryContext mcxt)
 {
 	FilterParams params = {
@@ -101,13 +101,13 @@ begin_state(BloomWriter *writer, const AggArguments *arguments,
 	};
 	FilterPlan	plan;
 
-	bloom_check_error_rate(arguments->error_rate, arguments->capacity != 0 ?
-						   NULL : "To give a capacity, pass an integer, as in bloom_agg(x, 1000) or bloom_agg(x, n::bigint).");
+	check_error_rate(arguments->error_rate, arguments->capacity != 0 ?
+					 NULL : "To give a capacity, pass an integer, as in bloom_agg(x, 1000) or bloom_agg(x, n::bigint).");
 	if (arguments->capacity != 0)
 		/* rather now than after an hour */
-		bloom_check_status(filter_plan(&params, &plan), NULL);
-	bloom_open_new_state(writer, &params, image_explicit_bytes(FIRST_HASHES),
-						 mcxt);
+		check_status(filter_plan(&params, &plan), NULL);
+	writer_open_new_state(writer, &params, image_explicit_bytes(FIRST_HASHES),
+						  mcxt);
 }
 
 /*
@@ -115,15 +115,15 @@ begin_state(BloomWriter *writer, const AggArguments *arguments,
  * without repeated ones, go on in a filter with layers.
  */
 static void
-bound_explicit(BloomWriter *writer, uint64 count)
+bound_explicit(FilterWriter *writer, uint64 count)
 {
 	if (image_layout(writer->image) != LAYOUT_EXPLICIT ||
 		image_count(writer->image) + count <= 2 * EXPLICIT_STATE_MAX)
 		return;
-	bloom_sort(writer);
+	writer_sort(writer);
 	if (image_count(writer->image) > EXPLICIT_STATE_MAX ||
 		image_count(writer->image) + count > 2 * EXPLICIT_STATE_MAX)
-		bloom_make_sized(writer, AUTO_CAPACITY);
+		writer_make_sized(writer, AUTO_CAPACITY);
 }
 
 /*
@@ -147,7 +147,7 @@ agg_trans(FunctionCallInfo fcinfo, const AggArguments *arguments)
 {
 	MemoryContext mcxt = aggregate_context(fcinfo);
 	CallSite   *site;
-	BloomWriter writer;
+	FilterWriter writer;
 	uint64		hash;
 
 	if (PG_ARGISNULL(1))
@@ -161,36 +161,36 @@ agg_trans(FunctionCallInfo fcinfo, const AggArguments *arguments)
 	if (PG_ARGISNULL(0))
 	{
 		begin_state(&writer, arguments, mcxt);
-		bloom_set_class(&writer, site->hasher->class);
+		writer_set_class(&writer, site->hasher->class);
 	}
 	else
 	{
-		const uint8 *header = bloom_state_header(PG_GETARG_DATUM(0));
+		const uint8 *header = state_header(PG_GETARG_DATUM(0));
 
 		if (other_arguments(header, arguments))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("capacity, error rate and seed of bloom_agg must be the same for all rows of a group")));
-		bloom_check_class(image_class(header), site->hasher);
-		if (bloom_push(PG_GETARG_DATUM(0), hash))
+		check_class(image_class(header), site->hasher);
+		if (state_push(PG_GETARG_DATUM(0), hash))
 			PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-		bloom_open_state(&writer, PG_GETARG_DATUM(0), mcxt);
+		writer_open_state(&writer, PG_GETARG_DATUM(0), mcxt);
 		bound_explicit(&writer, 1);
 	}
 	if (image_layout(writer.image) == LAYOUT_EXPLICIT)
 	{
 		hash = le64(hash);
-		bloom_append(&writer, (uint8 *) &hash, 1);
+		writer_append(&writer, (uint8 *) &hash, 1);
 	}
 	else
-		bloom_add_hashes(&writer, site->hasher->class, &hash, 1);
-	PG_RETURN_DATUM(bloom_close_state(&writer));
+		writer_add_hashes(&writer, site->hasher->class, &hash, 1);
+	PG_RETURN_DATUM(writer_close_state(&writer));
 }
 
 static int64
 capacity_argument(int64 capacity)
 {
-	bloom_check_capacity(capacity);
+	check_capacity(capacity);
 	return capacity;
 }
 
@@ -276,7 +276,7 @@ Datum
 bloomfilter_agg_combine(PG_FUNCTION_ARGS)
 {
 	MemoryContext mcxt = aggregate_context(fcinfo);
-	BloomWriter writer;
+	FilterWriter writer;
 	const uint8 *other;
 
 	if (PG_ARGISNULL(1))
@@ -287,19 +287,19 @@ bloomfilter_agg_combine(PG_FUNCTION_ARGS)
 	}
 	if (PG_ARGISNULL(0))
 	{
-		bloom_open_copied_state(&writer, PG_GETARG_DATUM(1), mcxt);
-		PG_RETURN_DATUM(bloom_close_state(&writer));
+		writer_open_copied_state(&writer, PG_GETARG_DATUM(1), mcxt);
+		PG_RETURN_DATUM(writer_close_state(&writer));
 	}
-	other = bloom_image(PG_GETARG_DATUM(1));
-	bloom_open_state(&writer, PG_GETARG_DATUM(0), mcxt);
+	other = value_image(PG_GETARG_DATUM(1));
+	writer_open_state(&writer, PG_GETARG_DATUM(0), mcxt);
 	if (image_layout(other) == LAYOUT_EXPLICIT)
 		bound_explicit(&writer, image_count(other));
 	if (image_layout(writer.image) == LAYOUT_EXPLICIT &&
 		image_layout(other) == LAYOUT_EXPLICIT)
-		bloom_gather(&writer, other);
+		writer_gather(&writer, other);
 	else
-		bloom_unite(&writer, other);
-	PG_RETURN_DATUM(bloom_close_state(&writer));
+		writer_unite(&writer, other);
+	PG_RETURN_DATUM(writer_close_state(&writer));
 }
 
 /*
@@ -312,9 +312,9 @@ bloomfilter_agg_final(PG_FUNCTION_ARGS)
 
 	(void) aggregate_context(fcinfo);
 	if (PG_ARGISNULL(0))
-		PG_RETURN_POINTER(bloom_make_empty());
+		PG_RETURN_POINTER(value_make_empty());
 
-	image = bloom_image(PG_GETARG_DATUM(0));
+	image = value_image(PG_GETARG_DATUM(0));
 	if (image_layout(image) != LAYOUT_EXPLICIT)
 	{
 		if (filter_estimated_error_rate(image) >
@@ -326,9 +326,9 @@ bloomfilter_agg_final(PG_FUNCTION_ARGS)
 					 errdetail("Filters that were built in parts hold too many elements to be joined."),
 					 errhint("Give bloom_agg a capacity of at least %.0f.",
 							 filter_cardinality(image))));
-		PG_RETURN_POINTER(bloom_copy_flat(PG_GETARG_DATUM(0)));
+		PG_RETURN_POINTER(value_copy_flat(PG_GETARG_DATUM(0)));
 	}
-	PG_RETURN_POINTER(bloom_make_from_set(image, image_count(image)));
+	PG_RETURN_POINTER(value_make_from_set(image, image_count(image)));
 }
 
 /*
@@ -337,10 +337,10 @@ bloomfilter_agg_final(PG_FUNCTION_ARGS)
  */
 static Datum
 combine_filters(FunctionCallInfo fcinfo,
-				void (*combine) (BloomWriter *writer, const uint8 *other))
+				void (*combine) (FilterWriter *writer, const uint8 *other))
 {
 	MemoryContext mcxt = aggregate_context(fcinfo);
-	BloomWriter writer;
+	FilterWriter writer;
 
 	if (PG_ARGISNULL(1))
 	{
@@ -349,27 +349,27 @@ combine_filters(FunctionCallInfo fcinfo,
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	}
 	if (PG_ARGISNULL(0))
-		bloom_open_copied_state(&writer, PG_GETARG_DATUM(1), mcxt);
+		writer_open_copied_state(&writer, PG_GETARG_DATUM(1), mcxt);
 	else
 	{
-		const uint8 *other = bloom_image(PG_GETARG_DATUM(1));
+		const uint8 *other = value_image(PG_GETARG_DATUM(1));
 
-		bloom_open_state(&writer, PG_GETARG_DATUM(0), mcxt);
+		writer_open_state(&writer, PG_GETARG_DATUM(0), mcxt);
 		combine(&writer, other);
 	}
-	PG_RETURN_DATUM(bloom_close_state(&writer));
+	PG_RETURN_DATUM(writer_close_state(&writer));
 }
 
 Datum
 bloomfilter_union_agg_trans(PG_FUNCTION_ARGS)
 {
-	return combine_filters(fcinfo, bloom_unite);
+	return combine_filters(fcinfo, writer_unite);
 }
 
 Datum
 bloomfilter_intersection_agg_trans(PG_FUNCTION_ARGS)
 {
-	return combine_filters(fcinfo, bloom_intersect);
+	return combine_filters(fcinfo, writer_intersect);
 }
 
 /* The union of no filters is the empty one. */
@@ -377,8 +377,8 @@ Datum
 bloomfilter_union_agg_final(PG_FUNCTION_ARGS)
 {
 	if (PG_ARGISNULL(0))
-		PG_RETURN_POINTER(bloom_make_empty());
-	PG_RETURN_POINTER(bloom_copy_flat(PG_GETARG_DATUM(0)));
+		PG_RETURN_POINTER(value_make_empty());
+	PG_RETURN_POINTER(value_copy_flat(PG_GETARG_DATUM(0)));
 }
 
 /*
@@ -390,5 +390,5 @@ bloomfilter_intersection_agg_final(PG_FUNCTION_ARGS)
 {
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	PG_RETURN_POINTER(bloom_copy_flat(PG_GETARG_DATUM(0)));
+	PG_RETURN_POINTER(value_copy_flat(PG_GETARG_DATUM(0)));
 }

@@ -1,12 +1,12 @@
 /*
- * bloom_build.c
+ * build.c
  *	  Making filters and changing them: bloom_create, bloom_add, bloom_union
  *	  and their kin.
  *
  * No function here writes through an argument but a read/write expanded object,
  * which the caller gave up by passing it.
  */
-#include "bloom.h"
+#include "value.h"
 
 #include "callsite.h"
 #include "filter/classic.h"
@@ -34,15 +34,15 @@ bloomfilter_create(PG_FUNCTION_ARGS)
 		.seed = PG_GETARG_INT64(3)
 	};
 
-	bloom_check_capacity(capacity);
-	bloom_check_error_rate(error_rate, NULL);
+	check_capacity(capacity);
+	check_error_rate(error_rate, NULL);
 	if (growth < 0 || growth > IMAGE_MAX_GROWTH)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("growth of a filter must be between 0 and %d, not %d",
 						IMAGE_MAX_GROWTH, growth),
 				 errhint("0 makes a filter of fixed size, 2 lets each further layer be twice as large.")));
-	PG_RETURN_POINTER(bloom_make(&params));
+	PG_RETURN_POINTER(value_make(&params));
 }
 
 /* bloom_create_bits(bits bigint, hashes int, seed bigint) */
@@ -65,8 +65,8 @@ bloomfilter_create_bits(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("number of hashes of a filter must be between 1 and %d, not %d",
 						CLASSIC_MAX_HASHES, hashes)));
-	bloom_check_status(filter_plan_classic(bits, hashes, &plan), NULL);
-	PG_RETURN_POINTER(bloom_make_planned(&params, &plan));
+	check_status(filter_plan_classic(bits, hashes, &plan), NULL);
+	PG_RETURN_POINTER(value_make_planned(&params, &plan));
 }
 
 /* bloom_add(filter bloom, element anycompatible) */
@@ -74,15 +74,15 @@ Datum
 bloomfilter_add(PG_FUNCTION_ARGS)
 {
 	CallSite   *site = call_site(fcinfo, 1, false);
-	BloomWriter writer;
+	FilterWriter writer;
 	uint64		hash;
 
-	bloom_open_copy(&writer, PG_GETARG_DATUM(0));
+	writer_open_copy(&writer, PG_GETARG_DATUM(0));
 	hash = element_hash(site->hasher, PG_GETARG_DATUM(1),
 						image_seed(writer.image));
-	bloom_check_class(image_class(writer.image), site->hasher);
-	bloom_add_hashes(&writer, site->hasher->class, &hash, 1);
-	PG_RETURN_DATUM(bloom_close(&writer));
+	check_class(image_class(writer.image), site->hasher);
+	writer_add_hashes(&writer, site->hasher->class, &hash, 1);
+	PG_RETURN_DATUM(writer_close(&writer));
 }
 
 /* bloom_add_all(filter bloom, elements anycompatiblearray) */
@@ -91,7 +91,7 @@ bloomfilter_add_all(PG_FUNCTION_ARGS)
 {
 	CallSite   *site = call_site(fcinfo, 1, true);
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(1);
-	BloomWriter writer;
+	FilterWriter writer;
 	ElementClass class;
 	uint64	   *hashes;
 	uint64		count = 0;
@@ -99,7 +99,7 @@ bloomfilter_add_all(PG_FUNCTION_ARGS)
 	bool	   *nulls;
 	int			length;
 
-	bloom_open_copy(&writer, PG_GETARG_DATUM(0));
+	writer_open_copy(&writer, PG_GETARG_DATUM(0));
 	deconstruct_array(array, site->element_type, site->element_length,
 					  site->element_byval, site->element_align,
 					  &elements, &nulls, &length);
@@ -112,43 +112,43 @@ bloomfilter_add_all(PG_FUNCTION_ARGS)
 			continue;
 		hashes[count] = element_hash(site->hasher, elements[i],
 									 image_seed(writer.image));
-		bloom_check_class(class, site->hasher);
+		check_class(class, site->hasher);
 		class = site->hasher->class;
 		count++;
 	}
-	bloom_add_hashes(&writer, class, hashes, count);
-	PG_RETURN_DATUM(bloom_close(&writer));
+	writer_add_hashes(&writer, class, hashes, count);
+	PG_RETURN_DATUM(writer_close(&writer));
 }
 
 /* bloom_union(bloom, bloom) */
 Datum
 bloomfilter_union(PG_FUNCTION_ARGS)
 {
-	const uint8 *other = bloom_image(PG_GETARG_DATUM(1));
-	BloomWriter writer;
+	const uint8 *other = value_image(PG_GETARG_DATUM(1));
+	FilterWriter writer;
 
-	bloom_open_copy(&writer, PG_GETARG_DATUM(0));
-	bloom_unite(&writer, other);
-	PG_RETURN_DATUM(bloom_close(&writer));
+	writer_open_copy(&writer, PG_GETARG_DATUM(0));
+	writer_unite(&writer, other);
+	PG_RETURN_DATUM(writer_close(&writer));
 }
 
 /* bloom_intersection(bloom, bloom) */
 Datum
 bloomfilter_intersection(PG_FUNCTION_ARGS)
 {
-	const uint8 *other = bloom_image(PG_GETARG_DATUM(1));
-	BloomWriter writer;
+	const uint8 *other = value_image(PG_GETARG_DATUM(1));
+	FilterWriter writer;
 
-	bloom_open_copy(&writer, PG_GETARG_DATUM(0));
-	bloom_intersect(&writer, other);
-	PG_RETURN_DATUM(bloom_close(&writer));
+	writer_open_copy(&writer, PG_GETARG_DATUM(0));
+	writer_intersect(&writer, other);
+	PG_RETURN_DATUM(writer_close(&writer));
 }
 
 /* bloom_clear(bloom): what the filter was when it was made */
 Datum
 bloomfilter_clear(PG_FUNCTION_ARGS)
 {
-	const uint8 *image = bloom_image(PG_GETARG_DATUM(0));
+	const uint8 *image = value_image(PG_GETARG_DATUM(0));
 	FilterParams params;
 	FilterPlan	plan;
 	FilterLayer first;
@@ -157,11 +157,11 @@ bloomfilter_clear(PG_FUNCTION_ARGS)
 	{
 		case LAYOUT_EMPTY:
 		case LAYOUT_EXPLICIT:
-			PG_RETURN_POINTER(bloom_make_empty());
+			PG_RETURN_POINTER(value_make_empty());
 		case LAYOUT_CLASSIC:
 			image_get_layer(image, 0, &first);
-			bloom_check_status(filter_plan_classic(first.size, first.hashes,
-												   &plan), image);
+			check_status(filter_plan_classic(first.size, first.hashes,
+											 &plan), image);
 			break;
 		default:
 			break;
@@ -169,6 +169,6 @@ bloomfilter_clear(PG_FUNCTION_ARGS)
 	image_get_params(image, &params);
 	params.class = ELEMENT_CLASS_NONE;
 	if (image_layout(image) != LAYOUT_CLASSIC)
-		bloom_check_status(filter_plan(&params, &plan), image);
-	PG_RETURN_POINTER(bloom_make_planned(&params, &plan));
+		check_status(filter_plan(&params, &plan), image);
+	PG_RETURN_POINTER(value_make_planned(&params, &plan));
 }

@@ -1,5 +1,5 @@
 /*
- * bloom.c
+ * value.c
  *	  The type bloom as a Datum: the forms of a value, reading it, changing it.
  *
  * A value is an image (filter/image.h) behind PostgreSQL's length word.  It
@@ -14,13 +14,13 @@
  *	 at a cache line, with room to grow.  Whoever holds the read/write pointer
  *	 changes it in place.
  *
- * A BloomWriter hides the difference from who changes a filter.  It allocates
+ * A FilterWriter hides the difference from who changes a filter.  It allocates
  * flat values in the current memory context and expanded ones in the context
  * that it was given, as nodeAgg.c wants transition values.
  *
- * What is read, is read through bloom_image(), which knows all the forms.
+ * What is read, is read through value_image(), which knows all the forms.
  */
-#include "bloom.h"
+#include "value.h"
 
 #include <sys/mman.h>
 
@@ -39,7 +39,7 @@
 #define BATCH					1024
 
 /* Distinguishes our expanded objects, as others do theirs */
-#define EXPANDED_BLOOM_MAGIC	0x626c6f6d
+#define EXPANDED_FILTER_MAGIC	0x626c6f6d
 
 /*
  * Hashes that an aggregate gathers before they go to the layers, so that their
@@ -72,7 +72,7 @@
 #define HUGE_PAGES_FROM_BYTES	((uint64) 4 << 20)
 #define HUGE_PAGE_BYTES			((uint64) 2 << 20)
 
-struct ExpandedBloom
+struct ExpandedFilter
 {
 	ExpandedObjectHeader hdr;
 	int			magic;
@@ -86,7 +86,7 @@ struct ExpandedBloom
 static Size expanded_flat_size(ExpandedObjectHeader *eohptr);
 static void expanded_flatten(ExpandedObjectHeader *eohptr, void *result,
 							 Size allocated_size);
-static void add_to_layers(BloomWriter *writer, const uint64 *hashes,
+static void add_to_layers(FilterWriter *writer, const uint64 *hashes,
 						  uint64 count);
 
 static const ExpandedObjectMethods expanded_methods = {
@@ -99,7 +99,7 @@ static const ExpandedObjectMethods expanded_methods = {
  * ------------------------------------------------------------------------ */
 
 void
-bloom_check_capacity(int64 capacity)
+check_capacity(int64 capacity)
 {
 	if (capacity < 1)
 		ereport(ERROR,
@@ -110,7 +110,7 @@ bloom_check_capacity(int64 capacity)
 
 /* The hint, or NULL, is for a rate that may have been meant as a capacity. */
 void
-bloom_check_error_rate(double error_rate, const char *hint)
+check_error_rate(double error_rate, const char *hint)
 {
 	/* written so that NaN fails */
 	if (!(error_rate >= ERROR_RATE_MIN && error_rate <= ERROR_RATE_MAX))
@@ -122,7 +122,7 @@ bloom_check_error_rate(double error_rate, const char *hint)
 				 errhint("An error rate of one percent is 0.01.")));
 }
 
-/* What may help with the error of bloom_report_class() */
+/* What may help with the error of report_class() */
 static const char *
 class_hint(ElementClass filter, ElementClass element)
 {
@@ -134,9 +134,9 @@ class_hint(ElementClass filter, ElementClass element)
 	return "Cast the element to a type of the filter's class.";
 }
 
-/* The error of bloom_check_class() */
+/* The error of check_class() */
 void
-bloom_report_class(ElementClass class, const ElementHasher *hasher)
+report_class(ElementClass class, const ElementHasher *hasher)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -150,7 +150,7 @@ bloom_report_class(ElementClass class, const ElementHasher *hasher)
 
 /* Throw the error that a plan's status stands for, if it does. */
 void
-bloom_check_status(FilterStatus status, const uint8 *image)
+check_status(FilterStatus status, const uint8 *image)
 {
 	switch (status)
 	{
@@ -184,7 +184,7 @@ bloom_check_status(FilterStatus status, const uint8 *image)
 
 /* Raise an error if two filters cannot be united or intersected. */
 void
-bloom_check_alike(const uint8 *a, const uint8 *b)
+check_alike(const uint8 *a, const uint8 *b)
 {
 	char	   *detail = NULL;
 	const char *hint = "Build both with the same capacity and error rate, as in bloom_agg(x, 1000000, 0.01).";
@@ -240,7 +240,7 @@ bloom_check_alike(const uint8 *a, const uint8 *b)
  * ------------------------------------------------------------------------ */
 
 struct varlena *
-bloom_make_planned(const FilterParams *params, const FilterPlan *plan)
+value_make_planned(const FilterParams *params, const FilterPlan *plan)
 {
 	struct varlena *result = palloc0(VARHDRSZ + plan->bytes);
 
@@ -251,17 +251,17 @@ bloom_make_planned(const FilterParams *params, const FilterPlan *plan)
 
 /* A filter without elements, sized for params; an error if too large. */
 struct varlena *
-bloom_make(const FilterParams *params)
+value_make(const FilterParams *params)
 {
 	FilterPlan	plan;
 
-	bloom_check_status(filter_plan(params, &plan), NULL);
-	return bloom_make_planned(params, &plan);
+	check_status(filter_plan(params, &plan), NULL);
+	return value_make_planned(params, &plan);
 }
 
 /* The neutral one: no elements, no parameters */
 struct varlena *
-bloom_make_empty(void)
+value_make_empty(void)
 {
 	struct varlena *result = palloc(VARHDRSZ + IMAGE_HEADER_BYTES);
 	FilterParams none = {0};
@@ -275,30 +275,30 @@ bloom_make_empty(void)
  * Storage
  * ------------------------------------------------------------------------ */
 
-static ExpandedBloom *
+static ExpandedFilter *
 expanded_new(MemoryContext parent)
 {
 	MemoryContext mcxt = AllocSetContextCreate(parent, "expanded bloom filter",
 											   ALLOCSET_SMALL_SIZES);
-	ExpandedBloom *expanded = MemoryContextAllocZero(mcxt, sizeof(*expanded));
+	ExpandedFilter *expanded = MemoryContextAllocZero(mcxt, sizeof(*expanded));
 
 	EOH_init_header(&expanded->hdr, &expanded_methods, mcxt);
-	expanded->magic = EXPANDED_BLOOM_MAGIC;
+	expanded->magic = EXPANDED_FILTER_MAGIC;
 	return expanded;
 }
 
-static ExpandedBloom *
+static ExpandedFilter *
 expanded_get(Datum value)
 {
-	ExpandedBloom *expanded = (ExpandedBloom *) DatumGetEOHP(value);
+	ExpandedFilter *expanded = (ExpandedFilter *) DatumGetEOHP(value);
 
-	Assert(expanded->magic == EXPANDED_BLOOM_MAGIC);
+	Assert(expanded->magic == EXPANDED_FILTER_MAGIC);
 	return expanded;
 }
 
 /* Open an expanded object, with all that was pending added. */
 static void
-open_expanded(BloomWriter *writer, ExpandedBloom *expanded)
+open_expanded(FilterWriter *writer, ExpandedFilter *expanded)
 {
 	int			pending_count = expanded->pending_count;
 
@@ -317,7 +317,7 @@ open_expanded(BloomWriter *writer, ExpandedBloom *expanded)
 
 /* Make what the writer holds the content of its expanded object. */
 static void
-writer_sync(BloomWriter *writer)
+writer_sync(FilterWriter *writer)
 {
 	if (writer->expanded && !writer->detached)
 	{
@@ -332,8 +332,8 @@ writer_sync(BloomWriter *writer)
  * (missing) length word at a cache line.  *memory is what to free.
  */
 uint8 *
-bloom_allocate_image(MemoryContext mcxt, uint64 bytes, bool zero,
-					 void **memory)
+allocate_image(MemoryContext mcxt, uint64 bytes, bool zero,
+			   void **memory)
 {
 	uint64		alignment = bytes < HUGE_PAGES_FROM_BYTES ?
 		IMAGE_ALIGNMENT : HUGE_PAGE_BYTES;
@@ -357,7 +357,7 @@ bloom_allocate_image(MemoryContext mcxt, uint64 bytes, bool zero,
  * EXPANDED_FROM_BYTES on, the value becomes an expanded object.
  */
 static void
-writer_fresh(BloomWriter *writer, uint64 bytes, bool zero, BloomWriter *fresh)
+writer_fresh(FilterWriter *writer, uint64 bytes, bool zero, FilterWriter *fresh)
 {
 	if (writer->expanded == NULL && writer->mcxt != NULL &&
 		bytes >= EXPANDED_FROM_BYTES)
@@ -372,8 +372,8 @@ writer_fresh(BloomWriter *writer, uint64 bytes, bool zero, BloomWriter *fresh)
 	fresh->room = bytes;
 	if (writer->expanded)
 		fresh->image =
-			bloom_allocate_image(writer->expanded->hdr.eoh_context, bytes,
-								 zero, &fresh->memory);
+			allocate_image(writer->expanded->hdr.eoh_context, bytes,
+						   zero, &fresh->memory);
 	else
 	{
 		fresh->memory = NULL;	/* whoever gets a flat value frees it */
@@ -385,7 +385,7 @@ writer_fresh(BloomWriter *writer, uint64 bytes, bool zero, BloomWriter *fresh)
 
 /* Put fresh storage in the place of the writer's own. */
 static void
-writer_take(BloomWriter *writer, const BloomWriter *fresh)
+writer_take(FilterWriter *writer, const FilterWriter *fresh)
 {
 	void	   *old = writer->memory;
 
@@ -400,9 +400,9 @@ writer_take(BloomWriter *writer, const BloomWriter *fresh)
 
 /* Have room for an image of so many bytes; the present one is kept. */
 static void
-writer_reserve(BloomWriter *writer, uint64 bytes)
+writer_reserve(FilterWriter *writer, uint64 bytes)
 {
-	BloomWriter fresh;
+	FilterWriter fresh;
 
 	if (bytes <= writer->room)
 		return;
@@ -413,7 +413,7 @@ writer_reserve(BloomWriter *writer, uint64 bytes)
 
 /* A writer of a flat copy, in the current memory context */
 static void
-writer_copy_flat(BloomWriter *writer, const uint8 *image)
+writer_copy_flat(FilterWriter *writer, const uint8 *image)
 {
 	memset(writer, 0, sizeof(*writer));
 	writer->image = (uint8 *) image;
@@ -423,9 +423,9 @@ writer_copy_flat(BloomWriter *writer, const uint8 *image)
 
 /* Put a copy of an image in the place of the writer's own. */
 static void
-writer_replace(BloomWriter *writer, const uint8 *image)
+writer_replace(FilterWriter *writer, const uint8 *image)
 {
-	BloomWriter fresh;
+	FilterWriter fresh;
 
 	if (image_bytes(image) <= writer->room)
 	{
@@ -446,24 +446,24 @@ writer_replace(BloomWriter *writer, const uint8 *image)
  * as a copy.
  */
 void
-bloom_open_copy(BloomWriter *writer, Datum value)
+writer_open_copy(FilterWriter *writer, Datum value)
 {
 	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(value)))
 	{
 		open_expanded(writer, expanded_get(value));
-		bloom_sort(writer);
+		writer_sort(writer);
 	}
 	else
-		bloom_open_copied_state(writer, value, CurrentMemoryContext);
+		writer_open_copied_state(writer, value, CurrentMemoryContext);
 }
 
 /*
  * Open a copy of a value, that is to live in mcxt if it is an expanded object.
  */
 void
-bloom_open_copied_state(BloomWriter *writer, Datum value, MemoryContext mcxt)
+writer_open_copied_state(FilterWriter *writer, Datum value, MemoryContext mcxt)
 {
-	const uint8 *image = bloom_image(value);
+	const uint8 *image = value_image(value);
 
 	memset(writer, 0, sizeof(*writer));
 	writer->mcxt = mcxt;
@@ -477,7 +477,7 @@ bloom_open_copied_state(BloomWriter *writer, Datum value, MemoryContext mcxt)
  * aggregate's memory context.
  */
 void
-bloom_open_state(BloomWriter *writer, Datum value, MemoryContext mcxt)
+writer_open_state(FilterWriter *writer, Datum value, MemoryContext mcxt)
 {
 	struct varlena *flat = (struct varlena *) DatumGetPointer(value);
 
@@ -497,10 +497,10 @@ bloom_open_state(BloomWriter *writer, Datum value, MemoryContext mcxt)
 
 /* Begin a transition value: an explicit filter with room for so many bytes. */
 void
-bloom_open_new_state(BloomWriter *writer, const FilterParams *params,
-					 uint64 room, MemoryContext mcxt)
+writer_open_new_state(FilterWriter *writer, const FilterParams *params,
+					  uint64 room, MemoryContext mcxt)
 {
-	BloomWriter none = {.mcxt = mcxt};
+	FilterWriter none = {.mcxt = mcxt};
 
 	writer_fresh(&none, room, false, writer);
 	writer->detached = false;
@@ -510,17 +510,17 @@ bloom_open_new_state(BloomWriter *writer, const FilterParams *params,
 
 /* The value, flat or expanded; a flat one without the room behind it */
 Datum
-bloom_close(BloomWriter *writer)
+writer_close(FilterWriter *writer)
 {
 	if (writer->expanded)
 		return EOHPGetRWDatum(&writer->expanded->hdr);
 	writer->room = image_bytes(writer->image);
-	return bloom_close_state(writer);
+	return writer_close_state(writer);
 }
 
 /* The value as a transition value: room is kept. */
 Datum
-bloom_close_state(BloomWriter *writer)
+writer_close_state(FilterWriter *writer)
 {
 	struct varlena *flat;
 
@@ -540,24 +540,24 @@ bloom_close_state(BloomWriter *writer)
  * copy in the current memory context.  Hashes of explicit filters are sorted.
  */
 const uint8 *
-bloom_image(Datum value)
+value_image(Datum value)
 {
 	struct varlena *pointer = (struct varlena *) DatumGetPointer(value);
-	BloomWriter writer;
+	FilterWriter writer;
 	uint8	   *image;
 
 	if (VARATT_IS_EXTERNAL_EXPANDED(pointer))
 	{
 		/* sorting changes the form of the object, not what it holds */
 		open_expanded(&writer, expanded_get(value));
-		bloom_sort(&writer);
+		writer_sort(&writer);
 		return writer.image;
 	}
 	image = (uint8 *) VARDATA(PG_DETOAST_DATUM(value));
 	if (image_is_unsorted(image))
 	{
 		writer_copy_flat(&writer, image);
-		bloom_sort(&writer);
+		writer_sort(&writer);
 		image = writer.image;
 	}
 	return image;
@@ -565,9 +565,9 @@ bloom_image(Datum value)
 
 /* The value as it is stored: a flat copy, of just the length of the image. */
 struct varlena *
-bloom_copy_flat(Datum value)
+value_copy_flat(Datum value)
 {
-	const uint8 *image = bloom_image(value);
+	const uint8 *image = value_image(value);
 	struct varlena *flat = palloc(VARHDRSZ + image_bytes(image));
 
 	SET_VARSIZE(flat, VARHDRSZ + image_bytes(image));
@@ -578,14 +578,14 @@ bloom_copy_flat(Datum value)
 static Size
 expanded_flat_size(ExpandedObjectHeader *eohptr)
 {
-	return VARHDRSZ + image_bytes(bloom_image(EOHPGetRODatum(eohptr)));
+	return VARHDRSZ + image_bytes(value_image(EOHPGetRODatum(eohptr)));
 }
 
 static void
 expanded_flatten(ExpandedObjectHeader *eohptr, void *result,
 				 Size allocated_size)
 {
-	ExpandedBloom *expanded = (ExpandedBloom *) eohptr;
+	ExpandedFilter *expanded = (ExpandedFilter *) eohptr;
 
 	SET_VARSIZE(result, allocated_size);
 	memcpy(VARDATA(result), expanded->image, allocated_size - VARHDRSZ);
@@ -597,7 +597,7 @@ expanded_flatten(ExpandedObjectHeader *eohptr, void *result,
 
 /* Elements of this class are going to be added. */
 void
-bloom_set_class(BloomWriter *writer, ElementClass class)
+writer_set_class(FilterWriter *writer, ElementClass class)
 {
 	if (image_layout(writer->image) == LAYOUT_EMPTY)
 		writer->image[IMAGE_OFF_LAYOUT] = LAYOUT_EXPLICIT;
@@ -606,7 +606,7 @@ bloom_set_class(BloomWriter *writer, ElementClass class)
 
 /* Bring the hashes of an explicit filter in order. */
 void
-bloom_sort(BloomWriter *writer)
+writer_sort(FilterWriter *writer)
 {
 	uint8	   *image = writer->image;
 	uint64		count;
@@ -625,7 +625,7 @@ bloom_sort(BloomWriter *writer)
  * grows.
  */
 void
-bloom_append(BloomWriter *writer, const uint8 *hashes, uint64 count)
+writer_append(FilterWriter *writer, const uint8 *hashes, uint64 count)
 {
 	uint64		old = image_count(writer->image);
 	uint64		bytes = image_explicit_bytes(old + count);
@@ -634,7 +634,7 @@ bloom_append(BloomWriter *writer, const uint8 *hashes, uint64 count)
 	{
 		if (writer->room >= UNIQUE_FROM_BYTES)
 		{
-			bloom_sort(writer);
+			writer_sort(writer);
 			old = image_count(writer->image);
 			bytes = image_explicit_bytes(old + count);
 		}
@@ -654,10 +654,10 @@ bloom_append(BloomWriter *writer, const uint8 *hashes, uint64 count)
  * and keep that so.
  */
 static void
-merge_set(BloomWriter *writer, const uint8 *other)
+merge_set(FilterWriter *writer, const uint8 *other)
 {
 	uint64		count = image_count(writer->image) + image_count(other);
-	BloomWriter fresh;
+	FilterWriter fresh;
 
 	writer_fresh(writer, image_explicit_bytes(count), false, &fresh);
 	memcpy(fresh.image, writer->image, IMAGE_HEADER_BYTES);
@@ -676,21 +676,21 @@ merge_set(BloomWriter *writer, const uint8 *other)
  * smaller is appended, for of a thousand such each would copy all before it.
  */
 void
-bloom_gather(BloomWriter *writer, const uint8 *other)
+writer_gather(FilterWriter *writer, const uint8 *other)
 {
-	bloom_check_alike(writer->image, other);
+	check_alike(writer->image, other);
 	if (!image_is_unsorted(writer->image) &&
 		image_count(other) >= image_count(writer->image) / MERGE_RATIO)
 		merge_set(writer, other);
 	else
-		bloom_append(writer, image_hashes(other), image_count(other));
+		writer_append(writer, image_hashes(other), image_count(other));
 }
 
 /*
  * The header of a transition value, that tells its arguments and class
  */
 const uint8 *
-bloom_state_header(Datum state)
+state_header(Datum state)
 {
 	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(state)))
 		return expanded_get(state)->image;
@@ -702,7 +702,7 @@ bloom_state_header(Datum state)
  * This is the step of bloom_agg() for almost every row.
  */
 bool
-bloom_push(Datum state, uint64 hash)
+state_push(Datum state, uint64 hash)
 {
 	struct varlena *flat = (struct varlena *) DatumGetPointer(state);
 	uint8	   *image;
@@ -711,7 +711,7 @@ bloom_push(Datum state, uint64 hash)
 
 	if (VARATT_IS_EXTERNAL_EXPANDED_RW(flat))
 	{
-		ExpandedBloom *expanded = expanded_get(state);
+		ExpandedFilter *expanded = expanded_get(state);
 
 		image = expanded->image;
 		room = expanded->room;
@@ -720,7 +720,7 @@ bloom_push(Datum state, uint64 hash)
 			expanded->pending[expanded->pending_count++] = hash;
 			if (expanded->pending_count == PENDING_MAX)
 			{
-				BloomWriter writer;
+				FilterWriter writer;
 
 				open_expanded(&writer, expanded);
 			}
@@ -746,13 +746,13 @@ bloom_push(Datum state, uint64 hash)
 
 /* One more layer */
 static void
-writer_grow(BloomWriter *writer)
+writer_grow(FilterWriter *writer)
 {
 	FilterPlan	plan;
-	BloomWriter fresh;
+	FilterWriter fresh;
 
-	bloom_check_status(filter_plan_growth(writer->image, &plan),
-					   writer->image);
+	check_status(filter_plan_growth(writer->image, &plan),
+				 writer->image);
 	writer_fresh(writer, plan.bytes, true, &fresh);
 	filter_grow(fresh.image, writer->image, &plan);
 	writer_take(writer, &fresh);
@@ -760,7 +760,7 @@ writer_grow(BloomWriter *writer)
 
 /* Add to a filter with layers, which grows as needed. */
 static void
-add_to_layers(BloomWriter *writer, const uint64 *hashes, uint64 count)
+add_to_layers(FilterWriter *writer, const uint64 *hashes, uint64 count)
 {
 	while (count > 0)
 	{
@@ -782,7 +782,7 @@ add_to_layers(BloomWriter *writer, const uint64 *hashes, uint64 count)
  * taken in an order that spreads any part of them evenly.
  */
 static void
-add_set(BloomWriter *writer, const uint8 *hashes, uint64 count)
+add_set(FilterWriter *writer, const uint8 *hashes, uint64 count)
 {
 	FilterLayer last;
 	uint64		batch[BATCH];
@@ -815,13 +815,13 @@ add_set(BloomWriter *writer, const uint8 *hashes, uint64 count)
  * the capacity that was asked for when it was made, or else for "capacity".
  */
 void
-bloom_make_sized(BloomWriter *writer, uint64 capacity)
+writer_make_sized(FilterWriter *writer, uint64 capacity)
 {
 	FilterParams params;
 	FilterPlan	plan;
-	BloomWriter fresh;
+	FilterWriter fresh;
 
-	bloom_sort(writer);
+	writer_sort(writer);
 	image_get_params(writer->image, &params);
 	if (params.capacity == 0)
 		params.capacity = Max(capacity, 1);
@@ -830,7 +830,7 @@ bloom_make_sized(BloomWriter *writer, uint64 capacity)
 		params.error_rate = ERROR_RATE_DEFAULT;
 		params.growth = GROWTH_DEFAULT;
 	}
-	bloom_check_status(filter_plan(&params, &plan), writer->image);
+	check_status(filter_plan(&params, &plan), writer->image);
 
 	/* the hashes stay until all are in, should there be an error */
 	writer_fresh(writer, plan.bytes, true, &fresh);
@@ -844,12 +844,12 @@ bloom_make_sized(BloomWriter *writer, uint64 capacity)
  * asked for when that was begun, or else for "capacity".  Flat.
  */
 struct varlena *
-bloom_make_from_set(const uint8 *set, uint64 capacity)
+value_make_from_set(const uint8 *set, uint64 capacity)
 {
-	BloomWriter writer = {.image = (uint8 *) set};
+	FilterWriter writer = {.image = (uint8 *) set};
 
-	bloom_make_sized(&writer, capacity);
-	return (struct varlena *) DatumGetPointer(bloom_close(&writer));
+	writer_make_sized(&writer, capacity);
+	return (struct varlena *) DatumGetPointer(writer_close(&writer));
 }
 
 /*
@@ -857,7 +857,7 @@ bloom_make_from_set(const uint8 *set, uint64 capacity)
  * elements, after some have been added?
  */
 static bool
-may_need_room(const BloomWriter *writer, uint64 count)
+may_need_room(const FilterWriter *writer, uint64 count)
 {
 	FilterLayer last;
 
@@ -875,7 +875,7 @@ may_need_room(const BloomWriter *writer, uint64 count)
  * context, where it does not outlive an error.
  */
 static void
-begin_adding(BloomWriter *writer, uint64 count, BloomWriter *adding)
+begin_adding(FilterWriter *writer, uint64 count, FilterWriter *adding)
 {
 	if (writer->expanded && may_need_room(writer, count))
 		writer_copy_flat(adding, writer->image);
@@ -884,7 +884,7 @@ begin_adding(BloomWriter *writer, uint64 count, BloomWriter *adding)
 }
 
 static void
-finish_adding(BloomWriter *writer, const BloomWriter *adding)
+finish_adding(FilterWriter *writer, const FilterWriter *adding)
 {
 	if (writer->expanded == adding->expanded)
 		*writer = *adding;
@@ -898,8 +898,8 @@ finish_adding(BloomWriter *writer, const BloomWriter *adding)
  * many.
  */
 void
-bloom_add_hashes(BloomWriter *writer, ElementClass class,
-				 const uint64 *hashes, uint64 count)
+writer_add_hashes(FilterWriter *writer, ElementClass class,
+				  const uint64 *hashes, uint64 count)
 {
 	if (count == 0)
 		return;
@@ -907,24 +907,24 @@ bloom_add_hashes(BloomWriter *writer, ElementClass class,
 	{
 		uint64		gathered;
 
-		bloom_set_class(writer, class);
+		writer_set_class(writer, class);
 		for (uint64 i = 0; i < count; i++)
 		{
 			uint64		hash = le64(hashes[i]);
 
-			bloom_append(writer, (uint8 *) &hash, 1);
+			writer_append(writer, (uint8 *) &hash, 1);
 		}
-		bloom_sort(writer);
+		writer_sort(writer);
 		gathered = image_count(writer->image);
 		if (gathered > EXPLICIT_ADD_MAX)
-			bloom_make_sized(writer, 2 * gathered);
+			writer_make_sized(writer, 2 * gathered);
 	}
 	else
 	{
-		BloomWriter adding;
+		FilterWriter adding;
 
 		begin_adding(writer, count, &adding);
-		bloom_set_class(&adding, class);
+		writer_set_class(&adding, class);
 		add_to_layers(&adding, hashes, count);
 		finish_adding(writer, &adding);
 	}
@@ -934,13 +934,13 @@ bloom_add_hashes(BloomWriter *writer, ElementClass class,
  * Add to the filter all that another one holds; an error if they are unlike.
  */
 void
-bloom_unite(BloomWriter *writer, const uint8 *other)
+writer_unite(FilterWriter *writer, const uint8 *other)
 {
 	FilterPlan	plan;
-	BloomWriter fresh;
-	BloomWriter adding;
+	FilterWriter fresh;
+	FilterWriter adding;
 
-	bloom_check_alike(writer->image, other);
+	check_alike(writer->image, other);
 	/* the same object may be passed to be changed and to be read */
 	if (image_layout(other) == LAYOUT_EMPTY || other == writer->image)
 		return;
@@ -955,10 +955,10 @@ bloom_unite(BloomWriter *writer, const uint8 *other)
 
 		if (both && image_count(writer->image) + image_count(other) >
 			IMAGE_MAX_BITS / 64)
-			bloom_check_status(FILTER_TOO_LARGE, writer->image);
+			check_status(FILTER_TOO_LARGE, writer->image);
 		if (both)
 		{
-			bloom_sort(writer);
+			writer_sort(writer);
 			merge_set(writer, other);
 			adding = *writer;
 		}
@@ -968,23 +968,23 @@ bloom_unite(BloomWriter *writer, const uint8 *other)
 			add_set(&adding, image_hashes(other), image_count(other));
 		}
 		if (image_class(adding.image) == ELEMENT_CLASS_NONE)
-			bloom_set_class(&adding, image_class(other));
+			writer_set_class(&adding, image_class(other));
 		finish_adding(writer, &adding);
 	}
 	else if (image_layout(writer->image) == LAYOUT_EXPLICIT)
 	{
 		writer_copy_flat(&adding, other);
-		bloom_sort(writer);
+		writer_sort(writer);
 		add_set(&adding, image_hashes(writer->image),
 				image_count(writer->image));
 		if (image_class(other) == ELEMENT_CLASS_NONE)
-			bloom_set_class(&adding, image_class(writer->image));
+			writer_set_class(&adding, image_class(writer->image));
 		writer_replace(writer, adding.image);
 	}
 	else
 	{
-		bloom_check_status(filter_plan_union(writer->image, other, &plan),
-						   writer->image);
+		check_status(filter_plan_union(writer->image, other, &plan),
+					 writer->image);
 		if (filter_unites_within(writer->image, &plan))
 			filter_unite_within(writer->image, other, &plan);
 		else
@@ -1001,7 +1001,7 @@ bloom_unite(BloomWriter *writer, const uint8 *other)
  * other filter has too.
  */
 static void
-intersect_set(BloomWriter *writer, const uint8 *other)
+intersect_set(FilterWriter *writer, const uint8 *other)
 {
 	uint8	   *hashes = image_hashes(writer->image);
 	uint64		count = image_count(writer->image);
@@ -1023,12 +1023,12 @@ intersect_set(BloomWriter *writer, const uint8 *other)
  * unlike, or have several layers.
  */
 void
-bloom_intersect(BloomWriter *writer, const uint8 *other)
+writer_intersect(FilterWriter *writer, const uint8 *other)
 {
-	BloomWriter fresh;
+	FilterWriter fresh;
 
-	bloom_check_alike(writer->image, other);
-	bloom_sort(writer);
+	check_alike(writer->image, other);
+	writer_sort(writer);
 	if (image_layout(writer->image) == LAYOUT_EMPTY ||
 		(image_layout(writer->image) == LAYOUT_EXPLICIT &&
 		 other == writer->image))

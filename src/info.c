@@ -1,8 +1,8 @@
 /*
- * bloom_info.c
+ * info.c
  *	  What is known of a filter: bloom_info, the estimates.
  */
-#include "bloom.h"
+#include "value.h"
 
 #include <math.h>
 
@@ -70,7 +70,7 @@ estimated_elements(const uint8 *image)
 Datum
 bloomfilter_info(PG_FUNCTION_ARGS)
 {
-	const uint8 *image = bloom_image(PG_GETARG_DATUM(0));
+	const uint8 *image = value_image(PG_GETARG_DATUM(0));
 	uint64		bits;
 	uint64		bits_set;
 	int64		elements = estimated_elements(image);
@@ -126,7 +126,7 @@ bloomfilter_info(PG_FUNCTION_ARGS)
 Datum
 bloomfilter_cardinality(PG_FUNCTION_ARGS)
 {
-	const uint8 *image = bloom_image(PG_GETARG_DATUM(0));
+	const uint8 *image = value_image(PG_GETARG_DATUM(0));
 
 	PG_RETURN_INT64(estimated_elements(image));
 }
@@ -135,7 +135,7 @@ bloomfilter_cardinality(PG_FUNCTION_ARGS)
 Datum
 bloomfilter_error_rate(PG_FUNCTION_ARGS)
 {
-	const uint8 *image = bloom_image(PG_GETARG_DATUM(0));
+	const uint8 *image = value_image(PG_GETARG_DATUM(0));
 
 	PG_RETURN_FLOAT8(filter_estimated_error_rate(image));
 }

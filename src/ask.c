@@ -1,12 +1,12 @@
 /*
- * bloom_ask.c
+ * ask.c
  *	  Asking a filter: bloom_contains and its kin.
  *
  * "No" is final; "yes" is true but for the filter's error rate.  A filter that
  * has no elements yet answers "no" to an element of any class; one that has
  * them raises an error for an element of another class, since it cannot know.
  */
-#include "bloom.h"
+#include "value.h"
 
 #include "callsite.h"
 #include "catalog/pg_type.h"
@@ -26,7 +26,7 @@ contains(CallSite *site, Datum filter, Datum element)
 
 	call_site_open(site, filter, 1, &ask);
 	hash = element_hash(site->hasher, element, image_seed(ask.image));
-	bloom_check_class(image_class(ask.image), site->hasher);
+	check_class(image_class(ask.image), site->hasher);
 	return call_site_ask(&ask, hash);
 }
 
@@ -82,7 +82,7 @@ ask_array(FunctionCallInfo fcinfo, CallSite *site, ArrayType *array,
 		}
 		hashes[asked++] = element_hash(site->hasher, elements[i],
 									   image_seed(ask.image));
-		bloom_check_class(image_class(ask.image), site->hasher);
+		check_class(image_class(ask.image), site->hasher);
 	}
 	if (ask.parts_of == NULL)
 		filter_contains_batch(ask.image, hashes, asked, found);

@@ -1,0 +1,129 @@
+/*
+ * value.h
+ *	  The type bloom as a Datum: reading it, and changing it.
+ *
+ * See value.c for the forms that a value takes.
+ */
+#ifndef BLOOMFILTER_VALUE_H
+#define BLOOMFILTER_VALUE_H
+
+#include "postgres.h"
+
+#include "element.h"
+#include "filter/filter.h"
+#include "fmgr.h"
+#include "utils/expandeddatum.h"
+
+/*
+ * An SQL entry point.  PostgreSQL 15 exports every symbol by default and does
+ * not mark these; we hide all others (see Makefile).
+ */
+#if PG_VERSION_NUM < 160000
+#undef PGDLLEXPORT
+#define PGDLLEXPORT __attribute__((visibility("default")))
+#endif
+#define SQL_FUNCTION(name) \
+	extern PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
+	PG_FUNCTION_INFO_V1(name)
+
+/*
+ * Values from this size up are changed as expanded objects, smaller ones as
+ * flat copies: each expanded object is a memory context, of which hash
+ * aggregation, with one for each group, could not bear many.
+ */
+#define EXPANDED_FROM_BYTES		8192
+
+/*
+ * Hashes that an explicit filter takes by bloom_add() before it is turned
+ * into a sized one.
+ */
+#define EXPLICIT_ADD_MAX		1024
+
+/*
+ * Elements that the state of an aggregate holds as hashes: 128 MB of them, and
+ * up to twice that while repeated ones are among them.
+ */
+#define EXPLICIT_STATE_MAX		(UINT64CONST(1) << 24)
+
+/* How growing filters grow unless told otherwise */
+#define GROWTH_DEFAULT			2
+
+typedef struct ExpandedFilter ExpandedFilter;
+
+/*
+ * A filter that its holder may change: a flat value with room behind it, or an
+ * expanded object.  Opened, changed by the functions below, and closed, which
+ * gives the Datum.  If an error is thrown in between, an object that was opened
+ * in place is as it was, or, if the error is that the query was cancelled or
+ * memory was out, may have had some of the elements added.
+ */
+typedef struct FilterWriter
+{
+	uint8	   *image;
+	uint64		room;			/* bytes the image may take where it is */
+	void	   *memory;			/* to be freed with the image, or NULL */
+	MemoryContext mcxt;			/* where an expanded object is to live; NULL
+								 * if the value is to stay flat */
+	ExpandedFilter *expanded;	/* NULL while the value is flat */
+	bool		detached;		/* not yet what "expanded" holds */
+} FilterWriter;
+
+/* Reading */
+extern const uint8 *value_image(Datum value);
+extern const uint8 *state_header(Datum state);
+extern struct varlena *value_copy_flat(Datum value);
+
+extern uint8 *allocate_image(MemoryContext mcxt, uint64 bytes,
+							 bool zero, void **memory);
+
+/* Changing */
+extern void writer_open_copy(FilterWriter *writer, Datum value);
+extern void writer_open_state(FilterWriter *writer, Datum value,
+							  MemoryContext mcxt);
+extern void writer_open_copied_state(FilterWriter *writer, Datum value,
+									 MemoryContext mcxt);
+extern void writer_open_new_state(FilterWriter *writer,
+								  const FilterParams *params, uint64 room,
+								  MemoryContext mcxt);
+extern Datum writer_close(FilterWriter *writer);
+extern Datum writer_close_state(FilterWriter *writer);
+
+extern void writer_set_class(FilterWriter *writer, ElementClass class);
+extern void writer_add_hashes(FilterWriter *writer, ElementClass class,
+							  const uint64 *hashes, uint64 count);
+extern bool state_push(Datum state, uint64 hash);
+extern void writer_append(FilterWriter *writer, const uint8 *hashes,
+						  uint64 count);
+extern void writer_gather(FilterWriter *writer, const uint8 *other);
+extern void writer_sort(FilterWriter *writer);
+extern void writer_make_sized(FilterWriter *writer, uint64 capacity);
+extern void writer_unite(FilterWriter *writer, const uint8 *other);
+extern void writer_intersect(FilterWriter *writer, const uint8 *other);
+
+/* A value made anew, flat */
+extern struct varlena *value_make(const FilterParams *params);
+extern struct varlena *value_make_planned(const FilterParams *params,
+										  const FilterPlan *plan);
+extern struct varlena *value_make_empty(void);
+extern struct varlena *value_make_from_set(const uint8 *set, uint64 capacity);
+
+/* Checks, each an error that names the value and what is allowed */
+extern void check_capacity(int64 capacity);
+extern void check_error_rate(double error_rate, const char *hint);
+extern void report_class(ElementClass class,
+						 const ElementHasher *hasher) __attribute__((noreturn));
+extern void check_alike(const uint8 *a, const uint8 *b);
+extern void check_status(FilterStatus status, const uint8 *image);
+
+/*
+ * May the element that was hashed last be added to a filter with elements of
+ * this class, or none, or looked up there?  An error if it is of another one.
+ */
+static inline void
+check_class(ElementClass class, const ElementHasher *hasher)
+{
+	if (unlikely(class != hasher->class) && class != ELEMENT_CLASS_NONE)
+		report_class(class, hasher);
+}
+
+#endif							/* BLOOMFILTER_VALUE_H */
