@@ -76,9 +76,11 @@ copy_image(const uint8_t *image)
 }
 
 static inline uint8_t *
-make_filter(uint64_t capacity, double error_rate, int growth)
+make_of_kind(FilterKind kind, uint64_t capacity, double error_rate, int growth)
 {
-	FilterParams params = {capacity, error_rate, growth, 0, SOME_CLASS};
+	FilterParams params = {
+		capacity, error_rate, growth, 0, SOME_CLASS, kind
+	};
 	FilterPlan	plan;
 	uint8_t    *image;
 
@@ -90,9 +92,21 @@ make_filter(uint64_t capacity, double error_rate, int growth)
 }
 
 static inline uint8_t *
+make_filter(uint64_t capacity, double error_rate, int growth)
+{
+	return make_of_kind(FILTER_BLOOM, capacity, error_rate, growth);
+}
+
+static inline uint8_t *
+make_cuckoo(uint64_t capacity, double error_rate, int growth)
+{
+	return make_of_kind(FILTER_CUCKOO, capacity, error_rate, growth);
+}
+
+static inline uint8_t *
 make_classic(uint64_t m, unsigned k)
 {
-	FilterParams params = {0, 0, 0, 0, SOME_CLASS};
+	FilterParams params = {.class = SOME_CLASS};
 	FilterPlan	plan;
 	uint8_t    *image;
 
@@ -107,7 +121,7 @@ make_classic(uint64_t m, unsigned k)
 static inline uint8_t *
 make_explicit(const uint64_t *hashes, uint64_t count)
 {
-	FilterParams params = {0, 0, 0, 0, SOME_CLASS};
+	FilterParams params = {.class = SOME_CLASS};
 	uint8_t    *image = allocate_image(image_explicit_bytes(count));
 	uint8_t    *exact;
 

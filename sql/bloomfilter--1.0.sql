@@ -4,19 +4,19 @@
 \echo Use "CREATE EXTENSION bloomfilter" to load this file. \quit
 
 -- ------------------------------------------------------------------------
--- The type
+-- bloom: the type
 -- ------------------------------------------------------------------------
 
 CREATE TYPE bloom;
 
 CREATE FUNCTION bloom_in(cstring) RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_in'
+	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_in'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION bloom_out(bloom) RETURNS cstring
 	AS 'MODULE_PATHNAME', 'bloomfilter_out'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION bloom_recv(internal) RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_recv'
+	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_recv'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION bloom_send(bloom) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'bloomfilter_send'
@@ -41,11 +41,11 @@ COMMENT ON FUNCTION bloom_recv(internal) IS 'I/O: the bytes';
 COMMENT ON FUNCTION bloom_send(bloom) IS 'I/O: the bytes';
 
 -- ------------------------------------------------------------------------
--- Casts
+-- bloom: casts
 -- ------------------------------------------------------------------------
 
 CREATE FUNCTION bloom(bytea) RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_from_bytea'
+	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_from_bytea'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloom(bytea)
 	IS 'the filter that these bytes are';
@@ -62,20 +62,20 @@ CREATE CAST (bloom AS bytea) WITH FUNCTION bytea(bloom);
 COMMENT ON CAST (bloom AS bytea) IS 'the bytes of the filter';
 
 -- ------------------------------------------------------------------------
--- Planner
+-- Planner, for both types
 -- ------------------------------------------------------------------------
 
 CREATE FUNCTION bloom_contains_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'bloomfilter_contains_support'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloom_contains_support(internal)
-	IS 'planner support of bloom_contains';
+	IS 'planner support of bloom_contains and cuckoo_contains';
 
 CREATE FUNCTION bloom_contained_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'bloomfilter_contained_support'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloom_contained_support(internal)
-	IS 'planner support of bloom_contained';
+	IS 'planner support of bloom_contained and cuckoo_contained';
 
 CREATE FUNCTION bloom_change_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'bloomfilter_change_support'
@@ -102,12 +102,12 @@ COMMENT ON FUNCTION bloom_joinsel(internal, oid, internal, smallint, internal)
 	IS 'join selectivity of @> and <@';
 
 -- ------------------------------------------------------------------------
--- Making filters and changing them
+-- bloom: making filters and changing them
 -- ------------------------------------------------------------------------
 
 CREATE FUNCTION bloom_create(capacity bigint, error_rate float8 DEFAULT 0.01,
 	growth integer DEFAULT 2, seed bigint DEFAULT 0) RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_create'
+	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_create'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_create(bigint, float8, integer, bigint)
 	IS 'an empty filter for so many elements at this error rate';
@@ -153,7 +153,7 @@ COMMENT ON FUNCTION bloom_clear(bloom)
 	IS 'a filter made like this one, without its elements';
 
 -- ------------------------------------------------------------------------
--- Asking filters
+-- bloom: asking filters
 -- ------------------------------------------------------------------------
 
 CREATE FUNCTION bloom_contains(filter bloom, element anycompatible) RETURNS boolean
@@ -189,7 +189,7 @@ COMMENT ON FUNCTION bloom_contains_each(bloom, anycompatiblearray)
 	IS 'for each element of the array: is it in the filter?';
 
 -- ------------------------------------------------------------------------
--- Knowing filters
+-- bloom: knowing filters
 -- ------------------------------------------------------------------------
 
 CREATE FUNCTION bloom_info(filter bloom,
@@ -229,7 +229,7 @@ COMMENT ON FUNCTION bloom_shard(anycompatible, integer)
 	IS 'the shard, from 0 up, of an element of a set that is kept in several filters';
 
 -- ------------------------------------------------------------------------
--- Identity
+-- bloom: identity
 -- ------------------------------------------------------------------------
 
 CREATE FUNCTION bloom_eq(bloom, bloom) RETURNS boolean
@@ -257,7 +257,7 @@ COMMENT ON FUNCTION bloom_hash_value_extended(bloom, bigint)
 	IS 'hash of the filter''s bytes';
 
 -- ------------------------------------------------------------------------
--- Operators
+-- bloom: operators
 -- ------------------------------------------------------------------------
 
 CREATE OPERATOR @> (
@@ -316,41 +316,41 @@ CREATE OPERATOR CLASS bloom_ops DEFAULT FOR TYPE bloom USING hash
 COMMENT ON OPERATOR CLASS bloom_ops USING hash IS 'identity of filters';
 
 -- ------------------------------------------------------------------------
--- Aggregates
+-- bloom: aggregates
 -- ------------------------------------------------------------------------
 
 CREATE FUNCTION bloom_agg_trans(bloom, anycompatible) RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_agg_trans'
+	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_agg_trans'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
 COMMENT ON FUNCTION bloom_agg_trans(bloom, anycompatible)
 	IS 'transition function of bloom_agg';
 
 CREATE FUNCTION bloom_agg_trans(bloom, anycompatible, integer) RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_agg_trans_capacity_int'
+	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_agg_trans_capacity_int'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
 COMMENT ON FUNCTION bloom_agg_trans(bloom, anycompatible, integer)
 	IS 'transition function of bloom_agg';
 
 CREATE FUNCTION bloom_agg_trans(bloom, anycompatible, bigint) RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_agg_trans_capacity'
+	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_agg_trans_capacity'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
 COMMENT ON FUNCTION bloom_agg_trans(bloom, anycompatible, bigint)
 	IS 'transition function of bloom_agg';
 
 CREATE FUNCTION bloom_agg_trans(bloom, anycompatible, float8) RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_agg_trans_rate'
+	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_agg_trans_rate'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
 COMMENT ON FUNCTION bloom_agg_trans(bloom, anycompatible, float8)
 	IS 'transition function of bloom_agg';
 
 CREATE FUNCTION bloom_agg_trans(bloom, anycompatible, bigint, float8) RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_agg_trans_capacity_rate'
+	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_agg_trans_capacity_rate'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
 COMMENT ON FUNCTION bloom_agg_trans(bloom, anycompatible, bigint, float8)
 	IS 'transition function of bloom_agg';
 
 CREATE FUNCTION bloom_agg_trans(bloom, anycompatible, bigint, float8, bigint) RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_agg_trans_capacity_rate_seed'
+	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_agg_trans_capacity_rate_seed'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
 COMMENT ON FUNCTION bloom_agg_trans(bloom, anycompatible, bigint, float8, bigint)
 	IS 'transition function of bloom_agg';
@@ -362,7 +362,7 @@ COMMENT ON FUNCTION bloom_agg_combine(bloom, bloom)
 	IS 'combine function of bloom_agg';
 
 CREATE FUNCTION bloom_agg_final(bloom) RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_agg_final'
+	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_agg_final'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_agg_final(bloom)
 	IS 'final function of bloom_agg';
@@ -422,7 +422,7 @@ COMMENT ON FUNCTION bloom_union_agg_trans(bloom, bloom)
 	IS 'transition function of bloom_union_agg';
 
 CREATE FUNCTION bloom_union_agg_final(bloom) RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_union_agg_final'
+	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_union_agg_final'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_union_agg_final(bloom)
 	IS 'final function of bloom_union_agg';
@@ -454,3 +454,409 @@ CREATE AGGREGATE bloom_intersection_agg(bloom) (
 );
 COMMENT ON AGGREGATE bloom_intersection_agg(bloom)
 	IS 'intersection of the filters';
+
+-- ------------------------------------------------------------------------
+-- cuckoo: the type
+-- ------------------------------------------------------------------------
+
+CREATE TYPE cuckoo;
+
+CREATE FUNCTION cuckoo_in(cstring) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_in'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cuckoo_in(cstring)
+	IS 'I/O: base64 of the bytes';
+
+CREATE FUNCTION cuckoo_out(cuckoo) RETURNS cstring
+	AS 'MODULE_PATHNAME', 'bloomfilter_out'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cuckoo_out(cuckoo)
+	IS 'I/O: base64 of the bytes';
+
+CREATE FUNCTION cuckoo_recv(internal) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_recv'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cuckoo_recv(internal)
+	IS 'I/O: the bytes';
+
+CREATE FUNCTION cuckoo_send(cuckoo) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'bloomfilter_send'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cuckoo_send(cuckoo)
+	IS 'I/O: the bytes';
+
+-- Stored uncompressed, as a bloom is
+CREATE TYPE cuckoo (
+	INPUT = cuckoo_in,
+	OUTPUT = cuckoo_out,
+	RECEIVE = cuckoo_recv,
+	SEND = cuckoo_send,
+	INTERNALLENGTH = VARIABLE,
+	ALIGNMENT = double,
+	STORAGE = external
+);
+COMMENT ON TYPE cuckoo IS 'cuckoo filter: like a Bloom filter, and elements can be removed from it';
+
+-- ------------------------------------------------------------------------
+-- cuckoo: casts
+-- ------------------------------------------------------------------------
+
+CREATE FUNCTION cuckoo(bytea) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_from_bytea'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cuckoo(bytea)
+	IS 'the filter that these bytes are';
+
+CREATE FUNCTION bytea(cuckoo) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'bloomfilter_to_bytea'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bytea(cuckoo)
+	IS 'the bytes of the filter';
+
+CREATE CAST (bytea AS cuckoo) WITH FUNCTION cuckoo(bytea);
+COMMENT ON CAST (bytea AS cuckoo) IS 'the filter that these bytes are';
+CREATE CAST (cuckoo AS bytea) WITH FUNCTION bytea(cuckoo);
+COMMENT ON CAST (cuckoo AS bytea) IS 'the bytes of the filter';
+
+-- ------------------------------------------------------------------------
+-- cuckoo: making filters and changing them
+-- ------------------------------------------------------------------------
+
+CREATE FUNCTION cuckoo_create(capacity bigint, error_rate float8 DEFAULT 0.01,
+	growth integer DEFAULT 2, seed bigint DEFAULT 0) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_create'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION cuckoo_create(bigint, float8, integer, bigint)
+	IS 'an empty filter for so many elements at this error rate';
+
+CREATE FUNCTION cuckoo_add(filter cuckoo, element anycompatible) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_add'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+	SUPPORT bloom_change_support;
+COMMENT ON FUNCTION cuckoo_add(cuckoo, anycompatible)
+	IS 'the filter with this element added, once more if it is in';
+
+CREATE FUNCTION cuckoo_add_unique(filter cuckoo, element anycompatible) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_add_unique'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+	SUPPORT bloom_change_support;
+COMMENT ON FUNCTION cuckoo_add_unique(cuckoo, anycompatible)
+	IS 'the filter with this element added unless it seems to be in';
+
+CREATE FUNCTION cuckoo_add_all(filter cuckoo, elements anycompatiblearray) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_add_all'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+	SUPPORT bloom_change_support;
+COMMENT ON FUNCTION cuckoo_add_all(cuckoo, anycompatiblearray)
+	IS 'the filter with the elements of the array added';
+
+CREATE FUNCTION cuckoo_remove(filter cuckoo, element anycompatible) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_remove'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+	SUPPORT bloom_change_support;
+COMMENT ON FUNCTION cuckoo_remove(cuckoo, anycompatible)
+	IS 'the filter with this element, that was added, removed once';
+
+CREATE FUNCTION cuckoo_remove_all(filter cuckoo, elements anycompatiblearray) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_remove_all'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+	SUPPORT bloom_change_support;
+COMMENT ON FUNCTION cuckoo_remove_all(cuckoo, anycompatiblearray)
+	IS 'the filter with the elements of the array, that were added, removed';
+
+CREATE FUNCTION cuckoo_replace(filter cuckoo, old anycompatible, new anycompatible) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_replace'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+	SUPPORT bloom_change_support;
+COMMENT ON FUNCTION cuckoo_replace(cuckoo, anycompatible, anycompatible)
+	IS 'the filter with one element removed, and another added';
+
+CREATE FUNCTION cuckoo_union(cuckoo, cuckoo) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_union'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000
+	SUPPORT bloom_change_support;
+COMMENT ON FUNCTION cuckoo_union(cuckoo, cuckoo)
+	IS 'a filter of what is in either of two like filters';
+
+CREATE FUNCTION cuckoo_compact(cuckoo) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_compact'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000
+	SUPPORT bloom_change_support;
+COMMENT ON FUNCTION cuckoo_compact(cuckoo)
+	IS 'the filter without layers that it no longer needs';
+
+CREATE FUNCTION cuckoo_clear(cuckoo) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_clear'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION cuckoo_clear(cuckoo)
+	IS 'a filter made like this one, without its elements';
+
+-- ------------------------------------------------------------------------
+-- cuckoo: asking filters
+-- ------------------------------------------------------------------------
+
+CREATE FUNCTION cuckoo_contains(filter cuckoo, element anycompatible) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_contains'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
+	SUPPORT bloom_contains_support;
+COMMENT ON FUNCTION cuckoo_contains(cuckoo, anycompatible)
+	IS 'is the element in the filter? false is certain, true is probable';
+
+CREATE FUNCTION cuckoo_contained(element anycompatible, filter cuckoo) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_contained'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
+	SUPPORT bloom_contained_support;
+COMMENT ON FUNCTION cuckoo_contained(anycompatible, cuckoo)
+	IS 'implementation of <@ operator';
+
+CREATE FUNCTION cuckoo_contains_any(filter cuckoo, elements anycompatiblearray) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_contains_any'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION cuckoo_contains_any(cuckoo, anycompatiblearray)
+	IS 'is any element of the array in the filter?';
+
+CREATE FUNCTION cuckoo_contains_all(filter cuckoo, elements anycompatiblearray) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_contains_all'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION cuckoo_contains_all(cuckoo, anycompatiblearray)
+	IS 'are all elements of the array in the filter?';
+
+CREATE FUNCTION cuckoo_contains_each(filter cuckoo, elements anycompatiblearray) RETURNS boolean[]
+	AS 'MODULE_PATHNAME', 'bloomfilter_contains_each'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION cuckoo_contains_each(cuckoo, anycompatiblearray)
+	IS 'for each element of the array: is it in the filter?';
+
+CREATE FUNCTION cuckoo_count(filter cuckoo, element anycompatible) RETURNS integer
+	AS 'MODULE_PATHNAME', 'bloomfilter_count'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION cuckoo_count(cuckoo, anycompatible)
+	IS 'how often the element is in the filter, at most';
+
+-- ------------------------------------------------------------------------
+-- cuckoo: knowing filters
+-- ------------------------------------------------------------------------
+
+CREATE FUNCTION cuckoo_info(filter cuckoo,
+	OUT layout text, OUT element_class text,
+	OUT capacity bigint, OUT error_rate float8, OUT growth integer,
+	OUT seed bigint, OUT layers integer, OUT fingerprint_bits integer,
+	OUT bits bigint, OUT load float8, OUT bytes bigint,
+	OUT elements bigint, OUT estimated_error_rate float8,
+	OUT bits_per_element float8) RETURNS record
+	AS 'MODULE_PATHNAME', 'bloomfilter_info'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION cuckoo_info(cuckoo)
+	IS 'what the filter was asked to be, and what it is';
+
+CREATE FUNCTION cuckoo_cardinality(cuckoo) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'bloomfilter_cardinality'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION cuckoo_cardinality(cuckoo)
+	IS 'how many additions have not been removed';
+
+CREATE FUNCTION cuckoo_error_rate(cuckoo) RETURNS float8
+	AS 'MODULE_PATHNAME', 'bloomfilter_error_rate'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION cuckoo_error_rate(cuckoo)
+	IS 'the share of absent elements that seem to be in the filter, an estimate';
+
+-- ------------------------------------------------------------------------
+-- cuckoo: identity
+-- ------------------------------------------------------------------------
+
+CREATE FUNCTION cuckoo_eq(cuckoo, cuckoo) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_eq'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION cuckoo_eq(cuckoo, cuckoo)
+	IS 'implementation of = operator';
+
+CREATE FUNCTION cuckoo_ne(cuckoo, cuckoo) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_ne'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION cuckoo_ne(cuckoo, cuckoo)
+	IS 'implementation of <> operator';
+
+CREATE FUNCTION cuckoo_hash_value(cuckoo) RETURNS integer
+	AS 'MODULE_PATHNAME', 'bloomfilter_hash_value'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION cuckoo_hash_value(cuckoo)
+	IS 'hash of the filter''s bytes';
+
+CREATE FUNCTION cuckoo_hash_value_extended(cuckoo, bigint) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'bloomfilter_hash_value_extended'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION cuckoo_hash_value_extended(cuckoo, bigint)
+	IS 'hash of the filter''s bytes';
+
+-- ------------------------------------------------------------------------
+-- cuckoo: operators
+-- ------------------------------------------------------------------------
+
+CREATE OPERATOR @> (
+	FUNCTION = cuckoo_contains, LEFTARG = cuckoo, RIGHTARG = anycompatible,
+	COMMUTATOR = <@,
+	RESTRICT = bloom_contains_sel, JOIN = bloom_joinsel
+);
+COMMENT ON OPERATOR @> (cuckoo, anycompatible)
+	IS 'contains, probably';
+
+CREATE OPERATOR <@ (
+	FUNCTION = cuckoo_contained, LEFTARG = anycompatible, RIGHTARG = cuckoo,
+	COMMUTATOR = @>,
+	RESTRICT = bloom_contained_sel, JOIN = bloom_joinsel
+);
+COMMENT ON OPERATOR <@ (anycompatible, cuckoo)
+	IS 'is contained, probably';
+
+CREATE OPERATOR | (
+	FUNCTION = cuckoo_union, LEFTARG = cuckoo, RIGHTARG = cuckoo,
+	COMMUTATOR = |
+);
+COMMENT ON OPERATOR | (cuckoo, cuckoo)
+	IS 'union';
+
+CREATE OPERATOR = (
+	FUNCTION = cuckoo_eq, LEFTARG = cuckoo, RIGHTARG = cuckoo,
+	COMMUTATOR = =, NEGATOR = <>,
+	RESTRICT = eqsel, JOIN = eqjoinsel, HASHES
+);
+COMMENT ON OPERATOR = (cuckoo, cuckoo)
+	IS 'same bytes';
+
+CREATE OPERATOR <> (
+	FUNCTION = cuckoo_ne, LEFTARG = cuckoo, RIGHTARG = cuckoo,
+	COMMUTATOR = <>, NEGATOR = =,
+	RESTRICT = neqsel, JOIN = neqjoinsel
+);
+COMMENT ON OPERATOR <> (cuckoo, cuckoo)
+	IS 'other bytes';
+
+CREATE OPERATOR FAMILY cuckoo_ops USING hash;
+COMMENT ON OPERATOR FAMILY cuckoo_ops USING hash IS 'identity of filters';
+CREATE OPERATOR CLASS cuckoo_ops DEFAULT FOR TYPE cuckoo USING hash
+	FAMILY cuckoo_ops AS
+	OPERATOR 1 =,
+	FUNCTION 1 cuckoo_hash_value(cuckoo),
+	FUNCTION 2 cuckoo_hash_value_extended(cuckoo, bigint);
+COMMENT ON OPERATOR CLASS cuckoo_ops USING hash IS 'identity of filters';
+
+-- ------------------------------------------------------------------------
+-- cuckoo: aggregates
+-- ------------------------------------------------------------------------
+
+CREATE FUNCTION cuckoo_agg_trans(cuckoo, anycompatible) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_agg_trans'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION cuckoo_agg_trans(cuckoo, anycompatible)
+	IS 'transition function of cuckoo_agg';
+
+CREATE FUNCTION cuckoo_agg_trans(cuckoo, anycompatible, integer) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_agg_trans_capacity_int'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION cuckoo_agg_trans(cuckoo, anycompatible, integer)
+	IS 'transition function of cuckoo_agg';
+
+CREATE FUNCTION cuckoo_agg_trans(cuckoo, anycompatible, bigint) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_agg_trans_capacity'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION cuckoo_agg_trans(cuckoo, anycompatible, bigint)
+	IS 'transition function of cuckoo_agg';
+
+CREATE FUNCTION cuckoo_agg_trans(cuckoo, anycompatible, float8) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_agg_trans_rate'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION cuckoo_agg_trans(cuckoo, anycompatible, float8)
+	IS 'transition function of cuckoo_agg';
+
+CREATE FUNCTION cuckoo_agg_trans(cuckoo, anycompatible, bigint, float8) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_agg_trans_capacity_rate'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION cuckoo_agg_trans(cuckoo, anycompatible, bigint, float8)
+	IS 'transition function of cuckoo_agg';
+
+CREATE FUNCTION cuckoo_agg_trans(cuckoo, anycompatible, bigint, float8, bigint) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_agg_trans_capacity_rate_seed'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION cuckoo_agg_trans(cuckoo, anycompatible, bigint, float8, bigint)
+	IS 'transition function of cuckoo_agg';
+
+CREATE FUNCTION cuckoo_agg_combine(cuckoo, cuckoo) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_agg_combine'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION cuckoo_agg_combine(cuckoo, cuckoo)
+	IS 'combine function of cuckoo_agg';
+
+CREATE FUNCTION cuckoo_agg_final(cuckoo) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_agg_final'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION cuckoo_agg_final(cuckoo)
+	IS 'final function of cuckoo_agg';
+
+CREATE AGGREGATE cuckoo_agg(anycompatible) (
+	SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
+	COMBINEFUNC = cuckoo_agg_combine, FINALFUNC = cuckoo_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE cuckoo_agg(anycompatible)
+	IS 'filter of the distinct elements, sized to their number, error rate 0.01';
+
+CREATE AGGREGATE cuckoo_agg(anycompatible, integer) (
+	SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
+	COMBINEFUNC = cuckoo_agg_combine, FINALFUNC = cuckoo_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE cuckoo_agg(anycompatible, integer)
+	IS 'filter of the distinct elements, for so many, error rate 0.01';
+
+CREATE AGGREGATE cuckoo_agg(anycompatible, bigint) (
+	SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
+	COMBINEFUNC = cuckoo_agg_combine, FINALFUNC = cuckoo_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE cuckoo_agg(anycompatible, bigint)
+	IS 'filter of the distinct elements, for so many, error rate 0.01';
+
+CREATE AGGREGATE cuckoo_agg(anycompatible, float8) (
+	SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
+	COMBINEFUNC = cuckoo_agg_combine, FINALFUNC = cuckoo_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE cuckoo_agg(anycompatible, float8)
+	IS 'filter of the distinct elements, sized to their number, of this error rate';
+
+CREATE AGGREGATE cuckoo_agg(anycompatible, bigint, float8) (
+	SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
+	COMBINEFUNC = cuckoo_agg_combine, FINALFUNC = cuckoo_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE cuckoo_agg(anycompatible, bigint, float8)
+	IS 'filter of the distinct elements, for so many, of this error rate';
+
+CREATE AGGREGATE cuckoo_agg(anycompatible, bigint, float8, bigint) (
+	SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
+	COMBINEFUNC = cuckoo_agg_combine, FINALFUNC = cuckoo_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE cuckoo_agg(anycompatible, bigint, float8, bigint)
+	IS 'filter of the distinct elements, for so many, of this error rate and seed';
+
+CREATE FUNCTION cuckoo_union_agg_trans(cuckoo, cuckoo) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_union_agg_trans'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION cuckoo_union_agg_trans(cuckoo, cuckoo)
+	IS 'transition function of cuckoo_union_agg';
+
+CREATE FUNCTION cuckoo_union_agg_final(cuckoo) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_union_agg_final'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION cuckoo_union_agg_final(cuckoo)
+	IS 'final function of cuckoo_union_agg';
+
+CREATE AGGREGATE cuckoo_union_agg(cuckoo) (
+	SFUNC = cuckoo_union_agg_trans, STYPE = cuckoo, SSPACE = 8192,
+	COMBINEFUNC = cuckoo_union_agg_trans, FINALFUNC = cuckoo_union_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE cuckoo_union_agg(cuckoo)
+	IS 'union of the filters';

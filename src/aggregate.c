@@ -2,14 +2,14 @@
  * aggregate.c
  *	  Aggregates: a filter of elements, and of filters.
  *
- * bloom_agg() needs no size.  Its state is an explicit filter, the hashes of the
+ * bloom_agg() and cuckoo_agg() need no size.  Their state is an explicit filter, the hashes of the
  * elements as they come; when the room is full, repeated ones are dropped, and
  * only if that does not help does the room grow.  At the end the number of
  * distinct elements is known, and a filter of just the right size is made.  So
  * the result depends on the set of elements alone: the same bytes in any order
  * and with any number of workers.
  *
- * The state being a value of type bloom, it needs no serialisation: what a
+ * The state being a value of the type itself, it needs no serialisation: what a
  * worker sends is an ordinary value.  While small it is flat and changed where
  * it lies; the transition function returns the very pointer that it was given,
  * and nodeAgg.c copies nothing.  Larger ones are expanded objects (value.c).
@@ -17,7 +17,8 @@
  * Sets of more than EXPLICIT_STATE_MAX elements are gathered in a filter with layers
  * instead: of the capacity that was given, or else of AUTO_CAPACITY, and
  * growing.  Several workers' such filters are united; then equal bytes are not
- * promised.
+ * promised, and a cuckoo, which until then has each element once, has those that
+ * still come, and those of several workers, as often as they come.
  *
  * The final functions leave the state as it is, for window aggregates go on
  * with it.
@@ -26,16 +27,16 @@
 
 #include "callsite.h"
 
-SQL_FUNCTION(bloomfilter_agg_trans);
-SQL_FUNCTION(bloomfilter_agg_trans_capacity_int);
-SQL_FUNCTION(bloomfilter_agg_trans_capacity);
-SQL_FUNCTION(bloomfilter_agg_trans_rate);
-SQL_FUNCTION(bloomfilter_agg_trans_capacity_rate);
-SQL_FUNCTION(bloomfilter_agg_trans_capacity_rate_seed);
+SQL_FUNCTIONS(agg_trans);
+SQL_FUNCTIONS(agg_trans_capacity_int);
+SQL_FUNCTIONS(agg_trans_capacity);
+SQL_FUNCTIONS(agg_trans_rate);
+SQL_FUNCTIONS(agg_trans_capacity_rate);
+SQL_FUNCTIONS(agg_trans_capacity_rate_seed);
 SQL_FUNCTION(bloomfilter_agg_combine);
-SQL_FUNCTION(bloomfilter_agg_final);
+SQL_FUNCTIONS(agg_final);
 SQL_FUNCTION(bloomfilter_union_agg_trans);
-SQL_FUNCTION(bloomfilter_union_agg_final);
+SQL_FUNCTIONS(union_agg_final);
 SQL_FUNCTION(bloomfilter_intersection_agg_trans);
 SQL_FUNCTION(bloomfilter_intersection_agg_final);
 
@@ -90,19 +91,21 @@ required_argument(FunctionCallInfo fcinfo, int number, const char *name)
 
 /* The first element: check the arguments, and begin a state. */
 static void
-begin_state(FilterWriter *writer, const AggArguments *arguments,
-			MemoryContext mcxt)
+begin_state(FilterWriter *writer, FilterKind kind,
+			const AggArguments *arguments, MemoryContext mcxt)
 {
 	FilterParams params = {
 		.capacity = arguments->capacity,
 		.error_rate = arguments->error_rate,
 		.growth = GROWTH_DEFAULT,
-		.seed = arguments->seed
+		.seed = arguments->seed,
+		.kind = kind
 	};
 	FilterPlan	plan;
 
 	check_error_rate(arguments->error_rate, arguments->capacity != 0 ?
-					 NULL : "To give a capacity, pass an integer, as in bloom_agg(x, 1000) or bloom_agg(x, n::bigint).");
+					 NULL : psprintf("To give a capacity, pass an integer, as in %s_agg(x, 1000) or %s_agg(x, n::bigint).",
+									 kind_name(kind), kind_name(kind)));
 	if (arguments->capacity != 0)
 		/* rather now than after an hour */
 		check_status(filter_plan(&params, &plan), NULL);
@@ -143,13 +146,16 @@ other_arguments(const uint8 *header, const AggArguments *arguments)
 }
 
 static Datum
-agg_trans(FunctionCallInfo fcinfo, const AggArguments *arguments)
+agg_trans(FunctionCallInfo fcinfo, FilterKind kind,
+		  const AggArguments *arguments)
 {
-	MemoryContext mcxt = aggregate_context(fcinfo);
 	CallSite   *site;
 	FilterWriter writer;
 	uint64		hash;
 
+	/* a call site that calls us once from an aggregate, does so always */
+	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
+		(void) aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
 	{
 		if (PG_ARGISNULL(0))
@@ -160,7 +166,7 @@ agg_trans(FunctionCallInfo fcinfo, const AggArguments *arguments)
 	hash = element_hash(site->hasher, PG_GETARG_DATUM(1), arguments->seed);
 	if (PG_ARGISNULL(0))
 	{
-		begin_state(&writer, arguments, mcxt);
+		begin_state(&writer, kind, arguments, aggregate_context(fcinfo));
 		writer_set_class(&writer, site->hasher->class);
 	}
 	else
@@ -170,11 +176,13 @@ agg_trans(FunctionCallInfo fcinfo, const AggArguments *arguments)
 		if (other_arguments(header, arguments))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("capacity, error rate and seed of bloom_agg must be the same for all rows of a group")));
+					 errmsg("capacity, error rate and seed of %s_agg must be the same for all rows of a group",
+							kind_name(kind))));
 		check_class(image_class(header), site->hasher);
 		if (state_push(PG_GETARG_DATUM(0), hash))
 			PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-		writer_open_state(&writer, PG_GETARG_DATUM(0), mcxt);
+		writer_open_state(&writer, PG_GETARG_DATUM(0),
+						  aggregate_context(fcinfo));
 		bound_explicit(&writer, 1);
 	}
 	if (image_layout(writer.image) == LAYOUT_EXPLICIT)
@@ -183,7 +191,7 @@ agg_trans(FunctionCallInfo fcinfo, const AggArguments *arguments)
 		writer_append(&writer, (uint8 *) &hash, 1);
 	}
 	else
-		writer_add_hashes(&writer, site->hasher->class, &hash, 1);
+		writer_add_hashes(&writer, site->hasher->class, &hash, 1, false);
 	PG_RETURN_DATUM(writer_close_state(&writer));
 }
 
@@ -194,18 +202,20 @@ capacity_argument(int64 capacity)
 	return capacity;
 }
 
-/* bloom_agg(x) */
-Datum
-bloomfilter_agg_trans(PG_FUNCTION_ARGS)
+/*
+ * What follows the element, in the forms of the aggregate: nothing, a capacity,
+ * an error rate, both, and a seed too
+ */
+static inline AggArguments
+no_arguments(FunctionCallInfo fcinfo)
 {
 	AggArguments arguments = {.error_rate = ERROR_RATE_DEFAULT};
 
-	return agg_trans(fcinfo, &arguments);
+	return arguments;
 }
 
-/* bloom_agg(x, capacity integer) */
-Datum
-bloomfilter_agg_trans_capacity_int(PG_FUNCTION_ARGS)
+static inline AggArguments
+capacity_int_arguments(FunctionCallInfo fcinfo)
 {
 	Datum		capacity = required_argument(fcinfo, 2, "capacity");
 	AggArguments arguments = {
@@ -213,12 +223,11 @@ bloomfilter_agg_trans_capacity_int(PG_FUNCTION_ARGS)
 		.error_rate = ERROR_RATE_DEFAULT
 	};
 
-	return agg_trans(fcinfo, &arguments);
+	return arguments;
 }
 
-/* bloom_agg(x, capacity bigint) */
-Datum
-bloomfilter_agg_trans_capacity(PG_FUNCTION_ARGS)
+static inline AggArguments
+capacity_arguments(FunctionCallInfo fcinfo)
 {
 	Datum		capacity = required_argument(fcinfo, 2, "capacity");
 	AggArguments arguments = {
@@ -226,48 +235,58 @@ bloomfilter_agg_trans_capacity(PG_FUNCTION_ARGS)
 		.error_rate = ERROR_RATE_DEFAULT
 	};
 
-	return agg_trans(fcinfo, &arguments);
+	return arguments;
 }
 
-/* bloom_agg(x, error_rate float8) */
-Datum
-bloomfilter_agg_trans_rate(PG_FUNCTION_ARGS)
+static inline AggArguments
+rate_arguments(FunctionCallInfo fcinfo)
 {
 	Datum		rate = required_argument(fcinfo, 2, "error rate");
 	AggArguments arguments = {.error_rate = DatumGetFloat8(rate)};
 
-	return agg_trans(fcinfo, &arguments);
+	return arguments;
 }
 
-/* bloom_agg(x, capacity bigint, error_rate float8) */
-Datum
-bloomfilter_agg_trans_capacity_rate(PG_FUNCTION_ARGS)
+static inline AggArguments
+capacity_rate_arguments(FunctionCallInfo fcinfo)
 {
-	Datum		capacity = required_argument(fcinfo, 2, "capacity");
-	Datum		rate = required_argument(fcinfo, 3, "error rate");
-	AggArguments arguments = {
-		.capacity = capacity_argument(DatumGetInt64(capacity)),
-		.error_rate = DatumGetFloat8(rate)
-	};
+	AggArguments arguments = capacity_arguments(fcinfo);
 
-	return agg_trans(fcinfo, &arguments);
+	arguments.error_rate =
+		DatumGetFloat8(required_argument(fcinfo, 3, "error rate"));
+	return arguments;
 }
 
-/* bloom_agg(x, capacity bigint, error_rate float8, seed bigint) */
-Datum
-bloomfilter_agg_trans_capacity_rate_seed(PG_FUNCTION_ARGS)
+static inline AggArguments
+capacity_rate_seed_arguments(FunctionCallInfo fcinfo)
 {
-	Datum		capacity = required_argument(fcinfo, 2, "capacity");
-	Datum		rate = required_argument(fcinfo, 3, "error rate");
-	Datum		seed = required_argument(fcinfo, 4, "seed");
-	AggArguments arguments = {
-		.capacity = capacity_argument(DatumGetInt64(capacity)),
-		.error_rate = DatumGetFloat8(rate),
-		.seed = DatumGetInt64(seed)
-	};
+	AggArguments arguments = capacity_rate_arguments(fcinfo);
 
-	return agg_trans(fcinfo, &arguments);
+	arguments.seed = DatumGetInt64(required_argument(fcinfo, 4, "seed"));
+	return arguments;
 }
+
+/* The transition function of one form, for each type */
+#define TRANSITION(name, form) \
+Datum \
+bloomfilter_bloom_##name(PG_FUNCTION_ARGS) \
+{ \
+	AggArguments arguments = form##_arguments(fcinfo); \
+	return agg_trans(fcinfo, FILTER_BLOOM, &arguments); \
+} \
+Datum \
+bloomfilter_cuckoo_##name(PG_FUNCTION_ARGS) \
+{ \
+	AggArguments arguments = form##_arguments(fcinfo); \
+	return agg_trans(fcinfo, FILTER_CUCKOO, &arguments); \
+}
+
+TRANSITION(agg_trans, no)
+TRANSITION(agg_trans_capacity_int, capacity_int)
+TRANSITION(agg_trans_capacity, capacity)
+TRANSITION(agg_trans_rate, rate)
+TRANSITION(agg_trans_capacity_rate, capacity_rate)
+TRANSITION(agg_trans_capacity_rate_seed, capacity_rate_seed)
 
 /*
  * The union of two states of bloom_agg() with the same arguments
@@ -305,14 +324,14 @@ bloomfilter_agg_combine(PG_FUNCTION_ARGS)
 /*
  * The result of bloom_agg(): always a sized filter, or the empty one.
  */
-Datum
-bloomfilter_agg_final(PG_FUNCTION_ARGS)
+static Datum
+agg_final(FunctionCallInfo fcinfo, FilterKind kind)
 {
 	const uint8 *image;
 
 	(void) aggregate_context(fcinfo);
 	if (PG_ARGISNULL(0))
-		PG_RETURN_POINTER(value_make_empty());
+		PG_RETURN_POINTER(value_make_empty(kind));
 
 	image = value_image(PG_GETARG_DATUM(0));
 	if (image_layout(image) != LAYOUT_EXPLICIT)
@@ -324,11 +343,23 @@ bloomfilter_agg_final(PG_FUNCTION_ARGS)
 							filter_estimated_error_rate(image),
 							image_error_rate(image)),
 					 errdetail("Filters that were built in parts hold too many elements to be joined."),
-					 errhint("Give bloom_agg a capacity of at least %.0f.",
-							 filter_cardinality(image))));
+					 errhint("Give %s_agg a capacity of at least %.0f.",
+							 kind_name(kind), filter_cardinality(image))));
 		PG_RETURN_POINTER(value_copy_flat(PG_GETARG_DATUM(0)));
 	}
 	PG_RETURN_POINTER(value_make_from_set(image, image_count(image)));
+}
+
+Datum
+bloomfilter_bloom_agg_final(PG_FUNCTION_ARGS)
+{
+	return agg_final(fcinfo, FILTER_BLOOM);
+}
+
+Datum
+bloomfilter_cuckoo_agg_final(PG_FUNCTION_ARGS)
+{
+	return agg_final(fcinfo, FILTER_CUCKOO);
 }
 
 /*
@@ -373,12 +404,24 @@ bloomfilter_intersection_agg_trans(PG_FUNCTION_ARGS)
 }
 
 /* The union of no filters is the empty one. */
-Datum
-bloomfilter_union_agg_final(PG_FUNCTION_ARGS)
+static Datum
+union_agg_final(FunctionCallInfo fcinfo, FilterKind kind)
 {
 	if (PG_ARGISNULL(0))
-		PG_RETURN_POINTER(value_make_empty());
+		PG_RETURN_POINTER(value_make_empty(kind));
 	PG_RETURN_POINTER(value_copy_flat(PG_GETARG_DATUM(0)));
+}
+
+Datum
+bloomfilter_bloom_union_agg_final(PG_FUNCTION_ARGS)
+{
+	return union_agg_final(fcinfo, FILTER_BLOOM);
+}
+
+Datum
+bloomfilter_cuckoo_union_agg_final(PG_FUNCTION_ARGS)
+{
+	return union_agg_final(fcinfo, FILTER_CUCKOO);
 }
 
 /*

@@ -12,17 +12,17 @@
 #include "filter/classic.h"
 #include "utils/array.h"
 
-SQL_FUNCTION(bloomfilter_create);
+SQL_FUNCTIONS(create);
 SQL_FUNCTION(bloomfilter_create_bits);
 SQL_FUNCTION(bloomfilter_add);
+SQL_FUNCTION(bloomfilter_add_unique);
 SQL_FUNCTION(bloomfilter_add_all);
 SQL_FUNCTION(bloomfilter_union);
 SQL_FUNCTION(bloomfilter_intersection);
 SQL_FUNCTION(bloomfilter_clear);
 
-/* bloom_create(capacity bigint, error_rate float8, growth int, seed bigint) */
-Datum
-bloomfilter_create(PG_FUNCTION_ARGS)
+static Datum
+create(FunctionCallInfo fcinfo, FilterKind kind)
 {
 	int64		capacity = PG_GETARG_INT64(0);
 	double		error_rate = PG_GETARG_FLOAT8(1);
@@ -31,7 +31,8 @@ bloomfilter_create(PG_FUNCTION_ARGS)
 		.capacity = capacity,
 		.error_rate = error_rate,
 		.growth = growth,
-		.seed = PG_GETARG_INT64(3)
+		.seed = PG_GETARG_INT64(3),
+		.kind = kind
 	};
 
 	check_capacity(capacity);
@@ -43,6 +44,20 @@ bloomfilter_create(PG_FUNCTION_ARGS)
 						IMAGE_MAX_GROWTH, growth),
 				 errhint("0 makes a filter of fixed size, 2 lets each further layer be twice as large.")));
 	PG_RETURN_POINTER(value_make(&params));
+}
+
+/* bloom_create(capacity bigint, error_rate float8, growth int, seed bigint) */
+Datum
+bloomfilter_bloom_create(PG_FUNCTION_ARGS)
+{
+	return create(fcinfo, FILTER_BLOOM);
+}
+
+/* cuckoo_create, likewise */
+Datum
+bloomfilter_cuckoo_create(PG_FUNCTION_ARGS)
+{
+	return create(fcinfo, FILTER_CUCKOO);
 }
 
 /* bloom_create_bits(bits bigint, hashes int, seed bigint) */
@@ -69,9 +84,8 @@ bloomfilter_create_bits(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(value_make_planned(&params, &plan));
 }
 
-/* bloom_add(filter bloom, element anycompatible) */
-Datum
-bloomfilter_add(PG_FUNCTION_ARGS)
+static Datum
+add(FunctionCallInfo fcinfo, bool unique)
 {
 	CallSite   *site = call_site(fcinfo, 1, false);
 	FilterWriter writer;
@@ -81,11 +95,25 @@ bloomfilter_add(PG_FUNCTION_ARGS)
 	hash = element_hash(site->hasher, PG_GETARG_DATUM(1),
 						image_seed(writer.image));
 	check_class(image_class(writer.image), site->hasher);
-	writer_add_hashes(&writer, site->hasher->class, &hash, 1);
+	writer_add_hashes(&writer, site->hasher->class, &hash, 1, unique);
 	PG_RETURN_DATUM(writer_close(&writer));
 }
 
-/* bloom_add_all(filter bloom, elements anycompatiblearray) */
+/* bloom_add(filter bloom, element anycompatible), and cuckoo_add */
+Datum
+bloomfilter_add(PG_FUNCTION_ARGS)
+{
+	return add(fcinfo, false);
+}
+
+/* cuckoo_add_unique(filter cuckoo, element anycompatible) */
+Datum
+bloomfilter_add_unique(PG_FUNCTION_ARGS)
+{
+	return add(fcinfo, true);
+}
+
+/* bloom_add_all(filter bloom, elements anycompatiblearray), and cuckoo_add_all */
 Datum
 bloomfilter_add_all(PG_FUNCTION_ARGS)
 {
@@ -94,33 +122,15 @@ bloomfilter_add_all(PG_FUNCTION_ARGS)
 	FilterWriter writer;
 	ElementClass class;
 	uint64	   *hashes;
-	uint64		count = 0;
-	Datum	   *elements;
-	bool	   *nulls;
-	int			length;
+	uint64		count;
 
 	writer_open_copy(&writer, PG_GETARG_DATUM(0));
-	deconstruct_array(array, site->element_type, site->element_length,
-					  site->element_byval, site->element_align,
-					  &elements, &nulls, &length);
-	/* all are hashed, and their class checked, before anything is changed */
-	class = image_class(writer.image);
-	hashes = palloc_extended(length * sizeof(uint64), MCXT_ALLOC_HUGE);
-	for (int i = 0; i < length; i++)
-	{
-		if (nulls[i])
-			continue;
-		hashes[count] = element_hash(site->hasher, elements[i],
-									 image_seed(writer.image));
-		check_class(class, site->hasher);
-		class = site->hasher->class;
-		count++;
-	}
-	writer_add_hashes(&writer, class, hashes, count);
+	hashes = call_site_hash_array(site, array, writer.image, &class, &count);
+	writer_add_hashes(&writer, class, hashes, count, false);
 	PG_RETURN_DATUM(writer_close(&writer));
 }
 
-/* bloom_union(bloom, bloom) */
+/* bloom_union(bloom, bloom), and cuckoo_union */
 Datum
 bloomfilter_union(PG_FUNCTION_ARGS)
 {
@@ -144,7 +154,7 @@ bloomfilter_intersection(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(writer_close(&writer));
 }
 
-/* bloom_clear(bloom): what the filter was when it was made */
+/* bloom_clear(bloom), and cuckoo_clear: what the filter was when it was made */
 Datum
 bloomfilter_clear(PG_FUNCTION_ARGS)
 {
@@ -157,7 +167,7 @@ bloomfilter_clear(PG_FUNCTION_ARGS)
 	{
 		case LAYOUT_EMPTY:
 		case LAYOUT_EXPLICIT:
-			PG_RETURN_POINTER(value_make_empty());
+			PG_RETURN_POINTER(value_make_empty(image_kind(image)));
 		case LAYOUT_CLASSIC:
 			image_get_layer(image, 0, &first);
 			check_status(filter_plan_classic(first.size, first.hashes,

@@ -34,6 +34,9 @@
 #include "access/detoast.h"
 #include "access/heaptoast.h"
 #include "access/transam.h"
+#include "catalog/dependency.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -62,24 +65,18 @@
 
 /*
  * A filter as an element is a slip, such as bloom_agg() for bloom_union_agg(),
- * that would go unnoticed.  No other type of ours is an argument of a function
- * that takes elements.
+ * that would go unnoticed.
  */
 static void
 refuse_filter(Oid function, Oid element_type)
 {
-	Oid		   *types;
-	int			count;
-
-	(void) get_func_signature(function, &types, &count);
-	for (int i = 0; i < count; i++)
-	{
-		if (types[i] == element_type && element_type >= FirstNormalObjectId)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("a filter cannot be an element of a filter"),
-					 errhint("Filters are combined by bloom_union() and bloom_union_agg().")));
-	}
+	if (element_type >= FirstNormalObjectId &&
+		getExtensionOfObject(TypeRelationId, element_type) ==
+		getExtensionOfObject(ProcedureRelationId, function))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("a filter cannot be an element of a filter"),
+				 errhint("Filters are combined by the functions whose names end in _union or _union_agg.")));
 }
 
 CallSite *
@@ -117,6 +114,38 @@ call_site_make(FmgrInfo *flinfo, int element_arg, bool is_array,
 	dlist_init(&site->uses);
 	flinfo->fn_extra = site;
 	return site;
+}
+
+/*
+ * Hash the elements of an array that are not NULL, in its order, in order to
+ * change a filter by them.  All are hashed, and their class checked, before
+ * anything is changed.  *class is theirs, or the filter's if there are none.
+ */
+uint64 *
+call_site_hash_array(CallSite *site, ArrayType *array, const uint8 *image,
+					 ElementClass *class, uint64 *count)
+{
+	uint64	   *hashes;
+	Datum	   *elements;
+	bool	   *nulls;
+	int			length;
+
+	deconstruct_array(array, site->element_type, site->element_length,
+					  site->element_byval, site->element_align,
+					  &elements, &nulls, &length);
+	hashes = palloc_extended(length * sizeof(uint64), MCXT_ALLOC_HUGE);
+	*class = image_class(image);
+	*count = 0;
+	for (int i = 0; i < length; i++)
+	{
+		if (nulls[i])
+			continue;
+		hashes[(*count)++] = element_hash(site->hasher, elements[i],
+										  image_seed(image));
+		check_class(*class, site->hasher);
+		*class = site->hasher->class;
+	}
+	return hashes;
 }
 
 static void

@@ -7,6 +7,7 @@
 
 #include "value.h"
 #include "lib/ilist.h"
+#include "utils/array.h"
 #include "utils/hsearch.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
@@ -54,6 +55,10 @@ call_site(FunctionCallInfo fcinfo, int element_arg, bool is_array)
 	return call_site_make(fcinfo->flinfo, element_arg, is_array,
 						  PG_GET_COLLATION());
 }
+
+extern uint64 *call_site_hash_array(CallSite *site, ArrayType *array,
+									const uint8 *image, ElementClass *class,
+									uint64 *count);
 
 /*
  * A filter opened to be asked: its image, or, if parts_of is set, only its

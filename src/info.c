@@ -1,6 +1,6 @@
 /*
  * info.c
- *	  What is known of a filter: bloom_info, the estimates.
+ *	  What is known of a filter: bloom_info, cuckoo_info, the estimates.
  */
 #include "value.h"
 
@@ -17,7 +17,7 @@ SQL_FUNCTION(bloomfilter_error_rate);
 /* A number of elements that fits a bigint, and is exact as a double */
 #define MOST_ELEMENTS		((double) (INT64CONST(1) << 62))
 
-/* Columns of bloom_info(), in the order of its OUT parameters */
+/* Columns of both types' functions, in the order of their OUT parameters */
 enum
 {
 	INFO_LAYOUT,
@@ -27,9 +27,9 @@ enum
 	INFO_GROWTH,
 	INFO_SEED,
 	INFO_LAYERS,
-	INFO_HASHES,
+	INFO_HASHES,				/* of a cuckoo: bits of a fingerprint */
 	INFO_BITS,
-	INFO_BITS_SET,
+	INFO_BITS_SET,				/* of a cuckoo: the load */
 	INFO_BYTES,
 	INFO_ELEMENTS,
 	INFO_ESTIMATED_ERROR_RATE,
@@ -52,6 +52,8 @@ layout_name(FilterLayout layout)
 			return "block512x2";
 		case LAYOUT_CLASSIC:
 			return "classic";
+		case LAYOUT_CUCKOO:
+			return "cuckoo";
 	}
 	return NULL;				/* image_check() lets no other through */
 }
@@ -66,7 +68,7 @@ estimated_elements(const uint8 *image)
 	return (int64) fmin(rint(filter_cardinality(image)), MOST_ELEMENTS);
 }
 
-/* bloom_info(bloom): one row; what a filter has not, is NULL */
+/* bloom_info(bloom), and cuckoo_info: one row; what a filter has not, is NULL */
 Datum
 bloomfilter_info(PG_FUNCTION_ARGS)
 {
@@ -108,7 +110,9 @@ bloomfilter_info(PG_FUNCTION_ARGS)
 	else
 		nulls[INFO_HASHES] = true;
 	values[INFO_BITS] = Int64GetDatum(bits);
-	values[INFO_BITS_SET] = Int64GetDatum(bits_set);
+	values[INFO_BITS_SET] = image_kind(image) == FILTER_CUCKOO ?
+		Float8GetDatum(bits > 0 ? (double) bits_set / bits : 0) :
+		Int64GetDatum(bits_set);
 	nulls[INFO_BITS_SET] = image_layers(image) == 0;
 	values[INFO_BYTES] = Int64GetDatum(image_bytes(image));
 	values[INFO_ELEMENTS] = Int64GetDatum(elements);
@@ -122,7 +126,10 @@ bloomfilter_info(PG_FUNCTION_ARGS)
 													  values, nulls)));
 }
 
-/* bloom_cardinality(bloom): distinct elements, an estimate */
+/*
+ * bloom_cardinality(bloom): distinct elements, an estimate; cuckoo_cardinality:
+ * additions that were not removed
+ */
 Datum
 bloomfilter_cardinality(PG_FUNCTION_ARGS)
 {

@@ -1,6 +1,6 @@
 /*
  * io.c
- *	  A bloom value's way in and out, and its identity.
+ *	  A filter's way in and out, and its identity.
  *
  * The bytes of a value are its image (filter/image.h): as they are in binary
  * and as bytea, as base64 in text.  Every way in goes through image_check().
@@ -14,16 +14,16 @@
 #if PG_VERSION_NUM >= 160000
 #include "nodes/miscnodes.h"
 #include "varatt.h"
-#define BLOOM_ERETURN(fcinfo, ...) ereturn((fcinfo)->context, (Datum) 0, __VA_ARGS__)
+#define FILTER_ERETURN(fcinfo, ...) ereturn((fcinfo)->context, (Datum) 0, __VA_ARGS__)
 #else
-#define BLOOM_ERETURN(fcinfo, ...) ereport(ERROR, __VA_ARGS__)
+#define FILTER_ERETURN(fcinfo, ...) ereport(ERROR, __VA_ARGS__)
 #endif
 
-SQL_FUNCTION(bloomfilter_in);
+SQL_FUNCTIONS(in);
 SQL_FUNCTION(bloomfilter_out);
-SQL_FUNCTION(bloomfilter_recv);
+SQL_FUNCTIONS(recv);
 SQL_FUNCTION(bloomfilter_send);
-SQL_FUNCTION(bloomfilter_from_bytea);
+SQL_FUNCTIONS(from_bytea);
 SQL_FUNCTION(bloomfilter_to_bytea);
 SQL_FUNCTION(bloomfilter_eq);
 SQL_FUNCTION(bloomfilter_ne);
@@ -39,19 +39,19 @@ SQL_FUNCTION(bloomfilter_hash_value_extended);
 
 /* Throw an error unless the bytes are a sound image. */
 static void
-check_image(const void *image, uint64 bytes)
+check_image(const void *image, uint64 bytes, FilterKind kind)
 {
-	const char *fault = image_check(image, bytes);
+	const char *fault = image_check(image, bytes, kind);
 
 	if (fault)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-				 errmsg("invalid bloom filter: %s", fault)));
+				 errmsg("invalid %s filter: %s", kind_name(kind), fault)));
 }
 
-/* bloom_in(cstring): base64 of the image */
-Datum
-bloomfilter_in(PG_FUNCTION_ARGS)
+/* The type's input function: base64 of the image */
+static Datum
+filter_in(FunctionCallInfo fcinfo, FilterKind kind)
 {
 	char	   *text = PG_GETARG_CSTRING(0);
 	size_t		length = strlen(text);
@@ -62,15 +62,28 @@ bloomfilter_in(PG_FUNCTION_ARGS)
 
 	bytes = pg_b64_decode(text, length, (void *) VARDATA(result), room);
 	fault = bytes < 0 ? "not base64" :
-		image_check((uint8 *) VARDATA(result), bytes);
+		image_check((uint8 *) VARDATA(result), bytes, kind);
 	if (fault)
-		BLOOM_ERETURN(fcinfo,
+		FILTER_ERETURN(fcinfo,
 					  (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 					   errmsg("invalid input syntax for type %s: %s",
-							  "bloom", fault),
-					   errhint("A filter is made by bloom_agg() or bloom_create().")));
+							  kind_name(kind), fault),
+					   errhint("A filter is made by %s_agg() or %s_create().",
+							   kind_name(kind), kind_name(kind))));
 	SET_VARSIZE(result, VARHDRSZ + bytes);
 	PG_RETURN_POINTER(result);
+}
+
+Datum
+bloomfilter_bloom_in(PG_FUNCTION_ARGS)
+{
+	return filter_in(fcinfo, FILTER_BLOOM);
+}
+
+Datum
+bloomfilter_cuckoo_in(PG_FUNCTION_ARGS)
+{
+	return filter_in(fcinfo, FILTER_CUCKOO);
 }
 
 Datum
@@ -83,13 +96,13 @@ bloomfilter_out(PG_FUNCTION_ARGS)
 	int			length = pg_b64_encode((const void *) image, bytes, text, room);
 
 	if (length < 0)
-		elog(ERROR, "could not encode a bloom filter");
+		elog(ERROR, "could not encode a filter");
 	text[length] = '\0';
 	PG_RETURN_CSTRING(text);
 }
 
-Datum
-bloomfilter_recv(PG_FUNCTION_ARGS)
+static Datum
+filter_recv(FunctionCallInfo fcinfo, FilterKind kind)
 {
 	StringInfo	message = (StringInfo) PG_GETARG_POINTER(0);
 	int			bytes = message->len - message->cursor;
@@ -97,8 +110,20 @@ bloomfilter_recv(PG_FUNCTION_ARGS)
 
 	SET_VARSIZE(result, VARHDRSZ + bytes);
 	pq_copymsgbytes(message, VARDATA(result), bytes);
-	check_image(VARDATA(result), bytes);
+	check_image(VARDATA(result), bytes, kind);
 	PG_RETURN_POINTER(result);
+}
+
+Datum
+bloomfilter_bloom_recv(PG_FUNCTION_ARGS)
+{
+	return filter_recv(fcinfo, FILTER_BLOOM);
+}
+
+Datum
+bloomfilter_cuckoo_recv(PG_FUNCTION_ARGS)
+{
+	return filter_recv(fcinfo, FILTER_CUCKOO);
 }
 
 Datum
@@ -113,13 +138,25 @@ bloomfilter_to_bytea(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(value_copy_flat(PG_GETARG_DATUM(0)));
 }
 
-Datum
-bloomfilter_from_bytea(PG_FUNCTION_ARGS)
+static Datum
+filter_from_bytea(FunctionCallInfo fcinfo, FilterKind kind)
 {
 	struct varlena *bytes = PG_GETARG_BYTEA_P_COPY(0);
 
-	check_image(VARDATA(bytes), VARSIZE(bytes) - VARHDRSZ);
+	check_image(VARDATA(bytes), VARSIZE(bytes) - VARHDRSZ, kind);
 	PG_RETURN_POINTER(bytes);
+}
+
+Datum
+bloomfilter_bloom_from_bytea(PG_FUNCTION_ARGS)
+{
+	return filter_from_bytea(fcinfo, FILTER_BLOOM);
+}
+
+Datum
+bloomfilter_cuckoo_from_bytea(PG_FUNCTION_ARGS)
+{
+	return filter_from_bytea(fcinfo, FILTER_CUCKOO);
 }
 
 static bool

@@ -1,10 +1,10 @@
 /*
  * value.c
- *	  The type bloom as a Datum: the forms of a value, reading it, changing it.
+ *	  A filter as a Datum: the forms of a value, reading it, changing it.
  *
  * A value is an image (filter/image.h) behind PostgreSQL's length word.  It
  * comes in the forms that any varlena has (toasted, with a short header), and
- * in two that are this type's own:
+ * in two that are these types' own:
  *
  * - The state of an aggregate: flat, with room behind the image, and, while it
  *	 is explicit, its hashes in the order they came (IMAGE_FLAG_UNSORTED).  Its
@@ -87,7 +87,7 @@ static Size expanded_flat_size(ExpandedObjectHeader *eohptr);
 static void expanded_flatten(ExpandedObjectHeader *eohptr, void *result,
 							 Size allocated_size);
 static void add_to_layers(FilterWriter *writer, const uint64 *hashes,
-						  uint64 count);
+						  uint64 count, bool unique);
 
 static const ExpandedObjectMethods expanded_methods = {
 	expanded_flat_size,
@@ -128,7 +128,7 @@ class_hint(ElementClass filter, ElementClass element)
 {
 	/* the token of an array, before its elements' */
 	if (element == (filter << BITS_PER_BYTE | '['))
-		return "For the elements of an array use bloom_contains_any(), bloom_contains_all() or bloom_add_all().";
+		return "For the elements of an array use the functions whose names end in _any, _all or _each.";
 	if ((char) filter == '#')
 		return "The class is known by its hash only: cast the element to the type of the column that the filter was built from.";
 	return "Cast the element to a type of the filter's class.";
@@ -186,13 +186,16 @@ check_status(FilterStatus status, const uint8 *image)
 void
 check_alike(const uint8 *a, const uint8 *b)
 {
-	char	   *detail = NULL;
-	const char *hint = "Build both with the same capacity and error rate, as in bloom_agg(x, 1000000, 0.01).";
+	const char *detail = NULL;
+	const char *hint = NULL;
 
 	switch (filter_difference(a, b))
 	{
 		case FILTERS_ALIKE:
 			return;
+		case DIFFERENT_KIND:
+			elog(ERROR, "filters of different types");
+			break;
 		case DIFFERENT_SEED:
 			detail = psprintf("Their seeds are %lld and %lld.",
 							  (long long) image_seed(a),
@@ -206,7 +209,7 @@ check_alike(const uint8 *a, const uint8 *b)
 			hint = "Build both from elements of one class.";
 			break;
 		case DIFFERENT_LAYOUT:
-			detail = pstrdup("One of them has the layout classic.");
+			detail = "One of them has the layout classic.";
 			hint = "Build both with bloom_create_bits(), or neither.";
 			break;
 		case DIFFERENT_CAPACITY:
@@ -224,10 +227,13 @@ check_alike(const uint8 *a, const uint8 *b)
 			hint = "Build both with the same growth.";
 			break;
 		case DIFFERENT_SIZE:
-			detail = pstrdup("Their numbers of bits or of hashes differ.");
+			detail = "Their numbers of bits or of hashes differ.";
 			hint = "Build both with the same arguments.";
 			break;
 	}
+	if (hint == NULL)
+		hint = psprintf("Build both with the same capacity and error rate, as in %s_agg(x, 1000000, 0.01).",
+						kind_name(image_kind(a)));
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("filters are unlike and cannot be combined"),
@@ -261,10 +267,10 @@ value_make(const FilterParams *params)
 
 /* The neutral one: no elements, no parameters */
 struct varlena *
-value_make_empty(void)
+value_make_empty(FilterKind kind)
 {
 	struct varlena *result = palloc(VARHDRSZ + IMAGE_HEADER_BYTES);
-	FilterParams none = {0};
+	FilterParams none = {.kind = kind};
 
 	SET_VARSIZE(result, VARHDRSZ + IMAGE_HEADER_BYTES);
 	image_put_header((uint8 *) VARDATA(result), LAYOUT_EMPTY, &none);
@@ -310,7 +316,7 @@ open_expanded(FilterWriter *writer, ExpandedFilter *expanded)
 	writer->memory = expanded->memory;
 	if (pending_count > 0)
 	{
-		add_to_layers(writer, expanded->pending, pending_count);
+		add_to_layers(writer, expanded->pending, pending_count, false);
 		expanded->pending_count = 0;
 	}
 }
@@ -758,14 +764,20 @@ writer_grow(FilterWriter *writer)
 	writer_take(writer, &fresh);
 }
 
-/* Add to a filter with layers, which grows as needed. */
+/*
+ * Add to a filter with layers, which grows as needed; if "unique", to a cuckoo
+ * filter only what does not seem to be in.
+ */
 static void
-add_to_layers(FilterWriter *writer, const uint64 *hashes, uint64 count)
+add_to_layers(FilterWriter *writer, const uint64 *hashes, uint64 count,
+			  bool unique)
 {
 	while (count > 0)
 	{
 		uint64		batch = Min(count, BATCH);
-		uint64		added = filter_add_batch(writer->image, hashes, batch);
+		uint64		added = unique ?
+			filter_add_unique_batch(writer->image, hashes, batch) :
+			filter_add_batch(writer->image, hashes, batch);
 
 		hashes += added;
 		count -= added;
@@ -806,7 +818,7 @@ add_set(FilterWriter *writer, const uint8 *hashes, uint64 count)
 				at -= count;
 			done++;
 		}
-		add_to_layers(writer, batch, gathered);
+		add_to_layers(writer, batch, gathered, false);
 	}
 }
 
@@ -894,39 +906,78 @@ finish_adding(FilterWriter *writer, const FilterWriter *adding)
 
 /*
  * Add the hashes of elements of a class, in any order, to any filter.  An
- * explicit one that passes EXPLICIT_ADD_MAX becomes a sized one, for twice as
- * many.
+ * explicit bloom that passes EXPLICIT_ADD_MAX becomes a sized one, for twice as
+ * many; an explicit cuckoo, which is a set and not a multiset, at once.
  */
 void
 writer_add_hashes(FilterWriter *writer, ElementClass class,
-				  const uint64 *hashes, uint64 count)
+				  const uint64 *hashes, uint64 count, bool unique)
 {
+	FilterWriter adding;
+
 	if (count == 0)
 		return;
 	if (image_layers(writer->image) == 0)
 	{
-		uint64		gathered;
+		uint64		gathered = image_count(writer->image) + count;
 
-		writer_set_class(writer, class);
-		for (uint64 i = 0; i < count; i++)
+		if (image_kind(writer->image) == FILTER_BLOOM)
 		{
-			uint64		hash = le64(hashes[i]);
+			writer_set_class(writer, class);
+			for (uint64 i = 0; i < count; i++)
+			{
+				uint64		hash = le64(hashes[i]);
 
-			writer_append(writer, (uint8 *) &hash, 1);
+				writer_append(writer, (uint8 *) &hash, 1);
+			}
+			writer_sort(writer);
+			gathered = image_count(writer->image);
+			if (gathered > EXPLICIT_ADD_MAX)
+				writer_make_sized(writer, 2 * gathered);
+			return;
 		}
-		writer_sort(writer);
-		gathered = image_count(writer->image);
-		if (gathered > EXPLICIT_ADD_MAX)
-			writer_make_sized(writer, 2 * gathered);
+		writer_make_sized(writer, Max(2 * gathered, EXPLICIT_ADD_MAX));
 	}
-	else
-	{
-		FilterWriter adding;
+	begin_adding(writer, count, &adding);
+	writer_set_class(&adding, class);
+	add_to_layers(&adding, hashes, count, unique);
+	finish_adding(writer, &adding);
+}
 
-		begin_adding(writer, count, &adding);
-		writer_set_class(&adding, class);
-		add_to_layers(&adding, hashes, count);
-		finish_adding(writer, &adding);
+/* Put the union that was planned in the writer's place, if it can be made. */
+static bool
+unite_as_planned(FilterWriter *writer, const uint8 *other,
+				 const FilterPlan *plan)
+{
+	FilterWriter fresh;
+
+	writer_fresh(writer, plan->bytes, true, &fresh);
+	if (filter_unite(fresh.image, writer->image, other, plan))
+	{
+		writer_take(writer, &fresh);
+		return true;
+	}
+	pfree(fresh.memory ? fresh.memory : fresh.image - VARHDRSZ);
+	return false;
+}
+
+/* Unite filters with layers. */
+static void
+unite_layers(FilterWriter *writer, const uint8 *other)
+{
+	FilterPlan	plan;
+
+	check_status(filter_plan_union(writer->image, other, &plan),
+				 writer->image);
+	if (filter_unites_within(writer->image, &plan))
+		filter_unite_within(writer->image, other, &plan);
+	else if (!unite_as_planned(writer, other, &plan))
+	{
+		/* two cuckoo filters do not always fit where they should */
+		check_status(filter_plan_union_apart(writer->image, other, &plan),
+					 writer->image);
+		if (!unite_as_planned(writer, other, &plan))
+			elog(ERROR, "could not unite two cuckoo filters");
 	}
 }
 
@@ -936,8 +987,6 @@ writer_add_hashes(FilterWriter *writer, ElementClass class,
 void
 writer_unite(FilterWriter *writer, const uint8 *other)
 {
-	FilterPlan	plan;
-	FilterWriter fresh;
 	FilterWriter adding;
 
 	check_alike(writer->image, other);
@@ -982,18 +1031,7 @@ writer_unite(FilterWriter *writer, const uint8 *other)
 		writer_replace(writer, adding.image);
 	}
 	else
-	{
-		check_status(filter_plan_union(writer->image, other, &plan),
-					 writer->image);
-		if (filter_unites_within(writer->image, &plan))
-			filter_unite_within(writer->image, other, &plan);
-		else
-		{
-			writer_fresh(writer, plan.bytes, true, &fresh);
-			filter_unite(fresh.image, writer->image, other, &plan);
-			writer_take(writer, &fresh);
-		}
-	}
+		unite_layers(writer, other);
 }
 
 /*

@@ -1,6 +1,6 @@
 /*
  * value.h
- *	  The type bloom as a Datum: reading it, and changing it.
+ *	  A filter as a Datum, of either type: reading it, and changing it.
  *
  * See value.c for the forms that a value takes.
  */
@@ -25,6 +25,11 @@
 #define SQL_FUNCTION(name) \
 	extern PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
 	PG_FUNCTION_INFO_V1(name)
+
+/* The same function for each of the two types */
+#define SQL_FUNCTIONS(name) \
+	SQL_FUNCTION(bloomfilter_bloom_##name); \
+	SQL_FUNCTION(bloomfilter_cuckoo_##name)
 
 /*
  * Values from this size up are changed as expanded objects, smaller ones as
@@ -68,6 +73,13 @@ typedef struct FilterWriter
 	bool		detached;		/* not yet what "expanded" holds */
 } FilterWriter;
 
+/* The name of a type, and what its functions' names begin with */
+static inline const char *
+kind_name(FilterKind kind)
+{
+	return kind == FILTER_CUCKOO ? "cuckoo" : "bloom";
+}
+
 /* Reading */
 extern const uint8 *value_image(Datum value);
 extern const uint8 *state_header(Datum state);
@@ -90,7 +102,8 @@ extern Datum writer_close_state(FilterWriter *writer);
 
 extern void writer_set_class(FilterWriter *writer, ElementClass class);
 extern void writer_add_hashes(FilterWriter *writer, ElementClass class,
-							  const uint64 *hashes, uint64 count);
+							  const uint64 *hashes, uint64 count,
+							  bool unique);
 extern bool state_push(Datum state, uint64 hash);
 extern void writer_append(FilterWriter *writer, const uint8 *hashes,
 						  uint64 count);
@@ -104,7 +117,7 @@ extern void writer_intersect(FilterWriter *writer, const uint8 *other);
 extern struct varlena *value_make(const FilterParams *params);
 extern struct varlena *value_make_planned(const FilterParams *params,
 										  const FilterPlan *plan);
-extern struct varlena *value_make_empty(void);
+extern struct varlena *value_make_empty(FilterKind kind);
 extern struct varlena *value_make_from_set(const uint8 *set, uint64 capacity);
 
 /* Checks, each an error that names the value and what is allowed */

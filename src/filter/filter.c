@@ -10,6 +10,9 @@
  * largest, is asked first.  An element that an earlier layer has already is not
  * added again.
  *
+ * So does a cuckoo filter, whose layers cuckoo.c knows; here is where its image
+ * goes another way.
+ *
  * How full a layer is, is known from how many of its bits are set: that number
  * is kept as bits are set, and depends on the set of elements alone, while a
  * count of additions would depend on their order and repetitions.
@@ -20,6 +23,7 @@
 
 #include "block512.h"
 #include "classic.h"
+#include "cuckoo.h"
 #include "hashset.h"
 
 /*
@@ -159,6 +163,8 @@ classic_contains_in_parts(uint64_t offset, uint64_t m, unsigned k,
 static bool
 any_contains(const uint8_t *image, uint64_t hash)
 {
+	if (image_layout(image) == LAYOUT_CUCKOO)
+		return cuckoo_contains(image, hash);
 	for (int i = image_layers(image) - 1; i >= 0; i--)
 	{
 		ProbeLayer	layer = probe_layer(image, i);
@@ -200,7 +206,7 @@ filter_parts(const uint8_t *header)
 		ProbeLayer	layer = probe_layer(header, i);
 
 		parts += layer.layout == LAYOUT_CLASSIC ? layer.hashes :
-			layer.layout == LAYOUT_BLOCK512X2 ? 2 : 1;
+			layer.layout == LAYOUT_BLOCK512 ? 1 : 2;
 	}
 	return parts;
 }
@@ -209,6 +215,8 @@ bool
 filter_contains_in_parts(const uint8_t *header, uint64_t hash,
 						 FilterFetch fetch, void *from)
 {
+	if (image_layout(header) == LAYOUT_CUCKOO)
+		return cuckoo_contains_in_parts(header, hash, fetch, from);
 	for (int i = image_layers(header) - 1; i >= 0; i--)
 	{
 		ProbeLayer	layer = probe_layer(header, i);
@@ -243,6 +251,11 @@ filter_contains_batch(const uint8_t *image, const uint64_t *hashes,
 	int			layers = image_layers(image);
 	ProbeLayer	last;
 
+	if (image_layout(image) == LAYOUT_CUCKOO)
+	{
+		cuckoo_contains_batch(image, hashes, count, found);
+		return;
+	}
 	if (layers > 0)
 	{
 		last = probe_layer(image, layers - 1);
@@ -267,6 +280,8 @@ filter_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 	ProbeLayer	layer = probe_layer(image, last);
 	size_t		i;
 
+	if (image_layout(image) == LAYOUT_CUCKOO)
+		return cuckoo_add_batch(image, hashes, count, false);
 	for (i = 0; i < count && i < PREFETCH_AHEAD; i++)
 		layer_prefetch(&layer, hashes[i]);
 	for (i = 0; i < count; i++)
@@ -287,6 +302,48 @@ filter_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 	return i;
 }
 
+size_t
+filter_add_unique_batch(uint8_t *image, const uint64_t *hashes, size_t count)
+{
+	return cuckoo_add_batch(image, hashes, count, true);
+}
+
+unsigned
+filter_count(const uint8_t *image, uint64_t hash)
+{
+	if (image_layout(image) == LAYOUT_CUCKOO)
+		return cuckoo_count(image, hash);
+	return any_contains(image, hash);
+}
+
+FilterRemoval
+filter_remove(uint8_t *image, uint64_t hash)
+{
+	uint64_t	count = image_count(image);
+	uint8_t    *at = image_hashes(image);
+	uint8_t    *end = at + 8 * count;
+
+	if (image_layout(image) == LAYOUT_CUCKOO)
+		return cuckoo_remove(image, hash);
+	/* in passing by all before it, as those behind it are moved anyway */
+	while (at < end && get64(at) != hash)
+		at += 8;
+	if (at == end)
+		return FILTER_ABSENT;
+	memmove(at, at + 8, end - at - 8);
+	put64(image + IMAGE_OFF_COUNT, count - 1);
+	put64(image + IMAGE_OFF_BYTES, image_explicit_bytes(count - 1));
+	return FILTER_REMOVED;
+}
+
+uint64_t
+filter_compact(uint8_t *image)
+{
+	if (image_layout(image) == LAYOUT_CUCKOO)
+		return cuckoo_compact(image);
+	return image_bytes(image);
+}
+
 /* Place the planned layers one behind the other. */
 static FilterStatus
 plan_finish(FilterPlan *plan)
@@ -299,7 +356,7 @@ plan_finish(FilterPlan *plan)
 		FilterLayer *layer = &plan->layer[i];
 
 		layer->offset = plan->bytes;
-		plan->bytes += layer_bytes(layer->layout, layer->size);
+		plan->bytes += layer_bytes(layer);
 		if (plan->bytes - header > IMAGE_MAX_BITS / 8)
 			return FILTER_TOO_LARGE;
 	}
@@ -309,9 +366,13 @@ plan_finish(FilterPlan *plan)
 FilterStatus
 filter_plan(const FilterParams *params, FilterPlan *plan)
 {
+	bool		grows = params->growth > 0;
+	FilterLayer *layer = &plan->layer[0];
+
 	plan->layers = 1;
-	if (!layer_plan(params->capacity, params->error_rate, params->growth > 0,
-					0, &plan->layer[0]))
+	if (!(params->kind == FILTER_CUCKOO ?
+		  cuckoo_plan_first(params->capacity, params->error_rate, grows, layer) :
+		  layer_plan(params->capacity, params->error_rate, grows, 0, layer)))
 		return FILTER_TOO_LARGE;
 	return plan_finish(plan);
 }
@@ -362,6 +423,14 @@ filter_plan_growth(const uint8_t *image, FilterPlan *plan)
 	for (int i = 0; i < layers; i++)
 		image_get_layer(image, i, &plan->layer[i]);
 	plan->layers = layers + 1;
+	if (image_layout(image) == LAYOUT_CUCKOO)
+	{
+		if (!cuckoo_plan_further(&plan->layer[0], last, layers,
+								 image_error_rate(image), growth,
+								 &plan->layer[layers]))
+			return FILTER_TOO_LARGE;
+		return plan_finish(plan);
+	}
 	if (last->capacity > IMAGE_MAX_BITS ||
 		!layer_plan(last->capacity * growth, image_error_rate(image), true,
 					layers, &plan->layer[layers]))
@@ -382,7 +451,7 @@ filter_grow(uint8_t *image, const uint8_t *from, const FilterPlan *plan)
 		ProbeLayer	old = probe_layer(from, i);
 
 		memcpy(image + layer->offset, old.bits,
-			   layer_bytes(layer->layout, layer->size));
+			   layer_bytes(layer));
 	}
 }
 
@@ -392,7 +461,8 @@ same_shape(const FilterLayer *a, const FilterLayer *b)
 {
 	return a->layout == b->layout && a->size == b->size &&
 		a->hashes == b->hashes && a->capacity == b->capacity &&
-		a->error_rate == b->error_rate && a->bits_full == b->bits_full;
+		a->error_rate == b->error_rate && a->bits_full == b->bits_full &&
+		a->multiple == b->multiple;
 }
 
 FilterDifference
@@ -401,6 +471,8 @@ filter_difference(const uint8_t *a, const uint8_t *b)
 	FilterLayer first_a;
 	FilterLayer first_b;
 
+	if (image_kind(a) != image_kind(b))
+		return DIFFERENT_KIND;
 	if (image_layout(a) == LAYOUT_EMPTY || image_layout(b) == LAYOUT_EMPTY)
 		return FILTERS_ALIKE;
 	if (image_seed(a) != image_seed(b))
@@ -423,7 +495,10 @@ filter_difference(const uint8_t *a, const uint8_t *b)
 	/* the first layer is the smallest, and made for what was asked */
 	image_get_layer(a, 0, &first_a);
 	image_get_layer(b, 0, &first_b);
-	return same_shape(&first_a, &first_b) ? FILTERS_ALIKE : DIFFERENT_SIZE;
+	if (!same_shape(&first_a, &first_b) ||
+		(image_layout(a) == LAYOUT_CUCKOO && !cuckoo_layers_alike(a, b)))
+		return DIFFERENT_SIZE;
+	return FILTERS_ALIKE;
 }
 
 /* How many bits are set in either of two layers of one shape */
@@ -473,7 +548,7 @@ compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 		return left->error_rate > right->error_rate ? -1 : 1;
 	if (!same_shape(left, right))
 		return 0;				/* not of filters that we made */
-	for (uint64_t at = 0; at < layer_bytes(left->layout, left->size); at++)
+	for (uint64_t at = 0; at < layer_bytes(left); at++)
 	{
 		int			difference = (int) united_byte(plan, i, a, b, at) -
 		(int) united_byte(plan, j, a, b, at);
@@ -514,7 +589,13 @@ FilterStatus
 filter_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 {
 	bool		joined[IMAGE_MAX_LAYERS] = {false};
+	FilterStatus status;
 
+	if (image_layout(a) == LAYOUT_CUCKOO)
+	{
+		status = cuckoo_plan_layers(a, b, false, plan);
+		return status == FILTER_OK ? plan_finish(plan) : status;
+	}
 	plan->layers = 0;
 	for (int i = 0; i < image_layers(a); i++)
 	{
@@ -532,7 +613,7 @@ filter_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 			if (joined[j] || !same_shape(layer, &other))
 				continue;
 			set = count_united(a + layer->offset, b + other.offset,
-							   layer_bytes(layer->layout, layer->size));
+							   layer_bytes(layer));
 			if (layer->bits_full != 0 && set > layer->bits_full &&
 				set > layer->bits_set && set > other.bits_set)
 				continue;
@@ -560,6 +641,14 @@ filter_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 	return plan_finish(plan);
 }
 
+FilterStatus
+filter_plan_union_apart(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
+{
+	FilterStatus status = cuckoo_plan_layers(a, b, true, plan);
+
+	return status == FILTER_OK ? plan_finish(plan) : status;
+}
+
 /* Set in "into" what is set in "from". */
 static void
 unite_bits(uint8_t *into, const uint8_t *from, uint64_t bytes)
@@ -568,7 +657,7 @@ unite_bits(uint8_t *into, const uint8_t *from, uint64_t bytes)
 		into[i] |= from[i];
 }
 
-void
+bool
 filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 			 const FilterPlan *plan)
 {
@@ -578,10 +667,12 @@ filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 	if (params.class == 0)
 		params.class = image_class(b);
 	put_plan(image, &params, plan);
+	if (image_layout(image) == LAYOUT_CUCKOO)
+		return cuckoo_unite(image, a, b, plan);
 	for (int i = 0; i < plan->layers; i++)
 	{
 		const FilterLayer *layer = &plan->layer[i];
-		uint64_t	bytes = layer_bytes(layer->layout, layer->size);
+		uint64_t	bytes = layer_bytes(layer);
 
 		if (plan->from_a[i] >= 0)
 			unite_bits(image + layer->offset,
@@ -590,12 +681,13 @@ filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 			unite_bits(image + layer->offset,
 					   probe_layer(b, plan->from_b[i]).bits, bytes);
 	}
+	return true;
 }
 
 bool
 filter_unites_within(const uint8_t *a, const FilterPlan *plan)
 {
-	if (plan->layers != image_layers(a))
+	if (image_layout(a) == LAYOUT_CUCKOO || plan->layers != image_layers(a))
 		return false;
 	for (int i = 0; i < plan->layers; i++)
 		if (plan->from_a[i] != i)
@@ -615,7 +707,7 @@ filter_unite_within(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
 		if (plan->from_b[i] < 0)
 			continue;
 		unite_bits(a + layer->offset, probe_layer(b, plan->from_b[i]).bits,
-				   layer_bytes(layer->layout, layer->size));
+				   layer_bytes(layer));
 		put64(image_layer_at(a, i) + LAYER_OFF_BITS_SET, layer->bits_set);
 	}
 }
@@ -623,10 +715,13 @@ filter_unite_within(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
 void
 filter_intersect_within(uint8_t *a, const uint8_t *b)
 {
-	ProbeLayer	layer = probe_layer(a, 0);
-	uint8_t    *bits = (uint8_t *) layer.bits;
+	FilterLayer layer;
+	uint8_t    *bits = (uint8_t *) probe_layer(a, 0).bits;
 	const uint8_t *other = probe_layer(b, 0).bits;
-	uint64_t	bytes = layer_bytes(layer.layout, layer.size);
+	uint64_t	bytes;
+
+	image_get_layer(a, 0, &layer);
+	bytes = layer_bytes(&layer);
 
 	if (image_class(a) == 0)
 		put64(a + IMAGE_OFF_CLASS, image_class(b));
@@ -640,6 +735,13 @@ filter_cardinality(const uint8_t *image)
 {
 	double		sum = image_count(image);
 	double		not_before = 1;
+
+	if (image_layout(image) == LAYOUT_CUCKOO)
+	{
+		for (int i = 0; i < image_layers(image); i++)
+			sum += get64(image_layer_at(image, i) + LAYER_OFF_BITS_SET);
+		return sum;
+	}
 
 	/*
 	 * What an earlier layer seems to have did not reach a later one, so the
@@ -663,6 +765,8 @@ filter_estimated_error_rate(const uint8_t *image)
 {
 	double		right = 1;
 
+	if (image_layout(image) == LAYOUT_CUCKOO)
+		return cuckoo_error_rate(image);
 	for (int i = 0; i < image_layers(image); i++)
 	{
 		FilterLayer layer;
@@ -683,7 +787,8 @@ filter_bits(const uint8_t *image, uint64_t *bits, uint64_t *bits_set)
 		FilterLayer layer;
 
 		image_get_layer(image, i, &layer);
-		*bits += layer_bits(layer.layout, layer.size);
-		*bits_set += layer.bits_set;
+		*bits += layer_bits(&layer);
+		*bits_set += layer.layout == LAYOUT_CUCKOO ?
+			layer.bits_set * cuckoo_width(layer.hashes) : layer.bits_set;
 	}
 }

@@ -90,15 +90,63 @@ filter_header_bytes(const uint8_t *image)
 /*
  * Add hashes, in their order, to a filter with layers.  Returns how many were
  * added: less than count if the last layer is full, and the next hash not in
- * already.
+ * already; of a cuckoo filter, if there is no place for it in any layer, and it
+ * is not saturated.
  */
 extern size_t filter_add_batch(uint8_t *image, const uint64_t *hashes,
 							   size_t count);
+
+/*
+ * The rest of this page up to unions is for cuckoo filters, of any layout.
+ *
+ * They hold a multiset: an element that was added twice is in until it has been
+ * removed twice.  Elements of one class (cuckoo.c) cannot be told apart.  Of a
+ * class there is room for four entries in a layer (three, where its windows
+ * overlap); when all are taken the class is saturated.  How often its elements
+ * were added is then not known any more, so they stay: adding one, and removing
+ * one, changes nothing.
+ */
+
+/*
+ * Add hashes, but those that seem to be in.  As filter_add_batch() else.  An
+ * element that is skipped because of another's entry is lost with that one.
+ */
+extern size_t filter_add_unique_batch(uint8_t *image, const uint64_t *hashes,
+									  size_t count);
+
+/*
+ * How many entries the element may have: at least as many as the times it was
+ * added and not removed, unless it is saturated.  Of an explicit filter, which
+ * is a set, 1 at most.
+ */
+extern unsigned filter_count(const uint8_t *image, uint64_t hash);
+
+typedef enum FilterRemoval
+{
+	FILTER_REMOVED,
+	FILTER_ABSENT,				/* was not in */
+	FILTER_SATURATED			/* is in for good */
+} FilterRemoval;
+
+/*
+ * Remove an element that was added, once.  To remove one that was not, but seems
+ * to be in, removes another one.  From a sorted explicit filter too, which gets
+ * shorter.
+ */
+extern FilterRemoval filter_remove(uint8_t *image, uint64_t hash);
+
+/*
+ * Move entries out of the finest layers as far as there is room in coarser ones,
+ * and drop layers that this empties, all within the image.  The first stays.
+ * Returns the image's new length.
+ */
+extern uint64_t filter_compact(uint8_t *image);
 
 /* What two filters with layers must have in common, in order of the check */
 typedef enum FilterDifference
 {
 	FILTERS_ALIKE,
+	DIFFERENT_KIND,				/* one is a bloom, one a cuckoo filter */
 	DIFFERENT_LAYOUT,
 	DIFFERENT_SEED,
 	DIFFERENT_CLASS,
@@ -115,13 +163,24 @@ typedef enum FilterDifference
  */
 extern FilterDifference filter_difference(const uint8_t *a, const uint8_t *b);
 
-/* Union of two filters that are alike.  The image may be neither of the two. */
+/*
+ * Union of two filters that are alike.  The image may be neither of the two.
+ * That of cuckoo filters is the sum of both multisets, and filter_unite() may
+ * find no place for an entry: it then returns false, and the image is to be
+ * thrown away.  A plan with all layers of b beside a's, that needs more room or
+ * cannot be made, does not fail.
+ */
 extern FilterStatus filter_plan_union(const uint8_t *a, const uint8_t *b,
 									  FilterPlan *plan);
-extern void filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
+extern FilterStatus filter_plan_union_apart(const uint8_t *a, const uint8_t *b,
+											FilterPlan *plan);
+extern bool filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 						 const FilterPlan *plan);
 
-/* Does the plan keep the layers of a, so that the union may be made within? */
+/*
+ * Does the plan keep the layers of a, so that the union may be made within?
+ * Never that of cuckoo filters, which might fail half-way.
+ */
 extern bool filter_unites_within(const uint8_t *a, const FilterPlan *plan);
 extern void filter_unite_within(uint8_t *a, const uint8_t *b,
 								const FilterPlan *plan);
@@ -130,13 +189,17 @@ extern void filter_unite_within(uint8_t *a, const uint8_t *b,
 extern void filter_intersect_within(uint8_t *a, const uint8_t *b);
 
 /*
- * Estimates from the set bits: elements that were added, distinct ones, and
- * the share of absent elements taken for present.
+ * Estimates from the set bits: elements that were added, distinct ones (of a
+ * cuckoo filter, its entries), and the share of absent elements taken for
+ * present.
  */
 extern double filter_cardinality(const uint8_t *image);
 extern double filter_estimated_error_rate(const uint8_t *image);
 
-/* Bits of all layers or hashes, and how many are set (0 for hashes) */
+/*
+ * Bits of all layers or hashes, and how many are set (0 for hashes; those of
+ * the slots in use for cuckoo filters)
+ */
 extern void filter_bits(const uint8_t *image, uint64_t *bits,
 						uint64_t *bits_set);
 

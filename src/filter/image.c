@@ -14,7 +14,7 @@
 
 #include "block512.h"
 #include "classic.h"
-#include "sizing.h"
+#include "cuckoo.h"
 
 void
 image_get_layer(const uint8_t *image, int i, FilterLayer *layer)
@@ -29,6 +29,7 @@ image_get_layer(const uint8_t *image, int i, FilterLayer *layer)
 	layer->bits_set = get64(at + LAYER_OFF_BITS_SET);
 	layer->bits_full = get64(at + LAYER_OFF_BITS_FULL);
 	layer->offset = get64(at + LAYER_OFF_OFFSET);
+	layer->multiple = get64(at + LAYER_OFF_MULTIPLE);
 }
 
 /* The whole descriptor, reserved bytes included. */
@@ -46,6 +47,7 @@ image_put_layer(uint8_t *image, int i, const FilterLayer *layer)
 	put64(at + LAYER_OFF_BITS_SET, layer->bits_set);
 	put64(at + LAYER_OFF_BITS_FULL, layer->bits_full);
 	put64(at + LAYER_OFF_OFFSET, layer->offset);
+	put64(at + LAYER_OFF_MULTIPLE, layer->multiple);
 }
 
 void
@@ -56,6 +58,13 @@ image_get_params(const uint8_t *image, FilterParams *params)
 	params->growth = image_growth(image);
 	params->seed = image_seed(image);
 	params->class = image_class(image);
+	params->kind = image_kind(image);
+}
+
+static const char *
+kind_magic(FilterKind kind)
+{
+	return kind == FILTER_CUCKOO ? IMAGE_MAGIC_CUCKOO : IMAGE_MAGIC_BLOOM;
 }
 
 /*
@@ -67,7 +76,7 @@ image_put_header(uint8_t *image, FilterLayout layout,
 				 const FilterParams *params)
 {
 	memset(image, 0, IMAGE_HEADER_BYTES);
-	memcpy(image, IMAGE_MAGIC, IMAGE_MAGIC_BYTES);
+	memcpy(image, kind_magic(params->kind), IMAGE_MAGIC_BYTES);
 	image[IMAGE_OFF_LAYOUT] = layout;
 	image[IMAGE_OFF_GROWTH] = params->growth;
 	put64(image + IMAGE_OFF_CLASS, params->class);
@@ -78,16 +87,28 @@ image_put_header(uint8_t *image, FilterLayout layout,
 }
 
 uint64_t
-layer_bits(FilterLayout layout, uint64_t size)
+layer_bits(const FilterLayer *layer)
 {
-	return layout == LAYOUT_CLASSIC ? size : size * BLOCK_BITS;
+	switch (layer->layout)
+	{
+		case LAYOUT_CLASSIC:
+			return layer->size;
+		case LAYOUT_CUCKOO:
+			return cuckoo_slots(layer->size) * cuckoo_width(layer->hashes);
+		default:
+			return layer->size * BLOCK_BITS;
+	}
 }
 
 uint64_t
-layer_bytes(FilterLayout layout, uint64_t size)
+layer_bytes(const FilterLayer *layer)
 {
-	uint64_t	bytes = (layer_bits(layout, size) + 7) / 8;
+	uint64_t	bytes = (layer_bits(layer) + 7) / 8;
 
+	/* a whole word can be read where the last slot begins */
+	if (layer->layout == LAYOUT_CUCKOO)
+		bytes = layer->size * cuckoo_width(layer->hashes) / 8 +
+			sizeof(uint64_t);
 	return (bytes + IMAGE_ALIGNMENT - 1) / IMAGE_ALIGNMENT * IMAGE_ALIGNMENT;
 }
 
@@ -138,6 +159,54 @@ valid_class(const uint8_t class[8])
 	return all_zero(class + i, 8 - i);
 }
 
+/* Is the number a power of the base, which is not 0? */
+static bool
+is_power(uint64_t number, uint64_t base)
+{
+	while (base > 1 && number > 1 && number % base == 0)
+		number /= base;
+	return number == 1;
+}
+
+/*
+ * The fields of a cuckoo filter's layer i, the ones before it being sound.  In
+ * the order of the layers the windows and fingerprints get finer, never
+ * coarser.
+ */
+static const char *
+check_cuckoo_layer(const uint8_t *image, int i, const FilterLayer *layer)
+{
+	FilterLayer first;
+	FilterLayer before;
+
+	image_get_layer(image, 0, &first);
+	image_get_layer(image, i > 0 ? i - 1 : 0, &before);
+	if (layer->hashes < CUCKOO_MIN_FINGERPRINT ||
+		layer->hashes > CUCKOO_MAX_FINGERPRINT ||
+		layer->hashes < before.hashes)
+		return "number of a fingerprint's bits out of range";
+	if (layer->size < CUCKOO_MIN_WINDOWS || layer->size % 2 != 0 ||
+		layer->size > IMAGE_MAX_BITS / cuckoo_width(layer->hashes))
+		return "number of windows out of range";
+	if (image_growth(image) == 0 ? layer->multiple != 1 :
+		!is_power(layer->multiple, image_growth(image)))
+		return "multiple of a layer is not a power of the growth";
+	if (layer->multiple < before.multiple ||
+		layer->size % layer->multiple != 0 ||
+		layer->size / layer->multiple != first.size ||
+		(i == 0 && layer->multiple != 1))
+		return "multiple of a layer is wrong";
+	if (layer->capacity == 0 || layer->capacity > cuckoo_slots(layer->size) ||
+		layer->bits_full != layer->capacity ||
+		layer->bits_set > layer->bits_full)
+		return "number of entries out of range";
+	/* false for NaN */
+	if (!(layer->error_rate > 0 &&
+		  layer->error_rate <= image_error_rate(image)))
+		return "error rate of a layer out of range";
+	return NULL;
+}
+
 /*
  * Check layer i of an image whose header and length are sound.  *offset is
  * where its bits must begin, and moved past them.
@@ -146,10 +215,14 @@ static const char *
 check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 {
 	const uint8_t *at = image_layer_at(image, i);
+	const char *fault = NULL;
 	FilterLayer layer;
 	uint64_t	bits;
 
 	image_get_layer(image, i, &layer);
+	if ((layer.layout == LAYOUT_CUCKOO) !=
+		(image_layout(image) == LAYOUT_CUCKOO))
+		return "layer of another kind of filter";
 	switch (layer.layout)
 	{
 		case LAYOUT_BLOCK512:
@@ -178,28 +251,38 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 			if (image_layers(image) != 1 || image_growth(image) != 0)
 				return "classic filter with several layers";
 			break;
+		case LAYOUT_CUCKOO:
+			fault = check_cuckoo_layer(image, i, &layer);
+			if (fault)
+				return fault;
+			break;
 		default:
 			return "unknown layout of a layer";
 	}
-	if (!all_zero(at + LAYER_OFF_RESERVED1, 6) ||
-		!all_zero(at + LAYER_OFF_RESERVED2, 8))
+	if (!all_zero(at + LAYER_OFF_RESERVED1, 6))
 		return "reserved bytes of a layer are not zero";
+	if (layer.multiple != 0 && layer.layout != LAYOUT_CUCKOO)
+		return "multiple of a layer that has none";
 	if (i == 0 && layer.layout != image_layout(image))
 		return "layout of the first layer is not the filter's";
 
 	/* sizes are bounded above, so nothing here overflows */
-	bits = layer_bits(layer.layout, layer.size);
+	bits = layer_bits(&layer);
 	if (layer.offset != *offset)
 		return "offset of a layer is wrong";
-	if (layer_bytes(layer.layout, layer.size) > bytes - *offset)
+	if (layer_bytes(&layer) > bytes - *offset)
 		return "layer exceeds the value's length";
-	if (layer.bits_full > bits)
-		return "bound of set bits out of range";
-	if (layer.bits_set != count_bits(image + *offset,
-									 layer_bytes(layer.layout, layer.size)))
-		return "number of set bits is wrong";
-	*offset += layer_bytes(layer.layout, layer.size);
-	if (layer.layout == LAYOUT_CLASSIC)
+	if (layer.layout == LAYOUT_CUCKOO)
+		fault = cuckoo_check_slots(image, i);
+	else if (layer.bits_full > bits)
+		fault = "bound of set bits out of range";
+	else if (layer.bits_set != count_bits(image + *offset,
+										  layer_bytes(&layer)))
+		fault = "number of set bits is wrong";
+	if (fault)
+		return fault;
+	*offset += layer_bytes(&layer);
+	if (layer.layout == LAYOUT_CLASSIC || layer.layout == LAYOUT_CUCKOO)
 	{
 		/* the bytes behind the last bit, and the rest of its own */
 		const uint8_t *end = image + layer.offset + bits / 8;
@@ -213,16 +296,27 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 }
 
 const char *
-image_check(const uint8_t *image, uint64_t bytes)
+image_check(const uint8_t *image, uint64_t bytes, FilterKind kind)
 {
+	const char *magic = kind_magic(kind);
 	FilterLayout layout;
 	int			layers;
 
 	if (bytes < IMAGE_HEADER_BYTES)
 		return "shorter than a header";
-	if (memcmp(image, IMAGE_MAGIC, IMAGE_MAGIC_BYTES - 1) != 0)
-		return "does not begin with the bytes \"blm\"";
-	if (image[IMAGE_MAGIC_BYTES - 1] != IMAGE_MAGIC[IMAGE_MAGIC_BYTES - 1])
+	if (memcmp(image, magic, IMAGE_MAGIC_BYTES - 1) != 0)
+	{
+		if (memcmp(image, kind_magic(FILTER_BLOOM),
+				   IMAGE_MAGIC_BYTES - 1) == 0)
+			return "is a bloom filter";
+		if (memcmp(image, kind_magic(FILTER_CUCKOO),
+				   IMAGE_MAGIC_BYTES - 1) == 0)
+			return "is a cuckoo filter";
+		return kind == FILTER_CUCKOO ?
+			"does not begin with the bytes \"cko\"" :
+			"does not begin with the bytes \"blm\"";
+	}
+	if (image[IMAGE_MAGIC_BYTES - 1] != (uint8_t) magic[IMAGE_MAGIC_BYTES - 1])
 		return "unknown version of the format";
 	if (image_bytes(image) != bytes)
 		return "length differs from the one in the header";
@@ -275,7 +369,8 @@ image_check(const uint8_t *image, uint64_t bytes)
 		return NULL;
 	}
 
-	if (layout != LAYOUT_BLOCK512 && layout != LAYOUT_BLOCK512X2 &&
+	if (kind == FILTER_CUCKOO ? layout != LAYOUT_CUCKOO :
+		layout != LAYOUT_BLOCK512 && layout != LAYOUT_BLOCK512X2 &&
 		layout != LAYOUT_CLASSIC)
 		return "unknown layout";
 	if (layers < 1 || layers > IMAGE_MAX_LAYERS)
@@ -286,6 +381,8 @@ image_check(const uint8_t *image, uint64_t bytes)
 	if (layout == LAYOUT_CLASSIC &&
 		(image_capacity(image) != 0 || image_error_rate(image) != 0))
 		return "classic filter with a capacity or error rate";
+	if (layout == LAYOUT_CUCKOO && layers > 1 && image_growth(image) == 0)
+		return "fixed filter with several layers";
 	if (bytes < (uint64_t) IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * layers)
 		return "shorter than its header";
 	if (bytes > IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * IMAGE_MAX_LAYERS +

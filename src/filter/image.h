@@ -16,8 +16,12 @@
 
 #include "bytes.h"
 
-/* The first four bytes: three letters and the version of the format */
-#define IMAGE_MAGIC				"blm\001"
+/*
+ * The first four bytes: three letters, which tell the kind, and the version of
+ * the format
+ */
+#define IMAGE_MAGIC_BLOOM		"blm\001"
+#define IMAGE_MAGIC_CUCKOO		"cko\001"
 #define IMAGE_MAGIC_BYTES		4
 
 #define IMAGE_HEADER_BYTES		60
@@ -41,14 +45,22 @@
 /* Growth: how many times larger each further layer is, 0 for a fixed filter */
 #define IMAGE_MAX_GROWTH		16
 
-/* What the image holds, and what a layer is. */
+/* The two types.  Filters of different kind are never alike. */
+typedef enum FilterKind
+{
+	FILTER_BLOOM = 0,
+	FILTER_CUCKOO = 1
+} FilterKind;
+
+/* What the image holds, and what a layer is.  The first two are of any kind. */
 typedef enum FilterLayout
 {
 	LAYOUT_EMPTY = 0,			/* nothing: neutral in every union */
 	LAYOUT_EXPLICIT = 1,		/* the hashes themselves */
 	LAYOUT_BLOCK512 = 2,		/* one block for an element */
 	LAYOUT_BLOCK512X2 = 3,		/* two blocks for an element */
-	LAYOUT_CLASSIC = 4			/* m bits, k of them for an element */
+	LAYOUT_CLASSIC = 4,			/* m bits, k of them for an element */
+	LAYOUT_CUCKOO = 5			/* fingerprints; the one of its kind */
 } FilterLayout;
 
 /*
@@ -72,15 +84,19 @@ typedef enum FilterLayout
 
 /* Offsets in a layer's descriptor */
 #define LAYER_OFF_LAYOUT		0	/* FilterLayout */
-#define LAYER_OFF_HASHES		1	/* k; of each block */
+#define LAYER_OFF_HASHES		1	/* k; of each block; cuckoo: bits of a
+									 * fingerprint */
 #define LAYER_OFF_RESERVED1		2	/* 6 bytes, zero */
-#define LAYER_OFF_SIZE			8	/* blocks; classic: bits */
+#define LAYER_OFF_SIZE			8	/* blocks; classic: bits; cuckoo: windows */
 #define LAYER_OFF_CAPACITY		16	/* elements it is made for */
-#define LAYER_OFF_ERROR_RATE	24	/* its share of the filter's, double */
-#define LAYER_OFF_BITS_SET		32
-#define LAYER_OFF_BITS_FULL		40	/* bits set when it is full */
+#define LAYER_OFF_ERROR_RATE	24	/* its share of the filter's, double;
+									 * cuckoo: its own, when it is full */
+#define LAYER_OFF_BITS_SET		32	/* cuckoo: entries */
+#define LAYER_OFF_BITS_FULL		40	/* bits set when it is full; cuckoo:
+									 * entries, as many as its capacity */
 #define LAYER_OFF_OFFSET		48	/* of its bits, in the image */
-#define LAYER_OFF_RESERVED2		56	/* 8 bytes, zero */
+#define LAYER_OFF_MULTIPLE		56	/* cuckoo: its windows over those of the
+									 * first layer; others: 0 */
 
 /* A layer's descriptor, unpacked. */
 typedef struct FilterLayer
@@ -93,7 +109,15 @@ typedef struct FilterLayer
 	uint64_t	bits_set;
 	uint64_t	bits_full;		/* 0: never full */
 	uint64_t	offset;
+	uint64_t	multiple;		/* 0 but in a cuckoo filter */
 } FilterLayer;
+
+static inline FilterKind
+image_kind(const uint8_t *image)
+{
+	return image[0] == (uint8_t) IMAGE_MAGIC_CUCKOO[0] ?
+		FILTER_CUCKOO : FILTER_BLOOM;
+}
 
 static inline FilterLayout
 image_layout(const uint8_t *image)
@@ -187,23 +211,28 @@ typedef struct FilterParams
 	int			growth;
 	uint64_t	seed;
 	uint64_t	class;			/* of its elements; 0 if not known yet */
+	FilterKind	kind;
 } FilterParams;
 
 extern void image_get_params(const uint8_t *image, FilterParams *params);
 extern void image_put_header(uint8_t *image, FilterLayout layout,
 							 const FilterParams *params);
 
-/* The number of bits, and of bytes kept, of a layer of this layout and size */
-extern uint64_t layer_bits(FilterLayout layout, uint64_t size);
-extern uint64_t layer_bytes(FilterLayout layout, uint64_t size);
+/*
+ * The number of bits, and of bytes kept, of a layer, of which layout, hashes and
+ * size count
+ */
+extern uint64_t layer_bits(const FilterLayer *layer);
+extern uint64_t layer_bytes(const FilterLayer *layer);
 
 /* How many bits are set among "bytes" bytes */
 extern uint64_t count_bits(const uint8_t *bits, uint64_t bytes);
 
 /*
- * Is this a sound image of exactly "bytes" bytes?  Returns NULL if so, else
- * what is wrong, in words to put behind "invalid filter: ".
+ * Is this a sound image of exactly "bytes" bytes, and of this kind?  Returns
+ * NULL if so, else what is wrong, in words to put behind "invalid filter: ".
  */
-extern const char *image_check(const uint8_t *image, uint64_t bytes);
+extern const char *image_check(const uint8_t *image, uint64_t bytes,
+							   FilterKind kind);
 
 #endif							/* FILTER_IMAGE_H */

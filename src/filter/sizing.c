@@ -394,7 +394,7 @@ log_spared(const FilterLayer *layer)
 double
 layer_expected_bits(const FilterLayer *layer, double n)
 {
-	double		bits = (double) layer_bits(layer->layout, layer->size);
+	double		bits = (double) layer_bits(layer);
 
 	return -bits * expm1(n * log_spared(layer));
 }
@@ -403,7 +403,7 @@ layer_expected_bits(const FilterLayer *layer, double n)
 static double
 set_bits_sigma(const FilterLayer *layer, double n)
 {
-	double		bits = (double) layer_bits(layer->layout, layer->size);
+	double		bits = (double) layer_bits(layer);
 	double		log_clear = n * log_spared(layer);
 	double		clear = exp(log_clear);
 
@@ -453,9 +453,10 @@ layer_plan(uint64_t capacity, double error_rate, bool grows, int index,
 	if (layer->size > IMAGE_MAX_BITS / BLOCK_BITS)
 		return false;
 	layer->bits_full = (uint64_t)
-		fmin(ceil(full), (double) layer_bits(layer->layout, layer->size));
+		fmin(ceil(full), (double) layer_bits(layer));
 	layer->bits_set = 0;
 	layer->offset = 0;
+	layer->multiple = 0;
 	return true;
 }
 
@@ -471,9 +472,11 @@ layer_expected_error_rate(const FilterLayer *layer, double n)
 double
 layer_cardinality(const FilterLayer *layer)
 {
-	double		bits = (double) layer_bits(layer->layout, layer->size);
+	double		bits = (double) layer_bits(layer);
 	double		clear = bits - (double) layer->bits_set;
 
+	if (layer->layout == LAYOUT_CUCKOO)
+		return (double) layer->bits_set;
 	/* with no bit left clear it may be any number; half a bit gives a lowest */
 	if (clear < 0.5)
 		clear = 0.5;

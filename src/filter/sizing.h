@@ -25,15 +25,30 @@ extern bool layer_plan(uint64_t capacity, double error_rate, bool grows,
 					   int index, FilterLayer *layer);
 
 /*
- * What to expect of a layer that holds n elements: how many of its bits are
+ * The same for a cuckoo filter, its first layer, or the next of one that has
+ * "layers" of them; see cuckoo_sizing.c.
+ */
+extern bool cuckoo_plan_first(uint64_t capacity, double error_rate, bool grows,
+							  FilterLayer *layer);
+extern bool cuckoo_plan_further(const FilterLayer *first,
+								const FilterLayer *last, int layers,
+								double error_rate, int growth,
+								FilterLayer *layer);
+
+/* Entries at which a layer of so many windows is full */
+extern uint64_t cuckoo_capacity(uint64_t windows);
+
+/*
+ * What to expect of a layer, not of a cuckoo filter, that holds n elements: how many of its bits are
  * set, and which share of absent elements it takes for present.
  */
 extern double layer_expected_bits(const FilterLayer *layer, double n);
 extern double layer_expected_error_rate(const FilterLayer *layer, double n);
 
 /*
- * How many elements a layer holds, as its number of set bits tells, and its
- * error rate now
+ * How many elements a layer holds, as its number of set bits tells (of a cuckoo
+ * filter, its entries), and the error rate now of one that is not a cuckoo
+ * filter's
  */
 extern double layer_cardinality(const FilterLayer *layer);
 extern double layer_error_rate(const FilterLayer *layer);

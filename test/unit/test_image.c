@@ -215,8 +215,8 @@ static const WrongValue wrong_layer[] = {
 	{"hashes", LAYER_OFF_HASHES, BYTE_TO, 0, 255, IN_LAYERED},
 	{"reserved", LAYER_OFF_RESERVED1, BYTE_TO, 0, 1, IN_LAYERED},
 	{"reserved", LAYER_OFF_RESERVED1 + 5, BYTE_TO, 0, 1, IN_LAYERED},
-	{"reserved", LAYER_OFF_RESERVED2, WORD_TO, 0, 1, IN_LAYERED},
-	{"reserved", LAYER_OFF_RESERVED2, WORD_TO, 0, UINT64_C(1) << 63, IN_LAYERED},
+	{"reserved", LAYER_OFF_MULTIPLE, WORD_TO, 0, 1, IN_LAYERED},
+	{"reserved", LAYER_OFF_MULTIPLE, WORD_TO, 0, UINT64_C(1) << 63, IN_LAYERED},
 	{"size", LAYER_OFF_SIZE, WORD_TO, 0, 0, IN_LAYERED},
 	{"size", LAYER_OFF_SIZE, WORD_PLUS, 0, 1, IN_BLOCKS},
 	{"size", LAYER_OFF_SIZE, WORD_PLUS, 0, -1, IN_BLOCKS},
@@ -311,7 +311,7 @@ try_wrong(int sample, int base, const WrongValue *wrong)
 
 	put_wrong(image + base, wrong);
 	if (memcmp(image, samples[sample], bytes) != 0)
-		expect(image_check(image, bytes) != NULL,
+		expect(image_check(image, bytes, FILTER_BLOOM) != NULL,
 			   "sample %d: %s at %d, %llu or %g, is let through", sample,
 			   wrong->name, base, (unsigned long long) wrong->value,
 			   wrong->number);
@@ -325,7 +325,8 @@ test_fields(void)
 	for (int sample = 0; sample < SAMPLES; sample++)
 	{
 		const char *fault = image_check(samples[sample],
-										image_bytes(samples[sample]));
+										image_bytes(samples[sample]),
+										FILTER_BLOOM);
 
 		expect(fault == NULL, "sample %d: %s", sample, fault);
 	}
@@ -371,13 +372,13 @@ test_lengths(void)
 				continue;
 			}
 			memcpy(image, samples[sample], length < bytes ? length : bytes);
-			expect(image_check(image, length) != NULL,
+			expect(image_check(image, length, FILTER_BLOOM) != NULL,
 				   "sample %d: %llu of %llu bytes are let through", sample,
 				   (unsigned long long) length, (unsigned long long) bytes);
 			if (length >= IMAGE_HEADER_BYTES)
 			{
 				put64(image + IMAGE_OFF_BYTES, length);
-				expect(image_check(image, length) != NULL,
+				expect(image_check(image, length, FILTER_BLOOM) != NULL,
 					   "sample %d: %llu of %llu bytes, said so, let through",
 					   sample, (unsigned long long) length,
 					   (unsigned long long) bytes);
@@ -440,7 +441,7 @@ test_flips(void)
 			image[at] ^= 1 << (bit % 8);
 			if (at >= descriptors && is_explicit(sample))
 				free = still_in_order(image);
-			expect(free || image_check(image, bytes) != NULL,
+			expect(free || image_check(image, bytes, FILTER_BLOOM) != NULL,
 				   "sample %d: bit %llu of byte %llu", sample,
 				   (unsigned long long) bit % 8, (unsigned long long) at);
 			image[at] ^= 1 << (bit % 8);
@@ -461,16 +462,16 @@ test_combined(void)
 	{
 		image = copy_image(samples[sample]);
 		put64(image + IMAGE_OFF_CLASS, 0);
-		expect((image_check(image, image_bytes(image)) == NULL) ==
+		expect((image_check(image, image_bytes(image), FILTER_BLOOM) == NULL) ==
 			   (sample == EMPTY || sample == EXPLICIT_NONE ||
 				sample == BLOCK_NEW), "sample %d: no class", sample);
 		release_image(image);
 	}
 	image = copy_image(samples[EXPLICIT_MANY]);
 	put64(image_hashes(image) + 8, get64(image_hashes(image)));
-	expect(image_check(image, image_bytes(image)) != NULL, "a hash twice");
+	expect(image_check(image, image_bytes(image), FILTER_BLOOM) != NULL, "a hash twice");
 	put64(image_hashes(image) + 8, get64(image_hashes(image)) - 1);
-	expect(image_check(image, image_bytes(image)) != NULL, "out of order");
+	expect(image_check(image, image_bytes(image), FILTER_BLOOM) != NULL, "out of order");
 	release_image(image);
 
 	/* 1,001 bits end within a byte, and bytes follow */
@@ -483,7 +484,7 @@ test_combined(void)
 		image[layer.offset + bit / 8] |= 1 << (bit % 8);
 		layer.bits_set++;
 		image_put_layer(image, 0, &layer);
-		expect(image_check(image, image_bytes(image)) != NULL,
+		expect(image_check(image, image_bytes(image), FILTER_BLOOM) != NULL,
 			   "bit %d of 1001", bit);
 		release_image(image);
 	}
@@ -492,7 +493,7 @@ test_combined(void)
 	image = copy_image(samples[BLOCK_ONE]);
 	image[IMAGE_OFF_LAYOUT] = LAYOUT_BLOCK512X2;
 	image_layer_at(image, 0)[LAYER_OFF_LAYOUT] = LAYOUT_BLOCK512X2;
-	expect(image_check(image, image_bytes(image)) != NULL, "one block as two");
+	expect(image_check(image, image_bytes(image), FILTER_BLOOM) != NULL, "one block as two");
 	release_image(image);
 	end_test();
 }
@@ -593,13 +594,13 @@ repair(uint8_t *image, uint64_t bytes)
 
 		image_get_layer(image, i, &layer);
 		if (layer.size > IMAGE_MAX_BITS ||
-			layer_bytes(layer.layout, layer.size) > bytes - offset)
+			layer_bytes(&layer) > bytes - offset)
 			return;
 		put64(image_layer_at(image, i) + LAYER_OFF_OFFSET, offset);
 		put64(image_layer_at(image, i) + LAYER_OFF_BITS_SET,
 			  count_bits(image + offset,
-						 layer_bytes(layer.layout, layer.size)));
-		offset += layer_bytes(layer.layout, layer.size);
+						 layer_bytes(&layer)));
+		offset += layer_bytes(&layer);
 	}
 }
 
@@ -609,7 +610,7 @@ repair(uint8_t *image, uint64_t bytes)
 static void
 expect_sound(const char *what, const uint8_t *image)
 {
-	const char *fault = image_check(image, image_bytes(image));
+	const char *fault = image_check(image, image_bytes(image), FILTER_BLOOM);
 
 	expect(fault == NULL, "%s made an image unsound: %s", what, fault);
 }
@@ -717,7 +718,7 @@ test_mutations(void)
 			mutate(image, bytes);
 		if (random_below(4) != 0)
 			repair(image, bytes);
-		if (image_check(image, bytes) == NULL)
+		if (image_check(image, bytes, FILTER_BLOOM) == NULL)
 		{
 			let_through++;
 			exercise(image, random_below(2) ? image : original);
@@ -740,8 +741,8 @@ test_mutations(void)
 			image[j] = random64();
 		/* and with the first bytes as they ought to be */
 		if (i % 2 == 0 && bytes >= IMAGE_MAGIC_BYTES)
-			memcpy(image, IMAGE_MAGIC, IMAGE_MAGIC_BYTES);
-		expect(image_check(image, bytes) != NULL, "let through");
+			memcpy(image, IMAGE_MAGIC_BLOOM, IMAGE_MAGIC_BYTES);
+		expect(image_check(image, bytes, FILTER_BLOOM) != NULL, "let through");
 		release_image(image);
 	}
 	end_test();

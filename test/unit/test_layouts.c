@@ -61,7 +61,7 @@ set_bits(const uint8_t *bits, uint64_t count)
 static void
 expect_sound(const uint8_t *image)
 {
-	const char *fault = image_check(image, image_bytes(image));
+	const char *fault = image_check(image, image_bytes(image), FILTER_BLOOM);
 
 	expect(fault == NULL, "unsound: %s", fault);
 	for (int i = 0; i < image_layers(image); i++)
@@ -71,7 +71,7 @@ expect_sound(const uint8_t *image)
 
 		image_get_layer(image, i, &layer);
 		set = set_bits(image + layer.offset,
-					   8 * layer_bytes(layer.layout, layer.size));
+					   8 * layer_bytes(&layer));
 		expect(layer.bits_set == set, "layer %d: %llu bits set, not %llu", i,
 			   (unsigned long long) set, (unsigned long long) layer.bits_set);
 	}

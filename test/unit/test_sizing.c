@@ -59,7 +59,7 @@ random_capacity(int bits)
 static FilterStatus
 plan_filter(uint64_t capacity, double error_rate, int growth, FilterPlan *plan)
 {
-	FilterParams params = {capacity, error_rate, growth, 0, SOME_CLASS};
+	FilterParams params = {capacity, error_rate, growth, 0, SOME_CLASS, FILTER_BLOOM};
 
 	return filter_plan(&params, plan);
 }
@@ -114,12 +114,12 @@ test_promise(void)
 			   "capacity %llu at %g, layer %d: %g expected",
 			   (unsigned long long) capacity, layer.error_rate, index,
 			   expected);
-		expect(layer.bits_full <= layer_bits(layer.layout, layer.size),
+		expect(layer.bits_full <= layer_bits(&layer),
 			   "more bits than there are make it full");
 		expect(layer.hashes >= 1 && layer.hashes <= BLOCK_MAX_HASHES,
 			   "%u hashes", layer.hashes);
 		expect(layer.capacity == capacity, "another capacity");
-		if (layer.bits_full < layer_bits(layer.layout, layer.size) && grows)
+		if (layer.bits_full < layer_bits(&layer) && grows)
 		{
 			/* when full, it has the elements that its error rate allows */
 			layer.bits_set = layer.bits_full;
@@ -273,7 +273,7 @@ test_growth_ends(void)
 	begin_test("growth is by the factor asked for, and ends");
 	for (int growth = 1; growth <= IMAGE_MAX_GROWTH; growth += 3)
 	{
-		FilterParams params = {100, 0.01, growth, 0, SOME_CLASS};
+		FilterParams params = {100, 0.01, growth, 0, SOME_CLASS, FILTER_BLOOM};
 		FilterPlan	plan;
 		/* descriptors alone: planning does not look at bits */
 		uint8_t    *image = allocate_image(IMAGE_HEADER_BYTES +

@@ -49,7 +49,7 @@ expect_union(const char *what, const uint8_t *a, const uint8_t *b)
 		   "%s: an operand was changed", what);
 	if (united != NULL && other != NULL)
 	{
-		const char *fault = image_check(united, image_bytes(united));
+		const char *fault = image_check(united, image_bytes(united), FILTER_BLOOM);
 
 		expect(fault == NULL, "%s: unsound: %s", what, fault);
 		expect(same_image(united, other), "%s: other bytes from other side",
@@ -359,7 +359,7 @@ test_intersection(void)
 			add_numbers(&b, SECOND_BEGIN(n), n - SECOND_BEGIN(n));
 			both = copy_image(a);
 			filter_intersect_within(both, b);
-			fault = image_check(both, image_bytes(both));
+			fault = image_check(both, image_bytes(both), FILTER_BLOOM);
 			expect(fault == NULL, "unsound: %s", fault);
 			expect_all("intersection", both, SECOND_BEGIN(n), FIRST_END(n));
 			for (uint64_t i = IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES;

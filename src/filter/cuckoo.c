@@ -1,0 +1,875 @@
+/*
+ * cuckoo.c
+ *	  The cuckoo filter: a multiset that can forget; see filter.h for what its
+ *	  operations promise.
+ *
+ * An element leaves a fingerprint of f bits in one of two places (Fan,
+ * Andersen, Kaminsky and Mitzenmacher, "Cuckoo Filter: Practically Better Than
+ * Bloom", 2014).  A place is a window of two slots, and windows overlap: the
+ * i-th is the slots i and i + 1 (Schmitz, Zentgraf and Rahmann, "Smaller and
+ * More Flexible Cuckoo Filters", 2025, arXiv 2505.05847).  One more bit in the
+ * slot, the offset, tells whether the entry is of the window that begins there
+ * (0) or of the one before (1).  N windows have N + 1 slots, so none wraps, and
+ * load up to 0.93 is reached with two slots read, where buckets would need
+ * four and a bit more of fingerprint.  A slot of value 0 is empty: no
+ * fingerprint is 0.  Slots are packed from the lowest bit of the first byte on,
+ * without gaps.
+ *
+ * The other window of an entry follows from the fingerprint and the window it is
+ * in.  N is even; one window is in the first half, the other in the second, and
+ * their places there, a and b, are such that a + b = H(fingerprint) modulo N/2.
+ * So the two never coincide, and overlap in one case only, the last of the first
+ * half and the first of the second.  (With i + j = H modulo N, they are the same
+ * or adjacent for a few elements of a small filter.  Three elements in one
+ * window are too many: to hold 100 with one failure in a million, load would
+ * have to stay below 0.5; measured.)
+ *
+ * A class is a fingerprint and an unordered pair of windows: elements of one
+ * class in a layer cannot be told apart there.
+ *
+ * Layers
+ *
+ * A full filter grows by a layer, as a bloom filter does.  To remove from it is
+ * the difficulty: an element that is in a coarse layer may match another's
+ * entry in a fine one, and if that is taken the other is lost.  Here it cannot
+ * be, since classes are nested.  Layer k has m_k times the windows of the first;
+ * an element's window there, floor(hash N_k / 2^64), over m_k / m_l is its
+ * window in the coarser layer l.  Fingerprints get longer at the lower end.  H
+ * follows from the first layer's fingerprint, and H_k = m_k (H_0 + 1) - 1, so
+ * that with g = m_k / m_l
+ *
+ *		floor((H_k - a) / g) = H_l - floor(a / g)
+ *
+ * and the other window over g is the other window in layer l.  So of one class
+ * in layer k means of one class in every coarser layer.
+ *
+ * What every operation keeps is: there is an assignment of the elements that are
+ * in (as often as they are in) to entries of their class, no two to one entry,
+ * unless its class is saturated.  To add an element is to add an entry for
+ * it.  To remove element e, the matching entry in the finest layer that has one
+ * is taken.  Let that be c in layer k, assigned to an element e' (or to e, or
+ * none: then nothing is lost).  e' is of e's class in layer k.  e was assigned
+ * to some d in a layer l no finer than k, where e' is of e's class too: so d
+ * can be assigned to e' from now on.  To move an entry of a fine layer to a
+ * coarser one keeps the assignment likewise.
+ *
+ * Where all slots of both windows of a class hold this class, it is saturated,
+ * and stays so: no move can get out of these slots, additions change
+ * nothing and removals neither, as with counters that stick (Fan, Cao,
+ * Almeida and Broder, "Summary Cache", 2000).  Any number of elements may be
+ * assigned to it.  So one element that is added again and again neither
+ * fills a filter nor lets it grow, and nothing is ever lost.
+ *
+ * Everything is deterministic: the same calls give the same bytes.
+ */
+#include "cuckoo.h"
+
+#include <math.h>
+
+/*
+ * Slots that are looked at for a free one, before a layer is taken for full.
+ */
+#define SEARCH_SLOTS		2048
+
+/*
+ * Steps up to this number are looked through for one that has been at a slot;
+ * most searches take no more.  For longer ones there is a table, with four
+ * places for each step.
+ */
+#define SEARCH_FEW			32
+#define SEARCH_TABLE		(4 * SEARCH_SLOTS)
+
+/* So many hashes ahead of the one at work, its windows are fetched; filter.c */
+#define PREFETCH_AHEAD		16
+
+/* A slot on the way to a free one */
+typedef struct SearchStep
+{
+	uint64_t	value;			/* what is in it */
+	uint32_t	slot;
+	int16_t		from;			/* the step before, or -1 */
+	uint16_t	offset;			/* of the entry that is to move in */
+} SearchStep;
+
+typedef struct Search
+{
+	SearchStep	steps[SEARCH_SLOTS];
+	int			count;
+	/* once there are many: numbers of steps from 1 on, at a hash of the slot */
+	int16_t		table[SEARCH_TABLE];
+} Search;
+
+static inline uint64_t
+layer_entries(const uint8_t *image, int i)
+{
+	return get64(image_layer_at(image, i) + LAYER_OFF_BITS_SET);
+}
+
+static inline uint64_t
+layer_capacity(const uint8_t *image, int i)
+{
+	return get64(image_layer_at(image, i) + LAYER_OFF_BITS_FULL);
+}
+
+static inline void
+layer_set_entries(uint8_t *image, int i, uint64_t entries)
+{
+	put64(image_layer_at(image, i) + LAYER_OFF_BITS_SET, entries);
+}
+
+static inline CuckooKey
+image_key(const uint8_t *image, uint64_t hash)
+{
+	return cuckoo_key(hash, image_layer_at(image, 0)[LAYER_OFF_HASHES]);
+}
+
+static void
+put_slot(const CuckooLayer *layer, uint64_t slot, uint64_t value)
+{
+	unsigned	shift;
+	uint8_t    *at = (uint8_t *) cuckoo_slot_at(layer->slots, layer->width,
+												slot, &shift);
+	uint64_t	mask = ((UINT64_C(1) << layer->width) - 1) << shift;
+
+	put64(at, (get64(at) & ~mask) | value << shift);
+}
+
+/* The class of the entry of this value in this slot */
+static CuckooPlace
+slot_place(const CuckooLayer *layer, uint64_t slot, uint64_t value)
+{
+	CuckooPlace place;
+
+	place.fingerprint = value >> 1;
+	place.window[0] = slot - (value & 1);
+	place.window[1] = cuckoo_other_window(layer, place.window[0],
+										  place.fingerprint >> layer->further);
+	return place;
+}
+
+/*
+ * The slots that hold entries of a class, into "slots"; returns how many.  A
+ * slot that both windows share is of one of them, as its offset says.
+ */
+static unsigned
+class_entries(const CuckooLayer *layer, const CuckooPlace *place,
+			  uint64_t slots[CUCKOO_CLASS_MAX])
+{
+	unsigned	count = 0;
+
+	for (int i = 0; i < 2; i++)
+		for (uint64_t offset = 0; offset < CUCKOO_WINDOW; offset++)
+		{
+			uint64_t	slot = place->window[i] + offset;
+
+			if (cuckoo_get_slot(layer->slots, layer->width, slot) ==
+				(place->fingerprint << 1 | offset))
+				slots[count++] = slot;
+		}
+	return count;
+}
+
+/* So many slots the windows of a class have together. */
+static unsigned
+class_slots(const CuckooPlace *place)
+{
+	bool		overlap = place->window[0] + 1 == place->window[1] ||
+	place->window[1] + 1 == place->window[0];
+
+	return CUCKOO_CLASS_MAX - overlap;
+}
+
+static bool
+is_saturated(const CuckooLayer *layer, const CuckooPlace *place)
+{
+	uint64_t	slots[CUCKOO_CLASS_MAX];
+
+	return class_entries(layer, place, slots) == class_slots(place);
+}
+
+/* Where in the table the step at this slot is, or is to be put */
+static int16_t *
+search_entry(Search *search, uint32_t slot)
+{
+	uint32_t	at = mulhi64(slot * BLOCK_MULTIPLIER, SEARCH_TABLE);
+
+	while (search->table[at] != 0 &&
+		   search->steps[search->table[at] - 1].slot != slot)
+		at = (at + 1) % SEARCH_TABLE;
+	return &search->table[at];
+}
+
+/* Note a further step, whose slot is set; false if one has been there before. */
+static bool
+search_note(Search *search)
+{
+	uint32_t	slot = search->steps[search->count].slot;
+	int16_t    *entry;
+
+	if (search->count < SEARCH_FEW)
+	{
+		for (int i = 0; i < search->count; i++)
+			if (search->steps[i].slot == slot)
+				return false;
+		search->count++;
+		return true;
+	}
+	if (search->count == SEARCH_FEW)
+	{
+		memset(search->table, 0, sizeof(search->table));
+		for (int i = 0; i < SEARCH_FEW; i++)
+			*search_entry(search, search->steps[i].slot) = i + 1;
+	}
+	entry = search_entry(search, slot);
+	if (*entry != 0)
+		return false;
+	*entry = ++search->count;
+	return true;
+}
+
+/*
+ * Put an entry of this class into the layer.  False if there is no place for
+ * it; then nothing has been touched.
+ *
+ * The search is breadth-first: the slots of both windows, then those to which
+ * their entries could move (the other one of their own window, or those of their
+ * other window), and so on until a free one is met.  Only then the entries on the
+ * way there are moved, the last one first.  No slot is visited twice: the first
+ * way to it is as good as any.
+ */
+static bool
+insert(const CuckooLayer *layer, const CuckooPlace *place)
+{
+	Search		search;
+
+	search.count = 0;
+	for (int at = -1; at < search.count; at++)
+	{
+		/* the entry in search of a slot: the new one, or the one in a slot */
+		CuckooPlace entry = at < 0 ? *place :
+			slot_place(layer, search.steps[at].slot, search.steps[at].value);
+
+		for (int i = 0; i < 2 * CUCKOO_WINDOW; i++)
+		{
+			SearchStep *step = &search.steps[search.count];
+
+			if (search.count == SEARCH_SLOTS)
+				return false;
+			step->offset = i % CUCKOO_WINDOW;
+			step->slot = entry.window[i / CUCKOO_WINDOW] + step->offset;
+			step->from = at;
+			if (!search_note(&search))
+				continue;
+			step->value = cuckoo_get_slot(layer->slots, layer->width,
+										  step->slot);
+			if (step->value != 0)
+				continue;
+			for (; step->from >= 0; step = &search.steps[step->from])
+				put_slot(layer, step->slot,
+						 (search.steps[step->from].value & ~UINT64_C(1)) |
+						 step->offset);
+			put_slot(layer, step->slot,
+					 place->fingerprint << 1 | step->offset);
+			return true;
+		}
+	}
+	return false;				/* all slots that can be reached are taken */
+}
+
+/* insert() into layer i of an image, unless it has as many as it may have */
+static bool
+insert_counted(uint8_t *image, int i, const CuckooPlace *place)
+{
+	CuckooLayer layer = cuckoo_layer(image, i);
+	uint64_t	entries = layer_entries(image, i);
+
+	if (entries >= layer_capacity(image, i) || !insert(&layer, place))
+		return false;
+	layer_set_entries(image, i, entries + 1);
+	return true;
+}
+
+/* Take "count" entries of a class that has so many out of layer i. */
+static void
+take_counted(uint8_t *image, int i, const CuckooPlace *place, unsigned count)
+{
+	CuckooLayer layer = cuckoo_layer(image, i);
+	uint64_t	slots[CUCKOO_CLASS_MAX];
+
+	class_entries(&layer, place, slots);
+	for (unsigned j = 0; j < count; j++)
+		put_slot(&layer, slots[j], 0);
+	layer_set_entries(image, i, layer_entries(image, i) - count);
+}
+
+/* ------------------------------------------------------------------------
+ * Asking
+ * ------------------------------------------------------------------------ */
+
+/* The last layer, which is the largest, is asked first. */
+static bool
+layers_contain(const uint8_t *image, uint64_t hash)
+{
+	CuckooKey	key = image_key(image, hash);
+
+	for (int i = image_layers(image) - 1; i >= 0; i--)
+	{
+		CuckooLayer layer = cuckoo_layer(image, i);
+		CuckooPlace place = cuckoo_place(&layer, &key);
+
+		if (cuckoo_layer_contains(&layer, &place))
+			return true;
+	}
+	return false;
+}
+
+/* The most frequent filter, of one layer, without a detour */
+bool
+cuckoo_contains(const uint8_t *image, uint64_t hash)
+{
+	const uint8_t *at = image_layer_at(image, 0);
+	unsigned	bits = at[LAYER_OFF_HASHES];
+	uint64_t	half = get64(at + LAYER_OFF_SIZE) / 2;
+	CuckooLayer layer = {
+		.slots = (uint8_t *) image + get64(at + LAYER_OFF_OFFSET),
+		.half = half, .multiple = 1, .first_half = half,
+		.width = cuckoo_width(bits), .further = 0
+	};
+	CuckooKey	key;
+	CuckooPlace place;
+
+	if (image_layers(image) != 1)
+		return layers_contain(image, hash);
+	key = cuckoo_key(hash, bits);
+	place = cuckoo_place(&layer, &key);
+	return cuckoo_layer_contains(&layer, &place);
+}
+
+void
+cuckoo_contains_batch(const uint8_t *image, const uint64_t *hashes,
+					  size_t count, bool *found)
+{
+	CuckooLayer last = cuckoo_layer(image, image_layers(image) - 1);
+
+	for (size_t i = 0; i < count + PREFETCH_AHEAD; i++)
+	{
+		if (i < count)
+		{
+			CuckooKey	key = image_key(image, hashes[i]);
+
+			cuckoo_prefetch(&last, &key);
+		}
+		if (i >= PREFETCH_AHEAD)
+			found[i - PREFETCH_AHEAD] =
+				cuckoo_contains(image, hashes[i - PREFETCH_AHEAD]);
+	}
+}
+
+/* cuckoo_window_contains() with the window fetched from behind "offset" */
+static bool
+window_contains_in_parts(uint64_t offset, const CuckooLayer *layer,
+						 uint64_t window, uint64_t fingerprint,
+						 FilterFetch fetch, void *from)
+{
+	uint64_t	bit = window * layer->width;
+	unsigned	bytes = (bit % 8 + CUCKOO_WINDOW * layer->width + 7) / 8;
+	/* its second slot begins within the window, and is read as a word */
+	uint8_t		copy[CUCKOO_WINDOW_BYTES + sizeof(uint64_t)] = {0};
+	uint64_t	entry = fingerprint << 1;
+	uint64_t	mask = (UINT64_C(1) << layer->width) - 1;
+	unsigned	shift = bit % 8;
+	const uint8_t *next;
+
+	memcpy(copy, fetch(from, offset + bit / 8, bytes), bytes);
+	if (((get64(copy) >> shift) & mask) == entry)
+		return true;
+	shift += layer->width;
+	next = copy + shift / 8;
+	return ((get64(next) >> (shift % 8)) & mask) == (entry | 1);
+}
+
+bool
+cuckoo_contains_in_parts(const uint8_t *header, uint64_t hash,
+						 FilterFetch fetch, void *from)
+{
+	CuckooKey	key = image_key(header, hash);
+
+	for (int i = image_layers(header) - 1; i >= 0; i--)
+	{
+		CuckooLayer layer = cuckoo_layer(header, i);
+		CuckooPlace place = cuckoo_place(&layer, &key);
+
+		for (int j = 0; j < 2; j++)
+			if (window_contains_in_parts(layer.slots - header, &layer,
+										 place.window[j], place.fingerprint,
+										 fetch, from))
+				return true;
+	}
+	return false;
+}
+
+unsigned
+cuckoo_count(const uint8_t *image, uint64_t hash)
+{
+	CuckooKey	key = image_key(image, hash);
+	unsigned	count = 0;
+
+	for (int i = 0; i < image_layers(image); i++)
+	{
+		CuckooLayer layer = cuckoo_layer(image, i);
+		CuckooPlace place = cuckoo_place(&layer, &key);
+		uint64_t	slots[CUCKOO_CLASS_MAX];
+
+		count += class_entries(&layer, &place, slots);
+	}
+	return count;
+}
+
+/*
+ * The share of absent elements that match an entry: each matches those of one
+ * fingerprint of all, in two windows of all.  Entries of one class count for as
+ * many, so that this is rather too high where elements repeat.
+ */
+double
+cuckoo_error_rate(const uint8_t *image)
+{
+	double		log_right = 0;
+
+	for (int i = 0; i < image_layers(image); i++)
+	{
+		CuckooLayer layer = cuckoo_layer(image, i);
+		unsigned	first_bits = layer.width - 1 - layer.further;
+		double		fingerprints = ldexp(ldexp(1, first_bits) - 1,
+										 layer.further);
+
+		log_right += layer_entries(image, i) *
+			log1p(-1 / (layer.half * fingerprints));
+	}
+	return -expm1(log_right);
+}
+
+/* ------------------------------------------------------------------------
+ * Changing
+ * ------------------------------------------------------------------------ */
+
+/* Is the element of a saturated class in any layer? */
+static bool
+saturated_in(const uint8_t *image, const CuckooKey *key)
+{
+	for (int i = 0; i < image_layers(image); i++)
+	{
+		CuckooLayer layer = cuckoo_layer(image, i);
+		CuckooPlace place = cuckoo_place(&layer, key);
+
+		if (is_saturated(&layer, &place))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Add one: to the last layer, or, if that has no place for it, to one before it,
+ * where elements may have left.  False if no layer has.
+ */
+static bool
+add(uint8_t *image, uint64_t hash)
+{
+	CuckooKey	key = image_key(image, hash);
+
+	if (saturated_in(image, &key))
+		return true;
+	for (int i = image_layers(image) - 1; i >= 0; i--)
+	{
+		CuckooLayer layer = cuckoo_layer(image, i);
+		CuckooPlace place = cuckoo_place(&layer, &key);
+
+		if (insert_counted(image, i, &place))
+			return true;
+	}
+	return false;
+}
+
+size_t
+cuckoo_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
+				 bool unique)
+{
+	CuckooLayer last = cuckoo_layer(image, image_layers(image) - 1);
+
+	for (size_t i = 0; i < count + PREFETCH_AHEAD; i++)
+	{
+		if (i < count)
+		{
+			CuckooKey	key = image_key(image, hashes[i]);
+
+			cuckoo_prefetch(&last, &key);
+		}
+		if (i >= PREFETCH_AHEAD)
+		{
+			uint64_t	hash = hashes[i - PREFETCH_AHEAD];
+
+			if (!(unique && cuckoo_contains(image, hash)) && !add(image, hash))
+				return i - PREFETCH_AHEAD;
+		}
+	}
+	return count;
+}
+
+/*
+ * Remove the entry of the finest layer that has one, as explained above; of
+ * several in one layer the first, as all are of one class.
+ */
+FilterRemoval
+cuckoo_remove(uint8_t *image, uint64_t hash)
+{
+	CuckooKey	key = image_key(image, hash);
+
+	if (saturated_in(image, &key))
+		return FILTER_SATURATED;
+	for (int i = image_layers(image) - 1; i >= 0; i--)
+	{
+		CuckooLayer layer = cuckoo_layer(image, i);
+		CuckooPlace place = cuckoo_place(&layer, &key);
+
+		if (cuckoo_layer_contains(&layer, &place))
+		{
+			take_counted(image, i, &place, 1);
+			return FILTER_REMOVED;
+		}
+	}
+	return FILTER_ABSENT;
+}
+
+/* ------------------------------------------------------------------------
+ * Moving entries to other layers
+ * ------------------------------------------------------------------------ */
+
+/* The class in a layer of one in another that is not coarser */
+static CuckooPlace
+coarser_place(const CuckooLayer *layer, const CuckooLayer *finer,
+			  const CuckooPlace *place)
+{
+	uint64_t	times = finer->multiple / layer->multiple;
+	CuckooPlace coarser;
+
+	coarser.window[0] = place->window[0] / times;
+	coarser.window[1] = place->window[1] / times;
+	coarser.fingerprint = place->fingerprint >>
+		(finer->further - layer->further);
+	return coarser;
+}
+
+/* Are entries of layer "finer" of one class of this layer, once moved? */
+static bool
+is_coarser(const CuckooLayer *layer, const CuckooLayer *finer)
+{
+	return layer->multiple <= finer->multiple &&
+		layer->further <= finer->further;
+}
+
+/*
+ * Let layer i have all that is to be had of a class that is saturated
+ * elsewhere: as many entries as it takes to be saturated here.  If they find no
+ * place, none is added.
+ */
+static bool
+saturate(uint8_t *image, int i, const CuckooPlace *place)
+{
+	CuckooLayer layer = cuckoo_layer(image, i);
+
+	for (unsigned added = 0; !is_saturated(&layer, place); added++)
+	{
+		if (!insert_counted(image, i, place))
+		{
+			take_counted(image, i, place, added);
+			return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * Find a place in one of the layers that are not finer, of the first "layers" of
+ * an image, for one entry of a class in the layer "from" (of any image), or for
+ * the whole of a class that is saturated there.  The finest are tried first, or
+ * the coarsest.
+ */
+static bool
+place_entry(uint8_t *image, int layers, const CuckooLayer *from,
+			const CuckooPlace *place, bool finest_first)
+{
+	bool		whole = is_saturated(from, place);
+
+	/* it may be assigned to what is saturated already */
+	for (int i = 0; i < layers; i++)
+	{
+		CuckooLayer layer = cuckoo_layer(image, i);
+		CuckooPlace here;
+
+		if (!is_coarser(&layer, from))
+			continue;
+		here = coarser_place(&layer, from, place);
+		if (is_saturated(&layer, &here))
+			return true;
+	}
+	for (int n = 0; n < layers; n++)
+	{
+		int			i = finest_first ? layers - 1 - n : n;
+		CuckooLayer layer = cuckoo_layer(image, i);
+		CuckooPlace here;
+
+		if (!is_coarser(&layer, from))
+			continue;
+		here = coarser_place(&layer, from, place);
+		if (whole ? saturate(image, i, &here) :
+			insert_counted(image, i, &here))
+			return true;
+	}
+	return false;
+}
+
+/* How many more entries the layers before this one may have */
+static uint64_t
+room_before(const uint8_t *image, int i)
+{
+	uint64_t	room = 0;
+
+	while (--i >= 0)
+		room += layer_capacity(image, i) - layer_entries(image, i);
+	return room;
+}
+
+/* Move what can be moved of layer i to those before it. */
+static void
+empty_layer(uint8_t *image, int i)
+{
+	CuckooLayer layer = cuckoo_layer(image, i);
+
+	for (uint64_t slot = 0; slot < cuckoo_slots(2 * layer.half); slot++)
+	{
+		uint64_t	value = cuckoo_get_slot(layer.slots, layer.width, slot);
+		CuckooPlace place;
+
+		if (value == 0)
+			continue;
+		place = slot_place(&layer, slot, value);
+		if (place_entry(image, i, &layer, &place, false))
+		{
+			bool		whole = is_saturated(&layer, &place);
+
+			if (whole)
+				take_counted(image, i, &place, class_slots(&place));
+			else
+			{
+				put_slot(&layer, slot, 0);
+				layer_set_entries(image, i, layer_entries(image, i) - 1);
+			}
+		}
+	}
+}
+
+/*
+ * A layer whose entries are more than there is room for is left alone: to move a
+ * part of them would save no byte, and cost precision.
+ */
+uint64_t
+cuckoo_compact(uint8_t *image)
+{
+	FilterLayer kept[IMAGE_MAX_LAYERS];
+	int			layers = image_layers(image);
+	int			count = 0;
+	uint64_t	bytes;
+
+	for (int i = layers - 1; i > 0; i--)
+		if (layer_entries(image, i) <= room_before(image, i))
+			empty_layer(image, i);
+
+	for (int i = 0; i < layers; i++)
+		if (i == 0 || layer_entries(image, i) > 0)
+			image_get_layer(image, i, &kept[count++]);
+	bytes = IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * (uint64_t) count;
+	for (int i = 0; i < count; i++)
+	{
+		/* never to a higher address, so none is overwritten before it moved */
+		memmove(image + bytes, image + kept[i].offset, layer_bytes(&kept[i]));
+		kept[i].offset = bytes;
+		bytes += layer_bytes(&kept[i]);
+	}
+	for (int i = 0; i < count; i++)
+		image_put_layer(image, i, &kept[i]);
+	image[IMAGE_OFF_LAYERS] = count;
+	put64(image + IMAGE_OFF_BYTES, bytes);
+	return bytes;
+}
+
+/* ------------------------------------------------------------------------
+ * Union
+ * ------------------------------------------------------------------------ */
+
+/*
+ * Of two layers of which one has more windows, the other must not have the
+ * longer fingerprints.  It never has in filters that we made, except where the
+ * rules of growth have changed in between.
+ */
+bool
+cuckoo_layers_alike(const uint8_t *a, const uint8_t *b)
+{
+	for (int i = 0; i < image_layers(a); i++)
+		for (int j = 0; j < image_layers(b); j++)
+		{
+			CuckooLayer left = cuckoo_layer(a, i);
+			CuckooLayer right = cuckoo_layer(b, j);
+
+			if (!is_coarser(&left, &right) && !is_coarser(&right, &left))
+				return false;
+		}
+	return true;
+}
+
+/* Put a layer of b behind those that are as fine; false if there are too many. */
+static bool
+plan_beside(FilterPlan *plan, const FilterLayer *layer, int j)
+{
+	int			at = plan->layers;
+
+	if (plan->layers == IMAGE_MAX_LAYERS)
+		return false;
+	while (at > 0 && (plan->layer[at - 1].multiple > layer->multiple ||
+					  plan->layer[at - 1].hashes > layer->hashes))
+	{
+		plan->layer[at] = plan->layer[at - 1];
+		plan->from_a[at] = plan->from_a[at - 1];
+		plan->from_b[at] = plan->from_b[at - 1];
+		at--;
+	}
+	plan->layer[at] = *layer;
+	plan->from_a[at] = -1;
+	plan->from_b[at] = j;
+	plan->layers++;
+	return true;
+}
+
+/*
+ * Count the entries of a layer to the planned layers that have room, the finest
+ * first; false, and nothing counted, if they have not room for all.
+ */
+static bool
+plan_within(FilterPlan *plan, const FilterLayer *layer)
+{
+	uint64_t	taken[IMAGE_MAX_LAYERS];
+	uint64_t	entries = layer->bits_set;
+
+	for (int i = plan->layers - 1; i >= 0; i--)
+	{
+		const FilterLayer *to = &plan->layer[i];
+		uint64_t	room = to->bits_full - to->bits_set;
+
+		taken[i] = entries < room ? entries : room;
+		if (to->multiple > layer->multiple || to->hashes > layer->hashes)
+			taken[i] = 0;
+		entries -= taken[i];
+	}
+	if (entries > 0)
+		return false;
+	for (int i = 0; i < plan->layers; i++)
+		plan->layer[i].bits_set += taken[i];
+	return true;
+}
+
+/*
+ * All layers of a are in the plan, and those of b that the others have no room
+ * for.  bits_set in the plan is how many entries are to be expected.
+ */
+FilterStatus
+cuckoo_plan_layers(const uint8_t *a, const uint8_t *b, bool apart,
+				   FilterPlan *plan)
+{
+	plan->layers = image_layers(a);
+	for (int i = 0; i < plan->layers; i++)
+	{
+		image_get_layer(a, i, &plan->layer[i]);
+		plan->from_a[i] = i;
+		plan->from_b[i] = -1;
+	}
+	for (int j = 0; j < image_layers(b); j++)
+	{
+		FilterLayer layer;
+
+		image_get_layer(b, j, &layer);
+		if (!apart && plan_within(plan, &layer))
+			continue;
+		if (image_growth(a) == 0)
+			return FILTER_FIXED;
+		if (!plan_beside(plan, &layer, j))
+			return FILTER_TOO_MANY_LAYERS;
+	}
+	return FILTER_OK;
+}
+
+bool
+cuckoo_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
+			 const FilterPlan *plan)
+{
+	bool		copied[IMAGE_MAX_LAYERS] = {false};
+
+	for (int i = 0; i < plan->layers; i++)
+	{
+		const uint8_t *from = plan->from_a[i] >= 0 ? a : b;
+		int			j = plan->from_a[i] >= 0 ? plan->from_a[i] : plan->from_b[i];
+
+		memcpy(image + plan->layer[i].offset, cuckoo_layer(from, j).slots,
+			   layer_bytes(&plan->layer[i]));
+		layer_set_entries(image, i, layer_entries(from, j));
+		if (from == b)
+			copied[j] = true;
+	}
+	for (int j = 0; j < image_layers(b); j++)
+	{
+		CuckooLayer layer = cuckoo_layer(b, j);
+
+		for (uint64_t slot = 0;
+			 !copied[j] && slot < cuckoo_slots(2 * layer.half); slot++)
+		{
+			uint64_t	value = cuckoo_get_slot(layer.slots, layer.width, slot);
+			CuckooPlace place;
+
+			if (value == 0)
+				continue;
+			place = slot_place(&layer, slot, value);
+			if (!place_entry(image, image_layers(image), &layer, &place, true))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* ------------------------------------------------------------------------
+ * Bytes from outside
+ * ------------------------------------------------------------------------ */
+
+/*
+ * Every entry is in a window that there is, and has a fingerprint that the first
+ * layer could have; so all functions above stay within the slots, whatever else
+ * the bytes are.
+ */
+const char *
+cuckoo_check_slots(const uint8_t *image, int i)
+{
+	CuckooLayer layer = cuckoo_layer(image, i);
+	uint64_t	last = cuckoo_slots(2 * layer.half) - 1;
+	uint64_t	entries = 0;
+
+	for (uint64_t slot = 0; slot <= last; slot++)
+	{
+		uint64_t	value = cuckoo_get_slot(layer.slots, layer.width, slot);
+
+		if (value == 0)
+			continue;
+		if (value >> 1 >> layer.further == 0)
+			return "fingerprint is zero";
+		if (slot == 0 ? (value & 1) != 0 : slot == last && (value & 1) == 0)
+			return "entry outside all windows";
+		entries++;
+	}
+	return entries == layer_entries(image, i) ? NULL :
+		"number of entries is wrong";
+}

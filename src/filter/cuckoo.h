@@ -1,0 +1,250 @@
+/*
+ * cuckoo.h
+ *	  The slots of a cuckoo filter, and where an element's entry may be; see
+ *	  cuckoo.c.
+ *
+ * What a probe needs is here, to be compiled into its caller.
+ */
+#ifndef FILTER_CUCKOO_H
+#define FILTER_CUCKOO_H
+
+#include "block512.h"
+#include "filter.h"
+
+/*
+ * Bits of a fingerprint.  With the fewest a full layer takes an eighth of all
+ * absent elements for present, and two bits an element less would not pay for
+ * the moves.  The most are what the 31st further layer of a filter of the lowest
+ * error rate needs.
+ */
+#define CUCKOO_MIN_FINGERPRINT	5
+#define CUCKOO_MAX_FINGERPRINT	40
+
+/* One in either half: an element's two windows are always different ones. */
+#define CUCKOO_MIN_WINDOWS		2
+
+/* Slots of a window, and bytes that hold one of the widest at any bit */
+#define CUCKOO_WINDOW			2
+#define CUCKOO_WINDOW_BYTES		12
+
+/* Slots that can hold entries of one class, at most */
+#define CUCKOO_CLASS_MAX		4
+
+/*
+ * A slot may begin at any bit, so that as many bits of the word read there may
+ * be others'
+ */
+#define CUCKOO_LOST_BITS		7
+
+/* A layer, or one that is to be read in parts: slots is then NULL */
+typedef struct CuckooLayer
+{
+	uint8_t    *slots;
+	uint64_t	half;			/* half of its windows */
+	uint64_t	multiple;		/* its windows over those of the first layer */
+	uint64_t	first_half;		/* half of the first layer's windows */
+	unsigned	width;			/* bits of a slot */
+	unsigned	further;		/* bits of a fingerprint beyond those in the
+								 * first layer */
+} CuckooLayer;
+
+/* An element, as all layers of a filter see it */
+typedef struct CuckooKey
+{
+	uint64_t	hash;
+	uint64_t	first;			/* its fingerprint in the first layer */
+	uint64_t	further;		/* its upper bits are those of wider ones */
+} CuckooKey;
+
+/* An element's class in one layer: both windows, in any order, and fingerprint */
+typedef struct CuckooPlace
+{
+	uint64_t	window[2];
+	uint64_t	fingerprint;
+} CuckooPlace;
+
+/* The slots of so many windows, which overlap by one */
+static inline uint64_t
+cuckoo_slots(uint64_t windows)
+{
+	return windows + 1;
+}
+
+/* A slot has one bit more than a fingerprint: which of two windows it is in */
+static inline unsigned
+cuckoo_width(unsigned fingerprint)
+{
+	return fingerprint + 1;
+}
+
+static inline CuckooLayer
+cuckoo_layer(const uint8_t *image, int i)
+{
+	const uint8_t *first = image_layer_at(image, 0);
+	const uint8_t *at = image_layer_at(image, i);
+	CuckooLayer layer = {
+		.slots = (uint8_t *) image + get64(at + LAYER_OFF_OFFSET),
+		.half = get64(at + LAYER_OFF_SIZE) / 2,
+		.multiple = get64(at + LAYER_OFF_MULTIPLE),
+		.first_half = get64(first + LAYER_OFF_SIZE) / 2,
+		.width = cuckoo_width(at[LAYER_OFF_HASHES]),
+		.further = at[LAYER_OFF_HASHES] - first[LAYER_OFF_HASHES]
+	};
+
+	return layer;
+}
+
+/* For a filter whose first layer has fingerprints of so many bits */
+static inline CuckooKey
+cuckoo_key(uint64_t hash, unsigned first_bits)
+{
+	uint64_t	word = block_word(hash);
+	CuckooKey	key = {
+		.hash = hash,
+		/* any but 0, which says that a slot is empty */
+		.first = 1 + mulhi64(word, (UINT64_C(1) << first_bits) - 1),
+		.further = remix64(word)
+	};
+
+	return key;
+}
+
+/* What of the first layer's fingerprint places the other window: any number */
+static inline uint64_t
+cuckoo_fingerprint_hash(uint64_t first)
+{
+	return remix64(first * BLOCK_MULTIPLIER);
+}
+
+/*
+ * The other window of an entry, from either: it lies in the other half, where
+ * the places of both add up to H modulo the half.  H depends on the fingerprint
+ * in the first layer, and is as many times larger as the layer, so that
+ * the other window's place in a coarser layer is that of the other window.
+ */
+static inline uint64_t
+cuckoo_other_window(const CuckooLayer *layer, uint64_t window, uint64_t first)
+{
+	uint64_t	half = layer->half;
+	uint64_t	h = layer->multiple *
+		(mulhi64(cuckoo_fingerprint_hash(first), layer->first_half) + 1) - 1;
+	uint64_t	other = h + 2 * half - window;
+
+	/* from the first half: half to 2 half - 1, from the second: 0 to half - 1 */
+	return other - (other >= (window < half ? 2 * half : half) ? half : 0);
+}
+
+static inline CuckooPlace
+cuckoo_place(const CuckooLayer *layer, const CuckooKey *key)
+{
+	uint64_t	window = mulhi64(key->hash, 2 * layer->half);
+	CuckooPlace place;
+
+	place.window[0] = window;
+	place.window[1] = cuckoo_other_window(layer, window, key->first);
+	/* shifted by one and 63 - n, since n may be 0 */
+	place.fingerprint = key->first << layer->further |
+		(key->further >> 1) >> (63 - layer->further);
+	return place;
+}
+
+/*
+ * Where a slot's bits begin.  layer_bytes() sees to it that a whole word can be
+ * read there, and a window's bits from there on if they fit into a word.
+ */
+static inline const uint8_t *
+cuckoo_slot_at(const uint8_t *slots, unsigned width, uint64_t slot,
+			   unsigned *shift)
+{
+	uint64_t	bit = slot * width;
+
+	*shift = bit % 8;
+	return slots + bit / 8;
+}
+
+/* What is in a slot: 0, or a fingerprint, and in the lowest bit its offset */
+static inline uint64_t
+cuckoo_get_slot(const uint8_t *slots, unsigned width, uint64_t slot)
+{
+	unsigned	shift;
+	const uint8_t *at = cuckoo_slot_at(slots, width, slot, &shift);
+
+	return (get64(at) >> shift) & ((UINT64_C(1) << width) - 1);
+}
+
+/* Does the window that begins at this slot hold the fingerprint? */
+static inline bool
+cuckoo_window_contains(const uint8_t *slots, unsigned width, uint64_t window,
+					   uint64_t fingerprint)
+{
+	uint64_t	mask = (UINT64_C(1) << width) - 1;
+	uint64_t	entry = fingerprint << 1;
+	unsigned	shift;
+	const uint8_t *at = cuckoo_slot_at(slots, width, window, &shift);
+	uint64_t	word = get64(at) >> shift;
+	uint64_t	next;
+
+	/* both slots are in one word, unless they are wide */
+	if (CUCKOO_WINDOW * width + CUCKOO_LOST_BITS <= 64)
+		next = word >> width;
+	else
+		next = cuckoo_get_slot(slots, width, window + 1);
+	return (((word ^ entry) & mask) == 0) |
+		(((next ^ entry ^ 1) & mask) == 0);
+}
+
+/* Is an entry of this class in the layer? */
+static inline bool
+cuckoo_layer_contains(const CuckooLayer *layer, const CuckooPlace *place)
+{
+	return cuckoo_window_contains(layer->slots, layer->width,
+								  place->window[0], place->fingerprint) |
+		cuckoo_window_contains(layer->slots, layer->width,
+							   place->window[1], place->fingerprint);
+}
+
+/*
+ * Have both windows brought into the cache.  Always inline, as layer_prefetch()
+ * in filter.c.
+ */
+static inline __attribute__((always_inline)) void
+cuckoo_prefetch(const CuckooLayer *layer, const CuckooKey *key)
+{
+	uint64_t	window = mulhi64(key->hash, 2 * layer->half);
+
+	__builtin_prefetch(layer->slots + window * layer->width / 8);
+	window = cuckoo_other_window(layer, window, key->first);
+	__builtin_prefetch(layer->slots + window * layer->width / 8);
+}
+
+/*
+ * The operations on a cuckoo filter's image.  Those without a comment are the
+ * functions of filter.h of the same name.
+ */
+extern bool cuckoo_contains(const uint8_t *image, uint64_t hash);
+extern void cuckoo_contains_batch(const uint8_t *image, const uint64_t *hashes,
+								  size_t count, bool *found);
+extern size_t cuckoo_add_batch(uint8_t *image, const uint64_t *hashes,
+							   size_t count, bool unique);
+extern unsigned cuckoo_count(const uint8_t *image, uint64_t hash);
+extern FilterRemoval cuckoo_remove(uint8_t *image, uint64_t hash);
+extern uint64_t cuckoo_compact(uint8_t *image);
+extern bool cuckoo_contains_in_parts(const uint8_t *header, uint64_t hash,
+									 FilterFetch fetch, void *from);
+extern double cuckoo_error_rate(const uint8_t *image);
+
+/* Can the layers of two filters, alike else, be those of one? */
+extern bool cuckoo_layers_alike(const uint8_t *a, const uint8_t *b);
+
+/* The layers of a union, b's beside a's if apart */
+extern FilterStatus cuckoo_plan_layers(const uint8_t *a, const uint8_t *b,
+									   bool apart, FilterPlan *plan);
+
+/* Fill an image that has the header and descriptors of a planned union. */
+extern bool cuckoo_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
+						 const FilterPlan *plan);
+
+/* What is wrong with the slots of layer i, in words of image_check(), or NULL */
+extern const char *cuckoo_check_slots(const uint8_t *image, int i);
+
+#endif							/* FILTER_CUCKOO_H */

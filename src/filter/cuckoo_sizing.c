@@ -1,0 +1,188 @@
+/*
+ * cuckoo_sizing.c
+ *	  How many windows a cuckoo filter's layer needs, and how long fingerprints.
+ *
+ * There is no formula for the load that a filter of few windows bears: it was
+ * measured (loads[] below).  The error rate is exact.  An absent element matches
+ * the entries of its class, of which there are F N / 2 if F is the number of
+ * fingerprints, all alike, since its two windows never coincide.  So with p = 2
+ * / (F N), n elements leave an error rate of 1 - (1 - p)^n.
+ *
+ * Two machines must come to the same size, or their filters could not be
+ * united: so there is no function here whose last digit may differ, but sums,
+ * products and quotients only.
+ *
+ * The first layer of a growing filter may have FIRST_SHARE of the error rate.  It
+ * has less, as fingerprints are of whole bits, and what it leaves is for the
+ * others: the i-th further one has 6 / (pi^2 i^2) of it, whose sum over all i is
+ * 1.
+ */
+#include "sizing.h"
+
+#include "cuckoo.h"
+
+/*
+ * So near to the error rate asked for may the first layer of a growing filter
+ * be.  At 1 % and 0.1 % this costs nothing, as its fingerprints leave more than
+ * a twentieth anyway; at 3 % it costs a bit.
+ */
+#define FIRST_SHARE			0.95
+
+/* 6 / pi^2: the sum over i >= 1 of 1/i^2 is the inverse */
+#define FURTHER_SHARE		0.6079271018540267
+
+/* LOADS_PLACEHOLDER */
+static const struct
+{
+	uint32_t	windows;
+	uint32_t	capacity;
+}			loads[] = {
+	{2, 1}, {16, 4}, {32, 11}, {64, 32}, {128, 88}, {256, 200}, {512, 425},
+	{1024, 900}, {4096, 3700}, {65536, 60620}
+};
+
+#define LOADS				(sizeof(loads) / sizeof(loads[0]))
+
+/* Between two that were measured, on a straight line; behind the last, its load */
+uint64_t
+cuckoo_capacity(uint64_t windows)
+{
+	uint64_t	from;
+	uint64_t	gain;
+	size_t		i = 0;
+
+	while (i < LOADS - 1 && loads[i + 1].windows <= windows)
+		i++;
+	if (i == LOADS - 1)
+		return windows * loads[i].capacity / loads[i].windows;
+	from = loads[i].windows;
+	gain = loads[i + 1].capacity - loads[i].capacity;
+	return loads[i].capacity +
+		(windows - from) * gain / (loads[i + 1].windows - from);
+}
+
+/* The least number of windows, an even one, for so many elements */
+static uint64_t
+least_windows(uint64_t capacity)
+{
+	uint64_t	low = CUCKOO_MIN_WINDOWS / 2;
+	uint64_t	high = low;
+
+	while (cuckoo_capacity(2 * high) < capacity)
+		high *= 2;
+	while (low < high)
+	{
+		uint64_t	middle = (low + high) / 2;
+
+		if (cuckoo_capacity(2 * middle) < capacity)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return 2 * low;
+}
+
+/*
+ * The error rate of a full layer.  (1 - p)^n by the first terms of the binomial
+ * series, of which the sum up to the third is too large, by less than the
+ * fourth: nothing that counts, as n p is an eighth at most.
+ */
+static double
+full_error_rate(const FilterLayer *layer, unsigned first_bits)
+{
+	double		fingerprints = (double)
+		(((UINT64_C(1) << first_bits) - 1) << (layer->hashes - first_bits));
+	double		p = 2 / (fingerprints * (double) layer->size);
+	double		n = (double) layer->bits_full;
+	double		first = n * p;
+	double		second = first * (n - 1) * p / 2;
+	double		third = second * (n - 2) * p / 3;
+
+	return first - second + third;
+}
+
+/* What is left of a layer to be filled in when its windows are known */
+static void
+finish_layer(FilterLayer *layer, unsigned first_bits)
+{
+	layer->layout = LAYOUT_CUCKOO;
+	layer->capacity = cuckoo_capacity(layer->size);
+	layer->bits_full = layer->capacity;
+	layer->bits_set = 0;
+	layer->offset = 0;
+	layer->error_rate = full_error_rate(layer, first_bits);
+}
+
+/* The most windows, an even number, that take no more bytes */
+static uint64_t
+windows_within(const FilterLayer *layer)
+{
+	uint64_t	bytes = layer_bytes(layer) - sizeof(uint64_t);
+	uint64_t	windows = (8 * bytes + 7) / cuckoo_width(layer->hashes);
+
+	return windows - windows % 2;
+}
+
+/*
+ * The layer holds at least "capacity" elements, and as many more as its last
+ * bytes have room for.
+ */
+bool
+cuckoo_plan_first(uint64_t capacity, double error_rate, bool grows,
+				  FilterLayer *layer)
+{
+	uint64_t	windows;
+
+	/* no layer has more elements than bits */
+	if (capacity > IMAGE_MAX_BITS)
+		return false;
+	windows = least_windows(capacity);
+	layer->layout = LAYOUT_CUCKOO;
+	layer->multiple = 1;
+	for (layer->hashes = CUCKOO_MIN_FINGERPRINT;; layer->hashes++)
+	{
+		layer->size = windows;
+		layer->size = windows_within(layer);
+		finish_layer(layer, layer->hashes);
+		if (layer->error_rate <= (grows ? FIRST_SHARE : 1) * error_rate ||
+			layer->hashes == CUCKOO_MAX_FINGERPRINT)
+			break;
+	}
+	return layer_bits(layer) <= IMAGE_MAX_BITS;
+}
+
+/*
+ * Of a filter whose layers have different numbers of windows, the place in this
+ * order says which further layer it is, so that layers of like filters which
+ * have as many windows are alike.
+ */
+bool
+cuckoo_plan_further(const FilterLayer *first, const FilterLayer *last,
+					int layers, double error_rate, int growth,
+					FilterLayer *layer)
+{
+	double		share = (error_rate - first->error_rate) * FURTHER_SHARE;
+	uint64_t	index = layers;
+
+	layer->layout = LAYOUT_CUCKOO;
+	layer->multiple = last->multiple * growth;
+	layer->size = last->size * growth;
+	if (growth > 1)
+	{
+		index = 0;
+		for (uint64_t multiple = layer->multiple; multiple > 1;
+			 multiple /= growth)
+			index++;
+	}
+	share /= (double) (index * index);
+	for (layer->hashes = last->hashes;; layer->hashes++)
+	{
+		if (layer->size > IMAGE_MAX_BITS ||
+			layer_bits(layer) > IMAGE_MAX_BITS)
+			return false;
+		finish_layer(layer, first->hashes);
+		if (layer->error_rate <= share ||
+			layer->hashes == CUCKOO_MAX_FINGERPRINT)
+			return true;
+	}
+}
