@@ -88,6 +88,9 @@ probes()
 		(SELECT format(\$q\$$count bloom_contains(%L::bloom, url)\$q\$, f)
 		 FROM filters WHERE name = 'urls'),
 		$trivial, 1.4, $per"
+	compare "'cuckoo_contains(url), filter in a table',
+		\$q\$$count cuckoo_contains((SELECT f FROM cuckoos WHERE name = 'urls'), url)\$q\$,
+		$trivial, 1.5, $per"
 	compare "'NOT bloom_contains(url), filter in a table',
 		\$q\$$count NOT bloom_contains((SELECT f FROM filters WHERE name = 'urls'), url)\$q\$,
 		$trivial, NULL, $per"
@@ -182,6 +185,9 @@ aggregates()
 	compare "'count(url) with two workers, or none',
 		'SELECT count(url) FROM urls', 'SELECT count(url) FROM urls',
 		NULL, $rows, NULL, true, '$workers=2', '$workers=0'"
+	compare "'cuckoo_agg(url) of a million, or count(url)',
+		'SELECT cuckoo_agg(url) IS NULL FROM bad', 'SELECT count(url) FROM bad',
+		3, 1000000"
 	compare "'100,000 groups of 50: bloom_agg, or array_agg',
 		'SELECT count(f) FROM (SELECT bloom_agg(n) AS f FROM grouped GROUP BY g) _',
 		'SELECT count(f) FROM (SELECT array_agg(n) AS f FROM grouped GROUP BY g) _',

@@ -140,6 +140,9 @@ INSERT INTO filters SELECT '500 MB', bloom_agg(n * 7, 400000000)
 	FROM (SELECT generate_series(1, 10000000)::bigint AS n) s;
 INSERT INTO filters SELECT 'one cache line', bloom_create(1);
 
+CREATE TABLE cuckoos (name text PRIMARY KEY, f cuckoo);
+INSERT INTO cuckoos SELECT 'urls', cuckoo_agg(url) FROM bad;
+
 -- 50 million elements, in one filter of 64 MB and in 64 of 1 MB
 INSERT INTO filters SELECT '64 MB', bloom_agg(n * 7, 52500000)
 	FROM (SELECT generate_series(1, 50000000)::bigint AS n) s;
@@ -147,7 +150,7 @@ CREATE TABLE shards AS
 	SELECT bloom_shard(n * 7, 64) AS shard, bloom_agg(n * 7, 820000) AS f
 	FROM (SELECT generate_series(1, 50000000)::bigint AS n) s GROUP BY 1;
 
-VACUUM (FREEZE, ANALYZE) urls, half, bad, grouped, arrays, filters, shards;
+VACUUM (FREEZE, ANALYZE) urls, half, bad, grouped, arrays, filters, cuckoos, shards;
 
 SELECT sum(pg_prewarm(oid::regclass)) > 0 AS in_memory FROM pg_class
 WHERE relkind IN ('r', 't', 'i') AND oid >= 16384 AND pg_relation_size(oid::regclass) > 0;
