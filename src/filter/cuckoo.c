@@ -72,11 +72,10 @@
 #define SEARCH_SLOTS		2048
 
 /*
- * Steps up to this number are looked through for one that has been at a slot;
- * most searches take no more.  For longer ones there is a table, with four
- * places for each step.
+ * From this number of slots on, a search looks whether it has been at one
+ * before, in a table with four places for each.
  */
-#define SEARCH_FEW			32
+#define SEARCH_FEW			256
 #define SEARCH_TABLE		(4 * SEARCH_SLOTS)
 
 /* So many hashes ahead of the one at work, its windows are fetched; filter.c */
@@ -96,6 +95,7 @@ typedef struct Search
 	SearchStep	steps[SEARCH_SLOTS];
 	int			count;
 	/* once there are many: numbers of steps from 1 on, at a hash of the slot */
+	int			table_end;		/* so many of them are in it */
 	int16_t		table[SEARCH_TABLE];
 } Search;
 
@@ -199,50 +199,57 @@ search_entry(Search *search, uint32_t slot)
 	return &search->table[at];
 }
 
-/* Note a further step, whose slot is set; false if one has been there before. */
+/*
+ * Has the search been at this slot before?  Few slots, which is how most searches
+ * end, are not worth asking: the answer is no.
+ */
 static bool
-search_note(Search *search)
+search_repeats(Search *search, uint32_t slot)
 {
-	uint32_t	slot = search->steps[search->count].slot;
 	int16_t    *entry;
 
 	if (search->count < SEARCH_FEW)
-	{
-		for (int i = 0; i < search->count; i++)
-			if (search->steps[i].slot == slot)
-				return false;
-		search->count++;
-		return true;
-	}
-	if (search->count == SEARCH_FEW)
-	{
-		memset(search->table, 0, sizeof(search->table));
-		for (int i = 0; i < SEARCH_FEW; i++)
-			*search_entry(search, search->steps[i].slot) = i + 1;
-	}
-	entry = search_entry(search, slot);
-	if (*entry != 0)
 		return false;
-	*entry = ++search->count;
-	return true;
+	if (search->count == SEARCH_FEW && search->table_end < SEARCH_FEW)
+		memset(search->table, 0, sizeof(search->table));
+	for (; search->table_end < search->count; search->table_end++)
+	{
+		entry = search_entry(search, search->steps[search->table_end].slot);
+		if (*entry == 0)
+			*entry = search->table_end + 1;
+	}
+	return *search_entry(search, slot) != 0;
+}
+
+/* Make the moves that free the first slot of the way to a step, whose slot is. */
+static void
+search_move(const CuckooLayer *layer, const Search *search,
+			const SearchStep *step, uint64_t fingerprint)
+{
+	for (; step->from >= 0; step = &search->steps[step->from])
+		put_slot(layer, step->slot,
+				 (search->steps[step->from].value & ~UINT64_C(1)) |
+				 step->offset);
+	put_slot(layer, step->slot, fingerprint << 1 | step->offset);
 }
 
 /*
- * Put an entry of this class into the layer.  False if there is no place for
- * it; then nothing has been touched.
+ * Put an entry of this class into the layer by moving others.  False if there is
+ * no place for it; then nothing has been touched.
  *
  * The search is breadth-first: the slots of both windows, then those to which
  * their entries could move (the other one of their own window, or those of their
  * other window), and so on until a free one is met.  Only then the entries on the
- * way there are moved, the last one first.  No slot is visited twice: the first
- * way to it is as good as any.
+ * way there are moved, the last one first.  The first way that is found is among
+ * the shortest, so it passes no slot twice.
  */
-static bool
-insert(const CuckooLayer *layer, const CuckooPlace *place)
+static __attribute__((noinline)) bool
+insert_by_moves(const CuckooLayer *layer, const CuckooPlace *place)
 {
 	Search		search;
 
 	search.count = 0;
+	search.table_end = 0;
 	for (int at = -1; at < search.count; at++)
 	{
 		/* the entry in search of a slot: the new one, or the one in a slot */
@@ -258,22 +265,49 @@ insert(const CuckooLayer *layer, const CuckooPlace *place)
 			step->offset = i % CUCKOO_WINDOW;
 			step->slot = entry.window[i / CUCKOO_WINDOW] + step->offset;
 			step->from = at;
-			if (!search_note(&search))
+			/* where it is now; or where this search has been */
+			if ((at >= 0 && step->slot == search.steps[at].slot) ||
+				search_repeats(&search, step->slot))
 				continue;
 			step->value = cuckoo_get_slot(layer->slots, layer->width,
 										  step->slot);
-			if (step->value != 0)
-				continue;
-			for (; step->from >= 0; step = &search.steps[step->from])
-				put_slot(layer, step->slot,
-						 (search.steps[step->from].value & ~UINT64_C(1)) |
-						 step->offset);
-			put_slot(layer, step->slot,
-					 place->fingerprint << 1 | step->offset);
-			return true;
+			if (step->value == 0)
+			{
+				search_move(layer, &search, step, place->fingerprint);
+				return true;
+			}
+			search.count++;
 		}
 	}
 	return false;				/* all slots that can be reached are taken */
+}
+
+/* Put an entry of this class into a free slot of its own, if there is one. */
+static inline bool
+insert_at_once(const CuckooLayer *layer, const CuckooPlace *place)
+{
+	for (int i = 0; i < 2 * CUCKOO_WINDOW; i++)
+	{
+		unsigned	offset = i % CUCKOO_WINDOW;
+		uint64_t	slot = place->window[i / CUCKOO_WINDOW] + offset;
+
+		if (cuckoo_get_slot(layer->slots, layer->width, slot) == 0)
+		{
+			put_slot(layer, slot, place->fingerprint << 1 | offset);
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Put an entry of this class into the layer.  False if there is no place for
+ * it; then nothing has been touched.
+ */
+static inline bool
+insert(const CuckooLayer *layer, const CuckooPlace *place)
+{
+	return insert_at_once(layer, place) || insert_by_moves(layer, place);
 }
 
 /* insert() into layer i of an image, unless it has as many as it may have */
@@ -333,7 +367,7 @@ cuckoo_contains(const uint8_t *image, uint64_t hash)
 	CuckooLayer layer = {
 		.slots = (uint8_t *) image + get64(at + LAYER_OFF_OFFSET),
 		.half = half, .multiple = 1, .first_half = half,
-		.width = cuckoo_width(bits), .further = 0
+		.width = cuckoo_width(bits), .first_bits = bits, .further = 0
 	};
 	CuckooKey	key;
 	CuckooPlace place;
@@ -349,19 +383,26 @@ void
 cuckoo_contains_batch(const uint8_t *image, const uint64_t *hashes,
 					  size_t count, bool *found)
 {
-	CuckooLayer last = cuckoo_layer(image, image_layers(image) - 1);
+	int			layers = image_layers(image);
+	CuckooLayer last = cuckoo_layer(image, layers - 1);
+	CuckooPlace places[PREFETCH_AHEAD];
 
 	for (size_t i = 0; i < count + PREFETCH_AHEAD; i++)
 	{
+		CuckooPlace *place = &places[i % PREFETCH_AHEAD];
+		size_t		begun = i - PREFETCH_AHEAD;
+
+		/* the one that took its place in the round before */
+		if (i >= PREFETCH_AHEAD)
+			found[begun] = cuckoo_layer_contains(&last, place) ||
+				(layers > 1 && layers_contain(image, hashes[begun]));
 		if (i < count)
 		{
 			CuckooKey	key = image_key(image, hashes[i]);
 
-			cuckoo_prefetch(&last, &key);
+			*place = cuckoo_place(&last, &key);
+			cuckoo_prefetch(&last, place);
 		}
-		if (i >= PREFETCH_AHEAD)
-			found[i - PREFETCH_AHEAD] =
-				cuckoo_contains(image, hashes[i - PREFETCH_AHEAD]);
 	}
 }
 
@@ -438,8 +479,7 @@ cuckoo_error_rate(const uint8_t *image)
 	for (int i = 0; i < image_layers(image); i++)
 	{
 		CuckooLayer layer = cuckoo_layer(image, i);
-		unsigned	first_bits = layer.width - 1 - layer.further;
-		double		fingerprints = ldexp(ldexp(1, first_bits) - 1,
+		double		fingerprints = ldexp(ldexp(1, layer.first_bits) - 1,
 										 layer.further);
 
 		log_right += layer_entries(image, i) *
@@ -452,11 +492,11 @@ cuckoo_error_rate(const uint8_t *image)
  * Changing
  * ------------------------------------------------------------------------ */
 
-/* Is the element of a saturated class in any layer? */
+/* Is the element of a saturated class in any of the first "layers" layers? */
 static bool
-saturated_in(const uint8_t *image, const CuckooKey *key)
+saturated_in(const uint8_t *image, int layers, const CuckooKey *key)
 {
-	for (int i = 0; i < image_layers(image); i++)
+	for (int i = 0; i < layers; i++)
 	{
 		CuckooLayer layer = cuckoo_layer(image, i);
 		CuckooPlace place = cuckoo_place(&layer, key);
@@ -472,17 +512,33 @@ saturated_in(const uint8_t *image, const CuckooKey *key)
  * where elements may have left.  False if no layer has.
  */
 static bool
-add(uint8_t *image, uint64_t hash)
+add(uint8_t *image, const CuckooKey *key)
 {
-	CuckooKey	key = image_key(image, hash);
+	int			last = image_layers(image) - 1;
+	CuckooLayer layer = cuckoo_layer(image, last);
+	CuckooPlace place = cuckoo_place(&layer, key);
+	uint64_t	entries = layer_entries(image, last);
+	bool		room = entries < layer_capacity(image, last);
 
-	if (saturated_in(image, &key))
+	if (saturated_in(image, last, key))
 		return true;
-	for (int i = image_layers(image) - 1; i >= 0; i--)
+	/* where a slot is free, the class is not saturated */
+	if (room && insert_at_once(&layer, &place))
 	{
-		CuckooLayer layer = cuckoo_layer(image, i);
-		CuckooPlace place = cuckoo_place(&layer, &key);
-
+		layer_set_entries(image, last, entries + 1);
+		return true;
+	}
+	if (is_saturated(&layer, &place))
+		return true;
+	if (room && insert_by_moves(&layer, &place))
+	{
+		layer_set_entries(image, last, entries + 1);
+		return true;
+	}
+	for (int i = last - 1; i >= 0; i--)
+	{
+		layer = cuckoo_layer(image, i);
+		place = cuckoo_place(&layer, key);
 		if (insert_counted(image, i, &place))
 			return true;
 	}
@@ -494,21 +550,23 @@ cuckoo_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
 				 bool unique)
 {
 	CuckooLayer last = cuckoo_layer(image, image_layers(image) - 1);
+	CuckooKey	keys[PREFETCH_AHEAD];
 
 	for (size_t i = 0; i < count + PREFETCH_AHEAD; i++)
 	{
+		CuckooKey  *key = &keys[i % PREFETCH_AHEAD];
+
+		/* the one that took its place in the round before */
+		if (i >= PREFETCH_AHEAD &&
+			!(unique && cuckoo_contains(image, key->hash)) && !add(image, key))
+			return i - PREFETCH_AHEAD;
 		if (i < count)
 		{
-			CuckooKey	key = image_key(image, hashes[i]);
+			CuckooPlace place;
 
-			cuckoo_prefetch(&last, &key);
-		}
-		if (i >= PREFETCH_AHEAD)
-		{
-			uint64_t	hash = hashes[i - PREFETCH_AHEAD];
-
-			if (!(unique && cuckoo_contains(image, hash)) && !add(image, hash))
-				return i - PREFETCH_AHEAD;
+			*key = image_key(image, hashes[i]);
+			place = cuckoo_place(&last, key);
+			cuckoo_prefetch(&last, &place);
 		}
 	}
 	return count;
@@ -523,7 +581,7 @@ cuckoo_remove(uint8_t *image, uint64_t hash)
 {
 	CuckooKey	key = image_key(image, hash);
 
-	if (saturated_in(image, &key))
+	if (saturated_in(image, image_layers(image), &key))
 		return FILTER_SATURATED;
 	for (int i = image_layers(image) - 1; i >= 0; i--)
 	{

@@ -64,6 +64,7 @@ extern void test_classic(void);
 extern void test_union(void);
 extern void test_error_rate(void);
 extern void test_image(void);
+extern void test_cuckoo(void);
 extern void test_golden(void);
 
 #endif							/* UNIT_H */

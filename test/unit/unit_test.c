@@ -120,6 +120,7 @@ main(int argc, char **argv)
 	test_union();
 	test_error_rate();
 	test_image();
+	test_cuckoo();
 	test_golden();
 	printf("1..%d\n", tests);
 	return failures == 0 ? 0 : 1;
