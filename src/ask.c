@@ -9,6 +9,7 @@
 #include "value.h"
 
 #include "callsite.h"
+#include "miscadmin.h"
 #include "catalog/pg_type.h"
 #include "utils/array.h"
 
@@ -63,32 +64,40 @@ ask_array(FunctionCallInfo fcinfo, CallSite *site, ArrayType *array,
 	Datum	   *elements;
 	uint64	   *hashes;
 	bool	   *found;
+	int			not_null = 0;
 	int			asked = 0;
 
 	deconstruct_array(array, site->element_type, site->element_length,
 					  site->element_byval, site->element_align,
 					  &elements, &answers->nulls, &answers->length);
-	call_site_open(site, PG_GETARG_DATUM(0), answers->length, &ask);
-	hashes = palloc_extended(answers->length * sizeof(uint64),
-							 MCXT_ALLOC_HUGE);
+	for (int i = 0; i < answers->length; i++)
+		not_null += !answers->nulls[i];
+	answers->any_null = not_null < answers->length;
+	call_site_open(site, PG_GETARG_DATUM(0), not_null, &ask);
+	hashes = palloc_extended(not_null * sizeof(uint64), MCXT_ALLOC_HUGE);
 	found = palloc(answers->length * sizeof(bool));
-	answers->any_null = false;
 	for (int i = 0; i < answers->length; i++)
 	{
+		if (i % BATCH == 0)
+			CHECK_FOR_INTERRUPTS();
 		if (answers->nulls[i])
-		{
-			answers->any_null = true;
 			continue;
-		}
 		hashes[asked++] = element_hash(site->hasher, elements[i],
 									   image_seed(ask.image));
 		check_class(image_class(ask.image), site->hasher);
 	}
-	if (ask.parts_of == NULL)
-		filter_contains_batch(ask.image, hashes, asked, found);
-	else
-		for (int i = 0; i < asked; i++)
-			found[i] = call_site_ask(&ask, hashes[i]);
+	for (int done = 0; done < asked; done += BATCH)
+	{
+		int			count = Min(asked - done, BATCH);
+
+		CHECK_FOR_INTERRUPTS();
+		if (ask.parts_of == NULL)
+			filter_contains_batch(ask.image, hashes + done, count,
+								  found + done);
+		else
+			for (int i = done; i < done + count; i++)
+				found[i] = call_site_ask(&ask, hashes[i]);
+	}
 
 	/* spread the answers over the elements that are not NULL */
 	for (int i = answers->length - 1; asked < answers->length && i >= 0; i--)

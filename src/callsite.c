@@ -21,13 +21,14 @@
  * reads one or two, but each time has to descend the index.
  *
  * Several filters are kept, found by their TOAST pointers, for a join may come
- * to one after the other (shards, a filter for each customer).  If they take
- * more than KEEP_BYTES, those that were not asked for the longest time are
- * dropped, but never the one asked now.  The pointer (value, relation and both
- * sizes) names the bytes: a changed filter is stored as a new value.
- *
- * All lives in the memory context of the call's FmgrInfo, that is as long as
- * the query runs.
+ * to one after the other (shards, a filter for each customer).  The pointer
+ * (value, relation and both sizes) names the bytes: a changed filter is stored as
+ * a new value.  All call sites of a backend share them, for the scan of each
+ * partition has a call site of its own.  If they take more than KEEP_BYTES,
+ * those that were not asked for the longest time are dropped, but none that a
+ * call site asked last.  All are dropped when no call site is left that asked a
+ * stored filter: that is with the query, or with the transaction if PL/pgSQL
+ * evaluates the call as a simple expression.
  */
 #include "callsite.h"
 
@@ -37,6 +38,7 @@
 #include "catalog/dependency.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -48,7 +50,7 @@
  */
 #define PART_COST			16.0
 
-/* Filters kept at one call site, in bytes, but for the one in use */
+/* Filters kept, in bytes, but for those that a call site asked last */
 #define KEEP_BYTES			((Size) 128 * 1024 * 1024)
 
 /*
@@ -62,6 +64,16 @@
 
 /* Filters expected at one call site; the table grows beyond */
 #define STORED_EXPECTED		16
+
+/* The stored filters that are kept */
+static struct
+{
+	MemoryContext mcxt;			/* NULL if there are none */
+	HTAB	   *filters;
+	dlist_head	uses;			/* the one found last first */
+	Size		bytes;			/* of all */
+	int			sites;			/* call sites that asked any */
+}			kept;
 
 /*
  * A filter as an element is a slip, such as bloom_agg() for bloom_union_agg(),
@@ -111,7 +123,6 @@ call_site_make(FmgrInfo *flinfo, int element_arg, bool is_array,
 	site->element_type = type;
 	get_typlenbyvalalign(type, &site->element_length, &site->element_byval,
 						 &site->element_align);
-	dlist_init(&site->uses);
 	flinfo->fn_extra = site;
 	return site;
 }
@@ -138,6 +149,8 @@ call_site_hash_array(CallSite *site, ArrayType *array, const uint8 *image,
 	*count = 0;
 	for (int i = 0; i < length; i++)
 	{
+		if (i % BATCH == 0)
+			CHECK_FOR_INTERRUPTS();
 		if (nulls[i])
 			continue;
 		hashes[(*count)++] = element_hash(site->hasher, elements[i],
@@ -149,12 +162,71 @@ call_site_hash_array(CallSite *site, ArrayType *array, const uint8 *image,
 }
 
 static void
-forget(CallSite *site, StoredFilter *stored)
+forget(StoredFilter *stored)
 {
-	site->kept -= stored->bytes + KEEP_OVERHEAD;
+	kept.bytes -= stored->bytes + KEEP_OVERHEAD;
 	dlist_delete(&stored->use);
 	MemoryContextDelete(stored->mcxt);
-	hash_search(site->stored, &stored->pointer, HASH_REMOVE, NULL);
+	hash_search(kept.filters, &stored->pointer, HASH_REMOVE, NULL);
+}
+
+/* Drop what is too much, the filters asked longest ago first. */
+static void
+bound_kept(void)
+{
+	dlist_node *node = dlist_is_empty(&kept.uses) ? NULL :
+		dlist_tail_node(&kept.uses);
+
+	while (node && kept.bytes > KEEP_BYTES)
+	{
+		StoredFilter *stored = dlist_container(StoredFilter, use, node);
+
+		node = dlist_has_prev(&kept.uses, node) ?
+			dlist_prev_node(&kept.uses, node) : NULL;
+		if (stored->sites == 0)
+			forget(stored);
+	}
+}
+
+/* The callback of a call site that asked stored filters, and ends now */
+static void
+leave_kept(void *arg)
+{
+	CallSite   *site = (CallSite *) arg;
+
+	if (site->last)
+		site->last->sites--;
+	if (--kept.sites == 0)
+	{
+		MemoryContextDelete(kept.mcxt);
+		memset(&kept, 0, sizeof(kept));
+	}
+}
+
+/* Before a call site asks its first stored filter */
+static void
+join_kept(CallSite *site)
+{
+	if (kept.mcxt == NULL)
+	{
+		HASHCTL		info = {
+			.keysize = sizeof(struct varatt_external),
+			.entrysize = sizeof(StoredFilter)
+		};
+
+		kept.mcxt = AllocSetContextCreate(TopMemoryContext,
+										  "stored filters",
+										  ALLOCSET_SMALL_SIZES);
+		info.hcxt = kept.mcxt;
+		kept.filters = hash_create("stored filters", STORED_EXPECTED, &info,
+								   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+		dlist_init(&kept.uses);
+	}
+	site->leave.func = leave_kept;
+	site->leave.arg = site;
+	MemoryContextRegisterResetCallback(site->mcxt, &site->leave);
+	site->asks_stored = true;
+	kept.sites++;
 }
 
 /*
@@ -162,18 +234,15 @@ forget(CallSite *site, StoredFilter *stored)
  * place of what was read before; drop other filters if that is too much.
  */
 static void
-read_stored(CallSite *site, StoredFilter *stored, struct varlena *pointer,
-			Size bytes)
+read_stored(StoredFilter *stored, struct varlena *pointer, Size bytes)
 {
 	uint8	   *image;
 	void	   *memory;
 	Size		done = 0;
 
-	site->kept += bytes - stored->bytes;
+	kept.bytes += bytes - stored->bytes;
 	stored->bytes = bytes;
-	while (site->kept > KEEP_BYTES &&
-		   dlist_has_prev(&site->uses, dlist_tail_node(&site->uses)))
-		forget(site, dlist_tail_element(StoredFilter, use, &site->uses));
+	bound_kept();
 
 	stored->image = NULL;
 	MemoryContextReset(stored->mcxt);
@@ -209,50 +278,44 @@ find_stored(CallSite *site, const struct varatt_external *pointer)
 	if (site->last &&
 		memcmp(&site->last->pointer, pointer, sizeof(*pointer)) == 0)
 		return site->last;
-	if (site->stored == NULL)
-	{
-		HASHCTL		info = {
-			.keysize = sizeof(struct varatt_external),
-			.entrysize = sizeof(StoredFilter),
-			.hcxt = site->mcxt
-		};
-
-		site->stored = hash_create("stored bloom filters", STORED_EXPECTED,
-								   &info,
-								   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	}
-	stored = hash_search(site->stored, pointer, HASH_FIND, NULL);
+	if (!site->asks_stored)
+		join_kept(site);
+	stored = hash_search(kept.filters, pointer, HASH_FIND, NULL);
 	if (stored)
-		dlist_move_head(&site->uses, &stored->use);
+		dlist_move_head(&kept.uses, &stored->use);
 	else
 	{
-		MemoryContext mcxt = AllocSetContextCreate(site->mcxt,
-												   "stored bloom filter",
+		MemoryContext mcxt = AllocSetContextCreate(kept.mcxt,
+												   "stored filter",
 												   ALLOCSET_SMALL_SIZES);
 
-		stored = hash_search(site->stored, pointer, HASH_ENTER, &known);
+		stored = hash_search(kept.filters, pointer, HASH_ENTER, &known);
 		stored->mcxt = mcxt;
 		stored->image = NULL;
 		stored->whole = false;
 		stored->bytes = 0;
 		stored->spent = 0;
-		site->kept += KEEP_OVERHEAD;
-		dlist_push_head(&site->uses, &stored->use);
+		stored->sites = 0;
+		kept.bytes += KEEP_OVERHEAD;
+		dlist_push_head(&kept.uses, &stored->use);
 	}
+	stored->sites++;
+	if (site->last)
+		site->last->sites--;
 	site->last = stored;
 	return stored;
 }
 
 /* Read the header and the descriptors. */
 static void
-read_header(CallSite *site, StoredFilter *stored, struct varlena *pointer)
+read_header(StoredFilter *stored, struct varlena *pointer)
 {
 	/* one layer is the rule; a further reading brings the others */
-	read_stored(site, stored, pointer, IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES);
+	read_stored(stored, pointer, IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES);
 	stored->spent += PART_COST;
 	if (filter_header_bytes(stored->image) > stored->bytes)
 	{
-		read_stored(site, stored, pointer, filter_header_bytes(stored->image));
+		read_stored(stored, pointer, filter_header_bytes(stored->image));
 		stored->spent += PART_COST;
 	}
 }
@@ -282,6 +345,8 @@ call_site_open_stored(CallSite *site, Datum filter, uint64 questions,
 	if (!stored->whole)
 	{
 		chunks = (double) place.va_rawsize / TOAST_MAX_CHUNK_SIZE;
+		/* the header is needed even to answer nothing */
+		questions = Max(questions, 1);
 		/* no fewer parts than one a question, and the header before */
 		parts = questions + (stored->image == NULL ? 1 : 0);
 		if (VARATT_EXTERNAL_IS_COMPRESSED(place) ||
@@ -290,12 +355,12 @@ call_site_open_stored(CallSite *site, Datum filter, uint64 questions,
 		else
 		{
 			if (stored->image == NULL)
-				read_header(site, stored, pointer);
+				read_header(stored, pointer);
 			parts = (double) questions * filter_parts(stored->image);
 		}
 		if (parts == 0 || stored->spent + PART_COST * parts >= chunks)
 		{
-			read_stored(site, stored, pointer, place.va_rawsize - VARHDRSZ);
+			read_stored(stored, pointer, place.va_rawsize - VARHDRSZ);
 			stored->whole = true;
 		}
 		else

@@ -22,6 +22,7 @@ typedef struct StoredFilter
 	bool		whole;
 	Size		bytes;			/* of what was read */
 	double		spent;			/* on reading parts, in chunks (callsite.c) */
+	int			sites;			/* call sites that asked it last */
 	dlist_node	use;			/* in the order of their use */
 } StoredFilter;
 
@@ -33,11 +34,9 @@ typedef struct CallSite
 	bool		element_byval;
 	char		element_align;
 	MemoryContext mcxt;
-	/* filters read from tables */
-	StoredFilter *last;			/* the one asked last, or NULL */
-	HTAB	   *stored;			/* all of them, NULL before the first */
-	dlist_head	uses;			/* the one asked last first */
-	Size		kept;			/* bytes of all */
+	StoredFilter *last;			/* the stored filter asked last, or NULL */
+	MemoryContextCallback leave;	/* when the site goes, if asks_stored */
+	bool		asks_stored;
 } CallSite;
 
 extern CallSite *call_site_make(FmgrInfo *flinfo, int element_arg,

@@ -62,9 +62,10 @@ SQL_FUNCTION(bloomfilter_joinsel);
 
 /*
  * A stored filter that is larger is not read whole to plan: what its header
- * says of elements and error rate is taken alone.
+ * says of elements and error rate is taken alone.  It would be read again for
+ * each partition of a table, and this much takes half a millisecond.
  */
-#define ASK_BYTES_MAX			((Size) 16 * 1024 * 1024)
+#define ASK_BYTES_MAX			((Size) 1024 * 1024)
 
 /* A histogram of fewer bounds says nothing. */
 #define HISTOGRAM_MIN_SIZE		10
@@ -79,11 +80,11 @@ SQL_FUNCTION(bloomfilter_joinsel);
 
 /*
  * A filter that is a constant, as far as it is wanted: its header and
- * descriptors if it is stored and larger than "whole_up_to" bytes, or else all.
- * NULL if it is no constant, or NULL.
+ * descriptors if it is stored and larger than "whole_up_to" bytes, or else all,
+ * as *whole tells.  NULL if it is no constant, or NULL.
  */
 static const uint8 *
-known_filter(Node *node, Size whole_up_to)
+known_filter(Node *node, Size whole_up_to, bool *whole)
 {
 	Const	   *constant = (Const *) node;
 	struct varlena *pointer;
@@ -92,8 +93,9 @@ known_filter(Node *node, Size whole_up_to)
 	if (!IsA(node, Const) || constant->constisnull)
 		return NULL;
 	pointer = (struct varlena *) DatumGetPointer(constant->constvalue);
-	if (!VARATT_IS_EXTERNAL_ONDISK(pointer) ||
-		toast_raw_datum_size(constant->constvalue) <= whole_up_to)
+	*whole = !VARATT_IS_EXTERNAL_ONDISK(pointer) ||
+		toast_raw_datum_size(constant->constvalue) <= whole_up_to;
+	if (*whole)
 		return value_image(constant->constvalue);
 	header = (uint8 *) VARDATA(detoast_attr_slice(pointer, 0,
 												  IMAGE_HEADER_BYTES));
@@ -102,14 +104,21 @@ known_filter(Node *node, Size whole_up_to)
 }
 
 /*
- * Would hashing elements of this expression raise an error?  That is for the
- * executor to say, if it comes to it.
+ * Is it certain that to hash elements of this expression raises no error?  That
+ * is for the executor to say, if it comes to it.  Of types with parts of other
+ * types it is not certain.
  */
 static bool
 can_be_hashed(Node *element, Oid collation)
 {
 	Oid			type = getBaseType(exprType(element));
+	Oid			of_array;
 
+	while (OidIsValid(of_array = get_element_type(type)))
+		type = getBaseType(of_array);
+	if (type_is_rowtype(type) || type_is_range(type) ||
+		type_is_multirange(type))
+		return false;
 	if (!OidIsValid(lookup_type_cache(type, TYPECACHE_HASH_EXTENDED_PROC)->hash_extended_proc))
 		return false;
 	if (OidIsValid(collation))
@@ -151,13 +160,14 @@ contains_selectivity(PlannerInfo *root, Oid function, List *args,
 	Node	   *filter = filter_first ? linitial(args) : lsecond(args);
 	Node	   *element = filter_first ? lsecond(args) : linitial(args);
 	const uint8 *image;
+	bool		whole;
 	VariableStatData vardata;
 	double		selectivity = DEFAULT_SELECTIVITY;
 
 	filter = estimate_expression_value(root, filter);
 	if (IsA(filter, Const) && ((Const *) filter)->constisnull)
 		return 0;				/* the functions are strict */
-	image = known_filter(filter, ASK_BYTES_MAX);
+	image = known_filter(filter, ASK_BYTES_MAX, &whole);
 	if (image == NULL)
 		return DEFAULT_SELECTIVITY;
 	if (image_class(image) == ELEMENT_CLASS_NONE)
@@ -181,24 +191,23 @@ contains_selectivity(PlannerInfo *root, Oid function, List *args,
 		bool		is_default;
 
 		/* a filter of which only the header is at hand cannot be asked */
-		if (image_bytes(image) <= ASK_BYTES_MAX)
+		if (whole)
 		{
 			FuncExpr   *call = makeFuncExpr(function, BOOLOID, args,
 											InvalidOid, collation,
 											COERCE_EXPLICIT_CALL);
 			FmgrInfo	contains;
-			struct varlena *flat = palloc(VARHDRSZ + image_bytes(image));
+			Datum		flat = ((Const *) filter)->constvalue;
 
 			/* in memory, so that no call reads it again */
-			SET_VARSIZE(flat, VARHDRSZ + image_bytes(image));
-			memcpy(VARDATA(flat), image, image_bytes(image));
+			if (!VARATT_IS_4B_U(DatumGetPointer(flat)))
+				flat = PointerGetDatum(value_copy_flat(flat));
 			fmgr_info(function, &contains);
 			fmgr_info_set_expr((Node *) call, &contains);
 			common = mcv_selectivity(&vardata, &contains, collation,
-									 PointerGetDatum(flat), !filter_first,
-									 &common_sum);
+									 flat, !filter_first, &common_sum);
 			hist = histogram_selectivity(&vardata, &contains, collation,
-										 PointerGetDatum(flat), !filter_first,
+										 flat, !filter_first,
 										 HISTOGRAM_MIN_SIZE, 0, &hist_size);
 		}
 		selectivity = common +
@@ -315,7 +324,13 @@ is_never_null(PlannerInfo *root, Node *node)
 		return !((Const *) node)->constisnull;
 	if (IsA(node, RelabelType))
 		return is_never_null(root, (Node *) ((RelabelType *) node)->arg);
-	if (!IsA(node, Var) || root == NULL || var->varlevelsup != 0 ||
+
+	/*
+	 * Only while the query itself is prepared: later constraints of its tables
+	 * are simplified, whose variables all say that they are of the first.
+	 */
+	if (!IsA(node, Var) || root == NULL || root->simple_rel_array != NULL ||
+		var->varlevelsup != 0 ||
 		var->varattno <= 0 || root->parse->groupingSets != NIL ||
 		has_outer_join(root->parse))
 		return false;
@@ -351,7 +366,8 @@ support_contains(Node *request, bool filter_first)
 		List	   *args = req->fcall->args;
 		Node	   *filter = filter_first ? linitial(args) : lsecond(args);
 		Node	   *element = filter_first ? lsecond(args) : linitial(args);
-		const uint8 *image = known_filter(filter, 0);
+		bool		whole;
+		const uint8 *image = known_filter(filter, 0, &whole);
 
 		if (image && image_class(image) == ELEMENT_CLASS_NONE &&
 			is_never_null(req->root, element))

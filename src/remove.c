@@ -19,9 +19,6 @@ SQL_FUNCTION(bloomfilter_remove_all);
 SQL_FUNCTION(bloomfilter_replace);
 SQL_FUNCTION(bloomfilter_compact);
 
-/* Hashes that are removed between two looks for interrupts */
-#define BATCH		1024
-
 /* cuckoo_count(filter cuckoo, element anycompatible): 0 is certain */
 Datum
 bloomfilter_count(PG_FUNCTION_ARGS)

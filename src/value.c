@@ -32,12 +32,6 @@
 #include "varatt.h"
 #endif
 
-/*
- * Hashes that are added at once: enough to be fetched ahead, and few enough to
- * look for interrupts in between
- */
-#define BATCH					1024
-
 /* Distinguishes our expanded objects, as others do theirs */
 #define EXPANDED_FILTER_MAGIC	0x626c6f6d
 
@@ -823,9 +817,25 @@ add_set(FilterWriter *writer, const uint8 *hashes, uint64 count)
 }
 
 /*
- * Turn an explicit filter, or an empty one, into one with layers, sized for
- * the capacity that was asked for when it was made, or else for "capacity".
+ * What an explicit or empty filter is to be sized for: what was asked for when it
+ * was made, or else "capacity".  An error if that is too much.
  */
+static void
+plan_sized(const uint8 *image, uint64 capacity, FilterParams *params,
+		   FilterPlan *plan)
+{
+	image_get_params(image, params);
+	if (params->capacity == 0)
+		params->capacity = Max(capacity, 1);
+	if (params->error_rate == 0)
+	{
+		params->error_rate = ERROR_RATE_DEFAULT;
+		params->growth = GROWTH_DEFAULT;
+	}
+	check_status(filter_plan(params, plan), image);
+}
+
+/* Turn an explicit filter, or an empty one, into one with layers. */
 void
 writer_make_sized(FilterWriter *writer, uint64 capacity)
 {
@@ -834,15 +844,7 @@ writer_make_sized(FilterWriter *writer, uint64 capacity)
 	FilterWriter fresh;
 
 	writer_sort(writer);
-	image_get_params(writer->image, &params);
-	if (params.capacity == 0)
-		params.capacity = Max(capacity, 1);
-	if (params.error_rate == 0)
-	{
-		params.error_rate = ERROR_RATE_DEFAULT;
-		params.growth = GROWTH_DEFAULT;
-	}
-	check_status(filter_plan(&params, &plan), writer->image);
+	plan_sized(writer->image, capacity, &params, &plan);
 
 	/* the hashes stay until all are in, should there be an error */
 	writer_fresh(writer, plan.bytes, true, &fresh);
@@ -898,10 +900,11 @@ begin_adding(FilterWriter *writer, uint64 count, FilterWriter *adding)
 static void
 finish_adding(FilterWriter *writer, const FilterWriter *adding)
 {
-	if (writer->expanded == adding->expanded)
-		*writer = *adding;
-	else
+	/* a copy is flat, and one is made of expanded objects only */
+	if (writer->expanded && adding->expanded == NULL)
 		writer_replace(writer, adding->image);
+	else
+		*writer = *adding;
 }
 
 /*
@@ -923,11 +926,21 @@ writer_add_hashes(FilterWriter *writer, ElementClass class,
 
 		if (image_kind(writer->image) == FILTER_BLOOM)
 		{
+			if (gathered > EXPLICIT_ADD_MAX)
+			{
+				FilterParams params;
+				FilterPlan	plan;
+
+				/* before any is added: there may be an error */
+				plan_sized(writer->image, 2 * gathered, &params, &plan);
+			}
 			writer_set_class(writer, class);
 			for (uint64 i = 0; i < count; i++)
 			{
 				uint64		hash = le64(hashes[i]);
 
+				if (i % BATCH == 0)
+					CHECK_FOR_INTERRUPTS();
 				writer_append(writer, (uint8 *) &hash, 1);
 			}
 			writer_sort(writer);

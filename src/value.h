@@ -50,6 +50,12 @@
  */
 #define EXPLICIT_STATE_MAX		(UINT64CONST(1) << 24)
 
+/*
+ * Hashes that are handled at once: enough to be fetched ahead, and few enough
+ * to look for interrupts in between
+ */
+#define BATCH					1024
+
 /* How growing filters grow unless told otherwise */
 #define GROWTH_DEFAULT			2
 
