@@ -278,7 +278,7 @@ value_make_empty(FilterKind kind)
 static ExpandedFilter *
 expanded_new(MemoryContext parent)
 {
-	MemoryContext mcxt = AllocSetContextCreate(parent, "expanded bloom filter",
+	MemoryContext mcxt = AllocSetContextCreate(parent, "expanded filter",
 											   ALLOCSET_SMALL_SIZES);
 	ExpandedFilter *expanded = MemoryContextAllocZero(mcxt, sizeof(*expanded));
 
