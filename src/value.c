@@ -874,9 +874,14 @@ static bool
 may_need_room(const FilterWriter *writer, uint64 count)
 {
 	FilterLayer last;
+	FilterPlan	plan;
 
 	if (count <= 1)
 		return false;
+	/* a cuckoo filter may have no place for an element long before */
+	if (image_kind(writer->image) == FILTER_CUCKOO &&
+		filter_plan_growth(writer->image, &plan) != FILTER_OK)
+		return true;
 	image_get_layer(writer->image, image_layers(writer->image) - 1, &last);
 	return last.capacity != 0 &&
 		layer_cardinality(&last) + count > last.capacity;
@@ -1003,13 +1008,28 @@ writer_unite(FilterWriter *writer, const uint8 *other)
 	FilterWriter adding;
 
 	check_alike(writer->image, other);
+	if (image_layout(other) == LAYOUT_EMPTY)
+		return;
 	/* the same object may be passed to be changed and to be read */
-	if (image_layout(other) == LAYOUT_EMPTY || other == writer->image)
+	if (other == writer->image && image_kind(other) == FILTER_BLOOM)
 		return;
 	if (image_layout(writer->image) == LAYOUT_EMPTY)
 	{
 		writer_replace(writer, other);
 		return;
+	}
+	/* the union of two cuckoo filters is their sum, which no set can hold */
+	if (image_kind(other) == FILTER_CUCKOO &&
+		image_layout(other) == LAYOUT_EXPLICIT &&
+		image_layout(writer->image) == LAYOUT_EXPLICIT)
+	{
+		if (other == writer->image)
+		{
+			writer_copy_flat(&adding, other);
+			other = adding.image;
+		}
+		writer_make_sized(writer, image_count(writer->image) +
+						  image_count(other));
 	}
 	if (image_layout(other) == LAYOUT_EXPLICIT)
 	{

@@ -19,10 +19,10 @@
  * in.  N is even; one window is in the first half, the other in the second, and
  * their places there, a and b, are such that a + b = H(fingerprint) modulo N/2.
  * So the two never coincide, and overlap in one case only, the last of the first
- * half and the first of the second.  (With i + j = H modulo N, they are the same
- * or adjacent for a few elements of a small filter.  Three elements in one
- * window are too many: to hold 100 with one failure in a million, load would
- * have to stay below 0.5; measured.)
+ * half and the first of the second.  (With i + j = H modulo N instead, they are
+ * the same or adjacent for a few elements, of whom three have two slots: with
+ * one failure in a million, 128 windows then hold 55 elements, not 100, and 48
+ * hold 12, not 22.)
  *
  * A class is a fingerprint and an unordered pair of windows: elements of one
  * class in a layer cannot be told apart there.
@@ -67,7 +67,9 @@
 #include <math.h>
 
 /*
- * Slots that are looked at for a free one, before a layer is taken for full.
+ * Slots that are looked at for a free one, before a layer is taken for full.  In
+ * filling one of 20 million elements up to its capacity, the longest of all
+ * searches took 1,499, the mean 100 at the end.
  */
 #define SEARCH_SLOTS		2048
 
@@ -485,7 +487,7 @@ cuckoo_error_rate(const uint8_t *image)
 		log_right += layer_entries(image, i) *
 			log1p(-1 / (layer.half * fingerprints));
 	}
-	return -expm1(log_right);
+	return 0 - expm1(log_right);	/* never -0 */
 }
 
 /* ------------------------------------------------------------------------
@@ -853,7 +855,7 @@ cuckoo_plan_layers(const uint8_t *a, const uint8_t *b, bool apart,
 		FilterLayer layer;
 
 		image_get_layer(b, j, &layer);
-		if (!apart && plan_within(plan, &layer))
+		if (layer.bits_set == 0 || (!apart && plan_within(plan, &layer)))
 			continue;
 		if (image_growth(a) == 0)
 			return FILTER_FIXED;
@@ -877,7 +879,8 @@ cuckoo_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 		memcpy(image + plan->layer[i].offset, cuckoo_layer(from, j).slots,
 			   layer_bytes(&plan->layer[i]));
 		layer_set_entries(image, i, layer_entries(from, j));
-		if (from == b)
+		/* told by the plan, for a and b may be one */
+		if (plan->from_a[i] < 0)
 			copied[j] = true;
 	}
 	for (int j = 0; j < image_layers(b); j++)

@@ -12,12 +12,11 @@
 #include "filter.h"
 
 /*
- * Bits of a fingerprint.  With the fewest a full layer takes an eighth of all
- * absent elements for present, and two bits an element less would not pay for
- * the moves.  The most are what the 31st further layer of a filter of the lowest
- * error rate needs.
+ * Bits of a fingerprint.  With fewer, too many elements are of one class; see
+ * cuckoo_sizing.c.  The most are what the 31st further layer of a filter of the
+ * lowest error rate needs.
  */
-#define CUCKOO_MIN_FINGERPRINT	5
+#define CUCKOO_MIN_FINGERPRINT	6
 #define CUCKOO_MAX_FINGERPRINT	40
 
 /* One in either half: an element's two windows are always different ones. */
@@ -115,7 +114,7 @@ cuckoo_key(uint64_t hash, unsigned first_bits)
  * Its upper bits are the fingerprint, so that the numbers are evenly spread.
  * Were they all random, of few fingerprints more would share their windows than
  * need be, which a small filter does not bear: with fingerprints of 6 bits, 80
- * windows would take 33 elements with the reliability at which they take FIXME.
+ * windows would take 33 elements, not 48, with one failure in a million.
  */
 static inline uint64_t
 cuckoo_spread(uint64_t first, unsigned first_bits)

@@ -71,6 +71,36 @@ SELECT count(*) AS small_forms
 FROM (SELECT DISTINCT f FROM (SELECT f FROM same WHERE what = 'empty' UNION ALL SELECT bloom_agg(1) FROM same WHERE false) AS t) AS u;
 DROP TABLE forms;
 
+-- cuckoo: of its bytes, too; so of the same multiset there may be unlike filters
+CREATE TABLE cuckoos (id int PRIMARY KEY, f cuckoo);
+INSERT INTO cuckoos SELECT i, cuckoo_add(cuckoo_create(10), i % 2) FROM generate_series(1, 4) AS i;
+INSERT INTO cuckoos SELECT 10 + i, cuckoo_add_all(cuckoo_create(20000), ARRAY[i % 2]) FROM generate_series(1, 4) AS i;
+INSERT INTO cuckoos VALUES (100, NULL), (101, NULL), (102, (SELECT cuckoo_agg(1) WHERE false)), (103, (SELECT cuckoo_agg(1) WHERE false));
+SELECT count(*) AS rows, sum(n) AS total FROM (SELECT f, count(*) AS n FROM cuckoos GROUP BY f) AS t;
+SELECT count(*) AS "except" FROM (SELECT f FROM cuckoos EXCEPT SELECT f FROM cuckoos WHERE id < 5) AS t;
+SELECT bool_and((f = cuckoo_add(cuckoo_create(10), 1)) = (id IN (1, 3))) AS "=", bool_and((f <> cuckoo_add(cuckoo_create(10), 1)) = (id NOT IN (1, 3))) AS "<>",
+	   count(*) FILTER (WHERE f IS NOT DISTINCT FROM NULL) AS nulls, count(DISTINCT cuckoo_hash_value(f)) AS hashes, count(DISTINCT cuckoo_hash_value_extended(f, 1)) AS seeded_hashes,
+	   bool_or(cuckoo_hash_value_extended(f, 1) = cuckoo_hash_value_extended(f, 2)) AS no_seed
+FROM cuckoos;
+SET enable_nestloop = off;
+SET enable_mergejoin = off;
+SELECT count(*) AS hash_join FROM cuckoos AS a JOIN cuckoos AS b USING (f);
+RESET enable_nestloop;
+RESET enable_mergejoin;
+CREATE INDEX cuckoos_f ON cuckoos USING hash (f);
+SET enable_seqscan = off;
+SELECT id FROM cuckoos WHERE f = cuckoo_add(cuckoo_create(20000), 1) ORDER BY id;
+RESET enable_seqscan;
+CREATE TABLE by_cuckoo (f cuckoo) PARTITION BY HASH (f);
+CREATE TABLE by_cuckoo_0 PARTITION OF by_cuckoo FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE by_cuckoo_1 PARTITION OF by_cuckoo FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO by_cuckoo SELECT cuckoo_add(cuckoo_create(10), i) FROM generate_series(1, 100) AS i;
+SELECT (SELECT count(*) FROM by_cuckoo_0) BETWEEN 20 AND 80 AS spread, count(*) AS found FROM by_cuckoo WHERE f = cuckoo_add(cuckoo_create(10), 42);
+SELECT count(*) AS forms, count(DISTINCT f::text) AS filters
+FROM (SELECT cuckoo_add(cuckoo_create(5000), 1) AS f UNION ALL SELECT cuckoo_add_all(cuckoo_create(5000), ARRAY[1]) UNION ALL SELECT cuckoo_remove(cuckoo_add_all(cuckoo_create(5000), ARRAY[1, 2]), 2)
+	  UNION ALL SELECT cuckoo_compact(cuckoo_add(cuckoo_create(5000), 1)) UNION ALL SELECT cuckoo_agg(1, 5000) UNION ALL SELECT cuckoo_union_agg(cuckoo_add(cuckoo_create(5000), 1))) AS t;
+DROP TABLE by_cuckoo, cuckoos;
+
 -- There is no order
 DO $$
 BEGIN

@@ -23,6 +23,19 @@ SELECT * FROM errors_of(
 	'bloom_create(10, growth => -1)', 'bloom_create(10, growth => 17)', 'bloom_create(10, growth => 2147483647)',
 	'bloom_create_bits(1, 1)', 'bloom_create_bits(0, 1)', 'bloom_create_bits(-1, 1)', 'bloom_create_bits(4294967297, 1)', 'bloom_create_bits(9223372036854775807, 1)',
 	'bloom_create_bits(10, 0)', 'bloom_create_bits(10, -1)', 'bloom_create_bits(10, 65)', 'bloom_create_bits(10, 2147483647)');
+SELECT * FROM errors_of(
+	'cuckoo_create(0)', 'cuckoo_create(-1)', 'cuckoo_create(-9223372036854775808)',
+	'cuckoo_create(10, 0)', 'cuckoo_create(10, -0.01)', 'cuckoo_create(10, 1e-8)', 'cuckoo_create(10, 0.500001)', 'cuckoo_create(10, 1)',
+	'cuckoo_create(10, ''NaN'')', 'cuckoo_create(10, ''Infinity'')', 'cuckoo_create(10, ''-Infinity'')', 'cuckoo_create(10, 1e-320)',
+	'cuckoo_create(10, growth => -1)', 'cuckoo_create(10, growth => 17)', 'cuckoo_create(10, growth => 2147483647)');
+SELECT * FROM errors_of('cuckoo_create(1, 1e-7)', 'cuckoo_create(1, 0.5)', 'cuckoo_create(1, growth => 16)', 'cuckoo_create(1, growth => 1)', 'cuckoo_create(1, 1e-7, 0)');
+SELECT hint FROM error_of('SELECT cuckoo_agg(1, 1000.0)');
+SELECT hint FROM error_of('SELECT cuckoo_create(10, growth => 17)');
+SELECT hint FROM error_of('SELECT cuckoo_create(10, 5)');
+SELECT * FROM errors_of('cuckoo_create(1000000000)', 'cuckoo_create(1000000000000)', 'cuckoo_create(9223372036854775807)',
+						'cuckoo_create(200000000, 1e-7)', 'cuckoo_create(9223372036854775807, 0.5, 16)', 'cuckoo_create(9223372036854775807, 1e-7, 0)',
+						'cuckoo_agg(1, 1000000000000)', 'cuckoo_agg(1, 9223372036854775807, 1e-7)');
+SELECT hint FROM error_of('SELECT cuckoo_create(1000000000000)');
 -- What is just within it
 SELECT * FROM errors_of('bloom_create(1, 1e-7)', 'bloom_create(1, 0.5)', 'bloom_create(1, growth => 16)', 'bloom_create(1, growth => 1)',
 						'bloom_create_bits(2, 1)', 'bloom_create_bits(2, 64)');
@@ -46,6 +59,26 @@ SELECT * FROM errors_of(
 	'bloom_add(ints, ''1'') FROM classes', 'bloom_add_all(ints, ''{1}'') FROM classes', 'bloom_add_all(texts, ARRAY[1]) FROM classes',
 	'bloom_add(bloom_add(none, 1), ''x'') FROM classes', 'bloom_agg(CASE i WHEN 1 THEN ROW(1) ELSE ROW(''x''::text) END) FROM generate_series(1, 2) AS i');
 SELECT hint FROM error_of('SELECT bloom_contains(texts, 1) FROM classes');
+CREATE TEMP TABLE cuckoo_classes AS
+SELECT cuckoo_add(cuckoo_create(10), 1) AS ints, cuckoo_add(cuckoo_create(10), 'x') AS texts, cuckoo_create(10) AS none;
+SELECT * FROM errors_of(
+	'ints @> ''x'' FROM cuckoo_classes', '''x'' <@ ints FROM cuckoo_classes', 'cuckoo_contains(ints, 1.0) FROM cuckoo_classes', 'cuckoo_contains(texts, 1) FROM cuckoo_classes',
+	'cuckoo_contains(ints, ARRAY[1]) FROM cuckoo_classes', 'cuckoo_contains(ints, ROW(1)) FROM cuckoo_classes', 'cuckoo_contained(1::oid, ints) FROM cuckoo_classes',
+	'cuckoo_contains_any(ints, ARRAY[''x'']) FROM cuckoo_classes', 'cuckoo_contains_all(ints, ''{1}'') FROM cuckoo_classes', 'cuckoo_contains_each(ints, ARRAY[1.0]) FROM cuckoo_classes',
+	'cuckoo_count(ints, ''x'') FROM cuckoo_classes', 'cuckoo_add(ints, ''1'') FROM cuckoo_classes', 'cuckoo_add_unique(ints, ''1'') FROM cuckoo_classes',
+	'cuckoo_add_all(ints, ''{1}'') FROM cuckoo_classes', 'cuckoo_add_all(texts, ARRAY[1]) FROM cuckoo_classes', 'cuckoo_add(cuckoo_add(none, 1), ''x'') FROM cuckoo_classes',
+	'cuckoo_remove(ints, ''x'') FROM cuckoo_classes', 'cuckoo_remove(cuckoo_remove(ints, 1), ''x'') FROM cuckoo_classes', 'cuckoo_remove_all(ints, ''{1}'') FROM cuckoo_classes',
+	'cuckoo_remove_all(texts, ARRAY[1]) FROM cuckoo_classes', 'cuckoo_replace(ints, ''x'', ''y'') FROM cuckoo_classes', 'cuckoo_replace(ints, 1, 1.5) FROM cuckoo_classes',
+	'cuckoo_replace(none, ROW(1), ROW(''x''::text)) FROM cuckoo_classes', 'cuckoo_replace(none, 1, ''x'') FROM cuckoo_classes',
+	'cuckoo_remove_all(none, ARRAY[ROW(1), ROW(''x''::text)]) FROM cuckoo_classes', 'cuckoo_add_all(none, ARRAY[ROW(1), ROW(''x''::text)]) FROM cuckoo_classes',
+	'cuckoo_agg(CASE i WHEN 1 THEN ROW(1) ELSE ROW(''x''::text) END) FROM generate_series(1, 2) AS i');
+SELECT hint FROM error_of('SELECT cuckoo_remove(texts, 1) FROM cuckoo_classes');
+SELECT hint FROM error_of('SELECT cuckoo_remove(ints, ARRAY[1]) FROM cuckoo_classes');
+SELECT hint FROM error_of('SELECT cuckoo_add_all(cuckoo_create(10, growth => 0), ARRAY(SELECT generate_series(1, 1000)))');
+-- One type's functions do not take the other's filters
+SELECT query, code FROM errors_of('bloom_contains(none, 1) FROM cuckoo_classes', 'bloom_add(none, 1) FROM cuckoo_classes', 'bloom_union(none, none) FROM cuckoo_classes',
+	'cuckoo_contains(none, 1) FROM classes', 'cuckoo_remove(none, 1) FROM classes', 'cuckoo_union_agg(none) FROM classes', 'none::text::bloom FROM cuckoo_classes',
+	'none::text::cuckoo FROM classes', 'none::bytea::bloom FROM cuckoo_classes', 'none::bytea::cuckoo FROM classes', 'none::bloom FROM cuckoo_classes', 'c.none = b.none FROM cuckoo_classes c, classes b');
 -- While there are no elements, there is no class
 SELECT none @> 1 AS one, none @> 'x' AS x, bloom_add(none, 'x') @> 'x' AS added FROM classes;
 -- An array without elements to ask for has none that could be wrong
@@ -60,11 +93,16 @@ SELECT * FROM errors_of(
 	'bloom_add(bloom_create(10), ARRAY[''{}''::json])', 'bloom_add_all(bloom_create(10), ARRAY[''{}''::json])',
 	'bloom_add(bloom_create(10), ROW(1, ''{}'')::with_document)', 'bloom_add(bloom_create(10), ROW(1, point(1, 2)))',
 	'bloom_shard(point(1, 2), 4)');
+SELECT * FROM errors_of(
+	'cuckoo_add(cuckoo_create(10), ''{}''::json)', 'cuckoo_contains(cuckoo_create(10), ''{}''::json)', 'cuckoo_remove(cuckoo_create(10), point(1, 2))', 'cuckoo_count(cuckoo_create(10), point(1, 2))',
+	'cuckoo_agg(''{}''::json)', 'cuckoo_add_unique(cuckoo_create(10), ''{}''::document)', 'cuckoo_replace(cuckoo_create(10), ''{}''::json, ''{}''::json)',
+	'cuckoo_remove_all(cuckoo_create(10), ARRAY[''{}''::json])', 'cuckoo_add(cuckoo_create(10), ROW(1, ''{}'')::with_document)');
 DROP TYPE with_document;
 DROP DOMAIN document;
 
 -- What is not an array
-SELECT query, code FROM errors_of('bloom_add_all(bloom_create(10), 1)', 'bloom_contains_any(bloom_create(10), 1)');
+SELECT query, code FROM errors_of('bloom_add_all(bloom_create(10), 1)', 'bloom_contains_any(bloom_create(10), 1)',
+	'cuckoo_add_all(cuckoo_create(10), 1)', 'cuckoo_remove_all(cuckoo_create(10), 1)', 'cuckoo_contains_each(cuckoo_create(10), 1)');
 
 -- Collations: one must be known, but which one does not matter
 CREATE TEMP TABLE collated (a text COLLATE "C", b text COLLATE "POSIX");
@@ -97,6 +135,11 @@ SELECT * FROM errors_of(
 	'bloom_agg_trans(NULL, 1, 10::bigint, 0.1::float8)', 'bloom_agg_trans(NULL, 1, 10::bigint, 0.1::float8, 0::bigint)',
 	'bloom_agg_trans(bloom_create(10), 1)', 'bloom_agg_combine(bloom_create(10), bloom_create(10))', 'bloom_agg_combine(NULL, NULL)', 'bloom_agg_final(bloom_create(10))', 'bloom_agg_final(NULL)',
 	'bloom_union_agg_trans(bloom_create(10), bloom_create(10))', 'bloom_intersection_agg_trans(bloom_create(10), bloom_create(10))');
+SELECT * FROM errors_of(
+	'cuckoo_agg_trans(NULL, 1)', 'cuckoo_agg_trans(NULL, 1, 10)', 'cuckoo_agg_trans(NULL, 1, 10::bigint)', 'cuckoo_agg_trans(NULL, 1, 0.1::float8)',
+	'cuckoo_agg_trans(NULL, 1, 10::bigint, 0.1::float8)', 'cuckoo_agg_trans(NULL, 1, 10::bigint, 0.1::float8, 0::bigint)',
+	'cuckoo_agg_trans(cuckoo_create(10), 1)', 'cuckoo_agg_combine(cuckoo_create(10), cuckoo_create(10))', 'cuckoo_agg_combine(NULL, NULL)', 'cuckoo_agg_final(cuckoo_create(10))', 'cuckoo_agg_final(NULL)',
+	'cuckoo_union_agg_trans(cuckoo_create(10), cuckoo_create(10))');
 
 -- An error changes nothing
 CREATE TEMP TABLE kept AS SELECT bloom_add(bloom_create(10), 1) AS f;
@@ -106,14 +149,26 @@ UPDATE kept SET f = bloom_add_all(f, ARRAY['x', 'y']);
 UPDATE kept SET f = f | bloom_create(11);
 UPDATE kept SET f = bloom_add_all(f & f, ARRAY[ROW(1), ROW('x'::text)]);
 SELECT k.f = b.f AS unchanged FROM kept k, kept_before b;
+CREATE TEMP TABLE cuckoo_kept AS SELECT cuckoo_add(cuckoo_create(10), 1) AS f;
+CREATE TEMP TABLE cuckoo_before AS SELECT f FROM cuckoo_kept;
+UPDATE cuckoo_kept SET f = cuckoo_add(f, 'x');
+UPDATE cuckoo_kept SET f = cuckoo_remove_all(cuckoo_remove(f, 1), ARRAY['x', 'y']);
+UPDATE cuckoo_kept SET f = cuckoo_replace(f, 1, ARRAY['x']);
+UPDATE cuckoo_kept SET f = cuckoo_remove(f, 1) | cuckoo_create(11);
+SELECT k.f = b.f AS unchanged FROM cuckoo_kept k, cuckoo_before b;
 
-DROP TABLE classes, collated, kept, kept_before;
+DROP TABLE classes, collated, kept, kept_before, cuckoo_classes, cuckoo_kept, cuckoo_before;
 DROP FUNCTION errors_of, error_of;
 
 -- A filter is no element; and hints that fit the slip.
 SELECT bloom_add(bloom_create(10), bloom_create(10));
 SELECT bloom_agg(bloom_create(n)) FROM generate_series(1, 3) n;
 SELECT bloom_create(10) <@ bloom_create(10);
+SELECT cuckoo_add(cuckoo_create(10), cuckoo_create(10));
+SELECT cuckoo_agg(cuckoo_create(n)) FROM generate_series(1, 3) n;
+SELECT bloom_add(bloom_create(10), cuckoo_create(10));
+SELECT cuckoo_remove(cuckoo_create(10), bloom_create(10));
+SELECT cuckoo_create(10) <@ cuckoo_create(10);
 SELECT bloom_contains(bloom_add(bloom_create(10), 1), ARRAY[1, 2]);
 CREATE TYPE errors_colour AS ENUM ('red', 'green');
 SELECT bloom_contains(bloom_add(bloom_create(10), 'red'::errors_colour), 'red');

@@ -72,6 +72,38 @@ SELECT what, r.* FROM (VALUES
 	('add', 'SELECT count(DISTINCT bloom_add(bloom_create(2000), word)::text) FROM parallel_rows WHERE i % 50 = 0')
 ) AS v(what, query), LATERAL same_in_parallel(query) AS r;
 
+-- cuckoo: the aggregates of elements make the same bytes; unions the same
+-- multisets, in places that depend on which came first
+CREATE TABLE parallel_cuckoos AS
+SELECT i % 40 AS n, cuckoo_agg(i, 60000) AS f FROM parallel_rows GROUP BY 1;
+INSERT INTO parallel_cuckoos (n) VALUES (40);
+INSERT INTO parallel_cuckoos SELECT 41, cuckoo_agg(i) FROM parallel_rows WHERE false;
+ALTER TABLE parallel_cuckoos SET (parallel_workers = 2);
+ANALYZE parallel_cuckoos;
+SELECT what, r.* FROM (VALUES
+	('agg(x)', 'SELECT cuckoo_agg(word) FROM parallel_rows'),
+	('agg(x, capacity int)', 'SELECT cuckoo_agg(i, 100000) FROM parallel_rows'),
+	('agg(x, capacity bigint)', 'SELECT cuckoo_agg(i, 100000::bigint) FROM parallel_rows'),
+	('agg(x, error rate)', 'SELECT cuckoo_agg(i, 1e-4) FROM parallel_rows'),
+	('agg(x, capacity, error rate)', 'SELECT cuckoo_agg(word, 100000, 1e-4) FROM parallel_rows'),
+	('agg(x, capacity, error rate, seed)', 'SELECT cuckoo_agg(word, 100000, 0.05, 7) FROM parallel_rows'),
+	('agg that grows', 'SELECT cuckoo_agg(word, 10) FROM parallel_rows'),
+	('agg with NULLs', 'SELECT cuckoo_agg(sparse) FROM parallel_rows'),
+	('agg of repeated elements', 'SELECT cuckoo_agg(i % 1000) FROM parallel_rows'),
+	('agg of one element', 'SELECT cuckoo_agg(''x'') FROM parallel_rows'),
+	('agg of few rows', 'SELECT cuckoo_agg(i) FROM parallel_rows WHERE i < 4'),
+	('agg of no rows', 'SELECT cuckoo_agg(i) FROM parallel_rows WHERE i < 0'),
+	('agg with FILTER', 'SELECT cuckoo_agg(i) FILTER (WHERE g = 1), cuckoo_agg(word) FILTER (WHERE i < 0) FROM parallel_rows'),
+	('agg with GROUP BY', 'SELECT g, cuckoo_agg(i), cuckoo_agg(word, 100) FROM parallel_rows GROUP BY g'),
+	('union_agg', 'SELECT cuckoo_cardinality(cuckoo_union_agg(f)), cuckoo_contains_all(cuckoo_union_agg(f), ARRAY(SELECT generate_series(1, 60000))), (cuckoo_info(cuckoo_union_agg(f))).layers FROM parallel_cuckoos'),
+	('union_agg with GROUP BY', 'SELECT n % 4, cuckoo_cardinality(cuckoo_union_agg(f)), cuckoo_contains(cuckoo_union_agg(f), n % 4 + 40) FROM parallel_cuckoos GROUP BY n % 4'),
+	('union_agg of no rows', 'SELECT cuckoo_union_agg(f) FROM parallel_cuckoos WHERE n = 40'),
+	('contains', 'SELECT count(*) FROM parallel_rows WHERE cuckoo_contains((SELECT f FROM parallel_cuckoos WHERE n = 1), i)'),
+	('contains, constant', 'SELECT count(*) FROM parallel_rows WHERE cuckoo_add(cuckoo_create(100), 7) @> i'),
+	('count and remove', 'SELECT sum(cuckoo_count(cuckoo_remove(cuckoo_add_all(cuckoo_create(200), ARRAY[7, 7]), i), 7)) FROM parallel_rows')
+) AS v(what, query), LATERAL same_in_parallel(query) AS r;
+DROP TABLE parallel_cuckoos;
+
 -- What was built in parallel answers right
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;

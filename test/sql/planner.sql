@@ -147,6 +147,68 @@ SELECT expected_of_kept() BETWEEN 9000 AND 12000 AS a_tenth;
 DROP FUNCTION expected_of_kept;
 DROP TABLE kept;
 
+-- cuckoo: the same of it all
+CREATE FUNCTION cuckoo_off_by(share float8, error_rate float8, condition text)
+RETURNS float8
+LANGUAGE plpgsql AS $$
+DECLARE
+	filter cuckoo;
+	query text;
+	rows float8;
+BEGIN
+	-- twice as many were in it once
+	SELECT cuckoo_remove_all(cuckoo_agg(url, cuckoo_off_by.error_rate), array_agg(url) FILTER (WHERE n > share * 100000)) INTO filter
+	FROM planned WHERE n <= share * 200000;
+	query := 'SELECT * FROM planned WHERE ' || format(condition, filter);
+	EXECUTE 'SELECT count(*) FROM (' || query || ') q' INTO rows;
+	RETURN expected_rows(query) / rows;
+END
+$$;
+SELECT share, condition,
+	cuckoo_off_by(share, 0.001, condition) BETWEEN 0.5 AND 2 AS within_factor_2
+FROM unnest(ARRAY[0.3, 0.02, 0.001]) share,
+	unnest(ARRAY['cuckoo_contains(%L::cuckoo, url)', '%L::cuckoo @> url',
+				 'url <@ %L::cuckoo']) condition
+WHERE share < 0.1 OR condition LIKE 'cuckoo_contains%'
+ORDER BY share DESC, condition;
+SELECT expected_rows(format('SELECT * FROM planned WHERE cuckoo_contains(%L::cuckoo, url)',
+							cuckoo_agg(i::text, 0.001)))
+	BETWEEN 1 AND 1000 AS below_1_percent
+FROM generate_series(1, 100000) i;
+SELECT expected_rows(format('SELECT * FROM planned WHERE cuckoo_contains(%L::cuckoo, m)',
+							cuckoo_agg(i, 0.0001)))
+	BETWEEN 19000 AND 21000 AS a_fifth
+FROM generate_series(0, 9) i;
+SELECT expected_rows('SELECT * FROM planned WHERE cuckoo_contains((SELECT cuckoo_agg(1)), n)') AS unknown,
+	expected_rows(format('SELECT * FROM planned WHERE cuckoo_contains(%L::cuckoo, n)', cuckoo_remove(cuckoo_add(cuckoo_create(10), 1), 1))) AS emptied,
+	expected_rows('SELECT * FROM planned WHERE NULL::cuckoo @> url') AS nothing;
+SELECT is_folded('SELECT * FROM planned WHERE cuckoo_contains(cuckoo_create(10), n)') AS contains,
+	is_folded('SELECT * FROM planned WHERE cuckoo_create(10) @> n') AS operator,
+	is_folded('SELECT * FROM planned WHERE n <@ cuckoo_create(10)') AS commutator,
+	is_folded('SELECT * FROM planned WHERE cuckoo_contains(cuckoo_create(10), ''x'')') AS a_constant,
+	is_folded('SELECT * FROM planned WHERE cuckoo_contains(cuckoo_create(10), url)') AS nullable,
+	is_folded('SELECT * FROM planned a LEFT JOIN planned b ON a.n = b.m WHERE cuckoo_contains(cuckoo_create(10), b.n) IS NOT TRUE') AS outer_join,
+	is_folded('SELECT * FROM planned WHERE cuckoo_contains(cuckoo_add(cuckoo_create(10), 1), n)') AS not_empty;
+SELECT count(*) FROM planned WHERE NOT cuckoo_contains(cuckoo_create(10), n);
+-- a large stored one is judged by its header
+CREATE TABLE kept AS
+	SELECT cuckoo_add_all(cuckoo_create(20000000), array_agg(n)) AS filter FROM planned WHERE n <= 10000;
+CREATE FUNCTION expected_of_kept() RETURNS float8
+LANGUAGE plpgsql AS $$
+DECLARE
+	filter cuckoo;
+	line text;
+BEGIN
+	SELECT k.filter INTO filter FROM kept k;
+	FOR line IN EXECUTE 'EXPLAIN SELECT * FROM planned WHERE cuckoo_contains($1, n)' USING filter LOOP
+		RETURN substring(line FROM 'rows=([0-9]+)');
+	END LOOP;
+END
+$$;
+SELECT expected_of_kept() BETWEEN 9000 AND 12000 AS a_tenth;
+DROP FUNCTION expected_of_kept, cuckoo_off_by;
+DROP TABLE kept;
+
 -- The probe runs before an expensive condition.
 CREATE FUNCTION expensive(text) RETURNS boolean
 LANGUAGE plpgsql COST 1000 AS $$

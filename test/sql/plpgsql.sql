@@ -438,6 +438,232 @@ BEGIN
 END
 $$;
 
+--
+-- cuckoo: its functions change a variable in place, too, and leave it whole
+--
+-- A loop makes the same bytes as one statement; what is removed is removed
+DO $$
+DECLARE
+	f cuckoo;
+	g cuckoo;
+	h cuckoo;
+	size int;
+	number int;
+BEGIN
+	FOR size IN SELECT capacity FROM sizes ORDER BY capacity DESC LOOP
+		f := cuckoo_create(size);
+		FOR i IN 1 .. 200 LOOP
+			f := cuckoo_add(f, i);
+		END LOOP;
+		RAISE NOTICE 'looped: %', f = cuckoo_add_all(cuckoo_create(size), ARRAY(SELECT generate_series(1, 200)));
+		g := f;
+		FOR i IN 1 .. 200 LOOP
+			f := cuckoo_remove(f, i);
+			f := cuckoo_add_unique(f, i + 200);
+			f := cuckoo_add_unique(f, i + 200);
+			f := cuckoo_replace(f, i + 200, i + 400);
+		END LOOP;
+		h := f;
+		f := cuckoo_remove_all(cuckoo_add(cuckoo_remove(f, 401), 1), ARRAY[402, 403]);
+		RAISE NOTICE 'changed: % %, copy: % %, before: %', cuckoo_contains_each(f, ARRAY[1, 2, 401, 402, 403, 404]), cuckoo_cardinality(f),
+			cuckoo_contains_all(h, ARRAY(SELECT generate_series(401, 600))), cuckoo_cardinality(h), cuckoo_contains_all(g, ARRAY(SELECT generate_series(1, 200)));
+		g := f;
+		f := cuckoo_union(f, f);
+		f := cuckoo_union(f, cuckoo_remove(f, 404));
+		RAISE NOTICE 'with itself: % %, copy: %', cuckoo_count(f, 405), cuckoo_count(f, 404), cuckoo_count(g, 405);
+		f := cuckoo_add(f, (cuckoo_cardinality(f) + 100000)::int);
+		number := cuckoo_cardinality(g) * 4 + 100000 - 1;
+		RAISE NOTICE 'asked while changed: %', f @> number;
+		f := cuckoo_remove_all(f, ARRAY(SELECT generate_series(1, 600)));
+		f := cuckoo_compact(f);
+		RAISE NOTICE 'compact, and changed on: %', cuckoo_contains_each(cuckoo_add(f, -1), ARRAY[-1, -2]);
+		f := cuckoo_clear(f);
+		RAISE NOTICE 'cleared: %', f = cuckoo_create(size);
+	END LOOP;
+END
+$$;
+-- An error leaves the variable as it was, wherever in the statement it comes
+DO $$
+DECLARE
+	f cuckoo;
+	before bytea;
+	size int;
+	n int;
+BEGIN
+	FOR size IN SELECT capacity FROM sizes ORDER BY capacity DESC LOOP
+		f := cuckoo_add(cuckoo_create(size), 1);
+		f := cuckoo_add_all(f, ARRAY[2, 3]);
+		before := f::bytea;
+		FOR n IN 1 .. 12 LOOP
+			BEGIN
+				CASE n
+					WHEN 1 THEN f := cuckoo_remove(f, 'x');
+					WHEN 2 THEN f := cuckoo_remove(cuckoo_remove(f, 1), 'x');
+					WHEN 3 THEN f := cuckoo_add(cuckoo_remove(f, 1), 'x');
+					WHEN 4 THEN f := cuckoo_remove_all(f, ARRAY['x', 'y']);
+					WHEN 5 THEN f := cuckoo_remove(cuckoo_add(f, 10), fails(1));
+					WHEN 6 THEN f := cuckoo_remove_all(cuckoo_remove(f, 2), ARRAY[3, fails(1)]);
+					WHEN 7 THEN f := cuckoo_union(cuckoo_remove(f, 1), cuckoo_create(size + 1));
+					WHEN 8 THEN f := cuckoo_replace(cuckoo_remove(f, 1), 2, fails(1));
+					WHEN 9 THEN f := cuckoo_replace(f, 'x', 'y');
+					WHEN 10 THEN f := cuckoo_replace(cuckoo_compact(cuckoo_remove(f, 1)), ROW(1), ROW(2));
+					WHEN 11 THEN f := cuckoo_add_unique(cuckoo_add_unique(f, 10), 'x');
+					WHEN 12 THEN f := cuckoo_union(cuckoo_union(f, f), bloom_create(size)::text::cuckoo);
+				END CASE;
+				RAISE NOTICE '%: no error', n;
+			EXCEPTION WHEN datatype_mismatch OR invalid_parameter_value OR data_exception THEN
+				RAISE NOTICE '%: %', n, SQLERRM;
+			END;
+			IF f::bytea <> before THEN
+				RAISE NOTICE '%: changed', n;
+			END IF;
+		END LOOP;
+		f := cuckoo_replace(f, 1, 4);
+		RAISE NOTICE 'afterwards: %', cuckoo_contains_each(f, ARRAY[1, 2, 3, 4, 10]);
+	END LOOP;
+END
+$$;
+-- A fixed filter that is full refuses, and is as before
+DO $$
+DECLARE
+	f cuckoo;
+	other cuckoo;
+	before bytea;
+	size int;
+	n int;
+	half int[];
+	many int[];
+	absent int;
+BEGIN
+	FOR size IN SELECT capacity FROM sizes ORDER BY capacity DESC LOOP
+		half := ARRAY(SELECT generate_series(1, size / 2));
+		many := ARRAY(SELECT generate_series(1, size * 2));
+
+		f := cuckoo_create(size, growth => 0);
+		f := cuckoo_add_all(f, many[:size]);
+		n := size;
+		BEGIN
+			LOOP
+				n := n + 1;
+				before := f::bytea;
+				f := cuckoo_add(f, n);
+			END LOOP;
+		EXCEPTION WHEN program_limit_exceeded THEN
+			RAISE NOTICE 'one by one: %, as before: %, has all: %', SQLERRM, f::bytea = before, cuckoo_contains_all(f, ARRAY(SELECT generate_series(1, n - 1)));
+		END;
+
+		-- each of its elements can be replaced
+		FOR i IN 1 .. 100 LOOP
+			f := cuckoo_replace(f, i, -i);
+		END LOOP;
+		RAISE NOTICE 'replaced: %', cuckoo_contains_all(f, ARRAY(SELECT generate_series(-100, -1)) || ARRAY(SELECT generate_series(101, n - 1)));
+		-- but not one that is not in
+		SELECT x INTO absent FROM generate_series(10 * size, 11 * size) AS x WHERE NOT cuckoo_contains(f, x) LIMIT 1;
+		before := f::bytea;
+		BEGIN
+			f := cuckoo_replace(f, absent, -1000);
+		EXCEPTION WHEN program_limit_exceeded THEN
+			RAISE NOTICE 'replace: %, as before: %', SQLERRM, f::bytea = before;
+		END;
+
+		f := cuckoo_create(size, growth => 0);
+		f := cuckoo_add_all(f, half);
+		before := f::bytea;
+		BEGIN
+			f := cuckoo_add_all(f, many);
+		EXCEPTION WHEN program_limit_exceeded THEN
+			RAISE NOTICE 'many: %, as before: %', SQLERRM, f::bytea = before;
+		END;
+
+		f := cuckoo_create(size, growth => 0);
+		f := cuckoo_add_all(f, half);
+		BEGIN
+			f := cuckoo_add(cuckoo_add_all(cuckoo_remove(f, 1), many), -2);
+		EXCEPTION WHEN program_limit_exceeded THEN
+			RAISE NOTICE 'nested: %, as before: %', SQLERRM, f::bytea = before;
+		END;
+
+		f := cuckoo_create(size, growth => 0);
+		f := cuckoo_add_all(f, half);
+		other := cuckoo_add_all(cuckoo_create(size, growth => 0), many[size + 1 :]);
+		BEGIN
+			f := cuckoo_union(f, other);
+		EXCEPTION WHEN program_limit_exceeded THEN
+			RAISE NOTICE 'union: %, as before: %', SQLERRM, f::bytea = before;
+		END;
+	END LOOP;
+EXCEPTION WHEN program_limit_exceeded THEN
+	RAISE NOTICE 'filled more than its capacity: %', SQLERRM;
+END
+$$;
+-- Elements that are in three times each find no place long before the filter is
+-- full.  Then, too, none of them is in.
+DO $$
+DECLARE
+	f cuckoo;
+	before bytea;
+	size int;
+	repeated int[];
+BEGIN
+	FOR size IN SELECT capacity FROM sizes ORDER BY capacity DESC LOOP
+		repeated := ARRAY(SELECT i FROM generate_series(1, size / 4) AS i, generate_series(1, 3));
+		f := cuckoo_create(size, growth => 0);
+		f := cuckoo_add(f, -1);
+		before := f::bytea;
+		BEGIN
+			f := cuckoo_add_all(f, repeated);
+		EXCEPTION WHEN program_limit_exceeded THEN
+			RAISE NOTICE 'repeated: %, as before: %', SQLERRM, f::bytea = before;
+		END;
+	END LOOP;
+END
+$$;
+-- Read from a table, in a record, in an array, as an argument: each is its own
+CREATE TABLE cuckoos (n int, f cuckoo);
+CREATE FUNCTION changes_cuckoo(f cuckoo, x int) RETURNS cuckoo
+LANGUAGE plpgsql AS $$
+BEGIN
+	f := cuckoo_remove(f, x);
+	f := cuckoo_add(f, x + 1);
+	RETURN f;
+END
+$$;
+DO $$
+DECLARE
+	f cuckoo;
+	g cuckoo;
+	a cuckoo[];
+	r record;
+	size int;
+BEGIN
+	FOR size IN SELECT capacity FROM sizes ORDER BY capacity LOOP
+		f := cuckoo_add(cuckoo_create(size), 1);
+		INSERT INTO cuckoos VALUES (size, f);
+		g := changes_cuckoo(f, 1);
+		a := ARRAY[f, g];
+		a[1] := cuckoo_remove(a[1], 1);
+		SELECT f AS f INTO r;
+		r.f := cuckoo_replace(r.f, 1, 9);
+		f := cuckoo_add(f, 5);
+		FOR i IN 1 .. 3 LOOP
+			BEGIN
+				f := cuckoo_replace(f, 5, 5 + i);
+				PERFORM fails(1);
+			EXCEPTION WHEN data_exception THEN
+				f := cuckoo_replace(f, 5 + i, 5);
+			END;
+		END LOOP;
+		RAISE NOTICE 'f %, g %, a % %, r %, stored %', cuckoo_contains_each(f, ARRAY[1, 2, 5, 6, 7, 8, 9]), cuckoo_contains_each(g, ARRAY[1, 2, 5, 6, 7, 8, 9]), cuckoo_contains_each(a[1], ARRAY[1, 2, 5]),
+			cuckoo_contains_each(a[2], ARRAY[1, 2, 5]), cuckoo_contains_each(r.f, ARRAY[1, 9]), (SELECT cuckoo_contains_each(c.f, ARRAY[1, 2, 5]) FROM cuckoos AS c WHERE n = size);
+		UPDATE cuckoos AS c SET f = cuckoo_remove(c.f, 1) WHERE n = size RETURNING c.f INTO g;
+		g := cuckoo_add(g, 7);
+		RAISE NOTICE 'g %, stored %', cuckoo_contains_each(g, ARRAY[1, 7]), (SELECT cuckoo_contains_each(c.f, ARRAY[1, 7]) FROM cuckoos AS c WHERE n = size);
+	END LOOP;
+END
+$$;
+DROP TABLE cuckoos;
+DROP FUNCTION changes_cuckoo;
+
 DROP TABLE sizes, kept;
 DROP FUNCTION in_a_loop, in_a_loop_nested, fails, changes, prefixes;
 DROP PROCEDURE changes_inout;

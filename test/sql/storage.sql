@@ -120,6 +120,48 @@ RESET plan_cache_mode;
 DEALLOCATE ALL;
 
 --
+-- cuckoo: in every form, too
+--
+CREATE TABLE cuckoos (id int PRIMARY KEY, what text, f cuckoo);
+INSERT INTO cuckoos VALUES
+	(1, 'empty: a short header', (SELECT cuckoo_agg(1) WHERE false)),
+	(2, 'in the row', cuckoo_add_all(cuckoo_create(500), ARRAY(SELECT generate_series(1, 500)))),
+	(3, 'external', cuckoo_add_all(cuckoo_create(50000), ARRAY(SELECT generate_series(1, 50000)))),
+	(4, 'external, grown', cuckoo_add_all(cuckoo_create(500), ARRAY(SELECT generate_series(1, 50000))));
+ALTER TABLE cuckoos ALTER f SET STORAGE extended;
+INSERT INTO cuckoos VALUES
+	(5, 'compressed', cuckoo_add_all(cuckoo_create(20000), ARRAY(SELECT generate_series(1, 50)))),
+	(6, 'compressed and external', cuckoo_add_all(cuckoo_create(2000000), ARRAY(SELECT generate_series(1, 10000))));
+ALTER TABLE cuckoos ALTER f SET STORAGE main;
+INSERT INTO cuckoos VALUES (7, 'main, compressed', cuckoo_add_all(cuckoo_create(20000), ARRAY(SELECT generate_series(1, 50))));
+ALTER TABLE cuckoos ALTER f SET STORAGE plain;
+INSERT INTO cuckoos VALUES (8, 'plain', cuckoo_add_all(cuckoo_create(500), ARRAY(SELECT generate_series(1, 500))));
+ALTER TABLE cuckoos ALTER f SET STORAGE external;
+SELECT what, pg_column_size(f) < octet_length(f::bytea) AS compressed, bytes = octet_length(f::bytea) AS whole, elements > 0 AS filled
+FROM cuckoos, LATERAL cuckoo_info(f) ORDER BY id;
+SELECT what, f @> 1 AS one, 1 <@ f AS contained, cuckoo_count(f, 1) AS count, cuckoo_contains_any(f, ARRAY[-1, 1]) AS "any", (cuckoo_contains_each(f, ARRAY[1, -1]))[1] AS each,
+	   f = f AS "=", f <> f AS "<>", cuckoo_add(f, -1) @> -1 AS added, cuckoo_count(cuckoo_add_all(f, ARRAY[-1, -1]), -1) >= 2 AS all_added, cuckoo_cardinality(cuckoo_remove(f, 1)) = elements - (id <> 1)::int AS removed,
+	   cuckoo_cardinality(cuckoo_remove_all(f, ARRAY[1, 2, 3])) = greatest(elements - 3, 0) AS all_removed, cuckoo_replace(f, 1, -1) @> -1 AS replaced, cuckoo_contains(f | cuckoo_clear(f), 1) AS united, cuckoo_clear(f) @> 1 AS cleared,
+	   cuckoo_contains(cuckoo_compact(f), 1) AS compacted, cuckoo_error_rate(f) = estimated_error_rate AS error_rate, f::text::cuckoo = f AS text
+FROM cuckoos, LATERAL cuckoo_info(f) ORDER BY id;
+-- A value used several times in a query is the same for each use: nothing writes
+-- into it
+SELECT what, cuckoo_remove(f, 1) = f AS removed, f @> 1 AS before, cuckoo_count(cuckoo_add(f, 1), 1) AS added, cuckoo_count(f, 1) AS after,
+	   cuckoo_count(cuckoo_remove(cuckoo_add(f, 1), 1), 1) = cuckoo_count(f, 1) AS nested, cuckoo_remove_all(f, ARRAY[1, 2]) @> 2 AND cuckoo_replace(f, 2, 1) @> 2 AS elsewhere, f @> 2 AS still
+FROM (SELECT id, what, f FROM cuckoos WHERE id IN (2, 3, 7) OFFSET 0) AS t ORDER BY id;
+SELECT cuckoo_remove(f, 1) @> 1 AS removed, f @> 1 AS before, cuckoo_cardinality(f | f) AS united, cuckoo_cardinality(cuckoo_compact(f)) AS compacted, cuckoo_cardinality(cuckoo_clear(f)) AS cleared, cuckoo_cardinality(f) AS after, f = g AS untouched
+FROM (SELECT cuckoo_add(cuckoo_create(c), 1) AS f, cuckoo_add(cuckoo_create(c), 1) AS g FROM (VALUES (10), (100000)) AS v(c) OFFSET 0) AS t;
+WITH updated AS (
+	UPDATE cuckoos SET f = cuckoo_replace(f, 1, -7) WHERE id IN (2, 3, 4)
+	RETURNING id, f @> -7 AS new, cuckoo_remove(f, -7) @> -7 AS not_stored)
+SELECT * FROM updated ORDER BY id;
+BEGIN;
+UPDATE cuckoos SET f = cuckoo_remove_all(f, ARRAY(SELECT generate_series(1, 50)));
+ROLLBACK;
+SELECT id, f @> -7 AS updated, cuckoo_contains_all(f, ARRAY(SELECT generate_series(2, 50))) AS rolled_back FROM cuckoos WHERE id > 1 ORDER BY id;
+DROP TABLE cuckoos;
+
+--
 -- PL/pgSQL variables
 --
 DO $$

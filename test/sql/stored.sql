@@ -108,5 +108,85 @@ EXECUTE ask('classic', 7);
 EXECUTE ask('block512x2', 3);
 EXECUTE ask('none', 3);
 
+--
+-- cuckoo: likewise, two windows for each layer
+--
+CREATE TABLE cuckoos (name text PRIMARY KEY, filter cuckoo);
+INSERT INTO cuckoos VALUES
+	('one layer', cuckoo_add_all(cuckoo_create(4000000), ARRAY[1, 2, 3])),
+	('wide', cuckoo_add_all(cuckoo_create(2000000, 1e-7), ARRAY[1, 2, 3])),
+	('full', (SELECT cuckoo_agg(i, 1e-4) FROM generate_series(1, 900000) i)),
+	('layers', (SELECT cuckoo_agg(i, 300000, 0.01) FROM generate_series(1, 1000000) i));
+SELECT name, pg_column_size(filter) > 1000000 AS large, (cuckoo_info(filter)).layers > 1 AS grown
+FROM cuckoos ORDER BY name COLLATE "C";
+SELECT name, cuckoo_contains(filter, 2) AS two, cuckoo_contains(filter, -7) AS minus_seven,
+	buffers(format('SELECT cuckoo_contains(filter, 2) FROM cuckoos WHERE name = %L', name)) < 60 AS few,
+	buffers(format('SELECT cuckoo_contains(filter, -7) FROM cuckoos WHERE name = %L', name)) < 60 AS few_if_absent,
+	buffers(format('SELECT 2 <@ filter AND filter @> 2 FROM cuckoos WHERE name = %L', name)) < 120 AS operators,
+	buffers(format('SELECT length(filter::bytea) FROM cuckoos WHERE name = %L', name)) > 200 AS of_many
+FROM cuckoos ORDER BY name COLLATE "C";
+SELECT name,
+	buffers(format('SELECT count(*) FROM generate_series(1, 20000) i WHERE cuckoo_contains((SELECT filter FROM cuckoos WHERE name = %L), i)', name))
+	< 4 * buffers(format('SELECT length(filter::bytea) FROM cuckoos WHERE name = %L', name)) AS once
+FROM cuckoos ORDER BY name COLLATE "C";
+-- The answers are those of the same filter in memory, whichever way it is read,
+-- also at the ends of the layers' bytes
+SELECT name,
+	count(*) FILTER (WHERE in_parts <> in_memory) AS differ,
+	count(*) FILTER (WHERE in_parts <> in_memory_alone) AS differ_alone,
+	count(*) FILTER (WHERE in_memory AND i > 0) AS found_of_1000
+FROM (
+	SELECT s.name, i, (SELECT cuckoo_contains(c.filter, i) FROM cuckoos c WHERE c.name = s.name) AS in_parts,
+		(cuckoo_contains_each(s.filter, ARRAY[i, i]))[2] AS in_memory, cuckoo_count(s.filter, i) > 0 AS in_memory_alone
+	FROM cuckoos s, generate_series(-1000, 1000) i OFFSET 0) answers
+GROUP BY name ORDER BY name COLLATE "C";
+CREATE FUNCTION ask_in_parts(n text, x int) RETURNS boolean LANGUAGE plpgsql AS
+$$ BEGIN RETURN (SELECT cuckoo_contains(filter, x) FROM cuckoos WHERE name = n); END $$;
+SELECT name, count(*) FILTER (WHERE ask_in_parts(name, i) <> (cuckoo_contains_each(filter, ARRAY[i, i]))[1]) AS differ
+FROM cuckoos, generate_series(-300, 300) i WHERE name IN ('full', 'layers') GROUP BY name ORDER BY name COLLATE "C";
+-- an array asks many questions at once, and so does cuckoo_count
+SELECT name, cuckoo_contains_each(filter, ARRAY[1, -1, NULL, 3]) AS each,
+	cuckoo_contains_any(filter, ARRAY[-1, 2]) AS any, cuckoo_contains_all(filter, ARRAY[-1, 2]) AS all, cuckoo_count(filter, 1), cuckoo_count(filter, -1)
+FROM cuckoos WHERE name <> 'layers' ORDER BY name COLLATE "C";
+SELECT cuckoo_contains(filter, 'x') FROM cuckoos WHERE name = 'one layer';
+-- Changed while a cursor has the old one: each sees its own
+BEGIN;
+DECLARE numbers CURSOR FOR
+	SELECT n, cuckoo_contains((SELECT filter FROM cuckoos WHERE name = 'wide'), n) FROM generate_series(1, 5) n;
+FETCH 2 FROM numbers;
+UPDATE cuckoos SET filter = cuckoo_replace(filter, 3, 4) WHERE name = 'wide';
+FETCH 3 FROM numbers;
+SELECT cuckoo_contains(filter, 3) AS three, cuckoo_contains(filter, 4) AS four FROM cuckoos WHERE name = 'wide';
+ROLLBACK;
+-- A table is kept in step by a trigger: what leaves the table leaves the filter
+CREATE TABLE accounts (id int, name text);
+CREATE TABLE blocked AS SELECT cuckoo_create(100) AS names;
+CREATE FUNCTION keep_blocked() RETURNS trigger LANGUAGE plpgsql AS
+$$
+BEGIN
+	CASE TG_OP
+		WHEN 'INSERT' THEN UPDATE blocked SET names = cuckoo_add(names, NEW.name) WHERE NEW.name IS NOT NULL;
+		WHEN 'DELETE' THEN UPDATE blocked SET names = cuckoo_remove(names, OLD.name) WHERE OLD.name IS NOT NULL;
+		WHEN 'UPDATE' THEN UPDATE blocked SET names = cuckoo_replace(names, OLD.name, NEW.name);
+	END CASE;
+	RETURN NULL;
+END
+$$;
+CREATE TRIGGER keep AFTER INSERT OR DELETE OR UPDATE ON accounts FOR EACH ROW EXECUTE FUNCTION keep_blocked();
+INSERT INTO accounts SELECT i, 'account ' || i FROM generate_series(1, 300) i;
+INSERT INTO accounts VALUES (301, 'account 300'), (302, NULL);
+UPDATE accounts SET name = name || ', renamed' WHERE id % 3 = 0 AND id < 300;
+DELETE FROM accounts WHERE id % 2 = 0;
+BEGIN;
+DELETE FROM accounts;
+SELECT cuckoo_cardinality(names) FROM blocked;
+ROLLBACK;
+SELECT count(*) = cuckoo_cardinality(names) AS as_many, bool_and(names @> name) AS all_there, names @> 'account 300' AS the_other_one,
+	(SELECT count(*) FROM generate_series(2, 298, 2) i WHERE names @> ('account ' || i)) <= 5 AS gone
+FROM accounts, blocked WHERE name IS NOT NULL GROUP BY names;
+DROP TABLE accounts, blocked;
+DROP FUNCTION keep_blocked, ask_in_parts;
+DROP TABLE cuckoos;
+
 DROP FUNCTION buffers;
 DROP TABLE stored, small;

@@ -7,6 +7,9 @@
 SELECT typlen, typbyval, typalign, typstorage, typcollation = 0 AS no_collation,
 	   typmodin = 0 AS no_modifier, typinput, typoutput, typreceive, typsend
 FROM pg_type WHERE oid = 'bloom'::regtype;
+SELECT typlen, typbyval, typalign, typstorage, typcollation = 0 AS no_collation,
+	   typmodin = 0 AS no_modifier, typinput, typoutput, typreceive, typsend
+FROM pg_type WHERE oid = 'cuckoo'::regtype;
 
 -- Every object of the extension has a comment: no rows
 SELECT pg_describe_object(d.classid, d.objid, 0) AS without_comment
@@ -15,7 +18,7 @@ FROM pg_depend d JOIN pg_extension e
 WHERE e.extname = 'bloomfilter' AND d.deptype = 'e'
 	AND obj_description(d.objid, d.classid::regclass::text::name) IS NULL
 	-- the array type is a member from PostgreSQL 17 on
-	AND NOT (d.classid = 'pg_type'::regclass AND d.objid = 'bloom[]'::regtype);
+	AND NOT (d.classid = 'pg_type'::regclass AND d.objid IN ('bloom[]'::regtype, 'cuckoo[]'::regtype));
 SELECT obj_description(oid, 'pg_extension') IS NOT NULL AS extension_has_comment
 FROM pg_extension WHERE extname = 'bloomfilter';
 
@@ -40,6 +43,15 @@ SELECT max(procost) FILTER (WHERE proname IN ('bloom_contains', 'bloom_contained
 	   < min(procost) FILTER (WHERE proname IN ('bloom_union', 'bloom_intersection', 'bloom_add'))
 	   AS honest_cost
 FROM members;
+-- and a cuckoo's function as much as that of a bloom: no rows
+SELECT b.signature, b.procost AS bloom, c.procost AS cuckoo
+FROM members b JOIN members c ON c.proname = replace(b.proname, 'bloom', 'cuckoo') AND c.proargtypes::regtype[]::text = replace(b.proargtypes::regtype[]::text, 'bloom', 'cuckoo')
+WHERE b.proname ~ 'bloom' AND (b.procost <> c.procost OR b.prosrc <> replace(c.prosrc, 'cuckoo', 'bloom') OR b.prosupport <> c.prosupport OR b.proargnames IS DISTINCT FROM c.proargnames AND b.proname <> 'bloom_info');
+-- A cuckoo has all that a bloom has, but what it cannot do; and more
+SELECT signature AS bloom_only FROM members b
+WHERE NOT EXISTS (SELECT FROM members c WHERE c.proname = replace(b.proname, 'bloom', 'cuckoo') AND c.proname <> b.proname) AND proname ~ 'bloom' ORDER BY signature::text COLLATE "C";
+SELECT signature AS cuckoo_only FROM members c
+WHERE NOT EXISTS (SELECT FROM members b WHERE b.proname = replace(c.proname, 'cuckoo', 'bloom') AND c.proname <> b.proname) AND proname ~ 'cuckoo' ORDER BY signature::text COLLATE "C";
 
 -- Every aggregate can be computed in parallel, and its partial state is an
 -- ordinary value
@@ -64,12 +76,15 @@ SELECT f @> 1 AS here, 1 <@ f AS here_too, f @> 2 AS there, 2 <@ f AS there_too,
 	   f | g = bloom_union(f, g) AS united, f & g = bloom_intersection(f, g) AS intersected,
 	   f = f AS same, f <> f AS other, f = g AS different, f <> g AS unequal
 FROM (SELECT bloom_add(bloom_create(100), 1) AS f, bloom_add(bloom_create(100), 2) AS g) AS t;
+SELECT f @> 1 AS here, 1 <@ f AS here_too, f @> 2 AS there, 2 <@ f AS there_too, f | g = cuckoo_union(f, g) AS united,
+	   f = f AS same, f <> f AS other, f = g AS different, f <> g AS unequal, cuckoo_eq(f, f) AS eq, cuckoo_ne(f, f) AS ne
+FROM (SELECT cuckoo_add(cuckoo_create(100), 1) AS f, cuckoo_add(cuckoo_create(100), 2) AS g) AS t;
 
 -- Casts to and from bytea must be asked for
 SELECT castsource::regtype AS source, casttarget::regtype AS target,
 	   castcontext, castmethod
 FROM pg_cast
-WHERE castsource = 'bloom'::regtype OR casttarget = 'bloom'::regtype
+WHERE castsource IN ('bloom'::regtype, 'cuckoo'::regtype) OR casttarget IN ('bloom'::regtype, 'cuckoo'::regtype)
 ORDER BY castsource::regtype::text COLLATE "C", casttarget::regtype::text COLLATE "C";
 
 -- A hash operator class, and no order
@@ -77,6 +92,10 @@ SELECT amname, opcname, opcdefault
 FROM pg_opclass JOIN pg_am ON pg_am.oid = opcmethod
 WHERE opcintype = 'bloom'::regtype;
 SELECT count(*) AS hash_functions FROM pg_amproc WHERE amproclefttype = 'bloom'::regtype;
+SELECT amname, opcname, opcdefault
+FROM pg_opclass JOIN pg_am ON pg_am.oid = opcmethod
+WHERE opcintype = 'cuckoo'::regtype;
+SELECT count(*) AS hash_functions FROM pg_amproc WHERE amproclefttype = 'cuckoo'::regtype;
 
 -- Arrays, composites and domains of filters
 CREATE DOMAIN filter_of_ints AS bloom CHECK (bloom_contains(VALUE, 42));
@@ -92,6 +111,12 @@ $$;
 SELECT (array_agg(bloom_add(bloom_create(10), i) ORDER BY i))[2] @> 2 AS second_of_array,
 	   (array_agg(bloom_add(bloom_create(10), i) ORDER BY i))[2] @> 1 AS not_the_first
 FROM generate_series(1, 3) AS i;
+DROP DOMAIN filter_of_ints;
+CREATE DOMAIN filter_of_ints AS cuckoo CHECK (cuckoo_contains(VALUE, 42));
+SELECT cuckoo_contains(cuckoo_add(cuckoo_create(10), 42)::filter_of_ints, 42) AS domain_asked,
+	   cuckoo_contains(cuckoo_remove(cuckoo_add(cuckoo_create(10), 42)::filter_of_ints, 42), 42) AS domain_removed,
+	   cuckoo_count(cuckoo_add(cuckoo_create(10), 42)::filter_of_ints | cuckoo_add(cuckoo_create(10), 42)::filter_of_ints, 42) AS domains_united;
+SELECT cuckoo_remove(cuckoo_add(cuckoo_create(10), 42), 42)::filter_of_ints;
 DROP DOMAIN filter_of_ints;
 
 -- The operators do not change what literals beside other types mean
@@ -113,6 +138,8 @@ SELECT elsewhere.bloom_contains(f, 'default') AS function,
 FROM public.moved;
 SELECT elsewhere.bloom_contains(elsewhere.bloom_agg(i), 7) AS aggregate FROM generate_series(1, 10) AS i;
 SELECT layout, element_class FROM elsewhere.bloom_info((SELECT f FROM public.moved));
+SELECT elsewhere.cuckoo_contains(elsewhere.cuckoo_remove(f, 3), 3) AS removed, f OPERATOR(elsewhere.@>) 4 AS operator, (elsewhere.cuckoo_info(f)).elements
+FROM (SELECT elsewhere.cuckoo_agg(i) AS f FROM generate_series(1, 10) AS i) AS t;
 INSERT INTO public.moved DEFAULT VALUES;
 SELECT count(*) AS rows FROM public.moved GROUP BY f;
 RESET search_path;

@@ -234,6 +234,77 @@ ORDER BY id;
 
 SELECT count(*) AS vectors, count(DISTINCT class) AS classes FROM vectors;
 
+-- Cuckoo filters, byte for byte.  A reader that knows no more than the layout:
+-- all numbers are unsigned, and products of two have 128 bits.
+CREATE FUNCTION get64(bytes bytea, at int) RETURNS numeric LANGUAGE sql IMMUTABLE AS
+$$ SELECT sum(get_byte(bytes, at + i) * 256::numeric ^ i) FROM generate_series(0, 7) AS i $$;
+CREATE FUNCTION low64(n numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS
+$$ SELECT n % 18446744073709551616 $$;
+CREATE FUNCTION high64(n numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS
+$$ SELECT div(n, 18446744073709551616) $$;
+CREATE FUNCTION xor_upper_half(n numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS
+$$ SELECT div(n, 4294967296) * 4294967296 + (div(n, 4294967296)::bigint # (n % 4294967296)::bigint) $$;
+CREATE FUNCTION remix(n numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS
+$$ SELECT low64(xor_upper_half(n) * 13787848793156543929) $$;
+-- How often an element of this hash is in the filter
+CREATE FUNCTION read_cuckoo(bytes bytea, hash bigint) RETURNS int LANGUAGE plpgsql IMMUTABLE AS
+$$
+DECLARE
+	h			numeric := CASE WHEN hash < 0 THEN 18446744073709551616 + hash::numeric ELSE hash END;
+	word		numeric := low64(h * 11400714819323198485);
+	bits_0		int := get_byte(bytes, 61);
+	windows_0	numeric := get64(bytes, 68);
+	first		numeric := 1 + high64(word * (2 ^ bits_0::numeric - 1));
+	further		numeric := remix(word);
+	-- the fingerprint, and below it what mixes it
+	spread		numeric := first * 2 ^ (64 - bits_0)::numeric + div(remix(low64(first * 11400714819323198485)), 2 ^ bits_0::numeric);
+	total		numeric := high64(spread * (windows_0 / 2));
+	at			int;
+	bits		int;
+	windows		numeric;
+	place		numeric;
+	fingerprint	numeric;
+	slot		numeric;
+	entry		numeric;
+	count		int := 0;
+BEGIN
+	FOR layer IN 0 .. get_byte(bytes, 7) - 1
+	LOOP
+		at := 60 + 64 * layer;
+		bits := get_byte(bytes, at + 1);
+		windows := get64(bytes, at + 8);
+		fingerprint := first * 2 ^ (bits - bits_0)::numeric + div(further, 2 ^ (64 - (bits - bits_0))::numeric);
+		FOR side IN 0 .. 1
+		LOOP
+			-- one in either half; both places within their halves add up
+			IF side = 0 THEN
+				place := high64(h * windows);
+			ELSE
+				place := ((get64(bytes, at + 56) * (total + 1) - 1 - place % (windows / 2)) + windows) % (windows / 2)
+					+ CASE WHEN place < windows / 2 THEN windows / 2 ELSE 0 END;
+			END IF;
+			FOR offs IN 0 .. 1
+			LOOP
+				slot := (place + offs) * (bits + 1);
+				entry := div(get64(bytes, (get64(bytes, at + 48) + div(slot, 8))::int), 2 ^ (slot % 8)) % 2 ^ (bits + 1)::numeric;
+				IF entry = 2 * fingerprint + offs THEN
+					count := count + 1;
+				END IF;
+			END LOOP;
+		END LOOP;
+	END LOOP;
+	RETURN count;
+END
+$$;
+SELECT what, count(*) FILTER (WHERE read_cuckoo(f::bytea, bloom_hash(x, (cuckoo_info(f)).seed)) <> cuckoo_count(f, x)) AS differ, count(*) FILTER (WHERE cuckoo_count(f, x) > 0) > 39 AS many_in
+FROM (VALUES ('one layer', cuckoo_add_all(cuckoo_create(50), ARRAY(SELECT generate_series(1, 40)) || ARRAY[1, 1, 2, 3, 3, 3, 3])),
+			 ('fixed and keyed', cuckoo_add_all(cuckoo_create(50, 1e-5, 0, 42), ARRAY(SELECT generate_series(1, 40)))),
+			 ('layers', cuckoo_add_all(cuckoo_create(10, 0.05), ARRAY(SELECT generate_series(1, 150)))),
+			 ('layers by one', cuckoo_add_all(cuckoo_create(10, 0.05, 1), ARRAY(SELECT generate_series(1, 150)))),
+			 ('layers by three', cuckoo_add_all(cuckoo_create(10, 0.05, 3), ARRAY(SELECT generate_series(1, 150))))) AS v(what, f), generate_series(-30, 150) AS x
+GROUP BY what ORDER BY what COLLATE "C";
+
+DROP FUNCTION get64, low64, high64, xor_upper_half, remix, read_cuckoo;
 DROP FUNCTION hash_of, class_of;
 DROP TYPE mood, "long name", pair;
 DROP DOMAIN posint;

@@ -40,6 +40,27 @@ INSERT INTO filters VALUES
 ALTER TABLE filters ALTER f SET STORAGE extended;
 INSERT INTO filters VALUES (14, 'compressed', bloom_add_all(bloom_create(50000), ARRAY['a', 'b']));
 
+CREATE TABLE cuckoos (
+	id int PRIMARY KEY, what text,
+	f cuckoo DEFAULT cuckoo_add(cuckoo_create(10), 'default'));
+INSERT INTO cuckoos (id, what) VALUES (1, 'default');
+INSERT INTO cuckoos VALUES
+	(2, 'null', NULL),
+	(3, 'empty', (SELECT cuckoo_agg(1) WHERE false)),
+	(4, 'small', cuckoo_add_all(cuckoo_create(100), ARRAY['a', 'b', 'a'])),
+	(5, 'fixed and keyed', cuckoo_add_all(cuckoo_create(100, 1e-6, 0, -1), ARRAY['a', 'b'])),
+	(6, 'without elements', cuckoo_create(100)),
+	(7, 'emptied', cuckoo_remove(cuckoo_add(cuckoo_create(100), 'a'), 'a')),
+	(8, 'saturated', cuckoo_add_all(cuckoo_create(100), array_fill('a'::text, ARRAY[10]))),
+	(9, 'large', (SELECT cuckoo_agg('word ' || i) FROM generate_series(1, 100000) AS i)),
+	(10, 'large, grown', (SELECT cuckoo_agg('word ' || i, 100, 0.001) FROM generate_series(1, 20000) AS i)),
+	(11, 'grown and emptied', (SELECT cuckoo_remove_all(cuckoo_agg('word ' || i, 100, 0.001), array_agg('word ' || i) FILTER (WHERE i > 1000)) FROM generate_series(1, 20000) AS i));
+ALTER TABLE cuckoos ALTER f SET STORAGE extended;
+INSERT INTO cuckoos VALUES (12, 'compressed', cuckoo_add_all(cuckoo_create(50000), ARRAY['a', 'b']));
+CREATE VIEW known_to_cuckoos AS SELECT what, cuckoo_count(f, 'a') AS count FROM cuckoos WHERE f @> 'a' OR 'b' <@ f;
+CREATE MATERIALIZED VIEW cuckoo_summary AS SELECT cuckoo_union_agg(f) FILTER (WHERE id IN (4, 6)) AS f FROM cuckoos;
+CREATE INDEX by_cuckoo ON cuckoos USING hash (f);
+
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
 CREATE TYPE pair AS (name text, f bloom);
 CREATE DOMAIN filter_of_moods AS bloom CHECK (bloom_contains(VALUE, 'happy'::mood));
@@ -68,8 +89,13 @@ SELECT md5(m::bytea), m @> 'happy'::mood, m @> 'sad'::mood, a[1] @> 1, a[2] IS N
 SELECT n, md5(f::bytea), f @> 'b' FROM summary;
 SELECT what FROM known ORDER BY what COLLATE "C";
 SELECT tableoid::regclass, count(*), bool_or(f = bloom_add(bloom_create(10), 7)) FROM parted GROUP BY 1 ORDER BY 1;
+SELECT id, what, md5(f::bytea), f @> 'a', cuckoo_count(f, 'a'), f @> 'word 1', f @> 'word -1', cuckoo_info(f) FROM cuckoos ORDER BY id;
+SELECT id, bool_and(f @> ('word ' || i)) FROM cuckoos, generate_series(1, 1000) AS i WHERE id IN (9, 10, 11) GROUP BY id ORDER BY id;
+SELECT what, count FROM known_to_cuckoos ORDER BY what COLLATE "C";
+SELECT md5(f::bytea), cuckoo_count(f, 'a') FROM cuckoo_summary;
 SET enable_seqscan = off;
 SELECT id FROM filters WHERE f = bloom_add(bloom_create(10), 'default');
+SELECT id FROM cuckoos WHERE f = cuckoo_add(cuckoo_create(10), 'default');
 };
 
 sub look
@@ -107,6 +133,7 @@ $node->safe_psql('postgres',
 $node->safe_psql('source', $fill);
 my $held = look('source');
 like($held, qr/^9\|large\|[0-9a-f]{32}\|f\|t\|f\|/m, 'filters are there');
+like($held, qr/^4\|small\|[0-9a-f]{32}\|t\|2\|f\|f\|/m, 'cuckoo filters are there');
 unlike($held, qr/^ERROR/m, 'no error');
 
 is(restore('source', 'from_plain', 'plain'), $held, 'plain: the same');
@@ -124,6 +151,16 @@ SELECT (SELECT f @> 'later' AND f @> 'word 99999' FROM filters WHERE what = 'lar
 	(SELECT a.f = b.f FROM filters a, filters b WHERE a.id = 1 AND b.id = 100),
 	(SELECT f @> 'a' FROM summary), (SELECT m @> 'ok'::mood FROM others)}),
 	't|t|t|t', 'restored filters are used');
+is( $node->safe_psql('from_custom', q{
+UPDATE cuckoos SET f = cuckoo_replace(f, 'word 1', 'later') WHERE id IN (9, 10, 11);
+INSERT INTO cuckoos (id) VALUES (100);
+REFRESH MATERIALIZED VIEW cuckoo_summary;
+SELECT (SELECT bool_and(f @> 'later' AND f @> 'word 999') FROM cuckoos WHERE id IN (9, 10, 11)),
+	(SELECT bool_or(f @> 'word 1') FROM cuckoos WHERE id IN (10, 11)),
+	(SELECT a.f = b.f FROM cuckoos a, cuckoos b WHERE a.id = 1 AND b.id = 100),
+	(SELECT cuckoo_count(cuckoo_remove(f, 'a'), 'a') FROM cuckoo_summary),
+	(SELECT bool_and(cuckoo_contains_all(cuckoo_compact(f), ARRAY(SELECT 'word ' || i FROM generate_series(2, 1000) AS i))) FROM cuckoos WHERE id IN (10, 11))}),
+	't|f|t|1|t', 'restored cuckoo filters are used');
 
 # Databases of other encodings.  The same words have the same hashes, so a filter
 # that was built in one is asked in the others.

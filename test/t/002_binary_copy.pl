@@ -28,6 +28,17 @@ INSERT INTO filters VALUES
 	(9, NULL);
 CREATE TABLE copied (LIKE filters);
 CREATE TABLE damaged (f bloom);
+CREATE TABLE cuckoos (id int, f cuckoo);
+INSERT INTO cuckoos VALUES
+	(1, (SELECT cuckoo_agg(1) WHERE false)),
+	(2, cuckoo_create(100)),
+	(3, cuckoo_add_all(cuckoo_create(100), ARRAY[1, 2, 3])),
+	(4, cuckoo_add_all(cuckoo_create(100, 1e-7, 0, -1), ARRAY[1, 1, 1, 1, 2])),
+	(5, (SELECT cuckoo_agg(i, 10) FROM generate_series(1, 1000) AS i)),
+	(6, (SELECT cuckoo_agg(i) FROM generate_series(1, 100000) AS i)),
+	(7, NULL);
+CREATE TABLE copied_cuckoos (LIKE cuckoos);
+CREATE TABLE damaged_cuckoos (f cuckoo);
 });
 
 sub copy
@@ -61,16 +72,18 @@ sub copy_file
 
 sub load
 {
-	my ($bytes, $length) = @_;
+	my ($bytes, $length, $table) = @_;
 	my $file = copy_file($bytes, $length);
 
-	return $node->psql('postgres', "\\set VERBOSITY verbose\n\\copy damaged FROM '$file' (FORMAT binary)");
+	$table //= 'damaged';
+	return $node->psql('postgres', "\\set VERBOSITY verbose\n\\copy $table FROM '$file' (FORMAT binary)");
 }
 
 sub bytes_of
 {
-	my ($id) = @_;
-	return pack('H*', $node->safe_psql('postgres', "SELECT encode(f::bytea, 'hex') FROM filters WHERE id = $id"));
+	my ($id, $table) = @_;
+	$table //= 'filters';
+	return pack('H*', $node->safe_psql('postgres', "SELECT encode(f::bytea, 'hex') FROM $table WHERE id = $id"));
 }
 
 foreach my $id (1 .. 8)
@@ -115,6 +128,57 @@ foreach my $format ('text', 'csv')
 	is( $node->safe_psql('postgres',
 			'SELECT count(*), bool_and(f.f IS NOT DISTINCT FROM c.f) FROM filters f JOIN copied c USING (id)'),
 		'9|t', "COPY as $format: the same");
+}
+
+# Cuckoo filters likewise
+copy("\\copy cuckoos TO '$dir/cuckoos' (FORMAT binary)");
+copy("\\copy copied_cuckoos FROM '$dir/cuckoos' (FORMAT binary)");
+is( $node->safe_psql('postgres',
+		'SELECT count(*), bool_and(f.f IS NOT DISTINCT FROM c.f) FROM cuckoos f JOIN copied_cuckoos c USING (id)'),
+	'7|t', 'cuckoo, binary COPY: the same');
+is( $node->safe_psql('postgres',
+		'SELECT count(*) FILTER (WHERE NOT f @> i) FROM copied_cuckoos, generate_series(1, 1000) AS i WHERE id IN (5, 6)'),
+	'0', 'and complete');
+foreach my $id (1 .. 6)
+{
+	my $bytes = bytes_of($id, 'cuckoos');
+	($status, $out, $err) = load($bytes, undef, 'damaged_cuckoos');
+	is($status, 0, "cuckoo filter $id as it is") or diag $err;
+
+	my %damage = (
+		'no byte' => '',
+		'half of the header' => substr($bytes, 0, 30),
+		'one byte less' => substr($bytes, 0, -1),
+		'one byte more' => $bytes . "\0",
+		'twice' => $bytes . $bytes,
+		'other magic' => 'x' . substr($bytes, 1),
+		'that of bloom' => 'blm' . substr($bytes, 3),
+		'another version' => substr($bytes, 0, 3) . "\2" . substr($bytes, 4),
+		'flags' => substr($bytes, 0, 5) . "\1" . substr($bytes, 6),
+		'all zero' => "\0" x length $bytes,
+		'all ones' => "\377" x length $bytes,
+		'a length of 2^64 - 1' => substr($bytes, 0, 52) . "\377" x 8 . substr($bytes, 60));
+	$damage{'slots that are not counted'} = substr($bytes, 0, -64) . ~substr($bytes, -64) if $id > 1;
+	foreach my $what (sort keys %damage)
+	{
+		($status, $out, $err) = load($damage{$what}, undef, 'damaged_cuckoos');
+		like($err, qr/ERROR:  22P03: invalid cuckoo filter: /, "cuckoo filter $id, $what");
+	}
+	# one type's filter is not the other's
+	($status, $out, $err) = load($bytes);
+	like($err, qr/ERROR:  22P03: invalid bloom filter: is a cuckoo filter/, "cuckoo filter $id as a bloom");
+}
+($status, $out, $err) = load(bytes_of(3), undef, 'damaged_cuckoos');
+like($err, qr/ERROR:  22P03: invalid cuckoo filter: is a bloom filter/, 'a bloom as a cuckoo filter');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM damaged_cuckoos'), '6', 'nothing damaged came in');
+foreach my $format ('text', 'csv')
+{
+	copy("TRUNCATE copied_cuckoos");
+	copy("\\copy cuckoos TO '$dir/cuckoos.$format' (FORMAT $format)");
+	copy("\\copy copied_cuckoos FROM '$dir/cuckoos.$format' (FORMAT $format)");
+	is( $node->safe_psql('postgres',
+			'SELECT count(*), bool_and(f.f IS NOT DISTINCT FROM c.f) FROM cuckoos f JOIN copied_cuckoos c USING (id)'),
+		'7|t', "cuckoo, COPY as $format: the same");
 }
 
 $node->stop;

@@ -25,7 +25,9 @@ $node->safe_psql('postgres', qq{
 			i::bigint AS number
 		FROM generate_series(1, $rows) i;
 	CREATE TABLE filters AS
-		SELECT bloom_agg(url) AS urls, bloom_agg(number) AS numbers FROM urls;
+		SELECT bloom_agg(url) AS urls, bloom_agg(number) AS numbers,
+			cuckoo_agg(url) AS cuckoo_urls, cuckoo_agg(number) AS cuckoo_numbers,
+			cuckoo_agg(number, 6000) AS cuckoo_layers FROM urls;
 	VACUUM ANALYZE urls;
 });
 my $data = $node->data_dir;
@@ -53,6 +55,7 @@ sub instructions
 }
 
 my $query = 'SELECT count(*) FROM urls WHERE bloom_contains(%s, %s)';
+my $cuckoo_query = 'SELECT count(*) FROM urls WHERE cuckoo_contains(%s, %s)';
 foreach my $case (
 	[ 'a probe of a stored filter for a URL of 73 bytes',
 		'bloomfilter_contains', 330,
@@ -64,11 +67,26 @@ foreach my $case (
 		'bloomfilter_contains', 170,
 		sprintf($query, '(SELECT bloom_agg(number) FROM urls)', 'number') ],
 	[ 'a step of bloom_agg for a URL of 73 bytes',
-		'bloomfilter_agg_trans', 385,
+		'bloomfilter_bloom_agg_trans', 385,
 		'SELECT bloom_agg(url) IS NULL FROM urls' ],
 	[ 'a step of bloom_agg for a bigint',
-		'bloomfilter_agg_trans', 255,
-		'SELECT bloom_agg(number) IS NULL FROM urls' ])
+		'bloomfilter_bloom_agg_trans', 255,
+		'SELECT bloom_agg(number) IS NULL FROM urls' ],
+	[ 'a probe of a stored cuckoo filter for a URL of 73 bytes',
+		'bloomfilter_contains', 380,
+		sprintf($cuckoo_query, '(SELECT cuckoo_urls FROM filters)', 'url') ],
+	[ 'a probe of a stored cuckoo filter for a bigint',
+		'bloomfilter_contains', 255,
+		sprintf($cuckoo_query, '(SELECT cuckoo_numbers FROM filters)', 'number') ],
+	[ 'a probe of a stored cuckoo filter with layers for a bigint',
+		'bloomfilter_contains', 405,
+		sprintf($cuckoo_query, '(SELECT cuckoo_layers FROM filters)', 'number') ],
+	[ 'a step of cuckoo_agg for a URL of 73 bytes',
+		'bloomfilter_cuckoo_agg_trans', 345,
+		'SELECT cuckoo_agg(url) IS NULL FROM urls' ],
+	[ 'a step of cuckoo_agg for a bigint',
+		'bloomfilter_cuckoo_agg_trans', 222,
+		'SELECT cuckoo_agg(number) IS NULL FROM urls' ])
 {
 	my ($what, $function, $bound, $sql) = @$case;
 	my $count = instructions($function, $sql);

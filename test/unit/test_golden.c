@@ -19,7 +19,10 @@ fnv1a(const uint8_t *bytes, uint64_t count)
 	return sum;
 }
 
-/* With m, a classic filter; without capacity, an explicit one. */
+/*
+ * With m, a classic filter; without capacity, an explicit one; cuckoo filters if
+ * so named.
+ */
 static const struct
 {
 	const char *name;
@@ -56,6 +59,18 @@ static const struct
 	UINT64_C(0xA3F0C3E4FBE4DEA0)},
 	{"classic", 0, 0, 0, 6045, 8, 500, 892,
 	UINT64_C(0x2D01BAA44ECD78B7)},
+	{"cuckoo, fixed", 1000, 0.01, 0, 0, 0, 1000, 1404,
+	UINT64_C(0x26CEA997EB548BA2)},
+	{"cuckoo, growing", 100000, 0.03, 2, 0, 0, 100000, 108284,
+	UINT64_C(0xE8652365B4727825)},
+	{"cuckoo of few windows", 1, 0.5, 0, 0, 0, 1, 188,
+	UINT64_C(0x057C349A111BBC10)},
+	{"cuckoo, grown", 100, 0.001, 2, 0, 0, 3000, 12092,
+	UINT64_C(0x18DFC0A8F4934489)},
+	{"cuckoo, grown by 3", 10, 1e-07, 3, 0, 0, 1000, 6076,
+	UINT64_C(0xF1F8583C55EF7384)},
+	{"cuckoo of wide fingerprints", 1000, 1e-07, 1, 0, 0, 5000, 20348,
+	UINT64_C(0x15592A156FC62E7C)},
 	{"classic of 64 hashes", 0, 0, 0, 100000, 64, 500, 12668,
 	UINT64_C(0x2A4005C329D0CD16)},
 };
@@ -75,6 +90,9 @@ test_golden(void)
 			hashes[j] = number_hash(j);
 		if (golden[i].m != 0)
 			image = make_classic(golden[i].m, golden[i].k);
+		else if (strncmp(golden[i].name, "cuckoo", 6) == 0)
+			image = make_cuckoo(golden[i].capacity, golden[i].error_rate,
+								golden[i].growth);
 		else if (golden[i].capacity != 0)
 			image = make_filter(golden[i].capacity, golden[i].error_rate,
 								golden[i].growth);
