@@ -200,14 +200,21 @@ cuckoo_window_contains(const uint8_t *slots, unsigned width, uint64_t window,
 		(((next ^ entry ^ 1) & mask) == 0);
 }
 
-/* Is an entry of this class in the layer? */
+/*
+ * Is an entry of this class in the layer?  Both windows are looked at, since
+ * which of them it is cannot be foretold.
+ */
 static inline bool
 cuckoo_layer_contains(const CuckooLayer *layer, const CuckooPlace *place)
 {
-	return cuckoo_window_contains(layer->slots, layer->width,
-								  place->window[0], place->fingerprint) |
-		cuckoo_window_contains(layer->slots, layer->width,
-							   place->window[1], place->fingerprint);
+	bool		in_first = cuckoo_window_contains(layer->slots, layer->width,
+												  place->window[0],
+												  place->fingerprint);
+	bool		in_second = cuckoo_window_contains(layer->slots, layer->width,
+												   place->window[1],
+												   place->fingerprint);
+
+	return in_first | in_second;
 }
 
 /*
