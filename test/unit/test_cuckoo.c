@@ -913,11 +913,33 @@ test_unions(void)
 	{
 		FilterPlan	plan;
 
+		/* what is without entries needs no layer */
+		expect(filter_plan_union_apart(a, b, &plan) == FILTER_OK &&
+			   plan.layers == 1, "a layer for nothing");
+		add_numbers(&b, 0, 1);
 		expect(filter_plan_union_apart(a, b, &plan) == FILTER_FIXED,
 			   "fixed filters side by side");
 	}
 	release_image(a);
 	release_image(b);
+	end_test();
+
+	begin_test("a cuckoo filter united with itself, the same object, has all twice");
+	a = make_cuckoo(1000, 0.01, 2);
+	add_numbers(&a, 0, 300);
+	{
+		FilterPlan	plan;
+
+		status = filter_plan_union(a, a, &plan);
+		expect(status == FILTER_OK, "no plan");
+		united = allocate_image(plan.bytes);
+		expect(filter_unite(united, a, a, &plan), "failed");
+		expect_sound("with itself", united);
+		for (uint64_t i = 0; i < 300; i++)
+			expect(filter_count(united, number_hash(i)) >= 2, "lost one");
+		release_image(united);
+	}
+	release_image(a);
 	end_test();
 }
 
