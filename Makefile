@@ -21,7 +21,7 @@ REGRESS_OPTS = --inputdir=test --load-extension=bloomfilter --encoding=UTF8 --no
 TAP_TESTS = 1
 PROVE_TESTS = test/t/*.pl
 EXTRA_CLEAN = test/unit/unit_test test/unit/unit_test_sanitize \
-	bench/error_rate bench/hash_probe
+	bench/error_rate bench/hash_probe bench/layouts bench/growth
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
@@ -29,7 +29,7 @@ include $(PGXS)
 
 # What follows needs no server: src/filter/ alone, with its tests and benchmarks
 CORE_CFLAGS = -std=gnu99 -O2 -g -Wall -Wextra -ffp-contract=off
-CORE_INPUT = $(FILTER_SOURCES) $(wildcard src/filter/*.h) bench/filters.h
+CORE_INPUT = $(FILTER_SOURCES) $(wildcard src/filter/*.h) $(wildcard bench/*.h)
 UNIT_SOURCES = $(sort $(wildcard test/unit/*.c))
 UNIT_INPUT = $(UNIT_SOURCES) $(wildcard test/unit/*.h) $(CORE_INPUT)
 SANITIZERS = -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover
@@ -40,8 +40,11 @@ test/unit/unit_test: $(UNIT_INPUT)
 test/unit/unit_test_sanitize: $(UNIT_INPUT)
 	$(CC) $(CORE_CFLAGS) $(SANITIZERS) $(UNIT_SOURCES) $(FILTER_SOURCES) -lm -o $@
 
-bench/error_rate bench/hash_probe: %: %.c $(CORE_INPUT)
-	$(CC) $(CORE_CFLAGS) $< $(FILTER_SOURCES) -lm -o $@
+bench/error_rate bench/hash_probe bench/layouts bench/growth: %: %.c $(CORE_INPUT)
+	$(CC) $(CORE_CFLAGS) $< $(FILTER_SOURCES) -lm $(LIBS_$(@F)) -o $@
+
+# Debian's libbloom, measured beside
+LIBS_layouts = -lbloom
 
 unit-check: test/unit/unit_test
 	test/unit/unit_test

@@ -7,12 +7,14 @@
  * Prints one line a filter: what was asked, what was measured, their ratio, and
  * the bits an element.
  *
- *	  bench/error_rate [--quick] [--classic]
+ *	  bench/error_rate [--quick] [--classic] [--csv]
  *
  * --quick expects 1,000 false positives and leaves out 1e-5 and below.
  * --classic measures classic filters instead, m/n from 2 to 32 and k from 1 to
  * 8, then (20, 10) and 500 elements in 6,045 bits: measured over the textbook's
  * (1 - e^(-kn/m))^k, and by how many standard deviations the two differ.
+ * --csv is what script/bench runs: 1,000 false positives, all rates, the columns
+ * of a CSV file, and progress on standard error.
  */
 #include <math.h>
 
@@ -22,13 +24,42 @@
 #define HITS			10000
 #define HITS_QUICK		1000
 
+/* For --csv, how many absent elements are asked about at most: seconds' worth */
+#define PROBES_MAX		UINT64_C(200000000)
+
+static bool csv = false;
+static bool quick = false;
+
+static const char *
+layout_name(const uint8_t *image)
+{
+	switch (image_layout(image))
+	{
+		case LAYOUT_BLOCK512:
+			return "block512";
+		case LAYOUT_BLOCK512X2:
+			return "block512x2";
+		case LAYOUT_CUCKOO:
+			return "cuckoo";
+		default:
+			return "?";
+	}
+}
+
+static void
+progress(void)
+{
+	if (csv)
+		fputc('.', stderr);
+}
+
 /*
  * Measure "filters" filters of this kind, filled with n elements each, and
  * print a line.
  */
 static void
-measure(const char *kind, uint64_t capacity, uint64_t n, double error_rate,
-		int growth, int filters, double hits)
+measure(FilterKind type, const char *kind, uint64_t capacity, uint64_t n,
+		double error_rate, int growth, int filters, double hits)
 {
 	uint64_t	probes = (uint64_t) (hits / error_rate / filters) + 1;
 	uint64_t	positive = 0;
@@ -40,9 +71,11 @@ measure(const char *kind, uint64_t capacity, uint64_t n, double error_rate,
 	int			layers = 0;
 	const char *layout = "";
 
+	if (csv && probes * filters > PROBES_MAX)
+		probes = PROBES_MAX / filters;
 	for (int i = 0; i < filters; i++)
 	{
-		uint8_t    *image = make_filter(capacity, error_rate, growth);
+		uint8_t    *image = make_of_kind(type, capacity, error_rate, growth);
 		uint64_t	filter_bits_all;
 		uint64_t	set;
 
@@ -55,17 +88,22 @@ measure(const char *kind, uint64_t capacity, uint64_t n, double error_rate,
 		estimate += filter_estimated_error_rate(image);
 		cardinality += filter_cardinality(image);
 		layers = image_layers(image);
-		layout = image_layout(image) == LAYOUT_BLOCK512 ? "block512" :
-			"block512x2";
+		layout = layout_name(image);
 		release_image(image);
 	}
 	rate = (double) positive / ((double) probes * filters);
-	printf("%-8s %-10s %9llu %9llu %7.0e %10.4e %7.4f %7.4f %8.3f %7.4f %3d %llu\n",
+	printf(csv ? "%s,%s,%llu,%llu,%g,%.4e,%.4f,%.4f,%.3f,%.4f,%d,%llu" :
+		   "%-8s %-10s %9llu %9llu %7.0e %10.4e %7.4f %7.4f %8.3f %7.4f %3d %llu",
 		   kind, layout, (unsigned long long) capacity, (unsigned long long) n,
 		   error_rate, rate, rate / error_rate,
 		   estimate / filters / error_rate, bits / filters / n,
 		   cardinality / filters / n, layers, (unsigned long long) missing);
+	if (csv)
+		printf(",%llu,%.4f", (unsigned long long) probes * filters,
+			   positive > 0 ? 1 / sqrt(positive) : 0);
+	printf("\n");
 	fflush(stdout);
+	progress();
 }
 
 /* The same of classic filters: a cell of the table */
@@ -94,10 +132,12 @@ measure_classic(uint64_t n, uint64_t m, unsigned k, int filters, double hits)
 		release_image(image);
 	}
 	ratio = positive / all / expected;
-	printf("%9llu %9llu %6.2f %2u %10.4e %10.4e %7.4f %6.1f\n",
+	printf(csv ? "%llu,%llu,%.2f,%u,%.4e,%.4e,%.4f,%.1f\n" :
+		   "%9llu %9llu %6.2f %2u %10.4e %10.4e %7.4f %6.1f\n",
 		   (unsigned long long) n, (unsigned long long) m, (double) m / n, k,
 		   expected, positive / all, ratio, (ratio - 1) / spread);
 	fflush(stdout);
+	progress();
 }
 
 static void
@@ -105,8 +145,12 @@ measure_classic_table(double hits)
 {
 	const uint64_t n = 100000;
 
-	printf("%9s %9s %6s %2s %10s %10s %7s %6s\n", "#elements", "bits", "m/n",
-		   "k", "textbook", "measured", "ratio", "sigmas");
+	if (csv)
+		printf("elements,bits,bits_per_element,hashes,textbook_error_rate,"
+			   "measured_error_rate,measured_over_textbook,sigmas\n");
+	else
+		printf("%9s %9s %6s %2s %10s %10s %7s %6s\n", "#elements", "bits",
+			   "m/n", "k", "textbook", "measured", "ratio", "sigmas");
 	for (int ratio = 2; ratio <= 32; ratio++)
 		for (unsigned k = 1; k <= 8; k++)
 			measure_classic(n, n * ratio, k, 1, hits);
@@ -122,48 +166,62 @@ measure_classic_table(double hits)
  */
 #define GROWN_FILTERS	30
 
+static void
+measure_rate(double rate, double hits)
+{
+	static const uint64_t small[] = {1, 10, 30, 100};
+
+	for (FilterKind type = FILTER_BLOOM; type <= FILTER_CUCKOO; type++)
+	{
+		measure(type, "fixed", 100000, 100000, rate, 0, 1, hits);
+		measure(type, "fixed", 3000000, 3000000, rate, 0, 1, hits);
+		if (!csv)
+			measure(type, "fixed", 1000000, 1000000, rate, 0, 1, 10);
+		measure(type, "fixed", 1000, 1000, rate, 0, 1000, hits);
+		for (int j = 0; j < 4; j++)
+			measure(type, "fixed", small[j], small[j], rate, 0, 1000, hits);
+		measure(type, "growing", 1000000, 1000000, rate, 2, 1, hits);
+		measure(type, "growing", 1000, 1000, rate, 2, 1000, hits);
+		if (!csv || !quick)
+			measure(type, "grown", 1000, 1000000, rate, 2, GROWN_FILTERS, hits);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
 	static const double rates[] = {0.1, 0.03, 0.01, 0.001, 1e-4, 1e-5, 1e-6};
-	static const uint64_t small[] = {1, 10, 30, 100};
-	bool		quick = false;
 	bool		classic = false;
-	int			rate_count;
 	double		hits;
 
 	for (int i = 1; i < argc; i++)
 	{
 		quick |= strcmp(argv[i], "--quick") == 0;
 		classic |= strcmp(argv[i], "--classic") == 0;
+		csv |= strcmp(argv[i], "--csv") == 0;
 	}
-	rate_count = quick ? 5 : 7;
-	hits = quick ? HITS_QUICK : HITS;
+	hits = quick || csv ? HITS_QUICK : HITS;
 
 	block_kernel_choose();
 	if (classic)
 	{
-		measure_classic_table(hits);
+		measure_classic_table(quick && csv ? HITS_QUICK / 10 : hits);
 		return 0;
 	}
-	printf("# kernel %s; measured/requested in column \"ratio\"\n",
-		   block_kernel->name);
-	printf("%-8s %-10s %9s %9s %7s %10s %7s %7s %8s %7s %3s %s\n", "#kind",
-		   "layout", "capacity", "elements", "asked", "measured", "ratio",
-		   "est.", "bits/el.", "card.", "lay", "false negatives");
-	for (int i = 0; i < rate_count; i++)
+	if (csv)
+		printf("kind,layout,capacity,elements,error_rate,measured_error_rate,"
+			   "measured_over_requested,estimated_over_requested,"
+			   "bits_per_element,cardinality_over_elements,layers,"
+			   "false_negatives,probes,relative_spread\n");
+	else
 	{
-		double		rate = rates[i];
-
-		measure("fixed", 100000, 100000, rate, 0, 1, hits);
-		measure("fixed", 3000000, 3000000, rate, 0, 1, hits);
-		measure("fixed", 1000000, 1000000, rate, 0, 1, 10);
-		measure("fixed", 1000, 1000, rate, 0, 1000, hits);
-		for (int j = 0; j < 4; j++)
-			measure("fixed", small[j], small[j], rate, 0, 1000, hits);
-		measure("growing", 1000000, 1000000, rate, 2, 1, hits);
-		measure("growing", 1000, 1000, rate, 2, 1000, hits);
-		measure("grown", 1000, 1000000, rate, 2, GROWN_FILTERS, hits);
+		printf("# kernel %s; measured/requested in column \"ratio\"\n",
+			   block_kernel->name);
+		printf("%-8s %-10s %9s %9s %7s %10s %7s %7s %8s %7s %3s %s\n", "#kind",
+			   "layout", "capacity", "elements", "asked", "measured", "ratio",
+			   "est.", "bits/el.", "card.", "lay", "false negatives");
 	}
+	for (int i = 0; i < (quick ? csv ? 3 : 5 : 7); i++)
+		measure_rate(rates[i], hits);
 	return 0;
 }

@@ -20,12 +20,11 @@
  *
  * --quick times the smallest filters only.
  */
-#include <time.h>
-
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "filters.h"
+#include "timing.h"
 
 /* A repetition asks about each URL once; they fit the second-level cache. */
 #define URL_BYTES		70
@@ -100,15 +99,6 @@ make_urls(void)
 	}
 }
 
-static double
-nanoseconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1e9 + now.tv_nsec;
-}
-
 /* All URLs once */
 static void
 run(Job job, uint8_t *image)
@@ -158,15 +148,6 @@ run(Job job, uint8_t *image)
 	sink = sum;
 }
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		left = *(const double *) a;
-	double		right = *(const double *) b;
-
-	return (left > right) - (left < right);
-}
-
 /* Nanoseconds an element, the median of ROUNDS */
 static double
 time_job(Job job, uint8_t *image, uint64_t evict)
@@ -188,8 +169,7 @@ time_job(Job job, uint8_t *image, uint64_t evict)
 		if (i >= 0)				/* the first one warms up */
 			rounds[i] = (nanoseconds() - begin) / URLS;
 	}
-	qsort(rounds, ROUNDS, sizeof(double), compare_doubles);
-	return rounds[ROUNDS / 2];
+	return median(rounds, ROUNDS);
 }
 
 /* A filter filled to nine tenths, the present URLs among its elements */

@@ -20,10 +20,9 @@
 # only by their use of caches and memory.  Look-ups and parallel queries are
 # measured by the clock, so the machine should have nothing else to do.
 
-# shellcheck source-path=SCRIPTDIR source=../script/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../script/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-here=$root/bench
 pairs=5
 rows=10000000
 keep=no
@@ -46,11 +45,6 @@ while [ $# -gt 0 ]; do
 	esac
 done
 
-sql()
-{
-	psql -XAtq -v ON_ERROR_STOP=1 -d bench "$@"
-}
-
 # compare ARGUMENTS: one line of the table; see queries.sql
 compare()
 {
@@ -60,14 +54,8 @@ compare()
 
 get_ready()
 {
-	copy_sources "$work/source"
-	install_extension "$work/source" with_llvm=no >"$work/log/build" 2>&1 ||
-		{ cat "$work/log/build" >&2; die "the build failed"; }
-	start_server "jit = off" "max_parallel_workers_per_gather = 0" \
-		"shared_buffers = '5GB'" "work_mem = '1GB'" "hash_mem_multiplier = 2" \
-		"maintenance_work_mem = '256MB'" "wal_level = minimal" \
-		"max_wal_senders = 0" "max_wal_size = '16GB'" "autovacuum = off"
-	createdb bench
+	build_extension
+	start_bench_server
 	psql -Xq -v rows="$rows" -d bench -f "$here/queries.sql"
 }
 
@@ -112,12 +100,12 @@ probes()
 # (b) One question to a large filter and to a small one, new each time
 look_ups()
 {
-	local name value
+	local name value query="SELECT bloom_contains(f, \$1) FROM filters WHERE name = %L"
 
 	sql -c "
 		CREATE TABLE looked_up AS
-			SELECT i, look_up('500 MB', 200, i * 200) AS large,
-				look_up('10 kB', 200, i * 200) AS small
+			SELECT i, look_up(format('$query', '500 MB'), 200, i * 200) AS large,
+				look_up(format('$query', '10 kB'), 200, i * 200) AS small
 			FROM generate_series(0, $pairs) i;
 		INSERT INTO bars (what, measure, a, b, value, least, most, bar)
 		SELECT 'a new query asks 500 MB, or 10 kB', 'elapsed ns, in the server',

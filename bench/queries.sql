@@ -1,9 +1,7 @@
 -- bench/queries.sql: the tables and functions of bench/queries.sh, which see.
--- psql variables: rows (of URLs), pairs (measured, after one that is not).
+-- They build on bench/lib.sql.  psql variable: rows (of URLs).
 
 \set ON_ERROR_STOP on
-CREATE EXTENSION bloomfilter;
-CREATE EXTENSION pg_prewarm;
 
 -- ------------------------------------------------------------------------
 -- What is measured
@@ -21,13 +19,6 @@ CREATE TABLE bars (
 	bar		float8				-- NULL: for information
 );
 
--- Nanoseconds that this backend was running on a core
-CREATE FUNCTION cpu_ns() RETURNS float8
-RETURN split_part(pg_read_file('/proc/self/schedstat'), ' ', 1)::float8;
-
-CREATE FUNCTION wall_ns() RETURNS float8 VOLATILE
-RETURN extract(epoch FROM clock_timestamp()) * 1e9;
-
 -- What one run of a query takes
 CREATE FUNCTION run(query text, wall boolean) RETURNS float8
 LANGUAGE plpgsql AS $$
@@ -38,9 +29,6 @@ BEGIN
 	RETURN CASE WHEN wall THEN wall_ns() ELSE cpu_ns() END - since;
 END
 $$;
-
-CREATE FUNCTION median(float8[]) RETURNS float8
-RETURN (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM unnest($1) x);
 
 -- Run a and b in turn, and note the medians, in nanoseconds for each of "per",
 -- and the median ratio of the pairs.  What the query "beside" takes is not
@@ -80,34 +68,11 @@ BEGIN
 END
 $$;
 
--- Median time, in ns, of one statement, planned anew each time, as the server
--- sees it; each asks about another element
-CREATE FUNCTION look_up(name text, times int, first int) RETURNS float8
-LANGUAGE plpgsql AS $$
-DECLARE
-	spent float8[];
-	since float8;
-	found boolean;
-BEGIN
-	FOR i IN first + 1 .. first + times LOOP
-		since := wall_ns();
-		EXECUTE 'SELECT bloom_contains(f, $1) FROM filters WHERE name = $2'
-			INTO found USING i * 7919::bigint, name;
-		spent := spent || (wall_ns() - since);
-	END LOOP;
-	RETURN median(spent);
-END
-$$;
-
 -- ------------------------------------------------------------------------
 -- What it is measured on
 -- ------------------------------------------------------------------------
 
--- URLs of 70 bytes, all distinct, in no order; the first million of them with
--- a factor of 100: 1 % of :rows are bad
-CREATE FUNCTION url(n bigint) RETURNS text
-RETURN 'https://www.example.com/articles/2024/' || md5(n::text);
-
+-- The first million of the URLs, with a factor of 100: 1 % of :rows are bad
 BEGIN;
 CREATE TABLE urls (n bigint NOT NULL, url text NOT NULL);
 COPY urls FROM STDIN (FREEZE);
@@ -152,8 +117,7 @@ CREATE TABLE shards AS
 
 VACUUM (FREEZE, ANALYZE) urls, half, bad, grouped, arrays, filters, cuckoos, shards;
 
-SELECT sum(pg_prewarm(oid::regclass)) > 0 AS in_memory FROM pg_class
-WHERE relkind IN ('r', 't', 'i') AND oid >= 16384 AND pg_relation_size(oid::regclass) > 0;
+SELECT prewarm() AS in_memory;
 SELECT name, pg_size_pretty(bytes) AS size, elements, layers,
 	round(100 * estimated_error_rate::numeric, 3) AS error_rate_percent
 FROM filters, bloom_info(f) UNION ALL

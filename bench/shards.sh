@@ -11,8 +11,8 @@
 # The defaults: 100000000 elements, 64 shards, two workers.  It needs some
 # 60 bytes of disk an element in TMPDIR (default /tmp), and 50 of memory.
 
-# shellcheck source-path=SCRIPTDIR source=../script/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../script/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 elements=100000000
 shards=64
@@ -35,11 +35,6 @@ while [ $# -gt 0 ]; do
 	esac
 done
 absent=$((elements / 10))
-
-sql()
-{
-	psql -XAtq -v ON_ERROR_STOP=1 -d bench "$@"
-}
 
 # timed TEXT SQL: run it, and say how long it took; its answer in $answer
 timed()
@@ -67,15 +62,9 @@ main()
 	local found
 
 	exec 3>&1
-	copy_sources "$work/source"
-	install_extension "$work/source" with_llvm=no >"$work/log/build" 2>&1 ||
-		{ cat "$work/log/build" >&2; die "the build failed"; }
-	start_server "jit = off" "max_parallel_workers_per_gather = $workers" \
-		"shared_buffers = '5GB'" "work_mem = '1GB'" "wal_level = minimal" \
-		"max_wal_senders = 0" "max_wal_size = '16GB'" "autovacuum = off" \
+	build_extension
+	start_bench_server "max_parallel_workers_per_gather = $workers" \
 		"max_parallel_workers = $workers" "max_worker_processes = $((workers + 4))"
-	createdb bench
-	sql -c "CREATE EXTENSION bloomfilter"
 
 	say "$elements elements, $shards shards, $workers workers"
 	say

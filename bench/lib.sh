@@ -1,0 +1,35 @@
+# shellcheck shell=bash
+#
+# What the benchmarks with a server have in common, beside script/lib.sh, on
+# which this builds: a server that has memory enough and nothing else to do,
+# and the functions of lib.sql in it.
+
+# shellcheck source-path=SCRIPTDIR source=../script/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../script/lib.sh"
+
+here=$root/bench
+
+sql()
+{
+	PGOPTIONS=-cclient_min_messages=warning psql -XAtq -v ON_ERROR_STOP=1 -d bench "$@"
+}
+
+# The extension, built from the sources as they are now
+build_extension()
+{
+	copy_sources "$work/source"
+	install_extension "$work/source" with_llvm=no >"$work/log/build" 2>&1 ||
+		{ cat "$work/log/build" >&2; die "the build failed"; }
+}
+
+# start_bench_server [SETTING...]: with a database "bench"; a setting given
+# here outdoes the one below
+start_bench_server()
+{
+	start_server "jit = off" "max_parallel_workers_per_gather = 0" \
+		"shared_buffers = '5GB'" "work_mem = '1GB'" "hash_mem_multiplier = 2" \
+		"maintenance_work_mem = '256MB'" "wal_level = minimal" \
+		"max_wal_senders = 0" "max_wal_size = '16GB'" "autovacuum = off" "$@"
+	createdb bench
+	sql -f "$here/lib.sql"
+}

@@ -1,0 +1,21 @@
+# What all pictures have in common: the white background, colours that differ
+# for the colour-blind as well (Okabe and Ito's), and where the figures are from.
+set terminal svg size 900,560 dynamic enhanced font "Helvetica,14" background "white" linewidth 1.2
+set datafile separator ","
+set datafile commentschars "#"
+set datafile columnheaders
+set datafile missing NaN
+set border 3 lc rgb "#444444"
+set tics nomirror out
+set grid lc rgb "#dddddd" lt 1 lw 0.6
+set key noenhanced opaque
+set bmargin 4.5
+
+blue = "#0072b2"; sky = "#56b4e9"; green = "#009e73"; orange = "#e69f00"
+red = "#d55e00"; pink = "#cc79a7"; yellow = "#b3a400"; black = "#000000"; grey = "#888888"
+
+set label 100 machine at screen 0.01,0.02 left font ",10" tc rgb "#888888" noenhanced
+
+# The lines of a table for which the awk condition holds; $1 is the first column
+lines(name, condition) = sprintf("< awk -F, '/^#/ || !header++ || (%s)' '%s/%s.csv'", condition, results, name)
+distinct(name, number) = system(sprintf("awk -F, '!/^#/ && header++ { print $%d }' '%s/%s.csv' | sort -gu", number, results, name))
