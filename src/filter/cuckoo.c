@@ -66,6 +66,8 @@
 
 #include <math.h>
 
+#include "hashset.h"
+
 /*
  * Slots that are looked at for a free one, before a layer is taken for full.  In
  * filling one of 20 million elements up to its capacity, the longest of all
@@ -698,31 +700,76 @@ room_before(const uint8_t *image, int i)
 	return room;
 }
 
+/*
+ * So many slots are passed between two pauses: milliseconds, even if a search
+ * for each looks at all that it may
+ */
+#define PAUSE_SLOTS			256
+
+/*
+ * A walk through all slots of a layer, that at any time has seen as much of each
+ * part of it: where a layer to which entries are moved gets full half-way, its
+ * first windows would else be over full and its last ones empty.
+ */
+typedef struct SlotWalk
+{
+	uint64_t	slots;
+	uint64_t	stride;
+	uint64_t	seen;
+	uint64_t	slot;
+} SlotWalk;
+
+/* The next entry that is met, if there is one: its slot and its class */
+static bool
+walk_next(SlotWalk *walk, const CuckooLayer *layer, uint64_t *slot,
+		  CuckooPlace *place)
+{
+	while (walk->seen < walk->slots)
+	{
+		uint64_t	value;
+
+		if (walk->seen % PAUSE_SLOTS == 0 && filter_pause)
+			filter_pause();
+		*slot = walk->slot;
+		walk->seen++;
+		walk->slot += walk->stride;
+		if (walk->slot >= walk->slots)
+			walk->slot -= walk->slots;
+		value = cuckoo_get_slot(layer->slots, layer->width, *slot);
+		if (value != 0)
+		{
+			*place = slot_place(layer, *slot, value);
+			return true;
+		}
+	}
+	return false;
+}
+
+static SlotWalk
+walk_begin(const CuckooLayer *layer)
+{
+	uint64_t	slots = cuckoo_slots(2 * layer->half);
+	SlotWalk	walk = {slots, hashset_stride(slots), 0, 0};
+
+	return walk;
+}
+
 /* Move what can be moved of layer i to those before it. */
 static void
 empty_layer(uint8_t *image, int i)
 {
 	CuckooLayer layer = cuckoo_layer(image, i);
+	SlotWalk	walk = walk_begin(&layer);
+	CuckooPlace place;
+	uint64_t	slot;
 
-	for (uint64_t slot = 0; slot < cuckoo_slots(2 * layer.half); slot++)
+	while (walk_next(&walk, &layer, &slot, &place))
 	{
-		uint64_t	value = cuckoo_get_slot(layer.slots, layer.width, slot);
-		CuckooPlace place;
-
-		if (value == 0)
-			continue;
-		place = slot_place(&layer, slot, value);
+		/* of a class that was saturated here, the others may go then too */
 		if (place_entry(image, i, &layer, &place, false))
 		{
-			bool		whole = is_saturated(&layer, &place);
-
-			if (whole)
-				take_counted(image, i, &place, class_slots(&place));
-			else
-			{
-				put_slot(&layer, slot, 0);
-				layer_set_entries(image, i, layer_entries(image, i) - 1);
-			}
+			put_slot(&layer, slot, 0);
+			layer_set_entries(image, i, layer_entries(image, i) - 1);
 		}
 	}
 }
@@ -886,19 +933,13 @@ cuckoo_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 	for (int j = 0; j < image_layers(b); j++)
 	{
 		CuckooLayer layer = cuckoo_layer(b, j);
+		SlotWalk	walk = walk_begin(&layer);
+		CuckooPlace place;
+		uint64_t	slot;
 
-		for (uint64_t slot = 0;
-			 !copied[j] && slot < cuckoo_slots(2 * layer.half); slot++)
-		{
-			uint64_t	value = cuckoo_get_slot(layer.slots, layer.width, slot);
-			CuckooPlace place;
-
-			if (value == 0)
-				continue;
-			place = slot_place(&layer, slot, value);
+		while (!copied[j] && walk_next(&walk, &layer, &slot, &place))
 			if (!place_entry(image, image_layers(image), &layer, &place, true))
 				return false;
-		}
 	}
 	return true;
 }

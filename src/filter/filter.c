@@ -33,6 +33,8 @@
  */
 #define PREFETCH_AHEAD	16
 
+void		(*filter_pause) (void) = NULL;
+
 /* What a probe needs of a layer's descriptor, read where it lies */
 typedef struct ProbeLayer
 {
