@@ -57,8 +57,15 @@
  * and stays so: no move can get out of these slots, additions change
  * nothing and removals neither, as with counters that stick (Fan, Cao,
  * Almeida and Broder, "Summary Cache", 2000).  Any number of elements may be
- * assigned to it.  So one element that is added again and again neither
- * fills a filter nor lets it grow, and nothing is ever lost.
+ * assigned to it.  So one element that is added again and again takes four
+ * slots of a layer and no more, and nothing is ever lost.
+ *
+ * Many elements that are added several times are another matter: those of two
+ * classes that have a slot in common cannot all be saturated in one layer, so
+ * that it is full, for them, early.  At 1 %, a fixed filter for
+ * 100,000 holds 32,000 elements that are added twice, 900 three times, and 110
+ * four times or more; a growing one of 100,000 has 2, 3 and 4 layers then, and 6
+ * when each was added ten times.
  *
  * Everything is deterministic: the same calls give the same bytes.
  */
@@ -70,10 +77,10 @@
 
 /*
  * Slots that are looked at for a free one, before a layer is taken for full.  In
- * filling one of 20 million elements up to its capacity, the longest of all
- * searches took 1,499, the mean 100 at the end.
+ * filling one of a million elements up to its capacity the longest of all searches
+ * took 883, of one of 20 million 1,656; the mean was 5, and 100 at the end.
  */
-#define SEARCH_SLOTS		2048
+#define SEARCH_SLOTS		4096
 
 /*
  * From this number of slots on, a search looks whether it has been at one

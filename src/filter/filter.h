@@ -111,7 +111,8 @@ extern size_t filter_add_batch(uint8_t *image, const uint64_t *hashes,
  * class there is room for four entries in a layer (three, where its windows
  * overlap); when all are taken the class is saturated.  How often its elements
  * were added is then not known any more, so they stay: adding one, and removing
- * one, changes nothing.
+ * one, changes nothing.  A filter of many elements that are added several times
+ * is full long before its capacity (cuckoo.c has figures).
  */
 
 /*

@@ -1759,6 +1759,7 @@ repair(uint8_t *image)
 
 		image_get_layer(image, i, &layer);
 		if (layer.layout != LAYOUT_CUCKOO || layer.size > 100000 ||
+			layer.hashes > CUCKOO_MAX_FINGERPRINT ||
 			layer.offset > image_bytes(image) ||
 			layer_bytes(&layer) > image_bytes(image) - layer.offset)
 			return;
