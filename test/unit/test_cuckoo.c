@@ -1260,10 +1260,18 @@ test_random(void)
 		{5, 0.5, 2}, {100, 0.5, 1}, {10, 0.1, 3}, {50, 0.03, 2}, {3, 1e-7, 2},
 		{200, 0.5, 0}, {200, 0.01, 0}
 	};
+	/* a million in all; the sanitizers are slow, and look for something else */
+#ifdef __SANITIZE_ADDRESS__
 	enum
 	{
 		OPERATIONS = 30000
 	};
+#else
+	enum
+	{
+		OPERATIONS = 150000
+	};
+#endif
 
 	for (int k = 0; k < lengthof(kinds); k++)
 	{

@@ -108,9 +108,11 @@ least_hits(double trials, double p)
 int
 main(int argc, char **argv)
 {
+	uint64_t	number = argc > 1 ? strtoull(argv[1], NULL, 0) : 0;
+
+	printf("# seed %llu\n", (unsigned long long) number);
 	/* far from the numbers whose hashes are the elements of tests */
-	seed = (UINT64_C(1) << 60) +
-		(argc > 1 ? strtoull(argv[1], NULL, 0) << 32 : 0);
+	seed = (UINT64_C(1) << 60) + (number << 32);
 	block_kernel_choose();
 	test_block512();
 	test_hashset();
