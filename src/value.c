@@ -985,6 +985,13 @@ unite_layers(FilterWriter *writer, const uint8 *other)
 {
 	FilterPlan	plan;
 
+	/* so that one without elements is neutral, to the byte */
+	if (image_kind(other) == FILTER_CUCKOO && other != writer->image &&
+		filter_cardinality(writer->image) == 0)
+	{
+		writer_replace(writer, other);
+		return;
+	}
 	check_status(filter_plan_union(writer->image, other, &plan),
 				 writer->image);
 	if (filter_unites_within(writer->image, &plan))
