@@ -2,20 +2,20 @@
  * aggregate.c
  *	  Aggregates: a filter of elements, and of filters.
  *
- * bloom_agg() and cuckoo_agg() need no size.  Their state is an explicit filter, the hashes of the
- * elements as they come; when the room is full, repeated ones are dropped, and
- * only if that does not help does the room grow.  At the end the number of
- * distinct elements is known, and a filter of just the right size is made.  So
- * the result depends on the set of elements alone: the same bytes in any order
- * and with any number of workers.
+ * bloom_agg() and cuckoo_agg() need no size.  Their state is an explicit
+ * filter, the hashes of the elements as they come; when the room is full,
+ * repeated ones are dropped, and only if that does not help does the room grow.
+ * At the end the number of distinct elements is known, and a filter of just the
+ * right size is made.  So the result depends on the set of elements alone: the
+ * same bytes in any order and with any number of workers.
  *
  * The state being a value of the type itself, it needs no serialisation: what a
  * worker sends is an ordinary value.  While small it is flat and changed where
  * it lies; the transition function returns the very pointer that it was given,
  * and nodeAgg.c copies nothing.  Larger ones are expanded objects (value.c).
  *
- * Sets of more than EXPLICIT_STATE_MAX elements are gathered in a filter with layers
- * instead: of the capacity that was given, or else of AUTO_CAPACITY, and
+ * Sets of more than EXPLICIT_STATE_MAX elements are gathered in a filter with
+ * layers instead: of the capacity that was given, or else of AUTO_CAPACITY, and
  * growing.  Several workers' such filters are united; then equal bytes are not
  * promised, and a cuckoo, which until then has each element once, has those that
  * still come, and those of several workers, as often as they come.
@@ -195,13 +195,6 @@ agg_trans(FunctionCallInfo fcinfo, FilterKind kind,
 	PG_RETURN_DATUM(writer_close_state(&writer));
 }
 
-static int64
-capacity_argument(int64 capacity)
-{
-	check_capacity(capacity);
-	return capacity;
-}
-
 /*
  * What follows the element, in the forms of the aggregate: nothing, a capacity,
  * an error rate, both, and a seed too
@@ -215,27 +208,29 @@ no_arguments(FunctionCallInfo fcinfo)
 }
 
 static inline AggArguments
-capacity_int_arguments(FunctionCallInfo fcinfo)
+with_capacity(int64 capacity)
 {
-	Datum		capacity = required_argument(fcinfo, 2, "capacity");
 	AggArguments arguments = {
-		.capacity = capacity_argument(DatumGetInt32(capacity)),
+		.capacity = capacity,
 		.error_rate = ERROR_RATE_DEFAULT
 	};
 
+	check_capacity(capacity);
 	return arguments;
+}
+
+static inline AggArguments
+capacity_int_arguments(FunctionCallInfo fcinfo)
+{
+	return with_capacity(DatumGetInt32(required_argument(fcinfo, 2,
+														 "capacity")));
 }
 
 static inline AggArguments
 capacity_arguments(FunctionCallInfo fcinfo)
 {
-	Datum		capacity = required_argument(fcinfo, 2, "capacity");
-	AggArguments arguments = {
-		.capacity = capacity_argument(DatumGetInt64(capacity)),
-		.error_rate = ERROR_RATE_DEFAULT
-	};
-
-	return arguments;
+	return with_capacity(DatumGetInt64(required_argument(fcinfo, 2,
+														 "capacity")));
 }
 
 static inline AggArguments
@@ -289,7 +284,7 @@ TRANSITION(agg_trans_capacity_rate, capacity_rate)
 TRANSITION(agg_trans_capacity_rate_seed, capacity_rate_seed)
 
 /*
- * The union of two states of bloom_agg() with the same arguments
+ * The union of two states of one aggregate with the same arguments
  */
 Datum
 bloomfilter_agg_combine(PG_FUNCTION_ARGS)
@@ -322,7 +317,8 @@ bloomfilter_agg_combine(PG_FUNCTION_ARGS)
 }
 
 /*
- * The result of bloom_agg(): always a sized filter, or the empty one.
+ * The result of bloom_agg() or cuckoo_agg(): always a sized filter, or the
+ * empty one.
  */
 static Datum
 agg_final(FunctionCallInfo fcinfo, FilterKind kind)

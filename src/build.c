@@ -130,28 +130,30 @@ bloomfilter_add_all(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(writer_close(&writer));
 }
 
-/* bloom_union(bloom, bloom), and cuckoo_union */
-Datum
-bloomfilter_union(PG_FUNCTION_ARGS)
+static Datum
+combine(FunctionCallInfo fcinfo,
+		void (*change) (FilterWriter *writer, const uint8 *other))
 {
 	const uint8 *other = value_image(PG_GETARG_DATUM(1));
 	FilterWriter writer;
 
 	writer_open_copy(&writer, PG_GETARG_DATUM(0));
-	writer_unite(&writer, other);
+	change(&writer, other);
 	PG_RETURN_DATUM(writer_close(&writer));
+}
+
+/* bloom_union(bloom, bloom), and cuckoo_union */
+Datum
+bloomfilter_union(PG_FUNCTION_ARGS)
+{
+	return combine(fcinfo, writer_unite);
 }
 
 /* bloom_intersection(bloom, bloom) */
 Datum
 bloomfilter_intersection(PG_FUNCTION_ARGS)
 {
-	const uint8 *other = value_image(PG_GETARG_DATUM(1));
-	FilterWriter writer;
-
-	writer_open_copy(&writer, PG_GETARG_DATUM(0));
-	writer_intersect(&writer, other);
-	PG_RETURN_DATUM(writer_close(&writer));
+	return combine(fcinfo, writer_intersect);
 }
 
 /* bloom_clear(bloom), and cuckoo_clear: what the filter was when it was made */

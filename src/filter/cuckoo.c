@@ -89,6 +89,12 @@
 #define SEARCH_FEW			512
 #define SEARCH_TABLE		(2 * SEARCH_SLOTS)
 
+/*
+ * So many slots are passed between two pauses: milliseconds, even if a search
+ * for each looks at all that it may
+ */
+#define PAUSE_SLOTS			256
+
 /* So many hashes ahead of the one at work, its windows are fetched; filter.c */
 #define PREFETCH_AHEAD		16
 
@@ -706,12 +712,6 @@ room_before(const uint8_t *image, int i)
 		room += layer_capacity(image, i) - layer_entries(image, i);
 	return room;
 }
-
-/*
- * So many slots are passed between two pauses: milliseconds, even if a search
- * for each looks at all that it may
- */
-#define PAUSE_SLOTS			256
 
 /*
  * A walk through all slots of a layer, that at any time has seen as much of each
