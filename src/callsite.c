@@ -45,10 +45,12 @@
 
 /*
  * What reading one part costs, in chunks of a value that is read as a whole.
- * Measured on two machines: 5 to 8 microseconds against 0.15 to 0.2, and 4.5
- * against 0.4, which is 40 and 11.  The exact number matters little.
+ * Measured: 5 to 8 microseconds against 0.15 to 0.2, 4.5 against 0.4, and 3.7
+ * against 0.4 to 0.9 (page faults included), which is 40, 11 and 4 to 10.  A
+ * wrong number costs a factor of two at most, and only about where both ways
+ * cost the same.
  */
-#define PART_COST			16.0
+#define PART_COST			8.0
 
 /* Filters kept, in bytes, but for those that a call site asked last */
 #define KEEP_BYTES			((Size) 128 * 1024 * 1024)
