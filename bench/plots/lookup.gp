@@ -6,7 +6,7 @@ set logscale x
 set format x "10^{%L}"
 set xlabel "elements"
 set yrange [0 : *]
-set key top left Left reverse samplen 2
+set key bottom left Left reverse samplen 2
 of(kind) = lines("lookup", "$2 == \"".kind."\"")
 set ylabel "microseconds"
 plot of("bloom") using 4:10:11:12 with yerrorlines lw 2 pt 7 lc rgb blue title "bloom, client waits", \
