@@ -136,13 +136,13 @@ bound_explicit(FilterWriter *writer, uint64 count)
 static inline bool
 other_arguments(const uint8 *header, const AggArguments *arguments)
 {
-	int64		capacity = arguments->capacity;
+	uint64		capacity = arguments->capacity;
 
 	if (unlikely(capacity == 0 && image_layout(header) != LAYOUT_EXPLICIT))
 		capacity = AUTO_CAPACITY;
 	return image_capacity(header) != capacity ||
 		image_error_rate(header) != arguments->error_rate ||
-		image_seed(header) != arguments->seed;
+		image_seed(header) != (uint64) arguments->seed;
 }
 
 static Datum

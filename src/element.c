@@ -541,7 +541,7 @@ append_interval(ElementNode *node, StringInfo buf, Datum value)
 	addends[1] = (uint64) interval->time;
 	if (interval->time < 0)
 		high--;					/* extend its sign */
-	for (int i = 0; i < lengthof(addends); i++)
+	for (size_t i = 0; i < lengthof(addends); i++)
 	{
 		low += addends[i];
 		if (low < addends[i])
@@ -911,7 +911,7 @@ describe(ElementNode *node, StringInfo description)
 
 /* Pack a description into a class. */
 static ElementClass
-pack_class(const char *description, int length)
+pack_class(const char *description, size_t length)
 {
 	ElementClass class = 0;
 
@@ -919,7 +919,7 @@ pack_class(const char *description, int length)
 		return (XXH3_64bits(description, length) << BITS_PER_BYTE) |
 			CLASS_HASHED;
 
-	for (int i = 0; i < length; i++)
+	for (size_t i = 0; i < length; i++)
 		class |= (ElementClass) (uint8) description[i] << (BITS_PER_BYTE * i);
 	return class;
 }
@@ -1012,6 +1012,7 @@ check_part_structure(ElementNode *node, bool first)
 
 	initStringInfo(&description);
 	(void) describe(node->part, &description);
+	Assert(first || node->part_description != NULL);
 	if (!first && strcmp(description.data, node->part_description) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -1434,7 +1435,7 @@ make_node(ElementState *state, Oid type, Oid collation)
 		return node;
 	}
 
-	for (int i = 0; i < lengthof(leaf_types); i++)
+	for (size_t i = 0; i < lengthof(leaf_types); i++)
 	{
 		const LeafType *leaf = &leaf_types[i];
 
@@ -1647,7 +1648,7 @@ name_description(const char **at, StringInfo name)
 			return name_type(at, name);
 	}
 
-	for (int i = 0; i < lengthof(leaf_types); i++)
+	for (size_t i = 0; i < lengthof(leaf_types); i++)
 	{
 		if (leaf_types[i].token == token)
 		{
@@ -1682,7 +1683,7 @@ element_class_name(ElementClass class)
 		return psprintf("structure #%014llx",
 						(unsigned long long) (class >> BITS_PER_BYTE));
 
-	for (int i = 0; i < sizeof(ElementClass); i++)
+	for (size_t i = 0; i < sizeof(ElementClass); i++)
 	{
 		description[i] = (char) (class >> (BITS_PER_BYTE * i));
 		if (description[i] != '\0')
