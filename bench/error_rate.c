@@ -119,7 +119,7 @@ measure_classic(uint64_t n, uint64_t m, unsigned k, int filters, double hits)
 
 	/* relative spread: of the hits, and k times that of a filter's bits */
 	double		bits_spread = k / (1 - clear) *
-	sqrt(clear * (1 - clear * (1 + load)) / m / filters);
+		sqrt(clear * (1 - clear * (1 + load)) / m / filters);
 	double		spread = sqrt(1 / (all * expected) + bits_spread * bits_spread);
 	double		ratio;
 
@@ -205,7 +205,7 @@ main(int argc, char **argv)
 	block_kernel_choose();
 	if (classic)
 	{
-		measure_classic_table(quick && csv ? HITS_QUICK / 10 : hits);
+		measure_classic_table(quick && csv ? 0.1 * HITS_QUICK : hits);
 		return 0;
 	}
 	if (csv)

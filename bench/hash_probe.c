@@ -124,7 +124,7 @@ run(Job job, uint8_t *image)
 			{
 				/* the next URL's address depends on the answer */
 				sum = filter_contains(image, url_hash(set[i] + (sum >> 1)));
-				__asm__ volatile("" : "+r"(sum));
+				OPAQUE(sum);
 			}
 			break;
 		case ASK_BATCH:

@@ -280,7 +280,7 @@ read_lines(const Subject *subject, uint64_t first, uint64_t count, Mode mode)
 			{
 				/* the memory is all zero, but the compiler cannot know */
 				sum = *LINE(first + i + sum);
-				__asm__ volatile("" : "+r"(sum));
+				OPAQUE(sum);
 			}
 			break;
 		case BATCHES:
@@ -319,7 +319,7 @@ ask(const uint8_t *image, uint64_t first, uint64_t count, Mode mode)
 			{
 				/* twice the same where the one before was a hit */
 				hit = filter_contains(image, element_hash(first + i - hit));
-				__asm__ volatile("" : "+r"(hit));
+				OPAQUE(hit);
 				hits += hit;
 			}
 			break;

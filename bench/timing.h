@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+/* Here the compiler may not know what the variable holds. */
+#define OPAQUE(variable)	__asm__ volatile("" : "+r"(variable))
+
 static inline double
 nanoseconds(void)
 {

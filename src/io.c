@@ -65,11 +65,11 @@ filter_in(FunctionCallInfo fcinfo, FilterKind kind)
 		image_check((uint8 *) VARDATA(result), bytes, kind);
 	if (fault)
 		FILTER_ERETURN(fcinfo,
-					  (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-					   errmsg("invalid input syntax for type %s: %s",
-							  kind_name(kind), fault),
-					   errhint("A filter is made by %s_agg() or %s_create().",
-							   kind_name(kind), kind_name(kind))));
+					   (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+						errmsg("invalid input syntax for type %s: %s",
+							   kind_name(kind), fault),
+						errhint("A filter is made by %s_agg() or %s_create().",
+								kind_name(kind), kind_name(kind))));
 	SET_VARSIZE(result, VARHDRSZ + bytes);
 	PG_RETURN_POINTER(result);
 }
@@ -92,13 +92,13 @@ bloomfilter_out(PG_FUNCTION_ARGS)
 	const uint8 *image = value_image(PG_GETARG_DATUM(0));
 	int			bytes = image_bytes(image);
 	int			room = (bytes / BASE64_BYTES + 1) * BASE64_CHARS;
-	char	   *text = palloc(room + 1);
-	int			length = pg_b64_encode((const void *) image, bytes, text, room);
+	char	   *base64 = palloc(room + 1);
+	int			length = pg_b64_encode((const void *) image, bytes, base64, room);
 
 	if (length < 0)
 		elog(ERROR, "could not encode a filter");
-	text[length] = '\0';
-	PG_RETURN_CSTRING(text);
+	base64[length] = '\0';
+	PG_RETURN_CSTRING(base64);
 }
 
 static Datum

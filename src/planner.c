@@ -326,8 +326,9 @@ is_never_null(PlannerInfo *root, Node *node)
 		return is_never_null(root, (Node *) ((RelabelType *) node)->arg);
 
 	/*
-	 * Only while the query itself is prepared: later constraints of its tables
-	 * are simplified, whose variables all say that they are of the first.
+	 * Only while the query itself is prepared: later constraints of its
+	 * tables are simplified, whose variables all say that they are of the
+	 * first.
 	 */
 	if (!IsA(node, Var) || root == NULL || root->simple_rel_array != NULL ||
 		var->varlevelsup != 0 ||

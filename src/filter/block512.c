@@ -296,7 +296,7 @@ const BlockKernel block_kernels[] = {
 const int	block_kernel_count = sizeof(block_kernels) / sizeof(block_kernels[0]);
 
 const BlockKernel *block_kernel =
-&block_kernels[sizeof(block_kernels) / sizeof(block_kernels[0]) - 1];
+	&block_kernels[sizeof(block_kernels) / sizeof(block_kernels[0]) - 1];
 
 /*
  * Take the fastest implementation on this processor.  To be called once,

@@ -15,6 +15,10 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Where the compiler is not to decide */
+#define ALWAYS_INLINE	inline __attribute__((always_inline))
+#define NEVER_INLINE	__attribute__((noinline))
+
 static inline uint64_t
 le64(uint64_t value)
 {

@@ -191,7 +191,7 @@ static unsigned
 class_slots(const CuckooPlace *place)
 {
 	bool		overlap = place->window[0] + 1 == place->window[1] ||
-	place->window[1] + 1 == place->window[0];
+		place->window[1] + 1 == place->window[0];
 
 	return CUCKOO_CLASS_MAX - overlap;
 }
@@ -260,7 +260,7 @@ search_move(const CuckooLayer *layer, const Search *search,
  * way there are moved, the last one first.  The first way that is found is among
  * the shortest, so it passes no slot twice.
  */
-static __attribute__((noinline)) bool
+static NEVER_INLINE bool
 insert_by_moves(const CuckooLayer *layer, const CuckooPlace *place)
 {
 	Search		search;
@@ -431,6 +431,7 @@ window_contains_in_parts(uint64_t offset, const CuckooLayer *layer,
 {
 	uint64_t	bit = window * layer->width;
 	unsigned	bytes = (bit % 8 + CUCKOO_WINDOW * layer->width + 7) / 8;
+
 	/* its second slot begins within the window, and is read as a word */
 	uint8_t		copy[CUCKOO_WINDOW_BYTES + sizeof(uint64_t)] = {0};
 	uint64_t	entry = fingerprint << 1;

@@ -221,7 +221,7 @@ cuckoo_layer_contains(const CuckooLayer *layer, const CuckooPlace *place)
  * Have both windows brought into the cache.  Always inline, as layer_prefetch()
  * in filter.c.
  */
-static inline __attribute__((always_inline)) void
+static ALWAYS_INLINE void
 cuckoo_prefetch(const CuckooLayer *layer, const CuckooPlace *place)
 {
 	for (int i = 0; i < 2; i++)

@@ -122,7 +122,7 @@ layer_add(const ProbeLayer *layer, uint64_t hash)
  * Have the places of a hash brought into the cache.  Always inline: gcc takes
  * a function that only prefetches for one without effects, and drops its calls.
  */
-static inline __attribute__((always_inline)) void
+static ALWAYS_INLINE void
 layer_prefetch(const ProbeLayer *layer, uint64_t hash)
 {
 	if (layer->layout == LAYOUT_CLASSIC)
@@ -553,7 +553,7 @@ compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 	for (uint64_t at = 0; at < layer_bytes(left); at++)
 	{
 		int			difference = (int) united_byte(plan, i, a, b, at) -
-		(int) united_byte(plan, j, a, b, at);
+			(int) united_byte(plan, j, a, b, at);
 
 		if (difference != 0)
 			return difference;

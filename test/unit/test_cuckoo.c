@@ -25,14 +25,13 @@ static NaivePlace
 naive_place(uint64_t n0, uint64_t multiple, unsigned f0, unsigned f,
 			uint64_t hash)
 {
-	unsigned __int128 hash128 = hash;
 	uint64_t	word = hash * UINT64_C(0x9E3779B97F4A7C15);
 	uint64_t	more = (word ^ (word >> 32)) * UINT64_C(0xBF58476D1CE4E5B9);
 	uint64_t	first = 1 + (uint64_t)
 		(((unsigned __int128) word * ((UINT64_C(1) << f0) - 1)) >> 64);
 	uint64_t	spread = first * UINT64_C(0x9E3779B97F4A7C15);
 	uint64_t	half = n0 * multiple / 2;
-	uint64_t	window = (uint64_t) ((hash128 * (n0 * multiple)) >> 64);
+	uint64_t	window = (uint64_t) (((unsigned __int128) hash * (n0 * multiple)) >> 64);
 	uint64_t	h;
 	NaivePlace	place;
 
@@ -395,7 +394,7 @@ test_sizes(void)
 	static const struct
 	{
 		double		error_rate;
-		double		bits;			/* an element, header included */
+		double		bits;		/* an element, header included */
 		unsigned	fingerprint;
 	}			asked[] = {
 		{0.03, 7.7, 6}, {0.01, 9.8, 8}, {0.001, 13.0, 11}, {1e-4, 17.4, 15},
@@ -1075,7 +1074,11 @@ test_compact(void)
 			expect(entries_in(image) == left &&
 				   count_hits(image, 0, left) == left, "lost one");
 			expect_answers("compacted", image, 0, 100);
-			/* not twice as many windows as it takes, but for the first layer's */
+
+			/*
+			 * not twice as many windows as it takes, but for the first
+			 * layer's
+			 */
 			image_get_layer(image, image_layers(image) - 1, &finest);
 			expect(image_layers(image) == 1 || image_layers(image) == layers ||
 				   left + finest.capacity > 0.9 * growth * finest.capacity / 2,
@@ -1195,7 +1198,7 @@ test_compact(void)
 typedef struct Model
 {
 	uint8_t    *image;
-	uint16_t	times[NUMBERS];	/* in, as often as added and not removed */
+	uint16_t	times[NUMBERS]; /* in, as often as added and not removed */
 } Model;
 
 /*
@@ -1260,6 +1263,7 @@ test_random(void)
 		{5, 0.5, 2}, {100, 0.5, 1}, {10, 0.1, 3}, {50, 0.03, 2}, {3, 1e-7, 2},
 		{200, 0.5, 0}, {200, 0.01, 0}
 	};
+
 	/* a million in all; the sanitizers are slow, and look for something else */
 #ifdef __SANITIZE_ADDRESS__
 	enum
@@ -1292,6 +1296,7 @@ test_random(void)
 			Model	   *at = &model[random_below(2)];
 			int			x = random_below(NUMBERS);
 			uint64_t	hash = number_hash(x);
+
 			/* now more is added, now more is removed */
 			bool		filling = i / 1500 % 2 == 0;
 			int			dice = random_below(1000);
@@ -1698,7 +1703,7 @@ test_fields(void)
 				slot = what == 1 ? 0 : what == 2 ? layer.size :
 					random_below(layer.size);
 				old = naive_slot(image, &layer, slot);
-				value = what == 0 ? 1 :	/* fingerprint 0, offset 1 */
+				value = what == 0 ? 1 : /* fingerprint 0, offset 1 */
 					what == 1 ? UINT64_C(3) << (width - 2) :
 					what == 2 ? UINT64_C(2) << (width - 2) :
 					UINT64_C(1) << (width - 1);

@@ -57,6 +57,7 @@ test_small(void)
 			for (int j = 0; j < lengthof(sizes); j++)
 			{
 				double		sigma;
+
 				/* 200 hits expected at 1e-4, thousands above */
 				uint64_t	probes = rates[i] < 0.01 ? 20000 : 2000;
 				double		rate = measure(sizes[j], rates[i], growth, 100,
@@ -166,8 +167,8 @@ test_estimates(void)
 		uint8_t    *image;
 
 		/*
-		 * Relative spread: less than one over the square root of the count, as
-		 * most bits are set once
+		 * Relative spread: less than one over the square root of the count,
+		 * as most bits are set once
 		 */
 		for (int i = 0; i < lengthof(rates); i++)
 		{

@@ -23,7 +23,7 @@ fnv1a(const uint8_t *bytes, uint64_t count)
  * With m, a classic filter; without capacity, an explicit one; cuckoo filters if
  * so named.
  */
-static const struct
+typedef struct Golden
 {
 	const char *name;
 	uint64_t	capacity;
@@ -34,7 +34,9 @@ static const struct
 	uint64_t	elements;
 	uint64_t	bytes;
 	uint64_t	sum;
-}			golden[] = {
+} Golden;
+
+static const Golden golden[] = {
 	{"explicit", 0, 0, 0, 0, 0, 1000, 8060,
 	UINT64_C(0xBA5A3BE9F8E442DC)},
 	{"explicit of none", 0, 0, 0, 0, 0, 0, 60,

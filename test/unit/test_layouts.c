@@ -151,6 +151,7 @@ expect_model(const uint8_t *image, const bool *present)
 		hits += in && !present[i];
 		absent += !present[i];
 	}
+
 	/*
 	 * A filter of few blocks may be much less even than the estimate takes it
 	 * to be; test_error_rate.c has the mean of many.
