@@ -10,7 +10,7 @@
 #define BLOCK_BITS		512
 #define BLOCK_BYTES		(BLOCK_BITS / 8)
 #define BLOCK_LANES		8
-#define LANE_BITS		(BLOCK_BITS / BLOCK_LANES)
+#define LANE_BITS		64
 
 /*
  * Bits that an element sets in a block, at most.  24 is three in each lane;

@@ -11,7 +11,7 @@
  * Sort "count" little-endian hashes and drop repeated ones, in place.
  * Returns how many are left.
  */
-extern uint64_t hashset_sort_unique(uint8_t *hashes, uint64_t count);
+extern uint64_t hashset_sort_unique(uint8_t *bytes, uint64_t count);
 
 /*
  * The union of two sets of sorted and distinct hashes, written to a third

@@ -112,8 +112,11 @@ picks_all_set(int picks, const double spared[MAX_PICKS + 1])
 static double
 element_spares(unsigned k, int d)
 {
-	return pow((LANE_BITS - d) / (double) LANE_BITS, k / BLOCK_LANES) *
-		(1 - (double) (k % BLOCK_LANES) / BLOCK_LANES * d / LANE_BITS);
+	unsigned	each = k / BLOCK_LANES;
+	unsigned	more = k % BLOCK_LANES;
+
+	return pow((LANE_BITS - d) / (double) LANE_BITS, each) *
+		(1 - (double) more / BLOCK_LANES * d / LANE_BITS);
 }
 
 /*
@@ -140,7 +143,7 @@ mean_error_rate(unsigned k, double trials, double p)
 	if (!poisson)
 	{
 		if (p >= 1)
-			low = high = mode = trials;
+			low = high = trials;
 		high = fmin(high, trials);
 	}
 
@@ -440,7 +443,7 @@ layer_plan(uint64_t capacity, double error_rate, bool grows, int index,
 		 */
 		double		sigma = set_bits_sigma(layer, capacity);
 		double		slope = layer_expected_bits(layer, capacity + 1) -
-		layer_expected_bits(layer, capacity);
+			layer_expected_bits(layer, capacity);
 
 		most = fit_blocks(capacity + FULL_SIGMAS * sigma / slope,
 						  layer->error_rate, layer);

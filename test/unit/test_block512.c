@@ -63,6 +63,7 @@ some_block(uint8_t *block, int round, const bool bits[512])
 {
 	for (int lane = 0; lane < 8; lane++)
 	{
+		/* NOLINTNEXTLINE(misc-redundant-expression): it is another each time */
 		uint64_t	few = random64() & random64() & random64();
 		uint64_t	choice[] = {0, few, random64(), ~few, UINT64_MAX};
 

@@ -46,6 +46,7 @@ test_places(void)
 			bool		in;
 
 			for (int j = 0; j < lengthof(bits); j++)
+				/* NOLINTNEXTLINE(misc-redundant-expression): as it says */
 				bits[j] = random64() | random64();
 			memcpy(model, bits, sizeof(bits));
 			for (unsigned j = 0; j < k; j++)
@@ -88,6 +89,7 @@ static void
 try_rate(uint64_t n, uint64_t m, unsigned k, int filters, uint64_t probes)
 {
 	double		clear = exp(-(double) k * n / m);
+
 	/* standard deviation of the bits that n k balls leave clear */
 	double		sigma = sqrt(m * clear * (1 - clear * (1 + (double) k * n / m)));
 	double		expected = 0;

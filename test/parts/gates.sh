@@ -1,0 +1,92 @@
+# shellcheck shell=bash
+#
+# What a reader should not have to look for: no warning of gcc or clang in any C
+# source, tests and benchmarks included; no finding of clang-tidy (.clang-tidy)
+# or of shellcheck (.shellcheckrc); C as script/indent formats it, with all types
+# in test/typedefs.list.  Needs Debian packages only, and no server.
+
+# What is made of C, but for the server's library by clang, of which the fast
+# tests take care
+compile()
+{
+	local compiler=$1
+	local -a targets=(test/unit/unit_test bench/error_rate bench/hash_probe
+		bench/layouts bench/growth)
+
+	[ "$compiler" != gcc ] || targets+=(all)
+	verdict "$compiler has no warning" build "$work/$compiler" --keep-going \
+		--output-sync=target with_llvm=no COPT=-Werror CC="$compiler -Werror" \
+		"${targets[@]}"
+}
+
+# How clang-tidy is to compile: with assertions, which tell it what holds
+tidy_flags()
+{
+	printf '%s\n' -std=gnu99 -D_GNU_SOURCE -DUSE_ASSERT_CHECKING -Isrc \
+		-isystem "$("$PG_CONFIG" --includedir-server)"
+}
+
+tidy()
+{
+	tidy_flags | as_server tee "$work/gcc/compile_flags.txt" >/dev/null
+	(cd "$work/gcc" && find src test bench -name '*.c' -print0 | sort -z |
+		xargs -0 -n 1 -P "$(nproc)" sh -c '
+			if found=$(clang-tidy --quiet "$1" 2>&1); then
+				echo "ok - $1"
+			else
+				printf "%s\nnot ok - %s\n" "$found" "$1"
+				exit 1
+			fi' sh)
+}
+
+# Files that name no shell are sourced by one that sets some of their variables
+lint_scripts()
+{
+	local script status=0
+	local -a scripts without
+
+	cd "$work/gcc" || return
+	mapfile -t scripts < <(grep -rlIE \
+		'^(#!/bin/(ba)?sh|# shellcheck shell=bash)$' . | sort)
+	for script in "${scripts[@]}"; do
+		without=()
+		[ "$(head -c 2 "$script")" = '#!' ] || without=(--exclude=SC2154)
+		verdict "${script#./}" shellcheck "${without[@]}" "$script" || status=1
+	done
+	return "$status"
+}
+
+# Of a type that it does not know, pg_bsd_indent makes a product
+types_are_listed()
+{
+	local found missing
+
+	found=$(script/indent --typedefs .) && [ -n "$found" ] || return
+	missing=$(comm -23 - test/typedefs.list <<<"$found")
+	[ -z "$missing" ] || { say "$missing"; return 1; }
+}
+
+format()
+{
+	local status=0
+
+	cd "$work/gcc" || return
+	verdict "script/indent would change nothing" script/indent --check || status=1
+	verdict "test/typedefs.list has all types" types_are_listed || status=1
+	return "$status"
+}
+
+part_gates()
+{
+	local work=$work/gates
+
+	(need_packages libbloom-dev clang clang-tidy shellcheck pg-bsd-indent binutils)
+	as_server mkdir "$work" "$work/log"
+	copy_sources "$work/gcc"
+	copy_sources "$work/clang"
+	suite "Gates: warnings of gcc" compile gcc
+	suite "Gates: warnings of clang" compile clang
+	suite "Gates: format" format
+	suite "Gates: shellcheck" lint_scripts
+	suite "Gates: clang-tidy" tidy
+}
