@@ -136,8 +136,9 @@ drop_guard()
 	as_root rmdir -p --ignore-fail-on-non-empty "${guard%/*}"
 }
 
+# In a process of its own, whose traps are not the caller's
 apt_install()
-{
+(
 	local -a apt=(env DEBIAN_FRONTEND=noninteractive
 		NEEDRESTART_SUSPEND=1 apt-get -q -y -o DPkg::Lock::Timeout=300
 		-o Dpkg::Use-Pty=0)
@@ -153,13 +154,11 @@ apt_install()
 			echo "apt-get update failed; trying with the package lists at hand"
 		as_root "${apt[@]}" install --no-install-recommends "$@"
 	} 2>&1 </dev/null) || status=$?
-	drop_guard
-	trap - EXIT
 	if [ "$status" -ne 0 ]; then
 		tail -n 30 <<<"$output" >&2
 		die "apt could not install what is missing: $*"
 	fi
-}
+)
 
 # --------------------------------------------------------------- workplace
 
