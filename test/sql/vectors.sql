@@ -13,6 +13,19 @@ CREATE TYPE "long name" AS ENUM ('x');
 CREATE TYPE pair AS (a integer, b bigint);
 CREATE DOMAIN posint AS integer CHECK (VALUE > 0);
 
+-- A type that hashes as its own function does
+CREATE TYPE dial;
+CREATE FUNCTION dial_in(cstring) RETURNS dial LANGUAGE internal IMMUTABLE STRICT AS 'int8in';
+CREATE FUNCTION dial_out(dial) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'int8out';
+CREATE TYPE dial (INPUT = dial_in, OUTPUT = dial_out, LIKE = bigint);
+CREATE FUNCTION dial_eq(dial, dial) RETURNS boolean LANGUAGE internal IMMUTABLE STRICT AS 'int8eq';
+CREATE FUNCTION dial_hash(dial) RETURNS integer LANGUAGE sql IMMUTABLE STRICT AS 'SELECT 1';
+CREATE FUNCTION dial_hash(dial, bigint) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT AS
+	'SELECT x''0123456789abcdef''::bigint + $2';
+CREATE OPERATOR = (LEFTARG = dial, RIGHTARG = dial, FUNCTION = dial_eq, HASHES);
+CREATE OPERATOR CLASS dial_ops DEFAULT FOR TYPE dial USING hash AS
+	OPERATOR 1 =, FUNCTION 1 dial_hash(dial), FUNCTION 2 dial_hash(dial, bigint);
+
 CREATE TEMP TABLE vectors
 (
 	id			integer GENERATED ALWAYS AS IDENTITY,
@@ -178,6 +191,8 @@ INSERT INTO vectors (class, value, canonical, seed, hash) VALUES
 		'020000000800000001000000000000002a00000003000000010000006111000000010000000100000001000000010000000108000000000000000000f83f', 0, 'd0cfe85ce0641dbb'),
 	('structure #b3b6c0c38351dc', $$'x'::"long name"$$,
 		'78', 0, 'eaf06c6480b2cd11'),
+	('dial', $$'7'::dial$$,
+		'efcdab8967452301', 0, 'b78df414284277a6'),
 	('integer', $$1$$,
 		'0100000000000000', 1, '85671091eda75eb5'),
 	('text', $$'abc'::text$$,
@@ -233,6 +248,107 @@ WHERE class_of(value) IS DISTINCT FROM class
 ORDER BY id;
 
 SELECT count(*) AS vectors, count(DISTINCT class) AS classes FROM vectors;
+
+-- A class's eight bytes in the header: the description that docs/format.md gives
+-- of the type, or the hash of a long one.  And all vectors of a class in filters
+-- of both types: the bytes never change.
+CREATE TEMP TABLE classes (class text PRIMARY KEY, description text);
+INSERT INTO classes VALUES
+	('integer', 'i'), ('float', 'f'), ('numeric', 'n'), ('text', 't'), ('bytea', 'y'),
+	('uuid', 'u'), ('boolean', 'b'), ('"char"', 'c'), ('oid', 'o'), ('money', 'm'),
+	('macaddr', 'a'), ('macaddr8', 'A'), ('date', 'd'), ('time', 'h'),
+	('time with time zone', 'H'), ('timestamp', 's'), ('timestamp with time zone', 'S'),
+	('interval', 'v'), ('bit string', 'B'), ('network address', 'w'), ('jsonb', 'j'),
+	('enum mood', 'E"mood"'), ('integer[]', '[i'), ('text[]', '[t'),
+	('range of integer', 'Ri'), ('range of numeric', 'Rn'), ('range of date', 'Rd'),
+	('(range of integer)[]', '[Ri'), ('multirange of integer', 'Mi'), ('()', '()'),
+	('(integer, text)', '(it)'), ('(integer, integer)', '(ii)'), ('record[]', '[r'),
+	('(integer)[]', '[(i)'), ('(integer, (text, boolean[]))', '(i(t[b))'),
+	('structure #f6553d7fd921a4', '(i(t[bf))'), ('structure #b3b6c0c38351dc', 'E"long name"'),
+	('dial', 'X"dial"');
+CREATE FUNCTION filter_of(type text, class text) RETURNS bytea
+LANGUAGE plpgsql AS
+$$
+DECLARE
+	filter		text := format('%s_create(100)', type);
+	element		text;
+	bytes		bytea;
+BEGIN
+	FOR element IN SELECT value FROM vectors v WHERE v.class = filter_of.class AND seed = 0 ORDER BY id
+	LOOP
+		filter := format('%s_add(%s, %s)', type, filter, element);
+	END LOOP;
+	EXECUTE format('SELECT %s::bytea', filter) INTO bytes;
+	RETURN bytes;
+END
+$$;
+CREATE TEMP TABLE filters AS
+SELECT class, description, filter_of('bloom', class) AS bloom, filter_of('cuckoo', class) AS cuckoo,
+	CASE WHEN length(description) <= 8 THEN rpad(encode(description::bytea, 'hex'), 16, '0')
+		 ELSE '23' || (SELECT string_agg(substr(hash, 15 - 2 * i, 2), '' ORDER BY i)
+					   FROM generate_series(0, 6) AS i, lpad(to_hex(bloom_hash(description::bytea)), 16, '0') AS hash)
+	END AS expected
+FROM classes FULL JOIN (SELECT DISTINCT class FROM vectors) AS v USING (class);
+SELECT class, description, expected, substr(bloom, 13, 8) AS bloom, substr(cuckoo, 13, 8) AS cuckoo
+FROM filters
+WHERE substr(bloom, 13, 8) IS DISTINCT FROM decode(expected, 'hex')
+   OR substr(cuckoo, 13, 8) IS DISTINCT FROM decode(expected, 'hex');
+SELECT class, substr(bloom, 13, 8) AS bytes, md5(bloom) AS bloom, md5(cuckoo) AS cuckoo
+FROM filters ORDER BY class COLLATE "C";
+
+-- Filters of all layouts, and however they have come about
+CREATE AGGREGATE cuckoo_state(anycompatible) (SFUNC = cuckoo_agg_trans, STYPE = cuckoo);
+CREATE FUNCTION words(first int, last int) RETURNS text[] LANGUAGE sql IMMUTABLE AS
+$$ SELECT array_agg('word ' || i ORDER BY i) FROM generate_series(first, last) AS i $$;
+SELECT what, (bloom_info(f)).layout, (bloom_info(f)).layers, length(f::bytea) AS bytes, md5(f::bytea) AS sum
+FROM (VALUES
+	(1, 'empty', (SELECT bloom_agg(1) WHERE false)),
+	(2, 'explicit', bloom_add_all((SELECT bloom_agg(1) WHERE false), words(1, 50))),
+	(3, 'without elements', bloom_create(100)),
+	(4, 'one block', bloom_add_all(bloom_create(20, 0.1, 0), words(1, 20))),
+	(5, 'fixed', bloom_add_all(bloom_create(1000, 0.01, 0), words(1, 1000))),
+	(6, 'growing', bloom_add_all(bloom_create(1000), words(1, 1000))),
+	(7, 'keyed', bloom_add_all(bloom_create(1000, 0.01, 2, -42), words(1, 1000))),
+	(8, 'grown by one', bloom_add_all(bloom_create(100, 0.1, 1), words(1, 1000))),
+	(9, 'grown by two', bloom_add_all(bloom_create(50), words(1, 1500))),
+	(10, 'grown to two blocks', bloom_add_all(bloom_create(20, 0.001, 4, 7), words(1, 1000))),
+	(11, 'two blocks, fixed', bloom_add_all(bloom_create(1000, 1e-4, 0), words(1, 1000))),
+	(12, 'two blocks, growing', bloom_add_all(bloom_create(1000, 1e-6), words(1, 1000))),
+	(13, 'classic', bloom_add_all(bloom_create_bits(6045, 8), words(1, 500))),
+	(14, 'classic, keyed', bloom_add_all(bloom_create_bits(6045, 8, 12345), words(1, 500))),
+	(15, 'aggregate', (SELECT bloom_agg(w) FROM unnest(words(1, 1000)) AS w)),
+	(16, 'aggregate of a capacity', (SELECT bloom_agg(w, 100) FROM unnest(words(1, 1000)) AS w)),
+	(17, 'aggregate, keyed', (SELECT bloom_agg(w, 2000, 0.001, 5) FROM unnest(words(1, 1000)) AS w)),
+	(18, 'union', bloom_union(bloom_add_all(bloom_create(100), words(1, 40)), bloom_add_all(bloom_create(100), words(31, 70)))),
+	(19, 'side by side', bloom_union(bloom_add_all(bloom_create(100), words(1, 100)), bloom_add_all(bloom_create(100), words(101, 200)))),
+	(20, 'explicit united', bloom_union(bloom_add_all((SELECT bloom_agg(1) WHERE false), words(1, 50)), bloom_add_all(bloom_create(100), words(41, 90)))),
+	(21, 'intersection', bloom_intersection(bloom_add_all(bloom_create(1000), words(1, 900)), bloom_add_all(bloom_create(1000), words(101, 1000)))),
+	(22, 'cleared', bloom_clear(bloom_add_all(bloom_create(50), words(1, 1500))))
+) AS v(id, what, f) ORDER BY id;
+SELECT what, (cuckoo_info(f)).layout, (cuckoo_info(f)).layers, length(f::bytea) AS bytes, md5(f::bytea) AS sum
+FROM (VALUES
+	(1, 'empty', (SELECT cuckoo_agg(1) WHERE false)),
+	(2, 'explicit', (SELECT cuckoo_state(w) FROM unnest(words(1, 50)) AS w)),
+	(3, 'without elements', cuckoo_create(100)),
+	(4, 'fixed', cuckoo_add_all(cuckoo_create(1000, 0.01, 0), words(1, 990))),
+	(5, 'growing', cuckoo_add_all(cuckoo_create(1000), words(1, 1000))),
+	(6, 'keyed', cuckoo_add_all(cuckoo_create(1000, 0.01, 2, -42), words(1, 1000))),
+	(7, 'grown by one', cuckoo_add_all(cuckoo_create(100, 0.1, 1), words(1, 1000))),
+	(8, 'grown by two', cuckoo_add_all(cuckoo_create(50), words(1, 1500))),
+	(9, 'grown by three, keyed', cuckoo_add_all(cuckoo_create(20, 1e-6, 3, 7), words(1, 1000))),
+	(10, 'repeated elements', cuckoo_add_all(cuckoo_create(1000), words(1, 500) || words(1, 300) || words(1, 10))),
+	(11, 'unique elements', cuckoo_add_unique(cuckoo_add_unique(cuckoo_create(1000), 'a'), 'a')),
+	(12, 'saturated', cuckoo_add_all(cuckoo_create(100), array_fill('word 1'::text, ARRAY[10]))),
+	(13, 'aggregate', (SELECT cuckoo_agg(w) FROM unnest(words(1, 1000)) AS w)),
+	(14, 'aggregate of a capacity', (SELECT cuckoo_agg(w, 100) FROM unnest(words(1, 1000)) AS w)),
+	(15, 'aggregate, keyed', (SELECT cuckoo_agg(w, 2000, 0.001, 5) FROM unnest(words(1, 1000)) AS w)),
+	(16, 'with removals', cuckoo_remove_all(cuckoo_add_all(cuckoo_create(50), words(1, 1500)), words(101, 1500))),
+	(17, 'compacted', cuckoo_compact(cuckoo_remove_all(cuckoo_add_all(cuckoo_create(50), words(1, 1500)), words(101, 1500)))),
+	(18, 'replaced', cuckoo_replace(cuckoo_add_all(cuckoo_create(50), words(1, 40)), 'word 1', 'word 0')),
+	(19, 'union', cuckoo_union(cuckoo_add_all(cuckoo_create(1000), words(1, 600)), cuckoo_add_all(cuckoo_create(1000), words(401, 700)))),
+	(20, 'side by side', cuckoo_union(cuckoo_add_all(cuckoo_create(100), words(1, 100)), cuckoo_add_all(cuckoo_create(100), words(101, 200)))),
+	(21, 'cleared', cuckoo_clear(cuckoo_add_all(cuckoo_create(50), words(1, 1500))))
+) AS v(id, what, f) ORDER BY id;
 
 -- Cuckoo filters, byte for byte.  A reader that knows no more than the layout:
 -- all numbers are unsigned, and products of two have 128 bits.
@@ -305,6 +421,9 @@ FROM (VALUES ('one layer', cuckoo_add_all(cuckoo_create(50), ARRAY(SELECT genera
 GROUP BY what ORDER BY what COLLATE "C";
 
 DROP FUNCTION get64, low64, high64, xor_upper_half, remix, read_cuckoo;
-DROP FUNCTION hash_of, class_of;
+DROP FUNCTION hash_of, class_of, filter_of, words;
 DROP TYPE mood, "long name", pair;
+DROP AGGREGATE cuckoo_state(anycompatible);
+SET client_min_messages = warning;
+DROP TYPE dial CASCADE;
 DROP DOMAIN posint;
