@@ -57,6 +57,10 @@ SQL_FUNCTION(bloomfilter_contains_sel);
 SQL_FUNCTION(bloomfilter_contained_sel);
 SQL_FUNCTION(bloomfilter_joinsel);
 
+/* The functions behind the operators, in ask.c */
+extern Datum bloomfilter_contains(PG_FUNCTION_ARGS);
+extern Datum bloomfilter_contained(PG_FUNCTION_ARGS);
+
 /* Share of the rows that an unknown filter is taken to let pass */
 #define DEFAULT_SELECTIVITY		0.1
 
@@ -242,30 +246,39 @@ contains_selectivity_freed(PlannerInfo *root, Oid function, List *args,
 	return selectivity;
 }
 
-/* Estimators of the operators @> and <@ */
+/*
+ * Estimators of the operators @> and <@.  Anyone may name them for an operator
+ * of their own, with arguments of any types and any number: only where the
+ * function behind it is the one that we know, is it certain what these are.
+ */
 static Datum
-operator_selectivity(FunctionCallInfo fcinfo, bool filter_first)
+operator_selectivity(FunctionCallInfo fcinfo, PGFunction known,
+					 bool filter_first)
 {
 	PlannerInfo *root = (PlannerInfo *) PG_GETARG_POINTER(0);
-	Oid			operator = PG_GETARG_OID(1);
+	Oid			function = get_opcode(PG_GETARG_OID(1));
 	List	   *args = (List *) PG_GETARG_POINTER(2);
 	int			varRelid = PG_GETARG_INT32(3);
+	FmgrInfo	flinfo;
 
-	PG_RETURN_FLOAT8(contains_selectivity_freed(root, get_opcode(operator),
-												args, PG_GET_COLLATION(),
-												varRelid, filter_first));
+	fmgr_info(function, &flinfo);
+	if (flinfo.fn_addr != known)
+		PG_RETURN_FLOAT8(DEFAULT_SELECTIVITY);
+	PG_RETURN_FLOAT8(contains_selectivity_freed(root, function, args,
+												PG_GET_COLLATION(), varRelid,
+												filter_first));
 }
 
 Datum
 bloomfilter_contains_sel(PG_FUNCTION_ARGS)
 {
-	return operator_selectivity(fcinfo, true);
+	return operator_selectivity(fcinfo, bloomfilter_contains, true);
 }
 
 Datum
 bloomfilter_contained_sel(PG_FUNCTION_ARGS)
 {
-	return operator_selectivity(fcinfo, false);
+	return operator_selectivity(fcinfo, bloomfilter_contained, false);
 }
 
 /* Estimator of both operators between two tables: the filter is not known */

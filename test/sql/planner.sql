@@ -229,6 +229,27 @@ SELECT bloom_shard(1, -3);
 SELECT bool_and(bloom_error_rate(filter) BETWEEN 0.008 AND 0.0105)
 FROM (SELECT bloom_agg(n) AS filter FROM planned GROUP BY bloom_shard(n, 4)) s;
 
+-- Operators of one's own, for whose functions the estimators are not made: other
+-- types, the arguments the other way round, one argument, another function
+CREATE FUNCTION is_near(int, int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN abs($1 - $2) < 3; END';
+CREATE FUNCTION is_small(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN $1 < 3; END';
+CREATE FUNCTION is_without(bloom, int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN NOT bloom_contains($1, $2); END';
+CREATE OPERATOR ### (LEFTARG = int, RIGHTARG = int, FUNCTION = is_near, RESTRICT = bloom_contains_sel);
+CREATE OPERATOR #### (LEFTARG = int, RIGHTARG = int, FUNCTION = is_near, RESTRICT = bloom_contained_sel);
+CREATE OPERATOR #> (LEFTARG = bloom, RIGHTARG = anycompatible, FUNCTION = bloom_contains, RESTRICT = bloom_contained_sel);
+CREATE OPERATOR <# (LEFTARG = anycompatible, RIGHTARG = bloom, FUNCTION = bloom_contained, RESTRICT = bloom_contains_sel);
+CREATE OPERATOR #- (RIGHTARG = int, FUNCTION = is_small, RESTRICT = bloom_contains_sel);
+CREATE OPERATOR #-# (RIGHTARG = int, FUNCTION = is_small, RESTRICT = bloom_contained_sel);
+CREATE OPERATOR !@> (LEFTARG = bloom, RIGHTARG = int, FUNCTION = is_without, RESTRICT = bloom_contains_sel);
+SELECT count(*) AS near FROM planned WHERE 50 ### n;
+SELECT count(*) AS near FROM planned WHERE n #### 50;
+SELECT count(*) AS near FROM planned WHERE n ### 50 AND 50 #### n;
+SELECT count(*) AS found FROM planned WHERE bloom_add(bloom_create(10), 7) #> n AND n <# bloom_add(bloom_create(10), 7);
+SELECT count(*) AS small FROM planned WHERE #- n AND #-# n;
+SELECT count(*) AS without FROM planned WHERE bloom_add_all(bloom_create(10, 1e-7), ARRAY[7, 8]) !@> n;
+DROP OPERATOR ### (int, int), #### (int, int), #> (bloom, anycompatible), <# (anycompatible, bloom), #- (NONE, int), #-# (NONE, int), !@> (bloom, int);
+DROP FUNCTION is_near, is_small, is_without;
+
 DROP VIEW planned_view;
 DROP ROLE regress_bloom_reader;
 DROP FUNCTION expected_rows, off_by, is_folded, expensive;
