@@ -473,6 +473,17 @@ writer_open_copied_state(FilterWriter *writer, Datum value, MemoryContext mcxt)
 }
 
 /*
+ * Is this flat transition value in a form that no function of ours leaves it in?
+ * It is if someone's aggregate has another function besides ours, such as one that
+ * takes values back from a moving state, and returns a stored filter.
+ */
+static inline bool
+is_foreign_state(const struct varlena *flat)
+{
+	return unlikely(VARATT_IS_EXTENDED(flat));
+}
+
+/*
  * Open an aggregate's transition value, to change it where it is.  mcxt is the
  * aggregate's memory context.
  */
@@ -486,9 +497,11 @@ writer_open_state(FilterWriter *writer, Datum value, MemoryContext mcxt)
 		open_expanded(writer, expanded_get(value));
 		return;
 	}
-	/* no function of ours leaves it in another form, and none copies it so */
-	if (VARATT_IS_EXTENDED(flat))
-		elog(ERROR, "unexpected form of an aggregate's filter");
+	if (is_foreign_state(flat))
+	{
+		writer_open_copied_state(writer, value, mcxt);
+		return;
+	}
 	memset(writer, 0, sizeof(*writer));
 	writer->mcxt = mcxt;
 	writer->image = (uint8 *) VARDATA(flat);
@@ -694,6 +707,8 @@ state_header(Datum state)
 {
 	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(state)))
 		return expanded_get(state)->image;
+	if (is_foreign_state((struct varlena *) DatumGetPointer(state)))
+		return value_image(state);
 	return (const uint8 *) VARDATA(DatumGetPointer(state));
 }
 
@@ -727,6 +742,8 @@ state_push(Datum state, uint64 hash)
 			return true;
 		}
 	}
+	else if (is_foreign_state(flat))
+		return false;
 	else
 	{
 		image = (uint8 *) VARDATA(flat);

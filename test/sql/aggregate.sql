@@ -143,6 +143,30 @@ DROP AGGREGATE mine(anyelement);
 DROP AGGREGATE my_union(bloom);
 DROP FUNCTION add_to_mine;
 
+-- and on the functions behind bloom_agg: without a final function, whose states are
+-- then values; and with a state that moves, and that someone else's function has
+-- taken from a table, where it has another form
+CREATE TABLE stored (f bloom, n int);
+CREATE FUNCTION from_table(bloom, int) RETURNS bloom LANGUAGE sql AS 'SELECT f FROM stored WHERE n = $2';
+CREATE FUNCTION from_table(bloom, bloom) RETURNS bloom LANGUAGE sql AS 'SELECT f FROM stored WHERE f = $2';
+CREATE AGGREGATE state(int) (SFUNC = bloom_agg_trans, STYPE = bloom);
+CREATE AGGREGATE moved(int) (SFUNC = bloom_agg_trans, STYPE = bloom, MSFUNC = from_table, MINVFUNC = bloom_agg_trans, MSTYPE = bloom);
+CREATE AGGREGATE moved_union(bloom) (SFUNC = bloom_union_agg_trans, STYPE = bloom, MSFUNC = from_table, MINVFUNC = bloom_union_agg_trans, MSTYPE = bloom);
+CREATE AGGREGATE moved_states(bloom) (SFUNC = bloom_agg_combine, STYPE = bloom, MSFUNC = from_table, MINVFUNC = bloom_agg_combine, MSTYPE = bloom);
+SELECT (bloom_info(state(i))).elements, state(i)::bytea::bloom = state(i) AS valid, bloom_contains_all(state(i), array_agg(i)) AS complete FROM t;
+INSERT INTO stored SELECT state(i), 1 FROM t;
+INSERT INTO stored SELECT state(i), 2 FROM t WHERE i <= 2;
+SELECT n, pg_column_size(f) > 2000 AS large, bloom_contains_all(f, ARRAY[1, 2]) AS found FROM stored ORDER BY n;
+SELECT x, bloom_contains(f, 1) AS found
+FROM (SELECT x, moved(1 + x % 2) OVER (ORDER BY x ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS f FROM generate_series(1, 6) AS x) AS w;
+SELECT x, bloom_contains(u, 1) AS found
+FROM (SELECT x, moved_union(f) OVER (ORDER BY x ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS u FROM stored, generate_series(1, 4) AS x WHERE n = 1) AS w;
+SELECT x, bloom_contains(u, 1) AS found
+FROM (SELECT x, moved_states(f) OVER (ORDER BY x ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS u FROM stored, generate_series(1, 4) AS x WHERE n = 1) AS w;
+DROP AGGREGATE state(int), moved(int), moved_union(bloom), moved_states(bloom);
+DROP FUNCTION from_table(bloom, int), from_table(bloom, bloom);
+DROP TABLE stored;
+
 --
 -- Errors.  The arguments must be the same for all rows of a group.
 --
