@@ -860,3 +860,128 @@ CREATE AGGREGATE cuckoo_union_agg(cuckoo) (
 );
 COMMENT ON AGGREGATE cuckoo_union_agg(cuckoo)
 	IS 'union of the filters';
+
+-- ------------------------------------------------------------------------
+-- membership: the index access method
+-- ------------------------------------------------------------------------
+
+CREATE FUNCTION membership_handler(internal) RETURNS index_am_handler
+	AS 'MODULE_PATHNAME', 'bloomfilter_membership_handler'
+	LANGUAGE C;
+COMMENT ON FUNCTION membership_handler(internal)
+	IS 'handler of the index access method membership';
+
+CREATE ACCESS METHOD membership TYPE INDEX HANDLER membership_handler;
+COMMENT ON ACCESS METHOD membership
+	IS 'a Bloom filter of a column that is kept true: "certainly no such row" or "probably one"';
+
+-- One for every type whose hash is ours (docs/format.md).  Other types with a hash
+-- operator class get one by CREATE OPERATOR CLASS ... USING membership AS OPERATOR 1 =.
+
+CREATE OPERATOR FAMILY integer_ops USING membership;
+CREATE OPERATOR CLASS int2_ops DEFAULT FOR TYPE int2 USING membership
+	FAMILY integer_ops AS OPERATOR 1 =;
+CREATE OPERATOR CLASS int4_ops DEFAULT FOR TYPE int4 USING membership
+	FAMILY integer_ops AS OPERATOR 1 =;
+CREATE OPERATOR CLASS int8_ops DEFAULT FOR TYPE int8 USING membership
+	FAMILY integer_ops AS OPERATOR 1 =;
+ALTER OPERATOR FAMILY integer_ops USING membership ADD
+	OPERATOR 1 = (int2, int4),
+	OPERATOR 1 = (int2, int8),
+	OPERATOR 1 = (int4, int2),
+	OPERATOR 1 = (int4, int8),
+	OPERATOR 1 = (int8, int2),
+	OPERATOR 1 = (int8, int4);
+
+CREATE OPERATOR FAMILY float_ops USING membership;
+CREATE OPERATOR CLASS float4_ops DEFAULT FOR TYPE float4 USING membership
+	FAMILY float_ops AS OPERATOR 1 =;
+CREATE OPERATOR CLASS float8_ops DEFAULT FOR TYPE float8 USING membership
+	FAMILY float_ops AS OPERATOR 1 =;
+ALTER OPERATOR FAMILY float_ops USING membership ADD
+	OPERATOR 1 = (float4, float8),
+	OPERATOR 1 = (float8, float4);
+
+CREATE OPERATOR FAMILY text_ops USING membership;
+CREATE OPERATOR CLASS text_ops DEFAULT FOR TYPE text USING membership
+	FAMILY text_ops AS OPERATOR 1 =;
+CREATE OPERATOR CLASS name_ops DEFAULT FOR TYPE name USING membership
+	FAMILY text_ops AS OPERATOR 1 =;
+ALTER OPERATOR FAMILY text_ops USING membership ADD
+	OPERATOR 1 = (text, name),
+	OPERATOR 1 = (name, text);
+
+CREATE OPERATOR CLASS numeric_ops DEFAULT FOR TYPE numeric USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS bpchar_ops DEFAULT FOR TYPE bpchar USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS bytea_ops DEFAULT FOR TYPE bytea USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS uuid_ops DEFAULT FOR TYPE uuid USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS bool_ops DEFAULT FOR TYPE bool USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS char_ops DEFAULT FOR TYPE "char" USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS oid_ops DEFAULT FOR TYPE oid USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS money_ops DEFAULT FOR TYPE money USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS macaddr_ops DEFAULT FOR TYPE macaddr USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS macaddr8_ops DEFAULT FOR TYPE macaddr8 USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS date_ops DEFAULT FOR TYPE date USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS time_ops DEFAULT FOR TYPE time USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS timetz_ops DEFAULT FOR TYPE timetz USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS timestamp_ops DEFAULT FOR TYPE timestamp USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS timestamptz_ops DEFAULT FOR TYPE timestamptz USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS interval_ops DEFAULT FOR TYPE interval USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS bit_ops DEFAULT FOR TYPE bit USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS varbit_ops DEFAULT FOR TYPE varbit USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS inet_ops DEFAULT FOR TYPE inet USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS enum_ops DEFAULT FOR TYPE anyenum USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS array_ops DEFAULT FOR TYPE anyarray USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS range_ops DEFAULT FOR TYPE anyrange USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS multirange_ops DEFAULT FOR TYPE anymultirange USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS record_ops DEFAULT FOR TYPE record USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS jsonb_ops DEFAULT FOR TYPE jsonb USING membership AS OPERATOR 1 =;
+
+-- ------------------------------------------------------------------------
+-- membership: asking an index
+-- ------------------------------------------------------------------------
+
+CREATE FUNCTION bloom_contains(index regclass, element anycompatible) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_membership_contains'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION bloom_contains(regclass, anycompatible)
+	IS 'may the indexed table have a row with this value? false is certain';
+
+CREATE FUNCTION bloom_contains_any(index regclass, elements anycompatiblearray) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_membership_contains_any'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION bloom_contains_any(regclass, anycompatiblearray)
+	IS 'may the indexed table have a row with any of these values? false is certain';
+
+CREATE FUNCTION bloom_contains_all(index regclass, elements anycompatiblearray) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_membership_contains_all'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION bloom_contains_all(regclass, anycompatiblearray)
+	IS 'may the indexed table have a row with each of these values? false is certain';
+
+CREATE FUNCTION bloom_contains_each(index regclass, elements anycompatiblearray) RETURNS boolean[]
+	AS 'MODULE_PATHNAME', 'bloomfilter_membership_contains_each'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION bloom_contains_each(regclass, anycompatiblearray)
+	IS 'the answers for all elements, in the order of the array';
+
+CREATE FUNCTION bloom(index regclass) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_membership_bloom'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bloom(regclass)
+	IS 'the content of a membership index as a filter';
+
+CREATE FUNCTION membership_info(index regclass,
+	OUT layers integer, OUT elements bigint, OUT capacity bigint,
+	OUT error_rate float8, OUT estimated_error_rate float8,
+	OUT bytes bigint, OUT dead_elements bigint) RETURNS record
+	AS 'MODULE_PATHNAME', 'bloomfilter_membership_info'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION membership_info(regclass)
+	IS 'what is known of a membership index';
+
+CREATE FUNCTION membership_check(index regclass) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'bloomfilter_membership_check'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10000;
+COMMENT ON FUNCTION membership_check(regclass)
+	IS 'checks that every visible row is in the index; returns their number';

@@ -6,7 +6,7 @@
  * has no elements yet answers "no" to an element of any class; one that has
  * them raises an error for an element of another class, since it cannot know.
  */
-#include "value.h"
+#include "ask.h"
 
 #include "callsite.h"
 #include "miscadmin.h"
@@ -47,19 +47,60 @@ bloomfilter_contained(PG_FUNCTION_ARGS)
 							PG_GETARG_DATUM(0)));
 }
 
-/* The answers for the elements of an array, in its order */
-typedef struct Answers
+/*
+ * The first "asked" answers are those for the elements that are not NULL: spread
+ * them over the array.
+ */
+void
+spread_answers(ArrayAnswers *answers, int asked)
 {
-	int			length;
-	bool	   *nulls;			/* the element is NULL: no answer */
-	bool	   *found;
-	bool		any_null;
-} Answers;
+	for (int i = answers->length - 1; asked < answers->length && i >= 0; i--)
+		answers->found[i] = answers->nulls[i] ? false :
+			answers->found[--asked];
+}
 
-static void
-ask_array(FunctionCallInfo fcinfo, CallSite *site, ArrayType *array,
-		  Answers *answers)
+/*
+ * Whether "wanted" is among the answers; NULL if it is not, but might be, for
+ * an element that is NULL: so do ANY and ALL in SQL.
+ */
+Datum
+find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers, bool wanted)
 {
+	bool		any_null = false;
+
+	for (int i = 0; i < answers->length; i++)
+	{
+		if (answers->nulls[i])
+			any_null = true;
+		else if (answers->found[i] == wanted)
+			PG_RETURN_BOOL(wanted);
+	}
+	if (any_null)
+		PG_RETURN_NULL();
+	PG_RETURN_BOOL(!wanted);
+}
+
+/* All answers, as an array of the dimensions of that of the elements */
+Datum
+each_answer(ArrayType *elements, const ArrayAnswers *answers)
+{
+	Datum	   *each = palloc(answers->length * sizeof(Datum));
+
+	for (int i = 0; i < answers->length; i++)
+		each[i] = BoolGetDatum(answers->found[i]);
+	PG_RETURN_ARRAYTYPE_P(construct_md_array(each, answers->nulls,
+											 ARR_NDIM(elements),
+											 ARR_DIMS(elements),
+											 ARR_LBOUND(elements), BOOLOID,
+											 sizeof(bool), true,
+											 TYPALIGN_CHAR));
+}
+
+/* The answers for the elements of an array, in its order */
+static void
+ask_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
+{
+	CallSite   *site = call_site(fcinfo, 1, true);
 	FilterToAsk ask;
 	Datum	   *elements;
 	uint64	   *hashes;
@@ -67,12 +108,12 @@ ask_array(FunctionCallInfo fcinfo, CallSite *site, ArrayType *array,
 	int			not_null = 0;
 	int			asked = 0;
 
-	deconstruct_array(array, site->element_type, site->element_length,
-					  site->element_byval, site->element_align,
-					  &elements, &answers->nulls, &answers->length);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), site->element_type,
+					  site->element_length, site->element_byval,
+					  site->element_align, &elements, &answers->nulls,
+					  &answers->length);
 	for (int i = 0; i < answers->length; i++)
 		not_null += !answers->nulls[i];
-	answers->any_null = not_null < answers->length;
 	call_site_open(site, PG_GETARG_DATUM(0), not_null, &ask);
 	hashes = palloc_extended(not_null * sizeof(uint64), MCXT_ALLOC_HUGE);
 	found = palloc(answers->length * sizeof(bool));
@@ -98,46 +139,28 @@ ask_array(FunctionCallInfo fcinfo, CallSite *site, ArrayType *array,
 			for (int i = done; i < done + count; i++)
 				found[i] = call_site_ask(&ask, hashes[i]);
 	}
-
-	/* spread the answers over the elements that are not NULL */
-	for (int i = answers->length - 1; asked < answers->length && i >= 0; i--)
-		found[i] = answers->nulls[i] ? false : found[--asked];
 	answers->found = found;
-}
-
-/*
- * Whether "wanted" is among the answers; NULL if it is not, but might be, for
- * an element that is NULL: so do ANY and ALL in SQL.
- */
-static Datum
-find_answer(FunctionCallInfo fcinfo, bool wanted)
-{
-	Answers		answers;
-
-	ask_array(fcinfo, call_site(fcinfo, 1, true), PG_GETARG_ARRAYTYPE_P(1),
-			  &answers);
-	for (int i = 0; i < answers.length; i++)
-	{
-		if (!answers.nulls[i] && answers.found[i] == wanted)
-			PG_RETURN_BOOL(wanted);
-	}
-	if (answers.any_null)
-		PG_RETURN_NULL();
-	PG_RETURN_BOOL(!wanted);
+	spread_answers(answers, asked);
 }
 
 /* bloom_contains_any(filter bloom, elements anycompatiblearray) */
 Datum
 bloomfilter_contains_any(PG_FUNCTION_ARGS)
 {
-	return find_answer(fcinfo, true);
+	ArrayAnswers answers;
+
+	ask_array(fcinfo, &answers);
+	return find_answer(fcinfo, &answers, true);
 }
 
 /* bloom_contains_all(filter bloom, elements anycompatiblearray) */
 Datum
 bloomfilter_contains_all(PG_FUNCTION_ARGS)
 {
-	return find_answer(fcinfo, false);
+	ArrayAnswers answers;
+
+	ask_array(fcinfo, &answers);
+	return find_answer(fcinfo, &answers, false);
 }
 
 /*
@@ -147,17 +170,8 @@ bloomfilter_contains_all(PG_FUNCTION_ARGS)
 Datum
 bloomfilter_contains_each(PG_FUNCTION_ARGS)
 {
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(1);
-	Answers		answers;
-	Datum	   *each;
+	ArrayAnswers answers;
 
-	ask_array(fcinfo, call_site(fcinfo, 1, true), array, &answers);
-	each = palloc(answers.length * sizeof(Datum));
-	for (int i = 0; i < answers.length; i++)
-		each[i] = BoolGetDatum(answers.found[i]);
-	PG_RETURN_ARRAYTYPE_P(construct_md_array(each, answers.nulls,
-											 ARR_NDIM(array), ARR_DIMS(array),
-											 ARR_LBOUND(array), BOOLOID,
-											 sizeof(bool), true,
-											 TYPALIGN_CHAR));
+	ask_array(fcinfo, &answers);
+	return each_answer(PG_GETARG_ARRAYTYPE_P(1), &answers);
 }

@@ -5,6 +5,7 @@
 #include "value.h"
 
 #include "filter/block512.h"
+#include "membership.h"
 #include "miscadmin.h"
 
 PG_MODULE_MAGIC;
@@ -22,4 +23,5 @@ _PG_init(void)
 {
 	filter_pause = look_for_interrupts;
 	block_kernel_choose();
+	membership_init();
 }

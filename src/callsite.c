@@ -52,9 +52,6 @@
  */
 #define PART_COST			8.0
 
-/* Filters kept, in bytes, but for those that a call site asked last */
-#define KEEP_BYTES			((Size) 128 * 1024 * 1024)
-
 /*
  * Bytes of a large filter that are read at a time, so that it is not in memory
  * twice
@@ -93,13 +90,14 @@ refuse_filter(Oid function, Oid element_type)
 				 errhint("Filters are combined by the functions whose names end in _union or _union_agg.")));
 }
 
-CallSite *
-call_site_make(FmgrInfo *flinfo, int element_arg, bool is_array,
-			   Oid collation)
+/*
+ * The type of the elements of a call: that of this argument, or, if is_array, of
+ * its elements.
+ */
+Oid
+call_site_element_type(FmgrInfo *flinfo, int element_arg, bool is_array)
 {
 	Oid			type = get_fn_expr_argtype(flinfo, element_arg);
-	MemoryContext mcxt = flinfo->fn_mcxt;
-	CallSite   *site;
 
 	if (!OidIsValid(type))
 		ereport(ERROR,
@@ -117,11 +115,22 @@ call_site_make(FmgrInfo *flinfo, int element_arg, bool is_array,
 							format_type_be(type))));
 		type = element_type;
 	}
-
 	refuse_filter(flinfo->fn_oid, type);
+	return type;
+}
+
+CallSite *
+call_site_make(FmgrInfo *flinfo, int element_arg, bool is_array,
+			   Oid collation)
+{
+	Oid			type = call_site_element_type(flinfo, element_arg, is_array);
+	MemoryContext mcxt = flinfo->fn_mcxt;
+	CallSite   *site;
+
 	site = MemoryContextAllocZero(mcxt, sizeof(CallSite));
 	site->mcxt = mcxt;
-	site->hasher = element_hasher_create(type, collation, mcxt);
+	site->hasher = element_hasher_create(type, collation,
+										 ELEMENT_PORTABLE, mcxt);
 	site->element_type = type;
 	get_typlenbyvalalign(type, &site->element_length, &site->element_byval,
 						 &site->element_align);

@@ -13,6 +13,12 @@
 #include "varatt.h"
 #endif
 
+/*
+ * Stored filters kept, in bytes, but for those that a call site asked last; and
+ * the largest membership index that is read into memory
+ */
+#define KEEP_BYTES			((Size) 128 * 1024 * 1024)
+
 /* A stored filter that was asked about, read whole or not yet */
 typedef struct StoredFilter
 {
@@ -39,6 +45,8 @@ typedef struct CallSite
 	bool		asks_stored;
 } CallSite;
 
+extern Oid	call_site_element_type(FmgrInfo *flinfo, int element_arg,
+								   bool is_array);
 extern CallSite *call_site_make(FmgrInfo *flinfo, int element_arg,
 								bool is_array, Oid collation);
 

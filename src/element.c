@@ -206,6 +206,8 @@ struct RecordLayout
 struct ElementState
 {
 	ElementNode *root;
+	ElementScope scope;
+	bool		local;			/* has a node that hashes in its own way there */
 	StringInfoData buf;			/* data is NULL until it is needed */
 
 	/*
@@ -310,12 +312,22 @@ append_counted_utf8(StringInfo buf, const char *data, int length)
 	return counted;
 }
 
+/* A string that is an element, or a part of one: in UTF-8 unless it is local */
+static void
+append_string(ElementNode *node, StringInfo buf, const char *data, int length)
+{
+	if (node->state->scope == ELEMENT_LOCAL)
+		append_bytes(buf, data, length);
+	else
+		append_utf8(buf, data, length);
+}
+
 static void
 append_text(ElementNode *node, StringInfo buf, Datum value)
 {
 	text	   *string = DatumGetTextPP(value);
 
-	append_utf8(buf, VARDATA_ANY(string), VARSIZE_ANY_EXHDR(string));
+	append_string(node, buf, VARDATA_ANY(string), VARSIZE_ANY_EXHDR(string));
 	if ((Pointer) string != DatumGetPointer(value))
 		pfree(string);
 }
@@ -327,8 +339,8 @@ append_bpchar(ElementNode *node, StringInfo buf, Datum value)
 	BpChar	   *string = DatumGetBpCharPP(value);
 	char	   *data = VARDATA_ANY(string);
 
-	append_utf8(buf, data,
-				bpchartruelen(data, VARSIZE_ANY_EXHDR(string)));
+	append_string(node, buf, data,
+				  bpchartruelen(data, VARSIZE_ANY_EXHDR(string)));
 	if ((Pointer) string != DatumGetPointer(value))
 		pfree(string);
 }
@@ -338,7 +350,7 @@ append_name(ElementNode *node, StringInfo buf, Datum value)
 {
 	Name		name = DatumGetName(value);
 
-	append_utf8(buf, NameStr(*name), strlen(NameStr(*name)));
+	append_string(node, buf, NameStr(*name), strlen(NameStr(*name)));
 }
 
 static void
@@ -346,7 +358,7 @@ append_cstring(ElementNode *node, StringInfo buf, Datum value)
 {
 	char	   *string = DatumGetCString(value);
 
-	append_utf8(buf, string, strlen(string));
+	append_string(node, buf, string, strlen(string));
 }
 
 static void
@@ -1315,7 +1327,8 @@ init_other(ElementNode *node)
 				 errdetail("Elements of a filter are found by their hash, and type %s has no default hash operator class with an extended hash function.",
 						   format_type_be(node->type)),
 				 errhint("Cast the element to a type that has one.")));
-	if (OidIsValid(get_typcollation(node->type)))
+	if (OidIsValid(get_typcollation(node->type)) &&
+		node->state->scope == ELEMENT_PORTABLE)
 		check_collation(node->collation);
 
 	node->token = TOKEN_OTHER;
@@ -1323,6 +1336,14 @@ init_other(ElementNode *node)
 	node->name = quoted_type_name(node->type);
 	fmgr_info_copy(&node->hash_proc, &entry->hash_extended_proc_finfo,
 				   CurrentMemoryContext);
+}
+
+/* The type's own hash, where ours would not agree with its equality here */
+static void
+init_other_locally(ElementNode *node)
+{
+	init_other(node);
+	node->state->local = true;
 }
 
 static void
@@ -1344,18 +1365,13 @@ init_array(ElementNode *node, Oid element_type)
  * compare them by an operator class of its own, which may call more of them
  * equal; then the hash could not follow.
  */
-static void
-check_range_order(TypeCacheEntry *range)
+static bool
+has_own_order(TypeCacheEntry *range)
 {
 	TypeCacheEntry *subtype = lookup_type_cache(range->rngelemtype->type_id,
 												TYPECACHE_CMP_PROC);
 
-	if (range->rng_cmp_proc_finfo.fn_oid != subtype->cmp_proc)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("range type %s has an operator class of its own",
-						format_type_be(range->type_id)),
-				 errdetail("Bounds that it takes for equal may have different hashes.")));
+	return range->rng_cmp_proc_finfo.fn_oid != subtype->cmp_proc;
 }
 
 /*
@@ -1381,13 +1397,29 @@ init_by_kind(ElementNode *node)
 			node->token = TOKEN_ENUM;
 			node->append = append_enum;
 			node->name = quoted_type_name(node->type);
+			if (node->state->scope == ELEMENT_LOCAL)
+			{
+				/* a label may be renamed */
+				node->append = append_oid;
+				node->state->local = true;
+			}
 			break;
 		case TYPTYPE_RANGE:
 			entry = lookup_type_cache(node->type, TYPECACHE_RANGE_INFO);
+			if (has_own_order(entry))
+			{
+				if (node->state->scope == ELEMENT_PORTABLE)
+					ereport(ERROR,
+							(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+							 errmsg("range type %s has an operator class of its own",
+									format_type_be(entry->type_id)),
+							 errdetail("Bounds that it takes for equal may have different hashes.")));
+				init_other_locally(node);
+				break;
+			}
 			node->token = TOKEN_RANGE;
 			node->append = append_range;
 			node->range_type = entry;
-			check_range_order(entry);
 			node->part = make_node(node->state, entry->rngelemtype->type_id,
 								   entry->rng_collation);
 			break;
@@ -1410,6 +1442,25 @@ init_by_kind(ElementNode *node)
 			else
 				init_other(node);
 	}
+}
+
+/* Text that stays in its database needs no conversion, but may be equal to other. */
+static void
+adapt_leaf_locally(ElementNode *node)
+{
+	if (node->token == TOKEN_TEXT &&
+		OidIsValid(node->collation) &&
+		!get_collation_isdeterministic(node->collation))
+	{
+		node->hash = NULL;
+		if (node->type == VARCHAROID)
+			node->type = TEXTOID;	/* the same equality, and one class */
+		init_other_locally(node);
+	}
+	else if (node->type == JSONBOID && needs_conversion())
+		init_other_locally(node);
+	else if (node->token == TOKEN_TEXT && needs_conversion())
+		node->state->local = true;
 }
 
 /*
@@ -1444,7 +1495,9 @@ make_node(ElementState *state, Oid type, Oid collation)
 		node->token = leaf->token;
 		node->append = leaf->append;
 		node->hash = leaf->hash;
-		if (leaf->token == TOKEN_TEXT)
+		if (state->scope == ELEMENT_LOCAL)
+			adapt_leaf_locally(node);
+		else if (leaf->token == TOKEN_TEXT)
 		{
 			/* an untyped literal has a collation only if it was given one */
 			if (node->type != UNKNOWNOID || OidIsValid(collation))
@@ -1505,6 +1558,12 @@ hash_by_buffer(ElementHasher *hasher, Datum value, uint64 seed)
  * The hasher and all that it keeps live in a memory context of its own below
  * "mcxt": hasher->mcxt, which may be deleted to be rid of it.
  *
+ * Hashes of scope ELEMENT_LOCAL are for what never leaves its database, and
+ * follow "=" there in any case: an enum's value is its OID, text is not
+ * converted, and what has a nondeterministic collation, or a range with an
+ * operator class of its own, takes its type's hash function.  Where that makes
+ * no difference they are those of ELEMENT_PORTABLE (element_hasher_is_local()).
+ *
  * Errors: ERRCODE_INVALID_PARAMETER_VALUE if the type is not known;
  * ERRCODE_UNDEFINED_FUNCTION if it, or a part of it, cannot be hashed;
  * ERRCODE_INDETERMINATE_COLLATION and ERRCODE_FEATURE_NOT_SUPPORTED if a
@@ -1513,7 +1572,8 @@ hash_by_buffer(ElementHasher *hasher, Datum value, uint64 seed)
  * the records of an array differ in their structure.
  */
 ElementHasher *
-element_hasher_create(Oid type, Oid collation, MemoryContext mcxt)
+element_hasher_create(Oid type, Oid collation, ElementScope scope,
+					  MemoryContext mcxt)
 {
 	MemoryContext own;
 	MemoryContext oldcontext;
@@ -1535,6 +1595,7 @@ element_hasher_create(Oid type, Oid collation, MemoryContext mcxt)
 
 	hasher = palloc0(sizeof(ElementHasher));
 	state = palloc0(sizeof(ElementState));
+	state->scope = scope;
 	state->root = make_node(state, type, collation);
 	hasher->type = state->root->type;
 	hasher->collation = collation;
@@ -1556,6 +1617,12 @@ element_hasher_create(Oid type, Oid collation, MemoryContext mcxt)
 	MemoryContextSwitchTo(oldcontext);
 	MemoryContextSetParent(own, mcxt);
 	return hasher;
+}
+
+bool
+element_hasher_is_local(const ElementHasher *hasher)
+{
+	return ((ElementState *) hasher->state)->local;
 }
 
 /* ----------------------------------------------------------------

@@ -23,6 +23,13 @@ typedef uint64 ElementClass;
 
 typedef struct ElementHasher ElementHasher;
 
+/* Where hashes are to mean the same: everywhere, or within one database */
+typedef enum ElementScope
+{
+	ELEMENT_PORTABLE,
+	ELEMENT_LOCAL
+} ElementScope;
+
 /*
  * How to hash the elements of one call site.  "class" is known once the hasher
  * is made, but for anonymous records and arrays of them, whose structure is
@@ -41,7 +48,11 @@ struct ElementHasher
 };
 
 extern ElementHasher *element_hasher_create(Oid type, Oid collation,
+											ElementScope scope,
 											MemoryContext mcxt);
+
+/* Has it met a type whose local hash is not the portable one? */
+extern bool element_hasher_is_local(const ElementHasher *hasher);
 
 /*
  * Hash one element, not NULL, any form of varlena.  Sets hasher->class where

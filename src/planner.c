@@ -180,7 +180,7 @@ contains_selectivity(PlannerInfo *root, Oid function, List *args,
 	/* if the element is not of the filter's class, that is an error later */
 	if (!can_be_hashed(element, collation) ||
 		element_hasher_create(exprType(element), collation,
-							  CurrentMemoryContext)->class != image_class(image))
+							  ELEMENT_PORTABLE, CurrentMemoryContext)->class != image_class(image))
 		return DEFAULT_SELECTIVITY;
 
 	examine_variable(root, element, varRelid, &vardata);

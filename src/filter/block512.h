@@ -65,4 +65,29 @@ block_word(uint64_t hash)
 	return hash * BLOCK_MULTIPLIER;
 }
 
+/*
+ * An element's places in a layer of so many blocks: its block, and, where it
+ * has two, another one, all alike (blocks is at least 2 then).
+ */
+static inline uint64_t
+first_block(uint64_t hash, uint64_t blocks)
+{
+	return mulhi64(hash, blocks);
+}
+
+static inline uint64_t
+second_block(uint64_t hash, uint64_t blocks)
+{
+	uint64_t	other = mulhi64(remix64(hash), blocks - 1);
+
+	return other + (other >= first_block(hash, blocks));
+}
+
+/* The word that places bits in the second block */
+static inline uint64_t
+second_word(uint64_t hash)
+{
+	return block_word(remix64(hash));
+}
+
 #endif							/* FILTER_BLOCK512_H */

@@ -58,28 +58,6 @@ probe_layer(const uint8_t *image, int i)
 	return layer;
 }
 
-static inline uint64_t
-first_block(uint64_t hash, uint64_t blocks)
-{
-	return mulhi64(hash, blocks);
-}
-
-/* Any block but the first one, all alike; blocks is at least 2. */
-static inline uint64_t
-second_block(uint64_t hash, uint64_t blocks)
-{
-	uint64_t	other = mulhi64(remix64(hash), blocks - 1);
-
-	return other + (other >= first_block(hash, blocks));
-}
-
-/* The word that places bits in the second block */
-static inline uint64_t
-second_word(uint64_t hash)
-{
-	return block_word(remix64(hash));
-}
-
 static inline bool
 layer_contains(const ProbeLayer *layer, uint64_t hash)
 {
@@ -374,7 +352,8 @@ filter_plan(const FilterParams *params, FilterPlan *plan)
 	plan->layers = 1;
 	if (!(params->kind == FILTER_CUCKOO ?
 		  cuckoo_plan_first(params->capacity, params->error_rate, grows, layer) :
-		  layer_plan(params->capacity, params->error_rate, grows, 0, layer)))
+		  layer_plan(params->capacity, params->error_rate, grows, 0,
+					 IMAGE_MAX_BITS, layer)))
 		return FILTER_TOO_LARGE;
 	return plan_finish(plan);
 }
@@ -435,7 +414,7 @@ filter_plan_growth(const uint8_t *image, FilterPlan *plan)
 	}
 	if (last->capacity > IMAGE_MAX_BITS ||
 		!layer_plan(last->capacity * growth, image_error_rate(image), true,
-					layers, &plan->layer[layers]))
+					layers, IMAGE_MAX_BITS, &plan->layer[layers]))
 		return FILTER_TOO_LARGE;
 	return plan_finish(plan);
 }

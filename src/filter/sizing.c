@@ -416,7 +416,7 @@ set_bits_sigma(const FilterLayer *layer, double n)
 
 bool
 layer_plan(uint64_t capacity, double error_rate, bool grows, int index,
-		   FilterLayer *layer)
+		   uint64_t max_bits, FilterLayer *layer)
 {
 	double		share = 1;
 	double		most;
@@ -429,11 +429,11 @@ layer_plan(uint64_t capacity, double error_rate, bool grows, int index,
 	layer->capacity = capacity;
 	layer->error_rate = error_rate * share;
 	/* no layer has more elements than bits */
-	if (capacity > IMAGE_MAX_BITS)
+	if (capacity > max_bits)
 		return false;
 
 	most = fit_blocks(fmax(capacity, 1), layer->error_rate, layer);
-	if (layer->size > IMAGE_MAX_BITS / BLOCK_BITS)
+	if (layer->size > max_bits / BLOCK_BITS)
 		return false;
 	if (grows)
 	{
@@ -453,7 +453,7 @@ layer_plan(uint64_t capacity, double error_rate, bool grows, int index,
 		full = layer_expected_bits(layer, most) +
 			FULL_SIGMAS * set_bits_sigma(layer, most);
 
-	if (layer->size > IMAGE_MAX_BITS / BLOCK_BITS)
+	if (layer->size > max_bits / BLOCK_BITS)
 		return false;
 	layer->bits_full = (uint64_t)
 		fmin(ceil(full), (double) layer_bits(layer));

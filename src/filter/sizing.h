@@ -19,10 +19,10 @@
  * The layer for "capacity" elements (at least 1) of a filter of the given
  * overall error rate: the first (index 0), or the index-th further one.  Fills
  * in layout, hashes, size, capacity, error rate and bits_full.  False if it
- * would pass IMAGE_MAX_BITS.
+ * would pass max_bits.
  */
 extern bool layer_plan(uint64_t capacity, double error_rate, bool grows,
-					   int index, FilterLayer *layer);
+					   int index, uint64_t max_bits, FilterLayer *layer);
 
 /*
  * The same for a cuckoo filter, its first layer, or the next of one that has

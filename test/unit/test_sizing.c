@@ -107,7 +107,7 @@ test_promise(void)
 		FilterLayer layer;
 		double		expected;
 
-		if (!layer_plan(capacity, rate, grows, index, &layer))
+		if (!layer_plan(capacity, rate, grows, index, IMAGE_MAX_BITS, &layer))
 			continue;
 		expected = layer_expected_error_rate(&layer, capacity);
 		expect(expected <= layer.error_rate * (1 + 1e-9),
@@ -142,7 +142,8 @@ test_promise(void)
 		{
 			FilterLayer layer;
 
-			expect(layer_plan(1000000, error_rates[i], true, index, &layer),
+			expect(layer_plan(1000000, error_rates[i], true, index,
+							  IMAGE_MAX_BITS, &layer),
 				   "%g: no layer %d", error_rates[i], index);
 			sum += layer.error_rate;
 		}

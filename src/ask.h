@@ -1,0 +1,24 @@
+/*
+ * ask.h
+ *	  The answers for an array of elements; see ask.c.
+ */
+#ifndef BLOOMFILTER_ASK_H
+#define BLOOMFILTER_ASK_H
+
+#include "value.h"
+
+#include "utils/array.h"
+
+typedef struct ArrayAnswers
+{
+	int			length;
+	bool	   *nulls;			/* the element is NULL: no answer */
+	bool	   *found;
+} ArrayAnswers;
+
+extern void spread_answers(ArrayAnswers *answers, int asked);
+extern Datum find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers,
+						 bool wanted);
+extern Datum each_answer(ArrayType *elements, const ArrayAnswers *answers);
+
+#endif							/* BLOOMFILTER_ASK_H */

@@ -1,0 +1,519 @@
+/*
+ * membership.c
+ *	  The index access method "membership": a Bloom filter of a column that the
+ *	  server keeps true.
+ *
+ * bloom_contains(index, element) asks it (membership_ask.c).  As an index for
+ * the planner it can say only one thing of "column = value": that there is no
+ * such row; or else that any page of the table may have it.  So a bitmap scan
+ * gets no page or all of them.
+ *
+ * Each element is hashed as in any filter, but within its database
+ * (ELEMENT_LOCAL in element.c), for the index has to agree with "=" there; the
+ * values of several columns are hashed as one row.  A row whose only key is
+ * NULL has no element.
+ *
+ * VACUUM can remove nothing.  It notes how many rows were left, which tells
+ * membership_info() how many elements are dead at least.
+ */
+#include "membership.h"
+
+#include <math.h>
+
+#include "access/amvalidate.h"
+#include "access/htup_details.h"
+#include "access/reloptions.h"
+#include "access/relation.h"
+#include "access/relscan.h"
+#include "catalog/pg_amop.h"
+#include "catalog/pg_opclass.h"
+#include "catalog/pg_type.h"
+#include "commands/progress.h"
+#include "commands/vacuum.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "nodes/tidbitmap.h"
+#include "optimizer/optimizer.h"
+#include "storage/bufmgr.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/regproc.h"
+#include "utils/selfuncs.h"
+#include "utils/spccache.h"
+#include "utils/syscache.h"
+
+SQL_FUNCTION(bloomfilter_membership_handler);
+
+/* The one strategy: equality */
+#define EQUAL_STRATEGY		1
+
+/* Capacities that an option can name; more is for the build to find out */
+#define CAPACITY_MAX		INT_MAX
+
+/*
+ * That a value whose presence nobody knows is there: even odds.  A constant is
+ * looked up while planning.
+ */
+#define PRESENT_UNKNOWN		0.5
+
+/* What a scan costs that cannot use the index; more than any other path */
+#define COST_UNUSABLE		1.0e15
+
+/* Hashing an element and asking a block, in operators: some 20 ns */
+#define ASK_OPERATORS		4.0
+
+static relopt_kind membership_options_kind;
+
+/* ----------------------------------------------------------------
+ *		Elements
+ * ----------------------------------------------------------------
+ */
+
+void
+membership_hasher_init(MembershipHasher *hasher, Relation index,
+					   MemoryContext mcxt)
+{
+	TupleDesc	desc = RelationGetDescr(index);
+
+	hasher->scratch = AllocSetContextCreate(mcxt, "membership element",
+											ALLOCSET_SMALL_SIZES);
+	hasher->row = NULL;
+	if (IndexRelationGetNumberOfKeyAttributes(index) == 1)
+		hasher->hasher = element_hasher_create(TupleDescAttr(desc, 0)->atttypid,
+											   index->rd_indcollation[0],
+											   ELEMENT_LOCAL, mcxt);
+	else
+	{
+		MemoryContext caller = MemoryContextSwitchTo(mcxt);
+		Datum		values[INDEX_MAX_KEYS] = {0};
+		bool		nulls[INDEX_MAX_KEYS];
+		uint64		hash;
+
+		hasher->row = CreateTupleDescCopy(desc);
+		hasher->row->tdtypeid = RECORDOID;
+		hasher->row->tdtypmod = -1;
+		BlessTupleDesc(hasher->row);
+		hasher->hasher = element_hasher_create(RECORDOID, InvalidOid,
+											   ELEMENT_LOCAL, mcxt);
+		MemoryContextSwitchTo(caller);
+
+		/* a record's class is known once one has been seen */
+		memset(nulls, true, sizeof(nulls));
+		(void) membership_hash(hasher, index, values, nulls, &hash);
+	}
+}
+
+/*
+ * The hash of a row's element; false if it has none.  Leaks nothing.
+ */
+bool
+membership_hash(MembershipHasher *hasher, Relation index, Datum *values,
+				bool *nulls, uint64 *hash)
+{
+	MemoryContext caller;
+	Datum		element = values[0];
+
+	if (hasher->row == NULL && nulls[0])
+		return false;
+	caller = MemoryContextSwitchTo(hasher->scratch);
+	if (hasher->row)
+		element = HeapTupleGetDatum(heap_form_tuple(hasher->row, values, nulls));
+	*hash = element_hash(hasher->hasher, element, 0);
+	MemoryContextSwitchTo(caller);
+	MemoryContextReset(hasher->scratch);
+	return true;
+}
+
+/* ----------------------------------------------------------------
+ *		Scans
+ * ----------------------------------------------------------------
+ */
+
+static IndexScanDesc
+membership_beginscan(Relation index, int keys, int orderbys)
+{
+	return RelationGetIndexScan(index, keys, orderbys);
+}
+
+static void
+membership_rescan(IndexScanDesc scan, ScanKey keys, int number_of_keys,
+				  ScanKey orderbys, int number_of_orderbys)
+{
+	if (keys && scan->numberOfKeys > 0)
+		memmove(scan->keyData, keys, scan->numberOfKeys * sizeof(ScanKeyData));
+}
+
+static void
+membership_endscan(IndexScanDesc scan)
+{
+}
+
+/* The type of the value that a column is compared with */
+static Oid
+key_type(Relation index, const ScanKey key)
+{
+	if (OidIsValid(key->sk_subtype) && !IsPolymorphicType(key->sk_subtype))
+		return key->sk_subtype;
+	return TupleDescAttr(RelationGetDescr(index), key->sk_attno - 1)->atttypid;
+}
+
+/*
+ * May there be a row that the keys allow?  False is certain.  The keys are joined by
+ * AND, so with two for a column any of them may say no; those that don't cover
+ * all columns say nothing.
+ */
+static bool
+may_match(Relation index, ScanKey keys, int number_of_keys)
+{
+	int			columns = IndexRelationGetNumberOfKeyAttributes(index);
+	Datum		values[INDEX_MAX_KEYS];
+	bool		nulls[INDEX_MAX_KEYS];
+	Oid			types[INDEX_MAX_KEYS] = {0};
+	MembershipMeta meta;
+	ElementHasher *hasher;
+	Datum		element;
+	Oid			element_type;
+	uint64		hash;
+	bool		found;
+
+	for (int i = 0; i < number_of_keys; i++)
+	{
+		int			column = keys[i].sk_attno - 1;
+
+		/* "=" is strict */
+		if (keys[i].sk_flags & SK_ISNULL)
+			return false;
+		values[column] = keys[i].sk_argument;
+		nulls[column] = false;
+		types[column] = key_type(index, &keys[i]);
+	}
+	for (int i = 0; i < columns; i++)
+		if (!OidIsValid(types[i]))
+			return true;
+
+	element = values[0];
+	element_type = types[0];
+	if (columns > 1)
+	{
+		TupleDesc	row = CreateTemplateTupleDesc(columns);
+
+		for (int i = 0; i < columns; i++)
+		{
+			TupleDescInitEntry(row, i + 1, NULL, types[i], -1, 0);
+			TupleDescInitEntryCollation(row, i + 1, index->rd_indcollation[i]);
+		}
+		BlessTupleDesc(row);
+		element = HeapTupleGetDatum(heap_form_tuple(row, values, nulls));
+		element_type = RECORDOID;
+	}
+	hasher = element_hasher_create(element_type, index->rd_indcollation[0],
+								   ELEMENT_LOCAL, CurrentMemoryContext);
+	hash = element_hash(hasher, element, 0);
+	meta_read(index, &meta);
+	found = pages_contain(index, &meta, hash);
+	MemoryContextDelete(hasher->mcxt);
+	return found;
+}
+
+/* amgetbitmap */
+static int64
+membership_getbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
+{
+	Relation	index = scan->indexRelation;
+	MemoryContext mine = AllocSetContextCreate(CurrentMemoryContext,
+											   "membership scan",
+											   ALLOCSET_SMALL_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(mine);
+	BlockNumber pages = 0;
+
+	flush_pending();
+	if (may_match(index, scan->keyData, scan->numberOfKeys))
+	{
+		/* the executor has locked it before the index */
+		Relation	heap = relation_open(index->rd_index->indrelid, NoLock);
+
+		pages = RelationGetNumberOfBlocks(heap);
+		relation_close(heap, NoLock);
+	}
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(mine);
+	for (BlockNumber page = 0; page < pages; page++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		tbm_add_page(bitmap, page);
+	}
+	return pages;
+}
+
+/* ----------------------------------------------------------------
+ *		What a scan costs
+ * ----------------------------------------------------------------
+ */
+
+/*
+ * The probability that the index says yes, where a constant tells.  It is only
+ * for the estimate that the constant is looked up: the plan may outlive the answer.
+ */
+static double
+present_probability(IndexOptInfo *info, List *clauses)
+{
+	ScanKeyData key;
+	Relation	index;
+	OpExpr	   *clause;
+	Const	   *constant;
+	Oid			operator;
+	Oid			left;
+	Oid			right;
+	int			strategy;
+	bool		found;
+
+	if (info->nkeycolumns != 1 || list_length(clauses) != 1)
+		return PRESENT_UNKNOWN;
+	clause = (OpExpr *) linitial_node(RestrictInfo, clauses)->clause;
+	if (info->hypothetical || !IsA(clause, OpExpr) || list_length(clause->args) != 2 ||
+		!IsA(lsecond(clause->args), Const))
+		return PRESENT_UNKNOWN;
+	constant = (Const *) lsecond(clause->args);
+	if (constant->constisnull)
+		return 0;
+	operator = clause->opno;
+	get_op_opfamily_properties(operator, info->opfamily[0], false,
+							   &strategy, &left, &right);
+	index = relation_open(info->indexoid, NoLock);
+	ScanKeyEntryInitialize(&key, 0, 1, strategy, right, clause->inputcollid,
+						   clause->opfuncid, constant->constvalue);
+	flush_pending();
+	found = may_match(index, &key, 1);
+	relation_close(index, NoLock);
+	return found ? 1 : 0;
+}
+
+/* amcostestimate */
+static void
+membership_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
+						Cost *startup_cost, Cost *total_cost,
+						Selectivity *selectivity, double *correlation,
+						double *pages)
+{
+	IndexOptInfo *info = path->indexinfo;
+	RelOptInfo *table = info->rel;
+	List	   *clauses = get_quals_from_indexclauses(path->indexclauses);
+	Bitmapset  *columns = NULL;
+	double		random_page;
+	double		sequential_page;
+	double		present;
+	Cost		scan;
+	ListCell   *cell;
+
+	foreach(cell, path->indexclauses)
+		columns = bms_add_member(columns, lfirst_node(IndexClause, cell)->indexcol);
+
+	*selectivity = clauselist_selectivity(root,
+										  add_predicate_to_index_quals(info, clauses),
+										  table->relid, JOIN_INNER, NULL);
+	*correlation = 0;
+	/* the metapage and, as a rule, one more */
+	*pages = 2;
+	if (bms_num_members(columns) < info->nkeycolumns)
+	{
+		*startup_cost = *total_cost = COST_UNUSABLE;
+		return;
+	}
+
+	/*
+	 * Either the index says no, or the whole table is read; then each of its
+	 * rows is checked.
+	 */
+	get_tablespace_page_costs(table->reltablespace, NULL, &sequential_page);
+	scan = table->pages * sequential_page +
+		table->tuples * (cpu_tuple_cost + cpu_operator_cost);
+	present = present_probability(info, clauses);
+	get_tablespace_page_costs(info->reltablespace, &random_page, NULL);
+	*startup_cost = *total_cost = *pages * random_page +
+		ASK_OPERATORS * cpu_operator_cost + present * scan;
+}
+
+/* ----------------------------------------------------------------
+ *		VACUUM
+ * ----------------------------------------------------------------
+ */
+
+/* ambulkdelete: there is no row in the index to be removed */
+static IndexBulkDeleteResult *
+membership_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
+					  IndexBulkDeleteCallback callback, void *arg)
+{
+	return stats ? stats : palloc0(sizeof(IndexBulkDeleteResult));
+}
+
+/* amvacuumcleanup */
+static IndexBulkDeleteResult *
+membership_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
+{
+	if (info->analyze_only)
+		return stats;
+	if (stats == NULL)
+		stats = palloc0(sizeof(IndexBulkDeleteResult));
+	stats->num_pages = RelationGetNumberOfBlocks(info->index);
+	/* of rows it knows nothing */
+	stats->num_index_tuples = info->num_heap_tuples;
+	stats->estimated_count = true;
+	if (!info->estimated_count && RelationGetIndexPredicate(info->index) == NIL)
+		meta_note_vacuum(info->index, info->num_heap_tuples);
+	return stats;
+}
+
+/* ----------------------------------------------------------------
+ *		The access method
+ * ----------------------------------------------------------------
+ */
+
+/* ambuildempty: the initial fork of an unlogged index */
+static void
+membership_buildempty(Relation index)
+{
+	meta_put_empty(index, INIT_FORKNUM);
+}
+
+static bytea *
+membership_options(Datum options, bool validate)
+{
+	static const relopt_parse_elt elements[] = {
+		{"capacity", RELOPT_TYPE_INT, offsetof(MembershipOptions, capacity)},
+		{"error_rate", RELOPT_TYPE_REAL, offsetof(MembershipOptions, error_rate)},
+		{"growth", RELOPT_TYPE_INT, offsetof(MembershipOptions, growth)}
+	};
+
+	return (bytea *) build_reloptions(options, validate, membership_options_kind,
+									  sizeof(MembershipOptions), elements,
+									  lengthof(elements));
+}
+
+static char *
+membership_buildphasename(int64 phase)
+{
+	switch (phase)
+	{
+		case PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE:
+			return "initializing";
+		case MEMBERSHIP_PHASE_SCAN:
+			return "scanning table";
+		case MEMBERSHIP_PHASE_SORT:
+			return "sorting elements";
+		case MEMBERSHIP_PHASE_WRITE:
+			return "writing filter";
+		default:
+			return NULL;
+	}
+}
+
+/* amvalidate: an operator class has nothing but operators of strategy 1 */
+static bool
+membership_validate(Oid opclass)
+{
+	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
+	Form_pg_opclass form;
+	CatCList   *operators;
+	char	   *name;
+	Oid			family;
+	Oid			type;
+	bool		has_own = false;
+	bool		valid = true;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for operator class %u", opclass);
+	form = (Form_pg_opclass) GETSTRUCT(tuple);
+	name = pstrdup(NameStr(form->opcname));
+	family = form->opcfamily;
+	type = form->opcintype;
+	ReleaseSysCache(tuple);
+
+	operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(family));
+	for (int i = 0; i < operators->n_members; i++)
+	{
+		Form_pg_amop operator = (Form_pg_amop)
+			GETSTRUCT(&operators->members[i]->tuple);
+
+		if (operator->amopstrategy != EQUAL_STRATEGY ||
+			operator->amoppurpose != AMOP_SEARCH ||
+			!check_amop_signature(operator->amopopr, BOOLOID,
+								  operator->amoplefttype,
+								  operator->amoprighttype))
+		{
+			ereport(INFO,
+					(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+					 errmsg("operator class \"%s\" of access method %s contains invalid operator %s",
+							name, "membership",
+							format_operator(operator->amopopr))));
+			valid = false;
+		}
+		if (operator->amoplefttype == type && operator->amoprighttype == type)
+			has_own = true;
+	}
+	ReleaseCatCacheList(operators);
+	if (!has_own)
+	{
+		ereport(INFO,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("operator class \"%s\" of access method %s is missing operator(s)",
+						name, "membership")));
+		valid = false;
+	}
+	return valid;
+}
+
+Datum
+bloomfilter_membership_handler(PG_FUNCTION_ARGS)
+{
+	IndexAmRoutine *routine = makeNode(IndexAmRoutine);
+
+	routine->amstrategies = EQUAL_STRATEGY;
+	routine->amcanmulticol = true;
+	routine->amusemaintenanceworkmem = false;	/* VACUUM needs none */
+	routine->amparallelvacuumoptions = VACUUM_OPTION_NO_PARALLEL;
+	routine->amkeytype = InvalidOid;
+
+	routine->ambuild = membership_build;
+	routine->ambuildempty = membership_buildempty;
+	routine->aminsert = membership_insert;
+	routine->ambulkdelete = membership_bulkdelete;
+	routine->amvacuumcleanup = membership_vacuumcleanup;
+	routine->amcostestimate = membership_costestimate;
+	routine->amoptions = membership_options;
+	routine->ambuildphasename = membership_buildphasename;
+	routine->amvalidate = membership_validate;
+	routine->ambeginscan = membership_beginscan;
+	routine->amrescan = membership_rescan;
+	routine->amgetbitmap = membership_getbitmap;
+	routine->amendscan = membership_endscan;
+	PG_RETURN_POINTER(routine);
+}
+
+/* Is this an index of this access method? */
+bool
+is_membership(Relation index)
+{
+	return index->rd_rel->relkind == RELKIND_INDEX &&
+		index->rd_indam->aminsert == membership_insert;
+}
+
+/* When the library is loaded */
+void
+membership_init(void)
+{
+	membership_options_kind = add_reloption_kind();
+	add_int_reloption(membership_options_kind, "capacity",
+					  "Elements that the index is made for at least",
+					  MEMBERSHIP_CAPACITY_DEFAULT, 1, CAPACITY_MAX,
+					  ShareUpdateExclusiveLock);
+	add_real_reloption(membership_options_kind, "error_rate",
+					   "Share of absent elements that seem to be present",
+					   ERROR_RATE_DEFAULT, ERROR_RATE_MIN, ERROR_RATE_MAX,
+					   ShareUpdateExclusiveLock);
+	add_int_reloption(membership_options_kind, "growth",
+					  "How many times larger each further layer is",
+					  GROWTH_DEFAULT, 1, IMAGE_MAX_GROWTH,
+					  ShareUpdateExclusiveLock);
+	membership_insert_init();
+}

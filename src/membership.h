@@ -1,0 +1,117 @@
+/*
+ * membership.h
+ *	  The index access method "membership": what its files share.
+ *
+ * See membership_pages.c for what is on the pages.
+ */
+#ifndef BLOOMFILTER_MEMBERSHIP_H
+#define BLOOMFILTER_MEMBERSHIP_H
+
+#include "value.h"
+
+#include "access/amapi.h"
+#include "access/genam.h"
+#include "nodes/execnodes.h"
+#include "storage/bufpage.h"
+#include "utils/rel.h"
+
+/* Elements that an index is made for at least, unless told otherwise */
+#define MEMBERSHIP_CAPACITY_DEFAULT		100000
+
+/* Names of the options, which ALTER INDEX, errors and docs use */
+typedef struct MembershipOptions
+{
+	int32		vl_len_;		/* varlena header, not touched */
+	int			capacity;
+	double		error_rate;
+	int			growth;
+} MembershipOptions;
+
+/* A layer, in the metapage: FilterLayer, with its place in the index */
+typedef struct MembershipLayer
+{
+	uint64		size;			/* blocks of 512 bits */
+	uint64		capacity;
+	double		error_rate;
+	uint64		bits_full;		/* bits set when it is full */
+	uint64		bits_reported;	/* bits set, as far as pages have reported */
+	uint32		quantum;		/* of which a page reports a multiple */
+	BlockNumber first_page;
+	uint8		layout;			/* FilterLayout, block512 or block512x2 */
+	uint8		hashes;
+} MembershipLayer;
+
+/* The content of the metapage */
+typedef struct MembershipMeta
+{
+	uint32		magic;
+	uint16		version;
+	uint16		blocks_per_page;
+	uint64		capacity;		/* what it was made for */
+	double		error_rate;
+	uint16		growth;
+	uint16		layers;
+	/* of the last VACUUM that saw all rows; -1 before */
+	double		live_rows;
+	double		live_elements;	/* what the filter seemed to hold then */
+	MembershipLayer layer[IMAGE_MAX_LAYERS];
+} MembershipMeta;
+
+/* From an index's values to a hash */
+typedef struct MembershipHasher
+{
+	ElementHasher *hasher;
+	TupleDesc	row;			/* of a key of several columns, else NULL */
+	MemoryContext scratch;		/* for one element */
+} MembershipHasher;
+
+/* Phases of CREATE INDEX beside PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE */
+#define MEMBERSHIP_PHASE_SCAN			2
+#define MEMBERSHIP_PHASE_SORT			3
+#define MEMBERSHIP_PHASE_WRITE			4
+
+/* membership.c */
+extern void membership_init(void);
+extern bool is_membership(Relation index);
+extern void membership_hasher_init(MembershipHasher *hasher, Relation index,
+								   MemoryContext mcxt);
+extern bool membership_hash(MembershipHasher *hasher, Relation index,
+							Datum *values, bool *nulls, uint64 *hash);
+
+/* membership_pages.c */
+extern void meta_init(MembershipMeta *meta, Relation index, uint64 elements);
+extern void meta_put_empty(Relation index, ForkNumber fork);
+extern void meta_write(Relation index, const MembershipMeta *meta);
+extern void meta_read(Relation index, MembershipMeta *meta);
+extern void meta_note_vacuum(Relation index, double live_rows);
+extern void meta_layer(const MembershipMeta *meta, int i, FilterLayer *layer);
+extern bool meta_plan_layer(MembershipMeta *meta, uint64 capacity);
+extern double meta_elements(const MembershipMeta *meta);
+extern uint64 meta_pages(const MembershipMeta *meta);
+
+extern bool pages_contain(Relation index, const MembershipMeta *meta,
+						  uint64 hash);
+extern void pages_add(Relation index, uint64 *hashes, Size count);
+extern void pages_create(Relation index, const MembershipMeta *meta, int layer,
+						 bool log);
+extern void pages_fill(Relation index, MembershipMeta *meta,
+					   bool (*next) (void *from, uint64 *hash), void *from);
+extern uint64 pages_image_bytes(const MembershipMeta *meta);
+extern void pages_read(Relation index, const MembershipMeta *meta,
+					   ElementClass class, uint8 *image);
+extern void pages_measure(Relation index, MembershipMeta *meta);
+extern void pages_check(Relation index, const MembershipMeta *meta);
+
+/* membership_build.c */
+extern IndexBuildResult *membership_build(Relation heap, Relation index,
+										  IndexInfo *info);
+
+/* membership_insert.c */
+extern bool membership_insert(Relation index, Datum *values, bool *nulls,
+							  ItemPointer tid, Relation heap,
+							  IndexUniqueCheck unique, bool unchanged,
+							  IndexInfo *info);
+extern void membership_insert_init(void);
+extern void flush_pending(void);
+
+#endif							/* BLOOMFILTER_MEMBERSHIP_H */

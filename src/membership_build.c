@@ -1,0 +1,132 @@
+/*
+ * membership_build.c
+ *	  CREATE INDEX ... USING membership.
+ *
+ * The table's elements are hashed, and the hashes sorted by tuplesort.c within
+ * maintenance_work_mem: a first pass over the result counts the distinct ones,
+ * for which the first layer is sized, a second sets their bits, in the order of
+ * the pages.  All pages are logged at the end.
+ */
+#include "membership.h"
+
+#include "access/tableam.h"
+#include "access/xloginsert.h"
+#include "catalog/pg_operator.h"
+#include "catalog/pg_type.h"
+#include "commands/progress.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "utils/backend_progress.h"
+#include "utils/tuplesort.h"
+
+/*
+ * Hashes are sorted as signed numbers, so with the sign turned: their order is
+ * then that of the unsigned ones, and of the blocks.
+ */
+#define SIGN_BIT		(UINT64CONST(1) << 63)
+
+typedef struct BuildState
+{
+	MembershipHasher hasher;
+	Tuplesortstate *sort;
+	double		rows;			/* that have an element */
+	/* of distinct_next() */
+	bool		begun;
+	uint64		last;
+} BuildState;
+
+/* For each row of the table, in a memory context of its own */
+static void
+build_row(Relation index, ItemPointer tid, Datum *values, bool *nulls,
+		  bool alive, void *arg)
+{
+	BuildState *state = (BuildState *) arg;
+	uint64		hash;
+
+	if (!membership_hash(&state->hasher, index, values, nulls, &hash))
+		return;
+	tuplesort_putdatum(state->sort, Int64GetDatum((int64) (hash ^ SIGN_BIT)),
+					   false);
+	state->rows++;
+}
+
+/* The next of the sorted hashes that is not as the one before */
+static bool
+distinct_next(void *from, uint64 *hash)
+{
+	BuildState *state = (BuildState *) from;
+	Datum		value;
+	bool		null;
+
+	for (;;)
+	{
+		CHECK_FOR_INTERRUPTS();
+#if PG_VERSION_NUM >= 160000
+		if (!tuplesort_getdatum(state->sort, true, false, &value, &null, NULL))
+			return false;
+#else
+		if (!tuplesort_getdatum(state->sort, true, &value, &null, NULL))
+			return false;
+#endif
+		*hash = (uint64) DatumGetInt64(value) ^ SIGN_BIT;
+		if (state->begun && *hash == state->last)
+			continue;
+		state->begun = true;
+		state->last = *hash;
+		return true;
+	}
+}
+
+/* ambuild */
+IndexBuildResult *
+membership_build(Relation heap, Relation index, IndexInfo *info)
+{
+	IndexBuildResult *result = palloc(sizeof(IndexBuildResult));
+	BuildState	state = {.rows = 0};
+	MembershipMeta meta;
+	uint64		elements = 0;
+	uint64		hash;
+
+	if (RelationGetNumberOfBlocks(index) != 0)
+		elog(ERROR, "index \"%s\" already contains data",
+			 RelationGetRelationName(index));
+
+	membership_hasher_init(&state.hasher, index, CurrentMemoryContext);
+	state.sort = tuplesort_begin_datum(INT8OID, Int8LessOperator, InvalidOid,
+									   false, maintenance_work_mem, NULL,
+									   TUPLESORT_RANDOMACCESS);
+
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
+								 MEMBERSHIP_PHASE_SCAN);
+	result->heap_tuples = table_index_build_scan(heap, index, info, true, true,
+												 build_row, &state, NULL);
+	result->index_tuples = state.rows;
+
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
+								 MEMBERSHIP_PHASE_SORT);
+	tuplesort_performsort(state.sort);
+	while (distinct_next(&state, &hash))
+		elements++;
+
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
+								 MEMBERSHIP_PHASE_WRITE);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, elements);
+	meta_init(&meta, index, elements);
+	meta_write(index, &meta);
+	if (elements > 0)
+	{
+		pages_create(index, &meta, 0, false);
+		tuplesort_rescan(state.sort);
+		state.begun = false;
+		pages_fill(index, &meta, distinct_next, &state);
+		meta_write(index, &meta);
+	}
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, elements);
+	tuplesort_end(state.sort);
+
+	if (RelationNeedsWAL(index))
+		log_newpage_range(index, MAIN_FORKNUM, 0,
+						  RelationGetNumberOfBlocks(index), true);
+	return result;
+}
