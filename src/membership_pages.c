@@ -16,7 +16,7 @@
  *	 the metapage naming a layer finds all its pages, and an element whose
  *	 insertion ended before they began is found;
  *
- * - whoever adds may work with an old copy of the metapage: an element in a
+ * - whoever adds may know a metapage that is not the latest: an element in a
  *	 layer that is full already is as well found as any other;
  *
  * - it does no harm to add an element of a transaction that aborts, or one twice.
@@ -63,10 +63,9 @@
 #define QUANTUM_PART			128
 
 /*
- * Hashes that are added at once.  A layer is looked at in between: of a small
- * one it is a part of its capacity.
+ * This part of a layer's capacity is added at once though it might fill the
+ * layer, which is looked at in between.
  */
-#define ADD_MOST				1024
 #define ADD_PART				64
 
 /* 128 GB: beyond all that a relation with this growth is likely to need */
@@ -682,65 +681,51 @@ grow(Relation index, int layers, MembershipMeta *meta)
 		UnlockRelationForExtension(index, ExclusiveLock);
 }
 
-/* A copy of the metapage, perhaps old, for whoever adds */
-static const MembershipMeta *
-cached_meta(Relation index)
+/* How many hashes to add before the last layer is looked at again */
+static Size
+add_at_once(const MembershipMeta *meta)
 {
-	if (index->rd_amcache == NULL)
-	{
-		MembershipMeta meta;
+	FilterLayer last;
+	uint64		room = 0;
 
-		meta_read(index, &meta);
-		index->rd_amcache = MemoryContextAlloc(index->rd_indexcxt,
-											   sizeof(meta));
-		memcpy(index->rd_amcache, &meta, sizeof(meta));
-	}
-	return (const MembershipMeta *) index->rd_amcache;
-}
-
-static void
-forget_meta(Relation index)
-{
-	if (index->rd_amcache)
-		pfree(index->rd_amcache);
-	index->rd_amcache = NULL;
+	meta_layer(meta, meta->layers - 1, &last);
+	/* so many elements cannot fill it */
+	if (last.bits_set < last.bits_full)
+		room = (last.bits_full - last.bits_set) /
+			(last.hashes * (last.layout == LAYOUT_BLOCK512X2 ? 2 : 1));
+	return Max(room, Max(1, last.capacity / ADD_PART));
 }
 
 /*
  * pages_add
  *		Add hashes to the index
  *
- * They are sorted in place, and may be dropped.  What is in already costs a
- * look, no write and no WAL.
+ * Their order is lost.  What is in already costs a look, no write and no WAL.
  */
 void
 pages_add(Relation index, uint64 *hashes, Size count)
 {
-	sort_hashes(hashes, count);
+	MembershipMeta meta;
+
+	meta_read(index, &meta);
+	if (meta.layers == 0)
+		grow(index, 0, &meta);
 	while (count > 0)
 	{
-		MembershipMeta meta = *cached_meta(index);
-		const MembershipLayer *last = &meta.layer[meta.layers - 1];
-		Size		now;
-		Size		absent;
+		/* in the order they came: the lowest of all would crowd its first blocks */
+		Size		now = Min(count, add_at_once(&meta));
+		Size		absent = now;
 
 		CHECK_FOR_INTERRUPTS();
-		if (meta.layers == 0)
-		{
-			grow(index, 0, &meta);
-			forget_meta(index);
-			continue;
-		}
-		now = Min(count, Min(ADD_MOST, Max(1, last->capacity / ADD_PART)));
-		absent = now;
+		sort_hashes(hashes, now);
 		for (int i = 0; i < meta.layers && absent > 0; i++)
 			absent = drop_contained(index, &meta.layer[i], hashes, absent);
 		if (absent > 0 &&
-			add_to_layer(index, meta.layers - 1, last, hashes, absent))
-		{
+			add_to_layer(index, meta.layers - 1, &meta.layer[meta.layers - 1],
+						 hashes, absent))
 			grow(index, meta.layers, &meta);
-			forget_meta(index);
-		}
+		else
+			meta_read(index, &meta);
 		hashes += now;
 		count -= now;
 	}

@@ -1,0 +1,187 @@
+# shellcheck shell=bash
+#
+# script/bench current: what it costs to keep a filter of a column current, by
+# the index method membership or otherwise, and to ask it.
+#
+#	copy	COPY of a million URLs into an empty table with one index
+#	insert	a transaction that inserts one row into a table of a million
+#	probe	one question, planned anew, as the server sees it
+#	scan	a question for each of five million rows
+
+current_sizes()
+{
+	if [ "$quick" = yes ]; then
+		elements=20000 visits=20000 inserts=20 probes=20
+	else
+		elements=1000000 visits=5000000 inserts=1000 probes=2000
+	fi
+}
+
+# An index of table "target"; "none" has no index
+current_index()
+{
+	case $1 in
+		none) ;;
+		membership) echo "CREATE INDEX made ON target USING membership (url)" ;;
+		membership_precise)
+			echo "CREATE INDEX made ON target USING membership (url) WITH (error_rate = 0.001)" ;;
+		contrib_bloom) echo "CREATE INDEX made ON target USING bloom (url)" ;;
+		btree) echo "CREATE INDEX made ON target (url)" ;;
+		hash) echo "CREATE INDEX made ON target USING hash (url)" ;;
+	esac
+}
+
+# note MEASUREMENT METHOD ROUND NANOSECONDS [BYTES]
+note()
+{
+	sql -c "INSERT INTO current VALUES ('$1', '$2', $3, $4, ${5:-NULL})"
+}
+
+# nanoseconds since $1, a value of EPOCHREALTIME
+nanoseconds_since()
+{
+	local now=$EPOCHREALTIME
+
+	echo $(( (${now/[.,]/} - ${1/[.,]/}) * 1000 ))
+}
+
+measure_copies()
+{
+	local methods=(none membership membership_precise contrib_bloom btree hash)
+	local file=$work/tmp/urls round method since spent
+
+	begin "COPY"
+	sql -c "COPY (SELECT url(n) FROM generate_series(1, $elements) n) TO '$file'"
+	for round in $(seq "$rounds"); do
+		for method in "${methods[@]}"; do
+			sql -c "DROP TABLE IF EXISTS target" \
+				-c "CREATE TABLE target (url text COLLATE \"C\" NOT NULL)" \
+				-c "$(current_index "$method")" -c CHECKPOINT
+			since=$EPOCHREALTIME
+			sql -c "COPY target FROM '$file'"
+			spent=$(nanoseconds_since "$since")
+			note copy "$method" "$round" "$spent / $elements.0" \
+				"(SELECT pg_indexes_size('target'))"
+			progress
+		done
+	done
+	finish
+}
+
+# Transactions of one row.  A filter that is changed by each is rewritten.
+measure_inserts()
+{
+	local methods=(none membership bloom_add btree)
+	local round method since first=0 times
+
+	begin "single insertions"
+	sql -c "DROP TABLE IF EXISTS target" \
+		-c "CREATE TABLE target AS SELECT url(n) AS url FROM generate_series(1, $elements) n" \
+		-c "CREATE TABLE photograph AS SELECT bloom_agg(url, 2 * $elements) AS f FROM target"
+	for round in $(seq "$rounds"); do
+		for method in "${methods[@]}"; do
+			sql -c "DROP INDEX IF EXISTS made" -c "$(current_index "$method")" -c CHECKPOINT
+			first=$((first + inserts)) times=$inserts
+			[ "$method" != bloom_add ] || times=$((inserts / 10))
+			seq "$first" $((first + times - 1)) |
+				if [ "$method" = bloom_add ]; then
+					sed "s/.*/BEGIN; INSERT INTO target VALUES (url(1000000000 + &)); UPDATE photograph SET f = bloom_add(f, url(1000000000 + &)); COMMIT;/"
+				else
+					sed "s/.*/INSERT INTO target VALUES (url(1000000000 + &));/"
+				fi >"$work/log/inserts"
+			since=$EPOCHREALTIME
+			sql -f "$work/log/inserts"
+			note insert "$method" "$round" "$(nanoseconds_since "$since") / $times.0"
+			progress
+		done
+		# the filter anew
+		since=$EPOCHREALTIME
+		sql -c "UPDATE photograph SET f = (SELECT bloom_agg(url, 2 * $elements) FROM target)"
+		note refresh bloom_agg "$round" "$(nanoseconds_since "$since")"
+	done
+	finish
+}
+
+measure_probes()
+{
+	local round method query
+	local -A probes_of=(
+		[membership]="SELECT bloom_contains('target_membership'::regclass, url(\$1 + 0))"
+		[bloom]="SELECT bloom_contains(f, url(\$1 + 0)) FROM photograph"
+		[btree]="SELECT EXISTS (SELECT FROM target WHERE url = url(\$1 + 0))"
+		[nothing]="SELECT url(\$1 + 0) = 'x'")
+
+	begin "single questions"
+	sql -c "DROP TABLE target" \
+		-c "CREATE TABLE target AS SELECT url(n) COLLATE \"C\" AS url FROM generate_series(1, $elements) n" \
+		-c "CREATE INDEX target_btree ON target (url)" \
+		-c "CREATE INDEX target_membership ON target USING membership (url)" \
+		-c "UPDATE photograph SET f = (SELECT bloom_agg(url) FROM target)"
+	sql -c "VACUUM (FREEZE, ANALYZE) target, photograph"
+	sql -c "SELECT prewarm()" >/dev/null
+	for round in $(seq "$rounds"); do
+		for method in nothing membership bloom btree; do
+			query=${probes_of[$method]}
+			note probe "$method" "$round" \
+				"(SELECT look_up(\$q\$$query\$q\$, $probes, $round * $probes))"
+			progress
+		done
+	done
+	finish
+}
+
+measure_scans()
+{
+	local round method since
+	local -A scans=(
+		[trivial]="url <> 'x'"
+		[membership]="bloom_contains('target_membership'::regclass, url)"
+		[bloom]="bloom_contains((SELECT f FROM photograph), url)")
+
+	begin "scans of $visits rows"
+	sql -c "CREATE TABLE visits AS SELECT url(1000000000 + n) COLLATE \"C\" AS url
+		FROM generate_series(1, $visits) n"
+	sql -c "VACUUM (FREEZE, ANALYZE) visits"
+	sql -c "SELECT prewarm()" >/dev/null
+	for round in $(seq "$rounds"); do
+		for method in trivial membership bloom; do
+			since=$EPOCHREALTIME
+			sql -c "SELECT count(*) FROM visits WHERE ${scans[$method]}" >/dev/null
+			note scan "$method" "$round" "$(nanoseconds_since "$since") / $visits.0"
+		done
+		progress
+	done
+	finish
+}
+
+part_current()
+{
+	current_sizes
+	sql -c "CREATE EXTENSION IF NOT EXISTS bloom" \
+		-c "CREATE TABLE current (measurement text, method text, round int, ns float8, bytes bigint)"
+	measure_copies
+	measure_inserts
+	measure_probes
+	measure_scans
+	sql -c "DROP TABLE target, photograph, visits"
+
+	# ratios are those of a round, to what the measurement is compared with
+	result_of_query current "
+		WITH bases (measurement, base) AS (VALUES ('copy', 'contrib_bloom'),
+			('insert', 'none'), ('probe', 'btree'), ('scan', 'trivial'))
+		SELECT current_setting('server_version_num')::int / 10000 AS postgresql,
+			c.measurement, c.method, count(*) AS runs,
+			round(median(array_agg(c.ns))::numeric, 1) AS ns,
+			round(min(c.ns)::numeric, 1) AS ns_least,
+			round(max(c.ns)::numeric, 1) AS ns_most,
+			b.base AS compared_with,
+			round(median(array_agg(c.ns / o.ns))::numeric, 3) AS ratio,
+			round(min(c.ns / o.ns)::numeric, 3) AS ratio_least,
+			round(max(c.ns / o.ns)::numeric, 3) AS ratio_most,
+			max(c.bytes) AS bytes, round(max(c.bytes) / $elements.0, 2) AS bytes_per_element
+		FROM current c LEFT JOIN bases b USING (measurement)
+			LEFT JOIN current o ON o.measurement = c.measurement
+				AND o.method = b.base AND o.round = c.round
+		GROUP BY c.measurement, c.method, b.base
+		ORDER BY c.measurement, median(array_agg(c.ns))"
+}

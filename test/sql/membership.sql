@@ -1,0 +1,363 @@
+--
+-- The membership index: built, kept, asked, checked, used by the planner
+--
+CREATE TABLE blacklist (id serial, url text NOT NULL);
+INSERT INTO blacklist (url) SELECT 'http://bad.example/' || i FROM generate_series(1, 20000) i;
+CREATE INDEX blacklist_url ON blacklist USING membership (url) WITH (error_rate = 0.001);
+SELECT layers, elements BETWEEN 19900 AND 20100 AS elements, capacity, error_rate,
+	estimated_error_rate < 0.001 AS precise, dead_elements
+FROM membership_info('blacklist_url');
+SELECT membership_check('blacklist_url');
+
+-- The issue's example: the index before the join
+CREATE TABLE visits (url text);
+INSERT INTO visits SELECT 'http://' || CASE WHEN i % 100 = 0 THEN 'bad' ELSE 'good' END || '.example/' || i
+FROM generate_series(1, 20000) i;
+SELECT count(*) FROM visits v
+WHERE bloom_contains('blacklist_url'::regclass, v.url)
+	AND EXISTS (SELECT FROM blacklist b WHERE b.url = v.url);
+SELECT count(*) < 60 AS few_pass FROM visits
+WHERE bloom_contains('blacklist_url'::regclass, url) AND url LIKE 'http://good%';
+
+-- Arrays, and NULL
+SELECT bloom_contains('blacklist_url'::regclass, NULL::text) IS NULL AS null_element,
+	bloom_contains_any('blacklist_url'::regclass, ARRAY['x', 'http://bad.example/7']) AS any_of,
+	bloom_contains_any('blacklist_url'::regclass, ARRAY['x', NULL]) AS any_null,
+	bloom_contains_all('blacklist_url'::regclass, ARRAY['x', 'http://bad.example/7']) AS all_of,
+	bloom_contains_each('blacklist_url'::regclass, ARRAY['x', NULL, 'http://bad.example/7']) AS each_of,
+	bloom_contains_each('blacklist_url'::regclass, '{}'::text[]) AS none;
+SELECT bloom_contains_each('blacklist_url'::regclass, array_agg(url)) = array_agg(true) AS all_found
+FROM blacklist;
+
+-- The content as a value: as one of an aggregate, in every respect
+SELECT i.layout, i.element_class, i.layers, bloom_contains(f, 'http://bad.example/1') AS found,
+	bytea(f)::bloom = f AS sound
+FROM (SELECT bloom('blacklist_url'::regclass) AS f) AS value, bloom_info(f) i;
+
+-- ---------------------------------------------------------------- types
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
+CREATE TYPE pair AS (a int, b text);
+CREATE DOMAIN host AS text;
+CREATE TABLE every (
+	c_int2 int2, c_int4 int4, c_int8 int8, c_float4 float4, c_float8 float8,
+	c_numeric numeric, c_text text, c_varchar varchar(20), c_name name, c_bpchar char(8),
+	c_bytea bytea, c_uuid uuid, c_bool bool, c_char "char", c_oid oid, c_money money,
+	c_macaddr macaddr, c_macaddr8 macaddr8, c_date date, c_time time, c_timetz timetz,
+	c_timestamp timestamp, c_timestamptz timestamptz, c_interval interval,
+	c_bit bit(4), c_varbit varbit, c_inet inet, c_cidr cidr, c_enum mood,
+	c_array int[], c_range int4range, c_multirange int4multirange, c_record pair,
+	c_jsonb jsonb, c_domain host);
+INSERT INTO every VALUES (1, 2, 3, '-0', 'NaN', 1.50, 'text', 'varchar', 'name', 'bpchar',
+	'\x00ff', '6b6f0e2e-8d3c-4f0e-9c3a-0a5f3f1f6a11', true, 'c', 4711, 12.34,
+	'08:00:2b:01:02:03', '08:00:2b:01:02:03:04:05', '2026-11-21', '12:34', '12:34+02',
+	'2026-11-21 12:34', '2026-11-21 12:34+00', '1 month', B'1010', B'101', '10.0.0.1',
+	'10.0.0.0/8', 'ok', '{1,2,NULL}', '[1,5)', '{[1,5),[7,9)}', (1, 'x'),
+	'{"b": [1, 2.50], "a": null}', 'host');
+DO $$
+DECLARE
+	c record;
+	found boolean;
+	absent boolean;
+BEGIN
+	FOR c IN SELECT attname AS name FROM pg_attribute
+		WHERE attrelid = 'every'::regclass AND attnum > 0 ORDER BY attnum
+	LOOP
+		-- built, and inserted
+		EXECUTE format('CREATE INDEX i_%s ON every USING membership (%1$I)', c.name);
+		EXECUTE format('SELECT bloom_contains(%L::regclass, %I), membership_check(%1$L) = 1 FROM every',
+			'i_' || c.name, c.name) INTO STRICT found, absent;
+		IF NOT found OR NOT absent THEN
+			RAISE WARNING '%: % %', c.name, found, absent;
+		END IF;
+	END LOOP;
+	TRUNCATE every;
+END $$;
+INSERT INTO every VALUES (1, 2, 3, 0, 'NaN', 1.5, 'text', 'varchar', 'name', 'bpchar',
+	'\x00ff', '6b6f0e2e-8d3c-4f0e-9c3a-0a5f3f1f6a11', true, 'c', 4711, 12.34,
+	'08:00:2b:01:02:03', '08:00:2b:01:02:03:04:05', '2026-11-21', '12:34', '12:34+02',
+	'2026-11-21 12:34', '2026-11-21 12:34+00', '30 days', B'1010', B'101', '10.0.0.1',
+	'10.0.0.0/8', 'ok', '{1,2,NULL}', '[1,4]', '{[1,4],[7,8]}', (1, 'x'),
+	'{"a": null, "b": [1, 2.5]}', 'host');
+-- each is found by whatever equals it, through the index and by the planner's scan
+SET enable_seqscan = off;
+SELECT
+	bloom_contains('i_c_int2'::regclass, 1::int8) AS int2_8,
+	bloom_contains('i_c_int8'::regclass, 3) AS int8_4,
+	bloom_contains('i_c_float4'::regclass, '-0'::float8) AS zero,
+	bloom_contains('i_c_float8'::regclass, 'NaN'::float4) AS nan,
+	bloom_contains('i_c_numeric'::regclass, 1.50) AS numeric,
+	bloom_contains('i_c_name'::regclass, 'name'::text) AS name,
+	bloom_contains('i_c_bpchar'::regclass, 'bpchar  '::char(9)) AS bpchar,
+	bloom_contains('i_c_interval'::regclass, '1 month'::interval) AS interval,
+	bloom_contains('i_c_record'::regclass, (1, 'x')::pair) AS record,
+	bloom_contains('i_c_record'::regclass, ROW(1, 'x')) AS anonymous,
+	bloom_contains('i_c_jsonb'::regclass, '{"a": null, "b": [1, 2.500]}'::jsonb) AS jsonb,
+	bloom_contains('i_c_domain'::regclass, 'host') AS domain;
+SELECT
+	(SELECT count(*) FROM every WHERE c_int2 = 1::int8) AS int2_8,
+	(SELECT count(*) FROM every WHERE c_int8 = 3::int2) AS int8_2,
+	(SELECT count(*) FROM every WHERE c_float4 = '-0'::float8) AS float,
+	(SELECT count(*) FROM every WHERE c_name = 'name'::text) AS name,
+	(SELECT count(*) FROM every WHERE c_varchar = 'varchar') AS varchar,
+	(SELECT count(*) FROM every WHERE c_bpchar = 'bpchar') AS bpchar,
+	(SELECT count(*) FROM every WHERE c_enum = 'ok') AS enum,
+	(SELECT count(*) FROM every WHERE c_array = '{1,2,NULL}') AS "array",
+	(SELECT count(*) FROM every WHERE c_range = '[1,4]') AS range,
+	(SELECT count(*) FROM every WHERE c_record = ROW(1, 'x')::pair) AS record,
+	(SELECT count(*) FROM every WHERE c_cidr = '10.0.0.0/8') AS cidr,
+	(SELECT count(*) FROM every WHERE c_int4 = ANY ('{1,2,3}')) AS any_of,
+	(SELECT count(*) FROM every WHERE c_int4 = 7 OR c_text = 'text') AS either;
+EXPLAIN (COSTS OFF) SELECT FROM every WHERE c_int2 = 1::int8;
+EXPLAIN (COSTS OFF) SELECT FROM every WHERE c_record = ROW(1, 'x')::pair;
+RESET enable_seqscan;
+
+-- Equality in this database, not everywhere: a label that is renamed, collations
+ALTER TYPE mood RENAME VALUE 'ok' TO 'fine';
+SELECT bloom_contains('i_c_enum'::regclass, 'fine'::mood) AS renamed, membership_check('i_c_enum');
+SELECT bloom('i_c_enum'::regclass);
+SELECT bloom_contains('i_c_int4'::regclass, 'two');
+
+-- Every operator class is valid
+SELECT opcname FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod
+WHERE amname = 'membership' AND NOT amvalidate(c.oid);
+SELECT count(*) FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod WHERE amname = 'membership';
+
+-- Another type: a class of its own
+CREATE TABLE other (a xid8);
+CREATE INDEX ON other USING membership (a);
+CREATE OPERATOR CLASS xid8_ops DEFAULT FOR TYPE xid8 USING membership AS OPERATOR 1 =;
+CREATE INDEX other_a ON other USING membership (a);
+INSERT INTO other VALUES ('123');
+SELECT bloom_contains('other_a'::regclass, '123'::xid8) AS present,
+	bloom_contains('other_a'::regclass, '124'::xid8) AS absent;
+CREATE OPERATOR CLASS wrong_ops FOR TYPE int4 USING membership AS OPERATOR 2 =;
+DROP TABLE every, other;
+
+-- ---------------------------------------------------------------- kept true
+CREATE TABLE kept (id int PRIMARY KEY, url text, n int);
+CREATE INDEX kept_url ON kept USING membership (url) WITH (capacity = 100, growth = 2);
+SELECT layers, elements FROM membership_info('kept_url');
+SELECT bloom_contains('kept_url'::regclass, 'a') AS empty;
+SELECT bloom_cardinality(bloom('kept_url'::regclass));
+-- its own transaction sees what it has inserted, by any way of asking
+BEGIN;
+INSERT INTO kept SELECT i, 'a' || i, i FROM generate_series(1, 1000) i;
+SELECT count(*) FROM kept WHERE NOT bloom_contains('kept_url'::regclass, url);
+SAVEPOINT s;
+INSERT INTO kept VALUES (1001, 'b', 1);
+SELECT bloom_contains('kept_url'::regclass, 'b');
+ROLLBACK TO s;
+UPDATE kept SET url = 'c' || id WHERE id <= 10;
+SELECT count(*) FROM kept WHERE NOT bloom_contains('kept_url'::regclass, url);
+COMMIT;
+SELECT membership_check('kept_url');
+INSERT INTO kept VALUES (1, 'd1', 1), (2, 'd2', 2) ON CONFLICT (id) DO UPDATE SET url = excluded.url;
+COPY kept FROM stdin;
+2001	e1	1
+2002	e2	2
+2003	\N	3
+\.
+SELECT membership_check('kept_url');
+SELECT bloom_contains_all('kept_url'::regclass, '{d1,d2,e1,e2}');
+SELECT layers > 2 AS grown, elements BETWEEN 970 AND 1060 AS elements,
+	estimated_error_rate < 0.01 AS precise
+FROM membership_info('kept_url');
+-- ten to be expected; with p = 1e-6 no more than 28
+SELECT count(*) <= 28 AS few FROM generate_series(1, 1000) i
+WHERE bloom_contains('kept_url'::regclass, 'absent' || i);
+
+-- What is there already is not written again
+CREATE EXTENSION pg_walinspect;
+SELECT pg_current_wal_insert_lsn() AS before \gset
+INSERT INTO kept SELECT 10000 + i, 'a' || 10 + i % 900, i FROM generate_series(1, 5000) i;
+SELECT layers > 2 AS grown, elements BETWEEN 970 AND 1060 AS elements FROM membership_info('kept_url');
+SELECT count(*) AS written FROM pg_get_wal_records_info(:'before', pg_current_wal_flush_lsn())
+WHERE resource_manager = 'Generic';
+DROP EXTENSION pg_walinspect;
+
+-- PL/pgSQL keeps a call over statements that each see more
+CREATE FUNCTION add_and_ask(n int) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+	missed int := 0;
+BEGIN
+	FOR i IN 1 .. n LOOP
+		INSERT INTO kept VALUES (100000 + i, 'p' || i, i);
+		IF NOT bloom_contains('kept_url'::regclass, 'p' || i) THEN
+			missed := missed + 1;
+		END IF;
+		-- until the copy is made, and beyond
+		PERFORM count(*) FROM generate_series(1, 50) j
+		WHERE bloom_contains('kept_url'::regclass, 'x' || j);
+	END LOOP;
+	RETURN missed;
+END $$;
+SELECT add_and_ask(200) AS missed;
+
+-- A trigger, and a function within the inserting statement, see the rows so far
+CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF NOT bloom_contains('kept_url'::regclass, NEW.url) THEN
+		RAISE EXCEPTION 'missed %', NEW.url;
+	END IF;
+	RETURN NULL;
+END $$;
+CREATE TRIGGER look AFTER INSERT ON kept FOR EACH ROW EXECUTE FUNCTION look();
+INSERT INTO kept SELECT 200000 + i, 't' || i, i FROM generate_series(1, 100) i;
+DROP TRIGGER look ON kept;
+
+-- A copy is not taken for one of another file
+BEGIN;
+SELECT count(*) FROM kept WHERE NOT bloom_contains('kept_url'::regclass, url);
+SAVEPOINT s;
+TRUNCATE kept;
+SELECT bloom_contains('kept_url'::regclass, 'd1') AS truncated;
+INSERT INTO kept VALUES (1, 'new', 1);
+SELECT bloom_contains('kept_url'::regclass, 'new') AS new;
+ROLLBACK TO s;
+SELECT count(*) FROM kept WHERE NOT bloom_contains('kept_url'::regclass, url);
+SELECT membership_check('kept_url') = count(*) AS sound FROM kept;
+COMMIT;
+
+-- REINDEX, VACUUM FULL, DELETE and VACUUM
+SELECT dead_elements FROM membership_info('kept_url');
+DELETE FROM kept WHERE id > 5;
+VACUUM kept;
+SELECT dead_elements BETWEEN 1200 AND 1330 AS dead FROM membership_info('kept_url');
+ALTER INDEX kept_url SET (error_rate = 0.0001, capacity = 5);
+REINDEX INDEX kept_url;
+SELECT layers, elements, capacity, error_rate, dead_elements FROM membership_info('kept_url');
+SELECT membership_check('kept_url');
+-- two blocks an element, at this error rate
+INSERT INTO kept SELECT 1000 + i, 'f' || i, i FROM generate_series(1, 1000) i;
+SELECT membership_check('kept_url');
+VACUUM FULL kept;
+SELECT membership_check('kept_url'), layers, capacity >= 1000 AS sized FROM membership_info('kept_url');
+
+-- Several columns, expressions, a predicate
+CREATE INDEX kept_two ON kept USING membership (url, n);
+SELECT bloom_contains('kept_two'::regclass, ROW('f1'::text, 1)) AS present,
+	bloom_contains('kept_two'::regclass, ROW('f1', 2)) AS absent;
+SELECT bloom_contains('kept_two'::regclass, 'f1');
+SELECT bloom_contains('kept_two'::regclass, ROW(1, 'f1'));
+CREATE INDEX kept_lower ON kept USING membership (lower(url)) WHERE n > 500;
+SELECT bloom_contains('kept_lower'::regclass, 'f501') AS present,
+	bloom_contains('kept_lower'::regclass, 'f499') AS outside, membership_check('kept_lower');
+INSERT INTO kept VALUES (5000, 'UPPER', 501), (5001, NULL, 501), (5002, 'x', NULL);
+SELECT bloom_contains('kept_lower'::regclass, 'upper') AS present, membership_check('kept_two');
+SET enable_seqscan = off;
+SELECT id FROM kept WHERE url = 'UPPER' AND n = 501;
+EXPLAIN (COSTS OFF) SELECT id FROM kept WHERE url = 'UPPER' AND n = 501;
+-- a part of the columns says nothing
+EXPLAIN (COSTS OFF) SELECT id FROM kept WHERE n = 501;
+SELECT id FROM kept WHERE url = 'UPPER';
+RESET enable_seqscan;
+
+-- ---------------------------------------------------------------- the planner
+ANALYZE blacklist;
+EXPLAIN (COSTS OFF) SELECT FROM blacklist WHERE url = 'http://good.example/';
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF)
+	SELECT FROM blacklist WHERE url = 'http://good.example/';
+-- what seems to be there is looked for in all of the table anyway
+EXPLAIN (COSTS OFF) SELECT FROM blacklist WHERE url = 'http://bad.example/1';
+SET plan_cache_mode = force_generic_plan;
+PREPARE find(text) AS SELECT count(*) FROM blacklist WHERE url = $1;
+EXPLAIN (COSTS OFF) EXECUTE find('x');
+EXECUTE find('x');
+EXECUTE find('http://bad.example/1');
+RESET plan_cache_mode;
+-- never before a btree
+CREATE INDEX blacklist_btree ON blacklist (url);
+EXPLAIN (COSTS OFF) SELECT FROM blacklist WHERE url = 'http://good.example/';
+EXPLAIN (COSTS OFF) EXECUTE find('x');
+DROP INDEX blacklist_btree;
+DEALLOCATE find;
+
+-- ---------------------------------------------------------------- who may ask
+CREATE ROLE membership_reader;
+SET ROLE membership_reader;
+SELECT bloom_contains('blacklist_url'::regclass, 'x');
+SELECT membership_info('blacklist_url');
+SELECT bloom('blacklist_url'::regclass);
+RESET ROLE;
+GRANT SELECT (url) ON blacklist TO membership_reader;
+SET ROLE membership_reader;
+SELECT bloom_contains('blacklist_url'::regclass, 'x');
+RESET ROLE;
+ALTER TABLE blacklist ENABLE ROW LEVEL SECURITY;
+SELECT bloom_contains('blacklist_url'::regclass, 'x') AS owner;
+SET ROLE membership_reader;
+SELECT bloom_contains('blacklist_url'::regclass, 'x');
+RESET ROLE;
+ALTER TABLE blacklist DISABLE ROW LEVEL SECURITY;
+REVOKE ALL ON blacklist FROM membership_reader;
+DROP ROLE membership_reader;
+
+-- ---------------------------------------------------------------- errors
+SELECT bloom_contains(0::regclass, 'x');
+SELECT bloom_contains('kept'::regclass, 'x');
+SELECT bloom_contains('kept_pkey'::regclass, 1);
+SELECT bloom_contains('blacklist_url'::regclass, 1);
+CREATE INDEX ON kept USING membership (url) WITH (error_rate = 0);
+CREATE INDEX ON kept USING membership (url) WITH (error_rate = 1);
+CREATE INDEX ON kept USING membership (url) WITH (capacity = 0);
+CREATE INDEX ON kept USING membership (url) WITH (growth = 0);
+CREATE INDEX ON kept USING membership (url) WITH (fillfactor = 50);
+CREATE UNIQUE INDEX ON kept USING membership (url);
+CREATE INDEX ON kept USING membership (url DESC);
+CREATE INDEX ON kept USING membership (point(1, 2));
+CREATE TABLE parts (url text) PARTITION BY HASH (url);
+CREATE TABLE part_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE part_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+CREATE INDEX parts_url ON parts USING membership (url);
+INSERT INTO parts SELECT 'p' || i FROM generate_series(1, 100) i;
+SELECT bloom_contains('parts_url'::regclass, 'p1');
+SELECT count(*) FROM parts WHERE NOT (bloom_contains('part_0_url_idx'::regclass, url)
+	OR bloom_contains('part_1_url_idx'::regclass, url));
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'blacklist_url'::regclass;
+SELECT bloom_contains('blacklist_url'::regclass, 'x');
+UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'blacklist_url'::regclass;
+
+-- After REINDEX CONCURRENTLY a constant of a view dangles, and says so
+CREATE VIEW bad_visits AS SELECT * FROM visits WHERE bloom_contains('blacklist_url'::regclass, url);
+CREATE VIEW bad_visits_by_name AS SELECT * FROM visits
+	WHERE bloom_contains('blacklist_url'::text::regclass, url);
+SELECT count(*) >= 200 AS all_found FROM bad_visits;
+REINDEX INDEX CONCURRENTLY blacklist_url;
+\set VERBOSITY sqlstate
+SELECT count(*) FROM bad_visits;
+\set VERBOSITY default
+SELECT count(*) >= 200 AS all_found FROM bad_visits_by_name;
+SELECT bloom_contains('blacklist_url'::regclass, 'http://bad.example/1');
+
+-- ---------------------------------------------------------------- temporary, unlogged, parallel
+CREATE TEMP TABLE scratch (a int);
+CREATE INDEX scratch_a ON scratch USING membership (a);
+INSERT INTO scratch SELECT generate_series(1, 1000);
+SELECT count(*) FROM scratch WHERE NOT bloom_contains('scratch_a'::regclass, a);
+CREATE UNLOGGED TABLE quick (a int);
+CREATE INDEX quick_a ON quick USING membership (a);
+INSERT INTO quick SELECT generate_series(1, 1000);
+SELECT membership_check('quick_a');
+SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET max_parallel_workers_per_gather = 2;
+SET parallel_leader_participation = off;
+BEGIN;
+-- what the leader has just inserted, workers find
+INSERT INTO quick SELECT generate_series(1001, 2000);
+EXPLAIN (COSTS OFF) SELECT count(*) FROM quick WHERE NOT bloom_contains('quick_a'::regclass, a);
+SELECT count(*) FROM quick WHERE NOT bloom_contains('quick_a'::regclass, a);
+COMMIT;
+SELECT count(*) FROM quick WHERE bloom_contains('scratch_a'::regclass, a);
+RESET min_parallel_table_scan_size;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET max_parallel_workers_per_gather;
+RESET parallel_leader_participation;
+
+DROP VIEW bad_visits, bad_visits_by_name;
+DROP TABLE blacklist, visits, kept, parts, scratch, quick;
+DROP FUNCTION add_and_ask, look;
+DROP TYPE mood, pair;
+DROP DOMAIN host;
