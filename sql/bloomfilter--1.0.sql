@@ -941,9 +941,16 @@ CREATE OPERATOR CLASS jsonb_ops DEFAULT FOR TYPE jsonb USING membership AS OPERA
 -- membership: asking an index
 -- ------------------------------------------------------------------------
 
+CREATE FUNCTION membership_contains_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'bloomfilter_membership_support'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION membership_contains_support(internal)
+	IS 'planner support of bloom_contains of an index';
+
 CREATE FUNCTION bloom_contains(index regclass, element anycompatible) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_contains'
-	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 2;
+	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 2
+	SUPPORT membership_contains_support;
 COMMENT ON FUNCTION bloom_contains(regclass, anycompatible)
 	IS 'may the indexed table have a row with this value? false is certain';
 

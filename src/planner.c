@@ -52,6 +52,7 @@
 
 SQL_FUNCTION(bloomfilter_contains_support);
 SQL_FUNCTION(bloomfilter_contained_support);
+SQL_FUNCTION(bloomfilter_membership_support);
 SQL_FUNCTION(bloomfilter_change_support);
 SQL_FUNCTION(bloomfilter_contains_sel);
 SQL_FUNCTION(bloomfilter_contained_sel);
@@ -400,6 +401,18 @@ Datum
 bloomfilter_contained_support(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_POINTER(support_contains((Node *) PG_GETARG_POINTER(0), false));
+}
+
+/* Of an index nothing is known while planning. */
+Datum
+bloomfilter_membership_support(PG_FUNCTION_ARGS)
+{
+	Node	   *request = (Node *) PG_GETARG_POINTER(0);
+
+	if (!IsA(request, SupportRequestSelectivity))
+		PG_RETURN_POINTER(NULL);
+	((SupportRequestSelectivity *) request)->selectivity = DEFAULT_SELECTIVITY;
+	PG_RETURN_POINTER(request);
 }
 
 /*
