@@ -33,7 +33,9 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
+#include "nodes/pathnodes.h"
 #include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -256,7 +258,7 @@ membership_getbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
  * for the estimate that the constant is looked up: the plan may outlive the answer.
  */
 static double
-present_probability(IndexOptInfo *info, List *clauses)
+present_probability(PlannerInfo *root, IndexOptInfo *info, List *clauses)
 {
 	ScanKeyData key;
 	Relation	index;
@@ -268,7 +270,9 @@ present_probability(IndexOptInfo *info, List *clauses)
 	int			strategy;
 	bool		found;
 
-	if (info->nkeycolumns != 1 || list_length(clauses) != 1)
+	/* where policies hide rows, the plan must not tell of them */
+	if (info->nkeycolumns != 1 || list_length(clauses) != 1 ||
+		planner_rt_fetch(info->rel->relid, root)->securityQuals != NIL)
 		return PRESENT_UNKNOWN;
 	clause = (OpExpr *) linitial_node(RestrictInfo, clauses)->clause;
 	if (info->hypothetical || !IsA(clause, OpExpr) || list_length(clause->args) != 2 ||
@@ -328,7 +332,7 @@ membership_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	get_tablespace_page_costs(table->reltablespace, NULL, &sequential_page);
 	scan = table->pages * sequential_page +
 		table->tuples * (cpu_tuple_cost + cpu_operator_cost);
-	present = present_probability(info, clauses);
+	present = present_probability(root, info, clauses);
 	get_tablespace_page_costs(info->reltablespace, &random_page, NULL);
 	*startup_cost = *total_cost = *pages * random_page +
 		ASK_OPERATORS * cpu_operator_cost + present * scan;

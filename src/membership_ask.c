@@ -27,8 +27,9 @@
  *
  * The table is locked before the index, as everybody does, and both until
  * the end of the transaction: so no other session can truncate, rebuild or drop the
- * index meanwhile.  Our own might (TRUNCATE, then ROLLBACK TO): any invalidation of a
- * relation makes us look whether its file is still the one that was copied.
+ * index meanwhile.  Our own might, and a subtransaction that is rolled back releases its
+ * locks: so after an invalidation of any relation, and after a rollback, both are locked
+ * again, and the copy is kept only if the index has still the file that was copied.
  *
  * The index tells what is in the table, so who asks needs the SELECT privilege
  * on all that the index is made of, and must not be subject to row-level security
@@ -120,7 +121,7 @@ typedef struct MembershipSite
 	Oid			index;			/* asked last, or InvalidOid */
 	Oid			user;			/* who may ask it */
 	SnapshotKey snapshot;
-	uint64		invalidations;	/* counted when the file was looked at */
+	uint64		disturbances;	/* counted when the file was looked at */
 	FileNumber	file;
 	bool		always;			/* the snapshot cannot use it: "yes" */
 	ElementClass class;			/* of the index */
@@ -135,14 +136,25 @@ typedef struct MembershipSite
 	double		spent;			/* pages looked at for this snapshot */
 } MembershipSite;
 
-/* Invalidations of any relation that this session has noticed */
-static uint64 relation_invalidations = 0;
-static bool watching_relations = false;
+/*
+ * Counts what may have changed an index, or lost its lock: invalidations of any
+ * relation that this session has noticed, and subtransactions that were rolled back.
+ */
+static uint64 disturbances = 0;
+static bool watching = false;
 
 static void
-count_invalidation(Datum arg, Oid relation)
+at_invalidation(Datum arg, Oid relation)
 {
-	relation_invalidations++;
+	disturbances++;
+}
+
+static void
+at_subtransaction_event(SubXactEvent event, SubTransactionId subtransaction,
+						SubTransactionId parent, void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		disturbances++;
 }
 
 /* ----------------------------------------------------------------
@@ -385,9 +397,12 @@ make_site(FunctionCallInfo fcinfo, bool is_array)
 						 &site->element_byval, &site->element_align);
 	site->copy_mcxt = AllocSetContextCreate(mcxt, "membership copy",
 											ALLOCSET_SMALL_SIZES);
-	if (!watching_relations)
-		CacheRegisterRelcacheCallback(count_invalidation, (Datum) 0);
-	watching_relations = true;
+	if (!watching)
+	{
+		CacheRegisterRelcacheCallback(at_invalidation, (Datum) 0);
+		RegisterSubXactCallback(at_subtransaction_event, NULL);
+		watching = true;
+	}
 	fcinfo->flinfo->fn_extra = site;
 	return site;
 }
@@ -421,11 +436,13 @@ prepare_site(MembershipSite *site, Oid oid, Snapshot snapshot)
 	}
 	if (!same_file || !same_snapshot(&site->snapshot, snapshot))
 		drop_copy(site);
+	/* what is inserted from now on, this snapshot does not see */
+	flush_pending();
 	PredicateLockRelation(index, snapshot);
 	site->always = snapshot_too_old(index);
 	site->user = GetUserId();
 	keep_snapshot(&site->snapshot, snapshot, site->mcxt);
-	site->invalidations = relation_invalidations;
+	site->disturbances = disturbances;
 	site->file = file_number(index);
 	site->index = oid;
 	relation_close(index, NoLock);
@@ -437,13 +454,17 @@ static MembershipSite *
 open_site(FunctionCallInfo fcinfo, Oid oid, bool is_array)
 {
 	MembershipSite *site = (MembershipSite *) fcinfo->flinfo->fn_extra;
-	Snapshot	snapshot = GetActiveSnapshot();
+	Snapshot	snapshot;
 
+	if (unlikely(!ActiveSnapshotSet()))
+		ereport(ERROR,
+				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+				 errmsg("cannot ask an index without a snapshot")));
+	snapshot = GetActiveSnapshot();
 	if (unlikely(site == NULL))
 		site = make_site(fcinfo, is_array);
-	flush_pending();
 	if (unlikely(site->index != oid ||
-				 site->invalidations != relation_invalidations ||
+				 site->disturbances != disturbances ||
 				 site->user != GetUserId() ||
 				 !same_snapshot(&site->snapshot, snapshot)))
 		prepare_site(site, oid, snapshot);

@@ -14,8 +14,8 @@
  *	 library's callback, is not gathered;
  *
  * - this session sees them at its next command, or within the same one from a
- *	 trigger or a volatile function: whatever reads an index calls
- *	 flush_pending() first;
+ *	 trigger or a volatile function, by a new snapshot: whatever reads an index calls
+ *	 flush_pending() before it reads for a snapshot;
  *
  * - workers of a parallel query cannot do so: they are begun by a query for which
  *	 ExecutorStart() was called in this session after the insertion (an
