@@ -4,6 +4,7 @@
 # the index method membership or otherwise, and to ask it.
 #
 #	copy	COPY of a million URLs into an empty table with one index
+#	build	CREATE INDEX of the same in a table that has them
 #	insert	a transaction that inserts one row into a table of a million
 #	probe	one question, planned anew, as the server sees it
 #	scan	a question for each of five million rows
@@ -61,6 +62,28 @@ measure_copies()
 			sql -c "COPY target FROM '$file'"
 			spent=$(nanoseconds_since "$since")
 			note copy "$method" "$round" "$spent / $elements.0" \
+				"(SELECT pg_indexes_size('target'))"
+			progress
+		done
+	done
+	finish
+}
+
+measure_creations()
+{
+	local methods=(membership membership_precise contrib_bloom btree hash)
+	local round method since spent
+
+	begin "CREATE INDEX"
+	sql -c "DROP TABLE IF EXISTS target" \
+		-c "CREATE TABLE target AS SELECT url(n) COLLATE \"C\" AS url FROM generate_series(1, $elements) n"
+	for round in $(seq "$rounds"); do
+		for method in "${methods[@]}"; do
+			sql -c "DROP INDEX IF EXISTS made" -c CHECKPOINT
+			since=$EPOCHREALTIME
+			sql -c "$(current_index "$method")"
+			spent=$(nanoseconds_since "$since")
+			note build "$method" "$round" "$spent / $elements.0" \
 				"(SELECT pg_indexes_size('target'))"
 			progress
 		done
@@ -160,6 +183,7 @@ part_current()
 	sql -c "CREATE EXTENSION IF NOT EXISTS bloom" \
 		-c "CREATE TABLE current (measurement text, method text, round int, ns float8, bytes bigint)"
 	measure_copies
+	measure_creations
 	measure_inserts
 	measure_probes
 	measure_scans
@@ -168,7 +192,7 @@ part_current()
 	# ratios are those of a round, to what the measurement is compared with
 	result_of_query current "
 		WITH bases (measurement, base) AS (VALUES ('copy', 'contrib_bloom'),
-			('insert', 'none'), ('probe', 'btree'), ('scan', 'trivial'))
+			('build', 'btree'), ('insert', 'none'), ('probe', 'btree'), ('scan', 'trivial'))
 		SELECT current_setting('server_version_num')::int / 10000 AS postgresql,
 			c.measurement, c.method, count(*) AS runs,
 			round(median(array_agg(c.ns))::numeric, 1) AS ns,
