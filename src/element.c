@@ -650,6 +650,16 @@ append_other(ElementNode *node, StringInfo buf, Datum value)
 	append_uint64(buf, DatumGetUInt64(hash));
 }
 
+/* A name that is compared by a collation, as text is; the hash of name is not. */
+static void
+append_name_collated(ElementNode *node, StringInfo buf, Datum value)
+{
+	text	   *string = cstring_to_text(NameStr(*DatumGetName(value)));
+
+	append_other(node, buf, PointerGetDatum(string));
+	pfree(string);
+}
+
 /* ----------------------------------------------------------------
  *		jsonb
  * ----------------------------------------------------------------
@@ -1365,13 +1375,18 @@ init_array(ElementNode *node, Oid element_type)
  * compare them by an operator class of its own, which may call more of them
  * equal; then the hash could not follow.
  */
-static bool
-has_own_order(TypeCacheEntry *range)
+static void
+check_range_order(TypeCacheEntry *range)
 {
 	TypeCacheEntry *subtype = lookup_type_cache(range->rngelemtype->type_id,
 												TYPECACHE_CMP_PROC);
 
-	return range->rng_cmp_proc_finfo.fn_oid != subtype->cmp_proc;
+	if (range->rng_cmp_proc_finfo.fn_oid != subtype->cmp_proc)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("range type %s has an operator class of its own",
+						format_type_be(range->type_id)),
+				 errdetail("Bounds that it takes for equal may have different hashes.")));
 }
 
 /*
@@ -1406,17 +1421,7 @@ init_by_kind(ElementNode *node)
 			break;
 		case TYPTYPE_RANGE:
 			entry = lookup_type_cache(node->type, TYPECACHE_RANGE_INFO);
-			if (has_own_order(entry))
-			{
-				if (node->state->scope == ELEMENT_PORTABLE)
-					ereport(ERROR,
-							(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-							 errmsg("range type %s has an operator class of its own",
-									format_type_be(entry->type_id)),
-							 errdetail("Bounds that it takes for equal may have different hashes.")));
-				init_other_locally(node);
-				break;
-			}
+			check_range_order(entry);
 			node->token = TOKEN_RANGE;
 			node->append = append_range;
 			node->range_type = entry;
@@ -1452,10 +1457,14 @@ adapt_leaf_locally(ElementNode *node)
 		OidIsValid(node->collation) &&
 		!get_collation_isdeterministic(node->collation))
 	{
+		bool		is_name = node->type == NAMEOID;
+
 		node->hash = NULL;
-		if (node->type == VARCHAROID)
+		if (node->type == VARCHAROID || is_name)
 			node->type = TEXTOID;	/* the same equality, and one class */
 		init_other_locally(node);
+		if (is_name)
+			node->append = append_name_collated;
 	}
 	else if (node->type == JSONBOID && needs_conversion())
 		init_other_locally(node);
@@ -1560,9 +1569,9 @@ hash_by_buffer(ElementHasher *hasher, Datum value, uint64 seed)
  *
  * Hashes of scope ELEMENT_LOCAL are for what never leaves its database, and
  * follow "=" there in any case: an enum's value is its OID, text is not
- * converted, and what has a nondeterministic collation, or a range with an
- * operator class of its own, takes its type's hash function.  Where that makes
- * no difference they are those of ELEMENT_PORTABLE (element_hasher_is_local()).
+ * converted, and what has a nondeterministic collation takes its type's hash
+ * function.  Where that makes no difference they are those of ELEMENT_PORTABLE
+ * (element_hasher_is_local()).
  *
  * Errors: ERRCODE_INVALID_PARAMETER_VALUE if the type is not known;
  * ERRCODE_UNDEFINED_FUNCTION if it, or a part of it, cannot be hashed;
