@@ -44,6 +44,7 @@
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
 
 SQL_FUNCTION(bloomfilter_membership_handler);
 
@@ -151,19 +152,34 @@ membership_endscan(IndexScanDesc scan)
 {
 }
 
-/* The type of the value that a column is compared with */
+/*
+ * As what a value that a column is compared with is to be hashed: as the column
+ * is, if this is its type's own equality, be it by way of another type (that of
+ * regclass is oid's).
+ */
 static Oid
 key_type(Relation index, const ScanKey key)
 {
-	if (OidIsValid(key->sk_subtype) && !IsPolymorphicType(key->sk_subtype))
-		return key->sk_subtype;
-	return TupleDescAttr(RelationGetDescr(index), key->sk_attno - 1)->atttypid;
+	int			column = key->sk_attno - 1;
+	Oid			type = TupleDescAttr(RelationGetDescr(index), column)->atttypid;
+	TypeCacheEntry *entry;
+
+	if (!OidIsValid(key->sk_subtype) || IsPolymorphicType(key->sk_subtype))
+		return type;
+	if (key->sk_subtype == index->rd_opcintype[column])
+	{
+		entry = lookup_type_cache(getBaseType(type), TYPECACHE_EQ_OPR);
+		if (get_opcode(entry->eq_opr) == key->sk_func.fn_oid)
+			return type;
+	}
+	return key->sk_subtype;
 }
 
 /*
  * May there be a row that the keys allow?  False is certain.  The keys are joined by
  * AND, so with two for a column any of them may say no; those that don't cover
- * all columns say nothing.
+ * all columns say nothing.  Nor do values of another class than the index's
+ * elements: "=" may call such equal (citext, compared as text).
  */
 static bool
 may_match(Relation index, ScanKey keys, int number_of_keys)
@@ -173,6 +189,7 @@ may_match(Relation index, ScanKey keys, int number_of_keys)
 	bool		nulls[INDEX_MAX_KEYS];
 	Oid			types[INDEX_MAX_KEYS] = {0};
 	MembershipMeta meta;
+	MembershipHasher of_index;
 	ElementHasher *hasher;
 	Datum		element;
 	Oid			element_type;
@@ -212,8 +229,15 @@ may_match(Relation index, ScanKey keys, int number_of_keys)
 	hasher = element_hasher_create(element_type, index->rd_indcollation[0],
 								   ELEMENT_LOCAL, CurrentMemoryContext);
 	hash = element_hash(hasher, element, 0);
-	meta_read(index, &meta);
-	found = pages_contain(index, &meta, hash);
+	membership_hasher_init(&of_index, index, CurrentMemoryContext);
+	found = hasher->class != of_index.hasher->class;
+	if (!found)
+	{
+		meta_read(index, &meta);
+		found = pages_contain(index, &meta, hash);
+	}
+	MemoryContextDelete(of_index.hasher->mcxt);
+	MemoryContextDelete(of_index.scratch);
 	MemoryContextDelete(hasher->mcxt);
 	return found;
 }
