@@ -22,6 +22,9 @@
  *	 earlier query's snapshot does not see the row), and a hook there writes
  *	 what waits.
  *
+ * Before any relation is dropped, too: ALTER TABLE ... TYPE that has no need to
+ * rebuild an index gives its file to a new one, and drops it.
+ *
  * What waits belongs to the current subtransaction or ones that it has
  * absorbed, for all is written when another begins.  So the locks that the
  * insertions took are still held when it is written, and what an aborted
@@ -37,6 +40,8 @@
 #include "access/parallel.h"
 #include "access/relation.h"
 #include "access/xact.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_class.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "storage/predicate.h"
@@ -73,6 +78,7 @@ static struct
 }			pending;
 
 static ExecutorStart_hook_type previous_executor_start = NULL;
+static object_access_hook_type previous_object_access = NULL;
 
 static void
 add_hashes(Relation index, uint64 *hashes, Size count)
@@ -235,6 +241,16 @@ start_executor(QueryDesc *query, int eflags)
 		standard_ExecutorStart(query, eflags);
 }
 
+static void
+access_object(ObjectAccessType access, Oid class, Oid object, int column,
+			  void *arg)
+{
+	if (access == OAT_DROP && class == RelationRelationId)
+		flush_pending();
+	if (previous_object_access)
+		previous_object_access(access, class, object, column, arg);
+}
+
 /* When the library is loaded */
 void
 membership_insert_init(void)
@@ -243,4 +259,6 @@ membership_insert_init(void)
 	RegisterSubXactCallback(at_subtransaction_event, NULL);
 	previous_executor_start = ExecutorStart_hook;
 	ExecutorStart_hook = start_executor;
+	previous_object_access = object_access_hook;
+	object_access_hook = access_object;
 }
