@@ -650,14 +650,37 @@ append_other(ElementNode *node, StringInfo buf, Datum value)
 	append_uint64(buf, DatumGetUInt64(hash));
 }
 
-/* A name that is compared by a collation, as text is; the hash of name is not. */
+/*
+ * A name, or bpchar, by the hash of text: that of name knows no collation, that of
+ * bpchar (in 15) counts trailing blanks where the collation is nondeterministic.
+ */
 static void
-append_name_collated(ElementNode *node, StringInfo buf, Datum value)
+append_as_text(ElementNode *node, StringInfo buf, const char *data, int length)
 {
-	text	   *string = cstring_to_text(NameStr(*DatumGetName(value)));
+	text	   *string = cstring_to_text_with_len(data, length);
 
 	append_other(node, buf, PointerGetDatum(string));
 	pfree(string);
+}
+
+static void
+append_name_as_text(ElementNode *node, StringInfo buf, Datum value)
+{
+	Name		name = DatumGetName(value);
+
+	append_as_text(node, buf, NameStr(*name), strlen(NameStr(*name)));
+}
+
+static void
+append_bpchar_as_text(ElementNode *node, StringInfo buf, Datum value)
+{
+	BpChar	   *string = DatumGetBpCharPP(value);
+	char	   *data = VARDATA_ANY(string);
+
+	append_as_text(node, buf, data,
+				   bpchartruelen(data, VARSIZE_ANY_EXHDR(string)));
+	if ((Pointer) string != DatumGetPointer(value))
+		pfree(string);
 }
 
 /* ----------------------------------------------------------------
@@ -1453,18 +1476,21 @@ init_by_kind(ElementNode *node)
 static void
 adapt_leaf_locally(ElementNode *node)
 {
-	if (node->token == TOKEN_TEXT &&
+	/* a literal without type has no collation */
+	if (node->token == TOKEN_TEXT && node->type != UNKNOWNOID &&
 		OidIsValid(node->collation) &&
 		!get_collation_isdeterministic(node->collation))
 	{
-		bool		is_name = node->type == NAMEOID;
+		Oid			type = node->type;
 
+		/* the same equality, and one class */
+		node->type = TEXTOID;
 		node->hash = NULL;
-		if (node->type == VARCHAROID || is_name)
-			node->type = TEXTOID;	/* the same equality, and one class */
 		init_other_locally(node);
-		if (is_name)
-			node->append = append_name_collated;
+		if (type == NAMEOID)
+			node->append = append_name_as_text;
+		else if (type == BPCHAROID)
+			node->append = append_bpchar_as_text;
 	}
 	else if (node->type == JSONBOID && needs_conversion())
 		init_other_locally(node);

@@ -114,4 +114,15 @@ extern bool membership_insert(Relation index, Datum *values, bool *nulls,
 extern void membership_insert_init(void);
 extern void flush_pending(void);
 
+/* What this session has inserted into any index, counted */
+typedef struct OwnInsertions
+{
+	uint64		made;
+	uint64		written;		/* times that gathered ones were */
+} OwnInsertions;
+
+extern OwnInsertions own_insertions;
+extern bool inserted_since(Relation index, const OwnInsertions *then,
+						   uint64 hash);
+
 #endif							/* BLOOMFILTER_MEMBERSHIP_H */

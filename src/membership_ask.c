@@ -12,7 +12,8 @@
  * error, or not valid for old snapshots (indcheckxmin), for which the answer is
  * "yes".  So at the time of the snapshot, and ever after, the bits are set in pages of
  * layers that the metapage names.  The metapage is read after the snapshot
- * was taken, and so are the pages.
+ * was taken, and so are the pages.  (Where a snapshot sees what our own transaction
+ * inserts later, as a trigger's does, what it inserted is asked, too.)
  *
  * Asked for the first rows of a query, a page or two are read for each. When that has
  * cost as much as reading the whole index would, the whole is read, and asked
@@ -134,6 +135,7 @@ typedef struct MembershipSite
 	MemoryContext copy_mcxt;	/* of the copy */
 	uint8	   *copy;			/* NULL: not read */
 	double		spent;			/* pages looked at for this snapshot */
+	OwnInsertions inserted;		/* when the snapshot, or the copy, was new */
 } MembershipSite;
 
 /*
@@ -436,8 +438,9 @@ prepare_site(MembershipSite *site, Oid oid, Snapshot snapshot)
 	}
 	if (!same_file || !same_snapshot(&site->snapshot, snapshot))
 		drop_copy(site);
-	/* what is inserted from now on, this snapshot does not see */
 	flush_pending();
+	if (site->copy == NULL)
+		site->inserted = own_insertions;
 	PredicateLockRelation(index, snapshot);
 	site->always = snapshot_too_old(index);
 	site->user = GetUserId();
@@ -519,6 +522,7 @@ ask_hashes(MembershipSite *site, const uint64 *hashes, Size count, bool *found)
 
 			pages_read(index, &meta, site->class, copy);
 			site->copy = copy;
+			site->inserted.written = own_insertions.written;
 		}
 		else
 		{
@@ -543,6 +547,28 @@ ask_hashes(MembershipSite *site, const uint64 *hashes, Size count, bool *found)
 	}
 }
 
+/*
+ * Where the index as it was read says no, what this session has inserted since
+ * counts: see membership_insert.c.
+ */
+static inline bool
+is_later(MembershipSite *site)
+{
+	return unlikely(site->inserted.made != own_insertions.made) &&
+		!site->always;
+}
+
+static void
+ask_later(MembershipSite *site, const uint64 *hashes, Size count, bool *found)
+{
+	Relation	index = relation_open(site->index, NoLock);
+
+	for (Size i = 0; i < count; i++)
+		if (!found[i])
+			found[i] = inserted_since(index, &site->inserted, hashes[i]);
+	relation_close(index, NoLock);
+}
+
 /* bloom_contains(index regclass, element anycompatible) */
 Datum
 bloomfilter_membership_contains(PG_FUNCTION_ARGS)
@@ -552,8 +578,11 @@ bloomfilter_membership_contains(PG_FUNCTION_ARGS)
 	bool		found;
 
 	if (likely(site->copy != NULL))
-		PG_RETURN_BOOL(filter_contains(site->copy, hash));
-	ask_hashes(site, &hash, 1, &found);
+		found = filter_contains(site->copy, hash);
+	else
+		ask_hashes(site, &hash, 1, &found);
+	if (is_later(site))
+		ask_later(site, &hash, 1, &found);
 	PG_RETURN_BOOL(found);
 }
 
@@ -581,6 +610,8 @@ ask_elements(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 			hashes[asked++] = hash_element(site, elements[i]);
 	}
 	ask_hashes(site, hashes, asked, answers->found);
+	if (is_later(site))
+		ask_later(site, hashes, asked, answers->found);
 	spread_answers(answers, asked);
 }
 

@@ -15,7 +15,9 @@
  *
  * - this session sees them at its next command, or within the same one from a
  *	 trigger or a volatile function, by a new snapshot: whatever reads an index calls
- *	 flush_pending() before it reads for a snapshot;
+ *	 flush_pending() before it reads for a snapshot.  The snapshot of a trigger may see
+ *	 rows that the command which fired it inserts later, and is the same for the
+ *	 next row; so who keeps what he read asks inserted_since() where that says no;
  *
  * - workers of a parallel query cannot do so: they are begun by a query for which
  *	 ExecutorStart() was called in this session after the insertion (an
@@ -60,6 +62,13 @@
 /* Indexes expected at once; the table grows beyond */
 #define PENDING_INDEXES		16
 
+/*
+ * Bits of what tells quickly that a hash does not wait: of PENDING_MAX hashes one
+ * in sixteen seems to.
+ */
+#define SEEN_BITS			(16 * PENDING_MAX)
+#define WORD_BITS			((int) sizeof(uint64) * BITS_PER_BYTE)
+
 /* Hashes that wait for an index */
 typedef struct Pending
 {
@@ -74,8 +83,11 @@ static struct
 	HTAB	   *indexes;		/* of Pending; NULL if there are none */
 	MemoryContext mcxt;			/* below TopTransactionContext */
 	uint32		count;			/* hashes, of all indexes */
+	uint64	   *seen;			/* SEEN_BITS, if anybody has asked what waits */
 	bool		direct;			/* the transaction is about to commit */
 }			pending;
+
+OwnInsertions own_insertions;
 
 static ExecutorStart_hook_type previous_executor_start = NULL;
 static object_access_hook_type previous_object_access = NULL;
@@ -84,6 +96,7 @@ static void
 add_hashes(Relation index, uint64 *hashes, Size count)
 {
 	pages_add(index, hashes, count);
+	own_insertions.written++;
 	CheckForSerializableConflictIn(index, NULL, InvalidBlockNumber);
 }
 
@@ -95,6 +108,7 @@ forget_pending(void)
 		MemoryContextDelete(pending.mcxt);
 	pending.mcxt = NULL;
 	pending.indexes = NULL;
+	pending.seen = NULL;
 	pending.count = 0;
 }
 
@@ -126,6 +140,57 @@ flush_pending(void)
 		of_index->count = 0;
 	}
 	forget_pending();
+}
+
+static inline void
+see(uint64 hash)
+{
+	pending.seen[hash % SEEN_BITS / WORD_BITS] |=
+		UINT64CONST(1) << hash % WORD_BITS;
+}
+
+/* Does this hash wait for the index? */
+static bool
+is_pending(Oid index, uint64 hash)
+{
+	Pending    *of_index;
+	HASH_SEQ_STATUS scan;
+
+	if (pending.count == 0)
+		return false;
+	if (pending.seen == NULL)
+	{
+		pending.seen = (uint64 *) MemoryContextAllocZero(pending.mcxt,
+														 SEEN_BITS / BITS_PER_BYTE);
+		hash_seq_init(&scan, pending.indexes);
+		while ((of_index = (Pending *) hash_seq_search(&scan)) != NULL)
+			for (uint32 i = 0; i < of_index->count; i++)
+				see(of_index->hashes[i]);
+	}
+	if ((pending.seen[hash % SEEN_BITS / WORD_BITS] >> hash % WORD_BITS & 1) == 0)
+		return false;
+	of_index = (Pending *) hash_search(pending.indexes, &index, HASH_FIND, NULL);
+	for (uint32 i = 0; of_index && i < of_index->count; i++)
+		if (of_index->hashes[i] == hash)
+			return true;
+	return false;
+}
+
+/*
+ * Has this session inserted the element into the index since then?  What it has
+ * not may be found, too.
+ */
+bool
+inserted_since(Relation index, const OwnInsertions *then, uint64 hash)
+{
+	MembershipMeta meta;
+
+	if (is_pending(RelationGetRelid(index), hash))
+		return true;
+	if (then->written == own_insertions.written)
+		return false;
+	meta_read(index, &meta);
+	return pages_contain(index, &meta, hash);
 }
 
 static void
@@ -166,6 +231,8 @@ add_pending(Relation index, uint64 hash)
 		of_index->room *= 2;
 	}
 	of_index->hashes[of_index->count++] = hash;
+	if (pending.seen)
+		see(hash);
 	if (++pending.count >= PENDING_MAX)
 		flush_pending();
 }
@@ -188,6 +255,7 @@ membership_insert(Relation index, Datum *values, bool *nulls,
 	}
 	if (!membership_hash(hasher, index, values, nulls, &hash))
 		return false;
+	own_insertions.made++;
 	if (!pending.direct)
 	{
 		add_pending(index, hash);

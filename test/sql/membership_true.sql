@@ -1,0 +1,141 @@
+--
+-- The membership index says no only where "=" finds no row: types and collations
+-- that are compared by way of others, and what a transaction inserts meanwhile
+--
+SET enable_seqscan = off;
+
+-- Compared as another type: by its equality, or by one that calls less equal
+CREATE EXTENSION citext;
+CREATE TABLE by_other (c regclass, e citext);
+CREATE INDEX by_other_c ON by_other USING membership (c);
+CREATE INDEX by_other_e ON by_other USING membership (e);
+CREATE INDEX by_other_both ON by_other USING membership (e, c);
+INSERT INTO by_other VALUES ('pg_class', 'Abc');
+EXPLAIN (COSTS OFF) SELECT FROM by_other WHERE c = 'pg_class'::regclass;
+EXPLAIN (COSTS OFF) SELECT FROM by_other WHERE e::text = 'Abc';
+SELECT (SELECT count(*) FROM by_other WHERE c = 'pg_class'::regclass) AS present,
+	(SELECT count(*) FROM by_other WHERE e::text = 'Abc') AS as_text;
+DROP INDEX by_other_c, by_other_e;
+EXPLAIN (COSTS OFF) SELECT FROM by_other WHERE e::text = 'Abc' AND c = 'pg_class'::regclass;
+SELECT count(*) FROM by_other WHERE e::text = 'Abc' AND c = 'pg_class'::regclass;
+-- of an absent OID the index still says so
+CREATE INDEX by_other_c ON by_other USING membership (c);
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF)
+	SELECT FROM by_other WHERE c = 'pg_proc'::regclass;
+DROP TABLE by_other;
+DROP EXTENSION citext;
+
+-- A nondeterministic collation, of text and of names
+CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE TABLE blindly (n name COLLATE blind, t text COLLATE blind, v varchar COLLATE blind, b char(5) COLLATE blind, a text[] COLLATE blind);
+CREATE INDEX blindly_n ON blindly USING membership (n);
+CREATE INDEX blindly_t ON blindly USING membership (t);
+CREATE INDEX blindly_v ON blindly USING membership (v);
+CREATE INDEX blindly_b ON blindly USING membership (b);
+CREATE INDEX blindly_a ON blindly USING membership (a);
+INSERT INTO blindly VALUES ('Abc', 'Abc', 'Abc', 'Abc', '{Abc}');
+SELECT (SELECT count(*) FROM blindly WHERE n = 'ABC'::name COLLATE blind) AS name,
+	(SELECT count(*) FROM blindly WHERE n = 'ABC'::text) AS name_text,
+	(SELECT count(*) FROM blindly WHERE t = 'ABC'::name COLLATE blind) AS text_name,
+	(SELECT count(*) FROM blindly WHERE t = 'ABC') AS text,
+	(SELECT count(*) FROM blindly WHERE v = 'ABC') AS varchar,
+	(SELECT count(*) FROM blindly WHERE b = 'ABC') AS bpchar,
+	(SELECT count(*) FROM blindly WHERE a = '{ABC}') AS "array";
+EXPLAIN (COSTS OFF) SELECT FROM blindly WHERE n = 'ABC'::text;
+SELECT bloom_contains('blindly_t'::regclass, 'ABC'::name) AS name,
+	bloom_contains('blindly_n'::regclass, 'ABC'::text) AS text,
+	bloom_contains('blindly_n'::regclass, 'ABD'::text) AS absent;
+SELECT bloom('blindly_n'::regclass);
+DROP TABLE blindly;
+DROP COLLATION blind;
+
+-- Ranges that call more equal than their bounds' type does
+CREATE FUNCTION blind_lt(text, text) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT lower($1) < lower($2)';
+CREATE FUNCTION blind_le(text, text) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT lower($1) <= lower($2)';
+CREATE FUNCTION blind_eq(text, text) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT lower($1) = lower($2)';
+CREATE FUNCTION blind_ge(text, text) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT lower($1) >= lower($2)';
+CREATE FUNCTION blind_gt(text, text) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT lower($1) > lower($2)';
+CREATE FUNCTION blind_cmp(text, text) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT bttextcmp(lower($1), lower($2))';
+CREATE OPERATOR <<< (LEFTARG = text, RIGHTARG = text, FUNCTION = blind_lt);
+CREATE OPERATOR <<<= (LEFTARG = text, RIGHTARG = text, FUNCTION = blind_le);
+CREATE OPERATOR === (LEFTARG = text, RIGHTARG = text, FUNCTION = blind_eq);
+CREATE OPERATOR >>>= (LEFTARG = text, RIGHTARG = text, FUNCTION = blind_ge);
+CREATE OPERATOR >>> (LEFTARG = text, RIGHTARG = text, FUNCTION = blind_gt);
+CREATE OPERATOR CLASS blind_ops FOR TYPE text USING btree AS OPERATOR 1 <<<, OPERATOR 2 <<<=,
+	OPERATOR 3 ===, OPERATOR 4 >>>=, OPERATOR 5 >>>, FUNCTION 1 blind_cmp(text, text);
+CREATE TYPE blind_range AS RANGE (subtype = text, subtype_opclass = blind_ops, multirange_type_name = blind_multirange);
+CREATE TABLE ranges (r blind_range, m blind_multirange);
+SELECT '[a,b]'::blind_range = '[A,B]'::blind_range AS equal;
+CREATE INDEX ON ranges USING membership (r);
+CREATE INDEX ON ranges USING membership (m);
+DROP TABLE ranges;
+DROP TYPE blind_range;
+DROP OPERATOR FAMILY blind_ops USING btree;
+DROP OPERATOR <<< (text, text), <<<= (text, text), === (text, text), >>>= (text, text), >>> (text, text);
+DROP FUNCTION blind_lt, blind_le, blind_eq, blind_ge, blind_gt, blind_cmp;
+RESET enable_seqscan;
+
+-- A row's trigger sees the rows before it of the same command, by one snapshot
+CREATE TABLE once (x int, y int);
+CREATE INDEX once_x ON once USING membership (x) WITH (capacity = 100);
+CREATE FUNCTION only_once() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF bloom_contains('once_x'::regclass, NEW.x) THEN
+		RETURN NULL;
+	END IF;
+	RETURN NEW;
+END $$;
+CREATE TRIGGER only_once BEFORE INSERT ON once FOR EACH ROW EXECUTE FUNCTION only_once();
+INSERT INTO once SELECT i % 10, i FROM generate_series(0, 999) i;
+SELECT count(*), count(DISTINCT x) FROM once;
+-- of an array, too
+CREATE OR REPLACE FUNCTION only_once() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF bloom_contains_any('once_x'::regclass, ARRAY[NEW.x, NULL]) THEN
+		RETURN NULL;
+	END IF;
+	RETURN NEW;
+END $$;
+INSERT INTO once SELECT 100 + i % 10, i FROM generate_series(0, 999) i;
+-- and with more than are gathered, so that they were written in between
+INSERT INTO once SELECT 1000 + i / 2, i FROM generate_series(0, 39999) i;
+SELECT count(*) - count(DISTINCT x) AS twice, count(*) > 19000 AS most FROM once;
+COPY once (x) FROM stdin;
+7
+100000
+100000
+100000
+\.
+SELECT count(*) FROM once WHERE x >= 100000;
+DROP TRIGGER only_once ON once;
+-- a command's own snapshot sees none of its rows; what waits may count all the same
+INSERT INTO once SELECT 200000 + i / 2 FROM generate_series(0, 999) i WHERE NOT bloom_contains('once_x'::regclass, 200000 + i / 2);
+SELECT count(*) >= 490, count(*) = count(*) FILTER (WHERE bloom_contains('once_x'::regclass, x)) AS found FROM once WHERE x >= 200000;
+SELECT membership_check('once_x') = count(*) AS all_found FROM once;
+DROP TABLE once;
+DROP FUNCTION only_once;
+
+-- The column's type is changed without rewriting anything: another index with the same file
+CREATE TABLE altered (v varchar(50));
+CREATE INDEX altered_v ON altered USING membership (v);
+INSERT INTO altered VALUES ('before');
+BEGIN;
+INSERT INTO altered VALUES ('a'), ('b');
+SELECT 'altered_v'::regclass::oid AS oid, pg_relation_filenode('altered_v') AS file \gset
+ALTER TABLE altered ALTER v TYPE varchar(100);
+SELECT 'altered_v'::regclass::oid <> :oid AS another, pg_relation_filenode('altered_v') = :file AS same_file;
+COMMIT;
+SELECT count(*), count(*) FILTER (WHERE bloom_contains('altered_v'::regclass, v)) AS found FROM altered;
+SELECT membership_check('altered_v');
+-- rolled back
+BEGIN;
+INSERT INTO altered VALUES ('c');
+SAVEPOINT s;
+INSERT INTO altered VALUES ('d');
+ALTER TABLE altered ALTER v TYPE varchar(200);
+INSERT INTO altered VALUES ('e');
+ROLLBACK TO s;
+COMMIT;
+SELECT count(*), count(*) FILTER (WHERE bloom_contains('altered_v'::regclass, v)) AS found FROM altered;
+SELECT membership_check('altered_v');
+DROP TABLE altered;
