@@ -65,6 +65,7 @@
 #include "storage/proc.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -182,10 +183,13 @@ same_snapshot(const SnapshotKey *key, Snapshot snapshot)
 		return false;
 	if (key->completions != 0)
 		return true;
-	return memcmp(key->xids, snapshot->xip,
-				  key->running * sizeof(TransactionId)) == 0 &&
-		memcmp(key->xids + key->running, snapshot->subxip,
-			   key->running_subs * sizeof(TransactionId)) == 0;
+	/* there is no array where it would be empty */
+	return (key->running == 0 ||
+			memcmp(key->xids, snapshot->xip,
+				   key->running * sizeof(TransactionId)) == 0) &&
+		(key->running_subs == 0 ||
+		 memcmp(key->xids + key->running, snapshot->subxip,
+				key->running_subs * sizeof(TransactionId)) == 0);
 }
 
 static void
@@ -753,23 +757,38 @@ bloomfilter_membership_info(PG_FUNCTION_ARGS)
 /*
  * membership_check(index regclass): look whether every row that is visible is
  * in the index, and every page as it should be.  Returns the number of rows.
+ *
+ * The expressions of the index are evaluated as its owner does, so that they
+ * cannot do anything in the name of who checks it.
  */
 Datum
 bloomfilter_membership_check(PG_FUNCTION_ARGS)
 {
 	Relation	heap;
 	Relation	index = open_index(PG_GETARG_OID(0), &heap);
-	IndexInfo  *info = BuildIndexInfo(index);
+	IndexInfo  *info;
 	EState	   *estate = CreateExecutorState();
 	ExprContext *econtext = GetPerTupleExprContext(estate);
 	TupleTableSlot *slot = table_slot_create(heap, NULL);
-	ExprState  *predicate = ExecPrepareQual(info->ii_Predicate, estate);
+	ExprState  *predicate;
 	MembershipHasher hasher;
 	MembershipMeta meta;
 	TableScanDesc scan;
+	Oid			user;
+	int			security;
+	int			nest_level;
 	int64		rows = 0;
 
 	refuse_old_snapshot(index);
+	GetUserIdAndSecContext(&user, &security);
+	SetUserIdAndSecContext(heap->rd_rel->relowner,
+						   security | SECURITY_RESTRICTED_OPERATION);
+	nest_level = NewGUCNestLevel();
+#if PG_VERSION_NUM >= 170000
+	RestrictSearchPath();
+#endif
+	info = BuildIndexInfo(index);
+	predicate = ExecPrepareQual(info->ii_Predicate, estate);
 	flush_pending();
 	membership_hasher_init(&hasher, index, CurrentMemoryContext);
 	meta_read(index, &meta);
@@ -802,6 +821,8 @@ bloomfilter_membership_check(PG_FUNCTION_ARGS)
 	table_endscan(scan);
 	ExecDropSingleTupleTableSlot(slot);
 	FreeExecutorState(estate);
+	AtEOXact_GUC(false, nest_level);
+	SetUserIdAndSecContext(user, security);
 	relation_close(index, NoLock);
 	relation_close(heap, NoLock);
 	PG_RETURN_INT64(rows);

@@ -293,7 +293,15 @@ at_subtransaction_event(SubXactEvent event, SubTransactionId subtransaction,
 						SubTransactionId parent, void *arg)
 {
 	if (event == SUBXACT_EVENT_START_SUB)
+	{
+		/*
+		 * An error here would end the session where the one who begins it is
+		 * himself in a subtransaction, and catches it.  So a cancel has to wait.
+		 */
+		HOLD_INTERRUPTS();
 		flush_pending();
+		RESUME_INTERRUPTS();
+	}
 	else if (event == SUBXACT_EVENT_ABORT_SUB)
 		forget_pending();
 }

@@ -144,10 +144,11 @@ layer_pages(const MembershipLayer *layer)
 static BlockNumber
 end_of_layers(const MembershipMeta *meta)
 {
-	const MembershipLayer *last = &meta->layer[meta->layers - 1];
+	const MembershipLayer *last;
 
 	if (meta->layers == 0)
 		return MEMBERSHIP_META_PAGE + 1;
+	last = &meta->layer[meta->layers - 1];
 	return last->first_page + layer_pages(last);
 }
 
@@ -653,15 +654,13 @@ static void
 grow(Relation index, int layers, MembershipMeta *meta)
 {
 	bool		lock = !RELATION_IS_LOCAL(index);
-	const MembershipLayer *last;
 
 	if (lock)
 		LockRelationForExtension(index, ExclusiveLock);
 	meta_read(index, meta);
-	last = &meta->layer[meta->layers - 1];
 	if (meta->layers == layers &&
 		meta_plan_layer(meta, layers == 0 ? meta->capacity :
-						last->capacity * meta->growth))
+						meta->layer[layers - 1].capacity * meta->growth))
 	{
 		Buffer		buffer;
 		GenericXLogState *state;

@@ -139,3 +139,42 @@ COMMIT;
 SELECT count(*), count(*) FILTER (WHERE bloom_contains('altered_v'::regclass, v)) AS found FROM altered;
 SELECT membership_check('altered_v');
 DROP TABLE altered;
+
+-- A statement that is cancelled while a subtransaction begins
+CREATE TABLE cancelled (x int);
+-- the first layer takes some time to write
+CREATE INDEX cancelled_x ON cancelled USING membership (x) WITH (capacity = 20000000);
+SET statement_timeout = '20ms';
+DO $$
+BEGIN
+	BEGIN
+		INSERT INTO cancelled VALUES (1);
+		BEGIN
+			PERFORM pg_sleep(1);
+		EXCEPTION WHEN division_by_zero THEN
+			NULL;
+		END;
+	EXCEPTION WHEN query_canceled THEN
+		RAISE NOTICE 'cancelled';
+	END;
+	INSERT INTO cancelled VALUES (2);
+END $$;
+RESET statement_timeout;
+SELECT x, bloom_contains('cancelled_x'::regclass, x) AS found FROM cancelled;
+DROP TABLE cancelled;
+
+-- Who checks an index does not lend his name to its expressions
+CREATE ROLE membership_owner;
+CREATE TABLE owned (x text);
+CREATE FUNCTION who(text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	RAISE NOTICE '% for %', current_user, $1;
+	RETURN $1;
+END $$;
+INSERT INTO owned VALUES ('a');
+ALTER TABLE owned OWNER TO membership_owner;
+CREATE INDEX owned_x ON owned USING membership (who(x)) WHERE who(x) <> '';
+SELECT membership_check('owned_x');
+DROP TABLE owned;
+DROP FUNCTION who;
+DROP ROLE membership_owner;
