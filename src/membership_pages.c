@@ -514,8 +514,8 @@ drop_contained(Relation index, const MembershipLayer *layer, uint64 *hashes,
  */
 
 /*
- * Set the bits of places that lie on one page.  True if the layer, by then, has
- * as many set bits as make it full.
+ * Set the bits of places that lie on one page.  True if it is time for another layer:
+ * this one, by then, has as many set bits as make it full, or is not the last.
  */
 static bool
 add_on_page(Relation index, int number, const MembershipLayer *layer,
@@ -552,7 +552,8 @@ add_on_page(Relation index, int number, const MembershipLayer *layer,
 		meta = page_meta(GenericXLogRegisterBuffer(state, meta_buffer, 0));
 		meta->layer[number].bits_reported += reports * layer->quantum;
 		meta_layer(meta, number, &now);
-		full = now.bits_set >= now.bits_full && meta->layers == number + 1;
+		full = meta->layers > number + 1 ||
+			(now.bits_set >= now.bits_full && meta->layers < IMAGE_MAX_LAYERS);
 	}
 	GenericXLogFinish(state);
 	if (BufferIsValid(meta_buffer))
@@ -561,42 +562,51 @@ add_on_page(Relation index, int number, const MembershipLayer *layer,
 	return full;
 }
 
-/* The same for any places, sorted */
-static bool
+/*
+ * The same for any places, sorted; up to the page that says so, if *full is false.
+ * Returns how many they were.
+ */
+static Size
 add_places(Relation index, int number, const MembershipLayer *layer,
-		   const Place *places, Size count)
+		   const Place *places, Size count, bool *full)
 {
-	bool		full = false;
+	bool		all = *full;
+	Size		done = 0;
 
-	while (count > 0)
+	while (done < count && (all || !*full))
 	{
+		BlockNumber page = block_page(layer, places[done].block);
 		Size		here = 1;
 
-		while (here < count && block_page(layer, places[here].block) ==
-			   block_page(layer, places[0].block))
+		while (done + here < count &&
+			   block_page(layer, places[done + here].block) == page)
 			here++;
-		if (add_on_page(index, number, layer, places, here))
-			full = true;
-		places += here;
-		count -= here;
+		if (add_on_page(index, number, layer, places + done, here))
+			*full = true;
+		done += here;
 	}
-	return full;
+	return done;
 }
 
-/* Add hashes, sorted, to a layer; true if that has filled it. */
-static bool
+/*
+ * Add hashes, sorted, to a layer.  Returns how many: once it is full the others are
+ * left for the next, so that sessions that add at once don't fill it beyond.
+ */
+static Size
 add_to_layer(Relation index, int number, const MembershipLayer *layer,
-			 const uint64 *hashes, Size count)
+			 const uint64 *hashes, Size count, bool *full)
 {
 	Place	   *places = palloc(count * sizeof(Place));
-	bool		full;
+	bool		go_on = true;
+
+	*full = false;
 
 	for (Size i = 0; i < count; i++)
 	{
 		places[i].block = first_block(hashes[i], layer->size);
 		places[i].word = block_word(hashes[i]);
 	}
-	full = add_places(index, number, layer, places, count);
+	count = add_places(index, number, layer, places, count, full);
 	if (layer->layout == LAYOUT_BLOCK512X2)
 	{
 		for (Size i = 0; i < count; i++)
@@ -605,11 +615,10 @@ add_to_layer(Relation index, int number, const MembershipLayer *layer,
 			places[i].word = second_word(hashes[i]);
 		}
 		sort_places(places, count);
-		if (add_places(index, number, layer, places, count))
-			full = true;
+		add_places(index, number, layer, places, count, &go_on);
 	}
 	pfree(places);
-	return full;
+	return count;
 }
 
 /*
@@ -714,19 +723,26 @@ pages_add(Relation index, uint64 *hashes, Size count)
 		/* in the order they came: the lowest of all would crowd its first blocks */
 		Size		now = Min(count, add_at_once(&meta));
 		Size		absent = now;
+		Size		added = 0;
+		bool		full = false;
 
 		CHECK_FOR_INTERRUPTS();
 		sort_hashes(hashes, now);
 		for (int i = 0; i < meta.layers && absent > 0; i++)
 			absent = drop_contained(index, &meta.layer[i], hashes, absent);
-		if (absent > 0 &&
-			add_to_layer(index, meta.layers - 1, &meta.layer[meta.layers - 1],
-						 hashes, absent))
+		if (absent > 0)
+			added = add_to_layer(index, meta.layers - 1,
+								 &meta.layer[meta.layers - 1],
+								 hashes, absent, &full);
+		if (full)
 			grow(index, meta.layers, &meta);
 		else
 			meta_read(index, &meta);
-		hashes += now;
-		count -= now;
+		/* those that are left go with the next ones */
+		memmove(hashes + now - (absent - added), hashes + added,
+				(absent - added) * sizeof(uint64));
+		hashes += now - (absent - added);
+		count -= now - (absent - added);
 	}
 }
 
