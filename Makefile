@@ -19,6 +19,8 @@ PG_CPPFLAGS = -I$(srcdir)/src -isystem $(includedir_server)
 
 REGRESS = $(patsubst test/sql/%.sql,%,$(sort $(wildcard test/sql/*.sql)))
 REGRESS_OPTS = --inputdir=test --load-extension=bloomfilter --encoding=UTF8 --no-locale
+ISOLATION = $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
+ISOLATION_OPTS = --inputdir=test --outputdir=. --load-extension=bloomfilter
 TAP_TESTS = 1
 PROVE_TESTS = test/t/*.pl
 EXTRA_CLEAN = test/unit/unit_test test/unit/unit_test_sanitize \
