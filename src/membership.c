@@ -36,6 +36,7 @@
 #include "nodes/pathnodes.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
+#include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -253,6 +254,11 @@ membership_getbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 	MemoryContext caller = MemoryContextSwitchTo(mine);
 	BlockNumber pages = 0;
 
+	pgstat_count_index_scan(index);
+#if PG_VERSION_NUM >= 180000
+	if (scan->instrument)
+		scan->instrument->nsearches++;
+#endif
 	flush_pending();
 	if (may_match(index, scan->keyData, scan->numberOfKeys))
 	{
