@@ -513,13 +513,23 @@ drop_contained(Relation index, const MembershipLayer *layer, uint64 *hashes,
  * ----------------------------------------------------------------
  */
 
+/* Is it time for another layer than this one? */
+static bool
+layer_is_full(const MembershipMeta *meta, int number)
+{
+	FilterLayer now;
+
+	meta_layer(meta, number, &now);
+	return meta->layers > number + 1 || now.bits_set >= now.bits_full;
+}
+
 /*
- * Set the bits of places that lie on one page.  True if it is time for another layer:
- * this one, by then, has as many set bits as make it full, or is not the last.
+ * Set the bits of places that lie on one page.  Unless told to do it anyway: false, and
+ * nothing is set, if the layer is found to be full.  Sets *full if it is by then.
  */
 static bool
 add_on_page(Relation index, int number, const MembershipLayer *layer,
-			const Place *places, Size count)
+			const Place *places, Size count, bool anyway, bool *full)
 {
 	Buffer		buffer = page_read(index, block_page(layer, places->block),
 								   BUFFER_LOCK_EXCLUSIVE);
@@ -529,51 +539,47 @@ add_on_page(Relation index, int number, const MembershipLayer *layer,
 	MembershipOpaque *opaque = page_opaque(page);
 	uint32		before = opaque->bits_set;
 	uint32		reports;
-	bool		full = false;
+	bool		add;
 
 	for (Size i = 0; i < count; i++)
 		opaque->bits_set += block_kernel->add(page_block(page, places[i].block),
 											  places[i].word, layer->hashes);
-	if (opaque->bits_set == before)
-	{
-		/* another session was faster */
-		GenericXLogAbort(state);
-		UnlockReleaseBuffer(buffer);
-		return false;
-	}
 	reports = opaque->bits_set / layer->quantum - before / layer->quantum;
+	/* or else another session was faster */
+	add = opaque->bits_set > before;
 	if (reports > 0)
 	{
 		MembershipMeta *meta;
-		FilterLayer now;
 
 		meta_buffer = page_read(index, MEMBERSHIP_META_PAGE,
 								BUFFER_LOCK_EXCLUSIVE);
 		meta = page_meta(GenericXLogRegisterBuffer(state, meta_buffer, 0));
+		add = anyway || !layer_is_full(meta, number);
 		meta->layer[number].bits_reported += reports * layer->quantum;
-		meta_layer(meta, number, &now);
-		full = meta->layers > number + 1 ||
-			(now.bits_set >= now.bits_full && meta->layers < IMAGE_MAX_LAYERS);
+		if (layer_is_full(meta, number))
+			*full = true;
 	}
-	GenericXLogFinish(state);
+	if (add)
+		GenericXLogFinish(state);
+	else
+		GenericXLogAbort(state);
 	if (BufferIsValid(meta_buffer))
 		UnlockReleaseBuffer(meta_buffer);
 	UnlockReleaseBuffer(buffer);
-	return full;
+	return add || reports == 0;
 }
 
 /*
- * The same for any places, sorted; up to the page that says so, if *full is false.
- * Returns how many they were.
+ * The same for any places, sorted; stops once the layer is full.  Returns how many
+ * were added, or were there.
  */
 static Size
 add_places(Relation index, int number, const MembershipLayer *layer,
-		   const Place *places, Size count, bool *full)
+		   const Place *places, Size count, bool anyway, bool *full)
 {
-	bool		all = *full;
 	Size		done = 0;
 
-	while (done < count && (all || !*full))
+	while (done < count && (anyway || !*full))
 	{
 		BlockNumber page = block_page(layer, places[done].block);
 		Size		here = 1;
@@ -581,32 +587,30 @@ add_places(Relation index, int number, const MembershipLayer *layer,
 		while (done + here < count &&
 			   block_page(layer, places[done + here].block) == page)
 			here++;
-		if (add_on_page(index, number, layer, places + done, here))
-			*full = true;
+		if (!add_on_page(index, number, layer, places + done, here, anyway,
+						 full))
+			break;
 		done += here;
 	}
 	return done;
 }
 
 /*
- * Add hashes, sorted, to a layer.  Returns how many: once it is full the others are
- * left for the next, so that sessions that add at once don't fill it beyond.
+ * Add hashes, sorted, to the last layer; returns how many.  Once it is full, and
+ * *full is set, the others are left for the next one.
  */
 static Size
 add_to_layer(Relation index, int number, const MembershipLayer *layer,
-			 const uint64 *hashes, Size count, bool *full)
+			 const uint64 *hashes, Size count, bool anyway, bool *full)
 {
 	Place	   *places = palloc(count * sizeof(Place));
-	bool		go_on = true;
-
-	*full = false;
 
 	for (Size i = 0; i < count; i++)
 	{
 		places[i].block = first_block(hashes[i], layer->size);
 		places[i].word = block_word(hashes[i]);
 	}
-	count = add_places(index, number, layer, places, count, full);
+	count = add_places(index, number, layer, places, count, anyway, full);
 	if (layer->layout == LAYOUT_BLOCK512X2)
 	{
 		for (Size i = 0; i < count; i++)
@@ -615,7 +619,7 @@ add_to_layer(Relation index, int number, const MembershipLayer *layer,
 			places[i].word = second_word(hashes[i]);
 		}
 		sort_places(places, count);
-		add_places(index, number, layer, places, count, &go_on);
+		add_places(index, number, layer, places, count, true, full);
 	}
 	pfree(places);
 	return count;
@@ -689,7 +693,7 @@ grow(Relation index, int layers, MembershipMeta *meta)
 		UnlockRelationForExtension(index, ExclusiveLock);
 }
 
-/* How many hashes to add before the last layer is looked at again */
+/* How many hashes to add before the metapage is looked at again */
 static Size
 add_at_once(const MembershipMeta *meta)
 {
@@ -697,10 +701,12 @@ add_at_once(const MembershipMeta *meta)
 	uint64		room = 0;
 
 	meta_layer(meta, meta->layers - 1, &last);
-	/* so many elements cannot fill it */
-	if (last.bits_set < last.bits_full)
-		room = (last.bits_full - last.bits_set) /
-			(last.hashes * (last.layout == LAYOUT_BLOCK512X2 ? 2 : 1));
+	/*
+	 * So many elements cannot fill it.  Of two blocks, all first ones are set
+	 * before the second ones: with other sessions, that would be noticed late.
+	 */
+	if (last.layout != LAYOUT_BLOCK512X2 && last.bits_set < last.bits_full)
+		room = (last.bits_full - last.bits_set) / last.hashes;
 	return Max(room, Max(1, last.capacity / ADD_PART));
 }
 
@@ -714,6 +720,7 @@ void
 pages_add(Relation index, uint64 *hashes, Size count)
 {
 	MembershipMeta meta;
+	bool		anyway = false; /* there can be no further layer */
 
 	meta_read(index, &meta);
 	if (meta.layers == 0)
@@ -722,27 +729,34 @@ pages_add(Relation index, uint64 *hashes, Size count)
 	{
 		/* in the order they came: the lowest of all would crowd its first blocks */
 		Size		now = Min(count, add_at_once(&meta));
-		Size		absent = now;
-		Size		added = 0;
+		Size		left = now;
 		bool		full = false;
 
 		CHECK_FOR_INTERRUPTS();
 		sort_hashes(hashes, now);
-		for (int i = 0; i < meta.layers && absent > 0; i++)
-			absent = drop_contained(index, &meta.layer[i], hashes, absent);
-		if (absent > 0)
-			added = add_to_layer(index, meta.layers - 1,
-								 &meta.layer[meta.layers - 1],
-								 hashes, absent, &full);
+		for (int i = 0; i < meta.layers && left > 0; i++)
+			left = drop_contained(index, &meta.layer[i], hashes, left);
+		if (left > 0)
+		{
+			Size		added = add_to_layer(index, meta.layers - 1,
+											 &meta.layer[meta.layers - 1],
+											 hashes, left, anyway, &full);
+
+			/* the others go with those that come next */
+			left -= added;
+			memmove(hashes + now - left, hashes + added, left * sizeof(uint64));
+		}
 		if (full)
-			grow(index, meta.layers, &meta);
+		{
+			int			layers = meta.layers;
+
+			grow(index, layers, &meta);
+			anyway = meta.layers == layers;
+		}
 		else
 			meta_read(index, &meta);
-		/* those that are left go with the next ones */
-		memmove(hashes + now - (absent - added), hashes + added,
-				(absent - added) * sizeof(uint64));
-		hashes += now - (absent - added);
-		count -= now - (absent - added);
+		hashes += now - left;
+		count -= now - left;
 	}
 }
 
