@@ -62,10 +62,7 @@
 /* but a small layer's is this part of its bits, or it would fill up unnoticed */
 #define QUANTUM_PART			128
 
-/*
- * This part of a layer's capacity is added at once though it might fill the
- * layer, which is looked at in between.
- */
+/* This part of a layer's capacity is added at once though it might fill the layer. */
 #define ADD_PART				64
 
 /* 128 GB: beyond all that a relation with this growth is likely to need */
@@ -523,9 +520,17 @@ layer_is_full(const MembershipMeta *meta, int number)
 	return meta->layers > number + 1 || now.bits_set >= now.bits_full;
 }
 
+/* So many elements may be what fills a layer; with more of them it would be too full. */
+static Size
+last_piece(uint64 capacity)
+{
+	return Max(1, capacity / ADD_PART);
+}
+
 /*
  * Set the bits of places that lie on one page.  Unless told to do it anyway: false, and
- * nothing is set, if the layer is found to be full.  Sets *full if it is by then.
+ * nothing is set, if the layer is found to be full, or would be too full.  Sets *full
+ * if it is full by then.
  */
 static bool
 add_on_page(Relation index, int number, const MembershipLayer *layer,
@@ -550,13 +555,18 @@ add_on_page(Relation index, int number, const MembershipLayer *layer,
 	if (reports > 0)
 	{
 		MembershipMeta *meta;
+		bool		was_full;
+		bool		is_full;
 
 		meta_buffer = page_read(index, MEMBERSHIP_META_PAGE,
 								BUFFER_LOCK_EXCLUSIVE);
 		meta = page_meta(GenericXLogRegisterBuffer(state, meta_buffer, 0));
-		add = anyway || !layer_is_full(meta, number);
+		was_full = layer_is_full(meta, number);
 		meta->layer[number].bits_reported += reports * layer->quantum;
-		if (layer_is_full(meta, number))
+		is_full = layer_is_full(meta, number);
+		add = anyway || !is_full ||
+			(!was_full && count <= last_piece(layer->capacity));
+		if (add ? is_full : was_full)
 			*full = true;
 	}
 	if (add)
@@ -693,21 +703,20 @@ grow(Relation index, int layers, MembershipMeta *meta)
 		UnlockRelationForExtension(index, ExclusiveLock);
 }
 
-/* How many hashes to add before the metapage is looked at again */
+/* So many elements cannot fill the last layer. */
 static Size
-add_at_once(const MembershipMeta *meta)
+room_for(const MembershipMeta *meta)
 {
 	FilterLayer last;
-	uint64		room = 0;
 
 	meta_layer(meta, meta->layers - 1, &last);
 	/*
-	 * So many elements cannot fill it.  Of two blocks, all first ones are set
-	 * before the second ones: with other sessions, that would be noticed late.
+	 * Of two blocks, all first ones are set before the second ones: with other
+	 * sessions, that it is full would be noticed late.
 	 */
-	if (last.layout != LAYOUT_BLOCK512X2 && last.bits_set < last.bits_full)
-		room = (last.bits_full - last.bits_set) / last.hashes;
-	return Max(room, Max(1, last.capacity / ADD_PART));
+	if (last.layout == LAYOUT_BLOCK512X2 || last.bits_set >= last.bits_full)
+		return 0;
+	return (last.bits_full - last.bits_set) / last.hashes;
 }
 
 /*
@@ -721,6 +730,7 @@ pages_add(Relation index, uint64 *hashes, Size count)
 {
 	MembershipMeta meta;
 	bool		anyway = false; /* there can be no further layer */
+	bool		piecemeal = false;	/* another session fills it, too */
 
 	meta_read(index, &meta);
 	if (meta.layers == 0)
@@ -728,11 +738,15 @@ pages_add(Relation index, uint64 *hashes, Size count)
 	while (count > 0)
 	{
 		/* in the order they came: the lowest of all would crowd its first blocks */
-		Size		now = Min(count, add_at_once(&meta));
-		Size		left = now;
+		Size		now = last_piece(meta.layer[meta.layers - 1].capacity);
+		Size		left;
 		bool		full = false;
 
 		CHECK_FOR_INTERRUPTS();
+		if (!piecemeal)
+			now = Max(now, room_for(&meta));
+		now = Min(now, count);
+		left = now;
 		sort_hashes(hashes, now);
 		for (int i = 0; i < meta.layers && left > 0; i++)
 			left = drop_contained(index, &meta.layer[i], hashes, left);
@@ -746,6 +760,7 @@ pages_add(Relation index, uint64 *hashes, Size count)
 			left -= added;
 			memmove(hashes + now - left, hashes + added, left * sizeof(uint64));
 		}
+		piecemeal = left > 0;
 		if (full)
 		{
 			int			layers = meta.layers;
