@@ -520,6 +520,13 @@ layer_is_full(const MembershipMeta *meta, int number)
 	return meta->layers > number + 1 || now.bits_set >= now.bits_full;
 }
 
+/* How many blocks an element has */
+static inline unsigned
+blocks_of(FilterLayout layout)
+{
+	return layout == LAYOUT_BLOCK512X2 ? 2 : 1;
+}
+
 /* So many elements may be what fills a layer; with more of them it would be too full. */
 static Size
 last_piece(uint64 capacity)
@@ -528,13 +535,15 @@ last_piece(uint64 capacity)
 }
 
 /*
- * Set the bits of places that lie on one page.  Unless told to do it anyway: false, and
- * nothing is set, if the layer is found to be full, or would be too full.  Sets *full
- * if it is full by then.
+ * Set the bits of places that lie on one page, and report those of so many blocks
+ * an element: of two at once, of the second not again.  Unless told to do it anyway:
+ * false, and nothing is set, if the layer is found to be full, or would be too full.
+ * Sets *full if it is full by then.
  */
 static bool
 add_on_page(Relation index, int number, const MembershipLayer *layer,
-			const Place *places, Size count, bool anyway, bool *full)
+			const Place *places, Size count, unsigned blocks, bool anyway,
+			bool *full)
 {
 	Buffer		buffer = page_read(index, block_page(layer, places->block),
 								   BUFFER_LOCK_EXCLUSIVE);
@@ -549,7 +558,8 @@ add_on_page(Relation index, int number, const MembershipLayer *layer,
 	for (Size i = 0; i < count; i++)
 		opaque->bits_set += block_kernel->add(page_block(page, places[i].block),
 											  places[i].word, layer->hashes);
-	reports = opaque->bits_set / layer->quantum - before / layer->quantum;
+	reports = blocks *
+		(opaque->bits_set / layer->quantum - before / layer->quantum);
 	/* or else another session was faster */
 	add = opaque->bits_set > before;
 	if (reports > 0)
@@ -585,7 +595,8 @@ add_on_page(Relation index, int number, const MembershipLayer *layer,
  */
 static Size
 add_places(Relation index, int number, const MembershipLayer *layer,
-		   const Place *places, Size count, bool anyway, bool *full)
+		   const Place *places, Size count, unsigned blocks, bool anyway,
+		   bool *full)
 {
 	Size		done = 0;
 
@@ -597,8 +608,8 @@ add_places(Relation index, int number, const MembershipLayer *layer,
 		while (done + here < count &&
 			   block_page(layer, places[done + here].block) == page)
 			here++;
-		if (!add_on_page(index, number, layer, places + done, here, anyway,
-						 full))
+		if (!add_on_page(index, number, layer, places + done, here, blocks,
+						 anyway, full))
 			break;
 		done += here;
 	}
@@ -614,14 +625,16 @@ add_to_layer(Relation index, int number, const MembershipLayer *layer,
 			 const uint64 *hashes, Size count, bool anyway, bool *full)
 {
 	Place	   *places = palloc(count * sizeof(Place));
+	unsigned	blocks = blocks_of(layer->layout);
 
 	for (Size i = 0; i < count; i++)
 	{
 		places[i].block = first_block(hashes[i], layer->size);
 		places[i].word = block_word(hashes[i]);
 	}
-	count = add_places(index, number, layer, places, count, anyway, full);
-	if (layer->layout == LAYOUT_BLOCK512X2)
+	count = add_places(index, number, layer, places, count, blocks, anyway,
+					   full);
+	if (blocks > 1)
 	{
 		for (Size i = 0; i < count; i++)
 		{
@@ -629,7 +642,7 @@ add_to_layer(Relation index, int number, const MembershipLayer *layer,
 			places[i].word = second_word(hashes[i]);
 		}
 		sort_places(places, count);
-		add_places(index, number, layer, places, count, true, full);
+		add_places(index, number, layer, places, count, 0, true, full);
 	}
 	pfree(places);
 	return count;
@@ -710,13 +723,10 @@ room_for(const MembershipMeta *meta)
 	FilterLayer last;
 
 	meta_layer(meta, meta->layers - 1, &last);
-	/*
-	 * Of two blocks, all first ones are set before the second ones: with other
-	 * sessions, that it is full would be noticed late.
-	 */
-	if (last.layout == LAYOUT_BLOCK512X2 || last.bits_set >= last.bits_full)
+	if (last.bits_set >= last.bits_full)
 		return 0;
-	return (last.bits_full - last.bits_set) / last.hashes;
+	return (last.bits_full - last.bits_set) /
+		(last.hashes * blocks_of(last.layout));
 }
 
 /*
