@@ -1,0 +1,202 @@
+# kill -9 of a backend, of the postmaster and of all processes, again and again, while
+# sessions insert into a table with membership indexes that grow, change and delete its
+# rows, and rebuild the indexes.  After each recovery the pages are sound, what was
+# acknowledged is there, and every row is found, by whatever way it is asked for.
+#
+#     CRASH_ROUNDS=500    more than the 20 that take a minute or two
+#     CRASH_SEED=1        the same choices again (but not the same moments)
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+plan skip_all => 'needs the /proc of Linux' unless -r "/proc/$$/stat";
+
+my $rounds = $ENV{CRASH_ROUNDS} || 20;
+my $seed = $ENV{CRASH_SEED} || time;
+# A session works until it is killed; it never gets to the end of so many commands
+my $commands = 20000;
+# Once all sessions have begun, they work for so long
+my ($least_ms, $most_ms) = (10, 1000);
+# Processes see that their postmaster is gone within
+my $gone_seconds = 60;
+
+note("seed $seed");
+srand($seed);
+
+my $node = PostgreSQL::Test::Cluster->new('crash');
+$node->init(allows_streaming => 1);
+# Little memory and WAL, so that pages are written all the time
+$node->append_conf('postgresql.conf', q{
+restart_after_crash = on
+shared_buffers = 2MB
+min_wal_size = 32MB
+max_wal_size = 64MB
+log_statement = none
+});
+$node->start;
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION bloomfilter;
+	CREATE TABLE urls (id bigint PRIMARY KEY, url text NOT NULL);
+	CREATE INDEX urls_url ON urls USING membership (url) WITH (capacity = 100);
+	CREATE INDEX urls_both ON urls USING membership (id, url) WITH (capacity = 1, growth = 4, error_rate = 0.0001);
+	CREATE TABLE rebuilt (x bigint);
+	CREATE INDEX rebuilt_x ON rebuilt USING membership (x) WITH (capacity = 100);
+	CREATE UNLOGGED TABLE quick (x bigint);
+	CREATE INDEX quick_x ON quick USING membership (x) WITH (capacity = 100);
+
+	CREATE FUNCTION faults() RETURNS SETOF text LANGUAGE sql
+	SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+		SELECT 'missing: ' || id FROM urls WHERE NOT bloom_contains('urls_url'::regclass, url)
+		UNION ALL SELECT 'both missing: ' || id FROM urls WHERE NOT bloom_contains('urls_both'::regclass, ROW(id, url))
+		UNION ALL SELECT 'rebuilt missing: ' || x FROM rebuilt WHERE NOT bloom_contains('rebuilt_x'::regclass, x)
+		UNION ALL SELECT 'quick missing: ' || x FROM quick WHERE NOT bloom_contains('quick_x'::regclass, x)
+		UNION ALL SELECT 'checked: ' || n FROM membership_check('urls_url') n WHERE n <> (SELECT count(*) FROM urls)
+		UNION ALL SELECT 'both checked: ' || n FROM membership_check('urls_both') n WHERE n <> (SELECT count(*) FROM urls)
+		UNION ALL SELECT 'rebuilt checked: ' || n FROM membership_check('rebuilt_x') n WHERE n <> (SELECT count(*) FROM rebuilt)
+		UNION ALL SELECT 'quick checked: ' || n FROM membership_check('quick_x') n WHERE n <> (SELECT count(*) FROM quick)
+		UNION ALL SELECT 'not scanned: ' || s.id FROM (SELECT id, url FROM urls ORDER BY id DESC LIMIT 3) s
+			WHERE NOT EXISTS (SELECT FROM urls u WHERE u.url = s.url)
+		UNION ALL SELECT 'imprecise: ' || i::text FROM (VALUES ('urls_url'), ('urls_both'), ('rebuilt_x')) AS t (name), membership_info(name::regclass) i
+			WHERE estimated_error_rate > 1.2 * error_rate;
+	$$;
+});
+
+# The sessions: a name, and a command for the numbers from %1$d to %2$d, a hundred,
+# which it returns the first of
+my @sessions = (
+	[ 'single', q{INSERT INTO urls VALUES (%1$d, 'single %1$d') RETURNING id} ],
+	[ 'many', q{WITH i AS (INSERT INTO urls SELECT n, 'many ' || n FROM generate_series(%1$d, %2$d) n RETURNING id) SELECT min(id) FROM i} ],
+	[ 'nested', q{BEGIN; INSERT INTO urls VALUES (%1$d, 'nested %1$d'); SAVEPOINT s;
+		INSERT INTO urls SELECT n, 'not to be' || n FROM generate_series(%1$d + 1, %2$d) n; ROLLBACK TO s;
+		INSERT INTO urls VALUES (%1$d + 1, 'nested again %1$d'); COMMIT; SELECT %1$d} ],
+	[ 'changed', q{WITH d AS (DELETE FROM urls WHERE id %% 100 = 50 RETURNING id) SELECT count(*) \gset
+		INSERT INTO urls VALUES (%1$d, 'changed %1$d'); UPDATE urls SET url = 'changed again ' || id WHERE id = %1$d RETURNING id} ],
+	[ undef, q{INSERT INTO quick SELECT generate_series(%1$d, %2$d)} ],
+	[ undef, q{INSERT INTO rebuilt SELECT generate_series(%1$d, %2$d); REINDEX INDEX rebuilt_x;
+		BEGIN; TRUNCATE rebuilt; INSERT INTO rebuilt SELECT generate_series(%1$d, %2$d); COMMIT} ],
+	[ undef, 'CHECKPOINT; SELECT pg_sleep(0.1); VACUUM urls, quick, rebuilt; SELECT pg_sleep(0.1)' ]);
+my $dir = $PostgreSQL::Test::Utils::tmp_check;
+my $next = 100;
+
+sub start_session
+{
+	my ($number) = @_;
+	my ($name, $command) = @{ $sessions[$number] };
+	my $session = { name => $name, out => "$dir/session_$number.out" };
+	my $script = "$dir/session_$number.sql";
+
+	open my $file, '>', $script or die "$script: $!";
+	for (1 .. $commands)
+	{
+		no warnings 'redundant';
+		printf $file "$command;\n", $next, $next + 99;
+		$next += 100;
+	}
+	close $file;
+	$session->{psql} = IPC::Run::start(
+		[ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', $script ],
+		'<', \undef, '>', $session->{out}, '2>', "$dir/session_$number.err");
+	return $session;
+}
+
+# State and parent of a process, or nothing if there is none
+sub process
+{
+	my ($pid) = @_;
+
+	open my $file, '<', "/proc/$pid/stat" or return;
+	my $stat = <$file>;
+	close $file;
+	return defined $stat && $stat =~ /^\d+ \(.*\) (\S) (\d+) / ? ($1, $2) : ();
+}
+
+sub children
+{
+	my ($parent) = @_;
+
+	return grep { my (undef, $its_parent) = process($_); defined $its_parent && $its_parent == $parent }
+	  map { m{(\d+)$} } glob('/proc/[0-9]*');
+}
+
+# A postmaster that is to be followed by another has to be gone altogether; of its
+# children a zombie, whose new parent takes its time, is gone.
+sub wait_until_gone
+{
+	my ($postmaster, @pids) = @_;
+
+	for (1 .. 100 * $gone_seconds)
+	{
+		@pids = grep { my ($state) = process($_); defined $state && $state ne 'Z' } @pids;
+		return if !@pids && !process($postmaster);
+		usleep(10_000);
+	}
+	die "processes outlive their postmaster $postmaster: @pids";
+}
+
+# Kill the postmaster, and perhaps its children, and have the server run again.
+sub kill_server
+{
+	my ($also_children) = @_;
+	my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
+	my @processes = children($postmaster);
+
+	$node->kill9;
+	kill 'KILL', @processes if $also_children;
+	wait_until_gone($postmaster, @processes);
+	$node->start;
+}
+
+my %kill = (
+	'a backend' => sub {
+		my @backends = split /\n/, $node->safe_psql('postgres',
+			"SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()");
+		kill 'KILL', $backends[ int(rand(@backends)) ];
+	},
+	'the postmaster' => sub { kill_server(0) },
+	'all processes' => sub { kill_server(1) });
+my @victims = sort keys %kill;
+
+for my $round (1 .. $rounds)
+{
+	my $victim = $victims[ $round % @victims ];
+	my @running = map { start_session($_) } 0 .. $#sessions;
+
+	foreach my $session (grep { defined $_->{name} } @running)
+	{
+		usleep(1000) until -s $session->{out} || !$session->{psql}->pumpable;
+	}
+	usleep(1000 * ($least_ms + int(rand($most_ms - $least_ms))));
+	$kill{$victim}->();
+	foreach my $session (@running)
+	{
+		$session->{psql}->finish;
+		# 2: "the connection to the server went bad"
+		is($session->{psql}->result(0), 2, "round $round: " . ($session->{name} // 'another session') . ' was in the middle');
+	}
+	$node->poll_query_until('postgres', 'SELECT true') or die 'the server does not come back';
+
+	my $lost = '';
+	my $committed = 0;
+	foreach my $session (grep { defined $_->{name} } @running)
+	{
+		my @ids = split /\n/, slurp_file($session->{out});
+		my $list = join ',', @ids;
+
+		$committed += @ids;
+		$lost .= $node->safe_psql('postgres', qq{
+			SELECT '$session->{name}', told.id FROM unnest('{$list}'::bigint[]) AS told (id) WHERE NOT EXISTS (SELECT FROM urls WHERE urls.id = told.id)});
+	}
+	is($lost, '', "round $round, killed $victim: none of $committed commands is lost");
+	is($node->safe_psql('postgres', 'SELECT * FROM faults()'), '', "round $round, killed $victim: every row is found");
+}
+
+note($node->safe_psql('postgres', q{SELECT name, i FROM (VALUES ('urls_url'), ('urls_both')) AS t (name), membership_info(name::regclass) i}));
+is( $node->safe_psql('postgres', q{SELECT min(layers) > 3 FROM (VALUES ('urls_url'), ('urls_both')) AS t (name), membership_info(name::regclass)}),
+	't', 'indexes have grown');
+
+$node->stop;
+done_testing();
