@@ -111,7 +111,7 @@ typedef struct SnapshotKey
 	TransactionId xmin;
 	TransactionId xmax;
 	uint32		running;
-	uint32		running_subs;
+	int32		running_subs;
 	uint64		completions;	/* 0: not known; then "xids" counts */
 	TransactionId *xids;		/* running ones, and subtransactions */
 } SnapshotKey;
@@ -200,7 +200,7 @@ keep_snapshot(SnapshotKey *key, Snapshot snapshot, MemoryContext mcxt)
 	key->xmin = snapshot->xmin;
 	key->xmax = snapshot->xmax;
 	key->running = snapshot->xcnt;
-	key->running_subs = Max(snapshot->subxcnt, 0);
+	key->running_subs = snapshot->subxcnt;
 	key->completions = snapshot_completions(snapshot);
 	if (key->xids)
 		pfree(key->xids);

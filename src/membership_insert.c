@@ -296,7 +296,8 @@ at_subtransaction_event(SubXactEvent event, SubTransactionId subtransaction,
 	{
 		/*
 		 * An error here would end the session where the one who begins it is
-		 * himself in a subtransaction, and catches it.  So a cancel has to wait.
+		 * himself in a subtransaction, and catches it.  So a cancel has to
+		 * wait.
 		 */
 		HOLD_INTERRUPTS();
 		flush_pending();

@@ -747,7 +747,10 @@ pages_add(Relation index, uint64 *hashes, Size count)
 		grow(index, 0, &meta);
 	while (count > 0)
 	{
-		/* in the order they came: the lowest of all would crowd its first blocks */
+		/*
+		 * in the order they came: the lowest of all would crowd its first
+		 * blocks
+		 */
 		Size		now = last_piece(meta.layer[meta.layers - 1].capacity);
 		Size		left;
 		bool		full = false;
@@ -834,7 +837,11 @@ pages_fill(Relation index, MembershipMeta *meta,
 	while (next(from, &hash))
 	{
 		write_bits(&first, first_block(hash, layer->size), block_word(hash));
-		/* on a page of its own, which may be the same: one is locked at a time */
+
+		/*
+		 * on a page of its own, which may be the same: one is locked at a
+		 * time
+		 */
 		if (layer->layout == LAYOUT_BLOCK512X2)
 			write_bits(&first, second_block(hash, layer->size),
 					   second_word(hash));
