@@ -47,7 +47,7 @@ typedef struct Sample
 	double		add;			/* ns */
 	double		single;
 	double		batch;
-}			Sample;
+} Sample;
 
 static const struct
 {
@@ -87,7 +87,7 @@ time_adds(uint8_t **image, uint64_t first, uint64_t count)
 }
 
 static void
-ask(const uint8_t *image, uint64_t first, Sample * sample)
+ask(const uint8_t *image, uint64_t first, Sample *sample)
 {
 	uint64_t	hashes[BATCH];
 	bool		found[BATCH];
@@ -150,7 +150,7 @@ measure(int kind, int round, const uint64_t *steps, int count)
 
 /* Median, least and most of a field, as three columns */
 static void
-print_times(const Sample * sample, size_t offset)
+print_times(const Sample *sample, size_t offset)
 {
 	double		values[ROUNDS];
 
@@ -161,7 +161,7 @@ print_times(const Sample * sample, size_t offset)
 }
 
 static void
-print_line(int kind, uint64_t elements, const Sample * sample)
+print_line(int kind, uint64_t elements, const Sample *sample)
 {
 	double		hits = 0;
 	double		estimated = 0;

@@ -44,7 +44,7 @@ typedef struct Kind
 	double		error_rate;		/* 0: classic */
 	double		bits;			/* an element */
 	unsigned	hashes;
-}			Kind;
+} Kind;
 
 static const Kind kinds[] = {
 	{"block512 10 %", 0.1, 4.84, 0},
@@ -74,7 +74,7 @@ typedef enum Job
 	ASK_BATCH,
 	ADD_BATCH,
 	JOBS
-}			Job;
+} Job;
 
 static inline uint64_t
 url_hash(const char *url)
@@ -174,7 +174,7 @@ time_job(Job job, uint8_t *image, uint64_t evict)
 
 /* A filter filled to nine tenths, the present URLs among its elements */
 static uint8_t *
-make_full(const Kind * kind, uint64_t bytes)
+make_full(const Kind *kind, uint64_t bytes)
 {
 	uint64_t	capacity = bytes * 8 / kind->bits;
 	uint8_t    *image = kind->error_rate > 0 ?

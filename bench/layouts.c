@@ -62,21 +62,21 @@ typedef enum Make
 	CUCKOO,
 	EXPLICIT,
 	LIBBLOOM
-}			Make;
+} Make;
 
 typedef enum Operation
 {
 	ASK_ABSENT,
 	ASK_PRESENT,
 	ADD
-}			Operation;
+} Operation;
 
 typedef enum Mode
 {
 	SINGLE,
 	BATCHES,
 	WAITING
-}			Mode;
+} Mode;
 
 static const char *const operation_names[] = {"absent", "present", "add"};
 static const char *const mode_names[] = {"single", "batch", "waiting"};
@@ -97,7 +97,7 @@ typedef struct Subject
 	uint64_t	elements;		/* in it: the numbers from 0 on */
 	uint64_t	asked;			/* absent ones, so far, */
 	uint64_t	hits;			/* and those taken for present */
-}			Subject;
+} Subject;
 
 static Subject subjects[] =
 	{
@@ -112,11 +112,11 @@ static Subject subjects[] =
 		},
 		{
 			.layout = "classic", .make = CLASSIC, .error_rate = 0.01,
-				.classic_bits = 9.585, .classic_hashes = 7
+			.classic_bits = 9.585, .classic_hashes = 7
 		},
 		{
 			.layout = "classic", .make = CLASSIC, .error_rate = 1e-4,
-				.classic_bits = 19.17, .classic_hashes = 13
+			.classic_bits = 19.17, .classic_hashes = 13
 		},
 		{
 			.layout = "cuckoo", .make = CUCKOO, .error_rate = 0.01
@@ -144,7 +144,7 @@ typedef struct Job
 	Operation	operation;
 	Mode		mode;
 	double		ns[ROUNDS];
-}			Job;
+} Job;
 
 #define JOBS_MAX		200
 
@@ -182,7 +182,7 @@ huge_image(const uint8_t *from, size_t bytes)
 }
 
 static uint8_t *
-make_image(const Subject * subject, uint64_t n)
+make_image(const Subject *subject, uint64_t n)
 {
 	switch (subject->make)
 	{
@@ -218,7 +218,7 @@ add_elements(uint8_t *image, uint64_t first, uint64_t count, size_t batch)
 }
 
 static void
-prepare(Subject * subject, uint64_t n)
+prepare(Subject *subject, uint64_t n)
 {
 	uint8_t    *image;
 	uint64_t   *hashes;
@@ -268,7 +268,7 @@ prepare(Subject * subject, uint64_t n)
 }
 
 static void
-discard(Subject * subject)
+discard(Subject *subject)
 {
 	size_t		before = subject->make == LIBBLOOM ? 0 : LENGTH_BYTES;
 
@@ -283,7 +283,7 @@ discard(Subject * subject)
 
 /* Read one line for each of so many numbers. */
 static uint64_t
-read_lines(const Subject * subject, uint64_t first, uint64_t count, Mode mode)
+read_lines(const Subject *subject, uint64_t first, uint64_t count, Mode mode)
 {
 	const uint8_t *lines = subject->image - LENGTH_BYTES;
 	uint64_t	size = subject->bytes / CACHE_LINE;
@@ -369,9 +369,9 @@ ask_libbloom(struct bloom *bloom, uint64_t first, uint64_t count)
 
 /* Numbers that are asked about in this round, or added */
 static uint64_t
-first_number(const Job * job, int round, uint64_t count)
+first_number(const Job *job, int round, uint64_t count)
 {
-	const		Subject *subject = job->subject;
+	const Subject *subject = job->subject;
 
 	if (job->operation == ADD)
 		return subject->elements;
@@ -382,7 +382,7 @@ first_number(const Job * job, int round, uint64_t count)
 
 /* Nanoseconds an operation */
 static double
-run(const Job * job, int round, uint64_t count)
+run(const Job *job, int round, uint64_t count)
 {
 	Subject    *subject = job->subject;
 	struct bloom *bloom = &subject->libbloom;
@@ -436,7 +436,7 @@ run(const Job * job, int round, uint64_t count)
 
 /* All jobs of a subject, for every kernel that it knows */
 static int
-add_jobs(Job * jobs, Subject * subject)
+add_jobs(Job *jobs, Subject *subject)
 {
 	int			count = 0;
 
@@ -469,9 +469,9 @@ add_jobs(Job * jobs, Subject * subject)
 }
 
 static void
-print_job(Job * job, uint64_t n)
+print_job(Job *job, uint64_t n)
 {
-	const		Subject *subject = job->subject;
+	const Subject *subject = job->subject;
 	double		middle = median(job->ns, ROUNDS);
 
 	printf("%llu,%s,%g,%s,%s,%s,%.2f,%.2f,%.2f,%d,%zu,%.3f",
@@ -489,7 +489,7 @@ print_job(Job * job, uint64_t n)
 static void
 measure(uint64_t n, uint64_t operations)
 {
-	static Job jobs[JOBS_MAX];
+	static Job	jobs[JOBS_MAX];
 	int			count = 0;
 
 	for (int i = 0; i < SUBJECTS; i++)

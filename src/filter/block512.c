@@ -218,8 +218,8 @@ TARGET_AVX512
 static inline __m512i
 avx512_mask(uint64_t word, unsigned k)
 {
-	const		__m512i one = _mm512_set1_epi64(1);
-	const		__m512i shift = _mm512_setr_epi64(13, 19, 25, 31, 37, 43, 49, 55);
+	const __m512i one = _mm512_set1_epi64(1);
+	const __m512i shift = _mm512_setr_epi64(13, 19, 25, 31, 37, 43, 49, 55);
 	const __mmask8 window = window_lanes(word, k % BLOCK_LANES);
 	__m512i		mask = _mm512_setzero_si512();
 

@@ -19,7 +19,7 @@ typedef struct NaivePlace
 {
 	uint64_t	window[2];
 	uint64_t	fingerprint;
-}			NaivePlace;
+} NaivePlace;
 
 static NaivePlace
 naive_place(uint64_t n0, uint64_t multiple, unsigned f0, unsigned f,
@@ -62,7 +62,7 @@ naive_place_in(const uint8_t *image, int i, uint64_t hash)
 }
 
 static bool
-same_class(const NaivePlace * a, const NaivePlace * b)
+same_class(const NaivePlace *a, const NaivePlace *b)
 {
 	return a->fingerprint == b->fingerprint &&
 		((a->window[0] == b->window[0] && a->window[1] == b->window[1]) ||
@@ -141,7 +141,7 @@ typedef struct Fetched
 	uint64_t	least;			/* first offset that is not the header's */
 	unsigned	fetches;
 	uint8_t    *part;			/* as long as what was fetched, to the byte */
-}			Fetched;
+} Fetched;
 
 static const uint8_t *
 fetch_part(void *from, uint64_t offset, uint32_t bytes)
@@ -1033,7 +1033,7 @@ test_differences(void)
 
 /* A pause of a caller who does not come back from the last one */
 static int	pauses;
-static jmp_buf * where_to_go_on;
+static jmp_buf *where_to_go_on;
 
 static void
 give_up_later(void)
@@ -1199,14 +1199,14 @@ typedef struct Model
 {
 	uint8_t    *image;
 	uint16_t	times[NUMBERS]; /* in, as often as added and not removed */
-}			Model;
+} Model;
 
 /*
  * Every number that is in is found, and counted at least as often as it and the
  * others of its class, which have entries in common with it, are in.
  */
 static void
-expect_model(const Model * model, bool all)
+expect_model(const Model *model, bool all)
 {
 	for (int x = 0; x < NUMBERS; x++)
 	{
@@ -1231,7 +1231,7 @@ expect_model(const Model * model, bool all)
  * are at least as many as the elements of that class.
  */
 static void
-expect_classes(const Model * model)
+expect_classes(const Model *model)
 {
 	int			finest = image_layers(model->image) - 1;
 	int			x = random_below(NUMBERS);

@@ -34,7 +34,7 @@ typedef struct Golden
 	uint64_t	elements;
 	uint64_t	bytes;
 	uint64_t	sum;
-}			Golden;
+} Golden;
 
 static const Golden golden[] = {
 	{"explicit", 0, 0, 0, 0, 0, 1000, 8060,

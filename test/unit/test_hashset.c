@@ -20,7 +20,7 @@ typedef enum Input
 	DESCENDING,
 	EXTREMES,					/* about 0 and about 2^64 */
 	INPUTS
-}			Input;
+} Input;
 
 static const char *const input_names[INPUTS] = {
 	"uniform", "equal", "few values", "same leading bytes",

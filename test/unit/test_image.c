@@ -27,7 +27,7 @@ typedef enum Sample
 	CLASSIC_ODD,				/* bits that do not fill a byte */
 	CLASSIC_WHOLE,				/* bits that fill their bytes */
 	SAMPLES
-}			Sample;
+} Sample;
 
 static uint8_t *samples[SAMPLES];
 
@@ -108,7 +108,7 @@ typedef enum Change
 	WORD_TO,
 	WORD_PLUS,
 	DOUBLE_TO
-}			Change;
+} Change;
 
 /* Which images a wrong value is wrong in */
 typedef enum Where
@@ -120,7 +120,7 @@ typedef enum Where
 	IN_BLOCKS,
 	IN_CLASSIC,
 	NOT_IN_LAYERED
-}			Where;
+} Where;
 
 typedef struct WrongValue
 {
@@ -130,7 +130,7 @@ typedef struct WrongValue
 	double		number;			/* for doubles */
 	uint64_t	value;			/* for the others */
 	Where		where;
-}			WrongValue;
+} WrongValue;
 
 static const WrongValue wrong_header[] = {
 	{"magic", 0, BYTE_TO, 0, 'B', ANYWHERE},
@@ -281,7 +281,7 @@ is_where(int sample, Where where)
 
 /* Put a wrong value, at "base" of the image. */
 static void
-put_wrong(uint8_t *base, const WrongValue * wrong)
+put_wrong(uint8_t *base, const WrongValue *wrong)
 {
 	uint8_t    *at = base + wrong->offset;
 
@@ -304,7 +304,7 @@ put_wrong(uint8_t *base, const WrongValue * wrong)
 
 /* Images are refused with a wrong value here, and let through without. */
 static void
-try_wrong(int sample, int base, const WrongValue * wrong)
+try_wrong(int sample, int base, const WrongValue *wrong)
 {
 	uint8_t    *image = copy_image(samples[sample]);
 	uint64_t	bytes = image_bytes(image);

@@ -16,7 +16,7 @@ typedef struct Kind
 	unsigned	k;
 	uint64_t	elements;		/* to be added */
 	int			layers;			/* at least, then */
-}			Kind;
+} Kind;
 
 static const Kind kinds[] = {
 	{"block512", 5000, 0.01, 0, 0, 0, 5000, 1},
@@ -39,7 +39,7 @@ static const Kind kinds[] = {
 #define UNIVERSE		65536
 
 static uint8_t *
-make_kind(const Kind * kind)
+make_kind(const Kind *kind)
 {
 	if (kind->m != 0)
 		return make_classic(kind->m, kind->k);
@@ -83,7 +83,7 @@ typedef struct Parts
 	const uint8_t *image;
 	uint8_t    *part;			/* the last one, in memory of its length */
 	unsigned	count;
-}			Parts;
+} Parts;
 
 /* A part of an image for filter_contains_in_parts(), and no byte besides */
 static const uint8_t *
@@ -178,7 +178,7 @@ expect_model(const uint8_t *image, const bool *present)
 
 /* Add all elements, some of them again, and ask now and then. */
 static void
-test_model(const Kind * kind)
+test_model(const Kind *kind)
 {
 	static bool present[UNIVERSE];
 	uint8_t    *image = make_kind(kind);
@@ -266,7 +266,7 @@ test_order(void)
 
 /* Add to a filter until it is full; what filter_add_batch() then says. */
 static void
-try_full(const Kind * kind)
+try_full(const Kind *kind)
 {
 	uint8_t    *image = make_kind(kind);
 	uint8_t    *full;
