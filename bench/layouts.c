@@ -99,41 +99,20 @@ typedef struct Subject
 	uint64_t	hits;			/* and those taken for present */
 } Subject;
 
-static Subject subjects[] =
-	{
-		{
-			.layout = "floor", .make = FLOOR
-		},
-		{
-			.layout = "block512", .make = BLOOM, .error_rate = 0.01
-		},
-		{
-			.layout = "block512x2", .make = BLOOM, .error_rate = 1e-4
-		},
-		{
-			.layout = "classic", .make = CLASSIC, .error_rate = 0.01,
-			.classic_bits = 9.585, .classic_hashes = 7
-		},
-		{
-			.layout = "classic", .make = CLASSIC, .error_rate = 1e-4,
-			.classic_bits = 19.17, .classic_hashes = 13
-		},
-		{
-			.layout = "cuckoo", .make = CUCKOO, .error_rate = 0.01
-		},
-		{
-			.layout = "cuckoo", .make = CUCKOO, .error_rate = 1e-4
-		},
-		{
-			.layout = "explicit", .make = EXPLICIT
-		},
-		{
-			.layout = "libbloom", .make = LIBBLOOM, .error_rate = 0.01
-		},
-		{
-			.layout = "libbloom", .make = LIBBLOOM, .error_rate = 1e-4
-		}
-	};
+static Subject subjects[] = {
+	{.layout = "floor", .make = FLOOR},
+	{.layout = "block512", .make = BLOOM, .error_rate = 0.01},
+	{.layout = "block512x2", .make = BLOOM, .error_rate = 1e-4},
+	{.layout = "classic", .make = CLASSIC, .error_rate = 0.01,
+	.classic_bits = 9.585, .classic_hashes = 7},
+	{.layout = "classic", .make = CLASSIC, .error_rate = 1e-4,
+	.classic_bits = 19.17, .classic_hashes = 13},
+	{.layout = "cuckoo", .make = CUCKOO, .error_rate = 0.01},
+	{.layout = "cuckoo", .make = CUCKOO, .error_rate = 1e-4},
+	{.layout = "explicit", .make = EXPLICIT},
+	{.layout = "libbloom", .make = LIBBLOOM, .error_rate = 0.01},
+	{.layout = "libbloom", .make = LIBBLOOM, .error_rate = 1e-4}
+};
 
 #define SUBJECTS		((int) (sizeof(subjects) / sizeof(subjects[0])))
 
