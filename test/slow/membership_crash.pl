@@ -191,7 +191,8 @@ for my $round (1 .. $rounds)
 			SELECT '$session->{name}', told.id FROM unnest('{$list}'::bigint[]) AS told (id) WHERE NOT EXISTS (SELECT FROM urls WHERE urls.id = told.id)});
 	}
 	is($lost, '', "round $round, killed $victim: none of $committed commands is lost");
-	is($node->safe_psql('postgres', 'SELECT * FROM faults()'), '', "round $round, killed $victim: every row is found");
+	my ($status, $out, $err) = $node->psql('postgres', 'SELECT * FROM faults()');
+	is("$out$err", '', "round $round, killed $victim: every row is found");
 }
 
 note($node->safe_psql('postgres', q{SELECT name, i FROM (VALUES ('urls_url'), ('urls_both')) AS t (name), membership_info(name::regclass) i}));

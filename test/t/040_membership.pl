@@ -49,8 +49,9 @@ $primary->safe_psql('postgres', q{
 sub sound
 {
 	my ($node, $when) = @_;
+	my ($status, $out, $err) = $node->psql('postgres', 'SELECT * FROM faults()');
 
-	is($node->safe_psql('postgres', 'SELECT * FROM faults()'), '', "$when: every row is found");
+	is("$out$err", '', "$when: every row is found");
 }
 
 # Do they hold the same bits?
@@ -144,9 +145,17 @@ $primary->safe_psql('postgres', q{
 	INSERT INTO urls SELECT -i, 'http://example.com/' || -i FROM generate_series(20001, 23000) i;
 	PREPARE TRANSACTION 'second';
 });
+# a layer of many pages, of which one is used
+$primary->safe_psql('postgres', q{
+	CREATE TABLE roomy (x int);
+	CREATE INDEX roomy_x ON roomy USING membership (x) WITH (capacity = 1000000);
+	INSERT INTO roomy VALUES (1);
+});
 $primary->stop('immediate');
 $primary->start;
 is_cut_off($session, $primary, 'a crash');
+my $roomy = q{SELECT membership_check('roomy_x'), bloom_contains('roomy_x'::regclass, 1)};
+is(join('', ($primary->psql('postgres', $roomy))[ 1, 2 ]), '1|t', 'all pages of a layer are there after a crash');
 is($primary->safe_psql('postgres', 'SELECT count(*) FROM urls WHERE id < 0'), '0', 'prepared: not seen');
 $primary->safe_psql('postgres', "COMMIT PREPARED 'first'; ROLLBACK PREPARED 'second'");
 is($primary->safe_psql('postgres', 'SELECT count(*) FROM urls WHERE id < 0'), '4000', 'prepared, and committed after the crash');
@@ -158,6 +167,7 @@ is($primary->safe_psql('postgres', q{SELECT layers > 3 FROM membership_info('url
 $primary->wait_for_catchup($standby);
 sound($standby, 'standby');
 same($primary, $standby, 'standby');
+is(join('', ($standby->psql('postgres', $roomy))[ 1, 2 ]), '1|t', 'all pages of a layer are there on the standby');
 is( $standby->safe_psql('postgres', q{
 		SELECT bloom_contains('urls_url'::regclass, 'http://example.com/1'), bloom_contains('urls_url'::regclass, 'http://example.com/x'),
 			(SELECT count(*) FROM urls WHERE url = 'http://example.com/x')}),
