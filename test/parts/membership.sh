@@ -1,3 +1,5 @@
+# shellcheck shell=bash
+#
 # kill -9 of backends and of the postmaster while membership indexes are filled, grow
 # and are rebuilt, twenty times.  Some two minutes.
 
