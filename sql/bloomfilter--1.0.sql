@@ -867,7 +867,7 @@ COMMENT ON AGGREGATE cuckoo_union_agg(cuckoo)
 
 CREATE FUNCTION membership_handler(internal) RETURNS index_am_handler
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_handler'
-	LANGUAGE C;
+	LANGUAGE C STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION membership_handler(internal)
 	IS 'handler of the index access method membership';
 
@@ -936,6 +936,68 @@ CREATE OPERATOR CLASS range_ops DEFAULT FOR TYPE anyrange USING membership AS OP
 CREATE OPERATOR CLASS multirange_ops DEFAULT FOR TYPE anymultirange USING membership AS OPERATOR 1 =;
 CREATE OPERATOR CLASS record_ops DEFAULT FOR TYPE record USING membership AS OPERATOR 1 =;
 CREATE OPERATOR CLASS jsonb_ops DEFAULT FOR TYPE jsonb USING membership AS OPERATOR 1 =;
+
+COMMENT ON OPERATOR CLASS int2_ops USING membership IS 'membership of int2';
+COMMENT ON OPERATOR CLASS int4_ops USING membership IS 'membership of int4';
+COMMENT ON OPERATOR CLASS int8_ops USING membership IS 'membership of int8';
+COMMENT ON OPERATOR CLASS float4_ops USING membership IS 'membership of float4';
+COMMENT ON OPERATOR CLASS float8_ops USING membership IS 'membership of float8';
+COMMENT ON OPERATOR CLASS text_ops USING membership IS 'membership of text';
+COMMENT ON OPERATOR CLASS name_ops USING membership IS 'membership of name';
+COMMENT ON OPERATOR CLASS numeric_ops USING membership IS 'membership of numeric';
+COMMENT ON OPERATOR CLASS bpchar_ops USING membership IS 'membership of bpchar';
+COMMENT ON OPERATOR CLASS bytea_ops USING membership IS 'membership of bytea';
+COMMENT ON OPERATOR CLASS uuid_ops USING membership IS 'membership of uuid';
+COMMENT ON OPERATOR CLASS bool_ops USING membership IS 'membership of bool';
+COMMENT ON OPERATOR CLASS char_ops USING membership IS 'membership of char';
+COMMENT ON OPERATOR CLASS oid_ops USING membership IS 'membership of oid';
+COMMENT ON OPERATOR CLASS money_ops USING membership IS 'membership of money';
+COMMENT ON OPERATOR CLASS macaddr_ops USING membership IS 'membership of macaddr';
+COMMENT ON OPERATOR CLASS macaddr8_ops USING membership IS 'membership of macaddr8';
+COMMENT ON OPERATOR CLASS date_ops USING membership IS 'membership of date';
+COMMENT ON OPERATOR CLASS time_ops USING membership IS 'membership of time';
+COMMENT ON OPERATOR CLASS timetz_ops USING membership IS 'membership of timetz';
+COMMENT ON OPERATOR CLASS timestamp_ops USING membership IS 'membership of timestamp';
+COMMENT ON OPERATOR CLASS timestamptz_ops USING membership IS 'membership of timestamptz';
+COMMENT ON OPERATOR CLASS interval_ops USING membership IS 'membership of interval';
+COMMENT ON OPERATOR CLASS bit_ops USING membership IS 'membership of bit';
+COMMENT ON OPERATOR CLASS varbit_ops USING membership IS 'membership of varbit';
+COMMENT ON OPERATOR CLASS inet_ops USING membership IS 'membership of inet';
+COMMENT ON OPERATOR CLASS enum_ops USING membership IS 'membership of anyenum';
+COMMENT ON OPERATOR CLASS array_ops USING membership IS 'membership of anyarray';
+COMMENT ON OPERATOR CLASS range_ops USING membership IS 'membership of anyrange';
+COMMENT ON OPERATOR CLASS multirange_ops USING membership IS 'membership of anymultirange';
+COMMENT ON OPERATOR CLASS record_ops USING membership IS 'membership of record';
+COMMENT ON OPERATOR CLASS jsonb_ops USING membership IS 'membership of jsonb';
+
+COMMENT ON OPERATOR FAMILY integer_ops USING membership IS 'membership of integers';
+COMMENT ON OPERATOR FAMILY float_ops USING membership IS 'membership of floating-point numbers';
+COMMENT ON OPERATOR FAMILY text_ops USING membership IS 'membership of text and name';
+COMMENT ON OPERATOR FAMILY numeric_ops USING membership IS 'membership of numeric';
+COMMENT ON OPERATOR FAMILY bpchar_ops USING membership IS 'membership of bpchar';
+COMMENT ON OPERATOR FAMILY bytea_ops USING membership IS 'membership of bytea';
+COMMENT ON OPERATOR FAMILY uuid_ops USING membership IS 'membership of uuid';
+COMMENT ON OPERATOR FAMILY bool_ops USING membership IS 'membership of bool';
+COMMENT ON OPERATOR FAMILY char_ops USING membership IS 'membership of char';
+COMMENT ON OPERATOR FAMILY oid_ops USING membership IS 'membership of oid';
+COMMENT ON OPERATOR FAMILY money_ops USING membership IS 'membership of money';
+COMMENT ON OPERATOR FAMILY macaddr_ops USING membership IS 'membership of macaddr';
+COMMENT ON OPERATOR FAMILY macaddr8_ops USING membership IS 'membership of macaddr8';
+COMMENT ON OPERATOR FAMILY date_ops USING membership IS 'membership of date';
+COMMENT ON OPERATOR FAMILY time_ops USING membership IS 'membership of time';
+COMMENT ON OPERATOR FAMILY timetz_ops USING membership IS 'membership of timetz';
+COMMENT ON OPERATOR FAMILY timestamp_ops USING membership IS 'membership of timestamp';
+COMMENT ON OPERATOR FAMILY timestamptz_ops USING membership IS 'membership of timestamptz';
+COMMENT ON OPERATOR FAMILY interval_ops USING membership IS 'membership of interval';
+COMMENT ON OPERATOR FAMILY bit_ops USING membership IS 'membership of bit';
+COMMENT ON OPERATOR FAMILY varbit_ops USING membership IS 'membership of varbit';
+COMMENT ON OPERATOR FAMILY inet_ops USING membership IS 'membership of inet';
+COMMENT ON OPERATOR FAMILY enum_ops USING membership IS 'membership of anyenum';
+COMMENT ON OPERATOR FAMILY array_ops USING membership IS 'membership of anyarray';
+COMMENT ON OPERATOR FAMILY range_ops USING membership IS 'membership of anyrange';
+COMMENT ON OPERATOR FAMILY multirange_ops USING membership IS 'membership of anymultirange';
+COMMENT ON OPERATOR FAMILY record_ops USING membership IS 'membership of record';
+COMMENT ON OPERATOR FAMILY jsonb_ops USING membership IS 'membership of jsonb';
 
 -- ------------------------------------------------------------------------
 -- membership: asking an index

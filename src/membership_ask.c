@@ -195,6 +195,23 @@ same_snapshot(const SnapshotKey *key, Snapshot snapshot)
 static void
 keep_snapshot(SnapshotKey *key, Snapshot snapshot, MemoryContext mcxt)
 {
+	TransactionId *xids = NULL;
+
+	/* what may fail comes before any change */
+	if (snapshot_completions(snapshot) == 0)
+	{
+		xids = (TransactionId *)
+			MemoryContextAlloc(mcxt, (snapshot->xcnt + snapshot->subxcnt + 1) *
+							   sizeof(TransactionId));
+		if (snapshot->xcnt > 0)
+			memcpy(xids, snapshot->xip, snapshot->xcnt * sizeof(TransactionId));
+		if (snapshot->subxcnt > 0)
+			memcpy(xids + snapshot->xcnt, snapshot->subxip,
+				   snapshot->subxcnt * sizeof(TransactionId));
+	}
+	if (key->xids)
+		pfree(key->xids);
+	key->xids = xids;
 	key->transaction = my_local_xid();
 	key->command = snapshot->curcid;
 	key->xmin = snapshot->xmin;
@@ -202,21 +219,6 @@ keep_snapshot(SnapshotKey *key, Snapshot snapshot, MemoryContext mcxt)
 	key->running = snapshot->xcnt;
 	key->running_subs = snapshot->subxcnt;
 	key->completions = snapshot_completions(snapshot);
-	if (key->xids)
-		pfree(key->xids);
-	key->xids = NULL;
-	if (key->completions == 0)
-	{
-		key->xids = (TransactionId *)
-			MemoryContextAlloc(mcxt, (key->running + key->running_subs + 1) *
-							   sizeof(TransactionId));
-		if (key->running > 0)
-			memcpy(key->xids, snapshot->xip,
-				   key->running * sizeof(TransactionId));
-		if (key->running_subs > 0)
-			memcpy(key->xids + key->running, snapshot->subxip,
-				   key->running_subs * sizeof(TransactionId));
-	}
 }
 
 /* ----------------------------------------------------------------

@@ -50,9 +50,9 @@ SELECT bloom_contains_any(f, ARRAY[[-1, -2], [-3, 4]]) AS "any", bloom_contains_
 FROM filters WHERE name = 'block512';
 
 -- NULL arguments
-SELECT bloom_contains_any(NULL, ARRAY[1]) IS NULL AS a, bloom_contains_any(f, NULL::int[]) IS NULL AS b,
-	   bloom_contains_all(NULL, ARRAY[1]) IS NULL AS c, bloom_contains_all(f, NULL::int[]) IS NULL AS d,
-	   bloom_contains_each(NULL, ARRAY[1]) IS NULL AS e, bloom_contains_each(f, NULL::int[]) IS NULL AS f
+SELECT bloom_contains_any(NULL::bloom, ARRAY[1]) IS NULL AS a, bloom_contains_any(f, NULL::int[]) IS NULL AS b,
+	   bloom_contains_all(NULL::bloom, ARRAY[1]) IS NULL AS c, bloom_contains_all(f, NULL::int[]) IS NULL AS d,
+	   bloom_contains_each(NULL::bloom, ARRAY[1]) IS NULL AS e, bloom_contains_each(f, NULL::int[]) IS NULL AS f
 FROM filters WHERE name = 'block512';
 
 -- Filters that hold nothing

@@ -28,11 +28,12 @@ FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid =
 	JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
 WHERE e.extname = 'bloomfilter' AND d.deptype = 'e';
 
--- All functions are immutable, but for estimators that look at statistics;
--- all are parallel safe, and none is leakproof or needs another extension:
+-- All functions are immutable, but for estimators that look at statistics, those that
+-- ask an index, and the handler; all are parallel safe, and none is leakproof or needs another extension:
 -- no rows
 SELECT signature FROM members
-WHERE provolatile <> CASE WHEN proname ~ 'sel$' THEN 's' ELSE 'i' END
+WHERE provolatile <> CASE WHEN proname ~ 'handler$' THEN 'v'
+		WHEN proname ~ 'sel$' OR signature::text ~ 'regclass' THEN 's' ELSE 'i' END
 	OR proparallel <> 's' OR proleakproof OR prosecdef
 	OR prolang NOT IN (SELECT oid FROM pg_language WHERE lanname IN ('c', 'internal'));
 -- All functions but aggregates' own are strict: no rows
