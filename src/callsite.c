@@ -394,6 +394,8 @@ fetch_part(void *from, uint64_t offset, uint32_t bytes)
 {
 	PartsReader *reader = (PartsReader *) from;
 
+	/* a filter that nobody asked for long comes from the disk */
+	CHECK_FOR_INTERRUPTS();
 	if (reader->part)
 		pfree(reader->part);
 	reader->part = detoast_attr_slice(reader->ask->parts_of, offset, bytes);

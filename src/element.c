@@ -704,6 +704,7 @@ append_json_value(StringInfo buf, const JsonbValue *value)
 {
 	char	   *digits;
 
+	CHECK_FOR_INTERRUPTS();
 	switch (value->type)
 	{
 		case jbvNull:
@@ -740,6 +741,7 @@ compare_json_pairs(const void *a, const void *b)
 	const JsonPair *x = a;
 	const JsonPair *y = b;
 
+	CHECK_FOR_INTERRUPTS();
 	if (x->key_length != y->key_length)
 		return x->key_length < y->key_length ? -1 : 1;
 	return memcmp(x->key, y->key, x->key_length);
@@ -1101,6 +1103,7 @@ append_array(ElementNode *node, StringInfo buf, Datum value)
 	iterator = array_create_iterator(array, 0, &node->array_meta);
 	while (array_iterate(iterator, &item, &isnull))
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (isnull)
 		{
 			append_uint32(buf, PART_NULL);
@@ -1184,6 +1187,7 @@ append_multirange(ElementNode *node, StringInfo buf, Datum value)
 		RangeBound	upper;
 		int			start = begin_part(buf);
 
+		CHECK_FOR_INTERRUPTS();
 		multirange_get_bounds(node->part->range_type, multirange, i,
 							  &lower, &upper);
 		append_range_bounds(node->part, buf, &lower, &upper, false);

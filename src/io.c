@@ -11,6 +11,7 @@
 #include "common/base64.h"
 #include "common/hashfn.h"
 #include "libpq/pqformat.h"
+#include "miscadmin.h"
 #if PG_VERSION_NUM >= 160000
 #include "nodes/miscnodes.h"
 #include "varatt.h"
@@ -37,6 +38,12 @@ SQL_FUNCTION(bloomfilter_hash_value_extended);
 #define BASE64_BYTES	3
 #define BASE64_CHARS	4
 
+/*
+ * So many of these groups are converted at once: milliseconds, until the next
+ * look for interrupts
+ */
+#define BASE64_GROUPS	((size_t) 1 << 20)
+
 /* Throw an error unless the bytes are a sound image. */
 static void
 check_image(const void *image, uint64 bytes, FilterKind kind)
@@ -47,6 +54,33 @@ check_image(const void *image, uint64 bytes, FilterKind kind)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 				 errmsg("invalid %s filter: %s", kind_name(kind), fault)));
+}
+
+/*
+ * Decode base64 into memory for "room" bytes.  Returns how many there are, or
+ * -1 if this is not base64.
+ */
+static int
+decode(const char *base64, size_t length, uint8 *bytes, int room)
+{
+	int			decoded = 0;
+
+	for (size_t done = 0; done < length;)
+	{
+		size_t		chars = Min(length - done, BASE64_CHARS * BASE64_GROUPS);
+		int			some = pg_b64_decode(base64 + done, chars,
+										 (void *) (bytes + decoded),
+										 room - decoded);
+
+		CHECK_FOR_INTERRUPTS();
+		done += chars;
+		/* only the last group may be padded */
+		if (some < 0 ||
+			(done < length && (size_t) some < BASE64_BYTES * BASE64_GROUPS))
+			return -1;
+		decoded += some;
+	}
+	return decoded;
 }
 
 /* The type's input function: base64 of the image */
@@ -60,7 +94,7 @@ filter_in(FunctionCallInfo fcinfo, FilterKind kind)
 	int			bytes;
 	const char *fault;
 
-	bytes = pg_b64_decode(text, length, (void *) VARDATA(result), room);
+	bytes = decode(text, length, (uint8 *) VARDATA(result), room);
 	fault = bytes < 0 ? "not base64" :
 		image_check((uint8 *) VARDATA(result), bytes, kind);
 	if (fault)
@@ -92,13 +126,24 @@ bloomfilter_out(PG_FUNCTION_ARGS)
 	const uint8 *image = value_image(PG_GETARG_DATUM(0));
 	int			bytes = image_bytes(image);
 	int			room = (bytes / BASE64_BYTES + 1) * BASE64_CHARS;
-	char	   *base64 = palloc(room + 1);
-	int			length = pg_b64_encode((const void *) image, bytes, base64, room);
+	char	   *text = palloc(room + 1);
+	int			length = 0;
 
-	if (length < 0)
-		elog(ERROR, "could not encode a filter");
-	base64[length] = '\0';
-	PG_RETURN_CSTRING(base64);
+	for (int done = 0; done < bytes;)
+	{
+		int			some = Min(bytes - done, BASE64_BYTES * BASE64_GROUPS);
+		int			chars = pg_b64_encode((const void *) (image + done), some,
+										  text +length, room - length);
+
+		CHECK_FOR_INTERRUPTS();
+		if (chars < 0)
+			elog(ERROR, "could not encode a filter");
+		done += some;
+		length += chars;
+	}
+	text[		length] = '\0';
+
+	PG_RETURN_CSTRING(text);
 }
 
 static Datum

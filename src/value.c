@@ -359,6 +359,8 @@ allocate_image(MemoryContext mcxt, uint64 bytes, bool zero,
 static void
 writer_fresh(FilterWriter *writer, uint64 bytes, bool zero, FilterWriter *fresh)
 {
+	/* what it is wanted for, and the memory itself, may take long */
+	CHECK_FOR_INTERRUPTS();
 	if (writer->expanded == NULL && writer->mcxt != NULL &&
 		bytes >= EXPANDED_FROM_BYTES)
 	{
@@ -583,6 +585,7 @@ value_copy_flat(Datum value)
 	const uint8 *image = value_image(value);
 	struct varlena *flat = palloc(VARHDRSZ + image_bytes(image));
 
+	CHECK_FOR_INTERRUPTS();
 	SET_VARSIZE(flat, VARHDRSZ + image_bytes(image));
 	memcpy(VARDATA(flat), image, image_bytes(image));
 	return flat;
@@ -1102,13 +1105,18 @@ intersect_set(FilterWriter *writer, const uint8 *other)
 	uint64		count = image_count(writer->image);
 	uint64		kept = 0;
 
+	/* out of order meanwhile, and so whole if the query is cancelled */
+	writer->image[IMAGE_OFF_FLAGS] |= IMAGE_FLAG_UNSORTED;
 	for (uint64 i = 0; i < count; i++)
 	{
 		uint64		hash = get64(hashes + 8 * i);
 
+		if (i % BATCH == 0)
+			CHECK_FOR_INTERRUPTS();
 		if (filter_contains(other, hash))
 			put64(hashes + 8 * kept++, hash);
 	}
+	writer->image[IMAGE_OFF_FLAGS] &= ~IMAGE_FLAG_UNSORTED;
 	put64(writer->image + IMAGE_OFF_COUNT, kept);
 	put64(writer->image + IMAGE_OFF_BYTES, image_explicit_bytes(kept));
 }

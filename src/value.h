@@ -66,7 +66,7 @@ typedef struct ExpandedFilter ExpandedFilter;
  * expanded object.  Opened, changed by the functions below, and closed, which
  * gives the Datum.  If an error is thrown in between, an object that was opened
  * in place is as it was, or, if the error is that the query was cancelled or
- * memory was out, may have had some of the elements added or moved.
+ * memory was out, may have had some of the elements added, removed or moved.
  */
 typedef struct FilterWriter
 {

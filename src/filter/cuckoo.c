@@ -74,6 +74,7 @@
 #include <math.h>
 
 #include "hashset.h"
+#include "pause.h"
 
 /*
  * Slots that are looked at for a free one, before a layer is taken for full.  In
@@ -94,6 +95,9 @@
  * for each looks at all that it may
  */
 #define PAUSE_SLOTS			256
+
+/* So many, when slots are only read */
+#define PAUSE_READ_SLOTS	65536
 
 /* So many hashes ahead of the one at work, its windows are fetched; filter.c */
 #define PREFETCH_AHEAD		16
@@ -278,7 +282,11 @@ insert_by_moves(const CuckooLayer *layer, const CuckooPlace *place)
 			SearchStep *step = &search.steps[search.count];
 
 			if (search.count == SEARCH_SLOTS)
+			{
+				/* a batch of such would take long */
+				filter_may_pause();
 				return false;
+			}
 			step->offset = i % CUCKOO_WINDOW;
 			step->slot = entry.window[i / CUCKOO_WINDOW] + step->offset;
 			step->from = at;
@@ -736,8 +744,8 @@ walk_next(SlotWalk *walk, const CuckooLayer *layer, uint64_t *slot,
 	{
 		uint64_t	value;
 
-		if (walk->seen % PAUSE_SLOTS == 0 && filter_pause)
-			filter_pause();
+		if (walk->seen % PAUSE_SLOTS == 0)
+			filter_may_pause();
 		*slot = walk->slot;
 		walk->seen++;
 		walk->slot += walk->stride;
@@ -965,20 +973,29 @@ const char *
 cuckoo_check_slots(const uint8_t *image, int i)
 {
 	CuckooLayer layer = cuckoo_layer(image, i);
-	uint64_t	last = cuckoo_slots(2 * layer.half) - 1;
+	uint64_t	slots = cuckoo_slots(2 * layer.half);
 	uint64_t	entries = 0;
 
-	for (uint64_t slot = 0; slot <= last; slot++)
+	for (uint64_t slot = 0; slot < slots;)
 	{
-		uint64_t	value = cuckoo_get_slot(layer.slots, layer.width, slot);
+		uint64_t	stop = slots - slot > PAUSE_READ_SLOTS ?
+			slot + PAUSE_READ_SLOTS : slots;
 
-		if (value == 0)
-			continue;
-		if (value >> 1 >> layer.further == 0)
-			return "fingerprint is zero";
-		if (slot == 0 ? (value & 1) != 0 : slot == last && (value & 1) == 0)
-			return "entry outside all windows";
-		entries++;
+		filter_may_pause();
+		for (; slot < stop; slot++)
+		{
+			uint64_t	value = cuckoo_get_slot(layer.slots, layer.width,
+												slot);
+
+			if (value == 0)
+				continue;
+			if (value >> 1 >> layer.further == 0)
+				return "fingerprint is zero";
+			if (slot == 0 ? (value & 1) != 0 :
+				slot == slots - 1 && (value & 1) == 0)
+				return "entry outside all windows";
+			entries++;
+		}
 	}
 	return entries == layer_entries(image, i) ? NULL :
 		"number of entries is wrong";

@@ -431,6 +431,7 @@ filter_grow(uint8_t *image, const uint8_t *from, const FilterPlan *plan)
 		const FilterLayer *layer = &plan->layer[i];
 		ProbeLayer	old = probe_layer(from, i);
 
+		filter_may_pause();
 		memcpy(image + layer->offset, old.bits,
 			   layer_bytes(layer));
 	}
@@ -488,11 +489,13 @@ count_united(const uint8_t *a, const uint8_t *b, uint64_t bytes)
 {
 	uint64_t	count = 0;
 
-	for (; bytes > 0; bytes -= sizeof(uint64_t))
+	for (uint64_t at = 0; at < bytes;)
 	{
-		count += popcount64(get64(a) | get64(b));
-		a += sizeof(uint64_t);
-		b += sizeof(uint64_t);
+		uint64_t	stop = bytes - at > PAUSE_BYTES ? at + PAUSE_BYTES : bytes;
+
+		filter_may_pause();
+		for (; at < stop; at += sizeof(uint64_t))
+			count += popcount64(get64(a + at) | get64(b + at));
 	}
 	return count;
 }
@@ -522,6 +525,7 @@ compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 {
 	const FilterLayer *left = &plan->layer[i];
 	const FilterLayer *right = &plan->layer[j];
+	uint64_t	bytes = layer_bytes(left);
 
 	if (left->capacity != right->capacity)
 		return left->capacity < right->capacity ? -1 : 1;
@@ -529,13 +533,19 @@ compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 		return left->error_rate > right->error_rate ? -1 : 1;
 	if (!same_shape(left, right))
 		return 0;				/* not of filters that we made */
-	for (uint64_t at = 0; at < layer_bytes(left); at++)
+	for (uint64_t at = 0; at < bytes;)
 	{
-		int			difference = (int) united_byte(plan, i, a, b, at) -
-			(int) united_byte(plan, j, a, b, at);
+		uint64_t	stop = bytes - at > PAUSE_BYTES ? at + PAUSE_BYTES : bytes;
 
-		if (difference != 0)
-			return difference;
+		filter_may_pause();
+		for (; at < stop; at++)
+		{
+			int			difference = (int) united_byte(plan, i, a, b, at) -
+				(int) united_byte(plan, j, a, b, at);
+
+			if (difference != 0)
+				return difference;
+		}
 	}
 	return 0;
 }
@@ -630,7 +640,10 @@ filter_plan_union_apart(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 	return status == FILTER_OK ? plan_finish(plan) : status;
 }
 
-/* Set in "into" what is set in "from". */
+/*
+ * Set in "into" what is set in "from".  Without a pause, for the number of set
+ * bits is wrong meanwhile; the largest filter takes some tenths of a second.
+ */
 static void
 unite_bits(uint8_t *into, const uint8_t *from, uint64_t bytes)
 {
@@ -655,9 +668,11 @@ filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 		const FilterLayer *layer = &plan->layer[i];
 		uint64_t	bytes = layer_bytes(layer);
 
+		filter_may_pause();
 		if (plan->from_a[i] >= 0)
 			unite_bits(image + layer->offset,
 					   probe_layer(a, plan->from_a[i]).bits, bytes);
+		filter_may_pause();
 		if (plan->from_b[i] >= 0)
 			unite_bits(image + layer->offset,
 					   probe_layer(b, plan->from_b[i]).bits, bytes);
@@ -697,18 +712,22 @@ void
 filter_intersect_within(uint8_t *a, const uint8_t *b)
 {
 	FilterLayer layer;
-	uint8_t    *bits = (uint8_t *) probe_layer(a, 0).bits;
-	const uint8_t *other = probe_layer(b, 0).bits;
+	FilterLayer other;
 	uint64_t	bytes;
+	uint64_t	set;
 
 	image_get_layer(a, 0, &layer);
+	image_get_layer(b, 0, &other);
 	bytes = layer_bytes(&layer);
+	/* counted before, with pauses, for there may be none while bits change */
+	set = layer.bits_set + other.bits_set -
+		count_united(a + layer.offset, b + other.offset, bytes);
 
 	if (image_class(a) == 0)
 		put64(a + IMAGE_OFF_CLASS, image_class(b));
 	for (uint64_t i = 0; i < bytes; i++)
-		bits[i] &= other[i];
-	put64(image_layer_at(a, 0) + LAYER_OFF_BITS_SET, count_bits(bits, bytes));
+		a[layer.offset + i] &= b[other.offset + i];
+	put64(image_layer_at(a, 0) + LAYER_OFF_BITS_SET, set);
 }
 
 double

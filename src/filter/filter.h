@@ -14,14 +14,8 @@
 #define FILTER_FILTER_H
 
 #include "image.h"
+#include "pause.h"
 #include "sizing.h"
-
-/*
- * Called every now and then by what may take minutes, filter_unite() and
- * filter_compact() of cuckoo filters, unless it is NULL.  It need not return:
- * what filter_compact() works on is sound then.
- */
-extern void (*filter_pause) (void);
 
 /* Why a plan was not made */
 typedef enum FilterStatus

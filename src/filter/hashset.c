@@ -8,9 +8,12 @@
  * someone chose to be alike cost more, but no more than the passes that 64 bits
  * take and the insertion of SCATTER_MAX at a time, or a bisection.
  *
- * Hashes lie little-endian, 8 bytes each, at any address.
+ * Hashes lie little-endian, 8 bytes each, at any address.  While they are sorted
+ * they stay so, and at each pause none is missing.
  */
 #include "hashset.h"
+
+#include "pause.h"
 
 /*
  * Up to so many are sorted out of place, by a copy that stays in the cache
@@ -35,7 +38,7 @@ insertion_sort(uint64_t *hashes, uint64_t count)
 		uint64_t	hash = hashes[i];
 		uint64_t	j = i;
 
-		for (; j > 0 && hashes[j - 1] > hash; j--)
+		for (; j > 0 && le64(hashes[j - 1]) > le64(hash); j--)
 			hashes[j] = hashes[j - 1];
 		hashes[j] = hash;
 	}
@@ -65,7 +68,7 @@ scatter_sort(uint64_t *hashes, unsigned count, int low_bits)
 	for (unsigned i = 0; i < count; i++)
 	{
 		copy[i] = hashes[i];
-		next[(copy[i] >> shift) & (places - 1)]++;
+		next[(le64(copy[i]) >> shift) & (places - 1)]++;
 	}
 	for (unsigned place = 0; place < places; place++)
 	{
@@ -75,7 +78,7 @@ scatter_sort(uint64_t *hashes, unsigned count, int low_bits)
 		sum += here;
 	}
 	for (unsigned i = 0; i < count; i++)
-		hashes[next[(copy[i] >> shift) & (places - 1)]++] = copy[i];
+		hashes[next[(le64(copy[i]) >> shift) & (places - 1)]++] = copy[i];
 	insertion_sort(hashes, count);
 }
 
@@ -103,9 +106,10 @@ radix_sort(uint64_t *hashes, uint64_t count, int low_bits)
 		shift--;
 	}
 
+	filter_may_pause();
 	memset(end, 0, radix * sizeof(end[0]));
 	for (uint64_t i = 0; i < count; i++)
-		end[(hashes[i] >> shift) & (radix - 1)]++;
+		end[(le64(hashes[i]) >> shift) & (radix - 1)]++;
 	for (unsigned bucket = 0; bucket < radix; bucket++)
 	{
 		next[bucket] = sum;
@@ -124,10 +128,11 @@ radix_sort(uint64_t *hashes, uint64_t count, int low_bits)
 		{
 			uint64_t	last = end[bucket];
 
+			filter_may_pause();
 			for (uint64_t i = next[bucket]; i < last; i++)
 			{
 				uint64_t	hash = hashes[i];
-				uint64_t	home = next[(hash >> shift) & (radix - 1)]++;
+				uint64_t	home = next[(le64(hash) >> shift) & (radix - 1)]++;
 
 				hashes[i] = hashes[home];
 				hashes[home] = hash;
@@ -148,20 +153,16 @@ radix_sort(uint64_t *hashes, uint64_t count, int low_bits)
 uint64_t
 hashset_sort_unique(uint8_t *bytes, uint64_t count)
 {
-	/* the image's alignment makes this one of 8; le64() undoes big-endian */
+	/* the image's alignment makes this one of 8 */
 	uint64_t   *hashes = (uint64_t *) bytes;
 	uint64_t	kept = 0;
 
-	for (uint64_t i = 0; i < count; i++)
-		hashes[i] = le64(hashes[i]);
 	radix_sort(hashes, count, 64);
 	for (uint64_t i = 0; i < count; i++)
 	{
 		if (kept == 0 || hashes[i] != hashes[kept - 1])
 			hashes[kept++] = hashes[i];
 	}
-	for (uint64_t i = 0; i < kept; i++)
-		hashes[i] = le64(hashes[i]);
 	return kept;
 }
 
@@ -173,16 +174,23 @@ hashset_merge(uint8_t *to, const uint8_t *a, uint64_t count_a,
 	const uint8_t *end_b = b + 8 * count_b;
 	uint8_t    *at = to;
 
-	/* without branches, for which of the two is less is chance */
 	while (a < end_a && b < end_b)
 	{
-		uint64_t	first = get64(a);
-		uint64_t	second = get64(b);
+		const uint8_t *stop = (uint64_t) (end_a - a) > PAUSE_BYTES ?
+			a + PAUSE_BYTES : end_a;
 
-		put64(at, first < second ? first : second);
-		at += 8;
-		a += 8 * (first <= second);
-		b += 8 * (second <= first);
+		filter_may_pause();
+		/* without branches, for which of the two is less is chance */
+		while (a < stop && b < end_b)
+		{
+			uint64_t	first = get64(a);
+			uint64_t	second = get64(b);
+
+			put64(at, first < second ? first : second);
+			at += 8;
+			a += 8 * (first <= second);
+			b += 8 * (second <= first);
+		}
 	}
 	memcpy(at, a, end_a - a);
 	at += end_a - a;

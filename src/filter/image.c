@@ -15,6 +15,7 @@
 #include "block512.h"
 #include "classic.h"
 #include "cuckoo.h"
+#include "pause.h"
 
 void
 image_get_layer(const uint8_t *image, int i, FilterLayer *layer)
@@ -112,8 +113,9 @@ layer_bytes(const FilterLayer *layer)
 	return (bytes + IMAGE_ALIGNMENT - 1) / IMAGE_ALIGNMENT * IMAGE_ALIGNMENT;
 }
 
-uint64_t
-count_bits(const uint8_t *bits, uint64_t bytes)
+/* How many bits are set in all these bytes, of which there may be few */
+static uint64_t
+count_some(const uint8_t *bits, uint64_t bytes)
 {
 	uint64_t	count = 0;
 
@@ -125,6 +127,21 @@ count_bits(const uint8_t *bits, uint64_t bytes)
 	while (bytes-- > 0)
 		count += popcount64(*bits++);
 	return count;
+}
+
+/* The same, with pauses */
+uint64_t
+count_bits(const uint8_t *bits, uint64_t bytes)
+{
+	uint64_t	count = 0;
+
+	for (; bytes > PAUSE_BYTES; bytes -= PAUSE_BYTES)
+	{
+		count += count_some(bits, PAUSE_BYTES);
+		bits += PAUSE_BYTES;
+		filter_may_pause();
+	}
+	return count + count_some(bits, bytes);
 }
 
 static bool

@@ -66,5 +66,6 @@ extern void test_error_rate(void);
 extern void test_image(void);
 extern void test_cuckoo(void);
 extern void test_golden(void);
+extern void test_pause(void);
 
 #endif							/* UNIT_H */

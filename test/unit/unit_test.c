@@ -124,6 +124,7 @@ main(int argc, char **argv)
 	test_image();
 	test_cuckoo();
 	test_golden();
+	test_pause();
 	printf("1..%d\n", tests);
 	return failures == 0 ? 0 : 1;
 }

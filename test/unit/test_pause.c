@@ -1,0 +1,275 @@
+/*
+ * test_pause.c
+ *	  What takes long pauses now and then, and may be given up at any pause:
+ *	  what it changes is sound then, and what it reads is as it was.
+ */
+#include "unit.h"
+
+#include <setjmp.h>
+
+/* Elements of filters of some megabytes, that pass several pauses */
+#define CAPACITY		3000000
+#define ADDED			20000
+
+/* What is worked on: an image, or hashes to be sorted; and what is read */
+typedef struct Work
+{
+	uint8_t    *image;
+	const uint8_t *other;
+	uint64_t	count;
+}			Work;
+
+static uint64_t pauses;
+static uint64_t last_pause;
+static jmp_buf given_up;
+
+static void
+count_pause(void)
+{
+	if (++pauses == last_pause)
+		longjmp(given_up, 1);
+}
+
+/* Work until a pause, counted from 1.  Returns whether it came to that. */
+static bool
+give_up_at(uint64_t pause, void (*work) (Work *), Work * with)
+{
+	pauses = 0;
+	last_pause = pause;
+	filter_pause = count_pause;
+	if (setjmp(given_up) != 0)
+	{
+		filter_pause = NULL;
+		return true;
+	}
+	work(with);
+	filter_pause = NULL;
+	return false;
+}
+
+/* The pause to try after this one: each at first, of many only some */
+static uint64_t
+next_pause(uint64_t pause)
+{
+	return pause + 1 + pause / 16;
+}
+
+static void
+sort(Work * work)
+{
+	work->count = hashset_sort_unique(work->image, work->count);
+}
+
+static void
+check(Work * work)
+{
+	const char *fault = image_check(work->image, image_bytes(work->image),
+									image_kind(work->image));
+
+	expect(fault == NULL, "unsound: %s", fault);
+}
+
+static void
+unite_within(Work * work)
+{
+	FilterPlan	plan;
+
+	expect(filter_plan_union(work->image, work->other, &plan) == FILTER_OK,
+		   "no plan");
+	expect(filter_unites_within(work->image, &plan), "not within");
+	filter_unite_within(work->image, work->other, &plan);
+}
+
+static void
+intersect_within(Work * work)
+{
+	filter_intersect_within(work->image, work->other);
+}
+
+/* The sum of two sets, or the union of two filters, anew */
+static void
+unite(Work * work)
+{
+	FilterPlan	plan;
+	uint8_t    *image;
+
+	filter_plan_union(work->image, work->other, &plan);
+	image = allocate_image(plan.bytes);
+	expect(filter_unite(image, work->image, work->other, &plan), "no room");
+	release_image(image);
+}
+
+/* Add the numbers from 0 on, each twice, as far as there is room. */
+static void
+add_twice(Work * work)
+{
+	for (work->count = 0;; work->count++)
+	{
+		uint64_t	hash = number_hash(work->count / 2);
+
+		if (filter_add_batch(work->image, &hash, 1) == 0)
+			return;
+	}
+}
+
+static void
+test_sort(void)
+{
+	const uint64_t most = 30000;
+	uint8_t    *hashes = malloc(8 * most);
+	uint8_t    *sorted = malloc(8 * most);
+	uint8_t    *copy = malloc(8 * most);
+	Work		work = {.image = copy};
+
+	begin_test("hashes that are being sorted are all there at each pause");
+	for (uint64_t distinct = 10; distinct <= most; distinct *= 10)
+	{
+		uint64_t	kept;
+
+		for (uint64_t i = 0; i < most; i++)
+			put64(hashes + 8 * i, number_hash(random_below(distinct)));
+		memcpy(sorted, hashes, 8 * most);
+		kept = hashset_sort_unique(sorted, most);
+		for (uint64_t pause = 1;; pause = next_pause(pause))
+		{
+			memcpy(copy, hashes, 8 * most);
+			work.count = most;
+			if (!give_up_at(pause, sort, &work))
+			{
+				expect(pause > 8, "%llu distinct: only %llu pauses",
+					   (unsigned long long) distinct,
+					   (unsigned long long) pause);
+				break;
+			}
+			expect(hashset_sort_unique(copy, most) == kept &&
+				   memcmp(copy, sorted, 8 * kept) == 0,
+				   "%llu distinct, given up at pause %llu",
+				   (unsigned long long) distinct,
+				   (unsigned long long) pause);
+		}
+	}
+	end_test();
+	free(hashes);
+	free(sorted);
+	free(copy);
+}
+
+/* A filter of some megabytes with the numbers from "first" on */
+static uint8_t *
+make_some(FilterKind kind, uint64_t first)
+{
+	uint8_t    *image = make_of_kind(kind, CAPACITY, 0.01, 2);
+
+	add_numbers(&image, first, ADDED);
+	return image;
+}
+
+/* Are there pauses for each so many of the bytes that are passed? */
+static void
+expect_pauses(const char *what, void (*work) (Work *), Work * with,
+			  uint64_t bytes)
+{
+	expect(!give_up_at(0, work, with), "nobody gives up");
+	expect(pauses >= bytes / PAUSE_BYTES, "%s: only %llu pauses", what,
+		   (unsigned long long) pauses);
+}
+
+static void
+test_reading(void)
+{
+	static const struct
+	{
+		const char *name;
+		FilterKind	kind;
+	}			kinds[] = {{"bloom", FILTER_BLOOM}, {"cuckoo", FILTER_CUCKOO}};
+
+	for (int i = 0; i < lengthof(kinds); i++)
+	{
+		uint8_t    *a = make_some(kinds[i].kind, 0);
+		uint8_t    *b = make_some(kinds[i].kind, ADDED);
+		uint8_t    *before_a = copy_image(a);
+		uint8_t    *before_b = copy_image(b);
+		Work		work = {.image = a, .other = b};
+
+		begin_test("%s filters of some megabytes are checked and united with pauses",
+				   kinds[i].name);
+		expect_pauses("check", check, &work, image_bytes(a));
+		expect_pauses("unite", unite, &work, image_bytes(a));
+		for (uint64_t pause = 1; give_up_at(pause, unite, &work);
+			 pause = next_pause(pause))
+				expect(memcmp(a, before_a, image_bytes(a)) == 0 &&
+					   memcmp(b, before_b, image_bytes(b)) == 0,
+					   "given up at pause %llu, and changed",
+					   (unsigned long long) pause);
+		end_test();
+		release_image(a);
+		release_image(b);
+		release_image(before_a);
+		release_image(before_b);
+	}
+}
+
+/* Change a in place, by b; given up, it must have what it had and still should. */
+static void
+expect_sound_within(const char *what, void (*work) (Work *), const uint8_t *a,
+					const uint8_t *b, uint64_t first, uint64_t count)
+{
+	uint64_t	pause = 1;
+	bool		gave_up = true;
+
+	for (; gave_up; pause = next_pause(pause))
+	{
+		Work		with = {.image = copy_image(a), .other = b};
+
+		gave_up = give_up_at(pause, work, &with);
+		check(&with);
+		expect(count_hits(with.image, first, count) == count,
+			   "%s lost some, given up at pause %llu", what,
+			   (unsigned long long) pause);
+		release_image(with.image);
+	}
+	expect(pause > 2, "%s: no pause", what);
+}
+
+static void
+test_changing(void)
+{
+	uint8_t    *a = make_some(FILTER_BLOOM, 0);
+	uint8_t    *b = make_some(FILTER_BLOOM, ADDED / 2);
+
+	begin_test("a filter that is changed in place is sound at each pause");
+	expect_sound_within("union", unite_within, a, b, 0, ADDED);
+	expect_sound_within("intersection", intersect_within, a, b, ADDED / 2,
+						ADDED / 2);
+	end_test();
+	release_image(a);
+	release_image(b);
+
+	begin_test("a long search for a free slot pauses, and leaves a sound filter");
+	{
+		uint8_t    *empty = make_cuckoo(100000, 0.01, 0);
+		Work		work = {.image = copy_image(empty)};
+
+		expect(!give_up_at(0, add_twice, &work), "nobody gives up");
+		expect(pauses > 0, "no pause until %llu were added",
+			   (unsigned long long) work.count);
+		release_image(work.image);
+		work.image = copy_image(empty);
+		expect(give_up_at(1, add_twice, &work), "no pause");
+		check(&work);
+		for (uint64_t i = 0; i < work.count; i++)
+			expect(filter_count(work.image, number_hash(i / 2)) > i % 2,
+				   "lost %llu", (unsigned long long) i);
+		release_image(work.image);
+		release_image(empty);
+	}
+	end_test();
+}
+
+void
+test_pause(void)
+{
+	test_sort();
+	test_reading();
+	test_changing();
+}
