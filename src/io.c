@@ -126,14 +126,14 @@ bloomfilter_out(PG_FUNCTION_ARGS)
 	const uint8 *image = value_image(PG_GETARG_DATUM(0));
 	int			bytes = image_bytes(image);
 	int			room = (bytes / BASE64_BYTES + 1) * BASE64_CHARS;
-	char	   *text = palloc(room + 1);
+	char	   *base64 = palloc(room + 1);
 	int			length = 0;
 
 	for (int done = 0; done < bytes;)
 	{
 		int			some = Min(bytes - done, BASE64_BYTES * BASE64_GROUPS);
 		int			chars = pg_b64_encode((const void *) (image + done), some,
-										  text +length, room - length);
+										  base64 + length, room - length);
 
 		CHECK_FOR_INTERRUPTS();
 		if (chars < 0)
@@ -141,9 +141,8 @@ bloomfilter_out(PG_FUNCTION_ARGS)
 		done += some;
 		length += chars;
 	}
-	text[		length] = '\0';
-
-	PG_RETURN_CSTRING(text);
+	base64[length] = '\0';
+	PG_RETURN_CSTRING(base64);
 }
 
 static Datum
