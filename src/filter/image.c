@@ -161,18 +161,25 @@ valid_error_rate(double rate)
 }
 
 /*
- * A class is up to eight printable characters, then zeros, or '#' and seven
+ * A class is up to eight bytes, then zeros: printable characters, and between
+ * double quotes, where types have their names, anything.  Or it is '#' and seven
  * bytes of any value.
  */
 static bool
 valid_class(const uint8_t class[8])
 {
+	bool		quoted = false;
 	int			i = 0;
 
 	if (class[0] == '#')
 		return true;
-	while (i < 8 && class[i] > ' ' && class[i] < 0x7f)
-		i++;
+	for (; i < 8 && class[i] != 0; i++)
+	{
+		if (class[i] == '"')
+			quoted = !quoted;
+		else if (!quoted && (class[i] <= ' ' || class[i] >= 0x7f))
+			return false;
+	}
 	return all_zero(class + i, 8 - i);
 }
 
