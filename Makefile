@@ -1,7 +1,6 @@
 # bloomfilter: filter data types for PostgreSQL
 
 EXTENSION = bloomfilter
-EXTVERSION = 1.0
 MODULE_big = bloomfilter
 DATA = $(wildcard sql/*--*.sql)
 
@@ -59,4 +58,12 @@ bench-c: bench/error_rate bench/hash_probe
 	bench/hash_probe
 	bench/error_rate --quick
 
-.PHONY: unit-check unit-check-sanitize bench-c
+# What is committed, for PGXN.  In UTC, for zip keeps the local time; so that the
+# same commit gives the same bytes everywhere
+DISTVERSION = $(shell sed -n 's/^   "version": "\(.*\)",$$/\1/p' $(srcdir)/META.json)
+DISTNAME = $(EXTENSION)-$(DISTVERSION)
+
+dist:
+	TZ=UTC git archive --format=zip --prefix=$(DISTNAME)/ -o $(DISTNAME).zip HEAD
+
+.PHONY: unit-check unit-check-sanitize bench-c dist

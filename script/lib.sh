@@ -306,7 +306,7 @@ start_server()
 	as_server "$bindir/initdb" -D "$work/data" -U postgres -A trust -N \
 		-E UTF8 --locale=C.UTF-8 >"$work/log/initdb" 2>&1 ||
 		{ cat "$work/log/initdb" >&2; die "initdb failed"; }
-	as_server mkdir socket
+	as_server mkdir "$work/socket"
 	{
 		cat "$work/extension.conf"
 		echo "listen_addresses = ''"

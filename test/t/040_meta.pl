@@ -1,0 +1,123 @@
+# META.json is what PGXN's specification 1.0.0 asks for, names files that are
+# there, and all who tell the version of this extension tell the same.
+use strict;
+use warnings;
+
+use Cwd qw(abs_path);
+use File::Basename;
+use JSON::PP;
+use Test::More;
+
+my $root = abs_path(dirname(__FILE__) . '/../..');
+
+# "X.Y.Z", each without leading zeros, and perhaps "-word"
+my $number = qr/(?:0|[1-9][0-9]*)/;
+my $version = qr/$number\.$number\.$number(?:-?[A-Za-z][0-9A-Za-z-]*)?/;
+
+# A name of a distribution or an extension, and a tag
+my $term = qr/[^\s\/\\\p{Cntrl}]{2,}/;
+my $tag = qr/[^\/\\\p{Cntrl}]{1,255}/;
+
+my %licenses = map { $_ => 1 } qw(agpl_3 apache_1_1 apache_2_0 artistic_1
+  artistic_2 bsd freebsd gfdl_1_2 gfdl_1_3 gpl_1 gpl_2 gpl_3 lgpl_2_1 lgpl_3_0
+  mit mozilla_1_0 mozilla_1_1 openssl perl_5 postgresql qpl_1_0 ssleay sun zlib
+  open_source restricted unrestricted unknown);
+
+my %known = map { $_ => 1 } qw(abstract description generated_by license
+  maintainer meta-spec name no_index prereqs provides release_status resources
+  tags version);
+
+sub read_text
+{
+	my ($name) = @_;
+	open(my $file, '<:encoding(UTF-8)', "$root/$name") or die "$name: $!";
+	local $/;
+	return scalar <$file>;
+}
+
+# The first group of a pattern in a file
+sub found_in
+{
+	my ($name, $pattern) = @_;
+	return read_text($name) =~ $pattern ? $1 : "nothing in $name";
+}
+
+# One or more strings, none of them empty
+sub strings
+{
+	my ($value) = @_;
+	my @values = ref $value eq 'ARRAY' ? @$value : ($value);
+	return @values > 0
+	  && !grep { !defined || ref || !/\S/ } @values;
+}
+
+my $meta = decode_json(read_text('META.json'));
+
+# What must be there
+ok(strings($meta->{abstract}) && !ref $meta->{abstract}, 'abstract');
+ok(strings($meta->{maintainer}), 'maintainer');
+ok(strings($meta->{license}), 'license');
+my @licenses = ref $meta->{license} ? @{ $meta->{license} } : $meta->{license};
+is_deeply([ grep { !$licenses{$_} } @licenses ],
+	[], 'no license that PGXN does not know');
+like($meta->{name}, qr/^$term$/, 'name');
+like($meta->{version}, qr/^$version$/, 'version is a semantic one');
+is($meta->{'meta-spec'}{version}, '1.0.0', 'version of the specification');
+
+# What may be there
+is_deeply([ grep { !$known{$_} && !/^x_/i } sort keys %$meta ],
+	[], 'no field that the specification does not know');
+like($meta->{release_status}, qr/^(?:stable|testing|unstable)$/,
+	'release status');
+is_deeply([ grep { !/^$tag$/ } @{ $meta->{tags} } ], [], 'tags');
+ok(strings($meta->{description}), 'description');
+
+foreach my $phase (sort keys %{ $meta->{prereqs} })
+{
+	my $relations = $meta->{prereqs}{$phase};
+
+	like($phase, qr/^(?:configure|build|test|runtime|develop)$/,
+		"phase $phase of prereqs");
+	foreach my $relation (sort keys %$relations)
+	{
+		my $wanted = $relations->{$relation};
+
+		like($relation, qr/^(?:requires|recommends|suggests|conflicts)$/,
+			"prereqs that $phase $relation");
+		is_deeply([ grep { !/^$term$/ } sort keys %$wanted ],
+			[], "names of what $phase $relation");
+		is_deeply(
+			[ grep { !/^(?:0|(?:[<>=!]{1,2}\s*)?$version)$/ } values %$wanted ],
+			[],
+			"versions of what $phase $relation");
+	}
+}
+
+# Extensions, each by its file
+is_deeply([ keys %{ $meta->{provides} } ],
+	['bloomfilter'], 'provides this extension alone');
+my $extension = $meta->{provides}{bloomfilter};
+ok(strings($extension->{abstract}), "the extension's abstract");
+foreach my $field (qw(file docfile))
+{
+	ok( defined $extension->{$field} && -s "$root/$extension->{$field}",
+		"the extension's $field is there");
+}
+
+# The versions.  Archives have three numbers, the extension's SQL two: what is
+# mended in C alone changes only the third.
+my $sql_version = found_in('bloomfilter.control',
+	qr/^default_version\s*=\s*'([0-9]+\.[0-9]+)'$/m);
+like($meta->{version}, qr/^\Q$sql_version\E\.[0-9]+$/,
+	"META.json's version begins with default_version");
+is($extension->{version}, $meta->{version}, "the extension's version");
+is( $extension->{file},
+	"sql/bloomfilter--$sql_version.sql",
+	"the extension's file is that of default_version");
+is(found_in('CHANGELOG.md', qr/^## ([0-9.]+)/m),
+	$sql_version, "CHANGELOG.md's newest version");
+is( found_in('debian/changelog', qr/^\S+ \(([^)]+)-[0-9]+\)/),
+	$meta->{version},
+	"debian/changelog's newest version");
+
+done_testing();
