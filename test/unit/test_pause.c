@@ -11,6 +11,9 @@
 #define CAPACITY		3000000
 #define ADDED			20000
 
+/* Hashes that are sorted, some of them repeated */
+#define HASHES			30000
+
 /* What is worked on: an image, or hashes to be sorted; and what is read */
 typedef struct Work
 {
@@ -115,36 +118,34 @@ add_twice(Work * work)
 static void
 test_sort(void)
 {
-	const uint64_t most = 30000;
-	uint8_t    *hashes = malloc(8 * most);
-	uint8_t    *sorted = malloc(8 * most);
-	uint8_t    *copy = malloc(8 * most);
+	static const uint64_t distinct[] = {10, 1000, HASHES};
+	uint8_t    *hashes = malloc(8 * HASHES);
+	uint8_t    *sorted = malloc(8 * HASHES);
+	uint8_t    *copy = malloc(8 * HASHES);
 	Work		work = {.image = copy};
 
 	begin_test("hashes that are being sorted are all there at each pause");
-	for (uint64_t distinct = 10; distinct <= most; distinct *= 10)
+	for (int n = 0; n < lengthof(distinct); n++)
 	{
-		uint64_t	kept;
-
-		for (uint64_t i = 0; i < most; i++)
-			put64(hashes + 8 * i, number_hash(random_below(distinct)));
-		memcpy(sorted, hashes, 8 * most);
-		kept = hashset_sort_unique(sorted, most);
+		for (uint64_t i = 0; i < HASHES; i++)
+			put64(hashes + 8 * i, number_hash(i % distinct[n]));
+		memcpy(sorted, hashes, 8 * HASHES);
+		expect(hashset_sort_unique(sorted, HASHES) == distinct[n], "lost some");
 		for (uint64_t pause = 1;; pause = next_pause(pause))
 		{
-			memcpy(copy, hashes, 8 * most);
-			work.count = most;
+			memcpy(copy, hashes, 8 * HASHES);
+			work.count = HASHES;
 			if (!give_up_at(pause, sort, &work))
 			{
 				expect(pause > 8, "%llu distinct: only %llu pauses",
-					   (unsigned long long) distinct,
+					   (unsigned long long) distinct[n],
 					   (unsigned long long) pause);
 				break;
 			}
-			expect(hashset_sort_unique(copy, most) == kept &&
-				   memcmp(copy, sorted, 8 * kept) == 0,
+			expect(hashset_sort_unique(copy, HASHES) == distinct[n] &&
+				   memcmp(copy, sorted, 8 * distinct[n]) == 0,
 				   "%llu distinct, given up at pause %llu",
-				   (unsigned long long) distinct,
+				   (unsigned long long) distinct[n],
 				   (unsigned long long) pause);
 		}
 	}

@@ -1,0 +1,231 @@
+# The longest operations are ended by statement_timeout within a second, and leave
+# nothing behind that is not sound.
+#
+# Each is run once as a whole, and then with timeouts in the middle of it.  On a
+# busy machine a second may pass while the server does not run at all, so each
+# has three tries.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use Machine;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+
+# Two filters of 512 MB, their copies and the union; what is stored
+my $too_small = too_small(8, 10);
+plan skip_all => $too_small if defined $too_small;
+
+# Seconds from the timeout to the error
+my $promised = 1;
+my $tries = 3;
+# An operation that takes longer is not run as a whole: it is as if it took so long
+my $most_ms = 4000;
+
+# Elements of a large array: just below what an aggregate keeps as hashes
+my $elements = 33_000_000;
+# Hashes of an explicit filter as a client may send it
+my $hashes = 10_000_000;
+
+my $cancelled = qr/canceling statement due to statement timeout/;
+
+my $node = PostgreSQL::Test::Cluster->new('cancel');
+$node->init;
+$node->append_conf('postgresql.conf', q{
+shared_buffers = 32MB
+max_wal_size = 2GB
+max_parallel_workers_per_gather = 0
+jit = off
+});
+$node->start;
+
+# The bytes of an explicit filter, as docs/format.md has them
+sub explicit
+{
+	my ($magic) = @_;
+	my $file = $PostgreSQL::Test::Utils::tmp_check . "/explicit.$magic";
+	my $step = int(2**63 / $hashes) * 2;
+	my $at_once = 100_000;
+
+	open my $out, '>:raw', $file or die "$file: $!";
+	print $out pack('a3 C C x7 a8 x8 x8 x8 Q< Q<', $magic, 1, 1, 'i', $hashes, 60 + 8 * $hashes);
+	for (my $i = 0; $i < $hashes; $i += $at_once)
+	{
+		print $out pack('Q<*', map { $_ * $step } $i .. $i + $at_once - 1);
+	}
+	close $out;
+	return "pg_read_binary_file('$file')";
+}
+
+# Everything in a table of its own, as it is read in a moment
+my %stored = (
+	bloom_a => 'bloom_add(bloom_create(420000000), 1)',
+	bloom_b => 'bloom_add(bloom_create(420000000), 2)',
+	cuckoo_a => 'cuckoo_add(cuckoo_create(300000000), 1)',
+	array_a => "ARRAY(SELECT generate_series(1, $elements))",
+	array_b => 'ARRAY(SELECT generate_series(1, 5000000))',
+	explicit_a => explicit('blm') . '::bloom',
+	explicit_b => explicit('cko') . '::cuckoo',
+	# many layers
+	cuckoo_b => 'cuckoo_add_all(cuckoo_create(100000), (SELECT x FROM array_b))',
+	cuckoo_c => 'cuckoo_remove_all((SELECT x FROM cuckoo_b), (SELECT x[100000:] FROM array_b))');
+$node->safe_psql('postgres', 'CREATE EXTENSION bloomfilter');
+foreach my $name (qw(bloom_a bloom_b cuckoo_a array_a array_b explicit_a explicit_b cuckoo_b cuckoo_c))
+{
+	my $type = $name =~ /^array/ ? 'int[]' : $name =~ /cuckoo|explicit_b/ ? 'cuckoo' : 'bloom';
+	my $begun = time;
+
+	# in one transaction, and so without WAL
+	$node->safe_psql('postgres', qq{
+		BEGIN;
+		CREATE TABLE $name (x $type);
+		ALTER TABLE $name ALTER x SET STORAGE external;
+		INSERT INTO $name SELECT $stored{$name};
+		COMMIT});
+	note(sprintf '%s: %.1f s', $name, time - $begun);
+}
+
+# Seconds that a query takes, and what it says
+sub run_query
+{
+	my ($timeout_ms, $sql) = @_;
+	my $begun = time;
+	my ($status, $out, $err) = $node->psql('postgres', "SET statement_timeout = $timeout_ms;\n$sql;");
+
+	return (time - $begun, $err);
+}
+
+# How many seconds after a timeout at this share of its time a query ends, the
+# least of some tries; undef if it ended before
+sub lateness
+{
+	my ($name, $sql, $share, $all) = @_;
+	my $least;
+
+	for (1 .. $tries)
+	{
+		my $timeout_ms = int(1000 * $share * $all);
+		my ($seconds, $err) = run_query($timeout_ms, $sql);
+		my $late = $seconds - $timeout_ms / 1000;
+
+		die "$name: $err" if $err ne '' && $err !~ /$cancelled/;
+		if ($err eq '')
+		{
+			$all = $seconds;
+			next;
+		}
+		$least = $late if !defined $least || $late < $least;
+		last if $least < $promised;
+	}
+	return $least;
+}
+
+# Name, query, and where in its time to stop it besides
+my @everywhere = (0.25, 0.5, 0.75);
+foreach my $case (
+	[ 'bloom_agg', "SELECT bloom_agg(n) IS NULL FROM (SELECT generate_series(1, 20000000) AS n) AS t",
+		# where it sorts
+		0.9 ],
+	[ 'bloom_add_all to an empty filter: hashes are sorted', 'SELECT bloom_add_all((SELECT bloom_agg(1) WHERE false), x) IS NULL FROM array_a' ],
+	[ 'bloom_add_all to a sized filter', "SELECT bloom_add_all(bloom_create($elements), x) IS NULL FROM array_a" ],
+	[ 'bloom_contains_each', 'SELECT bloom_contains_each((SELECT x FROM bloom_a), x) IS NULL FROM array_a' ],
+	[ 'bloom_union', 'SELECT bloom_union(a.x, b.x) IS NULL FROM bloom_a AS a, bloom_b AS b' ],
+	[ 'bloom_intersection', 'SELECT bloom_intersection(a.x, b.x) IS NULL FROM bloom_a AS a, bloom_b AS b' ],
+	[ 'union of an explicit and a large filter', 'SELECT bloom_union(a.x, b.x) IS NULL FROM bloom_a AS a, explicit_a AS b' ],
+	[ 'intersection of an explicit and a large filter', 'SELECT bloom_intersection(a.x, b.x) IS NULL FROM explicit_a AS a, bloom_b AS b' ],
+	[ 'text output', 'SELECT octet_length(x::text) FROM bloom_a' ],
+	[ 'text input', 'SELECT x::text::bloom IS NULL FROM bloom_a' ],
+	[ 'bytes validated', 'SELECT x::bytea::bloom IS NULL FROM bloom_a' ],
+	[ 'equality', 'SELECT a.x = b.x FROM bloom_a AS a, bloom_a AS b' ],
+	[ 'hash', 'SELECT bloom_hash_value(x) FROM bloom_a' ],
+	[ 'an array as an element', 'SELECT bloom_hash(x) FROM array_a' ],
+	[ 'bytes of a cuckoo validated', 'SELECT x::bytea::cuckoo IS NULL FROM cuckoo_a' ],
+	[ 'cuckoo_add_all to a filter that grows', 'SELECT cuckoo_add_all(cuckoo_create(1000), x) IS NULL FROM array_b' ],
+	[ 'cuckoo_remove_all', 'SELECT cuckoo_remove_all(a.x, b.x) IS NULL FROM cuckoo_b AS a, array_b AS b' ],
+	[ 'cuckoo_remove_all from an explicit filter', 'SELECT cuckoo_remove_all(a.x, b.x) IS NULL FROM explicit_b AS a, array_b AS b' ],
+	[ 'cuckoo_compact', 'SELECT cuckoo_compact(x) IS NULL FROM cuckoo_c' ],
+	[ 'cuckoo_union', 'SELECT cuckoo_union(a.x, b.x) IS NULL FROM cuckoo_b AS a, cuckoo_b AS b' ])
+{
+	my ($name, $sql, @besides) = @$case;
+	my ($seconds, $err) = run_query(@besides ? 0 : $most_ms, $sql);
+
+	like($err, qr/^$|$cancelled/, "$name: works");
+	$seconds = $most_ms / 1000 if $err ne '';
+	my ($latest) = sort { $b <=> $a }
+	  grep { defined } map { lateness($name, $sql, $_, $seconds) } @everywhere, @besides;
+	ok(defined $latest && $latest < $promised,
+		sprintf '%s: of %.1f s, ended within %.2f s at the latest', $name, $seconds, $latest // 'nan');
+}
+
+# Cancelled by another session
+{
+	my ($in, $out, $err) = ('', '', '');
+	my $psql = IPC::Run::start(
+		[ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', 'SELECT bloom_add_all((SELECT bloom_agg(1) WHERE false), x) IS NULL FROM array_a' ],
+		'<', \$in, '>', \$out, '2>', \$err);
+	my $active = "FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%bloom_add_all%' AND pid <> pg_backend_pid()";
+
+	$node->poll_query_until('postgres', "SELECT count(*) = 1 $active AND now() - query_start > '0.5 s'");
+	my $begun = time;
+	$node->safe_psql('postgres', "SELECT pg_cancel_backend(pid) $active");
+	$psql->finish;
+	cmp_ok(time - $begun, '<', $promised, 'cancelled by another session');
+	like($err, qr/canceling statement due to user request/, 'and says so');
+}
+
+# A variable of PL/pgSQL that was to be changed is sound after that, and has what
+# it had.  (From PostgreSQL 18 on it is changed in place.)
+foreach my $case (
+	[ 'bloom', 'bloom_add_all(bloom_create(5000000), kept)', 'bloom_add_all(f, many)' ],
+	[ 'bloom', 'bloom_add_all(bloom_create(1000), kept)', 'bloom_add_all(f, many)' ],
+	[ 'bloom', 'bloom_add_all(bloom_create(20000000), kept)', 'bloom_union(f, bloom_add_all(bloom_create(20000000), many))' ],
+	[ 'cuckoo', 'cuckoo_add_all(cuckoo_create(1000), kept)', 'cuckoo_add_all(f, many)' ],
+	[ 'cuckoo', 'cuckoo_add_all(cuckoo_add_all(cuckoo_create(100000), kept), many)', 'cuckoo_remove_all(f, many)' ],
+	[ 'cuckoo', 'cuckoo_add_all((SELECT x FROM cuckoo_c), kept)', 'cuckoo_compact(f)' ])
+{
+	my ($type, $initial, $change) = @$case;
+	my $sql = qq{
+		DO \$\$
+		DECLARE
+			many int[] := (SELECT many FROM initial);
+			kept int[] := (SELECT kept FROM initial);
+			f $type := (SELECT f FROM initial);
+		BEGIN
+			BEGIN
+				f := $change;
+			EXCEPTION WHEN query_canceled THEN
+				RAISE NOTICE 'cancelled';
+			END;
+			RAISE NOTICE 'after %', extract(epoch FROM clock_timestamp() - statement_timestamp());
+			IF ${type}_contains_all(f, kept) AND f::bytea::$type = f THEN
+				RAISE NOTICE 'sound';
+			END IF;
+		END
+		\$\$};
+	$node->safe_psql('postgres', qq{
+		CREATE TABLE initial AS
+		SELECT *, $initial AS f
+		FROM (SELECT ARRAY(SELECT generate_series(1, 1000000)) AS many, ARRAY(SELECT -generate_series(1, 1000)) AS kept OFFSET 0) AS t});
+	my (undef, $err) = run_query(0, $sql);
+	my ($seconds) = $err =~ /NOTICE:  after ([\d.]+)/;
+	my ($stopped, $sound) = (0, 0);
+
+	like($err, qr/NOTICE:  sound/, "$change of $initial is sound");
+	foreach my $share (@everywhere)
+	{
+		(undef, $err) = run_query(int(1000 * $share * $seconds), $sql);
+		next if $err !~ /NOTICE:  cancelled/;
+		$stopped++;
+		$sound += $err =~ /NOTICE:  sound/;
+	}
+	$node->safe_psql('postgres', 'DROP TABLE initial');
+	cmp_ok($stopped, '>', 0, 'it is cancelled in the middle');
+	is($sound, $stopped, 'and sound then');
+}
+
+$node->stop;
+done_testing();
