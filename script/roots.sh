@@ -23,7 +23,7 @@ root_days=30
 # What a root has beside its server
 root_packages=(make gcc libc6-dev libxxhash-dev libipc-run-perl valgrind)
 # For a server that can do what the tests ask of it
-build_packages=(bison flex perl dpkg-dev libicu-dev libxml2-dev liblz4-dev
+build_packages=(bison flex perl dpkg-dev pkgconf libicu-dev libxml2-dev liblz4-dev
 	zlib1g-dev)
 
 # The version that one upgrades from

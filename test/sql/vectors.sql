@@ -14,6 +14,7 @@ CREATE TYPE pair AS (a integer, b bigint);
 CREATE DOMAIN posint AS integer CHECK (VALUE > 0);
 
 -- A type that hashes as its own function does
+SET client_min_messages = warning;
 CREATE TYPE dial;
 CREATE FUNCTION dial_in(cstring) RETURNS dial LANGUAGE internal IMMUTABLE STRICT AS 'int8in';
 CREATE FUNCTION dial_out(dial) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'int8out';
@@ -25,6 +26,7 @@ CREATE FUNCTION dial_hash(dial, bigint) RETURNS bigint LANGUAGE sql IMMUTABLE ST
 CREATE OPERATOR = (LEFTARG = dial, RIGHTARG = dial, FUNCTION = dial_eq, HASHES);
 CREATE OPERATOR CLASS dial_ops DEFAULT FOR TYPE dial USING hash AS
 	OPERATOR 1 =, FUNCTION 1 dial_hash(dial), FUNCTION 2 dial_hash(dial, bigint);
+RESET client_min_messages;
 
 CREATE TEMP TABLE vectors
 (

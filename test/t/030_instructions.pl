@@ -18,6 +18,8 @@ my $rows = 20000;
 my $node = PostgreSQL::Test::Cluster->new('instructions');
 $node->init;
 $node->start;
+plan skip_all => 'assertions are instructions too'
+  if $node->safe_psql('postgres', 'SHOW debug_assertions') eq 'on';
 $node->safe_psql('postgres', qq{
 	CREATE EXTENSION bloomfilter;
 	CREATE TABLE urls AS

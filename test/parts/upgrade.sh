@@ -1,0 +1,46 @@
+# shellcheck shell=bash
+#
+# Filters made under PostgreSQL 15 are the same under later ones, after
+# pg_upgrade and after pg_dump: test/slow/upgrade.pl, in throw-away roots that
+# have both versions (see script/roots.sh).  Needs what the part majors needs.
+
+# shellcheck source-path=SCRIPTDIR source=../../script/roots.sh
+. "$root/script/roots.sh"
+
+# The versions to which one upgrades
+upgrade_majors=(${ONLY:-17 18 19})
+
+part_upgrade()
+{
+	local major
+
+	if [ -e /etc/bloomfilter-root ]; then
+		upgrade_here
+		return
+	fi
+	for major in "${upgrade_majors[@]}"; do
+		test_in_root "Upgrade from $old_major to $major" "pg$major" upgrade
+	done
+}
+
+# Within a root: the extension is installed, as a user installs it, for both
+upgrade_here()
+{
+	local old=/usr/lib/postgresql/$old_major
+
+	copy_sources "$work/gcc"
+	copy_sources "$work/old"
+	suite "Build for both versions" both_installed "$old/bin/pg_config"
+	suite "Filters that move" as_server env OLD_INSTALLATION="$old" \
+		make -C "$work/gcc" --no-print-directory PG_CONFIG="$PG_CONFIG" \
+		installcheck REGRESS= ISOLATION= PROVE_TESTS=test/slow/upgrade.pl \
+		PROVE_FLAGS=--verbose
+}
+
+both_installed()
+{
+	build "$work/gcc" with_llvm=no && echo "ok - built for the new version"
+	PG_CONFIG=$1 build "$work/old" with_llvm=no && echo "ok - built for the old version"
+	make -C "$work/gcc" PG_CONFIG="$PG_CONFIG" with_llvm=no install
+	make -C "$work/old" PG_CONFIG="$1" with_llvm=no install
+}
