@@ -23,7 +23,9 @@ ISOLATION_OPTS = --inputdir=test --outputdir=. --load-extension=bloomfilter
 TAP_TESTS = 1
 PROVE_TESTS = test/t/*.pl
 EXTRA_CLEAN = test/unit/unit_test test/unit/unit_test_sanitize \
-	bench/error_rate bench/hash_probe bench/layouts bench/growth
+	bench/error_rate bench/hash_probe bench/layouts bench/growth \
+	$(addprefix test/fuzz/,make_corpus found failed) \
+	$(addprefix test/fuzz/fuzz_,$(FUZZ_TARGETS))
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
@@ -54,6 +56,35 @@ unit-check: test/unit/unit_test
 unit-check-sanitize: test/unit/unit_test_sanitize
 	test/unit/unit_test_sanitize
 
+# Fuzzing, with clang's libFuzzer: so many seconds for each target, two at a time
+# with -j 2.  What is new goes to test/fuzz/found, what fails to test/fuzz/failed.
+FUZZ_CC ?= clang
+FUZZ_SECONDS ?= 60
+FUZZ_SEED ?= 1
+FUZZ_TARGETS = image operations hashset sizing
+FUZZ_SHARED = test/fuzz/subject.c test/fuzz/mutate.c
+FUZZ_INPUT = $(wildcard test/fuzz/*.c test/fuzz/*.h) $(CORE_INPUT)
+# Two images of some layers, and an input that takes so long (seconds) is a failure
+FUZZ_LIMITS = -max_len=4096 -timeout=10
+# Without a look at each comparison, which the sanitizers have many of: twice as many
+# inputs, and mutate.c knows what to compare with
+FUZZ_FLAGS = $(SANITIZERS) -fsanitize=fuzzer -fno-sanitize-coverage=trace-cmp
+
+$(addprefix test/fuzz/fuzz_,$(FUZZ_TARGETS)): %: $(FUZZ_INPUT)
+	$(FUZZ_CC) $(CORE_CFLAGS) $(FUZZ_FLAGS) $*.c $(FUZZ_SHARED) $(FILTER_SOURCES) \
+		-lm -o $@
+
+test/fuzz/make_corpus: $(FUZZ_INPUT)
+	$(CC) $(CORE_CFLAGS) $@.c test/fuzz/subject.c $(FILTER_SOURCES) -lm -o $@
+
+fuzz: $(addprefix fuzz-,$(FUZZ_TARGETS))
+
+fuzz-%: test/fuzz/fuzz_%
+	mkdir -p test/fuzz/found/$* test/fuzz/failed
+	test/fuzz/fuzz_$* -seed=$(FUZZ_SEED) -max_total_time=$(FUZZ_SECONDS) \
+		$(FUZZ_LIMITS) -print_final_stats=1 -artifact_prefix=test/fuzz/failed/ \
+		test/fuzz/found/$* test/fuzz/corpus/$*
+
 bench-c: bench/error_rate bench/hash_probe
 	bench/hash_probe
 	bench/error_rate --quick
@@ -66,4 +97,4 @@ DISTNAME = $(EXTENSION)-$(DISTVERSION)
 dist:
 	TZ=UTC git archive --format=zip --prefix=$(DISTNAME)/ -o $(DISTNAME).zip HEAD
 
-.PHONY: unit-check unit-check-sanitize bench-c dist
+.PHONY: unit-check unit-check-sanitize fuzz bench-c dist

@@ -150,7 +150,7 @@ sub check_links
 }
 
 my @pages =
-  ('README.md', map { 'docs/' . basename($_) } sort glob("$root/docs/*.md"));
+  ('README.md', 'SECURITY.md', map { 'docs/' . basename($_) } sort glob("$root/docs/*.md"));
 
 my $node = PostgreSQL::Test::Cluster->new('docs');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);

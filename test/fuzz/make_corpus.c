@@ -1,0 +1,244 @@
+/*
+ * make_corpus.c
+ *	  Writes the inputs from which fuzzing begins: images of each layout, in each
+ *	  state, and what the other targets take.
+ *
+ *	  test/fuzz/make_corpus DIRECTORY
+ *
+ * test/fuzz/corpus is what this program wrote; script/test fuzz compares.
+ */
+#include <sys/stat.h>
+
+#include "fuzz.h"
+
+/* One input, as its target wants it, is no larger. */
+#define INPUT_MAX		4096
+
+typedef struct Sample
+{
+	const char *name;
+	uint8_t    *image;
+} Sample;
+
+static const char *directory;
+
+static void
+write_input(const char *target, const char *name, const uint8_t *bytes,
+			size_t size)
+{
+	char		path[1024];
+	FILE	   *file;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, target);
+	(void) mkdir(path, 0777);
+	snprintf(path, sizeof(path), "%s/%s/%s", directory, target, name);
+	file = fopen(path, "wb");
+	if (file == NULL || fwrite(bytes, 1, size, file) != size ||
+		fclose(file) != 0)
+	{
+		perror(path);
+		exit(1);
+	}
+}
+
+static uint8_t *
+filled(uint8_t *image, uint64_t first, uint64_t count)
+{
+	add_numbers(&image, first, count);
+	return image;
+}
+
+static uint8_t *
+without_class(uint8_t *image)
+{
+	put64(image + IMAGE_OFF_CLASS, 0);
+	return image;
+}
+
+static uint8_t *
+empty(FilterKind kind)
+{
+	FilterParams none = {.kind = kind};
+	uint8_t    *image = allocate_image(IMAGE_HEADER_BYTES);
+
+	image_put_header(image, LAYOUT_EMPTY, &none);
+	return image;
+}
+
+/* The set of so many numbers; of a cuckoo, as its aggregate gathers them */
+static uint8_t *
+set_of(FilterKind kind, uint64_t count)
+{
+	uint64_t	hashes[100];
+	uint8_t    *image;
+
+	for (uint64_t i = 0; i < count; i++)
+		hashes[i] = number_hash(i);
+	image = make_explicit(hashes, count);
+	if (kind == FILTER_CUCKOO)
+		memcpy(image, IMAGE_MAGIC_CUCKOO, IMAGE_MAGIC_BYTES);
+	return image;
+}
+
+/* Two filters side by side */
+static uint8_t *
+united(uint8_t *a, uint8_t *b)
+{
+	FilterPlan	plan;
+	uint8_t    *image;
+
+	if (filter_plan_union(a, b, &plan) != FILTER_OK)
+		give_up("cannot plan a union");
+	image = allocate_image(plan.bytes);
+	if (!filter_unite(image, a, b, &plan))
+		give_up("cannot unite two filters");
+	release_image(a);
+	release_image(b);
+	return image;
+}
+
+/* Elements that are in as often as can be, and some that have left */
+static uint8_t *
+saturated(uint8_t *image)
+{
+	uint64_t	hash = element(2);
+
+	for (int i = 0; i < 2 * 4; i++)
+		add_hashes(&image, &hash, 1);
+	add_numbers(&image, 0, 40);
+	for (uint64_t i = 10; i < 30; i++)
+	{
+		hash = number_hash(i);
+		filter_remove(image, hash);
+	}
+	return image;
+}
+
+static void
+write_pair(const char *name, const uint8_t *a, const uint8_t *b)
+{
+	uint8_t		input[INPUT_MAX];
+	const uint8_t *images[2] = {a, b};
+	size_t		at = 0;
+
+	for (int i = 0; i < 2; i++)
+	{
+		uint64_t	bytes = image_bytes(images[i]);
+
+		if (at + 2 + bytes + 2 * operation_count > INPUT_MAX)
+			give_up("an input is too large");
+		input[at++] = bytes;
+		input[at++] = bytes >> 8;
+		memcpy(input + at, images[i], bytes);
+		at += bytes;
+	}
+	/* each operation once */
+	for (int i = 0; i < operation_count; i++)
+	{
+		input[at++] = i;
+		input[at++] = number_hash(i);
+	}
+	write_input("operations", name, input, at);
+}
+
+static void
+write_images(void)
+{
+	Sample		samples[] = {
+		{"bloom_empty", empty(FILTER_BLOOM)},
+		{"bloom_explicit_none", set_of(FILTER_BLOOM, 0)},
+		{"bloom_explicit", set_of(FILTER_BLOOM, 40)},
+		{"bloom_new", without_class(make_filter(50, 0.01, 2))},
+		{"bloom_block512", filled(make_filter(40, 0.01, 2), 0, 30)},
+		{"bloom_block512_fixed", filled(make_filter(60, 0.1, 0), 0, 60)},
+		{"bloom_block512_grown", filled(make_filter(20, 0.1, 2), 0, 120)},
+		{"bloom_block512x2", filled(make_filter(30, 1e-5, 2), 0, 30)},
+		{"bloom_block512x2_grown", filled(make_filter(10, 1e-4, 3), 0, 60)},
+		{"bloom_classic", filled(make_classic(1001, 7), 0, 60)},
+		{"bloom_classic_whole", filled(make_classic(512, 3), 0, 60)},
+		{"bloom_beside", united(filled(make_filter(20, 0.1, 2), 0, 40),
+								filled(make_filter(20, 0.1, 2), 50, 40))},
+		{"cuckoo_empty", empty(FILTER_CUCKOO)},
+		{"cuckoo_explicit", set_of(FILTER_CUCKOO, 20)},
+		{"cuckoo_new", without_class(make_cuckoo(20, 0.03, 2))},
+		{"cuckoo", filled(make_cuckoo(60, 0.01, 2), 0, 50)},
+		{"cuckoo_fixed", filled(make_cuckoo(100, 0.5, 0), 0, 100)},
+		{"cuckoo_fine", filled(make_cuckoo(20, 1e-7, 2), 0, 20)},
+		{"cuckoo_grown", filled(make_cuckoo(10, 0.1, 2), 0, 100)},
+		{"cuckoo_grown_evenly", filled(make_cuckoo(20, 0.1, 1), 0, 80)},
+		{"cuckoo_saturated", saturated(make_cuckoo(20, 0.1, 2))},
+		{"cuckoo_beside", united(filled(make_cuckoo(10, 0.03, 2), 0, 40),
+								 filled(make_cuckoo(10, 0.03, 2), 50, 40))}
+	};
+	const int	count = sizeof(samples) / sizeof(samples[0]);
+
+	for (int i = 0; i < count; i++)
+	{
+		write_input("image", samples[i].name, samples[i].image,
+					image_bytes(samples[i].image));
+		write_pair(samples[i].name, samples[i].image, samples[i].image);
+		if (i > 0)
+		{
+			char		name[128];
+
+			snprintf(name, sizeof(name), "%s,%s", samples[i].name,
+					 samples[i - 1].name);
+			write_pair(name, samples[i].image, samples[i - 1].image);
+		}
+	}
+	for (int i = 0; i < count; i++)
+		release_image(samples[i].image);
+}
+
+static void
+write_sets(void)
+{
+	uint8_t		input[1 + 8 * 64];
+
+	for (int times = 0; times < 256; times = 4 * times + 3)
+	{
+		char		name[16];
+
+		input[0] = times;
+		for (int i = 0; i < 64; i++)
+			put64(input + 1 + 8 * i, number_hash(i));
+		snprintf(name, sizeof(name), "%d", times);
+		write_input("hashset", name, input, sizeof(input));
+	}
+}
+
+static void
+write_requests(void)
+{
+	static const double rates[] = {ERROR_RATE_MAX, 0.01, 1e-4, ERROR_RATE_MIN};
+
+	for (int kind = 0; kind < 3; kind++)
+		for (int i = 0; i < 4; i++)
+		{
+			/* as fuzz_sizing.c reads it */
+			uint8_t		input[27] = {0};
+			char		name[32];
+
+			put64(input, UINT64_C(10) << (8 * i));
+			put_double(input + 8, rates[i]);
+			put64(input + 16, UINT64_MAX / 2);
+			input[24] = 2 * (i % 2);
+			input[25] = kind;
+			input[26] = 7;
+			snprintf(name, sizeof(name), "%s_%d", kind == 0 ? "bloom" :
+					 kind == 1 ? "cuckoo" : "classic", i);
+			write_input("sizing", name, input, sizeof(input));
+		}
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc != 2)
+		give_up("usage: make_corpus DIRECTORY");
+	directory = argv[1];
+	write_images();
+	write_sets();
+	write_requests();
+	return 0;
+}

@@ -1,0 +1,43 @@
+# shellcheck shell=bash
+#
+# Hostile bytes: libFuzzer on the validator and on all that may be done with
+# what it lets through (test/fuzz/*.c), from the corpus in test/fuzz/corpus; and
+# damaged filters through every way into a server (test/fuzz/fuzz.sql).  Needs
+# clang, with its libraries for the sanitizers.  Two minutes; for longer by hand:
+#
+#     FUZZ_SECONDS=1800 FUZZ_STEPS=200000 FUZZ_SEED=2 script/test fuzz
+#
+# is an hour of libFuzzer on two cores, and as much of SQL.  "make fuzz" does the
+# former alone, and keeps what it finds in test/fuzz/found, to go on from there.
+
+# shellcheck source=../../script/parts.sh
+. "$root/script/parts.sh"
+
+part_fuzz()
+{
+	local seed=${FUZZ_SEED:-1} clang
+
+	# the one that the server was built with comes with its packages
+	clang=$(make_variable CLANG)
+	clang=$(basename "${clang:-clang}")
+	need_packages "$clang" "libclang-rt-${clang#clang-}-dev"
+	fresh_build fuzz
+
+	suite "Corpus of the fuzzers" same_corpus
+	suite "libFuzzer on src/filter" build "$work/fuzz" --output-sync=target \
+		FUZZ_CC="$clang" FUZZ_SEED="$seed" FUZZ_SECONDS="${FUZZ_SECONDS:-30}" fuzz
+	fresh_server "restart_after_crash = off"
+	suite "Damaged filters in SQL" run_sql fuzz/fuzz.sql -v seed="$seed" \
+		-v steps="${FUZZ_STEPS:-3000}" -v file="$work/tmp/fuzz.copy"
+	suite "The server after these" no_crash
+}
+
+# test/fuzz/corpus is what make_corpus.c writes now.
+same_corpus()
+{
+	as_server mkdir "$work/fuzz/made"
+	build "$work/fuzz" test/fuzz/make_corpus &&
+		as_server "$work/fuzz/test/fuzz/make_corpus" "$work/fuzz/made" &&
+		diff -r "$work/fuzz/made" "$work/fuzz/test/fuzz/corpus" &&
+		echo "ok - the corpus is what make_corpus.c writes"
+}
