@@ -290,10 +290,11 @@ typedef struct Sizes
 } Sizes;
 
 /*
- * Those that were asked for, each at a place that its error rate names: room
- * for the layers of several growing filters.
+ * Those that were asked for, each at a place that its error rate names, or one
+ * of the next: room for the layers of several growing filters.
  */
 #define SIZES_KEPT		64
+#define SIZES_TRIED		4
 
 static Sizes sizes_kept[SIZES_KEPT];
 
@@ -301,13 +302,21 @@ static Sizes *
 sizes_for(double error_rate)
 {
 	uint64_t	bits;
+	uint64_t	place;
 	Sizes	   *sizes;
+	static unsigned turn;
 
 	memcpy(&bits, &error_rate, sizeof(bits));
-	sizes = &sizes_kept[mulhi64(remix64(block_word(bits)), SIZES_KEPT)];
-	if (sizes->error_rate == error_rate)
-		return sizes;
+	place = mulhi64(remix64(block_word(bits)), SIZES_KEPT);
+	for (int i = 0; i < SIZES_TRIED; i++)
+	{
+		sizes = &sizes_kept[(place + i) % SIZES_KEPT];
+		if (sizes->error_rate == error_rate)
+			return sizes;
+	}
 
+	/* in turn, so that two of one place do not drive each other out */
+	sizes = &sizes_kept[(place + turn++ % SIZES_TRIED) % SIZES_KEPT];
 	memset(sizes, 0, sizeof(*sizes));
 	sizes->layout = error_rate < TWO_BLOCKS_BELOW ?
 		LAYOUT_BLOCK512X2 : LAYOUT_BLOCK512;

@@ -6,6 +6,7 @@
 #include "unit.h"
 
 #include <math.h>
+#include <time.h>
 
 #include "../../src/filter/classic.h"
 
@@ -394,6 +395,41 @@ test_capacity(void)
 	}
 }
 
+/* Processor time of planning a filter of this error rate, and some growth */
+static double
+time_plans(double error_rate)
+{
+	clock_t		begin = clock();
+	uint8_t    *image = make_filter(10, error_rate, 2);
+
+	for (int i = 0; i < 6; i++)
+		grow_filter(&image);
+	release_image(image);
+	return (double) (clock() - begin) / CLOCKS_PER_SEC;
+}
+
+static void
+test_kept(void)
+{
+	static const double rates[] = {0.1, 0.03, 0.01, 1e-3, 1e-4};
+	const int	again = 20;
+
+	begin_test("what was worked out for an error rate is kept for its next filters");
+	for (int i = 0; i < lengthof(rates); i++)
+	{
+		/* one that is near, and that nobody has asked for */
+		double		first = time_plans(rates[i] * 1.0001);
+		double		next = 0;
+
+		time_plans(rates[i]);
+		for (int j = 0; j < again; j++)
+			next += time_plans(rates[i]);
+		expect(next / again < first / 10, "%g: %g s, then %g s", rates[i],
+			   first, next / again);
+	}
+	end_test();
+}
+
 void
 test_sizing(void)
 {
@@ -404,4 +440,5 @@ test_sizing(void)
 	test_growth_ends();
 	test_determinism();
 	test_capacity();
+	test_kept();
 }
