@@ -1,7 +1,7 @@
 --
 -- The membership index: built, kept, asked, checked, used by the planner
 --
-CREATE TABLE blacklist (id serial, url text NOT NULL);
+CREATE TABLE blacklist (id serial, url text NOT NULL) WITH (autovacuum_enabled = off);
 INSERT INTO blacklist (url) SELECT 'http://bad.example/' || i FROM generate_series(1, 20000) i;
 CREATE INDEX blacklist_url ON blacklist USING membership (url) WITH (error_rate = 0.001);
 SELECT layers, elements BETWEEN 19900 AND 20100 AS elements, capacity, error_rate,
@@ -134,7 +134,7 @@ CREATE OPERATOR CLASS wrong_ops FOR TYPE int4 USING membership AS OPERATOR 2 =;
 DROP TABLE every, other;
 
 -- ---------------------------------------------------------------- kept true
-CREATE TABLE kept (id int PRIMARY KEY, url text, n int);
+CREATE TABLE kept (id int PRIMARY KEY, url text, n int) WITH (autovacuum_enabled = off);
 CREATE INDEX kept_url ON kept USING membership (url) WITH (capacity = 100, growth = 2);
 SELECT layers, elements FROM membership_info('kept_url');
 SELECT bloom_contains('kept_url'::regclass, 'a') AS empty;
