@@ -100,6 +100,7 @@ unite(Work *work)
 
 	if (united)
 		release_image(united);
+	united = NULL;
 	filter_plan_union(work->image, work->other, &plan);
 	united = allocate_image(plan.bytes);
 	expect(filter_unite(united, work->image, work->other, &plan), "no room");
