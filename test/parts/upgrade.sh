@@ -8,7 +8,7 @@
 . "$root/script/roots.sh"
 
 # The versions to which one upgrades
-upgrade_majors=(${ONLY:-17 18 19})
+upgrade_majors=(17 18 19)
 
 part_upgrade()
 {
