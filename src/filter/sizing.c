@@ -475,8 +475,6 @@ layer_plan(uint64_t capacity, double error_rate, bool grows, int index,
 double
 layer_expected_error_rate(const FilterLayer *layer, double n)
 {
-	if (layer->layout == LAYOUT_CLASSIC)
-		return pow(-expm1(n * log_spared(layer)), layer->hashes);
 	return blocked_error_rate(layer->layout, layer->hashes,
 							  (double) layer->size, n);
 }

@@ -40,8 +40,8 @@ extern uint64_t cuckoo_capacity(uint64_t windows);
 
 /*
  * What to expect of a layer, not of a cuckoo filter, that holds n elements: how
- * many of its bits are set, and which share of absent elements it takes for
- * present.
+ * many of its bits are set, and, of one that is no classic filter either, which
+ * share of absent elements it takes for present.
  */
 extern double layer_expected_bits(const FilterLayer *layer, double n);
 extern double layer_expected_error_rate(const FilterLayer *layer, double n);

@@ -931,6 +931,18 @@ test_unions(void)
 	}
 	release_image(a);
 	release_image(b);
+	a = make_cuckoo(1, 0.5, 1);
+	for (uint64_t n = 0; image_layers(a) <= IMAGE_MAX_LAYERS / 2; n++)
+		add_numbers(&a, n, 1);
+	b = copy_image(a);
+	{
+		FilterPlan	plan;
+
+		expect(filter_plan_union_apart(a, b, &plan) == FILTER_TOO_MANY_LAYERS,
+			   "%d layers and as many", image_layers(a));
+	}
+	release_image(a);
+	release_image(b);
 	end_test();
 
 	begin_test("a cuckoo filter united with itself, the same object, has all twice");

@@ -749,6 +749,45 @@ test_mutations(void)
 	end_test();
 }
 
+/* Two layers that together have all the bits that a filter may, and a block more */
+static void
+test_largest(void)
+{
+	uint64_t	most = IMAGE_MAX_BITS / BLOCK_BITS;
+	FilterParams params = {1, 0.01, 2, 0, SOME_CLASS, FILTER_BLOOM};
+	FilterPlan	plan = {.layers = 2};
+	uint64_t	header = IMAGE_HEADER_BYTES + 2 * IMAGE_LAYER_BYTES;
+
+	/* never written to but for the header, so that it takes no memory */
+	uint8_t    *image = calloc(1, header + (most + 1) * BLOCK_BYTES);
+
+	begin_test("a filter of all bits is let through, one of more is refused");
+	for (int more = 0; more <= 1; more++)
+	{
+		plan.bytes = header;
+		for (int i = 0; i < 2; i++)
+		{
+			FilterLayer *layer = &plan.layer[i];
+
+			layer->layout = LAYOUT_BLOCK512;
+			layer->hashes = 7;
+			layer->size = i == 0 ? most - 1 : 1 + more;
+			layer->capacity = 1;
+			layer->error_rate = 0.001;
+			layer->offset = plan.bytes;
+			plan.bytes += layer->size * BLOCK_BYTES;
+		}
+		filter_init(image, &params, &plan);
+		expect((image_check(image, plan.bytes, FILTER_BLOOM) != NULL) == more,
+			   "%d block more", more);
+	}
+	/* as many as could not even be there: only the header is looked at */
+	put64(image + IMAGE_OFF_BYTES, UINT64_MAX);
+	expect(image_check(image, UINT64_MAX, FILTER_BLOOM) != NULL, "huge");
+	free(image);
+	end_test();
+}
+
 void
 test_image(void)
 {
@@ -758,5 +797,6 @@ test_image(void)
 	test_flips();
 	test_combined();
 	test_mutations();
+	test_largest();
 	release_samples();
 }

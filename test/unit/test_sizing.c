@@ -225,8 +225,10 @@ test_extremes(void)
 	end_test();
 
 	begin_test("the largest filter has all the bits that one may have");
-	for (int j = 0; j < lengthof(error_rates); j++)
+	for (int j = 0; j < 2 * lengthof(error_rates); j++)
 	{
+		double		error_rate = error_rates[j / 2];
+		int			growth = j % 2;
 		uint64_t	low = 1;
 		uint64_t	high = UINT64_C(1) << 33;
 		FilterPlan	plan;
@@ -235,18 +237,18 @@ test_extremes(void)
 		{
 			uint64_t	middle = (low + high) / 2;
 
-			if (plan_filter(middle, error_rates[j], 0, &plan) == FILTER_OK)
+			if (plan_filter(middle, error_rate, growth, &plan) == FILTER_OK)
 				low = middle;
 			else
 				high = middle;
 		}
-		expect(plan_filter(low, error_rates[j], 0, &plan) == FILTER_OK,
+		expect(plan_filter(low, error_rate, growth, &plan) == FILTER_OK,
 			   "no plan");
 		expect(plan.bytes - ONE_LAYER <= IMAGE_MAX_BITS / 8,
-			   "%g: %llu bytes", error_rates[j],
+			   "%g: %llu bytes", error_rate,
 			   (unsigned long long) plan.bytes);
 		expect(plan.bytes - ONE_LAYER > 0.999 * IMAGE_MAX_BITS / 8,
-			   "%g: only %llu bytes", error_rates[j],
+			   "%g: only %llu bytes", error_rate,
 			   (unsigned long long) plan.bytes);
 	}
 	end_test();
@@ -272,10 +274,18 @@ test_extremes(void)
 static void
 test_growth_ends(void)
 {
+	/* of the larger, two layers have more bits together than there may be */
+	static const uint64_t capacities[] = {100, 250 * 1000 * 1000};
+
 	begin_test("growth is by the factor asked for, and ends");
-	for (int growth = 1; growth <= IMAGE_MAX_GROWTH; growth += 3)
+	for (int i = 0; i < 2 * lengthof(capacities) * IMAGE_MAX_GROWTH; i++)
 	{
-		FilterParams params = {100, 0.01, growth, 0, SOME_CLASS, FILTER_BLOOM};
+		int			growth = i / 2 / lengthof(capacities) + 1;
+		FilterKind	kind = i % 2 == 0 ? FILTER_BLOOM : FILTER_CUCKOO;
+		bool		large = i / 2 % lengthof(capacities) == 1;
+		FilterParams params = {
+			capacities[large], 0.01, growth, 0, SOME_CLASS, kind
+		};
 		FilterPlan	plan;
 
 		/* descriptors alone: planning does not look at bits */
@@ -287,20 +297,22 @@ test_growth_ends(void)
 		expect(filter_plan(&params, &plan) == FILTER_OK, "no plan");
 		do
 		{
-			int			last = plan.layers - 1;
-
-			for (int i = 0; i < last; i++)
-				expect(plan.layer[i + 1].capacity ==
-					   plan.layer[i].capacity * growth, "capacity");
+			for (int j = 1; j < plan.layers && kind == FILTER_BLOOM; j++)
+				expect(plan.layer[j].capacity ==
+					   plan.layer[j - 1].capacity * growth, "capacity");
+			for (int j = 1; j < plan.layers && kind == FILTER_CUCKOO; j++)
+				expect(plan.layer[j].size ==
+					   plan.layer[j - 1].size * growth, "windows");
 			expect(plan.bytes <= IMAGE_HEADER_BYTES +
 				   IMAGE_LAYER_BYTES * plan.layers + IMAGE_MAX_BITS / 8,
 				   "%llu bytes", (unsigned long long) plan.bytes);
 			filter_init(image, &params, &plan);
 			status = filter_plan_growth(image, &plan);
 		} while (status == FILTER_OK);
-		expect(status == (growth == 1 ? FILTER_TOO_MANY_LAYERS :
+		expect(status == (growth == 1 && !large ? FILTER_TOO_MANY_LAYERS :
 						  FILTER_TOO_LARGE), "growth %d: status %d", growth,
 			   status);
+		expect((plan.layers == 2) == large, "%d layers", plan.layers);
 		release_image(image);
 	}
 	end_test();
