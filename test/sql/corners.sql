@@ -89,6 +89,8 @@ CREATE OPERATOR CLASS hashed_by_us FOR TYPE int4 USING hash AS
 CREATE TABLE parts (i int) PARTITION BY HASH (i hashed_by_us);
 CREATE TABLE part PARTITION OF parts FOR VALUES WITH (MODULUS 1, REMAINDER 0);
 INSERT INTO parts VALUES (1);
+DROP TABLE parts;
+DROP OPERATOR FAMILY hashed_by_us USING hash;
 
 -- A set that is united with a filter that has no elements yet
 SELECT (bloom_info(f)).layout, (bloom_info(f)).element_class, (bloom_info(f)).elements, f @> 2 AS two, f @> 4 AS four
