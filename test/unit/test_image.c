@@ -771,7 +771,7 @@ test_largest(void)
 
 			layer->layout = LAYOUT_BLOCK512;
 			layer->hashes = 7;
-			layer->size = i == 0 ? most - 1 : 1 + more;
+			layer->size = i == 0 ? most - 1 : 1 + (uint64_t) more;
 			layer->capacity = 1;
 			layer->error_rate = 0.001;
 			layer->offset = plan.bytes;
