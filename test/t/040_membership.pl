@@ -77,7 +77,8 @@ sub start_inserting
 	my %session = (first => $next, out => "$dir/insert.out");
 
 	open my $file, '>', $script or die "$script: $!";
-	for (1 .. 5000)
+	# more than it comes to
+	for (1 .. 50_000)
 	{
 		my $last = $next + ($_ % 10 == 0 ? 99 : 0);
 
@@ -90,6 +91,15 @@ sub start_inserting
 		'<', \undef, '>', $session{out}, '2>', "$dir/insert.err");
 	usleep(10_000) until slurp_file($session{out}) =~ /\d\n\d/;
 	return \%session;
+}
+
+sub stop_inserting
+{
+	my ($session, $node) = @_;
+
+	$session->{psql}->kill_kill;
+	# what it has sent may still run
+	$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE query LIKE 'INSERT INTO urls%'});
 }
 
 # The same until it is cut off
@@ -117,12 +127,14 @@ $backup->init_from_backup($primary, 'backup');
 $backup->start;
 sound($backup, 'base backup');
 $backup->stop;
+stop_inserting($session, $primary);
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'backup', has_streaming => 1);
 $standby->append_conf('postgresql.conf', "primary_slot_name = 'standby'");
 $standby->start;
 
 # A backend is killed: all others end, and the server recovers
+$session = start_inserting($primary);
 my $pid = $primary->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE query LIKE 'INSERT INTO urls%'});
 kill 'KILL', $pid;
 is_cut_off($session, $primary, 'a backend is killed');
@@ -186,9 +198,7 @@ $primary->safe_psql('postgres', $_) foreach (
 	'REINDEX INDEX CONCURRENTLY urls_both',
 	"CREATE TABLE other (x int); CREATE INDEX other_x ON other USING membership (x); INSERT INTO other SELECT generate_series(1, 1000); TRUNCATE other; INSERT INTO other VALUES (1)",
 	'ALTER TABLE urls ADD more text DEFAULT md5(random()::text)');
-$session->{psql}->kill_kill;
-# what it has sent may still run
-$primary->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE query LIKE 'INSERT INTO urls%'});
+stop_inserting($session, $primary);
 sound($primary, 'rebuilt');
 $primary->wait_for_catchup($standby);
 sound($standby, 'rebuilt on the standby');
