@@ -15,7 +15,7 @@
 
 /*
  * Stored filters kept, in bytes, but for those that a call site asked last; and
- * the largest membership index that is read into memory
+ * as much again of membership indexes
  */
 #define KEEP_BYTES			((Size) 128 * 1024 * 1024)
 

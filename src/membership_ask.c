@@ -17,10 +17,11 @@
  *
  * Asked for the first rows of a query, a page or two are read for each. When that has
  * cost as much as reading the whole index would, the whole is read, and asked
- * as any filter in memory.  This copy lacks what is inserted later, which this
- * snapshot cannot see; so it holds for this snapshot only.  PL/pgSQL keeps a call
- * site over several statements, each of which has its own: the copy names the
- * snapshot by its fields, not by its address.  Two with the same fields
+ * as any filter in memory.  All call sites of the session share it, for the scan of
+ * each partition has a call site of its own.  This copy lacks what is inserted
+ * later, which this snapshot cannot see; so it holds for this snapshot only.
+ * PL/pgSQL keeps a call site over several statements, each of which has its own:
+ * a view names the snapshot by its fields, not by its address.  Two with the same fields
  * see the same rows: xactCompletionCount tells that no transaction has ended between
  * them, or, where a snapshot has none (one that was handed to a parallel worker),
  * the running transactions are compared; curcid tells what our own
@@ -116,15 +117,31 @@ typedef struct SnapshotKey
 	TransactionId *xids;		/* running ones, and subtransactions */
 } SnapshotKey;
 
+/* An index as a snapshot sees it: what the call sites share that ask it so */
+typedef struct IndexView
+{
+	Oid			index;
+	FileNumber	file;
+	SnapshotKey snapshot;
+	MemoryContext mcxt;			/* of all this but the copy */
+	MemoryContext copy_mcxt;
+	uint8	   *copy;			/* NULL: not read, or dropped */
+	Size		copy_bytes;		/* 0 if there is none */
+	double		spent;			/* pages looked at instead */
+	OwnInsertions inserted;		/* when the view, or the copy, was new */
+	int			sites;			/* call sites that asked it last */
+	dlist_node	use;			/* in views */
+} IndexView;
+
 /* What one call in a query remembers from row to row */
 typedef struct MembershipSite
 {
 	MemoryContext mcxt;
+	MemoryContextCallback leave;	/* when the site goes */
 	Oid			index;			/* asked last, or InvalidOid */
 	Oid			user;			/* who may ask it */
-	SnapshotKey snapshot;
 	uint64		disturbances;	/* counted when the file was looked at */
-	FileNumber	file;
+	IndexView  *view;			/* NULL only if index is InvalidOid */
 	bool		always;			/* the snapshot cannot use it: "yes" */
 	ElementClass class;			/* of the index */
 	ElementHasher *hasher;		/* of the elements asked about */
@@ -133,11 +150,11 @@ typedef struct MembershipSite
 	int16		element_length;
 	bool		element_byval;
 	char		element_align;
-	MemoryContext copy_mcxt;	/* of the copy */
-	uint8	   *copy;			/* NULL: not read */
-	double		spent;			/* pages looked at for this snapshot */
-	OwnInsertions inserted;		/* when the snapshot, or the copy, was new */
 } MembershipSite;
+
+/* All of the session, the one copied last first, and the bytes of all copies */
+static dlist_head views = DLIST_STATIC_INIT(views);
+static Size copied_bytes = 0;
 
 /*
  * Counts what may have changed an index, or lost its lock: invalidations of any
@@ -195,23 +212,18 @@ same_snapshot(const SnapshotKey *key, Snapshot snapshot)
 static void
 keep_snapshot(SnapshotKey *key, Snapshot snapshot, MemoryContext mcxt)
 {
-	TransactionId *xids = NULL;
-
-	/* what may fail comes before any change */
 	if (snapshot_completions(snapshot) == 0)
 	{
-		xids = (TransactionId *)
+		key->xids = (TransactionId *)
 			MemoryContextAlloc(mcxt, (snapshot->xcnt + snapshot->subxcnt + 1) *
 							   sizeof(TransactionId));
 		if (snapshot->xcnt > 0)
-			memcpy(xids, snapshot->xip, snapshot->xcnt * sizeof(TransactionId));
+			memcpy(key->xids, snapshot->xip,
+				   snapshot->xcnt * sizeof(TransactionId));
 		if (snapshot->subxcnt > 0)
-			memcpy(xids + snapshot->xcnt, snapshot->subxip,
+			memcpy(key->xids + snapshot->xcnt, snapshot->subxip,
 				   snapshot->subxcnt * sizeof(TransactionId));
 	}
-	if (key->xids)
-		pfree(key->xids);
-	key->xids = xids;
 	key->transaction = my_local_xid();
 	key->command = snapshot->curcid;
 	key->xmin = snapshot->xmin;
@@ -380,16 +392,103 @@ refuse_old_snapshot(Relation index)
 }
 
 /* ----------------------------------------------------------------
- *		Call sites
+ *		Views and call sites
  * ----------------------------------------------------------------
  */
 
 static void
-drop_copy(MembershipSite *site)
+drop_copy(IndexView *view)
 {
-	MemoryContextReset(site->copy_mcxt);
-	site->copy = NULL;
-	site->spent = 0;
+	MemoryContextReset(view->copy_mcxt);
+	copied_bytes -= view->copy_bytes;
+	view->copy = NULL;
+	view->copy_bytes = 0;
+	view->spent = 0;
+}
+
+/* A call site turns to another view, or ends. */
+static void
+leave_view(IndexView *view)
+{
+	if (view == NULL || --view->sites > 0)
+		return;
+	drop_copy(view);
+	dlist_delete(&view->use);
+	MemoryContextDelete(view->mcxt);
+}
+
+static void
+leave_last_view(void *site)
+{
+	leave_view(((MembershipSite *) site)->view);
+}
+
+/* The view of an index, as its file is now, by this snapshot, for one more site */
+static IndexView *
+join_view(Relation index, Snapshot snapshot)
+{
+	IndexView  *view;
+	MemoryContext mcxt;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &views)
+	{
+		view = dlist_container(IndexView, use, iter.cur);
+		if (view->index == RelationGetRelid(index) &&
+			view->file == file_number(index) &&
+			same_snapshot(&view->snapshot, snapshot))
+		{
+			view->sites++;
+			return view;
+		}
+	}
+
+	/* An error before it is among the others would leave it for ever */
+	mcxt = AllocSetContextCreate(CurrentMemoryContext, "membership view",
+								 ALLOCSET_SMALL_SIZES);
+	view = (IndexView *) MemoryContextAllocZero(mcxt, sizeof(IndexView));
+	view->index = RelationGetRelid(index);
+	view->file = file_number(index);
+	keep_snapshot(&view->snapshot, snapshot, mcxt);
+	view->mcxt = mcxt;
+	view->copy_mcxt = AllocSetContextCreate(mcxt, "membership copy",
+											ALLOCSET_SMALL_SIZES);
+	view->inserted = own_insertions;
+	view->sites = 1;
+	MemoryContextSetParent(mcxt, TopMemoryContext);
+	dlist_push_head(&views, &view->use);
+	return view;
+}
+
+/*
+ * Read the whole index.  Copies of other views, the oldest first, make room for
+ * it: they are asked page by page again until that has cost too much once more.
+ */
+static void
+copy_index(IndexView *view, Relation index, const MembershipMeta *meta,
+		   ElementClass class)
+{
+	Size		bytes = pages_image_bytes(meta);
+	void	   *memory;
+	uint8	   *copy;
+	dlist_node *node = dlist_tail_node(&views);
+
+	while (copied_bytes + bytes > KEEP_BYTES)
+	{
+		drop_copy(dlist_container(IndexView, use, node));
+		if (!dlist_has_prev(&views, node))
+			break;
+		node = dlist_prev_node(&views, node);
+	}
+	/* what an error has left */
+	MemoryContextReset(view->copy_mcxt);
+	copy = allocate_image(view->copy_mcxt, bytes, false, &memory);
+	pages_read(index, meta, class, copy);
+	view->copy = copy;
+	view->copy_bytes = bytes;
+	copied_bytes += bytes;
+	view->inserted.written = own_insertions.written;
+	dlist_move_head(&views, &view->use);
 }
 
 static MembershipSite *
@@ -403,8 +502,9 @@ make_site(FunctionCallInfo fcinfo, bool is_array)
 	site->element_type = call_site_element_type(fcinfo->flinfo, 1, is_array);
 	get_typlenbyvalalign(site->element_type, &site->element_length,
 						 &site->element_byval, &site->element_align);
-	site->copy_mcxt = AllocSetContextCreate(mcxt, "membership copy",
-											ALLOCSET_SMALL_SIZES);
+	site->leave.func = leave_last_view;
+	site->leave.arg = site;
+	MemoryContextRegisterResetCallback(mcxt, &site->leave);
 	if (!watching)
 	{
 		CacheRegisterRelcacheCallback(at_invalidation, (Datum) 0);
@@ -421,8 +521,7 @@ prepare_site(MembershipSite *site, Oid oid, Snapshot snapshot)
 {
 	Relation	heap;
 	Relation	index = open_index(oid, &heap);
-	bool		same_file = site->index == oid &&
-		site->file == file_number(index);
+	IndexView  *view;
 
 	if (site->index != oid)
 	{
@@ -442,17 +541,14 @@ prepare_site(MembershipSite *site, Oid oid, Snapshot snapshot)
 												 ELEMENT_LOCAL, site->mcxt);
 		site->collation = collation;
 	}
-	if (!same_file || !same_snapshot(&site->snapshot, snapshot))
-		drop_copy(site);
 	flush_pending();
-	if (site->copy == NULL)
-		site->inserted = own_insertions;
 	PredicateLockRelation(index, snapshot);
+	view = join_view(index, snapshot);
+	leave_view(site->view);
+	site->view = view;
 	site->always = snapshot_too_old(index);
 	site->user = GetUserId();
-	keep_snapshot(&site->snapshot, snapshot, site->mcxt);
 	site->disturbances = disturbances;
-	site->file = file_number(index);
 	site->index = oid;
 	relation_close(index, NoLock);
 	relation_close(heap, NoLock);
@@ -475,7 +571,7 @@ open_site(FunctionCallInfo fcinfo, Oid oid, bool is_array)
 	if (unlikely(site->index != oid ||
 				 site->disturbances != disturbances ||
 				 site->user != GetUserId() ||
-				 !same_snapshot(&site->snapshot, snapshot)))
+				 !same_snapshot(&site->view->snapshot, snapshot)))
 		prepare_site(site, oid, snapshot);
 	return site;
 }
@@ -505,6 +601,7 @@ hash_element(MembershipSite *site, Datum element)
 static void
 ask_hashes(MembershipSite *site, const uint64 *hashes, Size count, bool *found)
 {
+	IndexView  *view = site->view;
 	Relation	index;
 	MembershipMeta meta;
 
@@ -513,26 +610,17 @@ ask_hashes(MembershipSite *site, const uint64 *hashes, Size count, bool *found)
 		memset(found, true, count * sizeof(bool));
 		return;
 	}
-	if (site->copy == NULL)
+	if (view->copy == NULL)
 	{
 		index = relation_open(site->index, NoLock);
 		meta_read(index, &meta);
 		if (pages_image_bytes(&meta) <= KEEP_BYTES &&
-			site->spent + count * (1.0 + meta.layers) >=
+			view->spent + count * (1.0 + meta.layers) >=
 			COPY_COST * meta_pages(&meta))
-		{
-			void	   *memory;
-			uint8	   *copy = allocate_image(site->copy_mcxt,
-											  pages_image_bytes(&meta), false,
-											  &memory);
-
-			pages_read(index, &meta, site->class, copy);
-			site->copy = copy;
-			site->inserted.written = own_insertions.written;
-		}
+			copy_index(view, index, &meta, site->class);
 		else
 		{
-			site->spent += count * (1.0 + meta.layers);
+			view->spent += count * (1.0 + meta.layers);
 			for (Size i = 0; i < count; i++)
 			{
 				if (i % BATCH == 0)
@@ -541,14 +629,14 @@ ask_hashes(MembershipSite *site, const uint64 *hashes, Size count, bool *found)
 			}
 		}
 		relation_close(index, NoLock);
-		if (site->copy == NULL)
+		if (view->copy == NULL)
 			return;
 	}
 	for (Size done = 0; done < count; done += BATCH)
 	{
 		if (done > 0)
 			CHECK_FOR_INTERRUPTS();
-		filter_contains_batch(site->copy, hashes + done,
+		filter_contains_batch(view->copy, hashes + done,
 							  Min(count - done, BATCH), found + done);
 	}
 }
@@ -560,7 +648,7 @@ ask_hashes(MembershipSite *site, const uint64 *hashes, Size count, bool *found)
 static inline bool
 is_later(MembershipSite *site)
 {
-	return unlikely(site->inserted.made != own_insertions.made) &&
+	return unlikely(site->view->inserted.made != own_insertions.made) &&
 		!site->always;
 }
 
@@ -571,7 +659,7 @@ ask_later(MembershipSite *site, const uint64 *hashes, Size count, bool *found)
 
 	for (Size i = 0; i < count; i++)
 		if (!found[i])
-			found[i] = inserted_since(index, &site->inserted, hashes[i]);
+			found[i] = inserted_since(index, &site->view->inserted, hashes[i]);
 	relation_close(index, NoLock);
 }
 
@@ -583,8 +671,8 @@ bloomfilter_membership_contains(PG_FUNCTION_ARGS)
 	uint64		hash = hash_element(site, PG_GETARG_DATUM(1));
 	bool		found;
 
-	if (likely(site->copy != NULL))
-		found = filter_contains(site->copy, hash);
+	if (likely(site->view->copy != NULL))
+		found = filter_contains(site->view->copy, hash);
 	else
 		ask_hashes(site, &hash, 1, &found);
 	if (is_later(site))

@@ -174,3 +174,32 @@ SELECT membership_check('owned_x');
 DROP TABLE owned;
 DROP FUNCTION who;
 DROP ROLE membership_owner;
+-- The scans of partitions share one copy
+CREATE TABLE listed (x int);
+INSERT INTO listed SELECT generate_series(1, 200000);
+CREATE INDEX listed_x ON listed USING membership (x);
+CREATE TABLE asking (x int) PARTITION BY HASH (x);
+DO $$
+BEGIN
+	FOR i IN 0..15 LOOP
+		EXECUTE format('CREATE TABLE asking_%s PARTITION OF asking FOR VALUES WITH (MODULUS 16, REMAINDER %1$s)', i);
+	END LOOP;
+END $$;
+INSERT INTO asking SELECT generate_series(1, 32000);
+VACUUM (ANALYZE) asking;
+CREATE FUNCTION pages_looked_at(query text) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT json) ' || query INTO plan;
+	RETURN (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::int + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::int;
+END $$;
+SET max_parallel_workers_per_gather = 0;
+-- warm the caches
+SELECT count(*) FROM asking WHERE bloom_contains('listed_x'::regclass, x);
+-- at most what one copy costs, and as much again before it is made; sixteen would cost sixteen times that
+SELECT pages_looked_at($$SELECT count(*) FROM asking WHERE bloom_contains('listed_x'::regclass, x)$$) -
+		pages_looked_at($$SELECT count(*) FROM asking WHERE x > 0$$) < 4 * pg_relation_size('listed_x') / 8192 + 200 AS shared;
+RESET max_parallel_workers_per_gather;
+DROP TABLE listed, asking;
+DROP FUNCTION pages_looked_at;
