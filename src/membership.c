@@ -159,7 +159,7 @@ membership_endscan(IndexScanDesc scan)
  * regclass is oid's).
  */
 static Oid
-key_type(Relation index, const ScanKey key)
+key_type(Relation index, const ScanKeyData *key)
 {
 	int			column = key->sk_attno - 1;
 	Oid			type = TupleDescAttr(RelationGetDescr(index), column)->atttypid;

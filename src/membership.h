@@ -92,7 +92,7 @@ extern uint64 meta_pages(const MembershipMeta *meta);
 extern bool pages_contain(Relation index, const MembershipMeta *meta,
 						  uint64 hash);
 extern void pages_add(Relation index, uint64 *hashes, Size count);
-extern void pages_create(Relation index, const MembershipMeta *meta, int layer,
+extern void pages_create(Relation index, const MembershipMeta *meta, int number,
 						 bool log);
 extern void pages_fill(Relation index, MembershipMeta *meta,
 					   bool (*next) (void *from, uint64 *hash), void *from);

@@ -34,6 +34,7 @@ typedef struct BuildState
 	/* of distinct_next() */
 	bool		begun;
 	uint64		last;
+	int64		written;		/* elements, for the progress report */
 } BuildState;
 
 /* For each row of the table, in a memory context of its own */
@@ -78,6 +79,19 @@ distinct_next(void *from, uint64 *hash)
 	}
 }
 
+/* The same, for pages_fill(), telling how many there have been */
+static bool
+next_to_write(void *from, uint64 *hash)
+{
+	BuildState *state = (BuildState *) from;
+
+	if (!distinct_next(state, hash))
+		return false;
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
+								 ++state->written);
+	return true;
+}
+
 /* ambuild */
 IndexBuildResult *
 membership_build(Relation heap, Relation index, IndexInfo *info)
@@ -119,10 +133,9 @@ membership_build(Relation heap, Relation index, IndexInfo *info)
 		pages_create(index, &meta, 0, false);
 		tuplesort_rescan(state.sort);
 		state.begun = false;
-		pages_fill(index, &meta, distinct_next, &state);
+		pages_fill(index, &meta, next_to_write, &state);
 		meta_write(index, &meta);
 	}
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, elements);
 	tuplesort_end(state.sort);
 
 	if (RelationNeedsWAL(index))

@@ -69,6 +69,7 @@ empty(FilterKind kind)
 static uint8_t *
 set_of(FilterKind kind, uint64_t count)
 {
+	static const char magic[] = IMAGE_MAGIC_CUCKOO;
 	uint64_t	hashes[100];
 	uint8_t    *image;
 
@@ -76,7 +77,7 @@ set_of(FilterKind kind, uint64_t count)
 		hashes[i] = number_hash(i);
 	image = make_explicit(hashes, count);
 	if (kind == FILTER_CUCKOO)
-		memcpy(image, IMAGE_MAGIC_CUCKOO, IMAGE_MAGIC_BYTES);
+		memcpy(image, magic, IMAGE_MAGIC_BYTES);
 	return image;
 }
 

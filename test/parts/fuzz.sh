@@ -10,7 +10,7 @@
 # is an hour of libFuzzer on two cores, and as much of SQL.  "make fuzz" does the
 # former alone, and keeps what it finds in test/fuzz/found, to go on from there.
 
-# shellcheck source=../../script/parts.sh
+# shellcheck source-path=SCRIPTDIR source=../../script/parts.sh
 . "$root/script/parts.sh"
 
 part_fuzz()

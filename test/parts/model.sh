@@ -6,7 +6,7 @@
 #
 #     MODEL_SEED=7 MODEL_STEPS=20000 MODEL_FILTERS=100000 script/test model
 
-# shellcheck source=../../script/parts.sh
+# shellcheck source-path=SCRIPTDIR source=../../script/parts.sh
 . "$root/script/parts.sh"
 
 part_model()

@@ -5,9 +5,9 @@
 # hangs under the former, in a library that it links: then 17 in a root (see
 # script/roots.sh), which is skipped if it cannot be had.  Some four minutes.
 
-# shellcheck source=../../script/parts.sh
+# shellcheck source-path=SCRIPTDIR source=../../script/parts.sh
 . "$root/script/parts.sh"
-# shellcheck source=../../script/roots.sh
+# shellcheck source-path=SCRIPTDIR source=../../script/roots.sh
 . "$root/script/roots.sh"
 
 # The first PostgreSQL whose packages of Debian run under the sanitizers

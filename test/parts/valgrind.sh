@@ -6,9 +6,9 @@
 # assertions in a root is (see script/roots.sh); skipped if that cannot be had.  Some
 # four minutes.
 
-# shellcheck source=../../script/parts.sh
+# shellcheck source-path=SCRIPTDIR source=../../script/parts.sh
 . "$root/script/parts.sh"
-# shellcheck source=../../script/roots.sh
+# shellcheck source-path=SCRIPTDIR source=../../script/roots.sh
 . "$root/script/roots.sh"
 
 # One that is slow under valgrind tells what a hundred others would tell

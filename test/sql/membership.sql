@@ -368,6 +368,83 @@ RESET parallel_tuple_cost;
 RESET max_parallel_workers_per_gather;
 RESET parallel_leader_participation;
 
+-- ---------------------------------------------------------------- elsewhere
+-- Progress, in memory that is bounded
+CREATE TABLE built (x int);
+INSERT INTO built SELECT generate_series(1, 200000);
+CREATE FUNCTION tell(x int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+	progress record;
+BEGIN
+	IF x = 150000 THEN
+		SELECT phase, blocks_done > 0.6 * blocks_total AND blocks_done <= blocks_total AS much_done INTO progress
+		FROM pg_stat_progress_create_index WHERE pid = pg_backend_pid();
+		RAISE NOTICE '%', progress;
+	END IF;
+	RETURN x;
+END $$;
+SELECT temp_bytes AS temp_bytes_before FROM pg_stat_database WHERE datname = current_database() \gset
+SET maintenance_work_mem = '1MB';
+CREATE INDEX built_little ON built USING membership (tell(x));
+SELECT FROM pg_stat_force_next_flush();
+SELECT temp_bytes > :temp_bytes_before AS spilled FROM pg_stat_database WHERE datname = current_database();
+SET maintenance_work_mem = '1GB';
+CREATE INDEX built_much ON built USING membership (x);
+SELECT md5(bloom('built_little'::regclass)::bytea) = md5(bloom('built_much'::regclass)::bytea) AS same;
+RESET maintenance_work_mem;
+DROP TABLE built;
+DROP FUNCTION tell;
+
+-- A tablespace, to and fro
+SET allow_in_place_tablespaces = on;
+CREATE TABLESPACE elsewhere LOCATION '';
+CREATE TABLE moved (x int);
+CREATE INDEX moved_x ON moved USING membership (x) WITH (capacity = 100) TABLESPACE elsewhere;
+INSERT INTO moved SELECT generate_series(1, 1000);
+SELECT membership_check('moved_x');
+BEGIN;
+INSERT INTO moved SELECT generate_series(1001, 2000);
+ALTER INDEX moved_x SET TABLESPACE pg_default;
+INSERT INTO moved SELECT generate_series(2001, 3000);
+SELECT count(*), count(*) FILTER (WHERE bloom_contains('moved_x'::regclass, x)) AS found FROM moved;
+COMMIT;
+SELECT membership_check('moved_x');
+REINDEX (TABLESPACE elsewhere) INDEX CONCURRENTLY moved_x;
+SELECT membership_check('moved_x'), t.spcname FROM pg_class c JOIN pg_tablespace t ON t.oid = c.reltablespace WHERE relname = 'moved_x';
+
+-- Logged or not, clustered by another
+ALTER TABLE moved SET UNLOGGED;
+INSERT INTO moved SELECT generate_series(3001, 4000);
+SELECT membership_check('moved_x');
+ALTER TABLE moved SET LOGGED;
+INSERT INTO moved SELECT generate_series(4001, 5000);
+SELECT membership_check('moved_x');
+ALTER TABLE moved ADD PRIMARY KEY (x);
+CLUSTER moved USING moved_pkey;
+SELECT membership_check('moved_x');
+CLUSTER moved USING moved_x;
+DROP TABLE moved;
+DROP TABLESPACE elsewhere;
+
+-- Partitions that come and go
+CREATE TABLE days (day date, url text) PARTITION BY RANGE (day);
+CREATE INDEX days_url ON days USING membership (url);
+CREATE TABLE monday (day date, url text);
+CREATE INDEX monday_url ON monday USING membership (url);
+INSERT INTO monday SELECT '2026-11-16', 'http://example.com/' || i FROM generate_series(1, 1000) i;
+ALTER TABLE days ATTACH PARTITION monday FOR VALUES FROM ('2026-11-16') TO ('2026-11-17');
+CREATE TABLE tuesday PARTITION OF days FOR VALUES FROM ('2026-11-17') TO ('2026-11-18');
+CREATE TABLE other PARTITION OF days DEFAULT;
+INSERT INTO days SELECT date '2026-11-16' + i % 4, 'http://example.org/' || i FROM generate_series(1, 1000) i;
+SELECT c.relname, membership_check(c.oid) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+WHERE i.inhparent = 'days_url'::regclass ORDER BY 1;
+-- a row that moves to another partition
+UPDATE days SET day = '2026-11-17' WHERE url = 'http://example.com/1';
+SELECT bloom_contains('tuesday_url_idx'::regclass, 'http://example.com/1'), membership_check('tuesday_url_idx');
+ALTER TABLE days DETACH PARTITION monday;
+SELECT membership_check('monday_url');
+DROP TABLE days, monday;
+
 DROP VIEW bad_visits, bad_visits_by_name;
 DROP TABLE blacklist, visits, kept, parts, scratch, quick;
 DROP FUNCTION add_and_ask, look;
