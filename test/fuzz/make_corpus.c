@@ -69,15 +69,14 @@ empty(FilterKind kind)
 static uint8_t *
 set_of(FilterKind kind, uint64_t count)
 {
-	static const char magic[] = IMAGE_MAGIC_CUCKOO;
 	uint64_t	hashes[100];
 	uint8_t    *image;
 
 	for (uint64_t i = 0; i < count; i++)
 		hashes[i] = number_hash(i);
 	image = make_explicit(hashes, count);
-	if (kind == FILTER_CUCKOO)
-		memcpy(image, magic, IMAGE_MAGIC_BYTES);
+	for (int i = 0; kind == FILTER_CUCKOO && i < IMAGE_MAGIC_BYTES; i++)
+		image[i] = (uint8_t) IMAGE_MAGIC_CUCKOO[i];
 	return image;
 }
 
