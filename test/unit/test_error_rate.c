@@ -104,6 +104,44 @@ test_many(void)
 	}
 }
 
+/* The lowest rates: one hit in a million, and in ten million */
+static void
+test_rare(void)
+{
+	static const double rates[] = {1e-6, 1e-7};
+	const uint64_t n = 10000;
+
+	/* 3 hits expected at the lower one; the sanitizers look for other things */
+#ifdef __SANITIZE_ADDRESS__
+	const uint64_t probes = 3000000;
+#else
+	const uint64_t probes = 30000000;
+#endif
+
+	for (int growth = 0; growth <= 2; growth += 2)
+	{
+		for (int kind = FILTER_BLOOM; kind <= FILTER_CUCKOO; kind++)
+		{
+			begin_test("a hit in a million: the error rate of a %s %s filter",
+					   growth ? "growing" : "fixed",
+					   kind == FILTER_BLOOM ? "bloom" : "cuckoo");
+			for (int i = 0; i < lengthof(rates); i++)
+			{
+				uint8_t    *image = make_of_kind(kind, n, rates[i], growth);
+				uint64_t	hits;
+
+				add_numbers(&image, 0, n);
+				expect(count_hits(image, 0, n) == n, "%g: lost one", rates[i]);
+				hits = count_hits(image, ABSENT, probes);
+				expect(hits <= most_hits(probes, rates[i]), "%g: %llu hits",
+					   rates[i], (unsigned long long) hits);
+				release_image(image);
+			}
+			end_test();
+		}
+	}
+}
+
 /* Grown a thousandfold: at most 1.02 of what was asked */
 static void
 test_grown(void)
@@ -222,6 +260,7 @@ test_error_rate(void)
 {
 	test_small();
 	test_many();
+	test_rare();
 	test_grown();
 	test_estimates();
 }

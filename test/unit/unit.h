@@ -67,5 +67,6 @@ extern void test_image(void);
 extern void test_cuckoo(void);
 extern void test_golden(void);
 extern void test_pause(void);
+extern void test_exact(void);
 
 #endif							/* UNIT_H */

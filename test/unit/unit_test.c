@@ -125,6 +125,7 @@ main(int argc, char **argv)
 	test_cuckoo();
 	test_golden();
 	test_pause();
+	test_exact();
 	printf("1..%d\n", tests);
 	return failures == 0 ? 0 : 1;
 }
