@@ -1664,6 +1664,67 @@ element_hasher_is_local(const ElementHasher *hasher)
 	return ((ElementState *) hasher->state)->local;
 }
 
+/*
+ * Append the columns of the records in an element: numbers, for a column that
+ * takes the place of a dropped one holds other values, and types.  Is any record of
+ * a named type, which may be altered?
+ */
+static bool
+append_columns(ElementNode *node, StringInfo columns)
+{
+	RecordLayout *layout = node->layout;
+	bool		named;
+
+	check_stack_depth();
+
+	switch (node->token)
+	{
+		case TOKEN_ARRAY:
+		case TOKEN_RANGE:
+		case TOKEN_MULTIRANGE:
+			return append_columns(node->part, columns);
+		case TOKEN_RECORD:
+			if (layout == NULL)
+				return false;
+			named = !node->anonymous;
+			append_uint32(columns, layout->live);
+			for (int i = 0; i < layout->desc->natts; i++)
+			{
+				if (layout->columns[i] == NULL)
+					continue;
+				append_uint32(columns, i);
+				append_uint32(columns, layout->columns[i]->type);
+				if (append_columns(layout->columns[i], columns))
+					named = true;
+			}
+			return named;
+	}
+	return false;
+}
+
+/*
+ * element_structure
+ *		What ALTER TYPE and ALTER TABLE may change of the elements' hashes
+ *
+ * A column that is added to a composite type, or dropped, changes which of its
+ * values are equal, and their hashes.  Who keeps hashes of elements whose type
+ * has composite types in it keeps this number, too, and looks whether it has changed.
+ * 0 if there are none, else another number.  It is by OID: a type's name may change.
+ * Of an anonymous record, that of the last element hashed.
+ */
+uint64
+element_structure(const ElementHasher *hasher)
+{
+	StringInfoData columns;
+	uint64		structure = 0;
+
+	initStringInfo(&columns);
+	if (append_columns(((ElementState *) hasher->state)->root, &columns))
+		structure = Max(XXH3_64bits(columns.data, columns.len), 1);
+	pfree(columns.data);
+	return structure;
+}
+
 /* ----------------------------------------------------------------
  *		The name of a class
  * ----------------------------------------------------------------

@@ -54,6 +54,9 @@ extern ElementHasher *element_hasher_create(Oid type, Oid collation,
 /* Has it met a type whose local hash is not the portable one? */
 extern bool element_hasher_is_local(const ElementHasher *hasher);
 
+/* What ALTER TYPE may change of the elements' hashes; 0: nothing */
+extern uint64 element_structure(const ElementHasher *hasher);
+
 /*
  * Hash one element, not NULL, any form of varlena.  Sets hasher->class where
  * the class depends on the value.

@@ -129,6 +129,23 @@ membership_hash(MembershipHasher *hasher, Relation index, Datum *values,
 	return true;
 }
 
+/*
+ * Refuse an index that holds the hashes that its elements had before a composite
+ * type was altered.
+ */
+void
+membership_check_structure(const MembershipHasher *hasher, Relation index,
+						   const MembershipMeta *meta)
+{
+	if (meta->structure != element_structure(hasher->hasher))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" does not know its elements any more",
+						RelationGetRelationName(index)),
+				 errdetail("Their composite type has been altered since the index was built."),
+				 errhint("Please REINDEX it.")));
+}
+
 /* ----------------------------------------------------------------
  *		Scans
  * ----------------------------------------------------------------
@@ -180,7 +197,8 @@ key_type(Relation index, const ScanKeyData *key)
  * May there be a row that the keys allow?  False is certain.  The keys are joined by
  * AND, so with two for a column any of them may say no; those that don't cover
  * all columns say nothing.  Nor do values of another class than the index's
- * elements: "=" may call such equal (citext, compared as text).
+ * elements: "=" may call such equal (citext, compared as text); nor any, once the
+ * elements' type has been altered.
  */
 static bool
 may_match(Relation index, ScanKey keys, int number_of_keys)
@@ -231,12 +249,10 @@ may_match(Relation index, ScanKey keys, int number_of_keys)
 								   ELEMENT_LOCAL, CurrentMemoryContext);
 	hash = element_hash(hasher, element, 0);
 	membership_hasher_init(&of_index, index, CurrentMemoryContext);
-	found = hasher->class != of_index.hasher->class;
-	if (!found)
-	{
-		meta_read(index, &meta);
-		found = pages_contain(index, &meta, hash);
-	}
+	meta_read(index, &meta);
+	found = hasher->class != of_index.hasher->class ||
+		meta.structure != element_structure(of_index.hasher) ||
+		pages_contain(index, &meta, hash);
 	MemoryContextDelete(of_index.hasher->mcxt);
 	MemoryContextDelete(of_index.scratch);
 	MemoryContextDelete(hasher->mcxt);

@@ -54,6 +54,7 @@ typedef struct MembershipMeta
 	/* of the last VACUUM that saw all rows; -1 before */
 	double		live_rows;
 	double		live_elements;	/* what the filter seemed to hold then */
+	uint64		structure;		/* see element_structure() */
 	MembershipLayer layer[IMAGE_MAX_LAYERS];
 } MembershipMeta;
 
@@ -77,6 +78,9 @@ extern void membership_hasher_init(MembershipHasher *hasher, Relation index,
 								   MemoryContext mcxt);
 extern bool membership_hash(MembershipHasher *hasher, Relation index,
 							Datum *values, bool *nulls, uint64 *hash);
+extern void membership_check_structure(const MembershipHasher *hasher,
+									   Relation index,
+									   const MembershipMeta *meta);
 
 /* membership_pages.c */
 extern void meta_init(MembershipMeta *meta, Relation index, uint64 elements);

@@ -144,6 +144,7 @@ typedef struct MembershipSite
 	IndexView  *view;			/* NULL only if index is InvalidOid */
 	bool		always;			/* the snapshot cannot use it: "yes" */
 	ElementClass class;			/* of the index */
+	bool		may_change;		/* by ALTER TYPE */
 	ElementHasher *hasher;		/* of the elements asked about */
 	Oid			collation;		/* that it was made with */
 	Oid			element_type;
@@ -523,7 +524,7 @@ prepare_site(MembershipSite *site, Oid oid, Snapshot snapshot)
 	Relation	index = open_index(oid, &heap);
 	IndexView  *view;
 
-	if (site->index != oid)
+	if (site->index != oid || site->may_change)
 	{
 		MembershipHasher of_index;
 		Oid			collation = index->rd_indcollation[0];
@@ -531,6 +532,14 @@ prepare_site(MembershipSite *site, Oid oid, Snapshot snapshot)
 		site->index = InvalidOid;
 		membership_hasher_init(&of_index, index, CurrentMemoryContext);
 		site->class = of_index.hasher->class;
+		site->may_change = element_structure(of_index.hasher) != 0;
+		if (site->may_change)
+		{
+			MembershipMeta meta;
+
+			meta_read(index, &meta);
+			membership_check_structure(&of_index, index, &meta);
+		}
 		if (site->hasher && site->collation != collation)
 		{
 			MemoryContextDelete(site->hasher->mcxt);
@@ -768,6 +777,7 @@ bloomfilter_membership_bloom(PG_FUNCTION_ARGS)
 	flush_pending();
 	PredicateLockRelation(index, GetActiveSnapshot());
 	meta_read(index, &meta);
+	membership_check_structure(&hasher, index, &meta);
 	bytes = pages_image_bytes(&meta);
 	if (bytes > IMAGE_MAX_BITS / 8)
 		ereport(ERROR,
@@ -882,6 +892,7 @@ bloomfilter_membership_check(PG_FUNCTION_ARGS)
 	flush_pending();
 	membership_hasher_init(&hasher, index, CurrentMemoryContext);
 	meta_read(index, &meta);
+	membership_check_structure(&hasher, index, &meta);
 	pages_check(index, &meta);
 	econtext->ecxt_scantuple = slot;
 	scan = table_beginscan(heap, GetActiveSnapshot(), 0, NULL);

@@ -263,8 +263,11 @@ void
 meta_init(MembershipMeta *meta, Relation index, uint64 elements)
 {
 	MembershipOptions *options = (MembershipOptions *) index->rd_options;
+	MembershipHasher hasher;
 
+	membership_hasher_init(&hasher, index, CurrentMemoryContext);
 	memset(meta, 0, sizeof(*meta));
+	meta->structure = element_structure(hasher.hasher);
 	meta->magic = MEMBERSHIP_MAGIC;
 	meta->version = MEMBERSHIP_VERSION;
 	meta->blocks_per_page = BLOCKS_PER_PAGE;

@@ -203,3 +203,56 @@ SELECT pages_looked_at($$SELECT count(*) FROM asking WHERE bloom_contains('liste
 RESET max_parallel_workers_per_gather;
 DROP TABLE listed, asking;
 DROP FUNCTION pages_looked_at;
+
+-- A composite type that is altered: elements that were different may be equal now
+CREATE TYPE place AS (x int, y int);
+CREATE TYPE shade AS ENUM ('dark', 'light');
+CREATE TABLE placed (at place, many place[], s shade);
+INSERT INTO placed SELECT ROW(i, -i)::place, ARRAY[ROW(i, -i)::place], 'dark' FROM generate_series(1, 1000) i;
+CREATE INDEX placed_at ON placed USING membership (at);
+CREATE INDEX placed_many ON placed USING membership (many);
+CREATE INDEX placed_both ON placed USING membership (s, at);
+SELECT bloom_contains('placed_at'::regclass, ROW(1, -1)::place);
+ALTER TYPE place RENAME ATTRIBUTE y TO z;
+ALTER TYPE shade RENAME TO gloom;
+SELECT bloom_contains('placed_at'::regclass, ROW(1, -1)::place) AS at,
+	bloom_contains('placed_both'::regclass, ROW('dark'::gloom, ROW(1, -1)::place)) AS both;
+CREATE FUNCTION ask_place() RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	found boolean;
+BEGIN
+	FOR i IN 1 .. 3 LOOP
+		-- one call, kept
+		found := bloom_contains('placed_at'::regclass, ROW(1, -1)::place);
+		IF i = 2 THEN
+			ALTER TYPE place ADD ATTRIBUTE t text;
+		END IF;
+	END LOOP;
+	RETURN found;
+END $$;
+SELECT ask_place();
+ALTER TYPE place ADD ATTRIBUTE t text;
+SELECT bloom_contains('placed_at'::regclass, ROW(1, -1, NULL)::place);
+SELECT bloom_contains_any('placed_many'::regclass, ARRAY[ROW(1, -1, NULL)::place]);
+SELECT bloom_contains('placed_both'::regclass, ROW('dark'::gloom, ROW(1, -1, NULL)::place));
+SELECT bloom('placed_at'::regclass);
+SELECT membership_check('placed_at');
+SET enable_seqscan = off;
+SELECT * FROM placed WHERE at = ROW(1, -1, NULL)::place;
+INSERT INTO placed VALUES (ROW(1, -1, 'x'), NULL, 'light');
+REINDEX TABLE placed;
+SELECT bloom_contains('placed_at'::regclass, ROW(1, -1, 'x')::place) AS present,
+	bloom_contains('placed_at'::regclass, ROW(1, -1, 'y')::place) AS absent, membership_check('placed_at');
+-- another column of the same type takes its place
+ALTER TYPE place DROP ATTRIBUTE t;
+ALTER TYPE place ADD ATTRIBUTE t text;
+SELECT bloom_contains('placed_at'::regclass, ROW(1, -1, NULL)::place);
+SELECT count(*) FROM placed WHERE at = ROW(1, -1, NULL)::place;
+RESET enable_seqscan;
+TRUNCATE placed;
+INSERT INTO placed VALUES (ROW(1, -1, 'z'));
+SELECT bloom_contains('placed_at'::regclass, ROW(1, -1, 'z')::place) AS present,
+	bloom_contains('placed_at'::regclass, ROW(1, -1, 'y')::place) AS absent, membership_check('placed_at');
+DROP TABLE placed;
+DROP FUNCTION ask_place;
+DROP TYPE place, gloom;
