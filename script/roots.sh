@@ -17,6 +17,9 @@
 # /var/cache; if that cannot be written, until the script ends.  What runs in
 # a root leaves no trace there.
 
+# Several parts source this; what is held is held once
+[ -z "${root_days:-}" ] || return 0
+
 # Debian has updates now and then
 root_days=30
 

@@ -21,9 +21,11 @@
  *
  * - it does no harm to add an element of a transaction that aborts, or one twice.
  *
- * A page tells the metapage of its set bits each time that their number
- * passes a multiple of the layer's quantum, in the same WAL record.  The sum tells
- * when the layer is full: then whoever noticed creates the next, under the
+ * A page tells the metapage of its set bits each time that as many are new as the
+ * layer's quantum, in the same WAL record; it keeps count of those not told yet.  Where
+ * an element has two blocks, as many bits as are new in the first are reserved for
+ * the second, so that there is room for it in any case; when it has been set, the
+ * difference is told.  The sum tells when the layer is full: then whoever noticed creates the next, under the
  * lock for extending the relation, and names it in the metapage at last.  After
  * a crash in between its pages are there, and are taken for the next attempt.
  * Where no further layer can be had (32 are in use) the last is filled beyond
@@ -60,7 +62,7 @@
  */
 #define QUANTUM_MOST			512
 /* but a small layer's is this part of its bits, or it would fill up unnoticed */
-#define QUANTUM_PART			128
+#define QUANTUM_PART			1024
 
 /* This part of a layer's capacity is added at once though it might fill the layer. */
 #define ADD_PART				64
@@ -72,7 +74,7 @@
 typedef struct MembershipOpaque
 {
 	uint32		bits_set;
-	uint16		unused;
+	int16		unreported;		/* bits, less than the quantum; or too many */
 	uint16		page_id;
 } MembershipOpaque;
 
@@ -537,17 +539,30 @@ last_piece(uint64 capacity)
 	return Max(1, capacity / ADD_PART);
 }
 
+/* Adding hashes to a layer */
+typedef struct Adding
+{
+	Relation	index;
+	int			number;			/* of the layer */
+	const MembershipLayer *layer;
+	bool		anyway;			/* though it is full */
+	bool		full;			/* it was, or is now */
+	/* where an element has two blocks */
+	bool		second;			/* is added; its bits are reserved */
+	uint64		reserved;		/* for the second, bits */
+} Adding;
+
 /*
- * Set the bits of places that lie on one page, and report those of so many blocks
- * an element: of two at once, of the second not again.  Unless told to do it anyway:
- * false, and nothing is set, if the layer is found to be full, or would be too full.
- * Sets *full if it is full by then.
+ * Set the bits of places that lie on one page, for which so many are reserved.
+ * Unless it is to be done anyway: false, and nothing is set, if the layer is found to
+ * be full, or would be too full.
  */
 static bool
-add_on_page(Relation index, int number, const MembershipLayer *layer,
-			const Place *places, Size count, unsigned blocks, bool anyway,
-			bool *full)
+add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 {
+	Relation	index = adding->index;
+	const MembershipLayer *layer = adding->layer;
+	bool		reserve = !adding->second && blocks_of(layer->layout) > 1;
 	Buffer		buffer = page_read(index, block_page(layer, places->block),
 								   BUFFER_LOCK_EXCLUSIVE);
 	Buffer		meta_buffer = InvalidBuffer;
@@ -555,17 +570,24 @@ add_on_page(Relation index, int number, const MembershipLayer *layer,
 	Page		page = GenericXLogRegisterBuffer(state, buffer, 0);
 	MembershipOpaque *opaque = page_opaque(page);
 	uint32		before = opaque->bits_set;
-	uint32		reports;
+	const int32 quantum = layer->quantum;
+	uint32		new_bits;
+	int32		unreported;
+	int32		reports;		/* quanta */
 	bool		add;
 
 	for (Size i = 0; i < count; i++)
 		opaque->bits_set += block_kernel->add(page_block(page, places[i].block),
 											  places[i].word, layer->hashes);
-	reports = blocks *
-		(opaque->bits_set / layer->quantum - before / layer->quantum);
+	new_bits = opaque->bits_set - before;
+	unreported = opaque->unreported + (int32) new_bits - (int32) reserved;
+	if (reserve)
+		unreported += new_bits;
+	reports = unreported / quantum;
+	opaque->unreported = unreported % quantum;
 	/* or else another session was faster */
-	add = opaque->bits_set > before;
-	if (reports > 0)
+	add = new_bits > 0 || reserved > 0;
+	if (reports != 0)
 	{
 		MembershipMeta *meta;
 		bool		was_full;
@@ -574,16 +596,21 @@ add_on_page(Relation index, int number, const MembershipLayer *layer,
 		meta_buffer = page_read(index, MEMBERSHIP_META_PAGE,
 								BUFFER_LOCK_EXCLUSIVE);
 		meta = page_meta(GenericXLogRegisterBuffer(state, meta_buffer, 0));
-		was_full = layer_is_full(meta, number);
-		meta->layer[number].bits_reported += reports * layer->quantum;
-		is_full = layer_is_full(meta, number);
-		add = anyway || !is_full ||
+		was_full = layer_is_full(meta, adding->number);
+		meta->layer[adding->number].bits_reported +=
+			(int64) reports * quantum;
+		is_full = layer_is_full(meta, adding->number);
+		add = adding->anyway || adding->second || !is_full ||
 			(!was_full && count <= last_piece(layer->capacity));
 		if (add ? is_full : was_full)
-			*full = true;
+			adding->full = true;
 	}
 	if (add)
+	{
 		GenericXLogFinish(state);
+		if (reserve)
+			adding->reserved += new_bits;
+	}
 	else
 		GenericXLogAbort(state);
 	if (BufferIsValid(meta_buffer))
@@ -594,25 +621,30 @@ add_on_page(Relation index, int number, const MembershipLayer *layer,
 
 /*
  * The same for any places, sorted; stops once the layer is full.  Returns how many
- * were added, or were there.
+ * were added, or were there.  What is reserved goes in equal parts to all.
  */
 static Size
-add_places(Relation index, int number, const MembershipLayer *layer,
-		   const Place *places, Size count, unsigned blocks, bool anyway,
-		   bool *full)
+add_places(Adding *adding, const Place *places, Size count)
 {
+	const MembershipLayer *layer = adding->layer;
 	Size		done = 0;
 
-	while (done < count && (anyway || !*full))
+	while (done < count &&
+		   (adding->anyway || adding->second || !adding->full))
 	{
 		BlockNumber page = block_page(layer, places[done].block);
 		Size		here = 1;
+		uint32		reserved = 0;
 
 		while (done + here < count &&
 			   block_page(layer, places[done + here].block) == page)
 			here++;
-		if (!add_on_page(index, number, layer, places + done, here, blocks,
-						 anyway, full))
+		if (adding->second)
+		{
+			reserved = adding->reserved * here / (count - done);
+			adding->reserved -= reserved;
+		}
+		if (!add_on_page(adding, places + done, here, reserved))
 			break;
 		done += here;
 	}
@@ -620,24 +652,22 @@ add_places(Relation index, int number, const MembershipLayer *layer,
 }
 
 /*
- * Add hashes, sorted, to the last layer; returns how many.  Once it is full, and
- * *full is set, the others are left for the next one.
+ * Add hashes, sorted, to the last layer; returns how many.  Once it is full the
+ * others are left for the next one.
  */
 static Size
-add_to_layer(Relation index, int number, const MembershipLayer *layer,
-			 const uint64 *hashes, Size count, bool anyway, bool *full)
+add_to_layer(Adding *adding, const uint64 *hashes, Size count)
 {
+	const MembershipLayer *layer = adding->layer;
 	Place	   *places = palloc(count * sizeof(Place));
-	unsigned	blocks = blocks_of(layer->layout);
 
 	for (Size i = 0; i < count; i++)
 	{
 		places[i].block = first_block(hashes[i], layer->size);
 		places[i].word = block_word(hashes[i]);
 	}
-	count = add_places(index, number, layer, places, count, blocks, anyway,
-					   full);
-	if (blocks > 1)
+	count = add_places(adding, places, count);
+	if (blocks_of(layer->layout) > 1)
 	{
 		for (Size i = 0; i < count; i++)
 		{
@@ -645,7 +675,8 @@ add_to_layer(Relation index, int number, const MembershipLayer *layer,
 			places[i].word = second_word(hashes[i]);
 		}
 		sort_places(places, count);
-		add_places(index, number, layer, places, count, 0, true, full);
+		adding->second = true;
+		(void) add_places(adding, places, count);
 	}
 	pfree(places);
 	return count;
@@ -756,7 +787,12 @@ pages_add(Relation index, uint64 *hashes, Size count)
 		 */
 		Size		now = last_piece(meta.layer[meta.layers - 1].capacity);
 		Size		left;
-		bool		full = false;
+		Adding		adding = {
+			.index = index,
+			.number = meta.layers - 1,
+			.layer = &meta.layer[meta.layers - 1],
+			.anyway = anyway
+		};
 
 		CHECK_FOR_INTERRUPTS();
 		if (!piecemeal)
@@ -768,16 +804,14 @@ pages_add(Relation index, uint64 *hashes, Size count)
 			left = drop_contained(index, &meta.layer[i], hashes, left);
 		if (left > 0)
 		{
-			Size		added = add_to_layer(index, meta.layers - 1,
-											 &meta.layer[meta.layers - 1],
-											 hashes, left, anyway, &full);
+			Size		added = add_to_layer(&adding, hashes, left);
 
 			/* the others go with those that come next */
 			left -= added;
 			memmove(hashes + now - left, hashes + added, left * sizeof(uint64));
 		}
 		piecemeal = left > 0;
-		if (full)
+		if (adding.full)
 		{
 			int			layers = meta.layers;
 
@@ -856,10 +890,12 @@ pages_fill(Relation index, MembershipMeta *meta,
 	for (BlockNumber i = 0; i < layer_pages(layer); i++)
 	{
 		Buffer		buffer = page_read(index, layer->first_page + i,
-									   BUFFER_LOCK_SHARE);
-		uint32		bits_set = page_opaque(BufferGetPage(buffer))->bits_set;
+									   BUFFER_LOCK_EXCLUSIVE);
+		MembershipOpaque *opaque = page_opaque(BufferGetPage(buffer));
 
-		layer->bits_reported += bits_set - bits_set % layer->quantum;
+		opaque->unreported = opaque->bits_set % layer->quantum;
+		layer->bits_reported += opaque->bits_set - opaque->unreported;
+		MarkBufferDirty(buffer);
 		UnlockReleaseBuffer(buffer);
 	}
 }

@@ -256,3 +256,28 @@ SELECT bloom_contains('placed_at'::regclass, ROW(1, -1, 'z')::place) AS present,
 DROP TABLE placed;
 DROP FUNCTION ask_place;
 DROP TYPE place, gloom;
+
+-- The error rate holds though elements come one by one, of one block or two; what
+-- the last element of a small layer is too much is no more than in a bloom
+CREATE TABLE crowded (x int);
+CREATE FUNCTION crowd(capacity int, growth int, error_rate float8) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	worst float8 := 0;
+	now float8;
+BEGIN
+	TRUNCATE crowded;
+	EXECUTE format('CREATE INDEX crowded_x ON crowded USING membership (x) WITH (capacity = %s, growth = %s, error_rate = %s)',
+		capacity, growth, error_rate);
+	FOR i IN 1 .. 400 LOOP
+		INSERT INTO crowded VALUES (i);
+		-- who asks has what waits written
+		SELECT m.estimated_error_rate / m.error_rate INTO now FROM membership_info('crowded_x'::text::regclass) m;
+		worst := greatest(worst, now);
+	END LOOP;
+	DROP INDEX crowded_x;
+	RETURN worst;
+END $$;
+SELECT max(crowd(capacity, growth, error_rate)) < 1.1 AS precise
+FROM (VALUES (1), (40)) c (capacity), (VALUES (1), (4)) g (growth), (VALUES (0.00002), (0.0001), (0.001), (0.01), (0.1)) e (error_rate);
+DROP FUNCTION crowd;
+DROP TABLE crowded;
