@@ -118,7 +118,8 @@ for my $round (1 .. $most)
 		"SELECT membership_check('urls_url')");
 	last if $round >= $least && $node->safe_psql('postgres', $often) eq 't';
 }
-$run->{handle}->signal('INT');
+# not INT, which who starts the tests in the background may have had ignored
+$run->{handle}->signal('TERM');
 $run->{handle}->finish;
 $node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pgbench'});
 unlike(slurp_file($run->{err}), qr/ERROR|aborted/, 'no session has failed');
