@@ -62,8 +62,11 @@ CREATE OPERATOR CLASS blind_ops FOR TYPE text USING btree AS OPERATOR 1 <<<, OPE
 CREATE TYPE blind_range AS RANGE (subtype = text, subtype_opclass = blind_ops, multirange_type_name = blind_multirange);
 CREATE TABLE ranges (r blind_range, m blind_multirange);
 SELECT '[a,b]'::blind_range = '[A,B]'::blind_range AS equal;
+-- (PostgreSQL 17 and later name the type with its schema)
+\set VERBOSITY sqlstate
 CREATE INDEX ON ranges USING membership (r);
 CREATE INDEX ON ranges USING membership (m);
+\set VERBOSITY default
 DROP TABLE ranges;
 DROP TYPE blind_range;
 DROP OPERATOR FAMILY blind_ops USING btree;
