@@ -284,3 +284,36 @@ SELECT max(crowd(capacity, growth, error_rate)) < 1.1 AS precise
 FROM (VALUES (1), (40)) c (capacity), (VALUES (1), (4)) g (growth), (VALUES (0.00002), (0.0001), (0.001), (0.01), (0.1)) e (error_rate);
 DROP FUNCTION crowd;
 DROP TABLE crowded;
+
+-- What is built is sized to the distinct elements, NULL being none
+CREATE TABLE repeated (x int);
+INSERT INTO repeated SELECT CASE WHEN i % 5 > 0 THEN i / 10 END FROM generate_series(0, 49999) i;
+CREATE INDEX repeated_x ON repeated USING membership (x) WITH (capacity = 1);
+SELECT layers, capacity, elements BETWEEN 4950 AND 5050 AS counted, membership_check('repeated_x') FROM membership_info('repeated_x');
+SET enable_seqscan = off;
+-- NULL is equal to nothing
+SELECT count(*) FROM repeated WHERE x = NULL::int;
+PREPARE equal AS SELECT count(*) FROM repeated WHERE x = $1;
+EXECUTE equal(NULL);
+EXECUTE equal(1);
+SELECT count(*) FROM repeated WHERE x = 1 AND x = 2;
+RESET enable_seqscan;
+DROP TABLE repeated;
+
+-- A row that is missing, for a function that lied about itself
+CREATE TABLE lied (x int);
+CREATE FUNCTION truth(x int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN x; END';
+INSERT INTO lied SELECT generate_series(1, 100);
+CREATE INDEX lied_x ON lied USING membership (truth(x)) WITH (error_rate = 0.000001);
+CREATE OR REPLACE FUNCTION truth(x int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN x + CASE x WHEN 42 THEN 1000 ELSE 0 END; END';
+SELECT membership_check('lied_x');
+DROP TABLE lied;
+DROP FUNCTION truth;
+
+-- One call may ask several indexes, of other collations, too
+CREATE TABLE called (x text COLLATE "C", y text COLLATE "POSIX");
+INSERT INTO called VALUES ('x', 'y');
+CREATE INDEX called_x ON called USING membership (x);
+CREATE INDEX called_y ON called USING membership (y);
+SELECT i, e, bloom_contains(i::regclass, e) FROM (VALUES ('called_x'), ('called_y')) t (i), (VALUES ('x'), ('y')) s (e) ORDER BY 1, 2;
+DROP TABLE called;
