@@ -323,13 +323,40 @@ meta_write(Relation index, const MembershipMeta *meta)
 	UnlockReleaseBuffer(buffer);
 }
 
-static void
-check_meta(Relation index, const MembershipMeta *meta)
+/* Can it be worked with?  No damage may lead astray, be it never so unlikely. */
+static bool
+meta_is_sound(const MembershipMeta *meta)
 {
 	if (meta->magic != MEMBERSHIP_MAGIC ||
 		meta->version != MEMBERSHIP_VERSION ||
 		meta->blocks_per_page != BLOCKS_PER_PAGE ||
-		meta->layers > IMAGE_MAX_LAYERS)
+		meta->layers > IMAGE_MAX_LAYERS ||
+		!(meta->error_rate >= ERROR_RATE_MIN &&
+		  meta->error_rate <= ERROR_RATE_MAX) ||
+		meta->growth < 1 || meta->growth > IMAGE_MAX_GROWTH)
+		return false;
+	for (int i = 0; i < meta->layers; i++)
+	{
+		const MembershipLayer *layer = &meta->layer[i];
+
+		if ((layer->layout != LAYOUT_BLOCK512 &&
+			 layer->layout != LAYOUT_BLOCK512X2) ||
+			layer->hashes < 1 || layer->hashes > BLOCK_MAX_HASHES ||
+			layer->size < 1 || layer->size > LAYER_MAX_BITS / BLOCK_BITS ||
+			layer->first_page != (i == 0 ? MEMBERSHIP_META_PAGE + 1 :
+								  layer[-1].first_page + layer_pages(&layer[-1])) ||
+			layer->quantum < 1 || layer->quantum > QUANTUM_MOST ||
+			layer->bits_full < 1 || layer->capacity < 1 ||
+			!(layer->error_rate > 0 && layer->error_rate < 1))
+			return false;
+	}
+	return true;
+}
+
+static void
+check_meta(Relation index, const MembershipMeta *meta)
+{
+	if (!meta_is_sound(meta))
 		ereport(ERROR,
 				(errcode(ERRCODE_INDEX_CORRUPTED),
 				 errmsg("index \"%s\" has no valid metapage",

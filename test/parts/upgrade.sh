@@ -39,8 +39,8 @@ upgrade_here()
 
 both_installed()
 {
-	build "$work/gcc" with_llvm=no && echo "ok - built for the new version"
-	PG_CONFIG=$1 build "$work/old" with_llvm=no && echo "ok - built for the old version"
-	make -C "$work/gcc" PG_CONFIG="$PG_CONFIG" with_llvm=no install
-	make -C "$work/old" PG_CONFIG="$1" with_llvm=no install
+	verdict "built for the new version" build "$work/gcc" with_llvm=no || return
+	PG_CONFIG=$1 verdict "built for the old version" build "$work/old" with_llvm=no || return
+	make -C "$work/gcc" PG_CONFIG="$PG_CONFIG" with_llvm=no install &&
+		make -C "$work/old" PG_CONFIG="$1" with_llvm=no install
 }

@@ -1,0 +1,98 @@
+# Damaged pages of membership indexes: whatever bytes are wrong, who asks, inserts or
+# scans gets an answer or an error, the server goes on, and REINDEX makes the index
+# right again.
+#
+#     DAMAGE_ROUNDS=100    more than the few that take seconds
+#     DAMAGE_SEED=1        the same damage again
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $rounds = $ENV{DAMAGE_ROUNDS} || 4;
+my $seed = $ENV{DAMAGE_SEED} || time;
+my $indexes = 16;
+my $block_size = 8192;
+# Where the metapage has its content, and what is in it for each layer of ten
+my ($page_header, $meta_bytes) = (24, 700);
+
+note("seed $seed");
+srand($seed);
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+# A loop that damage makes endless is a failure, too
+$node->append_conf('postgresql.conf', "log_statement = none\nrestart_after_crash = off\nstatement_timeout = 60s\n");
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION bloomfilter');
+for my $i (1 .. $indexes)
+{
+	my $error_rate = $i % 2 ? 0.01 : 0.0001;
+
+	$node->safe_psql('postgres', qq{
+		CREATE TABLE t$i (x int);
+		CREATE INDEX i$i ON t$i USING membership (x) WITH (capacity = 100, error_rate = $error_rate);
+		INSERT INTO t$i SELECT generate_series(1, 3000)});
+}
+
+# Random bytes in place of some, mostly in the metapage
+sub damage
+{
+	my ($file) = @_;
+	my $bytes = slurp_file($file);
+
+	for (0 .. int(rand(4)))
+	{
+		my $at =
+		    rand() < 0.6 ? $page_header + int(rand($meta_bytes))
+		  : rand() < 0.5 ? $block_size * (1 + int(rand(length($bytes) / $block_size))) - 1 - int(rand(8))
+		  :                int(rand(length $bytes));
+
+		substr($bytes, $at, 1) = rand() < 0.3 ? chr(255) : chr(int(rand(256)));
+	}
+	open my $out, '>:raw', $file or die "$file: $!";
+	print $out $bytes;
+	close $out;
+}
+
+my $errors = 0;
+for my $round (1 .. $rounds)
+{
+	my %file = map { $_ => $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('i$_')") } 1 .. $indexes;
+
+	$node->stop;
+	damage($_) foreach values %file;
+	$node->start;
+	my @strange;
+	for my $i (1 .. $indexes)
+	{
+		foreach my $command (
+			"SELECT bloom_contains('i$i'::regclass, 1)",
+			"SELECT count(*) FROM t$i WHERE bloom_contains('i$i'::regclass, x)",
+			"SELECT membership_info('i$i')",
+			"SELECT length(bloom('i$i'::regclass)::bytea)",
+			"SELECT membership_check('i$i')",
+			"SET enable_seqscan = off; SELECT count(*) FROM t$i WHERE x = 1",
+			"INSERT INTO t$i SELECT generate_series(10001, 13000)",
+			"VACUUM t$i")
+		{
+			my ($status, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$command");
+
+			if ($err ne '')
+			{
+				$errors++;
+				# index_corrupted; data_corrupted, of a page header; and "altered since it was built"
+				push @strange, "$command: $err" unless $err =~ /ERROR:  (XX002|XX001|55000)/;
+			}
+		}
+	}
+	is("@strange", '', "round $round: an answer, or an error that says what it is");
+	my @wrong = grep { $node->safe_psql('postgres', "REINDEX INDEX i$_; SELECT membership_check('i$_') = count(*) FROM t$_") ne 't' } 1 .. $indexes;
+	is("@wrong", '', "round $round: rebuilt");
+}
+cmp_ok($errors, '>', $rounds, 'damage was noticed');
+
+$node->stop;
+done_testing();
