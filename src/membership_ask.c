@@ -89,6 +89,14 @@ typedef RelFileNumber FileNumber;
 typedef Oid FileNumber;
 #endif
 
+#if PG_VERSION_NUM >= 190000
+#define begin_scan(heap, snapshot) \
+	table_beginscan(heap, snapshot, 0, NULL, SO_NONE)
+#else
+#define begin_scan(heap, snapshot) \
+	table_beginscan(heap, snapshot, 0, NULL)
+#endif
+
 #if PG_VERSION_NUM >= 170000
 #define my_local_xid()			(MyProc->vxid.lxid)
 #else
@@ -895,7 +903,7 @@ bloomfilter_membership_check(PG_FUNCTION_ARGS)
 	membership_check_structure(&hasher, index, &meta);
 	pages_check(index, &meta);
 	econtext->ecxt_scantuple = slot;
-	scan = table_beginscan(heap, GetActiveSnapshot(), 0, NULL);
+	scan = begin_scan(heap, GetActiveSnapshot());
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
 	{
 		Datum		values[INDEX_MAX_KEYS];
