@@ -135,7 +135,11 @@ SELECT cuckoo_create(10, seed => 1) | cuckoo_create(10, seed => 2);
 SELECT cuckoo_add(cuckoo_create(10), 1) | cuckoo_add(cuckoo_create(10), 'x');
 SELECT cuckoo_union_agg(cuckoo_create(n)) FROM generate_series(1, 2) AS n;
 -- and there is no union with the other type, nor an intersection
+\set VERBOSITY sqlstate
 SELECT cuckoo_create(10) | bloom_create(10);
+\set VERBOSITY default
+\set VERBOSITY sqlstate
 SELECT cuckoo_create(10) & cuckoo_create(10);
+\set VERBOSITY default
 
 DROP TABLE pairs;

@@ -153,7 +153,9 @@ CREATE TEMP TABLE cuckoo_kept AS SELECT cuckoo_add(cuckoo_create(10), 1) AS f;
 CREATE TEMP TABLE cuckoo_before AS SELECT f FROM cuckoo_kept;
 UPDATE cuckoo_kept SET f = cuckoo_add(f, 'x');
 UPDATE cuckoo_kept SET f = cuckoo_remove_all(cuckoo_remove(f, 1), ARRAY['x', 'y']);
+\set VERBOSITY sqlstate
 UPDATE cuckoo_kept SET f = cuckoo_replace(f, 1, ARRAY['x']);
+\set VERBOSITY default
 UPDATE cuckoo_kept SET f = cuckoo_remove(f, 1) | cuckoo_create(11);
 SELECT k.f = b.f AS unchanged FROM cuckoo_kept k, cuckoo_before b;
 

@@ -315,7 +315,9 @@ CREATE INDEX ON kept USING membership (url) WITH (capacity = 0);
 CREATE INDEX ON kept USING membership (url) WITH (growth = 0);
 CREATE INDEX ON kept USING membership (url) WITH (fillfactor = 50);
 CREATE UNIQUE INDEX ON kept USING membership (url);
+\set VERBOSITY sqlstate
 CREATE INDEX ON kept USING membership (url DESC);
+\set VERBOSITY default
 CREATE INDEX ON kept USING membership (point(1, 2));
 CREATE TABLE parts (url text) PARTITION BY HASH (url);
 CREATE TABLE part_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
