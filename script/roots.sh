@@ -294,7 +294,7 @@ test_in_root()
 	need_root "$name" || status=$?
 	case $status in
 		0) suite "$title" script_in_root "$@" ;;
-		1) suite "$title" echo "ok - $name # SKIP $root_lacks" ;;
+		1) skip "$title" "$root_lacks" ;;
 		*) suite "$title" server_not_built ;;
 	esac
 }

@@ -5,8 +5,9 @@
 # of all lines falls below coverage_floor.  Needs gcc's gcov; docs/internals.md
 # says what is not run, and why.
 
-# Percent.  TODO reason
-coverage_floor=95
+# Percent: 97.8 were run in November 2026, and other machines may lack what takes
+# some lines, such as an instruction set
+coverage_floor=96
 
 # Without optimization, each line is itself; fortified functions want some
 coverage_flags="-O0 --coverage -U_FORTIFY_SOURCE"

@@ -142,13 +142,12 @@ part_package()
 	suite "Archive" dist
 
 	if ! is_root; then
-		suite "Debian package" echo "ok - # SKIP only root can enter a root"
+		skip "Debian package" "only root can enter a root"
 		return
 	fi
 	(need_packages mmdebstrap)
 	if ! make_clean_roots >"$work/log/roots" 2>&1; then
-		suite "Debian package" echo \
-			"ok - # SKIP no roots: $(grep '^E:' "$work/log/roots" | tail -n 1)"
+		skip "Debian package" "no roots: $(grep '^E:' "$work/log/roots" | tail -n 1)"
 		return
 	fi
 	say "Two roots of $package_suite made in $(seconds_since "$since") s."
