@@ -206,11 +206,21 @@ root_recipe()
 	} | cksum
 }
 
+# root_is_new NAME: it works, is made as one is made now, and not long ago
+root_is_new()
+{
+	local stamp=$root_dir/etc/bloomfilter-root
+
+	[ "$(cat "$stamp" 2>/dev/null)" = "$(root_recipe)" ] &&
+		[ -z "$(find "$stamp" -mtime "+$root_days")" ] &&
+		root_works "$1" "$root_dir" >/dev/null 2>&1
+}
+
 # need_root NAME: make it unless it is kept, and set root_dir.  If it cannot be
 # had say in root_lacks why, and return 1; if its server cannot be built, 2.
 need_root()
 {
-	local name=$1 log=$work/log/root keep recipe stamp lock status=0
+	local name=$1 log=$work/log/root keep lock status=0
 
 	root_suites "$(sed 's/^pg//; s/-cassert$//' <<<"$name")" >/dev/null ||
 		die "there is no root $name"
@@ -229,16 +239,18 @@ need_root()
 
 	# Others may be making it; and none may replace it while it is used
 	exec {lock}>>"$root_dir.lock"
-	flock "$lock"
-	recipe=$(root_recipe)
-	stamp=$root_dir/etc/bloomfilter-root
-	if [ "$(cat "$stamp" 2>/dev/null)" != "$recipe" ] ||
-		! root_works "$name" "$root_dir" >"$log" 2>&1; then
-		renew_root "$name" "$log" || status=$?
-	elif [ -n "$(find "$stamp" -mtime "+$root_days")" ]; then
-		renew_root "$name" "$log" || say "The old one must do."
-	fi
 	flock --shared "$lock"
+	if ! root_is_new "$name"; then
+		flock "$lock"
+		if ! root_is_new "$name"; then
+			renew_root "$name" "$log" || status=$?
+			if [ "$status" -ne 0 ] && root_works "$name" "$root_dir" >/dev/null 2>&1; then
+				say "The old one must do."
+				status=0
+			fi
+		fi
+		flock --shared "$lock"
+	fi
 	[ "$status" -ne 0 ] || roots_held[$name]=$lock
 	return "$status"
 }
