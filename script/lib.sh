@@ -255,7 +255,7 @@ build()
 	local dir=$1
 
 	shift
-	as_server make -C "$dir" -j "$(nproc)" --no-print-directory \
+	as_server make -s -C "$dir" -j "$(nproc)" --no-print-directory \
 		PG_CONFIG="$PG_CONFIG" "$@"
 }
 

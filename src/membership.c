@@ -429,10 +429,14 @@ membership_buildempty(Relation index)
 static bytea *
 membership_options(Datum options, bool validate)
 {
+	/* by name, for 18 has a field more */
 	static const relopt_parse_elt elements[] = {
-		{"capacity", RELOPT_TYPE_INT, offsetof(MembershipOptions, capacity)},
-		{"error_rate", RELOPT_TYPE_REAL, offsetof(MembershipOptions, error_rate)},
-		{"growth", RELOPT_TYPE_INT, offsetof(MembershipOptions, growth)}
+		{.optname = "capacity", .opttype = RELOPT_TYPE_INT,
+		.offset = offsetof(MembershipOptions, capacity)},
+		{.optname = "error_rate", .opttype = RELOPT_TYPE_REAL,
+		.offset = offsetof(MembershipOptions, error_rate)},
+		{.optname = "growth", .opttype = RELOPT_TYPE_INT,
+		.offset = offsetof(MembershipOptions, growth)}
 	};
 
 	return (bytea *) build_reloptions(options, validate, membership_options_kind,
