@@ -379,9 +379,8 @@ writer_fresh(FilterWriter *writer, uint64 bytes, bool zero, FilterWriter *fresh)
 	else
 	{
 		fresh->memory = NULL;	/* whoever gets a flat value frees it */
-		fresh->image = (uint8 *)
-			VARDATA(palloc_extended(VARHDRSZ + bytes,
-									zero ? MCXT_ALLOC_ZERO : 0));
+		/* room that stays empty may be stored, by an aggregate of the user's */
+		fresh->image = (uint8 *) VARDATA(palloc0(VARHDRSZ + bytes));
 	}
 }
 
