@@ -274,7 +274,7 @@ renew_root()
 	fi
 	root_recipe >"$new/etc/bloomfilter-root"
 	rm -rf --one-file-system "$root_dir"
-	mv "$new" "$root_dir"
+	mv -T "$new" "$root_dir"
 	say "Made in $(seconds_since "$since") s."
 }
 

@@ -1687,6 +1687,8 @@ append_columns(ElementNode *node, StringInfo columns)
 			if (layout == NULL)
 				return false;
 			named = !node->anonymous;
+			/* dropped ones, too: what was there between two looks is told */
+			append_uint32(columns, layout->desc->natts);
 			append_uint32(columns, layout->live);
 			for (int i = 0; i < layout->desc->natts; i++)
 			{

@@ -38,6 +38,7 @@
 #include "parser/parsetree.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -60,6 +61,12 @@ SQL_FUNCTION(bloomfilter_membership_handler);
  * looked up while planning.
  */
 #define PRESENT_UNKNOWN		0.5
+
+/*
+ * Where the index says no while planning: the plan may be used again when it says
+ * yes, and should not have been preferred to a btree's then.
+ */
+#define PRESENT_LATER		0.01
 
 /* What a scan costs that cannot use the index; more than any other path */
 #define COST_UNUSABLE		1.0e15
@@ -308,6 +315,7 @@ present_probability(PlannerInfo *root, IndexOptInfo *info, List *clauses)
 {
 	ScanKeyData key;
 	Relation	index;
+	RangeTblEntry *table;
 	OpExpr	   *clause;
 	Const	   *constant;
 	Oid			operator;
@@ -316,9 +324,13 @@ present_probability(PlannerInfo *root, IndexOptInfo *info, List *clauses)
 	int			strategy;
 	bool		found;
 
-	/* where policies hide rows, the plan must not tell of them */
-	if (info->nkeycolumns != 1 || list_length(clauses) != 1 ||
-		planner_rt_fetch(info->rel->relid, root)->securityQuals != NIL)
+	if (info->nkeycolumns != 1 || list_length(clauses) != 1)
+		return PRESENT_UNKNOWN;
+	/* where policies, or a view, hide rows, the plan must not tell of them */
+	table = planner_rt_fetch(info->rel->relid, root);
+	if (table->securityQuals != NIL ||
+		pg_class_aclcheck(table->relid, GetUserId(),
+						  ACL_SELECT) != ACLCHECK_OK)
 		return PRESENT_UNKNOWN;
 	clause = (OpExpr *) linitial_node(RestrictInfo, clauses)->clause;
 	if (info->hypothetical || !IsA(clause, OpExpr) || list_length(clause->args) != 2 ||
@@ -336,7 +348,7 @@ present_probability(PlannerInfo *root, IndexOptInfo *info, List *clauses)
 	flush_pending();
 	found = may_match(index, &key, 1);
 	relation_close(index, NoLock);
-	return found ? 1 : 0;
+	return found ? 1 : PRESENT_LATER;
 }
 
 /* amcostestimate */

@@ -83,7 +83,8 @@ extern void membership_check_structure(const MembershipHasher *hasher,
 									   const MembershipMeta *meta);
 
 /* membership_pages.c */
-extern void meta_init(MembershipMeta *meta, Relation index, uint64 elements);
+extern void meta_init(MembershipMeta *meta, Relation index,
+					  uint64 structure, uint64 elements);
 extern void meta_put_empty(Relation index, ForkNumber fork);
 extern void meta_write(Relation index, const MembershipMeta *meta);
 extern void meta_read(Relation index, MembershipMeta *meta);

@@ -484,7 +484,10 @@ copy_index(IndexView *view, Relation index, const MembershipMeta *meta,
 
 	while (copied_bytes + bytes > KEEP_BYTES)
 	{
-		drop_copy(dlist_container(IndexView, use, node));
+		IndexView  *old = dlist_container(IndexView, use, node);
+
+		if (old->copy != NULL)
+			drop_copy(old);
 		if (!dlist_has_prev(&views, node))
 			break;
 		node = dlist_prev_node(&views, node);
@@ -598,6 +601,12 @@ hash_element(MembershipSite *site, Datum element)
 {
 	uint64		hash = element_hash(site->hasher, element, 0);
 
+	/* to read the element may have brought news of its type */
+	if (unlikely(site->may_change && site->disturbances != disturbances))
+	{
+		prepare_site(site, site->index, GetActiveSnapshot());
+		hash = element_hash(site->hasher, element, 0);
+	}
 	if (unlikely(site->hasher->class != site->class))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -688,7 +697,7 @@ bloomfilter_membership_contains(PG_FUNCTION_ARGS)
 	uint64		hash = hash_element(site, PG_GETARG_DATUM(1));
 	bool		found;
 
-	if (likely(site->view->copy != NULL))
+	if (likely(site->view->copy != NULL && !site->always))
 		found = filter_contains(site->view->copy, hash);
 	else
 		ask_hashes(site, &hash, 1, &found);

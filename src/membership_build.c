@@ -99,6 +99,7 @@ membership_build(Relation heap, Relation index, IndexInfo *info)
 	IndexBuildResult *result = palloc(sizeof(IndexBuildResult));
 	BuildState	state = {.rows = 0};
 	MembershipMeta meta;
+	uint64		structure;
 	uint64		elements = 0;
 	uint64		hash;
 
@@ -107,6 +108,7 @@ membership_build(Relation heap, Relation index, IndexInfo *info)
 			 RelationGetRelationName(index));
 
 	membership_hasher_init(&state.hasher, index, CurrentMemoryContext);
+	structure = element_structure(state.hasher.hasher);
 	state.sort = tuplesort_begin_datum(INT8OID, Int8LessOperator, InvalidOid,
 									   false, maintenance_work_mem, NULL,
 									   TUPLESORT_RANDOMACCESS);
@@ -116,6 +118,12 @@ membership_build(Relation heap, Relation index, IndexInfo *info)
 	result->heap_tuples = table_index_build_scan(heap, index, info, true, true,
 												 build_row, &state, NULL);
 	result->index_tuples = state.rows;
+	if (structure != element_structure(state.hasher.hasher))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("the composite type of the elements of index \"%s\" was altered while it was built",
+						RelationGetRelationName(index)),
+				 errhint("Try again.")));
 
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
 								 MEMBERSHIP_PHASE_SORT);
@@ -126,7 +134,7 @@ membership_build(Relation heap, Relation index, IndexInfo *info)
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
 								 MEMBERSHIP_PHASE_WRITE);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, elements);
-	meta_init(&meta, index, elements);
+	meta_init(&meta, index, structure, elements);
 	meta_write(index, &meta);
 	if (elements > 0)
 	{

@@ -25,7 +25,8 @@
  * layer's quantum, in the same WAL record; it keeps count of those not told yet.  Where
  * an element has two blocks, as many bits as are new in the first are reserved for
  * the second, so that there is room for it in any case; when it has been set, the
- * difference is told.  The sum tells when the layer is full: then whoever noticed creates the next, under the
+ * difference is told.  (A crash in between leaves the reservation: the layer is full
+ * a little early.)  The sum tells when the layer is full: then whoever noticed creates the next, under the
  * lock for extending the relation, and names it in the metapage at last.  After
  * a crash in between its pages are there, and are taken for the next attempt.
  * Where no further layer can be had (32 are in use) the last is filled beyond
@@ -258,18 +259,17 @@ meta_plan_layer(MembershipMeta *meta, uint64 capacity)
 }
 
 /*
- * The metapage of an index without elements, for so many: with a first layer,
- * or, if "elements" is 0, without any.
+ * The metapage of an index without elements, for so many of this structure: with a
+ * first layer, or, if "elements" is 0, without any.
  */
 void
-meta_init(MembershipMeta *meta, Relation index, uint64 elements)
+meta_init(MembershipMeta *meta, Relation index, uint64 structure,
+		  uint64 elements)
 {
 	MembershipOptions *options = (MembershipOptions *) index->rd_options;
-	MembershipHasher hasher;
 
-	membership_hasher_init(&hasher, index, CurrentMemoryContext);
 	memset(meta, 0, sizeof(*meta));
-	meta->structure = element_structure(hasher.hasher);
+	meta->structure = structure;
 	meta->magic = MEMBERSHIP_MAGIC;
 	meta->version = MEMBERSHIP_VERSION;
 	meta->blocks_per_page = BLOCKS_PER_PAGE;
@@ -298,10 +298,12 @@ page_put_meta(Page page, const MembershipMeta *meta)
 void
 meta_put_empty(Relation index, ForkNumber fork)
 {
+	MembershipHasher hasher;
 	MembershipMeta meta;
 	Buffer		buffer;
 
-	meta_init(&meta, index, 0);
+	membership_hasher_init(&hasher, index, CurrentMemoryContext);
+	meta_init(&meta, index, element_structure(hasher.hasher), 0);
 	buffer = page_new(index, fork, MEMBERSHIP_META_PAGE);
 	START_CRIT_SECTION();
 	page_put_meta(BufferGetPage(buffer), &meta);
@@ -323,6 +325,13 @@ meta_write(Relation index, const MembershipMeta *meta)
 	UnlockReleaseBuffer(buffer);
 }
 
+/* How many blocks an element has */
+static inline unsigned
+blocks_of(FilterLayout layout)
+{
+	return layout == LAYOUT_BLOCK512X2 ? 2 : 1;
+}
+
 /* Can it be worked with?  No damage may lead astray, be it never so unlikely. */
 static bool
 meta_is_sound(const MembershipMeta *meta)
@@ -333,7 +342,8 @@ meta_is_sound(const MembershipMeta *meta)
 		meta->layers > IMAGE_MAX_LAYERS ||
 		!(meta->error_rate >= ERROR_RATE_MIN &&
 		  meta->error_rate <= ERROR_RATE_MAX) ||
-		meta->growth < 1 || meta->growth > IMAGE_MAX_GROWTH)
+		meta->growth < 1 || meta->growth > IMAGE_MAX_GROWTH ||
+		meta->capacity < 1 || meta->capacity > LAYER_MAX_BITS)
 		return false;
 	for (int i = 0; i < meta->layers; i++)
 	{
@@ -342,12 +352,18 @@ meta_is_sound(const MembershipMeta *meta)
 		if ((layer->layout != LAYOUT_BLOCK512 &&
 			 layer->layout != LAYOUT_BLOCK512X2) ||
 			layer->hashes < 1 || layer->hashes > BLOCK_MAX_HASHES ||
-			layer->size < 1 || layer->size > LAYER_MAX_BITS / BLOCK_BITS ||
+		/* two blocks of an element are never the same one */
+			layer->size < blocks_of(layer->layout) ||
+			layer->size > LAYER_MAX_BITS / BLOCK_BITS ||
 			layer->first_page != (i == 0 ? MEMBERSHIP_META_PAGE + 1 :
 								  layer[-1].first_page + layer_pages(&layer[-1])) ||
 			layer->quantum < 1 || layer->quantum > QUANTUM_MOST ||
-			layer->bits_full < 1 || layer->capacity < 1 ||
-			!(layer->error_rate > 0 && layer->error_rate < 1))
+			layer->bits_full < 1 ||
+			layer->bits_full > layer->size * BLOCK_BITS ||
+			layer->capacity < 1 ||
+			layer->capacity > layer->size * BLOCK_BITS ||
+			!(layer->error_rate > 0 &&
+			  layer->error_rate <= meta->error_rate))
 			return false;
 	}
 	return true;
@@ -552,13 +568,6 @@ layer_is_full(const MembershipMeta *meta, int number)
 	return meta->layers > number + 1 || now.bits_set >= now.bits_full;
 }
 
-/* How many blocks an element has */
-static inline unsigned
-blocks_of(FilterLayout layout)
-{
-	return layout == LAYOUT_BLOCK512X2 ? 2 : 1;
-}
-
 /* So many elements may be what fills a layer; with more of them it would be too full. */
 static Size
 last_piece(uint64 capacity)
@@ -617,6 +626,7 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 	if (reports != 0)
 	{
 		MembershipMeta *meta;
+		uint64	   *bits;
 		bool		was_full;
 		bool		is_full;
 
@@ -624,8 +634,9 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 								BUFFER_LOCK_EXCLUSIVE);
 		meta = page_meta(GenericXLogRegisterBuffer(state, meta_buffer, 0));
 		was_full = layer_is_full(meta, adding->number);
-		meta->layer[adding->number].bits_reported +=
-			(int64) reports * quantum;
+		bits = &meta->layer[adding->number].bits_reported;
+		/* others' reservations may not have been told yet */
+		*bits = Max((int64) *bits + (int64) reports * quantum, 0);
 		is_full = layer_is_full(meta, adding->number);
 		add = adding->anyway || adding->second || !is_full ||
 			(!was_full && count <= last_piece(layer->capacity));
@@ -755,6 +766,14 @@ grow(Relation index, int layers, MembershipMeta *meta)
 	if (lock)
 		LockRelationForExtension(index, ExclusiveLock);
 	meta_read(index, meta);
+	/* or a damaged layer would have another, still larger one */
+	if (end_of_layers(meta) > RelationGetNumberOfBlocks(index))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("index \"%s\" has %u blocks, fewer than its layers take",
+						RelationGetRelationName(index),
+						RelationGetNumberOfBlocks(index)),
+				 errhint("Please REINDEX it.")));
 	if (meta->layers == layers &&
 		meta_plan_layer(meta, layers == 0 ? meta->capacity :
 						meta->layer[layers - 1].capacity * meta->growth))
@@ -806,6 +825,12 @@ pages_add(Relation index, uint64 *hashes, Size count)
 	meta_read(index, &meta);
 	if (meta.layers == 0)
 		grow(index, 0, &meta);
+	if (meta.layers == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("index \"%s\" is too large for " UINT64_FORMAT " elements at error rate %g",
+						RelationGetRelationName(index), meta.capacity,
+						meta.error_rate)));
 	while (count > 0)
 	{
 		/*

@@ -88,7 +88,8 @@ part_coverage()
 	build "$work/gcc" CC="gcc $coverage_flags" unit-check >"$work/log/unit" 2>&1 &
 	unit=$!
 	install_extension "$work/gcc" with_llvm=no COPT="$coverage_flags" \
-		>"$work/log/install" 2>&1
+		>"$work/log/install" 2>&1 ||
+		{ cat "$work/log/install"; die "make install failed"; }
 	start_server "statement_timeout = '600s'"
 	suite "Coverage: SQL tests" installcheck ISOLATION= TAP_TESTS=
 	if has_any "$work/gcc/test/specs/*.spec"; then

@@ -19,7 +19,11 @@ part_upgrade()
 		return
 	fi
 	for major in "${upgrade_majors[@]}"; do
-		test_in_root "Upgrade from $old_major to $major" "pg$major" upgrade
+		if in_time; then
+			test_in_root "Upgrade from $old_major to $major" "pg$major" upgrade
+		else
+			skip "Upgrade from $old_major to $major" "no time is left"
+		fi
 	done
 }
 

@@ -12,7 +12,7 @@
 . "$root/script/roots.sh"
 
 # Those that take minutes under valgrind tell what others tell, too
-valgrind_scripts=(add union batch equality aggregate cuckoo_union membership)
+valgrind_scripts=(add union batch equality aggregate cuckoo_union membership membership_true)
 
 part_valgrind()
 {
