@@ -243,6 +243,8 @@ meta_plan_layer(MembershipMeta *meta, uint64 capacity)
 		!layer_plan(capacity, meta->error_rate, true, meta->layers,
 					LAYER_MAX_BITS, &layer))
 		return false;
+	/* to the last byte, for it goes to the page as it is */
+	memset(to, 0, sizeof(*to));
 	to->first_page = end_of_layers(meta);
 	to->size = layer.size;
 	to->capacity = layer.capacity;
