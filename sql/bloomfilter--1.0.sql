@@ -1007,37 +1007,37 @@ CREATE FUNCTION membership_contains_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_support'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION membership_contains_support(internal)
-	IS 'planner support of bloom_contains of an index';
+	IS 'planner support of membership_contains';
 
-CREATE FUNCTION bloom_contains(index regclass, element anycompatible) RETURNS boolean
+CREATE FUNCTION membership_contains(index regclass, element anycompatible) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_contains'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 2
 	SUPPORT membership_contains_support;
-COMMENT ON FUNCTION bloom_contains(regclass, anycompatible)
+COMMENT ON FUNCTION membership_contains(regclass, anycompatible)
 	IS 'may the indexed table have a row with this value? false is certain';
 
-CREATE FUNCTION bloom_contains_any(index regclass, elements anycompatiblearray) RETURNS boolean
+CREATE FUNCTION membership_contains_any(index regclass, elements anycompatiblearray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_contains_any'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 20;
-COMMENT ON FUNCTION bloom_contains_any(regclass, anycompatiblearray)
+COMMENT ON FUNCTION membership_contains_any(regclass, anycompatiblearray)
 	IS 'may the indexed table have a row with any of these values? false is certain';
 
-CREATE FUNCTION bloom_contains_all(index regclass, elements anycompatiblearray) RETURNS boolean
+CREATE FUNCTION membership_contains_all(index regclass, elements anycompatiblearray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_contains_all'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 20;
-COMMENT ON FUNCTION bloom_contains_all(regclass, anycompatiblearray)
+COMMENT ON FUNCTION membership_contains_all(regclass, anycompatiblearray)
 	IS 'may the indexed table have a row with each of these values? false is certain';
 
-CREATE FUNCTION bloom_contains_each(index regclass, elements anycompatiblearray) RETURNS boolean[]
+CREATE FUNCTION membership_contains_each(index regclass, elements anycompatiblearray) RETURNS boolean[]
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_contains_each'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 20;
-COMMENT ON FUNCTION bloom_contains_each(regclass, anycompatiblearray)
+COMMENT ON FUNCTION membership_contains_each(regclass, anycompatiblearray)
 	IS 'the answers for all elements, in the order of the array';
 
-CREATE FUNCTION bloom(index regclass) RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_membership_bloom'
+CREATE FUNCTION membership_filter(index regclass) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_membership_filter'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bloom(regclass)
+COMMENT ON FUNCTION membership_filter(regclass)
 	IS 'the content of a membership index as a filter';
 
 CREATE FUNCTION membership_info(index regclass,

@@ -1,7 +1,7 @@
 /*
  * membership_ask.c
- *	  Asking a membership index: bloom_contains(regclass, element) and its kin,
- *	  bloom(regclass), membership_info(), membership_check().
+ *	  Asking a membership index: membership_contains() and its kin,
+ *	  membership_filter(), membership_info(), membership_check().
  *
  * Why a "no" is true.  Let a row be visible to the query's snapshot.  Its
  * transaction had committed before the snapshot was taken, and had put the
@@ -77,7 +77,7 @@ SQL_FUNCTION(bloomfilter_membership_contains);
 SQL_FUNCTION(bloomfilter_membership_contains_any);
 SQL_FUNCTION(bloomfilter_membership_contains_all);
 SQL_FUNCTION(bloomfilter_membership_contains_each);
-SQL_FUNCTION(bloomfilter_membership_bloom);
+SQL_FUNCTION(bloomfilter_membership_filter);
 SQL_FUNCTION(bloomfilter_membership_info);
 SQL_FUNCTION(bloomfilter_membership_check);
 
@@ -689,7 +689,7 @@ ask_later(MembershipSite *site, const uint64 *hashes, Size count, bool *found)
 	relation_close(index, NoLock);
 }
 
-/* bloom_contains(index regclass, element anycompatible) */
+/* membership_contains(index regclass, element anycompatible) */
 Datum
 bloomfilter_membership_contains(PG_FUNCTION_ARGS)
 {
@@ -735,7 +735,7 @@ ask_elements(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 	spread_answers(answers, asked);
 }
 
-/* bloom_contains_any(index regclass, elements anycompatiblearray) */
+/* membership_contains_any(index regclass, elements anycompatiblearray) */
 Datum
 bloomfilter_membership_contains_any(PG_FUNCTION_ARGS)
 {
@@ -745,7 +745,7 @@ bloomfilter_membership_contains_any(PG_FUNCTION_ARGS)
 	return find_answer(fcinfo, &answers, true);
 }
 
-/* bloom_contains_all(index regclass, elements anycompatiblearray) */
+/* membership_contains_all(index regclass, elements anycompatiblearray) */
 Datum
 bloomfilter_membership_contains_all(PG_FUNCTION_ARGS)
 {
@@ -755,7 +755,7 @@ bloomfilter_membership_contains_all(PG_FUNCTION_ARGS)
 	return find_answer(fcinfo, &answers, false);
 }
 
-/* bloom_contains_each(index regclass, elements anycompatiblearray) */
+/* membership_contains_each(index regclass, elements anycompatiblearray) */
 Datum
 bloomfilter_membership_contains_each(PG_FUNCTION_ARGS)
 {
@@ -770,9 +770,9 @@ bloomfilter_membership_contains_each(PG_FUNCTION_ARGS)
  * ----------------------------------------------------------------
  */
 
-/* bloom(index regclass): its content as a value */
+/* membership_filter(index regclass): its content as a value */
 Datum
-bloomfilter_membership_bloom(PG_FUNCTION_ARGS)
+bloomfilter_membership_filter(PG_FUNCTION_ARGS)
 {
 	Relation	heap;
 	Relation	index = open_index(PG_GETARG_OID(0), &heap);

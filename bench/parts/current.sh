@@ -129,7 +129,7 @@ measure_probes()
 {
 	local round method query
 	local -A probes_of=(
-		[membership]="SELECT bloom_contains('target_membership'::regclass, url(\$1 + 0))"
+		[membership]="SELECT membership_contains('target_membership', url(\$1 + 0))"
 		[bloom]="SELECT bloom_contains(f, url(\$1 + 0)) FROM photograph"
 		[btree]="SELECT EXISTS (SELECT FROM target WHERE url = url(\$1 + 0))"
 		[nothing]="SELECT url(\$1 + 0) = 'x'")
@@ -158,7 +158,7 @@ measure_scans()
 	local round method since
 	local -A scans=(
 		[trivial]="url <> 'x'"
-		[membership]="bloom_contains('target_membership'::regclass, url)"
+		[membership]="membership_contains('target_membership', url)"
 		[bloom]="bloom_contains((SELECT f FROM photograph), url)")
 
 	begin "scans of $visits rows"

@@ -122,9 +122,9 @@ INSERT INTO calls (what, expressions) VALUES
 	('cuckoo_info, cuckoo_clear', 'cuckoo_info(c), cuckoo_clear(c)'),
 	('cuckoo casts', 'c::bytea::cuckoo::text::cuckoo = d'),
 	('cuckoo_agg', '(SELECT cuckoo_agg(e) FROM generate_series(n, n + 20) AS e)'),
-	('membership index', 'bloom_contains(''kept_x''::regclass, n), bloom_contains_each(''kept_x''::regclass, many)'),
-	('membership index of two columns', 'bloom_contains(''kept_both''::regclass, ROW(n, ROW(n, -n)::place))'),
-	('membership indexes in turn', 'bloom_contains((CASE n % 2 WHEN 0 THEN ''kept_x'' ELSE ''kept_y'' END)::regclass, n)');
+	('membership index', 'membership_contains(''kept_x'', n), membership_contains_each(''kept_x'', many)'),
+	('membership index of two columns', 'membership_contains(''kept_both'', ROW(n, ROW(n, -n)::place))'),
+	('membership indexes in turn', 'membership_contains((CASE n % 2 WHEN 0 THEN ''kept_x'' ELSE ''kept_y'' END)::regclass, n)');
 INSERT INTO calls (what, expressions, share) VALUES
 	('cuckoo_union, cuckoo_compact', 'cuckoo_compact(c | d)', 0.1),
 	('an aggregate of many', '(SELECT bloom_agg(e) FROM generate_series(n, n + 5000) AS e)', 0.01),
@@ -133,7 +133,7 @@ INSERT INTO calls (what, expressions, share) VALUES
 	('a stored filter read whole', '(SELECT count(*) FROM generate_series(n, n + 1000) AS e WHERE (SELECT stored.bloom FROM stored) @> e)', 0.01),
 	('a stored filter of any size', 'bloom_cardinality(bloom)', 0.1),
 	('bloom_add, cuckoo_add, stored', 'bloom_add(bloom, n), cuckoo_add(cuckoo, n)', 0.1),
-	('membership index as a value', 'bloom(''kept_x''::regclass), membership_info(''kept_x'')', 0.1);
+	('membership index as a value', 'membership_filter(''kept_x''), membership_info(''kept_x'')', 0.1);
 
 -- Statements: a variable that changes, and errors
 CREATE TABLE statements (number serial, what text, statements text, share float8);
@@ -143,7 +143,7 @@ INSERT INTO statements (what, statements, share) VALUES
 	('a cuckoo changes', 'c := cuckoo_remove(cuckoo_add(c, n), n); c := cuckoo_replace(cuckoo_replace(c, 1 + n % 1000, -n), -n, 1 + n % 1000)', 1),
 	('a cuckoo grows', 'IF n % 1000 = 0 THEN c := cuckoo_create(2); ELSE c := cuckoo_add(c, n); END IF', 1),
 	('a bloom from a query', 'f := (SELECT bloom_agg(e) FROM generate_series(n, n + 20) AS e)', 1),
-	('insertions into membership indexes', 'INSERT INTO kept VALUES (1 + n % 1000, ROW(n % 1000, n)); ignored := bloom_contains(''kept_x''::regclass, n)', 0.1),
+	('insertions into membership indexes', 'INSERT INTO kept VALUES (1 + n % 1000, ROW(n % 1000, n)); ignored := membership_contains(''kept_x'', n)', 0.1),
 	('scans of a membership index', 'PERFORM FROM kept WHERE x = 1000 + n', 0.1),
 	('an error, caught', 'BEGIN ignored := bloom_contains(f, ''x''::text); EXCEPTION WHEN datatype_mismatch THEN NULL; END', 0.1),
 	('an error in the middle', 'BEGIN f := bloom_add_all(bloom_create(1, growth => 0), ARRAY(SELECT generate_series(1, 1000))); EXCEPTION WHEN program_limit_exceeded THEN NULL; END', 0.1);

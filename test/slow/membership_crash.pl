@@ -50,10 +50,10 @@ $node->safe_psql('postgres', q{
 
 	CREATE FUNCTION faults() RETURNS SETOF text LANGUAGE sql
 	SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
-		SELECT 'missing: ' || id FROM urls WHERE NOT bloom_contains('urls_url'::regclass, url)
-		UNION ALL SELECT 'both missing: ' || id FROM urls WHERE NOT bloom_contains('urls_both'::regclass, ROW(id, url))
-		UNION ALL SELECT 'rebuilt missing: ' || x FROM rebuilt WHERE NOT bloom_contains('rebuilt_x'::regclass, x)
-		UNION ALL SELECT 'quick missing: ' || x FROM quick WHERE NOT bloom_contains('quick_x'::regclass, x)
+		SELECT 'missing: ' || id FROM urls WHERE NOT membership_contains('urls_url', url)
+		UNION ALL SELECT 'both missing: ' || id FROM urls WHERE NOT membership_contains('urls_both', ROW(id, url))
+		UNION ALL SELECT 'rebuilt missing: ' || x FROM rebuilt WHERE NOT membership_contains('rebuilt_x', x)
+		UNION ALL SELECT 'quick missing: ' || x FROM quick WHERE NOT membership_contains('quick_x', x)
 		UNION ALL SELECT 'checked: ' || n FROM membership_check('urls_url') n WHERE n <> (SELECT count(*) FROM urls)
 		UNION ALL SELECT 'both checked: ' || n FROM membership_check('urls_both') n WHERE n <> (SELECT count(*) FROM urls)
 		UNION ALL SELECT 'rebuilt checked: ' || n FROM membership_check('rebuilt_x') n WHERE n <> (SELECT count(*) FROM rebuilt)

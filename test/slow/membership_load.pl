@@ -70,7 +70,7 @@ $node->safe_psql('postgres', q{
 	BEGIN
 		BEGIN
 			SELECT id INTO lacking FROM urls WHERE id BETWEEN first AND first + 200
-			AND NOT bloom_contains('urls_url'::text::regclass, url) LIMIT 1;
+			AND NOT membership_contains('urls_url'::text::regclass, url) LIMIT 1;
 			IF FOUND THEN
 				INSERT INTO faults VALUES (lacking, 'asked');
 			END IF;
@@ -126,7 +126,7 @@ unlike(slurp_file($run->{err}), qr/ERROR|aborted/, 'no session has failed');
 is($node->safe_psql('postgres', 'SELECT * FROM faults'), '', 'no row was missed');
 is($node->safe_psql('postgres', $often), 't', 'though many were asked about, where there was an index and where not')
   or diag $node->safe_psql('postgres', 'SELECT way, valid, count(*) FROM answers GROUP BY 1, 2');
-is($node->safe_psql('postgres', q{SELECT membership_check('urls_url') = count(*), count(*) FILTER (WHERE NOT bloom_contains('urls_url'::regclass, url)) FROM urls}),
+is($node->safe_psql('postgres', q{SELECT membership_check('urls_url') = count(*), count(*) FILTER (WHERE NOT membership_contains('urls_url', url)) FROM urls}),
 	't|0', 'every row is found in the end');
 
 $node->stop;

@@ -35,8 +35,8 @@ $primary->safe_psql('postgres', q{
 
 	CREATE FUNCTION faults() RETURNS SETOF text LANGUAGE sql
 	SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
-		SELECT 'missing: ' || id FROM urls WHERE NOT bloom_contains('urls_url'::regclass, url)
-		UNION ALL SELECT 'both missing: ' || id FROM urls WHERE NOT bloom_contains('urls_both'::regclass, ROW(id, url))
+		SELECT 'missing: ' || id FROM urls WHERE NOT membership_contains('urls_url', url)
+		UNION ALL SELECT 'both missing: ' || id FROM urls WHERE NOT membership_contains('urls_both', ROW(id, url))
 		UNION ALL SELECT 'checked: ' || n FROM membership_check('urls_url') n WHERE n <> (SELECT count(*) FROM urls)
 		UNION ALL SELECT 'both checked: ' || n FROM membership_check('urls_both') n WHERE n <> (SELECT count(*) FROM urls)
 		UNION ALL SELECT 'not scanned: ' || s.id FROM (SELECT id, url FROM urls ORDER BY id DESC LIMIT 3) s
@@ -59,8 +59,8 @@ sub same
 {
 	my ($a, $b, $when) = @_;
 	my $content = q{
-		SELECT md5(bloom('urls_url'::regclass)::bytea), membership_info('urls_url'),
-			md5(bloom('urls_both'::regclass)::bytea), membership_info('urls_both')};
+		SELECT md5(membership_filter('urls_url')::bytea), membership_info('urls_url'),
+			md5(membership_filter('urls_both')::bytea), membership_info('urls_both')};
 
 	is($b->safe_psql('postgres', $content), $a->safe_psql('postgres', $content), "$when: the same bits");
 }
@@ -140,7 +140,7 @@ kill 'KILL', $pid;
 is_cut_off($session, $primary, 'a backend is killed');
 $primary->safe_psql('postgres', 'INSERT INTO quick SELECT generate_series(2001, 3000)');
 is( $primary->safe_psql('postgres', q{
-		SELECT count(*), count(*) FILTER (WHERE bloom_contains('quick_x'::regclass, x)), bloom_contains('quick_x'::regclass, 1) FROM quick}),
+		SELECT count(*), count(*) FILTER (WHERE membership_contains('quick_x', x)), membership_contains('quick_x', 1) FROM quick}),
 	'1000|1000|f', 'the index that is not logged is empty then, and is filled again');
 
 # All of the server stops at once
@@ -166,7 +166,7 @@ $primary->safe_psql('postgres', q{
 $primary->stop('immediate');
 $primary->start;
 is_cut_off($session, $primary, 'a crash');
-my $roomy = q{SELECT membership_check('roomy_x'), bloom_contains('roomy_x'::regclass, 1)};
+my $roomy = q{SELECT membership_check('roomy_x'), membership_contains('roomy_x', 1)};
 is(join('', ($primary->psql('postgres', $roomy))[ 1, 2 ]), '1|t', 'all pages of a layer are there after a crash');
 is($primary->safe_psql('postgres', 'SELECT count(*) FROM urls WHERE id < 0'), '0', 'prepared: not seen');
 $primary->safe_psql('postgres', "COMMIT PREPARED 'first'; ROLLBACK PREPARED 'second'");
@@ -181,10 +181,10 @@ sound($standby, 'standby');
 same($primary, $standby, 'standby');
 is(join('', ($standby->psql('postgres', $roomy))[ 1, 2 ]), '1|t', 'all pages of a layer are there on the standby');
 is( $standby->safe_psql('postgres', q{
-		SELECT bloom_contains('urls_url'::regclass, 'http://example.com/1'), bloom_contains('urls_url'::regclass, 'http://example.com/x'),
+		SELECT membership_contains('urls_url', 'http://example.com/1'), membership_contains('urls_url', 'http://example.com/x'),
 			(SELECT count(*) FROM urls WHERE url = 'http://example.com/x')}),
 	't|f|0', 'a single question is asked on the standby');
-my ($status, $out, $err) = $standby->psql('postgres', "SELECT bloom_contains('quick_x'::regclass, 1)");
+my ($status, $out, $err) = $standby->psql('postgres', "SELECT membership_contains('quick_x', 1)");
 like($err, qr/cannot access temporary or unlogged relations during recovery/, 'but not of what is not logged');
 
 # Rebuilt, truncated, vacuumed on the primary while the standby replays
@@ -203,7 +203,7 @@ sound($primary, 'rebuilt');
 $primary->wait_for_catchup($standby);
 sound($standby, 'rebuilt on the standby');
 same($primary, $standby, 'rebuilt');
-is( $standby->safe_psql('postgres', "SELECT bloom_contains('other_x'::regclass, 1), bloom_contains('other_x'::regclass, 2), membership_check('other_x')"),
+is( $standby->safe_psql('postgres', "SELECT membership_contains('other_x', 1), membership_contains('other_x', 2), membership_check('other_x')"),
 	't|f|1', 'truncated on the standby');
 
 # Promoted, it goes on, and outlives a crash

@@ -69,10 +69,10 @@ for my $round (1 .. $rounds)
 	for my $i (1 .. $indexes)
 	{
 		foreach my $command (
-			"SELECT bloom_contains('i$i'::regclass, 1)",
-			"SELECT count(*) FROM t$i WHERE bloom_contains('i$i'::regclass, x)",
+			"SELECT membership_contains('i$i', 1)",
+			"SELECT count(*) FROM t$i WHERE membership_contains('i$i', x)",
 			"SELECT membership_info('i$i')",
-			"SELECT length(bloom('i$i'::regclass)::bytea)",
+			"SELECT length(membership_filter('i$i')::bytea)",
 			"SELECT membership_check('i$i')",
 			"SET enable_seqscan = off; SELECT count(*) FROM t$i WHERE x = 1",
 			"INSERT INTO t$i SELECT generate_series(10001, 13000)",

@@ -40,7 +40,7 @@ $subscriber->safe_psql('postgres', qq{
 	CREATE TABLE seen (id int, twice boolean);
 	CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql SET search_path = public AS \$\$
 	BEGIN
-		INSERT INTO seen VALUES (NEW.id, bloom_contains('urls_url'::regclass, NEW.url));
+		INSERT INTO seen VALUES (NEW.id, membership_contains('urls_url', NEW.url));
 		RETURN NEW;
 	END \$\$;
 	CREATE TRIGGER look BEFORE INSERT ON urls FOR EACH ROW WHEN (NEW.url LIKE 'looked %') EXECUTE FUNCTION look();
@@ -55,7 +55,7 @@ sub applied
 
 	$publisher->wait_for_catchup('all_urls');
 	is( $subscriber->safe_psql('postgres', q{
-			SELECT count(*), count(*) FILTER (WHERE NOT bloom_contains('urls_url'::regclass, url)), membership_check('urls_url') = count(*) FROM urls}),
+			SELECT count(*), count(*) FILTER (WHERE NOT membership_contains('urls_url', url)), membership_check('urls_url') = count(*) FROM urls}),
 		$publisher->safe_psql('postgres', "SELECT count(*), 0, true FROM urls"), "$what: every row is found");
 }
 
