@@ -1350,6 +1350,19 @@ quoted_type_name(Oid type)
 	return quoted.data;
 }
 
+/* A node in the current memory context, of no kind yet */
+static ElementNode *
+new_node(ElementState *state, Oid type, Oid collation)
+{
+	ElementNode *node = palloc0(sizeof(ElementNode));
+
+	node->type = type;
+	node->collation = collation;
+	node->state = state;
+	node->mcxt = CurrentMemoryContext;
+	return node;
+}
+
 static void
 init_other(ElementNode *node)
 {
@@ -1416,6 +1429,31 @@ check_range_order(TypeCacheEntry *range)
 				 errdetail("Bounds that it takes for equal may have different hashes.")));
 }
 
+static void
+init_range(ElementNode *node, TypeCacheEntry *range)
+{
+	check_range_order(range);
+	node->token = TOKEN_RANGE;
+	node->append = append_range;
+	node->range_type = range;
+	node->part = make_node(node->state, range->rngelemtype->type_id,
+						   range->rng_collation);
+}
+
+/*
+ * Multiranges are compared by the bounds of their ranges, even where the range
+ * type has an equality of its own: their part is a range, not whatever
+ * make_node() takes that type for.
+ */
+static void
+init_multirange(ElementNode *node, TypeCacheEntry *range)
+{
+	node->token = TOKEN_MULTIRANGE;
+	node->append = append_multirange;
+	node->part = new_node(node->state, range->type_id, InvalidOid);
+	init_range(node->part, range);
+}
+
 /*
  * A type that is not built in may be of a known kind.  If it has an equality
  * of its own, however, then our canonical bytes need not follow that; its
@@ -1448,19 +1486,11 @@ init_by_kind(ElementNode *node)
 			break;
 		case TYPTYPE_RANGE:
 			entry = lookup_type_cache(node->type, TYPECACHE_RANGE_INFO);
-			check_range_order(entry);
-			node->token = TOKEN_RANGE;
-			node->append = append_range;
-			node->range_type = entry;
-			node->part = make_node(node->state, entry->rngelemtype->type_id,
-								   entry->rng_collation);
+			init_range(node, entry);
 			break;
 		case TYPTYPE_MULTIRANGE:
 			entry = lookup_type_cache(node->type, TYPECACHE_MULTIRANGE_INFO);
-			node->token = TOKEN_MULTIRANGE;
-			node->append = append_multirange;
-			node->part = make_node(node->state, entry->rngtype->type_id,
-								   InvalidOid);
+			init_multirange(node, entry->rngtype);
 			break;
 		case TYPTYPE_COMPOSITE:
 			node->token = TOKEN_RECORD;
@@ -1508,14 +1538,9 @@ adapt_leaf_locally(ElementNode *node)
 static ElementNode *
 make_node(ElementState *state, Oid type, Oid collation)
 {
-	ElementNode *node = palloc0(sizeof(ElementNode));
+	ElementNode *node = new_node(state, getBaseType(type), collation);
 
 	check_stack_depth();
-
-	node->type = getBaseType(type);
-	node->collation = collation;
-	node->state = state;
-	node->mcxt = CurrentMemoryContext;
 
 	if (node->type == RECORDOID)
 	{

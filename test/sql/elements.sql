@@ -483,3 +483,49 @@ CREATE TYPE pattern_range AS RANGE (subtype = text, subtype_opclass = text_patte
 SELECT bloom_hash(pattern_range('a', 'b'));
 SELECT bloom_hash(multirange(pattern_range('a', 'b')));
 DROP TYPE pattern_range;
+
+-- A range type with an equality of its own: the hash of its values is that of its
+-- class, but multiranges of it are compared by their bounds
+CREATE TYPE span AS RANGE (subtype = int4, multirange_type_name = spans);
+CREATE FUNCTION span_lt(span, span) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT upper($1) < upper($2)';
+CREATE FUNCTION span_le(span, span) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT upper($1) <= upper($2)';
+CREATE FUNCTION span_eq(span, span) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT upper($1) = upper($2)';
+CREATE FUNCTION span_ge(span, span) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT upper($1) >= upper($2)';
+CREATE FUNCTION span_gt(span, span) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT upper($1) > upper($2)';
+CREATE FUNCTION span_cmp(span, span) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT btint4cmp(upper($1), upper($2))';
+CREATE FUNCTION span_hash(span) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT hashint4(upper($1))';
+CREATE FUNCTION span_hash(span, bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT hashint4extended(upper($1), $2)';
+CREATE OPERATOR <<< (LEFTARG = span, RIGHTARG = span, FUNCTION = span_lt);
+CREATE OPERATOR <<<= (LEFTARG = span, RIGHTARG = span, FUNCTION = span_le);
+CREATE OPERATOR === (LEFTARG = span, RIGHTARG = span, FUNCTION = span_eq);
+CREATE OPERATOR >>>= (LEFTARG = span, RIGHTARG = span, FUNCTION = span_ge);
+CREATE OPERATOR >>> (LEFTARG = span, RIGHTARG = span, FUNCTION = span_gt);
+CREATE OPERATOR CLASS span_btree DEFAULT FOR TYPE span USING btree AS OPERATOR 1 <<<, OPERATOR 2 <<<=,
+	OPERATOR 3 ===, OPERATOR 4 >>>=, OPERATOR 5 >>>, FUNCTION 1 span_cmp(span, span);
+CREATE OPERATOR CLASS span_hash DEFAULT FOR TYPE span USING hash AS OPERATOR 1 ===,
+	FUNCTION 1 span_hash(span), FUNCTION 2 span_hash(span, bigint);
+CREATE DOMAIN short_span AS span;
+CREATE DOMAIN short_spans AS spans;
+CREATE TYPE span_range AS RANGE (subtype = span, multirange_type_name = span_ranges);
+CREATE TYPE span_record AS (s span, m spans);
+-- (the session that made a type's operator class may know the type without it)
+\c
+SELECT * FROM (VALUES
+	('range', bloom_hash('[1,4)'::span) = bloom_hash('[2,4)'::span)),
+	('range of another class', bloom_hash('[1,4)'::span) <> bloom_hash('[1,4)'::int4range)),
+	('domain over it', bloom_hash('[1,4)'::short_span) = bloom_hash('[2,4)'::span)),
+	('array of it', bloom_hash(ARRAY['[1,4)'::span]) = bloom_hash(ARRAY['[2,4)'::span])),
+	('array of domains', bloom_hash(ARRAY['[1,4)'::short_span]) = bloom_hash(ARRAY['[2,4)'::span])),
+	('multirange', bloom_hash('{[1,4)}'::spans) = bloom_hash('{[1,4)}'::int4multirange)),
+	('multirange, other bounds', bloom_hash('{[1,4)}'::spans) <> bloom_hash('{[2,4)}'::spans)),
+	('domain over multirange', bloom_hash('{[1,4)}'::short_spans) = bloom_hash('{[1,4)}'::int8multirange)),
+	('array of multiranges', bloom_hash(ARRAY['{[1,4)}'::spans]) = bloom_hash(ARRAY['{[1,4)}'::int4multirange])),
+	('range of ranges', bloom_hash(span_range('[1,4)', '[2,6)')) = bloom_hash(span_range('[3,4)', '[5,6)'))),
+	('multirange of ranges', bloom_hash(span_ranges(span_range('[1,4)', '[2,6)'))) =
+							 bloom_hash(span_ranges(span_range('[3,4)', '[5,6)')))),
+	('record', bloom_hash(row('[1,4)', '{[1,4)}')::span_record) = bloom_hash(row('[2,4)'::span, '{[1,4)}'::int4multirange)))
+) AS t (what, holds);
+SELECT element_class FROM bloom_info((SELECT bloom_agg('{[1,4)}'::spans)));
+SELECT element_class FROM bloom_info((SELECT bloom_agg(row('[1,4)', '{[1,4)}')::span_record)));
+SET client_min_messages = warning;
+DROP TYPE span CASCADE;
