@@ -202,7 +202,7 @@ main(int argc, char **argv)
 	}
 	hits = quick || csv ? HITS_QUICK : HITS;
 
-	block_kernel_choose();
+	block_kernel_choose(NULL);
 	if (classic)
 	{
 		measure_classic_table(quick && csv ? 0.1 * HITS_QUICK : hits);

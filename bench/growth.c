@@ -192,7 +192,7 @@ main(int argc, char **argv)
 
 	if (quick)
 		probes = PROBES_QUICK;
-	block_kernel_choose();
+	block_kernel_choose(NULL);
 	for (uint64_t n = MADE_FOR; n < until; n *= 2)
 	{
 		steps[count++] = n;

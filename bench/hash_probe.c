@@ -208,7 +208,7 @@ main(int argc, char **argv)
 			uint8_t    *image;
 			uint64_t	evict = s == 0 ? 0 : sizes[s].bytes;
 
-			block_kernel_choose();
+			block_kernel_choose(NULL);
 			image = make_full(&kinds[k], sizes[s].bytes);
 			for (int i = 0; i < block_kernel_count; i++)
 			{

@@ -498,7 +498,7 @@ main(int argc, char **argv)
 {
 	bool		quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
 
-	block_kernel_choose();
+	block_kernel_choose(NULL);
 	printf("elements,layout,error_rate,kernel,operation,mode,ns,least_ns,most_ns,"
 		   "rounds,bytes,bits_per_element,measured_error_rate\n");
 	for (uint64_t n = 100000; n <= (quick ? 1000000 : 100000000); n *= 10)

@@ -5,12 +5,41 @@
 #include "value.h"
 
 #include "filter/block512.h"
+#include "lib/stringinfo.h"
 #include "membership.h"
 #include "miscadmin.h"
 
 PG_MODULE_MAGIC;
 
 extern PGDLLEXPORT void _PG_init(void);
+
+/*
+ * Names the kernel of filter/block512.c to be used, in the environment that the
+ * server is started in: for tests, as all kernels give the same answers.
+ */
+#define KERNEL_VARIABLE		"BLOOMFILTER_KERNEL"
+
+/* An error if it names one that this processor cannot run: never guess there. */
+static void
+choose_kernel(void)
+{
+	const char *name = getenv(KERNEL_VARIABLE);
+	StringInfoData names;
+
+	if (block_kernel_choose(name))
+		return;
+	initStringInfo(&names);
+	for (int i = 0; i < block_kernel_count; i++)
+		if (block_kernels[i].supported())
+			appendStringInfo(&names, names.len > 0 ? ", %s" : "%s",
+							 block_kernels[i].name);
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("this processor has no kernel \"%s\" for the extension bloomfilter",
+					name),
+			 errhint("Start the server without the environment variable %s, or with one of: %s.",
+					 KERNEL_VARIABLE, names.data)));
+}
 
 static void
 look_for_interrupts(void)
@@ -22,6 +51,6 @@ void
 _PG_init(void)
 {
 	filter_pause = look_for_interrupts;
-	block_kernel_choose();
+	choose_kernel();
 	membership_init();
 }

@@ -185,6 +185,22 @@ avx2_contains(const uint8_t *block, uint64_t word, unsigned k)
 						   mask[1]);
 }
 
+/*
+ * How many bits are set.  The lanes are taken from the register: to a variable
+ * whose address is taken gcc writes with aligned vectors, though the stack on
+ * which its sanitizer for addresses keeps it is not aligned for them (with
+ * -fstack-protector-strong and detect_stack_use_after_return).
+ */
+TARGET_AVX2
+static inline unsigned
+avx2_popcount(__m256i lanes)
+{
+	return __builtin_popcountll(_mm256_extract_epi64(lanes, 0)) +
+		__builtin_popcountll(_mm256_extract_epi64(lanes, 1)) +
+		__builtin_popcountll(_mm256_extract_epi64(lanes, 2)) +
+		__builtin_popcountll(_mm256_extract_epi64(lanes, 3));
+}
+
 TARGET_AVX2
 static unsigned
 avx2_add(uint8_t *block, uint64_t word, unsigned k)
@@ -200,10 +216,7 @@ avx2_add(uint8_t *block, uint64_t word, unsigned k)
 		__m256i		fresh = _mm256_andnot_si256(old, mask[half]);
 
 		_mm256_storeu_si256(at, _mm256_or_si256(old, fresh));
-		added += __builtin_popcountll(_mm256_extract_epi64(fresh, 0));
-		added += __builtin_popcountll(_mm256_extract_epi64(fresh, 1));
-		added += __builtin_popcountll(_mm256_extract_epi64(fresh, 2));
-		added += __builtin_popcountll(_mm256_extract_epi64(fresh, 3));
+		added += avx2_popcount(fresh);
 	}
 	return added;
 }
@@ -254,14 +267,10 @@ avx512_add(uint8_t *block, uint64_t word, unsigned k)
 {
 	__m512i		old = _mm512_loadu_si512(block);
 	__m512i		fresh = _mm512_andnot_si512(old, avx512_mask(word, k));
-	uint64_t	lanes[BLOCK_LANES];
-	unsigned	added = 0;
 
 	_mm512_storeu_si512(block, _mm512_or_si512(old, fresh));
-	_mm512_storeu_si512(lanes, fresh);
-	for (int lane = 0; lane < BLOCK_LANES; lane++)
-		added += __builtin_popcountll(lanes[lane]);
-	return added;
+	return avx2_popcount(_mm512_castsi512_si256(fresh)) +
+		avx2_popcount(_mm512_extracti64x4_epi64(fresh, 1));
 }
 
 static bool
@@ -299,18 +308,23 @@ const BlockKernel *block_kernel =
 	&block_kernels[sizeof(block_kernels) / sizeof(block_kernels[0]) - 1];
 
 /*
- * Take the fastest implementation on this processor.  To be called once,
- * when the library is loaded.
+ * Take the implementation of this name, or, if name is NULL, the fastest one on
+ * this processor.  False, and nothing is changed, if there is none of that name
+ * or the processor cannot run it.  To be called once, when the library is loaded.
  */
-void
-block_kernel_choose(void)
+bool
+block_kernel_choose(const char *name)
 {
 	for (int i = 0; i < block_kernel_count; i++)
 	{
-		if (block_kernels[i].preferred())
+		const BlockKernel *kernel = &block_kernels[i];
+
+		if (name ? strcmp(kernel->name, name) == 0 && kernel->supported() :
+			kernel->preferred())
 		{
-			block_kernel = &block_kernels[i];
-			return;
+			block_kernel = kernel;
+			return true;
 		}
 	}
+	return false;
 }

@@ -42,7 +42,7 @@ extern const int block_kernel_count;
 /* The one in use: the portable one until block_kernel_choose() is called. */
 extern const BlockKernel *block_kernel;
 
-extern void block_kernel_choose(void);
+extern bool block_kernel_choose(const char *name);
 
 /* Odd constants: 2^64 over the golden ratio; a finalizer of SplitMix64 */
 #define BLOCK_MULTIPLIER	UINT64_C(0x9E3779B97F4A7C15)

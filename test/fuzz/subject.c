@@ -60,7 +60,7 @@ begin_input(const char *name, double share_let_through)
 		return;
 	report_name = name;
 	report_share = share_let_through;
-	block_kernel_choose();
+	block_kernel_choose(NULL);
 	atexit(report);
 }
 

@@ -175,6 +175,31 @@ test_choice(void)
 	end_test();
 }
 
+/* A name chooses, but never what the processor lacks */
+static void
+test_choice_by_name(void)
+{
+	const BlockKernel *chosen = block_kernel;
+
+	begin_test("a kernel is chosen by its name, if this processor can run it");
+	for (int i = 0; i < block_kernel_count; i++)
+	{
+		const BlockKernel *before = block_kernel;
+		bool		supported = block_kernels[i].supported();
+
+		expect(block_kernel_choose(block_kernels[i].name) == supported,
+			   "%s: %s", block_kernels[i].name,
+			   supported ? "refused" : "chosen");
+		expect(block_kernel == (supported ? &block_kernels[i] : before),
+			   "%s instead of %s", block_kernel->name, block_kernels[i].name);
+	}
+	expect(!block_kernel_choose("") && !block_kernel_choose("avx1024"),
+		   "a kernel that nobody knows was chosen");
+	expect(block_kernel_choose(NULL) && block_kernel == chosen,
+		   "%s instead of %s", block_kernel->name, chosen->name);
+	end_test();
+}
+
 void
 test_block512(void)
 {
@@ -182,4 +207,5 @@ test_block512(void)
 		test_kernel(&block_kernels[i]);
 	test_words();
 	test_choice();
+	test_choice_by_name();
 }

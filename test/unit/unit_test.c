@@ -20,6 +20,8 @@ static uint64_t disappointments;
 static int	tests;
 static int	failures;
 static char test_name[128];
+/* What stands before the names of tests: which kernel they are about */
+static const char *kernel_name;
 static uint64_t seed;
 static uint64_t random_state;
 
@@ -27,9 +29,12 @@ void
 begin_test(const char *name,...)
 {
 	va_list		args;
+	int			length = 0;
 
+	if (kernel_name)
+		length = snprintf(test_name, sizeof(test_name), "%s: ", kernel_name);
 	va_start(args, name);
-	vsnprintf(test_name, sizeof(test_name), name, args);
+	vsnprintf(test_name + length, sizeof(test_name) - length, name, args);
 	va_end(args);
 	expectations = 0;
 	disappointments = 0;
@@ -105,6 +110,26 @@ least_hits(double trials, double p)
 	return trials * p - SIGMAS * sqrt(trials * p * (1 - p));
 }
 
+/* Whole filters, with each kernel that this processor has */
+static void
+test_kernels(void)
+{
+	const BlockKernel *chosen = block_kernel;
+
+	for (int i = 0; i < block_kernel_count; i++)
+	{
+		if (!block_kernels[i].supported())
+			continue;
+		block_kernel = &block_kernels[i];
+		kernel_name = block_kernel->name;
+		test_layouts();
+		test_union();
+		test_golden();
+	}
+	block_kernel = chosen;
+	kernel_name = NULL;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -113,17 +138,15 @@ main(int argc, char **argv)
 	printf("# seed %llu\n", (unsigned long long) number);
 	/* far from the numbers whose hashes are the elements of tests */
 	seed = (UINT64_C(1) << 60) + (number << 32);
-	block_kernel_choose();
+	block_kernel_choose(NULL);
 	test_block512();
 	test_hashset();
 	test_sizing();
-	test_layouts();
+	test_kernels();
 	test_classic();
-	test_union();
 	test_error_rate();
 	test_image();
 	test_cuckoo();
-	test_golden();
 	test_pause();
 	test_exact();
 	printf("1..%d\n", tests);
