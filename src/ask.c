@@ -27,6 +27,7 @@ contains(CallSite *site, Datum filter, Datum element)
 
 	call_site_open(site, filter, 1, &ask);
 	hash = element_hash(site->hasher, element, image_seed(ask.image));
+	call_site_reopen(site, filter, 1, &ask);
 	check_class(image_class(ask.image), site->hasher);
 	return call_site_ask(&ask, hash);
 }
@@ -105,6 +106,8 @@ ask_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 	Datum	   *elements;
 	uint64	   *hashes;
 	bool	   *found;
+	uint64		seed;
+	ElementClass class;
 	int			not_null = 0;
 	int			asked = 0;
 
@@ -115,6 +118,8 @@ ask_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 	for (int i = 0; i < answers->length; i++)
 		not_null += !answers->nulls[i];
 	call_site_open(site, PG_GETARG_DATUM(0), not_null, &ask);
+	seed = image_seed(ask.image);
+	class = image_class(ask.image);
 	hashes = palloc_extended(not_null * sizeof(uint64), MCXT_ALLOC_HUGE);
 	found = palloc(answers->length * sizeof(bool));
 	for (int i = 0; i < answers->length; i++)
@@ -123,10 +128,10 @@ ask_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 			CHECK_FOR_INTERRUPTS();
 		if (answers->nulls[i])
 			continue;
-		hashes[asked++] = element_hash(site->hasher, elements[i],
-									   image_seed(ask.image));
-		check_class(image_class(ask.image), site->hasher);
+		hashes[asked++] = element_hash(site->hasher, elements[i], seed);
+		check_class(class, site->hasher);
 	}
+	call_site_reopen(site, PG_GETARG_DATUM(0), not_null, &ask);
 	for (int done = 0; done < asked; done += BATCH)
 	{
 		int			count = Min(asked - done, BATCH);

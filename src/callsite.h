@@ -75,7 +75,7 @@ typedef struct FilterToAsk
 {
 	const uint8 *image;
 	struct varlena *parts_of;	/* where the rest is stored, or NULL */
-	StoredFilter *stored;
+	StoredFilter *stored;		/* that it is part of, or NULL */
 } FilterToAsk;
 
 extern void call_site_open_stored(CallSite *site, Datum filter,
@@ -93,6 +93,7 @@ call_site_open(CallSite *site, Datum filter, uint64 questions,
 	struct varlena *pointer = (struct varlena *) DatumGetPointer(filter);
 
 	ask->parts_of = NULL;
+	ask->stored = NULL;
 	if (VARATT_IS_4B_U(pointer))
 		ask->image = (const uint8 *) VARDATA(pointer);
 	else if (likely(VARATT_IS_EXTERNAL_ONDISK(pointer) && site->last &&
@@ -102,6 +103,20 @@ call_site_open(CallSite *site, Datum filter, uint64 questions,
 		ask->image = site->last->image;
 	else
 		call_site_open_stored(site, filter, questions, ask);
+}
+
+/*
+ * Open it again where elements have been hashed since: the hash function of
+ * their type may have asked the same stored filter, which then was read whole
+ * and lies elsewhere.  That of a call site's last is never dropped, and what was
+ * read whole stays where it is.
+ */
+static inline void
+call_site_reopen(CallSite *site, Datum filter, uint64 questions,
+				 FilterToAsk *ask)
+{
+	if (unlikely(ask->stored && ask->stored->image != ask->image))
+		call_site_open(site, filter, questions, ask);
 }
 
 /* Is the element of this hash in the filter? */

@@ -188,5 +188,54 @@ DROP TABLE accounts, blocked;
 DROP FUNCTION keep_blocked, ask_in_parts;
 DROP TABLE cuckoos;
 
+-- A type whose hash function asks the very filter that it is hashed for, so often that
+-- this is read whole meanwhile
+SET client_min_messages = warning;
+CREATE TYPE prober;
+CREATE FUNCTION prober_in(cstring) RETURNS prober LANGUAGE internal IMMUTABLE STRICT AS 'int4in';
+CREATE FUNCTION prober_out(prober) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'int4out';
+CREATE TYPE prober (INPUT = prober_in, OUTPUT = prober_out, LIKE = int4);
+RESET client_min_messages;
+CREATE CAST (int AS prober) WITHOUT FUNCTION;
+CREATE CAST (prober AS int) WITHOUT FUNCTION;
+CREATE FUNCTION prober_eq(prober, prober) RETURNS boolean LANGUAGE internal IMMUTABLE STRICT AS 'int4eq';
+CREATE FUNCTION prober_hash(prober) RETURNS int LANGUAGE internal IMMUTABLE STRICT AS 'hashint4';
+CREATE FUNCTION prober_hash(prober, bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+	IF $1::int > 0 AND current_setting('probers.ask') <> '' THEN
+		PERFORM bloom_contains_each(filter, ARRAY(SELECT (-i)::prober FROM generate_series(1, 1000) AS i))
+		FROM probers WHERE name = current_setting('probers.ask');
+	END IF;
+	RETURN hashint4extended($1::int, $2);
+END
+$$;
+CREATE OPERATOR === (LEFTARG = prober, RIGHTARG = prober, FUNCTION = prober_eq, HASHES);
+CREATE OPERATOR CLASS prober_ops DEFAULT FOR TYPE prober USING hash AS OPERATOR 1 ===,
+	FUNCTION 1 prober_hash(prober), FUNCTION 2 prober_hash(prober, bigint);
+SET probers.ask = '';
+CREATE TABLE probers (name text, filter bloom);
+ALTER TABLE probers ALTER filter SET STORAGE EXTERNAL;
+INSERT INTO probers SELECT 'plain', bloom_agg(i::prober, 100000) FROM generate_series(1, 1000) i;
+INSERT INTO probers SELECT 'keyed', bloom_agg(i::prober, 100000, 0.01, 7) FROM generate_series(1, 1000) i;
+INSERT INTO probers SELECT 'layers', bloom_add_all(bloom_create(100000), array_agg(i::prober)) FROM generate_series(1, 150000) i;
+CREATE FUNCTION ask_probers(which text) RETURNS TABLE (operator boolean, absent boolean, "any" boolean, each boolean[])
+LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('probers.ask', which, true);
+	-- each in a statement of its own, which has kept nothing yet
+	SELECT filter @> 1::prober INTO operator FROM probers WHERE name = which;
+	SELECT filter @> 2000000::prober INTO absent FROM probers WHERE name = which;
+	SELECT bloom_contains_any(filter, ARRAY[1]::prober[]) INTO "any" FROM probers WHERE name = which;
+	SELECT bloom_contains_each(filter, ARRAY[1, NULL, 2, 2000000]::prober[]) INTO each FROM probers WHERE name = which;
+	RETURN NEXT;
+END
+$$;
+SELECT name, a.* FROM (SELECT name FROM probers) AS p, ask_probers(name) AS a ORDER BY name COLLATE "C";
+SET client_min_messages = warning;
+DROP TABLE probers;
+DROP FUNCTION ask_probers;
+DROP TYPE prober CASCADE;
+RESET client_min_messages;
+
 DROP FUNCTION buffers;
 DROP TABLE stored, small;
