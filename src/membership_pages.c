@@ -425,16 +425,11 @@ pages_measure(Relation index, MembershipMeta *meta)
 double
 meta_elements(const MembershipMeta *meta)
 {
-	double		elements = 0;
+	FilterLayer layers[IMAGE_MAX_LAYERS];
 
 	for (int i = 0; i < meta->layers; i++)
-	{
-		FilterLayer layer;
-
-		meta_layer(meta, i, &layer);
-		elements += layer_cardinality(&layer);
-	}
-	return elements;
+		meta_layer(meta, i, &layers[i]);
+	return layers_cardinality(layers, meta->layers);
 }
 
 /* How many pages a copy of all layers takes to read */

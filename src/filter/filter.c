@@ -733,31 +733,13 @@ filter_intersect_within(uint8_t *a, const uint8_t *b)
 double
 filter_cardinality(const uint8_t *image)
 {
-	double		sum = image_count(image);
-	double		not_before = 1;
+	FilterLayer layers[IMAGE_MAX_LAYERS];
+	int			count = image_layers(image);
 
-	if (image_layout(image) == LAYOUT_CUCKOO)
-	{
-		for (int i = 0; i < image_layers(image); i++)
-			sum += get64(image_layer_at(image, i) + LAYER_OFF_BITS_SET);
-		return sum;
-	}
-
-	/*
-	 * What an earlier layer seems to have did not reach a later one, so the
-	 * elements of that stand for a few more.
-	 */
-	for (int i = 0; i < image_layers(image); i++)
-	{
-		FilterLayer layer;
-		double		n;
-
-		image_get_layer(image, i, &layer);
-		n = layer_cardinality(&layer);
-		sum += n / not_before;
-		not_before *= fmax(1 - layer_error_rate(&layer), 1 - ERROR_RATE_MAX);
-	}
-	return sum;
+	for (int i = 0; i < count; i++)
+		image_get_layer(image, i, &layers[i]);
+	/* the hashes of an explicit filter, or the layers of another */
+	return image_count(image) + layers_cardinality(layers, count);
 }
 
 double

@@ -494,6 +494,27 @@ layer_cardinality(const FilterLayer *layer)
 }
 
 double
+layers_cardinality(const FilterLayer *layers, int count)
+{
+	double		sum = 0;
+	double		not_before = 1;
+
+	/*
+	 * What an earlier layer seems to have did not reach a later one, so the
+	 * elements of that stand for a few more.  Entries of a cuckoo filter are
+	 * just counted.
+	 */
+	for (int i = 0; i < count; i++)
+	{
+		sum += layer_cardinality(&layers[i]) / not_before;
+		if (layers[i].layout != LAYOUT_CUCKOO)
+			not_before *= fmax(1 - layer_error_rate(&layers[i]),
+							   1 - ERROR_RATE_MAX);
+	}
+	return sum;
+}
+
+double
 layer_error_rate(const FilterLayer *layer)
 {
 	/* any k bits may be asked for, so the share that is set tells all */

@@ -48,10 +48,11 @@ extern double layer_expected_error_rate(const FilterLayer *layer, double n);
 
 /*
  * How many elements a layer holds, as its number of set bits tells (of a cuckoo
- * filter, its entries), and the error rate now of one that is not a cuckoo
- * filter's
+ * filter, its entries); all layers of a filter, in the order in which it grew;
+ * and the error rate now of a layer that is not a cuckoo filter's
  */
 extern double layer_cardinality(const FilterLayer *layer);
+extern double layers_cardinality(const FilterLayer *layers, int count);
 extern double layer_error_rate(const FilterLayer *layer);
 
 #endif							/* FILTER_SIZING_H */

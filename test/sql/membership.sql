@@ -166,6 +166,25 @@ FROM membership_info('kept_url');
 SELECT count(*) <= 28 AS few FROM generate_series(1, 1000) i
 WHERE membership_contains('kept_url', 'absent' || i);
 
+-- Of an index that grew to many layers the elements are counted as they are of a filter:
+-- what an earlier layer seems to have reaches no later one
+CREATE TABLE many (x int);
+CREATE INDEX many_x ON many USING membership (x) WITH (capacity = 1000, error_rate = 0.1);
+DO $$
+BEGIN
+	FOR i IN 0 .. 29
+	LOOP
+		INSERT INTO many SELECT g FROM generate_series(10000 * i + 1, 10000 * (i + 1)) AS g;
+		COMMIT;
+	END LOOP;
+END
+$$;
+SELECT layers > 5 AS grown, abs(elements - 300000) <= 0.02 * 300000 AS counted FROM membership_info('many_x');
+DELETE FROM many WHERE x <= 100000;
+VACUUM many;
+SELECT abs(dead_elements - 100000) <= 0.02 * 300000 AS dead FROM membership_info('many_x');
+DROP TABLE many;
+
 -- What is there already is not written again
 CREATE EXTENSION pg_walinspect;
 SELECT pg_current_wal_insert_lsn() AS before \gset
