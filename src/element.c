@@ -188,6 +188,9 @@ struct ElementNode
 	/* Records */
 	RecordLayout *layout;		/* the last one seen */
 	bool		seen;			/* false: the last value was NULL or missing */
+
+	bool		blank_padded;	/* char(n) */
+	const ElementNode *like;	/* see element_hasher_create_like(), or NULL */
 };
 
 /* The columns of a record */
@@ -218,7 +221,8 @@ struct ElementState
 	uint64		class_structure;
 };
 
-static ElementNode *make_node(ElementState *state, Oid type, Oid collation);
+static ElementNode *make_node(ElementState *state, Oid type, Oid collation,
+							  const ElementNode *like);
 
 /* ----------------------------------------------------------------
  *		Bytes
@@ -359,6 +363,15 @@ append_cstring(ElementNode *node, StringInfo buf, Datum value)
 	char	   *string = DatumGetCString(value);
 
 	append_string(node, buf, string, strlen(string));
+}
+
+/* A literal without type, in the place of bpchar */
+static void
+append_padded_cstring(ElementNode *node, StringInfo buf, Datum value)
+{
+	char	   *string = DatumGetCString(value);
+
+	append_string(node, buf, string, bpchartruelen(string, strlen(string)));
 }
 
 static void
@@ -1197,6 +1210,25 @@ append_multirange(ElementNode *node, StringInfo buf, Datum value)
 		pfree(multirange);
 }
 
+/* What the parts of a node are like, or NULL */
+static const ElementNode *
+like_part(const ElementNode *like)
+{
+	return like ? like->part : NULL;
+}
+
+/* The same of a record's column, counted without dropped ones */
+static const ElementNode *
+like_column(const ElementNode *like, int column)
+{
+	if (like == NULL || like->layout == NULL)
+		return NULL;
+	for (int i = 0; i < like->layout->desc->natts; i++)
+		if (like->layout->columns[i] != NULL && column-- == 0)
+			return like->layout->columns[i];
+	return NULL;
+}
+
 /*
  * Learn the columns of a composite type.  The new layout replaces the old one
  * only once it is whole, so that an error leaves neither a half nor a leak.
@@ -1238,7 +1270,8 @@ set_layout(ElementNode *node, Oid type, int32 typmod)
 		if (column->attisdropped)
 			continue;
 		layout->columns[i] = make_node(node->state, column->atttypid,
-									   column->attcollation);
+									   column->attcollation,
+									   like_column(node->like, layout->live));
 		layout->live++;
 	}
 
@@ -1401,7 +1434,8 @@ init_array(ElementNode *node, Oid element_type)
 {
 	node->token = TOKEN_ARRAY;
 	node->append = append_array;
-	node->part = make_node(node->state, element_type, node->collation);
+	node->part = make_node(node->state, element_type, node->collation,
+						   like_part(node->like));
 	node->anonymous = node->part->anonymous;
 	node->array_meta.element_type = element_type;
 	get_typlenbyvalalign(element_type,
@@ -1437,7 +1471,7 @@ init_range(ElementNode *node, TypeCacheEntry *range)
 	node->append = append_range;
 	node->range_type = range;
 	node->part = make_node(node->state, range->rngelemtype->type_id,
-						   range->rng_collation);
+						   range->rng_collation, NULL);
 }
 
 /*
@@ -1534,13 +1568,22 @@ adapt_leaf_locally(ElementNode *node)
 
 /*
  * Make the node for a type, with all below it, in the current memory context.
+ * "like" is the node of what its values are compared with, or NULL.
  */
 static ElementNode *
-make_node(ElementState *state, Oid type, Oid collation)
+make_node(ElementState *state, Oid type, Oid collation,
+		  const ElementNode *like)
 {
-	ElementNode *node = new_node(state, getBaseType(type), collation);
+	ElementNode *node;
+	Oid			base = getBaseType(type);
 
 	check_stack_depth();
+
+	if (like && like->blank_padded && (base == TEXTOID || base == VARCHAROID))
+		base = BPCHAROID;
+	node = new_node(state, base, collation);
+	node->blank_padded = base == BPCHAROID;
+	node->like = like;
 
 	if (node->type == RECORDOID)
 	{
@@ -1569,6 +1612,8 @@ make_node(ElementState *state, Oid type, Oid collation)
 			if (needs_conversion())
 				node->hash = NULL;
 		}
+		if (node->type == UNKNOWNOID && like && like->blank_padded)
+			node->append = append_padded_cstring;
 		return node;
 	}
 
@@ -1639,6 +1684,22 @@ ElementHasher *
 element_hasher_create(Oid type, Oid collation, ElementScope scope,
 					  MemoryContext mcxt)
 {
+	return element_hasher_create_like(type, collation, scope, NULL, mcxt);
+}
+
+/*
+ * element_hasher_create_like
+ *		The same for values that are compared with those of another hasher
+ *
+ * Text, also in arrays and records, is hashed as char(n) where the elements of
+ * "like" are of this type: trailing blanks do not count.  So an untyped literal
+ * means the same as in "column = 'ab   '".  "like" must live as long as the new
+ * hasher; it may be NULL.
+ */
+ElementHasher *
+element_hasher_create_like(Oid type, Oid collation, ElementScope scope,
+						   const ElementHasher *like, MemoryContext mcxt)
+{
 	MemoryContext own;
 	MemoryContext oldcontext;
 	ElementHasher *hasher;
@@ -1660,7 +1721,8 @@ element_hasher_create(Oid type, Oid collation, ElementScope scope,
 	hasher = palloc0(sizeof(ElementHasher));
 	state = palloc0(sizeof(ElementState));
 	state->scope = scope;
-	state->root = make_node(state, type, collation);
+	state->root = make_node(state, type, collation,
+							like ? ((ElementState *) like->state)->root : NULL);
 	hasher->type = state->root->type;
 	hasher->collation = collation;
 	hasher->mcxt = own;

@@ -51,6 +51,12 @@ extern ElementHasher *element_hasher_create(Oid type, Oid collation,
 											ElementScope scope,
 											MemoryContext mcxt);
 
+/* The same for values to be compared with those of "like": text as bpchar */
+extern ElementHasher *element_hasher_create_like(Oid type, Oid collation,
+												 ElementScope scope,
+												 const ElementHasher *like,
+												 MemoryContext mcxt);
+
 /* Has it met a type whose local hash is not the portable one? */
 extern bool element_hasher_is_local(const ElementHasher *hasher);
 
