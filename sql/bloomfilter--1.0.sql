@@ -1041,11 +1041,11 @@ COMMENT ON FUNCTION membership_filter(regclass)
 	IS 'the content of a membership index as a filter';
 
 CREATE FUNCTION membership_info(index regclass,
-	OUT layers integer, OUT elements bigint, OUT capacity bigint,
-	OUT error_rate float8, OUT estimated_error_rate float8,
-	OUT bytes bigint, OUT dead_elements bigint) RETURNS record
+	OUT index regclass, OUT layers integer, OUT elements bigint,
+	OUT capacity bigint, OUT error_rate float8, OUT estimated_error_rate float8,
+	OUT bytes bigint, OUT dead_elements bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_info'
-	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 ROWS 1;
 COMMENT ON FUNCTION membership_info(regclass)
 	IS 'what is known of a membership index';
 

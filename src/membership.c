@@ -18,16 +18,20 @@
  */
 #include "membership.h"
 
-#include <math.h>
+#include <float.h>
 
 #include "access/amvalidate.h"
 #include "access/htup_details.h"
 #include "access/reloptions.h"
 #include "access/relation.h"
 #include "access/relscan.h"
+#include "access/stratnum.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_amop.h"
 #include "catalog/pg_opclass.h"
 #include "catalog/pg_type.h"
+#include "catalog/pg_statistic.h"
+#include "commands/defrem.h"
 #include "commands/progress.h"
 #include "commands/vacuum.h"
 #include "funcapi.h"
@@ -57,16 +61,11 @@ SQL_FUNCTION(bloomfilter_membership_handler);
 #define CAPACITY_MAX		INT_MAX
 
 /*
- * That a value whose presence nobody knows is there: even odds.  A constant is
- * looked up while planning.
+ * Probability that a value is present that is not among the column's most common
+ * ones: even odds.  Only the index knows better, and the plan must not tell: the
+ * planner may look where policies or a view hide rows from the user.
  */
 #define PRESENT_UNKNOWN		0.5
-
-/*
- * Where the index says no while planning: the plan may be used again when it says
- * yes, and should not have been preferred to a btree's then.
- */
-#define PRESENT_LATER		0.01
 
 /* What a scan costs that cannot use the index; more than any other path */
 #define COST_UNUSABLE		1.0e15
@@ -283,7 +282,8 @@ membership_getbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 		scan->instrument->nsearches++;
 #endif
 	flush_pending();
-	if (may_match(index, scan->keyData, scan->numberOfKeys))
+	if (snapshot_too_old(index, scan->xs_snapshot) ||
+		may_match(index, scan->keyData, scan->numberOfKeys))
 	{
 		/* the executor has locked it before the index */
 		Relation	heap = relation_open(index->rd_index->indrelid, NoLock);
@@ -307,48 +307,33 @@ membership_getbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
  */
 
 /*
- * The probability that the index says yes, where a constant tells.  It is only
- * for the estimate that the constant is looked up: the plan may outlive the answer.
+ * The probability that the index says yes: certain for one of the column's most
+ * common values.  These have at least the least of their frequencies, to which
+ * core's estimate for any other value is limited.
  */
 static double
-present_probability(PlannerInfo *root, IndexOptInfo *info, List *clauses)
+present_probability(PlannerInfo *root, RelOptInfo *table, List *clauses,
+					Selectivity selectivity)
 {
-	ScanKeyData key;
-	Relation	index;
-	RangeTblEntry *table;
-	OpExpr	   *clause;
-	Const	   *constant;
-	Oid			operator;
-	Oid			left;
-	Oid			right;
-	int			strategy;
-	bool		found;
+	OpExpr	   *clause = (OpExpr *) linitial_node(RestrictInfo, clauses)->clause;
+	double		least_common = 1;
+	VariableStatData vardata;
+	AttStatsSlot slot;
 
-	if (info->nkeycolumns != 1 || list_length(clauses) != 1)
+	if (list_length(clauses) != 1 || !IsA(clause, OpExpr) ||
+		list_length(clause->args) != 2)
 		return PRESENT_UNKNOWN;
-	/* where policies, or a view, hide rows, the plan must not tell of them */
-	table = planner_rt_fetch(info->rel->relid, root);
-	if (table->securityQuals != NIL ||
-		pg_class_aclcheck(table->relid, GetUserId(),
-						  ACL_SELECT) != ACLCHECK_OK)
-		return PRESENT_UNKNOWN;
-	clause = (OpExpr *) linitial_node(RestrictInfo, clauses)->clause;
-	if (info->hypothetical || !IsA(clause, OpExpr) || list_length(clause->args) != 2 ||
-		!IsA(lsecond(clause->args), Const))
-		return PRESENT_UNKNOWN;
-	constant = (Const *) lsecond(clause->args);
-	if (constant->constisnull)
-		return 0;
-	operator = clause->opno;
-	get_op_opfamily_properties(operator, info->opfamily[0], false,
-							   &strategy, &left, &right);
-	index = relation_open(info->indexoid, NoLock);
-	ScanKeyEntryInitialize(&key, 0, 1, strategy, right, clause->inputcollid,
-						   clause->opfuncid, constant->constvalue);
-	flush_pending();
-	found = may_match(index, &key, 1);
-	relation_close(index, NoLock);
-	return found ? 1 : PRESENT_LATER;
+	examine_variable(root, linitial(clause->args), table->relid, &vardata);
+	if (HeapTupleIsValid(vardata.statsTuple) &&
+		get_attstatsslot(&slot, vardata.statsTuple, STATISTIC_KIND_MCV,
+						 InvalidOid, ATTSTATSSLOT_NUMBERS))
+	{
+		if (slot.nnumbers > 0)
+			least_common = slot.numbers[slot.nnumbers - 1];
+		free_attstatsslot(&slot);
+	}
+	ReleaseVariableStats(vardata);
+	return selectivity > least_common ? 1 : PRESENT_UNKNOWN;
 }
 
 /* amcostestimate */
@@ -390,7 +375,7 @@ membership_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	get_tablespace_page_costs(table->reltablespace, NULL, &sequential_page);
 	scan = table->pages * sequential_page +
 		table->tuples * (cpu_tuple_cost + cpu_operator_cost);
-	present = present_probability(root, info, clauses);
+	present = present_probability(root, table, clauses, *selectivity);
 	get_tablespace_page_costs(info->reltablespace, &random_page, NULL);
 	*startup_cost = *total_cost = *pages * random_page +
 		ASK_OPERATORS * cpu_operator_cost + present * scan;
@@ -451,9 +436,22 @@ membership_options(Datum options, bool validate)
 		.offset = offsetof(MembershipOptions, growth)}
 	};
 
-	return (bytea *) build_reloptions(options, validate, membership_options_kind,
-									  sizeof(MembershipOptions), elements,
-									  lengthof(elements));
+	MembershipOptions *result = (MembershipOptions *)
+		build_reloptions(options, validate, membership_options_kind,
+						 sizeof(MembershipOptions), elements,
+						 lengthof(elements));
+
+	/* core would print the least rate as 0.000000, and let NaN pass */
+	if (validate && result &&
+		!(result->error_rate >= ERROR_RATE_MIN &&
+		  result->error_rate <= ERROR_RATE_MAX))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("value %g out of bounds for option \"%s\"",
+						result->error_rate, "error_rate"),
+				 errdetail("Valid values are between %g and %g.",
+						   ERROR_RATE_MIN, ERROR_RATE_MAX)));
+	return (bytea *) result;
 }
 
 static char *
@@ -474,7 +472,51 @@ membership_buildphasename(int64 phase)
 	}
 }
 
-/* amvalidate: an operator class has nothing but operators of strategy 1 */
+/*
+ * The equality that elements of a type are hashed by: that of its default operator
+ * class for btree, else for hash.  InvalidOid if there is none.
+ */
+static Oid
+default_equality(Oid type)
+{
+	const struct
+	{
+		Oid			method;
+		int16		strategy;
+	}			methods[] = {
+		{BTREE_AM_OID, BTEqualStrategyNumber},
+		{HASH_AM_OID, HTEqualStrategyNumber}
+	};
+
+	for (size_t i = 0; i < lengthof(methods); i++)
+	{
+		Oid			opclass = GetDefaultOpClass(type, methods[i].method);
+		Oid			operator = InvalidOid;
+
+		if (OidIsValid(opclass))
+			operator = get_opfamily_member(get_opclass_family(opclass),
+										   get_opclass_input_type(opclass),
+										   get_opclass_input_type(opclass),
+										   methods[i].strategy);
+		if (OidIsValid(operator))
+			return operator;
+	}
+	return InvalidOid;
+}
+
+static void
+complain_of_operator(const char *name, Oid operator, const char *complaint)
+{
+	ereport(INFO,
+			(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+			 errmsg("operator class \"%s\" of access method %s contains %s %s",
+					name, "membership", complaint, format_operator(operator))));
+}
+
+/*
+ * amvalidate: an operator class has nothing but operators of strategy 1, and that
+ * of its own type is the type's default equality, for elements are hashed by that.
+ */
 static bool
 membership_validate(Oid opclass)
 {
@@ -507,15 +549,20 @@ membership_validate(Oid opclass)
 								  operator->amoplefttype,
 								  operator->amoprighttype))
 		{
-			ereport(INFO,
-					(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-					 errmsg("operator class \"%s\" of access method %s contains invalid operator %s",
-							name, "membership",
-							format_operator(operator->amopopr))));
+			complain_of_operator(name, operator->amopopr, "invalid operator");
 			valid = false;
 		}
 		if (operator->amoplefttype == type && operator->amoprighttype == type)
+		{
 			has_own = true;
+			if (get_opcode(operator->amopopr) !=
+				get_opcode(default_equality(type)))
+			{
+				complain_of_operator(name, operator->amopopr,
+									 "an operator that is not the default equality of its type:");
+				valid = false;
+			}
+		}
 	}
 	ReleaseCatCacheList(operators);
 	if (!has_own)
@@ -556,11 +603,12 @@ bloomfilter_membership_handler(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(routine);
 }
 
-/* Is this an index of this access method? */
+/* Is this an index, partitioned or not, of this access method? */
 bool
 is_membership(Relation index)
 {
-	return index->rd_rel->relkind == RELKIND_INDEX &&
+	return (index->rd_rel->relkind == RELKIND_INDEX ||
+			index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX) &&
 		index->rd_indam->aminsert == membership_insert;
 }
 
@@ -575,11 +623,12 @@ membership_init(void)
 					  ShareUpdateExclusiveLock);
 	add_real_reloption(membership_options_kind, "error_rate",
 					   "Share of absent elements that seem to be present",
-					   ERROR_RATE_DEFAULT, ERROR_RATE_MIN, ERROR_RATE_MAX,
+					   ERROR_RATE_DEFAULT, -DBL_MAX, DBL_MAX,
 					   ShareUpdateExclusiveLock);
 	add_int_reloption(membership_options_kind, "growth",
 					  "How many times larger each further layer is",
 					  GROWTH_DEFAULT, 1, IMAGE_MAX_GROWTH,
 					  ShareUpdateExclusiveLock);
 	membership_insert_init();
+	membership_view_init();
 }

@@ -11,12 +11,22 @@
 
 #include "access/amapi.h"
 #include "access/genam.h"
+#include "lib/ilist.h"
 #include "nodes/execnodes.h"
 #include "storage/bufpage.h"
 #include "utils/rel.h"
 
 /* Elements that an index is made for at least, unless told otherwise */
 #define MEMBERSHIP_CAPACITY_DEFAULT		100000
+
+/* The name of a relation's file, which TRUNCATE, REINDEX and rewrites change */
+#if PG_VERSION_NUM >= 160000
+#define file_number(relation)	((relation)->rd_locator.relNumber)
+typedef RelFileNumber FileNumber;
+#else
+#define file_number(relation)	((relation)->rd_node.relNode)
+typedef Oid FileNumber;
+#endif
 
 /* Names of the options, which ALTER INDEX, errors and docs use */
 typedef struct MembershipOptions
@@ -129,5 +139,39 @@ typedef struct OwnInsertions
 extern OwnInsertions own_insertions;
 extern bool inserted_since(Relation index, const OwnInsertions *then,
 						   uint64 hash);
+
+/* membership_open.c */
+typedef void (*MembershipVisitor) (Relation heap, Relation index, void *arg);
+
+extern bool membership_open_all(Oid oid, bool replace,
+								MembershipVisitor visit, void *arg);
+extern bool has_children(Relation heap);
+extern void refuse_children(Oid index);
+extern bool snapshot_too_old(Relation index, Snapshot snapshot);
+extern void refuse_old_snapshot(Relation index, Snapshot snapshot);
+
+/* An index as a snapshot sees it: what the call sites share that ask it so */
+typedef struct IndexView
+{
+	Oid			index;
+	FileNumber	file;
+	Snapshot	snapshot;		/* registered; NULL: the view is closed */
+	MemoryContext mcxt;			/* of all this but the copy */
+	MemoryContext copy_mcxt;
+	uint8	   *copy;			/* NULL: not read, or dropped */
+	Size		copy_bytes;		/* 0 if there is none */
+	double		spent;			/* pages looked at instead */
+	OwnInsertions inserted;		/* when the view, or the copy, was new */
+	int			sites;			/* call sites that asked it last */
+	dlist_node	use;			/* in views, unless it is closed */
+} IndexView;
+
+/* membership_view.c */
+extern IndexView *view_join(Relation index, Snapshot snapshot);
+extern void view_leave(IndexView *view);
+extern bool view_copy_pays(IndexView *view, Relation index,
+						   const MembershipMeta *meta, ElementClass class,
+						   Size questions);
+extern void membership_view_init(void);
 
 #endif							/* BLOOMFILTER_MEMBERSHIP_H */

@@ -24,14 +24,26 @@
  *	 earlier query's snapshot does not see the row), and a hook there writes
  *	 what waits.
  *
- * Before any relation is dropped, too: ALTER TABLE ... TYPE that has no need to
- * rebuild an index gives its file to a new one, and drops it.
+ * Subtransactions.  What waits is a log in the order of insertion, so the
+ * hashes of the current subtransaction are its end.  A mark for each
+ * subtransaction that has inserted says where they begin.  A subtransaction
+ * that commits hands its hashes to its parent by a change of the mark; one
+ * that aborts cuts the log there.  Neither can fail, and none does any work
+ * when a subtransaction begins.
  *
- * What waits belongs to the current subtransaction or ones that it has
- * absorbed, for all is written when another begins.  So the locks that the
- * insertions took are still held when it is written, and what an aborted
- * subtransaction leaves is thrown away, while a TRUNCATE that it rolls back
- * brings an index back that has all that was inserted before.
+ * Files.  TRUNCATE, REINDEX, CLUSTER and rewrites give the index another file,
+ * and a rollback brings the old one back.  So each hash keeps the name of the file
+ * that was the index's when its row was inserted.  Where the index has another one
+ * by now, the hash is written there (ALTER INDEX ... SET TABLESPACE copies the
+ * file as it is), and is also kept as long as a rollback may bring the old one
+ * back, that is, within any subtransaction.  ALTER TABLE ... TYPE that has no
+ * need to rebuild an index gives its file to a new one, and drops it: all is
+ * written before a relation is dropped.
+ *
+ * Locks.  The executor releases an index's lock at the end of its command.  We take
+ * another one with the first insertion of a command, which is held as long as
+ * the hashes may wait: until the (sub)transaction ends.  So to write what waits
+ * never waits for a lock on the relation.
  *
  * Under SERIALIZABLE, index_insert() has looked for readers of the index before
  * the bits are set.  One that comes in between would neither see the bits nor
@@ -46,8 +58,9 @@
 #include "catalog/pg_class.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "storage/predicate.h"
-#include "utils/hsearch.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 
 /*
@@ -56,11 +69,9 @@
  */
 #define PENDING_MAX			16384
 
-/* Room for the first hashes of an index; it doubles */
-#define PENDING_FIRST		16
-
-/* Indexes expected at once; the table grows beyond */
-#define PENDING_INDEXES		16
+/* Room for the first hashes and marks; it doubles */
+#define PENDING_FIRST		64
+#define MARKS_FIRST			8
 
 /*
  * Bits of what tells quickly that a hash does not wait: of PENDING_MAX hashes one
@@ -69,23 +80,57 @@
 #define SEEN_BITS			(16 * PENDING_MAX)
 #define WORD_BITS			((int) sizeof(uint64) * BITS_PER_BYTE)
 
-/* Hashes that wait for an index */
-typedef struct Pending
+/* A hash that waits */
+typedef struct PendingHash
 {
-	Oid			index;			/* hash key */
-	uint32		count;
-	uint32		room;
-	uint64	   *hashes;
-} Pending;
+	uint64		hash;
+	Oid			index;
+	FileNumber	inserted;		/* the index's file when the row was inserted */
+	FileNumber	written;		/* the last file that it was written to, or 0 */
+} PendingHash;
+
+/* Where the hashes of a subtransaction begin; those of its children follow */
+typedef struct PendingMark
+{
+	SubTransactionId subtransaction;
+	Size		first;
+} PendingMark;
 
 static struct
 {
-	HTAB	   *indexes;		/* of Pending; NULL if there are none */
-	MemoryContext mcxt;			/* below TopTransactionContext */
-	uint32		count;			/* hashes, of all indexes */
+	MemoryContext mcxt;			/* below TopTransactionContext; NULL if none wait */
+	PendingHash *log;
+	Size		count;
+	Size		room;
+	Size		kept;			/* the first ones, that have been written */
+	PendingMark *marks;			/* of the innermost subtransaction last */
+	int			marks_count;
+	int			marks_room;
 	uint64	   *seen;			/* SEEN_BITS, if anybody has asked what waits */
 	bool		direct;			/* the transaction is about to commit */
 }			pending;
+
+/* What an index's insertion keeps from row to row of a command */
+typedef struct Inserter
+{
+	MembershipHasher hasher;
+	SubTransactionId locked;	/* in which the index was locked */
+} Inserter;
+
+/* An index with hashes that wait, while they are written */
+typedef struct PendingIndex
+{
+	Oid			oid;			/* first, for oid_cmp() */
+	bool		exists;
+	FileNumber	file;			/* that the index has now */
+} PendingIndex;
+
+#define ST_SORT sort_by_index
+#define ST_ELEMENT_TYPE PendingHash
+#define ST_COMPARE(a, b) ((a)->index < (b)->index ? -1 : (a)->index > (b)->index)
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
 OwnInsertions own_insertions;
 
@@ -104,42 +149,121 @@ add_hashes(Relation index, uint64 *hashes, Size count)
 static void
 forget_pending(void)
 {
+	bool		direct = pending.direct;
+
 	if (pending.mcxt)
 		MemoryContextDelete(pending.mcxt);
-	pending.mcxt = NULL;
-	pending.indexes = NULL;
-	pending.seen = NULL;
-	pending.count = 0;
+	memset(&pending, 0, sizeof(pending));
+	pending.direct = direct;
 }
 
 /*
- * Write what waits.  An error leaves the rest waiting; it ends the transaction, or
- * the subtransaction that it belongs to.
+ * Write those of the hashes, all of one index, that are not in its present file
+ * yet.  Says in *index what became of it.
+ */
+static void
+flush_index(const PendingHash *hashes, Size count, PendingIndex *index)
+{
+	/* locked since the first of them was inserted, or dropped since */
+	Relation	relation = try_relation_open(hashes->index, NoLock);
+	uint64	   *to_write;
+	Size		writes = 0;
+
+	index->oid = hashes->index;
+	index->exists = relation != NULL && is_membership(relation);
+	if (index->exists)
+	{
+		Assert(CheckRelationLockedByMe(relation, RowExclusiveLock, true));
+		index->file = file_number(relation);
+		to_write = MemoryContextAllocHuge(CurrentMemoryContext,
+										  count * sizeof(uint64));
+		for (Size i = 0; i < count; i++)
+			if (hashes[i].written != index->file)
+				to_write[writes++] = hashes[i].hash;
+		if (writes > 0)
+			add_hashes(relation, to_write, writes);
+		pfree(to_write);
+	}
+	if (relation)
+		relation_close(relation, NoLock);
+}
+
+/*
+ * Drop from the log what has been written, but for what a rollback may need again
+ * in another file.  The indexes are sorted.
+ */
+static void
+drop_written(const PendingIndex *indexes, int indexes_count)
+{
+	bool		may_roll_back = GetCurrentTransactionNestLevel() > 1;
+	Size		kept = 0;
+	int			mark = 0;
+
+	for (Size i = 0; i < pending.count; i++)
+	{
+		PendingHash *hash = &pending.log[i];
+		const PendingIndex *index;
+
+		while (mark < pending.marks_count && pending.marks[mark].first == i)
+			pending.marks[mark++].first = kept;
+		index = bsearch(&hash->index, indexes, indexes_count,
+						sizeof(PendingIndex), oid_cmp);
+		Assert(index != NULL);
+		if (!may_roll_back ||
+			(index->exists && index->file == hash->inserted))
+			continue;
+		if (index->exists)
+			hash->written = index->file;
+		pending.log[kept++] = *hash;
+	}
+	while (mark < pending.marks_count)
+		pending.marks[mark++].first = kept;
+	pending.count = kept;
+	pending.kept = kept;
+	if (kept == 0)
+		forget_pending();
+}
+
+/*
+ * flush_pending
+ *		Write what waits
+ *
+ * After an error all of it still waits; what has been written will be found
+ * written.  Errors: those of pages_add(), a cancel, a serialization failure.
  */
 void
 flush_pending(void)
 {
-	HASH_SEQ_STATUS scan;
-	Pending    *of_index;
+	MemoryContext mcxt;
+	MemoryContext caller;
+	PendingHash *sorted;
+	PendingIndex *indexes;
+	int			indexes_count = 0;
+	Size		here;
 
 	if (pending.count == 0)
 		return;
-	hash_seq_init(&scan, pending.indexes);
-	while ((of_index = (Pending *) hash_seq_search(&scan)) != NULL)
+	mcxt = AllocSetContextCreate(CurrentMemoryContext, "membership flush",
+								 ALLOCSET_DEFAULT_SIZES);
+	caller = MemoryContextSwitchTo(mcxt);
+	sorted = MemoryContextAllocHuge(mcxt, pending.count * sizeof(PendingHash));
+	memcpy(sorted, pending.log, pending.count * sizeof(PendingHash));
+	sort_by_index(sorted, pending.count);
+	for (Size i = 0; i < pending.count; i++)
+		if (i == 0 || sorted[i].index != sorted[i - 1].index)
+			indexes_count++;
+	indexes = MemoryContextAllocHuge(mcxt, indexes_count * sizeof(PendingIndex));
+	indexes_count = 0;
+	for (Size i = 0; i < pending.count; i += here)
 	{
-		/* the lock is held, unless the index has been dropped since */
-		Relation	index = of_index->count > 0 ?
-			try_relation_open(of_index->index, RowExclusiveLock) : NULL;
-
-		if (index == NULL)
-			continue;
-		if (is_membership(index))
-			add_hashes(index, of_index->hashes, of_index->count);
-		relation_close(index, NoLock);
-		pending.count -= of_index->count;
-		of_index->count = 0;
+		for (here = 1; i + here < pending.count &&
+			 sorted[i + here].index == sorted[i].index; here++)
+			;
+		flush_index(sorted + i, here, &indexes[indexes_count++]);
 	}
-	forget_pending();
+	drop_written(indexes, indexes_count);
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(mcxt);
 }
 
 static inline void
@@ -153,25 +277,19 @@ see(uint64 hash)
 static bool
 is_pending(Oid index, uint64 hash)
 {
-	Pending    *of_index;
-	HASH_SEQ_STATUS scan;
-
 	if (pending.count == 0)
 		return false;
 	if (pending.seen == NULL)
 	{
 		pending.seen = (uint64 *) MemoryContextAllocZero(pending.mcxt,
 														 SEEN_BITS / BITS_PER_BYTE);
-		hash_seq_init(&scan, pending.indexes);
-		while ((of_index = (Pending *) hash_seq_search(&scan)) != NULL)
-			for (uint32 i = 0; i < of_index->count; i++)
-				see(of_index->hashes[i]);
+		for (Size i = 0; i < pending.count; i++)
+			see(pending.log[i].hash);
 	}
 	if ((pending.seen[hash % SEEN_BITS / WORD_BITS] >> hash % WORD_BITS & 1) == 0)
 		return false;
-	of_index = (Pending *) hash_search(pending.indexes, &index, HASH_FIND, NULL);
-	for (uint32 i = 0; of_index && i < of_index->count; i++)
-		if (of_index->hashes[i] == hash)
+	for (Size i = 0; i < pending.count; i++)
+		if (pending.log[i].hash == hash && pending.log[i].index == index)
 			return true;
 	return false;
 }
@@ -193,47 +311,64 @@ inserted_since(Relation index, const OwnInsertions *then, uint64 hash)
 	return pages_contain(index, &meta, hash);
 }
 
+/* Make room for one more hash and one more mark. */
+static void
+make_room(void)
+{
+	if (pending.mcxt == NULL)
+	{
+		MemoryContext mcxt = AllocSetContextCreate(TopTransactionContext,
+												   "membership insertions",
+												   ALLOCSET_DEFAULT_SIZES);
+
+		/* an error here leaves nothing but the empty context */
+		pending.log = (PendingHash *)
+			MemoryContextAlloc(mcxt, PENDING_FIRST * sizeof(PendingHash));
+		pending.marks = (PendingMark *)
+			MemoryContextAlloc(mcxt, MARKS_FIRST * sizeof(PendingMark));
+		pending.room = PENDING_FIRST;
+		pending.marks_room = MARKS_FIRST;
+		pending.mcxt = mcxt;
+	}
+	if (pending.count == pending.room)
+	{
+		pending.log = (PendingHash *)
+			repalloc_huge(pending.log, 2 * pending.room * sizeof(PendingHash));
+		pending.room *= 2;
+	}
+	if (pending.marks_count == pending.marks_room)
+	{
+		pending.marks = (PendingMark *)
+			repalloc_huge(pending.marks,
+						  2 * (Size) pending.marks_room * sizeof(PendingMark));
+		pending.marks_room *= 2;
+	}
+}
+
 static void
 add_pending(Relation index, uint64 hash)
 {
-	Pending    *of_index;
-	Oid			oid = RelationGetRelid(index);
-	bool		known;
+	SubTransactionId current = GetCurrentSubTransactionId();
+	PendingHash *to;
 
-	if (pending.mcxt == NULL)
+	Assert(CheckRelationLockedByMe(index, RowExclusiveLock, true));
+	make_room();
+	if (pending.marks_count == 0 ||
+		pending.marks[pending.marks_count - 1].subtransaction != current)
 	{
-		HASHCTL		info = {
-			.keysize = sizeof(Oid),
-			.entrysize = sizeof(Pending)
-		};
+		PendingMark *mark = &pending.marks[pending.marks_count++];
 
-		pending.mcxt = AllocSetContextCreate(TopTransactionContext,
-											 "membership insertions",
-											 ALLOCSET_DEFAULT_SIZES);
-		info.hcxt = pending.mcxt;
-		pending.indexes = hash_create("membership insertions",
-									  PENDING_INDEXES, &info,
-									  HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+		mark->subtransaction = current;
+		mark->first = pending.count;
 	}
-	of_index = (Pending *) hash_search(pending.indexes, &oid, HASH_ENTER,
-									   &known);
-	if (!known)
-	{
-		of_index->count = 0;
-		of_index->room = PENDING_FIRST;
-		of_index->hashes = (uint64 *)
-			MemoryContextAlloc(pending.mcxt, PENDING_FIRST * sizeof(uint64));
-	}
-	if (of_index->count == of_index->room)
-	{
-		of_index->hashes = (uint64 *)
-			repalloc(of_index->hashes, 2 * of_index->room * sizeof(uint64));
-		of_index->room *= 2;
-	}
-	of_index->hashes[of_index->count++] = hash;
+	to = &pending.log[pending.count++];
+	to->hash = hash;
+	to->index = RelationGetRelid(index);
+	to->inserted = file_number(index);
+	to->written = 0;
 	if (pending.seen)
 		see(hash);
-	if (++pending.count >= PENDING_MAX)
+	if (pending.count - pending.kept >= PENDING_MAX)
 		flush_pending();
 }
 
@@ -243,25 +378,29 @@ membership_insert(Relation index, Datum *values, bool *nulls,
 				  ItemPointer tid, Relation heap, IndexUniqueCheck unique,
 				  bool unchanged, IndexInfo *info)
 {
-	MembershipHasher *hasher = (MembershipHasher *) info->ii_AmCache;
+	Inserter   *inserter = (Inserter *) info->ii_AmCache;
 	uint64		hash;
 
-	if (hasher == NULL)
+	if (inserter == NULL)
 	{
-		hasher = (MembershipHasher *)
-			MemoryContextAlloc(info->ii_Context, sizeof(MembershipHasher));
-		membership_hasher_init(hasher, index, info->ii_Context);
-		info->ii_AmCache = hasher;
+		inserter = (Inserter *)
+			MemoryContextAllocZero(info->ii_Context, sizeof(Inserter));
+		membership_hasher_init(&inserter->hasher, index, info->ii_Context);
+		info->ii_AmCache = inserter;
 	}
-	if (!membership_hash(hasher, index, values, nulls, &hash))
+	if (!membership_hash(&inserter->hasher, index, values, nulls, &hash))
 		return false;
+	if (inserter->locked != GetCurrentSubTransactionId())
+	{
+		/* the caller has it for now; ours is released by nobody */
+		LockRelationOid(RelationGetRelid(index), RowExclusiveLock);
+		inserter->locked = GetCurrentSubTransactionId();
+	}
 	own_insertions.made++;
-	if (!pending.direct)
-	{
+	if (pending.direct)
+		add_hashes(index, &hash, 1);
+	else
 		add_pending(index, hash);
-		return false;
-	}
-	add_hashes(index, &hash, 1);
 	return false;
 }
 
@@ -292,19 +431,26 @@ static void
 at_subtransaction_event(SubXactEvent event, SubTransactionId subtransaction,
 						SubTransactionId parent, void *arg)
 {
-	if (event == SUBXACT_EVENT_START_SUB)
+	PendingMark *last;
+
+	if (pending.marks_count == 0)
+		return;
+	last = &pending.marks[pending.marks_count - 1];
+	if (last->subtransaction != subtransaction)
+		return;
+	if (event == SUBXACT_EVENT_COMMIT_SUB)
 	{
-		/*
-		 * An error here would end the session where the one who begins it is
-		 * himself in a subtransaction, and catches it.  So a cancel has to
-		 * wait.
-		 */
-		HOLD_INTERRUPTS();
-		flush_pending();
-		RESUME_INTERRUPTS();
+		if (pending.marks_count > 1 && last[-1].subtransaction == parent)
+			pending.marks_count--;
+		else
+			last->subtransaction = parent;
 	}
 	else if (event == SUBXACT_EVENT_ABORT_SUB)
-		forget_pending();
+	{
+		pending.count = last->first;
+		pending.kept = Min(pending.kept, pending.count);
+		pending.marks_count--;
+	}
 }
 
 static void

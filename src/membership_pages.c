@@ -41,11 +41,19 @@
 
 #include "access/generic_xlog.h"
 #include "access/xloginsert.h"
+#include "commands/vacuum.h"
 #include "filter/block512.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
+
+/* Checks for interrupts too, also where it is not called by VACUUM */
+#if PG_VERSION_NUM >= 180000
+#define delay_vacuum()			vacuum_delay_point(false)
+#else
+#define delay_vacuum()			vacuum_delay_point()
+#endif
 
 #define MEMBERSHIP_META_PAGE	0
 #define MEMBERSHIP_MAGIC		0x6D627368	/* "mbsh" */
@@ -398,7 +406,7 @@ meta_read(Relation index, MembershipMeta *meta)
 
 /*
  * Have the layers of *meta, a copy, know exactly how many bits are set, which takes
- * reading all pages.
+ * reading all pages.  VACUUM does so at its own pace.
  */
 void
 pages_measure(Relation index, MembershipMeta *meta)
@@ -413,7 +421,7 @@ pages_measure(Relation index, MembershipMeta *meta)
 		{
 			Buffer		buffer;
 
-			CHECK_FOR_INTERRUPTS();
+			delay_vacuum();
 			buffer = page_read(index, layer->first_page + j, BUFFER_LOCK_SHARE);
 			layer->bits_reported += page_opaque(BufferGetPage(buffer))->bits_set;
 			UnlockReleaseBuffer(buffer);

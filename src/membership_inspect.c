@@ -1,0 +1,268 @@
+/*
+ * membership_inspect.c
+ *	  Membership indexes as a whole: membership_filter(), membership_info(),
+ *	  membership_check().
+ *
+ * Of a partitioned index, membership_info() has a row for each partition's, and
+ * membership_check() adds up.  A filter of all partitions is for bloom_union_agg()
+ * to make.
+ */
+#include "membership.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "executor/executor.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/predicate.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+SQL_FUNCTION(bloomfilter_membership_filter);
+SQL_FUNCTION(bloomfilter_membership_info);
+SQL_FUNCTION(bloomfilter_membership_check);
+
+#if PG_VERSION_NUM >= 190000
+#define begin_scan(heap, snapshot) \
+	table_beginscan(heap, snapshot, 0, NULL, SO_NONE)
+#else
+#define begin_scan(heap, snapshot) \
+	table_beginscan(heap, snapshot, 0, NULL)
+#endif
+
+/* Where the functions of an index are looked up; core's RestrictSearchPath() has the same */
+#define SAFE_SEARCH_PATH	"pg_catalog, pg_temp"
+
+/* ----------------------------------------------------------------
+ *		membership_filter()
+ * ----------------------------------------------------------------
+ */
+
+/* A MembershipVisitor: the content of an index, into *arg, a struct varlena * */
+static void
+read_filter(Relation heap, Relation index, void *arg)
+{
+	MembershipHasher hasher;
+	MembershipMeta meta;
+	struct varlena *value;
+	uint64		bytes;
+
+	membership_hasher_init(&hasher, index, CurrentMemoryContext);
+	if (element_hasher_is_local(hasher.hasher))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot convert index \"%s\" to a filter",
+						RelationGetRelationName(index)),
+				 errdetail("Elements of class %s are hashed in a way that is valid only in this database.",
+						   element_class_name(hasher.hasher->class)),
+				 errhint("Build the filter with bloom_agg().")));
+	if (has_children(heap))
+		refuse_children(RelationGetRelid(index));
+	refuse_old_snapshot(index, GetActiveSnapshot());
+	flush_pending();
+	PredicateLockRelation(index, GetActiveSnapshot());
+	meta_read(index, &meta);
+	membership_check_structure(&hasher, index, &meta);
+	bytes = pages_image_bytes(&meta);
+	if (bytes > IMAGE_MAX_BITS / 8)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("index \"%s\" holds " UINT64_FORMAT " bytes, more than a filter may have",
+						RelationGetRelationName(index), bytes),
+				 errdetail("The most is %u bytes.",
+						   (unsigned) (IMAGE_MAX_BITS / 8))));
+	if (meta.layers == 0)
+		value = value_make_empty(FILTER_BLOOM);
+	else
+	{
+		value = palloc(VARHDRSZ + bytes);
+		SET_VARSIZE(value, VARHDRSZ + bytes);
+		pages_read(index, &meta, hasher.hasher->class, (uint8 *) VARDATA(value));
+	}
+	*(struct varlena **) arg = value;
+}
+
+/* membership_filter(index regclass): its content as a value */
+Datum
+bloomfilter_membership_filter(PG_FUNCTION_ARGS)
+{
+	Oid			oid = PG_GETARG_OID(0);
+	struct varlena *value = NULL;
+
+	if (get_rel_relkind(oid) == RELKIND_PARTITIONED_INDEX)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("cannot convert partitioned index \"%s\" to a filter",
+						get_rel_name(oid)),
+				 errhint("Combine the filters of its partitions' indexes with bloom_union_agg().")));
+	(void) membership_open_all(oid, true, read_filter, &value);
+	PG_RETURN_POINTER(value);
+}
+
+/* ----------------------------------------------------------------
+ *		membership_info()
+ * ----------------------------------------------------------------
+ */
+
+/* Columns of membership_info(), in the order of its OUT parameters */
+enum
+{
+	INFO_INDEX,
+	INFO_LAYERS,
+	INFO_ELEMENTS,
+	INFO_CAPACITY,
+	INFO_ERROR_RATE,
+	INFO_ESTIMATED_ERROR_RATE,
+	INFO_BYTES,
+	INFO_DEAD_ELEMENTS,
+	INFO_COLUMNS
+};
+
+/* A MembershipVisitor: a row for the ReturnSetInfo */
+static void
+put_info(Relation heap, Relation index, void *arg)
+{
+	ReturnSetInfo *rows = (ReturnSetInfo *) arg;
+	MembershipMeta meta;
+	Datum		values[INFO_COLUMNS];
+	bool		nulls[INFO_COLUMNS] = {false};
+	double		absent = 1;		/* that no layer errs */
+
+	flush_pending();
+	meta_read(index, &meta);
+	pages_measure(index, &meta);
+	for (int i = 0; i < meta.layers; i++)
+	{
+		FilterLayer layer;
+
+		meta_layer(&meta, i, &layer);
+		absent *= 1 - layer_error_rate(&layer);
+	}
+	values[INFO_INDEX] = ObjectIdGetDatum(RelationGetRelid(index));
+	values[INFO_LAYERS] = Int32GetDatum(meta.layers);
+	values[INFO_ELEMENTS] = Int64GetDatum((int64) rint(meta_elements(&meta)));
+	values[INFO_CAPACITY] = Int64GetDatum(meta.capacity);
+	values[INFO_ERROR_RATE] = Float8GetDatum(meta.error_rate);
+	values[INFO_ESTIMATED_ERROR_RATE] = Float8GetDatum(1 - absent);
+	values[INFO_BYTES] = Int64GetDatum((int64) BLCKSZ *
+									   RelationGetNumberOfBlocks(index));
+	if (meta.live_rows < 0)
+		nulls[INFO_DEAD_ELEMENTS] = true;
+	else
+		values[INFO_DEAD_ELEMENTS] =
+			Int64GetDatum((int64) rint(fmax(meta.live_elements - meta.live_rows, 0)));
+	tuplestore_putvalues(rows->setResult, rows->setDesc, values, nulls);
+}
+
+/* membership_info(index regclass): a row, or one for each partition */
+Datum
+bloomfilter_membership_info(PG_FUNCTION_ARGS)
+{
+	InitMaterializedSRF(fcinfo, 0);
+	(void) membership_open_all(PG_GETARG_OID(0), false, put_info,
+							   fcinfo->resultinfo);
+	return (Datum) 0;
+}
+
+/* ----------------------------------------------------------------
+ *		membership_check()
+ * ----------------------------------------------------------------
+ */
+
+/* Are all rows that the snapshot sees in the index?  Returns their number. */
+static int64
+check_rows(Relation heap, Relation index)
+{
+	IndexInfo  *info = BuildIndexInfo(index);
+	EState	   *estate = CreateExecutorState();
+	ExprContext *econtext = GetPerTupleExprContext(estate);
+	TupleTableSlot *slot = table_slot_create(heap, NULL);
+	ExprState  *predicate = ExecPrepareQual(info->ii_Predicate, estate);
+	MembershipHasher hasher;
+	MembershipMeta meta;
+	TableScanDesc scan;
+	int64		rows = 0;
+
+	membership_hasher_init(&hasher, index, CurrentMemoryContext);
+	meta_read(index, &meta);
+	membership_check_structure(&hasher, index, &meta);
+	pages_check(index, &meta);
+	econtext->ecxt_scantuple = slot;
+	scan = begin_scan(heap, GetActiveSnapshot());
+	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	{
+		Datum		values[INDEX_MAX_KEYS];
+		bool		nulls[INDEX_MAX_KEYS];
+		uint64		hash;
+
+		CHECK_FOR_INTERRUPTS();
+		MemoryContextReset(econtext->ecxt_per_tuple_memory);
+		if (predicate && !ExecQual(predicate, econtext))
+			continue;
+		FormIndexDatum(info, slot, estate, values, nulls);
+		rows++;
+		if (membership_hash(&hasher, index, values, nulls, &hash) &&
+			!pages_contain(index, &meta, hash))
+			ereport(ERROR,
+					(errcode(ERRCODE_INDEX_CORRUPTED),
+					 errmsg("row (%u,%u) of table \"%s\" is missing in index \"%s\"",
+							ItemPointerGetBlockNumber(&slot->tts_tid),
+							ItemPointerGetOffsetNumber(&slot->tts_tid),
+							RelationGetRelationName(heap),
+							RelationGetRelationName(index)),
+					 errhint("Please REINDEX it.")));
+	}
+	table_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+	FreeExecutorState(estate);
+	return rows;
+}
+
+/*
+ * A MembershipVisitor: check the index, and add its rows to *arg, an int64.
+ *
+ * The expressions of the index are evaluated as its owner does, with a search
+ * path of which nobody else has a say: so they cannot do anything in the name of
+ * who checks it, nor can he have anything done in the name of the owner.
+ */
+static void
+check_index(Relation heap, Relation index, void *arg)
+{
+	Oid			user;
+	int			security;
+	int			nest_level;
+
+	refuse_old_snapshot(index, GetActiveSnapshot());
+	flush_pending();
+	GetUserIdAndSecContext(&user, &security);
+	SetUserIdAndSecContext(heap->rd_rel->relowner,
+						   security | SECURITY_RESTRICTED_OPERATION);
+	nest_level = NewGUCNestLevel();
+	(void) set_config_option("search_path", SAFE_SEARCH_PATH, PGC_USERSET,
+							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	*(int64 *) arg += check_rows(heap, index);
+	AtEOXact_GUC(false, nest_level);
+	SetUserIdAndSecContext(user, security);
+}
+
+/*
+ * membership_check(index regclass): look whether every row that is visible is
+ * in the index, and every page as it should be.  Returns the number of rows.
+ */
+Datum
+bloomfilter_membership_check(PG_FUNCTION_ARGS)
+{
+	int64		rows = 0;
+
+	(void) membership_open_all(PG_GETARG_OID(0), false, check_index, &rows);
+	PG_RETURN_INT64(rows);
+}
