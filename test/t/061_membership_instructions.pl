@@ -1,0 +1,70 @@
+# What a question to a membership index costs does not depend on how many other
+# transactions run: counted in instructions, on a quiet server and beside prepared
+# transactions with as many subtransactions as a snapshot lists.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+plan skip_all => 'valgrind is not installed'
+  if system('valgrind --version >/dev/null 2>&1') != 0;
+
+my $rows = 20000;
+my $transactions = 40;
+my $subtransactions = 60;
+
+my $node = PostgreSQL::Test::Cluster->new('instructions');
+$node->init;
+$node->append_conf('postgresql.conf', "max_prepared_transactions = $transactions");
+$node->start;
+plan skip_all => 'assertions are instructions too'
+  if $node->safe_psql('postgres', 'SHOW debug_assertions') eq 'on';
+$node->safe_psql('postgres', qq{
+	CREATE EXTENSION bloomfilter;
+	CREATE TABLE noise (x int);
+	CREATE TABLE numbers AS SELECT i::bigint AS number FROM generate_series(1, $rows) i;
+	CREATE INDEX numbers_number ON numbers USING membership (number);
+	VACUUM ANALYZE numbers;
+});
+my $data = $node->data_dir;
+
+# Instructions in a question and below it, for each row.  A single-user server has
+# the prepared transactions, too.
+sub instructions
+{
+	my $out = "$PostgreSQL::Test::Utils::tmp_check/callgrind.out";
+	my $query = q{SELECT count(*) FROM numbers WHERE membership_contains('numbers_number'::regclass, number)};
+	my ($stdout, $stderr);
+
+	$node->stop;
+	IPC::Run::run(
+		[
+			'valgrind', '--tool=callgrind', '--toggle-collect=bloomfilter_membership_contains',
+			"--callgrind-out-file=$out", 'postgres', '--single', '-D', $data, 'postgres'
+		],
+		'<', \"$query\n", '>', \$stdout, '2>', \$stderr);
+	$node->start;
+	my ($total) = slurp_file($out) =~ /^(?:summary|totals): (\d+)/m;
+	BAIL_OUT("no count from valgrind: $stderr") if !$total;
+	like($stdout, qr/count = "$rows"/, 'every row is found');
+	return $total / $rows;
+}
+
+my $quiet = instructions();
+$node->safe_psql('postgres', join ';',
+	map {
+		('BEGIN', 'INSERT INTO noise VALUES (0)',
+			('SAVEPOINT s', 'INSERT INTO noise VALUES (1)') x $subtransactions,
+			"PREPARE TRANSACTION 'p$_'")
+	} 1 .. $transactions);
+# so that all of these are before the last xid that has ended
+$node->safe_psql('postgres', 'INSERT INTO noise VALUES (2)');
+my $busy = instructions();
+is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_prepared_xacts'), $transactions, 'the prepared transactions are there');
+# the first question takes the whole index into memory, which is most of the difference
+cmp_ok($busy, '<=', 1.05 * $quiet, sprintf('a question takes %.0f instructions beside %d transactions, and %.0f alone', $busy, $transactions, $quiet));
+
+$node->stop;
+done_testing();

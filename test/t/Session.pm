@@ -1,0 +1,125 @@
+# A session that lives while others work: psql behind a pipe.
+#
+#     my $session = Session->new($node);
+#     print $session->ask('SELECT 1');         # what it prints, errors too
+#     $session->start('COMMIT');               # which may have to wait
+#     print $session->end if $session->ends_within(5);
+#
+# Errors come with their SQLSTATE, DETAIL and HINT (VERBOSITY verbose).
+package Session;
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Time::HiRes qw(time usleep);
+
+# Seconds that what must not wait may take on a machine that is busy
+our $soon = 10;
+
+sub new
+{
+	my ($class, $node, $user) = @_;
+	my $self = bless { in => '', out => '', asked => 0 }, $class;
+	my $connection = $node->connstr('postgres') . ($user ? " user=$user" : '');
+
+	$self->{psql} = IPC::Run::start(
+		[ 'psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $connection ],
+		'<', \$self->{in}, '>&', \$self->{out},
+		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	$self->{pid} = $self->ask('SELECT pg_backend_pid()');
+	return $self;
+}
+
+# Send SQL, and don't wait.  A session that has ended, with its server perhaps, says
+# nothing more.
+sub start
+{
+	my ($self, $sql) = @_;
+
+	$self->{asked}++;
+	$self->{in} .= "$sql\n;\n\\echo answered $self->{asked}\n";
+	$self->_pump;
+}
+
+# What has come so far
+sub _pump
+{
+	my ($self) = @_;
+
+	eval { $self->{psql}->pump_nb } if $self->{psql}->pumpable;
+}
+
+# Has it answered, or ended?
+sub _answered
+{
+	my ($self) = @_;
+
+	return $self->{out} =~ /^answered $self->{asked}$/m || !$self->{psql}->pumpable;
+}
+
+sub ends_within
+{
+	my ($self, $seconds) = @_;
+	my $until = time + $seconds;
+
+	while (!$self->_answered)
+	{
+		return 0 if time > $until;
+		$self->_pump;
+		usleep(1000);
+	}
+	return 1;
+}
+
+# What was printed since
+sub end
+{
+	my ($self) = @_;
+	my $out;
+
+	until ($self->_answered)
+	{
+		eval { $self->{psql}->pump } or last;
+	}
+	$out = $self->{out};
+	$self->{out} = '';
+	$out =~ s/^answered \d+$//m;
+	# places in the source are not the same from one version to the next
+	$out =~ s/^LOCATION: .*\n//mg;
+	$out =~ s/\s+\z//;
+	return $out;
+}
+
+sub ask
+{
+	my ($self, $sql) = @_;
+
+	$self->start($sql);
+	return $self->end;
+}
+
+# Wait until it waits for a lock; false if it answers instead.
+sub waits
+{
+	my ($self, $node) = @_;
+
+	until ($self->_answered)
+	{
+		return 1 if $node->safe_psql('postgres',
+			"SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $self->{pid}") eq 't';
+		$self->_pump;
+		usleep(10_000);
+	}
+	return 0;
+}
+
+sub quit
+{
+	my ($self) = @_;
+
+	$self->{in} .= "\\q\n";
+	eval { $self->{psql}->finish };
+}
+
+1;
