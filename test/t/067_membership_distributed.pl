@@ -1,0 +1,95 @@
+# A table that Citus distributes has its rows in shards: the index of the table itself,
+# empty or stale, is not asked.  Nothing of Citus is needed to know: only its
+# catalog, which is made here.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Session;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('distributed');
+$node->init;
+$node->append_conf('postgresql.conf', 'allow_system_table_mods = on');
+$node->start;
+my $session = Session->new($node);
+
+is( $session->ask(q{
+	CREATE EXTENSION bloomfilter;
+	CREATE TABLE spread (x int);
+	CREATE INDEX spread_x ON spread USING membership (x);
+	INSERT INTO spread VALUES (1);
+	CREATE TABLE spread_102008 (x int);
+	CREATE INDEX spread_x_102008 ON spread_102008 USING membership (x);
+	INSERT INTO spread_102008 VALUES (1);
+	CREATE FUNCTION there(index regclass, element int) RETURNS boolean LANGUAGE plpgsql AS $$
+	BEGIN
+		RETURN membership_contains(index, element);
+	END $$}),
+	'', 'two tables');
+
+sub is_asked
+{
+	my ($index, $when) = @_;
+
+	is($session->ask("SELECT membership_contains('$index'::regclass, 1), membership_contains('$index'::regclass, 2)"), 't|f', "$when: $index is asked");
+	is($session->ask("SELECT membership_contains_any('$index'::regclass, ARRAY[1, 2]), membership_contains_all('$index'::regclass, ARRAY[1, 2]), membership_contains_each('$index'::regclass, ARRAY[1, 2])"), 't|f|{t,f}', "$when: $index, about an array");
+	is($session->ask("SELECT there('$index', 2), bloom_contains(membership_filter('$index'), 1)"), 'f|t', "$when: $index, in PL/pgSQL and whole");
+}
+
+sub is_refused
+{
+	my ($index, $when) = @_;
+	my $refused = qr/^ERROR:  0A000: [^\n]*\n(DETAIL: [^\n]*\n)?HINT: /;
+
+	foreach my $question (
+		"membership_contains('$index'::regclass, 2)",
+		(map { "membership_contains_$_('$index'::regclass, ARRAY[2])" } qw(any all each)),
+		"there('$index', 2)",
+		"membership_filter('$index') IS NULL")
+	{
+		like($session->ask("SELECT $question"), $refused, "$when: $question is refused");
+	}
+}
+
+is_asked($_, 'no such catalog') foreach qw(spread_x spread_x_102008);
+
+# as Citus makes it
+is( $session->ask(q{
+	CREATE TABLE pg_catalog.pg_dist_partition (
+		logicalrelid regclass NOT NULL,
+		partmethod "char" NOT NULL,
+		partkey text,
+		colocationid integer DEFAULT 0 NOT NULL,
+		repmodel "char" DEFAULT 'c' NOT NULL,
+		autoconverted boolean DEFAULT false NOT NULL);
+	CREATE UNIQUE INDEX pg_dist_partition_logical_relid_index ON pg_catalog.pg_dist_partition (logicalrelid);
+	CREATE INDEX pg_dist_partition_colocationid_index ON pg_catalog.pg_dist_partition (colocationid)}),
+	'', 'the catalog');
+is_asked($_, 'nothing is listed') foreach qw(spread_x spread_x_102008);
+
+$session->ask("INSERT INTO pg_dist_partition VALUES ('spread', 'h', NULL)");
+is_refused('spread_x', 'listed');
+is_asked('spread_x_102008', 'its shard');
+
+# who may not read the catalog is told the same
+$session->ask('CREATE ROLE eve; GRANT SELECT ON spread, spread_102008 TO eve; REVOKE ALL ON pg_dist_partition FROM PUBLIC; SET ROLE eve');
+is_refused('spread_x', 'of another role');
+is_asked('spread_x_102008', 'of another role');
+$session->ask('RESET ROLE');
+
+# a table of this name elsewhere is nobody's business
+$session->ask('DELETE FROM pg_dist_partition');
+is_asked('spread_x', 'not listed any more');
+$session->ask("CREATE TABLE public.pg_dist_partition (logicalrelid regclass); INSERT INTO public.pg_dist_partition VALUES ('spread')");
+is_asked('spread_x', 'listed in another schema');
+$session->ask('DROP TABLE pg_catalog.pg_dist_partition');
+is_asked('spread_x', 'the catalog is dropped');
+
+$session->quit;
+$node->stop;
+done_testing();

@@ -1,0 +1,74 @@
+# Blanks at the end of a char(n) don't count: an index of such a column compares what it
+# is asked with as char(n) does, of which type of text it ever is.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Session;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('char');
+$node->init;
+$node->start;
+my $session = Session->new($node);
+
+is( $session->ask(q{
+	CREATE EXTENSION bloomfilter;
+	CREATE DOMAIN code AS char(5);
+	CREATE TABLE kept (c char(5), n int, t text, d code, a char(5)[], da code[]);
+	CREATE INDEX kept_c ON kept USING membership (c);
+	CREATE INDEX kept_cn ON kept USING membership (c, n);
+	CREATE INDEX kept_t ON kept USING membership (t);
+	CREATE INDEX kept_d ON kept USING membership (d);
+	CREATE INDEX kept_a ON kept USING membership (a);
+	INSERT INTO kept VALUES ('ab', 1, 'ab', 'ab', '{ab,c}', '{ab,c}')}),
+	'', 'a table');
+
+# What "=" says in the table, too, where it can be asked the same
+my @texts = ("'ab   '::text", "'ab'::text", "'ab '::varchar", "'ab   '::varchar(5)", "'ab'::char(2)", "'ab'::char(5)", "'ab'::char(9)", "'ab'", "'ab   '", "'ab'::code", "'ab'::name");
+
+foreach my $text (@texts)
+{
+	is($session->ask("SELECT membership_contains('kept_c'::regclass, $text)"), 't', "char(5): $text");
+	is($session->ask("SELECT membership_contains('kept_d'::regclass, $text)"), 't', "a domain over it: $text");
+	is($session->ask("SELECT membership_contains_each('kept_c'::regclass, ARRAY[$text])"), '{t}', "char(5), in an array: $text");
+	is($session->ask("SELECT membership_contains('kept_cn'::regclass, ROW($text, 1))"), 't', "char(5) and int: $text");
+}
+is($session->ask("SELECT membership_contains_all('kept_c'::regclass, ARRAY['ab   ', 'ab', 'ab ']::text[]), membership_contains_any('kept_c'::regclass, ARRAY['ab   ']::varchar[])"), 't|t', 'all and any of an array');
+is($session->ask("SELECT membership_contains_each('kept_cn'::regclass, ARRAY[ROW('ab   '::text, 1), ROW('ab', 1)])"), '{t,t}', 'an array of rows');
+is($session->ask("SELECT bool_and(membership_contains('kept_c'::regclass, c)), bool_and(membership_contains('kept_c'::regclass, c::text)), bool_and(membership_contains('kept_c'::regclass, c::char(9)::varchar)) FROM kept"), 't|t|t', 'the column itself');
+is($session->ask("PREPARE ask(text) AS SELECT membership_contains('kept_c'::regclass, \$1); EXECUTE ask('ab   ')"), 't', 'a parameter');
+
+# of other values it knows as much as before
+is($session->ask("SELECT membership_contains_each('kept_c'::regclass, ARRAY['abc', 'a', '', '     ', ' ab', 'ab  x']::text[])"), '{f,f,f,f,f,f}', 'other values');
+is($session->ask("INSERT INTO kept (c) VALUES (''); SELECT membership_contains_each('kept_c'::regclass, ARRAY['', '  ', 'x']::text[])"), '{t,t,f}', 'blanks alone');
+# only blanks
+is($session->ask("SELECT membership_contains('kept_c'::regclass, E'ab\\t'::text)"), 'f', 'a tab is no blank');
+
+# arrays of them are elements, too
+foreach my $array ("ARRAY['ab   ', 'c ']::text[]", "ARRAY['ab', 'c']::text[]", "ARRAY['ab', 'c']::varchar[]", "ARRAY['ab', 'c']::char(2)[]", "ARRAY['ab', 'c']::code[]", "'{ab,c}'::char(5)[]")
+{
+	is($session->ask("SELECT membership_contains('kept_a'::regclass, $array)"), 't', "char(5)[]: $array");
+}
+is($session->ask("SELECT membership_contains('kept_a'::regclass, ARRAY['ab', 'd']::text[])"), 'f', 'another array');
+
+# An index of text has other elements: "=" compares a char(n) with text as text, without
+# its blanks
+is($session->ask("SELECT membership_contains('kept_t'::regclass, 'ab'::char(5)), (SELECT count(*) FROM kept WHERE t = 'ab'::char(5))"), 't|1', 'text: a char(5)');
+is($session->ask("SELECT membership_contains('kept_t'::regclass, 'ab   '::text), (SELECT count(*) FROM kept WHERE t = 'ab   '::text)"), 'f|0', 'text: blanks count');
+is($session->ask("SELECT membership_contains_each('kept_t'::regclass, ARRAY['ab', 'x']::char(5)[])"), '{t,f}', 'text: an array of char(5)');
+is($session->ask("SELECT membership_contains('kept_t'::regclass, 'ab'::code)"), 't', 'text: the domain');
+
+# The planner's own scans
+foreach my $text (@texts)
+{
+	is($session->ask("SET enable_seqscan = off; SELECT n FROM kept WHERE c = $text"), $session->ask("SET enable_seqscan = on; SET enable_bitmapscan = off; SELECT n FROM kept WHERE c = $text; RESET ALL"), "a scan: $text");
+}
+
+$session->quit;
+$node->stop;
+done_testing();

@@ -1,0 +1,94 @@
+# What an administrator sees of a membership index: that it is used, what may be
+# set, and which operator classes are sound.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Session;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('seen');
+$node->init;
+$node->start;
+my $session = Session->new($node);
+is( $session->ask(q{
+	CREATE EXTENSION bloomfilter;
+	CREATE TABLE kept (x int);
+	CREATE INDEX kept_x ON kept USING membership (x);
+	CREATE INDEX kept_more ON kept USING membership (x);
+	INSERT INTO kept SELECT generate_series(1, 1000);
+	CREATE TABLE parted (x int) PARTITION BY RANGE (x);
+	CREATE TABLE part_1 PARTITION OF parted FOR VALUES FROM (0) TO (500);
+	CREATE TABLE part_2 PARTITION OF parted FOR VALUES FROM (500) TO (1001);
+	CREATE INDEX parted_x ON parted USING membership (x);
+	INSERT INTO parted SELECT generate_series(1, 1000)}),
+	'', 'tables with indexes');
+
+# Scans of an index that a statement has made
+sub scans
+{
+	my ($index, $statement) = @_;
+	my $count = "SELECT pg_stat_force_next_flush(); SELECT coalesce(sum(idx_scan), 0) FROM pg_stat_user_indexes WHERE indexrelname LIKE '$index'";
+	my ($before) = $session->ask($count) =~ /(\d+)$/;
+
+	$session->ask($statement);
+	my ($after) = $session->ask($count) =~ /(\d+)$/;
+	return $after - $before;
+}
+
+is(scans('kept_x', "SELECT membership_contains('kept_x'::regclass, 1)"), 1, 'one question is one scan');
+is(scans('kept_x', "SELECT count(*) FROM generate_series(1, 5000) i WHERE membership_contains('kept_x'::regclass, i)"), 1, 'so is a query that asks for each row');
+is(scans('kept_x', "SELECT membership_contains_$_('kept_x'::regclass, ARRAY[1, 2])"), 1, "and $_ of an array") foreach qw(any all each);
+is(scans('kept_x', "SELECT membership_filter('kept_x'::regclass) IS NULL"), 1, 'and the filter');
+is(scans('kept\_%', "SET enable_seqscan = off; SELECT count(*) FROM kept WHERE x = -1 OR x = -2; RESET enable_seqscan"), 2, "the planner's scans count, each of them");
+is(scans('kept_x', "SELECT membership_contains('kept_more'::regclass, 1)"), 0, 'another index does not');
+is(scans('kept_more', "SELECT membership_contains('kept_x'::regclass, 1), membership_contains('kept_more'::regclass, 1)"), 1, 'each index counts for itself');
+is(scans('part\_%', "SELECT membership_contains('part_1_x_idx'::regclass, 1)"), 1, "a partition's index");
+
+# The range of an option, as one can read it and as it is
+sub refused
+{
+	my ($option) = @_;
+	return $session->ask("CREATE INDEX kept_bad ON kept USING membership (x) WITH ($option); DROP INDEX IF EXISTS kept_bad");
+}
+
+foreach my $value ('1', '0', '0.9')
+{
+	like(refused("error_rate = $value"), qr/^ERROR:  22023: [^\n]*\b\Q$value\E\b/, "error_rate = $value names the value");
+}
+my ($least, $most) = refused('error_rate = 1') =~ /between "?([0-9.e-]+?)"? and "?([0-9.e-]+?)"?\.?$/m;
+ok(defined($least), 'the range is told');
+$least //= 0;
+$most //= 0;
+cmp_ok($least, '>', 0, 'its lower end is not zero');
+is(refused("error_rate = $_"), '', "error_rate = $_ may be set") foreach $least, $most;
+like(refused("error_rate = $_"), qr/ERROR/, "error_rate = $_ may not") foreach 0.99 * $least, 1.01 * $most;
+like($session->ask('ALTER INDEX kept_x SET (error_rate = 1)'), qr/^ERROR:  22023: /, 'nor by ALTER INDEX');
+unlike($session->ask('ALTER INDEX kept_x SET (error_rate = 1)'), qr/0\.000000/, 'which tells the range, too');
+like(refused('capacity = 0'), qr/^ERROR:  22023: [^\n]*\b0\b/, 'another option');
+is(refused('error_rate = 0.001, capacity = 10, growth = 2'), '', 'what is right is taken');
+
+# amvalidate(): what is not the type's own equality would give false answers
+my $valid = "SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = '%s' AND opcmethod = (SELECT oid FROM pg_am WHERE amname = 'membership')";
+is( $node->safe_psql('postgres', q{
+	SELECT count(*) > 25, bool_and(amvalidate(oid)) FROM pg_opclass
+	WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'membership')}),
+	't|t', 'our operator classes are valid');
+is( $session->ask(q{
+	CREATE FUNCTION alike(text, text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$ SELECT lower($1) = lower($2) $$;
+	CREATE OPERATOR =~= (LEFTARG = text, RIGHTARG = text, FUNCTION = alike);
+	CREATE OPERATOR CLASS alike_ops FOR TYPE text USING membership AS OPERATOR 1 =~=;
+	CREATE OPERATOR CLASS less_ops FOR TYPE int USING membership AS OPERATOR 1 <;
+	CREATE OPERATOR CLASS pattern_ops FOR TYPE point USING membership AS OPERATOR 1 ~=;
+	CREATE OPERATOR CLASS lsn_ops FOR TYPE pg_lsn USING membership AS OPERATOR 1 =}),
+	'', 'other operator classes');
+is($session->ask(sprintf "SET client_min_messages = warning; $valid", $_), 'f', "$_ is not valid") foreach qw(alike_ops less_ops pattern_ops);
+is($session->ask(sprintf $valid, 'lsn_ops'), 't', 'lsn_ops is valid');
+
+$session->quit;
+$node->stop;
+done_testing();
