@@ -143,8 +143,7 @@ extern bool inserted_since(Relation index, const OwnInsertions *then,
 /* membership_open.c */
 typedef void (*MembershipVisitor) (Relation heap, Relation index, void *arg);
 
-extern bool membership_open_all(Oid oid, bool replace,
-								MembershipVisitor visit, void *arg);
+extern void membership_open_all(Oid oid, MembershipVisitor visit, void *arg);
 extern bool has_children(Relation heap);
 extern void refuse_children(Oid index);
 extern bool snapshot_too_old(Relation index, Snapshot snapshot);

@@ -219,7 +219,7 @@ open_indexes(MembershipSite *site, Oid oid)
 	else
 		site->opened = AllocSetContextCreate(site->mcxt, "membership call site",
 											 ALLOCSET_SMALL_SIZES);
-	(void) membership_open_all(oid, true, add_index, site);
+	membership_open_all(oid, add_index, site);
 	site->user = GetUserId();
 	site->disturbances = before;
 	site->asked = oid;
@@ -305,9 +305,13 @@ call_site_of(FunctionCallInfo fcinfo, bool is_array)
 static uint64
 hash_element(MembershipSite *site, Datum element)
 {
-	uint64		hash = element_hash(site->hasher, element, 0);
+	uint64		hash;
 
-	if (unlikely(site->count > 0 && site->hasher->class != site->class))
+	/* an index without partitions has no elements, of no class */
+	if (unlikely(site->count == 0))
+		return 0;
+	hash = element_hash(site->hasher, element, 0);
+	if (unlikely(site->hasher->class != site->class))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("index \"%s\" holds elements of class %s, not %s",

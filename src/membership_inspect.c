@@ -19,6 +19,7 @@
 #include "executor/executor.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
 #include "utils/builtins.h"
@@ -70,6 +71,7 @@ read_filter(Relation heap, Relation index, void *arg)
 	refuse_old_snapshot(index, GetActiveSnapshot());
 	flush_pending();
 	PredicateLockRelation(index, GetActiveSnapshot());
+	pgstat_count_index_scan(index);
 	meta_read(index, &meta);
 	membership_check_structure(&hasher, index, &meta);
 	bytes = pages_image_bytes(&meta);
@@ -104,7 +106,7 @@ bloomfilter_membership_filter(PG_FUNCTION_ARGS)
 				 errmsg("cannot convert partitioned index \"%s\" to a filter",
 						get_rel_name(oid)),
 				 errhint("Combine the filters of its partitions' indexes with bloom_union_agg().")));
-	(void) membership_open_all(oid, true, read_filter, &value);
+	membership_open_all(oid, read_filter, &value);
 	PG_RETURN_POINTER(value);
 }
 
@@ -168,8 +170,7 @@ Datum
 bloomfilter_membership_info(PG_FUNCTION_ARGS)
 {
 	InitMaterializedSRF(fcinfo, 0);
-	(void) membership_open_all(PG_GETARG_OID(0), false, put_info,
-							   fcinfo->resultinfo);
+	membership_open_all(PG_GETARG_OID(0), put_info, fcinfo->resultinfo);
 	return (Datum) 0;
 }
 
@@ -263,6 +264,6 @@ bloomfilter_membership_check(PG_FUNCTION_ARGS)
 {
 	int64		rows = 0;
 
-	(void) membership_open_all(PG_GETARG_OID(0), false, check_index, &rows);
+	membership_open_all(PG_GETARG_OID(0), check_index, &rows);
 	PG_RETURN_INT64(rows);
 }

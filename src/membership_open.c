@@ -359,26 +359,24 @@ partition_indexes(Relation heap, Relation index)
  * That is the index itself, or if it is partitioned, those of all partitions.
  * Each is locked (AccessShareLock) until the end of the transaction, as is its
  * table, and is a membership index that the user may query, and that this
- * process can read.  It is valid; if "replace", one that REINDEX CONCURRENTLY has
- * replaced is replaced here too.  Both relations are closed after the call.
- * Returns whether the index is partitioned.
+ * process can read.  It is valid: in place of one that REINDEX CONCURRENTLY has
+ * replaced there is the new one.  Both relations are closed after the call.
  *
  * Errors: ERRCODE_UNDEFINED_OBJECT; ERRCODE_WRONG_OBJECT_TYPE, of a foreign partition,
  * too; ERRCODE_INSUFFICIENT_PRIVILEGE; ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE
  * if it is not valid; ERRCODE_FEATURE_NOT_SUPPORTED.
  */
-bool
-membership_open_all(Oid oid, bool replace, MembershipVisitor visit, void *arg)
+void
+membership_open_all(Oid oid, MembershipVisitor visit, void *arg)
 {
 	Relation	heap;
 	Relation	index = open_with_table(oid, &heap);
-	bool		partitioned = index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX;
 	List	   *oids = list_make1_oid(oid);
 	ListCell   *cell;
 
 	check_privileges(heap, index);
 	check_usable(heap, index);
-	if (partitioned)
+	if (index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
 		oids = partition_indexes(heap, index);
 	relation_close(index, NoLock);
 	relation_close(heap, NoLock);
@@ -388,7 +386,7 @@ membership_open_all(Oid oid, bool replace, MembershipVisitor visit, void *arg)
 		check_usable(heap, index);
 		if (!index->rd_index->indisvalid)
 		{
-			Relation	successor = replace ? open_successor(heap, index) : NULL;
+			Relation	successor = open_successor(heap, index);
 
 			if (successor == NULL)
 				refuse_invalid(index);
@@ -402,7 +400,6 @@ membership_open_all(Oid oid, bool replace, MembershipVisitor visit, void *arg)
 		relation_close(heap, NoLock);
 	}
 	list_free(oids);
-	return partitioned;
 }
 
 /* ----------------------------------------------------------------

@@ -85,7 +85,7 @@ is($session->ask('SELECT there(2)'), 'f', 'and is rolled back');
 $other->ask('ALTER TABLE chi INHERIT par');
 is_refused('INHERIT');
 # a child of the child
-$other->ask('CREATE TABLE grandchild () INHERITS (chi); INSERT INTO grandchild VALUES (2); DELETE FROM chi');
+$other->ask('CREATE TABLE grandchild () INHERITS (chi); INSERT INTO grandchild VALUES (2); DELETE FROM ONLY chi');
 is_refused('a grandchild');
 $other->ask('DROP TABLE grandchild, chi');
 is_exact('no children any more');
