@@ -39,6 +39,7 @@
 #include "nodes/pathnodes.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
+#include "parser/parse_coerce.h"
 #include "parser/parsetree.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -155,6 +156,41 @@ share_of_values(const uint8 *image, double n_distinct, double hist,
 }
 
 /*
+ * May the values of this kind in a column's statistics be taken for elements?
+ * Whoever may write statistics need not have made them of the column's type, or
+ * with a frequency for each value.
+ */
+static bool
+statistics_fit(VariableStatData *vardata, int kind)
+{
+	bool		common = kind == STATISTIC_KIND_MCV;
+	AttStatsSlot slot;
+	bool		fit;
+
+	if (!get_attstatsslot(&slot, vardata->statsTuple, kind, InvalidOid,
+						  ATTSTATSSLOT_VALUES |
+						  (common ? ATTSTATSSLOT_NUMBERS : 0)))
+		return false;
+	fit = IsBinaryCoercible(slot.valuetype, getBaseType(vardata->vartype)) &&
+		(!common || slot.nnumbers == slot.nvalues);
+	free_attstatsslot(&slot);
+	return fit;
+}
+
+/*
+ * A share that was computed of numbers in statistics, which may be any: NaN would
+ * pass CLAMP_PROBABILITY.
+ */
+static double
+probability(double share)
+{
+	if (isnan(share))
+		return DEFAULT_SELECTIVITY;
+	CLAMP_PROBABILITY(share);
+	return share;
+}
+
+/*
  * Selectivity of a call of bloom_contains(), or one with the filter behind the
  * element, as a restriction.
  */
@@ -209,21 +245,23 @@ contains_selectivity(PlannerInfo *root, Oid function, List *args,
 				flat = PointerGetDatum(value_copy_flat(flat));
 			fmgr_info(function, &contains);
 			fmgr_info_set_expr((Node *) call, &contains);
-			common = mcv_selectivity(&vardata, &contains, collation,
-									 flat, !filter_first, &common_sum);
-			hist = histogram_selectivity(&vardata, &contains, collation,
-										 flat, !filter_first,
-										 HISTOGRAM_MIN_SIZE, 0, &hist_size);
+			if (statistics_fit(&vardata, STATISTIC_KIND_MCV))
+				common = mcv_selectivity(&vardata, &contains, collation,
+										 flat, !filter_first, &common_sum);
+			if (statistics_fit(&vardata, STATISTIC_KIND_HISTOGRAM))
+				hist = histogram_selectivity(&vardata, &contains, collation,
+											 flat, !filter_first,
+											 HISTOGRAM_MIN_SIZE, 0,
+											 &hist_size);
 		}
 		selectivity = common +
-			(1 - common_sum - stats->stanullfrac) *
+			probability(1 - common_sum - stats->stanullfrac) *
 			share_of_values(image,
 							get_variable_numdistinct(&vardata, &is_default),
 							hist, hist_size);
 	}
 	ReleaseVariableStats(vardata);
-	CLAMP_PROBABILITY(selectivity);
-	return selectivity;
+	return probability(selectivity);
 }
 
 /*

@@ -250,6 +250,56 @@ SELECT count(*) AS without FROM planned WHERE bloom_add_all(bloom_create(10, 1e-
 DROP OPERATOR ### (int, int), #### (int, int), #> (bloom, anycompatible), <# (anycompatible, bloom), #- (NONE, int), #-# (NONE, int), !@> (bloom, int);
 DROP FUNCTION is_near, is_small, is_without;
 
+-- Statistics that are not true, which a table's owner may restore from 18 on: whatever
+-- they say, the estimate is between no rows and all of them
+CREATE FUNCTION forged_rows(of_column text, change text, filter bloom) RETURNS float8
+LANGUAGE plpgsql AS $$
+DECLARE
+	rows float8;
+BEGIN
+	EXECUTE format('UPDATE pg_statistic SET %s WHERE starelid = %L::regclass AND staattnum = '
+				   '(SELECT attnum FROM pg_attribute WHERE attrelid = %2$L::regclass AND attname = %L)',
+				   change, 'planned', of_column);
+	rows := expected_rows(format('SELECT * FROM planned WHERE bloom_contains(%L::bloom, %I)', filter, of_column));
+	-- and the estimators of the operators
+	IF rows <> expected_rows(format('SELECT * FROM planned WHERE %L::bloom @> %I', filter, of_column)) THEN
+		RAISE WARNING 'the operator is estimated otherwise';
+	END IF;
+	RAISE SQLSTATE 'UNDO0';
+EXCEPTION WHEN SQLSTATE 'UNDO0' THEN
+	RETURN rows;
+END
+$$;
+CREATE TABLE forged (number serial, change text);
+INSERT INTO forged (change) VALUES
+	($$stanullfrac = 'NaN'$$), ($$stanullfrac = 'Infinity'$$), ($$stanullfrac = '-Infinity'$$),
+	($$stanullfrac = -3e38$$), ($$stanullfrac = 2$$),
+	($$stadistinct = 'NaN'$$), ($$stadistinct = 'Infinity'$$), ($$stadistinct = '-Infinity'$$),
+	($$stadistinct = 1e-37$$), ($$stadistinct = -1e38$$),
+	($$stanumbers1 = ARRAY(SELECT 'NaN'::real FROM unnest(stanumbers1))$$),
+	($$stanumbers1 = ARRAY(SELECT 'Infinity'::real FROM unnest(stanumbers1))$$),
+	($$stanumbers1 = ARRAY(SELECT -3e38::real FROM unnest(stanumbers1))$$),
+	($$stanumbers1 = ARRAY(SELECT 0.5::real FROM unnest(stanumbers1))$$),
+	($$stanumbers1 = '{0.5}'$$),
+	($$stakind1 = 3 - stakind1, stanumbers1 = '{0.5,NaN}'$$),
+	($$stakind1 = 0$$),
+	($$stavalues1 = array_in('{1,2,3,4,5,6,7,8,9,10,11,12}', 'int4'::regtype, -1), stanumbers1 = array_fill(0.01::real, ARRAY[12])$$),
+	($$stavalues1 = array_in('{1,2,3,4,5,6,7,8,9,10,11,12}', 'int8'::regtype, -1), stanumbers1 = array_fill(0.01::real, ARRAY[12])$$),
+	($$stavalues1 = array_in('{a,b,c,d,e,f,g,h,i,j,k,l}', 'text'::regtype, -1), stanumbers1 = array_fill(0.01::real, ARRAY[12])$$),
+	($$stavalues1 = array_in('{a}', 'name'::regtype, -1)$$),
+	($$stavalues1 = array_in('{}', 'int4'::regtype, -1)$$);
+SELECT change, min(rows) >= 0 AND max(rows) <= 100000 AS sane
+FROM (SELECT 'url', bloom_agg(url) FROM planned WHERE n <= 1000
+	  UNION ALL SELECT 'n', bloom_agg(n) FROM planned WHERE n <= 1000
+	  UNION ALL SELECT 'm', bloom_agg(m) FROM planned WHERE m < 10) AS c (name, filter),
+	forged, forged_rows(c.name, change, c.filter) AS rows
+GROUP BY number, change ORDER BY number;
+-- what is not of the column's type tells nothing: a filter of a hundredth of its values
+SELECT forged_rows('url', change, filter) BETWEEN 500 AND 4000 AS hundredth
+FROM forged, (SELECT bloom_agg(url) FROM planned WHERE n <= 1000) AS c (filter) WHERE change LIKE '%int4%' ORDER BY number;
+DROP TABLE forged;
+DROP FUNCTION forged_rows;
+
 DROP VIEW planned_view;
 DROP ROLE regress_bloom_reader;
 DROP FUNCTION expected_rows, off_by, is_folded, expensive;
