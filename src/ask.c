@@ -27,7 +27,7 @@ contains(CallSite *site, Datum filter, Datum element)
 
 	call_site_open(site, filter, 1, &ask);
 	hash = element_hash(site->hasher, element, image_seed(ask.image));
-	call_site_reopen(site, filter, 1, &ask);
+	call_site_reopen(site, 1, &ask);
 	check_class(image_class(ask.image), site->hasher);
 	return call_site_ask(&ask, hash);
 }
@@ -131,7 +131,7 @@ ask_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 		hashes[asked++] = element_hash(site->hasher, elements[i], seed);
 		check_class(class, site->hasher);
 	}
-	call_site_reopen(site, PG_GETARG_DATUM(0), not_null, &ask);
+	call_site_reopen(site, not_null, &ask);
 	for (int done = 0; done < asked; done += BATCH)
 	{
 		int			count = Min(asked - done, BATCH);

@@ -75,7 +75,7 @@ typedef struct FilterToAsk
 {
 	const uint8 *image;
 	struct varlena *parts_of;	/* where the rest is stored, or NULL */
-	StoredFilter *stored;		/* that it is part of, or NULL */
+	StoredFilter *stored;		/* set if parts_of is */
 } FilterToAsk;
 
 extern void call_site_open_stored(CallSite *site, Datum filter,
@@ -93,7 +93,6 @@ call_site_open(CallSite *site, Datum filter, uint64 questions,
 	struct varlena *pointer = (struct varlena *) DatumGetPointer(filter);
 
 	ask->parts_of = NULL;
-	ask->stored = NULL;
 	if (VARATT_IS_4B_U(pointer))
 		ask->image = (const uint8 *) VARDATA(pointer);
 	else if (likely(VARATT_IS_EXTERNAL_ONDISK(pointer) && site->last &&
@@ -108,15 +107,14 @@ call_site_open(CallSite *site, Datum filter, uint64 questions,
 /*
  * Open it again where elements have been hashed since: the hash function of
  * their type may have asked the same stored filter, which then was read whole
- * and lies elsewhere.  That of a call site's last is never dropped, and what was
- * read whole stays where it is.
+ * and lies elsewhere.  What a call site asked last is never dropped, and once
+ * read whole it stays where it is.
  */
 static inline void
-call_site_reopen(CallSite *site, Datum filter, uint64 questions,
-				 FilterToAsk *ask)
+call_site_reopen(CallSite *site, uint64 questions, FilterToAsk *ask)
 {
-	if (unlikely(ask->stored && ask->stored->image != ask->image))
-		call_site_open(site, filter, questions, ask);
+	if (unlikely(ask->parts_of != NULL) && ask->stored->image != ask->image)
+		call_site_open(site, PointerGetDatum(ask->parts_of), questions, ask);
 }
 
 /* Is the element of this hash in the filter? */

@@ -31,7 +31,7 @@ bloomfilter_count(PG_FUNCTION_ARGS)
 	call_site_open(site, PG_GETARG_DATUM(0), PG_UINT32_MAX, &ask);
 	hash = element_hash(site->hasher, PG_GETARG_DATUM(1),
 						image_seed(ask.image));
-	call_site_reopen(site, PG_GETARG_DATUM(0), PG_UINT32_MAX, &ask);
+	call_site_reopen(site, PG_UINT32_MAX, &ask);
 	check_class(image_class(ask.image), site->hasher);
 	PG_RETURN_INT32(filter_count(ask.image, hash));
 }
