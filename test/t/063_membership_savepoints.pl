@@ -161,8 +161,9 @@ sub cancel_the_layer
 	my ($what, $command) = @_;
 
 	$writer->start($command);
-	$node->poll_query_until('postgres', "SELECT state = 'active' FROM pg_stat_activity WHERE pid = $writer->{pid}")
-	  or die "$what has not begun";
+	usleep(1000)
+	  until $node->safe_psql('postgres', "SELECT state = 'active' FROM pg_stat_activity WHERE pid = $writer->{pid}") eq 't'
+	  || $writer->ends_within(0);
 	usleep($a_while);
 	ok(!$writer->ends_within(0), "$what: the layer is being written");
 	$node->safe_psql('postgres', "SELECT pg_cancel_backend($writer->{pid})");

@@ -55,6 +55,7 @@ sub _answered
 {
 	my ($self) = @_;
 
+	$self->_pump;
 	return $self->{out} =~ /^answered $self->{asked}$/m || !$self->{psql}->pumpable;
 }
 
@@ -63,10 +64,9 @@ sub ends_within
 	my ($self, $seconds) = @_;
 	my $until = time + $seconds;
 
-	while (!$self->_answered)
+	until ($self->_answered)
 	{
 		return 0 if time > $until;
-		$self->_pump;
 		usleep(1000);
 	}
 	return 1;
@@ -108,7 +108,6 @@ sub waits
 	{
 		return 1 if $node->safe_psql('postgres',
 			"SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $self->{pid}") eq 't';
-		$self->_pump;
 		usleep(10_000);
 	}
 	return 0;
