@@ -31,17 +31,16 @@ is( $ann->ask(q{
 	-- neither is safe, but they are the owner's: their bodies name other functions
 	-- without a schema
 	CREATE FUNCTION fold(t text) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT lower(t) $$;
-	CREATE FUNCTION key_sql(t text) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT fold(t) $$;
-	CREATE FUNCTION key_plpgsql(t text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN fold(t); END $$;
+	CREATE FUNCTION key(t text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN fold(t); END $$;
 	CREATE FUNCTION wanted(t text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN fold(t) <> 'no'; END $$;
 	CREATE FUNCTION key_safe(t text) RETURNS text LANGUAGE plpgsql IMMUTABLE SET search_path = ann, pg_temp AS $$ BEGIN RETURN fold(t); END $$;
 	CREATE TABLE kept (t text);
-	INSERT INTO kept VALUES ('A'), ('B');
-	CREATE INDEX kept_sql ON kept USING membership ((ann.key_sql(t)));
-	CREATE INDEX kept_plpgsql ON kept USING membership ((ann.key_plpgsql(t)));
+	CREATE INDEX kept_key ON kept USING membership ((ann.key(t)));
 	CREATE INDEX kept_wanted ON kept USING membership (t) WHERE ann.wanted(t);
 	CREATE INDEX kept_safe ON kept USING membership ((ann.key_safe(t)));
 	CREATE INDEX kept_plain ON kept USING membership (t);
+	-- where an index is made, 17 and later would not find the functions either
+	INSERT INTO kept VALUES ('A'), ('B');
 	GRANT SELECT ON kept TO eve}),
 	'', 'a table with indexes of expressions');
 $ann->quit;
@@ -57,7 +56,7 @@ is( $eve->ask(q{
 		RETURN lower(t);
 	END $$}),
 	'', 'somebody has a function of the same name');
-foreach my $index (qw(kept_sql kept_plpgsql kept_wanted))
+foreach my $index (qw(kept_key kept_wanted))
 {
 	unlike($eve->ask("SELECT membership_check('ann.$index')"), qr/runs as/, "$index: which does not run");
 }
@@ -67,11 +66,11 @@ is($eve->ask('SHOW search_path'), 'eve, ann, public', 'and it is afterwards what
 
 # nor by other ways to ask, which evaluate none
 unlike($eve->ask("SELECT membership_contains('ann.$_', 'a'), membership_filter('ann.$_') IS NULL, count(*) FROM membership_info('ann.$_')"), qr/runs as/, "$_ is asked")
-  foreach qw(kept_sql kept_plpgsql kept_wanted);
+  foreach qw(kept_key kept_wanted);
 is($node->safe_psql('postgres', "SELECT has_table_privilege('eve', 'ann.secret', 'SELECT')"), 'f', 'which gives no rights either');
 
 # also where an error comes from the owner's function
-like($eve->ask("SET search_path = public; SELECT membership_check('ann.kept_plpgsql')"), qr/^ERROR:  42883: function fold\(text\) does not exist/, 'a function that is not found');
+like($eve->ask("SET search_path = public; SELECT membership_check('ann.kept_key')"), qr/^ERROR:  42883: function fold\(text\) does not exist/, 'a function that is not found');
 is($eve->ask('SHOW search_path; SELECT current_user'), "public\neve", 'leaves the session as it was');
 
 $eve->quit;
