@@ -92,8 +92,27 @@ $primary->poll_query_until('postgres', 'SELECT backend_xmin IS NOT NULL FROM pg_
 old_transaction('REINDEX CONCURRENTLY, with feedback', 'REINDEX INDEX CONCURRENTLY kept_x', 'kept_x');
 old_transaction('CREATE INDEX CONCURRENTLY, with feedback', 'VACUUM kept; CREATE INDEX CONCURRENTLY kept_more ON kept USING membership (x)', 'kept_more');
 
-# A transaction that is younger than the index gets exact answers, whatever others do.
+# A snapshot that sees the index as it was begun, but not yet what it was made of: the
+# row is deleted before CONCURRENTLY takes its own snapshot.
 my $session = Session->new($standby);
+my $writer = Session->new($primary);
+my $builder = Session->new($primary);
+$writer->ask("BEGIN; DELETE FROM kept WHERE x = 'x900'");
+$builder->start('CREATE INDEX CONCURRENTLY kept_between ON kept USING membership (x)');
+ok($builder->waits($primary), 'an index is begun');
+$standby->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_class WHERE relname = 'kept_between'")
+  or die 'it is not there';
+$session->ask("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_am WHERE amname = 'membership'");
+$writer->ask('COMMIT');
+is($builder->end, '', 'and made');
+$primary->wait_for_catchup($standby);
+is($session->ask("SELECT count(*), count(*) FILTER (WHERE NOT membership_contains('kept_between', x)) FROM kept WHERE x = 'x900'"), '1|0', 'a snapshot between both: a visible row is in the index');
+is($session->ask("SET LOCAL enable_seqscan = off; SELECT x FROM kept WHERE x = 'x900'"), 'x900', "a snapshot between both: the planner's own scan finds the row");
+$session->ask('COMMIT');
+is($session->ask("SELECT membership_contains_each('kept_between', ARRAY['x900', 'x999'])"), '{f,t}', 'a snapshot between both: not in the next transaction');
+$_->quit foreach $writer, $builder;
+
+# A transaction that is younger than the index gets exact answers, whatever others do.
 $session->ask("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM kept");
 is($session->ask("SELECT membership_contains_each('kept_x', ARRAY['x999', 'x1', 'never'])"), '{t,f,f}', 'a younger transaction');
 $primary->safe_psql('postgres', "INSERT INTO kept VALUES (2000, 'later')");
