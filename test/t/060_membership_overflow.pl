@@ -16,7 +16,11 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('overflow');
 $node->init;
-$node->append_conf('postgresql.conf', 'max_prepared_transactions = 10');
+# A crash fails this test, and does not stop all others
+$node->append_conf('postgresql.conf', q{
+max_prepared_transactions = 10
+restart_after_crash = on
+});
 $node->start;
 my $parallel = $node->safe_psql('postgres', q{SELECT name FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')});
 $node->safe_psql('postgres', q{
