@@ -11,6 +11,10 @@
 use strict;
 use warnings;
 
+use FindBin;
+use lib $FindBin::RealBin;
+
+use Crash;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -27,8 +31,6 @@ my $round_elements = 10_000_000;
 my $command_elements = 100;
 # Once all sessions have begun, they work for so long
 my ($least_ms, $most_ms) = (10, 1000);
-# Processes see that their postmaster is gone within
-my $gone_seconds = 60;
 
 note("seed $seed");
 srand($seed);
@@ -154,77 +156,17 @@ my @sessions = (
 	[ 'wave', 'SELECT wave(%d)' ],
 	[ 'built', 'SELECT build(%d)' ],
 	[ undef, 'CHECKPOINT; SELECT pg_sleep(0.1); VACUUM blooms, cuckoos, built, members; SELECT pg_sleep(0.1)' ]);
-my $dir = $PostgreSQL::Test::Utils::tmp_check;
 
 sub start_session
 {
 	my ($round, $number) = @_;
 	my ($name, $command) = @{ $sessions[$number] };
-	my $element = $round * $round_elements;
-	my $session = { name => $name, out => "$dir/session_$number.out" };
-	my $script = "$dir/session_$number.sql";
-	my $err = "$dir/session_$number.err";
+	my $session = start_script($node, "session_$number",
+		map { sprintf $command, $round * $round_elements + $_ * $command_elements } 0 .. $commands - 1);
 
-	open my $file, '>', $script or die "$script: $!";
-	for (1 .. $commands)
-	{
-		printf $file "$command;\n", $element;
-		$element += $command_elements;
-	}
-	close $file;
-	$session->{psql} = IPC::Run::start(
-		[ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', $script ],
-		'<', \undef, '>', $session->{out}, '2>', $err);
+	$session->{name} = $name;
 	return $session;
 }
-
-# The parent of a process, or undef if there is none
-sub parent
-{
-	my ($pid) = @_;
-
-	open my $file, '<', "/proc/$pid/stat" or return undef;
-	my $stat = <$file>;
-	close $file;
-	return defined $stat && $stat =~ /^\d+ \(.*\) \S (\d+) / ? $1 : undef;
-}
-
-sub children
-{
-	my ($parent) = @_;
-
-	return grep { (parent($_) // 0) == $parent } map { m{(\d+)$} } glob('/proc/[0-9]*');
-}
-
-# Kill the postmaster, and the others with it or not; have the server run again.
-sub kill_postmaster
-{
-	my ($all) = @_;
-	my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
-	my @processes = ($postmaster, children($postmaster));
-
-	$node->kill9;
-	kill 'KILL', @processes if $all;
-	for (1 .. 100 * $gone_seconds)
-	{
-		# even as a zombie it would keep the next postmaster from starting
-		@processes = grep { defined parent($_) } @processes;
-		last if !@processes;
-		usleep(10_000);
-	}
-	die "processes outlive their postmaster: @processes" if @processes;
-	$node->start;
-}
-
-my %kill = (
-	'a backend' => sub {
-		my @backends = split /\n/, $node->safe_psql('postgres',
-			"SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()");
-		kill 'KILL', $backends[ int(rand(@backends)) ];
-	},
-	'the postmaster' => sub { kill_postmaster(0) },
-	'all processes' => sub { kill_postmaster(1) });
-my @victims = sort keys %kill;
 
 # What is wrong with the filters, as text; "first" is the first element of the round
 sub verify
@@ -264,12 +206,10 @@ for my $round (1 .. $rounds)
 	$node->poll_query_until('postgres', "SELECT count(DISTINCT id) = $#sessions FROM log WHERE n > $last")
 	  or die 'a session does not work';
 	usleep(1000 * ($least_ms + int(rand($most_ms - $least_ms))));
-	$kill{$victim}->();
+	kill_some($node, $victim);
 	foreach my $session (@running)
 	{
-		$session->{psql}->finish;
-		# 2: "the connection to the server went bad"
-		is($session->{psql}->result(0), 2, "round $round: " . ($session->{name} // 'vacuum') . ' was in the middle');
+		was_in_the_middle($session, "round $round: " . ($session->{name} // 'vacuum'));
 	}
 	$node->poll_query_until('postgres', 'SELECT true') or die 'the server does not come back';
 

@@ -8,6 +8,10 @@
 use strict;
 use warnings;
 
+use FindBin;
+use lib $FindBin::RealBin;
+
+use Crash;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -21,8 +25,6 @@ my $seed = $ENV{CRASH_SEED} || time;
 my $commands = 20000;
 # Once all sessions have begun, they work for so long
 my ($least_ms, $most_ms) = (10, 1000);
-# Processes see that their postmaster is gone within
-my $gone_seconds = 60;
 
 note("seed $seed");
 srand($seed);
@@ -79,86 +81,22 @@ my @sessions = (
 	[ undef, q{INSERT INTO rebuilt SELECT generate_series(%1$d, %2$d); REINDEX INDEX rebuilt_x;
 		BEGIN; TRUNCATE rebuilt; INSERT INTO rebuilt SELECT generate_series(%1$d, %2$d); COMMIT} ],
 	[ undef, 'CHECKPOINT; SELECT pg_sleep(0.1); VACUUM urls, quick, rebuilt; SELECT pg_sleep(0.1)' ]);
-my $dir = $PostgreSQL::Test::Utils::tmp_check;
 my $next = 100;
 
 sub start_session
 {
 	my ($number) = @_;
 	my ($name, $command) = @{ $sessions[$number] };
-	my $session = { name => $name, out => "$dir/session_$number.out" };
-	my $script = "$dir/session_$number.sql";
+	my $first = $next;
+	my $session;
 
-	open my $file, '>', $script or die "$script: $!";
-	for (1 .. $commands)
-	{
-		no warnings 'redundant';
-		printf $file "$command;\n", $next, $next + 99;
-		$next += 100;
-	}
-	close $file;
-	$session->{psql} = IPC::Run::start(
-		[ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', $script ],
-		'<', \undef, '>', $session->{out}, '2>', "$dir/session_$number.err");
+	no warnings 'redundant';
+	$next += 100 * $commands;
+	$session = start_script($node, "session_$number",
+		map { sprintf $command, $first + 100 * $_, $first + 100 * $_ + 99 } 0 .. $commands - 1);
+	$session->{name} = $name;
 	return $session;
 }
-
-# State and parent of a process, or nothing if there is none
-sub process
-{
-	my ($pid) = @_;
-
-	open my $file, '<', "/proc/$pid/stat" or return;
-	my $stat = <$file>;
-	close $file;
-	return defined $stat && $stat =~ /^\d+ \(.*\) (\S) (\d+) / ? ($1, $2) : ();
-}
-
-sub children
-{
-	my ($parent) = @_;
-
-	return grep { my (undef, $its_parent) = process($_); defined $its_parent && $its_parent == $parent }
-	  map { m{(\d+)$} } glob('/proc/[0-9]*');
-}
-
-# A postmaster that is to be followed by another has to be gone altogether; of its
-# children a zombie, whose new parent takes its time, is gone.
-sub wait_until_gone
-{
-	my ($postmaster, @pids) = @_;
-
-	for (1 .. 100 * $gone_seconds)
-	{
-		@pids = grep { my ($state) = process($_); defined $state && $state ne 'Z' } @pids;
-		return if !@pids && !process($postmaster);
-		usleep(10_000);
-	}
-	die "processes outlive their postmaster $postmaster: @pids";
-}
-
-# Kill the postmaster, and perhaps its children, and have the server run again.
-sub kill_server
-{
-	my ($also_children) = @_;
-	my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
-	my @processes = children($postmaster);
-
-	$node->kill9;
-	kill 'KILL', @processes if $also_children;
-	wait_until_gone($postmaster, @processes);
-	$node->start;
-}
-
-my %kill = (
-	'a backend' => sub {
-		my @backends = split /\n/, $node->safe_psql('postgres',
-			"SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()");
-		kill 'KILL', $backends[ int(rand(@backends)) ];
-	},
-	'the postmaster' => sub { kill_server(0) },
-	'all processes' => sub { kill_server(1) });
-my @victims = sort keys %kill;
 
 for my $round (1 .. $rounds)
 {
@@ -170,12 +108,10 @@ for my $round (1 .. $rounds)
 		usleep(1000) until -s $session->{out} || !$session->{psql}->pumpable;
 	}
 	usleep(1000 * ($least_ms + int(rand($most_ms - $least_ms))));
-	$kill{$victim}->();
+	kill_some($node, $victim);
 	foreach my $session (@running)
 	{
-		$session->{psql}->finish;
-		# 2: "the connection to the server went bad"
-		is($session->{psql}->result(0), 2, "round $round: " . ($session->{name} // 'another session') . ' was in the middle');
+		was_in_the_middle($session, "round $round: " . ($session->{name} // 'another session'));
 	}
 	$node->poll_query_until('postgres', 'SELECT true') or die 'the server does not come back';
 

@@ -1,0 +1,118 @@
+# kill -9 of processes of a server while sessions work, for the tests of crashes.
+package Crash;
+
+use strict;
+use warnings;
+
+use Exporter qw(import);
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+our @EXPORT = qw(@victims start_script kill_some was_in_the_middle);
+
+# What can be killed
+our @victims = ('a backend', 'all processes', 'the postmaster');
+
+# Processes see that their postmaster is gone within
+my $gone_seconds = 60;
+
+# A session of psql that runs commands until it is cut off: {out} is the file of what
+# they return
+sub start_script
+{
+	my ($node, $name, @commands) = @_;
+	my $file = "$PostgreSQL::Test::Utils::tmp_check/$name";
+	my %session = (out => "$file.out", err => "$file.err");
+
+	open my $script, '>', "$file.sql" or die "$file.sql: $!";
+	print $script "$_;\n" foreach @commands;
+	close $script;
+	$session{psql} = IPC::Run::start(
+		[ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', "$file.sql" ],
+		'<', \undef, '>', $session{out}, '2>', $session{err});
+	return \%session;
+}
+
+# A test: a session was cut off, and had not come to an end or failed before.
+sub was_in_the_middle
+{
+	my ($session, $name) = @_;
+
+	$session->{psql}->finish;
+	# "the connection to the server went bad"
+	is($session->{psql}->result(0), 2, "$name was in the middle") or diag slurp_file($session->{err});
+}
+
+# State and parent of a process, or nothing if there is none
+sub process
+{
+	my ($pid) = @_;
+
+	open my $file, '<', "/proc/$pid/stat" or return;
+	my $stat = <$file>;
+	close $file;
+	return defined $stat && $stat =~ /^\d+ \(.*\) (\S) (\d+) / ? ($1, $2) : ();
+}
+
+sub children
+{
+	my ($parent) = @_;
+
+	return grep { my (undef, $its_parent) = process($_); defined $its_parent && $its_parent == $parent }
+	  map { m{(\d+)$} } glob('/proc/[0-9]*');
+}
+
+# A postmaster that is to be followed by another has to be gone altogether; of its
+# children a zombie, whose new parent takes its time, is gone.
+sub wait_until_gone
+{
+	my ($postmaster, @pids) = @_;
+
+	for (1 .. 100 * $gone_seconds)
+	{
+		@pids = grep { my ($state) = process($_); defined $state && $state ne 'Z' } @pids;
+		return if !@pids && !process($postmaster);
+		usleep(10_000);
+	}
+	die "processes outlive their postmaster $postmaster: @pids";
+}
+
+# Kill the postmaster, and perhaps its children, and have the server run again.
+sub kill_server
+{
+	my ($node, $also_children) = @_;
+	my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
+	my @processes = children($postmaster);
+
+	$node->kill9;
+	kill 'KILL', @processes if $also_children;
+	wait_until_gone($postmaster, @processes);
+	$node->start;
+}
+
+sub kill_backend
+{
+	my ($node) = @_;
+	my @backends = split /\n/, $node->safe_psql('postgres',
+		"SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()");
+
+	kill 'KILL', $backends[ int(rand(@backends)) ];
+}
+
+# Kill one of @victims.
+sub kill_some
+{
+	my ($node, $victim) = @_;
+
+	if ($victim eq 'a backend')
+	{
+		kill_backend($node);
+	}
+	else
+	{
+		kill_server($node, $victim eq 'all processes');
+	}
+}
+
+1;
