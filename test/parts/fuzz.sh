@@ -2,12 +2,14 @@
 #
 # Hostile bytes: libFuzzer on the validator and on all that may be done with
 # what it lets through (test/fuzz/*.c), from the corpus in test/fuzz/corpus; and
-# damaged filters through every way into a server (test/fuzz/fuzz.sql).  Needs
-# clang, with its libraries for the sanitizers.  Two minutes; for longer by hand:
+# damaged filters through every way into a server (test/fuzz/fuzz.sql).  Then random
+# SQL over tables with membership indexes, from several sessions, compared with exact
+# answers (test/slow/membership_random.pl).  Needs clang, with its libraries for the
+# sanitizers.  Four minutes; for longer by hand:
 #
-#     FUZZ_SECONDS=1800 FUZZ_STEPS=200000 FUZZ_SEED=2 script/test fuzz
+#     FUZZ_SECONDS=1800 FUZZ_STEPS=200000 RANDOM_SECONDS=3600 FUZZ_SEED=2 script/test fuzz
 #
-# is an hour of libFuzzer on two cores, and as much of SQL.  "make fuzz" does the
+# is an hour of libFuzzer on two cores, and as much of each SQL.  "make fuzz" does the
 # former alone, and keeps what it finds in test/fuzz/found, to go on from there.
 
 # shellcheck source-path=SCRIPTDIR source=../../script/parts.sh
@@ -21,6 +23,7 @@ part_fuzz()
 	clang=$(make_variable CLANG)
 	clang=$(basename "${clang:-clang}")
 	need_packages "$clang" "libclang-rt-${clang#clang-}-dev"
+	need_installed
 	fresh_build fuzz
 
 	suite "Corpus of the fuzzers" same_corpus
@@ -30,6 +33,9 @@ part_fuzz()
 	suite "Damaged filters in SQL" run_sql fuzz/fuzz.sql -v seed="$seed" \
 		-v steps="${FUZZ_STEPS:-3000}" -v file="$work/tmp/fuzz.copy"
 	suite "The server after these" no_crash
+	stop_server
+	# other statements each time, unless told otherwise
+	suite "Random SQL over membership indexes" slow_tests membership_random
 }
 
 # test/fuzz/corpus is what make_corpus.c writes now.
