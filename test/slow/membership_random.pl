@@ -302,7 +302,8 @@ sub patiently { my ($s, @sql) = @_; emit($s, "SET statement_timeout = $patient_m
 sub reindex
 {
 	my ($s, $concurrently) = @_;
-	my $name = chance(0.5) ? 'steady' : any_table();
+	# more would only wait for each other
+	my $name = $s->{number} < 2 ? 'steady' : any_table();
 
 	$concurrently = '' if $name eq 'own';
 	my $sql = chance(0.7) ? "REINDEX INDEX ${concurrently}${name}_i" : "REINDEX TABLE ${concurrently}$name";
@@ -331,7 +332,7 @@ my @actions = (
 	[ 1, 'any', sub { my $t = altered(); emit($_[0], "DROP INDEX IF EXISTS $t->{name}_i", create_index($t)) } ],
 	[ 2, 'any', sub { emit($_[0], 'ALTER TABLE parted ' . one_of("DETACH PARTITION parted_0", "ATTACH PARTITION parted_0 FOR VALUES IN (0)")) } ],
 	[ 3, 'any', sub { reindex($_[0], '') } ],
-	[ 8, 'out', sub { reindex($_[0], 'CONCURRENTLY ') } ],
+	[ 6, 'out', sub { reindex($_[0], 'CONCURRENTLY ') } ],
 	[ 2, 'out', sub { my $t = altered(); patiently($_[0], "DROP INDEX CONCURRENTLY IF EXISTS $t->{name}_i", create_index($t, 'CONCURRENTLY '), "REINDEX INDEX $t->{name}_i") } ],
 	[ 1, 'out', sub { emit($_[0], 'ALTER TABLE parted DETACH PARTITION parted_1 CONCURRENTLY', question('parted_1'), 'ALTER TABLE parted ATTACH PARTITION parted_1 FOR VALUES IN (1)') } ],
 	[ 4, 'out', sub { emit($_[0], one_of('VACUUM ', 'VACUUM FULL ', 'ANALYZE ') . any_table()) } ],
@@ -339,7 +340,7 @@ my @actions = (
 	[ 1, 'any', sub { emit($_[0], "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE application_name = 's" . roll($sessions) . "'") } ],
 	[ 2, 'any', \&in_no_time ],
 	[ 3, 'any', \&set_parallel ],
-	[ 0.8, 'out', \&hold_index ],
+	[ 0.5, 'out', \&hold_index ],
 	[ 60, 'out', \&transaction ]);
 
 sub act
@@ -446,8 +447,10 @@ sub transaction
 	emit($s, "BEGIN ISOLATION LEVEL $level");
 	if ($level ne 'READ COMMITTED' && !$s->{goes_on} && chance(0.3))
 	{
-		push @{ $s->{lines} }, "\\set found `for i in 1 2 3; do test -s $dir/snapshot && break; sleep 0.1; done; test -s $dir/snapshot && echo on || echo off`",
-		  '\if :found', "\\set snapshot `cat $dir/snapshot`", "SET TRANSACTION SNAPSHOT :'snapshot';", '\endif';
+		my $file = "$dir/imported_$s->{number}";
+
+		push @{ $s->{lines} }, "\\set found `for i in 1 2 3 4; do cp $dir/snapshot $file 2>/dev/null && echo on && exit; sleep 0.1; done; echo off`",
+		  '\if :found', "\\set snapshot `cat $file`", "SET TRANSACTION SNAPSHOT :'snapshot';", '\endif';
 	}
 	@$s{qw(in savepoints cursor)} = (1, [], undef);
 	for (1 .. 1 + roll($most_in_transaction))
