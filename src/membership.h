@@ -143,7 +143,8 @@ extern bool inserted_since(Relation index, const OwnInsertions *then,
 /* membership_open.c */
 typedef void (*MembershipVisitor) (Relation heap, Relation index, void *arg);
 
-extern void membership_open_all(Oid oid, MembershipVisitor visit, void *arg);
+extern void membership_open_all(Oid oid, bool leaving,
+								MembershipVisitor visit, void *arg);
 extern bool has_children(Relation heap);
 extern void refuse_children(Oid index);
 extern bool snapshot_too_old(Relation index, Snapshot snapshot);

@@ -219,7 +219,7 @@ open_indexes(MembershipSite *site, Oid oid)
 	else
 		site->opened = AllocSetContextCreate(site->mcxt, "membership call site",
 											 ALLOCSET_SMALL_SIZES);
-	membership_open_all(oid, add_index, site);
+	membership_open_all(oid, true, add_index, site);
 	site->user = GetUserId();
 	site->disturbances = before;
 	site->asked = oid;

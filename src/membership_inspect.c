@@ -106,7 +106,7 @@ bloomfilter_membership_filter(PG_FUNCTION_ARGS)
 				 errmsg("cannot convert partitioned index \"%s\" to a filter",
 						get_rel_name(oid)),
 				 errhint("Combine the filters of its partitions' indexes with bloom_union_agg().")));
-	membership_open_all(oid, read_filter, &value);
+	membership_open_all(oid, false, read_filter, &value);
 	PG_RETURN_POINTER(value);
 }
 
@@ -170,7 +170,8 @@ Datum
 bloomfilter_membership_info(PG_FUNCTION_ARGS)
 {
 	InitMaterializedSRF(fcinfo, 0);
-	membership_open_all(PG_GETARG_OID(0), put_info, fcinfo->resultinfo);
+	membership_open_all(PG_GETARG_OID(0), false, put_info,
+						fcinfo->resultinfo);
 	return (Datum) 0;
 }
 
@@ -264,6 +265,6 @@ bloomfilter_membership_check(PG_FUNCTION_ARGS)
 {
 	int64		rows = 0;
 
-	membership_open_all(PG_GETARG_OID(0), check_index, &rows);
+	membership_open_all(PG_GETARG_OID(0), false, check_index, &rows);
 	PG_RETURN_INT64(rows);
 }

@@ -303,16 +303,34 @@ open_successor(Relation heap, Relation index)
 }
 
 /*
+ * A partitioned table, or index, and all below it, as find_all_inheritors() finds
+ * them.  But if "leaving", with partitions that DETACH CONCURRENTLY has marked.
+ */
+static List *
+partition_tree(Oid root, bool leaving, LOCKMODE lock)
+{
+	List	   *tree = list_make1_oid(root);
+	ListCell   *cell;
+
+	/* the list grows while it is read */
+	foreach(cell, tree)
+		tree = list_concat(tree,
+						   find_inheritance_children_extended(lfirst_oid(cell),
+															  !leaving, lock,
+															  NULL, NULL));
+	return tree;
+}
+
+/*
  * The index of each partition of a partitioned table that is part of a
  * partitioned index, the tables locked.  An error if there is a partition without.
  */
 static List *
-partition_indexes(Relation heap, Relation index)
+partition_indexes(Relation heap, Relation index, bool leaving)
 {
-	List	   *tables = find_all_inheritors(RelationGetRelid(heap),
-											 AccessShareLock, NULL);
-	List	   *indexes = find_all_inheritors(RelationGetRelid(index), NoLock,
-											  NULL);
+	List	   *tables = partition_tree(RelationGetRelid(heap), leaving,
+										AccessShareLock);
+	List	   *indexes = partition_tree(RelationGetRelid(index), true, NoLock);
 	List	   *tables_of_indexes = NIL;
 	List	   *result = NIL;
 	ListCell   *cell;
@@ -356,7 +374,9 @@ partition_indexes(Relation heap, Relation index)
  * membership_open_all
  *		Call back for each index that has to be asked about an index
  *
- * That is the index itself, or if it is partitioned, those of all partitions.
+ * That is the index itself, or if it is partitioned, those of all partitions.  If
+ * "leaving" also of those that DETACH CONCURRENTLY has marked: a plan that was made
+ * before still reads them, and DETACH waits for its end before it goes on.
  * Each is locked (AccessShareLock) until the end of the transaction, as is its
  * table, and is a membership index that the user may query, and that this
  * process can read.  It is valid: in place of one that REINDEX CONCURRENTLY has
@@ -367,7 +387,7 @@ partition_indexes(Relation heap, Relation index)
  * if it is not valid; ERRCODE_FEATURE_NOT_SUPPORTED.
  */
 void
-membership_open_all(Oid oid, MembershipVisitor visit, void *arg)
+membership_open_all(Oid oid, bool leaving, MembershipVisitor visit, void *arg)
 {
 	Relation	heap;
 	Relation	index = open_with_table(oid, &heap);
@@ -377,7 +397,7 @@ membership_open_all(Oid oid, MembershipVisitor visit, void *arg)
 	check_privileges(heap, index);
 	check_usable(heap, index);
 	if (index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
-		oids = partition_indexes(heap, index);
+		oids = partition_indexes(heap, index, leaving);
 	relation_close(index, NoLock);
 	relation_close(heap, NoLock);
 	foreach(cell, oids)

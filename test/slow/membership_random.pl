@@ -200,10 +200,10 @@ my @forms = (
 	[ 1, sub { my ($t, $k, $i, $w) = @_; "FROM (SELECT x FROM $t->{name} WHERE $w ORDER BY random() LIMIT 5) AS s NATURAL JOIN (SELECT *, $k AS k FROM $t->{name} WHERE $w) AS r WHERE membership_contains($i, k) IS FALSE" } ],
 	[ 1, sub { my ($t, $k, $i, $w) = @_; "FROM $t->{name} WHERE $w GROUP BY y HAVING count(*) FILTER (WHERE membership_contains($i, $k) IS FALSE) > 0" } ],
 	[ 1, sub { my ($t, $k, $i, $w) = @_; "FROM generate_series(1, 2) g, LATERAL (SELECT $k AS k FROM $t->{name} WHERE $w AND y <> g) AS s WHERE membership_contains($i, k) IS FALSE" } ],
-	[ 2, sub { my ($t, $k, $i, $w) = @_; "FROM (SELECT membership_filter($i) AS f FROM (SELECT FROM $t->{name} LIMIT 1) l OFFSET 0) AS s, (SELECT $k AS k FROM $t->{name} WHERE $w) AS r WHERE NOT bloom_contains(f, k)" }, 'a filter' ],
+	[ 2, sub { my ($t, $k, $i, $w) = @_; "FROM (SELECT membership_filter($i) AS f FROM (SELECT FROM $t->{name} LIMIT 1) l OFFSET 0) AS s, (SELECT $t->{key}[0] AS k FROM $t->{name} WHERE $w) AS r WHERE NOT bloom_contains(f, k)" }, 'a filter' ],
 	[ 2, sub { my ($t, $k, $i, $w) = @_; "FROM (SELECT bloom_agg($k) AS f FROM $t->{name} WHERE $w) AS s, $t->{name} WHERE $w AND bloom_contains(f, $k) IS FALSE" } ],
 	[ 1, sub { my ($t, $k, $i, $w) = @_; "FROM (SELECT DISTINCT $k AS k FROM $t->{name} WHERE $w) AS s WHERE NOT membership_contains($i, k) AND EXISTS (SELECT FROM $t->{name} WHERE $w AND $k = s.k)" } ],
-	[ 2, sub { my ($t, $k, $i, $w) = @_; "FROM (SELECT sum(n) AS n FROM (SELECT membership_check($i) AS n FROM (SELECT FROM $t->{name} LIMIT 1) l) AS c) AS s WHERE n <> (SELECT count(*) FROM $t->{name} WHERE $w)" } ],
+	[ 2, sub { my ($t, $k, $i, $w) = @_; "FROM (SELECT sum(n) AS n FROM (SELECT membership_check($i) AS n FROM (SELECT FROM $t->{name} LIMIT 1) l) AS c) AS s WHERE n <> (SELECT count(*) FROM " . ($t->{refused} ? 'ONLY ' : '') . "$t->{name} WHERE $w)" } ],
 	# by the planner's own scan of the index
 	[ 3, sub { my ($t, $k, $i, $w) = @_; "FROM (SELECT DISTINCT $t->{on} FROM $t->{name} WHERE $w AND $t->{key}[0] IS NOT NULL LIMIT 20) AS s ($t->{columns}) WHERE NOT EXISTS (SELECT FROM $t->{name} WHERE $w AND ($t->{on}) = ($t->{values}))" } ]);
 
