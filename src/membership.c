@@ -221,6 +221,7 @@ may_match(Relation index, ScanKey keys, int number_of_keys)
 	uint64		hash;
 	bool		found;
 
+	Assert(columns > 0);
 	for (int i = 0; i < number_of_keys; i++)
 	{
 		int			column = keys[i].sk_attno - 1;

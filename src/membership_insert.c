@@ -98,7 +98,8 @@ typedef struct PendingMark
 
 static struct
 {
-	MemoryContext mcxt;			/* below TopTransactionContext; NULL if none wait */
+	MemoryContext mcxt;			/* below TopTransactionContext; NULL if none
+								 * wait */
 	PendingHash *log;
 	Size		count;
 	Size		room;

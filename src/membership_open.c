@@ -356,8 +356,10 @@ partition_indexes(Relation heap, Relation index, bool leaving)
 							get_rel_name(table)),
 					 errhint("Query the indexes of the other partitions, and the foreign table by itself.")));
 		forboth(its_index, indexes, its_table, tables_of_indexes)
+		{
 			if (lfirst_oid(its_table) == table)
 				found = lfirst_oid(its_index);
+		}
 		if (!OidIsValid(found))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -20,6 +20,7 @@ static uint64_t disappointments;
 static int	tests;
 static int	failures;
 static char test_name[128];
+
 /* What stands before the names of tests: which kernel they are about */
 static const char *kernel_name;
 static uint64_t seed;
