@@ -27,6 +27,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+#include "utils/tuplestore.h"
 
 SQL_FUNCTION(bloomfilter_membership_filter);
 SQL_FUNCTION(bloomfilter_membership_info);
