@@ -1018,19 +1018,22 @@ COMMENT ON FUNCTION membership_contains(regclass, anycompatible)
 
 CREATE FUNCTION membership_contains_any(index regclass, elements anycompatiblearray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_contains_any'
-	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 20;
+	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT membership_contains_support;
 COMMENT ON FUNCTION membership_contains_any(regclass, anycompatiblearray)
 	IS 'may the indexed table have a row with any of these values? false is certain';
 
 CREATE FUNCTION membership_contains_all(index regclass, elements anycompatiblearray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_contains_all'
-	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 20;
+	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT membership_contains_support;
 COMMENT ON FUNCTION membership_contains_all(regclass, anycompatiblearray)
 	IS 'may the indexed table have a row with each of these values? false is certain';
 
 CREATE FUNCTION membership_contains_each(index regclass, elements anycompatiblearray) RETURNS boolean[]
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_contains_each'
-	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 20;
+	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT membership_contains_support;
 COMMENT ON FUNCTION membership_contains_each(regclass, anycompatiblearray)
 	IS 'the answers for all elements, in the order of the array';
 
@@ -1051,6 +1054,6 @@ COMMENT ON FUNCTION membership_info(regclass)
 
 CREATE FUNCTION membership_check(index regclass) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_check'
-	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10000;
+	LANGUAGE C STABLE STRICT PARALLEL UNSAFE COST 10000;
 COMMENT ON FUNCTION membership_check(regclass)
 	IS 'checks that every visible row is in the index; returns their number';

@@ -189,8 +189,11 @@ struct ElementNode
 	RecordLayout *layout;		/* the last one seen */
 	bool		seen;			/* false: the last value was NULL or missing */
 
+	/* See element_hasher_create_like() */
+	bool		is_text;		/* or varchar, or char(n) */
 	bool		blank_padded;	/* char(n) */
-	const ElementNode *like;	/* see element_hasher_create_like(), or NULL */
+	AppendFunction append_text; /* of a literal */
+	const ElementNode *like;	/* or NULL */
 };
 
 /* The columns of a record */
@@ -365,13 +368,14 @@ append_cstring(ElementNode *node, StringInfo buf, Datum value)
 	append_string(node, buf, string, strlen(string));
 }
 
-/* A literal without type, in the place of bpchar */
+/* A literal without type, in the place of text */
 static void
-append_padded_cstring(ElementNode *node, StringInfo buf, Datum value)
+append_literal(ElementNode *node, StringInfo buf, Datum value)
 {
-	char	   *string = DatumGetCString(value);
+	text	   *string = cstring_to_text(DatumGetCString(value));
 
-	append_string(node, buf, string, bpchartruelen(string, strlen(string)));
+	node->append_text(node, buf, PointerGetDatum(string));
+	pfree(string);
 }
 
 static void
@@ -1576,13 +1580,21 @@ make_node(ElementState *state, Oid type, Oid collation,
 {
 	ElementNode *node;
 	Oid			base = getBaseType(type);
+	bool		literal = false;
 
 	check_stack_depth();
 
-	if (like && like->blank_padded && (base == TEXTOID || base == VARCHAROID))
-		base = BPCHAROID;
+	if (like && like->is_text)
+	{
+		literal = base == UNKNOWNOID;
+		if (literal || base == TEXTOID || base == VARCHAROID)
+			base = like->blank_padded ? BPCHAROID : TEXTOID;
+		if (OidIsValid(get_typcollation(base)))
+			collation = like->collation;
+	}
 	node = new_node(state, base, collation);
 	node->blank_padded = base == BPCHAROID;
+	node->is_text = node->blank_padded || base == TEXTOID || base == VARCHAROID;
 	node->like = like;
 
 	if (node->type == RECORDOID)
@@ -1612,8 +1624,12 @@ make_node(ElementState *state, Oid type, Oid collation,
 			if (needs_conversion())
 				node->hash = NULL;
 		}
-		if (node->type == UNKNOWNOID && like && like->blank_padded)
-			node->append = append_padded_cstring;
+		if (literal)
+		{
+			node->append_text = node->append;
+			node->append = append_literal;
+			node->hash = NULL;
+		}
 		return node;
 	}
 
@@ -1691,10 +1707,10 @@ element_hasher_create(Oid type, Oid collation, ElementScope scope,
  * element_hasher_create_like
  *		The same for values that are compared with those of another hasher
  *
- * Text, also in arrays and records, is hashed as char(n) where the elements of
- * "like" are of this type: trailing blanks do not count.  So an untyped literal
- * means the same as in "column = 'ab   '".  "like" must live as long as the new
- * hasher; it may be NULL.
+ * Text, also in arrays and records, is hashed as the elements of "like" are: by their
+ * collation, and without trailing blanks where they are of type char(n).  So does
+ * an untyped literal, which means the same as in "column = 'ab   '".  "like" must
+ * live as long as the new hasher; it may be NULL.
  */
 ElementHasher *
 element_hasher_create_like(Oid type, Oid collation, ElementScope scope,

@@ -51,7 +51,7 @@ extern ElementHasher *element_hasher_create(Oid type, Oid collation,
 											ElementScope scope,
 											MemoryContext mcxt);
 
-/* The same for values to be compared with those of "like": text as bpchar */
+/* The same for values to be compared with those of "like" */
 extern ElementHasher *element_hasher_create_like(Oid type, Oid collation,
 												 ElementScope scope,
 												 const ElementHasher *like,

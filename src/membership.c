@@ -18,32 +18,28 @@
  */
 #include "membership.h"
 
-#include <float.h>
-
 #include "access/amvalidate.h"
 #include "access/htup_details.h"
-#include "access/reloptions.h"
 #include "access/relation.h"
+#include "access/reloptions.h"
 #include "access/relscan.h"
 #include "access/stratnum.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_amop.h"
 #include "catalog/pg_opclass.h"
-#include "catalog/pg_type.h"
 #include "catalog/pg_statistic.h"
+#include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "commands/progress.h"
 #include "commands/vacuum.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "nodes/tidbitmap.h"
 #include "nodes/pathnodes.h"
+#include "nodes/tidbitmap.h"
 #include "optimizer/optimizer.h"
-#include "parser/parsetree.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
-#include "utils/acl.h"
-#include "utils/builtins.h"
+#include "utils/float.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/regproc.h"
@@ -624,12 +620,14 @@ membership_init(void)
 					  ShareUpdateExclusiveLock);
 	add_real_reloption(membership_options_kind, "error_rate",
 					   "Share of absent elements that seem to be present",
-					   ERROR_RATE_DEFAULT, -DBL_MAX, DBL_MAX,
+					   ERROR_RATE_DEFAULT, -get_float8_infinity(),
+					   get_float8_infinity(),
 					   ShareUpdateExclusiveLock);
 	add_int_reloption(membership_options_kind, "growth",
 					  "How many times larger each further layer is",
 					  GROWTH_DEFAULT, 1, IMAGE_MAX_GROWTH,
 					  ShareUpdateExclusiveLock);
+	membership_open_init();
 	membership_insert_init();
 	membership_view_init();
 }

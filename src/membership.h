@@ -28,7 +28,7 @@ typedef RelFileNumber FileNumber;
 typedef Oid FileNumber;
 #endif
 
-/* Names of the options, which ALTER INDEX, errors and docs use */
+/* The options of an index, as CREATE INDEX takes them */
 typedef struct MembershipOptions
 {
 	int32		vl_len_;		/* varlena header, not touched */
@@ -140,7 +140,15 @@ extern OwnInsertions own_insertions;
 extern bool inserted_since(Relation index, const OwnInsertions *then,
 						   uint64 hash);
 
-/* membership_open.c */
+/*
+ * membership_open.c
+ *
+ * Counts what may have changed an index or who may query it, or released its lock:
+ * invalidations of any relation or role that this session has noticed, ends of
+ * transactions, and subtransactions that were rolled back.
+ */
+extern uint64 disturbances;
+
 typedef void (*MembershipVisitor) (Relation heap, Relation index, void *arg);
 
 extern void membership_open_all(Oid oid, bool leaving,
@@ -149,6 +157,7 @@ extern bool has_children(Relation heap);
 extern void refuse_children(Oid index);
 extern bool snapshot_too_old(Relation index, Snapshot snapshot);
 extern void refuse_old_snapshot(Relation index, Snapshot snapshot);
+extern void membership_open_init(void);
 
 /* An index as a snapshot sees it: what the call sites share that ask it so */
 typedef struct IndexView

@@ -18,9 +18,8 @@
  * A call site keeps from call to call what it has opened, for as long as that holds:
  *
  * - the indexes to ask, locked, of which there are many if the index is
- *	 partitioned, and that the user may ask them: until an invalidation of any
- *	 relation, the end of a (sub)transaction, which releases locks, another user, or
- *	 another index.  So what another session attaches or detaches, or a child
+ *	 partitioned, and that the user may query them: until something that
+ *	 counts as a disturbance (membership_open.c), another user, or another index.  So what another session attaches or detaches, or a child
  *	 that a table inherits, is noticed when the server's own caches notice it;
  *
  * - for each index the view of the snapshot (membership_view.c): until there is
@@ -80,32 +79,10 @@ typedef struct MembershipSite
 } MembershipSite;
 
 /*
- * Counts what may have changed an index, or lost its lock: invalidations of any
- * relation that this session has noticed, ends of transactions, and
- * subtransactions that were rolled back.
+ * Times that elements are hashed whose type changes meanwhile, before that is an
+ * error: enough for any ALTER TYPE beside, not for a hash function that does it
  */
-static uint64 disturbances = 0;
-static bool watching = false;
-
-static void
-at_invalidation(Datum arg, Oid relation)
-{
-	disturbances++;
-}
-
-static void
-at_transaction_event(XactEvent event, void *arg)
-{
-	disturbances++;
-}
-
-static void
-at_subtransaction_event(SubXactEvent event, SubTransactionId subtransaction,
-						SubTransactionId parent, void *arg)
-{
-	if (event == SUBXACT_EVENT_ABORT_SUB)
-		disturbances++;
-}
+#define HASHINGS_MAX		10
 
 /* ----------------------------------------------------------------
  *		Call sites
@@ -145,13 +122,6 @@ make_site(FunctionCallInfo fcinfo, bool is_array)
 	site->leave.func = leave_at_end;
 	site->leave.arg = site;
 	MemoryContextRegisterResetCallback(mcxt, &site->leave);
-	if (!watching)
-	{
-		CacheRegisterRelcacheCallback(at_invalidation, (Datum) 0);
-		RegisterXactCallback(at_transaction_event, NULL);
-		RegisterSubXactCallback(at_subtransaction_event, NULL);
-		watching = true;
-	}
 	fcinfo->flinfo->fn_extra = site;
 	return site;
 }
@@ -261,12 +231,12 @@ is_open(const MembershipSite *site, Oid oid)
 		site->user == GetUserId();
 }
 
-/* And does it have views of this snapshot?  All of a snapshot are closed at once. */
+/* Does it have open views of its snapshot?  All of a snapshot are closed at once. */
 static inline bool
-is_open_for(const MembershipSite *site, Oid oid, Snapshot snapshot)
+has_open_views(const MembershipSite *site)
 {
-	return is_open(site, oid) && site->snapshot == snapshot &&
-		site->indexes[0].view->snapshot == snapshot;
+	return site->snapshot != NULL &&
+		site->indexes[0].view->snapshot == site->snapshot;
 }
 
 /* Have this index open for the snapshot of the query. */
@@ -280,7 +250,8 @@ open_site(MembershipSite *site, Oid oid)
 				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
 				 errmsg("cannot query an index without a snapshot")));
 	snapshot = GetActiveSnapshot();
-	if (likely(is_open_for(site, oid, snapshot)))
+	if (likely(is_open(site, oid) && site->snapshot == snapshot &&
+			   has_open_views(site)))
 		return;
 	/* a new snapshot may see the rows of a new partition */
 	AcceptInvalidationMessages();
@@ -341,17 +312,39 @@ hash_elements(MembershipSite *site, const Datum *elements, const bool *nulls,
 	return hashed;
 }
 
-/*
- * Has hashing, which may read types and run their functions, changed something?
- * Then the index is open once more, and the elements are to be hashed again.
- */
+/* Is all still so after hashing? */
 static inline bool
-reopened(MembershipSite *site)
+is_undisturbed(const MembershipSite *site)
 {
-	if (likely(site->disturbances == disturbances))
-		return false;
-	open_site(site, site->asked);
-	return true;
+	return site->disturbances == disturbances &&
+		(site->snapshot == NULL || has_open_views(site));
+}
+
+/*
+ * Hash elements, and have the index open thereafter: hashing reads types and runs their
+ * functions, which may change the index, or release its lock.  The hashes are
+ * still right unless the type may change.  Returns how many there are.
+ */
+static Size
+hash_and_open(MembershipSite *site, const Datum *elements, const bool *nulls,
+			  int count, uint64 *hashes)
+{
+	Size		hashed;
+
+	for (int i = 0; i < HASHINGS_MAX; i++)
+	{
+		hashed = hash_elements(site, elements, nulls, count, hashes);
+		if (likely(is_undisturbed(site)))
+			return hashed;
+		open_site(site, site->asked);
+		if (!site->may_change)
+			return hashed;
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_IN_USE),
+			 errmsg("index \"%s\" changes while elements are hashed for it",
+					get_rel_name(site->asked))));
+	return 0;					/* keep the compiler quiet */
 }
 
 /* ----------------------------------------------------------------
@@ -373,7 +366,8 @@ ask_pages_or_copy(const MembershipSite *site, SiteIndex *at,
 		bool		in_copy;
 
 		meta_read(index, &meta);
-		in_copy = view && view_copy_pays(view, index, &meta, site->class, count);
+		in_copy = view &&
+			view_copy_pays(view, index, &meta, site->class, count);
 		for (Size i = 0; !in_copy && i < count; i++)
 		{
 			if (i % BATCH == 0)
@@ -486,8 +480,12 @@ bloomfilter_membership_contains(PG_FUNCTION_ARGS)
 
 	open_site(site, PG_GETARG_OID(0));
 	hash = hash_element(site, element);
-	if (reopened(site))
-		hash = hash_element(site, element);
+	if (unlikely(!is_undisturbed(site)))
+	{
+		const bool	null = false;
+
+		(void) hash_and_open(site, &element, &null, 1, &hash);
+	}
 	if (likely(is_simple(site)))
 		PG_RETURN_BOOL(filter_contains(site->indexes[0].view->copy, hash));
 	ask_hashes(site, &hash, 1, &found);
@@ -510,9 +508,7 @@ ask_elements(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 					  &answers->length);
 	hashes = palloc_extended(answers->length * sizeof(uint64), MCXT_ALLOC_HUGE);
 	answers->found = palloc(answers->length);
-	asked = hash_elements(site, elements, answers->nulls, answers->length, hashes);
-	if (reopened(site))
-		asked = hash_elements(site, elements, answers->nulls, answers->length, hashes);
+	asked = hash_and_open(site, elements, answers->nulls, answers->length, hashes);
 	ask_hashes(site, hashes, asked, answers->found);
 	spread_answers(answers, asked);
 }

@@ -42,8 +42,9 @@
  *
  * Locks.  The executor releases an index's lock at the end of its command.  We take
  * another one with the first insertion of a command, which is held as long as
- * the hashes may wait: until the (sub)transaction ends.  So to write what waits
- * never waits for a lock on the relation.
+ * the hashes may wait: until the (sub)transaction ends.  The portal's resource
+ * owner would not do, for a portal that fails in a later subtransaction loses its
+ * locks with that.  So flushing never waits for a relation lock.
  *
  * Under SERIALIZABLE, index_insert() has looked for readers of the index before
  * the bits are set.  One that comes in between would neither see the bits nor
@@ -51,9 +52,9 @@
  */
 #include "membership.h"
 
-#include "access/parallel.h"
 #include "access/relation.h"
 #include "access/xact.h"
+#include "catalog/index.h"
 #include "catalog/objectaccess.h"
 #include "catalog/pg_class.h"
 #include "executor/executor.h"
@@ -62,6 +63,7 @@
 #include "storage/predicate.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
+#include "utils/resowner.h"
 
 /*
  * Hashes that wait, of all indexes together: 128 kB.  With this many, 80 go to
@@ -104,6 +106,7 @@ static struct
 	Size		count;
 	Size		room;
 	Size		kept;			/* the first ones, that have been written */
+	uint64		written_at;		/* disturbances, when they were */
 	PendingMark *marks;			/* of the innermost subtransaction last */
 	int			marks_count;
 	int			marks_room;
@@ -123,6 +126,7 @@ typedef struct PendingIndex
 {
 	Oid			oid;			/* first, for oid_cmp() */
 	bool		exists;
+	bool		rebuilding;		/* by this session: its new file is not ready */
 	FileNumber	file;			/* that the index has now */
 } PendingIndex;
 
@@ -172,7 +176,8 @@ flush_index(const PendingHash *hashes, Size count, PendingIndex *index)
 
 	index->oid = hashes->index;
 	index->exists = relation != NULL && is_membership(relation);
-	if (index->exists)
+	index->rebuilding = ReindexIsProcessingIndex(hashes->index);
+	if (index->exists && !index->rebuilding)
 	{
 		Assert(CheckRelationLockedByMe(relation, RowExclusiveLock, true));
 		index->file = file_number(relation);
@@ -210,17 +215,21 @@ drop_written(const PendingIndex *indexes, int indexes_count)
 		index = bsearch(&hash->index, indexes, indexes_count,
 						sizeof(PendingIndex), oid_cmp);
 		Assert(index != NULL);
-		if (!may_roll_back ||
-			(index->exists && index->file == hash->inserted))
-			continue;
-		if (index->exists)
-			hash->written = index->file;
+		if (!index->rebuilding)
+		{
+			if (!may_roll_back ||
+				(index->exists && index->file == hash->inserted))
+				continue;
+			if (index->exists)
+				hash->written = index->file;
+		}
 		pending.log[kept++] = *hash;
 	}
 	while (mark < pending.marks_count)
 		pending.marks[mark++].first = kept;
 	pending.count = kept;
 	pending.kept = kept;
+	pending.written_at = disturbances;
 	if (kept == 0)
 		forget_pending();
 }
@@ -242,7 +251,9 @@ flush_pending(void)
 	int			indexes_count = 0;
 	Size		here;
 
-	if (pending.count == 0)
+	/* nothing waits, or nothing that is not where it belongs */
+	if (pending.count == pending.kept &&
+		(pending.count == 0 || pending.written_at == disturbances))
 		return;
 	mcxt = AllocSetContextCreate(CurrentMemoryContext, "membership flush",
 								 ALLOCSET_DEFAULT_SIZES);
@@ -393,8 +404,11 @@ membership_insert(Relation index, Datum *values, bool *nulls,
 		return false;
 	if (inserter->locked != GetCurrentSubTransactionId())
 	{
-		/* the caller has it for now; ours is released by nobody */
+		ResourceOwner caller = CurrentResourceOwner;
+
+		CurrentResourceOwner = CurTransactionResourceOwner;
 		LockRelationOid(RelationGetRelid(index), RowExclusiveLock);
+		CurrentResourceOwner = caller;
 		inserter->locked = GetCurrentSubTransactionId();
 	}
 	own_insertions.made++;

@@ -11,10 +11,8 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/tableam.h"
-#include "access/xact.h"
 #include "catalog/index.h"
 #include "executor/executor.h"
 #include "funcapi.h"

@@ -26,12 +26,12 @@
  * - On the primary, core marks it by indcheckxmin where HOT chains were broken.
  *	 Other rows that a snapshot of this server can see were put in.
  *
- * - On a standby the primary did not know of the snapshot.  There the index is
- *	 taken for newer than a snapshot that does not see as finished the
- *	 transactions that last changed its rows in pg_class and pg_index.  REINDEX
- *	 and TRUNCATE change the former (another file), CREATE INDEX and REINDEX
- *	 CONCURRENTLY the latter once the index is valid.  A snapshot taken during
- *	 recovery stays such a one after a promotion.
+ * - On a standby the primary did not know of the snapshot.  There an index is too
+ *	 new for it if its row in pg_class or pg_index was last written by a transaction
+ *	 that the snapshot sees running.  REINDEX and TRUNCATE write the former
+ *	 (another file), CREATE INDEX and REINDEX CONCURRENTLY the latter once the
+ *	 index is valid.  A snapshot taken during recovery stays such a one after a
+ *	 promotion.
  */
 #include "membership.h"
 
@@ -42,9 +42,9 @@
 #include "access/sysattr.h"
 #include "access/table.h"
 #include "access/transam.h"
+#include "access/xact.h"
 #include "access/xlog.h"
 #include "catalog/index.h"
-#include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h"
@@ -56,6 +56,7 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
@@ -67,6 +68,46 @@
 
 #define HINT_NOT_MEMBERSHIP \
 	errhint("Name an index that was created by CREATE INDEX ... USING membership.")
+
+uint64		disturbances = 0;
+
+static void
+at_invalidation(Datum arg, Oid relation)
+{
+	disturbances++;
+}
+
+/* Of a role, or of who is a member of it */
+static void
+at_role_change(Datum arg, int cache, uint32 hash)
+{
+	disturbances++;
+}
+
+static void
+at_transaction_event(XactEvent event, void *arg)
+{
+	disturbances++;
+}
+
+static void
+at_subtransaction_event(SubXactEvent event, SubTransactionId subtransaction,
+						SubTransactionId parent, void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		disturbances++;
+}
+
+/* When the library is loaded */
+void
+membership_open_init(void)
+{
+	CacheRegisterRelcacheCallback(at_invalidation, (Datum) 0);
+	CacheRegisterSyscacheCallback(AUTHOID, at_role_change, (Datum) 0);
+	CacheRegisterSyscacheCallback(AUTHMEMROLEMEM, at_role_change, (Datum) 0);
+	RegisterXactCallback(at_transaction_event, NULL);
+	RegisterSubXactCallback(at_subtransaction_event, NULL);
+}
 
 /* ----------------------------------------------------------------
  *		What the catalogs say of an index
@@ -210,6 +251,12 @@ check_usable(Relation heap, Relation index)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot access temporary or unlogged relations during recovery")));
+	/* as index_open() and systable_beginscan() of core have it */
+	if (ReindexIsProcessingIndex(RelationGetRelid(index)))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cannot access index \"%s\" while it is being reindexed",
+						RelationGetRelationName(index))));
 	if (is_distributed(RelationGetRelid(heap)))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -227,7 +274,7 @@ refuse_invalid(Relation index)
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("index \"%s\" is not valid",
 					RelationGetRelationName(index)),
-			 errhint("Its creation has not ended, or has failed; then REINDEX it or drop it.")));
+			 errhint("It is being created or dropped, or that has failed; then REINDEX it or drop it.")));
 }
 
 /* ----------------------------------------------------------------
@@ -272,6 +319,31 @@ open_with_table(Oid oid, Relation *heap)
 						RelationGetRelationName(index)),
 				 HINT_NOT_MEMBERSHIP));
 	return index;
+}
+
+/*
+ * Was an index valid when the active snapshot was taken?  Then it has all rows that
+ * this snapshot sees, though DROP INDEX CONCURRENTLY is about to drop it.
+ */
+static bool
+was_valid(Relation index)
+{
+	Relation	catalog = table_open(IndexRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	bool		valid;
+
+	ScanKeyInit(&key, Anum_pg_index_indexrelid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(RelationGetRelid(index)));
+	scan = systable_beginscan(catalog, IndexRelidIndexId, true,
+							  GetActiveSnapshot(), 1, &key);
+	tuple = systable_getnext(scan);
+	valid = HeapTupleIsValid(tuple) &&
+		((Form_pg_index) GETSTRUCT(tuple))->indisvalid;
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	return valid;
 }
 
 /*
@@ -321,6 +393,13 @@ partition_tree(Oid root, bool leaving, LOCKMODE lock)
 	return tree;
 }
 
+/* A part of a partitioned index */
+typedef struct IndexOfTable
+{
+	Oid			table;			/* first, for oid_cmp() */
+	Oid			index;
+} IndexOfTable;
+
 /*
  * The index of each partition of a partitioned table that is part of a
  * partitioned index, the tables locked.  An error if there is a partition without.
@@ -331,21 +410,26 @@ partition_indexes(Relation heap, Relation index, bool leaving)
 	List	   *tables = partition_tree(RelationGetRelid(heap), leaving,
 										AccessShareLock);
 	List	   *indexes = partition_tree(RelationGetRelid(index), true, NoLock);
-	List	   *tables_of_indexes = NIL;
+	int			count = list_length(indexes);
+	IndexOfTable *of_tables = palloc(count * sizeof(IndexOfTable));
 	List	   *result = NIL;
 	ListCell   *cell;
 
 	foreach(cell, indexes)
-		tables_of_indexes = lappend_oid(tables_of_indexes,
-										IndexGetRelation(lfirst_oid(cell), true));
+	{
+		IndexOfTable *at = &of_tables[foreach_current_index(cell)];
+
+		at->index = lfirst_oid(cell);
+		at->table = IndexGetRelation(at->index, true);
+	}
+	qsort(of_tables, count, sizeof(IndexOfTable), oid_cmp);
 	foreach(cell, tables)
 	{
 		Oid			table = lfirst_oid(cell);
 		char		kind = get_rel_relkind(table);
-		Oid			found = InvalidOid;
-		ListCell   *its_index;
-		ListCell   *its_table;
+		IndexOfTable *found;
 
+		CHECK_FOR_INTERRUPTS();
 		if (kind == RELKIND_PARTITIONED_TABLE)
 			continue;
 		if (kind == RELKIND_FOREIGN_TABLE)
@@ -355,20 +439,18 @@ partition_indexes(Relation heap, Relation index, bool leaving)
 							RelationGetRelationName(index),
 							get_rel_name(table)),
 					 errhint("Query the indexes of the other partitions, and the foreign table by itself.")));
-		forboth(its_index, indexes, its_table, tables_of_indexes)
-		{
-			if (lfirst_oid(its_table) == table)
-				found = lfirst_oid(its_index);
-		}
-		if (!OidIsValid(found))
+		found = bsearch(&table, of_tables, count, sizeof(IndexOfTable), oid_cmp);
+		if (found)
+			result = lappend_oid(result, found->index);
+		else if (get_rel_relispartition(table)) /* not detached meanwhile */
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("cannot query partitioned index \"%s\": partition \"%s\" has no index that is part of it",
 							RelationGetRelationName(index),
 							get_rel_name(table)),
 					 errhint("Create the index there, and attach it by ALTER INDEX ... ATTACH PARTITION.")));
-		result = lappend_oid(result, found);
 	}
+	pfree(of_tables);
 	return result;
 }
 
@@ -381,8 +463,8 @@ partition_indexes(Relation heap, Relation index, bool leaving)
  * before still reads them, and DETACH waits for its end before it goes on.
  * Each is locked (AccessShareLock) until the end of the transaction, as is its
  * table, and is a membership index that the user may query, and that this
- * process can read.  It is valid: in place of one that REINDEX CONCURRENTLY has
- * replaced there is the new one.  Both relations are closed after the call.
+ * process can read.  It is valid, or was for the active snapshot; in place of one that
+ * REINDEX CONCURRENTLY has replaced there is the new one.  Both relations are closed after the call.
  *
  * Errors: ERRCODE_UNDEFINED_OBJECT; ERRCODE_WRONG_OBJECT_TYPE, of a foreign partition,
  * too; ERRCODE_INSUFFICIENT_PRIVILEGE; ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE
@@ -406,7 +488,7 @@ membership_open_all(Oid oid, bool leaving, MembershipVisitor visit, void *arg)
 	{
 		index = open_with_table(lfirst_oid(cell), &heap);
 		check_usable(heap, index);
-		if (!index->rd_index->indisvalid)
+		if (!index->rd_index->indisvalid && !was_valid(index))
 		{
 			Relation	successor = open_successor(heap, index);
 
@@ -455,25 +537,37 @@ refuse_children(Oid index)
 			 errhint("Compare the column with \"=\", which uses the index of each table, or make the children partitions of a partitioned table.")));
 }
 
-/* On a standby: was the index built by what the snapshot takes for running? */
+/* Was this row of a catalog written by a transaction that the snapshot sees running? */
 static bool
-newer_than_snapshot(Relation index, Snapshot snapshot)
+written_later(HeapTuple tuple, Snapshot snapshot)
 {
-	HeapTuple	class;
-	TransactionId changed;
+	TransactionId writer = HeapTupleHeaderGetRawXmin(tuple->t_data);
 
-	if (!snapshot->takenDuringRecovery)
+	/* VACUUM FULL of the catalog freezes the row, and leaves who wrote it */
+	if (HeapTupleHeaderXminFrozen(tuple->t_data) &&
+		(TransactionIdPrecedes(writer, snapshot->xmin) ||
+		 TransactionIdFollowsOrEquals(writer, ReadNextTransactionId())))
 		return false;
-	changed = HeapTupleHeaderGetXmin(index->rd_indextuple->t_data);
-	if (XidInMVCCSnapshot(changed, snapshot))
-		return true;
-	class = SearchSysCache1(RELOID, ObjectIdGetDatum(RelationGetRelid(index)));
-	if (!HeapTupleIsValid(class))
+	return TransactionIdIsNormal(writer) && XidInMVCCSnapshot(writer, snapshot);
+}
+
+/*
+ * The same of the row of an index in a catalog: not from the relation cache, which
+ * forgets who wrote it
+ */
+static bool
+catalog_changed_later(int cache, Relation index, Snapshot snapshot)
+{
+	HeapTuple	tuple = SearchSysCache1(cache,
+										ObjectIdGetDatum(RelationGetRelid(index)));
+	bool		later;
+
+	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for relation %u",
 			 RelationGetRelid(index));
-	changed = HeapTupleHeaderGetXmin(class->t_data);
-	ReleaseSysCache(class);
-	return XidInMVCCSnapshot(changed, snapshot);
+	later = written_later(tuple, snapshot);
+	ReleaseSysCache(tuple);
+	return later;
 }
 
 /* May rows that the snapshot sees be missing, since the index was built? */
@@ -486,7 +580,9 @@ snapshot_too_old(Relation index, Snapshot snapshot)
 		!TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data),
 							   TransactionXmin))
 		return true;
-	return newer_than_snapshot(index, snapshot);
+	return snapshot->takenDuringRecovery &&
+		(catalog_changed_later(RELOID, index, snapshot) ||
+		 catalog_changed_later(INDEXRELID, index, snapshot));
 }
 
 void

@@ -300,6 +300,10 @@ meta_init(MembershipMeta *meta, Relation index, uint64 structure,
 static void
 page_put_meta(Page page, const MembershipMeta *meta)
 {
+	StaticAssertStmt(sizeof(MembershipMeta) <= BLCKSZ -
+					 MAXALIGN(SizeOfPageHeaderData) -
+					 MAXALIGN(sizeof(MembershipOpaque)),
+					 "the metapage must have room for all layers");
 	page_init(page, sizeof(MembershipMeta));
 	memcpy(page_meta(page), meta, sizeof(MembershipMeta));
 }

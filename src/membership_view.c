@@ -11,21 +11,19 @@
  *
  * Which snapshot.  A view is known by the address of its snapshot, and keeps that
  * registered, on a resource owner of its own: so the address is not used again, and
- * snapmgr.c does not let anybody change the snapshot.  That would be in the way of
- * UpdateActiveSnapshotCommandId() once the snapshot's query has ended.  So a
- * view is made only of a snapshot that somebody else has registered, which the
- * executor does for its query, and it is closed when
+ * snapmgr.c does not let anybody change the snapshot.  Held for longer than its
+ * query it would be in the way of UpdateActiveSnapshotCommandId(), and of VACUUM:
+ * call sites of PL/pgSQL's simple expressions live to the end of the transaction.
+ * So a view is made only while the executor runs a query by its snapshot, and is
+ * closed with the last such query, if not before, with its last call site.  Two
+ * things tell that a query is gone: the release of its executor state's memory,
+ * and an error that leaves ExecutorRun().  For ExecutorEnd() is not called for a query
+ * that fails, and the memory of a cursor that fails lives to the end of the
+ * transaction.
  *
- * - no call site is left that asks it: they go with the query;
- *
- * - the last query of the snapshot ends (ExecutorEnd).  Call sites of PL/pgSQL's
- *	 simple expressions may outlive it;
- *
- * - the transaction ends.
- *
- * A closed view answers nobody.  Where the snapshot is not registered, as in a
- * simple expression, which has a new one each time, there is no view: view_join()
- * returns NULL, and the caller reads the pages.
+ * A closed view answers nobody.  Where no query has the snapshot, as in a simple
+ * expression of a volatile function, which has a new one each time, there is no view:
+ * view_join() returns NULL, and the caller reads the pages.
  */
 #include "membership.h"
 
@@ -50,7 +48,47 @@ static Size copied_bytes = 0;
 /* Of the snapshots that views keep registered; NULL before the first */
 static ResourceOwner owner = NULL;
 
-static ExecutorEnd_hook_type previous_executor_end = NULL;
+/* A query that the executor has begun and not ended; in its memory */
+typedef struct OpenQuery
+{
+	EState	   *estate;
+	Snapshot	snapshot;		/* NULL: it has failed */
+	int			runs;			/* calls of ExecutorRun() under way */
+	MemoryContextCallback end;
+	dlist_node	node;			/* in open_queries */
+} OpenQuery;
+
+static dlist_head open_queries = DLIST_STATIC_INIT(open_queries);
+
+static ExecutorStart_hook_type previous_executor_start = NULL;
+static ExecutorRun_hook_type previous_executor_run = NULL;
+
+/* ExecutorRun() has one parameter less from 18 on */
+#if PG_VERSION_NUM >= 180000
+#define RUN_PARAMETERS \
+	QueryDesc *desc, ScanDirection direction, uint64 count
+#define RUN_ARGUMENTS		desc, direction, count
+#else
+#define RUN_PARAMETERS \
+	QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once
+#define RUN_ARGUMENTS		desc, direction, count, execute_once
+#endif
+
+/* Has the executor a query by this snapshot, which runs if "running"? */
+static bool
+is_of_query(Snapshot snapshot, bool running)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &open_queries)
+	{
+		OpenQuery  *query = dlist_container(OpenQuery, node, iter.cur);
+
+		if (query->snapshot == snapshot && (!running || query->runs > 0))
+			return true;
+	}
+	return false;
+}
 
 static void
 drop_copy(IndexView *view)
@@ -90,8 +128,8 @@ view_leave(IndexView *view)
  * view_join
  *		The view of an index, as its file is now, by this snapshot, for one more site
  *
- * NULL if nobody has registered the snapshot.  The caller has locked the index
- * until the end of the transaction.
+ * NULL if the executor runs no query by the snapshot.  The caller has locked the
+ * index.
  */
 IndexView *
 view_join(Relation index, Snapshot snapshot)
@@ -100,7 +138,7 @@ view_join(Relation index, Snapshot snapshot)
 	MemoryContext mcxt;
 	dlist_iter	iter;
 
-	if (snapshot->regd_count == 0)
+	if (!is_of_query(snapshot, true))
 		return NULL;
 	dlist_foreach(iter, &views)
 	{
@@ -175,17 +213,15 @@ copy_index(IndexView *view, Relation index, const MembershipMeta *meta,
  * view_copy_pays
  *		Will these questions be asked in a copy?
  *
- * If they bring what was spent to the cost of one it is made now.  Else they
- * count as spent, and the caller asks the pages.
+ * If they bring what was spent to the cost of one, it is made now.  Else they
+ * count as spent, and the caller asks the pages.  Of a view without a copy.
  */
 bool
 view_copy_pays(IndexView *view, Relation index, const MembershipMeta *meta,
 			   ElementClass class, Size questions)
 {
-	Assert(view->snapshot != NULL);
+	Assert(view->snapshot != NULL && is_of_query(view->snapshot, false));
 	Assert(view->file == file_number(index));
-	if (view->copy != NULL)
-		return true;
 	if (pages_image_bytes(meta) <= KEEP_BYTES &&
 		view->spent + questions * (1.0 + meta->layers) >=
 		COPY_COST * meta_pages(meta))
@@ -195,18 +231,6 @@ view_copy_pays(IndexView *view, Relation index, const MembershipMeta *meta,
 	}
 	view->spent += questions * (1.0 + meta->layers);
 	return false;
-}
-
-/* The number of views that have registered a snapshot */
-static uint32
-views_of(Snapshot snapshot)
-{
-	dlist_iter	iter;
-	uint32		count = 0;
-
-	dlist_foreach(iter, &views)
-		count += dlist_container(IndexView, use, iter.cur)->snapshot == snapshot;
-	return count;
 }
 
 /* Close the views of a snapshot, or all if it is NULL. */
@@ -224,36 +248,107 @@ close_views(Snapshot snapshot)
 	}
 }
 
-/*
- * When a query has ended, and its call sites with it, nobody but the query itself
- * and views may have its snapshot registered: then it was the last one.
- */
+/* A query has ended, or failed. */
 static void
-end_executor(QueryDesc *query)
+leave_query(OpenQuery *query)
 {
 	Snapshot	snapshot = query->snapshot;
 
-	if (previous_executor_end)
-		previous_executor_end(query);
-	else
-		standard_ExecutorEnd(query);
-	if (!dlist_is_empty(&views) && snapshot != NULL &&
-		snapshot->regd_count == 1 + views_of(snapshot))
+	query->snapshot = NULL;
+	if (snapshot != NULL && !is_of_query(snapshot, false))
 		close_views(snapshot);
 }
 
-/* At the end of a transaction snapmgr.c forgets all that is registered. */
+/* The callback of the memory of an executor's state */
+static void
+end_query(void *arg)
+{
+	OpenQuery  *query = (OpenQuery *) arg;
+
+	dlist_delete(&query->node);
+	leave_query(query);
+}
+
+static void
+start_executor(QueryDesc *desc, int eflags)
+{
+	OpenQuery  *query;
+
+	if (previous_executor_start)
+		previous_executor_start(desc, eflags);
+	else
+		standard_ExecutorStart(desc, eflags);
+	query = (OpenQuery *)
+		MemoryContextAllocZero(desc->estate->es_query_cxt, sizeof(OpenQuery));
+	query->estate = desc->estate;
+	query->snapshot = desc->estate->es_snapshot;
+	query->end.func = end_query;
+	query->end.arg = query;
+	dlist_push_head(&open_queries, &query->node);
+	MemoryContextRegisterResetCallback(desc->estate->es_query_cxt, &query->end);
+}
+
+/* NULL if it was started before the library was loaded */
+static OpenQuery *
+find_query(EState *estate)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &open_queries)
+	{
+		OpenQuery  *query = dlist_container(OpenQuery, node, iter.cur);
+
+		if (query->estate == estate)
+			return query;
+	}
+	return NULL;
+}
+
+static void
+run_executor(RUN_PARAMETERS)
+{
+	OpenQuery  *volatile query = find_query(desc->estate);
+
+	if (query)
+		query->runs++;
+	PG_TRY();
+	{
+		if (previous_executor_run)
+			previous_executor_run(RUN_ARGUMENTS);
+		else
+			standard_ExecutorRun(RUN_ARGUMENTS);
+	}
+	PG_CATCH();
+	{
+		if (query)
+		{
+			query->runs--;
+			leave_query(query);
+		}
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	if (query)
+		query->runs--;
+}
+
+/*
+ * No query outlives its transaction.  When one is aborted, snapmgr.c forgets all
+ * that is registered before all memory is released.
+ */
 static void
 at_transaction_event(XactEvent event, void *arg)
 {
 	switch (event)
 	{
-		case XACT_EVENT_COMMIT:
-		case XACT_EVENT_PREPARE:
 		case XACT_EVENT_ABORT:
-		case XACT_EVENT_PARALLEL_COMMIT:
 		case XACT_EVENT_PARALLEL_ABORT:
 			close_views(NULL);
+			break;
+		case XACT_EVENT_COMMIT:
+		case XACT_EVENT_PREPARE:
+		case XACT_EVENT_PARALLEL_COMMIT:
+			Assert(dlist_is_empty(&views));
 			break;
 		case XACT_EVENT_PRE_COMMIT:
 		case XACT_EVENT_PRE_PREPARE:
@@ -267,6 +362,8 @@ void
 membership_view_init(void)
 {
 	RegisterXactCallback(at_transaction_event, NULL);
-	previous_executor_end = ExecutorEnd_hook;
-	ExecutorEnd_hook = end_executor;
+	previous_executor_start = ExecutorStart_hook;
+	ExecutorStart_hook = start_executor;
+	previous_executor_run = ExecutorRun_hook;
+	ExecutorRun_hook = run_executor;
 }

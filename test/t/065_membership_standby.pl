@@ -82,7 +82,6 @@ sub old_transaction
 old_transaction('REINDEX', 'REINDEX INDEX kept_x', 'kept_x');
 old_transaction('a new index', 'CREATE INDEX kept_new ON kept USING membership (x)', 'kept_new');
 old_transaction('another of this name', 'BEGIN; DROP INDEX kept_new; CREATE INDEX kept_new ON kept USING membership (x); COMMIT', 'kept_new');
-
 # With what is to spare readers of a standby.  The index waits for older snapshots on
 # the primary only.
 $standby->safe_psql('postgres', 'ALTER SYSTEM SET hot_standby_feedback = on');

@@ -1,0 +1,164 @@
+# What a session keeps of a membership index goes when it should: no snapshot is held
+# longer than its query, no lock less long than the insertions that wait under it, and
+# what user code does meanwhile is noticed.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Session;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('lifetimes');
+$node->init;
+$node->start;
+my $session = Session->new($node);
+my $other = Session->new($node);
+
+is( $session->ask(q{
+	CREATE EXTENSION bloomfilter;
+	CREATE TABLE kept (x int);
+	INSERT INTO kept SELECT generate_series(1, 1000);
+	CREATE INDEX kept_x ON kept USING membership (x);
+	CREATE FUNCTION there(i int) RETURNS boolean STABLE LANGUAGE plpgsql AS $$
+	BEGIN RETURN membership_contains('kept_x', i); END $$;
+	CREATE FUNCTION add(i int) RETURNS int LANGUAGE plpgsql AS $$
+	BEGIN
+		IF i % 1000 = 2 THEN RAISE EXCEPTION 'no %', i; END IF;
+		INSERT INTO kept VALUES (i);
+		RETURN i;
+	END $$;
+	CREATE PROCEDURE tell(b boolean, INOUT o int) LANGUAGE plpgsql AS $$ BEGIN o := 5; END $$;
+	CREATE PROCEDURE hear(b boolean) LANGUAGE plpgsql AS $$ BEGIN END $$;
+	CREATE FUNCTION calls() RETURNS void LANGUAGE sql AS $$ CALL hear(there(5)); SELECT $$;
+	CREATE FUNCTION changes() RETURNS boolean LANGUAGE sql AS $$
+		SELECT there(5); INSERT INTO kept VALUES (5000); SELECT there(5000) $$;
+	CREATE RULE also AS ON UPDATE TO kept DO ALSO (SELECT there(new.x); DELETE FROM kept WHERE x = 4999; SELECT there(new.x));
+	PREPARE q AS SELECT there(x) FROM kept LIMIT 3}),
+	'', 'a table and functions');
+
+# Snapshots: after each of these a transaction holds none, though the call of
+# PL/pgSQL's simple expression lives to its end
+sub holds_nothing
+{
+	my ($what, @commands) = @_;
+
+	$session->ask('BEGIN');
+	$session->ask($_) foreach @commands;
+	is( $other->ask("SELECT backend_xmin IS NULL FROM pg_stat_activity WHERE pid = $session->{pid}"),
+		't', "$what: no snapshot is held");
+	is($session->ask('COMMIT'), '', "$what: committed");
+}
+holds_nothing('a query', 'SELECT there(x) FROM kept LIMIT 3');
+holds_nothing('EXECUTE', 'EXECUTE q');
+holds_nothing('EXPLAIN', 'EXPLAIN SELECT * FROM kept WHERE there(x) = there(5)');
+holds_nothing('CALL', 'CALL tell(there(5), NULL)');
+holds_nothing('CALL within a function', 'SELECT calls()');
+holds_nothing('a function of several statements', 'SELECT changes()');
+holds_nothing('a rule of several statements', 'UPDATE kept SET x = x WHERE x < 4');
+holds_nothing('a query that failed', 'SAVEPOINT s', 'SELECT there(x), 1 / (500 - x) FROM kept', 'ROLLBACK TO s');
+holds_nothing('a cursor that failed',
+	"DECLARE c CURSOR FOR SELECT membership_contains('kept_x', i), 1 / (2 - i) FROM generate_series(1, 3) i",
+	'FETCH c', 'SAVEPOINT s', 'FETCH c', 'ROLLBACK TO s');
+
+# and not once it has ended, where a catalog's snapshot cannot hide it
+$session->ask('CREATE TABLE dummy ()');
+$session->ask('BEGIN ISOLATION LEVEL REPEATABLE READ');
+$session->ask('SAVEPOINT s; SELECT there(x), 1 / (500 - x) FROM kept');
+$session->ask('ROLLBACK TO s; DROP TABLE dummy; COMMIT');
+is($other->ask("SELECT backend_xmin IS NULL FROM pg_stat_activity WHERE pid = $session->{pid}"),
+	't', 'a transaction that ended holds no snapshot');
+
+# Locks: those of a cursor that fails go with a later subtransaction, what it has
+# inserted before stays
+$session->ask('BEGIN; DECLARE c CURSOR FOR SELECT add(7000 + i) FROM generate_series(1, 3) i; FETCH c');
+$session->ask('SAVEPOINT s');
+like($session->ask('FETCH c'), qr/no 7002/, 'a cursor fails');
+$session->ask('ROLLBACK TO s');
+is( $other->ask("SELECT count(*) FROM pg_locks WHERE pid = $session->{pid} AND relation = 'kept_x'::regclass AND mode = 'RowExclusiveLock'"),
+	'1', 'the index is still locked');
+$other->start('REINDEX INDEX kept_x');
+ok($other->waits($node), 'REINDEX waits');
+is($session->ask('COMMIT'), '', 'the transaction commits');
+$other->end;
+is($session->ask("SELECT membership_contains('kept_x', 7001), membership_check('kept_x') = (SELECT count(*) FROM kept)"),
+	't|t', 'and its row is in the index');
+
+# User code: a type whose hash function does what the session tells it
+is( $session->ask(q{
+	SET client_min_messages = warning;
+	CREATE FUNCTION hash(i int4, seed bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+	DECLARE
+		what text := current_setting('my.what', true);
+	BEGIN
+		PERFORM set_config('my.what', '', true);
+		IF what <> '' THEN
+			EXECUTE what;
+			PERFORM set_config('my.what', what, true);
+		END IF;
+		RETURN hashint4extended(i, seed);
+	END $$;
+	CREATE TYPE own;
+	CREATE FUNCTION own_in(cstring) RETURNS own LANGUAGE internal IMMUTABLE STRICT AS 'int4in';
+	CREATE FUNCTION own_out(own) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'int4out';
+	CREATE TYPE own (INPUT = own_in, OUTPUT = own_out, LIKE = int4);
+	CREATE CAST (own AS int4) WITHOUT FUNCTION;
+	CREATE FUNCTION own_eq(own, own) RETURNS boolean LANGUAGE internal IMMUTABLE STRICT AS 'int4eq';
+	CREATE FUNCTION own_hash(own) RETURNS int LANGUAGE internal IMMUTABLE STRICT AS 'hashint4';
+	CREATE FUNCTION own_hash(own, bigint) RETURNS bigint LANGUAGE sql AS $$ SELECT public.hash($1::int4, $2) $$;
+	CREATE OPERATOR = (LEFTARG = own, RIGHTARG = own, FUNCTION = own_eq, HASHES);
+	CREATE OPERATOR CLASS own_ops DEFAULT FOR TYPE own USING hash AS
+		OPERATOR 1 = (own, own), FUNCTION 1 own_hash(own), FUNCTION 2 own_hash(own, bigint);
+	CREATE OPERATOR CLASS own_members DEFAULT FOR TYPE own USING membership AS OPERATOR 1 = (own, own);
+	CREATE TABLE owns (x own);
+	INSERT INTO owns VALUES ('1'), ('2');
+	CREATE INDEX owns_x ON owns USING membership (x)}),
+	'', 'a type of its own');
+$session->ask("SET my.what = 'REINDEX INDEX public.owns_x'");
+is($session->ask("SELECT membership_contains('owns_x', i::text::own) FROM generate_series(1, 2) i"), "t\nt", 'an index rebuilt while elements are hashed for it');
+is($session->ask("SELECT membership_contains_each('owns_x', ARRAY['1', '2']::own[])"), '{t,t}', 'and with an array');
+
+# an index that is being rebuilt has no pages, while hashing looks elements up elsewhere
+$session->ask("SET my.what = ''; BEGIN; INSERT INTO owns VALUES ('3')");
+$session->ask(q{SET my.what = 'SELECT public.membership_contains(''public.kept_x'', 1)'});
+is($session->ask('REINDEX INDEX owns_x'), '', 'REINDEX, whose hashing asks another index');
+is($session->ask(q{SET my.what = ''; SELECT membership_contains_each('owns_x', ARRAY['1', '2', '3']::own[])}), '{t,t,t}', 'nothing is lost');
+is($session->ask('COMMIT'), '', 'which is committed');
+is($session->ask("SELECT membership_check('owns_x')"), 3, 'and sound');
+$session->ask(q{SET my.what = 'SELECT public.membership_contains(''public.owns_x'', ''1''::public.own)'});
+like($session->ask('REINDEX INDEX owns_x'), qr/55000: cannot access index "owns_x" while it is being reindexed/, 'an index is not asked while it is rebuilt');
+$session->ask('RESET my.what');
+
+# Privileges that go while a call is kept: a role's membership, BYPASSRLS
+is( $session->ask(q{
+	CREATE ROLE readers;
+	CREATE ROLE guest IN ROLE readers;
+	GRANT SELECT ON kept TO readers;
+	CREATE FUNCTION guest_asks() RETURNS text LANGUAGE plpgsql AS $$
+	BEGIN
+		RETURN membership_contains('kept_x', 1);
+	EXCEPTION WHEN insufficient_privilege THEN
+		RETURN 'denied';
+	END $$}),
+	'', 'a role');
+$session->ask('BEGIN; SET ROLE guest');
+is($session->ask('SELECT guest_asks()'), 'true', 'a member may ask');
+$other->ask('REVOKE readers FROM guest');
+is($session->ask('SELECT guest_asks()'), 'denied', 'and no more when it has left');
+$session->ask('ROLLBACK');
+
+# DROP INDEX CONCURRENTLY waits for a query, which goes on
+$session->ask("BEGIN; DECLARE c CURSOR FOR SELECT membership_contains('kept_x', i) FROM generate_series(1, 3) i; FETCH c");
+$other->start('DROP INDEX CONCURRENTLY kept_x');
+ok($other->waits($node), 'DROP INDEX CONCURRENTLY waits');
+is($session->ask('FETCH ALL FROM c'), "t\nt", 'a query goes on with the index');
+$session->ask('COMMIT');
+$other->end;
+like($session->ask("SELECT membership_contains('kept_x', 1)"), qr/42P01/, 'and is the last one');
+
+$_->quit foreach $session, $other;
+$node->stop;
+done_testing();
