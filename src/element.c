@@ -212,7 +212,7 @@ struct RecordLayout
 struct ElementState
 {
 	ElementNode *root;
-	ElementScope scope;
+	bool		portable;		/* hashes mean the same everywhere */
 	bool		local;			/* has a node that hashes in its own way there */
 	StringInfoData buf;			/* data is NULL until it is needed */
 
@@ -323,10 +323,10 @@ append_counted_utf8(StringInfo buf, const char *data, int length)
 static void
 append_string(ElementNode *node, StringInfo buf, const char *data, int length)
 {
-	if (node->state->scope == ELEMENT_LOCAL)
-		append_bytes(buf, data, length);
-	else
+	if (node->state->portable)
 		append_utf8(buf, data, length);
+	else
+		append_bytes(buf, data, length);
 }
 
 static void
@@ -918,6 +918,26 @@ static const LeafType leaf_types[] = {
 	{JSONBOID, 'j', "jsonb", append_jsonb, NULL},
 };
 
+/* How to hash a type that has no parts, or NULL if it is not one of these */
+static const LeafType *
+leaf_type(Oid type)
+{
+	for (size_t i = 0; i < lengthof(leaf_types); i++)
+		if (leaf_types[i].type == type)
+			return &leaf_types[i];
+	return NULL;
+}
+
+/* The name of the class that a token stands for, or NULL if it is no leaf's */
+static const char *
+leaf_class_name(char token)
+{
+	for (size_t i = 0; i < lengthof(leaf_types); i++)
+		if (leaf_types[i].token == token)
+			return leaf_types[i].name;
+	return NULL;
+}
+
 /* ----------------------------------------------------------------
  *		The class
  * ----------------------------------------------------------------
@@ -1415,7 +1435,7 @@ init_other(ElementNode *node)
 						   format_type_be(node->type)),
 				 errhint("Cast the element to a type that has one.")));
 	if (OidIsValid(get_typcollation(node->type)) &&
-		node->state->scope == ELEMENT_PORTABLE)
+		node->state->portable)
 		check_collation(node->collation);
 
 	node->token = TOKEN_OTHER;
@@ -1515,7 +1535,7 @@ init_by_kind(ElementNode *node)
 			node->token = TOKEN_ENUM;
 			node->append = append_enum;
 			node->name = quoted_type_name(node->type);
-			if (node->state->scope == ELEMENT_LOCAL)
+			if (!node->state->portable)
 			{
 				/* a label may be renamed */
 				node->append = append_oid;
@@ -1578,6 +1598,7 @@ static ElementNode *
 make_node(ElementState *state, Oid type, Oid collation,
 		  const ElementNode *like)
 {
+	const LeafType *leaf;
 	ElementNode *node;
 	Oid			base = getBaseType(type);
 	bool		literal = false;
@@ -1605,35 +1626,31 @@ make_node(ElementState *state, Oid type, Oid collation,
 		return node;
 	}
 
-	for (size_t i = 0; i < lengthof(leaf_types); i++)
+	leaf = leaf_type(node->type);
+	if (leaf == NULL)
 	{
-		const LeafType *leaf = &leaf_types[i];
-
-		if (leaf->type != node->type)
-			continue;
-		node->token = leaf->token;
-		node->append = leaf->append;
-		node->hash = leaf->hash;
-		if (state->scope == ELEMENT_LOCAL)
-			adapt_leaf_locally(node);
-		else if (leaf->token == TOKEN_TEXT)
-		{
-			/* an untyped literal has a collation only if it was given one */
-			if (node->type != UNKNOWNOID || OidIsValid(collation))
-				check_collation(collation);
-			if (needs_conversion())
-				node->hash = NULL;
-		}
-		if (literal)
-		{
-			node->append_text = node->append;
-			node->append = append_literal;
-			node->hash = NULL;
-		}
+		init_by_kind(node);
 		return node;
 	}
-
-	init_by_kind(node);
+	node->token = leaf->token;
+	node->append = leaf->append;
+	node->hash = leaf->hash;
+	if (!state->portable)
+		adapt_leaf_locally(node);
+	else if (leaf->token == TOKEN_TEXT)
+	{
+		/* an untyped literal has a collation only if it was given one */
+		if (node->type != UNKNOWNOID || OidIsValid(collation))
+			check_collation(collation);
+		if (needs_conversion())
+			node->hash = NULL;
+	}
+	if (literal)
+	{
+		node->append_text = node->append;
+		node->append = append_literal;
+		node->hash = NULL;
+	}
 	return node;
 }
 
@@ -1736,7 +1753,7 @@ element_hasher_create_like(Oid type, Oid collation, ElementScope scope,
 
 	hasher = palloc0(sizeof(ElementHasher));
 	state = palloc0(sizeof(ElementState));
-	state->scope = scope;
+	state->portable = scope == ELEMENT_PORTABLE;
 	state->root = make_node(state, type, collation,
 							like ? ((ElementState *) like->state)->root : NULL);
 	hasher->type = state->root->type;
@@ -1874,6 +1891,7 @@ static bool
 name_description(const char **at, StringInfo name)
 {
 	char		token = **at;
+	const char *leaf;
 	bool		bracket;
 
 	if (token == '\0')
@@ -1920,15 +1938,11 @@ name_description(const char **at, StringInfo name)
 			return name_type(at, name);
 	}
 
-	for (size_t i = 0; i < lengthof(leaf_types); i++)
-	{
-		if (leaf_types[i].token == token)
-		{
-			appendStringInfoString(name, leaf_types[i].name);
-			return true;
-		}
-	}
-	return false;
+	leaf = leaf_class_name(token);
+	if (leaf == NULL)
+		return false;
+	appendStringInfoString(name, leaf);
+	return true;
 }
 
 /*
