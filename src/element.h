@@ -9,17 +9,7 @@
 
 #include "postgres.h"
 
-/*
- * The class of an element: eight bytes that say what its canonical bytes mean,
- * the same on every server (no OID in it).  Up to eight ASCII tokens, padded
- * with zeros ("i" integer, "t" text, "[i" array of integers, "(it)" a record
- * of both); a longer description is '#' and 56 bits of its hash.  Held as a
- * little-endian number, so that it is compared at once: byte 0 is the lowest.
- * 0 means that no element has been seen.
- */
-typedef uint64 ElementClass;
-
-#define ELEMENT_CLASS_NONE	UINT64CONST(0)
+#include "element_class.h"
 
 typedef struct ElementHasher ElementHasher;
 
@@ -72,7 +62,5 @@ element_hash(ElementHasher *hasher, Datum value, uint64 seed)
 {
 	return hasher->hash(hasher, value, seed);
 }
-
-extern char *element_class_name(ElementClass class);
 
 #endif							/* BLOOMFILTER_ELEMENT_H */

@@ -1,0 +1,710 @@
+/*
+ * element_canonical.c
+ *	  The canonical bytes of values that have no parts: scalars and jsonb.
+ *
+ * Within a class (see element.c) values that are equal under "=" have the same
+ * bytes.  Common types also have a function that hashes a whole element without
+ * a buffer.
+ */
+#include "postgres.h"
+
+#include <math.h>
+#include <sys/socket.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_enum.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/cash.h"
+#include "utils/date.h"
+#include "utils/inet.h"
+#include "utils/jsonb.h"
+#include "utils/numeric.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+#include "utils/uuid.h"
+#include "utils/varbit.h"
+
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+#include "element_canonical.h"
+
+/* The one NaN that stands for all: quiet, positive, without payload */
+#define CANONICAL_NAN		UINT64CONST(0x7ff8000000000000)
+
+/* Family byte of a network address: the version of its protocol */
+#define NETWORK_IPV4		4
+#define NETWORK_IPV6		6
+
+/* Tags of a jsonb value, each followed by what the comment says */
+#define JSON_NULL			'n'
+#define JSON_TRUE			't'
+#define JSON_FALSE			'f'
+#define JSON_NUMBER			'd' /* length, normalised decimal */
+#define JSON_STRING			's' /* length, UTF-8 */
+#define JSON_ARRAY			'[' /* count, values */
+#define JSON_OBJECT			'{' /* count, pairs of (length, key) and value */
+
+/* XXH3, which goes over an element's canonical bytes and over long descriptions */
+uint64
+canonical_hash(const void *bytes, size_t length, uint64 seed)
+{
+	return XXH3_64bits_withSeed(bytes, length, seed);
+}
+
+/* ----------------------------------------------------------------
+ *		Text
+ * ----------------------------------------------------------------
+ */
+
+/* Append a string of the database's encoding in UTF-8. */
+void
+append_utf8(StringInfo buf, const char *data, int length)
+{
+	char	   *converted;
+
+	if (!needs_conversion())
+	{
+		append_bytes(buf, data, length);
+		return;
+	}
+
+	converted = pg_server_to_any(data, length, PG_UTF8);
+	if (converted == data)
+		append_bytes(buf, data, length);
+	else
+	{
+		append_bytes(buf, converted, strlen(converted));
+		pfree(converted);
+	}
+}
+
+/* Append a string, preceded by its length in UTF-8; return that. */
+static int
+append_counted_utf8(StringInfo buf, const char *data, int length)
+{
+	int			start = buf->len;
+	int			counted;
+
+	append_uint32(buf, 0);
+	append_utf8(buf, data, length);
+	counted = buf->len - start - sizeof(uint32);
+	put32((uint8 *) (buf->data + start), counted);
+	return counted;
+}
+
+/* A string that is an element, or a part of one: in UTF-8 unless it is local */
+static void
+append_string(ElementNode *node, StringInfo buf, const char *data, int length)
+{
+	if (node->state->portable)
+		append_utf8(buf, data, length);
+	else
+		append_bytes(buf, data, length);
+}
+
+static void
+append_text(ElementNode *node, StringInfo buf, Datum value)
+{
+	text	   *string = DatumGetTextPP(value);
+
+	append_string(node, buf, VARDATA_ANY(string), VARSIZE_ANY_EXHDR(string));
+	if ((Pointer) string != DatumGetPointer(value))
+		pfree(string);
+}
+
+/* Trailing blanks mean nothing in bpchar, and a cast to text drops them. */
+static void
+append_bpchar(ElementNode *node, StringInfo buf, Datum value)
+{
+	BpChar	   *string = DatumGetBpCharPP(value);
+	char	   *data = VARDATA_ANY(string);
+
+	append_string(node, buf, data,
+				  bpchartruelen(data, VARSIZE_ANY_EXHDR(string)));
+	if ((Pointer) string != DatumGetPointer(value))
+		pfree(string);
+}
+
+static void
+append_name(ElementNode *node, StringInfo buf, Datum value)
+{
+	Name		name = DatumGetName(value);
+
+	append_string(node, buf, NameStr(*name), strlen(NameStr(*name)));
+}
+
+static void
+append_cstring(ElementNode *node, StringInfo buf, Datum value)
+{
+	char	   *string = DatumGetCString(value);
+
+	append_string(node, buf, string, strlen(string));
+}
+
+/* A literal without type, in the place of text */
+void
+append_literal(ElementNode *node, StringInfo buf, Datum value)
+{
+	text	   *string = cstring_to_text(DatumGetCString(value));
+
+	node->append_text(node, buf, PointerGetDatum(string));
+	pfree(string);
+}
+
+static void
+append_bytea(ElementNode *node, StringInfo buf, Datum value)
+{
+	bytea	   *bytes = DatumGetByteaPP(value);
+
+	append_bytes(buf, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
+	if ((Pointer) bytes != DatumGetPointer(value))
+		pfree(bytes);
+}
+
+/* bytea, and text that needs no conversion: hashed where it lies. */
+static uint64
+hash_varlena(struct ElementHasher *hasher, Datum value, uint64 seed)
+{
+	struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
+	uint64		hash;
+
+	hash = XXH3_64bits_withSeed(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes),
+								seed);
+	if ((Pointer) bytes != DatumGetPointer(value))
+		pfree(bytes);
+	return hash;
+}
+
+/* ----------------------------------------------------------------
+ *		Numbers
+ * ----------------------------------------------------------------
+ */
+
+static inline uint64
+hash_uint64(uint64 value, uint64 seed)
+{
+	uint8		bytes[sizeof(value)];
+
+	put64(bytes, value);
+	return XXH3_64bits_withSeed(bytes, sizeof(bytes), seed);
+}
+
+static inline uint64
+hash_uint32(uint32 value, uint64 seed)
+{
+	uint8		bytes[sizeof(value)];
+
+	put32(bytes, value);
+	return XXH3_64bits_withSeed(bytes, sizeof(bytes), seed);
+}
+
+static void
+append_int2(ElementNode *node, StringInfo buf, Datum value)
+{
+	append_uint64(buf, (int64) DatumGetInt16(value));
+}
+
+static uint64
+hash_int2(struct ElementHasher *hasher, Datum value, uint64 seed)
+{
+	return hash_uint64((int64) DatumGetInt16(value), seed);
+}
+
+static void
+append_int4(ElementNode *node, StringInfo buf, Datum value)
+{
+	append_uint64(buf, (int64) DatumGetInt32(value));
+}
+
+static uint64
+hash_int4(struct ElementHasher *hasher, Datum value, uint64 seed)
+{
+	return hash_uint64((int64) DatumGetInt32(value), seed);
+}
+
+/* int8, and the types that are one inside: money, time and the timestamps. */
+static void
+append_int8(ElementNode *node, StringInfo buf, Datum value)
+{
+	append_uint64(buf, DatumGetInt64(value));
+}
+
+static uint64
+hash_int8(struct ElementHasher *hasher, Datum value, uint64 seed)
+{
+	return hash_uint64(DatumGetInt64(value), seed);
+}
+
+/* The bits of a float, the same for all floats that are equal. */
+static inline uint64
+float_bits(float8 value)
+{
+	uint64		bits;
+
+	if (isnan(value))
+		return CANONICAL_NAN;
+	if (value == 0)
+		return 0;				/* the bits of 0, not of -0 */
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+static void
+append_float4(ElementNode *node, StringInfo buf, Datum value)
+{
+	append_uint64(buf, float_bits(DatumGetFloat4(value)));
+}
+
+static void
+append_float8(ElementNode *node, StringInfo buf, Datum value)
+{
+	append_uint64(buf, float_bits(DatumGetFloat8(value)));
+}
+
+static uint64
+hash_float8(struct ElementHasher *hasher, Datum value, uint64 seed)
+{
+	return hash_uint64(float_bits(DatumGetFloat8(value)), seed);
+}
+
+static void
+append_numeric(ElementNode *node, StringInfo buf, Datum value)
+{
+	Numeric		number = DatumGetNumeric(value);
+	char	   *digits = numeric_normalize(number);
+
+	append_bytes(buf, digits, strlen(digits));
+	pfree(digits);
+	if ((Pointer) number != DatumGetPointer(value))
+		pfree(number);
+}
+
+void
+append_oid(ElementNode *node, StringInfo buf, Datum value)
+{
+	append_uint32(buf, DatumGetObjectId(value));
+}
+
+static void
+append_bool(ElementNode *node, StringInfo buf, Datum value)
+{
+	append_uint8(buf, DatumGetBool(value) ? 1 : 0);
+}
+
+static void
+append_char(ElementNode *node, StringInfo buf, Datum value)
+{
+	append_uint8(buf, (uint8) DatumGetChar(value));
+}
+
+/* ----------------------------------------------------------------
+ *		Dates and times
+ * ----------------------------------------------------------------
+ */
+
+static void
+append_date(ElementNode *node, StringInfo buf, Datum value)
+{
+	append_uint32(buf, DatumGetDateADT(value));
+}
+
+static uint64
+hash_date(struct ElementHasher *hasher, Datum value, uint64 seed)
+{
+	return hash_uint32(DatumGetDateADT(value), seed);
+}
+
+static void
+append_timetz(ElementNode *node, StringInfo buf, Datum value)
+{
+	TimeTzADT  *time = DatumGetTimeTzADTP(value);
+
+	append_uint64(buf, time->time);
+	append_uint32(buf, time->zone);
+}
+
+/*
+ * Intervals compare by one number of microseconds, with months of 30 days and
+ * days of 24 hours.  It needs some 74 bits: here 128, in two halves, since
+ * not every compiler has such an integer.  The days take less than 37 bits,
+ * as do the microseconds of a day, so that neither product below overflows.
+ */
+static void
+append_interval(ElementNode *node, StringInfo buf, Datum value)
+{
+	Interval   *interval = DatumGetIntervalP(value);
+	int64		days = interval->month * (int64) DAYS_PER_MONTH + interval->day;
+	int64		upper = (days >> 16) * USECS_PER_DAY;
+	uint64		addends[2];
+	uint64		low = (uint64) upper << 16;
+	int64		high = upper >> 48;
+
+	addends[0] = (uint64) (days & 0xffff) * USECS_PER_DAY;
+	addends[1] = (uint64) interval->time;
+	if (interval->time < 0)
+		high--;					/* extend its sign */
+	for (size_t i = 0; i < lengthof(addends); i++)
+	{
+		low += addends[i];
+		if (low < addends[i])
+			high++;
+	}
+
+	append_uint64(buf, low);
+	append_uint64(buf, high);
+}
+
+/* ----------------------------------------------------------------
+ *		Other scalar types
+ * ----------------------------------------------------------------
+ */
+
+static void
+append_uuid(ElementNode *node, StringInfo buf, Datum value)
+{
+	append_bytes(buf, DatumGetUUIDP(value)->data, UUID_LEN);
+}
+
+static uint64
+hash_uuid(struct ElementHasher *hasher, Datum value, uint64 seed)
+{
+	return XXH3_64bits_withSeed(DatumGetUUIDP(value)->data, UUID_LEN, seed);
+}
+
+static void
+append_macaddr(ElementNode *node, StringInfo buf, Datum value)
+{
+	append_bytes(buf, DatumGetMacaddrP(value), sizeof(macaddr));
+}
+
+static void
+append_macaddr8(ElementNode *node, StringInfo buf, Datum value)
+{
+	append_bytes(buf, DatumGetMacaddr8P(value), sizeof(macaddr8));
+}
+
+static void
+append_bits(ElementNode *node, StringInfo buf, Datum value)
+{
+	VarBit	   *bits = DatumGetVarBitP(value);
+
+	append_uint32(buf, VARBITLEN(bits));
+	append_bytes(buf, VARBITS(bits), VARBITBYTES(bits));
+	if ((Pointer) bits != DatumGetPointer(value))
+		pfree(bits);
+}
+
+/* The host part of the address counts, as it does under "=". */
+static void
+append_network(ElementNode *node, StringInfo buf, Datum value)
+{
+	inet	   *address = DatumGetInetPP(value);
+	bool		ipv4 = ip_family(address) == PGSQL_AF_INET;
+
+	append_uint8(buf, ipv4 ? NETWORK_IPV4 : NETWORK_IPV6);
+	append_uint8(buf, ip_bits(address));
+	append_bytes(buf, ip_addr(address), ip_addrsize(address));
+	if ((Pointer) address != DatumGetPointer(value))
+		pfree(address);
+}
+
+/*
+ * The label is looked up for each value: the catalog cache makes it cheap, and
+ * a label may be renamed while the hasher lives.
+ */
+void
+append_enum(ElementNode *node, StringInfo buf, Datum value)
+{
+	HeapTuple	tuple;
+	NameData   *label;
+
+	tuple = SearchSysCache1(ENUMOID, value);
+	if (!HeapTupleIsValid(tuple))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("invalid internal value for enum: %u",
+						DatumGetObjectId(value))));
+	label = &((Form_pg_enum) GETSTRUCT(tuple))->enumlabel;
+	append_utf8(buf, NameStr(*label), strlen(NameStr(*label)));
+	ReleaseSysCache(tuple);
+}
+
+/* A type that we know nothing about but its hash function. */
+void
+append_other(ElementNode *node, StringInfo buf, Datum value)
+{
+	Datum		hash;
+
+	hash = FunctionCall2Coll(&node->hash_proc, node->collation, value,
+							 Int64GetDatum(0));
+	append_uint64(buf, DatumGetUInt64(hash));
+}
+
+/*
+ * A name, or bpchar, by the hash of text: that of name knows no collation, that of
+ * bpchar (in 15) counts trailing blanks where the collation is nondeterministic.
+ */
+static void
+append_as_text(ElementNode *node, StringInfo buf, const char *data, int length)
+{
+	text	   *string = cstring_to_text_with_len(data, length);
+
+	append_other(node, buf, PointerGetDatum(string));
+	pfree(string);
+}
+
+void
+append_name_as_text(ElementNode *node, StringInfo buf, Datum value)
+{
+	Name		name = DatumGetName(value);
+
+	append_as_text(node, buf, NameStr(*name), strlen(NameStr(*name)));
+}
+
+void
+append_bpchar_as_text(ElementNode *node, StringInfo buf, Datum value)
+{
+	BpChar	   *string = DatumGetBpCharPP(value);
+	char	   *data = VARDATA_ANY(string);
+
+	append_as_text(node, buf, data,
+				   bpchartruelen(data, VARSIZE_ANY_EXHDR(string)));
+	if ((Pointer) string != DatumGetPointer(value))
+		pfree(string);
+}
+
+/* ----------------------------------------------------------------
+ *		jsonb
+ * ----------------------------------------------------------------
+ */
+
+/* Where the bytes of a key and its value are */
+typedef struct JsonPair
+{
+	const char *key;
+	int			key_length;
+	int			offset;			/* of the whole pair, from the first one */
+	int			length;			/* of the whole pair */
+} JsonPair;
+
+static void append_json_container(StringInfo buf, JsonbContainer *container);
+
+static void
+append_json_value(StringInfo buf, const JsonbValue *value)
+{
+	char	   *digits;
+
+	CHECK_FOR_INTERRUPTS();
+	switch (value->type)
+	{
+		case jbvNull:
+			append_uint8(buf, JSON_NULL);
+			break;
+		case jbvBool:
+			append_uint8(buf, value->val.boolean ? JSON_TRUE : JSON_FALSE);
+			break;
+		case jbvNumeric:
+			append_uint8(buf, JSON_NUMBER);
+			digits = numeric_normalize(value->val.numeric);
+			append_uint32(buf, strlen(digits));
+			append_bytes(buf, digits, strlen(digits));
+			pfree(digits);
+			break;
+		case jbvString:
+			append_uint8(buf, JSON_STRING);
+			append_counted_utf8(buf, value->val.string.val,
+								value->val.string.len);
+			break;
+		case jbvBinary:
+			append_json_container(buf, value->val.binary.data);
+			break;
+		default:
+			elog(ERROR, "unexpected type of jsonb value: %d",
+				 (int) value->type);
+	}
+}
+
+/* Shorter keys first, as in a jsonb object itself. */
+static int
+compare_json_pairs(const void *a, const void *b)
+{
+	const JsonPair *x = a;
+	const JsonPair *y = b;
+
+	CHECK_FOR_INTERRUPTS();
+	if (x->key_length != y->key_length)
+		return x->key_length < y->key_length ? -1 : 1;
+	return memcmp(x->key, y->key, x->key_length);
+}
+
+/* Sort the pairs that take the end of the buffer, from "start" on. */
+static void
+sort_json_pairs(StringInfo buf, int start, JsonPair *pairs, int count)
+{
+	int			length = buf->len - start;
+	char	   *copy = palloc(length);
+
+	memcpy(copy, buf->data + start, length);
+	for (int i = 0; i < count; i++)
+		pairs[i].key = copy + pairs[i].offset + sizeof(uint32);
+	qsort(pairs, count, sizeof(JsonPair), compare_json_pairs);
+
+	buf->len = start;
+	for (int i = 0; i < count; i++)
+		append_bytes(buf, copy + pairs[i].offset, pairs[i].length);
+	pfree(copy);
+}
+
+/*
+ * A jsonb object keeps its keys sorted by the bytes of the database's
+ * encoding.  Once these are converted to UTF-8, the order may be another, and
+ * the pairs are sorted again.
+ */
+static void
+append_json_object(StringInfo buf, JsonbIterator *iterator, int count)
+{
+	JsonbValue	value;
+	JsonPair   *pairs = NULL;
+	int			start;
+
+	append_uint8(buf, JSON_OBJECT);
+	append_uint32(buf, count);
+	start = buf->len;
+	if (count > 0 && needs_conversion())
+		pairs = palloc(count * sizeof(JsonPair));
+
+	for (int i = 0; i < count; i++)
+	{
+		int			offset = buf->len - start;
+		int			key_length;
+
+		(void) JsonbIteratorNext(&iterator, &value, true);
+		key_length = append_counted_utf8(buf, value.val.string.val,
+										 value.val.string.len);
+		(void) JsonbIteratorNext(&iterator, &value, true);
+		append_json_value(buf, &value);
+
+		if (pairs != NULL)
+		{
+			pairs[i].key_length = key_length;
+			pairs[i].offset = offset;
+			pairs[i].length = buf->len - start - offset;
+		}
+	}
+
+	if (pairs != NULL)
+	{
+		sort_json_pairs(buf, start, pairs, count);
+		pfree(pairs);
+	}
+}
+
+static void
+append_json_container(StringInfo buf, JsonbContainer *container)
+{
+	JsonbIterator *iterator;
+	JsonbValue	value;
+
+	check_stack_depth();
+
+	/* A lone scalar is stored as an array of one, but is not equal to it */
+	if (JsonContainerIsScalar(container))
+	{
+		(void) JsonbExtractScalar(container, &value);
+		append_json_value(buf, &value);
+		return;
+	}
+
+	iterator = JsonbIteratorInit(container);
+	if (JsonbIteratorNext(&iterator, &value, true) == WJB_BEGIN_OBJECT)
+		append_json_object(buf, iterator, value.val.object.nPairs);
+	else
+	{
+		int			count = value.val.array.nElems;
+
+		append_uint8(buf, JSON_ARRAY);
+		append_uint32(buf, count);
+		for (int i = 0; i < count; i++)
+		{
+			(void) JsonbIteratorNext(&iterator, &value, true);
+			append_json_value(buf, &value);
+		}
+	}
+	pfree(iterator);
+}
+
+static void
+append_jsonb(ElementNode *node, StringInfo buf, Datum value)
+{
+	Jsonb	   *jsonb = DatumGetJsonbP(value);
+
+	append_json_container(buf, &jsonb->root);
+	if ((Pointer) jsonb != DatumGetPointer(value))
+		pfree(jsonb);
+}
+
+/* ----------------------------------------------------------------
+ *		The types that have no parts
+ * ----------------------------------------------------------------
+ */
+
+static const LeafType leaf_types[] = {
+	{INT4OID, 'i', "integer", append_int4, hash_int4},
+	{INT8OID, 'i', "integer", append_int8, hash_int8},
+	{INT2OID, 'i', "integer", append_int2, hash_int2},
+	{TEXTOID, TOKEN_TEXT, "text", append_text, hash_varlena},
+	{VARCHAROID, TOKEN_TEXT, "text", append_text, hash_varlena},
+	{BPCHAROID, TOKEN_TEXT, "text", append_bpchar, NULL},
+	{NAMEOID, TOKEN_TEXT, "text", append_name, NULL},
+	/* A literal in ROW('a', 1), which nothing has given a type */
+	{UNKNOWNOID, TOKEN_TEXT, "text", append_cstring, NULL},
+	{FLOAT8OID, 'f', "float", append_float8, hash_float8},
+	{FLOAT4OID, 'f', "float", append_float4, NULL},
+	{NUMERICOID, 'n', "numeric", append_numeric, NULL},
+	{BYTEAOID, 'y', "bytea", append_bytea, hash_varlena},
+	{UUIDOID, 'u', "uuid", append_uuid, hash_uuid},
+	{BOOLOID, 'b', "boolean", append_bool, NULL},
+	{CHAROID, 'c', "\"char\"", append_char, NULL},
+	{OIDOID, 'o', "oid", append_oid, NULL},
+	{CASHOID, 'm', "money", append_int8, hash_int8},
+	{MACADDROID, 'a', "macaddr", append_macaddr, NULL},
+	{MACADDR8OID, 'A', "macaddr8", append_macaddr8, NULL},
+	{DATEOID, 'd', "date", append_date, hash_date},
+	{TIMEOID, 'h', "time", append_int8, hash_int8},
+	{TIMETZOID, 'H', "time with time zone", append_timetz, NULL},
+	{TIMESTAMPOID, 's', "timestamp", append_int8, hash_int8},
+	{TIMESTAMPTZOID, 'S', "timestamp with time zone", append_int8, hash_int8},
+	{INTERVALOID, 'v', "interval", append_interval, NULL},
+	{BITOID, 'B', "bit string", append_bits, NULL},
+	{VARBITOID, 'B', "bit string", append_bits, NULL},
+	{INETOID, 'w', "network address", append_network, NULL},
+	{CIDROID, 'w', "network address", append_network, NULL},
+	{JSONBOID, 'j', "jsonb", append_jsonb, NULL},
+};
+
+/* How to hash a type that has no parts, or NULL if it is not one of these */
+const LeafType *
+leaf_type(Oid type)
+{
+	for (size_t i = 0; i < lengthof(leaf_types); i++)
+		if (leaf_types[i].type == type)
+			return &leaf_types[i];
+	return NULL;
+}
+
+/* The name of the class that a token stands for, or NULL if it is no leaf's */
+const char *
+leaf_class_name(char token)
+{
+	for (size_t i = 0; i < lengthof(leaf_types); i++)
+		if (leaf_types[i].token == token)
+			return leaf_types[i].name;
+	return NULL;
+}

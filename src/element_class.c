@@ -1,0 +1,296 @@
+/*
+ * element_class.c
+ *	  The class of an element: describe it, pack the description into eight
+ *	  bytes, and name what they mean.
+ *
+ * element.c tells what a description is made of.
+ */
+#include "postgres.h"
+
+#include "element_class.h"
+
+#include "element_canonical.h"
+#include "miscadmin.h"
+
+/* The first byte of a class whose description did not fit */
+#define CLASS_HASHED		'#'
+
+/* ----------------------------------------------------------------
+ *		The class
+ * ----------------------------------------------------------------
+ */
+
+/*
+ * Append the description of what the node has seen last.  False if that is
+ * not known in full: a record of no known structure is in it.
+ */
+bool
+describe(ElementNode *node, StringInfo description)
+{
+	RecordLayout *layout = node->layout;
+	bool		complete = true;
+
+	check_stack_depth();
+
+	switch (node->token)
+	{
+		case TOKEN_ENUM:
+		case TOKEN_OTHER:
+			appendStringInfoChar(description, node->token);
+			appendStringInfoString(description, node->name);
+			break;
+		case TOKEN_ARRAY:
+		case TOKEN_RANGE:
+			appendStringInfoChar(description, node->token);
+			complete = describe(node->part, description);
+			break;
+		case TOKEN_MULTIRANGE:
+			/* its parts are ranges, which goes without saying */
+			appendStringInfoChar(description, node->token);
+			complete = describe(node->part->part, description);
+			break;
+		case TOKEN_RECORD:
+			if (!node->seen)
+			{
+				appendStringInfoChar(description, TOKEN_RECORD_UNSEEN);
+				return false;
+			}
+			appendStringInfoChar(description, TOKEN_RECORD);
+			for (int i = 0; i < layout->desc->natts; i++)
+			{
+				if (layout->columns[i] != NULL &&
+					!describe(layout->columns[i], description))
+					complete = false;
+			}
+			appendStringInfoChar(description, TOKEN_RECORD_END);
+			break;
+		default:
+			appendStringInfoChar(description, node->token);
+	}
+	return complete;
+}
+
+/* Pack a description into a class. */
+static ElementClass
+pack_class(const char *description, size_t length)
+{
+	ElementClass class = 0;
+
+	if (length > sizeof(ElementClass))
+		return (canonical_hash(description, length, 0) << BITS_PER_BYTE) |
+			CLASS_HASHED;
+
+	for (size_t i = 0; i < length; i++)
+		class |= (ElementClass) (uint8) description[i] << (BITS_PER_BYTE * i);
+	return class;
+}
+
+/*
+ * The class of what the tree has seen last.  "complete" tells whether all of
+ * its structure is known.
+ */
+ElementClass
+current_class(ElementState *state, bool *complete)
+{
+	StringInfoData description;
+	ElementClass class;
+
+	initStringInfo(&description);
+	*complete = describe(state->root, &description);
+	class = pack_class(description.data, description.len);
+	pfree(description.data);
+	return class;
+}
+
+/*
+ * Append the columns of the records in an element: numbers, for a column that
+ * takes the place of a dropped one holds other values, and types.  Is any record of
+ * a named type, which may be altered?
+ */
+static bool
+append_columns(ElementNode *node, StringInfo columns)
+{
+	RecordLayout *layout = node->layout;
+	bool		named;
+
+	check_stack_depth();
+
+	switch (node->token)
+	{
+		case TOKEN_ARRAY:
+		case TOKEN_RANGE:
+		case TOKEN_MULTIRANGE:
+			return append_columns(node->part, columns);
+		case TOKEN_RECORD:
+			if (layout == NULL)
+				return false;
+			named = !node->anonymous;
+			/* dropped ones, too: what was there between two looks is told */
+			append_uint32(columns, layout->desc->natts);
+			append_uint32(columns, layout->live);
+			for (int i = 0; i < layout->desc->natts; i++)
+			{
+				if (layout->columns[i] == NULL)
+					continue;
+				append_uint32(columns, i);
+				append_uint32(columns, layout->columns[i]->type);
+				if (append_columns(layout->columns[i], columns))
+					named = true;
+			}
+			return named;
+	}
+	return false;
+}
+
+/*
+ * A number for what ALTER TYPE may change of the tree, see element_structure()
+ */
+uint64
+current_structure(ElementState *state)
+{
+	StringInfoData columns;
+	uint64		structure = 0;
+
+	initStringInfo(&columns);
+	if (append_columns(state->root, &columns))
+		structure = Max(canonical_hash(columns.data, columns.len, 0), 1);
+	pfree(columns.data);
+	return structure;
+}
+
+/* ----------------------------------------------------------------
+ *		The name of a class
+ * ----------------------------------------------------------------
+ */
+
+/*
+ * Unquote a type's name, and advance over it.  It comes from another
+ * database, perhaps of another encoding, or from a forger: what is not
+ * printable ASCII is shown as \x and two digits.
+ */
+static bool
+name_type(const char **at, StringInfo name)
+{
+	const char *c = *at;
+
+	if (*c++ != TOKEN_QUOTE)
+		return false;
+	for (; *c != '\0'; c++)
+	{
+		if (*c == TOKEN_QUOTE)
+		{
+			if (c[1] != TOKEN_QUOTE)
+			{
+				*at = c + 1;
+				return true;
+			}
+			c++;
+		}
+		if (*c >= ' ' && *c <= '~')
+			appendStringInfoChar(name, *c);
+		else
+			appendStringInfo(name, "\\x%02x", (uint8) *c);
+	}
+	return false;
+}
+
+/*
+ * Append the name of the description at *at, and advance over it.  False if it
+ * is not a description.
+ */
+static bool
+name_description(const char **at, StringInfo name)
+{
+	char		token = **at;
+	const char *leaf;
+	bool		bracket;
+
+	if (token == '\0')
+		return false;
+	(*at)++;
+
+	switch (token)
+	{
+		case TOKEN_ARRAY:
+			/* "range of integer[]" would be a range of arrays */
+			bracket = (**at == TOKEN_RANGE || **at == TOKEN_MULTIRANGE);
+			if (bracket)
+				appendStringInfoChar(name, '(');
+			if (!name_description(at, name))
+				return false;
+			appendStringInfoString(name, bracket ? ")[]" : "[]");
+			return true;
+		case TOKEN_RANGE:
+			appendStringInfoString(name, "range of ");
+			return name_description(at, name);
+		case TOKEN_MULTIRANGE:
+			appendStringInfoString(name, "multirange of ");
+			return name_description(at, name);
+		case TOKEN_RECORD:
+			appendStringInfoChar(name, '(');
+			for (int i = 0; **at != TOKEN_RECORD_END; i++)
+			{
+				if (i > 0)
+					appendStringInfoString(name, ", ");
+				if (!name_description(at, name))
+					return false;
+			}
+			(*at)++;
+			appendStringInfoChar(name, ')');
+			return true;
+		case TOKEN_RECORD_UNSEEN:
+			appendStringInfoString(name, "record");
+			return true;
+		case TOKEN_ENUM:
+			appendStringInfoString(name, "enum ");
+			return name_type(at, name);
+		case TOKEN_OTHER:
+			appendStringInfoString(name, "type ");
+			return name_type(at, name);
+	}
+
+	leaf = leaf_class_name(token);
+	if (leaf == NULL)
+		return false;
+	appendStringInfoString(name, leaf);
+	return true;
+}
+
+/*
+ * element_class_name
+ *		What a class is called, for messages and bloom_info()
+ *
+ * "integer", "text[]", "(integer, text)", "range of date", "enum mood"; of a
+ * description that is only known by its hash, "structure #" and 14 hex digits.
+ * Any number may be passed, for a stored filter may be forged.  The result is
+ * palloc'd; no errors.
+ */
+char *
+element_class_name(ElementClass class)
+{
+	char		description[sizeof(ElementClass) + 1] = {0};
+	const char *at = description;
+	int			length = 0;
+	StringInfoData name;
+
+	if (class == ELEMENT_CLASS_NONE)
+		return pstrdup("none");
+
+	if ((class & 0xff) == CLASS_HASHED)
+		return psprintf("structure #%014llx",
+						(unsigned long long) (class >> BITS_PER_BYTE));
+
+	for (size_t i = 0; i < sizeof(ElementClass); i++)
+	{
+		description[i] = (char) (class >> (BITS_PER_BYTE * i));
+		if (description[i] != '\0')
+			length = i + 1;
+	}
+
+	initStringInfo(&name);
+	if (name_description(&at, &name) && at == description + length)
+		return name.data;
+
+	pfree(name.data);
+	return psprintf("unknown structure %016llx", (unsigned long long) class);
+}
