@@ -23,9 +23,8 @@
  * The final functions leave the state as it is, for window aggregates go on
  * with it.
  */
-#include "value.h"
-
 #include "callsite.h"
+#include "combine.h"
 
 SQL_FUNCTIONS(agg_trans);
 SQL_FUNCTIONS(agg_trans_capacity_int);

@@ -6,9 +6,8 @@
  * No function here writes through an argument but a read/write expanded object,
  * which the caller gave up by passing it.
  */
-#include "value.h"
-
 #include "callsite.h"
+#include "combine.h"
 #include "filter/classic.h"
 #include "utils/array.h"
 

@@ -8,9 +8,8 @@
  * is for the caller to know.  What certainly is not in, and what is in so often
  * that nobody knows how often, is left as it is.
  */
-#include "value.h"
-
 #include "callsite.h"
+#include "combine.h"
 #include "miscadmin.h"
 
 SQL_FUNCTION(bloomfilter_count);

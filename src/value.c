@@ -26,7 +26,6 @@
 
 #include "filter/hashset.h"
 #include "miscadmin.h"
-#include "utils/builtins.h"
 #include "utils/memutils.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
@@ -53,12 +52,6 @@
 #define UNIQUE_FROM_BYTES		1024
 
 /*
- * A set of hashes is merged into one that has up to so many times as many: a
- * hash takes about as long to be sorted again as this many to be passed over.
- */
-#define MERGE_RATIO				8
-
-/*
  * Images from this size up ask the kernel for huge pages, and begin at one.
  * Otherwise each probe of a filter of 100 MB waits twice: for its line, and
  * for where its page is (45 ns a probe in a batch instead of 24).
@@ -80,160 +73,11 @@ struct ExpandedFilter
 static Size expanded_flat_size(ExpandedObjectHeader *eohptr);
 static void expanded_flatten(ExpandedObjectHeader *eohptr, void *result,
 							 Size allocated_size);
-static void add_to_layers(FilterWriter *writer, const uint64 *hashes,
-						  uint64 count, bool unique);
 
 static const ExpandedObjectMethods expanded_methods = {
 	expanded_flat_size,
 	expanded_flatten
 };
-
-/* ------------------------------------------------------------------------
- * Checks
- * ------------------------------------------------------------------------ */
-
-void
-check_capacity(int64 capacity)
-{
-	if (capacity < 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("capacity of a filter must be at least 1, not %lld",
-						(long long) capacity)));
-}
-
-/* The hint, or NULL, is for a rate that may have been meant as a capacity. */
-void
-check_error_rate(double error_rate, const char *hint)
-{
-	/* written so that NaN fails */
-	if (!(error_rate >= ERROR_RATE_MIN && error_rate <= ERROR_RATE_MAX))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("error rate of a filter must be between %g and %g, not %g",
-						ERROR_RATE_MIN, ERROR_RATE_MAX, error_rate),
-				 hint && error_rate >= 1 ? errhint("%s", hint) :
-				 errhint("An error rate of one percent is 0.01.")));
-}
-
-/* What may help with the error of report_class() */
-static const char *
-class_hint(ElementClass filter, ElementClass element)
-{
-	/* the token of an array, before its elements' */
-	if (element == (filter << BITS_PER_BYTE | '['))
-		return "For the elements of an array use the functions whose names end in _any, _all or _each.";
-	if ((char) filter == '#')
-		return "The class is known by its hash only: cast the element to the type of the column that the filter was built from.";
-	return "Cast the element to a type of the filter's class.";
-}
-
-/* The error of check_class() */
-void
-report_class(ElementClass class, const ElementHasher *hasher)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("filter holds elements of class %s, not %s",
-					element_class_name(class),
-					element_class_name(hasher->class)),
-			 errdetail("The element is of type %s.",
-					   format_type_be(hasher->type)),
-			 errhint("%s", class_hint(class, hasher->class))));
-}
-
-/* Throw the error that a plan's status stands for, if it does. */
-void
-check_status(FilterStatus status, const uint8 *image)
-{
-	switch (status)
-	{
-		case FILTER_OK:
-			return;
-		case FILTER_FIXED:
-			ereport(ERROR,
-					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					 errmsg("filter of fixed size is full"),
-					 errdetail("It was made for %llu elements.",
-							   (unsigned long long) image_capacity(image)),
-					 errhint("Make it with a larger capacity, or with growth => %d to let it grow.",
-							 GROWTH_DEFAULT)));
-			break;
-		case FILTER_TOO_MANY_LAYERS:
-			ereport(ERROR,
-					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					 errmsg("filter would have more than %d layers",
-							IMAGE_MAX_LAYERS),
-					 errhint("Build it anew, with a capacity that suits its elements.")));
-			break;
-		case FILTER_TOO_LARGE:
-			ereport(ERROR,
-					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					 errmsg("filter would have more than %llu bits",
-							(unsigned long long) IMAGE_MAX_BITS),
-					 errhint("Ask for a smaller capacity or a higher error rate, or keep several filters, each for a part of the elements.")));
-			break;
-	}
-}
-
-/* Raise an error if two filters cannot be united or intersected. */
-void
-check_alike(const uint8 *a, const uint8 *b)
-{
-	const char *detail = NULL;
-	const char *hint = NULL;
-
-	switch (filter_difference(a, b))
-	{
-		case FILTERS_ALIKE:
-			return;
-		case DIFFERENT_KIND:
-			elog(ERROR, "filters of different types");
-			break;
-		case DIFFERENT_SEED:
-			detail = psprintf("Their seeds are %lld and %lld.",
-							  (long long) image_seed(a),
-							  (long long) image_seed(b));
-			hint = "Build both with the same seed.";
-			break;
-		case DIFFERENT_CLASS:
-			detail = psprintf("Their elements are of class %s and %s.",
-							  element_class_name(image_class(a)),
-							  element_class_name(image_class(b)));
-			hint = "Build both from elements of one class.";
-			break;
-		case DIFFERENT_LAYOUT:
-			detail = "One of them has the layout classic.";
-			hint = "Build both with bloom_create_bits(), or neither.";
-			break;
-		case DIFFERENT_CAPACITY:
-			detail = psprintf("Their capacities are %llu and %llu.",
-							  (unsigned long long) image_capacity(a),
-							  (unsigned long long) image_capacity(b));
-			break;
-		case DIFFERENT_ERROR_RATE:
-			detail = psprintf("Their error rates are %g and %g.",
-							  image_error_rate(a), image_error_rate(b));
-			break;
-		case DIFFERENT_GROWTH:
-			detail = psprintf("Their growth is %d and %d.",
-							  image_growth(a), image_growth(b));
-			hint = "Build both with the same growth.";
-			break;
-		case DIFFERENT_SIZE:
-			detail = "Their numbers of bits or of hashes differ.";
-			hint = "Build both with the same arguments.";
-			break;
-	}
-	if (hint == NULL)
-		hint = psprintf("Build both with the same capacity and error rate, as in %s_agg(x, 1000000, 0.01).",
-						kind_name(image_kind(a)));
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("filters are unlike and cannot be combined"),
-			 errdetail_internal("%s", detail),
-			 errhint("%s", hint)));
-}
 
 /* ------------------------------------------------------------------------
  * Values made anew
@@ -360,7 +204,7 @@ allocate_image(MemoryContext mcxt, uint64 bytes, bool zero,
  * is left as it is: *fresh is a writer for it, detached.  From
  * EXPANDED_FROM_BYTES on, the value becomes an expanded object.
  */
-static void
+void
 writer_fresh(FilterWriter *writer, uint64 bytes, bool zero, FilterWriter *fresh)
 {
 	/* what it is wanted for, and the memory itself, may take long */
@@ -389,7 +233,7 @@ writer_fresh(FilterWriter *writer, uint64 bytes, bool zero, FilterWriter *fresh)
 }
 
 /* Put fresh storage in the place of the writer's own. */
-static void
+void
 writer_take(FilterWriter *writer, const FilterWriter *fresh)
 {
 	void	   *old = writer->memory;
@@ -417,7 +261,7 @@ writer_reserve(FilterWriter *writer, uint64 bytes)
 }
 
 /* A writer of a flat copy, in the current memory context */
-static void
+void
 writer_copy_flat(FilterWriter *writer, const uint8 *image)
 {
 	memset(writer, 0, sizeof(*writer));
@@ -427,7 +271,7 @@ writer_copy_flat(FilterWriter *writer, const uint8 *image)
 }
 
 /* Put a copy of an image in the place of the writer's own. */
-static void
+void
 writer_replace(FilterWriter *writer, const uint8 *image)
 {
 	FilterWriter fresh;
@@ -672,7 +516,7 @@ writer_append(FilterWriter *writer, const uint8 *hashes, uint64 count)
  * Add the hashes of another explicit filter, sorted, to one that is sorted,
  * and keep that so.
  */
-static void
+void
 merge_set(FilterWriter *writer, const uint8 *other)
 {
 	uint64		count = image_count(writer->image) + image_count(other);
@@ -687,22 +531,6 @@ merge_set(FilterWriter *writer, const uint8 *other)
 	put64(fresh.image + IMAGE_OFF_COUNT, count);
 	put64(fresh.image + IMAGE_OFF_BYTES, image_explicit_bytes(count));
 	writer_take(writer, &fresh);
-}
-
-/*
- * Add to an explicit state the hashes of another, sorted one.  Merging costs
- * least where both are of a size, as those of some workers are; what is much
- * smaller is appended, for of a thousand such each would copy all before it.
- */
-void
-writer_gather(FilterWriter *writer, const uint8 *other)
-{
-	check_alike(writer->image, other);
-	if (!image_is_unsorted(writer->image) &&
-		image_count(other) >= image_count(writer->image) / MERGE_RATIO)
-		merge_set(writer, other);
-	else
-		writer_append(writer, image_hashes(other), image_count(other));
 }
 
 /*
@@ -785,7 +613,7 @@ writer_grow(FilterWriter *writer)
  * Add to a filter with layers, which grows as needed; if "unique", to a cuckoo
  * filter only what does not seem to be in.
  */
-static void
+void
 add_to_layers(FilterWriter *writer, const uint64 *hashes, uint64 count,
 			  bool unique)
 {
@@ -805,303 +633,10 @@ add_to_layers(FilterWriter *writer, const uint64 *hashes, uint64 count,
 }
 
 /*
- * Add sorted hashes to a filter with layers.  In their order the blocks are
- * passed once from the first to the last; but where that fills the layer, it
- * would fill its first blocks and leave the last ones empty.  Then they are
- * taken in an order that spreads any part of them evenly.
- */
-static void
-add_set(FilterWriter *writer, const uint8 *hashes, uint64 count)
-{
-	FilterLayer last;
-	uint64		batch[BATCH];
-	uint64		stride = 1;
-	uint64		at = 0;
-
-	image_get_layer(writer->image, image_layers(writer->image) - 1, &last);
-	if (last.capacity != 0 &&
-		layer_cardinality(&last) + count > last.capacity)
-		stride = hashset_stride(count);
-
-	for (uint64 done = 0; done < count;)
-	{
-		int			gathered = 0;
-
-		while (gathered < BATCH && done < count)
-		{
-			batch[gathered++] = get64(hashes + 8 * at);
-			at += stride;
-			if (at >= count)
-				at -= count;
-			done++;
-		}
-		add_to_layers(writer, batch, gathered, false);
-	}
-}
-
-/*
- * What an explicit or empty filter is to be sized for: what was asked for when it
- * was made, or else "capacity".  An error if that is too much.
- */
-static void
-plan_sized(const uint8 *image, uint64 capacity, FilterParams *params,
-		   FilterPlan *plan)
-{
-	image_get_params(image, params);
-	if (params->capacity == 0)
-		params->capacity = Max(capacity, 1);
-	if (params->error_rate == 0)
-	{
-		params->error_rate = ERROR_RATE_DEFAULT;
-		params->growth = GROWTH_DEFAULT;
-	}
-	check_status(filter_plan(params, plan), image);
-}
-
-/* Turn an explicit filter, or an empty one, into one with layers. */
-void
-writer_make_sized(FilterWriter *writer, uint64 capacity)
-{
-	FilterParams params;
-	FilterPlan	plan;
-	FilterWriter fresh;
-
-	writer_sort(writer);
-	plan_sized(writer->image, capacity, &params, &plan);
-
-	/* the hashes stay until all are in, should there be an error */
-	writer_fresh(writer, plan.bytes, true, &fresh);
-	filter_init(fresh.image, &params, &plan);
-	add_set(&fresh, image_hashes(writer->image), image_count(writer->image));
-	writer_take(writer, &fresh);
-}
-
-/*
- * A sized filter of the hashes of an explicit one, for the capacity that was
- * asked for when that was begun, or else for "capacity".  Flat.
- */
-struct varlena *
-value_make_from_set(const uint8 *set, uint64 capacity)
-{
-	FilterWriter writer = {.image = (uint8 *) set};
-
-	writer_make_sized(&writer, capacity);
-	return (struct varlena *) DatumGetPointer(writer_close(&writer));
-}
-
-/*
- * May the writer's layers, all that it has, prove too few for "count" more
- * elements, after some have been added?
- */
-static bool
-may_need_room(const FilterWriter *writer, uint64 count)
-{
-	FilterLayer last;
-	FilterPlan	plan;
-
-	if (count <= 1)
-		return false;
-	/* a cuckoo filter may have no place for an element long before */
-	if (image_kind(writer->image) == FILTER_CUCKOO &&
-		filter_plan_growth(writer->image, &plan) != FILTER_OK)
-		return true;
-	image_get_layer(writer->image, image_layers(writer->image) - 1, &last);
-	return last.capacity != 0 &&
-		layer_cardinality(&last) + count > last.capacity;
-}
-
-/*
- * Begin to add "count" elements to a filter with layers: in place, or, if there
- * may be an error that would leave it with some of them, in a copy, which
- * finish_adding() puts in its place.  The copy is in the current memory
- * context, where it does not outlive an error.
- */
-static void
-begin_adding(FilterWriter *writer, uint64 count, FilterWriter *adding)
-{
-	if (writer->expanded && may_need_room(writer, count))
-		writer_copy_flat(adding, writer->image);
-	else
-		*adding = *writer;
-}
-
-static void
-finish_adding(FilterWriter *writer, const FilterWriter *adding)
-{
-	/* a copy is flat, and one is made of expanded objects only */
-	if (writer->expanded && adding->expanded == NULL)
-		writer_replace(writer, adding->image);
-	else
-		*writer = *adding;
-}
-
-/*
- * Add the hashes of elements of a class, in any order, to any filter.  An
- * explicit bloom that passes EXPLICIT_ADD_MAX becomes a sized one, for twice as
- * many; an explicit cuckoo, which is a set and not a multiset, at once.
- */
-void
-writer_add_hashes(FilterWriter *writer, ElementClass class,
-				  const uint64 *hashes, uint64 count, bool unique)
-{
-	FilterWriter adding;
-
-	if (count == 0)
-		return;
-	if (image_layers(writer->image) == 0)
-	{
-		uint64		gathered = image_count(writer->image) + count;
-
-		if (image_kind(writer->image) == FILTER_BLOOM)
-		{
-			if (gathered > EXPLICIT_ADD_MAX)
-			{
-				FilterParams params;
-				FilterPlan	plan;
-
-				/* before any is added: there may be an error */
-				plan_sized(writer->image, 2 * gathered, &params, &plan);
-			}
-			writer_set_class(writer, class);
-			for (uint64 i = 0; i < count; i++)
-			{
-				uint64		hash = le64(hashes[i]);
-
-				if (i % BATCH == 0)
-					CHECK_FOR_INTERRUPTS();
-				writer_append(writer, (uint8 *) &hash, 1);
-			}
-			writer_sort(writer);
-			gathered = image_count(writer->image);
-			if (gathered > EXPLICIT_ADD_MAX)
-				writer_make_sized(writer, 2 * gathered);
-			return;
-		}
-		writer_make_sized(writer, Max(2 * gathered, EXPLICIT_ADD_MAX));
-	}
-	begin_adding(writer, count, &adding);
-	writer_set_class(&adding, class);
-	add_to_layers(&adding, hashes, count, unique);
-	finish_adding(writer, &adding);
-}
-
-/* Put the union that was planned in the writer's place, if it can be made. */
-static bool
-unite_as_planned(FilterWriter *writer, const uint8 *other,
-				 const FilterPlan *plan)
-{
-	FilterWriter fresh;
-
-	writer_fresh(writer, plan->bytes, true, &fresh);
-	if (filter_unite(fresh.image, writer->image, other, plan))
-	{
-		writer_take(writer, &fresh);
-		return true;
-	}
-	pfree(fresh.memory ? fresh.memory : fresh.image - VARHDRSZ);
-	return false;
-}
-
-/* Unite filters with layers. */
-static void
-unite_layers(FilterWriter *writer, const uint8 *other)
-{
-	FilterPlan	plan;
-
-	/* so that one without elements is neutral, to the byte */
-	if (image_kind(other) == FILTER_CUCKOO && other != writer->image &&
-		filter_cardinality(writer->image) == 0)
-	{
-		writer_replace(writer, other);
-		return;
-	}
-	check_status(filter_plan_union(writer->image, other, &plan),
-				 writer->image);
-	if (filter_unites_within(writer->image, &plan))
-		filter_unite_within(writer->image, other, &plan);
-	else if (!unite_as_planned(writer, other, &plan))
-	{
-		/* two cuckoo filters do not always fit where they should */
-		check_status(filter_plan_union_apart(writer->image, other, &plan),
-					 writer->image);
-		if (!unite_as_planned(writer, other, &plan))
-			elog(ERROR, "could not unite two cuckoo filters");
-	}
-}
-
-/*
- * Add to the filter all that another one holds; an error if they are unlike.
- */
-void
-writer_unite(FilterWriter *writer, const uint8 *other)
-{
-	FilterWriter adding;
-
-	check_alike(writer->image, other);
-	if (image_layout(other) == LAYOUT_EMPTY)
-		return;
-	/* the same object may be passed to be changed and to be read */
-	if (other == writer->image && image_kind(other) == FILTER_BLOOM)
-		return;
-	if (image_layout(writer->image) == LAYOUT_EMPTY)
-	{
-		writer_replace(writer, other);
-		return;
-	}
-	/* the union of two cuckoo filters is their sum, which no set can hold */
-	if (image_kind(other) == FILTER_CUCKOO &&
-		image_layout(other) == LAYOUT_EXPLICIT &&
-		image_layout(writer->image) == LAYOUT_EXPLICIT)
-	{
-		if (other == writer->image)
-		{
-			writer_copy_flat(&adding, other);
-			other = adding.image;
-		}
-		writer_make_sized(writer, image_count(writer->image) +
-						  image_count(other));
-	}
-	if (image_layout(other) == LAYOUT_EXPLICIT)
-	{
-		bool		both = image_layout(writer->image) == LAYOUT_EXPLICIT;
-
-		if (both && image_count(writer->image) + image_count(other) >
-			IMAGE_MAX_BITS / 64)
-			check_status(FILTER_TOO_LARGE, writer->image);
-		if (both)
-		{
-			writer_sort(writer);
-			merge_set(writer, other);
-			adding = *writer;
-		}
-		else
-		{
-			begin_adding(writer, image_count(other), &adding);
-			add_set(&adding, image_hashes(other), image_count(other));
-		}
-		if (image_class(adding.image) == ELEMENT_CLASS_NONE)
-			writer_set_class(&adding, image_class(other));
-		finish_adding(writer, &adding);
-	}
-	else if (image_layout(writer->image) == LAYOUT_EXPLICIT)
-	{
-		writer_copy_flat(&adding, other);
-		writer_sort(writer);
-		add_set(&adding, image_hashes(writer->image),
-				image_count(writer->image));
-		if (image_class(other) == ELEMENT_CLASS_NONE)
-			writer_set_class(&adding, image_class(writer->image));
-		writer_replace(writer, adding.image);
-	}
-	else
-		unite_layers(writer, other);
-}
-
-/*
  * Keep of an explicit filter's hashes (an empty one has none) those that the
  * other filter has too.
  */
-static void
+void
 intersect_set(FilterWriter *writer, const uint8 *other)
 {
 	uint8	   *hashes = image_hashes(writer->image);
@@ -1122,45 +657,4 @@ intersect_set(FilterWriter *writer, const uint8 *other)
 	writer->image[IMAGE_OFF_FLAGS] &= ~IMAGE_FLAG_UNSORTED;
 	put64(writer->image + IMAGE_OFF_COUNT, kept);
 	put64(writer->image + IMAGE_OFF_BYTES, image_explicit_bytes(kept));
-}
-
-/*
- * Take from the filter what another one does not hold: an error if they are
- * unlike, or have several layers.
- */
-void
-writer_intersect(FilterWriter *writer, const uint8 *other)
-{
-	FilterWriter fresh;
-
-	check_alike(writer->image, other);
-	writer_sort(writer);
-	if (image_layout(writer->image) == LAYOUT_EMPTY ||
-		(image_layout(writer->image) == LAYOUT_EXPLICIT &&
-		 other == writer->image))
-		return;
-	if (image_layout(writer->image) == LAYOUT_EXPLICIT &&
-		image_layout(other) != LAYOUT_EMPTY)
-		intersect_set(writer, other);
-	else if (image_layout(other) == LAYOUT_EXPLICIT ||
-			 image_layout(other) == LAYOUT_EMPTY)
-	{
-		/* the other way round: what of the set this filter has */
-		writer_fresh(writer, image_bytes(other), false, &fresh);
-		memcpy(fresh.image, other, image_bytes(other));
-		intersect_set(&fresh, writer->image);
-		writer_take(writer, &fresh);
-	}
-	else
-	{
-		if (image_layers(writer->image) > 1 || image_layers(other) > 1)
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("cannot intersect filters of several layers"),
-					 errdetail("The filters have %d and %d layers.",
-							   image_layers(writer->image),
-							   image_layers(other)),
-					 errhint("Build both with a capacity that holds all their elements in one layer.")));
-		filter_intersect_within(writer->image, other);
-	}
 }

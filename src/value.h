@@ -9,9 +9,8 @@
 
 #include "postgres.h"
 
-#include "element.h"
-#include "filter/filter.h"
 #include "fmgr.h"
+#include "report.h"
 #include "utils/expandeddatum.h"
 
 /*
@@ -39,12 +38,6 @@
 #define EXPANDED_FROM_BYTES		8192
 
 /*
- * Hashes that an explicit filter takes by bloom_add() before it is turned
- * into a sized one.
- */
-#define EXPLICIT_ADD_MAX		1024
-
-/*
  * Elements that the state of an aggregate holds as hashes: 128 MB of them, and
  * up to twice that while repeated ones are among them.
  */
@@ -55,9 +48,6 @@
  * to look for interrupts in between
  */
 #define BATCH					1024
-
-/* How growing filters grow unless told otherwise */
-#define GROWTH_DEFAULT			2
 
 typedef struct ExpandedFilter ExpandedFilter;
 
@@ -78,13 +68,6 @@ typedef struct FilterWriter
 	ExpandedFilter *expanded;	/* NULL while the value is flat */
 	bool		detached;		/* not yet what "expanded" holds */
 } FilterWriter;
-
-/* The name of a type, and what its functions' names begin with */
-static inline const char *
-kind_name(FilterKind kind)
-{
-	return kind == FILTER_CUCKOO ? "cuckoo" : "bloom";
-}
 
 /* Reading */
 extern const uint8 *value_image(Datum value);
@@ -107,42 +90,26 @@ extern Datum writer_close(FilterWriter *writer);
 extern Datum writer_close_state(FilterWriter *writer);
 
 extern void writer_set_class(FilterWriter *writer, ElementClass class);
-extern void writer_add_hashes(FilterWriter *writer, ElementClass class,
-							  const uint64 *hashes, uint64 count,
-							  bool unique);
 extern bool state_push(Datum state, uint64 hash);
 extern void writer_append(FilterWriter *writer, const uint8 *hashes,
 						  uint64 count);
-extern void writer_gather(FilterWriter *writer, const uint8 *other);
 extern void writer_sort(FilterWriter *writer);
-extern void writer_make_sized(FilterWriter *writer, uint64 capacity);
-extern void writer_unite(FilterWriter *writer, const uint8 *other);
-extern void writer_intersect(FilterWriter *writer, const uint8 *other);
+
+/* Changing, for combine.c */
+extern void writer_copy_flat(FilterWriter *writer, const uint8 *image);
+extern void writer_fresh(FilterWriter *writer, uint64 bytes, bool zero,
+						 FilterWriter *fresh);
+extern void writer_take(FilterWriter *writer, const FilterWriter *fresh);
+extern void writer_replace(FilterWriter *writer, const uint8 *image);
+extern void add_to_layers(FilterWriter *writer, const uint64 *hashes,
+						  uint64 count, bool unique);
+extern void merge_set(FilterWriter *writer, const uint8 *other);
+extern void intersect_set(FilterWriter *writer, const uint8 *other);
 
 /* A value made anew, flat */
 extern struct varlena *value_make(const FilterParams *params);
 extern struct varlena *value_make_planned(const FilterParams *params,
 										  const FilterPlan *plan);
 extern struct varlena *value_make_empty(FilterKind kind);
-extern struct varlena *value_make_from_set(const uint8 *set, uint64 capacity);
-
-/* Checks, each an error that names the value and what is allowed */
-extern void check_capacity(int64 capacity);
-extern void check_error_rate(double error_rate, const char *hint);
-extern void report_class(ElementClass class,
-						 const ElementHasher *hasher) __attribute__((noreturn));
-extern void check_alike(const uint8 *a, const uint8 *b);
-extern void check_status(FilterStatus status, const uint8 *image);
-
-/*
- * May the element that was hashed last be added to a filter with elements of
- * this class, or none, or looked up there?  An error if it is of another one.
- */
-static inline void
-check_class(ElementClass class, const ElementHasher *hasher)
-{
-	if (unlikely(class != hasher->class) && class != ELEMENT_CLASS_NONE)
-		report_class(class, hasher);
-}
 
 #endif							/* BLOOMFILTER_VALUE_H */

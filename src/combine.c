@@ -1,0 +1,367 @@
+/*
+ * combine.c
+ *	  Add elements to a filter of any form, and unite and intersect filters.
+ *
+ * Here a set of hashes becomes a filter with layers when there are too many of
+ * them.  What may fail is done before a filter is changed in place, or in a copy.
+ */
+#include "combine.h"
+
+#include "filter/hashset.h"
+#include "miscadmin.h"
+
+/*
+ * A set of hashes is merged into one that has up to so many times as many: a
+ * hash takes about as long to be sorted again as this many to be passed over.
+ */
+#define MERGE_RATIO				8
+
+/*
+ * Add to an explicit state the hashes of another, sorted one.  Merging costs
+ * least where both are of a size, as those of some workers are; what is much
+ * smaller is appended, for of a thousand such each would copy all before it.
+ */
+void
+writer_gather(FilterWriter *writer, const uint8 *other)
+{
+	check_alike(writer->image, other);
+	if (!image_is_unsorted(writer->image) &&
+		image_count(other) >= image_count(writer->image) / MERGE_RATIO)
+		merge_set(writer, other);
+	else
+		writer_append(writer, image_hashes(other), image_count(other));
+}
+
+/*
+ * Add sorted hashes to a filter with layers.  In their order the blocks are
+ * passed once from the first to the last; but where that fills the layer, it
+ * would fill its first blocks and leave the last ones empty.  Then they are
+ * taken in an order that spreads any part of them evenly.
+ */
+static void
+add_set(FilterWriter *writer, const uint8 *hashes, uint64 count)
+{
+	FilterLayer last;
+	uint64		batch[BATCH];
+	uint64		stride = 1;
+	uint64		at = 0;
+
+	image_get_layer(writer->image, image_layers(writer->image) - 1, &last);
+	if (last.capacity != 0 &&
+		layer_cardinality(&last) + count > last.capacity)
+		stride = hashset_stride(count);
+
+	for (uint64 done = 0; done < count;)
+	{
+		int			gathered = 0;
+
+		while (gathered < BATCH && done < count)
+		{
+			batch[gathered++] = get64(hashes + 8 * at);
+			at += stride;
+			if (at >= count)
+				at -= count;
+			done++;
+		}
+		add_to_layers(writer, batch, gathered, false);
+	}
+}
+
+/*
+ * What an explicit or empty filter is to be sized for: what was asked for when it
+ * was made, or else "capacity".  An error if that is too much.
+ */
+static void
+plan_sized(const uint8 *image, uint64 capacity, FilterParams *params,
+		   FilterPlan *plan)
+{
+	image_get_params(image, params);
+	if (params->capacity == 0)
+		params->capacity = Max(capacity, 1);
+	if (params->error_rate == 0)
+	{
+		params->error_rate = ERROR_RATE_DEFAULT;
+		params->growth = GROWTH_DEFAULT;
+	}
+	check_status(filter_plan(params, plan), image);
+}
+
+/* Turn an explicit filter, or an empty one, into one with layers. */
+void
+writer_make_sized(FilterWriter *writer, uint64 capacity)
+{
+	FilterParams params;
+	FilterPlan	plan;
+	FilterWriter fresh;
+
+	writer_sort(writer);
+	plan_sized(writer->image, capacity, &params, &plan);
+
+	/* the hashes stay until all are in, should there be an error */
+	writer_fresh(writer, plan.bytes, true, &fresh);
+	filter_init(fresh.image, &params, &plan);
+	add_set(&fresh, image_hashes(writer->image), image_count(writer->image));
+	writer_take(writer, &fresh);
+}
+
+/*
+ * A sized filter of the hashes of an explicit one, for the capacity that was
+ * asked for when that was begun, or else for "capacity".  Flat.
+ */
+struct varlena *
+value_make_from_set(const uint8 *set, uint64 capacity)
+{
+	FilterWriter writer = {.image = (uint8 *) set};
+
+	writer_make_sized(&writer, capacity);
+	return (struct varlena *) DatumGetPointer(writer_close(&writer));
+}
+
+/*
+ * May the writer's layers, all that it has, prove too few for "count" more
+ * elements, after some have been added?
+ */
+static bool
+may_need_room(const FilterWriter *writer, uint64 count)
+{
+	FilterLayer last;
+	FilterPlan	plan;
+
+	if (count <= 1)
+		return false;
+	/* a cuckoo filter may have no place for an element long before */
+	if (image_kind(writer->image) == FILTER_CUCKOO &&
+		filter_plan_growth(writer->image, &plan) != FILTER_OK)
+		return true;
+	image_get_layer(writer->image, image_layers(writer->image) - 1, &last);
+	return last.capacity != 0 &&
+		layer_cardinality(&last) + count > last.capacity;
+}
+
+/*
+ * Begin to add "count" elements to a filter with layers: in place, or, if there
+ * may be an error that would leave it with some of them, in a copy, which
+ * finish_adding() puts in its place.  The copy is in the current memory
+ * context, where it does not outlive an error.
+ */
+static void
+begin_adding(FilterWriter *writer, uint64 count, FilterWriter *adding)
+{
+	if (writer->expanded && may_need_room(writer, count))
+		writer_copy_flat(adding, writer->image);
+	else
+		*adding = *writer;
+}
+
+static void
+finish_adding(FilterWriter *writer, const FilterWriter *adding)
+{
+	/* a copy is flat, and one is made of expanded objects only */
+	if (writer->expanded && adding->expanded == NULL)
+		writer_replace(writer, adding->image);
+	else
+		*writer = *adding;
+}
+
+/*
+ * Add the hashes of elements of a class, in any order, to any filter.  An
+ * explicit bloom that passes EXPLICIT_ADD_MAX becomes a sized one, for twice as
+ * many; an explicit cuckoo, which is a set and not a multiset, at once.
+ */
+void
+writer_add_hashes(FilterWriter *writer, ElementClass class,
+				  const uint64 *hashes, uint64 count, bool unique)
+{
+	FilterWriter adding;
+
+	if (count == 0)
+		return;
+	if (image_layers(writer->image) == 0)
+	{
+		uint64		gathered = image_count(writer->image) + count;
+
+		if (image_kind(writer->image) == FILTER_BLOOM)
+		{
+			if (gathered > EXPLICIT_ADD_MAX)
+			{
+				FilterParams params;
+				FilterPlan	plan;
+
+				/* before any is added: there may be an error */
+				plan_sized(writer->image, 2 * gathered, &params, &plan);
+			}
+			writer_set_class(writer, class);
+			for (uint64 i = 0; i < count; i++)
+			{
+				uint64		hash = le64(hashes[i]);
+
+				if (i % BATCH == 0)
+					CHECK_FOR_INTERRUPTS();
+				writer_append(writer, (uint8 *) &hash, 1);
+			}
+			writer_sort(writer);
+			gathered = image_count(writer->image);
+			if (gathered > EXPLICIT_ADD_MAX)
+				writer_make_sized(writer, 2 * gathered);
+			return;
+		}
+		writer_make_sized(writer, Max(2 * gathered, EXPLICIT_ADD_MAX));
+	}
+	begin_adding(writer, count, &adding);
+	writer_set_class(&adding, class);
+	add_to_layers(&adding, hashes, count, unique);
+	finish_adding(writer, &adding);
+}
+
+/* Put the union that was planned in the writer's place, if it can be made. */
+static bool
+unite_as_planned(FilterWriter *writer, const uint8 *other,
+				 const FilterPlan *plan)
+{
+	FilterWriter fresh;
+
+	writer_fresh(writer, plan->bytes, true, &fresh);
+	if (filter_unite(fresh.image, writer->image, other, plan))
+	{
+		writer_take(writer, &fresh);
+		return true;
+	}
+	pfree(fresh.memory ? fresh.memory : fresh.image - VARHDRSZ);
+	return false;
+}
+
+/* Unite filters with layers. */
+static void
+unite_layers(FilterWriter *writer, const uint8 *other)
+{
+	FilterPlan	plan;
+
+	/* so that one without elements is neutral, to the byte */
+	if (image_kind(other) == FILTER_CUCKOO && other != writer->image &&
+		filter_cardinality(writer->image) == 0)
+	{
+		writer_replace(writer, other);
+		return;
+	}
+	check_status(filter_plan_union(writer->image, other, &plan),
+				 writer->image);
+	if (filter_unites_within(writer->image, &plan))
+		filter_unite_within(writer->image, other, &plan);
+	else if (!unite_as_planned(writer, other, &plan))
+	{
+		/* two cuckoo filters do not always fit where they should */
+		check_status(filter_plan_union_apart(writer->image, other, &plan),
+					 writer->image);
+		if (!unite_as_planned(writer, other, &plan))
+			elog(ERROR, "could not unite two cuckoo filters");
+	}
+}
+
+/*
+ * Add to the filter all that another one holds; an error if they are unlike.
+ */
+void
+writer_unite(FilterWriter *writer, const uint8 *other)
+{
+	FilterWriter adding;
+
+	check_alike(writer->image, other);
+	if (image_layout(other) == LAYOUT_EMPTY)
+		return;
+	/* the same object may be passed to be changed and to be read */
+	if (other == writer->image && image_kind(other) == FILTER_BLOOM)
+		return;
+	if (image_layout(writer->image) == LAYOUT_EMPTY)
+	{
+		writer_replace(writer, other);
+		return;
+	}
+	/* the union of two cuckoo filters is their sum, which no set can hold */
+	if (image_kind(other) == FILTER_CUCKOO &&
+		image_layout(other) == LAYOUT_EXPLICIT &&
+		image_layout(writer->image) == LAYOUT_EXPLICIT)
+	{
+		if (other == writer->image)
+		{
+			writer_copy_flat(&adding, other);
+			other = adding.image;
+		}
+		writer_make_sized(writer, image_count(writer->image) +
+						  image_count(other));
+	}
+	if (image_layout(other) == LAYOUT_EXPLICIT)
+	{
+		bool		both = image_layout(writer->image) == LAYOUT_EXPLICIT;
+
+		if (both && image_count(writer->image) + image_count(other) >
+			IMAGE_MAX_BITS / 64)
+			check_status(FILTER_TOO_LARGE, writer->image);
+		if (both)
+		{
+			writer_sort(writer);
+			merge_set(writer, other);
+			adding = *writer;
+		}
+		else
+		{
+			begin_adding(writer, image_count(other), &adding);
+			add_set(&adding, image_hashes(other), image_count(other));
+		}
+		if (image_class(adding.image) == ELEMENT_CLASS_NONE)
+			writer_set_class(&adding, image_class(other));
+		finish_adding(writer, &adding);
+	}
+	else if (image_layout(writer->image) == LAYOUT_EXPLICIT)
+	{
+		writer_copy_flat(&adding, other);
+		writer_sort(writer);
+		add_set(&adding, image_hashes(writer->image),
+				image_count(writer->image));
+		if (image_class(other) == ELEMENT_CLASS_NONE)
+			writer_set_class(&adding, image_class(writer->image));
+		writer_replace(writer, adding.image);
+	}
+	else
+		unite_layers(writer, other);
+}
+
+/*
+ * Take from the filter what another one does not hold: an error if they are
+ * unlike, or have several layers.
+ */
+void
+writer_intersect(FilterWriter *writer, const uint8 *other)
+{
+	FilterWriter fresh;
+
+	check_alike(writer->image, other);
+	writer_sort(writer);
+	if (image_layout(writer->image) == LAYOUT_EMPTY ||
+		(image_layout(writer->image) == LAYOUT_EXPLICIT &&
+		 other == writer->image))
+		return;
+	if (image_layout(writer->image) == LAYOUT_EXPLICIT &&
+		image_layout(other) != LAYOUT_EMPTY)
+		intersect_set(writer, other);
+	else if (image_layout(other) == LAYOUT_EXPLICIT ||
+			 image_layout(other) == LAYOUT_EMPTY)
+	{
+		/* the other way round: what of the set this filter has */
+		writer_fresh(writer, image_bytes(other), false, &fresh);
+		memcpy(fresh.image, other, image_bytes(other));
+		intersect_set(&fresh, writer->image);
+		writer_take(writer, &fresh);
+	}
+	else
+	{
+		if (image_layers(writer->image) > 1 || image_layers(other) > 1)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("cannot intersect filters of several layers"),
+					 errdetail("The filters have %d and %d layers.",
+							   image_layers(writer->image),
+							   image_layers(other)),
+					 errhint("Build both with a capacity that holds all their elements in one layer.")));
+		filter_intersect_within(writer->image, other);
+	}
+}

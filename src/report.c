@@ -1,0 +1,151 @@
+/*
+ * report.c
+ *	  Checks of arguments and of filters, each an error that names the value and
+ *	  what is allowed.
+ */
+#include "report.h"
+
+#include "utils/builtins.h"
+
+void
+check_capacity(int64 capacity)
+{
+	if (capacity < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("capacity of a filter must be at least 1, not %lld",
+						(long long) capacity)));
+}
+
+/* The hint, or NULL, is for a rate that may have been meant as a capacity. */
+void
+check_error_rate(double error_rate, const char *hint)
+{
+	/* written so that NaN fails */
+	if (!(error_rate >= ERROR_RATE_MIN && error_rate <= ERROR_RATE_MAX))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("error rate of a filter must be between %g and %g, not %g",
+						ERROR_RATE_MIN, ERROR_RATE_MAX, error_rate),
+				 hint && error_rate >= 1 ? errhint("%s", hint) :
+				 errhint("An error rate of one percent is 0.01.")));
+}
+
+/* What may help with the error of report_class() */
+static const char *
+class_hint(ElementClass filter, ElementClass element)
+{
+	/* the token of an array, before its elements' */
+	if (element == (filter << BITS_PER_BYTE | '['))
+		return "For the elements of an array use the functions whose names end in _any, _all or _each.";
+	if ((char) filter == '#')
+		return "The class is known by its hash only: cast the element to the type of the column that the filter was built from.";
+	return "Cast the element to a type of the filter's class.";
+}
+
+/* The error of check_class() */
+void
+report_class(ElementClass class, const ElementHasher *hasher)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("filter holds elements of class %s, not %s",
+					element_class_name(class),
+					element_class_name(hasher->class)),
+			 errdetail("The element is of type %s.",
+					   format_type_be(hasher->type)),
+			 errhint("%s", class_hint(class, hasher->class))));
+}
+
+/* Throw the error that a plan's status stands for, if it does. */
+void
+check_status(FilterStatus status, const uint8 *image)
+{
+	switch (status)
+	{
+		case FILTER_OK:
+			return;
+		case FILTER_FIXED:
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("filter of fixed size is full"),
+					 errdetail("It was made for %llu elements.",
+							   (unsigned long long) image_capacity(image)),
+					 errhint("Make it with a larger capacity, or with growth => %d to let it grow.",
+							 GROWTH_DEFAULT)));
+			break;
+		case FILTER_TOO_MANY_LAYERS:
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("filter would have more than %d layers",
+							IMAGE_MAX_LAYERS),
+					 errhint("Build it anew, with a capacity that suits its elements.")));
+			break;
+		case FILTER_TOO_LARGE:
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("filter would have more than %llu bits",
+							(unsigned long long) IMAGE_MAX_BITS),
+					 errhint("Ask for a smaller capacity or a higher error rate, or keep several filters, each for a part of the elements.")));
+			break;
+	}
+}
+
+/* Raise an error if two filters cannot be united or intersected. */
+void
+check_alike(const uint8 *a, const uint8 *b)
+{
+	const char *detail = NULL;
+	const char *hint = NULL;
+
+	switch (filter_difference(a, b))
+	{
+		case FILTERS_ALIKE:
+			return;
+		case DIFFERENT_KIND:
+			elog(ERROR, "filters of different types");
+			break;
+		case DIFFERENT_SEED:
+			detail = psprintf("Their seeds are %lld and %lld.",
+							  (long long) image_seed(a),
+							  (long long) image_seed(b));
+			hint = "Build both with the same seed.";
+			break;
+		case DIFFERENT_CLASS:
+			detail = psprintf("Their elements are of class %s and %s.",
+							  element_class_name(image_class(a)),
+							  element_class_name(image_class(b)));
+			hint = "Build both from elements of one class.";
+			break;
+		case DIFFERENT_LAYOUT:
+			detail = "One of them has the layout classic.";
+			hint = "Build both with bloom_create_bits(), or neither.";
+			break;
+		case DIFFERENT_CAPACITY:
+			detail = psprintf("Their capacities are %llu and %llu.",
+							  (unsigned long long) image_capacity(a),
+							  (unsigned long long) image_capacity(b));
+			break;
+		case DIFFERENT_ERROR_RATE:
+			detail = psprintf("Their error rates are %g and %g.",
+							  image_error_rate(a), image_error_rate(b));
+			break;
+		case DIFFERENT_GROWTH:
+			detail = psprintf("Their growth is %d and %d.",
+							  image_growth(a), image_growth(b));
+			hint = "Build both with the same growth.";
+			break;
+		case DIFFERENT_SIZE:
+			detail = "Their numbers of bits or of hashes differ.";
+			hint = "Build both with the same arguments.";
+			break;
+	}
+	if (hint == NULL)
+		hint = psprintf("Build both with the same capacity and error rate, as in %s_agg(x, 1000000, 0.01).",
+						kind_name(image_kind(a)));
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("filters are unlike and cannot be combined"),
+			 errdetail_internal("%s", detail),
+			 errhint("%s", hint)));
+}
