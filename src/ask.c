@@ -22,14 +22,14 @@ SQL_FUNCTION(bloomfilter_contains_each);
 static inline bool
 contains(CallSite *site, Datum filter, Datum element)
 {
-	FilterToAsk ask;
+	FilterReader reader;
 	uint64		hash;
 
-	call_site_open(site, filter, 1, &ask);
-	hash = element_hash(site->hasher, element, image_seed(ask.image));
-	call_site_reopen(site, 1, &ask);
-	check_class(image_class(ask.image), site->hasher);
-	return call_site_ask(&ask, hash);
+	reader_open(&reader, &site->user, filter, 1);
+	hash = element_hash(site->hasher, element, image_seed(reader.image));
+	reader_reopen(&reader, &site->user, 1);
+	check_class(image_class(reader.image), site->hasher);
+	return reader_contains(&reader, hash);
 }
 
 /* bloom_contains(filter bloom, element anycompatible) */
@@ -102,7 +102,7 @@ static void
 ask_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 {
 	CallSite   *site = call_site(fcinfo, 1, true);
-	FilterToAsk ask;
+	FilterReader reader;
 	Datum	   *elements;
 	uint64	   *hashes;
 	bool	   *found;
@@ -117,9 +117,9 @@ ask_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 					  &answers->length);
 	for (int i = 0; i < answers->length; i++)
 		not_null += !answers->nulls[i];
-	call_site_open(site, PG_GETARG_DATUM(0), not_null, &ask);
-	seed = image_seed(ask.image);
-	class = image_class(ask.image);
+	reader_open(&reader, &site->user, PG_GETARG_DATUM(0), not_null);
+	seed = image_seed(reader.image);
+	class = image_class(reader.image);
 	hashes = palloc_extended(not_null * sizeof(uint64), MCXT_ALLOC_HUGE);
 	found = palloc(answers->length * sizeof(bool));
 	for (int i = 0; i < answers->length; i++)
@@ -131,18 +131,18 @@ ask_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 		hashes[asked++] = element_hash(site->hasher, elements[i], seed);
 		check_class(class, site->hasher);
 	}
-	call_site_reopen(site, not_null, &ask);
+	reader_reopen(&reader, &site->user, not_null);
 	for (int done = 0; done < asked; done += BATCH)
 	{
 		int			count = Min(asked - done, BATCH);
 
 		CHECK_FOR_INTERRUPTS();
-		if (ask.parts_of == NULL)
-			filter_contains_batch(ask.image, hashes + done, count,
+		if (reader.slices_of == NULL)
+			filter_contains_batch(reader.image, hashes + done, count,
 								  found + done);
 		else
 			for (int i = done; i < done + count; i++)
-				found[i] = call_site_ask(&ask, hashes[i]);
+				found[i] = reader_contains(&reader, hashes[i]);
 	}
 	answers->found = found;
 	spread_answers(answers, asked);

@@ -71,7 +71,7 @@ static struct
 	HTAB	   *filters;
 	dlist_head	uses;			/* the one found last first */
 	Size		bytes;			/* of all */
-	int			sites;			/* call sites that asked any */
+	int			users;			/* that asked any */
 }			kept;
 
 /*
@@ -128,7 +128,7 @@ call_site_make(FmgrInfo *flinfo, int element_arg, bool is_array,
 	CallSite   *site;
 
 	site = MemoryContextAllocZero(mcxt, sizeof(CallSite));
-	site->mcxt = mcxt;
+	site->user.mcxt = mcxt;
 	site->hasher = element_hasher_create(type, collation,
 										 ELEMENT_PORTABLE, mcxt);
 	site->element_type = type;
@@ -194,7 +194,7 @@ bound_kept(void)
 
 		node = dlist_has_prev(&kept.uses, node) ?
 			dlist_prev_node(&kept.uses, node) : NULL;
-		if (stored->sites == 0)
+		if (stored->users == 0)
 			forget(stored);
 	}
 }
@@ -203,11 +203,11 @@ bound_kept(void)
 static void
 leave_kept(void *arg)
 {
-	CallSite   *site = (CallSite *) arg;
+	StoredUser *user = (StoredUser *) arg;
 
-	if (site->last)
-		site->last->sites--;
-	if (--kept.sites == 0)
+	if (user->last)
+		user->last->users--;
+	if (--kept.users == 0)
 	{
 		MemoryContextDelete(kept.mcxt);
 		memset(&kept, 0, sizeof(kept));
@@ -216,7 +216,7 @@ leave_kept(void *arg)
 
 /* Before a call site asks its first stored filter */
 static void
-join_kept(CallSite *site)
+join_kept(StoredUser *user)
 {
 	if (kept.mcxt == NULL)
 	{
@@ -233,11 +233,11 @@ join_kept(CallSite *site)
 								   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 		dlist_init(&kept.uses);
 	}
-	site->leave.func = leave_kept;
-	site->leave.arg = site;
-	MemoryContextRegisterResetCallback(site->mcxt, &site->leave);
-	site->asks_stored = true;
-	kept.sites++;
+	user->leave.func = leave_kept;
+	user->leave.arg = user;
+	MemoryContextRegisterResetCallback(user->mcxt, &user->leave);
+	user->joined = true;
+	kept.users++;
 }
 
 /*
@@ -281,16 +281,16 @@ read_stored(StoredFilter *stored, struct varlena *pointer, Size bytes)
 
 /* The filter stored at this place: as it is known, or not read yet */
 static StoredFilter *
-find_stored(CallSite *site, const struct varatt_external *pointer)
+find_stored(StoredUser *user, const struct varatt_external *pointer)
 {
 	StoredFilter *stored;
 	bool		known;
 
-	if (site->last &&
-		memcmp(&site->last->pointer, pointer, sizeof(*pointer)) == 0)
-		return site->last;
-	if (!site->asks_stored)
-		join_kept(site);
+	if (user->last &&
+		memcmp(&user->last->pointer, pointer, sizeof(*pointer)) == 0)
+		return user->last;
+	if (!user->joined)
+		join_kept(user);
 	stored = hash_search(kept.filters, pointer, HASH_FIND, NULL);
 	if (stored)
 		dlist_move_head(&kept.uses, &stored->use);
@@ -306,14 +306,14 @@ find_stored(CallSite *site, const struct varatt_external *pointer)
 		stored->whole = false;
 		stored->bytes = 0;
 		stored->spent = 0;
-		stored->sites = 0;
+		stored->users = 0;
 		kept.bytes += KEEP_OVERHEAD;
 		dlist_push_head(&kept.uses, &stored->use);
 	}
-	stored->sites++;
-	if (site->last)
-		site->last->sites--;
-	site->last = stored;
+	stored->users++;
+	if (user->last)
+		user->last->users--;
+	user->last = stored;
 	return stored;
 }
 
@@ -332,11 +332,11 @@ read_header(StoredFilter *stored, struct varlena *pointer)
 }
 
 /*
- * Open a filter that is not plainly in memory, for so many questions.
+ * Open a filter that is not plainly in memory, for so many probes.
  */
 void
-call_site_open_stored(CallSite *site, Datum filter, uint64 questions,
-					  FilterToAsk *ask)
+reader_open_stored(FilterReader *reader, StoredUser *user, Datum filter,
+				   uint64 probes)
 {
 	struct varlena *pointer = (struct varlena *) DatumGetPointer(filter);
 	struct varatt_external place;
@@ -347,19 +347,19 @@ call_site_open_stored(CallSite *site, Datum filter, uint64 questions,
 	if (!VARATT_IS_EXTERNAL_ONDISK(pointer))
 	{
 		/* compressed in its row, indirect, expanded, with a short header */
-		ask->image = value_image(filter);
+		reader->image = value_image(filter);
 		return;
 	}
 
 	VARATT_EXTERNAL_GET_POINTER(place, pointer);
-	stored = find_stored(site, &place);
+	stored = find_stored(user, &place);
 	if (!stored->whole)
 	{
 		chunks = (double) place.va_rawsize / TOAST_MAX_CHUNK_SIZE;
 		/* the header is needed even to answer nothing */
-		questions = Max(questions, 1);
+		probes = Max(probes, 1);
 		/* no fewer parts than one a question, and the header before */
-		parts = questions + (stored->image == NULL ? 1 : 0);
+		parts = probes + (stored->image == NULL ? 1 : 0);
 		if (VARATT_EXTERNAL_IS_COMPRESSED(place) ||
 			stored->spent + PART_COST * parts >= chunks)
 			parts = 0;
@@ -367,7 +367,7 @@ call_site_open_stored(CallSite *site, Datum filter, uint64 questions,
 		{
 			if (stored->image == NULL)
 				read_header(stored, pointer);
-			parts = (double) questions * filter_parts(stored->image);
+			parts = (double) probes * filter_parts(stored->image);
 		}
 		if (parts == 0 || stored->spent + PART_COST * parts >= chunks)
 		{
@@ -375,43 +375,44 @@ call_site_open_stored(CallSite *site, Datum filter, uint64 questions,
 			stored->whole = true;
 		}
 		else
-			ask->parts_of = pointer;
+			reader->slices_of = pointer;
 	}
-	ask->image = stored->image;
-	ask->stored = stored;
+	reader->image = stored->image;
+	reader->stored = stored;
 }
 
-/* What fetch_part() needs to know, and what it fetched last */
-typedef struct PartsReader
+/* What fetch_slice() needs to know, and what it fetched last */
+typedef struct SliceReader
 {
-	FilterToAsk *ask;
-	struct varlena *part;
-} PartsReader;
+	FilterReader *reader;
+	struct varlena *slice;
+} SliceReader;
 
 /* A FilterFetch */
 static const uint8_t *
-fetch_part(void *from, uint64_t offset, uint32_t bytes)
+fetch_slice(void *from, uint64_t offset, uint32_t bytes)
 {
-	PartsReader *reader = (PartsReader *) from;
+	SliceReader *slices = (SliceReader *) from;
 
 	/* a filter that nobody asked for long comes from the disk */
 	CHECK_FOR_INTERRUPTS();
-	if (reader->part)
-		pfree(reader->part);
-	reader->part = detoast_attr_slice(reader->ask->parts_of, offset, bytes);
-	reader->ask->stored->spent += PART_COST;
-	return (const uint8_t *) VARDATA(reader->part);
+	if (slices->slice)
+		pfree(slices->slice);
+	slices->slice = detoast_attr_slice(slices->reader->slices_of, offset,
+									   bytes);
+	slices->reader->stored->spent += PART_COST;
+	return (const uint8_t *) VARDATA(slices->slice);
 }
 
-/* call_site_ask() of a filter that is read in parts */
+/* reader_contains() of a filter that is read by slices */
 bool
-call_site_ask_parts(FilterToAsk *ask, uint64 hash)
+reader_contains_sliced(FilterReader *reader, uint64 hash)
 {
-	PartsReader reader = {ask, NULL};
-	bool		found = filter_contains_in_parts(ask->image, hash,
-												 fetch_part, &reader);
+	SliceReader slices = {reader, NULL};
+	bool		found = filter_contains_in_parts(reader->image, hash,
+												 fetch_slice, &slices);
 
-	if (reader.part)
-		pfree(reader.part);
+	if (slices.slice)
+		pfree(slices.slice);
 	return found;
 }

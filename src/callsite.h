@@ -28,9 +28,18 @@ typedef struct StoredFilter
 	bool		whole;
 	Size		bytes;			/* of what was read */
 	double		spent;			/* on reading parts, in chunks (callsite.c) */
-	int			sites;			/* call sites that asked it last */
+	int			users;			/* that asked it last */
 	dlist_node	use;			/* in the order of their use */
 } StoredFilter;
+
+/* Who asks stored filters: a call site, until its memory goes */
+typedef struct StoredUser
+{
+	MemoryContext mcxt;
+	StoredFilter *last;			/* the one asked last, or NULL */
+	MemoryContextCallback leave;	/* when the memory goes, if joined */
+	bool		joined;
+} StoredUser;
 
 typedef struct CallSite
 {
@@ -39,10 +48,7 @@ typedef struct CallSite
 	int16		element_length; /* likewise */
 	bool		element_byval;
 	char		element_align;
-	MemoryContext mcxt;
-	StoredFilter *last;			/* the stored filter asked last, or NULL */
-	MemoryContextCallback leave;	/* when the site goes, if asks_stored */
-	bool		asks_stored;
+	StoredUser	user;
 } CallSite;
 
 extern Oid	call_site_element_type(FmgrInfo *flinfo, int element_arg,
@@ -68,40 +74,40 @@ extern uint64 *call_site_hash_array(CallSite *site, ArrayType *array,
 									uint64 *count);
 
 /*
- * A filter opened to be asked: its image, or, if parts_of is set, only its
+ * A filter opened to be asked: its image, or, if slices_of is set, only its
  * header and descriptors.
  */
-typedef struct FilterToAsk
+typedef struct FilterReader
 {
 	const uint8 *image;
-	struct varlena *parts_of;	/* where the rest is stored, or NULL */
-	StoredFilter *stored;		/* set if parts_of is */
-} FilterToAsk;
+	struct varlena *slices_of;	/* where the rest is stored, or NULL */
+	StoredFilter *stored;		/* set if slices_of is */
+} FilterReader;
 
-extern void call_site_open_stored(CallSite *site, Datum filter,
-								  uint64 questions, FilterToAsk *ask);
-extern bool call_site_ask_parts(FilterToAsk *ask, uint64 hash);
+extern void reader_open_stored(FilterReader *reader, StoredUser *user,
+							   Datum filter, uint64 probes);
+extern bool reader_contains_sliced(FilterReader *reader, uint64 hash);
 
 /*
  * Open a filter in order to ask about so many elements.  One that is flat in
  * memory is read where it is, at no cost.
  */
 static inline void
-call_site_open(CallSite *site, Datum filter, uint64 questions,
-			   FilterToAsk *ask)
+reader_open(FilterReader *reader, StoredUser *user, Datum filter,
+			uint64 probes)
 {
 	struct varlena *pointer = (struct varlena *) DatumGetPointer(filter);
 
-	ask->parts_of = NULL;
+	reader->slices_of = NULL;
 	if (VARATT_IS_4B_U(pointer))
-		ask->image = (const uint8 *) VARDATA(pointer);
-	else if (likely(VARATT_IS_EXTERNAL_ONDISK(pointer) && site->last &&
-					site->last->whole &&
-					memcmp(&site->last->pointer, VARDATA_EXTERNAL(pointer),
+		reader->image = (const uint8 *) VARDATA(pointer);
+	else if (likely(VARATT_IS_EXTERNAL_ONDISK(pointer) && user->last &&
+					user->last->whole &&
+					memcmp(&user->last->pointer, VARDATA_EXTERNAL(pointer),
 						   sizeof(struct varatt_external)) == 0))
-		ask->image = site->last->image;
+		reader->image = user->last->image;
 	else
-		call_site_open_stored(site, filter, questions, ask);
+		reader_open_stored(reader, user, filter, probes);
 }
 
 /*
@@ -111,19 +117,20 @@ call_site_open(CallSite *site, Datum filter, uint64 questions,
  * read whole it stays where it is.
  */
 static inline void
-call_site_reopen(CallSite *site, uint64 questions, FilterToAsk *ask)
+reader_reopen(FilterReader *reader, StoredUser *user, uint64 probes)
 {
-	if (unlikely(ask->parts_of != NULL) && ask->stored->image != ask->image)
-		call_site_open(site, PointerGetDatum(ask->parts_of), questions, ask);
+	if (unlikely(reader->slices_of != NULL) &&
+		reader->stored->image != reader->image)
+		reader_open(reader, user, PointerGetDatum(reader->slices_of), probes);
 }
 
 /* Is the element of this hash in the filter? */
 static inline bool
-call_site_ask(FilterToAsk *ask, uint64 hash)
+reader_contains(FilterReader *reader, uint64 hash)
 {
-	if (likely(ask->parts_of == NULL))
-		return filter_contains(ask->image, hash);
-	return call_site_ask_parts(ask, hash);
+	if (likely(reader->slices_of == NULL))
+		return filter_contains(reader->image, hash);
+	return reader_contains_sliced(reader, hash);
 }
 
 #endif							/* BLOOMFILTER_CALLSITE_H */

@@ -23,16 +23,16 @@ Datum
 bloomfilter_count(PG_FUNCTION_ARGS)
 {
 	CallSite   *site = call_site(fcinfo, 1, false);
-	FilterToAsk ask;
+	FilterReader reader;
 	uint64		hash;
 
 	/* so many questions that a stored filter is read whole, and kept */
-	call_site_open(site, PG_GETARG_DATUM(0), PG_UINT32_MAX, &ask);
+	reader_open(&reader, &site->user, PG_GETARG_DATUM(0), PG_UINT32_MAX);
 	hash = element_hash(site->hasher, PG_GETARG_DATUM(1),
-						image_seed(ask.image));
-	call_site_reopen(site, PG_UINT32_MAX, &ask);
-	check_class(image_class(ask.image), site->hasher);
-	PG_RETURN_INT32(filter_count(ask.image, hash));
+						image_seed(reader.image));
+	reader_reopen(&reader, &site->user, PG_UINT32_MAX);
+	check_class(image_class(reader.image), site->hasher);
+	PG_RETURN_INT32(filter_count(reader.image, hash));
 }
 
 /* cuckoo_remove(filter cuckoo, element anycompatible) */
