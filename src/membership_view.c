@@ -28,9 +28,9 @@
 #include "membership.h"
 
 #include "access/xact.h"
-#include "callsite.h"
 #include "executor/executor.h"
 #include "pgstat.h"
+#include "stored.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
