@@ -29,8 +29,8 @@
 
 #include "access/relation.h"
 #include "access/xact.h"
-#include "ask.h"
 #include "callsite.h"
+#include "contains.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/lmgr.h"

@@ -59,7 +59,7 @@ SQL_FUNCTION(bloomfilter_contains_sel);
 SQL_FUNCTION(bloomfilter_contained_sel);
 SQL_FUNCTION(bloomfilter_joinsel);
 
-/* The functions behind the operators, in ask.c */
+/* The functions behind the operators, in contains.c */
 extern Datum bloomfilter_contains(PG_FUNCTION_ARGS);
 extern Datum bloomfilter_contained(PG_FUNCTION_ARGS);
 

@@ -1,9 +1,9 @@
 /*
- * ask.h
- *	  The answers for an array of elements; see ask.c.
+ * contains.h
+ *	  The answers for an array of elements; see contains.c.
  */
-#ifndef BLOOMFILTER_ASK_H
-#define BLOOMFILTER_ASK_H
+#ifndef BLOOMFILTER_CONTAINS_H
+#define BLOOMFILTER_CONTAINS_H
 
 #include "value.h"
 
@@ -21,4 +21,4 @@ extern Datum find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers,
 						 bool wanted);
 extern Datum each_answer(ArrayType *elements, const ArrayAnswers *answers);
 
-#endif							/* BLOOMFILTER_ASK_H */
+#endif							/* BLOOMFILTER_CONTAINS_H */

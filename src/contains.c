@@ -1,12 +1,12 @@
 /*
- * ask.c
+ * contains.c
  *	  Asking a filter: bloom_contains and its kin.
  *
  * "No" is final; "yes" is true but for the filter's error rate.  A filter that
  * has no elements yet answers "no" to an element of any class; one that has
  * them raises an error for an element of another class, since it cannot know.
  */
-#include "ask.h"
+#include "contains.h"
 
 #include "callsite.h"
 #include "miscadmin.h"
