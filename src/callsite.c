@@ -9,7 +9,6 @@
 #include "catalog/dependency.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
-#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
@@ -70,43 +69,87 @@ call_site_make(FmgrInfo *flinfo, int element_arg, bool is_array,
 	site->user.mcxt = mcxt;
 	site->hasher = element_hasher_create(type, collation,
 										 ELEMENT_PORTABLE, mcxt);
-	site->element_type = type;
-	get_typlenbyvalalign(type, &site->element_length, &site->element_byval,
-						 &site->element_align);
+	element_type_init(&site->type, type);
 	flinfo->fn_extra = site;
 	return site;
 }
 
+/* What is needed of a type to take its values out of an array */
+void
+element_type_init(ElementType *type, Oid oid)
+{
+	type->oid = oid;
+	get_typlenbyvalalign(oid, &type->length, &type->byval, &type->align);
+}
+
 /*
- * Hash the elements of an array that are not NULL, in its order, in order to
- * change a filter by them.  All are hashed, and their class checked, before
- * anything is changed.  *class is theirs, or the filter's if there are none.
+ * array_elements
+ *		Take an array apart
+ *
+ * The elements that are not NULL are brought together; "nulls" tells where in
+ * the array the others are.  All is in the current memory context, and
+ * by-reference elements point into "array".
+ */
+void
+array_elements(ArrayType *array, const ElementType *type,
+			   ArrayElements *elements)
+{
+	deconstruct_array(array, type->oid, type->length, type->byval,
+					  type->align, &elements->values, &elements->nulls,
+					  &elements->length);
+	elements->count = 0;
+	for (int i = 0; i < elements->length; i++)
+		if (!elements->nulls[i])
+			elements->values[elements->count++] = elements->values[i];
+}
+
+/* How call_site_hash_array() hashes one of them */
+typedef struct ChangeHash
+{
+	ElementHasher *hasher;
+	uint64		seed;
+	ElementClass class;			/* of the filter and the elements before */
+} ChangeHash;
+
+static uint64
+hash_to_change(void *arg, Datum element)
+{
+	ChangeHash *change = (ChangeHash *) arg;
+	uint64		hash = element_hash(change->hasher, element, change->seed);
+
+	check_class(change->class, change->hasher);
+	change->class = change->hasher->class;
+	return hash;
+}
+
+/*
+ * call_site_hash_array
+ *		Hash the elements of an array, in order to change a filter by them
+ *
+ * Returns *count hashes, those of the elements that are not NULL in the array's
+ * order, and in *class the class that the filter has afterwards: theirs, or its
+ * own if there are none.  "image" is the filter's, of which the header is read.
+ *
+ * All are hashed, and their class checked, before anything is changed: an error
+ * of element_hash() or check_class() leaves the filter as it was.
  */
 uint64 *
 call_site_hash_array(CallSite *site, ArrayType *array, const uint8 *image,
 					 ElementClass *class, uint64 *count)
 {
+	ChangeHash	change = {
+		.hasher = site->hasher,
+		.seed = image_seed(image),
+		.class = image_class(image)
+	};
+	ArrayElements elements;
 	uint64	   *hashes;
-	Datum	   *elements;
-	bool	   *nulls;
-	int			length;
 
-	deconstruct_array(array, site->element_type, site->element_length,
-					  site->element_byval, site->element_align,
-					  &elements, &nulls, &length);
-	hashes = palloc_extended(length * sizeof(uint64), MCXT_ALLOC_HUGE);
-	*class = image_class(image);
-	*count = 0;
-	for (int i = 0; i < length; i++)
-	{
-		if (i % BATCH == 0)
-			CHECK_FOR_INTERRUPTS();
-		if (nulls[i])
-			continue;
-		hashes[(*count)++] = element_hash(site->hasher, elements[i],
-										  image_seed(image));
-		check_class(*class, site->hasher);
-		*class = site->hasher->class;
-	}
+	array_elements(array, &site->type, &elements);
+	hashes = palloc_extended(elements.count * sizeof(uint64),
+							 MCXT_ALLOC_HUGE);
+	array_elements_hash(&elements, hash_to_change, &change, hashes);
+	*class = change.class;
+	*count = elements.count;
 	return hashes;
 }

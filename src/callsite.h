@@ -6,20 +6,38 @@
 #define BLOOMFILTER_CALLSITE_H
 
 #include "stored.h"
+
+#include "miscadmin.h"
 #include "utils/array.h"
+
+/* The type of a call's elements, and how they lie in an array */
+typedef struct ElementType
+{
+	Oid			oid;
+	int16		length;
+	bool		byval;
+	char		align;
+} ElementType;
 
 typedef struct CallSite
 {
+	StoredUser	user;			/* first, so that its address costs nothing */
 	ElementHasher *hasher;
-	Oid			element_type;	/* of arrays: of their elements */
-	int16		element_length; /* likewise */
-	bool		element_byval;
-	char		element_align;
-	StoredUser	user;
+	ElementType type;
 } CallSite;
+
+/* The elements of an array argument */
+typedef struct ArrayElements
+{
+	int			length;			/* of the array */
+	bool	   *nulls;			/* one for each of "length" */
+	int			count;			/* of the elements that are not NULL */
+	Datum	   *values;			/* these alone, in the array's order */
+} ArrayElements;
 
 extern Oid	call_site_element_type(FmgrInfo *flinfo, int element_arg,
 								   bool is_array);
+extern void element_type_init(ElementType *type, Oid oid);
 extern CallSite *call_site_make(FmgrInfo *flinfo, int element_arg,
 								bool is_array, Oid collation);
 
@@ -34,6 +52,30 @@ call_site(FunctionCallInfo fcinfo, int element_arg, bool is_array)
 		return (CallSite *) fcinfo->flinfo->fn_extra;
 	return call_site_make(fcinfo->flinfo, element_arg, is_array,
 						  PG_GET_COLLATION());
+}
+
+extern void array_elements(ArrayType *array, const ElementType *type,
+						   ArrayElements *elements);
+
+/*
+ * array_elements_hash
+ *		Hash the elements of an array that are not NULL
+ *
+ * Writes elements->count hashes, each as hash(arg, element) returns it: that
+ * function also checks the element's class.  Inline, so that calling it through
+ * the pointer costs nothing.
+ */
+static pg_attribute_always_inline void
+array_elements_hash(const ArrayElements *elements,
+					uint64 (*hash) (void *arg, Datum element), void *arg,
+					uint64 *hashes)
+{
+	for (int i = 0; i < elements->count; i++)
+	{
+		if (i % BATCH == 0)
+			CHECK_FOR_INTERRUPTS();
+		hashes[i] = hash(arg, elements->values[i]);
+	}
 }
 
 extern uint64 *call_site_hash_array(CallSite *site, ArrayType *array,

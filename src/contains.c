@@ -25,9 +25,9 @@ contains(CallSite *site, Datum filter, Datum element)
 	FilterReader reader;
 	uint64		hash;
 
-	reader_open(&reader, &site->user, filter, 1);
+	reader_open(&site->user, filter, 1, &reader);
 	hash = element_hash(site->hasher, element, image_seed(reader.image));
-	reader_reopen(&reader, &site->user, 1);
+	reader_reopen(&site->user, 1, &reader);
 	check_class(image_class(reader.image), site->hasher);
 	return reader_contains(&reader, hash);
 }
@@ -97,44 +97,49 @@ each_answer(ArrayType *elements, const ArrayAnswers *answers)
 											 TYPALIGN_CHAR));
 }
 
+/* How probe_array() hashes an element */
+typedef struct ProbeHash
+{
+	ElementHasher *hasher;
+	uint64		seed;
+	ElementClass class;			/* of the filter */
+} ProbeHash;
+
+static uint64
+hash_to_probe(void *arg, Datum element)
+{
+	const ProbeHash *probe = (const ProbeHash *) arg;
+	uint64		hash = element_hash(probe->hasher, element, probe->seed);
+
+	check_class(probe->class, probe->hasher);
+	return hash;
+}
+
 /* The answers for the elements of an array, in its order */
 static void
-ask_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
+probe_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 {
 	CallSite   *site = call_site(fcinfo, 1, true);
 	FilterReader reader;
-	Datum	   *elements;
+	ArrayElements elements;
+	ProbeHash	probe;
 	uint64	   *hashes;
 	bool	   *found;
-	uint64		seed;
-	ElementClass class;
-	int			not_null = 0;
-	int			asked = 0;
 
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), site->element_type,
-					  site->element_length, site->element_byval,
-					  site->element_align, &elements, &answers->nulls,
-					  &answers->length);
-	for (int i = 0; i < answers->length; i++)
-		not_null += !answers->nulls[i];
-	reader_open(&reader, &site->user, PG_GETARG_DATUM(0), not_null);
-	seed = image_seed(reader.image);
-	class = image_class(reader.image);
-	hashes = palloc_extended(not_null * sizeof(uint64), MCXT_ALLOC_HUGE);
-	found = palloc(answers->length * sizeof(bool));
-	for (int i = 0; i < answers->length; i++)
+	array_elements(PG_GETARG_ARRAYTYPE_P(1), &site->type, &elements);
+	reader_open(&site->user, PG_GETARG_DATUM(0), elements.count, &reader);
+	probe.hasher = site->hasher;
+	probe.seed = image_seed(reader.image);
+	probe.class = image_class(reader.image);
+	hashes = palloc_extended(elements.count * sizeof(uint64),
+							 MCXT_ALLOC_HUGE);
+	array_elements_hash(&elements, hash_to_probe, &probe, hashes);
+	reader_reopen(&site->user, elements.count, &reader);
+
+	found = palloc(elements.length * sizeof(bool));
+	for (int done = 0; done < elements.count; done += BATCH)
 	{
-		if (i % BATCH == 0)
-			CHECK_FOR_INTERRUPTS();
-		if (answers->nulls[i])
-			continue;
-		hashes[asked++] = element_hash(site->hasher, elements[i], seed);
-		check_class(class, site->hasher);
-	}
-	reader_reopen(&reader, &site->user, not_null);
-	for (int done = 0; done < asked; done += BATCH)
-	{
-		int			count = Min(asked - done, BATCH);
+		int			count = Min(elements.count - done, BATCH);
 
 		CHECK_FOR_INTERRUPTS();
 		if (reader.slices_of == NULL)
@@ -144,8 +149,10 @@ ask_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 			for (int i = done; i < done + count; i++)
 				found[i] = reader_contains(&reader, hashes[i]);
 	}
+	answers->length = elements.length;
+	answers->nulls = elements.nulls;
 	answers->found = found;
-	spread_answers(answers, asked);
+	spread_answers(answers, elements.count);
 }
 
 /* bloom_contains_any(filter bloom, elements anycompatiblearray) */
@@ -154,7 +161,7 @@ bloomfilter_contains_any(PG_FUNCTION_ARGS)
 {
 	ArrayAnswers answers;
 
-	ask_array(fcinfo, &answers);
+	probe_array(fcinfo, &answers);
 	return find_answer(fcinfo, &answers, true);
 }
 
@@ -164,7 +171,7 @@ bloomfilter_contains_all(PG_FUNCTION_ARGS)
 {
 	ArrayAnswers answers;
 
-	ask_array(fcinfo, &answers);
+	probe_array(fcinfo, &answers);
 	return find_answer(fcinfo, &answers, false);
 }
 
@@ -177,6 +184,6 @@ bloomfilter_contains_each(PG_FUNCTION_ARGS)
 {
 	ArrayAnswers answers;
 
-	ask_array(fcinfo, &answers);
+	probe_array(fcinfo, &answers);
 	return each_answer(PG_GETARG_ARRAYTYPE_P(1), &answers);
 }

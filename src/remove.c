@@ -27,10 +27,10 @@ bloomfilter_count(PG_FUNCTION_ARGS)
 	uint64		hash;
 
 	/* so many questions that a stored filter is read whole, and kept */
-	reader_open(&reader, &site->user, PG_GETARG_DATUM(0), PG_UINT32_MAX);
+	reader_open(&site->user, PG_GETARG_DATUM(0), PG_UINT32_MAX, &reader);
 	hash = element_hash(site->hasher, PG_GETARG_DATUM(1),
 						image_seed(reader.image));
-	reader_reopen(&reader, &site->user, PG_UINT32_MAX);
+	reader_reopen(&site->user, PG_UINT32_MAX, &reader);
 	check_class(image_class(reader.image), site->hasher);
 	PG_RETURN_INT32(filter_count(reader.image, hash));
 }

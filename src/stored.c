@@ -231,8 +231,8 @@ read_header(StoredFilter *stored, struct varlena *pointer)
  * Open a filter that is not plainly in memory, for so many probes.
  */
 void
-reader_open_stored(FilterReader *reader, StoredUser *user, Datum filter,
-				   uint64 probes)
+reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
+				   FilterReader *reader)
 {
 	struct varlena *pointer = (struct varlena *) DatumGetPointer(filter);
 	struct varatt_external place;

@@ -50,8 +50,8 @@ typedef struct FilterReader
 	StoredFilter *stored;		/* set if slices_of is */
 } FilterReader;
 
-extern void reader_open_stored(FilterReader *reader, StoredUser *user,
-							   Datum filter, uint64 probes);
+extern void reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
+							   FilterReader *reader);
 extern bool reader_contains_sliced(FilterReader *reader, uint64 hash);
 
 /*
@@ -59,8 +59,8 @@ extern bool reader_contains_sliced(FilterReader *reader, uint64 hash);
  * memory is read where it is, at no cost.
  */
 static inline void
-reader_open(FilterReader *reader, StoredUser *user, Datum filter,
-			uint64 probes)
+reader_open(StoredUser *user, Datum filter, uint64 probes,
+			FilterReader *reader)
 {
 	struct varlena *pointer = (struct varlena *) DatumGetPointer(filter);
 
@@ -73,7 +73,7 @@ reader_open(FilterReader *reader, StoredUser *user, Datum filter,
 						   sizeof(struct varatt_external)) == 0))
 		reader->image = user->last->image;
 	else
-		reader_open_stored(reader, user, filter, probes);
+		reader_open_stored(user, filter, probes, reader);
 }
 
 /*
@@ -83,11 +83,11 @@ reader_open(FilterReader *reader, StoredUser *user, Datum filter,
  * read whole it stays where it is.
  */
 static inline void
-reader_reopen(FilterReader *reader, StoredUser *user, uint64 probes)
+reader_reopen(StoredUser *user, uint64 probes, FilterReader *reader)
 {
 	if (unlikely(reader->slices_of != NULL) &&
 		reader->stored->image != reader->image)
-		reader_open(reader, user, PointerGetDatum(reader->slices_of), probes);
+		reader_open(user, PointerGetDatum(reader->slices_of), probes, reader);
 }
 
 /* Is the element of this hash in the filter? */
