@@ -334,10 +334,10 @@ agg_final(FunctionCallInfo fcinfo, FilterKind kind)
 		if (filter_estimated_error_rate(image) >
 			ERROR_RATE_TOLERANCE * image_error_rate(image))
 			ereport(WARNING,
-					(errmsg("filter has an estimated error rate of %g instead of %g",
+					(errmsg("filter has an estimated error rate of %g, more than the requested %g",
 							filter_estimated_error_rate(image),
 							image_error_rate(image)),
-					 errdetail("Filters that were built in parts hold too many elements to be joined."),
+					 errdetail("The partial filters hold too many elements to be merged into one layer."),
 					 errhint("Give %s_agg a capacity of at least %.0f.",
 							 kind_name(kind), filter_cardinality(image))));
 		PG_RETURN_POINTER(value_copy_flat(PG_GETARG_DATUM(0)));

@@ -41,7 +41,7 @@ create(FunctionCallInfo fcinfo, FilterKind kind)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("growth of a filter must be between 0 and %d, not %d",
 						IMAGE_MAX_GROWTH, growth),
-				 errhint("0 makes a filter of fixed size, 2 lets each further layer be twice as large.")));
+				 errhint("Use 0 for a filter of fixed size, or 2 to make each new layer twice as large as the last.")));
 	PG_RETURN_POINTER(value_make(&params));
 }
 

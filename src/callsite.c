@@ -25,7 +25,7 @@ refuse_filter(Oid function, Oid element_type)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("a filter cannot be an element of a filter"),
-				 errhint("Filters are combined by the functions whose names end in _union or _union_agg.")));
+				 errhint("To combine filters, use a function whose name ends in _union or _union_agg.")));
 }
 
 /*
@@ -49,7 +49,7 @@ call_site_element_type(FmgrInfo *flinfo, int element_arg, bool is_array)
 		if (!OidIsValid(element_type))
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("argument is not an array but of type %s",
+					 errmsg("argument must be an array, but is of type %s",
 							format_type_be(type))));
 		type = element_type;
 	}

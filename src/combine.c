@@ -357,7 +357,7 @@ writer_intersect(FilterWriter *writer, const uint8 *other)
 		if (image_layers(writer->image) > 1 || image_layers(other) > 1)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("cannot intersect filters of several layers"),
+					 errmsg("cannot intersect filters with several layers"),
 					 errdetail("The filters have %d and %d layers.",
 							   image_layers(writer->image),
 							   image_layers(other)),

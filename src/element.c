@@ -172,8 +172,8 @@ check_part_structure(ElementNode *node, bool first)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("records in an array differ in their structure"),
-				 errdetail("All records in an array that is an element of a filter must have the same column types, and NULL in place of a record has none."),
-				 errhint("Cast the records to a composite type.")));
+				 errdetail("All records of an array must have the same column types, and a NULL record has none."),
+				 errhint("Cast each record to a composite type, for example ROW(1, 'a')::my_type.")));
 
 	oldcontext = MemoryContextSwitchTo(node->mcxt);
 	part_description = pstrdup(description.data);
@@ -504,7 +504,7 @@ init_other(ElementNode *node)
 						format_type_be(node->type)),
 				 errdetail("Elements of a filter are found by their hash, and type %s has no default hash operator class with an extended hash function.",
 						   format_type_be(node->type)),
-				 errhint("Cast the element to a type that has one.")));
+				 errhint("Cast the element to a type that has one, for example $1::text.")));
 	if (OidIsValid(get_typcollation(node->type)) &&
 		node->state->portable)
 		check_collation(node->collation);
@@ -553,9 +553,9 @@ check_range_order(TypeCacheEntry *range)
 	if (range->rng_cmp_proc_finfo.fn_oid != subtype->cmp_proc)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("range type %s has an operator class of its own",
+				 errmsg("range type %s has an operator class that is not its subtype's default",
 						format_type_be(range->type_id)),
-				 errdetail("Bounds that it takes for equal may have different hashes.")));
+				 errdetail("Bounds that are equal by this operator class may have different hashes.")));
 }
 
 static void

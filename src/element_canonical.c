@@ -655,6 +655,7 @@ append_jsonb(ElementNode *node, StringInfo buf, Datum value)
  * ----------------------------------------------------------------
  */
 
+/* Of the types of one class, hints tell users to cast to the first. */
 static const LeafType leaf_types[] = {
 	{INT4OID, 'i', "integer", append_int4, hash_int4},
 	{INT8OID, 'i', "integer", append_int8, hash_int8},
@@ -682,8 +683,8 @@ static const LeafType leaf_types[] = {
 	{TIMESTAMPOID, 's', "timestamp", append_int8, hash_int8},
 	{TIMESTAMPTZOID, 'S', "timestamp with time zone", append_int8, hash_int8},
 	{INTERVALOID, 'v', "interval", append_interval, NULL},
-	{BITOID, 'B', "bit string", append_bits, NULL},
 	{VARBITOID, 'B', "bit string", append_bits, NULL},
+	{BITOID, 'B', "bit string", append_bits, NULL},
 	{INETOID, 'w', "network address", append_network, NULL},
 	{CIDROID, 'w', "network address", append_network, NULL},
 	{JSONBOID, 'j', "jsonb", append_jsonb, NULL},
@@ -699,12 +700,12 @@ leaf_type(Oid type)
 	return NULL;
 }
 
-/* The name of the class that a token stands for, or NULL if it is no leaf's */
-const char *
-leaf_class_name(char token)
+/* The first type of the class that a token stands for, or NULL if there is none */
+const LeafType *
+leaf_type_of_token(char token)
 {
 	for (size_t i = 0; i < lengthof(leaf_types); i++)
 		if (leaf_types[i].token == token)
-			return leaf_types[i].name;
+			return &leaf_types[i];
 	return NULL;
 }

@@ -22,7 +22,7 @@ typedef struct LeafType
 } LeafType;
 
 extern const LeafType *leaf_type(Oid type);
-extern const char *leaf_class_name(char token);
+extern const LeafType *leaf_type_of_token(char token);
 
 extern uint64 canonical_hash(const void *bytes, size_t length, uint64 seed);
 

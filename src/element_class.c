@@ -11,6 +11,7 @@
 
 #include "element_canonical.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 
 /* The first byte of a class whose description did not fit */
 #define CLASS_HASHED		'#'
@@ -83,6 +84,22 @@ pack_class(const char *description, size_t length)
 	for (size_t i = 0; i < length; i++)
 		class |= (ElementClass) (uint8) description[i] << (BITS_PER_BYTE * i);
 	return class;
+}
+
+/* Unpack a class into its description; returns that one's length. */
+static int
+unpack_class(ElementClass class, char *description)
+{
+	int			length = 0;
+
+	for (size_t i = 0; i < sizeof(ElementClass); i++)
+	{
+		description[i] = (char) (class >> (BITS_PER_BYTE * i));
+		if (description[i] != '\0')
+			length = i + 1;
+	}
+	description[sizeof(ElementClass)] = '\0';
+	return length;
 }
 
 /*
@@ -202,7 +219,7 @@ static bool
 name_description(const char **at, StringInfo name)
 {
 	char		token = **at;
-	const char *leaf;
+	const LeafType *leaf;
 	bool		bracket;
 
 	if (token == '\0')
@@ -249,10 +266,10 @@ name_description(const char **at, StringInfo name)
 			return name_type(at, name);
 	}
 
-	leaf = leaf_class_name(token);
+	leaf = leaf_type_of_token(token);
 	if (leaf == NULL)
 		return false;
-	appendStringInfoString(name, leaf);
+	appendStringInfoString(name, leaf->name);
 	return true;
 }
 
@@ -268,9 +285,9 @@ name_description(const char **at, StringInfo name)
 char *
 element_class_name(ElementClass class)
 {
-	char		description[sizeof(ElementClass) + 1] = {0};
+	char		description[sizeof(ElementClass) + 1];
 	const char *at = description;
-	int			length = 0;
+	int			length;
 	StringInfoData name;
 
 	if (class == ELEMENT_CLASS_NONE)
@@ -280,12 +297,7 @@ element_class_name(ElementClass class)
 		return psprintf("structure #%014llx",
 						(unsigned long long) (class >> BITS_PER_BYTE));
 
-	for (size_t i = 0; i < sizeof(ElementClass); i++)
-	{
-		description[i] = (char) (class >> (BITS_PER_BYTE * i));
-		if (description[i] != '\0')
-			length = i + 1;
-	}
+	length = unpack_class(class, description);
 
 	initStringInfo(&name);
 	if (name_description(&at, &name) && at == description + length)
@@ -293,4 +305,66 @@ element_class_name(ElementClass class)
 
 	pfree(name.data);
 	return psprintf("unknown structure %016llx", (unsigned long long) class);
+}
+
+/*
+ * Append an expression of the description at *at, whose parameters are counted
+ * in *number, and advance over it.  False if a part of it is not known by the
+ * name of one type.
+ */
+static bool
+cast_description(const char **at, int *number, StringInfo cast)
+{
+	bool		is_array = **at == TOKEN_ARRAY;
+	const LeafType *leaf;
+
+	if (**at == TOKEN_RECORD)
+	{
+		(*at)++;
+		appendStringInfoString(cast, "ROW(");
+		for (int i = 0; **at != TOKEN_RECORD_END; i++)
+		{
+			if (i > 0)
+				appendStringInfoString(cast, ", ");
+			if (!cast_description(at, number, cast))
+				return false;
+		}
+		(*at)++;
+		appendStringInfoChar(cast, ')');
+		return true;
+	}
+	if (is_array)
+		(*at)++;
+	leaf = **at != '\0' ? leaf_type_of_token(**at) : NULL;
+	if (leaf == NULL)
+		return false;
+	(*at)++;
+	appendStringInfo(cast, "$%d::%s%s", ++*number, format_type_be(leaf->type),
+					 is_array ? "[]" : "");
+	return true;
+}
+
+/*
+ * element_class_cast
+ *		An expression that gives an element of this class, to show in a hint
+ *
+ * "$1::integer", "$1::text[]", "ROW($1::integer, $2::text)".  NULL for ranges,
+ * enums and other types, and for what is only known by its hash, or not valid.
+ * The result is palloc'd; no errors.
+ */
+char *
+element_class_cast(ElementClass class)
+{
+	char		description[sizeof(ElementClass) + 1];
+	const char *at = description;
+	int			number = 0;
+	StringInfoData cast;
+
+	unpack_class(class, description);
+	initStringInfo(&cast);
+	if (class != ELEMENT_CLASS_NONE &&
+		cast_description(&at, &number, &cast) && *at == '\0')
+		return cast.data;
+	pfree(cast.data);
+	return NULL;
 }

@@ -25,6 +25,7 @@ typedef uint64 ElementClass;
 #define ELEMENT_CLASS_NONE	UINT64CONST(0)
 
 extern char *element_class_name(ElementClass class);
+extern char *element_class_cast(ElementClass class);
 
 /* For element.c */
 extern bool describe(struct ElementNode *node, StringInfo description);

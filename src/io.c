@@ -102,7 +102,7 @@ filter_in(FunctionCallInfo fcinfo, FilterKind kind)
 					   (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 						errmsg("invalid input syntax for type %s: %s",
 							   kind_name(kind), fault),
-						errhint("A filter is made by %s_agg() or %s_create().",
+						errhint("Use %s_agg() or %s_create() to make a filter.",
 								kind_name(kind), kind_name(kind))));
 	SET_VARSIZE(result, VARHDRSZ + bytes);
 	PG_RETURN_POINTER(result);

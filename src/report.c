@@ -35,12 +35,16 @@ check_error_rate(double error_rate, const char *hint)
 static const char *
 class_hint(ElementClass filter, ElementClass element)
 {
+	const char *cast = element_class_cast(filter);
+
 	/* the token of an array, before its elements' */
 	if (element == (filter << BITS_PER_BYTE | '['))
-		return "For the elements of an array use the functions whose names end in _any, _all or _each.";
+		return "For the elements of an array, use a function whose name ends in _any, _all or _each.";
 	if ((char) filter == '#')
-		return "The class is known by its hash only: cast the element to the type of the column that the filter was built from.";
-	return "Cast the element to a type of the filter's class.";
+		return "The class is stored as a hash. Cast the element to the type of the column that the filter was built from.";
+	if (cast == NULL)
+		return "Cast the element to the type of the column that the filter was built from.";
+	return psprintf("Cast the element, for example %s.", cast);
 }
 
 /* The error of check_class() */
@@ -71,7 +75,7 @@ check_status(FilterStatus status, const uint8 *image)
 					 errmsg("filter of fixed size is full"),
 					 errdetail("It was made for %llu elements.",
 							   (unsigned long long) image_capacity(image)),
-					 errhint("Make it with a larger capacity, or with growth => %d to let it grow.",
+					 errhint("Create it with a larger capacity, or with growth => %d so that it can grow.",
 							 GROWTH_DEFAULT)));
 			break;
 		case FILTER_TOO_MANY_LAYERS:
@@ -79,14 +83,14 @@ check_status(FilterStatus status, const uint8 *image)
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 					 errmsg("filter would have more than %d layers",
 							IMAGE_MAX_LAYERS),
-					 errhint("Build it anew, with a capacity that suits its elements.")));
+					 errhint("Rebuild it with a capacity of at least the number of its elements.")));
 			break;
 		case FILTER_TOO_LARGE:
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 					 errmsg("filter would have more than %llu bits",
 							(unsigned long long) IMAGE_MAX_BITS),
-					 errhint("Ask for a smaller capacity or a higher error rate, or keep several filters, each for a part of the elements.")));
+					 errhint("Use a smaller capacity or a higher error rate, or distribute the elements among several filters.")));
 			break;
 	}
 }
@@ -115,10 +119,10 @@ check_alike(const uint8 *a, const uint8 *b)
 			detail = psprintf("Their elements are of class %s and %s.",
 							  element_class_name(image_class(a)),
 							  element_class_name(image_class(b)));
-			hint = "Build both from elements of one class.";
+			hint = "Build both from elements of the same class.";
 			break;
 		case DIFFERENT_LAYOUT:
-			detail = "One of them has the layout classic.";
+			detail = "Only one of them has the layout classic.";
 			hint = "Build both with bloom_create_bits(), or neither.";
 			break;
 		case DIFFERENT_CAPACITY:
@@ -145,7 +149,7 @@ check_alike(const uint8 *a, const uint8 *b)
 						kind_name(image_kind(a)));
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("filters are unlike and cannot be combined"),
+			 errmsg("cannot combine incompatible filters"),
 			 errdetail_internal("%s", detail),
 			 errhint("%s", hint)));
 }
