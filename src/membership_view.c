@@ -188,7 +188,7 @@ copy_index(IndexView *view, Relation index, const MembershipMeta *meta,
 	uint8	   *copy;
 	dlist_node *node = dlist_tail_node(&views);
 
-	while (copied_bytes + bytes > KEEP_BYTES)
+	while (copied_bytes + bytes > CACHE_BYTES)
 	{
 		IndexView  *old = dlist_container(IndexView, use, node);
 
@@ -222,7 +222,7 @@ view_copy_pays(IndexView *view, Relation index, const MembershipMeta *meta,
 {
 	Assert(view->snapshot != NULL && is_of_query(view->snapshot, false));
 	Assert(view->file == file_number(index));
-	if (pages_image_bytes(meta) <= KEEP_BYTES &&
+	if (pages_image_bytes(meta) <= CACHE_BYTES &&
 		view->spent + questions * (1.0 + meta->layers) >=
 		COPY_COST * meta_pages(meta))
 	{

@@ -1,32 +1,32 @@
 /*
  * stored.c
- *	  Reading filters that are stored in tables: by slices, or whole, and cached.
+ *	  Reading filters that are stored in tables: by slices or in full, and cached.
  *
- * A filter that comes from a table, be it through a scalar subquery, is a TOAST
- * pointer.  To read all of a large filter for one look-up is slow, and to do so
- * for each row of a table much slower than what the filter saves.  So:
+ * A filter that comes from a table, even through a scalar subquery, is a TOAST
+ * pointer.  Reading all of a large filter for one probe is slow; doing so for
+ * each row of a table costs far more than the filter saves.  So:
  *
- * - The first questions are answered from parts: the header, which is kept, and
- *	 the one block (or few) that the element's bits lie in.  A value that is
- *	 stored uncompressed can be read so, and takes the same time at any size.
+ * - The first probes read slices: the header, which is cached, and the one block
+ *	 (or few) that holds the element's bits.  This works for values stored
+ *	 uncompressed, and takes the same time for a filter of any size.
  *
- * - Once the parts have cost as much as the whole would, the whole is read, and
- *	 kept.  This is the "ski rental" rule: whatever number of questions follows,
- *	 the cost is at most twice that of the better choice.  If it can be known
- *	 that there are many questions (an array of elements), or that the filter
- *	 is small, the whole is read at once.
+ * - Once the slices have cost as much as the whole filter would, we read the
+ *	 whole and cache it.  This is the "ski rental" rule: however many probes
+ *	 follow, the cost is at most twice that of the better choice.  If we know
+ *	 that many probes follow (an array of elements), or that the filter is
+ *	 small, we read the whole at once.
  *
- * Costs are counted in chunks of the TOAST table (some 2 kB), of which a part
- * reads one or two, but each time has to descend the index.
+ * The unit of cost is a chunk of the TOAST table (about 2 kB).  A slice needs
+ * only one or two chunks, but each slice has to descend the index.
  *
- * Several filters are kept, found by their TOAST pointers, for a join may come
- * to one after the other (shards, a filter for each customer).  The pointer
- * (value, relation and both sizes) names the bytes: a changed filter is stored as
- * a new value.  All call sites of a backend share them, for the scan of each
- * partition has a call site of its own.  If they take more than KEEP_BYTES,
- * those that were not asked for the longest time are dropped, but none that a
- * call site asked last.  All are dropped when no call site is left that asked a
- * stored filter: that is with the query, or with the transaction if PL/pgSQL
+ * The cache holds several filters, because a join may alternate between them
+ * (shards, or one filter for each customer).  Its key is the TOAST pointer
+ * (value, relation and both sizes), which identifies the bytes: a changed filter
+ * is stored as a new value.  All call sites of a backend share the cache,
+ * because the scan of each partition has a call site of its own.  When it
+ * exceeds CACHE_BYTES, we evict the least recently probed filters, except those
+ * that some call site probed last.  The cache goes away with the last call site
+ * that used it: at the end of the query, or of the transaction if PL/pgSQL
  * evaluates the call as a simple expression.
  */
 #include "stored.h"
@@ -38,107 +38,107 @@
 #include "utils/memutils.h"
 
 /*
- * What reading one part costs, in chunks of a value that is read as a whole.
- * Measured: 5 to 8 microseconds against 0.15 to 0.2, 4.5 against 0.4, and 3.7
- * against 0.4 to 0.9 (page faults included), which is 40, 11 and 4 to 10.  A
- * wrong number costs a factor of two at most, and only about where both ways
- * cost the same.
+ * Cost of reading one slice, in chunks of a value that is read in full.
+ * Measured: 5 to 8 microseconds a slice against 0.15 to 0.2 a chunk, 4.5 against
+ * 0.4, and 3.7 against 0.4 to 0.9 (page faults included): ratios of 40, 11 and 4
+ * to 10.  A wrong value costs at most a factor of two, and only near the point
+ * where both ways cost the same.
  */
-#define PART_COST			8.0
+#define SLICE_COST			8.0
 
 /*
- * Bytes of a large filter that are read at a time, so that it is not in memory
- * twice
+ * A large filter is read this many bytes at a time, so that memory never holds
+ * it twice.
  */
 #define READ_BYTES			((Size) 8 * 1024 * 1024)
 
-/* What a filter takes besides the bytes read, so that many do not add up */
-#define KEEP_OVERHEAD		1024
+/* Bytes that a cached filter takes besides its image: limits their number, too */
+#define CACHE_OVERHEAD		1024
 
-/* Filters expected at one call site; the table grows beyond */
+/* Initial size of the hash table, in filters; it grows as needed */
 #define STORED_EXPECTED		16
 
-/* The stored filters that are kept */
+/* The cache */
 static struct
 {
-	MemoryContext mcxt;			/* NULL if there are none */
+	MemoryContext mcxt;			/* NULL while there is no cache */
 	HTAB	   *filters;
-	dlist_head	uses;			/* the one found last first */
-	Size		bytes;			/* of all */
-	int			users;			/* that asked any */
-}			kept;
+	dlist_head	uses;			/* most recently used first */
+	Size		bytes;			/* of all filters */
+	int			users;			/* StoredUsers that have joined */
+}			cache;
 
 static void
-forget(StoredFilter *stored)
+evict(StoredFilter *stored)
 {
-	kept.bytes -= stored->bytes + KEEP_OVERHEAD;
+	cache.bytes -= stored->bytes + CACHE_OVERHEAD;
 	dlist_delete(&stored->use);
 	MemoryContextDelete(stored->mcxt);
-	hash_search(kept.filters, &stored->pointer, HASH_REMOVE, NULL);
+	hash_search(cache.filters, &stored->pointer, HASH_REMOVE, NULL);
 }
 
-/* Drop what is too much, the filters asked longest ago first. */
+/* Evict the least recently used filters while the cache is too large. */
 static void
-bound_kept(void)
+limit_cache(void)
 {
-	dlist_node *node = dlist_is_empty(&kept.uses) ? NULL :
-		dlist_tail_node(&kept.uses);
+	dlist_node *node = dlist_is_empty(&cache.uses) ? NULL :
+		dlist_tail_node(&cache.uses);
 
-	while (node && kept.bytes > KEEP_BYTES)
+	while (node && cache.bytes > CACHE_BYTES)
 	{
 		StoredFilter *stored = dlist_container(StoredFilter, use, node);
 
-		node = dlist_has_prev(&kept.uses, node) ?
-			dlist_prev_node(&kept.uses, node) : NULL;
+		node = dlist_has_prev(&cache.uses, node) ?
+			dlist_prev_node(&cache.uses, node) : NULL;
 		if (stored->users == 0)
-			forget(stored);
+			evict(stored);
 	}
 }
 
-/* The callback of a call site that asked stored filters, and ends now */
+/* Memory context callback: a user of the cache ends */
 static void
-leave_kept(void *arg)
+leave_cache(void *arg)
 {
 	StoredUser *user = (StoredUser *) arg;
 
 	if (user->last)
 		user->last->users--;
-	if (--kept.users == 0)
+	if (--cache.users == 0)
 	{
-		MemoryContextDelete(kept.mcxt);
-		memset(&kept, 0, sizeof(kept));
+		MemoryContextDelete(cache.mcxt);
+		memset(&cache, 0, sizeof(cache));
 	}
 }
 
-/* Before a call site asks its first stored filter */
+/* Called before a user's first probe of a stored filter */
 static void
-join_kept(StoredUser *user)
+join_cache(StoredUser *user)
 {
-	if (kept.mcxt == NULL)
+	if (cache.mcxt == NULL)
 	{
 		HASHCTL		info = {
 			.keysize = sizeof(struct varatt_external),
 			.entrysize = sizeof(StoredFilter)
 		};
 
-		kept.mcxt = AllocSetContextCreate(TopMemoryContext,
-										  "stored filters",
-										  ALLOCSET_SMALL_SIZES);
-		info.hcxt = kept.mcxt;
-		kept.filters = hash_create("stored filters", STORED_EXPECTED, &info,
-								   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-		dlist_init(&kept.uses);
+		cache.mcxt = AllocSetContextCreate(TopMemoryContext,
+										   "stored filters",
+										   ALLOCSET_SMALL_SIZES);
+		info.hcxt = cache.mcxt;
+		cache.filters = hash_create("stored filters", STORED_EXPECTED, &info,
+									HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+		dlist_init(&cache.uses);
 	}
-	user->leave.func = leave_kept;
+	user->leave.func = leave_cache;
 	user->leave.arg = user;
 	MemoryContextRegisterResetCallback(user->mcxt, &user->leave);
 	user->joined = true;
-	kept.users++;
+	cache.users++;
 }
 
 /*
- * Read the first "bytes" bytes of a stored filter into memory that is kept, in
- * place of what was read before; drop other filters if that is too much.
+ * Read the first "bytes" bytes of a stored filter into the cache, replacing what
+ * was read before; evict other filters if the cache gets too large.
  */
 static void
 read_stored(StoredFilter *stored, struct varlena *pointer, Size bytes)
@@ -147,9 +147,9 @@ read_stored(StoredFilter *stored, struct varlena *pointer, Size bytes)
 	void	   *memory;
 	Size		done = 0;
 
-	kept.bytes += bytes - stored->bytes;
+	cache.bytes += bytes - stored->bytes;
 	stored->bytes = bytes;
-	bound_kept();
+	limit_cache();
 
 	stored->image = NULL;
 	MemoryContextReset(stored->mcxt);
@@ -175,7 +175,7 @@ read_stored(StoredFilter *stored, struct varlena *pointer, Size bytes)
 	stored->image = image;
 }
 
-/* The filter stored at this place: as it is known, or not read yet */
+/* Look up the cache entry for a TOAST pointer, or make a new one. */
 static StoredFilter *
 find_stored(StoredUser *user, const struct varatt_external *pointer)
 {
@@ -186,25 +186,25 @@ find_stored(StoredUser *user, const struct varatt_external *pointer)
 		memcmp(&user->last->pointer, pointer, sizeof(*pointer)) == 0)
 		return user->last;
 	if (!user->joined)
-		join_kept(user);
-	stored = hash_search(kept.filters, pointer, HASH_FIND, NULL);
+		join_cache(user);
+	stored = hash_search(cache.filters, pointer, HASH_FIND, NULL);
 	if (stored)
-		dlist_move_head(&kept.uses, &stored->use);
+		dlist_move_head(&cache.uses, &stored->use);
 	else
 	{
-		MemoryContext mcxt = AllocSetContextCreate(kept.mcxt,
+		MemoryContext mcxt = AllocSetContextCreate(cache.mcxt,
 												   "stored filter",
 												   ALLOCSET_SMALL_SIZES);
 
-		stored = hash_search(kept.filters, pointer, HASH_ENTER, &known);
+		stored = hash_search(cache.filters, pointer, HASH_ENTER, &known);
 		stored->mcxt = mcxt;
 		stored->image = NULL;
 		stored->whole = false;
 		stored->bytes = 0;
 		stored->spent = 0;
 		stored->users = 0;
-		kept.bytes += KEEP_OVERHEAD;
-		dlist_push_head(&kept.uses, &stored->use);
+		cache.bytes += CACHE_OVERHEAD;
+		dlist_push_head(&cache.uses, &stored->use);
 	}
 	stored->users++;
 	if (user->last)
@@ -213,22 +213,26 @@ find_stored(StoredUser *user, const struct varatt_external *pointer)
 	return stored;
 }
 
-/* Read the header and the descriptors. */
+/* Read the header and the layers' descriptors. */
 static void
 read_header(StoredFilter *stored, struct varlena *pointer)
 {
-	/* one layer is the rule; a further reading brings the others */
+	/* most filters have one layer; for more, read again */
 	read_stored(stored, pointer, IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES);
-	stored->spent += PART_COST;
+	stored->spent += SLICE_COST;
 	if (filter_header_bytes(stored->image) > stored->bytes)
 	{
 		read_stored(stored, pointer, filter_header_bytes(stored->image));
-		stored->spent += PART_COST;
+		stored->spent += SLICE_COST;
 	}
 }
 
 /*
- * Open a filter that is not plainly in memory, for so many probes.
+ * reader_open_stored
+ *		The slow path of reader_open(): the filter is not flat in memory
+ *
+ * Reads and caches what the expected number of probes pays for: nothing new, the
+ * header, or the whole filter.
  */
 void
 reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
@@ -238,7 +242,7 @@ reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
 	struct varatt_external place;
 	StoredFilter *stored;
 	double		chunks;
-	double		parts;
+	double		slices;
 
 	if (!VARATT_IS_EXTERNAL_ONDISK(pointer))
 	{
@@ -252,20 +256,20 @@ reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
 	if (!stored->whole)
 	{
 		chunks = (double) place.va_rawsize / TOAST_MAX_CHUNK_SIZE;
-		/* the header is needed even to answer nothing */
+		/* an array of NULLs needs the header, too */
 		probes = Max(probes, 1);
-		/* no fewer parts than one a question, and the header before */
-		parts = probes + (stored->image == NULL ? 1 : 0);
+		/* at least: one slice for each probe, and the header */
+		slices = probes + (stored->image == NULL ? 1 : 0);
 		if (VARATT_EXTERNAL_IS_COMPRESSED(place) ||
-			stored->spent + PART_COST * parts >= chunks)
-			parts = 0;
+			stored->spent + SLICE_COST * slices >= chunks)
+			slices = 0;
 		else
 		{
 			if (stored->image == NULL)
 				read_header(stored, pointer);
-			parts = (double) probes * filter_parts(stored->image);
+			slices = (double) probes * filter_parts(stored->image);
 		}
-		if (parts == 0 || stored->spent + PART_COST * parts >= chunks)
+		if (slices == 0 || stored->spent + SLICE_COST * slices >= chunks)
 		{
 			read_stored(stored, pointer, place.va_rawsize - VARHDRSZ);
 			stored->whole = true;
@@ -277,30 +281,30 @@ reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
 	reader->stored = stored;
 }
 
-/* What fetch_slice() needs to know, and what it fetched last */
+/* State of fetch_slice(): what to read from, and the slice read last */
 typedef struct SliceReader
 {
 	FilterReader *reader;
 	struct varlena *slice;
 } SliceReader;
 
-/* A FilterFetch */
+/* A FilterFetch: read bytes of the stored value that the reader has open. */
 static const uint8_t *
 fetch_slice(void *from, uint64_t offset, uint32_t bytes)
 {
 	SliceReader *slices = (SliceReader *) from;
 
-	/* a filter that nobody asked for long comes from the disk */
+	/* a filter that was not used for long comes from disk */
 	CHECK_FOR_INTERRUPTS();
 	if (slices->slice)
 		pfree(slices->slice);
 	slices->slice = detoast_attr_slice(slices->reader->slices_of, offset,
 									   bytes);
-	slices->reader->stored->spent += PART_COST;
+	slices->reader->stored->spent += SLICE_COST;
 	return (const uint8_t *) VARDATA(slices->slice);
 }
 
-/* reader_contains() of a filter that is read by slices */
+/* reader_contains() for a filter that is read by slices */
 bool
 reader_contains_sliced(FilterReader *reader, uint64 hash)
 {

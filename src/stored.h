@@ -12,36 +12,36 @@
 #endif
 
 /*
- * Stored filters kept, in bytes, but for those that a call site asked last; and
- * as much again of membership indexes
+ * Size of the cache of stored filters, in bytes, not counting those that a call
+ * site probed last; copies of membership indexes have as much again.
  */
-#define KEEP_BYTES			((Size) 128 * 1024 * 1024)
+#define CACHE_BYTES			((Size) 128 * 1024 * 1024)
 
-/* A stored filter that was asked about, read whole or not yet */
+/* A stored filter in the cache: its header, or all of it */
 typedef struct StoredFilter
 {
 	struct varatt_external pointer; /* hash key; where it is stored */
-	MemoryContext mcxt;			/* of what was read */
-	uint8	   *image;			/* the header and descriptors, or all */
-	bool		whole;
-	Size		bytes;			/* of what was read */
-	double		spent;			/* on reading parts, in chunks (callsite.c) */
-	int			users;			/* that asked it last */
-	dlist_node	use;			/* in the order of their use */
+	MemoryContext mcxt;			/* of the image */
+	uint8	   *image;			/* header and descriptors, or all; or NULL */
+	bool		whole;			/* has been read in full */
+	Size		bytes;			/* read so far */
+	double		spent;			/* on reading slices, in chunks (stored.c) */
+	int			users;			/* for whom it is the last one probed */
+	dlist_node	use;			/* link in the list by recency */
 } StoredFilter;
 
-/* Who asks stored filters: a call site, until its memory goes */
+/* A user of the cache: a call site, until its memory context goes */
 typedef struct StoredUser
 {
 	MemoryContext mcxt;
-	StoredFilter *last;			/* the one asked last, or NULL */
-	MemoryContextCallback leave;	/* when the memory goes, if joined */
+	StoredFilter *last;			/* the one probed last, or NULL */
+	MemoryContextCallback leave;	/* registered if joined */
 	bool		joined;
 } StoredUser;
 
 /*
- * A filter opened to be asked: its image, or, if slices_of is set, only its
- * header and descriptors.
+ * A filter opened for probing: "image" is all of it, or, if slices_of is set, only
+ * its header and descriptors.
  */
 typedef struct FilterReader
 {
@@ -55,8 +55,13 @@ extern void reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
 extern bool reader_contains_sliced(FilterReader *reader, uint64 hash);
 
 /*
- * Open a filter in order to ask about so many elements.  One that is flat in
- * memory is read where it is, at no cost.
+ * reader_open
+ *		Open a filter to probe it
+ *
+ * "probes" is the number of elements that will be looked up: the more, the
+ * sooner a stored filter is read in full.  A filter that is flat in memory is
+ * used where it is, at no cost.  The reader is valid until "filter" goes, or the
+ * same user opens another filter.
  */
 static inline void
 reader_open(StoredUser *user, Datum filter, uint64 probes,
@@ -77,10 +82,12 @@ reader_open(StoredUser *user, Datum filter, uint64 probes,
 }
 
 /*
- * Open it again where elements have been hashed since: the hash function of
- * their type may have asked the same stored filter, which then was read whole
- * and lies elsewhere.  What a call site asked last is never dropped, and once
- * read whole it stays where it is.
+ * reader_reopen
+ *		Make sure that a reader is still valid after hashing elements
+ *
+ * The hash function of a type may itself have probed the same stored filter: then
+ * that has been read in full and lies elsewhere.  A filter that a call site
+ * probed last is never evicted, and once read in full it stays where it is.
  */
 static inline void
 reader_reopen(StoredUser *user, uint64 probes, FilterReader *reader)
@@ -90,7 +97,7 @@ reader_reopen(StoredUser *user, uint64 probes, FilterReader *reader)
 		reader_open(user, PointerGetDatum(reader->slices_of), probes, reader);
 }
 
-/* Is the element of this hash in the filter? */
+/* Probe the filter for a hash: "false" is certain. */
 static inline bool
 reader_contains(FilterReader *reader, uint64 hash)
 {
