@@ -1,26 +1,26 @@
 /*
  * aggregate.c
- *	  Aggregates: a filter of elements, and of filters.
+ *	  Aggregates: a filter of elements, and combinations of filters.
  *
- * bloom_agg() and cuckoo_agg() need no size.  Their state is an explicit
- * filter, the hashes of the elements as they come; when the room is full,
- * repeated ones are dropped, and only if that does not help does the room grow.
- * At the end the number of distinct elements is known, and a filter of just the
- * right size is made.  So the result depends on the set of elements alone: the
- * same bytes in any order and with any number of workers.
+ * bloom_agg() and cuckoo_agg() need no capacity.  Their state is an explicit
+ * filter: the hashes of the elements in the order of the rows.  When its memory
+ * is full, we remove duplicates, and enlarge it only if that does not help.  The
+ * final function knows the number of distinct elements, and makes a filter of
+ * exactly the right size.  So the result depends only on the set of elements:
+ * it has the same bytes for any order of rows and any number of workers.
  *
- * The state being a value of the type itself, it needs no serialisation: what a
- * worker sends is an ordinary value.  While small it is flat and changed where
- * it lies; the transition function returns the very pointer that it was given,
- * and nodeAgg.c copies nothing.  Larger ones are expanded objects (value.c).
+ * The state is a value of the filter's own type, so it needs no serialization:
+ * workers send ordinary values.  A small state is flat and changed in place: the
+ * transition function returns the pointer that it was given, and nodeAgg.c
+ * copies nothing.  Larger states are expanded objects (value.c).
  *
- * Sets of more than EXPLICIT_STATE_MAX elements are gathered in a filter with
- * layers instead: of the capacity that was given, or else of AUTO_CAPACITY, and
- * growing.  Several workers' such filters are united; then equal bytes are not
- * promised, and a cuckoo, which until then has each element once, has those that
- * still come, and those of several workers, as often as they come.
+ * Sets of more than EXPLICIT_STATE_MAX elements continue in a growing filter
+ * with layers, of the given capacity or of AUTO_CAPACITY.  Such filters of
+ * several workers are united.  Then the bytes may depend on the order of rows,
+ * and a cuckoo filter, which until then had each element once, counts repeated
+ * elements of later rows and of several workers.
  *
- * The final functions leave the state as it is, for window aggregates go on
+ * The final functions do not change the state, because window aggregates continue
  * with it.
  */
 #include "callsite.h"
@@ -40,24 +40,25 @@ SQL_FUNCTION(bloomfilter_intersection_agg_trans);
 SQL_FUNCTION(bloomfilter_intersection_agg_final);
 
 /*
- * What a larger set is made for if no capacity was given.  So much larger that
- * the filters of some workers can be united without a further layer.
+ * Capacity of a filter for a larger set if none was given.  Four times
+ * EXPLICIT_STATE_MAX, so that the filters of a few workers can be united without
+ * another layer.
  */
 #define AUTO_CAPACITY		(UINT64CONST(1) << 26)
 
 /*
- * Room of a new state, in hashes.  Small, since with GROUP BY there may be very
- * many of them.
+ * Room in a new state, in hashes.  Small, because GROUP BY may need a state for
+ * each of millions of groups.
  */
 #define FIRST_HASHES		12
 
 /*
- * How much higher than asked for the estimated error rate may be before it is
- * worth a warning: more than an estimate for so many elements is off by.
+ * Warn if the estimated error rate is more than this many times the requested one:
+ * with this many elements, the estimate itself is more accurate.
  */
 #define ERROR_RATE_TOLERANCE	1.02
 
-/* What the aggregate was called with, besides the element */
+/* The aggregate's arguments other than the element */
 typedef struct AggArguments
 {
 	int64		capacity;		/* 0 if not given */
@@ -77,7 +78,7 @@ aggregate_context(FunctionCallInfo fcinfo)
 	return mcxt;
 }
 
-/* Argument "number", which must not be NULL */
+/* Argument number "number": an error, with "name" in it, if it is NULL */
 static Datum
 required_argument(FunctionCallInfo fcinfo, int number, const char *name)
 {
@@ -88,7 +89,7 @@ required_argument(FunctionCallInfo fcinfo, int number, const char *name)
 	return PG_GETARG_DATUM(number);
 }
 
-/* The first element: check the arguments, and begin a state. */
+/* For the first element of a group: check the arguments, and make a state. */
 static void
 begin_state(FilterWriter *writer, FilterKind kind,
 			const AggArguments *arguments, MemoryContext mcxt)
@@ -106,15 +107,15 @@ begin_state(FilterWriter *writer, FilterKind kind,
 					 NULL : psprintf("To give a capacity, pass an integer, as in %s_agg(x, 1000) or %s_agg(x, n::bigint).",
 									 kind_name(kind), kind_name(kind)));
 	if (arguments->capacity != 0)
-		/* rather now than after an hour */
+		/* fail now, not after an hour */
 		check_status(filter_plan(&params, &plan), NULL);
 	writer_open_new_state(writer, &params, image_explicit_bytes(FIRST_HASHES),
 						  mcxt);
 }
 
 /*
- * Before "count" hashes are appended to the state: if there are too many, even
- * without repeated ones, go on in a filter with layers.
+ * Prepare a state for "count" more hashes: if there would be too many, even
+ * without duplicates, turn it into a filter with layers.
  */
 static void
 bound_explicit(FilterWriter *writer, uint64 count)
@@ -129,8 +130,8 @@ bound_explicit(FilterWriter *writer, uint64 count)
 }
 
 /*
- * Was this state made with other arguments?  That of a state that goes on with
- * layers tells the capacity that it was given for want of one.
+ * Was this state made with other arguments?  If no capacity was given, the header
+ * of a state with layers has AUTO_CAPACITY.
  */
 static inline bool
 other_arguments(const uint8 *header, const AggArguments *arguments)
@@ -152,7 +153,7 @@ agg_trans(FunctionCallInfo fcinfo, FilterKind kind,
 	FilterWriter writer;
 	uint64		hash;
 
-	/* a call site that calls us once from an aggregate, does so always */
+	/* once is enough: a call site does not change its caller */
 	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
 		(void) aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
@@ -195,8 +196,8 @@ agg_trans(FunctionCallInfo fcinfo, FilterKind kind,
 }
 
 /*
- * What follows the element, in the forms of the aggregate: nothing, a capacity,
- * an error rate, both, and a seed too
+ * The arguments after the element, for each form of the aggregate: none, a
+ * capacity, an error rate, both, or both and a seed
  */
 static inline AggArguments
 no_arguments(FunctionCallInfo fcinfo)
@@ -260,7 +261,7 @@ capacity_rate_seed_arguments(FunctionCallInfo fcinfo)
 	return arguments;
 }
 
-/* The transition function of one form, for each type */
+/* The transition functions of one form, for both types */
 #define TRANSITION(name, form) \
 Datum \
 bloomfilter_bloom_##name(PG_FUNCTION_ARGS) \
@@ -283,7 +284,7 @@ TRANSITION(agg_trans_capacity_rate, capacity_rate)
 TRANSITION(agg_trans_capacity_rate_seed, capacity_rate_seed)
 
 /*
- * The union of two states of one aggregate with the same arguments
+ * Combine function: the union of two states.  Their arguments are the same.
  */
 Datum
 bloomfilter_agg_combine(PG_FUNCTION_ARGS)
@@ -316,8 +317,8 @@ bloomfilter_agg_combine(PG_FUNCTION_ARGS)
 }
 
 /*
- * The result of bloom_agg() or cuckoo_agg(): always a sized filter, or the
- * empty one.
+ * Final function of bloom_agg() and cuckoo_agg(): returns a filter with layers,
+ * or the empty one if there was no element.
  */
 static Datum
 agg_final(FunctionCallInfo fcinfo, FilterKind kind)
@@ -358,8 +359,8 @@ bloomfilter_cuckoo_agg_final(PG_FUNCTION_ARGS)
 }
 
 /*
- * Union and intersection of filters.  Other than the state of bloom_agg(), this
- * one is a plain value, the union so far.
+ * Transition function for unions and intersections of filters.  Unlike the state
+ * of bloom_agg(), this state is an ordinary value: the result so far.
  */
 static Datum
 combine_filters(FunctionCallInfo fcinfo,
@@ -398,7 +399,7 @@ bloomfilter_intersection_agg_trans(PG_FUNCTION_ARGS)
 	return combine_filters(fcinfo, writer_intersect);
 }
 
-/* The union of no filters is the empty one. */
+/* The union of no filters is the empty filter. */
 static Datum
 union_agg_final(FunctionCallInfo fcinfo, FilterKind kind)
 {
@@ -420,8 +421,8 @@ bloomfilter_cuckoo_union_agg_final(PG_FUNCTION_ARGS)
 }
 
 /*
- * The intersection of no filters would be one that contains everything; there
- * is none, so it is NULL.
+ * The intersection of no filters would contain everything: there is no such
+ * filter, so it is NULL.
  */
 Datum
 bloomfilter_intersection_agg_final(PG_FUNCTION_ARGS)

@@ -1,6 +1,6 @@
 /*
  * bloomfilter.c
- *	  The library: what happens when the server loads it.
+ *	  What the library does when the server loads it.
  */
 #include "value.h"
 
@@ -14,12 +14,12 @@ PG_MODULE_MAGIC;
 extern PGDLLEXPORT void _PG_init(void);
 
 /*
- * Names the kernel of filter/block512.c to be used, in the environment that the
- * server is started in: for tests, as all kernels give the same answers.
+ * Environment variable of the server that names the kernel of filter/block512.c
+ * to use.  For tests: all kernels give the same results.
  */
 #define KERNEL_VARIABLE		"BLOOMFILTER_KERNEL"
 
-/* An error if it names one that this processor cannot run: never guess there. */
+/* Raises an error if the variable names a kernel that this processor lacks. */
 static void
 choose_kernel(void)
 {
@@ -42,7 +42,7 @@ choose_kernel(void)
 }
 
 static void
-look_for_interrupts(void)
+check_for_interrupts(void)
 {
 	CHECK_FOR_INTERRUPTS();
 }
@@ -50,7 +50,7 @@ look_for_interrupts(void)
 void
 _PG_init(void)
 {
-	filter_pause = look_for_interrupts;
+	filter_pause = check_for_interrupts;
 	choose_kernel();
 	membership_init();
 }

@@ -1,10 +1,10 @@
 /*
  * build.c
- *	  Making filters and changing them: bloom_create, bloom_add, bloom_union
- *	  and their kin.
+ *	  Making and changing filters: bloom_create, bloom_add, bloom_union and the
+ *	  like.
  *
- * No function here writes through an argument but a read/write expanded object,
- * which the caller gave up by passing it.
+ * These functions change an argument in place only if it is a read/write expanded
+ * object: passing that, the caller has given it up.  They copy any other.
  */
 #include "callsite.h"
 #include "combine.h"
@@ -155,7 +155,7 @@ bloomfilter_intersection(PG_FUNCTION_ARGS)
 	return combine(fcinfo, writer_intersect);
 }
 
-/* bloom_clear(bloom), and cuckoo_clear: what the filter was when it was made */
+/* bloom_clear(bloom), and cuckoo_clear: the filter as it was created */
 Datum
 bloomfilter_clear(PG_FUNCTION_ARGS)
 {

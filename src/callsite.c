@@ -1,7 +1,7 @@
 /*
  * callsite.c
- *	  What one call in a query remembers from row to row: how its elements are
- *	  hashed, and the stored filter that it asked last.
+ *	  The state of one call in a query, kept from row to row: how its elements are
+ *	  hashed, and the stored filter that it probed last.
  */
 #include "callsite.h"
 
@@ -13,8 +13,8 @@
 #include "utils/lsyscache.h"
 
 /*
- * A filter as an element is a slip, such as bloom_agg() for bloom_union_agg(),
- * that would go unnoticed.
+ * A filter as an element is almost certainly a mistake, such as bloom_agg() for
+ * bloom_union_agg(), that would go unnoticed.
  */
 static void
 refuse_filter(Oid function, Oid element_type)
@@ -29,8 +29,15 @@ refuse_filter(Oid function, Oid element_type)
 }
 
 /*
- * The type of the elements of a call: that of this argument, or, if is_array, of
- * its elements.
+ * call_site_element_type
+ *		The type of a call's elements
+ *
+ * That is the declared type of argument number element_arg or, if is_array, of
+ * that array's elements.
+ *
+ * Errors: ERRCODE_INVALID_PARAMETER_VALUE if the call has no type information;
+ * ERRCODE_DATATYPE_MISMATCH if the argument is no array, or the elements are
+ * filters.
  */
 Oid
 call_site_element_type(FmgrInfo *flinfo, int element_arg, bool is_array)
@@ -57,6 +64,7 @@ call_site_element_type(FmgrInfo *flinfo, int element_arg, bool is_array)
 	return type;
 }
 
+/* The slow path of call_site(): make the state, and put it into fn_extra. */
 CallSite *
 call_site_make(FmgrInfo *flinfo, int element_arg, bool is_array,
 			   Oid collation)
@@ -74,7 +82,7 @@ call_site_make(FmgrInfo *flinfo, int element_arg, bool is_array,
 	return site;
 }
 
-/* What is needed of a type to take its values out of an array */
+/* Look up what array_elements() needs to know of a type. */
 void
 element_type_init(ElementType *type, Oid oid)
 {
@@ -103,7 +111,7 @@ array_elements(ArrayType *array, const ElementType *type,
 			elements->values[elements->count++] = elements->values[i];
 }
 
-/* How call_site_hash_array() hashes one of them */
+/* The argument of hash_to_change() */
 typedef struct ChangeHash
 {
 	ElementHasher *hasher;
@@ -126,12 +134,14 @@ hash_to_change(void *arg, Datum element)
  * call_site_hash_array
  *		Hash the elements of an array, in order to change a filter by them
  *
- * Returns *count hashes, those of the elements that are not NULL in the array's
- * order, and in *class the class that the filter has afterwards: theirs, or its
- * own if there are none.  "image" is the filter's, of which the header is read.
+ * Returns the hashes of the elements that are not NULL, in the array's order, as
+ * a palloc'd array of *count.  *class is set to the class of the changed filter:
+ * that of the elements, or the filter's own if there are none.  Of "image", only
+ * the header is read.
  *
- * All are hashed, and their class checked, before anything is changed: an error
- * of element_hash() or check_class() leaves the filter as it was.
+ * Hashes all elements and checks their classes before the caller changes
+ * anything: an error of element_hash() or check_class() leaves the filter as it
+ * was.
  */
 uint64 *
 call_site_hash_array(CallSite *site, ArrayType *array, const uint8 *image,

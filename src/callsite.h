@@ -1,6 +1,6 @@
 /*
  * callsite.h
- *	  What one call in a query remembers from row to row; see callsite.c.
+ *	  The state of one call in a query, kept from row to row; see callsite.c.
  */
 #ifndef BLOOMFILTER_CALLSITE_H
 #define BLOOMFILTER_CALLSITE_H
@@ -10,7 +10,7 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 
-/* The type of a call's elements, and how they lie in an array */
+/* The type of a call's elements, and what deconstruct_array() needs of it */
 typedef struct ElementType
 {
 	Oid			oid;
@@ -42,8 +42,13 @@ extern CallSite *call_site_make(FmgrInfo *flinfo, int element_arg,
 								bool is_array, Oid collation);
 
 /*
- * The memory of this call.  element_arg is the argument that holds the element
- * (or, if is_array, an array of them), whose type decides how it is hashed.
+ * call_site
+ *		The state of this call; made at the first row
+ *
+ * element_arg is the number of the argument that holds the element or, if
+ * is_array, an array of elements: its type decides how elements are hashed.
+ * Lives as long as flinfo->fn_mcxt.  Errors: those of call_site_element_type()
+ * and element_hasher_create().
  */
 static inline CallSite *
 call_site(FunctionCallInfo fcinfo, int element_arg, bool is_array)

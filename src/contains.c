@@ -1,10 +1,11 @@
 /*
  * contains.c
- *	  Asking a filter: bloom_contains and its kin.
+ *	  Probing a filter: bloom_contains and the like.
  *
- * "No" is final; "yes" is true but for the filter's error rate.  A filter that
- * has no elements yet answers "no" to an element of any class; one that has
- * them raises an error for an element of another class, since it cannot know.
+ * "False" is certain; "true" is wrong as often as the filter's error rate says.
+ * A filter without elements returns false for elements of any class.  A filter
+ * with elements raises an error for an element of another class, because their
+ * hashes cannot be compared.
  */
 #include "contains.h"
 
@@ -49,8 +50,12 @@ bloomfilter_contained(PG_FUNCTION_ARGS)
 }
 
 /*
- * The first "asked" answers are those for the elements that are not NULL: spread
- * them over the array.
+ * spread_answers
+ *		Move results from the elements that are not NULL to all elements
+ *
+ * On entry, the first "asked" values of answers->found are the results for the
+ * elements that are not NULL, in order; on return, found[i] is that of element i,
+ * and false for a NULL.  "found" has room for answers->length.
  */
 void
 spread_answers(ArrayAnswers *answers, int asked)
@@ -61,8 +66,12 @@ spread_answers(ArrayAnswers *answers, int asked)
 }
 
 /*
- * Whether "wanted" is among the answers; NULL if it is not, but might be, for
- * an element that is NULL: so do ANY and ALL in SQL.
+ * find_answer
+ *		The result of a function ..._any ("wanted" is true) or ..._all (false)
+ *
+ * "wanted" if an element has this result; otherwise NULL if an element is NULL,
+ * because its result might be; otherwise not "wanted".  This is how ANY and ALL
+ * work in SQL.
  */
 Datum
 find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers, bool wanted)
@@ -81,7 +90,7 @@ find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers, bool wanted)
 	PG_RETURN_BOOL(!wanted);
 }
 
-/* All answers, as an array of the dimensions of that of the elements */
+/* All results, in an array with the dimensions and bounds of "elements" */
 Datum
 each_answer(ArrayType *elements, const ArrayAnswers *answers)
 {
@@ -97,7 +106,7 @@ each_answer(ArrayType *elements, const ArrayAnswers *answers)
 											 TYPALIGN_CHAR));
 }
 
-/* How probe_array() hashes an element */
+/* The argument of hash_to_probe() */
 typedef struct ProbeHash
 {
 	ElementHasher *hasher;
@@ -115,7 +124,7 @@ hash_to_probe(void *arg, Datum element)
 	return hash;
 }
 
-/* The answers for the elements of an array, in its order */
+/* Probe the filter in argument 0 with the elements of the array in argument 1. */
 static void
 probe_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 {
@@ -176,8 +185,8 @@ bloomfilter_contains_all(PG_FUNCTION_ARGS)
 }
 
 /*
- * bloom_contains_each(filter bloom, elements anycompatiblearray): an array of
- * the same dimensions
+ * bloom_contains_each(filter bloom, elements anycompatiblearray): returns an
+ * array of the same dimensions
  */
 Datum
 bloomfilter_contains_each(PG_FUNCTION_ARGS)

@@ -1,6 +1,6 @@
 /*
  * contains.h
- *	  The answers for an array of elements; see contains.c.
+ *	  Results of probing with an array of elements; see contains.c.
  */
 #ifndef BLOOMFILTER_CONTAINS_H
 #define BLOOMFILTER_CONTAINS_H
@@ -12,8 +12,8 @@
 typedef struct ArrayAnswers
 {
 	int			length;
-	bool	   *nulls;			/* the element is NULL: no answer */
-	bool	   *found;
+	bool	   *nulls;			/* the element is NULL, and the result too */
+	bool	   *found;			/* valid if it is not */
 } ArrayAnswers;
 
 extern void spread_answers(ArrayAnswers *answers, int asked);

@@ -1,7 +1,7 @@
 /*
  * hash.c
- *	  An element's hash as SQL sees it: bloom_hash, and bloom_shard for sets
- *	  that are kept in several filters.
+ *	  An element's hash in SQL: bloom_hash, and bloom_shard for sets that are
+ *	  distributed among several filters.
  */
 #include "value.h"
 
@@ -11,9 +11,9 @@ SQL_FUNCTION(bloomfilter_hash);
 SQL_FUNCTION(bloomfilter_shard);
 
 /*
- * The seed of the hash that chooses a shard.  Any but the filters' own, or
- * each shard's filter would use a part of its blocks only; so not 0, and no
- * number that somebody takes as a seed.
+ * The seed of the hash that chooses a shard.  It must differ from the filters'
+ * seed, or each shard's filter would use only some of its blocks.  So it is
+ * neither 0, the default, nor a number that users are likely to choose.
  */
 #define SHARD_SEED		UINT64CONST(0x7368617264736565)
 
@@ -27,7 +27,7 @@ bloomfilter_hash(PG_FUNCTION_ARGS)
 								 PG_GETARG_INT64(1)));
 }
 
-/* bloom_shard(element anycompatible, shards integer): 0 to shards - 1 */
+/* bloom_shard(element anycompatible, shards integer): from 0 to shards - 1 */
 Datum
 bloomfilter_shard(PG_FUNCTION_ARGS)
 {

@@ -1,6 +1,6 @@
 /*
  * info.c
- *	  What is known of a filter: bloom_info, cuckoo_info, the estimates.
+ *	  Facts about a filter: bloom_info, cuckoo_info, cardinality and error rate.
  */
 #include "value.h"
 
@@ -14,7 +14,7 @@ SQL_FUNCTION(bloomfilter_info);
 SQL_FUNCTION(bloomfilter_cardinality);
 SQL_FUNCTION(bloomfilter_error_rate);
 
-/* A number of elements that fits a bigint, and is exact as a double */
+/* Upper limit for a number of elements: fits a bigint, and is exact as a double */
 #define MOST_ELEMENTS		((double) (INT64CONST(1) << 62))
 
 /* Columns of both types' functions, in the order of their OUT parameters */
@@ -27,9 +27,9 @@ enum
 	INFO_GROWTH,
 	INFO_SEED,
 	INFO_LAYERS,
-	INFO_HASHES,				/* of a cuckoo: bits of a fingerprint */
+	INFO_HASHES,				/* cuckoo: bits in a fingerprint */
 	INFO_BITS,
-	INFO_BITS_SET,				/* of a cuckoo: the load */
+	INFO_BITS_SET,				/* cuckoo: load factor */
 	INFO_BYTES,
 	INFO_ELEMENTS,
 	INFO_ESTIMATED_ERROR_RATE,
@@ -59,8 +59,8 @@ layout_name(FilterLayout layout)
 }
 
 /*
- * How many elements a filter seems to hold.  One whose bits are all set, or
- * that was made to say so, may seem to hold more than a bigint does.
+ * Estimated number of elements.  For a filter whose bits are all set, or for a
+ * forged one, the estimate may be too large for a bigint: it is limited.
  */
 static int64
 estimated_elements(const uint8 *image)
@@ -68,7 +68,7 @@ estimated_elements(const uint8 *image)
 	return (int64) fmin(rint(filter_cardinality(image)), MOST_ELEMENTS);
 }
 
-/* bloom_info(bloom), and cuckoo_info: one row; what a filter has not, is NULL */
+/* bloom_info(bloom), and cuckoo_info: one row; fields that do not apply are NULL */
 Datum
 bloomfilter_info(PG_FUNCTION_ARGS)
 {
@@ -127,8 +127,8 @@ bloomfilter_info(PG_FUNCTION_ARGS)
 }
 
 /*
- * bloom_cardinality(bloom): distinct elements, an estimate; cuckoo_cardinality:
- * additions that were not removed
+ * bloom_cardinality(bloom): estimated number of distinct elements;
+ * cuckoo_cardinality(cuckoo): number of additions less removals
  */
 Datum
 bloomfilter_cardinality(PG_FUNCTION_ARGS)
@@ -138,7 +138,7 @@ bloomfilter_cardinality(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(estimated_elements(image));
 }
 
-/* bloom_error_rate(bloom): share of absent elements found, an estimate */
+/* bloom_error_rate(bloom): estimated false-positive rate, from 0 to 1 */
 Datum
 bloomfilter_error_rate(PG_FUNCTION_ARGS)
 {

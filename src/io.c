@@ -1,10 +1,10 @@
 /*
  * io.c
- *	  A filter's way in and out, and its identity.
+ *	  Input and output of filters; equality and hash of whole filters.
  *
- * The bytes of a value are its image (filter/image.h): as they are in binary
- * and as bytea, as base64 in text.  Every way in goes through image_check().
- * Two values are equal if their bytes are.
+ * Binary format and bytea are the bytes of the value's image (filter/image.h),
+ * text is their base64.  Every input function validates with image_check().  Two
+ * values are equal if their bytes are equal.
  */
 #include "value.h"
 
@@ -38,13 +38,10 @@ SQL_FUNCTION(bloomfilter_hash_value_extended);
 #define BASE64_BYTES	3
 #define BASE64_CHARS	4
 
-/*
- * So many of these groups are converted at once: milliseconds, until the next
- * look for interrupts
- */
+/* Groups to convert between two interrupt checks: takes milliseconds */
 #define BASE64_GROUPS	((size_t) 1 << 20)
 
-/* Throw an error unless the bytes are a sound image. */
+/* Raise an error unless the bytes are a valid image of this kind. */
 static void
 check_image(const void *image, uint64 bytes, FilterKind kind)
 {
@@ -57,8 +54,8 @@ check_image(const void *image, uint64 bytes, FilterKind kind)
 }
 
 /*
- * Decode base64 into memory for "room" bytes.  Returns how many there are, or
- * -1 if this is not base64.
+ * Decode base64 into memory with room for "room" bytes.  Returns the number of
+ * bytes decoded, or -1 if this is not base64.
  */
 static int
 decode(const char *base64, size_t length, uint8 *bytes, int room)
@@ -225,7 +222,7 @@ bloomfilter_ne(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(!same_bytes(fcinfo));
 }
 
-/* For the hash operator class: of the bytes, as equality is */
+/* For the hash operator class: hashes the bytes, which equality compares */
 Datum
 bloomfilter_hash_value(PG_FUNCTION_ARGS)
 {

@@ -1,25 +1,25 @@
 /*
  * planner.c
- *	  What the planner may know of bloom_contains(), its operators, and of the
- *	  functions that change a filter.
+ *	  Planner support for bloom_contains(), its operators, and the functions that
+ *	  change a filter.
  *
- * Selectivity.  Where the filter is known at plan time (a constant, or a
- * parameter of a custom plan), it is asked about the column's most common
- * values and the bounds of its histogram, each of which stands for a known
- * share of the rows.  A histogram has some hundred bounds, too few for a filter
- * that lets one row in a thousand pass; a second estimate comes from numbers:
- * if all the filter's elements are in the column, they are the share elements /
- * n_distinct of its values, and of the others the filter's error rate passes
- * too.  Where the histogram does not contradict that, it is the finer one.
+ * Selectivity.  If the filter is known at plan time (a constant, or a parameter
+ * of a custom plan), we probe it with the column's most common values and the
+ * bounds of its histogram, each of which represents a known fraction of the
+ * rows.  A histogram has about a hundred bounds, too few for a filter that one
+ * row in a thousand passes.  So there is a second estimate: if all elements of
+ * the filter are in the column, they are elements / n_distinct of its values,
+ * and the filter's error rate applies to the others.  Unless the histogram
+ * contradicts the second estimate, we use it, as the more precise one.
  *
- * A filter that is not known (from a subquery, a join) is taken to let
- * DEFAULT_SELECTIVITY of the rows pass: who uses one, wants to drop most rows.
+ * If the filter is not known (from a subquery or a join), we assume
+ * DEFAULT_SELECTIVITY: filters are used to discard most rows.
  *
- * Folding.  A constant filter without elements contains nothing; asking it
- * about an element that cannot be NULL is false.
+ * Folding.  A constant filter without elements contains nothing: probing it with
+ * an element that cannot be NULL is false.
  *
- * Cost.  Told by the functions' COST in the SQL script: a probe is above a
- * plain comparison, and far below anything with a subplan.
+ * Cost.  Set by COST in the SQL script: a probe costs more than a simple
+ * comparison, and far less than anything with a subplan.
  *
  * In place.  From PostgreSQL 18 on, PL/pgSQL asks whether "f := bloom_add(f, x)"
  * may change the variable's own value.  It may: see FilterWriter.
@@ -63,31 +63,31 @@ SQL_FUNCTION(bloomfilter_joinsel);
 extern Datum bloomfilter_contains(PG_FUNCTION_ARGS);
 extern Datum bloomfilter_contained(PG_FUNCTION_ARGS);
 
-/* Share of the rows that an unknown filter is taken to let pass */
+/* Assumed fraction of the rows that pass an unknown filter */
 #define DEFAULT_SELECTIVITY		0.1
 
 /*
- * A stored filter that is larger is not read whole to plan: what its header
- * says of elements and error rate is taken alone.  It would be read again for
- * each partition of a table, and this much takes half a millisecond.
+ * Of a larger stored filter, planning reads only the header, for its number of
+ * elements and error rate.  The filter would be read again for each partition of
+ * a table, and reading this many bytes takes half a millisecond.
  */
-#define ASK_BYTES_MAX			((Size) 1024 * 1024)
+#define PROBE_BYTES_MAX			((Size) 1024 * 1024)
 
-/* A histogram of fewer bounds says nothing. */
+/* Ignore histograms with fewer bounds. */
 #define HISTOGRAM_MIN_SIZE		10
 
 /*
- * The histogram contradicts the other estimate if it is off by more than so
- * many standard deviations.  That estimate is rarely too low, so it takes more
- * to say so, and one bound more, for where hardly any is expected.
+ * The histogram contradicts the other estimate if it differs by more than this
+ * many standard deviations.  That estimate is rarely too low, so the limit above
+ * is higher, and one more bound must pass, in case hardly any is expected to.
  */
 #define HISTOGRAM_SIGMAS_BELOW	2.0
 #define HISTOGRAM_SIGMAS_ABOVE	3.0
 
 /*
- * A filter that is a constant, as far as it is wanted: its header and
- * descriptors if it is stored and larger than "whole_up_to" bytes, or else all,
- * as *whole tells.  NULL if it is no constant, or NULL.
+ * The image of a constant filter, or NULL if "node" is no constant or is NULL.
+ * If the filter is stored and larger than "whole_up_to" bytes, reads only its
+ * header and descriptors, and sets *whole to false.
  */
 static const uint8 *
 known_filter(Node *node, Size whole_up_to, bool *whole)
@@ -110,9 +110,9 @@ known_filter(Node *node, Size whole_up_to, bool *whole)
 }
 
 /*
- * Is it certain that to hash elements of this expression raises no error?  That
- * is for the executor to say, if it comes to it.  Of types with parts of other
- * types it is not certain.
+ * Can values of this expression be hashed, for certain, without an error?  Such
+ * an error must come from the executor, if at all, not from the planner.  For
+ * types that consist of other types we cannot be sure.
  */
 static bool
 can_be_hashed(Node *element, Oid collation)
@@ -133,9 +133,9 @@ can_be_hashed(Node *element, Oid collation)
 }
 
 /*
- * Share of a column's values, most common ones left out, that a filter lets
- * pass.  hist is that of the histogram's bounds, of which there are hist_size,
- * or negative if there is none.
+ * Fraction of a column's values, not counting the most common ones, that pass a
+ * filter.  "hist" is the fraction of the histogram's hist_size bounds that pass,
+ * or negative if there is no histogram.
  */
 static double
 share_of_values(const uint8 *image, double n_distinct, double hist,
@@ -156,9 +156,9 @@ share_of_values(const uint8 *image, double n_distinct, double hist,
 }
 
 /*
- * May the values of this kind in a column's statistics be taken for elements?
- * Whoever may write statistics need not have made them of the column's type, or
- * with a frequency for each value.
+ * Can we use this kind of a column's statistics as elements?  Statistics can be
+ * written by users, so their values may be of another type than the column, and
+ * there may be values without a frequency.
  */
 static bool
 statistics_fit(VariableStatData *vardata, int kind)
@@ -178,8 +178,8 @@ statistics_fit(VariableStatData *vardata, int kind)
 }
 
 /*
- * A share that was computed of numbers in statistics, which may be any: NaN would
- * pass CLAMP_PROBABILITY.
+ * Limit a fraction that was computed from statistics, which may hold any numbers.
+ * CLAMP_PROBABILITY alone would let NaN through.
  */
 static double
 probability(double share)
@@ -191,8 +191,8 @@ probability(double share)
 }
 
 /*
- * Selectivity of a call of bloom_contains(), or one with the filter behind the
- * element, as a restriction.
+ * Selectivity, from 0 to 1, of a call of bloom_contains() as a restriction;
+ * filter_first is false for functions whose first argument is the element.
  */
 static double
 contains_selectivity(PlannerInfo *root, Oid function, List *args,
@@ -208,13 +208,13 @@ contains_selectivity(PlannerInfo *root, Oid function, List *args,
 	filter = estimate_expression_value(root, filter);
 	if (IsA(filter, Const) && ((Const *) filter)->constisnull)
 		return 0;				/* the functions are strict */
-	image = known_filter(filter, ASK_BYTES_MAX, &whole);
+	image = known_filter(filter, PROBE_BYTES_MAX, &whole);
 	if (image == NULL)
 		return DEFAULT_SELECTIVITY;
 	if (image_class(image) == ELEMENT_CLASS_NONE)
 		return 0;
 
-	/* if the element is not of the filter's class, that is an error later */
+	/* an element of another class is an error, but not here */
 	if (!can_be_hashed(element, collation) ||
 		element_hasher_create(exprType(element), collation,
 							  ELEMENT_PORTABLE, CurrentMemoryContext)->class != image_class(image))
@@ -231,7 +231,7 @@ contains_selectivity(PlannerInfo *root, Oid function, List *args,
 		int			hist_size = 0;
 		bool		is_default;
 
-		/* a filter of which only the header is at hand cannot be asked */
+		/* with the header alone, it cannot be probed */
 		if (whole)
 		{
 			FuncExpr   *call = makeFuncExpr(function, BOOLOID, args,
@@ -240,7 +240,7 @@ contains_selectivity(PlannerInfo *root, Oid function, List *args,
 			FmgrInfo	contains;
 			Datum		flat = ((Const *) filter)->constvalue;
 
-			/* in memory, so that no call reads it again */
+			/* flat in memory, so that not every call reads it again */
 			if (!VARATT_IS_4B_U(DatumGetPointer(flat)))
 				flat = PointerGetDatum(value_copy_flat(flat));
 			fmgr_info(function, &contains);
@@ -265,8 +265,8 @@ contains_selectivity(PlannerInfo *root, Oid function, List *args,
 }
 
 /*
- * The same in memory that is given back: planning a table of a thousand
- * partitions estimates a thousand times.
+ * The same, but frees its memory: planning a query on a thousand partitions
+ * estimates a thousand times.
  */
 static double
 contains_selectivity_freed(PlannerInfo *root, Oid function, List *args,
@@ -286,9 +286,9 @@ contains_selectivity_freed(PlannerInfo *root, Oid function, List *args,
 }
 
 /*
- * Estimators of the operators @> and <@.  Anyone may name them for an operator
- * of their own, with arguments of any types and any number: only where the
- * function behind it is the one that we know, is it certain what these are.
+ * Estimators of the operators @> and <@.  Users can name them as estimators of
+ * their own operators, with any number of arguments of any types.  So first check
+ * that the operator's function is the one that we expect.
  */
 static Datum
 operator_selectivity(FunctionCallInfo fcinfo, PGFunction known,
@@ -320,16 +320,14 @@ bloomfilter_contained_sel(PG_FUNCTION_ARGS)
 	return operator_selectivity(fcinfo, bloomfilter_contained, false);
 }
 
-/* Estimator of both operators between two tables: the filter is not known */
+/* Join estimator of both operators: the filter is not known */
 Datum
 bloomfilter_joinsel(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_FLOAT8(DEFAULT_SELECTIVITY);
 }
 
-/*
- * Is the attribute of this relation known to hold no NULL?
- */
+/* Does a valid constraint say that this attribute is not NULL? */
 static bool
 attribute_is_not_null(Oid relation_id, AttrNumber attribute)
 {
@@ -337,7 +335,7 @@ attribute_is_not_null(Oid relation_id, AttrNumber attribute)
 	bool		not_null;
 
 #if PG_VERSION_NUM >= 180000
-	/* there, a constraint may be marked and not yet validated */
+	/* from 18 on, a constraint may not be validated yet */
 	not_null = TupleDescCompactAttr(RelationGetDescr(relation),
 									attribute - 1)->attnullability ==
 		ATTNULLABLE_VALID;
@@ -349,7 +347,7 @@ attribute_is_not_null(Oid relation_id, AttrNumber attribute)
 	return not_null;
 }
 
-/* May an outer join of the query put NULLs in the place of its columns? */
+/* Has the query an outer join, which may replace its columns by NULLs? */
 static bool
 has_outer_join(Query *parse)
 {
@@ -378,9 +376,8 @@ is_never_null(PlannerInfo *root, Node *node)
 		return is_never_null(root, (Node *) ((RelabelType *) node)->arg);
 
 	/*
-	 * Only while the query itself is prepared: later constraints of its
-	 * tables are simplified, whose variables all say that they are of the
-	 * first.
+	 * Only while the query itself is preprocessed.  Later, the planner also
+	 * simplifies constraints of its tables, in which all Vars have varno 1.
 	 */
 	if (!IsA(node, Var) || root == NULL || root->simple_rel_array != NULL ||
 		var->varlevelsup != 0 ||
@@ -393,13 +390,13 @@ is_never_null(PlannerInfo *root, Node *node)
 		return false;
 #endif
 	rte = rt_fetch(var->varno, root->parse->rtable);
-	/* a child that is no partition may have dropped the constraint */
+	/* an inheritance child that is no partition may lack the constraint */
 	return rte->rtekind == RTE_RELATION &&
 		(!rte->inh || rte->relkind == RELKIND_PARTITIONED_TABLE) &&
 		attribute_is_not_null(rte->relid, var->varattno);
 }
 
-/* What the planner asks of a function that asks a filter */
+/* Support function for functions that probe a filter */
 static Node *
 support_contains(Node *request, bool filter_first)
 {
@@ -441,7 +438,7 @@ bloomfilter_contained_support(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(support_contains((Node *) PG_GETARG_POINTER(0), false));
 }
 
-/* Of an index nothing is known while planning. */
+/* For membership_contains(): the planner knows nothing about an index. */
 Datum
 bloomfilter_membership_support(PG_FUNCTION_ARGS)
 {
@@ -454,8 +451,8 @@ bloomfilter_membership_support(PG_FUNCTION_ARGS)
 }
 
 /*
- * What PL/pgSQL asks of a function that returns its first argument changed:
- * the argument that may be passed to be changed in place.
+ * Support function for functions that return their first argument, changed:
+ * tells PL/pgSQL that this argument may be changed in place.
  */
 Datum
 bloomfilter_change_support(PG_FUNCTION_ARGS)

@@ -1,12 +1,12 @@
 /*
  * remove.c
- *	  Taking elements out of a cuckoo filter: cuckoo_count, cuckoo_remove,
- *	  cuckoo_replace, cuckoo_compact and their kin.
+ *	  Removing elements from a cuckoo filter: cuckoo_count, cuckoo_remove,
+ *	  cuckoo_replace, cuckoo_compact and the like.
  *
- * A cuckoo filter is a multiset of fingerprints (filter/cuckoo.c).  To remove an
- * element that was never added, but seems to be in, takes out another one: that
- * is for the caller to know.  What certainly is not in, and what is in so often
- * that nobody knows how often, is left as it is.
+ * A cuckoo filter is a multiset of fingerprints (filter/cuckoo.c).  Removing an
+ * element that was never added, but is a false positive, removes another element
+ * instead: callers must remove only what they have added.  Absent elements and
+ * saturated classes are left unchanged.
  */
 #include "callsite.h"
 #include "combine.h"
@@ -18,7 +18,7 @@ SQL_FUNCTION(bloomfilter_remove_all);
 SQL_FUNCTION(bloomfilter_replace);
 SQL_FUNCTION(bloomfilter_compact);
 
-/* cuckoo_count(filter cuckoo, element anycompatible): 0 is certain */
+/* cuckoo_count(filter cuckoo, element anycompatible): a result of 0 is certain */
 Datum
 bloomfilter_count(PG_FUNCTION_ARGS)
 {
@@ -26,7 +26,7 @@ bloomfilter_count(PG_FUNCTION_ARGS)
 	FilterReader reader;
 	uint64		hash;
 
-	/* so many questions that a stored filter is read whole, and kept */
+	/* the maximum, so that a stored filter is read in full, and cached */
 	reader_open(&site->user, PG_GETARG_DATUM(0), PG_UINT32_MAX, &reader);
 	hash = element_hash(site->hasher, PG_GETARG_DATUM(1),
 						image_seed(reader.image));
@@ -52,8 +52,8 @@ bloomfilter_remove(PG_FUNCTION_ARGS)
 }
 
 /*
- * cuckoo_remove_all(filter cuckoo, elements anycompatiblearray): each as often as
- * it is in the array
+ * cuckoo_remove_all(filter cuckoo, elements anycompatiblearray): removes an
+ * element once for each time that it is in the array
  */
 Datum
 bloomfilter_remove_all(PG_FUNCTION_ARGS)
@@ -102,7 +102,7 @@ bloomfilter_replace(PG_FUNCTION_ARGS)
 		writer_add_hashes(&writer, class, &new, 1, false);
 	else if (filter_add_batch(writer.image, &new, 1) == 0)
 	{
-		/* put back what fits where it was; then there may be an error */
+		/* put "old" back, which fits: adding "new" may raise an error */
 		(void) filter_add_batch(writer.image, &old, 1);
 		writer_add_hashes(&writer, class, &new, 1, false);
 		(void) filter_remove(writer.image, old);
