@@ -1,9 +1,10 @@
 /*
  * combine.c
- *	  Add elements to a filter of any form, and unite and intersect filters.
+ *	  Adding elements to filters of any form; union and intersection.
  *
- * Here a set of hashes becomes a filter with layers when there are too many of
- * them.  What may fail is done before a filter is changed in place, or in a copy.
+ * An explicit filter that gets too many hashes is turned into one with layers
+ * here.  Steps that may fail come before a filter is changed in place, or work on
+ * a copy.
  */
 #include "combine.h"
 
@@ -11,20 +12,23 @@
 #include "miscadmin.h"
 
 /*
- * A set of hashes is merged into one that has up to so many times as many: a
- * hash takes about as long to be sorted again as this many to be passed over.
+ * Merge a set into one that has up to this many times as many hashes: sorting one
+ * hash again takes about as long as passing over this many.
  */
 #define MERGE_RATIO				8
 
 /*
- * Add to an explicit state the hashes of another, sorted one.  Merging costs
- * least where both are of a size, as those of some workers are; what is much
- * smaller is appended, for of a thousand such each would copy all before it.
+ * writer_gather
+ *		Add the sorted hashes of another explicit filter to an explicit state
+ *
+ * Sets of similar size, such as those of a few workers, are merged.  A much
+ * smaller set is appended: merging a thousand of them would copy the large one a
+ * thousand times.  Errors: check_compatible().
  */
 void
 writer_gather(FilterWriter *writer, const uint8 *other)
 {
-	check_alike(writer->image, other);
+	check_compatible(writer->image, other);
 	if (!image_is_unsorted(writer->image) &&
 		image_count(other) >= image_count(writer->image) / MERGE_RATIO)
 		merge_set(writer, other);
@@ -33,10 +37,10 @@ writer_gather(FilterWriter *writer, const uint8 *other)
 }
 
 /*
- * Add sorted hashes to a filter with layers.  In their order the blocks are
- * passed once from the first to the last; but where that fills the layer, it
- * would fill its first blocks and leave the last ones empty.  Then they are
- * taken in an order that spreads any part of them evenly.
+ * Add sorted hashes to a filter with layers.  In their order, we pass the blocks
+ * once, from the first to the last.  But if these hashes fill the layer, that
+ * order would fill its first blocks and leave the last ones empty: then we take
+ * them in an order in which any part of them is spread evenly.
  */
 static void
 add_set(FilterWriter *writer, const uint8 *hashes, uint64 count)
@@ -68,8 +72,9 @@ add_set(FilterWriter *writer, const uint8 *hashes, uint64 count)
 }
 
 /*
- * What an explicit or empty filter is to be sized for: what was asked for when it
- * was made, or else "capacity".  An error if that is too much.
+ * Plan the layers of an explicit or empty filter: for the capacity and error rate
+ * in its header, or, where these are missing, for "capacity" and the defaults.
+ * Errors: check_status().
  */
 static void
 plan_sized(const uint8 *image, uint64 capacity, FilterParams *params,
@@ -86,7 +91,10 @@ plan_sized(const uint8 *image, uint64 capacity, FilterParams *params,
 	check_status(filter_plan(params, plan), image);
 }
 
-/* Turn an explicit filter, or an empty one, into one with layers. */
+/*
+ * Turn an explicit or empty filter into one with layers, for the capacity in its
+ * header or else for "capacity".  Errors: check_status().
+ */
 void
 writer_make_sized(FilterWriter *writer, uint64 capacity)
 {
@@ -97,7 +105,7 @@ writer_make_sized(FilterWriter *writer, uint64 capacity)
 	writer_sort(writer);
 	plan_sized(writer->image, capacity, &params, &plan);
 
-	/* the hashes stay until all are in, should there be an error */
+	/* keep the hashes until all are added: there may be an error */
 	writer_fresh(writer, plan.bytes, true, &fresh);
 	filter_init(fresh.image, &params, &plan);
 	add_set(&fresh, image_hashes(writer->image), image_count(writer->image));
@@ -105,8 +113,8 @@ writer_make_sized(FilterWriter *writer, uint64 capacity)
 }
 
 /*
- * A sized filter of the hashes of an explicit one, for the capacity that was
- * asked for when that was begun, or else for "capacity".  Flat.
+ * Make a flat filter with layers from the explicit filter "set", for the capacity
+ * in its header or else for "capacity".  Errors: check_status().
  */
 struct varlena *
 value_make_from_set(const uint8 *set, uint64 capacity)
@@ -118,8 +126,8 @@ value_make_from_set(const uint8 *set, uint64 capacity)
 }
 
 /*
- * May the writer's layers, all that it has, prove too few for "count" more
- * elements, after some have been added?
+ * Could adding "count" elements fail after some of them, because the layers are
+ * full?
  */
 static bool
 may_need_room(const FilterWriter *writer, uint64 count)
@@ -129,7 +137,7 @@ may_need_room(const FilterWriter *writer, uint64 count)
 
 	if (count <= 1)
 		return false;
-	/* a cuckoo filter may have no place for an element long before */
+	/* a cuckoo filter may run out of slots for an element long before */
 	if (image_kind(writer->image) == FILTER_CUCKOO &&
 		filter_plan_growth(writer->image, &plan) != FILTER_OK)
 		return true;
@@ -139,10 +147,10 @@ may_need_room(const FilterWriter *writer, uint64 count)
 }
 
 /*
- * Begin to add "count" elements to a filter with layers: in place, or, if there
- * may be an error that would leave it with some of them, in a copy, which
- * finish_adding() puts in its place.  The copy is in the current memory
- * context, where it does not outlive an error.
+ * Prepare to add "count" elements to a filter with layers: *adding is a writer for
+ * the filter itself or, if an error could leave it with only some of them, for a
+ * copy.  finish_adding() then replaces the filter by the copy, which is in the
+ * current memory context, where it does not outlive an error.
  */
 static void
 begin_adding(FilterWriter *writer, uint64 count, FilterWriter *adding)
@@ -156,7 +164,7 @@ begin_adding(FilterWriter *writer, uint64 count, FilterWriter *adding)
 static void
 finish_adding(FilterWriter *writer, const FilterWriter *adding)
 {
-	/* a copy is flat, and one is made of expanded objects only */
+	/* only expanded objects are copied, and the copy is flat */
 	if (writer->expanded && adding->expanded == NULL)
 		writer_replace(writer, adding->image);
 	else
@@ -164,9 +172,13 @@ finish_adding(FilterWriter *writer, const FilterWriter *adding)
 }
 
 /*
- * Add the hashes of elements of a class, in any order, to any filter.  An
- * explicit bloom that passes EXPLICIT_ADD_MAX becomes a sized one, for twice as
- * many; an explicit cuckoo, which is a set and not a multiset, at once.
+ * writer_add_hashes
+ *		Add "count" hashes of elements of "class", in any order, to any filter
+ *
+ * An explicit Bloom filter with more than EXPLICIT_ADD_MAX hashes gets layers, for
+ * twice as many.  An explicit cuckoo filter gets layers at once, because explicit
+ * filters are sets, not multisets.  With "unique", a cuckoo filter skips elements
+ * that it seems to contain.  Errors: check_status().
  */
 void
 writer_add_hashes(FilterWriter *writer, ElementClass class,
@@ -187,7 +199,7 @@ writer_add_hashes(FilterWriter *writer, ElementClass class,
 				FilterParams params;
 				FilterPlan	plan;
 
-				/* before any is added: there may be an error */
+				/* before adding any: there may be an error */
 				plan_sized(writer->image, 2 * gathered, &params, &plan);
 			}
 			writer_set_class(writer, class);
@@ -213,7 +225,10 @@ writer_add_hashes(FilterWriter *writer, ElementClass class,
 	finish_adding(writer, &adding);
 }
 
-/* Put the union that was planned in the writer's place, if it can be made. */
+/*
+ * Replace the filter by its planned union with another one.  Returns false,
+ * without a change, if the elements don't fit the planned layers.
+ */
 static bool
 unite_as_planned(FilterWriter *writer, const uint8 *other,
 				 const FilterPlan *plan)
@@ -236,7 +251,7 @@ unite_layers(FilterWriter *writer, const uint8 *other)
 {
 	FilterPlan	plan;
 
-	/* so that one without elements is neutral, to the byte */
+	/* so that a filter without elements is neutral, to the byte */
 	if (image_kind(other) == FILTER_CUCKOO && other != writer->image &&
 		filter_cardinality(writer->image) == 0)
 	{
@@ -249,7 +264,7 @@ unite_layers(FilterWriter *writer, const uint8 *other)
 		filter_unite_within(writer->image, other, &plan);
 	else if (!unite_as_planned(writer, other, &plan))
 	{
-		/* two cuckoo filters do not always fit where they should */
+		/* two cuckoo filters do not always fit the planned layers */
 		check_status(filter_plan_union_apart(writer->image, other, &plan),
 					 writer->image);
 		if (!unite_as_planned(writer, other, &plan))
@@ -258,17 +273,21 @@ unite_layers(FilterWriter *writer, const uint8 *other)
 }
 
 /*
- * Add to the filter all that another one holds; an error if they are unlike.
+ * writer_unite
+ *		Add all elements of another filter
+ *
+ * "other" may be the writer's own image.  Errors: check_compatible() and
+ * check_status().
  */
 void
 writer_unite(FilterWriter *writer, const uint8 *other)
 {
 	FilterWriter adding;
 
-	check_alike(writer->image, other);
+	check_compatible(writer->image, other);
 	if (image_layout(other) == LAYOUT_EMPTY)
 		return;
-	/* the same object may be passed to be changed and to be read */
+	/* both arguments may be the same object */
 	if (other == writer->image && image_kind(other) == FILTER_BLOOM)
 		return;
 	if (image_layout(writer->image) == LAYOUT_EMPTY)
@@ -276,7 +295,7 @@ writer_unite(FilterWriter *writer, const uint8 *other)
 		writer_replace(writer, other);
 		return;
 	}
-	/* the union of two cuckoo filters is their sum, which no set can hold */
+	/* the union of two cuckoo filters is a multiset: their sum */
 	if (image_kind(other) == FILTER_CUCKOO &&
 		image_layout(other) == LAYOUT_EXPLICIT &&
 		image_layout(writer->image) == LAYOUT_EXPLICIT)
@@ -326,15 +345,18 @@ writer_unite(FilterWriter *writer, const uint8 *other)
 }
 
 /*
- * Take from the filter what another one does not hold: an error if they are
- * unlike, or have several layers.
+ * writer_intersect
+ *		Remove what another filter does not contain
+ *
+ * Errors: check_compatible(); ERRCODE_FEATURE_NOT_SUPPORTED if both have layers,
+ * and one has several.
  */
 void
 writer_intersect(FilterWriter *writer, const uint8 *other)
 {
 	FilterWriter fresh;
 
-	check_alike(writer->image, other);
+	check_compatible(writer->image, other);
 	writer_sort(writer);
 	if (image_layout(writer->image) == LAYOUT_EMPTY ||
 		(image_layout(writer->image) == LAYOUT_EXPLICIT &&
@@ -346,7 +368,7 @@ writer_intersect(FilterWriter *writer, const uint8 *other)
 	else if (image_layout(other) == LAYOUT_EXPLICIT ||
 			 image_layout(other) == LAYOUT_EMPTY)
 	{
-		/* the other way round: what of the set this filter has */
+		/* the other way round: the part of the set that this filter contains */
 		writer_fresh(writer, image_bytes(other), false, &fresh);
 		memcpy(fresh.image, other, image_bytes(other));
 		intersect_set(&fresh, writer->image);

@@ -1,6 +1,6 @@
 /*
  * combine.h
- *	  Add elements to a filter of any form, and unite and intersect filters; see
+ *	  Adding elements to filters of any form; union and intersection.  See
  *	  combine.c.
  */
 #ifndef BLOOMFILTER_COMBINE_H
@@ -9,8 +9,8 @@
 #include "value.h"
 
 /*
- * Hashes that an explicit filter takes by bloom_add() before it is turned
- * into a sized one.
+ * Hashes that an explicit filter holds at most after bloom_add(): with more, it
+ * gets layers.
  */
 #define EXPLICIT_ADD_MAX		1024
 

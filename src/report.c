@@ -1,12 +1,14 @@
 /*
  * report.c
- *	  Checks of arguments and of filters, each an error that names the value and
- *	  what is allowed.
+ *	  Checks of arguments and of filters.
+ *
+ * Each error names the wrong value and the allowed ones.
  */
 #include "report.h"
 
 #include "utils/builtins.h"
 
+/* ERRCODE_INVALID_PARAMETER_VALUE unless the capacity is at least 1 */
 void
 check_capacity(int64 capacity)
 {
@@ -17,7 +19,11 @@ check_capacity(int64 capacity)
 						(long long) capacity)));
 }
 
-/* The hint, or NULL, is for a rate that may have been meant as a capacity. */
+/*
+ * ERRCODE_INVALID_PARAMETER_VALUE unless the rate is between ERROR_RATE_MIN and
+ * ERROR_RATE_MAX.  "hint", or NULL, is for a rate of 1 or more, which may have
+ * been meant as a capacity.
+ */
 void
 check_error_rate(double error_rate, const char *hint)
 {
@@ -31,13 +37,13 @@ check_error_rate(double error_rate, const char *hint)
 				 errhint("An error rate of one percent is 0.01.")));
 }
 
-/* What may help with the error of report_class() */
+/* The hint of report_class() */
 static const char *
 class_hint(ElementClass filter, ElementClass element)
 {
 	const char *cast = element_class_cast(filter);
 
-	/* the token of an array, before its elements' */
+	/* an array of the filter's class */
 	if (element == (filter << BITS_PER_BYTE | '['))
 		return "For the elements of an array, use a function whose name ends in _any, _all or _each.";
 	if ((char) filter == '#')
@@ -61,7 +67,10 @@ report_class(ElementClass class, const ElementHasher *hasher)
 			 errhint("%s", class_hint(class, hasher->class))));
 }
 
-/* Throw the error that a plan's status stands for, if it does. */
+/*
+ * ERRCODE_PROGRAM_LIMIT_EXCEEDED unless a plan could be made.  "image" is the
+ * filter's, if it has a fixed size; else it may be NULL.
+ */
 void
 check_status(FilterStatus status, const uint8 *image)
 {
@@ -95,9 +104,12 @@ check_status(FilterStatus status, const uint8 *image)
 	}
 }
 
-/* Raise an error if two filters cannot be united or intersected. */
+/*
+ * ERRCODE_INVALID_PARAMETER_VALUE unless two filters can be united or intersected:
+ * their seed, class and parameters must agree.
+ */
 void
-check_alike(const uint8 *a, const uint8 *b)
+check_compatible(const uint8 *a, const uint8 *b)
 {
 	const char *detail = NULL;
 	const char *hint = NULL;

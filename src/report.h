@@ -11,10 +11,10 @@
 #include "element.h"
 #include "filter/filter.h"
 
-/* How growing filters grow unless told otherwise */
+/* Growth factor of filters if none is given */
 #define GROWTH_DEFAULT			2
 
-/* The name of a type, and what its functions' names begin with */
+/* The name of a filter type, with which its functions' names begin */
 static inline const char *
 kind_name(FilterKind kind)
 {
@@ -25,12 +25,16 @@ extern void check_capacity(int64 capacity);
 extern void check_error_rate(double error_rate, const char *hint);
 extern void report_class(ElementClass class,
 						 const ElementHasher *hasher) __attribute__((noreturn));
-extern void check_alike(const uint8 *a, const uint8 *b);
+extern void check_compatible(const uint8 *a, const uint8 *b);
 extern void check_status(FilterStatus status, const uint8 *image);
 
 /*
- * May the element that was hashed last be added to a filter with elements of
- * this class, or none, or looked up there?  An error if it is of another one.
+ * check_class
+ *		Check that an element fits a filter
+ *
+ * "class" is the filter's, or ELEMENT_CLASS_NONE if it has no elements yet;
+ * "hasher" has hashed the element last.  Raises ERRCODE_DATATYPE_MISMATCH if the
+ * element is of another class.
  */
 static inline void
 check_class(ElementClass class, const ElementHasher *hasher)

@@ -1,24 +1,24 @@
 /*
  * value.c
- *	  A filter as a Datum: the forms of a value, reading it, changing it.
+ *	  Filters as Datums: the forms of a value, reading and changing it.
  *
  * A value is an image (filter/image.h) behind PostgreSQL's length word.  It
  * comes in the forms that any varlena has (toasted, with a short header), and
  * in two that are these types' own:
  *
- * - The state of an aggregate: flat, with room behind the image, and, while it
- *	 is explicit, its hashes in the order they came (IMAGE_FLAG_UNSORTED).  Its
- *	 varlena length counts the room, so that a copy keeps it.
+ * - The state of an aggregate: flat, with room behind the image.  While it is
+ *	 explicit, its hashes are in the order of the rows (IMAGE_FLAG_UNSORTED).  Its
+ *	 varlena length includes the room, so that a copy has it, too.
  *
  * - An expanded object (utils/expandeddatum.h): the image in memory of its own,
- *	 at a cache line, with room to grow.  Whoever holds the read/write pointer
- *	 changes it in place.
+ *	 aligned to a cache line, with room to grow.  The owner of the read/write
+ *	 pointer changes it in place.
  *
- * A FilterWriter hides the difference from who changes a filter.  It allocates
- * flat values in the current memory context and expanded ones in the context
- * that it was given, as nodeAgg.c wants transition values.
+ * A FilterWriter hides the difference from code that changes a filter.  It
+ * allocates flat values in the current memory context, and expanded ones in the
+ * context that it was given, as nodeAgg.c requires of transition values.
  *
- * What is read, is read through value_image(), which knows all the forms.
+ * All readers go through value_image(), which knows all forms.
  */
 #include "value.h"
 
@@ -31,30 +31,30 @@
 #include "varatt.h"
 #endif
 
-/* Distinguishes our expanded objects, as others do theirs */
+/* Tells our expanded objects from others, in assertions */
 #define EXPANDED_FILTER_MAGIC	0x626c6f6d
 
 /*
- * Hashes that an aggregate gathers before they go to the layers, so that their
- * places can be fetched together
+ * Hashes that an expanded object collects before adding them to its layers, so
+ * that their cache lines can be prefetched together
  */
-#define PENDING_MAX				64
+#define PENDING_HASHES			64
 
 /*
- * How the room of hashes in the making grows.  Before it grows, repeated hashes
- * are dropped, for which all are sorted: with the larger factor that adds a
- * third to the sorting at the end.  Memory that is not yet written to costs
- * nothing, but counts where hash aggregation looks at its memory, so small
- * values grow by less; and the smallest are not worth sorting.
+ * Growth factors for the room of an explicit filter.  Before it grows, we remove
+ * duplicates, which takes sorting all hashes; with a factor of 4, all these sorts
+ * together cost a third of the final one.  Memory that was never written to costs
+ * nothing, but hash aggregation counts it, so small values grow by less.  Values
+ * below UNIQUE_FROM_BYTES are not worth sorting.
  */
 #define FLAT_ROOM_GROWTH		2
 #define EXPANDED_ROOM_GROWTH	4
 #define UNIQUE_FROM_BYTES		1024
 
 /*
- * Images from this size up ask the kernel for huge pages, and begin at one.
- * Otherwise each probe of a filter of 100 MB waits twice: for its line, and
- * for where its page is (45 ns a probe in a batch instead of 24).
+ * Images from this size up ask the kernel for huge pages, and are aligned to them.
+ * Otherwise each probe of a filter of 100 MB waits twice: for a TLB miss and for
+ * a cache miss (45 ns a probe in a batch instead of 24).
  */
 #define HUGE_PAGES_FROM_BYTES	((uint64) 4 << 20)
 #define HUGE_PAGE_BYTES			((uint64) 2 << 20)
@@ -64,10 +64,10 @@ struct ExpandedFilter
 	ExpandedObjectHeader hdr;
 	int			magic;
 	uint8	   *image;
-	uint64		room;			/* bytes the image may take */
-	void	   *memory;			/* what to free with the image */
-	int			pending_count;	/* hashes that are still to be added */
-	uint64		pending[PENDING_MAX];
+	uint64		room;			/* bytes available for the image */
+	void	   *memory;			/* free this with the image */
+	int			pending_count;	/* hashes not yet added to the layers */
+	uint64		pending[PENDING_HASHES];
 };
 
 static Size expanded_flat_size(ExpandedObjectHeader *eohptr);
@@ -80,9 +80,10 @@ static const ExpandedObjectMethods expanded_methods = {
 };
 
 /* ------------------------------------------------------------------------
- * Values made anew
+ * New values
  * ------------------------------------------------------------------------ */
 
+/* A filter without elements, as planned by filter_plan() or the like */
 struct varlena *
 value_make_planned(const FilterParams *params, const FilterPlan *plan)
 {
@@ -93,7 +94,7 @@ value_make_planned(const FilterParams *params, const FilterPlan *plan)
 	return result;
 }
 
-/* A filter without elements, sized for params; an error if too large. */
+/* A filter without elements, sized for params.  Errors: check_status(). */
 struct varlena *
 value_make(const FilterParams *params)
 {
@@ -103,7 +104,7 @@ value_make(const FilterParams *params)
 	return value_make_planned(params, &plan);
 }
 
-/* The neutral one: no elements, no parameters */
+/* The empty filter, neutral in unions: no elements, no parameters */
 struct varlena *
 value_make_empty(FilterKind kind)
 {
@@ -140,7 +141,7 @@ expanded_get(Datum value)
 	return expanded;
 }
 
-/* Open an expanded object, with all that was pending added. */
+/* Open an expanded object, and add its pending hashes to the layers. */
 static void
 open_expanded(FilterWriter *writer, ExpandedFilter *expanded)
 {
@@ -159,7 +160,7 @@ open_expanded(FilterWriter *writer, ExpandedFilter *expanded)
 	}
 }
 
-/* Make what the writer holds the content of its expanded object. */
+/* Store the writer's image in its expanded object, unless it is detached. */
 static void
 writer_sync(FilterWriter *writer)
 {
@@ -172,8 +173,12 @@ writer_sync(FilterWriter *writer)
 }
 
 /*
- * Memory in a context for an image of so many bytes, that begins behind a
- * (missing) length word at a cache line.  *memory is what to free.
+ * allocate_image
+ *		Allocate memory for an image of "bytes" bytes
+ *
+ * There is room for a varlena length word before the image; that room begins at
+ * a cache line, or at a huge page if the image is large.  To free the image, pfree
+ * *memory.  The memory is zeroed if "zero".
  */
 uint8 *
 allocate_image(MemoryContext mcxt, uint64 bytes, bool zero,
@@ -190,7 +195,7 @@ allocate_image(MemoryContext mcxt, uint64 bytes, bool zero,
 	*memory = MemoryContextAllocHuge(mcxt, VARHDRSZ + bytes + alignment);
 	start = (uint8 *) TYPEALIGN(alignment, *memory);
 #ifdef MADV_HUGEPAGE
-	/* before it is first touched; should the kernel refuse, no harm is done */
+	/* before the first access; if the kernel refuses, it is only slower */
 	if (alignment == HUGE_PAGE_BYTES)
 		(void) madvise(start, VARHDRSZ + bytes, MADV_HUGEPAGE);
 #endif
@@ -200,14 +205,17 @@ allocate_image(MemoryContext mcxt, uint64 bytes, bool zero,
 }
 
 /*
- * New storage of "bytes" bytes for another image of the writer's value, which
- * is left as it is: *fresh is a writer for it, detached.  From
- * EXPANDED_FROM_BYTES on, the value becomes an expanded object.
+ * writer_fresh
+ *		Allocate storage of "bytes" bytes for a new image of the writer's value
+ *
+ * *fresh becomes a detached writer for that; the writer keeps its image until
+ * writer_take().  From EXPANDED_FROM_BYTES on, the value becomes an expanded
+ * object, if the writer has a context for one.  Checks for interrupts.
  */
 void
 writer_fresh(FilterWriter *writer, uint64 bytes, bool zero, FilterWriter *fresh)
 {
-	/* what it is wanted for, and the memory itself, may take long */
+	/* filling it, and getting the memory, may take long */
 	CHECK_FOR_INTERRUPTS();
 	if (writer->expanded == NULL && writer->mcxt != NULL &&
 		bytes >= EXPANDED_FROM_BYTES)
@@ -226,13 +234,13 @@ writer_fresh(FilterWriter *writer, uint64 bytes, bool zero, FilterWriter *fresh)
 						   zero, &fresh->memory);
 	else
 	{
-		fresh->memory = NULL;	/* whoever gets a flat value frees it */
-		/* room that stays empty may be stored, by an aggregate of the user's */
+		fresh->memory = NULL;	/* the receiver of a flat value frees it */
+		/* zeros, as a user's aggregate may store room that stays empty */
 		fresh->image = (uint8 *) VARDATA(palloc0(VARHDRSZ + bytes));
 	}
 }
 
-/* Put fresh storage in the place of the writer's own. */
+/* Replace the writer's storage by that of writer_fresh(), and free the old. */
 void
 writer_take(FilterWriter *writer, const FilterWriter *fresh)
 {
@@ -247,7 +255,7 @@ writer_take(FilterWriter *writer, const FilterWriter *fresh)
 		pfree(old);
 }
 
-/* Have room for an image of so many bytes; the present one is kept. */
+/* Enlarge the room to "bytes" bytes, if it is smaller, and keep the image. */
 static void
 writer_reserve(FilterWriter *writer, uint64 bytes)
 {
@@ -260,17 +268,17 @@ writer_reserve(FilterWriter *writer, uint64 bytes)
 	writer_take(writer, &fresh);
 }
 
-/* A writer of a flat copy, in the current memory context */
+/* Make a writer for a flat copy of an image, in the current memory context. */
 void
 writer_copy_flat(FilterWriter *writer, const uint8 *image)
 {
 	memset(writer, 0, sizeof(*writer));
 	writer->image = (uint8 *) image;
-	/* no room, so that this copies */
+	/* there is no room yet, so this copies */
 	writer_reserve(writer, image_bytes(image));
 }
 
-/* Put a copy of an image in the place of the writer's own. */
+/* Replace the writer's image by a copy of another. */
 void
 writer_replace(FilterWriter *writer, const uint8 *image)
 {
@@ -291,8 +299,8 @@ writer_replace(FilterWriter *writer, const uint8 *image)
  * ------------------------------------------------------------------------ */
 
 /*
- * Open a value to change it: a read/write expanded object in place, any other
- * as a copy.
+ * Open a value to change it: a read/write expanded object in place, any other as
+ * a copy.  The hashes of an explicit filter are then sorted.
  */
 void
 writer_open_copy(FilterWriter *writer, Datum value)
@@ -307,7 +315,8 @@ writer_open_copy(FilterWriter *writer, Datum value)
 }
 
 /*
- * Open a copy of a value, that is to live in mcxt if it is an expanded object.
+ * Open a copy of a value.  A large copy is an expanded object in mcxt, a small one
+ * is flat in the current memory context.
  */
 void
 writer_open_copied_state(FilterWriter *writer, Datum value, MemoryContext mcxt)
@@ -317,14 +326,14 @@ writer_open_copied_state(FilterWriter *writer, Datum value, MemoryContext mcxt)
 	memset(writer, 0, sizeof(*writer));
 	writer->mcxt = mcxt;
 	writer->image = (uint8 *) image;
-	/* no room, so that this copies */
+	/* there is no room yet, so this copies */
 	writer_reserve(writer, image_bytes(image));
 }
 
 /*
- * Is this flat transition value in a form that no function of ours leaves it in?
- * It is if someone's aggregate has another function besides ours, such as one that
- * takes values back from a moving state, and returns a stored filter.
+ * Is this a transition value that none of our functions returned?  That happens
+ * if a user's aggregate combines our functions with others, such as an inverse
+ * transition function that returns a stored filter.
  */
 static inline bool
 is_foreign_state(const struct varlena *flat)
@@ -333,8 +342,8 @@ is_foreign_state(const struct varlena *flat)
 }
 
 /*
- * Open an aggregate's transition value, to change it where it is.  mcxt is the
- * aggregate's memory context.
+ * Open an aggregate's transition value, to change it in place.  mcxt is the
+ * aggregate's memory context.  Hashes stay unsorted.
  */
 void
 writer_open_state(FilterWriter *writer, Datum value, MemoryContext mcxt)
@@ -357,7 +366,7 @@ writer_open_state(FilterWriter *writer, Datum value, MemoryContext mcxt)
 	writer->room = VARSIZE(flat) - VARHDRSZ;
 }
 
-/* Begin a transition value: an explicit filter with room for so many bytes. */
+/* Make a transition value: an explicit filter, with room for "room" bytes. */
 void
 writer_open_new_state(FilterWriter *writer, const FilterParams *params,
 					  uint64 room, MemoryContext mcxt)
@@ -370,7 +379,7 @@ writer_open_new_state(FilterWriter *writer, const FilterParams *params,
 	writer_sync(writer);
 }
 
-/* The value, flat or expanded; a flat one without the room behind it */
+/* Close a writer: returns the value, flat without extra room, or expanded. */
 Datum
 writer_close(FilterWriter *writer)
 {
@@ -380,7 +389,7 @@ writer_close(FilterWriter *writer)
 	return writer_close_state(writer);
 }
 
-/* The value as a transition value: room is kept. */
+/* The same for a transition value, which keeps its room. */
 Datum
 writer_close_state(FilterWriter *writer)
 {
@@ -398,8 +407,11 @@ writer_close_state(FilterWriter *writer)
  * ------------------------------------------------------------------------ */
 
 /*
- * The image of a value in whatever form, to be read only: where it lies, or a
- * copy in the current memory context.  Hashes of explicit filters are sorted.
+ * value_image
+ *		The image of a value of any form, read-only
+ *
+ * Returns a pointer into the value, or to a copy in the current memory context.
+ * Hashes of explicit filters are sorted, and pending hashes added.
  */
 const uint8 *
 value_image(Datum value)
@@ -410,7 +422,7 @@ value_image(Datum value)
 
 	if (VARATT_IS_EXTERNAL_EXPANDED(pointer))
 	{
-		/* sorting changes the form of the object, not what it holds */
+		/* sorting changes the object's form, not its content */
 		open_expanded(&writer, expanded_get(value));
 		writer_sort(&writer);
 		return writer.image;
@@ -425,7 +437,7 @@ value_image(Datum value)
 	return image;
 }
 
-/* The value as it is stored: a flat copy, of just the length of the image. */
+/* A flat copy of a value, without extra room: the form that is stored */
 struct varlena *
 value_copy_flat(Datum value)
 {
@@ -458,7 +470,7 @@ expanded_flatten(ExpandedObjectHeader *eohptr, void *result,
  * Changing
  * ------------------------------------------------------------------------ */
 
-/* Elements of this class are going to be added. */
+/* Set the class of the filter's elements; an empty filter becomes explicit. */
 void
 writer_set_class(FilterWriter *writer, ElementClass class)
 {
@@ -467,7 +479,7 @@ writer_set_class(FilterWriter *writer, ElementClass class)
 	put64(writer->image + IMAGE_OFF_CLASS, class);
 }
 
-/* Bring the hashes of an explicit filter in order. */
+/* Sort the hashes of an explicit filter, and remove duplicates. */
 void
 writer_sort(FilterWriter *writer)
 {
@@ -483,9 +495,9 @@ writer_sort(FilterWriter *writer)
 }
 
 /*
- * Append little-endian hashes to an explicit filter, unsorted.  When the room
- * is full, repeated ones are dropped; if it is more than half full even so, it
- * grows.
+ * Append "count" little-endian hashes to an explicit filter, which is then
+ * unsorted.  If the room is full, remove duplicates; enlarge it if more than half
+ * of it is still needed.
  */
 void
 writer_append(FilterWriter *writer, const uint8 *hashes, uint64 count)
@@ -533,9 +545,7 @@ merge_set(FilterWriter *writer, const uint8 *other)
 	writer_take(writer, &fresh);
 }
 
-/*
- * The header of a transition value, that tells its arguments and class
- */
+/* The header of a transition value: its parameters and class */
 const uint8 *
 state_header(Datum state)
 {
@@ -547,8 +557,11 @@ state_header(Datum state)
 }
 
 /*
- * Add one hash to a transition value, if that can be done without moving it.
- * This is the step of bloom_agg() for almost every row.
+ * state_push
+ *		Add one hash to a transition value, if it has room
+ *
+ * Returns false, without a change, if it has none: then open a writer.  This is
+ * the step of bloom_agg() for almost every row.
  */
 bool
 state_push(Datum state, uint64 hash)
@@ -567,7 +580,7 @@ state_push(Datum state, uint64 hash)
 		if (image_layout(image) != LAYOUT_EXPLICIT)
 		{
 			expanded->pending[expanded->pending_count++] = hash;
-			if (expanded->pending_count == PENDING_MAX)
+			if (expanded->pending_count == PENDING_HASHES)
 			{
 				FilterWriter writer;
 
@@ -595,7 +608,7 @@ state_push(Datum state, uint64 hash)
 	return true;
 }
 
-/* One more layer */
+/* Add a layer.  Errors: check_status(). */
 static void
 writer_grow(FilterWriter *writer)
 {
@@ -610,8 +623,8 @@ writer_grow(FilterWriter *writer)
 }
 
 /*
- * Add to a filter with layers, which grows as needed; if "unique", to a cuckoo
- * filter only what does not seem to be in.
+ * Add "count" hashes to a filter with layers, adding layers as needed.  With
+ * "unique", a cuckoo filter skips elements that it seems to contain.
  */
 void
 add_to_layers(FilterWriter *writer, const uint64 *hashes, uint64 count,

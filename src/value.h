@@ -1,6 +1,6 @@
 /*
  * value.h
- *	  A filter as a Datum, of either type: reading it, and changing it.
+ *	  Filters as Datums, of either type: reading and changing them.
  *
  * See value.c for the forms that a value takes.
  */
@@ -31,42 +31,44 @@
 	SQL_FUNCTION(bloomfilter_cuckoo_##name)
 
 /*
- * Values from this size up are changed as expanded objects, smaller ones as
- * flat copies: each expanded object is a memory context, of which hash
- * aggregation, with one for each group, could not bear many.
+ * Values from this size up are changed as expanded objects, smaller ones as flat
+ * copies: each expanded object has a memory context, which would be too much for
+ * each of the many groups of a hash aggregation.
  */
 #define EXPANDED_FROM_BYTES		8192
 
 /*
- * Elements that the state of an aggregate holds as hashes: 128 MB of them, and
- * up to twice that while repeated ones are among them.
+ * Distinct hashes that the explicit state of an aggregate may hold: 128 MB, and up
+ * to twice that while there are duplicates among them.
  */
 #define EXPLICIT_STATE_MAX		(UINT64CONST(1) << 24)
 
 /*
- * Hashes that are handled at once: enough to be fetched ahead, and few enough
- * to look for interrupts in between
+ * Hashes to process at once: enough for prefetching, and few enough to check for
+ * interrupts only in between.
  */
 #define BATCH					1024
 
 typedef struct ExpandedFilter ExpandedFilter;
 
 /*
- * A filter that its holder may change: a flat value with room behind it, or an
- * expanded object.  Opened, changed by the functions below, and closed, which
- * gives the Datum.  If an error is thrown in between, an object that was opened
- * in place is as it was, or, if the error is that the query was cancelled or
- * memory was out, may have had some of the elements added, removed or moved.
+ * A filter that its owner may change: a flat value with room behind it, or an
+ * expanded object.  Open it, change it by the functions below, and close it to
+ * get the Datum.
+ *
+ * After an error in between, an object that was opened in place is unchanged;
+ * but if the query was cancelled, or memory ran out, some of the elements may
+ * have been added, removed or moved.
  */
 typedef struct FilterWriter
 {
 	uint8	   *image;
-	uint64		room;			/* bytes the image may take where it is */
-	void	   *memory;			/* to be freed with the image, or NULL */
-	MemoryContext mcxt;			/* where an expanded object is to live; NULL
-								 * if the value is to stay flat */
+	uint64		room;			/* bytes available for the image */
+	void	   *memory;			/* free this with the image, or NULL */
+	MemoryContext mcxt;			/* parent for an expanded object; NULL if the
+								 * value must stay flat */
 	ExpandedFilter *expanded;	/* NULL while the value is flat */
-	bool		detached;		/* not yet what "expanded" holds */
+	bool		detached;		/* "expanded" still has another image */
 } FilterWriter;
 
 /* Reading */
@@ -106,7 +108,7 @@ extern void add_to_layers(FilterWriter *writer, const uint64 *hashes,
 extern void merge_set(FilterWriter *writer, const uint8 *other);
 extern void intersect_set(FilterWriter *writer, const uint8 *other);
 
-/* A value made anew, flat */
+/* New values, flat */
 extern struct varlena *value_make(const FilterParams *params);
 extern struct varlena *value_make_planned(const FilterParams *params,
 										  const FilterPlan *plan);
