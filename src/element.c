@@ -1,18 +1,18 @@
 /*
  * element.c
- *	  From a value of any type to the 64-bit hash that a filter knows it by.
+ *	  From a value of any type to the 64-bit hash that filters store.
  *
- * A filter outlives the server that built it: it is dumped, restored on
- * another major version, on a machine of the other byte order, or asked by a
- * client that is no PostgreSQL at all.  The server's own hash functions
- * promise none of that, so an element is first turned into *canonical bytes*,
- * and these go through XXH3_64bits_withSeed.  docs/format.md publishes both.
+ * A filter outlives the server that built it: it may be restored on another major
+ * version, on a machine of the other byte order, or probed by a client that is
+ * not PostgreSQL at all.  The server's own hash functions don't support that.  So
+ * we turn an element into *canonical bytes*, and hash these by
+ * XXH3_64bits_withSeed.  docs/format.md specifies both.
  *
- * Every element belongs to a *class* (see element.h).  Within a class, two
- * values that are equal under "=" have the same canonical bytes, whatever
- * their types: 1::int2 and 1::int8, 'a'::name and 'a '::bpchar(2).  Across
- * classes no comparison makes sense, and callers raise an error.  The class
- * is the structure of the element, described by a string of tokens:
+ * Every element belongs to a *class* (see element_class.h).  Within a class,
+ * values that are equal under "=" have the same canonical bytes, even if their
+ * types differ: 1::int2 and 1::int8, 'a'::name and 'a '::bpchar(2).  Elements of
+ * different classes cannot be compared, and callers raise an error.  The class is
+ * the structure of the element, described by a string of tokens:
  *
  *		a letter		one of the leaf_types[] in element_canonical.c
  *		E"name"			an enum; the name is in UTF-8, each " in it doubled
@@ -20,38 +20,40 @@
  *		[e				array of e
  *		Re, Me			range, multirange of e
  *		(e...)			record of the columns e...; names don't matter
- *		r				record whose structure no value has shown
+ *		r				record whose structure is not known yet
  *
- * A domain is its base type.  A description of up to eight bytes is the class;
- * a longer one is hashed.
+ * A domain counts as its base type.  A description of up to eight bytes is the
+ * class itself; a longer one is hashed.
  *
- * Interface: element_hasher_create() once for each call site, then
- * element_hash() for each value; element_class_name() to tell a user what a
- * class means.
+ * Interface: element_hasher_create() once for each call site, then element_hash()
+ * for each value; element_class_name() to tell users what a class means.
  *
  * How it works: a tree of ElementNodes mirrors the type.  Each node appends
  * the canonical bytes of a value to a buffer; the parts of an array, range,
  * multirange or record are preceded by their length, so that no two values
- * share their bytes.  Common scalar types bypass tree and buffer through a
- * hash function of their own.
+ * share their bytes.  Common scalar types have a hash function that bypasses tree
+ * and buffer.
  *
- * An anonymous record tells its structure only by the descriptor that its own
- * header names.  Its node keeps the layout last seen, and the class is
- * computed again only when a layout has changed.  A named composite type is
- * handled alike, since ALTER TYPE may change it under a long-lived call site.
+ * The structure of an anonymous record is known only from the descriptor that
+ * each value's header names.  Its node caches the layout of the last value, and
+ * the class is computed again only when a layout changes.  Named composite types
+ * work the same way, because ALTER TYPE may change them during the life of a call
+ * site.
  *
  * Limits:
- *	- A type needs a default hash operator class, or there is an error: without
- *	  it the server has no notion of equality that a hash could follow.
- *	- Nondeterministic collations call different bytes equal; they are refused.
- *	- Types of token X are only as stable as their own extended hash function.
- *	- A renamed enum label, or a renamed type of token E or X, is another
- *	  element, or another class.
- *	- The canonical bytes of an element, but for text and bytea, are limited to
- *	  1 GB, the size of a StringInfo.
+ *	- A type needs a default hash operator class: without one, the server has no
+ *	  equality that a hash could agree with.
+ *	- Nondeterministic collations are refused, because they call different bytes
+ *	  equal.
+ *	- Hashes of types with token X are only as stable as the type's own extended
+ *	  hash function.
+ *	- After a rename, an enum label is another element, and a type of token E or X
+ *	  another class.
+ *	- Canonical bytes are limited to 1 GB, the size of a StringInfo, except for
+ *	  text and bytea.
  *	- Range types with an operator class that is not their subtype's default are
  *	  refused.
- *	- In an array of anonymous records all elements have one structure.
+ *	- All anonymous records in an array must have the same structure.
  *
  * Sources: XXH3 is specified in doc/xxhash_spec.md of https://xxhash.com.
  * What "=" means for each type is in PostgreSQL's src/backend/utils/adt/.
@@ -79,7 +81,7 @@
 /* Length of a NULL part; no other length is negative */
 #define PART_NULL			(-1)
 
-/* Flags of a range; our own, though PostgreSQL numbers its flags alike */
+/* Flags of a range: part of our format, like PostgreSQL's own but independent */
 #define CANONICAL_EMPTY		0x01
 #define CANONICAL_LOWER_INC	0x02
 #define CANONICAL_UPPER_INC	0x04
@@ -87,11 +89,11 @@
 #define CANONICAL_UPPER_INF	0x10
 
 /*
- * The buffer of canonical bytes is kept from one element to the next unless
- * it has grown past this: one huge element should not hold memory for the
- * rest of a query.
+ * The buffer of canonical bytes is reused for the next element, unless it is
+ * larger than this: one huge element should not hold memory until the end of the
+ * query.
  */
-#define BUFFER_KEEP			(1024 * 1024)
+#define BUFFER_REUSE_MAX			(1024 * 1024)
 
 static ElementNode *make_node(ElementState *state, Oid type, Oid collation,
 							  const ElementNode *like);
@@ -102,11 +104,11 @@ static ElementNode *make_node(ElementState *state, Oid type, Oid collation,
  */
 
 /*
- * Forget the structure of an anonymous record that is NULL or missing: the
- * class tells about this element, not about an earlier one.
+ * Reset the structure of an anonymous record that is NULL or missing: the class
+ * must describe this element, not an earlier one.
  */
 static void
-forget_structure(ElementNode *node)
+reset_structure(ElementNode *node)
 {
 	while (node->token == TOKEN_ARRAY)
 		node = node->part;
@@ -117,7 +119,7 @@ forget_structure(ElementNode *node)
 	}
 }
 
-/* Leave room for the length of a part. */
+/* Begin a part, leaving room for its length; returns where it begins. */
 static inline int
 begin_part(StringInfo buf)
 {
@@ -147,12 +149,12 @@ append_null(ElementNode *node, StringInfo buf)
 {
 	append_uint32(buf, PART_NULL);
 	if (node->anonymous)
-		forget_structure(node);
+		reset_structure(node);
 }
 
 /*
- * An element of an array of anonymous records has been appended: unless it is
- * the first, it must have the structure of those before it.
+ * Check the anonymous record that was appended last, as part of an array: it must
+ * have the structure of those before it, unless it is the first.
  */
 static void
 check_part_structure(ElementNode *node, bool first)
@@ -227,15 +229,13 @@ append_array(ElementNode *node, StringInfo buf, Datum value)
 	array_free_iterator(iterator);
 
 	if (part->anonymous && first)
-		forget_structure(part);
+		reset_structure(part);
 
 	if ((Pointer) array != DatumGetPointer(value))
 		pfree(array);
 }
 
-/*
- * Discrete ranges need no care here: they are stored in their canonical form.
- */
+/* Discrete ranges need no special care: they are stored in canonical form. */
 static void
 append_range_bounds(ElementNode *node, StringInfo buf,
 					const RangeBound *lower, const RangeBound *upper,
@@ -305,14 +305,14 @@ append_multirange(ElementNode *node, StringInfo buf, Datum value)
 		pfree(multirange);
 }
 
-/* What the parts of a node are like, or NULL */
+/* The "like" of a node's parts, or NULL */
 static const ElementNode *
 like_part(const ElementNode *like)
 {
 	return like ? like->part : NULL;
 }
 
-/* The same of a record's column, counted without dropped ones */
+/* The "like" of a record's column, counted without dropped columns */
 static const ElementNode *
 like_column(const ElementNode *like, int column)
 {
@@ -325,8 +325,9 @@ like_column(const ElementNode *like, int column)
 }
 
 /*
- * Learn the columns of a composite type.  The new layout replaces the old one
- * only once it is whole, so that an error leaves neither a half nor a leak.
+ * Set the layout of a record from its composite type.  The new layout replaces the
+ * old one only when it is complete, so that an error leaves the old one, and no
+ * leak.
  */
 static void
 set_layout(ElementNode *node, Oid type, int32 typmod)
@@ -345,12 +346,12 @@ set_layout(ElementNode *node, Oid type, int32 typmod)
 	layout->mcxt = mcxt;
 
 	/*
-	 * The identifier is taken first: should the type change before the next
-	 * line, then the next value finds the layout out of date.
+	 * Get the identifier first: if the type changes before the next line, the
+	 * next value finds that the layout is out of date.
 	 */
 	layout->identifier = assign_record_type_identifier(type, typmod);
 	desc = lookup_rowtype_tupdesc(type, typmod);
-	/* with the constraints come the values of columns missing in a tuple */
+	/* constraints include the defaults of columns missing in old tuples */
 	layout->desc = CreateTupleDescCopyConstr(desc);
 	ReleaseTupleDesc(desc);
 	desc = layout->desc;
@@ -428,7 +429,7 @@ append_record(ElementNode *node, StringInfo buf, Datum value)
  */
 
 /*
- * Only a deterministic collation calls strings equal exactly when their bytes
+ * Only with a deterministic collation are strings equal exactly when their bytes
  * are.
  */
 static void
@@ -478,7 +479,7 @@ quoted_type_name(Oid type)
 	return quoted.data;
 }
 
-/* A node in the current memory context, of no kind yet */
+/* A new node in the current memory context, not yet initialized for its type */
 static ElementNode *
 new_node(ElementState *state, Oid type, Oid collation)
 {
@@ -516,7 +517,7 @@ init_other(ElementNode *node)
 				   CurrentMemoryContext);
 }
 
-/* The type's own hash, where ours would not agree with its equality here */
+/* Use the type's own hash, because ours disagrees with its local equality. */
 static void
 init_other_locally(ElementNode *node)
 {
@@ -540,9 +541,8 @@ init_array(ElementNode *node, Oid element_type)
 }
 
 /*
- * Bounds are hashed as their type is compared by default.  A range type may
- * compare them by an operator class of its own, which may call more of them
- * equal; then the hash could not follow.
+ * Our hash of bounds agrees with the default operator class of their type.  A
+ * range type with another operator class may call more bounds equal.
  */
 static void
 check_range_order(TypeCacheEntry *range)
@@ -570,9 +570,9 @@ init_range(ElementNode *node, TypeCacheEntry *range)
 }
 
 /*
- * Multiranges are compared by the bounds of their ranges, even where the range
- * type has an equality of its own: their part is a range, not whatever
- * make_node() takes that type for.
+ * Multiranges are compared by the bounds of their ranges, even if the range type
+ * has an equality of its own.  So their part is always a range; make_node() might
+ * choose something else for its type.
  */
 static void
 init_multirange(ElementNode *node, TypeCacheEntry *range)
@@ -584,9 +584,9 @@ init_multirange(ElementNode *node, TypeCacheEntry *range)
 }
 
 /*
- * A type that is not built in may be of a known kind.  If it has an equality
- * of its own, however, then our canonical bytes need not follow that; its
- * hash function does.
+ * A type that is not built in may be of a known kind: enum, range, record and so
+ * on.  But if it has an equality of its own, canonical bytes may disagree with
+ * that: use its hash function.
  */
 static void
 init_by_kind(ElementNode *node)
@@ -608,7 +608,7 @@ init_by_kind(ElementNode *node)
 			node->name = quoted_type_name(node->type);
 			if (!node->state->portable)
 			{
-				/* a label may be renamed */
+				/* by OID, because labels may be renamed */
 				node->append = append_oid;
 				node->state->local = true;
 			}
@@ -635,7 +635,7 @@ init_by_kind(ElementNode *node)
 	}
 }
 
-/* Text that stays in its database needs no conversion, but may be equal to other. */
+/* Adapt a node to ELEMENT_LOCAL: no conversion, but collations may matter. */
 static void
 adapt_leaf_locally(ElementNode *node)
 {
@@ -646,7 +646,7 @@ adapt_leaf_locally(ElementNode *node)
 	{
 		Oid			type = node->type;
 
-		/* the same equality, and one class */
+		/* the equality of text, so that all these types have one class */
 		node->type = TEXTOID;
 		node->hash = NULL;
 		init_other_locally(node);
@@ -662,8 +662,8 @@ adapt_leaf_locally(ElementNode *node)
 }
 
 /*
- * Make the node for a type, with all below it, in the current memory context.
- * "like" is the node of what its values are compared with, or NULL.
+ * Make the tree for a type in the current memory context, and return its root.
+ * "like" is the node for the values that this type is compared with, or NULL.
  */
 static ElementNode *
 make_node(ElementState *state, Oid type, Oid collation,
@@ -725,7 +725,7 @@ make_node(ElementState *state, Oid type, Oid collation,
 	return node;
 }
 
-/* Hash any element by way of its canonical bytes in the buffer. */
+/* A HashFunction for any type: put canonical bytes into the buffer, hash them. */
 static uint64
 hash_by_buffer(ElementHasher *hasher, Datum value, uint64 seed)
 {
@@ -752,7 +752,7 @@ hash_by_buffer(ElementHasher *hasher, Datum value, uint64 seed)
 	}
 
 	hash = canonical_hash(buf->data, buf->len, seed);
-	if (buf->maxlen > BUFFER_KEEP)
+	if (buf->maxlen > BUFFER_REUSE_MAX)
 	{
 		pfree(buf->data);
 		buf->data = NULL;
@@ -765,24 +765,25 @@ hash_by_buffer(ElementHasher *hasher, Datum value, uint64 seed)
  *		Prepare to hash elements of a type
  *
  * "type" is the declared type, as from get_fn_expr_argtype(), and "collation"
- * the call's (fcinfo->fncollation); that of a record's columns or a range's
- * bounds comes from their own type.
+ * that of the call (PG_GET_COLLATION()).  Columns of records and bounds of ranges
+ * have the collation of their own type.
  *
- * The hasher and all that it keeps live in a memory context of its own below
- * "mcxt": hasher->mcxt, which may be deleted to be rid of it.
+ * The hasher and its memory are in a memory context of their own below "mcxt":
+ * delete hasher->mcxt to free it.
  *
- * Hashes of scope ELEMENT_LOCAL are for what never leaves its database, and
- * follow "=" there in any case: an enum's value is its OID, text is not
- * converted, and what has a nondeterministic collation takes its type's hash
- * function.  Where that makes no difference they are those of ELEMENT_PORTABLE
- * (element_hasher_is_local()).
+ * Hashes of scope ELEMENT_LOCAL are valid only within the database, and always
+ * agree with "=" there: an enum's value is its OID, text is not converted, and
+ * values with a nondeterministic collation are hashed by their type's own
+ * function.  For other values they equal those of ELEMENT_PORTABLE; see
+ * element_hasher_is_local().
  *
  * Errors: ERRCODE_INVALID_PARAMETER_VALUE if the type is not known;
  * ERRCODE_UNDEFINED_FUNCTION if it, or a part of it, cannot be hashed;
- * ERRCODE_INDETERMINATE_COLLATION and ERRCODE_FEATURE_NOT_SUPPORTED if a
- * collation is missing or nondeterministic.  For anonymous records the same
- * errors come from element_hash(), and there also ERRCODE_DATATYPE_MISMATCH if
- * the records of an array differ in their structure.
+ * ERRCODE_INDETERMINATE_COLLATION if a collation is missing;
+ * ERRCODE_FEATURE_NOT_SUPPORTED if it is nondeterministic, or a range type has an
+ * operator class that is not its subtype's default.  For anonymous records,
+ * element_hash() raises these errors, and ERRCODE_DATATYPE_MISMATCH if the records
+ * of an array differ in their structure.
  */
 ElementHasher *
 element_hasher_create(Oid type, Oid collation, ElementScope scope,
@@ -795,10 +796,10 @@ element_hasher_create(Oid type, Oid collation, ElementScope scope,
  * element_hasher_create_like
  *		The same for values that are compared with those of another hasher
  *
- * Text, also in arrays and records, is hashed as the elements of "like" are: by their
- * collation, and without trailing blanks where they are of type char(n).  So does
- * an untyped literal, which means the same as in "column = 'ab   '".  "like" must
- * live as long as the new hasher; it may be NULL.
+ * Text, also in arrays and records, is hashed as the elements of "like" are: by
+ * their collation, and without trailing blanks if they are char(n).  So an untyped
+ * literal means the same as in "column = 'ab   '".  "like" may be NULL; if not, it
+ * must outlive the new hasher.
  */
 ElementHasher *
 element_hasher_create_like(Oid type, Oid collation, ElementScope scope,
@@ -816,7 +817,7 @@ element_hasher_create_like(Oid type, Oid collation, ElementScope scope,
 				 errmsg("could not determine element type"),
 				 errdetail("The function was called without information about the types of its arguments.")));
 
-	/* Below the caller's own context at first: an error leaves nothing */
+	/* at first below the current context, so that an error leaves no leak */
 	own = AllocSetContextCreate(CurrentMemoryContext,
 								"bloomfilter element hasher",
 								ALLOCSET_SMALL_SIZES);
@@ -839,7 +840,7 @@ element_hasher_create_like(Oid type, Oid collation, ElementScope scope,
 	state->class_structure = state->structure;
 	if (!complete)
 	{
-		/* The first value will tell */
+		/* the first value sets it */
 		hasher->class = ELEMENT_CLASS_NONE;
 		state->structure++;
 	}
@@ -849,6 +850,13 @@ element_hasher_create_like(Oid type, Oid collation, ElementScope scope,
 	return hasher;
 }
 
+/*
+ * element_hasher_is_local
+ *		Do any hashes differ from those of ELEMENT_PORTABLE?
+ *
+ * Always false for a hasher of that scope.  May become true with the first value
+ * of an anonymous record.
+ */
 bool
 element_hasher_is_local(const ElementHasher *hasher)
 {
@@ -857,13 +865,14 @@ element_hasher_is_local(const ElementHasher *hasher)
 
 /*
  * element_structure
- *		What ALTER TYPE and ALTER TABLE may change of the elements' hashes
+ *		A number that changes when the columns of a composite type do
  *
- * A column that is added to a composite type, or dropped, changes which of its
- * values are equal, and their hashes.  Who keeps hashes of elements whose type
- * has composite types in it keeps this number, too, and looks whether it has changed.
- * 0 if there are none, else another number.  It is by OID: a type's name may change.
- * Of an anonymous record, that of the last element hashed.
+ * ALTER TYPE and ALTER TABLE may add or drop columns, which changes which values
+ * of the type are equal, and their hashes.  Store this number with hashes, and
+ * compare it later: if it has changed, the hashes are invalid.
+ *
+ * 0 if the elements contain no composite type.  Computed from OIDs, as names may
+ * change.  For an anonymous record, that of the last element hashed.
  */
 uint64
 element_structure(const ElementHasher *hasher)

@@ -1,6 +1,6 @@
 /*
  * element.h
- *	  From a value of any type to the 64-bit hash that a filter knows it by.
+ *	  From a value of any type to the 64-bit hash that filters store.
  *
  * See element.c for the rules, and docs/format.md for the bytes.
  */
@@ -13,7 +13,7 @@
 
 typedef struct ElementHasher ElementHasher;
 
-/* Where hashes are to mean the same: everywhere, or within one database */
+/* Where equal values must have equal hashes: everywhere, or in one database */
 typedef enum ElementScope
 {
 	ELEMENT_PORTABLE,
@@ -21,11 +21,12 @@ typedef enum ElementScope
 } ElementScope;
 
 /*
- * How to hash the elements of one call site.  "class" is known once the hasher
- * is made, but for anonymous records and arrays of them, whose structure is
- * known from each value only: there it is ELEMENT_CLASS_NONE until
- * element_hash() sets it.  Any other record type may be altered while the
- * hasher lives, and then changes its class too: read it after element_hash().
+ * How to hash the elements of one call site.
+ *
+ * Read "class" after element_hash(), because it can change: an anonymous record
+ * shows its structure only in each value, and a composite type may be altered
+ * while the hasher lives.  Before the first anonymous record, or array of them,
+ * it is ELEMENT_CLASS_NONE; for other types it is set from the beginning.
  */
 struct ElementHasher
 {
@@ -33,8 +34,8 @@ struct ElementHasher
 	ElementClass class;			/* class of the last element hashed */
 	uint64		(*hash) (ElementHasher *hasher, Datum value, uint64 seed);
 	Oid			collation;
-	MemoryContext mcxt;			/* the hasher's own: holds all that it keeps */
-	void	   *state;			/* element.c's own: how to hash parts */
+	MemoryContext mcxt;			/* holds the hasher and all its memory */
+	void	   *state;			/* private to element.c */
 };
 
 extern ElementHasher *element_hasher_create(Oid type, Oid collation,
@@ -47,15 +48,19 @@ extern ElementHasher *element_hasher_create_like(Oid type, Oid collation,
 												 const ElementHasher *like,
 												 MemoryContext mcxt);
 
-/* Has it met a type whose local hash is not the portable one? */
+/* Does any of its types have a local hash that differs from the portable one? */
 extern bool element_hasher_is_local(const ElementHasher *hasher);
 
-/* What ALTER TYPE may change of the elements' hashes; 0: nothing */
+/* Changes when ALTER TYPE changes the elements' hashes; 0 if it cannot */
 extern uint64 element_structure(const ElementHasher *hasher);
 
 /*
- * Hash one element, not NULL, any form of varlena.  Sets hasher->class where
- * the class depends on the value.
+ * element_hash
+ *		Hash one element
+ *
+ * "value" is not NULL, of the hasher's type, and may be toasted.  Sets
+ * hasher->class.  Errors: see element_hasher_create(); also those of the
+ * type's own hash function.
  */
 static inline uint64
 element_hash(ElementHasher *hasher, Datum value, uint64 seed)

@@ -35,7 +35,7 @@
 
 #include "element_canonical.h"
 
-/* The one NaN that stands for all: quiet, positive, without payload */
+/* The NaN that represents all others: quiet, positive, without payload */
 #define CANONICAL_NAN		UINT64CONST(0x7ff8000000000000)
 
 /* Family byte of a network address: the version of its protocol */
@@ -51,7 +51,7 @@
 #define JSON_ARRAY			'[' /* count, values */
 #define JSON_OBJECT			'{' /* count, pairs of (length, key) and value */
 
-/* XXH3, which goes over an element's canonical bytes and over long descriptions */
+/* XXH3 of an element's canonical bytes, or of a description */
 uint64
 canonical_hash(const void *bytes, size_t length, uint64 seed)
 {
@@ -85,7 +85,7 @@ append_utf8(StringInfo buf, const char *data, int length)
 	}
 }
 
-/* Append a string, preceded by its length in UTF-8; return that. */
+/* Append a string in UTF-8 after its length there; returns that length. */
 static int
 append_counted_utf8(StringInfo buf, const char *data, int length)
 {
@@ -99,7 +99,7 @@ append_counted_utf8(StringInfo buf, const char *data, int length)
 	return counted;
 }
 
-/* A string that is an element, or a part of one: in UTF-8 unless it is local */
+/* Append a string that is an element, or a part of one: in UTF-8 if portable. */
 static void
 append_string(ElementNode *node, StringInfo buf, const char *data, int length)
 {
@@ -119,7 +119,7 @@ append_text(ElementNode *node, StringInfo buf, Datum value)
 		pfree(string);
 }
 
-/* Trailing blanks mean nothing in bpchar, and a cast to text drops them. */
+/* Trailing blanks do not count in bpchar, and a cast to text removes them. */
 static void
 append_bpchar(ElementNode *node, StringInfo buf, Datum value)
 {
@@ -148,7 +148,7 @@ append_cstring(ElementNode *node, StringInfo buf, Datum value)
 	append_string(node, buf, string, strlen(string));
 }
 
-/* A literal without type, in the place of text */
+/* An untyped literal in place of text */
 void
 append_literal(ElementNode *node, StringInfo buf, Datum value)
 {
@@ -168,7 +168,7 @@ append_bytea(ElementNode *node, StringInfo buf, Datum value)
 		pfree(bytes);
 }
 
-/* bytea, and text that needs no conversion: hashed where it lies. */
+/* bytea, and text that needs no conversion: hash it in place. */
 static uint64
 hash_varlena(struct ElementHasher *hasher, Datum value, uint64 seed)
 {
@@ -229,7 +229,7 @@ hash_int4(struct ElementHasher *hasher, Datum value, uint64 seed)
 	return hash_uint64((int64) DatumGetInt32(value), seed);
 }
 
-/* int8, and the types that are one inside: money, time and the timestamps. */
+/* int8, and types with the same representation: money, time, timestamps */
 static void
 append_int8(ElementNode *node, StringInfo buf, Datum value)
 {
@@ -331,10 +331,10 @@ append_timetz(ElementNode *node, StringInfo buf, Datum value)
 }
 
 /*
- * Intervals compare by one number of microseconds, with months of 30 days and
- * days of 24 hours.  It needs some 74 bits: here 128, in two halves, since
- * not every compiler has such an integer.  The days take less than 37 bits,
- * as do the microseconds of a day, so that neither product below overflows.
+ * Intervals are compared as a number of microseconds, with months of 30 days and
+ * days of 24 hours.  It needs about 74 bits: we use 128, in two halves, because
+ * not every compiler has an integer of that size.  Neither product below can
+ * overflow, because days and microseconds of a day need less than 37 bits each.
  */
 static void
 append_interval(ElementNode *node, StringInfo buf, Datum value)
@@ -401,7 +401,7 @@ append_bits(ElementNode *node, StringInfo buf, Datum value)
 		pfree(bits);
 }
 
-/* The host part of the address counts, as it does under "=". */
+/* Includes the host part of the address, as "=" does. */
 static void
 append_network(ElementNode *node, StringInfo buf, Datum value)
 {
@@ -416,8 +416,8 @@ append_network(ElementNode *node, StringInfo buf, Datum value)
 }
 
 /*
- * The label is looked up for each value: the catalog cache makes it cheap, and
- * a label may be renamed while the hasher lives.
+ * Look the label up for each value: it may be renamed while the hasher lives, and
+ * the catalog cache makes this cheap.
  */
 void
 append_enum(ElementNode *node, StringInfo buf, Datum value)
@@ -436,7 +436,7 @@ append_enum(ElementNode *node, StringInfo buf, Datum value)
 	ReleaseSysCache(tuple);
 }
 
-/* A type that we know nothing about but its hash function. */
+/* A type of which we know only the hash function */
 void
 append_other(ElementNode *node, StringInfo buf, Datum value)
 {
@@ -448,8 +448,9 @@ append_other(ElementNode *node, StringInfo buf, Datum value)
 }
 
 /*
- * A name, or bpchar, by the hash of text: that of name knows no collation, that of
- * bpchar (in 15) counts trailing blanks where the collation is nondeterministic.
+ * Hash a name or bpchar as text.  The type's own function would not do: that of
+ * name ignores the collation, and that of bpchar (in 15) counts trailing blanks if
+ * the collation is nondeterministic.
  */
 static void
 append_as_text(ElementNode *node, StringInfo buf, const char *data, int length)
@@ -485,7 +486,7 @@ append_bpchar_as_text(ElementNode *node, StringInfo buf, Datum value)
  * ----------------------------------------------------------------
  */
 
-/* Where the bytes of a key and its value are */
+/* Where in the buffer a key and its value are */
 typedef struct JsonPair
 {
 	const char *key;
@@ -544,7 +545,7 @@ compare_json_pairs(const void *a, const void *b)
 	return memcmp(x->key, y->key, x->key_length);
 }
 
-/* Sort the pairs that take the end of the buffer, from "start" on. */
+/* Sort the pairs at the end of the buffer, from "start" on. */
 static void
 sort_json_pairs(StringInfo buf, int start, JsonPair *pairs, int count)
 {
@@ -563,9 +564,8 @@ sort_json_pairs(StringInfo buf, int start, JsonPair *pairs, int count)
 }
 
 /*
- * A jsonb object keeps its keys sorted by the bytes of the database's
- * encoding.  Once these are converted to UTF-8, the order may be another, and
- * the pairs are sorted again.
+ * A jsonb object has its keys sorted by their bytes in the database's encoding.
+ * Conversion to UTF-8 may change the order: then sort the pairs again.
  */
 static void
 append_json_object(StringInfo buf, JsonbIterator *iterator, int count)
@@ -614,7 +614,7 @@ append_json_container(StringInfo buf, JsonbContainer *container)
 
 	check_stack_depth();
 
-	/* A lone scalar is stored as an array of one, but is not equal to it */
+	/* a single scalar is stored as an array of one, but is not equal to it */
 	if (JsonContainerIsScalar(container))
 	{
 		(void) JsonbExtractScalar(container, &value);
@@ -664,7 +664,7 @@ static const LeafType leaf_types[] = {
 	{VARCHAROID, TOKEN_TEXT, "text", append_text, hash_varlena},
 	{BPCHAROID, TOKEN_TEXT, "text", append_bpchar, NULL},
 	{NAMEOID, TOKEN_TEXT, "text", append_name, NULL},
-	/* A literal in ROW('a', 1), which nothing has given a type */
+	/* an untyped literal, as in ROW('a', 1) */
 	{UNKNOWNOID, TOKEN_TEXT, "text", append_cstring, NULL},
 	{FLOAT8OID, 'f', "float", append_float8, hash_float8},
 	{FLOAT4OID, 'f', "float", append_float4, NULL},
@@ -690,7 +690,7 @@ static const LeafType leaf_types[] = {
 	{JSONBOID, 'j', "jsonb", append_jsonb, NULL},
 };
 
-/* How to hash a type that has no parts, or NULL if it is not one of these */
+/* The entry for a type, or NULL if it is not one of the leaf_types[] */
 const LeafType *
 leaf_type(Oid type)
 {

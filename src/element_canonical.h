@@ -28,7 +28,7 @@ extern uint64 canonical_hash(const void *bytes, size_t length, uint64 seed);
 
 extern void append_utf8(StringInfo buf, const char *data, int length);
 
-/* AppendFunctions for nodes that differ from the rule of their type */
+/* AppendFunctions for nodes that are not hashed as leaf_type() says */
 extern void append_literal(ElementNode *node, StringInfo buf, Datum value);
 extern void append_oid(ElementNode *node, StringInfo buf, Datum value);
 extern void append_enum(ElementNode *node, StringInfo buf, Datum value);
@@ -39,8 +39,8 @@ extern void append_bpchar_as_text(ElementNode *node, StringInfo buf,
 								  Datum value);
 
 /*
- * Do strings of this database need a conversion to become UTF-8?  Those of
- * SQL_ASCII can't be converted, for nobody knows what they are.
+ * Must strings of this database be converted to UTF-8?  Those of SQL_ASCII cannot
+ * be: their encoding is not known.
  */
 static inline bool
 needs_conversion(void)

@@ -3,7 +3,7 @@
  *	  The class of an element: describe it, pack the description into eight
  *	  bytes, and name what they mean.
  *
- * element.c tells what a description is made of.
+ * See element.c for the tokens of a description.
  */
 #include "postgres.h"
 
@@ -13,7 +13,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
-/* The first byte of a class whose description did not fit */
+/* The first byte of a class whose description is longer than eight bytes */
 #define CLASS_HASHED		'#'
 
 /* ----------------------------------------------------------------
@@ -22,8 +22,8 @@
  */
 
 /*
- * Append the description of what the node has seen last.  False if that is
- * not known in full: a record of no known structure is in it.
+ * Append the description of the node's last value.  Returns false if it is
+ * incomplete, because it contains a record whose structure is not known.
  */
 bool
 describe(ElementNode *node, StringInfo description)
@@ -46,7 +46,7 @@ describe(ElementNode *node, StringInfo description)
 			complete = describe(node->part, description);
 			break;
 		case TOKEN_MULTIRANGE:
-			/* its parts are ranges, which goes without saying */
+			/* its parts are ranges: omit their token */
 			appendStringInfoChar(description, node->token);
 			complete = describe(node->part->part, description);
 			break;
@@ -86,7 +86,10 @@ pack_class(const char *description, size_t length)
 	return class;
 }
 
-/* Unpack a class into its description; returns that one's length. */
+/*
+ * Unpack a class into a description of up to eight bytes and a 0, and return its
+ * length.
+ */
 static int
 unpack_class(ElementClass class, char *description)
 {
@@ -103,8 +106,8 @@ unpack_class(ElementClass class, char *description)
 }
 
 /*
- * The class of what the tree has seen last.  "complete" tells whether all of
- * its structure is known.
+ * The class of the tree's last value.  Sets *complete to whether all of its
+ * structure is known.
  */
 ElementClass
 current_class(ElementState *state, bool *complete)
@@ -120,9 +123,9 @@ current_class(ElementState *state, bool *complete)
 }
 
 /*
- * Append the columns of the records in an element: numbers, for a column that
- * takes the place of a dropped one holds other values, and types.  Is any record of
- * a named type, which may be altered?
+ * Append the attribute number and type of each column of the records in an
+ * element (numbers, because a column that replaces a dropped one holds other
+ * values).  Returns true if any record is of a named type, which can be altered.
  */
 static bool
 append_columns(ElementNode *node, StringInfo columns)
@@ -142,7 +145,7 @@ append_columns(ElementNode *node, StringInfo columns)
 			if (layout == NULL)
 				return false;
 			named = !node->anonymous;
-			/* dropped ones, too: what was there between two looks is told */
+			/* count dropped columns, too, to notice ADD followed by DROP */
 			append_uint32(columns, layout->desc->natts);
 			append_uint32(columns, layout->live);
 			for (int i = 0; i < layout->desc->natts; i++)
@@ -159,9 +162,7 @@ append_columns(ElementNode *node, StringInfo columns)
 	return false;
 }
 
-/*
- * A number for what ALTER TYPE may change of the tree, see element_structure()
- */
+/* The number for the tree's columns that element_structure() returns */
 uint64
 current_structure(ElementState *state)
 {
@@ -181,9 +182,9 @@ current_structure(ElementState *state)
  */
 
 /*
- * Unquote a type's name, and advance over it.  It comes from another
- * database, perhaps of another encoding, or from a forger: what is not
- * printable ASCII is shown as \x and two digits.
+ * Append a type's name without its quotes, and advance over it.  It may come from
+ * a database of another encoding, or be forged: show bytes that are not printable
+ * ASCII as \x and two digits.
  */
 static bool
 name_type(const char **at, StringInfo name)
@@ -212,8 +213,8 @@ name_type(const char **at, StringInfo name)
 }
 
 /*
- * Append the name of the description at *at, and advance over it.  False if it
- * is not a description.
+ * Append the name of the description at *at, and advance over it.  Returns false
+ * if the description is not valid.
  */
 static bool
 name_description(const char **at, StringInfo name)
@@ -275,12 +276,12 @@ name_description(const char **at, StringInfo name)
 
 /*
  * element_class_name
- *		What a class is called, for messages and bloom_info()
+ *		The name of a class, for messages and bloom_info()
  *
- * "integer", "text[]", "(integer, text)", "range of date", "enum mood"; of a
- * description that is only known by its hash, "structure #" and 14 hex digits.
- * Any number may be passed, for a stored filter may be forged.  The result is
- * palloc'd; no errors.
+ * "integer", "text[]", "(integer, text)", "range of date", "enum mood"; for a
+ * class that is stored as a hash, "structure #" and 14 hex digits.  Accepts any
+ * number, because stored filters may be forged.  The result is palloc'd; no
+ * errors.
  */
 char *
 element_class_name(ElementClass class)
@@ -308,9 +309,9 @@ element_class_name(ElementClass class)
 }
 
 /*
- * Append an expression of the description at *at, whose parameters are counted
- * in *number, and advance over it.  False if a part of it is not known by the
- * name of one type.
+ * Append an expression for the description at *at, and advance over it.  *number is
+ * the number of the last parameter used.  Returns false if a part of it cannot be
+ * written as a cast to one type.
  */
 static bool
 cast_description(const char **at, int *number, StringInfo cast)
@@ -346,10 +347,10 @@ cast_description(const char **at, int *number, StringInfo cast)
 
 /*
  * element_class_cast
- *		An expression that gives an element of this class, to show in a hint
+ *		An expression with a cast to elements of this class, for hints
  *
  * "$1::integer", "$1::text[]", "ROW($1::integer, $2::text)".  NULL for ranges,
- * enums and other types, and for what is only known by its hash, or not valid.
+ * enums and other types, and for a class that is stored as a hash, or not valid.
  * The result is palloc'd; no errors.
  */
 char *

@@ -13,12 +13,12 @@ struct ElementNode;
 struct ElementState;
 
 /*
- * The class of an element: eight bytes that say what its canonical bytes mean,
- * the same on every server (no OID in it).  Up to eight ASCII tokens, padded
- * with zeros ("i" integer, "t" text, "[i" array of integers, "(it)" a record
- * of both); a longer description is '#' and 56 bits of its hash.  Held as a
- * little-endian number, so that it is compared at once: byte 0 is the lowest.
- * 0 means that no element has been seen.
+ * The class of an element: eight bytes that tell what its canonical bytes mean.
+ * They are the same on every server, because they contain no OID: up to eight
+ * ASCII tokens, padded with zeros ("i" integer, "t" text, "[i" array of integers,
+ * "(it)" a record of both).  For a longer description they are '#' and 56 bits of
+ * its hash.  Stored as a number, so that one comparison suffices; byte 0 is the
+ * lowest.  0 means that there has been no element.
  */
 typedef uint64 ElementClass;
 

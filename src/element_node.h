@@ -1,8 +1,8 @@
 /*
  * element_node.h
- *	  The tree that tells how to turn the values of a type into canonical bytes.
+ *	  The tree that mirrors the type of an element.
  *
- * For the files element_*.c and element.c alone; see there.
+ * Only for element_*.c and element.c, which explains it.
  */
 #ifndef BLOOMFILTER_ELEMENT_NODE_H
 #define BLOOMFILTER_ELEMENT_NODE_H
@@ -45,13 +45,13 @@ struct ElementNode
 	Oid			type;			/* a domain's base type */
 	Oid			collation;
 	AppendFunction append;
-	HashFunction hash;			/* quick way for a whole element, or NULL */
+	HashFunction hash;			/* fast path for a whole element, or NULL */
 	ElementState *state;		/* of the whole tree */
 	MemoryContext mcxt;			/* where this node lives */
 
 	/*
-	 * For a RECORD and an array of them: each value has a structure of its
-	 * own, and with NULL in its place, none.
+	 * A RECORD, or an array of them: each value has its own structure, and a
+	 * NULL has none.
 	 */
 	bool		anonymous;
 
@@ -60,9 +60,9 @@ struct ElementNode
 	FmgrInfo	hash_proc;		/* extended hash function, other types only */
 
 	/*
-	 * Arrays, ranges and multiranges (whose parts are ranges).  The parts of
-	 * one array must agree on their structure: "part_description" is theirs
-	 * as of "part_structure", see ElementState.
+	 * Arrays, ranges and multiranges (whose parts are ranges).  All parts of
+	 * an array must have the same structure: "part_description" describes it,
+	 * and was current when ElementState.structure was "part_structure".
 	 */
 	ElementNode *part;
 	ArrayMetaState array_meta;
@@ -93,17 +93,18 @@ struct RecordLayout
 	bool	   *nulls;
 };
 
-/* What a hasher keeps */
+/* The state of a hasher */
 struct ElementState
 {
 	ElementNode *root;
 	bool		portable;		/* hashes mean the same everywhere */
-	bool		local;			/* has a node that hashes in its own way there */
+	bool		local;			/* a node hashes otherwise than if portable */
 	StringInfoData buf;			/* data is NULL until it is needed */
 
 	/*
-	 * "structure" counts the changes in the tree.  The hasher's class is that
-	 * of "class_structure"; if they differ, it is out of date.
+	 * "structure" counts changes in the tree; "class_structure" is its value
+	 * when the hasher's class was computed.  If they differ, the class is out
+	 * of date.
 	 */
 	uint64		structure;
 	uint64		class_structure;
