@@ -53,16 +53,16 @@ bloomfilter_contained(PG_FUNCTION_ARGS)
  * spread_answers
  *		Move results from the elements that are not NULL to all elements
  *
- * On entry, the first "asked" values of answers->found are the results for the
+ * On entry, the first "probed" values of answers->found are the results for the
  * elements that are not NULL, in order; on return, found[i] is that of element i,
  * and false for a NULL.  "found" has room for answers->length.
  */
 void
-spread_answers(ArrayAnswers *answers, int asked)
+spread_answers(ArrayAnswers *answers, int probed)
 {
-	for (int i = answers->length - 1; asked < answers->length && i >= 0; i--)
+	for (int i = answers->length - 1; probed < answers->length && i >= 0; i--)
 		answers->found[i] = answers->nulls[i] ? false :
-			answers->found[--asked];
+			answers->found[--probed];
 }
 
 /*

@@ -16,7 +16,7 @@ typedef struct ArrayAnswers
 	bool	   *found;			/* valid if it is not */
 } ArrayAnswers;
 
-extern void spread_answers(ArrayAnswers *answers, int asked);
+extern void spread_answers(ArrayAnswers *answers, int probed);
 extern Datum find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers,
 						 bool wanted);
 extern Datum each_answer(ArrayType *elements, const ArrayAnswers *answers);
