@@ -47,9 +47,9 @@ class_hint(ElementClass filter, ElementClass element)
 	if (element == (filter << BITS_PER_BYTE | '['))
 		return "For the elements of an array, use a function whose name ends in _any, _all or _each.";
 	if ((char) filter == '#')
-		return "The class is stored as a hash. Cast the element to the type of the column that the filter was built from.";
+		return "The class is stored as a hash. Cast the element to the type of the column that the filter was built from, for example $1::my_type.";
 	if (cast == NULL)
-		return "Cast the element to the type of the column that the filter was built from.";
+		return "Cast the element to the type of the column that the filter was built from, for example $1::my_type.";
 	return psprintf("Cast the element, for example %s.", cast);
 }
 

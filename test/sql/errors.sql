@@ -175,3 +175,28 @@ SELECT bloom_contains(bloom_add(bloom_create(10), 1), ARRAY[1, 2]);
 CREATE TYPE errors_colour AS ENUM ('red', 'green');
 SELECT bloom_contains(bloom_add(bloom_create(10), 'red'::errors_colour), 'red');
 DROP TYPE errors_colour;
+
+-- A hint shows a cast to the filter's class, where one type stands for it
+CREATE FUNCTION follow_hint(element text, literal text, OUT hint text, OUT contained boolean) LANGUAGE plpgsql AS
+$$
+DECLARE
+	filter text := format('bloom_add(bloom_create(10), %s)', element);
+BEGIN
+	BEGIN
+		EXECUTE format('SELECT bloom_contains(%s, ROW(true, false))', filter);
+	EXCEPTION WHEN datatype_mismatch THEN
+		GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+	END;
+	IF hint NOT LIKE '%my_type%' THEN
+		EXECUTE format('SELECT bloom_contains(%s, %s)', filter,
+			regexp_replace(substring(hint FROM 'for example (.*)\.$'), '\$\d', quote_literal(literal), 'g')) INTO contained;
+	END IF;
+END
+$$;
+SELECT e.element, h.* FROM (VALUES
+	('8::bigint', '8'), ('8.5::float4', '8.5'), ('8::numeric', '8.00'), ('''a''::varchar', 'a'), ('''c''::"char"', 'c'),
+	('B''101''', '101'), ('''10.0.0.0/8''::cidr', '10.0.0.0/8'), ('''2026-01-01''::date', '2026-01-01'), ('''12:00Z''::timetz', '12:00Z'),
+	('ARRAY[1, 2]', '{1,2}'), ('ARRAY[B''1'']', '{1}'), ('ROW(1, ''1''::text)', '1'), ('ROW(1, ROW(1))', '1'),
+	('int4range(1, 2)', ''), ('ARRAY[int4range(1, 2)]', ''), ('ROW(int4range(1, 2))', ''), ('ROW(1, 2, 3, 4, 5, 6, 7)', '')) AS e (element, literal),
+	LATERAL follow_hint(e.element, e.literal) AS h;
+DROP FUNCTION follow_hint;
