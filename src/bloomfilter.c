@@ -50,7 +50,7 @@ check_for_interrupts(void)
 void
 _PG_init(void)
 {
-	filter_pause = check_for_interrupts;
+	filter_interrupt_check = check_for_interrupts;
 	choose_kernel();
 	membership_init();
 }

@@ -74,7 +74,7 @@
 #include <math.h>
 
 #include "hashset.h"
-#include "pause.h"
+#include "interrupt.h"
 
 /*
  * Slots that are looked at for a free one, before a layer is taken for full.  In
@@ -91,13 +91,13 @@
 #define SEARCH_TABLE		(2 * SEARCH_SLOTS)
 
 /*
- * So many slots are passed between two pauses: milliseconds, even if a search
- * for each looks at all that it may
+ * Slots between two interrupt checks: milliseconds, even if a search for each
+ * looks at all that it may
  */
-#define PAUSE_SLOTS			256
+#define INTERRUPT_SLOTS			256
 
-/* So many, when slots are only read */
-#define PAUSE_READ_SLOTS	65536
+/* The same where slots are only read */
+#define INTERRUPT_READ_SLOTS	65536
 
 /* So many hashes ahead of the one at work, its windows are fetched; filter.c */
 #define PREFETCH_AHEAD		16
@@ -284,7 +284,7 @@ insert_by_moves(const CuckooLayer *layer, const CuckooPlace *place)
 			if (search.count == SEARCH_SLOTS)
 			{
 				/* a batch of such would take long */
-				filter_may_pause();
+				filter_check_interrupts();
 				return false;
 			}
 			step->offset = i % CUCKOO_WINDOW;
@@ -744,8 +744,8 @@ walk_next(SlotWalk *walk, const CuckooLayer *layer, uint64_t *slot,
 	{
 		uint64_t	value;
 
-		if (walk->seen % PAUSE_SLOTS == 0)
-			filter_may_pause();
+		if (walk->seen % INTERRUPT_SLOTS == 0)
+			filter_check_interrupts();
 		*slot = walk->slot;
 		walk->seen++;
 		walk->slot += walk->stride;
@@ -978,10 +978,10 @@ cuckoo_check_slots(const uint8_t *image, int i)
 
 	for (uint64_t slot = 0; slot < slots;)
 	{
-		uint64_t	stop = slots - slot > PAUSE_READ_SLOTS ?
-			slot + PAUSE_READ_SLOTS : slots;
+		uint64_t	stop = slots - slot > INTERRUPT_READ_SLOTS ?
+			slot + INTERRUPT_READ_SLOTS : slots;
 
-		filter_may_pause();
+		filter_check_interrupts();
 		for (; slot < stop; slot++)
 		{
 			uint64_t	value = cuckoo_get_slot(layer.slots, layer.width,

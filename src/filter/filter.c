@@ -33,8 +33,6 @@
  */
 #define PREFETCH_AHEAD	16
 
-void		(*filter_pause) (void) = NULL;
-
 /* What a probe needs of a layer's descriptor, read where it lies */
 typedef struct ProbeLayer
 {
@@ -431,7 +429,7 @@ filter_grow(uint8_t *image, const uint8_t *from, const FilterPlan *plan)
 		const FilterLayer *layer = &plan->layer[i];
 		ProbeLayer	old = probe_layer(from, i);
 
-		filter_may_pause();
+		filter_check_interrupts();
 		memcpy(image + layer->offset, old.bits,
 			   layer_bytes(layer));
 	}
@@ -491,9 +489,9 @@ count_united(const uint8_t *a, const uint8_t *b, uint64_t bytes)
 
 	for (uint64_t at = 0; at < bytes;)
 	{
-		uint64_t	stop = bytes - at > PAUSE_BYTES ? at + PAUSE_BYTES : bytes;
+		uint64_t	stop = bytes - at > INTERRUPT_BYTES ? at + INTERRUPT_BYTES : bytes;
 
-		filter_may_pause();
+		filter_check_interrupts();
 		for (; at < stop; at += sizeof(uint64_t))
 			count += popcount64(get64(a + at) | get64(b + at));
 	}
@@ -535,9 +533,9 @@ compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 		return 0;				/* not of filters that we made */
 	for (uint64_t at = 0; at < bytes;)
 	{
-		uint64_t	stop = bytes - at > PAUSE_BYTES ? at + PAUSE_BYTES : bytes;
+		uint64_t	stop = bytes - at > INTERRUPT_BYTES ? at + INTERRUPT_BYTES : bytes;
 
-		filter_may_pause();
+		filter_check_interrupts();
 		for (; at < stop; at++)
 		{
 			int			difference = (int) united_byte(plan, i, a, b, at) -
@@ -641,8 +639,9 @@ filter_plan_union_apart(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 }
 
 /*
- * Set in "into" what is set in "from".  Without a pause, for the number of set
- * bits is wrong meanwhile; the largest filter takes some tenths of a second.
+ * Set in "into" what is set in "from".  Without an interrupt check, because the
+ * number of set bits is wrong meanwhile; the largest filter takes some tenths of
+ * a second.
  */
 static void
 unite_bits(uint8_t *into, const uint8_t *from, uint64_t bytes)
@@ -668,11 +667,11 @@ filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 		const FilterLayer *layer = &plan->layer[i];
 		uint64_t	bytes = layer_bytes(layer);
 
-		filter_may_pause();
+		filter_check_interrupts();
 		if (plan->from_a[i] >= 0)
 			unite_bits(image + layer->offset,
 					   probe_layer(a, plan->from_a[i]).bits, bytes);
-		filter_may_pause();
+		filter_check_interrupts();
 		if (plan->from_b[i] >= 0)
 			unite_bits(image + layer->offset,
 					   probe_layer(b, plan->from_b[i]).bits, bytes);
@@ -719,7 +718,7 @@ filter_intersect_within(uint8_t *a, const uint8_t *b)
 	image_get_layer(a, 0, &layer);
 	image_get_layer(b, 0, &other);
 	bytes = layer_bytes(&layer);
-	/* counted before, with pauses, for there may be none while bits change */
+	/* counted before: no interrupt check is allowed while bits change */
 	set = layer.bits_set + other.bits_set -
 		count_united(a + layer.offset, b + other.offset, bytes);
 

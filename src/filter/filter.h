@@ -14,7 +14,7 @@
 #define FILTER_FILTER_H
 
 #include "image.h"
-#include "pause.h"
+#include "interrupt.h"
 #include "sizing.h"
 
 /* Why a plan was not made */

@@ -9,11 +9,11 @@
  * take and the insertion of SCATTER_MAX at a time, or a bisection.
  *
  * Hashes lie little-endian, 8 bytes each, at any address.  While they are sorted
- * they stay so, and at each pause none is missing.
+ * they stay so, and at each interrupt check none is missing.
  */
 #include "hashset.h"
 
-#include "pause.h"
+#include "interrupt.h"
 
 /*
  * Up to so many are sorted out of place, by a copy that stays in the cache
@@ -106,7 +106,7 @@ radix_sort(uint64_t *hashes, uint64_t count, int low_bits)
 		shift--;
 	}
 
-	filter_may_pause();
+	filter_check_interrupts();
 	memset(end, 0, radix * sizeof(end[0]));
 	for (uint64_t i = 0; i < count; i++)
 		end[(le64(hashes[i]) >> shift) & (radix - 1)]++;
@@ -128,7 +128,7 @@ radix_sort(uint64_t *hashes, uint64_t count, int low_bits)
 		{
 			uint64_t	last = end[bucket];
 
-			filter_may_pause();
+			filter_check_interrupts();
 			for (uint64_t i = next[bucket]; i < last; i++)
 			{
 				uint64_t	hash = hashes[i];
@@ -176,10 +176,10 @@ hashset_merge(uint8_t *to, const uint8_t *a, uint64_t count_a,
 
 	while (a < end_a && b < end_b)
 	{
-		const uint8_t *stop = (uint64_t) (end_a - a) > PAUSE_BYTES ?
-			a + PAUSE_BYTES : end_a;
+		const uint8_t *stop = (uint64_t) (end_a - a) > INTERRUPT_BYTES ?
+			a + INTERRUPT_BYTES : end_a;
 
-		filter_may_pause();
+		filter_check_interrupts();
 		/* without branches, for which of the two is less is chance */
 		while (a < stop && b < end_b)
 		{

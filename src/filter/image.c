@@ -15,7 +15,7 @@
 #include "block512.h"
 #include "classic.h"
 #include "cuckoo.h"
-#include "pause.h"
+#include "interrupt.h"
 
 void
 image_get_layer(const uint8_t *image, int i, FilterLayer *layer)
@@ -129,17 +129,17 @@ count_some(const uint8_t *bits, uint64_t bytes)
 	return count;
 }
 
-/* The same, with pauses */
+/* The same, with interrupt checks */
 uint64_t
 count_bits(const uint8_t *bits, uint64_t bytes)
 {
 	uint64_t	count = 0;
 
-	for (; bytes > PAUSE_BYTES; bytes -= PAUSE_BYTES)
+	for (; bytes > INTERRUPT_BYTES; bytes -= INTERRUPT_BYTES)
 	{
-		count += count_some(bits, PAUSE_BYTES);
-		bits += PAUSE_BYTES;
-		filter_may_pause();
+		count += count_some(bits, INTERRUPT_BYTES);
+		bits += INTERRUPT_BYTES;
+		filter_check_interrupts();
 	}
 	return count + count_some(bits, bytes);
 }

@@ -1143,7 +1143,7 @@ test_compact(void)
 		add_numbers(&image, 0, 20000);
 		for (uint64_t i = 0; i < 19000; i++)
 			filter_remove(image, number_hash(i));
-		filter_pause = give_up_later;
+		filter_interrupt_check = give_up_later;
 		pauses = 10;
 		where_to_go_on = &given_up;
 		if (setjmp(given_up) == 0)
@@ -1151,7 +1151,7 @@ test_compact(void)
 			filter_compact(image);
 			expect(false, "nobody asked");
 		}
-		filter_pause = NULL;
+		filter_interrupt_check = NULL;
 		expect_sound("given up", image);
 		expect(count_hits(image, 19000, 1000) == 1000, "lost one");
 		filter_compact(image);

@@ -39,14 +39,14 @@ give_up_at(uint64_t pause, void (*work) (Work *), Work *with)
 {
 	pauses = 0;
 	last_pause = pause;
-	filter_pause = count_pause;
+	filter_interrupt_check = count_pause;
 	if (setjmp(given_up) != 0)
 	{
-		filter_pause = NULL;
+		filter_interrupt_check = NULL;
 		return true;
 	}
 	work(with);
-	filter_pause = NULL;
+	filter_interrupt_check = NULL;
 	return false;
 }
 
@@ -175,7 +175,7 @@ expect_pauses(const char *what, void (*work) (Work *), Work *with,
 			  uint64_t bytes)
 {
 	expect(!give_up_at(0, work, with), "nobody gives up");
-	expect(pauses >= bytes / PAUSE_BYTES, "%s: only %llu pauses", what,
+	expect(pauses >= bytes / INTERRUPT_BYTES, "%s: only %llu pauses", what,
 		   (unsigned long long) pauses);
 }
 
