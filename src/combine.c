@@ -53,7 +53,7 @@ add_set(FilterWriter *writer, const uint8 *hashes, uint64 count)
 	image_get_layer(writer->image, image_layers(writer->image) - 1, &last);
 	if (last.capacity != 0 &&
 		layer_cardinality(&last) + count > last.capacity)
-		stride = hashset_stride(count);
+		stride = even_stride(count);
 
 	for (uint64 done = 0; done < count;)
 	{

@@ -1,7 +1,7 @@
 /*
  * bytes.h
- *	  Numbers as little-endian bytes at any address, and the few operations
- *	  on words that every layout needs.
+ *	  Numbers as little-endian bytes at any address, and the little
+ *	  arithmetic that every layout needs.
  *
  * A filter's bytes mean the same on every machine, so nothing in this
  * directory reads a stored number but through these functions.  On a
@@ -99,6 +99,34 @@ popcount64(uint64_t word)
 		((word >> 2) & UINT64_C(0x3333333333333333));
 	word = (word + (word >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
 	return (unsigned) ((word * UINT64_C(0x0101010101010101)) >> 56);
+}
+
+static inline uint64_t
+common_divisor(uint64_t a, uint64_t b)
+{
+	while (b != 0)
+	{
+		uint64_t	rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/*
+ * A step that, taken again and again modulo count, visits each of 0 .. count-1
+ * once, and spreads any run of visits evenly over them.
+ */
+static inline uint64_t
+even_stride(uint64_t count)
+{
+	/* multiples of the golden ratio, modulo 1, are as even as can be */
+	uint64_t	stride = (uint64_t) (count * 0.6180339887498949) | 1;
+
+	while (common_divisor(stride, count) != 1)
+		stride++;
+	return stride;
 }
 
 #endif							/* FILTER_BYTES_H */

@@ -73,7 +73,6 @@
 
 #include <math.h>
 
-#include "hashset.h"
 #include "interrupt.h"
 
 /*
@@ -765,7 +764,7 @@ static SlotWalk
 walk_begin(const CuckooLayer *layer)
 {
 	uint64_t	slots = cuckoo_slots(2 * layer->half);
-	SlotWalk	walk = {slots, hashset_stride(slots), 0, 0};
+	SlotWalk	walk = {slots, even_stride(slots), 0, 0};
 
 	return walk;
 }

@@ -9,18 +9,8 @@
 #define FILTER_CUCKOO_H
 
 #include "block512.h"
-#include "filter.h"
-
-/*
- * Bits of a fingerprint.  With fewer, too many elements are of one class; see
- * cuckoo_sizing.c.  The most are what the 31st further layer of a filter of the
- * lowest error rate needs.
- */
-#define CUCKOO_MIN_FINGERPRINT	6
-#define CUCKOO_MAX_FINGERPRINT	40
-
-/* One in either half: an element's two windows are always different ones. */
-#define CUCKOO_MIN_WINDOWS		2
+#include "plan.h"
+#include "slots.h"
 
 /* Slots of a window, and bytes that hold one of the widest at any bit */
 #define CUCKOO_WINDOW			2
@@ -61,20 +51,6 @@ typedef struct CuckooPlace
 	uint64_t	window[2];
 	uint64_t	fingerprint;
 } CuckooPlace;
-
-/* The slots of so many windows, which overlap by one */
-static inline uint64_t
-cuckoo_slots(uint64_t windows)
-{
-	return windows + 1;
-}
-
-/* A slot has one bit more than a fingerprint: which of two windows it is in */
-static inline unsigned
-cuckoo_width(unsigned fingerprint)
-{
-	return fingerprint + 1;
-}
 
 static inline CuckooLayer
 cuckoo_layer(const uint8_t *image, int i)

@@ -19,7 +19,7 @@
  */
 #include "sizing.h"
 
-#include "cuckoo.h"
+#include "slots.h"
 
 /*
  * So near to the error rate asked for may the first layer of a growing filter

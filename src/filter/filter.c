@@ -322,25 +322,6 @@ filter_compact(uint8_t *image)
 	return image_bytes(image);
 }
 
-/* Place the planned layers one behind the other. */
-static FilterStatus
-plan_finish(FilterPlan *plan)
-{
-	uint64_t	header = IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * plan->layers;
-
-	plan->bytes = header;
-	for (int i = 0; i < plan->layers; i++)
-	{
-		FilterLayer *layer = &plan->layer[i];
-
-		layer->offset = plan->bytes;
-		plan->bytes += layer_bytes(layer);
-		if (plan->bytes - header > IMAGE_MAX_BITS / 8)
-			return FILTER_TOO_LARGE;
-	}
-	return FILTER_OK;
-}
-
 FilterStatus
 filter_plan(const FilterParams *params, FilterPlan *plan)
 {
@@ -371,21 +352,10 @@ filter_plan_classic(uint64_t m, unsigned k, FilterPlan *plan)
 	return plan_finish(plan);
 }
 
-/* Header and descriptors, for an image whose other bytes are zero */
-static void
-put_plan(uint8_t *image, const FilterParams *params, const FilterPlan *plan)
-{
-	image_put_header(image, plan->layer[0].layout, params);
-	image[IMAGE_OFF_LAYERS] = plan->layers;
-	put64(image + IMAGE_OFF_BYTES, plan->bytes);
-	for (int i = 0; i < plan->layers; i++)
-		image_put_layer(image, i, &plan->layer[i]);
-}
-
 void
 filter_init(uint8_t *image, const FilterParams *params, const FilterPlan *plan)
 {
-	put_plan(image, params, plan);
+	plan_put(image, params, plan);
 }
 
 FilterStatus
@@ -423,7 +393,7 @@ filter_grow(uint8_t *image, const uint8_t *from, const FilterPlan *plan)
 	FilterParams params;
 
 	image_get_params(from, &params);
-	put_plan(image, &params, plan);
+	plan_put(image, &params, plan);
 	for (int i = 0; i < image_layers(from); i++)
 	{
 		const FilterLayer *layer = &plan->layer[i];
@@ -433,16 +403,6 @@ filter_grow(uint8_t *image, const uint8_t *from, const FilterPlan *plan)
 		memcpy(image + layer->offset, old.bits,
 			   layer_bytes(layer));
 	}
-}
-
-/* Do the same bits mean the same elements in both layers? */
-static bool
-same_shape(const FilterLayer *a, const FilterLayer *b)
-{
-	return a->layout == b->layout && a->size == b->size &&
-		a->hashes == b->hashes && a->capacity == b->capacity &&
-		a->error_rate == b->error_rate && a->bits_full == b->bits_full &&
-		a->multiple == b->multiple;
 }
 
 FilterDifference
@@ -475,7 +435,7 @@ filter_difference(const uint8_t *a, const uint8_t *b)
 	/* the first layer is the smallest, and made for what was asked */
 	image_get_layer(a, 0, &first_a);
 	image_get_layer(b, 0, &first_b);
-	if (!same_shape(&first_a, &first_b) ||
+	if (!layer_same_shape(&first_a, &first_b) ||
 		(image_layout(a) == LAYOUT_CUCKOO && !cuckoo_layers_alike(a, b)))
 		return DIFFERENT_SIZE;
 	return FILTERS_ALIKE;
@@ -529,7 +489,7 @@ compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 		return left->capacity < right->capacity ? -1 : 1;
 	if (left->error_rate != right->error_rate)
 		return left->error_rate > right->error_rate ? -1 : 1;
-	if (!same_shape(left, right))
+	if (!layer_same_shape(left, right))
 		return 0;				/* not of filters that we made */
 	for (uint64_t at = 0; at < bytes;)
 	{
@@ -599,7 +559,7 @@ filter_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 			uint64_t	set;
 
 			image_get_layer(b, j, &other);
-			if (joined[j] || !same_shape(layer, &other))
+			if (joined[j] || !layer_same_shape(layer, &other))
 				continue;
 			set = count_united(a + layer->offset, b + other.offset,
 							   layer_bytes(layer));
@@ -659,7 +619,7 @@ filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 	image_get_params(a, &params);
 	if (params.class == 0)
 		params.class = image_class(b);
-	put_plan(image, &params, plan);
+	plan_put(image, &params, plan);
 	if (image_layout(image) == LAYOUT_CUCKOO)
 		return cuckoo_unite(image, a, b, plan);
 	for (int i = 0; i < plan->layers; i++)

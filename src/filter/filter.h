@@ -15,30 +15,8 @@
 
 #include "image.h"
 #include "interrupt.h"
+#include "plan.h"
 #include "sizing.h"
-
-/* Why a plan was not made */
-typedef enum FilterStatus
-{
-	FILTER_OK,
-	FILTER_TOO_LARGE,			/* would pass IMAGE_MAX_BITS */
-	FILTER_FIXED,				/* full, and growth is 0 */
-	FILTER_TOO_MANY_LAYERS		/* full, and has IMAGE_MAX_LAYERS */
-} FilterStatus;
-
-/*
- * What takes shape between plan and fill: the layers of the result, and its
- * length in bytes, that the caller provides, all zero.
- */
-typedef struct FilterPlan
-{
-	int			layers;
-	FilterLayer layer[IMAGE_MAX_LAYERS];
-	uint64_t	bytes;
-	/* of a union: the layer of either side that it is made of, or -1 */
-	int			from_a[IMAGE_MAX_LAYERS];
-	int			from_b[IMAGE_MAX_LAYERS];
-} FilterPlan;
 
 /*
  * A filter without elements for params->capacity (at least 1) at
@@ -70,11 +48,8 @@ extern void filter_contains_batch(const uint8_t *image, const uint64_t *hashes,
 
 /*
  * Is this hash in, where only the header and descriptors of a filter with
- * layers are at hand?  fetch() brings "bytes" bytes from an offset in the
- * image, valid until the next call.
+ * layers are at hand?
  */
-typedef const uint8_t *(*FilterFetch) (void *from, uint64_t offset,
-									   uint32_t bytes);
 extern bool filter_contains_in_parts(const uint8_t *header, uint64_t hash,
 									 FilterFetch fetch, void *from);
 
@@ -122,13 +97,6 @@ extern size_t filter_add_unique_batch(uint8_t *image, const uint64_t *hashes,
  * is a set, 1 at most.
  */
 extern unsigned filter_count(const uint8_t *image, uint64_t hash);
-
-typedef enum FilterRemoval
-{
-	FILTER_REMOVED,
-	FILTER_ABSENT,				/* was not in */
-	FILTER_SATURATED			/* is in for good */
-} FilterRemoval;
 
 /*
  * Remove an element that was added, once.  To remove one that was not, but seems

@@ -242,27 +242,3 @@ hashset_contains(const uint8_t *hashes, uint64_t count, uint64_t hash)
 	}
 	return false;
 }
-
-static uint64_t
-common_divisor(uint64_t a, uint64_t b)
-{
-	while (b != 0)
-	{
-		uint64_t	rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
-uint64_t
-hashset_stride(uint64_t count)
-{
-	/* multiples of the golden ratio, modulo 1, are as even as can be */
-	uint64_t	stride = (uint64_t) (count * 0.6180339887498949) | 1;
-
-	while (common_divisor(stride, count) != 1)
-		stride++;
-	return stride;
-}

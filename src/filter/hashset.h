@@ -24,10 +24,4 @@ extern uint64_t hashset_merge(uint8_t *to, const uint8_t *a, uint64_t count_a,
 extern bool hashset_contains(const uint8_t *hashes, uint64_t count,
 							 uint64_t hash);
 
-/*
- * A step that, taken again and again modulo count, visits each of 0 .. count-1
- * once, and spreads any run of visits evenly over them.
- */
-extern uint64_t hashset_stride(uint64_t count);
-
 #endif							/* FILTER_HASHSET_H */

@@ -16,6 +16,7 @@
 #include "classic.h"
 #include "cuckoo.h"
 #include "interrupt.h"
+#include "sizing.h"
 
 void
 image_get_layer(const uint8_t *image, int i, FilterLayer *layer)
@@ -111,6 +112,15 @@ layer_bytes(const FilterLayer *layer)
 		bytes = layer->size * cuckoo_width(layer->hashes) / 8 +
 			sizeof(uint64_t);
 	return (bytes + IMAGE_ALIGNMENT - 1) / IMAGE_ALIGNMENT * IMAGE_ALIGNMENT;
+}
+
+bool
+layer_same_shape(const FilterLayer *a, const FilterLayer *b)
+{
+	return a->layout == b->layout && a->size == b->size &&
+		a->hashes == b->hashes && a->capacity == b->capacity &&
+		a->error_rate == b->error_rate && a->bits_full == b->bits_full &&
+		a->multiple == b->multiple;
 }
 
 /* How many bits are set in all these bytes, of which there may be few */

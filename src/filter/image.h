@@ -225,6 +225,9 @@ extern void image_put_header(uint8_t *image, FilterLayout layout,
 extern uint64_t layer_bits(const FilterLayer *layer);
 extern uint64_t layer_bytes(const FilterLayer *layer);
 
+/* Do the same bits mean the same elements in both layers? */
+extern bool layer_same_shape(const FilterLayer *a, const FilterLayer *b);
+
 /* How many bits are set among "bytes" bytes */
 extern uint64_t count_bits(const uint8_t *bits, uint64_t bytes);
 

@@ -97,7 +97,7 @@ check_merge(const uint8_t *hashes, uint64_t count, uint64_t split)
 static void
 check_stride(uint64_t count)
 {
-	uint64_t	stride = hashset_stride(count);
+	uint64_t	stride = even_stride(count);
 	uint64_t	at = 0;
 
 	for (uint64_t i = 1; i < count; i++)

@@ -165,7 +165,7 @@ static void
 try_stride(uint64_t count)
 {
 	static bool visited[MAX_COUNT];
-	uint64_t	stride = hashset_stride(count);
+	uint64_t	stride = even_stride(count);
 	uint64_t	place = 0;
 
 	memset(visited, false, count);
@@ -186,7 +186,7 @@ try_stride(uint64_t count)
 static void
 try_spread(uint64_t count)
 {
-	uint64_t	stride = hashset_stride(count);
+	uint64_t	stride = even_stride(count);
 	uint64_t	place = 0;
 	uint64_t	visits[10] = {0};
 
