@@ -339,13 +339,6 @@ meta_write(Relation index, const MembershipMeta *meta)
 	UnlockReleaseBuffer(buffer);
 }
 
-/* How many blocks an element has */
-static inline unsigned
-blocks_of(FilterLayout layout)
-{
-	return layout == LAYOUT_BLOCK512X2 ? 2 : 1;
-}
-
 /* Can it be worked with?  No damage may lead astray, be it never so unlikely. */
 static bool
 meta_is_sound(const MembershipMeta *meta)
@@ -367,7 +360,7 @@ meta_is_sound(const MembershipMeta *meta)
 			 layer->layout != LAYOUT_BLOCK512X2) ||
 			layer->hashes < 1 || layer->hashes > BLOCK_MAX_HASHES ||
 		/* two blocks of an element are never the same one */
-			layer->size < blocks_of(layer->layout) ||
+			layer->size < layer_blocks(layer->layout) ||
 			layer->size > LAYER_MAX_BITS / BLOCK_BITS ||
 			layer->first_page != (i == 0 ? MEMBERSHIP_META_PAGE + 1 :
 								  layer[-1].first_page + layer_pages(&layer[-1])) ||
@@ -607,7 +600,7 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 {
 	Relation	index = adding->index;
 	const MembershipLayer *layer = adding->layer;
-	bool		reserve = !adding->second && blocks_of(layer->layout) > 1;
+	bool		reserve = !adding->second && layer_blocks(layer->layout) > 1;
 	Buffer		buffer = page_read(index, block_page(layer, places->block),
 								   BUFFER_LOCK_EXCLUSIVE);
 	Buffer		meta_buffer = InvalidBuffer;
@@ -714,7 +707,7 @@ add_to_layer(Adding *adding, const uint64 *hashes, Size count)
 		places[i].word = block_word(hashes[i]);
 	}
 	count = add_places(adding, places, count);
-	if (blocks_of(layer->layout) > 1)
+	if (layer_blocks(layer->layout) > 1)
 	{
 		for (Size i = 0; i < count; i++)
 		{
@@ -815,7 +808,7 @@ room_for(const MembershipMeta *meta)
 	if (last.bits_set >= last.bits_full)
 		return 0;
 	return (last.bits_full - last.bits_set) /
-		(last.hashes * blocks_of(last.layout));
+		(last.hashes * layer_blocks(last.layout));
 }
 
 /*

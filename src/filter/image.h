@@ -112,6 +112,13 @@ typedef struct FilterLayer
 	uint64_t	multiple;		/* 0 but in a cuckoo filter */
 } FilterLayer;
 
+/* Blocks of one element, in a layer of blocks */
+static inline unsigned
+layer_blocks(FilterLayout layout)
+{
+	return layout == LAYOUT_BLOCK512X2 ? 2 : 1;
+}
+
 static inline FilterKind
 image_kind(const uint8_t *image)
 {

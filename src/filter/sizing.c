@@ -68,13 +68,6 @@
 /* Picks of an element in one lane, at most */
 #define MAX_PICKS			((BLOCK_MAX_HASHES + BLOCK_LANES - 1) / BLOCK_LANES)
 
-/* Blocks of one element */
-static inline int
-layout_choices(FilterLayout layout)
-{
-	return layout == LAYOUT_BLOCK512X2 ? 2 : 1;
-}
-
 /*
  * Probability that m random picks hit exactly d different bits of a lane:
  * Stirling numbers of the second kind, times the falling factorial of 64, over
@@ -191,7 +184,7 @@ mean_error_rate(unsigned k, double trials, double p)
 static double
 blocked_error_rate(FilterLayout layout, unsigned k, double blocks, double n)
 {
-	int			choices = layout_choices(layout);
+	int			choices = layer_blocks(layout);
 	double		rate;
 
 	if (n <= 0)
@@ -216,7 +209,7 @@ most_elements(FilterLayout layout, unsigned k, double blocks, double step,
 			  double guess, double error_rate)
 {
 	/* the error rate rises with some power of the load, near to the k-th */
-	double		power = k * layout_choices(layout);
+	double		power = k * layer_blocks(layout);
 	double		last_rate = 0;
 	double		last_guess = 0;
 	double		steps;
@@ -322,7 +315,7 @@ sizes_for(double error_rate)
 		LAYOUT_BLOCK512X2 : LAYOUT_BLOCK512;
 	/* the classic filter's best k */
 	sizes->hashes = (unsigned)
-		fmin(fmax(round(-log2(error_rate) / layout_choices(sizes->layout)), 1),
+		fmin(fmax(round(-log2(error_rate) / layer_blocks(sizes->layout)), 1),
 			 BLOCK_MAX_HASHES);
 	/* and its load */
 	sizes->load = most_elements_best(sizes->layout, &sizes->hashes, 0,
@@ -356,7 +349,7 @@ static double
 fit_blocks(double n, double error_rate, FilterLayer *layer)
 {
 	Sizes	   *sizes = sizes_for(error_rate);
-	int			least = layout_choices(sizes->layout);
+	int			least = layer_blocks(sizes->layout);
 	double		blocks = fmax(ceil(n / sizes->load), least);
 
 	layer->layout = sizes->layout;
@@ -399,7 +392,7 @@ log_spared(const FilterLayer *layer)
 
 	if (layer->layout == LAYOUT_CLASSIC)
 		return layer->hashes * log1p(-1.0 / layer->size);
-	share = layout_choices(layer->layout) * block_share(layer) / layer->size;
+	share = layer_blocks(layer->layout) * block_share(layer) / layer->size;
 	return log1p(-share);
 }
 
