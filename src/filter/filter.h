@@ -13,6 +13,7 @@
 #ifndef FILTER_FILTER_H
 #define FILTER_FILTER_H
 
+#include "check.h"
 #include "image.h"
 #include "interrupt.h"
 #include "plan.h"

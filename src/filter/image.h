@@ -1,6 +1,6 @@
 /*
  * image.h
- *	  The bytes of a filter: where each field lies, and whether it is sound.
+ *	  The bytes of a filter: where each field lies.
  *
  * An image is a header, then a descriptor for each layer, then what they
  * describe: the bits of each layer, or the hashes of an explicit filter.  It is
@@ -45,12 +45,18 @@
 /* Growth: how many times larger each further layer is, 0 for a fixed filter */
 #define IMAGE_MAX_GROWTH		16
 
-/* The two types.  Filters of different kind are never alike. */
+/* The two types.  Filters of different kind are never compatible. */
 typedef enum FilterKind
 {
 	FILTER_BLOOM = 0,
 	FILTER_CUCKOO = 1
 } FilterKind;
+
+static inline const char *
+kind_magic(FilterKind kind)
+{
+	return kind == FILTER_CUCKOO ? IMAGE_MAGIC_CUCKOO : IMAGE_MAGIC_BLOOM;
+}
 
 /* What the image holds, and what a layer is.  The first two are of any kind. */
 typedef enum FilterLayout
@@ -237,12 +243,5 @@ extern bool layer_same_shape(const FilterLayer *a, const FilterLayer *b);
 
 /* How many bits are set among "bytes" bytes */
 extern uint64_t count_bits(const uint8_t *bits, uint64_t bytes);
-
-/*
- * Is this a sound image of exactly "bytes" bytes, and of this kind?  Returns
- * NULL if so, else what is wrong, in words to put behind "invalid filter: ".
- */
-extern const char *image_check(const uint8_t *image, uint64_t bytes,
-							   FilterKind kind);
 
 #endif							/* FILTER_IMAGE_H */

@@ -1,0 +1,17 @@
+/*
+ * check.h
+ *	  The gate for bytes from outside; see check.c.
+ */
+#ifndef FILTER_CHECK_H
+#define FILTER_CHECK_H
+
+#include "image.h"
+
+/*
+ * Is this a valid image of exactly "bytes" bytes, and of this kind?  Returns
+ * NULL if so, else what is wrong, in words to put behind "invalid filter: ".
+ */
+extern const char *image_check(const uint8_t *image, uint64_t bytes,
+							   FilterKind kind);
+
+#endif							/* FILTER_CHECK_H */
