@@ -18,7 +18,7 @@
 
 #include "../src/filter/block512.h"
 #include "../src/filter/filter.h"
-#include "../src/filter/hashset.h"
+#include "../src/filter/set.h"
 
 /* What lies before an image in the server, and how the two are aligned */
 #define LENGTH_BYTES	4

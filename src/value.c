@@ -24,7 +24,7 @@
 
 #include <sys/mman.h>
 
-#include "filter/hashset.h"
+#include "filter/set.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 #if PG_VERSION_NUM >= 160000

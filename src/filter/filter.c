@@ -24,7 +24,7 @@
 #include "block512.h"
 #include "classic.h"
 #include "cuckoo.h"
-#include "hashset.h"
+#include "set.h"
 
 /*
  * So many hashes ahead of the one at work, its place is fetched: enough to

@@ -1,5 +1,5 @@
 /*
- * hashset.c
+ * set.c
  *	  The explicit layout: a set of hashes, sorted and distinct.
  *
  * Hashes are uniform, so they are sorted by their leading bytes (the "American
@@ -11,7 +11,7 @@
  * Hashes lie little-endian, 8 bytes each, at any address.  While they are sorted
  * they stay so, and at each interrupt check none is missing.
  */
-#include "hashset.h"
+#include "set.h"
 
 #include "interrupt.h"
 

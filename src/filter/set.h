@@ -1,9 +1,9 @@
 /*
- * hashset.h
- *	  Sets of 64-bit hashes as sorted arrays; see hashset.c.
+ * set.h
+ *	  Sets of 64-bit hashes as sorted arrays; see set.c.
  */
-#ifndef FILTER_HASHSET_H
-#define FILTER_HASHSET_H
+#ifndef FILTER_SET_H
+#define FILTER_SET_H
 
 #include "bytes.h"
 
@@ -24,4 +24,4 @@ extern uint64_t hashset_merge(uint8_t *to, const uint8_t *a, uint64_t count_a,
 extern bool hashset_contains(const uint8_t *hashes, uint64_t count,
 							 uint64_t hash);
 
-#endif							/* FILTER_HASHSET_H */
+#endif							/* FILTER_SET_H */
