@@ -364,14 +364,14 @@ writer_intersect(FilterWriter *writer, const uint8 *other)
 		return;
 	if (image_layout(writer->image) == LAYOUT_EXPLICIT &&
 		image_layout(other) != LAYOUT_EMPTY)
-		intersect_set(writer, other);
+		filter_intersect_set(writer->image, other);
 	else if (image_layout(other) == LAYOUT_EXPLICIT ||
 			 image_layout(other) == LAYOUT_EMPTY)
 	{
 		/* the other way round: the part of the set that this filter contains */
 		writer_fresh(writer, image_bytes(other), false, &fresh);
 		memcpy(fresh.image, other, image_bytes(other));
-		intersect_set(&fresh, writer->image);
+		filter_intersect_set(fresh.image, writer->image);
 		writer_take(writer, &fresh);
 	}
 	else

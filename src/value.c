@@ -474,24 +474,14 @@ expanded_flatten(ExpandedObjectHeader *eohptr, void *result,
 void
 writer_set_class(FilterWriter *writer, ElementClass class)
 {
-	if (image_layout(writer->image) == LAYOUT_EMPTY)
-		writer->image[IMAGE_OFF_LAYOUT] = LAYOUT_EXPLICIT;
-	put64(writer->image + IMAGE_OFF_CLASS, class);
+	image_set_class(writer->image, class);
 }
 
 /* Sort the hashes of an explicit filter, and remove duplicates. */
 void
 writer_sort(FilterWriter *writer)
 {
-	uint8	   *image = writer->image;
-	uint64		count;
-
-	if (!image_is_unsorted(image))
-		return;
-	count = hashset_sort_unique(image_hashes(image), image_count(image));
-	image[IMAGE_OFF_FLAGS] &= ~IMAGE_FLAG_UNSORTED;
-	put64(image + IMAGE_OFF_COUNT, count);
-	put64(image + IMAGE_OFF_BYTES, image_explicit_bytes(count));
+	set_sort(writer->image);
 }
 
 /*
@@ -502,26 +492,21 @@ writer_sort(FilterWriter *writer)
 void
 writer_append(FilterWriter *writer, const uint8 *hashes, uint64 count)
 {
-	uint64		old = image_count(writer->image);
-	uint64		bytes = image_explicit_bytes(old + count);
+	uint64		bytes = image_explicit_bytes(image_count(writer->image) + count);
 
 	if (bytes > writer->room)
 	{
 		if (writer->room >= UNIQUE_FROM_BYTES)
 		{
 			writer_sort(writer);
-			old = image_count(writer->image);
-			bytes = image_explicit_bytes(old + count);
+			bytes = image_explicit_bytes(image_count(writer->image) + count);
 		}
 		if (bytes > writer->room / 2)
 			writer_reserve(writer, bytes *
 						   (bytes < EXPANDED_FROM_BYTES ? FLAT_ROOM_GROWTH :
 							EXPANDED_ROOM_GROWTH));
 	}
-	memcpy(image_hashes(writer->image) + 8 * old, hashes, 8 * count);
-	writer->image[IMAGE_OFF_FLAGS] |= IMAGE_FLAG_UNSORTED;
-	put64(writer->image + IMAGE_OFF_COUNT, old + count);
-	put64(writer->image + IMAGE_OFF_BYTES, bytes);
+	set_append(writer->image, hashes, count);
 }
 
 /*
@@ -535,13 +520,7 @@ merge_set(FilterWriter *writer, const uint8 *other)
 	FilterWriter fresh;
 
 	writer_fresh(writer, image_explicit_bytes(count), false, &fresh);
-	memcpy(fresh.image, writer->image, IMAGE_HEADER_BYTES);
-	count = hashset_merge(image_hashes(fresh.image),
-						  image_hashes(writer->image),
-						  image_count(writer->image),
-						  image_hashes(other), image_count(other));
-	put64(fresh.image + IMAGE_OFF_COUNT, count);
-	put64(fresh.image + IMAGE_OFF_BYTES, image_explicit_bytes(count));
+	set_merge(fresh.image, writer->image, other);
 	writer_take(writer, &fresh);
 }
 
@@ -601,10 +580,7 @@ state_push(Datum state, uint64 hash)
 		bytes + sizeof(hash) > room ||
 		bytes >= image_explicit_bytes(2 * EXPLICIT_STATE_MAX))
 		return false;
-	put64(image + bytes, hash);
-	image[IMAGE_OFF_FLAGS] |= IMAGE_FLAG_UNSORTED;
-	put64(image + IMAGE_OFF_COUNT, image_count(image) + 1);
-	put64(image + IMAGE_OFF_BYTES, bytes + sizeof(hash));
+	set_push(image, hash);
 	return true;
 }
 
@@ -643,31 +619,4 @@ add_to_layers(FilterWriter *writer, const uint64 *hashes, uint64 count,
 			writer_grow(writer);
 		CHECK_FOR_INTERRUPTS();
 	}
-}
-
-/*
- * Keep of an explicit filter's hashes (an empty one has none) those that the
- * other filter has too.
- */
-void
-intersect_set(FilterWriter *writer, const uint8 *other)
-{
-	uint8	   *hashes = image_hashes(writer->image);
-	uint64		count = image_count(writer->image);
-	uint64		kept = 0;
-
-	/* out of order meanwhile, and so whole if the query is cancelled */
-	writer->image[IMAGE_OFF_FLAGS] |= IMAGE_FLAG_UNSORTED;
-	for (uint64 i = 0; i < count; i++)
-	{
-		uint64		hash = get64(hashes + 8 * i);
-
-		if (i % BATCH == 0)
-			CHECK_FOR_INTERRUPTS();
-		if (filter_contains(other, hash))
-			put64(hashes + 8 * kept++, hash);
-	}
-	writer->image[IMAGE_OFF_FLAGS] &= ~IMAGE_FLAG_UNSORTED;
-	put64(writer->image + IMAGE_OFF_COUNT, kept);
-	put64(writer->image + IMAGE_OFF_BYTES, image_explicit_bytes(kept));
 }

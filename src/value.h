@@ -106,7 +106,6 @@ extern void writer_replace(FilterWriter *writer, const uint8 *image);
 extern void add_to_layers(FilterWriter *writer, const uint64 *hashes,
 						  uint64 count, bool unique);
 extern void merge_set(FilterWriter *writer, const uint8 *other);
-extern void intersect_set(FilterWriter *writer, const uint8 *other);
 
 /* New values, flat */
 extern struct varlena *value_make(const FilterParams *params);

@@ -150,14 +150,7 @@ any_contains(const uint8_t *image, uint64_t hash)
 		if (layer_contains(&layer, hash))
 			return true;
 	}
-	if (image_layout(image) != LAYOUT_EXPLICIT)
-		return false;
-	if (!image_is_unsorted(image))
-		return hashset_contains(image_hashes(image), image_count(image), hash);
-	for (uint64_t i = 0; i < image_count(image); i++)
-		if (get64(image_hashes(image) + 8 * i) == hash)
-			return true;
-	return false;
+	return set_contains(image, hash);
 }
 
 /* The most frequent filter, one layer of block512, without a detour */
@@ -297,21 +290,9 @@ filter_count(const uint8_t *image, uint64_t hash)
 FilterRemoval
 filter_remove(uint8_t *image, uint64_t hash)
 {
-	uint64_t	count = image_count(image);
-	uint8_t    *at = image_hashes(image);
-	uint8_t    *end = at + 8 * count;
-
 	if (image_layout(image) == LAYOUT_CUCKOO)
 		return cuckoo_remove(image, hash);
-	/* in passing by all before it, as those behind it are moved anyway */
-	while (at < end && get64(at) != hash)
-		at += 8;
-	if (at == end)
-		return FILTER_ABSENT;
-	memmove(at, at + 8, end - at - 8);
-	put64(image + IMAGE_OFF_COUNT, count - 1);
-	put64(image + IMAGE_OFF_BYTES, image_explicit_bytes(count - 1));
-	return FILTER_REMOVED;
+	return set_remove(image, hash);
 }
 
 uint64_t
@@ -654,7 +635,7 @@ void
 filter_unite_within(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
 {
 	if (image_class(a) == 0)
-		put64(a + IMAGE_OFF_CLASS, image_class(b));
+		image_set_class(a, image_class(b));
 	for (int i = 0; i < plan->layers; i++)
 	{
 		const FilterLayer *layer = &plan->layer[i];
@@ -683,10 +664,16 @@ filter_intersect_within(uint8_t *a, const uint8_t *b)
 		count_united(a + layer.offset, b + other.offset, bytes);
 
 	if (image_class(a) == 0)
-		put64(a + IMAGE_OFF_CLASS, image_class(b));
+		image_set_class(a, image_class(b));
 	for (uint64_t i = 0; i < bytes; i++)
 		a[layer.offset + i] &= b[other.offset + i];
 	put64(image_layer_at(a, 0) + LAYER_OFF_BITS_SET, set);
+}
+
+void
+filter_intersect_set(uint8_t *set, const uint8_t *other)
+{
+	set_retain(set, filter_contains, other);
 }
 
 double

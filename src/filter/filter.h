@@ -160,6 +160,12 @@ extern void filter_unite_within(uint8_t *a, const uint8_t *b,
 extern void filter_intersect_within(uint8_t *a, const uint8_t *b);
 
 /*
+ * Keep of the hashes of a set, explicit and sorted or empty, those that any
+ * other filter contains.
+ */
+extern void filter_intersect_set(uint8_t *set, const uint8_t *other);
+
+/*
  * Estimates from the set bits: elements that were added, distinct ones (of a
  * cuckoo filter, its entries), and the share of absent elements taken for
  * present.

@@ -213,6 +213,23 @@ image_explicit_bytes(uint64_t count)
 	return IMAGE_HEADER_BYTES + count * sizeof(uint64_t);
 }
 
+/* An explicit filter has this number of hashes now. */
+static inline void
+image_set_count(uint8_t *image, uint64_t count)
+{
+	put64(image + IMAGE_OFF_COUNT, count);
+	put64(image + IMAGE_OFF_BYTES, image_explicit_bytes(count));
+}
+
+/* Elements of this class are in, or about to be: an empty filter is a set then. */
+static inline void
+image_set_class(uint8_t *image, uint64_t class)
+{
+	if (image_layout(image) == LAYOUT_EMPTY)
+		image[IMAGE_OFF_LAYOUT] = LAYOUT_EXPLICIT;
+	put64(image + IMAGE_OFF_CLASS, class);
+}
+
 extern void image_get_layer(const uint8_t *image, int i, FilterLayer *layer);
 extern void image_put_layer(uint8_t *image, int i, const FilterLayer *layer);
 

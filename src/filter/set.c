@@ -30,6 +30,9 @@
 #define RADIX_MAX		(1 << RADIX_MAX_BITS)
 #define RADIX_LEAVES	256
 
+/* Probes of another filter between two interrupt checks */
+#define INTERRUPT_PROBES	1024
+
 static inline void
 insertion_sort(uint64_t *hashes, uint64_t count)
 {
@@ -241,4 +244,87 @@ hashset_contains(const uint8_t *hashes, uint64_t count, uint64_t hash)
 			high = middle;
 	}
 	return false;
+}
+
+void
+set_sort(uint8_t *image)
+{
+	uint64_t	count;
+
+	if (!image_is_unsorted(image))
+		return;
+	count = hashset_sort_unique(image_hashes(image), image_count(image));
+	image[IMAGE_OFF_FLAGS] &= ~IMAGE_FLAG_UNSORTED;
+	image_set_count(image, count);
+}
+
+void
+set_append(uint8_t *image, const uint8_t *hashes, uint64_t count)
+{
+	uint64_t	old = image_count(image);
+
+	memcpy(image_hashes(image) + 8 * old, hashes, 8 * count);
+	image[IMAGE_OFF_FLAGS] |= IMAGE_FLAG_UNSORTED;
+	image_set_count(image, old + count);
+}
+
+void
+set_merge(uint8_t *to, const uint8_t *a, const uint8_t *b)
+{
+	memcpy(to, a, IMAGE_HEADER_BYTES);
+	image_set_count(to, hashset_merge(image_hashes(to),
+									  image_hashes(a), image_count(a),
+									  image_hashes(b), image_count(b)));
+}
+
+void
+set_retain(uint8_t *image,
+		   bool (*contains) (const uint8_t *other, uint64_t hash),
+		   const uint8_t *other)
+{
+	uint8_t    *hashes = image_hashes(image);
+	uint64_t	count = image_count(image);
+	uint64_t	kept = 0;
+
+	/* out of order meanwhile, and so whole if the query is cancelled */
+	image[IMAGE_OFF_FLAGS] |= IMAGE_FLAG_UNSORTED;
+	for (uint64_t i = 0; i < count; i++)
+	{
+		uint64_t	hash = get64(hashes + 8 * i);
+
+		if (i % INTERRUPT_PROBES == 0)
+			filter_check_interrupts();
+		if (contains(other, hash))
+			put64(hashes + 8 * kept++, hash);
+	}
+	image[IMAGE_OFF_FLAGS] &= ~IMAGE_FLAG_UNSORTED;
+	image_set_count(image, kept);
+}
+
+bool
+set_contains(const uint8_t *image, uint64_t hash)
+{
+	if (!image_is_unsorted(image))
+		return hashset_contains(image_hashes(image), image_count(image), hash);
+	for (uint64_t i = 0; i < image_count(image); i++)
+		if (get64(image_hashes(image) + 8 * i) == hash)
+			return true;
+	return false;
+}
+
+FilterRemoval
+set_remove(uint8_t *image, uint64_t hash)
+{
+	uint64_t	count = image_count(image);
+	uint8_t    *at = image_hashes(image);
+	uint8_t    *end = at + 8 * count;
+
+	/* in passing by all before it, as those behind it are moved anyway */
+	while (at < end && get64(at) != hash)
+		at += 8;
+	if (at == end)
+		return FILTER_ABSENT;
+	memmove(at, at + 8, end - at - 8);
+	image_set_count(image, count - 1);
+	return FILTER_REMOVED;
 }

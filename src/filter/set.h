@@ -1,11 +1,12 @@
 /*
  * set.h
- *	  Sets of 64-bit hashes as sorted arrays; see set.c.
+ *	  Explicit filters: sets of hashes, and the sorted arrays that they are; see
+ *	  set.c.
  */
 #ifndef FILTER_SET_H
 #define FILTER_SET_H
 
-#include "bytes.h"
+#include "plan.h"
 
 /*
  * Sort "count" little-endian hashes and drop repeated ones, in place.
@@ -23,5 +24,40 @@ extern uint64_t hashset_merge(uint8_t *to, const uint8_t *a, uint64_t count_a,
 /* Is the hash among "count" sorted ones? */
 extern bool hashset_contains(const uint8_t *hashes, uint64_t count,
 							 uint64_t hash);
+
+/*
+ * The rest works on images of explicit filters; those that only read take an
+ * empty one, too.  Whoever adds to an image provides the room behind it.
+ */
+
+/* Bring hashes that were appended in order, and drop repeated ones. */
+extern void set_sort(uint8_t *image);
+
+/* Append little-endian hashes, unsorted. */
+extern void set_append(uint8_t *image, const uint8_t *hashes, uint64_t count);
+
+/* The union of two sorted sets, written to a third place, with a's header */
+extern void set_merge(uint8_t *to, const uint8_t *a, const uint8_t *b);
+
+/* Keep the hashes of a sorted set that another filter contains. */
+extern void set_retain(uint8_t *image,
+					   bool (*contains) (const uint8_t *other, uint64_t hash),
+					   const uint8_t *other);
+
+/* The functions of filter.h of the same name */
+extern bool set_contains(const uint8_t *image, uint64_t hash);
+extern FilterRemoval set_remove(uint8_t *image, uint64_t hash);
+
+/* Append one hash.  Inline, for it is the step of an aggregate. */
+static inline void
+set_push(uint8_t *image, uint64_t hash)
+{
+	uint64_t	bytes = image_bytes(image);
+
+	put64(image + bytes, hash);
+	image[IMAGE_OFF_FLAGS] |= IMAGE_FLAG_UNSORTED;
+	put64(image + IMAGE_OFF_COUNT, image_count(image) + 1);
+	put64(image + IMAGE_OFF_BYTES, bytes + sizeof(hash));
+}
 
 #endif							/* FILTER_SET_H */
