@@ -74,6 +74,7 @@
 #include <math.h>
 
 #include "interrupt.h"
+#include "sizing.h"
 
 /*
  * Slots that are looked at for a free one, before a layer is taken for full.  In
@@ -98,7 +99,7 @@
 /* The same where slots are only read */
 #define INTERRUPT_READ_SLOTS	65536
 
-/* So many hashes ahead of the one at work, its windows are fetched; filter.c */
+/* So many hashes ahead of the one at work, its windows are fetched; bloom.c */
 #define PREFETCH_AHEAD		16
 
 /* A slot on the way to a free one */
@@ -474,6 +475,13 @@ cuckoo_contains_in_parts(const uint8_t *header, uint64_t hash,
 	return false;
 }
 
+/* Both windows, in each layer */
+unsigned
+cuckoo_slices(const uint8_t *header)
+{
+	return 2 * image_layers(header);
+}
+
 unsigned
 cuckoo_count(const uint8_t *image, uint64_t hash)
 {
@@ -568,6 +576,17 @@ add(uint8_t *image, const CuckooKey *key)
 			return true;
 	}
 	return false;
+}
+
+bool
+cuckoo_plan_layer(const FilterParams *params, const FilterLayer *before,
+				  int count, FilterLayer *layer)
+{
+	if (count == 0)
+		return cuckoo_plan_first(params->capacity, params->error_rate,
+								 params->growth > 0, layer);
+	return cuckoo_plan_further(&before[0], &before[count - 1], count,
+							   params->error_rate, params->growth, layer);
 }
 
 size_t

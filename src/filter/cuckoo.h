@@ -195,7 +195,7 @@ cuckoo_layer_contains(const CuckooLayer *layer, const CuckooPlace *place)
 
 /*
  * Have both windows brought into the cache.  Always inline, as layer_prefetch()
- * in filter.c.
+ * in bloom.c.
  */
 static ALWAYS_INLINE void
 cuckoo_prefetch(const CuckooLayer *layer, const CuckooPlace *place)
@@ -218,7 +218,13 @@ extern FilterRemoval cuckoo_remove(uint8_t *image, uint64_t hash);
 extern uint64_t cuckoo_compact(uint8_t *image);
 extern bool cuckoo_contains_in_parts(const uint8_t *header, uint64_t hash,
 									 FilterFetch fetch, void *from);
+extern unsigned cuckoo_slices(const uint8_t *header);
 extern double cuckoo_error_rate(const uint8_t *image);
+
+/* The layer behind "count" others, or the first: false if it would be too large */
+extern bool cuckoo_plan_layer(const FilterParams *params,
+							  const FilterLayer *before, int count,
+							  FilterLayer *layer);
 
 /* Can the layers of two filters, alike else, be those of one? */
 extern bool cuckoo_layers_alike(const uint8_t *a, const uint8_t *b);

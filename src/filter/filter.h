@@ -8,7 +8,7 @@
  * know hashes and parameters, and take an image that image_check() lets
  * through, or that they made; they cannot fail but as their comments say.
  *
- * See filter.c for how a filter grows.
+ * See bloom.c and cuckoo.c for how a filter grows.
  */
 #ifndef FILTER_FILTER_H
 #define FILTER_FILTER_H

@@ -199,6 +199,13 @@ image_layer_at(const uint8_t *image, int i)
 	return (uint8_t *) image + IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * i;
 }
 
+/* The bits of layer i */
+static inline uint8_t *
+image_layer_bits(const uint8_t *image, int i)
+{
+	return (uint8_t *) image + get64(image_layer_at(image, i) + LAYER_OFF_OFFSET);
+}
+
 /* The hashes of an explicit filter */
 static inline uint8_t *
 image_hashes(const uint8_t *image)

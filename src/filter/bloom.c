@@ -1,0 +1,491 @@
+/*
+ * bloom.c
+ *	  Bloom filters: the layouts block512, block512x2 and classic.
+ *
+ * A filter begins with one layer.  When that is full and may grow, another is put
+ * behind it, "growth" times larger, and from then on takes what is added (the
+ * scheme of Almeida, Baquero, Preguica and Hutchison, "Scalable Bloom Filters",
+ * 2007, with the error rates of bloom_sizing.c).  An element is in if any layer
+ * has it; the last, which is the largest, is probed first.  An element that an
+ * earlier layer has already is not added again.
+ *
+ * How full a layer is, is known from how many of its bits are set: that number
+ * is kept as bits are set, and depends on the set of elements alone, while a
+ * count of additions would depend on their order and repetitions.
+ */
+#include "bloom.h"
+
+#include "block512.h"
+#include "classic.h"
+#include "interrupt.h"
+#include "sizing.h"
+
+/*
+ * Prefetch distance in hashes: enough to hide a cache miss of some 100 ns behind
+ * probes of a few ns, and no more than the lines that a core can have in flight.
+ */
+#define PREFETCH_AHEAD	16
+
+/* What a probe needs of a layer's descriptor, read where it lies */
+typedef struct ProbeLayer
+{
+	const uint8_t *bits;
+	uint64_t	size;
+	FilterLayout layout;
+	unsigned	hashes;
+} ProbeLayer;
+
+static inline ProbeLayer
+probe_layer(const uint8_t *image, int i)
+{
+	const uint8_t *at = image_layer_at(image, i);
+	ProbeLayer	layer = {
+		.bits = image + get64(at + LAYER_OFF_OFFSET),
+		.size = get64(at + LAYER_OFF_SIZE),
+		.layout = (FilterLayout) at[LAYER_OFF_LAYOUT],
+		.hashes = at[LAYER_OFF_HASHES]
+	};
+
+	return layer;
+}
+
+static inline bool
+layer_contains(const ProbeLayer *layer, uint64_t hash)
+{
+	const uint8_t *block;
+
+	if (__builtin_expect(layer->layout == LAYOUT_CLASSIC, 0))
+		return classic_contains(layer->bits, layer->size, layer->hashes, hash);
+
+	block = layer->bits + BLOCK_BYTES * first_block(hash, layer->size);
+	if (!block_kernel->contains(block, block_word(hash), layer->hashes))
+		return false;
+	if (layer->layout == LAYOUT_BLOCK512)
+		return true;
+	block = layer->bits + BLOCK_BYTES * second_block(hash, layer->size);
+	return block_kernel->contains(block, second_word(hash), layer->hashes);
+}
+
+/* Set the element's bits, and return how many were not set before. */
+static inline unsigned
+layer_add(const ProbeLayer *layer, uint64_t hash)
+{
+	uint8_t    *bits = (uint8_t *) layer->bits;
+	uint8_t    *block;
+	unsigned	added;
+
+	if (layer->layout == LAYOUT_CLASSIC)
+		return classic_add(bits, layer->size, layer->hashes, hash);
+
+	block = bits + BLOCK_BYTES * first_block(hash, layer->size);
+	added = block_kernel->add(block, block_word(hash), layer->hashes);
+	if (layer->layout == LAYOUT_BLOCK512X2)
+	{
+		block = bits + BLOCK_BYTES * second_block(hash, layer->size);
+		added += block_kernel->add(block, second_word(hash), layer->hashes);
+	}
+	return added;
+}
+
+/*
+ * Have the places of a hash brought into the cache.  Always inline: gcc takes
+ * a function that only prefetches for one without effects, and drops its calls.
+ */
+static ALWAYS_INLINE void
+layer_prefetch(const ProbeLayer *layer, uint64_t hash)
+{
+	if (layer->layout == LAYOUT_CLASSIC)
+	{
+		uint64_t	step = classic_step(hash);
+
+		for (unsigned k = layer->hashes; k > 0; k--)
+		{
+			__builtin_prefetch(layer->bits + mulhi64(hash, layer->size) / 8);
+			classic_next(&hash, &step);
+		}
+		return;
+	}
+	__builtin_prefetch(layer->bits +
+					   BLOCK_BYTES * first_block(hash, layer->size));
+	if (layer->layout == LAYOUT_BLOCK512X2)
+		__builtin_prefetch(layer->bits +
+						   BLOCK_BYTES * second_block(hash, layer->size));
+}
+
+/* classic_contains() with each byte fetched from behind "offset" */
+static bool
+classic_contains_sliced(uint64_t offset, uint64_t m, unsigned k,
+						uint64_t hash, FilterFetch fetch, void *from)
+{
+	uint64_t	step = classic_step(hash);
+
+	for (; k > 0; k--)
+	{
+		uint64_t	place = mulhi64(hash, m);
+
+		if (((*fetch(from, offset + place / 8, 1) >> (place % 8)) & 1) == 0)
+			return false;
+		classic_next(&hash, &step);
+	}
+	return true;
+}
+
+bool
+bloom_contains(const uint8_t *image, uint64_t hash)
+{
+	for (int i = image_layers(image) - 1; i >= 0; i--)
+	{
+		ProbeLayer	layer = probe_layer(image, i);
+
+		if (layer_contains(&layer, hash))
+			return true;
+	}
+	return false;
+}
+
+unsigned
+bloom_slices(const uint8_t *header)
+{
+	unsigned	slices = 0;
+
+	for (int i = 0; i < image_layers(header); i++)
+	{
+		ProbeLayer	layer = probe_layer(header, i);
+
+		slices += layer.layout == LAYOUT_CLASSIC ? layer.hashes :
+			layer.layout == LAYOUT_BLOCK512 ? 1 : 2;
+	}
+	return slices;
+}
+
+bool
+bloom_contains_sliced(const uint8_t *header, uint64_t hash,
+					  FilterFetch fetch, void *from)
+{
+	for (int i = image_layers(header) - 1; i >= 0; i--)
+	{
+		ProbeLayer	layer = probe_layer(header, i);
+		uint64_t	offset = layer.bits - header;
+		uint64_t	place;
+
+		if (layer.layout == LAYOUT_CLASSIC)
+		{
+			if (classic_contains_sliced(offset, layer.size, layer.hashes,
+										hash, fetch, from))
+				return true;
+			continue;
+		}
+		place = offset + BLOCK_BYTES * first_block(hash, layer.size);
+		if (!block_kernel->contains(fetch(from, place, BLOCK_BYTES),
+									block_word(hash), layer.hashes))
+			continue;
+		if (layer.layout == LAYOUT_BLOCK512)
+			return true;
+		place = offset + BLOCK_BYTES * second_block(hash, layer.size);
+		if (block_kernel->contains(fetch(from, place, BLOCK_BYTES),
+								   second_word(hash), layer.hashes))
+			return true;
+	}
+	return false;
+}
+
+void
+bloom_contains_batch(const uint8_t *image, const uint64_t *hashes,
+					 size_t count, bool *found)
+{
+	int			layers = image_layers(image);
+	ProbeLayer	last = probe_layer(image, layers - 1);
+
+	for (size_t i = 0; i < count && i < PREFETCH_AHEAD; i++)
+		layer_prefetch(&last, hashes[i]);
+	for (size_t i = 0; i < count; i++)
+	{
+		if (i + PREFETCH_AHEAD < count)
+			layer_prefetch(&last, hashes[i + PREFETCH_AHEAD]);
+		found[i] = layers == 1 ? layer_contains(&last, hashes[i]) :
+			bloom_contains(image, hashes[i]);
+	}
+}
+
+size_t
+bloom_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
+{
+	int			last = image_layers(image) - 1;
+	uint8_t    *descriptor = image_layer_at(image, last);
+	uint64_t	bits_set = get64(descriptor + LAYER_OFF_BITS_SET);
+	uint64_t	bits_full = get64(descriptor + LAYER_OFF_BITS_FULL);
+	ProbeLayer	layer = probe_layer(image, last);
+	size_t		i;
+
+	for (i = 0; i < count && i < PREFETCH_AHEAD; i++)
+		layer_prefetch(&layer, hashes[i]);
+	for (i = 0; i < count; i++)
+	{
+		if (i + PREFETCH_AHEAD < count)
+			layer_prefetch(&layer, hashes[i + PREFETCH_AHEAD]);
+		if (last > 0 && bloom_contains(image, hashes[i]))
+			continue;
+		if (bits_full != 0 && bits_set >= bits_full)
+		{
+			if (layer_contains(&layer, hashes[i]))
+				continue;
+			break;
+		}
+		bits_set += layer_add(&layer, hashes[i]);
+	}
+	put64(descriptor + LAYER_OFF_BITS_SET, bits_set);
+	return i;
+}
+
+bool
+bloom_plan_layer(const FilterParams *params, const FilterLayer *before,
+				 int count, FilterLayer *layer)
+{
+	uint64_t	capacity = params->capacity;
+
+	if (count > 0)
+	{
+		capacity = before[count - 1].capacity;
+		if (capacity > IMAGE_MAX_BITS)
+			return false;
+		capacity *= params->growth;
+	}
+	return layer_plan(capacity, params->error_rate, params->growth > 0, count,
+					  IMAGE_MAX_BITS, layer);
+}
+
+/* How many bits are set in either of two layers of one shape */
+static uint64_t
+count_united(const uint8_t *a, const uint8_t *b, uint64_t bytes)
+{
+	uint64_t	count = 0;
+
+	for (uint64_t at = 0; at < bytes;)
+	{
+		uint64_t	stop = bytes - at > INTERRUPT_BYTES ? at + INTERRUPT_BYTES : bytes;
+
+		filter_check_interrupts();
+		for (; at < stop; at += sizeof(uint64_t))
+			count += popcount64(get64(a + at) | get64(b + at));
+	}
+	return count;
+}
+
+/* The byte at "offset" of the bits of the planned layer i */
+static inline uint8_t
+united_byte(const FilterPlan *plan, int i, const uint8_t *a, const uint8_t *b,
+			uint64_t offset)
+{
+	uint8_t		byte = 0;
+
+	if (plan->from_a[i] >= 0)
+		byte |= probe_layer(a, plan->from_a[i]).bits[offset];
+	if (plan->from_b[i] >= 0)
+		byte |= probe_layer(b, plan->from_b[i]).bits[offset];
+	return byte;
+}
+
+/*
+ * Order of two layers side by side: that in which a filter grows, and by their
+ * bits where they are of one shape, so that it does not tell which of the two
+ * filters a layer came from.
+ */
+static int
+compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
+			   const uint8_t *b)
+{
+	const FilterLayer *left = &plan->layer[i];
+	const FilterLayer *right = &plan->layer[j];
+	uint64_t	bytes = layer_bytes(left);
+
+	if (left->capacity != right->capacity)
+		return left->capacity < right->capacity ? -1 : 1;
+	if (left->error_rate != right->error_rate)
+		return left->error_rate > right->error_rate ? -1 : 1;
+	if (!layer_same_shape(left, right))
+		return 0;				/* not of filters that we made */
+	for (uint64_t at = 0; at < bytes;)
+	{
+		uint64_t	stop = bytes - at > INTERRUPT_BYTES ? at + INTERRUPT_BYTES : bytes;
+
+		filter_check_interrupts();
+		for (; at < stop; at++)
+		{
+			int			difference = (int) united_byte(plan, i, a, b, at) -
+				(int) united_byte(plan, j, a, b, at);
+
+			if (difference != 0)
+				return difference;
+		}
+	}
+	return 0;
+}
+
+/* Put layers that came from b alone where the order wants them. */
+static void
+sort_layers(FilterPlan *plan, const uint8_t *a, const uint8_t *b)
+{
+	for (int i = 1; i < plan->layers; i++)
+	{
+		for (int j = i; j > 0 && compare_layers(plan, j, j - 1, a, b) < 0; j--)
+		{
+			FilterLayer layer = plan->layer[j];
+			int			from_a = plan->from_a[j];
+			int			from_b = plan->from_b[j];
+
+			plan->layer[j] = plan->layer[j - 1];
+			plan->from_a[j] = plan->from_a[j - 1];
+			plan->from_b[j] = plan->from_b[j - 1];
+			plan->layer[j - 1] = layer;
+			plan->from_a[j - 1] = from_a;
+			plan->from_b[j - 1] = from_b;
+		}
+	}
+}
+
+/*
+ * Layers of one shape are joined, bit by bit, where the result is not over
+ * full; the others are kept side by side.
+ */
+FilterStatus
+bloom_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
+{
+	bool		joined[IMAGE_MAX_LAYERS] = {false};
+
+	plan->layers = 0;
+	for (int i = 0; i < image_layers(a); i++)
+	{
+		FilterLayer *layer = &plan->layer[plan->layers];
+
+		image_get_layer(a, i, layer);
+		plan->from_a[plan->layers] = i;
+		plan->from_b[plan->layers] = -1;
+		for (int j = 0; j < image_layers(b); j++)
+		{
+			FilterLayer other;
+			uint64_t	set;
+
+			image_get_layer(b, j, &other);
+			if (joined[j] || !layer_same_shape(layer, &other))
+				continue;
+			set = count_united(a + layer->offset, b + other.offset,
+							   layer_bytes(layer));
+			if (layer->bits_full != 0 && set > layer->bits_full &&
+				set > layer->bits_set && set > other.bits_set)
+				continue;
+			layer->bits_set = set;
+			plan->from_b[plan->layers] = j;
+			joined[j] = true;
+			break;
+		}
+		plan->layers++;
+	}
+	for (int j = 0; j < image_layers(b); j++)
+	{
+		if (joined[j])
+			continue;
+		if (plan->layers == IMAGE_MAX_LAYERS)
+			return FILTER_TOO_MANY_LAYERS;
+		image_get_layer(b, j, &plan->layer[plan->layers]);
+		plan->from_a[plan->layers] = -1;
+		plan->from_b[plan->layers] = j;
+		plan->layers++;
+	}
+	if (plan->layers > 1 && image_growth(a) == 0)
+		return FILTER_FIXED;
+	sort_layers(plan, a, b);
+	return FILTER_OK;
+}
+
+/*
+ * Set in "into" what is set in "from".  Without an interrupt check, because the
+ * number of set bits is wrong meanwhile; the largest filter takes some tenths of
+ * a second.
+ */
+static void
+unite_bits(uint8_t *into, const uint8_t *from, uint64_t bytes)
+{
+	for (uint64_t i = 0; i < bytes; i++)
+		into[i] |= from[i];
+}
+
+bool
+bloom_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
+			const FilterPlan *plan)
+{
+	for (int i = 0; i < plan->layers; i++)
+	{
+		const FilterLayer *layer = &plan->layer[i];
+		uint64_t	bytes = layer_bytes(layer);
+
+		filter_check_interrupts();
+		if (plan->from_a[i] >= 0)
+			unite_bits(image + layer->offset,
+					   probe_layer(a, plan->from_a[i]).bits, bytes);
+		filter_check_interrupts();
+		if (plan->from_b[i] >= 0)
+			unite_bits(image + layer->offset,
+					   probe_layer(b, plan->from_b[i]).bits, bytes);
+	}
+	return true;
+}
+
+void
+bloom_unite_in_place(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
+{
+	for (int i = 0; i < plan->layers; i++)
+	{
+		const FilterLayer *layer = &plan->layer[i];
+
+		if (plan->from_b[i] < 0)
+			continue;
+		unite_bits(a + layer->offset, probe_layer(b, plan->from_b[i]).bits,
+				   layer_bytes(layer));
+		put64(image_layer_at(a, i) + LAYER_OFF_BITS_SET, layer->bits_set);
+	}
+}
+
+void
+bloom_intersect_in_place(uint8_t *a, const uint8_t *b)
+{
+	FilterLayer layer;
+	FilterLayer other;
+	uint64_t	bytes;
+	uint64_t	set;
+
+	image_get_layer(a, 0, &layer);
+	image_get_layer(b, 0, &other);
+	bytes = layer_bytes(&layer);
+	/* counted before: no interrupt check is allowed while bits change */
+	set = layer.bits_set + other.bits_set -
+		count_united(a + layer.offset, b + other.offset, bytes);
+	for (uint64_t i = 0; i < bytes; i++)
+		a[layer.offset + i] &= b[other.offset + i];
+	put64(image_layer_at(a, 0) + LAYER_OFF_BITS_SET, set);
+}
+
+double
+bloom_cardinality(const uint8_t *image)
+{
+	FilterLayer layers[IMAGE_MAX_LAYERS];
+	int			count = image_layers(image);
+
+	for (int i = 0; i < count; i++)
+		image_get_layer(image, i, &layers[i]);
+	return layers_cardinality(layers, count);
+}
+
+double
+bloom_error_rate(const uint8_t *image)
+{
+	double		right = 1;
+
+	for (int i = 0; i < image_layers(image); i++)
+	{
+		FilterLayer layer;
+
+		image_get_layer(image, i, &layer);
+		right *= 1 - layer_error_rate(&layer);
+	}
+	return 1 - right;
+}

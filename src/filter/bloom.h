@@ -1,0 +1,39 @@
+/*
+ * bloom.h
+ *	  The operations on a bloom filter with layers; see bloom.c.
+ *
+ * Those without a comment are what layout.h and filter.h say.
+ */
+#ifndef FILTER_BLOOM_H
+#define FILTER_BLOOM_H
+
+#include "plan.h"
+
+extern bool bloom_contains(const uint8_t *image, uint64_t hash);
+extern void bloom_contains_batch(const uint8_t *image, const uint64_t *hashes,
+								 size_t count, bool *found);
+extern unsigned bloom_slices(const uint8_t *header);
+extern bool bloom_contains_sliced(const uint8_t *header, uint64_t hash,
+								  FilterFetch fetch, void *from);
+extern size_t bloom_add_batch(uint8_t *image, const uint64_t *hashes,
+							  size_t count);
+
+/* The layer behind "count" others, or the first: false if it would be too large */
+extern bool bloom_plan_layer(const FilterParams *params,
+							 const FilterLayer *before, int count,
+							 FilterLayer *layer);
+
+/* The layers of a union */
+extern FilterStatus bloom_plan_union(const uint8_t *a, const uint8_t *b,
+									 FilterPlan *plan);
+
+/* Fill an image that has the header and descriptors of a planned union. */
+extern bool bloom_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
+						const FilterPlan *plan);
+extern void bloom_unite_in_place(uint8_t *a, const uint8_t *b,
+								 const FilterPlan *plan);
+extern void bloom_intersect_in_place(uint8_t *a, const uint8_t *b);
+extern double bloom_cardinality(const uint8_t *image);
+extern double bloom_error_rate(const uint8_t *image);
+
+#endif							/* FILTER_BLOOM_H */
