@@ -90,16 +90,10 @@
 #define SEARCH_FEW			512
 #define SEARCH_TABLE		(2 * SEARCH_SLOTS)
 
-/*
- * Slots between two interrupt checks: milliseconds, even if a search for each
- * looks at all that it may
- */
-#define INTERRUPT_SLOTS			256
-
-/* The same where slots are only read */
+/* Slots that are only read, between two interrupt checks */
 #define INTERRUPT_READ_SLOTS	65536
 
-/* So many hashes ahead of the one at work, its windows are fetched; bloom.c */
+/* Prefetch distance in hashes, as in bloom.c */
 #define PREFETCH_AHEAD		16
 
 /* A slot on the way to a free one */
@@ -120,52 +114,10 @@ typedef struct Search
 	int16_t		table[SEARCH_TABLE];
 } Search;
 
-static inline uint64_t
-layer_entries(const uint8_t *image, int i)
-{
-	return get64(image_layer_at(image, i) + LAYER_OFF_BITS_SET);
-}
-
-static inline uint64_t
-layer_capacity(const uint8_t *image, int i)
-{
-	return get64(image_layer_at(image, i) + LAYER_OFF_BITS_FULL);
-}
-
-static inline void
-layer_set_entries(uint8_t *image, int i, uint64_t entries)
-{
-	put64(image_layer_at(image, i) + LAYER_OFF_BITS_SET, entries);
-}
-
 static inline CuckooKey
 image_key(const uint8_t *image, uint64_t hash)
 {
 	return cuckoo_key(hash, image_layer_at(image, 0)[LAYER_OFF_HASHES]);
-}
-
-static void
-put_slot(const CuckooLayer *layer, uint64_t slot, uint64_t value)
-{
-	unsigned	shift;
-	uint8_t    *at = (uint8_t *) cuckoo_slot_at(layer->slots, layer->width,
-												slot, &shift);
-	uint64_t	mask = ((UINT64_C(1) << layer->width) - 1) << shift;
-
-	put64(at, (get64(at) & ~mask) | value << shift);
-}
-
-/* The class of the entry of this value in this slot */
-static CuckooPlace
-slot_place(const CuckooLayer *layer, uint64_t slot, uint64_t value)
-{
-	CuckooPlace place;
-
-	place.fingerprint = value >> 1;
-	place.window[0] = slot - (value & 1);
-	place.window[1] = cuckoo_other_window(layer, place.window[0],
-										  place.fingerprint >> layer->further);
-	return place;
 }
 
 /*
@@ -200,8 +152,8 @@ class_slots(const CuckooPlace *place)
 	return CUCKOO_CLASS_MAX - overlap;
 }
 
-static bool
-is_saturated(const CuckooLayer *layer, const CuckooPlace *place)
+bool
+cuckoo_is_saturated(const CuckooLayer *layer, const CuckooPlace *place)
 {
 	uint64_t	slots[CUCKOO_CLASS_MAX];
 
@@ -248,10 +200,10 @@ search_move(const CuckooLayer *layer, const Search *search,
 			const SearchStep *step, uint64_t fingerprint)
 {
 	for (; step->from >= 0; step = &search->steps[step->from])
-		put_slot(layer, step->slot,
-				 (search->steps[step->from].value & ~UINT64_C(1)) |
-				 step->offset);
-	put_slot(layer, step->slot, fingerprint << 1 | step->offset);
+		cuckoo_put_slot(layer, step->slot,
+						(search->steps[step->from].value & ~UINT64_C(1)) |
+						step->offset);
+	cuckoo_put_slot(layer, step->slot, fingerprint << 1 | step->offset);
 }
 
 /*
@@ -275,7 +227,7 @@ insert_by_moves(const CuckooLayer *layer, const CuckooPlace *place)
 	{
 		/* the entry in search of a slot: the new one, or the one in a slot */
 		CuckooPlace entry = at < 0 ? *place :
-			slot_place(layer, search.steps[at].slot, search.steps[at].value);
+			cuckoo_slot_place(layer, search.steps[at].slot, search.steps[at].value);
 
 		for (int i = 0; i < 2 * CUCKOO_WINDOW; i++)
 		{
@@ -318,7 +270,7 @@ insert_at_once(const CuckooLayer *layer, const CuckooPlace *place)
 
 		if (cuckoo_get_slot(layer->slots, layer->width, slot) == 0)
 		{
-			put_slot(layer, slot, place->fingerprint << 1 | offset);
+			cuckoo_put_slot(layer, slot, place->fingerprint << 1 | offset);
 			return true;
 		}
 	}
@@ -335,30 +287,28 @@ insert(const CuckooLayer *layer, const CuckooPlace *place)
 	return insert_at_once(layer, place) || insert_by_moves(layer, place);
 }
 
-/* insert() into layer i of an image, unless it has as many as it may have */
-static bool
-insert_counted(uint8_t *image, int i, const CuckooPlace *place)
+bool
+cuckoo_insert(uint8_t *image, int i, const CuckooPlace *place)
 {
 	CuckooLayer layer = cuckoo_layer(image, i);
-	uint64_t	entries = layer_entries(image, i);
+	uint64_t	entries = cuckoo_entries(image, i);
 
-	if (entries >= layer_capacity(image, i) || !insert(&layer, place))
+	if (entries >= cuckoo_most_entries(image, i) || !insert(&layer, place))
 		return false;
-	layer_set_entries(image, i, entries + 1);
+	cuckoo_set_entries(image, i, entries + 1);
 	return true;
 }
 
-/* Take "count" entries of a class that has so many out of layer i. */
-static void
-take_counted(uint8_t *image, int i, const CuckooPlace *place, unsigned count)
+void
+cuckoo_take(uint8_t *image, int i, const CuckooPlace *place, unsigned count)
 {
 	CuckooLayer layer = cuckoo_layer(image, i);
 	uint64_t	slots[CUCKOO_CLASS_MAX];
 
 	class_entries(&layer, place, slots);
 	for (unsigned j = 0; j < count; j++)
-		put_slot(&layer, slots[j], 0);
-	layer_set_entries(image, i, layer_entries(image, i) - count);
+		cuckoo_put_slot(&layer, slots[j], 0);
+	cuckoo_set_entries(image, i, cuckoo_entries(image, i) - count);
 }
 
 /* ------------------------------------------------------------------------
@@ -515,7 +465,7 @@ cuckoo_error_rate(const uint8_t *image)
 		double		fingerprints = ldexp(ldexp(1, layer.first_bits) - 1,
 										 layer.further);
 
-		log_right += layer_entries(image, i) *
+		log_right += cuckoo_entries(image, i) *
 			log1p(-1 / (layer.half * fingerprints));
 	}
 	return 0 - expm1(log_right);	/* never -0 */
@@ -534,7 +484,7 @@ saturated_in(const uint8_t *image, int layers, const CuckooKey *key)
 		CuckooLayer layer = cuckoo_layer(image, i);
 		CuckooPlace place = cuckoo_place(&layer, key);
 
-		if (is_saturated(&layer, &place))
+		if (cuckoo_is_saturated(&layer, &place))
 			return true;
 	}
 	return false;
@@ -550,29 +500,29 @@ add(uint8_t *image, const CuckooKey *key)
 	int			last = image_layers(image) - 1;
 	CuckooLayer layer = cuckoo_layer(image, last);
 	CuckooPlace place = cuckoo_place(&layer, key);
-	uint64_t	entries = layer_entries(image, last);
-	bool		room = entries < layer_capacity(image, last);
+	uint64_t	entries = cuckoo_entries(image, last);
+	bool		room = entries < cuckoo_most_entries(image, last);
 
 	if (saturated_in(image, last, key))
 		return true;
 	/* where a slot is free, the class is not saturated */
 	if (room && insert_at_once(&layer, &place))
 	{
-		layer_set_entries(image, last, entries + 1);
+		cuckoo_set_entries(image, last, entries + 1);
 		return true;
 	}
-	if (is_saturated(&layer, &place))
+	if (cuckoo_is_saturated(&layer, &place))
 		return true;
 	if (room && insert_by_moves(&layer, &place))
 	{
-		layer_set_entries(image, last, entries + 1);
+		cuckoo_set_entries(image, last, entries + 1);
 		return true;
 	}
 	for (int i = last - 1; i >= 0; i--)
 	{
 		layer = cuckoo_layer(image, i);
 		place = cuckoo_place(&layer, key);
-		if (insert_counted(image, i, &place))
+		if (cuckoo_insert(image, i, &place))
 			return true;
 	}
 	return false;
@@ -634,348 +584,11 @@ cuckoo_remove(uint8_t *image, uint64_t hash)
 
 		if (cuckoo_layer_contains(&layer, &place))
 		{
-			take_counted(image, i, &place, 1);
+			cuckoo_take(image, i, &place, 1);
 			return FILTER_REMOVED;
 		}
 	}
 	return FILTER_ABSENT;
-}
-
-/* ------------------------------------------------------------------------
- * Moving entries to other layers
- * ------------------------------------------------------------------------ */
-
-/* The class in a layer of one in another that is not coarser */
-static CuckooPlace
-coarser_place(const CuckooLayer *layer, const CuckooLayer *finer,
-			  const CuckooPlace *place)
-{
-	uint64_t	times = finer->multiple / layer->multiple;
-	CuckooPlace coarser;
-
-	coarser.window[0] = place->window[0] / times;
-	coarser.window[1] = place->window[1] / times;
-	coarser.fingerprint = place->fingerprint >>
-		(finer->further - layer->further);
-	return coarser;
-}
-
-/* Are entries of layer "finer" of one class of this layer, once moved? */
-static bool
-is_coarser(const CuckooLayer *layer, const CuckooLayer *finer)
-{
-	return layer->multiple <= finer->multiple &&
-		layer->further <= finer->further;
-}
-
-/*
- * Let layer i have all that is to be had of a class that is saturated
- * elsewhere: as many entries as it takes to be saturated here.  If they find no
- * place, none is added.
- */
-static bool
-saturate(uint8_t *image, int i, const CuckooPlace *place)
-{
-	CuckooLayer layer = cuckoo_layer(image, i);
-
-	for (unsigned added = 0; !is_saturated(&layer, place); added++)
-	{
-		if (!insert_counted(image, i, place))
-		{
-			take_counted(image, i, place, added);
-			return false;
-		}
-	}
-	return true;
-}
-
-/*
- * Find a place in one of the layers that are not finer, of the first "layers" of
- * an image, for one entry of a class in the layer "from" (of any image), or for
- * the whole of a class that is saturated there.  The finest are tried first, or
- * the coarsest.
- */
-static bool
-place_entry(uint8_t *image, int layers, const CuckooLayer *from,
-			const CuckooPlace *place, bool finest_first)
-{
-	bool		whole = is_saturated(from, place);
-
-	/* it may be assigned to what is saturated already */
-	for (int i = 0; i < layers; i++)
-	{
-		CuckooLayer layer = cuckoo_layer(image, i);
-		CuckooPlace here;
-
-		if (!is_coarser(&layer, from))
-			continue;
-		here = coarser_place(&layer, from, place);
-		if (is_saturated(&layer, &here))
-			return true;
-	}
-	for (int n = 0; n < layers; n++)
-	{
-		int			i = finest_first ? layers - 1 - n : n;
-		CuckooLayer layer = cuckoo_layer(image, i);
-		CuckooPlace here;
-
-		if (!is_coarser(&layer, from))
-			continue;
-		here = coarser_place(&layer, from, place);
-		if (whole ? saturate(image, i, &here) :
-			insert_counted(image, i, &here))
-			return true;
-	}
-	return false;
-}
-
-/* How many more entries the layers before this one may have */
-static uint64_t
-room_before(const uint8_t *image, int i)
-{
-	uint64_t	room = 0;
-
-	while (--i >= 0)
-		room += layer_capacity(image, i) - layer_entries(image, i);
-	return room;
-}
-
-/*
- * A walk through all slots of a layer, that at any time has seen as much of each
- * part of it: where a layer to which entries are moved gets full half-way, its
- * first windows would else be over full and its last ones empty.
- */
-typedef struct SlotWalk
-{
-	uint64_t	slots;
-	uint64_t	stride;
-	uint64_t	seen;
-	uint64_t	slot;
-} SlotWalk;
-
-/* The next entry that is met, if there is one: its slot and its class */
-static bool
-walk_next(SlotWalk *walk, const CuckooLayer *layer, uint64_t *slot,
-		  CuckooPlace *place)
-{
-	while (walk->seen < walk->slots)
-	{
-		uint64_t	value;
-
-		if (walk->seen % INTERRUPT_SLOTS == 0)
-			filter_check_interrupts();
-		*slot = walk->slot;
-		walk->seen++;
-		walk->slot += walk->stride;
-		if (walk->slot >= walk->slots)
-			walk->slot -= walk->slots;
-		value = cuckoo_get_slot(layer->slots, layer->width, *slot);
-		if (value != 0)
-		{
-			*place = slot_place(layer, *slot, value);
-			return true;
-		}
-	}
-	return false;
-}
-
-static SlotWalk
-walk_begin(const CuckooLayer *layer)
-{
-	uint64_t	slots = cuckoo_slots(2 * layer->half);
-	SlotWalk	walk = {slots, even_stride(slots), 0, 0};
-
-	return walk;
-}
-
-/* Move what can be moved of layer i to those before it. */
-static void
-empty_layer(uint8_t *image, int i)
-{
-	CuckooLayer layer = cuckoo_layer(image, i);
-	SlotWalk	walk = walk_begin(&layer);
-	CuckooPlace place;
-	uint64_t	slot;
-
-	while (walk_next(&walk, &layer, &slot, &place))
-	{
-		/* of a class that was saturated here, the others may go then too */
-		if (place_entry(image, i, &layer, &place, false))
-		{
-			put_slot(&layer, slot, 0);
-			layer_set_entries(image, i, layer_entries(image, i) - 1);
-		}
-	}
-}
-
-/*
- * A layer whose entries are more than there is room for is left alone: to move a
- * part of them would save no byte, and cost precision.
- */
-uint64_t
-cuckoo_compact(uint8_t *image)
-{
-	FilterLayer kept[IMAGE_MAX_LAYERS];
-	int			layers = image_layers(image);
-	int			count = 0;
-	uint64_t	bytes;
-
-	for (int i = layers - 1; i > 0; i--)
-		if (layer_entries(image, i) <= room_before(image, i))
-			empty_layer(image, i);
-
-	for (int i = 0; i < layers; i++)
-		if (i == 0 || layer_entries(image, i) > 0)
-			image_get_layer(image, i, &kept[count++]);
-	bytes = IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * (uint64_t) count;
-	for (int i = 0; i < count; i++)
-	{
-		/* never to a higher address, so none is overwritten before it moved */
-		memmove(image + bytes, image + kept[i].offset, layer_bytes(&kept[i]));
-		kept[i].offset = bytes;
-		bytes += layer_bytes(&kept[i]);
-	}
-	for (int i = 0; i < count; i++)
-		image_put_layer(image, i, &kept[i]);
-	image[IMAGE_OFF_LAYERS] = count;
-	put64(image + IMAGE_OFF_BYTES, bytes);
-	return bytes;
-}
-
-/* ------------------------------------------------------------------------
- * Union
- * ------------------------------------------------------------------------ */
-
-/*
- * Of two layers of which one has more windows, the other must not have the
- * longer fingerprints.  It never has in filters that we made, except where the
- * rules of growth have changed in between.
- */
-bool
-cuckoo_layers_alike(const uint8_t *a, const uint8_t *b)
-{
-	for (int i = 0; i < image_layers(a); i++)
-		for (int j = 0; j < image_layers(b); j++)
-		{
-			CuckooLayer left = cuckoo_layer(a, i);
-			CuckooLayer right = cuckoo_layer(b, j);
-
-			if (!is_coarser(&left, &right) && !is_coarser(&right, &left))
-				return false;
-		}
-	return true;
-}
-
-/* Put a layer of b behind those that are as fine; false if there are too many. */
-static bool
-plan_beside(FilterPlan *plan, const FilterLayer *layer, int j)
-{
-	int			at = plan->layers;
-
-	if (plan->layers == IMAGE_MAX_LAYERS)
-		return false;
-	while (at > 0 && (plan->layer[at - 1].multiple > layer->multiple ||
-					  plan->layer[at - 1].hashes > layer->hashes))
-	{
-		plan->layer[at] = plan->layer[at - 1];
-		plan->from_a[at] = plan->from_a[at - 1];
-		plan->from_b[at] = plan->from_b[at - 1];
-		at--;
-	}
-	plan->layer[at] = *layer;
-	plan->from_a[at] = -1;
-	plan->from_b[at] = j;
-	plan->layers++;
-	return true;
-}
-
-/*
- * Count the entries of a layer to the planned layers that have room, the finest
- * first; false, and nothing counted, if they have not room for all.
- */
-static bool
-plan_within(FilterPlan *plan, const FilterLayer *layer)
-{
-	uint64_t	taken[IMAGE_MAX_LAYERS];
-	uint64_t	entries = layer->bits_set;
-
-	for (int i = plan->layers - 1; i >= 0; i--)
-	{
-		const FilterLayer *to = &plan->layer[i];
-		uint64_t	room = to->bits_full - to->bits_set;
-
-		taken[i] = entries < room ? entries : room;
-		if (to->multiple > layer->multiple || to->hashes > layer->hashes)
-			taken[i] = 0;
-		entries -= taken[i];
-	}
-	if (entries > 0)
-		return false;
-	for (int i = 0; i < plan->layers; i++)
-		plan->layer[i].bits_set += taken[i];
-	return true;
-}
-
-/*
- * All layers of a are in the plan, and those of b that the others have no room
- * for.  bits_set in the plan is how many entries are to be expected.
- */
-FilterStatus
-cuckoo_plan_layers(const uint8_t *a, const uint8_t *b, bool apart,
-				   FilterPlan *plan)
-{
-	plan->layers = image_layers(a);
-	for (int i = 0; i < plan->layers; i++)
-	{
-		image_get_layer(a, i, &plan->layer[i]);
-		plan->from_a[i] = i;
-		plan->from_b[i] = -1;
-	}
-	for (int j = 0; j < image_layers(b); j++)
-	{
-		FilterLayer layer;
-
-		image_get_layer(b, j, &layer);
-		if (layer.bits_set == 0 || (!apart && plan_within(plan, &layer)))
-			continue;
-		if (image_growth(a) == 0)
-			return FILTER_FIXED;
-		if (!plan_beside(plan, &layer, j))
-			return FILTER_TOO_MANY_LAYERS;
-	}
-	return FILTER_OK;
-}
-
-bool
-cuckoo_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
-			 const FilterPlan *plan)
-{
-	bool		copied[IMAGE_MAX_LAYERS] = {false};
-
-	for (int i = 0; i < plan->layers; i++)
-	{
-		const uint8_t *from = plan->from_a[i] >= 0 ? a : b;
-		int			j = plan->from_a[i] >= 0 ? plan->from_a[i] : plan->from_b[i];
-
-		memcpy(image + plan->layer[i].offset, cuckoo_layer(from, j).slots,
-			   layer_bytes(&plan->layer[i]));
-		layer_set_entries(image, i, layer_entries(from, j));
-		/* told by the plan, for a and b may be one */
-		if (plan->from_a[i] < 0)
-			copied[j] = true;
-	}
-	for (int j = 0; j < image_layers(b); j++)
-	{
-		CuckooLayer layer = cuckoo_layer(b, j);
-		SlotWalk	walk = walk_begin(&layer);
-		CuckooPlace place;
-		uint64_t	slot;
-
-		while (!copied[j] && walk_next(&walk, &layer, &slot, &place))
-			if (!place_entry(image, image_layers(image), &layer, &place, true))
-				return false;
-	}
-	return true;
 }
 
 /* ------------------------------------------------------------------------
@@ -1015,6 +628,6 @@ cuckoo_check_slots(const uint8_t *image, int i)
 			entries++;
 		}
 	}
-	return entries == layer_entries(image, i) ? NULL :
+	return entries == cuckoo_entries(image, i) ? NULL :
 		"number of entries is wrong";
 }

@@ -176,6 +176,30 @@ cuckoo_window_contains(const uint8_t *slots, unsigned width, uint64_t window,
 		(((next ^ entry ^ 1) & mask) == 0);
 }
 
+static inline void
+cuckoo_put_slot(const CuckooLayer *layer, uint64_t slot, uint64_t value)
+{
+	unsigned	shift;
+	uint8_t    *at = (uint8_t *) cuckoo_slot_at(layer->slots, layer->width,
+												slot, &shift);
+	uint64_t	mask = ((UINT64_C(1) << layer->width) - 1) << shift;
+
+	put64(at, (get64(at) & ~mask) | value << shift);
+}
+
+/* The class of the entry of this value in this slot */
+static inline CuckooPlace
+cuckoo_slot_place(const CuckooLayer *layer, uint64_t slot, uint64_t value)
+{
+	CuckooPlace place;
+
+	place.fingerprint = value >> 1;
+	place.window[0] = slot - (value & 1);
+	place.window[1] = cuckoo_other_window(layer, place.window[0],
+										  place.fingerprint >> layer->further);
+	return place;
+}
+
 /*
  * Is an entry of this class in the layer?  Both windows are looked at, since
  * which of them it is cannot be foretold.
@@ -203,6 +227,39 @@ cuckoo_prefetch(const CuckooLayer *layer, const CuckooPlace *place)
 	for (int i = 0; i < 2; i++)
 		__builtin_prefetch(layer->slots + place->window[i] * layer->width / 8);
 }
+
+/* Entries in layer i of an image, and how many it may have */
+static inline uint64_t
+cuckoo_entries(const uint8_t *image, int i)
+{
+	return get64(image_layer_at(image, i) + LAYER_OFF_BITS_SET);
+}
+
+static inline uint64_t
+cuckoo_most_entries(const uint8_t *image, int i)
+{
+	return get64(image_layer_at(image, i) + LAYER_OFF_BITS_FULL);
+}
+
+static inline void
+cuckoo_set_entries(uint8_t *image, int i, uint64_t entries)
+{
+	put64(image_layer_at(image, i) + LAYER_OFF_BITS_SET, entries);
+}
+
+/* Are all slots of both windows taken by entries of this class? */
+extern bool cuckoo_is_saturated(const CuckooLayer *layer,
+								const CuckooPlace *place);
+
+/*
+ * Put an entry of this class into layer i of an image.  False if the layer is at
+ * capacity or has no place for it; then nothing has been touched.
+ */
+extern bool cuckoo_insert(uint8_t *image, int i, const CuckooPlace *place);
+
+/* Take "count" entries of a class that has at least as many out of layer i. */
+extern void cuckoo_take(uint8_t *image, int i, const CuckooPlace *place,
+						unsigned count);
 
 /*
  * The operations on a cuckoo filter's image.  Those without a comment are the
