@@ -10,7 +10,7 @@ OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c)) $(FILTER_SOURCES))
 
 # No symbol but the SQL entry points leaves the library: the server exports
 # names such as bloom_create itself, and PostgreSQL 15 has no default for this.
-# sizing.c must come to the same number everywhere: no fused multiply-add.
+# bloom_sizing.c must come to the same number everywhere: no fused multiply-add.
 # Functions that are called by one pointer have parameters that not all need.
 PG_CFLAGS = -fvisibility=hidden -ffp-contract=off -Wextra -Wno-unused-parameter
 # Of warnings we want our own, not those of the server's headers

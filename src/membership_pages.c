@@ -4,7 +4,7 @@
  *	  in place, under buffer locks, and logged.
  *
  * Page 0 is the metapage: what the index was made for, and its layers, as
- * sizing.c plans them for a growing bloom.  The blocks of 512 bits of each
+ * bloom_sizing.c plans them for a growing bloom.  The blocks of 512 bits of each
  * layer lie side by side, blocks_per_page of them on a page, from the layer's
  * first page on.  So a probe reads the metapage and, of each layer, the one
  * page of the element's block, or two where the layout is block512x2.  Every
@@ -217,7 +217,7 @@ page_new(Relation index, ForkNumber fork, BlockNumber number)
  * ----------------------------------------------------------------
  */
 
-/* Layer i as sizing.c knows it; its bits_set are estimated */
+/* Layer i as bloom_sizing.c knows it; its bits_set are estimated */
 void
 meta_layer(const MembershipMeta *meta, int i, FilterLayer *layer)
 {

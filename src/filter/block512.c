@@ -14,7 +14,7 @@
  * upper three bits.  The bit in lane i is named by six bits of the word, from
  * bit 13 + 6 i; the second and third bit of a lane take remixed words.  The
  * lowest 13 bits of the word, a product, are its worst mixed, and not used.
- * The bits of one element in one lane may coincide: sizing.c knows.
+ * The bits of one element in one lane may coincide: bloom_sizing.c knows.
  *
  * Three implementations, all with the same bits; test/unit holds them to it.
  * Bit b of lane i is bit b % 8 of byte 8 i + b / 8.

@@ -12,28 +12,28 @@
  * united: so there is no function here whose last digit may differ, but sums,
  * products and quotients only.
  *
- * The first layer of a growing filter may have FIRST_SHARE of the error rate.  It
- * has less, as fingerprints are of whole bits, and what it leaves is for the
- * others: the i-th further one has 6 / (pi^2 i^2) of it, whose sum over all i is
- * 1.
+ * The first layer of a growing filter may have CUCKOO_FIRST_SHARE of the error
+ * rate.  It has less, as fingerprints are of whole bits, and what it leaves is
+ * for the others: the i-th after it has CUCKOO_FURTHER_SHARE / i^2 of that, whose
+ * sum over all i is 1.
  */
 #include "sizing.h"
 
 #include "slots.h"
 
 /*
- * So near to the error rate asked for may the first layer of a growing filter
- * be.  At 1 % and 0.1 % this costs nothing, as its fingerprints leave more than
- * a twentieth anyway; at 3 % it costs a bit.
+ * Share of the requested error rate that a growing filter's first layer may use.
+ * At 1 % and 0.1 % this costs nothing, as its fingerprints leave more than a
+ * twentieth anyway; at 3 % it costs a bit.
  */
-#define FIRST_SHARE			0.95
+#define CUCKOO_FIRST_SHARE		0.95
 
 /* 6 / pi^2: the sum over i >= 1 of 1/i^2 is the inverse */
-#define FURTHER_SHARE		0.6079271018540267
+#define CUCKOO_FURTHER_SHARE	0.6079271018540267
 
 /*
- * What fixed filters of so many windows can be filled with, and about one in a
- * million cannot.  With these figures and those between them, 4 to 4,400
+ * Measured capacity by number of windows: the fill at which about one fixed
+ * filter in a million fails to build.  With these figures and those between them, 4 to 4,400
  * windows, 67 of 159 million builds failed with fingerprints of 6 bits, 43 with
  * 11; of those with at least 100 windows, 10 and 1 of 4.4 million.  A few windows
  * that too many elements share are what makes small filters fail; from a
@@ -162,7 +162,7 @@ cuckoo_plan_first(uint64_t capacity, double error_rate, bool grows,
 		layer->size = windows;
 		layer->size = windows_within(layer);
 		finish_layer(layer, layer->hashes);
-		if (layer->error_rate <= (grows ? FIRST_SHARE : 1) * error_rate ||
+		if (layer->error_rate <= (grows ? CUCKOO_FIRST_SHARE : 1) * error_rate ||
 			layer->hashes == CUCKOO_MAX_FINGERPRINT)
 			break;
 	}
@@ -179,7 +179,7 @@ cuckoo_plan_further(const FilterLayer *first, const FilterLayer *last,
 					int layers, double error_rate, int growth,
 					FilterLayer *layer)
 {
-	double		share = (error_rate - first->error_rate) * FURTHER_SHARE;
+	double		share = (error_rate - first->error_rate) * CUCKOO_FURTHER_SHARE;
 	uint64_t	index = layers;
 
 	layer->layout = LAYOUT_CUCKOO;

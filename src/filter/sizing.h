@@ -1,6 +1,7 @@
 /*
  * sizing.h
- *	  How large a layer must be, and what its bits tell; see sizing.c.
+ *	  How large a layer must be, and what its bits tell; see bloom_sizing.c and
+ *	  cuckoo_sizing.c.
  */
 #ifndef FILTER_SIZING_H
 #define FILTER_SIZING_H

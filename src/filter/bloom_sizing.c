@@ -1,5 +1,5 @@
 /*
- * sizing.c
+ * bloom_sizing.c
  *	  The arithmetic of blocked Bloom filters: how many blocks, how many bits
  *	  an element, when a layer is full, and what its set bits tell.
  *
@@ -27,10 +27,10 @@
  * united.  The load is rounded down to a multiple of 1/1024, so that a last
  * digit of exp() or log() that differs does not show.
  *
- * The first layer of a growing filter gets FIRST_SHARE of the error rate, the
- * i-th further one the share FURTHER_SHARE / i^2 (their sum over all i is 1 -
- * FIRST_SHARE), so that however many there are, the sum of their error rates
- * keeps the promise; and whoever never grows pays for a tenth, a quarter of a
+ * The first layer of a growing filter gets BLOOM_FIRST_SHARE of the error rate,
+ * the i-th after it the share BLOOM_FURTHER_SHARE / i^2 (their sum over all i is
+ * 1 - BLOOM_FIRST_SHARE), so that however many there are, the sum of their error
+ * rates keeps the promise; and whoever never grows pays for a tenth, a quarter of a
  * bit an element.
  */
 #include "sizing.h"
@@ -42,9 +42,10 @@
 /* From this rate down, two blocks cost fewer bits than one by far */
 #define TWO_BLOCKS_BELOW	3e-4
 
-#define FIRST_SHARE			0.9
+#define BLOOM_FIRST_SHARE	0.9
 /* sum over i >= 1 of 1/i^2 is pi^2/6 */
-#define FURTHER_SHARE		((1.0 - FIRST_SHARE) * 6.0 / (M_PI * M_PI))
+#define BLOOM_FURTHER_SHARE	\
+	((1.0 - BLOOM_FIRST_SHARE) * 6.0 / (M_PI * M_PI))
 
 /* Numbers of blocks up to this are treated as few: binomial, not Poisson */
 #define FEW_BLOCKS			64
@@ -425,8 +426,8 @@ layer_plan(uint64_t capacity, double error_rate, bool grows, int index,
 	double		full;
 
 	if (grows)
-		share = index == 0 ? FIRST_SHARE :
-			FURTHER_SHARE / ((double) index * index);
+		share = index == 0 ? BLOOM_FIRST_SHARE :
+			BLOOM_FURTHER_SHARE / ((double) index * index);
 
 	layer->capacity = capacity;
 	layer->error_rate = error_rate * share;
