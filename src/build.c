@@ -162,24 +162,11 @@ bloomfilter_clear(PG_FUNCTION_ARGS)
 	const uint8 *image = value_image(PG_GETARG_DATUM(0));
 	FilterParams params;
 	FilterPlan	plan;
-	FilterLayer first;
 
-	switch (image_layout(image))
-	{
-		case LAYOUT_EMPTY:
-		case LAYOUT_EXPLICIT:
-			PG_RETURN_POINTER(value_make_empty(image_kind(image)));
-		case LAYOUT_CLASSIC:
-			image_get_layer(image, 0, &first);
-			check_status(filter_plan_classic(first.size, first.hashes,
-											 &plan), image);
-			break;
-		default:
-			break;
-	}
+	if (image_layers(image) == 0)
+		PG_RETURN_POINTER(value_make_empty(image_kind(image)));
+	check_status(filter_plan_again(image, &plan), image);
 	image_get_params(image, &params);
 	params.class = ELEMENT_CLASS_NONE;
-	if (image_layout(image) != LAYOUT_CLASSIC)
-		check_status(filter_plan(&params, &plan), image);
 	PG_RETURN_POINTER(value_make_planned(&params, &plan));
 }

@@ -8,7 +8,7 @@
  */
 #include "combine.h"
 
-#include "filter/hashset.h"
+#include "filter/set.h"
 #include "miscadmin.h"
 
 /*
@@ -45,14 +45,11 @@ writer_gather(FilterWriter *writer, const uint8 *other)
 static void
 add_set(FilterWriter *writer, const uint8 *hashes, uint64 count)
 {
-	FilterLayer last;
 	uint64		batch[BATCH];
 	uint64		stride = 1;
 	uint64		at = 0;
 
-	image_get_layer(writer->image, image_layers(writer->image) - 1, &last);
-	if (last.capacity != 0 &&
-		layer_cardinality(&last) + count > last.capacity)
+	if (filter_may_fill(writer->image, count))
 		stride = even_stride(count);
 
 	for (uint64 done = 0; done < count;)
@@ -132,7 +129,6 @@ value_make_from_set(const uint8 *set, uint64 capacity)
 static bool
 may_need_room(const FilterWriter *writer, uint64 count)
 {
-	FilterLayer last;
 	FilterPlan	plan;
 
 	if (count <= 1)
@@ -141,9 +137,7 @@ may_need_room(const FilterWriter *writer, uint64 count)
 	if (image_kind(writer->image) == FILTER_CUCKOO &&
 		filter_plan_growth(writer->image, &plan) != FILTER_OK)
 		return true;
-	image_get_layer(writer->image, image_layers(writer->image) - 1, &last);
-	return last.capacity != 0 &&
-		layer_cardinality(&last) + count > last.capacity;
+	return filter_may_fill(writer->image, count);
 }
 
 /*

@@ -37,27 +37,6 @@ enum
 	INFO_COLUMNS
 };
 
-static const char *
-layout_name(FilterLayout layout)
-{
-	switch (layout)
-	{
-		case LAYOUT_EMPTY:
-			return "empty";
-		case LAYOUT_EXPLICIT:
-			return "explicit";
-		case LAYOUT_BLOCK512:
-			return "block512";
-		case LAYOUT_BLOCK512X2:
-			return "block512x2";
-		case LAYOUT_CLASSIC:
-			return "classic";
-		case LAYOUT_CUCKOO:
-			return "cuckoo";
-	}
-	return NULL;				/* image_check() lets no other through */
-}
-
 /*
  * Estimated number of elements.  For a filter whose bits are all set, or for a
  * forged one, the estimate may be too large for a bigint: it is limited.
@@ -85,7 +64,7 @@ bloomfilter_info(PG_FUNCTION_ARGS)
 	filter_bits(image, &bits, &bits_set);
 
 	values[INFO_LAYOUT] =
-		CStringGetTextDatum(layout_name(image_layout(image)));
+		CStringGetTextDatum(filter_layout_name(image_layout(image)));
 	if (image_class(image) != ELEMENT_CLASS_NONE)
 		values[INFO_ELEMENT_CLASS] =
 			CStringGetTextDatum(element_class_name(image_class(image)));
@@ -104,8 +83,7 @@ bloomfilter_info(PG_FUNCTION_ARGS)
 
 		image_get_layer(image, 0, &first);
 		values[INFO_HASHES] =
-			Int32GetDatum(first.layout == LAYOUT_BLOCK512X2 ?
-						  2 * first.hashes : first.hashes);
+			Int32GetDatum(layer_blocks(first.layout) * first.hashes);
 	}
 	else
 		nulls[INFO_HASHES] = true;

@@ -489,3 +489,87 @@ bloom_error_rate(const uint8_t *image)
 	}
 	return 1 - right;
 }
+
+/* ------------------------------------------------------------------------
+ * Bytes from outside
+ * ------------------------------------------------------------------------ */
+
+/* A classic filter is made for bits, any other for a capacity and error rate. */
+const char *
+bloom_check_image(const uint8_t *image)
+{
+	if (image_layout(image) == LAYOUT_CLASSIC)
+	{
+		if (image_capacity(image) != 0 || image_error_rate(image) != 0)
+			return "classic filter with a capacity or error rate";
+	}
+	else if (image_capacity(image) == 0 || image_error_rate(image) == 0)
+		return "filter without capacity or error rate";
+	return NULL;
+}
+
+static const char *
+check_blocks(const uint8_t *image, const FilterLayer *layer)
+{
+	if (layer->hashes < 1 || layer->hashes > BLOCK_MAX_HASHES)
+		return "number of hashes out of range";
+	/* two blocks of an element are never the same one */
+	if (layer->size < layer_blocks(layer->layout) ||
+		layer->size > IMAGE_MAX_BITS / BLOCK_BITS)
+		return "number of blocks out of range";
+	if (layer->capacity == 0)
+		return "layer without capacity";
+	/* a share of the filter's; false for NaN */
+	if (!(layer->error_rate > 0 &&
+		  layer->error_rate <= image_error_rate(image)))
+		return "error rate of a layer out of range";
+	return NULL;
+}
+
+static const char *
+check_classic(const uint8_t *image, int i, const FilterLayer *layer)
+{
+	if (layer->hashes < 1 || layer->hashes > CLASSIC_MAX_HASHES)
+		return "number of hashes out of range";
+	if (layer->size < CLASSIC_MIN_BITS || layer->size > IMAGE_MAX_BITS)
+		return "number of bits out of range";
+	if (layer->capacity != 0 || layer->bits_full != 0 ||
+		get64(image_layer_at(image, i) + LAYER_OFF_ERROR_RATE) != 0)
+		return "classic layer with a capacity or error rate";
+	if (image_layers(image) != 1 || image_growth(image) != 0)
+		return "classic filter with several layers";
+	return NULL;
+}
+
+const char *
+bloom_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
+{
+	const char *fault;
+
+	switch (layer->layout)
+	{
+		case LAYOUT_BLOCK512:
+		case LAYOUT_BLOCK512X2:
+			fault = check_blocks(image, layer);
+			break;
+		case LAYOUT_CLASSIC:
+			fault = check_classic(image, i, layer);
+			break;
+		default:
+			return "unknown layout of a layer";
+	}
+	if (fault == NULL && layer->multiple != 0)
+		return "multiple of a layer that has none";
+	return fault;
+}
+
+const char *
+bloom_check_bits(const uint8_t *image, int i, const FilterLayer *layer)
+{
+	if (layer->bits_full > layer_bits(layer))
+		return "bound of set bits out of range";
+	if (layer->bits_set != count_bits(image_layer_bits(image, i),
+									  layer_bytes(layer)))
+		return "number of set bits is wrong";
+	return NULL;
+}

@@ -2,7 +2,7 @@
  * bloom.h
  *	  The operations on a bloom filter with layers; see bloom.c.
  *
- * Those without a comment are what layout.h and filter.h say.
+ * They are entries of the table in layouts.h, which says what each of them does.
  */
 #ifndef FILTER_BLOOM_H
 #define FILTER_BLOOM_H
@@ -17,17 +17,11 @@ extern bool bloom_contains_sliced(const uint8_t *header, uint64_t hash,
 								  FilterFetch fetch, void *from);
 extern size_t bloom_add_batch(uint8_t *image, const uint64_t *hashes,
 							  size_t count);
-
-/* The layer behind "count" others, or the first: false if it would be too large */
 extern bool bloom_plan_layer(const FilterParams *params,
 							 const FilterLayer *before, int count,
 							 FilterLayer *layer);
-
-/* The layers of a union */
 extern FilterStatus bloom_plan_union(const uint8_t *a, const uint8_t *b,
 									 FilterPlan *plan);
-
-/* Fill an image that has the header and descriptors of a planned union. */
 extern bool bloom_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 						const FilterPlan *plan);
 extern void bloom_unite_in_place(uint8_t *a, const uint8_t *b,
@@ -35,5 +29,10 @@ extern void bloom_unite_in_place(uint8_t *a, const uint8_t *b,
 extern void bloom_intersect_in_place(uint8_t *a, const uint8_t *b);
 extern double bloom_cardinality(const uint8_t *image);
 extern double bloom_error_rate(const uint8_t *image);
+extern const char *bloom_check_image(const uint8_t *image);
+extern const char *bloom_check_layer(const uint8_t *image, int i,
+									 const FilterLayer *layer);
+extern const char *bloom_check_bits(const uint8_t *image, int i,
+									const FilterLayer *layer);
 
 #endif							/* FILTER_BLOOM_H */

@@ -479,8 +479,6 @@ layer_cardinality(const FilterLayer *layer)
 	double		bits = (double) layer_bits(layer);
 	double		clear = bits - (double) layer->bits_set;
 
-	if (layer->layout == LAYOUT_CUCKOO)
-		return (double) layer->bits_set;
 	/* with no bit left clear it may be any number; half a bit gives a lowest */
 	if (clear < 0.5)
 		clear = 0.5;
@@ -495,15 +493,13 @@ layers_cardinality(const FilterLayer *layers, int count)
 
 	/*
 	 * What an earlier layer seems to have did not reach a later one, so the
-	 * elements of that stand for a few more.  Entries of a cuckoo filter are
-	 * just counted.
+	 * elements of that stand for a few more.
 	 */
 	for (int i = 0; i < count; i++)
 	{
 		sum += layer_cardinality(&layers[i]) / not_before;
-		if (layers[i].layout != LAYOUT_CUCKOO)
-			not_before *= fmax(1 - layer_error_rate(&layers[i]),
-							   1 - ERROR_RATE_MAX);
+		not_before *= fmax(1 - layer_error_rate(&layers[i]),
+						   1 - ERROR_RATE_MAX);
 	}
 	return sum;
 }

@@ -101,6 +101,15 @@ popcount64(uint64_t word)
 	return (unsigned) ((word * UINT64_C(0x0101010101010101)) >> 56);
 }
 
+static inline bool
+all_zero(const uint8_t *bytes, size_t count)
+{
+	while (count-- > 0)
+		if (*bytes++ != 0)
+			return false;
+	return true;
+}
+
 static inline uint64_t
 common_divisor(uint64_t a, uint64_t b)
 {

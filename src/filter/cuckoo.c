@@ -383,9 +383,9 @@ cuckoo_contains_batch(const uint8_t *image, const uint64_t *hashes,
 
 /* cuckoo_window_contains() with the window fetched from behind "offset" */
 static bool
-window_contains_in_parts(uint64_t offset, const CuckooLayer *layer,
-						 uint64_t window, uint64_t fingerprint,
-						 FilterFetch fetch, void *from)
+window_contains_sliced(uint64_t offset, const CuckooLayer *layer,
+					   uint64_t window, uint64_t fingerprint,
+					   FilterFetch fetch, void *from)
 {
 	uint64_t	bit = window * layer->width;
 	unsigned	bytes = (bit % 8 + CUCKOO_WINDOW * layer->width + 7) / 8;
@@ -406,8 +406,8 @@ window_contains_in_parts(uint64_t offset, const CuckooLayer *layer,
 }
 
 bool
-cuckoo_contains_in_parts(const uint8_t *header, uint64_t hash,
-						 FilterFetch fetch, void *from)
+cuckoo_contains_sliced(const uint8_t *header, uint64_t hash,
+					   FilterFetch fetch, void *from)
 {
 	CuckooKey	key = image_key(header, hash);
 
@@ -417,9 +417,9 @@ cuckoo_contains_in_parts(const uint8_t *header, uint64_t hash,
 		CuckooPlace place = cuckoo_place(&layer, &key);
 
 		for (int j = 0; j < 2; j++)
-			if (window_contains_in_parts(layer.slots - header, &layer,
-										 place.window[j], place.fingerprint,
-										 fetch, from))
+			if (window_contains_sliced(layer.slots - header, &layer,
+									   place.window[j], place.fingerprint,
+									   fetch, from))
 				return true;
 	}
 	return false;
@@ -447,6 +447,30 @@ cuckoo_count(const uint8_t *image, uint64_t hash)
 		count += class_entries(&layer, &place, slots);
 	}
 	return count;
+}
+
+/* Entries are counted, not estimated. */
+double
+cuckoo_cardinality(const uint8_t *image)
+{
+	uint64_t	entries = 0;
+
+	for (int i = 0; i < image_layers(image); i++)
+		entries += cuckoo_entries(image, i);
+	return entries;
+}
+
+double
+cuckoo_layer_cardinality(const FilterLayer *layer)
+{
+	return layer->bits_set;
+}
+
+/* Those of the slots in use */
+uint64_t
+cuckoo_layer_bits_set(const FilterLayer *layer)
+{
+	return layer->bits_set * cuckoo_width(layer->hashes);
 }
 
 /*
@@ -539,9 +563,8 @@ cuckoo_plan_layer(const FilterParams *params, const FilterLayer *before,
 							   params->error_rate, params->growth, layer);
 }
 
-size_t
-cuckoo_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
-				 bool unique)
+static size_t
+add_batch(uint8_t *image, const uint64_t *hashes, size_t count, bool unique)
 {
 	CuckooLayer last = cuckoo_layer(image, image_layers(image) - 1);
 	CuckooKey	keys[PREFETCH_AHEAD];
@@ -564,6 +587,18 @@ cuckoo_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
 		}
 	}
 	return count;
+}
+
+size_t
+cuckoo_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
+{
+	return add_batch(image, hashes, count, false);
+}
+
+size_t
+cuckoo_add_unique_batch(uint8_t *image, const uint64_t *hashes, size_t count)
+{
+	return add_batch(image, hashes, count, true);
 }
 
 /*
@@ -595,16 +630,76 @@ cuckoo_remove(uint8_t *image, uint64_t hash)
  * Bytes from outside
  * ------------------------------------------------------------------------ */
 
+const char *
+cuckoo_check_image(const uint8_t *image)
+{
+	if (image_capacity(image) == 0 || image_error_rate(image) == 0)
+		return "filter without capacity or error rate";
+	if (image_layers(image) > 1 && image_growth(image) == 0)
+		return "fixed filter with several layers";
+	return NULL;
+}
+
+/* Is the number a power of the base, which is not 0? */
+static bool
+is_power(uint64_t number, uint64_t base)
+{
+	while (base > 1 && number > 1 && number % base == 0)
+		number /= base;
+	return number == 1;
+}
+
+/*
+ * The fields of a cuckoo filter's layer i, the ones before it being valid.  In
+ * the order of the layers the windows and fingerprints get finer, never
+ * coarser.
+ */
+const char *
+cuckoo_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
+{
+	FilterLayer first;
+	FilterLayer before;
+
+	if (layer->layout != LAYOUT_CUCKOO)
+		return "layer of another kind of filter";
+	image_get_layer(image, 0, &first);
+	image_get_layer(image, i > 0 ? i - 1 : 0, &before);
+	if (layer->hashes < CUCKOO_MIN_FINGERPRINT ||
+		layer->hashes > CUCKOO_MAX_FINGERPRINT ||
+		layer->hashes < before.hashes)
+		return "number of a fingerprint's bits out of range";
+	if (layer->size < CUCKOO_MIN_WINDOWS || layer->size % 2 != 0 ||
+		layer->size > IMAGE_MAX_BITS / cuckoo_width(layer->hashes))
+		return "number of windows out of range";
+	if (image_growth(image) == 0 ? layer->multiple != 1 :
+		!is_power(layer->multiple, image_growth(image)))
+		return "multiple of a layer is not a power of the growth";
+	if (layer->multiple < before.multiple ||
+		layer->size % layer->multiple != 0 ||
+		layer->size / layer->multiple != first.size ||
+		(i == 0 && layer->multiple != 1))
+		return "multiple of a layer is wrong";
+	if (layer->capacity == 0 || layer->capacity > cuckoo_slots(layer->size) ||
+		layer->bits_full != layer->capacity ||
+		layer->bits_set > layer->bits_full)
+		return "number of entries out of range";
+	/* false for NaN */
+	if (!(layer->error_rate > 0 &&
+		  layer->error_rate <= image_error_rate(image)))
+		return "error rate of a layer out of range";
+	return NULL;
+}
+
 /*
  * Every entry is in a window that there is, and has a fingerprint that the first
  * layer could have; so all functions above stay within the slots, whatever else
  * the bytes are.
  */
 const char *
-cuckoo_check_slots(const uint8_t *image, int i)
+cuckoo_check_slots(const uint8_t *image, int i, const FilterLayer *fields)
 {
 	CuckooLayer layer = cuckoo_layer(image, i);
-	uint64_t	slots = cuckoo_slots(2 * layer.half);
+	uint64_t	slots = cuckoo_slots(fields->size);
 	uint64_t	entries = 0;
 
 	for (uint64_t slot = 0; slot < slots;)
@@ -628,6 +723,6 @@ cuckoo_check_slots(const uint8_t *image, int i)
 			entries++;
 		}
 	}
-	return entries == cuckoo_entries(image, i) ? NULL :
+	return entries == fields->bits_set ? NULL :
 		"number of entries is wrong";
 }

@@ -261,40 +261,40 @@ extern bool cuckoo_insert(uint8_t *image, int i, const CuckooPlace *place);
 extern void cuckoo_take(uint8_t *image, int i, const CuckooPlace *place,
 						unsigned count);
 
-/*
- * The operations on a cuckoo filter's image.  Those without a comment are the
- * functions of filter.h of the same name.
- */
+/* The operations of layouts.h */
 extern bool cuckoo_contains(const uint8_t *image, uint64_t hash);
 extern void cuckoo_contains_batch(const uint8_t *image, const uint64_t *hashes,
 								  size_t count, bool *found);
-extern size_t cuckoo_add_batch(uint8_t *image, const uint64_t *hashes,
-							   size_t count, bool unique);
-extern unsigned cuckoo_count(const uint8_t *image, uint64_t hash);
-extern FilterRemoval cuckoo_remove(uint8_t *image, uint64_t hash);
-extern uint64_t cuckoo_compact(uint8_t *image);
-extern bool cuckoo_contains_in_parts(const uint8_t *header, uint64_t hash,
-									 FilterFetch fetch, void *from);
 extern unsigned cuckoo_slices(const uint8_t *header);
+extern bool cuckoo_contains_sliced(const uint8_t *header, uint64_t hash,
+								   FilterFetch fetch, void *from);
+extern unsigned cuckoo_count(const uint8_t *image, uint64_t hash);
+extern double cuckoo_cardinality(const uint8_t *image);
 extern double cuckoo_error_rate(const uint8_t *image);
-
-/* The layer behind "count" others, or the first: false if it would be too large */
+extern double cuckoo_layer_cardinality(const FilterLayer *layer);
+extern uint64_t cuckoo_layer_bits_set(const FilterLayer *layer);
+extern size_t cuckoo_add_batch(uint8_t *image, const uint64_t *hashes,
+							   size_t count);
+extern size_t cuckoo_add_unique_batch(uint8_t *image, const uint64_t *hashes,
+									  size_t count);
+extern FilterRemoval cuckoo_remove(uint8_t *image, uint64_t hash);
 extern bool cuckoo_plan_layer(const FilterParams *params,
 							  const FilterLayer *before, int count,
 							  FilterLayer *layer);
+extern const char *cuckoo_check_image(const uint8_t *image);
+extern const char *cuckoo_check_layer(const uint8_t *image, int i,
+									  const FilterLayer *layer);
+extern const char *cuckoo_check_slots(const uint8_t *image, int i,
+									  const FilterLayer *layer);
 
-/* Can the layers of two filters, alike else, be those of one? */
-extern bool cuckoo_layers_alike(const uint8_t *a, const uint8_t *b);
-
-/* The layers of a union, b's beside a's if apart */
-extern FilterStatus cuckoo_plan_layers(const uint8_t *a, const uint8_t *b,
-									   bool apart, FilterPlan *plan);
-
-/* Fill an image that has the header and descriptors of a planned union. */
+/* The same, in cuckoo_union.c */
+extern uint64_t cuckoo_compact(uint8_t *image);
+extern bool cuckoo_compatible(const uint8_t *a, const uint8_t *b);
+extern FilterStatus cuckoo_plan_union(const uint8_t *a, const uint8_t *b,
+									  FilterPlan *plan);
+extern FilterStatus cuckoo_plan_union_apart(const uint8_t *a, const uint8_t *b,
+											FilterPlan *plan);
 extern bool cuckoo_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 						 const FilterPlan *plan);
-
-/* What is wrong with the slots of layer i, in words of image_check(), or NULL */
-extern const char *cuckoo_check_slots(const uint8_t *image, int i);
 
 #endif							/* FILTER_CUCKOO_H */

@@ -227,7 +227,7 @@ cuckoo_compact(uint8_t *image)
  * rules of growth have changed in between.
  */
 bool
-cuckoo_layers_alike(const uint8_t *a, const uint8_t *b)
+cuckoo_compatible(const uint8_t *a, const uint8_t *b)
 {
 	for (int i = 0; i < image_layers(a); i++)
 		for (int j = 0; j < image_layers(b); j++)
@@ -295,9 +295,9 @@ plan_within(FilterPlan *plan, const FilterLayer *layer)
  * All layers of a are in the plan, and those of b that the others have no room
  * for.  bits_set in the plan is how many entries are to be expected.
  */
-FilterStatus
-cuckoo_plan_layers(const uint8_t *a, const uint8_t *b, bool apart,
-				   FilterPlan *plan)
+static FilterStatus
+plan_layers(const uint8_t *a, const uint8_t *b, bool apart,
+			FilterPlan *plan)
 {
 	plan->layers = image_layers(a);
 	for (int i = 0; i < plan->layers; i++)
@@ -319,6 +319,18 @@ cuckoo_plan_layers(const uint8_t *a, const uint8_t *b, bool apart,
 			return FILTER_TOO_MANY_LAYERS;
 	}
 	return FILTER_OK;
+}
+
+FilterStatus
+cuckoo_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
+{
+	return plan_layers(a, b, false, plan);
+}
+
+FilterStatus
+cuckoo_plan_union_apart(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
+{
+	return plan_layers(a, b, true, plan);
 }
 
 bool

@@ -5,29 +5,17 @@
 #include "filter.h"
 
 #include "block512.h"
-#include "bloom.h"
-#include "cuckoo.h"
+#include "layouts.h"
 #include "set.h"
 
-/* filter_contains() of any filter */
-static bool
-any_contains(const uint8_t *image, uint64_t hash)
-{
-	if (image_layout(image) == LAYOUT_CUCKOO)
-		return cuckoo_contains(image, hash);
-	if (image_layers(image) == 0)
-		return set_contains(image, hash);
-	return bloom_contains(image, hash);
-}
-
-/* The most frequent filter, one layer of block512, without a detour */
+/* The most frequent filter, one layer of block512, does without the table. */
 bool
 filter_contains(const uint8_t *image, uint64_t hash)
 {
 	const uint8_t *at = image_layer_at(image, 0);
 
 	if (image_layers(image) != 1 || at[LAYER_OFF_LAYOUT] != LAYOUT_BLOCK512)
-		return any_contains(image, hash);
+		return image_ops(image)->contains(image, hash);
 	return block_kernel->contains(image + get64(at + LAYER_OFF_OFFSET) +
 								  BLOCK_BYTES *
 								  first_block(hash, get64(at + LAYER_OFF_SIZE)),
@@ -37,69 +25,57 @@ filter_contains(const uint8_t *image, uint64_t hash)
 unsigned
 filter_parts(const uint8_t *header)
 {
-	if (image_layout(header) == LAYOUT_CUCKOO)
-		return cuckoo_slices(header);
-	return bloom_slices(header);
+	const FilterOps *ops = image_ops(header);
+
+	return ops->slices ? ops->slices(header) : 0;
 }
 
 bool
 filter_contains_in_parts(const uint8_t *header, uint64_t hash,
 						 FilterFetch fetch, void *from)
 {
-	if (image_layout(header) == LAYOUT_CUCKOO)
-		return cuckoo_contains_in_parts(header, hash, fetch, from);
-	return bloom_contains_sliced(header, hash, fetch, from);
+	return image_ops(header)->contains_sliced(header, hash, fetch, from);
 }
 
 void
 filter_contains_batch(const uint8_t *image, const uint64_t *hashes,
 					  size_t count, bool *found)
 {
-	if (image_layout(image) == LAYOUT_CUCKOO)
-		cuckoo_contains_batch(image, hashes, count, found);
-	else if (image_layers(image) > 0)
-		bloom_contains_batch(image, hashes, count, found);
-	else
-		for (size_t i = 0; i < count; i++)
-			found[i] = set_contains(image, hashes[i]);
+	image_ops(image)->contains_batch(image, hashes, count, found);
 }
 
 size_t
 filter_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 {
-	if (image_layout(image) == LAYOUT_CUCKOO)
-		return cuckoo_add_batch(image, hashes, count, false);
-	return bloom_add_batch(image, hashes, count);
+	return image_ops(image)->add_batch(image, hashes, count);
 }
 
 size_t
 filter_add_unique_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 {
-	return cuckoo_add_batch(image, hashes, count, true);
+	return image_ops(image)->add_unique_batch(image, hashes, count);
 }
 
 unsigned
 filter_count(const uint8_t *image, uint64_t hash)
 {
-	if (image_layout(image) == LAYOUT_CUCKOO)
-		return cuckoo_count(image, hash);
-	return any_contains(image, hash);
+	const FilterOps *ops = image_ops(image);
+
+	return ops->count ? ops->count(image, hash) : ops->contains(image, hash);
 }
 
 FilterRemoval
 filter_remove(uint8_t *image, uint64_t hash)
 {
-	if (image_layout(image) == LAYOUT_CUCKOO)
-		return cuckoo_remove(image, hash);
-	return set_remove(image, hash);
+	return image_ops(image)->remove(image, hash);
 }
 
 uint64_t
 filter_compact(uint8_t *image)
 {
-	if (image_layout(image) == LAYOUT_CUCKOO)
-		return cuckoo_compact(image);
-	return image_bytes(image);
+	const FilterOps *ops = image_ops(image);
+
+	return ops->compact ? ops->compact(image) : image_bytes(image);
 }
 
 /* Plan the layer behind those that the plan has. */
@@ -109,9 +85,7 @@ plan_layer(const FilterParams *params, FilterPlan *plan)
 	int			before = plan->layers++;
 	FilterLayer *layer = &plan->layer[before];
 
-	if (!(params->kind == FILTER_CUCKOO ?
-		  cuckoo_plan_layer(params, plan->layer, before, layer) :
-		  bloom_plan_layer(params, plan->layer, before, layer)))
+	if (!kind_ops(params->kind)->plan_layer(params, plan->layer, before, layer))
 		return FILTER_TOO_LARGE;
 	return plan_finish(plan);
 }
@@ -136,6 +110,19 @@ filter_plan_classic(uint64_t m, unsigned k, FilterPlan *plan)
 	layer->hashes = k;
 	plan->layers = 1;
 	return plan_finish(plan);
+}
+
+FilterStatus
+filter_plan_again(const uint8_t *image, FilterPlan *plan)
+{
+	FilterParams params;
+	FilterLayer first;
+
+	image_get_params(image, &params);
+	if (params.capacity != 0)
+		return filter_plan(&params, plan);
+	image_get_layer(image, 0, &first);
+	return filter_plan_classic(first.size, first.hashes, plan);
 }
 
 void
@@ -177,9 +164,20 @@ filter_grow(uint8_t *image, const uint8_t *from, const FilterPlan *plan)
 	}
 }
 
+bool
+filter_may_fill(const uint8_t *image, uint64_t count)
+{
+	FilterLayer last;
+
+	image_get_layer(image, image_layers(image) - 1, &last);
+	return last.capacity != 0 &&
+		image_ops(image)->layer_cardinality(&last) + count > last.capacity;
+}
+
 FilterDifference
 filter_difference(const uint8_t *a, const uint8_t *b)
 {
+	const FilterOps *ops = image_ops(a);
 	FilterLayer first_a;
 	FilterLayer first_b;
 
@@ -195,8 +193,8 @@ filter_difference(const uint8_t *a, const uint8_t *b)
 	if (image_layout(a) == LAYOUT_EXPLICIT ||
 		image_layout(b) == LAYOUT_EXPLICIT)
 		return FILTERS_ALIKE;
-	if ((image_layout(a) == LAYOUT_CLASSIC) !=
-		(image_layout(b) == LAYOUT_CLASSIC))
+	/* one made for a capacity, and one for bits */
+	if ((image_capacity(a) == 0) != (image_capacity(b) == 0))
 		return DIFFERENT_LAYOUT;
 	if (image_capacity(a) != image_capacity(b))
 		return DIFFERENT_CAPACITY;
@@ -208,7 +206,7 @@ filter_difference(const uint8_t *a, const uint8_t *b)
 	image_get_layer(a, 0, &first_a);
 	image_get_layer(b, 0, &first_b);
 	if (!layer_same_shape(&first_a, &first_b) ||
-		(image_layout(a) == LAYOUT_CUCKOO && !cuckoo_layers_alike(a, b)))
+		(ops->compatible && !ops->compatible(a, b)))
 		return DIFFERENT_SIZE;
 	return FILTERS_ALIKE;
 }
@@ -216,8 +214,7 @@ filter_difference(const uint8_t *a, const uint8_t *b)
 FilterStatus
 filter_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 {
-	FilterStatus status = image_layout(a) == LAYOUT_CUCKOO ?
-		cuckoo_plan_layers(a, b, false, plan) : bloom_plan_union(a, b, plan);
+	FilterStatus status = image_ops(a)->plan_union(a, b, plan);
 
 	return status == FILTER_OK ? plan_finish(plan) : status;
 }
@@ -225,7 +222,7 @@ filter_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 FilterStatus
 filter_plan_union_apart(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 {
-	FilterStatus status = cuckoo_plan_layers(a, b, true, plan);
+	FilterStatus status = image_ops(a)->plan_union_apart(a, b, plan);
 
 	return status == FILTER_OK ? plan_finish(plan) : status;
 }
@@ -240,15 +237,14 @@ filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 	if (params.class == 0)
 		params.class = image_class(b);
 	plan_put(image, &params, plan);
-	if (image_layout(image) == LAYOUT_CUCKOO)
-		return cuckoo_unite(image, a, b, plan);
-	return bloom_unite(image, a, b, plan);
+	return image_ops(image)->unite(image, a, b, plan);
 }
 
 bool
 filter_unites_within(const uint8_t *a, const FilterPlan *plan)
 {
-	if (image_layout(a) == LAYOUT_CUCKOO || plan->layers != image_layers(a))
+	if (image_ops(a)->unite_in_place == NULL ||
+		plan->layers != image_layers(a))
 		return false;
 	for (int i = 0; i < plan->layers; i++)
 		if (plan->from_a[i] != i)
@@ -261,13 +257,13 @@ filter_unite_within(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
 {
 	if (image_class(a) == 0)
 		image_set_class(a, image_class(b));
-	bloom_unite_in_place(a, b, plan);
+	image_ops(a)->unite_in_place(a, b, plan);
 }
 
 void
 filter_intersect_within(uint8_t *a, const uint8_t *b)
 {
-	bloom_intersect_in_place(a, b);
+	image_ops(a)->intersect_in_place(a, b);
 	if (image_class(a) == 0)
 		image_set_class(a, image_class(b));
 }
@@ -281,22 +277,22 @@ filter_intersect_set(uint8_t *set, const uint8_t *other)
 double
 filter_cardinality(const uint8_t *image)
 {
-	if (image_layers(image) == 0)
-		return image_count(image);
-	return bloom_cardinality(image);
+	return image_ops(image)->cardinality(image);
 }
 
 double
 filter_estimated_error_rate(const uint8_t *image)
 {
-	if (image_layout(image) == LAYOUT_CUCKOO)
-		return cuckoo_error_rate(image);
-	return bloom_error_rate(image);
+	const FilterOps *ops = image_ops(image);
+
+	return ops->error_rate ? ops->error_rate(image) : 0;
 }
 
 void
 filter_bits(const uint8_t *image, uint64_t *bits, uint64_t *bits_set)
 {
+	const FilterOps *ops = image_ops(image);
+
 	*bits = 64 * image_count(image);
 	*bits_set = 0;
 	for (int i = 0; i < image_layers(image); i++)
@@ -305,7 +301,13 @@ filter_bits(const uint8_t *image, uint64_t *bits, uint64_t *bits_set)
 
 		image_get_layer(image, i, &layer);
 		*bits += layer_bits(&layer);
-		*bits_set += layer.layout == LAYOUT_CUCKOO ?
-			layer.bits_set * cuckoo_width(layer.hashes) : layer.bits_set;
+		*bits_set += ops->layer_bits_set ? ops->layer_bits_set(&layer) :
+			layer.bits_set;
 	}
+}
+
+const char *
+filter_layout_name(FilterLayout layout)
+{
+	return layouts[layout].name;
 }

@@ -32,6 +32,9 @@ extern FilterStatus filter_plan(const FilterParams *params, FilterPlan *plan);
 extern FilterStatus filter_plan_classic(uint64_t m, unsigned k,
 										FilterPlan *plan);
 
+/* What a filter with layers was when it was made, in growth and size */
+extern FilterStatus filter_plan_again(const uint8_t *image, FilterPlan *plan);
+
 extern void filter_init(uint8_t *image, const FilterParams *params,
 						const FilterPlan *plan);
 
@@ -39,6 +42,9 @@ extern void filter_init(uint8_t *image, const FilterParams *params,
 extern FilterStatus filter_plan_growth(const uint8_t *image, FilterPlan *plan);
 extern void filter_grow(uint8_t *image, const uint8_t *from,
 						const FilterPlan *plan);
+
+/* May the last layer prove too small for "count" more elements? */
+extern bool filter_may_fill(const uint8_t *image, uint64_t count);
 
 /* Is this hash in?  For any layout. */
 extern bool filter_contains(const uint8_t *image, uint64_t hash);
@@ -179,5 +185,8 @@ extern double filter_estimated_error_rate(const uint8_t *image);
  */
 extern void filter_bits(const uint8_t *image, uint64_t *bits,
 						uint64_t *bits_set);
+
+/* As bloom_info() shows it */
+extern const char *filter_layout_name(FilterLayout layout);
 
 #endif							/* FILTER_FILTER_H */

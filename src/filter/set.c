@@ -328,3 +328,51 @@ set_remove(uint8_t *image, uint64_t hash)
 	image_set_count(image, count - 1);
 	return FILTER_REMOVED;
 }
+
+void
+set_contains_batch(const uint8_t *image, const uint64_t *hashes, size_t count,
+				   bool *found)
+{
+	for (size_t i = 0; i < count; i++)
+		found[i] = set_contains(image, hashes[i]);
+}
+
+double
+set_cardinality(const uint8_t *image)
+{
+	return image_count(image);
+}
+
+/* Of an empty filter no field but kind and length is set. */
+static const char *
+check_empty(const uint8_t *image)
+{
+	if (image_bytes(image) != IMAGE_HEADER_BYTES || image_layers(image) != 0 ||
+		!all_zero(image + IMAGE_OFF_GROWTH, IMAGE_OFF_BYTES - IMAGE_OFF_GROWTH))
+		return "empty filter with content";
+	return NULL;
+}
+
+const char *
+set_check_image(const uint8_t *image)
+{
+	uint64_t	count = image_count(image);
+
+	if (image_layout(image) == LAYOUT_EMPTY)
+		return check_empty(image);
+	if (image_layers(image) != 0)
+		return "explicit filter with layers";
+	if (count > IMAGE_MAX_BITS / 64 ||
+		image_explicit_bytes(count) != image_bytes(image))
+		return "number of hashes does not fit the length";
+	if (count > 0 && image_class(image) == 0)
+		return "hashes of no element class";
+	for (uint64_t i = 1; i < count; i++)
+	{
+		const uint8_t *hash = image_hashes(image) + 8 * i;
+
+		if (get64(hash - 8) >= get64(hash))
+			return "hashes are not in order";
+	}
+	return NULL;
+}

@@ -39,18 +39,19 @@ extern bool cuckoo_plan_further(const FilterLayer *first,
 /* Entries at which a layer of so many windows is full */
 extern uint64_t cuckoo_capacity(uint64_t windows);
 
+/* The rest is for layers of bloom filters. */
+
 /*
- * What to expect of a layer, not of a cuckoo filter, that holds n elements: how
- * many of its bits are set, and, of one that is no classic filter either, which
- * share of absent elements it takes for present.
+ * What to expect of a layer that holds n elements: how many of its bits are set,
+ * and, unless it is classic, which share of absent elements it takes for present
  */
 extern double layer_expected_bits(const FilterLayer *layer, double n);
 extern double layer_expected_error_rate(const FilterLayer *layer, double n);
 
 /*
- * How many elements a layer holds, as its number of set bits tells (of a cuckoo
- * filter, its entries); all layers of a filter, in the order in which it grew;
- * and the error rate now of a layer that is not a cuckoo filter's
+ * How many elements a layer holds, as its number of set bits tells; the same of
+ * all layers of a filter, in the order in which it grew; and a layer's error rate
+ * now
  */
 extern double layer_cardinality(const FilterLayer *layer);
 extern double layers_cardinality(const FilterLayer *layers, int count);

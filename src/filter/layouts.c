@@ -1,0 +1,74 @@
+/*
+ * layouts.c
+ *	  The one table of layouts; see layouts.h.
+ */
+#include "layouts.h"
+
+#include "bloom.h"
+#include "cuckoo.h"
+#include "set.h"
+#include "sizing.h"
+
+static const FilterOps set_ops = {
+	.contains = set_contains,
+	.contains_batch = set_contains_batch,
+	.cardinality = set_cardinality,
+	.remove = set_remove,
+	.check_image = set_check_image
+};
+
+static const FilterOps bloom_ops = {
+	.kind = FILTER_BLOOM,
+	.contains = bloom_contains,
+	.contains_batch = bloom_contains_batch,
+	.slices = bloom_slices,
+	.contains_sliced = bloom_contains_sliced,
+	.cardinality = bloom_cardinality,
+	.error_rate = bloom_error_rate,
+	.layer_cardinality = layer_cardinality,
+	.add_batch = bloom_add_batch,
+	.plan_layer = bloom_plan_layer,
+	.plan_union = bloom_plan_union,
+	.unite = bloom_unite,
+	.unite_in_place = bloom_unite_in_place,
+	.intersect_in_place = bloom_intersect_in_place,
+	.check_image = bloom_check_image,
+	.check_layer = bloom_check_layer,
+	.check_bits = bloom_check_bits
+};
+
+static const FilterOps cuckoo_ops = {
+	.kind = FILTER_CUCKOO,
+	.contains = cuckoo_contains,
+	.contains_batch = cuckoo_contains_batch,
+	.slices = cuckoo_slices,
+	.contains_sliced = cuckoo_contains_sliced,
+	.count = cuckoo_count,
+	.cardinality = cuckoo_cardinality,
+	.error_rate = cuckoo_error_rate,
+	.layer_cardinality = cuckoo_layer_cardinality,
+	.layer_bits_set = cuckoo_layer_bits_set,
+	.add_batch = cuckoo_add_batch,
+	.add_unique_batch = cuckoo_add_unique_batch,
+	.remove = cuckoo_remove,
+	.compact = cuckoo_compact,
+	.plan_layer = cuckoo_plan_layer,
+	.compatible = cuckoo_compatible,
+	.plan_union = cuckoo_plan_union,
+	.plan_union_apart = cuckoo_plan_union_apart,
+	.unite = cuckoo_unite,
+	.check_image = cuckoo_check_image,
+	.check_layer = cuckoo_check_layer,
+	.check_bits = cuckoo_check_slots
+};
+
+const LayoutEntry layouts[] = {
+	[LAYOUT_EMPTY] = {"empty", &set_ops},
+	[LAYOUT_EXPLICIT] = {"explicit", &set_ops},
+	[LAYOUT_BLOCK512] = {"block512", &bloom_ops},
+	[LAYOUT_BLOCK512X2] = {"block512x2", &bloom_ops},
+	[LAYOUT_CLASSIC] = {"classic", &bloom_ops},
+	[LAYOUT_CUCKOO] = {"cuckoo", &cuckoo_ops}
+};
+
+const int	layout_count = sizeof(layouts) / sizeof(layouts[0]);

@@ -1,0 +1,112 @@
+/*
+ * layouts.h
+ *	  The one table of layouts: what each of them can do.
+ *
+ * Code outside of a layout's own files goes through this table and does not ask
+ * which layout it has.  To add a layout, see docs/internals.md.
+ */
+#ifndef FILTER_LAYOUTS_H
+#define FILTER_LAYOUTS_H
+
+#include "plan.h"
+
+/*
+ * The operations of a layout, or of a family of layouts that the layers of one
+ * filter may have.  Those without a comment are the functions of filter.h of the
+ * same name.  Sets have no layers: what needs one is NULL there.
+ */
+typedef struct FilterOps
+{
+	/* Of which type are filters with layers of this family?  Sets: of either. */
+	FilterKind	kind;
+
+	/* Reading; count is NULL if it is 1 for what is in */
+	bool		(*contains) (const uint8_t *image, uint64_t hash);
+	void		(*contains_batch) (const uint8_t *image,
+								   const uint64_t *hashes, size_t count,
+								   bool *found);
+	unsigned	(*slices) (const uint8_t *header);
+	bool		(*contains_sliced) (const uint8_t *header, uint64_t hash,
+									FilterFetch fetch, void *from);
+	unsigned	(*count) (const uint8_t *image, uint64_t hash);
+
+	/* Estimates; no error rate is 0, no layer_bits_set the layer's own number */
+	double		(*cardinality) (const uint8_t *image);
+	double		(*error_rate) (const uint8_t *image);
+	double		(*layer_cardinality) (const FilterLayer *layer);
+	uint64_t	(*layer_bits_set) (const FilterLayer *layer);
+
+	/* Changing; only cuckoo filters add unique elements and compact */
+	size_t		(*add_batch) (uint8_t *image, const uint64_t *hashes,
+							  size_t count);
+	size_t		(*add_unique_batch) (uint8_t *image, const uint64_t *hashes,
+									 size_t count);
+	FilterRemoval (*remove) (uint8_t *image, uint64_t hash);
+	uint64_t	(*compact) (uint8_t *image);
+
+	/*
+	 * Plan the layer behind "count" others, or the first; false if it would
+	 * be too large.
+	 */
+	bool		(*plan_layer) (const FilterParams *params,
+							   const FilterLayer *before, int count,
+							   FilterLayer *layer);
+
+	/*
+	 * Can the layers of two filters, compatible else, be those of one?  NULL:
+	 * as soon as the first ones are of one shape.
+	 */
+	bool		(*compatible) (const uint8_t *a, const uint8_t *b);
+
+	/*
+	 * The layers of a union; b's beside a's, if that is another way.  unite()
+	 * fills an image that has the header and descriptors of the plan; the
+	 * rest is NULL if it might fail half-way.
+	 */
+	FilterStatus (*plan_union) (const uint8_t *a, const uint8_t *b,
+								FilterPlan *plan);
+	FilterStatus (*plan_union_apart) (const uint8_t *a, const uint8_t *b,
+									  FilterPlan *plan);
+	bool		(*unite) (uint8_t *image, const uint8_t *a, const uint8_t *b,
+						  const FilterPlan *plan);
+	void		(*unite_in_place) (uint8_t *a, const uint8_t *b,
+								   const FilterPlan *plan);
+	void		(*intersect_in_place) (uint8_t *a, const uint8_t *b);
+
+	/*
+	 * For check.c, each NULL or what is wrong.  First the header (of a set,
+	 * all); then the fields of layer i, those before it being valid; then its
+	 * bits, known to lie within the image.
+	 */
+	const char *(*check_image) (const uint8_t *image);
+	const char *(*check_layer) (const uint8_t *image, int i,
+								const FilterLayer *layer);
+	const char *(*check_bits) (const uint8_t *image, int i,
+							   const FilterLayer *layer);
+} FilterOps;
+
+typedef struct LayoutEntry
+{
+	const char *name;			/* as bloom_info() shows it */
+	const FilterOps *ops;
+} LayoutEntry;
+
+/* By FilterLayout */
+extern const LayoutEntry layouts[];
+extern const int layout_count;
+
+/* Of a valid image */
+static inline const FilterOps *
+image_ops(const uint8_t *image)
+{
+	return layouts[image_layout(image)].ops;
+}
+
+/* Of the filters with layers that are made for a capacity */
+static inline const FilterOps *
+kind_ops(FilterKind kind)
+{
+	return layouts[kind == FILTER_CUCKOO ? LAYOUT_CUCKOO : LAYOUT_BLOCK512].ops;
+}
+
+#endif							/* FILTER_LAYOUTS_H */
