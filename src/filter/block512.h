@@ -14,7 +14,7 @@
 
 /*
  * Bits that an element sets in a block, at most.  24 is three in each lane;
- * beyond that a second block (block512x2) is worth more than a further bit.
+ * beyond that a second block (block512x2) is worth more than another bit.
  */
 #define BLOCK_MAX_HASHES	24
 
@@ -48,7 +48,7 @@ extern bool block_kernel_choose(const char *name);
 #define BLOCK_MULTIPLIER	UINT64_C(0x9E3779B97F4A7C15)
 #define REMIX_MULTIPLIER	UINT64_C(0xBF58476D1CE4E5B9)
 
-/* A further word that looks independent of the one given. */
+/* Another word that looks independent of the one given. */
 static inline uint64_t
 remix64(uint64_t word)
 {
@@ -66,8 +66,8 @@ block_word(uint64_t hash)
 }
 
 /*
- * An element's places in a layer of so many blocks: its block, and, where it
- * has two, another one, all alike (blocks is at least 2 then).
+ * An element's places in a layer of "blocks" blocks: its block, and, where it
+ * has two, another one, each as likely (blocks is at least 2 then).
  */
 static inline uint64_t
 first_block(uint64_t hash, uint64_t blocks)

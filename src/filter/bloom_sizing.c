@@ -278,13 +278,13 @@ typedef struct Sizes
 	double		load;			/* elements a block then */
 	struct
 	{
-		uint64_t	capacity;	/* elements of so many blocks; 0: not known */
-		unsigned	hashes;		/* with so many bits each */
+		uint64_t	capacity;	/* elements of this many blocks; 0: not known */
+		unsigned	hashes;		/* bits of each */
 	}			few[FEW_BLOCKS + 1];
 } Sizes;
 
 /*
- * Those that were asked for, each at a place that its error rate names, or one
+ * Error rates that were requested, each at a place that its error rate names, or one
  * of the next: room for the layers of several growing filters.
  */
 #define SIZES_KEPT		64
@@ -413,7 +413,7 @@ set_bits_sigma(const FilterLayer *layer, double n)
 	double		log_clear = n * log_spared(layer);
 	double		clear = exp(log_clear);
 
-	/* of an occupancy of n k balls in so many urns */
+	/* of the occupancy of "bits" urns by n k balls */
 	return sqrt(bits * clear * (1 - clear + clear * log_clear));
 }
 
@@ -507,7 +507,7 @@ layers_cardinality(const FilterLayer *layers, int count)
 double
 layer_error_rate(const FilterLayer *layer)
 {
-	/* any k bits may be asked for, so the share that is set tells all */
+	/* a probe may read any k bits, so the share that is set tells all */
 	if (layer->layout == LAYOUT_CLASSIC)
 		return pow((double) layer->bits_set / layer->size, layer->hashes);
 	return layer_expected_error_rate(layer, layer_cardinality(layer));

@@ -2,9 +2,9 @@
  * check.c
  *	  Tells a valid image from one that is not; see check.h.
  *
- * image_check() is the one gate for bytes from outside: whatever it lets
- * through, every other function of this directory takes without a further
- * check, reads no byte beyond the image, and answers.  It compares the number
+ * image_check() is the one gate for bytes from outside.  Every other function of
+ * this directory takes the images that it lets through without another check,
+ * reads no byte beyond them, and answers.  It compares the number
  * of set bits that a layer claims with the bits themselves, so that a damaged
  * filter is refused and not believed, but for damage that sets as many bits as
  * it clears.
@@ -14,7 +14,7 @@
 #include "layouts.h"
 #include "sizing.h"
 
-/* Is this an error rate that a filter can be asked for?  False for NaN. */
+/* Can a filter have this requested error rate?  False for NaN. */
 static bool
 valid_error_rate(double rate)
 {
@@ -150,7 +150,7 @@ image_check(const uint8_t *image, uint64_t bytes, FilterKind kind)
 		return "reserved bytes are not zero";
 	if (image_growth(image) > IMAGE_MAX_GROWTH)
 		return "growth out of range";
-	/* exactly zero if none was asked for */
+	/* exactly zero if none was requested */
 	if (!valid_error_rate(image_error_rate(image)) &&
 		get64(image + IMAGE_OFF_ERROR_RATE) != 0)
 		return "error rate out of range";

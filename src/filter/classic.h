@@ -8,7 +8,7 @@
  * of word a + i b; but a b near to a simple fraction of 2^64 then makes places
  * coincide, which at 20 bits for each of 1,000 elements and k = 10 raises the
  * error rate by a tenth, and sixfold at k = 20.  So b is multiplied at each
- * step.  For who asks for an exact (m, k); each probe may cost k cache misses.
+ * step.  For users who need an exact (m, k); a probe may cost k cache misses.
  */
 #ifndef FILTER_CLASSIC_H
 #define FILTER_CLASSIC_H

@@ -40,8 +40,8 @@
  *
  *		floor((H_k - a) / g) = H_l - floor(a / g)
  *
- * and the other window over g is the other window in layer l.  So of one class
- * in layer k means of one class in every coarser layer.
+ * and the other window over g is the other window in layer l.  Hence two
+ * elements of one class in layer k are of one class in every coarser layer.
  *
  * What every operation keeps is: there is an assignment of the elements that are
  * in (as often as they are in) to entries of their class, no two to one entry,
@@ -110,7 +110,7 @@ typedef struct Search
 	SearchStep	steps[SEARCH_SLOTS];
 	int			count;
 	/* once there are many: numbers of steps from 1 on, at a hash of the slot */
-	int			table_end;		/* so many of them are in it */
+	int			table_end;		/* number of steps in the table */
 	int16_t		table[SEARCH_TABLE];
 } Search;
 
@@ -142,7 +142,7 @@ class_entries(const CuckooLayer *layer, const CuckooPlace *place,
 	return count;
 }
 
-/* So many slots the windows of a class have together. */
+/* Slots that the windows of a class have together */
 static unsigned
 class_slots(const CuckooPlace *place)
 {
@@ -173,8 +173,8 @@ search_entry(Search *search, uint32_t slot)
 }
 
 /*
- * Has the search been at this slot before?  Few slots, which is how most searches
- * end, are not worth asking: the answer is no.
+ * Has the search been at this slot before?  A search of few slots, as
+ * most are, is not worth a look: the answer is no.
  */
 static bool
 search_repeats(Search *search, uint32_t slot)
@@ -312,10 +312,10 @@ cuckoo_take(uint8_t *image, int i, const CuckooPlace *place, unsigned count)
 }
 
 /* ------------------------------------------------------------------------
- * Asking
+ * Probing
  * ------------------------------------------------------------------------ */
 
-/* The last layer, which is the largest, is asked first. */
+/* Probes the last layer, which is the largest, first. */
 static bool
 layers_contain(const uint8_t *image, uint64_t hash)
 {
@@ -342,7 +342,7 @@ cuckoo_contains(const uint8_t *image, uint64_t hash)
 	CuckooLayer layer = {
 		.slots = (uint8_t *) image + get64(at + LAYER_OFF_OFFSET),
 		.half = half, .multiple = 1, .first_half = half,
-		.width = cuckoo_width(bits), .first_bits = bits, .further = 0
+		.width = cuckoo_width(bits), .first_bits = bits, .extra = 0
 	};
 	CuckooKey	key;
 	CuckooPlace place;
@@ -487,7 +487,7 @@ cuckoo_error_rate(const uint8_t *image)
 	{
 		CuckooLayer layer = cuckoo_layer(image, i);
 		double		fingerprints = ldexp(ldexp(1, layer.first_bits) - 1,
-										 layer.further);
+										 layer.extra);
 
 		log_right += cuckoo_entries(image, i) *
 			log1p(-1 / (layer.half * fingerprints));
@@ -559,8 +559,8 @@ cuckoo_plan_layer(const FilterParams *params, const FilterLayer *before,
 	if (count == 0)
 		return cuckoo_plan_first(params->capacity, params->error_rate,
 								 params->growth > 0, layer);
-	return cuckoo_plan_further(&before[0], &before[count - 1], count,
-							   params->error_rate, params->growth, layer);
+	return cuckoo_plan_next(&before[0], &before[count - 1], count,
+							params->error_rate, params->growth, layer);
 }
 
 static size_t
@@ -715,7 +715,7 @@ cuckoo_check_slots(const uint8_t *image, int i, const FilterLayer *fields)
 
 			if (value == 0)
 				continue;
-			if (value >> 1 >> layer.further == 0)
+			if (value >> 1 >> layer.extra == 0)
 				return "fingerprint is zero";
 			if (slot == 0 ? (value & 1) != 0 :
 				slot == slots - 1 && (value & 1) == 0)

@@ -25,7 +25,7 @@
  */
 #define CUCKOO_LOST_BITS		7
 
-/* A layer, or one that is to be read in parts: slots is then NULL */
+/* A layer; of one that is read by slices, slots says where they would be */
 typedef struct CuckooLayer
 {
 	uint8_t    *slots;
@@ -34,7 +34,7 @@ typedef struct CuckooLayer
 	uint64_t	first_half;		/* half of the first layer's windows */
 	unsigned	width;			/* bits of a slot */
 	unsigned	first_bits;		/* bits of a fingerprint in the first layer */
-	unsigned	further;		/* how many more they have in this one */
+	unsigned	extra;			/* how many more they have in this one */
 } CuckooLayer;
 
 /* An element, as all layers of a filter see it */
@@ -42,7 +42,7 @@ typedef struct CuckooKey
 {
 	uint64_t	hash;
 	uint64_t	first;			/* its fingerprint in the first layer */
-	uint64_t	further;		/* its upper bits are those of wider ones */
+	uint64_t	extra;			/* its upper bits are those of wider ones */
 } CuckooKey;
 
 /* An element's class in one layer: both windows, in any order, and fingerprint */
@@ -64,13 +64,13 @@ cuckoo_layer(const uint8_t *image, int i)
 		.first_half = get64(first + LAYER_OFF_SIZE) / 2,
 		.width = cuckoo_width(at[LAYER_OFF_HASHES]),
 		.first_bits = first[LAYER_OFF_HASHES],
-		.further = at[LAYER_OFF_HASHES] - first[LAYER_OFF_HASHES]
+		.extra = at[LAYER_OFF_HASHES] - first[LAYER_OFF_HASHES]
 	};
 
 	return layer;
 }
 
-/* For a filter whose first layer has fingerprints of so many bits */
+/* For a filter whose first layer has fingerprints of "first_bits" bits */
 static inline CuckooKey
 cuckoo_key(uint64_t hash, unsigned first_bits)
 {
@@ -79,14 +79,14 @@ cuckoo_key(uint64_t hash, unsigned first_bits)
 		.hash = hash,
 		/* any but 0, which says that a slot is empty */
 		.first = 1 + mulhi64(word, (UINT64_C(1) << first_bits) - 1),
-		.further = remix64(word)
+		.extra = remix64(word)
 	};
 
 	return key;
 }
 
 /*
- * A number that looks random, for a first layer's fingerprint of so many bits.
+ * A number that looks random, for a first layer's fingerprint.
  * Its upper bits are the fingerprint, so that the numbers are evenly spread.
  * Were they all random, of few fingerprints more would share their windows than
  * need be, which a small filter does not bear: with fingerprints of 6 bits, 80
@@ -126,8 +126,8 @@ cuckoo_place(const CuckooLayer *layer, const CuckooKey *key)
 	place.window[0] = window;
 	place.window[1] = cuckoo_other_window(layer, window, key->first);
 	/* shifted by one and 63 - n, since n may be 0 */
-	place.fingerprint = key->first << layer->further |
-		(key->further >> 1) >> (63 - layer->further);
+	place.fingerprint = key->first << layer->extra |
+		(key->extra >> 1) >> (63 - layer->extra);
 	return place;
 }
 
@@ -196,13 +196,13 @@ cuckoo_slot_place(const CuckooLayer *layer, uint64_t slot, uint64_t value)
 	place.fingerprint = value >> 1;
 	place.window[0] = slot - (value & 1);
 	place.window[1] = cuckoo_other_window(layer, place.window[0],
-										  place.fingerprint >> layer->further);
+										  place.fingerprint >> layer->extra);
 	return place;
 }
 
 /*
- * Is an entry of this class in the layer?  Both windows are looked at, since
- * which of them it is cannot be foretold.
+ * Is an entry of this class in the layer?  Looks at both windows,
+ * since a branch on the first could not be predicted.
  */
 static inline bool
 cuckoo_layer_contains(const CuckooLayer *layer, const CuckooPlace *place)

@@ -5,7 +5,7 @@
  * There is no formula for the load that a filter of few windows bears: it was
  * measured (loads[] below).  The error rate is exact.  An absent element matches
  * the entries of its class, of which there are F N / 2 if F is the number of
- * fingerprints, all alike, since its two windows never coincide.  So with p = 2
+ * fingerprints, each as likely, since its two windows never coincide.  So with p = 2
  * / (F N), n elements leave an error rate of 1 - (1 - p)^n.
  *
  * Two machines must come to the same size, or their filters could not be
@@ -79,7 +79,7 @@ cuckoo_capacity(uint64_t windows)
 		(windows - from) * gain / (loads[i + 1].windows - from);
 }
 
-/* The least number of windows, an even one, for so many elements */
+/* The least number of windows, an even one, for "capacity" elements */
 static uint64_t
 least_windows(uint64_t capacity)
 {
@@ -171,13 +171,13 @@ cuckoo_plan_first(uint64_t capacity, double error_rate, bool grows,
 
 /*
  * Of a filter whose layers have different numbers of windows, the place in this
- * order says which further layer it is, so that layers of like filters which
- * have as many windows are alike.
+ * order says which layer it is, so that layers of compatible filters that have as
+ * many windows are of one shape.
  */
 bool
-cuckoo_plan_further(const FilterLayer *first, const FilterLayer *last,
-					int layers, double error_rate, int growth,
-					FilterLayer *layer)
+cuckoo_plan_next(const FilterLayer *first, const FilterLayer *last,
+				 int layers, double error_rate, int growth,
+				 FilterLayer *layer)
 {
 	double		share = (error_rate - first->error_rate) * CUCKOO_FURTHER_SHARE;
 	uint64_t	index = layers;

@@ -1,7 +1,6 @@
 /*
  * cuckoo_union.c
- *	  What moves a cuckoo filter's entries from layer to layer: compaction and
- *	  union.
+ *	  Moves a cuckoo filter's entries from layer to layer: compaction and union.
  *
  * An entry may move to a layer that is not finer, where its class is known from
  * the one that it has; see cuckoo.c for why no element is lost by that.
@@ -31,7 +30,7 @@ coarser_place(const CuckooLayer *layer, const CuckooLayer *finer,
 	coarser.window[0] = place->window[0] / times;
 	coarser.window[1] = place->window[1] / times;
 	coarser.fingerprint = place->fingerprint >>
-		(finer->further - layer->further);
+		(finer->extra - layer->extra);
 	return coarser;
 }
 
@@ -40,7 +39,7 @@ static bool
 is_coarser(const CuckooLayer *layer, const CuckooLayer *finer)
 {
 	return layer->multiple <= finer->multiple &&
-		layer->further <= finer->further;
+		layer->extra <= finer->extra;
 }
 
 /*
@@ -185,7 +184,7 @@ empty_layer(uint8_t *image, int i)
 
 /*
  * A layer whose entries are more than there is room for is left alone: to move a
- * part of them would save no byte, and cost precision.
+ * few of them would save no byte, and cost precision.
  */
 uint64_t
 cuckoo_compact(uint8_t *image)

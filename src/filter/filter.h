@@ -1,6 +1,6 @@
 /*
  * filter.h
- *	  The operations on a filter: make, add, ask, unite, intersect, estimate.
+ *	  The operations on a filter: make, add, probe, unite, intersect, estimate.
  *
  * An image (image.h) is all the state there is.  These functions allocate
  * nothing: where a result needs room, one function says how much
@@ -114,7 +114,7 @@ extern FilterRemoval filter_remove(uint8_t *image, uint64_t hash);
 
 /*
  * Move entries out of the finest layers as far as there is room in coarser ones,
- * and drop layers that this empties, all within the image.  The first stays.
+ * and drop layers that this empties, all in place.  The first stays.
  * Returns the image's new length.
  */
 extern uint64_t filter_compact(uint8_t *image);
@@ -141,7 +141,7 @@ typedef enum FilterDifference
 extern FilterDifference filter_difference(const uint8_t *a, const uint8_t *b);
 
 /*
- * Union of two filters that are alike.  The image may be neither of the two.
+ * Union of two compatible filters.  The image may be neither of the two.
  * That of cuckoo filters is the sum of both multisets, and filter_unite() may
  * find no place for an entry: it then returns false, and the image is to be
  * thrown away.  A plan with all layers of b beside a's, that needs more room or
@@ -155,14 +155,14 @@ extern bool filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 						 const FilterPlan *plan);
 
 /*
- * Does the plan keep the layers of a, so that the union may be made within?
+ * Does the plan keep the layers of a, so that the union may be made in place?
  * Never that of cuckoo filters, which might fail half-way.
  */
 extern bool filter_unites_within(const uint8_t *a, const FilterPlan *plan);
 extern void filter_unite_within(uint8_t *a, const uint8_t *b,
 								const FilterPlan *plan);
 
-/* Intersection within a, of filters alike and of one layer each. */
+/* Intersection into a, of compatible filters of one layer each */
 extern void filter_intersect_within(uint8_t *a, const uint8_t *b);
 
 /*

@@ -55,7 +55,7 @@ image_get_params(const uint8_t *image, FilterParams *params)
 
 /*
  * The whole header of an image without layers or hashes, of
- * IMAGE_HEADER_BYTES; who adds some sets their number and the length.
+ * IMAGE_HEADER_BYTES.  Callers that add some set their number and the length.
  */
 void
 image_put_header(uint8_t *image, FilterLayout layout,

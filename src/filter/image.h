@@ -42,7 +42,7 @@
  */
 #define IMAGE_MAX_BITS			(UINT64_C(1) << 32)
 
-/* Growth: how many times larger each further layer is, 0 for a fixed filter */
+/* Growth: how many times larger each next layer is, 0 for a fixed filter */
 #define IMAGE_MAX_GROWTH		16
 
 /* The two types.  Filters of different kind are never compatible. */
@@ -83,8 +83,8 @@ typedef enum FilterLayout
 #define IMAGE_OFF_RESERVED		8	/* 4 bytes, zero */
 #define IMAGE_OFF_CLASS			12	/* element class, 8 bytes, 0 if unknown */
 #define IMAGE_OFF_SEED			20	/* 8 bytes */
-#define IMAGE_OFF_CAPACITY		28	/* asked for, 8 bytes, 0 if none was */
-#define IMAGE_OFF_ERROR_RATE	36	/* asked for, double, 0 if none was */
+#define IMAGE_OFF_CAPACITY		28	/* requested, 8 bytes, 0 if none was */
+#define IMAGE_OFF_ERROR_RATE	36	/* requested, double, 0 if none was */
 #define IMAGE_OFF_COUNT			44	/* explicit: hashes, 8 bytes; else 0 */
 #define IMAGE_OFF_BYTES			52	/* of the whole image, 8 bytes */
 

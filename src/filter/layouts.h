@@ -2,8 +2,8 @@
  * layouts.h
  *	  The one table of layouts: what each of them can do.
  *
- * Code outside of a layout's own files goes through this table and does not ask
- * which layout it has.  To add a layout, see docs/internals.md.
+ * Code outside of a layout's own files calls through this table and does not
+ * test which layout it has.  To add a layout, see docs/internals.md.
  */
 #ifndef FILTER_LAYOUTS_H
 #define FILTER_LAYOUTS_H
@@ -53,8 +53,8 @@ typedef struct FilterOps
 							   FilterLayer *layer);
 
 	/*
-	 * Can the layers of two filters, compatible else, be those of one?  NULL:
-	 * as soon as the first ones are of one shape.
+	 * Can the layers of two filters, otherwise compatible, be those of one?
+	 * NULL: whenever the first ones are of one shape.
 	 */
 	bool		(*compatible) (const uint8_t *a, const uint8_t *b);
 

@@ -5,7 +5,7 @@
  * Hashes are uniform, so they are sorted by their leading bytes (the "American
  * flag sort" of McIlroy, Bostic and McIlroy, "Engineering Radix Sort", 1993:
  * count, then permute in place), and looked up by interpolation.  Hashes that
- * someone chose to be alike cost more, but no more than the passes that 64 bits
+ * someone chose to be similar cost more, but no more than the passes that 64 bits
  * take and the insertion of SCATTER_MAX at a time, or a bisection.
  *
  * Hashes lie little-endian, 8 bytes each, at any address.  While they are sorted
@@ -16,15 +16,15 @@
 #include "interrupt.h"
 
 /*
- * Up to so many are sorted out of place, by a copy that stays in the cache
+ * Most hashes that are sorted out of place, by a copy that stays in the cache
  * nearest to the core
  */
 #define SCATTER_MAX		1024
 
 /*
- * Bits of a pass: as many as leave some so many hashes in a bucket, for the
- * scattering; at most eight, so that a pass writes to no more places than the
- * caches nearest to the core can follow.
+ * Bits of a pass: chosen to leave about RADIX_LEAVES hashes in a bucket for
+ * scatter_sort(); at most eight, so that a pass writes to no more places than
+ * the caches nearest to the core can track.
  */
 #define RADIX_MAX_BITS	8
 #define RADIX_MAX		(1 << RADIX_MAX_BITS)

@@ -9,7 +9,7 @@
 #include "image.h"
 
 /*
- * Error rates that a filter can be asked for.  The lower end is the lowest
+ * Error rates that may be requested.  The lower end is the lowest
  * that bench/ measures; the upper where a filter hardly drops rows.
  */
 #define ERROR_RATE_MIN		1e-7
@@ -18,7 +18,7 @@
 
 /*
  * The layer for "capacity" elements (at least 1) of a filter of the given
- * overall error rate: the first (index 0), or the index-th further one.  Fills
+ * overall error rate: the first (index 0), or the index-th after it.  Fills
  * in layout, hashes, size, capacity, error rate and bits_full.  False if it
  * would pass max_bits.
  */
@@ -31,12 +31,12 @@ extern bool layer_plan(uint64_t capacity, double error_rate, bool grows,
  */
 extern bool cuckoo_plan_first(uint64_t capacity, double error_rate, bool grows,
 							  FilterLayer *layer);
-extern bool cuckoo_plan_further(const FilterLayer *first,
-								const FilterLayer *last, int layers,
-								double error_rate, int growth,
-								FilterLayer *layer);
+extern bool cuckoo_plan_next(const FilterLayer *first,
+							 const FilterLayer *last, int layers,
+							 double error_rate, int growth,
+							 FilterLayer *layer);
 
-/* Entries at which a layer of so many windows is full */
+/* Entries at which a layer of this many windows is full */
 extern uint64_t cuckoo_capacity(uint64_t windows);
 
 /* The rest is for layers of bloom filters. */

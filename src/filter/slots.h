@@ -10,7 +10,7 @@
 
 /*
  * Bits of a fingerprint.  With fewer, too many elements are of one class; see
- * cuckoo_sizing.c.  The most are what the 31st further layer of a filter of the
+ * cuckoo_sizing.c.  The most are what the 31st layer after the first of a filter of the
  * lowest error rate needs.
  */
 #define CUCKOO_MIN_FINGERPRINT	6
