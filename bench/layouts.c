@@ -45,7 +45,7 @@
 
 /*
  * The batch, as a caller of filter_contains_batch() has it; the floor fetches
- * as many lines ahead as src/filter/filter.c does
+ * as many lines ahead as src/filter/bloom.c does
  */
 #define FETCHED_AHEAD	64
 

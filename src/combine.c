@@ -254,8 +254,8 @@ unite_layers(FilterWriter *writer, const uint8 *other)
 	}
 	check_status(filter_plan_union(writer->image, other, &plan),
 				 writer->image);
-	if (filter_unites_within(writer->image, &plan))
-		filter_unite_within(writer->image, other, &plan);
+	if (filter_unites_in_place(writer->image, &plan))
+		filter_unite_in_place(writer->image, other, &plan);
 	else if (!unite_as_planned(writer, other, &plan))
 	{
 		/* two cuckoo filters do not always fit the planned layers */
@@ -378,6 +378,6 @@ writer_intersect(FilterWriter *writer, const uint8 *other)
 							   image_layers(writer->image),
 							   image_layers(other)),
 					 errhint("Build both with a capacity that holds all their elements in one layer.")));
-		filter_intersect_within(writer->image, other);
+		filter_intersect_in_place(writer->image, other);
 	}
 }

@@ -116,7 +116,7 @@ check_compatible(const uint8 *a, const uint8 *b)
 
 	switch (filter_difference(a, b))
 	{
-		case FILTERS_ALIKE:
+		case FILTERS_COMPATIBLE:
 			return;
 		case DIFFERENT_KIND:
 			elog(ERROR, "filters of different types");

@@ -267,7 +267,7 @@ reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
 		{
 			if (stored->image == NULL)
 				read_header(stored, pointer);
-			slices = (double) probes * filter_parts(stored->image);
+			slices = (double) probes * filter_slices(stored->image);
 		}
 		if (slices == 0 || stored->spent + SLICE_COST * slices >= chunks)
 		{
@@ -309,7 +309,7 @@ bool
 reader_contains_sliced(FilterReader *reader, uint64 hash)
 {
 	SliceReader slices = {reader, NULL};
-	bool		found = filter_contains_in_parts(reader->image, hash,
+	bool		found = filter_contains_sliced(reader->image, hash,
 												 fetch_slice, &slices);
 
 	if (slices.slice)

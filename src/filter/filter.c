@@ -23,7 +23,7 @@ filter_contains(const uint8_t *image, uint64_t hash)
 }
 
 unsigned
-filter_parts(const uint8_t *header)
+filter_slices(const uint8_t *header)
 {
 	const FilterOps *ops = image_ops(header);
 
@@ -31,8 +31,8 @@ filter_parts(const uint8_t *header)
 }
 
 bool
-filter_contains_in_parts(const uint8_t *header, uint64_t hash,
-						 FilterFetch fetch, void *from)
+filter_contains_sliced(const uint8_t *header, uint64_t hash,
+					   FilterFetch fetch, void *from)
 {
 	return image_ops(header)->contains_sliced(header, hash, fetch, from);
 }
@@ -184,7 +184,7 @@ filter_difference(const uint8_t *a, const uint8_t *b)
 	if (image_kind(a) != image_kind(b))
 		return DIFFERENT_KIND;
 	if (image_layout(a) == LAYOUT_EMPTY || image_layout(b) == LAYOUT_EMPTY)
-		return FILTERS_ALIKE;
+		return FILTERS_COMPATIBLE;
 	if (image_seed(a) != image_seed(b))
 		return DIFFERENT_SEED;
 	if (image_class(a) != image_class(b) &&
@@ -192,7 +192,7 @@ filter_difference(const uint8_t *a, const uint8_t *b)
 		return DIFFERENT_CLASS;
 	if (image_layout(a) == LAYOUT_EXPLICIT ||
 		image_layout(b) == LAYOUT_EXPLICIT)
-		return FILTERS_ALIKE;
+		return FILTERS_COMPATIBLE;
 	/* one made for a capacity, and one for bits */
 	if ((image_capacity(a) == 0) != (image_capacity(b) == 0))
 		return DIFFERENT_LAYOUT;
@@ -208,7 +208,7 @@ filter_difference(const uint8_t *a, const uint8_t *b)
 	if (!layer_same_shape(&first_a, &first_b) ||
 		(ops->compatible && !ops->compatible(a, b)))
 		return DIFFERENT_SIZE;
-	return FILTERS_ALIKE;
+	return FILTERS_COMPATIBLE;
 }
 
 FilterStatus
@@ -241,7 +241,7 @@ filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 }
 
 bool
-filter_unites_within(const uint8_t *a, const FilterPlan *plan)
+filter_unites_in_place(const uint8_t *a, const FilterPlan *plan)
 {
 	if (image_ops(a)->unite_in_place == NULL ||
 		plan->layers != image_layers(a))
@@ -253,7 +253,7 @@ filter_unites_within(const uint8_t *a, const FilterPlan *plan)
 }
 
 void
-filter_unite_within(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
+filter_unite_in_place(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
 {
 	if (image_class(a) == 0)
 		image_set_class(a, image_class(b));
@@ -261,7 +261,7 @@ filter_unite_within(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
 }
 
 void
-filter_intersect_within(uint8_t *a, const uint8_t *b)
+filter_intersect_in_place(uint8_t *a, const uint8_t *b)
 {
 	image_ops(a)->intersect_in_place(a, b);
 	if (image_class(a) == 0)

@@ -57,11 +57,11 @@ extern void filter_contains_batch(const uint8_t *image, const uint64_t *hashes,
  * Is this hash in, where only the header and descriptors of a filter with
  * layers are at hand?
  */
-extern bool filter_contains_in_parts(const uint8_t *header, uint64_t hash,
-									 FilterFetch fetch, void *from);
+extern bool filter_contains_sliced(const uint8_t *header, uint64_t hash,
+								   FilterFetch fetch, void *from);
 
 /* How many fetches that takes at most; 0 if it cannot be done */
-extern unsigned filter_parts(const uint8_t *header);
+extern unsigned filter_slices(const uint8_t *header);
 
 /* Bytes of the header and the descriptors, of an image that is not explicit */
 static inline uint64_t
@@ -122,7 +122,7 @@ extern uint64_t filter_compact(uint8_t *image);
 /* What two filters with layers must have in common, in order of the check */
 typedef enum FilterDifference
 {
-	FILTERS_ALIKE,
+	FILTERS_COMPATIBLE,
 	DIFFERENT_KIND,				/* one is a bloom, one a cuckoo filter */
 	DIFFERENT_LAYOUT,
 	DIFFERENT_SEED,
@@ -158,12 +158,12 @@ extern bool filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
  * Does the plan keep the layers of a, so that the union may be made in place?
  * Never that of cuckoo filters, which might fail half-way.
  */
-extern bool filter_unites_within(const uint8_t *a, const FilterPlan *plan);
-extern void filter_unite_within(uint8_t *a, const uint8_t *b,
-								const FilterPlan *plan);
+extern bool filter_unites_in_place(const uint8_t *a, const FilterPlan *plan);
+extern void filter_unite_in_place(uint8_t *a, const uint8_t *b,
+								  const FilterPlan *plan);
 
 /* Intersection into a, of compatible filters of one layer each */
-extern void filter_intersect_within(uint8_t *a, const uint8_t *b);
+extern void filter_intersect_in_place(uint8_t *a, const uint8_t *b);
 
 /*
  * Keep of the hashes of a set, explicit and sorted or empty, those that any

@@ -191,13 +191,13 @@ static bool
 contains_in_parts(const uint8_t *header, const uint8_t *image, uint64_t hash)
 {
 	Parts		parts = {image, NULL, 0};
-	bool		found = filter_contains_in_parts(header, hash, fetch_part,
-												 &parts);
+	bool		found = filter_contains_sliced(header, hash, fetch_part,
+											   &parts);
 
 	free(parts.part);
-	must(parts.fetched > 0 && parts.fetched <= filter_parts(header),
+	must(parts.fetched > 0 && parts.fetched <= filter_slices(header),
 		 "%u parts fetched, at most %u were announced", parts.fetched,
-		 filter_parts(header));
+		 filter_slices(header));
 	return found;
 }
 
@@ -269,7 +269,7 @@ subject_ask(const Subject *subject)
 		ask_in_parts(image, found);
 	}
 	ask_estimates(image);
-	must(filter_difference(image, image) == FILTERS_ALIKE, "unlike itself");
+	must(filter_difference(image, image) == FILTERS_COMPATIBLE, "unlike itself");
 	if (image_layout(image) == LAYOUT_EXPLICIT)
 		for (uint64_t i = 0; i < image_count(image); i++)
 			must(filter_contains(image, get64(image_hashes(image) + 8 * i)),
@@ -478,7 +478,7 @@ unite(const uint8_t *a, const uint8_t *b, bool apart)
 	FilterPlan	plan;
 	uint8_t    *united;
 
-	if (filter_difference(a, b) != FILTERS_ALIKE)
+	if (filter_difference(a, b) != FILTERS_COMPATIBLE)
 		return NULL;
 	if (of_a == LAYOUT_EXPLICIT && of_b == LAYOUT_EXPLICIT)
 		return unite_explicit(a, b);
@@ -491,11 +491,11 @@ unite(const uint8_t *a, const uint8_t *b, bool apart)
 		return NULL;
 	united = unite_planned(a, b, &plan);
 	must(united != NULL || !apart, "side by side there was no place");
-	if (united && filter_unites_within(a, &plan))
+	if (united && filter_unites_in_place(a, &plan))
 	{
 		uint8_t    *within = copy_image(a);
 
-		filter_unite_within(within, b, &plan);
+		filter_unite_in_place(within, b, &plan);
 		must(same_image(within, united), "another union within");
 		release_image(within);
 	}
@@ -530,7 +530,7 @@ intersect_subjects(Subject *a, const Subject *b)
 
 	if (image_kind(a->image) != FILTER_BLOOM ||
 		image_layers(a->image) != 1 || image_layers(b->image) != 1 ||
-		filter_difference(a->image, b->image) != FILTERS_ALIKE)
+		filter_difference(a->image, b->image) != FILTERS_COMPATIBLE)
 		return;
 	find_elements(a->image, in_both);
 	find_elements(b->image, in_b);
@@ -539,7 +539,7 @@ intersect_subjects(Subject *a, const Subject *b)
 		in_both[i] = in_both[i] && in_b[i];
 		a->times[i] = in_both[i] && a->times[i] > 0;
 	}
-	filter_intersect_within(a->image, b->image);
+	filter_intersect_in_place(a->image, b->image);
 	must_keep("intersection", in_both, a->image);
 }
 

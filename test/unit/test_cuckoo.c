@@ -184,10 +184,10 @@ expect_answers(const char *what, const uint8_t *image, uint64_t first,
 		expect(filter_contains(image, hashes[i]) == (truth > 0) &&
 			   found[i] == (truth > 0), "%s: wrong answer about %llu", what,
 			   (unsigned long long) (first + i));
-		expect(filter_contains_in_parts(header, hashes[i], fetch_part,
-										&fetched) == (truth > 0),
+		expect(filter_contains_sliced(header, hashes[i], fetch_part,
+									  &fetched) == (truth > 0),
 			   "%s: wrong answer in parts", what);
-		expect(fetched.fetches >= 1 && fetched.fetches <= filter_parts(header),
+		expect(fetched.fetches >= 1 && fetched.fetches <= filter_slices(header),
 			   "%s: %u fetches", what, fetched.fetches);
 		free(fetched.part);
 	}
@@ -720,7 +720,7 @@ unite(const uint8_t *a, const uint8_t *b, FilterStatus *status)
 	*status = filter_plan_union(a, b, &plan);
 	if (*status == FILTER_OK)
 	{
-		expect(!filter_unites_within(a, &plan), "would be made within");
+		expect(!filter_unites_in_place(a, &plan), "would be made within");
 		image = allocate_image(plan.bytes);
 		if (!filter_unite(image, a, b, &plan))
 		{
@@ -770,7 +770,7 @@ test_unions(void)
 				/* half of b is in a too */
 				add_numbers(&a, 0, na);
 				add_numbers(&b, na / 2, nb);
-				expect(filter_difference(a, b) == FILTERS_ALIKE, "unlike");
+				expect(filter_difference(a, b) == FILTERS_COMPATIBLE, "unlike");
 				united = unite(a, b, &status);
 				if (united == NULL)
 				{
@@ -983,7 +983,7 @@ test_differences(void)
 		   "an empty bloom filter let through");
 	none.kind = FILTER_CUCKOO;
 	image_put_header(empty, LAYOUT_EMPTY, &none);
-	expect(filter_difference(a, empty) == FILTERS_ALIKE, "empty");
+	expect(filter_difference(a, empty) == FILTERS_COMPATIBLE, "empty");
 	expect_sound("empty", empty);
 	expect(image_check(empty, IMAGE_HEADER_BYTES, FILTER_BLOOM) != NULL,
 		   "an empty cuckoo filter let through");
@@ -1003,7 +1003,7 @@ test_differences(void)
 	grow_filter(&a);
 	b = make_cuckoo(100, 0.01, 2);
 	grow_filter(&b);
-	expect(filter_difference(a, b) == FILTERS_ALIKE, "grown");
+	expect(filter_difference(a, b) == FILTERS_COMPATIBLE, "grown");
 	image_layer_at(b, 1)[LAYER_OFF_HASHES] =
 		image_layer_at(a, 2)[LAYER_OFF_HASHES] + 1;
 	expect(filter_difference(a, b) == DIFFERENT_SIZE &&
@@ -1846,7 +1846,7 @@ exercise(const uint8_t *image, const uint8_t *partner)
 	filter_compact(copy);
 	expect_sound("compaction", copy);
 	release_image(copy);
-	if (filter_difference(image, partner) == FILTERS_ALIKE)
+	if (filter_difference(image, partner) == FILTERS_COMPATIBLE)
 	{
 		uint8_t    *united = unite(image, partner, &status);
 

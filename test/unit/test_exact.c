@@ -84,10 +84,10 @@ unite_models(const Model *a, const Model *b)
 	if (filter_plan_union(a->image, b->image, &plan) != FILTER_OK ||
 		plan.bytes > BYTES_MAX || plan.layers > LAYERS_MAX)
 		return NULL;
-	if (filter_unites_within(a->image, &plan) && random_below(2) == 0)
+	if (filter_unites_in_place(a->image, &plan) && random_below(2) == 0)
 	{
 		united = copy_image(a->image);
-		filter_unite_within(united, b->image, &plan);
+		filter_unite_in_place(united, b->image, &plan);
 		return united;
 	}
 	united = allocate_image(plan.bytes);
@@ -152,7 +152,7 @@ operate(Model *at, Model *other, const Kind *kind)
 	{
 		if (image_layers(at->image) > 1 || image_layers(other->image) > 1)
 			return OPERATIONS;
-		filter_intersect_within(at->image, other->image);
+		filter_intersect_in_place(at->image, other->image);
 		for (int x = 0; x < NUMBERS; x++)
 			at->in[x] &= other->in[x];
 		return INTERSECT;

@@ -667,7 +667,7 @@ exercise(const uint8_t *image, const uint8_t *partner)
 		}
 		release_image(copy);
 	}
-	if (filter_difference(image, partner) == FILTERS_ALIKE &&
+	if (filter_difference(image, partner) == FILTERS_COMPATIBLE &&
 		image_layers(image) > 0 && image_layers(partner) > 0)
 	{
 		FilterPlan	plan;
@@ -680,10 +680,10 @@ exercise(const uint8_t *image, const uint8_t *partner)
 			filter_unite(united, image, partner, &plan);
 			expect_sound("union", united);
 			release_image(united);
-			if (filter_unites_within(image, &plan))
+			if (filter_unites_in_place(image, &plan))
 			{
 				united = copy_image(image);
-				filter_unite_within(united, partner, &plan);
+				filter_unite_in_place(united, partner, &plan);
 				expect_sound("union within", united);
 				release_image(united);
 			}

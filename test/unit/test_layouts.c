@@ -85,7 +85,7 @@ typedef struct Parts
 	unsigned	count;
 } Parts;
 
-/* A part of an image for filter_contains_in_parts(), and no byte besides */
+/* A part of an image for filter_contains_sliced(), and no byte besides */
 static const uint8_t *
 fetch_part(void *from, uint64_t offset, uint32_t bytes)
 {
@@ -115,11 +115,11 @@ expect_parts(const uint8_t *image)
 		uint64_t	hash = number_hash(i);
 
 		parts.count = 0;
-		expect(filter_contains_in_parts(header, hash, fetch_part, &parts) ==
+		expect(filter_contains_sliced(header, hash, fetch_part, &parts) ==
 			   filter_contains(image, hash), "%llu differs in parts",
 			   (unsigned long long) i);
-		expect(parts.count <= filter_parts(header), "%u parts, not %u",
-			   parts.count, filter_parts(header));
+		expect(parts.count <= filter_slices(header), "%u parts, not %u",
+			   parts.count, filter_slices(header));
 	}
 	free(parts.part);
 	release_image(header);

@@ -79,14 +79,14 @@ unite_within(Work *work)
 
 	expect(filter_plan_union(work->image, work->other, &plan) == FILTER_OK,
 		   "no plan");
-	expect(filter_unites_within(work->image, &plan), "not within");
-	filter_unite_within(work->image, work->other, &plan);
+	expect(filter_unites_in_place(work->image, &plan), "not within");
+	filter_unite_in_place(work->image, work->other, &plan);
 }
 
 static void
 intersect_within(Work *work)
 {
-	filter_intersect_within(work->image, work->other);
+	filter_intersect_in_place(work->image, work->other);
 }
 
 /* What unite() makes: where it is given up, the next time frees it */

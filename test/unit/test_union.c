@@ -55,9 +55,9 @@ expect_union(const char *what, const uint8_t *a, const uint8_t *b)
 		expect(same_image(united, other), "%s: other bytes from other side",
 			   what);
 		filter_plan_union(a, b, &plan);
-		if (filter_unites_within(a, &plan))
+		if (filter_unites_in_place(a, &plan))
 		{
-			filter_unite_within(copy_a, b, &plan);
+			filter_unite_in_place(copy_a, b, &plan);
 			expect(same_image(copy_a, united), "%s: other bytes within", what);
 		}
 	}
@@ -270,7 +270,7 @@ test_difference(void)
 		const uint8_t *left;
 		uint8_t    *right;
 	}			cases[] = {
-		{FILTERS_ALIKE, a, copy_image(a)},
+		{FILTERS_COMPATIBLE, a, copy_image(a)},
 		{DIFFERENT_CAPACITY, a, make_filter(101, 0.01, 2)},
 		{DIFFERENT_ERROR_RATE, a, make_filter(100, 0.02, 2)},
 		{DIFFERENT_GROWTH, a, make_filter(100, 0.01, 3)},
@@ -278,10 +278,10 @@ test_difference(void)
 		{DIFFERENT_LAYOUT, a, copy_image(classic)},
 		{DIFFERENT_SIZE, classic, make_classic(1001, 3)},
 		{DIFFERENT_SIZE, classic, make_classic(1000, 4)},
-		{FILTERS_ALIKE, classic, make_classic(1000, 3)},
-		{FILTERS_ALIKE, a, copy_image(hashes)},
-		{FILTERS_ALIKE, classic, copy_image(hashes)},
-		{FILTERS_ALIKE, hashes, copy_image(hashes)},
+		{FILTERS_COMPATIBLE, classic, make_classic(1000, 3)},
+		{FILTERS_COMPATIBLE, a, copy_image(hashes)},
+		{FILTERS_COMPATIBLE, classic, copy_image(hashes)},
+		{FILTERS_COMPATIBLE, hashes, copy_image(hashes)},
 	};
 
 	begin_test("what two filters differ in is found from either side");
@@ -294,10 +294,10 @@ test_difference(void)
 			   "case %d", i);
 		expect(filter_difference(right, cases[i].left) == cases[i].difference,
 			   "case %d from the other side", i);
-		expect(filter_difference(right, empty) == FILTERS_ALIKE &&
-			   filter_difference(empty, right) == FILTERS_ALIKE,
+		expect(filter_difference(right, empty) == FILTERS_COMPATIBLE &&
+			   filter_difference(empty, right) == FILTERS_COMPATIBLE,
 			   "case %d and an empty one", i);
-		if (cases[i].difference == FILTERS_ALIKE)
+		if (cases[i].difference == FILTERS_COMPATIBLE)
 		{
 			put64(right + IMAGE_OFF_SEED, 1);
 			expect(filter_difference(cases[i].left, right) == DIFFERENT_SEED &&
@@ -309,8 +309,8 @@ test_difference(void)
 				   filter_difference(right, cases[i].left) == DIFFERENT_CLASS,
 				   "case %d: class", i);
 			put64(right + IMAGE_OFF_CLASS, 0);
-			expect(filter_difference(cases[i].left, right) == FILTERS_ALIKE &&
-				   filter_difference(right, cases[i].left) == FILTERS_ALIKE,
+			expect(filter_difference(cases[i].left, right) == FILTERS_COMPATIBLE &&
+				   filter_difference(right, cases[i].left) == FILTERS_COMPATIBLE,
 				   "case %d: no class yet", i);
 		}
 		release_image(right);
@@ -328,7 +328,7 @@ test_difference(void)
 		expect(image_class(united) == SOME_CLASS && same_image(united, a),
 			   "another class or other bytes");
 		release_image(united);
-		filter_intersect_within(unknown, a);
+		filter_intersect_in_place(unknown, a);
 		expect(image_class(unknown) == SOME_CLASS, "intersection");
 		release_image(unknown);
 	}
@@ -358,7 +358,7 @@ test_intersection(void)
 			add_numbers(&a, 0, FIRST_END(n));
 			add_numbers(&b, SECOND_BEGIN(n), n - SECOND_BEGIN(n));
 			both = copy_image(a);
-			filter_intersect_within(both, b);
+			filter_intersect_in_place(both, b);
 			fault = image_check(both, image_bytes(both), FILTER_BLOOM);
 			expect(fault == NULL, "unsound: %s", fault);
 			expect_all("intersection", both, SECOND_BEGIN(n), FIRST_END(n));
@@ -366,7 +366,7 @@ test_intersection(void)
 				 i < image_bytes(a); i++)
 				expect(both[i] == (a[i] & b[i]), "byte %llu",
 					   (unsigned long long) i);
-			filter_intersect_within(b, a);
+			filter_intersect_in_place(b, a);
 			expect(same_image(both, b), "other bytes from the other side");
 			release_image(a);
 			release_image(b);
