@@ -296,7 +296,7 @@ compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 {
 	const FilterLayer *left = &plan->layer[i];
 	const FilterLayer *right = &plan->layer[j];
-	uint64_t	bytes = layer_bytes(left);
+	uint64_t	bytes = bloom_layer_bytes(left);
 
 	if (left->capacity != right->capacity)
 		return left->capacity < right->capacity ? -1 : 1;
@@ -369,7 +369,7 @@ bloom_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 			if (joined[j] || !layer_same_shape(layer, &other))
 				continue;
 			set = count_united(a + layer->offset, b + other.offset,
-							   layer_bytes(layer));
+							   bloom_layer_bytes(layer));
 			if (layer->bits_full != 0 && set > layer->bits_full &&
 				set > layer->bits_set && set > other.bits_set)
 				continue;
@@ -416,7 +416,7 @@ bloom_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 	for (int i = 0; i < plan->layers; i++)
 	{
 		const FilterLayer *layer = &plan->layer[i];
-		uint64_t	bytes = layer_bytes(layer);
+		uint64_t	bytes = bloom_layer_bytes(layer);
 
 		filter_check_interrupts();
 		if (plan->from_a[i] >= 0)
@@ -440,7 +440,7 @@ bloom_unite_in_place(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
 		if (plan->from_b[i] < 0)
 			continue;
 		unite_bits(a + layer->offset, probe_layer(b, plan->from_b[i]).bits,
-				   layer_bytes(layer));
+				   bloom_layer_bytes(layer));
 		put64(image_layer_at(a, i) + LAYER_OFF_BITS_SET, layer->bits_set);
 	}
 }
@@ -455,7 +455,7 @@ bloom_intersect_in_place(uint8_t *a, const uint8_t *b)
 
 	image_get_layer(a, 0, &layer);
 	image_get_layer(b, 0, &other);
-	bytes = layer_bytes(&layer);
+	bytes = bloom_layer_bytes(&layer);
 	/* counted before: no interrupt check is allowed while bits change */
 	set = layer.bits_set + other.bits_set -
 		count_united(a + layer.offset, b + other.offset, bytes);
@@ -566,10 +566,10 @@ bloom_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 const char *
 bloom_check_bits(const uint8_t *image, int i, const FilterLayer *layer)
 {
-	if (layer->bits_full > layer_bits(layer))
+	if (layer->bits_full > bloom_layer_bits(layer))
 		return "bound of set bits out of range";
 	if (layer->bits_set != count_bits(image_layer_bits(image, i),
-									  layer_bytes(layer)))
+									  bloom_layer_bytes(layer)))
 		return "number of set bits is wrong";
 	return NULL;
 }

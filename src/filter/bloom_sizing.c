@@ -376,6 +376,19 @@ fit_blocks(double n, double error_rate, FilterLayer *layer)
 	return floor(blocks * sizes->load);
 }
 
+uint64_t
+bloom_layer_bits(const FilterLayer *layer)
+{
+	return layer->layout == LAYOUT_CLASSIC ? layer->size :
+		layer->size * BLOCK_BITS;
+}
+
+uint64_t
+bloom_layer_bytes(const FilterLayer *layer)
+{
+	return image_aligned((bloom_layer_bits(layer) + 7) / 8);
+}
+
 /*
  * What share of a block's bits one of its elements sets, of those still clear
  */
@@ -400,7 +413,7 @@ log_spared(const FilterLayer *layer)
 double
 layer_expected_bits(const FilterLayer *layer, double n)
 {
-	double		bits = (double) layer_bits(layer);
+	double		bits = (double) bloom_layer_bits(layer);
 
 	return -bits * expm1(n * log_spared(layer));
 }
@@ -409,7 +422,7 @@ layer_expected_bits(const FilterLayer *layer, double n)
 static double
 set_bits_sigma(const FilterLayer *layer, double n)
 {
-	double		bits = (double) layer_bits(layer);
+	double		bits = (double) bloom_layer_bits(layer);
 	double		log_clear = n * log_spared(layer);
 	double		clear = exp(log_clear);
 
@@ -459,7 +472,7 @@ layer_plan(uint64_t capacity, double error_rate, bool grows, int index,
 	if (layer->size > max_bits / BLOCK_BITS)
 		return false;
 	layer->bits_full = (uint64_t)
-		fmin(ceil(full), (double) layer_bits(layer));
+		fmin(ceil(full), (double) bloom_layer_bits(layer));
 	layer->bits_set = 0;
 	layer->offset = 0;
 	layer->multiple = 0;
@@ -476,7 +489,7 @@ layer_expected_error_rate(const FilterLayer *layer, double n)
 double
 layer_cardinality(const FilterLayer *layer)
 {
-	double		bits = (double) layer_bits(layer);
+	double		bits = (double) bloom_layer_bits(layer);
 	double		clear = bits - (double) layer->bits_set;
 
 	/* with no bit left clear it may be any number; half a bit gives a lowest */

@@ -57,6 +57,7 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 	const char *fault;
 	FilterLayer layer;
 	uint64_t	bits;
+	uint64_t	layer_bytes;
 
 	image_get_layer(image, i, &layer);
 	fault = ops->check_layer(image, i, &layer);
@@ -68,15 +69,16 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 		return "layout of the first layer is not the filter's";
 
 	/* check_layer() has bounded the sizes, so nothing here overflows */
-	bits = layer_bits(&layer);
+	bits = ops->layer_bits(&layer);
+	layer_bytes = ops->layer_bytes(&layer);
 	if (layer.offset != *offset)
 		return "offset of a layer is wrong";
-	if (layer_bytes(&layer) > bytes - *offset)
+	if (layer_bytes > bytes - *offset)
 		return "layer exceeds the value's length";
 	fault = ops->check_bits(image, i, &layer);
 	if (fault)
 		return fault;
-	*offset += layer_bytes(&layer);
+	*offset += layer_bytes;
 
 	/* the bytes behind the last bit, and the rest of its own */
 	end = image + layer.offset + bits / 8;

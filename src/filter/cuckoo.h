@@ -132,7 +132,7 @@ cuckoo_place(const CuckooLayer *layer, const CuckooKey *key)
 }
 
 /*
- * Where a slot's bits begin.  layer_bytes() sees to it that a whole word can be
+ * Where a slot's bits begin.  cuckoo_layer_bytes() sees to it that a whole word can be
  * read there, and a window's bits from there on if they fit into a word.
  */
 static inline const uint8_t *

@@ -61,6 +61,20 @@ static const struct
 
 #define LOADS				(sizeof(loads) / sizeof(loads[0]))
 
+uint64_t
+cuckoo_layer_bits(const FilterLayer *layer)
+{
+	return cuckoo_slots(layer->size) * cuckoo_width(layer->hashes);
+}
+
+/* A whole word can be read where the last slot begins. */
+uint64_t
+cuckoo_layer_bytes(const FilterLayer *layer)
+{
+	return image_aligned(layer->size * cuckoo_width(layer->hashes) / 8 +
+						 sizeof(uint64_t));
+}
+
 /* Between two that were measured, on a straight line; behind the last, its load */
 uint64_t
 cuckoo_capacity(uint64_t windows)
@@ -135,7 +149,7 @@ finish_layer(FilterLayer *layer, unsigned first_bits)
 static uint64_t
 windows_within(const FilterLayer *layer)
 {
-	uint64_t	bytes = layer_bytes(layer) - sizeof(uint64_t);
+	uint64_t	bytes = cuckoo_layer_bytes(layer) - sizeof(uint64_t);
 	uint64_t	windows = (8 * bytes + 7) / cuckoo_width(layer->hashes);
 
 	return windows - windows % 2;
@@ -166,7 +180,7 @@ cuckoo_plan_first(uint64_t capacity, double error_rate, bool grows,
 			layer->hashes == CUCKOO_MAX_FINGERPRINT)
 			break;
 	}
-	return layer_bits(layer) <= IMAGE_MAX_BITS;
+	return cuckoo_layer_bits(layer) <= IMAGE_MAX_BITS;
 }
 
 /*
@@ -196,7 +210,7 @@ cuckoo_plan_next(const FilterLayer *first, const FilterLayer *last,
 	for (layer->hashes = last->hashes;; layer->hashes++)
 	{
 		if (layer->size > IMAGE_MAX_BITS ||
-			layer_bits(layer) > IMAGE_MAX_BITS)
+			cuckoo_layer_bits(layer) > IMAGE_MAX_BITS)
 			return false;
 		finish_layer(layer, first->hashes);
 		if (layer->error_rate <= share ||

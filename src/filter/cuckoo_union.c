@@ -8,6 +8,7 @@
 #include "cuckoo.h"
 
 #include "interrupt.h"
+#include "sizing.h"
 
 /*
  * Slots between two interrupt checks: milliseconds, even if a search for each
@@ -205,9 +206,9 @@ cuckoo_compact(uint8_t *image)
 	for (int i = 0; i < count; i++)
 	{
 		/* never to a higher address, so none is overwritten before it moved */
-		memmove(image + bytes, image + kept[i].offset, layer_bytes(&kept[i]));
+		memmove(image + bytes, image + kept[i].offset, cuckoo_layer_bytes(&kept[i]));
 		kept[i].offset = bytes;
-		bytes += layer_bytes(&kept[i]);
+		bytes += cuckoo_layer_bytes(&kept[i]);
 	}
 	for (int i = 0; i < count; i++)
 		image_put_layer(image, i, &kept[i]);
@@ -344,7 +345,7 @@ cuckoo_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 		int			j = plan->from_a[i] >= 0 ? plan->from_a[i] : plan->from_b[i];
 
 		memcpy(image + plan->layer[i].offset, cuckoo_layer(from, j).slots,
-			   layer_bytes(&plan->layer[i]));
+			   cuckoo_layer_bytes(&plan->layer[i]));
 		cuckoo_set_entries(image, i, cuckoo_entries(from, j));
 		/* told by the plan, for a and b may be one */
 		if (plan->from_a[i] < 0)

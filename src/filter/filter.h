@@ -186,6 +186,13 @@ extern double filter_estimated_error_rate(const uint8_t *image);
 extern void filter_bits(const uint8_t *image, uint64_t *bits,
 						uint64_t *bits_set);
 
+/*
+ * The number of bits, and of bytes kept, of a layer, of which layout, hashes and
+ * size count
+ */
+extern uint64_t layer_bits(const FilterLayer *layer);
+extern uint64_t layer_bytes(const FilterLayer *layer);
+
 /* As bloom_info() shows it */
 extern const char *filter_layout_name(FilterLayout layout);
 

@@ -4,9 +4,7 @@
  */
 #include "image.h"
 
-#include "block512.h"
 #include "interrupt.h"
-#include "slots.h"
 
 void
 image_get_layer(const uint8_t *image, int i, FilterLayer *layer)
@@ -70,32 +68,6 @@ image_put_header(uint8_t *image, FilterLayout layout,
 	put64(image + IMAGE_OFF_CAPACITY, params->capacity);
 	put_double(image + IMAGE_OFF_ERROR_RATE, params->error_rate);
 	put64(image + IMAGE_OFF_BYTES, IMAGE_HEADER_BYTES);
-}
-
-uint64_t
-layer_bits(const FilterLayer *layer)
-{
-	switch (layer->layout)
-	{
-		case LAYOUT_CLASSIC:
-			return layer->size;
-		case LAYOUT_CUCKOO:
-			return cuckoo_slots(layer->size) * cuckoo_width(layer->hashes);
-		default:
-			return layer->size * BLOCK_BITS;
-	}
-}
-
-uint64_t
-layer_bytes(const FilterLayer *layer)
-{
-	uint64_t	bytes = (layer_bits(layer) + 7) / 8;
-
-	/* a whole word can be read where the last slot begins */
-	if (layer->layout == LAYOUT_CUCKOO)
-		bytes = layer->size * cuckoo_width(layer->hashes) / 8 +
-			sizeof(uint64_t);
-	return (bytes + IMAGE_ALIGNMENT - 1) / IMAGE_ALIGNMENT * IMAGE_ALIGNMENT;
 }
 
 bool

@@ -255,12 +255,12 @@ extern void image_get_params(const uint8_t *image, FilterParams *params);
 extern void image_put_header(uint8_t *image, FilterLayout layout,
 							 const FilterParams *params);
 
-/*
- * The number of bits, and of bytes kept, of a layer, of which layout, hashes and
- * size count
- */
-extern uint64_t layer_bits(const FilterLayer *layer);
-extern uint64_t layer_bytes(const FilterLayer *layer);
+/* Bytes kept for a layer whose bits take this many */
+static inline uint64_t
+image_aligned(uint64_t bytes)
+{
+	return (bytes + IMAGE_ALIGNMENT - 1) / IMAGE_ALIGNMENT * IMAGE_ALIGNMENT;
+}
 
 /* Do the same bits mean the same elements in both layers? */
 extern bool layer_same_shape(const FilterLayer *a, const FilterLayer *b);

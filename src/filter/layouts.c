@@ -19,6 +19,8 @@ static const FilterOps set_ops = {
 
 static const FilterOps bloom_ops = {
 	.kind = FILTER_BLOOM,
+	.layer_bits = bloom_layer_bits,
+	.layer_bytes = bloom_layer_bytes,
 	.contains = bloom_contains,
 	.contains_batch = bloom_contains_batch,
 	.slices = bloom_slices,
@@ -39,6 +41,8 @@ static const FilterOps bloom_ops = {
 
 static const FilterOps cuckoo_ops = {
 	.kind = FILTER_CUCKOO,
+	.layer_bits = cuckoo_layer_bits,
+	.layer_bytes = cuckoo_layer_bytes,
 	.contains = cuckoo_contains,
 	.contains_batch = cuckoo_contains_batch,
 	.slices = cuckoo_slices,

@@ -20,6 +20,10 @@ typedef struct FilterOps
 	/* Of which type are filters with layers of this family?  Sets: of either. */
 	FilterKind	kind;
 
+	/* The number of bits, and of bytes kept, of a layer */
+	uint64_t	(*layer_bits) (const FilterLayer *layer);
+	uint64_t	(*layer_bytes) (const FilterLayer *layer);
+
 	/* Reading; count is NULL if it is 1 for what is in */
 	bool		(*contains) (const uint8_t *image, uint64_t hash);
 	void		(*contains_batch) (const uint8_t *image,

@@ -1,7 +1,7 @@
 /*
  * plan.h
- *	  The types that the layouts and filter.c have in common: what is planned
- *	  before memory is allocated, and what operations return.
+ *	  Types of the layouts and of filter.c: what is planned before memory is
+ *	  allocated, and what operations return.
  */
 #ifndef FILTER_PLAN_H
 #define FILTER_PLAN_H
@@ -44,12 +44,5 @@ typedef enum FilterRemoval
 	FILTER_ABSENT,				/* was not in */
 	FILTER_SATURATED			/* is in for good */
 } FilterRemoval;
-
-/* Place the planned layers one behind the other. */
-extern FilterStatus plan_finish(FilterPlan *plan);
-
-/* Header and descriptors, for an image whose other bytes are zero */
-extern void plan_put(uint8_t *image, const FilterParams *params,
-					 const FilterPlan *plan);
 
 #endif							/* FILTER_PLAN_H */

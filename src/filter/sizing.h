@@ -17,6 +17,15 @@
 #define ERROR_RATE_DEFAULT	0.01
 
 /*
+ * The number of bits, and of bytes kept, of a layer of a bloom or of a cuckoo
+ * filter, of which layout, hashes and size count
+ */
+extern uint64_t bloom_layer_bits(const FilterLayer *layer);
+extern uint64_t bloom_layer_bytes(const FilterLayer *layer);
+extern uint64_t cuckoo_layer_bits(const FilterLayer *layer);
+extern uint64_t cuckoo_layer_bytes(const FilterLayer *layer);
+
+/*
  * The layer for "capacity" elements (at least 1) of a filter of the given
  * overall error rate: the first (index 0), or the index-th after it.  Fills
  * in layout, hashes, size, capacity, error rate and bits_full.  False if it

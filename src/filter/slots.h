@@ -1,7 +1,7 @@
 /*
  * slots.h
  *	  The size of a cuckoo layer's slots, and the limits of its fields: what
- *	  image.c and the sizing need to know of cuckoo.h.
+ *	  the sizing needs to know of cuckoo.h.
  */
 #ifndef FILTER_SLOTS_H
 #define FILTER_SLOTS_H
@@ -10,8 +10,8 @@
 
 /*
  * Bits of a fingerprint.  With fewer, too many elements are of one class; see
- * cuckoo_sizing.c.  The most are what the 31st layer after the first of a filter of the
- * lowest error rate needs.
+ * cuckoo_sizing.c.  The most are what the 31st layer after the first needs in a
+ * filter of the lowest error rate.
  */
 #define CUCKOO_MIN_FINGERPRINT	6
 #define CUCKOO_MAX_FINGERPRINT	40

@@ -593,7 +593,8 @@ repair(uint8_t *image, uint64_t bytes)
 		FilterLayer layer;
 
 		image_get_layer(image, i, &layer);
-		if (layer.size > IMAGE_MAX_BITS ||
+		if (layer.layout < LAYOUT_BLOCK512 || layer.layout > LAYOUT_CUCKOO ||
+			layer.size > IMAGE_MAX_BITS ||
 			layer_bytes(&layer) > bytes - offset)
 			return;
 		put64(image_layer_at(image, i) + LAYER_OFF_OFFSET, offset);
