@@ -3,7 +3,7 @@
 # answer, those about absent elements included.  So are the bytes of what is made
 # and changed here from the same elements.
 #
-# The extension must be installed in both (test/parts/upgrade.sh).
+# The extension must be installed in both (script/parts/upgrade.sh).
 use strict;
 use warnings;
 

@@ -3,7 +3,7 @@
 # What a reader should not have to look for: no warning of gcc or clang in any C
 # source, tests and benchmarks included; no finding of clang-tidy (.clang-tidy)
 # or of shellcheck (.shellcheckrc); C as script/indent formats it, with all types
-# in test/typedefs.list.  Needs Debian packages only, and no server.
+# in script/typedefs.list.  Needs Debian packages only, and no server.
 
 # What is made of C, but for the server's library by clang, of which the fast
 # tests take care
@@ -62,7 +62,7 @@ types_are_listed()
 	local found missing
 
 	found=$(script/indent --typedefs .) && [ -n "$found" ] || return
-	missing=$(comm -23 - test/typedefs.list <<<"$found")
+	missing=$(comm -23 - script/typedefs.list <<<"$found")
 	[ -z "$missing" ] || { say "$missing"; return 1; }
 }
 
@@ -72,7 +72,7 @@ format()
 
 	cd "$work/gcc" || return
 	verdict "script/indent would change nothing" script/indent --check || status=1
-	verdict "test/typedefs.list has all types" types_are_listed || status=1
+	verdict "script/typedefs.list has all types" types_are_listed || status=1
 	return "$status"
 }
 

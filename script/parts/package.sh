@@ -7,7 +7,7 @@
 # installed, where an ordinary user creates the extension and does what
 # README.md shows first.  Needs mmdebstrap, git, unzip, and root to enter roots.
 
-# shellcheck source-path=SCRIPTDIR source=../../script/roots.sh
+# shellcheck source-path=SCRIPTDIR source=../roots.sh
 . "$root/script/roots.sh"
 
 # The suite of Debian that is packaged for, and its PostgreSQL

@@ -4,7 +4,7 @@
 # pg_upgrade and after pg_dump: test/slow/upgrade.pl, in throw-away roots that
 # have both versions (see script/roots.sh).  Needs what the part majors needs.
 
-# shellcheck source-path=SCRIPTDIR source=../../script/roots.sh
+# shellcheck source-path=SCRIPTDIR source=../roots.sh
 . "$root/script/roots.sh"
 
 # The versions to which one upgrades

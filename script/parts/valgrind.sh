@@ -6,9 +6,9 @@
 # assertions in a root is (see script/roots.sh); skipped if that cannot be had.  Some
 # four minutes.
 
-# shellcheck source-path=SCRIPTDIR source=../../script/parts.sh
-. "$root/script/parts.sh"
-# shellcheck source-path=SCRIPTDIR source=../../script/roots.sh
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$root/script/parts/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=../roots.sh
 . "$root/script/roots.sh"
 
 # Those that take minutes under valgrind tell what others tell, too

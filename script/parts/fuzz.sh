@@ -12,8 +12,8 @@
 # is an hour of libFuzzer on two cores, and as much of each SQL.  "make fuzz" does the
 # former alone, and keeps what it finds in test/fuzz/found, to go on from there.
 
-# shellcheck source-path=SCRIPTDIR source=../../script/parts.sh
-. "$root/script/parts.sh"
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$root/script/parts/lib.sh"
 
 part_fuzz()
 {

@@ -6,9 +6,9 @@
 # script/roots.sh), which is skipped if it cannot be had.  The regression tests run
 # with each kernel that the processor has.  Some six minutes.
 
-# shellcheck source-path=SCRIPTDIR source=../../script/parts.sh
-. "$root/script/parts.sh"
-# shellcheck source-path=SCRIPTDIR source=../../script/roots.sh
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$root/script/parts/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=../roots.sh
 . "$root/script/roots.sh"
 
 # The first PostgreSQL whose packages of Debian run under the sanitizers

@@ -6,8 +6,8 @@
 #
 #     MODEL_SEED=7 MODEL_STEPS=20000 MODEL_FILTERS=100000 script/test model
 
-# shellcheck source-path=SCRIPTDIR source=../../script/parts.sh
-. "$root/script/parts.sh"
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$root/script/parts/lib.sh"
 
 part_model()
 {

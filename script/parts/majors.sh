@@ -5,7 +5,7 @@
 # script/roots.sh).  Needs root, and Debian's mirror where no root is kept; what
 # cannot be had is skipped.
 
-# shellcheck source-path=SCRIPTDIR source=../../script/roots.sh
+# shellcheck source-path=SCRIPTDIR source=../roots.sh
 . "$root/script/roots.sh"
 
 part_majors()
