@@ -4,7 +4,7 @@
  *	  each of which nothing is lost; and the error rate of both kinds, as closely
  *	  as chance allows to say.
  *
- * What cuckoo filters do at random is in test_cuckoo.c.
+ * What cuckoo filters do at random is in test_cuckoo_random.c.
  */
 #include "unit.h"
 

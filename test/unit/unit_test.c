@@ -147,7 +147,11 @@ main(int argc, char **argv)
 	test_classic();
 	test_error_rate();
 	test_image();
-	test_cuckoo();
+	test_cuckoo_places();
+	test_cuckoo_change();
+	test_cuckoo_union();
+	test_cuckoo_random();
+	test_cuckoo_check();
 	test_pause();
 	test_exact();
 	printf("1..%d\n", tests);
