@@ -9,7 +9,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(@victims start_script kill_some was_in_the_middle);
+our @EXPORT = qw(@victims start_script kill_some was_in_the_middle wait_until_back);
 
 # What can be killed
 our @victims = ('a backend', 'all processes', 'the postmaster');
@@ -42,6 +42,15 @@ sub was_in_the_middle
 	$session->{psql}->finish;
 	# "the connection to the server went bad"
 	is($session->{psql}->result(0), 2, "$name was in the middle") or diag slurp_file($session->{err});
+}
+
+# Connect, and ask nothing: a psql that is turned away does not read its input, and who
+# writes to it then dies of a broken pipe.
+sub wait_until_back
+{
+	my ($node) = @_;
+
+	$node->poll_query_until('postgres', undef, '') or die 'the server does not come back';
 }
 
 # State and parent of a process, or nothing if there is none

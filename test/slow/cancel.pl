@@ -169,7 +169,8 @@ foreach my $case (
 		'<', \$in, '>', \$out, '2>', \$err);
 	my $active = "FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%bloom_add_all%' AND pid <> pg_backend_pid()";
 
-	$node->poll_query_until('postgres', "SELECT count(*) = 1 $active AND now() - query_start > '0.5 s'");
+	$node->poll_query_until('postgres', "SELECT count(*) = 1 $active AND now() - query_start > '0.5 s'")
+	  or die 'the query does not run';
 	my $begun = time;
 	$node->safe_psql('postgres', "SELECT pg_cancel_backend(pid) $active");
 	$psql->finish;

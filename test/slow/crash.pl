@@ -211,7 +211,7 @@ for my $round (1 .. $rounds)
 	{
 		was_in_the_middle($session, "round $round: " . ($session->{name} // 'vacuum'));
 	}
-	$node->poll_query_until('postgres', 'SELECT true') or die 'the server does not come back';
+	wait_until_back($node);
 
 	my $lost = '';
 	my $committed = 0;

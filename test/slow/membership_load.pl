@@ -121,7 +121,8 @@ for my $round (1 .. $most)
 # not INT, which who starts the tests in the background may have had ignored
 $run->{handle}->signal('TERM');
 $run->{handle}->finish;
-$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pgbench'});
+$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pgbench'})
+  or die 'a session does not end';
 unlike(slurp_file($run->{err}), qr/ERROR|aborted/, 'no session has failed');
 is($node->safe_psql('postgres', 'SELECT * FROM faults'), '', 'no row was missed');
 is($node->safe_psql('postgres', $often), 't', 'though many were asked about, where there was an index and where not')

@@ -10,6 +10,10 @@
 use strict;
 use warnings;
 
+use FindBin;
+use lib $FindBin::RealBin;
+
+use Crash qw(wait_until_back);
 use List::Util qw(min sum);
 use POSIX qw(WNOHANG);
 use PostgreSQL::Test::Cluster;
@@ -662,7 +666,7 @@ sub play_round
 		wait_for(time + $round_seconds, @hanging);
 	}
 	push @faults, faults_of("session $_", slurp_file("$dir/${database}_session_$_.out")) foreach 0 .. $sessions - 1;
-	$node->poll_query_until('postgres', 'SELECT true') or die 'the server does not come back';
+	wait_until_back($node);
 	push @faults, final_faults($database), log_faults($log_size);
 	$node->psql('postgres', "DROP DATABASE $database WITH (FORCE)");
 	# what they said remains, if anybody has to read it

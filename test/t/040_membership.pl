@@ -89,7 +89,11 @@ sub start_inserting
 	$session{psql} = IPC::Run::start(
 		[ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', $script ],
 		'<', \undef, '>', $session{out}, '2>', "$dir/insert.err");
-	usleep(10_000) until slurp_file($session{out}) =~ /\d\n\d/;
+	until (slurp_file($session{out}) =~ /\d\n\d/)
+	{
+		$session{psql}->pumpable or die slurp_file("$dir/insert.err");
+		usleep(10_000);
+	}
 	return \%session;
 }
 
@@ -99,7 +103,8 @@ sub stop_inserting
 
 	$session->{psql}->kill_kill;
 	# what it has sent may still run
-	$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE query LIKE 'INSERT INTO urls%'});
+	$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE query LIKE 'INSERT INTO urls%'})
+	  or die 'a session does not end';
 }
 
 # The same until it is cut off
@@ -110,7 +115,9 @@ sub is_cut_off
 	$session->{psql}->finish;
 	# "the connection to the server went bad"
 	is($session->{psql}->result(0), 2, "$when: in the middle of insertions");
-	$node->poll_query_until('postgres', 'SELECT true') or die 'the server does not come back';
+	# nothing is asked: a psql that is turned away does not read its input, and who writes
+	# to it then dies of a broken pipe
+	$node->poll_query_until('postgres', undef, '') or die 'the server does not come back';
 	my ($last) = slurp_file($session->{out}) =~ /(\d+)\n\z/;
 	is( $node->safe_psql('postgres', "SELECT count(*) FROM urls WHERE id BETWEEN $session->{first} AND $last"),
 		$last - $session->{first} + 1, "$when: what was committed is there");

@@ -3,8 +3,12 @@
 use strict;
 use warnings;
 
+use FindBin;
+use lib $FindBin::RealBin;
+
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Session;
 use Test::More;
 
 my $primary = PostgreSQL::Test::Cluster->new('primary');
@@ -71,27 +75,10 @@ is( $standby->safe_psql('postgres', q{
 	'grown', 'a filter is built on the standby, and found by the index');
 
 # Changed on the primary, in what a reader of the standby has open
-my ($in, $out, $err) = ('', '', '');
-my $reader = IPC::Run::start(
-	[ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $standby->connstr('postgres') ],
-	'<', \$in, '>', \$out, '2>', \$err,
-	IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-
-sub read_more
-{
-	my ($sql) = @_;
-
-	$out = '';
-	$in .= "$sql;\n\\echo done\n";
-	$reader->pump until $out =~ /^done$/m || !$reader->pumpable;
-	$out =~ s/^done\n//m;
-	chomp $out;
-	return $out;
-}
-
+my $reader = Session->new($standby);
 my $old = $standby->safe_psql('postgres', $look);
-read_more('BEGIN ISOLATION LEVEL REPEATABLE READ');
-is(read_more($look), $old, 'a transaction on the standby begins');
+is($reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ'), '', 'a reader begins');
+is($reader->ask($look), $old, 'a transaction on the standby begins');
 $primary->safe_psql('postgres', q{
 	UPDATE blooms SET f = bloom_add_all(f, ARRAY(SELECT generate_series(200001, 205000)));
 	UPDATE cuckoos SET f = cuckoo_add_all(cuckoo_remove_all(f, ARRAY(SELECT generate_series(1, 5000))), ARRAY(SELECT generate_series(200001, 205000)))
@@ -102,12 +89,10 @@ $primary->safe_psql('postgres', q{
 	ROLLBACK;
 });
 $primary->wait_for_catchup($standby);
-is(read_more($look), $old, 'and sees the old filters, while the new ones are there');
-read_more('COMMIT');
-isnt(read_more($look), $old, 'until it ends');
-$in .= "\\q\n";
-$reader->finish;
-is($err, '', 'without an error');
+is($reader->ask($look), $old, 'and sees the old filters, while the new ones are there');
+is($reader->ask('COMMIT'), '', 'it ends');
+isnt($reader->ask($look), $old, 'and sees the new ones');
+$reader->quit;
 same('changed on the primary');
 is(found($standby, 'blooms', 'grown', 200001, 205000), 5000, 'elements that were added later');
 is(found($standby, 'cuckoos', 'grown', 5001, 20000) + found($standby, 'cuckoos', 'grown', 200001, 205000),
