@@ -96,10 +96,8 @@ try_rate(uint64_t n, uint64_t m, unsigned k, int filters, uint64_t probes)
 	double		set = 0;
 	uint64_t	hits = 0;
 
-	/* the sanitizers are slow, and look for something else */
-#ifdef __SANITIZE_ADDRESS__
-	probes /= 10;
-#endif
+	if (SANITIZED)
+		probes /= 10;
 	for (int i = 0; i < filters; i++)
 	{
 		uint8_t    *image = make_classic(m, k);
@@ -149,11 +147,11 @@ test_textbook(void)
 	begin_test("classic: (m/n, k) = (20, 10) and (16, 8), and few bits");
 	expect(fabs(textbook_rate(1, 20, 10) / 8.89e-5 - 1) < 0.001, "(20, 10)");
 	expect(fabs(textbook_rate(1, 16, 8) / 5.7e-4 - 1) < 0.01, "(16, 8)");
-	try_rate(1000, 20000, 10, 100, 1000000);
+	try_rate(1000, 20000, 10, 100, trials(1000000));
 	try_rate(1000, 16000, 8, 100, 100000);
-	try_rate(1000, 32000, 8, 50, 1000000);
+	try_rate(1000, 32000, 8, 50, trials(1000000));
 	/* as many hashes as 1e-6 takes: a poor rule for places shows here */
-	try_rate(1000, 28800, 20, 50, 400000);
+	try_rate(1000, 28800, 20, 50, trials(400000));
 	try_rate(100, 1000, 7, 1000, 1000);
 	/* 500 elements at 0.003 */
 	expect(fabs(textbook_rate(500, 6045, 8) / 0.003 - 1) < 0.01, "0.003");

@@ -95,13 +95,12 @@ test_answers(void)
 	end_test();
 }
 
-#define BUILDS			10000
-
 static void
 test_builds(void)
 {
 	static const uint64_t sizes[] = {1, 3, 10, 30, 100, 300, 1000};
 	static const double rates[] = {0.5, 0.03, 0.001};
+	int			builds = SANITIZED ? trials(10000) : 10000;
 
 	for (int i = 0; i < lengthof(sizes); i++)
 	{
@@ -109,8 +108,8 @@ test_builds(void)
 		uint64_t	n = sizes[i];
 
 		begin_test("%d fixed filters of %llu elements: each can be filled",
-				   BUILDS, (unsigned long long) n);
-		for (int build = 0; build < BUILDS; build++)
+				   builds, (unsigned long long) n);
+		for (int build = 0; build < builds; build++)
 		{
 			double		rate = rates[build % lengthof(rates)];
 			uint8_t    *image = make_cuckoo(n, rate, 0);
@@ -141,7 +140,7 @@ test_error_rates(void)
 		for (int j = 0; j < lengthof(sizes); j++)
 		{
 			/* 1,000 hits expected, over several filters where they are small */
-			uint64_t	probes = 2000 / rates[i];
+			uint64_t	probes = (SANITIZED ? trials(2000) : 2000) / rates[i];
 			int			filters = sizes[j] < 10000 ? 40 : 1;
 			double		expected = 0;
 			uint64_t	hits = 0;
@@ -180,7 +179,7 @@ test_error_rates(void)
 		for (int growth = 1; growth <= 4; growth *= 2)
 		{
 			uint64_t	n = growth == 1 ? 2500 : 100000;
-			uint64_t	probes = 1000 / rates[i];
+			uint64_t	probes = (SANITIZED ? trials(1000) : 1000) / rates[i];
 			uint8_t    *image = make_cuckoo(100, rates[i], growth);
 			uint64_t	hits;
 

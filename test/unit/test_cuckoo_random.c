@@ -75,18 +75,8 @@ test_random(void)
 		{200, 0.5, 0}, {200, 0.01, 0}
 	};
 
-	/* a million in all; the sanitizers are slow, and look for something else */
-#ifdef __SANITIZE_ADDRESS__
-	enum
-	{
-		OPERATIONS = 30000
-	};
-#else
-	enum
-	{
-		OPERATIONS = 150000
-	};
-#endif
+	/* a million in all */
+	uint64_t	operations = trials(SANITIZED ? 30000 : 150000);
 
 	for (int k = 0; k < lengthof(kinds); k++)
 	{
@@ -102,7 +92,7 @@ test_random(void)
 			model[m].image = make_cuckoo(kinds[k].capacity,
 										 kinds[k].error_rate, kinds[k].growth);
 		}
-		for (int i = 0; i < OPERATIONS; i++)
+		for (uint64_t i = 0; i < operations; i++)
 		{
 			Model	   *at = &model[random_below(2)];
 			int			x = random_below(NUMBERS);

@@ -61,7 +61,8 @@ test_small(void)
 				/* 200 hits expected at 1e-4, thousands above */
 				uint64_t	probes = rates[i] < 0.01 ? 20000 : 2000;
 				double		rate = measure(sizes[j], rates[i], growth, 100,
-										   probes, &sigma);
+										   SANITIZED ? trials(probes) : probes,
+										   &sigma);
 
 				expect(rate <= rates[i] * (growth == 0 ? RATIO_HIGH : 1) +
 					   SIGMAS * sigma, "%llu at %g, growth %d: %g",
@@ -111,12 +112,8 @@ test_rare(void)
 	static const double rates[] = {1e-6, 1e-7};
 	const uint64_t n = 10000;
 
-	/* 3 hits expected at the lower one; the sanitizers look for other things */
-#ifdef __SANITIZE_ADDRESS__
-	const uint64_t probes = 3000000;
-#else
-	const uint64_t probes = 30000000;
-#endif
+	/* all trials: 3 hits expected at the lower rate */
+	const uint64_t probes = trials(SANITIZED ? 3000000 : 30000000);
 
 	for (int growth = 0; growth <= 2; growth += 2)
 	{

@@ -185,18 +185,7 @@ test_operations(void)
 		{"classic", 4001, 0, 0}
 	};
 
-	/* the sanitizers are slow, and look for something else */
-#ifdef __SANITIZE_ADDRESS__
-	enum
-	{
-		STEPS = 5000
-	};
-#else
-	enum
-	{
-		STEPS = 15000
-	};
-#endif
+	int			steps = SANITIZED ? 5000 : 15000;
 
 	for (int k = 0; k < lengthof(kinds); k++)
 	{
@@ -206,7 +195,7 @@ test_operations(void)
 		begin_test("random operations on a bloom filter, %s", kinds[k].name);
 		for (int m = 0; m < 2; m++)
 			model_begin(&model[m], &kinds[k]);
-		for (int i = 0; i < STEPS; i++)
+		for (int i = 0; i < steps; i++)
 		{
 			int			m = random_below(2);
 			Operation	operation = operate(&model[m], &model[1 - m], &kinds[k]);
@@ -361,11 +350,7 @@ test_error_rates(void)
 		{"cuckoo of two halves", FILTER_CUCKOO, UNITED, 50, 0.1, 2},
 		{"cuckoo turned over", FILTER_CUCKOO, TURNED_OVER, 30, 0.1, 2}
 	};
-#ifdef __SANITIZE_ADDRESS__
-	const uint64_t filters = 5000;
-#else
-	const uint64_t filters = 100000;
-#endif
+	const uint64_t filters = trials(SANITIZED ? 5000 : 100000);
 
 	for (int c = 0; c < lengthof(cases); c++)
 	{

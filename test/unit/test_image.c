@@ -692,15 +692,14 @@ exercise(const uint8_t *image, const uint8_t *partner)
 	}
 }
 
-#define MUTATIONS		200000
-
 static void
 test_mutations(void)
 {
 	uint64_t	let_through = 0;
+	uint64_t	mutations = trials(200000);
 
 	begin_test("whatever is let through is safe to use");
-	for (int i = 0; i < MUTATIONS; i++)
+	for (uint64_t i = 0; i < mutations; i++)
 	{
 		const uint8_t *original = samples[random_below(SAMPLES)];
 		uint64_t	bytes = image_bytes(original);
@@ -728,7 +727,7 @@ test_mutations(void)
 		release_image(image);
 	}
 	/* else the test would not prove much */
-	expect(let_through > MUTATIONS / 20, "only %llu images let through",
+	expect(let_through > mutations / 20, "only %llu images let through",
 		   (unsigned long long) let_through);
 	end_test();
 

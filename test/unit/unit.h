@@ -51,6 +51,20 @@ random_below(uint64_t range)
 /* Put the elements of an array in random order. */
 extern void shuffle(uint64_t *array, uint64_t count);
 
+/* What the sanitizers look for is not a matter of numbers, and they are slow. */
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED		true
+#else
+#define SANITIZED		false
+#endif
+
+/*
+ * How often to try something with random numbers, where more of it repeats the
+ * same proof: "count" times if the environment has UNIT_ALL, as script/test --all
+ * sees to, else a fifth of it.
+ */
+extern uint64_t trials(uint64_t count);
+
 /* As many hits as chance allows of "trials" with probability p, and as few */
 extern double most_hits(double trials, double p);
 extern double least_hits(double trials, double p);

@@ -4,7 +4,8 @@
  *
  *	  test/unit/unit_test [seed]
  *
- * Another seed gives other random numbers; a run can be repeated with it.
+ * Another seed gives other random numbers; a run can be repeated with it.  With
+ * UNIT_ALL=1 in the environment, there are more of them; see trials().
  */
 #include "unit.h"
 
@@ -13,6 +14,9 @@
 
 /* Of one test, the first so many disappointments are told */
 #define TOLD			5
+
+/* One of so many trials is enough for a quick run. */
+#define QUICK_SHARE		5
 
 uint64_t	expectations;
 
@@ -23,6 +27,7 @@ static char test_name[128];
 
 /* What stands before the names of tests: which kernel they are about */
 static const char *kernel_name;
+static bool all_trials;
 static uint64_t seed;
 static uint64_t random_state;
 
@@ -83,6 +88,12 @@ random64(void)
 	return number_hash(random_state++);
 }
 
+uint64_t
+trials(uint64_t count)
+{
+	return all_trials ? count : count / QUICK_SHARE;
+}
+
 void
 shuffle(uint64_t *array, uint64_t count)
 {
@@ -136,7 +147,10 @@ main(int argc, char **argv)
 {
 	uint64_t	number = argc > 1 ? strtoull(argv[1], NULL, 0) : 0;
 
-	printf("# seed %llu\n", (unsigned long long) number);
+	all_trials = getenv("UNIT_ALL") != NULL;
+	printf("# seed %llu, %s\n", (unsigned long long) number,
+		   all_trials ? "all random trials" :
+		   "a fifth of the random trials (all: UNIT_ALL=1)");
 	/* far from the numbers whose hashes are the elements of tests */
 	seed = (UINT64_C(1) << 60) + (number << 32);
 	block_kernel_choose(NULL);
