@@ -149,8 +149,10 @@ sub check_links
 	is(join(' ', @broken), '', "links of $page");
 }
 
-my @pages =
-  ('README.md', 'SECURITY.md', map { 'docs/' . basename($_) } sort glob("$root/docs/*.md"));
+my @pages = ('README.md', 'SECURITY.md',
+	map { substr($_, length("$root/")) }
+	  sort(glob("$root/docs/*.md"), glob("$root/docs/*/*.md")));
+my @reference = grep { m{^docs/reference/} } @pages;
 
 my $node = PostgreSQL::Test::Cluster->new('docs');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
@@ -163,7 +165,7 @@ foreach my $page (@pages)
 	run_page($node, $page) if read_text($page) =~ /^```sql$/m;
 }
 
-# README.md and docs/reference.md name each function that a user calls.
+# README.md and the reference name each function that a user calls.
 my @functions = split /\n/, $node->safe_psql('readme_md', q{
 	SELECT DISTINCT proname
 	FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid
@@ -177,11 +179,11 @@ my @functions = split /\n/, $node->safe_psql('readme_md', q{
 		AND prorettype <> 'internal'::regtype
 	ORDER BY 1});
 cmp_ok(scalar(@functions), '>', 15, 'the extension has functions');
-foreach my $page ('README.md', 'docs/reference.md')
+foreach my $pages ([ 'README.md' ], \@reference)
 {
-	my $text = read_text($page);
+	my $text = join("\n", map { read_text($_) } @$pages);
 	is(join(' ', grep { $text !~ /\b$_\b/ } @functions),
-		'', "functions that $page does not mention");
+		'', "functions that @$pages does not mention");
 }
 
 # META.json is JSON, and all versions agree.
