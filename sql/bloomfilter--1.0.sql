@@ -44,13 +44,13 @@ COMMENT ON FUNCTION bloom_send(bloom) IS 'I/O: the bytes';
 -- bloom: casts
 -- ------------------------------------------------------------------------
 
-CREATE FUNCTION bloom(bytea) RETURNS bloom
+CREATE FUNCTION bloom(bytes bytea) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_from_bytea'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloom(bytea)
 	IS 'the filter that these bytes are';
 
-CREATE FUNCTION bytea(bloom) RETURNS bytea
+CREATE FUNCTION bytea(filter bloom) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'bloomfilter_to_bytea'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bytea(bloom)
@@ -132,21 +132,21 @@ CREATE FUNCTION bloom_add_all(filter bloom, elements anycompatiblearray) RETURNS
 COMMENT ON FUNCTION bloom_add_all(bloom, anycompatiblearray)
 	IS 'the filter with the elements of the array added';
 
-CREATE FUNCTION bloom_union(bloom, bloom) RETURNS bloom
+CREATE FUNCTION bloom_union(filter bloom, other bloom) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_union'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000
 	SUPPORT bloom_change_support;
 COMMENT ON FUNCTION bloom_union(bloom, bloom)
 	IS 'a filter of what is in either of two like filters';
 
-CREATE FUNCTION bloom_intersection(bloom, bloom) RETURNS bloom
+CREATE FUNCTION bloom_intersection(filter bloom, other bloom) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_intersection'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000
 	SUPPORT bloom_change_support;
 COMMENT ON FUNCTION bloom_intersection(bloom, bloom)
 	IS 'a filter of what seems to be in both of two like filters';
 
-CREATE FUNCTION bloom_clear(bloom) RETURNS bloom
+CREATE FUNCTION bloom_clear(filter bloom) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_clear'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_clear(bloom)
@@ -204,13 +204,13 @@ CREATE FUNCTION bloom_info(filter bloom,
 COMMENT ON FUNCTION bloom_info(bloom)
 	IS 'what the filter was asked to be, and what it is';
 
-CREATE FUNCTION bloom_cardinality(bloom) RETURNS bigint
+CREATE FUNCTION bloom_cardinality(filter bloom) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomfilter_cardinality'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloom_cardinality(bloom)
 	IS 'how many distinct elements were added, an estimate';
 
-CREATE FUNCTION bloom_error_rate(bloom) RETURNS float8
+CREATE FUNCTION bloom_error_rate(filter bloom) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloomfilter_error_rate'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloom_error_rate(bloom)
@@ -232,25 +232,25 @@ COMMENT ON FUNCTION bloom_shard(anycompatible, integer)
 -- bloom: identity
 -- ------------------------------------------------------------------------
 
-CREATE FUNCTION bloom_eq(bloom, bloom) RETURNS boolean
+CREATE FUNCTION bloom_eq(filter bloom, other bloom) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_eq'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloom_eq(bloom, bloom)
 	IS 'implementation of = operator';
 
-CREATE FUNCTION bloom_ne(bloom, bloom) RETURNS boolean
+CREATE FUNCTION bloom_ne(filter bloom, other bloom) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_ne'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloom_ne(bloom, bloom)
 	IS 'implementation of <> operator';
 
-CREATE FUNCTION bloom_hash_value(bloom) RETURNS integer
+CREATE FUNCTION bloom_hash_value(filter bloom) RETURNS integer
 	AS 'MODULE_PATHNAME', 'bloomfilter_hash_value'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloom_hash_value(bloom)
 	IS 'hash of the filter''s bytes';
 
-CREATE FUNCTION bloom_hash_value_extended(bloom, bigint) RETURNS bigint
+CREATE FUNCTION bloom_hash_value_extended(filter bloom, seed bigint) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomfilter_hash_value_extended'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloom_hash_value_extended(bloom, bigint)
@@ -367,7 +367,7 @@ CREATE FUNCTION bloom_agg_final(bloom) RETURNS bloom
 COMMENT ON FUNCTION bloom_agg_final(bloom)
 	IS 'final function of bloom_agg';
 
-CREATE AGGREGATE bloom_agg(anycompatible) (
+CREATE AGGREGATE bloom_agg(element anycompatible) (
 	SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
 	COMBINEFUNC = bloom_agg_combine, FINALFUNC = bloom_agg_final,
 	PARALLEL = SAFE
@@ -375,7 +375,7 @@ CREATE AGGREGATE bloom_agg(anycompatible) (
 COMMENT ON AGGREGATE bloom_agg(anycompatible)
 	IS 'filter of the elements, sized to their number, error rate 0.01';
 
-CREATE AGGREGATE bloom_agg(anycompatible, integer) (
+CREATE AGGREGATE bloom_agg(element anycompatible, capacity integer) (
 	SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
 	COMBINEFUNC = bloom_agg_combine, FINALFUNC = bloom_agg_final,
 	PARALLEL = SAFE
@@ -383,7 +383,7 @@ CREATE AGGREGATE bloom_agg(anycompatible, integer) (
 COMMENT ON AGGREGATE bloom_agg(anycompatible, integer)
 	IS 'filter of the elements, for so many, error rate 0.01';
 
-CREATE AGGREGATE bloom_agg(anycompatible, bigint) (
+CREATE AGGREGATE bloom_agg(element anycompatible, capacity bigint) (
 	SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
 	COMBINEFUNC = bloom_agg_combine, FINALFUNC = bloom_agg_final,
 	PARALLEL = SAFE
@@ -391,7 +391,7 @@ CREATE AGGREGATE bloom_agg(anycompatible, bigint) (
 COMMENT ON AGGREGATE bloom_agg(anycompatible, bigint)
 	IS 'filter of the elements, for so many, error rate 0.01';
 
-CREATE AGGREGATE bloom_agg(anycompatible, float8) (
+CREATE AGGREGATE bloom_agg(element anycompatible, error_rate float8) (
 	SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
 	COMBINEFUNC = bloom_agg_combine, FINALFUNC = bloom_agg_final,
 	PARALLEL = SAFE
@@ -399,7 +399,7 @@ CREATE AGGREGATE bloom_agg(anycompatible, float8) (
 COMMENT ON AGGREGATE bloom_agg(anycompatible, float8)
 	IS 'filter of the elements, sized to their number, of this error rate';
 
-CREATE AGGREGATE bloom_agg(anycompatible, bigint, float8) (
+CREATE AGGREGATE bloom_agg(element anycompatible, capacity bigint, error_rate float8) (
 	SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
 	COMBINEFUNC = bloom_agg_combine, FINALFUNC = bloom_agg_final,
 	PARALLEL = SAFE
@@ -407,7 +407,8 @@ CREATE AGGREGATE bloom_agg(anycompatible, bigint, float8) (
 COMMENT ON AGGREGATE bloom_agg(anycompatible, bigint, float8)
 	IS 'filter of the elements, for so many, of this error rate';
 
-CREATE AGGREGATE bloom_agg(anycompatible, bigint, float8, bigint) (
+CREATE AGGREGATE bloom_agg(element anycompatible, capacity bigint, error_rate float8,
+	seed bigint) (
 	SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
 	COMBINEFUNC = bloom_agg_combine, FINALFUNC = bloom_agg_final,
 	PARALLEL = SAFE
@@ -427,7 +428,7 @@ CREATE FUNCTION bloom_union_agg_final(bloom) RETURNS bloom
 COMMENT ON FUNCTION bloom_union_agg_final(bloom)
 	IS 'final function of bloom_union_agg';
 
-CREATE AGGREGATE bloom_union_agg(bloom) (
+CREATE AGGREGATE bloom_union_agg(filter bloom) (
 	SFUNC = bloom_union_agg_trans, STYPE = bloom, SSPACE = 8192,
 	COMBINEFUNC = bloom_union_agg_trans, FINALFUNC = bloom_union_agg_final,
 	PARALLEL = SAFE
@@ -447,7 +448,7 @@ CREATE FUNCTION bloom_intersection_agg_final(bloom) RETURNS bloom
 COMMENT ON FUNCTION bloom_intersection_agg_final(bloom)
 	IS 'final function of bloom_intersection_agg';
 
-CREATE AGGREGATE bloom_intersection_agg(bloom) (
+CREATE AGGREGATE bloom_intersection_agg(filter bloom) (
 	SFUNC = bloom_intersection_agg_trans, STYPE = bloom, SSPACE = 8192,
 	COMBINEFUNC = bloom_intersection_agg_trans, FINALFUNC = bloom_intersection_agg_final,
 	PARALLEL = SAFE
@@ -501,13 +502,13 @@ COMMENT ON TYPE cuckoo IS 'cuckoo filter: like a Bloom filter, and elements can 
 -- cuckoo: casts
 -- ------------------------------------------------------------------------
 
-CREATE FUNCTION cuckoo(bytea) RETURNS cuckoo
+CREATE FUNCTION cuckoo(bytes bytea) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_from_bytea'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION cuckoo(bytea)
 	IS 'the filter that these bytes are';
 
-CREATE FUNCTION bytea(cuckoo) RETURNS bytea
+CREATE FUNCTION bytea(filter cuckoo) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'bloomfilter_to_bytea'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bytea(cuckoo)
@@ -571,21 +572,21 @@ CREATE FUNCTION cuckoo_replace(filter cuckoo, old anycompatible, new anycompatib
 COMMENT ON FUNCTION cuckoo_replace(cuckoo, anycompatible, anycompatible)
 	IS 'the filter with one element removed, and another added';
 
-CREATE FUNCTION cuckoo_union(cuckoo, cuckoo) RETURNS cuckoo
+CREATE FUNCTION cuckoo_union(filter cuckoo, other cuckoo) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_union'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000
 	SUPPORT bloom_change_support;
 COMMENT ON FUNCTION cuckoo_union(cuckoo, cuckoo)
 	IS 'a filter of what is in either of two like filters';
 
-CREATE FUNCTION cuckoo_compact(cuckoo) RETURNS cuckoo
+CREATE FUNCTION cuckoo_compact(filter cuckoo) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_compact'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000
 	SUPPORT bloom_change_support;
 COMMENT ON FUNCTION cuckoo_compact(cuckoo)
 	IS 'the filter without layers that it no longer needs';
 
-CREATE FUNCTION cuckoo_clear(cuckoo) RETURNS cuckoo
+CREATE FUNCTION cuckoo_clear(filter cuckoo) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_clear'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION cuckoo_clear(cuckoo)
@@ -649,13 +650,13 @@ CREATE FUNCTION cuckoo_info(filter cuckoo,
 COMMENT ON FUNCTION cuckoo_info(cuckoo)
 	IS 'what the filter was asked to be, and what it is';
 
-CREATE FUNCTION cuckoo_cardinality(cuckoo) RETURNS bigint
+CREATE FUNCTION cuckoo_cardinality(filter cuckoo) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomfilter_cardinality'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION cuckoo_cardinality(cuckoo)
 	IS 'how many additions have not been removed';
 
-CREATE FUNCTION cuckoo_error_rate(cuckoo) RETURNS float8
+CREATE FUNCTION cuckoo_error_rate(filter cuckoo) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloomfilter_error_rate'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION cuckoo_error_rate(cuckoo)
@@ -665,25 +666,25 @@ COMMENT ON FUNCTION cuckoo_error_rate(cuckoo)
 -- cuckoo: identity
 -- ------------------------------------------------------------------------
 
-CREATE FUNCTION cuckoo_eq(cuckoo, cuckoo) RETURNS boolean
+CREATE FUNCTION cuckoo_eq(filter cuckoo, other cuckoo) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_eq'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION cuckoo_eq(cuckoo, cuckoo)
 	IS 'implementation of = operator';
 
-CREATE FUNCTION cuckoo_ne(cuckoo, cuckoo) RETURNS boolean
+CREATE FUNCTION cuckoo_ne(filter cuckoo, other cuckoo) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_ne'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION cuckoo_ne(cuckoo, cuckoo)
 	IS 'implementation of <> operator';
 
-CREATE FUNCTION cuckoo_hash_value(cuckoo) RETURNS integer
+CREATE FUNCTION cuckoo_hash_value(filter cuckoo) RETURNS integer
 	AS 'MODULE_PATHNAME', 'bloomfilter_hash_value'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION cuckoo_hash_value(cuckoo)
 	IS 'hash of the filter''s bytes';
 
-CREATE FUNCTION cuckoo_hash_value_extended(cuckoo, bigint) RETURNS bigint
+CREATE FUNCTION cuckoo_hash_value_extended(filter cuckoo, seed bigint) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomfilter_hash_value_extended'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION cuckoo_hash_value_extended(cuckoo, bigint)
@@ -793,7 +794,7 @@ CREATE FUNCTION cuckoo_agg_final(cuckoo) RETURNS cuckoo
 COMMENT ON FUNCTION cuckoo_agg_final(cuckoo)
 	IS 'final function of cuckoo_agg';
 
-CREATE AGGREGATE cuckoo_agg(anycompatible) (
+CREATE AGGREGATE cuckoo_agg(element anycompatible) (
 	SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
 	COMBINEFUNC = cuckoo_agg_combine, FINALFUNC = cuckoo_agg_final,
 	PARALLEL = SAFE
@@ -801,7 +802,7 @@ CREATE AGGREGATE cuckoo_agg(anycompatible) (
 COMMENT ON AGGREGATE cuckoo_agg(anycompatible)
 	IS 'filter of the distinct elements, sized to their number, error rate 0.01';
 
-CREATE AGGREGATE cuckoo_agg(anycompatible, integer) (
+CREATE AGGREGATE cuckoo_agg(element anycompatible, capacity integer) (
 	SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
 	COMBINEFUNC = cuckoo_agg_combine, FINALFUNC = cuckoo_agg_final,
 	PARALLEL = SAFE
@@ -809,7 +810,7 @@ CREATE AGGREGATE cuckoo_agg(anycompatible, integer) (
 COMMENT ON AGGREGATE cuckoo_agg(anycompatible, integer)
 	IS 'filter of the distinct elements, for so many, error rate 0.01';
 
-CREATE AGGREGATE cuckoo_agg(anycompatible, bigint) (
+CREATE AGGREGATE cuckoo_agg(element anycompatible, capacity bigint) (
 	SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
 	COMBINEFUNC = cuckoo_agg_combine, FINALFUNC = cuckoo_agg_final,
 	PARALLEL = SAFE
@@ -817,7 +818,7 @@ CREATE AGGREGATE cuckoo_agg(anycompatible, bigint) (
 COMMENT ON AGGREGATE cuckoo_agg(anycompatible, bigint)
 	IS 'filter of the distinct elements, for so many, error rate 0.01';
 
-CREATE AGGREGATE cuckoo_agg(anycompatible, float8) (
+CREATE AGGREGATE cuckoo_agg(element anycompatible, error_rate float8) (
 	SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
 	COMBINEFUNC = cuckoo_agg_combine, FINALFUNC = cuckoo_agg_final,
 	PARALLEL = SAFE
@@ -825,7 +826,7 @@ CREATE AGGREGATE cuckoo_agg(anycompatible, float8) (
 COMMENT ON AGGREGATE cuckoo_agg(anycompatible, float8)
 	IS 'filter of the distinct elements, sized to their number, of this error rate';
 
-CREATE AGGREGATE cuckoo_agg(anycompatible, bigint, float8) (
+CREATE AGGREGATE cuckoo_agg(element anycompatible, capacity bigint, error_rate float8) (
 	SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
 	COMBINEFUNC = cuckoo_agg_combine, FINALFUNC = cuckoo_agg_final,
 	PARALLEL = SAFE
@@ -833,7 +834,8 @@ CREATE AGGREGATE cuckoo_agg(anycompatible, bigint, float8) (
 COMMENT ON AGGREGATE cuckoo_agg(anycompatible, bigint, float8)
 	IS 'filter of the distinct elements, for so many, of this error rate';
 
-CREATE AGGREGATE cuckoo_agg(anycompatible, bigint, float8, bigint) (
+CREATE AGGREGATE cuckoo_agg(element anycompatible, capacity bigint, error_rate float8,
+	seed bigint) (
 	SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
 	COMBINEFUNC = cuckoo_agg_combine, FINALFUNC = cuckoo_agg_final,
 	PARALLEL = SAFE
@@ -853,7 +855,7 @@ CREATE FUNCTION cuckoo_union_agg_final(cuckoo) RETURNS cuckoo
 COMMENT ON FUNCTION cuckoo_union_agg_final(cuckoo)
 	IS 'final function of cuckoo_union_agg';
 
-CREATE AGGREGATE cuckoo_union_agg(cuckoo) (
+CREATE AGGREGATE cuckoo_union_agg(filter cuckoo) (
 	SFUNC = cuckoo_union_agg_trans, STYPE = cuckoo, SSPACE = 8192,
 	COMBINEFUNC = cuckoo_union_agg_trans, FINALFUNC = cuckoo_union_agg_final,
 	PARALLEL = SAFE

@@ -39,6 +39,12 @@ WHERE provolatile <> CASE WHEN proname ~ 'handler$' THEN 'v'
 -- All functions but aggregates' own are strict: no rows
 SELECT signature FROM members
 WHERE prokind = 'f' AND NOT proisstrict AND NOT signature::text ~ '_agg_';
+-- \df and \da show what each argument is, but for functions that only the
+-- server calls: no rows
+SELECT signature FROM members
+WHERE pronargs > coalesce(cardinality(array_remove(proargnames[:pronargs], '')), 0)
+	AND NOT proname ~ '_(in|out|recv|send|support|handler|sel|joinsel|agg_trans|agg_combine|agg_final)$'
+ORDER BY signature::text COLLATE "C";
 -- What works on one element costs less than what works on a whole filter
 SELECT max(procost) FILTER (WHERE proname IN ('bloom_contains', 'bloom_contained', 'bloom_hash'))
 	   < min(procost) FILTER (WHERE proname IN ('bloom_union', 'bloom_intersection', 'bloom_add'))
