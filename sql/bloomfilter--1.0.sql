@@ -22,8 +22,8 @@ CREATE FUNCTION bloom_send(bloom) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'bloomfilter_send'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
--- A full filter does not compress, and a value stored uncompressed can be read
--- in parts
+-- A full filter does not compress, and an uncompressed value can be read by
+-- slices
 CREATE TYPE bloom (
 	INPUT = bloom_in,
 	OUTPUT = bloom_out,
@@ -48,18 +48,18 @@ CREATE FUNCTION bloom(bytes bytea) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_from_bytea'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloom(bytea)
-	IS 'the filter that these bytes are';
+	IS 'filter of these bytes';
 
 CREATE FUNCTION bytea(filter bloom) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'bloomfilter_to_bytea'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bytea(bloom)
-	IS 'the bytes of the filter';
+	IS 'bytes of the filter';
 
 CREATE CAST (bytea AS bloom) WITH FUNCTION bloom(bytea);
-COMMENT ON CAST (bytea AS bloom) IS 'the filter that these bytes are';
+COMMENT ON CAST (bytea AS bloom) IS 'filter of these bytes';
 CREATE CAST (bloom AS bytea) WITH FUNCTION bytea(bloom);
-COMMENT ON CAST (bloom AS bytea) IS 'the bytes of the filter';
+COMMENT ON CAST (bloom AS bytea) IS 'bytes of the filter';
 
 -- ------------------------------------------------------------------------
 -- Planner, for both types
@@ -110,50 +110,50 @@ CREATE FUNCTION bloom_create(capacity bigint, error_rate float8 DEFAULT 0.01,
 	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_create'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_create(bigint, float8, integer, bigint)
-	IS 'an empty filter for so many elements at this error rate';
+	IS 'empty filter of the given capacity and error rate';
 
 CREATE FUNCTION bloom_create_bits(bits bigint, hashes integer, seed bigint DEFAULT 0) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_create_bits'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_create_bits(bigint, integer, bigint)
-	IS 'an empty classic filter of so many bits and hashes';
+	IS 'empty classic filter of the given number of bits and hashes';
 
 CREATE FUNCTION bloom_add(filter bloom, element anycompatible) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_add'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
 	SUPPORT bloom_change_support;
 COMMENT ON FUNCTION bloom_add(bloom, anycompatible)
-	IS 'the filter with this element added';
+	IS 'filter with the element added';
 
 CREATE FUNCTION bloom_add_all(filter bloom, elements anycompatiblearray) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_add_all'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
 	SUPPORT bloom_change_support;
 COMMENT ON FUNCTION bloom_add_all(bloom, anycompatiblearray)
-	IS 'the filter with the elements of the array added';
+	IS 'filter with the elements of the array added';
 
 CREATE FUNCTION bloom_union(filter bloom, other bloom) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_union'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000
 	SUPPORT bloom_change_support;
 COMMENT ON FUNCTION bloom_union(bloom, bloom)
-	IS 'a filter of what is in either of two like filters';
+	IS 'union of two compatible filters';
 
 CREATE FUNCTION bloom_intersection(filter bloom, other bloom) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_intersection'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000
 	SUPPORT bloom_change_support;
 COMMENT ON FUNCTION bloom_intersection(bloom, bloom)
-	IS 'a filter of what seems to be in both of two like filters';
+	IS 'intersection of two compatible filters';
 
 CREATE FUNCTION bloom_clear(filter bloom) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_clear'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_clear(bloom)
-	IS 'a filter made like this one, without its elements';
+	IS 'filter with the same parameters and no elements';
 
 -- ------------------------------------------------------------------------
--- bloom: asking filters
+-- bloom: looking elements up
 -- ------------------------------------------------------------------------
 
 CREATE FUNCTION bloom_contains(filter bloom, element anycompatible) RETURNS boolean
@@ -161,7 +161,7 @@ CREATE FUNCTION bloom_contains(filter bloom, element anycompatible) RETURNS bool
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
 	SUPPORT bloom_contains_support;
 COMMENT ON FUNCTION bloom_contains(bloom, anycompatible)
-	IS 'is the element in the filter? false is certain, true is probable';
+	IS 'is the element in the filter? False is certain, true is probable';
 
 CREATE FUNCTION bloom_contained(element anycompatible, filter bloom) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_contained'
@@ -186,10 +186,10 @@ CREATE FUNCTION bloom_contains_each(filter bloom, elements anycompatiblearray) R
 	AS 'MODULE_PATHNAME', 'bloomfilter_contains_each'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 COMMENT ON FUNCTION bloom_contains_each(bloom, anycompatiblearray)
-	IS 'for each element of the array: is it in the filter?';
+	IS 'is it in the filter? One answer for each element of the array';
 
 -- ------------------------------------------------------------------------
--- bloom: knowing filters
+-- bloom: inspecting filters
 -- ------------------------------------------------------------------------
 
 CREATE FUNCTION bloom_info(filter bloom,
@@ -202,31 +202,31 @@ CREATE FUNCTION bloom_info(filter bloom,
 	AS 'MODULE_PATHNAME', 'bloomfilter_info'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloom_info(bloom)
-	IS 'what the filter was asked to be, and what it is';
+	IS 'requested parameters and current state of a filter';
 
 CREATE FUNCTION bloom_cardinality(filter bloom) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomfilter_cardinality'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloom_cardinality(bloom)
-	IS 'how many distinct elements were added, an estimate';
+	IS 'estimated number of distinct elements';
 
 CREATE FUNCTION bloom_error_rate(filter bloom) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloomfilter_error_rate'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloom_error_rate(bloom)
-	IS 'the share of absent elements that seem to be in the filter, an estimate';
+	IS 'estimated error rate (false-positive rate) as the filter is now';
 
 CREATE FUNCTION bloom_hash(element anycompatible, seed bigint DEFAULT 0) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomfilter_hash'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION bloom_hash(anycompatible, bigint)
-	IS 'the hash by which filters of this seed know the element';
+	IS 'hash of an element in filters with this seed';
 
 CREATE FUNCTION bloom_shard(element anycompatible, shards integer) RETURNS integer
 	AS 'MODULE_PATHNAME', 'bloomfilter_shard'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION bloom_shard(anycompatible, integer)
-	IS 'the shard, from 0 up, of an element of a set that is kept in several filters';
+	IS 'shard of an element, from 0, in a set that is split over several filters';
 
 -- ------------------------------------------------------------------------
 -- bloom: identity
@@ -266,7 +266,7 @@ CREATE OPERATOR @> (
 	RESTRICT = bloom_contains_sel, JOIN = bloom_joinsel
 );
 COMMENT ON OPERATOR @> (bloom, anycompatible)
-	IS 'contains, probably';
+	IS 'probably contains';
 
 CREATE OPERATOR <@ (
 	FUNCTION = bloom_contained, LEFTARG = anycompatible, RIGHTARG = bloom,
@@ -274,7 +274,7 @@ CREATE OPERATOR <@ (
 	RESTRICT = bloom_contained_sel, JOIN = bloom_joinsel
 );
 COMMENT ON OPERATOR <@ (anycompatible, bloom)
-	IS 'is contained, probably';
+	IS 'is probably contained in';
 
 CREATE OPERATOR | (
 	FUNCTION = bloom_union, LEFTARG = bloom, RIGHTARG = bloom,
@@ -304,7 +304,7 @@ CREATE OPERATOR <> (
 	RESTRICT = neqsel, JOIN = neqjoinsel
 );
 COMMENT ON OPERATOR <> (bloom, bloom)
-	IS 'other bytes';
+	IS 'different bytes';
 
 CREATE OPERATOR FAMILY bloom_ops USING hash;
 COMMENT ON OPERATOR FAMILY bloom_ops USING hash IS 'identity of filters';
@@ -373,7 +373,7 @@ CREATE AGGREGATE bloom_agg(element anycompatible) (
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_agg(anycompatible)
-	IS 'filter of the elements, sized to their number, error rate 0.01';
+	IS 'Bloom filter of the elements, sized to their number, with error rate 0.01';
 
 CREATE AGGREGATE bloom_agg(element anycompatible, capacity integer) (
 	SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
@@ -381,7 +381,7 @@ CREATE AGGREGATE bloom_agg(element anycompatible, capacity integer) (
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_agg(anycompatible, integer)
-	IS 'filter of the elements, for so many, error rate 0.01';
+	IS 'Bloom filter of the elements, of the given capacity and error rate 0.01';
 
 CREATE AGGREGATE bloom_agg(element anycompatible, capacity bigint) (
 	SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
@@ -389,7 +389,7 @@ CREATE AGGREGATE bloom_agg(element anycompatible, capacity bigint) (
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_agg(anycompatible, bigint)
-	IS 'filter of the elements, for so many, error rate 0.01';
+	IS 'Bloom filter of the elements, of the given capacity and error rate 0.01';
 
 CREATE AGGREGATE bloom_agg(element anycompatible, error_rate float8) (
 	SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
@@ -397,7 +397,7 @@ CREATE AGGREGATE bloom_agg(element anycompatible, error_rate float8) (
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_agg(anycompatible, float8)
-	IS 'filter of the elements, sized to their number, of this error rate';
+	IS 'Bloom filter of the elements, sized to their number, of the given error rate';
 
 CREATE AGGREGATE bloom_agg(element anycompatible, capacity bigint, error_rate float8) (
 	SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
@@ -405,7 +405,7 @@ CREATE AGGREGATE bloom_agg(element anycompatible, capacity bigint, error_rate fl
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_agg(anycompatible, bigint, float8)
-	IS 'filter of the elements, for so many, of this error rate';
+	IS 'Bloom filter of the elements, of the given capacity and error rate';
 
 CREATE AGGREGATE bloom_agg(element anycompatible, capacity bigint, error_rate float8,
 	seed bigint) (
@@ -414,7 +414,7 @@ CREATE AGGREGATE bloom_agg(element anycompatible, capacity bigint, error_rate fl
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_agg(anycompatible, bigint, float8, bigint)
-	IS 'filter of the elements, for so many, of this error rate and seed';
+	IS 'Bloom filter of the elements, of the given capacity, error rate and seed';
 
 CREATE FUNCTION bloom_union_agg_trans(bloom, bloom) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_union_agg_trans'
@@ -506,18 +506,18 @@ CREATE FUNCTION cuckoo(bytes bytea) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_from_bytea'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION cuckoo(bytea)
-	IS 'the filter that these bytes are';
+	IS 'filter of these bytes';
 
 CREATE FUNCTION bytea(filter cuckoo) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'bloomfilter_to_bytea'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bytea(cuckoo)
-	IS 'the bytes of the filter';
+	IS 'bytes of the filter';
 
 CREATE CAST (bytea AS cuckoo) WITH FUNCTION cuckoo(bytea);
-COMMENT ON CAST (bytea AS cuckoo) IS 'the filter that these bytes are';
+COMMENT ON CAST (bytea AS cuckoo) IS 'filter of these bytes';
 CREATE CAST (cuckoo AS bytea) WITH FUNCTION bytea(cuckoo);
-COMMENT ON CAST (cuckoo AS bytea) IS 'the bytes of the filter';
+COMMENT ON CAST (cuckoo AS bytea) IS 'bytes of the filter';
 
 -- ------------------------------------------------------------------------
 -- cuckoo: making filters and changing them
@@ -528,72 +528,72 @@ CREATE FUNCTION cuckoo_create(capacity bigint, error_rate float8 DEFAULT 0.01,
 	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_create'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION cuckoo_create(bigint, float8, integer, bigint)
-	IS 'an empty filter for so many elements at this error rate';
+	IS 'empty filter of the given capacity and error rate';
 
 CREATE FUNCTION cuckoo_add(filter cuckoo, element anycompatible) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_add'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
 	SUPPORT bloom_change_support;
 COMMENT ON FUNCTION cuckoo_add(cuckoo, anycompatible)
-	IS 'the filter with this element added, once more if it is in';
+	IS 'filter with the element added, once more if it is already in';
 
 CREATE FUNCTION cuckoo_add_unique(filter cuckoo, element anycompatible) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_add_unique'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
 	SUPPORT bloom_change_support;
 COMMENT ON FUNCTION cuckoo_add_unique(cuckoo, anycompatible)
-	IS 'the filter with this element added unless it seems to be in';
+	IS 'filter with the element added unless it seems to be in; not for filters from which elements are removed';
 
 CREATE FUNCTION cuckoo_add_all(filter cuckoo, elements anycompatiblearray) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_add_all'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
 	SUPPORT bloom_change_support;
 COMMENT ON FUNCTION cuckoo_add_all(cuckoo, anycompatiblearray)
-	IS 'the filter with the elements of the array added';
+	IS 'filter with the elements of the array added';
 
 CREATE FUNCTION cuckoo_remove(filter cuckoo, element anycompatible) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_remove'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
 	SUPPORT bloom_change_support;
 COMMENT ON FUNCTION cuckoo_remove(cuckoo, anycompatible)
-	IS 'the filter with this element, that was added, removed once';
+	IS 'filter with the element removed once; it must have been added before';
 
 CREATE FUNCTION cuckoo_remove_all(filter cuckoo, elements anycompatiblearray) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_remove_all'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
 	SUPPORT bloom_change_support;
 COMMENT ON FUNCTION cuckoo_remove_all(cuckoo, anycompatiblearray)
-	IS 'the filter with the elements of the array, that were added, removed';
+	IS 'filter with the elements of the array removed; they must have been added before';
 
 CREATE FUNCTION cuckoo_replace(filter cuckoo, old anycompatible, new anycompatible) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_replace'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
 	SUPPORT bloom_change_support;
 COMMENT ON FUNCTION cuckoo_replace(cuckoo, anycompatible, anycompatible)
-	IS 'the filter with one element removed, and another added';
+	IS 'filter with one element removed and another added';
 
 CREATE FUNCTION cuckoo_union(filter cuckoo, other cuckoo) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_union'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000
 	SUPPORT bloom_change_support;
 COMMENT ON FUNCTION cuckoo_union(cuckoo, cuckoo)
-	IS 'a filter of what is in either of two like filters';
+	IS 'sum of two compatible filters';
 
 CREATE FUNCTION cuckoo_compact(filter cuckoo) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_compact'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000
 	SUPPORT bloom_change_support;
 COMMENT ON FUNCTION cuckoo_compact(cuckoo)
-	IS 'the filter without layers that it no longer needs';
+	IS 'filter with the same elements in fewer layers, if they fit';
 
 CREATE FUNCTION cuckoo_clear(filter cuckoo) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_clear'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION cuckoo_clear(cuckoo)
-	IS 'a filter made like this one, without its elements';
+	IS 'filter with the same parameters and no elements';
 
 -- ------------------------------------------------------------------------
--- cuckoo: asking filters
+-- cuckoo: looking elements up
 -- ------------------------------------------------------------------------
 
 CREATE FUNCTION cuckoo_contains(filter cuckoo, element anycompatible) RETURNS boolean
@@ -601,7 +601,7 @@ CREATE FUNCTION cuckoo_contains(filter cuckoo, element anycompatible) RETURNS bo
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
 	SUPPORT bloom_contains_support;
 COMMENT ON FUNCTION cuckoo_contains(cuckoo, anycompatible)
-	IS 'is the element in the filter? false is certain, true is probable';
+	IS 'is the element in the filter? False is certain, true is probable';
 
 CREATE FUNCTION cuckoo_contained(element anycompatible, filter cuckoo) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_contained'
@@ -626,16 +626,16 @@ CREATE FUNCTION cuckoo_contains_each(filter cuckoo, elements anycompatiblearray)
 	AS 'MODULE_PATHNAME', 'bloomfilter_contains_each'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 COMMENT ON FUNCTION cuckoo_contains_each(cuckoo, anycompatiblearray)
-	IS 'for each element of the array: is it in the filter?';
+	IS 'is it in the filter? One answer for each element of the array';
 
 CREATE FUNCTION cuckoo_count(filter cuckoo, element anycompatible) RETURNS integer
 	AS 'MODULE_PATHNAME', 'bloomfilter_count'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION cuckoo_count(cuckoo, anycompatible)
-	IS 'how often the element is in the filter, at most';
+	IS 'upper bound of how often the element is in the filter; 4 means four or more';
 
 -- ------------------------------------------------------------------------
--- cuckoo: knowing filters
+-- cuckoo: inspecting filters
 -- ------------------------------------------------------------------------
 
 CREATE FUNCTION cuckoo_info(filter cuckoo,
@@ -648,19 +648,19 @@ CREATE FUNCTION cuckoo_info(filter cuckoo,
 	AS 'MODULE_PATHNAME', 'bloomfilter_info'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION cuckoo_info(cuckoo)
-	IS 'what the filter was asked to be, and what it is';
+	IS 'requested parameters and current state of a filter';
 
 CREATE FUNCTION cuckoo_cardinality(filter cuckoo) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomfilter_cardinality'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION cuckoo_cardinality(cuckoo)
-	IS 'how many additions have not been removed';
+	IS 'number of additions that have not been removed';
 
 CREATE FUNCTION cuckoo_error_rate(filter cuckoo) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloomfilter_error_rate'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION cuckoo_error_rate(cuckoo)
-	IS 'the share of absent elements that seem to be in the filter, an estimate';
+	IS 'estimated error rate (false-positive rate) as the filter is now';
 
 -- ------------------------------------------------------------------------
 -- cuckoo: identity
@@ -700,7 +700,7 @@ CREATE OPERATOR @> (
 	RESTRICT = bloom_contains_sel, JOIN = bloom_joinsel
 );
 COMMENT ON OPERATOR @> (cuckoo, anycompatible)
-	IS 'contains, probably';
+	IS 'probably contains';
 
 CREATE OPERATOR <@ (
 	FUNCTION = cuckoo_contained, LEFTARG = anycompatible, RIGHTARG = cuckoo,
@@ -708,7 +708,7 @@ CREATE OPERATOR <@ (
 	RESTRICT = bloom_contained_sel, JOIN = bloom_joinsel
 );
 COMMENT ON OPERATOR <@ (anycompatible, cuckoo)
-	IS 'is contained, probably';
+	IS 'is probably contained in';
 
 CREATE OPERATOR | (
 	FUNCTION = cuckoo_union, LEFTARG = cuckoo, RIGHTARG = cuckoo,
@@ -731,7 +731,7 @@ CREATE OPERATOR <> (
 	RESTRICT = neqsel, JOIN = neqjoinsel
 );
 COMMENT ON OPERATOR <> (cuckoo, cuckoo)
-	IS 'other bytes';
+	IS 'different bytes';
 
 CREATE OPERATOR FAMILY cuckoo_ops USING hash;
 COMMENT ON OPERATOR FAMILY cuckoo_ops USING hash IS 'identity of filters';
@@ -800,7 +800,7 @@ CREATE AGGREGATE cuckoo_agg(element anycompatible) (
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE cuckoo_agg(anycompatible)
-	IS 'filter of the distinct elements, sized to their number, error rate 0.01';
+	IS 'cuckoo filter of the distinct elements, sized to their number, with error rate 0.01';
 
 CREATE AGGREGATE cuckoo_agg(element anycompatible, capacity integer) (
 	SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
@@ -808,7 +808,7 @@ CREATE AGGREGATE cuckoo_agg(element anycompatible, capacity integer) (
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE cuckoo_agg(anycompatible, integer)
-	IS 'filter of the distinct elements, for so many, error rate 0.01';
+	IS 'cuckoo filter of the distinct elements, of the given capacity and error rate 0.01';
 
 CREATE AGGREGATE cuckoo_agg(element anycompatible, capacity bigint) (
 	SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
@@ -816,7 +816,7 @@ CREATE AGGREGATE cuckoo_agg(element anycompatible, capacity bigint) (
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE cuckoo_agg(anycompatible, bigint)
-	IS 'filter of the distinct elements, for so many, error rate 0.01';
+	IS 'cuckoo filter of the distinct elements, of the given capacity and error rate 0.01';
 
 CREATE AGGREGATE cuckoo_agg(element anycompatible, error_rate float8) (
 	SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
@@ -824,7 +824,7 @@ CREATE AGGREGATE cuckoo_agg(element anycompatible, error_rate float8) (
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE cuckoo_agg(anycompatible, float8)
-	IS 'filter of the distinct elements, sized to their number, of this error rate';
+	IS 'cuckoo filter of the distinct elements, sized to their number, of the given error rate';
 
 CREATE AGGREGATE cuckoo_agg(element anycompatible, capacity bigint, error_rate float8) (
 	SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
@@ -832,7 +832,7 @@ CREATE AGGREGATE cuckoo_agg(element anycompatible, capacity bigint, error_rate f
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE cuckoo_agg(anycompatible, bigint, float8)
-	IS 'filter of the distinct elements, for so many, of this error rate';
+	IS 'cuckoo filter of the distinct elements, of the given capacity and error rate';
 
 CREATE AGGREGATE cuckoo_agg(element anycompatible, capacity bigint, error_rate float8,
 	seed bigint) (
@@ -841,7 +841,7 @@ CREATE AGGREGATE cuckoo_agg(element anycompatible, capacity bigint, error_rate f
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE cuckoo_agg(anycompatible, bigint, float8, bigint)
-	IS 'filter of the distinct elements, for so many, of this error rate and seed';
+	IS 'cuckoo filter of the distinct elements, of the given capacity, error rate and seed';
 
 CREATE FUNCTION cuckoo_union_agg_trans(cuckoo, cuckoo) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_union_agg_trans'
@@ -861,7 +861,7 @@ CREATE AGGREGATE cuckoo_union_agg(filter cuckoo) (
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE cuckoo_union_agg(cuckoo)
-	IS 'union of the filters';
+	IS 'sum of the filters';
 
 -- ------------------------------------------------------------------------
 -- membership: the index access method
@@ -875,9 +875,9 @@ COMMENT ON FUNCTION membership_handler(internal)
 
 CREATE ACCESS METHOD membership TYPE INDEX HANDLER membership_handler;
 COMMENT ON ACCESS METHOD membership
-	IS 'a Bloom filter of a column that is kept true: "certainly no such row" or "probably one"';
+	IS 'Bloom filter of a column, kept current by the server: "certainly no such row" or "probably one"';
 
--- One for every type whose hash is ours (docs/format.md).  Other types with a hash
+-- One for every type that docs/format.md hashes.  Other types with a hash
 -- operator class get one by CREATE OPERATOR CLASS ... USING membership AS OPERATOR 1 =.
 
 CREATE OPERATOR FAMILY integer_ops USING membership;
@@ -1002,7 +1002,7 @@ COMMENT ON OPERATOR FAMILY record_ops USING membership IS 'membership of record'
 COMMENT ON OPERATOR FAMILY jsonb_ops USING membership IS 'membership of jsonb';
 
 -- ------------------------------------------------------------------------
--- membership: asking an index
+-- membership: looking elements up
 -- ------------------------------------------------------------------------
 
 CREATE FUNCTION membership_contains_support(internal) RETURNS internal
@@ -1016,34 +1016,34 @@ CREATE FUNCTION membership_contains(index regclass, element anycompatible) RETUR
 	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 2
 	SUPPORT membership_contains_support;
 COMMENT ON FUNCTION membership_contains(regclass, anycompatible)
-	IS 'may the indexed table have a row with this value? false is certain';
+	IS 'may the table have a row with this value? False is certain';
 
 CREATE FUNCTION membership_contains_any(index regclass, elements anycompatiblearray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_contains_any'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 20
 	SUPPORT membership_contains_support;
 COMMENT ON FUNCTION membership_contains_any(regclass, anycompatiblearray)
-	IS 'may the indexed table have a row with any of these values? false is certain';
+	IS 'may the table have a row with any of these values? False is certain';
 
 CREATE FUNCTION membership_contains_all(index regclass, elements anycompatiblearray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_contains_all'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 20
 	SUPPORT membership_contains_support;
 COMMENT ON FUNCTION membership_contains_all(regclass, anycompatiblearray)
-	IS 'may the indexed table have a row with each of these values? false is certain';
+	IS 'may the table have rows with all of these values? False is certain';
 
 CREATE FUNCTION membership_contains_each(index regclass, elements anycompatiblearray) RETURNS boolean[]
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_contains_each'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 20
 	SUPPORT membership_contains_support;
 COMMENT ON FUNCTION membership_contains_each(regclass, anycompatiblearray)
-	IS 'the answers for all elements, in the order of the array';
+	IS 'may the table have a row with this value? One answer for each element of the array';
 
 CREATE FUNCTION membership_filter(index regclass) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_filter'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION membership_filter(regclass)
-	IS 'the content of a membership index as a filter';
+	IS 'content of a membership index as a filter';
 
 CREATE FUNCTION membership_info(index regclass,
 	OUT index regclass, OUT layers integer, OUT elements bigint,
@@ -1052,10 +1052,10 @@ CREATE FUNCTION membership_info(index regclass,
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_info'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 ROWS 1;
 COMMENT ON FUNCTION membership_info(regclass)
-	IS 'what is known of a membership index';
+	IS 'requested parameters and current state of a membership index';
 
 CREATE FUNCTION membership_check(index regclass) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_check'
 	LANGUAGE C STABLE STRICT PARALLEL UNSAFE COST 10000;
 COMMENT ON FUNCTION membership_check(regclass)
-	IS 'checks that every visible row is in the index; returns their number';
+	IS 'checks that the index has every visible row, and returns their number';
