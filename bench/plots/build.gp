@@ -1,40 +1,55 @@
-# What a filter takes to build: time, memory, and what is kept
+# What a filter takes to build: time, memory, and what is stored
 load style
-set terminal svg size 1000,560
+set terminal svg size 1000,600
 set output output_file
-set multiplot title "Made of a column of distinct URLs"
+set multiplot title "Made of a column of five million distinct URLs, per row"
 serial = lines("build", "$3 == 0")
 parallel = lines("build", "$3 == 2")
 methods = "count bloom_agg bloom_agg_sized cuckoo_agg cuckoo_agg_sized count_distinct array_agg btree hash_index"
 # From the top down; the serial bar above the parallel one
 place(name) = sum [i = 1 : words(methods)] (word(methods, i) eq name ? i : 0)
+short(x) = x < 0.005 ? "0" : x < 1 ? sprintf("%.2f", x) : x < 10 ? sprintf("%.1f", x) : sprintf("%.0f", x)
 set yrange [9.6 : 0.4]
 set style fill solid 0.85 noborder
 set grid noytics
-set xtics font ",11" rotate by -40
+set errorbars small
 unset key
-set tmargin at screen 0.92
-set bmargin at screen 0.18
+set tmargin at screen 0.87
+set bmargin at screen 0.14
 
 set lmargin at screen 0.18
 set rmargin at screen 0.43
-set ytics ("count" 1, "bloom\\_agg" 2, "bloom\\_agg, sized" 3, "cuckoo\\_agg" 4, "cuckoo\\_agg, sized" 5, "count(distinct)" 6, "array\\_agg" 7, "btree" 8, "hash index" 9)
-set xlabel "time, {/Symbol m}s a row"
+set ytics ("count(url)" 1, "bloom\\_agg" 2, "bloom\\_agg, sized" 3, "cuckoo\\_agg" 4, "cuckoo\\_agg, sized" 5, "count(DISTINCT url)" 6, "array\\_agg" 7, "CREATE INDEX, btree" 8, "CREATE INDEX, hash" 9) font ",12"
+set xlabel "time, µs (bars: least to most)"
+set xrange [0 : 5.2]
+set xtics 0, 1
+micros(ms, rows) = ms * 1000 / rows
 plot serial using ($9 / 1000):(place(strcol(2))):(0):($9 / 1000):(place(strcol(2)) - 0.38):(place(strcol(2))) with boxxyerror lc rgb blue, \
-     parallel using ($9 / 1000):(place(strcol(2))):(0):($9 / 1000):(place(strcol(2))):(place(strcol(2)) + 0.38) with boxxyerror lc rgb sky
+     parallel using ($9 / 1000):(place(strcol(2))):(0):($9 / 1000):(place(strcol(2))):(place(strcol(2)) + 0.38) with boxxyerror lc rgb sky, \
+     serial using ($9 / 1000):(place(strcol(2)) - 0.19):(micros($7, $4)):(micros($8, $4)) with xerrorbars pt 0 lw 1 lc rgb black, \
+     parallel using ($9 / 1000):(place(strcol(2)) + 0.19):(micros($7, $4)):(micros($8, $4)) with xerrorbars pt 0 lw 1 lc rgb black, \
+     serial using (micros($8, $4)):(place(strcol(2)) - 0.19):(short($9 / 1000)) with labels left offset 0.4, 0 font ",10", \
+     parallel using (micros($8, $4)):(place(strcol(2)) + 0.19):(short($9 / 1000)) with labels left offset 0.4, 0 font ",10"
 unset label 100
 
 set lmargin at screen 0.46
 set rmargin at screen 0.70
 set ytics ("" 1, "" 2, "" 3, "" 4, "" 5, "" 6, "" 7, "" 8, "" 9)
-set xlabel "memory at its peak, bytes a row"
+set xlabel "peak memory, bytes"
+set xrange [0 : 280]
+set xtics 0, 100
 plot serial using ($13 / $4):(place(strcol(2))):(0):($13 / $4):(place(strcol(2)) - 0.38):(place(strcol(2))) with boxxyerror lc rgb blue, \
-     parallel using ($13 / $4):(place(strcol(2))):(0):($13 / $4):(place(strcol(2))):(place(strcol(2)) + 0.38) with boxxyerror lc rgb sky
+     parallel using ($13 / $4):(place(strcol(2))):(0):($13 / $4):(place(strcol(2))):(place(strcol(2)) + 0.38) with boxxyerror lc rgb sky, \
+     serial using ($13 / $4):(place(strcol(2)) - 0.19):(short($13 / $4)) with labels left offset 0.4, 0 font ",10", \
+     parallel using ($13 / $4):(place(strcol(2)) + 0.19):(short($13 / $4)) with labels left offset 0.4, 0 font ",10"
 
 set lmargin at screen 0.73
 set rmargin at screen 0.97
-set key top right
-set xlabel "kept, bytes a row"
+set key at screen 0.97, 0.945 right top horizontal
+set xlabel "result, bytes"
+set xrange [0 : 125]
+set xtics 0, 25
 plot serial using ($14 / $4):(place(strcol(2))):(0):($14 / $4):(place(strcol(2)) - 0.38):(place(strcol(2)) + 0.38) with boxxyerror lc rgb blue title "serial", \
-     NaN with boxes lc rgb sky title "two workers"
+     NaN with boxes lc rgb sky title "two workers", \
+     serial using ($14 / $4):(place(strcol(2))):(short($14 / $4)) with labels left offset 0.4, 0 font ",10" notitle
 unset multiplot

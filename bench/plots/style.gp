@@ -13,9 +13,12 @@ set bmargin 4.5
 
 blue = "#0072b2"; sky = "#56b4e9"; green = "#009e73"; orange = "#e69f00"
 red = "#d55e00"; pink = "#cc79a7"; yellow = "#b3a400"; black = "#000000"; grey = "#888888"
+brown = "#7f4f24"
 
-set label 100 machine at screen 0.01,0.02 left font ",10" tc rgb machine_colour noenhanced
+set label 100 origin at screen 0.01,0.02 left font ",10" tc rgb origin_colour noenhanced
 
 # The lines of a table for which the awk condition holds; $1 is the first column
 lines(name, condition) = sprintf("< awk -F, '/^#/ || !header++ || (%s)' '%s/%s.csv'", condition, results, name)
+# 1234567 as 1,234,567
+commas(number) = system(sprintf("echo %s | sed -E ':a; s/([0-9])([0-9]{3})($|,)/\\1,\\2\\3/; ta'", number))
 distinct(name, number) = system(sprintf("awk -F, '!/^#/ && header++ { print $%d }' '%s/%s.csv' | sort -gu", number, results, name))

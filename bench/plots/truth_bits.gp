@@ -15,4 +15,4 @@ plot of("block512") using (bits($6)):9 with linespoints lw 2 pt 7 lc rgb blue ti
      of("block512x2") using (bits($6)):9 with linespoints lw 2 pt 5 lc rgb green title "block512x2", \
      of("cuckoo") using (bits($6)):9 with linespoints lw 2 pt 9 lc rgb orange title "cuckoo", \
      x / log(2) with lines lw 1.5 dt 2 lc rgb grey title "the textbook's Bloom filter", \
-     x with lines lw 1.5 lc rgb black title "nobody can do better"
+     x with lines lw 1.5 lc rgb black title "lower bound for any filter"
