@@ -12,8 +12,8 @@ set xrange [7e4 : 1.4e8]
 unset key
 of(layout, rate, kernel, mode) = lines("filters", sprintf("$2 == \"%s\" && $3 == %s && (\"%s\" == \"any\" || $4 == \"%s\") && $5 == \"absent\" && $6 == \"%s\"", layout, rate, kernel, kernel, mode))
 set ylabel "nanoseconds, one at a time"
-set lmargin at screen 0.07
-set rmargin at screen 0.36
+set lmargin at screen 0.085
+set rmargin at screen 0.37
 plot of("libbloom", "0.01", "any", "single") using 1:7:8:9 with yerrorlines lw 2 pt 4 lc rgb red title "libbloom 1 %", \
      of("explicit", "0", "any", "single") using 1:7 with linespoints lw 1.5 pt 12 lc rgb grey title "explicit", \
      of("classic", "0.01", "any", "single") using 1:7 with linespoints lw 1.5 pt 8 lc rgb orange title "classic 1 %", \
