@@ -78,7 +78,7 @@ my $update = q{
 CREATE FUNCTION bloom_elements(bloom) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomfilter_cardinality'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-CREATE OR REPLACE FUNCTION bloom_cardinality(bloom) RETURNS bigint
+CREATE OR REPLACE FUNCTION bloom_cardinality(filter bloom) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomfilter_cardinality'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 COMMENT ON FUNCTION bloom_cardinality(bloom) IS 'another comment';
