@@ -482,7 +482,9 @@ repair_image(uint8_t *image, size_t size, size_t max_size)
 			size = image_explicit_bytes(count);
 			break;
 		default:
-			size = repair_layers(image, size, max_size);
+			/* nobody knows what layers of an unknown layout take */
+			if (image_layout(image) <= LAYOUT_CUCKOO)
+				size = repair_layers(image, size, max_size);
 	}
 	if (to_repair())
 		put64(image + IMAGE_OFF_BYTES, size);
