@@ -2,10 +2,10 @@
  * contains.c
  *	  Probing a filter: bloom_contains and the like.
  *
- * "False" is certain; "true" is wrong as often as the filter's error rate says.
- * A filter without elements returns false for elements of any class.  A filter
- * with elements raises an error for an element of another class, because their
- * hashes cannot be compared.
+ * "False" is certain; an absent element gives "true" with the probability that
+ * is the filter's error rate.  A filter without elements returns false for
+ * elements of any class.  A filter with elements raises an error for an element
+ * of another class, because their hashes cannot be compared.
  */
 #include "contains.h"
 

@@ -105,6 +105,20 @@ unpack_class(ElementClass class, char *description)
 	return length;
 }
 
+/* Was the description too long, so that the class is its hash? */
+bool
+element_class_is_hashed(ElementClass class)
+{
+	return (uint8) class == CLASS_HASHED;
+}
+
+/* Is this the class of arrays whose elements are of class "part"? */
+bool
+element_class_is_array_of(ElementClass class, ElementClass part)
+{
+	return class == (part << BITS_PER_BYTE | TOKEN_ARRAY);
+}
+
 /*
  * The class of the tree's last value.  Sets *complete to whether all of its
  * structure is known.
@@ -294,7 +308,7 @@ element_class_name(ElementClass class)
 	if (class == ELEMENT_CLASS_NONE)
 		return pstrdup("none");
 
-	if ((class & 0xff) == CLASS_HASHED)
+	if (element_class_is_hashed(class))
 		return psprintf("structure #%014llx",
 						(unsigned long long) (class >> BITS_PER_BYTE));
 

@@ -26,6 +26,8 @@ typedef uint64 ElementClass;
 
 extern char *element_class_name(ElementClass class);
 extern char *element_class_cast(ElementClass class);
+extern bool element_class_is_hashed(ElementClass class);
+extern bool element_class_is_array_of(ElementClass class, ElementClass part);
 
 /* For element.c */
 extern bool describe(struct ElementNode *node, StringInfo description);

@@ -43,10 +43,9 @@ class_hint(ElementClass filter, ElementClass element)
 {
 	const char *cast = element_class_cast(filter);
 
-	/* an array of the filter's class */
-	if (element == (filter << BITS_PER_BYTE | '['))
+	if (element_class_is_array_of(element, filter))
 		return "For the elements of an array, use a function whose name ends in _any, _all or _each.";
-	if ((char) filter == '#')
+	if (element_class_is_hashed(filter))
 		return "The class is stored as a hash. Cast the element to the type of the column that the filter was built from, for example $1::my_type.";
 	if (cast == NULL)
 		return "Cast the element to the type of the column that the filter was built from, for example $1::my_type.";
