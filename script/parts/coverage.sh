@@ -67,26 +67,15 @@ enough_coverage()
 		}' "$1"
 }
 
-# finished PROCESS LOG
-finished()
-{
-	local status=0
-
-	wait "$1" || status=$?
-	cat "$2"
-	return "$status"
-}
-
 part_coverage()
 {
-	local work=$work/coverage tap unit
+	local work=$work/coverage tap
 
 	as_server mkdir "$work" "$work/log"
 	copy_sources "$work/gcc"
 	suite "Coverage: build" builds "$work/gcc" with_llvm=no COPT="$coverage_flags"
 	# Beside the server's, which mostly wait for one backend
-	build "$work/gcc" CC="gcc $coverage_flags" unit-check >"$work/log/unit" 2>&1 &
-	unit=$!
+	beside unit build "$work/gcc" CC="gcc $coverage_flags" unit-check
 	install_extension "$work/gcc" with_llvm=no COPT="$coverage_flags" \
 		>"$work/log/install" 2>&1 ||
 		{ cat "$work/log/install"; die "make install failed"; }
@@ -99,7 +88,7 @@ part_coverage()
 	tap=$(cd "$work/gcc" && printf '%s\n' test/t/*.pl | grep -v _instructions | xargs)
 	suite "Coverage: TAP tests" installcheck REGRESS= ISOLATION= \
 		PROVE_TESTS="$tap" PROVE_FLAGS=--verbose
-	suite "Coverage: unit tests" finished "$unit" "$work/log/unit"
+	suite "Coverage: unit tests" finished unit
 	# The last processes write what they counted when they end
 	as_server "$bindir/pg_ctl" -s -D "$work/data" -m fast stop
 	covered_lines "$work/gcc" >"$work/log/lines"
