@@ -99,11 +99,16 @@ typedef struct LayoutEntry
 extern const LayoutEntry layouts[];
 extern const int layout_count;
 
-/* Of a valid image */
+/*
+ * Of an image.  Bytes that were damaged on disk pass no validator: they may lead
+ * to wrong answers, but never to a call of no function.
+ */
 static inline const FilterOps *
 image_ops(const uint8_t *image)
 {
-	return layouts[image_layout(image)].ops;
+	FilterLayout layout = image_layout(image);
+
+	return layouts[(int) layout < layout_count ? layout : LAYOUT_BLOCK512].ops;
 }
 
 /* Of the filters with layers that are made for a capacity */
