@@ -5,17 +5,48 @@ use strict;
 use warnings;
 
 use Exporter qw(import);
+use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(@victims start_script kill_some was_in_the_middle wait_until_back);
+our @EXPORT = qw(@victims $rounds $commands start_server start_script work_a_while kill_some
+  was_in_the_middle wait_until_back);
 
 # What can be killed
 our @victims = ('a backend', 'all processes', 'the postmaster');
 
+our $rounds = $ENV{CRASH_ROUNDS} || 20;
+# A session works until it is killed; it never gets to the end of so many commands
+our $commands = 20000;
+# Once all sessions have begun, they work for so long
+my ($least_ms, $most_ms) = (10, 1000);
+
 # Processes see that their postmaster is gone within
 my $gone_seconds = 60;
+
+# A server with little memory and WAL, so that pages are written all the time
+sub start_server
+{
+	my ($shared_buffers) = @_;
+	my $seed = $ENV{CRASH_SEED} || time;
+
+	plan skip_all => 'needs the /proc of Linux' unless -r "/proc/$$/stat";
+	note("seed $seed");
+	srand($seed);
+
+	my $node = PostgreSQL::Test::Cluster->new('crash');
+	$node->init(allows_streaming => 1);
+	$node->append_conf('postgresql.conf', qq{
+restart_after_crash = on
+shared_buffers = $shared_buffers
+min_wal_size = 32MB
+max_wal_size = 64MB
+log_statement = none
+});
+	$node->start;
+	return $node;
+}
 
 # A session of psql that runs commands until it is cut off: {out} is the file of what
 # they return
@@ -32,6 +63,11 @@ sub start_script
 		[ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', "$file.sql" ],
 		'<', \undef, '>', $session{out}, '2>', $session{err});
 	return \%session;
+}
+
+sub work_a_while
+{
+	usleep(1000 * ($least_ms + int(rand($most_ms - $least_ms))));
 }
 
 # A test: a session was cut off, and had not come to an end or failed before.

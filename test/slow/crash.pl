@@ -15,37 +15,14 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use Crash;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(usleep);
 
-plan skip_all => 'needs the /proc of Linux' unless -r "/proc/$$/stat";
-
-my $rounds = $ENV{CRASH_ROUNDS} || 20;
-my $seed = $ENV{CRASH_SEED} || time;
-# A session works until it is killed; it never gets to the end of so many commands
-my $commands = 20000;
 # Elements of a round; those of each command are its own
 my $round_elements = 10_000_000;
 my $command_elements = 100;
-# Once all sessions have begun, they work for so long
-my ($least_ms, $most_ms) = (10, 1000);
 
-note("seed $seed");
-srand($seed);
-
-my $node = PostgreSQL::Test::Cluster->new('crash');
-$node->init(allows_streaming => 1);
-# Little memory and WAL, so that pages are written all the time
-$node->append_conf('postgresql.conf', q{
-restart_after_crash = on
-shared_buffers = 4MB
-min_wal_size = 32MB
-max_wal_size = 64MB
-log_statement = none
-});
-$node->start;
+my $node = start_server('4MB');
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION bloomfilter;
 	CREATE EXTENSION amcheck;
@@ -205,7 +182,7 @@ for my $round (1 .. $rounds)
 
 	$node->poll_query_until('postgres', "SELECT count(DISTINCT id) = $#sessions FROM log WHERE n > $last")
 	  or die 'a session does not work';
-	usleep(1000 * ($least_ms + int(rand($most_ms - $least_ms))));
+	work_a_while();
 	kill_some($node, $victim);
 	foreach my $session (@running)
 	{

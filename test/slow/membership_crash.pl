@@ -12,34 +12,11 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use Crash;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-plan skip_all => 'needs the /proc of Linux' unless -r "/proc/$$/stat";
-
-my $rounds = $ENV{CRASH_ROUNDS} || 20;
-my $seed = $ENV{CRASH_SEED} || time;
-# A session works until it is killed; it never gets to the end of so many commands
-my $commands = 20000;
-# Once all sessions have begun, they work for so long
-my ($least_ms, $most_ms) = (10, 1000);
-
-note("seed $seed");
-srand($seed);
-
-my $node = PostgreSQL::Test::Cluster->new('crash');
-$node->init(allows_streaming => 1);
-# Little memory and WAL, so that pages are written all the time
-$node->append_conf('postgresql.conf', q{
-restart_after_crash = on
-shared_buffers = 2MB
-min_wal_size = 32MB
-max_wal_size = 64MB
-log_statement = none
-});
-$node->start;
+my $node = start_server('2MB');
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION bloomfilter;
 	CREATE TABLE urls (id bigint PRIMARY KEY, url text NOT NULL);
@@ -107,7 +84,7 @@ for my $round (1 .. $rounds)
 	{
 		usleep(1000) until -s $session->{out} || !$session->{psql}->pumpable;
 	}
-	usleep(1000 * ($least_ms + int(rand($most_ms - $least_ms))));
+	work_a_while();
 	kill_some($node, $victim);
 	foreach my $session (@running)
 	{

@@ -6,12 +6,15 @@
 use strict;
 use warnings;
 
+use FindBin;
+use lib $FindBin::RealBin;
+
+use Instructions;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-plan skip_all => 'valgrind is not installed'
-  if system('valgrind --version >/dev/null 2>&1') != 0;
+need_valgrind();
 
 my $rows = 20000;
 
@@ -32,29 +35,7 @@ $node->safe_psql('postgres', qq{
 			cuckoo_agg(number, 6000) AS cuckoo_layers FROM urls;
 	VACUUM ANALYZE urls;
 });
-my $data = $node->data_dir;
-my $config = $node->data_dir . '/postgresql.conf';
 $node->stop;
-
-# Instructions in "function" and below it, for each row of the query
-sub instructions
-{
-	my ($function, $query) = @_;
-	my $out = "$PostgreSQL::Test::Utils::tmp_check/callgrind.out";
-	my ($stdout, $stderr);
-
-	# a single-user server reads queries, one a line, from its input
-	IPC::Run::run(
-		[
-			'valgrind', '--tool=callgrind', "--toggle-collect=$function",
-			"--callgrind-out-file=$out", 'postgres', '--single',
-			'-D', $data, 'postgres'
-		],
-		'<', \"$query\n", '>', \$stdout, '2>', \$stderr);
-	my ($total) = slurp_file($out) =~ /^(?:summary|totals): (\d+)/m;
-	BAIL_OUT("no count from valgrind: $stderr") if !$total;
-	return $total / $rows;
-}
 
 my $query = 'SELECT count(*) FROM urls WHERE bloom_contains(%s, %s)';
 my $cuckoo_query = 'SELECT count(*) FROM urls WHERE cuckoo_contains(%s, %s)';
@@ -91,7 +72,8 @@ foreach my $case (
 		'SELECT cuckoo_agg(number) IS NULL FROM urls' ])
 {
 	my ($what, $function, $bound, $sql) = @$case;
-	my $count = instructions($function, $sql);
+	my ($total) = instructions($node, $function, $sql);
+	my $count = $total / $rows;
 
 	cmp_ok($count, '<=', $bound,
 		sprintf('%s: %.0f instructions, at most %d', $what, $count, $bound));

@@ -4,12 +4,15 @@
 use strict;
 use warnings;
 
+use FindBin;
+use lib $FindBin::RealBin;
+
+use Instructions;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-plan skip_all => 'valgrind is not installed'
-  if system('valgrind --version >/dev/null 2>&1') != 0;
+need_valgrind();
 
 my $rows = 20000;
 my $transactions = 40;
@@ -28,31 +31,19 @@ $node->safe_psql('postgres', qq{
 	CREATE INDEX numbers_number ON numbers USING membership (number);
 	VACUUM ANALYZE numbers;
 });
-my $data = $node->data_dir;
 
-# Instructions in a question and below it, for each row.  A single-user server has
-# the prepared transactions, too.
-sub instructions
+# In a question, for each row.  A single-user server has the prepared transactions, too.
+sub question
 {
-	my $out = "$PostgreSQL::Test::Utils::tmp_check/callgrind.out";
-	my $query = q{SELECT count(*) FROM numbers WHERE membership_contains('numbers_number'::regclass, number)};
-	my ($stdout, $stderr);
-
 	$node->stop;
-	IPC::Run::run(
-		[
-			'valgrind', '--tool=callgrind', '--toggle-collect=bloomfilter_membership_contains',
-			"--callgrind-out-file=$out", 'postgres', '--single', '-D', $data, 'postgres'
-		],
-		'<', \"$query\n", '>', \$stdout, '2>', \$stderr);
+	my ($total, $out) = instructions($node, 'bloomfilter_membership_contains',
+		q{SELECT count(*) FROM numbers WHERE membership_contains('numbers_number'::regclass, number)});
 	$node->start;
-	my ($total) = slurp_file($out) =~ /^(?:summary|totals): (\d+)/m;
-	BAIL_OUT("no count from valgrind: $stderr") if !$total;
-	like($stdout, qr/count = "$rows"/, 'every row is found');
+	like($out, qr/count = "$rows"/, 'every row is found');
 	return $total / $rows;
 }
 
-my $quiet = instructions();
+my $quiet = question();
 $node->safe_psql('postgres', join ';',
 	map {
 		('BEGIN', 'INSERT INTO noise VALUES (0)',
@@ -61,7 +52,7 @@ $node->safe_psql('postgres', join ';',
 	} 1 .. $transactions);
 # so that all of these are before the last xid that has ended
 $node->safe_psql('postgres', 'INSERT INTO noise VALUES (2)');
-my $busy = instructions();
+my $busy = question();
 is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_prepared_xacts'), $transactions, 'the prepared transactions are there');
 # the first question takes the whole index into memory, which is most of the difference
 cmp_ok($busy, '<=', 1.05 * $quiet, sprintf('a question takes %.0f instructions beside %d transactions, and %.0f alone', $busy, $transactions, $quiet));
