@@ -310,7 +310,7 @@ reader_contains_sliced(FilterReader *reader, uint64 hash)
 {
 	SliceReader slices = {reader, NULL};
 	bool		found = filter_contains_sliced(reader->image, hash,
-												 fetch_slice, &slices);
+											   fetch_slice, &slices);
 
 	if (slices.slice)
 		pfree(slices.slice);

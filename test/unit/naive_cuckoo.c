@@ -171,7 +171,7 @@ expect_answers(const char *what, const uint8_t *image, uint64_t first,
 			   found[i] == (truth > 0), "%s: wrong answer about %llu", what,
 			   (unsigned long long) (first + i));
 		expect(filter_contains_sliced(header, hashes[i], fetch_part,
-										&fetched) == (truth > 0),
+									  &fetched) == (truth > 0),
 			   "%s: wrong answer in parts", what);
 		expect(fetched.fetches >= 1 && fetched.fetches <= filter_slices(header),
 			   "%s: %u fetches", what, fetched.fetches);

@@ -276,7 +276,10 @@ test_compact(void)
 	begin_test("a fixed cuckoo filter at its capacity outlives %llu turnovers",
 			   (unsigned long long) turnovers);
 	{
-		/* 8 bits of fingerprint; see docs/reference/cuckoo.md, "What is different" */
+		/*
+		 * 8 bits of fingerprint; see docs/reference/cuckoo.md, "What is
+		 * different"
+		 */
 		uint8_t    *image = make_cuckoo(10000, 0.01, 0);
 		uint64_t	lost = 0;
 
