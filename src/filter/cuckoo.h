@@ -285,7 +285,7 @@ extern const char *cuckoo_check_image(const uint8_t *image);
 extern const char *cuckoo_check_layer(const uint8_t *image, int i,
 									  const FilterLayer *layer);
 extern const char *cuckoo_check_slots(const uint8_t *image, int i,
-									  const FilterLayer *layer);
+									  const FilterLayer *fields);
 
 /* The same, in cuckoo_union.c */
 extern uint64_t cuckoo_compact(uint8_t *image);
