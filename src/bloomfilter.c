@@ -6,7 +6,7 @@
 
 #include "filter/block512.h"
 #include "lib/stringinfo.h"
-#include "membership.h"
+#include "index/membership.h"
 #include "miscadmin.h"
 
 PG_MODULE_MAGIC;

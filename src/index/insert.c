@@ -1,5 +1,5 @@
 /*
- * membership_insert.c
+ * insert.c
  *	  Keeping a membership index: insertions, gathered until somebody may look.
  *
  * To set an element's bits takes a WAL record, and comparing a page of 8 kB

@@ -1,9 +1,9 @@
 /*
- * membership.c
+ * handler.c
  *	  The index access method "membership": a Bloom filter of a column that the
  *	  server keeps true.
  *
- * membership_contains(index, element) asks it (membership_ask.c).  As an index for
+ * membership_contains(index, element) asks it (contains.c).  As an index for
  * the planner it can say only one thing of "column = value": that there is no
  * such row; or else that any page of the table may have it.  So a bitmap scan
  * gets no page or all of them.

@@ -1,5 +1,5 @@
 /*
- * membership_view.c
+ * view.c
  *	  Views: a membership index as one snapshot sees it, asked page by page or in a
  *	  copy, and shared by all call sites of the session that ask it so.
  *

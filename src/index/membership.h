@@ -2,7 +2,7 @@
  * membership.h
  *	  The index access method "membership": what its files share.
  *
- * See membership_pages.c for what is on the pages.
+ * See pages.c for what is on the pages.
  */
 #ifndef BLOOMFILTER_MEMBERSHIP_H
 #define BLOOMFILTER_MEMBERSHIP_H
@@ -81,7 +81,7 @@ typedef struct MembershipHasher
 #define MEMBERSHIP_PHASE_SORT			3
 #define MEMBERSHIP_PHASE_WRITE			4
 
-/* membership.c */
+/* handler.c */
 extern void membership_init(void);
 extern bool is_membership(Relation index);
 extern void membership_hasher_init(MembershipHasher *hasher, Relation index,
@@ -92,7 +92,7 @@ extern void membership_check_structure(const MembershipHasher *hasher,
 									   Relation index,
 									   const MembershipMeta *meta);
 
-/* membership_pages.c */
+/* pages.c */
 extern void meta_init(MembershipMeta *meta, Relation index,
 					  uint64 structure, uint64 elements);
 extern void meta_put_empty(Relation index, ForkNumber fork);
@@ -117,11 +117,11 @@ extern void pages_read(Relation index, const MembershipMeta *meta,
 extern void pages_measure(Relation index, MembershipMeta *meta);
 extern void pages_check(Relation index, const MembershipMeta *meta);
 
-/* membership_build.c */
+/* build.c */
 extern IndexBuildResult *membership_build(Relation heap, Relation index,
 										  IndexInfo *info);
 
-/* membership_insert.c */
+/* insert.c */
 extern bool membership_insert(Relation index, Datum *values, bool *nulls,
 							  ItemPointer tid, Relation heap,
 							  IndexUniqueCheck unique, bool unchanged,
@@ -141,7 +141,7 @@ extern bool inserted_since(Relation index, const OwnInsertions *then,
 						   uint64 hash);
 
 /*
- * membership_open.c
+ * open.c
  *
  * Counts what may have changed an index or who may query it, or released its lock:
  * invalidations of any relation or role that this session has noticed, ends of
@@ -175,7 +175,7 @@ typedef struct IndexView
 	dlist_node	use;			/* in views, unless it is closed */
 } IndexView;
 
-/* membership_view.c */
+/* view.c */
 extern IndexView *view_join(Relation index, Snapshot snapshot);
 extern void view_leave(IndexView *view);
 extern bool view_copy_pays(IndexView *view, Relation index,

@@ -1,5 +1,5 @@
 /*
- * membership_pages.c
+ * pages.c
  *	  The pages of a membership index: a growing Bloom filter that is changed
  *	  in place, under buffer locks, and logged.
  *

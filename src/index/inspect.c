@@ -1,5 +1,5 @@
 /*
- * membership_inspect.c
+ * inspect.c
  *	  Membership indexes as a whole: membership_filter(), membership_info(),
  *	  membership_check().
  *

@@ -1,15 +1,15 @@
 /*
- * membership_ask.c
+ * contains.c
  *	  Asking a membership index: membership_contains(regclass, element) and its kin.
  *
  * Why a "no" is true.  Let a row be visible to the query's snapshot.  Its
  * transaction had committed before the snapshot was taken, and had put the
  * element into the index before it committed; or it is our own transaction, which
  * inserted the row in an earlier command, and what of that still waits is
- * written before anything is read (membership_insert.c).  Rows that were there when
+ * written before anything is read (insert.c).  Rows that were there when
  * the index was built are in it, unless the index is not valid yet, which is an
  * error, or was built too late for old snapshots, for which the answer is
- * "yes" (membership_open.c).  So at the time of the snapshot, and ever after, the
+ * "yes" (open.c).  So at the time of the snapshot, and ever after, the
  * bits are set in pages of layers that the metapage names.  The metapage is read
  * after the snapshot was taken, and so are the pages.  (Where a snapshot sees what
  * our own transaction inserts later, as a trigger's does, what it inserted is
@@ -19,10 +19,10 @@
  *
  * - the indexes to ask, locked, of which there are many if the index is
  *	 partitioned, and that the user may query them: until something that
- *	 counts as a disturbance (membership_open.c), another user, or another index.  So what another session attaches or detaches, or a child
+ *	 counts as a disturbance (open.c), another user, or another index.  So what another session attaches or detaches, or a child
  *	 that a table inherits, is noticed when the server's own caches notice it;
  *
- * - for each index the view of the snapshot (membership_view.c): until there is
+ * - for each index the view of the snapshot (view.c): until there is
  *	 another active snapshot.
  */
 #include "membership.h"
@@ -389,7 +389,7 @@ ask_pages_or_copy(const MembershipSite *site, SiteIndex *at,
 
 /*
  * Where the index as it was read says no, what this session has inserted since
- * counts: see membership_insert.c.
+ * counts: see insert.c.
  */
 static void
 ask_later(const SiteIndex *at, const uint64 *hashes, Size count, bool *found)

@@ -1,5 +1,5 @@
 /*
- * membership_build.c
+ * build.c
  *	  CREATE INDEX ... USING membership.
  *
  * The table's elements are hashed, and the hashes sorted by tuplesort.c within

@@ -1,5 +1,5 @@
 /*
- * membership_open.c
+ * open.c
  *	  Opening membership indexes to be asked by function: which, by whom, and for
  *	  which snapshots they can answer.
  *
