@@ -72,83 +72,6 @@ SQL_FUNCTION(bloomfilter_membership_handler);
 static relopt_kind membership_options_kind;
 
 /* ----------------------------------------------------------------
- *		Elements
- * ----------------------------------------------------------------
- */
-
-void
-membership_hasher_init(MembershipHasher *hasher, Relation index,
-					   MemoryContext mcxt)
-{
-	TupleDesc	desc = RelationGetDescr(index);
-
-	hasher->scratch = AllocSetContextCreate(mcxt, "membership element",
-											ALLOCSET_SMALL_SIZES);
-	hasher->row = NULL;
-	if (IndexRelationGetNumberOfKeyAttributes(index) == 1)
-		hasher->hasher = element_hasher_create(TupleDescAttr(desc, 0)->atttypid,
-											   index->rd_indcollation[0],
-											   ELEMENT_LOCAL, mcxt);
-	else
-	{
-		MemoryContext caller = MemoryContextSwitchTo(mcxt);
-		Datum		values[INDEX_MAX_KEYS] = {0};
-		bool		nulls[INDEX_MAX_KEYS];
-		uint64		hash;
-
-		hasher->row = CreateTupleDescCopy(desc);
-		hasher->row->tdtypeid = RECORDOID;
-		hasher->row->tdtypmod = -1;
-		BlessTupleDesc(hasher->row);
-		hasher->hasher = element_hasher_create(RECORDOID, InvalidOid,
-											   ELEMENT_LOCAL, mcxt);
-		MemoryContextSwitchTo(caller);
-
-		/* a record's class is known once one has been seen */
-		memset(nulls, true, sizeof(nulls));
-		(void) membership_hash(hasher, index, values, nulls, &hash);
-	}
-}
-
-/*
- * The hash of a row's element; false if it has none.  Leaks nothing.
- */
-bool
-membership_hash(MembershipHasher *hasher, Relation index, Datum *values,
-				bool *nulls, uint64 *hash)
-{
-	MemoryContext caller;
-	Datum		element = values[0];
-
-	if (hasher->row == NULL && nulls[0])
-		return false;
-	caller = MemoryContextSwitchTo(hasher->scratch);
-	if (hasher->row)
-		element = HeapTupleGetDatum(heap_form_tuple(hasher->row, values, nulls));
-	*hash = element_hash(hasher->hasher, element, 0);
-	MemoryContextSwitchTo(caller);
-	MemoryContextReset(hasher->scratch);
-	return true;
-}
-
-/*
- * Refuse an index that holds the hashes that its elements had before a composite
- * type was altered.
- */
-void
-membership_check_structure(const MembershipHasher *hasher, Relation index,
-						   const MembershipMeta *meta)
-{
-	if (meta->structure != element_structure(hasher->hasher))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" does not know its elements any more",
-						RelationGetRelationName(index)),
-				 errdetail("Their composite type has been altered since the index was built."),
-				 errhint("Please REINDEX it.")));
-}
-
-/* ----------------------------------------------------------------
  *		Scans
  * ----------------------------------------------------------------
  */
@@ -600,15 +523,6 @@ bloomfilter_membership_handler(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(routine);
 }
 
-/* Is this an index, partitioned or not, of this access method? */
-bool
-is_membership(Relation index)
-{
-	return (index->rd_rel->relkind == RELKIND_INDEX ||
-			index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX) &&
-		index->rd_indam->aminsert == membership_insert;
-}
-
 /* When the library is loaded */
 void
 membership_init(void)
@@ -627,7 +541,7 @@ membership_init(void)
 					  "How many times larger each further layer is",
 					  GROWTH_DEFAULT, 1, IMAGE_MAX_GROWTH,
 					  ShareUpdateExclusiveLock);
-	membership_open_init();
+	membership_changes_init();
 	membership_insert_init();
 	membership_view_init();
 }

@@ -419,6 +419,15 @@ membership_insert(Relation index, Datum *values, bool *nulls,
 	return false;
 }
 
+/* Is this an index, partitioned or not, of this access method? */
+bool
+is_membership(Relation index)
+{
+	return (index->rd_rel->relkind == RELKIND_INDEX ||
+			index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX) &&
+		index->rd_indam->aminsert == membership_insert;
+}
+
 static void
 at_transaction_event(XactEvent event, void *arg)
 {

@@ -83,7 +83,8 @@ typedef struct MembershipHasher
 
 /* handler.c */
 extern void membership_init(void);
-extern bool is_membership(Relation index);
+
+/* key.c */
 extern void membership_hasher_init(MembershipHasher *hasher, Relation index,
 								   MemoryContext mcxt);
 extern bool membership_hash(MembershipHasher *hasher, Relation index,
@@ -126,6 +127,7 @@ extern bool membership_insert(Relation index, Datum *values, bool *nulls,
 							  ItemPointer tid, Relation heap,
 							  IndexUniqueCheck unique, bool unchanged,
 							  IndexInfo *info);
+extern bool is_membership(Relation index);
 extern void membership_insert_init(void);
 extern void flush_pending(void);
 
@@ -140,14 +142,11 @@ extern OwnInsertions own_insertions;
 extern bool inserted_since(Relation index, const OwnInsertions *then,
 						   uint64 hash);
 
-/*
- * open.c
- *
- * Counts what may have changed an index or who may query it, or released its lock:
- * invalidations of any relation or role that this session has noticed, ends of
- * transactions, and subtransactions that were rolled back.
- */
+/* changes.c */
 extern uint64 disturbances;
+extern void membership_changes_init(void);
+
+/* open.c */
 
 typedef void (*MembershipVisitor) (Relation heap, Relation index, void *arg);
 
@@ -157,7 +156,6 @@ extern bool has_children(Relation heap);
 extern void refuse_children(Oid index);
 extern bool snapshot_too_old(Relation index, Snapshot snapshot);
 extern void refuse_old_snapshot(Relation index, Snapshot snapshot);
-extern void membership_open_init(void);
 
 /* An index as a snapshot sees it: what the call sites share that ask it so */
 typedef struct IndexView

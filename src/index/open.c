@@ -42,7 +42,6 @@
 #include "access/sysattr.h"
 #include "access/table.h"
 #include "access/transam.h"
-#include "access/xact.h"
 #include "access/xlog.h"
 #include "catalog/index.h"
 #include "catalog/pg_class.h"
@@ -56,7 +55,6 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
-#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
@@ -68,46 +66,6 @@
 
 #define HINT_NOT_MEMBERSHIP \
 	errhint("Name an index that was created by CREATE INDEX ... USING membership.")
-
-uint64		disturbances = 0;
-
-static void
-at_invalidation(Datum arg, Oid relation)
-{
-	disturbances++;
-}
-
-/* Of a role, or of who is a member of it */
-static void
-at_role_change(Datum arg, int cache, uint32 hash)
-{
-	disturbances++;
-}
-
-static void
-at_transaction_event(XactEvent event, void *arg)
-{
-	disturbances++;
-}
-
-static void
-at_subtransaction_event(SubXactEvent event, SubTransactionId subtransaction,
-						SubTransactionId parent, void *arg)
-{
-	if (event == SUBXACT_EVENT_ABORT_SUB)
-		disturbances++;
-}
-
-/* When the library is loaded */
-void
-membership_open_init(void)
-{
-	CacheRegisterRelcacheCallback(at_invalidation, (Datum) 0);
-	CacheRegisterSyscacheCallback(AUTHOID, at_role_change, (Datum) 0);
-	CacheRegisterSyscacheCallback(AUTHMEMROLEMEM, at_role_change, (Datum) 0);
-	RegisterXactCallback(at_transaction_event, NULL);
-	RegisterSubXactCallback(at_subtransaction_event, NULL);
-}
 
 /* ----------------------------------------------------------------
  *		What the catalogs say of an index
