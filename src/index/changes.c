@@ -49,6 +49,8 @@ membership_changes_init(void)
 	CacheRegisterRelcacheCallback(at_invalidation, (Datum) 0);
 	CacheRegisterSyscacheCallback(AUTHOID, at_role_change, (Datum) 0);
 	CacheRegisterSyscacheCallback(AUTHMEMROLEMEM, at_role_change, (Datum) 0);
+	/* whose owner is a member of pg_database_owner */
+	CacheRegisterSyscacheCallback(DATABASEOID, at_role_change, (Datum) 0);
 	RegisterXactCallback(at_transaction_event, NULL);
 	RegisterSubXactCallback(at_subtransaction_event, NULL);
 }

@@ -280,18 +280,23 @@ open_with_table(Oid oid, Relation *heap)
 }
 
 /*
- * Was an index valid when the active snapshot was taken?  Then it has all rows that
- * this snapshot sees, though DROP INDEX CONCURRENTLY is about to drop it.
+ * Was an index valid when the active snapshot was taken, and do insertions still go
+ * to it?  Then it has all rows that this snapshot sees, though DROP INDEX
+ * CONCURRENTLY is about to drop it.  Once that has marked it as dead, our own
+ * insertions and those of SERIALIZABLE writers pass it by.
  */
 static bool
 was_valid(Relation index)
 {
-	Relation	catalog = table_open(IndexRelationId, AccessShareLock);
+	Relation	catalog;
 	ScanKeyData key;
 	SysScanDesc scan;
 	HeapTuple	tuple;
 	bool		valid;
 
+	if (!index->rd_index->indisready)
+		return false;
+	catalog = table_open(IndexRelationId, AccessShareLock);
 	ScanKeyInit(&key, Anum_pg_index_indexrelid, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(RelationGetRelid(index)));
 	scan = systable_beginscan(catalog, IndexRelidIndexId, true,

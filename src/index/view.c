@@ -17,7 +17,7 @@
  * So a view is made only while the executor runs a query by its snapshot, and is
  * closed with the last such query, if not before, with its last call site.  Two
  * things tell that a query is gone: the release of its executor state's memory,
- * and an error that leaves ExecutorRun().  For ExecutorEnd() is not called for a query
+ * and an error that leaves ExecutorRun() or ExecutorFinish().  For ExecutorEnd() is not called for a query
  * that fails, and the memory of a cursor that fails lives to the end of the
  * transaction.
  *
@@ -62,6 +62,7 @@ static dlist_head open_queries = DLIST_STATIC_INIT(open_queries);
 
 static ExecutorStart_hook_type previous_executor_start = NULL;
 static ExecutorRun_hook_type previous_executor_run = NULL;
+static ExecutorFinish_hook_type previous_executor_finish = NULL;
 
 /* ExecutorRun() has one parameter less from 18 on */
 #if PG_VERSION_NUM >= 180000
@@ -332,6 +333,28 @@ run_executor(RUN_PARAMETERS)
 		query->runs--;
 }
 
+/* AFTER triggers are fired here. */
+static void
+finish_executor(QueryDesc *desc)
+{
+	OpenQuery  *volatile query = find_query(desc->estate);
+
+	PG_TRY();
+	{
+		if (previous_executor_finish)
+			previous_executor_finish(desc);
+		else
+			standard_ExecutorFinish(desc);
+	}
+	PG_CATCH();
+	{
+		if (query)
+			leave_query(query);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+}
+
 /*
  * No query outlives its transaction.  When one is aborted, snapmgr.c forgets all
  * that is registered before all memory is released.
@@ -366,4 +389,6 @@ membership_view_init(void)
 	ExecutorStart_hook = start_executor;
 	previous_executor_run = ExecutorRun_hook;
 	ExecutorRun_hook = run_executor;
+	previous_executor_finish = ExecutorFinish_hook;
+	ExecutorFinish_hook = finish_executor;
 }

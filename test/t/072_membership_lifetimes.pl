@@ -150,6 +150,27 @@ $other->ask('REVOKE readers FROM guest');
 is($session->ask('SELECT guest_asks()'), 'denied', 'and no more when it has left');
 $session->ask('ROLLBACK');
 
+# DROP INDEX CONCURRENTLY marks an index as dead while others hold locks that they took
+# meanwhile.  From then on insertions pass it by, so it answers nobody.
+$session->ask('CREATE TABLE side (); CREATE INDEX kept_dead ON kept USING membership (x)');
+my $dead = $session->ask("SELECT 'kept_dead'::regclass::oid");
+my ($first, $second) = map { Session->new($node) } 1 .. 2;
+$session->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM side');
+$first->ask('BEGIN; LOCK TABLE kept IN ACCESS SHARE MODE');
+$other->start('DROP INDEX CONCURRENTLY kept_dead; DROP INDEX kept_x');
+ok($other->waits($node), 'DROP INDEX CONCURRENTLY waits for a lock');
+$second->ask('BEGIN; LOCK TABLE kept IN ACCESS SHARE MODE');
+$first->ask('COMMIT');
+$node->poll_query_until('postgres', "SELECT NOT indisready FROM pg_index WHERE indexrelid = $dead")
+  or die 'the index is not dead';
+$session->ask('INSERT INTO kept VALUES (777777)');
+is($session->ask("SELECT membership_contains($dead, 777777)"), 't', 'not by the dead index, but by one of the same elements');
+$session->ask('COMMIT');
+$second->ask('COMMIT');
+$other->end;
+$session->ask('CREATE INDEX kept_x ON kept USING membership (x)');
+$_->quit foreach $first, $second;
+
 # DROP INDEX CONCURRENTLY waits for a query, which goes on
 $session->ask("BEGIN; DECLARE c CURSOR FOR SELECT membership_contains('kept_x', i) FROM generate_series(1, 3) i; FETCH c");
 $other->start('DROP INDEX CONCURRENTLY kept_x');
