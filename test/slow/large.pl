@@ -75,7 +75,7 @@ lines('postgres', 'CREATE EXTENSION bloomfilter', $memory);
 is_deeply([ lines('postgres', "SELECT bits = 2::bigint ^ 32, layers FROM bloom_info(bloom_create($capacity))") ],
 	['t|1'], 'it takes 2^32 bits');
 my ($status, $out, $err) = $node->psql('postgres', 'SELECT bloom_create(' . ($capacity + 1) . ') IS NULL');
-like($err, qr/filter would have more than 4294967296 bits.*keep several filters/s, 'one more is too much');
+like($err, qr/filter would have more than 4294967296 bits.*distribute the elements among several filters/s, 'one more is too much');
 
 # Built and stored
 my ($before, $peak) = lines('postgres', 'SELECT own_memory()', qq{
