@@ -93,7 +93,7 @@ extern void membership_check_structure(const MembershipHasher *hasher,
 									   Relation index,
 									   const MembershipMeta *meta);
 
-/* pages.c */
+/* meta.c */
 extern void meta_init(MembershipMeta *meta, Relation index,
 					  uint64 structure, uint64 elements);
 extern void meta_put_empty(Relation index, ForkNumber fork);
@@ -104,10 +104,13 @@ extern void meta_layer(const MembershipMeta *meta, int i, FilterLayer *layer);
 extern bool meta_plan_layer(MembershipMeta *meta, uint64 capacity);
 extern double meta_elements(const MembershipMeta *meta);
 extern uint64 meta_pages(const MembershipMeta *meta);
+extern void pages_measure(Relation index, MembershipMeta *meta);
 
+/* pages.c */
 extern bool pages_contain(Relation index, const MembershipMeta *meta,
 						  uint64 hash);
-extern void pages_add(Relation index, uint64 *hashes, Size count);
+extern bool pages_second_contains(Relation index, const MembershipLayer *layer,
+								  uint64 hash);
 extern void pages_create(Relation index, const MembershipMeta *meta, int number,
 						 bool log);
 extern void pages_fill(Relation index, MembershipMeta *meta,
@@ -115,8 +118,10 @@ extern void pages_fill(Relation index, MembershipMeta *meta,
 extern uint64 pages_image_bytes(const MembershipMeta *meta);
 extern void pages_read(Relation index, const MembershipMeta *meta,
 					   ElementClass class, uint8 *image);
-extern void pages_measure(Relation index, MembershipMeta *meta);
 extern void pages_check(Relation index, const MembershipMeta *meta);
+
+/* add.c */
+extern void pages_add(Relation index, uint64 *hashes, Size count);
 
 /* build.c */
 extern IndexBuildResult *membership_build(Relation heap, Relation index,

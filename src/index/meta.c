@@ -1,0 +1,288 @@
+/*
+ * meta.c
+ *	  The metapage of a membership index: what the index was made for, and its
+ *	  layers.
+ *
+ * See pages.c for how it is used.
+ */
+#include "page.h"
+
+#include "access/generic_xlog.h"
+#include "access/xloginsert.h"
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+
+/* Checks for interrupts too, also where it is not called by VACUUM */
+#if PG_VERSION_NUM >= 180000
+#define delay_vacuum()			vacuum_delay_point(false)
+#else
+#define delay_vacuum()			vacuum_delay_point()
+#endif
+
+#define MEMBERSHIP_MAGIC		0x6D627368	/* "mbsh" */
+#define MEMBERSHIP_VERSION		1
+
+/* Room that CREATE INDEX leaves for the rows that come next */
+#define BUILD_HEADROOM			1.05
+
+/*
+ * A page reports when it has this many set bits more: some fifty elements, so
+ * that the metapage is no bottleneck, and less than a hundredth of the page.
+ */
+#define QUANTUM_MOST			512
+/* but a small layer's is this part of its bits, or it would fill up unnoticed */
+#define QUANTUM_PART			1024
+
+/* 128 GB: beyond all that a relation with this growth is likely to need */
+#define LAYER_MAX_BITS			(UINT64CONST(1) << 40)
+
+/* Layer i as bloom_sizing.c knows it; its bits_set are estimated */
+void
+meta_layer(const MembershipMeta *meta, int i, FilterLayer *layer)
+{
+	const MembershipLayer *from = &meta->layer[i];
+
+	memset(layer, 0, sizeof(*layer));
+	layer->layout = (FilterLayout) from->layout;
+	layer->hashes = from->hashes;
+	layer->size = from->size;
+	layer->capacity = from->capacity;
+	layer->error_rate = from->error_rate;
+	layer->bits_full = from->bits_full;
+	/* a page has half a quantum that it has not reported, on the average */
+	layer->bits_set = from->bits_reported;
+	if (from->bits_reported > 0)
+		layer->bits_set += (uint64) layer_pages(from) * from->quantum / 2;
+	layer->bits_set = Min(layer->bits_set, layer_bits(layer));
+}
+
+/*
+ * One more layer, for "capacity" elements, behind the others: in *meta only.
+ * False if there can be none.
+ */
+bool
+meta_plan_layer(MembershipMeta *meta, uint64 capacity)
+{
+	MembershipLayer *to = &meta->layer[meta->layers];
+	FilterLayer layer;
+
+	if (meta->layers == IMAGE_MAX_LAYERS ||
+		!layer_plan(capacity, meta->error_rate, true, meta->layers,
+					LAYER_MAX_BITS, &layer))
+		return false;
+	/* to the last byte, for it goes to the page as it is */
+	memset(to, 0, sizeof(*to));
+	to->first_page = end_of_layers(meta);
+	to->size = layer.size;
+	to->capacity = layer.capacity;
+	to->error_rate = layer.error_rate;
+	to->bits_full = layer.bits_full;
+	to->bits_reported = 0;
+	to->quantum = Max(1, Min(QUANTUM_MOST, layer_bits(&layer) / QUANTUM_PART));
+	to->layout = layer.layout;
+	to->hashes = layer.hashes;
+	if (layer_pages(to) > MaxBlockNumber - to->first_page)
+		return false;
+	meta->layers++;
+	return true;
+}
+
+/*
+ * The metapage of an index without elements, for so many of this structure: with a
+ * first layer, or, if "elements" is 0, without any.
+ */
+void
+meta_init(MembershipMeta *meta, Relation index, uint64 structure,
+		  uint64 elements)
+{
+	MembershipOptions *options = (MembershipOptions *) index->rd_options;
+
+	memset(meta, 0, sizeof(*meta));
+	meta->structure = structure;
+	meta->magic = MEMBERSHIP_MAGIC;
+	meta->version = MEMBERSHIP_VERSION;
+	meta->blocks_per_page = BLOCKS_PER_PAGE;
+	meta->error_rate = options ? options->error_rate : ERROR_RATE_DEFAULT;
+	meta->growth = options ? options->growth : GROWTH_DEFAULT;
+	meta->live_rows = -1;
+	meta->capacity = Max(options ? options->capacity :
+						 MEMBERSHIP_CAPACITY_DEFAULT,
+						 elements * BUILD_HEADROOM);
+	if (elements > 0 && !meta_plan_layer(meta, meta->capacity))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("index \"%s\" is too large for " UINT64_FORMAT " elements at error rate %g",
+						RelationGetRelationName(index), elements,
+						meta->error_rate)));
+}
+
+static void
+page_put_meta(Page page, const MembershipMeta *meta)
+{
+	StaticAssertStmt(sizeof(MembershipMeta) <= BLCKSZ -
+					 MAXALIGN(SizeOfPageHeaderData) -
+					 MAXALIGN(sizeof(MembershipOpaque)),
+					 "the metapage must have room for all layers");
+	page_init(page, sizeof(MembershipMeta));
+	memcpy(page_meta(page), meta, sizeof(MembershipMeta));
+}
+
+/* The metapage of an empty index, logged, into a fork that has no page yet */
+void
+meta_put_empty(Relation index, ForkNumber fork)
+{
+	MembershipHasher hasher;
+	MembershipMeta meta;
+	Buffer		buffer;
+
+	membership_hasher_init(&hasher, index, CurrentMemoryContext);
+	meta_init(&meta, index, element_structure(hasher.hasher), 0);
+	buffer = page_new(index, fork, MEMBERSHIP_META_PAGE);
+	START_CRIT_SECTION();
+	page_put_meta(BufferGetPage(buffer), &meta);
+	MarkBufferDirty(buffer);
+	if (fork == INIT_FORKNUM || RelationNeedsWAL(index))
+		log_newpage_buffer(buffer, true);
+	END_CRIT_SECTION();
+	UnlockReleaseBuffer(buffer);
+}
+
+/* Replace the metapage of an index that is being built; not logged. */
+void
+meta_write(Relation index, const MembershipMeta *meta)
+{
+	Buffer		buffer = page_new(index, MAIN_FORKNUM, MEMBERSHIP_META_PAGE);
+
+	page_put_meta(BufferGetPage(buffer), meta);
+	MarkBufferDirty(buffer);
+	UnlockReleaseBuffer(buffer);
+}
+
+/* Can it be worked with?  No damage may lead astray, be it never so unlikely. */
+static bool
+meta_is_sound(const MembershipMeta *meta)
+{
+	if (meta->magic != MEMBERSHIP_MAGIC ||
+		meta->version != MEMBERSHIP_VERSION ||
+		meta->blocks_per_page != BLOCKS_PER_PAGE ||
+		meta->layers > IMAGE_MAX_LAYERS ||
+		!(meta->error_rate >= ERROR_RATE_MIN &&
+		  meta->error_rate <= ERROR_RATE_MAX) ||
+		meta->growth < 1 || meta->growth > IMAGE_MAX_GROWTH ||
+		meta->capacity < 1 || meta->capacity > LAYER_MAX_BITS)
+		return false;
+	for (int i = 0; i < meta->layers; i++)
+	{
+		const MembershipLayer *layer = &meta->layer[i];
+
+		if ((layer->layout != LAYOUT_BLOCK512 &&
+			 layer->layout != LAYOUT_BLOCK512X2) ||
+			layer->hashes < 1 || layer->hashes > BLOCK_MAX_HASHES ||
+		/* two blocks of an element are never the same one */
+			layer->size < layer_blocks(layer->layout) ||
+			layer->size > LAYER_MAX_BITS / BLOCK_BITS ||
+			layer->first_page != (i == 0 ? MEMBERSHIP_META_PAGE + 1 :
+								  layer[-1].first_page + layer_pages(&layer[-1])) ||
+			layer->quantum < 1 || layer->quantum > QUANTUM_MOST ||
+			layer->bits_full < 1 ||
+			layer->bits_full > layer->size * BLOCK_BITS ||
+			layer->capacity < 1 ||
+			layer->capacity > layer->size * BLOCK_BITS ||
+			!(layer->error_rate > 0 &&
+			  layer->error_rate <= meta->error_rate))
+			return false;
+	}
+	return true;
+}
+
+static void
+check_meta(Relation index, const MembershipMeta *meta)
+{
+	if (!meta_is_sound(meta))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("index \"%s\" has no valid metapage",
+						RelationGetRelationName(index)),
+				 errhint("Please REINDEX it.")));
+}
+
+/* The metapage as it is now */
+void
+meta_read(Relation index, MembershipMeta *meta)
+{
+	Buffer		buffer = page_read(index, MEMBERSHIP_META_PAGE,
+								   BUFFER_LOCK_SHARE);
+	const MembershipMeta *from = page_meta(BufferGetPage(buffer));
+
+	check_meta(index, from);
+	memcpy(meta, from, offsetof(MembershipMeta, layer) +
+		   sizeof(MembershipLayer) * from->layers);
+	UnlockReleaseBuffer(buffer);
+}
+
+/*
+ * Have the layers of *meta, a copy, know exactly how many bits are set, which takes
+ * reading all pages.  VACUUM does so at its own pace.
+ */
+void
+pages_measure(Relation index, MembershipMeta *meta)
+{
+	for (int i = 0; i < meta->layers; i++)
+	{
+		MembershipLayer *layer = &meta->layer[i];
+
+		layer->quantum = 0;
+		layer->bits_reported = 0;
+		for (BlockNumber j = 0; j < layer_pages(layer); j++)
+		{
+			Buffer		buffer;
+
+			delay_vacuum();
+			buffer = page_read(index, layer->first_page + j, BUFFER_LOCK_SHARE);
+			layer->bits_reported += page_opaque(BufferGetPage(buffer))->bits_set;
+			UnlockReleaseBuffer(buffer);
+		}
+	}
+}
+
+/* How many elements the layers seem to hold */
+double
+meta_elements(const MembershipMeta *meta)
+{
+	FilterLayer layers[IMAGE_MAX_LAYERS];
+
+	for (int i = 0; i < meta->layers; i++)
+		meta_layer(meta, i, &layers[i]);
+	return layers_cardinality(layers, meta->layers);
+}
+
+/* How many pages a copy of all layers takes to read */
+uint64
+meta_pages(const MembershipMeta *meta)
+{
+	return end_of_layers(meta) - 1;
+}
+
+/* Keep what a VACUUM that has seen all rows found, if it is news. */
+void
+meta_note_vacuum(Relation index, double live_rows)
+{
+	MembershipMeta now;
+	double		elements;
+	Buffer		buffer;
+	GenericXLogState *state;
+	MembershipMeta *meta;
+
+	meta_read(index, &now);
+	pages_measure(index, &now);
+	elements = meta_elements(&now);
+	if (now.live_rows == live_rows && now.live_elements == elements)
+		return;
+	buffer = page_read(index, MEMBERSHIP_META_PAGE, BUFFER_LOCK_EXCLUSIVE);
+	state = GenericXLogStart(index);
+	meta = page_meta(GenericXLogRegisterBuffer(state, buffer, 0));
+	meta->live_rows = live_rows;
+	meta->live_elements = elements;
+	GenericXLogFinish(state);
+	UnlockReleaseBuffer(buffer);
+}

@@ -1,0 +1,74 @@
+/*
+ * page.h
+ *	  The pages of a membership index, one at a time; see page.c.
+ */
+#ifndef BLOOMFILTER_PAGE_H
+#define BLOOMFILTER_PAGE_H
+
+#include "membership.h"
+
+#include "filter/block512.h"
+#include "storage/bufmgr.h"
+
+#define MEMBERSHIP_META_PAGE	0
+
+/* The end of a page */
+typedef struct MembershipOpaque
+{
+	uint32		bits_set;
+	int16		unreported;		/* bits, less than the quantum; or too many */
+	uint16		page_id;
+} MembershipOpaque;
+
+#define BLOCKS_PER_PAGE \
+	((BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(MembershipOpaque))) / \
+	 BLOCK_BYTES)
+
+static inline MembershipOpaque *
+page_opaque(Page page)
+{
+	return (MembershipOpaque *) PageGetSpecialPointer(page);
+}
+
+static inline MembershipMeta *
+page_meta(Page page)
+{
+	return (MembershipMeta *) PageGetContents(page);
+}
+
+static inline uint8 *
+page_block(Page page, uint64 block)
+{
+	return (uint8 *) PageGetContents(page) +
+		BLOCK_BYTES * (block % BLOCKS_PER_PAGE);
+}
+
+static inline BlockNumber
+block_page(const MembershipLayer *layer, uint64 block)
+{
+	return layer->first_page + block / BLOCKS_PER_PAGE;
+}
+
+static inline BlockNumber
+layer_pages(const MembershipLayer *layer)
+{
+	return (layer->size + BLOCKS_PER_PAGE - 1) / BLOCKS_PER_PAGE;
+}
+
+/* The page behind the last one in use */
+static inline BlockNumber
+end_of_layers(const MembershipMeta *meta)
+{
+	const MembershipLayer *last;
+
+	if (meta->layers == 0)
+		return MEMBERSHIP_META_PAGE + 1;
+	last = &meta->layer[meta->layers - 1];
+	return last->first_page + layer_pages(last);
+}
+
+extern void page_init(Page page, Size used);
+extern Buffer page_read(Relation index, BlockNumber number, int lock);
+extern Buffer page_new(Relation index, ForkNumber fork, BlockNumber number);
+
+#endif							/* BLOOMFILTER_PAGE_H */
