@@ -118,6 +118,13 @@ typedef struct FilterLayer
 	uint64_t	multiple;		/* 0 but in a cuckoo filter */
 } FilterLayer;
 
+/* Do layers of this layout consist of blocks? */
+static inline bool
+layout_has_blocks(FilterLayout layout)
+{
+	return layout == LAYOUT_BLOCK512 || layout == LAYOUT_BLOCK512X2;
+}
+
 /* Blocks of one element, in a layer of blocks */
 static inline unsigned
 layer_blocks(FilterLayout layout)
@@ -235,6 +242,14 @@ image_set_class(uint8_t *image, uint64_t class)
 	if (image_layout(image) == LAYOUT_EMPTY)
 		image[IMAGE_OFF_LAYOUT] = LAYOUT_EXPLICIT;
 	put64(image + IMAGE_OFF_CLASS, class);
+}
+
+/* The image has this number of layers, and of bytes in all. */
+static inline void
+image_set_layers(uint8_t *image, int layers, uint64_t bytes)
+{
+	image[IMAGE_OFF_LAYERS] = layers;
+	put64(image + IMAGE_OFF_BYTES, bytes);
 }
 
 extern void image_get_layer(const uint8_t *image, int i, FilterLayer *layer);

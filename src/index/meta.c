@@ -175,8 +175,7 @@ meta_is_sound(const MembershipMeta *meta)
 	{
 		const MembershipLayer *layer = &meta->layer[i];
 
-		if ((layer->layout != LAYOUT_BLOCK512 &&
-			 layer->layout != LAYOUT_BLOCK512X2) ||
+		if (!layout_has_blocks(layer->layout) ||
 			layer->hashes < 1 || layer->hashes > BLOCK_MAX_HASHES ||
 		/* two blocks of an element are never the same one */
 			layer->size < layer_blocks(layer->layout) ||

@@ -65,7 +65,7 @@ block_contains(Relation index, const MembershipLayer *layer, uint64 block,
 bool
 pages_second_contains(Relation index, const MembershipLayer *layer, uint64 hash)
 {
-	return layer->layout != LAYOUT_BLOCK512X2 ||
+	return layer_blocks(layer->layout) == 1 ||
 		block_contains(index, layer, second_block(hash, layer->size),
 					   second_word(hash));
 }
@@ -174,7 +174,7 @@ pages_fill(Relation index, MembershipMeta *meta,
 		 * on a page of its own, which may be the same: one is locked at a
 		 * time
 		 */
-		if (layer->layout == LAYOUT_BLOCK512X2)
+		if (layer_blocks(layer->layout) > 1)
 			write_bits(&first, second_block(hash, layer->size),
 					   second_word(hash));
 	}
@@ -231,8 +231,7 @@ pages_read(Relation index, const MembershipMeta *meta, ElementClass class,
 	image_put_header(image, (FilterLayout) (meta->layers > 0 ?
 											meta->layer[0].layout : LAYOUT_EMPTY),
 					 &params);
-	image[IMAGE_OFF_LAYERS] = meta->layers;
-	put64(image + IMAGE_OFF_BYTES, pages_image_bytes(meta));
+	image_set_layers(image, meta->layers, pages_image_bytes(meta));
 	for (int i = 0; i < meta->layers; i++)
 	{
 		const MembershipLayer *from = &meta->layer[i];
