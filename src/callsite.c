@@ -105,6 +105,9 @@ array_elements(ArrayType *array, const ElementType *type,
 	deconstruct_array(array, type->oid, type->length, type->byval,
 					  type->align, &elements->values, &elements->nulls,
 					  &elements->length);
+	elements->count = elements->length;
+	if (!ARR_HASNULL(array))
+		return;
 	elements->count = 0;
 	for (int i = 0; i < elements->length; i++)
 		if (!elements->nulls[i])

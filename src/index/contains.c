@@ -72,10 +72,7 @@ typedef struct MembershipSite
 	bool		may_change;		/* by ALTER TYPE */
 	ElementHasher *hasher;		/* of the elements asked about */
 	MembershipHasher of_index;	/* what "hasher" follows */
-	Oid			element_type;
-	int16		element_length;
-	bool		element_byval;
-	char		element_align;
+	ElementType type;			/* of the call's elements */
 } MembershipSite;
 
 /*
@@ -116,9 +113,8 @@ make_site(FunctionCallInfo fcinfo, bool is_array)
 		MemoryContextAllocZero(mcxt, sizeof(MembershipSite));
 
 	site->mcxt = mcxt;
-	site->element_type = call_site_element_type(fcinfo->flinfo, 1, is_array);
-	get_typlenbyvalalign(site->element_type, &site->element_length,
-						 &site->element_byval, &site->element_align);
+	element_type_init(&site->type,
+					  call_site_element_type(fcinfo->flinfo, 1, is_array));
 	site->leave.func = leave_at_end;
 	site->leave.arg = site;
 	MemoryContextRegisterResetCallback(mcxt, &site->leave);
@@ -155,7 +151,7 @@ add_index(Relation heap, Relation index, void *arg)
 		membership_hasher_init(&site->of_index, index, site->opened);
 		site->class = site->of_index.hasher->class;
 		site->may_change = element_structure(site->of_index.hasher) != 0;
-		site->hasher = element_hasher_create_like(site->element_type,
+		site->hasher = element_hasher_create_like(site->type.oid,
 												  index->rd_indcollation[0],
 												  ELEMENT_LOCAL,
 												  site->of_index.hasher,
@@ -273,9 +269,11 @@ call_site_of(FunctionCallInfo fcinfo, bool is_array)
  * ----------------------------------------------------------------
  */
 
+/* An argument of array_elements_hash(), and for single elements */
 static uint64
-hash_element(MembershipSite *site, Datum element)
+hash_element(void *arg, Datum element)
 {
+	MembershipSite *site = (MembershipSite *) arg;
 	uint64		hash;
 
 	/* an index without partitions has no elements, of no class */
@@ -295,23 +293,6 @@ hash_element(MembershipSite *site, Datum element)
 	return hash;
 }
 
-/* The hashes of those that are not NULL; returns how many */
-static Size
-hash_elements(MembershipSite *site, const Datum *elements, const bool *nulls,
-			  int count, uint64 *hashes)
-{
-	Size		hashed = 0;
-
-	for (int i = 0; i < count; i++)
-	{
-		if (i % BATCH == 0)
-			CHECK_FOR_INTERRUPTS();
-		if (!nulls[i])
-			hashes[hashed++] = hash_element(site, elements[i]);
-	}
-	return hashed;
-}
-
 /* Is all still so after hashing? */
 static inline bool
 is_undisturbed(const MembershipSite *site)
@@ -323,28 +304,25 @@ is_undisturbed(const MembershipSite *site)
 /*
  * Hash elements, and have the index open thereafter: hashing reads types and runs their
  * functions, which may change the index, or release its lock.  The hashes are
- * still right unless the type may change.  Returns how many there are.
+ * still right unless the type may change.
  */
-static Size
-hash_and_open(MembershipSite *site, const Datum *elements, const bool *nulls,
-			  int count, uint64 *hashes)
+static void
+hash_and_open(MembershipSite *site, const ArrayElements *elements,
+			  uint64 *hashes)
 {
-	Size		hashed;
-
 	for (int i = 0; i < HASHINGS_MAX; i++)
 	{
-		hashed = hash_elements(site, elements, nulls, count, hashes);
+		array_elements_hash(elements, hash_element, site, hashes);
 		if (likely(is_undisturbed(site)))
-			return hashed;
+			return;
 		open_site(site, site->asked);
 		if (!site->may_change)
-			return hashed;
+			return;
 	}
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_IN_USE),
 			 errmsg("index \"%s\" changes while elements are hashed for it",
 					get_rel_name(site->asked))));
-	return 0;					/* keep the compiler quiet */
 }
 
 /* ----------------------------------------------------------------
@@ -482,9 +460,9 @@ bloomfilter_membership_contains(PG_FUNCTION_ARGS)
 	hash = hash_element(site, element);
 	if (unlikely(!is_undisturbed(site)))
 	{
-		const bool	null = false;
+		const ArrayElements one = {.count = 1, .values = &element};
 
-		(void) hash_and_open(site, &element, &null, 1, &hash);
+		hash_and_open(site, &one, &hash);
 	}
 	if (likely(is_simple(site)))
 		PG_RETURN_BOOL(filter_contains(site->indexes[0].view->copy, hash));
@@ -497,20 +475,19 @@ static void
 ask_elements(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 {
 	MembershipSite *site = call_site_of(fcinfo, true);
-	Datum	   *elements;
+	ArrayElements elements;
 	uint64	   *hashes;
-	Size		asked;
 
 	open_site(site, PG_GETARG_OID(0));
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), site->element_type,
-					  site->element_length, site->element_byval,
-					  site->element_align, &elements, &answers->nulls,
-					  &answers->length);
-	hashes = palloc_extended(answers->length * sizeof(uint64), MCXT_ALLOC_HUGE);
-	answers->found = palloc(answers->length);
-	asked = hash_and_open(site, elements, answers->nulls, answers->length, hashes);
-	ask_hashes(site, hashes, asked, answers->found);
-	spread_answers(answers, asked);
+	array_elements(PG_GETARG_ARRAYTYPE_P(1), &site->type, &elements);
+	hashes = palloc_extended(elements.count * sizeof(uint64), MCXT_ALLOC_HUGE);
+	hash_and_open(site, &elements, hashes);
+
+	answers->length = elements.length;
+	answers->nulls = elements.nulls;
+	answers->found = palloc(elements.length * sizeof(bool));
+	ask_hashes(site, hashes, elements.count, answers->found);
+	spread_answers(answers, elements.count);
 }
 
 /* membership_contains_any(index regclass, elements anycompatiblearray) */
