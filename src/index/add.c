@@ -52,14 +52,8 @@ drop_contained(Relation index, const MembershipLayer *layer, uint64 *hashes,
 	{
 		uint64		block = first_block(hashes[i], layer->size);
 
-		if (!BufferIsValid(buffer) ||
-			BufferGetBlockNumber(buffer) != block_page(layer, block))
-		{
-			if (BufferIsValid(buffer))
-				UnlockReleaseBuffer(buffer);
-			buffer = page_read(index, block_page(layer, block),
-							   BUFFER_LOCK_SHARE);
-		}
+		(void) page_turn(index, block_page(layer, block), BUFFER_LOCK_SHARE,
+						 &buffer);
 		first[i] = block_kernel->contains(page_block(BufferGetPage(buffer), block),
 										  block_word(hashes[i]), layer->hashes);
 		maybe += first[i];
@@ -311,11 +305,7 @@ pages_add(Relation index, uint64 *hashes, Size count)
 	if (meta.layers == 0)
 		grow(index, 0, &meta);
 	if (meta.layers == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("index \"%s\" is too large for " UINT64_FORMAT " elements at error rate %g",
-						RelationGetRelationName(index), meta.capacity,
-						meta.error_rate)));
+		meta_report_too_large(index, &meta, meta.capacity);
 	while (count > 0)
 	{
 		/*

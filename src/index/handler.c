@@ -340,7 +340,10 @@ membership_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 static void
 membership_buildempty(Relation index)
 {
-	meta_put_empty(index, INIT_FORKNUM);
+	MembershipHasher hasher;
+
+	membership_hasher_init(&hasher, index, CurrentMemoryContext);
+	meta_put_empty(index, element_structure(hasher.hasher));
 }
 
 static bytea *

@@ -87,6 +87,18 @@ meta_plan_layer(MembershipMeta *meta, uint64 capacity)
 	return true;
 }
 
+/* The error for a first layer that cannot be large enough */
+void
+meta_report_too_large(Relation index, const MembershipMeta *meta,
+					  uint64 elements)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("index \"%s\" is too large for " UINT64_FORMAT " elements at error rate %g",
+					RelationGetRelationName(index), elements,
+					meta->error_rate)));
+}
+
 /*
  * The metapage of an index without elements, for so many of this structure: with a
  * first layer, or, if "elements" is 0, without any.
@@ -109,11 +121,7 @@ meta_init(MembershipMeta *meta, Relation index, uint64 structure,
 						 MEMBERSHIP_CAPACITY_DEFAULT,
 						 elements * BUILD_HEADROOM);
 	if (elements > 0 && !meta_plan_layer(meta, meta->capacity))
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("index \"%s\" is too large for " UINT64_FORMAT " elements at error rate %g",
-						RelationGetRelationName(index), elements,
-						meta->error_rate)));
+		meta_report_too_large(index, meta, elements);
 }
 
 static void
@@ -127,22 +135,19 @@ page_put_meta(Page page, const MembershipMeta *meta)
 	memcpy(page_meta(page), meta, sizeof(MembershipMeta));
 }
 
-/* The metapage of an empty index, logged, into a fork that has no page yet */
+/* Write and log the initial fork of an unlogged index: the metapage alone. */
 void
-meta_put_empty(Relation index, ForkNumber fork)
+meta_put_empty(Relation index, uint64 structure)
 {
-	MembershipHasher hasher;
 	MembershipMeta meta;
 	Buffer		buffer;
 
-	membership_hasher_init(&hasher, index, CurrentMemoryContext);
-	meta_init(&meta, index, element_structure(hasher.hasher), 0);
-	buffer = page_new(index, fork, MEMBERSHIP_META_PAGE);
+	meta_init(&meta, index, structure, 0);
+	buffer = page_new(index, INIT_FORKNUM, MEMBERSHIP_META_PAGE);
 	START_CRIT_SECTION();
 	page_put_meta(BufferGetPage(buffer), &meta);
 	MarkBufferDirty(buffer);
-	if (fork == INIT_FORKNUM || RelationNeedsWAL(index))
-		log_newpage_buffer(buffer, true);
+	log_newpage_buffer(buffer, true);
 	END_CRIT_SECTION();
 	UnlockReleaseBuffer(buffer);
 }

@@ -71,4 +71,24 @@ extern void page_init(Page page, Size used);
 extern Buffer page_read(Relation index, BlockNumber number, int lock);
 extern Buffer page_new(Relation index, ForkNumber fork, BlockNumber number);
 
+/*
+ * page_turn
+ *		Have page "number" in *buffer, locked, instead of the one that was there
+ *
+ * *buffer is InvalidBuffer at first; the caller releases the last one.  Returns
+ * false if it is the page already.  Errors: those of page_read().
+ */
+static inline bool
+page_turn(Relation index, BlockNumber number, int lock, Buffer *buffer)
+{
+	if (BufferIsValid(*buffer))
+	{
+		if (BufferGetBlockNumber(*buffer) == number)
+			return false;
+		UnlockReleaseBuffer(*buffer);
+	}
+	*buffer = page_read(index, number, lock);
+	return true;
+}
+
 #endif							/* BLOOMFILTER_PAGE_H */

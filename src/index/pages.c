@@ -136,18 +136,11 @@ typedef struct PageWriter
 static void
 write_bits(PageWriter *writer, uint64 block, uint64 word)
 {
-	BlockNumber number = block_page(writer->layer, block);
 	Page		page;
 
-	if (!BufferIsValid(writer->buffer) ||
-		BufferGetBlockNumber(writer->buffer) != number)
-	{
-		if (BufferIsValid(writer->buffer))
-			UnlockReleaseBuffer(writer->buffer);
-		writer->buffer = page_read(writer->index, number,
-								   BUFFER_LOCK_EXCLUSIVE);
+	if (page_turn(writer->index, block_page(writer->layer, block),
+				  BUFFER_LOCK_EXCLUSIVE, &writer->buffer))
 		MarkBufferDirty(writer->buffer);
-	}
 	page = BufferGetPage(writer->buffer);
 	page_opaque(page)->bits_set +=
 		block_kernel->add(page_block(page, block), word, writer->layer->hashes);
