@@ -11,7 +11,7 @@
 #include "storage/lmgr.h"
 
 /* This part of a layer's capacity is added at once though it might fill the layer. */
-#define ADD_PART				64
+#define ADD_FRACTION				64
 
 /* Where an element's bits go in a layer */
 typedef struct Place
@@ -83,9 +83,9 @@ layer_is_full(const MembershipMeta *meta, int number)
 
 /* So many elements may be what fills a layer; with more of them it would be too full. */
 static Size
-last_piece(uint64 capacity)
+last_batch_max(uint64 capacity)
 {
-	return Max(1, capacity / ADD_PART);
+	return Max(1, capacity / ADD_FRACTION);
 }
 
 /* Adding hashes to a layer */
@@ -119,10 +119,10 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 	Page		page = GenericXLogRegisterBuffer(state, buffer, 0);
 	MembershipOpaque *opaque = page_opaque(page);
 	uint32		before = opaque->bits_set;
-	const int32 quantum = layer->quantum;
+	const int32 report_step = layer->report_step;
 	uint32		new_bits;
 	int32		unreported;
-	int32		reports;		/* quanta */
+	int32		reports;		/* steps */
 	bool		add;
 
 	for (Size i = 0; i < count; i++)
@@ -132,8 +132,8 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 	unreported = opaque->unreported + (int32) new_bits - (int32) reserved;
 	if (reserve)
 		unreported += new_bits;
-	reports = unreported / quantum;
-	opaque->unreported = unreported % quantum;
+	reports = unreported / report_step;
+	opaque->unreported = unreported % report_step;
 	/* or else another session was faster */
 	add = new_bits > 0 || reserved > 0;
 	if (reports != 0)
@@ -149,10 +149,10 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 		was_full = layer_is_full(meta, adding->number);
 		bits = &meta->layer[adding->number].bits_reported;
 		/* others' reservations may not have been told yet */
-		*bits = Max((int64) *bits + (int64) reports * quantum, 0);
+		*bits = Max((int64) *bits + (int64) reports * report_step, 0);
 		is_full = layer_is_full(meta, adding->number);
 		add = adding->anyway || adding->second || !is_full ||
-			(!was_full && count <= last_piece(layer->capacity));
+			(!was_full && count <= last_batch_max(layer->capacity));
 		if (add ? is_full : was_full)
 			adding->full = true;
 	}
@@ -299,7 +299,7 @@ pages_add(Relation index, uint64 *hashes, Size count)
 {
 	MembershipMeta meta;
 	bool		anyway = false; /* there can be no further layer */
-	bool		piecemeal = false;	/* another session fills it, too */
+	bool		in_batches = false; /* another session fills it, too */
 
 	meta_read(index, &meta);
 	if (meta.layers == 0)
@@ -312,7 +312,7 @@ pages_add(Relation index, uint64 *hashes, Size count)
 		 * in the order they came: the lowest of all would crowd its first
 		 * blocks
 		 */
-		Size		now = last_piece(meta.layer[meta.layers - 1].capacity);
+		Size		now = last_batch_max(meta.layer[meta.layers - 1].capacity);
 		Size		left;
 		Adding		adding = {
 			.index = index,
@@ -322,7 +322,7 @@ pages_add(Relation index, uint64 *hashes, Size count)
 		};
 
 		CHECK_FOR_INTERRUPTS();
-		if (!piecemeal)
+		if (!in_batches)
 			now = Max(now, room_for(&meta));
 		now = Min(now, count);
 		left = now;
@@ -337,7 +337,7 @@ pages_add(Relation index, uint64 *hashes, Size count)
 			left -= added;
 			memmove(hashes + now - left, hashes + added, left * sizeof(uint64));
 		}
-		piecemeal = left > 0;
+		in_batches = left > 0;
 		if (adding.full)
 		{
 			int			layers = meta.layers;

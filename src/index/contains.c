@@ -60,7 +60,7 @@ typedef struct MembershipSite
 {
 	MemoryContext mcxt;
 	MemoryContextCallback leave;	/* when the site goes */
-	Oid			asked;			/* the index asked last, or InvalidOid */
+	Oid			probed;			/* the index probed last, or InvalidOid */
 	Oid			user;			/* who may ask it */
 	uint64		disturbances;	/* counted when it was opened */
 	Snapshot	snapshot;		/* of all views, or NULL if there are none */
@@ -177,7 +177,7 @@ open_indexes(MembershipSite *site, Oid oid)
 	uint64		before = disturbances;
 
 	leave_views(site);
-	site->asked = InvalidOid;
+	site->probed = InvalidOid;
 	site->count = 0;
 	site->hasher = NULL;
 	if (site->opened)
@@ -188,7 +188,7 @@ open_indexes(MembershipSite *site, Oid oid)
 	membership_open_all(oid, true, add_index, site);
 	site->user = GetUserId();
 	site->disturbances = before;
-	site->asked = oid;
+	site->probed = oid;
 }
 
 /* Turn to another snapshot: views of it, or none. */
@@ -223,7 +223,7 @@ turn_to_snapshot(MembershipSite *site, Snapshot snapshot)
 static inline bool
 is_open(const MembershipSite *site, Oid oid)
 {
-	return site->asked == oid && site->disturbances == disturbances &&
+	return site->probed == oid && site->disturbances == disturbances &&
 		site->user == GetUserId();
 }
 
@@ -284,7 +284,7 @@ hash_element(void *arg, Datum element)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("index \"%s\" holds elements of class %s, not %s",
-						get_rel_name(site->asked),
+						get_rel_name(site->probed),
 						element_class_name(site->class),
 						element_class_name(site->hasher->class)),
 				 errdetail("The element is of type %s.",
@@ -315,14 +315,14 @@ hash_and_open(MembershipSite *site, const ArrayElements *elements,
 		array_elements_hash(elements, hash_element, site, hashes);
 		if (likely(is_undisturbed(site)))
 			return;
-		open_site(site, site->asked);
+		open_site(site, site->probed);
 		if (!site->may_change)
 			return;
 	}
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_IN_USE),
 			 errmsg("index \"%s\" changes while elements are hashed for it",
-					get_rel_name(site->asked))));
+					get_rel_name(site->probed))));
 }
 
 /* ----------------------------------------------------------------
@@ -332,8 +332,8 @@ hash_and_open(MembershipSite *site, const ArrayElements *elements,
 
 /* Ask an index page by page, or its copy. */
 static void
-ask_pages_or_copy(const MembershipSite *site, SiteIndex *at,
-				  const uint64 *hashes, Size count, bool *found)
+probe_pages_or_copy(const MembershipSite *site, SiteIndex *at,
+					const uint64 *hashes, Size count, bool *found)
 {
 	IndexView  *view = at->view;
 
@@ -370,7 +370,7 @@ ask_pages_or_copy(const MembershipSite *site, SiteIndex *at,
  * counts: see insert.c.
  */
 static void
-ask_later(const SiteIndex *at, const uint64 *hashes, Size count, bool *found)
+probe_own_insertions(const SiteIndex *at, const uint64 *hashes, Size count, bool *found)
 {
 	Relation	index = relation_open(at->oid, NoLock);
 
@@ -381,26 +381,26 @@ ask_later(const SiteIndex *at, const uint64 *hashes, Size count, bool *found)
 }
 
 static void
-ask_index(const MembershipSite *site, SiteIndex *at, const uint64 *hashes,
-		  Size count, bool *found)
+probe_index(const MembershipSite *site, SiteIndex *at, const uint64 *hashes,
+			Size count, bool *found)
 {
 	if (at->always)
 	{
 		memset(found, true, count * sizeof(bool));
 		return;
 	}
-	ask_pages_or_copy(site, at, hashes, count, found);
+	probe_pages_or_copy(site, at, hashes, count, found);
 	if (unlikely(at->view &&
 				 at->view->inserted.made != own_insertions.made))
-		ask_later(at, hashes, count, found);
+		probe_own_insertions(at, hashes, count, found);
 	if (unlikely(at->children) && memchr(found, false, count) != NULL)
 		refuse_children(at->oid);
 }
 
 /* Ask the indexes one after the other, each about what the others lack. */
 static void
-ask_hashes(const MembershipSite *site, const uint64 *hashes, Size count,
-		   bool *found)
+probe_indexes(const MembershipSite *site, const uint64 *hashes, Size count,
+			  bool *found)
 {
 	uint64	   *left;
 	Size	   *places;
@@ -408,7 +408,7 @@ ask_hashes(const MembershipSite *site, const uint64 *hashes, Size count,
 
 	if (likely(site->count == 1))
 	{
-		ask_index(site, &site->indexes[0], hashes, count, found);
+		probe_index(site, &site->indexes[0], hashes, count, found);
 		return;
 	}
 	memset(found, false, count * sizeof(bool));
@@ -428,7 +428,7 @@ ask_hashes(const MembershipSite *site, const uint64 *hashes, Size count,
 		}
 		if (lacking == 0)
 			break;
-		ask_index(site, &site->indexes[i], left, lacking, answers);
+		probe_index(site, &site->indexes[i], left, lacking, answers);
 		for (Size j = 0; j < lacking; j++)
 			found[places[j]] = answers[j];
 	}
@@ -466,13 +466,13 @@ bloomfilter_membership_contains(PG_FUNCTION_ARGS)
 	}
 	if (likely(is_simple(site)))
 		PG_RETURN_BOOL(filter_contains(site->indexes[0].view->copy, hash));
-	ask_hashes(site, &hash, 1, &found);
+	probe_indexes(site, &hash, 1, &found);
 	PG_RETURN_BOOL(found);
 }
 
 /* The answers for the elements of an array */
 static void
-ask_elements(FunctionCallInfo fcinfo, ArrayAnswers *answers)
+probe_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 {
 	MembershipSite *site = call_site_of(fcinfo, true);
 	ArrayElements elements;
@@ -486,7 +486,7 @@ ask_elements(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 	answers->length = elements.length;
 	answers->nulls = elements.nulls;
 	answers->found = palloc(elements.length * sizeof(bool));
-	ask_hashes(site, hashes, elements.count, answers->found);
+	probe_indexes(site, hashes, elements.count, answers->found);
 	spread_answers(answers, elements.count);
 }
 
@@ -496,7 +496,7 @@ bloomfilter_membership_contains_any(PG_FUNCTION_ARGS)
 {
 	ArrayAnswers answers;
 
-	ask_elements(fcinfo, &answers);
+	probe_array(fcinfo, &answers);
 	return find_answer(fcinfo, &answers, true);
 }
 
@@ -506,7 +506,7 @@ bloomfilter_membership_contains_all(PG_FUNCTION_ARGS)
 {
 	ArrayAnswers answers;
 
-	ask_elements(fcinfo, &answers);
+	probe_array(fcinfo, &answers);
 	return find_answer(fcinfo, &answers, false);
 }
 
@@ -516,6 +516,6 @@ bloomfilter_membership_contains_each(PG_FUNCTION_ARGS)
 {
 	ArrayAnswers answers;
 
-	ask_elements(fcinfo, &answers);
+	probe_array(fcinfo, &answers);
 	return each_answer(PG_GETARG_ARRAYTYPE_P(1), &answers);
 }

@@ -67,7 +67,7 @@ SQL_FUNCTION(bloomfilter_membership_handler);
 #define COST_UNUSABLE		1.0e15
 
 /* Hashing an element and asking a block, in operators: some 20 ns */
-#define ASK_OPERATORS		4.0
+#define PROBE_OPERATORS		4.0
 
 static relopt_kind membership_options_kind;
 
@@ -298,7 +298,7 @@ membership_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	present = present_probability(root, table, clauses, *selectivity);
 	get_tablespace_page_costs(info->reltablespace, &random_page, NULL);
 	*startup_cost = *total_cost = *pages * random_page +
-		ASK_OPERATORS * cpu_operator_cost + present * scan;
+		PROBE_OPERATORS * cpu_operator_cost + present * scan;
 }
 
 /* ----------------------------------------------------------------

@@ -105,8 +105,8 @@ static struct
 	PendingHash *log;
 	Size		count;
 	Size		room;
-	Size		kept;			/* the first ones, that have been written */
-	uint64		written_at;		/* disturbances, when they were */
+	Size		flushed;		/* the first ones, that have been written */
+	uint64		flushed_at;		/* disturbances, when they were */
 	PendingMark *marks;			/* of the innermost subtransaction last */
 	int			marks_count;
 	int			marks_room;
@@ -152,7 +152,7 @@ add_hashes(Relation index, uint64 *hashes, Size count)
 
 /* Throw away what waits. */
 static void
-forget_pending(void)
+discard_pending(void)
 {
 	bool		direct = pending.direct;
 
@@ -228,10 +228,10 @@ drop_written(const PendingIndex *indexes, int indexes_count)
 	while (mark < pending.marks_count)
 		pending.marks[mark++].first = kept;
 	pending.count = kept;
-	pending.kept = kept;
-	pending.written_at = disturbances;
+	pending.flushed = kept;
+	pending.flushed_at = disturbances;
 	if (kept == 0)
-		forget_pending();
+		discard_pending();
 }
 
 /*
@@ -252,8 +252,8 @@ flush_pending(void)
 	Size		here;
 
 	/* nothing waits, or nothing that is not where it belongs */
-	if (pending.count == pending.kept &&
-		(pending.count == 0 || pending.written_at == disturbances))
+	if (pending.count == pending.flushed &&
+		(pending.count == 0 || pending.flushed_at == disturbances))
 		return;
 	mcxt = AllocSetContextCreate(CurrentMemoryContext, "membership flush",
 								 ALLOCSET_DEFAULT_SIZES);
@@ -380,7 +380,7 @@ add_pending(Relation index, uint64 hash)
 	to->written = 0;
 	if (pending.seen)
 		see(hash);
-	if (pending.count - pending.kept >= PENDING_MAX)
+	if (pending.count - pending.flushed >= PENDING_MAX)
 		flush_pending();
 }
 
@@ -441,7 +441,7 @@ at_transaction_event(XactEvent event, void *arg)
 		case XACT_EVENT_COMMIT:
 		case XACT_EVENT_PREPARE:
 		case XACT_EVENT_ABORT:
-			forget_pending();
+			discard_pending();
 			pending.direct = false;
 			break;
 		case XACT_EVENT_PARALLEL_PRE_COMMIT:
@@ -472,7 +472,7 @@ at_subtransaction_event(SubXactEvent event, SubTransactionId subtransaction,
 	else if (event == SUBXACT_EVENT_ABORT_SUB)
 	{
 		pending.count = last->first;
-		pending.kept = Min(pending.kept, pending.count);
+		pending.flushed = Min(pending.flushed, pending.count);
 		pending.marks_count--;
 	}
 }

@@ -45,7 +45,7 @@ typedef struct MembershipLayer
 	double		error_rate;
 	uint64		bits_full;		/* bits set when it is full */
 	uint64		bits_reported;	/* bits set, as far as pages have reported */
-	uint32		quantum;		/* of which a page reports a multiple */
+	uint32		report_step;	/* of which a page reports a multiple */
 	BlockNumber first_page;
 	uint8		layout;			/* FilterLayout, block512 or block512x2 */
 	uint8		hashes;
@@ -185,7 +185,7 @@ extern IndexView *view_join(Relation index, Snapshot snapshot);
 extern void view_leave(IndexView *view);
 extern bool view_copy_pays(IndexView *view, Relation index,
 						   const MembershipMeta *meta, ElementClass class,
-						   Size questions);
+						   Size probes);
 extern void membership_view_init(void);
 
 #endif							/* BLOOMFILTER_MEMBERSHIP_H */

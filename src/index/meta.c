@@ -29,9 +29,9 @@
  * A page reports when it has this many set bits more: some fifty elements, so
  * that the metapage is no bottleneck, and less than a hundredth of the page.
  */
-#define QUANTUM_MOST			512
+#define REPORT_STEP_MAX			512
 /* but a small layer's is this part of its bits, or it would fill up unnoticed */
-#define QUANTUM_PART			1024
+#define REPORT_STEPS_MIN			1024
 
 /* 128 GB: beyond all that a relation with this growth is likely to need */
 #define LAYER_MAX_BITS			(UINT64CONST(1) << 40)
@@ -49,10 +49,10 @@ meta_layer(const MembershipMeta *meta, int i, FilterLayer *layer)
 	layer->capacity = from->capacity;
 	layer->error_rate = from->error_rate;
 	layer->bits_full = from->bits_full;
-	/* a page has half a quantum that it has not reported, on the average */
+	/* on average, half a step of each page is not reported */
 	layer->bits_set = from->bits_reported;
 	if (from->bits_reported > 0)
-		layer->bits_set += (uint64) layer_pages(from) * from->quantum / 2;
+		layer->bits_set += (uint64) layer_pages(from) * from->report_step / 2;
 	layer->bits_set = Min(layer->bits_set, layer_bits(layer));
 }
 
@@ -78,7 +78,8 @@ meta_plan_layer(MembershipMeta *meta, uint64 capacity)
 	to->error_rate = layer.error_rate;
 	to->bits_full = layer.bits_full;
 	to->bits_reported = 0;
-	to->quantum = Max(1, Min(QUANTUM_MOST, layer_bits(&layer) / QUANTUM_PART));
+	to->report_step = Max(1, Min(REPORT_STEP_MAX,
+								 layer_bits(&layer) / REPORT_STEPS_MIN));
 	to->layout = layer.layout;
 	to->hashes = layer.hashes;
 	if (layer_pages(to) > MaxBlockNumber - to->first_page)
@@ -165,7 +166,7 @@ meta_write(Relation index, const MembershipMeta *meta)
 
 /* Can it be worked with?  No damage may lead astray, be it never so unlikely. */
 static bool
-meta_is_sound(const MembershipMeta *meta)
+meta_is_valid(const MembershipMeta *meta)
 {
 	if (meta->magic != MEMBERSHIP_MAGIC ||
 		meta->version != MEMBERSHIP_VERSION ||
@@ -187,7 +188,7 @@ meta_is_sound(const MembershipMeta *meta)
 			layer->size > LAYER_MAX_BITS / BLOCK_BITS ||
 			layer->first_page != (i == 0 ? MEMBERSHIP_META_PAGE + 1 :
 								  layer[-1].first_page + layer_pages(&layer[-1])) ||
-			layer->quantum < 1 || layer->quantum > QUANTUM_MOST ||
+			layer->report_step < 1 || layer->report_step > REPORT_STEP_MAX ||
 			layer->bits_full < 1 ||
 			layer->bits_full > layer->size * BLOCK_BITS ||
 			layer->capacity < 1 ||
@@ -202,7 +203,7 @@ meta_is_sound(const MembershipMeta *meta)
 static void
 check_meta(Relation index, const MembershipMeta *meta)
 {
-	if (!meta_is_sound(meta))
+	if (!meta_is_valid(meta))
 		ereport(ERROR,
 				(errcode(ERRCODE_INDEX_CORRUPTED),
 				 errmsg("index \"%s\" has no valid metapage",
@@ -235,7 +236,7 @@ pages_measure(Relation index, MembershipMeta *meta)
 	{
 		MembershipLayer *layer = &meta->layer[i];
 
-		layer->quantum = 0;
+		layer->report_step = 0;
 		layer->bits_reported = 0;
 		for (BlockNumber j = 0; j < layer_pages(layer); j++)
 		{

@@ -16,7 +16,7 @@
 typedef struct MembershipOpaque
 {
 	uint32		bits_set;
-	int16		unreported;		/* bits, less than the quantum; or too many */
+	int16		unreported;		/* of these bits; negative if too many are */
 	uint16		page_id;
 } MembershipOpaque;
 

@@ -22,7 +22,7 @@
  * - it does no harm to add an element of a transaction that aborts, or one twice.
  *
  * A page tells the metapage of its set bits each time that as many are new as the
- * layer's quantum, in the same WAL record; it keeps count of those not told yet.  Where
+ * layer's report_step, in the same WAL record; it keeps count of those not told yet.  Where
  * an element has two blocks, as many bits as are new in the first are reserved for
  * the second, so that there is room for it in any case; when it has been set, the
  * difference is told.  (A crash in between leaves the reservation: the layer is full
@@ -181,7 +181,7 @@ pages_fill(Relation index, MembershipMeta *meta,
 									   BUFFER_LOCK_EXCLUSIVE);
 		MembershipOpaque *opaque = page_opaque(BufferGetPage(buffer));
 
-		opaque->unreported = opaque->bits_set % layer->quantum;
+		opaque->unreported = opaque->bits_set % layer->report_step;
 		layer->bits_reported += opaque->bits_set - opaque->unreported;
 		MarkBufferDirty(buffer);
 		UnlockReleaseBuffer(buffer);

@@ -212,25 +212,25 @@ copy_index(IndexView *view, Relation index, const MembershipMeta *meta,
 
 /*
  * view_copy_pays
- *		Will these questions be asked in a copy?
+ *		Will these probes be asked in a copy?
  *
  * If they bring what was spent to the cost of one, it is made now.  Else they
  * count as spent, and the caller asks the pages.  Of a view without a copy.
  */
 bool
 view_copy_pays(IndexView *view, Relation index, const MembershipMeta *meta,
-			   ElementClass class, Size questions)
+			   ElementClass class, Size probes)
 {
 	Assert(view->snapshot != NULL && is_of_query(view->snapshot, false));
 	Assert(view->file == file_number(index));
 	if (pages_image_bytes(meta) <= CACHE_BYTES &&
-		view->spent + questions * (1.0 + meta->layers) >=
+		view->spent + probes * (1.0 + meta->layers) >=
 		COPY_COST * meta_pages(meta))
 	{
 		copy_index(view, index, meta, class);
 		return true;
 	}
-	view->spent += questions * (1.0 + meta->layers);
+	view->spent += probes * (1.0 + meta->layers);
 	return false;
 }
 
