@@ -1,8 +1,8 @@
 /*
  * add.c
- *	  Adding hashes to a membership index.
+ *	  Adds hashes to a membership index.
  *
- * See pages.c for why this needs few locks, and how a layer is created.
+ * pages.c describes why this needs few locks, and how a layer is created.
  */
 #include "page.h"
 
@@ -10,10 +10,13 @@
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 
-/* This part of a layer's capacity is added at once though it might fill the layer. */
+/*
+ * A batch that may fill a layer has at most the layer's capacity divided by this:
+ * so much the layer may be overfilled.
+ */
 #define ADD_FRACTION				64
 
-/* Where an element's bits go in a layer */
+/* Which bits of a layer to set for an element */
 typedef struct Place
 {
 	uint64		block;
@@ -35,9 +38,9 @@ typedef struct Place
 #include "lib/sort_template.h"
 
 /*
- * Drop those of the hashes, sorted, that the layer contains; returns how many
- * are left.  Each page is locked once, as sorted hashes have sorted first
- * blocks.
+ * Drop the hashes that the layer contains from a sorted array; returns the number
+ * that is left.  Locks each page of first blocks once, because sorted hashes have
+ * sorted first blocks.
  */
 static Size
 drop_contained(Relation index, const MembershipLayer *layer, uint64 *hashes,
@@ -71,7 +74,7 @@ drop_contained(Relation index, const MembershipLayer *layer, uint64 *hashes,
 	return count;
 }
 
-/* Is it time for another layer than this one? */
+/* Is the layer full, or is there another one behind it? */
 static bool
 layer_is_full(const MembershipMeta *meta, int number)
 {
@@ -81,30 +84,30 @@ layer_is_full(const MembershipMeta *meta, int number)
 	return meta->layers > number + 1 || now.bits_set >= now.bits_full;
 }
 
-/* So many elements may be what fills a layer; with more of them it would be too full. */
+/* The largest batch of elements that may fill a layer, see ADD_FRACTION */
 static Size
 last_batch_max(uint64 capacity)
 {
 	return Max(1, capacity / ADD_FRACTION);
 }
 
-/* Adding hashes to a layer */
+/* What functions that add hashes to a layer share */
 typedef struct Adding
 {
 	Relation	index;
-	int			number;			/* of the layer */
+	int			number;			/* of the layer, from 0 */
 	const MembershipLayer *layer;
-	bool		anyway;			/* though it is full */
-	bool		full;			/* it was, or is now */
-	/* where an element has two blocks */
-	bool		second;			/* is added; its bits are reserved */
-	uint64		reserved;		/* for the second, bits */
+	bool		anyway;			/* add even if the layer is full */
+	bool		full;			/* out: the layer was full, or is now */
+	/* if elements have two blocks */
+	bool		second;			/* add to the second block */
+	uint64		reserved;		/* bits reserved for the second blocks */
 } Adding;
 
 /*
- * Set the bits of places that lie on one page, for which so many are reserved.
- * Unless it is to be done anyway: false, and nothing is set, if the layer is found to
- * be full, or would be too full.
+ * Set the bits of places that are all on one page.  "reserved" is the number of
+ * bits reserved for them.  Returns false, and sets nothing, if the layer turns out
+ * to be full, or would be overfilled; never if adding->anyway or adding->second.
  */
 static bool
 add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
@@ -134,7 +137,7 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 		unreported += new_bits;
 	reports = unreported / report_step;
 	opaque->unreported = unreported % report_step;
-	/* or else another session was faster */
+	/* nothing to do if another session has just set the bits */
 	add = new_bits > 0 || reserved > 0;
 	if (reports != 0)
 	{
@@ -148,7 +151,7 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 		meta = page_meta(GenericXLogRegisterBuffer(state, meta_buffer, 0));
 		was_full = layer_is_full(meta, adding->number);
 		bits = &meta->layer[adding->number].bits_reported;
-		/* others' reservations may not have been told yet */
+		/* other sessions' reservations may not have been reported yet */
 		*bits = Max((int64) *bits + (int64) reports * report_step, 0);
 		is_full = layer_is_full(meta, adding->number);
 		add = adding->anyway || adding->second || !is_full ||
@@ -171,8 +174,9 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 }
 
 /*
- * The same for any places, sorted; stops once the layer is full.  Returns how many
- * were added, or were there.  What is reserved goes in equal parts to all.
+ * Set the bits of places, sorted by block, until the layer is full.  Returns the
+ * number of places whose bits are set now.  Each place gets an equal share of the
+ * reserved bits.
  */
 static Size
 add_places(Adding *adding, const Place *places, Size count)
@@ -203,8 +207,8 @@ add_places(Adding *adding, const Place *places, Size count)
 }
 
 /*
- * Add hashes, sorted, to the last layer; returns how many.  Once it is full the
- * others are left for the next one.
+ * Add sorted hashes to the last layer until it is full.  Returns the number added;
+ * the rest belongs to the next layer.
  */
 static Size
 add_to_layer(Adding *adding, const uint64 *hashes, Size count)
@@ -234,8 +238,8 @@ add_to_layer(Adding *adding, const uint64 *hashes, Size count)
 }
 
 /*
- * Create the layer behind the "layers" that the caller knew of, unless another
- * session has done so.  Leaves the metapage as it is then in *meta.
+ * Create the next layer, unless the index has more layers than "layers" by now,
+ * because another session has created it, or can have no more.  Updates *meta.
  */
 static void
 grow(Relation index, int layers, MembershipMeta *meta)
@@ -245,11 +249,11 @@ grow(Relation index, int layers, MembershipMeta *meta)
 	if (lock)
 		LockRelationForExtension(index, ExclusiveLock);
 	meta_read(index, meta);
-	/* or a damaged layer would have another, still larger one */
+	/* otherwise a damaged layer would get an even larger one behind it */
 	if (end_of_layers(meta) > RelationGetNumberOfBlocks(index))
 		ereport(ERROR,
 				(errcode(ERRCODE_INDEX_CORRUPTED),
-				 errmsg("index \"%s\" has %u blocks, fewer than its layers take",
+				 errmsg("index \"%s\" has %u blocks, fewer than its layers need",
 						RelationGetRelationName(index),
 						RelationGetNumberOfBlocks(index)),
 				 errhint("Please REINDEX it.")));
@@ -265,7 +269,7 @@ grow(Relation index, int layers, MembershipMeta *meta)
 		buffer = page_read(index, MEMBERSHIP_META_PAGE, BUFFER_LOCK_EXCLUSIVE);
 		state = GenericXLogStart(index);
 		on_page = page_meta(GenericXLogRegisterBuffer(state, buffer, 0));
-		/* its other fields may have changed meanwhile */
+		/* other sessions may have changed the other fields */
 		on_page->layer[layers] = meta->layer[layers];
 		on_page->layers = layers + 1;
 		GenericXLogFinish(state);
@@ -275,7 +279,7 @@ grow(Relation index, int layers, MembershipMeta *meta)
 		UnlockRelationForExtension(index, ExclusiveLock);
 }
 
-/* So many elements cannot fill the last layer. */
+/* The number of elements that certainly fit into the last layer */
 static Size
 room_for(const MembershipMeta *meta)
 {
@@ -292,14 +296,17 @@ room_for(const MembershipMeta *meta)
  * pages_add
  *		Add hashes to the index
  *
- * Their order is lost.  What is in already costs a look, no write and no WAL.
+ * Reorders the array.  A hash that is already present costs a page read, but no
+ * write and no WAL.  Errors: those of page_read() and meta_read();
+ * ERRCODE_PROGRAM_LIMIT_EXCEEDED if a first layer would be too large;
+ * ERRCODE_INDEX_CORRUPTED; a cancel.  After an error some hashes may be added.
  */
 void
 pages_add(Relation index, uint64 *hashes, Size count)
 {
 	MembershipMeta meta;
-	bool		anyway = false; /* there can be no further layer */
-	bool		in_batches = false; /* another session fills it, too */
+	bool		anyway = false; /* no other layer is possible */
+	bool		in_batches = false; /* other sessions fill it, too */
 
 	meta_read(index, &meta);
 	if (meta.layers == 0)
@@ -309,8 +316,8 @@ pages_add(Relation index, uint64 *hashes, Size count)
 	while (count > 0)
 	{
 		/*
-		 * in the order they came: the lowest of all would crowd its first
-		 * blocks
+		 * Take the hashes in the order in which they came: the lowest ones of
+		 * all would crowd the first blocks of the layer.
 		 */
 		Size		now = last_batch_max(meta.layer[meta.layers - 1].capacity);
 		Size		left;
@@ -333,7 +340,7 @@ pages_add(Relation index, uint64 *hashes, Size count)
 		{
 			Size		added = add_to_layer(&adding, hashes, left);
 
-			/* the others go with those that come next */
+			/* add the rest with the next batch */
 			left -= added;
 			memmove(hashes + now - left, hashes + added, left * sizeof(uint64));
 		}

@@ -1,11 +1,11 @@
 /*
  * changes.c
- *	  Counts what may make untrue what a session keeps of its indexes.
+ *	  Counts the events that may invalidate what a session caches about indexes.
  *
- * Who keeps something keeps the count with it, and looks again once it differs.
- * Counted are invalidations of any relation, role or membership of a role that
- * this session has noticed, ends of transactions, and subtransactions that
- * are rolled back, which releases locks.
+ * A cache stores the count at which it was filled, and is checked again once the
+ * count has changed.  We count invalidation messages for any relation, role or
+ * role membership that this session has received, ends of transactions, and
+ * rollbacks of subtransactions, which release locks.
  */
 #include "membership.h"
 
@@ -21,7 +21,7 @@ at_invalidation(Datum arg, Oid relation)
 	disturbances++;
 }
 
-/* Of a role, or of who is a member of it */
+/* A role, a role membership or the owner of the database has changed. */
 static void
 at_role_change(Datum arg, int cache, uint32 hash)
 {
@@ -42,14 +42,14 @@ at_subtransaction_event(SubXactEvent event, SubTransactionId subtransaction,
 		disturbances++;
 }
 
-/* When the library is loaded */
+/* Called when the library is loaded. */
 void
 membership_changes_init(void)
 {
 	CacheRegisterRelcacheCallback(at_invalidation, (Datum) 0);
 	CacheRegisterSyscacheCallback(AUTHOID, at_role_change, (Datum) 0);
 	CacheRegisterSyscacheCallback(AUTHMEMROLEMEM, at_role_change, (Datum) 0);
-	/* whose owner is a member of pg_database_owner */
+	/* the owner of a database is a member of pg_database_owner */
 	CacheRegisterSyscacheCallback(DATABASEOID, at_role_change, (Datum) 0);
 	RegisterXactCallback(at_transaction_event, NULL);
 	RegisterSubXactCallback(at_subtransaction_event, NULL);

@@ -1,9 +1,10 @@
 /*
  * key.c
- *	  From the values of a row in an index to the hash of its element.
+ *	  Hashes the values of an index row.
  *
- * An index of one column has its values as elements, one of several columns rows
- * of them.  Hashes follow "=" within the database (ELEMENT_LOCAL in element.c).
+ * The element of a row is the column's value if the index has one column, and
+ * otherwise a record of all columns' values.  Hashes agree with "=" within the
+ * database (ELEMENT_LOCAL in element.c).
  */
 #include "membership.h"
 
@@ -12,6 +13,14 @@
 #include "funcapi.h"
 #include "utils/memutils.h"
 
+/*
+ * membership_hasher_init
+ *		Prepare to hash the values of an index
+ *
+ * Fills in *hasher.  All that it points to is in "mcxt", or in contexts below.
+ * Errors: those of element_hasher_create() and, for a key of several columns, of
+ * element_hash().
+ */
 void
 membership_hasher_init(MembershipHasher *hasher, Relation index,
 					   MemoryContext mcxt)
@@ -40,14 +49,18 @@ membership_hasher_init(MembershipHasher *hasher, Relation index,
 											   ELEMENT_LOCAL, mcxt);
 		MemoryContextSwitchTo(caller);
 
-		/* a record's class is known once one has been seen */
+		/* the class of records is determined when the first one is hashed */
 		memset(nulls, true, sizeof(nulls));
 		(void) membership_hash(hasher, index, values, nulls, &hash);
 	}
 }
 
 /*
- * The hash of a row's element; false if it has none.  Leaks nothing.
+ * membership_hash
+ *		Hash the element of an index row
+ *
+ * Returns false, and sets no *hash, if the row has no element: its only key is
+ * NULL.  Allocates nothing in the current memory context.  Errors: those of element_hash().
  */
 bool
 membership_hash(MembershipHasher *hasher, Relation index, Datum *values,
@@ -68,8 +81,11 @@ membership_hash(MembershipHasher *hasher, Relation index, Datum *values,
 }
 
 /*
- * Refuse an index that holds the hashes that its elements had before a composite
- * type was altered.
+ * membership_check_structure
+ *		Refuse an index whose hashes are outdated
+ *
+ * ALTER TYPE changes the hashes of elements that contain the composite type.
+ * Error: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.
  */
 void
 membership_check_structure(const MembershipHasher *hasher, Relation index,
@@ -78,8 +94,8 @@ membership_check_structure(const MembershipHasher *hasher, Relation index,
 	if (meta->structure != element_structure(hasher->hasher))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" does not know its elements any more",
+				 errmsg("index \"%s\" must be rebuilt",
 						RelationGetRelationName(index)),
-				 errdetail("Their composite type has been altered since the index was built."),
+				 errdetail("The composite type of its elements was altered after the index was built."),
 				 errhint("Please REINDEX it.")));
 }

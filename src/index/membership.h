@@ -1,8 +1,8 @@
 /*
  * membership.h
- *	  The index access method "membership": what its files share.
+ *	  Declarations shared by the files of the index access method "membership".
  *
- * See pages.c for what is on the pages.
+ * pages.c describes the pages of an index.
  */
 #ifndef BLOOMFILTER_MEMBERSHIP_H
 #define BLOOMFILTER_MEMBERSHIP_H
@@ -16,10 +16,10 @@
 #include "storage/bufpage.h"
 #include "utils/rel.h"
 
-/* Elements that an index is made for at least, unless told otherwise */
+/* The default of the option capacity: the least number of elements to size for */
 #define MEMBERSHIP_CAPACITY_DEFAULT		100000
 
-/* The name of a relation's file, which TRUNCATE, REINDEX and rewrites change */
+/* The number of a relation's file: TRUNCATE, REINDEX and rewrites change it */
 #if PG_VERSION_NUM >= 160000
 #define file_number(relation)	((relation)->rd_locator.relNumber)
 typedef RelFileNumber FileNumber;
@@ -28,7 +28,7 @@ typedef RelFileNumber FileNumber;
 typedef Oid FileNumber;
 #endif
 
-/* The options of an index, as CREATE INDEX takes them */
+/* The options of an index, see membership_options() */
 typedef struct MembershipOptions
 {
 	int32		vl_len_;		/* varlena header, not touched */
@@ -37,15 +37,15 @@ typedef struct MembershipOptions
 	int			growth;
 } MembershipOptions;
 
-/* A layer, in the metapage: FilterLayer, with its place in the index */
+/* A layer as the metapage describes it: a FilterLayer and where its pages are */
 typedef struct MembershipLayer
 {
 	uint64		size;			/* blocks of 512 bits */
 	uint64		capacity;
 	double		error_rate;
-	uint64		bits_full;		/* bits set when it is full */
-	uint64		bits_reported;	/* bits set, as far as pages have reported */
-	uint32		report_step;	/* of which a page reports a multiple */
+	uint64		bits_full;		/* number of set bits at which it is full */
+	uint64		bits_reported;	/* number of set bits that pages have reported */
+	uint32		report_step;	/* pages report bits in multiples of this */
 	BlockNumber first_page;
 	uint8		layout;			/* FilterLayout, block512 or block512x2 */
 	uint8		hashes;
@@ -57,26 +57,26 @@ typedef struct MembershipMeta
 	uint32		magic;
 	uint16		version;
 	uint16		blocks_per_page;
-	uint64		capacity;		/* what it was made for */
+	uint64		capacity;		/* elements to size the first layer for */
 	double		error_rate;
 	uint16		growth;
 	uint16		layers;
-	/* of the last VACUUM that saw all rows; -1 before */
+	/* as of the last VACUUM that saw all rows; live_rows is -1 before it */
 	double		live_rows;
-	double		live_elements;	/* what the filter seemed to hold then */
+	double		live_elements;	/* estimated elements in the filter then */
 	uint64		structure;		/* see element_structure() */
 	MembershipLayer layer[IMAGE_MAX_LAYERS];
 } MembershipMeta;
 
-/* From an index's values to a hash */
+/* How the values of an index are hashed; see key.c */
 typedef struct MembershipHasher
 {
 	ElementHasher *hasher;
-	TupleDesc	row;			/* of a key of several columns, else NULL */
+	TupleDesc	row;			/* type of the key; NULL if it is one column */
 	MemoryContext scratch;		/* for one element */
 } MembershipHasher;
 
-/* Phases of CREATE INDEX beside PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE */
+/* Phases of CREATE INDEX after PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE */
 #define MEMBERSHIP_PHASE_SCAN			2
 #define MEMBERSHIP_PHASE_SORT			3
 #define MEMBERSHIP_PHASE_WRITE			4
@@ -138,11 +138,11 @@ extern bool is_membership(Relation index);
 extern void membership_insert_init(void);
 extern void flush_pending(void);
 
-/* What this session has inserted into any index, counted */
+/* Counts of this session's insertions into all indexes */
 typedef struct OwnInsertions
 {
-	uint64		made;
-	uint64		written;		/* times that gathered ones were */
+	uint64		made;			/* insertions */
+	uint64		written;		/* times that hashes were written to pages */
 } OwnInsertions;
 
 extern OwnInsertions own_insertions;
@@ -164,20 +164,20 @@ extern void refuse_children(Oid index);
 extern bool snapshot_too_old(Relation index, Snapshot snapshot);
 extern void refuse_old_snapshot(Relation index, Snapshot snapshot);
 
-/* An index as a snapshot sees it: what the call sites share that ask it so */
+/* An index as one snapshot sees it; shared by call sites, see view.c */
 typedef struct IndexView
 {
 	Oid			index;
 	FileNumber	file;
 	Snapshot	snapshot;		/* registered; NULL: the view is closed */
-	MemoryContext mcxt;			/* of all this but the copy */
+	MemoryContext mcxt;			/* holds this struct */
 	MemoryContext copy_mcxt;
-	uint8	   *copy;			/* NULL: not read, or dropped */
-	Size		copy_bytes;		/* 0 if there is none */
-	double		spent;			/* pages looked at instead */
-	OwnInsertions inserted;		/* when the view, or the copy, was new */
-	int			sites;			/* call sites that asked it last */
-	dlist_node	use;			/* in views, unless it is closed */
+	uint8	   *copy;			/* NULL: not read, or evicted */
+	Size		copy_bytes;		/* 0 if there is no copy */
+	double		spent;			/* cost of probes without a copy, in pages */
+	OwnInsertions inserted;		/* when the view was made, or the copy read */
+	int			sites;			/* call sites that use it */
+	dlist_node	use;			/* in the list of views, unless closed */
 } IndexView;
 
 /* view.c */

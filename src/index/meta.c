@@ -1,9 +1,8 @@
 /*
  * meta.c
- *	  The metapage of a membership index: what the index was made for, and its
- *	  layers.
+ *	  The metapage of a membership index: its parameters and its layers.
  *
- * See pages.c for how it is used.
+ * pages.c describes how it is used.
  */
 #include "page.h"
 
@@ -12,7 +11,7 @@
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 
-/* Checks for interrupts too, also where it is not called by VACUUM */
+/* Also checks for interrupts, and does so outside of VACUUM, too */
 #if PG_VERSION_NUM >= 180000
 #define delay_vacuum()			vacuum_delay_point(false)
 #else
@@ -22,21 +21,30 @@
 #define MEMBERSHIP_MAGIC		0x6D627368	/* "mbsh" */
 #define MEMBERSHIP_VERSION		1
 
-/* Room that CREATE INDEX leaves for the rows that come next */
+/* CREATE INDEX sizes the filter for this many times the elements it found */
 #define BUILD_HEADROOM			1.05
 
 /*
- * A page reports when it has this many set bits more: some fifty elements, so
- * that the metapage is no bottleneck, and less than a hundredth of the page.
+ * A page reports its new set bits in steps of this number: those of about fifty
+ * elements, so that the metapage is no bottleneck, and less than a hundredth of
+ * the bits of a page.
  */
 #define REPORT_STEP_MAX			512
-/* but a small layer's is this part of its bits, or it would fill up unnoticed */
+/*
+ * In a small layer, the step is the number of its bits divided by this: otherwise
+ * it would be full before any page has reported.
+ */
 #define REPORT_STEPS_MIN			1024
 
-/* 128 GB: beyond all that a relation with this growth is likely to need */
+/* Limit of the size of a layer: 128 GB, more than any table is likely to need */
 #define LAYER_MAX_BITS			(UINT64CONST(1) << 40)
 
-/* Layer i as bloom_sizing.c knows it; its bits_set are estimated */
+/*
+ * meta_layer
+ *		Describe layer i, from 0, as the functions of sizing.h expect it
+ *
+ * Fills in *layer; its bits_set is an estimate, because pages report late.
+ */
 void
 meta_layer(const MembershipMeta *meta, int i, FilterLayer *layer)
 {
@@ -57,8 +65,11 @@ meta_layer(const MembershipMeta *meta, int i, FilterLayer *layer)
 }
 
 /*
- * One more layer, for "capacity" elements, behind the others: in *meta only.
- * False if there can be none.
+ * meta_plan_layer
+ *		Append a layer for "capacity" elements
+ *
+ * Changes *meta alone, not the index.  Returns false, and appends nothing, if the
+ * index already has IMAGE_MAX_LAYERS, or the layer would be too large.
  */
 bool
 meta_plan_layer(MembershipMeta *meta, uint64 capacity)
@@ -70,7 +81,7 @@ meta_plan_layer(MembershipMeta *meta, uint64 capacity)
 		!layer_plan(capacity, meta->error_rate, true, meta->layers,
 					LAYER_MAX_BITS, &layer))
 		return false;
-	/* to the last byte, for it goes to the page as it is */
+	/* padding, too, because the struct is written to the page as it is */
 	memset(to, 0, sizeof(*to));
 	to->first_page = end_of_layers(meta);
 	to->size = layer.size;
@@ -88,7 +99,7 @@ meta_plan_layer(MembershipMeta *meta, uint64 capacity)
 	return true;
 }
 
-/* The error for a first layer that cannot be large enough */
+/* Raise the error for a first layer that would be too large. */
 void
 meta_report_too_large(Relation index, const MembershipMeta *meta,
 					  uint64 elements)
@@ -101,8 +112,13 @@ meta_report_too_large(Relation index, const MembershipMeta *meta,
 }
 
 /*
- * The metapage of an index without elements, for so many of this structure: with a
- * first layer, or, if "elements" is 0, without any.
+ * meta_init
+ *		Describe a new index
+ *
+ * Fills in *meta by the options of the index.  "structure" is that of its
+ * elements, see element_structure().  If "elements" is greater than 0, appends a
+ * layer with room for that number of elements and some more.  Error:
+ * ERRCODE_PROGRAM_LIMIT_EXCEEDED if that would be too large.
  */
 void
 meta_init(MembershipMeta *meta, Relation index, uint64 structure,
@@ -136,7 +152,12 @@ page_put_meta(Page page, const MembershipMeta *meta)
 	memcpy(page_meta(page), meta, sizeof(MembershipMeta));
 }
 
-/* Write and log the initial fork of an unlogged index: the metapage alone. */
+/*
+ * meta_put_empty
+ *		Write and log the initial fork of an unlogged index: the metapage alone
+ *
+ * "structure" is that of its elements, see element_structure().
+ */
 void
 meta_put_empty(Relation index, uint64 structure)
 {
@@ -153,7 +174,7 @@ meta_put_empty(Relation index, uint64 structure)
 	UnlockReleaseBuffer(buffer);
 }
 
-/* Replace the metapage of an index that is being built; not logged. */
+/* Write the metapage of an index that is being built, without logging it. */
 void
 meta_write(Relation index, const MembershipMeta *meta)
 {
@@ -164,7 +185,10 @@ meta_write(Relation index, const MembershipMeta *meta)
 	UnlockReleaseBuffer(buffer);
 }
 
-/* Can it be worked with?  No damage may lead astray, be it never so unlikely. */
+/*
+ * Is the metapage valid?  Check every field, so that a corrupted page raises an
+ * error and nothing worse.
+ */
 static bool
 meta_is_valid(const MembershipMeta *meta)
 {
@@ -183,7 +207,7 @@ meta_is_valid(const MembershipMeta *meta)
 
 		if (!layout_has_blocks(layer->layout) ||
 			layer->hashes < 1 || layer->hashes > BLOCK_MAX_HASHES ||
-		/* two blocks of an element are never the same one */
+		/* an element has two different blocks, if it has two */
 			layer->size < layer_blocks(layer->layout) ||
 			layer->size > LAYER_MAX_BITS / BLOCK_BITS ||
 			layer->first_page != (i == 0 ? MEMBERSHIP_META_PAGE + 1 :
@@ -211,7 +235,13 @@ check_meta(Relation index, const MembershipMeta *meta)
 				 errhint("Please REINDEX it.")));
 }
 
-/* The metapage as it is now */
+/*
+ * meta_read
+ *		Read the metapage
+ *
+ * Fills in *meta, of its layers only those in use.  Errors: those of page_read();
+ * ERRCODE_INDEX_CORRUPTED if the metapage is not valid.
+ */
 void
 meta_read(Relation index, MembershipMeta *meta)
 {
@@ -226,8 +256,12 @@ meta_read(Relation index, MembershipMeta *meta)
 }
 
 /*
- * Have the layers of *meta, a copy, know exactly how many bits are set, which takes
- * reading all pages.  VACUUM does so at its own pace.
+ * pages_measure
+ *		Count the set bits of all layers exactly
+ *
+ * Reads all pages, and changes the layers in *meta, a copy of the metapage, so
+ * that meta_layer() and meta_elements() have the exact numbers.  Within VACUUM, it
+ * observes the cost-based delay.
  */
 void
 pages_measure(Relation index, MembershipMeta *meta)
@@ -250,7 +284,7 @@ pages_measure(Relation index, MembershipMeta *meta)
 	}
 }
 
-/* How many elements the layers seem to hold */
+/* Estimate the number of distinct elements in the index. */
 double
 meta_elements(const MembershipMeta *meta)
 {
@@ -261,14 +295,20 @@ meta_elements(const MembershipMeta *meta)
 	return layers_cardinality(layers, meta->layers);
 }
 
-/* How many pages a copy of all layers takes to read */
+/* The number of pages of all layers, without the metapage */
 uint64
 meta_pages(const MembershipMeta *meta)
 {
 	return end_of_layers(meta) - 1;
 }
 
-/* Keep what a VACUUM that has seen all rows found, if it is news. */
+/*
+ * meta_note_vacuum
+ *		Record the number of rows that a VACUUM of the whole table has left
+ *
+ * Writes it, and the number of elements now, to the metapage, unless both are
+ * there already: then nothing is logged.
+ */
 void
 meta_note_vacuum(Relation index, double live_rows)
 {

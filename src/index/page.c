@@ -1,15 +1,18 @@
 /*
  * page.c
- *	  The pages of a membership index, one at a time: make, lock and check them.
+ *	  One page of a membership index: make, lock and check it.
  *
- * See pages.c for what is on them.
+ * pages.c describes what the pages contain.
  */
 #include "page.h"
 
-/* What the end of each page says it is; no other access method has this */
+/* Marks the end of each page; no other access method uses this number */
 #define MEMBERSHIP_PAGE_ID		0xFB0F
 
-/* An empty page; "used" bytes of it are not hole to WAL and checksums. */
+/*
+ * Make an empty page.  Its first "used" bytes after the header count as content,
+ * so that WAL does not leave them out as the page's hole.
+ */
 void
 page_init(Page page, Size used)
 {
@@ -34,7 +37,14 @@ page_check(Relation index, Buffer buffer)
 				 errhint("Please REINDEX it.")));
 }
 
-/* A page of the index, locked; an error if it is not what it should be */
+/*
+ * page_read
+ *		Read and lock a page of the index
+ *
+ * "lock" is BUFFER_LOCK_SHARE or BUFFER_LOCK_EXCLUSIVE.  The caller releases the
+ * buffer.  Errors: ERRCODE_INDEX_CORRUPTED if it is no page of such an index;
+ * those of ReadBuffer(), also for a page past the end.
+ */
 Buffer
 page_read(Relation index, BlockNumber number, int lock)
 {
@@ -45,7 +55,14 @@ page_read(Relation index, BlockNumber number, int lock)
 	return buffer;
 }
 
-/* The page of "number", as it will be: it may lie behind the relation's end. */
+/*
+ * page_new
+ *		Lock a page in order to initialize it
+ *
+ * The page exists, or is the first one past the end of the fork, which is then
+ * extended.  It is all zero, and locked exclusively; the caller releases the
+ * buffer.
+ */
 Buffer
 page_new(Relation index, ForkNumber fork, BlockNumber number)
 {

@@ -1,6 +1,6 @@
 /*
  * page.h
- *	  The pages of a membership index, one at a time; see page.c.
+ *	  One page of a membership index; see page.c.
  */
 #ifndef BLOOMFILTER_PAGE_H
 #define BLOOMFILTER_PAGE_H
@@ -12,14 +12,15 @@
 
 #define MEMBERSHIP_META_PAGE	0
 
-/* The end of a page */
+/* The special space at the end of a page */
 typedef struct MembershipOpaque
 {
-	uint32		bits_set;
+	uint32		bits_set;		/* number of set bits on the page */
 	int16		unreported;		/* of these bits; negative if too many are */
 	uint16		page_id;
 } MembershipOpaque;
 
+/* Blocks of 512 bits on a page */
 #define BLOCKS_PER_PAGE \
 	((BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(MembershipOpaque))) / \
 	 BLOCK_BYTES)
@@ -55,7 +56,7 @@ layer_pages(const MembershipLayer *layer)
 	return (layer->size + BLOCKS_PER_PAGE - 1) / BLOCKS_PER_PAGE;
 }
 
-/* The page behind the last one in use */
+/* The number of the page after the last layer's */
 static inline BlockNumber
 end_of_layers(const MembershipMeta *meta)
 {

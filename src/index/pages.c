@@ -1,41 +1,42 @@
 /*
  * pages.c
- *	  The pages of a membership index: a growing Bloom filter that is changed
- *	  in place, under buffer locks, and logged.
+ *	  The pages of a membership index: a growing Bloom filter that is changed in
+ *	  place, under buffer locks, and logged.
  *
- * Page 0 is the metapage: what the index was made for, and its layers, as
- * bloom_sizing.c plans them for a growing bloom.  The blocks of 512 bits of each
- * layer lie side by side, blocks_per_page of them on a page, from the layer's
- * first page on.  So a probe reads the metapage and, of each layer, the one
- * page of the element's block, or two where the layout is block512x2.  Every
- * page counts its own set bits.
+ * Page 0 is the metapage: it has the parameters of the index and its layers,
+ * which bloom_sizing.c plans as for a growing bloom.  The 512-bit blocks of a
+ * layer follow each other, blocks_per_page on each page, from the layer's first
+ * page on.  So a probe reads the metapage and, in each layer, the one page with
+ * the element's block, or two pages if the layout is block512x2.  Every page
+ * counts its own set bits.
  *
- * Bits are only ever set.  Therefore
+ * Bits are set and never cleared.  Therefore
  *
- * - readers need no lock but a share lock on the page at hand: whoever finds
- *	 the metapage naming a layer finds all its pages, and an element whose
- *	 insertion ended before they began is found;
+ * - readers lock only the page that they read, in share mode.  A layer that the
+ *	 metapage names has all its pages, and a probe finds every element whose
+ *	 insertion ended before the probe began;
  *
- * - whoever adds may know a metapage that is not the latest: an element in a
- *	 layer that is full already is as well found as any other;
+ * - an inserter may use an outdated copy of the metapage: an element is found in
+ *	 a full layer as well as in any other;
  *
- * - it does no harm to add an element of a transaction that aborts, or one twice.
+ * - it does no harm to add an element twice, or for a transaction that aborts.
  *
- * A page tells the metapage of its set bits each time that as many are new as the
- * layer's report_step, in the same WAL record; it keeps count of those not told yet.  Where
- * an element has two blocks, as many bits as are new in the first are reserved for
- * the second, so that there is room for it in any case; when it has been set, the
- * difference is told.  (A crash in between leaves the reservation: the layer is full
- * a little early.)  The sum tells when the layer is full: then whoever noticed creates the next, under the
- * lock for extending the relation, and names it in the metapage at last.  After
- * a crash in between its pages are there, and are taken for the next attempt.
- * Where no further layer can be had (32 are in use) the last is filled beyond
- * its capacity: insertions never fail for that, the error rate rises.
+ * A page reports newly set bits to the metapage in steps of the layer's
+ * report_step, in the same WAL record, and keeps the remainder in "unreported".
+ * If an element has two blocks, each new bit in the first reserves one for the
+ * second, so that the second always has room.  When the second is written, the
+ * page reports the difference.  (A crash in between leaves the reservation, so
+ * that the layer is full a little early.)  The sum in the metapage tells when the
+ * layer is full.  The session that notices creates the next layer, holding the
+ * lock for extending the relation, and names it in the metapage last.  If there
+ * is a crash in between, the next attempt uses the pages that exist.  Once no
+ * other layer is possible (32 are in use), the last one is filled beyond its
+ * capacity: insertions do not fail, but the error rate rises.
  *
- * Locks: one page, and while it is locked, the metapage.  Nobody who holds the
- * metapage's lock waits for another page.
+ * Locks: a backend locks one page and, while it holds that, the metapage.  No
+ * backend that holds the metapage's lock waits for another page.
  *
- * All changes go through generic WAL (access/generic_xlog.h).
+ * All changes use generic WAL (access/generic_xlog.h).
  */
 #include "page.h"
 
@@ -43,11 +44,11 @@
 #include "miscadmin.h"
 
 /* ----------------------------------------------------------------
- *		Asking
+ *		Probing
  * ----------------------------------------------------------------
  */
 
-/* Are an element's bits set in this block of the layer? */
+/* Are the bits of an element, those of "word", set in this block of the layer? */
 static bool
 block_contains(Relation index, const MembershipLayer *layer, uint64 block,
 			   uint64 word)
@@ -62,6 +63,13 @@ block_contains(Relation index, const MembershipLayer *layer, uint64 block,
 	return found;
 }
 
+/*
+ * pages_second_contains
+ *		Does the second block of an element have its bits?
+ *
+ * True if the layer's layout has one block for each element.  Errors: those of
+ * page_read().
+ */
 bool
 pages_second_contains(Relation index, const MembershipLayer *layer, uint64 hash)
 {
@@ -70,7 +78,12 @@ pages_second_contains(Relation index, const MembershipLayer *layer, uint64 hash)
 					   second_word(hash));
 }
 
-/* Is the element of this hash in any layer that *meta names? */
+/*
+ * pages_contain
+ *		Probe the index for the element with this hash
+ *
+ * True if any layer in *meta contains it.  Errors: those of page_read().
+ */
 bool
 pages_contain(Relation index, const MembershipMeta *meta, uint64 hash)
 {
@@ -92,8 +105,12 @@ pages_contain(Relation index, const MembershipMeta *meta, uint64 hash)
  */
 
 /*
- * The pages of a layer that the metapage on disk does not name yet.  Logged, or,
- * while the index is being built, to be logged with all of it.
+ * pages_create
+ *		Create the empty pages of layer "number", from 0
+ *
+ * *meta describes the layer; the metapage in the index does not name it yet.
+ * Pages that exist are overwritten.  Does not log if "log" is false: when an index
+ * is built, all its pages are logged at the end.
  */
 void
 pages_create(Relation index, const MembershipMeta *meta, int number, bool log)
@@ -125,7 +142,7 @@ pages_create(Relation index, const MembershipMeta *meta, int number, bool log)
 	}
 }
 
-/* A page that bits are put on, kept locked until it is another's turn */
+/* The page that bits are written to; locked until they go to another one */
 typedef struct PageWriter
 {
 	Relation	index;
@@ -147,9 +164,12 @@ write_bits(PageWriter *writer, uint64 block, uint64 word)
 }
 
 /*
- * Fill the first layer, whose pages are empty, with hashes, best sorted, that
- * next() gives, and have the sums in *meta.  Not logged; nobody else may use
- * the index.
+ * pages_fill
+ *		Fill the first layer of an index that is being built
+ *
+ * Its pages exist and are empty.  next(from, &hash) returns the next hash, or
+ * false after the last; sorted hashes are faster.  Updates bits_reported of the
+ * layer in *meta.  Does not log, and no other session may use the index.
  */
 void
 pages_fill(Relation index, MembershipMeta *meta,
@@ -163,10 +183,7 @@ pages_fill(Relation index, MembershipMeta *meta,
 	{
 		write_bits(&first, first_block(hash, layer->size), block_word(hash));
 
-		/*
-		 * on a page of its own, which may be the same: one is locked at a
-		 * time
-		 */
+		/* the writer locks one page at a time, and this may be the same one */
 		if (layer_blocks(layer->layout) > 1)
 			write_bits(&first, second_block(hash, layer->size),
 					   second_word(hash));
@@ -189,11 +206,11 @@ pages_fill(Relation index, MembershipMeta *meta,
 }
 
 /* ----------------------------------------------------------------
- *		Reading all of it
+ *		Reading the whole index
  * ----------------------------------------------------------------
  */
 
-/* Bytes of the image that pages_read() makes */
+/* The number of bytes of the image that pages_read() writes */
 uint64
 pages_image_bytes(const MembershipMeta *meta)
 {
@@ -205,8 +222,12 @@ pages_image_bytes(const MembershipMeta *meta)
 }
 
 /*
- * The layers that *meta names as the image of a bloom, into memory of
- * pages_image_bytes().  Bits that are set meanwhile may be in it or not.
+ * pages_read
+ *		Copy the layers in *meta to an image of a bloom
+ *
+ * "class" is that of its elements; "image" has room for pages_image_bytes().  Bits
+ * that are set at the same time may be in it or not.  Errors: those of
+ * page_read().
  */
 void
 pages_read(Relation index, const MembershipMeta *meta, ElementClass class,
@@ -252,7 +273,12 @@ pages_read(Relation index, const MembershipMeta *meta, ElementClass class,
 	}
 }
 
-/* Is every page what it says it is, and does it have the bits it counts? */
+/*
+ * pages_check
+ *		Check that every page is valid, and has as many bits as it counts
+ *
+ * Error: ERRCODE_INDEX_CORRUPTED.
+ */
 void
 pages_check(Relation index, const MembershipMeta *meta)
 {
@@ -274,7 +300,7 @@ pages_check(Relation index, const MembershipMeta *meta)
 			if (bits != page_opaque(page)->bits_set)
 				ereport(ERROR,
 						(errcode(ERRCODE_INDEX_CORRUPTED),
-						 errmsg("index \"%s\" has " UINT64_FORMAT " bits set in block %u where it counts %u",
+						 errmsg("index \"%s\" has " UINT64_FORMAT " bits set in block %u, which counts %u",
 								RelationGetRelationName(index), bits,
 								BufferGetBlockNumber(buffer),
 								page_opaque(page)->bits_set),
