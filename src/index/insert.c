@@ -1,54 +1,55 @@
 /*
  * insert.c
- *	  Keeping a membership index: insertions, gathered until somebody may look.
+ *	  Inserts into a membership index, batched until somebody may look.
  *
- * To set an element's bits takes a WAL record, and comparing a page of 8 kB
- * (generic_xlog.c).  So the hashes of a transaction's insertions wait, up to
- * PENDING_MAX of them, and then go to their pages together, many to a page.
+ * Setting the bits of an element takes a WAL record, and comparing a page of 8 kB
+ * (generic_xlog.c).  So the hashes that a transaction inserts wait in memory, up
+ * to PENDING_MAX of them, and are then written to their pages together, many to
+ * each page.
  *
  * They are in the pages before anybody can see their rows:
  *
- * - other sessions see them when the transaction has committed, or is prepared
- *	 and has committed later: all are written before that (XACT_EVENT_PRE_COMMIT,
- *	 XACT_EVENT_PRE_PREPARE).  What is inserted after that moment, by another
- *	 library's callback, is not gathered;
+ * - Other sessions see the rows when the transaction has committed, or has been
+ *	 prepared and has committed later.  All hashes are written before that
+ *	 (XACT_EVENT_PRE_COMMIT, XACT_EVENT_PRE_PREPARE).  What a callback of another
+ *	 library inserts after that moment is not batched.
  *
- * - this session sees them at its next command, or within the same one from a
- *	 trigger or a volatile function, by a new snapshot: whatever reads an index calls
- *	 flush_pending() before it reads for a snapshot.  The snapshot of a trigger may see
- *	 rows that the command which fired it inserts later, and is the same for the
- *	 next row; so who keeps what he read asks inserted_since() where that says no;
+ * - This session sees the rows at its next command, or, within the same command,
+ *	 from a trigger or a volatile function with a new snapshot.  All code that
+ *	 reads an index for a snapshot calls flush_pending() first.  A trigger's
+ *	 snapshot can see rows that the triggering command inserts later.  Callers
+ *	 that cache what they read must therefore recheck every "no" with
+ *	 inserted_since().
  *
- * - workers of a parallel query cannot do so: they are begun by a query for which
- *	 ExecutorStart() was called in this session after the insertion (an
- *	 earlier query's snapshot does not see the row), and a hook there writes
- *	 what waits.
+ * - Workers of a parallel query cannot flush.  But ExecutorStart() was called in
+ *	 this session for that query after the insertion (the snapshot of an earlier
+ *	 query does not see the row), and a hook there writes the hashes.
  *
- * Subtransactions.  What waits is a log in the order of insertion, so the
- * hashes of the current subtransaction are its end.  A mark for each
- * subtransaction that has inserted says where they begin.  A subtransaction
- * that commits hands its hashes to its parent by a change of the mark; one
- * that aborts cuts the log there.  Neither can fail, and none does any work
- * when a subtransaction begins.
+ * Subtransactions.  The hashes are a log in the order of insertion, so those of
+ * the current subtransaction are at its end.  Each subtransaction that has
+ * inserted has a mark where its hashes begin.  A subtransaction that commits
+ * passes its hashes to its parent by changing the mark; one that aborts truncates
+ * the log there.  Neither can fail, and nothing happens when a subtransaction
+ * begins.
  *
- * Files.  TRUNCATE, REINDEX, CLUSTER and rewrites give the index another file,
- * and a rollback brings the old one back.  So each hash keeps the name of the file
- * that was the index's when its row was inserted.  Where the index has another one
- * by now, the hash is written there (ALTER INDEX ... SET TABLESPACE copies the
- * file as it is), and is also kept as long as a rollback may bring the old one
- * back, that is, within any subtransaction.  ALTER TABLE ... TYPE that has no
- * need to rebuild an index gives its file to a new one, and drops it: all is
- * written before a relation is dropped.
+ * Files.  TRUNCATE, REINDEX, CLUSTER and rewrites give the index another file, and
+ * a rollback restores the old one.  So each hash has the number of the file that
+ * the index had when the row was inserted.  If the index has another file when we
+ * write the hash, it goes there (ALTER INDEX ... SET TABLESPACE copies the file as
+ * it is), and we also keep the hash as long as a rollback may restore the old
+ * file, that is, within any subtransaction.  ALTER TABLE ... TYPE, if it need not
+ * rebuild an index, gives its file to a new index, and drops the old one.  So all
+ * hashes are written before a relation is dropped.
  *
- * Locks.  The executor releases an index's lock at the end of its command.  We take
- * another one with the first insertion of a command, which is held as long as
- * the hashes may wait: until the (sub)transaction ends.  The portal's resource
- * owner would not do, for a portal that fails in a later subtransaction loses its
- * locks with that.  So flushing never waits for a relation lock.
+ * Locks.  The executor releases its lock on the index at the end of the command.
+ * With the first insertion of a command we take another one, and hold it as long
+ * as the hashes may wait: until the end of the (sub)transaction.  The resource
+ * owner of the portal would not do, because a portal that fails in a later
+ * subtransaction loses its locks.  So flushing never waits for a relation lock.
  *
- * Under SERIALIZABLE, index_insert() has looked for readers of the index before
- * the bits are set.  One that comes in between would neither see the bits nor
- * be seen, so it is looked for again when they have been set.
+ * Under SERIALIZABLE, index_insert() looks for readers of the index before the
+ * bits are set.  A reader that comes in between would neither see the bits nor be
+ * noticed, so we look again after setting the bits.
  */
 #include "membership.h"
 
@@ -66,32 +67,32 @@
 #include "utils/resowner.h"
 
 /*
- * Hashes that wait, of all indexes together: 128 kB.  With this many, 80 go to
- * a page of an index of a million elements, 8 of one of ten million.
+ * Limit of waiting hashes, for all indexes together.  With this number, a page of
+ * an index of a million elements gets 80 of them, one of ten million 8.
  */
 #define PENDING_MAX			16384
 
-/* Room for the first hashes and marks; it doubles */
+/* Initial room for hashes and marks, which doubles when it is full */
 #define PENDING_FIRST		64
 #define MARKS_FIRST			8
 
 /*
- * Bits of what tells quickly that a hash does not wait: of PENDING_MAX hashes one
- * in sixteen seems to.
+ * Size in bits of a small filter that tells that a hash is not waiting.  When
+ * PENDING_MAX hashes wait, it is wrong for one in sixteen of the others.
  */
 #define SEEN_BITS			(16 * PENDING_MAX)
 #define WORD_BITS			((int) sizeof(uint64) * BITS_PER_BYTE)
 
-/* A hash that waits */
+/* A waiting hash */
 typedef struct PendingHash
 {
 	uint64		hash;
 	Oid			index;
-	FileNumber	inserted;		/* the index's file when the row was inserted */
-	FileNumber	written;		/* the last file that it was written to, or 0 */
+	FileNumber	inserted;		/* file of the index when the row was inserted */
+	FileNumber	written;		/* file that it was last written to, or 0 */
 } PendingHash;
 
-/* Where the hashes of a subtransaction begin; those of its children follow */
+/* Where the hashes of a subtransaction and its children begin in the log */
 typedef struct PendingMark
 {
 	SubTransactionId subtransaction;
@@ -100,34 +101,35 @@ typedef struct PendingMark
 
 static struct
 {
-	MemoryContext mcxt;			/* below TopTransactionContext; NULL if none
-								 * wait */
+	MemoryContext mcxt;			/* child of TopTransactionContext; NULL if no
+								 * hashes wait */
 	PendingHash *log;
 	Size		count;
 	Size		room;
-	Size		flushed;		/* the first ones, that have been written */
-	uint64		flushed_at;		/* disturbances, when they were */
-	PendingMark *marks;			/* of the innermost subtransaction last */
+	Size		flushed;		/* number of hashes, the first ones, that were
+								 * written but may be needed after a rollback */
+	uint64		flushed_at;		/* disturbances at that time */
+	PendingMark *marks;			/* the innermost subtransaction's last */
 	int			marks_count;
 	int			marks_room;
-	uint64	   *seen;			/* SEEN_BITS, if anybody has asked what waits */
-	bool		direct;			/* the transaction is about to commit */
+	uint64	   *seen;			/* SEEN_BITS; NULL before is_pending() is used */
+	bool		direct;			/* about to commit: write hashes at once */
 }			pending;
 
-/* What an index's insertion keeps from row to row of a command */
+/* The state of insertions into an index, kept from row to row of a command */
 typedef struct Inserter
 {
 	MembershipHasher hasher;
-	SubTransactionId locked;	/* in which the index was locked */
+	SubTransactionId locked;	/* the one that has locked the index */
 } Inserter;
 
-/* An index with hashes that wait, while they are written */
+/* What flush_index() found about an index */
 typedef struct PendingIndex
 {
 	Oid			oid;			/* first, for oid_cmp() */
 	bool		exists;
-	bool		rebuilding;		/* by this session: its new file is not ready */
-	FileNumber	file;			/* that the index has now */
+	bool		rebuilding;		/* by this session; the new file is not ready */
+	FileNumber	file;			/* of the index now */
 } PendingIndex;
 
 #define ST_SORT sort_by_index
@@ -150,7 +152,7 @@ add_hashes(Relation index, uint64 *hashes, Size count)
 	CheckForSerializableConflictIn(index, NULL, InvalidBlockNumber);
 }
 
-/* Throw away what waits. */
+/* Discard the waiting hashes. */
 static void
 discard_pending(void)
 {
@@ -163,13 +165,13 @@ discard_pending(void)
 }
 
 /*
- * Write those of the hashes, all of one index, that are not in its present file
- * yet.  Says in *index what became of it.
+ * Write the hashes, all of one index, that are not in its present file yet.  Fills
+ * in *index.
  */
 static void
 flush_index(const PendingHash *hashes, Size count, PendingIndex *index)
 {
-	/* locked since the first of them was inserted, or dropped since */
+	/* we have locked it since the first insertion; or it was dropped */
 	Relation	relation = try_relation_open(hashes->index, NoLock);
 	uint64	   *to_write;
 	Size		writes = 0;
@@ -195,8 +197,8 @@ flush_index(const PendingHash *hashes, Size count, PendingIndex *index)
 }
 
 /*
- * Drop from the log what has been written, but for what a rollback may need again
- * in another file.  The indexes are sorted.
+ * Drop from the log the hashes that have been written, except those that must be
+ * written to another file after a rollback.  The indexes are sorted by OID.
  */
 static void
 drop_written(const PendingIndex *indexes, int indexes_count)
@@ -236,10 +238,10 @@ drop_written(const PendingIndex *indexes, int indexes_count)
 
 /*
  * flush_pending
- *		Write what waits
+ *		Write the waiting hashes to their pages
  *
- * After an error all of it still waits; what has been written will be found
- * written.  Errors: those of pages_add(), a cancel, a serialization failure.
+ * After an error, all of them still wait; to write one again does no harm.
+ * Errors: those of pages_add(), a cancel, a serialization failure.
  */
 void
 flush_pending(void)
@@ -251,7 +253,7 @@ flush_pending(void)
 	int			indexes_count = 0;
 	Size		here;
 
-	/* nothing waits, or nothing that is not where it belongs */
+	/* nothing waits, or all of it is in the right files */
 	if (pending.count == pending.flushed &&
 		(pending.count == 0 || pending.flushed_at == disturbances))
 		return;
@@ -285,7 +287,7 @@ see(uint64 hash)
 		UINT64CONST(1) << hash % WORD_BITS;
 }
 
-/* Does this hash wait for the index? */
+/* Is the hash waiting to be written to the index? */
 static bool
 is_pending(Oid index, uint64 hash)
 {
@@ -307,8 +309,12 @@ is_pending(Oid index, uint64 hash)
 }
 
 /*
- * Has this session inserted the element into the index since then?  What it has
- * not may be found, too.
+ * inserted_since
+ *		Has this session inserted the element into the index since *then?
+ *
+ * *then is a copy of own_insertions.  True is not certain: another session may
+ * have inserted it, and false positives of the index are possible.  Errors: those
+ * of meta_read() and pages_contain().
  */
 bool
 inserted_since(Relation index, const OwnInsertions *then, uint64 hash)
@@ -333,7 +339,7 @@ make_room(void)
 												   "membership insertions",
 												   ALLOCSET_DEFAULT_SIZES);
 
-		/* an error here leaves nothing but the empty context */
+		/* an error here leaves only an empty context */
 		pending.log = (PendingHash *)
 			MemoryContextAlloc(mcxt, PENDING_FIRST * sizeof(PendingHash));
 		pending.marks = (PendingMark *)
@@ -384,7 +390,13 @@ add_pending(Relation index, uint64 hash)
 		flush_pending();
 }
 
-/* aminsert */
+/*
+ * membership_insert
+ *		aminsert: let the hash of a row's element wait, or write it
+ *
+ * Always returns false, because the index is not unique.  Errors: those of
+ * membership_hash() and flush_pending().
+ */
 bool
 membership_insert(Relation index, Datum *values, bool *nulls,
 				  ItemPointer tid, Relation heap, IndexUniqueCheck unique,
@@ -419,7 +431,7 @@ membership_insert(Relation index, Datum *values, bool *nulls,
 	return false;
 }
 
-/* Is this an index, partitioned or not, of this access method? */
+/* Is the relation an index, partitioned or not, of this access method? */
 bool
 is_membership(Relation index)
 {
@@ -498,7 +510,7 @@ access_object(ObjectAccessType access, Oid class, Oid object, int column,
 		previous_object_access(access, class, object, column, arg);
 }
 
-/* When the library is loaded */
+/* Called when the library is loaded. */
 void
 membership_insert_init(void)
 {

@@ -1,29 +1,31 @@
 /*
  * view.c
- *	  Views: a membership index as one snapshot sees it, asked page by page or in a
- *	  copy, and shared by all call sites of the session that ask it so.
+ *	  Views: a membership index as one snapshot sees it.
  *
- * Asked for the first rows of a query, a page or two are read for each.  When that
- * has cost as much as reading the whole index would, the whole is read, and asked
- * as any filter in memory.  Call sites share it, for the scan of each partition
- * has a call site of its own.  The copy lacks what is inserted later, which its
- * snapshot cannot see; so it holds for this snapshot only.
+ * All call sites of the session that probe an index with the same snapshot share
+ * a view.  It probes the pages of the index, or a copy in memory.
  *
- * Which snapshot.  A view is known by the address of its snapshot, and keeps that
- * registered, on a resource owner of its own: so the address is not used again, and
- * snapmgr.c does not let anybody change the snapshot.  Held for longer than its
- * query it would be in the way of UpdateActiveSnapshotCommandId(), and of VACUUM:
- * call sites of PL/pgSQL's simple expressions live to the end of the transaction.
- * So a view is made only while the executor runs a query by its snapshot, and is
- * closed with the last such query, if not before, with its last call site.  Two
- * things tell that a query is gone: the release of its executor state's memory,
- * and an error that leaves ExecutorRun() or ExecutorFinish().  For ExecutorEnd() is not called for a query
- * that fails, and the memory of a cursor that fails lives to the end of the
- * transaction.
+ * The first probes of a query read one or two index pages each.  Once they have
+ * cost as much as reading the whole index, we read all of it and answer from
+ * memory.  Call sites share the copy, because the scan of each partition has a
+ * call site of its own.  The copy lacks what is inserted later.  Its snapshot
+ * cannot see that, so the copy is valid for this snapshot only.
  *
- * A closed view answers nobody.  Where no query has the snapshot, as in a simple
- * expression of a volatile function, which has a new one each time, there is no view:
- * view_join() returns NULL, and the caller reads the pages.
+ * Which snapshot.  The address of its snapshot identifies a view.  The view keeps
+ * the snapshot registered, with its own resource owner, so that the address is not
+ * used again, and snapmgr.c lets nobody change the snapshot.  If we held it longer
+ * than its query, it would be in the way of UpdateActiveSnapshotCommandId(), and of
+ * VACUUM: call sites of simple expressions in PL/pgSQL live to the end of the
+ * transaction.  So a view is made only while the executor runs a query with its
+ * snapshot, and is closed with the last such query, or earlier, with its last call
+ * site.  Two things tell that a query is gone: the release of the memory of its
+ * executor state, and an error that leaves ExecutorRun() or ExecutorFinish().  We
+ * need both, because ExecutorEnd() is not called for a query that fails, and the
+ * memory of a cursor that fails lives to the end of the transaction.
+ *
+ * A closed view answers no probes.  If no query has the snapshot, there is no view:
+ * view_join() returns NULL, and the caller reads the pages.  That happens in a
+ * simple expression of a volatile function, which has a new snapshot each time.
  */
 #include "membership.h"
 
@@ -36,24 +38,24 @@
 #include "utils/snapmgr.h"
 
 /*
- * What copying a page costs, in pages that are only looked at: measured, one
- * microsecond against 0.3.
+ * Cost of copying a page, in units of probing one: measured, 1 microsecond and
+ * 0.3 microseconds.
  */
 #define COPY_COST			3.0
 
-/* All of the session, the one copied last first, and the bytes of all copies */
+/* All open views, that with the latest copy first, and the bytes of all copies */
 static dlist_head views = DLIST_STATIC_INIT(views);
 static Size copied_bytes = 0;
 
-/* Of the snapshots that views keep registered; NULL before the first */
+/* Owns the registered snapshots of views; NULL before the first view */
 static ResourceOwner owner = NULL;
 
-/* A query that the executor has begun and not ended; in its memory */
+/* A query between ExecutorStart() and its end; allocated in its own memory */
 typedef struct OpenQuery
 {
 	EState	   *estate;
-	Snapshot	snapshot;		/* NULL: it has failed */
-	int			runs;			/* calls of ExecutorRun() under way */
+	Snapshot	snapshot;		/* NULL: the query has failed */
+	int			runs;			/* calls of ExecutorRun() in progress */
 	MemoryContextCallback end;
 	dlist_node	node;			/* in open_queries */
 } OpenQuery;
@@ -75,7 +77,10 @@ static ExecutorFinish_hook_type previous_executor_finish = NULL;
 #define RUN_ARGUMENTS		desc, direction, count, execute_once
 #endif
 
-/* Has the executor a query by this snapshot, which runs if "running"? */
+/*
+ * Has the executor a query with this snapshot?  If "running", one that is in
+ * ExecutorRun()?
+ */
 static bool
 is_of_query(Snapshot snapshot, bool running)
 {
@@ -91,6 +96,7 @@ is_of_query(Snapshot snapshot, bool running)
 	return false;
 }
 
+/* Evict the copy; the pages are probed again. */
 static void
 drop_copy(IndexView *view)
 {
@@ -101,7 +107,7 @@ drop_copy(IndexView *view)
 	view->spent = 0;
 }
 
-/* Have it answer nobody any more. */
+/* Close a view: it answers no more probes. */
 static void
 close_view(IndexView *view)
 {
@@ -115,7 +121,12 @@ close_view(IndexView *view)
 	UnregisterSnapshotFromOwner(snapshot, owner);
 }
 
-/* A call site turns to another view, or ends. */
+/*
+ * view_leave
+ *		Stop using a view, which may be NULL
+ *
+ * Frees it if it has no other call site.  No errors.
+ */
 void
 view_leave(IndexView *view)
 {
@@ -127,10 +138,11 @@ view_leave(IndexView *view)
 
 /*
  * view_join
- *		The view of an index, as its file is now, by this snapshot, for one more site
+ *		Find or make the view of an index with this snapshot, for one more call site
  *
- * NULL if the executor runs no query by the snapshot.  The caller has locked the
- * index.
+ * Returns NULL if the executor runs no query with the snapshot.  Otherwise the
+ * caller calls view_leave() in the end.  A view is of the file that the index has
+ * now; the caller has locked the index.
  */
 IndexView *
 view_join(Relation index, Snapshot snapshot)
@@ -156,7 +168,7 @@ view_join(Relation index, Snapshot snapshot)
 
 	if (owner == NULL)
 		owner = ResourceOwnerCreate(NULL, "membership views");
-	/* An error before it is among the others would leave it for ever */
+	/* CurrentMemoryContext, so that an error before it is listed frees it */
 	mcxt = AllocSetContextCreate(CurrentMemoryContext, "membership view",
 								 ALLOCSET_SMALL_SIZES);
 	view = (IndexView *) MemoryContextAllocZero(mcxt, sizeof(IndexView));
@@ -168,7 +180,7 @@ view_join(Relation index, Snapshot snapshot)
 	view->inserted = own_insertions;
 	view->sites = 1;
 	view->snapshot = RegisterSnapshotOnOwner(snapshot, owner);
-	/* a copy of it would not be the active one */
+	/* not a copy: then the address would differ from the active snapshot's */
 	Assert(view->snapshot == snapshot);
 	MemoryContextSetParent(mcxt, TopMemoryContext);
 	dlist_push_head(&views, &view->use);
@@ -177,8 +189,8 @@ view_join(Relation index, Snapshot snapshot)
 }
 
 /*
- * Read the whole index.  Copies of other views, the oldest first, make room for
- * it: they are asked page by page again until that has cost too much once more.
+ * Copy the whole index.  To make room, evicts the copies of other views, the oldest
+ * first; they probe pages again until that has cost as much as another copy.
  */
 static void
 copy_index(IndexView *view, Relation index, const MembershipMeta *meta,
@@ -199,7 +211,7 @@ copy_index(IndexView *view, Relation index, const MembershipMeta *meta,
 			break;
 		node = dlist_prev_node(&views, node);
 	}
-	/* what an error has left */
+	/* memory that an error has left behind */
 	MemoryContextReset(view->copy_mcxt);
 	copy = allocate_image(view->copy_mcxt, bytes, false, &memory);
 	pages_read(index, meta, class, copy);
@@ -212,10 +224,12 @@ copy_index(IndexView *view, Relation index, const MembershipMeta *meta,
 
 /*
  * view_copy_pays
- *		Will these probes be asked in a copy?
+ *		Make a copy of the index if it pays, before "probes" more probes
  *
- * If they bring what was spent to the cost of one, it is made now.  Else they
- * count as spent, and the caller asks the pages.  Of a view without a copy.
+ * The view is open and has no copy.  Returns true, with the copy in view->copy, if
+ * the probes of pages so far and these would cost as much as a copy.  Otherwise
+ * adds their cost to view->spent and returns false, and the caller probes the
+ * pages.  "class" is that of the index's elements.  Errors: those of pages_read().
  */
 bool
 view_copy_pays(IndexView *view, Relation index, const MembershipMeta *meta,
@@ -234,7 +248,7 @@ view_copy_pays(IndexView *view, Relation index, const MembershipMeta *meta,
 	return false;
 }
 
-/* Close the views of a snapshot, or all if it is NULL. */
+/* Close the views of a snapshot, or all views if it is NULL. */
 static void
 close_views(Snapshot snapshot)
 {
@@ -260,7 +274,7 @@ leave_query(OpenQuery *query)
 		close_views(snapshot);
 }
 
-/* The callback of the memory of an executor's state */
+/* Callback when the memory of an executor state is released */
 static void
 end_query(void *arg)
 {
@@ -289,7 +303,7 @@ start_executor(QueryDesc *desc, int eflags)
 	MemoryContextRegisterResetCallback(desc->estate->es_query_cxt, &query->end);
 }
 
-/* NULL if it was started before the library was loaded */
+/* Returns NULL if the query was started before the library was loaded. */
 static OpenQuery *
 find_query(EState *estate)
 {
@@ -333,7 +347,7 @@ run_executor(RUN_PARAMETERS)
 		query->runs--;
 }
 
-/* AFTER triggers are fired here. */
+/* ExecutorFinish() fires AFTER triggers, which may probe with the snapshot. */
 static void
 finish_executor(QueryDesc *desc)
 {
@@ -356,8 +370,9 @@ finish_executor(QueryDesc *desc)
 }
 
 /*
- * No query outlives its transaction.  When one is aborted, snapmgr.c forgets all
- * that is registered before all memory is released.
+ * No query outlives its transaction.  If the transaction aborts, snapmgr.c drops
+ * its list of registered snapshots before the memory of queries is released, so
+ * we close the views first.
  */
 static void
 at_transaction_event(XactEvent event, void *arg)
@@ -380,7 +395,7 @@ at_transaction_event(XactEvent event, void *arg)
 	}
 }
 
-/* When the library is loaded */
+/* Called when the library is loaded. */
 void
 membership_view_init(void)
 {
