@@ -1,29 +1,30 @@
 /*
  * contains.c
- *	  Asking a membership index: membership_contains(regclass, element) and its kin.
+ *	  Probing a membership index: membership_contains(regclass, element) and the
+ *	  like.
  *
- * Why a "no" is true.  Let a row be visible to the query's snapshot.  Its
- * transaction had committed before the snapshot was taken, and had put the
- * element into the index before it committed; or it is our own transaction, which
- * inserted the row in an earlier command, and what of that still waits is
- * written before anything is read (insert.c).  Rows that were there when
- * the index was built are in it, unless the index is not valid yet, which is an
- * error, or was built too late for old snapshots, for which the answer is
- * "yes" (open.c).  So at the time of the snapshot, and ever after, the
- * bits are set in pages of layers that the metapage names.  The metapage is read
- * after the snapshot was taken, and so are the pages.  (Where a snapshot sees what
- * our own transaction inserts later, as a trigger's does, what it inserted is
- * asked, too.)
+ * Why a "no" is true.  Let a row be visible to the query's snapshot.  If another
+ * transaction inserted it, that had committed before the snapshot was taken, and
+ * had written the element to the index before it committed.  If our own
+ * transaction inserted it, that was in an earlier command, and hashes that still
+ * wait are written before we read anything (insert.c).  Rows that existed when
+ * the index was built are in it, with two exceptions: an index that is not valid
+ * yet is an error; if it was built too late for an old snapshot, the answer is
+ * "yes" (open.c).  So from the time of the snapshot on, the bits are set in pages
+ * of layers that the metapage names.  We read the metapage and the pages after the
+ * snapshot was taken.  (A trigger's snapshot can see rows that our own transaction
+ * inserts later.  So we also check what it has inserted.)
  *
- * A call site keeps from call to call what it has opened, for as long as that holds:
+ * A call site caches what it has opened:
  *
- * - the indexes to ask, locked, of which there are many if the index is
- *	 partitioned, and that the user may query them: until something that
- *	 counts as a disturbance (open.c), another user, or another index.  So what another session attaches or detaches, or a child
- *	 that a table inherits, is noticed when the server's own caches notice it;
+ * - The indexes to probe, locked (many if the index is partitioned), and the fact
+ *	 that the user may query them.  It opens them again after a disturbance
+ *	 (changes.c), for another user, and for another index.  It notices partitions
+ *	 that another session attaches or detaches, and new inheritance children, when
+ *	 the server's own caches do.
  *
- * - for each index the view of the snapshot (view.c): until there is
- *	 another active snapshot.
+ * - For each index, the view of the snapshot (view.c), until another snapshot is
+ *	 active.
  */
 #include "membership.h"
 
@@ -46,38 +47,39 @@ SQL_FUNCTION(bloomfilter_membership_contains_any);
 SQL_FUNCTION(bloomfilter_membership_contains_all);
 SQL_FUNCTION(bloomfilter_membership_contains_each);
 
-/* One of the indexes that a call site asks */
+/* One of the indexes that a call site probes */
 typedef struct SiteIndex
 {
 	Oid			oid;
-	bool		always;			/* the snapshot cannot use it: "yes" */
-	bool		children;		/* its table has some: never "no" */
-	IndexView  *view;			/* of the site's snapshot, or NULL */
+	bool		always;			/* the snapshot cannot use it: always "yes" */
+	bool		children;		/* its table has children: never "no" */
+	IndexView  *view;			/* for the site's snapshot, or NULL */
 } SiteIndex;
 
-/* What one call in a query remembers from row to row */
+/* The state of one call in a query, kept from row to row */
 typedef struct MembershipSite
 {
 	MemoryContext mcxt;
-	MemoryContextCallback leave;	/* when the site goes */
+	MemoryContextCallback leave;	/* called when the site is freed */
 	Oid			probed;			/* the index probed last, or InvalidOid */
-	Oid			user;			/* who may ask it */
-	uint64		disturbances;	/* counted when it was opened */
-	Snapshot	snapshot;		/* of all views, or NULL if there are none */
-	MemoryContext opened;		/* of the hashers; NULL: none yet */
+	Oid			user;			/* who may query it */
+	uint64		disturbances;	/* their number when it was opened */
+	Snapshot	snapshot;		/* of all views; NULL: there are none */
+	MemoryContext opened;		/* of the hashers; NULL before the first */
 	SiteIndex  *indexes;		/* one, or those of the partitions, in mcxt */
-	int			count;			/* of them */
-	int			room;			/* of "indexes" */
-	ElementClass class;			/* of all of them */
-	bool		may_change;		/* by ALTER TYPE */
-	ElementHasher *hasher;		/* of the elements asked about */
-	MembershipHasher of_index;	/* what "hasher" follows */
+	int			count;			/* of indexes */
+	int			room;			/* allocated in "indexes" */
+	ElementClass class;			/* of the elements of all indexes */
+	bool		may_change;		/* ALTER TYPE can change it */
+	ElementHasher *hasher;		/* of the elements to probe for */
+	MembershipHasher of_index;	/* that "hasher" was made like */
 	ElementType type;			/* of the call's elements */
 } MembershipSite;
 
 /*
- * Times that elements are hashed whose type changes meanwhile, before that is an
- * error: enough for any ALTER TYPE beside, not for a hash function that does it
+ * How often to hash elements whose type changes meanwhile, before we raise an
+ * error: enough for ALTER TYPE in other sessions, but a hash function that does it
+ * must not keep us here forever.
  */
 #define HASHINGS_MAX		10
 
@@ -122,7 +124,7 @@ make_site(FunctionCallInfo fcinfo, bool is_array)
 	return site;
 }
 
-/* A MembershipVisitor: one more index for the site */
+/* A MembershipVisitor: add an index to the site. */
 static void
 add_index(Relation heap, Relation index, void *arg)
 {
@@ -133,7 +135,7 @@ add_index(Relation heap, Relation index, void *arg)
 	{
 		int			room = Max(1, 2 * site->room);
 
-		/* not in "opened", which is gone when leave_at_end() is called */
+		/* not in "opened", which is freed before leave_at_end() is called */
 		site->indexes = site->indexes == NULL ?
 			MemoryContextAlloc(site->mcxt, room * sizeof(SiteIndex)) :
 			repalloc_huge(site->indexes, room * sizeof(SiteIndex));
@@ -168,8 +170,8 @@ add_index(Relation heap, Relation index, void *arg)
 }
 
 /*
- * Open an index that is not the one asked last, or by another user, or that may
- * have changed.  What changes meanwhile is noticed by the next call.
+ * Open an index that was not probed last, or by another user, or that may have
+ * changed.  The next call notices changes that happen while we open it.
  */
 static void
 open_indexes(MembershipSite *site, Oid oid)
@@ -191,7 +193,7 @@ open_indexes(MembershipSite *site, Oid oid)
 	site->probed = oid;
 }
 
-/* Turn to another snapshot: views of it, or none. */
+/* Have the site probe with another snapshot, by views if possible. */
 static void
 turn_to_snapshot(MembershipSite *site, Snapshot snapshot)
 {
@@ -219,7 +221,7 @@ turn_to_snapshot(MembershipSite *site, Snapshot snapshot)
 	site->snapshot = has_views && site->count > 0 ? snapshot : NULL;
 }
 
-/* Is what the site keeps of this index still so? */
+/* Is what the site has cached of this index still valid? */
 static inline bool
 is_open(const MembershipSite *site, Oid oid)
 {
@@ -227,7 +229,10 @@ is_open(const MembershipSite *site, Oid oid)
 		site->user == GetUserId();
 }
 
-/* Does it have open views of its snapshot?  All of a snapshot are closed at once. */
+/*
+ * Does the site have open views of its snapshot?  All views of a snapshot are closed
+ * together, so we test only one.
+ */
 static inline bool
 has_open_views(const MembershipSite *site)
 {
@@ -235,7 +240,7 @@ has_open_views(const MembershipSite *site)
 		site->indexes[0].view->snapshot == site->snapshot;
 }
 
-/* Have this index open for the snapshot of the query. */
+/* Open the index for the active snapshot, unless it is already. */
 static void
 open_site(MembershipSite *site, Oid oid)
 {
@@ -269,14 +274,29 @@ call_site_of(FunctionCallInfo fcinfo, bool is_array)
  * ----------------------------------------------------------------
  */
 
-/* An argument of array_elements_hash(), and for single elements */
+/* The hint if the site's elements have another class than the index */
+static const char *
+class_hint(const MembershipSite *site)
+{
+	const char *cast = element_class_cast(site->class);
+
+	if (element_class_is_array_of(site->hasher->class, site->class))
+		return "For the elements of an array, use a function whose name ends in _any, _all or _each.";
+	if (cast != NULL)
+		return psprintf("Cast the element, for example %s.", cast);
+	if (site->of_index.row != NULL)
+		return "Cast the element to the types of the index's columns, for example ROW($1::my_type, $2::text).";
+	return "Cast the element to the type of the index's column, for example $1::my_type.";
+}
+
+/* Hash an element; "arg" is a MembershipSite.  A callback of array_elements_hash(). */
 static uint64
 hash_element(void *arg, Datum element)
 {
 	MembershipSite *site = (MembershipSite *) arg;
 	uint64		hash;
 
-	/* an index without partitions has no elements, of no class */
+	/* a partitioned index without partitions has no class, and no elements */
 	if (unlikely(site->count == 0))
 		return 0;
 	hash = element_hash(site->hasher, element, 0);
@@ -289,11 +309,11 @@ hash_element(void *arg, Datum element)
 						element_class_name(site->hasher->class)),
 				 errdetail("The element is of type %s.",
 						   format_type_be(site->hasher->type)),
-				 errhint("Cast the element to the type of the index's column, or, where it has several, to a ROW of their types.")));
+				 errhint("%s", class_hint(site))));
 	return hash;
 }
 
-/* Is all still so after hashing? */
+/* Is everything still open after hashing? */
 static inline bool
 is_undisturbed(const MembershipSite *site)
 {
@@ -302,9 +322,9 @@ is_undisturbed(const MembershipSite *site)
 }
 
 /*
- * Hash elements, and have the index open thereafter: hashing reads types and runs their
- * functions, which may change the index, or release its lock.  The hashes are
- * still right unless the type may change.
+ * Hash elements, and make sure that the index is open afterwards: hashing reads
+ * types and calls their functions, which may change the index, or release its
+ * lock.  The hashes are still right unless the type may change.
  */
 static void
 hash_and_open(MembershipSite *site, const ArrayElements *elements,
@@ -326,11 +346,11 @@ hash_and_open(MembershipSite *site, const ArrayElements *elements,
 }
 
 /* ----------------------------------------------------------------
- *		Answers
+ *		Probing
  * ----------------------------------------------------------------
  */
 
-/* Ask an index page by page, or its copy. */
+/* Probe the pages of an index, or its copy in memory. */
 static void
 probe_pages_or_copy(const MembershipSite *site, SiteIndex *at,
 					const uint64 *hashes, Size count, bool *found)
@@ -366,8 +386,8 @@ probe_pages_or_copy(const MembershipSite *site, SiteIndex *at,
 }
 
 /*
- * Where the index as it was read says no, what this session has inserted since
- * counts: see insert.c.
+ * For elements that the view does not contain, also check what this session has
+ * inserted since: see insert.c.
  */
 static void
 probe_own_insertions(const SiteIndex *at, const uint64 *hashes, Size count, bool *found)
@@ -380,6 +400,7 @@ probe_own_insertions(const SiteIndex *at, const uint64 *hashes, Size count, bool
 	relation_close(index, NoLock);
 }
 
+/* Probe one index with "count" hashes. */
 static void
 probe_index(const MembershipSite *site, SiteIndex *at, const uint64 *hashes,
 			Size count, bool *found)
@@ -397,7 +418,10 @@ probe_index(const MembershipSite *site, SiteIndex *at, const uint64 *hashes,
 		refuse_children(at->oid);
 }
 
-/* Ask the indexes one after the other, each about what the others lack. */
+/*
+ * Probe all indexes of the site: found[i] tells whether any contains hashes[i].
+ * Probes each one only with the hashes that those before it lack.
+ */
 static void
 probe_indexes(const MembershipSite *site, const uint64 *hashes, Size count,
 			  bool *found)
@@ -437,7 +461,7 @@ probe_indexes(const MembershipSite *site, const uint64 *hashes, Size count,
 	pfree(answers);
 }
 
-/* Is there but one copy to ask, and nothing beside it? */
+/* Is one copy, and nothing else, to be probed? */
 static inline bool
 is_simple(const MembershipSite *site)
 {
@@ -470,7 +494,7 @@ bloomfilter_membership_contains(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(found);
 }
 
-/* The answers for the elements of an array */
+/* Probe the index in argument 0 with the elements of the array in argument 1. */
 static void
 probe_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 {
@@ -510,7 +534,10 @@ bloomfilter_membership_contains_all(PG_FUNCTION_ARGS)
 	return find_answer(fcinfo, &answers, false);
 }
 
-/* membership_contains_each(index regclass, elements anycompatiblearray) */
+/*
+ * membership_contains_each(index regclass, elements anycompatiblearray): returns
+ * an array of the same dimensions
+ */
 Datum
 bloomfilter_membership_contains_each(PG_FUNCTION_ARGS)
 {

@@ -1,37 +1,37 @@
 /*
  * open.c
- *	  Opening membership indexes to be asked by function: which, by whom, and for
- *	  which snapshots they can answer.
+ *	  Opens membership indexes for SQL functions: which indexes, for which users,
+ *	  and for which snapshots.
  *
  * Interface.  membership_open_all() takes the OID of an index, or of a
- * partitioned one, and calls back for each index that has to be asked, open and
- * locked.  snapshot_too_old() tells whether an index lacks rows that a
- * snapshot sees.
+ * partitioned one, and calls back for each index to be probed, open and locked.
+ * snapshot_too_old() tells whether an index may lack rows that a snapshot sees.
  *
- * Locks.  The table is locked before the index, as everybody does, and both until
- * the end of the transaction: so no other session can truncate, rebuild or drop
- * the index meanwhile.
+ * Locks.  Like all other code, we lock the table before the index, and keep both
+ * locked until the end of the transaction: no other session can truncate, rebuild
+ * or drop the index meanwhile.
  *
- * Privileges.  The index tells what is in the table, so who asks needs the SELECT
- * privilege on all columns that the index is made of, and must not be subject to
- * row-level security there.  For a partitioned index these are the privileges and
- * policies of the partitioned table, as when that is queried.  Expressions of the
- * index are only looked at as they are stored: to simplify them would run functions.
+ * Privileges.  The index tells what is in the table.  So the user needs the SELECT
+ * privilege on all columns that the index uses, and must not be subject to
+ * row-level security there.  For a partitioned index, the privileges and policies
+ * of the partitioned table count, as they do when that is queried.  The
+ * expressions of the index are examined as they are stored, because simplifying
+ * them would run functions.
  *
  * What an index cannot know.  It has the rows of its own table: not those of
- * inheritance children, of a distributed table's shards, or of foreign
- * partitions.  And it may have been built when rows were gone that an older
+ * inheritance children, of the shards of a distributed table, or of foreign
+ * partitions.  It may also have been built without deleted rows that an older
  * snapshot still sees:
  *
- * - On the primary, core marks it by indcheckxmin where HOT chains were broken.
- *	 Other rows that a snapshot of this server can see were put in.
+ * - On the primary, core marks the index by indcheckxmin if HOT chains were broken.
+ *	 It has all other rows that a snapshot of this server can see.
  *
- * - On a standby the primary did not know of the snapshot.  There an index is too
- *	 new for it if its row in pg_class or pg_index was last written by a transaction
- *	 that the snapshot sees running.  REINDEX and TRUNCATE write the former
- *	 (another file), CREATE INDEX and REINDEX CONCURRENTLY the latter once the
- *	 index is valid.  A snapshot taken during recovery stays such a one after a
- *	 promotion.
+ * - On a standby, the primary did not know of the snapshot.  There, an index is too
+ *	 new for it if its row in pg_class or pg_index was last written by a
+ *	 transaction that the snapshot sees running.  REINDEX and TRUNCATE write the
+ *	 row in pg_class (another file), CREATE INDEX and REINDEX CONCURRENTLY the one
+ *	 in pg_index, once the index is valid.  Promotion does not change which
+ *	 snapshots were taken during recovery.
  */
 #include "membership.h"
 
@@ -60,7 +60,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-/* What Citus lists its tables in, and the column with their OIDs */
+/* The catalog that lists the tables of Citus, and its column with their OIDs */
 #define CITUS_CATALOG		"pg_dist_partition"
 #define CITUS_TABLE_COLUMN	"logicalrelid"
 
@@ -68,13 +68,14 @@
 	errhint("Name an index that was created by CREATE INDEX ... USING membership.")
 
 /* ----------------------------------------------------------------
- *		What the catalogs say of an index
+ *		What the catalogs say about an index
  * ----------------------------------------------------------------
  */
 
 /*
- * The expressions of an index, or its predicate, as they are stored, or NULL: not
- * simplified as RelationGetIndexExpressions() does, which may call functions.
+ * The expressions or the predicate of an index as they are stored, or NULL.  Does
+ * not simplify them as RelationGetIndexExpressions() does, which may call
+ * functions.  "attribute" is a column of pg_index.
  */
 static Node *
 stored_expression(Relation index, AttrNumber attribute)
@@ -93,7 +94,7 @@ stored_expression(Relation index, AttrNumber attribute)
 	return node;
 }
 
-/* Do both indexes of a table have the same elements? */
+/* Do two indexes of a table have the same elements? */
 static bool
 same_definition(Relation a, Relation b)
 {
@@ -116,7 +117,7 @@ same_definition(Relation a, Relation b)
 			  stored_expression(b, Anum_pg_index_indpred));
 }
 
-/* Is this a table that Citus distributes, whose rows are elsewhere? */
+/* Is it a table that Citus distributes, so that its rows are elsewhere? */
 static bool
 is_distributed(Oid table)
 {
@@ -136,7 +137,7 @@ is_distributed(Oid table)
 	relation = table_open(catalog, AccessShareLock);
 	ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(table));
-	/* it has a row for each table, and its indexes are not ours to know */
+	/* no index: the catalog is small, and we do not rely on its indexes */
 	scan = systable_beginscan(relation, InvalidOid, false, NULL, 1, &key);
 	found = HeapTupleIsValid(systable_getnext(scan));
 	systable_endscan(scan);
@@ -145,11 +146,14 @@ is_distributed(Oid table)
 }
 
 /* ----------------------------------------------------------------
- *		Who may ask what
+ *		Who may query which index
  * ----------------------------------------------------------------
  */
 
-/* Does the user hold SELECT on all columns that the index is made of? */
+/*
+ * Error unless the user has SELECT on all columns that the index uses, and is not
+ * subject to row-level security.
+ */
 static void
 check_privileges(Relation heap, Relation index)
 {
@@ -173,7 +177,7 @@ check_privileges(Relation heap, Relation index)
 		{
 			AttrNumber	attribute = column + FirstLowInvalidHeapAttributeNumber;
 
-			/* of a whole row */
+			/* a reference to the whole row */
 			if (attribute == InvalidAttrNumber ||
 				pg_attribute_aclcheck(RelationGetRelid(heap), attribute, user,
 									  ACL_SELECT) != ACLCHECK_OK)
@@ -188,10 +192,10 @@ check_privileges(Relation heap, Relation index)
 				 errmsg("cannot query index \"%s\" under the row-level security of table \"%s\"",
 						RelationGetRelationName(index),
 						RelationGetRelationName(heap)),
-				 errdetail("It would tell about rows that the policies hide.")));
+				 errdetail("The result would reveal rows that the policies hide.")));
 }
 
-/* An index that cannot be used in this process, or at all */
+/* Error if the index cannot be used in this process, or at all. */
 static void
 check_usable(Relation heap, Relation index)
 {
@@ -209,7 +213,7 @@ check_usable(Relation heap, Relation index)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot access temporary or unlogged relations during recovery")));
-	/* as index_open() and systable_beginscan() of core have it */
+	/* the same check as in core's index_open() and systable_beginscan() */
 	if (ReindexIsProcessingIndex(RelationGetRelid(index)))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -221,7 +225,7 @@ check_usable(Relation heap, Relation index)
 				 errmsg("cannot query index \"%s\" of distributed table \"%s\"",
 						RelationGetRelationName(index),
 						RelationGetRelationName(heap)),
-				 errdetail("The rows are in the shards, each of which has an index of its own."),
+				 errdetail("The rows are in the shards, and each shard has its own index."),
 				 errhint("Compare the column with \"=\": each shard then uses its own index.")));
 }
 
@@ -232,7 +236,8 @@ refuse_invalid(Relation index)
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("index \"%s\" is not valid",
 					RelationGetRelationName(index)),
-			 errhint("It is being created or dropped, or that has failed; then REINDEX it or drop it.")));
+			 errdetail("A command that creates, rebuilds or drops it is in progress or has failed."),
+			 errhint("After a failure, REINDEX it or drop it.")));
 }
 
 /* ----------------------------------------------------------------
@@ -241,8 +246,9 @@ refuse_invalid(Relation index)
  */
 
 /*
- * Lock a table and its index, in this order, until the end of the transaction,
- * and open both: index OID "oid", of any access method, partitioned or not.
+ * Open a membership index, partitioned or not, and its table: returns the index,
+ * and *heap.  Locks the table first, and both until the end of the transaction.
+ * Error if "oid" is not a membership index.
  */
 static Relation
 open_with_table(Oid oid, Relation *heap)
@@ -280,10 +286,10 @@ open_with_table(Oid oid, Relation *heap)
 }
 
 /*
- * Was an index valid when the active snapshot was taken, and do insertions still go
- * to it?  Then it has all rows that this snapshot sees, though DROP INDEX
- * CONCURRENTLY is about to drop it.  Once that has marked it as dead, our own
- * insertions and those of SERIALIZABLE writers pass it by.
+ * Was the index valid when the active snapshot was taken, and do insertions still
+ * go to it?  If so, it has all rows that this snapshot sees, even if DROP INDEX
+ * CONCURRENTLY is about to drop it.  Once DROP has marked it as dead, neither our
+ * own insertions nor those of SERIALIZABLE writers reach it.
  */
 static bool
 was_valid(Relation index)
@@ -310,9 +316,10 @@ was_valid(Relation index)
 }
 
 /*
- * In place of an index that is not valid: a valid one with the same elements.
- * REINDEX CONCURRENTLY leaves an index in this state to those who know it by its
- * OID, when another one has taken its name.  NULL if there is none.
+ * Open a valid index with the same elements as one that is not valid, or return
+ * NULL if there is none.  A caller that knows the index by its OID still finds the
+ * old one, not valid any more, after REINDEX CONCURRENTLY has given its name to
+ * another.
  */
 static Relation
 open_successor(Relation heap, Relation index)
@@ -338,8 +345,9 @@ open_successor(Relation heap, Relation index)
 }
 
 /*
- * A partitioned table, or index, and all below it, as find_all_inheritors() finds
- * them.  But if "leaving", with partitions that DETACH CONCURRENTLY has marked.
+ * The OIDs of a partitioned table or index and of all its descendants, like
+ * find_all_inheritors().  If "leaving", includes partitions that DETACH
+ * CONCURRENTLY has marked.
  */
 static List *
 partition_tree(Oid root, bool leaving, LOCKMODE lock)
@@ -356,7 +364,7 @@ partition_tree(Oid root, bool leaving, LOCKMODE lock)
 	return tree;
 }
 
-/* A part of a partitioned index */
+/* An index of a partition, and its table */
 typedef struct IndexOfTable
 {
 	Oid			table;			/* first, for oid_cmp() */
@@ -364,8 +372,8 @@ typedef struct IndexOfTable
 } IndexOfTable;
 
 /*
- * The index of each partition of a partitioned table that is part of a
- * partitioned index, the tables locked.  An error if there is a partition without.
+ * The OIDs of the indexes of all partitions that belong to a partitioned index.
+ * Locks the tables.  Error if a partition has no such index.
  */
 static List *
 partition_indexes(Relation heap, Relation index, bool leaving)
@@ -408,10 +416,10 @@ partition_indexes(Relation heap, Relation index, bool leaving)
 		else if (get_rel_relispartition(table)) /* not detached meanwhile */
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("cannot query partitioned index \"%s\": partition \"%s\" has no index that is part of it",
+					 errmsg("cannot query partitioned index \"%s\": partition \"%s\" has no index that is attached to it",
 							RelationGetRelationName(index),
 							get_rel_name(table)),
-					 errhint("Create the index there, and attach it by ALTER INDEX ... ATTACH PARTITION.")));
+					 errhint("Create an index on the partition, and attach it with ALTER INDEX ... ATTACH PARTITION.")));
 	}
 	pfree(of_tables);
 	return result;
@@ -419,19 +427,23 @@ partition_indexes(Relation heap, Relation index, bool leaving)
 
 /*
  * membership_open_all
- *		Call back for each index that has to be asked about an index
+ *		Call visit(heap, index, arg) for each index to probe in order to query one
  *
- * That is the index itself, or if it is partitioned, those of all partitions.  If
- * "leaving" also of those that DETACH CONCURRENTLY has marked: a plan that was made
- * before still reads them, and DETACH waits for its end before it goes on.
- * Each is locked (AccessShareLock) until the end of the transaction, as is its
- * table, and is a membership index that the user may query, and that this
- * process can read.  It is valid, or was for the active snapshot; in place of one that
- * REINDEX CONCURRENTLY has replaced there is the new one.  Both relations are closed after the call.
+ * That is the index itself or, if it is partitioned, the indexes of all
+ * partitions.  If "leaving", these include partitions that DETACH CONCURRENTLY has
+ * marked: a plan made earlier still reads them, and DETACH waits for its end.
  *
- * Errors: ERRCODE_UNDEFINED_OBJECT; ERRCODE_WRONG_OBJECT_TYPE, of a foreign partition,
- * too; ERRCODE_INSUFFICIENT_PRIVILEGE; ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE
- * if it is not valid; ERRCODE_FEATURE_NOT_SUPPORTED.
+ * Each index and its table stay locked (AccessShareLock) until the end of the
+ * transaction; both relations are closed after the call.  The index is a
+ * membership index that the user may query and this process can read.  It is
+ * valid, or was so for the active snapshot; if REINDEX CONCURRENTLY has replaced
+ * it, visit() gets the new one.
+ *
+ * Errors: ERRCODE_UNDEFINED_OBJECT; ERRCODE_WRONG_OBJECT_TYPE, also for a foreign
+ * partition; ERRCODE_INSUFFICIENT_PRIVILEGE;
+ * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if it is not valid, is being reindexed,
+ * or lacks the index of a partition; ERRCODE_INVALID_TRANSACTION_STATE for a
+ * temporary index in a parallel worker; ERRCODE_FEATURE_NOT_SUPPORTED.
  */
 void
 membership_open_all(Oid oid, bool leaving, MembershipVisitor visit, void *arg)
@@ -470,24 +482,31 @@ membership_open_all(Oid oid, bool leaving, MembershipVisitor visit, void *arg)
 }
 
 /* ----------------------------------------------------------------
- *		Which rows an index can tell of
+ *		Which rows an index has
  * ----------------------------------------------------------------
  */
 
 /*
- * Does the table have inheritance children, whose rows a query of it finds and its
- * index does not?
+ * has_children
+ *		Does the table have inheritance children?
+ *
+ * A query of the table finds their rows, but they are not in its index.
  */
 bool
 has_children(Relation heap)
 {
-	/* the flag may have stayed set */
+	/* the flag may still be set after the last child has gone */
 	return heap->rd_rel->relhassubclass &&
 		heap->rd_rel->relkind == RELKIND_RELATION &&
 		find_inheritance_children(RelationGetRelid(heap), NoLock) != NIL;
 }
 
-/* "No" is not an answer about a table with inheritance children. */
+/*
+ * refuse_children
+ *		The error instead of "no", if the table of an index has children
+ *
+ * Its SQLSTATE is ERRCODE_WRONG_OBJECT_TYPE.
+ */
 void
 refuse_children(Oid index)
 {
@@ -500,13 +519,13 @@ refuse_children(Oid index)
 			 errhint("Compare the column with \"=\", which uses the index of each table, or make the children partitions of a partitioned table.")));
 }
 
-/* Was this row of a catalog written by a transaction that the snapshot sees running? */
+/* Was a catalog row written by a transaction that the snapshot sees as running? */
 static bool
 written_later(HeapTuple tuple, Snapshot snapshot)
 {
 	TransactionId writer = HeapTupleHeaderGetRawXmin(tuple->t_data);
 
-	/* VACUUM FULL of the catalog freezes the row, and leaves who wrote it */
+	/* VACUUM FULL of the catalog freezes the row, but does not clear its xmin */
 	if (HeapTupleHeaderXminFrozen(tuple->t_data) &&
 		(TransactionIdPrecedes(writer, snapshot->xmin) ||
 		 TransactionIdFollowsOrEquals(writer, ReadNextTransactionId())))
@@ -515,8 +534,8 @@ written_later(HeapTuple tuple, Snapshot snapshot)
 }
 
 /*
- * The same of the row of an index in a catalog: not from the relation cache, which
- * forgets who wrote it
+ * Was the row of an index in a catalog written by such a transaction?  Reads it from
+ * the syscache "cache", because the relation cache may have lost its xmin.
  */
 static bool
 catalog_changed_later(int cache, Relation index, Snapshot snapshot)
@@ -533,12 +552,15 @@ catalog_changed_later(int cache, Relation index, Snapshot snapshot)
 	return later;
 }
 
-/* May rows that the snapshot sees be missing, since the index was built? */
+/*
+ * snapshot_too_old
+ *		May the index lack rows that the snapshot sees, because of how it was built?
+ */
 bool
 snapshot_too_old(Relation index, Snapshot snapshot)
 {
 	Assert(IsMVCCSnapshot(snapshot));
-	/* as core does: broken HOT chains */
+	/* broken HOT chains; the same test as in core */
 	if (index->rd_index->indcheckxmin &&
 		!TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data),
 							   TransactionXmin))
@@ -548,6 +570,10 @@ snapshot_too_old(Relation index, Snapshot snapshot)
 		 catalog_changed_later(INDEXRELID, index, snapshot));
 }
 
+/*
+ * refuse_old_snapshot
+ *		The error ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if snapshot_too_old()
+ */
 void
 refuse_old_snapshot(Relation index, Snapshot snapshot)
 {

@@ -116,6 +116,11 @@ ALTER TYPE mood RENAME VALUE 'ok' TO 'fine';
 SELECT membership_contains('i_c_enum', 'fine'::mood) AS renamed, membership_check('i_c_enum');
 SELECT membership_filter('i_c_enum');
 SELECT membership_contains('i_c_int4', 'two');
+SELECT membership_contains('i_c_int4', ARRAY[2]);
+SELECT membership_contains('i_c_enum', 2);
+CREATE INDEX i_enum_int ON every USING membership (c_enum, c_int4);
+SELECT membership_contains('i_enum_int', ROW(2, 2));
+DROP INDEX i_enum_int;
 
 -- Every operator class is valid
 SELECT opcname FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod
