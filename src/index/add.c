@@ -11,8 +11,8 @@
 #include "storage/lmgr.h"
 
 /*
- * A batch that may fill a layer has at most the layer's capacity divided by this:
- * so much the layer may be overfilled.
+ * A batch that may fill a layer has at most the layer's capacity divided by
+ * this: so much the layer may be overfilled.
  */
 #define ADD_FRACTION				64
 
@@ -38,9 +38,9 @@ typedef struct Place
 #include "lib/sort_template.h"
 
 /*
- * Drop the hashes that the layer contains from a sorted array; returns the number
- * that is left.  Locks each page of first blocks once, because sorted hashes have
- * sorted first blocks.
+ * Drop the hashes that the layer contains from a sorted array; returns the
+ * number that is left.  Locks each page of first blocks once, because sorted
+ * hashes have sorted first blocks.
  */
 static Size
 drop_contained(Relation index, const MembershipLayer *layer, uint64 *hashes,
@@ -105,9 +105,10 @@ typedef struct Adding
 } Adding;
 
 /*
- * Set the bits of places that are all on one page.  "reserved" is the number of
- * bits reserved for them.  Returns false, and sets nothing, if the layer turns out
- * to be full, or would be overfilled; never if adding->anyway or adding->second.
+ * Set the bits of places that are all on one page.  "reserved" is the number
+ * of bits reserved for them.  Returns false, and sets nothing, if the layer
+ * turns out to be full, or would be overfilled; never if adding->anyway or
+ * adding->second.
  */
 static bool
 add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
@@ -174,9 +175,9 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 }
 
 /*
- * Set the bits of places, sorted by block, until the layer is full.  Returns the
- * number of places whose bits are set now.  Each place gets an equal share of the
- * reserved bits.
+ * Set the bits of places, sorted by block, until the layer is full.  Returns
+ * the number of places whose bits are set now.  Each place gets an equal share
+ * of the reserved bits.
  */
 static Size
 add_places(Adding *adding, const Place *places, Size count)
@@ -207,8 +208,8 @@ add_places(Adding *adding, const Place *places, Size count)
 }
 
 /*
- * Add sorted hashes to the last layer until it is full.  Returns the number added;
- * the rest belongs to the next layer.
+ * Add sorted hashes to the last layer until it is full.  Returns the number
+ * added; the rest belongs to the next layer.
  */
 static Size
 add_to_layer(Adding *adding, const uint64 *hashes, Size count)
@@ -238,8 +239,9 @@ add_to_layer(Adding *adding, const uint64 *hashes, Size count)
 }
 
 /*
- * Create the next layer, unless the index has more layers than "layers" by now,
- * because another session has created it, or can have no more.  Updates *meta.
+ * Create the next layer, unless the index has more layers than "layers" by
+ * now, because another session has created it, or can have no more.  Updates
+ * *meta.
  */
 static void
 grow(Relation index, int layers, MembershipMeta *meta)
@@ -296,8 +298,8 @@ room_for(const MembershipMeta *meta)
  * pages_add
  *		Add hashes to the index
  *
- * Reorders the array.  A hash that is already present costs a page read, but no
- * write and no WAL.  Errors: those of page_read() and meta_read();
+ * Reorders the array.  A hash that is already present costs a page read, but
+ * no write and no WAL.  Errors: those of page_read() and meta_read();
  * ERRCODE_PROGRAM_LIMIT_EXCEEDED if a first layer would be too large;
  * ERRCODE_INDEX_CORRUPTED; a cancel.  After an error some hashes may be added.
  */

@@ -2,10 +2,10 @@
  * build.c
  *	  CREATE INDEX ... USING membership.
  *
- * The table's elements are hashed, and the hashes sorted by tuplesort.c within
- * maintenance_work_mem: a first pass over the result counts the distinct ones,
- * for which the first layer is sized, a second sets their bits, in the order of
- * the pages.  All pages are logged at the end.
+ * We hash the table's elements, and sort the hashes with tuplesort.c within
+ * maintenance_work_mem.  A first pass over the result counts the distinct
+ * ones, for which we size the first layer.  A second pass sets their bits, in
+ * the order of the pages.  All pages are logged at the end.
  */
 #include "membership.h"
 
@@ -21,8 +21,8 @@
 #include "utils/tuplesort.h"
 
 /*
- * Hashes are sorted as signed numbers, so with the sign turned: their order is
- * then that of the unsigned ones, and of the blocks.
+ * Hashes are sorted as signed numbers, so we flip the sign bit: the order is
+ * then that of unsigned numbers, and of the blocks.
  */
 #define SIGN_BIT		(UINT64CONST(1) << 63)
 
@@ -30,14 +30,14 @@ typedef struct BuildState
 {
 	MembershipHasher hasher;
 	Tuplesortstate *sort;
-	double		rows;			/* that have an element */
-	/* of distinct_next() */
+	double		rows;			/* number of those with an element */
+	/* state of distinct_next() */
 	bool		begun;
 	uint64		last;
 	int64		written;		/* elements, for the progress report */
 } BuildState;
 
-/* For each row of the table, in a memory context of its own */
+/* Called for each row of the table, in a memory context that is then reset. */
 static void
 build_row(Relation index, ItemPointer tid, Datum *values, bool *nulls,
 		  bool alive, void *arg)
@@ -52,7 +52,7 @@ build_row(Relation index, ItemPointer tid, Datum *values, bool *nulls,
 	state->rows++;
 }
 
-/* The next of the sorted hashes that is not as the one before */
+/* Get the next sorted hash that differs from the last; false at the end. */
 static bool
 distinct_next(void *from, uint64 *hash)
 {
@@ -79,7 +79,7 @@ distinct_next(void *from, uint64 *hash)
 	}
 }
 
-/* The same, for pages_fill(), telling how many there have been */
+/* The same for pages_fill(); reports progress. */
 static bool
 next_to_write(void *from, uint64 *hash)
 {
@@ -92,7 +92,13 @@ next_to_write(void *from, uint64 *hash)
 	return true;
 }
 
-/* ambuild */
+/*
+ * membership_build
+ *		ambuild: build an index
+ *
+ * Errors: those of membership_hash() and meta_init(); ERRCODE_OBJECT_IN_USE if
+ * the composite type of the elements is altered meanwhile.
+ */
 IndexBuildResult *
 membership_build(Relation heap, Relation index, IndexInfo *info)
 {

@@ -1,30 +1,31 @@
 /*
  * contains.c
- *	  Probing a membership index: membership_contains(regclass, element) and the
- *	  like.
+ *	  Probing a membership index: membership_contains(regclass, element) and
+ *	  the like.
  *
- * Why a "no" is true.  Let a row be visible to the query's snapshot.  If another
- * transaction inserted it, that had committed before the snapshot was taken, and
- * had written the element to the index before it committed.  If our own
- * transaction inserted it, that was in an earlier command, and hashes that still
- * wait are written before we read anything (insert.c).  Rows that existed when
- * the index was built are in it, with two exceptions: an index that is not valid
- * yet is an error; if it was built too late for an old snapshot, the answer is
- * "yes" (open.c).  So from the time of the snapshot on, the bits are set in pages
- * of layers that the metapage names.  We read the metapage and the pages after the
- * snapshot was taken.  (A trigger's snapshot can see rows that our own transaction
- * inserts later.  So we also check what it has inserted.)
+ * Why a "no" is true.  Let a row be visible to the query's snapshot.  If
+ * another transaction inserted it, that had committed before the snapshot was
+ * taken, and had written the element to the index before it committed.  If our
+ * own transaction inserted it, that was in an earlier command, and hashes that
+ * still wait are written before we read anything (insert.c).  Rows that
+ * existed when the index was built are in it, with two exceptions: an index
+ * that is not valid yet is an error; if it was built too late for an old
+ * snapshot, the answer is "yes" (open.c).  So from the time of the snapshot
+ * on, the bits are set in pages of layers that the metapage names.  We read
+ * the metapage and the pages after the snapshot was taken.  (A trigger's
+ * snapshot can see rows that our own transaction inserts later.  So we also
+ * check what it has inserted.)
  *
  * A call site caches what it has opened:
  *
- * - The indexes to probe, locked (many if the index is partitioned), and the fact
- *	 that the user may query them.  It opens them again after a disturbance
- *	 (changes.c), for another user, and for another index.  It notices partitions
- *	 that another session attaches or detaches, and new inheritance children, when
- *	 the server's own caches do.
+ * - The indexes to probe, locked (many if the index is partitioned), and the
+ *	 fact that the user may query them.  It opens them again after a
+ *	 disturbance (changes.c), for another user, and for another index.  It
+ *	 notices partitions that another session attaches or detaches, and new
+ *	 inheritance children, when the server's own caches do.
  *
- * - For each index, the view of the snapshot (view.c), until another snapshot is
- *	 active.
+ * - For each index, the view of the snapshot (view.c), until another snapshot
+ *	 is active.
  */
 #include "membership.h"
 
@@ -78,8 +79,8 @@ typedef struct MembershipSite
 
 /*
  * How often to hash elements whose type changes meanwhile, before we raise an
- * error: enough for ALTER TYPE in other sessions, but a hash function that does it
- * must not keep us here forever.
+ * error: enough for ALTER TYPE in other sessions, but a hash function that
+ * does it must not keep us here forever.
  */
 #define HASHINGS_MAX		10
 
@@ -230,8 +231,8 @@ is_open(const MembershipSite *site, Oid oid)
 }
 
 /*
- * Does the site have open views of its snapshot?  All views of a snapshot are closed
- * together, so we test only one.
+ * Does the site have open views of its snapshot?  All views of a snapshot are
+ * closed together, so we test only one.
  */
 static inline bool
 has_open_views(const MembershipSite *site)
@@ -289,7 +290,10 @@ class_hint(const MembershipSite *site)
 	return "Cast the element to the type of the index's column, for example $1::my_type.";
 }
 
-/* Hash an element; "arg" is a MembershipSite.  A callback of array_elements_hash(). */
+/*
+ * Hash an element; "arg" is a MembershipSite.  A callback of
+ * array_elements_hash().
+ */
 static uint64
 hash_element(void *arg, Datum element)
 {
@@ -322,9 +326,9 @@ is_undisturbed(const MembershipSite *site)
 }
 
 /*
- * Hash elements, and make sure that the index is open afterwards: hashing reads
- * types and calls their functions, which may change the index, or release its
- * lock.  The hashes are still right unless the type may change.
+ * Hash elements, and make sure that the index is open afterwards: hashing
+ * reads types and calls their functions, which may change the index, or
+ * release its lock.  The hashes are still right unless the type may change.
  */
 static void
 hash_and_open(MembershipSite *site, const ArrayElements *elements,
@@ -386,11 +390,12 @@ probe_pages_or_copy(const MembershipSite *site, SiteIndex *at,
 }
 
 /*
- * For elements that the view does not contain, also check what this session has
- * inserted since: see insert.c.
+ * For elements that the view does not contain, also check what this session
+ * has inserted since: see insert.c.
  */
 static void
-probe_own_insertions(const SiteIndex *at, const uint64 *hashes, Size count, bool *found)
+probe_own_insertions(const SiteIndex *at, const uint64 *hashes, Size count,
+					 bool *found)
 {
 	Relation	index = relation_open(at->oid, NoLock);
 
@@ -419,8 +424,8 @@ probe_index(const MembershipSite *site, SiteIndex *at, const uint64 *hashes,
 }
 
 /*
- * Probe all indexes of the site: found[i] tells whether any contains hashes[i].
- * Probes each one only with the hashes that those before it lack.
+ * Probe all indexes of the site: found[i] tells whether any contains
+ * hashes[i].  Probes each one only with the hashes that those before it lack.
  */
 static void
 probe_indexes(const MembershipSite *site, const uint64 *hashes, Size count,
@@ -494,7 +499,7 @@ bloomfilter_membership_contains(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(found);
 }
 
-/* Probe the index in argument 0 with the elements of the array in argument 1. */
+/* Probe the index in argument 0 with the elements of argument 1. */
 static void
 probe_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 {
@@ -535,8 +540,8 @@ bloomfilter_membership_contains_all(PG_FUNCTION_ARGS)
 }
 
 /*
- * membership_contains_each(index regclass, elements anycompatiblearray): returns
- * an array of the same dimensions
+ * membership_contains_each(index regclass, elements anycompatiblearray):
+ * returns an array of the same dimensions
  */
 Datum
 bloomfilter_membership_contains_each(PG_FUNCTION_ARGS)

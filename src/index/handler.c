@@ -1,20 +1,20 @@
 /*
  * handler.c
  *	  The index access method "membership": a Bloom filter of a column that the
- *	  server keeps true.
+ *	  server keeps up to date.
  *
- * membership_contains(index, element) asks it (contains.c).  As an index for
- * the planner it can say only one thing of "column = value": that there is no
- * such row; or else that any page of the table may have it.  So a bitmap scan
- * gets no page or all of them.
+ * membership_contains(index, element) probes it (contains.c).  As an index for
+ * the planner, it can give one of two answers for "column = value": there is
+ * no such row, or any page of the table may have one.  So a bitmap scan gets
+ * no page or all of them.
  *
- * Each element is hashed as in any filter, but within its database
- * (ELEMENT_LOCAL in element.c), for the index has to agree with "=" there; the
- * values of several columns are hashed as one row.  A row whose only key is
- * NULL has no element.
+ * Elements are hashed as in any filter, but within the database (ELEMENT_LOCAL
+ * in element.c), because the index must agree with "=" there.  The values of
+ * several columns are hashed as one row.  A row whose only key is NULL has no
+ * element.
  *
- * VACUUM can remove nothing.  It notes how many rows were left, which tells
- * membership_info() how many elements are dead at least.
+ * VACUUM can remove nothing.  It records the number of remaining rows, from
+ * which membership_info() computes a lower bound of dead elements.
  */
 #include "membership.h"
 
@@ -53,20 +53,21 @@ SQL_FUNCTION(bloomfilter_membership_handler);
 /* The one strategy: equality */
 #define EQUAL_STRATEGY		1
 
-/* Capacities that an option can name; more is for the build to find out */
+/* Limit of the option capacity; CREATE INDEX counts larger tables by itself */
 #define CAPACITY_MAX		INT_MAX
 
 /*
- * Probability that a value is present that is not among the column's most common
- * ones: even odds.  Only the index knows better, and the plan must not tell: the
- * planner may look where policies or a view hide rows from the user.
+ * Probability that a value is present that is not among the column's most
+ * common ones: even odds.  Only the index knows better, but a plan must not
+ * reveal it: policies or a view may hide the row from the user who sees the
+ * plan.
  */
 #define PRESENT_UNKNOWN		0.5
 
-/* What a scan costs that cannot use the index; more than any other path */
+/* Cost of a scan that cannot use the index; more than any other path */
 #define COST_UNUSABLE		1.0e15
 
-/* Hashing an element and asking a block, in operators: some 20 ns */
+/* Cost of hashing an element and probing a block, in operators: about 20 ns */
 #define PROBE_OPERATORS		4.0
 
 static relopt_kind membership_options_kind;
@@ -96,9 +97,9 @@ membership_endscan(IndexScanDesc scan)
 }
 
 /*
- * As what a value that a column is compared with is to be hashed: as the column
- * is, if this is its type's own equality, be it by way of another type (that of
- * regclass is oid's).
+ * Type by which to hash a scan key: the column's own type if the operator is
+ * that type's default equality, even one borrowed from another type (regclass
+ * uses oid's); otherwise the operator's right-hand type.
  */
 static Oid
 key_type(Relation index, const ScanKeyData *key)
@@ -119,11 +120,12 @@ key_type(Relation index, const ScanKeyData *key)
 }
 
 /*
- * May there be a row that the keys allow?  False is certain.  The keys are joined by
- * AND, so with two for a column any of them may say no; those that don't cover
- * all columns say nothing.  Nor do values of another class than the index's
- * elements: "=" may call such equal (citext, compared as text); nor any, once the
- * elements' type has been altered.
+ * May there be a row that matches the keys?  False is certain.  The keys are
+ * joined by AND, so if a column has two, it suffices to probe for one of
+ * them.  True, without a probe, if the keys do not cover all columns, if their
+ * values have another class than the index's elements ("=" may still find them
+ * equal: citext, compared as text), and if the type of the elements has been
+ * altered.
  */
 static bool
 may_match(Relation index, ScanKey keys, int number_of_keys)
@@ -205,7 +207,7 @@ membership_getbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 	if (snapshot_too_old(index, scan->xs_snapshot) ||
 		may_match(index, scan->keyData, scan->numberOfKeys))
 	{
-		/* the executor has locked it before the index */
+		/* the executor has locked the table before the index */
 		Relation	heap = relation_open(index->rd_index->indrelid, NoLock);
 
 		pages = RelationGetNumberOfBlocks(heap);
@@ -227,9 +229,10 @@ membership_getbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
  */
 
 /*
- * The probability that the index says yes: certain for one of the column's most
- * common values.  These have at least the least of their frequencies, to which
- * core's estimate for any other value is limited.
+ * The probability that the index answers yes: 1 for one of the column's most
+ * common values, otherwise PRESENT_UNKNOWN.  We know a most common value by
+ * its selectivity: core limits that of any other value to the lowest frequency
+ * in the list.
  */
 static double
 present_probability(PlannerInfo *root, RelOptInfo *table, List *clauses,
@@ -280,7 +283,7 @@ membership_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 										  add_predicate_to_index_quals(info, clauses),
 										  table->relid, JOIN_INNER, NULL);
 	*correlation = 0;
-	/* the metapage and, as a rule, one more */
+	/* the metapage and, usually, one more */
 	*pages = 2;
 	if (bms_num_members(columns) < info->nkeycolumns)
 	{
@@ -289,8 +292,8 @@ membership_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	}
 
 	/*
-	 * Either the index says no, or the whole table is read; then each of its
-	 * rows is checked.
+	 * Either the index answers no, or the whole table is read, and each row
+	 * is checked.
 	 */
 	get_tablespace_page_costs(table->reltablespace, NULL, &sequential_page);
 	scan = table->pages * sequential_page +
@@ -306,7 +309,7 @@ membership_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
  * ----------------------------------------------------------------
  */
 
-/* ambulkdelete: there is no row in the index to be removed */
+/* ambulkdelete: an index has no rows that could be removed */
 static IndexBulkDeleteResult *
 membership_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 					  IndexBulkDeleteCallback callback, void *arg)
@@ -323,7 +326,7 @@ membership_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
 	stats->num_pages = RelationGetNumberOfBlocks(info->index);
-	/* of rows it knows nothing */
+	/* the index does not count rows */
 	stats->num_index_tuples = info->num_heap_tuples;
 	stats->estimated_count = true;
 	if (!info->estimated_count && RelationGetIndexPredicate(info->index) == NIL)
@@ -349,7 +352,7 @@ membership_buildempty(Relation index)
 static bytea *
 membership_options(Datum options, bool validate)
 {
-	/* by name, for 18 has a field more */
+	/* with names of fields, because 18 has another one */
 	static const relopt_parse_elt elements[] = {
 		{.optname = "capacity", .opttype = RELOPT_TYPE_INT,
 		.offset = offsetof(MembershipOptions, capacity)},
@@ -364,7 +367,7 @@ membership_options(Datum options, bool validate)
 						 sizeof(MembershipOptions), elements,
 						 lengthof(elements));
 
-	/* core would print the least rate as 0.000000, and let NaN pass */
+	/* core would print the lowest rate as 0.000000, and accept NaN */
 	if (validate && result &&
 		!(result->error_rate >= ERROR_RATE_MIN &&
 		  result->error_rate <= ERROR_RATE_MAX))
@@ -396,8 +399,9 @@ membership_buildphasename(int64 phase)
 }
 
 /*
- * The equality that elements of a type are hashed by: that of its default operator
- * class for btree, else for hash.  InvalidOid if there is none.
+ * The equality operator that hashes of a type's elements agree with: that of
+ * its default operator class for btree, otherwise for hash.  InvalidOid if
+ * there is none.
  */
 static Oid
 default_equality(Oid type)
@@ -437,8 +441,9 @@ complain_of_operator(const char *name, Oid operator, const char *complaint)
 }
 
 /*
- * amvalidate: an operator class has nothing but operators of strategy 1, and that
- * of its own type is the type's default equality, for elements are hashed by that.
+ * amvalidate: an operator class has operators of strategy 1 alone.  That of
+ * its own type is the type's default equality, because elements are hashed by
+ * that.
  */
 static bool
 membership_validate(Oid opclass)
@@ -526,22 +531,22 @@ bloomfilter_membership_handler(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(routine);
 }
 
-/* When the library is loaded */
+/* Called when the library is loaded. */
 void
 membership_init(void)
 {
 	membership_options_kind = add_reloption_kind();
 	add_int_reloption(membership_options_kind, "capacity",
-					  "Elements that the index is made for at least",
+					  "Minimum number of elements to size the index for",
 					  MEMBERSHIP_CAPACITY_DEFAULT, 1, CAPACITY_MAX,
 					  ShareUpdateExclusiveLock);
 	add_real_reloption(membership_options_kind, "error_rate",
-					   "Share of absent elements that seem to be present",
+					   "False-positive rate: share of absent elements that seem present",
 					   ERROR_RATE_DEFAULT, -get_float8_infinity(),
 					   get_float8_infinity(),
 					   ShareUpdateExclusiveLock);
 	add_int_reloption(membership_options_kind, "growth",
-					  "How many times larger each further layer is",
+					  "Ratio of the capacities of each next layer and the one before",
 					  GROWTH_DEFAULT, 1, IMAGE_MAX_GROWTH,
 					  ShareUpdateExclusiveLock);
 	membership_changes_init();

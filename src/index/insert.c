@@ -2,54 +2,57 @@
  * insert.c
  *	  Inserts into a membership index, batched until somebody may look.
  *
- * Setting the bits of an element takes a WAL record, and comparing a page of 8 kB
- * (generic_xlog.c).  So the hashes that a transaction inserts wait in memory, up
- * to PENDING_MAX of them, and are then written to their pages together, many to
- * each page.
+ * Setting the bits of an element takes a WAL record, and comparing two copies
+ * of a page (generic_xlog.c).  So the hashes that a transaction inserts wait
+ * in memory, up to PENDING_MAX of them, and are then written to their pages
+ * together, many to each page.
  *
  * They are in the pages before anybody can see their rows:
  *
- * - Other sessions see the rows when the transaction has committed, or has been
- *	 prepared and has committed later.  All hashes are written before that
- *	 (XACT_EVENT_PRE_COMMIT, XACT_EVENT_PRE_PREPARE).  What a callback of another
- *	 library inserts after that moment is not batched.
+ * - Other sessions see the rows when the transaction has committed, or has
+ *	 been prepared and has committed later.  All hashes are written before that
+ *	 (XACT_EVENT_PRE_COMMIT, XACT_EVENT_PRE_PREPARE).  What a callback of
+ *	 another library inserts after that moment is not batched.
  *
- * - This session sees the rows at its next command, or, within the same command,
- *	 from a trigger or a volatile function with a new snapshot.  All code that
- *	 reads an index for a snapshot calls flush_pending() first.  A trigger's
- *	 snapshot can see rows that the triggering command inserts later.  Callers
- *	 that cache what they read must therefore recheck every "no" with
+ * - This session sees the rows at its next command, or, within the same
+ *	 command, from a trigger or a volatile function with a new snapshot.  All
+ *	 code that reads an index for a snapshot calls flush_pending() first.  A
+ *	 trigger's snapshot can see rows that the triggering command inserts later.
+ *	 Callers that cache what they read must therefore recheck every "no" with
  *	 inserted_since().
  *
- * - Workers of a parallel query cannot flush.  But ExecutorStart() was called in
- *	 this session for that query after the insertion (the snapshot of an earlier
- *	 query does not see the row), and a hook there writes the hashes.
+ * - Workers of a parallel query cannot flush.  But ExecutorStart() was called
+ *	 in this session for that query after the insertion (the snapshot of an
+ *	 earlier query does not see the row), and a hook there writes the hashes.
  *
- * Subtransactions.  The hashes are a log in the order of insertion, so those of
- * the current subtransaction are at its end.  Each subtransaction that has
+ * Subtransactions.  The hashes are a log in the order of insertion, so those
+ * of the current subtransaction are at its end.  Each subtransaction that has
  * inserted has a mark where its hashes begin.  A subtransaction that commits
- * passes its hashes to its parent by changing the mark; one that aborts truncates
- * the log there.  Neither can fail, and nothing happens when a subtransaction
- * begins.
+ * passes its hashes to its parent by changing the mark; one that aborts
+ * truncates the log there.  Neither can fail, and nothing happens when a
+ * subtransaction begins.
  *
- * Files.  TRUNCATE, REINDEX, CLUSTER and rewrites give the index another file, and
- * a rollback restores the old one.  So each hash has the number of the file that
- * the index had when the row was inserted.  If the index has another file when we
- * write the hash, it goes there (ALTER INDEX ... SET TABLESPACE copies the file as
- * it is), and we also keep the hash as long as a rollback may restore the old
- * file, that is, within any subtransaction.  ALTER TABLE ... TYPE, if it need not
- * rebuild an index, gives its file to a new index, and drops the old one.  So all
- * hashes are written before a relation is dropped.
+ * Files.  TRUNCATE, REINDEX, CLUSTER and rewrites give the index another file,
+ * and a rollback restores the old one.  So each hash has the number of the
+ * file that the index had when the row was inserted.  If the index has another
+ * file when we write the hash, it goes there (ALTER INDEX ... SET TABLESPACE
+ * copies the file as it is), and we also keep the hash as long as a rollback
+ * may restore the old file, that is, within any subtransaction.  ALTER TABLE
+ * ... TYPE, if it need not rebuild an index, gives its file to a new index,
+ * and drops the old one.  So all hashes are written before a relation is
+ * dropped.
  *
- * Locks.  The executor releases its lock on the index at the end of the command.
- * With the first insertion of a command we take another one, and hold it as long
- * as the hashes may wait: until the end of the (sub)transaction.  The resource
- * owner of the portal would not do, because a portal that fails in a later
- * subtransaction loses its locks.  So flushing never waits for a relation lock.
+ * Locks.  The executor releases its lock on the index at the end of the
+ * command.  With the first insertion of a command we take another one, and
+ * hold it as long as the hashes may wait: until the end of the
+ * (sub)transaction.
+ * The resource owner of the portal would not do, because a portal that fails
+ * in a later subtransaction loses its locks.  So flushing never waits for a
+ * relation lock.
  *
  * Under SERIALIZABLE, index_insert() looks for readers of the index before the
- * bits are set.  A reader that comes in between would neither see the bits nor be
- * noticed, so we look again after setting the bits.
+ * bits are set.  A reader that comes in between would neither see the bits nor
+ * be noticed, so we look again after setting the bits.
  */
 #include "membership.h"
 
@@ -67,8 +70,8 @@
 #include "utils/resowner.h"
 
 /*
- * Limit of waiting hashes, for all indexes together.  With this number, a page of
- * an index of a million elements gets 80 of them, one of ten million 8.
+ * Limit of waiting hashes, for all indexes together.  With this number, a page
+ * of an index of a million elements gets 80 of them, one of ten million 8.
  */
 #define PENDING_MAX			16384
 
@@ -88,7 +91,7 @@ typedef struct PendingHash
 {
 	uint64		hash;
 	Oid			index;
-	FileNumber	inserted;		/* file of the index when the row was inserted */
+	FileNumber	inserted;		/* file of the index at the insertion */
 	FileNumber	written;		/* file that it was last written to, or 0 */
 } PendingHash;
 
@@ -107,12 +110,12 @@ static struct
 	Size		count;
 	Size		room;
 	Size		flushed;		/* number of hashes, the first ones, that were
-								 * written but may be needed after a rollback */
+								 * written; a rollback may need them again */
 	uint64		flushed_at;		/* disturbances at that time */
 	PendingMark *marks;			/* the innermost subtransaction's last */
 	int			marks_count;
 	int			marks_room;
-	uint64	   *seen;			/* SEEN_BITS; NULL before is_pending() is used */
+	uint64	   *seen;			/* SEEN_BITS; made by is_pending() */
 	bool		direct;			/* about to commit: write hashes at once */
 }			pending;
 
@@ -128,7 +131,7 @@ typedef struct PendingIndex
 {
 	Oid			oid;			/* first, for oid_cmp() */
 	bool		exists;
-	bool		rebuilding;		/* by this session; the new file is not ready */
+	bool		rebuilding;		/* by this session; new file is not ready */
 	FileNumber	file;			/* of the index now */
 } PendingIndex;
 
@@ -165,8 +168,8 @@ discard_pending(void)
 }
 
 /*
- * Write the hashes, all of one index, that are not in its present file yet.  Fills
- * in *index.
+ * Write the hashes, all of one index, that are not in its present file yet.
+ * Fills in *index.
  */
 static void
 flush_index(const PendingHash *hashes, Size count, PendingIndex *index)
@@ -197,8 +200,8 @@ flush_index(const PendingHash *hashes, Size count, PendingIndex *index)
 }
 
 /*
- * Drop from the log the hashes that have been written, except those that must be
- * written to another file after a rollback.  The indexes are sorted by OID.
+ * Drop from the log the hashes that have been written, except those that must
+ * be written to another file after a rollback.  The indexes are sorted by OID.
  */
 static void
 drop_written(const PendingIndex *indexes, int indexes_count)
@@ -313,8 +316,8 @@ is_pending(Oid index, uint64 hash)
  *		Has this session inserted the element into the index since *then?
  *
  * *then is a copy of own_insertions.  True is not certain: another session may
- * have inserted it, and false positives of the index are possible.  Errors: those
- * of meta_read() and pages_contain().
+ * have inserted it, and false positives of the index are possible.  Errors:
+ * those of meta_read() and pages_contain().
  */
 bool
 inserted_since(Relation index, const OwnInsertions *then, uint64 hash)

@@ -1,11 +1,11 @@
 /*
  * inspect.c
- *	  Membership indexes as a whole: membership_filter(), membership_info(),
- *	  membership_check().
+ *	  Functions on a whole membership index: membership_filter(),
+ *	  membership_info(), membership_check().
  *
- * Of a partitioned index, membership_info() has a row for each partition's, and
- * membership_check() adds up.  A filter of all partitions is for bloom_union_agg()
- * to make.
+ * For a partitioned index, membership_info() returns a row for each partition,
+ * and membership_check() the sum over all.  To get one filter of all
+ * partitions, use bloom_union_agg().
  */
 #include "membership.h"
 
@@ -39,7 +39,7 @@ SQL_FUNCTION(bloomfilter_membership_check);
 	table_beginscan(heap, snapshot, 0, NULL)
 #endif
 
-/* Where the functions of an index are looked up; core's RestrictSearchPath() has the same */
+/* The search path for expressions of an index, that of RestrictSearchPath() */
 #define SAFE_SEARCH_PATH	"pg_catalog, pg_temp"
 
 /* ----------------------------------------------------------------
@@ -47,7 +47,7 @@ SQL_FUNCTION(bloomfilter_membership_check);
  * ----------------------------------------------------------------
  */
 
-/* A MembershipVisitor: the content of an index, into *arg, a struct varlena * */
+/* A MembershipVisitor: copy an index to a new value, *(struct varlena **) arg */
 static void
 read_filter(Relation heap, Relation index, void *arg)
 {
@@ -77,9 +77,9 @@ read_filter(Relation heap, Relation index, void *arg)
 	if (bytes > IMAGE_MAX_BITS / 8)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("index \"%s\" holds " UINT64_FORMAT " bytes, more than a filter may have",
+				 errmsg("index \"%s\" is too large for a filter: " UINT64_FORMAT " bytes",
 						RelationGetRelationName(index), bytes),
-				 errdetail("The most is %u bytes.",
+				 errdetail("A filter has at most %u bytes.",
 						   (unsigned) (IMAGE_MAX_BITS / 8))));
 	if (meta.layers == 0)
 		value = value_make_empty(FILTER_BLOOM);
@@ -92,7 +92,7 @@ read_filter(Relation heap, Relation index, void *arg)
 	*(struct varlena **) arg = value;
 }
 
-/* membership_filter(index regclass): its content as a value */
+/* membership_filter(index regclass): returns the index's content as a bloom */
 Datum
 bloomfilter_membership_filter(PG_FUNCTION_ARGS)
 {
@@ -128,7 +128,7 @@ enum
 	INFO_COLUMNS
 };
 
-/* A MembershipVisitor: a row for the ReturnSetInfo */
+/* A MembershipVisitor: put a row into the ReturnSetInfo. */
 static void
 put_info(Relation heap, Relation index, void *arg)
 {
@@ -136,7 +136,7 @@ put_info(Relation heap, Relation index, void *arg)
 	MembershipMeta meta;
 	Datum		values[INFO_COLUMNS];
 	bool		nulls[INFO_COLUMNS] = {false};
-	double		absent = 1;		/* that no layer errs */
+	double		absent = 1;		/* probability that no layer errs */
 
 	flush_pending();
 	meta_read(index, &meta);
@@ -164,7 +164,7 @@ put_info(Relation heap, Relation index, void *arg)
 	tuplestore_putvalues(rows->setResult, rows->setDesc, values, nulls);
 }
 
-/* membership_info(index regclass): a row, or one for each partition */
+/* membership_info(index regclass): returns a row, or one for each partition */
 Datum
 bloomfilter_membership_info(PG_FUNCTION_ARGS)
 {
@@ -179,7 +179,10 @@ bloomfilter_membership_info(PG_FUNCTION_ARGS)
  * ----------------------------------------------------------------
  */
 
-/* Are all rows that the snapshot sees in the index?  Returns their number. */
+/*
+ * Check the pages of the index, and that it contains all rows that the
+ * snapshot sees.  Returns the number of rows.
+ */
 static int64
 check_rows(Relation heap, Relation index)
 {
@@ -229,11 +232,12 @@ check_rows(Relation heap, Relation index)
 }
 
 /*
- * A MembershipVisitor: check the index, and add its rows to *arg, an int64.
+ * A MembershipVisitor: check the index, and add the number of its rows to
+ * *arg, an int64.
  *
- * The expressions of the index are evaluated as its owner does, with a search
- * path of which nobody else has a say: so they cannot do anything in the name of
- * who checks it, nor can he have anything done in the name of the owner.
+ * Evaluates the expressions of the index as the owner of the table, with a
+ * fixed search path.  So they cannot act in the name of the user who checks
+ * the index, nor can that user make them act in the name of the owner.
  */
 static void
 check_index(Relation heap, Relation index, void *arg)
@@ -256,8 +260,8 @@ check_index(Relation heap, Relation index, void *arg)
 }
 
 /*
- * membership_check(index regclass): look whether every row that is visible is
- * in the index, and every page as it should be.  Returns the number of rows.
+ * membership_check(index regclass): checks that every page is valid and that
+ * every visible row is in the index.  Returns the number of rows.
  */
 Datum
 bloomfilter_membership_check(PG_FUNCTION_ARGS)

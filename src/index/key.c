@@ -18,8 +18,8 @@
  *		Prepare to hash the values of an index
  *
  * Fills in *hasher.  All that it points to is in "mcxt", or in contexts below.
- * Errors: those of element_hasher_create() and, for a key of several columns, of
- * element_hash().
+ * Errors: those of element_hasher_create() and, for a key of several columns,
+ * of element_hash().
  */
 void
 membership_hasher_init(MembershipHasher *hasher, Relation index,
@@ -60,7 +60,8 @@ membership_hasher_init(MembershipHasher *hasher, Relation index,
  *		Hash the element of an index row
  *
  * Returns false, and sets no *hash, if the row has no element: its only key is
- * NULL.  Allocates nothing in the current memory context.  Errors: those of element_hash().
+ * NULL.  Allocates nothing in the current memory context.  Errors: those of
+ * element_hash().
  */
 bool
 membership_hash(MembershipHasher *hasher, Relation index, Datum *values,

@@ -16,7 +16,7 @@
 #include "storage/bufpage.h"
 #include "utils/rel.h"
 
-/* The default of the option capacity: the least number of elements to size for */
+/* The default of the option capacity: elements to size an index for, at least */
 #define MEMBERSHIP_CAPACITY_DEFAULT		100000
 
 /* The number of a relation's file: TRUNCATE, REINDEX and rewrites change it */
@@ -37,14 +37,14 @@ typedef struct MembershipOptions
 	int			growth;
 } MembershipOptions;
 
-/* A layer as the metapage describes it: a FilterLayer and where its pages are */
+/* A layer in the metapage: like FilterLayer, and where its pages are */
 typedef struct MembershipLayer
 {
 	uint64		size;			/* blocks of 512 bits */
 	uint64		capacity;
 	double		error_rate;
-	uint64		bits_full;		/* number of set bits at which it is full */
-	uint64		bits_reported;	/* number of set bits that pages have reported */
+	uint64		bits_full;		/* set bits at which it is full */
+	uint64		bits_reported;	/* set bits that pages have reported */
 	uint32		report_step;	/* pages report bits in multiples of this */
 	BlockNumber first_page;
 	uint8		layout;			/* FilterLayout, block512 or block512x2 */

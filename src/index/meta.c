@@ -25,18 +25,18 @@
 #define BUILD_HEADROOM			1.05
 
 /*
- * A page reports its new set bits in steps of this number: those of about fifty
- * elements, so that the metapage is no bottleneck, and less than a hundredth of
- * the bits of a page.
+ * A page reports its new set bits in steps of this number: those of about
+ * fifty elements, so that the metapage is no bottleneck, and less than a
+ * hundredth of the bits of a page.
  */
 #define REPORT_STEP_MAX			512
 /*
- * In a small layer, the step is the number of its bits divided by this: otherwise
- * it would be full before any page has reported.
+ * In a small layer, the step is the number of its bits divided by this:
+ * otherwise it would be full before any page has reported.
  */
 #define REPORT_STEPS_MIN			1024
 
-/* Limit of the size of a layer: 128 GB, more than any table is likely to need */
+/* Limit of a layer's size: 128 GB, more than any table is likely to need */
 #define LAYER_MAX_BITS			(UINT64CONST(1) << 40)
 
 /*
@@ -68,8 +68,8 @@ meta_layer(const MembershipMeta *meta, int i, FilterLayer *layer)
  * meta_plan_layer
  *		Append a layer for "capacity" elements
  *
- * Changes *meta alone, not the index.  Returns false, and appends nothing, if the
- * index already has IMAGE_MAX_LAYERS, or the layer would be too large.
+ * Changes *meta alone, not the index.  Returns false, and appends nothing, if
+ * the index already has IMAGE_MAX_LAYERS, or the layer would be too large.
  */
 bool
 meta_plan_layer(MembershipMeta *meta, uint64 capacity)
@@ -116,8 +116,8 @@ meta_report_too_large(Relation index, const MembershipMeta *meta,
  *		Describe a new index
  *
  * Fills in *meta by the options of the index.  "structure" is that of its
- * elements, see element_structure().  If "elements" is greater than 0, appends a
- * layer with room for that number of elements and some more.  Error:
+ * elements, see element_structure().  If "elements" is greater than 0, appends
+ * a layer with room for that number of elements and some more.  Error:
  * ERRCODE_PROGRAM_LIMIT_EXCEEDED if that would be too large.
  */
 void
@@ -186,8 +186,8 @@ meta_write(Relation index, const MembershipMeta *meta)
 }
 
 /*
- * Is the metapage valid?  Check every field, so that a corrupted page raises an
- * error and nothing worse.
+ * Is the metapage valid?  Check every field, so that a corrupted page raises
+ * an error and nothing worse.
  */
 static bool
 meta_is_valid(const MembershipMeta *meta)
@@ -239,8 +239,8 @@ check_meta(Relation index, const MembershipMeta *meta)
  * meta_read
  *		Read the metapage
  *
- * Fills in *meta, of its layers only those in use.  Errors: those of page_read();
- * ERRCODE_INDEX_CORRUPTED if the metapage is not valid.
+ * Fills in *meta, of its layers only those in use.  Errors: those of
+ * page_read(); ERRCODE_INDEX_CORRUPTED if the metapage is not valid.
  */
 void
 meta_read(Relation index, MembershipMeta *meta)
@@ -260,8 +260,8 @@ meta_read(Relation index, MembershipMeta *meta)
  *		Count the set bits of all layers exactly
  *
  * Reads all pages, and changes the layers in *meta, a copy of the metapage, so
- * that meta_layer() and meta_elements() have the exact numbers.  Within VACUUM, it
- * observes the cost-based delay.
+ * that meta_layer() and meta_elements() have the exact numbers.  Within
+ * VACUUM, it observes the cost-based delay.
  */
 void
 pages_measure(Relation index, MembershipMeta *meta)

@@ -1,37 +1,38 @@
 /*
  * open.c
- *	  Opens membership indexes for SQL functions: which indexes, for which users,
- *	  and for which snapshots.
+ *	  Opens membership indexes for SQL functions: which indexes, for which
+ *	  users, and for which snapshots.
  *
  * Interface.  membership_open_all() takes the OID of an index, or of a
- * partitioned one, and calls back for each index to be probed, open and locked.
- * snapshot_too_old() tells whether an index may lack rows that a snapshot sees.
+ * partitioned one, and calls back for each index to be probed, open and
+ * locked.  snapshot_too_old() tells whether an index may lack rows that a
+ * snapshot sees.
  *
- * Locks.  Like all other code, we lock the table before the index, and keep both
- * locked until the end of the transaction: no other session can truncate, rebuild
- * or drop the index meanwhile.
+ * Locks.  Like all other code, we lock the table before the index, and keep
+ * both locked until the end of the transaction: no other session can truncate,
+ * rebuild or drop the index meanwhile.
  *
- * Privileges.  The index tells what is in the table.  So the user needs the SELECT
- * privilege on all columns that the index uses, and must not be subject to
- * row-level security there.  For a partitioned index, the privileges and policies
- * of the partitioned table count, as they do when that is queried.  The
- * expressions of the index are examined as they are stored, because simplifying
- * them would run functions.
+ * Privileges.  The index tells what is in the table.  So the user needs the
+ * SELECT privilege on all columns that the index uses, and must not be subject
+ * to row-level security there.  For a partitioned index, the privileges and
+ * policies of the partitioned table count, as they do when that is queried.
+ * The expressions of the index are examined as they are stored, because
+ * simplifying them would run functions.
  *
  * What an index cannot know.  It has the rows of its own table: not those of
  * inheritance children, of the shards of a distributed table, or of foreign
  * partitions.  It may also have been built without deleted rows that an older
  * snapshot still sees:
  *
- * - On the primary, core marks the index by indcheckxmin if HOT chains were broken.
- *	 It has all other rows that a snapshot of this server can see.
+ * - On the primary, core marks the index by indcheckxmin if HOT chains were
+ *	 broken.  It has all other rows that a snapshot of this server can see.
  *
- * - On a standby, the primary did not know of the snapshot.  There, an index is too
- *	 new for it if its row in pg_class or pg_index was last written by a
- *	 transaction that the snapshot sees running.  REINDEX and TRUNCATE write the
- *	 row in pg_class (another file), CREATE INDEX and REINDEX CONCURRENTLY the one
- *	 in pg_index, once the index is valid.  Promotion does not change which
- *	 snapshots were taken during recovery.
+ * - On a standby, the primary did not know of the snapshot.  There, an index
+ *	 is too new for it if its row in pg_class or pg_index was last written by a
+ *	 transaction that the snapshot sees running.  REINDEX and TRUNCATE write
+ *	 the row in pg_class (another file), CREATE INDEX and REINDEX CONCURRENTLY
+ *	 the one in pg_index, once the index is valid.  Promotion does not change
+ *	 which snapshots were taken during recovery.
  */
 #include "membership.h"
 
@@ -60,7 +61,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-/* The catalog that lists the tables of Citus, and its column with their OIDs */
+/* The catalog that lists Citus's tables, and its column with their OIDs */
 #define CITUS_CATALOG		"pg_dist_partition"
 #define CITUS_TABLE_COLUMN	"logicalrelid"
 
@@ -73,8 +74,8 @@
  */
 
 /*
- * The expressions or the predicate of an index as they are stored, or NULL.  Does
- * not simplify them as RelationGetIndexExpressions() does, which may call
+ * The expressions or the predicate of an index as they are stored, or NULL.
+ * Does not simplify them as RelationGetIndexExpressions() does, which may call
  * functions.  "attribute" is a column of pg_index.
  */
 static Node *
@@ -151,8 +152,8 @@ is_distributed(Oid table)
  */
 
 /*
- * Error unless the user has SELECT on all columns that the index uses, and is not
- * subject to row-level security.
+ * Error unless the user has SELECT on all columns that the index uses, and is
+ * not subject to row-level security.
  */
 static void
 check_privileges(Relation heap, Relation index)
@@ -246,9 +247,9 @@ refuse_invalid(Relation index)
  */
 
 /*
- * Open a membership index, partitioned or not, and its table: returns the index,
- * and *heap.  Locks the table first, and both until the end of the transaction.
- * Error if "oid" is not a membership index.
+ * Open a membership index, partitioned or not, and its table: returns the
+ * index, and *heap.  Locks the table first, and both until the end of the
+ * transaction.  Error if "oid" is not a membership index.
  */
 static Relation
 open_with_table(Oid oid, Relation *heap)
@@ -286,10 +287,10 @@ open_with_table(Oid oid, Relation *heap)
 }
 
 /*
- * Was the index valid when the active snapshot was taken, and do insertions still
- * go to it?  If so, it has all rows that this snapshot sees, even if DROP INDEX
- * CONCURRENTLY is about to drop it.  Once DROP has marked it as dead, neither our
- * own insertions nor those of SERIALIZABLE writers reach it.
+ * Was the index valid when the active snapshot was taken, and do insertions
+ * still go to it?  If so, it has all rows that this snapshot sees, even if
+ * DROP INDEX CONCURRENTLY is about to drop it.  Once DROP has marked it as
+ * dead, neither our own insertions nor those of SERIALIZABLE writers reach it.
  */
 static bool
 was_valid(Relation index)
@@ -316,10 +317,10 @@ was_valid(Relation index)
 }
 
 /*
- * Open a valid index with the same elements as one that is not valid, or return
- * NULL if there is none.  A caller that knows the index by its OID still finds the
- * old one, not valid any more, after REINDEX CONCURRENTLY has given its name to
- * another.
+ * Open a valid index with the same elements as one that is not valid, or
+ * return NULL if there is none.  A caller that knows the index by its OID
+ * still finds the old one, not valid any more, after REINDEX CONCURRENTLY has
+ * given its name to another.
  */
 static Relation
 open_successor(Relation heap, Relation index)
@@ -372,8 +373,8 @@ typedef struct IndexOfTable
 } IndexOfTable;
 
 /*
- * The OIDs of the indexes of all partitions that belong to a partitioned index.
- * Locks the tables.  Error if a partition has no such index.
+ * The OIDs of the indexes of all partitions that belong to a partitioned
+ * index.  Locks the tables.  Error if a partition has no such index.
  */
 static List *
 partition_indexes(Relation heap, Relation index, bool leaving)
@@ -427,23 +428,25 @@ partition_indexes(Relation heap, Relation index, bool leaving)
 
 /*
  * membership_open_all
- *		Call visit(heap, index, arg) for each index to probe in order to query one
+ *		Call visit(heap, index, arg) for each index to probe
  *
  * That is the index itself or, if it is partitioned, the indexes of all
- * partitions.  If "leaving", these include partitions that DETACH CONCURRENTLY has
- * marked: a plan made earlier still reads them, and DETACH waits for its end.
+ * partitions.  If "leaving", these include partitions that DETACH CONCURRENTLY
+ * has marked: a plan made earlier still reads them, and DETACH waits for its
+ * end.
  *
  * Each index and its table stay locked (AccessShareLock) until the end of the
  * transaction; both relations are closed after the call.  The index is a
  * membership index that the user may query and this process can read.  It is
- * valid, or was so for the active snapshot; if REINDEX CONCURRENTLY has replaced
- * it, visit() gets the new one.
+ * valid, or was so for the active snapshot; if REINDEX CONCURRENTLY has
+ * replaced it, visit() gets the new one.
  *
- * Errors: ERRCODE_UNDEFINED_OBJECT; ERRCODE_WRONG_OBJECT_TYPE, also for a foreign
- * partition; ERRCODE_INSUFFICIENT_PRIVILEGE;
- * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if it is not valid, is being reindexed,
- * or lacks the index of a partition; ERRCODE_INVALID_TRANSACTION_STATE for a
- * temporary index in a parallel worker; ERRCODE_FEATURE_NOT_SUPPORTED.
+ * Errors: ERRCODE_UNDEFINED_OBJECT; ERRCODE_WRONG_OBJECT_TYPE, also for a
+ * foreign partition; ERRCODE_INSUFFICIENT_PRIVILEGE;
+ * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if it is not valid, is being
+ * reindexed, or lacks the index of a partition;
+ * ERRCODE_INVALID_TRANSACTION_STATE for a temporary index in a parallel
+ * worker; ERRCODE_FEATURE_NOT_SUPPORTED.
  */
 void
 membership_open_all(Oid oid, bool leaving, MembershipVisitor visit, void *arg)
@@ -519,13 +522,13 @@ refuse_children(Oid index)
 			 errhint("Compare the column with \"=\", which uses the index of each table, or make the children partitions of a partitioned table.")));
 }
 
-/* Was a catalog row written by a transaction that the snapshot sees as running? */
+/* Was a catalog row written by a transaction that the snapshot sees running? */
 static bool
 written_later(HeapTuple tuple, Snapshot snapshot)
 {
 	TransactionId writer = HeapTupleHeaderGetRawXmin(tuple->t_data);
 
-	/* VACUUM FULL of the catalog freezes the row, but does not clear its xmin */
+	/* VACUUM FULL of the catalog freezes the row, but keeps its xmin */
 	if (HeapTupleHeaderXminFrozen(tuple->t_data) &&
 		(TransactionIdPrecedes(writer, snapshot->xmin) ||
 		 TransactionIdFollowsOrEquals(writer, ReadNextTransactionId())))
@@ -534,8 +537,9 @@ written_later(HeapTuple tuple, Snapshot snapshot)
 }
 
 /*
- * Was the row of an index in a catalog written by such a transaction?  Reads it from
- * the syscache "cache", because the relation cache may have lost its xmin.
+ * Was the row of an index in a catalog written by such a transaction?  Reads
+ * it from the syscache "cache", because the relation cache may have lost its
+ * xmin.
  */
 static bool
 catalog_changed_later(int cache, Relation index, Snapshot snapshot)
@@ -554,7 +558,7 @@ catalog_changed_later(int cache, Relation index, Snapshot snapshot)
 
 /*
  * snapshot_too_old
- *		May the index lack rows that the snapshot sees, because of how it was built?
+ *		May rows that the snapshot sees be missing since the index was built?
  */
 bool
 snapshot_too_old(Relation index, Snapshot snapshot)
@@ -572,7 +576,9 @@ snapshot_too_old(Relation index, Snapshot snapshot)
 
 /*
  * refuse_old_snapshot
- *		The error ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if snapshot_too_old()
+ *		Raise an error if snapshot_too_old()
+ *
+ * Its SQLSTATE is ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.
  */
 void
 refuse_old_snapshot(Relation index, Snapshot snapshot)

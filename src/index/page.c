@@ -10,8 +10,8 @@
 #define MEMBERSHIP_PAGE_ID		0xFB0F
 
 /*
- * Make an empty page.  Its first "used" bytes after the header count as content,
- * so that WAL does not leave them out as the page's hole.
+ * Make an empty page.  Its first "used" bytes after the header count as
+ * content, so that WAL does not leave them out as the page's hole.
  */
 void
 page_init(Page page, Size used)
@@ -41,9 +41,9 @@ page_check(Relation index, Buffer buffer)
  * page_read
  *		Read and lock a page of the index
  *
- * "lock" is BUFFER_LOCK_SHARE or BUFFER_LOCK_EXCLUSIVE.  The caller releases the
- * buffer.  Errors: ERRCODE_INDEX_CORRUPTED if it is no page of such an index;
- * those of ReadBuffer(), also for a page past the end.
+ * "lock" is BUFFER_LOCK_SHARE or BUFFER_LOCK_EXCLUSIVE.  The caller releases
+ * the buffer.  Errors: ERRCODE_INDEX_CORRUPTED if it is no page of such an
+ * index; those of ReadBuffer(), also for a page past the end.
  */
 Buffer
 page_read(Relation index, BlockNumber number, int lock)

@@ -74,10 +74,10 @@ extern Buffer page_new(Relation index, ForkNumber fork, BlockNumber number);
 
 /*
  * page_turn
- *		Have page "number" in *buffer, locked, instead of the one that was there
+ *		Have page "number" in *buffer, locked, instead of another one
  *
- * *buffer is InvalidBuffer at first; the caller releases the last one.  Returns
- * false if it is the page already.  Errors: those of page_read().
+ * *buffer is InvalidBuffer at first; the caller releases the last one.
+ * Returns false if it is the page already.  Errors: those of page_read().
  */
 static inline bool
 page_turn(Relation index, BlockNumber number, int lock, Buffer *buffer)

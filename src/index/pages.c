@@ -1,37 +1,38 @@
 /*
  * pages.c
- *	  The pages of a membership index: a growing Bloom filter that is changed in
- *	  place, under buffer locks, and logged.
+ *	  The pages of a membership index: a growing Bloom filter that is changed
+ *	  in place, under buffer locks, and logged.
  *
  * Page 0 is the metapage: it has the parameters of the index and its layers,
  * which bloom_sizing.c plans as for a growing bloom.  The 512-bit blocks of a
- * layer follow each other, blocks_per_page on each page, from the layer's first
- * page on.  So a probe reads the metapage and, in each layer, the one page with
- * the element's block, or two pages if the layout is block512x2.  Every page
- * counts its own set bits.
+ * layer follow each other, blocks_per_page on each page, from the layer's
+ * first page on.  So a probe reads the metapage and, in each layer, the one
+ * page with the element's block, or two pages if the layout is block512x2.
+ * Every page counts its own set bits.
  *
  * Bits are set and never cleared.  Therefore
  *
- * - readers lock only the page that they read, in share mode.  A layer that the
- *	 metapage names has all its pages, and a probe finds every element whose
- *	 insertion ended before the probe began;
+ * - readers lock only the page that they read, in share mode.  A layer that
+ *	 the metapage names has all its pages, and a probe finds every element
+ *	 whose insertion ended before the probe began;
  *
- * - an inserter may use an outdated copy of the metapage: an element is found in
- *	 a full layer as well as in any other;
+ * - an inserter may use an outdated copy of the metapage: an element is found
+ *	 in a full layer as well as in any other;
  *
  * - it does no harm to add an element twice, or for a transaction that aborts.
  *
  * A page reports newly set bits to the metapage in steps of the layer's
- * report_step, in the same WAL record, and keeps the remainder in "unreported".
- * If an element has two blocks, each new bit in the first reserves one for the
- * second, so that the second always has room.  When the second is written, the
- * page reports the difference.  (A crash in between leaves the reservation, so
- * that the layer is full a little early.)  The sum in the metapage tells when the
- * layer is full.  The session that notices creates the next layer, holding the
- * lock for extending the relation, and names it in the metapage last.  If there
- * is a crash in between, the next attempt uses the pages that exist.  Once no
- * other layer is possible (32 are in use), the last one is filled beyond its
- * capacity: insertions do not fail, but the error rate rises.
+ * report_step, in the same WAL record, and keeps the remainder in
+ * "unreported".  If an element has two blocks, each new bit in the first
+ * reserves one for the second, so that the second always has room.  When the
+ * second is written, the page reports the difference.  (A crash in between
+ * leaves the reservation, so that the layer is full a little early.)  The sum
+ * in the metapage tells when the layer is full.  The session that notices
+ * creates the next layer, holding the lock for extending the relation, and
+ * names it in the metapage last.  If there is a crash in between, the next
+ * attempt uses the pages that exist.  Once no other layer is possible (32 are
+ * in use), the last one is filled beyond its capacity: insertions do not fail,
+ * but the error rate rises.
  *
  * Locks: a backend locks one page and, while it holds that, the metapage.  No
  * backend that holds the metapage's lock waits for another page.
@@ -48,7 +49,7 @@
  * ----------------------------------------------------------------
  */
 
-/* Are the bits of an element, those of "word", set in this block of the layer? */
+/* Are the bits that "word" stands for set in this block of the layer? */
 static bool
 block_contains(Relation index, const MembershipLayer *layer, uint64 block,
 			   uint64 word)
@@ -109,8 +110,8 @@ pages_contain(Relation index, const MembershipMeta *meta, uint64 hash)
  *		Create the empty pages of layer "number", from 0
  *
  * *meta describes the layer; the metapage in the index does not name it yet.
- * Pages that exist are overwritten.  Does not log if "log" is false: when an index
- * is built, all its pages are logged at the end.
+ * Pages that exist are overwritten.  Does not log if "log" is false: when an
+ * index is built, all its pages are logged at the end.
  */
 void
 pages_create(Relation index, const MembershipMeta *meta, int number, bool log)
@@ -168,8 +169,8 @@ write_bits(PageWriter *writer, uint64 block, uint64 word)
  *		Fill the first layer of an index that is being built
  *
  * Its pages exist and are empty.  next(from, &hash) returns the next hash, or
- * false after the last; sorted hashes are faster.  Updates bits_reported of the
- * layer in *meta.  Does not log, and no other session may use the index.
+ * false after the last; sorted hashes are faster.  Updates bits_reported of
+ * the layer in *meta.  Does not log, and no other session may use the index.
  */
 void
 pages_fill(Relation index, MembershipMeta *meta,
@@ -225,8 +226,8 @@ pages_image_bytes(const MembershipMeta *meta)
  * pages_read
  *		Copy the layers in *meta to an image of a bloom
  *
- * "class" is that of its elements; "image" has room for pages_image_bytes().  Bits
- * that are set at the same time may be in it or not.  Errors: those of
+ * "class" is that of its elements; "image" has room for pages_image_bytes().
+ * Bits that are set at the same time may be in it or not.  Errors: those of
  * page_read().
  */
 void

@@ -2,30 +2,32 @@
  * view.c
  *	  Views: a membership index as one snapshot sees it.
  *
- * All call sites of the session that probe an index with the same snapshot share
- * a view.  It probes the pages of the index, or a copy in memory.
+ * All call sites of the session that probe an index with the same snapshot
+ * share a view.  It probes the pages of the index, or a copy in memory.
  *
- * The first probes of a query read one or two index pages each.  Once they have
- * cost as much as reading the whole index, we read all of it and answer from
- * memory.  Call sites share the copy, because the scan of each partition has a
- * call site of its own.  The copy lacks what is inserted later.  Its snapshot
- * cannot see that, so the copy is valid for this snapshot only.
+ * The first probes of a query read one or two index pages each.  Once they
+ * have cost as much as reading the whole index, we read all of it and answer
+ * from memory.  Call sites share the copy, because the scan of each partition
+ * has a call site of its own.  The copy lacks what is inserted later.  Its
+ * snapshot cannot see that, so the copy is valid for this snapshot only.
  *
- * Which snapshot.  The address of its snapshot identifies a view.  The view keeps
- * the snapshot registered, with its own resource owner, so that the address is not
- * used again, and snapmgr.c lets nobody change the snapshot.  If we held it longer
- * than its query, it would be in the way of UpdateActiveSnapshotCommandId(), and of
- * VACUUM: call sites of simple expressions in PL/pgSQL live to the end of the
- * transaction.  So a view is made only while the executor runs a query with its
- * snapshot, and is closed with the last such query, or earlier, with its last call
- * site.  Two things tell that a query is gone: the release of the memory of its
- * executor state, and an error that leaves ExecutorRun() or ExecutorFinish().  We
- * need both, because ExecutorEnd() is not called for a query that fails, and the
- * memory of a cursor that fails lives to the end of the transaction.
+ * Which snapshot.  The address of its snapshot identifies a view.  The view
+ * keeps the snapshot registered, with its own resource owner, so that the
+ * address is not used again, and snapmgr.c lets nobody change the snapshot.
+ * If we held it longer than its query, it would be in the way of
+ * UpdateActiveSnapshotCommandId(), and of VACUUM: call sites of simple
+ * expressions in PL/pgSQL live to the end of the transaction.  So a view is
+ * made only while the executor runs a query with its snapshot, and is closed
+ * with the last such query, or earlier, with its last call site.  Two things
+ * tell that a query is gone: the release of the memory of its executor state,
+ * and an error that leaves ExecutorRun() or ExecutorFinish().  We need both,
+ * because ExecutorEnd() is not called for a query that fails, and the memory
+ * of a cursor that fails lives to the end of the transaction.
  *
- * A closed view answers no probes.  If no query has the snapshot, there is no view:
- * view_join() returns NULL, and the caller reads the pages.  That happens in a
- * simple expression of a volatile function, which has a new snapshot each time.
+ * A closed view answers no probes.  If no query has the snapshot, there is no
+ * view: view_join() returns NULL, and the caller reads the pages.  That
+ * happens in a simple expression of a volatile function, which has a new
+ * snapshot each time.
  */
 #include "membership.h"
 
@@ -43,7 +45,7 @@
  */
 #define COPY_COST			3.0
 
-/* All open views, that with the latest copy first, and the bytes of all copies */
+/* All open views, the latest copy first, and the bytes of all copies */
 static dlist_head views = DLIST_STATIC_INIT(views);
 static Size copied_bytes = 0;
 
@@ -138,11 +140,11 @@ view_leave(IndexView *view)
 
 /*
  * view_join
- *		Find or make the view of an index with this snapshot, for one more call site
+ *		Find or make the view of an index, for one more call site
  *
  * Returns NULL if the executor runs no query with the snapshot.  Otherwise the
- * caller calls view_leave() in the end.  A view is of the file that the index has
- * now; the caller has locked the index.
+ * caller calls view_leave() in the end.  A view is of the file that the index
+ * has now; the caller has locked the index.
  */
 IndexView *
 view_join(Relation index, Snapshot snapshot)
@@ -189,8 +191,9 @@ view_join(Relation index, Snapshot snapshot)
 }
 
 /*
- * Copy the whole index.  To make room, evicts the copies of other views, the oldest
- * first; they probe pages again until that has cost as much as another copy.
+ * Copy the whole index.  To make room, evicts the copies of other views, the
+ * oldest first; they probe pages again until that has cost as much as another
+ * copy.
  */
 static void
 copy_index(IndexView *view, Relation index, const MembershipMeta *meta,
@@ -226,10 +229,11 @@ copy_index(IndexView *view, Relation index, const MembershipMeta *meta,
  * view_copy_pays
  *		Make a copy of the index if it pays, before "probes" more probes
  *
- * The view is open and has no copy.  Returns true, with the copy in view->copy, if
- * the probes of pages so far and these would cost as much as a copy.  Otherwise
- * adds their cost to view->spent and returns false, and the caller probes the
- * pages.  "class" is that of the index's elements.  Errors: those of pages_read().
+ * The view is open and has no copy.  Returns true, with the copy in
+ * view->copy, if the probes of pages so far and these would cost as much as a
+ * copy.  Otherwise adds their cost to view->spent and returns false, and the
+ * caller probes the pages.  "class" is that of the index's elements.  Errors:
+ * those of pages_read().
  */
 bool
 view_copy_pays(IndexView *view, Relation index, const MembershipMeta *meta,
@@ -370,9 +374,9 @@ finish_executor(QueryDesc *desc)
 }
 
 /*
- * No query outlives its transaction.  If the transaction aborts, snapmgr.c drops
- * its list of registered snapshots before the memory of queries is released, so
- * we close the views first.
+ * No query outlives its transaction.  If the transaction aborts, snapmgr.c
+ * drops its list of registered snapshots before the memory of queries is
+ * released, so we close the views first.
  */
 static void
 at_transaction_event(XactEvent event, void *arg)
