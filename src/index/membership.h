@@ -150,11 +150,14 @@ extern bool inserted_since(Relation index, const OwnInsertions *then,
 						   uint64 hash);
 
 /* changes.c */
+
+/* Number of events so far that may invalidate cached facts about indexes */
 extern uint64 disturbances;
 extern void membership_changes_init(void);
 
 /* open.c */
 
+/* Called by membership_open_all() with a table and its index, open and locked */
 typedef void (*MembershipVisitor) (Relation heap, Relation index, void *arg);
 
 extern void membership_open_all(Oid oid, bool leaving,

@@ -11,7 +11,7 @@
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 
-/* Also checks for interrupts, and does so outside of VACUUM, too */
+/* The cost-based delay of VACUUM; checks for interrupts anywhere */
 #if PG_VERSION_NUM >= 180000
 #define delay_vacuum()			vacuum_delay_point(false)
 #else
@@ -29,12 +29,12 @@
  * fifty elements, so that the metapage is no bottleneck, and less than a
  * hundredth of the bits of a page.
  */
-#define REPORT_STEP_MAX			512
+#define REPORT_STEP_MAX		512
 /*
  * In a small layer, the step is the number of its bits divided by this:
  * otherwise it would be full before any page has reported.
  */
-#define REPORT_STEPS_MIN			1024
+#define REPORT_STEPS_MIN	1024
 
 /* Limit of a layer's size: 128 GB, more than any table is likely to need */
 #define LAYER_MAX_BITS			(UINT64CONST(1) << 40)
@@ -117,7 +117,7 @@ meta_report_too_large(Relation index, const MembershipMeta *meta,
  *
  * Fills in *meta by the options of the index.  "structure" is that of its
  * elements, see element_structure().  If "elements" is greater than 0, appends
- * a layer with room for that number of elements and some more.  Error:
+ * a layer with room for that number of elements and BUILD_HEADROOM.  Error:
  * ERRCODE_PROGRAM_LIMIT_EXCEEDED if that would be too large.
  */
 void

@@ -417,7 +417,7 @@ partition_indexes(Relation heap, Relation index, bool leaving)
 		else if (get_rel_relispartition(table)) /* not detached meanwhile */
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("cannot query partitioned index \"%s\": partition \"%s\" has no index that is attached to it",
+					 errmsg("cannot query partitioned index \"%s\": partition \"%s\" has no index attached to it",
 							RelationGetRelationName(index),
 							get_rel_name(table)),
 					 errhint("Create an index on the partition, and attach it with ALTER INDEX ... ATTACH PARTITION.")));
