@@ -20,19 +20,10 @@ extern size_t bloom_add_batch(uint8_t *image, const uint64_t *hashes,
 extern bool bloom_plan_layer(const FilterParams *params,
 							 const FilterLayer *before, int count,
 							 FilterLayer *layer);
-extern FilterStatus bloom_plan_union(const uint8_t *a, const uint8_t *b,
-									 FilterPlan *plan);
-extern bool bloom_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
-						const FilterPlan *plan);
-extern void bloom_unite_in_place(uint8_t *a, const uint8_t *b,
-								 const FilterPlan *plan);
-extern void bloom_intersect_in_place(uint8_t *a, const uint8_t *b);
 extern double bloom_cardinality(const uint8_t *image);
 extern double bloom_error_rate(const uint8_t *image);
 extern const char *bloom_check_image(const uint8_t *image);
 extern const char *bloom_check_layer(const uint8_t *image, int i,
 									 const FilterLayer *layer);
-extern const char *bloom_check_bits(const uint8_t *image, int i,
-									const FilterLayer *layer);
 
 #endif							/* FILTER_BLOOM_H */

@@ -4,6 +4,7 @@
  */
 #include "layouts.h"
 
+#include "bits.h"
 #include "bloom.h"
 #include "cuckoo.h"
 #include "set.h"

@@ -1,0 +1,230 @@
+/*
+ * bits.c
+ *	  Filters whose layers are arrays of bits, wherever in them the bits of an
+ *	  element lie: union, intersection, and the check of a layer's bits.
+ */
+#include "bits.h"
+
+#include "interrupt.h"
+#include "sizing.h"
+
+/* How many bits are set in either of two layers of one shape */
+static uint64_t
+count_united(const uint8_t *a, const uint8_t *b, uint64_t bytes)
+{
+	uint64_t	count = 0;
+
+	for (uint64_t at = 0; at < bytes;)
+	{
+		uint64_t	stop = bytes - at > INTERRUPT_BYTES ? at + INTERRUPT_BYTES : bytes;
+
+		filter_check_interrupts();
+		for (; at < stop; at += sizeof(uint64_t))
+			count += popcount64(get64(a + at) | get64(b + at));
+	}
+	return count;
+}
+
+/* The byte at "offset" of the bits of the planned layer i */
+static inline uint8_t
+united_byte(const FilterPlan *plan, int i, const uint8_t *a, const uint8_t *b,
+			uint64_t offset)
+{
+	uint8_t		byte = 0;
+
+	if (plan->from_a[i] >= 0)
+		byte |= image_layer_bits(a, plan->from_a[i])[offset];
+	if (plan->from_b[i] >= 0)
+		byte |= image_layer_bits(b, plan->from_b[i])[offset];
+	return byte;
+}
+
+/*
+ * Order of two layers side by side: that in which a filter grows, and by their
+ * bits where they are of one shape, so that it does not tell which of the two
+ * filters a layer came from.
+ */
+static int
+compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
+			   const uint8_t *b)
+{
+	const FilterLayer *left = &plan->layer[i];
+	const FilterLayer *right = &plan->layer[j];
+	uint64_t	bytes = bloom_layer_bytes(left);
+
+	if (left->capacity != right->capacity)
+		return left->capacity < right->capacity ? -1 : 1;
+	if (left->error_rate != right->error_rate)
+		return left->error_rate > right->error_rate ? -1 : 1;
+	if (!layer_same_shape(left, right))
+		return 0;				/* not of filters that we made */
+	for (uint64_t at = 0; at < bytes;)
+	{
+		uint64_t	stop = bytes - at > INTERRUPT_BYTES ? at + INTERRUPT_BYTES : bytes;
+
+		filter_check_interrupts();
+		for (; at < stop; at++)
+		{
+			int			difference = (int) united_byte(plan, i, a, b, at) -
+				(int) united_byte(plan, j, a, b, at);
+
+			if (difference != 0)
+				return difference;
+		}
+	}
+	return 0;
+}
+
+/* Put layers that came from b alone where the order wants them. */
+static void
+sort_layers(FilterPlan *plan, const uint8_t *a, const uint8_t *b)
+{
+	for (int i = 1; i < plan->layers; i++)
+	{
+		for (int j = i; j > 0 && compare_layers(plan, j, j - 1, a, b) < 0; j--)
+		{
+			FilterLayer layer = plan->layer[j];
+			int			from_a = plan->from_a[j];
+			int			from_b = plan->from_b[j];
+
+			plan->layer[j] = plan->layer[j - 1];
+			plan->from_a[j] = plan->from_a[j - 1];
+			plan->from_b[j] = plan->from_b[j - 1];
+			plan->layer[j - 1] = layer;
+			plan->from_a[j - 1] = from_a;
+			plan->from_b[j - 1] = from_b;
+		}
+	}
+}
+
+/*
+ * Layers of one shape are joined, bit by bit, where the result is not over
+ * full; the others are kept side by side.
+ */
+FilterStatus
+bloom_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
+{
+	bool		joined[IMAGE_MAX_LAYERS] = {false};
+
+	plan->layers = 0;
+	for (int i = 0; i < image_layers(a); i++)
+	{
+		FilterLayer *layer = &plan->layer[plan->layers];
+
+		image_get_layer(a, i, layer);
+		plan->from_a[plan->layers] = i;
+		plan->from_b[plan->layers] = -1;
+		for (int j = 0; j < image_layers(b); j++)
+		{
+			FilterLayer other;
+			uint64_t	set;
+
+			image_get_layer(b, j, &other);
+			if (joined[j] || !layer_same_shape(layer, &other))
+				continue;
+			set = count_united(a + layer->offset, b + other.offset,
+							   bloom_layer_bytes(layer));
+			if (layer->bits_full != 0 && set > layer->bits_full &&
+				set > layer->bits_set && set > other.bits_set)
+				continue;
+			layer->bits_set = set;
+			plan->from_b[plan->layers] = j;
+			joined[j] = true;
+			break;
+		}
+		plan->layers++;
+	}
+	for (int j = 0; j < image_layers(b); j++)
+	{
+		if (joined[j])
+			continue;
+		if (plan->layers == IMAGE_MAX_LAYERS)
+			return FILTER_TOO_MANY_LAYERS;
+		image_get_layer(b, j, &plan->layer[plan->layers]);
+		plan->from_a[plan->layers] = -1;
+		plan->from_b[plan->layers] = j;
+		plan->layers++;
+	}
+	if (plan->layers > 1 && image_growth(a) == 0)
+		return FILTER_FIXED;
+	sort_layers(plan, a, b);
+	return FILTER_OK;
+}
+
+/*
+ * Set in "into" what is set in "from".  Without an interrupt check, because the
+ * number of set bits is wrong meanwhile; the largest filter takes some tenths of
+ * a second.
+ */
+static void
+unite_bits(uint8_t *into, const uint8_t *from, uint64_t bytes)
+{
+	for (uint64_t i = 0; i < bytes; i++)
+		into[i] |= from[i];
+}
+
+bool
+bloom_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
+			const FilterPlan *plan)
+{
+	for (int i = 0; i < plan->layers; i++)
+	{
+		const FilterLayer *layer = &plan->layer[i];
+		uint64_t	bytes = bloom_layer_bytes(layer);
+
+		filter_check_interrupts();
+		if (plan->from_a[i] >= 0)
+			unite_bits(image + layer->offset,
+					   image_layer_bits(a, plan->from_a[i]), bytes);
+		filter_check_interrupts();
+		if (plan->from_b[i] >= 0)
+			unite_bits(image + layer->offset,
+					   image_layer_bits(b, plan->from_b[i]), bytes);
+	}
+	return true;
+}
+
+void
+bloom_unite_in_place(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
+{
+	for (int i = 0; i < plan->layers; i++)
+	{
+		const FilterLayer *layer = &plan->layer[i];
+
+		if (plan->from_b[i] < 0)
+			continue;
+		unite_bits(a + layer->offset, image_layer_bits(b, plan->from_b[i]),
+				   bloom_layer_bytes(layer));
+		put64(image_layer_at(a, i) + LAYER_OFF_BITS_SET, layer->bits_set);
+	}
+}
+
+void
+bloom_intersect_in_place(uint8_t *a, const uint8_t *b)
+{
+	FilterLayer layer;
+	FilterLayer other;
+	uint64_t	bytes;
+	uint64_t	set;
+
+	image_get_layer(a, 0, &layer);
+	image_get_layer(b, 0, &other);
+	bytes = bloom_layer_bytes(&layer);
+	/* counted before: no interrupt check is allowed while bits change */
+	set = layer.bits_set + other.bits_set -
+		count_united(a + layer.offset, b + other.offset, bytes);
+	for (uint64_t i = 0; i < bytes; i++)
+		a[layer.offset + i] &= b[other.offset + i];
+	put64(image_layer_at(a, 0) + LAYER_OFF_BITS_SET, set);
+}
+
+const char *
+bloom_check_bits(const uint8_t *image, int i, const FilterLayer *layer)
+{
+	if (layer->bits_full > bloom_layer_bits(layer))
+		return "bound of set bits out of range";
+	if (layer->bits_set != count_bits(image_layer_bits(image, i),
+									  bloom_layer_bytes(layer)))
+		return "number of set bits is wrong";
+	return NULL;
+}
