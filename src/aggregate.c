@@ -120,7 +120,7 @@ begin_state(FilterWriter *writer, FilterKind kind,
 static void
 bound_explicit(FilterWriter *writer, uint64 count)
 {
-	if (image_layout(writer->image) != LAYOUT_EXPLICIT ||
+	if (!image_is_set(writer->image) ||
 		image_count(writer->image) + count <= 2 * EXPLICIT_STATE_MAX)
 		return;
 	writer_sort(writer);
@@ -138,7 +138,7 @@ other_arguments(const uint8 *header, const AggArguments *arguments)
 {
 	uint64		capacity = arguments->capacity;
 
-	if (unlikely(capacity == 0 && image_layout(header) != LAYOUT_EXPLICIT))
+	if (unlikely(capacity == 0 && !image_is_set(header)))
 		capacity = AUTO_CAPACITY;
 	return image_capacity(header) != capacity ||
 		image_error_rate(header) != arguments->error_rate ||
@@ -185,7 +185,7 @@ agg_trans(FunctionCallInfo fcinfo, FilterKind kind,
 						  aggregate_context(fcinfo));
 		bound_explicit(&writer, 1);
 	}
-	if (image_layout(writer.image) == LAYOUT_EXPLICIT)
+	if (image_is_set(writer.image))
 	{
 		hash = le64(hash);
 		writer_append(&writer, (uint8 *) &hash, 1);
@@ -306,10 +306,9 @@ bloomfilter_agg_combine(PG_FUNCTION_ARGS)
 	}
 	other = value_image(PG_GETARG_DATUM(1));
 	writer_open_state(&writer, PG_GETARG_DATUM(0), mcxt);
-	if (image_layout(other) == LAYOUT_EXPLICIT)
+	if (image_is_set(other))
 		bound_explicit(&writer, image_count(other));
-	if (image_layout(writer.image) == LAYOUT_EXPLICIT &&
-		image_layout(other) == LAYOUT_EXPLICIT)
+	if (image_is_set(writer.image) && image_is_set(other))
 		writer_gather(&writer, other);
 	else
 		writer_unite(&writer, other);
@@ -330,7 +329,7 @@ agg_final(FunctionCallInfo fcinfo, FilterKind kind)
 		PG_RETURN_POINTER(value_make_empty(kind));
 
 	image = value_image(PG_GETARG_DATUM(0));
-	if (image_layout(image) != LAYOUT_EXPLICIT)
+	if (!image_is_set(image))
 	{
 		if (filter_estimated_error_rate(image) >
 			ERROR_RATE_TOLERANCE * image_error_rate(image))

@@ -163,7 +163,7 @@ bloomfilter_clear(PG_FUNCTION_ARGS)
 	FilterParams params;
 	FilterPlan	plan;
 
-	if (image_layers(image) == 0)
+	if (!image_has_layers(image))
 		PG_RETURN_POINTER(value_make_empty(image_kind(image)));
 	check_status(filter_plan_again(image, &plan), image);
 	image_get_params(image, &params);

@@ -123,24 +123,6 @@ value_make_from_set(const uint8 *set, uint64 capacity)
 }
 
 /*
- * Could adding "count" elements fail after some of them, because the layers are
- * full?
- */
-static bool
-may_need_room(const FilterWriter *writer, uint64 count)
-{
-	FilterPlan	plan;
-
-	if (count <= 1)
-		return false;
-	/* a cuckoo filter may run out of slots for an element long before */
-	if (image_kind(writer->image) == FILTER_CUCKOO &&
-		filter_plan_growth(writer->image, &plan) != FILTER_OK)
-		return true;
-	return filter_may_fill(writer->image, count);
-}
-
-/*
  * Prepare to add "count" elements to a filter with layers: *adding is a writer for
  * the filter itself or, if an error could leave it with only some of them, for a
  * copy.  finish_adding() then replaces the filter by the copy, which is in the
@@ -149,7 +131,7 @@ may_need_room(const FilterWriter *writer, uint64 count)
 static void
 begin_adding(FilterWriter *writer, uint64 count, FilterWriter *adding)
 {
-	if (writer->expanded && may_need_room(writer, count))
+	if (writer->expanded && filter_may_need_room(writer->image, count))
 		writer_copy_flat(adding, writer->image);
 	else
 		*adding = *writer;
@@ -182,11 +164,11 @@ writer_add_hashes(FilterWriter *writer, ElementClass class,
 
 	if (count == 0)
 		return;
-	if (image_layers(writer->image) == 0)
+	if (!image_has_layers(writer->image))
 	{
 		uint64		gathered = image_count(writer->image) + count;
 
-		if (image_kind(writer->image) == FILTER_BLOOM)
+		if (!filter_is_multiset(writer->image))
 		{
 			if (gathered > EXPLICIT_ADD_MAX)
 			{
@@ -246,7 +228,7 @@ unite_layers(FilterWriter *writer, const uint8 *other)
 	FilterPlan	plan;
 
 	/* so that a filter without elements is neutral, to the byte */
-	if (image_kind(other) == FILTER_CUCKOO && other != writer->image &&
+	if (filter_is_multiset(other) && other != writer->image &&
 		filter_cardinality(writer->image) == 0)
 	{
 		writer_replace(writer, other);
@@ -279,20 +261,19 @@ writer_unite(FilterWriter *writer, const uint8 *other)
 	FilterWriter adding;
 
 	check_compatible(writer->image, other);
-	if (image_layout(other) == LAYOUT_EMPTY)
+	if (image_is_empty(other))
 		return;
 	/* both arguments may be the same object */
-	if (other == writer->image && image_kind(other) == FILTER_BLOOM)
+	if (other == writer->image && !filter_is_multiset(other))
 		return;
-	if (image_layout(writer->image) == LAYOUT_EMPTY)
+	if (image_is_empty(writer->image))
 	{
 		writer_replace(writer, other);
 		return;
 	}
 	/* the union of two cuckoo filters is a multiset: their sum */
-	if (image_kind(other) == FILTER_CUCKOO &&
-		image_layout(other) == LAYOUT_EXPLICIT &&
-		image_layout(writer->image) == LAYOUT_EXPLICIT)
+	if (filter_is_multiset(other) && image_is_set(other) &&
+		image_is_set(writer->image))
 	{
 		if (other == writer->image)
 		{
@@ -302,9 +283,9 @@ writer_unite(FilterWriter *writer, const uint8 *other)
 		writer_make_sized(writer, image_count(writer->image) +
 						  image_count(other));
 	}
-	if (image_layout(other) == LAYOUT_EXPLICIT)
+	if (image_is_set(other))
 	{
-		bool		both = image_layout(writer->image) == LAYOUT_EXPLICIT;
+		bool		both = image_is_set(writer->image);
 
 		if (both && image_count(writer->image) + image_count(other) >
 			IMAGE_MAX_BITS / 64)
@@ -324,7 +305,7 @@ writer_unite(FilterWriter *writer, const uint8 *other)
 			writer_set_class(&adding, image_class(other));
 		finish_adding(writer, &adding);
 	}
-	else if (image_layout(writer->image) == LAYOUT_EXPLICIT)
+	else if (image_is_set(writer->image))
 	{
 		writer_copy_flat(&adding, other);
 		writer_sort(writer);
@@ -352,15 +333,12 @@ writer_intersect(FilterWriter *writer, const uint8 *other)
 
 	check_compatible(writer->image, other);
 	writer_sort(writer);
-	if (image_layout(writer->image) == LAYOUT_EMPTY ||
-		(image_layout(writer->image) == LAYOUT_EXPLICIT &&
-		 other == writer->image))
+	if (image_is_empty(writer->image) ||
+		(image_is_set(writer->image) && other == writer->image))
 		return;
-	if (image_layout(writer->image) == LAYOUT_EXPLICIT &&
-		image_layout(other) != LAYOUT_EMPTY)
+	if (image_is_set(writer->image) && !image_is_empty(other))
 		filter_intersect_set(writer->image, other);
-	else if (image_layout(other) == LAYOUT_EXPLICIT ||
-			 image_layout(other) == LAYOUT_EMPTY)
+	else if (!image_has_layers(other))
 	{
 		/* the other way round: the part of the set that this filter contains */
 		writer_fresh(writer, image_bytes(other), false, &fresh);

@@ -77,7 +77,7 @@ bloomfilter_info(PG_FUNCTION_ARGS)
 	values[INFO_GROWTH] = Int32GetDatum(image_growth(image));
 	values[INFO_SEED] = Int64GetDatum(image_seed(image));
 	values[INFO_LAYERS] = Int32GetDatum(image_layers(image));
-	if (image_layers(image) > 0)
+	if (image_has_layers(image))
 	{
 		FilterLayer first;
 
@@ -91,7 +91,7 @@ bloomfilter_info(PG_FUNCTION_ARGS)
 	values[INFO_BITS_SET] = image_kind(image) == FILTER_CUCKOO ?
 		Float8GetDatum(bits > 0 ? (double) bits_set / bits : 0) :
 		Int64GetDatum(bits_set);
-	nulls[INFO_BITS_SET] = image_layers(image) == 0;
+	nulls[INFO_BITS_SET] = !image_has_layers(image);
 	values[INFO_BYTES] = Int64GetDatum(image_bytes(image));
 	values[INFO_ELEMENTS] = Int64GetDatum(elements);
 	values[INFO_ESTIMATED_ERROR_RATE] =

@@ -98,7 +98,7 @@ bloomfilter_replace(PG_FUNCTION_ARGS)
 	check_class(class, site->hasher);
 
 	if (filter_remove(writer.image, old) != FILTER_REMOVED ||
-		image_layers(writer.image) == 0)
+		!image_has_layers(writer.image))
 		writer_add_hashes(&writer, class, &new, 1, false);
 	else if (filter_add_batch(writer.image, &new, 1) == 0)
 	{

@@ -14,13 +14,6 @@
 /* Growth factor of filters if none is given */
 #define GROWTH_DEFAULT			2
 
-/* The name of a filter type, with which its functions' names begin */
-static inline const char *
-kind_name(FilterKind kind)
-{
-	return kind == FILTER_CUCKOO ? "cuckoo" : "bloom";
-}
-
 extern void check_capacity(int64 capacity);
 extern void check_error_rate(double error_rate, const char *hint);
 extern void report_class(ElementClass class,

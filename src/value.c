@@ -556,7 +556,7 @@ state_push(Datum state, uint64 hash)
 
 		image = expanded->image;
 		room = expanded->room;
-		if (image_layout(image) != LAYOUT_EXPLICIT)
+		if (!image_is_set(image))
 		{
 			expanded->pending[expanded->pending_count++] = hash;
 			if (expanded->pending_count == PENDING_HASHES)
@@ -576,8 +576,7 @@ state_push(Datum state, uint64 hash)
 		room = VARSIZE(flat) - VARHDRSZ;
 	}
 	bytes = image_bytes(image);
-	if (image_layout(image) != LAYOUT_EXPLICIT ||
-		bytes + sizeof(hash) > room ||
+	if (!image_is_set(image) || bytes + sizeof(hash) > room ||
 		bytes >= image_explicit_bytes(2 * EXPLICIT_STATE_MAX))
 		return false;
 	set_push(image, hash);

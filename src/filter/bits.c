@@ -6,7 +6,6 @@
 #include "bits.h"
 
 #include "interrupt.h"
-#include "sizing.h"
 
 /* How many bits are set in either of two layers of one shape */
 static uint64_t
@@ -39,6 +38,15 @@ united_byte(const FilterPlan *plan, int i, const uint8_t *a, const uint8_t *b,
 	return byte;
 }
 
+/* The number of bytes of the planned layer i */
+static uint64_t
+united_bytes(const FilterPlan *plan, int i, const uint8_t *a,
+			 const uint8_t *b)
+{
+	return plan->from_a[i] >= 0 ? image_layer_bytes(a, plan->from_a[i]) :
+		image_layer_bytes(b, plan->from_b[i]);
+}
+
 /*
  * Order of two layers side by side: that in which a filter grows, and by their
  * bits where they are of one shape, so that it does not tell which of the two
@@ -50,7 +58,7 @@ compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 {
 	const FilterLayer *left = &plan->layer[i];
 	const FilterLayer *right = &plan->layer[j];
-	uint64_t	bytes = bloom_layer_bytes(left);
+	uint64_t	bytes = united_bytes(plan, i, a, b);
 
 	if (left->capacity != right->capacity)
 		return left->capacity < right->capacity ? -1 : 1;
@@ -102,7 +110,7 @@ sort_layers(FilterPlan *plan, const uint8_t *a, const uint8_t *b)
  * full; the others are kept side by side.
  */
 FilterStatus
-bloom_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
+bits_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 {
 	bool		joined[IMAGE_MAX_LAYERS] = {false};
 
@@ -123,7 +131,7 @@ bloom_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 			if (joined[j] || !layer_same_shape(layer, &other))
 				continue;
 			set = count_united(a + layer->offset, b + other.offset,
-							   bloom_layer_bytes(layer));
+							   image_layer_bytes(a, i));
 			if (layer->bits_full != 0 && set > layer->bits_full &&
 				set > layer->bits_set && set > other.bits_set)
 				continue;
@@ -164,13 +172,13 @@ unite_bits(uint8_t *into, const uint8_t *from, uint64_t bytes)
 }
 
 bool
-bloom_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
-			const FilterPlan *plan)
+bits_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
+		   const FilterPlan *plan)
 {
 	for (int i = 0; i < plan->layers; i++)
 	{
 		const FilterLayer *layer = &plan->layer[i];
-		uint64_t	bytes = bloom_layer_bytes(layer);
+		uint64_t	bytes = image_layer_bytes(image, i);
 
 		filter_check_interrupts();
 		if (plan->from_a[i] >= 0)
@@ -185,7 +193,7 @@ bloom_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 }
 
 void
-bloom_unite_in_place(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
+bits_unite_in_place(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
 {
 	for (int i = 0; i < plan->layers; i++)
 	{
@@ -194,13 +202,13 @@ bloom_unite_in_place(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
 		if (plan->from_b[i] < 0)
 			continue;
 		unite_bits(a + layer->offset, image_layer_bits(b, plan->from_b[i]),
-				   bloom_layer_bytes(layer));
+				   image_layer_bytes(a, i));
 		put64(image_layer_at(a, i) + LAYER_OFF_BITS_SET, layer->bits_set);
 	}
 }
 
 void
-bloom_intersect_in_place(uint8_t *a, const uint8_t *b)
+bits_intersect_in_place(uint8_t *a, const uint8_t *b)
 {
 	FilterLayer layer;
 	FilterLayer other;
@@ -209,7 +217,7 @@ bloom_intersect_in_place(uint8_t *a, const uint8_t *b)
 
 	image_get_layer(a, 0, &layer);
 	image_get_layer(b, 0, &other);
-	bytes = bloom_layer_bytes(&layer);
+	bytes = image_layer_bytes(a, 0);
 	/* counted before: no interrupt check is allowed while bits change */
 	set = layer.bits_set + other.bits_set -
 		count_united(a + layer.offset, b + other.offset, bytes);
@@ -219,12 +227,13 @@ bloom_intersect_in_place(uint8_t *a, const uint8_t *b)
 }
 
 const char *
-bloom_check_bits(const uint8_t *image, int i, const FilterLayer *layer)
+bits_check(const uint8_t *image, int i, const FilterLayer *layer,
+		   uint64_t bits)
 {
-	if (layer->bits_full > bloom_layer_bits(layer))
+	if (layer->bits_full > bits)
 		return "bound of set bits out of range";
 	if (layer->bits_set != count_bits(image_layer_bits(image, i),
-									  bloom_layer_bytes(layer)))
+									  image_aligned((bits + 7) / 8)))
 		return "number of set bits is wrong";
 	return NULL;
 }

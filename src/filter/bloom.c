@@ -1,6 +1,6 @@
 /*
  * bloom.c
- *	  Bloom filters: the layouts block512, block512x2 and classic.
+ *	  Bloom filters of blocks: the layouts block512 and block512x2.
  *
  * A filter begins with one layer.  When that is full and may grow, another is put
  * behind it, "growth" times larger, and from then on takes what is added (the
@@ -15,9 +15,8 @@
  */
 #include "bloom.h"
 
+#include "bits.h"
 #include "block512.h"
-#include "classic.h"
-#include "interrupt.h"
 #include "sizing.h"
 
 /*
@@ -31,8 +30,8 @@ typedef struct ProbeLayer
 {
 	const uint8_t *bits;
 	uint64_t	size;
-	FilterLayout layout;
 	unsigned	hashes;
+	bool		second;			/* has an element a second block? */
 } ProbeLayer;
 
 static inline ProbeLayer
@@ -42,8 +41,8 @@ probe_layer(const uint8_t *image, int i)
 	ProbeLayer	layer = {
 		.bits = image + get64(at + LAYER_OFF_OFFSET),
 		.size = get64(at + LAYER_OFF_SIZE),
-		.layout = (FilterLayout) at[LAYER_OFF_LAYOUT],
-		.hashes = at[LAYER_OFF_HASHES]
+		.hashes = at[LAYER_OFF_HASHES],
+		.second = layer_blocks((FilterLayout) at[LAYER_OFF_LAYOUT]) > 1
 	};
 
 	return layer;
@@ -54,13 +53,10 @@ layer_contains(const ProbeLayer *layer, uint64_t hash)
 {
 	const uint8_t *block;
 
-	if (__builtin_expect(layer->layout == LAYOUT_CLASSIC, 0))
-		return classic_contains(layer->bits, layer->size, layer->hashes, hash);
-
 	block = layer->bits + BLOCK_BYTES * first_block(hash, layer->size);
 	if (!block_kernel->contains(block, block_word(hash), layer->hashes))
 		return false;
-	if (layer->layout == LAYOUT_BLOCK512)
+	if (!layer->second)
 		return true;
 	block = layer->bits + BLOCK_BYTES * second_block(hash, layer->size);
 	return block_kernel->contains(block, second_word(hash), layer->hashes);
@@ -71,15 +67,11 @@ static inline unsigned
 layer_add(const ProbeLayer *layer, uint64_t hash)
 {
 	uint8_t    *bits = (uint8_t *) layer->bits;
-	uint8_t    *block;
-	unsigned	added;
+	uint8_t    *block = bits + BLOCK_BYTES * first_block(hash, layer->size);
+	unsigned	added = block_kernel->add(block, block_word(hash),
+										  layer->hashes);
 
-	if (layer->layout == LAYOUT_CLASSIC)
-		return classic_add(bits, layer->size, layer->hashes, hash);
-
-	block = bits + BLOCK_BYTES * first_block(hash, layer->size);
-	added = block_kernel->add(block, block_word(hash), layer->hashes);
-	if (layer->layout == LAYOUT_BLOCK512X2)
+	if (layer->second)
 	{
 		block = bits + BLOCK_BYTES * second_block(hash, layer->size);
 		added += block_kernel->add(block, second_word(hash), layer->hashes);
@@ -88,46 +80,17 @@ layer_add(const ProbeLayer *layer, uint64_t hash)
 }
 
 /*
- * Have the places of a hash brought into the cache.  Always inline: gcc takes
- * a function that only prefetches for one without effects, and drops its calls.
+ * Prefetch the places of a hash.  Always inline: gcc considers a function that
+ * only prefetches to be without effect, and drops its calls.
  */
 static ALWAYS_INLINE void
 layer_prefetch(const ProbeLayer *layer, uint64_t hash)
 {
-	if (layer->layout == LAYOUT_CLASSIC)
-	{
-		uint64_t	step = classic_step(hash);
-
-		for (unsigned k = layer->hashes; k > 0; k--)
-		{
-			__builtin_prefetch(layer->bits + mulhi64(hash, layer->size) / 8);
-			classic_next(&hash, &step);
-		}
-		return;
-	}
 	__builtin_prefetch(layer->bits +
 					   BLOCK_BYTES * first_block(hash, layer->size));
-	if (layer->layout == LAYOUT_BLOCK512X2)
+	if (layer->second)
 		__builtin_prefetch(layer->bits +
 						   BLOCK_BYTES * second_block(hash, layer->size));
-}
-
-/* classic_contains() with each byte fetched from behind "offset" */
-static bool
-classic_contains_sliced(uint64_t offset, uint64_t m, unsigned k,
-						uint64_t hash, FilterFetch fetch, void *from)
-{
-	uint64_t	step = classic_step(hash);
-
-	for (; k > 0; k--)
-	{
-		uint64_t	place = mulhi64(hash, m);
-
-		if (((*fetch(from, offset + place / 8, 1) >> (place % 8)) & 1) == 0)
-			return false;
-		classic_next(&hash, &step);
-	}
-	return true;
 }
 
 bool
@@ -152,8 +115,7 @@ bloom_slices(const uint8_t *header)
 	{
 		ProbeLayer	layer = probe_layer(header, i);
 
-		slices += layer.layout == LAYOUT_CLASSIC ? layer.hashes :
-			layer.layout == LAYOUT_BLOCK512 ? 1 : 2;
+		slices += layer.second ? 2 : 1;
 	}
 	return slices;
 }
@@ -168,18 +130,11 @@ bloom_contains_sliced(const uint8_t *header, uint64_t hash,
 		uint64_t	offset = layer.bits - header;
 		uint64_t	place;
 
-		if (layer.layout == LAYOUT_CLASSIC)
-		{
-			if (classic_contains_sliced(offset, layer.size, layer.hashes,
-										hash, fetch, from))
-				return true;
-			continue;
-		}
 		place = offset + BLOCK_BYTES * first_block(hash, layer.size);
 		if (!block_kernel->contains(fetch(from, place, BLOCK_BYTES),
 									block_word(hash), layer.hashes))
 			continue;
-		if (layer.layout == LAYOUT_BLOCK512)
+		if (!layer.second)
 			return true;
 		place = offset + BLOCK_BYTES * second_block(hash, layer.size);
 		if (block_kernel->contains(fetch(from, place, BLOCK_BYTES),
@@ -284,26 +239,21 @@ bloom_error_rate(const uint8_t *image)
  * Bytes from outside
  * ------------------------------------------------------------------------ */
 
-/* A classic filter is made for bits, any other for a capacity and error rate. */
 const char *
 bloom_check_image(const uint8_t *image)
 {
-	if (image_layout(image) == LAYOUT_CLASSIC)
-	{
-		if (image_capacity(image) != 0 || image_error_rate(image) != 0)
-			return "classic filter with a capacity or error rate";
-	}
-	else if (image_capacity(image) == 0 || image_error_rate(image) == 0)
+	if (image_capacity(image) == 0 || image_error_rate(image) == 0)
 		return "filter without capacity or error rate";
 	return NULL;
 }
 
-static const char *
-check_blocks(const uint8_t *image, const FilterLayer *layer)
+const char *
+bloom_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 {
+	(void) i;
 	if (layer->hashes < 1 || layer->hashes > BLOCK_MAX_HASHES)
 		return "number of hashes out of range";
-	/* two blocks of an element are never the same one */
+	/* the two blocks of an element always differ */
 	if (layer->size < layer_blocks(layer->layout) ||
 		layer->size > IMAGE_MAX_BITS / BLOCK_BITS)
 		return "number of blocks out of range";
@@ -313,42 +263,13 @@ check_blocks(const uint8_t *image, const FilterLayer *layer)
 	if (!(layer->error_rate > 0 &&
 		  layer->error_rate <= image_error_rate(image)))
 		return "error rate of a layer out of range";
-	return NULL;
-}
-
-static const char *
-check_classic(const uint8_t *image, int i, const FilterLayer *layer)
-{
-	if (layer->hashes < 1 || layer->hashes > CLASSIC_MAX_HASHES)
-		return "number of hashes out of range";
-	if (layer->size < CLASSIC_MIN_BITS || layer->size > IMAGE_MAX_BITS)
-		return "number of bits out of range";
-	if (layer->capacity != 0 || layer->bits_full != 0 ||
-		get64(image_layer_at(image, i) + LAYER_OFF_ERROR_RATE) != 0)
-		return "classic layer with a capacity or error rate";
-	if (image_layers(image) != 1 || image_growth(image) != 0)
-		return "classic filter with several layers";
+	if (layer->multiple != 0)
+		return "multiple of a layer that has none";
 	return NULL;
 }
 
 const char *
-bloom_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
+bloom_check_bits(const uint8_t *image, int i, const FilterLayer *layer)
 {
-	const char *fault;
-
-	switch (layer->layout)
-	{
-		case LAYOUT_BLOCK512:
-		case LAYOUT_BLOCK512X2:
-			fault = check_blocks(image, layer);
-			break;
-		case LAYOUT_CLASSIC:
-			fault = check_classic(image, i, layer);
-			break;
-		default:
-			return "unknown layout of a layer";
-	}
-	if (fault == NULL && layer->multiple != 0)
-		return "multiple of a layer that has none";
-	return fault;
+	return bits_check(image, i, layer, bloom_layer_bits(layer));
 }

@@ -1,6 +1,6 @@
 /*
  * bloom.h
- *	  The operations on a bloom filter with layers; see bloom.c.
+ *	  The operations on a bloom filter of blocks; see bloom.c.
  *
  * They are entries of the table in layouts.h, which says what each of them does.
  */
@@ -25,5 +25,7 @@ extern double bloom_error_rate(const uint8_t *image);
 extern const char *bloom_check_image(const uint8_t *image);
 extern const char *bloom_check_layer(const uint8_t *image, int i,
 									 const FilterLayer *layer);
+extern const char *bloom_check_bits(const uint8_t *image, int i,
+									const FilterLayer *layer);
 
 #endif							/* FILTER_BLOOM_H */

@@ -379,14 +379,7 @@ fit_blocks(double n, double error_rate, FilterLayer *layer)
 uint64_t
 bloom_layer_bits(const FilterLayer *layer)
 {
-	return layer->layout == LAYOUT_CLASSIC ? layer->size :
-		layer->size * BLOCK_BITS;
-}
-
-uint64_t
-bloom_layer_bytes(const FilterLayer *layer)
-{
-	return image_aligned((bloom_layer_bits(layer) + 7) / 8);
+	return layer->size * BLOCK_BITS;
 }
 
 /*
@@ -402,11 +395,9 @@ block_share(const FilterLayer *layer)
 static double
 log_spared(const FilterLayer *layer)
 {
-	double		share;
+	double		share = layer_blocks(layer->layout) * block_share(layer) /
+		layer->size;
 
-	if (layer->layout == LAYOUT_CLASSIC)
-		return layer->hashes * log1p(-1.0 / layer->size);
-	share = layer_blocks(layer->layout) * block_share(layer) / layer->size;
 	return log1p(-share);
 }
 
@@ -487,15 +478,21 @@ layer_expected_error_rate(const FilterLayer *layer, double n)
 }
 
 double
-layer_cardinality(const FilterLayer *layer)
+elements_from_bits(double bits, double bits_set, double log_spared)
 {
-	double		bits = (double) bloom_layer_bits(layer);
-	double		clear = bits - (double) layer->bits_set;
+	double		clear = bits - bits_set;
 
 	/* with no bit left clear it may be any number; half a bit gives a lowest */
 	if (clear < 0.5)
 		clear = 0.5;
-	return log(clear / bits) / log_spared(layer);
+	return log(clear / bits) / log_spared;
+}
+
+double
+layer_cardinality(const FilterLayer *layer)
+{
+	return elements_from_bits((double) bloom_layer_bits(layer),
+							  (double) layer->bits_set, log_spared(layer));
 }
 
 double
@@ -520,8 +517,5 @@ layers_cardinality(const FilterLayer *layers, int count)
 double
 layer_error_rate(const FilterLayer *layer)
 {
-	/* a probe may read any k bits, so the share that is set tells all */
-	if (layer->layout == LAYOUT_CLASSIC)
-		return pow((double) layer->bits_set / layer->size, layer->hashes);
 	return layer_expected_error_rate(layer, layer_cardinality(layer));
 }

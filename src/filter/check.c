@@ -60,6 +60,9 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 	uint64_t	layer_bytes;
 
 	image_get_layer(image, i, &layer);
+	if ((int) layer.layout >= layout_count ||
+		layouts[layer.layout].ops != ops)
+		return "layer of another kind of filter";
 	fault = ops->check_layer(image, i, &layer);
 	if (fault)
 		return fault;
@@ -70,7 +73,7 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 
 	/* check_layer() has bounded the sizes, so nothing here overflows */
 	bits = ops->layer_bits(&layer);
-	layer_bytes = ops->layer_bytes(&layer);
+	layer_bytes = ops_layer_bytes(ops, &layer);
 	if (layer.offset != *offset)
 		return "offset of a layer is wrong";
 	if (layer_bytes > bytes - *offset)
@@ -132,15 +135,11 @@ image_check(const uint8_t *image, uint64_t bytes, FilterKind kind)
 		return "shorter than a header";
 	if (memcmp(image, magic, IMAGE_MAGIC_BYTES - 1) != 0)
 	{
-		if (memcmp(image, kind_magic(FILTER_BLOOM),
-				   IMAGE_MAGIC_BYTES - 1) == 0)
-			return "is a bloom filter";
-		if (memcmp(image, kind_magic(FILTER_CUCKOO),
-				   IMAGE_MAGIC_BYTES - 1) == 0)
-			return "is a cuckoo filter";
-		return kind == FILTER_CUCKOO ?
-			"does not begin with the bytes \"cko\"" :
-			"does not begin with the bytes \"blm\"";
+		for (int other = 0; other < kind_count; other++)
+			if (memcmp(image, kind_magic((FilterKind) other),
+					   IMAGE_MAGIC_BYTES - 1) == 0)
+				return kinds[other].is_this;
+		return kinds[kind].is_not_this;
 	}
 	if (image[IMAGE_MAGIC_BYTES - 1] != (uint8_t) magic[IMAGE_MAGIC_BYTES - 1])
 		return "unknown version of the format";
@@ -161,7 +160,7 @@ image_check(const uint8_t *image, uint64_t bytes, FilterKind kind)
 	if (!valid_class(image + IMAGE_OFF_CLASS))
 		return "element class is not one";
 
-	if (image_layout(image) != LAYOUT_EXPLICIT && image_count(image) != 0)
+	if (!image_is_set(image) && image_count(image) != 0)
 		return "number of hashes in a filter that has none";
 
 	if ((int) image_layout(image) >= layout_count)

@@ -1,6 +1,7 @@
 /*
  * classic.h
- *	  The textbook's Bloom filter: m bits, k of them for an element.
+ *	  The textbook's Bloom filter: m bits, k of them for an element; see
+ *	  classic.c.
  *
  * Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970.
  * The k places come from two words, much as in double hashing (Kirsch and
@@ -14,6 +15,7 @@
 #define FILTER_CLASSIC_H
 
 #include "block512.h"
+#include "plan.h"
 
 /*
  * Bits an element sets, at most: with the best m it is the error rate's
@@ -41,7 +43,7 @@ classic_next(uint64_t *hash, uint64_t *step)
 
 /* Are all k bits of the element set among m bits? */
 static inline bool
-classic_contains(const uint8_t *bits, uint64_t m, unsigned k, uint64_t hash)
+classic_bits_contain(const uint8_t *bits, uint64_t m, unsigned k, uint64_t hash)
 {
 	uint64_t	step = classic_step(hash);
 
@@ -58,7 +60,7 @@ classic_contains(const uint8_t *bits, uint64_t m, unsigned k, uint64_t hash)
 
 /* Set them, and return how many were not set before. */
 static inline unsigned
-classic_add(uint8_t *bits, uint64_t m, unsigned k, uint64_t hash)
+classic_bits_add(uint8_t *bits, uint64_t m, unsigned k, uint64_t hash)
 {
 	uint64_t	step = classic_step(hash);
 	unsigned	added = 0;
@@ -74,5 +76,31 @@ classic_add(uint8_t *bits, uint64_t m, unsigned k, uint64_t hash)
 	}
 	return added;
 }
+
+/*
+ * The layer of a filter of m bits, k for an element.  False if that would be too
+ * large.
+ */
+extern bool classic_plan_layer(uint64_t m, unsigned k, FilterLayer *layer);
+
+/* The operations of layouts.h */
+extern uint64_t classic_layer_bits(const FilterLayer *layer);
+extern bool classic_contains(const uint8_t *image, uint64_t hash);
+extern void classic_contains_batch(const uint8_t *image,
+								   const uint64_t *hashes, size_t count,
+								   bool *found);
+extern unsigned classic_slices(const uint8_t *header);
+extern bool classic_contains_sliced(const uint8_t *header, uint64_t hash,
+									FilterFetch fetch, void *from);
+extern size_t classic_add_batch(uint8_t *image, const uint64_t *hashes,
+								size_t count);
+extern double classic_cardinality(const uint8_t *image);
+extern double classic_error_rate(const uint8_t *image);
+extern double classic_layer_cardinality(const FilterLayer *layer);
+extern const char *classic_check_image(const uint8_t *image);
+extern const char *classic_check_layer(const uint8_t *image, int i,
+									   const FilterLayer *layer);
+extern const char *classic_check_bits(const uint8_t *image, int i,
+									  const FilterLayer *layer);
 
 #endif							/* FILTER_CLASSIC_H */

@@ -660,8 +660,6 @@ cuckoo_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 	FilterLayer first;
 	FilterLayer before;
 
-	if (layer->layout != LAYOUT_CUCKOO)
-		return "layer of another kind of filter";
 	image_get_layer(image, 0, &first);
 	image_get_layer(image, i > 0 ? i - 1 : 0, &before);
 	if (layer->hashes < CUCKOO_MIN_FINGERPRINT ||

@@ -5,6 +5,7 @@
 #include "filter.h"
 
 #include "block512.h"
+#include "classic.h"
 #include "layouts.h"
 #include "set.h"
 
@@ -87,7 +88,7 @@ layer_bits(const FilterLayer *layer)
 uint64_t
 layer_bytes(const FilterLayer *layer)
 {
-	return layouts[layer->layout].ops->layer_bytes(layer);
+	return ops_layer_bytes(layouts[layer->layout].ops, layer);
 }
 
 /* Place the planned layers one behind the other. */
@@ -127,7 +128,8 @@ plan_layer(const FilterParams *params, FilterPlan *plan)
 	int			before = plan->layers++;
 	FilterLayer *layer = &plan->layer[before];
 
-	if (!kind_ops(params->kind)->plan_layer(params, plan->layer, before, layer))
+	if (!kinds[params->kind].ops->plan_layer(params, plan->layer, before,
+											 layer))
 		return FILTER_TOO_LARGE;
 	return plan_finish(plan);
 }
@@ -142,14 +144,8 @@ filter_plan(const FilterParams *params, FilterPlan *plan)
 FilterStatus
 filter_plan_classic(uint64_t m, unsigned k, FilterPlan *plan)
 {
-	FilterLayer *layer = &plan->layer[0];
-
-	if (m > IMAGE_MAX_BITS)
+	if (!classic_plan_layer(m, k, &plan->layer[0]))
 		return FILTER_TOO_LARGE;
-	memset(layer, 0, sizeof(*layer));
-	layer->layout = LAYOUT_CLASSIC;
-	layer->size = m;
-	layer->hashes = k;
 	plan->layers = 1;
 	return plan_finish(plan);
 }
@@ -157,14 +153,11 @@ filter_plan_classic(uint64_t m, unsigned k, FilterPlan *plan)
 FilterStatus
 filter_plan_again(const uint8_t *image, FilterPlan *plan)
 {
-	FilterParams params;
-	FilterLayer first;
-
-	image_get_params(image, &params);
-	if (params.capacity != 0)
-		return filter_plan(&params, plan);
-	image_get_layer(image, 0, &first);
-	return filter_plan_classic(first.size, first.hashes, plan);
+	/* the first layer is the one that the filter was made with */
+	image_get_layer(image, 0, &plan->layer[0]);
+	plan->layer[0].bits_set = 0;
+	plan->layers = 1;
+	return plan_finish(plan);
 }
 
 void
@@ -216,6 +209,19 @@ filter_may_fill(const uint8_t *image, uint64_t count)
 		image_ops(image)->layer_cardinality(&last) + count > last.capacity;
 }
 
+bool
+filter_may_need_room(const uint8_t *image, uint64_t count)
+{
+	FilterPlan	plan;
+
+	if (count <= 1)
+		return false;
+	if (image_ops(image)->full_early &&
+		filter_plan_growth(image, &plan) != FILTER_OK)
+		return true;
+	return filter_may_fill(image, count);
+}
+
 FilterDifference
 filter_difference(const uint8_t *a, const uint8_t *b)
 {
@@ -225,15 +231,14 @@ filter_difference(const uint8_t *a, const uint8_t *b)
 
 	if (image_kind(a) != image_kind(b))
 		return DIFFERENT_KIND;
-	if (image_layout(a) == LAYOUT_EMPTY || image_layout(b) == LAYOUT_EMPTY)
+	if (image_is_empty(a) || image_is_empty(b))
 		return FILTERS_COMPATIBLE;
 	if (image_seed(a) != image_seed(b))
 		return DIFFERENT_SEED;
 	if (image_class(a) != image_class(b) &&
 		image_class(a) != 0 && image_class(b) != 0)
 		return DIFFERENT_CLASS;
-	if (image_layout(a) == LAYOUT_EXPLICIT ||
-		image_layout(b) == LAYOUT_EXPLICIT)
+	if (image_is_set(a) || image_is_set(b))
 		return FILTERS_COMPATIBLE;
 	/* one made for a capacity, and one for bits */
 	if ((image_capacity(a) == 0) != (image_capacity(b) == 0))
@@ -346,6 +351,18 @@ filter_bits(const uint8_t *image, uint64_t *bits, uint64_t *bits_set)
 		*bits_set += ops->layer_bits_set ? ops->layer_bits_set(&layer) :
 			layer.bits_set;
 	}
+}
+
+bool
+filter_is_multiset(const uint8_t *image)
+{
+	return kinds[image_kind(image)].ops->multiset;
+}
+
+const char *
+kind_name(FilterKind kind)
+{
+	return kinds[kind].name;
 }
 
 const char *

@@ -32,7 +32,7 @@ extern FilterStatus filter_plan(const FilterParams *params, FilterPlan *plan);
 extern FilterStatus filter_plan_classic(uint64_t m, unsigned k,
 										FilterPlan *plan);
 
-/* What a filter with layers was when it was made, in growth and size */
+/* A filter with layers as it was created: the first of them, without elements */
 extern FilterStatus filter_plan_again(const uint8_t *image, FilterPlan *plan);
 
 extern void filter_init(uint8_t *image, const FilterParams *params,
@@ -45,6 +45,13 @@ extern void filter_grow(uint8_t *image, const uint8_t *from,
 
 /* May the last layer prove too small for "count" more elements? */
 extern bool filter_may_fill(const uint8_t *image, uint64_t count);
+
+/*
+ * Could adding "count" elements fail after some of them, because the layers are
+ * full?  A cuckoo filter may run out of slots for an element long before its
+ * capacity.
+ */
+extern bool filter_may_need_room(const uint8_t *image, uint64_t count);
 
 /* Is this hash in?  For any layout. */
 extern bool filter_contains(const uint8_t *image, uint64_t hash);
@@ -192,6 +199,15 @@ extern void filter_bits(const uint8_t *image, uint64_t *bits,
  */
 extern uint64_t layer_bits(const FilterLayer *layer);
 extern uint64_t layer_bytes(const FilterLayer *layer);
+
+/*
+ * Is an element in as often as it was added?  By the filter's type: true for an
+ * empty or explicit cuckoo filter, too, though a set has each element once.
+ */
+extern bool filter_is_multiset(const uint8_t *image);
+
+/* The name of a filter type, with which its functions' names begin */
+extern const char *kind_name(FilterKind kind);
 
 /* As bloom_info() shows it */
 extern const char *filter_layout_name(FilterLayout layout);

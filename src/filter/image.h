@@ -55,7 +55,12 @@ typedef enum FilterKind
 static inline const char *
 kind_magic(FilterKind kind)
 {
-	return kind == FILTER_CUCKOO ? IMAGE_MAGIC_CUCKOO : IMAGE_MAGIC_BLOOM;
+	static const char *const magics[] = {
+		[FILTER_BLOOM] = IMAGE_MAGIC_BLOOM,
+		[FILTER_CUCKOO] = IMAGE_MAGIC_CUCKOO
+	};
+
+	return magics[kind];
 }
 
 /* What the image holds, and what a layer is.  The first two are of any kind. */
@@ -145,6 +150,20 @@ image_layout(const uint8_t *image)
 	return (FilterLayout) image[IMAGE_OFF_LAYOUT];
 }
 
+/* Without elements, parameters or layers */
+static inline bool
+image_is_empty(const uint8_t *image)
+{
+	return image_layout(image) == LAYOUT_EMPTY;
+}
+
+/* Explicit: the hashes themselves */
+static inline bool
+image_is_set(const uint8_t *image)
+{
+	return image_layout(image) == LAYOUT_EXPLICIT;
+}
+
 static inline int
 image_growth(const uint8_t *image)
 {
@@ -155,6 +174,13 @@ static inline int
 image_layers(const uint8_t *image)
 {
 	return image[IMAGE_OFF_LAYERS];
+}
+
+/* Neither empty nor a set */
+static inline bool
+image_has_layers(const uint8_t *image)
+{
+	return image_layers(image) > 0;
 }
 
 static inline uint64_t
@@ -213,6 +239,17 @@ image_layer_bits(const uint8_t *image, int i)
 	return (uint8_t *) image + get64(image_layer_at(image, i) + LAYER_OFF_OFFSET);
 }
 
+/* The number of bytes from there to the next layer's, or to the end */
+static inline uint64_t
+image_layer_bytes(const uint8_t *image, int i)
+{
+	uint64_t	end = i + 1 < image_layers(image) ?
+		get64(image_layer_at(image, i + 1) + LAYER_OFF_OFFSET) :
+		image_bytes(image);
+
+	return end - get64(image_layer_at(image, i) + LAYER_OFF_OFFSET);
+}
+
 /* The hashes of an explicit filter */
 static inline uint8_t *
 image_hashes(const uint8_t *image)
@@ -239,7 +276,7 @@ image_set_count(uint8_t *image, uint64_t count)
 static inline void
 image_set_class(uint8_t *image, uint64_t class)
 {
-	if (image_layout(image) == LAYOUT_EMPTY)
+	if (image_is_empty(image))
 		image[IMAGE_OFF_LAYOUT] = LAYOUT_EXPLICIT;
 	put64(image + IMAGE_OFF_CLASS, class);
 }

@@ -6,6 +6,7 @@
 
 #include "bits.h"
 #include "bloom.h"
+#include "classic.h"
 #include "cuckoo.h"
 #include "set.h"
 #include "sizing.h"
@@ -21,7 +22,6 @@ static const FilterOps set_ops = {
 static const FilterOps bloom_ops = {
 	.kind = FILTER_BLOOM,
 	.layer_bits = bloom_layer_bits,
-	.layer_bytes = bloom_layer_bytes,
 	.contains = bloom_contains,
 	.contains_batch = bloom_contains_batch,
 	.slices = bloom_slices,
@@ -31,17 +31,39 @@ static const FilterOps bloom_ops = {
 	.layer_cardinality = layer_cardinality,
 	.add_batch = bloom_add_batch,
 	.plan_layer = bloom_plan_layer,
-	.plan_union = bloom_plan_union,
-	.unite = bloom_unite,
-	.unite_in_place = bloom_unite_in_place,
-	.intersect_in_place = bloom_intersect_in_place,
+	.plan_union = bits_plan_union,
+	.unite = bits_unite,
+	.unite_in_place = bits_unite_in_place,
+	.intersect_in_place = bits_intersect_in_place,
 	.check_image = bloom_check_image,
 	.check_layer = bloom_check_layer,
 	.check_bits = bloom_check_bits
 };
 
+static const FilterOps classic_ops = {
+	.kind = FILTER_BLOOM,
+	.layer_bits = classic_layer_bits,
+	.contains = classic_contains,
+	.contains_batch = classic_contains_batch,
+	.slices = classic_slices,
+	.contains_sliced = classic_contains_sliced,
+	.cardinality = classic_cardinality,
+	.error_rate = classic_error_rate,
+	.layer_cardinality = classic_layer_cardinality,
+	.add_batch = classic_add_batch,
+	.plan_union = bits_plan_union,
+	.unite = bits_unite,
+	.unite_in_place = bits_unite_in_place,
+	.intersect_in_place = bits_intersect_in_place,
+	.check_image = classic_check_image,
+	.check_layer = classic_check_layer,
+	.check_bits = classic_check_bits
+};
+
 static const FilterOps cuckoo_ops = {
 	.kind = FILTER_CUCKOO,
+	.multiset = true,
+	.full_early = true,
 	.layer_bits = cuckoo_layer_bits,
 	.layer_bytes = cuckoo_layer_bytes,
 	.contains = cuckoo_contains,
@@ -72,8 +94,21 @@ const LayoutEntry layouts[] = {
 	[LAYOUT_EXPLICIT] = {"explicit", &set_ops},
 	[LAYOUT_BLOCK512] = {"block512", &bloom_ops},
 	[LAYOUT_BLOCK512X2] = {"block512x2", &bloom_ops},
-	[LAYOUT_CLASSIC] = {"classic", &bloom_ops},
+	[LAYOUT_CLASSIC] = {"classic", &classic_ops},
 	[LAYOUT_CUCKOO] = {"cuckoo", &cuckoo_ops}
 };
 
 const int	layout_count = sizeof(layouts) / sizeof(layouts[0]);
+
+const KindEntry kinds[] = {
+	[FILTER_BLOOM] = {
+		"bloom", &bloom_ops, "is a bloom filter",
+		"does not begin with the bytes \"blm\""
+	},
+	[FILTER_CUCKOO] = {
+		"cuckoo", &cuckoo_ops, "is a cuckoo filter",
+		"does not begin with the bytes \"cko\""
+	}
+};
+
+const int	kind_count = sizeof(kinds) / sizeof(kinds[0]);

@@ -13,18 +13,27 @@
 /*
  * The operations of a layout, or of a family of layouts that the layers of one
  * filter may have.  Those without a comment are the functions of filter.h of the
- * same name.  Sets have no layers: what needs one is NULL there.
+ * same name.  Operations on layers are NULL for sets, which have none.
  */
 typedef struct FilterOps
 {
-	/* Of which type are filters with layers of this family?  Sets: of either. */
+	/* The type of filters with layers of this family.  Sets are of any. */
 	FilterKind	kind;
 
-	/* The number of bits, and of bytes kept, of a layer */
+	/* Is an element in as often as it was added? */
+	bool		multiset;
+
+	/* May the filter have no room for an element before it is at capacity? */
+	bool		full_early;
+
+	/*
+	 * The number of bits of a layer, and of bytes that it takes.  The latter is
+	 * NULL if the bits take no more than they need.
+	 */
 	uint64_t	(*layer_bits) (const FilterLayer *layer);
 	uint64_t	(*layer_bytes) (const FilterLayer *layer);
 
-	/* Reading; count is NULL if it is 1 for what is in */
+	/* Reading; count is NULL if it is at most 1 */
 	bool		(*contains) (const uint8_t *image, uint64_t hash);
 	void		(*contains_batch) (const uint8_t *image,
 								   const uint64_t *hashes, size_t count,
@@ -50,7 +59,7 @@ typedef struct FilterOps
 
 	/*
 	 * Plan the layer behind "count" others, or the first; false if it would
-	 * be too large.
+	 * be too large.  NULL if filters are not made for a capacity.
 	 */
 	bool		(*plan_layer) (const FilterParams *params,
 							   const FilterLayer *before, int count,
@@ -79,8 +88,9 @@ typedef struct FilterOps
 
 	/*
 	 * For check.c, each NULL or what is wrong.  First the header (of a set,
-	 * all); then the fields of layer i, those before it being valid; then its
-	 * bits, known to lie within the image.
+	 * all); then the fields of layer i, which has a layout of this family, the
+	 * layers before it being valid; then its bits, known to lie within the
+	 * image.
 	 */
 	const char *(*check_image) (const uint8_t *image);
 	const char *(*check_layer) (const uint8_t *image, int i,
@@ -99,6 +109,20 @@ typedef struct LayoutEntry
 extern const LayoutEntry layouts[];
 extern const int layout_count;
 
+typedef struct KindEntry
+{
+	const char *name;			/* of the type */
+	const FilterOps *ops;		/* of filters that are made for a capacity */
+
+	/* for check.c: what is wrong with an image of this kind, or of another */
+	const char *is_this;
+	const char *is_not_this;
+} KindEntry;
+
+/* By FilterKind */
+extern const KindEntry kinds[];
+extern const int kind_count;
+
 /*
  * Of an image.  Bytes that were damaged on disk pass no validator: they may lead
  * to wrong answers, but never to a call of no function.
@@ -111,11 +135,12 @@ image_ops(const uint8_t *image)
 	return layouts[(int) layout < layout_count ? layout : LAYOUT_BLOCK512].ops;
 }
 
-/* Of the filters with layers that are made for a capacity */
-static inline const FilterOps *
-kind_ops(FilterKind kind)
+/* The number of bytes that a layer takes */
+static inline uint64_t
+ops_layer_bytes(const FilterOps *ops, const FilterLayer *layer)
 {
-	return layouts[kind == FILTER_CUCKOO ? LAYOUT_CUCKOO : LAYOUT_BLOCK512].ops;
+	return ops->layer_bytes ? ops->layer_bytes(layer) :
+		image_aligned((ops->layer_bits(layer) + 7) / 8);
 }
 
 #endif							/* FILTER_LAYOUTS_H */

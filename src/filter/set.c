@@ -358,7 +358,7 @@ set_check_image(const uint8_t *image)
 {
 	uint64_t	count = image_count(image);
 
-	if (image_layout(image) == LAYOUT_EMPTY)
+	if (image_is_empty(image))
 		return check_empty(image);
 	if (image_layers(image) != 0)
 		return "explicit filter with layers";

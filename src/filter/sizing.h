@@ -17,11 +17,10 @@
 #define ERROR_RATE_DEFAULT	0.01
 
 /*
- * The number of bits, and of bytes kept, of a layer of a bloom or of a cuckoo
- * filter, of which layout, hashes and size count
+ * The number of bits of a layer of blocks or of a cuckoo filter, and the number
+ * of bytes that it takes.  They depend on layout, hashes and size only.
  */
 extern uint64_t bloom_layer_bits(const FilterLayer *layer);
-extern uint64_t bloom_layer_bytes(const FilterLayer *layer);
 extern uint64_t cuckoo_layer_bits(const FilterLayer *layer);
 extern uint64_t cuckoo_layer_bytes(const FilterLayer *layer);
 
@@ -48,11 +47,18 @@ extern bool cuckoo_plan_next(const FilterLayer *first,
 /* Entries at which a layer of this many windows is full */
 extern uint64_t cuckoo_capacity(uint64_t windows);
 
-/* The rest is for layers of bloom filters. */
+/*
+ * How many elements have set this many of a layer's bits, if each leaves clear
+ * exp(log_spared) of the clear ones?
+ */
+extern double elements_from_bits(double bits, double bits_set,
+								 double log_spared);
+
+/* The rest is for layers of blocks. */
 
 /*
- * What to expect of a layer that holds n elements: how many of its bits are set,
- * and, unless it is classic, which share of absent elements it takes for present
+ * What to expect of a layer that holds n elements: the number of set bits, and
+ * the error rate
  */
 extern double layer_expected_bits(const FilterLayer *layer, double n);
 extern double layer_expected_error_rate(const FilterLayer *layer, double n);
