@@ -205,43 +205,6 @@ hash_uint32(uint32 value, uint64 seed)
 	return XXH3_64bits_withSeed(bytes, sizeof(bytes), seed);
 }
 
-static void
-append_int2(ElementNode *node, StringInfo buf, Datum value)
-{
-	append_uint64(buf, (int64) DatumGetInt16(value));
-}
-
-static uint64
-hash_int2(struct ElementHasher *hasher, Datum value, uint64 seed)
-{
-	return hash_uint64((int64) DatumGetInt16(value), seed);
-}
-
-static void
-append_int4(ElementNode *node, StringInfo buf, Datum value)
-{
-	append_uint64(buf, (int64) DatumGetInt32(value));
-}
-
-static uint64
-hash_int4(struct ElementHasher *hasher, Datum value, uint64 seed)
-{
-	return hash_uint64((int64) DatumGetInt32(value), seed);
-}
-
-/* int8, and types with the same representation: money, time, timestamps */
-static void
-append_int8(ElementNode *node, StringInfo buf, Datum value)
-{
-	append_uint64(buf, DatumGetInt64(value));
-}
-
-static uint64
-hash_int8(struct ElementHasher *hasher, Datum value, uint64 seed)
-{
-	return hash_uint64(DatumGetInt64(value), seed);
-}
-
 /* The bits of a float, the same for all floats that are equal. */
 static inline uint64
 float_bits(float8 value)
@@ -256,23 +219,29 @@ float_bits(float8 value)
 	return bits;
 }
 
-static void
-append_float4(ElementNode *node, StringInfo buf, Datum value)
-{
-	append_uint64(buf, float_bits(DatumGetFloat4(value)));
+/*
+ * Define append_TYPE() and hash_TYPE() for a type whose canonical bytes are a
+ * number of "bits" bits, computed from "value".
+ */
+#define NUMBER(type, bits, number) \
+static void \
+append_##type(ElementNode *node, StringInfo buf, Datum value) \
+{ \
+	append_uint##bits(buf, number); \
+} \
+static uint64 \
+hash_##type(struct ElementHasher *hasher, Datum value, uint64 seed) \
+{ \
+	return hash_uint##bits(number, seed); \
 }
 
-static void
-append_float8(ElementNode *node, StringInfo buf, Datum value)
-{
-	append_uint64(buf, float_bits(DatumGetFloat8(value)));
-}
-
-static uint64
-hash_float8(struct ElementHasher *hasher, Datum value, uint64 seed)
-{
-	return hash_uint64(float_bits(DatumGetFloat8(value)), seed);
-}
+NUMBER(int2, 64, (int64) DatumGetInt16(value))
+NUMBER(int4, 64, (int64) DatumGetInt32(value))
+/* and types with the same representation: money, time, timestamps */
+NUMBER(int8, 64, DatumGetInt64(value))
+NUMBER(float4, 64, float_bits(DatumGetFloat4(value)))
+NUMBER(float8, 64, float_bits(DatumGetFloat8(value)))
+NUMBER(date, 32, DatumGetDateADT(value))
 
 static void
 append_numeric(ElementNode *node, StringInfo buf, Datum value)
@@ -308,18 +277,6 @@ append_char(ElementNode *node, StringInfo buf, Datum value)
  *		Dates and times
  * ----------------------------------------------------------------
  */
-
-static void
-append_date(ElementNode *node, StringInfo buf, Datum value)
-{
-	append_uint32(buf, DatumGetDateADT(value));
-}
-
-static uint64
-hash_date(struct ElementHasher *hasher, Datum value, uint64 seed)
-{
-	return hash_uint32(DatumGetDateADT(value), seed);
-}
 
 static void
 append_timetz(ElementNode *node, StringInfo buf, Datum value)
@@ -667,7 +624,7 @@ static const LeafType leaf_types[] = {
 	/* an untyped literal, as in ROW('a', 1) */
 	{UNKNOWNOID, TOKEN_TEXT, "text", append_cstring, NULL},
 	{FLOAT8OID, 'f', "float", append_float8, hash_float8},
-	{FLOAT4OID, 'f', "float", append_float4, NULL},
+	{FLOAT4OID, 'f', "float", append_float4, hash_float4},
 	{NUMERICOID, 'n', "numeric", append_numeric, NULL},
 	{BYTEAOID, 'y', "bytea", append_bytea, hash_varlena},
 	{UUIDOID, 'u', "uuid", append_uuid, hash_uuid},
