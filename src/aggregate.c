@@ -309,7 +309,7 @@ bloomfilter_agg_combine(PG_FUNCTION_ARGS)
 	if (image_is_set(other))
 		bound_explicit(&writer, image_count(other));
 	if (image_is_set(writer.image) && image_is_set(other))
-		writer_gather(&writer, other);
+		writer_add_sorted(&writer, other);
 	else
 		writer_unite(&writer, other);
 	PG_RETURN_DATUM(writer_close_state(&writer));

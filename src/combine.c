@@ -18,7 +18,7 @@
 #define MERGE_RATIO				8
 
 /*
- * writer_gather
+ * writer_add_sorted
  *		Add the sorted hashes of another explicit filter to an explicit state
  *
  * Sets of similar size, such as those of a few workers, are merged.  A much
@@ -26,7 +26,7 @@
  * thousand times.  Errors: check_compatible().
  */
 void
-writer_gather(FilterWriter *writer, const uint8 *other)
+writer_add_sorted(FilterWriter *writer, const uint8 *other)
 {
 	check_compatible(writer->image, other);
 	if (!image_is_unsorted(writer->image) &&
@@ -54,17 +54,17 @@ add_set(FilterWriter *writer, const uint8 *hashes, uint64 count)
 
 	for (uint64 done = 0; done < count;)
 	{
-		int			gathered = 0;
+		int			batched = 0;
 
-		while (gathered < BATCH && done < count)
+		while (batched < BATCH && done < count)
 		{
-			batch[gathered++] = get64(hashes + 8 * at);
+			batch[batched++] = get64(hashes + 8 * at);
 			at += stride;
 			if (at >= count)
 				at -= count;
 			done++;
 		}
-		add_to_layers(writer, batch, gathered, false);
+		add_to_layers(writer, batch, batched, false);
 	}
 }
 
@@ -166,17 +166,17 @@ writer_add_hashes(FilterWriter *writer, ElementClass class,
 		return;
 	if (!image_has_layers(writer->image))
 	{
-		uint64		gathered = image_count(writer->image) + count;
+		uint64		total = image_count(writer->image) + count;
 
 		if (!filter_is_multiset(writer->image))
 		{
-			if (gathered > EXPLICIT_ADD_MAX)
+			if (total > EXPLICIT_ADD_MAX)
 			{
 				FilterParams params;
 				FilterPlan	plan;
 
 				/* before adding any: there may be an error */
-				plan_sized(writer->image, 2 * gathered, &params, &plan);
+				plan_sized(writer->image, 2 * total, &params, &plan);
 			}
 			writer_set_class(writer, class);
 			for (uint64 i = 0; i < count; i++)
@@ -188,12 +188,12 @@ writer_add_hashes(FilterWriter *writer, ElementClass class,
 				writer_append(writer, (uint8 *) &hash, 1);
 			}
 			writer_sort(writer);
-			gathered = image_count(writer->image);
-			if (gathered > EXPLICIT_ADD_MAX)
-				writer_make_sized(writer, 2 * gathered);
+			total = image_count(writer->image);
+			if (total > EXPLICIT_ADD_MAX)
+				writer_make_sized(writer, 2 * total);
 			return;
 		}
-		writer_make_sized(writer, Max(2 * gathered, EXPLICIT_ADD_MAX));
+		writer_make_sized(writer, Max(2 * total, EXPLICIT_ADD_MAX));
 	}
 	begin_adding(writer, count, &adding);
 	writer_set_class(&adding, class);

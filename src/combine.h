@@ -17,7 +17,7 @@
 extern void writer_add_hashes(FilterWriter *writer, ElementClass class,
 							  const uint64 *hashes, uint64 count,
 							  bool unique);
-extern void writer_gather(FilterWriter *writer, const uint8 *other);
+extern void writer_add_sorted(FilterWriter *writer, const uint8 *other);
 extern void writer_make_sized(FilterWriter *writer, uint64 capacity);
 extern void writer_unite(FilterWriter *writer, const uint8 *other);
 extern void writer_intersect(FilterWriter *writer, const uint8 *other);

@@ -21,7 +21,7 @@
  * Cost.  Set by COST in the SQL script: a probe costs more than a simple
  * comparison, and far less than anything with a subplan.
  *
- * In place.  From PostgreSQL 18 on, PL/pgSQL asks whether "f := bloom_add(f, x)"
+ * In place.  From PostgreSQL 18 on, PL/pgSQL checks whether "f := bloom_add(f, x)"
  * may change the variable's own value.  It may: see FilterWriter.
  */
 #include "value.h"

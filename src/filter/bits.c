@@ -1,13 +1,15 @@
 /*
  * bits.c
- *	  Filters whose layers are arrays of bits, wherever in them the bits of an
- *	  element lie: union, intersection, and the check of a layer's bits.
+ *	  Filters whose layers are arrays of bits: union, intersection, and the
+ *	  check of a layer's bits.
+ *
+ * None of these depends on which bits an element sets.
  */
 #include "bits.h"
 
 #include "interrupt.h"
 
-/* How many bits are set in either of two layers of one shape */
+/* The number of bits that are set in either of two layers of one shape */
 static uint64_t
 count_united(const uint8_t *a, const uint8_t *b, uint64_t bytes)
 {
@@ -48,9 +50,9 @@ united_bytes(const FilterPlan *plan, int i, const uint8_t *a,
 }
 
 /*
- * Order of two layers side by side: that in which a filter grows, and by their
- * bits where they are of one shape, so that it does not tell which of the two
- * filters a layer came from.
+ * Compare two layers for their order in the result: that in which a filter
+ * grows and, if they have the same shape, that of their bits, so that the
+ * result does not depend on which of the two filters comes first.
  */
 static int
 compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
@@ -83,7 +85,7 @@ compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 	return 0;
 }
 
-/* Put layers that came from b alone where the order wants them. */
+/* Sort the planned layers: those of b alone are at the end so far. */
 static void
 sort_layers(FilterPlan *plan, const uint8_t *a, const uint8_t *b)
 {
@@ -106,8 +108,8 @@ sort_layers(FilterPlan *plan, const uint8_t *a, const uint8_t *b)
 }
 
 /*
- * Layers of one shape are joined, bit by bit, where the result is not over
- * full; the others are kept side by side.
+ * Unite layers of the same shape bit by bit, unless the result would be more
+ * than full.  Put the others side by side.
  */
 FilterStatus
 bits_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
@@ -160,9 +162,9 @@ bits_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 }
 
 /*
- * Set in "into" what is set in "from".  Without an interrupt check, because the
- * number of set bits is wrong meanwhile; the largest filter takes some tenths of
- * a second.
+ * Set the bits in "into" that are set in "from".  Without interrupt checks,
+ * because the number of set bits is wrong meanwhile; the largest filter takes a
+ * few tenths of a second.
  */
 static void
 unite_bits(uint8_t *into, const uint8_t *from, uint64_t bytes)

@@ -7,17 +7,18 @@
  * element in one cache line, so that a probe costs one cache miss.  Here the
  * line is cut into eight lanes of 64 bits (a "sectorized" block: Lang, Neumann,
  * Kemper and Boncz, "Performance-Optimal Filtering", 2019, section 4), which
- * one AVX-512 register, or two of AVX2, treat at once.
+ * one AVX-512 register, or two of AVX2, process at once.
  *
  * An element sets k = 8 q + r bits: q in every lane, and one more in each of r
  * neighbouring lanes, a window that wraps around.  Its place is the word's
- * upper three bits.  The bit in lane i is named by six bits of the word, from
- * bit 13 + 6 i; the second and third bit of a lane take remixed words.  The
- * lowest 13 bits of the word, a product, are its worst mixed, and not used.
- * The bits of one element in one lane may coincide: bloom_sizing.c knows.
+ * upper three bits.  Six bits of the word, from bit 13 + 6 i, select the bit
+ * in lane i; remixed words select the second and third bit of a lane.  The
+ * lowest 13 bits of the word, a product, are mixed worst, and are not used.
+ * The bits of one element in one lane may coincide; bloom_sizing.c accounts
+ * for that.
  *
- * Three implementations, all with the same bits; test/unit holds them to it.
- * Bit b of lane i is bit b % 8 of byte 8 i + b / 8.
+ * There are three implementations, which set the same bits; test/unit checks
+ * it.  Bit b of lane i is bit b % 8 of byte 8 i + b / 8.
  */
 #include "block512.h"
 
@@ -26,7 +27,7 @@
 #include <immintrin.h>
 #endif
 
-/* Where the six bits for lane 0 begin in a word, and how many a lane takes */
+/* Where the six bits for lane 0 begin in a word, and the bits per lane */
 #define LANE_SHIFT		13
 #define LANE_SHIFT_STEP 6
 /* Where the window's place begins: the three bits above those of lane 7 */
@@ -39,7 +40,7 @@ always_supported(void)
 }
 
 /*
- * Which of "word"'s bits belong to lane "lane": one, as a mask of 64 bits.
+ * The bit that "word" selects in a lane, as a mask of 64 bits
  */
 static inline uint64_t
 lane_bit(uint64_t word, int lane)
@@ -49,7 +50,7 @@ lane_bit(uint64_t word, int lane)
 }
 
 /*
- * The lanes of the window of r from the word's place, as a mask of eight bits.
+ * The r lanes of the word's window, as a mask of eight bits
  */
 static inline unsigned
 window_lanes(uint64_t word, unsigned r)
@@ -59,14 +60,14 @@ window_lanes(uint64_t word, unsigned r)
 	return (lanes | lanes >> BLOCK_LANES) & ((1u << BLOCK_LANES) - 1);
 }
 
-/* Is the bit that "word" names in this lane missing? */
+/* Not 0 if the bit that "word" selects in this lane is clear */
 static inline uint64_t
 lane_misses(const uint8_t *block, uint64_t word, int lane)
 {
 	return lane_bit(word, lane) & ~get64(block + 8 * lane);
 }
 
-/* Set it, and return how many bits that changes. */
+/* Set it, and return the number of bits that changed. */
 static inline unsigned
 lane_set(uint8_t *block, uint64_t word, int lane)
 {
@@ -117,8 +118,9 @@ portable_add(uint8_t *block, uint64_t word, unsigned k)
 #define TARGET_AVX512	__attribute__((target("avx512f,popcnt")))
 
 /*
- * One in the byte of each lane of a window of r lanes, from lane 0 and so on:
- * the lanes from "start" on are the eight bytes at [r][8 - start].
+ * A byte of 1 for each lane of a window of r lanes that begins at lane 0,
+ * twice: for a window that begins at lane "start", take the eight bytes at
+ * [r][8 - start].
  */
 static const uint8_t window_ones[BLOCK_LANES][2 * BLOCK_LANES] = {
 	{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
@@ -131,7 +133,7 @@ static const uint8_t window_ones[BLOCK_LANES][2 * BLOCK_LANES] = {
 	{1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 0}
 };
 
-/* A four-lane vector of the bits that "word" names, "ones" shifted there */
+/* Four lanes with the bits that "word" selects: "ones", shifted there */
 TARGET_AVX2
 static inline __m256i
 avx2_bits(__m256i ones, uint64_t word, __m256i shift)
@@ -186,10 +188,10 @@ avx2_contains(const uint8_t *block, uint64_t word, unsigned k)
 }
 
 /*
- * How many bits are set.  The lanes are taken from the register: to a variable
- * whose address is taken gcc writes with aligned vectors, though the stack on
- * which its sanitizer for addresses keeps it is not aligned for them (with
- * -fstack-protector-strong and detect_stack_use_after_return).
+ * The number of set bits.  We extract the lanes from the register: into a
+ * variable whose address is taken, gcc stores aligned vectors, but its address
+ * sanitizer may keep that variable on a stack that is not aligned for them
+ * (with -fstack-protector-strong and detect_stack_use_after_return).
  */
 TARGET_AVX2
 static inline unsigned
@@ -236,7 +238,7 @@ avx512_mask(uint64_t word, unsigned k)
 	const __mmask8 window = window_lanes(word, k % BLOCK_LANES);
 	__m512i		mask = _mm512_setzero_si512();
 
-	/* a rotation takes the lower six bits of its count, as is wanted here */
+	/* a rotation uses the lower six bits of its count, which we need */
 	for (; k >= BLOCK_LANES; k -= BLOCK_LANES)
 	{
 		mask = _mm512_or_si512(mask,
@@ -281,9 +283,9 @@ avx512_supported(void)
 }
 
 /*
- * The first processors with AVX-512 lower their clock for it: on a Cascade Lake
- * a probe takes a sixth longer than with AVX2.  Those that count bits in vectors
- * (Ice Lake, Zen 4 and later) do not.
+ * The first processors with AVX-512 lower their clock for it: on a Cascade
+ * Lake a probe takes a sixth longer than with AVX2.  Those that count bits in
+ * vectors (Ice Lake, Zen 4 and later) do not.
  */
 static bool
 avx512_preferred(void)
@@ -308,9 +310,10 @@ const BlockKernel *block_kernel =
 	&block_kernels[sizeof(block_kernels) / sizeof(block_kernels[0]) - 1];
 
 /*
- * Take the implementation of this name, or, if name is NULL, the fastest one on
- * this processor.  False, and nothing is changed, if there is none of that name
- * or the processor cannot run it.  To be called once, when the library is loaded.
+ * Use the implementation of this name or, if name is NULL, the fastest one on
+ * this processor.  Returns false, without a change, if there is none of that
+ * name or the processor cannot run it.  Call this once, when the library is
+ * loaded.
  */
 bool
 block_kernel_choose(const char *name)

@@ -13,8 +13,9 @@
 #define LANE_BITS		64
 
 /*
- * Bits that an element sets in a block, at most.  24 is three in each lane;
- * beyond that a second block (block512x2) is worth more than another bit.
+ * Maximum number of bits that an element sets in a block.  24 is three in each
+ * lane; beyond that, a second block (block512x2) is worth more than another
+ * bit.
  */
 #define BLOCK_MAX_HASHES	24
 
@@ -28,9 +29,9 @@ typedef struct BlockKernel
 	const char *name;
 	/* are all of the element's bits set? */
 	bool		(*contains) (const uint8_t *block, uint64_t word, unsigned k);
-	/* sets them, and returns how many were not set before */
+	/* sets them, and returns the number that were clear before */
 	unsigned	(*add) (uint8_t *block, uint64_t word, unsigned k);
-	/* can this processor run it, and is it worth while there? */
+	/* can this processor run it, and is it faster there? */
 	bool		(*supported) (void);
 	bool		(*preferred) (void);
 } BlockKernel;
@@ -66,8 +67,9 @@ block_word(uint64_t hash)
 }
 
 /*
- * An element's places in a layer of "blocks" blocks: its block, and, where it
- * has two, another one, each as likely (blocks is at least 2 then).
+ * An element's places in a layer of "blocks" blocks: its block and, if it has
+ * two, another one, all others being equally likely (blocks is then at least
+ * 2)
  */
 static inline uint64_t
 first_block(uint64_t hash, uint64_t blocks)

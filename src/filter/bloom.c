@@ -2,16 +2,17 @@
  * bloom.c
  *	  Bloom filters of blocks: the layouts block512 and block512x2.
  *
- * A filter begins with one layer.  When that is full and may grow, another is put
- * behind it, "growth" times larger, and from then on takes what is added (the
- * scheme of Almeida, Baquero, Preguica and Hutchison, "Scalable Bloom Filters",
- * 2007, with the error rates of bloom_sizing.c).  An element is in if any layer
- * has it; the last, which is the largest, is probed first.  An element that an
- * earlier layer has already is not added again.
+ * A filter begins with one layer.  When that is full, and the filter may grow,
+ * we append a layer that is "growth" times larger and takes all new elements
+ * (the scheme of Almeida, Baquero, Preguica and Hutchison, "Scalable Bloom
+ * Filters", 2007, with the error rates of bloom_sizing.c).  A filter contains
+ * an element if one of its layers does; we probe the last layer first, because
+ * it is the largest.  An element that an earlier layer contains is not added
+ * again.
  *
- * How full a layer is, is known from how many of its bits are set: that number
- * is kept as bits are set, and depends on the set of elements alone, while a
- * count of additions would depend on their order and repetitions.
+ * The number of set bits tells how full a layer is.  We update it whenever
+ * bits are set.  It depends on the set of elements alone, whereas a count of
+ * additions would depend on their order and repetitions.
  */
 #include "bloom.h"
 
@@ -20,12 +21,13 @@
 #include "sizing.h"
 
 /*
- * Prefetch distance in hashes: enough to hide a cache miss of some 100 ns behind
- * probes of a few ns, and no more than the lines that a core can have in flight.
+ * Prefetch distance in hashes: enough to hide a cache miss of some 100 ns
+ * behind probes of a few ns, and no more than the lines that a core can have
+ * in flight.
  */
 #define PREFETCH_AHEAD	16
 
-/* What a probe needs of a layer's descriptor, read where it lies */
+/* The fields of a layer's descriptor that a probe needs */
 typedef struct ProbeLayer
 {
 	const uint8_t *bits;
@@ -264,7 +266,7 @@ bloom_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 		  layer->error_rate <= image_error_rate(image)))
 		return "error rate of a layer out of range";
 	if (layer->multiple != 0)
-		return "multiple of a layer that has none";
+		return "multiple in a layer of a Bloom filter";
 	return NULL;
 }
 

@@ -2,7 +2,8 @@
  * bloom.h
  *	  The operations on a bloom filter of blocks; see bloom.c.
  *
- * They are entries of the table in layouts.h, which says what each of them does.
+ * They are entries of the table in layouts.h, which says what each of them
+ * does.
  */
 #ifndef FILTER_BLOOM_H
 #define FILTER_BLOOM_H

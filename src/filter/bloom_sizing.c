@@ -1,37 +1,38 @@
 /*
  * bloom_sizing.c
- *	  The arithmetic of blocked Bloom filters: how many blocks, how many bits
- *	  an element, when a layer is full, and what its set bits tell.
+ *	  The arithmetic of blocked Bloom filters: the number of blocks, the bits
+ *	  per element, when a layer is full, and estimates from its set bits.
  *
  * The textbook's formula undersizes a blocked filter, whose blocks are not
- * equally full (Putze, Sanders and Singler 2007, section 3.1).  Here the error
- * rate is computed as it comes about: a block of a layer with n elements in N
- * blocks holds a binomial number of them, j, Poisson for many blocks; f(j) is
- * the error rate of such a block; the layer's is the mean of f.
+ * equally full (Putze, Sanders and Singler 2007, section 3.1).  We compute the
+ * error rate from the distribution of elements: a block of a layer with n
+ * elements in N blocks holds j of them, where j is binomial (Poisson for many
+ * blocks); f(j) is the error rate of such a block, and the layer's error rate
+ * is the mean of f.
  *
- * f(j) is exact for one lane and takes the lanes for independent.  A given set
- * of d bits of a lane is spared by one element with probability
- * ((64 - d) / 64)^q (1 - (r/8) (d/64)), so by j elements with that to the j-th.
- * A probe picks q (in r lanes q + 1) bits, which coincide at times; inclusion
- * and exclusion over the subsets that are spared gives the probability that
- * all are set.
+ * f(j) is exact for one lane, and assumes that lanes are independent.  One
+ * element leaves a given set of d bits of a lane clear with probability
+ * ((64 - d) / 64)^q (1 - (r/8) (d/64)), and j elements do with the j-th power
+ * of that.  A probe picks q bits (q + 1 in r of the lanes), some of which may
+ * coincide; inclusion and exclusion over the subsets that are left clear gives
+ * the probability that all are set.
  *
- * To find a size, the load (elements a block) is sought for each k, and the k
- * that bears the highest load is taken.  For few blocks, where rounding and the
- * binomial matter, the same is done for the number of blocks.  That is half a
- * millisecond's work, and its result is kept, since a GROUP BY makes many
- * filters of one error rate, and a growing one passes through several.  This
- * file's functions are therefore not for several threads at once.
+ * To find a size, we search the highest load (elements per block) for each k,
+ * and use the best k.  For few blocks, where rounding and the binomial
+ * distribution matter, we do the same for each number of blocks.  This takes
+ * half a millisecond, so we cache the result: a GROUP BY makes many filters of
+ * one error rate, and a growing filter passes through several.  Because of the
+ * cache, the functions of this file are not thread-safe.
  *
  * Two machines must come to the same size, or their filters could not be
- * united.  The load is rounded down to a multiple of 1/1024, so that a last
- * digit of exp() or log() that differs does not show.
+ * united.  So the load is rounded down to a multiple of 1/1024: a difference in
+ * the last digit of exp() or log() then does not matter.
  *
  * The first layer of a growing filter gets BLOOM_FIRST_SHARE of the error rate,
- * the i-th after it the share BLOOM_FURTHER_SHARE / i^2 (their sum over all i is
- * 1 - BLOOM_FIRST_SHARE), so that however many there are, the sum of their error
- * rates keeps the promise; and whoever never grows pays for a tenth, a quarter of a
- * bit an element.
+ * the i-th after it the share BLOOM_NEXT_SHARE / i^2 (their sum over all i is
+ * 1 - BLOOM_FIRST_SHARE).  So the sum of the error rates stays within the
+ * requested one, however many layers there are.  A filter that never grows pays
+ * for the tenth that is reserved: a quarter of a bit per element.
  */
 #include "sizing.h"
 
@@ -39,34 +40,35 @@
 
 #include "block512.h"
 
-/* From this rate down, two blocks cost fewer bits than one by far */
+/* Below this error rate, two blocks need far fewer bits than one */
 #define TWO_BLOCKS_BELOW	3e-4
 
 #define BLOOM_FIRST_SHARE	0.9
 /* sum over i >= 1 of 1/i^2 is pi^2/6 */
-#define BLOOM_FURTHER_SHARE	\
+#define BLOOM_NEXT_SHARE	\
 	((1.0 - BLOOM_FIRST_SHARE) * 6.0 / (M_PI * M_PI))
 
 /* Numbers of blocks up to this are treated as few: binomial, not Poisson */
 #define FEW_BLOCKS			64
 
-/* Loads are multiples of one by this */
+/* Loads are multiples of 1 / LOAD_STEPS */
 #define LOAD_STEPS			1024.0
 
 /*
- * How many standard deviations the set bits may lie off what n elements are
- * expected to set, before it is said that there are more: once in 10^9.
+ * A layer counts as full when its number of set bits exceeds the expectation
+ * for its elements by this many standard deviations: by chance, once in 10^9.
  */
 #define FULL_SIGMAS			6.0
 
 /*
- * Steps of the secant method, on logarithms, after which a load is within a few
- * of the steps that count; and the least power of the load that it believes.
+ * Steps of the secant method, on logarithms: enough to come within a few
+ * multiples of the wanted step.  And the lower limit for the power of the load
+ * by which the error rate rises, as the method estimates it.
  */
 #define SECANT_STEPS		5
 #define SECANT_LEAST_POWER	0.25
 
-/* Picks of an element in one lane, at most */
+/* Maximum number of bits that an element picks in one lane */
 #define MAX_PICKS			((BLOCK_MAX_HASHES + BLOCK_LANES - 1) / BLOCK_LANES)
 
 /*
@@ -82,8 +84,8 @@ static const double picks_distinct[MAX_PICKS + 1][MAX_PICKS + 1] = {
 };
 
 /*
- * Probability that "picks" random bits of a lane are all set, where spared[d]
- * is that of d given bits being all clear.
+ * Probability that "picks" random bits of a lane are all set.  spared[d] is the
+ * probability that d given bits are all clear.
  */
 static double
 picks_all_set(int picks, const double spared[MAX_PICKS + 1])
@@ -101,7 +103,8 @@ picks_all_set(int picks, const double spared[MAX_PICKS + 1])
 }
 
 /*
- * Probability that one element, setting k bits, spares d given bits of a lane
+ * Probability that one element, which sets k bits, leaves d given bits of a
+ * lane clear
  */
 static double
 element_spares(unsigned k, int d)
@@ -114,9 +117,9 @@ element_spares(unsigned k, int d)
 }
 
 /*
- * Error rate of a probe of one block, that of j elements weighted with the
- * probability of j: binomial of "trials" and "p", or Poisson with mean "p" if
- * trials is infinite.
+ * Error rate of a probe of one block: the mean of the rates for j elements,
+ * weighted with the probability of j.  That is binomial with "trials" and "p",
+ * or Poisson with mean "p" if trials is infinite.
  */
 static double
 mean_error_rate(unsigned k, double trials, double p)
@@ -126,7 +129,7 @@ mean_error_rate(unsigned k, double trials, double p)
 	double		sigma = sqrt(poisson ? mean : mean * (1 - p));
 	double		mode = floor(mean);
 
-	/* beyond 12 sigma (and some, where the mean is small) nothing counts */
+	/* beyond 12 sigma (and a few more if the mean is small), negligible */
 	double		low = fmax(0, floor(mode - 12 * sigma - 20));
 	double		high = ceil(mode + 12 * sigma + 40);
 	double		spares[MAX_PICKS + 1];
@@ -181,7 +184,7 @@ mean_error_rate(unsigned k, double trials, double p)
 	return sum;
 }
 
-/* Error rate of n elements in "blocks" blocks; 0 blocks: a load of n each. */
+/* Error rate of n elements in "blocks" blocks, or in each if blocks is 0 */
 static double
 blocked_error_rate(FilterLayout layout, unsigned k, double blocks, double n)
 {
@@ -196,14 +199,14 @@ blocked_error_rate(FilterLayout layout, unsigned k, double blocks, double n)
 		rate = mean_error_rate(k, INFINITY, choices * n / blocks);
 	else
 		rate = mean_error_rate(k, n, choices / blocks);
-	/* the blocks of one element are different ones, so almost independent */
+	/* the two blocks of an element differ, so they are almost independent */
 	return choices == 2 ? rate * rate : rate;
 }
 
 /*
- * The largest multiple of "step" elements (a block; of all blocks, if there are
- * "blocks" of them) at which k bits an element meet the error rate.  "guess" is
- * where to begin.
+ * The largest multiple of "step" elements (in all blocks, or in each if blocks
+ * is 0) for which k bits per element meet the error rate.  The search begins
+ * at "guess".
  */
 static double
 most_elements(FilterLayout layout, unsigned k, double blocks, double step,
@@ -228,7 +231,7 @@ most_elements(FilterLayout layout, unsigned k, double blocks, double step,
 		guess = fmin(fmax(guess, step), BLOCK_BITS * fmax(blocks, 1));
 	}
 
-	/* what is left is a few steps; pow() has no part in the result */
+	/* the rest is a few steps, so the result does not depend on pow() */
 	steps = floor(guess / step);
 	while (steps > 0 &&
 		   blocked_error_rate(layout, k, blocks, steps * step) > error_rate)
@@ -240,8 +243,8 @@ most_elements(FilterLayout layout, unsigned k, double blocks, double step,
 }
 
 /*
- * The same for the best k, which is left in *hashes, where the search begins.
- * The number of elements rises with k up to the best, and falls behind it.
+ * The same for the best k.  The search begins at *hashes, and leaves the best k
+ * there.  The number of elements rises up to the best k, and falls after it.
  */
 static double
 most_elements_best(FilterLayout layout, unsigned *hashes, double blocks,
@@ -269,28 +272,29 @@ most_elements_best(FilterLayout layout, unsigned *hashes, double blocks,
 	return most;
 }
 
-/* What is known of an error rate */
+/* The sizes for one error rate, as far as they have been computed */
 typedef struct Sizes
 {
 	double		error_rate;		/* 0: nothing yet */
 	FilterLayout layout;
 	unsigned	hashes;			/* the best for many blocks */
-	double		load;			/* elements a block then */
+	double		load;			/* elements per block then */
 	struct
 	{
-		uint64_t	capacity;	/* elements of this many blocks; 0: not known */
+		uint64_t	capacity;	/* of this number of blocks; 0: not yet known */
 		unsigned	hashes;		/* bits of each */
 	}			few[FEW_BLOCKS + 1];
 } Sizes;
 
 /*
- * Error rates that were requested, each at a place that its error rate names, or one
- * of the next: room for the layers of several growing filters.
+ * The cache, with room for the layers of several growing filters.  The entry
+ * of an error rate is at a place that is computed from it, or at one of the
+ * next.
  */
-#define SIZES_KEPT		64
+#define SIZES_CACHED	64
 #define SIZES_TRIED		4
 
-static Sizes sizes_kept[SIZES_KEPT];
+static Sizes sizes_cache[SIZES_CACHED];
 
 static Sizes *
 sizes_for(double error_rate)
@@ -301,16 +305,16 @@ sizes_for(double error_rate)
 	static unsigned turn;
 
 	memcpy(&bits, &error_rate, sizeof(bits));
-	place = mulhi64(remix64(block_word(bits)), SIZES_KEPT);
+	place = mulhi64(remix64(block_word(bits)), SIZES_CACHED);
 	for (int i = 0; i < SIZES_TRIED; i++)
 	{
-		sizes = &sizes_kept[(place + i) % SIZES_KEPT];
+		sizes = &sizes_cache[(place + i) % SIZES_CACHED];
 		if (sizes->error_rate == error_rate)
 			return sizes;
 	}
 
-	/* in turn, so that two of one place do not drive each other out */
-	sizes = &sizes_kept[(place + turn++ % SIZES_TRIED) % SIZES_KEPT];
+	/* in turn, so that two rates of one place do not evict each other */
+	sizes = &sizes_cache[(place + turn++ % SIZES_TRIED) % SIZES_CACHED];
 	memset(sizes, 0, sizeof(*sizes));
 	sizes->layout = error_rate < TWO_BLOCKS_BELOW ?
 		LAYOUT_BLOCK512X2 : LAYOUT_BLOCK512;
@@ -327,7 +331,7 @@ sizes_for(double error_rate)
 	return sizes;
 }
 
-/* Elements that this number of blocks, one of the few, holds at most */
+/* The maximum number of elements in this number of blocks, up to FEW_BLOCKS */
 static uint64_t
 few_capacity(Sizes *sizes, int blocks)
 {
@@ -343,8 +347,9 @@ few_capacity(Sizes *sizes, int blocks)
 }
 
 /*
- * The least number of blocks for n elements, and the bits an element, into the
- * layer.  Returns how many elements they hold at most within the error rate.
+ * Set the layer's size to the least number of blocks for n elements, and its
+ * hashes to the bits per element.  Returns the maximum number of elements
+ * within the error rate.
  */
 static double
 fit_blocks(double n, double error_rate, FilterLayer *layer)
@@ -358,7 +363,7 @@ fit_blocks(double n, double error_rate, FilterLayer *layer)
 	{
 		int			few = (int) blocks;
 
-		/* few blocks are more even than many, and so hold a little more */
+		/* few blocks are filled more evenly, and so hold a little more */
 		while (few <= FEW_BLOCKS && few_capacity(sizes, few) < n)
 			few++;
 		while (few > least && few_capacity(sizes, few - 1) >= n)
@@ -383,7 +388,7 @@ bloom_layer_bits(const FilterLayer *layer)
 }
 
 /*
- * What share of a block's bits one of its elements sets, of those still clear
+ * The share of a block's clear bits that one of its elements sets
  */
 static double
 block_share(const FilterLayer *layer)
@@ -431,7 +436,7 @@ layer_plan(uint64_t capacity, double error_rate, bool grows, int index,
 
 	if (grows)
 		share = index == 0 ? BLOOM_FIRST_SHARE :
-			BLOOM_FURTHER_SHARE / ((double) index * index);
+			BLOOM_NEXT_SHARE / ((double) index * index);
 
 	layer->capacity = capacity;
 	layer->error_rate = error_rate * share;
@@ -445,8 +450,8 @@ layer_plan(uint64_t capacity, double error_rate, bool grows, int index,
 	if (grows)
 	{
 		/*
-		 * It is to be full at its capacity at the earliest, so it must keep
-		 * its error rate a little longer.
+		 * It must not be full before its capacity, so it must keep its error
+		 * rate a little longer.
 		 */
 		double		sigma = set_bits_sigma(layer, capacity);
 		double		slope = layer_expected_bits(layer, capacity + 1) -
@@ -482,7 +487,7 @@ elements_from_bits(double bits, double bits_set, double log_spared)
 {
 	double		clear = bits - bits_set;
 
-	/* with no bit left clear it may be any number; half a bit gives a lowest */
+	/* if no bit is clear, assume half a bit: that gives a lower bound */
 	if (clear < 0.5)
 		clear = 0.5;
 	return log(clear / bits) / log_spared;
@@ -502,8 +507,8 @@ layers_cardinality(const FilterLayer *layers, int count)
 	double		not_before = 1;
 
 	/*
-	 * What an earlier layer seems to have did not reach a later one, so the
-	 * elements of that stand for a few more.
+	 * False positives of an earlier layer were not added to a later one, so
+	 * each element of that stands for a few more.
 	 */
 	for (int i = 0; i < count; i++)
 	{

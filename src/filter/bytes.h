@@ -1,10 +1,10 @@
 /*
  * bytes.h
- *	  Numbers as little-endian bytes at any address, and the little
- *	  arithmetic that every layout needs.
+ *	  Numbers as little-endian bytes at any address, and the arithmetic that
+ *	  all layouts share.
  *
- * A filter's bytes mean the same on every machine, so nothing in this
- * directory reads a stored number but through these functions.  On a
+ * A filter's bytes mean the same on every machine, so all code in this
+ * directory reads and writes stored numbers through these functions.  On a
  * little-endian host each is one plain load or store.
  */
 #ifndef FILTER_BYTES_H
@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Where the compiler is not to decide */
+/* To overrule the compiler's choice */
 #define ALWAYS_INLINE	inline __attribute__((always_inline))
 #define NEVER_INLINE	__attribute__((noinline))
 
@@ -54,7 +54,7 @@ put64(uint8_t *to, uint64_t value)
 	memcpy(to, &value, sizeof(value));
 }
 
-/* An IEEE 754 double travels as the 64-bit number that has its bits. */
+/* An IEEE 754 double is stored as the 64-bit number with the same bits. */
 static inline double
 get_double(const uint8_t *from)
 {
@@ -87,9 +87,9 @@ mulhi64(uint64_t hash, uint64_t range)
 
 /*
  * How many bits of a word are set: in pairs, in fours, in bytes, and their sum
- * (Warren, "Hacker's Delight", 5-1).  Compilers see what is meant and take the
- * processor's instruction where they may; where they may not, their own
- * function for it is three times slower than this.
+ * (Warren, "Hacker's Delight", 5-1).  Compilers recognize this and use the
+ * processor's instruction if they are allowed to; otherwise their own function
+ * for it is three times slower than this.
  */
 static inline unsigned
 popcount64(uint64_t word)
@@ -124,8 +124,8 @@ common_divisor(uint64_t a, uint64_t b)
 }
 
 /*
- * A step that, taken again and again modulo count, visits each of 0 .. count-1
- * once, and spreads any run of visits evenly over them.
+ * A stride that, repeated modulo count, visits each of 0 .. count-1 once, and
+ * spreads any run of visits evenly over them
  */
 static inline uint64_t
 even_stride(uint64_t count)

@@ -1,13 +1,12 @@
 /*
  * check.c
- *	  Tells a valid image from one that is not; see check.h.
+ *	  Validates images; see check.h.
  *
- * image_check() is the one gate for bytes from outside.  Every other function of
- * this directory takes the images that it lets through without another check,
- * reads no byte beyond them, and answers.  It compares the number
- * of set bits that a layer claims with the bits themselves, so that a damaged
- * filter is refused and not believed, but for damage that sets as many bits as
- * it clears.
+ * image_check() is the only gate for bytes from outside.  All other functions
+ * of this directory rely on it: given an image that it accepts, they read no
+ * byte beyond it, and return.  It compares the number of set bits that a layer
+ * claims with the bits themselves, and so refuses damaged filters, unless the
+ * damage sets as many bits as it clears.
  */
 #include "check.h"
 
@@ -22,9 +21,9 @@ valid_error_rate(double rate)
 }
 
 /*
- * A class is up to eight bytes, then zeros: printable characters, and between
- * double quotes, where types have their names, anything.  Or it is '#' and seven
- * bytes of any value.
+ * A class is up to eight bytes, padded with zeros: printable characters, and
+ * any bytes between double quotes, which enclose names of types.  Or it is '#'
+ * and any seven bytes.
  */
 static bool
 valid_class(const uint8_t class[8])
@@ -45,8 +44,8 @@ valid_class(const uint8_t class[8])
 }
 
 /*
- * Check layer i of an image whose header and length are valid.  *offset is where
- * its bits must begin, and moved past them.
+ * Check layer i of an image whose header and length are valid.  *offset is
+ * where its bits must begin; it is advanced past them.
  */
 static const char *
 check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
@@ -83,16 +82,16 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 		return fault;
 	*offset += layer_bytes;
 
-	/* the bytes behind the last bit, and the rest of its own */
+	/* the bits after the last one, and the bytes after its byte */
 	end = image + layer.offset + bits / 8;
 	if (bits % 8 != 0 && (*end++ >> (bits % 8)) != 0)
-		return "bits behind the last one are not zero";
+		return "bits after the last one are not zero";
 	if (!all_zero(end, image + *offset - end))
-		return "bits behind the last one are not zero";
+		return "bits after the last one are not zero";
 	return NULL;
 }
 
-/* Check what is behind the header of an image with layers. */
+/* Check the layers of an image whose header is valid. */
 static const char *
 check_layers(const uint8_t *image, uint64_t bytes)
 {
@@ -115,11 +114,11 @@ check_layers(const uint8_t *image, uint64_t bytes)
 		set += get64(image_layer_at(image, i) + LAYER_OFF_BITS_SET);
 	}
 	if (offset != bytes)
-		return "bytes behind the last layer";
+		return "bytes after the last layer";
 	if (offset - header > IMAGE_MAX_BITS / 8)
 		return "larger than a filter can be";
 	if (set > 0 && image_class(image) == 0)
-		return "elements of no class";
+		return "elements without a class";
 	return NULL;
 }
 
@@ -158,10 +157,10 @@ image_check(const uint8_t *image, uint64_t bytes, FilterKind kind)
 	if (image_capacity(image) > INT64_MAX)
 		return "capacity out of range";
 	if (!valid_class(image + IMAGE_OFF_CLASS))
-		return "element class is not one";
+		return "invalid element class";
 
 	if (!image_is_set(image) && image_count(image) != 0)
-		return "number of hashes in a filter that has none";
+		return "number of hashes in a filter without hashes";
 
 	if ((int) image_layout(image) >= layout_count)
 		return "unknown layout";

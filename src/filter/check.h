@@ -8,8 +8,8 @@
 #include "image.h"
 
 /*
- * Is this a valid image of exactly "bytes" bytes, and of this kind?  Returns
- * NULL if so, else what is wrong, in words to put behind "invalid filter: ".
+ * Check that this is a valid image of exactly "bytes" bytes, and of this kind.
+ * Returns NULL, or the fault, as text that can follow "invalid filter: ".
  */
 extern const char *image_check(const uint8_t *image, uint64_t bytes,
 							   FilterKind kind);

@@ -2,8 +2,8 @@
  * classic.c
  *	  The layout classic: one layer of any number of bits.
  *
- * Such a filter is made for bits, not for a capacity and error rate: it is never
- * full, and does not grow.
+ * Such a filter is made for bits, not for a capacity and error rate: it is
+ * never full, and does not grow.
  */
 #include "classic.h"
 
@@ -188,7 +188,7 @@ classic_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 	if (image_layers(image) != 1 || image_growth(image) != 0)
 		return "classic filter with several layers";
 	if (layer->multiple != 0)
-		return "multiple of a layer that has none";
+		return "multiple in a layer of a Bloom filter";
 	return NULL;
 }
 

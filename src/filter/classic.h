@@ -5,11 +5,12 @@
  *
  * Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970.
  * The k places come from two words, much as in double hashing (Kirsch and
- * Mitzenmacher, "Less Hashing, Same Performance", 2006).  There, place i is that
- * of word a + i b; but a b near to a simple fraction of 2^64 then makes places
- * coincide, which at 20 bits for each of 1,000 elements and k = 10 raises the
- * error rate by a tenth, and sixfold at k = 20.  So b is multiplied at each
- * step.  For users who need an exact (m, k); a probe may cost k cache misses.
+ * Mitzenmacher, "Less Hashing, Same Performance", 2006).  There, place i is
+ * that of the word a + i b; but if b is near a simple fraction of 2^64, places
+ * coincide.  With 20 bits for each of 1,000 elements, that raises the error
+ * rate by a tenth at k = 10, and sixfold at k = 20.  So we multiply b at each
+ * step.  This layout is for users who need an exact (m, k); a probe may cost k
+ * cache misses.
  */
 #ifndef FILTER_CLASSIC_H
 #define FILTER_CLASSIC_H
@@ -18,12 +19,13 @@
 #include "plan.h"
 
 /*
- * Bits an element sets, at most: with the best m it is the error rate's
- * negative binary logarithm, and 2^-64 is below what 64-bit hashes can keep.
+ * Maximum number of bits that an element sets.  With the best m, that is the
+ * negative binary logarithm of the error rate, and 64-bit hashes do not allow a
+ * rate below 2^-64.
  */
 #define CLASSIC_MAX_HASHES	64
 
-/* With one bit, a second element could not be told from the first. */
+/* A single bit could not tell a second element from the first. */
 #define CLASSIC_MIN_BITS	2
 
 /* The first step between the words of an element; odd, and stays so */
@@ -58,7 +60,7 @@ classic_bits_contain(const uint8_t *bits, uint64_t m, unsigned k, uint64_t hash)
 	return true;
 }
 
-/* Set them, and return how many were not set before. */
+/* Set them, and return the number that were clear before. */
 static inline unsigned
 classic_bits_add(uint8_t *bits, uint64_t m, unsigned k, uint64_t hash)
 {
@@ -78,8 +80,8 @@ classic_bits_add(uint8_t *bits, uint64_t m, unsigned k, uint64_t hash)
 }
 
 /*
- * The layer of a filter of m bits, k for an element.  False if that would be too
- * large.
+ * The layer of a filter of m bits, k for an element.  False if that would be
+ * too large.
  */
 extern bool classic_plan_layer(uint64_t m, unsigned k, FilterLayer *layer);
 

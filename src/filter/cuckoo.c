@@ -1,73 +1,74 @@
 /*
  * cuckoo.c
- *	  The cuckoo filter: a multiset that can forget; see filter.h for what its
- *	  operations promise.
+ *	  The cuckoo filter: a multiset from which elements can be removed; filter.h
+ *	  says what its operations promise.
  *
  * An element leaves a fingerprint of f bits in one of two places (Fan,
  * Andersen, Kaminsky and Mitzenmacher, "Cuckoo Filter: Practically Better Than
  * Bloom", 2014).  A place is a window of two slots, and windows overlap: the
- * i-th is the slots i and i + 1 (Schmitz, Zentgraf and Rahmann, "Smaller and
- * More Flexible Cuckoo Filters", 2025, arXiv 2505.05847).  One more bit in the
- * slot, the offset, tells whether the entry is of the window that begins there
- * (0) or of the one before (1).  N windows have N + 1 slots, so none wraps, and
- * load up to 0.93 is reached with two slots read, where buckets would need
- * four and a bit more of fingerprint.  A slot of value 0 is empty: no
- * fingerprint is 0.  Slots are packed from the lowest bit of the first byte on,
- * without gaps.
+ * i-th consists of the slots i and i + 1 (Schmitz, Zentgraf and Rahmann,
+ * "Smaller and More Flexible Cuckoo Filters", 2025, arXiv 2505.05847).  One
+ * more bit in the slot, the offset, tells whether the entry is of the window
+ * that begins there (0) or of the one before (1).  N windows have N + 1 slots,
+ * so none wraps.  Loads up to 0.93 are reached by reading two slots, whereas
+ * buckets would need four, and one more bit of fingerprint.  A slot of value 0
+ * is empty: no fingerprint is 0.  Slots are packed from the lowest bit of the
+ * first byte on, without gaps.
  *
- * The other window of an entry follows from the fingerprint and the window it is
- * in.  N is even; one window is in the first half, the other in the second, and
- * their places there, a and b, are such that a + b = H(fingerprint) modulo N/2.
- * So the two never coincide, and overlap in one case only, the last of the first
- * half and the first of the second.  (With i + j = H modulo N instead, they are
- * the same or adjacent for a few elements, of whom three have two slots: with
- * one failure in a million, 128 windows then hold 55 elements, not 100, and 48
- * hold 12, not 22.)
+ * The other window of an entry follows from the fingerprint and the window it
+ * is in.  N is even; one window is in the first half, the other in the second,
+ * and their places there, a and b, are such that a + b = H(fingerprint) modulo
+ * N/2.  So the two never coincide, and overlap in one case only, the last of
+ * the first half and the first of the second.  (With i + j = H modulo N
+ * instead, they would be the same or adjacent for a few elements, and three of
+ * these may share two slots: with one failure in a million, 128 windows would
+ * hold 55 elements instead of 100, and 48 would hold 12 instead of 22.)
  *
- * A class is a fingerprint and an unordered pair of windows: elements of one
- * class in a layer cannot be told apart there.
+ * A class is a fingerprint and an unordered pair of windows: a layer cannot
+ * tell elements of one class apart.
  *
  * Layers
  *
- * A full filter grows by a layer, as a bloom filter does.  To remove from it is
- * the difficulty: an element that is in a coarse layer may match another's
- * entry in a fine one, and if that is taken the other is lost.  Here it cannot
- * be, since classes are nested.  Layer k has m_k times the windows of the first;
- * an element's window there, floor(hash N_k / 2^64), over m_k / m_l is its
- * window in the coarser layer l.  Fingerprints get longer at the lower end.  H
- * follows from the first layer's fingerprint, and H_k = m_k (H_0 + 1) - 1, so
- * that with g = m_k / m_l
+ * A full filter grows by a layer, as a bloom filter does.  The difficulty is
+ * to remove elements: an element that was added to a coarse layer may match
+ * another's entry in a fine one, and taking that entry would lose the other
+ * element.  Here that cannot happen, because classes are nested.  Layer k has
+ * m_k times the windows of the first layer.  An element's window there,
+ * floor(hash N_k / 2^64), divided by m_k / m_l is its window in the coarser
+ * layer l.  Fingerprints get longer at the lower end.  H follows from the
+ * first layer's fingerprint, and H_k = m_k (H_0 + 1) - 1, so that with
+ * g = m_k / m_l
  *
  *		floor((H_k - a) / g) = H_l - floor(a / g)
  *
  * and the other window over g is the other window in layer l.  Hence two
  * elements of one class in layer k are of one class in every coarser layer.
  *
- * What every operation keeps is: there is an assignment of the elements that are
- * in (as often as they are in) to entries of their class, no two to one entry,
- * unless its class is saturated.  To add an element is to add an entry for
- * it.  To remove element e, the matching entry in the finest layer that has one
- * is taken.  Let that be c in layer k, assigned to an element e' (or to e, or
- * none: then nothing is lost).  e' is of e's class in layer k.  e was assigned
- * to some d in a layer l no finer than k, where e' is of e's class too: so d
- * can be assigned to e' from now on.  To move an entry of a fine layer to a
- * coarser one keeps the assignment likewise.
+ * Invariant: the elements (each as often as it is in) can be assigned to
+ * entries of their class, no two to one entry, unless its class is saturated.
+ * Adding an element adds an entry for it.  Removing element e takes the
+ * matching entry in the finest layer that has one.  Let that be c in layer k,
+ * assigned to an element e' (if to e, or to none, nothing is lost).  In layer
+ * k, e' is of e's class.  e was assigned to some d in a layer l no finer than
+ * k, where e' is of e's class, too: so d can be assigned to e' from now on.
+ * Moving an entry of a fine layer to a coarser one preserves the assignment in
+ * the same way.
  *
- * Where all slots of both windows of a class hold this class, it is saturated,
- * and stays so: no move can get out of these slots, additions change
- * nothing and removals neither, as with counters that stick (Fan, Cao,
- * Almeida and Broder, "Summary Cache", 2000).  Any number of elements may be
- * assigned to it.  So one element that is added again and again takes four
- * slots of a layer and no more, and nothing is ever lost.
+ * If all slots of both windows of a class hold this class, it is saturated,
+ * and stays so: no move can free these slots, and neither additions nor
+ * removals change anything, as with counters that stick (Fan, Cao, Almeida and
+ * Broder, "Summary Cache", 2000).  Any number of elements may be assigned to
+ * it.  So one element that is added again and again takes at most four slots
+ * of a layer, and nothing is ever lost.
  *
- * Many elements that are added several times are another matter: those of two
- * classes that have a slot in common cannot all be saturated in one layer, so
- * that it is full, for them, early.  At 1 %, a fixed filter for
- * 100,000 holds 32,000 elements that are added twice, 900 three times, and 110
- * four times or more; a growing one of 100,000 has 2, 3 and 4 layers then, and 6
- * when each was added ten times.
+ * Adding many elements several times is another matter: two classes that share
+ * a slot cannot both be saturated in one layer, so for them it is full early.
+ * At 1 %, a fixed filter for 100,000 elements holds 32,000 that are added
+ * twice, 900 three times, and 110 four times or more; a growing one for
+ * 100,000 then has 2, 3 and 4 layers, and 6 if each element was added ten
+ * times.
  *
- * Everything is deterministic: the same calls give the same bytes.
+ * All operations are deterministic: the same calls give the same bytes.
  */
 #include "cuckoo.h"
 
@@ -77,20 +78,21 @@
 #include "sizing.h"
 
 /*
- * Slots that are looked at for a free one, before a layer is taken for full.  In
- * filling one of a million elements up to its capacity the longest of all searches
- * took 1,126, of one of 20 million 1,813; the mean was 6, and 100 at the end.
+ * Maximum length of a search for a free slot, in slots; then the layer counts
+ * as full.  While filling a layer of a million elements up to its capacity,
+ * the longest search took 1,126, and 1,813 for 20 million; the mean was 6, and
+ * 100 at the end.
  */
 #define SEARCH_SLOTS		4096
 
 /*
- * From this number of slots on, a search looks whether it has been at one
+ * From this number of slots on, a search checks whether it has visited a slot
  * before, in a table with two places for each.
  */
 #define SEARCH_FEW			512
 #define SEARCH_TABLE		(2 * SEARCH_SLOTS)
 
-/* Slots that are only read, between two interrupt checks */
+/* Slots to read between two interrupt checks */
 #define INTERRUPT_READ_SLOTS	65536
 
 /* Prefetch distance in hashes, as in bloom.c */
@@ -99,7 +101,7 @@
 /* A slot on the way to a free one */
 typedef struct SearchStep
 {
-	uint64_t	value;			/* what is in it */
+	uint64_t	value;			/* its content */
 	uint32_t	slot;
 	int16_t		from;			/* the step before, or -1 */
 	uint16_t	offset;			/* of the entry that is to move in */
@@ -121,8 +123,9 @@ image_key(const uint8_t *image, uint64_t hash)
 }
 
 /*
- * The slots that hold entries of a class, into "slots"; returns how many.  A
- * slot that both windows share is of one of them, as its offset says.
+ * Store the slots that hold entries of a class in "slots"; returns their
+ * number.  The entry in a slot that both windows share belongs to one of them,
+ * as its offset says.
  */
 static unsigned
 class_entries(const CuckooLayer *layer, const CuckooPlace *place,
@@ -142,7 +145,7 @@ class_entries(const CuckooLayer *layer, const CuckooPlace *place,
 	return count;
 }
 
-/* Slots that the windows of a class have together */
+/* The number of slots in the windows of a class */
 static unsigned
 class_slots(const CuckooPlace *place)
 {
@@ -160,7 +163,7 @@ cuckoo_is_saturated(const CuckooLayer *layer, const CuckooPlace *place)
 	return class_entries(layer, place, slots) == class_slots(place);
 }
 
-/* Where in the table the step at this slot is, or is to be put */
+/* Where in the table the step at this slot is, or belongs */
 static int16_t *
 search_entry(Search *search, uint32_t slot)
 {
@@ -173,8 +176,8 @@ search_entry(Search *search, uint32_t slot)
 }
 
 /*
- * Has the search been at this slot before?  A search of few slots, as
- * most are, is not worth a look: the answer is no.
+ * Has the search visited this slot before?  A short search, as most are, is not
+ * worth a check: this returns false.
  */
 static bool
 search_repeats(Search *search, uint32_t slot)
@@ -194,7 +197,10 @@ search_repeats(Search *search, uint32_t slot)
 	return *search_entry(search, slot) != 0;
 }
 
-/* Make the moves that free the first slot of the way to a step, whose slot is. */
+/*
+ * Move the entries on the way to a step, whose slot is free, the last one
+ * first, and put the new entry into the slot that becomes free.
+ */
 static void
 search_move(const CuckooLayer *layer, const Search *search,
 			const SearchStep *step, uint64_t fingerprint)
@@ -207,14 +213,14 @@ search_move(const CuckooLayer *layer, const Search *search,
 }
 
 /*
- * Put an entry of this class into the layer by moving others.  False if there is
- * no place for it; then nothing has been touched.
+ * Put an entry of this class into the layer by moving others.  Returns false,
+ * without a change, if there is no place for it.
  *
  * The search is breadth-first: the slots of both windows, then those to which
- * their entries could move (the other one of their own window, or those of their
- * other window), and so on until a free one is met.  Only then the entries on the
- * way there are moved, the last one first.  The first way that is found is among
- * the shortest, so it passes no slot twice.
+ * their entries could move (the other slot of their own window, or those of
+ * their other window), and so on until it finds a free one.  Only then we move
+ * the entries on the way there, the last one first.  The first way found is
+ * among the shortest, so it passes no slot twice.
  */
 static NEVER_INLINE bool
 insert_by_moves(const CuckooLayer *layer, const CuckooPlace *place)
@@ -235,14 +241,14 @@ insert_by_moves(const CuckooLayer *layer, const CuckooPlace *place)
 
 			if (search.count == SEARCH_SLOTS)
 			{
-				/* a batch of such would take long */
+				/* a batch of such searches would take long */
 				filter_check_interrupts();
 				return false;
 			}
 			step->offset = i % CUCKOO_WINDOW;
 			step->slot = entry.window[i / CUCKOO_WINDOW] + step->offset;
 			step->from = at;
-			/* where it is now; or where this search has been */
+			/* not where it is now, nor where this search has been */
 			if ((at >= 0 && step->slot == search.steps[at].slot) ||
 				search_repeats(&search, step->slot))
 				continue;
@@ -256,10 +262,10 @@ insert_by_moves(const CuckooLayer *layer, const CuckooPlace *place)
 			search.count++;
 		}
 	}
-	return false;				/* all slots that can be reached are taken */
+	return false;				/* no slot that can be reached is free */
 }
 
-/* Put an entry of this class into a free slot of its own, if there is one. */
+/* Put an entry of this class into a free slot of its windows, if there is one. */
 static inline bool
 insert_at_once(const CuckooLayer *layer, const CuckooPlace *place)
 {
@@ -278,8 +284,8 @@ insert_at_once(const CuckooLayer *layer, const CuckooPlace *place)
 }
 
 /*
- * Put an entry of this class into the layer.  False if there is no place for
- * it; then nothing has been touched.
+ * Put an entry of this class into the layer.  Returns false, without a change,
+ * if there is no place for it.
  */
 static inline bool
 insert(const CuckooLayer *layer, const CuckooPlace *place)
@@ -332,7 +338,7 @@ layers_contain(const uint8_t *image, uint64_t hash)
 	return false;
 }
 
-/* The most frequent filter, of one layer, without a detour */
+/* Filters of one layer, which are the most frequent, take a shorter path. */
 bool
 cuckoo_contains(const uint8_t *image, uint64_t hash)
 {
@@ -367,7 +373,7 @@ cuckoo_contains_batch(const uint8_t *image, const uint64_t *hashes,
 		CuckooPlace *place = &places[i % PREFETCH_AHEAD];
 		size_t		begun = i - PREFETCH_AHEAD;
 
-		/* the one that took its place in the round before */
+		/* the one that was put there PREFETCH_AHEAD rounds before */
 		if (i >= PREFETCH_AHEAD)
 			found[begun] = cuckoo_layer_contains(&last, place) ||
 				(layers > 1 && layers_contain(image, hashes[begun]));
@@ -381,7 +387,7 @@ cuckoo_contains_batch(const uint8_t *image, const uint64_t *hashes,
 	}
 }
 
-/* cuckoo_window_contains() with the window fetched from behind "offset" */
+/* cuckoo_window_contains() with the window fetched; slots begin at "offset" */
 static bool
 window_contains_sliced(uint64_t offset, const CuckooLayer *layer,
 					   uint64_t window, uint64_t fingerprint,
@@ -466,7 +472,7 @@ cuckoo_layer_cardinality(const FilterLayer *layer)
 	return layer->bits_set;
 }
 
-/* Those of the slots in use */
+/* The number of bits in slots that are in use */
 uint64_t
 cuckoo_layer_bits_set(const FilterLayer *layer)
 {
@@ -474,9 +480,9 @@ cuckoo_layer_bits_set(const FilterLayer *layer)
 }
 
 /*
- * The share of absent elements that match an entry: each matches those of one
- * fingerprint of all, in two windows of all.  Entries of one class count for as
- * many, so that this is rather too high where elements repeat.
+ * The share of absent elements that match an entry: an element matches entries
+ * of one fingerprint in two windows.  Each entry counts, even if others are of
+ * its class, so the result is too high if elements repeat.
  */
 double
 cuckoo_error_rate(const uint8_t *image)
@@ -499,7 +505,7 @@ cuckoo_error_rate(const uint8_t *image)
  * Changing
  * ------------------------------------------------------------------------ */
 
-/* Is the element of a saturated class in any of the first "layers" layers? */
+/* Is the element's class saturated in one of the first "layers" layers? */
 static bool
 saturated_in(const uint8_t *image, int layers, const CuckooKey *key)
 {
@@ -515,8 +521,9 @@ saturated_in(const uint8_t *image, int layers, const CuckooKey *key)
 }
 
 /*
- * Add one: to the last layer, or, if that has no place for it, to one before it,
- * where elements may have left.  False if no layer has.
+ * Add an element: to the last layer or, if that has no place for it, to an
+ * earlier one, from which elements may have been removed.  Returns false if no
+ * layer has a place.
  */
 static bool
 add(uint8_t *image, const CuckooKey *key)
@@ -529,7 +536,7 @@ add(uint8_t *image, const CuckooKey *key)
 
 	if (saturated_in(image, last, key))
 		return true;
-	/* where a slot is free, the class is not saturated */
+	/* if a slot is free, the class is not saturated */
 	if (room && insert_at_once(&layer, &place))
 	{
 		cuckoo_set_entries(image, last, entries + 1);
@@ -573,7 +580,7 @@ add_batch(uint8_t *image, const uint64_t *hashes, size_t count, bool unique)
 	{
 		CuckooKey  *key = &keys[i % PREFETCH_AHEAD];
 
-		/* the one that took its place in the round before */
+		/* the one that was put there PREFETCH_AHEAD rounds before */
 		if (i >= PREFETCH_AHEAD &&
 			!(unique && cuckoo_contains(image, key->hash)) && !add(image, key))
 			return i - PREFETCH_AHEAD;
@@ -602,8 +609,8 @@ cuckoo_add_unique_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 }
 
 /*
- * Remove the entry of the finest layer that has one, as explained above; of
- * several in one layer the first, as all are of one class.
+ * Remove the entry in the finest layer that has one, as explained above; if a
+ * layer has several, the first, because all are of one class.
  */
 FilterRemoval
 cuckoo_remove(uint8_t *image, uint64_t hash)
@@ -650,9 +657,8 @@ is_power(uint64_t number, uint64_t base)
 }
 
 /*
- * The fields of a cuckoo filter's layer i, the ones before it being valid.  In
- * the order of the layers the windows and fingerprints get finer, never
- * coarser.
+ * Check the fields of layer i; the layers before it are valid.  From layer to
+ * layer, windows and fingerprints may get finer, but not coarser.
  */
 const char *
 cuckoo_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
@@ -689,9 +695,9 @@ cuckoo_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 }
 
 /*
- * Every entry is in a window that there is, and has a fingerprint that the first
- * layer could have; so all functions above stay within the slots, whatever else
- * the bytes are.
+ * Check that every entry is in an existing window, and has a fingerprint that
+ * the first layer could have.  So all functions above stay within the slots,
+ * whatever the other bytes are.
  */
 const char *
 cuckoo_check_slots(const uint8_t *image, int i, const FilterLayer *fields)

@@ -3,7 +3,7 @@
  *	  The slots of a cuckoo filter, and where an element's entry may be; see
  *	  cuckoo.c.
  *
- * What a probe needs is here, to be compiled into its caller.
+ * The functions of a probe are inline.
  */
 #ifndef FILTER_CUCKOO_H
 #define FILTER_CUCKOO_H
@@ -12,20 +12,20 @@
 #include "plan.h"
 #include "slots.h"
 
-/* Slots of a window, and bytes that hold one of the widest at any bit */
+/* Slots of a window, and bytes that hold the widest window at any bit */
 #define CUCKOO_WINDOW			2
 #define CUCKOO_WINDOW_BYTES		12
 
-/* Slots that can hold entries of one class, at most */
+/* Maximum number of slots that can hold entries of one class */
 #define CUCKOO_CLASS_MAX		4
 
 /*
- * A slot may begin at any bit, so that as many bits of the word read there may
- * be others'
+ * A slot may begin at any bit of a byte, so up to this many bits of the word
+ * that we read there belong to other slots
  */
 #define CUCKOO_LOST_BITS		7
 
-/* A layer; of one that is read by slices, slots says where they would be */
+/* A layer; if it is read by slices, "slots" is where they would be */
 typedef struct CuckooLayer
 {
 	uint8_t    *slots;
@@ -42,7 +42,7 @@ typedef struct CuckooKey
 {
 	uint64_t	hash;
 	uint64_t	first;			/* its fingerprint in the first layer */
-	uint64_t	extra;			/* its upper bits are those of wider ones */
+	uint64_t	extra;			/* its upper bits are for longer ones */
 } CuckooKey;
 
 /* An element's class in one layer: both windows, in any order, and fingerprint */
@@ -77,7 +77,7 @@ cuckoo_key(uint64_t hash, unsigned first_bits)
 	uint64_t	word = block_word(hash);
 	CuckooKey	key = {
 		.hash = hash,
-		/* any but 0, which says that a slot is empty */
+		/* never 0, which means that a slot is empty */
 		.first = 1 + mulhi64(word, (UINT64_C(1) << first_bits) - 1),
 		.extra = remix64(word)
 	};
@@ -86,11 +86,11 @@ cuckoo_key(uint64_t hash, unsigned first_bits)
 }
 
 /*
- * A number that looks random, for a first layer's fingerprint.
- * Its upper bits are the fingerprint, so that the numbers are evenly spread.
- * Were they all random, of few fingerprints more would share their windows than
- * need be, which a small filter does not bear: with fingerprints of 6 bits, 80
- * windows would take 33 elements, not 48, with one failure in a million.
+ * A number that looks random, for a first layer's fingerprint.  Its upper bits
+ * are the fingerprint, so that the numbers are evenly spread.  If all bits
+ * were random, more of a few fingerprints would share their windows than
+ * necessary, and small filters would fail: with fingerprints of 6 bits and one
+ * failure in a million, 80 windows would hold 33 elements instead of 48.
  */
 static inline uint64_t
 cuckoo_spread(uint64_t first, unsigned first_bits)
@@ -100,10 +100,11 @@ cuckoo_spread(uint64_t first, unsigned first_bits)
 }
 
 /*
- * The other window of an entry, from either: it lies in the other half, where
- * the places of both add up to H modulo the half.  H depends on the fingerprint
- * in the first layer, and is as many times larger as the layer, so that
- * the other window's place in a coarser layer is that of the other window.
+ * The other window of an entry, computed from either.  It lies in the other
+ * half, and the places of both within their halves add up to H modulo the
+ * half.  H depends on the fingerprint in the first layer, and is proportional
+ * to the size of the layer.  So the window in a coarser layer that corresponds
+ * to the other window is the other window of the corresponding one.
  */
 static inline uint64_t
 cuckoo_other_window(const CuckooLayer *layer, uint64_t window, uint64_t first)
@@ -132,8 +133,8 @@ cuckoo_place(const CuckooLayer *layer, const CuckooKey *key)
 }
 
 /*
- * Where a slot's bits begin.  cuckoo_layer_bytes() sees to it that a whole word can be
- * read there, and a window's bits from there on if they fit into a word.
+ * Where a slot's bits begin.  cuckoo_layer_bytes() provides for reading a whole
+ * word there, which includes all bits of a window if they fit into a word.
  */
 static inline const uint8_t *
 cuckoo_slot_at(const uint8_t *slots, unsigned width, uint64_t slot,
@@ -145,7 +146,7 @@ cuckoo_slot_at(const uint8_t *slots, unsigned width, uint64_t slot,
 	return slots + bit / 8;
 }
 
-/* What is in a slot: 0, or a fingerprint, and in the lowest bit its offset */
+/* The value of a slot: 0, or a fingerprint with its offset in the lowest bit */
 static inline uint64_t
 cuckoo_get_slot(const uint8_t *slots, unsigned width, uint64_t slot)
 {
@@ -201,8 +202,8 @@ cuckoo_slot_place(const CuckooLayer *layer, uint64_t slot, uint64_t value)
 }
 
 /*
- * Is an entry of this class in the layer?  Looks at both windows,
- * since a branch on the first could not be predicted.
+ * Is an entry of this class in the layer?  Looks at both windows, because a
+ * branch on the first could not be predicted.
  */
 static inline bool
 cuckoo_layer_contains(const CuckooLayer *layer, const CuckooPlace *place)
@@ -218,8 +219,7 @@ cuckoo_layer_contains(const CuckooLayer *layer, const CuckooPlace *place)
 }
 
 /*
- * Have both windows brought into the cache.  Always inline, as layer_prefetch()
- * in bloom.c.
+ * Prefetch both windows.  Always inline, as layer_prefetch() in bloom.c.
  */
 static ALWAYS_INLINE void
 cuckoo_prefetch(const CuckooLayer *layer, const CuckooPlace *place)
@@ -228,7 +228,7 @@ cuckoo_prefetch(const CuckooLayer *layer, const CuckooPlace *place)
 		__builtin_prefetch(layer->slots + place->window[i] * layer->width / 8);
 }
 
-/* Entries in layer i of an image, and how many it may have */
+/* The number of entries in layer i of an image, and its maximum */
 static inline uint64_t
 cuckoo_entries(const uint8_t *image, int i)
 {
@@ -247,17 +247,17 @@ cuckoo_set_entries(uint8_t *image, int i, uint64_t entries)
 	put64(image_layer_at(image, i) + LAYER_OFF_BITS_SET, entries);
 }
 
-/* Are all slots of both windows taken by entries of this class? */
+/* Do entries of this class take all slots of both windows? */
 extern bool cuckoo_is_saturated(const CuckooLayer *layer,
 								const CuckooPlace *place);
 
 /*
- * Put an entry of this class into layer i of an image.  False if the layer is at
- * capacity or has no place for it; then nothing has been touched.
+ * Put an entry of this class into layer i of an image.  Returns false, without
+ * a change, if the layer is at capacity or has no place for it.
  */
 extern bool cuckoo_insert(uint8_t *image, int i, const CuckooPlace *place);
 
-/* Take "count" entries of a class that has at least as many out of layer i. */
+/* Take "count" entries of a class, which must have them, out of layer i. */
 extern void cuckoo_take(uint8_t *image, int i, const CuckooPlace *place,
 						unsigned count);
 

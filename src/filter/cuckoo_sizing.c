@@ -1,52 +1,55 @@
 /*
  * cuckoo_sizing.c
- *	  How many windows a cuckoo filter's layer needs, and how long fingerprints.
+ *	  The number of windows of a cuckoo filter's layer, and the length of its
+ *	  fingerprints.
  *
- * There is no formula for the load that a filter of few windows bears: it was
- * measured (loads[] below).  The error rate is exact.  An absent element matches
- * the entries of its class, of which there are F N / 2 if F is the number of
- * fingerprints, each as likely, since its two windows never coincide.  So with p = 2
- * / (F N), n elements leave an error rate of 1 - (1 - p)^n.
+ * There is no formula for the maximum load of a filter of few windows: we
+ * measured it (loads[] below).  The error rate is exact.  An absent element
+ * matches the entries of its class.  There are F N / 2 classes if F is the
+ * number of fingerprints, all equally likely, because the two windows of an
+ * element never coincide.  So with p = 2 / (F N), n elements give an error
+ * rate of 1 - (1 - p)^n.
  *
  * Two machines must come to the same size, or their filters could not be
- * united: so there is no function here whose last digit may differ, but sums,
- * products and quotients only.
+ * united.  So we use only sums, products and quotients here, and no function
+ * whose last digit may differ.
  *
- * The first layer of a growing filter may have CUCKOO_FIRST_SHARE of the error
- * rate.  It has less, as fingerprints are of whole bits, and what it leaves is
- * for the others: the i-th after it has CUCKOO_FURTHER_SHARE / i^2 of that, whose
- * sum over all i is 1.
+ * The first layer of a growing filter may use CUCKOO_FIRST_SHARE of the error
+ * rate.  It uses less, because fingerprints have a whole number of bits.  The
+ * rest is for the other layers: the i-th after the first may use
+ * CUCKOO_NEXT_SHARE / i^2 of it, whose sum over all i is 1.
  */
 #include "sizing.h"
 
 #include "slots.h"
 
 /*
- * Share of the requested error rate that a growing filter's first layer may use.
- * At 1 % and 0.1 % this costs nothing, as its fingerprints leave more than a
- * twentieth anyway; at 3 % it costs a bit.
+ * Share of the requested error rate that a growing filter's first layer may
+ * use.  At 1 % and 0.1 % this costs nothing, because its fingerprints leave
+ * more than a twentieth anyway; at 3 % it costs a bit.
  */
 #define CUCKOO_FIRST_SHARE		0.95
 
 /* 6 / pi^2: the sum over i >= 1 of 1/i^2 is the inverse */
-#define CUCKOO_FURTHER_SHARE	0.6079271018540267
+#define CUCKOO_NEXT_SHARE	0.6079271018540267
 
 /*
  * Measured capacity by number of windows: the fill at which about one fixed
- * filter in a million fails to build.  With these figures and those between them, 4 to 4,400
- * windows, 67 of 159 million builds failed with fingerprints of 6 bits, 43 with
- * 11; of those with at least 100 windows, 10 and 1 of 4.4 million.  A few windows
- * that too many elements share are what makes small filters fail; from a
- * thousand on it is the load, and 0.925 is what is reached with ease: up to 0.94
- * it goes, with searches as many times longer.
+ * filter in a million fails to build.  With these figures and those between
+ * them, 4 to 4,400 windows, 67 of 159 million builds failed with fingerprints
+ * of 6 bits, and 43 with 11; of those with at least 100 windows, 10 and 1 of
+ * 4.4 million.  Small filters fail when too many elements share a few windows.
+ * From a thousand windows on, the load is the limit: 0.925 is reached with
+ * ease, and up to 0.94 with searches that are many times longer.
  *
- * In large filters with short fingerprints failures are more frequent again.  Two
- * classes of one fingerprint whose windows are adjacent have 6 slots between
- * them.  With n elements in N windows such a pair has seven with a probability
- * of l^7 / 5040, l = 4 n / (N F): with fingerprints of 6 bits, once in 65,000
- * builds at a million, once in 6,500 at ten million.  Each bit more makes it
- * rarer by a factor of 64.  With 5 bits it would be once in a thousand at a
- * million, so that there are no such fingerprints.
+ * In large filters with short fingerprints, failures are more frequent again.
+ * Two classes of one fingerprint whose windows are adjacent share 6 slots.
+ * With n elements in N windows, such a pair has seven elements with a
+ * probability of l^7 / 5040, l = 4 n / (N F): with fingerprints of 6 bits,
+ * once in 65,000 builds at a million elements, and once in 6,500 at ten
+ * million.  Each additional bit makes it rarer by a factor of 64.  With 5 bits
+ * it would happen once in a thousand builds at a million elements, so we don't
+ * use such fingerprints.
  */
 static const struct
 {
@@ -75,7 +78,7 @@ cuckoo_layer_bytes(const FilterLayer *layer)
 						 sizeof(uint64_t));
 }
 
-/* Between two that were measured, on a straight line; behind the last, its load */
+/* Interpolates between measurements; after the last one, assumes its load. */
 uint64_t
 cuckoo_capacity(uint64_t windows)
 {
@@ -115,9 +118,9 @@ least_windows(uint64_t capacity)
 }
 
 /*
- * The error rate of a full layer.  (1 - p)^n by the first terms of the binomial
- * series, of which the sum up to the third is too large, by less than the
- * fourth: nothing that counts, as n p is a thirtieth at most.
+ * The error rate of a full layer.  Computes (1 - p)^n by the first terms of the
+ * binomial series.  The sum up to the third term is too large, by less than the
+ * fourth, which is negligible because n p is at most a thirtieth.
  */
 static double
 full_error_rate(const FilterLayer *layer, unsigned first_bits)
@@ -133,7 +136,7 @@ full_error_rate(const FilterLayer *layer, unsigned first_bits)
 	return first - second + third;
 }
 
-/* What is left of a layer to be filled in when its windows are known */
+/* Set the other fields of a layer whose windows and fingerprints are known. */
 static void
 finish_layer(FilterLayer *layer, unsigned first_bits)
 {
@@ -145,7 +148,7 @@ finish_layer(FilterLayer *layer, unsigned first_bits)
 	layer->error_rate = full_error_rate(layer, first_bits);
 }
 
-/* The most windows, an even number, that take no more bytes */
+/* The maximum number of windows, which is even, that take no more bytes */
 static uint64_t
 windows_within(const FilterLayer *layer)
 {
@@ -156,8 +159,8 @@ windows_within(const FilterLayer *layer)
 }
 
 /*
- * The layer holds at least "capacity" elements, and as many more as its last
- * bytes have room for.
+ * The layer holds at least "capacity" elements, and more if its last bytes have
+ * room for them.
  */
 bool
 cuckoo_plan_first(uint64_t capacity, double error_rate, bool grows,
@@ -184,16 +187,16 @@ cuckoo_plan_first(uint64_t capacity, double error_rate, bool grows,
 }
 
 /*
- * Of a filter whose layers have different numbers of windows, the place in this
- * order says which layer it is, so that layers of compatible filters that have as
- * many windows are of one shape.
+ * If the layers differ in their number of windows, that number decides which
+ * layer this is, not the number of layers.  So layers of compatible filters
+ * that have the same number of windows also have the same shape.
  */
 bool
 cuckoo_plan_next(const FilterLayer *first, const FilterLayer *last,
 				 int layers, double error_rate, int growth,
 				 FilterLayer *layer)
 {
-	double		share = (error_rate - first->error_rate) * CUCKOO_FURTHER_SHARE;
+	double		share = (error_rate - first->error_rate) * CUCKOO_NEXT_SHARE;
 	uint64_t	index = layers;
 
 	layer->layout = LAYOUT_CUCKOO;

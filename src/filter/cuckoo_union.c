@@ -2,8 +2,8 @@
  * cuckoo_union.c
  *	  Moves a cuckoo filter's entries from layer to layer: compaction and union.
  *
- * An entry may move to a layer that is not finer, where its class is known from
- * the one that it has; see cuckoo.c for why no element is lost by that.
+ * An entry may move to a layer that is not finer, because its class there
+ * follows from the one it has; cuckoo.c explains why this loses no element.
  */
 #include "cuckoo.h"
 
@@ -11,8 +11,8 @@
 #include "sizing.h"
 
 /*
- * Slots between two interrupt checks: milliseconds, even if a search for each
- * looks at all that it may
+ * Slots between two interrupt checks: milliseconds, even if each takes a
+ * search of the maximum length
  */
 #define INTERRUPT_SLOTS			256
 
@@ -20,7 +20,7 @@
  * Moving entries to other layers
  * ------------------------------------------------------------------------ */
 
-/* The class in a layer of one in another that is not coarser */
+/* The class in a layer that corresponds to a class in a finer one, or an equal */
 static CuckooPlace
 coarser_place(const CuckooLayer *layer, const CuckooLayer *finer,
 			  const CuckooPlace *place)
@@ -35,7 +35,7 @@ coarser_place(const CuckooLayer *layer, const CuckooLayer *finer,
 	return coarser;
 }
 
-/* Are entries of layer "finer" of one class of this layer, once moved? */
+/* May entries of layer "finer" move to this layer? */
 static bool
 is_coarser(const CuckooLayer *layer, const CuckooLayer *finer)
 {
@@ -44,9 +44,9 @@ is_coarser(const CuckooLayer *layer, const CuckooLayer *finer)
 }
 
 /*
- * Let layer i have all that is to be had of a class that is saturated
- * elsewhere: as many entries as it takes to be saturated here.  If they find no
- * place, none is added.
+ * Saturate a class in layer i, because it is saturated elsewhere: add the
+ * entries that are missing here.  If they don't all find a place, add none,
+ * and return false.
  */
 static bool
 saturate(uint8_t *image, int i, const CuckooPlace *place)
@@ -65,10 +65,10 @@ saturate(uint8_t *image, int i, const CuckooPlace *place)
 }
 
 /*
- * Find a place in one of the layers that are not finer, of the first "layers" of
- * an image, for one entry of a class in the layer "from" (of any image), or for
- * the whole of a class that is saturated there.  The finest are tried first, or
- * the coarsest.
+ * Find a place for an entry of a class in the layer "from" (of any image), or
+ * for the whole class if it is saturated there, in one of the first "layers"
+ * layers of an image that are not finer.  Tries the finest first, or the
+ * coarsest.
  */
 static bool
 place_entry(uint8_t *image, int layers, const CuckooLayer *from,
@@ -76,7 +76,7 @@ place_entry(uint8_t *image, int layers, const CuckooLayer *from,
 {
 	bool		whole = cuckoo_is_saturated(from, place);
 
-	/* it may be assigned to what is saturated already */
+	/* if its class is saturated in one of them, nothing needs to be added */
 	for (int i = 0; i < layers; i++)
 	{
 		CuckooLayer layer = cuckoo_layer(image, i);
@@ -104,7 +104,7 @@ place_entry(uint8_t *image, int layers, const CuckooLayer *from,
 	return false;
 }
 
-/* How many more entries the layers before this one may have */
+/* The number of entries that still fit the layers before this one */
 static uint64_t
 room_before(const uint8_t *image, int i)
 {
@@ -116,9 +116,9 @@ room_before(const uint8_t *image, int i)
 }
 
 /*
- * A walk through all slots of a layer, that at any time has seen as much of each
- * part of it: where a layer to which entries are moved gets full half-way, its
- * first windows would else be over full and its last ones empty.
+ * A walk through all slots of a layer that proceeds evenly in all of its
+ * regions.  Otherwise, if the layer to which we move the entries gets full
+ * half-way, its first windows would be crowded and its last ones empty.
  */
 typedef struct SlotWalk
 {
@@ -128,7 +128,7 @@ typedef struct SlotWalk
 	uint64_t	slot;
 } SlotWalk;
 
-/* The next entry that is met, if there is one: its slot and its class */
+/* Find the next entry, if there is one: its slot and its class. */
 static bool
 walk_next(SlotWalk *walk, const CuckooLayer *layer, uint64_t *slot,
 		  CuckooPlace *place)
@@ -163,7 +163,7 @@ walk_begin(const CuckooLayer *layer)
 	return walk;
 }
 
-/* Move what can be moved of layer i to those before it. */
+/* Move the entries of layer i, if possible, to layers before it. */
 static void
 empty_layer(uint8_t *image, int i)
 {
@@ -174,7 +174,7 @@ empty_layer(uint8_t *image, int i)
 
 	while (walk_next(&walk, &layer, &slot, &place))
 	{
-		/* of a class that was saturated here, the others may go then too */
+		/* if its class was saturated here, its other entries may go, too */
 		if (place_entry(image, i, &layer, &place, false))
 		{
 			cuckoo_put_slot(&layer, slot, 0);
@@ -184,7 +184,7 @@ empty_layer(uint8_t *image, int i)
 }
 
 /*
- * A layer whose entries are more than there is room for is left alone: to move a
+ * Leaves a layer alone if there is no room for all of its entries: moving a
  * few of them would save no byte, and cost precision.
  */
 uint64_t
@@ -205,7 +205,7 @@ cuckoo_compact(uint8_t *image)
 	bytes = IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * (uint64_t) count;
 	for (int i = 0; i < count; i++)
 	{
-		/* never to a higher address, so none is overwritten before it moved */
+		/* only to lower addresses, so none is overwritten before it moves */
 		memmove(image + bytes, image + kept[i].offset, cuckoo_layer_bytes(&kept[i]));
 		kept[i].offset = bytes;
 		bytes += cuckoo_layer_bytes(&kept[i]);
@@ -222,9 +222,9 @@ cuckoo_compact(uint8_t *image)
  * ------------------------------------------------------------------------ */
 
 /*
- * Of two layers of which one has more windows, the other must not have the
- * longer fingerprints.  It never has in filters that we made, except where the
- * rules of growth have changed in between.
+ * If one of two layers has more windows, the other must not have longer
+ * fingerprints.  In filters that we made, this can happen only if the rules of
+ * growth have changed in between.
  */
 bool
 cuckoo_compatible(const uint8_t *a, const uint8_t *b)
@@ -241,7 +241,7 @@ cuckoo_compatible(const uint8_t *a, const uint8_t *b)
 	return true;
 }
 
-/* Put a layer of b behind those that are as fine; false if there are too many. */
+/* Put a layer of b after those that are as fine; false if there are too many. */
 static bool
 plan_beside(FilterPlan *plan, const FilterLayer *layer, int j)
 {
@@ -265,8 +265,8 @@ plan_beside(FilterPlan *plan, const FilterLayer *layer, int j)
 }
 
 /*
- * Count the entries of a layer to the planned layers that have room, the finest
- * first; false, and nothing counted, if they have not room for all.
+ * Plan to put the entries of a layer into planned layers that have room, the
+ * finest first.  Returns false, without a change, if there is no room for all.
  */
 static bool
 plan_within(FilterPlan *plan, const FilterLayer *layer)
@@ -292,8 +292,8 @@ plan_within(FilterPlan *plan, const FilterLayer *layer)
 }
 
 /*
- * All layers of a are in the plan, and those of b that the others have no room
- * for.  bits_set in the plan is how many entries are to be expected.
+ * Plan all layers of a, and those layers of b for which the others have no
+ * room. bits_set in the plan is the expected number of entries.
  */
 static FilterStatus
 plan_layers(const uint8_t *a, const uint8_t *b, bool apart,
@@ -347,7 +347,7 @@ cuckoo_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 		memcpy(image + plan->layer[i].offset, cuckoo_layer(from, j).slots,
 			   cuckoo_layer_bytes(&plan->layer[i]));
 		cuckoo_set_entries(image, i, cuckoo_entries(from, j));
-		/* told by the plan, for a and b may be one */
+		/* look at the plan, because a and b may be the same image */
 		if (plan->from_a[i] < 0)
 			copied[j] = true;
 	}

@@ -9,7 +9,7 @@
 #include "layouts.h"
 #include "set.h"
 
-/* The most frequent filter, one layer of block512, does without the table. */
+/* A filter with one layer of block512, the most frequent, needs no table. */
 bool
 filter_contains(const uint8_t *image, uint64_t hash)
 {
@@ -91,7 +91,7 @@ layer_bytes(const FilterLayer *layer)
 	return ops_layer_bytes(layouts[layer->layout].ops, layer);
 }
 
-/* Place the planned layers one behind the other. */
+/* Place the planned layers one after the other. */
 static FilterStatus
 plan_finish(FilterPlan *plan)
 {
@@ -110,7 +110,7 @@ plan_finish(FilterPlan *plan)
 	return FILTER_OK;
 }
 
-/* Header and descriptors, for an image whose other bytes are zero */
+/* Write header and descriptors to an image whose bytes are all zero. */
 static void
 plan_put(uint8_t *image, const FilterParams *params, const FilterPlan *plan)
 {
@@ -121,7 +121,7 @@ plan_put(uint8_t *image, const FilterParams *params, const FilterPlan *plan)
 		image_put_layer(image, i, &plan->layer[i]);
 }
 
-/* Plan the layer behind those that the plan has. */
+/* Plan a layer after those in the plan. */
 static FilterStatus
 plan_layer(const FilterParams *params, FilterPlan *plan)
 {
@@ -240,7 +240,7 @@ filter_difference(const uint8_t *a, const uint8_t *b)
 		return DIFFERENT_CLASS;
 	if (image_is_set(a) || image_is_set(b))
 		return FILTERS_COMPATIBLE;
-	/* one made for a capacity, and one for bits */
+	/* only one of them was made for a number of bits */
 	if ((image_capacity(a) == 0) != (image_capacity(b) == 0))
 		return DIFFERENT_LAYOUT;
 	if (image_capacity(a) != image_capacity(b))

@@ -2,11 +2,11 @@
  * filter.h
  *	  The operations on a filter: make, add, probe, unite, intersect, estimate.
  *
- * An image (image.h) is all the state there is.  These functions allocate
- * nothing: where a result needs room, one function says how much
- * (filter_plan_*), the caller provides it, and another fills it.  They
- * know hashes and parameters, and take an image that image_check() lets
- * through, or that they made; they cannot fail but as their comments say.
+ * An image (image.h) is the whole state of a filter.  These functions allocate
+ * nothing: if a result needs room, one function computes its size
+ * (filter_plan_*), the caller provides the room, and another function fills
+ * it.  They know hashes and parameters, and accept images that image_check()
+ * accepts, or that they have made.  They fail only as their comments say.
  *
  * See bloom.c and cuckoo.c for how a filter grows.
  */
@@ -20,30 +20,31 @@
 #include "sizing.h"
 
 /*
- * A filter without elements for params->capacity (at least 1) at
+ * Plan a filter without elements for params->capacity (at least 1) at
  * params->error_rate (ERROR_RATE_MIN to ERROR_RATE_MAX).
  */
 extern FilterStatus filter_plan(const FilterParams *params, FilterPlan *plan);
 
 /*
- * A classic filter of m bits, k for an element; capacity, error rate and growth
- * in params are 0.
+ * Plan a classic filter of m bits, k for each element.  The capacity, error
+ * rate and growth in its params are 0.
  */
 extern FilterStatus filter_plan_classic(uint64_t m, unsigned k,
 										FilterPlan *plan);
 
-/* A filter with layers as it was created: the first of them, without elements */
+/* Plan a filter with layers as it was created: the first, without elements. */
 extern FilterStatus filter_plan_again(const uint8_t *image, FilterPlan *plan);
 
+/* Make a filter without elements, as planned. */
 extern void filter_init(uint8_t *image, const FilterParams *params,
 						const FilterPlan *plan);
 
-/* One more layer. */
+/* Plan one more layer; copy a filter into an image as planned. */
 extern FilterStatus filter_plan_growth(const uint8_t *image, FilterPlan *plan);
 extern void filter_grow(uint8_t *image, const uint8_t *from,
 						const FilterPlan *plan);
 
-/* May the last layer prove too small for "count" more elements? */
+/* Might the last layer be too small for "count" more elements? */
 extern bool filter_may_fill(const uint8_t *image, uint64_t count);
 
 /*
@@ -53,21 +54,21 @@ extern bool filter_may_fill(const uint8_t *image, uint64_t count);
  */
 extern bool filter_may_need_room(const uint8_t *image, uint64_t count);
 
-/* Is this hash in?  For any layout. */
+/* Does a filter of any layout contain this hash? */
 extern bool filter_contains(const uint8_t *image, uint64_t hash);
 
-/* The same of many hashes, with their places fetched ahead. */
+/* The same for many hashes, with their places prefetched */
 extern void filter_contains_batch(const uint8_t *image, const uint64_t *hashes,
 								  size_t count, bool *found);
 
 /*
- * Is this hash in, where only the header and descriptors of a filter with
- * layers are at hand?
+ * The same for a filter with layers of which only the header and descriptors
+ * are in memory
  */
 extern bool filter_contains_sliced(const uint8_t *header, uint64_t hash,
 								   FilterFetch fetch, void *from);
 
-/* How many fetches that takes at most; 0 if it cannot be done */
+/* The maximum number of fetches for that; 0 if the layout does not support it */
 extern unsigned filter_slices(const uint8_t *header);
 
 /* Bytes of the header and the descriptors, of an image that is not explicit */
@@ -78,59 +79,61 @@ filter_header_bytes(const uint8_t *image)
 }
 
 /*
- * Add hashes, in their order, to a filter with layers.  Returns how many were
- * added: less than count if the last layer is full, and the next hash not in
- * already; of a cuckoo filter, if there is no place for it in any layer, and it
- * is not saturated.
+ * Add hashes, in their order, to a filter with layers.  Returns the number of
+ * hashes processed: less than count if the next hash needs a place and there
+ * is none.  In a Bloom filter, that means that the last layer is full, and no
+ * layer contains the hash; in a cuckoo filter, that no layer has a place for
+ * it, and its class is not saturated.
  */
 extern size_t filter_add_batch(uint8_t *image, const uint64_t *hashes,
 							   size_t count);
 
 /*
- * The rest of this page up to unions is for cuckoo filters, of any layout.
+ * The next functions are for cuckoo filters, of any layout.
  *
- * They hold a multiset: an element that was added twice is in until it has been
- * removed twice.  Elements of one class (cuckoo.c) cannot be told apart.  Of a
- * class there is room for four entries in a layer (three, where its windows
- * overlap); when all are taken the class is saturated.  How often its elements
- * were added is then not known any more, so they stay: adding one, and removing
- * one, changes nothing.  A filter of many elements that are added several times
+ * A cuckoo filter is a multiset: an element that was added twice is in it
+ * until it has been removed twice.  Elements of one class (cuckoo.c) cannot be
+ * told apart.  A layer has room for four entries of a class (three if its
+ * windows overlap); if all are taken, the class is saturated.  Then it is not
+ * known how often its elements were added, so they stay: adding or removing
+ * one changes nothing.  A filter of many elements that are added several times
  * is full long before its capacity (cuckoo.c has figures).
  */
 
 /*
- * Add hashes, but those that seem to be in.  As filter_add_batch() else.  An
- * element that is skipped because of another's entry is lost with that one.
+ * Add hashes as filter_add_batch() does, but skip those that the filter seems
+ * to contain.  If an element is skipped because of another's entry, removing
+ * that one loses both.
  */
 extern size_t filter_add_unique_batch(uint8_t *image, const uint64_t *hashes,
 									  size_t count);
 
 /*
- * How many entries the element may have: at least as many as the times it was
- * added and not removed, unless it is saturated.  Of an explicit filter, which
- * is a set, 1 at most.
+ * The number of entries that the element may have: at least the number of its
+ * additions that were not removed, unless its class is saturated.  At most 1
+ * in an explicit filter, which is a set.
  */
 extern unsigned filter_count(const uint8_t *image, uint64_t hash);
 
 /*
- * Remove an element that was added, once.  To remove one that was not, but seems
- * to be in, removes another one.  From a sorted explicit filter too, which gets
- * shorter.
+ * Remove an element once, which must have been added.  Removing one that was
+ * not, but seems to be in, removes another element.  Also works on a sorted
+ * explicit filter, which gets shorter.
  */
 extern FilterRemoval filter_remove(uint8_t *image, uint64_t hash);
 
 /*
- * Move entries out of the finest layers as far as there is room in coarser ones,
- * and drop layers that this empties, all in place.  The first stays.
- * Returns the image's new length.
+ * Move entries from the finest layers to coarser ones that have room, and drop
+ * layers that get empty except the first, all in place.  Returns the image's
+ * new length.
  */
 extern uint64_t filter_compact(uint8_t *image);
 
-/* What two filters with layers must have in common, in order of the check */
+/* What two compatible filters must have in common, in the order of the checks */
 typedef enum FilterDifference
 {
 	FILTERS_COMPATIBLE,
-	DIFFERENT_KIND,				/* one is a bloom, one a cuckoo filter */
+	DIFFERENT_KIND,				/* a Bloom and a cuckoo filter */
 	DIFFERENT_LAYOUT,
 	DIFFERENT_SEED,
 	DIFFERENT_CLASS,
@@ -141,18 +144,18 @@ typedef enum FilterDifference
 } FilterDifference;
 
 /*
- * The first thing in which two filters differ so that they are not united or
- * intersected.  Of an explicit and another filter, of which one is turned into
- * the other, only seed and class count.  An unknown class differs from none.
+ * The first difference that makes two filters incompatible: they cannot be
+ * united or intersected.  If one of them is explicit, only seed and class
+ * count.  An unknown class is compatible with any.
  */
 extern FilterDifference filter_difference(const uint8_t *a, const uint8_t *b);
 
 /*
- * Union of two compatible filters.  The image may be neither of the two.
- * That of cuckoo filters is the sum of both multisets, and filter_unite() may
- * find no place for an entry: it then returns false, and the image is to be
- * thrown away.  A plan with all layers of b beside a's, that needs more room or
- * cannot be made, does not fail.
+ * Union of two compatible filters into a third image.  The union of cuckoo
+ * filters is the sum of both multisets, and filter_unite() may find no place
+ * for an entry: it then returns false, and the image is unusable.  It always
+ * succeeds with a plan of filter_plan_union_apart(), which puts all layers of
+ * b beside those of a; that takes more room, and may be impossible.
  */
 extern FilterStatus filter_plan_union(const uint8_t *a, const uint8_t *b,
 									  FilterPlan *plan);
@@ -162,40 +165,39 @@ extern bool filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 						 const FilterPlan *plan);
 
 /*
- * Does the plan keep the layers of a, so that the union may be made in place?
- * Never that of cuckoo filters, which might fail half-way.
+ * Does the plan keep the layers of a, so that the union can be made in place?
+ * Always false for cuckoo filters, because their union might fail half-way.
  */
 extern bool filter_unites_in_place(const uint8_t *a, const FilterPlan *plan);
 extern void filter_unite_in_place(uint8_t *a, const uint8_t *b,
 								  const FilterPlan *plan);
 
-/* Intersection into a, of compatible filters of one layer each */
+/* Intersect a with b; they are compatible, and have one layer each. */
 extern void filter_intersect_in_place(uint8_t *a, const uint8_t *b);
 
 /*
- * Keep of the hashes of a set, explicit and sorted or empty, those that any
- * other filter contains.
+ * Remove the hashes from a sorted explicit filter, or an empty one, that
+ * another filter of any layout does not contain.
  */
 extern void filter_intersect_set(uint8_t *set, const uint8_t *other);
 
 /*
- * Estimates from the set bits: elements that were added, distinct ones (of a
- * cuckoo filter, its entries), and the share of absent elements taken for
- * present.
+ * Estimates from the set bits: the number of distinct elements (of a cuckoo
+ * filter, its entries), and the error rate
  */
 extern double filter_cardinality(const uint8_t *image);
 extern double filter_estimated_error_rate(const uint8_t *image);
 
 /*
- * Bits of all layers or hashes, and how many are set (0 for hashes; those of
- * the slots in use for cuckoo filters)
+ * The number of bits of all layers or hashes, and of those that are set
+ * (hashes: 0; cuckoo filters: the bits of slots in use)
  */
 extern void filter_bits(const uint8_t *image, uint64_t *bits,
 						uint64_t *bits_set);
 
 /*
- * The number of bits, and of bytes kept, of a layer, of which layout, hashes and
- * size count
+ * The number of bits of a layer, and of bytes that it takes.  They depend on
+ * its layout, hashes and size only.
  */
 extern uint64_t layer_bits(const FilterLayer *layer);
 extern uint64_t layer_bytes(const FilterLayer *layer);

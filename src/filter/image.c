@@ -22,7 +22,7 @@ image_get_layer(const uint8_t *image, int i, FilterLayer *layer)
 	layer->multiple = get64(at + LAYER_OFF_MULTIPLE);
 }
 
-/* The whole descriptor, reserved bytes included. */
+/* Write the whole descriptor, including reserved bytes. */
 void
 image_put_layer(uint8_t *image, int i, const FilterLayer *layer)
 {
@@ -52,7 +52,7 @@ image_get_params(const uint8_t *image, FilterParams *params)
 }
 
 /*
- * The whole header of an image without layers or hashes, of
+ * Write the whole header of an image without layers or hashes, of
  * IMAGE_HEADER_BYTES.  Callers that add some set their number and the length.
  */
 void
@@ -79,7 +79,7 @@ layer_same_shape(const FilterLayer *a, const FilterLayer *b)
 		a->multiple == b->multiple;
 }
 
-/* How many bits are set in all these bytes, of which there may be few */
+/* count_bits() without interrupt checks */
 static uint64_t
 count_some(const uint8_t *bits, uint64_t bytes)
 {
@@ -95,7 +95,6 @@ count_some(const uint8_t *bits, uint64_t bytes)
 	return count;
 }
 
-/* The same, with interrupt checks */
 uint64_t
 count_bits(const uint8_t *bits, uint64_t bytes)
 {

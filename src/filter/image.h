@@ -2,14 +2,13 @@
  * image.h
  *	  The bytes of a filter: where each field lies.
  *
- * An image is a header, then a descriptor for each layer, then what they
- * describe: the bits of each layer, or the hashes of an explicit filter.  It is
- * what lies on disk behind PostgreSQL's four bytes of length, what a client
- * gets in binary, and what every operation works on: there is no second,
- * unpacked form.  The header is four bytes short of 64, so that behind those
- * four bytes everything lies at a multiple of 64.
+ * An image is a header, then a descriptor for each layer, then the bits of
+ * each layer or the hashes of an explicit filter.  PostgreSQL stores it behind
+ * its four bytes of length, clients get it in binary, and all operations work
+ * on it: there is no second, unpacked form.  The header is four bytes short of
+ * 64, so that with those four bytes everything lies at a multiple of 64.
  *
- * docs/format.md describes the same bytes for the writer of a client.
+ * docs/format.md describes the same bytes for authors of clients.
  */
 #ifndef FILTER_IMAGE_H
 #define FILTER_IMAGE_H
@@ -17,8 +16,8 @@
 #include "bytes.h"
 
 /*
- * The first four bytes: three letters, which tell the kind, and the version of
- * the format
+ * The first four bytes: three letters for the kind, and the version of the
+ * format
  */
 #define IMAGE_MAGIC_BLOOM		"blm\001"
 #define IMAGE_MAGIC_CUCKOO		"cko\001"
@@ -26,19 +25,19 @@
 
 #define IMAGE_HEADER_BYTES		60
 #define IMAGE_LAYER_BYTES		64
-/* Layers' bits take a multiple of this, so that each begins at one */
+/* The bits of each layer begin at a multiple of this */
 #define IMAGE_ALIGNMENT			64
 
 /*
- * Layers, at most: doubling from one block to 2^32 bits takes 24, so that it
- * is the size that ends growth.
+ * Maximum number of layers.  Doubling from one block to 2^32 bits takes 24, so
+ * the limit on the size comes first.
  */
 #define IMAGE_MAX_LAYERS		32
 
 /*
- * Bits of all layers, or of all hashes, together: 512 MiB.  The largest that
- * can still be dumped as text: base64 of it is 683 MiB, and a field of COPY
- * ends at 1 GiB.
+ * Maximum number of bits of all layers, or of all hashes: 512 MiB.  A filter
+ * of this size can still be dumped as text: its base64 takes 683 MiB, and a
+ * field of COPY is limited to 1 GiB.
  */
 #define IMAGE_MAX_BITS			(UINT64_C(1) << 32)
 
@@ -63,7 +62,7 @@ kind_magic(FilterKind kind)
 	return magics[kind];
 }
 
-/* What the image holds, and what a layer is.  The first two are of any kind. */
+/* The layout of an image, or of a layer.  The first two are of any kind. */
 typedef enum FilterLayout
 {
 	LAYOUT_EMPTY = 0,			/* nothing: neutral in every union */
@@ -71,12 +70,12 @@ typedef enum FilterLayout
 	LAYOUT_BLOCK512 = 2,		/* one block for an element */
 	LAYOUT_BLOCK512X2 = 3,		/* two blocks for an element */
 	LAYOUT_CLASSIC = 4,			/* m bits, k of them for an element */
-	LAYOUT_CUCKOO = 5			/* fingerprints; the one of its kind */
+	LAYOUT_CUCKOO = 5			/* fingerprints; the only one of its kind */
 } FilterLayout;
 
 /*
- * A flag of images in memory only: an explicit filter in the making, whose
- * hashes may be out of order and not distinct.  No such image is valid.
+ * A flag of images in memory only: the hashes of this explicit filter may be
+ * out of order and not distinct.  image_check() refuses such an image.
  */
 #define IMAGE_FLAG_UNSORTED		0x01
 
@@ -99,12 +98,12 @@ typedef enum FilterLayout
 									 * fingerprint */
 #define LAYER_OFF_RESERVED1		2	/* 6 bytes, zero */
 #define LAYER_OFF_SIZE			8	/* blocks; classic: bits; cuckoo: windows */
-#define LAYER_OFF_CAPACITY		16	/* elements it is made for */
+#define LAYER_OFF_CAPACITY		16	/* in elements */
 #define LAYER_OFF_ERROR_RATE	24	/* its share of the filter's, double;
 									 * cuckoo: its own, when it is full */
 #define LAYER_OFF_BITS_SET		32	/* cuckoo: entries */
 #define LAYER_OFF_BITS_FULL		40	/* bits set when it is full; cuckoo:
-									 * entries, as many as its capacity */
+									 * maximum of entries, its capacity */
 #define LAYER_OFF_OFFSET		48	/* of its bits, in the image */
 #define LAYER_OFF_MULTIPLE		56	/* cuckoo: its windows over those of the
 									 * first layer; others: 0 */
@@ -115,12 +114,12 @@ typedef struct FilterLayer
 	FilterLayout layout;
 	unsigned	hashes;
 	uint64_t	size;
-	uint64_t	capacity;		/* 0: classic, made for bits, not elements */
-	double		error_rate;		/* 0 likewise */
+	uint64_t	capacity;		/* 0 if classic, made for a number of bits */
+	double		error_rate;		/* likewise */
 	uint64_t	bits_set;
 	uint64_t	bits_full;		/* 0: never full */
 	uint64_t	offset;
-	uint64_t	multiple;		/* 0 but in a cuckoo filter */
+	uint64_t	multiple;		/* 0 except in a cuckoo filter */
 } FilterLayer;
 
 /* Do layers of this layout consist of blocks? */
@@ -130,7 +129,7 @@ layout_has_blocks(FilterLayout layout)
 	return layout == LAYOUT_BLOCK512 || layout == LAYOUT_BLOCK512X2;
 }
 
-/* Blocks of one element, in a layer of blocks */
+/* The number of blocks that an element has in a layer of blocks */
 static inline unsigned
 layer_blocks(FilterLayout layout)
 {
@@ -239,7 +238,7 @@ image_layer_bits(const uint8_t *image, int i)
 	return (uint8_t *) image + get64(image_layer_at(image, i) + LAYER_OFF_OFFSET);
 }
 
-/* The number of bytes from there to the next layer's, or to the end */
+/* The number of bytes from there to the bits of the next layer, or to the end */
 static inline uint64_t
 image_layer_bytes(const uint8_t *image, int i)
 {
@@ -257,14 +256,14 @@ image_hashes(const uint8_t *image)
 	return (uint8_t *) image + IMAGE_HEADER_BYTES;
 }
 
-/* Bytes of an explicit image of count hashes */
+/* The length of an explicit image of "count" hashes */
 static inline uint64_t
 image_explicit_bytes(uint64_t count)
 {
 	return IMAGE_HEADER_BYTES + count * sizeof(uint64_t);
 }
 
-/* An explicit filter has this number of hashes now. */
+/* Set the number of hashes of an explicit filter, and its length. */
 static inline void
 image_set_count(uint8_t *image, uint64_t count)
 {
@@ -272,7 +271,7 @@ image_set_count(uint8_t *image, uint64_t count)
 	put64(image + IMAGE_OFF_BYTES, image_explicit_bytes(count));
 }
 
-/* Elements of this class are in, or about to be: an empty filter is a set then. */
+/* Set the class of a filter's elements; an empty filter becomes a set. */
 static inline void
 image_set_class(uint8_t *image, uint64_t class)
 {
@@ -292,11 +291,11 @@ image_set_layers(uint8_t *image, int layers, uint64_t bytes)
 extern void image_get_layer(const uint8_t *image, int i, FilterLayer *layer);
 extern void image_put_layer(uint8_t *image, int i, const FilterLayer *layer);
 
-/* What is known of a filter before it has any element. */
+/* The parameters of a filter, known before it has any element */
 typedef struct FilterParams
 {
-	uint64_t	capacity;		/* elements; 0 if not said */
-	double		error_rate;		/* 0 if not said */
+	uint64_t	capacity;		/* in elements; 0 if not given */
+	double		error_rate;		/* 0 if not given */
 	int			growth;
 	uint64_t	seed;
 	uint64_t	class;			/* of its elements; 0 if not known yet */
@@ -307,7 +306,7 @@ extern void image_get_params(const uint8_t *image, FilterParams *params);
 extern void image_put_header(uint8_t *image, FilterLayout layout,
 							 const FilterParams *params);
 
-/* Bytes kept for a layer whose bits take this many */
+/* The number of bytes of a layer whose bits take "bytes" bytes */
 static inline uint64_t
 image_aligned(uint64_t bytes)
 {
@@ -317,7 +316,7 @@ image_aligned(uint64_t bytes)
 /* Do the same bits mean the same elements in both layers? */
 extern bool layer_same_shape(const FilterLayer *a, const FilterLayer *b);
 
-/* How many bits are set among "bytes" bytes */
+/* The number of bits set in "bytes" bytes */
 extern uint64_t count_bits(const uint8_t *bits, uint64_t bytes);
 
 #endif							/* FILTER_IMAGE_H */

@@ -1,6 +1,6 @@
 /*
  * interrupt.c
- *	  What the server wants called at interrupt checks; see interrupt.h.
+ *	  The function that the server sets for interrupt checks; see interrupt.h.
  */
 #include "interrupt.h"
 

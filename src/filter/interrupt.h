@@ -3,8 +3,9 @@
  *	  Interrupt checks in long-running operations, so that the server can
  *	  cancel a query.
  *
- * A check need not return.  So whoever calls filter_check_interrupts() leaves a
- * valid image behind, with no element lost, or one that nobody else knows.
+ * A check need not return.  So at each call of filter_check_interrupts() the
+ * image must be valid, with no element lost, or not yet visible to anyone
+ * else.
  */
 #ifndef FILTER_INTERRUPT_H
 #define FILTER_INTERRUPT_H
@@ -13,8 +14,9 @@
 #include <stdint.h>
 
 /*
- * Bytes that a pass over bits, or over hashes in order, takes between two
- * checks: a millisecond even on a slow machine, and whole words and blocks
+ * Bytes that a pass over bits or over sorted hashes processes between two
+ * checks: a millisecond even on a slow machine, and a whole number of words
+ * and blocks
  */
 #define INTERRUPT_BYTES		((uint64_t) 1 << 20)
 

@@ -1,6 +1,6 @@
 /*
  * layouts.c
- *	  The one table of layouts; see layouts.h.
+ *	  The only table of layouts; see layouts.h.
  */
 #include "layouts.h"
 

@@ -1,9 +1,9 @@
 /*
  * layouts.h
- *	  The one table of layouts: what each of them can do.
+ *	  The only table of layouts: the operations of each.
  *
- * Code outside of a layout's own files calls through this table and does not
- * test which layout it has.  To add a layout, see docs/internals.md.
+ * Code outside of a layout's own files calls through this table instead of
+ * testing for a layout.  To add one, see docs/internals.md.
  */
 #ifndef FILTER_LAYOUTS_H
 #define FILTER_LAYOUTS_H
@@ -12,8 +12,8 @@
 
 /*
  * The operations of a layout, or of a family of layouts that the layers of one
- * filter may have.  Those without a comment are the functions of filter.h of the
- * same name.  Operations on layers are NULL for sets, which have none.
+ * filter may have.  Those without a comment are the functions of filter.h of
+ * the same name.  Operations on layers are NULL for sets, which have none.
  */
 typedef struct FilterOps
 {
@@ -27,8 +27,8 @@ typedef struct FilterOps
 	bool		full_early;
 
 	/*
-	 * The number of bits of a layer, and of bytes that it takes.  The latter is
-	 * NULL if the bits take no more than they need.
+	 * The number of bits of a layer, and of bytes that it takes.  The latter
+	 * is NULL if the bits take no more than they need.
 	 */
 	uint64_t	(*layer_bits) (const FilterLayer *layer);
 	uint64_t	(*layer_bytes) (const FilterLayer *layer);
@@ -43,13 +43,16 @@ typedef struct FilterOps
 									FilterFetch fetch, void *from);
 	unsigned	(*count) (const uint8_t *image, uint64_t hash);
 
-	/* Estimates; no error rate is 0, no layer_bits_set the layer's own number */
+	/*
+	 * Estimates.  error_rate is NULL if it is 0, layer_bits_set if it is the
+	 * layer's own number.
+	 */
 	double		(*cardinality) (const uint8_t *image);
 	double		(*error_rate) (const uint8_t *image);
 	double		(*layer_cardinality) (const FilterLayer *layer);
 	uint64_t	(*layer_bits_set) (const FilterLayer *layer);
 
-	/* Changing; only cuckoo filters add unique elements and compact */
+	/* Changing; add_unique_batch and compact are NULL but for multisets */
 	size_t		(*add_batch) (uint8_t *image, const uint64_t *hashes,
 							  size_t count);
 	size_t		(*add_unique_batch) (uint8_t *image, const uint64_t *hashes,
@@ -58,8 +61,8 @@ typedef struct FilterOps
 	uint64_t	(*compact) (uint8_t *image);
 
 	/*
-	 * Plan the layer behind "count" others, or the first; false if it would
-	 * be too large.  NULL if filters are not made for a capacity.
+	 * Plan the layer after "count" others, or the first; false if it would be
+	 * too large.  NULL if filters are not made for a capacity.
 	 */
 	bool		(*plan_layer) (const FilterParams *params,
 							   const FilterLayer *before, int count,
@@ -72,9 +75,10 @@ typedef struct FilterOps
 	bool		(*compatible) (const uint8_t *a, const uint8_t *b);
 
 	/*
-	 * The layers of a union; b's beside a's, if that is another way.  unite()
-	 * fills an image that has the header and descriptors of the plan; the
-	 * rest is NULL if it might fail half-way.
+	 * Plan the layers of a union; plan_union_apart keeps those of b beside
+	 * those of a, and is NULL if unite always succeeds.  unite fills an image
+	 * that has the header and descriptors of the plan.  The operations in
+	 * place are NULL if they might fail half-way.
 	 */
 	FilterStatus (*plan_union) (const uint8_t *a, const uint8_t *b,
 								FilterPlan *plan);
@@ -87,10 +91,10 @@ typedef struct FilterOps
 	void		(*intersect_in_place) (uint8_t *a, const uint8_t *b);
 
 	/*
-	 * For check.c, each NULL or what is wrong.  First the header (of a set,
-	 * all); then the fields of layer i, which has a layout of this family, the
-	 * layers before it being valid; then its bits, known to lie within the
-	 * image.
+	 * For check.c, called in this order; each returns NULL or the fault.
+	 * They check the header (of a set, everything); the fields of layer i,
+	 * which has a layout of this family and follows valid layers; its bits,
+	 * which lie within the image.
 	 */
 	const char *(*check_image) (const uint8_t *image);
 	const char *(*check_layer) (const uint8_t *image, int i,
@@ -114,7 +118,7 @@ typedef struct KindEntry
 	const char *name;			/* of the type */
 	const FilterOps *ops;		/* of filters that are made for a capacity */
 
-	/* for check.c: what is wrong with an image of this kind, or of another */
+	/* faults for check.c: an image is of this kind, or is not */
 	const char *is_this;
 	const char *is_not_this;
 } KindEntry;
@@ -124,8 +128,9 @@ extern const KindEntry kinds[];
 extern const int kind_count;
 
 /*
- * Of an image.  Bytes that were damaged on disk pass no validator: they may lead
- * to wrong answers, but never to a call of no function.
+ * The operations of an image.  Bytes that were damaged on disk have passed no
+ * validator: they may lead to wrong answers, but an unknown layout must not
+ * lead outside of the table.
  */
 static inline const FilterOps *
 image_ops(const uint8_t *image)

@@ -5,19 +5,19 @@
  * Hashes are uniform, so they are sorted by their leading bytes (the "American
  * flag sort" of McIlroy, Bostic and McIlroy, "Engineering Radix Sort", 1993:
  * count, then permute in place), and looked up by interpolation.  Hashes that
- * someone chose to be similar cost more, but no more than the passes that 64 bits
- * take and the insertion of SCATTER_MAX at a time, or a bisection.
+ * someone chose to be similar cost more, but at most the passes for 64 bits and
+ * insertion sorts of SCATTER_MAX hashes each, or a bisection.
  *
- * Hashes lie little-endian, 8 bytes each, at any address.  While they are sorted
- * they stay so, and at each interrupt check none is missing.
+ * Hashes are little-endian, 8 bytes each, at any address, also while they are
+ * being sorted.  At each interrupt check, none is missing.
  */
 #include "set.h"
 
 #include "interrupt.h"
 
 /*
- * Most hashes that are sorted out of place, by a copy that stays in the cache
- * nearest to the core
+ * Maximum number of hashes that are sorted by way of a copy, which stays in the
+ * cache nearest to the core
  */
 #define SCATTER_MAX		1024
 
@@ -48,10 +48,10 @@ insertion_sort(uint64_t *hashes, uint64_t count)
 }
 
 /*
- * Sort up to SCATTER_MAX hashes that differ in their lowest "low_bits" bits
- * only: put each where its leading bits want it, with a place or two for each
- * hash, and mend by insertion what is left, which for uniform ones is next to
- * nothing.
+ * Sort up to SCATTER_MAX hashes that differ only in their lowest "low_bits"
+ * bits: put each hash near its place according to its leading bits, with one
+ * or two places for each, and finish by an insertion sort, which has next to
+ * nothing to do if the hashes are uniform.
  */
 static void
 scatter_sort(uint64_t *hashes, unsigned count, int low_bits)
@@ -85,7 +85,7 @@ scatter_sort(uint64_t *hashes, unsigned count, int low_bits)
 	insertion_sort(hashes, count);
 }
 
-/* Sort hashes that differ in their lowest "low_bits" bits only. */
+/* Sort hashes that differ only in their lowest "low_bits" bits. */
 static void
 radix_sort(uint64_t *hashes, uint64_t count, int low_bits)
 {
@@ -121,8 +121,8 @@ radix_sort(uint64_t *hashes, uint64_t count, int low_bits)
 	}
 
 	/*
-	 * Swap each hash that is not home yet with the next one of its home.  One
-	 * swap does not wait for another, unlike in the cycles of the original.
+	 * Swap each hash that is not yet in its bucket with the next hash there.
+	 * Unlike in the cycles of the original, no swap waits for another.
 	 */
 	do
 	{
@@ -183,7 +183,7 @@ hashset_merge(uint8_t *to, const uint8_t *a, uint64_t count_a,
 			a + INTERRUPT_BYTES : end_a;
 
 		filter_check_interrupts();
-		/* without branches, for which of the two is less is chance */
+		/* without branches, because it is random which of the two is less */
 		while (a < stop && b < end_b)
 		{
 			uint64_t	first = get64(a);
@@ -206,9 +206,9 @@ bool
 hashset_contains(const uint8_t *hashes, uint64_t count, uint64_t hash)
 {
 	uint64_t	low = 0;
-	uint64_t	high = count;	/* the hash is not at or behind this */
+	uint64_t	high = count;	/* the hash is before this */
 
-	/* where a uniform hash is expected; then at an error's usual distance */
+	/* begin where a uniform hash is expected, then double the distance */
 	if (count > 0)
 	{
 		uint64_t	guess = mulhi64(hash, count);
@@ -286,7 +286,7 @@ set_retain(uint8_t *image,
 	uint64_t	count = image_count(image);
 	uint64_t	kept = 0;
 
-	/* out of order meanwhile, and so whole if the query is cancelled */
+	/* unsorted meanwhile, so that it stays valid if the query is cancelled */
 	image[IMAGE_OFF_FLAGS] |= IMAGE_FLAG_UNSORTED;
 	for (uint64_t i = 0; i < count; i++)
 	{
@@ -319,7 +319,7 @@ set_remove(uint8_t *image, uint64_t hash)
 	uint8_t    *at = image_hashes(image);
 	uint8_t    *end = at + 8 * count;
 
-	/* in passing by all before it, as those behind it are moved anyway */
+	/* a linear search, because the hashes after it have to be moved anyway */
 	while (at < end && get64(at) != hash)
 		at += 8;
 	if (at == end)
@@ -343,7 +343,7 @@ set_cardinality(const uint8_t *image)
 	return image_count(image);
 }
 
-/* Of an empty filter no field but kind and length is set. */
+/* An empty filter has no fields other than its kind and length. */
 static const char *
 check_empty(const uint8_t *image)
 {
@@ -366,7 +366,7 @@ set_check_image(const uint8_t *image)
 		image_explicit_bytes(count) != image_bytes(image))
 		return "number of hashes does not fit the length";
 	if (count > 0 && image_class(image) == 0)
-		return "hashes of no element class";
+		return "hashes without an element class";
 	for (uint64_t i = 1; i < count; i++)
 	{
 		const uint8_t *hash = image_hashes(image) + 8 * i;

@@ -1,7 +1,7 @@
 /*
  * set.h
- *	  Explicit filters: sets of hashes, and the sorted arrays that they are; see
- *	  set.c.
+ *	  Explicit filters, which are sets of hashes, and sorted arrays of hashes;
+ *	  see set.c.
  */
 #ifndef FILTER_SET_H
 #define FILTER_SET_H
@@ -9,14 +9,14 @@
 #include "plan.h"
 
 /*
- * Sort "count" little-endian hashes and drop repeated ones, in place.
- * Returns how many are left.
+ * Sort "count" little-endian hashes in place, and remove duplicates.  Returns
+ * the number that is left.
  */
 extern uint64_t hashset_sort_unique(uint8_t *bytes, uint64_t count);
 
 /*
- * The union of two sets of sorted and distinct hashes, written to a third
- * place with room for both.  Returns how many they are.
+ * Write the union of two arrays of sorted and distinct hashes to a third place,
+ * with room for both.  Returns its number of hashes.
  */
 extern uint64_t hashset_merge(uint8_t *to, const uint8_t *a, uint64_t count_a,
 							  const uint8_t *b, uint64_t count_b);
@@ -26,17 +26,18 @@ extern bool hashset_contains(const uint8_t *hashes, uint64_t count,
 							 uint64_t hash);
 
 /*
- * The rest works on images of explicit filters; those that only read take an
- * empty one, too.  Whoever adds to an image provides the room behind it.
+ * The rest works on images of explicit filters; functions that only read also
+ * accept an empty one.  Callers provide the room behind an image to which they
+ * add.
  */
 
-/* Bring hashes that were appended in order, and drop repeated ones. */
+/* Sort the hashes of an image to which some were appended; remove duplicates. */
 extern void set_sort(uint8_t *image);
 
 /* Append little-endian hashes, unsorted. */
 extern void set_append(uint8_t *image, const uint8_t *hashes, uint64_t count);
 
-/* The union of two sorted sets, written to a third place, with a's header */
+/* Write the union of two sorted sets to a third place, with the header of a. */
 extern void set_merge(uint8_t *to, const uint8_t *a, const uint8_t *b);
 
 /* Keep the hashes of a sorted set that another filter contains. */
@@ -52,7 +53,7 @@ extern double set_cardinality(const uint8_t *image);
 extern FilterRemoval set_remove(uint8_t *image, uint64_t hash);
 extern const char *set_check_image(const uint8_t *image);
 
-/* Append one hash.  Inline, for it is the step of an aggregate. */
+/* Append one hash.  Inline, because it is the step of an aggregate. */
 static inline void
 set_push(uint8_t *image, uint64_t hash)
 {

@@ -1,6 +1,6 @@
 /*
  * sizing.h
- *	  How large a layer must be, and what its bits tell; see bloom_sizing.c and
+ *	  The size of a layer, and estimates from its bits; see bloom_sizing.c and
  *	  cuckoo_sizing.c.
  */
 #ifndef FILTER_SIZING_H
@@ -9,8 +9,8 @@
 #include "image.h"
 
 /*
- * Error rates that may be requested.  The lower end is the lowest
- * that bench/ measures; the upper where a filter hardly drops rows.
+ * Limits of the requested error rate.  The lower is the lowest that bench/
+ * measures; at the upper, a filter hardly discards rows.
  */
 #define ERROR_RATE_MIN		1e-7
 #define ERROR_RATE_MAX		0.5
@@ -25,10 +25,10 @@ extern uint64_t cuckoo_layer_bits(const FilterLayer *layer);
 extern uint64_t cuckoo_layer_bytes(const FilterLayer *layer);
 
 /*
- * The layer for "capacity" elements (at least 1) of a filter of the given
- * overall error rate: the first (index 0), or the index-th after it.  Fills
- * in layout, hashes, size, capacity, error rate and bits_full.  False if it
- * would pass max_bits.
+ * Plan a layer for "capacity" elements (at least 1) of a filter of the given
+ * overall error rate: the first (index 0), or the index-th after it.  Sets
+ * layout, hashes, size, capacity, error rate and bits_full.  Returns false if
+ * the layer would have more than max_bits.
  */
 extern bool layer_plan(uint64_t capacity, double error_rate, bool grows,
 					   int index, uint64_t max_bits, FilterLayer *layer);
@@ -44,12 +44,12 @@ extern bool cuckoo_plan_next(const FilterLayer *first,
 							 double error_rate, int growth,
 							 FilterLayer *layer);
 
-/* Entries at which a layer of this many windows is full */
+/* The number of entries at which a layer of this number of windows is full */
 extern uint64_t cuckoo_capacity(uint64_t windows);
 
 /*
- * How many elements have set this many of a layer's bits, if each leaves clear
- * exp(log_spared) of the clear ones?
+ * Estimated number of elements that have set this number of a layer's bits, if
+ * each leaves exp(log_spared) of the clear bits clear
  */
 extern double elements_from_bits(double bits, double bits_set,
 								 double log_spared);
@@ -57,16 +57,16 @@ extern double elements_from_bits(double bits, double bits_set,
 /* The rest is for layers of blocks. */
 
 /*
- * What to expect of a layer that holds n elements: the number of set bits, and
- * the error rate
+ * The expected number of set bits of a layer with n elements, and its error
+ * rate
  */
 extern double layer_expected_bits(const FilterLayer *layer, double n);
 extern double layer_expected_error_rate(const FilterLayer *layer, double n);
 
 /*
- * How many elements a layer holds, as its number of set bits tells; the same of
- * all layers of a filter, in the order in which it grew; and a layer's error rate
- * now
+ * Estimates from the number of set bits: the elements of a layer, those of all
+ * layers of a filter in the order in which it grew, and a layer's current error
+ * rate
  */
 extern double layer_cardinality(const FilterLayer *layer);
 extern double layers_cardinality(const FilterLayer *layers, int count);

@@ -227,7 +227,7 @@ FROM cuckoos, LATERAL cuckoo_info(f) AS i, LATERAL generate_series(0, least(8 * 
 WHERE n NOT IN (9, 10) AND at / 8 NOT BETWEEN 30 AND 35 AND result NOT IN ('refused', 'used') ORDER BY n, at;
 -- A flipped bit in a slot that is used makes another element of it, or none; it
 -- never is another number of elements
-SELECT bool_and(CASE fault WHEN 'no error' THEN cuckoo_cardinality(flipped::cuckoo) = 4 ELSE fault IN ('number of entries is wrong', 'fingerprint is zero', 'entry outside all windows', 'bits behind the last one are not zero') END) AS right,
+SELECT bool_and(CASE fault WHEN 'no error' THEN cuckoo_cardinality(flipped::cuckoo) = 4 ELSE fault IN ('number of entries is wrong', 'fingerprint is zero', 'entry outside all windows', 'bits after the last one are not zero') END) AS right,
 	   count(*) FILTER (WHERE fault <> 'no error') > 1000 AS most_refused, count(*) FILTER (WHERE fault = 'no error') AS in_used_slots
 FROM cuckoos, LATERAL generate_series(8 * 124, 8 * octet_length(f::bytea) - 1) AS at, LATERAL (SELECT set_bit(f::bytea, at, 1 - get_bit(f::bytea, at)) AS flipped) AS x, LATERAL fault(flipped) WHERE what = 'one layer';
 
