@@ -134,7 +134,7 @@ image_check(const uint8_t *image, uint64_t bytes, FilterKind kind)
 		return "shorter than a header";
 	if (memcmp(image, magic, IMAGE_MAGIC_BYTES - 1) != 0)
 	{
-		for (int other = 0; other < kind_count; other++)
+		for (int other = 0; other < FILTER_KINDS; other++)
 			if (memcmp(image, kind_magic((FilterKind) other),
 					   IMAGE_MAGIC_BYTES - 1) == 0)
 				return kinds[other].is_this;

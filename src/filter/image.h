@@ -51,10 +51,12 @@ typedef enum FilterKind
 	FILTER_CUCKOO = 1
 } FilterKind;
 
+#define FILTER_KINDS			2
+
 static inline const char *
 kind_magic(FilterKind kind)
 {
-	static const char *const magics[] = {
+	static const char *const magics[FILTER_KINDS] = {
 		[FILTER_BLOOM] = IMAGE_MAGIC_BLOOM,
 		[FILTER_CUCKOO] = IMAGE_MAGIC_CUCKOO
 	};

@@ -100,7 +100,7 @@ const LayoutEntry layouts[] = {
 
 const int	layout_count = sizeof(layouts) / sizeof(layouts[0]);
 
-const KindEntry kinds[] = {
+const KindEntry kinds[FILTER_KINDS] = {
 	[FILTER_BLOOM] = {
 		"bloom", &bloom_ops, "is a bloom filter",
 		"does not begin with the bytes \"blm\""
@@ -110,5 +110,3 @@ const KindEntry kinds[] = {
 		"does not begin with the bytes \"cko\""
 	}
 };
-
-const int	kind_count = sizeof(kinds) / sizeof(kinds[0]);

@@ -91,10 +91,10 @@ typedef struct FilterOps
 	void		(*intersect_in_place) (uint8_t *a, const uint8_t *b);
 
 	/*
-	 * For check.c, called in this order; each returns NULL or the fault.
-	 * They check the header (of a set, everything); the fields of layer i,
-	 * which has a layout of this family and follows valid layers; its bits,
-	 * which lie within the image.
+	 * For check.c, called in this order; each returns NULL or the fault. They
+	 * check the header (of a set, everything); the fields of layer i, which
+	 * has a layout of this family and follows valid layers; its bits, which
+	 * lie within the image.
 	 */
 	const char *(*check_image) (const uint8_t *image);
 	const char *(*check_layer) (const uint8_t *image, int i,
@@ -124,8 +124,7 @@ typedef struct KindEntry
 } KindEntry;
 
 /* By FilterKind */
-extern const KindEntry kinds[];
-extern const int kind_count;
+extern const KindEntry kinds[FILTER_KINDS];
 
 /*
  * The operations of an image.  Bytes that were damaged on disk have passed no
