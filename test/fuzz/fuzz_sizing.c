@@ -45,21 +45,30 @@ read_request(const uint8_t *data, size_t size)
 	return request;
 }
 
-/* What a layer's bits tell of it, however many are set */
+/*
+ * The estimates for a filter with this layer alone, with any number of set bits.
+ * They need only the header and the descriptor.
+ */
 static void
 check_estimates(const FilterLayer *planned, uint64_t share)
 {
-	FilterLayer layer = *planned;
-	uint64_t	bits = layer_bits(&layer);
+	FilterParams params = {.kind = FILTER_BLOOM};
+	FilterPlan	plan = {.layers = 1, .layer = {*planned}};
+	uint64_t	bits = layer_bits(planned);
+	uint8_t    *header;
 	double		cardinality;
+	double		error_rate;
 
-	if (layer.layout == LAYOUT_CUCKOO)
+	if (planned->layout == LAYOUT_CUCKOO)
 		return;					/* has entries to be counted */
-	layer.bits_set = share == UINT64_MAX ? bits : mulhi64(share, bits);
-	cardinality = layer_cardinality(&layer);
+	plan.layer[0].bits_set = share == UINT64_MAX ? bits : mulhi64(share, bits);
+	header = allocate_image(IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES);
+	filter_init(header, &params, &plan);
+	cardinality = filter_cardinality(header);
+	error_rate = filter_estimated_error_rate(header);
+	release_image(header);
 	must(isfinite(cardinality) && cardinality >= 0, "%g elements", cardinality);
-	must(layer_error_rate(&layer) >= 0 && layer_error_rate(&layer) <= 1,
-		 "error rate %g", layer_error_rate(&layer));
+	must(error_rate >= 0 && error_rate <= 1, "error rate %g", error_rate);
 }
 
 static void
