@@ -77,8 +77,8 @@ is( $standby->safe_psql('postgres', q{
 # Changed on the primary, in what a reader of the standby has open
 my $reader = Session->new($standby);
 my $old = $standby->safe_psql('postgres', $look);
-is($reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ'), '', 'a reader begins');
-is($reader->ask($look), $old, 'a transaction on the standby begins');
+is($reader->query('BEGIN ISOLATION LEVEL REPEATABLE READ'), '', 'a reader begins');
+is($reader->query($look), $old, 'a transaction on the standby begins');
 $primary->safe_psql('postgres', q{
 	UPDATE blooms SET f = bloom_add_all(f, ARRAY(SELECT generate_series(200001, 205000)));
 	UPDATE cuckoos SET f = cuckoo_add_all(cuckoo_remove_all(f, ARRAY(SELECT generate_series(1, 5000))), ARRAY(SELECT generate_series(200001, 205000)))
@@ -89,9 +89,9 @@ $primary->safe_psql('postgres', q{
 	ROLLBACK;
 });
 $primary->wait_for_catchup($standby);
-is($reader->ask($look), $old, 'and sees the old filters, while the new ones are there');
-is($reader->ask('COMMIT'), '', 'it ends');
-isnt($reader->ask($look), $old, 'and sees the new ones');
+is($reader->query($look), $old, 'and sees the old filters, while the new ones are there');
+is($reader->query('COMMIT'), '', 'it ends');
+isnt($reader->query($look), $old, 'and sees the new ones');
 $reader->quit;
 same('changed on the primary');
 is(found($standby, 'blooms', 'grown', 200001, 205000), 5000, 'elements that were added later');

@@ -47,8 +47,8 @@ sub open_transactions
 	{
 		my $session = Session->new($node);
 
-		$session->ask('BEGIN; INSERT INTO noise VALUES (0)');
-		$session->ask(join(';', map { 'SAVEPOINT s; INSERT INTO noise VALUES (1)' } 1 .. $subtransactions));
+		$session->query('BEGIN; INSERT INTO noise VALUES (0)');
+		$session->query(join(';', map { 'SAVEPOINT s; INSERT INTO noise VALUES (1)' } 1 .. $subtransactions));
 		push @open, $session;
 	}
 	# an xid that ends: those before it are of interest to snapshots
@@ -59,93 +59,93 @@ sub close_transactions
 {
 	foreach my $session (splice @open)
 	{
-		$session->ask('COMMIT');
+		$session->query('COMMIT');
 		$session->quit;
 	}
 }
 
 open_transactions(3, 3, 3, 70, 3, 3);
 my $reader = Session->new($node);
-is($reader->ask($count), '3000|0', 'asked beside overflowed transactions');
-is($reader->ask("SELECT membership_contains('kept_x'::regclass, 1), membership_contains('kept_x'::regclass, 123456789)"), 't|f', 'asked once');
-is($reader->ask("SELECT membership_contains_each('kept_x'::regclass, ARRAY[1, 123456789])"), '{t,f}', 'an array');
-is($reader->ask("SELECT bloom_contains(membership_filter('kept_x'::regclass), 1), membership_check('kept_x')"), 't|3000', 'read whole');
+is($reader->query($count), '3000|0', 'asked beside overflowed transactions');
+is($reader->query("SELECT membership_contains('kept_x'::regclass, 1), membership_contains('kept_x'::regclass, 123456789)"), 't|f', 'asked once');
+is($reader->query("SELECT membership_contains_each('kept_x'::regclass, ARRAY[1, 123456789])"), '{t,f}', 'an array');
+is($reader->query("SELECT bloom_contains(membership_filter('kept_x'::regclass), 1), membership_check('kept_x')"), 't|3000', 'read whole');
 
 # One snapshot for a whole transaction, while others overflow, insert and end
 my $old = Session->new($node);
-$old->ask('BEGIN ISOLATION LEVEL REPEATABLE READ');
-is($old->ask($count), '3000|0', 'REPEATABLE READ');
+$old->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+is($old->query($count), '3000|0', 'REPEATABLE READ');
 my $inserting = $open[0];
-$inserting->ask('INSERT INTO kept SELECT generate_series(10001, 11000)');
-$reader->ask('BEGIN');
+$inserting->query('INSERT INTO kept SELECT generate_series(10001, 11000)');
+$reader->query('BEGIN');
 # the answer may be either, but this call is kept
-like($reader->ask('SELECT there(10001)'), qr/^[tf]$/, 'READ COMMITTED, before another transaction commits');
+like($reader->query('SELECT there(10001)'), qr/^[tf]$/, 'READ COMMITTED, before another transaction commits');
 close_transactions();
-is($reader->ask('SELECT there(10001)'), 't', 'READ COMMITTED, after that');
-$reader->ask('COMMIT');
-is($old->ask($count), '3000|0', 'REPEATABLE READ, after that');
-is($reader->ask($count), '4000|0', 'a new snapshot');
+is($reader->query('SELECT there(10001)'), 't', 'READ COMMITTED, after that');
+$reader->query('COMMIT');
+is($old->query($count), '3000|0', 'REPEATABLE READ, after that');
+is($reader->query($count), '4000|0', 'a new snapshot');
 open_transactions(3, 70, 3);
-is($old->ask($count), '3000|0', 'REPEATABLE READ, when others have overflowed again');
+is($old->query($count), '3000|0', 'REPEATABLE READ, when others have overflowed again');
 
 # The snapshot of another session
-my $exported = $old->ask('SELECT pg_export_snapshot()');
+my $exported = $old->query('SELECT pg_export_snapshot()');
 my $imported = Session->new($node);
-is($imported->ask("BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '$exported'"), '', 'a snapshot is imported');
-is($imported->ask($count), '3000|0', 'and asked by');
+is($imported->query("BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '$exported'"), '', 'a snapshot is imported');
+is($imported->query($count), '3000|0', 'and asked by');
 $node->safe_psql('postgres', 'INSERT INTO kept SELECT generate_series(20001, 21000)');
-is($imported->ask($count), '3000|0', 'after another one was committed');
-$imported->ask('COMMIT');
-$old->ask('COMMIT');
+is($imported->query($count), '3000|0', 'after another one was committed');
+$imported->query('COMMIT');
+$old->query('COMMIT');
 # one that is overflowed itself
-$old->ask('BEGIN ISOLATION LEVEL REPEATABLE READ');
-$exported = $old->ask('SELECT pg_export_snapshot()');
+$old->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+$exported = $old->query('SELECT pg_export_snapshot()');
 close_transactions();
-$imported->ask("BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '$exported'");
+$imported->query("BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '$exported'");
 $node->safe_psql('postgres', 'DELETE FROM kept WHERE x BETWEEN 20001 AND 20500');
-is($imported->ask($count), '5000|0', 'an overflowed snapshot is imported');
-is($old->ask($count), '5000|0', 'and it is asked where it is from');
-$_->ask('COMMIT') foreach $imported, $old;
+is($imported->query($count), '5000|0', 'an overflowed snapshot is imported');
+is($old->query($count), '5000|0', 'and it is asked where it is from');
+$_->query('COMMIT') foreach $imported, $old;
 $imported->quit;
 
 # A cursor's snapshot lives while its transaction takes others
 open_transactions(3, 70, 3);
-$reader->ask("BEGIN; DECLARE c CURSOR FOR SELECT x, membership_contains('kept_x'::regclass, x) FROM kept");
-is($reader->ask('FETCH c'), '1|t', 'a cursor');
-$open[0]->ask('INSERT INTO kept VALUES (30001)');
+$reader->query("BEGIN; DECLARE c CURSOR FOR SELECT x, membership_contains('kept_x'::regclass, x) FROM kept");
+is($reader->query('FETCH c'), '1|t', 'a cursor');
+$open[0]->query('INSERT INTO kept VALUES (30001)');
 close_transactions();
-is($reader->ask("SELECT count(*), bool_and(membership_contains('kept_x'::regclass, x)) FROM kept"), '4501|t', 'another snapshot in between');
-is($reader->ask('SELECT there(30001)'), 't', 'of which PL/pgSQL learns');
-unlike($reader->ask('FETCH ALL FROM c'), qr/\|f/, 'the cursor again');
-$reader->ask('COMMIT');
+is($reader->query("SELECT count(*), bool_and(membership_contains('kept_x'::regclass, x)) FROM kept"), '4501|t', 'another snapshot in between');
+is($reader->query('SELECT there(30001)'), 't', 'of which PL/pgSQL learns');
+unlike($reader->query('FETCH ALL FROM c'), qr/\|f/, 'the cursor again');
+$reader->query('COMMIT');
 
 # Prepared transactions
 open_transactions(3, 70, 3);
-$open[$_]->ask("INSERT INTO kept VALUES (4000$_); PREPARE TRANSACTION 'p$_'") foreach 0 .. $#open;
+$open[$_]->query("INSERT INTO kept VALUES (4000$_); PREPARE TRANSACTION 'p$_'") foreach 0 .. $#open;
 $_->quit foreach splice @open;
 $node->safe_psql('postgres', 'INSERT INTO noise VALUES (3)');
-is($reader->ask($count), '4501|0', 'beside prepared transactions');
-$old->ask('BEGIN ISOLATION LEVEL REPEATABLE READ');
-is($old->ask($count), '4501|0', 'REPEATABLE READ beside prepared transactions');
-$reader->ask("COMMIT PREPARED 'p0'; COMMIT PREPARED 'p1'");
-is($reader->ask($count), '4503|0', 'two are committed');
-is($old->ask($count), '4501|0', 'REPEATABLE READ when they are committed');
-$reader->ask("ROLLBACK PREPARED 'p2'");
-$old->ask('COMMIT');
+is($reader->query($count), '4501|0', 'beside prepared transactions');
+$old->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+is($old->query($count), '4501|0', 'REPEATABLE READ beside prepared transactions');
+$reader->query("COMMIT PREPARED 'p0'; COMMIT PREPARED 'p1'");
+is($reader->query($count), '4503|0', 'two are committed');
+is($old->query($count), '4501|0', 'REPEATABLE READ when they are committed');
+$reader->query("ROLLBACK PREPARED 'p2'");
+$old->query('COMMIT');
 $old->quit;
 
 # Parallel workers are handed a copy of the snapshot
 open_transactions(3, 3, 70, 3);
-$reader->ask("SET $parallel = on; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0");
-like($reader->ask("EXPLAIN (COSTS off) $count"), qr/Workers Planned/, 'a parallel plan');
-is($reader->ask($count), '4503|0', 'parallel workers');
-$reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ');
-is($reader->ask($count), '4503|0', 'parallel workers under REPEATABLE READ');
-$open[0]->ask('INSERT INTO kept VALUES (50001)');
+$reader->query("SET $parallel = on; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0");
+like($reader->query("EXPLAIN (COSTS off) $count"), qr/Workers Planned/, 'a parallel plan');
+is($reader->query($count), '4503|0', 'parallel workers');
+$reader->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+is($reader->query($count), '4503|0', 'parallel workers under REPEATABLE READ');
+$open[0]->query('INSERT INTO kept VALUES (50001)');
 close_transactions();
-is($reader->ask($count), '4503|0', 'and when others have committed');
-$reader->ask('COMMIT');
-is($reader->ask($count), '4504|0', 'and by a new snapshot');
+is($reader->query($count), '4503|0', 'and when others have committed');
+$reader->query('COMMIT');
+is($reader->query($count), '4504|0', 'and by a new snapshot');
 $reader->quit;
 
 $node->stop;

@@ -68,22 +68,22 @@ foreach my $case (
 	my ($what, $blocks) = @$case;
 
 	$writer = Session->new($node);
-	$gate->ask('SELECT pg_advisory_lock(1)');
-	$writer->ask('BEGIN ISOLATION LEVEL SERIALIZABLE');
-	$writer->ask("SELECT membership_contains('kept_x'::regclass, 1)");
+	$gate->query('SELECT pg_advisory_lock(1)');
+	$writer->query('BEGIN ISOLATION LEVEL SERIALIZABLE');
+	$writer->query("SELECT membership_contains('kept_x'::regclass, 1)");
 	$writer->start("DO \$\$ BEGIN $blocks END \$\$");
 	ok($writer->waits($node), "$what: after its insertion");
-	$other->ask(q{
+	$other->query(q{
 		BEGIN ISOLATION LEVEL SERIALIZABLE;
 		SELECT membership_contains('kept_x'::regclass, 2);
 		INSERT INTO kept VALUES (1);
 		COMMIT});
-	$gate->ask('SELECT pg_advisory_unlock(1)');
-	my $said = $writer->end . $writer->ask('COMMIT');
+	$gate->query('SELECT pg_advisory_unlock(1)');
+	my $said = $writer->end . $writer->query('COMMIT');
 	like($said, qr/ERROR:  40001/, "$what: the conflict is found");
 	unlike($said, qr/FATAL|unexpected state|server closed/, "$what: by an ordinary error");
-	$writer->ask('ROLLBACK');
-	is($writer->ask('SELECT pg_backend_pid()'), $writer->{pid}, "$what: the session lives");
+	$writer->query('ROLLBACK');
+	is($writer->query('SELECT pg_backend_pid()'), $writer->{pid}, "$what: the session lives");
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM kept WHERE x IN (2, 3)'), '0', "$what: and has inserted nothing");
 	$writer->quit;
 	$node->safe_psql('postgres', 'DELETE FROM kept WHERE x = 1; REINDEX INDEX kept_x');
@@ -99,44 +99,44 @@ sub locks
 }
 
 $writer = Session->new($node);
-$writer->ask('BEGIN; INSERT INTO kept VALUES (10)');
+$writer->query('BEGIN; INSERT INTO kept VALUES (10)');
 is(locks($writer), 'RowExclusiveLock', 'the index is locked after an insertion');
-$other->ask('BEGIN');
+$other->query('BEGIN');
 $other->start('ALTER INDEX kept_x SET TABLESPACE elsewhere');
 ok($other->waits($node), 'another session cannot move the index');
 $writer->start("SET statement_timeout = '500ms'; SAVEPOINT s");
 my $at_once = $writer->ends_within($Session::soon);
 ok($at_once, 'a savepoint does not wait');
 # lets go of a writer that waits
-$other->ask('ROLLBACK') if !$at_once;
+$other->query('ROLLBACK') if !$at_once;
 is($writer->end, '', 'nor fails');
-is($writer->ask("INSERT INTO kept VALUES (11); ROLLBACK TO s; INSERT INTO kept VALUES (12); RELEASE s; COMMIT"), '', 'the transaction ends');
+is($writer->query("INSERT INTO kept VALUES (11); ROLLBACK TO s; INSERT INTO kept VALUES (12); RELEASE s; COMMIT"), '', 'the transaction ends');
 is(locks($writer), '', 'and the lock with it');
-is($other->end . $other->ask('COMMIT'), '', 'then the index is moved') if $at_once;
+is($other->end . $other->query('COMMIT'), '', 'then the index is moved') if $at_once;
 is($node->safe_psql('postgres', "SELECT membership_check('kept_x'), membership_contains_all('kept_x'::regclass, ARRAY[10, 12])"), '3|t', 'with all that was inserted');
 
 # In a subtransaction that is rolled back, the lock goes with it, but for what was
 # inserted before
-$writer->ask('BEGIN; SAVEPOINT s; INSERT INTO kept VALUES (13)');
+$writer->query('BEGIN; SAVEPOINT s; INSERT INTO kept VALUES (13)');
 is(locks($writer), 'RowExclusiveLock', 'locked in a subtransaction');
-$writer->ask('ROLLBACK TO s');
+$writer->query('ROLLBACK TO s');
 is(locks($writer), '', 'which is rolled back');
-$writer->ask('INSERT INTO kept VALUES (14); SAVEPOINT t; INSERT INTO kept VALUES (15); ROLLBACK TO t');
+$writer->query('INSERT INTO kept VALUES (14); SAVEPOINT t; INSERT INTO kept VALUES (15); ROLLBACK TO t');
 is(locks($writer), 'RowExclusiveLock', 'locked before a subtransaction that is rolled back');
-$writer->ask('COMMIT');
+$writer->query('COMMIT');
 is($node->safe_psql('postgres', "SELECT membership_check('kept_x'), membership_contains('kept_x'::regclass, 14)"), '4|t', 'and inserted');
 
 # --- The index is being moved already: the insertion waits, and can be cancelled
-$other->ask('BEGIN; ALTER INDEX kept_x SET TABLESPACE pg_default');
-$writer->ask("SET statement_timeout = '300ms'");
-like($writer->ask('INSERT INTO kept VALUES (20)'), qr/ERROR:  57014: canceling statement due to statement timeout/, 'an insertion heeds statement_timeout');
-$writer->ask('SET statement_timeout = 0; BEGIN; SAVEPOINT s');
+$other->query('BEGIN; ALTER INDEX kept_x SET TABLESPACE pg_default');
+$writer->query("SET statement_timeout = '300ms'");
+like($writer->query('INSERT INTO kept VALUES (20)'), qr/ERROR:  57014: canceling statement due to statement timeout/, 'an insertion heeds statement_timeout');
+$writer->query('SET statement_timeout = 0; BEGIN; SAVEPOINT s');
 $writer->start('INSERT INTO kept VALUES (21)');
 ok($writer->waits($node), 'an insertion waits');
 $node->safe_psql('postgres', "SELECT pg_cancel_backend($writer->{pid})");
 like($writer->end, qr/ERROR:  57014: canceling statement due to user request/, 'and heeds pg_cancel_backend');
-$other->ask('COMMIT');
-is($writer->ask('ROLLBACK TO s; INSERT INTO kept VALUES (22); COMMIT'), '', 'then it goes on');
+$other->query('COMMIT');
+is($writer->query('ROLLBACK TO s; INSERT INTO kept VALUES (22); COMMIT'), '', 'then it goes on');
 is($node->safe_psql('postgres', "SELECT membership_check('kept_x'), membership_contains('kept_x'::regclass, 22)"), '5|t', 'and is there');
 
 # --- A layer for so many elements that it takes seconds to be written
@@ -169,16 +169,16 @@ sub cancel_the_layer
 	$node->safe_psql('postgres', "SELECT pg_cancel_backend($writer->{pid})");
 	ok($writer->ends_within(1), "$what: it ends within a second");
 	like($writer->end, qr/ERROR:  57014/, "$what: it is cancelled");
-	$writer->ask('ROLLBACK');
+	$writer->query('ROLLBACK');
 	is($node->safe_psql('postgres', "SELECT membership_check('vast_x'), membership_contains('vast_x'::regclass, 1)"), '0|f', "$what: the index is as it was");
 }
 
-$writer->ask('BEGIN; INSERT INTO vast VALUES (1); SAVEPOINT s');
+$writer->query('BEGIN; INSERT INTO vast VALUES (1); SAVEPOINT s');
 is(index_size(), $empty, 'a savepoint writes no layer');
 cancel_the_layer('a question', "SELECT membership_contains('vast_x'::regclass, 1)");
-$writer->ask('BEGIN; INSERT INTO vast VALUES (1); SAVEPOINT s; RELEASE s');
+$writer->query('BEGIN; INSERT INTO vast VALUES (1); SAVEPOINT s; RELEASE s');
 cancel_the_layer('the commit', 'COMMIT');
-is($writer->ask('SELECT pg_backend_pid()'), $writer->{pid}, 'the session lives');
+is($writer->query('SELECT pg_backend_pid()'), $writer->{pid}, 'the session lives');
 
 $_->quit foreach $writer, $other, $gate;
 $node->stop;

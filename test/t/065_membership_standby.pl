@@ -47,8 +47,8 @@ sub old_transaction
 	my $refused = qr/ERROR:  55000: .*"$index".*\nDETAIL: .*\nHINT: /;
 
 	# neither the table nor the index is locked by this
-	$session->ask('BEGIN ISOLATION LEVEL REPEATABLE READ');
-	$session->ask("SELECT count(*) FROM pg_am WHERE amname = 'membership'");
+	$session->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+	$session->query("SELECT count(*) FROM pg_am WHERE amname = 'membership'");
 	# No further: what prunes a catalog's page later has to wait for our transaction
 	my $until = $primary->safe_psql('postgres', qq{
 		SELECT pg_current_wal_insert_lsn() \\gset
@@ -58,24 +58,24 @@ sub old_transaction
 	$standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$until'")
 	  or die "$what is not replayed";
 
-	is($session->ask($asked), 't', "$what: a visible row is in the index");
-	is($session->ask("SELECT membership_contains_each('$index', ARRAY['$gone', 'x999'])"), '{t,t}', "$what: in an array, too");
-	is($session->ask("SELECT membership_contains_all('$index', ARRAY['$gone', 'x999']), membership_contains_any('$index', ARRAY['$gone'])"), 't|t', "$what: all and any of an array");
-	is($session->ask("SELECT count(*), count(*) FILTER (WHERE NOT membership_contains('$index', x)) FROM kept WHERE x = '$gone' OR id > 990"), '11|0', "$what: in a query of the table");
-	is($session->ask("SET LOCAL enable_seqscan = off; SELECT x FROM kept WHERE x = '$gone'"), $gone, "$what: the planner's own scan finds the row");
+	is($session->query($asked), 't', "$what: a visible row is in the index");
+	is($session->query("SELECT membership_contains_each('$index', ARRAY['$gone', 'x999'])"), '{t,t}', "$what: in an array, too");
+	is($session->query("SELECT membership_contains_all('$index', ARRAY['$gone', 'x999']), membership_contains_any('$index', ARRAY['$gone'])"), 't|t', "$what: all and any of an array");
+	is($session->query("SELECT count(*), count(*) FILTER (WHERE NOT membership_contains('$index', x)) FROM kept WHERE x = '$gone' OR id > 990"), '11|0', "$what: in a query of the table");
+	is($session->query("SET LOCAL enable_seqscan = off; SELECT x FROM kept WHERE x = '$gone'"), $gone, "$what: the planner's own scan finds the row");
 	foreach my $question ("membership_filter('$index') IS NULL", "membership_check('$index')")
 	{
-		$session->ask('SAVEPOINT s');
-		like($session->ask("SELECT $question"), $refused, "$what: $question is refused");
-		$session->ask('ROLLBACK TO s');
+		$session->query('SAVEPOINT s');
+		like($session->query("SELECT $question"), $refused, "$what: $question is refused");
+		$session->query('ROLLBACK TO s');
 	}
-	is($session->ask($asked), 't', "$what: and the index is asked again");
-	$session->ask('COMMIT');
+	is($session->query($asked), 't', "$what: and the index is asked again");
+	$session->query('COMMIT');
 
 	# exact again; what was deleted is "no" wherever it is not in the index any more
-	is($session->ask($asked), 'f', "$what: not in the next transaction");
-	is($session->ask("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT membership_contains_each('$index', ARRAY['x999', 'never', '$gone']); COMMIT"), '{t,f,f}', "$what: which gets exact answers");
-	is($session->ask("SELECT bloom_contains(membership_filter('$index'), 'x999'), membership_check('$index') = (SELECT count(*) FROM kept)"), 't|t', "$what: and reads all of it");
+	is($session->query($asked), 'f', "$what: not in the next transaction");
+	is($session->query("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT membership_contains_each('$index', ARRAY['x999', 'never', '$gone']); COMMIT"), '{t,f,f}', "$what: which gets exact answers");
+	is($session->query("SELECT bloom_contains(membership_filter('$index'), 'x999'), membership_check('$index') = (SELECT count(*) FROM kept)"), 't|t', "$what: and reads all of it");
 	$session->quit;
 }
 
@@ -96,29 +96,29 @@ old_transaction('CREATE INDEX CONCURRENTLY, with feedback', 'VACUUM kept; CREATE
 my $session = Session->new($standby);
 my $writer = Session->new($primary);
 my $builder = Session->new($primary);
-$writer->ask("BEGIN; DELETE FROM kept WHERE x = 'x900'");
+$writer->query("BEGIN; DELETE FROM kept WHERE x = 'x900'");
 $builder->start('CREATE INDEX CONCURRENTLY kept_between ON kept USING membership (x)');
 ok($builder->waits($primary), 'an index is begun');
 $standby->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_class WHERE relname = 'kept_between'")
   or die 'it is not there';
-$session->ask("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_am WHERE amname = 'membership'");
-$writer->ask('COMMIT');
+$session->query("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_am WHERE amname = 'membership'");
+$writer->query('COMMIT');
 is($builder->end, '', 'and made');
 $primary->wait_for_catchup($standby);
-is($session->ask("SELECT count(*), count(*) FILTER (WHERE NOT membership_contains('kept_between', x)) FROM kept WHERE x = 'x900'"), '1|0', 'a snapshot between both: a visible row is in the index');
-is($session->ask("SET LOCAL enable_seqscan = off; SELECT x FROM kept WHERE x = 'x900'"), 'x900', "a snapshot between both: the planner's own scan finds the row");
-$session->ask('COMMIT');
-is($session->ask("SELECT membership_contains_each('kept_between', ARRAY['x900', 'x999'])"), '{f,t}', 'a snapshot between both: not in the next transaction');
+is($session->query("SELECT count(*), count(*) FILTER (WHERE NOT membership_contains('kept_between', x)) FROM kept WHERE x = 'x900'"), '1|0', 'a snapshot between both: a visible row is in the index');
+is($session->query("SET LOCAL enable_seqscan = off; SELECT x FROM kept WHERE x = 'x900'"), 'x900', "a snapshot between both: the planner's own scan finds the row");
+$session->query('COMMIT');
+is($session->query("SELECT membership_contains_each('kept_between', ARRAY['x900', 'x999'])"), '{f,t}', 'a snapshot between both: not in the next transaction');
 $_->quit foreach $writer, $builder;
 
 # A transaction that is younger than the index gets exact answers, whatever others do.
-$session->ask("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM kept");
-is($session->ask("SELECT membership_contains_each('kept_x', ARRAY['x999', 'x1', 'never'])"), '{t,f,f}', 'a younger transaction');
+$session->query("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM kept");
+is($session->query("SELECT membership_contains_each('kept_x', ARRAY['x999', 'x1', 'never'])"), '{t,f,f}', 'a younger transaction');
 $primary->safe_psql('postgres', "INSERT INTO kept VALUES (2000, 'later')");
 $primary->wait_for_catchup($standby);
-is($session->ask("SELECT membership_contains_each('kept_x', ARRAY['x999', 'x1', 'never'])"), '{t,f,f}', 'and after a row was inserted');
-$session->ask('COMMIT');
-is($session->ask("SELECT membership_contains('kept_x', 'later')"), 't', 'of which the next one knows');
+is($session->query("SELECT membership_contains_each('kept_x', ARRAY['x999', 'x1', 'never'])"), '{t,f,f}', 'and after a row was inserted');
+$session->query('COMMIT');
+is($session->query("SELECT membership_contains('kept_x', 'later')"), 't', 'of which the next one knows');
 $session->quit;
 
 $standby->stop;

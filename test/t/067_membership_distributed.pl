@@ -18,7 +18,7 @@ $node->append_conf('postgresql.conf', 'allow_system_table_mods = on');
 $node->start;
 my $session = Session->new($node);
 
-is( $session->ask(q{
+is( $session->query(q{
 	CREATE EXTENSION bloomfilter;
 	CREATE TABLE spread (x int);
 	CREATE INDEX spread_x ON spread USING membership (x);
@@ -36,9 +36,9 @@ sub is_asked
 {
 	my ($index, $when) = @_;
 
-	is($session->ask("SELECT membership_contains('$index'::regclass, 1), membership_contains('$index'::regclass, 2)"), 't|f', "$when: $index is asked");
-	is($session->ask("SELECT membership_contains_any('$index'::regclass, ARRAY[1, 2]), membership_contains_all('$index'::regclass, ARRAY[1, 2]), membership_contains_each('$index'::regclass, ARRAY[1, 2])"), 't|f|{t,f}', "$when: $index, about an array");
-	is($session->ask("SELECT there('$index', 2), bloom_contains(membership_filter('$index'), 1)"), 'f|t', "$when: $index, in PL/pgSQL and whole");
+	is($session->query("SELECT membership_contains('$index'::regclass, 1), membership_contains('$index'::regclass, 2)"), 't|f', "$when: $index is asked");
+	is($session->query("SELECT membership_contains_any('$index'::regclass, ARRAY[1, 2]), membership_contains_all('$index'::regclass, ARRAY[1, 2]), membership_contains_each('$index'::regclass, ARRAY[1, 2])"), 't|f|{t,f}', "$when: $index, about an array");
+	is($session->query("SELECT there('$index', 2), bloom_contains(membership_filter('$index'), 1)"), 'f|t', "$when: $index, in PL/pgSQL and whole");
 }
 
 sub is_refused
@@ -52,14 +52,14 @@ sub is_refused
 		"there('$index', 2)",
 		"membership_filter('$index') IS NULL")
 	{
-		like($session->ask("SELECT $question"), $refused, "$when: $question is refused");
+		like($session->query("SELECT $question"), $refused, "$when: $question is refused");
 	}
 }
 
 is_asked($_, 'no such catalog') foreach qw(spread_x spread_x_102008);
 
 # as Citus makes it
-is( $session->ask(q{
+is( $session->query(q{
 	CREATE TABLE pg_catalog.pg_dist_partition (
 		logicalrelid regclass NOT NULL,
 		partmethod "char" NOT NULL,
@@ -72,22 +72,22 @@ is( $session->ask(q{
 	'', 'the catalog');
 is_asked($_, 'nothing is listed') foreach qw(spread_x spread_x_102008);
 
-$session->ask("INSERT INTO pg_dist_partition VALUES ('spread', 'h', NULL)");
+$session->query("INSERT INTO pg_dist_partition VALUES ('spread', 'h', NULL)");
 is_refused('spread_x', 'listed');
 is_asked('spread_x_102008', 'its shard');
 
 # who may not read the catalog is told the same
-$session->ask('CREATE ROLE eve; GRANT SELECT ON spread, spread_102008 TO eve; REVOKE ALL ON pg_dist_partition FROM PUBLIC; SET ROLE eve');
+$session->query('CREATE ROLE eve; GRANT SELECT ON spread, spread_102008 TO eve; REVOKE ALL ON pg_dist_partition FROM PUBLIC; SET ROLE eve');
 is_refused('spread_x', 'of another role');
 is_asked('spread_x_102008', 'of another role');
-$session->ask('RESET ROLE');
+$session->query('RESET ROLE');
 
 # a table of this name elsewhere is nobody's business
-$session->ask('DELETE FROM pg_dist_partition');
+$session->query('DELETE FROM pg_dist_partition');
 is_asked('spread_x', 'not listed any more');
-$session->ask("CREATE TABLE public.pg_dist_partition (logicalrelid regclass); INSERT INTO public.pg_dist_partition VALUES ('spread')");
+$session->query("CREATE TABLE public.pg_dist_partition (logicalrelid regclass); INSERT INTO public.pg_dist_partition VALUES ('spread')");
 is_asked('spread_x', 'listed in another schema');
-$session->ask('DROP TABLE pg_catalog.pg_dist_partition');
+$session->query('DROP TABLE pg_catalog.pg_dist_partition');
 is_asked('spread_x', 'the catalog is dropped');
 
 $session->quit;

@@ -17,7 +17,7 @@ $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->start;
 my $session = Session->new($node);
 
-is( $session->ask(q{
+is( $session->query(q{
 	CREATE EXTENSION bloomfilter;
 	CREATE DOMAIN code AS char(5);
 	CREATE TABLE kept (c char(5), n int, t text, d code, a char(5)[], da code[]);
@@ -34,43 +34,43 @@ my @texts = ("'ab   '::text", "'ab'::text", "'ab '::varchar", "'ab   '::varchar(
 
 foreach my $text (@texts)
 {
-	is($session->ask("SELECT membership_contains('kept_c'::regclass, $text)"), 't', "char(5): $text");
-	is($session->ask("SELECT membership_contains('kept_d'::regclass, $text)"), 't', "a domain over it: $text");
-	is($session->ask("SELECT membership_contains_each('kept_c'::regclass, ARRAY[$text])"), '{t}', "char(5), in an array: $text");
-	is($session->ask("SELECT membership_contains('kept_cn'::regclass, ROW($text, 1))"), 't', "char(5) and int: $text");
+	is($session->query("SELECT membership_contains('kept_c'::regclass, $text)"), 't', "char(5): $text");
+	is($session->query("SELECT membership_contains('kept_d'::regclass, $text)"), 't', "a domain over it: $text");
+	is($session->query("SELECT membership_contains_each('kept_c'::regclass, ARRAY[$text])"), '{t}', "char(5), in an array: $text");
+	is($session->query("SELECT membership_contains('kept_cn'::regclass, ROW($text, 1))"), 't', "char(5) and int: $text");
 }
-is($session->ask("SELECT membership_contains_all('kept_c'::regclass, ARRAY['ab   ', 'ab', 'ab ']::text[]), membership_contains_any('kept_c'::regclass, ARRAY['ab   ']::varchar[])"), 't|t', 'all and any of an array');
-is($session->ask("SELECT membership_contains_each('kept_cn'::regclass, ARRAY[ROW('ab   '::text, 1), ROW('ab', 1)])"), '{t,t}', 'an array of rows');
-is($session->ask("SELECT bool_and(membership_contains('kept_c'::regclass, c)), bool_and(membership_contains('kept_c'::regclass, c::text)), bool_and(membership_contains('kept_c'::regclass, c::char(9)::varchar)) FROM kept"), 't|t|t', 'the column itself');
-is($session->ask("PREPARE ask(text) AS SELECT membership_contains('kept_c'::regclass, \$1); EXECUTE ask('ab   ')"), 't', 'a parameter');
+is($session->query("SELECT membership_contains_all('kept_c'::regclass, ARRAY['ab   ', 'ab', 'ab ']::text[]), membership_contains_any('kept_c'::regclass, ARRAY['ab   ']::varchar[])"), 't|t', 'all and any of an array');
+is($session->query("SELECT membership_contains_each('kept_cn'::regclass, ARRAY[ROW('ab   '::text, 1), ROW('ab', 1)])"), '{t,t}', 'an array of rows');
+is($session->query("SELECT bool_and(membership_contains('kept_c'::regclass, c)), bool_and(membership_contains('kept_c'::regclass, c::text)), bool_and(membership_contains('kept_c'::regclass, c::char(9)::varchar)) FROM kept"), 't|t|t', 'the column itself');
+is($session->query("PREPARE ask(text) AS SELECT membership_contains('kept_c'::regclass, \$1); EXECUTE ask('ab   ')"), 't', 'a parameter');
 
 # of other values it knows as much as before
-is($session->ask("SELECT membership_contains_each('kept_c'::regclass, ARRAY['abc', 'a', '', '     ', ' ab', 'ab  x']::text[])"), '{f,f,f,f,f,f}', 'other values');
-is($session->ask("INSERT INTO kept (c) VALUES (''); SELECT membership_contains_each('kept_c'::regclass, ARRAY['', '  ', 'x']::text[])"), '{t,t,f}', 'blanks alone');
+is($session->query("SELECT membership_contains_each('kept_c'::regclass, ARRAY['abc', 'a', '', '     ', ' ab', 'ab  x']::text[])"), '{f,f,f,f,f,f}', 'other values');
+is($session->query("INSERT INTO kept (c) VALUES (''); SELECT membership_contains_each('kept_c'::regclass, ARRAY['', '  ', 'x']::text[])"), '{t,t,f}', 'blanks alone');
 # only blanks
-is($session->ask("SELECT membership_contains('kept_c'::regclass, E'ab\\t'::text)"), 'f', 'a tab is no blank');
+is($session->query("SELECT membership_contains('kept_c'::regclass, E'ab\\t'::text)"), 'f', 'a tab is no blank');
 
 # arrays of them are elements, too
 foreach my $array ("ARRAY['ab   ', 'c ']::text[]", "ARRAY['ab', 'c']::text[]", "ARRAY['ab', 'c']::varchar[]", "ARRAY['ab', 'c']::char(2)[]", "ARRAY['ab', 'c']::code[]", "'{ab,c}'::char(5)[]")
 {
-	is($session->ask("SELECT membership_contains('kept_a'::regclass, $array)"), 't', "char(5)[]: $array");
+	is($session->query("SELECT membership_contains('kept_a'::regclass, $array)"), 't', "char(5)[]: $array");
 }
-is($session->ask("SELECT membership_contains('kept_a'::regclass, ARRAY['ab', 'd']::text[])"), 'f', 'another array');
+is($session->query("SELECT membership_contains('kept_a'::regclass, ARRAY['ab', 'd']::text[])"), 'f', 'another array');
 
 # An index of text has other elements: "=" compares a char(n) with text as text, without
 # its blanks
-is($session->ask("SELECT membership_contains('kept_t'::regclass, 'ab'::char(5)), (SELECT count(*) FROM kept WHERE t = 'ab'::char(5))"), 't|1', 'text: a char(5)');
-is($session->ask("SELECT membership_contains('kept_t'::regclass, 'ab   '::text), (SELECT count(*) FROM kept WHERE t = 'ab   '::text)"), 'f|0', 'text: blanks count');
-is($session->ask("SELECT membership_contains_each('kept_t'::regclass, ARRAY['ab', 'x']::char(5)[])"), '{t,f}', 'text: an array of char(5)');
-is($session->ask("SELECT membership_contains('kept_t'::regclass, 'ab'::code)"), 't', 'text: the domain');
+is($session->query("SELECT membership_contains('kept_t'::regclass, 'ab'::char(5)), (SELECT count(*) FROM kept WHERE t = 'ab'::char(5))"), 't|1', 'text: a char(5)');
+is($session->query("SELECT membership_contains('kept_t'::regclass, 'ab   '::text), (SELECT count(*) FROM kept WHERE t = 'ab   '::text)"), 'f|0', 'text: blanks count');
+is($session->query("SELECT membership_contains_each('kept_t'::regclass, ARRAY['ab', 'x']::char(5)[])"), '{t,f}', 'text: an array of char(5)');
+is($session->query("SELECT membership_contains('kept_t'::regclass, 'ab'::code)"), 't', 'text: the domain');
 
 # Text is compared by the collation of the index's column, also within a row, whatever
 # collation it comes with
 SKIP:
 {
 	skip 'no ICU here', 3
-	  if $session->ask("SELECT count(*) FROM pg_collation WHERE collprovider = 'i'") eq '0';
-	is( $session->ask(q{
+	  if $session->query("SELECT count(*) FROM pg_collation WHERE collprovider = 'i'") eq '0';
+	is( $session->query(q{
 		CREATE COLLATION strength1 (PROVIDER = icu, LOCALE = 'und-u-ks-level1', DETERMINISTIC = false);
 		CREATE COLLATION strength2 (PROVIDER = icu, LOCALE = 'und-u-ks-level2', DETERMINISTIC = false);
 		CREATE TABLE strengths (t text COLLATE strength1, n int);
@@ -79,14 +79,14 @@ SKIP:
 		CREATE TABLE probes (t text COLLATE strength2, n int);
 		INSERT INTO probes VALUES ('Abc', 1)}),
 		'', 'nondeterministic collations');
-	is($session->ask("SELECT membership_contains('strengths_tn', ROW(t, n)), membership_contains('strengths_tn', probes) FROM probes"), 't|t', 'a row of another collation');
-	is($session->ask("SELECT membership_contains('strengths_tn', ROW('ABC', 1)), membership_contains('strengths_tn', ROW('abd', 1))"), 't|f', 'a row of literals');
+	is($session->query("SELECT membership_contains('strengths_tn', ROW(t, n)), membership_contains('strengths_tn', probes) FROM probes"), 't|t', 'a row of another collation');
+	is($session->query("SELECT membership_contains('strengths_tn', ROW('ABC', 1)), membership_contains('strengths_tn', ROW('abd', 1))"), 't|f', 'a row of literals');
 }
 
 # The planner's own scans
 foreach my $text (@texts)
 {
-	is($session->ask("SET enable_seqscan = off; SELECT n FROM kept WHERE c = $text"), $session->ask("SET enable_seqscan = on; SET enable_bitmapscan = off; SELECT n FROM kept WHERE c = $text; RESET ALL"), "a scan: $text");
+	is($session->query("SET enable_seqscan = off; SELECT n FROM kept WHERE c = $text"), $session->query("SET enable_seqscan = on; SET enable_bitmapscan = off; SELECT n FROM kept WHERE c = $text; RESET ALL"), "a scan: $text");
 }
 
 $session->quit;

@@ -24,7 +24,7 @@ $node->safe_psql('postgres', q{
 });
 
 my $ann = Session->new($node, 'ann');
-is( $ann->ask(q{
+is( $ann->query(q{
 	SET search_path = ann, public;
 	CREATE TABLE secret (x int);
 	INSERT INTO secret VALUES (42);
@@ -46,7 +46,7 @@ is( $ann->ask(q{
 $ann->quit;
 
 my $eve = Session->new($node, 'eve');
-is( $eve->ask(q{
+is( $eve->query(q{
 	SET search_path = eve, ann, public;
 	GRANT USAGE ON SCHEMA eve TO PUBLIC;
 	CREATE FUNCTION eve.fold(t text) RETURNS text LANGUAGE plpgsql AS $$
@@ -58,20 +58,20 @@ is( $eve->ask(q{
 	'', 'somebody has a function of the same name');
 foreach my $index (qw(kept_key kept_wanted))
 {
-	unlike($eve->ask("SELECT membership_check('ann.$index')"), qr/runs as/, "$index: which does not run");
+	unlike($eve->query("SELECT membership_check('ann.$index')"), qr/runs as/, "$index: which does not run");
 }
 is($node->safe_psql('postgres', "SELECT has_table_privilege('eve', 'ann.secret', 'SELECT')"), 'f', 'and gives no rights');
-is($eve->ask("SELECT membership_check('ann.kept_safe'), membership_check('ann.kept_plain')"), '2|2', 'indexes that need no search_path are checked');
-is($eve->ask('SHOW search_path'), 'eve, ann, public', 'and it is afterwards what it was');
+is($eve->query("SELECT membership_check('ann.kept_safe'), membership_check('ann.kept_plain')"), '2|2', 'indexes that need no search_path are checked');
+is($eve->query('SHOW search_path'), 'eve, ann, public', 'and it is afterwards what it was');
 
 # nor by other ways to ask, which evaluate none
-unlike($eve->ask("SELECT membership_contains('ann.$_', 'a'), membership_filter('ann.$_') IS NULL, count(*) FROM membership_info('ann.$_')"), qr/runs as/, "$_ is asked")
+unlike($eve->query("SELECT membership_contains('ann.$_', 'a'), membership_filter('ann.$_') IS NULL, count(*) FROM membership_info('ann.$_')"), qr/runs as/, "$_ is asked")
   foreach qw(kept_key kept_wanted);
 is($node->safe_psql('postgres', "SELECT has_table_privilege('eve', 'ann.secret', 'SELECT')"), 'f', 'which gives no rights either');
 
 # also where an error comes from the owner's function
-like($eve->ask("SET search_path = public; SELECT membership_check('ann.kept_key')"), qr/^ERROR:  42883: function fold\(text\) does not exist/, 'a function that is not found');
-is($eve->ask('SHOW search_path; SELECT current_user'), "public\neve", 'leaves the session as it was');
+like($eve->query("SET search_path = public; SELECT membership_check('ann.kept_key')"), qr/^ERROR:  42883: function fold\(text\) does not exist/, 'a function that is not found');
+is($eve->query('SHOW search_path; SELECT current_user'), "public\neve", 'leaves the session as it was');
 
 $eve->quit;
 $node->stop;

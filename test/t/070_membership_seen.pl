@@ -15,7 +15,7 @@ my $node = PostgreSQL::Test::Cluster->new('seen');
 $node->init;
 $node->start;
 my $session = Session->new($node);
-is( $session->ask(q{
+is( $session->query(q{
 	CREATE EXTENSION bloomfilter;
 	CREATE TABLE kept (x int);
 	CREATE INDEX kept_x ON kept USING membership (x);
@@ -33,10 +33,10 @@ sub scans
 {
 	my ($index, $statement) = @_;
 	my $count = "SELECT pg_stat_force_next_flush(); SELECT coalesce(sum(idx_scan), 0) FROM pg_stat_user_indexes WHERE indexrelname LIKE '$index'";
-	my ($before) = $session->ask($count) =~ /(\d+)$/;
+	my ($before) = $session->query($count) =~ /(\d+)$/;
 
-	$session->ask($statement);
-	my ($after) = $session->ask($count) =~ /(\d+)$/;
+	$session->query($statement);
+	my ($after) = $session->query($count) =~ /(\d+)$/;
 	return $after - $before;
 }
 
@@ -53,7 +53,7 @@ is(scans('part\_%', "SELECT membership_contains('part_1_x_idx'::regclass, 1)"), 
 sub refused
 {
 	my ($option) = @_;
-	return $session->ask("CREATE INDEX kept_bad ON kept USING membership (x) WITH ($option); DROP INDEX IF EXISTS kept_bad");
+	return $session->query("CREATE INDEX kept_bad ON kept USING membership (x) WITH ($option); DROP INDEX IF EXISTS kept_bad");
 }
 
 foreach my $value ('1', '0', '0.9')
@@ -67,8 +67,8 @@ $most //= 0;
 cmp_ok($least, '>', 0, 'its lower end is not zero');
 is(refused("error_rate = $_"), '', "error_rate = $_ may be set") foreach $least, $most;
 like(refused("error_rate = $_"), qr/ERROR/, "error_rate = $_ may not") foreach 0.99 * $least, 1.01 * $most;
-like($session->ask('ALTER INDEX kept_x SET (error_rate = 1)'), qr/^ERROR:  22023: /, 'nor by ALTER INDEX');
-unlike($session->ask('ALTER INDEX kept_x SET (error_rate = 1)'), qr/0\.000000/, 'which tells the range, too');
+like($session->query('ALTER INDEX kept_x SET (error_rate = 1)'), qr/^ERROR:  22023: /, 'nor by ALTER INDEX');
+unlike($session->query('ALTER INDEX kept_x SET (error_rate = 1)'), qr/0\.000000/, 'which tells the range, too');
 like(refused('capacity = 0'), qr/^ERROR:  22023: [^\n]*\b0\b/, 'another option');
 is(refused('error_rate = 0.001, capacity = 10, growth = 2'), '', 'what is right is taken');
 
@@ -78,7 +78,7 @@ is( $node->safe_psql('postgres', q{
 	SELECT count(*) > 25, bool_and(amvalidate(oid)) FROM pg_opclass
 	WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'membership')}),
 	't|t', 'our operator classes are valid');
-is( $session->ask(q{
+is( $session->query(q{
 	CREATE FUNCTION alike(text, text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$ SELECT lower($1) = lower($2) $$;
 	CREATE OPERATOR =~= (LEFTARG = text, RIGHTARG = text, FUNCTION = alike);
 	CREATE OPERATOR CLASS alike_ops FOR TYPE text USING membership AS OPERATOR 1 =~=;
@@ -86,8 +86,8 @@ is( $session->ask(q{
 	CREATE OPERATOR CLASS pattern_ops FOR TYPE point USING membership AS OPERATOR 1 ~=;
 	CREATE OPERATOR CLASS lsn_ops FOR TYPE pg_lsn USING membership AS OPERATOR 1 =}),
 	'', 'other operator classes');
-like($session->ask(sprintf $valid, $_), qr/^INFO: .*not the default equality.*^f$/ms, "$_ is not valid") foreach qw(alike_ops less_ops pattern_ops);
-is($session->ask(sprintf $valid, 'lsn_ops'), 't', 'lsn_ops is valid');
+like($session->query(sprintf $valid, $_), qr/^INFO: .*not the default equality.*^f$/ms, "$_ is not valid") foreach qw(alike_ops less_ops pattern_ops);
+is($session->query(sprintf $valid, 'lsn_ops'), 't', 'lsn_ops is valid');
 
 $session->quit;
 $node->stop;

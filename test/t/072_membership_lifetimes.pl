@@ -18,7 +18,7 @@ $node->start;
 my $session = Session->new($node);
 my $other = Session->new($node);
 
-is( $session->ask(q{
+is( $session->query(q{
 	CREATE EXTENSION bloomfilter;
 	CREATE TABLE kept (x int);
 	INSERT INTO kept SELECT generate_series(1, 1000);
@@ -46,11 +46,11 @@ sub holds_nothing
 {
 	my ($what, @commands) = @_;
 
-	$session->ask('BEGIN');
-	$session->ask($_) foreach @commands;
-	is( $other->ask("SELECT backend_xmin IS NULL FROM pg_stat_activity WHERE pid = $session->{pid}"),
+	$session->query('BEGIN');
+	$session->query($_) foreach @commands;
+	is( $other->query("SELECT backend_xmin IS NULL FROM pg_stat_activity WHERE pid = $session->{pid}"),
 		't', "$what: no snapshot is held");
-	is($session->ask('COMMIT'), '', "$what: committed");
+	is($session->query('COMMIT'), '', "$what: committed");
 }
 holds_nothing('a query', 'SELECT there(x) FROM kept LIMIT 3');
 holds_nothing('EXECUTE', 'EXECUTE q');
@@ -65,30 +65,30 @@ holds_nothing('a cursor that failed',
 	'FETCH c', 'SAVEPOINT s', 'FETCH c', 'ROLLBACK TO s');
 
 # and not once it has ended, where a catalog's snapshot cannot hide it
-$session->ask('CREATE TABLE dummy ()');
-$session->ask('BEGIN ISOLATION LEVEL REPEATABLE READ');
-$session->ask('SAVEPOINT s; SELECT there(x), 1 / (500 - x) FROM kept');
-$session->ask('ROLLBACK TO s; DROP TABLE dummy; COMMIT');
-is($other->ask("SELECT backend_xmin IS NULL FROM pg_stat_activity WHERE pid = $session->{pid}"),
+$session->query('CREATE TABLE dummy ()');
+$session->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+$session->query('SAVEPOINT s; SELECT there(x), 1 / (500 - x) FROM kept');
+$session->query('ROLLBACK TO s; DROP TABLE dummy; COMMIT');
+is($other->query("SELECT backend_xmin IS NULL FROM pg_stat_activity WHERE pid = $session->{pid}"),
 	't', 'a transaction that ended holds no snapshot');
 
 # Locks: those of a cursor that fails go with a later subtransaction, what it has
 # inserted before stays
-$session->ask('BEGIN; DECLARE c CURSOR FOR SELECT add(7000 + i) FROM generate_series(1, 3) i; FETCH c');
-$session->ask('SAVEPOINT s');
-like($session->ask('FETCH c'), qr/no 7002/, 'a cursor fails');
-$session->ask('ROLLBACK TO s');
-is( $other->ask("SELECT count(*) FROM pg_locks WHERE pid = $session->{pid} AND relation = 'kept_x'::regclass AND mode = 'RowExclusiveLock'"),
+$session->query('BEGIN; DECLARE c CURSOR FOR SELECT add(7000 + i) FROM generate_series(1, 3) i; FETCH c');
+$session->query('SAVEPOINT s');
+like($session->query('FETCH c'), qr/no 7002/, 'a cursor fails');
+$session->query('ROLLBACK TO s');
+is( $other->query("SELECT count(*) FROM pg_locks WHERE pid = $session->{pid} AND relation = 'kept_x'::regclass AND mode = 'RowExclusiveLock'"),
 	'1', 'the index is still locked');
 $other->start('REINDEX INDEX kept_x');
 ok($other->waits($node), 'REINDEX waits');
-is($session->ask('COMMIT'), '', 'the transaction commits');
+is($session->query('COMMIT'), '', 'the transaction commits');
 $other->end;
-is($session->ask("SELECT membership_contains('kept_x', 7001), membership_check('kept_x') = (SELECT count(*) FROM kept)"),
+is($session->query("SELECT membership_contains('kept_x', 7001), membership_check('kept_x') = (SELECT count(*) FROM kept)"),
 	't|t', 'and its row is in the index');
 
 # User code: a type whose hash function does what the session tells it
-is( $session->ask(q{
+is( $session->query(q{
 	SET client_min_messages = warning;
 	CREATE FUNCTION hash(i int4, seed bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 	DECLARE
@@ -117,23 +117,23 @@ is( $session->ask(q{
 	INSERT INTO owns VALUES ('1'), ('2');
 	CREATE INDEX owns_x ON owns USING membership (x)}),
 	'', 'a type of its own');
-$session->ask("SET my.what = 'REINDEX INDEX public.owns_x'");
-is($session->ask("SELECT membership_contains('owns_x', i::text::own) FROM generate_series(1, 2) i"), "t\nt", 'an index rebuilt while elements are hashed for it');
-is($session->ask("SELECT membership_contains_each('owns_x', ARRAY['1', '2']::own[])"), '{t,t}', 'and with an array');
+$session->query("SET my.what = 'REINDEX INDEX public.owns_x'");
+is($session->query("SELECT membership_contains('owns_x', i::text::own) FROM generate_series(1, 2) i"), "t\nt", 'an index rebuilt while elements are hashed for it');
+is($session->query("SELECT membership_contains_each('owns_x', ARRAY['1', '2']::own[])"), '{t,t}', 'and with an array');
 
 # an index that is being rebuilt has no pages, while hashing looks elements up elsewhere
-$session->ask("SET my.what = ''; BEGIN; INSERT INTO owns VALUES ('3')");
-$session->ask(q{SET my.what = 'SELECT public.membership_contains(''public.kept_x'', 1)'});
-is($session->ask('REINDEX INDEX owns_x'), '', 'REINDEX, whose hashing asks another index');
-is($session->ask(q{SET my.what = ''; SELECT membership_contains_each('owns_x', ARRAY['1', '2', '3']::own[])}), '{t,t,t}', 'nothing is lost');
-is($session->ask('COMMIT'), '', 'which is committed');
-is($session->ask("SELECT membership_check('owns_x')"), 3, 'and sound');
-$session->ask(q{SET my.what = 'SELECT public.membership_contains(''public.owns_x'', ''1''::public.own)'});
-like($session->ask('REINDEX INDEX owns_x'), qr/55000: cannot access index "owns_x" while it is being reindexed/, 'an index is not asked while it is rebuilt');
-$session->ask('RESET my.what');
+$session->query("SET my.what = ''; BEGIN; INSERT INTO owns VALUES ('3')");
+$session->query(q{SET my.what = 'SELECT public.membership_contains(''public.kept_x'', 1)'});
+is($session->query('REINDEX INDEX owns_x'), '', 'REINDEX, whose hashing asks another index');
+is($session->query(q{SET my.what = ''; SELECT membership_contains_each('owns_x', ARRAY['1', '2', '3']::own[])}), '{t,t,t}', 'nothing is lost');
+is($session->query('COMMIT'), '', 'which is committed');
+is($session->query("SELECT membership_check('owns_x')"), 3, 'and sound');
+$session->query(q{SET my.what = 'SELECT public.membership_contains(''public.owns_x'', ''1''::public.own)'});
+like($session->query('REINDEX INDEX owns_x'), qr/55000: cannot access index "owns_x" while it is being reindexed/, 'an index is not asked while it is rebuilt');
+$session->query('RESET my.what');
 
 # Privileges that go while a call is kept: a role's membership, BYPASSRLS
-is( $session->ask(q{
+is( $session->query(q{
 	CREATE ROLE readers;
 	CREATE ROLE guest IN ROLE readers;
 	GRANT SELECT ON kept TO readers;
@@ -144,41 +144,41 @@ is( $session->ask(q{
 		RETURN 'denied';
 	END $$}),
 	'', 'a role');
-$session->ask('BEGIN; SET ROLE guest');
-is($session->ask('SELECT guest_asks()'), 'true', 'a member may ask');
-$other->ask('REVOKE readers FROM guest');
-is($session->ask('SELECT guest_asks()'), 'denied', 'and no more when it has left');
-$session->ask('ROLLBACK');
+$session->query('BEGIN; SET ROLE guest');
+is($session->query('SELECT guest_asks()'), 'true', 'a member may ask');
+$other->query('REVOKE readers FROM guest');
+is($session->query('SELECT guest_asks()'), 'denied', 'and no more when it has left');
+$session->query('ROLLBACK');
 
 # DROP INDEX CONCURRENTLY marks an index as dead while others hold locks that they took
 # meanwhile.  From then on insertions pass it by, so it answers nobody.
-$session->ask('CREATE TABLE side (); CREATE INDEX kept_dead ON kept USING membership (x)');
-my $dead = $session->ask("SELECT 'kept_dead'::regclass::oid");
+$session->query('CREATE TABLE side (); CREATE INDEX kept_dead ON kept USING membership (x)');
+my $dead = $session->query("SELECT 'kept_dead'::regclass::oid");
 my ($first, $second) = map { Session->new($node) } 1 .. 2;
-$session->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM side');
-$first->ask('BEGIN; LOCK TABLE kept IN ACCESS SHARE MODE');
+$session->query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM side');
+$first->query('BEGIN; LOCK TABLE kept IN ACCESS SHARE MODE');
 $other->start('DROP INDEX CONCURRENTLY kept_dead; DROP INDEX kept_x');
 ok($other->waits($node), 'DROP INDEX CONCURRENTLY waits for a lock');
-$second->ask('BEGIN; LOCK TABLE kept IN ACCESS SHARE MODE');
-$first->ask('COMMIT');
+$second->query('BEGIN; LOCK TABLE kept IN ACCESS SHARE MODE');
+$first->query('COMMIT');
 $node->poll_query_until('postgres', "SELECT NOT indisready FROM pg_index WHERE indexrelid = $dead")
   or die 'the index is not dead';
-$session->ask('INSERT INTO kept VALUES (777777)');
-is($session->ask("SELECT membership_contains($dead, 777777)"), 't', 'not by the dead index, but by one of the same elements');
-$session->ask('COMMIT');
-$second->ask('COMMIT');
+$session->query('INSERT INTO kept VALUES (777777)');
+is($session->query("SELECT membership_contains($dead, 777777)"), 't', 'not by the dead index, but by one of the same elements');
+$session->query('COMMIT');
+$second->query('COMMIT');
 $other->end;
-$session->ask('CREATE INDEX kept_x ON kept USING membership (x)');
+$session->query('CREATE INDEX kept_x ON kept USING membership (x)');
 $_->quit foreach $first, $second;
 
 # DROP INDEX CONCURRENTLY waits for a query, which goes on
-$session->ask("BEGIN; DECLARE c CURSOR FOR SELECT membership_contains('kept_x', i) FROM generate_series(1, 3) i; FETCH c");
+$session->query("BEGIN; DECLARE c CURSOR FOR SELECT membership_contains('kept_x', i) FROM generate_series(1, 3) i; FETCH c");
 $other->start('DROP INDEX CONCURRENTLY kept_x');
 ok($other->waits($node), 'DROP INDEX CONCURRENTLY waits');
-is($session->ask('FETCH ALL FROM c'), "t\nt", 'a query goes on with the index');
-$session->ask('COMMIT');
+is($session->query('FETCH ALL FROM c'), "t\nt", 'a query goes on with the index');
+$session->query('COMMIT');
 $other->end;
-like($session->ask("SELECT membership_contains('kept_x', 1)"), qr/42P01/, 'and is the last one');
+like($session->query("SELECT membership_contains('kept_x', 1)"), qr/42P01/, 'and is the last one');
 
 $_->quit foreach $session, $other;
 $node->stop;

@@ -1,7 +1,7 @@
 # A session that lives while others work: psql behind a pipe.
 #
 #     my $session = Session->new($node);
-#     print $session->ask('SELECT 1');         # what it prints, errors too
+#     print $session->query('SELECT 1');         # what it prints, errors too
 #     $session->start('COMMIT');               # which may have to wait
 #     print $session->end if $session->ends_within(5);
 #
@@ -20,14 +20,14 @@ our $soon = 10;
 sub new
 {
 	my ($class, $node, $user) = @_;
-	my $self = bless { in => '', out => '', asked => 0 }, $class;
+	my $self = bless { in => '', out => '', queries => 0 }, $class;
 	my $connection = $node->connstr('postgres') . ($user ? " user=$user" : '');
 
 	$self->{psql} = IPC::Run::start(
 		[ 'psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $connection ],
 		'<', \$self->{in}, '>&', \$self->{out},
 		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-	$self->{pid} = $self->ask('SELECT pg_backend_pid()');
+	$self->{pid} = $self->query('SELECT pg_backend_pid()');
 	return $self;
 }
 
@@ -37,8 +37,8 @@ sub start
 {
 	my ($self, $sql) = @_;
 
-	$self->{asked}++;
-	$self->{in} .= "$sql\n;\n\\echo answered $self->{asked}\n";
+	$self->{queries}++;
+	$self->{in} .= "$sql\n;\n\\echo answered $self->{queries}\n";
 	$self->_pump;
 }
 
@@ -56,7 +56,7 @@ sub _answered
 	my ($self) = @_;
 
 	$self->_pump;
-	return $self->{out} =~ /^answered $self->{asked}$/m || !$self->{psql}->pumpable;
+	return $self->{out} =~ /^answered $self->{queries}$/m || !$self->{psql}->pumpable;
 }
 
 sub ends_within
@@ -91,7 +91,7 @@ sub end
 	return $out;
 }
 
-sub ask
+sub query
 {
 	my ($self, $sql) = @_;
 
