@@ -17,7 +17,7 @@ CREATE TABLE methods (
 	cell	text NOT NULL,
 	method	text NOT NULL,
 	place	serial,
-	rows	bigint NOT NULL,	-- that it was asked about
+	rows	bigint NOT NULL,	-- that it was probed for
 	plan	text,
 	bytes	bigint,				-- kept
 	memory	bigint,				-- at its peak

@@ -2,9 +2,9 @@
  * error_rate.c
  *	  Requested against measured error rate, and bits an element.
  *
- * Builds filters with src/filter/ alone, fills them to their capacity, and asks
- * them about absent elements, enough for HITS false positives to be expected.
- * Prints one line a filter: what was asked, what was measured, their ratio, and
+ * Builds filters with src/filter/ alone, fills them to their capacity, and probes
+ * them for absent elements, enough for HITS false positives to be expected.
+ * Prints one line a filter: the requested and the measured rate, their ratio, and
  * the bits an element.
  *
  *	  bench/error_rate [--quick] [--classic] [--csv]
@@ -24,7 +24,7 @@
 #define HITS			10000
 #define HITS_QUICK		1000
 
-/* For --csv, how many absent elements are asked about at most: seconds' worth */
+/* For --csv, the most probes for absent elements: seconds' worth */
 #define PROBES_MAX		UINT64_C(200000000)
 
 static bool csv = false;
@@ -218,7 +218,7 @@ main(int argc, char **argv)
 		printf("# kernel %s; measured/requested in column \"ratio\"\n",
 			   block_kernel->name);
 		printf("%-8s %-10s %9s %9s %7s %10s %7s %7s %8s %7s %3s %s\n", "#kind",
-			   "layout", "capacity", "elements", "asked", "measured", "ratio",
+			   "layout", "capacity", "elements", "request", "measured", "ratio",
 			   "est.", "bits/el.", "card.", "lay", "false negatives");
 	}
 	for (int i = 0; i < (quick ? csv ? 3 : 5 : 7); i++)

@@ -4,7 +4,7 @@
  *	  have guessed wrong.
  *
  * Filters made for MADE_FOR elements take the numbers from 0 on, one at a time.
- * Twice in each doubling they are asked about absent elements: how many are
+ * Twice in each doubling they are probed for absent elements: how many are
  * taken for present, and what a probe takes, alone and in batches.  An add is
  * timed over all since the number before, the copying of the filter whenever it
  * grows included.  Beside them are filters "sized" for each doubling from the
@@ -29,7 +29,7 @@
 #define UNTIL			10000000
 #define UNTIL_QUICK		100000
 
-/* Absent elements asked about; at 1 % their hits spread by 1 %, all together */
+/* Probes for absent elements; at 1 % their hits spread by 1 %, all together */
 #define PROBES			200000
 #define PROBES_QUICK	20000
 
@@ -87,7 +87,7 @@ time_adds(uint8_t **image, uint64_t first, uint64_t count)
 }
 
 static void
-ask(const uint8_t *image, uint64_t first, Sample *sample)
+probe(const uint8_t *image, uint64_t first, Sample *sample)
 {
 	uint64_t	hashes[BATCH];
 	bool		found[BATCH];
@@ -140,7 +140,7 @@ measure(int kind, int round, const uint64_t *steps, int count)
 		}
 		sample->add = time_adds(&image, base + elements, steps[i] - elements);
 		elements = steps[i];
-		ask(image, ABSENT + base, sample);
+		probe(image, ABSENT + base, sample);
 		sample->layers = image_layers(image);
 		sample->bytes = image_bytes(image);
 		sample->estimated = filter_estimated_error_rate(image);

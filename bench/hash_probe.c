@@ -1,6 +1,6 @@
 /*
  * hash_probe.c
- *	  What it costs to hash a URL of 70 bytes and ask a filter about it.
+ *	  What it costs to hash a URL of 70 bytes and look it up in a filter.
  *
  * Times XXH3 alone, then XXH3 and filter_contains(), for every layout and
  * every implementation of a block that this processor has, with filters of
@@ -12,7 +12,7 @@
  *	  waiting			absent ones, each begun when the answer about the one
  *						before is known: a probe's latency, hash included,
  *						unless a branch on the way foretells the answer
- *	  batch				absent ones, hashed and asked BATCH at once, so that
+ *	  batch				absent ones, hashed and probed BATCH at once, so that
  *						their places are fetched ahead
  *	  add				hashed and added BATCH at once
  *
@@ -26,18 +26,18 @@
 #include "filters.h"
 #include "timing.h"
 
-/* A repetition asks about each URL once; they fit the second-level cache. */
+/* A repetition looks each URL up once; they fit the second-level cache. */
 #define URL_BYTES		70
 #define URLS			4096
 #define ROUNDS			11
 
-/* URLs in a filter that are asked for as present; the others are absent. */
+/* URLs in a filter that are looked up as present; the others are absent. */
 static char urls[2][URLS][URL_BYTES];
 
 /* What the compiler must not drop */
 static volatile uint64_t sink;
 
-/* A filter to be timed: of so many bytes, with a classic one's hashes */
+/* A filter to be timed: its size in bytes, and the hashes of a classic one */
 typedef struct Kind
 {
 	const char *name;
@@ -68,10 +68,10 @@ static const struct
 typedef enum Job
 {
 	HASH,
-	ASK_ABSENT,
-	ASK_PRESENT,
-	ASK_WAITING,
-	ASK_BATCH,
+	PROBE_ABSENT,
+	PROBE_PRESENT,
+	PROBE_WAITING,
+	PROBE_BATCH,
 	ADD_BATCH,
 	JOBS
 } Job;
@@ -103,7 +103,7 @@ make_urls(void)
 static void
 run(Job job, uint8_t *image)
 {
-	char		(*set)[URL_BYTES] = urls[job == ASK_PRESENT ? 1 : 0];
+	char		(*set)[URL_BYTES] = urls[job == PROBE_PRESENT ? 1 : 0];
 	uint64_t	hashes[BATCH];
 	bool		found[BATCH];
 	uint64_t	sum = 0;
@@ -114,12 +114,12 @@ run(Job job, uint8_t *image)
 			for (int i = 0; i < URLS; i++)
 				sum += url_hash(set[i]);
 			break;
-		case ASK_ABSENT:
-		case ASK_PRESENT:
+		case PROBE_ABSENT:
+		case PROBE_PRESENT:
 			for (int i = 0; i < URLS; i++)
 				sum += filter_contains(image, url_hash(set[i]));
 			break;
-		case ASK_WAITING:
+		case PROBE_WAITING:
 			for (int i = 0; i < URLS; i++)
 			{
 				/* the next URL's address depends on the answer */
@@ -127,7 +127,7 @@ run(Job job, uint8_t *image)
 				OPAQUE(sum);
 			}
 			break;
-		case ASK_BATCH:
+		case PROBE_BATCH:
 		case ADD_BATCH:
 			for (int i = 0; i < URLS; i += BATCH)
 			{
@@ -158,12 +158,12 @@ time_job(Job job, uint8_t *image, uint64_t evict)
 	{
 		double		begin;
 
-		/* what was asked a round ago is not to lie in a cache any more */
+		/* what was probed a round ago must not be in a cache any more */
 		if (evict > 0)
 			sink = count_bits(image, image_bytes(image));
 		if (evict > 0)
 			for (int j = 0; j < URLS; j++)
-				sink = url_hash(urls[job == ASK_PRESENT ? 1 : 0][j]);
+				sink = url_hash(urls[job == PROBE_PRESENT ? 1 : 0][j]);
 		begin = nanoseconds();
 		run(job, image);
 		if (i >= 0)				/* the first one warms up */
@@ -220,7 +220,7 @@ main(int argc, char **argv)
 				block_kernel = &block_kernels[i];
 				printf("%-16s %-7s %-9s", kinds[k].name, sizes[s].name,
 					   kinds[k].error_rate == 0 ? "-" : block_kernel->name);
-				for (int job = ASK_ABSENT; job < JOBS; job++)
+				for (int job = PROBE_ABSENT; job < JOBS; job++)
 					printf(" %8.1f", time_job(job, image, evict));
 				printf("\n");
 				fflush(stdout);

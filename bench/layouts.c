@@ -7,7 +7,7 @@
  *
  * Elements are numbers of eight bytes; hashing one (XXH3 here, MurmurHash2 in
  * libbloom) is part of every operation.  A filter is filled to FILLED of its
- * capacity, and then asked about numbers in order, whose places in it are
+ * capacity, and then probed for numbers in order, whose places in it are
  * random.  Adding begins with a fresh copy each time.  All jobs of one number
  * of elements run in turn, ROUNDS times; a line has the median of them, with
  * the least and the most.  All filters, libbloom's too, lie in huge pages where
@@ -66,8 +66,8 @@ typedef enum Make
 
 typedef enum Operation
 {
-	ASK_ABSENT,
-	ASK_PRESENT,
+	PROBE_ABSENT,
+	PROBE_PRESENT,
 	ADD
 } Operation;
 
@@ -95,7 +95,7 @@ typedef struct Subject
 	uint8_t    *scratch;		/* what is added to */
 	struct bloom libbloom;
 	uint64_t	elements;		/* in it: the numbers from 0 on */
-	uint64_t	asked;			/* absent ones, so far, */
+	uint64_t	probed;			/* absent ones, so far, */
 	uint64_t	hits;			/* and those taken for present */
 } Subject;
 
@@ -260,7 +260,7 @@ discard(Subject *subject)
 
 /* --------------------------------------------------------------------- */
 
-/* Read one line for each of so many numbers. */
+/* Read one line for each of "count" numbers. */
 static uint64_t
 read_lines(const Subject *subject, uint64_t first, uint64_t count, Mode mode)
 {
@@ -302,7 +302,7 @@ read_lines(const Subject *subject, uint64_t first, uint64_t count, Mode mode)
 }
 
 static uint64_t
-ask(const uint8_t *image, uint64_t first, uint64_t count, Mode mode)
+probe(const uint8_t *image, uint64_t first, uint64_t count, Mode mode)
 {
 	uint64_t	hashes[BATCH];
 	bool		found[BATCH];
@@ -337,7 +337,7 @@ ask(const uint8_t *image, uint64_t first, uint64_t count, Mode mode)
 }
 
 static uint64_t
-ask_libbloom(struct bloom *bloom, uint64_t first, uint64_t count)
+probe_libbloom(struct bloom *bloom, uint64_t first, uint64_t count)
 {
 	uint64_t	hits = 0;
 
@@ -346,7 +346,7 @@ ask_libbloom(struct bloom *bloom, uint64_t first, uint64_t count)
 	return hits;
 }
 
-/* Numbers that are asked about in this round, or added */
+/* The first of the numbers that are looked up in this round, or added */
 static uint64_t
 first_number(const Job *job, int round, uint64_t count)
 {
@@ -354,7 +354,7 @@ first_number(const Job *job, int round, uint64_t count)
 
 	if (job->operation == ADD)
 		return subject->elements;
-	if (job->operation == ASK_ABSENT)
+	if (job->operation == PROBE_ABSENT)
 		return ABSENT + round * count;
 	return round * count % (subject->elements - count + 1);
 }
@@ -376,7 +376,7 @@ run(const Job *job, int round, uint64_t count)
 		count = (count < room ? count : room) / BATCH * BATCH;
 		memcpy(subject->scratch, subject->image, subject->bytes);
 	}
-	else if (job->operation == ASK_PRESENT && count > subject->elements)
+	else if (job->operation == PROBE_PRESENT && count > subject->elements)
 		count = subject->elements / BATCH * BATCH;
 	first = first_number(job, round, count);
 	if (job->kernel != NULL)
@@ -393,21 +393,21 @@ run(const Job *job, int round, uint64_t count)
 		bloom->bf = subject->image;
 	}
 	else if (subject->make == LIBBLOOM)
-		sum = ask_libbloom(bloom, first, count);
+		sum = probe_libbloom(bloom, first, count);
 	else if (job->operation == ADD)
 		add_elements(subject->scratch, first, count,
 					 job->mode == SINGLE ? 1 : BATCH);
 	else
-		sum = ask(subject->image, first, count, job->mode);
+		sum = probe(subject->image, first, count, job->mode);
 	begin = nanoseconds() - begin;
 	sink = sum;
 
-	if (job->operation == ASK_PRESENT && subject->make != FLOOR &&
+	if (job->operation == PROBE_PRESENT && subject->make != FLOOR &&
 		job->mode != WAITING && sum != count)
 		give_up("a false negative");
-	if (job->operation == ASK_ABSENT && job->mode == SINGLE)
+	if (job->operation == PROBE_ABSENT && job->mode == SINGLE)
 	{
-		subject->asked += count;
+		subject->probed += count;
 		subject->hits += sum;
 	}
 	return begin / count;
@@ -427,16 +427,16 @@ add_jobs(Job *jobs, Subject *subject)
 			break;
 		if (subject->make == BLOOM && !kernel->supported())
 			continue;
-		for (Operation operation = ASK_ABSENT; operation <= ADD; operation++)
+		for (Operation operation = PROBE_ABSENT; operation <= ADD; operation++)
 			for (Mode mode = SINGLE; mode <= WAITING; mode++)
 			{
-				if (subject->make == FLOOR && operation != ASK_ABSENT)
+				if (subject->make == FLOOR && operation != PROBE_ABSENT)
 					continue;
 				if (subject->make == EXPLICIT && operation == ADD)
 					continue;
 				if (subject->make == LIBBLOOM && mode != SINGLE)
 					continue;
-				if (mode == WAITING && operation != ASK_ABSENT)
+				if (mode == WAITING && operation != PROBE_ABSENT)
 					continue;
 				jobs[count].subject = subject;
 				jobs[count].kernel = subject->make == BLOOM ? kernel : NULL;
@@ -462,7 +462,7 @@ print_job(Job *job, uint64_t n)
 	if (subject->make == FLOOR)
 		printf(",\n");
 	else
-		printf(",%.3e\n", (double) subject->hits / subject->asked);
+		printf(",%.3e\n", (double) subject->hits / subject->probed);
 }
 
 static void
@@ -476,7 +476,7 @@ measure(uint64_t n, uint64_t operations)
 		if (subjects[i].make == EXPLICIT && n > EXPLICIT_MAX)
 			continue;
 		fputc('.', stderr);
-		subjects[i].asked = subjects[i].hits = 0;
+		subjects[i].probed = subjects[i].hits = 0;
 		prepare(&subjects[i], n);
 		count += add_jobs(jobs + count, &subjects[i]);
 	}

@@ -14,7 +14,7 @@ CREATE FUNCTION median(float8[]) RETURNS float8
 RETURN (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM unnest($1) x);
 
 -- Median time, in ns, of one statement, planned anew each time, as the server
--- sees it; each asks about another element.  The query has $1, a number.
+-- sees it; each looks up another element.  The query has $1, a number.
 CREATE FUNCTION look_up(query text, times int, first int) RETURNS float8
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -97,7 +97,7 @@ probes()
 		$trivial_int, NULL, $per"
 }
 
-# (b) One question to a large filter and to a small one, new each time
+# (b) One lookup in a large filter and in a small one, new each time
 look_ups()
 {
 	local name value query="SELECT bloom_contains(f, \$1) FROM filters WHERE name = %L"
@@ -108,7 +108,7 @@ look_ups()
 				look_up(format('$query', '10 kB'), 200, i * 200) AS small
 			FROM generate_series(0, $pairs) i;
 		INSERT INTO bars (what, measure, a, b, value, least, most, bar)
-		SELECT 'a new query asks 500 MB, or 10 kB', 'elapsed ns, in the server',
+		SELECT 'a new query probes 500 MB, or 10 kB', 'elapsed ns, in the server',
 			median(array_agg(large)), median(array_agg(small)),
 			median(array_agg(large / small)), min(large / small),
 			max(large / small), 3
@@ -133,7 +133,7 @@ look_ups()
 	done
 	sql -c "
 		INSERT INTO bars (what, measure, a, b, value)
-		SELECT 'a prepared query asks them, seen by a client', 'elapsed ns',
+		SELECT 'a prepared query probes them, seen by a client', 'elapsed ns',
 			a, b, a / b
 		FROM (SELECT median(array_agg(ns) FILTER (WHERE name = '500 MB')) AS a,
 				median(array_agg(ns) FILTER (WHERE name = '10 kB')) AS b
@@ -191,7 +191,7 @@ arrays()
 	compare "'bloom_contains_each, 100 MB, or one cache line',
 		format('$each arrays', '100 MB'), format('$each arrays', 'one cache line'),
 		NULL, 4000000, format('$each (SELECT * FROM arrays LIMIT 2) _', '100 MB')"
-	# the cached side hashes, too, and asks
+	# the cached side hashes and probes, too
 	sql -c "
 		INSERT INTO bars (what, measure, a, b, value, bar)
 		SELECT 'the same, their difference', 'CPU ns', a, b, a - b, 40

@@ -1,9 +1,9 @@
 #!/bin/bash
 #
 # bench/shards.sh: a set of 100 million elements as a table of filters, a
-# shard each, built in parallel by GROUP BY and asked by a join.  Builds, starts
+# shard each, built in parallel by GROUP BY and probed by a join.  Builds, starts
 # a throw-away server (see script/lib.sh), makes a table of numbers, and prints
-# what the shards took to build and to ask, their size, and how often they err.
+# what the shards took to build and to probe, their size, and how often they err.
 #
 #     bench/shards.sh                 about five minutes on two cores
 #     bench/shards.sh --elements 10000000 --shards 16 --workers 2
@@ -54,7 +54,7 @@ plan()
 
 build_shards="SELECT bloom_shard(n, $shards) AS shard, bloom_agg(n) AS f
 	FROM elements GROUP BY 1"
-ask_shards="SELECT count(*) FROM %s e JOIN shards s ON s.shard = bloom_shard(e.n, $shards)
+probe_shards="SELECT count(*) FROM %s e JOIN shards s ON s.shard = bloom_shard(e.n, $shards)
 	WHERE bloom_contains(s.f, e.n)"
 
 main()
@@ -86,12 +86,12 @@ main()
 	sql -c "VACUUM ANALYZE shards"
 	say
 	# shellcheck disable=SC2059
-	plan "$(printf "$ask_shards" elements)"
+	plan "$(printf "$probe_shards" elements)"
 	# shellcheck disable=SC2059
-	timed "ask about all elements" "$(printf "$ask_shards" elements)"
+	timed "look up all elements" "$(printf "$probe_shards" elements)"
 	[ "$answer" = "$elements" ] || die "$answer of $elements were found; this is a bug"
 	# shellcheck disable=SC2059
-	timed "ask about $absent absent ones" "$(printf "$ask_shards" absent)"
+	timed "look up $absent absent ones" "$(printf "$probe_shards" absent)"
 	found=$answer
 	say
 	sql -c "

@@ -3,7 +3,7 @@
 # What script/test and script/demo share: fetch what is missing, build, start
 # a server of our own, and take all of it away again.
 #
-# A script sources this file, asks need_packages for what it wants, and hands
+# A script sources this file, calls need_packages for what it needs, and hands
 # its work to in_workplace as a function.  That function runs with $work set,
 # a temporary directory that holds everything: the copy of the sources, the
 # installed extension, the server, its socket and its log.  The clone and the
@@ -54,7 +54,7 @@ seconds_since()
 
 # ---------------------------------------------------------------- packages
 
-# Which major version's packages to ask Debian for, when PG_CONFIG is not set.
+# Which major version's packages to install from Debian, when PG_CONFIG is not set.
 default_major()
 {
 	local newest version=
@@ -117,8 +117,7 @@ need_packages()
 }
 
 # A fresh postgresql package would create a cluster named "main" and start it
-# on the usual port.  Nobody asked for that one, so it is told not to, by a
-# file that goes away again.
+# on the usual port.  Prevent that by a file that is removed again.
 guard=/etc/postgresql-common/createcluster.d/bloomfilter-script.conf
 
 as_root()

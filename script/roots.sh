@@ -2,11 +2,11 @@
 #
 # Throw-away roots: other suites of Debian, to run another PostgreSQL in, made
 # by mmdebstrap, and entered as root only.  A script that has sourced lib.sh
-# sources this, asks need_root for one by name, and runs commands with in_root.
+# sources this, calls need_root with the name of one, and runs commands with in_root.
 #
 # pg15, pg17, pg18, pg19
-#               Debian's packages of that PostgreSQL and what script/test asks
-#               for, without LLVM; and 15's packages, to upgrade from
+#               Debian's packages of that PostgreSQL and what script/test
+#               needs, without LLVM; and 15's packages, to upgrade from
 # pg15-cassert, ...
 #               instead of the packages a server built from Debian's source of
 #               them, with assertions and with requests to valgrind: it lies in
@@ -25,7 +25,7 @@ root_days=30
 
 # What a root has beside its server
 root_packages=(make gcc libc6-dev libxxhash-dev libipc-run-perl valgrind)
-# For a server that can do what the tests ask of it
+# For a server with the features that the tests need
 build_packages=(bison flex perl dpkg-dev pkgconf libicu-dev libxml2-dev liblz4-dev
 	zlib1g-dev)
 

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 #
 # script/bench current: what it costs to keep a filter of a column current, by
-# the index method membership or otherwise, and to ask it.
+# the index method membership or otherwise, and to probe it.
 #
 #	copy	COPY of a million URLs into an empty table with one index
 #	build	CREATE INDEX of the same in a table that has them
 #	insert	a transaction that inserts one row into a table of a million
-#	probe	one question, planned anew, as the server sees it
-#	scan	a question for each of five million rows
+#	probe	one lookup, planned anew, as the server sees it
+#	scan	a lookup for each of five million rows
 
 current_sizes()
 {
@@ -100,7 +100,7 @@ measure_inserts()
 	begin "single insertions"
 	sql -c "DROP TABLE IF EXISTS target" \
 		-c "CREATE TABLE target AS SELECT url(n) AS url FROM generate_series(1, $elements) n" \
-		-c "CREATE TABLE photograph AS SELECT bloom_agg(url, 2 * $elements) AS f FROM target"
+		-c "CREATE TABLE snapshot AS SELECT bloom_agg(url, 2 * $elements) AS f FROM target"
 	for round in $(seq "$rounds"); do
 		for method in "${methods[@]}"; do
 			sql -c "DROP INDEX IF EXISTS made" -c "$(current_index "$method")" -c CHECKPOINT
@@ -108,7 +108,7 @@ measure_inserts()
 			[ "$method" != bloom_add ] || times=$((inserts / 10))
 			seq "$first" $((first + times - 1)) |
 				if [ "$method" = bloom_add ]; then
-					sed "s/.*/BEGIN; INSERT INTO target VALUES (url(1000000000 + &)); UPDATE photograph SET f = bloom_add(f, url(1000000000 + &)); COMMIT;/"
+					sed "s/.*/BEGIN; INSERT INTO target VALUES (url(1000000000 + &)); UPDATE snapshot SET f = bloom_add(f, url(1000000000 + &)); COMMIT;/"
 				else
 					sed "s/.*/INSERT INTO target VALUES (url(1000000000 + &));/"
 				fi >"$work/log/inserts"
@@ -119,7 +119,7 @@ measure_inserts()
 		done
 		# the filter anew
 		since=$EPOCHREALTIME
-		sql -c "UPDATE photograph SET f = (SELECT bloom_agg(url, 2 * $elements) FROM target)"
+		sql -c "UPDATE snapshot SET f = (SELECT bloom_agg(url, 2 * $elements) FROM target)"
 		note refresh bloom_agg "$round" "$(nanoseconds_since "$since")"
 	done
 	finish
@@ -130,17 +130,17 @@ measure_probes()
 	local round method query
 	local -A probes_of=(
 		[membership]="SELECT membership_contains('target_membership', url(\$1 + 0))"
-		[bloom]="SELECT bloom_contains(f, url(\$1 + 0)) FROM photograph"
+		[bloom]="SELECT bloom_contains(f, url(\$1 + 0)) FROM snapshot"
 		[btree]="SELECT EXISTS (SELECT FROM target WHERE url = url(\$1 + 0))"
 		[nothing]="SELECT url(\$1 + 0) = 'x'")
 
-	begin "single questions"
+	begin "single lookups"
 	sql -c "DROP TABLE target" \
 		-c "CREATE TABLE target AS SELECT url(n) COLLATE \"C\" AS url FROM generate_series(1, $elements) n" \
 		-c "CREATE INDEX target_btree ON target (url)" \
 		-c "CREATE INDEX target_membership ON target USING membership (url)" \
-		-c "UPDATE photograph SET f = (SELECT bloom_agg(url) FROM target)"
-	sql -c "VACUUM (FREEZE, ANALYZE) target, photograph"
+		-c "UPDATE snapshot SET f = (SELECT bloom_agg(url) FROM target)"
+	sql -c "VACUUM (FREEZE, ANALYZE) target, snapshot"
 	sql -c "SELECT prewarm()" >/dev/null
 	for round in $(seq "$rounds"); do
 		for method in nothing membership bloom btree; do
@@ -159,7 +159,7 @@ measure_scans()
 	local -A scans=(
 		[trivial]="url <> 'x'"
 		[membership]="membership_contains('target_membership', url)"
-		[bloom]="bloom_contains((SELECT f FROM photograph), url)")
+		[bloom]="bloom_contains((SELECT f FROM snapshot), url)")
 
 	begin "scans of $visits rows"
 	sql -c "CREATE TABLE visits AS SELECT url(1000000000 + n) COLLATE \"C\" AS url
@@ -187,7 +187,7 @@ part_current()
 	measure_inserts
 	measure_probes
 	measure_scans
-	sql -c "DROP TABLE target, photograph, visits"
+	sql -c "DROP TABLE target, snapshot, visits"
 
 	# ratios are those of a round, to what the measurement is compared with
 	result_of_query current "

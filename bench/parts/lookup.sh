@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 #
-# script/bench lookup: one question at a time, to stored filters of 10 kB to
-# 500 MB, and to the btree of a table of as many numbers.  The elements are
+# script/bench lookup: one lookup at a time, in stored filters of 10 kB to
+# 500 MB, and in the btree of a table of as many numbers.  The elements are
 # numbers, for which an index is smallest and fastest.
 #
 #	server	what the server takes for a query that it has to plan
@@ -24,7 +24,7 @@ lookup_sizes()
 	fi
 }
 
-# lookup_query KIND NAME: $1 is the number asked about
+# lookup_query KIND NAME: $1 is the number to look up
 lookup_query()
 {
 	case $1 in
@@ -83,7 +83,7 @@ part_lookup()
 
 	lookup_sizes
 	make_stored
-	begin "questions"
+	begin "lookups"
 	for round in $(seq "$rounds"); do
 		while IFS='|' read -r kind name elements <&4; do
 			query=$(lookup_query "$kind" "$name")
@@ -92,12 +92,12 @@ part_lookup()
 			# shellcheck disable=SC2016,SC2059
 			printf '%s\n' "\\set n random(1, $elements * 7)" \
 				"$(printf "$query" ':n::bigint');" |
-				as_server tee "$work/tmp/question.sql" >/dev/null
+				as_server tee "$work/tmp/lookup.sql" >/dev/null
 			rm -f "$work/tmp/latency."*
-			pgbench_run 1 "$work/tmp/question.sql"
+			pgbench_run 1 "$work/tmp/lookup.sql"
 			client=$(cat "$work/tmp/latency."* | awk '{ print $3 }' | sort -n |
 				awk '{ x[NR] = $1 } END { print x[int((NR + 1) / 2)] }')
-			pgbench_run 2 "$work/tmp/question.sql"
+			pgbench_run 2 "$work/tmp/lookup.sql"
 			rate=$(sed -n 's/^tps = \([0-9.]*\).*/\1/p' "$work/log/pgbench")
 			sql -c "INSERT INTO looked_up VALUES ('$kind', '$name', $server, $client, $rate)"
 			progress

@@ -6,7 +6,7 @@
 # of its rows in sample and tiny, for ways that would take hours otherwise: what
 # they take for a row does not depend on the number of rows.
 
-# Cut off after so many seconds
+# Cut off after this many seconds
 server_timeout=60
 
 server_sizes()
@@ -29,7 +29,7 @@ all_methods=(scan trivial bloom cuckoo semijoin antijoin not_in any
 few_methods=(scan trivial bloom cuckoo semijoin btree filter_semijoin filter_index)
 
 # server_method NAME: its $query, the $settings that make the planner take it,
-# and $asked, the number of rows that it is asked about
+# and $probes, the number of rows that it looks up
 server_method()
 {
 	local bloom="bloom_contains((SELECT f FROM bloom_filter), url)"
@@ -39,7 +39,7 @@ server_method()
 		SET enable_memoize = off;"
 	local exists="EXISTS (SELECT FROM blacklist b WHERE b.url = v.url)"
 
-	settings='' asked=$visits
+	settings='' probes=$visits
 	query="SELECT count(*) FROM visits v"
 	case $1 in
 		scan) ;;
@@ -51,16 +51,16 @@ server_method()
 		not_in) query+=" WHERE url NOT IN (SELECT url FROM blacklist)" ;;
 		not_in_small)
 			query="SELECT count(*) FROM tiny WHERE url NOT IN (SELECT url FROM blacklist)"
-			settings="SET work_mem = '$small_memory'; SET hash_mem_multiplier = 1;" asked=$tiny
+			settings="SET work_mem = '$small_memory'; SET hash_mem_multiplier = 1;" probes=$tiny
 			;;
 		any) query+=" WHERE url = ANY(\$1)" ;;
 		btree)
 			query="SELECT count(*) FROM sample v WHERE $exists"
-			settings=$loop asked=$sample
+			settings=$loop probes=$sample
 			;;
 		hash_index)
 			query="SELECT count(*) FROM sample v WHERE ${exists/blacklist/blacklist_hash}"
-			settings=$loop asked=$sample
+			settings=$loop probes=$sample
 			;;
 		filter_semijoin) query+=" WHERE $bloom AND $exists" settings=$hash ;;
 		filter_index) query+=" WHERE $bloom AND $exists" settings=$loop ;;
@@ -113,7 +113,7 @@ measure_cell()
 {
 	local size=$1 rate=$2 workers=$3 round method status name
 	local -A cut_off=()
-	local query settings asked
+	local query settings probes
 
 	shift 3
 	name="$size/$rate/$workers"
@@ -128,7 +128,7 @@ measure_cell()
 				SET min_parallel_table_scan_size = 0; $settings"
 			if [ "$round" -eq 1 ]; then
 				sql -c "$settings INSERT INTO methods (part, cell, method, rows, plan)
-					VALUES ('server', '$name', '$method', $asked, plan_of(\$q\$$query\$q\$))"
+					VALUES ('server', '$name', '$method', $probes, plan_of(\$q\$$query\$q\$))"
 			fi
 			status=$(sql -c "$settings
 				SELECT measure('server', '$name', '$method', $round, \$q\$$query\$q\$)")

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 #
-# The largest filters: built, stored, asked, dumped and restored, and the longest
+# The largest filters: built, stored, probed, dumped and restored, and the longest
 # operations on them cancelled.  Some three minutes, 8 GB of memory and 10 GB of
 # disk below TMPDIR; without these the tests say so and are skipped.
 

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 #
-# What is given away: the archive that "make dist" makes, twice the same bytes;
-# the Debian package built from it in a root that has what debian/control asks
-# for; lintian; the SQL tests, out of the archive, on the installed package
+# Checks the release archive and the Debian package: the archive that "make dist" makes, twice the same bytes;
+# the Debian package built from it in a root that has what debian/control
+# requires; lintian; the SQL tests, out of the archive, on the installed package
 # (debian/tests); and in a root with a server and no compiler the package
 # installed, where an ordinary user creates the extension and does what
 # README.md shows first.  Needs mmdebstrap, git, unzip, and root to enter roots.
@@ -28,7 +28,7 @@ clean_root()
 		"$package_suite" "$dir" "$(debian_mirror)"
 }
 
-# What debian/control asks for, without versions: mmdebstrap has but one
+# What debian/control requires, without versions: mmdebstrap has but one
 build_depends()
 {
 	sed -n 's/^Build-Depends: //p' "$root/debian/control" |
@@ -82,7 +82,7 @@ build_package()
 
 lint_package()
 {
-	# no bug asks for the package, for it is not in Debian
+	# no bug requests the package, because it is not in Debian
 	verdict "lintian finds nothing" in_root "$work/build_root" sh -euc '
 		lintian --fail-on=error,warning,info --display-info \
 			--suppress-tags=initial-upload-closes-no-bugs /tmp/build/*.changes'

@@ -56,8 +56,8 @@ typedef struct Subject
 extern bool subject_open(Subject *subject, const uint8_t *bytes, size_t size);
 extern void subject_close(Subject *subject);
 
-/* Ask all that can be asked, in every way, and compare the answers. */
-extern void subject_ask(const Subject *subject);
+/* Call all reading functions, in every way, and compare the answers. */
+extern void subject_probe(const Subject *subject);
 
 /* Do with two subjects what pairs of bytes say: an operation, and an element. */
 extern void subjects_operate(Subject subjects[2], const uint8_t *program,
@@ -73,10 +73,10 @@ extern const int operation_count;
 extern size_t mutate_image(uint8_t *image, size_t size, size_t max_size,
 						   uint64_t random);
 
-/* Make an image alike to another one, with other bits; returns its size. */
-extern size_t make_alike(uint8_t *image, size_t max_size,
-						 const uint8_t *other, size_t other_size,
-						 uint64_t random);
+/* Make an image compatible with another one, with other bits; returns its size. */
+extern size_t make_compatible(uint8_t *image, size_t max_size,
+							  const uint8_t *other, size_t other_size,
+							  uint64_t random);
 
 /* libFuzzer's */
 extern size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);

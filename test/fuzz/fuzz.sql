@@ -119,7 +119,7 @@ BEGIN
 			there := 1 + below(64);
 			RETURN put(bytes, at, substr(other, at + 1, there));
 		WHEN 8 THEN
-			-- an error rate that may be asked for
+			-- a valid error rate
 			RETURN put(bytes, 36, substr(other, 37, 8));
 		ELSE
 			-- bytes of the body change places, so that as many bits are set
@@ -267,10 +267,10 @@ CREATE AGGREGATE cuckoo_combined(cuckoo) (SFUNC = cuckoo_agg_combine, STYPE = cu
 CREATE AGGREGATE cuckoo_combined_state(cuckoo) (SFUNC = cuckoo_agg_combine, STYPE = cuckoo);
 CREATE AGGREGATE cuckoo_united_state(cuckoo) (SFUNC = cuckoo_union_agg_trans, STYPE = cuckoo);
 
--- What both types have in common: asked in every way, stored or not; as the
+-- What both types have in common: probed in every way, stored or not; as the
 -- state of an aggregate that goes on; and by the planner
 SELECT replace($body$
-CREATE FUNCTION ask_KIND(f KIND, probes int[]) RETURNS boolean[] LANGUAGE plpgsql VOLATILE AS
+CREATE FUNCTION probe_KIND(f KIND, probes int[]) RETURNS boolean[] LANGUAGE plpgsql VOLATILE AS
 $$
 DECLARE
 	each	boolean[];
@@ -311,8 +311,8 @@ CREATE FUNCTION use_bloom(f bloom, other bloom) RETURNS void LANGUAGE plpgsql VO
 $$
 DECLARE
 	probes		CONSTANT int[] := '{1,2,3,5,8,13,21,34,55,89,-1,-2,-3}';
-	in_f		boolean[] := ask_bloom(f, probes);
-	in_other	boolean[] := ask_bloom(other, probes);
+	in_f		boolean[] := probe_bloom(f, probes);
+	in_other	boolean[] := probe_bloom(other, probes);
 	in_g		boolean[];
 	g			bloom;
 BEGIN
@@ -354,8 +354,8 @@ CREATE FUNCTION use_cuckoo(f cuckoo, other cuckoo) RETURNS void LANGUAGE plpgsql
 $$
 DECLARE
 	probes		CONSTANT int[] := '{1,2,3,5,8,13,21,34,55,89,-1,-2,-3}';
-	in_f		boolean[] := ask_cuckoo(f, probes);
-	in_other	boolean[] := ask_cuckoo(other, probes);
+	in_f		boolean[] := probe_cuckoo(f, probes);
+	in_other	boolean[] := probe_cuckoo(other, probes);
 	in_g		boolean[];
 	g			cuckoo;
 BEGIN

@@ -46,7 +46,7 @@ naive_contains(const uint8_t *hashes, uint64_t count, uint64_t hash)
 	return bsearch(bytes, hashes, count, sizeof(hash), compare_hashes) != NULL;
 }
 
-/* Memory for exactly so many hashes, aligned as in an image */
+/* Memory for exactly "count" hashes, aligned as in an image */
 static uint8_t *
 allocate_hashes(uint64_t count)
 {
@@ -129,7 +129,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	{
 		uint64_t	word = get64(data + 1 + 8 * i);
 
-		/* further ones differ in some bits from the word, wherever these are */
+		/* the others differ in some bits from the word, wherever these are */
 		for (uint64_t j = 0; j < times; j++)
 			put64(hashes + 8 * count++, word ^ j << word % 64);
 	}

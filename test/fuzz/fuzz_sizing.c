@@ -1,6 +1,6 @@
 /*
  * fuzz_sizing.c
- *	  Filters for what anyone may ask for: they are sound, no larger than a filter
+ *	  Filters of any valid parameters: they are valid, no larger than a filter
  *	  can be, and keep the error rate however far they grow.
  *
  * An input is a Request, in the order of its fields; what is missing is 0.
@@ -133,7 +133,7 @@ check_growth(const FilterParams *params, FilterPlan *plan, uint64_t share)
 	}
 	must((status == FILTER_FIXED) == (params->growth == 0) &&
 		 (status != FILTER_TOO_MANY_LAYERS ||
-		  image_layers(header) == IMAGE_MAX_LAYERS), "grows no further");
+		  image_layers(header) == IMAGE_MAX_LAYERS), "stops growing");
 	release_image(header);
 }
 
@@ -185,7 +185,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* An error rate that can be asked for, more often than not */
+/* An error rate, valid more often than not */
 size_t
 LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
 						unsigned seed)

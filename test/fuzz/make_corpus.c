@@ -65,7 +65,7 @@ empty(FilterKind kind)
 	return image;
 }
 
-/* The set of so many numbers; of a cuckoo, as its aggregate gathers them */
+/* The set of "count" numbers; of a cuckoo, as its aggregate collects them */
 static uint8_t *
 set_of(FilterKind kind, uint64_t count)
 {

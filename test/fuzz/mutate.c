@@ -13,7 +13,7 @@
 #include "../../src/filter/classic.h"
 #include "../../src/filter/cuckoo.h"
 
-/* One repair of so many is left out. */
+/* One in this many repairs is left out. */
 #define REPAIRS_FOR_ONE_LEFT	64
 
 /* Blocks, windows or 64-bit words of bits of a layer whose size is made up */
@@ -271,7 +271,7 @@ repair_header(uint8_t *image)
 			within(image_layers(image), 1, IMAGE_MAX_LAYERS);
 }
 
-/* The windows of the further layer of a cuckoo filter, and its multiple */
+/* The windows of a later layer of a cuckoo filter, and its multiple */
 static void
 repair_multiple(FilterLayer *layer, const FilterLayer *first,
 				const FilterLayer *before, int growth, uint64_t bytes_max)
@@ -303,7 +303,7 @@ repair_layer(const uint8_t *image, int i, FilterLayer *layer,
 	FilterLayout layout = image_layout(image);
 	double		rate = image_error_rate(image);
 
-	/* the further layers of a bloom may be of the other of two layouts */
+	/* the later layers of a bloom may be of the other of two layouts */
 	if (layout == LAYOUT_CLASSIC || layout == LAYOUT_CUCKOO || i == 0)
 		layer->layout = layout;
 	else
@@ -361,7 +361,7 @@ repair_bits(uint8_t *bits, const FilterLayer *layer)
  * there are taken out, and of the others as many as are too many.
  */
 static uint64_t
-repair_slots(uint8_t *bits, const FilterLayer *layer, unsigned further)
+repair_slots(uint8_t *bits, const FilterLayer *layer, unsigned more_bits)
 {
 	unsigned	width = cuckoo_width(layer->hashes);
 	bool		all_that_is = once_in(8);
@@ -380,7 +380,7 @@ repair_slots(uint8_t *bits, const FilterLayer *layer, unsigned further)
 		if (value == 0)
 			continue;
 		if (all_that_is ||
-			(value >> 1 >> further != 0 && entries < layer->bits_full &&
+			(value >> 1 >> more_bits != 0 && entries < layer->bits_full &&
 			 !(slot == 0 && (value & 1) == 1) &&
 			 !(slot == layer->size && (value & 1) == 0)))
 		{
@@ -526,8 +526,8 @@ mutate_image(uint8_t *image, size_t size, size_t max_size, uint64_t random)
 }
 
 size_t
-make_alike(uint8_t *image, size_t max_size, const uint8_t *other,
-		   size_t other_size, uint64_t random)
+make_compatible(uint8_t *image, size_t max_size, const uint8_t *other,
+				size_t other_size, uint64_t random)
 {
 	random_state = number_hash(random);
 	if (other_size > max_size)

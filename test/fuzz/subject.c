@@ -11,7 +11,7 @@
  *	  been removed as often as it was added,
  *	- what is found is still found after growth, compaction and union, and, if
  *	  in both, after intersection,
- *	- all ways to ask give the same answer: alone, in a batch, in parts, with any
+ *	- all kinds of lookups give the same answer: alone, in a batch, by slices, with any
  *	  of the kernels, by counting,
  *	- an operation that says that it did nothing, did nothing,
  *	- estimates are numbers in their range.
@@ -156,7 +156,7 @@ subject_take(Subject *subject, uint8_t *image)
 }
 
 /* ------------------------------------------------------------------------
- * Asking
+ * Probing
  * ------------------------------------------------------------------------ */
 
 /* Where parts of an image are fetched from, and what was fetched last */
@@ -167,7 +167,7 @@ typedef struct Parts
 	unsigned	fetched;
 } Parts;
 
-/* A FilterFetch whose answer ends where it was asked to end */
+/* A FilterFetch that returns exactly the requested bytes */
 static const uint8_t *
 fetch_part(void *from, uint64_t offset, uint32_t bytes)
 {
@@ -186,7 +186,7 @@ fetch_part(void *from, uint64_t offset, uint32_t bytes)
 	return memcpy(parts->part, parts->image + offset, bytes);
 }
 
-/* Ask with no more than the header at hand. */
+/* Probe with only the header at hand. */
 static bool
 contains_in_parts(const uint8_t *header, const uint8_t *image, uint64_t hash)
 {
@@ -202,7 +202,7 @@ contains_in_parts(const uint8_t *header, const uint8_t *image, uint64_t hash)
 }
 
 static void
-ask_in_parts(const uint8_t *image, const bool found[ELEMENTS])
+probe_by_slices(const uint8_t *image, const bool found[ELEMENTS])
 {
 	uint64_t	bytes = filter_header_bytes(image);
 	uint8_t    *header = memcpy(allocate_image(bytes), image, bytes);
@@ -214,7 +214,7 @@ ask_in_parts(const uint8_t *image, const bool found[ELEMENTS])
 }
 
 static void
-ask_kernels(const uint8_t *image, const bool found[ELEMENTS])
+probe_kernels(const uint8_t *image, const bool found[ELEMENTS])
 {
 	const BlockKernel *chosen = block_kernel;
 
@@ -231,7 +231,7 @@ ask_kernels(const uint8_t *image, const bool found[ELEMENTS])
 }
 
 static void
-ask_estimates(const uint8_t *image)
+call_estimates(const uint8_t *image)
 {
 	double		cardinality = filter_cardinality(image);
 	double		rate = filter_estimated_error_rate(image);
@@ -247,7 +247,7 @@ ask_estimates(const uint8_t *image)
 }
 
 void
-subject_ask(const Subject *subject)
+subject_probe(const Subject *subject)
 {
 	const uint8_t *image = subject->image;
 	uint64_t	hashes[ELEMENTS];
@@ -265,16 +265,16 @@ subject_ask(const Subject *subject)
 			 "another answer by counting");
 	if (image_layers(image) > 0)
 	{
-		ask_kernels(image, found);
-		ask_in_parts(image, found);
+		probe_kernels(image, found);
+		probe_by_slices(image, found);
 	}
-	ask_estimates(image);
+	call_estimates(image);
 	must(filter_difference(image, image) == FILTERS_COMPATIBLE, "unlike itself");
 	if (image_layout(image) == LAYOUT_EXPLICIT)
 		for (uint64_t i = 0; i < image_count(image); i++)
 			must(filter_contains(image, get64(image_hashes(image) + 8 * i)),
 				 "a hash of the set is not in it");
-	must_have_elements("asking", subject);
+	must_have_elements("probing", subject);
 }
 
 /* ------------------------------------------------------------------------
@@ -329,7 +329,7 @@ add(Subject *subject, unsigned first, unsigned count, bool unique)
 
 	if (image_layers(subject->image) == 0)
 		return;
-	/* for the caller to see to, who knows what the elements are */
+	/* the caller has to set it, because it knows what the elements are */
 	if (image_class(subject->image) == 0)
 		put64(subject->image + IMAGE_OFF_CLASS, SOME_CLASS);
 	for (unsigned i = 0; i < count; i++)
@@ -469,7 +469,7 @@ unite_planned(const uint8_t *a, const uint8_t *b, const FilterPlan *plan)
 	return NULL;
 }
 
-/* The union of two filters alike, or NULL if there is none, or a large one */
+/* The union of two compatible filters, or NULL if there is none, or a large one */
 static uint8_t *
 unite(const uint8_t *a, const uint8_t *b, bool apart)
 {
@@ -543,9 +543,9 @@ intersect_subjects(Subject *a, const Subject *b)
 	must_keep("intersection", in_both, a->image);
 }
 
-/* A filter without elements that is asked for as this one was, or NULL */
+/* A filter without elements and with the parameters of this one, or NULL */
 static uint8_t *
-made_alike(const uint8_t *image)
+made_compatible(const uint8_t *image)
 {
 	FilterParams params;
 	FilterPlan	plan;
@@ -597,8 +597,8 @@ typedef enum Operation
 	INTERSECT,
 	EXCHANGE,
 	COPY,
-	MAKE_ALIKE,
-	ASK,
+	MAKE_COMPATIBLE,
+	PROBE,
 	OPERATIONS
 } Operation;
 
@@ -664,11 +664,11 @@ operate(Subject *a, Subject *b, Operation operation, unsigned number)
 		case COPY:
 			replace(b, copy_image(a->image), a);
 			break;
-		case MAKE_ALIKE:
-			replace(b, made_alike(a->image), NULL);
+		case MAKE_COMPATIBLE:
+			replace(b, made_compatible(a->image), NULL);
 			break;
-		case ASK:
-			subject_ask(a);
+		case PROBE:
+			subject_probe(a);
 			break;
 		case OPERATIONS:
 			break;
@@ -691,5 +691,5 @@ subjects_operate(Subject subjects[2], const uint8_t *program, size_t size)
 		operations++;
 	}
 	for (int i = 0; i < 2; i++)
-		subject_ask(&subjects[i]);
+		subject_probe(&subjects[i]);
 }

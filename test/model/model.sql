@@ -37,7 +37,7 @@ SELECT format('CREATE FUNCTION all_as_%1$s(numbers int[]) RETURNS %2$s[] LANGUAG
 
 -- A random number from 1 on, of which setseed() tells all that come
 CREATE FUNCTION up_to(n int) RETURNS int LANGUAGE sql VOLATILE RETURN 1 + floor(random() * n)::int;
--- Some of the numbers up to so many, as random() will have it
+-- A random subset of the numbers from 1 to n
 CREATE FUNCTION some_up_to(n int) RETURNS int[] LANGUAGE sql VOLATILE
 RETURN ARRAY(SELECT x FROM generate_series(1, n) AS x, (SELECT random() AS share) AS s WHERE random() < share ^ 2 / 4);
 -- Numbers that are in and are not found
@@ -96,7 +96,7 @@ BEGIN
 		y := up_to(keys);
 		chosen := some_up_to(keys);
 		layers := (bloom_info(f)).layers;
-		-- rarely, or the filter would never be large; but not so many layers
+		-- rarely, or the filter would never be large; but not with many layers
 		IF operation = 'clear' AND up_to(10) > 1 THEN
 			operation := 'add';
 		END IF;
@@ -278,7 +278,7 @@ BEGIN
 				f := cuckoo_add_all(f, all_as_TYPE(chosen));
 				model := ARRAY(SELECT model[i] + (i = ANY (chosen))::int FROM unnest(everything) AS i);
 			WHEN 'add unique' THEN
-				-- who seems to be in, is not added
+				-- an element that seems to be in is not added
 				IF NOT cuckoo_contains(f, as_TYPE(x)) THEN
 					model[x] := model[x] + 1;
 				END IF;
@@ -416,8 +416,8 @@ $$;
 -- (20 heads of 20 are less likely than once in a million, 19 more; see test/unit)
 SELECT CASE WHEN most_by_chance(20, 0.5) = 19 AND most_by_chance(19, 0.5) = 19 AND most_by_chance(1000000, 1e-6) = 9 THEN 'ok' ELSE 'not ok' END || ' - the bound of chance';
 
--- One question to each of many filters, of seeds of their own: each answer is a
--- trial by itself.
+-- One probe of each of many filters with different seeds: each answer is an
+-- independent trial.
 CREATE FUNCTION measure(seed bigint, filters int, name text, error_rate float8, expression text) RETURNS text LANGUAGE plpgsql AS
 $$
 DECLARE

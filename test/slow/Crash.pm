@@ -17,9 +17,9 @@ our @EXPORT = qw(@victims $rounds $commands start_server start_script work_a_whi
 our @victims = ('a backend', 'all processes', 'the postmaster');
 
 our $rounds = $ENV{CRASH_ROUNDS} || 20;
-# A session works until it is killed; it never gets to the end of so many commands
+# A session works until it is killed, before it gets to the end of these commands
 our $commands = 20000;
-# Once all sessions have begun, they work for so long
+# Once all sessions have begun, they work for a random time between
 my ($least_ms, $most_ms) = (10, 1000);
 
 # Processes see that their postmaster is gone within
@@ -80,8 +80,8 @@ sub was_in_the_middle
 	is($session->{psql}->result(0), 2, "$name was in the middle") or diag slurp_file($session->{err});
 }
 
-# Connect, and ask nothing: a psql that is turned away does not read its input, and who
-# writes to it then dies of a broken pipe.
+# Connect without a query: a psql whose connection is refused does not read its input, and
+# writing to it would fail with a broken pipe.
 sub wait_until_back
 {
 	my ($node) = @_;

@@ -1,5 +1,5 @@
 # The largest filter, of 2^32 bits or 512 MB: built from more elements than an
-# aggregate keeps hashes of, stored, asked, changed, copied, dumped and restored,
+# aggregate keeps hashes of, stored, probed, changed, copied, dumped and restored,
 # in no more memory than it should take.
 use strict;
 use warnings;
@@ -90,17 +90,17 @@ is_deeply([ lines('postgres', q{SELECT layers, bits, bytes > 2::bigint ^ 29, rou
 	[ '1|4294967296|t|' . $elements / 1_000_000 ], 'all are in');
 
 # Asked once: a header and a block, at the price of that
-my $question = 'SELECT bloom_contains((SELECT f FROM filters), %s)';
-my @once = lines('postgres', 'SELECT own_memory()', sprintf($question, 1), sprintf($question, -1), 'SELECT own_memory()');
+my $lookup = 'SELECT bloom_contains((SELECT f FROM filters), %s)';
+my @once = lines('postgres', 'SELECT own_memory()', sprintf($lookup, 1), sprintf($lookup, -1), 'SELECT own_memory()');
 is_deeply([ @once[ 1, 2 ] ], [ 't', 'f' ], 'it answers');
-cmp_ok($once[3] - $once[0], '<', $some_kb, 'one question takes no memory');
-my $plan = $node->safe_psql('postgres', 'EXPLAIN (ANALYZE, BUFFERS, COSTS off, TIMING off) ' . sprintf($question, 2));
+cmp_ok($once[3] - $once[0], '<', $some_kb, 'one lookup takes no memory');
+my $plan = $node->safe_psql('postgres', 'EXPLAIN (ANALYZE, BUFFERS, COSTS off, TIMING off) ' . sprintf($lookup, 2));
 my ($pages) = $plan =~ /^(?:Result.*\n)\s+Buffers: shared(.*)$/m;
 my $read = 0;
 $read += $1 while $pages =~ /(?:hit|read)=(\d+)/g;
 cmp_ok($read, '<', $probe_pages, "nor more than some pages ($read)");
-my @times = map { $node->safe_psql('postgres', 'EXPLAIN (ANALYZE, COSTS off, TIMING off) ' . sprintf($question, $_)) =~ /Execution Time: ([\d.]+) ms/ } 1 .. 5;
-note("one question in a new session: @times ms");
+my @times = map { $node->safe_psql('postgres', 'EXPLAIN (ANALYZE, COSTS off, TIMING off) ' . sprintf($lookup, $_)) =~ /Execution Time: ([\d.]+) ms/ } 1 .. 5;
+note("one lookup in a new session: @times ms");
 
 # Asked often: read once, into one place
 my $often = 200_000;
@@ -108,7 +108,7 @@ my @often = lines('postgres', 'SELECT own_memory()',
 	"SELECT count(*) FROM generate_series(1, $often) AS n WHERE bloom_contains((SELECT f FROM filters), n)",
 	"SELECT count(*) < 20 FROM generate_series(1, $often) AS n WHERE bloom_contains((SELECT f FROM filters), -n)",
 	'SELECT peak_memory()', 'SELECT own_memory()');
-say_time("asked twice $often times");
+say_time("probed twice $often times");
 is_deeply([ @often[ 1, 2 ] ], [ $often, 't' ], 'it finds all elements, and no others');
 cmp_ok($often[3] - $often[0], '<', $filter_kb + 2 * $some_kb, 'in the memory of one');
 cmp_ok($often[4] - $often[0], '<', $some_kb, 'which is given back');

@@ -1,8 +1,7 @@
 #!/bin/bash
 #
 # test/slow/leak.sh [CALLS]: does a session's memory grow with the number of
-# calls?  Calls each function so many times in one session, a million unless told
-# otherwise, and compares the memory after a tenth of them with that at the end.
+# calls?  Calls each function CALLS times in one session, a million by default, and compares the memory after a tenth of them with that at the end.
 # By hand, not in CI: a million take half an hour.  Fails if a call leaves a byte
 # behind.
 

@@ -46,7 +46,7 @@ CREATE FUNCTION line(what text, calls bigint, begun timestamptz, looks memory[])
 	END
 $$;
 
--- Run statements of PL/pgSQL so many times: they know the number of the call, n,
+-- Run statements of PL/pgSQL "calls" times: they know the number of the call, n,
 -- and have the filters in variables.
 CREATE FUNCTION run_statements(what text, statements text, calls bigint) RETURNS text LANGUAGE plpgsql AS $$
 	DECLARE
@@ -101,7 +101,7 @@ INSERT INTO calls (what, expressions) VALUES
 	('bloom_contains', 'bloom_contains(f, n)'),
 	('bloom_contains, stored', 'bloom_contains(bloom, n)'),
 	('elements of many types', 'bloom_hash(ROW(n, n::text, ARRAY[n], NULL::numeric)), bloom_hash(jsonb_build_object(''a'', n)), bloom_hash(n::numeric), bloom_hash(''ok''::mood), bloom_hash(n::text::bpchar), bloom_hash(int4range(n, n + 1))'),
-	('arrays asked', 'bloom_contains_each(f, many), bloom_contains_any(f, many), bloom_contains_all(f, many)'),
+	('arrays looked up', 'bloom_contains_each(f, many), bloom_contains_any(f, many), bloom_contains_all(f, many)'),
 	('bloom_add', 'bloom_add(f, n)'),
 	('bloom_add to a larger one, twice', 'bloom_add(bloom_add(large, n), n + 1)'),
 	('bloom_add_all', 'bloom_add_all(f, many)'),

@@ -1,7 +1,7 @@
 # kill -9 of a backend, of the postmaster and of all processes, again and again, while
 # sessions insert into a table with membership indexes that grow, change and delete its
-# rows, and rebuild the indexes.  After each recovery the pages are sound, what was
-# acknowledged is there, and every row is found, by whatever way it is asked for.
+# rows, and rebuild the indexes.  After each recovery the pages are valid, what was
+# acknowledged is there, and every kind of lookup finds every row.
 #
 #     CRASH_ROUNDS=500    more than the 20 that take a minute or two
 #     CRASH_SEED=1        the same choices again (but not the same moments)

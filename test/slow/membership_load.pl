@@ -1,5 +1,5 @@
-# Sessions that insert, change and ask at the same time: the error rate stays what was
-# asked for however many add to a layer at once, and indexes that are created, rebuilt
+# Sessions that insert, change and look up at the same time: the error rate stays as
+# requested however many add to a layer at once, and indexes that are created, rebuilt
 # and dropped CONCURRENTLY meanwhile miss no row that a reader's snapshot sees.
 use strict;
 use warnings;
@@ -17,7 +17,7 @@ $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION bloomfilter');
 my $dir = $PostgreSQL::Test::Utils::tmp_check;
 
-# Have so many sessions run a script, beside what goes on here
+# Have some sessions run a script in the background
 sub start_pgbench
 {
 	my ($name, $clients, $much, $script) = @_;
@@ -54,7 +54,7 @@ INSERT INTO $name SELECT hashint8extended(n, :seed) FROM generate_series(1, $row
 }
 
 # Rows are inserted, changed (by HOT while no index has the column, so that chains
-# are broken), deleted; and each transaction asks whether the index misses any of
+# are broken), deleted; and each transaction checks whether the index misses any of
 # some rows, all by one snapshot.  An index that is not there, or not valid, is
 # another matter: that is what its error says.
 $node->safe_psql('postgres', q{
@@ -63,7 +63,7 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE faults (id bigint, what text);
 	CREATE TABLE answers (valid boolean, way text);
 
-	CREATE PROCEDURE ask(first bigint) LANGUAGE plpgsql AS $$
+	CREATE PROCEDURE probe(first bigint) LANGUAGE plpgsql AS $$
 	DECLARE
 		lacking bigint;
 		valid boolean := true;
@@ -72,12 +72,12 @@ $node->safe_psql('postgres', q{
 			SELECT id INTO lacking FROM urls WHERE id BETWEEN first AND first + 200
 			AND NOT membership_contains('urls_url'::text::regclass, url) LIMIT 1;
 			IF FOUND THEN
-				INSERT INTO faults VALUES (lacking, 'asked');
+				INSERT INTO faults VALUES (lacking, 'probed');
 			END IF;
 		EXCEPTION WHEN undefined_table OR undefined_object OR object_not_in_prerequisite_state THEN
 			valid := false;
 		END;
-		INSERT INTO answers VALUES (valid, 'asked');
+		INSERT INTO answers VALUES (valid, 'probed');
 	END $$;
 	CREATE PROCEDURE scan(first bigint) LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 	DECLARE
@@ -97,7 +97,7 @@ my $run = start_pgbench('load', $sessions, [ '-T', 600 ], q{
 INSERT INTO urls (url) SELECT 'http://example.com/' || :change + i FROM generate_series(1, 3) i;
 UPDATE urls SET url = 'http://example.com/changed/' || :change WHERE id = :id;
 DELETE FROM urls WHERE id = 3000 + :id;
-CALL ask(:id);
+CALL probe(:id);
 CALL scan(:id);
 });
 
@@ -118,14 +118,14 @@ for my $round (1 .. $most)
 		"SELECT membership_check('urls_url')");
 	last if $round >= $least && $node->safe_psql('postgres', $often) eq 't';
 }
-# not INT, which who starts the tests in the background may have had ignored
+# not INT, which is ignored if the tests were started in the background
 $run->{handle}->signal('TERM');
 $run->{handle}->finish;
 $node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pgbench'})
   or die 'a session does not end';
 unlike(slurp_file($run->{err}), qr/ERROR|aborted/, 'no session has failed');
 is($node->safe_psql('postgres', 'SELECT * FROM faults'), '', 'no row was missed');
-is($node->safe_psql('postgres', $often), 't', 'though many were asked about, where there was an index and where not')
+is($node->safe_psql('postgres', $often), 't', 'though many were looked up, where there was an index and where not')
   or diag $node->safe_psql('postgres', 'SELECT way, valid, count(*) FROM answers GROUP BY 1, 2');
 is($node->safe_psql('postgres', q{SELECT membership_check('urls_url') = count(*), count(*) FILTER (WHERE NOT membership_contains('urls_url', url)) FROM urls}),
 	't|0', 'every row is found in the end');

@@ -1,5 +1,5 @@
-# Random SQL over tables with membership indexes, from several sessions at once: questions
-# of every form, insertions, savepoints, cursors, DDL.  Every question is asked in a
+# Random SQL over tables with membership indexes, from several sessions at once: lookups
+# of every form, insertions, savepoints, cursors, DDL.  Every lookup is part of a
 # statement that reads the table by the same snapshot, so the table itself is the exact
 # answer: a row that is visible, and not in the index, is a fault.  So is an error that
 # nobody had to expect, a lost connection, a statement that outlives its timeout, and
@@ -122,28 +122,28 @@ sub create_table
 }
 
 my $functions = q{
-	CREATE FUNCTION ask(question text) RETURNS SETOF text LANGUAGE plpgsql VOLATILE AS $$
-	BEGIN RETURN QUERY EXECUTE question; END $$;
-	CREATE FUNCTION ask_stable(question text) RETURNS SETOF text LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
-	BEGIN RETURN QUERY EXECUTE question; END $$;
-	CREATE FUNCTION wrong(question text) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
-	DECLARE n bigint; BEGIN EXECUTE 'SELECT count(*) FROM (' || question || ') q' INTO n; RETURN n; END $$;
+	CREATE FUNCTION run(lookup text) RETURNS SETOF text LANGUAGE plpgsql VOLATILE AS $$
+	BEGIN RETURN QUERY EXECUTE lookup; END $$;
+	CREATE FUNCTION run_stable(lookup text) RETURNS SETOF text LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+	BEGIN RETURN QUERY EXECUTE lookup; END $$;
+	CREATE FUNCTION wrong(lookup text) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+	DECLARE n bigint; BEGIN EXECUTE 'SELECT count(*) FROM (' || lookup || ') q' INTO n; RETURN n; END $$;
 
 	-- Exceptions within exceptions; an insertion has %s for its first value
-	CREATE FUNCTION nested(insertion text, question text, first bigint, depth int) RETURNS SETOF text LANGUAGE plpgsql AS $$
+	CREATE FUNCTION nested(insertion text, lookup text, first bigint, depth int) RETURNS SETOF text LANGUAGE plpgsql AS $$
 	BEGIN
 		IF depth = 0 THEN RETURN; END IF;
 		BEGIN
 			EXECUTE format(insertion, first);
-			IF depth % 2 = 0 THEN RETURN QUERY EXECUTE question; ELSE PERFORM pg_sleep(0.02); END IF;
-			RETURN QUERY SELECT * FROM nested(insertion, question, first + 100, depth - 1);
+			IF depth % 2 = 0 THEN RETURN QUERY EXECUTE lookup; ELSE PERFORM pg_sleep(0.02); END IF;
+			RETURN QUERY SELECT * FROM nested(insertion, lookup, first + 100, depth - 1);
 			IF depth % 3 = 0 THEN RAISE EXCEPTION SQLSTATE 'UN000'; END IF;
 		EXCEPTION WHEN SQLSTATE 'UN000' OR serialization_failure OR deadlock_detected OR lock_not_available THEN
-			RETURN QUERY EXECUTE question;
+			RETURN QUERY EXECUTE lookup;
 		END;
-		RETURN QUERY EXECUTE question;
+		RETURN QUERY EXECUTE lookup;
 	END $$;
-	CREATE FUNCTION many(insertion text, question text, first bigint, count int) RETURNS SETOF text LANGUAGE plpgsql AS $$
+	CREATE FUNCTION many(insertion text, lookup text, first bigint, count int) RETURNS SETOF text LANGUAGE plpgsql AS $$
 	BEGIN
 		FOR i IN 1 .. count LOOP
 			BEGIN
@@ -152,10 +152,10 @@ my $functions = q{
 			EXCEPTION WHEN SQLSTATE 'UN000' THEN NULL;
 			END;
 		END LOOP;
-		RETURN QUERY EXECUTE question;
+		RETURN QUERY EXECUTE lookup;
 	END $$;
 
-	-- What is asked while a row is inserted: the rows before it are seen
+	-- Lookups while a row is inserted: the rows before it are seen
 	CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
 	DECLARE bad bigint;
 	BEGIN
@@ -164,7 +164,7 @@ my $functions = q{
 		IF bad IS NOT NULL THEN RAISE EXCEPTION 'FALSE NO of % in a trigger', bad; END IF;
 		RETURN NEW;
 	END $$;
-	CREATE FUNCTION asked() RETURNS int LANGUAGE sql STABLE AS $$
+	CREATE FUNCTION probed() RETURNS int LANGUAGE sql STABLE AS $$
 		SELECT membership_contains('steady_i'::text::regclass, 5::bigint)::int $$;
 	CREATE FUNCTION allowed(x bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 	BEGIN RETURN membership_contains('steady_i'::text::regclass, x) IS NOT NULL; END $$;
@@ -177,14 +177,14 @@ sub setup
 	push @sql, create_table($tables{child}), create_index($tables{parted}), $functions,
 	  'CREATE TRIGGER tell AFTER INSERT ON plain FOR EACH ROW WHEN (NEW.y = 2) EXECUTE FUNCTION tell(\'x\')',
 	  'CREATE TRIGGER tell BEFORE INSERT ON pair FOR EACH ROW WHEN (NEW.y = 2) EXECUTE FUNCTION tell(\'ROW(x, t)\')',
-	  'ALTER TABLE steady ALTER COLUMN z SET DEFAULT asked(), ADD CHECK (allowed(x))',
+	  'ALTER TABLE steady ALTER COLUMN z SET DEFAULT probed(), ADD CHECK (allowed(x))',
 	  map { insertion($_, 100) } grep { $_ ne 'own' } @names;
 	return join ";\n", @sql, '';
 }
 
-# --------------------------------------------------------------- questions
+# --------------------------------------------------------------- lookups
 
-# The partial index is asked about its rows, and NULL is no element
+# A partial index is probed for its rows alone, and NULL is no element
 sub rows_of { return $_[0]{where} // 'true' }
 
 # The name of an index, looked up when the query is parsed, or when it runs
@@ -230,7 +230,7 @@ sub weighted
 	return $_[-1];
 }
 
-sub question
+sub lookup
 {
 	my ($name, $late) = @_;
 	my $table = $tables{$name};
@@ -240,8 +240,8 @@ sub question
 	return "SELECT 'FALSE NO of ${name}_i'::text $query";
 }
 
-# The index is looked up, and its table locked, long before it is asked
-sub late_question
+# The index is opened, and its table locked, long before the first probe
+sub late_lookup
 {
 	my ($name) = @_;
 	my $table = $tables{$name};
@@ -281,25 +281,25 @@ sub any_table { return chance($focus) ? one_of(@focused) : one_of(@names) }
 sub altered { return $tables{ one_of(grep { $tables{$_}{ddl} } @names) } }
 sub fresh { my ($s, $what) = @_; return $what . '_' . $s->{number} . '_' . ++$s->{named} }
 
-my @asking = (
-	[ 30, sub { my ($s, $name) = @_; emit($s, question($name)) } ],
-	[ 4, sub { my ($s, $name) = @_; emit($s, sprintf 'SELECT * FROM ask($q$%s$q$)', question($name)) } ],
-	[ 4, sub { my ($s, $name) = @_; emit($s, sprintf 'SELECT * FROM ask_stable($q$%s$q$)', question($name)) } ],
+my @looking_up = (
+	[ 30, sub { my ($s, $name) = @_; emit($s, lookup($name)) } ],
+	[ 4, sub { my ($s, $name) = @_; emit($s, sprintf 'SELECT * FROM run($q$%s$q$)', lookup($name)) } ],
+	[ 4, sub { my ($s, $name) = @_; emit($s, sprintf 'SELECT * FROM run_stable($q$%s$q$)', lookup($name)) } ],
 	[ 4, sub { my ($s, $name) = @_; emit($s, sprintf 'EXECUTE q_%s', $name) } ],
 	[ 2, sub { my ($s, $name) = @_; emit($s, "SELECT layers, elements FROM (SELECT FROM $name LIMIT 1) l, membership_info('${name}_i'::text::regclass)") } ],
-	[ 2, sub { my ($s, $name) = @_; emit($s, "SET enable_seqscan = off", question($name), "RESET enable_seqscan") } ]);
+	[ 2, sub { my ($s, $name) = @_; emit($s, "SET enable_seqscan = off", lookup($name), "RESET enable_seqscan") } ]);
 
 my @changing = (
 	[ 20, sub { my ($s, $name) = @_; emit($s, insertion($name)) } ],
-	[ 5, sub { my ($s, $name) = @_; emit($s, insertion($name) . " RETURNING CASE WHEN membership_contains(" . index_of($tables{$name}) . ", $tables{$name}{key}[0]) IS NULL THEN 'no answer' WHEN y = 1 AND wrong(\$q\$" . question($name, 1) . "\$q\$) > 0 THEN 'FALSE NO of ${name}_i in RETURNING' END") } ],
+	[ 5, sub { my ($s, $name) = @_; emit($s, insertion($name) . " RETURNING CASE WHEN membership_contains(" . index_of($tables{$name}) . ", $tables{$name}{key}[0]) IS NULL THEN 'no answer' WHEN y = 1 AND wrong(\$q\$" . lookup($name, 1) . "\$q\$) > 0 THEN 'FALSE NO of ${name}_i in RETURNING' END") } ],
 	[ 5, sub { my ($s, $name) = @_; my $first = roll($values); emit($s, "COPY $name (x) FROM PROGRAM 'seq $first " . ($first + roll($most_rows)) . "'") } ],
 	[ 8, sub { my ($s, $name) = @_; emit($s, "UPDATE $name SET x = x + " . roll(10000) . ', t = t || 7, c = left(c, 4) || y WHERE x % 7 = ' . roll(7)) } ],
 	[ 4, sub { my ($s, $name) = @_; emit($s, "UPDATE $name SET z = y WHERE x % 3 = " . roll(3)) } ],
 	[ 3, sub { my ($s, $name) = @_; emit($s, "UPDATE $name SET y = (y + 1) % 4 WHERE x % 3 = " . roll(3)) } ],
 	[ 8, sub { my ($s, $name) = @_; emit($s, "DELETE FROM $name WHERE x % 4 = " . roll(4)) } ],
 	[ 4, sub { my ($s, $name) = @_; my $first = roll($values); emit($s, "MERGE INTO $name USING (" . rows($name, $first, $first + 20) . " UNION ALL (SELECT x, t, c, y FROM $name LIMIT 5)) AS s ON $name.x = s.x WHEN MATCHED THEN UPDATE SET x = s.x + 1 WHEN NOT MATCHED THEN INSERT (x, t, c, y) VALUES (s.x, s.t, s.c, s.y)") } ],
-	[ 10, sub { my ($s, $name) = @_; emit($s, sprintf 'SELECT * FROM nested($q$%s$q$, $q$%s$q$, %d, %d)', insertion_from($name), question(chance(0.5) ? $name : any_table(), 1), roll($values), 2 + roll(4)) } ],
-	[ 3, sub { my ($s, $name) = @_; emit($s, sprintf 'SELECT * FROM many($q$%s$q$, $q$%s$q$, %d, %d)', insertion_from($name), question($name, 1), roll($values), one_of(5, $many_subtransactions)) } ]);
+	[ 10, sub { my ($s, $name) = @_; emit($s, sprintf 'SELECT * FROM nested($q$%s$q$, $q$%s$q$, %d, %d)', insertion_from($name), lookup(chance(0.5) ? $name : any_table(), 1), roll($values), 2 + roll(4)) } ],
+	[ 3, sub { my ($s, $name) = @_; emit($s, sprintf 'SELECT * FROM many($q$%s$q$, $q$%s$q$, %d, %d)', insertion_from($name), lookup($name, 1), roll($values), one_of(5, $many_subtransactions)) } ]);
 
 sub patiently { my ($s, @sql) = @_; emit($s, "SET statement_timeout = $patient_ms", 'SET lock_timeout = 0', @sql, 'RESET statement_timeout', 'RESET lock_timeout') }
 
@@ -317,11 +317,11 @@ sub reindex
 
 # [ weight, where: anywhere, in a transaction, or out of it; what ]
 my @actions = (
-	[ 30, 'any', sub { weighted(@asking)->[1]->($_[0], any_table()) } ],
+	[ 30, 'any', sub { weighted(@looking_up)->[1]->($_[0], any_table()) } ],
 	[ 30, 'any', sub { weighted(@changing)->[1]->($_[0], any_table()) } ],
 	# the same table, one after the other
-	[ 20, 'any', sub { my $name = any_table(); weighted(@changing)->[1]->($_[0], $name); weighted(@asking)->[1]->($_[0], $name) } ],
-	[ 8, 'any', sub { emit($_[0], late_question(chance(0.5) ? any_table() : 'steady')) } ],
+	[ 20, 'any', sub { my $name = any_table(); weighted(@changing)->[1]->($_[0], $name); weighted(@looking_up)->[1]->($_[0], $name) } ],
+	[ 8, 'any', sub { emit($_[0], late_lookup(chance(0.5) ? any_table() : 'steady')) } ],
 	[ 12, 'in', \&savepoint ],
 	[ 8, 'in', sub { emit($_[0], (map { insertion(one_of(@names)) } 1 .. 3), 'SELECT pg_sleep(0.4)'); savepoint($_[0]) } ],
 	[ 8, 'in', \&leave_savepoint ],
@@ -338,7 +338,7 @@ my @actions = (
 	[ 3, 'any', sub { reindex($_[0], '') } ],
 	[ 6, 'out', sub { reindex($_[0], 'CONCURRENTLY ') } ],
 	[ 2, 'out', sub { my $t = altered(); patiently($_[0], "DROP INDEX CONCURRENTLY IF EXISTS $t->{name}_i", create_index($t, 'CONCURRENTLY '), "REINDEX INDEX $t->{name}_i") } ],
-	[ 1, 'out', sub { emit($_[0], 'ALTER TABLE parted DETACH PARTITION parted_1 CONCURRENTLY', question('parted_1'), 'ALTER TABLE parted ATTACH PARTITION parted_1 FOR VALUES IN (1)') } ],
+	[ 1, 'out', sub { emit($_[0], 'ALTER TABLE parted DETACH PARTITION parted_1 CONCURRENTLY', lookup('parted_1'), 'ALTER TABLE parted ATTACH PARTITION parted_1 FOR VALUES IN (1)') } ],
 	[ 4, 'out', sub { emit($_[0], one_of('VACUUM ', 'VACUUM FULL ', 'ANALYZE ') . any_table()) } ],
 	[ 1, 'any', sub { my $name = altered()->{name}; emit($_[0], "ALTER INDEX ${name}_i SET (capacity = " . (1 + roll(100)) . ')') } ],
 	[ 1, 'any', sub { emit($_[0], "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE application_name = 's" . roll($sessions) . "'") } ],
@@ -383,7 +383,7 @@ sub many_savepoints
 		savepoint($s);
 		emit($s, insertion($name, 1));
 	}
-	emit($s, 'SELECT pg_sleep(0.2)', question($name));
+	emit($s, 'SELECT pg_sleep(0.2)', lookup($name));
 }
 
 sub open_cursor
@@ -477,7 +477,7 @@ sub transaction
 	{
 		my $name = fresh($s, 'prepared');
 
-		emit($s, "PREPARE TRANSACTION '$name'", question(any_table()), 'SELECT pg_sleep(0.05)', one_of('COMMIT', 'COMMIT', 'ROLLBACK') . " PREPARED '$name'");
+		emit($s, "PREPARE TRANSACTION '$name'", lookup(any_table()), 'SELECT pg_sleep(0.05)', one_of('COMMIT', 'COMMIT', 'ROLLBACK') . " PREPARED '$name'");
 	}
 }
 
@@ -495,7 +495,7 @@ sub session_script
 	emit($s, create_table($tables{own}), insertion('own'));
 	emit($s, 'SET plan_cache_mode = force_generic_plan') if chance(0.5);
 	# what a prepared query has looked up for good is gone after REINDEX CONCURRENTLY
-	emit($s, map { "PREPARE q_$_ AS " . question($_, $_ eq 'steady') } @names);
+	emit($s, map { "PREPARE q_$_ AS " . lookup($_, $_ eq 'steady') } @names);
 	set_parallel($s);
 	act($s) for 1 .. $turns;
 	return join "\n", @{ $s->{lines} }, '';

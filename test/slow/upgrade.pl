@@ -48,7 +48,7 @@ my %elements = (
 	'domain' => 'i::positive',
 	'structure of many parts' => q{ROW(i, ROW('x'::text, ARRAY[i = 7]), 1.5::float8, int4range(i, i))});
 
-# All layouts, and how they come about; "element" is what the filter is asked about.
+# All layouts, and how they come about; "element" is what is looked up in the filter.
 my $fill = q{
 CREATE EXTENSION bloomfilter;
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
@@ -188,7 +188,7 @@ like($held, qr/^bloom\|\Q$_\E\|[0-9a-f]{32}\|/m, "filters of $_")
 cmp_ok($old->safe_psql('source', q{
 SELECT count(*) FROM bloom_filters, generate_series(1501, 2000) AS i
 WHERE what IN ('block512, fixed', 'classic', 'grown by two') AND f @> ('word ' || i)}),
-	'>', 50, 'absent elements that seem to be in are among those asked about');
+	'>', 50, 'absent elements that seem to be in are among those looked up');
 foreach my $type ('bloom', 'cuckoo')
 {
 	like($old->safe_psql('source', qq{

@@ -16,7 +16,7 @@ INSERT INTO filters
 SELECT 'keyed', bloom_agg(i, 50000, 0.01, -5) FROM generate_series(1, 50000) AS i;
 
 -- No false negative, and at most about one in a hundred of the others.  (The
--- subqueries ask one filter after the other.)
+-- subqueries probe one filter after the other.)
 SELECT name,
 	   (SELECT count(*) FROM generate_series(1, 50000) AS i WHERE NOT bloom_contains(f, i)) AS false_negatives,
 	   (SELECT count(*) FROM generate_series(50001, 100000) AS i WHERE bloom_contains(f, i)) <= 575 AS few_false_positives
@@ -88,18 +88,18 @@ WHERE bloom_contains(bloom_add_all(bloom_create(10), ARRAY[1, 2, 3]), x) AND x <
 RESET enable_seqscan;
 
 -- Prepared statements: of a known type, and untyped (text)
-PREPARE ask(int) AS SELECT bloom_contains((SELECT f FROM filters WHERE name = 'numbers'), $1) AS found;
-EXECUTE ask(1);
-EXECUTE ask(-1);
-EXECUTE ask(NULL);
-PREPARE ask_untyped AS SELECT (SELECT f FROM filters WHERE name = 'words') @> $1 AS found;
-EXECUTE ask_untyped('word 1');
-EXECUTE ask_untyped('word -1');
-PREPARE ask_filter(bloom) AS SELECT $1 @> 1 AS found;
+PREPARE probe(int) AS SELECT bloom_contains((SELECT f FROM filters WHERE name = 'numbers'), $1) AS found;
+EXECUTE probe(1);
+EXECUTE probe(-1);
+EXECUTE probe(NULL);
+PREPARE probe_untyped AS SELECT (SELECT f FROM filters WHERE name = 'words') @> $1 AS found;
+EXECUTE probe_untyped('word 1');
+EXECUTE probe_untyped('word -1');
+PREPARE probe_filter(bloom) AS SELECT $1 @> 1 AS found;
 SET plan_cache_mode = force_generic_plan;
-EXECUTE ask(1);
-EXECUTE ask_filter(bloom_add(bloom_create(10), 1));
-EXECUTE ask_filter(bloom_create(10));
+EXECUTE probe(1);
+EXECUTE probe_filter(bloom_add(bloom_create(10), 1));
+EXECUTE probe_filter(bloom_create(10));
 RESET plan_cache_mode;
 DEALLOCATE ALL;
 

@@ -132,7 +132,7 @@ FROM (SELECT overlay(f::bytea PLACING '\x02' FROM 7)::cuckoo AS before FROM crow
 	generate_series(1000, 1999) AS x, cuckoo_replace(before, 0, x) AS after
 GROUP BY 1 ORDER BY 1;
 
--- What the planner makes of filters that are stored, NULL, or asked about arrays
+-- What the planner makes of filters that are stored or NULL, and of lookups of arrays
 CREATE TABLE numbers (i int NOT NULL, a int[], v varchar NOT NULL);
 INSERT INTO numbers SELECT i, ARRAY[i % 100], i FROM generate_series(1, 10000) AS i;
 ANALYZE numbers;

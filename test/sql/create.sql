@@ -10,7 +10,7 @@ SELECT bloom_create(1000) = bloom_create(capacity => 1000, error_rate => 0.01, g
 SELECT capacity, error_rate, growth, seed
 FROM bloom_info(bloom_create(1000, 0.02, seed => -7, growth => 0));
 
--- Capacity and error rate are kept as they were asked for
+-- Capacity and error rate are stored as requested
 SELECT bool_and(i.capacity = c AND i.error_rate = e) AS kept
 FROM (VALUES (1), (2), (100), (12345), (1000000)) AS x(c),
 	 (VALUES (0.5), (0.1), (0.01), (1e-3), (1e-4), (1e-7)) AS y(e),
@@ -52,7 +52,7 @@ FROM (VALUES (bloom_create(1)), (bloom_create(1000, 1e-5)), (bloom_create_bits(2
 			 (bloom_create_bits(1000, 3)), ((SELECT bloom_agg(1) WHERE false))) AS t(f),
 	 LATERAL bloom_info(f) AS i;
 
--- Classic: exactly so many bits and hashes
+-- Classic: exactly the given numbers of bits and hashes
 SELECT layout, capacity, error_rate, growth, seed, layers, hashes, bits, bits_set
 FROM bloom_info(bloom_create_bits(6045, 8));
 SELECT seed, hashes, bits FROM bloom_info(bloom_create_bits(bits => 2, hashes => 64, seed => 42));
@@ -91,7 +91,7 @@ SELECT bloom_clear(f) = bloom_create(10) AS cleared,
 FROM (SELECT bloom_add_all(bloom_create(10), array_agg(i)) AS f FROM generate_series(1, 1000) AS i) AS t;
 
 --
--- The promised error rate, measured: fixed filters at capacity, asked for a
+-- The promised error rate, measured: fixed filters at capacity, probed for a
 -- million elements that are not in them.  Hashes are the same everywhere, so
 -- these numbers are, too.
 --

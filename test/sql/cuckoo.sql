@@ -1,5 +1,5 @@
 --
--- cuckoo: making filters, adding, asking.  A cuckoo filter is a multiset: what
+-- cuckoo: making filters, adding, probing.  A cuckoo filter is a multiset: what
 -- was added twice is in twice.
 --
 
@@ -11,7 +11,7 @@ SELECT capacity, error_rate, growth, seed
 FROM cuckoo_info(cuckoo_create(1000, 0.02, seed => -7, growth => 0));
 SELECT * FROM cuckoo_info((SELECT cuckoo_agg(1) WHERE false));
 
--- Capacity and error rate are kept as they were asked for
+-- Capacity and error rate are stored as requested
 SELECT bool_and(i.capacity = c AND i.error_rate = e) AS kept, count(*)
 FROM (VALUES (1), (2), (100), (12345), (1000000)) AS x(c),
 	 (VALUES (0.5), (0.1), (0.01), (1e-3), (1e-4), (1e-7)) AS y(e),
@@ -25,7 +25,7 @@ FROM (VALUES (0.03, 7.7), (0.01, 9.8), (0.001, 13.0), (1e-4, 17.4), (1e-6, 23.9)
 ORDER BY rate DESC, n;
 -- What the reserve of growing ones costs: at 3 % a bit of the fingerprint, at
 -- the others nothing
-SELECT rate, i.fingerprint_bits - j.fingerprint_bits AS further_bits
+SELECT rate, i.fingerprint_bits - j.fingerprint_bits AS more_bits
 FROM (VALUES (0.03), (0.01), (0.001), (1e-4), (1e-6)) AS t(rate),
 	 LATERAL cuckoo_info(cuckoo_create(100000, rate)) AS i, LATERAL cuckoo_info(cuckoo_create(100000, rate, 0)) AS j
 ORDER BY rate DESC;
@@ -216,7 +216,7 @@ SELECT bool_and((f @> x) = cuckoo_contains(f, x) AND (x <@ f) = cuckoo_contains(
 FROM filters, generate_series(19500, 20500) AS x;
 DROP TABLE filters;
 
--- The promised error rate, measured: fixed filters at capacity, asked for
+-- The promised error rate, measured: fixed filters at capacity, probed for
 -- 300,000 elements that are not in them; growing ones, full, and grown tenfold.
 -- Hashes are the same everywhere, so these numbers are, too.
 CREATE TEMP TABLE measured AS
@@ -259,7 +259,7 @@ BEGIN
 	RAISE NOTICE 'at least its capacity: %, not much more: %, complete: %, precise: %', added >= 1000, added <= 1100,
 		cuckoo_contains_all(f, ARRAY(SELECT generate_series(1, added))), cuckoo_error_rate(f) <= 0.01;
 	RAISE NOTICE 'what is in can be added uniquely: %', cuckoo_add_unique(f, 1) = f;
-	-- who leaves makes room
+	-- a removal makes room
 	f := cuckoo_remove(f, 1);
 	f := cuckoo_add(f, -1);
 	RAISE NOTICE 'room used again: %', cuckoo_contains_all(f, ARRAY(SELECT generate_series(2, added)) || -1);

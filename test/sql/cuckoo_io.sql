@@ -20,7 +20,7 @@ SELECT what, f::text::cuckoo = f AS text, f::bytea::cuckoo = f AS bytea, cuckoo_
 	   decode(f::text, 'base64') = f::bytea AS base64, f::text !~ '[^A-Za-z0-9+/=]' AS one_line, substr(f::bytea, 1, 4) = '\x636b6f01' AS magic
 FROM cuckoos ORDER BY n;
 -- What was read back is whole
-SELECT what, cuckoo_contains_each(f::text::cuckoo, ARRAY[1, -1]) AS asked, cuckoo_add(f::text::cuckoo, -1) = cuckoo_add(f, -1) AS added, cuckoo_remove(f::bytea::cuckoo, 1) = cuckoo_remove(f, 1) AS removed,
+SELECT what, cuckoo_contains_each(f::text::cuckoo, ARRAY[1, -1]) AS found, cuckoo_add(f::text::cuckoo, -1) = cuckoo_add(f, -1) AS added, cuckoo_remove(f::bytea::cuckoo, 1) = cuckoo_remove(f, 1) AS removed,
 	   cuckoo_cardinality(f::bytea::cuckoo | f) = cuckoo_cardinality(f | f) AS united, cuckoo_compact(f::text::cuckoo) = cuckoo_compact(f) AS compacted, cuckoo_info(f::text::cuckoo) = cuckoo_info(f) AS told
 FROM cuckoos ORDER BY n;
 SELECT f AS empty FROM cuckoos WHERE what = 'empty';
@@ -142,7 +142,7 @@ FROM cuckoos, LATERAL (SELECT (bits - fingerprint_bits - 1)::int AS last, bits::
 	('bit behind the last', 124 + bits / 8, set_bit(substr(f::bytea, 124 + bits / 8 + 1, 1), bits % 8, 1), 0), ('byte behind the last', 124 + room - 1, '\x01', 0)
 ) AS v(field, at, bytes, entries) WHERE what = 'emptied';
 SELECT fault(patch(patch(f::bytea, 124, '\x02'), 60 + 32, le(1.0))) AS elements_of_no_class FROM cuckoos WHERE what = 'no elements';
--- Of the further layers of a grown filter
+-- Of the later layers of a grown filter
 SELECT field, fault(patch(f::bytea, 60 + 64 + at, bytes))
 FROM cuckoos, LATERAL (VALUES
 	('layout', 0, '\x02'::bytea), ('fingerprint shorter than that before', 1, set_byte('\x00', 0, get_byte(f::bytea, 61) - 1)), ('windows', 8, le(2.0 ^ 58)), ('windows of the first', 8, substr(f::bytea, 60 + 8 + 1, 8)),

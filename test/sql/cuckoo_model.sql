@@ -72,7 +72,7 @@ BEGIN
 					model[x] := model[x] + 1;
 				END LOOP;
 			WHEN 'add unique' THEN
-				-- who seems to be in, is not added
+				-- an element that seems to be in is not added
 				IF NOT f @> x THEN
 					model[x] := model[x] + 1;
 				END IF;

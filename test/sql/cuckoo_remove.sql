@@ -216,7 +216,7 @@ DROP FUNCTION churn;
 -- cuckoo_compact
 --
 -- A grown filter shrinks to what is needed; what is in it stays, and can be
--- removed; the error rate stays within what was asked for
+-- removed; the error rate stays within the requested one
 SELECT g, stay, i.layers > 1 AS grown, j.layers < i.layers AS fewer_layers, j.bytes < i.bytes AS smaller, j.bytes <= i.bytes AS not_larger, j.elements = i.elements AS as_many,
 	   cuckoo_contains_all(c, ARRAY(SELECT generate_series(1, stay))) AS complete, j.estimated_error_rate <= j.error_rate AS precise,
 	   (SELECT count(*) FROM generate_series(10001, 20000) AS x WHERE cuckoo_contains(c, x)) <= 130 AS measured,
@@ -263,8 +263,8 @@ BEGIN
 END
 $$;
 
--- The trap that is documented: who was skipped by cuckoo_add_unique because of
--- another's fingerprint is lost when that one is removed
+-- The documented trap: an element that cuckoo_add_unique skipped because of
+-- another one's fingerprint is lost when that one is removed
 SELECT count(*) > 0 AS it_exists
 FROM (SELECT cuckoo_add(cuckoo_create(10, 0.5), 0) AS f) AS t, generate_series(1, 5000) AS x WHERE f @> x AND NOT cuckoo_remove(cuckoo_add_unique(f, x), 0) @> x;
 -- which plain cuckoo_add has not

@@ -13,7 +13,7 @@ FROM (VALUES (1, 'within capacity', cuckoo_create(2000, 1e-5)),
 			 (6, 'grown by one', cuckoo_create(100, 1e-5, 1)),
 			 (7, 'grown by 16', cuckoo_create(10, 1e-5, 16)),
 			 (8, 'from empty', (SELECT cuckoo_agg(1) WHERE false))) AS t(n, what, f);
--- (a first and a further layer, of another number of layers each)
+-- (a first and a later layer, of another number of layers each)
 INSERT INTO pairs SELECT 9, 'unlike layers', cuckoo_add_all(f, ARRAY(SELECT generate_series(1, 600))), cuckoo_remove_all(cuckoo_add_all(f, ARRAY(SELECT generate_series(401, 4000))), ARRAY(SELECT generate_series(1001, 4000)))
 FROM (SELECT cuckoo_create(100, 1e-5) AS f) AS t;
 
@@ -34,8 +34,8 @@ FROM pairs, LATERAL (SELECT cuckoo_remove_all(f | g, ARRAY(SELECT generate_serie
 SELECT what, cuckoo_cardinality(u) AS elements, cuckoo_contains_all(cuckoo_remove_all(u, ARRAY(SELECT generate_series(1, 600))), ARRAY(SELECT generate_series(1, 600))) AS twice,
 	   cuckoo_cardinality(cuckoo_remove_all(cuckoo_remove_all(u, ARRAY(SELECT generate_series(1, 600))), ARRAY(SELECT generate_series(1, 600)))) AS "left"
 FROM pairs, LATERAL (SELECT f | f AS u OFFSET 0) AS x WHERE what NOT IN ('fixed') ORDER BY n;
--- Four times: saturated, so that removals change nothing any more, nor do further
--- unions, however many
+-- Four times: saturated, so that removals change nothing any more, nor do more
+-- unions
 SELECT cuckoo_cardinality(u) AS four_each, u | f = u AS no_more, u | u = u AS not_even_with_itself, cuckoo_remove_all(u, ARRAY(SELECT generate_series(1, 20))) = u AS sticky,
 	   (SELECT cuckoo_union_agg(g) FROM (SELECT f AS g FROM generate_series(1, 1000)) AS y) = u AS thousand_times
 FROM (SELECT cuckoo_add_all(cuckoo_create(100000, 1e-5), ARRAY(SELECT generate_series(1, 20))) AS f OFFSET 0) AS t, LATERAL (SELECT ((f | f) | f) | f AS u OFFSET 0) AS x;

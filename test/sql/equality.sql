@@ -50,7 +50,7 @@ INSERT INTO by_filter SELECT f FROM by_filter;
 SELECT (SELECT count(*) FROM by_filter_0) BETWEEN 40 AND 160 AS spread, count(*) AS found
 FROM by_filter WHERE f = bloom_add(bloom_create(10), 42);
 DROP TABLE by_filter;
--- Statistics can be gathered, and estimates made with them
+-- Statistics can be collected, and used for estimates
 ANALYZE same;
 SELECT count(*) FROM same WHERE f = bloom_add(bloom_create(10), 1);
 SELECT count(*) FROM same WHERE f @> 1 AND what = 'block512';

@@ -81,7 +81,7 @@ SELECT query, code FROM errors_of('bloom_contains(none, 1) FROM cuckoo_classes',
 	'none::text::cuckoo FROM classes', 'none::bytea::bloom FROM cuckoo_classes', 'none::bytea::cuckoo FROM classes', 'none::bloom FROM cuckoo_classes', 'c.none = b.none FROM cuckoo_classes c, classes b');
 -- While there are no elements, there is no class
 SELECT none @> 1 AS one, none @> 'x' AS x, bloom_add(none, 'x') @> 'x' AS added FROM classes;
--- An array without elements to ask for has none that could be wrong
+-- An array without elements to look up has none that could be wrong
 SELECT bloom_contains_any(texts, '{}'::text[]) AS "any", bloom_contains_all(texts, '{}'::text[]) AS "all" FROM classes;
 
 -- Types that cannot be hashed, also as parts of others

@@ -2,8 +2,8 @@
 -- Growth: a filter takes more than it was made for.
 --
 
--- A thousand times as many, in chunks: no element is lost, and the error rate
--- that was asked for is kept
+-- A thousand times as many, in chunks: no element is lost, and the
+-- requested error rate is kept
 CREATE TEMP TABLE grown (what text, f bloom);
 DO $$
 DECLARE
@@ -46,7 +46,7 @@ FROM (SELECT bloom_add_all(bloom_create(1000), ARRAY(SELECT generate_series(0, 9
 SELECT bloom_add_all(f, ARRAY(SELECT generate_series(0, 2999))) = f AS unchanged, layers > 1 AS has_grown
 FROM (SELECT bloom_add_all(bloom_create(100), ARRAY(SELECT generate_series(0, 2999))) AS f) AS t, LATERAL bloom_info(f);
 
--- Each layer is "growth" times as large: with 1 they are alike, and many
+-- Each layer is "growth" times as large: with 1 they are equal, and many
 SELECT g, layers, bloom_contains_all(f, ARRAY(SELECT generate_series(1, 2000))) AS complete, estimated_error_rate <= 0.0102 AS precise
 FROM (VALUES (1), (2), (3), (16)) AS x(g),
 	 LATERAL (SELECT bloom_add_all(bloom_create(100, growth => g), ARRAY(SELECT generate_series(1, 2000))) AS f OFFSET 0) AS y,

@@ -21,7 +21,7 @@ SELECT what, f::text::bloom = f AS text, f::bytea::bloom = f AS bytea, bloom_sen
 	   substr(f::bytea, 1, 4) = '\x626c6d01' AS magic
 FROM layouts ORDER BY n;
 -- What was read back is whole
-SELECT what, bloom_contains_each(f::text::bloom, ARRAY[1, -1]) AS asked, bloom_add(f::text::bloom, -1) = bloom_add(f, -1) AS changed,
+SELECT what, bloom_contains_each(f::text::bloom, ARRAY[1, -1]) AS found, bloom_add(f::text::bloom, -1) = bloom_add(f, -1) AS changed,
 	   (f::bytea::bloom | f) = f AS united, bloom_info(f::text::bloom) = bloom_info(f) AS told
 FROM layouts ORDER BY n;
 -- The smallest one, so that it can be seen
@@ -145,7 +145,7 @@ FROM layouts, LATERAL (VALUES
 	('length - 1', 52, le(octet_length(f::bytea) - 1.0)), ('length + 1', 52, le(octet_length(f::bytea) + 1.0)),
 	('length 0', 52, le(0.0)), ('length 2^32 more', 52, le(octet_length(f::bytea) + 2.0 ^ 32)), ('length 2^64 - 1', 52, le(2.0 ^ 64 - 1))
 ) AS v(field, at, bytes) WHERE what = 'block512';
--- Error rates that no filter can be asked for
+-- Error rates that no filter can have
 SELECT field, fault(patch(f, at, bytes)) <> 'no error' AS refused
 FROM layouts, (VALUES
 	('least normal number', 36, le(2.3e-308::float8)), ('1e-300', 36, le(1e-300::float8)),
@@ -187,7 +187,7 @@ FROM layouts, LATERAL (SELECT bits, bits / 512 AS size, bits_set FROM bloom_info
 -- with two blocks for an element, there are two at least
 SELECT fault(patch(f, 68, le(1.0))) AS one_block FROM layouts WHERE what = 'block512x2';
 
--- Of the further layers of a grown filter
+-- Of the later layers of a grown filter
 SELECT field, fault(patch(f, 60 + 64 + at, bytes))
 FROM layouts, LATERAL (VALUES
 	('layout', 0, '\x04'::bytea), ('blocks', 8, le(2.0 ^ 58)), ('offset of the first', 48, substr(f::bytea, 60 + 48 + 1, 8)),

@@ -29,7 +29,7 @@ CLOSE c;
 SELECT * FROM kept();
 COMMIT;
 
--- A call site drops those that it asked longest ago, and all when it ends
+-- The cache evicts those that were probed longest ago, and all when the query ends
 BEGIN;
 DECLARE c CURSOR FOR SELECT name FROM filters, generate_series(1, 1000) AS i WHERE name LIKE 'part%' AND bloom_contains(f, i + 100);
 MOVE 30000 IN c;

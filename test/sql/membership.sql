@@ -1,5 +1,5 @@
 --
--- The membership index: built, kept, asked, checked, used by the planner
+-- The membership index: built, updated, queried, checked, used by the planner
 --
 CREATE TABLE blacklist (id serial, url text NOT NULL) WITH (autovacuum_enabled = off);
 INSERT INTO blacklist (url) SELECT 'http://bad.example/' || i FROM generate_series(1, 20000) i;
@@ -144,7 +144,7 @@ CREATE INDEX kept_url ON kept USING membership (url) WITH (capacity = 100, growt
 SELECT layers, elements FROM membership_info('kept_url');
 SELECT membership_contains('kept_url', 'a') AS empty;
 SELECT bloom_cardinality(membership_filter('kept_url'));
--- its own transaction sees what it has inserted, by any way of asking
+-- its own transaction sees what it has inserted, by any kind of lookup
 BEGIN;
 INSERT INTO kept SELECT i, 'a' || i, i FROM generate_series(1, 1000) i;
 SELECT count(*) FROM kept WHERE NOT membership_contains('kept_url', url);
@@ -308,7 +308,7 @@ EXPLAIN (COSTS OFF) EXECUTE find('x');
 DROP INDEX blacklist_btree;
 DEALLOCATE find;
 
--- ---------------------------------------------------------------- who may ask
+-- ---------------------------------------------------------------- privileges
 CREATE ROLE membership_reader;
 SET ROLE membership_reader;
 SELECT membership_contains('blacklist_url', 'x');

@@ -96,7 +96,7 @@ BEGIN
 	RETURN NEW;
 END $$;
 INSERT INTO once SELECT 100 + i % 10, i FROM generate_series(0, 999) i;
--- and with more than are gathered, so that they were written in between
+-- and with more than fit into a batch, so that some were written in between
 INSERT INTO once SELECT 1000 + i / 2, i FROM generate_series(0, 39999) i;
 SELECT count(*) - count(DISTINCT x) AS twice, count(*) > 19000 AS most FROM once;
 COPY once (x) FROM stdin;
@@ -181,15 +181,15 @@ DROP ROLE membership_owner;
 CREATE TABLE listed (x int);
 INSERT INTO listed SELECT generate_series(1, 200000);
 CREATE INDEX listed_x ON listed USING membership (x);
-CREATE TABLE asking (x int) PARTITION BY HASH (x);
+CREATE TABLE probing (x int) PARTITION BY HASH (x);
 DO $$
 BEGIN
 	FOR i IN 0..15 LOOP
-		EXECUTE format('CREATE TABLE asking_%s PARTITION OF asking FOR VALUES WITH (MODULUS 16, REMAINDER %1$s)', i);
+		EXECUTE format('CREATE TABLE probing_%s PARTITION OF probing FOR VALUES WITH (MODULUS 16, REMAINDER %1$s)', i);
 	END LOOP;
 END $$;
-INSERT INTO asking SELECT generate_series(1, 32000);
-VACUUM (ANALYZE) asking;
+INSERT INTO probing SELECT generate_series(1, 32000);
+VACUUM (ANALYZE) probing;
 CREATE FUNCTION pages_looked_at(query text) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
@@ -199,12 +199,12 @@ BEGIN
 END $$;
 SET max_parallel_workers_per_gather = 0;
 -- warm the caches
-SELECT count(*) FROM asking WHERE membership_contains('listed_x', x);
+SELECT count(*) FROM probing WHERE membership_contains('listed_x', x);
 -- at most what one copy costs, and as much again before it is made; sixteen would cost sixteen times that
-SELECT pages_looked_at($$SELECT count(*) FROM asking WHERE membership_contains('listed_x', x)$$) -
-		pages_looked_at($$SELECT count(*) FROM asking WHERE x > 0$$) < 4 * pg_relation_size('listed_x') / 8192 + 200 AS shared;
+SELECT pages_looked_at($$SELECT count(*) FROM probing WHERE membership_contains('listed_x', x)$$) -
+		pages_looked_at($$SELECT count(*) FROM probing WHERE x > 0$$) < 4 * pg_relation_size('listed_x') / 8192 + 200 AS shared;
 RESET max_parallel_workers_per_gather;
-DROP TABLE listed, asking;
+DROP TABLE listed, probing;
 DROP FUNCTION pages_looked_at;
 
 -- A composite type that is altered: elements that were different may be equal now
@@ -220,7 +220,7 @@ ALTER TYPE place RENAME ATTRIBUTE y TO z;
 ALTER TYPE shade RENAME TO gloom;
 SELECT membership_contains('placed_at', ROW(1, -1)::place) AS at,
 	membership_contains('placed_both', ROW('dark'::gloom, ROW(1, -1)::place)) AS both;
-CREATE FUNCTION ask_place() RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION probe_place() RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
 	found boolean;
 BEGIN
@@ -233,7 +233,7 @@ BEGIN
 	END LOOP;
 	RETURN found;
 END $$;
-SELECT ask_place();
+SELECT probe_place();
 ALTER TYPE place ADD ATTRIBUTE t text;
 SELECT membership_contains('placed_at', ROW(1, -1, NULL)::place);
 SELECT membership_contains_any('placed_many', ARRAY[ROW(1, -1, NULL)::place]);
@@ -266,7 +266,7 @@ INSERT INTO placed VALUES (ROW(1, -1, 'z'));
 SELECT membership_contains('placed_at', ROW(1, -1, 'z')::place) AS present,
 	membership_contains('placed_at', ROW(1, -1, 'y')::place) AS absent, membership_check('placed_at');
 DROP TABLE placed;
-DROP FUNCTION ask_place;
+DROP FUNCTION probe_place;
 DROP TYPE place, gloom;
 
 -- The error rate holds though elements come one by one, of one block or two; what
@@ -282,7 +282,7 @@ BEGIN
 		capacity, growth, error_rate);
 	FOR i IN 1 .. 400 LOOP
 		INSERT INTO crowded VALUES (i);
-		-- who asks has what waits written
+		-- a lookup first writes pending insertions
 		SELECT m.estimated_error_rate / m.error_rate INTO now FROM membership_info('crowded_x'::text::regclass) m;
 		worst := greatest(worst, now);
 	END LOOP;
@@ -311,15 +311,15 @@ DROP TABLE repeated;
 
 -- A row that is missing, for a function that lied about itself
 CREATE TABLE lied (x int);
-CREATE FUNCTION truth(x int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN x; END';
+CREATE FUNCTION same(x int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN x; END';
 INSERT INTO lied SELECT generate_series(1, 100);
-CREATE INDEX lied_x ON lied USING membership (truth(x)) WITH (error_rate = 0.000001);
-CREATE OR REPLACE FUNCTION truth(x int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN x + CASE x WHEN 42 THEN 1000 ELSE 0 END; END';
+CREATE INDEX lied_x ON lied USING membership (same(x)) WITH (error_rate = 0.000001);
+CREATE OR REPLACE FUNCTION same(x int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN x + CASE x WHEN 42 THEN 1000 ELSE 0 END; END';
 SELECT membership_check('lied_x');
 DROP TABLE lied;
-DROP FUNCTION truth;
+DROP FUNCTION same;
 
--- One call may ask several indexes, of other collations, too
+-- One call may query several indexes, of other collations, too
 CREATE TABLE called (x text COLLATE "C", y text COLLATE "POSIX");
 INSERT INTO called VALUES ('x', 'y');
 CREATE INDEX called_x ON called USING membership (x);
@@ -336,7 +336,7 @@ ANALYZE preferred;
 EXPLAIN (COSTS OFF) SELECT * FROM preferred WHERE x = 1000000;
 DROP INDEX preferred_btree;
 EXPLAIN (COSTS OFF) SELECT * FROM preferred WHERE x = 1000000;
--- and no plan tells who may not read the table what a view hides
+-- and no plan reveals what a view hides to users who may not read the table
 CREATE ROLE membership_reader;
 CREATE VIEW few WITH (security_barrier) AS SELECT * FROM preferred WHERE x < 10;
 GRANT SELECT ON few TO membership_reader;

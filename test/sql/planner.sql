@@ -51,7 +51,7 @@ SELECT expected_rows(format('SELECT * FROM planned WHERE bloom_contains(%L::bloo
 	BETWEEN 1 AND 1000 AS below_1_percent
 FROM generate_series(1, 100000) i;
 
--- most common values are asked one by one
+-- most common values are looked up one by one
 SELECT expected_rows(format('SELECT * FROM planned WHERE bloom_contains(%L::bloom, m)',
 							bloom_agg(i, 0.0001)))
 	BETWEEN 19000 AND 21000 AS a_fifth
@@ -59,16 +59,16 @@ FROM generate_series(0, 9) i;
 
 -- an unknown filter lets a tenth of the rows pass
 SELECT expected_rows('SELECT * FROM planned WHERE bloom_contains((SELECT bloom_agg(1)), n)');
-PREPARE ask(bloom) AS SELECT * FROM planned WHERE bloom_contains($1, n);
+PREPARE probe(bloom) AS SELECT * FROM planned WHERE bloom_contains($1, n);
 SET plan_cache_mode = force_generic_plan;
-SELECT expected_rows('EXECUTE ask(bloom_create(1))');
+SELECT expected_rows('EXECUTE probe(bloom_create(1))');
 -- a known parameter of a custom plan is a known filter
 SET plan_cache_mode = force_custom_plan;
-SELECT expected_rows(format('EXECUTE ask(%L)', bloom_agg(n))) < 2000
+SELECT expected_rows(format('EXECUTE probe(%L)', bloom_agg(n))) < 2000
 FROM planned WHERE n <= 10;
 RESET plan_cache_mode;
 
--- A user who may not read the column learns nothing of it from the estimate:
+-- A user without SELECT on the column learns nothing of it from the estimate:
 -- it is the one for an unknown filter.
 CREATE ROLE regress_bloom_reader;
 CREATE VIEW planned_view WITH (security_barrier) AS
@@ -119,7 +119,7 @@ SELECT (SELECT count(*) FROM parent WHERE NOT bloom_contains(bloom_create(10), n
 	(SELECT count(*) FROM parent WHERE NOT bloom_contains((SELECT bloom_create(10) OFFSET 0), n)) AS unknown;
 DROP TABLE parent CASCADE;
 
--- An element that cannot be hashed is the executor's business, if it is asked.
+-- An element that cannot be hashed is left to the executor, if it gets that far.
 CREATE TABLE points (p point);
 ANALYZE points;
 SELECT expected_rows('SELECT * FROM points WHERE bloom_contains(bloom_add(bloom_create(10), 1), p)') > 0 AS planned;
@@ -213,7 +213,7 @@ DROP TABLE kept;
 CREATE FUNCTION expensive(text) RETURNS boolean
 LANGUAGE plpgsql COST 1000 AS $$
 BEGIN
-	RAISE EXCEPTION 'asked about %', $1;
+	RAISE EXCEPTION 'looked up %', $1;
 END
 $$;
 SELECT count(*) FROM planned

@@ -344,7 +344,7 @@ CREATE TABLE kept (n int, f bloom);
 DO $$
 DECLARE
 	f bloom := bloom_create(100000);
-	asked CURSOR (f bloom) FOR SELECT n, bloom_contains(f, n) AS found FROM generate_series(1, 4) n;
+	probed CURSOR (f bloom) FOR SELECT n, bloom_contains(f, n) AS found FROM generate_series(1, 4) n;
 	n int;
 	found boolean;
 	answers text := '';
@@ -362,7 +362,7 @@ BEGIN
 	RAISE NOTICE 'loop: %', answers;
 	answers := '';
 	f := bloom_add(bloom_create(100000), 1);
-	FOR r IN asked(f) LOOP
+	FOR r IN probed(f) LOOP
 		f := bloom_add(f, r.n + 1);
 		answers := answers || left(r.found::text, 1);
 	END LOOP;
@@ -473,7 +473,7 @@ BEGIN
 		RAISE NOTICE 'with itself: % %, copy: %', cuckoo_count(f, 405), cuckoo_count(f, 404), cuckoo_count(g, 405);
 		f := cuckoo_add(f, (cuckoo_cardinality(f) + 100000)::int);
 		number := cuckoo_cardinality(g) * 4 + 100000 - 1;
-		RAISE NOTICE 'asked while changed: %', f @> number;
+		RAISE NOTICE 'probed while changed: %', f @> number;
 		f := cuckoo_remove_all(f, ARRAY(SELECT generate_series(1, 600)));
 		f := cuckoo_compact(f);
 		RAISE NOTICE 'compact, and changed on: %', cuckoo_contains_each(cuckoo_add(f, -1), ARRAY[-1, -2]);

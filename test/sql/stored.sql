@@ -1,5 +1,5 @@
--- Filters that are stored: one block is read for one question, the whole for
--- many, and several are kept.
+-- Filters that are stored: one block is read for one lookup, the whole for
+-- many, and several are cached.
 SET max_parallel_workers_per_gather = 0;
 
 CREATE TABLE stored (name text PRIMARY KEY, filter bloom);
@@ -25,14 +25,14 @@ BEGIN
 END
 $$;
 
--- A question reads a few blocks of the TOAST table and its index, not the
+-- A lookup reads a few blocks of the TOAST table and its index, not the
 -- hundreds that the filter takes.
 SELECT name, bloom_contains(filter, 2) AS two, bloom_contains(filter, -7) AS minus_seven,
 	buffers(format('SELECT bloom_contains(filter, 2) FROM stored WHERE name = %L', name)) < 60 AS few,
 	buffers(format('SELECT length(filter::bytea) FROM stored WHERE name = %L', name)) > 200 AS of_many
 FROM stored ORDER BY name COLLATE "C";
 
--- Many questions read it once.
+-- Many lookups read it once.
 SELECT name,
 	buffers(format('SELECT count(*) FROM generate_series(1, 20000) i WHERE bloom_contains((SELECT filter FROM stored WHERE name = %L), i)', name))
 	< 4 * buffers(format('SELECT length(filter::bytea) FROM stored WHERE name = %L', name)) AS once
@@ -48,12 +48,12 @@ FROM (
 	FROM stored s, generate_series(0, 5000) i) answers
 GROUP BY name ORDER BY name COLLATE "C";
 
--- an array asks many questions at once
+-- an array is many lookups at once
 SELECT name, bloom_contains_each(filter, ARRAY[1, -1, NULL, 3]) AS each,
 	bloom_contains_any(filter, ARRAY[-1, 2]) AS any, bloom_contains_all(filter, ARRAY[-1, 2]) AS all
 FROM stored WHERE name <> 'layers' ORDER BY name COLLATE "C";
 
--- A question of another class is refused before anything is read but the header.
+-- A lookup of another class is refused before anything is read but the header.
 SELECT bloom_contains(filter, 'x') FROM stored WHERE name = 'block512';
 
 -- A join comes to one filter after the other, more than are kept: each holds
@@ -61,11 +61,11 @@ SELECT bloom_contains(filter, 'x') FROM stored WHERE name = 'block512';
 CREATE TABLE shards AS
 	SELECT i AS shard, bloom_add(bloom_create(820000), i) AS filter
 	FROM generate_series(1, 135) i;
-SELECT count(*) AS questions,
+SELECT count(*) AS lookups,
 	sum(bloom_contains(filter, shard)::int) AS present,
 	sum(bloom_contains(filter, -shard)::int) AS absent
 FROM generate_series(1, 40) again, shards;
-SELECT count(*) AS questions,
+SELECT count(*) AS lookups,
 	sum(bloom_contains(filter, shard)::int) AS present
 FROM shards, generate_series(1, 40) again WHERE shard <= 10;
 DROP TABLE shards;
@@ -101,12 +101,12 @@ SELECT string_agg(name, ' ' ORDER BY name COLLATE "C")
 FROM stored WHERE bloom_contains(filter, (SELECT 3)) AND filter @> 1 AND 2 <@ filter;
 
 -- Prepared, and run again and again; the filter is another one each time
-PREPARE ask(text, int) AS
+PREPARE probe(text, int) AS
 	SELECT bloom_contains((SELECT filter FROM stored WHERE name = $1), $2);
-EXECUTE ask('classic', 1);
-EXECUTE ask('classic', 7);
-EXECUTE ask('block512x2', 3);
-EXECUTE ask('none', 3);
+EXECUTE probe('classic', 1);
+EXECUTE probe('classic', 7);
+EXECUTE probe('block512x2', 3);
+EXECUTE probe('none', 3);
 
 --
 -- cuckoo: likewise, two windows for each layer
@@ -140,11 +140,11 @@ FROM (
 		(cuckoo_contains_each(s.filter, ARRAY[i, i]))[2] AS in_memory, cuckoo_count(s.filter, i) > 0 AS in_memory_alone
 	FROM cuckoos s, generate_series(-1000, 1000) i OFFSET 0) answers
 GROUP BY name ORDER BY name COLLATE "C";
-CREATE FUNCTION ask_in_parts(n text, x int) RETURNS boolean LANGUAGE plpgsql AS
+CREATE FUNCTION probe_by_slices(n text, x int) RETURNS boolean LANGUAGE plpgsql AS
 $$ BEGIN RETURN (SELECT cuckoo_contains(filter, x) FROM cuckoos WHERE name = n); END $$;
-SELECT name, count(*) FILTER (WHERE ask_in_parts(name, i) <> (cuckoo_contains_each(filter, ARRAY[i, i]))[1]) AS differ
+SELECT name, count(*) FILTER (WHERE probe_by_slices(name, i) <> (cuckoo_contains_each(filter, ARRAY[i, i]))[1]) AS differ
 FROM cuckoos, generate_series(-300, 300) i WHERE name IN ('full', 'layers') GROUP BY name ORDER BY name COLLATE "C";
--- an array asks many questions at once, and so does cuckoo_count
+-- an array is many lookups at once, and so is cuckoo_count
 SELECT name, cuckoo_contains_each(filter, ARRAY[1, -1, NULL, 3]) AS each,
 	cuckoo_contains_any(filter, ARRAY[-1, 2]) AS any, cuckoo_contains_all(filter, ARRAY[-1, 2]) AS all, cuckoo_count(filter, 1), cuckoo_count(filter, -1)
 FROM cuckoos WHERE name <> 'layers' ORDER BY name COLLATE "C";
@@ -185,11 +185,11 @@ SELECT count(*) = cuckoo_cardinality(names) AS as_many, bool_and(names @> name) 
 	(SELECT count(*) FROM generate_series(2, 298, 2) i WHERE names @> ('account ' || i)) <= 5 AS gone
 FROM accounts, blocked WHERE name IS NOT NULL GROUP BY names;
 DROP TABLE accounts, blocked;
-DROP FUNCTION keep_blocked, ask_in_parts;
+DROP FUNCTION keep_blocked, probe_by_slices;
 DROP TABLE cuckoos;
 
--- A type whose hash function asks the very filter that it is hashed for, so often that
--- this is read whole meanwhile
+-- A type whose hash function probes the very filter that it is hashed for, so often
+-- that this is read in full meanwhile
 SET client_min_messages = warning;
 CREATE TYPE prober;
 CREATE FUNCTION prober_in(cstring) RETURNS prober LANGUAGE internal IMMUTABLE STRICT AS 'int4in';
@@ -202,9 +202,9 @@ CREATE FUNCTION prober_eq(prober, prober) RETURNS boolean LANGUAGE internal IMMU
 CREATE FUNCTION prober_hash(prober) RETURNS int LANGUAGE internal IMMUTABLE STRICT AS 'hashint4';
 CREATE FUNCTION prober_hash(prober, bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
-	IF $1::int > 0 AND current_setting('probers.ask') <> '' THEN
+	IF $1::int > 0 AND current_setting('probers.probe') <> '' THEN
 		PERFORM bloom_contains_each(filter, ARRAY(SELECT (-i)::prober FROM generate_series(1, 1000) AS i))
-		FROM probers WHERE name = current_setting('probers.ask');
+		FROM probers WHERE name = current_setting('probers.probe');
 	END IF;
 	RETURN hashint4extended($1::int, $2);
 END
@@ -212,16 +212,16 @@ $$;
 CREATE OPERATOR === (LEFTARG = prober, RIGHTARG = prober, FUNCTION = prober_eq, HASHES);
 CREATE OPERATOR CLASS prober_ops DEFAULT FOR TYPE prober USING hash AS OPERATOR 1 ===,
 	FUNCTION 1 prober_hash(prober), FUNCTION 2 prober_hash(prober, bigint);
-SET probers.ask = '';
+SET probers.probe = '';
 CREATE TABLE probers (name text, filter bloom);
 ALTER TABLE probers ALTER filter SET STORAGE EXTERNAL;
 INSERT INTO probers SELECT 'plain', bloom_agg(i::prober, 100000) FROM generate_series(1, 1000) i;
 INSERT INTO probers SELECT 'keyed', bloom_agg(i::prober, 100000, 0.01, 7) FROM generate_series(1, 1000) i;
 INSERT INTO probers SELECT 'layers', bloom_add_all(bloom_create(100000), array_agg(i::prober)) FROM generate_series(1, 150000) i;
-CREATE FUNCTION ask_probers(which text) RETURNS TABLE (operator boolean, absent boolean, "any" boolean, each boolean[])
+CREATE FUNCTION probe_probers(which text) RETURNS TABLE (operator boolean, absent boolean, "any" boolean, each boolean[])
 LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM set_config('probers.ask', which, true);
+	PERFORM set_config('probers.probe', which, true);
 	-- each in a statement of its own, which has kept nothing yet
 	SELECT filter @> 1::prober INTO operator FROM probers WHERE name = which;
 	SELECT filter @> 2000000::prober INTO absent FROM probers WHERE name = which;
@@ -230,10 +230,10 @@ BEGIN
 	RETURN NEXT;
 END
 $$;
-SELECT name, a.* FROM (SELECT name FROM probers) AS p, ask_probers(name) AS a ORDER BY name COLLATE "C";
+SELECT name, a.* FROM (SELECT name FROM probers) AS p, probe_probers(name) AS a ORDER BY name COLLATE "C";
 SET client_min_messages = warning;
 DROP TABLE probers;
-DROP FUNCTION ask_probers;
+DROP FUNCTION probe_probers;
 DROP TYPE prober CASCADE;
 RESET client_min_messages;
 

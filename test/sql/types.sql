@@ -1,6 +1,6 @@
 --
--- What the extension brings to the catalogs, where it may live, and who may
--- create it.
+-- What the extension brings to the catalogs, where it may live, and which users
+-- may create it.
 --
 
 -- The type: of any length, aligned for 64-bit words, stored uncompressed
@@ -29,7 +29,7 @@ FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid =
 WHERE e.extname = 'bloomfilter' AND d.deptype = 'e';
 
 -- All functions are immutable, but for estimators that look at statistics, those that
--- ask an index, and the handler; all are parallel safe but the one that runs the expressions of
+-- query an index, and the handler; all are parallel safe but the one that runs the expressions of
 -- an index; and none is leakproof or needs another extension: no rows
 SELECT signature FROM members
 WHERE provolatile <> CASE WHEN proname ~ 'handler$' THEN 'v'
@@ -87,7 +87,7 @@ SELECT f @> 1 AS here, 1 <@ f AS here_too, f @> 2 AS there, 2 <@ f AS there_too,
 	   f = f AS same, f <> f AS other, f = g AS different, f <> g AS unequal, cuckoo_eq(f, f) AS eq, cuckoo_ne(f, f) AS ne
 FROM (SELECT cuckoo_add(cuckoo_create(100), 1) AS f, cuckoo_add(cuckoo_create(100), 2) AS g) AS t;
 
--- Casts to and from bytea must be asked for
+-- Casts to and from bytea must be explicit
 SELECT castsource::regtype AS source, casttarget::regtype AS target,
 	   castcontext, castmethod
 FROM pg_cast

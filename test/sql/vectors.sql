@@ -373,7 +373,7 @@ DECLARE
 	bits_0		int := get_byte(bytes, 61);
 	windows_0	numeric := get64(bytes, 68);
 	first		numeric := 1 + high64(word * (2 ^ bits_0::numeric - 1));
-	further		numeric := remix(word);
+	rest		numeric := remix(word);
 	-- the fingerprint, and below it what mixes it
 	spread		numeric := first * 2 ^ (64 - bits_0)::numeric + div(remix(low64(first * 11400714819323198485)), 2 ^ bits_0::numeric);
 	total		numeric := high64(spread * (windows_0 / 2));
@@ -391,7 +391,7 @@ BEGIN
 		at := 60 + 64 * layer;
 		bits := get_byte(bytes, at + 1);
 		windows := get64(bytes, at + 8);
-		fingerprint := first * 2 ^ (bits - bits_0)::numeric + div(further, 2 ^ (64 - (bits - bits_0))::numeric);
+		fingerprint := first * 2 ^ (bits - bits_0)::numeric + div(rest, 2 ^ (64 - (bits - bits_0))::numeric);
 		FOR side IN 0 .. 1
 		LOOP
 			-- one in either half; both places within their halves add up

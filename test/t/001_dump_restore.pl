@@ -163,7 +163,7 @@ SELECT (SELECT bool_and(f @> 'later' AND f @> 'word 999') FROM cuckoos WHERE id 
 	't|f|t|1|t', 'restored cuckoo filters are used');
 
 # Databases of other encodings.  The same words have the same hashes, so a filter
-# that was built in one is asked in the others.
+# that was built in one is probed in the others.
 my %text = (
 	UTF8 => "E'caf\\u00e9'",
 	LATIN1 => "convert_from('\\x636166e9', 'LATIN1')",

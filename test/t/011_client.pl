@@ -233,7 +233,7 @@ close $file;
 cmp_ok($elements, '>=', 30, 'golden vectors of elements were found');
 cmp_ok($vectors, '>=', 12, 'golden vectors of bits were found');
 
-# Filters of every kind, filled with the numbers from 1 on, and asked about them
+# Filters of every kind, filled with the numbers from 1 on, and probed for them
 # and as many absent ones.  Error rates are high where a layout allows it, so
 # that absent ones are found, too.
 foreach my $case (

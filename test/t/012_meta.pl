@@ -1,5 +1,5 @@
-# META.json is what PGXN's specification 1.0.0 asks for, names files that are
-# there, and all who tell the version of this extension tell the same.
+# META.json conforms to PGXN's specification 1.0.0 and names files that exist, and
+# the version of this extension is the same everywhere.
 use strict;
 use warnings;
 

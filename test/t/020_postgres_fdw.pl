@@ -1,4 +1,4 @@
-# A filter made here is asked where the rows are: postgres_fdw sends
+# A filter made here is probed where the rows are: postgres_fdw sends
 # bloom_contains() to a foreign server that has the extension, and only the
 # rows that pass travel.
 use strict;
@@ -54,7 +54,7 @@ foreach my $case (
 	my ($rows) = $plan =~ /Foreign Scan on public\.visits \(actual rows=(\d+)/;
 
 	like($plan, qr/Remote SQL: .*public\.bloom_contains\(\$1::public\.bloom, $column\)/,
-		"the remote server asks the filter about $column");
+		"the remote server probes the filter for $column");
 	cmp_ok($rows, '>=', $expected, 'rows that are in the filter travel');
 	cmp_ok($rows, '<=', $expected + 10, 'and hardly any others');
 }
@@ -62,6 +62,6 @@ foreach my $case (
 my $query = 'SELECT id FROM visits WHERE bloom_add(bloom_create(10), 5) @> id';
 like($local->safe_psql('postgres', "EXPLAIN (VERBOSE, COSTS off) $query"),
 	qr/Remote SQL: .*OPERATOR\(public\.@>\)/, 'an operator travels too');
-is($local->safe_psql('postgres', $query), '5', 'and answers alike');
+is($local->safe_psql('postgres', $query), '5', 'and gives the same answer');
 
 done_testing();

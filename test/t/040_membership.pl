@@ -115,7 +115,7 @@ sub is_cut_off
 	$session->{psql}->finish;
 	# "the connection to the server went bad"
 	is($session->{psql}->result(0), 2, "$when: in the middle of insertions");
-	# nothing is asked: a psql that is turned away does not read its input, and who writes
+	# no query: a psql whose connection is refused does not read its input, and writing
 	# to it then dies of a broken pipe
 	$node->poll_query_until('postgres', undef, '') or die 'the server does not come back';
 	my ($last) = slurp_file($session->{out}) =~ /(\d+)\n\z/;
@@ -190,7 +190,7 @@ is(join('', ($standby->psql('postgres', $roomy))[ 1, 2 ]), '1|t', 'all pages of 
 is( $standby->safe_psql('postgres', q{
 		SELECT membership_contains('urls_url', 'http://example.com/1'), membership_contains('urls_url', 'http://example.com/x'),
 			(SELECT count(*) FROM urls WHERE url = 'http://example.com/x')}),
-	't|f|0', 'a single question is asked on the standby');
+	't|f|0', 'a single lookup on the standby');
 my ($status, $out, $err) = $standby->psql('postgres', "SELECT membership_contains('quick_x', 1)");
 like($err, qr/cannot access temporary or unlogged relations during recovery/, 'but not of what is not logged');
 

@@ -1,6 +1,6 @@
-# Damaged pages of membership indexes: whatever bytes are wrong, who asks, inserts or
-# scans gets an answer or an error, the server goes on, and REINDEX makes the index
-# right again.
+# Damaged pages of membership indexes: whatever bytes are wrong, lookups, insertions
+# and scans give an answer or an error, the server goes on, and REINDEX repairs the
+# index.
 #
 #     DAMAGE_ROUNDS=100    more than the few that take seconds
 #     DAMAGE_SEED=2        other damage

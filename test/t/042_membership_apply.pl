@@ -36,7 +36,7 @@ $subscriber->safe_psql('postgres', qq{
 	CREATE EXTENSION bloomfilter;
 	$table
 	CREATE INDEX urls_url ON urls USING membership (url) WITH (capacity = 100);
-	-- asks for each row that is applied
+	-- looks up each row that is applied
 	CREATE TABLE seen (id int, twice boolean);
 	CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql SET search_path = public AS \$\$
 	BEGIN

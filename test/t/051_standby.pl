@@ -41,7 +41,7 @@ sub same
 	is($standby->safe_psql('postgres', $look), $primary->safe_psql('postgres', $look), "$when: the same filters");
 }
 
-# How many of the numbers are in a stored filter, asked so often that it is read
+# How many of the numbers are in a stored filter, probed so often that it is read
 # whole and kept
 sub found
 {
@@ -65,10 +65,10 @@ same('built on the primary');
 
 # Asked on the standby: often, once (from single blocks), by index, by an
 # aggregate
-is(found($standby, 'blooms', $_, 1, 20000), 20000, "a bloom is asked on the standby: $_") foreach qw(before large grown);
-is(found($standby, 'cuckoos', $_, 1, 20000), 20000, "a cuckoo is asked on the standby: $_") foreach qw(large grown);
+is(found($standby, 'blooms', $_, 1, 20000), 20000, "a bloom is probed on the standby: $_") foreach qw(before large grown);
+is(found($standby, 'cuckoos', $_, 1, 20000), 20000, "a cuckoo is probed on the standby: $_") foreach qw(large grown);
 is($standby->safe_psql('postgres', "SELECT f @> 77777, f @> -1 FROM $_ WHERE id = 'large'"),
-	't|f', "a single question is asked on the standby: $_") foreach qw(blooms cuckoos);
+	't|f', "a single lookup on the standby: $_") foreach qw(blooms cuckoos);
 is( $standby->safe_psql('postgres', q{
 		SET enable_seqscan = off;
 		SELECT id FROM blooms WHERE f = (SELECT bloom_agg(n, 100) FROM generate_series(1, 20000) AS n)}),

@@ -97,13 +97,13 @@ $publisher->safe_psql('postgres', q{
 	DELETE FROM keyed WHERE id = 'explicit'});
 same('deletions, and what is rolled back');
 
-# The subscribers ask what they got.
+# The subscribers probe what they got.
 foreach my $format (sort keys %binary)
 {
 	is( $subscriber->safe_psql("in_$format", q{
 			SELECT count(*), sum((f @> n AND c @> n)::int) FROM generate_series(200001, 205000) AS n, keyed
 			WHERE id IN ('small', 'large', 'grown')}),
-		'15000|15000', "filters are asked that came as $format");
+		'15000|15000', "filters that came as $format are probed");
 	is($subscriber->safe_psql("in_$format", 'SELECT bool_and(f @> -8), sum(cuckoo_count(c, -8)) FROM keyed'),
 		't|3', "and hold what was added last, as $format");
 }

@@ -1,8 +1,8 @@
 # Snapshots that do not list all running transactions: beside more subtransactions than
 # the server keeps in memory for each transaction (64), a snapshot is "suboverflowed" and
-# its copies have no list of subtransactions.  Asked by such snapshots, by imported ones,
-# by cursors, beside prepared transactions and in parallel workers, a membership index
-# answers, and every row that the snapshot sees is found.
+# its copies have no list of subtransactions.  With such snapshots, with imported ones,
+# in cursors, beside prepared transactions and in parallel workers, a membership index
+# answers, and finds every row that the snapshot sees.
 use strict;
 use warnings;
 
@@ -40,7 +40,7 @@ $node->safe_psql('postgres', q{
 my $count = 'SELECT count(*), count(*) FILTER (WHERE NOT membership_contains(\'kept_x\'::regclass, x)) FROM kept';
 my @open;
 
-# Open transactions, each with so many subtransactions that have an xid
+# Open transactions, each with a number of subtransactions that have an xid
 sub open_transactions
 {
 	foreach my $subtransactions (@_)
@@ -66,8 +66,8 @@ sub close_transactions
 
 open_transactions(3, 3, 3, 70, 3, 3);
 my $reader = Session->new($node);
-is($reader->query($count), '3000|0', 'asked beside overflowed transactions');
-is($reader->query("SELECT membership_contains('kept_x'::regclass, 1), membership_contains('kept_x'::regclass, 123456789)"), 't|f', 'asked once');
+is($reader->query($count), '3000|0', 'looked up beside overflowed transactions');
+is($reader->query("SELECT membership_contains('kept_x'::regclass, 1), membership_contains('kept_x'::regclass, 123456789)"), 't|f', 'looked up once');
 is($reader->query("SELECT membership_contains_each('kept_x'::regclass, ARRAY[1, 123456789])"), '{t,f}', 'an array');
 is($reader->query("SELECT bloom_contains(membership_filter('kept_x'::regclass), 1), membership_check('kept_x')"), 't|3000', 'read whole');
 
@@ -92,7 +92,7 @@ is($old->query($count), '3000|0', 'REPEATABLE READ, when others have overflowed 
 my $exported = $old->query('SELECT pg_export_snapshot()');
 my $imported = Session->new($node);
 is($imported->query("BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '$exported'"), '', 'a snapshot is imported');
-is($imported->query($count), '3000|0', 'and asked by');
+is($imported->query($count), '3000|0', 'and looked up by');
 $node->safe_psql('postgres', 'INSERT INTO kept SELECT generate_series(20001, 21000)');
 is($imported->query($count), '3000|0', 'after another one was committed');
 $imported->query('COMMIT');
@@ -104,7 +104,7 @@ close_transactions();
 $imported->query("BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '$exported'");
 $node->safe_psql('postgres', 'DELETE FROM kept WHERE x BETWEEN 20001 AND 20500');
 is($imported->query($count), '5000|0', 'an overflowed snapshot is imported');
-is($old->query($count), '5000|0', 'and it is asked where it is from');
+is($old->query($count), '5000|0', 'and it is used where it is from');
 $_->query('COMMIT') foreach $imported, $old;
 $imported->quit;
 

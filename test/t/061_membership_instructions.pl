@@ -1,5 +1,5 @@
-# What a question to a membership index costs does not depend on how many other
-# transactions run: counted in instructions, on a quiet server and beside prepared
+# The cost of a lookup in a membership index does not depend on the number of other
+# transactions: counted in instructions, on a quiet server and beside prepared
 # transactions with as many subtransactions as a snapshot lists.
 use strict;
 use warnings;
@@ -32,8 +32,8 @@ $node->safe_psql('postgres', qq{
 	VACUUM ANALYZE numbers;
 });
 
-# In a question, for each row.  A single-user server has the prepared transactions, too.
-sub question
+# Of a lookup, for each row.  A single-user server has the prepared transactions, too.
+sub lookup
 {
 	$node->stop;
 	my ($total, $out) = instructions($node, 'bloomfilter_membership_contains',
@@ -43,7 +43,7 @@ sub question
 	return $total / $rows;
 }
 
-my $quiet = question();
+my $quiet = lookup();
 $node->safe_psql('postgres', join ';',
 	map {
 		('BEGIN', 'INSERT INTO noise VALUES (0)',
@@ -52,10 +52,10 @@ $node->safe_psql('postgres', join ';',
 	} 1 .. $transactions);
 # so that all of these are before the last xid that has ended
 $node->safe_psql('postgres', 'INSERT INTO noise VALUES (2)');
-my $busy = question();
+my $busy = lookup();
 is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_prepared_xacts'), $transactions, 'the prepared transactions are there');
-# the first question takes the whole index into memory, which is most of the difference
-cmp_ok($busy, '<=', 1.05 * $quiet, sprintf('a question takes %.0f instructions beside %d transactions, and %.0f alone', $busy, $transactions, $quiet));
+# the first lookup reads the whole index into memory, which is most of the difference
+cmp_ok($busy, '<=', 1.05 * $quiet, sprintf('a lookup takes %.0f instructions beside %d transactions, and %.0f alone', $busy, $transactions, $quiet));
 
 $node->stop;
 done_testing();

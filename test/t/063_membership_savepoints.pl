@@ -139,7 +139,7 @@ $other->query('COMMIT');
 is($writer->query('ROLLBACK TO s; INSERT INTO kept VALUES (22); COMMIT'), '', 'then it goes on');
 is($node->safe_psql('postgres', "SELECT membership_check('kept_x'), membership_contains('kept_x'::regclass, 22)"), '5|t', 'and is there');
 
-# --- A layer for so many elements that it takes seconds to be written
+# --- A layer so large that it takes seconds to write
 $node->safe_psql('postgres', q{
 	CREATE TABLE vast (x int);
 	CREATE INDEX vast_x ON vast USING membership (x) WITH (capacity = 400000000);
@@ -175,7 +175,7 @@ sub cancel_the_layer
 
 $writer->query('BEGIN; INSERT INTO vast VALUES (1); SAVEPOINT s');
 is(index_size(), $empty, 'a savepoint writes no layer');
-cancel_the_layer('a question', "SELECT membership_contains('vast_x'::regclass, 1)");
+cancel_the_layer('a lookup', "SELECT membership_contains('vast_x'::regclass, 1)");
 $writer->query('BEGIN; INSERT INTO vast VALUES (1); SAVEPOINT s; RELEASE s');
 cancel_the_layer('the commit', 'COMMIT');
 is($writer->query('SELECT pg_backend_pid()'), $writer->{pid}, 'the session lives');

@@ -29,7 +29,7 @@ my %command = (
 	d => 'DROP INDEX kept_x',
 	n => 'CREATE INDEX kept_x ON kept USING membership (x) WITH (capacity = 100)',
 	D => 'DROP TABLE kept',
-	q => q{SELECT :'sequence', 'asked', x FROM kept WHERE NOT membership_contains('kept_x'::text::regclass, x)});
+	q => q{SELECT :'sequence', 'lookup', x FROM kept WHERE NOT membership_contains('kept_x'::text::regclass, x)});
 my $all = join '', sort keys %command;
 # Commands between two insertions
 my $longest = 4;
@@ -87,7 +87,7 @@ $node->safe_psql('postgres', q{
 });
 
 # Short ones: with a savepoint that ends by its being rolled back, for the rest is for
-# other tests, and without two insertions or questions in a row
+# other tests, and without two insertions or lookups in a row
 my @sequences = ('');
 foreach (1 .. $longest)
 {

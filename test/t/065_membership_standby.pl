@@ -43,13 +43,13 @@ sub old_transaction
 	my ($what, $build, $index) = @_;
 	my $gone = 'x' . ++$row;
 	my $session = Session->new($standby);
-	my $asked = "SELECT membership_contains('$index', '$gone')";
+	my $lookup = "SELECT membership_contains('$index', '$gone')";
 	my $refused = qr/ERROR:  55000: .*"$index".*\nDETAIL: .*\nHINT: /;
 
 	# neither the table nor the index is locked by this
 	$session->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
 	$session->query("SELECT count(*) FROM pg_am WHERE amname = 'membership'");
-	# No further: what prunes a catalog's page later has to wait for our transaction
+	# Not later: what prunes a catalog's page then has to wait for our transaction
 	my $until = $primary->safe_psql('postgres', qq{
 		SELECT pg_current_wal_insert_lsn() \\gset
 		DELETE FROM kept WHERE x = '$gone';
@@ -58,22 +58,22 @@ sub old_transaction
 	$standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$until'")
 	  or die "$what is not replayed";
 
-	is($session->query($asked), 't', "$what: a visible row is in the index");
+	is($session->query($lookup), 't', "$what: a visible row is in the index");
 	is($session->query("SELECT membership_contains_each('$index', ARRAY['$gone', 'x999'])"), '{t,t}', "$what: in an array, too");
 	is($session->query("SELECT membership_contains_all('$index', ARRAY['$gone', 'x999']), membership_contains_any('$index', ARRAY['$gone'])"), 't|t', "$what: all and any of an array");
 	is($session->query("SELECT count(*), count(*) FILTER (WHERE NOT membership_contains('$index', x)) FROM kept WHERE x = '$gone' OR id > 990"), '11|0', "$what: in a query of the table");
 	is($session->query("SET LOCAL enable_seqscan = off; SELECT x FROM kept WHERE x = '$gone'"), $gone, "$what: the planner's own scan finds the row");
-	foreach my $question ("membership_filter('$index') IS NULL", "membership_check('$index')")
+	foreach my $call ("membership_filter('$index') IS NULL", "membership_check('$index')")
 	{
 		$session->query('SAVEPOINT s');
-		like($session->query("SELECT $question"), $refused, "$what: $question is refused");
+		like($session->query("SELECT $call"), $refused, "$what: $call is refused");
 		$session->query('ROLLBACK TO s');
 	}
-	is($session->query($asked), 't', "$what: and the index is asked again");
+	is($session->query($lookup), 't', "$what: and the index is used again");
 	$session->query('COMMIT');
 
 	# exact again; what was deleted is "no" wherever it is not in the index any more
-	is($session->query($asked), 'f', "$what: not in the next transaction");
+	is($session->query($lookup), 'f', "$what: not in the next transaction");
 	is($session->query("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT membership_contains_each('$index', ARRAY['x999', 'never', '$gone']); COMMIT"), '{t,f,f}', "$what: which gets exact answers");
 	is($session->query("SELECT bloom_contains(membership_filter('$index'), 'x999'), membership_check('$index') = (SELECT count(*) FROM kept)"), 't|t', "$what: and reads all of it");
 	$session->quit;

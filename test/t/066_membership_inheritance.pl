@@ -18,7 +18,7 @@ my $session = Session->new($node);
 my $other = Session->new($node);
 my $refused = qr/^ERROR:  42809: [^\n]*"par_x?"[^\n]*\n(DETAIL: [^\n]*\n)?HINT: /;
 
-# Every way to ask, about what only a child has and about what nobody has
+# Every kind of lookup, of a value that only a child has and of one that is nowhere
 sub is_refused
 {
 	my ($when) = @_;
@@ -51,18 +51,18 @@ is( $session->query(q{
 	BEGIN
 		RETURN membership_contains('par_x'::regclass, element);
 	END $$;
-	PREPARE ask(int) AS SELECT membership_contains('par_x'::regclass, $1)}),
+	PREPARE probe(int) AS SELECT membership_contains('par_x'::regclass, $1)}),
 	'', 'a table without children');
 is_exact('no children');
 is($session->query('SELECT there(2)'), 'f', 'PL/pgSQL, before there are children');
-is($session->query('EXECUTE ask(2)'), 'f', 'a prepared statement, before there are children');
+is($session->query('EXECUTE probe(2)'), 'f', 'a prepared statement, before there are children');
 
-# made while another session, and this one, have asked
+# made after another session, and this one, have looked up
 $other->query('CREATE TABLE chi () INHERITS (par); INSERT INTO chi VALUES (2)');
 is($session->query('SELECT x FROM par ORDER BY x'), "1\n2", 'the query finds the row of the child');
 is_refused('a child');
 like($session->query('SELECT there(2)'), $refused, 'PL/pgSQL, when there are children');
-like($session->query('EXECUTE ask(2)'), $refused, 'a prepared statement, when there are children');
+like($session->query('EXECUTE probe(2)'), $refused, 'a prepared statement, when there are children');
 is($session->query('SET enable_seqscan = off; SELECT x FROM par WHERE x = 2'), '2', 'the planner scans the child');
 is($session->query('SELECT x FROM ONLY par WHERE x = 2; RESET enable_seqscan'), '', 'and the index knows that the table has no such row');
 
@@ -72,9 +72,9 @@ is($session->query("CREATE INDEX chi_x ON chi USING membership (x); SELECT membe
 $other->query('ALTER TABLE chi NO INHERIT par');
 is_exact('NO INHERIT');
 is($session->query('SELECT there(2)'), 'f', 'PL/pgSQL, when the child has left');
-is($session->query('EXECUTE ask(2)'), 'f', 'a prepared statement, when the child has left');
+is($session->query('EXECUTE probe(2)'), 'f', 'a prepared statement, when the child has left');
 
-# in a transaction that has asked already, once by a call that PL/pgSQL keeps
+# in a transaction with earlier lookups, one by a call that PL/pgSQL keeps
 $session->query('BEGIN');
 is($session->query('SELECT there(2)'), 'f', 'in a transaction');
 $session->query('ALTER TABLE chi INHERIT par');

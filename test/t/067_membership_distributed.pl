@@ -1,6 +1,6 @@
 # A table that Citus distributes has its rows in shards: the index of the table itself,
-# empty or stale, is not asked.  Nothing of Citus is needed to know: only its
-# catalog, which is made here.
+# empty or stale, is not used.  This does not need Citus itself, only its catalog,
+# which is made here.
 use strict;
 use warnings;
 
@@ -36,7 +36,7 @@ sub is_asked
 {
 	my ($index, $when) = @_;
 
-	is($session->query("SELECT membership_contains('$index'::regclass, 1), membership_contains('$index'::regclass, 2)"), 't|f', "$when: $index is asked");
+	is($session->query("SELECT membership_contains('$index'::regclass, 1), membership_contains('$index'::regclass, 2)"), 't|f', "$when: $index is queried");
 	is($session->query("SELECT membership_contains_any('$index'::regclass, ARRAY[1, 2]), membership_contains_all('$index'::regclass, ARRAY[1, 2]), membership_contains_each('$index'::regclass, ARRAY[1, 2])"), 't|f|{t,f}', "$when: $index, about an array");
 	is($session->query("SELECT there('$index', 2), bloom_contains(membership_filter('$index'), 1)"), 'f|t', "$when: $index, in PL/pgSQL and whole");
 }
@@ -46,13 +46,13 @@ sub is_refused
 	my ($index, $when) = @_;
 	my $refused = qr/^ERROR:  0A000: [^\n]*\n(DETAIL: [^\n]*\n)?HINT: /;
 
-	foreach my $question (
+	foreach my $call (
 		"membership_contains('$index'::regclass, 2)",
 		(map { "membership_contains_$_('$index'::regclass, ARRAY[2])" } qw(any all each)),
 		"there('$index', 2)",
 		"membership_filter('$index') IS NULL")
 	{
-		like($session->query("SELECT $question"), $refused, "$when: $question is refused");
+		like($session->query("SELECT $call"), $refused, "$when: $call is refused");
 	}
 }
 
@@ -76,7 +76,7 @@ $session->query("INSERT INTO pg_dist_partition VALUES ('spread', 'h', NULL)");
 is_refused('spread_x', 'listed');
 is_asked('spread_x_102008', 'its shard');
 
-# who may not read the catalog is told the same
+# users who may not read the catalog are told the same
 $session->query('CREATE ROLE eve; GRANT SELECT ON spread, spread_102008 TO eve; REVOKE ALL ON pg_dist_partition FROM PUBLIC; SET ROLE eve');
 is_refused('spread_x', 'of another role');
 is_asked('spread_x_102008', 'of another role');

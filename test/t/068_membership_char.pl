@@ -1,5 +1,5 @@
-# Blanks at the end of a char(n) don't count: an index of such a column compares what it
-# is asked with as char(n) does, of which type of text it ever is.
+# Blanks at the end of a char(n) don't count: an index of such a column compares
+# elements of any type of text as char(n) does.
 use strict;
 use warnings;
 
@@ -29,7 +29,7 @@ is( $session->query(q{
 	INSERT INTO kept VALUES ('ab', 1, 'ab', 'ab', '{ab,c}', '{ab,c}')}),
 	'', 'a table');
 
-# What "=" says in the table, too, where it can be asked the same
+# What "=" says in the table, too, where the same can be queried
 my @texts = ("'ab   '::text", "'ab'::text", "'ab '::varchar", "'ab   '::varchar(5)", "'ab'::char(2)", "'ab'::char(5)", "'ab'::char(9)", "'ab'", "'ab   '", "'ab'::code", "'ab'::name");
 
 foreach my $text (@texts)
@@ -42,7 +42,7 @@ foreach my $text (@texts)
 is($session->query("SELECT membership_contains_all('kept_c'::regclass, ARRAY['ab   ', 'ab', 'ab ']::text[]), membership_contains_any('kept_c'::regclass, ARRAY['ab   ']::varchar[])"), 't|t', 'all and any of an array');
 is($session->query("SELECT membership_contains_each('kept_cn'::regclass, ARRAY[ROW('ab   '::text, 1), ROW('ab', 1)])"), '{t,t}', 'an array of rows');
 is($session->query("SELECT bool_and(membership_contains('kept_c'::regclass, c)), bool_and(membership_contains('kept_c'::regclass, c::text)), bool_and(membership_contains('kept_c'::regclass, c::char(9)::varchar)) FROM kept"), 't|t|t', 'the column itself');
-is($session->query("PREPARE ask(text) AS SELECT membership_contains('kept_c'::regclass, \$1); EXECUTE ask('ab   ')"), 't', 'a parameter');
+is($session->query("PREPARE probe(text) AS SELECT membership_contains('kept_c'::regclass, \$1); EXECUTE probe('ab   ')"), 't', 'a parameter');
 
 # of other values it knows as much as before
 is($session->query("SELECT membership_contains_each('kept_c'::regclass, ARRAY['abc', 'a', '', '     ', ' ab', 'ab  x']::text[])"), '{f,f,f,f,f,f}', 'other values');

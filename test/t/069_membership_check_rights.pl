@@ -1,5 +1,5 @@
-# membership_check() evaluates an index's expressions as the owner of the table.  Nobody
-# who may call it can put a function of his own in their place.
+# membership_check() evaluates an index's expressions as the owner of the table.  No
+# caller can substitute a function for theirs.
 use strict;
 use warnings;
 
@@ -64,8 +64,8 @@ is($node->safe_psql('postgres', "SELECT has_table_privilege('eve', 'ann.secret',
 is($eve->query("SELECT membership_check('ann.kept_safe'), membership_check('ann.kept_plain')"), '2|2', 'indexes that need no search_path are checked');
 is($eve->query('SHOW search_path'), 'eve, ann, public', 'and it is afterwards what it was');
 
-# nor by other ways to ask, which evaluate none
-unlike($eve->query("SELECT membership_contains('ann.$_', 'a'), membership_filter('ann.$_') IS NULL, count(*) FROM membership_info('ann.$_')"), qr/runs as/, "$_ is asked")
+# nor by other functions on the index, which evaluate none
+unlike($eve->query("SELECT membership_contains('ann.$_', 'a'), membership_filter('ann.$_') IS NULL, count(*) FROM membership_info('ann.$_')"), qr/runs as/, "$_ is queried")
   foreach qw(kept_key kept_wanted);
 is($node->safe_psql('postgres', "SELECT has_table_privilege('eve', 'ann.secret', 'SELECT')"), 'f', 'which gives no rights either');
 

@@ -1,4 +1,4 @@
-# The index of a partitioned table is asked as a whole: the answer is for all of its
+# The index of a partitioned table is queried as a whole: the answer is for all of its
 # partitions, whichever are attached, and of whatever depth.
 use strict;
 use warnings;
@@ -26,13 +26,13 @@ is( $session->query(q{
 	BEGIN
 		RETURN membership_contains('parted_x'::regclass, element);
 	END $$;
-	PREPARE ask(int) AS SELECT membership_contains('parted_x'::regclass, $1)}),
+	PREPARE probe(int) AS SELECT membership_contains('parted_x'::regclass, $1)}),
 	'', 'a partitioned table');
 is($session->query("SELECT membership_contains('parted_x'::regclass, 1), membership_contains_each('parted_x'::regclass, ARRAY[1, 2]), membership_check('parted_x'), (SELECT count(*) FROM membership_info('parted_x'))"), 'f|{f,f}|0|0', 'no partitions');
-is($session->query('SELECT there(1)'), 'f', 'asked in PL/pgSQL');
-is($session->query('EXECUTE ask(1)'), 'f', 'and by a prepared statement');
+is($session->query('SELECT there(1)'), 'f', 'looked up in PL/pgSQL');
+is($session->query('EXECUTE probe(1)'), 'f', 'and by a prepared statement');
 
-# Answers by each way to ask: which of 1, 101, 201, 301 and 401 are there
+# Answers of each kind of lookup: which of 1, 101, 201, 301 and 401 are there
 sub answers_are
 {
 	my ($expected, $when) = @_;
@@ -43,7 +43,7 @@ sub answers_are
 
 	is($session->query("SELECT membership_contains_each('parted_x'::regclass, ARRAY[1, 101, 201, 301, 401])"), "{$expected}", "$when: each");
 	is($session->query("SELECT string_agg(membership_contains('parted_x'::regclass, x)::text, ',') FROM unnest(ARRAY[1, 101, 201, 301, 401]) x") =~ s/(t)rue|(f)alse/$1 || $2/egr, $expected, "$when: one after the other");
-	is(join(',', map { $session->query("EXECUTE ask($_)") } @values), $expected, "$when: prepared");
+	is(join(',', map { $session->query("EXECUTE probe($_)") } @values), $expected, "$when: prepared");
 	is(join(',', map { $session->query("SELECT there($_)") } @values), $expected, "$when: in PL/pgSQL");
 	is($session->query("SELECT membership_contains_all('parted_x'::regclass, ARRAY[" . join(',', @present) . "])"), 't', "$when: all of what is there") if @present;
 	is($session->query("SELECT membership_contains_any('parted_x'::regclass, ARRAY[" . join(',', @absent) . "])"), 'f', "$when: any of what is not there") if @absent;
@@ -65,7 +65,7 @@ $other->query(q{
 answers_are('t,t,f,f,f', 'two partitions');
 partitions_are('part_0_x_idx part_1_x_idx', 'named');
 is($session->query("SELECT index, layers, elements FROM membership_info('parted_x') ORDER BY index::text"), "part_0_x_idx|1|2\npart_1_x_idx|1|1", 'each has its own figures');
-is($session->query("SELECT index, layers, elements FROM membership_info('part_0_x_idx')"), 'part_0_x_idx|1|2', 'and can be asked alone');
+is($session->query("SELECT index, layers, elements FROM membership_info('part_0_x_idx')"), 'part_0_x_idx|1|2', 'and can be queried alone');
 is($session->query("SELECT membership_contains('part_0_x_idx'::regclass, 101), membership_check('part_0_x_idx')"), 'f|2', 'for its own rows');
 is($session->query("SELECT membership_contains_each('parted_xt'::regclass, ARRAY[ROW(1, 'one'::text), ROW(1, 'two'), ROW(101, 'more')])"), '{t,f,t}', 'several columns');
 
@@ -91,10 +91,10 @@ answers_are('t,t,t,t,t', 'partitions of partitions');
 partitions_are('deep_3_x_idx deepest_x_idx mine part_0_x_idx part_1_x_idx', 'those that have rows');
 is($session->query("SELECT membership_contains_each('deep_x_idx'::regclass, ARRAY[1, 301, 401]), membership_check('deep_x_idx')"), '{f,t,t}|2', 'a partition that is partitioned');
 
-# As many questions as make copies of the indexes, in one query and in several workers
+# As many lookups as make copies of the indexes, in one query and in several workers
 my $parallel = $node->safe_psql('postgres', q{SELECT name FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')});
 $other->query('INSERT INTO part_1 SELECT x FROM generate_series(110, 199) x');
-is($session->query("SELECT count(*) FILTER (WHERE membership_contains('parted_x'::regclass, x)) BETWEEN 95 AND 120 FROM generate_series(-2000, 2000) x"), 't', 'many questions');
+is($session->query("SELECT count(*) FILTER (WHERE membership_contains('parted_x'::regclass, x)) BETWEEN 95 AND 120 FROM generate_series(-2000, 2000) x"), 't', 'many lookups');
 is($session->query("SET $parallel = on; SELECT count(*), count(*) FILTER (WHERE NOT membership_contains('parted_x'::regclass, x)) FROM parted; SET $parallel = off"), '96|0', 'and by a worker');
 
 # What this session inserts in the same transaction, and takes back
@@ -119,7 +119,7 @@ answers_are('f,t,f,f,t', 'which is rolled back');
 $other->query('ALTER TABLE parted ATTACH PARTITION part_0 FOR VALUES FROM (0) TO (100)');
 answers_are('t,t,f,f,t', 'attached again');
 
-# While a partition is being detached, who has seen it sees it
+# While a partition is being detached, snapshots that have seen it still see it
 $session->query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM parted');
 $other->start('ALTER TABLE parted DETACH PARTITION part_0 CONCURRENTLY');
 ok($other->waits($node), 'a partition is being detached');
@@ -144,12 +144,12 @@ $other->query(q{
 	CREATE FOREIGN DATA WRAPPER elsewhere;
 	CREATE SERVER elsewhere FOREIGN DATA WRAPPER elsewhere;
 	CREATE FOREIGN TABLE far PARTITION OF parted FOR VALUES FROM (0) TO (100) SERVER elsewhere});
-foreach my $question ("membership_contains('parted_x'::regclass, 1)", "membership_contains_any('parted_x'::regclass, ARRAY[1])", "membership_contains_all('parted_x'::regclass, ARRAY[1, 101])", "membership_contains_each('parted_x'::regclass, ARRAY[1])", 'there(1)')
+foreach my $call ("membership_contains('parted_x'::regclass, 1)", "membership_contains_any('parted_x'::regclass, ARRAY[1])", "membership_contains_all('parted_x'::regclass, ARRAY[1, 101])", "membership_contains_each('parted_x'::regclass, ARRAY[1])", 'there(1)')
 {
-	like($session->query("SELECT $question"), qr/^ERROR:  42809: [^\n]*\n(DETAIL: [^\n]*\n)?HINT: /, "a foreign partition: $question is refused");
-	like($session->query("SELECT $question"), qr/"far"/, 'and it is named');
+	like($session->query("SELECT $call"), qr/^ERROR:  42809: [^\n]*\n(DETAIL: [^\n]*\n)?HINT: /, "a foreign partition: $call is refused");
+	like($session->query("SELECT $call"), qr/"far"/, 'and it is named');
 }
-is($session->query("SELECT membership_contains('part_1_x_idx'::regclass, 101)"), 't', 'those of the others can be asked');
+is($session->query("SELECT membership_contains('part_1_x_idx'::regclass, 101)"), 't', 'those of the others can be queried');
 $other->query('DROP FOREIGN TABLE far');
 answers_are('f,t,f,f,f', 'without it');
 

@@ -1,6 +1,6 @@
-# What a session keeps of a membership index goes when it should: no snapshot is held
-# longer than its query, no lock less long than the insertions that wait under it, and
-# what user code does meanwhile is noticed.
+# A session releases what it caches of a membership index in time: no snapshot is held
+# longer than its query, no lock is released before the pending insertions are written,
+# and changes by user code meanwhile are noticed.
 use strict;
 use warnings;
 
@@ -124,12 +124,12 @@ is($session->query("SELECT membership_contains_each('owns_x', ARRAY['1', '2']::o
 # an index that is being rebuilt has no pages, while hashing looks elements up elsewhere
 $session->query("SET my.what = ''; BEGIN; INSERT INTO owns VALUES ('3')");
 $session->query(q{SET my.what = 'SELECT public.membership_contains(''public.kept_x'', 1)'});
-is($session->query('REINDEX INDEX owns_x'), '', 'REINDEX, whose hashing asks another index');
+is($session->query('REINDEX INDEX owns_x'), '', 'REINDEX, whose hashing probes another index');
 is($session->query(q{SET my.what = ''; SELECT membership_contains_each('owns_x', ARRAY['1', '2', '3']::own[])}), '{t,t,t}', 'nothing is lost');
 is($session->query('COMMIT'), '', 'which is committed');
 is($session->query("SELECT membership_check('owns_x')"), 3, 'and sound');
 $session->query(q{SET my.what = 'SELECT public.membership_contains(''public.owns_x'', ''1''::public.own)'});
-like($session->query('REINDEX INDEX owns_x'), qr/55000: cannot access index "owns_x" while it is being reindexed/, 'an index is not asked while it is rebuilt');
+like($session->query('REINDEX INDEX owns_x'), qr/55000: cannot access index "owns_x" while it is being reindexed/, 'an index is not probed while it is rebuilt');
 $session->query('RESET my.what');
 
 # Privileges that go while a call is kept: a role's membership, BYPASSRLS
@@ -137,7 +137,7 @@ is( $session->query(q{
 	CREATE ROLE readers;
 	CREATE ROLE guest IN ROLE readers;
 	GRANT SELECT ON kept TO readers;
-	CREATE FUNCTION guest_asks() RETURNS text LANGUAGE plpgsql AS $$
+	CREATE FUNCTION guest_probes() RETURNS text LANGUAGE plpgsql AS $$
 	BEGIN
 		RETURN membership_contains('kept_x', 1);
 	EXCEPTION WHEN insufficient_privilege THEN
@@ -145,9 +145,9 @@ is( $session->query(q{
 	END $$}),
 	'', 'a role');
 $session->query('BEGIN; SET ROLE guest');
-is($session->query('SELECT guest_asks()'), 'true', 'a member may ask');
+is($session->query('SELECT guest_probes()'), 'true', 'a member may query');
 $other->query('REVOKE readers FROM guest');
-is($session->query('SELECT guest_asks()'), 'denied', 'and no more when it has left');
+is($session->query('SELECT guest_probes()'), 'denied', 'and no more when it has left');
 $session->query('ROLLBACK');
 
 # DROP INDEX CONCURRENTLY marks an index as dead while others hold locks that they took

@@ -120,7 +120,7 @@ expect_sound(const char *what, const uint8_t *image)
 	expect(fault == NULL, "%s: unsound: %s", what, fault);
 }
 
-/* What a fetch function needs to check what is asked of it */
+/* What a fetch function needs to check its arguments */
 typedef struct Fetched
 {
 	const uint8_t *image;
@@ -144,7 +144,7 @@ fetch_part(void *from, uint64_t offset, uint32_t bytes)
 	return fetched->part;
 }
 
-/* Everything that asks, against the naive reader */
+/* All lookups, compared with the naive reader */
 void
 expect_answers(const char *what, const uint8_t *image, uint64_t first,
 			   uint64_t count)
@@ -162,16 +162,16 @@ expect_answers(const char *what, const uint8_t *image, uint64_t first,
 	for (uint64_t i = 0; i < count; i++)
 	{
 		bool		saturated;
-		unsigned	truth = naive_count(image, hashes[i], &saturated);
+		unsigned	exact = naive_count(image, hashes[i], &saturated);
 		Fetched		fetched = {image, header_bytes, 0, NULL};
 
-		expect(filter_count(image, hashes[i]) == truth, "%s: %u counted, not %u",
-			   what, filter_count(image, hashes[i]), truth);
-		expect(filter_contains(image, hashes[i]) == (truth > 0) &&
-			   found[i] == (truth > 0), "%s: wrong answer about %llu", what,
+		expect(filter_count(image, hashes[i]) == exact, "%s: %u counted, not %u",
+			   what, filter_count(image, hashes[i]), exact);
+		expect(filter_contains(image, hashes[i]) == (exact > 0) &&
+			   found[i] == (exact > 0), "%s: wrong answer about %llu", what,
 			   (unsigned long long) (first + i));
 		expect(filter_contains_sliced(header, hashes[i], fetch_part,
-									  &fetched) == (truth > 0),
+									  &fetched) == (exact > 0),
 			   "%s: wrong answer in parts", what);
 		expect(fetched.fetches >= 1 && fetched.fetches <= filter_slices(header),
 			   "%s: %u fetches", what, fetched.fetches);

@@ -35,7 +35,7 @@ extern unsigned naive_count(const uint8_t *image, uint64_t hash,
 extern uint64_t entries_in(const uint8_t *image);
 extern void expect_sound(const char *what, const uint8_t *image);
 
-/* Everything that asks, against the naive reader */
+/* All lookups, compared with the naive reader */
 extern void expect_answers(const char *what, const uint8_t *image,
 						   uint64_t first, uint64_t count);
 

@@ -7,7 +7,7 @@
  */
 #include "unit.h"
 
-/* A block with so many bytes before and behind, which must stay as they are */
+/* Bytes before and after a block, which must not change */
 #define MARGIN			64
 #define ROOM			(MARGIN + CACHE_LINE + 64 + MARGIN)
 
@@ -87,7 +87,7 @@ test_kernel(const BlockKernel *kernel)
 {
 	char		name[64];
 
-	snprintf(name, sizeof(name), "kernel %s sets and asks the model's bits",
+	snprintf(name, sizeof(name), "kernel %s sets and probes the model's bits",
 			 kernel->name);
 	if (!kernel->supported())
 	{

@@ -30,7 +30,7 @@ test_places(void)
 {
 	static const uint64_t sizes[] = {1, 2, 7, 8, 9, 64, 77, 512, 1000, 4096};
 
-	begin_test("classic sets and probes the bits of the model");
+	begin_test("classic sets and probes the model's bits");
 	for (int i = 0; i < lengthof(sizes); i++)
 	{
 		uint64_t	m = sizes[i];

@@ -105,7 +105,7 @@ test_trap(void)
 {
 	int			tried = 0;
 
-	begin_test("who is of one class in a finer layer is not taken for another");
+	begin_test("elements of one class in a finer layer are not taken for each other");
 	for (uint64_t x = 0; tried < 60; x++)
 	{
 		uint8_t    *image = make_cuckoo(2, 0.5, 2);
@@ -156,7 +156,7 @@ test_trap(void)
 	end_test();
 
 	/* of one class in the first layer, not in the second */
-	begin_test("who is of one class in a coarse layer only, does not lose");
+	begin_test("elements of one class in a coarse layer only do not get lost");
 	tried = 0;
 	for (uint64_t x = 0; tried < 60; x++)
 	{
@@ -200,7 +200,7 @@ test_trap(void)
  * Compaction and steady use
  * ------------------------------------------------------------------------ */
 
-/* A pause of a caller who does not come back from the last one */
+/* An interrupt check that does not return the last time */
 static int	pauses;
 static jmp_buf *where_to_go_on;
 
@@ -313,7 +313,7 @@ test_compact(void)
 		if (setjmp(given_up) == 0)
 		{
 			filter_compact(image);
-			expect(false, "nobody asked");
+			expect(false, "no interrupt check");
 		}
 		filter_interrupt_check = NULL;
 		expect_sound("given up", image);

@@ -230,7 +230,7 @@ test_fields(void)
 	}
 	end_test();
 
-	begin_test("so many windows that their bits are few again");
+	begin_test("a number of windows whose bits overflow");
 	{
 		uint8_t    *image = make_cuckoo(1, 0.01, 0);
 		uint8_t    *at = image_layer_at(image, 0);

@@ -1,6 +1,6 @@
 /*
  * test_cuckoo_places.c
- *	  Where entries of cuckoo filters lie, adding and asking, and the sizes that
+ *	  Where entries of cuckoo filters lie, adding and probing, and the sizes that
  *	  are planned for them.
  */
 #include "naive_cuckoo.h"
@@ -52,7 +52,7 @@ test_places(void)
 }
 
 /* ------------------------------------------------------------------------
- * Adding and asking
+ * Adding and probing
  * ------------------------------------------------------------------------ */
 
 /* From 5 bits to those that take two words to read, in one layer and several */
@@ -206,32 +206,32 @@ test_sizes(void)
 		double		error_rate;
 		double		bits;		/* an element, header included */
 		unsigned	fingerprint;
-	}			asked[] = {
+	}			requests[] = {
 		{0.03, 7.7, 6}, {0.01, 9.8, 8}, {0.001, 13.0, 11}, {1e-4, 17.4, 15},
 		{1e-6, 23.9, 21}
 	};
 
 	begin_test("a cuckoo filter is as small as it should be");
-	for (int i = 0; i < lengthof(asked); i++)
+	for (int i = 0; i < lengthof(requests); i++)
 	{
 		for (uint64_t n = 100000; n <= 10000000; n *= 10)
 		{
 			FilterParams params = {
-				.capacity = n, .error_rate = asked[i].error_rate,
+				.capacity = n, .error_rate = requests[i].error_rate,
 				.kind = FILTER_CUCKOO
 			};
 			FilterPlan	plan;
 
 			expect(filter_plan(&params, &plan) == FILTER_OK, "no plan");
-			expect(plan.bytes * 8.0 / n <= asked[i].bits &&
-				   plan.layer[0].hashes == asked[i].fingerprint,
-				   "%g: %g bits, fingerprint of %u", asked[i].error_rate,
+			expect(plan.bytes * 8.0 / n <= requests[i].bits &&
+				   plan.layer[0].hashes == requests[i].fingerprint,
+				   "%g: %g bits, fingerprint of %u", requests[i].error_rate,
 				   plan.bytes * 8.0 / n, plan.layer[0].hashes);
 		}
 	}
 	end_test();
 
-	begin_test("the capacity of a cuckoo filter is what was asked, and no jump");
+	begin_test("the capacity of a cuckoo filter is what was requested, and no jump");
 	for (uint64_t windows = 2; windows < 20000; windows += 2)
 		expect(cuckoo_capacity(windows) <= cuckoo_capacity(windows + 2) &&
 			   cuckoo_capacity(windows + 2) <= cuckoo_capacity(windows) + 3 &&

@@ -1,6 +1,6 @@
 /*
  * test_error_rate.c
- *	  The error rate that was asked for, as far as seconds allow to measure
+ *	  The requested error rate, as far as seconds allow to measure
  *	  it, and the estimates that a filter gives of itself; bench/error_rate
  *	  measures the rest.
  */
@@ -139,7 +139,7 @@ test_rare(void)
 	}
 }
 
-/* Grown a thousandfold: at most 1.02 of what was asked */
+/* Grown a thousandfold: at most 1.02 of the requested rate */
 static void
 test_grown(void)
 {
@@ -164,7 +164,7 @@ test_grown(void)
 }
 
 /*
- * Cardinality and error rate, as a filter's bits tell, against the truth.
+ * Cardinality and error rate, as estimated from a filter's bits, against the exact ones.
  */
 static void
 try_estimates(const char *what, uint8_t **image, uint64_t n, double sigma)

@@ -224,8 +224,8 @@ test_operations(void)
  * ------------------------------------------------------------------------ */
 
 /*
- * Errors at more than the rate asked for are told from chance so that chance
- * looks like them once in a million tests.
+ * Tell errors above the requested rate from chance, with one false alarm in a
+ * million tests.
  */
 #define CHANCE			1e-6
 
@@ -321,8 +321,7 @@ make_measured(FilterKind kind, Making making, uint64_t n, double error_rate,
 }
 
 /*
- * One question to each of many filters: whether it errs is then one trial of its
- * own, and their number has a binomial distribution, whatever filters differ by.
+ * Probe each of many filters once: whether it errs is then an independent trial, and their number has a binomial distribution, whatever filters differ by.
  */
 static void
 test_error_rates(void)

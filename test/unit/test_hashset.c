@@ -62,17 +62,17 @@ compare_hashes(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Is the hash among these?  Told by a walk, and asked of the set. */
+/* Is the hash among these?  Compare a linear search with the set's answer. */
 static void
-expect_asked(const uint8_t *set, const uint64_t *sorted, uint64_t count,
-			 uint64_t hash)
+expect_contains(const uint8_t *set, const uint64_t *sorted, uint64_t count,
+				uint64_t hash)
 {
 	bool		in = false;
 
 	for (uint64_t i = 0; i < count && !in; i++)
 		in = sorted[i] == hash;
 	expect(hashset_contains(set, count, hash) == in,
-		   "%llu hashes, asked for %llx: %d", (unsigned long long) count,
+		   "%llu hashes, looked up %llx: %d", (unsigned long long) count,
 		   (unsigned long long) hash, !in);
 }
 
@@ -109,7 +109,7 @@ try_merge(const uint64_t *sorted, uint64_t count)
 		   "written behind the end");
 }
 
-/* Sort and ask "count" hashes of this kind. */
+/* Sort and look up "count" hashes of this kind. */
 static void
 try_set(Input input, uint64_t count)
 {
@@ -143,21 +143,21 @@ try_set(Input input, uint64_t count)
 		   "written behind the end");
 	try_merge(sorted, kept);
 
-	/* asked at any address; of a large set, a hundred of its hashes */
+	/* look up at any address; of a large set, a hundred of its hashes */
 	memcpy(shifted + 1, bytes, 8 * kept);
 	step = kept > 100 ? kept / 100 : 1;
 	for (uint64_t i = 0; i < kept; i += step)
 	{
-		expect_asked(shifted + 1, sorted, kept, sorted[i]);
-		expect_asked(shifted + 1, sorted, kept, sorted[i] + 1);
-		expect_asked(shifted + 1, sorted, kept, sorted[i] - 1);
+		expect_contains(shifted + 1, sorted, kept, sorted[i]);
+		expect_contains(shifted + 1, sorted, kept, sorted[i] + 1);
+		expect_contains(shifted + 1, sorted, kept, sorted[i] - 1);
 	}
 	if (kept > 0)
-		expect_asked(shifted + 1, sorted, kept, sorted[kept - 1]);
-	expect_asked(shifted + 1, sorted, kept, 0);
-	expect_asked(shifted + 1, sorted, kept, UINT64_MAX);
+		expect_contains(shifted + 1, sorted, kept, sorted[kept - 1]);
+	expect_contains(shifted + 1, sorted, kept, 0);
+	expect_contains(shifted + 1, sorted, kept, UINT64_MAX);
 	for (int i = 0; i < 20; i++)
-		expect_asked(shifted + 1, sorted, kept, random64());
+		expect_contains(shifted + 1, sorted, kept, random64());
 }
 
 /* Every multiple of the stride, modulo count, once; runs of them evenly */

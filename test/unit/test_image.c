@@ -1,7 +1,7 @@
 /*
  * test_image.c
  *	  The gate for bytes from outside: every wrong field is refused, and
- *	  whatever is let through can be asked, added to, grown and united.
+ *	  whatever passes can be probed, added to, grown and united.
  *
  * The second half is only proven by a build with sanitizers, which sees a byte
  * read behind an image: make unit-check-sanitize.
@@ -390,9 +390,9 @@ test_lengths(void)
 }
 
 /*
- * Bytes before the content whose bits may be another sound value: what a
- * filter was asked for and its elements' class and seed; the number of bits an
- * element sets, and in a further layer in one block or two.  That is all that
+ * Bytes before the content whose bits may be another sound value: the
+ * requested parameters of a filter, its elements' class and seed; the number of bits
+ * an element sets, and in a later layer in one block or two.  That is all that
  * damage can change unseen.
  */
 static bool

@@ -101,7 +101,7 @@ fetch_part(void *from, uint64_t offset, uint32_t bytes)
 	return memcpy(parts->part, parts->image + offset, bytes);
 }
 
-/* Ask with nothing but the header at hand: the same answers. */
+/* Probe with only the header at hand: the same answers. */
 static void
 expect_parts(const uint8_t *image)
 {
@@ -126,7 +126,7 @@ expect_parts(const uint8_t *image)
 }
 
 /*
- * Ask about each number, one by one, in parts, and in batches of several
+ * Look up each number, one by one, by slices, and in batches of several
  * sizes.
  */
 static void
@@ -176,7 +176,7 @@ expect_model(const uint8_t *image, const bool *present)
 			   "%llu differs in a batch", (unsigned long long) i);
 }
 
-/* Add all elements, some of them again, and ask now and then. */
+/* Add all elements, some of them again, and probe now and then. */
 static void
 test_model(const Kind *kind)
 {
@@ -300,7 +300,7 @@ try_full(const Kind *kind)
 		   "%s: stopped at its own elements", kind->name);
 	for (int i = 0; i < BATCH; i++)
 		expect(filter_add_batch(image, hashes + i, 1) == found[i],
-			   "%s: adding %d differs from asking", kind->name, i);
+			   "%s: adding %d differs from probing", kind->name, i);
 	expect(filter_add_batch(image, hashes, 0) == 0, "%s: none", kind->name);
 	expect(memcmp(full, image, image_bytes(full)) == 0,
 		   "%s: changed though full", kind->name);

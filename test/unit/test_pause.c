@@ -169,7 +169,7 @@ make_some(FilterKind kind, uint64_t first)
 	return image;
 }
 
-/* Are there pauses for each so many of the bytes that are passed? */
+/* Are there enough interrupt checks for the bytes that are passed? */
 static void
 expect_pauses(const char *what, void (*work) (Work *), Work *with,
 			  uint64_t bytes)

@@ -35,7 +35,7 @@ static const struct
 /* The table's figures are met within this */
 #define SIZE_TOLERANCE	1.01
 
-/* Error rates asked for, from the lowest to the highest */
+/* Requested error rates, from the lowest to the highest */
 static const double error_rates[] = {
 	ERROR_RATE_MIN, 1e-6, 1e-5, 1e-4, 2.99e-4, 3e-4, 1e-3, 0.01, 0.03, 0.1,
 	0.25, ERROR_RATE_MAX
@@ -209,7 +209,7 @@ test_extremes(void)
 												  error_rates[j], growth,
 												  &plan);
 
-				/* what is asked for has at least a bit an element */
+				/* what is requested has at least a bit an element */
 				expect(status == (capacities[i] > 2 ? FILTER_TOO_LARGE :
 								  FILTER_OK), "%llu at %g: status %d",
 					   (unsigned long long) capacities[i], error_rates[j],
@@ -277,7 +277,7 @@ test_growth_ends(void)
 	/* of the larger, two layers have more bits together than there may be */
 	static const uint64_t capacities[] = {100, 250 * 1000 * 1000};
 
-	begin_test("growth is by the factor asked for, and ends");
+	begin_test("growth is by the requested factor, and ends");
 	for (int i = 0; i < 2 * lengthof(capacities) * IMAGE_MAX_GROWTH; i++)
 	{
 		int			growth = i / 2 / lengthof(capacities) + 1;
@@ -344,7 +344,7 @@ test_determinism(void)
 							&again);
 			memset(&again, 0, sizeof(again));
 			plan_filter(capacity[j], rate, 2, &again);
-			/* both began as zeros, so that padding is alike */
+			/* both began as zeros, so that padding is equal */
 			expect(memcmp((uint8_t *) &first[j], (uint8_t *) &again,
 						  sizeof(again)) == 0,
 				   "%llu at %g: another plan",
@@ -429,7 +429,7 @@ test_kept(void)
 	begin_test("what was worked out for an error rate is kept for its next filters");
 	for (int i = 0; i < lengthof(rates); i++)
 	{
-		/* one that is near, and that nobody has asked for */
+		/* one that is near, and has not been planned yet */
 		double		first = time_plans(rates[i] * 1.0001);
 		double		next = 0;
 

@@ -12,10 +12,10 @@
 #include <math.h>
 #include <stdarg.h>
 
-/* Of one test, the first so many disappointments are told */
+/* Failures reported of one test */
 #define TOLD			5
 
-/* One of so many trials is enough for a quick run. */
+/* A quick run makes one in QUICK_SHARE trials. */
 #define QUICK_SHARE		5
 
 uint64_t	expectations;
