@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 #
-# script/bench filters, truth and growth: src/filter/ without a server.
+# script/bench filters, accuracy and growth: src/filter/ without a server.
 
 quick_option=()
 
@@ -41,10 +41,10 @@ part_filters()
 	finish
 }
 
-part_truth()
+part_accuracy()
 {
 	begin "requested and measured"
-	to_result truth error_rate --csv
+	to_result accuracy error_rate --csv
 	finish
 	begin "the textbook's table"
 	to_result textbook error_rate --csv --classic

@@ -16,7 +16,7 @@ set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead lc rgb black lw 1.2
 set errorbars small
 set key bottom left Left reverse samplen 2 spacing 1.2 title "bloom, elements"
 # The bars show by how much chance moves a measurement; sizes stand side by side
-of(kind, layout, elements) = lines("truth", sprintf("$1 == \"%s\" && $2 ~ \"%s\" && $4 == %s", kind, layout, elements))
+of(kind, layout, elements) = lines("accuracy", sprintf("$1 == \"%s\" && $2 ~ \"%s\" && $4 == %s", kind, layout, elements))
 low(ratio, spread) = ratio * (1 - spread)
 high(ratio, spread) = ratio * (1 + spread)
 plot of("fixed", "block512", "1000") using ($5 * 0.76):7:(low($7, $14)):(high($7, $14)) with yerrorbars pt 7 ps 0.7 lc rgb orange title "1,000", \
