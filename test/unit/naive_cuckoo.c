@@ -112,14 +112,6 @@ entries_in(const uint8_t *image)
 	return (uint64_t) filter_cardinality(image);
 }
 
-void
-expect_sound(const char *what, const uint8_t *image)
-{
-	const char *fault = image_check(image, image_bytes(image), FILTER_CUCKOO);
-
-	expect(fault == NULL, "%s: unsound: %s", what, fault);
-}
-
 /* What a fetch function needs to check its arguments */
 typedef struct Fetched
 {

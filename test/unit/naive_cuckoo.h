@@ -33,7 +33,6 @@ extern unsigned naive_count(const uint8_t *image, uint64_t hash,
 							bool *saturated);
 
 extern uint64_t entries_in(const uint8_t *image);
-extern void expect_sound(const char *what, const uint8_t *image);
 
 /* All lookups, compared with the naive reader */
 extern void expect_answers(const char *what, const uint8_t *image,

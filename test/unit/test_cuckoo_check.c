@@ -3,6 +3,7 @@
  *	  Cuckoo filters from outside: whatever is wrong is refused, and whatever is
  *	  let through is safe to use.
  */
+#include "mutations.h"
 #include "naive_cuckoo.h"
 
 enum
@@ -323,11 +324,10 @@ test_fields(void)
 	end_test();
 }
 
-/* Make the sums right again that almost any damage spoils. */
 static void
-repair(uint8_t *image)
+repair(uint8_t *image, uint64_t bytes)
 {
-	if (filter_header_bytes(image) > image_bytes(image))
+	if (image_bytes(image) != bytes || filter_header_bytes(image) > bytes)
 		return;
 	for (int i = 0; i < image_layers(image); i++)
 	{
@@ -337,8 +337,7 @@ repair(uint8_t *image)
 		image_get_layer(image, i, &layer);
 		if (layer.layout != LAYOUT_CUCKOO || layer.size > 100000 ||
 			layer.hashes > CUCKOO_MAX_FINGERPRINT ||
-			layer.offset > image_bytes(image) ||
-			layer_bytes(&layer) > image_bytes(image) - layer.offset)
+			layer.offset > bytes || layer_bytes(&layer) > bytes - layer.offset)
 			return;
 		for (uint64_t slot = 0; slot <= layer.size; slot++)
 			entries += naive_slot(image, &layer, slot) != 0;
@@ -346,38 +345,54 @@ repair(uint8_t *image)
 	}
 }
 
-/* Do everything with an image that was let through. */
 static void
-exercise(const uint8_t *image, const uint8_t *partner)
+damage(uint8_t *image, uint64_t bytes, const uint8_t *sample)
+{
+	uint64_t	slots = filter_header_bytes(sample);
+	uint8_t    *at = image_layer_at(image,
+									random_below(image_layers(sample)));
+
+	switch (random_below(6))
+	{
+		case 0:
+			image[random_below(bytes)] ^= 1 << random_below(8);
+			break;
+		case 1:
+			image[slots + random_below(bytes - slots)] = random64();
+			break;
+		case 2:
+			/* many bytes, so that classes fill up */
+			for (int j = random_below(40); j > 0; j--)
+				image[slots + random_below(bytes - slots)] =
+					random_below(2) ? 0x55 : 0;
+			break;
+		case 3:
+			at += LAYER_OFF_SIZE + 8 * random_below(7);
+			put64(at, random_below(2) ? random_below(300) :
+				  UINT64_C(1) << random_below(64));
+			break;
+		case 4:
+			at[random_below(2)] = random_below(45);
+			break;
+		case 5:
+			image[IMAGE_OFF_GROWTH + random_below(2)] = random_below(6);
+			break;
+	}
+}
+
+static void
+exercise(const uint8_t *image, const uint8_t *sample)
 {
 	uint8_t    *copy = copy_image(image);
 	uint64_t	hashes[60];
-	bool		found[60];
 	FilterStatus status;
-	size_t		added;
 	FilterPlan	plan;
-	double		rate = filter_estimated_error_rate(image);
-	uint64_t	bits;
-	uint64_t	bits_set;
 
+	exercise_lookups(image, hashes, lengthof(hashes));
 	for (int i = 0; i < lengthof(hashes); i++)
-		hashes[i] = number_hash(i);
-	hashes[0] = 0;
-	hashes[1] = UINT64_MAX;
-	filter_contains_batch(image, hashes, lengthof(hashes), found);
-	for (int i = 0; i < lengthof(hashes); i++)
-		expect(filter_contains(image, hashes[i]) == found[i] &&
-			   (filter_count(image, hashes[i]) > 0) == found[i],
-			   "a batch differs");
-	filter_bits(image, &bits, &bits_set);
-	expect(bits_set <= bits, "more bits set than there are");
-	expect(rate >= 0 && rate <= 1, "error rate %g", rate);
-	added = filter_add_batch(copy, hashes, lengthof(hashes));
-	filter_contains_batch(copy, hashes, added, found);
-	for (size_t i = 0; i < added; i++)
-		expect(found[i], "lost at once");
-	put64(copy + IMAGE_OFF_CLASS, SOME_CLASS);
-	expect_sound("adding", copy);
+		expect((filter_count(image, hashes[i]) > 0) ==
+			   filter_contains(image, hashes[i]), "a count differs");
+	exercise_additions(copy, hashes, lengthof(hashes));
 	if (filter_plan_growth(copy, &plan) == FILTER_OK && plan.bytes < 1 << 20)
 	{
 		uint8_t    *larger = allocate_image(plan.bytes);
@@ -398,9 +413,9 @@ exercise(const uint8_t *image, const uint8_t *partner)
 	filter_compact(copy);
 	expect_sound("compaction", copy);
 	release_image(copy);
-	if (filter_difference(image, partner) == FILTERS_COMPATIBLE)
+	if (filter_difference(image, sample) == FILTERS_COMPATIBLE)
 	{
-		uint8_t    *united = unite(image, partner, &status);
+		uint8_t    *united = unite(image, sample, &status);
 
 		if (united != NULL)
 			release_image(united);
@@ -410,61 +425,14 @@ exercise(const uint8_t *image, const uint8_t *partner)
 static void
 test_mutations(void)
 {
-	uint64_t	let_through = 0;
-	uint64_t	mutations = trials(60000);
+	const Mutations mutations = {
+		.name = "whatever cuckoo filter is let through is safe to use",
+		.kind = FILTER_CUCKOO, .count = trials(60000),
+		.samples = samples, .sample_count = SAMPLES,
+		.damage = damage, .repair = repair, .exercise = exercise
+	};
 
-	begin_test("whatever cuckoo filter is let through is safe to use");
-	for (uint64_t i = 0; i < mutations; i++)
-	{
-		const uint8_t *original = samples[random_below(SAMPLES)];
-		uint8_t    *image = copy_image(original);
-		uint64_t	bytes = image_bytes(image);
-		int			layers = image_layers(image);
-
-		for (int damage = random_below(3); damage >= 0; damage--)
-		{
-			uint8_t    *at = image_layer_at(image, random_below(layers));
-			uint64_t	slots = filter_header_bytes(original);
-
-			switch (random_below(6))
-			{
-				case 0:
-					image[random_below(bytes)] ^= 1 << random_below(8);
-					break;
-				case 1:
-					image[slots + random_below(bytes - slots)] = random64();
-					break;
-				case 2:
-					/* a run of bytes, so that classes fill up */
-					for (int j = random_below(40); j > 0; j--)
-						image[slots + random_below(bytes - slots)] =
-							random_below(2) ? 0x55 : 0;
-					break;
-				case 3:
-					at += LAYER_OFF_SIZE + 8 * random_below(7);
-					put64(at, random_below(2) ? random_below(300) :
-						  UINT64_C(1) << random_below(64));
-					break;
-				case 4:
-					at[random_below(2)] = random_below(45);
-					break;
-				case 5:
-					image[IMAGE_OFF_GROWTH + random_below(2)] = random_below(6);
-					break;
-			}
-		}
-		if (random_below(8) != 0 && image_bytes(image) == bytes)
-			repair(image);
-		if (image_check(image, bytes, FILTER_CUCKOO) == NULL)
-		{
-			let_through++;
-			exercise(image, original);
-		}
-		release_image(image);
-	}
-	expect(let_through > mutations / 20, "only %llu images let through",
-		   (unsigned long long) let_through);
-	end_test();
+	test_mutations_of(&mutations);
 }
 
 void

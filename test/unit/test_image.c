@@ -6,7 +6,7 @@
  * The second half is only proven by a build with sanitizers, which sees a byte
  * read behind an image: make unit-check-sanitize.
  */
-#include "unit.h"
+#include "mutations.h"
 
 #include <math.h>
 
@@ -527,18 +527,20 @@ interesting_value(void)
 	}
 }
 
-/* Damage the image in one place. */
 static void
-mutate(uint8_t *image, uint64_t bytes)
+damage(uint8_t *image, uint64_t bytes, const uint8_t *sample)
 {
 	static const int header_words[] = {
 		IMAGE_OFF_CLASS, IMAGE_OFF_SEED, IMAGE_OFF_CAPACITY,
 		IMAGE_OFF_ERROR_RATE, IMAGE_OFF_COUNT, IMAGE_OFF_BYTES
 	};
+
+	/* descriptors that are there, whether or not the sample has that many */
 	uint64_t	layers = bytes <= IMAGE_HEADER_BYTES ? 0 :
 		(bytes - IMAGE_HEADER_BYTES) / IMAGE_LAYER_BYTES;
 	uint64_t	at;
 
+	(void) sample;
 	if (layers > 4)
 		layers = 4;
 	switch (random_below(layers > 0 ? 7 : 4))
@@ -574,10 +576,6 @@ mutate(uint8_t *image, uint64_t bytes)
 	}
 }
 
-/*
- * Make the sums right again that almost any damage spoils, so that what it
- * spoils besides is looked at.
- */
 static void
 repair(uint8_t *image, uint64_t bytes)
 {
@@ -608,66 +606,10 @@ repair(uint8_t *image, uint64_t bytes)
 /* Results larger than this are planned but not made. */
 #define LARGE			(UINT64_C(1) << 20)
 
+/* Unite an image with another one, in both ways. */
 static void
-expect_sound(const char *what, const uint8_t *image)
+exercise_union(const uint8_t *image, const uint8_t *partner)
 {
-	const char *fault = image_check(image, image_bytes(image), FILTER_BLOOM);
-
-	expect(fault == NULL, "%s made an image unsound: %s", what, fault);
-}
-
-/* Do everything with an image that was let through. */
-static void
-exercise(const uint8_t *image, const uint8_t *partner)
-{
-	uint64_t	hashes[40];
-	bool		found[40];
-	uint64_t	bits;
-	uint64_t	bits_set;
-	double		cardinality = filter_cardinality(image);
-	double		rate = filter_estimated_error_rate(image);
-
-	for (int i = 0; i < lengthof(hashes); i++)
-		hashes[i] = number_hash(i);
-	hashes[0] = 0;
-	hashes[1] = UINT64_MAX;
-	filter_contains_batch(image, hashes, lengthof(hashes), found);
-	for (int i = 0; i < lengthof(hashes); i++)
-		expect(filter_contains(image, hashes[i]) == found[i],
-			   "a batch differs");
-	filter_bits(image, &bits, &bits_set);
-	expect(bits_set <= bits, "more bits set than there are");
-	expect(isfinite(cardinality) && cardinality >= 0, "cardinality %g",
-		   cardinality);
-	expect(rate >= 0 && rate <= 1, "error rate %g", rate);
-
-	if (image_layers(image) > 0)
-	{
-		uint8_t    *copy = copy_image(image);
-		size_t		done;
-		FilterPlan	plan;
-
-		if (image_class(copy) == 0)
-			put64(copy + IMAGE_OFF_CLASS, SOME_CLASS);
-		done = filter_add_batch(copy, hashes, lengthof(hashes));
-		expect_sound("adding", copy);
-		filter_contains_batch(copy, hashes, done, found);
-		for (size_t i = 0; i < done; i++)
-			expect(found[i], "lost at once");
-		/* now and then: planning for another error rate takes milliseconds */
-		if (random_below(64) == 0 &&
-			filter_plan_growth(copy, &plan) == FILTER_OK && plan.bytes < LARGE)
-		{
-			uint8_t    *larger = allocate_image(plan.bytes);
-
-			filter_grow(larger, copy, &plan);
-			expect_sound("growth", larger);
-			filter_add_batch(larger, hashes, lengthof(hashes));
-			expect_sound("adding once grown", larger);
-			release_image(larger);
-		}
-		release_image(copy);
-	}
 	if (filter_difference(image, partner) == FILTERS_COMPATIBLE &&
 		image_layers(image) > 0 && image_layers(partner) > 0)
 	{
@@ -693,44 +635,51 @@ exercise(const uint8_t *image, const uint8_t *partner)
 }
 
 static void
+exercise(const uint8_t *image, const uint8_t *sample)
+{
+	uint64_t	hashes[40];
+
+	exercise_lookups(image, hashes, lengthof(hashes));
+	if (image_layers(image) > 0)
+	{
+		uint8_t    *copy = copy_image(image);
+		FilterPlan	plan;
+
+		exercise_additions(copy, hashes, lengthof(hashes));
+		/* now and then: planning for another error rate takes milliseconds */
+		if (random_below(64) == 0 &&
+			filter_plan_growth(copy, &plan) == FILTER_OK && plan.bytes < LARGE)
+		{
+			uint8_t    *larger = allocate_image(plan.bytes);
+
+			filter_grow(larger, copy, &plan);
+			expect_sound("growth", larger);
+			filter_add_batch(larger, hashes, lengthof(hashes));
+			expect_sound("adding once grown", larger);
+			release_image(larger);
+		}
+		release_image(copy);
+	}
+	exercise_union(image, random_below(2) ? image : sample);
+	exercise_union(sample, image);
+}
+
+static void
 test_mutations(void)
 {
-	uint64_t	let_through = 0;
-	uint64_t	mutations = trials(200000);
+	const Mutations mutations = {
+		.name = "whatever is let through is safe to use",
+		.kind = FILTER_BLOOM, .count = trials(200000),
+		.samples = samples, .sample_count = SAMPLES, .other_lengths = true,
+		.damage = damage, .repair = repair, .exercise = exercise
+	};
 
-	begin_test("whatever is let through is safe to use");
-	for (uint64_t i = 0; i < mutations; i++)
-	{
-		const uint8_t *original = samples[random_below(SAMPLES)];
-		uint64_t	bytes = image_bytes(original);
-		uint8_t    *image;
+	test_mutations_of(&mutations);
+}
 
-		/* sometimes of another length */
-		if (random_below(8) == 0)
-			bytes = random_below(2) ? random_below(bytes + 1) :
-				bytes + 8 * random_below(20);
-		if (bytes < IMAGE_HEADER_BYTES)
-			bytes = IMAGE_HEADER_BYTES;
-		image = allocate_image(bytes);
-		memcpy(image, original, bytes < image_bytes(original) ? bytes :
-			   image_bytes(original));
-		for (int damage = random_below(4); damage >= 0; damage--)
-			mutate(image, bytes);
-		if (random_below(4) != 0)
-			repair(image, bytes);
-		if (image_check(image, bytes, FILTER_BLOOM) == NULL)
-		{
-			let_through++;
-			exercise(image, random_below(2) ? image : original);
-			exercise(original, image);
-		}
-		release_image(image);
-	}
-	/* else the test would not prove much */
-	expect(let_through > mutations / 20, "only %llu images let through",
-		   (unsigned long long) let_through);
-	end_test();
-
+static void
+test_random_bytes(void)
+{
 	begin_test("random bytes are refused");
 	for (int i = 0; i < 20000; i++)
 	{
@@ -797,6 +746,7 @@ test_image(void)
 	test_flips();
 	test_combined();
 	test_mutations();
+	test_random_bytes();
 	test_largest();
 	release_samples();
 }

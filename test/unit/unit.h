@@ -38,6 +38,9 @@ extern void disappointed(const char *format,...)
 			disappointed(__VA_ARGS__); \
 	} while (0)
 
+/* Expect an image to pass the check of bytes from outside. */
+extern void expect_sound(const char *what, const uint8_t *image);
+
 /* 64 random bits; each test begins the same sequence. */
 extern uint64_t random64(void);
 

@@ -82,6 +82,15 @@ disappointed(const char *format,...)
 	printf("\n");
 }
 
+void
+expect_sound(const char *what, const uint8_t *image)
+{
+	const char *fault = image_check(image, image_bytes(image),
+									image_kind(image));
+
+	expect(fault == NULL, "%s: unsound: %s", what, fault);
+}
+
 uint64_t
 random64(void)
 {
