@@ -5,12 +5,15 @@ use strict;
 use warnings;
 
 use Exporter qw(import);
-use PostgreSQL::Test::Cluster;
+use FindBin;
+use lib "$FindBin::RealBin/../t";
+
 use PostgreSQL::Test::Utils;
+use Server ();
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(@victims $rounds $commands start_server start_script work_a_while kill_some
+our @EXPORT = qw(@victims $rounds $commands start_crash_server start_script work_a_while kill_some
   was_in_the_middle wait_until_back);
 
 # What can be killed
@@ -26,7 +29,7 @@ my ($least_ms, $most_ms) = (10, 1000);
 my $gone_seconds = 60;
 
 # A server with little memory and WAL, so that pages are written all the time
-sub start_server
+sub start_crash_server
 {
 	my ($shared_buffers) = @_;
 	my $seed = $ENV{CRASH_SEED} || time;
@@ -35,17 +38,13 @@ sub start_server
 	note("seed $seed");
 	srand($seed);
 
-	my $node = PostgreSQL::Test::Cluster->new('crash');
-	$node->init(allows_streaming => 1);
-	$node->append_conf('postgresql.conf', qq{
+	return Server::start_server('crash', init => [ allows_streaming => 1 ], conf => qq{
 restart_after_crash = on
 shared_buffers = $shared_buffers
 min_wal_size = 32MB
 max_wal_size = 64MB
 log_statement = none
 });
-	$node->start;
-	return $node;
 }
 
 # A session of psql that runs commands until it is cut off: {out} is the file of what

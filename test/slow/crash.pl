@@ -22,9 +22,8 @@ use Test::More;
 my $round_elements = 10_000_000;
 my $command_elements = 100;
 
-my $node = start_server('4MB');
+my $node = start_crash_server('4MB');
 $node->safe_psql('postgres', q{
-	CREATE EXTENSION bloomfilter;
 	CREATE EXTENSION amcheck;
 	CREATE TABLE log (n bigserial PRIMARY KEY, id text, what text, element bigint);
 	CREATE TABLE blooms (id text PRIMARY KEY, f bloom NOT NULL);

@@ -16,9 +16,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-my $node = start_server('2MB');
+my $node = start_crash_server('2MB');
 $node->safe_psql('postgres', q{
-	CREATE EXTENSION bloomfilter;
 	CREATE TABLE urls (id bigint PRIMARY KEY, url text NOT NULL);
 	CREATE INDEX urls_url ON urls USING membership (url) WITH (capacity = 100);
 	CREATE INDEX urls_both ON urls USING membership (id, url) WITH (capacity = 1, growth = 4, error_rate = 0.0001);

@@ -4,22 +4,15 @@
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
+use FindBin;
+use lib $FindBin::RealBin;
+
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
-sub make_node
-{
-	my $node = PostgreSQL::Test::Cluster->new(shift);
-
-	$node->init;
-	$node->start;
-	$node->safe_psql('postgres', 'CREATE EXTENSION bloomfilter');
-	return $node;
-}
-
-my $local = make_node('local');
-my $remote = make_node('remote');
+my $local = start_server('local');
+my $remote = start_server('remote');
 
 $remote->safe_psql('postgres', q{
 	CREATE TABLE visits AS

@@ -10,21 +10,18 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use Instructions;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 need_valgrind();
 
 my $rows = 20000;
 
-my $node = PostgreSQL::Test::Cluster->new('instructions');
-$node->init;
-$node->start;
+my $node = start_server('instructions');
 plan skip_all => 'assertions are instructions too'
   if $node->safe_psql('postgres', 'SHOW debug_assertions') eq 'on';
 $node->safe_psql('postgres', qq{
-	CREATE EXTENSION bloomfilter;
 	CREATE TABLE urls AS
 		SELECT 'https://example.com/a/directory/of/pages/' || md5(i::text) AS url,
 			i::bigint AS number

@@ -8,14 +8,12 @@ use lib $FindBin::RealBin;
 
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Session;
 use Test::More;
 
-my $primary = PostgreSQL::Test::Cluster->new('primary');
-$primary->init(allows_streaming => 1);
-$primary->start;
+my $primary = start_server('primary', init => [ allows_streaming => 1 ]);
 $primary->safe_psql('postgres', q{
-	CREATE EXTENSION bloomfilter;
 	CREATE TABLE blooms (id text PRIMARY KEY, f bloom NOT NULL);
 	CREATE TABLE cuckoos (id text PRIMARY KEY, f cuckoo NOT NULL);
 	CREATE INDEX blooms_f ON blooms USING hash (f);

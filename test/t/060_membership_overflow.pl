@@ -9,22 +9,18 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Session;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('overflow');
-$node->init;
 # A crash fails this test, and does not stop all others
-$node->append_conf('postgresql.conf', q{
+my $node = start_server('overflow', conf => q{
 max_prepared_transactions = 10
 restart_after_crash = on
 });
-$node->start;
 my $parallel = $node->safe_psql('postgres', q{SELECT name FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')});
 $node->safe_psql('postgres', q{
-	CREATE EXTENSION bloomfilter;
 	CREATE TABLE noise (x int);
 	CREATE TABLE kept (x int);
 	CREATE INDEX kept_x ON kept USING membership (x);

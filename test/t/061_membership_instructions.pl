@@ -8,8 +8,8 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use Instructions;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 need_valgrind();
@@ -18,14 +18,10 @@ my $rows = 20000;
 my $transactions = 40;
 my $subtransactions = 60;
 
-my $node = PostgreSQL::Test::Cluster->new('instructions');
-$node->init;
-$node->append_conf('postgresql.conf', "max_prepared_transactions = $transactions");
-$node->start;
+my $node = start_server('instructions', conf => "max_prepared_transactions = $transactions");
 plan skip_all => 'assertions are instructions too'
   if $node->safe_psql('postgres', 'SHOW debug_assertions') eq 'on';
 $node->safe_psql('postgres', qq{
-	CREATE EXTENSION bloomfilter;
 	CREATE TABLE noise (x int);
 	CREATE TABLE numbers AS SELECT i::bigint AS number FROM generate_series(1, $rows) i;
 	CREATE INDEX numbers_number ON numbers USING membership (number);

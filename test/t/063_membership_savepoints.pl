@@ -6,17 +6,14 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Session;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-my $node = PostgreSQL::Test::Cluster->new('savepoints');
-$node->init;
-$node->start;
+my $node = start_server('savepoints');
 $node->safe_psql('postgres', q{
-	CREATE EXTENSION bloomfilter;
 	CREATE TABLE kept (x int);
 	CREATE INDEX kept_x ON kept USING membership (x);
 	INSERT INTO kept VALUES (0);

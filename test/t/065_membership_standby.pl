@@ -10,15 +10,12 @@ use lib $FindBin::RealBin;
 
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Session;
 use Test::More;
 
-my $primary = PostgreSQL::Test::Cluster->new('primary');
-$primary->init(allows_streaming => 1);
-$primary->append_conf('postgresql.conf', 'autovacuum = off');
-$primary->start;
+my $primary = start_server('primary', init => [ allows_streaming => 1 ], conf => 'autovacuum = off');
 $primary->safe_psql('postgres', q{
-	CREATE EXTENSION bloomfilter;
 	CREATE TABLE kept (id int, x text);
 	INSERT INTO kept SELECT i, 'x' || i FROM generate_series(1, 1000) i;
 	CREATE INDEX kept_x ON kept USING membership (x);

@@ -6,14 +6,12 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Session;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('inheritance');
-$node->init;
-$node->start;
+my $node = start_server('inheritance');
 my $session = Session->new($node);
 my $other = Session->new($node);
 my $refused = qr/^ERROR:  42809: [^\n]*"par_x?"[^\n]*\n(DETAIL: [^\n]*\n)?HINT: /;
@@ -43,7 +41,6 @@ sub is_exact
 }
 
 is( $session->query(q{
-	CREATE EXTENSION bloomfilter;
 	CREATE TABLE par (x int);
 	CREATE INDEX par_x ON par USING membership (x);
 	INSERT INTO par VALUES (1);

@@ -7,19 +7,15 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Session;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('distributed');
-$node->init;
-$node->append_conf('postgresql.conf', 'allow_system_table_mods = on');
-$node->start;
+my $node = start_server('distributed', conf => 'allow_system_table_mods = on');
 my $session = Session->new($node);
 
 is( $session->query(q{
-	CREATE EXTENSION bloomfilter;
 	CREATE TABLE spread (x int);
 	CREATE INDEX spread_x ON spread USING membership (x);
 	INSERT INTO spread VALUES (1);

@@ -6,19 +6,16 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Session;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('char');
 # for collations of ICU, which not every encoding has
-$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
-$node->start;
+my $node = start_server('char', init => [ extra => [ '--encoding=UTF8', '--locale=C' ] ]);
 my $session = Session->new($node);
 
 is( $session->query(q{
-	CREATE EXTENSION bloomfilter;
 	CREATE DOMAIN code AS char(5);
 	CREATE TABLE kept (c char(5), n int, t text, d code, a char(5)[], da code[]);
 	CREATE INDEX kept_c ON kept USING membership (c);

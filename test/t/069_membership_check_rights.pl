@@ -6,16 +6,13 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Session;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('rights');
-$node->init;
-$node->start;
+my $node = start_server('rights');
 $node->safe_psql('postgres', q{
-	CREATE EXTENSION bloomfilter;
 	CREATE ROLE ann LOGIN;
 	CREATE ROLE eve LOGIN;
 	CREATE SCHEMA ann AUTHORIZATION ann;

@@ -6,17 +6,14 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Session;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('seen');
-$node->init;
-$node->start;
+my $node = start_server('seen');
 my $session = Session->new($node);
 is( $session->query(q{
-	CREATE EXTENSION bloomfilter;
 	CREATE TABLE kept (x int);
 	CREATE INDEX kept_x ON kept USING membership (x);
 	CREATE INDEX kept_more ON kept USING membership (x);

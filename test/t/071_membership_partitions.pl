@@ -6,19 +6,16 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Session;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('partitions');
-$node->init;
-$node->start;
+my $node = start_server('partitions');
 my $session = Session->new($node);
 my $other = Session->new($node);
 
 is( $session->query(q{
-	CREATE EXTENSION bloomfilter;
 	CREATE TABLE parted (x int, t text) PARTITION BY RANGE (x);
 	CREATE INDEX parted_x ON parted USING membership (x);
 	CREATE INDEX parted_xt ON parted USING membership (x, t);

@@ -7,19 +7,16 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Session;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('lifetimes');
-$node->init;
-$node->start;
+my $node = start_server('lifetimes');
 my $session = Session->new($node);
 my $other = Session->new($node);
 
 is( $session->query(q{
-	CREATE EXTENSION bloomfilter;
 	CREATE TABLE kept (x int);
 	INSERT INTO kept SELECT generate_series(1, 1000);
 	CREATE INDEX kept_x ON kept USING membership (x);
