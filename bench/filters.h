@@ -8,7 +8,7 @@
  * server, where four bytes of length precede it and begin a cache line.  Its
  * memory ends where it does, so that a sanitizer sees what goes beyond it.
  *
- * What cannot be done ends the program.
+ * Errors end the program.
  */
 #ifndef BENCH_FILTERS_H
 #define BENCH_FILTERS_H

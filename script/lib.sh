@@ -81,7 +81,7 @@ default_major()
 }
 
 # need_packages PACKAGE...: what every script needs, and the named ones.
-# Asks dpkg first; apt is called only when something is missing.
+# Checks with dpkg first; apt is called only when something is missing.
 need_packages()
 {
 	local -a wanted=(make gcc libc6-dev libxxhash-dev "$@") missing=()

@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 #
 # script/bench build: filters of a column of distinct URLs, and what else can be
-# made of it: time, memory at its peak, and the bytes that are kept.
+# made of it: time, peak memory, and the size of the result.
 
 build_methods=(count bloom_agg bloom_agg_sized cuckoo_agg cuckoo_agg_sized
 	count_distinct array_agg btree hash_index)
 # Those that workers take part in
 build_parallel_methods=(count bloom_agg bloom_agg_sized cuckoo_agg cuckoo_agg_sized btree)
 
-# build_query METHOD: returns the bytes that are kept
+# build_query METHOD: returns the size of the result in bytes
 build_query()
 {
 	case $1 in

@@ -4,9 +4,9 @@
 # 500 MB, and in the btree of a table of as many numbers.  The elements are
 # numbers, for which an index is smallest and fastest.
 #
-#	server	what the server takes for a query that it has to plan
-#	client	what a client of one waits for a prepared one
-#	rate	what two clients get, together
+#	server	time in the server for a query that is planned each time
+#	client	time that a single client waits for a prepared query
+#	rate	lookups a second of two clients together
 
 # Elements that are really put in, at most: how full a filter is does not matter
 lookup_fill=10000000

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 #
-# What a reader should not have to look for: no warning of gcc or clang in any C
-# source, tests and benchmarks included; no finding of clang-tidy (.clang-tidy)
+# What a machine can review: no warning of gcc or clang in any C source, tests and
+# benchmarks included; no finding of clang-tidy (.clang-tidy)
 # or of shellcheck (.shellcheckrc); C as script/indent formats it, with all types
 # in script/typedefs.list.  Needs Debian packages only, and no server.
 

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 #
-# Checks the release archive and the Debian package: the archive that "make dist" makes, twice the same bytes;
-# the Debian package built from it in a root that has what debian/control
-# requires; lintian; the SQL tests, out of the archive, on the installed package
+# Checks the release archive and the Debian package: "make dist" makes the same bytes
+# twice; the package is built from the archive, in a root that has what debian/control
+# requires; then lintian; the SQL tests, out of the archive, on the installed package
 # (debian/tests); and in a root with a server and no compiler the package
 # installed, where an ordinary user creates the extension and does what
 # README.md shows first.  Needs mmdebstrap, git, unzip, and root to enter roots.

@@ -2,9 +2,9 @@
  * fuzz.h
  *	  What the fuzz targets share.
  *
- * A target is a program that libFuzzer feeds with bytes (make fuzz).  What it
- * reads beyond an image, or does that C leaves undefined, the sanitizers see;
- * what else must hold of an image that was let through, subject.c knows.
+ * A target is a program that libFuzzer feeds with bytes (make fuzz).  The
+ * sanitizers detect reads beyond an image and undefined behaviour; subject.c
+ * checks what else must hold of an image that was let through.
  *
  * Elements are ELEMENTS hashes that all inputs have in common, by number.
  */

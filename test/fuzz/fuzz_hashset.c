@@ -2,9 +2,8 @@
  * fuzz_hashset.c
  *	  Sets of hashes, against the simplest way to do the same.
  *
- * An input is a byte, how many hashes there are for each eight bytes that follow
- * it, and these: as many sets as it takes to come to where sorting goes another
- * way.
+ * An input is a byte, the number of hashes to make from each of the words of eight
+ * bytes that follow it, so that sets are large enough for each way of sorting.
  */
 #include "fuzz.h"
 

@@ -1,7 +1,7 @@
 /*
  * mutate.c
  *	  Damage that an image may survive: fields, descriptors and bits are changed,
- *	  and then the sums and lengths that follow from them are made right again.
+ *	  and then the sums and lengths that follow from them are corrected.
  *
  * Without that, next to nothing that libFuzzer comes upon would pass the
  * validator, which compares the number of set bits with the bits.  Now and then

@@ -1,5 +1,5 @@
-# The longest operations are ended by statement_timeout within a second, and leave
-# nothing behind that is not sound.
+# statement_timeout ends the longest operations within a second, and leaves only valid
+# filters behind.
 #
 # Each is run once as a whole, and then with timeouts in the middle of it.  On a
 # busy machine a second may pass while the server does not run at all, so each

@@ -89,7 +89,7 @@ cmp_ok($peak - $before, '<', $hashes_kb + 4 * $filter_kb + $some_kb, 'it is buil
 is_deeply([ lines('postgres', q{SELECT layers, bits, bytes > 2::bigint ^ 29, round(elements / 1e6) FROM filters, bloom_info(f)}) ],
 	[ '1|4294967296|t|' . $elements / 1_000_000 ], 'all are in');
 
-# Asked once: a header and a block, at the price of that
+# Probed once: a header and a block, at the price of that
 my $lookup = 'SELECT bloom_contains((SELECT f FROM filters), %s)';
 my @once = lines('postgres', 'SELECT own_memory()', sprintf($lookup, 1), sprintf($lookup, -1), 'SELECT own_memory()');
 is_deeply([ @once[ 1, 2 ] ], [ 't', 'f' ], 'it answers');
@@ -102,7 +102,7 @@ cmp_ok($read, '<', $probe_pages, "nor more than some pages ($read)");
 my @times = map { $node->safe_psql('postgres', 'EXPLAIN (ANALYZE, COSTS off, TIMING off) ' . sprintf($lookup, $_)) =~ /Execution Time: ([\d.]+) ms/ } 1 .. 5;
 note("one lookup in a new session: @times ms");
 
-# Asked often: read once, into one place
+# Probed often: read once, into one place
 my $often = 200_000;
 my @often = lines('postgres', 'SELECT own_memory()',
 	"SELECT count(*) FROM generate_series(1, $often) AS n WHERE bloom_contains((SELECT f FROM filters), n)",

@@ -1,8 +1,8 @@
 # Random SQL over tables with membership indexes, from several sessions at once: lookups
 # of every form, insertions, savepoints, cursors, DDL.  Every lookup is part of a
 # statement that reads the table by the same snapshot, so the table itself is the exact
-# answer: a row that is visible, and not in the index, is a fault.  So is an error that
-# nobody had to expect, a lost connection, a statement that outlives its timeout, and
+# answer: a row that is visible, and not in the index, is a fault.  So is an unexpected
+# error, a lost connection, a statement that outlives its timeout, and
 # what an assertion or a leak leaves in the server's log.
 #
 #     RANDOM_SECONDS=3600    more than the 75

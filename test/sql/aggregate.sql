@@ -1,5 +1,5 @@
 --
--- bloom_agg: a filter of the rows, and nobody has to know how many.
+-- bloom_agg: a filter of the rows, sized to their number.
 --
 CREATE TEMP TABLE t AS
 SELECT i, 'word ' || i AS word, i % 7 AS g FROM generate_series(1, 7000) AS i;

@@ -1,5 +1,5 @@
 --
--- Asking for many elements at once: any, all, each.
+-- Looking up many elements at once: any, all, each.
 --
 CREATE TEMP TABLE filters (name text, f bloom);
 INSERT INTO filters

@@ -1,5 +1,5 @@
 --
--- Asking filters: "no" is final, "yes" is almost certain.
+-- Lookups: "no" is final, "yes" is almost certain.
 --
 CREATE TEMP TABLE filters (name text PRIMARY KEY, f bloom);
 INSERT INTO filters

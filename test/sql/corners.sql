@@ -1,4 +1,4 @@
--- What is rare, and has its own lines in the source.
+-- Rare cases that have their own lines in the source.
 \set VERBOSITY terse
 
 -- Names of types that are no identifiers: a filter of them can be stored, dumped

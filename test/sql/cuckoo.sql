@@ -177,7 +177,7 @@ EXECUTE untyped_array('{x,y}');
 DEALLOCATE ALL;
 
 --
--- Asking: "no" is final, "yes" is almost certain
+-- Lookups: "no" is final, "yes" is almost certain
 --
 CREATE TEMP TABLE filters (name text PRIMARY KEY, f cuckoo);
 INSERT INTO filters SELECT 'fixed', cuckoo_add_all(cuckoo_create(20000, growth => 0), array_agg(i)) FROM generate_series(1, 20000) AS i;

@@ -1,7 +1,7 @@
 --
 -- cuckoo: taking elements out again, cuckoo_count, cuckoo_replace and
--- cuckoo_compact.  What must never happen: that an element is missing which was
--- added and not removed.
+-- cuckoo_compact.  An element that was added and not removed must never be
+-- missing.
 --
 CREATE TEMP TABLE made (n int, what text, f cuckoo);
 INSERT INTO made VALUES

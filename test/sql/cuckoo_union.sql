@@ -1,6 +1,6 @@
 --
--- Unions of cuckoo filters: the sum of two multisets, so that what is in either
--- is in as often as it is in both together.
+-- Unions of cuckoo filters: the sum of two multisets, which has each
+-- element as often as both have it together.
 --
 CREATE TEMP TABLE pairs (n int, what text PRIMARY KEY, f cuckoo, g cuckoo);
 INSERT INTO pairs

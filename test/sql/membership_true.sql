@@ -162,7 +162,7 @@ RESET statement_timeout;
 SELECT x, membership_contains('cancelled_x', x) AS found FROM cancelled;
 DROP TABLE cancelled;
 
--- Who checks an index does not lend his name to its expressions
+-- The expressions of an index do not run as the user who checks it
 CREATE ROLE membership_owner;
 CREATE TABLE owned (x text);
 CREATE FUNCTION who(text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$

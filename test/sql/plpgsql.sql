@@ -1,6 +1,6 @@
 -- Filters in variables of PL/pgSQL.  From PostgreSQL 18 on, f := bloom_add(f, x)
--- changes the variable's value where it is; nothing but the time that it takes
--- may tell.  (storage.sql has the simple cases.)
+-- changes the variable's value in place, which only the time that it takes may
+-- show.  (storage.sql has the simple cases.)
 --
 -- A filter of 100,000 elements is large enough to be changed in place, one of
 -- 100 is not; nor is one in an assignment that has a subquery, or that comes from

@@ -1,6 +1,6 @@
 --
--- Unions and intersections: of like filters, with explicit and empty ones, and
--- what is unlike.
+-- Unions and intersections: of compatible filters, with explicit and empty ones,
+-- and of incompatible ones.
 --
 CREATE TEMP TABLE pairs (what text PRIMARY KEY, f bloom, g bloom);
 INSERT INTO pairs

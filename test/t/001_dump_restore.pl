@@ -1,6 +1,6 @@
-# A database with filters in it, dumped and restored: they are the same, byte for
-# byte, and give the same answers.  So do they in a database of another encoding,
-# for text elements are hashed as UTF-8.
+# Filters in a database that is dumped and restored are the same, byte for byte, and
+# give the same answers.  The same holds in a database of another encoding, because
+# text elements are hashed as UTF-8.
 use strict;
 use warnings;
 

@@ -1,5 +1,5 @@
-# Filters in binary: a client reads them by COPY, and what it writes back is the
-# same; what is damaged on the way is refused, like damaged text and bytea.
+# A client reads filters in binary by COPY, and writes the same back.  Damaged bytes are
+# refused, like damaged text and bytea.
 use strict;
 use warnings;
 

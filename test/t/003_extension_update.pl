@@ -1,7 +1,7 @@
 # ALTER EXTENSION ... UPDATE: filters stay what they are, and the extension is what
-# CREATE EXTENSION would make of the new version.  Walks every update that there
-# is from one version to the default one; and, so that the walk itself is
-# tested, a made-up one, and one that forgets something.
+# CREATE EXTENSION would make of the new version.  Walks every update from
+# one version to the default one; and, to test the walk itself, a made-up one, and one
+# that leaves something out.
 use strict;
 use warnings;
 

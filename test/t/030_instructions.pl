@@ -1,5 +1,5 @@
 # What one probe and one step of an aggregate cost, in instructions: the same
-# count on every run, so that a slower path shows where seconds would not.
+# count on every run, which shows a slower path where seconds would not.
 #
 # The bounds are some 15 % above what was counted when they were written (gcc
 # 12, AVX2, which is what valgrind shows to the library).

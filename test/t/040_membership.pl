@@ -1,7 +1,7 @@
-# A membership index after what may happen to a server: a backend killed while it
-# inserts and the index grows, a crash, a base backup taken meanwhile, replay on a standby
-# and its promotion, prepared transactions.  Everywhere every row is found and the
-# pages are sound; the standby compares each page that it replays with the primary's.
+# A membership index after accidents of its server: a backend killed while it inserts and
+# the index grows, a crash, a base backup taken meanwhile, replay on a standby and its
+# promotion, prepared transactions.  Each time, every row is found and the pages are valid.
+# The standby compares each page that it replays with the primary's.
 use strict;
 use warnings;
 

@@ -1,5 +1,5 @@
-# Filters in transactions that are rolled back in part, and in prepared ones that
-# a crash comes between: they are what was committed, to the byte.
+# Filters in transactions that are partly rolled back, and in prepared ones that are
+# interrupted by a crash: they have what was committed, byte for byte.
 use strict;
 use warnings;
 

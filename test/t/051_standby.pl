@@ -61,7 +61,7 @@ $primary->safe_psql('postgres', q{
 });
 same('built on the primary');
 
-# Asked on the standby: often, once (from single blocks), by index, by an
+# Probed on the standby: often, once (from single blocks), by index, by an
 # aggregate
 is(found($standby, 'blooms', $_, 1, 20000), 20000, "a bloom is probed on the standby: $_") foreach qw(before large grown);
 is(found($standby, 'cuckoos', $_, 1, 20000), 20000, "a cuckoo is probed on the standby: $_") foreach qw(large grown);

@@ -1,6 +1,6 @@
-# A plan tells nothing of rows that a user may not see: EXPLAIN says the same of a
-# value that a hidden row has and of one that no row has, whatever hides the row, a policy
-# of the table, one of the partitioned table through which it is queried, or a view.
+# A plan reveals nothing of hidden rows: EXPLAIN shows the same for a value that a hidden
+# row has and for one that no row has, whether a policy of the table hides the row, one of
+# the partitioned table through which it is queried, or a view.
 use strict;
 use warnings;
 

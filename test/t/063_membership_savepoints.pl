@@ -1,5 +1,5 @@
-# Savepoints beside what takes long or fails: a subtransaction begins at once, does
-# nothing that may fail, and what has to be done in the end reacts to a cancel.
+# Savepoints beside long or failing operations: a subtransaction begins at once and cannot
+# fail, and the work left for its end reacts to a cancel.
 use strict;
 use warnings;
 
@@ -86,7 +86,7 @@ foreach my $case (
 	$node->safe_psql('postgres', 'DELETE FROM kept WHERE x = 1; REINDEX INDEX kept_x');
 }
 
-# --- Who has inserted holds the index until his transaction ends
+# --- A session that has inserted holds the index until its transaction ends
 my $locks = q{SELECT mode FROM pg_locks WHERE relation = 'kept_x'::regclass AND granted AND pid = %d};
 
 sub locks

@@ -1,9 +1,8 @@
-# Insertions, savepoints and what gives an index another file, in every order: whatever
-# is rolled back, each row that is left is found, within the transaction and after it.
+# Insertions, savepoints and commands that give an index another file, in every order:
+# whatever is rolled back, each remaining row is found, within the transaction and after it.
 #
-# A sequence of letters is a transaction.  All short ones are run that make sense, and
-# all in which three subtransactions, one in the other, end in every way with one
-# such command anywhere.
+# A sequence of letters is a transaction.  The test runs all short ones that make sense, and
+# all in which three nested subtransactions end in every way with one such command anywhere.
 use strict;
 use warnings;
 

@@ -1,5 +1,5 @@
-# The index of a table that has inheritance children knows its own rows alone, while a
-# query of the table returns those of the children, too.  So it says "yes", or nothing.
+# The index of a table with inheritance children has only the rows of that table, whereas a
+# query of the table also returns those of the children.  So it says "yes", or raises an error.
 use strict;
 use warnings;
 

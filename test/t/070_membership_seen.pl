@@ -1,5 +1,5 @@
-# What an administrator sees of a membership index: that it is used, what may be
-# set, and which operator classes are sound.
+# What an administrator sees of a membership index: whether it is used, its options, and
+# which operator classes are valid.
 use strict;
 use warnings;
 
