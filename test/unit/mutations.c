@@ -6,11 +6,11 @@
 
 #include <math.h>
 
-/* A mutation has at most this many damages, and one in so many is not repaired. */
+/* The most damages of a mutation; one in a few mutations is not repaired. */
 #define DAMAGES_MAX				4
 #define MUTATIONS_FOR_ONE_LEFT	4
 
-/* One mutation in so many has another length, by at most so many words more. */
+/* One in a few mutations has another length, of at most some words more. */
 #define MUTATIONS_FOR_ONE_LENGTH	8
 #define WORDS_MORE				20
 

@@ -1,7 +1,6 @@
 /*
  * test_cuckoo_change.c
- *	  Cuckoo filters that change: nothing is lost whatever leaves, and what has
- *	  left makes room.
+ *	  Cuckoo filters that change: removals lose no other element, and make room.
  */
 #include "naive_cuckoo.h"
 
@@ -201,13 +200,13 @@ test_trap(void)
  * ------------------------------------------------------------------------ */
 
 /* An interrupt check that does not return the last time */
-static int	pauses;
+static int	checks;
 static jmp_buf *where_to_go_on;
 
 static void
 give_up_later(void)
 {
-	if (--pauses == 0)
+	if (--checks == 0)
 		longjmp(*where_to_go_on, 1);
 }
 
@@ -308,7 +307,7 @@ test_compact(void)
 		for (uint64_t i = 0; i < 19000; i++)
 			filter_remove(image, number_hash(i));
 		filter_interrupt_check = give_up_later;
-		pauses = 10;
+		checks = 10;
 		where_to_go_on = &given_up;
 		if (setjmp(given_up) == 0)
 		{

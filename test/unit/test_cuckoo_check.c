@@ -1,7 +1,7 @@
 /*
  * test_cuckoo_check.c
- *	  Cuckoo filters from outside: whatever is wrong is refused, and whatever is
- *	  let through is safe to use.
+ *	  Cuckoo filters from outside: invalid ones are refused, and those that are
+ *	  let through are safe to use.
  */
 #include "mutations.h"
 #include "naive_cuckoo.h"

@@ -3,8 +3,8 @@
  *	  What the unit tests of src/filter/ share: results in TAP, random numbers,
  *	  and how far chance may carry a count.
  *
- * A test is begun with a name, expects any number of things, and is ended:
- * it has passed if it expected something and all of it was so.
+ * A test has a beginning with a name, expectations, and an end.  It passes if it
+ * has expectations and all of them are met.
  */
 #ifndef UNIT_H
 #define UNIT_H
@@ -87,7 +87,7 @@ extern void test_cuckoo_union(void);
 extern void test_cuckoo_random(void);
 extern void test_cuckoo_check(void);
 extern void test_golden(void);
-extern void test_pause(void);
+extern void test_interrupt(void);
 extern void test_exact(void);
 
 #endif							/* UNIT_H */

@@ -175,7 +175,7 @@ main(int argc, char **argv)
 	test_cuckoo_union();
 	test_cuckoo_random();
 	test_cuckoo_check();
-	test_pause();
+	test_interrupt();
 	test_exact();
 	printf("1..%d\n", tests);
 	return failures == 0 ? 0 : 1;

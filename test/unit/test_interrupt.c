@@ -1,13 +1,13 @@
 /*
- * test_pause.c
- *	  What takes long pauses now and then, and may be given up at any pause:
- *	  what it changes is sound then, and what it reads is as it was.
+ * test_interrupt.c
+ *	  Long operations have interrupt checks, and may be cancelled at any of them:
+ *	  what they change is sound then, and what they read is unchanged.
  */
 #include "unit.h"
 
 #include <setjmp.h>
 
-/* Elements of filters of some megabytes, that pass several pauses */
+/* Elements of filters of some megabytes, which pass several checks */
 #define CAPACITY		3000000
 #define ADDED			20000
 
@@ -22,25 +22,25 @@ typedef struct Work
 	uint64_t	count;
 } Work;
 
-static uint64_t pauses;
-static uint64_t last_pause;
-static jmp_buf given_up;
+static uint64_t checks;
+static uint64_t last_check;
+static jmp_buf at_cancel;
 
 static void
-count_pause(void)
+count_check(void)
 {
-	if (++pauses == last_pause)
-		longjmp(given_up, 1);
+	if (++checks == last_check)
+		longjmp(at_cancel, 1);
 }
 
-/* Work until a pause, counted from 1.  Returns whether it came to that. */
+/* Work until an interrupt check, counted from 1.  Returns whether it came to that. */
 static bool
-give_up_at(uint64_t pause, void (*work) (Work *), Work *with)
+cancel_at(uint64_t number, void (*work) (Work *), Work *with)
 {
-	pauses = 0;
-	last_pause = pause;
-	filter_interrupt_check = count_pause;
-	if (setjmp(given_up) != 0)
+	checks = 0;
+	last_check = number;
+	filter_interrupt_check = count_check;
+	if (setjmp(at_cancel) != 0)
 	{
 		filter_interrupt_check = NULL;
 		return true;
@@ -50,11 +50,11 @@ give_up_at(uint64_t pause, void (*work) (Work *), Work *with)
 	return false;
 }
 
-/* The pause to try after this one: each at first, of many only some */
+/* The check to try after this one: each at first, of many only some */
 static uint64_t
-next_pause(uint64_t pause)
+next_number(uint64_t number)
 {
-	return pause + 1 + pause / 16;
+	return number + 1 + number / 16;
 }
 
 static void
@@ -125,29 +125,29 @@ test_sort(void)
 	uint8_t    *copy = malloc(8 * HASHES);
 	Work		work = {.image = copy};
 
-	begin_test("hashes that are being sorted are all there at each pause");
+	begin_test("hashes that are being sorted are all there at each check");
 	for (int n = 0; n < lengthof(distinct); n++)
 	{
 		for (uint64_t i = 0; i < HASHES; i++)
 			put64(hashes + 8 * i, number_hash(i % distinct[n]));
 		memcpy(sorted, hashes, 8 * HASHES);
 		expect(hashset_sort_unique(sorted, HASHES) == distinct[n], "lost some");
-		for (uint64_t pause = 1;; pause = next_pause(pause))
+		for (uint64_t number = 1;; number = next_number(number))
 		{
 			memcpy(copy, hashes, 8 * HASHES);
 			work.count = HASHES;
-			if (!give_up_at(pause, sort, &work))
+			if (!cancel_at(number, sort, &work))
 			{
-				expect(pause > 8, "%llu distinct: only %llu pauses",
+				expect(number > 8, "%llu distinct: only %llu checks",
 					   (unsigned long long) distinct[n],
-					   (unsigned long long) pause);
+					   (unsigned long long) number);
 				break;
 			}
 			expect(hashset_sort_unique(copy, HASHES) == distinct[n] &&
 				   memcmp(copy, sorted, 8 * distinct[n]) == 0,
-				   "%llu distinct, given up at pause %llu",
+				   "%llu distinct, cancelled at check %llu",
 				   (unsigned long long) distinct[n],
-				   (unsigned long long) pause);
+				   (unsigned long long) number);
 		}
 	}
 	end_test();
@@ -168,12 +168,12 @@ make_some(FilterKind kind, uint64_t first)
 
 /* Are there enough interrupt checks for the bytes that are passed? */
 static void
-expect_pauses(const char *what, void (*work) (Work *), Work *with,
+expect_checks(const char *what, void (*work) (Work *), Work *with,
 			  uint64_t bytes)
 {
-	expect(!give_up_at(0, work, with), "nobody gives up");
-	expect(pauses >= bytes / INTERRUPT_BYTES, "%s: only %llu pauses", what,
-		   (unsigned long long) pauses);
+	expect(!cancel_at(0, work, with), "nobody gives up");
+	expect(checks >= bytes / INTERRUPT_BYTES, "%s: only %llu checks", what,
+		   (unsigned long long) checks);
 }
 
 static void
@@ -193,16 +193,16 @@ test_reading(void)
 		uint8_t    *before_b = copy_image(b);
 		Work		work = {.image = a, .other = b};
 
-		begin_test("%s filters of some megabytes are checked and united with pauses",
+		begin_test("%s filters of some megabytes are checked and united with interrupt checks",
 				   kinds[i].name);
-		expect_pauses("check", check, &work, image_bytes(a));
-		expect_pauses("unite", unite, &work, image_bytes(a));
-		for (uint64_t pause = 1; give_up_at(pause, unite, &work);
-			 pause = next_pause(pause))
+		expect_checks("check", check, &work, image_bytes(a));
+		expect_checks("unite", unite, &work, image_bytes(a));
+		for (uint64_t number = 1; cancel_at(number, unite, &work);
+			 number = next_number(number))
 				expect(memcmp(a, before_a, image_bytes(a)) == 0 &&
 					   memcmp(b, before_b, image_bytes(b)) == 0,
-					   "given up at pause %llu, and changed",
-					   (unsigned long long) pause);
+					   "cancelled at check %llu, and changed",
+					   (unsigned long long) number);
 		end_test();
 		release_image(a);
 		release_image(b);
@@ -216,21 +216,21 @@ static void
 expect_sound_within(const char *what, void (*work) (Work *), const uint8_t *a,
 					const uint8_t *b, uint64_t first, uint64_t count)
 {
-	uint64_t	pause = 1;
-	bool		gave_up = true;
+	uint64_t	number = 1;
+	bool		cancelled = true;
 
-	for (; gave_up; pause = next_pause(pause))
+	for (; cancelled; number = next_number(number))
 	{
 		Work		with = {.image = copy_image(a), .other = b};
 
-		gave_up = give_up_at(pause, work, &with);
+		cancelled = cancel_at(number, work, &with);
 		check(&with);
 		expect(count_hits(with.image, first, count) == count,
-			   "%s lost some, given up at pause %llu", what,
-			   (unsigned long long) pause);
+			   "%s lost some, cancelled at check %llu", what,
+			   (unsigned long long) number);
 		release_image(with.image);
 	}
-	expect(pause > 2, "%s: no pause", what);
+	expect(number > 2, "%s: no check", what);
 }
 
 static void
@@ -239,7 +239,7 @@ test_changing(void)
 	uint8_t    *a = make_some(FILTER_BLOOM, 0);
 	uint8_t    *b = make_some(FILTER_BLOOM, ADDED / 2);
 
-	begin_test("a filter that is changed in place is sound at each pause");
+	begin_test("a filter that is changed in place is sound at each interrupt check");
 	expect_sound_within("union", unite_within, a, b, 0, ADDED);
 	expect_sound_within("intersection", intersect_within, a, b, ADDED / 2,
 						ADDED / 2);
@@ -247,17 +247,17 @@ test_changing(void)
 	release_image(a);
 	release_image(b);
 
-	begin_test("a long search for a free slot pauses, and leaves a sound filter");
+	begin_test("a long search for a free slot has interrupt checks, and leaves a sound filter");
 	{
 		uint8_t    *empty = make_cuckoo(100000, 0.01, 0);
 		Work		work = {.image = copy_image(empty)};
 
-		expect(!give_up_at(0, add_twice, &work), "nobody gives up");
-		expect(pauses > 0, "no pause until %llu were added",
+		expect(!cancel_at(0, add_twice, &work), "nobody gives up");
+		expect(checks > 0, "no check until %llu were added",
 			   (unsigned long long) work.count);
 		release_image(work.image);
 		work.image = copy_image(empty);
-		expect(give_up_at(1, add_twice, &work), "no pause");
+		expect(cancel_at(1, add_twice, &work), "no check");
 		check(&work);
 		for (uint64_t i = 0; i < work.count; i++)
 			expect(filter_count(work.image, number_hash(i / 2)) > i % 2,
@@ -269,7 +269,7 @@ test_changing(void)
 }
 
 void
-test_pause(void)
+test_interrupt(void)
 {
 	test_sort();
 	test_reading();
