@@ -85,7 +85,7 @@ say_time("built from $elements elements, and stored");
 note("memory: $before kB before, at most $peak kB");
 # the hashes, the filter that takes their place, the result, and two copies that
 # the server makes of any value to store it
-cmp_ok($peak - $before, '<', $hashes_kb + 4 * $filter_kb + $some_kb, 'it is built in the memory that it should be');
+cmp_ok($peak - $before, '<', $hashes_kb + 4 * $filter_kb + $some_kb, 'it is built within its memory');
 is_deeply([ lines('postgres', q{SELECT layers, bits, bytes > 2::bigint ^ 29, round(elements / 1e6) FROM filters, bloom_info(f)}) ],
 	[ '1|4294967296|t|' . $elements / 1_000_000 ], 'all are in');
 
@@ -116,7 +116,7 @@ cmp_ok($often[4] - $often[0], '<', $some_kb, 'which is given back');
 # A function that needs it whole gives it back, too
 my @whole = lines('postgres', 'SELECT own_memory()', 'SELECT bloom_cardinality(f) > 0 FROM filters',
 	'SELECT bytes > 0 FROM filters, bloom_info(f)', 'SELECT f = f FROM filters', 'SELECT own_memory()');
-cmp_ok($whole[4] - $whole[0], '<', $some_kb, 'what is read whole is given back');
+cmp_ok($whole[4] - $whole[0], '<', $some_kb, 'the memory of a filter read in full is released');
 
 # Added to
 lines('postgres', 'UPDATE filters SET f = bloom_add_all(f, ARRAY[-1, -2])', 'VACUUM filters');

@@ -79,7 +79,7 @@ $node->safe_psql('postgres', q{
 	RELEASE c;
 	COMMIT;
 });
-is(contents(), $expected, 'what savepoints took back is not there');
+is(contents(), $expected, 'insertions rolled back to savepoints are not there');
 
 # An error in PL/pgSQL takes back the block that it is caught in.
 $before = contents();
@@ -99,7 +99,7 @@ $node->safe_psql('postgres', q{
 	END
 	$$
 });
-is(contents(), $expected, 'what a caught error took back is not there');
+is(contents(), $expected, 'insertions undone by a caught error are not there');
 
 # Prepared: seen by nobody, neither lost in a crash, and then committed or not.
 # Both cannot change the same rows, so the second one makes new ones.
@@ -119,7 +119,7 @@ $node->safe_psql('postgres', q{
 	INSERT INTO blooms SELECT 'newer', bloom_agg(n) FROM generate_series(1, 50000) AS n;
 	PREPARE TRANSACTION 'to be committed, too';
 });
-is(contents(), $before, 'what is prepared is not seen');
+is(contents(), $before, 'prepared insertions are not seen');
 my ($status, $out, $err) = $node->psql('postgres', "SET lock_timeout = '10ms'; CALL add('other')");
 like($err, qr/canceling statement due to lock timeout/, 'and holds its rows');
 
@@ -129,7 +129,7 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_prepared_xacts'), 3, 'p
 is(contents(), $before, 'still not seen');
 $node->safe_psql('postgres', "ROLLBACK PREPARED 'to be rolled back'");
 $node->safe_psql('postgres', "COMMIT PREPARED 'to be committed'");
-is(contents(), $expected, 'what was committed is there, what was rolled back is not');
+is(contents(), $expected, 'committed elements are there, rolled-back ones are not');
 $node->safe_psql('postgres', "COMMIT PREPARED 'to be committed, too'");
 is( $node->safe_psql('postgres', q{
 		SELECT f = (SELECT bloom_agg(n) FROM generate_series(1, 50000) AS n), (SELECT bool_and(f @> n) FROM generate_series(1, 50000) AS n)

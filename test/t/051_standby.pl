@@ -111,7 +111,7 @@ $standby->safe_psql('postgres', q{
 $old = $standby->safe_psql('postgres', $look);
 $standby->stop('immediate');
 $standby->start;
-is($standby->safe_psql('postgres', $look), $old, 'what it changed then outlives a crash');
+is($standby->safe_psql('postgres', $look), $old, 'its changes after that outlive a crash');
 is(found($standby, 'blooms', 'grown', 300001, 400000), 100000, 'blooms have grown');
 is(found($standby, 'cuckoos', $_, 300001, 400000), 100000, "cuckoos have grown: $_") foreach qw(large grown small);
 is(found($standby, 'cuckoos', 'grown', 5001, 20000), 15000, 'and keep what was not removed');

@@ -65,7 +65,7 @@ my $reader = Session->new($node);
 is($reader->query($count), '3000|0', 'looked up beside overflowed transactions');
 is($reader->query("SELECT membership_contains('kept_x'::regclass, 1), membership_contains('kept_x'::regclass, 123456789)"), 't|f', 'looked up once');
 is($reader->query("SELECT membership_contains_each('kept_x'::regclass, ARRAY[1, 123456789])"), '{t,f}', 'an array');
-is($reader->query("SELECT bloom_contains(membership_filter('kept_x'::regclass), 1), membership_check('kept_x')"), 't|3000', 'read whole');
+is($reader->query("SELECT bloom_contains(membership_filter('kept_x'::regclass), 1), membership_check('kept_x')"), 't|3000', 'read in full');
 
 # One snapshot for a whole transaction, while others overflow, insert and end
 my $old = Session->new($node);
@@ -111,7 +111,7 @@ is($reader->query('FETCH c'), '1|t', 'a cursor');
 $open[0]->query('INSERT INTO kept VALUES (30001)');
 close_transactions();
 is($reader->query("SELECT count(*), bool_and(membership_contains('kept_x'::regclass, x)) FROM kept"), '4501|t', 'another snapshot in between');
-is($reader->query('SELECT there(30001)'), 't', 'of which PL/pgSQL learns');
+is($reader->query('SELECT there(30001)'), 't', 'which PL/pgSQL notices');
 unlike($reader->query('FETCH ALL FROM c'), qr/\|f/, 'the cursor again');
 $reader->query('COMMIT');
 

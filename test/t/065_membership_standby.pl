@@ -115,7 +115,7 @@ $primary->safe_psql('postgres', "INSERT INTO kept VALUES (2000, 'later')");
 $primary->wait_for_catchup($standby);
 is($session->query("SELECT membership_contains_each('kept_x', ARRAY['x999', 'x1', 'never'])"), '{t,f,f}', 'and after a row was inserted');
 $session->query('COMMIT');
-is($session->query("SELECT membership_contains('kept_x', 'later')"), 't', 'of which the next one knows');
+is($session->query("SELECT membership_contains('kept_x', 'later')"), 't', 'which the next one notices');
 $session->quit;
 
 $standby->stop;

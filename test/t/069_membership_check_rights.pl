@@ -59,7 +59,7 @@ foreach my $index (qw(kept_key kept_wanted))
 }
 is($node->safe_psql('postgres', "SELECT has_table_privilege('eve', 'ann.secret', 'SELECT')"), 'f', 'and gives no rights');
 is($eve->query("SELECT membership_check('ann.kept_safe'), membership_check('ann.kept_plain')"), '2|2', 'indexes that need no search_path are checked');
-is($eve->query('SHOW search_path'), 'eve, ann, public', 'and it is afterwards what it was');
+is($eve->query('SHOW search_path'), 'eve, ann, public', 'and it is unchanged afterwards');
 
 # nor by other functions on the index, which evaluate none
 unlike($eve->query("SELECT membership_contains('ann.$_', 'a'), membership_filter('ann.$_') IS NULL, count(*) FROM membership_info('ann.$_')"), qr/runs as/, "$_ is queried")

@@ -58,16 +58,16 @@ foreach my $value ('1', '0', '0.9')
 	like(refused("error_rate = $value"), qr/^ERROR:  22023: [^\n]*\b\Q$value\E\b/, "error_rate = $value names the value");
 }
 my ($least, $most) = refused('error_rate = 1') =~ /between "?([0-9.e-]+?)"? and "?([0-9.e-]+?)"?\.?$/m;
-ok(defined($least), 'the range is told');
+ok(defined($least), 'the error names the range');
 $least //= 0;
 $most //= 0;
 cmp_ok($least, '>', 0, 'its lower end is not zero');
 is(refused("error_rate = $_"), '', "error_rate = $_ may be set") foreach $least, $most;
 like(refused("error_rate = $_"), qr/ERROR/, "error_rate = $_ may not") foreach 0.99 * $least, 1.01 * $most;
 like($session->query('ALTER INDEX kept_x SET (error_rate = 1)'), qr/^ERROR:  22023: /, 'nor by ALTER INDEX');
-unlike($session->query('ALTER INDEX kept_x SET (error_rate = 1)'), qr/0\.000000/, 'which tells the range, too');
+unlike($session->query('ALTER INDEX kept_x SET (error_rate = 1)'), qr/0\.000000/, 'which names the range, too');
 like(refused('capacity = 0'), qr/^ERROR:  22023: [^\n]*\b0\b/, 'another option');
-is(refused('error_rate = 0.001, capacity = 10, growth = 2'), '', 'what is right is taken');
+is(refused('error_rate = 0.001, capacity = 10, growth = 2'), '', 'valid input is accepted');
 
 # amvalidate(): what is not the type's own equality would give false answers
 my $valid = "SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = '%s' AND opcmethod = (SELECT oid FROM pg_am WHERE amname = 'membership')";

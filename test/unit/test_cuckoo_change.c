@@ -14,7 +14,7 @@
 static void
 test_saturation(void)
 {
-	begin_test("an element that is added again and again is in for good");
+	begin_test("an element that is added again and again stays for good");
 	for (int growth = 0; growth <= 2; growth++)
 	{
 		for (uint64_t element = 0; element < 200; element++)
@@ -298,7 +298,7 @@ test_compact(void)
 	}
 	end_test();
 
-	begin_test("what is given up in the middle is sound");
+	begin_test("a cancelled operation leaves a sound filter");
 	{
 		uint8_t    *image = make_cuckoo(100, 0.01, 2);
 		jmp_buf		given_up;
@@ -341,7 +341,7 @@ test_compact(void)
 	}
 	end_test();
 
-	begin_test("elements that come and go do not let a cuckoo filter grow");
+	begin_test("elements that come and go do not make a cuckoo filter grow");
 	for (int growth = 1; growth <= 2; growth++)
 	{
 		uint8_t    *image = make_cuckoo(1000, 0.01, growth);

@@ -161,7 +161,7 @@ test_fields(void)
 	}
 	end_test();
 
-	begin_test("numbers of entries that fit each other, and not the slots");
+	begin_test("numbers of entries that match each other but not the slots");
 	for (int sample = 0; sample < SAMPLES; sample++)
 		for (int i = 0; i < image_layers(samples[sample]); i++)
 		{
@@ -231,7 +231,7 @@ test_fields(void)
 	}
 	end_test();
 
-	begin_test("a number of windows whose bits overflow");
+	begin_test("a number of windows whose bits overflow is refused");
 	{
 		uint8_t    *image = make_cuckoo(1, 0.01, 0);
 		uint8_t    *at = image_layer_at(image, 0);
@@ -247,7 +247,7 @@ test_fields(void)
 	}
 	end_test();
 
-	begin_test("slots that hold what cannot be are refused");
+	begin_test("impossible slots are refused");
 	for (int sample = 0; sample < SAMPLES; sample++)
 		for (int i = 0; i < image_layers(samples[sample]); i++)
 		{
@@ -426,7 +426,7 @@ static void
 test_mutations(void)
 {
 	const Mutations mutations = {
-		.name = "whatever cuckoo filter is let through is safe to use",
+		.name = "cuckoo filters that are let through are safe to use",
 		.kind = FILTER_CUCKOO, .count = trials(60000),
 		.samples = samples, .sample_count = SAMPLES,
 		.damage = damage, .repair = repair, .exercise = exercise

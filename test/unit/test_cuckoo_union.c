@@ -100,7 +100,7 @@ test_unions(void)
 	release_image(a);
 	end_test();
 
-	begin_test("what is saturated is so in the union");
+	begin_test("saturated classes stay saturated in the union");
 	for (uint64_t element = 0; element < 300; element++)
 	{
 		uint64_t	hash = number_hash(element);
@@ -234,7 +234,7 @@ test_differences(void)
 	uint8_t    *b;
 	uint8_t    *empty = allocate_image(IMAGE_HEADER_BYTES);
 
-	begin_test("cuckoo filters that are unlike, and other kinds");
+	begin_test("incompatible cuckoo filters, and other kinds");
 	b = make_filter(100, 0.01, 2);
 	expect(filter_difference(a, b) == DIFFERENT_KIND &&
 		   filter_difference(b, a) == DIFFERENT_KIND, "kind");

@@ -82,7 +82,7 @@ test_golden(void)
 {
 	uint64_t	hashes[BATCH];
 
-	begin_test("images are those of all versions before");
+	begin_test("images are those of all earlier versions");
 	for (int i = 0; i < lengthof(golden); i++)
 	{
 		uint8_t    *image;

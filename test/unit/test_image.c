@@ -425,7 +425,7 @@ still_in_order(const uint8_t *image)
 static void
 test_flips(void)
 {
-	begin_test("any one flipped bit is refused, where it is not a value");
+	begin_test("any single flipped bit is refused, unless it makes another value");
 	for (int sample = 0; sample < SAMPLES; sample++)
 	{
 		uint8_t    *image = copy_image(samples[sample]);
@@ -668,7 +668,7 @@ static void
 test_mutations(void)
 {
 	const Mutations mutations = {
-		.name = "whatever is let through is safe to use",
+		.name = "images that are let through are safe to use",
 		.kind = FILTER_BLOOM, .count = trials(200000),
 		.samples = samples, .sample_count = SAMPLES, .other_lengths = true,
 		.damage = damage, .repair = repair, .exercise = exercise

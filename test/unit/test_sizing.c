@@ -426,7 +426,7 @@ test_kept(void)
 	static const double rates[] = {0.1, 0.03, 0.01, 1e-3, 1e-4};
 	const int	again = 20;
 
-	begin_test("what was worked out for an error rate is kept for its next filters");
+	begin_test("the sizing for an error rate is cached for the next filters");
 	for (int i = 0; i < lengthof(rates); i++)
 	{
 		/* one that is near, and has not been planned yet */

@@ -178,7 +178,7 @@ test_grown(void)
 static void
 test_side_by_side(void)
 {
-	begin_test("layers side by side have one order, whoever was first");
+	begin_test("layers side by side have the same order from either side");
 	for (int round = 0; round < 50; round++)
 	{
 		uint64_t	first = 10000 * round;
@@ -284,7 +284,7 @@ test_difference(void)
 		{FILTERS_COMPATIBLE, hashes, copy_image(hashes)},
 	};
 
-	begin_test("what two filters differ in is found from either side");
+	begin_test("the difference of two filters is the same from either side");
 	image_put_header(empty, LAYOUT_EMPTY, &none);
 	for (int i = 0; i < lengthof(cases); i++)
 	{
@@ -317,7 +317,7 @@ test_difference(void)
 	}
 	end_test();
 
-	begin_test("a class not known yet is taken from the other side");
+	begin_test("a missing class is taken from the other side");
 	{
 		uint8_t    *unknown = make_filter(100, 0.01, 2);
 		uint8_t    *united;
