@@ -2,10 +2,10 @@
  * error_rate.c
  *	  Requested against measured error rate, and bits an element.
  *
- * Builds filters with src/filter/ alone, fills them to their capacity, and probes
- * them for absent elements, enough for HITS false positives to be expected.
- * Prints one line a filter: the requested and the measured rate, their ratio, and
- * the bits an element.
+ * Builds filters with src/filter/ alone, fills them to their capacity, and
+ * probes them for absent elements, enough for HITS false positives to be
+ * expected.  Prints one line a filter: the requested and the measured rate,
+ * their ratio, and the bits an element.
  *
  *	  bench/error_rate [--quick] [--classic] [--csv]
  *

@@ -73,7 +73,9 @@ extern const int operation_count;
 extern size_t mutate_image(uint8_t *image, size_t size, size_t max_size,
 						   uint64_t random);
 
-/* Make an image compatible with another one, with other bits; returns its size. */
+/*
+ * Make an image compatible with another one, with other bits; returns its size.
+ */
 extern size_t make_compatible(uint8_t *image, size_t max_size,
 							  const uint8_t *other, size_t other_size,
 							  uint64_t random);

@@ -2,8 +2,9 @@
  * fuzz_hashset.c
  *	  Sets of hashes, against the simplest way to do the same.
  *
- * An input is a byte, the number of hashes to make from each of the words of eight
- * bytes that follow it, so that sets are large enough for each way of sorting.
+ * An input is a byte, the number of hashes to make from each of the words of
+ * eight bytes that follow it, so that sets are large enough for each way of
+ * sorting.
  */
 #include "fuzz.h"
 

@@ -97,8 +97,8 @@ LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
 			break;
 		case 3:
 		case 4:
-			parts.size[1] = make_compatible(copy[1], room, copy[0], parts.size[0],
-											random);
+			parts.size[1] = make_compatible(copy[1], room, copy[0],
+											parts.size[0], random);
 			break;
 		default:
 			parts.size[2] = LLVMFuzzerMutate(copy[2], parts.size[2],

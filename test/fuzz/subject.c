@@ -11,8 +11,8 @@
  *	  been removed as often as it was added,
  *	- what is found is still found after growth, compaction and union, and, if
  *	  in both, after intersection,
- *	- all kinds of lookups give the same answer: alone, in a batch, by slices, with any
- *	  of the kernels, by counting,
+ *	- all kinds of lookups give the same answer: alone, in a batch, by slices,
+ *	  with any of the kernels, by counting,
  *	- an operation that says that it did nothing, did nothing,
  *	- estimates are numbers in their range.
  */
@@ -469,7 +469,7 @@ unite_planned(const uint8_t *a, const uint8_t *b, const FilterPlan *plan)
 	return NULL;
 }
 
-/* The union of two compatible filters, or NULL if there is none, or a large one */
+/* The union of two compatible filters; NULL if there is none, or a large one */
 static uint8_t *
 unite(const uint8_t *a, const uint8_t *b, bool apart)
 {

@@ -17,7 +17,7 @@
 /* Fewer accepted images would not prove much. */
 #define LEAST_ACCEPTED			(1 / 20.0)
 
-/* Numbers that exercise_lookups() and exercise_additions() can be called with */
+/* The most hashes for exercise_lookups() and exercise_additions() */
 #define HASHES_MAX				60
 
 static uint64_t

@@ -1,7 +1,7 @@
 /*
  * test_cuckoo_places.c
- *	  Where entries of cuckoo filters lie, adding and probing, and the sizes that
- *	  are planned for them.
+ *	  Where entries of cuckoo filters lie, adding and probing, and the
+ *	  sizes that are planned for them.
  */
 #include "naive_cuckoo.h"
 

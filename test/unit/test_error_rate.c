@@ -1,8 +1,8 @@
 /*
  * test_error_rate.c
- *	  The requested error rate, as far as seconds allow to measure
- *	  it, and the estimates that a filter gives of itself; bench/error_rate
- *	  measures the rest.
+ *	  The requested error rate, as far as seconds allow to measure it, and the
+ *	  estimates that a filter gives of itself; bench/error_rate measures the
+ *	  rest.
  */
 #include "unit.h"
 
@@ -164,7 +164,8 @@ test_grown(void)
 }
 
 /*
- * Cardinality and error rate, as estimated from a filter's bits, against the exact ones.
+ * Cardinality and error rate, estimated from a filter's bits, against the exact
+ * ones.
  */
 static void
 try_estimates(const char *what, uint8_t **image, uint64_t n, double sigma)

@@ -312,7 +312,9 @@ make_measured(FilterKind kind, Making making, uint64_t n, double error_rate,
 }
 
 /*
- * Probe each of many filters once: whether it errs is then an independent trial, and their number has a binomial distribution, whatever filters differ by.
+ * Probe each of many filters once.  Whether it errs is then an independent
+ * trial, so the number of errors has a binomial distribution, whatever the
+ * filters differ by.
  */
 static void
 test_error_rates(void)

@@ -391,8 +391,8 @@ test_lengths(void)
 
 /*
  * Bytes before the content whose bits may be another sound value: the
- * requested parameters of a filter, its elements' class and seed; the number of bits
- * an element sets, and in a later layer in one block or two.  That is all that
+ * requested parameters of a filter, its elements' class and seed; the number of
+ * bits an element sets, and in a later layer in one block or two.  That is all that
  * damage can change unseen.
  */
 static bool

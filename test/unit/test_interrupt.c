@@ -1,7 +1,7 @@
 /*
  * test_interrupt.c
- *	  Long operations have interrupt checks, and may be cancelled at any of them:
- *	  what they change is sound then, and what they read is unchanged.
+ *	  Long operations have interrupt checks, and may be cancelled at any of
+ *	  them: what they change is sound then, and what they read is unchanged.
  */
 #include "unit.h"
 
@@ -33,7 +33,7 @@ count_check(void)
 		longjmp(at_cancel, 1);
 }
 
-/* Work until an interrupt check, counted from 1.  Returns whether it came to that. */
+/* Work until an interrupt check, counted from 1.  Returns whether it came. */
 static bool
 cancel_at(uint64_t number, void (*work) (Work *), Work *with)
 {

@@ -3,8 +3,8 @@
  *	  What the unit tests of src/filter/ share: results in TAP, random numbers,
  *	  and how far chance may carry a count.
  *
- * A test has a beginning with a name, expectations, and an end.  It passes if it
- * has expectations and all of them are met.
+ * A test has a beginning with a name, expectations, and an end.  It passes if
+ * it has expectations and all of them are met.
  */
 #ifndef UNIT_H
 #define UNIT_H
