@@ -278,8 +278,8 @@ renew_root()
 	say "Made in $(seconds_since "$since") s."
 }
 
-# script_in_root NAME ARGUMENT...: script/test with these; what its suites
-# come to is told as they end.
+# script_in_root NAME ARGUMENT...: script/test with these; reports the results of
+# its suites as they end.
 script_in_root()
 {
 	local name=$1 line

@@ -37,7 +37,7 @@ extern uint64_t element(unsigned number);
  */
 extern void begin_input(const char *name, double share_let_through);
 
-/* What the target did, to be told in TAP when it ends */
+/* What the target did, reported in TAP when it ends */
 extern uint64_t let_through;
 extern uint64_t operations;
 

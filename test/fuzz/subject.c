@@ -159,44 +159,44 @@ subject_take(Subject *subject, uint8_t *image)
  * Probing
  * ------------------------------------------------------------------------ */
 
-/* Where parts of an image are fetched from, and what was fetched last */
-typedef struct Parts
+/* Where slices of an image are fetched from, and what was fetched last */
+typedef struct Slices
 {
 	const uint8_t *image;
-	void	   *part;
+	void	   *slice;
 	unsigned	fetched;
-} Parts;
+} Slices;
 
 /* A FilterFetch that returns exactly the requested bytes */
 static const uint8_t *
-fetch_part(void *from, uint64_t offset, uint32_t bytes)
+fetch_slice(void *from, uint64_t offset, uint32_t bytes)
 {
-	Parts	   *parts = (Parts *) from;
+	Slices	   *slices = (Slices *) from;
 
-	must(bytes > 0 && offset <= image_bytes(parts->image) &&
-		 bytes <= image_bytes(parts->image) - offset,
-		 "part of %u bytes at %llu fetched of %llu", bytes,
+	must(bytes > 0 && offset <= image_bytes(slices->image) &&
+		 bytes <= image_bytes(slices->image) - offset,
+		 "slice of %u bytes at %llu fetched of %llu", bytes,
 		 (unsigned long long) offset,
-		 (unsigned long long) image_bytes(parts->image));
-	parts->fetched++;
-	free(parts->part);
-	parts->part = malloc(bytes);
-	if (parts->part == NULL)
+		 (unsigned long long) image_bytes(slices->image));
+	slices->fetched++;
+	free(slices->slice);
+	slices->slice = malloc(bytes);
+	if (slices->slice == NULL)
 		give_up("out of memory");
-	return memcpy(parts->part, parts->image + offset, bytes);
+	return memcpy(slices->slice, slices->image + offset, bytes);
 }
 
 /* Probe with only the header at hand. */
 static bool
 contains_in_parts(const uint8_t *header, const uint8_t *image, uint64_t hash)
 {
-	Parts		parts = {image, NULL, 0};
-	bool		found = filter_contains_sliced(header, hash, fetch_part,
-											   &parts);
+	Slices		slices = {image, NULL, 0};
+	bool		found = filter_contains_sliced(header, hash, fetch_slice,
+											   &slices);
 
-	free(parts.part);
-	must(parts.fetched > 0 && parts.fetched <= filter_slices(header),
-		 "%u parts fetched, at most %u were announced", parts.fetched,
+	free(slices.slice);
+	must(slices.fetched > 0 && slices.fetched <= filter_slices(header),
+		 "%u parts fetched, at most %u were announced", slices.fetched,
 		 filter_slices(header));
 	return found;
 }

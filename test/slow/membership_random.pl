@@ -37,9 +37,9 @@ my ($tables_in_focus, $focus) = (3, 0.6);
 my ($statement_ms, $lock_ms, $patient_ms) = (1000, 100, 2000);
 # So long an index alone is locked; no other statement may take so long
 my ($hold_seconds, $too_long_ms) = (5, 4000);
-# A round takes some seconds; one that takes so long hangs
+# A round takes some seconds; one that takes longer than this hangs
 my $round_seconds = 180;
-# Kinds of faults told of a round, and the lines before each
+# Kinds of faults reported of a round, and the lines before each
 my ($most_faults, $lines_before) = (10, 25);
 
 note("seed $seed");

@@ -130,8 +130,7 @@ FROM generate_series(1, 200) AS i;};
 	}
 }
 
-# All that can be told from a database of such filters, and what becomes of them
-# when more is added
+# All results from a database of such filters, before and after additions
 sub look
 {
 	my ($node, $database) = @_;

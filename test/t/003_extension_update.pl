@@ -86,10 +86,10 @@ COMMENT ON FUNCTION bloom_cardinality(bloom) IS 'another comment';
 
 write_script("$first--changed", $update);
 write_script('changed', $install . $update);
-# What an update may forget: to say again what CREATE OR REPLACE takes away, and
-# a comment
-write_script("$first--forgetful", $update =~ s/ COST 20//r);
-write_script('forgetful', $install . $update);
+# What an update may omit: to repeat what CREATE OR REPLACE takes away, and a
+# comment
+write_script("$first--incomplete", $update =~ s/ COST 20//r);
+write_script('incomplete', $install . $update);
 write_script("$first--silent", $update =~ s/COMMENT.*//r);
 write_script('silent', $install . $update);
 
@@ -167,7 +167,7 @@ my @named = (qr/^CREATE TYPE public\.bloom /m, qr/^CREATE OPERATOR public\.@> /m
 	qr/^CREATE OPERATOR CLASS public\.bloom_ops/m, qr/^CREATE FUNCTION public\.bloom_elements\(/m,
 	qr/^COMMENT ON OPERATOR public\.=/m, qr/^ALTER EXTENSION bloomfilter ADD FUNCTION public\.bloom_elements\(/m);
 like($updated, $_, 'what is compared') foreach @named;
-foreach my $version ('forgetful', 'silent')
+foreach my $version ('incomplete', 'silent')
 {
 	($updated, $fresh) = walk($first, $version);
 	isnt($updated, $fresh, "a $version update is noticed");

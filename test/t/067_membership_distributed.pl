@@ -72,7 +72,7 @@ $session->query("INSERT INTO pg_dist_partition VALUES ('spread', 'h', NULL)");
 is_refused('spread_x', 'listed');
 is_asked('spread_x_102008', 'its shard');
 
-# users who may not read the catalog are told the same
+# users who may not read the catalog get the same error
 $session->query('CREATE ROLE eve; GRANT SELECT ON spread, spread_102008 TO eve; REVOKE ALL ON pg_dist_partition FROM PUBLIC; SET ROLE eve');
 is_refused('spread_x', 'of another role');
 is_asked('spread_x_102008', 'of another role');

@@ -118,7 +118,7 @@ typedef struct Fetched
 	const uint8_t *image;
 	uint64_t	least;			/* first offset that is not the header's */
 	unsigned	fetches;
-	uint8_t    *part;			/* as long as what was fetched, to the byte */
+	uint8_t    *slice;			/* as long as what was fetched, to the byte */
 } Fetched;
 
 static const uint8_t *
@@ -130,10 +130,10 @@ fetch_part(void *from, uint64_t offset, uint32_t bytes)
 		   offset + bytes <= image_bytes(fetched->image),
 		   "%u bytes fetched at %llu", bytes, (unsigned long long) offset);
 	fetched->fetches++;
-	free(fetched->part);
-	fetched->part = malloc(bytes);
-	memcpy(fetched->part, fetched->image + offset, bytes);
-	return fetched->part;
+	free(fetched->slice);
+	fetched->slice = malloc(bytes);
+	memcpy(fetched->slice, fetched->image + offset, bytes);
+	return fetched->slice;
 }
 
 /* All lookups, compared with the naive reader */
@@ -164,10 +164,10 @@ expect_answers(const char *what, const uint8_t *image, uint64_t first,
 			   (unsigned long long) (first + i));
 		expect(filter_contains_sliced(header, hashes[i], fetch_part,
 									  &fetched) == (exact > 0),
-			   "%s: wrong answer in parts", what);
+			   "%s: wrong answer by slices", what);
 		expect(fetched.fetches >= 1 && fetched.fetches <= filter_slices(header),
 			   "%s: %u fetches", what, fetched.fetches);
-		free(fetched.part);
+		free(fetched.slice);
 	}
 	free(header);
 	free(hashes);
@@ -203,7 +203,7 @@ unite(const uint8_t *a, const uint8_t *b, FilterStatus *status)
 	*status = filter_plan_union(a, b, &plan);
 	if (*status == FILTER_OK)
 	{
-		expect(!filter_unites_in_place(a, &plan), "would be made within");
+		expect(!filter_unites_in_place(a, &plan), "would be made in place");
 		image = allocate_image(plan.bytes);
 		if (!filter_unite(image, a, b, &plan))
 		{

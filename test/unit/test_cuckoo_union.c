@@ -32,7 +32,7 @@ test_unions(void)
 				/* half of b is in a too */
 				add_numbers(&a, 0, na);
 				add_numbers(&b, na / 2, nb);
-				expect(filter_difference(a, b) == FILTERS_COMPATIBLE, "unlike");
+				expect(filter_difference(a, b) == FILTERS_COMPATIBLE, "incompatible");
 				united = unite(a, b, &status);
 				if (united == NULL)
 				{

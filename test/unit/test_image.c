@@ -627,7 +627,7 @@ exercise_union(const uint8_t *image, const uint8_t *partner)
 			{
 				united = copy_image(image);
 				filter_unite_in_place(united, partner, &plan);
-				expect_sound("union within", united);
+				expect_sound("union in place", united);
 				release_image(united);
 			}
 		}

@@ -76,7 +76,7 @@ unite_within(Work *work)
 
 	expect(filter_plan_union(work->image, work->other, &plan) == FILTER_OK,
 		   "no plan");
-	expect(filter_unites_in_place(work->image, &plan), "not within");
+	expect(filter_unites_in_place(work->image, &plan), "not in place");
 	filter_unite_in_place(work->image, work->other, &plan);
 }
 

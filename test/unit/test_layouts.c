@@ -75,28 +75,28 @@ expect_sound_layers(const uint8_t *image)
 	}
 }
 
-/* Where fetch_part() finds a filter, and how often it was called */
-typedef struct Parts
+/* Where fetch_slice() finds a filter, and how often it was called */
+typedef struct Slices
 {
 	const uint8_t *image;
-	uint8_t    *part;			/* the last one, in memory of its length */
+	uint8_t    *slice;			/* the last one, in memory of its length */
 	unsigned	count;
-} Parts;
+} Slices;
 
-/* A part of an image for filter_contains_sliced(), and no byte besides */
+/* A slice of an image for filter_contains_sliced(), and no other byte */
 static const uint8_t *
-fetch_part(void *from, uint64_t offset, uint32_t bytes)
+fetch_slice(void *from, uint64_t offset, uint32_t bytes)
 {
-	Parts	   *parts = from;
+	Slices	   *slices = from;
 
-	free(parts->part);
-	parts->part = malloc(bytes);
-	if (parts->part == NULL)
+	free(slices->slice);
+	slices->slice = malloc(bytes);
+	if (slices->slice == NULL)
 		give_up("out of memory");
-	expect(offset + bytes <= image_bytes(parts->image),
+	expect(offset + bytes <= image_bytes(slices->image),
 		   "fetched from behind the image");
-	parts->count++;
-	return memcpy(parts->part, parts->image + offset, bytes);
+	slices->count++;
+	return memcpy(slices->slice, slices->image + offset, bytes);
 }
 
 /* Probe with only the header at hand: the same answers. */
@@ -105,21 +105,21 @@ expect_parts(const uint8_t *image)
 {
 	uint64_t	header_bytes = filter_header_bytes(image);
 	uint8_t    *header = allocate_image(header_bytes);
-	Parts		parts = {image, NULL, 0};
+	Slices		slices = {image, NULL, 0};
 
 	memcpy(header, image, header_bytes);
 	for (uint64_t i = 0; i < UNIVERSE; i += 7)
 	{
 		uint64_t	hash = number_hash(i);
 
-		parts.count = 0;
-		expect(filter_contains_sliced(header, hash, fetch_part, &parts) ==
-			   filter_contains(image, hash), "%llu differs in parts",
+		slices.count = 0;
+		expect(filter_contains_sliced(header, hash, fetch_slice, &slices) ==
+			   filter_contains(image, hash), "%llu differs by slices",
 			   (unsigned long long) i);
-		expect(parts.count <= filter_slices(header), "%u parts, not %u",
-			   parts.count, filter_slices(header));
+		expect(slices.count <= filter_slices(header), "%u slices, not %u",
+			   slices.count, filter_slices(header));
 	}
-	free(parts.part);
+	free(slices.slice);
 	release_image(header);
 }
 

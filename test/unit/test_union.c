@@ -31,7 +31,7 @@ same_image(const uint8_t *a, const uint8_t *b)
 }
 
 /*
- * Unite from both sides, expect the same, and within one of them too if that
+ * Unite from both sides, expect the same, and in place of one of them too if that
  * can be.  Returns the union, or NULL.
  */
 static uint8_t *
@@ -58,7 +58,7 @@ expect_union(const char *what, const uint8_t *a, const uint8_t *b)
 		if (filter_unites_in_place(a, &plan))
 		{
 			filter_unite_in_place(copy_a, b, &plan);
-			expect(same_image(copy_a, united), "%s: other bytes within", what);
+			expect(same_image(copy_a, united), "%s: other bytes in place", what);
 		}
 	}
 	if (other != NULL)
