@@ -22,7 +22,7 @@
  *	  waiting		each place known only when the line before has come
  *	  batch			fetched ahead, as a batch of elements is
  *
- * "waiting" of a filter likewise: each element depends on the answer before.
+ * "waiting" of a filter is the same: each element depends on the answer before.
  */
 #include <bloom.h>
 #include <sys/mman.h>

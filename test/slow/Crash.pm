@@ -69,7 +69,7 @@ sub work_a_while
 	usleep(1000 * ($least_ms + int(rand($most_ms - $least_ms))));
 }
 
-# A test: a session was cut off, and had not come to an end or failed before.
+# A test: a session was cut off, and had neither ended nor failed before.
 sub was_in_the_middle
 {
 	my ($session, $name) = @_;
@@ -107,8 +107,8 @@ sub children
 	  map { m{(\d+)$} } glob('/proc/[0-9]*');
 }
 
-# A postmaster that is to be followed by another has to be gone altogether; of its
-# children a zombie, whose new parent takes its time, is gone.
+# Before another postmaster starts, the old one has to be gone with all its children;
+# zombies count as gone.
 sub wait_until_gone
 {
 	my ($postmaster, @pids) = @_;

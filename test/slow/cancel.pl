@@ -23,7 +23,7 @@ plan skip_all => $too_small if defined $too_small;
 # Seconds from the timeout to the error
 my $promised = 1;
 my $tries = 3;
-# An operation that takes longer is not run as a whole: it is as if it took so long
+# The longest time of a whole run; a longer operation counts as this long
 my $most_ms = 4000;
 
 # Elements of a large array: just below what an aggregate keeps as hashes
@@ -124,7 +124,7 @@ sub lateness
 	return $least;
 }
 
-# Name, query, and where in its time to stop it besides
+# Name, query, and more points in its time at which to stop it
 my @everywhere = (0.25, 0.5, 0.75);
 foreach my $case (
 	[ 'bloom_agg', "SELECT bloom_agg(n) IS NULL FROM (SELECT generate_series(1, 20000000) AS n) AS t",
@@ -178,8 +178,8 @@ foreach my $case (
 	like($err, qr/canceling statement due to user request/, 'and says so');
 }
 
-# A variable of PL/pgSQL that was to be changed is sound after that, and has what
-# it had.  (From PostgreSQL 18 on it is changed in place.)
+# A variable of PL/pgSQL that was being changed is valid after that, and has its old
+# elements.  (From PostgreSQL 18 on it is changed in place.)
 foreach my $case (
 	[ 'bloom', 'bloom_add_all(bloom_create(5000000), kept)', 'bloom_add_all(f, many)' ],
 	[ 'bloom', 'bloom_add_all(bloom_create(1000), kept)', 'bloom_add_all(f, many)' ],

@@ -16,7 +16,7 @@ use Time::HiRes qw(time);
 # The largest capacity at the usual error rate
 my $capacity = 421_111_754;
 my $filter_kb = 512 * 1024;
-# What else a query takes, and what is measured with the system's own precision
+# Other memory of a query, and the precision of the measurement
 my $some_kb = 16 * 1024;
 my $hashes_kb = 256 * 1024;
 # More than are kept as hashes, 2^25 while repeated ones may be among them
@@ -89,7 +89,7 @@ cmp_ok($peak - $before, '<', $hashes_kb + 4 * $filter_kb + $some_kb, 'it is buil
 is_deeply([ lines('postgres', q{SELECT layers, bits, bytes > 2::bigint ^ 29, round(elements / 1e6) FROM filters, bloom_info(f)}) ],
 	[ '1|4294967296|t|' . $elements / 1_000_000 ], 'all are in');
 
-# Probed once: a header and a block, at the price of that
+# Probed once: it reads a header and a block
 my $lookup = 'SELECT bloom_contains((SELECT f FROM filters), %s)';
 my @once = lines('postgres', 'SELECT own_memory()', sprintf($lookup, 1), sprintf($lookup, -1), 'SELECT own_memory()');
 is_deeply([ @once[ 1, 2 ] ], [ 't', 'f' ], 'it answers');
@@ -102,7 +102,7 @@ cmp_ok($read, '<', $probe_pages, "nor more than some pages ($read)");
 my @times = map { $node->safe_psql('postgres', 'EXPLAIN (ANALYZE, COSTS off, TIMING off) ' . sprintf($lookup, $_)) =~ /Execution Time: ([\d.]+) ms/ } 1 .. 5;
 note("one lookup in a new session: @times ms");
 
-# Probed often: read once, into one place
+# Probed often: it is read in full, once
 my $often = 200_000;
 my @often = lines('postgres', 'SELECT own_memory()',
 	"SELECT count(*) FROM generate_series(1, $often) AS n WHERE bloom_contains((SELECT f FROM filters), n)",
@@ -113,7 +113,7 @@ is_deeply([ @often[ 1, 2 ] ], [ $often, 't' ], 'it finds all elements, and no ot
 cmp_ok($often[3] - $often[0], '<', $filter_kb + 2 * $some_kb, 'in the memory of one');
 cmp_ok($often[4] - $often[0], '<', $some_kb, 'which is given back');
 
-# A function that needs it whole gives it back, too
+# A function that reads it in full releases it, too
 my @whole = lines('postgres', 'SELECT own_memory()', 'SELECT bloom_cardinality(f) > 0 FROM filters',
 	'SELECT bytes > 0 FROM filters, bloom_info(f)', 'SELECT f = f FROM filters', 'SELECT own_memory()');
 cmp_ok($whole[4] - $whole[0], '<', $some_kb, 'the memory of a filter read in full is released');

@@ -95,7 +95,7 @@ CREATE FUNCTION run_query(what text, expressions text, calls bigint) RETURNS tex
 	END
 $$;
 
--- Expressions: both ways; and the share of calls, for the dearer ones
+-- Expressions: both ways; and the share of calls, for the expensive ones
 CREATE TABLE calls (number serial, what text, expressions text, share float8 DEFAULT 1);
 INSERT INTO calls (what, expressions) VALUES
 	('bloom_contains', 'bloom_contains(f, n)'),

@@ -31,7 +31,7 @@ sub start_pgbench
 	return \%run;
 }
 
-# What gathers in each session could fill a layer several times over
+# The pending insertions of each session could fill a layer several times
 foreach my $case ([ 'one_block', 10000, 0.01, 10000, 6 ], [ 'two_blocks', 10000, 0.0001, 10000, 3 ], [ 'small', 100, 0.01, 100, 40 ])
 {
 	my ($name, $capacity, $error_rate, $rows, $transactions) = @$case;

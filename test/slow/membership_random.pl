@@ -33,9 +33,9 @@ my ($most_rows, $values) = (60, 1_000_000_000);
 my $many_subtransactions = 70;
 # Tables that a round is mostly about, and how much
 my ($tables_in_focus, $focus) = (3, 0.6);
-# What waits for nobody but takes long has more time
+# Long commands that do not wait have more time
 my ($statement_ms, $lock_ms, $patient_ms) = (1000, 100, 2000);
-# So long an index alone is locked; no other statement may take so long
+# An index alone is locked this long; no other statement may take as long
 my ($hold_seconds, $too_long_ms) = (5, 4000);
 # A round takes some seconds; one that takes longer than this hangs
 my $round_seconds = 180;
@@ -79,7 +79,7 @@ my %tables = (
 	steady => { on => 'x', key => ['x'] },
 	parted => { on => 'x', key => ['x'] },
 	(map { ("parted_$_" => { on => 'x', key => ['x'], partition => $_ }) } 0 .. 3),
-	# refused, for the index knows nothing of the rows of "child"
+	# refused, because the index does not have the rows of "child"
 	parent => { on => 'x', key => ['x'], refused => 1 },
 	child => { on => 'x', key => ['x'], child => 1 });
 my @names = sort keys %tables;
@@ -405,7 +405,7 @@ sub fetch
 	emit($s, one_of('FETCH 3', 'FETCH 20', 'FETCH ALL', 'MOVE 5', 'MOVE ABSOLUTE 0') . " FROM $s->{cursor}");
 }
 
-# For whoever takes it in time
+# For any session that takes it in time
 sub export_snapshot
 {
 	my ($s) = @_;
@@ -541,7 +541,7 @@ sub is_expected
 	return $expected{$state} && $message =~ $expected{$state};
 }
 
-# What is wrong in what a session said: after each fault come the lines before it
+# Faults in the output of a session: each with the lines before it
 sub faults_of
 {
 	my ($name, $text) = @_;
@@ -575,7 +575,7 @@ sub faults_of
 
 my $log_fault = qr/PANIC:|TRAP:|server process .* was terminated by signal|was not closed|snapshot reference|leak|unexpected state|is missing in index|\bXX00[12] (?!WARNING)/;
 
-# One fault of each kind: what differs in numbers alone is of one kind
+# One fault of each kind: those that differ only in numbers are of one kind
 sub kinds
 {
 	my %kinds;
@@ -595,7 +595,7 @@ sub log_faults
 	return map { "the log: $_" } grep { $_ =~ $log_fault } split /\n/, substr(slurp_file($node->logfile), $from);
 }
 
-# The indexes in the end, when all sessions have gone
+# The indexes at the end, when all sessions have ended
 sub final_faults
 {
 	my ($database) = @_;
@@ -669,7 +669,7 @@ sub play_round
 	wait_until_back($node);
 	push @faults, final_faults($database), log_faults($log_size);
 	$node->psql('postgres', "DROP DATABASE $database WITH (FORCE)");
-	# what they said remains, if anybody has to read it
+	# their output remains, for diagnosis
 	unlink glob("$dir/${database}_*") unless @faults;
 	return @faults;
 }

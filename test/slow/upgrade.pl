@@ -14,8 +14,8 @@ use Test::More;
 my $old_installation = $ENV{OLD_INSTALLATION}
   or plan skip_all => 'OLD_INSTALLATION names no older PostgreSQL';
 
-# An element of each class (docs/format.md), made of the number i.  Types that hash as their own
-# function does are left out: nobody promises that it stays.
+# An element of each class (docs/format.md), made of the number i.  Types with a hash function
+# of their own are left out, because that may change.
 my %elements = (
 	'integer' => 'i',
 	'integer, of eight bytes' => 'i::bigint * 5000000000',
@@ -181,7 +181,7 @@ $old->safe_psql('source', $fill);
 my $held = look($old, 'source');
 note $old->safe_psql('source', 'SELECT version()');
 
-# Without these the test would be blind
+# Without these the test would prove nothing
 like($held, qr/^bloom\|\Q$_\E\|[0-9a-f]{32}\|/m, "filters of $_")
   foreach sort keys %elements;
 cmp_ok($old->safe_psql('source', q{

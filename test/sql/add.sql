@@ -21,7 +21,7 @@ SELECT what, bloom_add(bloom_add(f, 'a'), 'a') = bloom_add(f, 'a') AS again,
 	   bloom_add_all(f, ARRAY['b', 'a', 'b', 'b']) = bloom_add_all(f, ARRAY['a', 'b']) AS repeated
 FROM made;
 
--- Whatever is added is found, and little else: 1,000 elements in each
+-- All added elements are found, and few others: 1,000 elements in each
 CREATE TEMP TABLE filled AS
 SELECT what, bloom_add_all(f, elements) AS f
 FROM made, (SELECT array_agg('element ' || i) AS elements FROM generate_series(1, 1000) AS i) AS e;
@@ -50,8 +50,8 @@ BEGIN
 END
 $$;
 
--- An empty filter takes elements as they are, without error, until there are
--- many; then it is a sized one
+-- An empty filter stores the elements' hashes, without false positives, until
+-- there are many; then it becomes a sized one
 SELECT n, layout, elements = n OR layout = 'block512' AND abs(elements - n) < 50 AS counted,
 	   estimated_error_rate <= 0.01 AS precise,
 	   bloom_contains_all(f, ARRAY(SELECT generate_series(1, n))) AS complete
@@ -63,7 +63,7 @@ SELECT i.element_class AS none, j.element_class AS then_text
 FROM (SELECT bloom_create(10) AS f) AS t, LATERAL bloom_info(f) AS i,
 	 LATERAL bloom_info(bloom_add(f, 'x'::varchar)) AS j;
 
--- NULL arguments give NULL; NULL elements of an array are passed over
+-- NULL arguments give NULL; NULL elements of an array are skipped
 SELECT bloom_add(NULL, 1) IS NULL AS a, bloom_add(bloom_create(10), NULL::int) IS NULL AS b,
 	   bloom_add_all(NULL, ARRAY[1]) IS NULL AS c, bloom_add_all(bloom_create(10), NULL::int[]) IS NULL AS d;
 SELECT bloom_add_all(bloom_create(10), ARRAY[NULL, 1, NULL]) = bloom_add(bloom_create(10), 1) AS nulls_passed_over,

@@ -26,11 +26,11 @@ FROM forms, LATERAL (VALUES (1, 'x', x), (2, 'x, int', x_int), (3, 'x, bigint', 
 ORDER BY n;
 SELECT x_int = x_bigint AS int_is_bigint FROM forms;
 DROP TABLE forms;
--- An aggregate that was given a capacity gives the filter that bloom_create
--- with the same arguments and bloom_add_all give
+-- With a capacity, an aggregate makes the same filter as bloom_create with the
+-- same arguments and bloom_add_all
 SELECT bloom_agg(i, 10000, 0.02, 5) = bloom_add_all(bloom_create(10000, 0.02, 2, 5), array_agg(i)) AS same
 FROM t;
--- and one that was not, one for as many as there were
+-- and without, as with the number of elements
 SELECT bloom_agg(i, 0.02) = bloom_add_all(bloom_create(7000, 0.02), array_agg(i)) AS same,
 	   bloom_agg(i) = bloom_agg(i, 7000) AS sized_to_count
 FROM t;
@@ -51,8 +51,8 @@ FROM (SELECT bloom_agg(i, 100 ORDER BY i) FROM t
 	  UNION ALL SELECT bloom_agg(i, 100 ORDER BY md5(i::text)) FROM t
 	  UNION ALL SELECT bloom_agg(DISTINCT i, 100) FROM t) AS u(f);
 
--- NULLs are passed over; of no rows there is an empty filter, which contains
--- nothing, and united with any other is that one
+-- NULLs are skipped; over no rows there is an empty filter, which contains
+-- nothing, and whose union with another is the other one
 SELECT bloom_agg(CASE WHEN i > 6000 THEN i END) = bloom_agg(i) FILTER (WHERE i > 6000) AS without_nulls FROM t;
 SELECT layout, element_class, capacity, error_rate, elements, estimated_error_rate
 FROM bloom_info((SELECT bloom_agg(i) FROM t WHERE false));
@@ -85,7 +85,7 @@ FROM (SELECT g, i % 3 AS third, bloom_agg(word) AS f FROM t GROUP BY CUBE (g, i 
 	 LATERAL (SELECT bloom_agg(word) AS expected FROM t
 			  WHERE (u.g IS NULL OR t.g = u.g) AND (u.third IS NULL OR t.i % 3 = u.third)) AS e;
 
--- Window: a running frame (whose state goes on after each result), the whole
+-- Window: a running frame (whose state lives on after each result), the whole
 -- partition, and a moving frame
 SELECT i, running = (SELECT bloom_agg(x) FROM generate_series(1, i) AS x) AS running,
 	   whole = (SELECT bloom_agg(x) FROM generate_series(1, 12) AS x) AS whole,

@@ -17,7 +17,7 @@ SELECT name,
 FROM filters;
 
 -- Each answer is the one that bloom_contains gives, also in arrays longer than
--- what is fetched ahead
+-- the prefetch distance
 SELECT name, n, bool_and(answer = bloom_contains(f, i - 10)) AS agree, count(*) = n AS complete
 FROM filters, (VALUES (1), (15), (16), (17), (33), (1000)) AS t(n),
 	 LATERAL unnest(bloom_contains_each(f, ARRAY(SELECT generate_series(1, n) - 10)))

@@ -6,7 +6,7 @@ CREATE TABLE filters (name text PRIMARY KEY, f bloom);
 INSERT INTO filters SELECT 'two MB', bloom_agg(i) FROM generate_series(1, 1600000) AS i;
 INSERT INTO filters SELECT 'part ' || p, bloom_agg(i) FROM generate_series(1, 40) AS p, generate_series(p, p + 100000) AS i GROUP BY p;
 
--- The scans of partitions share what they keep
+-- The scans of partitions share the cache
 CREATE TABLE parts (k int, n int NOT NULL) PARTITION BY HASH (k);
 DO $$
 BEGIN
@@ -62,7 +62,7 @@ END
 $$;
 SELECT * FROM kept();
 
--- Nothing but the header is read to answer nothing
+-- For an empty result only the header is read
 CREATE FUNCTION buffers_read(query text) RETURNS int LANGUAGE plpgsql AS
 $$
 DECLARE
@@ -89,8 +89,8 @@ MOVE 1 IN c;
 SELECT count(*) <= 51 AS one_a_group FROM pg_backend_memory_contexts WHERE name LIKE 'expanded%filter';
 ROLLBACK;
 
--- What the planner may fold is told by the query's own tables only: the
--- constraint is NULL, and so is kept, for a row that it does not forbid
+-- The planner folds by the NOT NULL constraints of the query's own tables only: the
+-- check constraint is NULL, and so satisfied, for a row that it does not forbid
 CREATE TABLE first (a int NOT NULL);
 INSERT INTO first VALUES (1);
 CREATE TABLE checked (n int, m int, CHECK (bloom_contains(bloom_create(10), n) OR m > 100));
@@ -99,7 +99,7 @@ SET constraint_exclusion = on;
 SELECT * FROM first, checked WHERE checked.m < 50;
 RESET constraint_exclusion;
 
--- To plan is no error where to run is none
+-- Planning raises no error if execution raises none
 CREATE TYPE pattern_range AS RANGE (subtype = text, subtype_opclass = text_pattern_ops);
 CREATE TABLE ranges (r pattern_range);
 SELECT * FROM ranges WHERE bloom_contains(bloom_add(bloom_create(10), 1), r);

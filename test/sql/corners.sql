@@ -86,7 +86,7 @@ FROM bloom_add(bloom_create(10, 1e-6), 'a'::label) AS f;
 SELECT bloom_hash(coalesce(l, r))
 FROM (SELECT label 'a' COLLATE "C", label 'a' COLLATE "POSIX") AS t (l, r);
 
--- Called without a word on the types of the arguments, as by an operator class
+-- Called without the types of the arguments, as by an operator class
 CREATE OPERATOR CLASS hashed_by_us FOR TYPE int4 USING hash AS
 	OPERATOR 1 =, FUNCTION 1 hashint4(int4), FUNCTION 2 (int4, int4) bloom_hash(anycompatible, bigint);
 CREATE TABLE parts (i int) PARTITION BY HASH (i hashed_by_us);
@@ -95,12 +95,12 @@ INSERT INTO parts VALUES (1);
 DROP TABLE parts;
 DROP OPERATOR FAMILY hashed_by_us USING hash;
 
--- A set that is united with a filter that has no elements yet
+-- The union of a set and a filter without elements
 SELECT (bloom_info(f)).layout, (bloom_info(f)).element_class, (bloom_info(f)).elements, f @> 2 AS two, f @> 4 AS four
 FROM bloom_union(bloom_add_all((SELECT bloom_agg(1) WHERE false), '{1,2,3}'::int[]), bloom_create(100)) AS f;
 
--- An element that takes the place of another may find none, where others' slots
--- all around are taken for good: then the old one stays, or the filter grows
+-- cuckoo_replace may find no place for the new element, if saturated classes occupy
+-- all slots around: then the old one stays, or the filter grows
 CREATE TEMPORARY TABLE crowded (f cuckoo);
 DO $$
 DECLARE

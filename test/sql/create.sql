@@ -2,7 +2,7 @@
 -- Making filters: their size, layout and parameters.
 --
 
--- What is not said takes its default
+-- Defaults
 SELECT layout, element_class, capacity, error_rate, growth, seed, layers,
 	   bits_set, elements, estimated_error_rate, bits_per_element
 FROM bloom_info(bloom_create(1000));
@@ -46,7 +46,7 @@ SELECT bool_and(bloom_contains(bloom_add(bloom_create(c, e, g), 'x'), 'x')) AS f
 FROM (VALUES (1), (2), (3)) AS x(c), (VALUES (0.5), (0.01), (1e-4), (1e-7)) AS y(e),
 	 (VALUES (0), (1), (16)) AS z(g);
 
--- What bloom_info tells of sizes is so
+-- The sizes in bloom_info are correct
 SELECT bool_and(i.bytes = length(f::bytea)) AS bytes, bool_and(i.bits <= 8 * i.bytes) AS bits
 FROM (VALUES (bloom_create(1)), (bloom_create(1000, 1e-5)), (bloom_create_bits(2, 1)),
 			 (bloom_create_bits(1000, 3)), ((SELECT bloom_agg(1) WHERE false))) AS t(f),
@@ -62,7 +62,7 @@ FROM generate_series(2, 1100) AS m, LATERAL bloom_info(bloom_create_bits(m, 1)) 
 SELECT round(bloom_error_rate(bloom_add_all(bloom_create_bits(6045, 8), array_agg(i)))::numeric, 3) AS textbook
 FROM generate_series(1, 500) AS i;
 
--- and the least of all, which once full takes everything for present
+-- and the smallest, which contains everything once it is full
 SELECT m, k, bloom_error_rate(bloom_create_bits(m, k)) AS empty,
 	   bloom_error_rate(bloom_add_all(bloom_create_bits(m, k), ARRAY(SELECT generate_series(1, 100)))) > 0.5 AS "full"
 FROM (VALUES (2, 1), (2, 64), (3, 2)) AS t(m, k);
@@ -81,7 +81,7 @@ SELECT bloom_create(NULL) IS NULL AS a, bloom_create(10, NULL) IS NULL AS b,
 	   bloom_clear(NULL) IS NULL AS g, bloom_info(NULL) IS NULL AS h,
 	   bloom_cardinality(NULL) IS NULL AS i, bloom_error_rate(NULL) IS NULL AS j;
 
--- bloom_clear gives back what was made
+-- bloom_clear restores the filter as it was created
 SELECT bool_and(bloom_clear(bloom_add_all(f, ARRAY[1, 2, 3])) = f) AS cleared
 FROM (VALUES (bloom_create(10)), (bloom_create(100, 1e-5, 0, 3)), (bloom_create(100, 0.5, 16)),
 			 (bloom_create_bits(100, 3, 8))) AS t(f);

@@ -3,7 +3,7 @@
 -- was added twice is in twice.
 --
 
--- What is not said takes its default; the columns of cuckoo_info
+-- Defaults; the columns of cuckoo_info
 SELECT layout, element_class, capacity, error_rate, growth, seed, layers, load, elements, estimated_error_rate, bits_per_element
 FROM cuckoo_info(cuckoo_create(1000));
 SELECT cuckoo_create(1000) = cuckoo_create(capacity => 1000, error_rate => 0.01, growth => 2, seed => 0) AS defaults;
@@ -40,7 +40,7 @@ FROM (SELECT bits, lag(bits, 1, 0::bigint) OVER (ORDER BY c) AS previous
 SELECT bool_and(bits >= previous) AS monotonous, count(DISTINCT bits) AS steps
 FROM (SELECT bits, lag(bits, 1, 0::bigint) OVER (ORDER BY e DESC) AS previous
 	  FROM (SELECT 0.5 / 1.01 ^ i AS e FROM generate_series(0, 1500) AS i) AS r, LATERAL cuckoo_info(cuckoo_create(5000, e))) AS t;
--- What is told of sizes is so
+-- The reported sizes are correct
 SELECT bool_and(i.bytes = length(f::bytea)) AS bytes, bool_and(i.bits <= 8 * i.bytes) AS bits, count(*)
 FROM (VALUES (1), (2), (999), (100000)) AS x(c), (VALUES (0.5), (0.01), (1e-7)) AS y(e),
 	 LATERAL (SELECT cuckoo_add(cuckoo_create(c, e), 'x') AS f) AS z, LATERAL cuckoo_info(f) AS i;
@@ -49,7 +49,7 @@ FROM (VALUES (1), (2), (999), (100000)) AS x(c), (VALUES (0.5), (0.01), (1e-7)) 
 SELECT bool_and(f @> 'x') AS found, bool_or(cuckoo_clear(f) @> 'x') AS empty_contains, count(*)
 FROM (VALUES (1), (2), (3)) AS x(c), (VALUES (0.5), (0.01), (1e-4), (1e-7)) AS y(e), (VALUES (0), (1), (16)) AS z(g),
 	 LATERAL (SELECT cuckoo_add(cuckoo_create(c, e, g), 'x') AS f) AS t;
--- A filter without elements contains nothing, and errs never
+-- A filter without elements contains nothing, and never errs
 SELECT cuckoo_error_rate(f) AS error_rate, cuckoo_cardinality(f) AS elements, (cuckoo_info(f)).load, f @> 1 AS int, f @> 'x' AS text,
 	   cuckoo_count(f, 1), (cuckoo_info(f)).element_class IS NULL AS no_class
 FROM (VALUES (cuckoo_create(10)), (cuckoo_create(100000, 1e-5, 0, 3))) AS t(f);
@@ -76,7 +76,7 @@ SELECT cuckoo_contains(NULL, 1) IS NULL AS a, cuckoo_contains(f, NULL::int) IS N
 	   cuckoo_count(NULL, 1) IS NULL AS k, cuckoo_count(f, NULL::int) IS NULL AS l
 FROM (SELECT cuckoo_add(cuckoo_create(10), 1) AS f) AS t;
 
--- NULL elements of an array are passed over; dimensions and bounds are nothing
+-- NULL elements of an array are skipped; dimensions and bounds are nothing
 SELECT cuckoo_add_all(f, ARRAY[NULL, 1, NULL]) = cuckoo_add(f, 1) AS nulls_passed_over,
 	   cuckoo_add_all(f, ARRAY[NULL, NULL]::int[]) = f AS only_nulls, cuckoo_add_all(f, '{}'::int[]) = f AS no_elements,
 	   cuckoo_add_all(f, ARRAY[[1, 2], [3, 4]]) = cuckoo_add_all(f, ARRAY[1, 2, 3, 4]) AS matrix,
@@ -193,8 +193,8 @@ SELECT name, i.layers > 1 AS grown, (SELECT count(*) FROM generate_series(1, 200
 	   -- three standard deviations of chance
 	   (SELECT count(*) FROM generate_series(50001, 70000) AS x WHERE cuckoo_contains(f, x)) <= 20000 * error_rate + 3 * sqrt(20000 * error_rate) AS few_false_positives
 FROM filters, LATERAL cuckoo_info(f) AS i ORDER BY name COLLATE "C";
--- One call and many agree, about what is in and what is not, at lengths around
--- what is fetched ahead
+-- One call and many agree, about present and absent elements, at lengths around
+-- the prefetch distance
 SELECT name, n, bool_and(answer = cuckoo_contains(f, 20000 - n / 2 + i::int)) AS agree, bool_or(answer) AND NOT bool_and(answer) AS both
 FROM filters, (VALUES (3), (15), (16), (17), (33), (1000)) AS t(n),
 	 LATERAL unnest(cuckoo_contains_each(f, ARRAY(SELECT 20000 - n / 2 + generate_series(1, n)))) WITH ORDINALITY AS each(answer, i)
@@ -233,7 +233,7 @@ FROM measured, LATERAL cuckoo_info(f) AS i,
 ORDER BY rate DESC, what;
 DROP TABLE measured;
 
--- Fixed filters take what they were made for, whatever the elements: some
+-- Fixed filters accept their capacity, whatever the elements: some
 -- hundred of each size, with fresh ones
 SELECT c, rate, count(*) AS built, bool_and(cuckoo_contains_all(f, a)) AS complete, bool_and(cuckoo_cardinality(f) = c) AS counted
 FROM (VALUES (1, 0.01, 400), (2, 0.01, 400), (10, 0.01, 400), (30, 0.01, 400), (30, 0.5, 400), (100, 0.01, 400), (300, 0.01, 200), (1000, 0.01, 100), (1000, 0.5, 100)) AS x(c, rate, times),
@@ -287,7 +287,7 @@ EXCEPTION WHEN program_limit_exceeded THEN
 END
 $$;
 
--- cuckoo_clear gives back what was made
+-- cuckoo_clear restores the filter as it was created
 SELECT bool_and(cuckoo_clear(cuckoo_add_all(f, ARRAY(SELECT generate_series(1, n)))) = f) AS cleared, count(*)
 FROM (VALUES (cuckoo_create(10), 3), (cuckoo_create(100, 1e-5, 0, 3), 3), (cuckoo_create(100, 0.5, 16), 1), (cuckoo_create(10), 1000),
 			 (cuckoo_create(100000), 100), ((SELECT cuckoo_agg(1) WHERE false), 0)) AS t(f, n);

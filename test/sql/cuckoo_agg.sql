@@ -27,7 +27,7 @@ FROM forms, LATERAL (VALUES (1, 'x', x), (2, 'x, int', x_int), (3, 'x, bigint', 
 ORDER BY n;
 SELECT x_int = x_bigint AS int_is_bigint FROM forms;
 DROP TABLE forms;
--- One that was not given a capacity is made for as many as there were
+-- Without a capacity it is made for the number of elements
 SELECT cuckoo_agg(i) = cuckoo_agg(i, 7000) AS sized_to_count, cuckoo_clear(cuckoo_agg(i, 0.02)) = cuckoo_create(7000, 0.02) AS as_created,
 	   cuckoo_clear(cuckoo_agg(i, 10, 0.001, 5)) = cuckoo_create(10, 0.001, 2, 5) AS as_told FROM t;
 
@@ -50,8 +50,8 @@ FROM (SELECT cuckoo_agg(i, 100 ORDER BY i) FROM t
 SELECT cuckoo_cardinality(f) AS elements, cuckoo_count(f, 'x'), cuckoo_remove(f, 'x') @> 'x' AS removed, (cuckoo_info(f)).capacity
 FROM (SELECT cuckoo_agg('x') AS f FROM generate_series(1, 100000)) AS u;
 
--- NULLs are passed over; of no rows there is an empty filter, which contains
--- nothing, and united with any other is that one
+-- NULLs are skipped; over no rows there is an empty filter, which contains
+-- nothing, and whose union with another is the other one
 SELECT cuckoo_agg(CASE WHEN i > 6000 THEN i END) = cuckoo_agg(i) FILTER (WHERE i > 6000) AS without_nulls FROM t;
 SELECT layout, element_class, capacity, error_rate, elements, estimated_error_rate
 FROM cuckoo_info((SELECT cuckoo_agg(i) FROM t WHERE false));
@@ -78,7 +78,7 @@ FROM (SELECT g, i % 2 AS half, cuckoo_agg(i) AS f FROM t WHERE g < 2 GROUP BY GR
 			  WHERE t.g < 2 AND (u.g IS NULL OR t.g = u.g) AND (u.half IS NULL OR t.i % 2 = u.half)) AS e
 ORDER BY g, half;
 
--- Window: a running frame (whose state goes on after each result), the whole
+-- Window: a running frame (whose state lives on after each result), the whole
 -- partition, and moving frames
 SELECT i, running = (SELECT cuckoo_agg(x) FROM generate_series(1, i) AS x) AS running,
 	   whole = (SELECT cuckoo_agg(x) FROM generate_series(1, 12) AS x) AS whole,

@@ -1,5 +1,5 @@
 --
--- The bytes of a cuckoo filter: out and in again, and what is not one.
+-- The bytes of a cuckoo filter: output and input, and invalid bytes.
 --
 CREATE TABLE cuckoos (n int, what text PRIMARY KEY, f cuckoo);
 INSERT INTO cuckoos VALUES
@@ -19,7 +19,7 @@ INSERT INTO cuckoos VALUES
 SELECT what, f::text::cuckoo = f AS text, f::bytea::cuckoo = f AS bytea, cuckoo_send(f) = f::bytea AS binary, bytea(f) = cuckoo_send(f) AND cuckoo(bytea(f)) = f AS functions,
 	   decode(f::text, 'base64') = f::bytea AS base64, f::text !~ '[^A-Za-z0-9+/=]' AS one_line, substr(f::bytea, 1, 4) = '\x636b6f01' AS magic
 FROM cuckoos ORDER BY n;
--- What was read back is whole
+-- A filter that was read back works
 SELECT what, cuckoo_contains_each(f::text::cuckoo, ARRAY[1, -1]) AS found, cuckoo_add(f::text::cuckoo, -1) = cuckoo_add(f, -1) AS added, cuckoo_remove(f::bytea::cuckoo, 1) = cuckoo_remove(f, 1) AS removed,
 	   cuckoo_cardinality(f::bytea::cuckoo | f) = cuckoo_cardinality(f | f) AS united, cuckoo_compact(f::text::cuckoo) = cuckoo_compact(f) AS compacted, cuckoo_info(f::text::cuckoo) = cuckoo_info(f) AS told
 FROM cuckoos ORDER BY n;
@@ -45,7 +45,7 @@ SELECT decode(repeat('00', 60), 'hex')::cuckoo;
 SELECT 'no filter'::bytea::cuckoo;
 SELECT 'bm8gZmlsdGVy'::cuckoo;
 \set VERBOSITY default
--- Bytes of the other type are told by name
+-- The error for bytes of the other type names that type
 SELECT bloom_create(10)::bytea::cuckoo;
 SELECT bloom_create(10)::text::cuckoo;
 SELECT (SELECT f FROM cuckoos WHERE what = 'empty')::bytea::bloom;
@@ -86,7 +86,7 @@ $$ SELECT string_agg(set_byte('\x00', 0, (div(n, 256::numeric ^ i) % 256)::int),
 CREATE FUNCTION le(x float8) RETURNS bytea LANGUAGE sql IMMUTABLE AS
 $$ SELECT string_agg(substr(float8send(x), 8 - i, 1), '' ORDER BY i) FROM generate_series(0, 7) AS i $$;
 
--- Truncated and extended, of each kind: never taken
+-- Truncated and extended filters of each kind are refused
 SELECT what, bool_and(fault(substr(f::bytea, 1, length)) <> 'no error') AS truncated
 FROM cuckoos, LATERAL generate_series(0, octet_length(f::bytea) - 1, CASE WHEN n IN (9, 10) THEN 4999 ELSE 7 END) AS length
 GROUP BY n, what ORDER BY n;

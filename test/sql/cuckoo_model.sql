@@ -1,11 +1,11 @@
 --
 -- Cuckoo filters against a model: random operations on a filter and on an array
--- that counts how often each element is in.  What the array has, the filter must
--- have, whatever was done before.
+-- that counts how often each element is in.  The filter must have all elements of
+-- the array after each operation.
 --
 -- Another sequence of operations, as many as you like:
 --     PGOPTIONS='-c cuckoo_model.seed=7' make installcheck REGRESS=cuckoo_model
--- A failure tells the seed and the step.
+-- A failure reports the seed and the step.
 --
 CREATE FUNCTION run_model(name text, error_rate float8, steps int) RETURNS text LANGUAGE plpgsql AS
 $$

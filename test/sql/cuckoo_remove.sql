@@ -23,14 +23,14 @@ SELECT k, cuckoo_count(g, 'x') AS count, cuckoo_contains(cuckoo_remove_all(g, ar
 FROM made, generate_series(1, 3) AS k, LATERAL (SELECT cuckoo_add_all(f, array_fill('x'::text, ARRAY[k])) AS g) AS x
 WHERE what = 'empty' ORDER BY k;
 
--- Saturation: from the fourth on nobody knows how often.  Further additions and
--- all removals change nothing, not a byte.
+-- Saturation: the fourth addition loses the count.  More additions and all
+-- removals change nothing, not a byte.
 SELECT what, k, cuckoo_count(g, 'x') AS count, cuckoo_cardinality(g) AS elements, g = cuckoo_add_all(f, array_fill('x'::text, ARRAY[4])) AS as_with_four,
 	   cuckoo_add(g, 'x') = g AND cuckoo_add_unique(g, 'x') = g AS add, cuckoo_remove(g, 'x') = g AS remove, cuckoo_remove_all(g, array_fill('x'::text, ARRAY[1000])) = g AS remove_all,
 	   cuckoo_replace(g, 'x', 'x') = g AS replace, cuckoo_remove(cuckoo_add(g, 'y'), 'y') = g AS others
 FROM made, (VALUES (4), (5), (10), (100000)) AS k(k), LATERAL (SELECT cuckoo_add_all(f, array_fill('x'::text, ARRAY[k])) AS g OFFSET 0) AS x
 WHERE what <> 'empty' ORDER BY n, k;
--- also one by one, and among others: 1,000 elements ten times each of ten
+-- also one by one, and between others: 1,000 elements ten times each of ten
 DO $$
 DECLARE
 	f	cuckoo := cuckoo_add_all(cuckoo_create(2000), ARRAY(SELECT generate_series(11, 1000)));
@@ -58,7 +58,7 @@ SELECT count(*) > 0 AS there_are, bool_and(cuckoo_count(g, x) = 3) AS three, boo
 FROM generate_series(1, 10000) AS x, (SELECT cuckoo_create(1, growth => 0) AS f OFFSET 0) AS m, LATERAL (SELECT cuckoo_add_all(f, array_fill(x, ARRAY[10])) AS g) AS t
 WHERE cuckoo_count(g, x) <> 4;
 
--- To remove what certainly is not in changes nothing, not a byte
+-- Removing an absent element changes nothing, not a byte
 SELECT what, count(*) FILTER (WHERE NOT g @> x) > 300 AS many_absent,
 	   bool_and(cuckoo_remove(g, x) = g AND cuckoo_remove_all(g, ARRAY[x, x]) = g AND cuckoo_count(g, x) = 0) FILTER (WHERE NOT g @> x) AS unchanged,
 	   bool_and(cuckoo_replace(g, x, 1) = cuckoo_add(g, 1)) FILTER (WHERE NOT g @> x) AS replaced_is_added,
@@ -123,8 +123,8 @@ SELECT cuckoo_replace(fill_up(10), -(SELECT min(x) FROM generate_series(1, 1000)
 DROP FUNCTION fill_up, replace_all;
 
 -- Removing from grown filters.  Elements are coarse there, and layers many, so
--- that those in old layers match entries of others in new ones: what stays is
--- found, whatever leaves.
+-- that those in old layers match entries of others in new ones: the remaining
+-- ones are found, whichever are removed.
 DO $$
 DECLARE
 	f		cuckoo;
@@ -154,7 +154,7 @@ BEGIN
 	RAISE NOTICE 'matches of others: % than 400, lost: %', CASE WHEN matches > 400 THEN 'more' ELSE matches || ', not more' END, lost;
 END
 $$;
--- What was added and is removed is gone, in any order, and nothing is left
+-- Removed elements are gone, in any order, and nothing is left
 SELECT what, g, cuckoo_cardinality(h) AS elements, cuckoo_error_rate(h) AS error_rate, (SELECT count(*) FROM generate_series(1, 5000) AS x WHERE cuckoo_contains(h, x)) AS found,
 	   (cuckoo_info(h)).load AS load
 FROM (VALUES (2), (1), (16)) AS v(g), (VALUES ('first to last', ARRAY(SELECT generate_series(1, 5000))), ('last to first', ARRAY(SELECT generate_series(5000, 1, -1))),
@@ -162,8 +162,8 @@ FROM (VALUES (2), (1), (16)) AS v(g), (VALUES ('first to last', ARRAY(SELECT gen
 	 LATERAL (SELECT cuckoo_remove_all(cuckoo_add_all(cuckoo_create(300, 1e-6, g), ARRAY(SELECT generate_series(1, 5000))), gone) AS h OFFSET 0) AS x
 ORDER BY g, what;
 
--- Steady size: up to 100,000 times one leaves and another comes.  There are no more
--- layers for it, fixed filters go on too, and nobody is lost.
+-- Steady size: up to 100,000 times one leaves and another comes.  It gets no
+-- more layers, fixed filters accept it too, and no element is lost.
 CREATE FUNCTION churn(f cuckoo, times int, OUT more_layers int, OUT elements bigint, OUT complete boolean, OUT precise boolean) LANGUAGE plpgsql AS
 $$
 DECLARE
@@ -231,11 +231,11 @@ SELECT g, cuckoo_compact(cuckoo_remove_all(f, ARRAY(SELECT generate_series(1, 30
 	   (cuckoo_info(cuckoo_compact(cuckoo_remove_all(f, ARRAY(SELECT generate_series(91, 3000)))))).layers AS layers
 FROM (VALUES (1), (2), (3), (16)) AS x(g), LATERAL (SELECT cuckoo_create(150, growth => g) AS made) AS y, LATERAL (SELECT cuckoo_add_all(made, ARRAY(SELECT generate_series(1, 3000))) AS f OFFSET 0) AS z
 ORDER BY g;
--- What has one layer, or none, stays as it is; and so what is compact
+-- A filter of one layer, or none, stays as it is; so does a compact one
 SELECT what, cuckoo_compact(f) = f AS unchanged, cuckoo_compact(cuckoo_add(f, 1)) = cuckoo_add(f, 1) AS filled FROM made ORDER BY n;
 SELECT bool_and(cuckoo_compact(c) = c) AS compact_is_compact, count(*)
 FROM generate_series(1, 60) AS s, LATERAL (SELECT cuckoo_compact(cuckoo_remove_all(cuckoo_add_all(cuckoo_create(10, 0.1, 2, s), ARRAY(SELECT generate_series(1, 300))), ARRAY(SELECT generate_series(1, 5 * s)))) AS c OFFSET 0) AS t;
--- It is of use after a compaction as before, and unites with what it was
+-- It works as before after a compaction, and unites with its former value
 SELECT cuckoo_contains_all(g, ARRAY(SELECT generate_series(1, 50)) || ARRAY(SELECT generate_series(2001, 4000))) AS grown_again,
 	   cuckoo_contains_all(c | f, ARRAY(SELECT generate_series(1, 50))) AS united, cuckoo_cardinality(c | f) AS elements
 FROM (SELECT cuckoo_remove_all(cuckoo_add_all(cuckoo_create(100), ARRAY(SELECT generate_series(1, 2000))), ARRAY(SELECT generate_series(51, 2000))) AS f OFFSET 0) AS t,

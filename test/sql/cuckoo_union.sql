@@ -17,15 +17,15 @@ FROM (VALUES (1, 'within capacity', cuckoo_create(2000, 1e-5)),
 INSERT INTO pairs SELECT 9, 'unlike layers', cuckoo_add_all(f, ARRAY(SELECT generate_series(1, 600))), cuckoo_remove_all(cuckoo_add_all(f, ARRAY(SELECT generate_series(401, 4000))), ARRAY(SELECT generate_series(1001, 4000)))
 FROM (SELECT cuckoo_create(100, 1e-5) AS f) AS t;
 
--- A union has what either has, each as often as both together, and little else.
--- The bytes are not the same both ways, for entries lie where they came first.
+-- A union has the elements of either, each as often as both together, and few others.
+-- The bytes depend on the order, because entries stay in their first place.
 SELECT what, cuckoo_contains_all(u, ARRAY(SELECT generate_series(1, 1000))) AS complete, cuckoo_contains_all(v, ARRAY(SELECT generate_series(1, 1000))) AS other_way,
 	   cuckoo_cardinality(u) AS elements, cuckoo_cardinality(v) AS elements_too,
 	   (SELECT count(*) FROM generate_series(1, 1000) AS x WHERE cuckoo_count(u, x) = 1 + (x BETWEEN 401 AND 600)::int) >= CASE what WHEN 'from empty' THEN 970 ELSE 999 END AS counted,
 	   (SELECT count(*) FROM generate_series(1, 10000) AS x WHERE cuckoo_contains(u, -x)) <= CASE what WHEN 'from empty' THEN 130 ELSE 2 END AS little_else,
 	   u = cuckoo_union(f, g) AS operator, (SELECT cuckoo_union_agg(x) FROM (VALUES (NULL), (f), (g), (NULL)) AS y(x)) = u AS aggregate, u::bytea::cuckoo = u AS sound
 FROM pairs, LATERAL (SELECT f | g AS u OFFSET 0) AS x, LATERAL (SELECT g | f AS v OFFSET 0) AS y ORDER BY n;
--- What is in both, stays until removed twice; then there is nothing
+-- An element of both stays until it is removed twice; then the filter is empty
 SELECT what, cuckoo_contains_all(once, ARRAY(SELECT generate_series(401, 600))) AS in_both_stay, cuckoo_cardinality(once) AS elements,
 	   (SELECT count(*) FROM generate_series(1, 1000) AS x WHERE cuckoo_contains(once, x)) <= CASE what WHEN 'from empty' THEN 210 ELSE 201 END AS others_gone,
 	   cuckoo_cardinality(cuckoo_remove_all(once, ARRAY(SELECT generate_series(401, 600)))) AS "left"
@@ -89,7 +89,7 @@ SELECT (cuckoo_info(u)).layers - (cuckoo_info(f)).layers <= 1 AS one_more_layer_
 FROM (SELECT cuckoo_remove_all(cuckoo_add_all(cuckoo_create(100), ARRAY(SELECT generate_series(1, 3000))), ARRAY(SELECT generate_series(11, 3000))) AS f OFFSET 0) AS t,
 	 LATERAL (SELECT f | f | f | f AS u OFFSET 0) AS v;
 
--- A fixed filter takes a union as long as there is room for all, and else stays
+-- A fixed filter accepts a union if there is room for all, and otherwise stays
 SELECT cuckoo_cardinality(f | g) AS elements, cuckoo_contains_all(f | g, ARRAY(SELECT generate_series(1, 1000))) AS complete FROM pairs WHERE what = 'fixed';
 SELECT (f | g) | f FROM pairs WHERE what = 'fixed';
 SELECT cuckoo_union_agg(f) FROM (SELECT cuckoo_add_all(cuckoo_create(100, growth => 0), ARRAY(SELECT generate_series(n, n + 90))) AS f
@@ -101,7 +101,7 @@ SELECT bool_and(cuckoo_contains_all(u, ARRAY(SELECT generate_series(1, 100)))) A
 FROM generate_series(1, 200) AS s, LATERAL (SELECT cuckoo_union_agg(cuckoo_add_all(cuckoo_create(100, growth => 0, seed => s), ARRAY(SELECT generate_series(10 * part + 1, 10 * part + 10)))) AS u
 											FROM generate_series(0, 9) AS part OFFSET 0) AS t;
 
--- Empty filters are neutral, and so are filters without elements, of like ones
+-- Empty filters are neutral, and so are compatible filters without elements
 SELECT what, e | f = f AS left, f | e = f AS right, cuckoo_clear(f) | f = f OR (cuckoo_info(f)).layers > 1 AS cleared_left, f | cuckoo_clear(f) = f AS cleared_right,
 	   cuckoo_contains_all(cuckoo_clear(f) | f, ARRAY(SELECT generate_series(1, 600))) AS complete
 FROM pairs, (SELECT cuckoo_agg(1) AS e WHERE false) AS n ORDER BY pairs.n;
@@ -125,7 +125,8 @@ FROM (SELECT n, cuckoo_union_agg(cuckoo_add_all(cuckoo_create(100, 1e-6), ARRAY[
 SELECT n, cuckoo_contains_each(f, ARRAY[1, 2, 3]) AS running FROM (SELECT n, cuckoo_union_agg(cuckoo_add(cuckoo_create(50000), n)) OVER (ORDER BY n) AS f FROM generate_series(1, 3) AS n) AS w;
 
 --
--- Unlike filters: the error names the first difference, and how to build like ones
+-- Incompatible filters: the error names the first difference, and how to build
+-- compatible ones
 --
 SELECT cuckoo_add(cuckoo_create(10), 1) | cuckoo_add(cuckoo_create(20), 1);
 SELECT cuckoo_create(10, 0.01) | cuckoo_create(10, 0.02);

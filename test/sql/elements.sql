@@ -1,6 +1,6 @@
 --
 -- Elements of every type: within a class, equal values have equal hashes,
--- whatever their type or stored form; what cannot be hashed is an error.
+-- whatever their type or stored form; types that cannot be hashed are errors.
 --
 SET client_encoding = 'UTF8';
 SET timezone = 'UTC';
@@ -403,7 +403,7 @@ CREATE OPERATOR FAMILY caseless_ops USING btree;
 CREATE OPERATOR CLASS caseless_ops DEFAULT FOR TYPE caseless USING btree AS
 	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
 	FUNCTION 1 caseless_cmp(caseless, caseless);
--- with an equality but no hash function for it, there is no telling
+-- with an equality but no hash function for it, it is not an element
 SELECT * FROM error_of('SELECT bloom_hash(row(''Abc'')::caseless)');
 CREATE OPERATOR CLASS caseless_ops DEFAULT FOR TYPE caseless USING hash AS
 	OPERATOR 1 =, FUNCTION 1 caseless_hash(caseless),
@@ -414,7 +414,7 @@ SELECT bloom_hash(row('Abc')::caseless) = bloom_hash(row('aBC')::caseless) AS sa
 	   bloom_hash(row('Abc')::caseless) <> bloom_hash(row('Abd')::caseless) AS differ;
 
 --
--- What cannot be hashed
+-- Types that cannot be hashed
 --
 SELECT e.* FROM unnest(ARRAY[
 	'SELECT bloom_hash(point ''(1,1)'')',

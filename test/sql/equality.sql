@@ -36,7 +36,7 @@ RESET enable_nestloop;
 RESET enable_mergejoin;
 RESET enable_hashjoin;
 
--- A hash index, and unlike values of unlike size
+-- A hash index, and different values of different sizes
 CREATE INDEX same_f ON same USING hash (f);
 SET enable_seqscan = off;
 SELECT id FROM same WHERE f = bloom_add(bloom_create(20000), 1) ORDER BY id;
@@ -71,7 +71,7 @@ SELECT count(*) AS small_forms
 FROM (SELECT DISTINCT f FROM (SELECT f FROM same WHERE what = 'empty' UNION ALL SELECT bloom_agg(1) FROM same WHERE false) AS t) AS u;
 DROP TABLE forms;
 
--- cuckoo: of its bytes, too; so of the same multiset there may be unlike filters
+-- cuckoo: of its bytes, too; so filters of the same multiset can differ
 CREATE TABLE cuckoos (id int PRIMARY KEY, f cuckoo);
 INSERT INTO cuckoos SELECT i, cuckoo_add(cuckoo_create(10), i % 2) FROM generate_series(1, 4) AS i;
 INSERT INTO cuckoos SELECT 10 + i, cuckoo_add_all(cuckoo_create(20000), ARRAY[i % 2]) FROM generate_series(1, 4) AS i;

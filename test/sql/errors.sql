@@ -36,7 +36,7 @@ SELECT * FROM errors_of('cuckoo_create(1000000000)', 'cuckoo_create(100000000000
 						'cuckoo_create(200000000, 1e-7)', 'cuckoo_create(9223372036854775807, 0.5, 16)', 'cuckoo_create(9223372036854775807, 1e-7, 0)',
 						'cuckoo_agg(1, 1000000000000)', 'cuckoo_agg(1, 9223372036854775807, 1e-7)');
 SELECT hint FROM error_of('SELECT cuckoo_create(1000000000000)');
--- What is just within it
+-- Just in range
 SELECT * FROM errors_of('bloom_create(1, 1e-7)', 'bloom_create(1, 0.5)', 'bloom_create(1, growth => 16)', 'bloom_create(1, growth => 1)',
 						'bloom_create_bits(2, 1)', 'bloom_create_bits(2, 64)');
 -- An error rate of 1 or more was perhaps meant as a capacity
@@ -100,7 +100,7 @@ SELECT * FROM errors_of(
 DROP TYPE with_document;
 DROP DOMAIN document;
 
--- What is not an array
+-- Not an array
 SELECT query, code FROM errors_of('bloom_add_all(bloom_create(10), 1)', 'bloom_contains_any(bloom_create(10), 1)',
 	'cuckoo_add_all(cuckoo_create(10), 1)', 'cuckoo_remove_all(cuckoo_create(10), 1)', 'cuckoo_contains_each(cuckoo_create(10), 1)');
 
@@ -162,7 +162,7 @@ SELECT k.f = b.f AS unchanged FROM cuckoo_kept k, cuckoo_before b;
 DROP TABLE classes, collated, kept, kept_before, cuckoo_classes, cuckoo_kept, cuckoo_before;
 DROP FUNCTION errors_of, error_of;
 
--- A filter is no element; and hints that fit the slip.
+-- A filter is no element; and hints that fit the mistake.
 SELECT bloom_add(bloom_create(10), bloom_create(10));
 SELECT bloom_agg(bloom_create(n)) FROM generate_series(1, 3) n;
 SELECT bloom_create(10) <@ bloom_create(10);

@@ -1,5 +1,5 @@
 --
--- Growth: a filter takes more than it was made for.
+-- Growth: a filter accepts more elements than its capacity.
 --
 
 -- A thousand times as many, in chunks: no element is lost, and the
@@ -72,7 +72,7 @@ END
 $$;
 DROP TABLE limited;
 
--- growth => 0: a fixed filter takes what it was made for
+-- growth => 0: a fixed filter accepts its capacity
 SELECT c, bloom_contains_all(f, ARRAY(SELECT generate_series(1, c))) AS complete, layers
 FROM (VALUES (1), (10), (100), (1000), (10000)) AS x(c),
 	 LATERAL (SELECT bloom_add_all(bloom_create(c, growth => 0), ARRAY(SELECT generate_series(1, c))) AS f) AS y, LATERAL bloom_info(f);
@@ -100,7 +100,7 @@ BEGIN
 END
 $$;
 
--- A classic filter takes anything, and its error rate rises
+-- A classic filter is never full, but its error rate rises
 SELECT n, layers, round(estimated_error_rate::numeric, 2) AS error_rate, bloom_contains_all(f, ARRAY(SELECT generate_series(1, n))) AS complete
 FROM (VALUES (10), (100), (1000), (10000)) AS x(n),
 	 LATERAL (SELECT bloom_add_all(bloom_create_bits(1000, 3), ARRAY(SELECT generate_series(1, n))) AS f OFFSET 0) AS y, LATERAL bloom_info(f);

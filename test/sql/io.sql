@@ -1,5 +1,5 @@
 --
--- The bytes of a filter: out and in again, and what is not a filter.
+-- The bytes of a filter: output and input, and invalid bytes.
 --
 CREATE TABLE layouts (n int, what text PRIMARY KEY, f bloom);
 INSERT INTO layouts VALUES
@@ -20,7 +20,7 @@ SELECT what, f::text::bloom = f AS text, f::bytea::bloom = f AS bytea, bloom_sen
 	   decode(f::text, 'base64') = f::bytea AS base64, f::text !~ '[^A-Za-z0-9+/=]' AS one_line,
 	   substr(f::bytea, 1, 4) = '\x626c6d01' AS magic
 FROM layouts ORDER BY n;
--- What was read back is whole
+-- A filter that was read back works
 SELECT what, bloom_contains_each(f::text::bloom, ARRAY[1, -1]) AS found, bloom_add(f::text::bloom, -1) = bloom_add(f, -1) AS changed,
 	   (f::bytea::bloom | f) = f AS united, bloom_info(f::text::bloom) = bloom_info(f) AS told
 FROM layouts ORDER BY n;
@@ -43,7 +43,7 @@ SELECT c.what, c.f = l.f AS same FROM copied c LEFT JOIN layouts l USING (n, wha
 DROP TABLE copied;
 
 --
--- What is not a filter.  All ways in share one check.
+-- Invalid bytes.  All kinds of input share one check.
 --
 -- The error that bytes raise, as bytea and as text
 CREATE FUNCTION fault(bytes bytea) RETURNS text LANGUAGE plpgsql AS
@@ -112,7 +112,7 @@ BEGIN
 END
 $$;
 
--- Truncated and extended, of each layout: never taken
+-- Truncated and extended filters of each layout are refused
 SELECT what, bool_and(fault(substr(f::bytea, 1, length)) <> 'no error') AS truncated
 FROM layouts, LATERAL generate_series(0, octet_length(f::bytea) - 1, CASE WHEN n > 8 THEN 4999 ELSE 1 END) AS length
 GROUP BY n, what ORDER BY n;

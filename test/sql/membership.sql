@@ -9,7 +9,7 @@ SELECT layers, elements BETWEEN 19900 AND 20100 AS elements, capacity, error_rat
 FROM membership_info('blacklist_url');
 SELECT membership_check('blacklist_url');
 
--- The issue's example: the index before the join
+-- The index before the join
 CREATE TABLE visits (url text);
 INSERT INTO visits SELECT 'http://' || CASE WHEN i % 100 = 0 THEN 'bad' ELSE 'good' END || '.example/' || i
 FROM generate_series(1, 20000) i;
@@ -111,7 +111,7 @@ EXPLAIN (COSTS OFF) SELECT FROM every WHERE c_int2 = 1::int8;
 EXPLAIN (COSTS OFF) SELECT FROM every WHERE c_record = ROW(1, 'x')::pair;
 RESET enable_seqscan;
 
--- Equality in this database, not everywhere: a label that is renamed, collations
+-- Equality that is valid only in this database: renamed labels, collations
 ALTER TYPE mood RENAME VALUE 'ok' TO 'fine';
 SELECT membership_contains('i_c_enum', 'fine'::mood) AS renamed, membership_check('i_c_enum');
 SELECT membership_filter('i_c_enum');
@@ -171,8 +171,8 @@ FROM membership_info('kept_url');
 SELECT count(*) <= 28 AS few FROM generate_series(1, 1000) i
 WHERE membership_contains('kept_url', 'absent' || i);
 
--- Of an index that grew to many layers the elements are counted as they are of a filter:
--- what an earlier layer seems to have reaches no later one
+-- The elements of an index with many layers are counted as those of a filter: an element
+-- that an earlier layer seems to have is not added to a later one
 CREATE TABLE many (x int);
 CREATE INDEX many_x ON many USING membership (x) WITH (capacity = 1000, error_rate = 0.1);
 DO $$
@@ -190,7 +190,7 @@ VACUUM many;
 SELECT abs(dead_elements - 100000) <= 0.02 * 300000 AS dead FROM membership_info('many_x');
 DROP TABLE many;
 
--- What is there already is not written again
+-- An element that is there already is not written again
 CREATE EXTENSION pg_walinspect;
 SELECT pg_current_wal_insert_lsn() AS before \gset
 INSERT INTO kept SELECT 10000 + i, 'a' || 10 + i % 900, i FROM generate_series(1, 5000) i;
@@ -199,7 +199,7 @@ SELECT count(*) AS written FROM pg_get_wal_records_info(:'before', pg_current_wa
 WHERE resource_manager = 'Generic';
 DROP EXTENSION pg_walinspect;
 
--- PL/pgSQL keeps a call over statements that each see more
+-- PL/pgSQL keeps a call over several statements, each of which sees more
 CREATE FUNCTION add_and_ask(n int) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
 	missed int := 0;
@@ -273,7 +273,7 @@ SELECT id FROM kept WHERE url = 'UPPER' AND n = 501;
 EXPLAIN (COSTS OFF) SELECT id FROM kept WHERE url = 'UPPER' AND n = 501;
 SELECT id FROM kept WHERE url = 'UPPER';
 RESET enable_seqscan;
--- a part of the columns says nothing
+-- some of the columns are not enough
 EXPLAIN (COSTS OFF) SELECT id FROM kept WHERE n = 501;
 
 -- ---------------------------------------------------------------- the planner
@@ -293,7 +293,7 @@ SELECT pages_read('SELECT FROM blacklist WHERE url = ''http://good.example/''') 
 		= pg_relation_size('blacklist') / current_setting('block_size')::int AS present_all;
 RESET enable_seqscan;
 DROP FUNCTION pages_read;
--- the plan does not tell whether a value is there
+-- the plan does not show whether a value is there
 EXPLAIN (COSTS OFF) SELECT FROM blacklist WHERE url = 'http://bad.example/1';
 SET plan_cache_mode = force_generic_plan;
 PREPARE find(text) AS SELECT count(*) FROM blacklist WHERE url = $1;
@@ -355,7 +355,7 @@ UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'blacklist_url'::regcl
 SELECT membership_contains('blacklist_url', 'x');
 UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'blacklist_url'::regclass;
 
--- After REINDEX CONCURRENTLY a constant of a view dangles, and says so
+-- After REINDEX CONCURRENTLY the OID in a view is out of date, which is an error
 CREATE VIEW bad_visits AS SELECT * FROM visits WHERE membership_contains('blacklist_url', url);
 CREATE VIEW bad_visits_by_name AS SELECT * FROM visits
 	WHERE membership_contains('blacklist_url'::text::regclass, url);
@@ -382,7 +382,7 @@ SET parallel_tuple_cost = 0;
 SET max_parallel_workers_per_gather = 2;
 SET parallel_leader_participation = off;
 BEGIN;
--- what the leader has just inserted, workers find
+-- workers find the rows that the leader has just inserted
 INSERT INTO quick SELECT generate_series(1001, 2000);
 EXPLAIN (COSTS OFF) SELECT count(*) FROM quick WHERE NOT membership_contains('quick_a', a);
 SELECT count(*) FROM quick WHERE NOT membership_contains('quick_a', a);
@@ -395,7 +395,7 @@ RESET max_parallel_workers_per_gather;
 RESET parallel_leader_participation;
 
 -- ---------------------------------------------------------------- elsewhere
--- Progress, in memory that is bounded
+-- Progress, in bounded memory
 CREATE TABLE built (x int);
 INSERT INTO built SELECT generate_series(1, 200000);
 CREATE FUNCTION tell(x int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$

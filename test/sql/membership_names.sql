@@ -1,5 +1,5 @@
 --
--- What takes a filter never takes the name of an index, and the other way round.
+-- Functions of a filter never accept the name of an index, and vice versa.
 --
 
 -- A parameter without a type is a filter, or an index, by the name of the function alone
@@ -21,7 +21,7 @@ FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid =
 WHERE e.extname = 'bloomfilter' AND proargtypes[0] = 'regclass'::regtype
 ORDER BY p.oid::regprocedure::text COLLATE "C";
 
--- What is no filter is an error of the type bloom, which shows nothing of it: neither a
+-- Text that is no filter is an error of the type bloom, which shows nothing of it: neither a
 -- filter without a cast, cut off, nor an element in the place of the filter
 CREATE TABLE filters AS SELECT bloom_add(bloom_create(10), 'x') AS f;
 CREATE FUNCTION error_of(query text, OUT code text, OUT message text) LANGUAGE plpgsql AS $$
@@ -62,7 +62,7 @@ ORDER BY n;
 DROP FUNCTION error_of;
 DROP TABLE filters;
 
--- To look a name up takes USAGE on its schema.  An OID is no name: it takes the privileges
+-- Looking a name up requires USAGE on its schema.  An OID is no name: it requires privileges
 -- on the table alone, as elsewhere in PostgreSQL.
 CREATE SCHEMA hidden;
 CREATE TABLE hidden.urls (url text, note text);

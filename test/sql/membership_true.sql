@@ -1,6 +1,6 @@
 --
 -- The membership index says no only where "=" finds no row: types and collations
--- that are compared by way of others, and what a transaction inserts meanwhile
+-- that are compared as others, and rows that a transaction inserts meanwhile
 --
 SET enable_seqscan = off;
 
@@ -107,7 +107,7 @@ COPY once (x) FROM stdin;
 \.
 SELECT count(*) FROM once WHERE x >= 100000;
 DROP TRIGGER only_once ON once;
--- a command's own snapshot sees none of its rows; what waits may count all the same
+-- a command's own snapshot sees none of its rows; pending insertions may count all the same
 INSERT INTO once SELECT 200000 + i / 2 FROM generate_series(0, 999) i WHERE NOT membership_contains('once_x', 200000 + i / 2);
 SELECT count(*) >= 490, count(*) = count(*) FILTER (WHERE membership_contains('once_x', x)) AS found FROM once WHERE x >= 200000;
 SELECT membership_check('once_x') = count(*) AS all_found FROM once;
@@ -251,7 +251,7 @@ ALTER TYPE place DROP ATTRIBUTE t;
 ALTER TYPE place ADD ATTRIBUTE t text;
 SELECT membership_contains('placed_at', ROW(1, -1, NULL)::place);
 SELECT count(*) FROM placed WHERE at = ROW(1, -1, NULL)::place;
--- what was inserted while it had a column more has another hash
+-- rows inserted while it had one more column have another hash
 REINDEX TABLE placed;
 ALTER TYPE place ADD ATTRIBUTE u text;
 INSERT INTO placed VALUES (ROW(2, 2, NULL, NULL), NULL, 'light');
@@ -269,8 +269,8 @@ DROP TABLE placed;
 DROP FUNCTION probe_place;
 DROP TYPE place, gloom;
 
--- The error rate holds though elements come one by one, of one block or two; what
--- the last element of a small layer is too much is no more than in a bloom
+-- The error rate holds though elements are inserted one by one, with one block or two; the
+-- last element of a small layer exceeds it no more than in a bloom
 CREATE TABLE crowded (x int);
 CREATE FUNCTION crowd(capacity int, growth int, error_rate float8) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
@@ -294,7 +294,7 @@ FROM (VALUES (1), (40)) c (capacity), (VALUES (1), (4)) g (growth), (VALUES (0.0
 DROP FUNCTION crowd;
 DROP TABLE crowded;
 
--- What is built is sized to the distinct elements, NULL being none
+-- CREATE INDEX sizes the index to the distinct elements, without NULL
 CREATE TABLE repeated (x int);
 INSERT INTO repeated SELECT CASE WHEN i % 5 > 0 THEN i / 10 END FROM generate_series(0, 49999) i;
 CREATE INDEX repeated_x ON repeated USING membership (x) WITH (capacity = 1);
@@ -309,7 +309,7 @@ SELECT count(*) FROM repeated WHERE x = 1 AND x = 2;
 RESET enable_seqscan;
 DROP TABLE repeated;
 
--- A row that is missing, for a function that lied about itself
+-- A row that is missing, because a function was not really immutable
 CREATE TABLE lied (x int);
 CREATE FUNCTION same(x int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN x; END';
 INSERT INTO lied SELECT generate_series(1, 100);

@@ -17,8 +17,8 @@ SELECT 41, e, e, e FROM (SELECT bloom_agg(i) AS e FROM parallel_rows WHERE false
 ALTER TABLE parallel_filters SET (parallel_workers = 2);
 ANALYZE parallel_filters;
 
--- Run a query that gives one row alone and with two workers; tell whether these
--- were planned, and whether the results are the same
+-- Run a query of one row serially and with two workers; return whether these were
+-- planned, and whether the results are the same
 CREATE FUNCTION same_in_parallel(query text, OUT planned_workers int, OUT same boolean, OUT rows bigint)
 LANGUAGE plpgsql AS
 $$
@@ -73,7 +73,7 @@ SELECT what, r.* FROM (VALUES
 ) AS v(what, query), LATERAL same_in_parallel(query) AS r;
 
 -- cuckoo: the aggregates of elements make the same bytes; unions the same
--- multisets, in places that depend on which came first
+-- multisets, in places that depend on their order
 CREATE TABLE parallel_cuckoos AS
 SELECT i % 40 AS n, cuckoo_agg(i, 60000) AS f FROM parallel_rows GROUP BY 1;
 INSERT INTO parallel_cuckoos (n) VALUES (40);
@@ -104,7 +104,7 @@ SELECT what, r.* FROM (VALUES
 ) AS v(what, query), LATERAL same_in_parallel(query) AS r;
 DROP TABLE parallel_cuckoos;
 
--- What was built in parallel answers right
+-- Filters built in parallel give the right answers
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;

@@ -20,7 +20,7 @@ BEGIN
 END
 $$;
 
--- The filter holds a share of the column's values: expected over true number
+-- The filter holds a share of the column's values: expected over actual number
 -- of rows, for the function and both operators
 CREATE FUNCTION off_by(share float8, error_rate float8, condition text)
 RETURNS float8
@@ -45,7 +45,7 @@ FROM unnest(ARRAY[0.5, 0.05, 0.001]) share,
 				 'url <@ %L::bloom']) condition
 ORDER BY share DESC, condition;
 
--- elements that are not in the column: the histogram tells
+-- elements that are not in the column: by the histogram
 SELECT expected_rows(format('SELECT * FROM planned WHERE bloom_contains(%L::bloom, url)',
 							bloom_agg(i::text, 0.001)))
 	BETWEEN 1 AND 1000 AS below_1_percent
@@ -128,7 +128,7 @@ INSERT INTO points VALUES ('(1,2)');
 SELECT count(*) FROM points WHERE bloom_contains(bloom_add(bloom_create(10), 1), p);
 DROP TABLE points;
 
--- A large stored filter that a plan comes to know is judged by its header.
+-- A large stored filter is estimated by its header.
 CREATE TABLE kept AS
 	SELECT bloom_union(bloom_create(20000000), bloom_agg(n, 20000000)) AS filter FROM planned WHERE n <= 10000;
 CREATE FUNCTION expected_of_kept() RETURNS float8
@@ -147,7 +147,7 @@ SELECT expected_of_kept() BETWEEN 9000 AND 12000 AS a_tenth;
 DROP FUNCTION expected_of_kept;
 DROP TABLE kept;
 
--- cuckoo: the same of it all
+-- cuckoo: all the same
 CREATE FUNCTION cuckoo_off_by(share float8, error_rate float8, condition text)
 RETURNS float8
 LANGUAGE plpgsql AS $$
@@ -190,7 +190,7 @@ SELECT is_folded('SELECT * FROM planned WHERE cuckoo_contains(cuckoo_create(10),
 	is_folded('SELECT * FROM planned a LEFT JOIN planned b ON a.n = b.m WHERE cuckoo_contains(cuckoo_create(10), b.n) IS NOT TRUE') AS outer_join,
 	is_folded('SELECT * FROM planned WHERE cuckoo_contains(cuckoo_add(cuckoo_create(10), 1), n)') AS not_empty;
 SELECT count(*) FROM planned WHERE NOT cuckoo_contains(cuckoo_create(10), n);
--- a large stored one is judged by its header
+-- a large stored one is estimated by its header
 CREATE TABLE kept AS
 	SELECT cuckoo_add_all(cuckoo_create(20000000), array_agg(n)) AS filter FROM planned WHERE n <= 10000;
 CREATE FUNCTION expected_of_kept() RETURNS float8
@@ -250,8 +250,8 @@ SELECT count(*) AS without FROM planned WHERE bloom_add_all(bloom_create(10, 1e-
 DROP OPERATOR ### (int, int), #### (int, int), #> (bloom, anycompatible), <# (anycompatible, bloom), #- (NONE, int), #-# (NONE, int), !@> (bloom, int);
 DROP FUNCTION is_near, is_small, is_without;
 
--- Statistics that are not true, which a table's owner may restore from 18 on: whatever
--- they say, the estimate is between no rows and all of them
+-- Wrong statistics, which a table's owner can restore from 18 on: whatever they
+-- say, the estimate is between no rows and all of them
 CREATE FUNCTION forged_rows(of_column text, change text, filter bloom) RETURNS float8
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -294,7 +294,7 @@ FROM (SELECT 'url', bloom_agg(url) FROM planned WHERE n <= 1000
 	  UNION ALL SELECT 'm', bloom_agg(m) FROM planned WHERE m < 10) AS c (name, filter),
 	forged, forged_rows(c.name, change, c.filter) AS rows
 GROUP BY number, change ORDER BY number;
--- what is not of the column's type tells nothing: a filter of a hundredth of its values
+-- values of another type than the column's are ignored: a filter of a hundredth of its values
 SELECT forged_rows('url', change, filter) BETWEEN 500 AND 4000 AS hundredth
 FROM forged, (SELECT bloom_agg(url) FROM planned WHERE n <= 1000) AS c (filter) WHERE change LIKE '%int4%' ORDER BY number;
 DROP TABLE forged;

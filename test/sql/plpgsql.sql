@@ -168,8 +168,7 @@ BEGIN
 END
 $$;
 
--- A fixed filter that is full refuses, and has none of the elements that it
--- refused.  (After an error a statement may be run without changing anything in
+-- A full fixed filter raises an error, and has none of the refused elements.  (After an error a statement may be run without changing anything in
 -- place, so each is run once only with a large filter.)
 DO $$
 DECLARE
@@ -326,8 +325,8 @@ SELECT capacity, bloom_contains_each(f, ARRAY[1, 10, 11]) AS f, bloom_contains_e
 	bloom_contains_each(f, ARRAY[1, 10, 11]) AS f_after
 FROM (SELECT capacity, bloom_add(bloom_create(capacity), 1) AS f FROM sizes OFFSET 0) s;
 
--- What was given away is not changed any more: rows returned, rows stored,
--- and a query that is being read
+-- Values passed on do not change any more: rows returned, rows stored, and a
+-- query that is being read
 CREATE FUNCTION prefixes(capacity int) RETURNS SETOF bloom
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -523,7 +522,7 @@ BEGIN
 	END LOOP;
 END
 $$;
--- A fixed filter that is full refuses, and is as before
+-- A full fixed filter raises an error, and is as before
 DO $$
 DECLARE
 	f cuckoo;

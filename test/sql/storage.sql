@@ -1,6 +1,5 @@
 --
--- Filters as stored values: in every form that a table keeps, changed and not
--- changed.
+-- Filters as stored values: in every form of storage, changed and unchanged.
 --
 CREATE TABLE stored (id int PRIMARY KEY, what text, f bloom);
 INSERT INTO stored VALUES
@@ -189,7 +188,7 @@ BEGIN
 	g := bloom_add_all(g, ARRAY['y']) | bloom_add(c, 'z');
 	RAISE NOTICE 'constant: % %', c = bloom_add(bloom_create(20000), 'constant'), bloom_contains_all(g, ARRAY['constant', 'x', 'y', 'z']);
 
-	-- what is used twice in one expression
+	-- used twice in one expression
 	RAISE NOTICE 'twice: % %', bloom_add(f, 'new') @> 'new', f @> 'new';
 	g := bloom_add(f, 'g1') | bloom_add(f, 'g2');
 	RAISE NOTICE 'both: % %', bloom_contains_each(g, ARRAY['g1', 'g2', 'element 1']), bloom_contains_each(f, ARRAY['g1', 'g2', 'element 1']);

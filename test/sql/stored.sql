@@ -56,7 +56,7 @@ FROM stored WHERE name <> 'layers' ORDER BY name COLLATE "C";
 -- A lookup of another class is refused before anything is read but the header.
 SELECT bloom_contains(filter, 'x') FROM stored WHERE name = 'block512';
 
--- A join comes to one filter after the other, more than are kept: each holds
+-- A join reads one filter after the other, more than the cache holds: each holds
 -- the number of its shard.
 CREATE TABLE shards AS
 	SELECT i AS shard, bloom_add(bloom_create(820000), i) AS filter
@@ -109,7 +109,7 @@ EXECUTE probe('block512x2', 3);
 EXECUTE probe('none', 3);
 
 --
--- cuckoo: likewise, two windows for each layer
+-- cuckoo: the same, with two windows for each layer
 --
 CREATE TABLE cuckoos (name text PRIMARY KEY, filter cuckoo);
 INSERT INTO cuckoos VALUES
@@ -158,7 +158,7 @@ UPDATE cuckoos SET filter = cuckoo_replace(filter, 3, 4) WHERE name = 'wide';
 FETCH 3 FROM numbers;
 SELECT cuckoo_contains(filter, 3) AS three, cuckoo_contains(filter, 4) AS four FROM cuckoos WHERE name = 'wide';
 ROLLBACK;
--- A table is kept in step by a trigger: what leaves the table leaves the filter
+-- A trigger keeps the filter current: deleted rows leave it
 CREATE TABLE accounts (id int, name text);
 CREATE TABLE blocked AS SELECT cuckoo_create(100) AS names;
 CREATE FUNCTION keep_blocked() RETURNS trigger LANGUAGE plpgsql AS
@@ -222,7 +222,7 @@ CREATE FUNCTION probe_probers(which text) RETURNS TABLE (operator boolean, absen
 LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('probers.probe', which, true);
-	-- each in a statement of its own, which has kept nothing yet
+	-- each in a statement of its own, which has cached nothing yet
 	SELECT filter @> 1::prober INTO operator FROM probers WHERE name = which;
 	SELECT filter @> 2000000::prober INTO absent FROM probers WHERE name = which;
 	SELECT bloom_contains_any(filter, ARRAY[1]::prober[]) INTO "any" FROM probers WHERE name = which;

@@ -45,7 +45,7 @@ SELECT signature FROM members
 WHERE pronargs > coalesce(cardinality(array_remove(proargnames[:pronargs], '')), 0)
 	AND NOT proname ~ '_(in|out|recv|send|support|handler|sel|joinsel|agg_trans|agg_combine|agg_final)$'
 ORDER BY signature::text COLLATE "C";
--- What works on one element costs less than what works on a whole filter
+-- Functions of one element cost less than those of a whole filter
 SELECT max(procost) FILTER (WHERE proname IN ('bloom_contains', 'bloom_contained', 'bloom_hash'))
 	   < min(procost) FILTER (WHERE proname IN ('bloom_union', 'bloom_intersection', 'bloom_add'))
 	   AS honest_cost
@@ -54,7 +54,7 @@ FROM members;
 SELECT b.signature, b.procost AS bloom, c.procost AS cuckoo
 FROM members b JOIN members c ON c.proname = replace(b.proname, 'bloom', 'cuckoo') AND c.proargtypes::regtype[]::text = replace(b.proargtypes::regtype[]::text, 'bloom', 'cuckoo')
 WHERE b.proname ~ 'bloom' AND (b.procost <> c.procost OR b.prosrc <> replace(c.prosrc, 'cuckoo', 'bloom') OR b.prosupport <> c.prosupport OR b.proargnames IS DISTINCT FROM c.proargnames AND b.proname <> 'bloom_info');
--- A cuckoo has all that a bloom has, but what it cannot do; and more
+-- A cuckoo has all functions of a bloom that it can have, and more
 SELECT signature AS bloom_only FROM members b
 WHERE NOT EXISTS (SELECT FROM members c WHERE c.proname = replace(b.proname, 'bloom', 'cuckoo') AND c.proname <> b.proname) AND proname ~ 'bloom' ORDER BY signature::text COLLATE "C";
 SELECT signature AS cuckoo_only FROM members c
@@ -78,7 +78,7 @@ FROM pg_operator o
 WHERE o.oprcode IN (SELECT oid FROM members)
 ORDER BY o.oid::regoperator::text COLLATE "C";
 
--- Operators and functions behind them say the same
+-- Operators and the functions behind them give the same results
 SELECT f @> 1 AS here, 1 <@ f AS here_too, f @> 2 AS there, 2 <@ f AS there_too,
 	   f | g = bloom_union(f, g) AS united, f & g = bloom_intersection(f, g) AS intersected,
 	   f = f AS same, f <> f AS other, f = g AS different, f <> g AS unequal
@@ -132,7 +132,7 @@ SELECT '{1,2}' @> ARRAY[1] AS array_right, ARRAY[1] <@ '{1,2}' AS array_left,
 	   3 <@ '[1,5]'::int4range AS range, point(0.5, 0.5) <@ '(1,1),(0,0)'::box AS box,
 	   1 | '2' AS bit_or, '6' & 3 AS bit_and;
 
--- Relocatable: everything goes on working in another schema
+-- Relocatable: everything works in another schema
 CREATE SCHEMA elsewhere;
 CREATE TABLE moved (f bloom DEFAULT bloom_add(bloom_create(10), 'default'));
 INSERT INTO moved DEFAULT VALUES;
@@ -155,7 +155,7 @@ SELECT bloom_contains(f, 'default') AS moved_back FROM moved LIMIT 1;
 DROP TABLE moved;
 DROP SCHEMA elsewhere;
 
--- Trusted: whoever may create objects in the database can create it
+-- Trusted: anyone with CREATE on the database can create it
 SELECT current_database() AS regression_database \gset
 CREATE ROLE regress_bloomfilter_user;
 CREATE DATABASE regression_bloomfilter_trusted;

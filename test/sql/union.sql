@@ -15,7 +15,7 @@ FROM (VALUES ('block512', bloom_create(1000)),
 			 ('grown', bloom_create(100)),
 			 ('past capacity', bloom_create(700))) AS t(what, f);
 
--- A union has what either has.  (Elements that are in several layers are counted
+-- A union has the elements of either.  (Elements that are in several layers are counted
 -- several times.)
 SELECT what, i.layout, j.layers, bloom_contains_all(f | g, ARRAY(SELECT generate_series(1, 1000))) AS complete,
 	   (SELECT count(*) FROM generate_series(1, 1000) AS x WHERE bloom_contains(f | g, -x)) <= 20 AS little_else,
@@ -32,7 +32,7 @@ FROM pairs WHERE what = 'past capacity';
 -- Within the capacity it is the filter of all the elements
 SELECT what, f | g = bloom_add_all(f, ARRAY(SELECT generate_series(401, 1000))) AS as_if_added
 FROM pairs WHERE what NOT IN ('grown', 'past capacity') ORDER BY what COLLATE "C";
--- Past it, the layers are kept side by side, and bloom_error_rate tells
+-- Past it, the layers stay side by side, as bloom_error_rate shows
 SELECT i.layers AS before, j.layers AS after, j.estimated_error_rate <= 0.02 AS estimated,
 	   j.estimated_error_rate > i.estimated_error_rate AS higher,
 	   (SELECT count(*) FROM generate_series(1, 20000) AS x WHERE bloom_contains(h, -x)) / 20000.0
@@ -60,7 +60,7 @@ FROM (SELECT bloom_add_all(bloom_create_bits(1000, 5), ARRAY(SELECT generate_ser
 -- Empty filters are neutral
 SELECT what, e | f = f AS left, f | e = f AS right
 FROM pairs, (SELECT bloom_agg(1) AS e WHERE false) AS n ORDER BY what COLLATE "C";
--- and so are filters without elements, of like ones
+-- and so are compatible filters without elements
 SELECT what, bloom_clear(f) | f = f AS left, f | bloom_clear(f) = f AS right
 FROM pairs ORDER BY what COLLATE "C";
 -- Explicit filters unite with any of their seed and class
@@ -74,7 +74,7 @@ FROM (SELECT f, e FROM (SELECT bloom_add_all(bloom_create(100), ARRAY(SELECT gen
 	 (SELECT bloom_union_agg(bloom_add_all(x, ARRAY(SELECT generate_series(n, n + 999)))) AS e
 	  FROM (SELECT bloom_agg(1) AS x WHERE false) AS y, generate_series(1, 2001, 1000) AS n) AS t OFFSET 0) AS u, LATERAL bloom_info(f | e) AS i;
 
--- An intersection has what both have, and perhaps a little more
+-- An intersection has the elements of both, and perhaps a few others
 SELECT what, i.layout, bloom_contains_all(f & g, ARRAY(SELECT generate_series(401, 600))) AS complete,
 	   (SELECT count(*) FROM generate_series(1, 400) AS x WHERE bloom_contains(f & g, x)) <= 8
 	   AND (SELECT count(*) FROM generate_series(601, 1000) AS x WHERE bloom_contains(f & g, x)) <= 8 AS few_of_one_side,
@@ -99,7 +99,7 @@ SELECT bloom_intersection_agg(f) FROM (SELECT unnest(ARRAY[f, g]) AS f FROM pair
 -- NULL
 SELECT f | NULL IS NULL AS a, NULL | f IS NULL AS b, f & NULL IS NULL AS c, NULL & f IS NULL AS d
 FROM pairs WHERE what = 'block512';
--- Aggregates pass over NULLs; a union of nothing is the empty filter, while an
+-- Aggregates skip NULLs; a union of nothing is the empty filter, while an
 -- intersection of nothing would be everything: NULL
 SELECT bloom_union_agg(x) = f AS union_agg, bloom_intersection_agg(x) = f AS intersection_agg
 FROM pairs, LATERAL (VALUES (NULL), (f), (NULL)) AS v(x) WHERE what = 'block512' GROUP BY f;
@@ -118,7 +118,8 @@ SELECT (bloom_info(bloom_create(10) | bloom_add(bloom_create(10), 'x'))).element
 	   (bloom_info(bloom_create(10) | bloom_create(10))).element_class IS NULL AS neither;
 
 --
--- Unlike filters: the error names the first difference, and how to build like ones
+-- Incompatible filters: the error names the first difference, and how to build
+-- compatible ones
 --
 SELECT bloom_add(bloom_create(10), 1) | bloom_add(bloom_create(20), 1);
 SELECT bloom_create(10, 0.01) | bloom_create(10, 0.02);

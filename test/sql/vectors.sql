@@ -298,7 +298,7 @@ WHERE substr(bloom, 13, 8) IS DISTINCT FROM decode(expected, 'hex')
 SELECT class, substr(bloom, 13, 8) AS bytes, md5(bloom) AS bloom, md5(cuckoo) AS cuckoo
 FROM filters ORDER BY class COLLATE "C";
 
--- Filters of all layouts, and however they have come about
+-- Filters of all layouts, made in all ways
 CREATE AGGREGATE cuckoo_state(anycompatible) (SFUNC = cuckoo_agg_trans, STYPE = cuckoo);
 CREATE FUNCTION words(first int, last int) RETURNS text[] LANGUAGE sql IMMUTABLE AS
 $$ SELECT array_agg('word ' || i ORDER BY i) FROM generate_series(first, last) AS i $$;

@@ -142,7 +142,7 @@ is(restore('source', 'from_directory', 'directory', '--jobs=2'), $held, 'directo
 is(restore('source', 'from_inserts', 'plain', '--inserts'), $held, 'INSERT commands: the same');
 is(restore('from_plain', 'once_more', 'custom'), $held, 'dumped and restored again: the same');
 
-# A restored filter goes on working, as does one made after the restoration
+# A restored filter works, as does one made after the restoration
 is( $node->safe_psql('from_custom', q{
 UPDATE filters SET f = bloom_add(f, 'later') WHERE what = 'large';
 INSERT INTO filters (id) VALUES (100);
@@ -167,7 +167,7 @@ SELECT (SELECT bool_and(f @> 'later' AND f @> 'word 999') FROM cuckoos WHERE id 
 my %text = (
 	UTF8 => "E'caf\\u00e9'",
 	LATIN1 => "convert_from('\\x636166e9', 'LATIN1')",
-	# nobody knows what these bytes are; they are those of UTF-8
+	# the encoding of these bytes is unknown; they are those of UTF-8
 	SQL_ASCII => "E'caf\\xc3\\xa9'");
 my $filter = $node->safe_psql('source',
 	"SELECT bloom_agg(word) FROM unnest(ARRAY['plain', $text{UTF8}]) AS word");

@@ -130,7 +130,7 @@ foreach my $format ('text', 'csv')
 		'9|t', "COPY as $format: the same");
 }
 
-# Cuckoo filters likewise
+# The same with cuckoo filters
 copy("\\copy cuckoos TO '$dir/cuckoos' (FORMAT binary)");
 copy("\\copy copied_cuckoos FROM '$dir/cuckoos' (FORMAT binary)");
 is( $node->safe_psql('postgres',

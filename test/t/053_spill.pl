@@ -9,8 +9,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 # Many groups with states that are flat values, and fewer with states that are
-# expanded objects (from 8 kB, 1024 hashes on).  Rows of a group that has begun
-# are not put aside, so the few come one after the other.
+# expanded objects (from 8 kB, 1024 hashes on).  Rows of a group that is in memory
+# are not spilled, so the few come one after the other.
 my %groups = (flat => [ 3000, 40, 'n % 3000' ], expanded => [ 60, 2500, 'n / 2500' ]);
 my $hash_bytes = 8;
 my $enough = '1GB';

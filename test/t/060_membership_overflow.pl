@@ -74,7 +74,7 @@ is($old->query($count), '3000|0', 'REPEATABLE READ');
 my $inserting = $open[0];
 $inserting->query('INSERT INTO kept SELECT generate_series(10001, 11000)');
 $reader->query('BEGIN');
-# the answer may be either, but this call is kept
+# the answer may be either, but PL/pgSQL keeps this call
 like($reader->query('SELECT there(10001)'), qr/^[tf]$/, 'READ COMMITTED, before another transaction commits');
 close_transactions();
 is($reader->query('SELECT there(10001)'), 't', 'READ COMMITTED, after that');
@@ -130,7 +130,7 @@ $reader->query("ROLLBACK PREPARED 'p2'");
 $old->query('COMMIT');
 $old->quit;
 
-# Parallel workers are handed a copy of the snapshot
+# Parallel workers get a copy of the snapshot
 open_transactions(3, 3, 70, 3);
 $reader->query("SET $parallel = on; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0");
 like($reader->query("EXPLAIN (COSTS off) $count"), qr/Workers Planned/, 'a parallel plan');

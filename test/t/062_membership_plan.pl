@@ -36,11 +36,11 @@ $node->safe_psql('postgres', q{
 	CREATE POLICY own ON parted USING (owner = current_user);
 	GRANT SELECT ON parted, part, part_next TO bob;
 
-	-- may read the table directly, too, but there sees only his own rows
+	-- bob may read the table directly, too, but sees only his own rows there
 	CREATE VIEW of_plain AS SELECT * FROM plain WHERE owner = 'bob';
 	CREATE VIEW barrier WITH (security_barrier) AS SELECT * FROM plain WHERE owner = 'bob';
 	CREATE VIEW of_parted AS SELECT * FROM parted WHERE owner = 'bob';
-	-- may not read the table
+	-- bob may not read this one
 	CREATE TABLE unseen AS SELECT * FROM plain;
 	CREATE INDEX unseen_secret ON unseen USING membership (secret);
 	CREATE VIEW of_unseen AS SELECT * FROM unseen WHERE owner = 'bob';

@@ -18,7 +18,7 @@ $node->safe_psql('postgres', q{
 	CREATE INDEX kept_x ON kept USING membership (x);
 	INSERT INTO kept VALUES (0);
 });
-# of it alone, for it cannot be in a transaction
+# in a call of its own, because it cannot be in a transaction
 $node->psql('postgres', qq{SET allow_in_place_tablespaces = on;\nCREATE TABLESPACE elsewhere LOCATION ''});
 
 # --- Under SERIALIZABLE: a conflict that comes between an insertion and the next
@@ -104,7 +104,7 @@ ok($other->waits($node), 'another session cannot move the index');
 $writer->start("SET statement_timeout = '500ms'; SAVEPOINT s");
 my $at_once = $writer->ends_within($Session::soon);
 ok($at_once, 'a savepoint does not wait');
-# lets go of a writer that waits
+# release a writer that waits
 $other->query('ROLLBACK') if !$at_once;
 is($writer->end, '', 'nor fails');
 is($writer->query("INSERT INTO kept VALUES (11); ROLLBACK TO s; INSERT INTO kept VALUES (12); RELEASE s; COMMIT"), '', 'the transaction ends');
@@ -112,8 +112,8 @@ is(locks($writer), '', 'and the lock with it');
 is($other->end . $other->query('COMMIT'), '', 'then the index is moved') if $at_once;
 is($node->safe_psql('postgres', "SELECT membership_check('kept_x'), membership_contains_all('kept_x'::regclass, ARRAY[10, 12])"), '3|t', 'with all that was inserted');
 
-# In a subtransaction that is rolled back, the lock goes with it, but for what was
-# inserted before
+# The rollback of a subtransaction releases its lock, unless there were insertions
+# before it
 $writer->query('BEGIN; SAVEPOINT s; INSERT INTO kept VALUES (13)');
 is(locks($writer), 'RowExclusiveLock', 'locked in a subtransaction');
 $writer->query('ROLLBACK TO s');

@@ -37,7 +37,7 @@ my $number = 0;
 my $sequences = 0;
 my $script = '';
 
-# Is there what each command of a sequence needs?  In the end all must be there.
+# Does each command of a sequence have what it needs?  At the end all must exist.
 sub makes_sense
 {
 	my ($sequence) = @_;
@@ -85,8 +85,8 @@ $node->safe_psql('postgres', q{
 	CREATE INDEX kept_x ON kept USING membership (x) WITH (capacity = 100);
 });
 
-# Short ones: with a savepoint that ends by its being rolled back, for the rest is for
-# other tests, and without two insertions or lookups in a row
+# Short ones: with a savepoint that is rolled back, because other tests have the rest, and
+# without two insertions or lookups in a row
 my @sequences = ('');
 foreach (1 .. $longest)
 {

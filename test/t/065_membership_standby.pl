@@ -69,7 +69,7 @@ sub old_transaction
 	is($session->query($lookup), 't', "$what: and the index is used again");
 	$session->query('COMMIT');
 
-	# exact again; what was deleted is "no" wherever it is not in the index any more
+	# exact again; deleted rows are "no" if they are not in the index any more
 	is($session->query($lookup), 'f', "$what: not in the next transaction");
 	is($session->query("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT membership_contains_each('$index', ARRAY['x999', 'never', '$gone']); COMMIT"), '{t,f,f}', "$what: which gets exact answers");
 	is($session->query("SELECT bloom_contains(membership_filter('$index'), 'x999'), membership_check('$index') = (SELECT count(*) FROM kept)"), 't|t', "$what: and reads all of it");
@@ -79,7 +79,7 @@ sub old_transaction
 old_transaction('REINDEX', 'REINDEX INDEX kept_x', 'kept_x');
 old_transaction('a new index', 'CREATE INDEX kept_new ON kept USING membership (x)', 'kept_new');
 old_transaction('another of this name', 'BEGIN; DROP INDEX kept_new; CREATE INDEX kept_new ON kept USING membership (x); COMMIT', 'kept_new');
-# With what is to spare readers of a standby.  The index waits for older snapshots on
+# With settings that spare readers of a standby.  The index waits for older snapshots on
 # the primary only.
 $standby->safe_psql('postgres', 'ALTER SYSTEM SET hot_standby_feedback = on');
 $standby->reload;
@@ -88,7 +88,7 @@ $primary->poll_query_until('postgres', 'SELECT backend_xmin IS NOT NULL FROM pg_
 old_transaction('REINDEX CONCURRENTLY, with feedback', 'REINDEX INDEX CONCURRENTLY kept_x', 'kept_x');
 old_transaction('CREATE INDEX CONCURRENTLY, with feedback', 'VACUUM kept; CREATE INDEX CONCURRENTLY kept_more ON kept USING membership (x)', 'kept_more');
 
-# A snapshot that sees the index as it was begun, but not yet what it was made of: the
+# A snapshot that sees the unfinished index, but not yet the rows it was built from: the
 # row is deleted before CONCURRENTLY takes its own snapshot.
 my $session = Session->new($standby);
 my $writer = Session->new($primary);

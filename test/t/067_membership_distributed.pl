@@ -78,7 +78,7 @@ is_refused('spread_x', 'of another role');
 is_asked('spread_x_102008', 'of another role');
 $session->query('RESET ROLE');
 
-# a table of this name elsewhere is nobody's business
+# a table of this name in another schema is ignored
 $session->query('DELETE FROM pg_dist_partition');
 is_asked('spread_x', 'not listed any more');
 $session->query("CREATE TABLE public.pg_dist_partition (logicalrelid regclass); INSERT INTO public.pg_dist_partition VALUES ('spread')");

@@ -46,7 +46,7 @@ is(scans('kept_x', "SELECT membership_contains('kept_more'::regclass, 1)"), 0, '
 is(scans('kept_more', "SELECT membership_contains('kept_x'::regclass, 1), membership_contains('kept_more'::regclass, 1)"), 1, 'each index counts for itself');
 is(scans('part\_%', "SELECT membership_contains('part_1_x_idx'::regclass, 1)"), 1, "a partition's index");
 
-# The range of an option, as one can read it and as it is
+# The range of an option, readable and correct
 sub refused
 {
 	my ($option) = @_;
@@ -69,7 +69,7 @@ unlike($session->query('ALTER INDEX kept_x SET (error_rate = 1)'), qr/0\.000000/
 like(refused('capacity = 0'), qr/^ERROR:  22023: [^\n]*\b0\b/, 'another option');
 is(refused('error_rate = 0.001, capacity = 10, growth = 2'), '', 'valid input is accepted');
 
-# amvalidate(): what is not the type's own equality would give false answers
+# amvalidate(): an operator other than the type's own equality would give false answers
 my $valid = "SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = '%s' AND opcmethod = (SELECT oid FROM pg_am WHERE amname = 'membership')";
 is( $node->safe_psql('postgres', q{
 	SELECT count(*) > 25, bool_and(amvalidate(oid)) FROM pg_opclass

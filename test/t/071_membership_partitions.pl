@@ -94,7 +94,7 @@ $other->query('INSERT INTO part_1 SELECT x FROM generate_series(110, 199) x');
 is($session->query("SELECT count(*) FILTER (WHERE membership_contains('parted_x'::regclass, x)) BETWEEN 95 AND 120 FROM generate_series(-2000, 2000) x"), 't', 'many lookups');
 is($session->query("SET $parallel = on; SELECT count(*), count(*) FILTER (WHERE NOT membership_contains('parted_x'::regclass, x)) FROM parted; SET $parallel = off"), '96|0', 'and by a worker');
 
-# What this session inserts in the same transaction, and takes back
+# Rows that this session inserts in the same transaction, and rolls back
 $session->query('BEGIN; INSERT INTO parted VALUES (20), (120); SAVEPOINT s; INSERT INTO parted VALUES (320), (21)');
 is($session->query("SELECT membership_contains_each('parted_x'::regclass, ARRAY[20, 120, 320, 21])"), '{t,t,t,t}', 'own insertions');
 $session->query('ROLLBACK TO s');
@@ -135,7 +135,7 @@ answers_are('f,f,f,f,f', 'DROP of a partition');
 # An index that not all partitions have is not valid, until they do
 like($session->query("CREATE INDEX only_x ON ONLY parted USING membership (x); SELECT membership_contains('only_x'::regclass, 1)"), qr/^ERROR:  55000: [^\n]*"only_x": partition "part_1" has no index/, 'an index that partitions lack');
 
-# A foreign partition has rows that nobody here knows of
+# A foreign partition has rows that are not known here
 $other->query(q{
 	INSERT INTO parted VALUES (101);
 	CREATE FOREIGN DATA WRAPPER elsewhere;

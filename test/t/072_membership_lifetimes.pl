@@ -84,7 +84,7 @@ $other->end;
 is($session->query("SELECT membership_contains('kept_x', 7001), membership_check('kept_x') = (SELECT count(*) FROM kept)"),
 	't|t', 'and its row is in the index');
 
-# User code: a type whose hash function does what the session tells it
+# User code: a type whose hash function does what a setting says
 is( $session->query(q{
 	SET client_min_messages = warning;
 	CREATE FUNCTION hash(i int4, seed bigint) RETURNS bigint LANGUAGE plpgsql AS $$
@@ -129,7 +129,7 @@ $session->query(q{SET my.what = 'SELECT public.membership_contains(''public.owns
 like($session->query('REINDEX INDEX owns_x'), qr/55000: cannot access index "owns_x" while it is being reindexed/, 'an index is not probed while it is rebuilt');
 $session->query('RESET my.what');
 
-# Privileges that go while a call is kept: a role's membership, BYPASSRLS
+# Privileges that are revoked while a call is kept: a role's membership, BYPASSRLS
 is( $session->query(q{
 	CREATE ROLE readers;
 	CREATE ROLE guest IN ROLE readers;
@@ -148,7 +148,7 @@ is($session->query('SELECT guest_probes()'), 'denied', 'and no more when it has 
 $session->query('ROLLBACK');
 
 # DROP INDEX CONCURRENTLY marks an index as dead while others hold locks that they took
-# meanwhile.  From then on insertions pass it by, so it answers nobody.
+# meanwhile.  From then on insertions do not reach it, so it gives no answers.
 $session->query('CREATE TABLE side (); CREATE INDEX kept_dead ON kept USING membership (x)');
 my $dead = $session->query("SELECT 'kept_dead'::regclass::oid");
 my ($first, $second) = map { Session->new($node) } 1 .. 2;

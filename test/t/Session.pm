@@ -14,7 +14,7 @@ use warnings;
 use PostgreSQL::Test::Utils;
 use Time::HiRes qw(time usleep);
 
-# Seconds that what must not wait may take on a machine that is busy
+# Seconds that a command without a wait may take on a busy machine
 our $soon = 10;
 
 sub new
@@ -72,7 +72,7 @@ sub ends_within
 	return 1;
 }
 
-# What was printed since
+# Wait for the answer; return what was printed
 sub end
 {
 	my ($self) = @_;

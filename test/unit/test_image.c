@@ -730,7 +730,7 @@ test_largest(void)
 		expect((image_check(image, plan.bytes, FILTER_BLOOM) != NULL) == more,
 			   "%d block more", more);
 	}
-	/* as many as could not even be there: only the header is looked at */
+	/* more bytes than there can be: only the header is checked */
 	put64(image + IMAGE_OFF_BYTES, UINT64_MAX);
 	expect(image_check(image, UINT64_MAX, FILTER_BLOOM) != NULL, "huge");
 	free(image);
