@@ -3,7 +3,7 @@
  *	  Filters of any valid parameters: they are valid, no larger than a filter
  *	  can be, and keep the error rate however far they grow.
  *
- * An input is a Request, in the order of its fields; what is missing is 0.
+ * An input is a Request, in the order of its fields; missing ones are 0.
  */
 #include "fuzz.h"
 
@@ -14,7 +14,7 @@
 /* Bytes of an image that is filled in; of larger ones the header is enough. */
 #define FILLED_MAX		((uint64_t) 1 << 20)
 
-/* The sum of many error rates may be off by so much, relatively. */
+/* The largest relative error of a sum of many error rates */
 #define SUM_TOLERANCE	1e-9
 
 typedef struct Request
@@ -88,7 +88,7 @@ check_plan(const FilterPlan *plan)
 		 "a plan of %llu bytes", (unsigned long long) plan->bytes);
 }
 
-/* Make it, if it is not large, and see whether it is sound. */
+/* Make it, unless it is large, and check that it is valid. */
 static void
 check_made(const FilterParams *params, const FilterPlan *plan)
 {

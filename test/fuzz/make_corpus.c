@@ -5,13 +5,13 @@
  *
  *	  test/fuzz/make_corpus DIRECTORY
  *
- * test/fuzz/corpus is what this program wrote; script/test fuzz compares.
+ * test/fuzz/corpus is its output, as script/test fuzz verifies.
  */
 #include <sys/stat.h>
 
 #include "fuzz.h"
 
-/* One input, as its target wants it, is no larger. */
+/* The largest input for a target */
 #define INPUT_MAX		4096
 
 typedef struct Sample
@@ -97,7 +97,7 @@ united(uint8_t *a, uint8_t *b)
 	return image;
 }
 
-/* Elements that are in as often as can be, and some that have left */
+/* Saturated elements, and some that were removed */
 static uint8_t *
 saturated(uint8_t *image)
 {

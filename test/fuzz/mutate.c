@@ -3,8 +3,8 @@
  *	  Damage that an image may survive: fields, descriptors and bits are changed,
  *	  and then the sums and lengths that follow from them are corrected.
  *
- * Without that, next to nothing that libFuzzer comes upon would pass the
- * validator, which compares the number of set bits with the bits.  Now and then
+ * Without that, hardly any input of libFuzzer would pass the validator, which
+ * compares the number of set bits with the bits.  Now and then
  * a repair is left out, or a field is changed once more, so that images come
  * about in which one thing is wrong: the validator is tested, too.
  */
@@ -36,14 +36,14 @@ once_in(uint64_t times)
 	return random_below(times) == 0;
 }
 
-/* Is this to be made right? */
+/* Correct this field? */
 static bool
 to_repair(void)
 {
 	return !once_in(REPAIRS_FOR_ONE_LEFT);
 }
 
-/* Numbers about which something changes somewhere, or any */
+/* Numbers next to a limit, or any */
 static uint64_t
 some_number(void)
 {
@@ -124,7 +124,7 @@ damage_field(uint8_t *image, size_t size)
 					  sizeof(layer_fields) / sizeof(layer_fields[0]));
 }
 
-/* Change bytes somewhere from "from" on, some so that as many bits are set. */
+/* Change bytes from "from" on, some without changing the number of set bits. */
 static void
 damage_body(uint8_t *image, size_t from, size_t size)
 {
@@ -357,8 +357,8 @@ repair_bits(uint8_t *bits, const FilterLayer *layer)
 }
 
 /*
- * How many entries a cuckoo layer has; more often than not, those that cannot be
- * there are taken out, and of the others as many as are too many.
+ * How many entries a cuckoo layer has; more often than not, remove impossible
+ * ones, and those beyond the layer's limit.
  */
 static uint64_t
 repair_slots(uint8_t *bits, const FilterLayer *layer, unsigned more_bits)
@@ -416,7 +416,7 @@ repair_layers(uint8_t *image, size_t size, size_t max_size)
 
 		if (end + LAYER_BYTES_MAX > max_size)
 		{
-			/* no room for it: what is left begins with fewer layers */
+			/* no room for it: go on with fewer layers */
 			image[IMAGE_OFF_LAYERS] = i;
 			return repair_layers(image, size, max_size);
 		}
@@ -482,7 +482,7 @@ repair_image(uint8_t *image, size_t size, size_t max_size)
 			size = image_explicit_bytes(count);
 			break;
 		default:
-			/* nobody knows what layers of an unknown layout take */
+			/* the size of layers of an unknown layout is unknown */
 			if (image_layout(image) <= LAYOUT_CUCKOO)
 				size = repair_layers(image, size, max_size);
 	}
@@ -517,7 +517,7 @@ mutate_image(uint8_t *image, size_t size, size_t max_size, uint64_t random)
 				damage_body(image, filter_header_bytes(image), size);
 		}
 	}
-	/* one of some goes as it is */
+	/* leave some as they are */
 	if (!once_in(8))
 		size = repair_image(image, size, max_size);
 	if (size >= IMAGE_HEADER_BYTES && once_in(8))

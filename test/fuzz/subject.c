@@ -1,10 +1,10 @@
 /*
  * subject.c
- *	  What must hold of every image that the validator lets through, and stay so
- *	  whatever is done with it.
+ *	  Properties of every image that the validator lets through, before and after
+ *	  each operation.
  *
- * The validator promises that an image is safe, not that it is one which our own
- * code could have made.  What holds all the same:
+ * The validator promises that an image is safe, not that our own code could have
+ * made it.  These properties hold all the same:
  *
  *	- it is let through again after each operation,
  *	- an element that was added is found, and in a cuckoo filter until it has
@@ -106,7 +106,7 @@ must_have_elements(const char *what, const Subject *subject)
 			 "element %d lost by %s", i, what);
 }
 
-/* What was found before an operation, is after it. */
+/* Elements found before an operation are found after it. */
 static void
 must_keep(const char *what, const bool before[ELEMENTS], const uint8_t *image)
 {

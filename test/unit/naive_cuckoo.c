@@ -146,7 +146,7 @@ expect_answers(const char *what, const uint8_t *image, uint64_t first,
 	uint64_t	header_bytes = filter_header_bytes(image);
 	uint8_t    *header = malloc(header_bytes);
 
-	/* the header alone, so that a look beyond it is seen */
+	/* the header alone, so that sanitizers see a read beyond it */
 	memcpy(header, image, header_bytes);
 	for (uint64_t i = 0; i < count; i++)
 		hashes[i] = number_hash(first + i);

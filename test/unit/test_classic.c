@@ -80,10 +80,10 @@ textbook_rate(double n, double m, double k)
 }
 
 /*
- * Measure filters of n elements in m bits.  Their own variance does not blur
- * the answer: how many of their bits are set is held against the expected
- * number, and the hits against what these very bits promise of k places that
- * have nothing to do with each other.
+ * Measure filters of n elements in m bits.  To keep
+ * their own variance out of the answer, compare the number of set bits with the
+ * expected one, and the hits with those that these bits give for k independent
+ * places.
  */
 static void
 try_rate(uint64_t n, uint64_t m, unsigned k, int filters, uint64_t probes)
@@ -150,7 +150,7 @@ test_textbook(void)
 	try_rate(1000, 20000, 10, 100, trials(1000000));
 	try_rate(1000, 16000, 8, 100, 100000);
 	try_rate(1000, 32000, 8, 50, trials(1000000));
-	/* as many hashes as 1e-6 takes: a poor rule for places shows here */
+	/* the hashes for 1e-6: a poor rule for places shows here */
 	try_rate(1000, 28800, 20, 50, trials(400000));
 	try_rate(100, 1000, 7, 1000, 1000);
 	/* 500 elements at 0.003 */

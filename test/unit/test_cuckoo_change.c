@@ -39,7 +39,7 @@ test_saturation(void)
 				   (unsigned long long) entries_in(image));
 			expect(filter_remove(image, hash) == FILTER_SATURATED &&
 				   filter_count(image, hash) == most, "removed");
-			/* nor is it moved away by others, or by growth */
+			/* nor do others, or growth, move it away */
 			add_numbers(&image, 1000 * (element + 1), others);
 			add_one(&image, hash);
 			expect(filter_count(image, hash) >= most &&
@@ -258,7 +258,7 @@ test_compact(void)
 				expect(image_layers(image) == 1, "layers of nothing");
 			if (left == n)
 				expect(bytes == before, "shrank though full");
-			/* it is as good as any other */
+			/* it works as any other */
 			moved = copy_image(image);
 			release_image(image);
 			image = moved;

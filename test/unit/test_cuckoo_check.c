@@ -202,7 +202,7 @@ test_fields(void)
 		expect(image_check(image, image_bytes(image), FILTER_CUCKOO) != NULL,
 			   "two layers of a fixed filter");
 		image[IMAGE_OFF_GROWTH] = 1;
-		/* as many bytes, and sound where it is from */
+		/* of the same size, and valid in its own filter */
 		image_get_layer(image, 1, &layer);
 		image_get_layer(other, 1, &of_other);
 		of_other.offset = layer.offset;

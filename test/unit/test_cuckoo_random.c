@@ -151,7 +151,7 @@ test_random(void)
 				bool		was = filter_contains(at->image, some[1]);
 				bool		had = count > 0;
 
-				/* only what is then removed again, before anything else is */
+				/* only elements that are removed again before any other */
 				if (had || was || kinds[k].growth == 0 || saturated)
 					continue;
 				if (filter_add_unique_batch(at->image, some, 3) < 3)

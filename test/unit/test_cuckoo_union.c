@@ -51,7 +51,7 @@ test_unions(void)
 					expect(count_hits(united, 0, na) == na &&
 						   count_hits(united, na / 2, nb) == nb, "lost one");
 					expect_answers("union", united, 0, 100);
-					/* take b out again: a stays, and the other way round */
+					/* remove b again: a stays, and vice versa */
 					for (uint64_t k = 0; k < nb; k++)
 						expect(filter_remove(united, number_hash(na / 2 + k)) !=
 							   FILTER_ABSENT, "was not in");
@@ -184,7 +184,7 @@ test_unions(void)
 	{
 		FilterPlan	plan;
 
-		/* what is without entries needs no layer */
+		/* layers without entries are dropped */
 		expect(filter_plan_union_apart(a, b, &plan) == FILTER_OK &&
 			   plan.layers == 1, "a layer for nothing");
 		add_numbers(&b, 0, 1);

@@ -4,7 +4,7 @@
  *	  each of which nothing is lost; and the error rate of both kinds, as closely
  *	  as chance allows to say.
  *
- * What cuckoo filters do at random is in test_cuckoo_random.c.
+ * test_cuckoo_random.c does the same with cuckoo filters.
  */
 #include "unit.h"
 
@@ -16,7 +16,7 @@
 
 #define NUMBERS			400
 
-/* A result that is larger is not kept, for else both would grow for ever. */
+/* Larger results are dropped, because otherwise both would grow for ever. */
 #define BYTES_MAX		20000
 #define LAYERS_MAX		8
 
@@ -201,7 +201,7 @@ test_operations(void)
 			expect_sound("all operations", model[m].image);
 			release_image(model[m].image);
 		}
-		/* no union has to be refused, and what is fixed does not grow */
+		/* no union has to be refused, and fixed filters do not grow */
 		for (int j = 0; j < OPERATIONS; j++)
 			expect(done[j] > 0 || j == REFUSED_UNION ||
 				   (kinds[k].growth == 0 && j == GROW),
@@ -259,7 +259,7 @@ test_chance(void)
 	end_test();
 }
 
-/* How a filter comes to its elements */
+/* How elements are added to a filter */
 typedef enum Making
 {
 	AT_ONCE,					/* for all of them */

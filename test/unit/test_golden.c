@@ -2,10 +2,9 @@
  * test_golden.c
  *	  The bytes of a few filters, frozen.
  *
- * Filters outlive the program that made them: one that was stored yesterday
- * must be the one that is made from the same elements today, on any machine.
- * A change here is a change of the format: it takes a new version of it, not
- * a new figure.  The figures are FNV-1a (64 bits) of whole images.
+ * Filters outlive the program that made them: a stored one must equal the one
+ * that is made from the same elements later, on any machine.  A change here is
+ * a change of the format, which needs a new version of it, not a new figure.  The figures are FNV-1a (64 bits) of whole images.
  */
 #include "unit.h"
 

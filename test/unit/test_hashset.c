@@ -8,7 +8,7 @@
 
 #define MAX_COUNT		20000
 
-/* How the hashes of an input come about */
+/* How the hashes of an input are made */
 typedef enum Input
 {
 	UNIFORM,

@@ -302,7 +302,7 @@ put_wrong(uint8_t *base, const WrongValue *wrong)
 	}
 }
 
-/* Images are refused with a wrong value here, and let through without. */
+/* An image with this wrong value is refused, unless it had that value. */
 static void
 try_wrong(int sample, int base, const WrongValue *wrong)
 {
@@ -688,7 +688,7 @@ test_random_bytes(void)
 
 		for (uint64_t j = 0; j < bytes; j++)
 			image[j] = random64();
-		/* and with the first bytes as they ought to be */
+		/* and with valid first bytes */
 		if (i % 2 == 0 && bytes >= IMAGE_MAGIC_BYTES)
 			for (int j = 0; j < IMAGE_MAGIC_BYTES; j++)
 				image[j] = IMAGE_MAGIC_BLOOM[j];

@@ -86,7 +86,7 @@ intersect_within(Work *work)
 	filter_intersect_in_place(work->image, work->other);
 }
 
-/* What unite() makes: where it is given up, the next time frees it */
+/* The result of unite(); after a cancel, the next call frees it */
 static uint8_t *united = NULL;
 
 /* The sum of two sets, or the union of two filters, anew */
@@ -211,7 +211,7 @@ test_reading(void)
 	}
 }
 
-/* Change a in place, by b; given up, it must have what it had and still should. */
+/* Change a in place, by b; once cancelled, it must have its remaining elements. */
 static void
 expect_sound_within(const char *what, void (*work) (Work *), const uint8_t *a,
 					const uint8_t *b, uint64_t first, uint64_t count)

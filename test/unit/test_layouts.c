@@ -217,7 +217,7 @@ test_model(const Kind *kind)
 	release_image(image);
 }
 
-/* The same set, however it came, as long as the filter has one layer */
+/* The same set gives the same bytes, as long as the filter has one layer */
 static void
 test_order(void)
 {
@@ -262,7 +262,7 @@ test_order(void)
 	end_test();
 }
 
-/* Add to a filter until it is full; what filter_add_batch() then says. */
+/* Add to a filter until it is full; check what filter_add_batch() returns. */
 static void
 try_full(const Kind *kind)
 {

@@ -25,7 +25,7 @@ static int	tests;
 static int	failures;
 static char test_name[128];
 
-/* What stands before the names of tests: which kernel they are about */
+/* The kernel under test, for the names of tests */
 static const char *kernel_name;
 static bool all_trials;
 static uint64_t seed;
