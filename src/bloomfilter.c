@@ -8,6 +8,7 @@
 #include "lib/stringinfo.h"
 #include "index/membership.h"
 #include "miscadmin.h"
+#include "scan/filter_scan.h"
 
 PG_MODULE_MAGIC;
 
@@ -53,4 +54,5 @@ _PG_init(void)
 	filter_interrupt_check = check_for_interrupts;
 	choose_kernel();
 	membership_init();
+	filter_scan_init();
 }

@@ -1,0 +1,309 @@
+/*
+ * filter_scan.c
+ *	  The executor's side of the Filter Scan: a sequential scan that probes filters
+ *	  with the rows of a page, all at once, before any of them leaves the scan.
+ *
+ * The plan (filter_path.c makes it) is a CustomScan of a table, whose custom_exprs
+ * are the conditions that probe; its other conditions are in "qual" as in any scan.
+ * A row that some filter lacks costs no slot and no call of the executor: the rows
+ * that pass are stored in a slot one by one, and ExecScan() checks the other
+ * conditions and projects.
+ *
+ * EvalPlanQual replaces the row of a scan by a newer one, which has to be probed
+ * again: that is the recheck.
+ *
+ * Parallel.  The processes share the table's pages as in a parallel sequential scan,
+ * and add up how many rows they have probed.  The shared memory is gone when EXPLAIN
+ * reads the sums, so filter_scan_shutdown() copies them before.
+ */
+#include "filter_scan.h"
+#include "probe.h"
+
+#include "access/tableam.h"
+#include "commands/explain.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#endif
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/ruleutils.h"
+#include "utils/rel.h"
+
+/* Rows that the filters of a scan were probed with, and that did not pass */
+typedef struct ProbeCounts
+{
+	pg_atomic_uint64 probed;
+	pg_atomic_uint64 removed;
+} ProbeCounts;
+
+/* In shared memory, in front of the parallel scan's own state */
+#define SHARED_COUNTS_BYTES		MAXALIGN(sizeof(ProbeCounts))
+
+typedef struct FilterScanState
+{
+	CustomScanState css;
+	List	   *probes;			/* of Probe, in order of application */
+	TableScanDesc scan;			/* NULL: not begun */
+	ParallelTableScanDesc parallel; /* of a parallel scan, or NULL */
+	HeapTupleData tuple;		/* of the row returned last */
+	int			rows[HEAP_PAGE_ROWS_MAX];	/* of the page, that have passed */
+	int			count;			/* of "rows" */
+	int			next;			/* the one to be returned next */
+	ProbeCounts own;			/* of this process, or what all counted */
+	ProbeCounts *counts;		/* "own", or shared with others */
+} FilterScanState;
+
+static void
+filter_scan_begin(CustomScanState *node, EState *estate, int eflags)
+{
+	FilterScanState *state = (FilterScanState *) node;
+	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+	ListCell   *cell;
+
+#if PG_VERSION_NUM < 160000
+	/* the server has made a virtual slot, and expressions that read such */
+	ExecInitScanTupleSlot(estate, &node->ss,
+						  RelationGetDescr(node->ss.ss_currentRelation),
+						  &TTSOpsBufferHeapTuple);
+	ExecAssignScanProjectionInfo(&node->ss);
+	node->ss.ps.qual = ExecInitQual(plan->scan.plan.qual, &node->ss.ps);
+#endif
+	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+		return;
+	foreach(cell, plan->custom_exprs)
+		state->probes = lappend(state->probes,
+								probe_begin(lfirst(cell), &node->ss.ps));
+}
+
+/* Read pages until a row has passed.  Returns false at the end of the scan. */
+static bool
+read_page(FilterScanState *state)
+{
+	ScanState  *ss = &state->css.ss;
+
+	if (state->scan == NULL)
+		state->scan = heap_page_begin(ss, state->parallel);
+	for (;;)
+	{
+		int			count = heap_page_next(state->scan);
+		int			passed = count;
+		ListCell   *cell;
+
+		CHECK_FOR_INTERRUPTS();
+		if (count == 0)
+			return false;
+		for (int i = 0; i < count; i++)
+			state->rows[i] = i;
+		foreach(cell, state->probes)
+		{
+			passed = probe_page(lfirst(cell), state->scan,
+								ss->ps.ps_ExprContext, ss->ss_ScanTupleSlot,
+								state->rows, passed);
+			if (passed == 0)
+				break;
+		}
+		pg_atomic_fetch_add_u64(&state->counts->probed, count);
+		pg_atomic_fetch_add_u64(&state->counts->removed, count - passed);
+		if (passed > 0)
+		{
+			state->count = passed;
+			state->next = 0;
+			return true;
+		}
+	}
+}
+
+/* An ExecScanAccessMtd */
+static TupleTableSlot *
+next_row(ScanState *node)
+{
+	FilterScanState *state = (FilterScanState *) node;
+	TupleTableSlot *slot = node->ss_ScanTupleSlot;
+
+	if (state->next >= state->count && !read_page(state))
+	{
+		state->count = state->next = 0;
+		return ExecClearTuple(slot);
+	}
+	heap_page_row(state->scan, state->rows[state->next++], &state->tuple);
+	heap_page_store(state->scan, &state->tuple, slot);
+	return slot;
+}
+
+/* An ExecScanRecheckMtd: does the row in the slot pass all filters? */
+static bool
+recheck_row(ScanState *node, TupleTableSlot *slot)
+{
+	FilterScanState *state = (FilterScanState *) node;
+	ExprContext *econtext = node->ps.ps_ExprContext;
+	ListCell   *cell;
+
+	econtext->ecxt_scantuple = slot;
+	foreach(cell, state->probes)
+		if (!ExecQual(((Probe *) lfirst(cell))->recheck, econtext))
+			return false;
+	return true;
+}
+
+static TupleTableSlot *
+filter_scan_exec(CustomScanState *node)
+{
+	return ExecScan(&node->ss, next_row, recheck_row);
+}
+
+static void
+filter_scan_end(CustomScanState *node)
+{
+	FilterScanState *state = (FilterScanState *) node;
+
+	if (state->scan)
+		table_endscan(state->scan);
+}
+
+static void
+filter_scan_rescan(CustomScanState *node)
+{
+	FilterScanState *state = (FilterScanState *) node;
+	ListCell   *cell;
+
+	state->count = state->next = 0;
+	/* the slot has a pin of its own on the page */
+	if (state->scan)
+		table_rescan(state->scan, NULL);
+	foreach(cell, state->probes)
+		probe_rescan(lfirst(cell));
+	ExecScanReScan(&node->ss);
+}
+
+/* ----------------------------------------------------------------
+ *		Parallel scans
+ * ----------------------------------------------------------------
+ */
+
+static Size
+filter_scan_estimate_dsm(CustomScanState *node, ParallelContext *context)
+{
+	return add_size(SHARED_COUNTS_BYTES,
+					table_parallelscan_estimate(node->ss.ss_currentRelation,
+												node->ss.ps.state->es_snapshot));
+}
+
+/* Share the memory at "shared" with the other processes of the scan. */
+static void
+join_parallel_scan(FilterScanState *state, void *shared)
+{
+	state->counts = (ProbeCounts *) shared;
+	state->parallel = (ParallelTableScanDesc) ((char *) shared + SHARED_COUNTS_BYTES);
+}
+
+static void
+filter_scan_initialize_dsm(CustomScanState *node, ParallelContext *context,
+						   void *shared)
+{
+	FilterScanState *state = (FilterScanState *) node;
+
+	join_parallel_scan(state, shared);
+	pg_atomic_init_u64(&state->counts->probed, 0);
+	pg_atomic_init_u64(&state->counts->removed, 0);
+	table_parallelscan_initialize(node->ss.ss_currentRelation, state->parallel,
+								  node->ss.ps.state->es_snapshot);
+}
+
+static void
+filter_scan_reinitialize_dsm(CustomScanState *node, ParallelContext *context,
+							 void *shared)
+{
+	table_parallelscan_reinitialize(node->ss.ss_currentRelation,
+									((FilterScanState *) node)->parallel);
+}
+
+static void
+filter_scan_initialize_worker(CustomScanState *node, shm_toc *toc,
+							  void *shared)
+{
+	join_parallel_scan((FilterScanState *) node, shared);
+}
+
+/* The shared memory is about to go. */
+static void
+filter_scan_shutdown(CustomScanState *node)
+{
+	FilterScanState *state = (FilterScanState *) node;
+
+	if (state->counts == &state->own)
+		return;
+	pg_atomic_write_u64(&state->own.probed,
+						pg_atomic_read_u64(&state->counts->probed));
+	pg_atomic_write_u64(&state->own.removed,
+						pg_atomic_read_u64(&state->counts->removed));
+	state->counts = &state->own;
+}
+
+/* ----------------------------------------------------------------
+ *		EXPLAIN
+ * ----------------------------------------------------------------
+ */
+
+static void
+filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	FilterScanState *state = (FilterScanState *) node;
+	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+	List	   *context = set_deparse_context_plan(es->deparse_cxt,
+												  &plan->scan.plan, ancestors);
+	List	   *conditions = NIL;
+	uint64		bytes = 0;
+	ListCell   *cell;
+
+	foreach(cell, plan->custom_exprs)
+		conditions = lappend(conditions,
+							 deparse_expression(lfirst(cell), context,
+												list_length(es->rtable) > 1,
+												false));
+	ExplainPropertyList("Probe", conditions, es);
+	if (!es->analyze)
+		return;
+	foreach(cell, state->probes)
+		bytes += ((Probe *) lfirst(cell))->bytes;
+	if (bytes > 0)
+		ExplainPropertyInteger("Probed Filters", "bytes", bytes, es);
+	ExplainPropertyInteger("Rows Probed", NULL,
+						   pg_atomic_read_u64(&state->counts->probed), es);
+	ExplainPropertyInteger("Rows Removed by Probe", NULL,
+						   pg_atomic_read_u64(&state->counts->removed), es);
+}
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "Filter Scan",
+	.BeginCustomScan = filter_scan_begin,
+	.ExecCustomScan = filter_scan_exec,
+	.EndCustomScan = filter_scan_end,
+	.ReScanCustomScan = filter_scan_rescan,
+	.EstimateDSMCustomScan = filter_scan_estimate_dsm,
+	.InitializeDSMCustomScan = filter_scan_initialize_dsm,
+	.ReInitializeDSMCustomScan = filter_scan_reinitialize_dsm,
+	.InitializeWorkerCustomScan = filter_scan_initialize_worker,
+	.ShutdownCustomScan = filter_scan_shutdown,
+	.ExplainCustomScan = filter_scan_explain
+};
+
+static Node *
+filter_scan_create_state(CustomScan *plan)
+{
+	FilterScanState *state = (FilterScanState *)
+		newNode(sizeof(FilterScanState), T_CustomScanState);
+
+	state->css.methods = &exec_methods;
+#if PG_VERSION_NUM >= 160000
+	state->css.slotOps = &TTSOpsBufferHeapTuple;
+#endif
+	pg_atomic_init_u64(&state->own.probed, 0);
+	pg_atomic_init_u64(&state->own.removed, 0);
+	state->counts = &state->own;
+	return (Node *) state;
+}
+
+const CustomScanMethods filter_scan_methods = {
+	.CustomName = "Filter Scan",
+	.CreateCustomScanState = filter_scan_create_state
+};

@@ -1,0 +1,26 @@
+/*
+ * filter_scan.h
+ *	  The Filter Scan: what its planner and its executor share.
+ */
+#ifndef BLOOMFILTER_FILTER_SCAN_H
+#define BLOOMFILTER_FILTER_SCAN_H
+
+#include "postgres.h"
+
+#include "nodes/extensible.h"
+
+/* bloomfilter.filter_scan: does the planner consider Filter Scans? */
+typedef enum FilterScanSetting
+{
+	FILTER_SCAN_OFF,
+	FILTER_SCAN_ON,				/* where it finds them cheaper */
+	FILTER_SCAN_FORCE			/* wherever they are possible; for tests */
+} FilterScanSetting;
+
+/* filter_scan.c */
+extern const CustomScanMethods filter_scan_methods;
+
+/* filter_path.c */
+extern void filter_scan_init(void);
+
+#endif							/* BLOOMFILTER_FILTER_SCAN_H */

@@ -1,0 +1,115 @@
+/*
+ * heap_page.c
+ *	  The visible rows of a heap's pages, a page at a time.
+ *
+ * This is the only file that reads the fields of a heap scan.  A heap scan in page
+ * mode finds all visible rows of a page when it returns the first: it then holds
+ * their line pointers in rs_vistuples, and a pin on the page, in rs_cbuf.  We take
+ * the other rows from there, and tell the scan that it has returned the last one,
+ * so that heap_getnext() goes on to the next page.  Reading ahead, synchronized and
+ * parallel scans, pruning, and the predicate locks and conflicts of SERIALIZABLE
+ * transactions thus remain the server's own.
+ *
+ * What we rely on, in heapgettup_pagemode() of each major: after heap_getnext() has
+ * returned a row, rs_cindex is that row's place in rs_vistuples; rs_ntuples is their
+ * number; the next call goes on behind rs_cindex.
+ */
+#include "heap_page.h"
+
+#include "access/heapam.h"
+#include "access/tableam.h"
+#include "executor/executor.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "utils/snapmgr.h"
+
+/* Can heap_page_begin() scan this relation? */
+bool
+heap_page_supported(Relation relation)
+{
+	return PG_VERSION_NUM / 10000 >= HEAP_PAGE_FIRST_MAJOR &&
+		PG_VERSION_NUM / 10000 <= HEAP_PAGE_LAST_MAJOR &&
+		relation->rd_tableam == GetHeapamTableAmRoutine();
+}
+
+/*
+ * heap_page_begin
+ *		Begin a scan of a node's relation, by the query's snapshot
+ *
+ * "parallel" is the state that the processes of a parallel scan share, or NULL.
+ * Ends with table_endscan(); table_rescan() begins it anew.
+ */
+TableScanDesc
+heap_page_begin(ScanState *node, ParallelTableScanDesc parallel)
+{
+	Relation	relation = node->ss_currentRelation;
+	Snapshot	snapshot = node->ps.state->es_snapshot;
+	TableScanDesc scan;
+
+#if PG_VERSION_NUM >= 190000
+	uint32		flags = 0;
+
+	if (ScanRelIsReadOnly(node))
+		flags |= SO_HINT_REL_READ_ONLY;
+	if (node->ps.instrument)
+		flags |= SO_SCAN_INSTRUMENT;
+	scan = parallel ? table_beginscan_parallel(relation, parallel, flags) :
+		table_beginscan(relation, snapshot, 0, NULL, flags);
+#else
+	scan = parallel ? table_beginscan_parallel(relation, parallel) :
+		table_beginscan(relation, snapshot, 0, NULL);
+#endif
+	/* else it would return one row at a time */
+	Assert(IsMVCCSnapshot(snapshot));
+	Assert(scan->rs_flags & SO_ALLOW_PAGEMODE);
+	return scan;
+}
+
+/*
+ * heap_page_next
+ *		Go on to the next page that has visible rows
+ *
+ * Returns their number, up to HEAP_PAGE_ROWS_MAX, or 0 at the end of the scan.
+ * The page remains pinned until the next call.
+ */
+int
+heap_page_next(TableScanDesc scan)
+{
+	HeapScanDesc heap = (HeapScanDesc) scan;
+
+	if (heap_getnext(scan, ForwardScanDirection) == NULL)
+		return 0;
+	Assert(heap->rs_cindex == 0);
+	Assert(heap->rs_ntuples > 0 && heap->rs_ntuples <= HEAP_PAGE_ROWS_MAX);
+	heap->rs_cindex = heap->rs_ntuples - 1;
+	/* heap_getnext() has counted one; this counts rows of any relation */
+	pgstat_count_index_tuples(scan->rs_rd, heap->rs_ntuples - 1);
+	return heap->rs_ntuples;
+}
+
+/* Row number "row", from 0, of the page: "tuple" then points to it, in the page. */
+void
+heap_page_row(TableScanDesc scan, int row, HeapTuple tuple)
+{
+	HeapScanDesc heap = (HeapScanDesc) scan;
+	Page		page = BufferGetPage(heap->rs_cbuf);
+	OffsetNumber offset = heap->rs_vistuples[row];
+	ItemId		item = PageGetItemId(page, offset);
+
+	Assert(row >= 0 && row < (int) heap->rs_ntuples);
+	Assert(ItemIdIsNormal(item));
+	tuple->t_data = (HeapTupleHeader) PageGetItem(page, item);
+	tuple->t_len = ItemIdGetLength(item);
+	tuple->t_tableOid = RelationGetRelid(scan->rs_rd);
+	ItemPointerSet(&tuple->t_self, heap->rs_cblock, offset);
+}
+
+/*
+ * Store a row in a slot of type TTSOpsBufferHeapTuple, which pins the page.  "tuple"
+ * has to last as long as the slot is used.
+ */
+void
+heap_page_store(TableScanDesc scan, HeapTuple tuple, TupleTableSlot *slot)
+{
+	ExecStoreBufferHeapTuple(tuple, slot, ((HeapScanDesc) scan)->rs_cbuf);
+}

@@ -1,0 +1,34 @@
+/*
+ * heap_page.h
+ *	  The visible rows of a heap's pages, a page at a time; see heap_page.c.
+ */
+#ifndef BLOOMFILTER_HEAP_PAGE_H
+#define BLOOMFILTER_HEAP_PAGE_H
+
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/relscan.h"
+#include "executor/tuptable.h"
+#include "nodes/execnodes.h"
+#include "utils/rel.h"
+
+/*
+ * Majors whose heap scans these functions know.  On others they are not called:
+ * filter_scan_supported() is false, and the planner keeps to plans of its own.
+ */
+#define HEAP_PAGE_FIRST_MAJOR	15
+#define HEAP_PAGE_LAST_MAJOR	19
+
+/* Rows of a page at most */
+#define HEAP_PAGE_ROWS_MAX		MaxHeapTuplesPerPage
+
+extern bool heap_page_supported(Relation relation);
+extern TableScanDesc heap_page_begin(ScanState *node,
+									 ParallelTableScanDesc parallel);
+extern int	heap_page_next(TableScanDesc scan);
+extern void heap_page_row(TableScanDesc scan, int row, HeapTuple tuple);
+extern void heap_page_store(TableScanDesc scan, HeapTuple tuple,
+							TupleTableSlot *slot);
+
+#endif							/* BLOOMFILTER_HEAP_PAGE_H */
