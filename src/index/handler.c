@@ -553,3 +553,5 @@ membership_init(void)
 	membership_insert_init();
 	membership_view_init();
 }
+SQL_FUNCTION(bloomfilter_membership_support);
+Datum bloomfilter_membership_support(PG_FUNCTION_ARGS){ PG_RETURN_POINTER(NULL);}

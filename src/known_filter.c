@@ -1,0 +1,245 @@
+/*
+ * known_filter.c
+ *	  Filters that the planner can know: constants, parameters of custom plans, and
+ *	  the results of simple subqueries.
+ *
+ * In "WHERE bloom_contains((SELECT f FROM filters WHERE name = 'x'), url)" the filter
+ * is the result of an InitPlan, which is not there before the query runs.  We read
+ * the row ourselves, as the query would, if that costs little and reveals nothing:
+ *
+ * - the subquery returns a column of one small table, by conditions that compare
+ *	 columns and constants by leakproof operators;
+ * - the user holds SELECT on the columns that it reads, and no policy of row-level
+ *	 security hides rows from him;
+ * - exactly one row is found.
+ *
+ * What the query reads later may be another row.  The estimate is then wrong, as
+ * any estimate may be.
+ */
+#include "known_filter.h"
+
+#include "access/heapam.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "storage/bufmgr.h"
+#include "utils/acl.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/rls.h"
+#include "utils/snapmgr.h"
+
+/* Read no table of more pages: a millisecond at most, where they are cached. */
+#define TABLE_PAGES_MAX		64
+
+/* The planner's state of the subquery whose result a parameter is, or NULL */
+static PlannerInfo *
+subquery_of(PlannerInfo *root, const Param *param)
+{
+	for (; root != NULL; root = root->parent_root)
+	{
+		ListCell   *cell;
+
+		foreach(cell, root->init_plans)
+		{
+			SubPlan    *plan = lfirst_node(SubPlan, cell);
+
+			if (plan->subLinkType == EXPR_SUBLINK && plan->parParam == NIL &&
+				list_member_int(plan->setParam, param->paramid))
+				return list_nth(root->glob->subroots, plan->plan_id - 1);
+		}
+	}
+	return NULL;
+}
+
+/* May the user read these columns of a table, in all rows? */
+static bool
+may_read(const RangeTblEntry *rte, Bitmapset *columns)
+{
+	Oid			user = GetUserId();
+	int			column = -1;
+
+	if (rte->securityQuals != NIL ||
+		check_enable_rls(rte->relid, InvalidOid, true) == RLS_ENABLED)
+		return false;
+	if (pg_class_aclcheck(rte->relid, user, ACL_SELECT) == ACLCHECK_OK)
+		return true;
+	while ((column = bms_next_member(columns, column)) >= 0)
+	{
+		AttrNumber	attribute = column + FirstLowInvalidHeapAttributeNumber;
+
+		if (attribute == InvalidAttrNumber ||
+			pg_attribute_aclcheck(rte->relid, attribute, user,
+								  ACL_SELECT) != ACLCHECK_OK)
+			return false;
+	}
+	return true;
+}
+
+/* A column or a constant, perhaps of another type with the same bytes */
+static bool
+is_plain(Node *node)
+{
+	while (IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return IsA(node, Const) ||
+		(IsA(node, Var) && ((Var *) node)->varlevelsup == 0);
+}
+
+/*
+ * The conditions of a query, parameters replaced by their values.  Returns false if
+ * there is one that might fail or that says what it has seen.
+ */
+static bool
+simple_conditions(PlannerInfo *root, List **conditions)
+{
+	ListCell   *cell;
+
+	*conditions = NIL;
+	/* planning has made a list of them */
+	foreach(cell, (List *) root->parse->jointree->quals)
+	{
+		OpExpr	   *clause = (OpExpr *) estimate_expression_value(root, lfirst(cell));
+
+		if (!IsA(clause, OpExpr) || list_length(clause->args) != 2 ||
+			!is_plain(linitial(clause->args)) || !is_plain(lsecond(clause->args)))
+			return false;
+		set_opfuncid(clause);
+		if (!get_func_leakproof(clause->opfuncid))
+			return false;
+		*conditions = lappend(*conditions, clause);
+	}
+	return true;
+}
+
+/* The only range table entry of a query that does nothing but select, or NULL */
+static RangeTblEntry *
+only_table(Query *query)
+{
+	RangeTblEntry *rte;
+
+	if (query->commandType != CMD_SELECT || query->hasAggs ||
+		query->hasWindowFuncs || query->hasTargetSRFs || query->hasSubLinks ||
+		query->hasForUpdate || query->cteList != NIL ||
+		query->setOperations != NULL || query->groupClause != NIL ||
+		query->groupingSets != NIL || query->havingQual != NULL ||
+		query->limitOffset != NULL || query->limitCount != NULL ||
+		list_length(query->rtable) != 1 ||
+		list_length(query->jointree->fromlist) != 1 ||
+		!IsA(linitial(query->jointree->fromlist), RangeTblRef))
+		return NULL;
+	rte = linitial_node(RangeTblEntry, query->rtable);
+	if (rte->rtekind != RTE_RELATION || rte->tablesample ||
+		(rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW) ||
+		/* children have rows, too */
+		rte->inh)
+		return NULL;
+	return rte;
+}
+
+/*
+ * The value of a column in the only row that meets the conditions, in a constant
+ * of type "type"; NULL if there is none, or several
+ */
+static Const *
+read_only_row(Relation table, const Var *column, List *conditions)
+{
+	EState	   *estate = CreateExecutorState();
+	ExprContext *econtext = GetPerTupleExprContext(estate);
+	TupleTableSlot *slot = table_slot_create(table, NULL);
+	ExprState  *qual = ExecPrepareQual(conditions, estate);
+	TableScanDesc scan;
+	Const	   *result = NULL;
+	int			found = 0;
+
+#if PG_VERSION_NUM >= 190000
+	scan = table_beginscan(table, GetActiveSnapshot(), 0, NULL, 0);
+#else
+	scan = table_beginscan(table, GetActiveSnapshot(), 0, NULL);
+#endif
+	while (found < 2 && table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	{
+		bool		isnull;
+		Datum		value;
+
+		CHECK_FOR_INTERRUPTS();
+		ResetExprContext(econtext);
+		econtext->ecxt_scantuple = slot;
+		if (!ExecQual(qual, econtext))
+			continue;
+		value = slot_getattr(slot, column->varattno, &isnull);
+		if (++found == 1)
+			result = makeConst(column->vartype, column->vartypmod,
+							   column->varcollid, -1,
+							   isnull ? (Datum) 0 : datumCopy(value, false, -1),
+							   isnull, false);
+	}
+	table_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+	FreeExecutorState(estate);
+	return found == 1 ? result : NULL;
+}
+
+/* The result of a subquery, as a constant, or NULL if planning cannot know it */
+static Const *
+result_of(PlannerInfo *root)
+{
+	Query	   *query = root->parse;
+	RangeTblEntry *rte = only_table(query);
+	List	   *conditions;
+	Bitmapset  *columns = NULL;
+	TargetEntry *entry;
+	Relation	table;
+	Const	   *result = NULL;
+
+	if (rte == NULL || query->targetList == NIL)
+		return NULL;
+	entry = linitial_node(TargetEntry, query->targetList);
+	if (!IsA(entry->expr, Var) || entry->resjunk ||
+		((Var *) entry->expr)->varlevelsup != 0 ||
+		((Var *) entry->expr)->varattno <= 0 ||
+		get_typlen(exprType((Node *) entry->expr)) != -1 ||
+		!simple_conditions(root, &conditions))
+		return NULL;
+	pull_varattnos((Node *) entry->expr, 1, &columns);
+	pull_varattnos((Node *) conditions, 1, &columns);
+	if (!may_read(rte, columns))
+		return NULL;
+
+	/* the planner has locked it */
+	table = table_open(rte->relid, NoLock);
+	if (table->rd_tableam == GetHeapamTableAmRoutine() &&
+		RelationGetNumberOfBlocks(table) <= TABLE_PAGES_MAX)
+		result = read_only_row(table, (Var *) entry->expr, conditions);
+	table_close(table, NoLock);
+	return result;
+}
+
+/*
+ * known_filter
+ *		The filter that an expression gives, as a constant, which may be NULL
+ *
+ * NULL if planning cannot know it.  A stored filter remains a pointer to where it
+ * is stored.  Allocates in the current memory context.
+ */
+Const *
+known_filter(PlannerInfo *root, Node *expression)
+{
+	Node	   *node = estimate_expression_value(root, expression);
+	PlannerInfo *subquery;
+
+	if (IsA(node, Const))
+		return (Const *) node;
+	if (!IsA(node, Param) || ((Param *) node)->paramkind != PARAM_EXEC ||
+		!ActiveSnapshotSet())
+		return NULL;
+	subquery = subquery_of(root, (Param *) node);
+	return subquery ? result_of(subquery) : NULL;
+}

@@ -1,0 +1,343 @@
+/*
+ * selectivity.c
+ *	  How many rows of a column pass a filter.
+ *
+ * We probe the filter with the column's most common values and the bounds of its
+ * histogram, each of which represents a known fraction of the rows.  A histogram
+ * has about a hundred bounds, too few for a filter that one row in a thousand
+ * passes.  So there is a second estimate: if all elements of the filter are in the
+ * column, they are elements / n_distinct of its values, and the filter's error rate
+ * applies to the others.  Unless the histogram contradicts the second estimate, we
+ * use it, as the more precise one.
+ *
+ * Who may see the statistics.  Only a user who may read the column, as for any
+ * function that is not leakproof: core checks that (statistic_proc_security_check).
+ *
+ * Partitions.  A table with a hundred partitions has a hundred copies of each
+ * condition, and probing for each takes 24 ms of planning.  So one estimate serves
+ * them all: by the statistics of the partitioned table, or, since autovacuum does
+ * not collect these, by those of the first partition that has some.
+ */
+#include "selectivity.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_statistic.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "parser/parse_coerce.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/selfuncs.h"
+#include "utils/typcache.h"
+
+/* Ignore histograms with fewer bounds. */
+#define HISTOGRAM_MIN_SIZE		10
+
+/*
+ * The histogram contradicts the other estimate if it differs by more than this
+ * many standard deviations.  That estimate is rarely too low, so the limit above
+ * is higher, and one more bound must pass, in case hardly any is expected to.
+ */
+#define HISTOGRAM_SIGMAS_BELOW	2.0
+#define HISTOGRAM_SIGMAS_ABOVE	3.0
+
+/*
+ * Can values of this expression be hashed, for certain, without an error?  Such
+ * an error must come from the executor, if at all, not from the planner.  For
+ * types that consist of other types we cannot be sure.
+ */
+bool
+can_be_hashed(Node *element, Oid collation)
+{
+	Oid			type = getBaseType(exprType(element));
+	Oid			of_array;
+
+	while (OidIsValid(of_array = get_element_type(type)))
+		type = getBaseType(of_array);
+	if (type_is_rowtype(type) || type_is_range(type) ||
+		type_is_multirange(type))
+		return false;
+	if (!OidIsValid(lookup_type_cache(type, TYPECACHE_HASH_EXTENDED_PROC)->hash_extended_proc))
+		return false;
+	if (OidIsValid(collation))
+		return get_collation_isdeterministic(collation);
+	return !type_is_collatable(type);
+}
+
+/*
+ * Fraction of a column's values, not counting the most common ones, that pass a
+ * filter.  "hist" is the fraction of the histogram's hist_size bounds that pass,
+ * or negative if there is no histogram.
+ */
+static double
+share_of_values(const KnownFilter *filter, double n_distinct, double hist,
+				int hist_size)
+{
+	double		share = Min(filter->elements / n_distinct, 1.0);
+	double		sigma;
+
+	share += (1 - share) * filter->error_rate;
+	if (hist < 0)
+		return share;
+	sigma = sqrt(share * (1 - share) / hist_size);
+	if (hist >= share - HISTOGRAM_SIGMAS_BELOW * sigma &&
+		hist <= share + HISTOGRAM_SIGMAS_ABOVE * sigma + 1.0 / hist_size)
+		return share;
+	return Max(hist, filter->error_rate);
+}
+
+/*
+ * Can we use this kind of a column's statistics as elements?  Statistics can be
+ * written by users, so their values may be of another type than the column, and
+ * there may be values without a frequency.
+ */
+static bool
+statistics_fit(VariableStatData *vardata, int kind)
+{
+	bool		common = kind == STATISTIC_KIND_MCV;
+	AttStatsSlot slot;
+	bool		fit;
+
+	if (!get_attstatsslot(&slot, vardata->statsTuple, kind, InvalidOid,
+						  ATTSTATSSLOT_VALUES |
+						  (common ? ATTSTATSSLOT_NUMBERS : 0)))
+		return false;
+	fit = IsBinaryCoercible(slot.valuetype, getBaseType(vardata->vartype)) &&
+		(!common || slot.nnumbers == slot.nvalues);
+	free_attstatsslot(&slot);
+	return fit;
+}
+
+/*
+ * Limit a fraction that was computed from statistics, which may hold any numbers.
+ * CLAMP_PROBABILITY alone would let NaN through.
+ */
+static double
+probability(double share)
+{
+	if (isnan(share))
+		return DEFAULT_SELECTIVITY;
+	CLAMP_PROBABILITY(share);
+	return share;
+}
+
+/*
+ * column_share
+ *		The fraction of an expression's values, NULLs included, that pass a filter
+ *
+ * From 0 to 1; negative if the expression has no statistics.
+ */
+double
+column_share(PlannerInfo *root, Node *element, int varRelid, Oid collation,
+			 const KnownFilter *filter)
+{
+	VariableStatData vardata;
+	double		share = -1;
+
+	examine_variable(root, element, varRelid, &vardata);
+	if (HeapTupleIsValid(vardata.statsTuple))
+	{
+		double		null_share =
+			((Form_pg_statistic) GETSTRUCT(vardata.statsTuple))->stanullfrac;
+		double		common = 0;
+		double		common_sum = 0;
+		double		hist = -1;
+		int			hist_size = 0;
+		bool		is_default;
+
+		if (filter->contains)
+		{
+			if (statistics_fit(&vardata, STATISTIC_KIND_MCV))
+				common = mcv_selectivity(&vardata, filter->contains, collation,
+										 filter->filter, filter->element_first,
+										 &common_sum);
+			if (statistics_fit(&vardata, STATISTIC_KIND_HISTOGRAM))
+				hist = histogram_selectivity(&vardata, filter->contains,
+											 collation, filter->filter,
+											 filter->element_first,
+											 HISTOGRAM_MIN_SIZE, 0,
+											 &hist_size);
+		}
+		share = probability(common +
+							probability(1 - common_sum - null_share) *
+							share_of_values(filter,
+											get_variable_numdistinct(&vardata,
+																	 &is_default),
+											hist, hist_size));
+	}
+	ReleaseVariableStats(vardata);
+	return share;
+}
+
+/* ----------------------------------------------------------------
+ *		One estimate for all partitions
+ * ----------------------------------------------------------------
+ */
+
+typedef struct KnownShare
+{
+	PlannerInfo *root;
+	ShareKey	key;			/* its element is that of the uppermost table */
+	double		share;
+} KnownShare;
+
+/* Of the query being planned; all in the memory of its planner */
+static struct
+{
+	MemoryContext mcxt;
+	PlannerGlobal *glob;		/* NULL: of none */
+	List	   *shares;
+}			known;
+
+static void
+forget_known(void *mcxt)
+{
+	if (known.mcxt == (MemoryContext) mcxt)
+		memset(&known, 0, sizeof(known));
+}
+
+/* Turn to the query that is being planned. */
+static void
+open_known(PlannerInfo *root)
+{
+	MemoryContextCallback *callback;
+
+	if (known.glob == root->glob)
+		return;
+	callback = MemoryContextAlloc(root->planner_cxt,
+								  sizeof(MemoryContextCallback));
+	callback->func = forget_known;
+	callback->arg = root->planner_cxt;
+	MemoryContextRegisterResetCallback(root->planner_cxt, callback);
+	known.mcxt = root->planner_cxt;
+	known.glob = root->glob;
+	known.shares = NIL;
+}
+
+static void
+add_known(PlannerInfo *root, const ShareKey *key, double share)
+{
+	MemoryContext old;
+	KnownShare *added;
+
+	open_known(root);
+	old = MemoryContextSwitchTo(root->planner_cxt);
+	added = palloc(sizeof(KnownShare));
+	added->root = root;
+	added->key = *key;
+	added->key.filter = copyObject(key->filter);
+	added->key.element = copyObject(key->element);
+	added->share = share;
+	known.shares = lappend(known.shares, added);
+	MemoryContextSwitchTo(old);
+}
+
+/* Find what was estimated before; negative if nothing was. */
+static double
+find_known(PlannerInfo *root, const ShareKey *key)
+{
+	ListCell   *cell;
+
+	if (known.glob != root->glob)
+		return -1;
+	foreach(cell, known.shares)
+	{
+		const KnownShare *share = lfirst(cell);
+
+		if (share->root == root && share->key.function == key->function &&
+			share->key.collation == key->collation &&
+			equal(share->key.element, key->element) &&
+			equal(share->key.filter, key->filter))
+			return share->share;
+	}
+	return -1;
+}
+
+/*
+ * The column of the uppermost table that a partition's column is, or NULL if
+ * "element" is not a partition's column
+ */
+static Node *
+parent_element(PlannerInfo *root, Node *element)
+{
+	Node	   *parent;
+	Var		   *var;
+	bool		is_child = false;
+
+	if (root->append_rel_array == NULL)
+		return NULL;
+	parent = copyObject(element);
+	var = (Var *) parent;
+	while (IsA(var, RelabelType))
+		var = (Var *) ((RelabelType *) var)->arg;
+	if (!IsA(var, Var) || var->varlevelsup != 0 || var->varattno <= 0)
+		return NULL;
+	for (;;)
+	{
+		AppendRelInfo *info = root->append_rel_array[var->varno];
+
+		/* of UNION ALL, or of none */
+		if (info == NULL || !OidIsValid(info->parent_reloid))
+			break;
+		if (var->varattno > info->num_child_cols ||
+			info->parent_colnos[var->varattno - 1] == 0)
+			break;
+		var->varattno = info->parent_colnos[var->varattno - 1];
+		var->varno = info->parent_relid;
+		is_child = true;
+	}
+	return is_child ? parent : NULL;
+}
+
+/* The rows of the only table that an expression reads, as far as they are known */
+static double
+rows_of(PlannerInfo *root, Node *element)
+{
+	Relids		tables = pull_varnos(root, element);
+	int			table;
+
+	if (!bms_get_singleton_member(tables, &table))
+		return 0;
+	return Max(find_base_rel(root, table)->tuples, 0);
+}
+
+/*
+ * share_once
+ *		The fraction of an expression's values that pass a filter, 0 to 1
+ *
+ * For a column of a partition, "estimate" is called once for all partitions.  It
+ * sets *has_statistics if it has used some.  Memory that it allocates is freed.
+ */
+double
+share_once(PlannerInfo *root, const ShareKey *key, int varRelid,
+		   ShareEstimator estimate)
+{
+	MemoryContext mine = AllocSetContextCreate(CurrentMemoryContext,
+											   "filter selectivity",
+											   ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(mine);
+	ShareKey	of_table = *key;
+	ShareKey	of_parent;
+	bool		has_statistics = false;
+	double		share;
+
+	of_table.rows = rows_of(root, key->element);
+	of_parent = of_table;
+	of_parent.element = parent_element(root, key->element);
+	if (of_parent.element == NULL)
+		share = estimate(root, &of_table, varRelid, &has_statistics);
+	else if ((share = find_known(root, &of_parent)) < 0)
+	{
+		share = estimate(root, &of_parent, 0, &has_statistics);
+		if (!has_statistics)
+			share = estimate(root, &of_table, varRelid, &has_statistics);
+		if (has_statistics)
+			add_known(root, &of_parent, share);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(mine);
+	return share;
+}

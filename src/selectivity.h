@@ -1,0 +1,53 @@
+/*
+ * selectivity.h
+ *	  How many rows of a column pass a filter; see selectivity.c.
+ */
+#ifndef BLOOMFILTER_SELECTIVITY_H
+#define BLOOMFILTER_SELECTIVITY_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "nodes/pathnodes.h"
+
+/* Assumed fraction of the rows that pass an unknown filter */
+#define DEFAULT_SELECTIVITY		0.1
+
+/* What planning knows of a filter */
+typedef struct KnownFilter
+{
+	double		elements;
+	double		error_rate;
+
+	/*
+	 * Probes the filter for statistics: called with "filter" and a value as its
+	 * arguments, in this order unless element_first.  NULL: it cannot be probed.
+	 * fn_oid is the function whose rights to see the statistics count.
+	 */
+	FmgrInfo   *contains;
+	Datum		filter;
+	bool		element_first;
+} KnownFilter;
+
+extern double column_share(PlannerInfo *root, Node *element, int varRelid,
+						   Oid collation, const KnownFilter *filter);
+extern bool can_be_hashed(Node *element, Oid collation);
+
+/* A probe of a filter with a column, or any other expression, of one table */
+typedef struct ShareKey
+{
+	Node	   *filter;			/* an expression, or a constant that stands for it */
+	bool		filter_first;	/* the function takes it before the element */
+	Oid			function;		/* that probes it */
+	Node	   *element;
+	Oid			collation;
+	double		rows;			/* of the element's table; share_once() sets it */
+} ShareKey;
+
+typedef double (*ShareEstimator) (PlannerInfo *root, const ShareKey *key,
+								  int varRelid, bool *has_statistics);
+
+extern double share_once(PlannerInfo *root, const ShareKey *key, int varRelid,
+						 ShareEstimator estimate);
+
+#endif							/* BLOOMFILTER_SELECTIVITY_H */
