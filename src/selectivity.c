@@ -249,6 +249,7 @@ find_known(PlannerInfo *root, const ShareKey *key)
 
 		if (share->root == root && share->key.function == key->function &&
 			share->key.collation == key->collation &&
+			share->key.for_join == key->for_join &&
 			equal(share->key.element, key->element) &&
 			equal(share->key.filter, key->filter))
 			return share->share;

@@ -41,6 +41,8 @@ typedef struct ShareKey
 	Oid			function;		/* that probes it */
 	Node	   *element;
 	Oid			collation;
+	Oid			element_type;	/* of an index only: as what to hash elements */
+	bool		for_join;		/* of an index only, see membership_site_make() */
 	double		rows;			/* of the element's table; share_once() sets it */
 } ShareKey;
 

@@ -58,7 +58,7 @@ typedef struct SiteIndex
 } SiteIndex;
 
 /* The state of one call in a query, kept from row to row */
-typedef struct MembershipSite
+struct MembershipSite
 {
 	MemoryContext mcxt;
 	MemoryContextCallback leave;	/* called when the site is freed */
@@ -75,7 +75,10 @@ typedef struct MembershipSite
 	ElementHasher *hasher;		/* of the elements to probe for */
 	MembershipHasher of_index;	/* that "hasher" was made like */
 	ElementType type;			/* of the call's elements */
-} MembershipSite;
+	bool		for_scan;		/* it counts what it probes */
+	bool		for_join;		/* see membership_site_make() */
+	bool		unavailable;	/* it cannot be probed: always "yes" */
+};
 
 /*
  * How often to hash elements whose type changes meanwhile, before we raise an
@@ -109,18 +112,47 @@ leave_at_end(void *site)
 }
 
 static MembershipSite *
-make_site(FunctionCallInfo fcinfo, bool is_array)
+allocate_site(MemoryContext mcxt, Oid element_type)
 {
-	MemoryContext mcxt = fcinfo->flinfo->fn_mcxt;
 	MembershipSite *site = (MembershipSite *)
 		MemoryContextAllocZero(mcxt, sizeof(MembershipSite));
 
 	site->mcxt = mcxt;
-	element_type_init(&site->type,
-					  call_site_element_type(fcinfo->flinfo, 1, is_array));
+	element_type_init(&site->type, element_type);
 	site->leave.func = leave_at_end;
 	site->leave.arg = site;
 	MemoryContextRegisterResetCallback(mcxt, &site->leave);
+	return site;
+}
+
+/*
+ * membership_site_make
+ *		The state of one place in a query that probes an index
+ *
+ * For a scan; it lives in "mcxt", which may be reset at any time.  The index counts
+ * the elements that are looked up, as idx_tup_read in pg_stat_user_indexes, and those
+ * that it contains, as idx_tup_fetch.  If "for_join", the index
+ * serves a join that the planner knows: the place is not refused by any error, an
+ * index that cannot be probed contains everything, and rows of inheritance
+ * children do not matter.
+ */
+MembershipSite *
+membership_site_make(MemoryContext mcxt, Oid element_type, bool for_join)
+{
+	MembershipSite *site = allocate_site(mcxt, element_type);
+
+	site->for_scan = true;
+	site->for_join = for_join;
+	return site;
+}
+
+static MembershipSite *
+make_site(FunctionCallInfo fcinfo, bool is_array)
+{
+	MembershipSite *site =
+		allocate_site(fcinfo->flinfo->fn_mcxt,
+					  call_site_element_type(fcinfo->flinfo, 1, is_array));
+
 	fcinfo->flinfo->fn_extra = site;
 	return site;
 }
@@ -145,7 +177,7 @@ add_index(Relation heap, Relation index, void *arg)
 	added = &site->indexes[site->count];
 	added->oid = RelationGetRelid(index);
 	added->always = false;
-	added->children = has_children(heap);
+	added->children = !site->for_join && has_children(heap);
 	added->view = NULL;
 
 	/* partitions have columns of the same types and collations */
@@ -154,11 +186,22 @@ add_index(Relation heap, Relation index, void *arg)
 		membership_hasher_init(&site->of_index, index, site->opened);
 		site->class = site->of_index.hasher->class;
 		site->may_change = element_structure(site->of_index.hasher) != 0;
-		site->hasher = element_hasher_create_like(site->type.oid,
-												  index->rd_indcollation[0],
-												  ELEMENT_LOCAL,
-												  site->of_index.hasher,
-												  site->opened);
+		if (site->for_join)
+			site->hasher = element_hasher_create(site->type.oid,
+												 index->rd_indcollation[0],
+												 ELEMENT_LOCAL, site->opened);
+		else
+			site->hasher = element_hasher_create_like(site->type.oid,
+													  index->rd_indcollation[0],
+													  ELEMENT_LOCAL,
+													  site->of_index.hasher,
+													  site->opened);
+	}
+	/* the planner takes no types that may change for a join */
+	if (site->for_join && site->may_change)
+	{
+		site->unavailable = true;
+		return;
 	}
 	if (site->may_change)
 	{
@@ -188,7 +231,11 @@ open_indexes(MembershipSite *site, Oid oid)
 	else
 		site->opened = AllocSetContextCreate(site->mcxt, "membership call site",
 											 ALLOCSET_SMALL_SIZES);
-	membership_open_all(oid, true, add_index, site);
+	site->unavailable = false;
+	if (!site->for_join)
+		membership_open_all(oid, true, add_index, site);
+	else if (!membership_open_quietly(oid, add_index, site))
+		site->unavailable = true;
 	site->user = GetUserId();
 	site->disturbances = before;
 	site->probed = oid;
@@ -241,9 +288,15 @@ has_open_views(const MembershipSite *site)
 		site->indexes[0].view->snapshot == site->snapshot;
 }
 
-/* Open the index for the active snapshot, unless it is already. */
-static void
-open_site(MembershipSite *site, Oid oid)
+/*
+ * membership_site_open
+ *		Open the index for the active snapshot, unless it is already
+ *
+ * Errors: those of membership_open_all(), unless the site is for a join;
+ * ERRCODE_ACTIVE_SQL_TRANSACTION if there is no snapshot.
+ */
+void
+membership_site_open(MembershipSite *site, Oid oid)
 {
 	Snapshot	snapshot;
 
@@ -325,6 +378,15 @@ is_undisturbed(const MembershipSite *site)
 		(site->snapshot == NULL || has_open_views(site));
 }
 
+static void pg_attribute_noreturn()
+report_changing(const MembershipSite *site)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_IN_USE),
+			 errmsg("index \"%s\" changes while elements are hashed for it",
+					get_rel_name(site->probed))));
+}
+
 /*
  * Hash elements, and make sure that the index is open afterwards: hashing
  * reads types and calls their functions, which may change the index, or
@@ -339,14 +401,11 @@ hash_and_open(MembershipSite *site, const ArrayElements *elements,
 		array_elements_hash(elements, hash_element, site, hashes);
 		if (likely(is_undisturbed(site)))
 			return;
-		open_site(site, site->probed);
+		membership_site_open(site, site->probed);
 		if (!site->may_change)
 			return;
 	}
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_IN_USE),
-			 errmsg("index \"%s\" changes while elements are hashed for it",
-					get_rel_name(site->probed))));
+	report_changing(site);
 }
 
 /* ----------------------------------------------------------------
@@ -370,11 +429,13 @@ probe_pages_or_copy(const MembershipSite *site, SiteIndex *at,
 		meta_read(index, &meta);
 		in_copy = view &&
 			view_copy_pays(view, index, &meta, site->class, count);
-		for (Size i = 0; !in_copy && i < count; i++)
+		if (!in_copy && count == 1)
+			*found = pages_contain(index, &meta, *hashes);
+		for (Size done = 0; !in_copy && count > 1 && done < count; done += BATCH)
 		{
-			if (i % BATCH == 0)
-				CHECK_FOR_INTERRUPTS();
-			found[i] = pages_contain(index, &meta, hashes[i]);
+			CHECK_FOR_INTERRUPTS();
+			pages_contain_batch(index, &meta, hashes + done,
+								Min(count - done, BATCH), found + done);
 		}
 		relation_close(index, NoLock);
 		if (!in_copy)
@@ -405,6 +466,19 @@ probe_own_insertions(const SiteIndex *at, const uint64 *hashes, Size count,
 	relation_close(index, NoLock);
 }
 
+/* Count what was looked up in an index, and what it contains. */
+static void
+count_probes(const SiteIndex *at, Size count, const bool *found)
+{
+	Relation	index = relation_open(at->oid, NoLock);
+
+	pgstat_count_index_tuples(index, count);
+	for (Size i = 0; i < count; i++)
+		if (found[i])
+			pgstat_count_heap_fetch(index);
+	relation_close(index, NoLock);
+}
+
 /* Probe one index with "count" hashes. */
 static void
 probe_index(const MembershipSite *site, SiteIndex *at, const uint64 *hashes,
@@ -421,6 +495,8 @@ probe_index(const MembershipSite *site, SiteIndex *at, const uint64 *hashes,
 		probe_own_insertions(at, hashes, count, found);
 	if (unlikely(at->children) && memchr(found, false, count) != NULL)
 		refuse_children(at->oid);
+	if (site->for_scan)
+		count_probes(at, count, found);
 }
 
 /*
@@ -466,6 +542,88 @@ probe_indexes(const MembershipSite *site, const uint64 *hashes, Size count,
 	pfree(answers);
 }
 
+/* ----------------------------------------------------------------
+ *		For scans, which probe with many rows at a time
+ *
+ * Open the site, hash the elements, and probe if it is still open; if not, do all
+ * that again.
+ * ----------------------------------------------------------------
+ */
+
+/*
+ * membership_site_hash
+ *		Hash an element, which is not NULL
+ *
+ * For a join, *comparable is false if the element's hash says nothing of the
+ * index's: "=" may still call it equal to one of them.  Otherwise that is the
+ * error ERRCODE_DATATYPE_MISMATCH.  Other errors: those of element_hash().
+ */
+uint64
+membership_site_hash(MembershipSite *site, Datum element, bool *comparable)
+{
+	uint64		hash;
+
+	*comparable = true;
+	if (!site->for_join)
+		return hash_element(site, element);
+	if (site->unavailable)
+		return 0;
+	hash = element_hash(site->hasher, element, 0);
+	*comparable = site->hasher->class == site->class;
+	return hash;
+}
+
+/*
+ * membership_site_settled
+ *		Is the site still open, after hashing the "attempt"th time, from 0?
+ *
+ * If not, the caller opens it and hashes again, since types may have changed.
+ * Error: ERRCODE_OBJECT_IN_USE if that has happened too often.
+ */
+bool
+membership_site_settled(const MembershipSite *site, int attempt)
+{
+	if (likely(is_undisturbed(site)))
+		return true;
+	if (attempt >= HASHINGS_MAX)
+		report_changing(site);
+	return false;
+}
+
+/*
+ * membership_site_probe
+ *		found[i] tells whether the index may contain hashes[i]
+ *
+ * The site is open.  Errors: those of reading its pages, and
+ * ERRCODE_WRONG_OBJECT_TYPE for a "no" about a table with inheritance children.
+ */
+void
+membership_site_probe(const MembershipSite *site, const uint64 *hashes,
+					  Size count, bool *found)
+{
+	if (site->unavailable)
+		memset(found, true, count * sizeof(bool));
+	else
+		probe_indexes(site, hashes, count, found);
+}
+
+/* The size of the copies in memory that the site probes, in bytes */
+Size
+membership_site_bytes(const MembershipSite *site)
+{
+	Size		bytes = 0;
+
+	for (int i = 0; i < site->count; i++)
+		if (site->indexes[i].view)
+			bytes += site->indexes[i].view->copy_bytes;
+	return bytes;
+}
+
+/* ----------------------------------------------------------------
+ *		The SQL functions
+ * ----------------------------------------------------------------
+ */
+
 /* Is one copy, and nothing else, to be probed? */
 static inline bool
 is_simple(const MembershipSite *site)
@@ -485,7 +643,7 @@ bloomfilter_membership_contains(PG_FUNCTION_ARGS)
 	uint64		hash;
 	bool		found;
 
-	open_site(site, PG_GETARG_OID(0));
+	membership_site_open(site, PG_GETARG_OID(0));
 	hash = hash_element(site, element);
 	if (unlikely(!is_undisturbed(site)))
 	{
@@ -507,7 +665,7 @@ probe_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 	ArrayElements elements;
 	uint64	   *hashes;
 
-	open_site(site, PG_GETARG_OID(0));
+	membership_site_open(site, PG_GETARG_OID(0));
 	array_elements(PG_GETARG_ARRAYTYPE_P(1), &site->type, &elements);
 	hashes = palloc_extended(elements.count * sizeof(uint64), MCXT_ALLOC_HUGE);
 	hash_and_open(site, &elements, hashes);

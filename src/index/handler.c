@@ -97,29 +97,6 @@ membership_endscan(IndexScanDesc scan)
 }
 
 /*
- * Type by which to hash a scan key: the column's own type if the operator is
- * that type's default equality, even one borrowed from another type (regclass
- * uses oid's); otherwise the operator's right-hand type.
- */
-static Oid
-key_type(Relation index, const ScanKeyData *key)
-{
-	int			column = key->sk_attno - 1;
-	Oid			type = TupleDescAttr(RelationGetDescr(index), column)->atttypid;
-	TypeCacheEntry *entry;
-
-	if (!OidIsValid(key->sk_subtype) || IsPolymorphicType(key->sk_subtype))
-		return type;
-	if (key->sk_subtype == index->rd_opcintype[column])
-	{
-		entry = lookup_type_cache(getBaseType(type), TYPECACHE_EQ_OPR);
-		if (get_opcode(entry->eq_opr) == key->sk_func.fn_oid)
-			return type;
-	}
-	return key->sk_subtype;
-}
-
-/*
  * May there be a row that matches the keys?  False is certain.  The keys are
  * joined by AND, so if a column has two, it suffices to probe for one of
  * them.  True, without a probe, if the keys do not cover all columns, if their
@@ -152,7 +129,9 @@ may_match(Relation index, ScanKey keys, int number_of_keys)
 			return false;
 		values[column] = keys[i].sk_argument;
 		nulls[column] = false;
-		types[column] = key_type(index, &keys[i]);
+		types[column] = membership_key_type(index, column,
+											keys[i].sk_subtype,
+											keys[i].sk_func.fn_oid);
 	}
 	for (int i = 0; i < columns; i++)
 		if (!OidIsValid(types[i]))
@@ -531,6 +510,13 @@ bloomfilter_membership_handler(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(routine);
 }
 
+/* Is this an index of this access method, as the planner knows it? */
+bool
+membership_is_method_of(const IndexOptInfo *info)
+{
+	return info->amcostestimate == membership_costestimate;
+}
+
 /* Called when the library is loaded. */
 void
 membership_init(void)
@@ -553,5 +539,3 @@ membership_init(void)
 	membership_insert_init();
 	membership_view_init();
 }
-SQL_FUNCTION(bloomfilter_membership_support);
-Datum bloomfilter_membership_support(PG_FUNCTION_ARGS){ PG_RETURN_POINTER(NULL);}

@@ -11,7 +11,9 @@
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/typcache.h"
 
 /*
  * membership_hasher_init
@@ -99,4 +101,29 @@ membership_check_structure(const MembershipHasher *hasher, Relation index,
 						RelationGetRelationName(index)),
 				 errdetail("The composite type of its elements was altered after the index was built."),
 				 errhint("Please REINDEX it.")));
+}
+
+/*
+ * membership_key_type
+ *		The type by which to hash a value that a column is compared with
+ *
+ * "function" is that of the operator, "subtype" the type of its right argument.
+ * The column's own type if the operator is that type's default equality, even one
+ * borrowed from another type (regclass uses oid's); otherwise "subtype".
+ */
+Oid
+membership_key_type(Relation index, int column, Oid subtype, Oid function)
+{
+	Oid			type = TupleDescAttr(RelationGetDescr(index), column)->atttypid;
+	TypeCacheEntry *entry;
+
+	if (!OidIsValid(subtype) || IsPolymorphicType(subtype))
+		return type;
+	if (subtype == index->rd_opcintype[column])
+	{
+		entry = lookup_type_cache(getBaseType(type), TYPECACHE_EQ_OPR);
+		if (get_opcode(entry->eq_opr) == function)
+			return type;
+	}
+	return subtype;
 }

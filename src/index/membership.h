@@ -13,6 +13,7 @@
 #include "access/genam.h"
 #include "lib/ilist.h"
 #include "nodes/execnodes.h"
+#include "nodes/pathnodes.h"
 #include "storage/bufpage.h"
 #include "utils/rel.h"
 
@@ -83,12 +84,15 @@ typedef struct MembershipHasher
 
 /* handler.c */
 extern void membership_init(void);
+extern bool membership_is_method_of(const IndexOptInfo *info);
 
 /* key.c */
 extern void membership_hasher_init(MembershipHasher *hasher, Relation index,
 								   MemoryContext mcxt);
 extern bool membership_hash(MembershipHasher *hasher, Relation index,
 							Datum *values, bool *nulls, uint64 *hash);
+extern Oid	membership_key_type(Relation index, int column, Oid subtype,
+								Oid function);
 extern void membership_check_structure(const MembershipHasher *hasher,
 									   Relation index,
 									   const MembershipMeta *meta);
@@ -111,6 +115,8 @@ extern void pages_measure(Relation index, MembershipMeta *meta);
 /* pages.c */
 extern bool pages_contain(Relation index, const MembershipMeta *meta,
 						  uint64 hash);
+extern void pages_contain_batch(Relation index, const MembershipMeta *meta,
+								const uint64 *hashes, Size count, bool *found);
 extern bool pages_second_contains(Relation index, const MembershipLayer *layer,
 								  uint64 hash);
 extern void pages_create(Relation index, const MembershipMeta *meta, int number,
@@ -162,6 +168,10 @@ typedef void (*MembershipVisitor) (Relation heap, Relation index, void *arg);
 
 extern void membership_open_all(Oid oid, bool leaving,
 								MembershipVisitor visit, void *arg);
+extern bool membership_open_quietly(Oid oid, MembershipVisitor visit,
+									void *arg);
+extern bool membership_may_query(Relation heap, Relation index);
+extern List *membership_leaves(Oid oid);
 extern bool has_children(Relation heap);
 extern void refuse_children(Oid index);
 extern bool snapshot_too_old(Relation index, Snapshot snapshot);
@@ -190,5 +200,26 @@ extern bool view_copy_pays(IndexView *view, Relation index,
 						   const MembershipMeta *meta, ElementClass class,
 						   Size probes);
 extern void membership_view_init(void);
+
+/* contains.c */
+
+/* An index, or a partitioned one, that one place in a query probes */
+typedef struct MembershipSite MembershipSite;
+
+extern MembershipSite *membership_site_make(MemoryContext mcxt,
+											Oid element_type, bool for_join);
+extern void membership_site_open(MembershipSite *site, Oid index);
+extern uint64 membership_site_hash(MembershipSite *site, Datum element,
+								   bool *comparable);
+extern bool membership_site_settled(const MembershipSite *site, int attempt);
+extern void membership_site_probe(const MembershipSite *site,
+								  const uint64 *hashes, Size count,
+								  bool *found);
+extern Size membership_site_bytes(const MembershipSite *site);
+
+/* estimate.c */
+extern double membership_share(PlannerInfo *root, Node *index, Oid function,
+							   Node *element, Oid element_type, Oid collation,
+							   bool for_join, int varRelid);
 
 #endif							/* BLOOMFILTER_MEMBERSHIP_H */

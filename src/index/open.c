@@ -151,6 +151,50 @@ is_distributed(Oid table)
  * ----------------------------------------------------------------
  */
 
+/* Does the user have SELECT on all columns that the index uses? */
+static bool
+holds_select(Relation heap, Relation index)
+{
+	Oid			user = GetUserId();
+	Bitmapset  *columns = NULL;
+	int			column = -1;
+
+	if (pg_class_aclcheck(RelationGetRelid(heap), user,
+						  ACL_SELECT) == ACLCHECK_OK)
+		return true;
+	for (int i = 0; i < index->rd_index->indnatts; i++)
+		if (index->rd_index->indkey.values[i] != 0)
+			columns = bms_add_member(columns,
+									 index->rd_index->indkey.values[i] -
+									 FirstLowInvalidHeapAttributeNumber);
+	pull_varattnos(stored_expression(index, Anum_pg_index_indexprs), 1,
+				   &columns);
+	pull_varattnos(stored_expression(index, Anum_pg_index_indpred), 1,
+				   &columns);
+	while ((column = bms_next_member(columns, column)) >= 0)
+	{
+		AttrNumber	attribute = column + FirstLowInvalidHeapAttributeNumber;
+
+		/* a reference to the whole row */
+		if (attribute == InvalidAttrNumber ||
+			pg_attribute_aclcheck(RelationGetRelid(heap), attribute, user,
+								  ACL_SELECT) != ACLCHECK_OK)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * membership_may_query
+ *		May the user query this index?  membership_open_all() would not refuse him.
+ */
+bool
+membership_may_query(Relation heap, Relation index)
+{
+	return holds_select(heap, index) &&
+		check_enable_rls(RelationGetRelid(heap), InvalidOid, true) != RLS_ENABLED;
+}
+
 /*
  * Error unless the user has SELECT on all columns that the index uses, and is
  * not subject to row-level security.
@@ -158,35 +202,10 @@ is_distributed(Oid table)
 static void
 check_privileges(Relation heap, Relation index)
 {
-	Oid			user = GetUserId();
-	Bitmapset  *columns = NULL;
-	int			column = -1;
-
-	if (pg_class_aclcheck(RelationGetRelid(heap), user,
-						  ACL_SELECT) != ACLCHECK_OK)
-	{
-		for (int i = 0; i < index->rd_index->indnatts; i++)
-			if (index->rd_index->indkey.values[i] != 0)
-				columns = bms_add_member(columns,
-										 index->rd_index->indkey.values[i] -
-										 FirstLowInvalidHeapAttributeNumber);
-		pull_varattnos(stored_expression(index, Anum_pg_index_indexprs), 1,
-					   &columns);
-		pull_varattnos(stored_expression(index, Anum_pg_index_indpred), 1,
-					   &columns);
-		while ((column = bms_next_member(columns, column)) >= 0)
-		{
-			AttrNumber	attribute = column + FirstLowInvalidHeapAttributeNumber;
-
-			/* a reference to the whole row */
-			if (attribute == InvalidAttrNumber ||
-				pg_attribute_aclcheck(RelationGetRelid(heap), attribute, user,
-									  ACL_SELECT) != ACLCHECK_OK)
-				aclcheck_error(ACLCHECK_NO_PRIV,
-							   get_relkind_objtype(heap->rd_rel->relkind),
-							   RelationGetRelationName(heap));
-		}
-	}
+	if (!holds_select(heap, index))
+		aclcheck_error(ACLCHECK_NO_PRIV,
+					   get_relkind_objtype(heap->rd_rel->relkind),
+					   RelationGetRelationName(heap));
 	if (check_enable_rls(RelationGetRelid(heap), InvalidOid, true) == RLS_ENABLED)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
@@ -196,38 +215,75 @@ check_privileges(Relation heap, Relation index)
 				 errdetail("The result would reveal rows that the policies hide.")));
 }
 
+/* Why an index cannot be used in this process, or at all */
+typedef enum Obstacle
+{
+	NO_OBSTACLE,
+	OTHER_TEMPORARY,
+	TEMPORARY_IN_WORKER,
+	NOT_IN_RECOVERY,
+	BEING_REINDEXED,
+	DISTRIBUTED
+} Obstacle;
+
+static Obstacle
+obstacle_of(Relation heap, Relation index)
+{
+	if (RELATION_IS_OTHER_TEMP(index))
+		return OTHER_TEMPORARY;
+	if (IsParallelWorker() && RelationUsesLocalBuffers(index))
+		return TEMPORARY_IN_WORKER;
+	if (RecoveryInProgress() && !RelationIsPermanent(index))
+		return NOT_IN_RECOVERY;
+	/* the same check as in core's index_open() and systable_beginscan() */
+	if (ReindexIsProcessingIndex(RelationGetRelid(index)))
+		return BEING_REINDEXED;
+	if (is_distributed(RelationGetRelid(heap)))
+		return DISTRIBUTED;
+	return NO_OBSTACLE;
+}
+
 /* Error if the index cannot be used in this process, or at all. */
 static void
 check_usable(Relation heap, Relation index)
 {
-	if (RELATION_IS_OTHER_TEMP(index))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot access temporary indexes of other sessions")));
-	if (IsParallelWorker() && RelationUsesLocalBuffers(index))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
-				 errmsg("parallel worker cannot query temporary index \"%s\"",
-						RelationGetRelationName(index)),
-				 errhint("Set max_parallel_workers_per_gather to 0.")));
-	if (RecoveryInProgress() && !RelationIsPermanent(index))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot access temporary or unlogged relations during recovery")));
-	/* the same check as in core's index_open() and systable_beginscan() */
-	if (ReindexIsProcessingIndex(RelationGetRelid(index)))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("cannot access index \"%s\" while it is being reindexed",
-						RelationGetRelationName(index))));
-	if (is_distributed(RelationGetRelid(heap)))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot query index \"%s\" of distributed table \"%s\"",
-						RelationGetRelationName(index),
-						RelationGetRelationName(heap)),
-				 errdetail("The rows are in the shards, and each shard has its own index."),
-				 errhint("Compare the column with \"=\": each shard then uses its own index.")));
+	switch (obstacle_of(heap, index))
+	{
+		case NO_OBSTACLE:
+			break;
+		case OTHER_TEMPORARY:
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("cannot access temporary indexes of other sessions")));
+			break;
+		case TEMPORARY_IN_WORKER:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+					 errmsg("parallel worker cannot query temporary index \"%s\"",
+							RelationGetRelationName(index)),
+					 errhint("Set max_parallel_workers_per_gather to 0.")));
+			break;
+		case NOT_IN_RECOVERY:
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("cannot access temporary or unlogged relations during recovery")));
+			break;
+		case BEING_REINDEXED:
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("cannot access index \"%s\" while it is being reindexed",
+							RelationGetRelationName(index))));
+			break;
+		case DISTRIBUTED:
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("cannot query index \"%s\" of distributed table \"%s\"",
+							RelationGetRelationName(index),
+							RelationGetRelationName(heap)),
+					 errdetail("The rows are in the shards, and each shard has its own index."),
+					 errhint("Compare the column with \"=\": each shard then uses its own index.")));
+			break;
+	}
 }
 
 static void
@@ -247,27 +303,41 @@ refuse_invalid(Relation index)
  */
 
 /*
- * Open a membership index, partitioned or not, and its table: returns the
- * index, and *heap.  Locks the table first, and both until the end of the
- * transaction.  Error if "oid" is not a membership index.
+ * Open an index, of any access method, partitioned or not, and its table: returns
+ * the index, and *heap; or NULL if there is no index with this OID.  Locks the
+ * table first, and both until the end of the transaction.
+ */
+static Relation
+try_open_with_table(Oid oid, Relation *heap)
+{
+	char		kind = get_rel_relkind(oid);
+	Oid			heap_oid;
+	Relation	index;
+
+	if (kind != RELKIND_INDEX && kind != RELKIND_PARTITIONED_INDEX)
+		return NULL;
+	heap_oid = IndexGetRelation(oid, true);
+	if (!OidIsValid(heap_oid))
+		return NULL;
+	*heap = try_relation_open(heap_oid, AccessShareLock);
+	if (*heap == NULL)
+		return NULL;
+	index = try_relation_open(oid, AccessShareLock);
+	if (index == NULL)
+		relation_close(*heap, NoLock);
+	return index;
+}
+
+/*
+ * The same for a membership index.  Error if "oid" is not one.
  */
 static Relation
 open_with_table(Oid oid, Relation *heap)
 {
-	char		kind = get_rel_relkind(oid);
-	bool		is_index = kind == RELKIND_INDEX || kind == RELKIND_PARTITIONED_INDEX;
-	Oid			heap_oid = is_index ? IndexGetRelation(oid, true) : InvalidOid;
-	Relation	index = NULL;
+	Relation	index = try_open_with_table(oid, heap);
+	char		kind = index == NULL ? get_rel_relkind(oid) : '\0';
 
-	if (OidIsValid(heap_oid))
-	{
-		*heap = try_relation_open(heap_oid, AccessShareLock);
-		if (*heap)
-			index = try_relation_open(oid, AccessShareLock);
-		if (*heap && index == NULL)
-			relation_close(*heap, NoLock);
-	}
-	if (index == NULL && kind != '\0' && !is_index)
+	if (kind != '\0' && kind != RELKIND_INDEX && kind != RELKIND_PARTITIONED_INDEX)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not an index", get_rel_name(oid)),
@@ -482,6 +552,46 @@ membership_open_all(Oid oid, bool leaving, MembershipVisitor visit, void *arg)
 		relation_close(heap, NoLock);
 	}
 	list_free(oids);
+}
+
+/*
+ * membership_open_quietly
+ *		Call back for an index if it can be probed; returns false if it cannot
+ *
+ * Not for a partitioned index, of which there is nothing to probe.  Locks as
+ * membership_open_all() does, and raises none of its errors.  The caller decides
+ * whether the user may know the answers, see membership_may_query().
+ */
+bool
+membership_open_quietly(Oid oid, MembershipVisitor visit, void *arg)
+{
+	Relation	heap;
+	Relation	index = try_open_with_table(oid, &heap);
+	bool		usable;
+
+	if (index == NULL)
+		return false;
+	usable = index->rd_rel->relkind == RELKIND_INDEX && is_membership(index) &&
+		obstacle_of(heap, index) == NO_OBSTACLE &&
+		(index->rd_index->indisvalid || was_valid(index));
+	if (usable)
+		visit(heap, index, arg);
+	relation_close(index, NoLock);
+	relation_close(heap, NoLock);
+	return usable;
+}
+
+/* The indexes of a partitioned index's partitions, none of them locked */
+List *
+membership_leaves(Oid oid)
+{
+	List	   *leaves = NIL;
+	ListCell   *cell;
+
+	foreach(cell, partition_tree(oid, true, NoLock))
+		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_INDEX)
+			leaves = lappend_oid(leaves, lfirst_oid(cell));
+	return leaves;
 }
 
 /* ----------------------------------------------------------------

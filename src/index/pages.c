@@ -100,6 +100,71 @@ pages_contain(Relation index, const MembershipMeta *meta, uint64 hash)
 	return false;
 }
 
+/* A hash to probe for, and its place among the caller's */
+typedef struct SortedHash
+{
+	uint64		hash;
+	uint32		place;
+	bool		maybe;			/* the first block of the layer has its bits */
+} SortedHash;
+
+#define ST_SORT sort_hashes
+#define ST_ELEMENT_TYPE SortedHash
+#define ST_COMPARE(a, b) ((a)->hash < (b)->hash ? -1 : (a)->hash > (b)->hash)
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/*
+ * pages_contain_batch
+ *		Probe the index for elements with these hashes, up to BATCH
+ *
+ * found[i] tells whether any layer in *meta contains hashes[i].  Locks each page
+ * of first blocks once, because sorted hashes have sorted first blocks.  Errors:
+ * those of page_read().
+ */
+void
+pages_contain_batch(Relation index, const MembershipMeta *meta,
+					const uint64 *hashes, Size count, bool *found)
+{
+	SortedHash	sorted[BATCH];
+
+	Assert(count <= BATCH);
+	memset(found, false, count * sizeof(bool));
+	for (Size i = 0; i < count; i++)
+	{
+		sorted[i].hash = hashes[i];
+		sorted[i].place = i;
+	}
+	sort_hashes(sorted, count);
+	for (int i = meta->layers - 1; i >= 0; i--)
+	{
+		const MembershipLayer *layer = &meta->layer[i];
+		Buffer		buffer = InvalidBuffer;
+
+		for (Size j = 0; j < count; j++)
+		{
+			uint64		hash = sorted[j].hash;
+			uint64		block = first_block(hash, layer->size);
+
+			sorted[j].maybe = false;
+			if (found[sorted[j].place])
+				continue;
+			(void) page_turn(index, block_page(layer, block),
+							 BUFFER_LOCK_SHARE, &buffer);
+			sorted[j].maybe = block_kernel->contains(page_block(BufferGetPage(buffer), block),
+													 block_word(hash),
+													 layer->hashes);
+		}
+		if (BufferIsValid(buffer))
+			UnlockReleaseBuffer(buffer);
+		for (Size j = 0; j < count; j++)
+			if (sorted[j].maybe)
+				found[sorted[j].place] =
+					pages_second_contains(index, layer, sorted[j].hash);
+	}
+}
+
 /* ----------------------------------------------------------------
  *		Building
  * ----------------------------------------------------------------

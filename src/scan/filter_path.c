@@ -102,6 +102,8 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	scan->scan.scanrelid = rel->relid;
 	scan->flags = path->flags;
 	scan->custom_exprs = extract_actual_clauses(path->custom_private, false);
+	foreach(cell, scan->custom_exprs)
+		scan->custom_private = lappend(scan->custom_private, NIL);
 	scan->methods = &filter_scan_methods;
 	return &scan->scan.plan;
 }

@@ -3,8 +3,11 @@
  *	  The executor's side of the Filter Scan: a sequential scan that probes filters
  *	  with the rows of a page, all at once, before any of them leaves the scan.
  *
- * The plan (filter_path.c makes it) is a CustomScan of a table, whose custom_exprs
- * are the conditions that probe; its other conditions are in "qual" as in any scan.
+ * The plan (filter_path.c makes it) is a CustomScan of a table.  For each probe there
+ * is an expression in custom_exprs, and a list of OIDs in custom_private: a condition
+ * that probes, and NIL; or an element to be looked up for a join, and what
+ * probe_begin() has to know of the index.  The table's other conditions are in "qual"
+ * as in any scan.
  * A row that some filter lacks costs no slot and no call of the executor: the rows
  * that pass are stored in a slot one by one, and ExecScan() checks the other
  * conditions and projects.
@@ -26,8 +29,10 @@
 #endif
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "utils/ruleutils.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/ruleutils.h"
 
 /* Rows that the filters of a scan were probed with, and that did not pass */
 typedef struct ProbeCounts
@@ -59,6 +64,7 @@ filter_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	FilterScanState *state = (FilterScanState *) node;
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
 	ListCell   *cell;
+	ListCell   *join;
 
 #if PG_VERSION_NUM < 160000
 	/* the server has made a virtual slot, and expressions that read such */
@@ -70,9 +76,10 @@ filter_scan_begin(CustomScanState *node, EState *estate, int eflags)
 #endif
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
-	foreach(cell, plan->custom_exprs)
+	forboth(cell, plan->custom_exprs, join, plan->custom_private)
 		state->probes = lappend(state->probes,
-								probe_begin(lfirst(cell), &node->ss.ps));
+								probe_begin(lfirst(cell), lfirst(join),
+											&node->ss.ps));
 }
 
 /* Read pages until a row has passed.  Returns false at the end of the scan. */
@@ -140,7 +147,7 @@ recheck_row(ScanState *node, TupleTableSlot *slot)
 
 	econtext->ecxt_scantuple = slot;
 	foreach(cell, state->probes)
-		if (!ExecQual(((Probe *) lfirst(cell))->recheck, econtext))
+		if (!probe_recheck(lfirst(cell), econtext))
 			return false;
 	return true;
 }
@@ -244,6 +251,15 @@ filter_scan_shutdown(CustomScanState *node)
  * ----------------------------------------------------------------
  */
 
+/* Its name, or what else there is to say of an index that was dropped meanwhile */
+static const char *
+index_name(Oid index)
+{
+	const char *name = get_rel_name(index);
+
+	return name ? quote_identifier(name) : psprintf("%u", index);
+}
+
 static void
 filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
@@ -254,17 +270,24 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	List	   *conditions = NIL;
 	uint64		bytes = 0;
 	ListCell   *cell;
+	ListCell   *join;
 
-	foreach(cell, plan->custom_exprs)
-		conditions = lappend(conditions,
-							 deparse_expression(lfirst(cell), context,
-												list_length(es->rtable) > 1,
-												false));
+	forboth(cell, plan->custom_exprs, join, plan->custom_private)
+	{
+		char	   *text = deparse_expression(lfirst(cell), context,
+											  es->verbose || list_length(es->rtable) > 1,
+											  false);
+
+		if (lfirst(join) != NIL)
+			text = psprintf("%s in index %s", text,
+							index_name(linitial_oid(lfirst(join))));
+		conditions = lappend(conditions, text);
+	}
 	ExplainPropertyList("Probe", conditions, es);
 	if (!es->analyze)
 		return;
 	foreach(cell, state->probes)
-		bytes += ((Probe *) lfirst(cell))->bytes;
+		bytes += probe_bytes(lfirst(cell));
 	if (bytes > 0)
 		ExplainPropertyInteger("Probed Filters", "bytes", bytes, es);
 	ExplainPropertyInteger("Rows Probed", NULL,

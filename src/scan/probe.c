@@ -3,14 +3,15 @@
  *	  Probing a filter with the rows of a page, all at once.
  *
  * A condition that probes one filter with an element of each row: bloom_contains(),
- * cuckoo_contains(), and their operators.  The filter is evaluated once for a scan.
+ * cuckoo_contains(), their operators, and membership_contains(); or a membership
+ * index that serves a join (join_filter.c).  The filter is evaluated once for a scan.
  * For a page we hash the elements of all its rows, and then probe: so the misses of
  * the cache overlap, and rows that do not pass cost no slot, no expression and no
  * trip through the executor.
  *
  * The answers are those of the functions themselves, as are the errors: both hash
  * an element as its call site says (callsite.c), and read the filter through the
- * same cache (stored.c).
+ * same cache (stored.c), or probe the index as its functions do (index/contains.c).
  */
 #include "probe.h"
 
@@ -27,18 +28,21 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
-/* Functions that probe a filter, in contains.c */
+/* Functions that probe a filter, in contains.c and index/contains.c */
 extern Datum bloomfilter_contains(PG_FUNCTION_ARGS);
 extern Datum bloomfilter_contained(PG_FUNCTION_ARGS);
+extern Datum bloomfilter_membership_contains(PG_FUNCTION_ARGS);
 
 static const struct
 {
 	const char *name;			/* as CREATE FUNCTION gives it */
 	PGFunction	function;
 	int			filter;			/* the filter's argument; the element is the other */
+	ProbeKind	kind;
 }			probe_functions[] = {
-	{"bloomfilter_contains", bloomfilter_contains, 0},
-	{"bloomfilter_contained", bloomfilter_contained, 1},
+	{"bloomfilter_contains", bloomfilter_contains, 0, PROBE_FILTER},
+	{"bloomfilter_contained", bloomfilter_contained, 1, PROBE_FILTER},
+	{"bloomfilter_membership_contains", bloomfilter_membership_contains, 0, PROBE_INDEX},
 };
 
 /* The entry for a function, or -1.  Loads no library that is not loaded yet. */
@@ -115,39 +119,75 @@ probe_matches(Node *clause, Node **filter, Node **element)
 		!contain_subplans(clause) && !contain_volatile_functions(clause);
 }
 
-/*
- * probe_begin
- *		Prepare to probe, in a node of a plan
- *
- * "clause" is a condition of which probe_matches() was true.  Allocates in the
- * current memory context.  Errors: those of call_site_element_type() and
- * element_hasher_create().
- */
-Probe *
-probe_begin(Expr *clause, PlanState *parent)
+/* Prepare to evaluate the element: a column, or any expression. */
+static void
+begin_element(Probe *probe, Expr *element, PlanState *parent)
 {
-	Probe	   *probe = palloc0(sizeof(Probe));
-	List	   *args;
-	Oid			oid = call_of((Node *) clause, &args);
-	int			filter_arg = probe_functions[find_probe_function(oid)].filter;
-	Expr	   *element = list_nth(args, 1 - filter_arg);
 	Var		   *column = (Var *) element;
 
-	probe->clause = clause;
 	while (IsA(column, RelabelType))
 		column = (Var *) ((RelabelType *) column)->arg;
 	if (IsA(column, Var) && column->varattno > 0)
 		probe->attribute = column->varattno;
 	else
 		probe->element = ExecInitExpr(element, parent);
+}
+
+/* Prepare a condition of which probe_matches() was true. */
+static void
+begin_condition(Probe *probe, Expr *clause, PlanState *parent)
+{
+	List	   *args;
+	Oid			oid = call_of((Node *) clause, &args);
+	int			function = find_probe_function(oid);
+	int			filter_arg = probe_functions[function].filter;
+	Expr	   *element = list_nth(args, 1 - filter_arg);
+
+	probe->kind = probe_functions[function].kind;
+	begin_element(probe, element, parent);
 	probe->filter = ExecInitExpr(list_nth(args, filter_arg), parent);
 	probe->recheck = ExecInitQual(list_make1(clause), parent);
-	fmgr_info(oid, &probe->function);
-	fmgr_info_set_expr((Node *) clause, &probe->function);
-	probe->site = call_site_make(&probe->function, 1 - filter_arg, false,
-								 exprInputCollation((Node *) clause));
 	probe->mcxt = AllocSetContextCreate(CurrentMemoryContext, "probed filter",
 										ALLOCSET_SMALL_SIZES);
+	fmgr_info(oid, &probe->function);
+	fmgr_info_set_expr((Node *) clause, &probe->function);
+	if (probe->kind == PROBE_FILTER)
+		probe->site = call_site_make(&probe->function, 1 - filter_arg, false,
+									 exprInputCollation((Node *) clause));
+	else
+		probe->index_site =
+			membership_site_make(CurrentMemoryContext,
+								 call_site_element_type(&probe->function,
+														1 - filter_arg, false),
+								 false);
+}
+
+/*
+ * probe_begin
+ *		Prepare to probe, in a node of a plan
+ *
+ * "expression" is a condition of which probe_matches() was true, and "join" is NIL;
+ * or it is an element to be looked up for a join, and "join" is the list of the
+ * index's OID and the OID of the type by which to hash the element.  Allocates in
+ * the current memory context.  Errors: those of call_site_element_type() and
+ * element_hasher_create().
+ */
+Probe *
+probe_begin(Expr *expression, List *join, PlanState *parent)
+{
+	Probe	   *probe = palloc0(sizeof(Probe));
+
+	if (join == NIL)
+	{
+		begin_condition(probe, expression, parent);
+		return probe;
+	}
+	probe->kind = PROBE_JOIN;
+	probe->value = ObjectIdGetDatum(linitial_oid(join));
+	probe->ready = true;
+	begin_element(probe, expression, parent);
+	probe->index_site = membership_site_make(CurrentMemoryContext,
+											 lsecond_oid(join), true);
 	return probe;
 }
 
@@ -155,6 +195,8 @@ probe_begin(Expr *clause, PlanState *parent)
 void
 probe_rescan(Probe *probe)
 {
+	if (probe->kind == PROBE_JOIN)
+		return;
 	probe->ready = false;
 	MemoryContextReset(probe->mcxt);
 }
@@ -167,7 +209,7 @@ evaluate_filter(Probe *probe, ExprContext *econtext)
 	struct varlena *pointer;
 
 	probe->value = ExecEvalExpr(probe->filter, econtext, &probe->isnull);
-	if (!probe->isnull)
+	if (!probe->isnull && probe->kind == PROBE_FILTER)
 	{
 		pointer = (struct varlena *) DatumGetPointer(probe->value);
 		/* one that may be changed, or that each page would unpack again */
@@ -179,28 +221,93 @@ evaluate_filter(Probe *probe, ExprContext *econtext)
 	probe->ready = true;
 }
 
-/* Hash the element of a row.  Returns false if it is NULL. */
-static inline bool
-hash_row(Probe *probe, TableScanDesc scan, ExprContext *econtext,
-		 TupleTableSlot *slot, int row, uint64 seed, uint64 *hash)
+/* The element of a row; in the page, or in the memory of "econtext" for one row */
+static inline Datum
+element_of(Probe *probe, TableScanDesc scan, ExprContext *econtext,
+		   TupleTableSlot *slot, HeapTuple tuple, int row, bool *isnull)
 {
-	HeapTupleData tuple;
-	Datum		element;
-	bool		isnull;
-
-	heap_page_row(scan, row, &tuple);
+	heap_page_row(scan, row, tuple);
 	if (likely(probe->attribute > 0))
-		element = heap_getattr(&tuple, probe->attribute,
-							   RelationGetDescr(scan->rs_rd), &isnull);
-	else
+		return heap_getattr(tuple, probe->attribute,
+							RelationGetDescr(scan->rs_rd), isnull);
+	heap_page_store(scan, tuple, slot);
+	econtext->ecxt_scantuple = slot;
+	return ExecEvalExpr(probe->element, econtext, isnull);
+}
+
+/* probe_page() for a filter that is a value */
+static int
+probe_filter(Probe *probe, TableScanDesc scan, ExprContext *econtext,
+			 TupleTableSlot *slot, int *rows, int count, uint64 *hashes,
+			 bool *found)
+{
+	FilterReader reader;
+	HeapTupleData tuple;
+	int			hashed = 0;
+
+	reader_open(&probe->site->user, probe->value, count, &reader);
+	for (int i = 0; i < count; i++)
 	{
-		heap_page_store(scan, &tuple, slot);
-		econtext->ecxt_scantuple = slot;
-		element = ExecEvalExpr(probe->element, econtext, &isnull);
+		bool		isnull;
+		Datum		element = element_of(probe, scan, econtext, slot, &tuple,
+										 rows[i], &isnull);
+
+		if (isnull)
+			continue;
+		hashes[hashed] = element_hash(probe->site->hasher, element,
+									  image_seed(reader.image));
+		check_class(image_class(reader.image), probe->site->hasher);
+		rows[hashed++] = rows[i];
+		MemoryContextReset(CurrentMemoryContext);
 	}
-	if (!isnull)
-		*hash = element_hash(probe->site->hasher, element, seed);
-	return !isnull;
+	reader_reopen(&probe->site->user, count, &reader);
+	if (likely(reader.slices_of == NULL))
+		filter_contains_batch(reader.image, hashes, hashed, found);
+	else
+		for (int i = 0; i < hashed; i++)
+			found[i] = reader_contains(&reader, hashes[i]);
+	return hashed;
+}
+
+/* The same for an index */
+static int
+probe_index(Probe *probe, TableScanDesc scan, ExprContext *econtext,
+			TupleTableSlot *slot, int *rows, int count, uint64 *hashes,
+			bool *found)
+{
+	Oid			index = DatumGetObjectId(probe->value);
+	bool		all_comparable;
+	HeapTupleData tuple;
+	bool		comparable[HEAP_PAGE_ROWS_MAX];
+	int			attempt = 0;
+
+	do
+	{
+		int			hashed = 0;
+
+		membership_site_open(probe->index_site, index);
+		all_comparable = true;
+		for (int i = 0; i < count; i++)
+		{
+			bool		isnull;
+			Datum		element = element_of(probe, scan, econtext, slot, &tuple,
+											 rows[i], &isnull);
+
+			if (isnull)
+				continue;
+			hashes[hashed] = membership_site_hash(probe->index_site, element,
+												  &comparable[hashed]);
+			all_comparable &= comparable[hashed];
+			rows[hashed++] = rows[i];
+			MemoryContextReset(CurrentMemoryContext);
+		}
+		count = hashed;
+	} while (!membership_site_settled(probe->index_site, attempt++));
+	if (count > 0)
+		membership_site_probe(probe->index_site, hashes, count, found);
+	for (int i = 0; !all_comparable && i < count; i++)
+		found[i] |= !comparable[i];
+	return count;
 }
 
 /*
@@ -218,9 +325,7 @@ probe_page(Probe *probe, TableScanDesc scan, ExprContext *econtext,
 {
 	uint64		hashes[HEAP_PAGE_ROWS_MAX];
 	bool		found[HEAP_PAGE_ROWS_MAX];
-	FilterReader reader;
 	MemoryContext old;
-	int			hashed = 0;
 	int			passed = 0;
 
 	Assert(count > 0 && count <= HEAP_PAGE_ROWS_MAX);
@@ -230,27 +335,38 @@ probe_page(Probe *probe, TableScanDesc scan, ExprContext *econtext,
 		return 0;
 
 	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
-	reader_open(&probe->site->user, probe->value, count, &reader);
-	for (int i = 0; i < count; i++)
-	{
-		if (!hash_row(probe, scan, econtext, slot, rows[i],
-					  image_seed(reader.image), &hashes[hashed]))
-			continue;
-		check_class(image_class(reader.image), probe->site->hasher);
-		rows[hashed++] = rows[i];
-		MemoryContextReset(CurrentMemoryContext);
-	}
-	MemoryContextReset(CurrentMemoryContext);
-	ExecClearTuple(slot);
-	reader_reopen(&probe->site->user, count, &reader);
-	if (likely(reader.slices_of == NULL))
-		filter_contains_batch(reader.image, hashes, hashed, found);
+	if (probe->kind == PROBE_FILTER)
+		count = probe_filter(probe, scan, econtext, slot, rows, count, hashes,
+							 found);
 	else
-		for (int i = 0; i < hashed; i++)
-			found[i] = reader_contains(&reader, hashes[i]);
-	for (int i = 0; i < hashed; i++)
+		count = probe_index(probe, scan, econtext, slot, rows, count, hashes,
+							found);
+	for (int i = 0; i < count; i++)
 		if (found[i])
 			rows[passed++] = rows[i];
 	MemoryContextSwitchTo(old);
+	ExecClearTuple(slot);
+	ResetExprContext(econtext);
 	return passed;
+}
+
+/*
+ * probe_recheck
+ *		Does a row pass that has replaced another one of the scan?
+ *
+ * The row is in econtext->ecxt_scantuple.  A join checks its own condition, so a
+ * probe for a join lets it pass.
+ */
+bool
+probe_recheck(Probe *probe, ExprContext *econtext)
+{
+	return probe->kind == PROBE_JOIN || ExecQual(probe->recheck, econtext);
+}
+
+/* The size of what was probed, as far as it is in memory, in bytes */
+Size
+probe_bytes(const Probe *probe)
+{
+	return probe->kind == PROBE_FILTER ? probe->bytes :
+		membership_site_bytes(probe->index_site);
 }

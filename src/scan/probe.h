@@ -7,31 +7,43 @@
 
 #include "callsite.h"
 #include "heap_page.h"
+#include "index/membership.h"
 
 #include "nodes/execnodes.h"
 #include "nodes/pathnodes.h"
 
-/* A filter of one scan, and what its elements are */
+/* What is probed */
+typedef enum ProbeKind
+{
+	PROBE_FILTER,				/* a bloom or a cuckoo, by a condition */
+	PROBE_INDEX,				/* a membership index, by a condition */
+	PROBE_JOIN					/* a membership index, for a join */
+} ProbeKind;
+
+/* A filter or an index, and the column of a scan that is looked up in it */
 typedef struct Probe
 {
-	Expr	   *clause;			/* the condition */
+	ProbeKind	kind;
 	AttrNumber	attribute;		/* the column that is the element, or 0: */
 	ExprState  *element;		/* the expression that is */
-	ExprState  *filter;			/* an expression without columns of the scan */
-	ExprState  *recheck;		/* the condition, for one row */
-	FmgrInfo	function;		/* of the condition, never called */
-	CallSite   *site;			/* how elements are hashed */
+	ExprState  *filter;			/* the filter, or the index; not of PROBE_JOIN */
+	ExprState  *recheck;		/* the condition, for one row; not of PROBE_JOIN */
 	MemoryContext mcxt;			/* of "value" */
 	bool		ready;			/* "value" is this scan's */
 	bool		isnull;			/* NULL: no row passes */
-	Datum		value;			/* the filter: flat, or a pointer to where it is stored */
-	Size		bytes;			/* its size */
+	Datum		value;			/* flat filter, or pointer to one; index's OID */
+	Size		bytes;			/* the filter's size */
+	FmgrInfo	function;		/* of PROBE_FILTER; never called */
+	CallSite   *site;			/* the same; how elements are hashed */
+	MembershipSite *index_site; /* of the other two */
 } Probe;
 
 extern bool probe_matches(Node *clause, Node **filter, Node **element);
-extern Probe *probe_begin(Expr *clause, PlanState *parent);
+extern Probe *probe_begin(Expr *expression, List *join, PlanState *parent);
 extern void probe_rescan(Probe *probe);
 extern int	probe_page(Probe *probe, TableScanDesc scan, ExprContext *econtext,
 					   TupleTableSlot *slot, int *rows, int count);
+extern bool probe_recheck(Probe *probe, ExprContext *econtext);
+extern Size probe_bytes(const Probe *probe);
 
 #endif							/* BLOOMFILTER_PROBE_H */
