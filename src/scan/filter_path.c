@@ -14,6 +14,7 @@
  * that pass cost as much.  The shares were fitted to CPU times (docs/internals.md).
  */
 #include "filter_scan.h"
+#include "join_filter.h"
 #include "probe.h"
 
 #include <math.h>
@@ -33,15 +34,64 @@
 #define ROW_COST			(0.35 * cpu_tuple_cost)
 #define PROBE_COST			(2.0 * cpu_operator_cost)
 
+/* A scan of fewer rows is not worth the planning that join filters take. */
+#define JOIN_ROWS_MIN		1000.0
+
+/*
+ * Probe for a join only if at most this share of the rows is expected to pass: of
+ * the others, a join discards too few for what the probes cost.
+ */
+#define JOIN_SHARE_MAX		0.7
+
+/*
+ * A join filter is never costed above this share of the plain scan's cost.  Hash joins
+ * consider only the cheapest path of a table, and do not see that another one,
+ * which costs a little more, returns fewer rows.
+ */
+#define JOIN_COST_MAX		0.99
+
+/* The same only for an index that is this small in proportion to the table */
+#define JOIN_PAGES_MAX		0.2
+
 static int	filter_scan_setting = FILTER_SCAN_ON;
+static int	join_filter_setting = JOIN_FILTER_INDEX;
 
 static set_rel_pathlist_hook_type previous_set_rel_pathlist = NULL;
 
+/* Is it a table that can be scanned as a whole, as far as the query says? */
+static bool
+is_candidate(RelOptInfo *rel, RangeTblEntry *rte)
+{
+	ListCell   *cell;
+
+	if ((rel->reloptkind != RELOPT_BASEREL &&
+		 rel->reloptkind != RELOPT_OTHER_MEMBER_REL) ||
+		rte->rtekind != RTE_RELATION || rte->inh || rte->tablesample ||
+		(rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW) ||
+		!bms_is_empty(rel->lateral_relids))
+		return false;
+	foreach(cell, rel->baserestrictinfo)
+		if (IsA(lfirst_node(RestrictInfo, cell)->clause, CurrentOfExpr))
+			return false;
+	return true;
+}
+
+static bool
+is_heap(RangeTblEntry *rte)
+{
+	/* the planner has locked it */
+	Relation	relation = table_open(rte->relid, NoLock);
+	bool		supported = heap_page_supported(relation);
+
+	table_close(relation, NoLock);
+	return supported;
+}
+
 /* The conditions of a table that a Filter Scan can probe: RestrictInfos */
 static List *
-find_probes(RelOptInfo *rel)
+find_conditions(RelOptInfo *rel)
 {
-	List	   *probes = NIL;
+	List	   *conditions = NIL;
 	ListCell   *cell;
 
 	foreach(cell, rel->baserestrictinfo)
@@ -50,34 +100,12 @@ find_probes(RelOptInfo *rel)
 		Node	   *filter;
 		Node	   *element;
 
-		if (IsA(rinfo->clause, CurrentOfExpr))
-			return NIL;
 		if (!rinfo->pseudoconstant &&
 			restriction_is_securely_promotable(rinfo, rel) &&
 			probe_matches((Node *) rinfo->clause, &filter, &element))
-			probes = lappend(probes, rinfo);
+			conditions = lappend(conditions, rinfo);
 	}
-	return probes;
-}
-
-/* Can the table of a path be scanned by pages? */
-static bool
-is_scannable(RelOptInfo *rel, RangeTblEntry *rte)
-{
-	Relation	relation;
-	bool		supported;
-
-	if ((rel->reloptkind != RELOPT_BASEREL &&
-		 rel->reloptkind != RELOPT_OTHER_MEMBER_REL) ||
-		rte->rtekind != RTE_RELATION || rte->inh || rte->tablesample ||
-		(rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW) ||
-		!bms_is_empty(rel->lateral_relids))
-		return false;
-	/* the planner has locked it */
-	relation = table_open(rte->relid, NoLock);
-	supported = heap_page_supported(relation);
-	table_close(relation, NoLock);
-	return supported;
+	return conditions;
 }
 
 /* ----------------------------------------------------------------
@@ -85,7 +113,14 @@ is_scannable(RelOptInfo *rel, RangeTblEntry *rte)
  * ----------------------------------------------------------------
  */
 
-/* From a path to a plan; the path's custom_private are the RestrictInfos to probe */
+/*
+ * The custom_private of a path: the list of the RestrictInfos that probe, and that of
+ * the JoinFilters
+ */
+#define path_conditions(path)	((List *) linitial((path)->custom_private))
+#define path_joins(path)		((List *) lsecond((path)->custom_private))
+
+/* A PlanCustomPath */
 static Plan *
 plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 				 List *targetlist, List *clauses, List *children)
@@ -95,15 +130,24 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	ListCell   *cell;
 
 	foreach(cell, clauses)
-		if (!list_member_ptr(path->custom_private, lfirst(cell)))
+		if (!list_member_ptr(path_conditions(path), lfirst(cell)))
 			others = lappend(others, lfirst(cell));
 	scan->scan.plan.targetlist = targetlist;
 	scan->scan.plan.qual = extract_actual_clauses(others, false);
 	scan->scan.scanrelid = rel->relid;
 	scan->flags = path->flags;
-	scan->custom_exprs = extract_actual_clauses(path->custom_private, false);
+	scan->custom_exprs = extract_actual_clauses(path_conditions(path), false);
 	foreach(cell, scan->custom_exprs)
 		scan->custom_private = lappend(scan->custom_private, NIL);
+	foreach(cell, path_joins(path))
+	{
+		JoinFilter *filter = lfirst(cell);
+
+		scan->custom_exprs = lappend(scan->custom_exprs, filter->element);
+		scan->custom_private = lappend(scan->custom_private,
+									   list_make2_oid(filter->index,
+													  filter->element_type));
+	}
 	scan->methods = &filter_scan_methods;
 	return &scan->scan.plan;
 }
@@ -127,18 +171,35 @@ parallel_divisor(int workers)
 	return workers + (parallel_leader_participation && leader > 0 ? leader : 0);
 }
 
+/* Cost of evaluating an expression once for each of "rows" rows */
+static Cost
+expression_cost(PlannerInfo *root, Node *expression, double rows, Cost *startup)
+{
+	QualCost	cost;
+
+	cost_qual_eval_node(&cost, expression, root);
+	*startup += cost.startup;
+	return rows * cost.per_tuple;
+}
+
+/*
+ * A scan that probes by these conditions and for these joins, in a process, or in
+ * as many parallel workers.
+ */
 static CustomPath *
-make_path(PlannerInfo *root, RelOptInfo *rel, List *probes, int workers)
+make_path(PlannerInfo *root, RelOptInfo *rel, List *conditions, List *joins,
+		  int workers)
 {
 	CustomPath *path = makeNode(CustomPath);
 	double		divisor = workers > 0 ? parallel_divisor(workers) : 1;
-	List	   *others = list_difference_ptr(rel->baserestrictinfo, probes);
-	double		survivors;
+	List	   *others = list_difference_ptr(rel->baserestrictinfo, conditions);
+	double		survivors = rel->tuples;
+	double		rows = rel->rows;
 	double		page_cost;
 	QualCost	qual_cost;
-	QualCost	probe_cost;
-	Cost		startup;
-	Cost		rows_cost;
+	Cost		startup = rel->reltarget->cost.startup;
+	Cost		rows_cost = rel->tuples * ROW_COST;
+	Cost		pages_cost;
 	ListCell   *cell;
 
 	path->path.pathtype = T_CustomScan;
@@ -147,37 +208,46 @@ make_path(PlannerInfo *root, RelOptInfo *rel, List *probes, int workers)
 	path->path.parallel_aware = workers > 0;
 	path->path.parallel_safe = rel->consider_parallel;
 	path->path.parallel_workers = workers;
-	path->path.rows = clamp_row_est(rel->rows / divisor);
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	path->custom_private = probes;
+	path->custom_private = list_make2(conditions, joins);
 	path->methods = &path_methods;
 
 	get_tablespace_page_costs(rel->reltablespace, NULL, &page_cost);
-	cost_qual_eval(&qual_cost, others, root);
-	startup = qual_cost.startup + rel->reltarget->cost.startup;
-	rows_cost = rel->tuples * ROW_COST;
-	survivors = rel->tuples;
-	foreach(cell, probes)
+	pages_cost = rel->pages * page_cost;
+	foreach(cell, conditions)
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
 		Node	   *filter;
 		Node	   *element;
 
 		(void) probe_matches((Node *) rinfo->clause, &filter, &element);
-		cost_qual_eval_node(&probe_cost, filter, root);
-		startup += probe_cost.startup + probe_cost.per_tuple;
-		cost_qual_eval_node(&probe_cost, element, root);
-		startup += probe_cost.startup;
-		rows_cost += survivors * (PROBE_COST + probe_cost.per_tuple);
+		startup += expression_cost(root, filter, 1, &startup);
+		rows_cost += survivors * PROBE_COST +
+			expression_cost(root, element, survivors, &startup);
 		survivors *= clause_selectivity(root, (Node *) rinfo, rel->relid,
 										JOIN_INNER, NULL);
 	}
-	rows_cost += survivors * (cpu_tuple_cost + qual_cost.per_tuple);
-	rows_cost += rel->rows * rel->reltarget->cost.per_tuple;
-	path->path.startup_cost = startup;
-	path->path.total_cost = startup + rel->pages * page_cost + rows_cost / divisor;
+	foreach(cell, joins)
+	{
+		JoinFilter *filter = lfirst(cell);
 
-	/* it is a sequential scan: who turns these off, turns it off */
+		rows_cost += survivors * PROBE_COST;
+		/* of a large index no more is read than is probed */
+		pages_cost += Min(filter->pages, survivors) * page_cost;
+		survivors *= filter->share;
+		rows *= filter->share;
+		if (filter->temporary)
+			path->path.parallel_safe = false;
+	}
+	cost_qual_eval(&qual_cost, others, root);
+	startup += qual_cost.startup;
+	rows_cost += survivors * (cpu_tuple_cost + qual_cost.per_tuple) +
+		rows * rel->reltarget->cost.per_tuple;
+	path->path.rows = clamp_row_est(rows / divisor);
+	path->path.startup_cost = startup;
+	path->path.total_cost = startup + pages_cost + rows_cost / divisor;
+
+	/* it is a sequential scan: turned off with these */
 	if (filter_scan_setting == FILTER_SCAN_FORCE)
 		path->path.startup_cost = path->path.total_cost = 0;
 #if PG_VERSION_NUM >= 190000
@@ -196,29 +266,95 @@ make_path(PlannerInfo *root, RelOptInfo *rel, List *probes, int workers)
 	return path;
 }
 
+/* Cost a path with join filters just below a plain scan, see JOIN_COST_MAX. */
+static void
+limit_cost(CustomPath *path, List *plain_paths)
+{
+	RelOptInfo *rel = path->path.parent;
+	double		pages = 0;
+	ListCell   *cell;
+
+	foreach(cell, path_joins(path))
+		pages += ((JoinFilter *) lfirst(cell))->pages;
+	if (pages > JOIN_PAGES_MAX * rel->pages)
+		return;
+	foreach(cell, plain_paths)
+	{
+		Path	   *plain = lfirst(cell);
+		Cost		run = (plain->total_cost - plain->startup_cost) * JOIN_COST_MAX;
+
+		if (plain->pathtype != T_SeqScan || plain->param_info != NULL)
+			continue;
+		path->path.startup_cost = Min(path->path.startup_cost,
+									  plain->startup_cost);
+		path->path.total_cost = Min(path->path.total_cost,
+									plain->startup_cost + run);
+	}
+}
+
+/* Add the paths with these probes, for one process and for several. */
+static void
+add_paths(PlannerInfo *root, RelOptInfo *rel, List *conditions, List *joins)
+{
+	CustomPath *path = make_path(root, rel, conditions, joins, 0);
+	int			workers;
+
+	limit_cost(path, rel->pathlist);
+	add_path(rel, &path->path);
+	if (!path->path.parallel_safe)
+		return;
+	workers = compute_parallel_worker(rel, rel->pages, -1,
+									  max_parallel_workers_per_gather);
+	if (workers > 0)
+	{
+		path = make_path(root, rel, conditions, joins, workers);
+		limit_cost(path, rel->partial_pathlist);
+		add_partial_path(rel, &path->path);
+	}
+}
+
+/* The join filters that are expected to pay */
+static List *
+find_joins(PlannerInfo *root, RelOptInfo *rel)
+{
+	bool		force = filter_scan_setting == FILTER_SCAN_FORCE;
+	List	   *joins = NIL;
+	ListCell   *cell;
+
+	if (join_filter_setting == JOIN_FILTER_OFF ||
+		(rel->tuples < JOIN_ROWS_MIN && !force))
+		return NIL;
+	foreach(cell, join_filters_find(root, rel))
+	{
+		JoinFilter *filter = lfirst(cell);
+
+		if (force || filter->share <= JOIN_SHARE_MAX)
+			joins = lappend(joins, filter);
+	}
+	return joins;
+}
+
 /* A set_rel_pathlist_hook */
 static void
 add_filter_scans(PlannerInfo *root, RelOptInfo *rel, Index rti,
 				 RangeTblEntry *rte)
 {
-	List	   *probes;
+	List	   *conditions;
+	List	   *joins;
 
 	if (previous_set_rel_pathlist)
 		previous_set_rel_pathlist(root, rel, rti, rte);
-	if (filter_scan_setting == FILTER_SCAN_OFF || IS_DUMMY_REL(rel))
+	if (filter_scan_setting == FILTER_SCAN_OFF || IS_DUMMY_REL(rel) ||
+		!is_candidate(rel, rte))
 		return;
-	probes = find_probes(rel);
-	if (probes == NIL || !is_scannable(rel, rte))
+	conditions = find_conditions(rel);
+	joins = find_joins(root, rel);
+	if ((conditions == NIL && joins == NIL) || !is_heap(rte))
 		return;
-	add_path(rel, &make_path(root, rel, probes, 0)->path);
-	if (rel->consider_parallel)
-	{
-		int			workers = compute_parallel_worker(rel, rel->pages, -1,
-													  max_parallel_workers_per_gather);
-
-		if (workers > 0)
-			add_partial_path(rel, &make_path(root, rel, probes, workers)->path);
-	}
+	if (conditions != NIL)
+		add_paths(root, rel, conditions, NIL);
+	if (joins != NIL)
+		add_paths(root, rel, conditions, joins);
 }
 
 /* When the library is loaded */
@@ -231,11 +367,22 @@ filter_scan_init(void)
 		{"force", FILTER_SCAN_FORCE, true},
 		{NULL, 0, false}
 	};
+	static const struct config_enum_entry join_settings[] = {
+		{"off", JOIN_FILTER_OFF, false},
+		{"index", JOIN_FILTER_INDEX, false},
+		{NULL, 0, false}
+	};
 
 	DefineCustomEnumVariable("bloomfilter.filter_scan",
 							 "Enables the planner's use of Filter Scans.",
 							 NULL, &filter_scan_setting, FILTER_SCAN_ON,
 							 settings, PGC_USERSET, GUC_EXPLAIN,
+							 NULL, NULL, NULL);
+	DefineCustomEnumVariable("bloomfilter.join_filter",
+							 "Selects the joins whose tables are filtered before.",
+							 "\"index\" filters a table by a membership index of a table that it is joined to.",
+							 &join_filter_setting, JOIN_FILTER_INDEX,
+							 join_settings, PGC_USERSET, GUC_EXPLAIN,
 							 NULL, NULL, NULL);
 	MarkGUCPrefixReserved("bloomfilter");
 	RegisterCustomScanMethods(&filter_scan_methods);

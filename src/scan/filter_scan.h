@@ -17,6 +17,13 @@ typedef enum FilterScanSetting
 	FILTER_SCAN_FORCE			/* wherever they are possible; for tests */
 } FilterScanSetting;
 
+/* bloomfilter.join_filter: which joins filter the tables that they join? */
+typedef enum JoinFilterSetting
+{
+	JOIN_FILTER_OFF,
+	JOIN_FILTER_INDEX			/* those with a membership index */
+} JoinFilterSetting;
+
 /* filter_scan.c */
 extern const CustomScanMethods filter_scan_methods;
 

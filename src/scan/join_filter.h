@@ -1,0 +1,27 @@
+/*
+ * join_filter.h
+ *	  Membership indexes that serve joins; see join_filter.c.
+ */
+#ifndef BLOOMFILTER_JOIN_FILTER_H
+#define BLOOMFILTER_JOIN_FILTER_H
+
+#include "postgres.h"
+
+#include "nodes/pathnodes.h"
+
+/* A column of a table, to be looked up in an index of another table of its joins */
+typedef struct JoinFilter
+{
+	Expr	   *element;		/* the column */
+	Index		source;			/* the other table */
+	AttrNumber	source_column;
+	Oid			index;
+	Oid			element_type;	/* by which to hash it */
+	double		share;			/* of the rows that pass, as estimated */
+	double		pages;			/* of the index */
+	bool		temporary;		/* no other process can read it */
+} JoinFilter;
+
+extern List *join_filters_find(PlannerInfo *root, RelOptInfo *rel);
+
+#endif							/* BLOOMFILTER_JOIN_FILTER_H */
