@@ -378,7 +378,9 @@ is_undisturbed(const MembershipSite *site)
 		(site->snapshot == NULL || has_open_views(site));
 }
 
-static void pg_attribute_noreturn()
+static void report_changing(const MembershipSite *site) __attribute__((noreturn));
+
+static void
 report_changing(const MembershipSite *site)
 {
 	ereport(ERROR,
