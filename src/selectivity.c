@@ -26,7 +26,6 @@
 #include "catalog/pg_statistic.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
-#include "optimizer/pathnode.h"
 #include "parser/parse_coerce.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -274,7 +273,8 @@ parent_element(PlannerInfo *root, Node *element)
 	var = (Var *) parent;
 	while (IsA(var, RelabelType))
 		var = (Var *) ((RelabelType *) var)->arg;
-	if (!IsA(var, Var) || var->varlevelsup != 0 || var->varattno <= 0)
+	if (!IsA(var, Var) || var->varlevelsup != 0 || var->varattno <= 0 ||
+		var->varno >= root->simple_rel_array_size)
 		return NULL;
 	for (;;)
 	{
@@ -300,9 +300,11 @@ rows_of(PlannerInfo *root, Node *element)
 	Relids		tables = pull_varnos(root, element);
 	int			table;
 
-	if (!bms_get_singleton_member(tables, &table))
+	if (!bms_get_singleton_member(tables, &table) ||
+		table >= root->simple_rel_array_size ||
+		root->simple_rel_array[table] == NULL)
 		return 0;
-	return Max(find_base_rel(root, table)->tuples, 0);
+	return Max(root->simple_rel_array[table]->tuples, 0);
 }
 
 /*

@@ -19,6 +19,7 @@
 #include "optimizer/optimizer.h"
 #include "selectivity.h"
 #include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
 
 SQL_FUNCTION(bloomfilter_membership_support);
 
@@ -147,7 +148,7 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid,
 		return DEFAULT_SELECTIVITY;
 	if (index->constisnull)
 		return 0;				/* the functions are strict */
-	if (can_be_hashed(key->element, key->collation) &&
+	if (can_be_hashed(key->element, key->collation) && ActiveSnapshotSet() &&
 		know_index(&known, DatumGetObjectId(index->constvalue)))
 	{
 		known.contains.fn_oid = key->function;

@@ -199,6 +199,7 @@ filter_scan_estimate_dsm(CustomScanState *node, ParallelContext *context)
 static void
 join_parallel_scan(FilterScanState *state, void *shared)
 {
+	Assert(state->scan == NULL);
 	state->counts = (ProbeCounts *) shared;
 	state->parallel = (ParallelTableScanDesc) ((char *) shared + SHARED_COUNTS_BYTES);
 }
@@ -231,19 +232,27 @@ filter_scan_initialize_worker(CustomScanState *node, shm_toc *toc,
 	join_parallel_scan((FilterScanState *) node, shared);
 }
 
-/* The shared memory is about to go. */
+/*
+ * The shared memory is about to go.  If the scan begins anew, it is below a Gather
+ * that makes other memory.
+ */
 static void
 filter_scan_shutdown(CustomScanState *node)
 {
 	FilterScanState *state = (FilterScanState *) node;
 
-	if (state->counts == &state->own)
+	if (state->parallel == NULL)
 		return;
-	pg_atomic_write_u64(&state->own.probed,
-						pg_atomic_read_u64(&state->counts->probed));
-	pg_atomic_write_u64(&state->own.removed,
-						pg_atomic_read_u64(&state->counts->removed));
+	pg_atomic_fetch_add_u64(&state->own.probed,
+							pg_atomic_read_u64(&state->counts->probed));
+	pg_atomic_fetch_add_u64(&state->own.removed,
+							pg_atomic_read_u64(&state->counts->removed));
 	state->counts = &state->own;
+	state->parallel = NULL;
+	state->count = state->next = 0;
+	if (state->scan)
+		table_endscan(state->scan);
+	state->scan = NULL;
 }
 
 /* ----------------------------------------------------------------
@@ -289,7 +298,7 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	foreach(cell, state->probes)
 		bytes += probe_bytes(lfirst(cell));
 	if (bytes > 0)
-		ExplainPropertyInteger("Probed Filters", "bytes", bytes, es);
+		ExplainPropertyInteger("Filter Size", "kB", (bytes + 1023) / 1024, es);
 	ExplainPropertyInteger("Rows Probed", NULL,
 						   pg_atomic_read_u64(&state->counts->probed), es);
 	ExplainPropertyInteger("Rows Removed by Probe", NULL,
