@@ -137,9 +137,10 @@ only_table(Query *query)
 		return NULL;
 	rte = linitial_node(RangeTblEntry, query->rtable);
 	if (rte->rtekind != RTE_RELATION || rte->tablesample ||
-		(rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW) ||
-		/* children have rows, too */
-		rte->inh)
+		(rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW))
+		return NULL;
+	/* children have rows, too */
+	if (rte->inh)
 		return NULL;
 	return rte;
 }

@@ -173,8 +173,8 @@ operator_selectivity(FunctionCallInfo fcinfo, PGFunction known,
 	if (flinfo.fn_addr != known)
 		PG_RETURN_FLOAT8(DEFAULT_SELECTIVITY);
 	PG_RETURN_FLOAT8(contains_selectivity(root, function, args,
-												PG_GET_COLLATION(), varRelid,
-												filter_first));
+										  PG_GET_COLLATION(), varRelid,
+										  filter_first));
 }
 
 Datum
@@ -275,8 +275,8 @@ support_contains(Node *request, bool filter_first)
 
 		req->selectivity = req->is_join ? DEFAULT_SELECTIVITY :
 			contains_selectivity(req->root, req->funcid, req->args,
-									   req->inputcollid, req->varRelid,
-									   filter_first);
+								 req->inputcollid, req->varRelid,
+								 filter_first);
 		return request;
 	}
 	if (IsA(request, SupportRequestSimplify))

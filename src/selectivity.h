@@ -20,9 +20,10 @@ typedef struct KnownFilter
 	double		error_rate;
 
 	/*
-	 * Probes the filter for statistics: called with "filter" and a value as its
-	 * arguments, in this order unless element_first.  NULL: it cannot be probed.
-	 * fn_oid is the function whose rights to see the statistics count.
+	 * Probes the filter for statistics: called with "filter" and a value as
+	 * its arguments, in this order unless element_first.  NULL: it cannot be
+	 * probed. fn_oid is the function whose rights to see the statistics
+	 * count.
 	 */
 	FmgrInfo   *contains;
 	Datum		filter;
@@ -36,14 +37,14 @@ extern bool can_be_hashed(Node *element, Oid collation);
 /* A probe of a filter with a column, or any other expression, of one table */
 typedef struct ShareKey
 {
-	Node	   *filter;			/* an expression, or a constant that stands for it */
+	Node	   *filter;			/* an expression */
 	bool		filter_first;	/* the function takes it before the element */
 	Oid			function;		/* that probes it */
 	Node	   *element;
 	Oid			collation;
-	Oid			element_type;	/* of an index only: as what to hash elements */
-	bool		for_join;		/* of an index only, see membership_site_make() */
-	double		rows;			/* of the element's table; share_once() sets it */
+	Oid			element_type;	/* by which an index hashes elements */
+	bool		for_join;		/* see membership_site_make() */
+	double		rows;			/* of the table; share_once() sets them */
 } ShareKey;
 
 typedef double (*ShareEstimator) (PlannerInfo *root, const ShareKey *key,

@@ -113,9 +113,11 @@ know_index(Known *known, Oid index)
 	leaves = list_truncate(leaves, PROBED_LEAVES_MAX);
 	known->allowed = true;
 	foreach(cell, leaves)
+	{
 		if (!membership_open_quietly(lfirst_oid(cell), add_leaf, known) ||
 			!known->allowed)
 			return false;
+	}
 	if (known->count == 0 || !known->comparable)
 		return false;
 	known->filter.elements *= (double) all / known->count;

@@ -589,8 +589,10 @@ membership_leaves(Oid oid)
 	ListCell   *cell;
 
 	foreach(cell, partition_tree(oid, true, NoLock))
+	{
 		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_INDEX)
 			leaves = lappend_oid(leaves, lfirst_oid(cell));
+	}
 	return leaves;
 }
 

@@ -71,8 +71,10 @@ is_candidate(RelOptInfo *rel, RangeTblEntry *rte)
 		!bms_is_empty(rel->lateral_relids))
 		return false;
 	foreach(cell, rel->baserestrictinfo)
+	{
 		if (IsA(lfirst_node(RestrictInfo, cell)->clause, CurrentOfExpr))
 			return false;
+	}
 	return true;
 }
 
@@ -130,8 +132,10 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	ListCell   *cell;
 
 	foreach(cell, clauses)
+	{
 		if (!list_member_ptr(path_conditions(path), lfirst(cell)))
 			others = lappend(others, lfirst(cell));
+	}
 	scan->scan.plan.targetlist = targetlist;
 	scan->scan.plan.qual = extract_actual_clauses(others, false);
 	scan->scan.scanrelid = rel->relid;

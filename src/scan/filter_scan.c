@@ -147,8 +147,10 @@ recheck_row(ScanState *node, TupleTableSlot *slot)
 
 	econtext->ecxt_scantuple = slot;
 	foreach(cell, state->probes)
+	{
 		if (!probe_recheck(lfirst(cell), econtext))
 			return false;
+	}
 	return true;
 }
 
@@ -275,7 +277,7 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	FilterScanState *state = (FilterScanState *) node;
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt,
-												  &plan->scan.plan, ancestors);
+												   &plan->scan.plan, ancestors);
 	List	   *conditions = NIL;
 	uint64		bytes = 0;
 	ListCell   *cell;
@@ -290,6 +292,7 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		if (lfirst(join) != NIL)
 			text = psprintf("%s in index %s", text,
 							index_name(linitial_oid(lfirst(join))));
+
 		conditions = lappend(conditions, text);
 	}
 	ExplainPropertyList("Probe", conditions, es);

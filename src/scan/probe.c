@@ -37,7 +37,7 @@ static const struct
 {
 	const char *name;			/* as CREATE FUNCTION gives it */
 	PGFunction	function;
-	int			filter;			/* the filter's argument; the element is the other */
+	int			filter;			/* its argument; the element is the other */
 	ProbeKind	kind;
 }			probe_functions[] = {
 	{"bloomfilter_contains", bloomfilter_contains, 0, PROBE_FILTER},

@@ -26,8 +26,8 @@ typedef struct Probe
 	ProbeKind	kind;
 	AttrNumber	attribute;		/* the column that is the element, or 0: */
 	ExprState  *element;		/* the expression that is */
-	ExprState  *filter;			/* the filter, or the index; not of PROBE_JOIN */
-	ExprState  *recheck;		/* the condition, for one row; not of PROBE_JOIN */
+	ExprState  *filter;			/* filter or index; not of PROBE_JOIN */
+	ExprState  *recheck;		/* for one row; not of PROBE_JOIN */
 	MemoryContext mcxt;			/* of "value" */
 	bool		ready;			/* "value" is this scan's */
 	bool		isnull;			/* NULL: no row passes */
@@ -35,7 +35,7 @@ typedef struct Probe
 	Size		bytes;			/* the filter's size */
 	FmgrInfo	function;		/* of PROBE_FILTER; never called */
 	CallSite   *site;			/* the same; how elements are hashed */
-	MembershipSite *index_site; /* of the other two */
+	MembershipSite *index_site; /* of the other kinds */
 } Probe;
 
 extern bool probe_matches(Node *clause, Node **filter, Node **element);
