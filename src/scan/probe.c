@@ -85,6 +85,7 @@ find_probe_function(Oid oid)
 static Oid
 call_of(Node *clause, List **args)
 {
+	*args = NIL;
 	if (IsA(clause, FuncExpr))
 	{
 		*args = ((FuncExpr *) clause)->args;

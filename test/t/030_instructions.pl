@@ -29,13 +29,17 @@ $node->safe_psql('postgres', qq{
 	CREATE TABLE filters AS
 		SELECT bloom_agg(url) AS urls, bloom_agg(number) AS numbers,
 			cuckoo_agg(url) AS cuckoo_urls, cuckoo_agg(number) AS cuckoo_numbers,
-			cuckoo_agg(number, 6000) AS cuckoo_layers FROM urls;
+			cuckoo_agg(number, 6000) AS cuckoo_layers,
+			bloom_agg(upper(url)) AS other_urls, bloom_agg(-number) AS other_numbers
+		FROM urls;
 	VACUUM ANALYZE urls;
 });
 $node->stop;
 
-my $query = 'SELECT count(*) FROM urls WHERE bloom_contains(%s, %s)';
-my $cuckoo_query = 'SELECT count(*) FROM urls WHERE cuckoo_contains(%s, %s)';
+# where the function is called, and where a Filter Scan takes its place
+my $query = 'SELECT count(*) FILTER (WHERE bloom_contains(%s, %s)) FROM urls';
+my $cuckoo_query = 'SELECT count(*) FILTER (WHERE cuckoo_contains(%s, %s)) FROM urls';
+my $scan = 'SELECT count(*) FROM urls WHERE bloom_contains(%s, %s)';
 foreach my $case (
 	[ 'a probe of a stored filter for a URL of 73 bytes',
 		'bloomfilter_contains', 330,
@@ -46,6 +50,12 @@ foreach my $case (
 	[ 'a probe of an aggregate\'s result for a bigint',
 		'bloomfilter_contains', 170,
 		sprintf($query, '(SELECT bloom_agg(number) FROM urls)', 'number') ],
+	[ 'a row that a Filter Scan removes, with a URL of 73 bytes',
+		'filter_scan_exec', 330,
+		sprintf($scan, '(SELECT other_urls FROM filters)', 'url') ],
+	[ 'a row that a Filter Scan removes, with a bigint',
+		'filter_scan_exec', 330,
+		sprintf($scan, '(SELECT other_numbers FROM filters)', 'number') ],
 	[ 'a step of bloom_agg for a URL of 73 bytes',
 		'bloomfilter_bloom_agg_trans', 385,
 		'SELECT bloom_agg(url) IS NULL FROM urls' ],
