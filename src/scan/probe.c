@@ -12,6 +12,8 @@
  * The answers are those of the functions themselves, as are the errors: both hash
  * an element as its call site says (callsite.c), and read the filter through the
  * same cache (stored.c), or probe the index as its functions do (index/contains.c).
+ * The functions are strict, so nothing is opened for a page whose elements are all
+ * NULL.
  */
 #include "probe.h"
 
@@ -246,7 +248,6 @@ probe_filter(Probe *probe, TableScanDesc scan, ExprContext *econtext,
 	HeapTupleData tuple;
 	int			hashed = 0;
 
-	reader_open(&probe->site->user, probe->value, count, &reader);
 	for (int i = 0; i < count; i++)
 	{
 		bool		isnull;
@@ -255,12 +256,16 @@ probe_filter(Probe *probe, TableScanDesc scan, ExprContext *econtext,
 
 		if (isnull)
 			continue;
+		if (hashed == 0)
+			reader_open(&probe->site->user, probe->value, count, &reader);
 		hashes[hashed] = element_hash(probe->site->hasher, element,
 									  image_seed(reader.image));
 		check_class(image_class(reader.image), probe->site->hasher);
 		rows[hashed++] = rows[i];
 		MemoryContextReset(CurrentMemoryContext);
 	}
+	if (hashed == 0)
+		return 0;
 	reader_reopen(&probe->site->user, count, &reader);
 	if (likely(reader.slices_of == NULL))
 		filter_contains_batch(reader.image, hashes, hashed, found);
@@ -281,12 +286,11 @@ probe_index(Probe *probe, TableScanDesc scan, ExprContext *econtext,
 	HeapTupleData tuple;
 	bool		comparable[HEAP_PAGE_ROWS_MAX];
 	int			attempt = 0;
+	int			hashed;
 
 	do
 	{
-		int			hashed = 0;
-
-		membership_site_open(probe->index_site, index);
+		hashed = 0;
 		all_comparable = true;
 		for (int i = 0; i < count; i++)
 		{
@@ -296,6 +300,8 @@ probe_index(Probe *probe, TableScanDesc scan, ExprContext *econtext,
 
 			if (isnull)
 				continue;
+			if (hashed == 0)
+				membership_site_open(probe->index_site, index);
 			hashes[hashed] = membership_site_hash(probe->index_site, element,
 												  &comparable[hashed]);
 			all_comparable &= comparable[hashed];
@@ -303,12 +309,13 @@ probe_index(Probe *probe, TableScanDesc scan, ExprContext *econtext,
 			MemoryContextReset(CurrentMemoryContext);
 		}
 		count = hashed;
-	} while (!membership_site_settled(probe->index_site, attempt++));
-	if (count > 0)
-		membership_site_probe(probe->index_site, hashes, count, found);
-	for (int i = 0; !all_comparable && i < count; i++)
+	} while (hashed > 0 &&
+			 !membership_site_settled(probe->index_site, attempt++));
+	if (hashed > 0)
+		membership_site_probe(probe->index_site, hashes, hashed, found);
+	for (int i = 0; !all_comparable && i < hashed; i++)
 		found[i] |= !comparable[i];
-	return count;
+	return hashed;
 }
 
 /*
