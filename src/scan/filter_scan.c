@@ -286,8 +286,7 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	forboth(cell, plan->custom_exprs, join, plan->custom_private)
 	{
 		char	   *text = deparse_expression(lfirst(cell), context,
-											  es->verbose || list_length(es->rtable) > 1,
-											  false);
+											  es->verbose, false);
 
 		if (lfirst(join) != NIL)
 			text = psprintf("%s in index %s", text,
