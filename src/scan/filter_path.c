@@ -223,9 +223,11 @@ make_path(PlannerInfo *root, RelOptInfo *rel, List *conditions, List *joins,
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
 		Node	   *filter;
 		Node	   *element;
+		Cost		filter_cost;
 
 		(void) probe_matches((Node *) rinfo->clause, &filter, &element);
-		startup += expression_cost(root, filter, 1, &startup);
+		filter_cost = expression_cost(root, filter, 1, &startup);
+		startup += filter_cost;
 		rows_cost += survivors * PROBE_COST +
 			expression_cost(root, element, survivors, &startup);
 		survivors *= clause_selectivity(root, (Node *) rinfo, rel->relid,
