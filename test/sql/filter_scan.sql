@@ -1,0 +1,602 @@
+--
+-- Filter Scan: gives the rows of a plain scan, wherever the planner may take it
+--
+SET max_parallel_workers_per_gather = 0;
+-- whatever it costs
+SET bloomfilter.filter_scan = force;
+
+-- A plan, in words that all majors share: how results of subqueries are
+-- named differs
+CREATE FUNCTION plan_of(query text) RETURNS SETOF text
+LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS off) ' || query LOOP
+		line := regexp_replace(line, '\(InitPlan \d+\)\.col1', '$0', 'g');
+		RETURN NEXT regexp_replace(line, ' \(returns [^)]*\)', '');
+	END LOOP;
+END
+$$;
+
+-- The Filter Scans of a plan
+CREATE FUNCTION scans_of(query text) RETURNS bigint
+LANGUAGE sql AS $$
+	SELECT count(*) FROM plan_of(query) line WHERE line ~ 'Custom Scan \(Filter Scan\)'
+$$;
+
+-- The result of a query, in any order, or its error
+CREATE FUNCTION result_of(query text) RETURNS text[]
+LANGUAGE plpgsql AS $$
+DECLARE
+	result text[];
+BEGIN
+	EXECUTE format('SELECT coalesce(array_agg(q::text ORDER BY q::text), ''{}'') FROM (%s) AS q', query)
+		INTO result;
+	RETURN result;
+EXCEPTION
+	WHEN OTHERS THEN RETURN ARRAY['ERROR', SQLSTATE, SQLERRM];
+END
+$$;
+
+-- A query's Filter Scans, its rows, and whether these are the same without
+CREATE FUNCTION compare(query text, OUT scans bigint, OUT rows bigint, OUT same boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+	with_scan text[];
+	without text[];
+BEGIN
+	scans := scans_of(query);
+	with_scan := result_of(query);
+	PERFORM set_config('bloomfilter.filter_scan', 'off', false);
+	without := result_of(query);
+	IF scans_of(query) <> 0 THEN
+		RAISE WARNING 'a Filter Scan where it is off';
+	END IF;
+	PERFORM set_config('bloomfilter.filter_scan', 'force', false);
+	rows := cardinality(with_scan);
+	same := with_scan = without;
+	IF with_scan[1] = 'ERROR' THEN
+		RAISE NOTICE '%: %', with_scan[2], with_scan[3];
+	END IF;
+	IF NOT same THEN
+		RAISE WARNING '% or %', with_scan[:5], without[:5];
+	END IF;
+END
+$$;
+
+CREATE DOMAIN host AS text;
+CREATE TABLE scanned (gone int, id int, url text, n bigint, h host, sparse text, long text)
+	WITH (autovacuum_enabled = off);
+INSERT INTO scanned
+SELECT i, i, 'Host' || i, i * 10, 'host' || i, CASE WHEN i % 3 = 0 THEN 'host' || i END
+FROM generate_series(1, 2000) i;
+-- stored out of line, or compressed
+ALTER TABLE scanned ALTER long SET STORAGE EXTERNAL;
+UPDATE scanned SET long = repeat('long' || id, 1000) WHERE id % 100 = 0;
+ALTER TABLE scanned ALTER long SET STORAGE EXTENDED;
+UPDATE scanned SET long = repeat('long' || id, 1000) WHERE id % 100 = 1;
+ALTER TABLE scanned DROP gone;
+-- missing in the rows that are there
+ALTER TABLE scanned ADD added text DEFAULT 'host7';
+INSERT INTO scanned (id, url, n, h, sparse, added)
+SELECT i, 'Host' || i, i * 10, 'host' || i, 'host' || i, 'host' || i FROM generate_series(2001, 2100) i;
+DELETE FROM scanned WHERE id % 50 = 3;
+-- a page without rows
+DELETE FROM scanned WHERE id BETWEEN 500 AND 900;
+
+CREATE TABLE filters (name text, f bloom, c cuckoo);
+INSERT INTO filters
+SELECT name, bloom_agg(x, 0.0001), cuckoo_agg(x)
+FROM (SELECT 'url', 'Host' || i FROM generate_series(1, 2100, 7) i
+	  UNION ALL SELECT 'h', 'host' || i FROM generate_series(1, 2100, 7) i
+	  UNION ALL SELECT 'long', repeat('long' || i, 1000) FROM generate_series(0, 500) i) x (name, x)
+GROUP BY name;
+INSERT INTO filters SELECT 'n', bloom_agg(i), cuckoo_agg(i) FROM generate_series(10, 20000, 70) i;
+INSERT INTO filters SELECT 'tid', bloom_agg(ctid), cuckoo_agg(ctid) FROM scanned WHERE id % 11 = 0;
+INSERT INTO filters SELECT 'row', bloom_agg(scanned), cuckoo_agg(scanned) FROM scanned WHERE id % 11 = 0;
+INSERT INTO filters VALUES ('null', NULL, NULL);
+INSERT INTO filters SELECT 'empty', bloom_create(10), cuckoo_create(10);
+CREATE TABLE listed (url text, n int);
+INSERT INTO listed SELECT 'Host' || i, i * 10 FROM generate_series(1, 2100, 7) i;
+CREATE INDEX listed_url ON listed USING membership (url);
+CREATE INDEX listed_n ON listed USING membership (n);
+ANALYZE;
+
+-- ---------------------------------------------------------------- forms
+SELECT plan_of('SELECT url FROM scanned WHERE bloom_contains((SELECT f FROM filters WHERE name = ''url''), url) AND id > 5');
+SELECT plan_of('SELECT url FROM scanned WHERE membership_contains(''listed_url'', url)');
+SELECT plan_of('SELECT url FROM scanned WHERE NOT membership_contains(''listed_url'', url)');
+SELECT condition, name, r.*
+FROM (VALUES
+	('bloom_contains(%1$s, url)', 'url'),
+	('%1$s @> url', 'url'),
+	('url <@ %1$s', 'url'),
+	('cuckoo_contains(%2$s, url)', 'url'),
+	('%2$s @> url', 'url'),
+	('url <@ %2$s', 'url'),
+	('bloom_contains(%1$s, n)', 'n'),
+	('n <@ %1$s', 'n'),
+	('bloom_contains(%1$s, n::int)', 'n'),
+	('bloom_contains(%1$s, id * 10)', 'n'),
+	('bloom_contains(%1$s, lower(url))', 'h'),
+	('%2$s @> lower(url)', 'h'),
+	('bloom_contains(%1$s, h)', 'h'),
+	('bloom_contains(%1$s, h::text)', 'h'),
+	('bloom_contains(%1$s, h::varchar)', 'h'),
+	('bloom_contains(%1$s, sparse)', 'h'),
+	('bloom_contains(%1$s, coalesce(sparse, ''host1''))', 'h'),
+	('bloom_contains(%1$s, added)', 'h'),
+	('bloom_contains(%1$s, long)', 'long'),
+	('bloom_contains(%1$s, left(long, 4000))', 'long'),
+	('bloom_contains(%1$s, url COLLATE "C")', 'url'),
+	('bloom_contains(%1$s, ctid)', 'tid'),
+	('bloom_contains(%1$s, scanned)', 'row'),
+	('bloom_contains(%1$s, ''Host1''::text)', 'url'),
+	('bloom_contains(%1$s, NULL::text)', 'url'),
+	('bloom_contains(%1$s, url)', 'null'),
+	('bloom_contains(%1$s, url)', 'empty'),
+	('cuckoo_contains(%2$s, url)', 'null'),
+	('cuckoo_contains(%2$s, url)', 'empty'),
+	('bloom_contains(%1$s, url)', 'no such row'),
+	('bloom_contains(%1$s, url) AND sparse IS NULL', 'url'),
+	('bloom_contains(%1$s, url) AND %2$s @> url', 'url'),
+	('bloom_contains(%1$s, url) AND membership_contains(''listed_n'', n)', 'url'),
+	('bloom_contains(%1$s, url) AND h <@ (SELECT f FROM filters WHERE name = ''h'') AND membership_contains(''listed_url'', url)', 'url'),
+	('bloom_contains(bloom_add(%1$s, ''Host2''::text), url)', 'url'),
+	('bloom_contains(%1$s, url) OR id = 2', 'url'),
+	('NOT bloom_contains(%1$s, url)', 'url'),
+	('bloom_contains(%1$s, url) IS NOT TRUE', 'sparse'),
+	('tableoid = ''scanned''::regclass AND bloom_contains(%1$s, url)', 'url')
+) AS q (condition, name),
+compare(format('SELECT * FROM scanned WHERE ' || condition,
+			   format('(SELECT f FROM filters WHERE name = %L)', name),
+			   format('(SELECT c FROM filters WHERE name = %L)', name))) AS r;
+
+-- of the index; by name, by OID, by a parameter
+SELECT condition, r.*
+FROM (VALUES
+	('membership_contains(''listed_url'', url)'),
+	('membership_contains(''listed_url'', lower(url))'),
+	('membership_contains(''listed_url'', initcap(h))'),
+	('membership_contains(''listed_n'', n)'),
+	('membership_contains(''listed_n'', n::int)'),
+	('membership_contains(''listed_n'', n::smallint)'),
+	('membership_contains((SELECT oid FROM pg_class WHERE relname = ''listed_url'')::regclass, url)'),
+	('membership_contains(''listed_url''::text::regclass, url)'),
+	('membership_contains(NULL, url)'),
+	('membership_contains(''listed_url'', sparse)'),
+	('membership_contains(''listed_url'', NULL::text)')
+) AS q (condition), compare('SELECT * FROM scanned WHERE ' || condition) AS r;
+
+-- constants
+SELECT r.*
+FROM filters, compare(format('SELECT * FROM scanned WHERE bloom_contains(%L, url)', f)) r WHERE name = 'url';
+SELECT r.*
+FROM filters, compare(format('SELECT * FROM scanned WHERE cuckoo_contains(%L, url)', c)) r WHERE name = 'url';
+SELECT * FROM compare('SELECT * FROM scanned WHERE bloom_contains(NULL, url)');
+
+-- The function's own errors
+SELECT condition, r.*
+FROM (VALUES
+	('bloom_contains((SELECT f FROM filters WHERE name = ''n''), url)'),
+	('(SELECT c FROM filters WHERE name = ''n'') @> url'),
+	('bloom_contains((SELECT f FROM filters WHERE name = ''url''), n)'),
+	('bloom_contains((SELECT f FROM filters WHERE name = ''url''), point(1, 1))'),
+	('bloom_contains((SELECT f FROM filters WHERE name = ''url''), NULL::point)'),
+	('membership_contains(''listed_n'', url)'),
+	('membership_contains(''scanned'', url)'),
+	('membership_contains(0::regclass, url)'),
+	('bloom_contains((SELECT f FROM filters), url)'),
+	('bloom_contains((SELECT f FROM filters WHERE name = ''n''), 10 / (id - 1))')
+) AS q (condition), compare('SELECT * FROM scanned WHERE ' || condition) AS r;
+-- but none for elements that are all NULL
+CREATE TABLE nulls (x text, p point);
+INSERT INTO nulls SELECT FROM generate_series(1, 10);
+SELECT condition, r.*
+FROM (VALUES
+	('bloom_contains((SELECT f FROM filters WHERE name = ''n''), x)'),
+	('membership_contains(''listed_n'', x)'),
+	('membership_contains(0::regclass, x)')
+) AS q (condition), compare('SELECT * FROM nulls WHERE ' || condition) AS r;
+
+-- ---------------------------------------------------------------- parameters
+SET plan_cache_mode = force_generic_plan;
+PREPARE by_filter(bloom) AS SELECT count(*) FROM scanned WHERE bloom_contains($1, url);
+SELECT plan_of('EXECUTE by_filter(NULL)');
+EXECUTE by_filter(NULL);
+SELECT f AS filter FROM filters WHERE name = 'url' \gset
+EXECUTE by_filter(:'filter');
+EXECUTE by_filter(bloom_add(bloom_create(10), 'Host2'));
+PREPARE by_index(regclass) AS SELECT count(*) FROM scanned WHERE membership_contains($1, url);
+EXECUTE by_index('listed_url');
+EXECUTE by_index(NULL);
+EXECUTE by_index('listed_n');
+EXECUTE by_index('listed_url');
+RESET plan_cache_mode;
+
+-- A variable of PL/pgSQL, that changes from query to query, and in a loop
+CREATE FUNCTION counts() RETURNS int[]
+LANGUAGE plpgsql AS $$
+DECLARE
+	filter bloom := bloom_create(100);
+	counted int;
+	counts int[];
+	id_found int;
+BEGIN
+	FOR i IN 1..8 LOOP
+		filter := bloom_add(filter, 'Host' || i);
+		SELECT count(*) INTO counted FROM scanned WHERE filter @> url;
+		counts := counts || counted;
+	END LOOP;
+	counted := 0;
+	FOR id_found IN SELECT id FROM scanned WHERE bloom_contains(filter, url) LOOP
+		-- the query has the filter as it was
+		filter := bloom_add(filter, 'Host' || (id_found + 1000));
+		counted := counted + 1;
+	END LOOP;
+	RETURN counts || counted;
+END
+$$;
+SELECT counts();
+SET plan_cache_mode = force_generic_plan;
+SELECT counts();
+RESET plan_cache_mode;
+
+-- ---------------------------------------------------------------- rescans
+-- A filter of an outer row, which differs from scan to scan, and may be NULL
+SELECT plan_of('SELECT name, (SELECT count(*) FROM scanned WHERE bloom_contains(o.f, url)) FROM filters o');
+SELECT * FROM compare('SELECT name, (SELECT count(*) FROM scanned WHERE bloom_contains(o.f, url))
+	FROM filters o WHERE name IN (''url'', ''h'', ''null'', ''empty'')');
+SELECT * FROM compare('SELECT name, (SELECT count(*) FROM scanned WHERE o.c @> url AND id % 2 = 0)
+	FROM filters o, generate_series(1, 3) WHERE name IN (''url'', ''h'', ''null'', ''empty'')');
+SELECT * FROM compare('SELECT relname, (SELECT array_agg(id ORDER BY id) FROM scanned WHERE membership_contains(o.oid, url))
+	FROM pg_class o, generate_series(1, 2) WHERE relname = ''listed_url''');
+-- the same filter again, and the scan left before its end
+SELECT * FROM compare('SELECT i, s.id FROM generate_series(1, 3) i, LATERAL
+	(SELECT id FROM scanned WHERE membership_contains(''listed_url'', url) OFFSET i LIMIT i) s');
+SELECT * FROM compare('SELECT o.name, s.id FROM filters o, LATERAL
+	(SELECT id FROM scanned WHERE bloom_contains(o.f, url) LIMIT 3) s WHERE name IN (''url'', ''h'', ''null'', ''empty'')');
+SELECT * FROM compare('SELECT a.id, b.id FROM scanned a, scanned b
+	WHERE membership_contains(''listed_url'', a.url) AND membership_contains(''listed_n'', b.n) AND a.id < b.id AND b.id < 300');
+BEGIN;
+SET LOCAL enable_material = off;
+SET LOCAL enable_hashjoin = off;
+SET LOCAL enable_mergejoin = off;
+SELECT * FROM compare('SELECT a.n, b.id FROM listed a, scanned b
+	WHERE membership_contains(''listed_url'', b.url) AND a.n = b.n AND b.id < 300');
+COMMIT;
+
+-- ---------------------------------------------------------------- cursors
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT id FROM scanned WHERE membership_contains('listed_url', url) AND id < 50;
+FETCH 3 FROM c;
+FETCH BACKWARD 2 FROM c;
+FETCH LAST FROM c;
+FETCH ABSOLUTE 2 FROM c;
+FETCH BACKWARD ALL FROM c;
+FETCH ALL FROM c;
+CLOSE c;
+DECLARE d NO SCROLL CURSOR FOR SELECT id FROM scanned WHERE bloom_contains((SELECT f FROM filters WHERE name = 'url'), url);
+FETCH 2 FROM d;
+-- it sees what was there when it was opened
+INSERT INTO scanned (id, url) VALUES (8888, 'Host1'), (8888, 'Host8');
+DELETE FROM scanned WHERE url = 'Host15' OR id BETWEEN 20 AND 2000;
+UPDATE filters SET f = bloom_create(1);
+SAVEPOINT s;
+FETCH 2 FROM d;
+ROLLBACK TO s;
+FETCH 1 FROM d;
+MOVE FORWARD ALL FROM d;
+DECLARE e CURSOR WITH HOLD FOR SELECT id FROM scanned WHERE membership_contains('listed_url', url) AND id < 50;
+FETCH 2 FROM e;
+ROLLBACK;
+BEGIN;
+DECLARE e CURSOR WITH HOLD FOR SELECT id FROM scanned WHERE membership_contains('listed_url', url) AND id < 50;
+FETCH 2 FROM e;
+COMMIT;
+FETCH ALL FROM e;
+CLOSE e;
+
+-- ---------------------------------------------------------------- changes
+-- WHERE CURRENT OF is a scan of its own
+BEGIN;
+DECLARE c CURSOR FOR SELECT id FROM scanned WHERE membership_contains('listed_url', url) FOR UPDATE;
+FETCH 2 FROM c;
+SELECT plan_of('UPDATE scanned SET id = -1 WHERE CURRENT OF c');
+UPDATE scanned SET id = -1 WHERE CURRENT OF c RETURNING url;
+DELETE FROM scanned WHERE CURRENT OF c;
+ROLLBACK;
+BEGIN;
+DECLARE c CURSOR FOR SELECT id FROM scanned WHERE membership_contains('listed_url', url);
+FETCH 2 FROM c;
+DELETE FROM scanned WHERE CURRENT OF c RETURNING url;
+ROLLBACK;
+
+CREATE TABLE changed (id int, url text, hits int DEFAULT 0);
+INSERT INTO changed (id, url) SELECT id, url FROM scanned;
+SELECT plan_of('UPDATE changed SET hits = hits + 1 WHERE membership_contains(''listed_url'', url)');
+SELECT plan_of('DELETE FROM changed WHERE membership_contains(''listed_url'', url)');
+SELECT plan_of('SELECT * FROM changed WHERE membership_contains(''listed_url'', url) FOR UPDATE');
+-- once each, though the new rows pass, too
+UPDATE changed SET hits = hits + 1 WHERE membership_contains('listed_url', url);
+UPDATE changed SET hits = hits + 10 WHERE bloom_contains((SELECT f FROM filters WHERE name = 'url'), url);
+SELECT hits, count(*), min(id), max(id) FROM changed GROUP BY hits ORDER BY hits;
+MERGE INTO changed c USING listed l ON c.url = l.url AND membership_contains('listed_url', c.url)
+WHEN MATCHED THEN UPDATE SET hits = hits + 100
+WHEN NOT MATCHED THEN INSERT (url, hits) VALUES (l.url, -1);
+SELECT hits, count(*), min(id), max(id) FROM changed GROUP BY hits ORDER BY hits;
+WITH gone AS (DELETE FROM changed WHERE membership_contains('listed_url', url) RETURNING id, xmin::text <> '0' AS x)
+SELECT count(*), count(id), bool_and(x) FROM gone;
+SELECT count(*), sum(hits) FROM changed WHERE membership_contains('listed_url', url);
+INSERT INTO changed SELECT id, url, 7 FROM scanned WHERE membership_contains('listed_url', url) AND id < 30 RETURNING id;
+SELECT id, hits FROM changed WHERE membership_contains('listed_url', url) ORDER BY id LIMIT 2 FOR UPDATE SKIP LOCKED;
+-- system columns and whole rows in the output
+SELECT * FROM compare('SELECT ctid, xmin, cmax, tableoid::regclass, s, s.* FROM scanned s WHERE membership_contains(''listed_url'', url)');
+SELECT * FROM compare('SELECT FROM scanned s WHERE membership_contains(''listed_url'', url)');
+SELECT * FROM compare('SELECT a.ctid, b.ctid FROM scanned a JOIN scanned b ON a.ctid = b.ctid WHERE membership_contains(''listed_url'', a.url)');
+
+-- ---------------------------------------------------------------- partitions, inheritance
+CREATE TABLE parted (id int, url text) PARTITION BY RANGE (id);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (100);
+-- columns in another order, and one that was dropped
+CREATE TABLE parted_2 (gone int, url text, id int);
+ALTER TABLE parted_2 DROP gone;
+ALTER TABLE parted ATTACH PARTITION parted_2 FOR VALUES FROM (100) TO (200);
+CREATE TABLE parted_3 PARTITION OF parted FOR VALUES FROM (200) TO (100000) PARTITION BY LIST ((id % 2));
+CREATE TABLE parted_3_0 PARTITION OF parted_3 FOR VALUES IN (0);
+CREATE TABLE parted_3_1 PARTITION OF parted_3 FOR VALUES IN (1);
+INSERT INTO parted SELECT id, url FROM scanned;
+SELECT plan_of('SELECT * FROM parted WHERE membership_contains(''listed_url'', url)');
+SELECT * FROM compare('SELECT tableoid::regclass, ctid, parted FROM parted WHERE membership_contains(''listed_url'', url)');
+SELECT * FROM compare('SELECT * FROM parted WHERE bloom_contains((SELECT f FROM filters WHERE name = ''url''), url) AND id < 150');
+SELECT * FROM compare('SELECT * FROM parted_3 p WHERE p.url <@ (SELECT c FROM filters WHERE name = ''url'')');
+SELECT * FROM compare('SELECT name, (SELECT sum(id) FROM parted WHERE bloom_contains(o.f, url)) FROM filters o WHERE name <> ''n'' AND name NOT IN (''tid'', ''row'')');
+SELECT * FROM compare('SELECT * FROM (SELECT id, url FROM parted UNION ALL SELECT id, url FROM scanned UNION ALL SELECT n, url FROM listed) u
+	WHERE membership_contains(''listed_url'', url)');
+BEGIN;
+UPDATE parted SET id = id + 50 WHERE membership_contains('listed_url', url) AND id < 200;
+SELECT tableoid::regclass, count(*) FROM parted WHERE membership_contains('listed_url', url) GROUP BY 1 ORDER BY 1;
+DELETE FROM parted WHERE membership_contains('listed_url', url);
+SELECT count(*) FROM parted;
+ROLLBACK;
+CREATE TABLE ancestor (id int, url text);
+CREATE TABLE descendant (url text, id int, more int);
+ALTER TABLE descendant INHERIT ancestor;
+INSERT INTO ancestor SELECT id, url FROM scanned WHERE id % 2 = 0;
+INSERT INTO descendant (id, url) SELECT id, url FROM scanned WHERE id % 2 = 1;
+SELECT * FROM compare('SELECT tableoid::regclass, * FROM ancestor WHERE membership_contains(''listed_url'', url)');
+SELECT * FROM compare('SELECT tableoid::regclass, * FROM ONLY ancestor WHERE membership_contains(''listed_url'', url)');
+SELECT plan_of('SELECT * FROM ONLY ancestor WHERE membership_contains(''listed_url'', url)');
+
+-- ---------------------------------------------------------------- other relations
+CREATE TEMP TABLE temporary AS SELECT * FROM scanned;
+CREATE UNLOGGED TABLE unlogged AS SELECT * FROM scanned;
+CREATE MATERIALIZED VIEW material AS SELECT * FROM scanned;
+SELECT name, r.*
+FROM unnest(ARRAY['temporary', 'unlogged', 'material']) AS name, compare(format('SELECT * FROM %I WHERE membership_contains(''listed_url'', url)', name)) AS r;
+-- a catalog
+SELECT * FROM compare('SELECT oid FROM pg_class WHERE bloom_contains((SELECT bloom_agg(''listed_n''::name)), relname)');
+CREATE TABLE nothing (LIKE scanned);
+SELECT * FROM compare('SELECT * FROM nothing WHERE bloom_contains((SELECT f FROM filters WHERE name = ''n''), url)');
+
+-- ---------------------------------------------------------------- not taken
+CREATE FUNCTION changing(text) RETURNS text VOLATILE LANGUAGE plpgsql AS 'BEGIN RETURN $1; END';
+SELECT what, r.*
+FROM (VALUES
+	('the filter depends on the row', 'filters WHERE bloom_contains(f, name)'),
+	('on another row', 'filters f, scanned s WHERE bloom_contains(f.f, s.url) AND f.name = ''url'''),
+	('a volatile element', 'scanned WHERE membership_contains(''listed_url'', changing(url))'),
+	('a volatile filter', 'scanned WHERE membership_contains(changing(''listed_url'')::regclass, url)'),
+	('TABLESAMPLE', 'scanned TABLESAMPLE bernoulli (100) WHERE membership_contains(''listed_url'', url)'),
+	('a subplan in the filter', 'scanned s WHERE bloom_contains((SELECT f FROM filters WHERE name = left(s.url, 0) || ''url''), url)'),
+	('a subplan in the element', 'scanned s WHERE membership_contains(''listed_url'', (SELECT url FROM listed l WHERE l.n = s.n LIMIT 1))'),
+	('an array', 'scanned s WHERE membership_contains_any(''listed_url'', ARRAY[url])'),
+	('an array in a filter', 'scanned s WHERE bloom_contains_any((SELECT f FROM filters WHERE name = ''url''), ARRAY[url])'),
+	('below OR', 'scanned s WHERE membership_contains(''listed_url'', url) OR id = 2'),
+	('below NOT', 'scanned s WHERE NOT membership_contains(''listed_url'', url)'),
+	('of an outer join', 'listed l LEFT JOIN scanned s ON membership_contains(''listed_url'', s.url) IS TRUE'),
+	('a function', 'generate_series(1, 10) i WHERE membership_contains(''listed_n'', i)'),
+	('no column', 'scanned WHERE membership_contains(''listed_url'', ''Host1''::text)')
+) AS q (what, query), compare('SELECT * FROM ' || query) AS r;
+BEGIN;
+SET LOCAL bloomfilter.filter_scan = on;
+SELECT scans_of('SELECT * FROM scanned WHERE membership_contains(''listed_url'', url)') AS on;
+SET LOCAL enable_seqscan = off;
+CREATE INDEX scanned_id ON scanned (id);
+SELECT scans_of('SELECT * FROM scanned WHERE membership_contains(''listed_url'', url) AND id < 100000') AS no_seqscan;
+DROP INDEX scanned_id;
+SELECT scans_of('SELECT * FROM scanned WHERE membership_contains(''listed_url'', url) AND id < 100000') AS no_other_plan;
+SET LOCAL enable_seqscan = on;
+SET LOCAL bloomfilter.filter_scan = off;
+SELECT scans_of('SELECT * FROM scanned WHERE membership_contains(''listed_url'', url)') AS off;
+ROLLBACK;
+SET bloomfilter.filter_scan = 'perhaps';
+SET bloomfilter.no_such_setting = 1;
+
+-- ---------------------------------------------------------------- security
+-- Conditions of a policy, or of a view, come before a probe of the user's, which
+-- shows what it has seen
+CREATE ROLE regress_filter_user;
+CREATE FUNCTION told(int) RETURNS int IMMUTABLE STRICT LANGUAGE plpgsql AS $$
+BEGIN
+	IF $1 % 1000 = 0 THEN
+		RAISE NOTICE 'told %', $1;
+	END IF;
+	RETURN $1;
+END
+$$;
+CREATE TABLE secret (owner name, id int, url text);
+INSERT INTO secret SELECT CASE WHEN id < 1500 THEN 'regress_filter_user' ELSE 'x' END, id, url
+FROM scanned WHERE id % 500 = 0 OR id % 7 = 1;
+CREATE VIEW barrier WITH (security_barrier) AS SELECT * FROM secret WHERE owner = current_user;
+CREATE VIEW no_barrier AS SELECT * FROM secret WHERE owner = current_user;
+GRANT SELECT ON secret, barrier, no_barrier, listed, filters TO regress_filter_user;
+SET ROLE regress_filter_user;
+SELECT plan_of('SELECT * FROM barrier WHERE membership_contains(''listed_n'', told(id))');
+SELECT count(*) FROM barrier WHERE membership_contains('listed_n', told(id));
+SELECT plan_of('SELECT * FROM barrier WHERE bloom_contains((SELECT f FROM filters WHERE name = ''url''), url)');
+SELECT plan_of('SELECT * FROM no_barrier WHERE bloom_contains((SELECT f FROM filters WHERE name = ''url''), url)');
+RESET ROLE;
+ALTER TABLE secret ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON secret USING (owner = current_user);
+SET ROLE regress_filter_user;
+SELECT plan_of('SELECT * FROM secret WHERE membership_contains(''listed_n'', told(id))');
+SELECT count(*) FROM secret WHERE membership_contains('listed_n', told(id));
+RESET ROLE;
+-- a policy's own probe comes first
+DROP POLICY own ON secret;
+CREATE POLICY listed ON secret USING (membership_contains('listed_url', url));
+SET ROLE regress_filter_user;
+SELECT plan_of('SELECT * FROM secret WHERE told(id) > 0 AND bloom_contains((SELECT f FROM filters WHERE name = ''n''), told(id))');
+SELECT count(*) FROM secret WHERE told(id) > 0 AND bloom_contains((SELECT f FROM filters WHERE name = 'n'), told(id));
+RESET ROLE;
+-- of partitions, too
+ALTER TABLE parted ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON parted USING (id < 1500);
+GRANT SELECT ON parted TO regress_filter_user;
+SET ROLE regress_filter_user;
+SELECT scans_of('SELECT * FROM parted WHERE membership_contains(''listed_n'', told(id))');
+SELECT count(*) FROM parted WHERE membership_contains('listed_n', told(id));
+RESET ROLE;
+ALTER TABLE parted DISABLE ROW LEVEL SECURITY;
+
+-- ---------------------------------------------------------------- EXPLAIN ANALYZE, statistics
+CREATE FUNCTION explained(query text) RETURNS SETOF text
+LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off, BUFFERS off) ' || query LOOP
+		CONTINUE WHEN line ~ 'Worker|Probed Filters|Disabled|Window|Index Searches';
+		line := regexp_replace(line, '\(InitPlan \d+\)\.col1', '$0', 'g');
+		line := regexp_replace(line, '(rows=\d+)\.00', '\1');
+		RETURN NEXT regexp_replace(line, ' \(returns [^)]*\)', '');
+	END LOOP;
+END
+$$;
+SELECT count(*) AS rows, count(*) FILTER (WHERE membership_contains('listed_url', url)) AS passed FROM scanned;
+SELECT explained('SELECT * FROM scanned WHERE membership_contains(''listed_url'', url) AND id % 2 = 0');
+SELECT explained('SELECT * FROM scanned WHERE membership_contains(''listed_url'', url) AND bloom_contains((SELECT f FROM filters WHERE name = ''h''), h)');
+SELECT explained('SELECT i, (SELECT count(*) FROM scanned WHERE membership_contains(''listed_url'', url) AND i > 0) FROM generate_series(1, 3) i');
+SELECT explained('SELECT * FROM scanned WHERE bloom_contains((SELECT f FROM filters WHERE name = ''null''), url)');
+SELECT explained('SELECT * FROM scanned WHERE membership_contains(''listed_url'', url) AND current_user = ''nobody''');
+EXPLAIN (COSTS off, VERBOSE) SELECT url FROM scanned WHERE membership_contains('listed_url', lower(url));
+CREATE FUNCTION property(query text, name text, analyzed boolean) RETURNS json
+LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE format('EXPLAIN (ANALYZE %s, FORMAT json) ', analyzed::text) || query INTO plan;
+	RETURN plan->0->'Plan'->name;
+END
+$$;
+SELECT property('SELECT id FROM scanned WHERE membership_contains(''listed_url'', url) AND membership_contains(''listed_n'', n)', 'Probe', false);
+-- what is probed is shown in bytes
+SELECT property('SELECT * FROM scanned WHERE bloom_contains((SELECT f FROM filters WHERE name = ''url''), url)', 'Probed Filters', true)::text::bigint
+	BETWEEN 512 AND 4096 AS filter,
+	property('SELECT * FROM scanned WHERE membership_contains(''listed_url'', url)', 'Probed Filters', true)::text::bigint BETWEEN 1024 AND 1048576 AS index;
+
+-- The index counts the rows that it was probed with, and those that passed
+SELECT pg_stat_force_next_flush();
+SELECT pg_stat_reset();
+SELECT count(*) FROM scanned WHERE membership_contains('listed_url', url);
+SELECT pg_stat_force_next_flush();
+SELECT indexrelname, idx_scan, idx_tup_read, idx_tup_fetch FROM pg_stat_user_indexes
+WHERE relname = 'listed' ORDER BY 1;
+SELECT seq_scan, seq_tup_read FROM pg_stat_user_tables WHERE relname = 'scanned';
+
+-- ---------------------------------------------------------------- JIT
+-- (where the server has it; it changes nothing)
+SET jit = on;
+SET jit_above_cost = 0;
+SET jit_inline_above_cost = 0;
+SET jit_optimize_above_cost = 0;
+SELECT * FROM compare('SELECT s, id + 1, upper(h) FROM scanned s WHERE membership_contains(''listed_url'', initcap(h)) AND id % 3 = 0');
+SELECT * FROM compare('SELECT name, (SELECT array_agg(added) FROM scanned WHERE bloom_contains(o.f, lower(url)) AND n > id) FROM filters o WHERE name IN (''h'', ''url'', ''null'')');
+SET jit = off;
+SELECT * FROM compare('SELECT s, id + 1, upper(h) FROM scanned s WHERE membership_contains(''listed_url'', initcap(h)) AND id % 3 = 0');
+RESET jit;
+RESET jit_above_cost;
+RESET jit_inline_above_cost;
+RESET jit_optimize_above_cost;
+
+-- ---------------------------------------------------------------- parallel
+CREATE TABLE wide (id int, url text, filler text);
+INSERT INTO wide SELECT i, 'Host' || i, repeat('x', 100) FROM generate_series(1, 20000) i;
+ALTER TABLE wide SET (parallel_workers = 2);
+CREATE TABLE wide_parted (id int, url text) PARTITION BY RANGE (id);
+CREATE TABLE wide_1 PARTITION OF wide_parted FOR VALUES FROM (0) TO (10000) WITH (parallel_workers = 2);
+CREATE TABLE wide_2 PARTITION OF wide_parted FOR VALUES FROM (10000) TO (15000) WITH (parallel_workers = 0);
+CREATE TABLE wide_3 PARTITION OF wide_parted FOR VALUES FROM (15000) TO (MAXVALUE) WITH (parallel_workers = 1);
+INSERT INTO wide_parted SELECT id, url FROM wide;
+INSERT INTO listed SELECT 'Host' || i, i * 10 FROM generate_series(3, 20000, 7) i;
+ANALYZE wide, wide_parted, listed;
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+-- all plans cost 0 if they are forced
+SET bloomfilter.filter_scan = on;
+SELECT plan_of('SELECT count(*) FROM wide WHERE membership_contains(''listed_url'', url)');
+SELECT plan_of('SELECT count(*) FROM wide_parted WHERE membership_contains(''listed_url'', url)');
+CREATE FUNCTION compare_parallel(query text, OUT parallel boolean, OUT result text, OUT same boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+	alone text[];
+	together text[];
+BEGIN
+	SET LOCAL bloomfilter.filter_scan = on;
+	parallel := EXISTS (SELECT FROM plan_of(query) line WHERE line ~ 'Parallel Custom Scan \(Filter Scan\)');
+	together := result_of(query);
+	SET LOCAL bloomfilter.filter_scan = off;
+	SET LOCAL max_parallel_workers_per_gather = 0;
+	alone := result_of(query);
+	SET LOCAL max_parallel_workers_per_gather = 2;
+	SET LOCAL bloomfilter.filter_scan = on;
+	result := left(together::text, 60);
+	same := alone = together;
+END
+$$;
+-- EXPLAIN ANALYZE counts the rows that all processes have probed
+CREATE FUNCTION probed(query text) RETURNS SETOF text
+LANGUAGE sql AS $$
+	SELECT regexp_replace(line, '\(actual .*', '') FROM explained(query) line WHERE line ~ 'Custom Scan|Probe'
+$$;
+SELECT what, r.*
+FROM (VALUES
+	('an index', 'SELECT count(*), sum(id) FROM wide WHERE membership_contains(''listed_url'', url)'),
+	('a filter', 'SELECT count(*), sum(id) FROM wide WHERE bloom_contains((SELECT bloom_agg(url) FROM listed), url)'),
+	('an expression', 'SELECT count(*), sum(id) FROM wide WHERE (SELECT cuckoo_agg(lower(url)) FROM listed) @> lower(url)'),
+	('partitions', 'SELECT count(*), sum(id) FROM wide_parted WHERE membership_contains(''listed_url'', url)'),
+	('a join', 'SELECT count(*), sum(a.id) FROM wide a JOIN wide_parted b USING (url) WHERE membership_contains(''listed_url'', a.url) AND membership_contains(''listed_url'', b.url)')
+) AS q (what, query), compare_parallel(query) AS r;
+SELECT probed('SELECT count(*) FROM wide WHERE membership_contains(''listed_url'', url)');
+SELECT probed('SELECT count(*) FROM wide_parted WHERE membership_contains(''listed_url'', url)');
+SET parallel_leader_participation = off;
+SELECT probed('SELECT count(*) FROM wide WHERE membership_contains(''listed_url'', url)');
+RESET parallel_leader_participation;
+-- no worker to be had
+SET max_parallel_workers = 0;
+SELECT probed('SELECT count(*) FROM wide WHERE membership_contains(''listed_url'', url)');
+SELECT * FROM compare_parallel('SELECT count(*), sum(id) FROM wide_parted WHERE membership_contains(''listed_url'', url)');
+SELECT * FROM compare_parallel('SELECT i, (SELECT id FROM wide WHERE membership_contains(''listed_url'', url) OFFSET i * 50 LIMIT 1) s FROM generate_series(1, 4) i');
+RESET max_parallel_workers;
+-- A parallel scan that is left before its end, and begun anew
+SELECT * FROM compare_parallel('SELECT i, s.id % 7 FROM generate_series(1, 4) i, LATERAL
+	(SELECT id FROM wide WHERE membership_contains(''listed_url'', url) AND id > 2100 OFFSET i LIMIT i + 1) s');
+SELECT * FROM compare_parallel('SELECT i, (SELECT count(*) FROM (SELECT id FROM wide WHERE membership_contains(''listed_url'', url) OFFSET i * 100) s) FROM generate_series(1, 4) i');
+SELECT probed('SELECT i, (SELECT count(*) FROM (SELECT id FROM wide WHERE membership_contains(''listed_url'', url) OFFSET i * 100) s) FROM generate_series(1, 4) i');
+SELECT probed('SELECT i, (SELECT id FROM wide WHERE membership_contains(''listed_url'', url) ORDER BY id OFFSET i LIMIT 1) s FROM generate_series(1, 4) i');
+-- own insertions are found by workers
+BEGIN;
+INSERT INTO listed SELECT 'Host' || i, i FROM generate_series(4, 20000, 7) i;
+SELECT * FROM compare_parallel('SELECT count(*), sum(id) FROM wide WHERE membership_contains(''listed_url'', url)');
+SAVEPOINT s;
+INSERT INTO listed SELECT 'Host' || i, i FROM generate_series(5, 20000, 7) i;
+ROLLBACK TO s;
+SELECT * FROM compare_parallel('SELECT count(*), sum(id) FROM wide WHERE membership_contains(''listed_url'', url)');
+ROLLBACK;
+
+REVOKE ALL ON secret, barrier, no_barrier, listed, filters, parted FROM regress_filter_user;
+DROP ROLE regress_filter_user;
