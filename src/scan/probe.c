@@ -154,15 +154,8 @@ begin_condition(Probe *probe, Expr *clause, PlanState *parent)
 										ALLOCSET_SMALL_SIZES);
 	fmgr_info(oid, &probe->function);
 	fmgr_info_set_expr((Node *) clause, &probe->function);
-	if (probe->kind == PROBE_FILTER)
-		probe->site = call_site_make(&probe->function, 1 - filter_arg, false,
-									 exprInputCollation((Node *) clause));
-	else
-		probe->index_site =
-			membership_site_make(CurrentMemoryContext,
-								 call_site_element_type(&probe->function,
-														1 - filter_arg, false),
-								 false);
+	probe->element_arg = 1 - filter_arg;
+	probe->collation = exprInputCollation((Node *) clause);
 }
 
 /*
@@ -172,8 +165,7 @@ begin_condition(Probe *probe, Expr *clause, PlanState *parent)
  * "expression" is a condition of which probe_matches() was true, and "join" is NIL;
  * or it is an element to be looked up for a join, and "join" is the list of the
  * index's OID and the OID of the type by which to hash the element.  Allocates in
- * the current memory context.  Errors: those of call_site_element_type() and
- * element_hasher_create().
+ * the current memory context.
  */
 Probe *
 probe_begin(Expr *expression, List *join, PlanState *parent)
@@ -224,6 +216,25 @@ evaluate_filter(Probe *probe, ExprContext *econtext)
 	probe->ready = true;
 }
 
+/*
+ * Decide how to hash elements, at the first that is not NULL: so errors about its
+ * type are raised where the function would be called.
+ */
+static void
+make_site(Probe *probe)
+{
+	if (probe->kind == PROBE_FILTER)
+		probe->site = call_site_make(&probe->function, probe->element_arg,
+									 false, probe->collation);
+	else
+		probe->index_site =
+			membership_site_make(probe->function.fn_mcxt,
+								 call_site_element_type(&probe->function,
+														probe->element_arg,
+														false),
+								 false);
+}
+
 /* The element of a row; in the page, or in the memory of "econtext" for one row */
 static inline Datum
 element_of(Probe *probe, TableScanDesc scan, ExprContext *econtext,
@@ -256,6 +267,8 @@ probe_filter(Probe *probe, TableScanDesc scan, ExprContext *econtext,
 
 		if (isnull)
 			continue;
+		if (unlikely(probe->site == NULL))
+			make_site(probe);
 		if (hashed == 0)
 			reader_open(&probe->site->user, probe->value, count, &reader);
 		hashes[hashed] = element_hash(probe->site->hasher, element,
@@ -300,6 +313,8 @@ probe_index(Probe *probe, TableScanDesc scan, ExprContext *econtext,
 
 			if (isnull)
 				continue;
+			if (unlikely(probe->index_site == NULL))
+				make_site(probe);
 			if (hashed == 0)
 				membership_site_open(probe->index_site, index);
 			hashes[hashed] = membership_site_hash(probe->index_site, element,
@@ -375,6 +390,7 @@ probe_recheck(Probe *probe, ExprContext *econtext)
 Size
 probe_bytes(const Probe *probe)
 {
-	return probe->kind == PROBE_FILTER ? probe->bytes :
-		membership_site_bytes(probe->index_site);
+	if (probe->kind == PROBE_FILTER)
+		return probe->bytes;
+	return probe->index_site ? membership_site_bytes(probe->index_site) : 0;
 }

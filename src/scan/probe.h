@@ -33,8 +33,11 @@ typedef struct Probe
 	bool		isnull;			/* NULL: no row passes */
 	Datum		value;			/* flat filter, or pointer to one; index's OID */
 	Size		bytes;			/* the filter's size */
-	FmgrInfo	function;		/* of PROBE_FILTER; never called */
-	CallSite   *site;			/* the same; how elements are hashed */
+	FmgrInfo	function;		/* not of PROBE_JOIN; never called */
+	int			element_arg;	/* of the function */
+	Oid			collation;		/* of its call */
+	/* how elements are hashed; NULL before the first */
+	CallSite   *site;			/* of PROBE_FILTER */
 	MembershipSite *index_site; /* of the other kinds */
 } Probe;
 
