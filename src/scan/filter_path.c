@@ -303,11 +303,13 @@ static void
 add_paths(PlannerInfo *root, RelOptInfo *rel, List *conditions, List *joins)
 {
 	CustomPath *path = make_path(root, rel, conditions, joins, 0);
+	bool		parallel_safe = path->path.parallel_safe;
 	int			workers;
 
 	limit_cost(path, rel->pathlist);
+	/* frees the path if it is no better than others */
 	add_path(rel, &path->path);
-	if (!path->path.parallel_safe)
+	if (!parallel_safe)
 		return;
 	workers = compute_parallel_worker(rel, rel->pages, -1,
 									  max_parallel_workers_per_gather);
