@@ -80,9 +80,9 @@ sub weighted
 # number n, of which h is a hash; whether equal values look alike.
 my %families = (
 	int => { types => [qw(int2 int4 int4 int8 int8 dom_int)], value => 'n', alike => 1 },
-	text => { types => [ 'text', 'text', 'varchar', 'varchar(40)', 'name', 'dom_text', 'text COLLATE "C"', 'text COLLATE "POSIX"', 'text COLLATE other' ], value => "'v' || n", alike => 1 },
+	text => { types => [ 'text', 'text', 'varchar', 'varchar(40)', 'name', 'dom_text', 'text', 'varchar', 'text COLLATE "C"', 'text COLLATE other' ], value => "'v' || n", alike => 1 },
 	char => { types => [ 'char(12)', 'char(12)', 'char(20)', 'text', 'varchar(30)', 'bpchar' ], value => "'v' || n || CASE h % 3 WHEN 0 THEN '  ' ELSE '' END" },
-	folded => { types => [ 'text COLLATE folding', 'text COLLATE folding', 'text', 'varchar COLLATE folding' ], value => "CASE h % 2 WHEN 0 THEN 'V' ELSE 'v' END || n" },
+	folded => { types => [ 'text COLLATE folding', 'text COLLATE folding', 'text COLLATE folding', 'varchar COLLATE folding' ], value => "CASE h % 2 WHEN 0 THEN 'V' ELSE 'v' END || n" },
 	numeric => { types => [ 'numeric', 'numeric', 'numeric(14,3)', 'dom_numeric' ], value => 'CASE h % 2 WHEN 0 THEN n / 4.0 ELSE (n / 4.0)::numeric(14,5) END' },
 	float => { types => [qw(float4 float8 float8)], value => "CASE n % 60 WHEN 0 THEN 'NaN' WHEN 1 THEN CASE h % 2 WHEN 0 THEN '-0' ELSE '0' END ELSE (n / 8.0)::text END::float8" },
 	date => { types => [qw(date date timestamp timestamptz)], value => "'2001-02-03'::date + n::int", alike => 1 },
@@ -210,7 +210,7 @@ sub index_on
 		if (chance(0.75))
 		{
 			push @sql, "CREATE INDEX ${name}_$column ON $name USING membership ($column)" . options();
-			$t->{asked}{$column} = "${name}_$column" if $name eq $t->{name} && !$t->{children};
+			$t->{asked}{$column} = "${name}_$column" if $name eq $t->{name} && !$t->{children} && !$t->{temporary};
 		}
 		push @sql, "CREATE INDEX ON $name ($column)" if chance(0.3);
 	}
@@ -310,7 +310,8 @@ sub create_views
 		push @sql, "CREATE VIEW $name $with AS $query";
 		push @relations, { name => $name, columns => \@columns };
 	}
-	my $of = one_of(@relations[ 0 .. $tables ]);
+	my $of = one_of(grep { !$_->{table}{temporary} } @relations[ 0 .. $tables ]);
+	return @sql unless $of;
 	push @sql, "CREATE MATERIALIZED VIEW m1 AS SELECT " . join(', ', @{ $of->{columns} }) . " FROM $of->{name} WHERE p <> 2",
 	  (map { "CREATE INDEX ON m1 USING membership ($_)" } 'k1', 'k2');
 	push @relations, { name => 'm1', columns => $of->{columns} };
@@ -434,7 +435,7 @@ sub equality
 	my ($x, $y, $column) = pair($left, $right);
 
 	return weighted(
-		[ 12, "$x = $y" ],
+		[ 12, "$x = $y" . ($column =~ /^k/ && $family_of{$column} =~ /^(text|folded)$/ && chance(0.2) ? one_of(' COLLATE "C"', ' COLLATE folding', ' COLLATE other') : '') ],
 		[ 8, "$y = $x" ],
 		[ 2, "($x = $y AND $left->{alias}.id <> $right->{alias}.id)" ],
 		[ 1, "$x IS NOT DISTINCT FROM $y" ],
@@ -509,7 +510,7 @@ sub probe
 
 	return "$of->{alias}.id > 10" unless $column;
 	my @indexes = map { $_->{asked}{$column} // () } @tables;
-	if (!$q->{changes} && @indexes && chance(0.4))
+	if (!$q->{changes} && !$q->{no_index} && @indexes && chance(0.4))
 	{
 		my $index = one_of(@indexes);
 		return one_of('', '', 'NOT ') . "membership_contains('$index', $x)";
@@ -694,7 +695,7 @@ sub case_prepared
 # Rows of another user
 sub case_role
 {
-	return ('SET ROLE joins_user', explained(query()), 'RESET ROLE');
+	return ('SET ROLE joins_user', explained(query(no_index => 1)), 'RESET ROLE');
 }
 
 sub case_plpgsql
@@ -765,7 +766,7 @@ sub script_of
 		{
 			push @script, '\\echo @plan', "EXPLAIN (COSTS off) $sql;";
 		}
-		push @script, '\\echo @rows', "$sql;", '\\echo @state :SQLSTATE';
+		push @script, $sql =~ /^(FETCH|MOVE)/ ? '\\echo @rows some' : '\\echo @rows', "$sql;", '\\echo @state :SQLSTATE';
 	}
 	# a statement that failed may have left anything
 	return join "\n", @script, '\\echo @end', 'ROLLBACK;', 'DEALLOCATE ALL;', 'CLOSE ALL;', 'RESET ALL;', "SET statement_timeout = $statement_ms;", '';
@@ -784,13 +785,20 @@ sub read_output
 		if ($line =~ /^\@case (\d+) (\w+)/) { ($case, $variant, $where) = ($1, $2, ''); $of{$case}{$variant} = []; $plans{$case} //= [] }
 		elsif (!defined $case) { next }
 		elsif ($line eq '@plan') { $where = $variant eq 'forced' ? 'plan' : ''; push @{ $plans{$case} }, '' if $where }
-		elsif ($line eq '@rows') { $where = 'rows'; push @{ $of{$case}{$variant} }, [ [], '' ] }
+		elsif ($line =~ /^\@rows( some)?/) { $where = 'rows'; push @{ $of{$case}{$variant} }, [ [], '', $1 ] }
 		elsif ($line =~ /^\@state (\S+)/) { $where = ''; $of{$case}{$variant}[-1][1] = $1 }
 		elsif ($line eq '@end') { $where = ''; $ended{$case}{$variant} = 1 }
 		elsif ($where eq 'plan') { $plans{$case}[-1] .= "$line\n" }
 		elsif ($where eq 'rows') { push @{ $of{$case}{$variant}[-1][0] }, $line }
 	}
 	close $out;
+	# in which order a cursor's rows come depends on the plan
+	foreach my $statements (map { values %$_ } values %of)
+	{
+		my ($first, @more) = grep { $_->[2] } @$statements;
+
+		push @{ $first->[0] }, splice @{ $_->[0] } foreach @more;
+	}
 	foreach my $statement (map { @$_ } map { values %$_ } values %of)
 	{
 		@{ $statement->[0] } = sort @{ $statement->[0] };
