@@ -11,3 +11,17 @@ ANALYZE kept, scanned, filters;
 SELECT count(*) FROM scanned JOIN kept USING (x)
 WHERE bloom_contains((SELECT f FROM filters), x);
 DROP TABLE kept, scanned, filters;
+
+-- A scan raises no error that a call of the function for each row would not: none without
+-- a filter, without an element
+CREATE COLLATION folding (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE TABLE folded (name text COLLATE folding);
+CREATE TABLE filters (f bloom);
+INSERT INTO folded VALUES ('x');
+SELECT * FROM folded WHERE bloom_contains((SELECT f FROM filters), name);
+INSERT INTO filters VALUES (bloom_create(10));
+SELECT * FROM folded WHERE bloom_contains((SELECT f FROM filters), name);
+UPDATE folded SET name = NULL;
+SELECT * FROM folded WHERE bloom_contains((SELECT f FROM filters), name);
+DROP TABLE folded, filters;
+DROP COLLATION folding;
