@@ -69,12 +69,28 @@ BEGIN
 		RETURN 'Seq Scan, array hashed';
 	END IF;
 	FOR line IN EXECUTE 'EXPLAIN (COSTS off) ' || query LOOP
-		node := substring(line FROM '^(?: *->  )?([A-Z][A-Za-z ]*?)(?: using .*| on .*)?$');
+		node := substring(line FROM '^(?: *->  )?([A-Z][A-Za-z ()]*?)(?: using .*| on .*)?$');
 		IF node IS NOT NULL AND line ~ '^[A-Z]| -> ' THEN
 			nodes := nodes || node;
 		END IF;
 	END LOOP;
 	RETURN array_to_string(nodes, ' / ');
+END
+$$;
+
+-- Median time, in ns, of planning a statement
+CREATE FUNCTION planning_ns(query text, times int) RETURNS float8
+LANGUAGE plpgsql AS $$
+DECLARE
+	spent float8[];
+	since float8;
+BEGIN
+	FOR i IN 1 .. times LOOP
+		since := wall_ns();
+		EXECUTE 'EXPLAIN ' || query;
+		spent := spent || (wall_ns() - since);
+	END LOOP;
+	RETURN median(spent);
 END
 $$;
 

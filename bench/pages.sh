@@ -1,0 +1,124 @@
+# shellcheck shell=bash
+#
+# The parts of the pages that are made of results: what stands between the lines
+# "<!-- script/bench: NAME -->" and "<!-- end: NAME -->" is replaced by what the
+# function page_NAME prints, unless its results are missing.
+
+# rows FILE PROGRAM: an awk program for each row of a result
+rows()
+{
+	awk -F, '/^#/ || !header++ { next } '"$2" "$results/$1.csv"
+}
+
+measured_on()
+{
+	printf '\nMeasured on %s.\n' "$(origin_of "$results/$1.csv")"
+}
+
+page_scan()
+{
+	cat <<-'TABLE'
+		![Nanoseconds a row by the size of the filter, for a sequential scan and a Filter Scan](images/scan.svg)
+
+		CPU time of a row in nanoseconds, the median, and in parentheses the least and the most. The ratio is to
+		`url <> 'x'` in a Seq Scan of the same round; "first" is the first query of a session. Every query reads a stored filter, but a session caches an index.
+
+		| condition | elements | scan | query | ns a row | / `url <> 'x'` | bar |
+		|---|---|---|---|---|---|---|
+	TABLE
+	rows scan '$5 == "next" || $4 == "filter_scan" {
+		name["count"] = "none"; name["trivial"] = "`url <> " "\047" "x" "\047" "`"
+		name["bloom"] = "bloom_contains"; name["index"] = "membership_contains"
+		printf "| %s | %s | %s | %s | %s (%s to %s) | %s (%s to %s) | %s |\n", name[$2], $3 > 0 ? $3 : "",
+			$4 == "filter_scan" ? "Filter Scan" : "Seq Scan", $5, $7, $8, $9, $13, $14, $15, $17 }'
+	measured_on scan
+}
+
+page_join()
+{
+	cat <<-'TABLE'
+		![Times as fast as without a filter, by hit rate, size of the list and work_mem](images/join.svg)
+
+		CPU time in milliseconds, and how many times as fast that is as the same query without a filter in the same
+		round, with the least and the most. "By hand" adds `membership_contains` to the query.
+
+		| list | hits | `work_mem` | without, ms | by hand | unchanged query, ms | gain | elapsed | bar |
+		|---|---|---|---|---|---|---|---|---|
+	TABLE
+	rows join '
+		$5 == "plain" { plain = $7 }
+		$5 == "by_hand" { hand = $13 " (" $14 " to " $15 ")" }
+		$5 == "automatic" { printf "| %s | %s %% | %s | %s | %s | %s | %s (%s to %s) | %s | %s |\n",
+			$2, $3, $4, plain, hand, $7, $13, $14, $15, $16, $19 }'
+	measured_on join
+}
+
+page_planning()
+{
+	cat <<-'TABLE'
+		| query | planning, feature off, ms | on | added, ms | bar |
+		|---|---|---|---|---|
+	TABLE
+	rows planning '{
+		name["join_without_index"] = "a join of two tables, no membership index"
+		name["join"] = "a join with a list that has one"
+		name["partitions"] = "the same of a table with 100 partitions"
+		printf "| %s | %s | %s | %s (%s to %s) | %s |\n", name[$2], $4, $5, $6, $7, $8, $9 }'
+	measured_on planning
+}
+
+# A sentence for README.md and docs/current.md: the largest list at 1 % hits
+page_gain()
+{
+	rows join '$5 == "automatic" && $3 == 1 && $2 + 0 >= most { most = $2; gain[$4] = $13; memory[$4] = $2 }
+		END { for (m in gain) if (memory[m] == most) {
+				if (m == "1GB") large = gain[m]; else { small = gain[m]; name = m } }
+			for (i = length(most) - 3; i > 0; i -= 3)
+				most = substr(most, 1, i) "," substr(most, i + 1)
+			printf "Measured with a list of %s URLs and 1 %% hits: %.1f times as fast as without the index\n" \
+				"(`work_mem` of %s; %.1f times with 1GB). `script/bench join`, in `bench/results/join.csv`.\n",
+				most, small, name, large }'
+}
+
+# fill PAGE NAME...: replace these parts of it
+fill()
+{
+	local page=$1 name filled
+
+	shift
+	for name; do
+		filled=$work/log/page
+		"page_$name" >"$filled.part" || die "page_$name failed"
+		awk -v name="$name" -v part="$filled.part" '
+			$0 == "<!-- end: " name " -->" { inside = 0 }
+			!inside { print }
+			$0 == "<!-- script/bench: " name " -->" {
+				inside = 1
+				while ((getline line < part) > 0)
+					print line
+			}' "$page" >"$filled"
+		cat "$filled" >"$page"
+	done
+}
+
+# A quick run fills copies.
+fill_pages()
+{
+	local pages=$root
+
+	[ "$suffix" = '' ] || return 0
+	if [ "$quick" = yes ] || [ "$rounds" -lt 5 ]; then
+		pages=$results/pages
+		mkdir -p "$pages/docs"
+		cp "$root/README.md" "$pages/"
+		cp "$root/docs/performance.md" "$root/docs/current.md" "$pages/docs/"
+		give_away -R "$pages"
+	fi
+	[ ! -e "$results/scan.csv" ] || fill "$pages/docs/performance.md" scan
+	if [ -e "$results/join.csv" ]; then
+		fill "$pages/docs/performance.md" join
+		fill "$pages/README.md" gain
+		fill "$pages/docs/current.md" gain
+	fi
+	[ ! -e "$results/planning.csv" ] || fill "$pages/docs/performance.md" planning
+}
