@@ -7,7 +7,19 @@
 # rows FILE PROGRAM: an awk program for each row of a result
 rows()
 {
-	awk -F, '/^#/ || !header++ { next } '"$2" "$results/$1.csv"
+	awk -F, '
+		function commas(n,  i)
+		{
+			for (i = length(n) - 3; i > 0; i -= 3)
+				n = substr(n, 1, i) "," substr(n, i + 1)
+			return n
+		}
+		# a ratio, its least and its most
+		function range(i)
+		{
+			return sprintf("%.2f (%.2f to %.2f)", $i, $(i + 1), $(i + 2))
+		}
+		/^#/ || !header++ { next } '"$2" "$results/$1.csv"
 }
 
 measured_on()
@@ -29,8 +41,8 @@ page_scan()
 	rows scan '$5 == "next" || $4 == "filter_scan" {
 		name["count"] = "none"; name["trivial"] = "`url <> " "\047" "x" "\047" "`"
 		name["bloom"] = "bloom_contains"; name["index"] = "membership_contains"
-		printf "| %s | %s | %s | %s | %s (%s to %s) | %s (%s to %s) | %s |\n", name[$2], $3 > 0 ? $3 : "",
-			$4 == "filter_scan" ? "Filter Scan" : "Seq Scan", $5, $7, $8, $9, $13, $14, $15, $17 }'
+		printf "| %s | %s | %s | %s | %.0f (%.0f to %.0f) | %s | %s |\n", name[$2], ($3 ? commas($3) : ""),
+			($4 == "filter_scan" ? "Filter Scan" : "Seq Scan"), $5, $7, $8, $9, range(13), $17 }'
 	measured_on scan
 }
 
@@ -47,9 +59,9 @@ page_join()
 	TABLE
 	rows join '
 		$5 == "plain" { plain = $7 }
-		$5 == "by_hand" { hand = $13 " (" $14 " to " $15 ")" }
-		$5 == "automatic" { printf "| %s | %s %% | %s | %s | %s | %s | %s (%s to %s) | %s | %s |\n",
-			$2, $3, $4, plain, hand, $7, $13, $14, $15, $16, $19 }'
+		$5 == "by_hand" { hand = range(13) }
+		$5 == "automatic" { printf "| %s | %s %% | %s | %.0f | %s | %.0f | %s | %.2f | %s |\n",
+			commas($2), $3, $4, plain, hand, $7, range(13), $16, $19 }'
 	measured_on join
 }
 
@@ -73,11 +85,9 @@ page_gain()
 	rows join '$5 == "automatic" && $3 == 1 && $2 + 0 >= most { most = $2; gain[$4] = $13; memory[$4] = $2 }
 		END { for (m in gain) if (memory[m] == most) {
 				if (m == "1GB") large = gain[m]; else { small = gain[m]; name = m } }
-			for (i = length(most) - 3; i > 0; i -= 3)
-				most = substr(most, 1, i) "," substr(most, i + 1)
 			printf "Measured with a list of %s URLs and 1 %% hits: %.1f times as fast as without the index\n" \
 				"(`work_mem` of %s; %.1f times with 1GB). `script/bench join`, in `bench/results/join.csv`.\n",
-				most, small, name, large }'
+				commas(most), small, name, large }'
 }
 
 # fill PAGE NAME...: replace these parts of it
