@@ -22,9 +22,12 @@ rows()
 		/^#/ || !header++ { next } '"$2" "$results/$1.csv"
 }
 
+# measured_on PART FILE
 measured_on()
 {
-	printf '\nMeasured on %s.\n' "$(origin_of "$results/$1.csv")"
+	# shellcheck disable=SC2016
+	printf '\nMeasured on %s. `script/bench %s`, in `bench/results/%s.csv`.\n' \
+		"$(origin_of "$results/$2.csv")" "$1" "$2"
 }
 
 page_scan()
@@ -44,7 +47,7 @@ page_scan()
 		name["bloom"] = "bloom_contains"; name["index"] = "membership_contains"
 		printf "| %s | %s | %s | %s | %.0f (%.0f to %.0f) | %s | %s |\n", name[$2], ($3 ? commas($3) : ""),
 			($4 == "filter_scan" ? "Filter Scan" : "Seq Scan"), $5, $7, $8, $9, range(13), $17 }'
-	measured_on scan
+	measured_on scan scan
 }
 
 page_join()
@@ -63,7 +66,7 @@ page_join()
 		$5 == "by_hand" { hand = range(13) }
 		$5 == "automatic" { printf "| %s | %s %% | %s | %.0f | %s | %.0f | %s | %.2f | %s |\n",
 			commas($2), $3, $4, plain, hand, $7, range(13), $16, $19 }'
-	measured_on join
+	measured_on join join
 }
 
 page_planning()
@@ -77,7 +80,7 @@ page_planning()
 		name["join"] = "a join with a list that has one"
 		name["partitions"] = "the same of a table with 100 partitions"
 		printf "| %s | %s | %s | %s (%s to %s) | %s |\n", name[$2], $4, $5, $6, $7, $8, $9 }'
-	measured_on planning
+	measured_on join planning
 }
 
 # A sentence for README.md and docs/current.md: the largest list at 1 % hits
@@ -119,7 +122,7 @@ fill_pages()
 
 	[ "$suffix" = '' ] || return 0
 	if [ "$quick" = yes ] || [ "$rounds" -lt 5 ]; then
-		pages=$results/pages
+		pages=$here/results/quick/pages
 		mkdir -p "$pages/docs"
 		cp "$root/README.md" "$pages/"
 		cp "$root/docs/performance.md" "$root/docs/current.md" "$pages/docs/"
