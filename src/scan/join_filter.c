@@ -65,11 +65,23 @@ is_column(Expr *expression, Index relid, AttrNumber attribute)
 		var->varattno == attribute && var->varlevelsup == 0;
 }
 
-/* Do row-level security or the conditions of a security barrier hide rows? */
+/*
+ * Do row-level security or the conditions of a security barrier hide rows?  A
+ * partition has none of its own in the query: they are those of its parent.
+ */
 static bool
-has_policies(const RangeTblEntry *rte)
+has_policies(PlannerInfo *root, Index relid)
 {
-	return rte->securityQuals != NIL;
+	AppendRelInfo *parent;
+
+	do
+	{
+		if (planner_rt_fetch(relid, root)->securityQuals != NIL)
+			return true;
+		parent = root->append_rel_array ? root->append_rel_array[relid] : NULL;
+		relid = parent ? parent->parent_relid : 0;
+	} while (parent);
+	return false;
 }
 
 /* Can a scan of another table be filtered by the rows of this one? */
@@ -81,7 +93,8 @@ is_source(PlannerInfo *root, RelOptInfo *other)
 	if (other->reloptkind != RELOPT_BASEREL || other->indexlist == NIL)
 		return false;
 	rte = planner_rt_fetch(other->relid, root);
-	return rte->rtekind == RTE_RELATION && !rte->inh && !has_policies(rte) &&
+	return rte->rtekind == RTE_RELATION && !rte->inh &&
+		!has_policies(root, other->relid) &&
 		(rte->relkind == RELKIND_RELATION || rte->relkind == RELKIND_MATVIEW);
 }
 
@@ -239,7 +252,7 @@ join_filters_find(PlannerInfo *root, RelOptInfo *rel)
 {
 	List	   *filters = NIL;
 
-	if (has_policies(planner_rt_fetch(rel->relid, root)))
+	if (has_policies(root, rel->relid))
 		return NIL;
 	for (int i = 1; i < root->simple_rel_array_size; i++)
 	{
