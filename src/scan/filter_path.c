@@ -359,7 +359,9 @@ add_filter_scans(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	joins = find_joins(root, rel);
 	if ((conditions == NIL && joins == NIL) || !is_heap(rte))
 		return;
-	if (conditions != NIL)
+	/* all that are forced cost nothing, so there must be only one */
+	if (conditions != NIL &&
+		(joins == NIL || filter_scan_setting != FILTER_SCAN_FORCE))
 		add_paths(root, rel, conditions, NIL);
 	if (joins != NIL)
 		add_paths(root, rel, conditions, joins);
