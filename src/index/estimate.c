@@ -31,6 +31,13 @@ extern Datum bloomfilter_membership_contains(PG_FUNCTION_ARGS);
  */
 #define PROBED_LEAVES_MAX		8
 
+/*
+ * Of an index with more pages than this, the metapage says how many elements there
+ * are.  It does not know of the last few that each page has got (pages.c): in an index
+ * that was made for many elements and has a thousand, that may be all of them.
+ */
+#define MEASURED_PAGES_MAX		64
+
 /* One index, or that of a partition */
 typedef struct Leaf
 {
@@ -52,6 +59,16 @@ typedef struct Known
 	FmgrInfo	contains;
 } Known;
 
+static double
+count_elements(Relation index, const MembershipMeta *meta)
+{
+	MembershipMeta measured = *meta;
+
+	if (meta_pages(meta) <= MEASURED_PAGES_MAX)
+		pages_measure(index, &measured);
+	return meta_elements(&measured);
+}
+
 /* A MembershipVisitor */
 static void
 add_leaf(Relation heap, Relation index, void *arg)
@@ -67,7 +84,7 @@ add_leaf(Relation heap, Relation index, void *arg)
 	/* opened by the visit, and once more until we have probed */
 	leaf->index = relation_open(RelationGetRelid(index), NoLock);
 	meta_read(index, &leaf->meta);
-	known->filter.elements += meta_elements(&leaf->meta);
+	known->filter.elements += count_elements(index, &leaf->meta);
 	known->filter.error_rate += leaf->meta.error_rate;
 	if (known->hasher == NULL)
 	{
