@@ -1,0 +1,308 @@
+--
+-- How many rows the planner expects to pass an index, or the filter that a subquery
+-- reads: as many as do, for who may ask both; and nobody else learns anything
+--
+SET max_parallel_workers_per_gather = 0;
+-- large enough for ANALYZE to read every row, so that chance has no part
+SET default_statistics_target = 1000;
+
+CREATE FUNCTION expected_rows(query text) RETURNS float8
+LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
+	RETURN plan->0->'Plan'->>'Plan Rows';
+END
+$$;
+CREATE FUNCTION rows_of(query text) RETURNS float8
+LANGUAGE plpgsql AS $$
+DECLARE
+	n bigint;
+BEGIN
+	EXECUTE format('SELECT count(*) FROM (%s) q', query) INTO n;
+	RETURN n;
+END
+$$;
+
+CREATE TABLE visits (id int, url text, m int, sparse text) WITH (autovacuum_enabled = off);
+INSERT INTO visits SELECT i, md5(i::text), i % 50, CASE WHEN i % 4 = 0 THEN md5(i::text) END FROM generate_series(1, 50000) i;
+CREATE TABLE lists (share float8, url text) PARTITION BY LIST (share);
+CREATE TABLE half PARTITION OF lists FOR VALUES IN (0.5) WITH (autovacuum_enabled = off);
+CREATE TABLE twentieth PARTITION OF lists FOR VALUES IN (0.05) WITH (autovacuum_enabled = off);
+CREATE TABLE thousandth PARTITION OF lists FOR VALUES IN (0.001) WITH (autovacuum_enabled = off);
+CREATE TABLE none PARTITION OF lists FOR VALUES IN (0) WITH (autovacuum_enabled = off);
+INSERT INTO lists SELECT share, md5(i::text) FROM unnest(ARRAY[0.5, 0.05, 0.001]) share, generate_series(1, 50000) i WHERE i <= 50000 * share;
+INSERT INTO lists SELECT 0, md5('x' || i) FROM generate_series(1, 50000) i;
+CREATE INDEX lists_url ON lists USING membership (url) WITH (error_rate = 0.0001);
+CREATE TABLE numbers (n int);
+INSERT INTO numbers SELECT generate_series(0, 9);
+CREATE INDEX numbers_n ON numbers USING membership (n) WITH (error_rate = 0.0001);
+CREATE TABLE filters (name text PRIMARY KEY, f bloom, c cuckoo);
+INSERT INTO filters SELECT share::text, bloom_agg(url, 0.0001), cuckoo_agg(url) FROM lists GROUP BY share;
+ANALYZE;
+
+-- ---------------------------------------------------------------- of indexes
+SELECT name, expected_rows(query) / rows_of(query) BETWEEN 0.5 AND 2 AS within_factor_2
+FROM unnest(ARRAY['half', 'twentieth', 'thousandth', 'lists']) name,
+	format('SELECT * FROM visits WHERE membership_contains(%L, url)', name || '_url' || CASE WHEN name <> 'lists' THEN '_idx' ELSE '' END) query;
+SELECT expected_rows('SELECT * FROM visits WHERE membership_contains(''none_url_idx'', url)') < 500 AS none,
+	-- common values are looked up one by one
+	expected_rows('SELECT * FROM visits WHERE membership_contains(''numbers_n'', m)') BETWEEN 9500 AND 10500 AS fifth,
+	-- NULLs do not pass
+	expected_rows('SELECT * FROM visits WHERE membership_contains(''half_url_idx'', sparse)') BETWEEN 5000 AND 8000 AS eighth,
+	expected_rows('SELECT * FROM visits WHERE NOT membership_contains(''half_url_idx'', url)') BETWEEN 20000 AND 30000 AS other_half;
+-- what is not known is a tenth
+SELECT query, expected_rows('SELECT * FROM visits WHERE ' || query)
+FROM unnest(ARRAY[
+	'membership_contains(''half_url_idx'', lower(url))',
+	'membership_contains(''half_url_idx'', m)',
+	'membership_contains(0, url)',
+	'membership_contains(''visits'', url)',
+	'membership_contains((SELECT ''half_url_idx''::regclass OFFSET 0), url)',
+	'membership_contains_any(''half_url_idx'', ARRAY[url])']) AS query;
+SELECT expected_rows('SELECT * FROM visits WHERE membership_contains(NULL, url)');
+PREPARE ask(regclass) AS SELECT * FROM visits WHERE membership_contains($1, url);
+SET plan_cache_mode = force_generic_plan;
+SELECT expected_rows('EXECUTE ask(''half_url_idx'')');
+SET plan_cache_mode = force_custom_plan;
+SELECT expected_rows('EXECUTE ask(''half_url_idx'')') BETWEEN 20000 AND 30000 AS half;
+RESET plan_cache_mode;
+-- of a table without statistics, too
+CREATE TABLE fresh (url text) WITH (autovacuum_enabled = off);
+INSERT INTO fresh SELECT url FROM visits;
+SELECT expected_rows('SELECT * FROM fresh WHERE membership_contains(''half_url_idx'', url)')
+	/ expected_rows('SELECT * FROM fresh') BETWEEN 0.09 AND 0.11 AS tenth;
+
+-- ---------------------------------------------------------------- of filters in tables
+SELECT condition, name, expected_rows(query) / rows_of(query) BETWEEN 0.5 AND 2 AS within_factor_2
+FROM unnest(ARRAY['0.5', '0.05', '0.001']) name,
+	unnest(ARRAY['bloom_contains((SELECT f FROM filters WHERE name = %L), url)',
+				 '(SELECT f FROM filters WHERE name = %L) @> url',
+				 'url <@ (SELECT f FROM filters WHERE name = %L)',
+				 '(SELECT c FROM filters WHERE name = %L) @> url']) condition,
+	format('SELECT * FROM visits WHERE ' || condition, name) query
+WHERE NOT (condition LIKE '%c FROM%' AND name = '0.001')
+ORDER BY condition, name;
+SELECT expected_rows('SELECT * FROM visits WHERE bloom_contains((SELECT f FROM filters WHERE name = ''0''), url)') < 500 AS none;
+-- of a parameter that is known
+PREPARE ask_filter(text) AS SELECT * FROM visits WHERE bloom_contains((SELECT f FROM filters WHERE name = $1), url);
+SET plan_cache_mode = force_custom_plan;
+SELECT expected_rows('EXECUTE ask_filter(''0.5'')') BETWEEN 20000 AND 30000 AS half;
+SET plan_cache_mode = force_generic_plan;
+SELECT expected_rows('EXECUTE ask_filter(''0.5'')') AS tenth;
+RESET plan_cache_mode;
+-- not what planning cannot know, or would take too long to
+CREATE FUNCTION named(text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1; END';
+CREATE VIEW filters_view AS SELECT * FROM filters;
+CREATE TABLE many_filters AS SELECT i::text AS name, f, repeat(md5(i::text), 20) AS padding
+FROM generate_series(1, 3000) i LEFT JOIN filters ON name = '0.001' AND i = 7;
+INSERT INTO filters VALUES ('null', NULL, NULL);
+SELECT query, expected_rows(format('SELECT * FROM visits WHERE bloom_contains((SELECT f FROM %s), url)', query))
+FROM unnest(ARRAY[
+	'filters WHERE name = ''no such filter''',
+	'filters WHERE name LIKE ''0%''',
+	'filters WHERE name <> ''0.5''',
+	'filters WHERE name = named(''0.5'')',
+	'filters WHERE named(name) = ''0.5''',
+	'filters WHERE name = ''0.5'' LIMIT 1',
+	'filters WHERE name = ''0.5'' FOR UPDATE',
+	'filters a JOIN filters_view b USING (name, f) WHERE name = ''0.5''',
+	'filters TABLESAMPLE system (100) WHERE name = ''0.5''',
+	'filters_view WHERE name = ''0.5''',
+	'many_filters WHERE name = ''7''']) AS query;
+SELECT expected_rows('SELECT * FROM visits WHERE bloom_contains((SELECT f FROM filters WHERE name = ''null''), url)') <= 1 AS null_filter;
+DELETE FROM filters WHERE name = 'null';
+-- a row that the transaction has made
+BEGIN;
+INSERT INTO filters SELECT 'mine', bloom_agg(url) FROM half;
+SELECT expected_rows('SELECT * FROM visits WHERE bloom_contains((SELECT f FROM filters WHERE name = ''mine''), url)') BETWEEN 20000 AND 30000 AS half;
+ROLLBACK;
+
+-- ---------------------------------------------------------------- of joins
+CREATE FUNCTION filtered_rows(query text) RETURNS float8
+LANGUAGE plpgsql AS $$
+DECLARE
+	plan text;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
+	RETURN (regexp_match(plan, 'Filter Scan"[^{}]*"Plan Rows": (\d+)'))[1];
+END
+$$;
+SET bloomfilter.filter_scan = force;
+SELECT filtered_rows('SELECT * FROM visits JOIN half USING (url)') BETWEEN 20000 AND 30000 AS half,
+	filtered_rows('SELECT * FROM visits JOIN thousandth USING (url)') BETWEEN 25 AND 100 AS thousandth,
+	filtered_rows('SELECT * FROM visits WHERE EXISTS (SELECT FROM none WHERE none.url = visits.url)') < 500 AS none,
+	filtered_rows('SELECT * FROM visits JOIN thousandth USING (url) WHERE membership_contains(''half_url_idx'', url)') <= 100 AS both;
+
+RESET bloomfilter.filter_scan;
+
+-- ---------------------------------------------------------------- partitions
+-- one estimate for all, by the statistics of the whole
+CREATE TABLE parted (id int, url text) PARTITION BY HASH (id);
+CREATE TABLE parted_0 PARTITION OF parted FOR VALUES WITH (modulus 40, remainder 0);
+CREATE TABLE parted_1 (url text, gone int, id int);
+ALTER TABLE parted_1 DROP gone;
+ALTER TABLE parted ATTACH PARTITION parted_1 FOR VALUES WITH (modulus 40, remainder 1);
+DO $$
+BEGIN
+	FOR i IN 2..39 LOOP
+		EXECUTE format('CREATE TABLE parted_%s PARTITION OF parted FOR VALUES WITH (modulus 40, remainder %1$s)', i);
+	END LOOP;
+END
+$$;
+INSERT INTO parted SELECT id, url FROM visits;
+-- pages of an index that were read; planning does, too
+CREATE FUNCTION pages_read(index regclass) RETURNS bigint
+LANGUAGE sql AS $$
+	SELECT idx_blks_read + idx_blks_hit FROM pg_statio_all_indexes WHERE indexrelid = index
+$$;
+CREATE PROCEDURE plan_once(query text)
+LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
+END
+$$;
+SELECT pg_stat_force_next_flush();
+SELECT pages_read('half_url_idx') AS start \gset
+CALL plan_once('SELECT * FROM visits WHERE membership_contains(''half_url_idx'', url)');
+SELECT pg_stat_force_next_flush();
+SELECT pages_read('half_url_idx') - :start AS one_table \gset
+ANALYZE parted;
+SELECT pg_stat_force_next_flush();
+SELECT pages_read('half_url_idx') AS start \gset
+CALL plan_once('SELECT * FROM parted WHERE membership_contains(''half_url_idx'', url)');
+SELECT pg_stat_force_next_flush();
+SELECT pages_read('half_url_idx') - :start AS partitions \gset
+SELECT pages_read('half_url_idx') AS start \gset
+CALL plan_once('SELECT * FROM parted JOIN half USING (url)');
+SELECT pg_stat_force_next_flush();
+SELECT pages_read('half_url_idx') - :start AS joined \gset
+SELECT :one_table > 100 AS probes, :partitions < 1.5 * :one_table AS once, :joined < 3 * :one_table AS joined_once;
+SELECT expected_rows('SELECT * FROM parted WHERE membership_contains(''half_url_idx'', url)') BETWEEN 20000 AND 30000 AS half,
+	expected_rows('SELECT * FROM parted WHERE membership_contains(''half_url_idx'', url) AND membership_contains(''twentieth_url_idx'', url)') BETWEEN 600 AND 2500 AS both,
+	expected_rows('SELECT * FROM parted WHERE bloom_contains((SELECT f FROM filters WHERE name = ''0.5''), url)') BETWEEN 20000 AND 30000 AS by_filter,
+	expected_rows('SELECT * FROM parted_1 WHERE membership_contains(''half_url_idx'', url)')
+		/ expected_rows('SELECT * FROM parted_1') BETWEEN 0.3 AND 0.7 AS one;
+-- those of a partition, where the whole has none
+DELETE FROM pg_statistic WHERE starelid = 'parted'::regclass;
+SELECT expected_rows('SELECT * FROM parted WHERE membership_contains(''half_url_idx'', url)') BETWEEN 15000 AND 35000 AS half;
+
+-- ---------------------------------------------------------------- who may know
+-- Two lists of the same size: one has the values of visits, the other has not.  To who
+-- may not ask both indexes, all plans are the same.
+CREATE TABLE found (n int, url text) WITH (autovacuum_enabled = off);
+INSERT INTO found SELECT 1 + i % 2, md5(i::text) FROM generate_series(1, 20000) i;
+CREATE TABLE other (n int, url text) WITH (autovacuum_enabled = off);
+INSERT INTO other SELECT 1 + i % 2, md5('x' || i) FROM generate_series(1, 20000) i;
+CREATE INDEX found_url ON found USING membership (url);
+CREATE INDEX other_url ON other USING membership (url);
+CREATE TABLE saved (name text, f bloom);
+INSERT INTO saved SELECT 'found', bloom_agg(url) FROM found;
+INSERT INTO saved SELECT 'other', bloom_agg(url) FROM other;
+CREATE VIEW found_view AS SELECT * FROM found WHERE n = 1;
+CREATE VIEW other_view AS SELECT * FROM other WHERE n = 1;
+CREATE VIEW found_barrier WITH (security_barrier) AS SELECT * FROM found WHERE n = 1;
+CREATE VIEW other_barrier WITH (security_barrier) AS SELECT * FROM other WHERE n = 1;
+CREATE VIEW found_joined AS SELECT v.* FROM visits v JOIN found USING (url);
+CREATE VIEW other_joined AS SELECT v.* FROM visits v JOIN other USING (url);
+CREATE VIEW found_asked AS SELECT * FROM visits WHERE membership_contains('found_url', url);
+CREATE VIEW other_asked AS SELECT * FROM visits WHERE membership_contains('other_url', url);
+CREATE VIEW found_saved AS SELECT * FROM visits WHERE bloom_contains((SELECT f FROM saved WHERE name = 'found'), url);
+CREATE VIEW other_saved AS SELECT * FROM visits WHERE bloom_contains((SELECT f FROM saved WHERE name = 'other'), url);
+CREATE VIEW visits_barrier WITH (security_barrier) AS SELECT * FROM visits WHERE m < 40;
+ANALYZE found, other, saved;
+CREATE ROLE regress_estimates_user;
+GRANT SELECT ON found_view, other_view, found_barrier, other_barrier, found_joined, other_joined,
+	found_asked, other_asked, found_saved, other_saved TO regress_estimates_user;
+-- does the plan differ?
+CREATE FUNCTION tells(query text) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+	plans text[];
+	line text;
+	plan text;
+	what text;
+BEGIN
+	SET LOCAL enable_mergejoin = off;
+	FOREACH what IN ARRAY ARRAY['found', 'other'] LOOP
+		plan := '';
+		FOR line IN EXECUTE 'EXPLAIN (VERBOSE) ' || replace(query, 'WHICH', what) LOOP
+			plan := plan || line || E'\n';
+		END LOOP;
+		plans := plans || replace(plan, what, 'WHICH');
+	END LOOP;
+	RETURN plans[1] <> plans[2];
+EXCEPTION
+	WHEN insufficient_privilege THEN RETURN NULL;
+END
+$$;
+CREATE FUNCTION told() RETURNS TABLE (query text, tells boolean)
+LANGUAGE sql AS $$
+	SELECT query, tells('SELECT * FROM ' || query)
+	FROM unnest(ARRAY[
+		'visits WHERE membership_contains(''WHICH_url'', url)',
+		'visits_barrier WHERE membership_contains(''WHICH_url'', url)',
+		'visits JOIN WHICH USING (url)',
+		'visits WHERE EXISTS (SELECT FROM WHICH WHERE WHICH.url = visits.url)',
+		'visits WHERE bloom_contains((SELECT f FROM saved WHERE name = ''WHICH''), url)',
+		'visits JOIN WHICH_view USING (url)',
+		'visits JOIN WHICH_barrier USING (url)',
+		'WHICH_joined', 'WHICH_asked', 'WHICH_saved']) WITH ORDINALITY AS q (query, i) ORDER BY i
+$$;
+-- the owner knows
+SELECT * FROM told();
+-- who may read visits alone
+GRANT SELECT ON visits, visits_barrier TO regress_estimates_user;
+SET ROLE regress_estimates_user;
+SELECT * FROM told();
+RESET ROLE;
+-- other columns of the lists
+GRANT SELECT (n) ON found, other TO regress_estimates_user;
+GRANT SELECT (name) ON saved TO regress_estimates_user;
+SET ROLE regress_estimates_user;
+SELECT * FROM told();
+RESET ROLE;
+-- all of them, but not visits itself
+GRANT SELECT ON found, other, saved TO regress_estimates_user;
+REVOKE SELECT ON visits FROM regress_estimates_user;
+SET ROLE regress_estimates_user;
+SELECT * FROM told();
+RESET ROLE;
+-- both, but for some of the rows
+GRANT SELECT ON visits TO regress_estimates_user;
+CREATE POLICY own ON found USING (n = 1);
+CREATE POLICY own ON other USING (n = 1);
+CREATE POLICY own ON saved USING (name <> 'x');
+ALTER TABLE found ENABLE ROW LEVEL SECURITY;
+ALTER TABLE other ENABLE ROW LEVEL SECURITY;
+ALTER TABLE saved ENABLE ROW LEVEL SECURITY;
+SET ROLE regress_estimates_user;
+SELECT * FROM told();
+RESET ROLE;
+ALTER TABLE found DISABLE ROW LEVEL SECURITY;
+ALTER TABLE other DISABLE ROW LEVEL SECURITY;
+ALTER TABLE saved DISABLE ROW LEVEL SECURITY;
+-- both
+SET ROLE regress_estimates_user;
+SELECT * FROM told();
+RESET ROLE;
+-- some rows of visits
+CREATE POLICY own ON visits USING (m < 40);
+ALTER TABLE visits ENABLE ROW LEVEL SECURITY;
+SET ROLE regress_estimates_user;
+SELECT * FROM told() WHERE query ~ '^visits (JOIN|WHERE EXISTS)';
+-- others depend on the filters' numbers of elements alone
+SELECT condition, expected_rows(format('SELECT * FROM visits WHERE ' || condition, 'found'))
+	/ expected_rows(format('SELECT * FROM visits WHERE ' || condition, 'other')) BETWEEN 0.95 AND 1.05 AS same
+FROM unnest(ARRAY['membership_contains(''%s_url'', url)', 'bloom_contains((SELECT f FROM saved WHERE name = %L), url)']) condition;
+RESET ROLE;
+-- who sees all rows knows more
+SELECT condition, expected_rows(format('SELECT * FROM visits WHERE ' || condition, 'found'))
+	/ expected_rows(format('SELECT * FROM visits WHERE ' || condition, 'other')) > 5 AS differ
+FROM unnest(ARRAY['membership_contains(''%s_url'', url)', 'bloom_contains((SELECT f FROM saved WHERE name = %L), url)']) condition;
+
+DROP OWNED BY regress_estimates_user;
+DROP ROLE regress_estimates_user;
