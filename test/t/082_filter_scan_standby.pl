@@ -1,0 +1,130 @@
+# Filter Scans and join filters on a standby: they lose no row while the primary writes,
+# rebuilds and drops the index, not even for a transaction that is older than the index.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Session;
+use Test::More;
+
+my $primary = PostgreSQL::Test::Cluster->new('primary');
+$primary->init(allows_streaming => 1);
+$primary->append_conf('postgresql.conf', q{
+autovacuum = off
+max_parallel_workers_per_gather = 0
+bloomfilter.filter_scan = force
+});
+$primary->start;
+$primary->safe_psql('postgres', q{
+	CREATE EXTENSION bloomfilter;
+	CREATE TABLE visits (id int, url text);
+	INSERT INTO visits SELECT i, 'url' || i FROM generate_series(1, 20000) i;
+	CREATE TABLE blacklist (url text);
+	INSERT INTO blacklist SELECT 'url' || i FROM generate_series(1, 100000, 20) i;
+	CREATE INDEX blacklist_url ON blacklist USING membership (url);
+	CREATE TABLE filters AS SELECT bloom_agg(url) AS f FROM blacklist;
+	CREATE UNLOGGED TABLE unlogged AS SELECT * FROM blacklist;
+	CREATE INDEX unlogged_url ON unlogged USING membership (url);
+	VACUUM ANALYZE;
+});
+$primary->backup('backup');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'backup', has_streaming => 1);
+$standby->append_conf('postgresql.conf', q{
+max_standby_streaming_delay = -1
+wal_receiver_status_interval = 1
+});
+$standby->start;
+$primary->wait_for_catchup($standby);
+
+my $join = 'SELECT count(*) FROM visits JOIN blacklist USING (url)';
+like($standby->safe_psql('postgres', "EXPLAIN (COSTS off) $join"), qr/Probe: url in index blacklist_url/, 'a join on a standby is filtered');
+is($standby->safe_psql('postgres', $join), '1000', 'and has all its rows');
+my $parallel = 'SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET bloomfilter.filter_scan = on';
+like($standby->safe_psql('postgres', "$parallel; EXPLAIN (COSTS off) SELECT count(*) FROM visits WHERE bloom_contains((SELECT f FROM filters), url)"), qr/Parallel Custom Scan \(Filter Scan\)/, 'a scan by a filter, in workers');
+is($standby->safe_psql('postgres', "$parallel; SELECT count(*) BETWEEN 1000 AND 1400 FROM visits WHERE bloom_contains((SELECT f FROM filters), url)"), 't', 'and has all its rows');
+
+# What the primary does between and beside the queries of a session
+my $session = Session->new($standby);
+$session->ask("SET plan_cache_mode = force_generic_plan; PREPARE joined AS $join");
+my $rows = 1000;
+
+sub is_joined
+{
+	my ($after) = @_;
+
+	$primary->wait_for_catchup($standby);
+	is($session->ask('EXECUTE joined'), $rows, "$after: a kept plan");
+	is($standby->safe_psql('postgres', $join), $rows, "$after: a new session");
+}
+
+is_joined('at first');
+foreach my $done ('REINDEX INDEX blacklist_url', 'REINDEX INDEX CONCURRENTLY blacklist_url', 'VACUUM FULL blacklist',
+	'DROP INDEX blacklist_url; CREATE INDEX blacklist_url ON blacklist USING membership (url)', 'VACUUM blacklist')
+{
+	$primary->safe_psql('postgres', $done);
+	is_joined($done);
+	$primary->safe_psql('postgres', "INSERT INTO blacklist SELECT 'url' || i FROM generate_series(2, 20000, 1000) i; DELETE FROM blacklist WHERE ctid IN (SELECT ctid FROM blacklist WHERE url LIKE 'url%1' LIMIT 3)");
+	$rows = $primary->safe_psql('postgres', "SET bloomfilter.join_filter = off; $join");
+	is_joined("$done, rows inserted and deleted");
+}
+like($session->ask('EXPLAIN EXECUTE joined'), qr/Filter Scan/, 'the plan is filtered still');
+
+# A transaction that is older than the index, and sees rows that are not in it
+$session->ask('BEGIN ISOLATION LEVEL REPEATABLE READ');
+$session->ask("SELECT count(*) FROM pg_am WHERE amname = 'membership'");
+my $until = $primary->safe_psql('postgres', q{
+	SELECT pg_current_wal_insert_lsn() \gset
+	DELETE FROM blacklist WHERE url LIKE 'url1%';
+	REINDEX INDEX blacklist_url;
+	SELECT pg_current_wal_insert_lsn()});
+$standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$until'") or die 'not replayed';
+my $fewer = $primary->safe_psql('postgres', $join);
+cmp_ok($fewer, '<', $rows, 'rows are deleted');
+is($session->ask($join), $rows, 'an older transaction still has them');
+is($session->ask('EXECUTE joined'), $rows, 'and by a kept plan');
+like($session->ask("EXPLAIN $join"), qr/Filter Scan/, 'that is filtered');
+is($standby->safe_psql('postgres', $join), $fewer, 'a younger one has not');
+$session->ask('COMMIT');
+$rows = $fewer;
+is_joined('after the old transaction');
+
+# A scan that is underway while the primary goes on
+$session->ask("BEGIN; DECLARE c CURSOR FOR SELECT v.id FROM visits v JOIN blacklist b USING (url)");
+is($session->ask('FETCH 5 FROM c') =~ tr/\n//, 4, 'a cursor');
+$until = $primary->safe_psql('postgres', q{
+	INSERT INTO blacklist SELECT url FROM visits;
+	VACUUM visits;
+	SELECT pg_current_wal_insert_lsn()});
+$standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$until'") or die 'not replayed';
+is(($session->ask('FETCH ALL FROM c') =~ tr/\n//) + 1, $rows - 5, "the cursor's other rows");
+$session->ask('COMMIT');
+$rows = $primary->safe_psql('postgres', "SET bloomfilter.join_filter = off; $join");
+is_joined('all rows listed');
+
+# An unlogged table is no standby's: the server says so, with a join filter and without
+foreach my $setting ('index', 'off')
+{
+	my ($status, $out, $err) = $standby->psql('postgres', "SET bloomfilter.join_filter = '$setting'; SELECT count(*) FROM visits JOIN unlogged USING (url)");
+
+	like($err, qr/cannot access temporary or unlogged relations during recovery/, "an unlogged table, $setting");
+}
+is($session->ask("SELECT count(*) FROM visits WHERE membership_contains('blacklist_url', url)"), '20000', 'the session goes on');
+
+# Where it is promoted, temporary and unlogged tables filter as they do elsewhere
+$standby->promote;
+is($session->ask('SELECT count(*) FROM visits JOIN unlogged USING (url)'), '0', 'promoted: the unlogged table is empty');
+is($session->ask("INSERT INTO unlogged SELECT url FROM visits WHERE id <= 30; SELECT count(*) FROM visits JOIN unlogged USING (url)"), '30', 'and can be filled');
+like($session->ask('EXPLAIN SELECT count(*) FROM visits JOIN unlogged USING (url)'), qr/in index unlogged_url/, 'and filters');
+is($session->ask("CREATE TEMP TABLE mine AS SELECT url FROM visits WHERE id <= 40; CREATE INDEX mine_url ON mine USING membership (url); SELECT count(*) FROM visits JOIN mine USING (url)"), '40', 'a temporary table');
+like($session->ask('EXPLAIN SELECT count(*) FROM visits JOIN mine USING (url)'), qr/in index mine_url/, 'filters, too');
+is($session->ask('EXECUTE joined'), $rows, 'the kept plan');
+$session->quit;
+
+$standby->stop;
+$primary->stop;
+done_testing();
