@@ -15,9 +15,11 @@
  * EvalPlanQual replaces the row of a scan by a newer one, which has to be probed
  * again: that is the recheck.
  *
- * Parallel.  The processes share the table's pages as in a parallel sequential scan,
- * and add up how many rows they have probed.  The shared memory is gone when EXPLAIN
- * reads the sums, so filter_scan_shutdown() copies them before.
+ * Parallel.  The processes share the table's pages as in a parallel sequential scan.
+ *
+ * How many rows were probed and removed is counted in the node's instrumentation,
+ * where it has fields for what a node likes to count.  The server adds up those of all
+ * processes, even of a scan that one worker makes alone.
  */
 #include "filter_scan.h"
 #include "probe.h"
@@ -34,15 +36,9 @@
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
-/* Rows that the filters of a scan were probed with, and that did not pass */
-typedef struct ProbeCounts
-{
-	pg_atomic_uint64 probed;
-	pg_atomic_uint64 removed;
-} ProbeCounts;
-
-/* In shared memory, in front of the parallel scan's own state */
-#define SHARED_COUNTS_BYTES		MAXALIGN(sizeof(ProbeCounts))
+/* The fields of Instrumentation for rows that were probed, and that did not pass */
+#define rows_probed				ntuples2
+#define rows_removed			nfiltered2
 
 typedef struct FilterScanState
 {
@@ -54,8 +50,6 @@ typedef struct FilterScanState
 	int			rows[HEAP_PAGE_ROWS_MAX];	/* of the page, that have passed */
 	int			count;			/* of "rows" */
 	int			next;			/* the one to be returned next */
-	ProbeCounts own;			/* of this process, or what all counted */
-	ProbeCounts *counts;		/* "own", or shared with others */
 } FilterScanState;
 
 static void
@@ -109,8 +103,11 @@ read_page(FilterScanState *state)
 			if (passed == 0)
 				break;
 		}
-		pg_atomic_fetch_add_u64(&state->counts->probed, count);
-		pg_atomic_fetch_add_u64(&state->counts->removed, count - passed);
+		if (ss->ps.instrument)
+		{
+			ss->ps.instrument->rows_probed += count;
+			ss->ps.instrument->rows_removed += count - passed;
+		}
 		if (passed > 0)
 		{
 			state->count = passed;
@@ -192,18 +189,8 @@ filter_scan_rescan(CustomScanState *node)
 static Size
 filter_scan_estimate_dsm(CustomScanState *node, ParallelContext *context)
 {
-	return add_size(SHARED_COUNTS_BYTES,
-					table_parallelscan_estimate(node->ss.ss_currentRelation,
-												node->ss.ps.state->es_snapshot));
-}
-
-/* Share the memory at "shared" with the other processes of the scan. */
-static void
-join_parallel_scan(FilterScanState *state, void *shared)
-{
-	Assert(state->scan == NULL);
-	state->counts = (ProbeCounts *) shared;
-	state->parallel = (ParallelTableScanDesc) ((char *) shared + SHARED_COUNTS_BYTES);
+	return table_parallelscan_estimate(node->ss.ss_currentRelation,
+									   node->ss.ps.state->es_snapshot);
 }
 
 static void
@@ -212,9 +199,8 @@ filter_scan_initialize_dsm(CustomScanState *node, ParallelContext *context,
 {
 	FilterScanState *state = (FilterScanState *) node;
 
-	join_parallel_scan(state, shared);
-	pg_atomic_init_u64(&state->counts->probed, 0);
-	pg_atomic_init_u64(&state->counts->removed, 0);
+	Assert(state->scan == NULL);
+	state->parallel = (ParallelTableScanDesc) shared;
 	table_parallelscan_initialize(node->ss.ss_currentRelation, state->parallel,
 								  node->ss.ps.state->es_snapshot);
 }
@@ -231,7 +217,7 @@ static void
 filter_scan_initialize_worker(CustomScanState *node, shm_toc *toc,
 							  void *shared)
 {
-	join_parallel_scan((FilterScanState *) node, shared);
+	((FilterScanState *) node)->parallel = (ParallelTableScanDesc) shared;
 }
 
 /*
@@ -245,11 +231,6 @@ filter_scan_shutdown(CustomScanState *node)
 
 	if (state->parallel == NULL)
 		return;
-	pg_atomic_fetch_add_u64(&state->own.probed,
-							pg_atomic_read_u64(&state->counts->probed));
-	pg_atomic_fetch_add_u64(&state->own.removed,
-							pg_atomic_read_u64(&state->counts->removed));
-	state->counts = &state->own;
 	state->parallel = NULL;
 	state->count = state->next = 0;
 	if (state->scan)
@@ -295,16 +276,16 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		conditions = lappend(conditions, text);
 	}
 	ExplainPropertyList("Probe", conditions, es);
-	if (!es->analyze)
+	if (!es->analyze || !node->ss.ps.instrument)
 		return;
 	foreach(cell, state->probes)
 		bytes += probe_bytes(lfirst(cell));
 	if (bytes > 0)
 		ExplainPropertyInteger("Filter Size", "kB", (bytes + 1023) / 1024, es);
 	ExplainPropertyInteger("Rows Probed", NULL,
-						   pg_atomic_read_u64(&state->counts->probed), es);
+						   (int64) node->ss.ps.instrument->rows_probed, es);
 	ExplainPropertyInteger("Rows Removed by Probe", NULL,
-						   pg_atomic_read_u64(&state->counts->removed), es);
+						   (int64) node->ss.ps.instrument->rows_removed, es);
 }
 
 static const CustomExecMethods exec_methods = {
@@ -331,9 +312,6 @@ filter_scan_create_state(CustomScan *plan)
 #if PG_VERSION_NUM >= 160000
 	state->css.slotOps = &TTSOpsBufferHeapTuple;
 #endif
-	pg_atomic_init_u64(&state->own.probed, 0);
-	pg_atomic_init_u64(&state->own.removed, 0);
-	state->counts = &state->own;
 	return (Node *) state;
 }
 
