@@ -2,6 +2,8 @@
 -- How many rows the planner expects to pass an index, or the filter that a subquery
 -- reads: as many as do, for who may ask both; and nobody else learns anything
 --
+CREATE SCHEMA filter_estimates;
+SET search_path = filter_estimates, public;
 SET max_parallel_workers_per_gather = 0;
 -- large enough for ANALYZE to read every row, so that chance has no part
 SET default_statistics_target = 1000;
@@ -40,7 +42,7 @@ INSERT INTO numbers SELECT generate_series(0, 9);
 CREATE INDEX numbers_n ON numbers USING membership (n) WITH (error_rate = 0.0001);
 CREATE TABLE filters (name text PRIMARY KEY, f bloom, c cuckoo);
 INSERT INTO filters SELECT share::text, bloom_agg(url, 0.0001), cuckoo_agg(url) FROM lists GROUP BY share;
-ANALYZE;
+ANALYZE visits, lists, numbers, filters;
 
 -- ---------------------------------------------------------------- of indexes
 SELECT name, expected_rows(query) / rows_of(query) BETWEEN 0.5 AND 2 AS within_factor_2
@@ -215,6 +217,7 @@ CREATE VIEW other_saved AS SELECT * FROM visits WHERE bloom_contains((SELECT f F
 CREATE VIEW visits_barrier WITH (security_barrier) AS SELECT * FROM visits WHERE m < 40;
 ANALYZE found, other, saved;
 CREATE ROLE regress_estimates_user;
+GRANT USAGE ON SCHEMA filter_estimates TO regress_estimates_user;
 GRANT SELECT ON found_view, other_view, found_barrier, other_barrier, found_joined, other_joined,
 	found_asked, other_asked, found_saved, other_saved TO regress_estimates_user;
 -- does the plan differ?

@@ -1,6 +1,8 @@
 --
 -- Filter Scan: gives the rows of a plain scan, wherever the planner may take it
 --
+CREATE SCHEMA filter_scan;
+SET search_path = filter_scan, public;
 SET max_parallel_workers_per_gather = 0;
 -- whatever it costs
 SET bloomfilter.filter_scan = force;
@@ -101,7 +103,7 @@ CREATE TABLE listed (url text, n int);
 INSERT INTO listed SELECT 'Host' || i, i * 10 FROM generate_series(1, 2100, 7) i;
 CREATE INDEX listed_url ON listed USING membership (url);
 CREATE INDEX listed_n ON listed USING membership (n);
-ANALYZE;
+ANALYZE scanned, filters, listed;
 
 -- ---------------------------------------------------------------- forms
 SELECT plan_of('SELECT url FROM scanned WHERE bloom_contains((SELECT f FROM filters WHERE name = ''url''), url) AND id > 5');
@@ -418,6 +420,7 @@ SET bloomfilter.no_such_setting = 1;
 -- Conditions of a policy, or of a view, come before a probe of the user's, which
 -- shows what it has seen
 CREATE ROLE regress_filter_user;
+GRANT USAGE ON SCHEMA filter_scan TO regress_filter_user;
 CREATE FUNCTION told(int) RETURNS int IMMUTABLE STRICT LANGUAGE plpgsql AS $$
 BEGIN
 	IF $1 % 1000 = 0 THEN
@@ -573,8 +576,10 @@ FROM (VALUES
 ) AS q (what, query), compare_parallel(query) AS r;
 SELECT probed('SELECT count(*) FROM wide WHERE membership_contains(''listed_url'', url)');
 SELECT probed('SELECT count(*) FROM wide_parted WHERE membership_contains(''listed_url'', url)');
+-- those, too, of a scan that one worker makes alone
 SET parallel_leader_participation = off;
 SELECT probed('SELECT count(*) FROM wide WHERE membership_contains(''listed_url'', url)');
+SELECT probed('SELECT count(*) FROM wide_parted WHERE membership_contains(''listed_url'', url)');
 RESET parallel_leader_participation;
 -- no worker to be had
 SET max_parallel_workers = 0;
@@ -598,5 +603,5 @@ ROLLBACK TO s;
 SELECT * FROM compare_parallel('SELECT count(*), sum(id) FROM wide WHERE membership_contains(''listed_url'', url)');
 ROLLBACK;
 
-REVOKE ALL ON secret, barrier, no_barrier, listed, filters, parted FROM regress_filter_user;
+DROP OWNED BY regress_filter_user;
 DROP ROLE regress_filter_user;

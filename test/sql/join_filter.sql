@@ -2,6 +2,8 @@
 -- Join filters: a scan probes the membership index of a table that it is joined to,
 -- and the query has the rows that it has without
 --
+CREATE SCHEMA join_filter;
+SET search_path = join_filter, public;
 SET max_parallel_workers_per_gather = 0;
 -- whatever it costs, and however few rows pass
 SET bloomfilter.filter_scan = force;
@@ -68,7 +70,7 @@ CREATE INDEX b_url ON blacklist USING membership (url);
 -- others, without an index of this kind
 CREATE TABLE plain (id int, url text);
 INSERT INTO plain SELECT i, 'host' || i FROM generate_series(1, 2000, 5) i;
-ANALYZE;
+ANALYZE visits, blacklist, plain;
 
 -- ---------------------------------------------------------------- joins
 SELECT plan_of('SELECT * FROM visits v JOIN blacklist b USING (url) WHERE v.id > 3');
@@ -463,6 +465,7 @@ SET bloomfilter.filter_scan = force;
 
 -- ---------------------------------------------------------------- who may know
 CREATE ROLE regress_join_user;
+GRANT USAGE ON SCHEMA join_filter TO regress_join_user;
 GRANT SELECT ON visits, blacklist, parted, plain TO regress_join_user;
 CREATE VIEW visits_view AS SELECT * FROM visits WHERE k > 0;
 CREATE VIEW blacklist_view AS SELECT * FROM blacklist WHERE n > 0;
