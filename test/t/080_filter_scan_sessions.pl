@@ -149,7 +149,7 @@ compute_query_id = on
 		first('SELECT v.id FROM visits v JOIN blacklist b USING (url) LIMIT 3', $parallel);
 		my $log = slurp_file($node->logfile, $start);
 		like($log, qr/Custom Scan \(Filter Scan\) on visits v.*?Rows Probed: 20000\b.*?Rows Removed by Probe: \d+/s, "$libraries: auto_explain");
-		like($log, qr/Parallel Custom Scan \(Filter Scan\) on visits v[^:]*\n[^\n]*Probe: [^\n]*\n(?:[^\n]*Probed Filters[^\n]*\n)?\s*Rows Probed: 20000\b/s, "$libraries: of workers, too");
+		like($log, qr/Parallel Custom Scan \(Filter Scan\) on visits v[^:]*\n[^\n]*Probe: [^\n]*\n(?:[^\n]*Filter Size[^\n]*\n)?\s*Rows Probed: 20000\b/s, "$libraries: of workers, too");
 		is($node->safe_psql('postgres', q{SELECT bool_and(rows = calls) FROM pg_stat_statements WHERE query LIKE 'SELECT count(*)%EXISTS%'}), 't', "$libraries: pg_stat_statements");
 	}
 }
