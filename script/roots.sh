@@ -6,7 +6,8 @@
 #
 # pg15, pg17, pg18, pg19
 #               Debian's packages of that PostgreSQL and what script/test
-#               needs, without LLVM; and 15's packages, to upgrade from
+#               needs, without LLVM; and 15's packages, to upgrade from.  Its source,
+#               if it can be had, lies in /usr/local/src
 # pg15-cassert, ...
 #               instead of the packages a server built from Debian's source of
 #               them, with assertions and with requests to valgrind: it lies in
@@ -24,7 +25,7 @@
 root_days=30
 
 # What a root has beside its server
-root_packages=(make gcc libc6-dev libxxhash-dev libipc-run-perl valgrind)
+root_packages=(make gcc libc6-dev libxxhash-dev libipc-run-perl valgrind bzip2)
 # For a server with the features that the tests need
 build_packages=(bison flex perl dpkg-dev pkgconf libicu-dev libxml2-dev liblz4-dev
 	zlib1g-dev)
@@ -69,18 +70,18 @@ debian_mirror()
 make_root()
 {
 	local major=${1#pg} mirror suites
-	local -a packages=("${root_packages[@]}") types=(deb) sources hooks=()
+	local -a packages=("${root_packages[@]}") types=(deb deb-src) sources hooks=()
+	local source
 
 	major=${major%-cassert}
 	mirror=$(debian_mirror)
+	source="cd \"\$1/usr/local/src\" && APT_CONFIG=\$MMDEBSTRAP_APT_CONFIG \
+		apt-get source --download-only postgresql-$major"
 	case $1 in
 		*-cassert)
 			packages+=("${build_packages[@]}")
-			types+=(deb-src)
 			hooks+=(--customize-hook='chroot "$1" useradd --system postgres'
-				--customize-hook="cd \"\$1/usr/local/src\" &&
-					APT_CONFIG=\$MMDEBSTRAP_APT_CONFIG apt-get source \
-						--download-only postgresql-$major")
+				--customize-hook="$source")
 			;;
 		*)
 			packages+=("postgresql-$major" "postgresql-$old_major")
@@ -90,7 +91,8 @@ make_root()
 					APT_CONFIG=\$MMDEBSTRAP_APT_CONFIG apt-get download \
 						postgresql-server-dev-$major postgresql-server-dev-$old_major &&
 					chroot \"\$1\" sh -c 'dpkg --force-depends -i /tmp/*.deb &&
-						rm /tmp/*.deb'")
+						rm /tmp/*.deb'"
+				--customize-hook="$source || true")
 			;;
 	esac
 

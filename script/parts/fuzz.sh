@@ -4,10 +4,12 @@
 # what it lets through (test/fuzz/*.c), from the corpus in test/fuzz/corpus; and
 # damaged filters through every way into a server (test/fuzz/fuzz.sql).  Then random
 # SQL over tables with membership indexes, from several sessions, compared with exact
-# answers (test/slow/membership_random.pl).  Needs clang, with its libraries for the
-# sanitizers.  Four minutes; for longer by hand:
+# answers (test/slow/membership_random.pl); and random joins, compared with plans
+# without filters (test/slow/join_filter_random.pl).  Needs clang, with its libraries
+# for the sanitizers.  Seven minutes; for longer by hand:
 #
-#     FUZZ_SECONDS=1800 FUZZ_STEPS=200000 RANDOM_SECONDS=3600 FUZZ_SEED=2 script/test fuzz
+#     FUZZ_SECONDS=1800 FUZZ_STEPS=200000 RANDOM_SECONDS=3600 JOIN_SECONDS=3600 \
+#         FUZZ_SEED=2 script/test fuzz
 #
 # is an hour of libFuzzer on two cores, and as much of each SQL.  "make fuzz" does the
 # former alone, and keeps what it finds in test/fuzz/found, to go on from there.
@@ -36,6 +38,7 @@ part_fuzz()
 	stop_server
 	# other statements each time, unless told otherwise
 	suite "Random SQL over membership indexes" slow_tests membership_random
+	suite "Random joins with join filters" slow_tests join_filter_random
 }
 
 # test/fuzz/corpus is what make_corpus.c writes now.
