@@ -11,11 +11,12 @@
 use strict;
 use warnings;
 
-use List::Util qw(max min shuffle sum);
+use List::Util qw(min shuffle sum);
+use POSIX ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time);
+use Time::HiRes qw(time usleep);
 
 my $seconds = $ENV{JOIN_SECONDS} || 150;
 my $seed = $ENV{FUZZ_SEED} || time;
@@ -33,6 +34,10 @@ my ($statement_ms, $slow_share_most) = (2000, 0.1);
 my ($filtered_share_least, $failed_share_most) = (0.15, 0.25);
 # Cases told in full
 my $most_told = 5;
+# In every third round other sessions change the tables, and their indexes, meanwhile
+my ($disturbed_every, $disturbers, $disturbances, $lock_ms) = (3, 2, 2000, 300);
+# At least so many of their statements succeed in each
+my $changes_least = 50;
 
 my @variants = (
 	[ plain => "SET bloomfilter.filter_scan = off; SET bloomfilter.join_filter = off" ],
@@ -93,8 +98,10 @@ my %families = (
 	array => { types => [ 'int[]', 'int[]', 'int8[]' ], value => 'ARRAY[n, n + 1]', alike => 1 },
 	range => { types => ['int4range'], value => 'int4range(n::int, n::int + 2)', alike => 1 },
 	row => { types => ['pair'], value => "ROW(n, 'v' || n)::pair", alike => 1 },
-	oid => { types => ['oid'], value => 'n::oid', alike => 1 },
-	jsonb => { types => ['jsonb'], value => 'jsonb_build_array(n)', alike => 1 });
+	oid => { types => [ 'oid', 'regclass' ], value => 'n::oid', alike => 1 },
+	timetz => { types => [ 'timetz', 'timetz', 'time' ], value => "(make_time(12, (n % 60)::int, n::int / 60) || CASE h % 2 WHEN 0 THEN '+00' ELSE '+00:00' END)::timetz" },
+	decimals => { types => ['numeric[]'], value => 'ARRAY[CASE h % 2 WHEN 0 THEN n::numeric ELSE n::numeric(12,3) END, 7]' },
+	jsonb => { types => ['jsonb'], value => 'jsonb_build_array(CASE h % 2 WHEN 0 THEN n::numeric ELSE n::numeric(12,3) END)' });
 my @others = grep { $_ ne 'int' && $_ ne 'text' } sort keys %families;
 
 # What a round is about: the families of its columns k1 to k4, and its values
@@ -725,13 +732,14 @@ sub settings
 	push @sql, 'SET from_collapse_limit = 1' if chance(0.1);
 	push @sql, 'SET geqo_threshold = 2' if chance(0.1);
 	push @sql, 'SET cursor_tuple_fraction = 1' if chance(0.2);
+	push @sql, "SET timezone = '" . one_of('America/New_York', 'Asia/Kolkata', 'UTC') . "'" if chance(0.2);
 	push @sql, 'SET jit = on', 'SET jit_above_cost = 0' if chance(0.03);
 	return @sql;
 }
 
 # ------------------------------------------------------------------ rounds
 
-my %counts = map { $_ => 0 } qw(cases statements filtered scans failed slow);
+my %counts = map { $_ => 0 } qw(cases statements filtered scans failed slow disturbed changes);
 
 sub setup_round
 {
@@ -748,6 +756,62 @@ sub setup_round
 	push @sql, create_table($_) foreach 1 .. $tables_count;
 	push @sql, create_views(), create_functions(), create_filters(), 'GRANT SELECT ON ALL TABLES IN SCHEMA public TO joins_user';
 	return @sql;
+}
+
+# A case of a round in which others change the tables: its variants share a snapshot
+sub script_of_snapshot
+{
+	my ($number, $settings, $query) = @_;
+	my @script = ('BEGIN ISOLATION LEVEL ' . one_of('REPEATABLE READ', 'REPEATABLE READ', 'SERIALIZABLE') . ';', 'SELECT count(*) FROM filters;');
+
+	foreach my $variant (@variants)
+	{
+		push @script, 'SAVEPOINT v;', script_of($number, $variant, $settings, $query) =~ s/\\echo \@end\K.*//sr, 'ROLLBACK TO v;';
+	}
+	return join "\n", @script, 'ROLLBACK;', '';
+}
+
+# What another session does meanwhile.  Nothing that changes rows that an old snapshot
+# sees, as TRUNCATE and some of ALTER TABLE do.
+sub disturbance
+{
+	my $t = one_of(grep { !$_->{temporary} } @tables);
+	my $column = one_of(sort keys %{ $t->{types} });
+	my $index = "$t->{name}_$column";
+
+	return weighted(
+		[ 12, change($t) ],
+		[ 1, "BEGIN;\n" . change($t) . ";\n" . change($t) . ";\n" . one_of('ROLLBACK', 'COMMIT') ],
+		[ 1, "VACUUM $t->{name}" ],
+		[ 1, "ANALYZE $t->{name}" ],
+		[ 0.3, "VACUUM FULL $t->{name}" ],
+		[ 2, "REINDEX TABLE CONCURRENTLY $t->{name}" ],
+		[ 1, "REINDEX TABLE $t->{name}" ],
+		[ 2, "DROP INDEX CONCURRENTLY IF EXISTS $index;\nCREATE INDEX CONCURRENTLY $index ON $t->{name} USING membership ($column)" ],
+		[ 1, "DROP INDEX IF EXISTS $index;\nCREATE INDEX $index ON $t->{name} USING membership ($column)" . options() ]);
+}
+
+# Sessions that do such things until they are ended
+sub start_disturbers
+{
+	my ($database, $file) = @_;
+	my @pids;
+
+	foreach my $number (1 .. $disturbers)
+	{
+		append_to_file("$file.$number.sql", join '', map { "$_;\n" } "SET lock_timeout = $lock_ms", map { disturbance() } 1 .. $disturbances);
+		my $pid = fork // die "fork: $!";
+		if (!$pid)
+		{
+			# once the tables are there
+			usleep(10_000) until -e "$file.ready";
+			open STDOUT, '>', "$file.$number.out" or POSIX::_exit(1);
+			open STDERR, '>&', \*STDOUT or POSIX::_exit(1);
+			exec('psql', '-XAt', '-d', $node->connstr($database), '-f', "$file.$number.sql") or POSIX::_exit(1);
+		}
+		push @pids, $pid;
+	}
+	return @pids;
 }
 
 # What psql is to do for one case in one variant.  Each statement's end is told with its
@@ -816,7 +880,7 @@ sub difference
 		my ($other_rows, $other_state) = @{ $other->[$at] // [ [], 'nothing' ] };
 
 		# by chance, in a machine that is busy; what comes then is of another transaction
-		return 'slow' if grep { $_ eq '57014' } $state, $other_state;
+		return 'slow' if grep { /^(57014|40P01|40001)$/ } $state, $other_state;
 		# operands of two collations are an error, but only once they are compared
 		return 'failed' if grep { $_ eq '42P22' } $state, $other_state;
 		return "statement $at: SQLSTATE $state, and $other_state" if $state ne $other_state;
@@ -838,23 +902,29 @@ sub play_round
 	my ($round) = @_;
 	my $database = "round_$round";
 	my $file = "$dir/$database";
-	my (@cases, @faults);
+	my $disturbed = $round % $disturbed_every == 0;
+	my (@cases, @faults, @pids);
 
 	srand($seed + $round);
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
 	my @setup = setup_round();
 	my $script = join '', map { "$_;\n" } "SET max_parallel_workers_per_gather = 0", @setup, "SET statement_timeout = $statement_ms";
-	$script .= "\\echo \@indexes\nSELECT count(*) FROM pg_index i JOIN pg_class c ON c.oid = indexrelid JOIN pg_am a ON a.oid = relam WHERE amname = 'membership';\n";
+	$script .= "\\! touch $file.ready\n";
 	foreach my $number (0 .. $cases_count - 1)
 	{
 		my @settings = settings();
-		my @lines = weighted(@case_kinds)->();
+		my @lines = $disturbed ? explained(query(changes => 1)) : weighted(@case_kinds)->();
 
 		push @cases, [ \@settings, @lines ];
-		$script .= script_of($number, $_, \@settings, @lines) foreach @variants;
+		$script .= $disturbed ? script_of_snapshot($number, \@settings, @lines) : join '', map { script_of($number, $_, \@settings, @lines) } @variants;
 	}
 	append_to_file("$file.sql", $script);
+	@pids = start_disturbers($database, $file) if $disturbed;
 	system("psql -XAtq -v VERBOSITY=terse -d '" . $node->connstr($database) . "' -f $file.sql >$file.out 2>$file.err");
+	kill 'TERM', @pids;
+	waitpid $_, 0 foreach @pids;
+	$counts{disturbed}++ if $disturbed;
+	$counts{changes} += () = slurp_file("$file.$_.out") =~ /^(?:INSERT|UPDATE|DELETE|VACUUM|REINDEX|CREATE)\b/mg foreach $disturbed ? 1 .. $disturbers : ();
 	my ($of, $plans, $ended) = read_output("$file.out");
 
 	foreach my $number (0 .. $#cases)
@@ -870,7 +940,7 @@ sub play_round
 			$counts{scans}++ if $plan =~ /Filter Scan/;
 			$counts{filtered}++ if $plan =~ / in index /;
 		}
-		$counts{failed}++ if grep { $_->[1] !~ /^(00000|57014)$/ } @{ $plain // [] };
+		$counts{failed}++ if grep { $_->[1] !~ /^(00000|57014|40P01|40001)$/ } @{ $plain // [] };
 		foreach my $variant (map { $_->[0] } @variants)
 		{
 			my $told_now = !$ended->{$number}{$variant} ? 'not answered' : difference($plain, $of->{$number}{$variant});
@@ -908,6 +978,7 @@ do
 
 note(join ', ', map { "$_ $counts{$_}" } sort keys %counts);
 cmp_ok($counts{filtered}, '>=', $filtered_share_least * $counts{statements}, 'enough plans had a join filter');
+cmp_ok($counts{changes}, '>=', $changes_least * $counts{disturbed}, 'other sessions have changed tables');
 cmp_ok($counts{failed}, '<=', $failed_share_most * $counts{cases}, 'most cases are right by themselves');
 cmp_ok($counts{slow}, '<=', $slow_share_most * $counts{cases}, 'most cases end in time');
 
