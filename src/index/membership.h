@@ -208,7 +208,7 @@ typedef struct MembershipSite MembershipSite;
 
 extern MembershipSite *membership_site_make(MemoryContext mcxt,
 											Oid element_type, bool for_join);
-extern void membership_site_open(MembershipSite *site, Oid index);
+extern void membership_site_open(MembershipSite *site, Oid oid);
 extern uint64 membership_site_hash(MembershipSite *site, Datum element,
 								   bool *comparable);
 extern bool membership_site_settled(const MembershipSite *site, int attempt);

@@ -21,6 +21,7 @@
 
 #include "access/table.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -321,9 +322,31 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, List *conditions, List *joins)
 	}
 }
 
-/* The join filters that are expected to pay */
+/* Does one of the conditions look up the same element in the same index? */
+static bool
+is_probed(const JoinFilter *join, List *conditions)
+{
+	ListCell   *cell;
+
+	foreach(cell, conditions)
+	{
+		Node	   *index;
+		Node	   *element;
+
+		if (probe_matches((Node *) lfirst_node(RestrictInfo, cell)->clause,
+						  &index, &element) &&
+			IsA(index, Const) && !((Const *) index)->constisnull &&
+			((Const *) index)->consttype == REGCLASSOID &&
+			DatumGetObjectId(((Const *) index)->constvalue) == join->index &&
+			equal(element, join->element))
+			return true;
+	}
+	return false;
+}
+
+/* The join filters that are expected to pay, beside these conditions */
 static List *
-find_joins(PlannerInfo *root, RelOptInfo *rel)
+find_joins(PlannerInfo *root, RelOptInfo *rel, List *conditions)
 {
 	bool		force = filter_scan_setting == FILTER_SCAN_FORCE;
 	List	   *joins = NIL;
@@ -336,7 +359,8 @@ find_joins(PlannerInfo *root, RelOptInfo *rel)
 	{
 		JoinFilter *filter = lfirst(cell);
 
-		if (force || filter->share <= JOIN_SHARE_MAX)
+		if ((force || filter->share <= JOIN_SHARE_MAX) &&
+			!is_probed(filter, conditions))
 			joins = lappend(joins, filter);
 	}
 	return joins;
@@ -356,7 +380,7 @@ add_filter_scans(PlannerInfo *root, RelOptInfo *rel, Index rti,
 		!is_candidate(rel, rte))
 		return;
 	conditions = find_conditions(rel);
-	joins = find_joins(root, rel);
+	joins = find_joins(root, rel, conditions);
 	if ((conditions == NIL && joins == NIL) || !is_heap(rte))
 		return;
 	/* all that are forced cost nothing, so there must be only one */

@@ -249,88 +249,124 @@ element_of(Probe *probe, TableScanDesc scan, ExprContext *econtext,
 	return ExecEvalExpr(probe->element, econtext, isnull);
 }
 
-/* probe_page() for a filter that is a value */
-static int
-probe_filter(Probe *probe, TableScanDesc scan, ExprContext *econtext,
-			 TupleTableSlot *slot, int *rows, int count, uint64 *hashes,
-			 bool *found)
+/* What probe_page() and the functions below share */
+typedef struct PageProbe
 {
-	FilterReader reader;
+	Probe	   *probe;
+	TableScanDesc scan;
+	ExprContext *econtext;
+	TupleTableSlot *slot;
+	int		   *rows;
+	int			count;			/* of the rows */
+	uint64		hashes[HEAP_PAGE_ROWS_MAX];
+	bool		found[HEAP_PAGE_ROWS_MAX];
+	bool		comparable[HEAP_PAGE_ROWS_MAX]; /* of an index */
+	bool		all_comparable;
+	FilterReader reader;		/* of a filter that is a value */
+} PageProbe;
+
+/*
+ * Hash the elements of the rows, and drop the rows that have none.  "open" is called
+ * before the first.  Inline, so that the calls through pointers cost nothing.
+ */
+static pg_attribute_always_inline void
+hash_rows(PageProbe *page, void (*open) (PageProbe *page),
+		  uint64 (*hash) (PageProbe *page, Datum element, int row))
+{
 	HeapTupleData tuple;
 	int			hashed = 0;
 
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < page->count; i++)
 	{
 		bool		isnull;
-		Datum		element = element_of(probe, scan, econtext, slot, &tuple,
-										 rows[i], &isnull);
+		Datum		element = element_of(page->probe, page->scan,
+										 page->econtext, page->slot, &tuple,
+										 page->rows[i], &isnull);
 
 		if (isnull)
 			continue;
-		if (unlikely(probe->site == NULL))
-			make_site(probe);
 		if (hashed == 0)
-			reader_open(&probe->site->user, probe->value, count, &reader);
-		hashes[hashed] = element_hash(probe->site->hasher, element,
-									  image_seed(reader.image));
-		check_class(image_class(reader.image), probe->site->hasher);
-		rows[hashed++] = rows[i];
+			open(page);
+		page->hashes[hashed] = hash(page, element, hashed);
+		page->rows[hashed++] = page->rows[i];
 		MemoryContextReset(CurrentMemoryContext);
 	}
-	if (hashed == 0)
-		return 0;
-	reader_reopen(&probe->site->user, count, &reader);
-	if (likely(reader.slices_of == NULL))
-		filter_contains_batch(reader.image, hashes, hashed, found);
-	else
-		for (int i = 0; i < hashed; i++)
-			found[i] = reader_contains(&reader, hashes[i]);
-	return hashed;
+	page->count = hashed;
 }
 
-/* The same for an index */
-static int
-probe_index(Probe *probe, TableScanDesc scan, ExprContext *econtext,
-			TupleTableSlot *slot, int *rows, int count, uint64 *hashes,
-			bool *found)
+static void
+open_filter(PageProbe *page)
 {
-	Oid			index = DatumGetObjectId(probe->value);
-	bool		all_comparable;
-	HeapTupleData tuple;
-	bool		comparable[HEAP_PAGE_ROWS_MAX];
+	Probe	   *probe = page->probe;
+
+	if (unlikely(probe->site == NULL))
+		make_site(probe);
+	reader_open(&probe->site->user, probe->value, page->count, &page->reader);
+}
+
+static inline uint64
+hash_for_filter(PageProbe *page, Datum element, int row)
+{
+	ElementHasher *hasher = page->probe->site->hasher;
+	uint64		hash = element_hash(hasher, element,
+									image_seed(page->reader.image));
+
+	check_class(image_class(page->reader.image), hasher);
+	return hash;
+}
+
+/* Probe a filter that is a value. */
+static void
+probe_filter(PageProbe *page)
+{
+	hash_rows(page, open_filter, hash_for_filter);
+	if (page->count == 0)
+		return;
+	reader_reopen(&page->probe->site->user, page->count, &page->reader);
+	if (likely(page->reader.slices_of == NULL))
+		filter_contains_batch(page->reader.image, page->hashes, page->count,
+							  page->found);
+	else
+		for (int i = 0; i < page->count; i++)
+			page->found[i] = reader_contains(&page->reader, page->hashes[i]);
+}
+
+static void
+open_index(PageProbe *page)
+{
+	Probe	   *probe = page->probe;
+
+	if (unlikely(probe->index_site == NULL))
+		make_site(probe);
+	membership_site_open(probe->index_site, DatumGetObjectId(probe->value));
+}
+
+static inline uint64
+hash_for_index(PageProbe *page, Datum element, int row)
+{
+	uint64		hash = membership_site_hash(page->probe->index_site, element,
+											&page->comparable[row]);
+
+	page->all_comparable &= page->comparable[row];
+	return hash;
+}
+
+static void
+probe_index(PageProbe *page)
+{
 	int			attempt = 0;
-	int			hashed;
 
 	do
 	{
-		hashed = 0;
-		all_comparable = true;
-		for (int i = 0; i < count; i++)
-		{
-			bool		isnull;
-			Datum		element = element_of(probe, scan, econtext, slot, &tuple,
-											 rows[i], &isnull);
-
-			if (isnull)
-				continue;
-			if (unlikely(probe->index_site == NULL))
-				make_site(probe);
-			if (hashed == 0)
-				membership_site_open(probe->index_site, index);
-			hashes[hashed] = membership_site_hash(probe->index_site, element,
-												  &comparable[hashed]);
-			all_comparable &= comparable[hashed];
-			rows[hashed++] = rows[i];
-			MemoryContextReset(CurrentMemoryContext);
-		}
-		count = hashed;
-	} while (hashed > 0 &&
-			 !membership_site_settled(probe->index_site, attempt++));
-	if (hashed > 0)
-		membership_site_probe(probe->index_site, hashes, hashed, found);
-	for (int i = 0; !all_comparable && i < hashed; i++)
-		found[i] |= !comparable[i];
-	return hashed;
+		page->all_comparable = true;
+		hash_rows(page, open_index, hash_for_index);
+		if (page->count == 0)
+			return;
+	} while (!membership_site_settled(page->probe->index_site, attempt++));
+	membership_site_probe(page->probe->index_site, page->hashes, page->count,
+						  page->found);
+	for (int i = 0; !page->all_comparable && i < page->count; i++)
+		page->found[i] |= !page->comparable[i];
 }
 
 /*
@@ -346,8 +382,7 @@ int
 probe_page(Probe *probe, TableScanDesc scan, ExprContext *econtext,
 		   TupleTableSlot *slot, int *rows, int count)
 {
-	uint64		hashes[HEAP_PAGE_ROWS_MAX];
-	bool		found[HEAP_PAGE_ROWS_MAX];
+	PageProbe	page;
 	MemoryContext old;
 	int			passed = 0;
 
@@ -357,16 +392,22 @@ probe_page(Probe *probe, TableScanDesc scan, ExprContext *econtext,
 	if (probe->isnull)
 		return 0;
 
+	page.probe = probe;
+	page.scan = scan;
+	page.econtext = econtext;
+	page.slot = slot;
+	page.rows = rows;
+	page.count = count;
 	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	if (probe->kind == PROBE_FILTER)
-		count = probe_filter(probe, scan, econtext, slot, rows, count, hashes,
-							 found);
+		probe_filter(&page);
 	else
-		count = probe_index(probe, scan, econtext, slot, rows, count, hashes,
-							found);
-	for (int i = 0; i < count; i++)
-		if (found[i])
+		probe_index(&page);
+	for (int i = 0; i < page.count; i++)
+	{
+		if (page.found[i])
 			rows[passed++] = rows[i];
+	}
 	MemoryContextSwitchTo(old);
 	ExecClearTuple(slot);
 	ResetExprContext(econtext);
