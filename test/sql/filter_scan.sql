@@ -454,6 +454,16 @@ SET ROLE regress_filter_user;
 SELECT plan_of('SELECT * FROM secret WHERE told(id) > 0 AND bloom_contains((SELECT f FROM filters WHERE name = ''n''), told(id))');
 SELECT count(*) FROM secret WHERE told(id) > 0 AND bloom_contains((SELECT f FROM filters WHERE name = 'n'), told(id));
 RESET ROLE;
+-- and leaves WHERE CURRENT OF to the server's own scan
+GRANT UPDATE ON secret TO regress_filter_user;
+SET ROLE regress_filter_user;
+BEGIN;
+DECLARE c CURSOR FOR SELECT id FROM secret;
+FETCH 2 FROM c;
+SELECT scans_of('SELECT id FROM secret') AS cursor, scans_of('UPDATE secret SET id = 0 WHERE CURRENT OF c') AS current_of;
+UPDATE secret SET id = 0 WHERE CURRENT OF c RETURNING url;
+ROLLBACK;
+RESET ROLE;
 -- of partitions, too
 ALTER TABLE parted ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON parted USING (id < 1500);

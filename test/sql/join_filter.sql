@@ -214,6 +214,18 @@ END
 $$;
 SELECT t.scanned, t.listed, r.* FROM typed t, compare_types(t) r ORDER BY i;
 
+-- An operator of two types that are not hashed alike lets all rows through
+BEGIN;
+ALTER OPERATOR FAMILY date_ops USING membership ADD OPERATOR 1 = (date, timestamp);
+CREATE TABLE dates (d date);
+INSERT INTO dates SELECT '2000-01-01'::date + i FROM generate_series(1, 200, 3) i;
+CREATE INDEX dates_d ON dates USING membership (d);
+CREATE TABLE times (t timestamp);
+INSERT INTO times SELECT '2000-01-01'::timestamp + i * interval '12 hours' FROM generate_series(1, 1000) i;
+SELECT * FROM compare('SELECT * FROM times WHERE EXISTS (SELECT FROM dates WHERE d = t)');
+SELECT * FROM compare('SELECT * FROM times JOIN dates ON t = d');
+ROLLBACK;
+
 -- Collations
 CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE TABLE collated_v (d text, c text COLLATE "C", nd text COLLATE blind);

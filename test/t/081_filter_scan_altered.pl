@@ -113,6 +113,30 @@ $session->ask("INSERT INTO blacklist SELECT url FROM visits WHERE id = 2");
 is($session->ask('EXECUTE joined'), '251', 'with an insertion');
 $session->ask('ROLLBACK');
 
+# A snapshot that is older than the index, and sees rows that are not in it
+foreach my $isolation ('REPEATABLE READ', 'SERIALIZABLE')
+{
+	$session->ask("BEGIN ISOLATION LEVEL $isolation; SELECT 1");
+	$other->ask("DELETE FROM blacklist WHERE url IN (SELECT url FROM visits WHERE id <= 100); REINDEX INDEX blacklist_url");
+	is($other->ask($join), '245', "$isolation: rows are deleted, and the index rebuilt");
+	is($session->ask('EXECUTE joined'), '250', "$isolation: an older snapshot has them, by a kept plan");
+	is($session->ask($join), '250', "$isolation: and by a new one");
+	$session->ask('COMMIT');
+	is($session->ask('EXECUTE joined'), '245', "$isolation: a new snapshot has not");
+	$other->ask("INSERT INTO blacklist SELECT url FROM visits WHERE listed AND id <= 100");
+	is($session->ask('EXECUTE joined'), '250', "$isolation: until they come back");
+}
+
+# An open cursor, while a subtransaction fails that has used the index, or built another
+$session->ask("BEGIN; DECLARE c CURSOR FOR SELECT v.id FROM visits v WHERE membership_contains('blacklist_url', url) AND listed");
+is($session->ask('FETCH 5 FROM c') =~ tr/\n//, 4, 'a cursor');
+$session->ask("SAVEPOINT s; SELECT count(*) FROM visits WHERE membership_contains('blacklist_url', url); INSERT INTO blacklist VALUES ('gone')");
+is($session->ask('FETCH 5 FROM c') =~ tr/\n//, 4, 'in a subtransaction');
+like($session->ask("SELECT 1 / count(*) FROM visits WHERE membership_contains('blacklist_url', url) AND id < 0"), qr/division by zero/, 'which fails');
+$session->ask('ROLLBACK TO s; CREATE INDEX another ON blacklist USING membership (url); ROLLBACK TO s');
+is(($session->ask('FETCH ALL FROM c') =~ tr/\n//) + 1, 240, "the cursor's other rows");
+$session->ask('COMMIT');
+
 # Without the right to read the other table, the executor says so, as ever
 $node->safe_psql('postgres', 'CREATE ROLE reader LOGIN; GRANT SELECT ON visits, blacklist TO reader');
 my $reader = Session->new($node, 'reader');
