@@ -7,7 +7,10 @@
  *
  * Where not.  A probe runs before the other conditions of its table.  So it stands
  * aside if one of these has to run first: the conditions of a security barrier
- * (row-level security, a view) come before those of the user.  Only heaps are
+ * (row-level security, a view) come before those of the user.  And another condition
+ * may keep an element from failing that is not a plain column, as in
+ * "x ~ '^[0-9]+$' AND bloom_contains(f, x::int)", which works since the server checks
+ * cheap conditions first.  Only heaps are
  * scanned, on majors that heap_page.c knows; not for TABLESAMPLE, nor WHERE CURRENT OF.
  *
  * Cost.  Each row costs less than one that leaves a sequential scan, and only those
@@ -23,6 +26,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -90,6 +94,17 @@ is_heap(RangeTblEntry *rte)
 	return supported;
 }
 
+/*
+ * May an element be evaluated before the table's other conditions?  A leakproof
+ * expression does not fail, whatever the row.
+ */
+static bool
+may_come_first(RelOptInfo *rel, Node *element)
+{
+	return list_length(rel->baserestrictinfo) == 1 ||
+		!contain_leaked_vars(element);
+}
+
 /* The conditions of a table that a Filter Scan can probe: RestrictInfos */
 static List *
 find_conditions(RelOptInfo *rel)
@@ -105,7 +120,8 @@ find_conditions(RelOptInfo *rel)
 
 		if (!rinfo->pseudoconstant &&
 			restriction_is_securely_promotable(rinfo, rel) &&
-			probe_matches((Node *) rinfo->clause, &filter, &element))
+			probe_matches((Node *) rinfo->clause, &filter, &element) &&
+			may_come_first(rel, element))
 			conditions = lappend(conditions, rinfo);
 	}
 	return conditions;
