@@ -94,6 +94,11 @@ FROM (SELECT 'url', 'Host' || i FROM generate_series(1, 2100, 7) i
 	  UNION ALL SELECT 'h', 'host' || i FROM generate_series(1, 2100, 7) i
 	  UNION ALL SELECT 'long', repeat('long' || i, 1000) FROM generate_series(0, 500) i) x (name, x)
 GROUP BY name;
+-- compressed in its row
+ALTER TABLE filters ALTER f SET STORAGE MAIN, ALTER c SET STORAGE MAIN;
+INSERT INTO filters SELECT 'few', bloom_agg(x), cuckoo_agg(x) FROM unnest(ARRAY['Host1', 'Host8', 'Host2003']) x;
+INSERT INTO filters SELECT 'sparse', bloom_add_all(bloom_create(2000), a), cuckoo_add_all(cuckoo_create(2000), a)
+FROM (SELECT ARRAY['Host1', 'Host8', 'Host2003']) q (a);
 INSERT INTO filters SELECT 'n', bloom_agg(i), cuckoo_agg(i) FROM generate_series(10, 20000, 70) i;
 INSERT INTO filters SELECT 'tid', bloom_agg(ctid), cuckoo_agg(ctid) FROM scanned WHERE id % 11 = 0;
 INSERT INTO filters SELECT 'row', bloom_agg(scanned), cuckoo_agg(scanned) FROM scanned WHERE id % 11 = 0;
@@ -136,6 +141,10 @@ FROM (VALUES
 	('bloom_contains(%1$s, scanned)', 'row'),
 	('bloom_contains(%1$s, ''Host1''::text)', 'url'),
 	('bloom_contains(%1$s, NULL::text)', 'url'),
+	('bloom_contains(%1$s, url)', 'few'),
+	('cuckoo_contains(%2$s, url)', 'few'),
+	('bloom_contains(%1$s, url)', 'sparse'),
+	('cuckoo_contains(%2$s, url)', 'sparse'),
 	('bloom_contains(%1$s, url)', 'null'),
 	('bloom_contains(%1$s, url)', 'empty'),
 	('cuckoo_contains(%2$s, url)', 'null'),
