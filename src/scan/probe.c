@@ -99,6 +99,7 @@ call_of(Node *clause, List **args)
 		set_opfuncid((OpExpr *) clause);
 		return ((OpExpr *) clause)->opfuncid;
 	}
+	*args = NIL;
 	return InvalidOid;
 }
 
