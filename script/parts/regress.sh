@@ -4,7 +4,8 @@
 # all have membership indexes (test/regress/indexes.sql): once by core's plans, and
 # once with Filter Scans and join filters wherever they are legal.  The results have to
 # be the same (test/regress/compare.pl).  On several majors, in throw-away roots, one
-# with assertions; what cannot be had is skipped.  Some two minutes for each.
+# with assertions; what cannot be had is skipped.  Some ten minutes, once the roots are
+# there.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$root/script/parts/lib.sh"

@@ -828,7 +828,7 @@ sub script_of
 
 		if (ref $line)
 		{
-			push @script, '\\echo @plan', "EXPLAIN (COSTS off) $sql;";
+			push @script, '\\echo @plan', "EXPLAIN (COSTS off) $sql;", '\\echo @planned :SQLSTATE';
 		}
 		push @script, $sql =~ /^(FETCH|MOVE)/ ? '\\echo @rows some' : '\\echo @rows', "$sql;", '\\echo @state :SQLSTATE';
 	}
@@ -849,6 +849,7 @@ sub read_output
 		if ($line =~ /^\@case (\d+) (\w+)/) { ($case, $variant, $where) = ($1, $2, ''); $of{$case}{$variant} = []; $plans{$case} //= [] }
 		elsif (!defined $case) { next }
 		elsif ($line eq '@plan') { $where = $variant eq 'forced' ? 'plan' : ''; push @{ $plans{$case} }, '' if $where }
+		elsif ($line =~ /^\@planned (\S+)/) { $where = ''; push @{ $of{$case}{$variant} }, [ [], $1 ] }
 		elsif ($line =~ /^\@rows( some)?/) { $where = 'rows'; push @{ $of{$case}{$variant} }, [ [], '', $1 ] }
 		elsif ($line =~ /^\@state (\S+)/) { $where = ''; $of{$case}{$variant}[-1][1] = $1 }
 		elsif ($line eq '@end') { $where = ''; $ended{$case}{$variant} = 1 }
