@@ -21,6 +21,7 @@
 #include "access/heapam.h"
 #include "access/table.h"
 #include "access/tableam.h"
+#include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
@@ -227,11 +228,12 @@ result_of(PlannerInfo *root)
  * known_filter
  *		The filter that an expression gives, as a constant, which may be NULL
  *
- * NULL if planning cannot know it.  A stored filter remains a pointer to where it
+ * NULL if planning cannot know it.  Reads the rows of subqueries only if
+ * read_subqueries.  A stored filter remains a pointer to where it
  * is stored.  Allocates in the current memory context.
  */
 Const *
-known_filter(PlannerInfo *root, Node *expression)
+known_filter(PlannerInfo *root, Node *expression, bool read_subqueries)
 {
 	Node	   *node = estimate_expression_value(root, expression);
 	PlannerInfo *subquery;
@@ -239,7 +241,9 @@ known_filter(PlannerInfo *root, Node *expression)
 	if (IsA(node, Const))
 		return (Const *) node;
 	if (!IsA(node, Param) || ((Param *) node)->paramkind != PARAM_EXEC ||
-		!ActiveSnapshotSet())
+		!read_subqueries || !ActiveSnapshotSet() ||
+	/* our scan would lock the whole table against writers' commits */
+		IsolationIsSerializable())
 		return NULL;
 	subquery = subquery_of(root, (Param *) node);
 	return subquery ? result_of(subquery) : NULL;

@@ -9,6 +9,7 @@
 
 #include "nodes/pathnodes.h"
 
-extern Const *known_filter(PlannerInfo *root, Node *expression);
+extern Const *known_filter(PlannerInfo *root, Node *expression,
+						   bool read_subqueries);
 
 #endif							/* BLOOMFILTER_KNOWN_FILTER_H */

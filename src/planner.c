@@ -85,19 +85,17 @@ image_of(Node *node, Size whole_up_to, bool *whole)
 
 /* A ShareEstimator for a filter that is a value */
 static double
-estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid,
-			   bool *has_statistics)
+estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 {
 	bool		filter_first = key->filter_first;
-	Const	   *constant = known_filter(root, key->filter);
+	Const	   *constant = known_filter(root, key->filter, key->has_statistics);
 	const uint8 *image;
 	bool		whole;
 	KnownFilter filter = {0};
 	FmgrInfo	contains;
-	double		share;
 
 	if (constant == NULL)
-		return DEFAULT_SELECTIVITY;
+		return SHARE_UNKNOWN;
 	if (constant->constisnull)
 		return 0;				/* the functions are strict */
 	image = image_of((Node *) constant, PROBE_BYTES_MAX, &whole);
@@ -105,10 +103,10 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid,
 		return 0;
 
 	/* an element of another class is an error, but not here */
-	if (!can_be_hashed(key->element, key->collation) ||
+	if (!key->has_statistics || !can_be_hashed(key->element, key->collation) ||
 		element_hasher_create(exprType(key->element), key->collation,
 							  ELEMENT_PORTABLE, CurrentMemoryContext)->class != image_class(image))
-		return DEFAULT_SELECTIVITY;
+		return SHARE_UNKNOWN;
 
 	filter.elements = filter_cardinality(image);
 	filter.error_rate = filter_estimated_error_rate(image);
@@ -130,9 +128,7 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid,
 						   &contains);
 		filter.contains = &contains;
 	}
-	share = column_share(root, key->element, varRelid, key->collation, &filter);
-	*has_statistics = share >= 0;
-	return share >= 0 ? share : DEFAULT_SELECTIVITY;
+	return column_share(root, key->element, varRelid, key->collation, &filter);
 }
 
 /*
@@ -150,8 +146,9 @@ contains_selectivity(PlannerInfo *root, Oid function, List *args,
 		.element = filter_first ? lsecond(args) : linitial(args),
 		.collation = collation
 	};
+	double		share = share_once(root, &key, varRelid, estimate_share);
 
-	return share_once(root, &key, varRelid, estimate_share);
+	return share >= 0 ? share : DEFAULT_SELECTIVITY;
 }
 
 /*

@@ -127,14 +127,14 @@ probability(double share)
  * column_share
  *		The fraction of an expression's values, NULLs included, that pass a filter
  *
- * From 0 to 1; negative if the expression has no statistics.
+ * From 0 to 1; SHARE_UNKNOWN if the expression has no statistics.
  */
 double
 column_share(PlannerInfo *root, Node *element, int varRelid, Oid collation,
 			 const KnownFilter *filter)
 {
 	VariableStatData vardata;
-	double		share = -1;
+	double		share = SHARE_UNKNOWN;
 
 	examine_variable(root, element, varRelid, &vardata);
 	if (HeapTupleIsValid(vardata.statsTuple))
@@ -234,26 +234,27 @@ add_known(PlannerInfo *root, const ShareKey *key, double share)
 	MemoryContextSwitchTo(old);
 }
 
-/* Find what was estimated before; negative if nothing was. */
+/* Find what was estimated before; SHARE_UNKNOWN if nothing was. */
 static double
 find_known(PlannerInfo *root, const ShareKey *key)
 {
 	ListCell   *cell;
 
 	if (known.glob != root->glob)
-		return -1;
+		return SHARE_UNKNOWN;
 	foreach(cell, known.shares)
 	{
 		const KnownShare *share = lfirst(cell);
 
 		if (share->root == root && share->key.function == key->function &&
 			share->key.collation == key->collation &&
+			share->key.element_type == key->element_type &&
 			share->key.for_join == key->for_join &&
 			equal(share->key.element, key->element) &&
 			equal(share->key.filter, key->filter))
 			return share->share;
 	}
-	return -1;
+	return SHARE_UNKNOWN;
 }
 
 /*
@@ -307,12 +308,25 @@ rows_of(PlannerInfo *root, Node *element)
 	return Max(root->simple_rel_array[table]->tuples, 0);
 }
 
+/* Has an expression statistics, which the planner could use? */
+static bool
+has_statistics(PlannerInfo *root, Node *element, int varRelid)
+{
+	VariableStatData vardata;
+	bool		found;
+
+	examine_variable(root, element, varRelid, &vardata);
+	found = HeapTupleIsValid(vardata.statsTuple);
+	ReleaseVariableStats(vardata);
+	return found;
+}
+
 /*
  * share_once
  *		The fraction of an expression's values that pass a filter, 0 to 1
  *
- * For a column of a partition, "estimate" is called once for all partitions.  It
- * sets *has_statistics if it has used some.  Memory that it allocates is freed.
+ * SHARE_UNKNOWN if "estimate" returns that.  For a column of a partition it is called
+ * once for all partitions.  Memory that it allocates is freed.
  */
 double
 share_once(PlannerInfo *root, const ShareKey *key, int varRelid,
@@ -324,20 +338,22 @@ share_once(PlannerInfo *root, const ShareKey *key, int varRelid,
 	MemoryContext old = MemoryContextSwitchTo(mine);
 	ShareKey	of_table = *key;
 	ShareKey	of_parent;
-	bool		has_statistics = false;
 	double		share;
 
 	of_table.rows = rows_of(root, key->element);
+	of_table.has_statistics = has_statistics(root, key->element, varRelid);
 	of_parent = of_table;
 	of_parent.element = parent_element(root, key->element);
 	if (of_parent.element == NULL)
-		share = estimate(root, &of_table, varRelid, &has_statistics);
+		share = estimate(root, &of_table, varRelid);
 	else if ((share = find_known(root, &of_parent)) < 0)
 	{
-		share = estimate(root, &of_parent, 0, &has_statistics);
-		if (!has_statistics)
-			share = estimate(root, &of_table, varRelid, &has_statistics);
-		if (has_statistics)
+		of_parent.has_statistics = has_statistics(root, of_parent.element, 0);
+		share = of_parent.has_statistics || !of_table.has_statistics ?
+			estimate(root, &of_parent, 0) :
+			estimate(root, &of_table, varRelid);
+		/* the next partition may have statistics */
+		if (share >= 0)
 			add_known(root, &of_parent, share);
 	}
 	MemoryContextSwitchTo(old);

@@ -44,11 +44,16 @@ typedef struct ShareKey
 	Oid			collation;
 	Oid			element_type;	/* by which an index hashes elements */
 	bool		for_join;		/* see membership_site_make() */
-	double		rows;			/* of the table; share_once() sets them */
+	/* set by share_once(): */
+	bool		has_statistics; /* the element has some */
+	double		rows;			/* of its table */
 } ShareKey;
 
+/* Returns the share, or SHARE_UNKNOWN */
 typedef double (*ShareEstimator) (PlannerInfo *root, const ShareKey *key,
-								  int varRelid, bool *has_statistics);
+								  int varRelid);
+
+#define SHARE_UNKNOWN			(-1.0)
 
 extern double share_once(PlannerInfo *root, const ShareKey *key, int varRelid,
 						 ShareEstimator estimate);

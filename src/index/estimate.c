@@ -12,6 +12,7 @@
 #include "membership.h"
 
 #include "access/relation.h"
+#include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -20,6 +21,7 @@
 #include "selectivity.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
+#include "utils/typcache.h"
 
 SQL_FUNCTION(bloomfilter_membership_support);
 
@@ -151,33 +153,46 @@ know_index(Known *known, Oid index)
 	return true;
 }
 
+/*
+ * The function whose rights to see statistics count.  Core trusts operators that are
+ * leakproof; but what we call is the type's hash function, and that of a user's type
+ * may tell what it has seen.
+ */
+static Oid
+function_to_trust(const ShareKey *key)
+{
+	Oid			hash = lookup_type_cache(getBaseType(key->element_type),
+										 TYPECACHE_HASH_EXTENDED_PROC)->hash_extended_proc;
+
+	return hash >= FirstNormalObjectId ? hash : key->function;
+}
+
 /* A ShareEstimator */
 static double
-estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid,
-			   bool *has_statistics)
+estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 {
 	Const	   *index = (Const *) estimate_expression_value(root, key->filter);
 	Known		known = {
 		.element_type = key->element_type,
 		.for_join = key->for_join
 	};
-	double		share = -1;
+	double		share = SHARE_UNKNOWN;
 
 	if (!IsA(index, Const))
-		return DEFAULT_SELECTIVITY;
+		return SHARE_UNKNOWN;
 	if (index->constisnull)
 		return 0;				/* the functions are strict */
-	if (can_be_hashed(key->element, key->collation) && ActiveSnapshotSet() &&
+	if (key->has_statistics && ActiveSnapshotSet() &&
+		can_be_hashed(key->element, key->collation) &&
 		know_index(&known, DatumGetObjectId(index->constvalue)))
 	{
-		known.contains.fn_oid = key->function;
+		known.contains.fn_oid = function_to_trust(key);
 		share = column_share(root, key->element, varRelid, key->collation,
 							 &known.filter);
 	}
 	for (int i = 0; i < known.count; i++)
 		relation_close(known.leaves[i].index, NoLock);
-	*has_statistics = share >= 0;
-	return share >= 0 ? share : DEFAULT_SELECTIVITY;
+	return share;
 }
 
 /*
@@ -186,7 +201,7 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid,
  *
  * "function" is the function or operator's function that is called with the
  * statistics, as for core's estimators.  "element_type" is the type by which
- * elements are hashed.  DEFAULT_SELECTIVITY if nothing is known, or may be.
+ * elements are hashed.  SHARE_UNKNOWN if nothing is known, or may be.
  */
 double
 membership_share(PlannerInfo *root, Node *index, Oid function, Node *element,
@@ -228,10 +243,15 @@ bloomfilter_membership_support(PG_FUNCTION_ARGS)
 	/* not of an array of elements */
 	if (!req->is_join && list_length(req->args) == 2 &&
 		is_membership_contains(req->funcid))
-		req->selectivity =
+	{
+		double		share =
 			membership_share(req->root, linitial(req->args), req->funcid,
 							 lsecond(req->args),
 							 getBaseType(exprType(lsecond(req->args))),
 							 req->inputcollid, false, req->varRelid);
+
+		if (share >= 0)
+			req->selectivity = share;
+	}
 	PG_RETURN_POINTER(request);
 }
