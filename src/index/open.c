@@ -303,12 +303,26 @@ refuse_invalid(Relation index)
  */
 
 /*
- * Open an index, of any access method, partitioned or not, and its table: returns
- * the index, and *heap; or NULL if there is no index with this OID.  Locks the
- * table first, and both until the end of the transaction.
+ * Lock a relation until the end of the transaction, and open it; NULL if it does not
+ * exist, or if it is locked otherwise and we do not "wait".
  */
 static Relation
-try_open_with_table(Oid oid, Relation *heap)
+lock_and_open(Oid oid, bool wait)
+{
+	if (wait)
+		return try_relation_open(oid, AccessShareLock);
+	if (!ConditionalLockRelationOid(oid, AccessShareLock))
+		return NULL;
+	return try_relation_open(oid, NoLock);
+}
+
+/*
+ * Open an index, of any access method, partitioned or not, and its table: returns
+ * the index, and *heap; or NULL if lock_and_open() of one of them does.  Locks the
+ * table first.
+ */
+static Relation
+try_open_with_table(Oid oid, bool wait, Relation *heap)
 {
 	char		kind = get_rel_relkind(oid);
 	Oid			heap_oid;
@@ -319,10 +333,10 @@ try_open_with_table(Oid oid, Relation *heap)
 	heap_oid = IndexGetRelation(oid, true);
 	if (!OidIsValid(heap_oid))
 		return NULL;
-	*heap = try_relation_open(heap_oid, AccessShareLock);
+	*heap = lock_and_open(heap_oid, wait);
 	if (*heap == NULL)
 		return NULL;
-	index = try_relation_open(oid, AccessShareLock);
+	index = lock_and_open(oid, wait);
 	if (index == NULL)
 		relation_close(*heap, NoLock);
 	return index;
@@ -334,7 +348,7 @@ try_open_with_table(Oid oid, Relation *heap)
 static Relation
 open_with_table(Oid oid, Relation *heap)
 {
-	Relation	index = try_open_with_table(oid, heap);
+	Relation	index = try_open_with_table(oid, true, heap);
 	char		kind = index == NULL ? get_rel_relkind(oid) : '\0';
 
 	if (kind != '\0' && kind != RELKIND_INDEX && kind != RELKIND_PARTITIONED_INDEX)
@@ -559,14 +573,14 @@ membership_open_all(Oid oid, bool leaving, MembershipVisitor visit, void *arg)
  *		Call back for an index if it can be probed; returns false if it cannot
  *
  * Not for a partitioned index, of which there is nothing to probe.  Locks as
- * membership_open_all() does, and raises none of its errors.  The caller decides
+ * membership_open_all() does, but waits for no lock, and raises none of its errors.  The caller decides
  * whether the user may know the answers, see membership_may_query().
  */
 bool
 membership_open_quietly(Oid oid, MembershipVisitor visit, void *arg)
 {
 	Relation	heap;
-	Relation	index = try_open_with_table(oid, &heap);
+	Relation	index = try_open_with_table(oid, false, &heap);
 	bool		usable;
 
 	if (index == NULL)
