@@ -49,14 +49,14 @@
 #define JOIN_SHARE_MAX		0.7
 
 /*
- * A join filter is never costed above this share of the plain scan's cost.  Hash joins
+ * What a join saves for each row that the scan does not return: at least the hashing
+ * and the look-up in a hash table.  Where this exceeds the cost of the probes, the path
+ * is costed at JOIN_COST_MAX of the plain scan's cost at most.  For hash joins
  * consider only the cheapest path of a table, and do not see that another one,
  * which costs a little more, returns fewer rows.
  */
+#define JOIN_ROW_COST		(2.0 * cpu_tuple_cost)
 #define JOIN_COST_MAX		0.99
-
-/* The same only for an index that is this small in proportion to the table */
-#define JOIN_PAGES_MAX		0.2
 
 static int	filter_scan_setting = FILTER_SCAN_ON;
 static int	join_filter_setting = JOIN_FILTER_INDEX;
@@ -183,6 +183,13 @@ static const CustomPathMethods path_methods = {
  * ----------------------------------------------------------------
  */
 
+/* The costs of the plain sequential scans of a table; negative if there is none */
+typedef struct PlainCosts
+{
+	Cost		full;
+	Cost		partial;		/* of a parallel scan */
+} PlainCosts;
+
 /* By how many processes the rows of a parallel scan are divided; as core has it */
 static double
 parallel_divisor(int workers)
@@ -255,8 +262,8 @@ make_path(PlannerInfo *root, RelOptInfo *rel, List *conditions, List *joins,
 		JoinFilter *filter = lfirst(cell);
 
 		rows_cost += survivors * PROBE_COST;
-		/* of a large index no more is read than is probed */
-		pages_cost += Min(filter->pages, survivors) * page_cost;
+		/* by each process, before it returns much */
+		startup += filter->read_cost;
 		survivors *= filter->share;
 		rows *= filter->share;
 		if (filter->temporary)
@@ -274,7 +281,8 @@ make_path(PlannerInfo *root, RelOptInfo *rel, List *conditions, List *joins,
 	if (filter_scan_setting == FILTER_SCAN_FORCE)
 		path->path.startup_cost = path->path.total_cost = 0;
 #if PG_VERSION_NUM >= 190000
-	else if (!(rel->pgs_mask & PGS_SEQSCAN))
+	else if (!(rel->pgs_mask & PGS_SEQSCAN) ||
+			 (workers == 0 && !(rel->pgs_mask & PGS_CONSIDER_NONPARTIAL)))
 		path->path.disabled_nodes = 1;
 #elif PG_VERSION_NUM >= 180000
 	else if (!enable_seqscan)
@@ -289,42 +297,70 @@ make_path(PlannerInfo *root, RelOptInfo *rel, List *conditions, List *joins,
 	return path;
 }
 
-/* Cost a path with join filters just below a plain scan, see JOIN_COST_MAX. */
-static void
-limit_cost(CustomPath *path, List *plain_paths)
+/* The plain sequential scan among some paths of a table, or NULL */
+static Path *
+find_plain_scan(List *paths)
 {
-	RelOptInfo *rel = path->path.parent;
-	double		pages = 0;
 	ListCell   *cell;
 
-	foreach(cell, path_joins(path))
-		pages += ((JoinFilter *) lfirst(cell))->pages;
-	if (pages > JOIN_PAGES_MAX * rel->pages)
-		return;
-	foreach(cell, plain_paths)
+	foreach(cell, paths)
 	{
-		Path	   *plain = lfirst(cell);
-		Cost		run = (plain->total_cost - plain->startup_cost) * JOIN_COST_MAX;
+		Path	   *path = lfirst(cell);
 
-		if (plain->pathtype != T_SeqScan || plain->param_info != NULL)
-			continue;
-		path->path.startup_cost = Min(path->path.startup_cost,
-									  plain->startup_cost);
-		path->path.total_cost = Min(path->path.total_cost,
-									plain->startup_cost + run);
+		if (path->pathtype == T_SeqScan && path->param_info == NULL)
+			return path;
 	}
+	return NULL;
+}
+
+/* The share of the table's rows that the joins' filters keep from being joined */
+static double
+share_saved(RelOptInfo *rel, List *joins)
+{
+	double		share = 1;
+	ListCell   *cell;
+
+	foreach(cell, joins)
+		share *= ((JoinFilter *) lfirst(cell))->share;
+	return (1 - share) * rel->rows / Max(rel->tuples, 1);
+}
+
+/*
+ * Cost a path with join filters just below the plain scan, see JOIN_ROW_COST.
+ * Parallel workers share the rows, but each reads the indexes.
+ */
+static void
+limit_cost(CustomPath *path, const PlainCosts *plain)
+{
+	RelOptInfo *rel = path->path.parent;
+	List	   *joins = path_joins(path);
+	double		divisor = path->path.parallel_workers > 0 ?
+		parallel_divisor(path->path.parallel_workers) : 1;
+	Cost		plain_cost = path->path.parallel_workers > 0 ? plain->partial : plain->full;
+	Cost		saved = share_saved(rel, joins) * rel->tuples * JOIN_ROW_COST;
+	Cost		spent = list_length(joins) * rel->tuples * PROBE_COST;
+	ListCell   *cell;
+
+	foreach(cell, joins)
+		spent += ((JoinFilter *) lfirst(cell))->read_cost * divisor;
+	if (joins == NIL || saved < spent || plain_cost < 0)
+		return;
+	path->path.total_cost = Min(path->path.total_cost, plain_cost * JOIN_COST_MAX);
+	path->path.startup_cost = Min(path->path.startup_cost,
+								  path->path.total_cost);
 }
 
 /* Add the paths with these probes, for one process and for several. */
 static void
-add_paths(PlannerInfo *root, RelOptInfo *rel, List *conditions, List *joins)
+add_paths(PlannerInfo *root, RelOptInfo *rel, List *conditions, List *joins,
+		  const PlainCosts *plain)
 {
 	CustomPath *path = make_path(root, rel, conditions, joins, 0);
 	bool		parallel_safe = path->path.parallel_safe;
 	int			workers;
 
-	limit_cost(path, rel->pathlist);
-	/* frees the path if it is no better than others */
+	limit_cost(path, plain);
+	/* this may free it */
 	add_path(rel, &path->path);
 	if (!parallel_safe)
 		return;
@@ -333,7 +369,7 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, List *conditions, List *joins)
 	if (workers > 0)
 	{
 		path = make_path(root, rel, conditions, joins, workers);
-		limit_cost(path, rel->partial_pathlist);
+		limit_cost(path, plain);
 		add_partial_path(rel, &path->path);
 	}
 }
@@ -360,6 +396,32 @@ is_probed(const JoinFilter *join, List *conditions)
 	return false;
 }
 
+/*
+ * May a filter of this table pay at all?  Not if its conditions, or a cheaper path than
+ * reading all of its pages, leave few rows to be joined: then the time for planning is
+ * better spent.
+ */
+static bool
+may_pay(RelOptInfo *rel)
+{
+	double		page_cost;
+	ListCell   *cell;
+
+	if (rel->tuples < JOIN_ROWS_MIN ||
+		rel->rows * JOIN_ROW_COST < rel->tuples * PROBE_COST)
+		return false;
+	get_tablespace_page_costs(rel->reltablespace, NULL, &page_cost);
+	foreach(cell, rel->pathlist)
+	{
+		Path	   *path = lfirst(cell);
+
+		if (path->param_info == NULL &&
+			path->total_cost < rel->pages * page_cost)
+			return false;
+	}
+	return true;
+}
+
 /* The join filters that are expected to pay, beside these conditions */
 static List *
 find_joins(PlannerInfo *root, RelOptInfo *rel, List *conditions)
@@ -368,14 +430,16 @@ find_joins(PlannerInfo *root, RelOptInfo *rel, List *conditions)
 	List	   *joins = NIL;
 	ListCell   *cell;
 
-	if (join_filter_setting == JOIN_FILTER_OFF ||
-		(rel->tuples < JOIN_ROWS_MIN && !force))
+	if (join_filter_setting == JOIN_FILTER_OFF || !(may_pay(rel) || force))
 		return NIL;
 	foreach(cell, join_filters_find(root, rel))
 	{
 		JoinFilter *filter = lfirst(cell);
+		bool		is_known = filter->share >= 0;
 
-		if ((force || filter->share <= JOIN_SHARE_MAX) &&
+		if (!is_known)
+			filter->share = 1;
+		if (((is_known && filter->share <= JOIN_SHARE_MAX) || force) &&
 			!is_probed(filter, conditions))
 			joins = lappend(joins, filter);
 	}
@@ -387,6 +451,8 @@ static void
 add_filter_scans(PlannerInfo *root, RelOptInfo *rel, Index rti,
 				 RangeTblEntry *rte)
 {
+	PlainCosts	plain = {-1, -1};
+	Path	   *scan;
 	List	   *conditions;
 	List	   *joins;
 
@@ -399,12 +465,17 @@ add_filter_scans(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	joins = find_joins(root, rel, conditions);
 	if ((conditions == NIL && joins == NIL) || !is_heap(rte))
 		return;
+	/* before a better path replaces them */
+	if ((scan = find_plain_scan(rel->pathlist)) != NULL)
+		plain.full = scan->total_cost;
+	if ((scan = find_plain_scan(rel->partial_pathlist)) != NULL)
+		plain.partial = scan->total_cost;
 	/* all that are forced cost nothing, so there must be only one */
 	if (conditions != NIL &&
 		(joins == NIL || filter_scan_setting != FILTER_SCAN_FORCE))
-		add_paths(root, rel, conditions, NIL);
+		add_paths(root, rel, conditions, NIL, &plain);
 	if (joins != NIL)
-		add_paths(root, rel, conditions, joins);
+		add_paths(root, rel, conditions, joins, &plain);
 }
 
 /* When the library is loaded */

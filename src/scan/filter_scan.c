@@ -66,10 +66,10 @@ filter_scan_begin(CustomScanState *node, EState *estate, int eflags)
 						  RelationGetDescr(node->ss.ss_currentRelation),
 						  &TTSOpsBufferHeapTuple);
 	ExecAssignScanProjectionInfo(&node->ss);
+	node->ss.ps.subPlan = NIL;
 	node->ss.ps.qual = ExecInitQual(plan->scan.plan.qual, &node->ss.ps);
 #endif
-	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
-		return;
+	/* for EXPLAIN too: this checks that the user may call the functions */
 	forboth(cell, plan->custom_exprs, join, plan->custom_private)
 		state->probes = lappend(state->probes,
 								probe_begin(lfirst(cell), lfirst(join),
@@ -245,11 +245,15 @@ filter_scan_shutdown(CustomScanState *node)
 
 /* Its name, or what else there is to say of an index that was dropped meanwhile */
 static const char *
-index_name(Oid index)
+index_name(Oid index, bool with_schema)
 {
 	const char *name = get_rel_name(index);
 
-	return name ? quote_identifier(name) : psprintf("%u", index);
+	if (name == NULL)
+		return psprintf("%u", index);
+	return quote_qualified_identifier(with_schema ?
+									  get_namespace_name(get_rel_namespace(index)) :
+									  NULL, name);
 }
 
 static void
@@ -271,7 +275,8 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 
 		if (lfirst(join) != NIL)
 			text = psprintf("%s in index %s", text,
-							index_name(linitial_oid(lfirst(join))));
+							index_name(linitial_oid(lfirst(join)),
+									   es->verbose));
 
 		conditions = lappend(conditions, text);
 	}

@@ -59,9 +59,10 @@ heap_page_begin(ScanState *node, ParallelTableScanDesc parallel)
 	scan = parallel ? table_beginscan_parallel(relation, parallel) :
 		table_beginscan(relation, snapshot, 0, NULL);
 #endif
-	/* else it would return one row at a time */
-	Assert(IsMVCCSnapshot(snapshot));
-	Assert(scan->rs_flags & SO_ALLOW_PAGEMODE);
+	/* an MVCC snapshot; else the scan would find one row at a time */
+	if (!(scan->rs_flags & SO_ALLOW_PAGEMODE))
+		elog(ERROR, "heap scan of \"%s\" does not read whole pages",
+			 RelationGetRelationName(relation));
 	return scan;
 }
 

@@ -15,7 +15,7 @@
 
 /*
  * Majors whose heap scans these functions know.  On others they are not called:
- * filter_scan_supported() is false, and the planner keeps to plans of its own.
+ * heap_page_supported() is false, and the planner keeps to plans of its own.
  */
 #define HEAP_PAGE_FIRST_MAJOR	15
 #define HEAP_PAGE_LAST_MAJOR	19

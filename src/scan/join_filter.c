@@ -46,6 +46,7 @@
 #include "parser/parsetree.h"
 #include "selectivity.h"
 #include "utils/lsyscache.h"
+#include "utils/spccache.h"
 
 /* Skip what is relabelled as a type with the same bytes. */
 static Var *
@@ -205,6 +206,7 @@ make_filter(Search *search, Expr *element, Oid operator)
 	Oid			left;
 	Oid			right;
 	Relation	index;
+	double		page_cost;
 
 	op_input_types(operator, &left, &right);
 	/* the planner has locked it */
@@ -217,7 +219,8 @@ make_filter(Search *search, Expr *element, Oid operator)
 											   get_opcode(operator));
 	filter->temporary = RelationUsesLocalBuffers(index);
 	relation_close(index, NoLock);
-	filter->pages = info->pages;
+	get_tablespace_page_costs(info->reltablespace, NULL, &page_cost);
+	filter->read_cost = info->pages * page_cost;
 	filter->share = membership_share(search->root, (Node *) oid,
 									 get_opcode(operator), (Node *) element,
 									 filter->element_type,
@@ -225,7 +228,7 @@ make_filter(Search *search, Expr *element, Oid operator)
 	return filter;
 }
 
-/* Add a filter to the list; of two for the same column of both tables, the better */
+/* Add a filter to the list; of two for the same columns, only the better. */
 static List *
 keep_better(List *filters, JoinFilter *filter)
 {

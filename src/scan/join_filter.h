@@ -17,8 +17,8 @@ typedef struct JoinFilter
 	AttrNumber	source_column;
 	Oid			index;
 	Oid			element_type;	/* by which to hash it */
-	double		share;			/* of the rows that pass, as estimated */
-	double		pages;			/* of the index */
+	double		share;			/* of the rows that pass, or SHARE_UNKNOWN */
+	double		read_cost;		/* of reading all of the index */
 	bool		temporary;		/* no other process can read it */
 } JoinFilter;
 

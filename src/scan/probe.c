@@ -47,7 +47,10 @@ static const struct
 	{"bloomfilter_membership_contains", bloomfilter_membership_contains, 0, PROBE_INDEX},
 };
 
-/* The entry for a function, or -1.  Loads no library that is not loaded yet. */
+/*
+ * The entry for a function, or -1.  Loads no library but for functions whose C name
+ * is one of ours.
+ */
 static int
 find_probe_function(Oid oid)
 {
