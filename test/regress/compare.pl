@@ -6,6 +6,8 @@
 use strict;
 use warnings;
 
+use File::Temp qw(tempdir);
+
 # Lines of a test that are not the same in any two runs
 my %known = (
 	# the relation's file and its oldest transaction
@@ -47,6 +49,7 @@ sub results
 }
 
 my ($plain, $forced) = @ARGV;
+my $differences = tempdir(CLEANUP => 1);
 my $count = 0;
 
 foreach my $name (sort map { m,(\w+)\.out$,; $1 } glob("$plain/*.out"))
@@ -62,10 +65,10 @@ foreach my $name (sort map { m,(\w+)\.out$,; $1 } glob("$plain/*.out"))
 	print "not ok - $name\n";
 	foreach ([ 'plain', $one ], [ 'forced', $two ])
 	{
-		open my $out, '>', "$_->[0].$name" or die "$_->[0].$name: $!";
+		open my $out, '>', "$differences/$_->[0]" or die "$differences/$_->[0]: $!";
 		print $out $_->[1];
 		close $out;
 	}
-	system("diff -U3 plain.$name forced.$name | head -n $told");
+	system("diff -U3 $differences/plain $differences/forced | head -n $told");
 }
 print "not ok - no results\n" unless $count;
