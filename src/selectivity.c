@@ -23,6 +23,9 @@
 #include <math.h>
 
 #include "access/htup_details.h"
+#include "access/transam.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_statistic.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -30,6 +33,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/selfuncs.h"
+#include "utils/syscache.h"
 #include "utils/typcache.h"
 
 /* Ignore histograms with fewer bounds. */
@@ -43,23 +47,45 @@
 #define HISTOGRAM_SIGMAS_BELOW	2.0
 #define HISTOGRAM_SIGMAS_ABOVE	3.0
 
+/* Is a function written in C?  Others may fail, and take their time. */
+static bool
+is_native(Oid function)
+{
+	HeapTuple	tuple;
+	Oid			language;
+
+	if (function < FirstNormalObjectId)
+		return true;
+	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	language = ((Form_pg_proc) GETSTRUCT(tuple))->prolang;
+	ReleaseSysCache(tuple);
+	return language == ClanguageId || language == INTERNALlanguageId;
+}
+
 /*
- * Can values of this expression be hashed, for certain, without an error?  Such
- * an error must come from the executor, if at all, not from the planner.  For
- * types that consist of other types we cannot be sure.
+ * can_be_hashed
+ *		Can values of this expression be hashed, for certain, without an error?
+ *
+ * Such an error must come from the executor, if at all, not from the planner.  For
+ * types that consist of other types we cannot be sure, nor for hash functions that are
+ * not written in C.
  */
 bool
 can_be_hashed(Node *element, Oid collation)
 {
 	Oid			type = getBaseType(exprType(element));
 	Oid			of_array;
+	Oid			hash;
 
 	while (OidIsValid(of_array = get_element_type(type)))
 		type = getBaseType(of_array);
 	if (type_is_rowtype(type) || type_is_range(type) ||
 		type_is_multirange(type))
 		return false;
-	if (!OidIsValid(lookup_type_cache(type, TYPECACHE_HASH_EXTENDED_PROC)->hash_extended_proc))
+	hash = lookup_type_cache(type, TYPECACHE_HASH_EXTENDED_PROC)->hash_extended_proc;
+	if (!OidIsValid(hash) || !is_native(hash))
 		return false;
 	if (OidIsValid(collation))
 		return get_collation_isdeterministic(collation);

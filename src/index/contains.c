@@ -569,7 +569,11 @@ membership_site_hash(MembershipSite *site, Datum element, bool *comparable)
 	if (!site->for_join)
 		return hash_element(site, element);
 	if (site->unavailable)
+	{
+		/* it may be available when we probe */
+		*comparable = false;
 		return 0;
+	}
 	hash = element_hash(site->hasher, element, 0);
 	*comparable = site->hasher->class == site->class;
 	return hash;
@@ -577,19 +581,28 @@ membership_site_hash(MembershipSite *site, Datum element, bool *comparable)
 
 /*
  * membership_site_settled
- *		Is the site still open, after hashing the "attempt"th time, from 0?
+ *		Have the site open after hashing the "attempt"th time, from 0
  *
- * If not, the caller opens it and hashes again, since types may have changed.
- * Error: ERRCODE_OBJECT_IN_USE if that has happened too often.
+ * False if the caller has to hash again: then something has changed that may change
+ * hashes, or there was nothing to hash for.  Error, but not for a join:
+ * ERRCODE_OBJECT_IN_USE if that has happened too often.
  */
 bool
-membership_site_settled(const MembershipSite *site, int attempt)
+membership_site_settled(MembershipSite *site, int attempt)
 {
+	bool		hashed = site->count > 0 && !site->unavailable;
+
 	if (likely(is_undisturbed(site)))
 		return true;
-	if (attempt >= HASHINGS_MAX)
+	membership_site_open(site, site->probed);
+	if (hashed && !site->may_change)
+		return true;
+	if (attempt < HASHINGS_MAX)
+		return false;
+	if (!site->for_join)
 		report_changing(site);
-	return false;
+	site->unavailable = true;
+	return true;
 }
 
 /*

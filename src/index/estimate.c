@@ -171,13 +171,14 @@ function_to_trust(const ShareKey *key)
 static double
 estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 {
-	Const	   *index = (Const *) estimate_expression_value(root, key->filter);
+	Const	   *index = (Const *) key->filter;
 	Known		known = {
 		.element_type = key->element_type,
 		.for_join = key->for_join
 	};
 	double		share = SHARE_UNKNOWN;
 
+	/* what has to be looked up by its name may not be there */
 	if (!IsA(index, Const))
 		return SHARE_UNKNOWN;
 	if (index->constisnull)

@@ -211,7 +211,7 @@ extern MembershipSite *membership_site_make(MemoryContext mcxt,
 extern void membership_site_open(MembershipSite *site, Oid oid);
 extern uint64 membership_site_hash(MembershipSite *site, Datum element,
 								   bool *comparable);
-extern bool membership_site_settled(const MembershipSite *site, int attempt);
+extern bool membership_site_settled(MembershipSite *site, int attempt);
 extern void membership_site_probe(const MembershipSite *site,
 								  const uint64 *hashes, Size count,
 								  bool *found);

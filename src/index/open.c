@@ -595,13 +595,29 @@ membership_open_quietly(Oid oid, MembershipVisitor visit, void *arg)
 	return usable;
 }
 
-/* The indexes of a partitioned index's partitions, none of them locked */
+/*
+ * membership_leaves
+ *		The indexes of a partitioned index's partitions, none of them locked
+ *
+ * NIL if it cannot be locked without waiting, or if the user may not query it.  It and
+ * its table are locked before the partitions are, as in all other code.
+ */
 List *
 membership_leaves(Oid oid)
 {
 	List	   *leaves = NIL;
+	Relation	heap;
+	Relation	index = try_open_with_table(oid, false, &heap);
+	bool		allowed;
 	ListCell   *cell;
 
+	if (index == NULL)
+		return NIL;
+	allowed = is_membership(index) && membership_may_query(heap, index);
+	relation_close(index, NoLock);
+	relation_close(heap, NoLock);
+	if (!allowed)
+		return NIL;
 	foreach(cell, partition_tree(oid, true, NoLock))
 	{
 		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_INDEX)
