@@ -75,28 +75,28 @@ $node->safe_psql('postgres', 'ALTER DATABASE postgres RESET bloomfilter.join_fil
 # A session that has planned the statement before there was an index, or the extension
 my $session = Session->new($node);
 $node->safe_psql('postgres', 'DROP INDEX blacklist_url');
-$session->ask("SET plan_cache_mode = force_generic_plan; PREPARE joined AS $join");
-is($session->ask('EXECUTE joined'), '1000', 'prepared without an index');
-unlike($session->ask('EXPLAIN EXECUTE joined'), qr/Filter Scan/, 'which is not filtered');
+$session->query("SET plan_cache_mode = force_generic_plan; PREPARE joined AS $join");
+is($session->query('EXECUTE joined'), '1000', 'prepared without an index');
+unlike($session->query('EXPLAIN EXECUTE joined'), qr/Filter Scan/, 'which is not filtered');
 $node->safe_psql('postgres', 'CREATE INDEX blacklist_url ON blacklist USING membership (url)');
-is($session->ask('EXECUTE joined'), '1000', 'and executed with one');
-like($session->ask('EXPLAIN EXECUTE joined'), qr/Filter Scan/, 'by which it is filtered');
+is($session->query('EXECUTE joined'), '1000', 'and executed with one');
+like($session->query('EXPLAIN EXECUTE joined'), qr/Filter Scan/, 'by which it is filtered');
 
 # It goes with the extension
-$session->ask('BEGIN; DROP EXTENSION bloomfilter CASCADE');
-is($session->ask('EXECUTE joined'), '1000', 'executed without the extension');
-unlike($session->ask('EXPLAIN EXECUTE joined'), qr/Filter Scan/, 'which is not filtered');
-$session->ask('ROLLBACK');
-like($session->ask('EXPLAIN EXECUTE joined'), qr/Filter Scan/, 'and is again, after a rollback');
-is($session->ask('EXECUTE joined'), '1000', 'with the same rows');
+$session->query('BEGIN; DROP EXTENSION bloomfilter CASCADE');
+is($session->query('EXECUTE joined'), '1000', 'executed without the extension');
+unlike($session->query('EXPLAIN EXECUTE joined'), qr/Filter Scan/, 'which is not filtered');
+$session->query('ROLLBACK');
+like($session->query('EXPLAIN EXECUTE joined'), qr/Filter Scan/, 'and is again, after a rollback');
+is($session->query('EXECUTE joined'), '1000', 'with the same rows');
 $session->quit;
 
 # A cursor that another session's library does not know of
 $session = Session->new($node);
-$session->ask("BEGIN; DECLARE c CURSOR FOR SELECT v.id FROM visits v JOIN blacklist b USING (url) WHERE v.id < 101 ORDER BY 1");
-is($session->ask('FETCH 2 FROM c'), "1\n21", 'a cursor');
-$session->ask("LOAD 'bloomfilter'");
-is($session->ask('FETCH ALL FROM c'), "41\n61\n81", 'after LOAD');
+$session->query("BEGIN; DECLARE c CURSOR FOR SELECT v.id FROM visits v JOIN blacklist b USING (url) WHERE v.id < 101 ORDER BY 1");
+is($session->query('FETCH 2 FROM c'), "1\n21", 'a cursor');
+$session->query("LOAD 'bloomfilter'");
+is($session->query('FETCH ALL FROM c'), "41\n61\n81", 'after LOAD');
 $session->quit;
 
 # Parallel workers load the library of the plan that they get

@@ -38,8 +38,8 @@ my $join = 'SELECT count(*) FROM visits v WHERE EXISTS (SELECT FROM blacklist b 
 # ---------------------------------------------------------------- step by step
 my $session = Session->new($node);
 my $other = Session->new($node);
-$session->ask("PREPARE joined AS $join");
-like($session->ask('EXPLAIN (COSTS off) EXECUTE joined'), qr/Probe: url in index blacklist_url/, 'a kept plan');
+$session->query("PREPARE joined AS $join");
+like($session->query('EXPLAIN (COSTS off) EXECUTE joined'), qr/Probe: url in index blacklist_url/, 'a kept plan');
 
 # What is done elsewhere, between two executions
 foreach my $done (
@@ -61,17 +61,17 @@ foreach my $done (
 	'ALTER TABLE blacklist SET LOGGED',
 	'ANALYZE blacklist')
 {
-	$other->ask('CREATE INDEX IF NOT EXISTS sorted ON blacklist (url)') if $done =~ /CLUSTER/;
-	is($other->ask($done), '', $done);
-	is($session->ask('EXECUTE joined'), '250', "after $done");
-	$other->ask('DROP INDEX IF EXISTS sorted');
+	$other->query('CREATE INDEX IF NOT EXISTS sorted ON blacklist (url)') if $done =~ /CLUSTER/;
+	is($other->query($done), '', $done);
+	is($session->query('EXECUTE joined'), '250', "after $done");
+	$other->query('DROP INDEX IF EXISTS sorted');
 	if ($done =~ /^DROP INDEX blacklist_url$/)
 	{
-		unlike($session->ask('EXPLAIN EXECUTE joined'), qr/Filter Scan/, 'without the index');
+		unlike($session->query('EXPLAIN EXECUTE joined'), qr/Filter Scan/, 'without the index');
 	}
 	else
 	{
-		like($session->ask('EXPLAIN EXECUTE joined'), qr/Filter Scan/, "after $done: the plan");
+		like($session->query('EXPLAIN EXECUTE joined'), qr/Filter Scan/, "after $done: the plan");
 	}
 }
 
@@ -81,74 +81,74 @@ foreach my $done ('REINDEX INDEX CONCURRENTLY blacklist_url', 'DROP INDEX CONCUR
 {
 	foreach my $isolation ('READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE')
 	{
-		$session->ask("BEGIN ISOLATION LEVEL $isolation");
-		$session->ask("DECLARE c CURSOR FOR SELECT v.id FROM visits v JOIN blacklist b USING (url)");
-		is($session->ask('FETCH 5 FROM c') =~ tr/\n//, 4, "$done, $isolation: a cursor");
-		is($session->ask('EXECUTE joined'), '250', "$done, $isolation: before");
+		$session->query("BEGIN ISOLATION LEVEL $isolation");
+		$session->query("DECLARE c CURSOR FOR SELECT v.id FROM visits v JOIN blacklist b USING (url)");
+		is($session->query('FETCH 5 FROM c') =~ tr/\n//, 4, "$done, $isolation: a cursor");
+		is($session->query('EXECUTE joined'), '250', "$done, $isolation: before");
 		$other->start($done);
 		ok(!$other->ends_within(0.2), "$done, $isolation: it waits");
-		is($session->ask('EXECUTE joined'), '250', "$done, $isolation: while it waits");
-		is($session->ask($join), '250', "$done, $isolation: planned anew");
+		is($session->query('EXECUTE joined'), '250', "$done, $isolation: while it waits");
+		is($session->query($join), '250', "$done, $isolation: planned anew");
 		# a batch of the cursor's rows from before, the rest from after
-		is(($session->ask('FETCH ALL FROM c') =~ tr/\n//) + 1, 245, "$done, $isolation: the cursor's other rows");
-		is($session->ask("INSERT INTO visits (url, listed) VALUES ('own', true) RETURNING 1; INSERT INTO blacklist VALUES ('own') RETURNING 1; EXECUTE joined"), "1\n1\n251", "$done, $isolation: own rows");
-		is($session->ask('ROLLBACK'), '', "$done, $isolation: rolled back");
+		is(($session->query('FETCH ALL FROM c') =~ tr/\n//) + 1, 245, "$done, $isolation: the cursor's other rows");
+		is($session->query("INSERT INTO visits (url, listed) VALUES ('own', true) RETURNING 1; INSERT INTO blacklist VALUES ('own') RETURNING 1; EXECUTE joined"), "1\n1\n251", "$done, $isolation: own rows");
+		is($session->query('ROLLBACK'), '', "$done, $isolation: rolled back");
 		is($other->end, '', "$done, $isolation: done");
-		is($session->ask('EXECUTE joined'), '250', "$done, $isolation: after");
-		$other->ask('CREATE INDEX IF NOT EXISTS blacklist_url ON blacklist USING membership (url)');
+		is($session->query('EXECUTE joined'), '250', "$done, $isolation: after");
+		$other->query('CREATE INDEX IF NOT EXISTS blacklist_url ON blacklist USING membership (url)');
 	}
 }
 
 # A plan of an index that this transaction makes, drops, and gets back
-$session->ask('BEGIN; DROP INDEX blacklist_url');
-is($session->ask('EXECUTE joined'), '250', 'dropped here');
-$session->ask('ROLLBACK');
-is($session->ask('EXECUTE joined'), '250', 'and not');
-like($session->ask('EXPLAIN EXECUTE joined'), qr/Filter Scan/, 'the index is there');
-$session->ask('BEGIN; SAVEPOINT s; REINDEX INDEX blacklist_url');
-is($session->ask('EXECUTE joined'), '250', 'rebuilt here');
-$session->ask('ROLLBACK TO s');
-is($session->ask('EXECUTE joined'), '250', 'and not');
-$session->ask("INSERT INTO blacklist SELECT url FROM visits WHERE id = 2");
-is($session->ask('EXECUTE joined'), '251', 'with an insertion');
-$session->ask('ROLLBACK');
+$session->query('BEGIN; DROP INDEX blacklist_url');
+is($session->query('EXECUTE joined'), '250', 'dropped here');
+$session->query('ROLLBACK');
+is($session->query('EXECUTE joined'), '250', 'and not');
+like($session->query('EXPLAIN EXECUTE joined'), qr/Filter Scan/, 'the index is there');
+$session->query('BEGIN; SAVEPOINT s; REINDEX INDEX blacklist_url');
+is($session->query('EXECUTE joined'), '250', 'rebuilt here');
+$session->query('ROLLBACK TO s');
+is($session->query('EXECUTE joined'), '250', 'and not');
+$session->query("INSERT INTO blacklist SELECT url FROM visits WHERE id = 2");
+is($session->query('EXECUTE joined'), '251', 'with an insertion');
+$session->query('ROLLBACK');
 
 # A snapshot that is older than the index, and sees rows that are not in it
 foreach my $isolation ('REPEATABLE READ', 'SERIALIZABLE')
 {
-	$session->ask("BEGIN ISOLATION LEVEL $isolation; SELECT 1");
-	$other->ask("DELETE FROM blacklist WHERE url IN (SELECT url FROM visits WHERE id <= 100); REINDEX INDEX blacklist_url");
-	is($other->ask($join), '245', "$isolation: rows are deleted, and the index rebuilt");
-	is($session->ask('EXECUTE joined'), '250', "$isolation: an older snapshot has them, by a kept plan");
-	is($session->ask($join), '250', "$isolation: and by a new one");
-	$session->ask('COMMIT');
-	is($session->ask('EXECUTE joined'), '245', "$isolation: a new snapshot has not");
-	$other->ask("INSERT INTO blacklist SELECT url FROM visits WHERE listed AND id <= 100");
-	is($session->ask('EXECUTE joined'), '250', "$isolation: until they come back");
+	$session->query("BEGIN ISOLATION LEVEL $isolation; SELECT 1");
+	$other->query("DELETE FROM blacklist WHERE url IN (SELECT url FROM visits WHERE id <= 100); REINDEX INDEX blacklist_url");
+	is($other->query($join), '245', "$isolation: rows are deleted, and the index rebuilt");
+	is($session->query('EXECUTE joined'), '250', "$isolation: an older snapshot has them, by a kept plan");
+	is($session->query($join), '250', "$isolation: and by a new one");
+	$session->query('COMMIT');
+	is($session->query('EXECUTE joined'), '245', "$isolation: a new snapshot has not");
+	$other->query("INSERT INTO blacklist SELECT url FROM visits WHERE listed AND id <= 100");
+	is($session->query('EXECUTE joined'), '250', "$isolation: until they come back");
 }
 
 # An open cursor, while a subtransaction fails that has used the index, or built another
-$session->ask("BEGIN; DECLARE c CURSOR FOR SELECT v.id FROM visits v WHERE membership_contains('blacklist_url', url) AND listed");
-is($session->ask('FETCH 5 FROM c') =~ tr/\n//, 4, 'a cursor');
-$session->ask("SAVEPOINT s; SELECT count(*) FROM visits WHERE membership_contains('blacklist_url', url); INSERT INTO blacklist VALUES ('gone')");
-is($session->ask('FETCH 5 FROM c') =~ tr/\n//, 4, 'in a subtransaction');
-like($session->ask("SELECT 1 / count(*) FROM visits WHERE membership_contains('blacklist_url', url) AND id < 0"), qr/division by zero/, 'which fails');
-$session->ask('ROLLBACK TO s; CREATE INDEX another ON blacklist USING membership (url); ROLLBACK TO s');
-is(($session->ask('FETCH ALL FROM c') =~ tr/\n//) + 1, 240, "the cursor's other rows");
-$session->ask('COMMIT');
+$session->query("BEGIN; DECLARE c CURSOR FOR SELECT v.id FROM visits v WHERE membership_contains('blacklist_url', url) AND listed");
+is($session->query('FETCH 5 FROM c') =~ tr/\n//, 4, 'a cursor');
+$session->query("SAVEPOINT s; SELECT count(*) FROM visits WHERE membership_contains('blacklist_url', url); INSERT INTO blacklist VALUES ('gone')");
+is($session->query('FETCH 5 FROM c') =~ tr/\n//, 4, 'in a subtransaction');
+like($session->query("SELECT 1 / count(*) FROM visits WHERE membership_contains('blacklist_url', url) AND id < 0"), qr/division by zero/, 'which fails');
+$session->query('ROLLBACK TO s; CREATE INDEX another ON blacklist USING membership (url); ROLLBACK TO s');
+is(($session->query('FETCH ALL FROM c') =~ tr/\n//) + 1, 240, "the cursor's other rows");
+$session->query('COMMIT');
 
 # Without the right to read the other table, the executor says so, as ever
 $node->safe_psql('postgres', 'CREATE ROLE reader LOGIN; GRANT SELECT ON visits, blacklist TO reader');
 my $reader = Session->new($node, 'reader');
-$reader->ask("PREPARE joined AS $join");
-is($reader->ask('EXECUTE joined'), '250', 'a user');
+$reader->query("PREPARE joined AS $join");
+is($reader->query('EXECUTE joined'), '250', 'a user');
 $node->safe_psql('postgres', 'REVOKE SELECT ON blacklist FROM reader');
-like($reader->ask('EXECUTE joined'), qr/42501: permission denied for table blacklist/, 'who may not any more');
+like($reader->query('EXECUTE joined'), qr/42501: permission denied for table blacklist/, 'who may not any more');
 $node->safe_psql('postgres', 'GRANT SELECT ON blacklist TO reader; CREATE POLICY none ON blacklist USING (false); ALTER TABLE blacklist ENABLE ROW LEVEL SECURITY');
-is($reader->ask('EXECUTE joined'), '0', 'to whom a policy shows no rows');
-unlike($reader->ask('EXPLAIN EXECUTE joined'), qr/Filter Scan/, 'is told nothing by a plan');
+is($reader->query('EXECUTE joined'), '0', 'to whom a policy shows no rows');
+unlike($reader->query('EXPLAIN EXECUTE joined'), qr/Filter Scan/, 'is told nothing by a plan');
 $node->safe_psql('postgres', 'ALTER TABLE blacklist DISABLE ROW LEVEL SECURITY');
-is($reader->ask('EXECUTE joined'), '250', 'until it does');
+is($reader->query('EXECUTE joined'), '250', 'until it does');
 $reader->quit;
 $_->quit foreach $session, $other;
 

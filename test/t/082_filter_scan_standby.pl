@@ -50,7 +50,7 @@ is($standby->safe_psql('postgres', "$parallel; SELECT count(*) BETWEEN 1000 AND 
 
 # What the primary does between and beside the queries of a session
 my $session = Session->new($standby);
-$session->ask("SET plan_cache_mode = force_generic_plan; PREPARE joined AS $join");
+$session->query("SET plan_cache_mode = force_generic_plan; PREPARE joined AS $join");
 my $rows = 1000;
 
 sub is_joined
@@ -58,7 +58,7 @@ sub is_joined
 	my ($after) = @_;
 
 	$primary->wait_for_catchup($standby);
-	is($session->ask('EXECUTE joined'), $rows, "$after: a kept plan");
+	is($session->query('EXECUTE joined'), $rows, "$after: a kept plan");
 	is($standby->safe_psql('postgres', $join), $rows, "$after: a new session");
 }
 
@@ -72,11 +72,11 @@ foreach my $done ('REINDEX INDEX blacklist_url', 'REINDEX INDEX CONCURRENTLY bla
 	$rows = $primary->safe_psql('postgres', "SET bloomfilter.join_filter = off; $join");
 	is_joined("$done, rows inserted and deleted");
 }
-like($session->ask('EXPLAIN EXECUTE joined'), qr/Filter Scan/, 'the plan is filtered still');
+like($session->query('EXPLAIN EXECUTE joined'), qr/Filter Scan/, 'the plan is filtered still');
 
 # A transaction that is older than the index, and sees rows that are not in it
-$session->ask('BEGIN ISOLATION LEVEL REPEATABLE READ');
-$session->ask("SELECT count(*) FROM pg_am WHERE amname = 'membership'");
+$session->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+$session->query("SELECT count(*) FROM pg_am WHERE amname = 'membership'");
 my $until = $primary->safe_psql('postgres', q{
 	SELECT pg_current_wal_insert_lsn() \gset
 	DELETE FROM blacklist WHERE url LIKE 'url1%';
@@ -85,24 +85,24 @@ my $until = $primary->safe_psql('postgres', q{
 $standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$until'") or die 'not replayed';
 my $fewer = $primary->safe_psql('postgres', $join);
 cmp_ok($fewer, '<', $rows, 'rows are deleted');
-is($session->ask($join), $rows, 'an older transaction still has them');
-is($session->ask('EXECUTE joined'), $rows, 'and by a kept plan');
-like($session->ask("EXPLAIN $join"), qr/Filter Scan/, 'that is filtered');
+is($session->query($join), $rows, 'an older transaction still has them');
+is($session->query('EXECUTE joined'), $rows, 'and by a kept plan');
+like($session->query("EXPLAIN $join"), qr/Filter Scan/, 'that is filtered');
 is($standby->safe_psql('postgres', $join), $fewer, 'a younger one has not');
-$session->ask('COMMIT');
+$session->query('COMMIT');
 $rows = $fewer;
 is_joined('after the old transaction');
 
 # A scan that is underway while the primary goes on
-$session->ask("BEGIN; DECLARE c CURSOR FOR SELECT v.id FROM visits v JOIN blacklist b USING (url)");
-is($session->ask('FETCH 5 FROM c') =~ tr/\n//, 4, 'a cursor');
+$session->query("BEGIN; DECLARE c CURSOR FOR SELECT v.id FROM visits v JOIN blacklist b USING (url)");
+is($session->query('FETCH 5 FROM c') =~ tr/\n//, 4, 'a cursor');
 $until = $primary->safe_psql('postgres', q{
 	INSERT INTO blacklist SELECT url FROM visits;
 	VACUUM visits;
 	SELECT pg_current_wal_insert_lsn()});
 $standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$until'") or die 'not replayed';
-is(($session->ask('FETCH ALL FROM c') =~ tr/\n//) + 1, $rows - 5, "the cursor's other rows");
-$session->ask('COMMIT');
+is(($session->query('FETCH ALL FROM c') =~ tr/\n//) + 1, $rows - 5, "the cursor's other rows");
+$session->query('COMMIT');
 $rows = $primary->safe_psql('postgres', "SET bloomfilter.join_filter = off; $join");
 is_joined('all rows listed');
 
@@ -113,16 +113,16 @@ foreach my $setting ('index', 'off')
 
 	like($err, qr/cannot access temporary or unlogged relations during recovery/, "an unlogged table, $setting");
 }
-is($session->ask("SELECT count(*) FROM visits WHERE membership_contains('blacklist_url', url)"), '20000', 'the session goes on');
+is($session->query("SELECT count(*) FROM visits WHERE membership_contains('blacklist_url', url)"), '20000', 'the session goes on');
 
 # Where it is promoted, temporary and unlogged tables filter as they do elsewhere
 $standby->promote;
-is($session->ask('SELECT count(*) FROM visits JOIN unlogged USING (url)'), '0', 'promoted: the unlogged table is empty');
-is($session->ask("INSERT INTO unlogged SELECT url FROM visits WHERE id <= 30; SELECT count(*) FROM visits JOIN unlogged USING (url)"), '30', 'and can be filled');
-like($session->ask('EXPLAIN SELECT count(*) FROM visits JOIN unlogged USING (url)'), qr/in index unlogged_url/, 'and filters');
-is($session->ask("CREATE TEMP TABLE mine AS SELECT url FROM visits WHERE id <= 40; CREATE INDEX mine_url ON mine USING membership (url); SELECT count(*) FROM visits JOIN mine USING (url)"), '40', 'a temporary table');
-like($session->ask('EXPLAIN SELECT count(*) FROM visits JOIN mine USING (url)'), qr/in index mine_url/, 'filters, too');
-is($session->ask('EXECUTE joined'), $rows, 'the kept plan');
+is($session->query('SELECT count(*) FROM visits JOIN unlogged USING (url)'), '0', 'promoted: the unlogged table is empty');
+is($session->query("INSERT INTO unlogged SELECT url FROM visits WHERE id <= 30; SELECT count(*) FROM visits JOIN unlogged USING (url)"), '30', 'and can be filled');
+like($session->query('EXPLAIN SELECT count(*) FROM visits JOIN unlogged USING (url)'), qr/in index unlogged_url/, 'and filters');
+is($session->query("CREATE TEMP TABLE mine AS SELECT url FROM visits WHERE id <= 40; CREATE INDEX mine_url ON mine USING membership (url); SELECT count(*) FROM visits JOIN mine USING (url)"), '40', 'a temporary table');
+like($session->query('EXPLAIN SELECT count(*) FROM visits JOIN mine USING (url)'), qr/in index mine_url/, 'filters, too');
+is($session->query('EXECUTE joined'), $rows, 'the kept plan');
 $session->quit;
 
 $standby->stop;
