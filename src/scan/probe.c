@@ -402,6 +402,8 @@ probe_page(Probe *probe, TableScanDesc scan, ExprContext *econtext,
 	page.slot = slot;
 	page.rows = rows;
 	page.count = count;
+	/* what nobody has probed for may be there */
+	memset(page.found, true, count * sizeof(bool));
 	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	if (probe->kind == PROBE_FILTER)
 		probe_filter(&page);
