@@ -210,39 +210,24 @@ expression_cost(PlannerInfo *root, Node *expression, double rows, Cost *startup)
 	return rows * cost.per_tuple;
 }
 
-/*
- * A scan that probes by these conditions and for these joins, in a process, or in
- * as many parallel workers.
- */
-static CustomPath *
-make_path(PlannerInfo *root, RelOptInfo *rel, List *conditions, List *joins,
-		  int workers)
+/* Estimate what a path costs, and how many rows it returns. */
+static void
+cost_path(PlannerInfo *root, CustomPath *path)
 {
-	CustomPath *path = makeNode(CustomPath);
-	double		divisor = workers > 0 ? parallel_divisor(workers) : 1;
-	List	   *others = list_difference_ptr(rel->baserestrictinfo, conditions);
+	RelOptInfo *rel = path->path.parent;
+	List	   *others = list_difference_ptr(rel->baserestrictinfo,
+											 path_conditions(path));
+	double		divisor = path->path.parallel_workers > 0 ?
+		parallel_divisor(path->path.parallel_workers) : 1;
 	double		survivors = rel->tuples;
 	double		rows = rel->rows;
 	double		page_cost;
 	QualCost	qual_cost;
 	Cost		startup = rel->reltarget->cost.startup;
 	Cost		rows_cost = rel->tuples * ROW_COST;
-	Cost		pages_cost;
 	ListCell   *cell;
 
-	path->path.pathtype = T_CustomScan;
-	path->path.parent = rel;
-	path->path.pathtarget = rel->reltarget;
-	path->path.parallel_aware = workers > 0;
-	path->path.parallel_safe = rel->consider_parallel;
-	path->path.parallel_workers = workers;
-	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	path->custom_private = list_make2(conditions, joins);
-	path->methods = &path_methods;
-
-	get_tablespace_page_costs(rel->reltablespace, NULL, &page_cost);
-	pages_cost = rel->pages * page_cost;
-	foreach(cell, conditions)
+	foreach(cell, path_conditions(path))
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
 		Node	   *filter;
@@ -257,7 +242,7 @@ make_path(PlannerInfo *root, RelOptInfo *rel, List *conditions, List *joins,
 		survivors *= clause_selectivity(root, (Node *) rinfo, rel->relid,
 										JOIN_INNER, NULL);
 	}
-	foreach(cell, joins)
+	foreach(cell, path_joins(path))
 	{
 		JoinFilter *filter = lfirst(cell);
 
@@ -266,34 +251,71 @@ make_path(PlannerInfo *root, RelOptInfo *rel, List *conditions, List *joins,
 		startup += filter->read_cost;
 		survivors *= filter->share;
 		rows *= filter->share;
-		if (filter->temporary)
-			path->path.parallel_safe = false;
 	}
 	cost_qual_eval(&qual_cost, others, root);
 	startup += qual_cost.startup;
 	rows_cost += survivors * (cpu_tuple_cost + qual_cost.per_tuple) +
 		rows * rel->reltarget->cost.per_tuple;
+	get_tablespace_page_costs(rel->reltablespace, NULL, &page_cost);
 	path->path.rows = clamp_row_est(rows / divisor);
 	path->path.startup_cost = startup;
-	path->path.total_cost = startup + pages_cost + rows_cost / divisor;
+	path->path.total_cost = startup + rel->pages * page_cost +
+		rows_cost / divisor;
+}
 
-	/* it is a sequential scan: turned off with these */
-	if (filter_scan_setting == FILTER_SCAN_FORCE)
-		path->path.startup_cost = path->path.total_cost = 0;
+/* It is a sequential scan, and turned off with these. */
+static void
+disable_path(CustomPath *path)
+{
 #if PG_VERSION_NUM >= 190000
-	else if (!(rel->pgs_mask & PGS_SEQSCAN) ||
-			 (workers == 0 && !(rel->pgs_mask & PGS_CONSIDER_NONPARTIAL)))
+	uint64		needed = PGS_SEQSCAN;
+
+	if (path->path.parallel_workers == 0)
+		needed |= PGS_CONSIDER_NONPARTIAL;
+	if ((path->path.parent->pgs_mask & needed) != needed)
 		path->path.disabled_nodes = 1;
 #elif PG_VERSION_NUM >= 180000
-	else if (!enable_seqscan)
+	if (!enable_seqscan)
 		path->path.disabled_nodes = 1;
 #else
-	else if (!enable_seqscan)
+	if (!enable_seqscan)
 	{
 		path->path.startup_cost += disable_cost;
 		path->path.total_cost += disable_cost;
 	}
 #endif
+}
+
+/*
+ * A scan that probes by these conditions and for these joins, in a process, or in
+ * as many parallel workers.
+ */
+static CustomPath *
+make_path(PlannerInfo *root, RelOptInfo *rel, List *conditions, List *joins,
+		  int workers)
+{
+	CustomPath *path = makeNode(CustomPath);
+	ListCell   *cell;
+
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = rel;
+	path->path.pathtarget = rel->reltarget;
+	path->path.parallel_aware = workers > 0;
+	path->path.parallel_safe = rel->consider_parallel;
+	path->path.parallel_workers = workers;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->custom_private = list_make2(conditions, joins);
+	path->methods = &path_methods;
+	foreach(cell, joins)
+	{
+		if (((JoinFilter *) lfirst(cell))->temporary)
+			path->path.parallel_safe = false;
+	}
+	cost_path(root, path);
+	if (filter_scan_setting == FILTER_SCAN_FORCE)
+		path->path.startup_cost = path->path.total_cost = 0;
+	else
+		disable_path(path);
 	return path;
 }
 
