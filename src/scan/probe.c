@@ -147,9 +147,13 @@ begin_condition(Probe *probe, Expr *clause, PlanState *parent)
 	List	   *args;
 	Oid			oid = call_of((Node *) clause, &args);
 	int			function = find_probe_function(oid);
-	int			filter_arg = probe_functions[function].filter;
-	Expr	   *element = list_nth(args, 1 - filter_arg);
+	int			filter_arg;
+	Expr	   *element;
 
+	if (function < 0)
+		elog(ERROR, "condition probes no filter");
+	filter_arg = probe_functions[function].filter;
+	element = list_nth(args, 1 - filter_arg);
 	probe->kind = probe_functions[function].kind;
 	begin_element(probe, element, parent);
 	probe->filter = ExecInitExpr(list_nth(args, filter_arg), parent);
