@@ -15,7 +15,7 @@ DECLARE
 	line text;
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (COSTS off) ' || query LOOP
-		line := regexp_replace(line, '\(InitPlan \d+\)\.col1', '$0', 'g');
+		line := regexp_replace(regexp_replace(line, '\(InitPlan \w+\)\.col1', '$0', 'g'), '(Init|Sub)Plan expr_', '\1Plan ');
 		RETURN NEXT regexp_replace(line, ' \(returns [^)]*\)', '');
 	END LOOP;
 END
@@ -502,7 +502,7 @@ DECLARE
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off, BUFFERS off) ' || query LOOP
 		CONTINUE WHEN line ~ 'Worker|Filter Size|Disabled|Window|Index Searches';
-		line := regexp_replace(line, '\(InitPlan \d+\)\.col1', '$0', 'g');
+		line := regexp_replace(regexp_replace(line, '\(InitPlan \w+\)\.col1', '$0', 'g'), '(Init|Sub)Plan expr_', '\1Plan ');
 		line := regexp_replace(line, '(rows=\d+)\.00', '\1');
 		RETURN NEXT regexp_replace(line, ' \(returns [^)]*\)', '');
 	END LOOP;
