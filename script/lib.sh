@@ -287,8 +287,9 @@ extension_settings()
 		echo "extension_control_path = '\$system:$installed$sharedir'"
 		echo "dynamic_library_path = '\$libdir:$installed$pkglibdir'"
 	elif grep -qx extension_destdir <<<"$known"; then
-		# Debian's 17 and earlier
+		# Debian's 17 and earlier; the path is for LOAD and preloading
 		echo "extension_destdir = '$installed'"
+		echo "dynamic_library_path = '\$libdir:$installed$pkglibdir'"
 	else
 		die "this server cannot read an extension from elsewhere than its own" \
 			"directories; use Debian's, or PostgreSQL 18 or later"
