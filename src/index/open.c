@@ -25,14 +25,18 @@
  * snapshot still sees:
  *
  * - On the primary, core marks the index by indcheckxmin if HOT chains were
- *	 broken.  It has all other rows that a snapshot of this server can see.
+ *	 broken.  CREATE INDEX and REINDEX include rows that older snapshots see.
+ *	 With CONCURRENTLY they wait for older snapshots instead, but not for one
+ *	 that is imported meanwhile.  So an index is too new for a snapshot if its
+ *	 row in pg_index was last written by a transaction that the snapshot sees
+ *	 as running.
  *
  * - On a standby, the primary did not know of the snapshot.  There, an index
- *	 is too new for it if its row in pg_class or pg_index was last written by a
- *	 transaction that the snapshot sees running.  REINDEX and TRUNCATE write
- *	 the row in pg_class (another file), CREATE INDEX and REINDEX CONCURRENTLY
- *	 the one in pg_index, once the index is valid.  Promotion does not change
- *	 which snapshots were taken during recovery.
+ *	 is too new for it also if its row in pg_class was last written by such a
+ *	 transaction.  REINDEX and TRUNCATE write the row in pg_class (another
+ *	 file), CREATE INDEX and REINDEX CONCURRENTLY the one in pg_index, once the
+ *	 index is valid.  Promotion does not change which snapshots were taken
+ *	 during recovery.
  */
 #include "membership.h"
 
@@ -43,6 +47,7 @@
 #include "access/sysattr.h"
 #include "access/table.h"
 #include "access/transam.h"
+#include "access/xact.h"
 #include "access/xlog.h"
 #include "catalog/index.h"
 #include "catalog/pg_class.h"
@@ -670,6 +675,10 @@ written_later(HeapTuple tuple, Snapshot snapshot)
 {
 	TransactionId writer = HeapTupleHeaderGetRawXmin(tuple->t_data);
 
+	/* our own index, or one that we have rebuilt, has all that we can see */
+	if (TransactionIdIsCurrentTransactionId(writer))
+		return false;
+
 	/* VACUUM FULL of the catalog freezes the row, but keeps its xmin */
 	if (HeapTupleHeaderXminFrozen(tuple->t_data) &&
 		(TransactionIdPrecedes(writer, snapshot->xmin) ||
@@ -711,9 +720,9 @@ snapshot_too_old(Relation index, Snapshot snapshot)
 		!TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data),
 							   TransactionXmin))
 		return true;
-	return snapshot->takenDuringRecovery &&
-		(catalog_changed_later(RELOID, index, snapshot) ||
-		 catalog_changed_later(INDEXRELID, index, snapshot));
+	return catalog_changed_later(INDEXRELID, index, snapshot) ||
+		(snapshot->takenDuringRecovery &&
+		 catalog_changed_later(RELOID, index, snapshot));
 }
 
 /*

@@ -1,0 +1,59 @@
+# A snapshot that is imported while CREATE INDEX CONCURRENTLY or REINDEX CONCURRENTLY waits
+# for the transaction that exported it: the command does not wait for the importing one,
+# whose snapshot sees rows that the new index lacks.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use Server;
+use Session;
+use Test::More;
+
+my $node = start_server('imported');
+my $absent = 'SELECT count(*) FROM filled WHERE membership_contains(%s::regclass, x) IS FALSE';
+
+foreach my $command ('CREATE INDEX CONCURRENTLY filled_x ON filled USING membership (x)', 'REINDEX INDEX CONCURRENTLY filled_x')
+{
+	$node->safe_psql('postgres', q{
+		DROP TABLE IF EXISTS filled;
+		CREATE TABLE filled AS SELECT generate_series(1, 1000) AS x});
+	$node->safe_psql('postgres', 'CREATE INDEX filled_x ON filled USING membership (x)') if $command =~ /^REINDEX/;
+
+	my ($exporter, $importer, $builder) = map { Session->new($node) } 1 .. 3;
+	$exporter->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+	my $snapshot = $exporter->query('SELECT pg_export_snapshot()');
+	$node->safe_psql('postgres', 'DELETE FROM filled WHERE x > 500');
+	$builder->start($command);
+	ok($builder->waits($node), "$command waits for the exporting transaction");
+	$importer->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+	$importer->query("SET TRANSACTION SNAPSHOT '$snapshot'");
+	$exporter->query('COMMIT');
+	is($builder->end, '', 'and not for the importing one');
+
+	is($importer->query('SELECT count(*) FROM filled'), '1000', 'which sees all rows');
+	foreach my $index (q{'filled_x'}, q{'filled_x'::text})
+	{
+		is($importer->query(sprintf $absent, $index), '0', "and the index $index says no of none");
+	}
+	is($importer->query('SET enable_seqscan = off; SELECT count(*) FROM filled WHERE x = 700'), '1', 'nor does a scan of it');
+	is($importer->query(
+			'SET bloomfilter.filter_scan = force; SELECT count(*) FROM filled AS a JOIN filled AS b USING (x)'),
+		'1000', 'nor a filter for a join');
+	$importer->query('COMMIT');
+	is($node->safe_psql('postgres', 'SELECT ' . join ', ', map { "membership_contains('filled_x', $_)" } 1, 700), 't|f',
+		'a younger transaction uses the index');
+	$_->quit foreach $exporter, $importer, $builder;
+}
+
+# In its own transaction an index is used at once
+is($node->safe_psql('postgres', q{
+		BEGIN;
+		CREATE TABLE own AS SELECT generate_series(1, 1000) AS x;
+		CREATE INDEX own_x ON own USING membership (x);
+		SELECT membership_contains('own_x', 1), membership_contains('own_x', -1);
+		COMMIT}), 't|f', 'an index of its own transaction');
+
+$node->stop;
+done_testing();
