@@ -9,12 +9,12 @@
  *
  * - the subquery returns a column of one small table, by conditions that compare
  *	 columns and constants by leakproof operators;
- * - the user holds SELECT on the columns that it reads, and no policy of row-level
- *	 security hides rows from him;
+ * - the user holds SELECT on the columns that it reads, and row-level security hides
+ *	 no rows from the user;
  * - exactly one row is found.
  *
- * What the query reads later may be another row.  The estimate is then wrong, as
- * any estimate may be.
+ * The query may find another row later.  Then the estimate is wrong, as any estimate
+ * may be.
  */
 #include "known_filter.h"
 
@@ -37,7 +37,7 @@
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
 
-/* Read no table of more pages: a millisecond at most, where they are cached. */
+/* Tables of more pages are not read: planning should take less than the query. */
 #define TABLE_PAGES_MAX		64
 
 /* The planner's state of the subquery whose result a parameter is, or NULL */

@@ -52,11 +52,11 @@ extern Datum bloomfilter_contained(PG_FUNCTION_ARGS);
 /*
  * A stored filter up to this size is read in full, in half a millisecond at most.
  * Of a larger one, planning reads the header, for its number of elements and error
- * rate, and, for a table of that many rows, the slices that probing takes: some two
- * milliseconds.
+ * rate.  If the table has that many rows, whose scan takes longer, it also reads the
+ * slices for some two hundred probes: 5 ms for a filter of 12 MB.
  */
 #define PROBE_BYTES_MAX			((Size) 1024 * 1024)
-#define PROBE_ROWS_MIN			10000.0
+#define PROBE_ROWS_MIN			100000.0
 
 /*
  * The image of a constant filter, or NULL if "node" is no constant or is NULL.

@@ -10,13 +10,13 @@
  * applies to the others.  Unless the histogram contradicts the second estimate, we
  * use it, as the more precise one.
  *
- * Who may see the statistics.  Only a user who may read the column, as for any
- * function that is not leakproof: core checks that (statistic_proc_security_check).
+ * Who may see the statistics.  Only a user who may read the column, unless the
+ * function is leakproof: core checks that (statistic_proc_security_check).
  *
  * Partitions.  A table with a hundred partitions has a hundred copies of each
- * condition, and probing for each takes 24 ms of planning.  So one estimate serves
- * them all: by the statistics of the partitioned table, or, since autovacuum does
- * not collect these, by those of the first partition that has some.
+ * condition, and probing for each would be most of the planning.  So one estimate
+ * serves them all.  It uses the statistics of the partitioned table, or, since
+ * autovacuum does not collect these, those of the first partition that has some.
  */
 #include "selectivity.h"
 

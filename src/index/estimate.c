@@ -2,12 +2,12 @@
  * estimate.c
  *	  How many rows of a column a membership index contains, for the planner.
  *
- * We probe the pages of the index with the column's statistics, as selectivity.c
- * has it: some two hundred probes of 0.3 microseconds.
+ * We probe the pages of the index with the column's statistics (selectivity.c):
+ * about two hundred values by default.
  *
- * Who may know.  The plan, and its cost, show what the index has said.  So we probe
- * only for a user who could ask membership_contains(), and only with statistics
- * that he may see.  For others there is an assumption.
+ * Who may know.  The plan and its cost reveal the answers.  So we probe only for a
+ * user who could call membership_contains(), and only with statistics that this user
+ * may see.  For others the share is unknown.
  */
 #include "membership.h"
 
@@ -28,15 +28,15 @@ SQL_FUNCTION(bloomfilter_membership_support);
 extern Datum bloomfilter_membership_contains(PG_FUNCTION_ARGS);
 
 /*
- * Of a partitioned index with more partitions than this, only their elements are
- * counted: each statistic would be probed for in each of them.
+ * If an index has more partitions than this, we only count their elements: each
+ * value would have to be looked up in each of them.
  */
 #define PROBED_LEAVES_MAX		8
 
 /*
- * Of an index with more pages than this, the metapage says how many elements there
- * are.  It does not know of the last few that each page has got (pages.c): in an index
- * that was made for many elements and has a thousand, that may be all of them.
+ * If an index has more pages than this, we trust the number of elements in its
+ * metapage.  That lacks the last few of each page (pages.c): in an index that was made
+ * for many elements and has a thousand, these may be all.
  */
 #define MEASURED_PAGES_MAX		64
 

@@ -5,16 +5,16 @@
  * For each table that has a condition which probes a filter (probe.c), the planner
  * gets a further path: a scan that probes with all rows of a page at once.
  *
- * Where not.  A probe runs before the other conditions of its table.  So it stands
- * aside if one of these has to run first: the conditions of a security barrier
- * (row-level security, a view) come before those of the user.  And another condition
- * may keep an element from failing that is not a plain column, as in
- * "x ~ '^[0-9]+$' AND bloom_contains(f, x::int)", which works since the server checks
- * cheap conditions first.  Only heaps are
- * scanned, on majors that heap_page.c knows; not for TABLESAMPLE, nor WHERE CURRENT OF.
+ * Where not.  A probe runs before the other conditions of its table.  So there is
+ * no such path if one of these has to run first.  The conditions of a security
+ * barrier (row-level security, a view) come before those of the user.  And if the
+ * element is an expression, another condition may keep it from failing:
+ * "x ~ '^[0-9]+$' AND bloom_contains(f, x::int)" works because the server checks
+ * cheap conditions first.  We scan only heaps, on majors that heap_page.c knows,
+ * without TABLESAMPLE or WHERE CURRENT OF.
  *
- * Cost.  Each row costs less than one that leaves a sequential scan, and only those
- * that pass cost as much.  The shares were fitted to CPU times (docs/internals.md).
+ * Cost.  A row that a probe removes costs less than one that leaves a sequential
+ * scan; one that passes costs as much.
  */
 #include "filter_scan.h"
 #include "join_filter.h"
@@ -35,7 +35,11 @@
 #include "utils/guc.h"
 #include "utils/spccache.h"
 
-/* What a row of the scan costs that does not pass, in units of the settings */
+/*
+ * Cost of a row, and of each probe of it.  By default together 0.0085, for 58 ns of
+ * CPU time; "url <> 'x'" in a sequential scan costs 0.0125, for 78 ns
+ * (docs/performance.md).
+ */
 #define ROW_COST			(0.35 * cpu_tuple_cost)
 #define PROBE_COST			(2.0 * cpu_operator_cost)
 
@@ -49,11 +53,11 @@
 #define JOIN_SHARE_MAX		0.7
 
 /*
- * What a join saves for each row that the scan does not return: at least the hashing
- * and the look-up in a hash table.  Where this exceeds the cost of the probes, the path
- * is costed at JOIN_COST_MAX of the plain scan's cost at most.  For hash joins
- * consider only the cheapest path of a table, and do not see that another one,
- * which costs a little more, returns fewer rows.
+ * A join saves at least this much for each row that the scan does not return: it
+ * need not be hashed and looked up.  If that exceeds the cost of the probes, we cost
+ * the path at no more than JOIN_COST_MAX of the plain scan.  Hash joins consider only
+ * a table's cheapest path, and miss one that costs a little more but returns fewer
+ * rows.
  */
 #define JOIN_ROW_COST		(2.0 * cpu_tuple_cost)
 #define JOIN_COST_MAX		0.99

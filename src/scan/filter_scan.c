@@ -8,18 +8,19 @@
  * that probes, and NIL; or an element to be looked up for a join, and what
  * probe_begin() has to know of the index.  The table's other conditions are in "qual"
  * as in any scan.
- * A row that some filter lacks costs no slot and no call of the executor: the rows
- * that pass are stored in a slot one by one, and ExecScan() checks the other
- * conditions and projects.
  *
- * EvalPlanQual replaces the row of a scan by a newer one, which has to be probed
- * again: that is the recheck.
+ * A row that a filter removes needs no slot and no call of the executor.  The rows
+ * that pass are stored in a slot one by one; ExecScan() checks the other conditions
+ * and projects.
+ *
+ * EvalPlanQual replaces the row of a scan by a newer one, which is probed again: that
+ * is the recheck.
  *
  * Parallel.  The processes share the table's pages as in a parallel sequential scan.
  *
- * How many rows were probed and removed is counted in the node's instrumentation,
- * where it has fields for what a node likes to count.  The server adds up those of all
- * processes, even of a scan that one worker makes alone.
+ * We count the rows that are probed and removed in the node's instrumentation, which
+ * has fields for counts of a node's own.  The server adds up those of all processes,
+ * also if one worker makes the whole scan.
  */
 #include "filter_scan.h"
 #include "probe.h"

@@ -7,27 +7,25 @@
  * If blacklist.url has a membership index, a row of visits that is not in it joins
  * no row of blacklist, and the scan of visits need not return it.
  *
- * When that is right.  A row of "rel" may be dropped if the query drops every row
- * that it becomes part of, unless it joins a row of the other table.  That is
- * so just where the planner could move the join's condition into the scan of "rel"
- * as a parameterized path: for the equivalences that hold of all rows of an inner
- * or semi-join, and for conditions of outer joins on the side that may be missing.
- * So we take the clauses that core generates for such paths, and its test
- * (join_clause_is_movable_to).  The preserved side of an outer join, and the left
+ * When that is right.  We may drop a row of "rel" if it cannot be part of the
+ * result without a partner in the other table.  Core answers the same question
+ * before it moves a join's condition into the scan of "rel" as a parameterized path:
+ * it may do so for the equivalences of inner and semi-joins, and for conditions of
+ * outer joins on the side that may be missing.  So we take the clauses that core
+ * generates for such paths, and its test (join_clause_is_movable_to).  The preserved side of an outer join, and the left
  * side of an anti join, are not among them.
  *
- * What the index has to be: an index of one plain column, without a predicate, of an
- * ordinary table whose inheritance children the query does not read; in whose
- * operator family the condition's operator is, with the same collation.  At run time
- * an index that cannot be probed, or not by this transaction, lets all rows
- * pass (index/contains.c); a plan is made anew when the index is dropped, for that
- * invalidates the plans on its table.
+ * Which indexes.  The index has one plain column and no predicate, and the same
+ * collation as the condition, whose operator is in its operator family.  Its table
+ * is an ordinary one, and the query does not read inheritance children of it.  If the
+ * index cannot be probed at run time, or not by this transaction, all rows pass
+ * (index/contains.c).  Dropping the index invalidates the plans on its table.
  *
- * Who may know.  The executor checks that the user may read the other table, or the
- * owner of the view that names it.  But conditions of the user run on the rows
- * that pass: if there are policies on the other table's rows, these would show which
- * values it has.  And a probe counts rows of "rel" before its own policies hide them,
- * which EXPLAIN shows.  So we leave tables with policies alone, on either side.
+ * Who may know.  The executor checks that the user, or the owner of the view that
+ * names the other table, may read it.  But the user's own conditions run on the rows
+ * that pass, and would reveal values that policies of the other table hide.  And
+ * EXPLAIN shows how many rows of "rel" were probed before policies of "rel" hide
+ * them.  So we leave tables with policies alone, on either side.
  */
 #include "join_filter.h"
 
