@@ -191,7 +191,9 @@ holds_select(Relation heap, Relation index)
 
 /*
  * membership_may_query
- *		May the user query this index?  membership_open_all() would not refuse him.
+ *		May the user query this index?
+ *
+ * True if membership_open_all() would not refuse the user.
  */
 bool
 membership_may_query(Relation heap, Relation index)

@@ -48,8 +48,8 @@ static const struct
 };
 
 /*
- * The entry for a function, or -1.  Loads no library but for functions whose C name
- * is one of ours.
+ * The entry for a function, or -1.  Loads the function's library only if its C name is
+ * one of ours.
  */
 static int
 find_probe_function(Oid oid)
@@ -406,7 +406,7 @@ probe_page(Probe *probe, TableScanDesc scan, ExprContext *econtext,
 	page.slot = slot;
 	page.rows = rows;
 	page.count = count;
-	/* what nobody has probed for may be there */
+	/* until a probe says no */
 	memset(page.found, true, count * sizeof(bool));
 	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	if (probe->kind == PROBE_FILTER)
