@@ -579,9 +579,10 @@ membership_open_all(Oid oid, bool leaving, MembershipVisitor visit, void *arg)
  * membership_open_quietly
  *		Call back for an index if it can be probed; returns false if it cannot
  *
- * Not for a partitioned index, of which there is nothing to probe.  Locks as
- * membership_open_all() does, but waits for no lock, and raises none of its errors.  The caller decides
- * whether the user may know the answers, see membership_may_query().
+ * Not for a partitioned index: probe those of its partitions.  Locks as
+ * membership_open_all() does, but waits for no lock, and raises none of its errors.
+ * The caller decides whether the user may know the answers, see
+ * membership_may_query().
  */
 bool
 membership_open_quietly(Oid oid, MembershipVisitor visit, void *arg)
