@@ -79,7 +79,8 @@ foreach my $case (
 		'SELECT cuckoo_agg(number) IS NULL FROM urls' ])
 {
 	my ($what, $function, $bound, $sql) = @$case;
-	my ($total) = instructions($node, $function, $sql);
+	# reads the pages, which costs more where they have checksums
+	my ($total) = instructions($node, $function, "SELECT count(*) FROM urls\n$sql");
 	my $count = $total / $rows;
 
 	cmp_ok($count, '<=', $bound,
