@@ -18,6 +18,8 @@
  */
 #include "filter_scan.h"
 #include "join_filter.h"
+#include "key_link.h"
+#include "key_plan.h"
 #include "probe.h"
 
 #include <math.h>
@@ -31,6 +33,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
+#include "optimizer/planner.h"
 #include "optimizer/restrictinfo.h"
 #include "utils/guc.h"
 #include "utils/spccache.h"
@@ -66,6 +69,7 @@ static int	filter_scan_setting = FILTER_SCAN_ON;
 static int	join_filter_setting = JOIN_FILTER_INDEX;
 
 static set_rel_pathlist_hook_type previous_set_rel_pathlist = NULL;
+static planner_hook_type previous_planner = NULL;
 
 /* Is it a table that can be scanned as a whole, as far as the query says? */
 static bool
@@ -504,6 +508,31 @@ add_filter_scans(PlannerInfo *root, RelOptInfo *rel, Index rti,
 		add_paths(root, rel, conditions, joins, &plain);
 }
 
+/* A planner_hook */
+#if PG_VERSION_NUM >= 190000
+static PlannedStmt *
+plan_statement(Query *query, const char *text, int options,
+			   ParamListInfo params, ExplainState *es)
+{
+	PlannedStmt *statement = previous_planner ?
+		previous_planner(query, text, options, params, es) :
+		standard_planner(query, text, options, params, es);
+#else
+static PlannedStmt *
+plan_statement(Query *query, const char *text, int options,
+			   ParamListInfo params)
+{
+	PlannedStmt *statement = previous_planner ?
+		previous_planner(query, text, options, params) :
+		standard_planner(query, text, options, params);
+#endif
+
+	if (join_filter_setting >= JOIN_FILTER_ON)
+		key_plan_add_filters(statement, join_filter_setting,
+							 filter_scan_setting != FILTER_SCAN_OFF);
+	return statement;
+}
+
 /* When the library is loaded */
 void
 filter_scan_init(void)
@@ -517,6 +546,8 @@ filter_scan_init(void)
 	static const struct config_enum_entry join_settings[] = {
 		{"off", JOIN_FILTER_OFF, false},
 		{"index", JOIN_FILTER_INDEX, false},
+		{"on", JOIN_FILTER_ON, false},
+		{"force", JOIN_FILTER_FORCE, true},
 		{NULL, 0, false}
 	};
 
@@ -527,12 +558,17 @@ filter_scan_init(void)
 							 NULL, NULL, NULL);
 	DefineCustomEnumVariable("bloomfilter.join_filter",
 							 "Selects the joins whose tables are filtered before.",
-							 "\"index\" filters a table by a membership index of a table that it is joined to.",
+							 "\"index\" filters a table by a membership index of a table that it is joined to; \"on\" also by the keys of a hash join.",
 							 &join_filter_setting, JOIN_FILTER_INDEX,
 							 join_settings, PGC_USERSET, GUC_EXPLAIN,
 							 NULL, NULL, NULL);
 	MarkGUCPrefixReserved("bloomfilter");
 	RegisterCustomScanMethods(&filter_scan_methods);
+	RegisterCustomScanMethods(&key_build_methods);
+	RegisterCustomScanMethods(&key_probe_methods);
+	key_link_init();
+	previous_planner = planner_hook;
+	planner_hook = plan_statement;
 	previous_set_rel_pathlist = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = add_filter_scans;
 }

@@ -4,10 +4,11 @@
  *	  with the rows of a page, all at once, before any of them leaves the scan.
  *
  * The plan (filter_path.c makes it) is a CustomScan of a table.  For each probe there
- * is an expression in custom_exprs, and a list of OIDs in custom_private: a condition
- * that probes, and NIL; or an element to be looked up for a join, and what
- * probe_begin() has to know of the index.  The table's other conditions are in "qual"
- * as in any scan.
+ * is an expression in custom_exprs, and a list in custom_private: a condition that
+ * probes, and NIL; or an element to be looked up for a join, and what probe_begin()
+ * has to know of the index; or a list of columns to be looked up in the keys of a hash
+ * join, and what key_probe_begin() has to know (key_plan.c adds those).  The table's
+ * other conditions are in "qual" as in any scan.
  *
  * A row that a filter removes needs no slot and no call of the executor.  The rows
  * that pass are stored in a slot one by one; ExecScan() checks the other conditions
@@ -41,10 +42,16 @@
 #define rows_probed				ntuples2
 #define rows_removed			nfiltered2
 
+/* After so many pages the probes of joins' keys are sorted anew. */
+#define SORT_PAGES				64
+
 typedef struct FilterScanState
 {
 	CustomScanState css;
 	List	   *probes;			/* of Probe, in order of application */
+	List	   *key_probes;		/* of KeyProbe: those among them */
+	int			key_place;		/* of the first of them in "probes" */
+	uint64		pages;			/* since these were sorted */
 	TableScanDesc scan;			/* NULL: not begun */
 	ParallelTableScanDesc parallel; /* of a parallel scan, or NULL */
 	HeapTupleData tuple;		/* of the row returned last */
@@ -52,6 +59,18 @@ typedef struct FilterScanState
 	int			count;			/* of "rows" */
 	int			next;			/* the one to be returned next */
 } FilterScanState;
+
+/* The probes of joins' keys, which come last, in the order of what they let pass */
+static void
+sort_key_probes(FilterScanState *state)
+{
+	int			place = state->key_place;
+	ListCell   *cell;
+
+	key_probes_sort(state->key_probes);
+	foreach(cell, state->key_probes)
+		((Probe *) list_nth(state->probes, place++))->keys = lfirst(cell);
+}
 
 static void
 filter_scan_begin(CustomScanState *node, EState *estate, int eflags)
@@ -72,9 +91,17 @@ filter_scan_begin(CustomScanState *node, EState *estate, int eflags)
 #endif
 	/* for EXPLAIN too: this checks that the user may call the functions */
 	forboth(cell, plan->custom_exprs, join, plan->custom_private)
-		state->probes = lappend(state->probes,
-								probe_begin(lfirst(cell), lfirst(join),
-											&node->ss.ps));
+	{
+		Probe	   *probe = probe_begin(lfirst(cell), lfirst(join),
+										&node->ss.ps);
+
+		state->probes = lappend(state->probes, probe);
+		if (probe->kind == PROBE_KEYS)
+			state->key_probes = lappend(state->key_probes, probe->keys);
+	}
+	state->key_place = list_length(state->probes) -
+		list_length(state->key_probes);
+	sort_key_probes(state);
 }
 
 /* Read pages until a row has passed.  Returns false at the end of the scan. */
@@ -89,6 +116,7 @@ read_page(FilterScanState *state)
 	{
 		int			count = heap_page_next(state->scan);
 		int			passed = count;
+		bool		probed = false;
 		ListCell   *cell;
 
 		CHECK_FOR_INTERRUPTS();
@@ -100,13 +128,15 @@ read_page(FilterScanState *state)
 		{
 			passed = probe_page(lfirst(cell), state->scan,
 								ss->ps.ps_ExprContext, ss->ss_ScanTupleSlot,
-								state->rows, passed);
+								state->rows, passed, &probed);
 			if (passed == 0)
 				break;
 		}
+		if (++state->pages % SORT_PAGES == 0)
+			sort_key_probes(state);
 		if (ss->ps.instrument)
 		{
-			ss->ps.instrument->rows_probed += count;
+			ss->ps.instrument->rows_probed += probed ? count : 0;
 			ss->ps.instrument->rows_removed += count - passed;
 		}
 		if (passed > 0)
@@ -262,6 +292,7 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	FilterScanState *state = (FilterScanState *) node;
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+	Instrumentation *instrument = node->ss.ps.instrument;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt,
 												   &plan->scan.plan, ancestors);
 	List	   *conditions = NIL;
@@ -271,10 +302,14 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 
 	forboth(cell, plan->custom_exprs, join, plan->custom_private)
 	{
-		char	   *text = deparse_expression(lfirst(cell), context,
-											  es->verbose, false);
+		char	   *text;
 
-		if (lfirst(join) != NIL)
+		if (IsA(lfirst(cell), List))
+			text = key_probe_text(lfirst(cell), lfirst(join), context,
+								  es->verbose);
+		else
+			text = deparse_expression(lfirst(cell), context, es->verbose, false);
+		if (lfirst(join) != NIL && IsA(lfirst(join), OidList))
 			text = psprintf("%s in index %s", text,
 							index_name(linitial_oid(lfirst(join)),
 									   es->verbose));
@@ -282,16 +317,16 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		conditions = lappend(conditions, text);
 	}
 	ExplainPropertyList("Probe", conditions, es);
-	if (!es->analyze || !node->ss.ps.instrument)
+	if (!es->analyze || !instrument)
 		return;
 	foreach(cell, state->probes)
 		bytes += probe_bytes(lfirst(cell));
 	if (bytes > 0)
 		ExplainPropertyInteger("Filter Size", "kB", (bytes + 1023) / 1024, es);
-	ExplainPropertyInteger("Rows Probed", NULL,
-						   (int64) node->ss.ps.instrument->rows_probed, es);
-	ExplainPropertyInteger("Rows Removed by Probe", NULL,
-						   (int64) node->ss.ps.instrument->rows_removed, es);
+	key_probes_explain(instrument->rows_probed, instrument->rows_removed,
+					   state->key_probes == NIL ? 0 :
+					   instrument->ntuples + instrument->nfiltered1 +
+					   instrument->rows_removed - instrument->rows_probed, es);
 }
 
 static const CustomExecMethods exec_methods = {
@@ -325,3 +360,13 @@ const CustomScanMethods filter_scan_methods = {
 	.CustomName = "Filter Scan",
 	.CreateCustomScanState = filter_scan_create_state
 };
+
+/* The KeyProbes of a node, if it is a Filter Scan; else NIL */
+List *
+filter_scan_key_probes(PlanState *node)
+{
+	if (!IsA(node, CustomScanState) ||
+		((CustomScanState *) node)->methods != &exec_methods)
+		return NIL;
+	return ((FilterScanState *) node)->key_probes;
+}

@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "nodes/execnodes.h"
 #include "nodes/extensible.h"
 
 /* bloomfilter.filter_scan: does the planner consider Filter Scans? */
@@ -21,11 +22,14 @@ typedef enum FilterScanSetting
 typedef enum JoinFilterSetting
 {
 	JOIN_FILTER_OFF,
-	JOIN_FILTER_INDEX			/* those with a membership index */
+	JOIN_FILTER_INDEX,			/* those with a membership index */
+	JOIN_FILTER_ON,				/* also hash joins, where it is likely to pay */
+	JOIN_FILTER_FORCE			/* wherever it is possible; for tests */
 } JoinFilterSetting;
 
 /* filter_scan.c */
 extern const CustomScanMethods filter_scan_methods;
+extern List *filter_scan_key_probes(PlanState *node);
 
 /* filter_path.c */
 extern void filter_scan_init(void);

@@ -4,7 +4,8 @@
  *
  * A condition that probes one filter with an element of each row: bloom_contains(),
  * cuckoo_contains(), their operators, and membership_contains(); or a membership
- * index that serves a join (join_filter.c).  The filter is evaluated once for a scan.
+ * index that serves a join (join_filter.c); or the keys of a hash join
+ * (key_probe.c).  The filter is evaluated once for a scan.
  * For a page we hash the elements of all its rows, and then probe: so the misses of
  * the cache overlap, and rows that do not pass cost no slot, no expression and no
  * trip through the executor.
@@ -172,23 +173,30 @@ begin_condition(Probe *probe, Expr *clause, PlanState *parent)
  *
  * "expression" is a condition of which probe_matches() was true, and "join" is NIL;
  * or it is an element to be looked up for a join, and "join" is the list of the
- * index's OID and the OID of the type by which to hash the element.  Allocates in
- * the current memory context.
+ * index's OID and the OID of the type by which to hash the element; or it is the list
+ * of the columns of a hash join's key, and "join" what key_probe_begin() has to know.
+ * Allocates in the current memory context.
  */
 Probe *
-probe_begin(Expr *expression, List *join, PlanState *parent)
+probe_begin(Node *expression, List *join, PlanState *parent)
 {
 	Probe	   *probe = palloc0(sizeof(Probe));
 
+	if (IsA(expression, List))
+	{
+		probe->kind = PROBE_KEYS;
+		probe->keys = key_probe_begin((List *) expression, join);
+		return probe;
+	}
 	if (join == NIL)
 	{
-		begin_condition(probe, expression, parent);
+		begin_condition(probe, (Expr *) expression, parent);
 		return probe;
 	}
 	probe->kind = PROBE_JOIN;
 	probe->value = ObjectIdGetDatum(linitial_oid(join));
 	probe->ready = true;
-	begin_element(probe, expression, parent);
+	begin_element(probe, (Expr *) expression, parent);
 	probe->index_site = membership_site_make(CurrentMemoryContext,
 											 lsecond_oid(join), true);
 	return probe;
@@ -198,7 +206,7 @@ probe_begin(Expr *expression, List *join, PlanState *parent)
 void
 probe_rescan(Probe *probe)
 {
-	if (probe->kind == PROBE_JOIN)
+	if (probe->kind == PROBE_JOIN || probe->kind == PROBE_KEYS)
 		return;
 	probe->ready = false;
 	MemoryContextReset(probe->mcxt);
@@ -377,26 +385,67 @@ probe_index(PageProbe *page)
 		page->found[i] |= !page->comparable[i];
 }
 
+/* Probe the keys of a hash join. */
+static void
+probe_keys(PageProbe *page, const KeyFilter *filter)
+{
+	KeyProbe   *keys = page->probe->keys;
+	TupleDesc	columns = RelationGetDescr(page->scan->rs_rd);
+	Datum		values[KEY_COLUMNS_MAX];
+	bool		nulls[KEY_COLUMNS_MAX];
+	int			probed = page->count;
+	int			found = 0;
+	int			hashed = 0;
+
+	for (int i = 0; i < probed; i++)
+	{
+		HeapTupleData tuple;
+
+		heap_page_row(page->scan, page->rows[i], &tuple);
+		for (int j = 0; j < keys->columns; j++)
+			values[j] = heap_getattr(&tuple, keys->attributes[j], columns,
+									 &nulls[j]);
+		if (key_probe_key(keys, values, nulls, &page->hashes[hashed]))
+			page->rows[hashed++] = page->rows[i];
+		if (keys->kind == KEY_HASH)
+			MemoryContextReset(CurrentMemoryContext);
+	}
+	page->count = hashed;
+	key_filter_contains_batch(filter, page->hashes, hashed, page->found);
+	for (int i = 0; i < hashed; i++)
+		found += page->found[i];
+	key_probe_count(keys, probed, found);
+}
+
 /*
  * probe_page
  *		Keep those rows of a page that pass
  *
  * rows[0..count-1], in the page that "scan" has read, are cut down to those that
- * pass, whose number is returned.  "slot" is of type TTSOpsBufferHeapTuple, and is
- * empty on return; the memory of "econtext" for one row is reset.
- * Errors: those of the function that the condition calls.
+ * pass, whose number is returned.  Sets *probed unless they pass unseen, because a
+ * join's keys are not known or its probe is switched off.  "slot" is of type
+ * TTSOpsBufferHeapTuple, and is empty on return; the memory of "econtext" for one row
+ * is reset.  Errors: those of the function that the condition calls.
  */
 int
 probe_page(Probe *probe, TableScanDesc scan, ExprContext *econtext,
-		   TupleTableSlot *slot, int *rows, int count)
+		   TupleTableSlot *slot, int *rows, int count, bool *probed)
 {
 	PageProbe	page;
 	MemoryContext old;
+	const KeyFilter *keys = NULL;
 	int			passed = 0;
 
 	Assert(count > 0 && count <= HEAP_PAGE_ROWS_MAX);
-	if (unlikely(!probe->ready))
+	if (probe->kind == PROBE_KEYS)
+	{
+		keys = key_probe_open(probe->keys, count);
+		if (keys == NULL)
+			return count;
+	}
+	else if (unlikely(!probe->ready))
 		evaluate_filter(probe, econtext);
+	*probed = true;
 	if (probe->isnull)
 		return 0;
 
@@ -409,7 +458,9 @@ probe_page(Probe *probe, TableScanDesc scan, ExprContext *econtext,
 	/* until a probe says no */
 	memset(page.found, true, count * sizeof(bool));
 	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
-	if (probe->kind == PROBE_FILTER)
+	if (keys)
+		probe_keys(&page, keys);
+	else if (probe->kind == PROBE_FILTER)
 		probe_filter(&page);
 	else
 		probe_index(&page);
@@ -434,7 +485,8 @@ probe_page(Probe *probe, TableScanDesc scan, ExprContext *econtext,
 bool
 probe_recheck(Probe *probe, ExprContext *econtext)
 {
-	return probe->kind == PROBE_JOIN || ExecQual(probe->recheck, econtext);
+	return probe->kind == PROBE_JOIN || probe->kind == PROBE_KEYS ||
+		ExecQual(probe->recheck, econtext);
 }
 
 /* The size of what was probed, as far as it is in memory, in bytes */
@@ -443,5 +495,6 @@ probe_bytes(const Probe *probe)
 {
 	if (probe->kind == PROBE_FILTER)
 		return probe->bytes;
+	/* the node that builds it tells of a join's keys */
 	return probe->index_site ? membership_site_bytes(probe->index_site) : 0;
 }

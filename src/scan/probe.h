@@ -8,6 +8,7 @@
 #include "callsite.h"
 #include "heap_page.h"
 #include "index/membership.h"
+#include "key_probe.h"
 
 #include "nodes/execnodes.h"
 #include "nodes/pathnodes.h"
@@ -17,7 +18,8 @@ typedef enum ProbeKind
 {
 	PROBE_FILTER,				/* a bloom or a cuckoo, by a condition */
 	PROBE_INDEX,				/* a membership index, by a condition */
-	PROBE_JOIN					/* a membership index, for a join */
+	PROBE_JOIN,					/* a membership index, for a join */
+	PROBE_KEYS					/* the keys of a hash join */
 } ProbeKind;
 
 /* A filter or an index, and the column of a scan that is looked up in it */
@@ -38,14 +40,16 @@ typedef struct Probe
 	Oid			collation;		/* of its call */
 	/* how elements are hashed; NULL before the first */
 	CallSite   *site;			/* of PROBE_FILTER */
-	MembershipSite *index_site; /* of the other kinds */
+	MembershipSite *index_site; /* of the kinds with an index */
+	KeyProbe   *keys;			/* of PROBE_KEYS, which has only this */
 } Probe;
 
 extern bool probe_matches(Node *clause, Node **filter, Node **element);
-extern Probe *probe_begin(Expr *expression, List *join, PlanState *parent);
+extern Probe *probe_begin(Node *expression, List *join, PlanState *parent);
 extern void probe_rescan(Probe *probe);
 extern int	probe_page(Probe *probe, TableScanDesc scan, ExprContext *econtext,
-					   TupleTableSlot *slot, int *rows, int count);
+					   TupleTableSlot *slot, int *rows, int count,
+					   bool *probed);
 extern bool probe_recheck(Probe *probe, ExprContext *econtext);
 extern Size probe_bytes(const Probe *probe);
 

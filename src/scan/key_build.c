@@ -1,0 +1,569 @@
+/*
+ * key_build.c
+ *	  Join Filter Build: the node that collects the keys of a hash join's inner side.
+ *
+ * It stands below the Hash node and hands all rows through.  An integer key it reads
+ * from the row.  Other keys the join hashes anyway, right after the row has been
+ * handed through; so we take the join's own hash instead of computing it twice: up to
+ * PostgreSQL 17 by putting a function of ours in front of the hash functions in the
+ * hash table, later by an expression around that of the Hash node.  When its child
+ * has no more rows, all have been hashed, and the filter is made.
+ *
+ * The plan (key_plan.c makes it): custom_private is a list of the integers in
+ * KeyBuildField.  custom_exprs has the key's columns, for EXPLAIN.
+ *
+ * Linking.  A node cannot find the nodes above it.  key_link.c does, when the whole
+ * plan has been started.  A node that is not linked, as in EvalPlanQual, which starts
+ * plans in another way, hands rows through and does nothing.
+ *
+ * Parallel Hash.  Each process hashes a part of the rows, and puts the keys of these
+ * in shared memory.  The join's barrier tells when all have done so: no process may
+ * read the outer side before.  Then the first that probes merges the parts, and the
+ * others wait for it: that takes less time than the rows would that pass meanwhile.
+ */
+#include "key_build.h"
+
+#include "commands/explain.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#endif
+#include "executor/executor.h"
+#include "executor/hashjoin.h"
+#include "miscadmin.h"
+#include "storage/condition_variable.h"
+#include "storage/spin.h"
+#include "utils/dsa.h"
+#include "utils/ruleutils.h"
+#include "utils/wait_event.h"
+
+/* The phase of a Parallel Hash from which on its inner side has been read */
+#define PHASE_INNER_HASHED		3	/* PHJ_BUILD_HASH_OUTER, or ..._HASHING_OUTER */
+
+/* The fields of Instrumentation for what was built, added up over all times */
+#define keys_collected			ntuples2
+#define bytes_of_filters		nfiltered2
+
+/* What was collected by a process, in dynamic shared memory */
+typedef struct SharedPart
+{
+	dsa_pointer next;
+	KeyFilter	keys;
+} SharedPart;
+
+typedef enum SharedPhase
+{
+	SHARED_COLLECTING,			/* the parts are there when the barrier says so */
+	SHARED_MERGING,				/* somebody does */
+	SHARED_COMPLETE
+} SharedPhase;
+
+/* In the query's shared memory */
+typedef struct SharedKeys
+{
+	slock_t		mutex;			/* of the rest */
+	SharedPhase phase;
+	ConditionVariable merged;	/* the phase is SHARED_COMPLETE */
+	dsa_pointer parts;			/* list of SharedPart */
+	dsa_pointer filter;
+	uint64		count;			/* of the filter, for EXPLAIN */
+	Size		bytes;
+} SharedKeys;
+
+#if PG_VERSION_NUM < 180000
+/* One of the join's hash functions */
+typedef struct RecordedFunction
+{
+	FmgrInfo	function;
+	KeyBuildState *build;
+	int			column;			/* of the key */
+} RecordedFunction;
+#endif
+
+struct KeyBuildState
+{
+	CustomScanState css;
+	int			number;			/* of the join filter in its plan */
+	KeyKind		kind;
+	AttrNumber	attribute;		/* of KEY_INTEGER: the row's column */
+	KeyInteger	integer;		/* and its type */
+	int			columns;		/* of the key */
+	KeySource	source;
+	KeyCollector collector;
+	MemoryContext mcxt;
+	bool		collecting;
+	SharedKeys *shared;			/* of a Parallel Hash, or NULL */
+	/* what EXPLAIN says of a filter that was shared */
+	uint64		shared_count;
+	Size		shared_bytes;
+#if PG_VERSION_NUM < 180000
+	RecordedFunction functions[KEY_COLUMNS_MAX];
+	uint32		hash;			/* of the columns up to: */
+	int			hashed;
+#else
+	ExprState  *hash_expression;	/* the join's */
+#endif
+};
+
+uint64		key_builds_begun = 0;
+
+/* ----------------------------------------------------------------
+ *		The join's hashes
+ * ----------------------------------------------------------------
+ */
+
+#if PG_VERSION_NUM < 180000
+/*
+ * Instead of a hash function of the join.  It is not called for a column that is NULL;
+ * a row with such finds no partner, so its key need not be known.
+ */
+static Datum
+record_hash(PG_FUNCTION_ARGS)
+{
+	RecordedFunction *recorded = (RecordedFunction *) fcinfo->flinfo->fn_extra;
+	KeyBuildState *build = recorded->build;
+	FmgrInfo   *own = fcinfo->flinfo;
+	Datum		hash;
+
+	fcinfo->flinfo = &recorded->function;
+	hash = FunctionCallInvoke(fcinfo);
+	fcinfo->flinfo = own;
+	if (recorded->column == 0)
+		build->hash = build->hashed = 0;
+	if (recorded->column == build->hashed)
+	{
+		build->hash = key_combine(build->hash, DatumGetUInt32(hash));
+		if (++build->hashed == build->columns)
+			key_collector_add(&build->collector, build->hash);
+	}
+	return hash;
+}
+
+/* Record the hashes of a hash table that is about to be filled. */
+static void
+record_hashes(KeyBuildState *build, HashJoinTable table)
+{
+	for (int i = 0; i < build->columns; i++)
+	{
+		RecordedFunction *recorded = &build->functions[i];
+
+		recorded->function = table->inner_hashfunctions[i];
+		recorded->build = build;
+		recorded->column = i;
+		table->inner_hashfunctions[i].fn_addr = record_hash;
+		table->inner_hashfunctions[i].fn_extra = recorded;
+	}
+}
+#else
+/* An ExprStateEvalFunc: the join's hash of a row */
+static Datum
+record_hash(ExprState *expression, ExprContext *econtext, bool *isnull)
+{
+	KeyBuildState *build = expression->evalfunc_private;
+	Datum		hash = ExecEvalExpr(build->hash_expression, econtext, isnull);
+
+	if (!*isnull && build->collecting)
+		key_collector_add(&build->collector, DatumGetUInt32(hash));
+	return hash;
+}
+
+/* Record the hashes of a Hash node. */
+static void
+record_hashes(KeyBuildState *build, HashState *hash)
+{
+	ExprState  *expression = makeNode(ExprState);
+
+	expression->evalfunc = record_hash;
+	expression->evalfunc_private = build;
+	build->hash_expression = hash->hash_expr;
+	hash->hash_expr = expression;
+}
+#endif
+
+/* ----------------------------------------------------------------
+ *		Building
+ * ----------------------------------------------------------------
+ */
+
+static void
+forget_filter(KeyBuildState *build)
+{
+	key_collector_reset(&build->collector);
+	build->collecting = false;
+	/* a shared one lies in the memory of the query */
+	if (build->source.filter && !build->source.is_shared)
+		pfree(unconstify(KeyFilter *, build->source.filter));
+	build->source.filter = NULL;
+	build->source.table = NULL;
+}
+
+static void
+begin_collecting(KeyBuildState *build)
+{
+	HashState  *hash = build->source.hash;
+
+	forget_filter(build);
+	Assert(hash->hashtable != NULL);
+	build->source.table = hash->hashtable;
+	build->source.is_shared = build->shared != NULL &&
+		hash->parallel_state != NULL;
+#if PG_VERSION_NUM < 180000
+	if (build->kind == KEY_HASH)
+		record_hashes(build, hash->hashtable);
+#endif
+	build->collecting = true;
+}
+
+/* For EXPLAIN */
+static void
+count_filter(KeyBuildState *build, uint64 count, Size bytes)
+{
+	Instrumentation *instrument = build->css.ss.ps.instrument;
+
+	if (instrument)
+	{
+		instrument->keys_collected += count;
+		instrument->bytes_of_filters += bytes;
+	}
+}
+
+/* Hand over the keys of this process. */
+static void
+share_part(KeyBuildState *build)
+{
+	dsa_area   *area = build->css.ss.ps.state->es_query_dsa;
+	KeyFilter  *keys = key_collector_part(&build->collector);
+	dsa_pointer pointer = dsa_allocate_extended(area,
+												offsetof(SharedPart, keys) + keys->bytes,
+												DSA_ALLOC_HUGE);
+	SharedPart *part = dsa_get_address(area, pointer);
+
+	memcpy(&part->keys, keys, keys->bytes);
+	pfree(keys);
+	SpinLockAcquire(&build->shared->mutex);
+	part->next = build->shared->parts;
+	build->shared->parts = pointer;
+	SpinLockRelease(&build->shared->mutex);
+}
+
+static void
+end_collecting(KeyBuildState *build)
+{
+	build->collecting = false;
+	if (build->source.is_shared)
+		share_part(build);
+	else
+	{
+		build->source.filter = key_collector_finish(&build->collector);
+		count_filter(build, build->source.filter->count,
+					 build->source.filter->bytes);
+	}
+}
+
+/* Merge what all processes have collected.  All of them have. */
+static void
+merge_parts(KeyBuildState *build)
+{
+	SharedKeys *shared = build->shared;
+	dsa_area   *area = build->css.ss.ps.state->es_query_dsa;
+	KeyFilter  *filter;
+	dsa_pointer pointer;
+	dsa_pointer next;
+
+	for (pointer = shared->parts; DsaPointerIsValid(pointer); pointer = next)
+	{
+		SharedPart *part = dsa_get_address(area, pointer);
+
+		next = part->next;
+		key_collector_merge(&build->collector, &part->keys);
+		dsa_free(area, pointer);
+	}
+	shared->parts = InvalidDsaPointer;
+	filter = key_collector_finish(&build->collector);
+	pointer = dsa_allocate_extended(area, filter->bytes, DSA_ALLOC_HUGE);
+	memcpy(dsa_get_address(area, pointer), filter, filter->bytes);
+	SpinLockAcquire(&shared->mutex);
+	shared->filter = pointer;
+	shared->count = filter->count;
+	shared->bytes = filter->bytes;
+	shared->phase = SHARED_COMPLETE;
+	SpinLockRelease(&shared->mutex);
+	ConditionVariableBroadcast(&shared->merged);
+	pfree(filter);
+}
+
+/* The phase; if nobody merges the parts, the caller has to. */
+static SharedPhase
+shared_phase(SharedKeys *shared)
+{
+	SharedPhase phase;
+
+	SpinLockAcquire(&shared->mutex);
+	phase = shared->phase;
+	if (phase == SHARED_COLLECTING)
+		shared->phase = SHARED_MERGING;
+	SpinLockRelease(&shared->mutex);
+	return phase;
+}
+
+/* For key_source_filter(): the filter of a Parallel Hash, if it is complete */
+const KeyFilter *
+key_source_open(KeySource *source)
+{
+	KeyBuildState *build = source->build;
+	SharedKeys *shared = build->shared;
+
+	Assert(source->is_shared);
+	if (shared == NULL || source->hash->parallel_state == NULL ||
+		BarrierPhase(&source->hash->parallel_state->build_barrier) < PHASE_INNER_HASHED)
+		return NULL;
+	for (;;)
+	{
+		SharedPhase phase = shared_phase(shared);
+
+		if (phase == SHARED_COLLECTING)
+			merge_parts(build);
+		if (phase != SHARED_MERGING)
+			break;
+		ConditionVariableSleep(&shared->merged, PG_WAIT_EXTENSION);
+	}
+	ConditionVariableCancelSleep();
+	source->filter = dsa_get_address(build->css.ss.ps.state->es_query_dsa,
+									 shared->filter);
+	return source->filter;
+}
+
+/* ----------------------------------------------------------------
+ *		The node
+ * ----------------------------------------------------------------
+ */
+
+static void
+key_build_begin(CustomScanState *node, EState *estate, int eflags)
+{
+	KeyBuildState *build = (KeyBuildState *) node;
+	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+	PlanState  *child = ExecInitNode(outerPlan(plan), estate, eflags);
+
+	outerPlanState(node) = child;
+	/* the child's slots are handed through, of whatever type */
+	node->ss.ps.resultopsset = true;
+	node->ss.ps.resultops = ExecGetResultSlotOps(child,
+												 &node->ss.ps.resultopsfixed);
+	build->number = list_nth_int(plan->custom_private, KEY_BUILD_NUMBER);
+	build->kind = list_nth_int(plan->custom_private, KEY_BUILD_KIND);
+	build->attribute = list_nth_int(plan->custom_private, KEY_BUILD_ATTRIBUTE);
+	build->integer = list_nth_int(plan->custom_private, KEY_BUILD_INTEGER);
+	build->columns = list_length(plan->custom_exprs);
+	build->source.build = build;
+	build->mcxt = AllocSetContextCreate(CurrentMemoryContext, "keys of a join",
+										ALLOCSET_SMALL_SIZES);
+	key_collector_init(&build->collector, build->kind, get_hash_memory_limit(),
+					   build->mcxt);
+	key_builds_begun++;
+}
+
+static TupleTableSlot *
+key_build_exec(CustomScanState *node)
+{
+	KeyBuildState *build = (KeyBuildState *) node;
+	TupleTableSlot *slot = ExecProcNode(outerPlanState(node));
+
+	if (build->source.hash == NULL)
+		return slot;
+	if (unlikely(!build->collecting))
+		begin_collecting(build);
+	if (TupIsNull(slot))
+		end_collecting(build);
+	else if (build->kind == KEY_INTEGER)
+	{
+		bool		isnull;
+		Datum		value = slot_getattr(slot, build->attribute, &isnull);
+
+		if (!isnull)
+			key_collector_add(&build->collector,
+							  key_of_datum(build->integer, value));
+	}
+	return slot;
+}
+
+static void
+key_build_end(CustomScanState *node)
+{
+	ExecEndNode(outerPlanState(node));
+}
+
+static void
+key_build_rescan(CustomScanState *node)
+{
+	forget_filter((KeyBuildState *) node);
+	if (outerPlanState(node)->chgParam == NULL)
+		ExecReScan(outerPlanState(node));
+}
+
+static Size
+key_build_estimate_dsm(CustomScanState *node, ParallelContext *context)
+{
+	return sizeof(SharedKeys);
+}
+
+static void
+key_build_initialize_dsm(CustomScanState *node, ParallelContext *context,
+						 void *memory)
+{
+	KeyBuildState *build = (KeyBuildState *) node;
+
+	build->shared = memory;
+	build->source.is_shared = true;
+	memset(build->shared, 0, sizeof(SharedKeys));
+	SpinLockInit(&build->shared->mutex);
+	ConditionVariableInit(&build->shared->merged);
+}
+
+static void
+key_build_reinitialize_dsm(CustomScanState *node, ParallelContext *context,
+						   void *memory)
+{
+	KeyBuildState *build = (KeyBuildState *) node;
+	SharedKeys *shared = memory;
+	dsa_area   *area = node->ss.ps.state->es_query_dsa;
+	dsa_pointer next;
+
+	forget_filter(build);
+	build->source.is_shared = true;
+	for (dsa_pointer part = shared->parts; DsaPointerIsValid(part); part = next)
+	{
+		next = ((SharedPart *) dsa_get_address(area, part))->next;
+		dsa_free(area, part);
+	}
+	if (DsaPointerIsValid(shared->filter))
+		dsa_free(area, shared->filter);
+	shared->phase = SHARED_COLLECTING;
+	shared->parts = shared->filter = InvalidDsaPointer;
+}
+
+static void
+key_build_initialize_worker(CustomScanState *node, shm_toc *toc, void *memory)
+{
+	KeyBuildState *build = (KeyBuildState *) node;
+
+	build->shared = memory;
+	build->source.is_shared = true;
+}
+
+/* The shared memory is about to go, and the filter in it. */
+static void
+key_build_shutdown(CustomScanState *node)
+{
+	KeyBuildState *build = (KeyBuildState *) node;
+
+	if (build->shared == NULL)
+		return;
+	if (build->source.is_shared)
+	{
+		build->shared_count = build->shared->count;
+		build->shared_bytes = build->shared->bytes;
+		build->source.filter = NULL;
+	}
+	build->shared = NULL;
+}
+
+static void
+key_build_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	KeyBuildState *build = (KeyBuildState *) node;
+	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+	List	   *context = set_deparse_context_plan(es->deparse_cxt,
+												   &plan->scan.plan, ancestors);
+	Instrumentation *instrument = node->ss.ps.instrument;
+	double		times = 1;
+	double		count = build->shared_count;
+	double		bytes = build->shared_bytes;
+
+	ExplainPropertyInteger("Join Filter", NULL, build->number, es);
+	ExplainPropertyText("Key", deparse_expression((Node *) plan->custom_exprs,
+												  context, true, false), es);
+	if (!es->analyze || !instrument)
+		return;
+	if (count == 0 && instrument->nloops > 0)
+	{
+		times = instrument->nloops;
+		count = instrument->keys_collected;
+		bytes = instrument->bytes_of_filters;
+	}
+	ExplainPropertyFloat("Elements", NULL, count / times, 0, es);
+	ExplainPropertyInteger("Filter Size", "kB",
+						   (int64) (bytes / times + 1023) / 1024, es);
+}
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "Join Filter Build",
+	.BeginCustomScan = key_build_begin,
+	.ExecCustomScan = key_build_exec,
+	.EndCustomScan = key_build_end,
+	.ReScanCustomScan = key_build_rescan,
+	.EstimateDSMCustomScan = key_build_estimate_dsm,
+	.InitializeDSMCustomScan = key_build_initialize_dsm,
+	.ReInitializeDSMCustomScan = key_build_reinitialize_dsm,
+	.InitializeWorkerCustomScan = key_build_initialize_worker,
+	.ShutdownCustomScan = key_build_shutdown,
+	.ExplainCustomScan = key_build_explain
+};
+
+static Node *
+key_build_create_state(CustomScan *plan)
+{
+	KeyBuildState *build = (KeyBuildState *)
+		newNode(sizeof(KeyBuildState), T_CustomScanState);
+
+	build->css.methods = &exec_methods;
+	return (Node *) build;
+}
+
+const CustomScanMethods key_build_methods = {
+	.CustomName = "Join Filter Build",
+	.CreateCustomScanState = key_build_create_state
+};
+
+/* ----------------------------------------------------------------
+ *		Linking
+ * ----------------------------------------------------------------
+ */
+
+/* Is this node a Join Filter Build? */
+bool
+is_key_build(PlanState *node)
+{
+	return IsA(node, CustomScanState) &&
+		((CustomScanState *) node)->methods == &exec_methods;
+}
+
+/* The number of its filter in the plan */
+int
+key_build_number(PlanState *node)
+{
+	Assert(is_key_build(node));
+	return ((KeyBuildState *) node)->number;
+}
+
+/*
+ * key_build_link
+ *		Tell a Join Filter Build, of which nothing has been executed, which Hash node it
+ *		feeds; returns the source of its keys
+ */
+KeySource *
+key_build_link(PlanState *node, HashState *hash)
+{
+	KeyBuildState *build = (KeyBuildState *) node;
+
+	Assert(is_key_build(node));
+	Assert(outerPlanState(hash) == node);
+	if (build->source.hash == NULL)
+	{
+		build->source.hash = hash;
+#if PG_VERSION_NUM >= 180000
+		if (build->kind == KEY_HASH)
+			record_hashes(build, hash);
+#endif
+	}
+	return &build->source;
+}

@@ -1,0 +1,101 @@
+/*
+ * key_build.h
+ *	  The node that collects the keys of a hash join's inner side; see key_build.c.
+ */
+#ifndef BLOOMFILTER_KEY_BUILD_H
+#define BLOOMFILTER_KEY_BUILD_H
+
+#include "key_filter.h"
+
+#include "nodes/execnodes.h"
+#include "nodes/extensible.h"
+
+/* Columns of a join's key at most; joins with more are not filtered. */
+#define KEY_COLUMNS_MAX		8
+
+/*
+ * The integers that are keys themselves: those whose equality is that of their
+ * values.  Any of the types of a group may be compared with any other.
+ */
+typedef enum KeyInteger
+{
+	KEY_NOT_INTEGER,
+	KEY_INT2,
+	KEY_INT4,					/* also a date */
+	KEY_INT8					/* also a timestamp */
+} KeyInteger;
+
+/* The fields of custom_private of the plan */
+typedef enum KeyBuildField
+{
+	KEY_BUILD_NUMBER,			/* of the join filter in the plan, from 1 */
+	KEY_BUILD_KIND,				/* a KeyKind */
+	KEY_BUILD_ATTRIBUTE,		/* of KEY_INTEGER: the child's column */
+	KEY_BUILD_INTEGER			/* and its KeyInteger */
+} KeyBuildField;
+
+typedef struct KeyBuildState KeyBuildState;
+
+/* The keys of a join, as those who probe see them */
+typedef struct KeySource
+{
+	const KeyFilter *filter;	/* of all keys, or NULL */
+	HashState  *hash;			/* the join's Hash node; NULL: not linked */
+	void	   *table;			/* its hash table that has these keys */
+	bool		is_shared;		/* by the processes of a Parallel Hash */
+	KeyBuildState *build;
+} KeySource;
+
+extern const CustomScanMethods key_build_methods;
+
+/* How many of these nodes this process has begun; so one sees that a plan has some */
+extern uint64 key_builds_begun;
+
+extern bool is_key_build(PlanState *node);
+extern int	key_build_number(PlanState *node);
+extern KeySource *key_build_link(PlanState *node, HashState *hash);
+extern const KeyFilter *key_source_open(KeySource *source);
+
+/*
+ * key_source_filter
+ *		The filter of all keys, or NULL if they are not known (yet): then any row may
+ *		have a partner
+ *
+ * A hash table may be dropped and built anew, with other keys.  The join then sets the
+ * pointer in its Hash node to NULL before it reads another row, and the keys are
+ * collected again before that has another value.
+ */
+static inline const KeyFilter *
+key_source_filter(KeySource *source)
+{
+	if (source == NULL)
+		return NULL;
+	if (source->is_shared && source->filter == NULL)
+		return key_source_open(source);
+	return source->hash->hashtable == source->table ? source->filter : NULL;
+}
+
+/* The value of a key of one of the integer types, in its order */
+static inline uint64
+key_of_datum(KeyInteger type, Datum value)
+{
+	switch (type)
+	{
+		case KEY_INT2:
+			return key_of_integer(DatumGetInt16(value));
+		case KEY_INT4:
+			return key_of_integer(DatumGetInt32(value));
+		default:
+			return key_of_integer(DatumGetInt64(value));
+	}
+}
+
+/* Append the hash of a key's next column to that of the columns before it. */
+static inline uint32
+key_combine(uint32 hash, uint32 next)
+{
+	/* as ExecHashGetHashValue() does */
+	return ((hash << 1) | (hash >> 31)) ^ next;
+}
+
+#endif							/* BLOOMFILTER_KEY_BUILD_H */

@@ -1,0 +1,92 @@
+/*
+ * key_link.c
+ *	  Bringing together the nodes of a join filter when a plan is started.
+ *
+ * The node that builds a filter, the Hash node above it, and the nodes that probe lie
+ * in different parts of the plan.  An ExecutorStart_hook finds them by the number that
+ * the plan gives to each filter.  It runs in parallel workers too.
+ */
+#include "key_link.h"
+
+#include "filter_scan.h"
+#include "key_build.h"
+#include "key_probe.h"
+
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+
+/* The parts of a plan that belong together */
+typedef struct KeyLinks
+{
+	List	   *builds;			/* of Join Filter Build nodes */
+	List	   *sources;		/* of KeySource, theirs */
+	List	   *probes;			/* of KeyProbe */
+} KeyLinks;
+
+static ExecutorStart_hook_type previous_executor_start = NULL;
+
+/* A planstate_tree_walker() */
+static bool
+find_links(PlanState *node, void *context)
+{
+	KeyLinks   *links = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, HashState) && outerPlanState(node) != NULL &&
+		is_key_build(outerPlanState(node)))
+	{
+		links->builds = lappend(links->builds, outerPlanState(node));
+		links->sources = lappend(links->sources,
+								 key_build_link(outerPlanState(node), (HashState *) node));
+	}
+	links->probes = list_concat(links->probes, key_probes_of(node));
+	links->probes = list_concat(links->probes, filter_scan_key_probes(node));
+	return planstate_tree_walker(node, find_links, context);
+}
+
+static void
+link_plan(PlanState *root)
+{
+	KeyLinks	links = {0};
+	ListCell   *cell;
+
+	(void) find_links(root, &links);
+	foreach(cell, links.probes)
+	{
+		KeyProbe   *probe = lfirst(cell);
+		ListCell   *build;
+		ListCell   *source;
+
+		forboth(build, links.builds, source, links.sources)
+		{
+			if (key_build_number(lfirst(build)) == probe->number)
+				probe->source = lfirst(source);
+		}
+	}
+	list_free(links.builds);
+	list_free(links.sources);
+	list_free(links.probes);
+}
+
+/* An ExecutorStart_hook */
+static void
+start_executor(QueryDesc *query, int eflags)
+{
+	uint64		begun = key_builds_begun;
+
+	if (previous_executor_start)
+		previous_executor_start(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
+	if (key_builds_begun != begun && query->planstate)
+		link_plan(query->planstate);
+}
+
+/* When the library is loaded */
+void
+key_link_init(void)
+{
+	previous_executor_start = ExecutorStart_hook;
+	ExecutorStart_hook = start_executor;
+}

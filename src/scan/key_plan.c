@@ -1,0 +1,1063 @@
+/*
+ * key_plan.c
+ *	  Adding join filters to finished plans.
+ *
+ * While a hash join fills its hash table, a node below it collects the keys
+ * (key_build.c).  Rows of the outer side that have none of these keys find no partner.
+ * So we trace the key down the outer side as far as it goes, and drop such rows
+ * there: in the scan of a table, before they are joined, sorted or aggregated.
+ * The planner knows nothing of this; it chooses the order of joins as ever.
+ *
+ * Which joins.  Those that return nothing for an outer row without a partner: inner,
+ * semi and right joins.  Not where a hash table may be built again from other rows
+ * while one that was filtered by it is kept: on the inner side of a nested loop, in
+ * the recursive part of a query, in subplans with parameters.
+ *
+ * How far down.  A row may be dropped below a node if the node then returns the same
+ * rows but those that have this key: so below joins, on the side that has the key, unless it
+ * is the nullable one; below Sort, Material, Append, and subqueries; and below
+ * an aggregate that groups by the key, by the same equality.  Not below Limit, window
+ * functions, set operations, Gather, which runs in other processes, nor a node that
+ * computes volatile functions for each row.
+ *
+ * Transfer.  Let a join above have the same key as a join with a filter on its outer side.
+ * Then rows of the upper join's inner side need that key too.  The upper join usually
+ * reads an outer row before it builds its own hash table; by then the lower
+ * filter is complete.
+ *
+ * Cost.  A probe must cost less than what the rows save that it drops, see worth_it().
+ * The shares that pass are those of the planner's estimates.  For semijoins these say
+ * little: the planner assumes that all rows of the smaller side have partners in a
+ * larger one.  So we try, and the probe switches itself off if that was right.
+ *
+ * Privileges.  A key is hashed before the conditions of its table are checked, if that is
+ * cheaper.  A hash function that is not the server's own might tell of rows that
+ * policies or views hide: where there are any, such a filter stays next to its join.
+ */
+#include "key_plan.h"
+
+#include "heap_page.h"
+#include "key_build.h"
+#include "key_probe.h"
+
+#include <math.h>
+
+#include "access/table.h"
+#include "access/transam.h"
+#include "catalog/pg_class.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+
+/*
+ * What things take, in nanoseconds (docs/performance.md): to probe a row, to collect a
+ * key, and what a row that comes from below costs in a node.
+ */
+#define PROBE_NS				30.0
+#define COLLECT_INTEGER_NS		8.0
+#define COLLECT_HASH_NS			20.0
+#define JOIN_NS					65.0
+#define SPILLING_JOIN_NS		350.0
+#define AGGREGATE_NS			150.0
+#define SORT_NS					400.0
+#define OTHER_NS				10.0
+
+/* Fewer rows are not worth a filter: 20,000 take a millisecond. */
+#define PROBED_ROWS_MIN			20000.0
+/* A filter that lets more pass is not planned, nor kept by key_probe.c. */
+#define SHARE_MAX				0.75
+/* Of a semijoin that nothing is known of: in between */
+#define SHARE_TRY				0.5
+/* A semijoin is tried if its inner side has at most this many times the outer's rows. */
+#define TRY_ROWS_MAX			4.0
+
+/*
+ * A filter runs before a table's own conditions if these keep at least this share of the
+ * rows.  It needs no slot for a row, but all rows are hashed.
+ */
+#define SCAN_SHARE_MIN			0.2
+
+/* What a tuple of a hash table takes beside its data; see ExecChooseHashTableSize() */
+#define HASH_TUPLE_OVERHEAD		32
+
+typedef struct PlanEditor
+{
+	PlannedStmt *statement;
+	bool		force;			/* wherever it is possible */
+	bool		scans;			/* may be Filter Scans */
+	bool		hides_rows;		/* policies or views that are security barriers */
+	int			next_node_id;
+	int			filters;		/* numbers given so far */
+	List	   *added;			/* of KeyFilterPlan */
+} PlanEditor;
+
+/* A join's key, as a hash join compares it */
+typedef struct JoinKey
+{
+	KeyKind		kind;
+	int			columns;
+	AttrNumber	outer[KEY_COLUMNS_MAX]; /* columns of the outer child */
+	AttrNumber	inner[KEY_COLUMNS_MAX]; /* of the inner one, or 0: an expression */
+	KeyInteger	outer_integer;	/* of KEY_INTEGER */
+	KeyInteger	inner_integer;
+	Oid			outer_function[KEY_COLUMNS_MAX];	/* hash functions */
+	Oid			inner_function[KEY_COLUMNS_MAX];
+	Oid			collation[KEY_COLUMNS_MAX];
+} JoinKey;
+
+/* A filter to be probed somewhere */
+typedef struct Placement
+{
+	int			number;			/* of the filter */
+	KeyKind		kind;
+	int			columns;
+	KeyInteger	integer;
+	const Oid  *functions;
+	const Oid  *collations;
+	double		share;			/* of the rows that pass, as far as is known */
+	bool		edit;			/* else only these are computed: */
+	double		probed;			/* rows */
+	double		saved;			/* nanoseconds */
+} Placement;
+
+/* A join with a filter */
+typedef struct KeyFilterPlan
+{
+	HashJoin   *join;
+	JoinKey		key;
+	int			number;
+	double		share;
+} KeyFilterPlan;
+
+/* ----------------------------------------------------------------
+ *		Keys
+ * ----------------------------------------------------------------
+ */
+
+/* The integers that an operator compares by value; false if it does not */
+static bool
+integers_of(Oid operator, KeyInteger *left, KeyInteger *right)
+{
+	static const struct
+	{
+		Oid			function;
+		KeyInteger	left;
+		KeyInteger	right;
+	}			known[] = {
+		{F_INT2EQ, KEY_INT2, KEY_INT2},
+		{F_INT24EQ, KEY_INT2, KEY_INT4},
+		{F_INT28EQ, KEY_INT2, KEY_INT8},
+		{F_INT42EQ, KEY_INT4, KEY_INT2},
+		{F_INT4EQ, KEY_INT4, KEY_INT4},
+		{F_INT48EQ, KEY_INT4, KEY_INT8},
+		{F_INT82EQ, KEY_INT8, KEY_INT2},
+		{F_INT84EQ, KEY_INT8, KEY_INT4},
+		{F_INT8EQ, KEY_INT8, KEY_INT8},
+		{F_OIDEQ, KEY_INT4, KEY_INT4},
+		{F_DATE_EQ, KEY_INT4, KEY_INT4},
+		{F_TIMESTAMP_EQ, KEY_INT8, KEY_INT8},
+		{F_TIMESTAMPTZ_EQ, KEY_INT8, KEY_INT8},
+	};
+	Oid			function = get_opcode(operator);
+
+	for (size_t i = 0; i < lengthof(known); i++)
+	{
+		if (known[i].function != function)
+			continue;
+		*left = known[i].left;
+		*right = known[i].right;
+		return true;
+	}
+	return false;
+}
+
+/* The Var that an expression is, but for its type's name; or NULL */
+static Var *
+var_of(Node *expression)
+{
+	while (expression && IsA(expression, RelabelType))
+		expression = (Node *) ((RelabelType *) expression)->arg;
+	return expression && IsA(expression, Var) ? (Var *) expression : NULL;
+}
+
+/* The key of a hash join; false if it cannot be filtered by that */
+static bool
+key_of_join(HashJoin *join, JoinKey *key)
+{
+	Hash	   *hash = (Hash *) innerPlan(join);
+
+	memset(key, 0, sizeof(*key));
+	key->columns = list_length(join->hashkeys);
+	if (key->columns > KEY_COLUMNS_MAX)
+		return false;
+	for (int i = 0; i < key->columns; i++)
+	{
+		Oid			operator = list_nth_oid(join->hashoperators, i);
+		Var		   *outer = var_of(list_nth(join->hashkeys, i));
+		Var		   *inner = var_of(list_nth(hash->hashkeys, i));
+
+		if (outer == NULL || outer->varno != OUTER_VAR || !op_strict(operator) ||
+			!get_op_hash_functions(operator, &key->outer_function[i],
+								   &key->inner_function[i]))
+			return false;
+		key->outer[i] = outer->varattno;
+		key->inner[i] = inner && inner->varno == OUTER_VAR ? inner->varattno : 0;
+		key->collation[i] = list_nth_oid(join->hashcollations, i);
+	}
+	key->kind = key->columns == 1 && key->inner[0] != 0 &&
+		integers_of(linitial_oid(join->hashoperators), &key->outer_integer,
+					&key->inner_integer) ? KEY_INTEGER : KEY_HASH;
+	return true;
+}
+
+/* Are the hash functions the server's own, which tell nothing of the rows? */
+static bool
+is_leakproof(const Placement *placement)
+{
+	for (int i = 0; placement->kind == KEY_HASH && i < placement->columns; i++)
+	{
+		if (placement->functions[i] >= FirstNormalObjectId &&
+			!get_func_leakproof(placement->functions[i]))
+			return false;
+	}
+	return true;
+}
+
+/* ----------------------------------------------------------------
+ *		New nodes
+ * ----------------------------------------------------------------
+ */
+
+/* A list of Vars for columns of a node's child */
+static List *
+make_keys(Plan *child, const AttrNumber *columns, int count)
+{
+	List	   *keys = NIL;
+
+	for (int i = 0; i < count; i++)
+	{
+		TargetEntry *entry = list_nth(child->targetlist, columns[i] - 1);
+		Node	   *expression = (Node *) entry->expr;
+
+		keys = lappend(keys, makeVar(INDEX_VAR, columns[i],
+									 exprType(expression),
+									 exprTypmod(expression),
+									 exprCollation(expression), 0));
+	}
+	return keys;
+}
+
+/* A node above "child" that hands its rows through, or some of them */
+static CustomScan *
+make_node_above(PlanEditor *editor, Plan *child,
+				const CustomScanMethods *methods)
+{
+	CustomScan *node = makeNode(CustomScan);
+	Plan	   *plan = &node->scan.plan;
+	ListCell   *cell;
+
+	plan->startup_cost = child->startup_cost;
+	plan->total_cost = child->total_cost;
+	plan->plan_rows = child->plan_rows;
+	plan->plan_width = child->plan_width;
+	plan->parallel_safe = child->parallel_safe;
+	plan->plan_node_id = editor->next_node_id++;
+	plan->lefttree = child;
+	plan->extParam = bms_copy(child->extParam);
+	plan->allParam = bms_copy(child->allParam);
+	foreach(cell, child->targetlist)
+	{
+		TargetEntry *entry = lfirst(cell);
+		Node	   *expression = (Node *) entry->expr;
+		TargetEntry *own = flatCopyTargetEntry(entry);
+		TargetEntry *childs = flatCopyTargetEntry(entry);
+
+		own->expr = (Expr *) makeVar(INDEX_VAR, entry->resno,
+									 exprType(expression),
+									 exprTypmod(expression),
+									 exprCollation(expression), 0);
+		childs->expr = (Expr *) makeVar(OUTER_VAR, entry->resno,
+										exprType(expression),
+										exprTypmod(expression),
+										exprCollation(expression), 0);
+		plan->targetlist = lappend(plan->targetlist, own);
+		node->custom_scan_tlist = lappend(node->custom_scan_tlist, childs);
+	}
+	node->methods = methods;
+	return node;
+}
+
+/* Collect the keys of a hash join. */
+static void
+add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key, int number)
+{
+	Plan	   *hash = innerPlan(join);
+	Plan	   *child = outerPlan(hash);
+	CustomScan *build = make_node_above(editor, child, &key_build_methods);
+	List	   *hashkeys = ((Hash *) hash)->hashkeys;
+
+	/* in the order of KeyBuildField */
+	build->custom_private = list_make4_int(number, key->kind, key->inner[0],
+										   key->inner_integer);
+	/* "columns" counts these */
+	for (int i = 0; i < key->columns; i++)
+	{
+		Node	   *expression = list_nth(hashkeys, i);
+
+		if (key->inner[i] != 0)
+			build->custom_exprs = list_concat(build->custom_exprs,
+											  make_keys(child, &key->inner[i], 1));
+		else
+			build->custom_exprs = lappend(build->custom_exprs,
+										  copyObject(expression));
+	}
+	build->scan.plan.parallel_aware = hash->parallel_aware;
+	outerPlan(hash) = &build->scan.plan;
+}
+
+/* What key_probe_begin() has to know */
+static List *
+probe_fields(const PlanEditor *editor, const Placement *placement)
+{
+	List	   *functions = NIL;
+	List	   *collations = NIL;
+
+	for (int i = 0; placement->kind == KEY_HASH && i < placement->columns; i++)
+	{
+		functions = lappend_oid(functions, placement->functions[i]);
+		collations = lappend_oid(collations, placement->collations[i]);
+	}
+	/* in the order of KeyProbeField */
+	return list_make3(list_make5_int(placement->number, placement->kind,
+									 placement->integer, editor->force ? 1 : 0,
+									 (int) (placement->share * KEY_PROBE_SHARE_ONE)),
+					  functions, collations);
+}
+
+static bool
+is_custom(const Plan *plan, const CustomScanMethods *methods)
+{
+	return IsA(plan, CustomScan) &&
+		((const CustomScan *) plan)->methods == methods;
+}
+
+/* ----------------------------------------------------------------
+ *		Where to probe
+ * ----------------------------------------------------------------
+ */
+
+/*
+ * The columns of a scan's table that these columns of its result are; false if one is
+ * something else
+ */
+static bool
+columns_of_table(Plan *plan, const AttrNumber *columns, int count,
+				 AttrNumber *attributes)
+{
+	for (int i = 0; i < count; i++)
+	{
+		TargetEntry *entry = list_nth(plan->targetlist, columns[i] - 1);
+		Var		   *var = var_of((Node *) entry->expr);
+
+		if (var == NULL || var->varno != (int) ((Scan *) plan)->scanrelid ||
+			var->varattno <= 0)
+			return false;
+		attributes[i] = var->varattno;
+	}
+	return true;
+}
+
+/* Rows that a sequential scan reads, as it was known at the last ANALYZE */
+static double
+rows_read(const Plan *plan, Relation relation)
+{
+	double		rows = Max(relation->rd_rel->reltuples, 0);
+
+	if (plan->parallel_aware)
+		rows /= 2;				/* more or less */
+	return Max(rows, plan->plan_rows);
+}
+
+/* Turn a sequential scan into a Filter Scan. */
+static CustomScan *
+make_filter_scan(Plan *plan)
+{
+	CustomScan *scan = makeNode(CustomScan);
+
+	scan->scan.plan = *plan;
+	scan->scan.plan.type = T_CustomScan;
+	scan->scan.scanrelid = ((Scan *) plan)->scanrelid;
+	scan->custom_relids = bms_make_singleton(scan->scan.scanrelid);
+	scan->methods = &filter_scan_methods;
+	return scan;
+}
+
+/* Probe in the scan of a table, if it can be done there. */
+static bool
+place_in_scan(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
+			  Placement *placement)
+{
+	Plan	   *plan = *slot;
+	AttrNumber	attributes[KEY_COLUMNS_MAX];
+	List	   *keys = NIL;
+	CustomScan *scan;
+	Relation	relation;
+	RangeTblEntry *rte;
+	double		rows;
+	bool		is_heap;
+
+	if (!(IsA(plan, SeqScan) || is_custom(plan, &filter_scan_methods)) ||
+		!editor->scans ||
+		!columns_of_table(plan, columns, placement->columns, attributes))
+		return false;
+	rte = rt_fetch(((Scan *) plan)->scanrelid, editor->statement->rtable);
+	/* the planner has locked it */
+	relation = table_open(rte->relid, NoLock);
+	is_heap = heap_page_supported(relation);
+	rows = rows_read(plan, relation);
+	table_close(relation, NoLock);
+	if (!is_heap ||
+		(plan->qual != NIL && plan->plan_rows < rows * SCAN_SHARE_MIN &&
+		 !editor->force))
+		return false;
+	placement->probed += rows;
+	if (!placement->edit)
+		return true;
+	if (IsA(plan, SeqScan))
+		*slot = (Plan *) make_filter_scan(plan);
+	scan = (CustomScan *) *slot;
+	for (int i = 0; i < placement->columns; i++)
+	{
+		TargetEntry *entry = list_nth(plan->targetlist, columns[i] - 1);
+
+		keys = lappend(keys, copyObject(var_of((Node *) entry->expr)));
+	}
+	scan->custom_exprs = lappend(scan->custom_exprs, keys);
+	scan->custom_private = lappend(scan->custom_private,
+								   probe_fields(editor, placement));
+	scan->scan.plan.plan_rows = clamp_row_est(scan->scan.plan.plan_rows *
+											  placement->share);
+	return true;
+}
+
+/* Probe above a node. */
+static void
+place_above(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
+			Placement *placement)
+{
+	CustomScan *probe;
+
+	placement->probed += (*slot)->plan_rows;
+	if (!placement->edit)
+		return;
+	if (!is_custom(*slot, &key_probe_methods))
+		*slot = (Plan *) make_node_above(editor, *slot, &key_probe_methods);
+	probe = (CustomScan *) *slot;
+	probe->custom_exprs = lappend(probe->custom_exprs,
+								  make_keys(outerPlan(probe), columns,
+											placement->columns));
+	probe->custom_private = lappend(probe->custom_private,
+									probe_fields(editor, placement));
+	probe->scan.plan.plan_rows = clamp_row_est(probe->scan.plan.plan_rows *
+											   placement->share);
+}
+
+/* The columns of a child by which a node has these columns, if it is one child */
+static bool
+columns_of_child(Plan *plan, const AttrNumber *columns, int count,
+				 int *varno, AttrNumber *childs)
+{
+	*varno = 0;
+	for (int i = 0; i < count; i++)
+	{
+		TargetEntry *entry = list_nth(plan->targetlist, columns[i] - 1);
+		Var		   *var = var_of((Node *) entry->expr);
+
+		if (var == NULL || (i > 0 && *varno != var->varno) || var->varattno <= 0)
+			return false;
+		*varno = var->varno;
+		childs[i] = var->varattno;
+	}
+	return true;
+}
+
+/* Does an aggregate group by these columns of its child, by the join's equality? */
+static bool
+groups_by(const Agg *agg, const AttrNumber *childs, const Placement *placement)
+{
+	if (agg->aggstrategy == AGG_PLAIN || agg->groupingSets != NIL ||
+		agg->chain != NIL)
+		return false;
+	for (int i = 0; i < placement->columns; i++)
+	{
+		bool		found = false;
+
+		for (int j = 0; j < agg->numCols && !found; j++)
+		{
+			Oid			left;
+			Oid			right;
+			KeyInteger	integer;
+
+			if (agg->grpColIdx[j] != childs[i])
+				continue;
+			found = placement->kind == KEY_INTEGER ?
+				integers_of(agg->grpOperators[j], &integer, &integer) :
+				get_op_hash_functions(agg->grpOperators[j], &left, &right) &&
+				left == placement->functions[i] &&
+				agg->grpCollations[j] == placement->collations[i];
+		}
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+/* Does a hash join with these estimates write to temporary files? */
+static bool
+spills(const Plan *hash)
+{
+	const Plan *inner = outerPlan(hash);
+
+	return inner->plan_rows * (inner->plan_width + HASH_TUPLE_OVERHEAD) >
+		(double) get_hash_memory_limit();
+}
+
+/* What a row from the child "varno" costs in a node, in nanoseconds */
+static double
+cost_of_row(const Plan *plan, int varno)
+{
+	switch (nodeTag(plan))
+	{
+		case T_HashJoin:
+			return spills(innerPlan(plan)) ? SPILLING_JOIN_NS : JOIN_NS;
+		case T_MergeJoin:
+		case T_NestLoop:
+			return JOIN_NS;
+		case T_Agg:
+			return AGGREGATE_NS;
+		case T_Sort:
+		case T_IncrementalSort:
+			return SORT_NS;
+		default:
+			return OTHER_NS;
+	}
+}
+
+/*
+ * child_with_columns
+ *		Where a node's child is, below which rows may be dropped by these columns of the
+ *		node, and what these are in the child; NULL if there is no such child
+ */
+static Plan **
+child_with_columns(PlanEditor *editor, Plan *plan, const AttrNumber *columns,
+				   const Placement *placement, AttrNumber *childs)
+{
+	int			varno;
+	JoinType	type;
+
+	if (is_custom(plan, &key_build_methods) || is_custom(plan, &key_probe_methods))
+	{
+		memcpy(childs, columns, placement->columns * sizeof(AttrNumber));
+		return &outerPlan(plan);
+	}
+	if (!columns_of_child(plan, columns, placement->columns, &varno, childs) ||
+		contain_volatile_functions((Node *) plan->targetlist))
+		return NULL;
+	switch (nodeTag(plan))
+	{
+		case T_HashJoin:
+		case T_MergeJoin:
+		case T_NestLoop:
+			type = ((Join *) plan)->jointype;
+			if (varno == OUTER_VAR && (type == JOIN_INNER || type == JOIN_LEFT ||
+									   type == JOIN_SEMI || type == JOIN_ANTI))
+				return &outerPlan(plan);
+			if (varno == INNER_VAR && IsA(plan, HashJoin) &&
+				(type == JOIN_INNER || type == JOIN_RIGHT))
+				return &outerPlan(innerPlan(plan));
+			return NULL;
+		case T_Sort:
+		case T_IncrementalSort:
+		case T_Material:
+		case T_Result:
+			return varno == OUTER_VAR && outerPlan(plan) ? &outerPlan(plan) : NULL;
+		case T_Agg:
+			return varno == OUTER_VAR && groups_by((Agg *) plan, childs, placement) ?
+				&outerPlan(plan) : NULL;
+		case T_SubqueryScan:
+			return varno == (int) ((Scan *) plan)->scanrelid ?
+				&((SubqueryScan *) plan)->subplan : NULL;
+		default:
+			return NULL;
+	}
+}
+
+/*
+ * place
+ *		Probe as far below *slot as possible, by these columns of it
+ *
+ * Sets what placement->edit says.
+ */
+static void
+place(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
+	  Placement *placement)
+{
+	Plan	   *plan = *slot;
+	AttrNumber	childs[KEY_COLUMNS_MAX];
+	List	   *children = NIL;
+	ListCell   *cell;
+	Plan	  **child;
+
+	check_stack_depth();
+	if (plan->async_capable)
+		return;					/* its parent talks to it in another way */
+	if (editor->hides_rows && !is_leakproof(placement))
+	{
+		place_above(editor, slot, columns, placement);
+		return;
+	}
+	if (IsA(plan, Append))
+		children = ((Append *) plan)->appendplans;
+	else if (IsA(plan, MergeAppend))
+		children = ((MergeAppend *) plan)->mergeplans;
+	foreach(cell, children)
+	{
+		placement->saved += (1 - placement->share) * OTHER_NS *
+			((Plan *) lfirst(cell))->plan_rows;
+		place(editor, (Plan **) &lfirst(cell), columns, placement);
+	}
+	if (children != NIL)
+		return;
+	child = child_with_columns(editor, plan, columns, placement, childs);
+	if (child != NULL)
+	{
+		placement->saved += (1 - placement->share) * (*child)->plan_rows *
+			cost_of_row(plan, 0);
+		place(editor, child, childs, placement);
+	}
+	else if (!place_in_scan(editor, slot, columns, placement))
+		place_above(editor, slot, columns, placement);
+}
+
+/* ----------------------------------------------------------------
+ *		Which joins
+ * ----------------------------------------------------------------
+ */
+
+/* The table that a node scans as a whole, or 0 */
+static Oid
+whole_table(const PlanEditor *editor, const Plan *plan)
+{
+	if (!IsA(plan, SeqScan) || plan->qual != NIL)
+		return InvalidOid;
+	return rt_fetch(((const Scan *) plan)->scanrelid,
+					editor->statement->rtable)->relid;
+}
+
+/*
+ * Follow columns down to the scan of a table.  Returns the table and sets its
+ * columns, or InvalidOid.
+ */
+static Oid
+table_with_columns(PlanEditor *editor, Plan *plan, const AttrNumber *columns,
+				   const Placement *placement, AttrNumber *attributes)
+{
+	AttrNumber	here[KEY_COLUMNS_MAX];
+	RangeTblEntry *rte;
+	Plan	  **child;
+
+	memcpy(here, columns, placement->columns * sizeof(AttrNumber));
+	while ((child = child_with_columns(editor, plan, here, placement,
+									   attributes)) != NULL)
+	{
+		plan = *child;
+		memcpy(here, attributes, placement->columns * sizeof(AttrNumber));
+	}
+	if (!(IsA(plan, SeqScan) || IsA(plan, IndexScan) || IsA(plan, BitmapHeapScan) ||
+		  is_custom(plan, &filter_scan_methods)) ||
+		!columns_of_table(plan, here, placement->columns, attributes))
+		return InvalidOid;
+	rte = rt_fetch(((Scan *) plan)->scanrelid, editor->statement->rtable);
+	return rte->rtekind == RTE_RELATION ? rte->relid : InvalidOid;
+}
+
+/* Does a foreign key say that every row has a partner? */
+static bool
+has_foreign_key(PlanEditor *editor, HashJoin *join, const JoinKey *key,
+				const Placement *placement)
+{
+	Plan	   *inner = outerPlan(innerPlan(join));
+	Oid			referenced = whole_table(editor, inner);
+	AttrNumber	outer_columns[KEY_COLUMNS_MAX];
+	AttrNumber	inner_columns[KEY_COLUMNS_MAX];
+	Oid			referencing;
+	Relation	relation;
+	bool		found = false;
+	ListCell   *cell;
+
+	for (int i = 0; i < key->columns; i++)
+	{
+		if (key->inner[i] == 0)
+			return false;
+	}
+	if (!OidIsValid(referenced) ||
+		!columns_of_table(inner, key->inner, key->columns, inner_columns))
+		return false;
+	referencing = table_with_columns(editor, outerPlan(join), key->outer,
+									 placement, outer_columns);
+	if (!OidIsValid(referencing))
+		return false;
+	relation = table_open(referencing, NoLock);
+	foreach(cell, RelationGetFKeyList(relation))
+	{
+		ForeignKeyCacheInfo *foreign = lfirst(cell);
+		int			matched = 0;
+
+		if (foreign->confrelid != referenced || foreign->nkeys != key->columns)
+			continue;
+		for (int i = 0; i < foreign->nkeys; i++)
+		{
+			for (int j = 0; j < key->columns; j++)
+			{
+				if (foreign->conkey[i] == outer_columns[j] &&
+					foreign->confkey[i] == inner_columns[j])
+					matched++;
+			}
+		}
+		found |= matched == key->columns;
+	}
+	table_close(relation, NoLock);
+	return found;
+}
+
+/* May the outer rows of this join be dropped if they have no partner? */
+static bool
+drops_outer(JoinType type)
+{
+	switch (type)
+	{
+		case JOIN_INNER:
+		case JOIN_SEMI:
+		case JOIN_RIGHT:
+#if PG_VERSION_NUM >= 160000
+		case JOIN_RIGHT_ANTI:
+#endif
+#if PG_VERSION_NUM >= 180000
+		case JOIN_RIGHT_SEMI:
+#endif
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* The share of the outer rows that is expected to have a partner */
+static double
+share_with_partner(const HashJoin *join)
+{
+	const Plan *plan = &join->join.plan;
+	double		outer = Max(outerPlan(plan)->plan_rows, 1);
+	double		inner = outerPlan(innerPlan(plan))->plan_rows;
+	double		share = Min(plan->plan_rows / outer, 1);
+
+	if (join->join.jointype == JOIN_SEMI && inner <= outer * TRY_ROWS_MAX)
+		share = Min(share, SHARE_TRY);
+	return share;
+}
+
+/* Do the rows that are dropped save more than the filter costs? */
+static bool
+worth_it(const HashJoin *join, const JoinKey *key, const Placement *placement)
+{
+	double		keys = outerPlan(innerPlan(join))->plan_rows;
+	double		collect = key->kind == KEY_INTEGER ? COLLECT_INTEGER_NS :
+		COLLECT_HASH_NS;
+
+	return placement->probed >= PROBED_ROWS_MIN &&
+		placement->share <= SHARE_MAX &&
+		placement->saved > placement->probed * PROBE_NS + keys * collect;
+}
+
+/* Filter the outer side of a hash join, if it can be done, and pays. */
+static void
+filter_join(PlanEditor *editor, HashJoin *join)
+{
+	Plan	   *plan = &join->join.plan;
+	JoinKey		key;
+	Placement	placement = {0};
+	KeyFilterPlan *added;
+
+	if (!drops_outer(join->join.jointype) || !key_of_join(join, &key))
+		return;
+	placement.number = editor->filters + 1;
+	placement.kind = key.kind;
+	placement.columns = key.columns;
+	placement.integer = key.outer_integer;
+	placement.functions = key.outer_function;
+	placement.collations = key.collation;
+	placement.share = share_with_partner(join);
+	if (!editor->force)
+	{
+		placement.saved = (1 - placement.share) * outerPlan(plan)->plan_rows *
+			cost_of_row(plan, OUTER_VAR);
+		place(editor, &outerPlan(plan), key.outer, &placement);
+		if (!worth_it(join, &key, &placement) ||
+			has_foreign_key(editor, join, &key, &placement))
+			return;
+	}
+	placement.edit = true;
+	place(editor, &outerPlan(plan), key.outer, &placement);
+	add_build(editor, join, &key, placement.number);
+	editor->filters++;
+	added = palloc(sizeof(KeyFilterPlan));
+	added->join = join;
+	added->key = key;
+	added->number = placement.number;
+	added->share = placement.share;
+	editor->added = lappend(editor->added, added);
+}
+
+/* The filter of a join, or NULL */
+static KeyFilterPlan *
+filter_of(const PlanEditor *editor, const Plan *join)
+{
+	ListCell   *cell;
+
+	foreach(cell, editor->added)
+	{
+		KeyFilterPlan *filter = lfirst(cell);
+
+		if ((Plan *) filter->join == join)
+			return filter;
+	}
+	return NULL;
+}
+
+/*
+ * Let rows of the join's inner side be dropped?  An outer row, and an inner row of
+ * an outer join, must not need them.
+ */
+static bool
+drops_inner(JoinType type)
+{
+	return type == JOIN_INNER || type == JOIN_SEMI || type == JOIN_LEFT ||
+		type == JOIN_ANTI;
+}
+
+/*
+ * Filter the inner side of a hash join by filters of joins on its outer side that have
+ * the same key.
+ */
+static void
+transfer_filters(PlanEditor *editor, HashJoin *join)
+{
+	Plan	   *plan = outerPlan(join);
+	Plan	   *hash = innerPlan(join);
+	JoinKey		key;
+	Placement	trace = {0};
+	AttrNumber	here[1];
+	AttrNumber	childs[1];
+	Plan	  **child;
+
+	/* does the join read an outer row first?  A Parallel Hash does not */
+	if (!drops_inner(join->join.jointype) || hash->parallel_aware ||
+		(plan->startup_cost >= hash->total_cost && !editor->force) ||
+		!key_of_join(join, &key) || key.columns != 1 || key.inner[0] == 0)
+		return;
+	trace.kind = key.kind;
+	trace.columns = 1;
+	trace.functions = key.outer_function;
+	trace.collations = key.collation;
+	here[0] = key.outer[0];
+	while ((child = child_with_columns(editor, plan, here, &trace, childs)) != NULL)
+	{
+		KeyFilterPlan *filter = filter_of(editor, plan);
+
+		if (filter && child == &outerPlan(plan) && filter->key.columns == 1 &&
+			filter->key.kind == key.kind && filter->key.outer[0] == childs[0] &&
+			filter->key.outer_function[0] == key.outer_function[0] &&
+			filter->key.collation[0] == key.collation[0] &&
+			(filter->join->join.jointype == JOIN_INNER ||
+			 filter->join->join.jointype == JOIN_SEMI))
+		{
+			Placement	placement = {
+				.number = filter->number,
+				.kind = key.kind,
+				.columns = 1,
+				.integer = key.inner_integer,
+				.functions = key.inner_function,
+				.collations = key.collation,
+				.share = filter->share
+			};
+
+			placement.saved = (1 - filter->share) * outerPlan(hash)->plan_rows *
+				cost_of_row((Plan *) join, INNER_VAR);
+			place(editor, &outerPlan(hash), key.inner, &placement);
+			if (editor->force ||
+				(placement.probed >= PROBED_ROWS_MIN &&
+				 placement.saved > placement.probed * PROBE_NS))
+			{
+				placement.edit = true;
+				place(editor, &outerPlan(hash), key.inner, &placement);
+			}
+		}
+		plan = *child;
+		here[0] = childs[0];
+	}
+}
+
+/* ----------------------------------------------------------------
+ *		Walking a plan
+ * ----------------------------------------------------------------
+ */
+
+/* Call "visit" for each hash join that is executed once, those below first. */
+static void
+visit_joins(PlanEditor *editor, Plan *plan,
+			void (*visit) (PlanEditor *editor, HashJoin *join))
+{
+	List	   *children = NIL;
+	ListCell   *cell;
+
+	if (plan == NULL)
+		return;
+	check_stack_depth();
+	switch (nodeTag(plan))
+	{
+		case T_Append:
+			children = ((Append *) plan)->appendplans;
+			break;
+		case T_MergeAppend:
+			children = ((MergeAppend *) plan)->mergeplans;
+			break;
+		case T_SubqueryScan:
+			visit_joins(editor, ((SubqueryScan *) plan)->subplan, visit);
+			break;
+		default:
+			break;
+	}
+	foreach(cell, children)
+		visit_joins(editor, lfirst(cell), visit);
+	visit_joins(editor, outerPlan(plan), visit);
+	/* these sides are read again, with other parameters or other rows */
+	if (!IsA(plan, NestLoop) && !IsA(plan, RecursiveUnion))
+		visit_joins(editor, innerPlan(plan), visit);
+	if (IsA(plan, HashJoin))
+		visit(editor, (HashJoin *) plan);
+}
+
+static int
+largest_node_id(Plan *plan)
+{
+	int			id;
+	List	   *children = NIL;
+	ListCell   *cell;
+
+	if (plan == NULL)
+		return 0;
+	check_stack_depth();
+	id = Max(plan->plan_node_id, Max(largest_node_id(outerPlan(plan)),
+									 largest_node_id(innerPlan(plan))));
+	switch (nodeTag(plan))
+	{
+		case T_Append:
+			children = ((Append *) plan)->appendplans;
+			break;
+		case T_MergeAppend:
+			children = ((MergeAppend *) plan)->mergeplans;
+			break;
+		case T_BitmapAnd:
+			children = ((BitmapAnd *) plan)->bitmapplans;
+			break;
+		case T_BitmapOr:
+			children = ((BitmapOr *) plan)->bitmapplans;
+			break;
+		case T_CustomScan:
+			children = ((CustomScan *) plan)->custom_plans;
+			break;
+		case T_SubqueryScan:
+			id = Max(id, largest_node_id(((SubqueryScan *) plan)->subplan));
+			break;
+		default:
+			break;
+	}
+	foreach(cell, children)
+		id = Max(id, largest_node_id(lfirst(cell)));
+	return id;
+}
+
+/* Does the statement read views that are security barriers, or depend on policies? */
+static bool
+hides_rows(const PlannedStmt *statement)
+{
+	ListCell   *cell;
+
+	if (statement->dependsOnRole)
+		return true;
+	foreach(cell, statement->rtable)
+	{
+		if (lfirst_node(RangeTblEntry, cell)->security_barrier)
+			return true;
+	}
+	return false;
+}
+
+static void
+edit_plan(PlanEditor *editor, Plan *plan)
+{
+	visit_joins(editor, plan, filter_join);
+	if (editor->added != NIL)
+		visit_joins(editor, plan, transfer_filters);
+}
+
+/* Has the server filters of its own, and are they on? */
+static bool
+server_filters(void)
+{
+	const char *setting = GetConfigOption("enable_hashjoin_bloom", true, false);
+
+	return setting && strcmp(setting, "on") == 0;
+}
+
+/*
+ * key_plan_add_filters
+ *		Add join filters to a finished plan
+ *
+ * "setting" is JOIN_FILTER_ON or JOIN_FILTER_FORCE; "scans" tells whether scans may
+ * become Filter Scans.  The nodes are allocated in the current memory context.
+ */
+void
+key_plan_add_filters(PlannedStmt *statement, JoinFilterSetting setting,
+					 bool scans)
+{
+	PlanEditor	editor = {
+		.statement = statement,
+		.force = setting == JOIN_FILTER_FORCE,
+		.scans = scans
+	};
+	ListCell   *cell;
+
+	if (statement->planTree == NULL || server_filters())
+		return;
+	editor.hides_rows = hides_rows(statement);
+	editor.next_node_id = largest_node_id(statement->planTree);
+	foreach(cell, statement->subplans)
+		editor.next_node_id = Max(editor.next_node_id, largest_node_id(lfirst(cell)));
+	editor.next_node_id++;
+	edit_plan(&editor, statement->planTree);
+	foreach(cell, statement->subplans)
+	{
+		Plan	   *subplan = lfirst(cell);
+
+		/* else it is executed for many values of its parameters */
+		if (subplan && bms_is_empty(subplan->extParam))
+			edit_plan(&editor, subplan);
+	}
+}

@@ -1,0 +1,351 @@
+/*
+ * key_probe.c
+ *	  Looking up rows in the filter of a join's keys, and Join Filter Probe, the node
+ *	  that does this where the rows do not come from a Filter Scan.
+ *
+ * A row without a partner in the join may be dropped anywhere between its table and the
+ * join.  Until all keys are known every row passes.
+ *
+ * A probe that drops too few rows costs more than it saves.  So we count: if
+ * most of SWITCH_ROWS rows have passed, the probe switches itself off, for a while
+ * that gets longer each time.  Probes of one place run in the order of what they let pass.
+ *
+ * The plan (key_plan.c): for each probe, custom_exprs has the list of the key's
+ * columns, and custom_private a list of three: the integers of KeyProbeField, and the
+ * OIDs of the hash functions and of the collations.
+ */
+#include "key_probe.h"
+
+#include "commands/explain.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#endif
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/primnodes.h"
+#include "utils/ruleutils.h"
+
+/* Whether a probe pays is decided by this many rows, */
+#define SWITCH_ROWS				2048
+/* of which this share may pass: the other rows must pay for the probes of all. */
+#define SWITCH_SHARE_MAX		0.75
+/* Else so many rows pass unseen before it is tried again, then ever more. */
+#define SKIP_ROWS				UINT64CONST(65536)
+#define SKIP_ROWS_MAX			(SKIP_ROWS << 12)
+#define SKIP_GROWTH				4
+
+/*
+ * key_probe_begin
+ *		Prepare a probe, from what the plan says of it
+ *
+ * "keys" is a list of Vars.  Allocates in the current memory context.
+ */
+KeyProbe *
+key_probe_begin(List *keys, List *fields)
+{
+	KeyProbe   *probe = palloc0(sizeof(KeyProbe));
+	List	   *numbers = linitial(fields);
+	List	   *functions = lsecond(fields);
+	List	   *collations = lthird(fields);
+
+	Assert(list_length(keys) <= KEY_COLUMNS_MAX);
+	probe->number = list_nth_int(numbers, KEY_PROBE_NUMBER);
+	probe->kind = list_nth_int(numbers, KEY_PROBE_KIND);
+	probe->integer = list_nth_int(numbers, KEY_PROBE_INTEGER);
+	probe->forced = list_nth_int(numbers, KEY_PROBE_FORCED) != 0;
+	probe->columns = list_length(keys);
+	probe->skip_next = SKIP_ROWS;
+	probe->share = (double) list_nth_int(numbers, KEY_PROBE_SHARE) /
+		KEY_PROBE_SHARE_ONE;
+	for (int i = 0; i < probe->columns; i++)
+	{
+		probe->attributes[i] = list_nth_node(Var, keys, i)->varattno;
+		if (probe->kind == KEY_INTEGER)
+			continue;
+		fmgr_info(list_nth_oid(functions, i), &probe->functions[i]);
+		probe->collations[i] = list_nth_oid(collations, i);
+	}
+	return probe;
+}
+
+/*
+ * key_probe_open
+ *		The filter for the next "rows" rows, or NULL if they pass unseen
+ */
+const KeyFilter *
+key_probe_open(KeyProbe *probe, int rows)
+{
+	const KeyFilter *filter = key_source_filter(probe->source);
+
+	if (filter == NULL)
+		return NULL;
+	if (probe->skip > 0)
+	{
+		probe->skip -= Min(probe->skip, rows);
+		return NULL;
+	}
+	return filter;
+}
+
+/* Decide by the rows that were probed whether to go on. */
+void
+key_probe_count(KeyProbe *probe, int probed, int passed)
+{
+	probe->probed += probed;
+	probe->passed += passed;
+	if (probe->probed < SWITCH_ROWS)
+		return;
+	probe->share = (double) probe->passed / probe->probed;
+	if (probe->share > SWITCH_SHARE_MAX && !probe->forced)
+	{
+		probe->skip = probe->skip_next;
+		probe->skip_next = Min(probe->skip_next * SKIP_GROWTH, SKIP_ROWS_MAX);
+	}
+	else
+		probe->skip_next = SKIP_ROWS;
+	probe->probed = probe->passed = 0;
+}
+
+/*
+ * key_probe_key
+ *		The key of a row, by the values of its columns
+ *
+ * Returns false if one is NULL: such a row has no partner.  May allocate memory in the
+ * current context.
+ */
+bool
+key_probe_key(KeyProbe *probe, const Datum *values, const bool *nulls,
+			  uint64 *key)
+{
+	uint32		hash = 0;
+
+	for (int i = 0; i < probe->columns; i++)
+	{
+		if (nulls[i])
+			return false;
+		if (probe->kind == KEY_INTEGER)
+		{
+			*key = key_of_datum(probe->integer, values[i]);
+			return true;
+		}
+		hash = key_combine(hash,
+						   DatumGetUInt32(FunctionCall1Coll(&probe->functions[i],
+															probe->collations[i],
+															values[i])));
+	}
+	*key = hash;
+	return true;
+}
+
+/* Sort probes of one place: those that let the fewest rows pass come first. */
+void
+key_probes_sort(List *probes)
+{
+	for (int i = 1; i < list_length(probes); i++)
+	{
+		KeyProbe   *probe = list_nth(probes, i);
+		int			place = i;
+
+		for (; place > 0 &&
+			 ((KeyProbe *) list_nth(probes, place - 1))->share > probe->share; place--)
+			lfirst(list_nth_cell(probes, place)) = list_nth(probes, place - 1);
+		lfirst(list_nth_cell(probes, place)) = probe;
+	}
+}
+
+/*
+ * key_probe_text
+ *		What EXPLAIN says of a probe, from what the plan says
+ *
+ * "context" is that of the plan's node, and "prefix" whether columns are told with
+ * their tables.
+ */
+char *
+key_probe_text(List *keys, List *fields, List *context, bool prefix)
+{
+	return psprintf("%s in join filter %d",
+					deparse_expression((Node *) keys, context, prefix, false),
+					list_nth_int(linitial(fields), KEY_PROBE_NUMBER));
+}
+
+/* What EXPLAIN ANALYZE says of the rows of a node with probes */
+void
+key_probes_explain(double probed, double removed, double skipped,
+				   ExplainState *es)
+{
+	ExplainPropertyInteger("Rows Probed", NULL, (int64) probed, es);
+	ExplainPropertyInteger("Rows Removed by Probe", NULL, (int64) removed, es);
+	/* before the filter was complete, or while it was switched off */
+	if (skipped > 0)
+		ExplainPropertyInteger("Rows Not Probed", NULL, (int64) skipped, es);
+}
+
+/* ----------------------------------------------------------------
+ *		Join Filter Probe
+ * ----------------------------------------------------------------
+ */
+
+/* The fields of Instrumentation for rows that were probed, that were not, and that
+ * did not pass */
+#define rows_probed				ntuples2
+#define rows_skipped			nfiltered1
+#define rows_removed			nfiltered2
+
+typedef struct KeyProbeState
+{
+	CustomScanState css;
+	List	   *probes;			/* of KeyProbe, in order of application */
+	uint64		rows;			/* since they were sorted */
+} KeyProbeState;
+
+static void
+key_probe_begin_scan(CustomScanState *node, EState *estate, int eflags)
+{
+	KeyProbeState *state = (KeyProbeState *) node;
+	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+	PlanState  *child = ExecInitNode(outerPlan(plan), estate, eflags);
+	ListCell   *keys;
+	ListCell   *fields;
+
+	outerPlanState(node) = child;
+	/* the child's slots are handed through, of whatever type */
+	node->ss.ps.resultopsset = true;
+	node->ss.ps.resultops = ExecGetResultSlotOps(child,
+												 &node->ss.ps.resultopsfixed);
+	forboth(keys, plan->custom_exprs, fields, plan->custom_private)
+	{
+		state->probes = lappend(state->probes,
+								key_probe_begin(lfirst(keys), lfirst(fields)));
+	}
+	key_probes_sort(state->probes);
+}
+
+/* Does a row pass one of the probes?  Sets *seen if it was looked up. */
+static bool
+row_passes(KeyProbe *probe, TupleTableSlot *slot, bool *seen)
+{
+	const KeyFilter *filter = key_probe_open(probe, 1);
+	Datum		values[KEY_COLUMNS_MAX];
+	bool		nulls[KEY_COLUMNS_MAX];
+	uint64		key;
+	bool		passes;
+
+	if (filter == NULL)
+		return true;
+	for (int i = 0; i < probe->columns; i++)
+		values[i] = slot_getattr(slot, probe->attributes[i], &nulls[i]);
+	passes = key_probe_key(probe, values, nulls, &key) &&
+		key_filter_contains(filter, key);
+	key_probe_count(probe, 1, passes);
+	*seen = true;
+	return passes;
+}
+
+static TupleTableSlot *
+key_probe_exec(CustomScanState *node)
+{
+	KeyProbeState *state = (KeyProbeState *) node;
+	ExprContext *econtext = node->ss.ps.ps_ExprContext;
+	Instrumentation *instrument = node->ss.ps.instrument;
+
+	for (;;)
+	{
+		TupleTableSlot *slot = ExecProcNode(outerPlanState(node));
+		MemoryContext old;
+		bool		passes = true;
+		bool		seen = false;
+		ListCell   *cell;
+
+		if (TupIsNull(slot))
+			return slot;
+		ResetExprContext(econtext);
+		old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+		foreach(cell, state->probes)
+		{
+			passes = row_passes(lfirst(cell), slot, &seen);
+			if (!passes)
+				break;
+		}
+		MemoryContextSwitchTo(old);
+		if (++state->rows % SWITCH_ROWS == 0)
+			key_probes_sort(state->probes);
+		if (instrument)
+		{
+			instrument->rows_probed += seen;
+			instrument->rows_skipped += !seen;
+			instrument->rows_removed += !passes;
+		}
+		if (passes)
+			return slot;
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+static void
+key_probe_end(CustomScanState *node)
+{
+	ExecEndNode(outerPlanState(node));
+}
+
+static void
+key_probe_rescan(CustomScanState *node)
+{
+	if (outerPlanState(node)->chgParam == NULL)
+		ExecReScan(outerPlanState(node));
+}
+
+static void
+key_probe_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+	Instrumentation *instrument = node->ss.ps.instrument;
+	List	   *context = set_deparse_context_plan(es->deparse_cxt,
+												   &plan->scan.plan, ancestors);
+	List	   *probes = NIL;
+	ListCell   *keys;
+	ListCell   *fields;
+
+	forboth(keys, plan->custom_exprs, fields, plan->custom_private)
+	{
+		probes = lappend(probes, key_probe_text(lfirst(keys), lfirst(fields),
+												context, true));
+	}
+	ExplainPropertyList("Probe", probes, es);
+	if (es->analyze && instrument)
+		key_probes_explain(instrument->rows_probed, instrument->rows_removed,
+						   instrument->rows_skipped, es);
+}
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "Join Filter Probe",
+	.BeginCustomScan = key_probe_begin_scan,
+	.ExecCustomScan = key_probe_exec,
+	.EndCustomScan = key_probe_end,
+	.ReScanCustomScan = key_probe_rescan,
+	.ExplainCustomScan = key_probe_explain
+};
+
+static Node *
+key_probe_create_state(CustomScan *plan)
+{
+	KeyProbeState *state = (KeyProbeState *)
+		newNode(sizeof(KeyProbeState), T_CustomScanState);
+
+	state->css.methods = &exec_methods;
+	return (Node *) state;
+}
+
+const CustomScanMethods key_probe_methods = {
+	.CustomName = "Join Filter Probe",
+	.CreateCustomScanState = key_probe_create_state
+};
+
+/* The KeyProbes of a node, if it is a Join Filter Probe; else NIL */
+List *
+key_probes_of(PlanState *node)
+{
+	if (!IsA(node, CustomScanState) ||
+		((CustomScanState *) node)->methods != &exec_methods)
+		return NIL;
+	return ((KeyProbeState *) node)->probes;
+}

@@ -1,0 +1,60 @@
+/*
+ * key_probe.h
+ *	  Looking up rows in the filter of a join's keys; see key_probe.c.
+ */
+#ifndef BLOOMFILTER_KEY_PROBE_H
+#define BLOOMFILTER_KEY_PROBE_H
+
+#include "key_build.h"
+
+#include "commands/explain.h"
+#include "fmgr.h"
+
+/* The parts of what the plan says of a probe: a list of three lists */
+typedef enum KeyProbeField
+{
+	KEY_PROBE_NUMBER,			/* of the join filter in the plan */
+	KEY_PROBE_KIND,				/* a KeyKind */
+	KEY_PROBE_INTEGER,			/* of KEY_INTEGER: the column's KeyInteger */
+	KEY_PROBE_FORCED,			/* 1: it does not switch itself off */
+	KEY_PROBE_SHARE				/* that is expected to pass, in thousandths */
+} KeyProbeField;
+
+#define KEY_PROBE_SHARE_ONE		1000
+
+/* A join's keys, and the columns of a row that are looked up in them */
+typedef struct KeyProbe
+{
+	int			number;
+	KeySource  *source;			/* NULL: not linked, all rows pass */
+	KeyKind		kind;
+	KeyInteger	integer;
+	int			columns;
+	AttrNumber	attributes[KEY_COLUMNS_MAX];
+	FmgrInfo	functions[KEY_COLUMNS_MAX]; /* of KEY_HASH */
+	Oid			collations[KEY_COLUMNS_MAX];
+	/* whether it pays */
+	bool		forced;
+	uint64		probed;			/* rows, of the window */
+	uint64		passed;
+	uint64		skip;			/* rows that pass before the next window */
+	uint64		skip_next;		/* if that one does not pay either */
+	double		share;			/* that passed in the last window */
+} KeyProbe;
+
+extern KeyProbe *key_probe_begin(List *keys, List *fields);
+extern const KeyFilter *key_probe_open(KeyProbe *probe, int rows);
+extern void key_probe_count(KeyProbe *probe, int probed, int passed);
+extern bool key_probe_key(KeyProbe *probe, const Datum *values,
+						  const bool *nulls, uint64 *key);
+extern void key_probes_sort(List *probes);
+extern char *key_probe_text(List *keys, List *fields, List *context,
+							bool prefix);
+extern void key_probes_explain(double probed, double removed, double skipped,
+							   ExplainState *es);
+
+/* The node */
+extern const CustomScanMethods key_probe_methods;
+extern List *key_probes_of(PlanState *node);
+
+#endif							/* BLOOMFILTER_KEY_PROBE_H */
