@@ -8,6 +8,9 @@
  * there: in the scan of a table, before they are joined, sorted or aggregated.
  * The planner knows nothing of this; it chooses the order of joins as ever.
  *
+ * A key that is an expression is not traced: it might fail for rows that the join does
+ * not see.
+ *
  * Which joins.  Those that return nothing for an outer row without a partner: inner,
  * semi and right joins.  Not where a hash table may be built again from other rows
  * while one that was filtered by it is kept: on the inner side of a nested loop, in
@@ -48,6 +51,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "utils/fmgroids.h"
@@ -104,6 +108,7 @@ typedef struct JoinKey
 	KeyKind		kind;
 	int			columns;
 	AttrNumber	outer[KEY_COLUMNS_MAX]; /* columns of the outer child */
+	List	   *expressions;	/* of these, if one is not a column; else NIL */
 	AttrNumber	inner[KEY_COLUMNS_MAX]; /* of the inner one, or 0: an expression */
 	KeyInteger	outer_integer;	/* of KEY_INTEGER */
 	KeyInteger	inner_integer;
@@ -119,6 +124,7 @@ typedef struct Placement
 	KeyKind		kind;
 	int			columns;
 	KeyInteger	integer;
+	List	   *expressions;	/* the key, if it is not columns */
 	const Oid  *functions;
 	const Oid  *collations;
 	double		share;			/* of the rows that pass, as far as is known */
@@ -203,15 +209,23 @@ key_of_join(HashJoin *join, JoinKey *key)
 		Var		   *outer = var_of(list_nth(join->hashkeys, i));
 		Var		   *inner = var_of(list_nth(hash->hashkeys, i));
 
-		if (outer == NULL || outer->varno != OUTER_VAR || !op_strict(operator) ||
+		if (!op_strict(operator) ||
 			!get_op_hash_functions(operator, &key->outer_function[i],
 								   &key->inner_function[i]))
 			return false;
-		key->outer[i] = outer->varattno;
+		if (outer && outer->varno == OUTER_VAR)
+			key->outer[i] = outer->varattno;
+		else
+			key->expressions = join->hashkeys;
 		key->inner[i] = inner && inner->varno == OUTER_VAR ? inner->varattno : 0;
 		key->collation[i] = list_nth_oid(join->hashcollations, i);
 	}
+	/* they are computed once more, and the same has to result */
+	if (contain_volatile_functions((Node *) key->expressions) ||
+		contain_subplans((Node *) key->expressions))
+		return false;
 	key->kind = key->columns == 1 && key->inner[0] != 0 &&
+		key->expressions == NIL &&
 		integers_of(linitial_oid(join->hashoperators), &key->outer_integer,
 					&key->inner_integer) ? KEY_INTEGER : KEY_HASH;
 	return true;
@@ -252,6 +266,23 @@ make_keys(Plan *child, const AttrNumber *columns, int count)
 									 exprCollation(expression), 0));
 	}
 	return keys;
+}
+
+/* An expression_tree_mutator(): a child's column is one of the node above it. */
+static Node *
+make_own_column(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var))
+	{
+		Var		   *var = copyObject((Var *) node);
+
+		Assert(var->varno == OUTER_VAR);
+		var->varno = INDEX_VAR;
+		return (Node *) var;
+	}
+	return expression_tree_mutator(node, make_own_column, context);
 }
 
 /* A node above "child" that hands its rows through, or some of them */
@@ -301,23 +332,12 @@ add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key, int number)
 	Plan	   *hash = innerPlan(join);
 	Plan	   *child = outerPlan(hash);
 	CustomScan *build = make_node_above(editor, child, &key_build_methods);
-	List	   *hashkeys = ((Hash *) hash)->hashkeys;
+	List	   *keys = ((Hash *) hash)->hashkeys;
 
 	/* in the order of KeyBuildField */
 	build->custom_private = list_make4_int(number, key->kind, key->inner[0],
 										   key->inner_integer);
-	/* "columns" counts these */
-	for (int i = 0; i < key->columns; i++)
-	{
-		Node	   *expression = list_nth(hashkeys, i);
-
-		if (key->inner[i] != 0)
-			build->custom_exprs = list_concat(build->custom_exprs,
-											  make_keys(child, &key->inner[i], 1));
-		else
-			build->custom_exprs = lappend(build->custom_exprs,
-										  copyObject(expression));
-	}
+	build->custom_exprs = (List *) make_own_column((Node *) keys, NULL);
 	build->scan.plan.parallel_aware = hash->parallel_aware;
 	outerPlan(hash) = &build->scan.plan;
 }
@@ -461,6 +481,9 @@ place_above(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 		*slot = (Plan *) make_node_above(editor, *slot, &key_probe_methods);
 	probe = (CustomScan *) *slot;
 	probe->custom_exprs = lappend(probe->custom_exprs,
+								  placement->expressions ?
+								  (List *) make_own_column((Node *) placement->expressions,
+														   NULL) :
 								  make_keys(outerPlan(probe), columns,
 											placement->columns));
 	probe->custom_private = lappend(probe->custom_private,
@@ -618,7 +641,8 @@ place(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	check_stack_depth();
 	if (plan->async_capable)
 		return;					/* its parent talks to it in another way */
-	if (editor->hides_rows && !is_leakproof(placement))
+	if (placement->expressions != NIL ||
+		(editor->hides_rows && !is_leakproof(placement)))
 	{
 		place_above(editor, slot, columns, placement);
 		return;
@@ -704,7 +728,7 @@ has_foreign_key(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 
 	for (int i = 0; i < key->columns; i++)
 	{
-		if (key->inner[i] == 0)
+		if (key->inner[i] == 0 || key->outer[i] == 0)
 			return false;
 	}
 	if (!OidIsValid(referenced) ||
@@ -800,6 +824,7 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	placement.kind = key.kind;
 	placement.columns = key.columns;
 	placement.integer = key.outer_integer;
+	placement.expressions = key.expressions;
 	placement.functions = key.outer_function;
 	placement.collations = key.collation;
 	placement.share = share_with_partner(join);
@@ -852,6 +877,27 @@ drops_inner(JoinType type)
 }
 
 /*
+ * Are all values of a column, which goes on in this child of a filter's join, among the
+ * filter's keys, as the key of another join compares them?
+ */
+static bool
+has_keys(const KeyFilterPlan *filter, Plan **child, AttrNumber column,
+		 const JoinKey *key)
+{
+	const JoinKey *own = &filter->key;
+	bool		outer = child == &outerPlan(filter->join);
+	JoinType	type = filter->join->join.jointype;
+
+	return own->columns == 1 && own->kind == key->kind &&
+		own->collation[0] == key->collation[0] &&
+		(outer ?
+		 (type == JOIN_INNER || type == JOIN_SEMI) && own->outer[0] == column &&
+		 own->outer_function[0] == key->outer_function[0] :
+		 own->inner[0] == column &&
+		 own->inner_function[0] == key->outer_function[0]);
+}
+
+/*
  * Filter the inner side of a hash join by filters of joins on its outer side that have
  * the same key.
  */
@@ -869,7 +915,8 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 	/* does the join read an outer row first?  A Parallel Hash does not */
 	if (!drops_inner(join->join.jointype) || hash->parallel_aware ||
 		(plan->startup_cost >= hash->total_cost && !editor->force) ||
-		!key_of_join(join, &key) || key.columns != 1 || key.inner[0] == 0)
+		!key_of_join(join, &key) || key.columns != 1 || key.inner[0] == 0 ||
+		key.outer[0] == 0)
 		return;
 	trace.kind = key.kind;
 	trace.columns = 1;
@@ -880,12 +927,7 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 	{
 		KeyFilterPlan *filter = filter_of(editor, plan);
 
-		if (filter && child == &outerPlan(plan) && filter->key.columns == 1 &&
-			filter->key.kind == key.kind && filter->key.outer[0] == childs[0] &&
-			filter->key.outer_function[0] == key.outer_function[0] &&
-			filter->key.collation[0] == key.collation[0] &&
-			(filter->join->join.jointype == JOIN_INNER ||
-			 filter->join->join.jointype == JOIN_SEMI))
+		if (filter && has_keys(filter, child, childs[0], &key))
 		{
 			Placement	placement = {
 				.number = filter->number,
@@ -926,7 +968,8 @@ visit_joins(PlanEditor *editor, Plan *plan,
 	List	   *children = NIL;
 	ListCell   *cell;
 
-	if (plan == NULL)
+	/* what is below a foreign scan rechecks single rows */
+	if (plan == NULL || IsA(plan, ForeignScan))
 		return;
 	check_stack_depth();
 	switch (nodeTag(plan))

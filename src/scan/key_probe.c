@@ -38,10 +38,11 @@
  * key_probe_begin
  *		Prepare a probe, from what the plan says of it
  *
- * "keys" is a list of Vars.  Allocates in the current memory context.
+ * "keys" is a list of columns of the rows of a node, or of expressions of its scan
+ * tuple.  Allocates in the current memory context.
  */
 KeyProbe *
-key_probe_begin(List *keys, List *fields)
+key_probe_begin(List *keys, List *fields, PlanState *node)
 {
 	KeyProbe   *probe = palloc0(sizeof(KeyProbe));
 	List	   *numbers = linitial(fields);
@@ -59,7 +60,10 @@ key_probe_begin(List *keys, List *fields)
 		KEY_PROBE_SHARE_ONE;
 	for (int i = 0; i < probe->columns; i++)
 	{
-		probe->attributes[i] = list_nth_node(Var, keys, i)->varattno;
+		if (IsA(list_nth(keys, i), Var))
+			probe->attributes[i] = list_nth_node(Var, keys, i)->varattno;
+		else
+			probe->expressions[i] = ExecInitExpr(list_nth(keys, i), node);
 		if (probe->kind == KEY_INTEGER)
 			continue;
 		fmgr_info(list_nth_oid(functions, i), &probe->functions[i]);
@@ -212,17 +216,26 @@ key_probe_begin_scan(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.resultopsset = true;
 	node->ss.ps.resultops = ExecGetResultSlotOps(child,
 												 &node->ss.ps.resultopsfixed);
+	/* keys that are expressions read such slots, too */
+	node->ss.ps.scanopsset = true;
+	node->ss.ps.scanops = node->ss.ps.resultops;
+	node->ss.ps.scanopsfixed = node->ss.ps.resultopsfixed;
 	forboth(keys, plan->custom_exprs, fields, plan->custom_private)
 	{
 		state->probes = lappend(state->probes,
-								key_probe_begin(lfirst(keys), lfirst(fields)));
+								key_probe_begin(lfirst(keys), lfirst(fields),
+												&node->ss.ps));
 	}
 	key_probes_sort(state->probes);
 }
 
-/* Does a row pass one of the probes?  Sets *seen if it was looked up. */
+/*
+ * Does a row pass one of the probes?  It is in the slot, and the econtext's scan tuple.
+ * Sets *seen if it was looked up.
+ */
 static bool
-row_passes(KeyProbe *probe, TupleTableSlot *slot, bool *seen)
+row_passes(KeyProbe *probe, TupleTableSlot *slot, ExprContext *econtext,
+		   bool *seen)
 {
 	const KeyFilter *filter = key_probe_open(probe, 1);
 	Datum		values[KEY_COLUMNS_MAX];
@@ -233,7 +246,9 @@ row_passes(KeyProbe *probe, TupleTableSlot *slot, bool *seen)
 	if (filter == NULL)
 		return true;
 	for (int i = 0; i < probe->columns; i++)
-		values[i] = slot_getattr(slot, probe->attributes[i], &nulls[i]);
+		values[i] = probe->expressions[i] ?
+			ExecEvalExpr(probe->expressions[i], econtext, &nulls[i]) :
+			slot_getattr(slot, probe->attributes[i], &nulls[i]);
 	passes = key_probe_key(probe, values, nulls, &key) &&
 		key_filter_contains(filter, key);
 	key_probe_count(probe, 1, passes);
@@ -259,10 +274,11 @@ key_probe_exec(CustomScanState *node)
 		if (TupIsNull(slot))
 			return slot;
 		ResetExprContext(econtext);
+		econtext->ecxt_scantuple = slot;
 		old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 		foreach(cell, state->probes)
 		{
-			passes = row_passes(lfirst(cell), slot, &seen);
+			passes = row_passes(lfirst(cell), slot, econtext, &seen);
 			if (!passes)
 				break;
 		}

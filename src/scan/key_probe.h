@@ -31,6 +31,7 @@ typedef struct KeyProbe
 	KeyInteger	integer;
 	int			columns;
 	AttrNumber	attributes[KEY_COLUMNS_MAX];
+	ExprState  *expressions[KEY_COLUMNS_MAX];	/* NULL: the attribute */
 	FmgrInfo	functions[KEY_COLUMNS_MAX]; /* of KEY_HASH */
 	Oid			collations[KEY_COLUMNS_MAX];
 	/* whether it pays */
@@ -42,7 +43,7 @@ typedef struct KeyProbe
 	double		share;			/* that passed in the last window */
 } KeyProbe;
 
-extern KeyProbe *key_probe_begin(List *keys, List *fields);
+extern KeyProbe *key_probe_begin(List *keys, List *fields, PlanState *node);
 extern const KeyFilter *key_probe_open(KeyProbe *probe, int rows);
 extern void key_probe_count(KeyProbe *probe, int probed, int passed);
 extern bool key_probe_key(KeyProbe *probe, const Datum *values,

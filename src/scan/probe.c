@@ -185,7 +185,7 @@ probe_begin(Node *expression, List *join, PlanState *parent)
 	if (IsA(expression, List))
 	{
 		probe->kind = PROBE_KEYS;
-		probe->keys = key_probe_begin((List *) expression, join);
+		probe->keys = key_probe_begin((List *) expression, join, parent);
 		return probe;
 	}
 	if (join == NIL)
