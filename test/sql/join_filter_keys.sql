@@ -1,0 +1,211 @@
+--
+-- The keys of a hash join: bitmaps, Bloom filters, and how the one becomes the other.  With
+-- little memory for many keys each of these happens.
+--
+SET client_min_messages = warning;
+CREATE SCHEMA join_filter_keys;
+SET search_path = join_filter_keys, public;
+LOAD 'bloomfilter';
+SET bloomfilter.join_filter = force;
+SET enable_mergejoin = off;
+SET enable_nestloop = off;
+SET max_parallel_workers_per_gather = 0;
+
+-- The nodes of a plan that has run, as JSON objects
+CREATE FUNCTION nodes(query text) RETURNS SETOF jsonb LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, TIMING off, FORMAT json) ' || query INTO plan;
+	RETURN QUERY
+		WITH RECURSIVE node AS (
+			SELECT plan::jsonb->0->'Plan' AS n
+			UNION ALL
+			SELECT jsonb_array_elements(n->'Plans') FROM node)
+		SELECT n FROM node;
+END
+$$;
+
+-- A join's rows with and without filter; what EXPLAIN says of the filter, and the share
+-- of the rows without a partner that passed it
+CREATE FUNCTION filtered(query text, OUT same boolean, OUT elements bigint, OUT kb bigint,
+	OUT rows_probed bigint, OUT false_positives numeric)
+LANGUAGE plpgsql AS $$
+DECLARE
+	with_filter bigint;
+	without bigint;
+	removed bigint;
+	matches bigint;
+BEGIN
+	SELECT sum((n->>'Elements')::bigint), sum((n->>'Filter Size')::bigint),
+		sum((n->>'Rows Probed')::bigint), sum((n->>'Rows Removed by Probe')::bigint)
+	INTO elements, kb, rows_probed, removed
+	FROM nodes('SELECT FROM ' || query) AS n;
+	EXECUTE 'SELECT count(*) FROM ' || query INTO with_filter;
+	PERFORM set_config('bloomfilter.join_filter', 'off', false);
+	EXECUTE 'SELECT count(*) FROM ' || query INTO without;
+	EXECUTE 'SELECT count(*) FROM (SELECT DISTINCT f.id FROM ' || query || ') AS t' INTO matches;
+	PERFORM set_config('bloomfilter.join_filter', 'force', false);
+	same := with_filter = without;
+	false_positives := round((rows_probed - removed - matches)::numeric /
+		nullif(rows_probed - matches, 0), 3);
+END
+$$;
+
+CREATE TABLE facts (id int, k2 smallint, k4 int, k8 bigint, t text, d date, z timestamptz);
+INSERT INTO facts
+SELECT n, n % 30000, n, (n - 50000) * 1000000007::bigint, 'k' || n, '2000-01-01'::date + n, '2000-01-01 00:00Z'::timestamptz + n * interval '1 hour'
+FROM generate_series(1, 100000) n;
+-- of each kind a tenth of the values
+CREATE TABLE keys (id int, dense int, sparse bigint, t text, d date, z timestamptz);
+INSERT INTO keys SELECT id, k4, k8, t, d, z FROM facts WHERE id % 10 = 0 ORDER BY id;
+ANALYZE;
+
+-- ------------------------------------------------------------ with memory enough
+SELECT i, r.same, r.elements, r.kb, r.rows_probed > 99000 AS probed, r.false_positives <= max AS few
+FROM (VALUES
+	-- exact: a bit for each integer of the range
+	(1, 0, 'facts f JOIN keys k ON f.k4 = k.dense'),
+	(2, 0, 'facts f JOIN keys k ON f.k8 = k.dense'),
+	(3, 0, 'facts f JOIN keys k ON f.k2 = k.dense'),
+	(4, 0, 'facts f JOIN keys k ON f.d = k.d'),
+	-- 1 %
+	(5, 0.013, 'facts f JOIN keys k ON f.k8 = k.sparse'),
+	(6, 0.013, 'facts f JOIN keys k ON f.t = k.t'),
+	(7, 0.013, 'facts f JOIN keys k ON f.z = k.z'),
+	(8, 0.013, 'facts f JOIN keys k ON f.k4 = k.dense AND f.t = k.t'),
+	-- out of range
+	(9, 0.01, 'facts f JOIN keys k ON f.k8 = k.sparse AND k.id > 90000'),
+	-- expressions
+	(10, 0.013, 'facts f JOIN keys k ON f.k4 + 1 = k.dense + 1'),
+	(11, 0.013, 'facts f JOIN keys k ON lower(f.t) = k.t AND f.k4 = k.dense')) q (i, max, query),
+	LATERAL filtered(query) r
+ORDER BY i;
+
+-- -------------------------------------------------- more keys than are collected
+-- 128 kB are for 4,096 keys, and a filter of 96 kB
+SET work_mem = '64kB';
+SET hash_mem_multiplier = 2;
+CREATE TABLE kinds (id int, k bigint, kind text);
+INSERT INTO kinds
+SELECT id, dense, 'dense' FROM keys UNION ALL
+SELECT id, dense - 50000, 'negative' FROM keys UNION ALL
+SELECT id, sparse, 'sparse' FROM keys UNION ALL
+-- after the dense ones
+SELECT id + 1000000, sparse, 'late' FROM keys UNION ALL
+SELECT 2000000, 5000000000, 'far' UNION ALL
+SELECT 2000000, -9223372036854775808, 'extreme' UNION ALL
+SELECT 2000000, 9223372036854775807, 'extreme';
+CREATE TABLE texts (t text);
+INSERT INTO texts SELECT 'k' || n * 2 FROM generate_series(1, 50000) n;
+CREATE TABLE more (t text);
+INSERT INTO more SELECT 'x' || n FROM generate_series(1, 200000) n;
+ANALYZE kinds, texts, more;
+CREATE FUNCTION join_of(kinds text[], place text) RETURNS text LANGUAGE sql
+	RETURN format('(SELECT k8, id, k4 FROM facts UNION ALL SELECT k4, -id, k4 FROM facts UNION ALL SELECT -k4, id + 1000000, k4 FROM facts) f
+		JOIN (SELECT k FROM kinds WHERE kind = ANY (%L) ORDER BY %s OFFSET 0) k ON f.k8 = k.k', kinds, place);
+SELECT i, r.same, r.elements, r.kb <= 97 AS fits, r.false_positives <= max AS few
+FROM (VALUES
+	-- a bitmap grows, up and down and both
+	(1, 0, join_of('{dense}', 'id')),
+	(2, 0, join_of('{dense}', 'id DESC')),
+	(3, 0, join_of('{dense}', 'abs(id - 50000)')),
+	(4, 0, join_of('{negative}', 'id')),
+	-- and becomes a Bloom filter
+	(5, 0.013, join_of('{dense,far}', 'id')),
+	(6, 0.013, join_of('{negative,extreme}', 'id')),
+	(7, 0.013, join_of('{dense,late}', 'id')),
+	-- which it is from the first
+	(8, 0.013, join_of('{sparse}', 'id DESC')),
+	(9, 0.013, join_of('{dense,extreme}', 'id DESC')),
+	-- as large as the memory allows: 78,600 keys have 10 bits each, 200,000 have 4
+	(10, 0.013, '(SELECT t, id FROM facts UNION ALL SELECT t, -id FROM facts) f JOIN texts k ON f.t = k.t'),
+	(11, 0.3, '(SELECT t, id FROM facts UNION ALL SELECT t, -id FROM facts UNION ALL SELECT t, id + 1000000 FROM facts) f
+		JOIN more k ON f.t = k.t')) q (i, max, query),
+	LATERAL filtered(query) r
+ORDER BY i;
+RESET work_mem;
+RESET hash_mem_multiplier;
+
+-- ------------------------------------------------------------------- odd keys
+-- a row a page: the first page is read before the filter is made
+CREATE TABLE odd (id int, k8 bigint, k4 int, pad text DEFAULT repeat('x', 5000));
+ALTER TABLE odd ALTER pad SET STORAGE plain;
+INSERT INTO odd VALUES (1, 9223372036854775807, 2147483647), (2, -9223372036854775808, -2147483648),
+	(3, 0, 0), (4, -1, -1), (5, 63, 63), (6, 64, 64), (7, NULL, NULL), (8, 9223372036854775744, NULL), (9, 1, 1);
+SELECT i, r.same, r.elements, r.rows_probed
+FROM (VALUES
+	(1, 'odd f JOIN odd o ON f.k8 = o.k8'),
+	(2, 'odd f JOIN odd o ON f.k4 = o.k4'),
+	(3, 'odd f JOIN odd o ON f.k4 = o.k8'),
+	(4, 'odd f JOIN odd o ON f.k8 = o.k4'),
+	(5, 'odd f JOIN (SELECT * FROM odd WHERE id = 1) o ON f.k8 = o.k8'),
+	(6, 'odd f JOIN (SELECT * FROM odd WHERE id = 2) o ON f.k8 = o.k8'),
+	(7, 'odd f JOIN (SELECT * FROM odd WHERE id = 7) o ON f.k8 = o.k8'),
+	(8, 'odd f JOIN (SELECT * FROM odd WHERE id > 9) o ON f.k8 = o.k8'),
+	(9, 'odd f JOIN (SELECT * FROM odd WHERE id IN (1, 8)) o ON f.k8 = o.k8'),
+	(10, 'odd f JOIN odd o ON (f.k8, f.k4) = (o.k8, o.k4)'),
+	-- more columns than a filter takes
+	(11, 'odd f JOIN odd o ON f.id = o.id AND f.id + 1 = o.id + 1 AND f.id + 2 = o.id + 2 AND f.id + 3 = o.id + 3
+		AND f.id + 4 = o.id + 4 AND f.id + 5 = o.id + 5 AND f.id + 6 = o.id + 6 AND f.id + 7 = o.id + 7
+		AND f.id + 8 = o.id + 8')) q (i, query),
+	LATERAL filtered(query) r
+ORDER BY i;
+
+-- An operator of one's own that compares integers otherwise
+CREATE FUNCTION same_mod(int, int) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT
+	RETURN $1 % 100 = $2 % 100;
+CREATE FUNCTION hash_mod(int) RETURNS int LANGUAGE sql IMMUTABLE STRICT RETURN hashint4($1 % 100);
+CREATE OPERATOR === (FUNCTION = same_mod, LEFTARG = int, RIGHTARG = int, COMMUTATOR = ===, HASHES);
+CREATE OPERATOR CLASS int_mod FOR TYPE int USING hash AS OPERATOR 1 ===, FUNCTION 1 hash_mod(int);
+SELECT same, elements FROM filtered('facts f JOIN (SELECT dense FROM keys WHERE id < 100) k ON f.k4 === k.dense');
+
+-- ----------------------------------------------------------------- by workers
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2;
+SET work_mem = '64kB';
+SELECT i, r.same, r.elements, r.false_positives <= max AS few
+FROM (VALUES
+	(1, 0, 'facts f JOIN keys k ON f.k4 = k.dense'),
+	(2, 0.013, 'facts f JOIN keys k ON f.k8 = k.sparse'),
+	(3, 0.013, 'facts f JOIN keys k ON f.t = k.t'),
+	(4, 0.013, 'facts f JOIN keys k ON f.t = k.t AND k.id > 99000')) q (i, max, query),
+	LATERAL filtered(query) r
+ORDER BY i;
+RESET work_mem;
+RESET max_parallel_workers_per_gather;
+
+-- --------------------------------------------------------- where it is expected to pay
+SET bloomfilter.join_filter = on;
+SET max_parallel_workers_per_gather = 0;
+
+CREATE FUNCTION builds(query text) RETURNS bigint LANGUAGE sql AS $$
+	SELECT count(*) FROM nodes(query) n WHERE n->>'Custom Plan Provider' = 'Join Filter Build'
+$$;
+ALTER TABLE keys ADD PRIMARY KEY (dense);
+ANALYZE keys;
+-- a tenth of the rows has a partner; all have
+SELECT builds('SELECT FROM facts f JOIN keys k ON f.k4 = k.dense') AS pays,
+	builds('SELECT FROM facts f JOIN (SELECT k4 FROM facts OFFSET 0) k USING (k4)') AS does_not,
+	builds('SELECT FROM odd f JOIN keys k ON f.k4 = k.dense') AS few_rows;
+-- a foreign key says so, too, where no statistics do
+CREATE TABLE referencing (k int);
+INSERT INTO referencing SELECT dense FROM keys, generate_series(1, 10);
+CREATE TABLE copied AS SELECT * FROM referencing;
+ALTER TABLE referencing ADD FOREIGN KEY (k) REFERENCES keys (dense);
+ANALYZE referencing, copied;
+CREATE TABLE copied_keys AS SELECT * FROM keys;
+ANALYZE copied_keys;
+SELECT builds('SELECT FROM referencing f JOIN keys k ON k.dense = f.k') AS foreign_key,
+	builds('SELECT FROM copied f WHERE EXISTS (SELECT FROM copied_keys k WHERE k.dense = f.k)') AS none;
+
+-- The filter of a semijoin is tried.  If most rows pass, it is switched off: after 2,048 rows
+-- and some of the page, and once more after 65,536.
+SELECT (n->>'Rows Probed')::int BETWEEN 4096 AND 5000 AS probed, n->'Rows Removed by Probe' AS removed,
+	(n->>'Rows Probed')::int + (n->>'Rows Not Probed')::int AS all_rows
+FROM nodes('SELECT FROM copied f WHERE EXISTS (SELECT FROM copied_keys k WHERE k.dense = f.k)') n
+WHERE n ? 'Rows Probed';
+
+DROP SCHEMA join_filter_keys CASCADE;
