@@ -278,7 +278,10 @@ typedef struct PageProbe
 	bool		found[HEAP_PAGE_ROWS_MAX];
 	bool		comparable[HEAP_PAGE_ROWS_MAX]; /* of an index */
 	bool		all_comparable;
-	FilterReader reader;		/* of a filter that is a value */
+	/* of a filter that is a value */
+	FilterReader reader;
+	uint64		seed;
+	ElementClass class;
 } PageProbe;
 
 /*
@@ -318,16 +321,18 @@ open_filter(PageProbe *page)
 	if (unlikely(probe->site == NULL))
 		make_site(probe);
 	reader_open(&probe->site->user, probe->value, page->count, &page->reader);
+	/* evaluating or hashing an element may read the filter again, see reader_reopen() */
+	page->seed = image_seed(page->reader.image);
+	page->class = image_class(page->reader.image);
 }
 
 static inline uint64
 hash_for_filter(PageProbe *page, Datum element, int row)
 {
 	ElementHasher *hasher = page->probe->site->hasher;
-	uint64		hash = element_hash(hasher, element,
-									image_seed(page->reader.image));
+	uint64		hash = element_hash(hasher, element, page->seed);
 
-	check_class(image_class(page->reader.image), hasher);
+	check_class(page->class, hasher);
 	return hash;
 }
 

@@ -222,6 +222,23 @@ FROM (VALUES
 	('membership_contains(0::regclass, x)')
 ) AS q (condition), compare('SELECT * FROM nulls WHERE ' || condition) AS r;
 
+-- An element whose function reads the filter that the scan is reading by slices
+CREATE TABLE sliced(f bloom);
+ALTER TABLE sliced ALTER f SET STORAGE EXTERNAL;
+INSERT INTO sliced SELECT bloom_agg(i, 1000000, 0.01, 7) FROM generate_series(1, 500) i;
+CREATE TABLE few_to_a_page(id int, padding text);
+ALTER TABLE few_to_a_page ALTER padding SET STORAGE PLAIN;
+INSERT INTO few_to_a_page SELECT i, repeat('x', 700) FROM generate_series(1, 500) i;
+CREATE FUNCTION reading(i int) RETURNS int STABLE LANGUAGE plpgsql AS $$
+BEGIN
+	IF i = 3 THEN
+		PERFORM bloom_contains_any((SELECT f FROM sliced), array_agg(j)) FROM generate_series(1, 3000) j;
+	END IF;
+	RETURN i;
+END
+$$;
+SELECT * FROM compare('SELECT id FROM few_to_a_page WHERE bloom_contains((SELECT f FROM sliced), reading(id))');
+
 -- ---------------------------------------------------------------- parameters
 SET plan_cache_mode = force_generic_plan;
 PREPARE by_filter(bloom) AS SELECT count(*) FROM scanned WHERE bloom_contains($1, url);
