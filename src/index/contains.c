@@ -548,7 +548,7 @@ probe_indexes(const MembershipSite *site, const uint64 *hashes, Size count,
  *		For scans, which probe with many rows at a time
  *
  * Open the site, hash the elements, and probe if it is still open; if not, do all
- * that again.
+ * that again, for each element by itself.
  * ----------------------------------------------------------------
  */
 

@@ -372,18 +372,57 @@ hash_for_index(PageProbe *page, Datum element, int row)
 	return hash;
 }
 
+/*
+ * Probe an index row by row, each as soon as it is hashed, as the function does.  What
+ * evaluating an element changes then matters to no hash: a function that catches an
+ * error releases locks with every row.
+ */
+static void
+probe_index_singly(PageProbe *page)
+{
+	HeapTupleData tuple;
+	int			passed = 0;
+
+	for (int i = 0; i < page->count; i++)
+	{
+		int			row = page->rows[i];
+		int			attempt = 0;
+		bool		isnull;
+		bool		found;
+		bool		comparable;
+		uint64		hash;
+		Datum		element = element_of(page->probe, page->scan,
+										 page->econtext, page->slot, &tuple,
+										 row, &isnull);
+
+		if (isnull)
+			continue;
+		open_index(page);
+		do
+			hash = membership_site_hash(page->probe->index_site, element,
+										&comparable);
+		while (!membership_site_settled(page->probe->index_site, attempt++));
+		membership_site_probe(page->probe->index_site, &hash, 1, &found);
+		if (found || !comparable)
+			page->rows[passed++] = row;
+		MemoryContextReset(CurrentMemoryContext);
+	}
+	page->count = passed;
+}
+
+/* Probe an index, for all rows at once unless it changes meanwhile. */
 static void
 probe_index(PageProbe *page)
 {
-	int			attempt = 0;
-
-	do
+	page->all_comparable = true;
+	hash_rows(page, open_index, hash_for_index);
+	if (page->count == 0)
+		return;
+	if (unlikely(!membership_site_settled(page->probe->index_site, 0)))
 	{
-		page->all_comparable = true;
-		hash_rows(page, open_index, hash_for_index);
-		if (page->count == 0)
-			return;
-	} while (!membership_site_settled(page->probe->index_site, attempt++));
+		probe_index_singly(page);
+		return;
+	}
 	membership_site_probe(page->probe->index_site, page->hashes, page->count,
 						  page->found);
 	for (int i = 0; !page->all_comparable && i < page->count; i++)

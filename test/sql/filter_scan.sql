@@ -238,6 +238,23 @@ BEGIN
 END
 $$;
 SELECT * FROM compare('SELECT id FROM few_to_a_page WHERE bloom_contains((SELECT f FROM sliced), reading(id))');
+-- and those whose function releases locks, by the error that it catches
+CREATE TYPE pair AS (a int, b text);
+CREATE TABLE paired AS SELECT (i, 'b')::pair AS p FROM generate_series(1, 100) i;
+CREATE INDEX paired_p ON paired USING membership (p);
+CREATE TABLE divided(i int) PARTITION BY RANGE (i);
+CREATE INDEX divided_i ON divided USING membership (i);
+CREATE FUNCTION caught(t text) RETURNS int STABLE LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN t::int;
+EXCEPTION
+	WHEN invalid_text_representation THEN RETURN NULLIF(length(t), 7);
+END
+$$;
+CREATE FUNCTION pair_of(t text) RETURNS pair STABLE LANGUAGE plpgsql AS 'BEGIN RETURN (caught(t), ''b'')::pair; END';
+CREATE TABLE texts AS SELECT CASE WHEN i % 2 = 0 THEN 'no' || i ELSE i::text END AS t FROM generate_series(1, 20000) i;
+SELECT * FROM compare('SELECT t FROM texts WHERE membership_contains(''paired_p'', pair_of(t))');
+SELECT * FROM compare('SELECT t FROM texts WHERE membership_contains(''divided_i'', caught(t))');
 
 -- ---------------------------------------------------------------- parameters
 SET plan_cache_mode = force_generic_plan;
