@@ -672,15 +672,39 @@ refuse_children(Oid index)
 			 errhint("Compare the column with \"=\", which uses the index of each table, or make the children partitions of a partitioned table.")));
 }
 
-/* Was a catalog row written by a transaction that the snapshot sees running? */
+/*
+ * Has an index whose catalog row our own transaction has written all that we see?
+ *
+ * Yes if we have made its file, too.  But ALTER TABLE may have given the file of an
+ * old index to a new one: then it may lack what it lacked before, and nothing tells
+ * when it was built.  This matters to a snapshot that lasts for the transaction.  A
+ * parallel worker does not know who has made the file.
+ */
 static bool
-written_later(HeapTuple tuple, Snapshot snapshot)
+own_has_all(Relation index)
+{
+#if PG_VERSION_NUM >= 160000
+	SubTransactionId filed = index->rd_firstRelfilelocatorSubid;
+#else
+	SubTransactionId filed = index->rd_firstRelfilenodeSubid;
+#endif
+
+	return !IsolationUsesXactSnapshot() ||
+		index->rd_createSubid != InvalidSubTransactionId ||
+		filed != InvalidSubTransactionId;
+}
+
+/*
+ * Was an index's row in a catalog written by a transaction that the snapshot sees
+ * running?
+ */
+static bool
+written_later(HeapTuple tuple, Relation index, Snapshot snapshot)
 {
 	TransactionId writer = HeapTupleHeaderGetRawXmin(tuple->t_data);
 
-	/* our own index, or one that we have rebuilt, has all that we can see */
 	if (TransactionIdIsCurrentTransactionId(writer))
-		return false;
+		return !own_has_all(index);
 
 	/* VACUUM FULL of the catalog freezes the row, but keeps its xmin */
 	if (HeapTupleHeaderXminFrozen(tuple->t_data) &&
@@ -705,7 +729,7 @@ catalog_changed_later(int cache, Relation index, Snapshot snapshot)
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for relation %u",
 			 RelationGetRelid(index));
-	later = written_later(tuple, snapshot);
+	later = written_later(tuple, index, snapshot);
 	ReleaseSysCache(tuple);
 	return later;
 }

@@ -47,13 +47,45 @@ foreach my $command ('CREATE INDEX CONCURRENTLY filled_x ON filled USING members
 	$_->quit foreach $exporter, $importer, $builder;
 }
 
+# ALTER TABLE gives the file of such an index to one that the importing transaction makes
+{
+	my ($exporter, $importer, $builder) = map { Session->new($node) } 1 .. 3;
+
+	$node->safe_psql('postgres', 'CREATE TABLE altered AS SELECT generate_series(1, 1000)::varchar(10) AS x');
+	$exporter->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+	my $snapshot = $exporter->query('SELECT pg_export_snapshot()');
+	$node->safe_psql('postgres', 'DELETE FROM altered WHERE x::int > 500');
+	$builder->start('CREATE INDEX CONCURRENTLY altered_x ON altered USING membership (x)');
+	ok($builder->waits($node), 'an index is built while a snapshot is exported');
+	$importer->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+	$importer->query("SET TRANSACTION SNAPSHOT '$snapshot'");
+	$exporter->query('COMMIT');
+	is($builder->end, '', 'and not for the importing one');
+	my $file = $importer->query("SELECT pg_relation_filenode('altered_x')");
+	$importer->query('ALTER TABLE altered ALTER x TYPE varchar(20)');
+	is($importer->query("SELECT pg_relation_filenode('altered_x')"), $file, 'ALTER TABLE keeps the file');
+	is($importer->query(q{SELECT count(*) FROM altered WHERE membership_contains('altered_x', x) IS FALSE}), '0', 'the altered index says no of no row');
+	is($importer->query(
+			'SET bloomfilter.filter_scan = force; SELECT count(*) FROM altered AS a JOIN altered AS b USING (x)'),
+		'1000', 'nor does a filter for a join');
+	$importer->query('COMMIT');
+	is($node->safe_psql('postgres', q{SELECT membership_contains('altered_x', '1'), membership_contains('altered_x', '700')}), 't|f',
+		'a younger transaction uses it');
+	$_->quit foreach $exporter, $importer, $builder;
+}
+
 # In its own transaction an index is used at once
-is($node->safe_psql('postgres', q{
-		BEGIN;
-		CREATE TABLE own AS SELECT generate_series(1, 1000) AS x;
-		CREATE INDEX own_x ON own USING membership (x);
-		SELECT membership_contains('own_x', 1), membership_contains('own_x', -1);
-		COMMIT}), 't|f', 'an index of its own transaction');
+foreach my $level ('READ COMMITTED', 'REPEATABLE READ')
+{
+	is($node->safe_psql('postgres', qq{
+			BEGIN ISOLATION LEVEL $level;
+			CREATE TABLE own AS SELECT generate_series(1, 1000) AS x;
+			CREATE INDEX own_x ON own USING membership (x);
+			SELECT membership_contains('own_x', 1), membership_contains('own_x', -1);
+			REINDEX INDEX own_x;
+			SELECT membership_contains('own_x', 1), membership_contains('own_x', -1);
+			ROLLBACK}), "t|f\nt|f", "an index of its own transaction, $level");
+}
 
 $node->stop;
 done_testing();
