@@ -321,7 +321,7 @@ open_filter(PageProbe *page)
 	if (unlikely(probe->site == NULL))
 		make_site(probe);
 	reader_open(&probe->site->user, probe->value, page->count, &page->reader);
-	/* evaluating or hashing an element may read the filter again, see reader_reopen() */
+	/* evaluating an element may read the filter again, see reader_reopen() */
 	page->seed = image_seed(page->reader.image);
 	page->class = image_class(page->reader.image);
 }
