@@ -23,7 +23,7 @@ typedef enum JoinFilterSetting
 {
 	JOIN_FILTER_OFF,
 	JOIN_FILTER_INDEX,			/* those with a membership index */
-	JOIN_FILTER_ON,				/* also hash joins, where it is likely to pay */
+	JOIN_FILTER_ON,				/* also hash joins, where that should pay */
 	JOIN_FILTER_FORCE			/* wherever it is possible; for tests */
 } JoinFilterSetting;
 
