@@ -1,11 +1,12 @@
 # shellcheck shell=bash
 #
-# PostgreSQL's own regression tests, from its source, twice on a server whose tables
-# all have membership indexes (test/regress/indexes.sql): once by core's plans, and
-# once with Filter Scans and join filters wherever they are legal.  The results have to
-# be the same (test/regress/compare.pl).  On several majors, in throw-away roots, one
-# with assertions; what cannot be had is skipped.  Some ten minutes, once the roots are
-# there.
+# PostgreSQL's own regression tests, from its source, on a server whose tables all
+# have membership indexes (test/regress/indexes.sql): once by core's plans, and once with
+# Filter Scans and join filters wherever they are legal, made from indexes and while
+# hash tables are built.  The results have to be the same (test/regress/compare.pl).
+# On several majors, in throw-away roots, one with assertions; what cannot be had is
+# skipped.  Two of them run more of such pairs, see regress_extra.  Some twelve
+# minutes, once the roots are there.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$root/script/parts/lib.sh"
@@ -14,9 +15,16 @@
 
 # One of each kind of plan tree and heap scan that we know; vanilla servers before 18
 # cannot read an extension from elsewhere, so only that one has assertions
-regress_roots=(pg15 pg17 pg18-cassert)
-# Plans with join filters in one run: far more than these
+regress_roots=(pg15 pg17 pg18-cassert pg19)
+# What a major runs beside: "indexed" has filters from indexes alone, in plans that
+# those made for hash tables do not change; "parallel" is a pair with workers wherever
+# they are legal.  A run on 15 takes half a minute, elsewhere over a minute: so the one
+# is there alone, and the other there and where assertions are.
+declare -A regress_extra=([15]="indexed parallel" [18]="parallel")
+# Plans in one forced run that have a join filter from an index, and that make one for
+# a hash table: far more than these
 regress_joins_least=300
+regress_builds_least=300
 
 part_regress()
 {
@@ -39,18 +47,52 @@ part_regress()
 
 	fresh_build regress
 	suite "Library of PostgreSQL's own tests" regress_library "$source_dir"
-	for run in plain forced; do
-		if [ "$run" = plain ]; then
-			regress_server off off
-		else
-			regress_server force index
-		fi
-		as_server mkdir "$work/regress-$run"
-		suite "PostgreSQL's own tests, $run" regress_run "$source_dir" "$work/regress-$run"
-		suite "The server after these" no_crash
+	regress_in "$source_dir" plain off off
+	regress_in "$source_dir" forced force force
+	for run in ${regress_extra[$(server_major)]:-}; do
+		case $run in
+			indexed)
+				regress_in "$source_dir" indexed force index
+				;;
+			parallel)
+				regress_in "$source_dir" parallel-plain off off
+				regress_in "$source_dir" parallel-forced force force
+				;;
+		esac
 	done
-	suite "Plans with join filters" regress_counts
-	suite "Results of PostgreSQL's own tests" regress_compare
+}
+
+# regress_in SOURCE NAME FILTER_SCAN JOIN_FILTER: all tests on a server of their own,
+# counted, and compared with the plain ones
+regress_in()
+{
+	local source_dir=$1 name=$2 plain=plain parallel=()
+
+	case $name in
+		parallel-*)
+			plain="parallel-plain"
+			parallel=("$(regress_parallel_mode) = regress" "max_worker_processes = 32"
+				"max_parallel_workers = 32" "parallel_setup_cost = 0"
+				"parallel_tuple_cost = 0" "min_parallel_table_scan_size = 0")
+			;;
+	esac
+	regress_server "$3" "$4" "${parallel[@]}"
+	as_server mkdir "$work/regress-$name"
+	suite "PostgreSQL's own tests, $name" regress_run "$source_dir" "$work/regress-$name"
+	suite "The server after these" no_crash
+	[ "$name" != "$plain" ] || return 0
+	suite "Plans with join filters" regress_counts "$4"
+	suite "Results of PostgreSQL's own tests, $name" regress_compare "$plain" "$name"
+}
+
+# Its name is another since 16
+regress_parallel_mode()
+{
+	if [ "$(server_major)" -lt 16 ]; then
+		echo force_parallel_mode
+	else
+		echo debug_parallel_query
+	fi
 }
 
 # What tests ask the server to load
@@ -66,15 +108,20 @@ regress_library()
 		echo "ok - built"
 }
 
-# regress_server FILTER_SCAN JOIN_FILTER: with the database that pg_regress would make
+# regress_server FILTER_SCAN JOIN_FILTER [SETTING...]: with the database that
+# pg_regress would make
 regress_server()
 {
-	local psql=("$bindir/psql" -X -q -v ON_ERROR_STOP=1)
+	local psql=("$bindir/psql" -X -q -v ON_ERROR_STOP=1) filter_scan=$1 join_filter=$2
+
+	shift 2
 
 	fresh_server "restart_after_crash = off" "max_prepared_transactions = 2" \
 		"shared_preload_libraries = 'auto_explain'" \
+		"session_preload_libraries = 'bloomfilter'" \
 		"auto_explain.log_min_duration = 0" "auto_explain.log_nested_statements = on" \
-		"bloomfilter.filter_scan = $1" "bloomfilter.join_filter = $2"
+		"bloomfilter.filter_scan = $filter_scan" \
+		"bloomfilter.join_filter = $join_filter" "$@"
 	as_server "${psql[@]}" -d postgres -c "CREATE DATABASE regression
 		TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'"
 	as_server "${psql[@]}" -d regression -f "$root/test/regress/indexes.sql" \
@@ -107,21 +154,33 @@ regress_run()
 	echo "ok - $runs tests have run"
 }
 
+# regress_counts JOIN_FILTER
 regress_counts()
 {
-	local joins
-
-	joins=$(grep -c 'Probe: .* in index ' "$work/log/server" || true)
-	if [ "$joins" -lt "$regress_joins_least" ]; then
-		echo "not ok - only $joins scans had a join filter"
-		return 1
-	fi
-	echo "ok - $joins scans had a join filter"
+	regress_count 'Probe: .* in index ' "$regress_joins_least" \
+		"scans had a join filter from an index"
+	[ "$1" != force ] ||
+		regress_count 'Custom Scan (Join Filter Build)' "$regress_builds_least" \
+			"hash tables had a join filter made"
 }
 
+# regress_count PATTERN LEAST WHAT: lines of plans in the server's log
+regress_count()
+{
+	local count
+
+	count=$(grep -c "$1" "$work/log/server" || true)
+	if [ "$count" -lt "$2" ]; then
+		echo "not ok - only $count $3"
+	else
+		echo "ok - $count $3"
+	fi
+}
+
+# regress_compare PLAIN OTHER
 regress_compare()
 (
 	cd "$work/tmp" &&
-		perl "$root/test/regress/compare.pl" "$work/regress-plain/results" \
-			"$work/regress-forced/results"
+		perl "$root/test/regress/compare.pl" "$work/regress-$1/results" \
+			"$work/regress-$2/results"
 )
