@@ -21,6 +21,15 @@ regress_roots=(pg15 pg17 pg18-cassert pg19)
 # they are legal.  A run on 15 takes half a minute, elsewhere over a minute: so the one
 # is there alone, and the other there and where assertions are.
 declare -A regress_extra=([15]="indexed parallel" [18]="parallel")
+# To start workers for each statement of all tests takes four minutes, and most do not
+# join: so these have them, which do, and those that make their tables.  Not vacuum,
+# whose VACUUM FULL of catalogs others then meet in a deadlock.
+regress_parallel_tests=(test_setup copy create_misc create_function_c create_index create_view
+	select select_distinct select_having subselect union case join aggregates random portals
+	join_hash groupingsets update delete rowsecurity rangefuncs tsrf limit plancache plpgsql
+	prepare returning rowtypes with window equivclass select_views portals_p2 matview merge
+	tablesample select_parallel write_parallel partition_join partition_prune
+	partition_aggregate memoize incremental_sort inherit updatable_views)
 # Plans in one forced run that have a join filter from an index, and that make one for
 # a hash table: far more than these
 regress_joins_least=300
@@ -78,6 +87,7 @@ regress_in()
 	esac
 	regress_server "$3" "$4" "${parallel[@]}"
 	as_server mkdir "$work/regress-$name"
+	regress_schedule "$source_dir" "$name" >"$work/tmp/schedule"
 	suite "PostgreSQL's own tests, $name" regress_run "$source_dir" "$work/regress-$name"
 	suite "The server after these" no_crash
 	[ "$name" != "$plain" ] || return 0
@@ -133,20 +143,38 @@ regress_server()
 		-c "ALTER DATABASE regression SET timezone_abbreviations = 'Default'"
 }
 
+# regress_schedule SOURCE NAME: which tests a run has
+regress_schedule()
+{
+	local wanted=.
+
+	case $2 in
+		parallel-*) wanted="^($(IFS='|'; echo "${regress_parallel_tests[*]}"))\$" ;;
+	esac
+	awk -v wanted="$wanted" '$1 == "test:" {
+			line = ""
+			for (i = 2; i <= NF; i++)
+				if ($i ~ wanted)
+					line = line " " $i
+			if (line != "")
+				print "test:" line
+		}' "$1/src/test/regress/parallel_schedule"
+}
+
 # regress_run SOURCE OUTPUT: tests differ from what is expected by their indexes, so only
 # that all have run is told here
 regress_run()
 {
-	local tests=$1/src/test/regress expected=() runs
+	local tests=$1/src/test/regress schedule=$work/tmp/schedule expected=() runs
 
 	[ "$(server_major)" -lt 16 ] || expected=(--expecteddir="$tests")
 	as_server "$(dirname "$("$PG_CONFIG" --pgxs)")/../test/regress/pg_regress" \
 		--use-existing --dbname=regression --host="$PGHOST" --user=postgres \
 		--bindir="$bindir" --dlpath="$1/lib" --inputdir="$tests" "${expected[@]}" \
-		--outputdir="$2" --schedule="$tests/parallel_schedule" >"$work/log/pg_regress" 2>&1 ||
+		--outputdir="$2" --schedule="$schedule" >"$work/log/pg_regress" 2>&1 ||
 		true
 	runs=$(find "$2/results" -name '*.out' | wc -l)
-	if [ "$runs" -lt "$(sed -n 's/^test: //p' "$tests/parallel_schedule" | wc -w)" ]; then
+	if [ "$runs" -lt "$(sed -n 's/^test: //p' "$schedule" | wc -w)" ]; then
 		cat "$work/log/pg_regress"
 		echo "not ok - only $runs tests have run"
 		return 1
