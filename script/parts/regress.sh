@@ -23,9 +23,10 @@ regress_roots=(pg15 pg17 pg18-cassert pg19)
 declare -A regress_extra=([15]="indexed parallel" [18]="parallel")
 # To start workers for each statement of all tests takes four minutes, and most do not
 # join: so these have them, which do, and those that make their tables.  Not vacuum,
-# whose VACUUM FULL of catalogs others then meet in a deadlock.
+# whose VACUUM FULL of catalogs others then meet in a deadlock, nor portals, which reads
+# a table in the order in which workers have copied it.
 regress_parallel_tests=(test_setup copy create_misc create_function_c create_index create_view
-	select select_distinct select_having subselect union case join aggregates random portals
+	select select_distinct select_having subselect union case join aggregates random
 	join_hash groupingsets update delete rowsecurity rangefuncs tsrf limit plancache plpgsql
 	prepare returning rowtypes with window equivclass select_views portals_p2 matview merge
 	tablesample select_parallel write_parallel partition_join partition_prune
