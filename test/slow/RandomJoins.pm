@@ -798,7 +798,7 @@ sub case_large
 	my $group = $result =~ /^l\.p/ ? ' GROUP BY l.p' : '';
 	my $grouped = one_of('k1, k2', $key, 'k1, k2, p');
 
-	return explained(weighted(
+	my $sql = weighted(
 		[ 3, "SELECT $result FROM large l JOIN $from_s ON l.$key = $s.$key$few$group" ],
 		[ 2, "SELECT $result FROM large l WHERE EXISTS (SELECT FROM $from_s WHERE l.$key = $s.$key$few)$group" ],
 		[ 1, "SELECT $result FROM large l WHERE NOT EXISTS (SELECT FROM $from_s WHERE l.$key = $s.$key$few)$group" ],
@@ -806,13 +806,15 @@ sub case_large
 		[ 1, "SELECT $result FROM large l RIGHT JOIN $from_s ON l.$key = $s.$key$few$group" ],
 		[ 1, "SELECT $s.id FROM $from_s WHERE $s.$key IN (SELECT $key FROM large)$few" ],
 		[ 1, "SELECT $s.id FROM $from_s WHERE NOT EXISTS (SELECT FROM large l WHERE l.$key = $s.$key)$few" ],
-		[ 2, "SELECT $result FROM large l JOIN large m ON l.id = m.id AND l.k1 = m.k1 JOIN $from_s ON m.$key = $s.$key$few$group" ],
+		[ 10, "SELECT $result FROM large l JOIN large m ON l.id = m.id AND l.k1 = m.k1 JOIN $from_s ON m.$key = $s.$key$few$group" ],
 		[ 2, "SELECT $result FROM large l JOIN $from_s ON l.k1 = $s.k1 AND l.k2 = $s.k2$few$group" ],
 		[ 2, "SELECT $result FROM large l JOIN $from_s ON l.k1 = $s.k1$few JOIN $from_t ON l.k2 = $t.k2 AND $t.p = 1 LEFT JOIN $from_u ON $t.id = $u.id AND $u.p <> 2$group" ],
 		[ 3, "SELECT g.*, $s.id FROM (SELECT $grouped, count(*), sum(id) FROM large GROUP BY $grouped) g JOIN $from_s ON g.$key = $s.$key$few" ],
 		[ 1, "SELECT g.$key, sum(n), count(*) FROM (SELECT l.$key, count(*) AS n FROM large l JOIN $from_t ON l.k1 = $t.k1 GROUP BY 1) g JOIN $from_s ON g.$key = $s.$key$few GROUP BY 1" ],
 		[ 1, "SELECT l.id FROM large l JOIN $from_s ON l.$key = $s.$key$few ORDER BY 1 LIMIT 50 OFFSET 10" ],
-		[ 1, "SELECT count(*), sum(l.id) FROM (SELECT id, p, k1, k2 FROM large UNION ALL SELECT id, p, k1, k2 FROM $from_t) l JOIN $from_s ON l.$key = $s.$key$few" ]));
+		[ 1, "SELECT count(*), sum(l.id) FROM (SELECT id, p, k1, k2 FROM large UNION ALL SELECT id, p, k1, k2 FROM $from_t) l JOIN $from_s ON l.$key = $s.$key$few" ]);
+
+	return ((chance(0.6) ? ('SET work_mem = 64', 'SET hash_mem_multiplier = 1') : ()), { sql => $sql, analyze => 1 });
 }
 
 my @case_kinds = (

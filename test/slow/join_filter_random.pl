@@ -33,7 +33,7 @@ my ($filtered_share_least, $failed_share_most) = (0.15, 0.25);
 # At least these shares have one that is made for a hash table; for one below a Gather;
 # for one that is in several batches, of the plans that tell; and one that has removed
 # rows, of these plans
-my ($built_share_least, $parallel_share_least, $batches_share_least, $removed_share_least) = (0.2, 0.02, 0.02, 0.05);
+my ($built_share_least, $parallel_share_least, $batches_share_least, $removed_share_least) = (0.2, 0.02, 0.01, 0.05);
 # Cases told in full
 my $most_told = 5;
 # In every third round other sessions change the tables, and their indexes, meanwhile
