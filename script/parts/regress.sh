@@ -198,11 +198,11 @@ regress_count()
 {
 	local count
 
-	count=$(grep -c "$1" "$work/log/server" || true)
-	if [ "$count" -lt "$2" ]; then
-		echo "not ok - only $count $3"
-	else
+	count=$(grep -c -e "$1" "$work/log/server" || true)
+	if [ "$count" -ge "$2" ]; then
 		echo "ok - $count $3"
+	else
+		echo "not ok - only $count $3"
 	fi
 }
 
