@@ -5,7 +5,7 @@
 # Filter Scans and join filters wherever they are legal, made from indexes and while
 # hash tables are built.  The results have to be the same (test/regress/compare.pl).
 # On several majors, in throw-away roots, one with assertions; what cannot be had is
-# skipped.  Two of them run more of such pairs, see regress_extra.  Some twelve
+# skipped.  Two of them run more, see regress_extra.  Some twelve
 # minutes, once the roots are there.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -34,7 +34,7 @@ regress_parallel_tests=(test_setup copy create_misc create_function_c create_ind
 # Plans in one forced run that have a join filter from an index, and that make one for
 # a hash table: far more than these
 regress_joins_least=300
-regress_builds_least=300
+regress_builds_least=200
 
 part_regress()
 {
