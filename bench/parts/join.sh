@@ -39,6 +39,7 @@ join_method()
 	esac
 }
 
+# make_join_list SIZE [unindexed]: with a membership index, or without
 make_join_list()
 {
 	begin "a list of $1"
@@ -47,7 +48,7 @@ make_join_list()
 	progress
 	sql -c "ALTER TABLE list ADD PRIMARY KEY (url)"
 	progress
-	sql -c "CREATE INDEX list_filter ON list USING membership (url)"
+	[ "${2:-}" = unindexed ] || sql -c "CREATE INDEX list_filter ON list USING membership (url)"
 	sql -c "VACUUM (FREEZE, ANALYZE) list"
 	finish
 }

@@ -1,0 +1,1 @@
+SELECT count(*) FROM visits v WHERE EXISTS (SELECT FROM list b WHERE b.url = v.url)
