@@ -50,16 +50,17 @@ make_star()
 	finish
 }
 
-# star_session SCHEMA ROWS MEMORY WORKERS NAME=FILE...: what one session runs.  A second
-# must pass till the previous one has ended for sure.  An answer's rows are counted
-# first, which brings its tables into the session's memory, too.
+# star_session SCHEMA ROWS MEMORY WORKERS NAME=FILE...: what one session runs.  The
+# rows of an answer are counted first, which brings its tables into the session's
+# memory, too.  To measure workers, a second passes till the previous session has
+# ended for sure.
 star_session()
 {
 	local schema=$1 rows=$2 memory=$3 workers=$4 pair cell query round method
 
 	shift 4
 	echo "LOAD 'bloomfilter';"
-	echo "DO 'BEGIN PERFORM pg_sleep(1); END';"
+	[ "$workers" = 0 ] || echo "DO 'BEGIN PERFORM pg_sleep(1); END';"
 	echo "SET search_path = $schema, public;"
 	echo "SET work_mem = '$memory'; SET max_parallel_workers_per_gather = $workers; $star_extra"
 	for pair; do
