@@ -6,7 +6,7 @@
 #	ssb_*		the 13 queries of the Star Schema Benchmark: lineorder and its dimensions
 #	tpch_*		eight shapes of TPC-H: 3, 5, 8, 9, 10, 17, 18, 21
 #	exists_*	5 million visits, 1 % of which went to a URL of a list
-#	worst_*		joins that drop no row, though the planner expects it
+#	worst_*		joins that drop no row: an EXISTS, and one that the planner underestimates
 #
 # Data and queries are ours, in bench/star; what they have of the two benchmarks is
 # the tables, their sizes and keys, the joins and how selective the conditions are.
