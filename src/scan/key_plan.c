@@ -64,7 +64,8 @@
  * What things take, in nanoseconds (docs/performance.md): to probe a row, to collect a
  * key, and what a row that comes from below costs in a node.
  */
-#define PROBE_NS				30.0
+#define PROBE_INTEGER_NS		15.0
+#define PROBE_HASH_NS			40.0
 #define COLLECT_INTEGER_NS		8.0
 #define COLLECT_HASH_NS			20.0
 #define JOIN_NS					65.0
@@ -405,6 +406,23 @@ rows_read(const Plan *plan, Relation relation)
 	return Max(rows, plan->plan_rows);
 }
 
+/* The share of the rows that passes the probes of joins' keys that a scan already has */
+static double
+share_of_probes(const CustomScan *scan)
+{
+	double		share = 1;
+	ListCell   *keys;
+	ListCell   *fields;
+
+	forboth(keys, scan->custom_exprs, fields, scan->custom_private)
+	{
+		if (IsA(lfirst(keys), List))
+			share *= (double) list_nth_int(linitial(lfirst(fields)), KEY_PROBE_SHARE) /
+				KEY_PROBE_SHARE_ONE;
+	}
+	return share;
+}
+
 /* Turn a sequential scan into a Filter Scan. */
 static CustomScan *
 make_filter_scan(Plan *plan)
@@ -447,6 +465,8 @@ place_in_scan(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 		(plan->qual != NIL && plan->plan_rows < rows * SCAN_SHARE_MIN &&
 		 !editor->force))
 		return false;
+	if (!IsA(plan, SeqScan))
+		rows *= share_of_probes((CustomScan *) plan);
 	placement->probed += rows;
 	if (!placement->edit)
 		return true;
@@ -796,17 +816,20 @@ share_with_partner(const HashJoin *join)
 	return share;
 }
 
-/* Do the rows that are dropped save more than the filter costs? */
+/*
+ * Do the rows that are dropped save more than the filter costs, which collects this
+ * many keys?
+ */
 static bool
-worth_it(const HashJoin *join, const JoinKey *key, const Placement *placement)
+worth_it(const Placement *placement, double keys)
 {
-	double		keys = outerPlan(innerPlan(join))->plan_rows;
-	double		collect = key->kind == KEY_INTEGER ? COLLECT_INTEGER_NS :
-		COLLECT_HASH_NS;
+	bool		integer = placement->kind == KEY_INTEGER;
 
 	return placement->probed >= PROBED_ROWS_MIN &&
 		placement->share <= SHARE_MAX &&
-		placement->saved > placement->probed * PROBE_NS + keys * collect;
+		placement->saved >
+		placement->probed * (integer ? PROBE_INTEGER_NS : PROBE_HASH_NS) +
+		keys * (integer ? COLLECT_INTEGER_NS : COLLECT_HASH_NS);
 }
 
 /* Filter the outer side of a hash join, if it can be done, and pays. */
@@ -833,7 +856,7 @@ filter_join(PlanEditor *editor, HashJoin *join)
 		placement.saved = (1 - placement.share) * outerPlan(plan)->plan_rows *
 			cost_of_row(plan, OUTER_VAR);
 		place(editor, &outerPlan(plan), key.outer, &placement);
-		if (!worth_it(join, &key, &placement) ||
+		if (!worth_it(&placement, outerPlan(innerPlan(plan))->plan_rows) ||
 			has_foreign_key(editor, join, &key, &placement))
 			return;
 	}
@@ -942,9 +965,8 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 			placement.saved = (1 - filter->share) * outerPlan(hash)->plan_rows *
 				cost_of_row((Plan *) join, INNER_VAR);
 			place(editor, &outerPlan(hash), key.inner, &placement);
-			if (editor->force ||
-				(placement.probed >= PROBED_ROWS_MIN &&
-				 placement.saved > placement.probed * PROBE_NS))
+			/* its keys are collected anyway */
+			if (editor->force || worth_it(&placement, 0))
 			{
 				placement.edit = true;
 				place(editor, &outerPlan(hash), key.inner, &placement);
