@@ -5,8 +5,8 @@
 # Filter Scans and join filters wherever they are legal, made from indexes and while
 # hash tables are built.  The results have to be the same (test/regress/compare.pl).
 # On several majors, in throw-away roots, one with assertions; what cannot be had is
-# skipped.  Two of them run more, see regress_extra.  Some twelve
-# minutes, once the roots are there.
+# skipped.  Two of them run more, see regress_extra.  Some twelve minutes, once the
+# roots are there.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$root/script/parts/lib.sh"

@@ -52,7 +52,10 @@ note("seed $seed");
 
 my $node = PostgreSQL::Test::Cluster->new('joins');
 $node->init;
+# A REINDEX CONCURRENTLY that waits too long leaves an index, and each is locked by what
+# asks the table: many locks
 $node->append_conf('postgresql.conf', q{
+max_locks_per_transaction = 1000
 autovacuum = off
 jit = off
 fsync = off
