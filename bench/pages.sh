@@ -83,6 +83,33 @@ page_planning()
 	measured_on join planning
 }
 
+page_star()
+{
+	cat <<-'TABLE'
+		How many times as fast as without filters, by CPU time, with the least and the most of the rounds; "2 workers" in
+		parallel. The mean is geometric.
+
+		| query | 4MB | 256MB | 4MB, 2 workers | 256MB, 2 workers | bar |
+		|---|---|---|---|---|---|
+	TABLE
+	{
+		rows star '$5 == "filtered" { print $2 "," $3 "," $4 "," range(13) "," $19 }'
+		rows star_mean '{ print "mean of " ($2 == "all" ? "both" : $2) "," $4 "," $5 "," range(6) "," $12 }'
+	} | awk -F, '
+		!seen[$1]++ { order[++count] = $1 }
+		{ gain[$1, $2, $3] = $4 }
+		$5 != "" { bar[$1] = bar[$1] "" == "" ? $5 : bar[$1] "" == $5 ? $5 : bar[$1] ", " $5 }
+		END {
+			for (i = 1; i <= count; i++)
+			{
+				name = order[i]
+				printf "| %s | %s | %s | %s | %s | %s |\n", name, gain[name, "4MB", 0], gain[name, "256MB", 0],
+					gain[name, "4MB", 2], gain[name, "256MB", 2], bar[name]
+			}
+		}'
+	measured_on star star
+}
+
 # A sentence for README.md and docs/current.md: the largest list at 1 % hits
 page_gain()
 {
@@ -134,5 +161,6 @@ fill_pages()
 		fill "$pages/README.md" gain
 		fill "$pages/docs/current.md" gain
 	fi
+	[ ! -e "$results/star.csv" ] || fill "$pages/docs/performance.md" star
 	[ ! -e "$results/planning.csv" ] || fill "$pages/docs/performance.md" planning
 }
