@@ -292,7 +292,7 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	FilterScanState *state = (FilterScanState *) node;
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
-	Instrumentation *instrument = node->ss.ps.instrument;
+	NodeInstrumentation *instrument = node->ss.ps.instrument;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt,
 												   &plan->scan.plan, ancestors);
 	List	   *conditions = NIL;

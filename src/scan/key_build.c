@@ -217,7 +217,7 @@ begin_collecting(KeyBuildState *build)
 static void
 count_filter(KeyBuildState *build, uint64 count, Size bytes)
 {
-	Instrumentation *instrument = build->css.ss.ps.instrument;
+	NodeInstrumentation *instrument = build->css.ss.ps.instrument;
 
 	if (instrument)
 	{
@@ -474,7 +474,7 @@ key_build_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt,
 												   &plan->scan.plan, ancestors);
-	Instrumentation *instrument = node->ss.ps.instrument;
+	NodeInstrumentation *instrument = node->ss.ps.instrument;
 	double		times = 1;
 	double		count = build->shared_count;
 	double		bytes = build->shared_bytes;

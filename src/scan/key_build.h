@@ -7,8 +7,14 @@
 
 #include "key_filter.h"
 
+#include "executor/instrument.h"
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
+
+#if PG_VERSION_NUM < 190000
+/* what nodes count, by its later name */
+typedef Instrumentation NodeInstrumentation;
+#endif
 
 /* Columns of a join's key at most; joins with more are not filtered. */
 #define KEY_COLUMNS_MAX		8

@@ -261,7 +261,7 @@ key_probe_exec(CustomScanState *node)
 {
 	KeyProbeState *state = (KeyProbeState *) node;
 	ExprContext *econtext = node->ss.ps.ps_ExprContext;
-	Instrumentation *instrument = node->ss.ps.instrument;
+	NodeInstrumentation *instrument = node->ss.ps.instrument;
 
 	for (;;)
 	{
@@ -314,7 +314,7 @@ static void
 key_probe_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
-	Instrumentation *instrument = node->ss.ps.instrument;
+	NodeInstrumentation *instrument = node->ss.ps.instrument;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt,
 												   &plan->scan.plan, ancestors);
 	List	   *probes = NIL;
