@@ -358,7 +358,7 @@ key_build_begin(CustomScanState *node, EState *estate, int eflags)
 	build->mcxt = AllocSetContextCreate(CurrentMemoryContext, "keys of a join",
 										ALLOCSET_SMALL_SIZES);
 	key_collector_init(&build->collector, build->kind, get_hash_memory_limit(),
-					   build->mcxt);
+					   list_nth_int(plan->custom_private, KEY_BUILD_KEYS), build->mcxt);
 	key_builds_begun++;
 }
 

@@ -37,7 +37,8 @@ typedef enum KeyBuildField
 	KEY_BUILD_NUMBER,			/* of the join filter in the plan, from 1 */
 	KEY_BUILD_KIND,				/* a KeyKind */
 	KEY_BUILD_ATTRIBUTE,		/* of KEY_INTEGER: the child's column */
-	KEY_BUILD_INTEGER			/* and its KeyInteger */
+	KEY_BUILD_INTEGER,			/* and its KeyInteger */
+	KEY_BUILD_KEYS				/* their expected number */
 } KeyBuildField;
 
 typedef struct KeyBuildState KeyBuildState;

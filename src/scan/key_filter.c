@@ -99,7 +99,8 @@ filter_new(KeyCollector *collector, KeyForm form, Size data_bytes)
 
 /*
  * A Bloom filter for "capacity" keys in the memory that is left; if there will be more,
- * for as many as fit there.
+ * as large as the memory, and for as many as are expected or have room at the usual
+ * error rate.
  */
 static KeyFilter *
 bloom_new(KeyCollector *collector, uint64 capacity, bool more)
@@ -110,15 +111,17 @@ bloom_new(KeyCollector *collector, uint64 capacity, bool more)
 		.error_rate = KEY_ERROR_RATE,
 		.kind = FILTER_BLOOM
 	};
+	bool		fills = more && collector->expected < room;
 	FilterPlan	plan;
 	KeyFilter  *filter;
 
+	/* no filter has as many keys as bytes at that rate */
 	if (more)
-		params.capacity = room;
+		params.capacity = Max(room, collector->expected);
 	while (filter_plan(&params, &plan) != FILTER_OK ||
 		   plan.bytes + offsetof(KeyFilter, data) > room)
 	{
-		if (!more && params.error_rate < KEY_ERROR_RATE_MAX)
+		if (!fills && params.error_rate < KEY_ERROR_RATE_MAX)
 			params.error_rate = Min(params.error_rate * KEY_ERROR_RATE_STEP,
 									KEY_ERROR_RATE_MAX);
 		else if (params.capacity > 1)
@@ -269,15 +272,17 @@ add_to_collector(void *to, uint64 *keys, uint32 count)
  *		Begin to collect keys
  *
  * Keys and filter take up to about "limit" bytes, in "mcxt"; while a bitmap grows or
- * becomes a Bloom filter, up to twice as much.
+ * becomes a Bloom filter, up to twice as much.  If that is too little for all keys, a
+ * Bloom filter is made for "expected" keys or more.
  */
 void
 key_collector_init(KeyCollector *collector, KeyKind kind, Size limit,
-				   MemoryContext mcxt)
+				   uint64 expected, MemoryContext mcxt)
 {
 	memset(collector, 0, sizeof(*collector));
 	collector->kind = kind;
 	collector->limit = limit;
+	collector->expected = expected;
 	collector->mcxt = mcxt;
 	collector->room_max = Max(COLLECTED_ROOM_MIN,
 							  Min(limit / COLLECTED_PART / sizeof(uint64),
@@ -293,7 +298,7 @@ key_collector_reset(KeyCollector *collector)
 	if (collector->filter)
 		pfree(collector->filter);
 	key_collector_init(collector, collector->kind, collector->limit,
-					   collector->mcxt);
+					   collector->expected, collector->mcxt);
 }
 
 /* Turn the bitmap into a Bloom filter. */

@@ -40,6 +40,7 @@ typedef struct KeyCollector
 {
 	KeyKind		kind;
 	Size		limit;			/* of memory, in bytes */
+	uint64		expected;		/* keys; only if they take more memory than that */
 	MemoryContext mcxt;
 	uint64		count;
 	uint64	   *keys;			/* that are not in "filter" yet */
@@ -57,7 +58,8 @@ key_of_integer(int64 value)
 }
 
 extern void key_collector_init(KeyCollector *collector, KeyKind kind,
-							   Size limit, MemoryContext mcxt);
+							   Size limit, uint64 expected,
+							   MemoryContext mcxt);
 extern void key_collector_reset(KeyCollector *collector);
 extern void key_collector_make_room(KeyCollector *collector);
 extern KeyFilter *key_collector_finish(KeyCollector *collector);

@@ -29,9 +29,10 @@
  * filter is complete.
  *
  * Cost.  A probe must cost less than what the rows save that it drops, see worth_it().
- * The shares that pass are those of the planner's estimates.  For semijoins these say
- * little: the planner assumes that all rows of the smaller side have partners in a
- * larger one.  So we try, and the probe switches itself off if that was right.
+ * The shares that pass are those of the planner's estimates.  For a semijoin, or a join
+ * with a unique inner side, a share of 1 says little: the planner assumes that all rows
+ * have partners in a side that is larger.  So we try, and the probe switches itself off
+ * if that was right.
  *
  * Privileges.  A key is hashed before the conditions of its table are checked, if that is
  * cheaper.  A hash function that is not the server's own might tell of rows that
@@ -68,7 +69,8 @@
 #define PROBE_HASH_NS			40.0
 #define COLLECT_INTEGER_NS		8.0
 #define COLLECT_HASH_NS			20.0
-#define JOIN_NS					65.0
+#define JOIN_INTEGER_NS			65.0
+#define JOIN_OTHER_NS			150.0
 #define SPILLING_JOIN_NS		350.0
 #define AGGREGATE_NS			150.0
 #define SORT_NS					400.0
@@ -78,9 +80,9 @@
 #define PROBED_ROWS_MIN			20000.0
 /* A filter that lets more pass is not planned, nor kept by key_probe.c. */
 #define SHARE_MAX				0.75
-/* Of a semijoin that nothing is known of: in between */
+/* Of a join of which nothing is known: in between */
 #define SHARE_TRY				0.5
-/* A semijoin is tried if its inner side has at most this many times the outer's rows. */
+/* Such a join is tried if its inner side has at most this many times the outer's rows. */
 #define TRY_ROWS_MAX			4.0
 
 /*
@@ -128,7 +130,8 @@ typedef struct Placement
 	List	   *expressions;	/* the key, if it is not columns */
 	const Oid  *functions;
 	const Oid  *collations;
-	double		share;			/* of the rows that pass, as far as is known */
+	double		share;			/* of the rows that is expected to pass */
+	bool		tried;			/* that is not known */
 	bool		edit;			/* else only these are computed: */
 	double		probed;			/* rows */
 	double		saved;			/* nanoseconds */
@@ -141,6 +144,7 @@ typedef struct KeyFilterPlan
 	JoinKey		key;
 	int			number;
 	double		share;
+	bool		tried;
 } KeyFilterPlan;
 
 /* ----------------------------------------------------------------
@@ -336,11 +340,19 @@ add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key, int number)
 	List	   *keys = ((Hash *) hash)->hashkeys;
 
 	/* in the order of KeyBuildField */
-	build->custom_private = list_make4_int(number, key->kind, key->inner[0],
-										   key->inner_integer);
+	build->custom_private = list_make5_int(number, key->kind, key->inner[0],
+										   key->inner_integer,
+										   (int) Min(child->plan_rows, INT_MAX));
 	build->custom_exprs = (List *) make_own_column((Node *) keys, NULL);
 	build->scan.plan.parallel_aware = hash->parallel_aware;
 	outerPlan(hash) = &build->scan.plan;
+}
+
+/* The share that passes in the estimates of what comes later */
+static double
+share_for_others(const Placement *placement)
+{
+	return placement->tried ? 1 : placement->share;
 }
 
 /* What key_probe_begin() has to know */
@@ -358,7 +370,8 @@ probe_fields(const PlanEditor *editor, const Placement *placement)
 	/* in the order of KeyProbeField */
 	return list_make3(list_make5_int(placement->number, placement->kind,
 									 placement->integer, editor->force ? 1 : 0,
-									 (int) (placement->share * KEY_PROBE_SHARE_ONE)),
+									 (int) (share_for_others(placement) *
+											KEY_PROBE_SHARE_ONE)),
 					  functions, collations);
 }
 
@@ -483,7 +496,7 @@ place_in_scan(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	scan->custom_private = lappend(scan->custom_private,
 								   probe_fields(editor, placement));
 	scan->scan.plan.plan_rows = clamp_row_est(scan->scan.plan.plan_rows *
-											  placement->share);
+											  share_for_others(placement));
 	return true;
 }
 
@@ -509,7 +522,7 @@ place_above(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	probe->custom_private = lappend(probe->custom_private,
 									probe_fields(editor, placement));
 	probe->scan.plan.plan_rows = clamp_row_est(probe->scan.plan.plan_rows *
-											   placement->share);
+											   share_for_others(placement));
 }
 
 /* The columns of a child by which a node has these columns, if it is one child */
@@ -572,17 +585,23 @@ spills(const Plan *hash)
 		(double) get_hash_memory_limit();
 }
 
-/* What a row from the child "varno" costs in a node, in nanoseconds */
+/* What a row from a child costs in a node, in nanoseconds */
 static double
-cost_of_row(const Plan *plan, int varno)
+cost_of_row(const Plan *plan)
 {
+	KeyInteger	left;
+	KeyInteger	right;
+
 	switch (nodeTag(plan))
 	{
 		case T_HashJoin:
-			return spills(innerPlan(plan)) ? SPILLING_JOIN_NS : JOIN_NS;
+			if (spills(innerPlan(plan)))
+				return SPILLING_JOIN_NS;
+			return integers_of(linitial_oid(((HashJoin *) plan)->hashoperators),
+							   &left, &right) ? JOIN_INTEGER_NS : JOIN_OTHER_NS;
 		case T_MergeJoin:
 		case T_NestLoop:
-			return JOIN_NS;
+			return JOIN_INTEGER_NS;
 		case T_Agg:
 			return AGGREGATE_NS;
 		case T_Sort:
@@ -683,7 +702,7 @@ place(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	if (child != NULL)
 	{
 		placement->saved += (1 - placement->share) * (*child)->plan_rows *
-			cost_of_row(plan, 0);
+			cost_of_row(plan);
 		place(editor, child, childs, placement);
 	}
 	else if (!place_in_scan(editor, slot, columns, placement))
@@ -802,18 +821,21 @@ drops_outer(JoinType type)
 	}
 }
 
-/* The share of the outer rows that is expected to have a partner */
+/*
+ * The share of the outer rows that is expected to have a partner; sets *tried if it is
+ * not known
+ */
 static double
-share_with_partner(const HashJoin *join)
+share_with_partner(const HashJoin *join, bool *tried)
 {
 	const Plan *plan = &join->join.plan;
 	double		outer = Max(outerPlan(plan)->plan_rows, 1);
 	double		inner = outerPlan(innerPlan(plan))->plan_rows;
 	double		share = Min(plan->plan_rows / outer, 1);
 
-	if (join->join.jointype == JOIN_SEMI && inner <= outer * TRY_ROWS_MAX)
-		share = Min(share, SHARE_TRY);
-	return share;
+	*tried = share > SHARE_TRY && inner <= outer * TRY_ROWS_MAX &&
+		(join->join.jointype == JOIN_SEMI || join->join.inner_unique);
+	return *tried ? SHARE_TRY : share;
 }
 
 /*
@@ -850,11 +872,11 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	placement.expressions = key.expressions;
 	placement.functions = key.outer_function;
 	placement.collations = key.collation;
-	placement.share = share_with_partner(join);
+	placement.share = share_with_partner(join, &placement.tried);
 	if (!editor->force)
 	{
 		placement.saved = (1 - placement.share) * outerPlan(plan)->plan_rows *
-			cost_of_row(plan, OUTER_VAR);
+			cost_of_row(plan);
 		place(editor, &outerPlan(plan), key.outer, &placement);
 		if (!worth_it(&placement, outerPlan(innerPlan(plan))->plan_rows) ||
 			has_foreign_key(editor, join, &key, &placement))
@@ -869,6 +891,7 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	added->key = key;
 	added->number = placement.number;
 	added->share = placement.share;
+	added->tried = placement.tried;
 	editor->added = lappend(editor->added, added);
 }
 
@@ -959,11 +982,12 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 				.integer = key.inner_integer,
 				.functions = key.inner_function,
 				.collations = key.collation,
-				.share = filter->share
+				.share = filter->share,
+				.tried = filter->tried
 			};
 
 			placement.saved = (1 - filter->share) * outerPlan(hash)->plan_rows *
-				cost_of_row((Plan *) join, INNER_VAR);
+				cost_of_row((Plan *) join);
 			place(editor, &outerPlan(hash), key.inner, &placement);
 			/* its keys are collected anyway */
 			if (editor->force || worth_it(&placement, 0))
