@@ -307,8 +307,10 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		if (IsA(lfirst(cell), List))
 			text = key_probe_text(lfirst(cell), lfirst(join), context,
 								  es->verbose);
+
 		else
 			text = deparse_expression(lfirst(cell), context, es->verbose, false);
+
 		if (lfirst(join) != NIL && IsA(lfirst(join), OidList))
 			text = psprintf("%s in index %s", text,
 							index_name(linitial_oid(lfirst(join)),

@@ -37,7 +37,8 @@
 #include "utils/wait_event.h"
 
 /* The phase of a Parallel Hash from which on its inner side has been read */
-#define PHASE_INNER_HASHED		3	/* PHJ_BUILD_HASH_OUTER, or ..._HASHING_OUTER */
+#define PHASE_INNER_HASHED		3	/* PHJ_BUILD_HASH_OUTER, or
+									 * ..._HASHING_OUTER */
 
 /* The fields of Instrumentation for what was built, added up over all times */
 #define keys_collected			ntuples2
@@ -52,7 +53,8 @@ typedef struct SharedPart
 
 typedef enum SharedPhase
 {
-	SHARED_COLLECTING,			/* the parts are there when the barrier says so */
+	SHARED_COLLECTING,			/* the parts are there when the barrier says
+								 * so */
 	SHARED_MERGING,				/* somebody does */
 	SHARED_COMPLETE
 } SharedPhase;

@@ -192,7 +192,11 @@ bitmap_extend(KeyCollector *collector, uint64 least, uint64 most)
 		return true;
 	least = Min(least, old->base);
 	most = Max(most, end);
-	/* twice as large, so that we copy a few times only; or as large as it has to be */
+
+	/*
+	 * twice as large, so that we copy a few times only; or as large as it has
+	 * to be
+	 */
 	if (!bitmap_fits(collector,
 					 least < old->base ? least - Min(slack, least) : least,
 					 most > end ? most + Min(slack, PG_UINT64_MAX - most) : most,

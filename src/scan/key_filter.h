@@ -40,7 +40,8 @@ typedef struct KeyCollector
 {
 	KeyKind		kind;
 	Size		limit;			/* of memory, in bytes */
-	uint64		expected;		/* keys; only if they take more memory than that */
+	uint64		expected;		/* keys; only if they take more memory than
+								 * that */
 	MemoryContext mcxt;
 	uint64		count;
 	uint64	   *keys;			/* that are not in "filter" yet */
