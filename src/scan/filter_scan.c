@@ -42,7 +42,7 @@
 #define rows_probed				ntuples2
 #define rows_removed			nfiltered2
 
-/* After so many pages the probes of joins' keys are sorted anew. */
+/* The probes of joins' keys are sorted anew each time this many pages are read. */
 #define SORT_PAGES				64
 
 typedef struct FilterScanState
@@ -69,7 +69,12 @@ sort_key_probes(FilterScanState *state)
 
 	key_probes_sort(state->key_probes);
 	foreach(cell, state->key_probes)
-		((Probe *) list_nth(state->probes, place++))->keys = lfirst(cell);
+	{
+		Probe	   *probe = list_nth(state->probes, place++);
+
+		Assert(probe->kind == PROBE_KEYS);
+		probe->keys = lfirst(cell);
+	}
 }
 
 static void
@@ -302,14 +307,9 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 
 	forboth(cell, plan->custom_exprs, join, plan->custom_private)
 	{
-		char	   *text;
-
-		if (IsA(lfirst(cell), List))
-			text = key_probe_text(lfirst(cell), lfirst(join), context,
-								  es->verbose);
-
-		else
-			text = deparse_expression(lfirst(cell), context, es->verbose, false);
+		char	   *text = IsA(lfirst(cell), List) ?
+			key_probe_text(lfirst(cell), lfirst(join), context, es->verbose) :
+			deparse_expression(lfirst(cell), context, es->verbose, false);
 
 		if (lfirst(join) != NIL && IsA(lfirst(join), OidList))
 			text = psprintf("%s in index %s", text,

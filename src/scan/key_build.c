@@ -36,9 +36,12 @@
 #include "utils/ruleutils.h"
 #include "utils/wait_event.h"
 
-/* The phase of a Parallel Hash from which on its inner side has been read */
-#define PHASE_INNER_HASHED		3	/* PHJ_BUILD_HASH_OUTER, or
-									 * ..._HASHING_OUTER */
+/* From this phase of a Parallel Hash on, all rows of its inner side are hashed. */
+#ifdef PHJ_BUILD_HASH_OUTER
+#define PHASE_INNER_HASHED		PHJ_BUILD_HASH_OUTER
+#else							/* PostgreSQL 15 */
+#define PHASE_INNER_HASHED		PHJ_BUILD_HASHING_OUTER
+#endif
 
 /* The fields of Instrumentation for what was built, added up over all times */
 #define keys_collected			ntuples2
@@ -53,9 +56,8 @@ typedef struct SharedPart
 
 typedef enum SharedPhase
 {
-	SHARED_COLLECTING,			/* the parts are there when the barrier says
-								 * so */
-	SHARED_MERGING,				/* somebody does */
+	SHARED_COLLECTING,			/* the barrier tells when all parts are there */
+	SHARED_MERGING,				/* by one of the processes */
 	SHARED_COMPLETE
 } SharedPhase;
 

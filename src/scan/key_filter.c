@@ -192,11 +192,7 @@ bitmap_extend(KeyCollector *collector, uint64 least, uint64 most)
 		return true;
 	least = Min(least, old->base);
 	most = Max(most, end);
-
-	/*
-	 * twice as large, so that we copy a few times only; or as large as it has
-	 * to be
-	 */
+	/* doubled, so that we copy a few times only; or as large as needed */
 	if (!bitmap_fits(collector,
 					 least < old->base ? least - Min(slack, least) : least,
 					 most > end ? most + Min(slack, PG_UINT64_MAX - most) : most,

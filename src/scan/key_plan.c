@@ -99,8 +99,7 @@ typedef struct PlanEditor
 	PlannedStmt *statement;
 	bool		force;			/* wherever it is possible */
 	bool		scans;			/* may be Filter Scans */
-	bool		hides_rows;		/* policies or views that are security
-								 * barriers */
+	bool		hides_rows;		/* by policies or security barriers */
 	int			next_node_id;
 	int			filters;		/* numbers given so far */
 	List	   *added;			/* of KeyFilterPlan */
@@ -113,8 +112,7 @@ typedef struct JoinKey
 	int			columns;
 	AttrNumber	outer[KEY_COLUMNS_MAX]; /* columns of the outer child */
 	List	   *expressions;	/* of these, if one is not a column; else NIL */
-	AttrNumber	inner[KEY_COLUMNS_MAX]; /* of the inner one, or 0: an
-										 * expression */
+	AttrNumber	inner[KEY_COLUMNS_MAX]; /* of the inner one; 0: no column */
 	KeyInteger	outer_integer;	/* of KEY_INTEGER */
 	KeyInteger	inner_integer;
 	Oid			outer_function[KEY_COLUMNS_MAX];	/* hash functions */
