@@ -114,8 +114,8 @@ key_probe_count(KeyProbe *probe, int probed, int passed)
  * key_probe_key
  *		The key of a row, by the values of its columns
  *
- * Returns false if one is NULL: such a row has no partner.  May allocate memory in the
- * current context.
+ * Returns false if one is NULL: such a row has no partner.  Reads no values beyond
+ * the first NULL.  May allocate memory in the current context.
  */
 bool
 key_probe_key(KeyProbe *probe, const Datum *values, const bool *nulls,
@@ -246,9 +246,14 @@ row_passes(KeyProbe *probe, TupleTableSlot *slot, ExprContext *econtext,
 	if (filter == NULL)
 		return true;
 	for (int i = 0; i < probe->columns; i++)
+	{
 		values[i] = probe->expressions[i] ?
 			ExecEvalExpr(probe->expressions[i], econtext, &nulls[i]) :
 			slot_getattr(slot, probe->attributes[i], &nulls[i]);
+		/* the join stops here, too: the next expression might fail */
+		if (nulls[i])
+			break;
+	}
 	passes = key_probe_key(probe, values, nulls, &key) &&
 		key_filter_contains(filter, key);
 	key_probe_count(probe, 1, passes);

@@ -152,6 +152,10 @@ FROM (VALUES
 	LATERAL filtered(query) r
 ORDER BY i;
 
+-- An expression is not evaluated for a row that has a NULL before it in the key
+SELECT same, elements, rows_probed
+FROM filtered('odd f JOIN (SELECT * FROM odd WHERE id = 1) o ON f.k8 = o.k8 AND 7 / (f.id - 7) = 7 / (o.id - 7)');
+
 -- An operator of one's own that compares integers otherwise
 CREATE FUNCTION same_mod(int, int) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT
 	RETURN $1 % 100 = $2 % 100;
