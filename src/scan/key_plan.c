@@ -21,7 +21,7 @@
  * is the nullable one; below Sort, Material, Append, and subqueries; and below
  * an aggregate that groups by the key, by the same equality.  Not below Limit, window
  * functions, set operations, Gather, which runs in other processes, nor a node that
- * computes volatile functions for each row.
+ * computes volatile functions.
  *
  * Transfer.  Let a join above have the same key as a join with a filter on its outer side.
  * Then rows of the upper join's inner side need that key too.  The upper join usually
@@ -388,6 +388,19 @@ is_custom(const Plan *plan, const CustomScanMethods *methods)
  */
 
 /*
+ * Does a node compute volatile functions?  Then no row may be dropped before: they would
+ * be called for fewer rows, and nextval() would return other numbers.
+ */
+static bool
+is_volatile(const Plan *plan)
+{
+	return contain_volatile_functions((Node *) plan->targetlist) ||
+		contain_volatile_functions((Node *) plan->qual) ||
+		((IsA(plan, HashJoin) || IsA(plan, MergeJoin) || IsA(plan, NestLoop)) &&
+		 contain_volatile_functions((Node *) ((const Join *) plan)->joinqual));
+}
+
+/*
  * The columns of a scan's table that these columns of its result are; false if one is
  * something else
  */
@@ -465,7 +478,7 @@ place_in_scan(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	bool		is_heap;
 
 	if (!(IsA(plan, SeqScan) || is_custom(plan, &filter_scan_methods)) ||
-		!editor->scans ||
+		!editor->scans || is_volatile(plan) ||
 		!columns_of_table(plan, columns, placement->columns, attributes))
 		return false;
 	rte = rt_fetch(((Scan *) plan)->scanrelid, editor->statement->rtable);
@@ -630,7 +643,7 @@ child_with_columns(PlanEditor *editor, Plan *plan, const AttrNumber *columns,
 		return &outerPlan(plan);
 	}
 	if (!columns_of_child(plan, columns, placement->columns, &varno, childs) ||
-		contain_volatile_functions((Node *) plan->targetlist))
+		is_volatile(plan))
 		return NULL;
 	switch (nodeTag(plan))
 	{

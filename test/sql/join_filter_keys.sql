@@ -156,6 +156,19 @@ ORDER BY i;
 SELECT same, elements, rows_probed
 FROM filtered('odd f JOIN (SELECT * FROM odd WHERE id = 1) o ON f.k8 = o.k8 AND 7 / (f.id - 7) = 7 / (o.id - 7)');
 
+-- Volatile functions are called for each row, filter or not
+CREATE SEQUENCE calls;
+SELECT i, r.same
+FROM (VALUES
+	(1, '(SELECT id, k8, nextval(''calls'') FROM odd OFFSET 0) f JOIN (SELECT * FROM odd WHERE id = 9) o ON f.k8 = o.k8'),
+	(2, '(SELECT id, k8 FROM odd WHERE nextval(''calls'') > 0 OFFSET 0) f JOIN (SELECT * FROM odd WHERE id = 9) o ON f.k8 = o.k8'),
+	(3, '(SELECT min(id) AS id, k8 FROM odd GROUP BY k8 HAVING nextval(''calls'') > 0) f
+		JOIN (SELECT * FROM odd WHERE id = 9) o ON f.k8 = o.k8')) q (i, query),
+	LATERAL filtered(query) r
+ORDER BY i;
+-- by three queries, each executed four times, for nine rows
+SELECT last_value AS calls FROM calls;
+
 -- An operator of one's own that compares integers otherwise
 CREATE FUNCTION same_mod(int, int) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT
 	RETURN $1 % 100 = $2 % 100;
