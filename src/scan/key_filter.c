@@ -31,9 +31,9 @@
 
 /* Of a Bloom filter, if there is memory for it: 10 bits a key */
 #define KEY_ERROR_RATE			0.01
-/* With fewer bits, this is what they must suffice for. */
+/* Where more keys are expected, of one with fewer bits */
 #define KEY_ERROR_RATE_MAX		0.4
-/* By how much to lower the demands until the filter fits */
+/* By how much to change either, again and again, until the filter fits */
 #define KEY_ERROR_RATE_STEP		1.5
 #define KEY_CAPACITY_STEP		0.9
 
@@ -98,36 +98,33 @@ filter_new(KeyCollector *collector, KeyForm form, Size data_bytes)
  */
 
 /*
- * A Bloom filter for "capacity" keys in the memory that is left; if there will be more,
- * as large as the memory, and for as many as are expected or have room at the usual
- * error rate.
+ * A Bloom filter for the keys that are held; or, if there may be "more", as large as the
+ * memory allows, for as many keys as are expected or have room at the usual error rate
  */
 static KeyFilter *
-bloom_new(KeyCollector *collector, uint64 capacity, bool more)
+bloom_new(KeyCollector *collector, bool more)
 {
 	Size		room = collector->limit - collector->limit / COLLECTED_PART;
+	/* no filter has as many keys as bytes at the usual error rate */
+	bool		is_small = more && collector->expected >= room;
 	FilterParams params = {
-		.capacity = Max(capacity, 1),
+		.capacity = more ? Max(room, collector->expected) : Max(collector->held, 1),
 		.error_rate = KEY_ERROR_RATE,
 		.kind = FILTER_BLOOM
 	};
-	bool		fills = more && collector->expected < room;
 	FilterPlan	plan;
 	KeyFilter  *filter;
 
-	/* no filter has as many keys as bytes at that rate */
-	if (more)
-		params.capacity = Max(room, collector->expected);
+	/* the smallest fits in the least memory that a hash table may have, 64 kB */
 	while (filter_plan(&params, &plan) != FILTER_OK ||
 		   plan.bytes + offsetof(KeyFilter, data) > room)
 	{
-		if (!fills && params.error_rate < KEY_ERROR_RATE_MAX)
+		if (is_small && params.error_rate < KEY_ERROR_RATE_MAX)
 			params.error_rate = Min(params.error_rate * KEY_ERROR_RATE_STEP,
 									KEY_ERROR_RATE_MAX);
-		else if (params.capacity > 1)
-			params.capacity *= KEY_CAPACITY_STEP;
 		else
-			break;				/* less memory than the smallest takes */
+			params.capacity *= KEY_CAPACITY_STEP;
+		Assert(params.capacity > 0);
 	}
 	/* never full: more keys than planned only raise its error rate */
 	plan.layer[0].bits_full = 0;
@@ -307,7 +304,7 @@ replace_bitmap(KeyCollector *collector)
 {
 	KeyFilter  *bitmap = collector->filter;
 
-	collector->filter = bloom_new(collector, collector->count, true);
+	collector->filter = bloom_new(collector, true);
 	collector->filter->least = bitmap->least;
 	collector->filter->most = bitmap->most;
 	bitmap_each(bitmap, add_to_bloom, collector->filter);
@@ -333,7 +330,7 @@ make_filter(KeyCollector *collector, uint64 least, uint64 most, bool more)
 		collector->filter->bits = bits;
 	}
 	else
-		collector->filter = bloom_new(collector, collector->held, more);
+		collector->filter = bloom_new(collector, more);
 }
 
 /* Move the keys that are held to the filter; "more" if others will follow. */
@@ -438,7 +435,7 @@ merge_bloom(KeyCollector *collector, const KeyFilter *filter)
 	uint8	   *image;
 
 	if (collector->filter == NULL)
-		collector->filter = bloom_new(collector, 0, true);
+		collector->filter = bloom_new(collector, true);
 	else if (collector->filter->form == KEYS_BITMAP)
 		replace_bitmap(collector);
 	image = image_of(collector->filter);
