@@ -252,6 +252,7 @@ share_part(KeyBuildState *build)
 static void
 end_collecting(KeyBuildState *build)
 {
+	Assert(build->source.table == build->source.hash->hashtable);
 	build->collecting = false;
 	if (build->source.is_shared)
 		share_part(build);
@@ -273,6 +274,7 @@ merge_parts(KeyBuildState *build)
 	dsa_pointer pointer;
 	dsa_pointer next;
 
+	Assert(!build->collecting);
 	for (pointer = shared->parts; DsaPointerIsValid(pointer); pointer = next)
 	{
 		SharedPart *part = dsa_get_address(area, pointer);
@@ -295,9 +297,9 @@ merge_parts(KeyBuildState *build)
 	pfree(filter);
 }
 
-/* The phase; if nobody merges the parts, the caller has to. */
+/* The phase.  If it was SHARED_COLLECTING, the caller has to merge the parts. */
 static SharedPhase
-shared_phase(SharedKeys *shared)
+claim_merging(SharedKeys *shared)
 {
 	SharedPhase phase;
 
@@ -322,7 +324,7 @@ key_source_open(KeySource *source)
 		return NULL;
 	for (;;)
 	{
-		SharedPhase phase = shared_phase(shared);
+		SharedPhase phase = claim_merging(shared);
 
 		if (phase == SHARED_COLLECTING)
 			merge_parts(build);

@@ -63,6 +63,8 @@ link_plan(PlanState *root)
 			if (key_build_number(lfirst(build)) == probe->number)
 				probe->source = lfirst(source);
 		}
+		/* both are below the same join, so in the same process */
+		Assert(probe->source != NULL);
 	}
 	list_free(links.builds);
 	list_free(links.sources);

@@ -78,8 +78,6 @@
 
 /* Fewer rows are not worth a filter: 20,000 take a millisecond. */
 #define PROBED_ROWS_MIN			20000.0
-/* A filter that lets more pass is not planned, nor kept by key_probe.c. */
-#define SHARE_MAX				0.75
 /* Of a join of which nothing is known: in between */
 #define SHARE_TRY				0.5
 /* Such a join is tried if its inner side has at most this many times the outer's rows. */
@@ -310,7 +308,7 @@ make_node_above(PlanEditor *editor, Plan *child,
 	plan->allParam = bms_copy(child->allParam);
 	foreach(cell, child->targetlist)
 	{
-		TargetEntry *entry = lfirst(cell);
+		TargetEntry *entry = lfirst_node(TargetEntry, cell);
 		Node	   *expression = (Node *) entry->expr;
 		TargetEntry *own = flatCopyTargetEntry(entry);
 		TargetEntry *childs = flatCopyTargetEntry(entry);
@@ -631,7 +629,7 @@ cost_of_row(const Plan *plan)
  *		node, and what these are in the child; NULL if there is no such child
  */
 static Plan **
-child_with_columns(PlanEditor *editor, Plan *plan, const AttrNumber *columns,
+child_with_columns(Plan *plan, const AttrNumber *columns,
 				   const Placement *placement, AttrNumber *childs)
 {
 	int			varno;
@@ -711,7 +709,7 @@ place(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	}
 	if (children != NIL)
 		return;
-	child = child_with_columns(editor, plan, columns, placement, childs);
+	child = child_with_columns(plan, columns, placement, childs);
 	if (child != NULL)
 	{
 		placement->saved += (1 - placement->share) * (*child)->plan_rows *
@@ -750,7 +748,7 @@ table_with_columns(PlanEditor *editor, Plan *plan, const AttrNumber *columns,
 	Plan	  **child;
 
 	memcpy(here, columns, placement->columns * sizeof(AttrNumber));
-	while ((child = child_with_columns(editor, plan, here, placement,
+	while ((child = child_with_columns(plan, here, placement,
 									   attributes)) != NULL)
 	{
 		plan = *child;
@@ -861,7 +859,7 @@ worth_it(const Placement *placement, double keys)
 	bool		integer = placement->kind == KEY_INTEGER;
 
 	return placement->probed >= PROBED_ROWS_MIN &&
-		placement->share <= SHARE_MAX &&
+		placement->share <= KEY_PROBE_SHARE_MAX &&
 		placement->saved >
 		placement->probed * (integer ? PROBE_INTEGER_NS : PROBE_HASH_NS) +
 		keys * (integer ? COLLECT_INTEGER_NS : COLLECT_HASH_NS);
@@ -982,7 +980,7 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 	trace.functions = key.outer_function;
 	trace.collations = key.collation;
 	here[0] = key.outer[0];
-	while ((child = child_with_columns(editor, plan, here, &trace, childs)) != NULL)
+	while ((child = child_with_columns(plan, here, &trace, childs)) != NULL)
 	{
 		KeyFilterPlan *filter = filter_of(editor, plan);
 

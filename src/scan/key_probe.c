@@ -25,14 +25,15 @@
 #include "nodes/primnodes.h"
 #include "utils/ruleutils.h"
 
-/* Whether a probe pays is decided by this many rows, */
+/* Whether a probe pays is decided by this many rows. */
 #define SWITCH_ROWS				2048
-/* of which this share may pass: the other rows must pay for the probes of all. */
-#define SWITCH_SHARE_MAX		0.75
-/* Else so many rows pass unseen before it is tried again, then ever more. */
+/*
+ * If it does not, this many rows pass before it is tried again: 3 % of the rows are
+ * probed.  If it fails again they are four times as many, six times in a row at most.
+ */
 #define SKIP_ROWS				UINT64CONST(65536)
-#define SKIP_ROWS_MAX			(SKIP_ROWS << 12)
 #define SKIP_GROWTH				4
+#define SKIP_ROWS_MAX			(SKIP_ROWS * 4096)
 
 /*
  * key_probe_begin
@@ -100,7 +101,7 @@ key_probe_count(KeyProbe *probe, int probed, int passed)
 	if (probe->probed < SWITCH_ROWS)
 		return;
 	probe->share = (double) probe->passed / probe->probed;
-	if (probe->share > SWITCH_SHARE_MAX && !probe->forced)
+	if (probe->share > KEY_PROBE_SHARE_MAX && !probe->forced)
 	{
 		probe->skip = probe->skip_next;
 		probe->skip_next = Min(probe->skip_next * SKIP_GROWTH, SKIP_ROWS_MAX);

@@ -22,6 +22,12 @@ typedef enum KeyProbeField
 
 #define KEY_PROBE_SHARE_ONE		1000
 
+/*
+ * A filter that lets more of the rows pass is not planned, and is switched off: the
+ * other rows must save more than the probes of all cost.
+ */
+#define KEY_PROBE_SHARE_MAX		0.75
+
 /* A join's keys, and the columns of a row that are looked up in them */
 typedef struct KeyProbe
 {
