@@ -60,7 +60,7 @@ typedef struct FilterScanState
 	int			next;			/* the one to be returned next */
 } FilterScanState;
 
-/* The probes of joins' keys, which come last, in the order of what they let pass */
+/* Sort the probes of joins' keys, which come last: the most selective goes first. */
 static void
 sort_key_probes(FilterScanState *state)
 {

@@ -2,24 +2,24 @@
  * key_build.c
  *	  Join Filter Build: the node that collects the keys of a hash join's inner side.
  *
- * It stands below the Hash node and hands all rows through.  An integer key it reads
- * from the row.  Other keys the join hashes anyway, right after the row has been
- * handed through; so we take the join's own hash instead of computing it twice: up to
- * PostgreSQL 17 by putting a function of ours in front of the hash functions in the
- * hash table, later by an expression around that of the Hash node.  When its child
- * has no more rows, all have been hashed, and the filter is made.
+ * It stands below the Hash node and passes on all rows.  It reads integer keys from the
+ * row.  The join hashes other keys anyway, right after it got the row; so we take the
+ * join's own hash instead of computing it twice: up to PostgreSQL 17 by putting a
+ * function of ours in front of the hash functions in the hash table, later by an
+ * expression around that of the Hash node.  When the child has no more rows, all have
+ * been hashed, and the filter is made.
  *
  * The plan (key_plan.c makes it): custom_private is a list of the integers in
  * KeyBuildField.  custom_exprs has the key's columns, for EXPLAIN.
  *
  * Linking.  A node cannot find the nodes above it.  key_link.c does, when the whole
- * plan has been started.  A node that is not linked, as in EvalPlanQual, which starts
- * plans in another way, hands rows through and does nothing.
+ * plan has been started.  EvalPlanQual starts plans in another way: its nodes are not
+ * linked, pass on all rows and do nothing else.
  *
  * Parallel Hash.  Each process hashes a part of the rows, and puts the keys of these
  * in shared memory.  The join's barrier tells when all have done so: no process may
  * read the outer side before.  Then the first that probes merges the parts, and the
- * others wait for it: that takes less time than the rows would that pass meanwhile.
+ * others wait for it: to let their rows pass meanwhile would take longer.
  */
 #include "key_build.h"
 
@@ -117,8 +117,9 @@ uint64		key_builds_begun = 0;
 
 #if PG_VERSION_NUM < 180000
 /*
- * Instead of a hash function of the join.  It is not called for a column that is NULL;
- * a row with such finds no partner, so its key need not be known.
+ * Called instead of a hash function of the join, but not for a column that is NULL.  A row
+ * with a NULL finds no partner, so its key need not be known.  At worst we combine the
+ * hashes of two such rows: a key too many, which does no harm.
  */
 static Datum
 record_hash(PG_FUNCTION_ARGS)
@@ -230,7 +231,7 @@ count_filter(KeyBuildState *build, uint64 count, Size bytes)
 	}
 }
 
-/* Hand over the keys of this process. */
+/* Put the keys of this process in shared memory. */
 static void
 share_part(KeyBuildState *build)
 {
@@ -351,7 +352,7 @@ key_build_begin(CustomScanState *node, EState *estate, int eflags)
 	PlanState  *child = ExecInitNode(outerPlan(plan), estate, eflags);
 
 	outerPlanState(node) = child;
-	/* the child's slots are handed through, of whatever type */
+	/* we return the child's slots, of whatever type */
 	node->ss.ps.resultopsset = true;
 	node->ss.ps.resultops = ExecGetResultSlotOps(child,
 												 &node->ss.ps.resultopsfixed);

@@ -20,8 +20,8 @@ typedef Instrumentation NodeInstrumentation;
 #define KEY_COLUMNS_MAX		8
 
 /*
- * The integers that are keys themselves: those whose equality is that of their
- * values.  Any of the types of a group may be compared with any other.
+ * How to read an integer key, whose equality is that of the values.  Keys of different
+ * widths may be compared.
  */
 typedef enum KeyInteger
 {
@@ -43,12 +43,12 @@ typedef enum KeyBuildField
 
 typedef struct KeyBuildState KeyBuildState;
 
-/* The keys of a join, as those who probe see them */
+/* The keys of a join, as its probes see them */
 typedef struct KeySource
 {
 	const KeyFilter *filter;	/* of all keys, or NULL */
 	HashState  *hash;			/* the join's Hash node; NULL: not linked */
-	void	   *table;			/* its hash table that has these keys */
+	void	   *table;			/* the hash table that has these keys */
 	bool		is_shared;		/* by the processes of a Parallel Hash */
 	KeyBuildState *build;
 } KeySource;
@@ -69,8 +69,9 @@ extern const KeyFilter *key_source_open(KeySource *source);
  *		have a partner
  *
  * A hash table may be dropped and built anew, with other keys.  The join then sets the
- * pointer in its Hash node to NULL before it reads another row, and the keys are
- * collected again before that has another value.
+ * pointer in its Hash node to NULL before it reads another outer row.  When it has set
+ * the pointer to the new table, it fills that before it reads the next outer row; and
+ * the first inner row makes us forget the old filter.
  */
 static inline const KeyFilter *
 key_source_filter(KeySource *source)

@@ -3,8 +3,8 @@
  *	  The set of a join's keys: what a row has to be in to find a partner.
  *
  * Keys are collected first, so that the filter gets the size that their true number
- * needs.  If they take more memory than that, they go into a filter as large as the
- * memory allows, and later ones too.
+ * needs.  If they take too much memory, they and all later keys go into a filter as
+ * large as the memory allows.
  *
  * Integers.  If the keys are dense, as those of a dimension or a range of dates are,
  * a bitmap over their range is smaller than a Bloom filter, exact, and faster:
@@ -24,7 +24,7 @@
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
-/* Of the memory, what the collected keys may take; the filter gets the rest. */
+/* Collected keys may take this fraction of the memory, a fourth; the filter the rest. */
 #define COLLECTED_PART			4
 /* The first keys get this much room. */
 #define COLLECTED_ROOM_MIN		256
@@ -39,8 +39,8 @@
 
 /*
  * A bitmap may have this many bits for each key, thrice as many as a Bloom filter: it is
- * exact, and needs one access and no hash.  One that fits a processor's first cache may
- * be as sparse as it likes.
+ * exact, and needs one access and no hash.  A bitmap of 8 kB fits in any processor's
+ * first cache, and may be as sparse as it likes.
  */
 #define BITMAP_BITS_PER_KEY		32
 #define BITMAP_BITS_FREE		(64 * 1024)
@@ -133,7 +133,7 @@ bloom_new(KeyCollector *collector, bool more)
 	return filter;
 }
 
-/* Replaces the keys by their hashes. */
+/* Add keys to a Bloom filter.  Replaces them by their hashes. */
 static void
 bloom_add(KeyFilter *filter, uint64 *keys, uint32 count)
 {
@@ -165,7 +165,7 @@ bitmap_fits(const KeyCollector *collector, uint64 least, uint64 most,
 
 	Assert(least <= most);
 	*base = first * WORD_BITS;
-	/* the range of all integers has as many bits as no number */
+	/* overflows for the range of all integers, which never fits */
 	*bits = words * WORD_BITS;
 	return words < (room - Min(room, sizeof(KeyFilter))) / sizeof(uint64) &&
 		(*bits <= BITMAP_BITS_FREE || *bits / BITMAP_BITS_PER_KEY <= count);
@@ -220,7 +220,7 @@ bitmap_add(KeyFilter *filter, const uint64 *keys, uint32 count)
 	}
 }
 
-/* Call "add" with all keys of a bitmap, some at a time. */
+/* Call "add" with all keys of a bitmap, up to KEY_BATCH at a time. */
 static void
 bitmap_each(const KeyFilter *bitmap,
 			void (*add) (void *to, uint64 *keys, uint32 count), void *to)
@@ -425,8 +425,9 @@ key_collector_part(KeyCollector *collector)
 }
 
 /*
- * Unite the collector's filter with a Bloom filter.  Its keys are not known, so ours has
- * to have the same size; it has, because both were made for all of the memory.
+ * Unite the collector's filter with a Bloom filter.  Both must have the same size,
+ * because the other one's keys are not known.  They have: both were made for all of the
+ * memory, and the processes of a query have the same limit.
  */
 static void
 merge_bloom(KeyCollector *collector, const KeyFilter *filter)
@@ -478,7 +479,10 @@ key_collector_merge(KeyCollector *collector, const KeyFilter *part)
  * ----------------------------------------------------------------
  */
 
-/* Is a key in the filter? */
+/*
+ * key_filter_contains
+ *		Is a key in the filter?  If it was added, yes; if not, rarely
+ */
 bool
 key_filter_contains(const KeyFilter *filter, uint64 key)
 {

@@ -12,18 +12,19 @@
  * not see.
  *
  * Which joins.  Those that return nothing for an outer row without a partner: inner,
- * semi and right joins.  Not where a hash table may be built again from other rows
- * while one that was filtered by it is kept: on the inner side of a nested loop, in
- * the recursive part of a query, in subplans with parameters.
+ * semi and right joins, right semi and right anti joins.  Not those that may be
+ * executed again with other parameters or rows: on the inner side of a nested loop, in
+ * the recursive part of a query, in subplans with parameters.  There, a node below may
+ * keep rows that were filtered by keys which the join has since replaced.
  *
- * How far down.  A row may be dropped below a node if the node then returns the same
- * rows but those that have this key: so below joins, on the side that has the key, unless it
+ * How far down.  A row may be dropped below a node if all that the node then lacks are
+ * result rows with the same key.  So below joins, on the side that has the key, unless it
  * is the nullable one; below Sort, Material, Append, and subqueries; and below
  * an aggregate that groups by the key, by the same equality.  Not below Limit, window
  * functions, set operations, Gather, which runs in other processes, nor a node that
  * computes volatile functions.
  *
- * Transfer.  Let a join above have the same key as a join with a filter on its outer side.
+ * Transfer.  Let a join have the same key as a join with a filter on its outer side.
  * Then rows of the upper join's inner side need that key too.  The upper join usually
  * reads an outer row before it builds its own hash table; by then the lower
  * filter is complete.
@@ -34,9 +35,9 @@
  * have partners in a side that is larger.  So we try, and the probe switches itself off
  * if that was right.
  *
- * Privileges.  A key is hashed before the conditions of its table are checked, if that is
- * cheaper.  A hash function that is not the server's own might tell of rows that
- * policies or views hide: where there are any, such a filter stays next to its join.
+ * Privileges.  A key may be hashed before the conditions of its table are checked.  A
+ * hash function that is not the server's own might reveal rows that policies or views
+ * hide: if a statement has any of these, such a filter stays next to its join.
  */
 #include "key_plan.h"
 
@@ -62,8 +63,8 @@
 #include "utils/relcache.h"
 
 /*
- * What things take, in nanoseconds (docs/performance.md): to probe a row, to collect a
- * key, and what a row that comes from below costs in a node.
+ * Measured costs in nanoseconds (docs/performance.md): of probing a row, of collecting
+ * a key, and of a child's row in the node above it.
  */
 #define PROBE_INTEGER_NS		15.0
 #define PROBE_HASH_NS			40.0
@@ -78,7 +79,7 @@
 
 /* Fewer rows are not worth a filter: 20,000 take a millisecond. */
 #define PROBED_ROWS_MIN			20000.0
-/* Of a join of which nothing is known: in between */
+/* Assumed of a join of which estimates say little: neither few rows nor most */
 #define SHARE_TRY				0.5
 /* Such a join is tried if its inner side has at most this many times the outer's rows. */
 #define TRY_ROWS_MAX			4.0
@@ -89,7 +90,7 @@
  */
 #define SCAN_SHARE_MIN			0.2
 
-/* What a tuple of a hash table takes beside its data; see ExecChooseHashTableSize() */
+/* Bytes of a hash table's tuple besides its data; see ExecChooseHashTableSize() */
 #define HASH_TUPLE_OVERHEAD		32
 
 typedef struct PlanEditor
@@ -150,7 +151,7 @@ typedef struct KeyFilterPlan
  * ----------------------------------------------------------------
  */
 
-/* The integers that an operator compares by value; false if it does not */
+/* If an operator compares integers by value, sets their types; else returns false */
 static bool
 integers_of(Oid operator, KeyInteger *left, KeyInteger *right)
 {
@@ -187,7 +188,7 @@ integers_of(Oid operator, KeyInteger *left, KeyInteger *right)
 	return false;
 }
 
-/* The Var that an expression is, but for its type's name; or NULL */
+/* The Var that an expression is, apart from changes of its type's name; or NULL */
 static Var *
 var_of(Node *expression)
 {
@@ -196,7 +197,7 @@ var_of(Node *expression)
 	return expression && IsA(expression, Var) ? (Var *) expression : NULL;
 }
 
-/* The key of a hash join; false if it cannot be filtered by that */
+/* Sets *key to the key of a hash join; false if no filter can be made of it */
 static bool
 key_of_join(HashJoin *join, JoinKey *key)
 {
@@ -223,7 +224,7 @@ key_of_join(HashJoin *join, JoinKey *key)
 		key->inner[i] = inner && inner->varno == OUTER_VAR ? inner->varattno : 0;
 		key->collation[i] = list_nth_oid(join->hashcollations, i);
 	}
-	/* they are computed once more, and the same has to result */
+	/* they are computed a second time, and must give the same result */
 	if (contain_volatile_functions((Node *) key->expressions) ||
 		contain_subplans((Node *) key->expressions))
 		return false;
@@ -234,7 +235,7 @@ key_of_join(HashJoin *join, JoinKey *key)
 	return true;
 }
 
-/* Are the hash functions the server's own, which tell nothing of the rows? */
+/* Are the hash functions leakproof?  We take the server's own to be so. */
 static bool
 is_leakproof(const Placement *placement)
 {
@@ -288,7 +289,7 @@ make_own_column(Node *node, void *context)
 	return expression_tree_mutator(node, make_own_column, context);
 }
 
-/* A node above "child" that hands its rows through, or some of them */
+/* A node above "child" that passes on its rows, or some of them */
 static CustomScan *
 make_node_above(PlanEditor *editor, Plan *child,
 				const CustomScanMethods *methods)
@@ -399,8 +400,8 @@ is_volatile(const Plan *plan)
 }
 
 /*
- * The columns of a scan's table that these columns of its result are; false if one is
- * something else
+ * Sets "attributes" to the columns of a scan's table that these columns of its result
+ * are; false if one is something else
  */
 static bool
 columns_of_table(Plan *plan, const AttrNumber *columns, int count,
@@ -536,7 +537,10 @@ place_above(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 											   share_for_others(placement));
 }
 
-/* The columns of a child by which a node has these columns, if it is one child */
+/*
+ * Sets "childs" to the columns of a child that these columns of a node are, and *varno
+ * to which child that is; false if they are not columns of one child
+ */
 static bool
 columns_of_child(Plan *plan, const AttrNumber *columns, int count,
 				 int *varno, AttrNumber *childs)
@@ -625,8 +629,9 @@ cost_of_row(const Plan *plan)
 
 /*
  * child_with_columns
- *		Where a node's child is, below which rows may be dropped by these columns of the
- *		node, and what these are in the child; NULL if there is no such child
+ *		The child below which rows may be dropped by these columns of a node, or NULL
+ *
+ * Returns where the node points to the child, and sets "childs" to its columns.
  */
 static Plan **
 child_with_columns(Plan *plan, const AttrNumber *columns,
@@ -676,7 +681,8 @@ child_with_columns(Plan *plan, const AttrNumber *columns,
  * place
  *		Probe as far below *slot as possible, by these columns of it
  *
- * Sets what placement->edit says.
+ * Adds to placement->probed and placement->saved.  Changes the plan only if
+ * placement->edit is set.
  */
 static void
 place(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
@@ -922,10 +928,7 @@ filter_of(const PlanEditor *editor, const Plan *join)
 	return NULL;
 }
 
-/*
- * Let rows of the join's inner side be dropped?  An outer row, and an inner row of
- * an outer join, must not need them.
- */
+/* May the inner rows of this join be dropped if they have no partner? */
 static bool
 drops_inner(JoinType type)
 {
@@ -934,8 +937,9 @@ drops_inner(JoinType type)
 }
 
 /*
- * Are all values of a column, which goes on in this child of a filter's join, among the
- * filter's keys, as the key of another join compares them?
+ * "key" is that of a join above a filter's join, and was traced to "column" of "child",
+ * a child of the latter.  Are all values of that column that come out of the filter's
+ * join among the filter's keys, by the equality of "key"?
  */
 static bool
 has_keys(const KeyFilterPlan *filter, Plan **child, AttrNumber column,
@@ -969,7 +973,7 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 	AttrNumber	childs[1];
 	Plan	  **child;
 
-	/* does the join read an outer row first?  A Parallel Hash does not */
+	/* does the join read an outer row first? not if its hash is parallel */
 	if (!drops_inner(join->join.jointype) || hash->parallel_aware ||
 		(plan->startup_cost >= hash->total_cost && !editor->force) ||
 		!key_of_join(join, &key) || key.columns != 1 || key.inner[0] == 0 ||
@@ -1117,7 +1121,7 @@ edit_plan(PlanEditor *editor, Plan *plan)
 		visit_joins(editor, plan, transfer_filters);
 }
 
-/* Has the server filters of its own, and are they on? */
+/* Does the server have join filters of its own, and are they on? */
 static bool
 server_filters(void)
 {

@@ -8,7 +8,8 @@
  *
  * A probe that drops too few rows costs more than it saves.  So we count: if
  * most of SWITCH_ROWS rows have passed, the probe switches itself off, for a while
- * that gets longer each time.  Probes of one place run in the order of what they let pass.
+ * that gets longer each time.  Of several probes in one place, the one that lets the
+ * fewest rows pass comes first.
  *
  * The plan (key_plan.c): for each probe, custom_exprs has the list of the key's
  * columns, and custom_private a list of three: the integers of KeyProbeField, and the
@@ -75,7 +76,7 @@ key_probe_begin(List *keys, List *fields, PlanState *node)
 
 /*
  * key_probe_open
- *		The filter for the next "rows" rows, or NULL if they pass unseen
+ *		The filter for the next "rows" rows, or NULL if they pass without a probe
  */
 const KeyFilter *
 key_probe_open(KeyProbe *probe, int rows)
@@ -92,7 +93,10 @@ key_probe_open(KeyProbe *probe, int rows)
 	return filter;
 }
 
-/* Decide by the rows that were probed whether to go on. */
+/*
+ * key_probe_count
+ *		Count rows that were probed and that passed, and decide whether to go on
+ */
 void
 key_probe_count(KeyProbe *probe, int probed, int passed)
 {
@@ -162,8 +166,8 @@ key_probes_sort(List *probes)
  * key_probe_text
  *		What EXPLAIN says of a probe, from what the plan says
  *
- * "context" is that of the plan's node, and "prefix" whether columns are told with
- * their tables.
+ * "context" is that of the plan's node; "prefix" puts the tables' names before the
+ * columns.
  */
 char *
 key_probe_text(List *keys, List *fields, List *context, bool prefix)
@@ -173,7 +177,7 @@ key_probe_text(List *keys, List *fields, List *context, bool prefix)
 					list_nth_int(linitial(fields), KEY_PROBE_NUMBER));
 }
 
-/* What EXPLAIN ANALYZE says of the rows of a node with probes */
+/* Print what EXPLAIN ANALYZE says of the rows of a node with probes. */
 void
 key_probes_explain(double probed, double removed, double skipped,
 				   ExplainState *es)
@@ -190,8 +194,7 @@ key_probes_explain(double probed, double removed, double skipped,
  * ----------------------------------------------------------------
  */
 
-/* The fields of Instrumentation for rows that were probed, that were not, and that
- * did not pass */
+/* Fields of Instrumentation: rows that were probed, were not, and did not pass */
 #define rows_probed				ntuples2
 #define rows_skipped			nfiltered1
 #define rows_removed			nfiltered2
@@ -213,7 +216,7 @@ key_probe_begin_scan(CustomScanState *node, EState *estate, int eflags)
 	ListCell   *fields;
 
 	outerPlanState(node) = child;
-	/* the child's slots are handed through, of whatever type */
+	/* we return the child's slots, of whatever type */
 	node->ss.ps.resultopsset = true;
 	node->ss.ps.resultops = ExecGetResultSlotOps(child,
 												 &node->ss.ps.resultopsfixed);
@@ -231,8 +234,8 @@ key_probe_begin_scan(CustomScanState *node, EState *estate, int eflags)
 }
 
 /*
- * Does a row pass one of the probes?  It is in the slot, and the econtext's scan tuple.
- * Sets *seen if it was looked up.
+ * Does a row pass one of the probes?  It is in the slot, which is the econtext's scan
+ * tuple.  Sets *seen if it was looked up.
  */
 static bool
 row_passes(KeyProbe *probe, TupleTableSlot *slot, ExprContext *econtext,
