@@ -35,9 +35,9 @@
  * have partners in a side that is larger.  So we try, and the probe switches itself off
  * if that was right.
  *
- * Privileges.  A key may be hashed before the conditions of its table are checked.  A
- * hash function that is not the server's own might reveal rows that policies or views
- * hide: if a statement has any of these, such a filter stays next to its join.
+ * Privileges.  A key may be hashed before the conditions of its table are checked.
+ * That may reveal rows which policies or views hide: if a statement has any of these, and
+ * the join's operator is not leakproof, a filter stays next to its join.
  */
 #include "key_plan.h"
 
@@ -117,6 +117,7 @@ typedef struct JoinKey
 	Oid			outer_function[KEY_COLUMNS_MAX];	/* hash functions */
 	Oid			inner_function[KEY_COLUMNS_MAX];
 	Oid			collation[KEY_COLUMNS_MAX];
+	bool		leakproof;		/* operators and hash functions */
 } JoinKey;
 
 /* A filter to be probed somewhere */
@@ -129,6 +130,7 @@ typedef struct Placement
 	List	   *expressions;	/* the key, if it is not columns */
 	const Oid  *functions;
 	const Oid  *collations;
+	bool		leakproof;
 	double		share;			/* of the rows that is expected to pass */
 	bool		tried;			/* that is not known */
 	bool		edit;			/* else only these are computed: */
@@ -197,6 +199,19 @@ var_of(Node *expression)
 	return expression && IsA(expression, Var) ? (Var *) expression : NULL;
 }
 
+/*
+ * May rows be hashed that policies or views hide from the user?  Only if the operator is
+ * leakproof: EXPLAIN ANALYZE tells how many of them have one of the keys.  The server's
+ * own hash functions are not marked, but as safe as their operators.
+ */
+static bool
+is_leakproof(Oid operator, Oid hash_function)
+{
+	return get_func_leakproof(get_opcode(operator)) &&
+		(hash_function < FirstNormalObjectId ||
+		 get_func_leakproof(hash_function));
+}
+
 /* Sets *key to the key of a hash join; false if no filter can be made of it */
 static bool
 key_of_join(HashJoin *join, JoinKey *key)
@@ -205,6 +220,7 @@ key_of_join(HashJoin *join, JoinKey *key)
 
 	memset(key, 0, sizeof(*key));
 	key->columns = list_length(join->hashkeys);
+	key->leakproof = true;
 	if (key->columns > KEY_COLUMNS_MAX)
 		return false;
 	for (int i = 0; i < key->columns; i++)
@@ -217,6 +233,8 @@ key_of_join(HashJoin *join, JoinKey *key)
 			!get_op_hash_functions(operator, &key->outer_function[i],
 								   &key->inner_function[i]))
 			return false;
+		key->leakproof &= is_leakproof(operator, key->outer_function[i]) &&
+			is_leakproof(operator, key->inner_function[i]);
 		if (outer && outer->varno == OUTER_VAR)
 			key->outer[i] = outer->varattno;
 		else
@@ -232,19 +250,6 @@ key_of_join(HashJoin *join, JoinKey *key)
 		key->expressions == NIL &&
 		integers_of(linitial_oid(join->hashoperators), &key->outer_integer,
 					&key->inner_integer) ? KEY_INTEGER : KEY_HASH;
-	return true;
-}
-
-/* Are the hash functions leakproof?  We take the server's own to be so. */
-static bool
-is_leakproof(const Placement *placement)
-{
-	for (int i = 0; placement->kind == KEY_HASH && i < placement->columns; i++)
-	{
-		if (placement->functions[i] >= FirstNormalObjectId &&
-			!get_func_leakproof(placement->functions[i]))
-			return false;
-	}
 	return true;
 }
 
@@ -698,7 +703,7 @@ place(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	if (plan->async_capable)
 		return;					/* its parent talks to it in another way */
 	if (placement->expressions != NIL ||
-		(editor->hides_rows && !is_leakproof(placement)))
+		(editor->hides_rows && !placement->leakproof))
 	{
 		place_above(editor, slot, columns, placement);
 		return;
@@ -889,6 +894,7 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	placement.expressions = key.expressions;
 	placement.functions = key.outer_function;
 	placement.collations = key.collation;
+	placement.leakproof = key.leakproof;
 	placement.share = share_with_partner(join, &placement.tried);
 	if (!editor->force)
 	{
@@ -997,6 +1003,7 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 				.integer = key.inner_integer,
 				.functions = key.inner_function,
 				.collations = key.collation,
+				.leakproof = key.leakproof,
 				.share = filter->share,
 				.tried = filter->tried
 			};

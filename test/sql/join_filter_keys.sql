@@ -169,6 +169,16 @@ ORDER BY i;
 -- by three queries, each executed four times, for nine rows
 SELECT last_value AS calls FROM calls;
 
+-- No row that a view hides is probed if the operator is not leakproof: EXPLAIN would tell
+-- how many have one of the keys
+CREATE TABLE amounts AS SELECT n AS id, n::numeric AS amount FROM generate_series(1, 1000) n;
+CREATE VIEW shown WITH (security_barrier) AS SELECT * FROM amounts WHERE id > 995;
+SELECT op, n->>'Custom Plan Provider' AS node, n->'Rows Probed' AS probed
+FROM (VALUES ('integer', 'id'), ('numeric', 'amount')) AS q (op, c),
+	nodes(format('SELECT FROM shown s RIGHT JOIN (VALUES (7::%s), (998)) v (x) ON s.%I = v.x', op, c)) AS n
+WHERE n ? 'Rows Probed'
+ORDER BY op;
+
 -- An operator of one's own that compares integers otherwise
 CREATE FUNCTION same_mod(int, int) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT
 	RETURN $1 % 100 = $2 % 100;
