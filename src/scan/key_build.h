@@ -39,7 +39,7 @@ typedef enum KeyBuildField
 	KEY_BUILD_ATTRIBUTE,		/* of KEY_INTEGER: the child's column */
 	KEY_BUILD_INTEGER,			/* and its KeyInteger */
 	KEY_BUILD_KEYS				/* their expected number */
-}			KeyBuildField;
+} KeyBuildField;
 
 typedef struct KeyBuildState KeyBuildState;
 

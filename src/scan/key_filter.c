@@ -105,6 +105,7 @@ static KeyFilter *
 bloom_new(KeyCollector *collector, bool more)
 {
 	Size		room = collector->limit - collector->limit / COLLECTED_PART;
+
 	/* no filter has as many keys as bytes at the usual error rate */
 	bool		is_small = more && collector->expected >= room;
 	FilterParams params = {

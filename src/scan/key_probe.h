@@ -18,7 +18,7 @@ typedef enum KeyProbeField
 	KEY_PROBE_INTEGER,			/* of KEY_INTEGER: the column's KeyInteger */
 	KEY_PROBE_FORCED,			/* 1: it does not switch itself off */
 	KEY_PROBE_SHARE				/* that is expected to pass, in thousandths */
-}			KeyProbeField;
+} KeyProbeField;
 
 #define KEY_PROBE_SHARE_ONE		1000
 
