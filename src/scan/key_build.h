@@ -48,7 +48,7 @@ typedef struct KeySource
 {
 	const KeyFilter *filter;	/* of all keys, or NULL */
 	HashState  *hash;			/* the join's Hash node; NULL: not linked */
-	void	   *table;			/* the hash table that has these keys */
+	void	   *table;			/* its table that has these keys, unless: */
 	bool		is_shared;		/* by the processes of a Parallel Hash */
 	KeyBuildState *build;
 } KeySource;
@@ -71,15 +71,17 @@ extern const KeyFilter *key_source_open(KeySource *source);
  * A hash table may be dropped and built anew, with other keys.  The join then sets the
  * pointer in its Hash node to NULL before it reads another outer row.  When it has set
  * the pointer to the new table, it fills that before it reads the next outer row; and
- * the first inner row makes us forget the old filter.
+ * the first inner row makes us forget the old filter.  A shared filter goes when the
+ * processes are to begin anew.
  */
 static inline const KeyFilter *
 key_source_filter(KeySource *source)
 {
 	if (source == NULL)
 		return NULL;
-	if (source->is_shared && source->filter == NULL)
-		return key_source_open(source);
+	/* who came too late to collect keys has no table of them */
+	if (source->is_shared)
+		return source->filter ? source->filter : key_source_open(source);
 	return source->hash->hashtable == source->table ? source->filter : NULL;
 }
 

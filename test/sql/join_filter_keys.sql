@@ -202,6 +202,25 @@ FROM (VALUES
 	LATERAL filtered(query) r
 ORDER BY i;
 RESET work_mem;
+-- A worker that comes when the others have read the inner side collects no keys, but probes
+-- all the same.  It sleeps before that; the leader sleeps then, and leaves it most pages.
+CREATE FUNCTION slept(id int, leads boolean, leader int) RETURNS boolean
+LANGUAGE plpgsql STABLE PARALLEL SAFE COST 0.0001 AS $$
+BEGIN
+	IF leads = (pg_backend_pid() = leader) THEN
+		PERFORM pg_sleep(0.1);
+	END IF;
+	RETURN true;
+END
+$$;
+CREATE TABLE three AS SELECT n FROM generate_series(1, 3) n;
+ALTER TABLE three SET (parallel_workers = 0);
+ALTER TABLE facts SET (parallel_workers = 1);
+ALTER TABLE keys SET (parallel_workers = 1);
+ANALYZE three;
+SELECT max((n->>'Rows Removed by Probe')::int) AS removed
+FROM nodes(format('SELECT FROM facts f JOIN (SELECT dense FROM keys WHERE id %% 10 = 0) k ON f.k4 = k.dense JOIN three ON three.n = f.id %% 3 + 1
+	WHERE slept(three.n, false, %1$s) AND (f.id > 100 OR slept(f.id, true, %1$s))', pg_backend_pid())) n;
 RESET max_parallel_workers_per_gather;
 
 -- --------------------------------------------------------- where it is expected to pay
