@@ -508,28 +508,31 @@ add_filter_scans(PlannerInfo *root, RelOptInfo *rel, Index rti,
 		add_paths(root, rel, conditions, joins, &plain);
 }
 
-/* A planner_hook */
 #if PG_VERSION_NUM >= 190000
-static PlannedStmt *
-plan_statement(Query *query, const char *text, int options,
-			   ParamListInfo params, ExplainState *es)
-{
-	PlannedStmt *statement = previous_planner ?
-		previous_planner(query, text, options, params, es) :
-		standard_planner(query, text, options, params, es);
+#define PLANNER_PARAMETERS \
+	Query *query, const char *text, int options, ParamListInfo params, ExplainState *es
+#define PLANNER_ARGUMENTS		query, text, options, params, es
 #else
-static PlannedStmt *
-plan_statement(Query *query, const char *text, int options,
-			   ParamListInfo params)
-{
-	PlannedStmt *statement = previous_planner ?
-		previous_planner(query, text, options, params) :
-		standard_planner(query, text, options, params);
+#define PLANNER_PARAMETERS \
+	Query *query, const char *text, int options, ParamListInfo params
+#define PLANNER_ARGUMENTS		query, text, options, params
 #endif
 
-	if (join_filter_setting >= JOIN_FILTER_ON)
+/* A planner_hook */
+static PlannedStmt *
+plan_statement(PLANNER_PARAMETERS)
+{
+	bool		adds = join_filter_setting >= JOIN_FILTER_ON;
+
+	/* the planner changes the query */
+	bool		is_volatile = adds && contain_volatile_functions((Node *) query);
+	PlannedStmt *statement = previous_planner ?
+		previous_planner(PLANNER_ARGUMENTS) : standard_planner(PLANNER_ARGUMENTS);
+
+	if (adds)
 		key_plan_add_filters(statement, join_filter_setting,
-							 filter_scan_setting != FILTER_SCAN_OFF);
+							 filter_scan_setting != FILTER_SCAN_OFF,
+							 is_volatile);
 	return statement;
 }
 

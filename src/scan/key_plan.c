@@ -99,6 +99,7 @@ typedef struct PlanEditor
 	bool		force;			/* wherever it is possible */
 	bool		scans;			/* may be Filter Scans */
 	bool		hides_rows;		/* by policies or security barriers */
+	bool		is_volatile;	/* volatile functions are called somewhere */
 	int			next_node_id;
 	int			filters;		/* numbers given so far */
 	List	   *added;			/* of KeyFilterPlan */
@@ -391,17 +392,25 @@ is_custom(const Plan *plan, const CustomScanMethods *methods)
  * ----------------------------------------------------------------
  */
 
+/* Might expressions call volatile functions, or a subplan in them? */
+static bool
+calls_volatile(const PlanEditor *editor, List *expressions)
+{
+	return contain_volatile_functions((Node *) expressions) ||
+		(editor->is_volatile && contain_subplans((Node *) expressions));
+}
+
 /*
  * Does a node compute volatile functions?  Then no row may be dropped before: they would
  * be called for fewer rows, and nextval() would return other numbers.
  */
 static bool
-is_volatile(const Plan *plan)
+is_volatile(const PlanEditor *editor, const Plan *plan)
 {
-	return contain_volatile_functions((Node *) plan->targetlist) ||
-		contain_volatile_functions((Node *) plan->qual) ||
+	return calls_volatile(editor, plan->targetlist) ||
+		calls_volatile(editor, plan->qual) ||
 		((IsA(plan, HashJoin) || IsA(plan, MergeJoin) || IsA(plan, NestLoop)) &&
-		 contain_volatile_functions((Node *) ((const Join *) plan)->joinqual));
+		 calls_volatile(editor, ((const Join *) plan)->joinqual));
 }
 
 /*
@@ -482,7 +491,7 @@ place_in_scan(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	bool		is_heap;
 
 	if (!(IsA(plan, SeqScan) || is_custom(plan, &filter_scan_methods)) ||
-		!editor->scans || is_volatile(plan) ||
+		!editor->scans || is_volatile(editor, plan) ||
 		!columns_of_table(plan, columns, placement->columns, attributes))
 		return false;
 	rte = rt_fetch(((Scan *) plan)->scanrelid, editor->statement->rtable);
@@ -639,7 +648,7 @@ cost_of_row(const Plan *plan)
  * Returns where the node points to the child, and sets "childs" to its columns.
  */
 static Plan **
-child_with_columns(Plan *plan, const AttrNumber *columns,
+child_with_columns(const PlanEditor *editor, Plan *plan, const AttrNumber *columns,
 				   const Placement *placement, AttrNumber *childs)
 {
 	int			varno;
@@ -651,7 +660,7 @@ child_with_columns(Plan *plan, const AttrNumber *columns,
 		return &outerPlan(plan);
 	}
 	if (!columns_of_child(plan, columns, placement->columns, &varno, childs) ||
-		is_volatile(plan))
+		is_volatile(editor, plan))
 		return NULL;
 	switch (nodeTag(plan))
 	{
@@ -720,7 +729,7 @@ place(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	}
 	if (children != NIL)
 		return;
-	child = child_with_columns(plan, columns, placement, childs);
+	child = child_with_columns(editor, plan, columns, placement, childs);
 	if (child != NULL)
 	{
 		placement->saved += (1 - placement->share) * (*child)->plan_rows *
@@ -759,7 +768,7 @@ table_with_columns(PlanEditor *editor, Plan *plan, const AttrNumber *columns,
 	Plan	  **child;
 
 	memcpy(here, columns, placement->columns * sizeof(AttrNumber));
-	while ((child = child_with_columns(plan, here, placement,
+	while ((child = child_with_columns(editor, plan, here, placement,
 									   attributes)) != NULL)
 	{
 		plan = *child;
@@ -990,7 +999,7 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 	trace.functions = key.outer_function;
 	trace.collations = key.collation;
 	here[0] = key.outer[0];
-	while ((child = child_with_columns(plan, here, &trace, childs)) != NULL)
+	while ((child = child_with_columns(editor, plan, here, &trace, childs)) != NULL)
 	{
 		KeyFilterPlan *filter = filter_of(editor, plan);
 
@@ -1142,16 +1151,17 @@ server_filters(void)
  *		Add join filters to a finished plan
  *
  * "setting" is JOIN_FILTER_ON or JOIN_FILTER_FORCE; "scans" tells whether scans may
- * become Filter Scans.  The nodes are allocated in the current memory context.
+ * become Filter Scans; "is_volatile" whether the query calls volatile functions.  The nodes are allocated in the current memory context.
  */
 void
 key_plan_add_filters(PlannedStmt *statement, JoinFilterSetting setting,
-					 bool scans)
+					 bool scans, bool is_volatile)
 {
 	PlanEditor	editor = {
 		.statement = statement,
 		.force = setting == JOIN_FILTER_FORCE,
-		.scans = scans
+		.scans = scans,
+		.is_volatile = is_volatile
 	};
 	ListCell   *cell;
 

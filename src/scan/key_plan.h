@@ -10,6 +10,7 @@
 #include "nodes/plannodes.h"
 
 extern void key_plan_add_filters(PlannedStmt *statement,
-								 JoinFilterSetting setting, bool scans);
+								 JoinFilterSetting setting, bool scans,
+								 bool is_volatile);
 
 #endif							/* BLOOMFILTER_KEY_PLAN_H */

@@ -557,6 +557,8 @@ INSERT INTO volatiles VALUES
 	(2, 'SELECT f.* FROM (SELECT id, numbered(k) AS k FROM facts) f JOIN small s ON f.k = s.k'),
 	(3, 'SELECT f.id FROM (SELECT id, nextval(''calls'') AS k FROM facts ORDER BY id) f JOIN small s ON f.k = s.k'),
 	(4, 'SELECT f.* FROM (SELECT numbered(k) AS k, count(*) FROM facts GROUP BY 1) f JOIN small s ON f.k = s.k'),
+	-- in a subplan
+	(8, 'SELECT f.* FROM (SELECT id, k, (SELECT numbered(p + 1) OFFSET 0) AS n FROM facts OFFSET 0) f JOIN small s ON f.k = s.k'),
 	-- in what the inner side returns
 	(5, 'SELECT f.id FROM facts f JOIN (SELECT numbered(k) AS k FROM small) s ON f.k = s.k'),
 	-- above
