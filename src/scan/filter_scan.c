@@ -50,6 +50,7 @@ typedef struct FilterScanState
 	CustomScanState css;
 	List	   *probes;			/* of Probe, in order of application */
 	List	   *key_probes;		/* of KeyProbe: those among them */
+	List	   *complete;		/* of them: those whose filters workers get */
 	int			key_place;		/* of the first of them in "probes" */
 	uint64		pages;			/* since these were sorted */
 	TableScanDesc scan;			/* NULL: not begun */
@@ -222,38 +223,121 @@ filter_scan_rescan(CustomScanState *node)
  * ----------------------------------------------------------------
  */
 
+/*
+ * The processes share a parallel scan, and copies of the joins' filters that are
+ * complete when the workers start: these are of joins above the Gather.  Other
+ * filters each process finds in its own part of the plan.
+ */
+typedef struct SharedScan
+{
+	Size		scan_bytes;		/* of the parallel scan, which follows */
+	int			copies;			/* of filters, which follow that */
+} SharedScan;
+
+/* A filter, at the next address that is a multiple of MAXALIGN */
+typedef struct SharedCopy
+{
+	int			number;			/* of the filter */
+	KeyFilter	filter;
+} SharedCopy;
+
+#define shared_scan(shared) \
+	((ParallelTableScanDesc) ((char *) (shared) + MAXALIGN(sizeof(SharedScan))))
+#define first_copy(shared) \
+	((SharedCopy *) ((char *) shared_scan(shared) + (shared)->scan_bytes))
+#define copy_bytes(keys) \
+	MAXALIGN(offsetof(SharedCopy, filter) + (keys)->bytes)
+#define next_copy(copy) \
+	((SharedCopy *) ((char *) (copy) + copy_bytes(&(copy)->filter)))
+
+/* The bytes of the scan */
+static Size
+scan_bytes(CustomScanState *node)
+{
+	return MAXALIGN(table_parallelscan_estimate(node->ss.ss_currentRelation,
+												node->ss.ps.state->es_snapshot));
+}
+
 static Size
 filter_scan_estimate_dsm(CustomScanState *node, ParallelContext *context)
 {
-	return table_parallelscan_estimate(node->ss.ss_currentRelation,
-									   node->ss.ps.state->es_snapshot);
+	FilterScanState *state = (FilterScanState *) node;
+	Size		bytes = MAXALIGN(sizeof(SharedScan)) + scan_bytes(node);
+	ListCell   *cell;
+
+	/* another may become complete before they are copied */
+	state->complete = NIL;
+	foreach(cell, state->key_probes)
+	{
+		KeyProbe   *probe = lfirst(cell);
+		const KeyFilter *filter = key_source_filter(probe->source);
+
+		if (filter == NULL)
+			continue;
+		state->complete = lappend(state->complete, probe);
+		bytes = add_size(bytes, copy_bytes(filter));
+	}
+	return bytes;
 }
 
 static void
 filter_scan_initialize_dsm(CustomScanState *node, ParallelContext *context,
-						   void *shared)
+						   void *memory)
 {
 	FilterScanState *state = (FilterScanState *) node;
+	SharedScan *shared = memory;
+	SharedCopy *copy;
+	ListCell   *cell;
 
 	Assert(state->scan == NULL);
-	state->parallel = (ParallelTableScanDesc) shared;
+	shared->scan_bytes = scan_bytes(node);
+	shared->copies = list_length(state->complete);
+	state->parallel = shared_scan(shared);
 	table_parallelscan_initialize(node->ss.ss_currentRelation, state->parallel,
 								  node->ss.ps.state->es_snapshot);
+	copy = first_copy(shared);
+	foreach(cell, state->complete)
+	{
+		KeyProbe   *probe = lfirst(cell);
+		const KeyFilter *filter = key_source_filter(probe->source);
+
+		copy->number = probe->number;
+		memcpy(&copy->filter, filter, filter->bytes);
+		copy = next_copy(copy);
+	}
 }
 
 static void
 filter_scan_reinitialize_dsm(CustomScanState *node, ParallelContext *context,
-							 void *shared)
+							 void *memory)
 {
+	/* their joins may have been executed again, too */
+	((SharedScan *) memory)->copies = 0;
 	table_parallelscan_reinitialize(node->ss.ss_currentRelation,
 									((FilterScanState *) node)->parallel);
 }
 
 static void
 filter_scan_initialize_worker(CustomScanState *node, shm_toc *toc,
-							  void *shared)
+							  void *memory)
 {
-	((FilterScanState *) node)->parallel = (ParallelTableScanDesc) shared;
+	FilterScanState *state = (FilterScanState *) node;
+	SharedScan *shared = memory;
+	SharedCopy *copy = first_copy(shared);
+
+	state->parallel = shared_scan(shared);
+	for (int i = 0; i < shared->copies; i++, copy = next_copy(copy))
+	{
+		ListCell   *cell;
+
+		foreach(cell, state->key_probes)
+		{
+			KeyProbe   *probe = lfirst(cell);
+
+			if (probe->number == copy->number)
+				probe->copy = &copy->filter;
+		}
+	}
 }
 
 /*

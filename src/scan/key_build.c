@@ -64,6 +64,7 @@ typedef enum SharedPhase
 /* In the query's shared memory */
 typedef struct SharedKeys
 {
+	Size		limit;			/* of memory: parts of one limit can be merged */
 	slock_t		mutex;			/* of the rest */
 	SharedPhase phase;
 	ConditionVariable merged;	/* the phase is SHARED_COMPLETE */
@@ -96,6 +97,7 @@ struct KeyBuildState
 	MemoryContext mcxt;
 	bool		collecting;
 	SharedKeys *shared;			/* of a Parallel Hash, or NULL */
+	dsa_area   *area;			/* with its parts and filter */
 	/* what EXPLAIN says of a filter that was shared */
 	uint64		shared_count;
 	Size		shared_bytes;
@@ -235,7 +237,7 @@ count_filter(KeyBuildState *build, uint64 count, Size bytes)
 static void
 share_part(KeyBuildState *build)
 {
-	dsa_area   *area = build->css.ss.ps.state->es_query_dsa;
+	dsa_area   *area = build->area;
 	KeyFilter  *keys = key_collector_part(&build->collector);
 	dsa_pointer pointer = dsa_allocate_extended(area,
 												offsetof(SharedPart, keys) + keys->bytes,
@@ -270,7 +272,7 @@ static void
 merge_parts(KeyBuildState *build)
 {
 	SharedKeys *shared = build->shared;
-	dsa_area   *area = build->css.ss.ps.state->es_query_dsa;
+	dsa_area   *area = build->area;
 	KeyFilter  *filter;
 	dsa_pointer pointer;
 	dsa_pointer next;
@@ -334,8 +336,7 @@ key_source_open(KeySource *source)
 		ConditionVariableSleep(&shared->merged, PG_WAIT_EXTENSION);
 	}
 	ConditionVariableCancelSleep();
-	source->filter = dsa_get_address(build->css.ss.ps.state->es_query_dsa,
-									 shared->filter);
+	source->filter = dsa_get_address(build->area, shared->filter);
 	return source->filter;
 }
 
@@ -420,8 +421,11 @@ key_build_initialize_dsm(CustomScanState *node, ParallelContext *context,
 	KeyBuildState *build = (KeyBuildState *) node;
 
 	build->shared = memory;
+	/* of this Gather: later the executor may be in another */
+	build->area = node->ss.ps.state->es_query_dsa;
 	build->source.is_shared = true;
 	memset(build->shared, 0, sizeof(SharedKeys));
+	build->shared->limit = build->collector.limit;
 	SpinLockInit(&build->shared->mutex);
 	ConditionVariableInit(&build->shared->merged);
 }
@@ -432,7 +436,7 @@ key_build_reinitialize_dsm(CustomScanState *node, ParallelContext *context,
 {
 	KeyBuildState *build = (KeyBuildState *) node;
 	SharedKeys *shared = memory;
-	dsa_area   *area = node->ss.ps.state->es_query_dsa;
+	dsa_area   *area = build->area;
 	dsa_pointer next;
 
 	forget_filter(build);
@@ -454,7 +458,12 @@ key_build_initialize_worker(CustomScanState *node, shm_toc *toc, void *memory)
 	KeyBuildState *build = (KeyBuildState *) node;
 
 	build->shared = memory;
+	/* of this Gather: later the executor may be in another */
+	build->area = node->ss.ps.state->es_query_dsa;
 	build->source.is_shared = true;
+	/* the client may have set another since the leader began */
+	key_collector_init(&build->collector, build->kind, build->shared->limit,
+					   build->collector.expected, build->mcxt);
 }
 
 /* The shared memory is about to go, and the filter in it. */

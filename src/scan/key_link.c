@@ -12,6 +12,7 @@
 #include "key_build.h"
 #include "key_probe.h"
 
+#include "access/parallel.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 
@@ -63,8 +64,8 @@ link_plan(PlanState *root)
 			if (key_build_number(lfirst(build)) == probe->number)
 				probe->source = lfirst(source);
 		}
-		/* both are below the same join, so in the same process */
-		Assert(probe->source != NULL);
+		/* the builder may be above the Gather that has started this worker */
+		Assert(probe->source != NULL || IsParallelWorker());
 	}
 	list_free(links.builds);
 	list_free(links.sources);

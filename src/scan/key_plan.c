@@ -134,6 +134,8 @@ typedef struct Placement
 	bool		leakproof;
 	double		share;			/* of the rows that is expected to pass */
 	bool		tried;			/* that is not known */
+	bool		through_gather; /* it is complete before workers start */
+	bool		below_gather;	/* where only some scans may have it */
 	bool		edit;			/* else only these are computed: */
 	double		probed;			/* rows */
 	double		saved;			/* nanoseconds */
@@ -492,6 +494,7 @@ place_in_scan(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 
 	if (!(IsA(plan, SeqScan) || is_custom(plan, &filter_scan_methods)) ||
 		!editor->scans || is_volatile(editor, plan) ||
+		(placement->below_gather && !plan->parallel_aware) ||
 		!columns_of_table(plan, columns, placement->columns, attributes))
 		return false;
 	rte = rt_fetch(((Scan *) plan)->scanrelid, editor->statement->rtable);
@@ -533,6 +536,8 @@ place_above(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 {
 	CustomScan *probe;
 
+	if (placement->below_gather)
+		return;
 	placement->probed += (*slot)->plan_rows;
 	if (!placement->edit)
 		return;
@@ -675,6 +680,11 @@ child_with_columns(const PlanEditor *editor, Plan *plan, const AttrNumber *colum
 				(type == JOIN_INNER || type == JOIN_RIGHT))
 				return &outerPlan(innerPlan(plan));
 			return NULL;
+		case T_Gather:
+		case T_GatherMerge:
+			if (!placement->through_gather)
+				return NULL;
+			/* FALLTHROUGH */
 		case T_Sort:
 		case T_IncrementalSort:
 		case T_Material:
@@ -689,6 +699,37 @@ child_with_columns(const PlanEditor *editor, Plan *plan, const AttrNumber *colum
 		default:
 			return NULL;
 	}
+}
+
+static void place(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
+				  Placement *placement);
+
+/*
+ * Probe below a Gather, if the key can be traced to a scan that its workers share: such
+ * a scan gets a copy of the filter when they start.  The other nodes below have no
+ * memory for one.
+ */
+static bool
+place_below_gather(PlanEditor *editor, Plan *gather, const AttrNumber *columns,
+				   Placement *placement)
+{
+	AttrNumber	childs[KEY_COLUMNS_MAX];
+	Plan	  **child = child_with_columns(editor, gather, columns, placement,
+										   childs);
+	Placement	trial = *placement;
+
+	if (child == NULL)
+		return false;
+	trial.edit = false;
+	trial.below_gather = true;
+	trial.probed = 0;
+	place(editor, child, childs, &trial);
+	if (trial.probed == 0)
+		return false;
+	placement->below_gather = true;
+	place(editor, child, childs, placement);
+	placement->below_gather = false;
+	return true;
 }
 
 /*
@@ -715,6 +756,12 @@ place(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 		(editor->hides_rows && !placement->leakproof))
 	{
 		place_above(editor, slot, columns, placement);
+		return;
+	}
+	if (IsA(plan, Gather) || IsA(plan, GatherMerge))
+	{
+		if (!place_below_gather(editor, plan, columns, placement))
+			place_above(editor, slot, columns, placement);
 		return;
 	}
 	if (IsA(plan, Append))
@@ -885,6 +932,24 @@ worth_it(const Placement *placement, double keys)
 		keys * (integer ? COLLECT_INTEGER_NS : COLLECT_HASH_NS);
 }
 
+/*
+ * Does the join read an outer row before it builds its hash table?  Then the hash tables
+ * on its outer side are built before.  See HJ_BUILD_HASHTABLE in core.
+ */
+static bool
+reads_outer_first(const HashJoin *join)
+{
+	const Plan *plan = &join->join.plan;
+	JoinType	type = join->join.jointype;
+
+	if (innerPlan(plan)->parallel_aware)
+		return false;
+	if (type == JOIN_LEFT || type == JOIN_ANTI)
+		return true;
+	return (type == JOIN_INNER || type == JOIN_SEMI) &&
+		outerPlan(plan)->startup_cost < innerPlan(plan)->total_cost;
+}
+
 /* Filter the outer side of a hash join, if it can be done, and pays. */
 static void
 filter_join(PlanEditor *editor, HashJoin *join)
@@ -904,6 +969,7 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	placement.functions = key.outer_function;
 	placement.collations = key.collation;
 	placement.leakproof = key.leakproof;
+	placement.through_gather = !reads_outer_first(join);
 	placement.share = share_with_partner(join, &placement.tried);
 	if (!editor->force)
 	{
@@ -998,6 +1064,7 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 	trace.columns = 1;
 	trace.functions = key.outer_function;
 	trace.collations = key.collation;
+	trace.through_gather = true;
 	here[0] = key.outer[0];
 	while ((child = child_with_columns(editor, plan, here, &trace, childs)) != NULL)
 	{
@@ -1014,7 +1081,8 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 				.collations = key.collation,
 				.leakproof = key.leakproof,
 				.share = filter->share,
-				.tried = filter->tried
+				.tried = filter->tried,
+				.through_gather = true
 			};
 
 			placement.saved = (1 - filter->share) * outerPlan(hash)->plan_rows *

@@ -81,7 +81,8 @@ key_probe_begin(List *keys, List *fields, PlanState *node)
 const KeyFilter *
 key_probe_open(KeyProbe *probe, int rows)
 {
-	const KeyFilter *filter = key_source_filter(probe->source);
+	const KeyFilter *filter = probe->source ?
+		key_source_filter(probe->source) : probe->copy;
 
 	if (filter == NULL)
 		return NULL;

@@ -32,7 +32,8 @@ typedef enum KeyProbeField
 typedef struct KeyProbe
 {
 	int			number;
-	KeySource  *source;			/* NULL: not linked, all rows pass */
+	KeySource  *source;			/* NULL: not linked, all rows pass, unless: */
+	const KeyFilter *copy;		/* in a worker: of a filter that the leader has */
 	KeyKind		kind;
 	KeyInteger	integer;
 	int			columns;
