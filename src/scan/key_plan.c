@@ -1141,18 +1141,19 @@ visit_joins(PlanEditor *editor, Plan *plan,
 		visit(editor, (HashJoin *) plan);
 }
 
-static int
-largest_node_id(Plan *plan)
+/* Raise *largest to the largest plan_node_id, if that is greater. */
+static void
+find_largest_node_id(Plan *plan, int *largest)
 {
-	int			id;
 	List	   *children = NIL;
 	ListCell   *cell;
 
 	if (plan == NULL)
-		return 0;
+		return;
 	check_stack_depth();
-	id = Max(plan->plan_node_id, Max(largest_node_id(outerPlan(plan)),
-									 largest_node_id(innerPlan(plan))));
+	*largest = Max(*largest, plan->plan_node_id);
+	find_largest_node_id(outerPlan(plan), largest);
+	find_largest_node_id(innerPlan(plan), largest);
 	switch (nodeTag(plan))
 	{
 		case T_Append:
@@ -1171,14 +1172,13 @@ largest_node_id(Plan *plan)
 			children = ((CustomScan *) plan)->custom_plans;
 			break;
 		case T_SubqueryScan:
-			id = Max(id, largest_node_id(((SubqueryScan *) plan)->subplan));
+			find_largest_node_id(((SubqueryScan *) plan)->subplan, largest);
 			break;
 		default:
 			break;
 	}
 	foreach(cell, children)
-		id = Max(id, largest_node_id(lfirst(cell)));
-	return id;
+		find_largest_node_id(lfirst(cell), largest);
 }
 
 /* Does the statement read views that are security barriers, or depend on policies? */
@@ -1236,9 +1236,9 @@ key_plan_add_filters(PlannedStmt *statement, JoinFilterSetting setting,
 	if (statement->planTree == NULL || server_filters())
 		return;
 	editor.hides_rows = hides_rows(statement);
-	editor.next_node_id = largest_node_id(statement->planTree);
+	find_largest_node_id(statement->planTree, &editor.next_node_id);
 	foreach(cell, statement->subplans)
-		editor.next_node_id = Max(editor.next_node_id, largest_node_id(lfirst(cell)));
+		find_largest_node_id(lfirst(cell), &editor.next_node_id);
 	editor.next_node_id++;
 	edit_plan(&editor, statement->planTree);
 	foreach(cell, statement->subplans)

@@ -152,33 +152,6 @@ FROM (VALUES
 	LATERAL filtered(query) r
 ORDER BY i;
 
--- An expression is not evaluated for a row that has a NULL before it in the key
-SELECT same, elements, rows_probed
-FROM filtered('odd f JOIN (SELECT * FROM odd WHERE id = 1) o ON f.k8 = o.k8 AND 7 / (f.id - 7) = 7 / (o.id - 7)');
-
--- Volatile functions are called for each row, filter or not
-CREATE SEQUENCE calls;
-SELECT i, r.same
-FROM (VALUES
-	(1, '(SELECT id, k8, nextval(''calls'') FROM odd OFFSET 0) f JOIN (SELECT * FROM odd WHERE id = 9) o ON f.k8 = o.k8'),
-	(2, '(SELECT id, k8 FROM odd WHERE nextval(''calls'') > 0 OFFSET 0) f JOIN (SELECT * FROM odd WHERE id = 9) o ON f.k8 = o.k8'),
-	(3, '(SELECT min(id) AS id, k8 FROM odd GROUP BY k8 HAVING nextval(''calls'') > 0) f
-		JOIN (SELECT * FROM odd WHERE id = 9) o ON f.k8 = o.k8')) q (i, query),
-	LATERAL filtered(query) r
-ORDER BY i;
--- by three queries, each executed four times, for nine rows
-SELECT last_value AS calls FROM calls;
-
--- No row that a view hides is probed if the operator is not leakproof: EXPLAIN would tell
--- how many have one of the keys
-CREATE TABLE amounts AS SELECT n AS id, n::numeric AS amount FROM generate_series(1, 1000) n;
-CREATE VIEW shown WITH (security_barrier) AS SELECT * FROM amounts WHERE id > 995;
-SELECT op, n->>'Custom Plan Provider' AS node, n->'Rows Probed' AS probed
-FROM (VALUES ('integer', 'id'), ('numeric', 'amount')) AS q (op, c),
-	nodes(format('SELECT FROM shown s RIGHT JOIN (VALUES (7::%s), (998)) v (x) ON s.%I = v.x', op, c)) AS n
-WHERE n ? 'Rows Probed'
-ORDER BY op;
-
 -- An operator of one's own that compares integers otherwise
 CREATE FUNCTION same_mod(int, int) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT
 	RETURN $1 % 100 = $2 % 100;
@@ -186,6 +159,80 @@ CREATE FUNCTION hash_mod(int) RETURNS int LANGUAGE sql IMMUTABLE STRICT RETURN h
 CREATE OPERATOR === (FUNCTION = same_mod, LEFTARG = int, RIGHTARG = int, COMMUTATOR = ===, HASHES);
 CREATE OPERATOR CLASS int_mod FOR TYPE int USING hash AS OPERATOR 1 ===, FUNCTION 1 hash_mod(int);
 SELECT same, elements FROM filtered('facts f JOIN (SELECT dense FROM keys WHERE id < 100) k ON f.k4 === k.dense');
+
+-- ------------------------------------------------------ what the join would not compute
+-- a column after one that is NULL
+CREATE TABLE quotients AS SELECT n AS id, nullif(n, 1500) AS k, n - 1500 AS divisor FROM generate_series(1, 2000) n;
+CREATE TABLE few AS SELECT n * 600 AS k, 6000 / (n * 600 - 1500) AS quotient FROM generate_series(1, 3) n;
+ANALYZE quotients, few;
+SELECT * FROM filtered('quotients f JOIN few o ON f.k = o.k AND 6000 / f.divisor = o.quotient');
+
+-- --------------------------------------------------------- volatile functions below
+-- Each row of the table has its number, with a filter, too: in the select list of a scan, in
+-- that of a subquery in it, and in a condition
+CREATE SEQUENCE numbers;
+CREATE FUNCTION numbered(query text, OUT same boolean, OUT probes bigint, OUT numbers bigint[])
+LANGUAGE plpgsql AS $$
+DECLARE
+	without bigint[];
+BEGIN
+	query := 'SELECT array_agg(n ORDER BY n) FROM (' || query || ') AS q';
+	SELECT count(*) INTO probes FROM nodes(query) AS n WHERE n ? 'Rows Probed';
+	PERFORM setval('numbers', 1, false);
+	EXECUTE query INTO numbers;
+	PERFORM set_config('bloomfilter.join_filter', 'off', false);
+	PERFORM setval('numbers', 1, false);
+	EXECUTE query INTO without;
+	PERFORM set_config('bloomfilter.join_filter', 'force', false);
+	same := numbers = without;
+END
+$$;
+SELECT i, r.*
+FROM (VALUES
+	(1, 'SELECT n FROM (SELECT k, nextval(''numbers'') AS n FROM quotients) f JOIN few USING (k)'),
+	(2, 'SELECT n FROM (SELECT k, (SELECT nextval(''numbers'') WHERE id > 0) AS n FROM quotients) f JOIN few USING (k)'),
+	(3, 'SELECT id AS n FROM (SELECT id, k FROM quotients WHERE nextval(''numbers'') % 3 = 0) f JOIN few USING (k)')) q (i, query),
+	LATERAL numbered(query) r
+ORDER BY i;
+
+-- ----------------------------------------------- hash functions of parts of a value
+-- that of an array tells no hidden rows to its elements' hash function
+CREATE TYPE cell AS (x int);
+CREATE FUNCTION cell_equal(cell, cell) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT AS 'SELECT $1.x = $2.x';
+CREATE FUNCTION cell_less(cell, cell) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT AS 'SELECT $1.x < $2.x';
+CREATE FUNCTION cell_compare(cell, cell) RETURNS int LANGUAGE sql IMMUTABLE STRICT AS 'SELECT btint4cmp($1.x, $2.x)';
+CREATE FUNCTION cell_hash(cell) RETURNS int LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+BEGIN
+	IF $1.x >= 9000 THEN
+		RAISE WARNING 'hashed a secret: %', $1;
+	END IF;
+	RETURN hashint4($1.x);
+END
+$$;
+CREATE OPERATOR === (FUNCTION = cell_equal, LEFTARG = cell, RIGHTARG = cell, COMMUTATOR = ===, HASHES);
+CREATE OPERATOR <<< (FUNCTION = cell_less, LEFTARG = cell, RIGHTARG = cell);
+CREATE OPERATOR CLASS cell_ops DEFAULT FOR TYPE cell USING btree AS
+	OPERATOR 1 <<<, OPERATOR 3 ===, FUNCTION 1 cell_compare(cell, cell);
+CREATE OPERATOR CLASS cell_ops DEFAULT FOR TYPE cell USING hash AS OPERATOR 1 ===, FUNCTION 1 cell_hash(cell);
+CREATE TABLE secrets AS SELECT n AS id, ARRAY[ROW(n)::cell] AS k, n > 9000 AS hidden FROM generate_series(1, 9003) n WHERE n < 400 OR n > 9000;
+CREATE VIEW barrier WITH (security_barrier) AS SELECT * FROM secrets WHERE NOT hidden;
+SELECT same, elements FROM filtered('barrier f JOIN (SELECT ARRAY[ROW(n)::cell] AS k FROM generate_series(1, 40) n) o USING (k)');
+
+-- ----------------------------------------------------------------- deep plans
+-- Each node is visited a few times, however deep the plan is
+CREATE FUNCTION nested(depth int) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	deep text := 'SELECT k FROM few';
+BEGIN
+	FOR i IN 1 .. depth LOOP
+		deep := format('SELECT k + 1 AS k FROM (%s) AS q%s GROUP BY k', deep, i);
+	END LOOP;
+	RETURN deep;
+END
+$$;
+SET statement_timeout = '10s';
+SELECT same, elements FROM filtered('quotients f JOIN (' || nested(12) || ') o USING (k)');
+RESET statement_timeout;
 
 -- ----------------------------------------------------------------- by workers
 SET parallel_setup_cost = 0;
