@@ -553,6 +553,15 @@ is_key_build(PlanState *node)
 		((CustomScanState *) node)->methods == &exec_methods;
 }
 
+/* Has the filter to be complete before an outer row is read? */
+bool
+key_build_comes_first(PlanState *node)
+{
+	Assert(is_key_build(node));
+	return list_nth_int(((CustomScan *) node->plan)->custom_private,
+						KEY_BUILD_FIRST) != 0;
+}
+
 /* The number of its filter in the plan */
 int
 key_build_number(PlanState *node)

@@ -38,7 +38,8 @@ typedef enum KeyBuildField
 	KEY_BUILD_KIND,				/* a KeyKind */
 	KEY_BUILD_ATTRIBUTE,		/* of KEY_INTEGER: the child's column */
 	KEY_BUILD_INTEGER,			/* and its KeyInteger */
-	KEY_BUILD_KEYS				/* their expected number */
+	KEY_BUILD_KEYS,				/* their expected number */
+	KEY_BUILD_FIRST				/* 1: before an outer row is read */
 } KeyBuildField;
 
 typedef struct KeyBuildState KeyBuildState;
@@ -60,6 +61,7 @@ extern uint64 key_builds_begun;
 
 extern bool is_key_build(PlanState *node);
 extern int	key_build_number(PlanState *node);
+extern bool key_build_comes_first(PlanState *node);
 extern KeySource *key_build_link(PlanState *node, HashState *hash);
 extern const KeyFilter *key_source_open(KeySource *source);
 

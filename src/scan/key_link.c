@@ -34,12 +34,17 @@ find_links(PlanState *node, void *context)
 
 	if (node == NULL)
 		return false;
-	if (IsA(node, HashState) && outerPlanState(node) != NULL &&
-		is_key_build(outerPlanState(node)))
+	if (IsA(node, HashJoinState) &&
+		is_key_build(outerPlanState(innerPlanState(node))))
 	{
-		links->builds = lappend(links->builds, outerPlanState(node));
+		PlanState  *build = outerPlanState(innerPlanState(node));
+
+		links->builds = lappend(links->builds, build);
 		links->sources = lappend(links->sources,
-								 key_build_link(outerPlanState(node), (HashState *) node));
+								 key_build_link(build, (HashState *) innerPlanState(node)));
+		/* a join that knows that there are outer rows does not look */
+		if (key_build_comes_first(build))
+			((HashJoinState *) node)->hj_OuterNotEmpty = true;
 	}
 	links->probes = list_concat(links->probes, key_probes_of(node));
 	links->probes = list_concat(links->probes, filter_scan_key_probes(node));

@@ -134,7 +134,7 @@ typedef struct Placement
 	bool		leakproof;
 	double		share;			/* of the rows that is expected to pass */
 	bool		tried;			/* that is not known */
-	bool		through_gather; /* it is complete before workers start */
+	bool		blocked;		/* one outer row needs many probed ones */
 	bool		below_gather;	/* where only some scans may have it */
 	bool		edit;			/* else only these are computed: */
 	double		probed;			/* rows */
@@ -149,6 +149,7 @@ typedef struct KeyFilterPlan
 	int			number;
 	double		share;
 	bool		tried;
+	bool		comes_first;	/* no outer row is read before it is complete */
 } KeyFilterPlan;
 
 /* ----------------------------------------------------------------
@@ -339,7 +340,8 @@ make_node_above(PlanEditor *editor, Plan *child,
 
 /* Collect the keys of a hash join. */
 static void
-add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key, int number)
+add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
+		  const Placement *placement)
 {
 	Plan	   *hash = innerPlan(join);
 	Plan	   *child = outerPlan(hash);
@@ -347,9 +349,11 @@ add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key, int number)
 	List	   *keys = ((Hash *) hash)->hashkeys;
 
 	/* in the order of KeyBuildField */
-	build->custom_private = list_make5_int(number, key->kind, key->inner[0],
-										   key->inner_integer,
+	build->custom_private = list_make5_int(placement->number, key->kind,
+										   key->inner[0], key->inner_integer,
 										   (int) Min(child->plan_rows, INT_MAX));
+	build->custom_private = lappend_int(build->custom_private,
+										placement->blocked);
 	build->custom_exprs = (List *) make_own_column((Node *) keys, NULL);
 	build->scan.plan.parallel_aware = hash->parallel_aware;
 	outerPlan(hash) = &build->scan.plan;
@@ -682,9 +686,6 @@ child_with_columns(const PlanEditor *editor, Plan *plan, const AttrNumber *colum
 			return NULL;
 		case T_Gather:
 		case T_GatherMerge:
-			if (!placement->through_gather)
-				return NULL;
-			/* FALLTHROUGH */
 		case T_Sort:
 		case T_IncrementalSort:
 		case T_Material:
@@ -699,6 +700,14 @@ child_with_columns(const PlanEditor *editor, Plan *plan, const AttrNumber *colum
 		default:
 			return NULL;
 	}
+}
+
+/* Does a node read many rows of a child before it returns one? */
+static bool
+is_blocking(const Plan *plan, Plan *const *child)
+{
+	return IsA(plan, Sort) || IsA(plan, IncrementalSort) || IsA(plan, Agg) ||
+		child != &outerPlan(plan);
 }
 
 static void place(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
@@ -726,6 +735,7 @@ place_below_gather(PlanEditor *editor, Plan *gather, const AttrNumber *columns,
 	place(editor, child, childs, &trial);
 	if (trial.probed == 0)
 		return false;
+	placement->blocked = true;
 	placement->below_gather = true;
 	place(editor, child, childs, placement);
 	placement->below_gather = false;
@@ -781,6 +791,7 @@ place(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	{
 		placement->saved += (1 - placement->share) * (*child)->plan_rows *
 			cost_of_row(plan);
+		placement->blocked |= is_blocking(plan, child);
 		place(editor, child, childs, placement);
 	}
 	else if (!place_in_scan(editor, slot, columns, placement))
@@ -932,24 +943,6 @@ worth_it(const Placement *placement, double keys)
 		keys * (integer ? COLLECT_INTEGER_NS : COLLECT_HASH_NS);
 }
 
-/*
- * Does the join read an outer row before it builds its hash table?  Then the hash tables
- * on its outer side are built before.  See HJ_BUILD_HASHTABLE in core.
- */
-static bool
-reads_outer_first(const HashJoin *join)
-{
-	const Plan *plan = &join->join.plan;
-	JoinType	type = join->join.jointype;
-
-	if (innerPlan(plan)->parallel_aware)
-		return false;
-	if (type == JOIN_LEFT || type == JOIN_ANTI)
-		return true;
-	return (type == JOIN_INNER || type == JOIN_SEMI) &&
-		outerPlan(plan)->startup_cost < innerPlan(plan)->total_cost;
-}
-
 /* Filter the outer side of a hash join, if it can be done, and pays. */
 static void
 filter_join(PlanEditor *editor, HashJoin *join)
@@ -969,7 +962,6 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	placement.functions = key.outer_function;
 	placement.collations = key.collation;
 	placement.leakproof = key.leakproof;
-	placement.through_gather = !reads_outer_first(join);
 	placement.share = share_with_partner(join, &placement.tried);
 	if (!editor->force)
 	{
@@ -982,7 +974,7 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	}
 	placement.edit = true;
 	place(editor, &outerPlan(plan), key.outer, &placement);
-	add_build(editor, join, &key, placement.number);
+	add_build(editor, join, &key, &placement);
 	editor->filters++;
 	added = palloc(sizeof(KeyFilterPlan));
 	added->join = join;
@@ -990,6 +982,7 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	added->number = placement.number;
 	added->share = placement.share;
 	added->tried = placement.tried;
+	added->comes_first = placement.blocked;
 	editor->added = lappend(editor->added, added);
 }
 
@@ -1040,6 +1033,25 @@ has_keys(const KeyFilterPlan *filter, Plan **child, AttrNumber column,
 }
 
 /*
+ * Does the join read an outer row before it builds its hash table?  Then the hash tables
+ * on its outer side are built before.  See HJ_BUILD_HASHTABLE in core.
+ */
+static bool
+reads_outer_first(const PlanEditor *editor, const HashJoin *join)
+{
+	const Plan *plan = &join->join.plan;
+	const KeyFilterPlan *own = filter_of(editor, plan);
+	JoinType	type = join->join.jointype;
+
+	if (innerPlan(plan)->parallel_aware || (own && own->comes_first))
+		return false;
+	if (type == JOIN_LEFT || type == JOIN_ANTI)
+		return true;
+	return (type == JOIN_INNER || type == JOIN_SEMI) &&
+		outerPlan(plan)->startup_cost < innerPlan(plan)->total_cost;
+}
+
+/*
  * Filter the inner side of a hash join by filters of joins on its outer side that have
  * the same key.
  */
@@ -1054,9 +1066,8 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 	AttrNumber	childs[1];
 	Plan	  **child;
 
-	/* does the join read an outer row first? not if its hash is parallel */
-	if (!drops_inner(join->join.jointype) || hash->parallel_aware ||
-		(plan->startup_cost >= hash->total_cost && !editor->force) ||
+	if (!drops_inner(join->join.jointype) ||
+		!(reads_outer_first(editor, join) || editor->force) ||
 		!key_of_join(join, &key) || key.columns != 1 || key.inner[0] == 0 ||
 		key.outer[0] == 0)
 		return;
@@ -1064,7 +1075,6 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 	trace.columns = 1;
 	trace.functions = key.outer_function;
 	trace.collations = key.collation;
-	trace.through_gather = true;
 	here[0] = key.outer[0];
 	while ((child = child_with_columns(editor, plan, here, &trace, childs)) != NULL)
 	{
@@ -1081,8 +1091,7 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 				.collations = key.collation,
 				.leakproof = key.leakproof,
 				.share = filter->share,
-				.tried = filter->tried,
-				.through_gather = true
+				.tried = filter->tried
 			};
 
 			placement.saved = (1 - filter->share) * outerPlan(hash)->plan_rows *

@@ -33,7 +33,8 @@ typedef struct KeyProbe
 {
 	int			number;
 	KeySource  *source;			/* NULL: not linked, all rows pass, unless: */
-	const KeyFilter *copy;		/* in a worker: of a filter that the leader has */
+	const KeyFilter *copy;		/* in a worker: of a filter that the leader
+								 * has */
 	KeyKind		kind;
 	KeyInteger	integer;
 	int			columns;

@@ -218,6 +218,16 @@ CREATE TABLE secrets AS SELECT n AS id, ARRAY[ROW(n)::cell] AS k, n > 9000 AS hi
 CREATE VIEW barrier WITH (security_barrier) AS SELECT * FROM secrets WHERE NOT hidden;
 SELECT same, elements FROM filtered('barrier f JOIN (SELECT ARRAY[ROW(n)::cell] AS k FROM generate_series(1, 40) n) o USING (k)');
 
+-- No row that a view hides is probed if the operator is not leakproof: EXPLAIN would tell
+-- how many have one of the keys
+CREATE TABLE amounts AS SELECT n AS id, n::numeric AS amount FROM generate_series(1, 1000) n;
+CREATE VIEW shown WITH (security_barrier) AS SELECT * FROM amounts WHERE id > 995;
+SELECT op, n->>'Custom Plan Provider' AS node, n->'Rows Probed' AS probed
+FROM (VALUES ('integer', 'id'), ('numeric', 'amount')) AS q (op, c),
+	nodes(format('SELECT FROM shown s RIGHT JOIN (VALUES (7::%s), (998)) v (x) ON s.%I = v.x', op, c)) AS n
+WHERE n ? 'Rows Probed'
+ORDER BY op;
+
 -- ----------------------------------------------------------------- deep plans
 -- Each node is visited a few times, however deep the plan is
 CREATE FUNCTION nested(depth int) RETURNS text LANGUAGE plpgsql AS $$
@@ -249,6 +259,15 @@ FROM (VALUES
 	LATERAL filtered(query) r
 ORDER BY i;
 RESET work_mem;
+-- A filter that is complete before workers start: theirs is a copy.  The join would
+-- look for an outer row first, and so aggregate all.
+CREATE TABLE grouped AS SELECT id, k4 % 50000 AS k FROM facts;
+ANALYZE grouped;
+SELECT same, elements, rows_probed > 180000 AS both_tables
+FROM filtered('facts f JOIN keys k ON f.k4 = k.dense AND k.id % 100 = 0 JOIN (SELECT k, count(*) FROM grouped GROUP BY k) g ON g.k = k.dense');
+SELECT n->>'Relation Name' AS scan, (n->>'Rows Removed by Probe')::int > 98000 AS removed
+FROM nodes('SELECT FROM facts f JOIN keys k ON f.k4 = k.dense AND k.id % 100 = 0 JOIN (SELECT k, count(*) FROM grouped GROUP BY k) g ON g.k = k.dense') n
+WHERE n ? 'Rows Probed';
 -- A worker that comes when the others have read the inner side collects no keys, but probes
 -- all the same.  It sleeps before that; the leader sleeps then, and leaves it most pages.
 CREATE FUNCTION slept(id int, leads boolean, leader int) RETURNS boolean
