@@ -707,7 +707,7 @@ static bool
 is_blocking(const Plan *plan, Plan *const *child)
 {
 	return IsA(plan, Sort) || IsA(plan, IncrementalSort) || IsA(plan, Agg) ||
-		child != &outerPlan(plan);
+		(IsA(plan, HashJoin) && child != &outerPlan(plan));
 }
 
 static void place(PlanEditor *editor, Plan **slot, const AttrNumber *columns,

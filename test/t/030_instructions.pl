@@ -32,7 +32,8 @@ $node->safe_psql('postgres', qq{
 			cuckoo_agg(number, 6000) AS cuckoo_layers,
 			bloom_agg(upper(url)) AS other_urls, bloom_agg(-number) AS other_numbers
 		FROM urls;
-	VACUUM ANALYZE urls;
+	CREATE TABLE keys AS SELECT url || 'x' AS url, -number * number * number AS number FROM urls WHERE number < 1000;
+	VACUUM ANALYZE urls, keys;
 });
 $node->stop;
 
@@ -40,6 +41,13 @@ $node->stop;
 my $query = 'SELECT count(*) FILTER (WHERE bloom_contains(%s, %s)) FROM urls';
 my $cuckoo_query = 'SELECT count(*) FILTER (WHERE cuckoo_contains(%s, %s)) FROM urls';
 my $scan = 'SELECT count(*) FROM urls WHERE bloom_contains(%s, %s)';
+# of a text, most is the server's hash
+my $join = sub {
+	my ($column) = @_;
+
+	return "LOAD 'bloomfilter'\nSET bloomfilter.join_filter = on\nSET enable_mergejoin = off\nSET enable_nestloop = off\n" .
+	  "SELECT count(*) FROM urls JOIN keys USING ($column)";
+};
 foreach my $case (
 	[ 'a probe of a stored filter for a URL of 73 bytes',
 		'bloomfilter_contains', 330,
@@ -56,6 +64,10 @@ foreach my $case (
 	[ 'a row that a Filter Scan removes, with a bigint, behind a URL',
 		'filter_scan_exec', 515,
 		sprintf($scan, '(SELECT other_numbers FROM filters)', 'number') ],
+	[ 'a row that a join\'s keys remove, by a URL of 73 bytes',
+		'filter_scan_exec', 1100, $join->('url') ],
+	[ 'a row that a join\'s keys remove, by a bigint behind a URL',
+		'filter_scan_exec', 470, $join->('number') ],
 	[ 'a step of bloom_agg for a URL of 73 bytes',
 		'bloomfilter_bloom_agg_trans', 385,
 		'SELECT bloom_agg(url) IS NULL FROM urls' ],
