@@ -232,14 +232,14 @@ typedef struct SharedScan
 {
 	Size		scan_bytes;		/* of the parallel scan, which follows */
 	int			copies;			/* of filters, which follow that */
-}			SharedScan;
+} SharedScan;
 
 /* A filter, at the next address that is a multiple of MAXALIGN */
 typedef struct SharedCopy
 {
 	int			number;			/* of the filter */
 	KeyFilter	filter;
-}			SharedCopy;
+} SharedCopy;
 
 #define shared_scan(shared) \
 	((ParallelTableScanDesc) ((char *) (shared) + MAXALIGN(sizeof(SharedScan))))
