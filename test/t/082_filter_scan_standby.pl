@@ -93,12 +93,12 @@ $session->query('COMMIT');
 $rows = $fewer;
 is_joined('after the old transaction');
 
-# A scan that is underway while the primary goes on
+# A scan that is underway while the primary goes on.  (Not with a VACUUM of that table: its
+# replay may wait for the page that any cursor holds.)
 $session->query("BEGIN; DECLARE c CURSOR FOR SELECT v.id FROM visits v JOIN blacklist b USING (url)");
 is($session->query('FETCH 5 FROM c') =~ tr/\n//, 4, 'a cursor');
 $until = $primary->safe_psql('postgres', q{
 	INSERT INTO blacklist SELECT url FROM visits;
-	VACUUM visits;
 	SELECT pg_current_wal_insert_lsn()});
 $standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$until'") or die 'not replayed';
 is(($session->query('FETCH ALL FROM c') =~ tr/\n//) + 1, $rows - 5, "the cursor's other rows");
