@@ -1059,7 +1059,7 @@ static void
 transfer_filters(PlanEditor *editor, HashJoin *join)
 {
 	Plan	   *plan = outerPlan(join);
-	Plan	   *hash = innerPlan(join);
+	Plan	  **inner = &outerPlan(innerPlan(join));
 	JoinKey		key;
 	Placement	trace = {0};
 	AttrNumber	here[1];
@@ -1071,6 +1071,9 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 		!key_of_join(join, &key) || key.columns != 1 || key.inner[0] == 0 ||
 		key.outer[0] == 0)
 		return;
+	/* the builder stays next to the Hash node */
+	if (is_custom(*inner, &key_build_methods))
+		inner = &outerPlan(*inner);
 	trace.kind = key.kind;
 	trace.columns = 1;
 	trace.functions = key.outer_function;
@@ -1094,14 +1097,14 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 				.tried = filter->tried
 			};
 
-			placement.saved = (1 - filter->share) * outerPlan(hash)->plan_rows *
+			placement.saved = (1 - filter->share) * (*inner)->plan_rows *
 				cost_of_row((Plan *) join);
-			place(editor, &outerPlan(hash), key.inner, &placement);
+			place(editor, inner, key.inner, &placement);
 			/* its keys are collected anyway */
 			if (editor->force || worth_it(&placement, 0))
 			{
 				placement.edit = true;
-				place(editor, &outerPlan(hash), key.inner, &placement);
+				place(editor, inner, key.inner, &placement);
 			}
 		}
 		plan = *child;

@@ -244,6 +244,13 @@ FROM (VALUES ('integer', 'id'), ('numeric', 'amount')) AS q (op, c),
 WHERE n ? 'Rows Probed'
 ORDER BY op;
 
+-- There, a filter of a join below stays above the inner side, which the join's own builder
+-- still follows
+CREATE VIEW most WITH (security_barrier) AS SELECT * FROM amounts WHERE id > 5;
+SELECT same, elements
+FROM filtered('(SELECT a.id, a.amount FROM most a JOIN (SELECT n::numeric AS x FROM generate_series(1, 400) n) v ON a.amount = v.x OFFSET 0) f
+	JOIN (SELECT amount FROM amounts WHERE id BETWEEN 398 AND 405 OFFSET 0) k ON k.amount = f.amount');
+
 -- ----------------------------------------------------------------- deep plans
 -- Each node is visited a few times, however deep the plan is
 CREATE FUNCTION nested(depth int) RETURNS text LANGUAGE plpgsql AS $$
