@@ -31,6 +31,12 @@ PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
+# Their headers declare callbacks with (), which C23, the default of gcc 15, takes for
+# (void).  Headers that were configured with C23, as of a later version, need it.
+ifneq ($(filter 15 16 17,$(MAJORVERSION)),)
+override CFLAGS += -std=gnu17
+endif
+
 # What follows needs no server: src/filter/ alone, with its tests and benchmarks
 CORE_CFLAGS = -std=gnu99 -O2 -g -Wall -Wextra -ffp-contract=off
 CORE_INPUT = $(FILTER_SOURCES) $(wildcard src/filter/*.h) $(wildcard bench/*.h)
