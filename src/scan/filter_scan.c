@@ -88,11 +88,11 @@ filter_scan_begin(CustomScanState *node, EState *estate, int eflags)
 
 #if PG_VERSION_NUM < 160000
 	/* the server has made a virtual slot, and expressions that read such */
+	node->ss.ps.subPlan = NIL;
 	ExecInitScanTupleSlot(estate, &node->ss,
 						  RelationGetDescr(node->ss.ss_currentRelation),
 						  &TTSOpsBufferHeapTuple);
 	ExecAssignScanProjectionInfo(&node->ss);
-	node->ss.ps.subPlan = NIL;
 	node->ss.ps.qual = ExecInitQual(plan->scan.plan.qual, &node->ss.ps);
 #endif
 	/* for EXPLAIN too: this checks that the user may call the functions */

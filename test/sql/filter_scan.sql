@@ -308,6 +308,10 @@ SELECT * FROM compare('SELECT name, (SELECT count(*) FROM scanned WHERE o.c @> u
 	FROM filters o, generate_series(1, 3) WHERE name IN (''url'', ''h'', ''null'', ''empty'')');
 SELECT * FROM compare('SELECT relname, (SELECT array_agg(id ORDER BY id) FROM scanned WHERE membership_contains(o.oid, url))
 	FROM pg_class o, generate_series(1, 2) WHERE relname = ''listed_url''');
+-- A hashed subplan in the select list of the scan, of which an outer row is a parameter
+SELECT * FROM compare('SELECT i, s.id FROM generate_series(1, 3) i, LATERAL
+	(SELECT id, n IN (SELECT l.n FROM listed l WHERE l.n % 3 < i) AS is_listed FROM scanned
+	 WHERE membership_contains(''listed_url'', url) OFFSET 0) s WHERE is_listed');
 -- the same filter again, and the scan left before its end
 SELECT * FROM compare('SELECT i, s.id FROM generate_series(1, 3) i, LATERAL
 	(SELECT id FROM scanned WHERE membership_contains(''listed_url'', url) OFFSET i LIMIT i) s');
