@@ -22,7 +22,7 @@
  * is the nullable one; below Sort, Material, Append, and subqueries; and below
  * an aggregate that groups by the key, by the same equality.  Not below Limit, window
  * functions, set operations, Gather, which runs in other processes, nor a node that
- * computes volatile functions.
+ * computes volatile functions, or whose other side does.
  *
  * Transfer.  Let a join have the same key as a join with a filter on its outer side.
  * Then rows of the upper join's inner side need that key too.  The upper join usually
@@ -420,6 +420,69 @@ is_volatile(const PlanEditor *editor, const Plan *plan)
 }
 
 /*
+ * May executing a plan call volatile functions?  Then a plan beside it must not have fewer
+ * rows: a nested loop would execute this one less often, and a join with an empty side
+ * would not read the other one.  Says yes of nodes that it does not know.
+ */
+static bool
+calls_volatile_below(const PlanEditor *editor, const Plan *plan)
+{
+	List	   *children = NIL;
+	ListCell   *cell;
+
+	if (!editor->is_volatile || plan == NULL)
+		return false;
+	check_stack_depth();
+	if (is_volatile(editor, plan) || plan->initPlan != NIL)
+		return true;
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+		case T_BitmapHeapScan:
+			return false;
+		case T_HashJoin:
+		case T_MergeJoin:
+		case T_NestLoop:
+		case T_Hash:
+		case T_Material:
+		case T_Memoize:
+		case T_Sort:
+		case T_IncrementalSort:
+		case T_Agg:
+		case T_Group:
+		case T_Unique:
+		case T_Gather:
+		case T_GatherMerge:
+			break;
+		case T_Append:
+			children = ((const Append *) plan)->appendplans;
+			break;
+		case T_MergeAppend:
+			children = ((const MergeAppend *) plan)->mergeplans;
+			break;
+		case T_SubqueryScan:
+			return calls_volatile_below(editor, ((const SubqueryScan *) plan)->subplan);
+		case T_CustomScan:
+			if (!is_custom(plan, &filter_scan_methods) &&
+				!is_custom(plan, &key_build_methods) &&
+				!is_custom(plan, &key_probe_methods))
+				return true;
+			break;
+		default:
+			return true;
+	}
+	foreach(cell, children)
+	{
+		if (calls_volatile_below(editor, lfirst(cell)))
+			return true;
+	}
+	return calls_volatile_below(editor, outerPlan(plan)) ||
+		calls_volatile_below(editor, innerPlan(plan));
+}
+
+/*
  * Sets "attributes" to the columns of a scan's table that these columns of its result
  * are; false if one is something else
  */
@@ -677,6 +740,9 @@ child_with_columns(const PlanEditor *editor, Plan *plan, const AttrNumber *colum
 		case T_MergeJoin:
 		case T_NestLoop:
 			type = ((Join *) plan)->jointype;
+			if (calls_volatile_below(editor, varno == OUTER_VAR ? innerPlan(plan) :
+									 outerPlan(plan)))
+				return NULL;
 			if (varno == OUTER_VAR && (type == JOIN_INNER || type == JOIN_LEFT ||
 									   type == JOIN_SEMI || type == JOIN_ANTI))
 				return &outerPlan(plan);
@@ -974,6 +1040,9 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	}
 	placement.edit = true;
 	place(editor, &outerPlan(plan), key.outer, &placement);
+	/* if one side is empty, volatile functions of the other may not be called */
+	placement.blocked &= !calls_volatile_below(editor, outerPlan(plan)) &&
+		!calls_volatile_below(editor, innerPlan(plan));
 	add_build(editor, join, &key, &placement);
 	editor->filters++;
 	added = palloc(sizeof(KeyFilterPlan));
@@ -1068,6 +1137,7 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 
 	if (!drops_inner(join->join.jointype) ||
 		!(reads_outer_first(editor, join) || editor->force) ||
+		calls_volatile_below(editor, plan) ||
 		!key_of_join(join, &key) || key.columns != 1 || key.inner[0] == 0 ||
 		key.outer[0] == 0)
 		return;

@@ -210,6 +210,20 @@ FROM (VALUES
 	(3, 'SELECT id AS n FROM (SELECT id, k FROM quotients WHERE nextval(''numbers'') % 3 = 0) f JOIN few USING (k)')) q (i, query),
 	LATERAL numbered(query) r
 ORDER BY i;
+-- Beside these rows: a nested loop calls the function for each of them; if a join has none, it
+-- does not read its other side; and one whose outer side has none does not build
+SET join_collapse_limit = 1;
+SELECT i, r.*
+FROM (VALUES
+	(1, 'SELECT n FROM quotients f CROSS JOIN LATERAL (SELECT nextval(''numbers'') AS n, f.id OFFSET 0) v JOIN few USING (k)'),
+	(2, 'SELECT nextval(''numbers'') AS n FROM (SELECT count(*) FROM (SELECT k FROM quotients WHERE divisor < -1000) f
+			JOIN (SELECT id AS k, nextval(''numbers'') FROM quotients OFFSET 0) v USING (k) JOIN few USING (k) OFFSET 0) q'),
+	(3, 'SELECT nextval(''numbers'') AS n FROM (SELECT count(*) FROM (SELECT k FROM quotients WHERE divisor < -id - 1500 GROUP BY k) f
+			JOIN (SELECT k, nextval(''numbers'') FROM few WHERE (SELECT count(*) FROM generate_series(1, 100000)) > 0 OFFSET 0) v USING (k) OFFSET 0) q'))
+	q (i, query),
+	LATERAL numbered(query) r
+ORDER BY i;
+RESET join_collapse_limit;
 
 -- ----------------------------------------------- hash functions of parts of a value
 -- that of an array tells no hidden rows to its elements' hash function
