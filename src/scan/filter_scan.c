@@ -50,7 +50,6 @@ typedef struct FilterScanState
 	CustomScanState css;
 	List	   *probes;			/* of Probe, in order of application */
 	List	   *key_probes;		/* of KeyProbe: those among them */
-	List	   *complete;		/* of them: those whose filters workers get */
 	int			key_place;		/* of the first of them in "probes" */
 	uint64		pages;			/* since these were sorted */
 	TableScanDesc scan;			/* NULL: not begun */
@@ -228,56 +227,62 @@ filter_scan_rescan(CustomScanState *node)
  * complete when the workers start: these are of joins above the Gather.  Other
  * filters each process finds in its own part of the plan.
  */
-typedef struct SharedScan
-{
-	Size		scan_bytes;		/* of the parallel scan, which follows */
-	int			copies;			/* of filters, which follow that */
-} SharedScan;
-
-/* A filter, at the next address that is a multiple of MAXALIGN */
 typedef struct SharedCopy
 {
 	int			number;			/* of the filter */
-	KeyFilter	filter;
+	dsa_pointer filter;			/* one copy for all scans below the Gather */
 } SharedCopy;
 
-#define shared_scan(shared) \
-	((ParallelTableScanDesc) ((char *) (shared) + MAXALIGN(sizeof(SharedScan))))
-#define first_copy(shared) \
-	((SharedCopy *) ((char *) shared_scan(shared) + (shared)->scan_bytes))
-#define copy_bytes(keys) \
-	MAXALIGN(offsetof(SharedCopy, filter) + (keys)->bytes)
-#define next_copy(copy) \
-	((SharedCopy *) ((char *) (copy) + copy_bytes(&(copy)->filter)))
-
-/* The bytes of the scan */
-static Size
-scan_bytes(CustomScanState *node)
+/* In front of the parallel scan */
+typedef struct SharedScan
 {
-	return MAXALIGN(table_parallelscan_estimate(node->ss.ss_currentRelation,
-												node->ss.ps.state->es_snapshot));
-}
+	int			copies;
+	SharedCopy	copy[FLEXIBLE_ARRAY_MEMBER];	/* room for all probes */
+} SharedScan;
+
+#define shared_scan_bytes(probes) \
+	MAXALIGN(offsetof(SharedScan, copy) + list_length(probes) * sizeof(SharedCopy))
+#define shared_scan(shared, probes) \
+	((ParallelTableScanDesc) ((char *) (shared) + shared_scan_bytes(probes)))
 
 static Size
 filter_scan_estimate_dsm(CustomScanState *node, ParallelContext *context)
 {
 	FilterScanState *state = (FilterScanState *) node;
-	Size		bytes = MAXALIGN(sizeof(SharedScan)) + scan_bytes(node);
 	ListCell   *cell;
 
-	/* another may become complete before they are copied */
-	state->complete = NIL;
+	/* it may lie in the memory of an earlier Gather */
 	foreach(cell, state->key_probes)
 	{
 		KeyProbe   *probe = lfirst(cell);
-		const KeyFilter *filter = key_source_filter(probe->source);
 
-		if (filter == NULL)
-			continue;
-		state->complete = lappend(state->complete, probe);
-		bytes = add_size(bytes, copy_bytes(filter));
+		if (probe->source)
+			probe->source->copy = InvalidDsaPointer;
 	}
-	return bytes;
+	return add_size(shared_scan_bytes(state->key_probes),
+					table_parallelscan_estimate(node->ss.ss_currentRelation,
+												node->ss.ps.state->es_snapshot));
+}
+
+/*
+ * A copy of a filter for the workers, or InvalidDsaPointer if it is not complete, or there
+ * is no memory for it.  The first of the scans that probe it makes the copy.
+ */
+static dsa_pointer
+copy_filter(KeySource *source, dsa_area *area)
+{
+	const KeyFilter *filter = key_source_filter(source);
+
+	if (filter == NULL || area == NULL)
+		return InvalidDsaPointer;
+	if (!DsaPointerIsValid(source->copy))
+	{
+		source->copy = dsa_allocate_extended(area, filter->bytes,
+											 DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
+		if (DsaPointerIsValid(source->copy))
+			memcpy(dsa_get_address(area, source->copy), filter, filter->bytes);
+	}
+	return source->copy;
 }
 
 static void
@@ -286,24 +291,21 @@ filter_scan_initialize_dsm(CustomScanState *node, ParallelContext *context,
 {
 	FilterScanState *state = (FilterScanState *) node;
 	SharedScan *shared = memory;
-	SharedCopy *copy;
 	ListCell   *cell;
 
 	Assert(state->scan == NULL);
-	shared->scan_bytes = scan_bytes(node);
-	shared->copies = list_length(state->complete);
-	state->parallel = shared_scan(shared);
+	state->parallel = shared_scan(shared, state->key_probes);
 	table_parallelscan_initialize(node->ss.ss_currentRelation, state->parallel,
 								  node->ss.ps.state->es_snapshot);
-	copy = first_copy(shared);
-	foreach(cell, state->complete)
+	shared->copies = 0;
+	foreach(cell, state->key_probes)
 	{
 		KeyProbe   *probe = lfirst(cell);
-		const KeyFilter *filter = key_source_filter(probe->source);
+		dsa_pointer filter = copy_filter(probe->source,
+										 node->ss.ps.state->es_query_dsa);
 
-		copy->number = probe->number;
-		memcpy(&copy->filter, filter, filter->bytes);
-		copy = next_copy(copy);
+		if (DsaPointerIsValid(filter))
+			shared->copy[shared->copies++] = (SharedCopy) {probe->number, filter};
 	}
 }
 
@@ -323,10 +325,9 @@ filter_scan_initialize_worker(CustomScanState *node, shm_toc *toc,
 {
 	FilterScanState *state = (FilterScanState *) node;
 	SharedScan *shared = memory;
-	SharedCopy *copy = first_copy(shared);
 
-	state->parallel = shared_scan(shared);
-	for (int i = 0; i < shared->copies; i++, copy = next_copy(copy))
+	state->parallel = shared_scan(shared, state->key_probes);
+	for (int i = 0; i < shared->copies; i++)
 	{
 		ListCell   *cell;
 
@@ -334,8 +335,9 @@ filter_scan_initialize_worker(CustomScanState *node, shm_toc *toc,
 		{
 			KeyProbe   *probe = lfirst(cell);
 
-			if (probe->number == copy->number)
-				probe->copy = &copy->filter;
+			if (probe->number == shared->copy[i].number)
+				probe->copy = dsa_get_address(node->ss.ps.state->es_query_dsa,
+											  shared->copy[i].filter);
 		}
 	}
 }

@@ -32,7 +32,6 @@
 #include "miscadmin.h"
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
-#include "utils/dsa.h"
 #include "utils/ruleutils.h"
 #include "utils/wait_event.h"
 

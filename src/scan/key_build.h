@@ -10,6 +10,7 @@
 #include "executor/instrument.h"
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
+#include "utils/dsa.h"
 
 #if PG_VERSION_NUM < 190000
 /* what nodes count, by its later name */
@@ -51,6 +52,7 @@ typedef struct KeySource
 	HashState  *hash;			/* the join's Hash node; NULL: not linked */
 	void	   *table;			/* its table that has these keys, unless: */
 	bool		is_shared;		/* by the processes of a Parallel Hash */
+	dsa_pointer copy;			/* for the workers of a Gather that begins */
 	KeyBuildState *build;
 } KeySource;
 

@@ -1,6 +1,6 @@
 # Join filters without an index do not depend on when a session loads the library, nor on
-# which other libraries look at its queries; and nothing is left of one whose query
-# was cancelled, or failed, while it was built.
+# which other libraries look at its queries; nothing is left of one whose query
+# was cancelled, or failed, while it was built; and workers share one copy of it.
 use strict;
 use warnings;
 
@@ -15,6 +15,8 @@ use Test::More;
 my $node = start_server('sessions', conf => q{
 autovacuum = off
 max_parallel_workers_per_gather = 0
+# in files, which a query can see
+dynamic_shared_memory_type = mmap
 });
 $node->safe_psql('postgres', q{
 	CREATE TABLE parts AS SELECT n AS part, n % 100 AS brand, 'part ' || n AS name FROM generate_series(1, 20000) n;
@@ -109,6 +111,28 @@ foreach my $workers (0, 2)
 	}
 	$session->quit;
 }
+
+# Workers get one copy of a filter, however many partitions probe it: this one has 120 kB
+$node->safe_psql('postgres', q{
+	CREATE TABLE parted (part bigint) PARTITION BY HASH (part);
+	DO $$ BEGIN FOR i IN 0..63 LOOP
+		EXECUTE format('CREATE TABLE parted_%s PARTITION OF parted FOR VALUES WITH (MODULUS 64, REMAINDER %s)', i, i);
+	END LOOP; END $$;
+	INSERT INTO parted SELECT n * 1000003::bigint FROM generate_series(1, 200000) n;
+	CREATE TABLE sparse AS SELECT n * 1000003::bigint AS part FROM generate_series(1, 100000) n;
+	VACUUM ANALYZE parted, sparse;
+	CREATE FUNCTION shared_kb(part bigint) RETURNS numeric LANGUAGE plpgsql STABLE PARALLEL RESTRICTED AS
+		$$ BEGIN RETURN sum((pg_stat_file('pg_dynshmem/' || f, true)).size) / 1024 FROM pg_ls_dir('pg_dynshmem') f; END $$;
+});
+$session = Session->new($node);
+$session->query("LOAD 'bloomfilter'; $on; SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0;
+	SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET enable_mergejoin = off; SET enable_nestloop = off");
+my $parted = 'FROM parted JOIN (SELECT part FROM sparse OFFSET 0) s USING (part)';
+like($session->query("EXPLAIN SELECT count(*) $parted"), qr/Gather.*Parallel Custom Scan \(Filter Scan\) on parted_63/s,
+	'probed by workers');
+is($session->query("SELECT count(*) $parted"), '100000', 'all rows');
+cmp_ok($session->query("SELECT max(shared_kb(part)) FILTER (WHERE part % 100 = 0) $parted"), '<', 64 * 120 / 2, 'one copy');
+$session->quit;
 
 # Other libraries, in both orders
 SKIP:
