@@ -14,8 +14,9 @@
  * Which joins.  Those that return nothing for an outer row without a partner: inner,
  * semi and right joins, right semi and right anti joins.  Not those that may be
  * executed again with other parameters or rows: on the inner side of a nested loop, in
- * the recursive part of a query, in subplans with parameters.  There, a node below may
- * keep rows that were filtered by keys which the join has since replaced.
+ * the recursive part of a query, in subplans with parameters, or that nothing
+ * materializes.  There, a node below may keep rows that were filtered by keys which the
+ * join has since replaced.
  *
  * How far down.  A row may be dropped below a node if all that the node then lacks are
  * result rows with the same key.  So below joins, on the side that has the key, unless it
@@ -50,6 +51,7 @@
 #include "access/table.h"
 #include "access/transam.h"
 #include "catalog/pg_class.h"
+#include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -1297,6 +1299,18 @@ server_filters(void)
 }
 
 /*
+ * Is a subplan executed once?  Not if it has parameters, nor if its rows are read again
+ * and not kept: volatile functions, or workers below a LIMIT, may give it others.
+ */
+static bool
+is_executed_once(const PlannedStmt *statement, const Plan *subplan, int plan_id)
+{
+	return bms_is_empty(subplan->extParam) &&
+		(!bms_is_member(plan_id, statement->rewindPlanIDs) ||
+		 ExecMaterializesOutput(nodeTag(subplan)));
+}
+
+/*
  * key_plan_add_filters
  *		Add join filters to a finished plan
  *
@@ -1326,9 +1340,9 @@ key_plan_add_filters(PlannedStmt *statement, JoinFilterSetting setting,
 	foreach(cell, statement->subplans)
 	{
 		Plan	   *subplan = lfirst(cell);
+		int			plan_id = foreach_current_index(cell) + 1;
 
-		/* else it is executed for many values of its parameters */
-		if (subplan && bms_is_empty(subplan->extParam))
+		if (subplan && is_executed_once(statement, subplan, plan_id))
 			edit_plan(&editor, subplan);
 	}
 }

@@ -584,6 +584,26 @@ ORDER BY i;
 SELECT setval('calls', 1, false);
 SELECT f.id FROM (SELECT id, nextval('calls') AS k FROM facts ORDER BY id) f JOIN small s ON f.k = s.k ORDER BY 1;
 
+-- nor are keys of an earlier execution used.  The third table is hashed in several batches, and
+-- thus again each time, with its odd and its even numbers in turn; the second is hashed once.
+BEGIN;
+CREATE SEQUENCE turns;
+CREATE TABLE first_of_three AS SELECT n % 400 AS k FROM generate_series(1, 6000) n;
+CREATE TABLE second_of_three AS SELECT n AS k, 'k' || n AS t FROM generate_series(1, 400) n;
+CREATE TABLE third_of_three AS SELECT n, 'k' || n AS t FROM generate_series(1, 90) n;
+ANALYZE first_of_three, second_of_three, third_of_three;
+SET LOCAL enable_material = off;
+SET LOCAL join_collapse_limit = 1;
+SET LOCAL work_mem = '64kB';
+SET LOCAL hash_mem_multiplier = 1;
+SELECT * FROM compare('SELECT i, 1 <= ALL (SELECT n % 2 + 0 * length(long)
+	FROM (first_of_three JOIN (SELECT * FROM second_of_three WHERE k % 3 > 0) s USING (k))
+		JOIN (SELECT n, t, repeat(t, 1000) AS long FROM third_of_three
+			WHERE (nextval(''turns'') - 1) / 90 % 2 <> n % 2 OFFSET 0) o USING (t)) AS are_odd
+	FROM generate_series(1, 4) i', false);
+SELECT last_value % 90 FROM turns;
+ROLLBACK;
+
 -- ------------------------------------------------------------------ security
 -- A hash function that tells what it is given; that is never of rows that a view or a
 -- policy hides
