@@ -51,6 +51,7 @@
 #include "access/table.h"
 #include "access/transam.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_proc.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -782,6 +783,21 @@ static void place(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 				  Placement *placement);
 
 /*
+ * May workers hash keys?  The join itself may be above the Gather because they must not
+ * compare them.
+ */
+static bool
+may_hash_in_workers(const Placement *placement)
+{
+	for (int i = 0; placement->kind == KEY_HASH && i < placement->columns; i++)
+	{
+		if (func_parallel(placement->functions[i]) != PROPARALLEL_SAFE)
+			return false;
+	}
+	return true;
+}
+
+/*
  * Probe below a Gather, if the key can be traced to a scan that its workers share: such
  * a scan gets a copy of the filter when they start.  The other nodes below have no
  * memory for one.
@@ -795,7 +811,7 @@ place_below_gather(PlanEditor *editor, Plan *gather, const AttrNumber *columns,
 										   childs);
 	Placement	trial = *placement;
 
-	if (child == NULL)
+	if (child == NULL || !may_hash_in_workers(placement))
 		return false;
 	trial.edit = false;
 	trial.below_gather = true;

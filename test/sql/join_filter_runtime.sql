@@ -357,6 +357,22 @@ ORDER BY i;
 -- EXPLAIN tells of nodes whose shared memory is gone
 SELECT count(*) > 0 AS told FROM plan_of('SELECT count(*) FROM facts f JOIN dims d ON f.k = d.k JOIN small s ON f.t = s.t', 'ANALYZE, VERBOSE, COSTS off, TIMING off, SUMMARY off');
 SELECT count(*) > 0 AS told FROM plan_of('SELECT f.id FROM facts f JOIN dims d ON f.k = d.k JOIN small s ON f.t = s.t LIMIT 1', 'ANALYZE, VERBOSE, FORMAT json');
+-- a hash function that workers may not call: the join is above their scan, and so is the probe
+BEGIN;
+CREATE TEMP TABLE seeds AS SELECT 0 AS seed;
+CREATE FUNCTION seeded_equal(int, int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL RESTRICTED COST 0.001 AS
+	'BEGIN RETURN $1 = $2; END';
+CREATE FUNCTION seeded_hash(int) RETURNS int LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL RESTRICTED AS
+	'BEGIN RETURN hashint4($1) + (SELECT seed FROM seeds); END';
+CREATE OPERATOR ==== (LEFTARG = int, RIGHTARG = int, FUNCTION = seeded_equal, COMMUTATOR = ====, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES);
+CREATE OPERATOR CLASS seeded_ops FOR TYPE int USING hash AS OPERATOR 1 ====, FUNCTION 1 seeded_hash(int);
+CREATE TABLE seeded AS SELECT n AS k FROM generate_series(1, 20000) n;
+ANALYZE seeded;
+ALTER TABLE small SET (parallel_workers = 0);
+SET LOCAL parallel_leader_participation = off;
+SELECT * FROM compare('SELECT f.k FROM seeded f JOIN small s ON f.k ==== s.k', true);
+SELECT line FROM plan_of('SELECT f.k FROM seeded f JOIN small s ON f.k ==== s.k') line WHERE line ~ 'Scan|Gather';
+ROLLBACK;
 SET max_parallel_workers_per_gather = 0;
 
 -- ------------------------------------------------------------------- rescans
