@@ -28,7 +28,8 @@
  * Transfer.  Let a join have the same key as a join with a filter on its outer side.
  * Then rows of the upper join's inner side need that key too.  The upper join usually
  * reads an outer row before it builds its own hash table; by then the lower
- * filter is complete.
+ * filter is complete.  Below a Gather the filter must be that of all processes, of a
+ * Parallel Hash.
  *
  * Cost.  A probe must cost less than what the rows save that it drops, see worth_it().
  * The shares that pass are those of the planner's estimates.  For a semijoin, or a join
@@ -1152,6 +1153,7 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 	AttrNumber	here[1];
 	AttrNumber	childs[1];
 	Plan	  **child;
+	bool		below_gather = false;
 
 	if (!drops_inner(join->join.jointype) ||
 		!(reads_outer_first(editor, join) || editor->force) ||
@@ -1171,6 +1173,10 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 	{
 		KeyFilterPlan *filter = filter_of(editor, plan);
 
+		below_gather |= IsA(plan, Gather) || IsA(plan, GatherMerge);
+		/* the processes' own hash tables may differ: each takes a sample of its own */
+		if (filter && below_gather && !innerPlan(plan)->parallel_aware)
+			filter = NULL;
 		if (filter && has_keys(filter, child, childs[0], &key))
 		{
 			Placement	placement = {

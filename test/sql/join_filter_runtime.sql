@@ -373,6 +373,20 @@ SET LOCAL parallel_leader_participation = off;
 SELECT * FROM compare('SELECT f.k FROM seeded f JOIN small s ON f.k ==== s.k', true);
 SELECT line FROM plan_of('SELECT f.k FROM seeded f JOIN small s ON f.k ==== s.k') line WHERE line ~ 'Scan|Gather';
 ROLLBACK;
+-- A hash table that each process builds has rows of its own, here another sample in each; so
+-- a filter of the leader's keys drops none that a join above the Gather needs.
+BEGIN;
+CREATE TABLE sampled AS SELECT n AS k FROM generate_series(0, 3999) n;
+CREATE TABLE joined_to_sample AS SELECT n AS id, n % 4000 AS k FROM generate_series(1, 100000) n;
+ANALYZE sampled, joined_to_sample;
+ALTER TABLE sampled SET (parallel_workers = 0);
+SET LOCAL enable_parallel_hash = off;
+SET LOCAL join_collapse_limit = 1;
+SELECT (SELECT count(*) FROM plan_of(query) line WHERE line ~ 'Probe: .*in join filter 1') AS probes,
+	count > 100000 * 0.1 / 2 AS all_rows
+FROM (VALUES ('SELECT * FROM (joined_to_sample j JOIN (SELECT k FROM sampled TABLESAMPLE bernoulli (10)) s USING (k)) JOIN (SELECT k FROM sampled OFFSET 0) o USING (k)')) q (query),
+	LATERAL (SELECT cardinality(result_of(query)) AS count) r;
+ROLLBACK;
 SET max_parallel_workers_per_gather = 0;
 
 -- ------------------------------------------------------------------- rescans
