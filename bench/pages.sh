@@ -26,8 +26,8 @@ rows()
 measured_on()
 {
 	# shellcheck disable=SC2016
-	printf '\nMeasured on %s. `script/bench %s`, in `bench/results/%s.csv`.\n' \
-		"$(origin_of "$results/$2.csv")" "$1" "$2"
+	printf '\nMeasured on %s, source commit %s. `script/bench %s`, in `bench/results/%s.csv`.\n' \
+		"$(origin_of "$results/$2.csv")" "$(sed -n 's/^# source: //p' "$results/$2.csv")" "$1" "$2"
 }
 
 page_scan()
@@ -121,6 +121,53 @@ page_gain()
 				commas(most), small, name, large }'
 }
 
+# The least and the most median of each kind of lookup, for an END that prints them:
+# client[kind], and server[kind] in parentheses if it was measured
+lookups()
+{
+	rows lookup '
+		function note(least, most, kind, n)
+		{
+			if (!(kind in least) || n + 0 < least[kind] + 0) least[kind] = n
+			if (!(kind in most) || n + 0 > most[kind] + 0) most[kind] = n
+		}
+		function span(least, most, kind)
+		{
+			return sprintf("%.0f", least[kind]) == sprintf("%.0f", most[kind]) ? \
+				sprintf("%.0f", most[kind]) : sprintf("%.0f to %.0f", least[kind], most[kind])
+		}
+		function client(kind) { return span(client_least, client_most, kind) }
+		function server(kind)
+		{
+			return kind in server_least ? " (server: " span(server_least, server_most, kind) ")" : ""
+		}
+		{ kind = $2 == "cuckoo" || $2 == "bloom" ? "filter" : $2 }
+		{ note(client_least, client_most, kind, $10) }
+		$7 != "" { note(server_least, server_most, kind, $7) }
+		END { '"$1"' }'
+}
+
+page_lookup()
+{
+	lookups '
+		printf "With a prepared query, a client waits %s microseconds%s for one lookup in a stored filter,\n" \
+			"and %s%s for one in the btree of the table itself%s.\n", client("filter"), server("filter"),
+			client("btree"), server("btree"),
+			"select_1" in client_least ? "; for `SELECT 1`, " client("select_1") server("select_1") : ""
+		if ("filter" in server_least)
+			print "In parentheses is the CPU time of the server for the same queries, in the same run."'
+	measured_on lookup lookup
+}
+
+# A line of README.md
+page_one_lookup()
+{
+	lookups '
+		printf "- **One lookup** in a stored filter of 10 kB to 500 MB took a client %s microseconds with a prepared\n" \
+			"  query%s. `script/bench lookup`, in `bench/results/lookup.csv`.\n", client("filter"),
+			"select_1" in client_least ? ", and `SELECT 1` " client("select_1") : ""'
+}
+
 # fill PAGE NAME...: replace these parts of it
 fill()
 {
@@ -160,6 +207,10 @@ fill_pages()
 		fill "$pages/docs/performance.md" join
 		fill "$pages/README.md" gain
 		fill "$pages/docs/current.md" gain
+	fi
+	if [ -e "$results/lookup.csv" ]; then
+		fill "$pages/docs/performance.md" lookup
+		fill "$pages/README.md" one_lookup
 	fi
 	[ ! -e "$results/star.csv" ] || fill "$pages/docs/performance.md" star
 	[ ! -e "$results/planning.csv" ] || fill "$pages/docs/performance.md" planning
