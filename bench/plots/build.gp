@@ -1,6 +1,7 @@
 # What a filter takes to build: time, memory, and what is stored
 load style
-set terminal svg size 1000,600
+height = 560
+set terminal svg size width, height
 set output output_file
 set multiplot title "Made of a column of five million distinct URLs, per row"
 serial = lines("build", "$3 == 0")
@@ -12,44 +13,44 @@ short(x) = x < 0.005 ? "0" : x < 1 ? sprintf("%.2f", x) : x < 10 ? sprintf("%.1f
 set yrange [9.6 : 0.4]
 set style fill solid 0.85 noborder
 set grid noytics
-set errorbars small
 unset key
-set tmargin at screen 0.87
-set bmargin at screen 0.14
+set tmargin at screen 0.86
+set bmargin at screen 0.17
+set label 101 "bar: median of the runs; whisker: least to most" at screen 0.99, 0.025 right font ",11" tc rgb grey
 
-set lmargin at screen 0.18
-set rmargin at screen 0.43
-set ytics ("count(url)" 1, "bloom\\_agg" 2, "bloom\\_agg, sized" 3, "cuckoo\\_agg" 4, "cuckoo\\_agg, sized" 5, "count(DISTINCT url)" 6, "array\\_agg" 7, "CREATE INDEX, btree" 8, "CREATE INDEX, hash" 9) font ",12"
-set xlabel "time, µs (bars: least to most)"
-set xrange [0 : 5.2]
+set lmargin at screen 0.215
+set rmargin at screen 0.46
+set ytics ("count(url)" 1, "bloom\\_agg" 2, "bloom\\_agg, sized" 3, "cuckoo\\_agg" 4, "cuckoo\\_agg, sized" 5, "count(DISTINCT url)" 6, "array\\_agg" 7, "btree index" 8, "hash index" 9)
+set xlabel "time, µs a row"
+set xrange [0 : *] noextend
+set offsets 0, graph 0.17, 0, 0
 set xtics 0, 1
 micros(ms, rows) = ms * 1000 / rows
 plot serial using ($9 / 1000):(place(strcol(2))):(0):($9 / 1000):(place(strcol(2)) - 0.38):(place(strcol(2))) with boxxyerror lc rgb blue, \
      parallel using ($9 / 1000):(place(strcol(2))):(0):($9 / 1000):(place(strcol(2))):(place(strcol(2)) + 0.38) with boxxyerror lc rgb sky, \
      serial using ($9 / 1000):(place(strcol(2)) - 0.19):(micros($7, $4)):(micros($8, $4)) with xerrorbars pt 0 lw 1 lc rgb black, \
      parallel using ($9 / 1000):(place(strcol(2)) + 0.19):(micros($7, $4)):(micros($8, $4)) with xerrorbars pt 0 lw 1 lc rgb black, \
-     serial using (micros($8, $4)):(place(strcol(2)) - 0.19):(short($9 / 1000)) with labels left offset 0.4, 0 font ",10", \
-     parallel using (micros($8, $4)):(place(strcol(2)) + 0.19):(short($9 / 1000)) with labels left offset 0.4, 0 font ",10"
+     serial using (micros($8, $4)):(place(strcol(2)) - 0.19):(short($9 / 1000)) with labels left offset 0.4, 0 font ",12", \
+     parallel using (micros($8, $4)):(place(strcol(2)) + 0.19):(short($9 / 1000)) with labels left offset 0.4, 0 font ",12"
 unset label 100
+unset label 101
 
-set lmargin at screen 0.46
-set rmargin at screen 0.70
+set lmargin at screen 0.48
+set rmargin at screen 0.72
 set ytics ("" 1, "" 2, "" 3, "" 4, "" 5, "" 6, "" 7, "" 8, "" 9)
-set xlabel "peak memory, bytes"
-set xrange [0 : 280]
+set xlabel "peak memory, bytes a row"
 set xtics 0, 100
 plot serial using ($13 / $4):(place(strcol(2))):(0):($13 / $4):(place(strcol(2)) - 0.38):(place(strcol(2))) with boxxyerror lc rgb blue, \
      parallel using ($13 / $4):(place(strcol(2))):(0):($13 / $4):(place(strcol(2))):(place(strcol(2)) + 0.38) with boxxyerror lc rgb sky, \
-     serial using ($13 / $4):(place(strcol(2)) - 0.19):(short($13 / $4)) with labels left offset 0.4, 0 font ",10", \
-     parallel using ($13 / $4):(place(strcol(2)) + 0.19):(short($13 / $4)) with labels left offset 0.4, 0 font ",10"
+     serial using ($13 / $4):(place(strcol(2)) - 0.19):(short($13 / $4)) with labels left offset 0.4, 0 font ",12", \
+     parallel using ($13 / $4):(place(strcol(2)) + 0.19):(short($13 / $4)) with labels left offset 0.4, 0 font ",12"
 
-set lmargin at screen 0.73
-set rmargin at screen 0.97
-set key at screen 0.97, 0.945 right top horizontal
-set xlabel "result, bytes"
-set xrange [0 : 125]
-set xtics 0, 25
+set lmargin at screen 0.74
+set rmargin at screen 0.985
+set key at screen 0.985, 0.945 right top horizontal
+set xlabel "result, bytes a row"
+set xtics 0, 50
 plot serial using ($14 / $4):(place(strcol(2))):(0):($14 / $4):(place(strcol(2)) - 0.38):(place(strcol(2)) + 0.38) with boxxyerror lc rgb blue title "serial", \
      NaN with boxes lc rgb sky title "two workers", \
-     serial using ($14 / $4):(place(strcol(2))):(short($14 / $4)) with labels left offset 0.4, 0 font ",10" notitle
+     serial using ($14 / $4):(place(strcol(2))):(short($14 / $4)) with labels left offset 0.4, 0 font ",12" notitle
 unset multiplot
