@@ -30,6 +30,11 @@ start_bench_server()
 		"shared_buffers = '5GB'" "work_mem = '1GB'" "hash_mem_multiplier = 2" \
 		"maintenance_work_mem = '256MB'" "wal_level = minimal" \
 		"max_wal_senders = 0" "max_wal_size = '16GB'" "autovacuum = off" "$@"
+	make_bench_database
+}
+
+make_bench_database()
+{
 	createdb bench
 	sql -f "$here/lib.sql"
 }

@@ -79,12 +79,15 @@ measure_builds()
 	for method; do
 		watch_memory >"$work/log/memory" &
 		watcher=$!
+		# shellcheck disable=SC2064
+		trap "kill $watcher" EXIT
 		until [ -e "$work/log/watching" ]; do
 			sleep 0.05
 		done
 		run_build "$workers" "$method" 0
 		kill "$watcher"
 		wait "$watcher"
+		trap - EXIT
 		rm "$work/log/watching"
 		sql -c "INSERT INTO methods (part, cell, method, rows, memory)
 			VALUES ('build', '$workers', '$method', $urls, $(cat "$work/log/memory"))"

@@ -15,17 +15,17 @@ set format y "%.1f"
 set ylabel "measured / requested"
 set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead lc rgb black lw 1.2
 unset key
-set label 101 "whisker: one standard deviation, by chance" at screen 0.99, 0.025 right font ",11" tc rgb grey
+set label 101 "whisker: one standard deviation, by chance" at screen 0.99, 0.025 right font ",11" tc rgb "#666666"
 # Sizes stand side by side
-of(kind, layout, elements) = lines("accuracy", sprintf("$1 == \"%s\" && $2 ~ \"%s\" && $4 == %s", kind, layout, elements))
+of(kind, is, elements) = lines("accuracy", sprintf("$1 == \"%s\" && $2 %s \"cuckoo\" && $4 == %s", kind, is, elements))
 low(ratio, spread) = ratio * (1 - spread)
 high(ratio, spread) = ratio * (1 + spread)
-do for [layout in "block512 cuckoo"] {
-	set title (layout eq "cuckoo" ? "cuckoo" : "bloom")
-	plot of("fixed", layout, "1000") using (aside($5, 1, 4, 1.25)):7:(low($7, $14)):(high($7, $14)) with yerrorbars lw 1.5 pt 7 ps 0.7 lc rgb orange, \
-	     of("fixed", layout, "100000") using (aside($5, 2, 4, 1.25)):7:(low($7, $14)):(high($7, $14)) with yerrorbars lw 1.5 pt 5 ps 0.7 lc rgb green, \
-	     of("fixed", layout, "3000000") using (aside($5, 3, 4, 1.25)):7:(low($7, $14)):(high($7, $14)) with yerrorbars lw 1.5 pt 9 ps 0.8 lc rgb blue, \
-	     of("grown", layout, "1000000") using (aside($5, 4, 4, 1.25)):7:(low($7, $14)):(high($7, $14)) with yerrorbars lw 1.5 pt 13 ps 0.8 lc rgb pink
+do for [is in "!= =="] {
+	set title (is eq "==" ? "cuckoo" : "bloom")
+	plot of("fixed", is, "1000") using (aside($5, 1, 4, 1.25)):7:(low($7, $14)):(high($7, $14)) with yerrorbars lw 1.5 pt 7 ps 0.7 lc rgb orange, \
+	     of("fixed", is, "100000") using (aside($5, 2, 4, 1.25)):7:(low($7, $14)):(high($7, $14)) with yerrorbars lw 1.5 pt 5 ps 0.7 lc rgb green, \
+	     of("fixed", is, "3000000") using (aside($5, 3, 4, 1.25)):7:(low($7, $14)):(high($7, $14)) with yerrorbars lw 1.5 pt 9 ps 0.8 lc rgb blue, \
+	     of("grown", is, "1000000") using (aside($5, 4, 4, 1.25)):7:(low($7, $14)):(high($7, $14)) with yerrorbars lw 1.5 pt 13 ps 0.8 lc rgb pink
 	unset label 100
 	unset label 101
 	unset ylabel

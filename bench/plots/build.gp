@@ -16,7 +16,7 @@ set grid noytics
 unset key
 set tmargin at screen 0.86
 set bmargin at screen 0.17
-set label 101 "bar: median of the runs; whisker: least to most" at screen 0.99, 0.025 right font ",11" tc rgb grey
+set label 101 "bar: median of the runs; whisker: least to most" at screen 0.99, 0.025 right font ",11" tc rgb "#666666"
 
 set lmargin at screen 0.215
 set rmargin at screen 0.46

@@ -11,7 +11,7 @@ set xtics ("1,000" 1e3, "10,000" 1e4, "100,000" 1e5, "1 million" 1e6, "10 millio
 set xrange [900 : 1.3e7]
 of(filter, made) = lines("growth", "$1 == \"".filter."\" && $2 == \"".made."\"")
 unset key
-set label 101 ranges at screen 0.99, 0.025 right font ",11" tc rgb grey
+set label 101 ranges at screen 0.99, 0.025 right font ",11" tc rgb "#666666"
 set title "measured error rate, %"
 set yrange [0 : 1.2]
 set ytics 0, 0.2

@@ -11,7 +11,7 @@ set xrange [4e3 : 8e8]
 set xtics ("10,000" 1e4, "1 million" 1e6, "100 million" 1e8)
 set yrange [0 : *]
 unset key
-set label 101 ranges at screen 0.99, 0.025 right font ",11" tc rgb grey
+set label 101 ranges at screen 0.99, 0.025 right font ",11" tc rgb "#666666"
 of(kind) = lines("lookup", "$2 == \"".kind."\"")
 set title "microseconds of one client"
 plot of("bloom") using (aside($4, 1, 3, 1.2)):10:11:12 with yerrorlines lw 2 pt 7 lc rgb blue, \

@@ -13,7 +13,7 @@ set rmargin at screen 0.985
 set tmargin at screen 0.91
 set bmargin at screen 0.34
 set key at screen 0.5, 0.06 center bottom horizontal maxrows 3 Left reverse samplen 3 width -6 noopaque
-set label 101 ranges at screen 0.99, 0.025 right font ",11" tc rgb grey
+set label 101 ranges at screen 0.99, 0.025 right font ",11" tc rgb "#666666"
 of(condition, scan, query) = lines("scan", sprintf("$2 == \"%s\" && $4 == \"%s\" && $5 == \"%s\"", condition, scan, query))
 # The conditions without a filter, as lines across the picture
 cpu_of(condition) = real(system(sprintf("awk -F, '$2 == \"%s\" && $5 == \"next\" { print $7 }' '%s/scan.csv'", condition, results)))

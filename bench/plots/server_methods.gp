@@ -18,7 +18,7 @@ set rmargin at screen 0.985
 set tmargin at screen 0.92
 set bmargin at screen 0.33
 set key at screen 0.5, 0.05 center bottom horizontal maxrows 4 Left reverse samplen 3 width -4 noopaque
-set label 101 ranges at screen 0.99, 0.025 right font ",11" tc rgb grey
+set label 101 ranges at screen 0.99, 0.025 right font ",11" tc rgb "#666666"
 # Methods stand side by side, so that their whiskers can be told apart
 of(method) = lines("server", "$3 == 5 && $4 == 0 && $6 == \"ok\" && $5 == \"".method."\"")
 at(x, i) = aside(x, i, 10, 1.11)

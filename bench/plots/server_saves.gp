@@ -23,7 +23,7 @@ set xtics ()
 set for [i = 1 : words(sizes)] xtics add (commas(word(sizes, i)) i - 1)
 set xtics scale 0
 set grid noxtics
-set label 101 "bar: median of the runs; line: least to most" at screen 0.99, 0.025 right font ",11" tc rgb grey
+set label 101 "bar: median of the runs; line: least to most" at screen 0.99, 0.025 right font ",11" tc rgb "#666666"
 plot "< ".fastest using ($0 - 0.19):(seconds($2)) with boxes lc rgb orange title "exact check alone, the fastest way", \
      "< ".fastest using ($0 + 0.19):(seconds($5)) with boxes lc rgb blue title "bloom filter, then the exact check", \
      "< ".fastest using ($0 - 0.19):(seconds($3)):(0):(seconds($4 - $3)) with vectors nohead lc rgb black notitle, \
