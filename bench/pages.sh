@@ -121,6 +121,148 @@ page_gain()
 				commas(most), small, name, large }'
 }
 
+page_methods()
+{
+	rows server '
+		$3 == 5 && $4 == 0 && $6 == "ok" && $5 == "bloom" {
+			list = list separator sprintf("%.1f times as fast with %s URLs", 1 / $13, commas($2))
+			separator = ", "
+		}
+		END { print "At 5 % hits, compared with the hash semi-join, the filter alone was\n" list "." }'
+	measured_on server server
+}
+
+# How many times as fast with a filter: the largest list at 0.1 % hits, half of the
+# rows, and the smallest list at 5 %
+page_pays()
+{
+	rows server '
+		$4 != 0 || $6 != "ok" || $5 !~ /^filter_/ { next }
+		{ gain = 1 / $13 }
+		$3 == 0.1 && $2 + 0 >= size[$5] { size[$5] = $2 + 0; large[$5] = gain; name = commas($2) }
+		$3 == 50 && (!($5 in least) || gain < least[$5]) { least[$5] = gain }
+		$3 == 50 && gain > most[$5] { most[$5] = gain }
+		$3 == 5 && $5 == "filter_semijoin" && (!smallest || $2 < smallest) { smallest = $2 + 0; small = gain }
+		END {
+			printf "The filter pays if it drops most rows and the blacklist does not fit into the caches of the processor:\n"
+			printf "with %s URLs and 0.1 %% hits, filter and index together were %.1f times as fast as the semi-join\n",
+				name, large["filter_index"]
+			printf "alone, filter and semi-join %.1f times. **It does not pay** if half of all rows pass (%.2f to %.2f times\n",
+				large["filter_semijoin"], least["filter_semijoin"], most["filter_semijoin"]
+			printf "as fast with a semi-join, %.2f to %.2f times with an index), and hardly pays if the hash table of the exact\n",
+				least["filter_index"], most["filter_index"]
+			printf "check is small (%s URLs, 5 %% hits: %.1f times). `bench/results/server.csv`, lines `filter_semijoin`\n",
+				commas(smallest), small
+			print "and `filter_index`."
+		}'
+}
+
+# A line of README.md, on the figures of its picture
+page_saves()
+{
+	rows server '
+		$3 != 0.1 || $4 != 0 || $6 != "ok" { next }
+		$5 ~ /^(semijoin|any|btree|hash_index)$/ && (!($2 in exact) || $9 < exact[$2]) { exact[$2] = $9 }
+		$5 ~ /^filter_/ && (!($2 in filter) || $9 < filter[$2]) { filter[$2] = $9 }
+		{ size = $2 + 0; if (!least || size < least) least = size; if (size > most) most = size }
+		END {
+			seconds = 5e6 / 1e9
+			printf "- **In a query that names the filter**, measured without Filter Scans. With %s URLs on the\n", commas(most)
+			printf "  blacklist and 0.1 %% hits, a filter before the exact check took %.1f seconds, and the fastest exact check\n",
+				filter[most] * seconds
+			printf "  alone %.1f, so the filter made it %.1f times as fast; with %s URLs, %.1f times. If half of the visits\n",
+				exact[most] * seconds, exact[most] / filter[most], commas(least), exact[least] / filter[least]
+			print "  are hits, a filter saves little or nothing. `script/bench server`, in `bench/results/server.csv`."
+		}'
+}
+
+# What was built, for an END: time[method, workers] in ms, over[] count(url), memory[], kept[]
+builds()
+{
+	rows build '
+		{ time[$2, $3] = $6; over[$2, $3] = $10; memory[$2, $3] = $13; kept[$2, $3] = $14; number = $4 }
+		END { '"$1"' }'
+}
+
+page_build()
+{
+	builds '
+		printf "Building a filter of %s URLs took %.1f times as long as `count(url)` (a btree %.0f times, a hash index\n",
+			commas(number), over["bloom_agg", 0], over["btree", 0]
+		printf "%.0f times), and %.0f MB of memory (a btree %.0f). The filter has %.1f MB, a btree %.0f and a hash index %.0f.\n",
+			over["hash_index", 0], memory["bloom_agg", 0] / 1e6, memory["btree", 0] / 1e6,
+			kept["bloom_agg", 0] / 1e6, kept["btree", 0] / 1e6, kept["hash_index", 0] / 1e6
+		print "Memory is what the processes of the server had at the peak, without shared buffers, where a hash index is built.\n"
+		printf "With two workers, `count(url)` was %.2f times as fast, and `bloom_agg` %.2f times. Each worker sends its sorted\n",
+			time["count", 0] / time["count", 2], time["bloom_agg", 0] / time["bloom_agg", 2]
+		printf "hashes to the leader, 8 bytes for each element, where they take memory a second time (%.0f MB instead of %.0f).\n",
+			memory["bloom_agg", 2] / 1e6, memory["bloom_agg", 0] / 1e6
+		printf "`cuckoo_agg` took %.1f times as long as `count(url)`, because near the capacity each addition has to move\n",
+			over["cuckoo_agg", 0]
+		print "other entries."'
+	measured_on build build
+}
+
+# A line of README.md
+page_building()
+{
+	builds '
+		printf "- **Building** a filter of %s URLs took %.1f times as long as `count(url)`, and building a btree %.0f\n",
+			commas(number), over["bloom_agg", 0], over["btree", 0]
+		printf "  times. The filter takes %.1f MB, 1/%.0f of the btree. `script/bench build`, in `bench/results/build.csv`.\n",
+			kept["bloom_agg", 0] / 1e6, kept["btree", 0] / kept["bloom_agg", 0]'
+}
+
+# Of the largest filters; block512 in its fastest kernel
+page_filters()
+{
+	rows filters '
+		$5 != "absent" || ($3 != 0.01 && $3 != 0) { next }
+		$1 + 0 > size { size = $1 + 0; delete best }
+		$1 + 0 == size && (!(($2, $6) in best) || $7 < best[$2, $6]) { best[$2, $6] = $7 }
+		END {
+			print "A single probe of a large filter waits for memory about as long as one load does, whereas a classic filter such as"
+			printf "the one of libbloom waits several times (%s elements at 1 %%: %.0f and %.0f ns; the load itself %.0f).\n",
+				commas(sprintf("%d", size)), best["block512", "single"], best["libbloom", "single"], best["floor", "single"]
+			printf "Batches prefetch, and hide most of the wait (%.0f ns).\n", best["block512", "batch"]
+		}'
+	measured_on filters filters
+}
+
+# Grown and made for the number, wherever there are both; the first size does not grow
+page_growth()
+{
+	rows growth '
+		{ bits[$1, $2, $3] = $6; if ($8 / $7 > worst) worst = $8 / $7 }
+		$2 == "sized" && $3 + 0 > 1000 { sizes[$1, $3] }
+		END {
+			for (key in sizes)
+			{
+				split(key, part, SUBSEP)
+				ratio = bits[part[1], "grown", part[2]] / bits[part[1], "sized", part[2]]
+				if (!least || ratio < least)
+					least = ratio
+				if (ratio > most)
+					most = ratio
+			}
+			print "A filter that was made ten thousand times too small still keeps the requested error rate: all that were measured"
+			printf "had at most %.2f times that. But it takes %.1f to %.1f times as many bits, and each probe has to check all\n",
+				worst, least, most
+			print "layers, so rebuild a filter that has grown much."
+		}'
+	measured_on growth growth
+}
+
+page_accuracy()
+{
+	measured_on accuracy accuracy
+}
+
+page_textbook()
+{
+	measured_on accuracy textbook
+}
+
 # The least and the most median of each kind of lookup, for an END that prints them:
 # client[kind], and server[kind] in parentheses if it was measured
 lookups()
@@ -168,7 +310,7 @@ page_one_lookup()
 			"select_1" in client_least ? ", and `SELECT 1` " client("select_1") : ""'
 }
 
-# fill PAGE NAME...: replace these parts of it
+# fill PAGE NAME...: replace these parts of it; one that fails stays as it was
 fill()
 {
 	local page=$1 name filled
@@ -176,7 +318,9 @@ fill()
 	shift
 	for name; do
 		filled=$work/log/page
-		"page_$name" >"$filled.part" || die "page_$name failed"
+		# in a process of its own, in which the first failure is the end
+		("page_$name") >"$filled.part" &
+		wait $! || { say "page_$name failed" >&2; pages_failed=yes; continue; }
 		awk -v name="$name" -v part="$filled.part" '
 			$0 == "<!-- end: " name " -->" { inside = 0 }
 			!inside { print }
@@ -189,10 +333,19 @@ fill()
 	done
 }
 
+# fill_from RESULT PAGE NAME...: unless the result is missing
+fill_from()
+{
+	local file=$results/$1.csv
+
+	shift
+	[ ! -e "$file" ] || fill "$@"
+}
+
 # A quick run fills copies.
 fill_pages()
 {
-	local pages=$root
+	local pages=$root pages_failed=no
 
 	[ "$suffix" = '' ] || return 0
 	if [ "$quick" = yes ] || [ "$rounds" -lt 5 ]; then
@@ -202,16 +355,21 @@ fill_pages()
 		cp "$root/docs/performance.md" "$root/docs/current.md" "$pages/docs/"
 		give_away -R "$pages"
 	fi
-	[ ! -e "$results/scan.csv" ] || fill "$pages/docs/performance.md" scan
-	if [ -e "$results/join.csv" ]; then
-		fill "$pages/docs/performance.md" join
-		fill "$pages/README.md" gain
-		fill "$pages/docs/current.md" gain
-	fi
-	if [ -e "$results/lookup.csv" ]; then
-		fill "$pages/docs/performance.md" lookup
-		fill "$pages/README.md" one_lookup
-	fi
-	[ ! -e "$results/star.csv" ] || fill "$pages/docs/performance.md" star
-	[ ! -e "$results/planning.csv" ] || fill "$pages/docs/performance.md" planning
+	fill_from scan "$pages/docs/performance.md" scan
+	fill_from join "$pages/docs/performance.md" join
+	fill_from join "$pages/README.md" gain
+	fill_from join "$pages/docs/current.md" gain
+	fill_from planning "$pages/docs/performance.md" planning
+	fill_from star "$pages/docs/performance.md" star
+	fill_from server "$pages/docs/performance.md" methods pays
+	fill_from server "$pages/README.md" saves
+	fill_from build "$pages/docs/performance.md" build
+	fill_from build "$pages/README.md" building
+	fill_from lookup "$pages/docs/performance.md" lookup
+	fill_from lookup "$pages/README.md" one_lookup
+	fill_from filters "$pages/docs/performance.md" filters
+	fill_from accuracy "$pages/docs/performance.md" accuracy
+	fill_from textbook "$pages/docs/performance.md" textbook
+	fill_from growth "$pages/docs/performance.md" growth
+	[ "$pages_failed" = no ] || die "not all pages are filled"
 }
