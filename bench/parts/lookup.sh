@@ -115,12 +115,12 @@ column_median()
 
 part_lookup()
 {
-	local kind name elements round server client rate query wrong
+	local kind name elements server client rate query wrong
 
 	lookup_sizes
 	make_stored
 	begin "lookups"
-	for round in $(seq "$rounds"); do
+	for _ in $(seq "$rounds"); do
 		while IFS='|' read -r kind name elements <&4; do
 			query=$(lookup_query "$kind" "$name")
 			printf '%s\n' "\\set n random(1, $elements * 7 + 1)" "$query;" |
