@@ -411,7 +411,8 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		bytes += probe_bytes(lfirst(cell));
 	if (bytes > 0)
 		ExplainPropertyInteger("Filter Size", "kB", (bytes + 1023) / 1024, es);
-	key_probes_explain(instrument->rows_probed, instrument->rows_removed,
+	key_probes_explain(state->key_probes,
+					   instrument->rows_probed, instrument->rows_removed,
 					   state->key_probes == NIL ? 0 :
 					   instrument->ntuples + instrument->nfiltered1 +
 					   instrument->rows_removed - instrument->rows_probed, es);

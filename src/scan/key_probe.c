@@ -108,6 +108,7 @@ key_probe_count(KeyProbe *probe, int probed, int passed)
 	probe->share = (double) probe->passed / probe->probed;
 	if (probe->share > KEY_PROBE_SHARE_MAX && !probe->forced)
 	{
+		probe->switched_off++;
 		probe->skip = probe->skip_next;
 		probe->skip_next = Min(probe->skip_next * SKIP_GROWTH, SKIP_ROWS_MAX);
 	}
@@ -178,16 +179,27 @@ key_probe_text(List *keys, List *fields, List *context, bool prefix)
 					list_nth_int(linitial(fields), KEY_PROBE_NUMBER));
 }
 
-/* Print what EXPLAIN ANALYZE says of the rows of a node with probes. */
+/*
+ * Print what EXPLAIN ANALYZE says of the rows of a node with probes.  Whether these
+ * switched themselves off in workers is not known here.
+ */
 void
-key_probes_explain(double probed, double removed, double skipped,
+key_probes_explain(List *probes, double probed, double removed, double skipped,
 				   ExplainState *es)
 {
+	uint64		switched_off = 0;
+	ListCell   *cell;
+
+	foreach(cell, probes)
+		switched_off += ((KeyProbe *) lfirst(cell))->switched_off;
 	ExplainPropertyInteger("Rows Probed", NULL, (int64) probed, es);
 	ExplainPropertyInteger("Rows Removed by Probe", NULL, (int64) removed, es);
 	/* before the filter was complete, or while it was switched off */
 	if (skipped > 0)
 		ExplainPropertyInteger("Rows Not Probed", NULL, (int64) skipped, es);
+	if (switched_off > 0)
+		ExplainPropertyInteger("Times Switched Off", NULL,
+							   (int64) switched_off, es);
 }
 
 /* ----------------------------------------------------------------
@@ -338,7 +350,8 @@ key_probe_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	}
 	ExplainPropertyList("Probe", probes, es);
 	if (es->analyze && instrument)
-		key_probes_explain(instrument->rows_probed, instrument->rows_removed,
+		key_probes_explain(((KeyProbeState *) node)->probes,
+						   instrument->rows_probed, instrument->rows_removed,
 						   instrument->rows_skipped, es);
 }
 

@@ -48,6 +48,7 @@ typedef struct KeyProbe
 	uint64		passed;
 	uint64		skip;			/* rows that pass before the next window */
 	uint64		skip_next;		/* if that one does not pay either */
+	uint64		switched_off;	/* times that one did not pay */
 	double		share;			/* that passed in the last window */
 } KeyProbe;
 
@@ -59,8 +60,8 @@ extern bool key_probe_key(KeyProbe *probe, const Datum *values,
 extern void key_probes_sort(List *probes);
 extern char *key_probe_text(List *keys, List *fields, List *context,
 							bool prefix);
-extern void key_probes_explain(double probed, double removed, double skipped,
-							   ExplainState *es);
+extern void key_probes_explain(List *probes, double probed, double removed,
+							   double skipped, ExplainState *es);
 
 /* The node */
 extern const CustomScanMethods key_probe_methods;

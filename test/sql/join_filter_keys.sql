@@ -353,7 +353,7 @@ SELECT builds('SELECT FROM referencing f JOIN keys k ON k.dense = f.k') AS forei
 -- The filter of a semijoin is tried.  If most rows pass, it is switched off: after 2,048 rows
 -- and some of the page, and once more after 65,536.
 SELECT (n->>'Rows Probed')::int BETWEEN 4096 AND 5000 AS probed, n->'Rows Removed by Probe' AS removed,
-	(n->>'Rows Probed')::int + (n->>'Rows Not Probed')::int AS all_rows
+	(n->>'Rows Probed')::int + (n->>'Rows Not Probed')::int AS all_rows, n->'Times Switched Off' AS times
 FROM nodes('SELECT FROM copied f WHERE EXISTS (SELECT FROM copied_keys k WHERE k.dense = f.k)') n
 WHERE n ? 'Rows Probed';
 
