@@ -305,7 +305,12 @@ filter_scan_initialize_dsm(CustomScanState *node, ParallelContext *context,
 										 node->ss.ps.state->es_query_dsa);
 
 		if (DsaPointerIsValid(filter))
-			shared->copy[shared->copies++] = (SharedCopy) {probe->number, filter};
+		{
+			SharedCopy *copy = &shared->copy[shared->copies++];
+
+			copy->number = probe->number;
+			copy->filter = filter;
+		}
 	}
 }
 

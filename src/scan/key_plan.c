@@ -1174,7 +1174,11 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 		KeyFilterPlan *filter = filter_of(editor, plan);
 
 		below_gather |= IsA(plan, Gather) || IsA(plan, GatherMerge);
-		/* the processes' own hash tables may differ: each takes a sample of its own */
+
+		/*
+		 * the processes' own hash tables may differ: each takes a sample of
+		 * its own
+		 */
 		if (filter && below_gather && !innerPlan(plan)->parallel_aware)
 			filter = NULL;
 		if (filter && has_keys(filter, child, childs[0], &key))
