@@ -79,7 +79,11 @@ static inline uint8_t *
 make_of_kind(FilterKind kind, uint64_t capacity, double error_rate, int growth)
 {
 	FilterParams params = {
-		capacity, error_rate, growth, 0, SOME_CLASS, kind
+		.capacity = capacity,
+		.error_rate = error_rate,
+		.growth = growth,
+		.class = SOME_CLASS,
+		.kind = kind
 	};
 	FilterPlan	plan;
 	uint8_t    *image;
@@ -89,6 +93,40 @@ make_of_kind(FilterKind kind, uint64_t capacity, double error_rate, int growth)
 	image = allocate_image(plan.bytes);
 	filter_init(image, &params, &plan);
 	return image;
+}
+
+/*
+ * A filter sized for its elements, as an aggregate makes it: add them, then call
+ * finish_exact()
+ */
+static inline uint8_t *
+make_exact(uint64_t capacity, double error_rate, int growth)
+{
+	FilterParams params = {
+		.capacity = capacity,
+		.error_rate = error_rate,
+		.growth = growth,
+		.class = SOME_CLASS,
+		.exact = true
+	};
+	FilterPlan	plan;
+	uint8_t    *image;
+
+	if (filter_plan(&params, &plan) != FILTER_OK)
+		give_up("cannot plan a filter");
+	image = allocate_image(plan.bytes);
+	plan.layer[0].bits_full = 0;
+	filter_init(image, &params, &plan);
+	return image;
+}
+
+static inline void
+finish_exact(uint8_t *image)
+{
+	FilterLayer layer;
+
+	image_get_layer(image, 0, &layer);
+	image_put_bits_full(image, 0, layer.bits_set);
 }
 
 static inline uint8_t *
@@ -143,7 +181,7 @@ grow_filter(uint8_t **image)
 	FilterPlan	plan;
 	uint8_t    *larger;
 
-	if (filter_plan_growth(*image, &plan) != FILTER_OK)
+	if (filter_plan_growth(*image, 0, &plan) != FILTER_OK)
 		give_up("cannot grow a filter");
 	larger = allocate_image(plan.bytes);
 	filter_grow(larger, *image, &plan);

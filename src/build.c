@@ -41,7 +41,8 @@ create(FunctionCallInfo fcinfo, FilterKind kind)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("growth of a filter must be between 0 and %d, not %d",
 						IMAGE_MAX_GROWTH, growth),
-				 errhint("Use 0 for a filter of fixed size, or 2 to make each new layer twice as large as the last.")));
+				 errhint("Use 0 for a filter of fixed size, or %d to let it grow by half of its capacity at a time.",
+						 GROWTH_DEFAULT)));
 	PG_RETURN_POINTER(value_make(&params));
 }
 

@@ -64,14 +64,15 @@ add_set(FilterWriter *writer, const uint8 *hashes, uint64 count)
 				at -= count;
 			done++;
 		}
-		add_to_layers(writer, batch, batched, false);
+		add_to_layers(writer, batch, batched, count - done, false);
 	}
 }
 
 /*
  * Plan the layers of an explicit or empty filter: for the capacity and error rate
- * in its header, or, where these are missing, for "capacity" and the defaults.
- * Errors: check_status().
+ * in its header, or, where these are missing, for "capacity" and the defaults.  If
+ * that capacity is the number of its hashes, the first layer is made for just
+ * these.  Errors: check_status().
  */
 static void
 plan_sized(const uint8 *image, uint64 capacity, FilterParams *params,
@@ -79,7 +80,11 @@ plan_sized(const uint8 *image, uint64 capacity, FilterParams *params,
 {
 	image_get_params(image, params);
 	if (params->capacity == 0)
+	{
 		params->capacity = Max(capacity, 1);
+		params->exact = capacity == image_count(image) &&
+			!filter_is_multiset(image);
+	}
 	if (params->error_rate == 0)
 	{
 		params->error_rate = ERROR_RATE_DEFAULT;
@@ -105,7 +110,11 @@ writer_make_sized(FilterWriter *writer, uint64 capacity)
 	/* keep the hashes until all are added: there may be an error */
 	writer_fresh(writer, plan.bytes, true, &fresh);
 	filter_init(fresh.image, &params, &plan);
+	if (params.exact)
+		image_put_bits_full(fresh.image, 0, 0);
 	add_set(&fresh, image_hashes(writer->image), image_count(writer->image));
+	if (params.exact)
+		image_put_bits_full(fresh.image, 0, plan.layer[0].bits_full);
 	writer_take(writer, &fresh);
 }
 
@@ -197,7 +206,7 @@ writer_add_hashes(FilterWriter *writer, ElementClass class,
 	}
 	begin_adding(writer, count, &adding);
 	writer_set_class(&adding, class);
-	add_to_layers(&adding, hashes, count, unique);
+	add_to_layers(&adding, hashes, count, 0, unique);
 	finish_adding(writer, &adding);
 }
 

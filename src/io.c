@@ -2,14 +2,18 @@
  * io.c
  *	  Input and output of filters; equality and hash of whole filters.
  *
- * Binary format and bytea are the bytes of the value's image (filter/image.h),
- * text is their base64.  Every input function validates with image_check().  Two
- * values are equal if their bytes are equal.
+ * The external forms of a filter are the bytes of its image (filter/image.h) and
+ * a checksum behind them: XXH3 of these bytes, 64 bits, little-endian.  Binary
+ * format and bytea are these bytes, text is their base64.  Every input function
+ * verifies the checksum and validates with image_check().  A stored value has no
+ * checksum: that is what data_checksums are for, and a field for it would be an
+ * eighth of a small filter.  Two values are equal if their images are equal.
  */
 #include "value.h"
 
 #include "common/base64.h"
 #include "common/hashfn.h"
+#include "element_canonical.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
 #if PG_VERSION_NUM >= 160000
@@ -38,19 +42,66 @@ SQL_FUNCTION(bloomfilter_hash_value_extended);
 #define BASE64_BYTES	3
 #define BASE64_CHARS	4
 
+/* Of the checksum behind an image */
+#define CHECKSUM_BYTES	((int) sizeof(uint64))
+
 /* Groups to convert between two interrupt checks: takes milliseconds */
 #define BASE64_GROUPS	((size_t) 1 << 20)
 
-/* Raise an error unless the bytes are a valid image of this kind. */
-static void
-check_image(const void *image, uint64 bytes, FilterKind kind)
+static uint64
+checksum(const uint8 *image, uint64 bytes)
 {
-	const char *fault = image_check(image, bytes, kind);
+	return canonical_hash(image, bytes, 0);
+}
+
+/*
+ * Check the external form of a filter, "bytes" bytes.  Returns NULL, or the fault
+ * as image_check() does.
+ */
+static const char *
+check_external(const uint8 *external, int bytes, FilterKind kind)
+{
+	int			image_length = bytes - CHECKSUM_BYTES;
+	const char *fault = image_check_kind(external, Max(image_length, 0), kind);
+
+	if (fault)
+		return fault;
+	/* before the rest: of damaged bytes, any other fault is but a consequence */
+	if (get64(external + image_length) != checksum(external, image_length))
+		return "checksum does not match, so bytes are damaged or missing";
+	return image_check(external, image_length, kind);
+}
+
+/*
+ * Make a value of an external form in a varlena of ours: the checksum behind the
+ * image is cut off.  Error: ERRCODE_INVALID_BINARY_REPRESENTATION.
+ */
+static struct varlena *
+value_from_external(struct varlena *external, FilterKind kind)
+{
+	int			bytes = VARSIZE(external) - VARHDRSZ;
+	const char *fault = check_external((uint8 *) VARDATA(external), bytes, kind);
 
 	if (fault)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 				 errmsg("invalid %s filter: %s", kind_name(kind), fault)));
+	SET_VARSIZE(external, VARHDRSZ + bytes - CHECKSUM_BYTES);
+	return external;
+}
+
+/* The external form of a filter: a bytea */
+static bytea *
+value_to_external(Datum value)
+{
+	const uint8 *image = value_image(value);
+	uint64		bytes = image_bytes(image);
+	bytea	   *external = palloc(VARHDRSZ + bytes + CHECKSUM_BYTES);
+
+	SET_VARSIZE(external, VARHDRSZ + bytes + CHECKSUM_BYTES);
+	memcpy(VARDATA(external), image, bytes);
+	put64((uint8 *) VARDATA(external) + bytes, checksum(image, bytes));
+	return external;
 }
 
 /*
@@ -80,7 +131,7 @@ decode(const char *base64, size_t length, uint8 *bytes, int room)
 	return decoded;
 }
 
-/* The type's input function: base64 of the image */
+/* The type's input function: base64 of the external form */
 static Datum
 filter_in(FunctionCallInfo fcinfo, FilterKind kind)
 {
@@ -93,7 +144,7 @@ filter_in(FunctionCallInfo fcinfo, FilterKind kind)
 
 	bytes = decode(text, length, (uint8 *) VARDATA(result), room);
 	fault = bytes < 0 ? "not base64" :
-		image_check((uint8 *) VARDATA(result), bytes, kind);
+		check_external((uint8 *) VARDATA(result), bytes, kind);
 	if (fault)
 		FILTER_ERETURN(fcinfo,
 					   (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
@@ -101,7 +152,7 @@ filter_in(FunctionCallInfo fcinfo, FilterKind kind)
 							   kind_name(kind), fault),
 						errhint("Use %s_agg() or %s_create() to make a filter.",
 								kind_name(kind), kind_name(kind))));
-	SET_VARSIZE(result, VARHDRSZ + bytes);
+	SET_VARSIZE(result, VARHDRSZ + bytes - CHECKSUM_BYTES);
 	PG_RETURN_POINTER(result);
 }
 
@@ -117,27 +168,40 @@ bloomfilter_cuckoo_in(PG_FUNCTION_ARGS)
 	return filter_in(fcinfo, FILTER_CUCKOO);
 }
 
-Datum
-bloomfilter_out(PG_FUNCTION_ARGS)
+/* Append the base64 of "bytes" bytes.  All but the last call encode whole groups. */
+static void
+encode(const uint8 *bytes, int count, char *base64, int room, int *length)
 {
-	const uint8 *image = value_image(PG_GETARG_DATUM(0));
-	int			bytes = image_bytes(image);
-	int			room = (bytes / BASE64_BYTES + 1) * BASE64_CHARS;
-	char	   *base64 = palloc(room + 1);
-	int			length = 0;
-
-	for (int done = 0; done < bytes;)
+	for (int done = 0; done < count;)
 	{
-		int			some = Min(bytes - done, BASE64_BYTES * BASE64_GROUPS);
-		int			chars = pg_b64_encode((const void *) (image + done), some,
-										  base64 + length, room - length);
+		int			some = Min(count - done, BASE64_BYTES * BASE64_GROUPS);
+		int			chars = pg_b64_encode((const void *) (bytes + done), some,
+										  base64 + *length, room - *length);
 
 		CHECK_FOR_INTERRUPTS();
 		if (chars < 0)
 			elog(ERROR, "could not encode a filter");
 		done += some;
-		length += chars;
+		*length += chars;
 	}
+}
+
+Datum
+bloomfilter_out(PG_FUNCTION_ARGS)
+{
+	const uint8 *image = value_image(PG_GETARG_DATUM(0));
+	int			bytes = image_bytes(image);
+	int			room = ((bytes + CHECKSUM_BYTES) / BASE64_BYTES + 1) * BASE64_CHARS;
+	char	   *base64 = palloc(room + 1);
+	int			rest = bytes % BASE64_BYTES;
+	uint8		end[BASE64_BYTES + CHECKSUM_BYTES];
+	int			length = 0;
+
+	/* what is left over begins the group that the checksum goes on with */
+	encode(image, bytes - rest, base64, room, &length);
+	memcpy(end, image + bytes - rest, rest);
+	put64(end + rest, checksum(image, bytes));
+	encode(end, rest + CHECKSUM_BYTES, base64, room, &length);
 	base64[length] = '\0';
 	PG_RETURN_CSTRING(base64);
 }
@@ -151,8 +215,7 @@ filter_recv(FunctionCallInfo fcinfo, FilterKind kind)
 
 	SET_VARSIZE(result, VARHDRSZ + bytes);
 	pq_copymsgbytes(message, VARDATA(result), bytes);
-	check_image(VARDATA(result), bytes, kind);
-	PG_RETURN_POINTER(result);
+	PG_RETURN_POINTER(value_from_external(result, kind));
 }
 
 Datum
@@ -170,22 +233,19 @@ bloomfilter_cuckoo_recv(PG_FUNCTION_ARGS)
 Datum
 bloomfilter_send(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_POINTER(value_copy_flat(PG_GETARG_DATUM(0)));
+	PG_RETURN_POINTER(value_to_external(PG_GETARG_DATUM(0)));
 }
 
 Datum
 bloomfilter_to_bytea(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_POINTER(value_copy_flat(PG_GETARG_DATUM(0)));
+	PG_RETURN_POINTER(value_to_external(PG_GETARG_DATUM(0)));
 }
 
 static Datum
 filter_from_bytea(FunctionCallInfo fcinfo, FilterKind kind)
 {
-	struct varlena *bytes = PG_GETARG_BYTEA_P_COPY(0);
-
-	check_image(VARDATA(bytes), VARSIZE(bytes) - VARHDRSZ, kind);
-	PG_RETURN_POINTER(bytes);
+	PG_RETURN_POINTER(value_from_external(PG_GETARG_BYTEA_P_COPY(0), kind));
 }
 
 Datum

@@ -155,7 +155,7 @@ open_expanded(FilterWriter *writer, ExpandedFilter *expanded)
 	writer->memory = expanded->memory;
 	if (pending_count > 0)
 	{
-		add_to_layers(writer, expanded->pending, pending_count, false);
+		add_to_layers(writer, expanded->pending, pending_count, 0, false);
 		expanded->pending_count = 0;
 	}
 }
@@ -583,14 +583,40 @@ state_push(Datum state, uint64 hash)
 	return true;
 }
 
-/* Add a layer.  Errors: check_status(). */
+/* The number of different hashes that a filter with layers does not contain */
+static uint64
+count_absent(const uint8 *image, const uint64 *hashes, uint64 count)
+{
+	uint64	   *absent = MemoryContextAllocHuge(CurrentMemoryContext,
+												count * sizeof(uint64));
+	uint64		absent_count = 0;
+
+	for (uint64 done = 0; done < count; done += BATCH)
+	{
+		bool		found[BATCH];
+		uint64		batch = Min(count - done, BATCH);
+
+		filter_contains_batch(image, hashes + done, batch, found);
+		for (uint64 i = 0; i < batch; i++)
+			if (!found[i])
+				absent[absent_count++] = le64(hashes[done + i]);
+		CHECK_FOR_INTERRUPTS();
+	}
+	absent_count = hashset_sort_unique((uint8 *) absent, absent_count);
+	pfree(absent);
+	return absent_count;
+}
+
+/*
+ * Add a layer, for "waiting" elements at least.  Errors: check_status().
+ */
 static void
-writer_grow(FilterWriter *writer)
+writer_grow(FilterWriter *writer, uint64 waiting)
 {
 	FilterPlan	plan;
 	FilterWriter fresh;
 
-	check_status(filter_plan_growth(writer->image, &plan),
+	check_status(filter_plan_growth(writer->image, waiting, &plan),
 				 writer->image);
 	writer_fresh(writer, plan.bytes, true, &fresh);
 	filter_grow(fresh.image, writer->image, &plan);
@@ -598,12 +624,13 @@ writer_grow(FilterWriter *writer)
 }
 
 /*
- * Add "count" hashes to a filter with layers, adding layers as needed.  With
+ * Add "count" hashes to a filter with layers, adding layers as needed; the caller
+ * has "more" to add at once, for which a new layer should have room.  With
  * "unique", a cuckoo filter skips elements that it seems to contain.
  */
 void
 add_to_layers(FilterWriter *writer, const uint64 *hashes, uint64 count,
-			  bool unique)
+			  uint64 more, bool unique)
 {
 	while (count > 0)
 	{
@@ -615,7 +642,7 @@ add_to_layers(FilterWriter *writer, const uint64 *hashes, uint64 count,
 		hashes += added;
 		count -= added;
 		if (added < batch)
-			writer_grow(writer);
+			writer_grow(writer, count_absent(writer->image, hashes, count) + more);
 		CHECK_FOR_INTERRUPTS();
 	}
 }

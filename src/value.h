@@ -104,7 +104,7 @@ extern void writer_fresh(FilterWriter *writer, uint64 bytes, bool zero,
 extern void writer_take(FilterWriter *writer, const FilterWriter *fresh);
 extern void writer_replace(FilterWriter *writer, const uint8 *image);
 extern void add_to_layers(FilterWriter *writer, const uint64 *hashes,
-						  uint64 count, bool unique);
+						  uint64 count, uint64 more, bool unique);
 extern void merge_set(FilterWriter *writer, const uint8 *other);
 
 /* New values, flat */

@@ -9,20 +9,49 @@
 
 #include "interrupt.h"
 
+/*
+ * The bits of layer i of one image and of layer j of another, both of one
+ * shape, and the number of bytes that they have in common.  One may have
+ * padding where the other, in a compact image, has none.
+ */
+typedef struct LayerPair
+{
+	uint8_t    *a;
+	const uint8_t *b;
+	uint64_t	bytes;
+} LayerPair;
+
+static LayerPair
+layer_pair(const uint8_t *a, int i, const uint8_t *b, int j)
+{
+	uint64_t	bytes_a = image_layer_bytes(a, i);
+	uint64_t	bytes_b = image_layer_bytes(b, j);
+	LayerPair	pair = {
+		.a = image_layer_bits(a, i),
+		.b = image_layer_bits(b, j),
+		.bytes = bytes_a < bytes_b ? bytes_a : bytes_b
+	};
+
+	return pair;
+}
+
 /* The number of bits that are set in either of two layers of one shape */
 static uint64_t
-count_united(const uint8_t *a, const uint8_t *b, uint64_t bytes)
+count_united(const LayerPair *pair)
 {
+	uint64_t	words = pair->bytes - pair->bytes % sizeof(uint64_t);
 	uint64_t	count = 0;
 
-	for (uint64_t at = 0; at < bytes;)
+	for (uint64_t at = 0; at < words;)
 	{
-		uint64_t	stop = bytes - at > INTERRUPT_BYTES ? at + INTERRUPT_BYTES : bytes;
+		uint64_t	stop = words - at > INTERRUPT_BYTES ? at + INTERRUPT_BYTES : words;
 
 		filter_check_interrupts();
 		for (; at < stop; at += sizeof(uint64_t))
-			count += popcount64(get64(a + at) | get64(b + at));
+			count += popcount64(get64(pair->a + at) | get64(pair->b + at));
 	}
+	for (uint64_t at = words; at < pair->bytes; at++)
+		count += popcount64(pair->a[at] | pair->b[at]);
 	return count;
 }
 
@@ -51,8 +80,9 @@ united_bytes(const FilterPlan *plan, int i, const uint8_t *a,
 
 /*
  * Compare two layers for their order in the result: that in which a filter
- * grows and, if they have the same shape, that of their bits, so that the
- * result does not depend on which of the two filters comes first.
+ * grows, so that their error rates fall, and, if they have the same shape, that
+ * of their bits, so that the result does not depend on which of the two filters
+ * comes first.
  */
 static int
 compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
@@ -62,12 +92,14 @@ compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 	const FilterLayer *right = &plan->layer[j];
 	uint64_t	bytes = united_bytes(plan, i, a, b);
 
-	if (left->capacity != right->capacity)
-		return left->capacity < right->capacity ? -1 : 1;
 	if (left->error_rate != right->error_rate)
 		return left->error_rate > right->error_rate ? -1 : 1;
+	if (left->capacity != right->capacity)
+		return left->capacity < right->capacity ? -1 : 1;
 	if (!layer_same_shape(left, right))
 		return 0;				/* not of filters that we made */
+	if (bytes > united_bytes(plan, j, a, b))
+		bytes = united_bytes(plan, j, a, b);
 	for (uint64_t at = 0; at < bytes;)
 	{
 		uint64_t	stop = bytes - at > INTERRUPT_BYTES ? at + INTERRUPT_BYTES : bytes;
@@ -127,14 +159,17 @@ bits_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 		for (int j = 0; j < image_layers(b); j++)
 		{
 			FilterLayer other;
+			LayerPair	pair;
 			uint64_t	set;
 
 			image_get_layer(b, j, &other);
 			if (joined[j] || !layer_same_shape(layer, &other))
 				continue;
-			set = count_united(a + layer->offset, b + other.offset,
-							   image_layer_bytes(a, i));
-			if (layer->bits_full != 0 && set > layer->bits_full &&
+			pair = layer_pair(a, i, b, j);
+			set = count_united(&pair);
+			/* as full as the last addition may have left it, but no fuller */
+			if (layer->bits_full != 0 &&
+				set >= layer->bits_full + layer_picks(layer) &&
 				set > layer->bits_set && set > other.bits_set)
 				continue;
 			layer->bits_set = set;
@@ -162,15 +197,17 @@ bits_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 }
 
 /*
- * Set the bits in "into" that are set in "from".  Without interrupt checks,
- * because the number of set bits is wrong meanwhile; the largest filter takes a
- * few tenths of a second.
+ * Set the bits of layer i of "into" that are set in layer j of "from".  Without
+ * interrupt checks, because the number of set bits is wrong meanwhile; the
+ * largest filter takes a few tenths of a second.
  */
 static void
-unite_bits(uint8_t *into, const uint8_t *from, uint64_t bytes)
+unite_bits(uint8_t *into, int i, const uint8_t *from, int j)
 {
-	for (uint64_t i = 0; i < bytes; i++)
-		into[i] |= from[i];
+	LayerPair	pair = layer_pair(into, i, from, j);
+
+	for (uint64_t at = 0; at < pair.bytes; at++)
+		pair.a[at] |= pair.b[at];
 }
 
 bool
@@ -179,17 +216,12 @@ bits_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 {
 	for (int i = 0; i < plan->layers; i++)
 	{
-		const FilterLayer *layer = &plan->layer[i];
-		uint64_t	bytes = image_layer_bytes(image, i);
-
 		filter_check_interrupts();
 		if (plan->from_a[i] >= 0)
-			unite_bits(image + layer->offset,
-					   image_layer_bits(a, plan->from_a[i]), bytes);
+			unite_bits(image, i, a, plan->from_a[i]);
 		filter_check_interrupts();
 		if (plan->from_b[i] >= 0)
-			unite_bits(image + layer->offset,
-					   image_layer_bits(b, plan->from_b[i]), bytes);
+			unite_bits(image, i, b, plan->from_b[i]);
 	}
 	return true;
 }
@@ -199,13 +231,10 @@ bits_unite_in_place(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
 {
 	for (int i = 0; i < plan->layers; i++)
 	{
-		const FilterLayer *layer = &plan->layer[i];
-
 		if (plan->from_b[i] < 0)
 			continue;
-		unite_bits(a + layer->offset, image_layer_bits(b, plan->from_b[i]),
-				   image_layer_bytes(a, i));
-		put64(image_layer_at(a, i) + LAYER_OFF_BITS_SET, layer->bits_set);
+		unite_bits(a, i, b, plan->from_b[i]);
+		image_put_bits_set(a, i, plan->layer[i].bits_set);
 	}
 }
 
@@ -214,18 +243,16 @@ bits_intersect_in_place(uint8_t *a, const uint8_t *b)
 {
 	FilterLayer layer;
 	FilterLayer other;
-	uint64_t	bytes;
+	LayerPair	pair = layer_pair(a, 0, b, 0);
 	uint64_t	set;
 
 	image_get_layer(a, 0, &layer);
 	image_get_layer(b, 0, &other);
-	bytes = image_layer_bytes(a, 0);
 	/* counted before: no interrupt check is allowed while bits change */
-	set = layer.bits_set + other.bits_set -
-		count_united(a + layer.offset, b + other.offset, bytes);
-	for (uint64_t i = 0; i < bytes; i++)
-		a[layer.offset + i] &= b[other.offset + i];
-	put64(image_layer_at(a, 0) + LAYER_OFF_BITS_SET, set);
+	set = layer.bits_set + other.bits_set - count_united(&pair);
+	for (uint64_t at = 0; at < pair.bytes; at++)
+		pair.a[at] &= pair.b[at];
+	image_put_bits_set(a, 0, set);
 }
 
 const char *
@@ -235,7 +262,7 @@ bits_check(const uint8_t *image, int i, const FilterLayer *layer,
 	if (layer->bits_full > bits)
 		return "bound of set bits out of range";
 	if (layer->bits_set != count_bits(image_layer_bits(image, i),
-									  image_aligned((bits + 7) / 8)))
+									  (bits + 7) / 8))
 		return "number of set bits is wrong";
 	return NULL;
 }

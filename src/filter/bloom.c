@@ -1,14 +1,23 @@
 /*
  * bloom.c
- *	  Bloom filters of blocks: the layouts block512 and block512x2.
+ *	  Bloom filters: the layouts block512, block512x2 and small, of which the
+ *	  layers of one filter may be.
  *
  * A filter begins with one layer.  When that is full, and the filter may grow,
- * we append a layer that is "growth" times larger and takes all new elements
- * (the scheme of Almeida, Baquero, Preguica and Hutchison, "Scalable Bloom
- * Filters", 2007, with the error rates of bloom_sizing.c).  A filter contains
- * an element if one of its layers does; we probe the last layer first, because
- * it is the largest.  An element that an earlier layer contains is not added
- * again.
+ * we append a layer that takes all new elements (the scheme of Almeida,
+ * Baquero, Preguica and Hutchison, "Scalable Bloom Filters", 2007, with the
+ * error rates of bloom_sizing.c).  Its capacity is growth/4 of what all layers
+ * before it have, or the number of elements that wait to be added, if that is
+ * more.  So at the default growth, 2, each layer makes the filter one and a
+ * half times as large: that wastes fewer bits than doubling, and 19 layers are
+ * 1,478 times the first.  From the 20th on growth is twice as fast, so that IMAGE_MAX_LAYERS take the smallest filter to the largest.
+ *
+ * A filter contains an element if one of its layers does; we probe the last
+ * layer first, because it is usually the largest.  An element that an earlier
+ * layer contains is not added again.
+ *
+ * Layers of up to SMALL_CAPACITY_MAX elements have the layout small: bits
+ * anywhere in the layer, as in classic.c.  They are a few cache lines.
  *
  * The number of set bits tells how full a layer is.  We update it whenever
  * bits are set.  It depends on the set of elements alone, whereas a count of
@@ -18,7 +27,8 @@
 
 #include "bits.h"
 #include "block512.h"
-#include "sizing.h"
+#include "classic.h"
+#include "small_sizing.h"
 
 /*
  * Prefetch distance in hashes: enough to hide a cache miss of some 100 ns
@@ -27,12 +37,22 @@
  */
 #define PREFETCH_AHEAD	16
 
+/* Each next layer has the part growth / GROWTH_PARTS of all before it. */
+#define GROWTH_PARTS	4
+
+/* From this number of layers on, twice that */
+#define FASTER_FROM		19
+
+/* And at least this capacity: a smaller layer's descriptor is larger than it */
+#define NEXT_CAPACITY_MIN	64
+
 /* The fields of a layer's descriptor that a probe needs */
 typedef struct ProbeLayer
 {
 	const uint8_t *bits;
 	uint64_t	size;
 	unsigned	hashes;
+	bool		small;			/* bits anywhere, not in blocks */
 	bool		second;			/* has an element a second block? */
 } ProbeLayer;
 
@@ -40,14 +60,36 @@ static inline ProbeLayer
 probe_layer(const uint8_t *image, int i)
 {
 	const uint8_t *at = image_layer_at(image, i);
+	FilterLayout layout = (FilterLayout) at[LAYER_OFF_LAYOUT];
 	ProbeLayer	layer = {
 		.bits = image + get64(at + LAYER_OFF_OFFSET),
 		.size = get64(at + LAYER_OFF_SIZE),
 		.hashes = at[LAYER_OFF_HASHES],
-		.second = layer_blocks((FilterLayout) at[LAYER_OFF_LAYOUT]) > 1
+		.small = layout == LAYOUT_SMALL,
+		.second = layer_blocks(layout) > 1
 	};
 
 	return layer;
+}
+
+/* The one layer of a compact image */
+static inline ProbeLayer
+compact_layer(const uint8_t *image)
+{
+	ProbeLayer	layer = {
+		.bits = image + IMAGE_COMPACT_BYTES,
+		.size = 8 * (uint64_t) get16(image + COMPACT_OFF_BYTES),
+		.hashes = image[COMPACT_OFF_HASHES],
+		.small = true
+	};
+
+	return layer;
+}
+
+static inline bool
+small_contains(const ProbeLayer *layer, uint64_t hash)
+{
+	return classic_bits_contain(layer->bits, layer->size, layer->hashes, hash);
 }
 
 static inline bool
@@ -55,6 +97,8 @@ layer_contains(const ProbeLayer *layer, uint64_t hash)
 {
 	const uint8_t *block;
 
+	if (layer->small)
+		return small_contains(layer, hash);
 	block = layer->bits + BLOCK_BYTES * first_block(hash, layer->size);
 	if (!block_kernel->contains(block, block_word(hash), layer->hashes))
 		return false;
@@ -69,10 +113,13 @@ static inline unsigned
 layer_add(const ProbeLayer *layer, uint64_t hash)
 {
 	uint8_t    *bits = (uint8_t *) layer->bits;
-	uint8_t    *block = bits + BLOCK_BYTES * first_block(hash, layer->size);
-	unsigned	added = block_kernel->add(block, block_word(hash),
-										  layer->hashes);
+	uint8_t    *block;
+	unsigned	added;
 
+	if (layer->small)
+		return classic_bits_add(bits, layer->size, layer->hashes, hash);
+	block = bits + BLOCK_BYTES * first_block(hash, layer->size);
+	added = block_kernel->add(block, block_word(hash), layer->hashes);
 	if (layer->second)
 	{
 		block = bits + BLOCK_BYTES * second_block(hash, layer->size);
@@ -88,6 +135,8 @@ layer_add(const ProbeLayer *layer, uint64_t hash)
 static ALWAYS_INLINE void
 layer_prefetch(const ProbeLayer *layer, uint64_t hash)
 {
+	if (layer->small)
+		return;					/* it is in the cache soon */
 	__builtin_prefetch(layer->bits +
 					   BLOCK_BYTES * first_block(hash, layer->size));
 	if (layer->second)
@@ -117,9 +166,27 @@ bloom_slices(const uint8_t *header)
 	{
 		ProbeLayer	layer = probe_layer(header, i);
 
-		slices += layer.second ? 2 : 1;
+		slices += layer.small ? layer.hashes : layer.second ? 2 : 1;
 	}
 	return slices;
+}
+
+/* small_contains() with each byte fetched */
+static bool
+small_contains_sliced(const ProbeLayer *layer, uint64_t offset, uint64_t hash,
+					  FilterFetch fetch, void *from)
+{
+	uint64_t	step = classic_step(hash);
+
+	for (unsigned k = layer->hashes; k > 0; k--)
+	{
+		uint64_t	place = mulhi64(hash, layer->size);
+
+		if (((*fetch(from, offset + place / 8, 1) >> (place % 8)) & 1) == 0)
+			return false;
+		classic_next(&hash, &step);
+	}
+	return true;
 }
 
 bool
@@ -132,6 +199,12 @@ bloom_contains_sliced(const uint8_t *header, uint64_t hash,
 		uint64_t	offset = layer.bits - header;
 		uint64_t	place;
 
+		if (layer.small)
+		{
+			if (small_contains_sliced(&layer, offset, hash, fetch, from))
+				return true;
+			continue;
+		}
 		place = offset + BLOCK_BYTES * first_block(hash, layer.size);
 		if (!block_kernel->contains(fetch(from, place, BLOCK_BYTES),
 									block_word(hash), layer.hashes))
@@ -164,6 +237,36 @@ bloom_contains_batch(const uint8_t *image, const uint64_t *hashes,
 	}
 }
 
+/*
+ * Add hashes to a layer, the last, until it is full.  *bits_set is updated.
+ * "earlier": the image has other layers, which may contain a hash.
+ */
+static size_t
+add_to_layer(const ProbeLayer *layer, uint64_t *bits_set, uint64_t bits_full,
+			 const uint8_t *image, bool earlier, const uint64_t *hashes,
+			 size_t count)
+{
+	size_t		i;
+
+	for (i = 0; i < count && i < PREFETCH_AHEAD; i++)
+		layer_prefetch(layer, hashes[i]);
+	for (i = 0; i < count; i++)
+	{
+		if (i + PREFETCH_AHEAD < count)
+			layer_prefetch(layer, hashes[i + PREFETCH_AHEAD]);
+		if (earlier && bloom_contains(image, hashes[i]))
+			continue;
+		if (bits_full != 0 && *bits_set >= bits_full)
+		{
+			if (layer_contains(layer, hashes[i]))
+				continue;
+			break;
+		}
+		*bits_set += layer_add(layer, hashes[i]);
+	}
+	return i;
+}
+
 size_t
 bloom_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 {
@@ -172,43 +275,50 @@ bloom_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 	uint64_t	bits_set = get64(descriptor + LAYER_OFF_BITS_SET);
 	uint64_t	bits_full = get64(descriptor + LAYER_OFF_BITS_FULL);
 	ProbeLayer	layer = probe_layer(image, last);
-	size_t		i;
+	size_t		added = add_to_layer(&layer, &bits_set, bits_full, image,
+									 last > 0, hashes, count);
 
-	for (i = 0; i < count && i < PREFETCH_AHEAD; i++)
-		layer_prefetch(&layer, hashes[i]);
-	for (i = 0; i < count; i++)
-	{
-		if (i + PREFETCH_AHEAD < count)
-			layer_prefetch(&layer, hashes[i + PREFETCH_AHEAD]);
-		if (last > 0 && bloom_contains(image, hashes[i]))
-			continue;
-		if (bits_full != 0 && bits_set >= bits_full)
-		{
-			if (layer_contains(&layer, hashes[i]))
-				continue;
-			break;
-		}
-		bits_set += layer_add(&layer, hashes[i]);
-	}
 	put64(descriptor + LAYER_OFF_BITS_SET, bits_set);
-	return i;
+	return added;
 }
 
 bool
 bloom_plan_layer(const FilterParams *params, const FilterLayer *before,
-				 int count, FilterLayer *layer)
+				 int count, uint64_t waiting, FilterLayer *layer)
 {
+	double		error_rate = params->error_rate;
 	uint64_t	capacity = params->capacity;
+	LayerUse	use = params->growth > 0 ? LAYER_GROWING : LAYER_FIXED;
 
-	if (count > 0)
+	if (count == 0)
 	{
-		capacity = before[count - 1].capacity;
-		if (capacity > IMAGE_MAX_BITS)
-			return false;
-		capacity *= params->growth;
+		if (params->growth > 0)
+			error_rate = first_layer_error_rate(capacity, error_rate,
+												params->exact);
+		if (params->exact)
+			use = LAYER_EXACT;
 	}
-	return layer_plan(capacity, params->error_rate, params->growth > 0, count,
-					  IMAGE_MAX_BITS, layer);
+	else
+	{
+		capacity = 0;
+		for (int i = 0; i < count; i++)
+		{
+			/* two such layers are more than there can be */
+			if (before[i].capacity > IMAGE_MAX_BITS)
+				return false;
+			capacity += before[i].capacity;
+		}
+		capacity = capacity * params->growth / GROWTH_PARTS;
+		if (count >= FASTER_FROM)
+			capacity *= 2;
+		if (capacity < NEXT_CAPACITY_MIN)
+			capacity = NEXT_CAPACITY_MIN;
+		if (capacity < waiting)
+			capacity = waiting;
+		error_rate = next_layer_error_rate(error_rate, before[0].error_rate,
+										   count);
+	}
+	return layer_plan(capacity, error_rate, use, IMAGE_MAX_BITS, layer);
 }
 
 double
@@ -238,6 +348,56 @@ bloom_error_rate(const uint8_t *image)
 }
 
 /* ------------------------------------------------------------------------
+ * Compact images
+ * ------------------------------------------------------------------------ */
+
+bool
+compact_contains(const uint8_t *image, uint64_t hash)
+{
+	ProbeLayer	layer = compact_layer(image);
+
+	return small_contains(&layer, hash);
+}
+
+void
+compact_contains_batch(const uint8_t *image, const uint64_t *hashes,
+					   size_t count, bool *found)
+{
+	ProbeLayer	layer = compact_layer(image);
+
+	for (size_t i = 0; i < count; i++)
+		found[i] = small_contains(&layer, hashes[i]);
+}
+
+unsigned
+compact_slices(const uint8_t *header)
+{
+	return compact_layer(header).hashes;
+}
+
+bool
+compact_contains_sliced(const uint8_t *header, uint64_t hash,
+						FilterFetch fetch, void *from)
+{
+	ProbeLayer	layer = compact_layer(header);
+
+	return small_contains_sliced(&layer, IMAGE_COMPACT_BYTES, hash, fetch,
+								 from);
+}
+
+size_t
+compact_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
+{
+	ProbeLayer	layer = compact_layer(image);
+	uint64_t	bits_full = get16(image + COMPACT_OFF_BITS_FULL);
+	uint64_t	bits_set = bits_full == 0 ? 0 :
+		count_bits(layer.bits, layer.size / 8);
+
+	return add_to_layer(&layer, &bits_set, bits_full, image, false, hashes,
+						count);
+}
+
+/* ------------------------------------------------------------------------
  * Bytes from outside
  * ------------------------------------------------------------------------ */
 
@@ -253,12 +413,25 @@ const char *
 bloom_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 {
 	(void) i;
-	if (layer->hashes < 1 || layer->hashes > BLOCK_MAX_HASHES)
-		return "number of hashes out of range";
-	/* the two blocks of an element always differ */
-	if (layer->size < layer_blocks(layer->layout) ||
-		layer->size > IMAGE_MAX_BITS / BLOCK_BITS)
-		return "number of blocks out of range";
+	if (layer->layout == LAYOUT_SMALL)
+	{
+		if (layer->hashes < 1 || layer->hashes > SMALL_MAX_HASHES)
+			return "number of hashes out of range";
+		if (layer->size < 8 || layer->size > 8 * SMALL_MAX_BYTES ||
+			layer->size % 8 != 0)
+			return "number of bits out of range";
+		if (layer->capacity > SMALL_CAPACITY_MAX)
+			return "capacity of a layer out of range";
+	}
+	else
+	{
+		if (layer->hashes < 1 || layer->hashes > BLOCK_MAX_HASHES)
+			return "number of hashes out of range";
+		/* the two blocks of an element always differ */
+		if (layer->size < layer_blocks(layer->layout) ||
+			layer->size > IMAGE_MAX_BITS / BLOCK_BITS)
+			return "number of blocks out of range";
+	}
 	if (layer->capacity == 0)
 		return "layer without capacity";
 	/* a share of the filter's; false for NaN */

@@ -28,37 +28,36 @@
  * united.  So the load is rounded down to a multiple of 1/1024: a difference in
  * the last digit of exp() or log() then does not matter.
  *
- * The first layer of a growing filter gets BLOOM_FIRST_SHARE of the error rate,
- * the i-th after it the share BLOOM_NEXT_SHARE / i^2 (their sum over all i is
- * 1 - BLOOM_FIRST_SHARE).  So the sum of the error rates stays within the
- * requested one, however many layers there are.  A filter that never grows pays
- * for the tenth that is reserved: a quarter of a bit per element.
+ * The first layer of a growing filter gets BLOOM_FIRST_SHARE of the error rate.
+ * Each later one gets the part 1 - NEXT_SHARE_KEPT of what those before it have
+ * left.  So the sum of the error rates stays within the requested one, however
+ * many layers there are.  A filter that never grows pays for the fifth that is
+ * reserved: 0.3 bits per element.  docs/internals.md has the measurements behind
+ * these figures.
+ *
+ * Layers of up to SMALL_CAPACITY_MAX elements have the layout small, whose
+ * arithmetic is in small_sizing.c.
  */
-#include "sizing.h"
+#include "small_sizing.h"
 
 #include <math.h>
 
 #include "block512.h"
 
-/* Below this error rate, two blocks need far fewer bits than one */
-#define TWO_BLOCKS_BELOW	3e-4
+/*
+ * Below this error rate two blocks need far fewer bits than one: 7 % at 5e-4.  A
+ * probe of an absent element seldom reads the second.
+ */
+#define TWO_BLOCKS_BELOW	6e-4
 
-#define BLOOM_FIRST_SHARE	0.9
-/* sum over i >= 1 of 1/i^2 is pi^2/6 */
-#define BLOOM_NEXT_SHARE	\
-	((1.0 - BLOOM_FIRST_SHARE) * 6.0 / (M_PI * M_PI))
+/* The part of the rest of the error rate that a layer leaves to those after it */
+#define NEXT_SHARE_KEPT		0.823
 
 /* Numbers of blocks up to this are treated as few: binomial, not Poisson */
 #define FEW_BLOCKS			64
 
 /* Loads are multiples of 1 / LOAD_STEPS */
 #define LOAD_STEPS			1024.0
-
-/*
- * A layer counts as full when its number of set bits exceeds the expectation
- * for its elements by this many standard deviations: by chance, once in 10^9.
- */
-#define FULL_SIGMAS			6.0
 
 /*
  * Steps of the secant method, on logarithms: enough to come within a few
@@ -279,9 +278,12 @@ typedef struct Sizes
 	FilterLayout layout;
 	unsigned	hashes;			/* the best for many blocks */
 	double		load;			/* elements per block then */
+	double		tolerated;		/* the same at FIXED_TOLERANCE times the error
+								 * rate; 0: not yet known */
 	struct
 	{
 		uint64_t	capacity;	/* of this number of blocks; 0: not yet known */
+		uint64_t	tolerated;	/* likewise */
 		unsigned	hashes;		/* bits of each */
 	}			few[FEW_BLOCKS + 1];
 } Sizes;
@@ -381,29 +383,52 @@ fit_blocks(double n, double error_rate, FilterLayer *layer)
 	return floor(blocks * sizes->load);
 }
 
+/*
+ * The maximum number of elements that a layer planned by fit_blocks() has at
+ * FIXED_TOLERANCE times its error rate
+ */
+static double
+tolerated_elements(const FilterLayer *layer)
+{
+	Sizes	   *sizes = sizes_for(layer->error_rate);
+	double		rate = FIXED_TOLERANCE * layer->error_rate;
+	uint64_t	few = layer->size;
+
+	if (few > FEW_BLOCKS)
+	{
+		if (sizes->tolerated == 0)
+			sizes->tolerated = most_elements(sizes->layout, sizes->hashes, 0,
+											 1 / LOAD_STEPS, sizes->load, rate);
+		return floor(layer->size * sizes->tolerated);
+	}
+	if (sizes->few[few].tolerated == 0)
+		sizes->few[few].tolerated = (uint64_t)
+			most_elements(sizes->layout, layer->hashes, (double) few, 1,
+						  (double) few_capacity(sizes, few), rate);
+	return (double) sizes->few[few].tolerated;
+}
+
 uint64_t
 bloom_layer_bits(const FilterLayer *layer)
 {
-	return layer->size * BLOCK_BITS;
+	return layer->layout == LAYOUT_SMALL ? layer->size :
+		layer->size * BLOCK_BITS;
 }
 
-/*
- * The share of a block's clear bits that one of its elements sets
- */
-static double
-block_share(const FilterLayer *layer)
+uint64_t
+bloom_layer_bytes(const FilterLayer *layer)
 {
-	return 1 - element_spares(layer->hashes, 1);
+	return image_aligned(bloom_layer_bits(layer) / 8);
 }
 
 /* log of the expected share of clear bits that each element leaves clear */
 static double
 log_spared(const FilterLayer *layer)
 {
-	double		share = layer_blocks(layer->layout) * block_share(layer) /
-		layer->size;
-
-	return log1p(-share);
+	if (layer->layout == LAYOUT_SMALL)
+		return layer->hashes * log1p(-1.0 / layer->size);
+	return log1p(-(layer_blocks(layer->layout) *
+				   (1 - element_spares(layer->hashes, 1)) / layer->size));
 }
 
 double
@@ -414,8 +439,7 @@ layer_expected_bits(const FilterLayer *layer, double n)
 	return -bits * expm1(n * log_spared(layer));
 }
 
-/* Standard deviation of the number of set bits, n elements given */
-static double
+double
 set_bits_sigma(const FilterLayer *layer, double n)
 {
 	double		bits = (double) bloom_layer_bits(layer);
@@ -423,61 +447,95 @@ set_bits_sigma(const FilterLayer *layer, double n)
 	double		clear = exp(log_clear);
 
 	/* of the occupancy of "bits" urns by n k balls */
-	return sqrt(bits * clear * (1 - clear + clear * log_clear));
+	return sqrt(fmax(0, bits * clear * (1 - clear + clear * log_clear)));
+}
+
+double
+most_bits(const FilterLayer *layer, double n)
+{
+	return fmin(n * layer_picks(layer),
+				layer_expected_bits(layer, n) +
+				FULL_SIGMAS * set_bits_sigma(layer, n));
+}
+
+double
+bits_full_within(const FilterLayer *layer, double bits)
+{
+	return floor(bits) - (layer_picks(layer) - 1.0);
 }
 
 bool
-layer_plan(uint64_t capacity, double error_rate, bool grows, int index,
-		   uint64_t max_bits, FilterLayer *layer)
+blocks_plan(uint64_t capacity, double error_rate, LayerUse use,
+			uint64_t max_bits, FilterLayer *layer)
 {
-	double		share = 1;
-	double		most;
+	double		n = fmax((double) capacity, 1);
 	double		full;
 
-	if (grows)
-		share = index == 0 ? BLOOM_FIRST_SHARE :
-			BLOOM_NEXT_SHARE / ((double) index * index);
-
+	memset(layer, 0, sizeof(*layer));
 	layer->capacity = capacity;
-	layer->error_rate = error_rate * share;
+	layer->error_rate = error_rate;
 	/* no layer has more elements than bits */
 	if (capacity > max_bits)
 		return false;
-
-	most = fit_blocks(fmax(capacity, 1), layer->error_rate, layer);
-	if (layer->size > max_bits / BLOCK_BITS)
-		return false;
-	if (grows)
+	for (;;)
 	{
-		/*
-		 * It must not be full before its capacity, so it must keep its error
-		 * rate a little longer.
-		 */
-		double		sigma = set_bits_sigma(layer, capacity);
-		double		slope = layer_expected_bits(layer, capacity + 1) -
-			layer_expected_bits(layer, capacity);
+		double		most = fit_blocks(n, error_rate, layer);
+		double		before;
 
-		most = fit_blocks(capacity + FULL_SIGMAS * sigma / slope,
-						  layer->error_rate, layer);
-		full = layer_expected_bits(layer, most);
+		if (layer->size > max_bits / BLOCK_BITS)
+			return false;
+		if (use == LAYER_EXACT)
+		{
+			full = ceil(layer_expected_bits(layer, (double) capacity));
+			break;
+		}
+		if (use == LAYER_FIXED)
+			most = tolerated_elements(layer);
+		full = bits_full_within(layer, layer_expected_bits(layer, most));
+		/* the last of its elements must still find room */
+		before = most_bits(layer, (double) capacity - 1);
+		if (full > before)
+			break;
+		n += fmax(1, floor((before - full) / layer_picks(layer)));
 	}
-	else
-		full = layer_expected_bits(layer, most) +
-			FULL_SIGMAS * set_bits_sigma(layer, most);
-
-	if (layer->size > max_bits / BLOCK_BITS)
-		return false;
 	layer->bits_full = (uint64_t)
-		fmin(ceil(full), (double) bloom_layer_bits(layer));
-	layer->bits_set = 0;
-	layer->offset = 0;
-	layer->multiple = 0;
+		fmax(1, fmin(full, (double) bloom_layer_bits(layer)));
 	return true;
+}
+
+bool
+layer_plan(uint64_t capacity, double error_rate, LayerUse use,
+		   uint64_t max_bits, FilterLayer *layer)
+{
+	if (capacity <= SMALL_CAPACITY_MAX &&
+		small_plan(capacity, error_rate, use, layer))
+		return true;
+	return blocks_plan(capacity, error_rate, use, max_bits, layer);
+}
+
+double
+first_layer_error_rate(uint64_t capacity, double error_rate, bool exact)
+{
+	return error_rate * (exact && capacity <= SMALL_CAPACITY_MAX ?
+						 SMALL_EXACT_SHARE : BLOOM_FIRST_SHARE);
+}
+
+double
+next_layer_error_rate(double error_rate, double first, int index)
+{
+	/* of bytes from outside, it may be any share */
+	double		rest = error_rate - fmin(first, error_rate * SMALL_EXACT_SHARE);
+
+	for (int i = 1; i < index; i++)
+		rest *= NEXT_SHARE_KEPT;
+	return rest * (1 - NEXT_SHARE_KEPT);
 }
 
 double
 layer_expected_error_rate(const FilterLayer *layer, double n)
 {
+	if (layer->layout == LAYOUT_SMALL)
+		return small_expected_error_rate(layer, n);
 	return blocked_error_rate(layer->layout, layer->hashes,
 							  (double) layer->size, n);
 }
@@ -522,5 +580,8 @@ layers_cardinality(const FilterLayer *layers, int count)
 double
 layer_error_rate(const FilterLayer *layer)
 {
+	/* a probe may read any of the bits, so their share is all that counts */
+	if (layer->layout == LAYOUT_SMALL)
+		return pow((double) layer->bits_set / layer->size, layer->hashes);
 	return layer_expected_error_rate(layer, layer_cardinality(layer));
 }

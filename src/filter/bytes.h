@@ -29,6 +29,19 @@ le64(uint64_t value)
 #endif
 }
 
+static inline uint16_t
+get16(const uint8_t *from)
+{
+	return (uint16_t) (from[0] | from[1] << 8);
+}
+
+static inline void
+put16(uint8_t *to, uint16_t value)
+{
+	to[0] = (uint8_t) value;
+	to[1] = (uint8_t) (value >> 8);
+}
+
 static inline uint64_t
 get64(const uint8_t *from)
 {

@@ -4,9 +4,9 @@
  *
  * image_check() is the only gate for bytes from outside.  All other functions
  * of this directory rely on it: given an image that it accepts, they read no
- * byte beyond it, and return.  It compares the number of set bits that a layer
- * claims with the bits themselves, and so refuses damaged filters, unless the
- * damage sets as many bits as it clears.
+ * byte beyond it, and return.  It does not tell a damaged filter from another
+ * one, though it compares the number of set bits that a layer claims with the
+ * bits themselves: that is what the checksum behind the image is for.
  */
 #include "check.h"
 
@@ -60,15 +60,13 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 
 	image_get_layer(image, i, &layer);
 	if ((int) layer.layout >= layout_count ||
-		layouts[layer.layout].ops != ops)
+		layouts[layer.layout].layer_ops != ops)
 		return "layer of another kind of filter";
 	fault = ops->check_layer(image, i, &layer);
 	if (fault)
 		return fault;
 	if (!all_zero(at + LAYER_OFF_RESERVED1, 6))
 		return "reserved bytes of a layer are not zero";
-	if (i == 0 && layer.layout != image_layout(image))
-		return "layout of the first layer is not the filter's";
 
 	/* check_layer() has bounded the sizes, so nothing here overflows */
 	bits = ops->layer_bits(&layer);
@@ -91,6 +89,29 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 	return NULL;
 }
 
+/*
+ * Check that the layout in the header is the first of the layers' that is not
+ * small.  If all are, it is block512, and there are several: one alone would be
+ * in a compact image.
+ */
+static const char *
+check_layout(const uint8_t *image)
+{
+	FilterLayer layer;
+
+	for (int i = 0; i < image_layers(image); i++)
+	{
+		image_get_layer(image, i, &layer);
+		if (layer.layout != LAYOUT_SMALL)
+			return layer.layout == image_layout(image) ? NULL :
+				"layout of the first layer is not the filter's";
+	}
+	if (image_layers(image) == 1)
+		return "small filter that is not compact";
+	return image_layout(image) == LAYOUT_BLOCK512 ? NULL :
+		"layout of the first layer is not the filter's";
+}
+
 /* Check the layers of an image whose header is valid. */
 static const char *
 check_layers(const uint8_t *image, uint64_t bytes)
@@ -99,6 +120,7 @@ check_layers(const uint8_t *image, uint64_t bytes)
 	uint64_t	header = IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * (uint64_t) layers;
 	uint64_t	offset = header;
 	uint64_t	set = 0;
+	const char *fault;
 
 	if (bytes < header)
 		return "shorter than its header";
@@ -107,12 +129,14 @@ check_layers(const uint8_t *image, uint64_t bytes)
 		return "larger than a filter can be";
 	for (int i = 0; i < layers; i++)
 	{
-		const char *fault = check_layer(image, i, bytes, &offset);
-
+		fault = check_layer(image, i, bytes, &offset);
 		if (fault)
 			return fault;
 		set += get64(image_layer_at(image, i) + LAYER_OFF_BITS_SET);
 	}
+	fault = check_layout(image);
+	if (fault)
+		return fault;
 	if (offset != bytes)
 		return "bytes after the last layer";
 	if (offset - header > IMAGE_MAX_BITS / 8)
@@ -122,15 +146,40 @@ check_layers(const uint8_t *image, uint64_t bytes)
 	return NULL;
 }
 
+/* Check what follows the common fields of a compact image. */
+static const char *
+check_compact(const uint8_t *image)
+{
+	const FilterOps *ops = image_ops(image);
+	FilterLayer layer;
+	const char *fault;
+
+	if (image_layers(image) != 1)
+		return "number of layers out of range";
+	if (image[IMAGE_OFF_FLAGS] != 0 &&
+		(image[IMAGE_OFF_FLAGS] != IMAGE_FLAG_EXACT || image_growth(image) == 0))
+		return "unknown flags";
+	fault = ops->check_image(image);
+	if (fault)
+		return fault;
+	image_get_layer(image, 0, &layer);
+	fault = ops->check_layer(image, 0, &layer);
+	if (fault)
+		return fault;
+	fault = ops->check_bits(image, 0, &layer);
+	if (fault)
+		return fault;
+	if (layer.bits_set > 0 && image_class(image) == 0)
+		return "elements without a class";
+	return NULL;
+}
+
 const char *
-image_check(const uint8_t *image, uint64_t bytes, FilterKind kind)
+image_check_kind(const uint8_t *image, uint64_t bytes, FilterKind kind)
 {
 	const char *magic = kind_magic(kind);
-	const FilterOps *ops;
-	const char *fault;
-	bool		has_layers;
 
-	if (bytes < IMAGE_HEADER_BYTES)
+	if (bytes < IMAGE_LEAST_BYTES)
 		return "shorter than a header";
 	if (memcmp(image, magic, IMAGE_MAGIC_BYTES - 1) != 0)
 	{
@@ -142,12 +191,22 @@ image_check(const uint8_t *image, uint64_t bytes, FilterKind kind)
 	}
 	if (image[IMAGE_MAGIC_BYTES - 1] != (uint8_t) magic[IMAGE_MAGIC_BYTES - 1])
 		return "unknown version of the format";
+	return NULL;
+}
+
+const char *
+image_check(const uint8_t *image, uint64_t bytes, FilterKind kind)
+{
+	const FilterOps *ops;
+	const char *fault = image_check_kind(image, bytes, kind);
+	bool		has_layers;
+
+	if (fault)
+		return fault;
+	if (!image_is_compact(image) && bytes < IMAGE_HEADER_BYTES)
+		return "shorter than a header";
 	if (image_bytes(image) != bytes)
 		return "length differs from the one in the header";
-	if (image[IMAGE_OFF_FLAGS] != 0)
-		return "unknown flags";
-	if (!all_zero(image + IMAGE_OFF_RESERVED, 4))
-		return "reserved bytes are not zero";
 	if (image_growth(image) > IMAGE_MAX_GROWTH)
 		return "growth out of range";
 	/* exactly zero if none was requested */
@@ -158,8 +217,14 @@ image_check(const uint8_t *image, uint64_t bytes, FilterKind kind)
 		return "capacity out of range";
 	if (!valid_class(image + IMAGE_OFF_CLASS))
 		return "invalid element class";
+	if (image_is_compact(image))
+		return kind == FILTER_BLOOM ? check_compact(image) : "unknown layout";
 
-	if (!image_is_set(image) && image_count(image) != 0)
+	if (image[IMAGE_OFF_FLAGS] != 0)
+		return "unknown flags";
+	if (!all_zero(image + IMAGE_OFF_RESERVED, 4))
+		return "reserved bytes are not zero";
+	if (!image_is_set(image) && get64(image + IMAGE_OFF_COUNT) != 0)
 		return "number of hashes in a filter without hashes";
 
 	if ((int) image_layout(image) >= layout_count)

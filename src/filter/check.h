@@ -14,4 +14,11 @@
 extern const char *image_check(const uint8_t *image, uint64_t bytes,
 							   FilterKind kind);
 
+/*
+ * The first part of that: do the bytes begin like an image of this kind, in a
+ * version of the format that we know?
+ */
+extern const char *image_check_kind(const uint8_t *image, uint64_t bytes,
+									FilterKind kind);
+
 #endif							/* FILTER_CHECK_H */

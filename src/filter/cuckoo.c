@@ -561,8 +561,9 @@ add(uint8_t *image, const CuckooKey *key)
 
 bool
 cuckoo_plan_layer(const FilterParams *params, const FilterLayer *before,
-				  int count, FilterLayer *layer)
+				  int count, uint64_t waiting, FilterLayer *layer)
 {
+	(void) waiting;				/* a layer's windows are a multiple of the first's */
 	if (count == 0)
 		return cuckoo_plan_first(params->capacity, params->error_rate,
 								 params->growth > 0, layer);

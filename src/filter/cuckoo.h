@@ -280,7 +280,7 @@ extern size_t cuckoo_add_unique_batch(uint8_t *image, const uint64_t *hashes,
 extern FilterRemoval cuckoo_remove(uint8_t *image, uint64_t hash);
 extern bool cuckoo_plan_layer(const FilterParams *params,
 							  const FilterLayer *before, int count,
-							  FilterLayer *layer);
+							  uint64_t waiting, FilterLayer *layer);
 extern const char *cuckoo_check_image(const uint8_t *image);
 extern const char *cuckoo_check_layer(const uint8_t *image, int i,
 									  const FilterLayer *layer);

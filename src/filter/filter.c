@@ -13,10 +13,11 @@
 bool
 filter_contains(const uint8_t *image, uint64_t hash)
 {
-	const uint8_t *at = image_layer_at(image, 0);
+	const uint8_t *at;
 
-	if (image_layers(image) != 1 || at[LAYER_OFF_LAYOUT] != LAYOUT_BLOCK512)
+	if (image_layers(image) != 1 || image_layout(image) != LAYOUT_BLOCK512)
 		return image_ops(image)->contains(image, hash);
+	at = image_layer_at(image, 0);
 	return block_kernel->contains(image + get64(at + LAYER_OFF_OFFSET) +
 								  BLOCK_BYTES *
 								  first_block(hash, get64(at + LAYER_OFF_SIZE)),
@@ -95,8 +96,15 @@ layer_bytes(const FilterLayer *layer)
 static FilterStatus
 plan_finish(FilterPlan *plan)
 {
-	uint64_t	header = IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * plan->layers;
+	uint64_t	header = layers_header_bytes(plan->layer, plan->layers);
 
+	if (header == IMAGE_COMPACT_BYTES)
+	{
+		/* its bits are not padded */
+		plan->layer[0].offset = header;
+		plan->bytes = header + layer_bits(&plan->layer[0]) / 8;
+		return FILTER_OK;
+	}
 	plan->bytes = header;
 	for (int i = 0; i < plan->layers; i++)
 	{
@@ -110,26 +118,15 @@ plan_finish(FilterPlan *plan)
 	return FILTER_OK;
 }
 
-/* Write header and descriptors to an image whose bytes are all zero. */
-static void
-plan_put(uint8_t *image, const FilterParams *params, const FilterPlan *plan)
-{
-	image_put_header(image, plan->layer[0].layout, params);
-	image[IMAGE_OFF_LAYERS] = plan->layers;
-	put64(image + IMAGE_OFF_BYTES, plan->bytes);
-	for (int i = 0; i < plan->layers; i++)
-		image_put_layer(image, i, &plan->layer[i]);
-}
-
 /* Plan a layer after those in the plan. */
 static FilterStatus
-plan_layer(const FilterParams *params, FilterPlan *plan)
+plan_layer(const FilterParams *params, uint64_t waiting, FilterPlan *plan)
 {
 	int			before = plan->layers++;
 	FilterLayer *layer = &plan->layer[before];
 
 	if (!kinds[params->kind].ops->plan_layer(params, plan->layer, before,
-											 layer))
+											 waiting, layer))
 		return FILTER_TOO_LARGE;
 	return plan_finish(plan);
 }
@@ -138,7 +135,7 @@ FilterStatus
 filter_plan(const FilterParams *params, FilterPlan *plan)
 {
 	plan->layers = 0;
-	return plan_layer(params, plan);
+	return plan_layer(params, 0, plan);
 }
 
 FilterStatus
@@ -163,11 +160,11 @@ filter_plan_again(const uint8_t *image, FilterPlan *plan)
 void
 filter_init(uint8_t *image, const FilterParams *params, const FilterPlan *plan)
 {
-	plan_put(image, params, plan);
+	image_put_layers(image, params, plan->layer, plan->layers, plan->bytes);
 }
 
 FilterStatus
-filter_plan_growth(const uint8_t *image, FilterPlan *plan)
+filter_plan_growth(const uint8_t *image, uint64_t waiting, FilterPlan *plan)
 {
 	FilterParams params;
 
@@ -179,7 +176,7 @@ filter_plan_growth(const uint8_t *image, FilterPlan *plan)
 		return FILTER_TOO_MANY_LAYERS;
 	for (int i = 0; i < plan->layers; i++)
 		image_get_layer(image, i, &plan->layer[i]);
-	return plan_layer(&params, plan);
+	return plan_layer(&params, waiting, plan);
 }
 
 void
@@ -188,14 +185,14 @@ filter_grow(uint8_t *image, const uint8_t *from, const FilterPlan *plan)
 	FilterParams params;
 
 	image_get_params(from, &params);
-	plan_put(image, &params, plan);
+	image_put_layers(image, &params, plan->layer, plan->layers, plan->bytes);
 	for (int i = 0; i < image_layers(from); i++)
 	{
 		const FilterLayer *layer = &plan->layer[i];
 
 		filter_check_interrupts();
 		memcpy(image + layer->offset, image_layer_bits(from, i),
-			   layer_bytes(layer));
+			   image_layer_bytes(from, i));
 	}
 }
 
@@ -217,7 +214,7 @@ filter_may_need_room(const uint8_t *image, uint64_t count)
 	if (count <= 1)
 		return false;
 	if (image_ops(image)->full_early &&
-		filter_plan_growth(image, &plan) != FILTER_OK)
+		filter_plan_growth(image, count, &plan) != FILTER_OK)
 		return true;
 	return filter_may_fill(image, count);
 }
@@ -283,7 +280,7 @@ filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 	image_get_params(a, &params);
 	if (params.class == 0)
 		params.class = image_class(b);
-	plan_put(image, &params, plan);
+	image_put_layers(image, &params, plan->layer, plan->layers, plan->bytes);
 	return image_ops(image)->unite(image, a, b, plan);
 }
 

@@ -21,7 +21,8 @@
 
 /*
  * Plan a filter without elements for params->capacity (at least 1) at
- * params->error_rate (ERROR_RATE_MIN to ERROR_RATE_MAX).
+ * params->error_rate (ERROR_RATE_MIN to ERROR_RATE_MAX).  If params->exact, set
+ * bits_full of the layer to 0 while its elements are added.
  */
 extern FilterStatus filter_plan(const FilterParams *params, FilterPlan *plan);
 
@@ -39,8 +40,12 @@ extern FilterStatus filter_plan_again(const uint8_t *image, FilterPlan *plan);
 extern void filter_init(uint8_t *image, const FilterParams *params,
 						const FilterPlan *plan);
 
-/* Plan one more layer; copy a filter into an image as planned. */
-extern FilterStatus filter_plan_growth(const uint8_t *image, FilterPlan *plan);
+/*
+ * Plan one more layer, for "waiting" elements at least; copy a filter into an
+ * image as planned.
+ */
+extern FilterStatus filter_plan_growth(const uint8_t *image, uint64_t waiting,
+									   FilterPlan *plan);
 extern void filter_grow(uint8_t *image, const uint8_t *from,
 						const FilterPlan *plan);
 
@@ -75,7 +80,8 @@ extern unsigned filter_slices(const uint8_t *header);
 static inline uint64_t
 filter_header_bytes(const uint8_t *image)
 {
-	return IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * image_layers(image);
+	return image_is_compact(image) ? IMAGE_COMPACT_BYTES :
+		IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * (uint64_t) image_layers(image);
 }
 
 /*

@@ -6,11 +6,38 @@
 
 #include "interrupt.h"
 
+/* A compact header has the fields of its layer that cannot be derived. */
+static void
+get_compact_layer(const uint8_t *image, FilterLayer *layer)
+{
+	uint64_t	bytes = get16(image + COMPACT_OFF_BYTES);
+	double		share = 1;
+
+	if (image_growth(image) > 0)
+		share = (image[IMAGE_OFF_FLAGS] & IMAGE_FLAG_EXACT) != 0 ?
+			SMALL_EXACT_SHARE : BLOOM_FIRST_SHARE;
+	layer->layout = LAYOUT_SMALL;
+	layer->hashes = image[COMPACT_OFF_HASHES];
+	layer->size = 8 * bytes;
+	layer->capacity = get16(image + COMPACT_OFF_CAPACITY);
+	layer->error_rate = image_error_rate(image) * share;
+	layer->bits_set = count_bits(image + IMAGE_COMPACT_BYTES, bytes);
+	layer->bits_full = get16(image + COMPACT_OFF_BITS_FULL);
+	layer->offset = IMAGE_COMPACT_BYTES;
+	layer->multiple = 0;
+}
+
 void
 image_get_layer(const uint8_t *image, int i, FilterLayer *layer)
 {
-	const uint8_t *at = image_layer_at(image, i);
+	const uint8_t *at;
 
+	if (image_is_compact(image))
+	{
+		get_compact_layer(image, layer);
+		return;
+	}
+	at = image_layer_at(image, i);
 	layer->layout = (FilterLayout) at[LAYER_OFF_LAYOUT];
 	layer->hashes = at[LAYER_OFF_HASHES];
 	layer->size = get64(at + LAYER_OFF_SIZE);
@@ -49,25 +76,77 @@ image_get_params(const uint8_t *image, FilterParams *params)
 	params->seed = image_seed(image);
 	params->class = image_class(image);
 	params->kind = image_kind(image);
+	params->exact = false;
+}
+
+/* Write the fields that every header has. */
+static void
+put_common(uint8_t *image, FilterLayout layout, const FilterParams *params)
+{
+	memcpy(image, kind_magic(params->kind), IMAGE_MAGIC_BYTES);
+	image[IMAGE_OFF_LAYOUT] = layout;
+	image[IMAGE_OFF_FLAGS] = 0;
+	image[IMAGE_OFF_GROWTH] = params->growth;
+	image[IMAGE_OFF_LAYERS] = 0;
+	put64(image + IMAGE_OFF_CLASS, params->class);
+	put64(image + IMAGE_OFF_SEED, params->seed);
+	put_double(image + IMAGE_OFF_ERROR_RATE, params->error_rate);
 }
 
 /*
  * Write the whole header of an image without layers or hashes, of
- * IMAGE_HEADER_BYTES.  Callers that add some set their number and the length.
+ * IMAGE_HEADER_BYTES.  Callers that add hashes set their number and the length.
  */
 void
 image_put_header(uint8_t *image, FilterLayout layout,
 				 const FilterParams *params)
 {
 	memset(image, 0, IMAGE_HEADER_BYTES);
-	memcpy(image, kind_magic(params->kind), IMAGE_MAGIC_BYTES);
-	image[IMAGE_OFF_LAYOUT] = layout;
-	image[IMAGE_OFF_GROWTH] = params->growth;
-	put64(image + IMAGE_OFF_CLASS, params->class);
-	put64(image + IMAGE_OFF_SEED, params->seed);
+	put_common(image, layout, params);
 	put64(image + IMAGE_OFF_CAPACITY, params->capacity);
-	put_double(image + IMAGE_OFF_ERROR_RATE, params->error_rate);
 	put64(image + IMAGE_OFF_BYTES, IMAGE_HEADER_BYTES);
+}
+
+/* One small layer makes a compact image. */
+static bool
+layers_are_compact(const FilterLayer *layer, int layers)
+{
+	return layers == 1 && layer->layout == LAYOUT_SMALL;
+}
+
+uint64_t
+layers_header_bytes(const FilterLayer *layer, int layers)
+{
+	return layers_are_compact(layer, layers) ? IMAGE_COMPACT_BYTES :
+		IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * (uint64_t) layers;
+}
+
+void
+image_put_layers(uint8_t *image, const FilterParams *params,
+				 const FilterLayer *layer, int layers, uint64_t bytes)
+{
+	FilterLayout layout = layer[0].layout;
+
+	if (layers_are_compact(layer, layers))
+	{
+		put_common(image, LAYOUT_SMALL, params);
+		if (layer->error_rate == params->error_rate * SMALL_EXACT_SHARE)
+			image[IMAGE_OFF_FLAGS] = IMAGE_FLAG_EXACT;
+		image[IMAGE_OFF_LAYERS] = 1;
+		put16(image + COMPACT_OFF_CAPACITY, params->capacity);
+		put16(image + COMPACT_OFF_BYTES, layer->size / 8);
+		put16(image + COMPACT_OFF_BITS_FULL, layer->bits_full);
+		image[COMPACT_OFF_HASHES] = layer->hashes;
+		return;
+	}
+	for (int i = 1; layout == LAYOUT_SMALL && i < layers; i++)
+		layout = layer[i].layout;
+	if (layout == LAYOUT_SMALL)
+		layout = LAYOUT_BLOCK512;	/* of the same family */
+	image_put_header(image, layout, params);
+	image_set_layers(image, layers, bytes);
+	for (int i = 0; i < layers; i++)
+		image_put_layer(image, i, &layer[i]);
 }
 
 bool

@@ -4,9 +4,15 @@
  *
  * An image is a header, then a descriptor for each layer, then the bits of
  * each layer or the hashes of an explicit filter.  PostgreSQL stores it behind
- * its four bytes of length, clients get it in binary, and all operations work
- * on it: there is no second, unpacked form.  The header is four bytes short of
- * 64, so that with those four bytes everything lies at a multiple of 64.
+ * its four bytes of length, and all operations work on it: there is no second,
+ * unpacked form.  The header is four bytes short of 64, so that with those four
+ * bytes everything lies at a multiple of 64.  Clients get the image and, behind
+ * it, a checksum (io.c).
+ *
+ * A filter of few elements has a compact image: its one layer has the layout
+ * small, and its bits follow a shorter header, which has the layer's fields,
+ * too.  The functions below hide the difference, so that a compact image has
+ * one layer like any other; only image_layer_at() is not for such images.
  *
  * docs/format.md describes the same bytes for authors of clients.
  */
@@ -25,13 +31,13 @@
 
 #define IMAGE_HEADER_BYTES		60
 #define IMAGE_LAYER_BYTES		64
+#define IMAGE_COMPACT_BYTES		39	/* header of a compact image */
+/* No image is shorter than a compact header and a byte. */
+#define IMAGE_LEAST_BYTES		(IMAGE_COMPACT_BYTES + 1)
 /* The bits of each layer begin at a multiple of this */
 #define IMAGE_ALIGNMENT			64
 
-/*
- * Maximum number of layers.  Doubling from one block to 2^32 bits takes 24, so
- * the limit on the size comes first.
- */
+/* Maximum number of layers.  bloom.c says how far a filter grows with them. */
 #define IMAGE_MAX_LAYERS		32
 
 /*
@@ -41,7 +47,7 @@
  */
 #define IMAGE_MAX_BITS			(UINT64_C(1) << 32)
 
-/* Growth: how many times larger each next layer is, 0 for a fixed filter */
+/* Growth: how large each next layer is (bloom.c, cuckoo.c), 0 for a fixed filter */
 #define IMAGE_MAX_GROWTH		16
 
 /* The two types.  Filters of different kind are never compatible. */
@@ -72,7 +78,9 @@ typedef enum FilterLayout
 	LAYOUT_BLOCK512 = 2,		/* one block for an element */
 	LAYOUT_BLOCK512X2 = 3,		/* two blocks for an element */
 	LAYOUT_CLASSIC = 4,			/* m bits, k of them for an element */
-	LAYOUT_CUCKOO = 5			/* fingerprints; the only one of its kind */
+	LAYOUT_CUCKOO = 5,			/* fingerprints; the only one of its kind */
+	LAYOUT_SMALL = 6			/* the bits of classic, for few elements; an image
+								 * of this layout is compact */
 } FilterLayout;
 
 /*
@@ -81,18 +89,42 @@ typedef enum FilterLayout
  */
 #define IMAGE_FLAG_UNSORTED		0x01
 
-/* Offsets in the header; numbers are little-endian. */
-#define IMAGE_OFF_LAYOUT		4	/* FilterLayout; with layers, the first's */
+/*
+ * A flag of compact images that may grow: the layer was made for elements that
+ * were known, and has SMALL_EXACT_SHARE of the error rate.
+ */
+#define IMAGE_FLAG_EXACT		0x02
+
+/* Offsets in every header; numbers are little-endian. */
+#define IMAGE_OFF_LAYOUT		4	/* FilterLayout; with several layers, the
+									 * first that is not small */
 #define IMAGE_OFF_FLAGS			5	/* IMAGE_FLAG_* */
 #define IMAGE_OFF_GROWTH		6	/* 0 to IMAGE_MAX_GROWTH */
 #define IMAGE_OFF_LAYERS		7	/* number of layers */
-#define IMAGE_OFF_RESERVED		8	/* 4 bytes, zero */
-#define IMAGE_OFF_CLASS			12	/* element class, 8 bytes, 0 if unknown */
-#define IMAGE_OFF_SEED			20	/* 8 bytes */
-#define IMAGE_OFF_CAPACITY		28	/* requested, 8 bytes, 0 if none was */
-#define IMAGE_OFF_ERROR_RATE	36	/* requested, double, 0 if none was */
-#define IMAGE_OFF_COUNT			44	/* explicit: hashes, 8 bytes; else 0 */
-#define IMAGE_OFF_BYTES			52	/* of the whole image, 8 bytes */
+#define IMAGE_OFF_CLASS			8	/* element class, 8 bytes, 0 if unknown */
+#define IMAGE_OFF_SEED			16	/* 8 bytes */
+#define IMAGE_OFF_ERROR_RATE	24	/* requested, double, 0 if none was */
+
+/* In others than compact ones */
+#define IMAGE_OFF_CAPACITY		32	/* requested, 8 bytes, 0 if none was */
+#define IMAGE_OFF_COUNT			40	/* explicit: hashes, 8 bytes; else 0 */
+#define IMAGE_OFF_BYTES			48	/* of the whole image, 8 bytes */
+#define IMAGE_OFF_RESERVED		56	/* 4 bytes, zero */
+
+/* In a compact one; these numbers have 2 bytes */
+#define COMPACT_OFF_CAPACITY	32	/* requested */
+#define COMPACT_OFF_BYTES		34	/* of the bits */
+#define COMPACT_OFF_BITS_FULL	36	/* as LAYER_OFF_BITS_FULL */
+#define COMPACT_OFF_HASHES		38	/* as LAYER_OFF_HASHES */
+
+/*
+ * The share of the requested error rate that the first layer of a growing
+ * filter has; what its later layers have together is the rest.  See
+ * bloom_sizing.c.  Compact images do not store the layer's error rate, so these
+ * belong to the format.
+ */
+#define BLOOM_FIRST_SHARE		0.808
+#define SMALL_EXACT_SHARE		0.95
 
 /* Offsets in a layer's descriptor */
 #define LAYER_OFF_LAYOUT		0	/* FilterLayout */
@@ -104,8 +136,9 @@ typedef enum FilterLayout
 #define LAYER_OFF_ERROR_RATE	24	/* its share of the filter's, double;
 									 * cuckoo: its own, when it is full */
 #define LAYER_OFF_BITS_SET		32	/* cuckoo: entries */
-#define LAYER_OFF_BITS_FULL		40	/* bits set when it is full; cuckoo:
-									 * maximum of entries, its capacity */
+#define LAYER_OFF_BITS_FULL		40	/* bits set when it takes no more
+									 * elements; cuckoo: maximum of entries,
+									 * its capacity */
 #define LAYER_OFF_OFFSET		48	/* of its bits, in the image */
 #define LAYER_OFF_MULTIPLE		56	/* cuckoo: its windows over those of the
 									 * first layer; others: 0 */
@@ -138,6 +171,13 @@ layer_blocks(FilterLayout layout)
 	return layout == LAYOUT_BLOCK512X2 ? 2 : 1;
 }
 
+/* The number of bits that an element picks in a Bloom filter's layer */
+static inline unsigned
+layer_picks(const FilterLayer *layer)
+{
+	return layer->hashes * layer_blocks(layer->layout);
+}
+
 static inline FilterKind
 image_kind(const uint8_t *image)
 {
@@ -156,6 +196,12 @@ static inline bool
 image_is_empty(const uint8_t *image)
 {
 	return image_layout(image) == LAYOUT_EMPTY;
+}
+
+static inline bool
+image_is_compact(const uint8_t *image)
+{
+	return image_layout(image) == LAYOUT_SMALL;
 }
 
 /* Explicit: the hashes themselves */
@@ -199,7 +245,8 @@ image_seed(const uint8_t *image)
 static inline uint64_t
 image_capacity(const uint8_t *image)
 {
-	return get64(image + IMAGE_OFF_CAPACITY);
+	return image_is_compact(image) ? get16(image + COMPACT_OFF_CAPACITY) :
+		get64(image + IMAGE_OFF_CAPACITY);
 }
 
 static inline double
@@ -208,16 +255,19 @@ image_error_rate(const uint8_t *image)
 	return get_double(image + IMAGE_OFF_ERROR_RATE);
 }
 
+/* The number of hashes of an explicit filter; 0 of others */
 static inline uint64_t
 image_count(const uint8_t *image)
 {
-	return get64(image + IMAGE_OFF_COUNT);
+	return image_is_set(image) ? get64(image + IMAGE_OFF_COUNT) : 0;
 }
 
 static inline uint64_t
 image_bytes(const uint8_t *image)
 {
-	return get64(image + IMAGE_OFF_BYTES);
+	return image_is_compact(image) ?
+		IMAGE_COMPACT_BYTES + (uint64_t) get16(image + COMPACT_OFF_BYTES) :
+		get64(image + IMAGE_OFF_BYTES);
 }
 
 static inline bool
@@ -226,7 +276,7 @@ image_is_unsorted(const uint8_t *image)
 	return (image[IMAGE_OFF_FLAGS] & IMAGE_FLAG_UNSORTED) != 0;
 }
 
-/* The descriptor of layer i, from 0 */
+/* The descriptor of layer i, from 0, of an image that is not compact */
 static inline uint8_t *
 image_layer_at(const uint8_t *image, int i)
 {
@@ -237,7 +287,9 @@ image_layer_at(const uint8_t *image, int i)
 static inline uint8_t *
 image_layer_bits(const uint8_t *image, int i)
 {
-	return (uint8_t *) image + get64(image_layer_at(image, i) + LAYER_OFF_OFFSET);
+	return (uint8_t *) image + (image_is_compact(image) ? IMAGE_COMPACT_BYTES :
+								get64(image_layer_at(image, i) +
+									  LAYER_OFF_OFFSET));
 }
 
 /* The number of bytes from there to the bits of the next layer, or to the end */
@@ -248,7 +300,7 @@ image_layer_bytes(const uint8_t *image, int i)
 		get64(image_layer_at(image, i + 1) + LAYER_OFF_OFFSET) :
 		image_bytes(image);
 
-	return end - get64(image_layer_at(image, i) + LAYER_OFF_OFFSET);
+	return end - (image_layer_bits(image, i) - image);
 }
 
 /* The hashes of an explicit filter */
@@ -282,7 +334,7 @@ image_set_class(uint8_t *image, uint64_t class)
 	put64(image + IMAGE_OFF_CLASS, class);
 }
 
-/* The image has this number of layers, and of bytes in all. */
+/* The image, not a compact one, has this number of layers, and of bytes in all. */
 static inline void
 image_set_layers(uint8_t *image, int layers, uint64_t bytes)
 {
@@ -290,8 +342,30 @@ image_set_layers(uint8_t *image, int layers, uint64_t bytes)
 	put64(image + IMAGE_OFF_BYTES, bytes);
 }
 
-extern void image_get_layer(const uint8_t *image, int i, FilterLayer *layer);
 extern void image_put_layer(uint8_t *image, int i, const FilterLayer *layer);
+
+/*
+ * The fields of layer i.  A compact image does not store bits_set: it is
+ * counted.
+ */
+extern void image_get_layer(const uint8_t *image, int i, FilterLayer *layer);
+
+/* Replace the number of a layer's set bits, or at how many it is full. */
+static inline void
+image_put_bits_set(uint8_t *image, int i, uint64_t bits_set)
+{
+	if (!image_is_compact(image))
+		put64(image_layer_at(image, i) + LAYER_OFF_BITS_SET, bits_set);
+}
+
+static inline void
+image_put_bits_full(uint8_t *image, int i, uint64_t bits_full)
+{
+	if (image_is_compact(image))
+		put16(image + COMPACT_OFF_BITS_FULL, bits_full);
+	else
+		put64(image_layer_at(image, i) + LAYER_OFF_BITS_FULL, bits_full);
+}
 
 /* The parameters of a filter, known before it has any element */
 typedef struct FilterParams
@@ -302,11 +376,24 @@ typedef struct FilterParams
 	uint64_t	seed;
 	uint64_t	class;			/* of its elements; 0 if not known yet */
 	FilterKind	kind;
+	bool		exact;			/* for a plan: the filter is to get "capacity"
+								 * elements at once, and not full before */
 } FilterParams;
 
 extern void image_get_params(const uint8_t *image, FilterParams *params);
 extern void image_put_header(uint8_t *image, FilterLayout layout,
 							 const FilterParams *params);
+
+/*
+ * Write the header and descriptors of "layers" layers, of an image of "bytes"
+ * bytes
+ */
+extern void image_put_layers(uint8_t *image, const FilterParams *params,
+							 const FilterLayer *layer, int layers,
+							 uint64_t bytes);
+
+/* The bytes of the header and descriptors that image_put_layers() writes */
+extern uint64_t layers_header_bytes(const FilterLayer *layer, int layers);
 
 /* The number of bytes of a layer whose bits take "bytes" bytes */
 static inline uint64_t

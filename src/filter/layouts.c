@@ -22,6 +22,7 @@ static const FilterOps set_ops = {
 static const FilterOps bloom_ops = {
 	.kind = FILTER_BLOOM,
 	.layer_bits = bloom_layer_bits,
+	.layer_bytes = bloom_layer_bytes,
 	.contains = bloom_contains,
 	.contains_batch = bloom_contains_batch,
 	.slices = bloom_slices,
@@ -30,6 +31,28 @@ static const FilterOps bloom_ops = {
 	.error_rate = bloom_error_rate,
 	.layer_cardinality = layer_cardinality,
 	.add_batch = bloom_add_batch,
+	.plan_layer = bloom_plan_layer,
+	.plan_union = bits_plan_union,
+	.unite = bits_unite,
+	.unite_in_place = bits_unite_in_place,
+	.intersect_in_place = bits_intersect_in_place,
+	.check_image = bloom_check_image,
+	.check_layer = bloom_check_layer,
+	.check_bits = bloom_check_bits
+};
+
+static const FilterOps compact_ops = {
+	.kind = FILTER_BLOOM,
+	.layer_bits = bloom_layer_bits,
+	.layer_bytes = bloom_layer_bytes,
+	.contains = compact_contains,
+	.contains_batch = compact_contains_batch,
+	.slices = compact_slices,
+	.contains_sliced = compact_contains_sliced,
+	.cardinality = bloom_cardinality,
+	.error_rate = bloom_error_rate,
+	.layer_cardinality = layer_cardinality,
+	.add_batch = compact_add_batch,
 	.plan_layer = bloom_plan_layer,
 	.plan_union = bits_plan_union,
 	.unite = bits_unite,
@@ -90,12 +113,13 @@ static const FilterOps cuckoo_ops = {
 };
 
 const LayoutEntry layouts[] = {
-	[LAYOUT_EMPTY] = {"empty", &set_ops},
-	[LAYOUT_EXPLICIT] = {"explicit", &set_ops},
-	[LAYOUT_BLOCK512] = {"block512", &bloom_ops},
-	[LAYOUT_BLOCK512X2] = {"block512x2", &bloom_ops},
-	[LAYOUT_CLASSIC] = {"classic", &classic_ops},
-	[LAYOUT_CUCKOO] = {"cuckoo", &cuckoo_ops}
+	[LAYOUT_EMPTY] = {"empty", &set_ops, NULL},
+	[LAYOUT_EXPLICIT] = {"explicit", &set_ops, NULL},
+	[LAYOUT_BLOCK512] = {"block512", &bloom_ops, &bloom_ops},
+	[LAYOUT_BLOCK512X2] = {"block512x2", &bloom_ops, &bloom_ops},
+	[LAYOUT_CLASSIC] = {"classic", &classic_ops, &classic_ops},
+	[LAYOUT_CUCKOO] = {"cuckoo", &cuckoo_ops, &cuckoo_ops},
+	[LAYOUT_SMALL] = {"small", &compact_ops, &bloom_ops}
 };
 
 const int	layout_count = sizeof(layouts) / sizeof(layouts[0]);

@@ -62,11 +62,12 @@ typedef struct FilterOps
 
 	/*
 	 * Plan the layer after "count" others, or the first; false if it would be
-	 * too large.  NULL if filters are not made for a capacity.
+	 * too large.  "waiting" elements are to be added to it at once.  NULL if
+	 * filters are not made for a capacity.
 	 */
 	bool		(*plan_layer) (const FilterParams *params,
 							   const FilterLayer *before, int count,
-							   FilterLayer *layer);
+							   uint64_t waiting, FilterLayer *layer);
 
 	/*
 	 * Can the layers of two filters, otherwise compatible, be those of one?
@@ -106,7 +107,8 @@ typedef struct FilterOps
 typedef struct LayoutEntry
 {
 	const char *name;			/* as bloom_info() shows it */
-	const FilterOps *ops;
+	const FilterOps *ops;		/* of images whose header has this layout */
+	const FilterOps *layer_ops; /* of images that have descriptors of it */
 } LayoutEntry;
 
 /* By FilterLayout */

@@ -61,7 +61,7 @@ set_push(uint8_t *image, uint64_t hash)
 
 	put64(image + bytes, hash);
 	image[IMAGE_OFF_FLAGS] |= IMAGE_FLAG_UNSORTED;
-	put64(image + IMAGE_OFF_COUNT, image_count(image) + 1);
+	put64(image + IMAGE_OFF_COUNT, get64(image + IMAGE_OFF_COUNT) + 1);
 	put64(image + IMAGE_OFF_BYTES, bytes + sizeof(hash));
 }
 

@@ -17,21 +17,66 @@
 #define ERROR_RATE_DEFAULT	0.01
 
 /*
- * The number of bits of a layer of blocks or of a cuckoo filter, and the number
+ * The number of bits of a layer of a Bloom or a cuckoo filter, and the number
  * of bytes that it takes.  They depend on layout, hashes and size only.
  */
 extern uint64_t bloom_layer_bits(const FilterLayer *layer);
+extern uint64_t bloom_layer_bytes(const FilterLayer *layer);
 extern uint64_t cuckoo_layer_bits(const FilterLayer *layer);
 extern uint64_t cuckoo_layer_bytes(const FilterLayer *layer);
 
+/* What a layer of a Bloom filter is for: when is it full? */
+typedef enum LayerUse
+{
+	/*
+	 * The only layer of a fixed filter: full before its expected error rate
+	 * exceeds FIXED_TOLERANCE times the requested one, but never before its
+	 * capacity
+	 */
+	LAYER_FIXED,
+
+	/*
+	 * A layer of a growing filter: full before its expected error rate exceeds
+	 * its share, but never before its capacity
+	 */
+	LAYER_GROWING,
+
+	/*
+	 * A layer that gets exactly as many elements as its capacity, all at once,
+	 * and is full then.  Needs no room for chance, but bits_full may be reached
+	 * before the last of them.
+	 */
+	LAYER_EXACT
+} LayerUse;
+
+/* How far a full fixed filter's error rate may exceed the requested one */
+#define FIXED_TOLERANCE		1.05
+
 /*
- * Plan a layer for "capacity" elements (at least 1) of a filter of the given
- * overall error rate: the first (index 0), or the index-th after it.  Sets
- * layout, hashes, size, capacity, error rate and bits_full.  Returns false if
- * the layer would have more than max_bits.
+ * "Never before its capacity" is true unless the number of set bits exceeds the
+ * expectation by this many standard deviations: by chance, once in 10^9.
  */
-extern bool layer_plan(uint64_t capacity, double error_rate, bool grows,
-					   int index, uint64_t max_bits, FilterLayer *layer);
+#define FULL_SIGMAS			6.0
+
+/*
+ * Plan a layer of a Bloom filter for "capacity" elements (at least 1) at its
+ * own error rate.  Sets all fields.  Returns false if the layer would have more
+ * than max_bits.  blocks_plan() makes a layer of blocks however few elements
+ * there are.
+ */
+extern bool layer_plan(uint64_t capacity, double error_rate, LayerUse use,
+					   uint64_t max_bits, FilterLayer *layer);
+extern bool blocks_plan(uint64_t capacity, double error_rate, LayerUse use,
+						uint64_t max_bits, FilterLayer *layer);
+
+/*
+ * The share of a growing filter's error rate for its first layer, and for the
+ * layer after "index" others, given the first one's
+ */
+extern double first_layer_error_rate(uint64_t capacity, double error_rate,
+									 bool exact);
+extern double next_layer_error_rate(double error_rate, double first,
+									int index);
 
 /*
  * The same for a cuckoo filter, its first layer, or the next of one that has
@@ -54,13 +99,23 @@ extern uint64_t cuckoo_capacity(uint64_t windows);
 extern double elements_from_bits(double bits, double bits_set,
 								 double log_spared);
 
-/* The rest is for layers of blocks. */
+/* The rest is for layers of Bloom filters. */
 
 /*
- * The expected number of set bits of a layer with n elements, and its error
- * rate
+ * The expected number of set bits of a layer with n elements, its standard
+ * deviation, and the number that is exceeded by chance once in 10^9
  */
 extern double layer_expected_bits(const FilterLayer *layer, double n);
+extern double set_bits_sigma(const FilterLayer *layer, double n);
+extern double most_bits(const FilterLayer *layer, double n);
+
+/*
+ * The bits_full of a layer that must not have more than "bits" bits set: an
+ * element that is added just before may set all of its own
+ */
+extern double bits_full_within(const FilterLayer *layer, double bits);
+
+/* The expected error rate of a layer with n elements */
 extern double layer_expected_error_rate(const FilterLayer *layer, double n);
 
 /*

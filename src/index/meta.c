@@ -75,11 +75,15 @@ bool
 meta_plan_layer(MembershipMeta *meta, uint64 capacity)
 {
 	MembershipLayer *to = &meta->layer[meta->layers];
+	double		error_rate = meta->layers == 0 ?
+		meta->error_rate * BLOOM_FIRST_SHARE :
+		next_layer_error_rate(meta->error_rate, meta->layer[0].error_rate,
+							  meta->layers);
 	FilterLayer layer;
 
 	if (meta->layers == IMAGE_MAX_LAYERS ||
-		!layer_plan(capacity, meta->error_rate, true, meta->layers,
-					LAYER_MAX_BITS, &layer))
+		!blocks_plan(capacity, error_rate, LAYER_GROWING, LAYER_MAX_BITS,
+					 &layer))
 		return false;
 	/* padding, too, because the struct is written to the page as it is */
 	memset(to, 0, sizeof(*to));

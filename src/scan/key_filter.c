@@ -111,7 +111,9 @@ bloom_new(KeyCollector *collector, bool more)
 	FilterParams params = {
 		.capacity = more ? Max(room, collector->expected) : Max(collector->held, 1),
 		.error_rate = KEY_ERROR_RATE,
-		.kind = FILTER_BLOOM
+		.kind = FILTER_BLOOM,
+		/* never full, see below, so it needs no room for chance */
+		.exact = true
 	};
 	FilterPlan	plan;
 	KeyFilter  *filter;

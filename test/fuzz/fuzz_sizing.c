@@ -128,7 +128,7 @@ check_growth(const FilterParams *params, FilterPlan *plan, uint64_t share)
 			 "%d layers with an error rate of %g instead of %g", plan->layers,
 			 sum, params->error_rate);
 		filter_init(header, params, plan);
-		status = filter_plan_growth(header, plan);
+		status = filter_plan_growth(header, 0, plan);
 		operations++;
 	}
 	must((status == FILTER_FIXED) == (params->growth == 0) &&

@@ -306,7 +306,7 @@ grow(Subject *subject)
 	FilterPlan	plan;
 	uint8_t    *larger;
 
-	if (filter_plan_growth(subject->image, &plan) != FILTER_OK ||
+	if (filter_plan_growth(subject->image, 0, &plan) != FILTER_OK ||
 		plan.bytes > RESULT_MAX)
 		return false;
 	find_elements(subject->image, found);

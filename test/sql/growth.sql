@@ -46,7 +46,7 @@ FROM (SELECT bloom_add_all(bloom_create(1000), ARRAY(SELECT generate_series(0, 9
 SELECT bloom_add_all(f, ARRAY(SELECT generate_series(0, 2999))) = f AS unchanged, layers > 1 AS has_grown
 FROM (SELECT bloom_add_all(bloom_create(100), ARRAY(SELECT generate_series(0, 2999))) AS f) AS t, LATERAL bloom_info(f);
 
--- Each layer is "growth" times as large: with 1 they are equal, and many
+-- Each layer has growth/4 of what those before it have: with 1 they are many
 SELECT g, layers, bloom_contains_all(f, ARRAY(SELECT generate_series(1, 2000))) AS complete, estimated_error_rate <= 0.0102 AS precise
 FROM (VALUES (1), (2), (3), (16)) AS x(g),
 	 LATERAL (SELECT bloom_add_all(bloom_create(100, growth => g), ARRAY(SELECT generate_series(1, 2000))) AS f OFFSET 0) AS y,
@@ -62,8 +62,9 @@ DECLARE
 BEGIN
 	LOOP
 		before := f;
-		f := bloom_add(f, added + 1);
-		added := added + 1;
+		-- as many as a layer takes, so that each is beside the others
+		f := bloom_union(f, bloom_add_all(bloom_create(10, growth => 1), ARRAY(SELECT generate_series(added + 1, added + 10))));
+		added := added + 10;
 	END LOOP;
 EXCEPTION WHEN program_limit_exceeded THEN
 	RAISE NOTICE '% (%): % layers, all as before: %, complete: %, enough: %', SQLERRM, SQLSTATE,

@@ -115,7 +115,7 @@ test_fields(void)
 		FilterLayer *layer;
 		FilterPlan	plan;
 
-		expect(filter_plan_growth(image, &plan) == FILTER_OK, "no plan");
+		expect(filter_plan_growth(image, 0, &plan) == FILTER_OK, "no plan");
 		release_image(image);
 		layer = &plan.layer[1];
 		layer->hashes = hashes;
@@ -138,7 +138,7 @@ test_fields(void)
 		FilterPlan	plan;
 
 		grow_filter(&image);
-		expect(filter_plan_growth(image, &plan) == FILTER_OK, "no plan");
+		expect(filter_plan_growth(image, 0, &plan) == FILTER_OK, "no plan");
 		release_image(image);
 		plan.layer[1].hashes = plan.layer[2].hashes;
 		if (swapped)
@@ -393,7 +393,7 @@ exercise(const uint8_t *image, const uint8_t *sample)
 		expect((filter_count(image, hashes[i]) > 0) ==
 			   filter_contains(image, hashes[i]), "a count differs");
 	exercise_additions(copy, hashes, lengthof(hashes));
-	if (filter_plan_growth(copy, &plan) == FILTER_OK && plan.bytes < 1 << 20)
+	if (filter_plan_growth(copy, 0, &plan) == FILTER_OK && plan.bytes < 1 << 20)
 	{
 		uint8_t    *larger = allocate_image(plan.bytes);
 

@@ -289,7 +289,7 @@ test_sizes(void)
 			FilterPlan	plan;
 
 			/* in the image, only the descriptors matter here */
-			while ((status = filter_plan_growth(image, &plan)) == FILTER_OK &&
+			while ((status = filter_plan_growth(image, 0, &plan)) == FILTER_OK &&
 				   plan.bytes < 4 << 20)
 				grow_filter(&image);
 			if (status != FILTER_OK)

@@ -225,7 +225,7 @@ test_estimates(void)
 	for (int i = 0; i < lengthof(rates) + 1; i++)
 	{
 		uint8_t    *image = i < lengthof(rates) ?
-			make_filter(300, rates[i], 0) : make_classic(1001, 7);
+			make_filter(1600, rates[i], 0) : make_classic(1001, 7);
 		uint8_t    *descriptor = image_layer_at(image, 0);
 		double		before = 0;
 		uint64_t	bits;

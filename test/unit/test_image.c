@@ -8,6 +8,8 @@
  */
 #include "mutations.h"
 
+#include "../../src/filter/small_sizing.h"
+
 #include <math.h>
 
 /* Sound images of every layout; the names say what is in them. */
@@ -18,12 +20,17 @@ typedef enum Sample
 	EXPLICIT_ONE,
 	EXPLICIT_MANY,
 	BLOCK_NEW,					/* nothing in it, no class yet */
-	BLOCK_ONE,					/* one block */
 	BLOCK_FIXED,
 	BLOCK_GROWN,				/* several layers */
 	BLOCK_SIDE_BY_SIDE,			/* a union */
 	TWO_BLOCKS,					/* block512x2 */
 	TWO_BLOCKS_GROWN,
+	SMALL_NEW,					/* compact, and no class yet */
+	SMALL_FIXED,
+	SMALL_EXACT,				/* as aggregates make it */
+	SMALL_GROWN,				/* several layers, small and not compact */
+	SMALL_SIDE_BY_SIDE,
+	SMALL_AND_BLOCKS,			/* layers of both */
 	CLASSIC_ODD,				/* bits that do not fill a byte */
 	CLASSIC_WHOLE,				/* bits that fill their bytes */
 	SAMPLES
@@ -44,9 +51,35 @@ is_classic(int sample)
 }
 
 static bool
+is_compact(int sample)
+{
+	return image_is_compact(samples[sample]);
+}
+
+static bool
 has_layers(int sample)
 {
 	return image_layers(samples[sample]) > 0;
+}
+
+/* The union of two grown filters that have nothing in common */
+static uint8_t *
+make_side_by_side(uint64_t capacity, uint64_t elements)
+{
+	uint8_t    *a = make_filter(capacity, 0.1, 4);
+	uint8_t    *b = make_filter(capacity, 0.1, 4);
+	uint8_t    *united;
+	FilterPlan	plan;
+
+	add_numbers(&a, 0, elements);
+	add_numbers(&b, elements, elements);
+	if (filter_plan_union(a, b, &plan) != FILTER_OK)
+		give_up("cannot plan a union");
+	united = allocate_image(plan.bytes);
+	filter_unite(united, a, b, &plan);
+	release_image(a);
+	release_image(b);
+	return united;
 }
 
 static void
@@ -54,9 +87,6 @@ make_samples(void)
 {
 	FilterParams none = {0};
 	uint64_t	hashes[100];
-	FilterPlan	plan;
-	uint8_t    *a;
-	uint8_t    *b;
 
 	for (int i = 0; i < lengthof(hashes); i++)
 		hashes[i] = number_hash(i);
@@ -65,33 +95,33 @@ make_samples(void)
 	samples[EXPLICIT_NONE] = make_explicit(NULL, 0);
 	samples[EXPLICIT_ONE] = make_explicit(hashes, 1);
 	samples[EXPLICIT_MANY] = make_explicit(hashes, lengthof(hashes));
-	samples[BLOCK_NEW] = make_filter(50, 0.01, 2);
+	samples[BLOCK_NEW] = make_filter(1600, 0.1, 2);
 	put64(samples[BLOCK_NEW] + IMAGE_OFF_CLASS, 0);
-	samples[BLOCK_ONE] = make_filter(10, 0.01, 0);
-	add_numbers(&samples[BLOCK_ONE], 0, 10);
-	samples[BLOCK_FIXED] = make_filter(200, 0.01, 0);
-	add_numbers(&samples[BLOCK_FIXED], 0, 200);
-	samples[BLOCK_GROWN] = make_filter(50, 0.01, 2);
-	add_numbers(&samples[BLOCK_GROWN], 0, 500);
-	samples[TWO_BLOCKS] = make_filter(50, 1e-4, 2);
-	add_numbers(&samples[TWO_BLOCKS], 0, 50);
-	samples[TWO_BLOCKS_GROWN] = make_filter(20, 1e-5, 3);
-	add_numbers(&samples[TWO_BLOCKS_GROWN], 0, 100);
+	samples[BLOCK_FIXED] = make_filter(1600, 0.1, 0);
+	add_numbers(&samples[BLOCK_FIXED], 0, 1600);
+	samples[BLOCK_GROWN] = make_filter(1600, 0.1, 4);
+	add_numbers(&samples[BLOCK_GROWN], 0, 4000);
+	samples[BLOCK_SIDE_BY_SIDE] = make_side_by_side(1600, 2000);
+	samples[TWO_BLOCKS] = make_filter(1600, 1e-4, 2);
+	add_numbers(&samples[TWO_BLOCKS], 0, 1600);
+	samples[TWO_BLOCKS_GROWN] = make_filter(1600, 1e-4, 4);
+	add_numbers(&samples[TWO_BLOCKS_GROWN], 0, 2000);
+	samples[SMALL_NEW] = make_filter(50, 0.01, 2);
+	put64(samples[SMALL_NEW] + IMAGE_OFF_CLASS, 0);
+	samples[SMALL_FIXED] = make_filter(10, 0.01, 0);
+	add_numbers(&samples[SMALL_FIXED], 0, 10);
+	samples[SMALL_EXACT] = make_exact(30, 0.01, 2);
+	add_numbers(&samples[SMALL_EXACT], 0, 30);
+	finish_exact(samples[SMALL_EXACT]);
+	samples[SMALL_GROWN] = make_filter(50, 0.01, 2);
+	add_numbers(&samples[SMALL_GROWN], 0, 500);
+	samples[SMALL_SIDE_BY_SIDE] = make_side_by_side(50, 80);
+	samples[SMALL_AND_BLOCKS] = make_filter(1000, 0.1, 16);
+	add_numbers(&samples[SMALL_AND_BLOCKS], 0, 1200);
 	samples[CLASSIC_ODD] = make_classic(1001, 5);
 	add_numbers(&samples[CLASSIC_ODD], 0, 80);
 	samples[CLASSIC_WHOLE] = make_classic(1024, 5);
 	add_numbers(&samples[CLASSIC_WHOLE], 0, 80);
-
-	a = make_filter(50, 0.01, 2);
-	b = make_filter(50, 0.01, 2);
-	add_numbers(&a, 0, 80);
-	add_numbers(&b, 200, 80);
-	if (filter_plan_union(a, b, &plan) != FILTER_OK)
-		give_up("cannot plan a union");
-	samples[BLOCK_SIDE_BY_SIDE] = allocate_image(plan.bytes);
-	filter_unite(samples[BLOCK_SIDE_BY_SIDE], a, b, &plan);
-	release_image(a);
-	release_image(b);
 }
 
 static void
@@ -105,6 +135,7 @@ release_samples(void)
 typedef enum Change
 {
 	BYTE_TO,
+	SHORT_TO,
 	WORD_TO,
 	WORD_PLUS,
 	DOUBLE_TO
@@ -200,6 +231,24 @@ static const WrongValue wrong_header[] = {
 	{"length", IMAGE_OFF_BYTES, WORD_TO, 0, UINT64_MAX, ANYWHERE},
 };
 
+/* In the header of a compact image, where it differs */
+static const WrongValue wrong_compact[] = {
+	{"flags", IMAGE_OFF_FLAGS, BYTE_TO, 0, IMAGE_FLAG_EXACT | 4, ANYWHERE},
+	{"layers", IMAGE_OFF_LAYERS, BYTE_TO, 0, 2, ANYWHERE},
+	{"error rate", IMAGE_OFF_ERROR_RATE, DOUBLE_TO, 0, 0, ANYWHERE},
+	{"capacity", COMPACT_OFF_CAPACITY, SHORT_TO, 0, 0, ANYWHERE},
+	{"capacity", COMPACT_OFF_CAPACITY, SHORT_TO, 0, SMALL_CAPACITY_MAX + 1, ANYWHERE},
+	{"capacity", COMPACT_OFF_CAPACITY, SHORT_TO, 0, UINT16_MAX, ANYWHERE},
+	{"bytes", COMPACT_OFF_BYTES, SHORT_TO, 0, 0, ANYWHERE},
+	{"bytes", COMPACT_OFF_BYTES, SHORT_TO, 0, 1, ANYWHERE},
+	{"bytes", COMPACT_OFF_BYTES, SHORT_TO, 0, SMALL_MAX_BYTES + 1, ANYWHERE},
+	{"bytes", COMPACT_OFF_BYTES, SHORT_TO, 0, UINT16_MAX, ANYWHERE},
+	{"bits full", COMPACT_OFF_BITS_FULL, SHORT_TO, 0, UINT16_MAX, ANYWHERE},
+	{"hashes", COMPACT_OFF_HASHES, BYTE_TO, 0, 0, ANYWHERE},
+	{"hashes", COMPACT_OFF_HASHES, BYTE_TO, 0, SMALL_MAX_HASHES + 1, ANYWHERE},
+	{"hashes", COMPACT_OFF_HASHES, BYTE_TO, 0, 255, ANYWHERE},
+};
+
 /* In the descriptor of any layer */
 static const WrongValue wrong_layer[] = {
 	{"layout", LAYER_OFF_LAYOUT, BYTE_TO, 0, 0, IN_LAYERED},
@@ -239,7 +288,7 @@ static const WrongValue wrong_layer[] = {
 	{"error rate", LAYER_OFF_ERROR_RATE, DOUBLE_TO, -0.0, 0, IN_LAYERED},
 	{"error rate", LAYER_OFF_ERROR_RATE, DOUBLE_TO, 0.01, 0, IN_CLASSIC},
 	{"error rate", LAYER_OFF_ERROR_RATE, DOUBLE_TO, 1, 0, IN_LAYERED},
-	{"error rate", LAYER_OFF_ERROR_RATE, DOUBLE_TO, 0.02, 0, IN_LAYERED},
+	{"error rate", LAYER_OFF_ERROR_RATE, DOUBLE_TO, 0.11, 0, IN_LAYERED},
 	{"error rate", LAYER_OFF_ERROR_RATE, DOUBLE_TO, -1, 0, IN_LAYERED},
 	{"error rate", LAYER_OFF_ERROR_RATE, DOUBLE_TO, NAN, 0, IN_LAYERED},
 	{"error rate", LAYER_OFF_ERROR_RATE, DOUBLE_TO, INFINITY, 0, IN_LAYERED},
@@ -290,6 +339,9 @@ put_wrong(uint8_t *base, const WrongValue *wrong)
 		case BYTE_TO:
 			*at = wrong->value;
 			break;
+		case SHORT_TO:
+			put16(at, wrong->value);
+			break;
 		case WORD_TO:
 			put64(at, wrong->value);
 			break;
@@ -330,23 +382,39 @@ test_fields(void)
 
 		expect(fault == NULL, "sample %d: %s", sample, fault);
 	}
-	for (int sample = BLOCK_GROWN; sample <= BLOCK_SIDE_BY_SIDE; sample++)
-		expect(image_layers(samples[sample]) > 1, "sample %d: one layer",
-			   sample);
-	expect(image_layers(samples[TWO_BLOCKS_GROWN]) > 1, "one layer");
+	for (int sample = 0; sample < SAMPLES; sample++)
+	{
+		bool		several = sample == BLOCK_GROWN ||
+			sample == BLOCK_SIDE_BY_SIDE || sample == TWO_BLOCKS_GROWN ||
+			sample == SMALL_GROWN || sample == SMALL_SIDE_BY_SIDE ||
+			sample == SMALL_AND_BLOCKS;
+
+		expect((image_layers(samples[sample]) > 1) == several,
+			   "sample %d: %d layers", sample, image_layers(samples[sample]));
+		expect(is_compact(sample) == (sample == SMALL_NEW ||
+									  sample == SMALL_FIXED ||
+									  sample == SMALL_EXACT),
+			   "sample %d: compact", sample);
+	}
 	end_test();
 
 	begin_test("every wrong field of the header is refused");
 	for (int i = 0; i < lengthof(wrong_header); i++)
 		for (int sample = 0; sample < SAMPLES; sample++)
-			if (is_where(sample, wrong_header[i].where))
+			if (is_where(sample, wrong_header[i].where) &&
+				!(is_compact(sample) &&
+				  wrong_header[i].offset >= COMPACT_OFF_CAPACITY))
 				try_wrong(sample, 0, &wrong_header[i]);
+	for (int i = 0; i < lengthof(wrong_compact); i++)
+		for (int sample = 0; sample < SAMPLES; sample++)
+			if (is_compact(sample))
+				try_wrong(sample, 0, &wrong_compact[i]);
 	end_test();
 
 	begin_test("every wrong field of a layer is refused");
 	for (int i = 0; i < lengthof(wrong_layer); i++)
 		for (int sample = 0; sample < SAMPLES; sample++)
-			if (is_where(sample, wrong_layer[i].where))
+			if (is_where(sample, wrong_layer[i].where) && !is_compact(sample))
 				for (int j = 0; j < image_layers(samples[sample]); j++)
 					try_wrong(sample, IMAGE_HEADER_BYTES +
 							  IMAGE_LAYER_BYTES * j, &wrong_layer[i]);
@@ -375,7 +443,8 @@ test_lengths(void)
 			expect(image_check(image, length, FILTER_BLOOM) != NULL,
 				   "sample %d: %llu of %llu bytes are let through", sample,
 				   (unsigned long long) length, (unsigned long long) bytes);
-			if (length >= IMAGE_HEADER_BYTES)
+			/* of a compact image, a part is another one */
+			if (length >= IMAGE_HEADER_BYTES && !is_compact(sample))
 			{
 				put64(image + IMAGE_OFF_BYTES, length);
 				expect(image_check(image, length, FILTER_BLOOM) != NULL,
@@ -389,17 +458,32 @@ test_lengths(void)
 	end_test();
 }
 
+/* Is the byte in the descriptor of a small layer? */
+static bool
+at_small_layer(int sample, uint64_t at)
+{
+	FilterLayer layer;
+
+	image_get_layer(samples[sample], (at - IMAGE_HEADER_BYTES) / IMAGE_LAYER_BYTES,
+					&layer);
+	return layer.layout == LAYOUT_SMALL;
+}
+
 /*
  * Bytes before the content whose bits may be another sound value: the
  * requested parameters of a filter, its elements' class and seed; the number of
  * bits an element sets, and in a later layer in one block or two.  That is all that
- * damage can change unseen.
+ * damage can change unseen; and, in a compact image, the bits.
  */
 static bool
 is_free(int sample, uint64_t at)
 {
 	uint64_t	in_layer = (at - IMAGE_HEADER_BYTES) % IMAGE_LAYER_BYTES;
 
+	if (is_compact(sample))
+		return at == IMAGE_OFF_FLAGS || at == IMAGE_OFF_GROWTH ||
+			(at >= IMAGE_OFF_CLASS && at < COMPACT_OFF_BYTES) ||
+			at >= COMPACT_OFF_BITS_FULL;
 	if (at < IMAGE_HEADER_BYTES)
 		return at == IMAGE_OFF_GROWTH ||
 			(at >= IMAGE_OFF_CLASS && at < IMAGE_OFF_COUNT) ||
@@ -408,7 +492,9 @@ is_free(int sample, uint64_t at)
 		(in_layer == LAYER_OFF_LAYOUT && at > IMAGE_HEADER_BYTES) ||
 		(in_layer >= LAYER_OFF_CAPACITY && in_layer < LAYER_OFF_BITS_SET) ||
 		(in_layer >= LAYER_OFF_BITS_FULL && in_layer < LAYER_OFF_OFFSET) ||
-		(in_layer == LAYER_OFF_SIZE && is_classic(sample));
+		/* the bits behind the last one leave some room */
+		(in_layer >= LAYER_OFF_SIZE && in_layer < LAYER_OFF_SIZE + 2 &&
+		 (is_classic(sample) || at_small_layer(sample, at)));
 }
 
 /* Hashes may become others that are still in order. */
@@ -430,8 +516,8 @@ test_flips(void)
 	{
 		uint8_t    *image = copy_image(samples[sample]);
 		uint64_t	bytes = image_bytes(image);
-		uint64_t	descriptors = IMAGE_HEADER_BYTES +
-			IMAGE_LAYER_BYTES * image_layers(image);
+		uint64_t	descriptors = is_compact(sample) ? bytes :
+			IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * (uint64_t) image_layers(image);
 
 		for (uint64_t bit = 0; bit < 8 * bytes; bit++)
 		{
@@ -464,7 +550,8 @@ test_combined(void)
 		put64(image + IMAGE_OFF_CLASS, 0);
 		expect((image_check(image, image_bytes(image), FILTER_BLOOM) == NULL) ==
 			   (sample == EMPTY || sample == EXPLICIT_NONE ||
-				sample == BLOCK_NEW), "sample %d: no class", sample);
+				sample == BLOCK_NEW || sample == SMALL_NEW),
+			   "sample %d: no class", sample);
 		release_image(image);
 	}
 	image = copy_image(samples[EXPLICIT_MANY]);
@@ -489,12 +576,44 @@ test_combined(void)
 		release_image(image);
 	}
 
-	/* a layer of two blocks that are one */
-	image = copy_image(samples[BLOCK_ONE]);
-	image[IMAGE_OFF_LAYOUT] = LAYOUT_BLOCK512X2;
-	image_layer_at(image, 0)[LAYER_OFF_LAYOUT] = LAYOUT_BLOCK512X2;
-	expect(image_check(image, image_bytes(image), FILTER_BLOOM) != NULL, "one block as two");
-	release_image(image);
+	end_test();
+
+	/* as filter_init() makes them, if it is told to */
+	begin_test("one block as two, and one small layer that is not compact");
+	for (int i = 0; i < 4; i++)
+	{
+		FilterParams params = {
+			.capacity = 10, .error_rate = 0.01, .class = SOME_CLASS
+		};
+		FilterPlan	plan = {.layers = 1};
+		FilterLayer *layer = &plan.layer[0];
+
+		layer_plan(10, 0.01, LAYER_FIXED, IMAGE_MAX_BITS, layer);
+		if (i < 3)
+			blocks_plan(10, 0.01, LAYER_FIXED, IMAGE_MAX_BITS, layer);
+		layer->offset = IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES;
+		plan.bytes = layer->offset + image_aligned(layer_bytes(layer));
+		if (i == 1)
+			layer->size = 1;
+		if (i == 2)
+		{
+			layer->size = 1;
+			layer->layout = LAYOUT_BLOCK512X2;
+		}
+		plan.bytes = layer->offset + layer_bytes(layer);
+		image = allocate_image(plan.bytes);
+		if (i < 3)
+			filter_init(image, &params, &plan);
+		else
+		{
+			image_put_header(image, LAYOUT_BLOCK512, &params);
+			image_set_layers(image, 1, plan.bytes);
+			image_put_layer(image, 0, layer);
+		}
+		expect((image_check(image, plan.bytes, FILTER_BLOOM) == NULL) == (i < 2),
+			   "case %d", i);
+		release_image(image);
+	}
 	end_test();
 }
 
@@ -531,7 +650,7 @@ static void
 damage(uint8_t *image, uint64_t bytes, const uint8_t *sample)
 {
 	static const int header_words[] = {
-		IMAGE_OFF_CLASS, IMAGE_OFF_SEED, IMAGE_OFF_CAPACITY,
+		COMPACT_OFF_CAPACITY, IMAGE_OFF_CLASS, IMAGE_OFF_SEED, IMAGE_OFF_CAPACITY,
 		IMAGE_OFF_ERROR_RATE, IMAGE_OFF_COUNT, IMAGE_OFF_BYTES
 	};
 
@@ -553,11 +672,12 @@ damage(uint8_t *image, uint64_t bytes, const uint8_t *sample)
 			break;
 		case 2:
 			at = header_words[random_below(lengthof(header_words))];
-			put64(image + at, interesting_value());
+			if (at + sizeof(uint64_t) <= bytes)
+				put64(image + at, interesting_value());
 			break;
 		case 3:
 			at = IMAGE_OFF_LAYOUT + random_below(4);
-			image[at] = random_below(6);
+			image[at] = random_below(LAYOUT_SMALL + 1);
 			break;
 		case 4:
 			at = LAYER_OFF_SIZE + 8 * random_below(7);
@@ -567,7 +687,7 @@ damage(uint8_t *image, uint64_t bytes, const uint8_t *sample)
 		case 5:
 			at = random_below(2);	/* layout or hashes */
 			image_layer_at(image, random_below(layers))[at] =
-				random_below(at == 0 ? 6 : 70);
+				random_below(at == 0 ? LAYOUT_SMALL + 1 : 70);
 			break;
 		case 6:
 			at = random_below(bytes / 8);
@@ -581,6 +701,13 @@ repair(uint8_t *image, uint64_t bytes)
 {
 	uint64_t	offset;
 
+	if (image_is_compact(image))
+	{
+		put16(image + COMPACT_OFF_BYTES, bytes - IMAGE_COMPACT_BYTES);
+		return;
+	}
+	if (bytes < IMAGE_HEADER_BYTES)
+		return;
 	put64(image + IMAGE_OFF_BYTES, bytes);
 	offset = IMAGE_HEADER_BYTES +
 		IMAGE_LAYER_BYTES * (uint64_t) image_layers(image);
@@ -591,7 +718,7 @@ repair(uint8_t *image, uint64_t bytes)
 		FilterLayer layer;
 
 		image_get_layer(image, i, &layer);
-		if (layer.layout < LAYOUT_BLOCK512 || layer.layout > LAYOUT_CUCKOO ||
+		if (layer.layout < LAYOUT_BLOCK512 || layer.layout > LAYOUT_SMALL ||
 			layer.size > IMAGE_MAX_BITS ||
 			layer_bytes(&layer) > bytes - offset)
 			return;
@@ -648,7 +775,7 @@ exercise(const uint8_t *image, const uint8_t *sample)
 		exercise_additions(copy, hashes, lengthof(hashes));
 		/* now and then: planning for another error rate takes milliseconds */
 		if (random_below(64) == 0 &&
-			filter_plan_growth(copy, &plan) == FILTER_OK && plan.bytes < LARGE)
+			filter_plan_growth(copy, 0, &plan) == FILTER_OK && plan.bytes < LARGE)
 		{
 			uint8_t    *larger = allocate_image(plan.bytes);
 
@@ -703,7 +830,9 @@ static void
 test_largest(void)
 {
 	uint64_t	most = IMAGE_MAX_BITS / BLOCK_BITS;
-	FilterParams params = {1, 0.01, 2, 0, SOME_CLASS, FILTER_BLOOM};
+	FilterParams params = {
+		.capacity = 1, .error_rate = 0.01, .growth = 2, .class = SOME_CLASS
+	};
 	FilterPlan	plan = {.layers = 2};
 	uint64_t	header = IMAGE_HEADER_BYTES + 2 * IMAGE_LAYER_BYTES;
 

@@ -20,14 +20,18 @@ typedef struct Kind
 
 static const Kind kinds[] = {
 	{"block512", 5000, 0.01, 0, 0, 0, 5000, 1},
-	{"block512 of one block", 20, 0.01, 0, 0, 0, 20, 1},
 	{"block512x2", 5000, 1e-5, 0, 0, 0, 5000, 1},
-	{"block512x2 of two blocks", 5, 1e-5, 0, 0, 0, 5, 1},
 	{"growing block512", 5000, 0.03, 2, 0, 0, 5000, 1},
-	{"grown block512", 100, 0.01, 2, 0, 0, 20000, 7},
-	{"grown block512x2", 100, 1e-5, 4, 0, 0, 20000, 4},
-	{"grown from block512 to block512x2", 100, 0.001, 2, 0, 0, 10000, 6},
-	{"grown in equal steps", 50, 0.1, 1, 0, 0, 1500, 10},
+	{"grown block512", 3200, 0.1, 2, 0, 0, 20000, 5},
+	{"grown block512x2", 3200, 1e-5, 4, 0, 0, 20000, 3},
+	{"grown from block512 to block512x2", 3200, 0.001, 2, 0, 0, 10000, 3},
+	{"small", 1000, 0.01, 0, 0, 0, 1000, 1},
+	{"small of ten elements", 10, 0.01, 0, 0, 0, 10, 1},
+	{"small of one element", 1, 0.01, 0, 0, 0, 1, 1},
+	{"small at the lowest rate", 1500, 1e-7, 0, 0, 0, 1500, 1},
+	{"growing small", 1000, 0.001, 2, 0, 0, 1000, 1},
+	{"grown from small to blocks", 100, 0.01, 2, 0, 0, 20000, 9},
+	{"grown in small steps", 50, 0.1, 1, 0, 0, 1500, 8},
 	{"grown from one element", 1, 0.1, 2, 0, 0, 3000, 4},
 	{"classic", 0, 0, 0, 100003, 7, 10000, 1},
 	{"classic of a few bits", 0, 0, 0, 77, 3, 15, 1},
@@ -68,8 +72,7 @@ expect_sound_layers(const uint8_t *image)
 		uint64_t	set;
 
 		image_get_layer(image, i, &layer);
-		set = set_bits(image + layer.offset,
-					   8 * layer_bytes(&layer));
+		set = set_bits(image_layer_bits(image, i), 8 * image_layer_bytes(image, i));
 		expect(layer.bits_set == set, "layer %d: %llu bits set, not %llu", i,
 			   (unsigned long long) set, (unsigned long long) layer.bits_set);
 	}
@@ -273,6 +276,7 @@ try_full(const Kind *kind)
 	uint64_t	before = 0;
 	size_t		done;
 	FilterPlan	plan;
+	FilterLayer last;
 
 	do
 	{
@@ -304,7 +308,7 @@ try_full(const Kind *kind)
 		   "%s: changed though full", kind->name);
 
 	if (kind->growth == 0)
-		expect(filter_plan_growth(image, &plan) == FILTER_FIXED,
+		expect(filter_plan_growth(image, 0, &plan) == FILTER_FIXED,
 			   "%s: a fixed filter may grow", kind->name);
 	else
 	{
@@ -315,8 +319,8 @@ try_full(const Kind *kind)
 		expect(filter_add_batch(image, hashes, done) == done &&
 			   image_bytes(image) > image_bytes(full), "%s: not grown",
 			   kind->name);
-		expect(get64(image_layer_at(image, image_layers(image) - 1) +
-					 LAYER_OFF_BITS_SET) == 0,
+		image_get_layer(image, image_layers(image) - 1, &last);
+		expect(last.bits_set == 0,
 			   "%s: elements of an earlier layer added again", kind->name);
 		expect(filter_add_batch(image, hashes + done, 1) == 1 &&
 			   filter_contains(image, hashes[done]),

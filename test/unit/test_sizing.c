@@ -8,10 +8,15 @@
 #include <math.h>
 #include <time.h>
 
+#include "../../src/filter/bloom.h"
 #include "../../src/filter/classic.h"
+#include "../../src/filter/small_sizing.h"
 
 /* Header and descriptor of a filter of one layer */
 #define ONE_LAYER		(IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES)
+
+/* Two elements fit into these, whatever the error rate */
+#define FEW_BYTES		16
 
 /*
  * Bits an element at a million of them, to be reached by fixed filters, and
@@ -23,13 +28,13 @@ static const struct
 	double		bits;
 	double		growing;
 }			size_table[] = {
-	{0.1, 4.86, 1.06},
-	{0.03, 7.47, 1.04},
-	{0.01, 9.95, 1.03},
-	{0.001, 15.6, 1.025},
-	{1e-4, 19.8, 1.025},
-	{1e-5, 25.3, 1.025},
-	{1e-6, 31.1, 1.025}
+	{0.1, 4.86, 1.1},
+	{0.03, 7.47, 1.07},
+	{0.01, 9.95, 1.055},
+	{0.001, 15.6, 1.045},
+	{1e-4, 19.8, 1.04},
+	{1e-5, 25.3, 1.03},
+	{1e-6, 31.1, 1.03}
 };
 
 /* The table's figures are met within this */
@@ -60,7 +65,12 @@ random_capacity(int bits)
 static FilterStatus
 plan_filter(uint64_t capacity, double error_rate, int growth, FilterPlan *plan)
 {
-	FilterParams params = {capacity, error_rate, growth, 0, SOME_CLASS, FILTER_BLOOM};
+	FilterParams params = {
+		.capacity = capacity,
+		.error_rate = error_rate,
+		.growth = growth,
+		.class = SOME_CLASS
+	};
 
 	return filter_plan(&params, plan);
 }
@@ -94,74 +104,217 @@ test_table(void)
 	end_test();
 }
 
-/* Layers that follow one another: each keeps its share, the sum the promise */
+/* Each layer keeps its own error rate, and the rates of all add up. */
 static void
 test_promise(void)
 {
+	static const LayerUse uses[] = {LAYER_FIXED, LAYER_GROWING, LAYER_EXACT};
+
 	begin_test("no layer is expected to exceed its error rate at capacity");
 	for (int i = 0; i < 1000; i++)
 	{
 		double		rate = random_error_rate();
 		uint64_t	capacity = random_capacity(26);
-		bool		grows = random_below(2);
-		int			index = grows ? random_below(IMAGE_MAX_LAYERS) : 0;
+		LayerUse	use = uses[random_below(lengthof(uses))];
+		bool		blocks = random_below(2);
 		FilterLayer layer;
 		double		expected;
 
-		if (!layer_plan(capacity, rate, grows, index, IMAGE_MAX_BITS, &layer))
+		if (!(blocks ? blocks_plan : layer_plan) (capacity, rate, use,
+												  IMAGE_MAX_BITS, &layer))
 			continue;
+		expect((layer.layout == LAYOUT_SMALL) ==
+			   (!blocks && capacity <= SMALL_CAPACITY_MAX), "layout %d",
+			   layer.layout);
 		expected = layer_expected_error_rate(&layer, capacity);
 		expect(expected <= layer.error_rate * (1 + 1e-9),
-			   "capacity %llu at %g, layer %d: %g expected",
-			   (unsigned long long) capacity, layer.error_rate, index,
-			   expected);
-		expect(layer.bits_full <= layer_bits(&layer),
-			   "more bits than there are make it full");
+			   "capacity %llu at %g, use %d: %g expected",
+			   (unsigned long long) capacity, layer.error_rate, use, expected);
+		expect(layer.bits_full >= 1 && layer.bits_full <= layer_bits(&layer),
+			   "%llu bits make it full", (unsigned long long) layer.bits_full);
 		expect(layer.hashes >= 1 && layer.hashes <= BLOCK_MAX_HASHES,
 			   "%u hashes", layer.hashes);
 		expect(layer.capacity == capacity, "another capacity");
-		if (layer.bits_full < layer_bits(&layer) && grows)
-		{
-			/* when full, it has the elements that its error rate allows */
-			layer.bits_set = layer.bits_full;
-			expected = layer_expected_error_rate(&layer,
-												 layer_cardinality(&layer));
-			expect(expected <= layer.error_rate * 1.02 ||
-				   layer.bits_full < 2 * BLOCK_BITS,
-				   "capacity %llu at %g: %g when full",
-				   (unsigned long long) capacity, layer.error_rate, expected);
-		}
+		if (use == LAYER_EXACT)
+			continue;
+
+		/* the last element of its capacity finds room, even by bad luck */
+		expect(layer.bits_full > most_bits(&layer, capacity - 1.0),
+			   "capacity %llu at %g, use %d: full before",
+			   (unsigned long long) capacity, rate, use);
+		/* and when it is full, its error rate is that which it may have */
+		layer.bits_set = layer.bits_full + layer_picks(&layer) - 1;
+		if (layer.bits_set < layer_bits(&layer))
+			expect(layer_error_rate(&layer) <= layer.error_rate * 1.002 *
+				   (use == LAYER_FIXED ? FIXED_TOLERANCE : 1),
+				   "capacity %llu at %g, use %d: %g when full",
+				   (unsigned long long) capacity, layer.error_rate, use,
+				   layer_error_rate(&layer));
 	}
 	end_test();
 
 	begin_test("error rates of all layers that may be add up to the filter's");
 	for (int i = 0; i < lengthof(error_rates); i++)
 	{
-		double		sum = 0;
-
-		for (int index = 0; index < IMAGE_MAX_LAYERS; index++)
+		for (int exact = 0; exact <= 1; exact++)
 		{
-			FilterLayer layer;
+			double		rate = error_rates[i];
+			double		first = first_layer_error_rate(1000, rate, exact);
+			double		sum = first;
 
-			expect(layer_plan(1000000, error_rates[i], true, index,
-							  IMAGE_MAX_BITS, &layer),
-				   "%g: no layer %d", error_rates[i], index);
-			sum += layer.error_rate;
+			for (int index = 1; index < IMAGE_MAX_LAYERS; index++)
+			{
+				double		next = next_layer_error_rate(rate, first, index);
+				FilterLayer layer;
+
+				expect(layer_plan(1000000, next, LAYER_GROWING, IMAGE_MAX_BITS,
+								  &layer) &&
+					   layer_plan(1000, next, LAYER_GROWING, IMAGE_MAX_BITS,
+								  &layer), "%g: no layer %d", rate, index);
+				sum += next;
+			}
+			expect(sum <= rate && sum > 0.99 * rate, "%g: sum %g", rate, sum);
 		}
-		expect(sum <= error_rates[i], "%g: sum %g", error_rates[i], sum);
 	}
 	end_test();
+}
+
+/* Bits of a filter that has grown, by plan alone, to "factor" times its capacity */
+typedef struct Grown
+{
+	FilterLayer layer[IMAGE_MAX_LAYERS];
+	int			layers;
+	double		capacity;
+	double		bits;
+} Grown;
+
+static void
+grow_to(Grown *grown, const FilterParams *params, double elements,
+		uint64_t waiting)
+{
+	while (grown->capacity < elements)
+	{
+		FilterLayer *next = &grown->layer[grown->layers];
+
+		if (!bloom_plan_layer(params, grown->layer, grown->layers, waiting, next))
+			give_up("no plan");
+		grown->layers++;
+		grown->capacity += next->capacity;
+		grown->bits += layer_bits(next);
+	}
+}
+
+static void
+test_growth_size(void)
+{
+	/* bits an element at 1 % */
+	const double ungrown_most = 10.5;
+	const double mean_most = 24;
+	const double worst_most = 36;
+	const double tenfold_most = 16.5;
+	/* up to a thousandfold, in steps of 1 % */
+	const double step = 1.01;
+	const double end = 1000;
+	FilterParams params = {
+		.capacity = 100000, .error_rate = 0.01, .growth = 2
+	};
+	Grown		grown = {.layers = 0};
+	double		sum = 0;
+	double		worst = 0;
+	double		bits;
+	int			steps = 0;
+
+	begin_test("a filter that grows takes no more bits than the table says");
+	grow_to(&grown, &params, 1, 0);
+	bits = grown.bits / params.capacity;
+	expect(bits <= ungrown_most, "ungrown: %.2f bits", bits);
+	for (double factor = 1; factor <= end; factor *= step, steps++)
+	{
+		grow_to(&grown, &params, factor * params.capacity, 0);
+		bits = grown.bits / (factor * params.capacity);
+		sum += bits;
+		worst = fmax(worst, bits);
+	}
+	expect(sum / steps <= mean_most, "mean: %.2f bits", sum / steps);
+	expect(worst <= worst_most, "worst: %.2f bits", worst);
+
+	/* nine times as many elements at once */
+	memset(&grown, 0, sizeof(grown));
+	grow_to(&grown, &params, 1, 0);
+	grow_to(&grown, &params, 10.0 * params.capacity, 9 * params.capacity);
+	bits = grown.bits / grown.capacity;
+	expect(grown.layers == 2 && bits <= tenfold_most,
+		   "tenfold: %.2f bits, %d layers", bits, grown.layers);
+	end_test();
+}
+
+/*
+ * A fixed filter takes its capacity, and no element that would make it err
+ * more than FIXED_TOLERANCE times as often as requested.
+ */
+static void
+test_fixed(void)
+{
+	static const uint64_t capacities[] = {
+		1, 2, 3, 5, 10, 20, 50, 100, 300, 1000, 1500, 1501, 2000, 5000, 10000
+	};
+	static const double rates[] = {0.1, 0.01, 0.001, 1e-4, 1e-5, 1e-6};
+	/* of a rate that can be measured in time */
+	const double measured_from = 0.001;
+
+	for (int i = 0; i < lengthof(rates); i++)
+	{
+		begin_test("fixed filters for 1 to 10,000 at %g end where they must",
+				   rates[i]);
+		for (int j = 0; j < lengthof(capacities); j++)
+		{
+			uint64_t	capacity = capacities[j];
+			int			filters = (int) fmax(20, trials(4000) / capacity);
+			uint64_t	probes = rates[i] < measured_from ? 0 :
+				(uint64_t) fmax(100, 100 / rates[i] / filters);
+			uint64_t	hits = 0;
+			double		claimed = 0;
+
+			for (int k = 0; k < filters; k++)
+			{
+				uint8_t    *image = make_filter(capacity, rates[i], 0);
+				uint64_t	first = random64() >> 8;
+				uint64_t	added = 0;
+				uint64_t	hash = number_hash(first);
+
+				while (filter_add_batch(image, &hash, 1) == 1)
+					hash = number_hash(first + ++added);
+				expect(added >= capacity, "for %llu: refused after %llu",
+					   (unsigned long long) capacity,
+					   (unsigned long long) added);
+				claimed += filter_estimated_error_rate(image);
+				hits += count_hits(image, first + ABSENT, probes);
+				release_image(image);
+			}
+			claimed /= filters;
+			expect(claimed <= rates[i] * FIXED_TOLERANCE * 1.002,
+				   "for %llu: %g expected when full",
+				   (unsigned long long) capacity, claimed);
+			expect(hits <= most_hits((double) probes * filters,
+									 rates[i] * FIXED_TOLERANCE) +
+				   SIGMAS * sqrt((double) filters) * probes * rates[i],
+				   "for %llu: %g measured when full",
+				   (unsigned long long) capacity,
+				   (double) hits / ((double) probes * filters));
+		}
+		end_test();
+	}
 }
 
 static void
 test_monotone(void)
 {
-	begin_test("more capacity never takes fewer blocks");
+	begin_test("more capacity never takes fewer bits");
 	for (int i = 0; i < lengthof(error_rates); i++)
 	{
 		for (int growth = 0; growth <= 2; growth += 2)
 		{
-			uint64_t	blocks = 0;
+			uint64_t	bits = 0;
 			uint64_t	step;
 
 			for (uint64_t capacity = 1; capacity < 100000000; capacity += step)
@@ -176,12 +329,12 @@ test_monotone(void)
 								   &plan) == FILTER_OK,
 					   "%llu at %g: no plan", (unsigned long long) capacity,
 					   error_rates[i]);
-				expect(plan.layer[0].size >= blocks,
-					   "%llu at %g, growth %d: %llu blocks after %llu",
+				expect(layer_bits(&plan.layer[0]) >= bits,
+					   "%llu at %g, growth %d: %llu bits after %llu",
 					   (unsigned long long) capacity, error_rates[i], growth,
-					   (unsigned long long) plan.layer[0].size,
-					   (unsigned long long) blocks);
-				blocks = plan.layer[0].size;
+					   (unsigned long long) layer_bits(&plan.layer[0]),
+					   (unsigned long long) bits);
+				bits = layer_bits(&plan.layer[0]);
 			}
 		}
 	}
@@ -215,7 +368,7 @@ test_extremes(void)
 					   (unsigned long long) capacities[i], error_rates[j],
 					   status);
 				expect(capacities[i] > 2 ||
-					   plan.bytes - ONE_LAYER <= 2 * BLOCK_BYTES,
+					   plan.bytes <= IMAGE_COMPACT_BYTES + FEW_BYTES,
 					   "%llu at %g: %llu bytes",
 					   (unsigned long long) capacities[i], error_rates[j],
 					   (unsigned long long) plan.bytes);
@@ -284,7 +437,11 @@ test_growth_ends(void)
 		FilterKind	kind = i % 2 == 0 ? FILTER_BLOOM : FILTER_CUCKOO;
 		bool		large = i / 2 % lengthof(capacities) == 1;
 		FilterParams params = {
-			capacities[large], 0.01, growth, 0, SOME_CLASS, kind
+			.capacity = capacities[large],
+			.error_rate = 0.01,
+			.growth = growth,
+			.class = SOME_CLASS,
+			.kind = kind
 		};
 		FilterPlan	plan;
 
@@ -297,9 +454,17 @@ test_growth_ends(void)
 		expect(filter_plan(&params, &plan) == FILTER_OK, "no plan");
 		do
 		{
-			for (int j = 1; j < plan.layers && kind == FILTER_BLOOM; j++)
-				expect(plan.layer[j].capacity ==
-					   plan.layer[j - 1].capacity * growth, "capacity");
+			double		before = 0;
+
+			for (int j = 0; j < plan.layers && kind == FILTER_BLOOM; j++)
+			{
+				/* a part of all before, at least 64, from the 20th layer on twice */
+				double		part = floor(before * growth / 4) * (j >= 19 ? 2 : 1);
+
+				expect(j == 0 || plan.layer[j].capacity == fmax(part, 64),
+					   "capacity");
+				before += plan.layer[j].capacity;
+			}
 			for (int j = 1; j < plan.layers && kind == FILTER_CUCKOO; j++)
 				expect(plan.layer[j].size ==
 					   plan.layer[j - 1].size * growth, "windows");
@@ -307,12 +472,14 @@ test_growth_ends(void)
 				   IMAGE_LAYER_BYTES * plan.layers + IMAGE_MAX_BITS / 8,
 				   "%llu bytes", (unsigned long long) plan.bytes);
 			filter_init(image, &params, &plan);
-			status = filter_plan_growth(image, &plan);
+			status = filter_plan_growth(image, 0, &plan);
 		} while (status == FILTER_OK);
 		expect(status == (growth == 1 && !large ? FILTER_TOO_MANY_LAYERS :
 						  FILTER_TOO_LARGE), "growth %d: status %d", growth,
 			   status);
-		expect((plan.layers == 2) == large, "%d layers", plan.layers);
+		expect(kind == FILTER_CUCKOO ? (plan.layers == 2) == large :
+			   (plan.layers < 8) == large, "growth %d: %d layers", growth,
+			   plan.layers);
 		release_image(image);
 	}
 	end_test();
@@ -447,6 +614,8 @@ test_sizing(void)
 {
 	test_table();
 	test_promise();
+	test_growth_size();
+	test_fixed();
 	test_monotone();
 	test_extremes();
 	test_growth_ends();

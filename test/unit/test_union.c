@@ -131,17 +131,20 @@ test_grown(void)
 	};
 
 	begin_test("unions of grown filters lose nothing, same from either side");
-	for (int i = 0; i < lengthof(growths); i++)
+	for (int i = 0; i < 2 * lengthof(growths); i++)
 	{
+		/* of small layers, and of blocks */
+		int			growth = growths[i / 2];
+		uint64_t	scale = i % 2 == 0 ? 1 : 20;
 		uint8_t    *image[FILTERS];
 		uint64_t	known[FILTERS][2];	/* numbers that are in, from and to */
 		int			count = lengthof(sizes);
 
 		for (int j = 0; j < count; j++)
 		{
-			image[j] = make_filter(100, 0.01, growths[i]);
-			known[j][0] = 1000 * j;
-			known[j][1] = 1000 * j + sizes[j] * (growths[i] > 1 ? 1 : 0.3);
+			image[j] = make_filter(100 * scale, 0.01, growth);
+			known[j][0] = 1000 * scale * j;
+			known[j][1] = known[j][0] + scale * sizes[j] * (growth > 1 ? 1 : 0.3);
 			add_numbers(&image[j], known[j][0], known[j][1] - known[j][0]);
 		}
 		while (count < FILTERS)
@@ -162,7 +165,7 @@ test_grown(void)
 				expect_all("grown", united, known[b][0], known[b][1]);
 			expect_all("grown", united, known[a][0], known[a][1]);
 			/* and it takes more */
-			add_numbers(&united, 100000 + 10 * count, random_below(50));
+			add_numbers(&united, 1000000 + 10 * count, random_below(50));
 			image[count] = united;
 			known[count][0] = known[a][0];
 			known[count][1] = known[a][1];
@@ -362,8 +365,7 @@ test_intersection(void)
 			fault = image_check(both, image_bytes(both), FILTER_BLOOM);
 			expect(fault == NULL, "unsound: %s", fault);
 			expect_all("intersection", both, SECOND_BEGIN(n), FIRST_END(n));
-			for (uint64_t i = IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES;
-				 i < image_bytes(a); i++)
+			for (uint64_t i = filter_header_bytes(a); i < image_bytes(a); i++)
 				expect(both[i] == (a[i] & b[i]), "byte %llu",
 					   (unsigned long long) i);
 			filter_intersect_in_place(b, a);
