@@ -112,6 +112,14 @@ CREATE FUNCTION bloom_create(capacity bigint, error_rate float8 DEFAULT 0.01,
 COMMENT ON FUNCTION bloom_create(bigint, float8, integer, bigint)
 	IS 'empty filter of the given capacity and error rate';
 
+CREATE FUNCTION bloom_size(capacity bigint, error_rate float8 DEFAULT 0.01,
+	growth integer DEFAULT 2,
+	OUT bytes bigint, OUT hashes integer, OUT layout text) RETURNS record
+	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_size'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_size(bigint, float8, integer)
+	IS 'size of the filter that bloom_create would make';
+
 CREATE FUNCTION bloom_create_bits(bits bigint, hashes integer, seed bigint DEFAULT 0) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_create_bits'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
@@ -529,6 +537,14 @@ CREATE FUNCTION cuckoo_create(capacity bigint, error_rate float8 DEFAULT 0.01,
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION cuckoo_create(bigint, float8, integer, bigint)
 	IS 'empty filter of the given capacity and error rate';
+
+CREATE FUNCTION cuckoo_size(capacity bigint, error_rate float8 DEFAULT 0.01,
+	growth integer DEFAULT 2,
+	OUT bytes bigint, OUT fingerprint_bits integer, OUT layout text) RETURNS record
+	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_size'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION cuckoo_size(bigint, float8, integer)
+	IS 'size of the filter that cuckoo_create would make';
 
 CREATE FUNCTION cuckoo_add(filter cuckoo, element anycompatible) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_add'

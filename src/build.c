@@ -1,17 +1,22 @@
 /*
  * build.c
- *	  Making and changing filters: bloom_create, bloom_add, bloom_union and the
- *	  like.
+ *	  Making and changing filters: bloom_create, bloom_size, bloom_add, bloom_union
+ *	  and the like.
  *
  * These functions change an argument in place only if it is a read/write expanded
  * object: passing that, the caller has given it up.  They copy any other.
  */
 #include "callsite.h"
 #include "combine.h"
+
+#include "access/htup_details.h"
 #include "filter/classic.h"
+#include "funcapi.h"
 #include "utils/array.h"
+#include "utils/builtins.h"
 
 SQL_FUNCTIONS(create);
+SQL_FUNCTIONS(size);
 SQL_FUNCTION(bloomfilter_create_bits);
 SQL_FUNCTION(bloomfilter_add);
 SQL_FUNCTION(bloomfilter_add_unique);
@@ -20,8 +25,12 @@ SQL_FUNCTION(bloomfilter_union);
 SQL_FUNCTION(bloomfilter_intersection);
 SQL_FUNCTION(bloomfilter_clear);
 
-static Datum
-create(FunctionCallInfo fcinfo, FilterKind kind)
+/*
+ * What a caller requests by a capacity, an error rate and a growth.  Errors:
+ * ERRCODE_INVALID_PARAMETER_VALUE if one is out of range.
+ */
+static FilterParams
+get_request(FunctionCallInfo fcinfo, FilterKind kind)
 {
 	int64		capacity = PG_GETARG_INT64(0);
 	double		error_rate = PG_GETARG_FLOAT8(1);
@@ -30,7 +39,6 @@ create(FunctionCallInfo fcinfo, FilterKind kind)
 		.capacity = capacity,
 		.error_rate = error_rate,
 		.growth = growth,
-		.seed = PG_GETARG_INT64(3),
 		.kind = kind
 	};
 
@@ -41,8 +49,17 @@ create(FunctionCallInfo fcinfo, FilterKind kind)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("growth of a filter must be between 0 and %d, not %d",
 						IMAGE_MAX_GROWTH, growth),
-				 errhint("Use 0 for a filter of fixed size, or %d to let it grow by half of its capacity at a time.",
+				 errhint("Use 0 for a filter of fixed size, or %d, the default, for one that can grow.",
 						 GROWTH_DEFAULT)));
+	return params;
+}
+
+static Datum
+create(FunctionCallInfo fcinfo, FilterKind kind)
+{
+	FilterParams params = get_request(fcinfo, kind);
+
+	params.seed = PG_GETARG_INT64(3);
 	PG_RETURN_POINTER(value_make(&params));
 }
 
@@ -58,6 +75,50 @@ Datum
 bloomfilter_cuckoo_create(PG_FUNCTION_ARGS)
 {
 	return create(fcinfo, FILTER_CUCKOO);
+}
+
+/* Columns of bloom_size and cuckoo_size, in the order of their OUT parameters */
+enum
+{
+	SIZE_BYTES,
+	SIZE_HASHES,				/* cuckoo: bits in a fingerprint */
+	SIZE_LAYOUT,
+	SIZE_COLUMNS
+};
+
+/* What create() would make, planned alone */
+static Datum
+size(FunctionCallInfo fcinfo, FilterKind kind)
+{
+	FilterParams params = get_request(fcinfo, kind);
+	FilterPlan	plan;
+	Datum		values[SIZE_COLUMNS];
+	bool		nulls[SIZE_COLUMNS] = {false};
+	TupleDesc	tupdesc;
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	check_status(filter_plan(&params, &plan), NULL);
+	values[SIZE_BYTES] = Int64GetDatum(plan.bytes);
+	values[SIZE_HASHES] = Int32GetDatum(layer_picks(&plan.layer[0]));
+	values[SIZE_LAYOUT] =
+		CStringGetTextDatum(filter_layout_name(plan.layer[0].layout));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc),
+													  values, nulls)));
+}
+
+/* bloom_size(capacity bigint, error_rate float8, growth int) */
+Datum
+bloomfilter_bloom_size(PG_FUNCTION_ARGS)
+{
+	return size(fcinfo, FILTER_BLOOM);
+}
+
+/* cuckoo_size, likewise */
+Datum
+bloomfilter_cuckoo_size(PG_FUNCTION_ARGS)
+{
+	return size(fcinfo, FILTER_CUCKOO);
 }
 
 /* bloom_create_bits(bits bigint, hashes int, seed bigint) */

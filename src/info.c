@@ -83,7 +83,7 @@ bloomfilter_info(PG_FUNCTION_ARGS)
 
 		image_get_layer(image, 0, &first);
 		values[INFO_HASHES] =
-			Int32GetDatum(layer_blocks(first.layout) * first.hashes);
+			Int32GetDatum(layer_picks(&first));
 	}
 	else
 		nulls[INFO_HASHES] = true;

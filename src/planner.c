@@ -108,7 +108,8 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 							  ELEMENT_PORTABLE, CurrentMemoryContext)->class != image_class(image))
 		return SHARE_UNKNOWN;
 
-	filter.elements = filter_cardinality(image);
+	filter.elements = whole ? filter_cardinality(image) :
+		filter_header_cardinality(image);
 	filter.error_rate = filter_estimated_error_rate(image);
 	/* with the header alone, it cannot be probed */
 	if (whole || key->rows >= PROBE_ROWS_MIN)

@@ -81,7 +81,8 @@ check_status(FilterStatus status, const uint8 *image)
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 					 errmsg("filter of fixed size is full"),
-					 errdetail("It was made for %llu elements.",
+					 errdetail("It holds about %.0f elements, and was made for %llu.",
+							   filter_cardinality(image),
 							   (unsigned long long) image_capacity(image)),
 					 errhint("Create it with a larger capacity, or with growth => %d so that it can grow.",
 							 GROWTH_DEFAULT)));

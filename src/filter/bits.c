@@ -35,11 +35,10 @@ layer_pair(const uint8_t *a, int i, const uint8_t *b, int j)
 	return pair;
 }
 
-/* The number of bits that are set in either of two layers of one shape */
-static uint64_t
-count_united(const LayerPair *pair)
+uint64_t
+bits_count_united(const uint8_t *a, const uint8_t *b, uint64_t bytes)
 {
-	uint64_t	words = pair->bytes - pair->bytes % sizeof(uint64_t);
+	uint64_t	words = bytes - bytes % sizeof(uint64_t);
 	uint64_t	count = 0;
 
 	for (uint64_t at = 0; at < words;)
@@ -48,11 +47,18 @@ count_united(const LayerPair *pair)
 
 		filter_check_interrupts();
 		for (; at < stop; at += sizeof(uint64_t))
-			count += popcount64(get64(pair->a + at) | get64(pair->b + at));
+			count += popcount64(get64(a + at) | get64(b + at));
 	}
-	for (uint64_t at = words; at < pair->bytes; at++)
-		count += popcount64(pair->a[at] | pair->b[at]);
+	for (uint64_t at = words; at < bytes; at++)
+		count += popcount64(a[at] | b[at]);
 	return count;
+}
+
+/* The number of bits that are set in either of two layers of one shape */
+static uint64_t
+count_united(const LayerPair *pair)
+{
+	return bits_count_united(pair->a, pair->b, pair->bytes);
 }
 
 /* The byte at "offset" of the bits of the planned layer i */

@@ -28,6 +28,7 @@
 #include "bits.h"
 #include "block512.h"
 #include "classic.h"
+#include "interrupt.h"
 #include "small_sizing.h"
 
 /*
@@ -45,6 +46,14 @@
 
 /* And at least this capacity: a smaller layer's descriptor is larger than it */
 #define NEXT_CAPACITY_MIN	64
+
+/*
+ * What is read of a layer to estimate what it has in common with others; that is
+ * right to half a percent.  And the least number of clear bits of a union from
+ * which its elements can be estimated, to about a percent.
+ */
+#define OVERLAP_BYTES	65536
+#define OVERLAP_CLEAR_MIN	256
 
 /* The fields of a layer's descriptor that a probe needs */
 typedef struct ProbeLayer
@@ -322,14 +331,107 @@ bloom_plan_layer(const FilterParams *params, const FilterLayer *before,
 }
 
 double
+bloom_header_cardinality(const uint8_t *header)
+{
+	FilterLayer layers[IMAGE_MAX_LAYERS];
+	int			count = image_layers(header);
+
+	for (int i = 0; i < count; i++)
+		image_get_layer(header, i, &layers[i]);
+	return layers_cardinality(layers, NULL, count);
+}
+
+/* The layer with the bits of a sample: "bytes" of it */
+static double
+sample_cardinality(FilterLayer *sample, const uint8_t *bits, uint64_t bytes)
+{
+	sample->bits_set = count_bits(bits, bytes);
+	return layer_cardinality(sample);
+}
+
+/*
+ * Of each layer, the share of its elements that no layer of the same shape
+ * before it has, by inclusion and exclusion: what the union of their bits
+ * gains.  Reads OVERLAP_BYTES of each; the blocks there have a random sample of
+ * the elements.  Once that union has hardly a bit clear, it cannot tell; then
+ * the share is that outside of the layer with most elements in common, which is
+ * an upper bound.
+ */
+static void
+find_added(const uint8_t *image, const FilterLayer *layers, int count,
+		   double *added)
+{
+	uint8_t		united[OVERLAP_BYTES];
+	double		in_united = 0;
+	int			first = 0;		/* layer of this shape */
+
+	for (int i = 0; i < count; i++)
+	{
+		const uint8_t *bits = image_layer_bits(image, i);
+		uint64_t	bytes = bloom_layer_bits(&layers[i]) / 8;
+		FilterLayer sample = layers[i];
+		uint64_t	clear;
+		double		own;
+
+		added[i] = 1;
+		if (layout_has_blocks(sample.layout) && bytes > OVERLAP_BYTES)
+		{
+			bytes = OVERLAP_BYTES;
+			sample.size = bytes / BLOCK_BYTES;
+		}
+		if (i == 0 || !layer_same_shape(&layers[i], &layers[i - 1]))
+		{
+			/* most layers are alone, and need no look at their bits */
+			if (i + 1 == count || !layer_same_shape(&layers[i], &layers[i + 1]))
+				continue;
+			first = i;
+			memcpy(united, bits, bytes);
+			in_united = sample_cardinality(&sample, bits, bytes);
+			continue;
+		}
+		filter_check_interrupts();
+		own = sample_cardinality(&sample, bits, bytes);
+		clear = 8 * bytes - count_bits(united, bytes);
+		if (own > 0 && clear >= OVERLAP_CLEAR_MIN)
+		{
+			double		before = in_united;
+
+			for (uint64_t at = 0; at < bytes; at++)
+				united[at] |= bits[at];
+			in_united = sample_cardinality(&sample, united, bytes);
+			added[i] = (in_united - before) / own;
+		}
+		for (int j = first; own > 0 && clear < OVERLAP_CLEAR_MIN && j < i; j++)
+		{
+			const uint8_t *other = image_layer_bits(image, j);
+			double		in_other = sample_cardinality(&sample, other, bytes);
+			double		outside;
+
+			sample.bits_set = bits_count_united(bits, other, bytes);
+			outside = (layer_cardinality(&sample) - in_other) / own;
+			if (outside < added[i])
+				added[i] = outside;
+		}
+		/* estimates err to either side */
+		added[i] = added[i] < 0 ? 0 : added[i] > 1 ? 1 : added[i];
+	}
+}
+
+/*
+ * Layers of one shape come from a union, and may have elements in common.  What
+ * layers of different shapes have in common, the bits cannot tell.
+ */
+double
 bloom_cardinality(const uint8_t *image)
 {
 	FilterLayer layers[IMAGE_MAX_LAYERS];
+	double		added[IMAGE_MAX_LAYERS];
 	int			count = image_layers(image);
 
 	for (int i = 0; i < count; i++)
 		image_get_layer(image, i, &layers[i]);
-	return layers_cardinality(layers, count);
+	find_added(image, layers, count, added);
+	return layers_cardinality(layers, added, count);
 }
 
 double

@@ -22,6 +22,7 @@ extern bool bloom_plan_layer(const FilterParams *params,
 							 const FilterLayer *before, int count,
 							 uint64_t waiting, FilterLayer *layer);
 extern double bloom_cardinality(const uint8_t *image);
+extern double bloom_header_cardinality(const uint8_t *header);
 extern double bloom_error_rate(const uint8_t *image);
 extern const char *bloom_check_image(const uint8_t *image);
 extern const char *bloom_check_layer(const uint8_t *image, int i,

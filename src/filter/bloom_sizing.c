@@ -559,18 +559,26 @@ layer_cardinality(const FilterLayer *layer)
 }
 
 double
-layers_cardinality(const FilterLayer *layers, int count)
+layers_cardinality(const FilterLayer *layers, const double *added, int count)
 {
 	double		sum = 0;
 	double		not_before = 1;
 
 	/*
 	 * False positives of an earlier layer were not added to a later one, so
-	 * each element of that stands for a few more.
+	 * each element of that stands for a few more.  Layers of one shape are
+	 * from different filters: only one of them was before those that follow.
 	 */
 	for (int i = 0; i < count; i++)
 	{
-		sum += layer_cardinality(&layers[i]) / not_before;
+		double		elements = layer_cardinality(&layers[i]);
+
+		if (added && i > 0 && layer_same_shape(&layers[i], &layers[i - 1]))
+		{
+			sum += elements * added[i];
+			continue;
+		}
+		sum += elements / not_before;
 		not_before *= fmax(1 - layer_error_rate(&layers[i]),
 						   1 - ERROR_RATE_MAX);
 	}

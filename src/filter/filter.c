@@ -325,6 +325,15 @@ filter_cardinality(const uint8_t *image)
 }
 
 double
+filter_header_cardinality(const uint8_t *header)
+{
+	const FilterOps *ops = image_ops(header);
+
+	return ops->header_cardinality ? ops->header_cardinality(header) :
+		ops->cardinality(header);
+}
+
+double
 filter_estimated_error_rate(const uint8_t *image)
 {
 	const FilterOps *ops = image_ops(image);

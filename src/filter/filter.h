@@ -189,9 +189,12 @@ extern void filter_intersect_set(uint8_t *set, const uint8_t *other);
 
 /*
  * Estimates from the set bits: the number of distinct elements (of a cuckoo
- * filter, its entries), and the error rate
+ * filter, its entries), and the error rate.  After an intersection, the number
+ * is an upper bound.  With the header and descriptors alone, elements count twice
+ * that layers of a union have in common.
  */
 extern double filter_cardinality(const uint8_t *image);
+extern double filter_header_cardinality(const uint8_t *header);
 extern double filter_estimated_error_rate(const uint8_t *image);
 
 /*

@@ -121,10 +121,12 @@ extern double layer_expected_error_rate(const FilterLayer *layer, double n);
 /*
  * Estimates from the number of set bits: the elements of a layer, those of all
  * layers of a filter in the order in which it grew, and a layer's current error
- * rate
+ * rate.  "added" is the share of each layer's elements that is in no layer before
+ * it, or NULL if that is 1.
  */
 extern double layer_cardinality(const FilterLayer *layer);
-extern double layers_cardinality(const FilterLayer *layers, int count);
+extern double layers_cardinality(const FilterLayer *layers,
+								 const double *added, int count);
 extern double layer_error_rate(const FilterLayer *layer);
 
 #endif							/* FILTER_SIZING_H */

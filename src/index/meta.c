@@ -296,7 +296,7 @@ meta_elements(const MembershipMeta *meta)
 
 	for (int i = 0; i < meta->layers; i++)
 		meta_layer(meta, i, &layers[i]);
-	return layers_cardinality(layers, meta->layers);
+	return layers_cardinality(layers, NULL, meta->layers);
 }
 
 /* The number of pages of all layers, without the metapage */
