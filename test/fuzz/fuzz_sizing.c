@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "../../src/filter/classic.h"
+#include "../../src/filter/small_sizing.h"
 
 /* Bytes of an image that is filled in; of larger ones the header is enough. */
 #define FILLED_MAX		((uint64_t) 1 << 20)
@@ -62,8 +63,12 @@ check_estimates(const FilterLayer *planned, uint64_t share)
 	if (planned->layout == LAYOUT_CUCKOO)
 		return;					/* has entries to be counted */
 	plan.layer[0].bits_set = share == UINT64_MAX ? bits : mulhi64(share, bits);
-	header = allocate_image(IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES);
+	/* in a compact image, the bits are counted */
+	header = allocate_image(IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES +
+							(planned->layout == LAYOUT_SMALL ? bits / 8 : 0));
 	filter_init(header, &params, &plan);
+	if (planned->layout == LAYOUT_SMALL)
+		memset(header + IMAGE_COMPACT_BYTES, 0xff, plan.layer[0].bits_set / 8);
 	cardinality = filter_cardinality(header);
 	error_rate = filter_estimated_error_rate(header);
 	release_image(header);
@@ -74,14 +79,15 @@ check_estimates(const FilterLayer *planned, uint64_t share)
 static void
 check_plan(const FilterPlan *plan)
 {
-	uint64_t	bytes = IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * plan->layers;
+	uint64_t	bytes = layers_header_bytes(plan->layer, plan->layers);
 
 	must(plan->layers >= 1 && plan->layers <= IMAGE_MAX_LAYERS, "%d layers",
 		 plan->layers);
 	for (int i = 0; i < plan->layers; i++)
 	{
 		must(plan->layer[i].offset == bytes, "offset of layer %d", i);
-		bytes += layer_bytes(&plan->layer[i]);
+		bytes += bytes == IMAGE_COMPACT_BYTES ? layer_bits(&plan->layer[i]) / 8 :
+			layer_bytes(&plan->layer[i]);
 	}
 	must(bytes == plan->bytes && bytes <= IMAGE_MAX_BITS / 8 +
 		 IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * plan->layers,
@@ -109,8 +115,10 @@ check_made(const FilterParams *params, const FilterPlan *plan)
 static void
 check_growth(const FilterParams *params, FilterPlan *plan, uint64_t share)
 {
+	/* and the bits of a compact image */
 	uint8_t    *header = allocate_image(IMAGE_HEADER_BYTES +
-										IMAGE_LAYER_BYTES * IMAGE_MAX_LAYERS);
+										IMAGE_LAYER_BYTES * IMAGE_MAX_LAYERS +
+										SMALL_MAX_BYTES);
 	FilterStatus status = FILTER_OK;
 
 	while (status == FILTER_OK)

@@ -12,6 +12,7 @@
 
 #include "../../src/filter/classic.h"
 #include "../../src/filter/cuckoo.h"
+#include "../../src/filter/small_sizing.h"
 
 /* One in this many repairs is left out. */
 #define REPAIRS_FOR_ONE_LEFT	64
@@ -87,7 +88,9 @@ static const Field header_fields[] = {
 	{0, IMAGE_MAGIC_BYTES}, {IMAGE_OFF_LAYOUT, 1}, {IMAGE_OFF_FLAGS, 1},
 	{IMAGE_OFF_GROWTH, 1}, {IMAGE_OFF_LAYERS, 1}, {IMAGE_OFF_RESERVED, 4},
 	{IMAGE_OFF_CLASS, 8}, {IMAGE_OFF_SEED, 8}, {IMAGE_OFF_CAPACITY, 8},
-	{IMAGE_OFF_ERROR_RATE, 8}, {IMAGE_OFF_COUNT, 8}, {IMAGE_OFF_BYTES, 8}
+	{IMAGE_OFF_ERROR_RATE, 8}, {IMAGE_OFF_COUNT, 8}, {IMAGE_OFF_BYTES, 8},
+	{COMPACT_OFF_CAPACITY, 2}, {COMPACT_OFF_BYTES, 2},
+	{COMPACT_OFF_BITS_FULL, 2}, {COMPACT_OFF_HASHES, 1}
 };
 
 static const Field layer_fields[] = {
@@ -116,7 +119,8 @@ damage_field(uint8_t *image, size_t size)
 {
 	int			layers = image_layers(image);
 
-	if (layers == 0 || filter_header_bytes(image) > size || once_in(2))
+	if (layers == 0 || image_is_compact(image) ||
+		filter_header_bytes(image) > size || once_in(2))
 		damage_one_of(image, header_fields,
 					  sizeof(header_fields) / sizeof(header_fields[0]));
 	else
@@ -175,7 +179,8 @@ damage_layers(uint8_t *image, size_t size, size_t max_size)
 	uint8_t    *to;
 
 	if (once_in(2) || size + IMAGE_LAYER_BYTES > max_size ||
-		filter_header_bytes(image) > size || layers == 0)
+		filter_header_bytes(image) > size || layers == 0 ||
+		image_is_compact(image))
 	{
 		image[IMAGE_OFF_LAYERS] += once_in(2) ? 1 : -1;
 		return size;
@@ -242,11 +247,12 @@ repair_header(uint8_t *image)
 	if (kind == FILTER_CUCKOO)
 		layout = layout <= LAYOUT_EXPLICIT ? layout : LAYOUT_CUCKOO;
 	else
-		layout = within(layout, LAYOUT_EMPTY, LAYOUT_CLASSIC);
+		layout = layout == LAYOUT_SMALL ? layout :
+			within(layout, LAYOUT_EMPTY, LAYOUT_CLASSIC);
 	if (to_repair())
 		image[IMAGE_OFF_LAYOUT] = layout;
 	classic = layout == LAYOUT_CLASSIC;
-	if (to_repair())
+	if (to_repair() && layout != LAYOUT_SMALL)
 		memset(image + IMAGE_OFF_RESERVED, 0, 4);
 	if (to_repair())
 		image[IMAGE_OFF_FLAGS] = 0;
@@ -255,16 +261,18 @@ repair_header(uint8_t *image)
 			image_growth(image) % (IMAGE_MAX_GROWTH + 1);
 	if (to_repair())
 		repair_class(image);
-	if (to_repair())
+	if (to_repair() && layout != LAYOUT_SMALL)
 		put64(image + IMAGE_OFF_CAPACITY, classic ? 0 :
 			  within(image_capacity(image), 1, INT64_MAX));
 	if (to_repair() && (classic || !is_rate(image_error_rate(image),
 											ERROR_RATE_MIN, ERROR_RATE_MAX)))
 		put_double(image + IMAGE_OFF_ERROR_RATE, classic ? 0 : some_rate());
-	if (to_repair())
+	if (to_repair() && layout != LAYOUT_SMALL)
 		put64(image + IMAGE_OFF_COUNT, 0);
 	if (layout <= LAYOUT_EXPLICIT)
 		image[IMAGE_OFF_LAYERS] = 0;
+	else if (layout == LAYOUT_SMALL)
+		image[IMAGE_OFF_LAYERS] = 1;
 	else if (to_repair())
 		image[IMAGE_OFF_LAYERS] = classic ||
 			(layout == LAYOUT_CUCKOO && image_growth(image) == 0) ? 1 :
@@ -303,13 +311,14 @@ repair_layer(const uint8_t *image, int i, FilterLayer *layer,
 	FilterLayout layout = image_layout(image);
 	double		rate = image_error_rate(image);
 
-	/* the later layers of a bloom may be of the other of two layouts */
-	if (layout == LAYOUT_CLASSIC || layout == LAYOUT_CUCKOO || i == 0)
+	/* the layers of a bloom may be of other layouts */
+	if (layout == LAYOUT_CLASSIC || layout == LAYOUT_CUCKOO)
 		layer->layout = layout;
-	else
-		layer->layout = within(layer->layout, LAYOUT_BLOCK512,
-							   LAYOUT_BLOCK512X2);
-	layer->capacity = within(layer->capacity, 1, UINT64_MAX);
+	else if (layer->layout != LAYOUT_SMALL || image_layers(image) == 1)
+		layer->layout = i == 0 ? layout :
+			within(layer->layout, LAYOUT_BLOCK512, LAYOUT_BLOCK512X2);
+	layer->capacity = within(layer->capacity, 1, layer->layout == LAYOUT_SMALL ?
+							 SMALL_CAPACITY_MAX : UINT64_MAX);
 	if (!is_rate(layer->error_rate, 0, rate) || layer->error_rate == 0)
 		layer->error_rate = rate / (1 + random_below(8));
 	switch (layer->layout)
@@ -335,6 +344,11 @@ repair_layer(const uint8_t *image, int i, FilterLayer *layer,
 			layer->capacity = within(layer->capacity, 1,
 									 cuckoo_slots(layer->size));
 			layer->bits_full = layer->capacity;
+			break;
+		case LAYOUT_SMALL:
+			layer->hashes = within(layer->hashes, 1, SMALL_MAX_HASHES);
+			layer->size = 8 * within(layer->size / 8, 1, bytes_max);
+			layer->bits_full = within(layer->bits_full, 0, layer_bits(layer));
 			break;
 		default:
 			layer->hashes = within(layer->hashes, 1, BLOCK_MAX_HASHES);
@@ -431,6 +445,14 @@ repair_layers(uint8_t *image, size_t size, size_t max_size)
 		return size;
 	if (end > size)
 		memset(image + size, 0, end - size);
+	/* the layout of a bloom is that of its first layer that is not small */
+	if (layers[0].layout == LAYOUT_SMALL && to_repair())
+	{
+		image[IMAGE_OFF_LAYOUT] = LAYOUT_BLOCK512;
+		for (int i = count - 1; i > 0; i--)
+			if (layers[i].layout != LAYOUT_SMALL)
+				image[IMAGE_OFF_LAYOUT] = layers[i].layout;
+	}
 	for (int i = 0; i < count; i++)
 	{
 		FilterLayer *layer = &layers[i];
@@ -446,17 +468,43 @@ repair_layers(uint8_t *image, size_t size, size_t max_size)
 	return end;
 }
 
+/* What is behind the common part of a compact header */
+static size_t
+repair_compact(uint8_t *image, size_t size)
+{
+	size_t		bytes = within(size - IMAGE_COMPACT_BYTES, 1, LAYER_BYTES_MAX);
+
+	if (IMAGE_COMPACT_BYTES + bytes > size)
+		memset(image + size, 0, IMAGE_COMPACT_BYTES + bytes - size);
+	if (once_in(2) && image_growth(image) > 0)
+		image[IMAGE_OFF_FLAGS] = IMAGE_FLAG_EXACT;
+	if (to_repair())
+		put16(image + COMPACT_OFF_CAPACITY,
+			  within(get16(image + COMPACT_OFF_CAPACITY), 1, SMALL_CAPACITY_MAX));
+	if (to_repair())
+		put16(image + COMPACT_OFF_BITS_FULL,
+			  within(get16(image + COMPACT_OFF_BITS_FULL), 0, 8 * bytes));
+	if (to_repair())
+		image[COMPACT_OFF_HASHES] =
+			within(image[COMPACT_OFF_HASHES], 1, SMALL_MAX_HASHES);
+	put16(image + COMPACT_OFF_BYTES, bytes);
+	return IMAGE_COMPACT_BYTES + bytes;
+}
+
 static size_t
 repair_image(uint8_t *image, size_t size, size_t max_size)
 {
 	uint64_t	count;
 
-	if (size < IMAGE_HEADER_BYTES)
+	if (size < IMAGE_HEADER_BYTES && !(size > IMAGE_COMPACT_BYTES &&
+									   image_is_compact(image)))
 	{
 		memset(image + size, 0, IMAGE_HEADER_BYTES - size);
 		size = IMAGE_HEADER_BYTES;
 	}
 	repair_header(image);
+	if (image_is_compact(image) && size > IMAGE_COMPACT_BYTES)
+		return repair_compact(image, size);
 	switch (image_layout(image))
 	{
 		case LAYOUT_EMPTY:
@@ -499,7 +547,7 @@ mutate_image(uint8_t *image, size_t size, size_t max_size, uint64_t random)
 		return LLVMFuzzerMutate(image, size, max_size);
 	for (int damage = random_below(3); damage >= 0; damage--)
 	{
-		if (size < IMAGE_HEADER_BYTES || once_in(4))
+		if (size < IMAGE_LEAST_BYTES || once_in(4))
 		{
 			size = LLVMFuzzerMutate(image, size, max_size);
 			continue;
@@ -520,7 +568,7 @@ mutate_image(uint8_t *image, size_t size, size_t max_size, uint64_t random)
 	/* leave some as they are */
 	if (!once_in(8))
 		size = repair_image(image, size, max_size);
-	if (size >= IMAGE_HEADER_BYTES && once_in(8))
+	if (size >= IMAGE_LEAST_BYTES && once_in(8))
 		damage_field(image, size);
 	return size;
 }
@@ -533,7 +581,7 @@ make_compatible(uint8_t *image, size_t max_size, const uint8_t *other,
 	if (other_size > max_size)
 		other_size = max_size;
 	memmove(image, other, other_size);
-	if (other_size < IMAGE_HEADER_BYTES)
+	if (other_size < IMAGE_LEAST_BYTES)
 		return other_size;
 	for (int damage = random_below(20); damage > 0; damage--)
 		damage_body(image, filter_header_bytes(image), other_size);

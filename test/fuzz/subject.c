@@ -294,7 +294,12 @@ entries_in(const uint8_t *image)
 	uint64_t	sum = 0;
 
 	for (int i = 0; i < image_layers(image); i++)
-		sum += get64(image_layer_at(image, i) + LAYER_OFF_BITS_SET);
+	{
+		FilterLayer layer;
+
+		image_get_layer(image, i, &layer);
+		sum += layer.bits_set;
+	}
 	return sum;
 }
 
