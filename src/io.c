@@ -80,8 +80,10 @@ static struct varlena *
 value_from_external(struct varlena *external, FilterKind kind)
 {
 	int			bytes = VARSIZE(external) - VARHDRSZ;
-	const char *fault = check_external((uint8 *) VARDATA(external), bytes, kind);
+	const char *fault;
 
+	CHECK_FOR_INTERRUPTS();
+	fault = check_external((uint8 *) VARDATA(external), bytes, kind);
 	if (fault)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
@@ -99,7 +101,10 @@ value_to_external(Datum value)
 	bytea	   *external = palloc(VARHDRSZ + bytes + CHECKSUM_BYTES);
 
 	SET_VARSIZE(external, VARHDRSZ + bytes + CHECKSUM_BYTES);
+	/* each pass over the largest filter takes some tenths of a second */
+	CHECK_FOR_INTERRUPTS();
 	memcpy(VARDATA(external), image, bytes);
+	CHECK_FOR_INTERRUPTS();
 	put64((uint8 *) VARDATA(external) + bytes, checksum(image, bytes));
 	return external;
 }
