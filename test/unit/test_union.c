@@ -210,6 +210,76 @@ test_side_by_side(void)
 	end_test();
 }
 
+/*
+ * Unions of filters with one full layer each, which then lie side by side: how
+ * many different elements they have
+ */
+static void
+test_union_cardinality(void)
+{
+	static const struct
+	{
+		const char *name;
+		uint64_t	elements;	/* of each filter, and its capacity */
+		int			filters;
+		uint64_t	offset;		/* of each from the one before */
+	}			cases[] = {
+		{"two, nothing in common", 20000, 2, 20000},
+		{"two, half in common", 20000, 2, 10000},
+		{"two, nearly the same", 20000, 2, 200},
+		{"small, a window that slides", 1000, 12, 100},
+		{"thirty, a window that slides", 5000, 30, 500},
+		{"six, nothing in common", 20000, 6, 20000},
+		{"thirty, nothing in common", 2000, 30, 2000},
+		{"larger than the sample", 200000, 3, 100000}
+	};
+
+	/* of the number; the sample adds to what the bits themselves leave open */
+	const double tolerance = 0.03;
+
+	begin_test("what layers side by side have in common counts once");
+	for (int i = 0; i < lengthof(cases); i++)
+	{
+		uint64_t	n = cases[i].elements;
+		uint64_t	true_number = n + cases[i].offset * (cases[i].filters - 1);
+		uint8_t    *all = NULL;
+		double		estimate;
+
+		for (int j = 0; j < cases[i].filters; j++)
+		{
+			uint8_t    *image = make_exact(n, 0.01, 2);
+			uint8_t    *united;
+			FilterLayer planned;
+
+			add_numbers(&image, cases[i].offset * j, n);
+			layer_plan(n, first_layer_error_rate(n, 0.01, true), LAYER_EXACT,
+					   IMAGE_MAX_BITS, &planned);
+			image_put_bits_full(image, 0, planned.bits_full);
+			if (all == NULL)
+			{
+				all = image;
+				continue;
+			}
+			united = unite(all, image);
+			release_image(all);
+			release_image(image);
+			all = united;
+			if (all == NULL)
+				give_up("no union");
+		}
+		estimate = filter_cardinality(all);
+		expect(estimate > true_number * (1 - tolerance) &&
+			   estimate < true_number * (1 + tolerance),
+			   "%s: %.0f of %llu elements in %d layers", cases[i].name, estimate,
+			   (unsigned long long) true_number, image_layers(all));
+		expect(filter_header_cardinality(all) >= estimate * (1 - tolerance),
+			   "%s: %.0f by the header", cases[i].name,
+			   filter_header_cardinality(all));
+		release_image(all);
+	}
+	end_test();
+}
+
 static void
 test_refused(void)
 {
@@ -384,6 +454,7 @@ test_union(void)
 	test_like();
 	test_grown();
 	test_side_by_side();
+	test_union_cardinality();
 	test_refused();
 	test_difference();
 	test_intersection();
