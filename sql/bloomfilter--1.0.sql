@@ -893,7 +893,7 @@ CREATE ACCESS METHOD membership TYPE INDEX HANDLER membership_handler;
 COMMENT ON ACCESS METHOD membership
 	IS 'Bloom filter of a column, kept current by the server: "certainly no such row" or "probably one"';
 
--- One for every type that docs/format.md hashes.  Other types with a hash
+-- One for every type of PostgreSQL 15 that docs/format.md hashes.  Other types with a hash
 -- operator class get one by CREATE OPERATOR CLASS ... USING membership AS OPERATOR 1 =.
 
 CREATE OPERATOR FAMILY integer_ops USING membership;
@@ -954,6 +954,9 @@ CREATE OPERATOR CLASS range_ops DEFAULT FOR TYPE anyrange USING membership AS OP
 CREATE OPERATOR CLASS multirange_ops DEFAULT FOR TYPE anymultirange USING membership AS OPERATOR 1 =;
 CREATE OPERATOR CLASS record_ops DEFAULT FOR TYPE record USING membership AS OPERATOR 1 =;
 CREATE OPERATOR CLASS jsonb_ops DEFAULT FOR TYPE jsonb USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS pg_lsn_ops DEFAULT FOR TYPE pg_lsn USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS xid8_ops DEFAULT FOR TYPE xid8 USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS aclitem_ops DEFAULT FOR TYPE aclitem USING membership AS OPERATOR 1 =;
 
 COMMENT ON OPERATOR CLASS int2_ops USING membership IS 'membership of int2';
 COMMENT ON OPERATOR CLASS int4_ops USING membership IS 'membership of int4';
@@ -987,6 +990,9 @@ COMMENT ON OPERATOR CLASS range_ops USING membership IS 'membership of anyrange'
 COMMENT ON OPERATOR CLASS multirange_ops USING membership IS 'membership of anymultirange';
 COMMENT ON OPERATOR CLASS record_ops USING membership IS 'membership of record';
 COMMENT ON OPERATOR CLASS jsonb_ops USING membership IS 'membership of jsonb';
+COMMENT ON OPERATOR CLASS pg_lsn_ops USING membership IS 'membership of pg_lsn';
+COMMENT ON OPERATOR CLASS xid8_ops USING membership IS 'membership of xid8';
+COMMENT ON OPERATOR CLASS aclitem_ops USING membership IS 'membership of aclitem';
 
 COMMENT ON OPERATOR FAMILY integer_ops USING membership IS 'membership of integers';
 COMMENT ON OPERATOR FAMILY float_ops USING membership IS 'membership of floating-point numbers';
@@ -1016,6 +1022,9 @@ COMMENT ON OPERATOR FAMILY range_ops USING membership IS 'membership of anyrange
 COMMENT ON OPERATOR FAMILY multirange_ops USING membership IS 'membership of anymultirange';
 COMMENT ON OPERATOR FAMILY record_ops USING membership IS 'membership of record';
 COMMENT ON OPERATOR FAMILY jsonb_ops USING membership IS 'membership of jsonb';
+COMMENT ON OPERATOR FAMILY pg_lsn_ops USING membership IS 'membership of pg_lsn';
+COMMENT ON OPERATOR FAMILY xid8_ops USING membership IS 'membership of xid8';
+COMMENT ON OPERATOR FAMILY aclitem_ops USING membership IS 'membership of aclitem';
 
 -- ------------------------------------------------------------------------
 -- membership: looking elements up

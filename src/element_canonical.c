@@ -18,6 +18,7 @@
 #include "catalog/pg_enum.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/cash.h"
 #include "utils/date.h"
@@ -237,7 +238,7 @@ hash_##type(struct ElementHasher *hasher, Datum value, uint64 seed) \
 
 NUMBER(int2, 64, (int64) DatumGetInt16(value))
 NUMBER(int4, 64, (int64) DatumGetInt32(value))
-/* and types with the same representation: money, time, timestamps */
+/* and types with the same representation: money, time, timestamps, pg_lsn, ... */
 NUMBER(int8, 64, DatumGetInt64(value))
 NUMBER(float4, 64, float_bits(DatumGetFloat4(value)))
 NUMBER(float8, 64, float_bits(DatumGetFloat8(value)))
@@ -370,6 +371,18 @@ append_network(ElementNode *node, StringInfo buf, Datum value)
 	append_bytes(buf, ip_addr(address), ip_addrsize(address));
 	if ((Pointer) address != DatumGetPointer(value))
 		pfree(address);
+}
+
+/* The two halves of ai_privs, which has 32 bits in 15 and 64 in later versions */
+static void
+append_aclitem(ElementNode *node, StringInfo buf, Datum value)
+{
+	AclItem    *item = DatumGetAclItemP(value);
+
+	append_uint32(buf, item->ai_grantee);
+	append_uint32(buf, item->ai_grantor);
+	append_uint32(buf, ACLITEM_GET_PRIVS(*item));
+	append_uint32(buf, ACLITEM_GET_GOPTIONS(*item));
 }
 
 /*
@@ -645,6 +658,14 @@ static const LeafType leaf_types[] = {
 	{INETOID, 'w', "network address", append_network, NULL},
 	{CIDROID, 'w', "network address", append_network, NULL},
 	{JSONBOID, 'j', "jsonb", append_jsonb, NULL},
+	/* the hash functions of these map many values to one */
+	{PG_LSNOID, 'l', "pg_lsn", append_int8, hash_int8},
+	{XID8OID, 'x', "xid8", append_int8, hash_int8},
+	{ACLITEMOID, 'g', "aclitem", append_aclitem, NULL},
+#ifdef OID8OID
+	/* from PostgreSQL 19 on */
+	{OID8OID, 'O', "oid8", append_int8, hash_int8},
+#endif
 };
 
 /* The entry for a type, or NULL if it is not one of the leaf_types[] */

@@ -6,6 +6,7 @@
  */
 #include "report.h"
 
+#include "common/shortest_dec.h"
 #include "utils/builtins.h"
 
 /* ERRCODE_INVALID_PARAMETER_VALUE unless the capacity is at least 1 */
@@ -31,8 +32,9 @@ check_error_rate(double error_rate, const char *hint)
 	if (!(error_rate >= ERROR_RATE_MIN && error_rate <= ERROR_RATE_MAX))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("error rate of a filter must be between %g and %g, not %g",
-						ERROR_RATE_MIN, ERROR_RATE_MAX, error_rate),
+				 errmsg("error rate of a filter must be between %g and %g, not %s",
+						ERROR_RATE_MIN, ERROR_RATE_MAX,
+						double_to_shortest_decimal(error_rate)),
 				 hint && error_rate >= 1 ? errhint("%s", hint) :
 				 errhint("An error rate of one percent is 0.01.")));
 }
@@ -143,8 +145,9 @@ check_compatible(const uint8 *a, const uint8 *b)
 							  (unsigned long long) image_capacity(b));
 			break;
 		case DIFFERENT_ERROR_RATE:
-			detail = psprintf("Their error rates are %g and %g.",
-							  image_error_rate(a), image_error_rate(b));
+			detail = psprintf("Their error rates are %s and %s.",
+							  double_to_shortest_decimal(image_error_rate(a)),
+							  double_to_shortest_decimal(image_error_rate(b)));
 			break;
 		case DIFFERENT_GROWTH:
 			detail = psprintf("Their growth is %d and %d.",

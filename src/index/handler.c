@@ -32,6 +32,7 @@
 #include "commands/defrem.h"
 #include "commands/progress.h"
 #include "commands/vacuum.h"
+#include "common/shortest_dec.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/pathnodes.h"
@@ -352,8 +353,9 @@ membership_options(Datum options, bool validate)
 		  result->error_rate <= ERROR_RATE_MAX))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("value %g out of bounds for option \"%s\"",
-						result->error_rate, "error_rate"),
+				 errmsg("value %s out of bounds for option \"%s\"",
+						double_to_shortest_decimal(result->error_rate),
+						"error_rate"),
 				 errdetail("Valid values are between %g and %g.",
 						   ERROR_RATE_MIN, ERROR_RATE_MAX)));
 	return (bytea *) result;

@@ -128,13 +128,13 @@ WHERE amname = 'membership' AND NOT amvalidate(c.oid);
 SELECT count(*) FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod WHERE amname = 'membership';
 
 -- Another type: a class of its own
-CREATE TABLE other (a xid8);
+CREATE TABLE other (a xid);
 CREATE INDEX ON other USING membership (a);
-CREATE OPERATOR CLASS xid8_ops DEFAULT FOR TYPE xid8 USING membership AS OPERATOR 1 =;
+CREATE OPERATOR CLASS xid_ops DEFAULT FOR TYPE xid USING membership AS OPERATOR 1 =;
 CREATE INDEX other_a ON other USING membership (a);
 INSERT INTO other VALUES ('123');
-SELECT membership_contains('other_a', '123'::xid8) AS present,
-	membership_contains('other_a', '124'::xid8) AS absent;
+SELECT membership_contains('other_a', '123'::xid) AS present,
+	membership_contains('other_a', '124'::xid) AS absent;
 CREATE OPERATOR CLASS wrong_ops FOR TYPE int4 USING membership AS OPERATOR 2 =;
 DROP TABLE every, other;
 
