@@ -252,6 +252,36 @@ CREATE FUNCTION bloom_ne(filter bloom, other bloom) RETURNS boolean
 COMMENT ON FUNCTION bloom_ne(bloom, bloom)
 	IS 'implementation of <> operator';
 
+CREATE FUNCTION bloom_lt(filter bloom, other bloom) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_lt'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_lt(bloom, bloom)
+	IS 'implementation of < operator';
+
+CREATE FUNCTION bloom_le(filter bloom, other bloom) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_le'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_le(bloom, bloom)
+	IS 'implementation of <= operator';
+
+CREATE FUNCTION bloom_ge(filter bloom, other bloom) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_ge'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_ge(bloom, bloom)
+	IS 'implementation of >= operator';
+
+CREATE FUNCTION bloom_gt(filter bloom, other bloom) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_gt'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_gt(bloom, bloom)
+	IS 'implementation of > operator';
+
+CREATE FUNCTION bloom_cmp(filter bloom, other bloom) RETURNS integer
+	AS 'MODULE_PATHNAME', 'bloomfilter_cmp'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_cmp(bloom, bloom)
+	IS 'less than, equal, or greater than, by the filters'' bytes';
+
 CREATE FUNCTION bloom_hash_value(filter bloom) RETURNS integer
 	AS 'MODULE_PATHNAME', 'bloomfilter_hash_value'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -301,7 +331,7 @@ COMMENT ON OPERATOR & (bloom, bloom)
 CREATE OPERATOR = (
 	FUNCTION = bloom_eq, LEFTARG = bloom, RIGHTARG = bloom,
 	COMMUTATOR = =, NEGATOR = <>,
-	RESTRICT = eqsel, JOIN = eqjoinsel, HASHES
+	RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
 );
 COMMENT ON OPERATOR = (bloom, bloom)
 	IS 'same bytes';
@@ -314,6 +344,38 @@ CREATE OPERATOR <> (
 COMMENT ON OPERATOR <> (bloom, bloom)
 	IS 'different bytes';
 
+CREATE OPERATOR < (
+	FUNCTION = bloom_lt, LEFTARG = bloom, RIGHTARG = bloom,
+	COMMUTATOR = >, NEGATOR = >=,
+	RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+);
+COMMENT ON OPERATOR < (bloom, bloom)
+	IS 'bytes come before';
+
+CREATE OPERATOR <= (
+	FUNCTION = bloom_le, LEFTARG = bloom, RIGHTARG = bloom,
+	COMMUTATOR = >=, NEGATOR = >,
+	RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+);
+COMMENT ON OPERATOR <= (bloom, bloom)
+	IS 'bytes come before, or are the same';
+
+CREATE OPERATOR >= (
+	FUNCTION = bloom_ge, LEFTARG = bloom, RIGHTARG = bloom,
+	COMMUTATOR = <=, NEGATOR = <,
+	RESTRICT = scalargesel, JOIN = scalargejoinsel
+);
+COMMENT ON OPERATOR >= (bloom, bloom)
+	IS 'bytes come after, or are the same';
+
+CREATE OPERATOR > (
+	FUNCTION = bloom_gt, LEFTARG = bloom, RIGHTARG = bloom,
+	COMMUTATOR = <, NEGATOR = <=,
+	RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+);
+COMMENT ON OPERATOR > (bloom, bloom)
+	IS 'bytes come after';
+
 CREATE OPERATOR FAMILY bloom_ops USING hash;
 COMMENT ON OPERATOR FAMILY bloom_ops USING hash IS 'identity of filters';
 CREATE OPERATOR CLASS bloom_ops DEFAULT FOR TYPE bloom USING hash
@@ -322,6 +384,19 @@ CREATE OPERATOR CLASS bloom_ops DEFAULT FOR TYPE bloom USING hash
 	FUNCTION 1 bloom_hash_value(bloom),
 	FUNCTION 2 bloom_hash_value_extended(bloom, bigint);
 COMMENT ON OPERATOR CLASS bloom_ops USING hash IS 'identity of filters';
+
+-- For count(DISTINCT f), ORDER BY and statistics: an order that means nothing else
+CREATE OPERATOR FAMILY bloom_ops USING btree;
+COMMENT ON OPERATOR FAMILY bloom_ops USING btree IS 'order of filters by their bytes';
+CREATE OPERATOR CLASS bloom_ops DEFAULT FOR TYPE bloom USING btree
+	FAMILY bloom_ops AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 bloom_cmp(bloom, bloom);
+COMMENT ON OPERATOR CLASS bloom_ops USING btree IS 'order of filters by their bytes';
 
 -- ------------------------------------------------------------------------
 -- bloom: aggregates
@@ -694,6 +769,36 @@ CREATE FUNCTION cuckoo_ne(filter cuckoo, other cuckoo) RETURNS boolean
 COMMENT ON FUNCTION cuckoo_ne(cuckoo, cuckoo)
 	IS 'implementation of <> operator';
 
+CREATE FUNCTION cuckoo_lt(filter cuckoo, other cuckoo) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_lt'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION cuckoo_lt(cuckoo, cuckoo)
+	IS 'implementation of < operator';
+
+CREATE FUNCTION cuckoo_le(filter cuckoo, other cuckoo) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_le'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION cuckoo_le(cuckoo, cuckoo)
+	IS 'implementation of <= operator';
+
+CREATE FUNCTION cuckoo_ge(filter cuckoo, other cuckoo) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_ge'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION cuckoo_ge(cuckoo, cuckoo)
+	IS 'implementation of >= operator';
+
+CREATE FUNCTION cuckoo_gt(filter cuckoo, other cuckoo) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_gt'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION cuckoo_gt(cuckoo, cuckoo)
+	IS 'implementation of > operator';
+
+CREATE FUNCTION cuckoo_cmp(filter cuckoo, other cuckoo) RETURNS integer
+	AS 'MODULE_PATHNAME', 'bloomfilter_cmp'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION cuckoo_cmp(cuckoo, cuckoo)
+	IS 'less than, equal, or greater than, by the filters'' bytes';
+
 CREATE FUNCTION cuckoo_hash_value(filter cuckoo) RETURNS integer
 	AS 'MODULE_PATHNAME', 'bloomfilter_hash_value'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -736,7 +841,7 @@ COMMENT ON OPERATOR | (cuckoo, cuckoo)
 CREATE OPERATOR = (
 	FUNCTION = cuckoo_eq, LEFTARG = cuckoo, RIGHTARG = cuckoo,
 	COMMUTATOR = =, NEGATOR = <>,
-	RESTRICT = eqsel, JOIN = eqjoinsel, HASHES
+	RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
 );
 COMMENT ON OPERATOR = (cuckoo, cuckoo)
 	IS 'same bytes';
@@ -749,6 +854,38 @@ CREATE OPERATOR <> (
 COMMENT ON OPERATOR <> (cuckoo, cuckoo)
 	IS 'different bytes';
 
+CREATE OPERATOR < (
+	FUNCTION = cuckoo_lt, LEFTARG = cuckoo, RIGHTARG = cuckoo,
+	COMMUTATOR = >, NEGATOR = >=,
+	RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+);
+COMMENT ON OPERATOR < (cuckoo, cuckoo)
+	IS 'bytes come before';
+
+CREATE OPERATOR <= (
+	FUNCTION = cuckoo_le, LEFTARG = cuckoo, RIGHTARG = cuckoo,
+	COMMUTATOR = >=, NEGATOR = >,
+	RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+);
+COMMENT ON OPERATOR <= (cuckoo, cuckoo)
+	IS 'bytes come before, or are the same';
+
+CREATE OPERATOR >= (
+	FUNCTION = cuckoo_ge, LEFTARG = cuckoo, RIGHTARG = cuckoo,
+	COMMUTATOR = <=, NEGATOR = <,
+	RESTRICT = scalargesel, JOIN = scalargejoinsel
+);
+COMMENT ON OPERATOR >= (cuckoo, cuckoo)
+	IS 'bytes come after, or are the same';
+
+CREATE OPERATOR > (
+	FUNCTION = cuckoo_gt, LEFTARG = cuckoo, RIGHTARG = cuckoo,
+	COMMUTATOR = <, NEGATOR = <=,
+	RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+);
+COMMENT ON OPERATOR > (cuckoo, cuckoo)
+	IS 'bytes come after';
+
 CREATE OPERATOR FAMILY cuckoo_ops USING hash;
 COMMENT ON OPERATOR FAMILY cuckoo_ops USING hash IS 'identity of filters';
 CREATE OPERATOR CLASS cuckoo_ops DEFAULT FOR TYPE cuckoo USING hash
@@ -757,6 +894,19 @@ CREATE OPERATOR CLASS cuckoo_ops DEFAULT FOR TYPE cuckoo USING hash
 	FUNCTION 1 cuckoo_hash_value(cuckoo),
 	FUNCTION 2 cuckoo_hash_value_extended(cuckoo, bigint);
 COMMENT ON OPERATOR CLASS cuckoo_ops USING hash IS 'identity of filters';
+
+-- For count(DISTINCT f), ORDER BY and statistics: an order that means nothing else
+CREATE OPERATOR FAMILY cuckoo_ops USING btree;
+COMMENT ON OPERATOR FAMILY cuckoo_ops USING btree IS 'order of filters by their bytes';
+CREATE OPERATOR CLASS cuckoo_ops DEFAULT FOR TYPE cuckoo USING btree
+	FAMILY cuckoo_ops AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 cuckoo_cmp(cuckoo, cuckoo);
+COMMENT ON OPERATOR CLASS cuckoo_ops USING btree IS 'order of filters by their bytes';
 
 -- ------------------------------------------------------------------------
 -- cuckoo: aggregates

@@ -1,16 +1,18 @@
 /*
  * io.c
- *	  Input and output of filters; equality and hash of whole filters.
+ *	  Input and output of filters; equality, order and hash of whole filters.
  *
  * The external forms of a filter are the bytes of its image (filter/image.h) and
  * a checksum behind them: XXH3 of these bytes, 64 bits, little-endian.  Binary
  * format and bytea are these bytes, text is their base64.  Every input function
  * verifies the checksum and validates with image_check().  A stored value has no
  * checksum: that is what data_checksums are for, and a field for it would be an
- * eighth of a small filter.  Two values are equal if their images are equal.
+ * eighth of a small filter.  Two values are equal if their images are equal,
+ * and ordered by these.
  */
 #include "value.h"
 
+#include "access/detoast.h"
 #include "common/base64.h"
 #include "common/hashfn.h"
 #include "element_canonical.h"
@@ -32,6 +34,11 @@ SQL_FUNCTIONS(from_bytea);
 SQL_FUNCTION(bloomfilter_to_bytea);
 SQL_FUNCTION(bloomfilter_eq);
 SQL_FUNCTION(bloomfilter_ne);
+SQL_FUNCTION(bloomfilter_lt);
+SQL_FUNCTION(bloomfilter_le);
+SQL_FUNCTION(bloomfilter_ge);
+SQL_FUNCTION(bloomfilter_gt);
+SQL_FUNCTION(bloomfilter_cmp);
 SQL_FUNCTION(bloomfilter_hash_value);
 SQL_FUNCTION(bloomfilter_hash_value_extended);
 
@@ -47,6 +54,12 @@ SQL_FUNCTION(bloomfilter_hash_value_extended);
 
 /* Groups to convert between two interrupt checks: takes milliseconds */
 #define BASE64_GROUPS	((size_t) 1 << 20)
+
+/*
+ * Bytes of a stored filter to compare before the rest is read: they tell nearly all
+ * filters apart, and are in one or two chunks of the TOAST table.
+ */
+#define COMPARE_FIRST_BYTES	2048
 
 static uint64
 checksum(const uint8 *image, uint64 bytes)
@@ -265,41 +278,152 @@ bloomfilter_cuckoo_from_bytea(PG_FUNCTION_ARGS)
 	return filter_from_bytea(fcinfo, FILTER_CUCKOO);
 }
 
-static bool
-same_bytes(FunctionCallInfo fcinfo)
+/*
+ * Free what value_image() has copied: functions that indexes call, and sorts call for
+ * each comparison, must not leave copies behind.
+ */
+static void
+release_image(Datum value, const uint8 *image)
 {
-	const uint8 *a = value_image(PG_GETARG_DATUM(0));
-	const uint8 *b = value_image(PG_GETARG_DATUM(1));
+	struct varlena *pointer = (struct varlena *) DatumGetPointer(value);
+	struct varlena *flat = (struct varlena *) (image - VARHDRSZ);
 
-	return image_bytes(a) == image_bytes(b) &&
-		memcmp(a, b, image_bytes(a)) == 0;
+	if (!VARATT_IS_EXTERNAL_EXPANDED(pointer) && flat != pointer)
+		pfree(flat);
+}
+
+/* The first bytes of a value, COMPARE_FIRST_BYTES or all, in new memory */
+static struct varlena *
+first_bytes(Datum value)
+{
+	return detoast_attr_slice((struct varlena *) DatumGetPointer(value), 0,
+							  COMPARE_FIRST_BYTES);
+}
+
+/*
+ * Compare the first bytes of two values, at least one of them stored.  Returns 0 if
+ * that does not decide.
+ */
+static int
+compare_first_bytes(Datum a, Datum b)
+{
+	struct varlena *first = first_bytes(a);
+	struct varlena *second = first_bytes(b);
+	const uint8 *x = (const uint8 *) VARDATA(first);
+	const uint8 *y = (const uint8 *) VARDATA(second);
+	uint64		bytes = Min(image_bytes(x), image_bytes(y));
+	int			result = 0;
+
+	/* to sort a set, all of it is needed */
+	if (!image_is_unsorted(x) && !image_is_unsorted(y))
+		result = memcmp(x, y, Min(bytes, COMPARE_FIRST_BYTES));
+	pfree(first);
+	pfree(second);
+	return result;
+}
+
+static bool
+is_stored(Datum value)
+{
+	return VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value));
+}
+
+/*
+ * Compare two filters by their bytes: negative, 0 or positive.  A filter whose bytes
+ * are the beginning of another's comes first.
+ */
+static int
+compare(FunctionCallInfo fcinfo)
+{
+	Datum		values[] = {PG_GETARG_DATUM(0), PG_GETARG_DATUM(1)};
+	const uint8 *a;
+	const uint8 *b;
+	uint64		a_bytes;
+	uint64		b_bytes;
+	int			result = 0;
+
+	if ((is_stored(values[0]) || is_stored(values[1])) &&
+		!VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(values[0])) &&
+		!VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(values[1])))
+		result = compare_first_bytes(values[0], values[1]);
+	if (result != 0)
+		return result;
+
+	a = value_image(values[0]);
+	b = value_image(values[1]);
+	a_bytes = image_bytes(a);
+	b_bytes = image_bytes(b);
+	result = memcmp(a, b, Min(a_bytes, b_bytes));
+	if (result == 0 && a_bytes != b_bytes)
+		result = a_bytes < b_bytes ? -1 : 1;
+	release_image(values[0], a);
+	release_image(values[1], b);
+	return result;
 }
 
 Datum
 bloomfilter_eq(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(same_bytes(fcinfo));
+	PG_RETURN_BOOL(compare(fcinfo) == 0);
 }
 
 Datum
 bloomfilter_ne(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(!same_bytes(fcinfo));
+	PG_RETURN_BOOL(compare(fcinfo) != 0);
+}
+
+Datum
+bloomfilter_lt(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(compare(fcinfo) < 0);
+}
+
+Datum
+bloomfilter_le(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(compare(fcinfo) <= 0);
+}
+
+Datum
+bloomfilter_ge(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(compare(fcinfo) >= 0);
+}
+
+Datum
+bloomfilter_gt(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(compare(fcinfo) > 0);
+}
+
+/* For the btree operator class */
+Datum
+bloomfilter_cmp(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32(compare(fcinfo));
 }
 
 /* For the hash operator class: hashes the bytes, which equality compares */
 Datum
 bloomfilter_hash_value(PG_FUNCTION_ARGS)
 {
-	const uint8 *image = value_image(PG_GETARG_DATUM(0));
+	Datum		value = PG_GETARG_DATUM(0);
+	const uint8 *image = value_image(value);
+	Datum		hash = hash_any(image, image_bytes(image));
 
-	return hash_any(image, image_bytes(image));
+	release_image(value, image);
+	return hash;
 }
 
 Datum
 bloomfilter_hash_value_extended(PG_FUNCTION_ARGS)
 {
-	const uint8 *image = value_image(PG_GETARG_DATUM(0));
+	Datum		value = PG_GETARG_DATUM(0);
+	const uint8 *image = value_image(value);
+	Datum		hash = hash_any_extended(image, image_bytes(image),
+										 PG_GETARG_INT64(1));
 
-	return hash_any_extended(image, image_bytes(image), PG_GETARG_INT64(1));
+	release_image(value, image);
+	return hash;
 }

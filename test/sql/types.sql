@@ -71,7 +71,7 @@ ORDER BY aggfnoid::regprocedure::text COLLATE "C";
 -- Operators, their commutators and negators
 SELECT o.oid::regoperator AS operator, o.oprcode AS function,
 	   c.oid::regoperator AS commutator, n.oid::regoperator AS negator,
-	   o.oprcanhash AS hashes, o.oprrest <> 0 AND o.oprjoin <> 0 AS estimated
+	   o.oprcanhash AS hashes, o.oprcanmerge AS merges, o.oprrest <> 0 AND o.oprjoin <> 0 AS estimated
 FROM pg_operator o
 	LEFT JOIN pg_operator c ON c.oid = o.oprcom
 	LEFT JOIN pg_operator n ON n.oid = o.oprnegate
@@ -94,15 +94,15 @@ FROM pg_cast
 WHERE castsource IN ('bloom'::regtype, 'cuckoo'::regtype) OR casttarget IN ('bloom'::regtype, 'cuckoo'::regtype)
 ORDER BY castsource::regtype::text COLLATE "C", casttarget::regtype::text COLLATE "C";
 
--- A hash operator class, and no order
+-- A hash and a btree operator class
 SELECT amname, opcname, opcdefault
 FROM pg_opclass JOIN pg_am ON pg_am.oid = opcmethod
-WHERE opcintype = 'bloom'::regtype;
-SELECT count(*) AS hash_functions FROM pg_amproc WHERE amproclefttype = 'bloom'::regtype;
+WHERE opcintype = 'bloom'::regtype ORDER BY amname;
+SELECT count(*) AS support_functions FROM pg_amproc WHERE amproclefttype = 'bloom'::regtype;
 SELECT amname, opcname, opcdefault
 FROM pg_opclass JOIN pg_am ON pg_am.oid = opcmethod
-WHERE opcintype = 'cuckoo'::regtype;
-SELECT count(*) AS hash_functions FROM pg_amproc WHERE amproclefttype = 'cuckoo'::regtype;
+WHERE opcintype = 'cuckoo'::regtype ORDER BY amname;
+SELECT count(*) AS support_functions FROM pg_amproc WHERE amproclefttype = 'cuckoo'::regtype;
 
 -- Arrays, composites and domains of filters
 CREATE DOMAIN filter_of_ints AS bloom CHECK (bloom_contains(VALUE, 42));

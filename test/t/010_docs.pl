@@ -174,7 +174,7 @@ my @functions = split /\n/, $node->safe_psql('readme_md', q{
 						  WHERE extname = 'bloomfilter')
 		-- what operators, casts, aggregates and the planner call is not for users
 		AND proname !~ '_(in|out|recv|send|trans|combine|final|sel|joinsel|handler)$'
-		AND proname !~ '_(contained|eq|ne|hash_value|hash_value_extended)$'
+		AND proname !~ '_(contained|eq|ne|lt|le|ge|gt|cmp|hash_value|hash_value_extended)$'
 		AND proname NOT IN ('bytea', 'bloom')
 		AND prorettype <> 'internal'::regtype
 	ORDER BY 1});
