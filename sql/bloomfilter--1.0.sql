@@ -224,6 +224,12 @@ CREATE FUNCTION bloom_error_rate(filter bloom) RETURNS float8
 COMMENT ON FUNCTION bloom_error_rate(bloom)
 	IS 'estimated error rate (false-positive rate) as the filter is now';
 
+CREATE FUNCTION bloom_compatible(filter bloom, other bloom) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_compatible'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_compatible(bloom, bloom)
+	IS 'can the filters be combined?';
+
 CREATE FUNCTION bloom_hash(element anycompatible, seed bigint DEFAULT 0) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomfilter_hash'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
@@ -642,6 +648,13 @@ CREATE FUNCTION cuckoo_add_all(filter cuckoo, elements anycompatiblearray) RETUR
 COMMENT ON FUNCTION cuckoo_add_all(cuckoo, anycompatiblearray)
 	IS 'filter with the elements of the array added';
 
+CREATE FUNCTION cuckoo_add_all_unique(filter cuckoo, elements anycompatiblearray) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_add_all_unique'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+	SUPPORT bloom_change_support;
+COMMENT ON FUNCTION cuckoo_add_all_unique(cuckoo, anycompatiblearray)
+	IS 'filter with those elements of the array added that seem not to be in; not for filters from which elements are removed';
+
 CREATE FUNCTION cuckoo_remove(filter cuckoo, element anycompatible) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_remove'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
@@ -752,6 +765,12 @@ CREATE FUNCTION cuckoo_error_rate(filter cuckoo) RETURNS float8
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION cuckoo_error_rate(cuckoo)
 	IS 'estimated error rate (false-positive rate) as the filter is now';
+
+CREATE FUNCTION cuckoo_compatible(filter cuckoo, other cuckoo) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_compatible'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION cuckoo_compatible(cuckoo, cuckoo)
+	IS 'can the filters be combined?';
 
 -- ------------------------------------------------------------------------
 -- cuckoo: identity

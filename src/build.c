@@ -4,7 +4,9 @@
  *	  and the like.
  *
  * These functions change an argument in place only if it is a read/write expanded
- * object: passing that, the caller has given it up.  They copy any other.
+ * object: passing that, the caller has given it up.  They copy any other.  If the
+ * elements to add are in the filter already, they return the argument itself, which
+ * neither copies it nor, in an UPDATE, writes it again.
  */
 #include "callsite.h"
 #include "combine.h"
@@ -21,9 +23,11 @@ SQL_FUNCTION(bloomfilter_create_bits);
 SQL_FUNCTION(bloomfilter_add);
 SQL_FUNCTION(bloomfilter_add_unique);
 SQL_FUNCTION(bloomfilter_add_all);
+SQL_FUNCTION(bloomfilter_add_all_unique);
 SQL_FUNCTION(bloomfilter_union);
 SQL_FUNCTION(bloomfilter_intersection);
 SQL_FUNCTION(bloomfilter_clear);
+SQL_FUNCTION(bloomfilter_compatible);
 
 /*
  * What a caller requests by a capacity, an error rate and a growth.  Errors:
@@ -145,19 +149,81 @@ bloomfilter_create_bits(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(value_make_planned(&params, &plan));
 }
 
+/*
+ * Does a filter that was opened for probing contain all of these hashes?  Begins with
+ * few, as most filters lack one of the first; a stored one is read by slices as long
+ * as that is cheaper.
+ */
+static bool
+contains_all(StoredUser *user, FilterReader *reader, const uint64 *hashes,
+			 uint64 count)
+{
+	bool		found[BATCH];
+	uint64		batch = 1;
+
+	while (count > 0)
+	{
+		batch = Min(batch, count);
+		CHECK_FOR_INTERRUPTS();
+		if (reader->slices_of != NULL)
+			reader_open(user, PointerGetDatum(reader->slices_of), batch,
+						reader);
+		if (reader->slices_of == NULL)
+			filter_contains_batch(reader->image, hashes, batch, found);
+		for (uint64 i = 0; i < batch; i++)
+			if (reader->slices_of == NULL ? !found[i] :
+				!reader_contains(reader, hashes[i]))
+				return false;
+		hashes += batch;
+		count -= batch;
+		batch = Min(2 * batch, BATCH);
+	}
+	return true;
+}
+
+/*
+ * Add hashes to a filter that was opened for probing.  With "unique", a cuckoo
+ * filter skips elements that it seems to contain.
+ */
+static Datum
+add_hashes(StoredUser *user, Datum filter, FilterReader *reader,
+		   ElementClass class, const uint64 *hashes, uint64 count,
+		   bool unique)
+{
+	FilterWriter writer;
+
+	if (count == 0 ||
+		((unique || !filter_is_multiset(reader->image)) &&
+		 contains_all(user, reader, hashes, count)))
+		return filter;
+
+	if (reader->slices_of != NULL ||
+		VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(filter)))
+		writer_open_copy(&writer, filter);
+	else
+	{
+		writer_open_copied_image(&writer, reader->image,
+								 CurrentMemoryContext);
+		writer_sort(&writer);
+	}
+	writer_add_hashes(&writer, class, hashes, count, unique);
+	return writer_close(&writer);
+}
+
 static Datum
 add(FunctionCallInfo fcinfo, bool unique)
 {
 	CallSite   *site = call_site(fcinfo, 1, false);
-	FilterWriter writer;
+	FilterReader reader;
 	uint64		hash;
 
-	writer_open_copy(&writer, PG_GETARG_DATUM(0));
+	reader_open(&site->user, PG_GETARG_DATUM(0), 1, &reader);
 	hash = element_hash(site->hasher, PG_GETARG_DATUM(1),
-						image_seed(writer.image));
-	check_class(image_class(writer.image), site->hasher);
-	writer_add_hashes(&writer, site->hasher->class, &hash, 1, unique);
-	PG_RETURN_DATUM(writer_close(&writer));
+						image_seed(reader.image));
+	reader_reopen(&site->user, 1, &reader);
+	check_class(image_class(reader.image), site->hasher);
+	PG_RETURN_DATUM(add_hashes(&site->user, PG_GETARG_DATUM(0), &reader,
+							   site->hasher->class, &hash, 1, unique));
 }
 
 /* bloom_add(filter bloom, element anycompatible), and cuckoo_add */
@@ -174,21 +240,35 @@ bloomfilter_add_unique(PG_FUNCTION_ARGS)
 	return add(fcinfo, true);
 }
 
-/* bloom_add_all(filter bloom, elements anycompatiblearray), and cuckoo_add_all */
-Datum
-bloomfilter_add_all(PG_FUNCTION_ARGS)
+static Datum
+add_all(FunctionCallInfo fcinfo, bool unique)
 {
 	CallSite   *site = call_site(fcinfo, 1, true);
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(1);
-	FilterWriter writer;
+	FilterReader reader;
 	ElementClass class;
 	uint64	   *hashes;
 	uint64		count;
 
-	writer_open_copy(&writer, PG_GETARG_DATUM(0));
-	hashes = call_site_hash_array(site, array, writer.image, &class, &count);
-	writer_add_hashes(&writer, class, hashes, count, false);
-	PG_RETURN_DATUM(writer_close(&writer));
+	reader_open(&site->user, PG_GETARG_DATUM(0), 1, &reader);
+	hashes = call_site_hash_array(site, array, reader.image, &class, &count);
+	reader_reopen(&site->user, 1, &reader);
+	PG_RETURN_DATUM(add_hashes(&site->user, PG_GETARG_DATUM(0), &reader,
+							   class, hashes, count, unique));
+}
+
+/* bloom_add_all(filter bloom, elements anycompatiblearray), and cuckoo_add_all */
+Datum
+bloomfilter_add_all(PG_FUNCTION_ARGS)
+{
+	return add_all(fcinfo, false);
+}
+
+/* cuckoo_add_all_unique(filter cuckoo, elements anycompatiblearray) */
+Datum
+bloomfilter_add_all_unique(PG_FUNCTION_ARGS)
+{
+	return add_all(fcinfo, true);
 }
 
 static Datum
@@ -231,4 +311,14 @@ bloomfilter_clear(PG_FUNCTION_ARGS)
 	image_get_params(image, &params);
 	params.class = ELEMENT_CLASS_NONE;
 	PG_RETURN_POINTER(value_make_planned(&params, &plan));
+}
+
+/* bloom_compatible(bloom, bloom), and cuckoo_compatible: can they be combined? */
+Datum
+bloomfilter_compatible(PG_FUNCTION_ARGS)
+{
+	const uint8 *filter = value_header(PG_GETARG_DATUM(0));
+	const uint8 *other = value_header(PG_GETARG_DATUM(1));
+
+	PG_RETURN_BOOL(filter_difference(filter, other) == FILTERS_COMPATIBLE);
 }

@@ -68,19 +68,14 @@ image_of(Node *node, Size whole_up_to, bool *whole)
 {
 	Const	   *constant = (Const *) node;
 	struct varlena *pointer;
-	const uint8 *header;
 
 	if (!IsA(node, Const) || constant->constisnull)
 		return NULL;
 	pointer = (struct varlena *) DatumGetPointer(constant->constvalue);
 	*whole = !VARATT_IS_EXTERNAL_ONDISK(pointer) ||
 		toast_raw_datum_size(constant->constvalue) <= whole_up_to;
-	if (*whole)
-		return value_image(constant->constvalue);
-	header = (uint8 *) VARDATA(detoast_attr_slice(pointer, 0,
-												  IMAGE_HEADER_BYTES));
-	return (uint8 *) VARDATA(detoast_attr_slice(pointer, 0,
-												filter_header_bytes(header)));
+	return *whole ? value_image(constant->constvalue) :
+		value_header(constant->constvalue);
 }
 
 /* A ShareEstimator for a filter that is a value */

@@ -24,6 +24,7 @@
 
 #include <sys/mman.h>
 
+#include "access/detoast.h"
 #include "filter/set.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -321,8 +322,14 @@ writer_open_copy(FilterWriter *writer, Datum value)
 void
 writer_open_copied_state(FilterWriter *writer, Datum value, MemoryContext mcxt)
 {
-	const uint8 *image = value_image(value);
+	writer_open_copied_image(writer, value_image(value), mcxt);
+}
 
+/* The same of an image that was read already. */
+void
+writer_open_copied_image(FilterWriter *writer, const uint8 *image,
+						 MemoryContext mcxt)
+{
 	memset(writer, 0, sizeof(*writer));
 	writer->mcxt = mcxt;
 	writer->image = (uint8 *) image;
@@ -435,6 +442,29 @@ value_image(Datum value)
 		image = writer.image;
 	}
 	return image;
+}
+
+/*
+ * value_header
+ *		The header and the layers' descriptors of a value of any form, read-only
+ *
+ * Of a stored value, reads no more than these.  Returns a pointer into the value, or
+ * to a copy in the current memory context.
+ */
+const uint8 *
+value_header(Datum value)
+{
+	struct varlena *pointer = (struct varlena *) DatumGetPointer(value);
+	const uint8 *header;
+
+	if (VARATT_IS_EXTERNAL_EXPANDED(pointer))
+		return expanded_get(value)->image;
+	if (!VARATT_IS_EXTERNAL_ONDISK(pointer))
+		return (uint8 *) VARDATA(PG_DETOAST_DATUM(value));
+	header = (uint8 *) VARDATA(detoast_attr_slice(pointer, 0,
+												  IMAGE_HEADER_BYTES));
+	return (uint8 *) VARDATA(detoast_attr_slice(pointer, 0,
+												filter_header_bytes(header)));
 }
 
 /* A flat copy of a value, without extra room: the form that is stored */

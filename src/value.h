@@ -73,6 +73,7 @@ typedef struct FilterWriter
 
 /* Reading */
 extern const uint8 *value_image(Datum value);
+extern const uint8 *value_header(Datum value);
 extern const uint8 *state_header(Datum state);
 extern struct varlena *value_copy_flat(Datum value);
 
@@ -84,6 +85,8 @@ extern void writer_open_copy(FilterWriter *writer, Datum value);
 extern void writer_open_state(FilterWriter *writer, Datum value,
 							  MemoryContext mcxt);
 extern void writer_open_copied_state(FilterWriter *writer, Datum value,
+									 MemoryContext mcxt);
+extern void writer_open_copied_image(FilterWriter *writer, const uint8 *image,
 									 MemoryContext mcxt);
 extern void writer_open_new_state(FilterWriter *writer,
 								  const FilterParams *params, uint64 room,
