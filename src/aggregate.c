@@ -108,7 +108,7 @@ begin_state(FilterWriter *writer, FilterKind kind,
 									 kind_name(kind), kind_name(kind)));
 	if (arguments->capacity != 0)
 		/* fail now, not after an hour */
-		check_status(filter_plan(&params, &plan), NULL);
+		check_plan(filter_plan(&params, &plan), &plan, NULL);
 	writer_open_new_state(writer, &params, image_explicit_bytes(FIRST_HASHES),
 						  mcxt);
 }

@@ -9,6 +9,7 @@
 #include "index/membership.h"
 #include "miscadmin.h"
 #include "scan/filter_scan.h"
+#include "utils/guc.h"
 
 PG_MODULE_MAGIC;
 
@@ -54,5 +55,12 @@ _PG_init(void)
 	filter_interrupt_check = check_for_interrupts;
 	choose_kernel();
 	membership_init();
+	/* before the prefix is reserved */
+	DefineCustomIntVariable("bloomfilter.max_filter_size",
+							"Sets the maximum size of filters.",
+							"A filter that is created, grows, is a union or is read from outside must not be larger.",
+							&max_filter_size, MAX_FILTER_SIZE_MAX,
+							MAX_FILTER_SIZE_MIN, MAX_FILTER_SIZE_MAX,
+							PGC_SUSET, GUC_UNIT_KB, NULL, NULL, NULL);
 	filter_scan_init();
 }

@@ -145,7 +145,7 @@ bloomfilter_create_bits(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("number of hashes of a filter must be between 1 and %d, not %d",
 						CLASSIC_MAX_HASHES, hashes)));
-	check_status(filter_plan_classic(bits, hashes, &plan), NULL);
+	check_plan(filter_plan_classic(bits, hashes, &plan), &plan, NULL);
 	PG_RETURN_POINTER(value_make_planned(&params, &plan));
 }
 
@@ -307,7 +307,7 @@ bloomfilter_clear(PG_FUNCTION_ARGS)
 
 	if (!image_has_layers(image))
 		PG_RETURN_POINTER(value_make_empty(image_kind(image)));
-	check_status(filter_plan_again(image, &plan), image);
+	check_plan(filter_plan_again(image, &plan), &plan, image);
 	image_get_params(image, &params);
 	params.class = ELEMENT_CLASS_NONE;
 	PG_RETURN_POINTER(value_make_planned(&params, &plan));

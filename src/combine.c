@@ -31,7 +31,7 @@ writer_add_sorted(FilterWriter *writer, const uint8 *other)
 	check_compatible(writer->image, other);
 	if (!image_is_unsorted(writer->image) &&
 		image_count(other) >= image_count(writer->image) / MERGE_RATIO)
-		merge_set(writer, other);
+		merge_set(writer, other, true);
 	else
 		writer_append(writer, image_hashes(other), image_count(other));
 }
@@ -72,7 +72,7 @@ add_set(FilterWriter *writer, const uint8 *hashes, uint64 count)
  * Plan the layers of an explicit or empty filter: for the capacity and error rate
  * in its header, or, where these are missing, for "capacity" and the defaults.  If
  * that capacity is the number of its hashes, the first layer is made for just
- * these.  Errors: check_status().
+ * these.  Errors: check_plan().
  */
 static void
 plan_sized(const uint8 *image, uint64 capacity, FilterParams *params,
@@ -90,12 +90,12 @@ plan_sized(const uint8 *image, uint64 capacity, FilterParams *params,
 		params->error_rate = ERROR_RATE_DEFAULT;
 		params->growth = GROWTH_DEFAULT;
 	}
-	check_status(filter_plan(params, plan), image);
+	check_plan(filter_plan(params, plan), plan, image);
 }
 
 /*
  * Turn an explicit or empty filter into one with layers, for the capacity in its
- * header or else for "capacity".  Errors: check_status().
+ * header or else for "capacity".  Errors: check_plan().
  */
 void
 writer_make_sized(FilterWriter *writer, uint64 capacity)
@@ -120,7 +120,7 @@ writer_make_sized(FilterWriter *writer, uint64 capacity)
 
 /*
  * Make a flat filter with layers from the explicit filter "set", for the capacity
- * in its header or else for "capacity".  Errors: check_status().
+ * in its header or else for "capacity".  Errors: check_plan().
  */
 struct varlena *
 value_make_from_set(const uint8 *set, uint64 capacity)
@@ -163,7 +163,7 @@ finish_adding(FilterWriter *writer, const FilterWriter *adding)
  * An explicit Bloom filter with more than EXPLICIT_ADD_MAX hashes gets layers, for
  * twice as many.  An explicit cuckoo filter gets layers at once, because explicit
  * filters are sets, not multisets.  With "unique", a cuckoo filter skips elements
- * that it seems to contain.  Errors: check_status().
+ * that it seems to contain.  Errors: check_plan().
  */
 void
 writer_add_hashes(FilterWriter *writer, ElementClass class,
@@ -243,15 +243,15 @@ unite_layers(FilterWriter *writer, const uint8 *other)
 		writer_replace(writer, other);
 		return;
 	}
-	check_status(filter_plan_union(writer->image, other, &plan),
-				 writer->image);
+	check_plan(filter_plan_union(writer->image, other, &plan), &plan,
+			   writer->image);
 	if (filter_unites_in_place(writer->image, &plan))
 		filter_unite_in_place(writer->image, other, &plan);
 	else if (!unite_as_planned(writer, other, &plan))
 	{
 		/* two cuckoo filters do not always fit the planned layers */
-		check_status(filter_plan_union_apart(writer->image, other, &plan),
-					 writer->image);
+		check_plan(filter_plan_union_apart(writer->image, other, &plan), &plan,
+				   writer->image);
 		if (!unite_as_planned(writer, other, &plan))
 			elog(ERROR, "could not unite two cuckoo filters");
 	}
@@ -262,7 +262,7 @@ unite_layers(FilterWriter *writer, const uint8 *other)
  *		Add all elements of another filter
  *
  * "other" may be the writer's own image.  Errors: check_compatible() and
- * check_status().
+ * check_plan().
  */
 void
 writer_unite(FilterWriter *writer, const uint8 *other)
@@ -302,7 +302,7 @@ writer_unite(FilterWriter *writer, const uint8 *other)
 		if (both)
 		{
 			writer_sort(writer);
-			merge_set(writer, other);
+			merge_set(writer, other, false);
 			adding = *writer;
 		}
 		else

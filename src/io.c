@@ -61,6 +61,14 @@ SQL_FUNCTION(bloomfilter_hash_value_extended);
  */
 #define COMPARE_FIRST_BYTES	2048
 
+/* The error for input of that many bytes, more than bloomfilter.max_filter_size */
+#define TOO_LARGE(bytes) \
+	(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), \
+	 errmsg("filter is larger than bloomfilter.max_filter_size"), \
+	 errdetail("It has %llu bytes, more than %d kB.", \
+			   (unsigned long long) (bytes), max_filter_size), \
+	 errhint("A superuser can raise bloomfilter.max_filter_size."))
+
 static uint64
 checksum(const uint8 *image, uint64 bytes)
 {
@@ -95,6 +103,9 @@ value_from_external(struct varlena *external, FilterKind kind)
 	int			bytes = VARSIZE(external) - VARHDRSZ;
 	const char *fault;
 
+	/* first, as it takes less time */
+	if (exceeds_max_size(bytes - CHECKSUM_BYTES))
+		ereport(ERROR, TOO_LARGE(bytes - CHECKSUM_BYTES));
 	CHECK_FOR_INTERRUPTS();
 	fault = check_external((uint8 *) VARDATA(external), bytes, kind);
 	if (fault)
@@ -161,6 +172,8 @@ filter_in(FunctionCallInfo fcinfo, FilterKind kind)
 	const char *fault;
 
 	bytes = decode(text, length, (uint8 *) VARDATA(result), room);
+	if (bytes >= 0 && exceeds_max_size(bytes - CHECKSUM_BYTES))
+		FILTER_ERETURN(fcinfo, TOO_LARGE(bytes - CHECKSUM_BYTES));
 	fault = bytes < 0 ? "not base64" :
 		check_external((uint8 *) VARDATA(result), bytes, kind);
 	if (fault)

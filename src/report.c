@@ -9,6 +9,8 @@
 #include "common/shortest_dec.h"
 #include "utils/builtins.h"
 
+int			max_filter_size = MAX_FILTER_SIZE_MAX;
+
 /* ERRCODE_INVALID_PARAMETER_VALUE unless the capacity is at least 1 */
 void
 check_capacity(int64 capacity)
@@ -104,6 +106,38 @@ check_status(FilterStatus status, const uint8 *image)
 					 errhint("Use a smaller capacity or a higher error rate, or distribute the elements among several filters.")));
 			break;
 	}
+}
+
+/* Is a filter of this size larger than bloomfilter.max_filter_size? */
+bool
+exceeds_max_size(uint64 bytes)
+{
+	return max_filter_size < MAX_FILTER_SIZE_MAX &&
+		bytes > (uint64) max_filter_size * 1024;
+}
+
+/*
+ * ERRCODE_PROGRAM_LIMIT_EXCEEDED unless a filter that is created, grows or is a union
+ * may have this size.  Filters that exist already can be used, whatever their size.
+ */
+void
+check_size(uint64 bytes)
+{
+	if (exceeds_max_size(bytes))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("filter would be larger than bloomfilter.max_filter_size"),
+				 errdetail("It would have %llu bytes, more than %d kB.",
+						   (unsigned long long) bytes, max_filter_size),
+				 errhint("Use a smaller capacity or a higher error rate, or distribute the elements among several filters. A superuser can raise bloomfilter.max_filter_size.")));
+}
+
+/* ERRCODE_PROGRAM_LIMIT_EXCEEDED unless a plan could be made, of an allowed size */
+void
+check_plan(FilterStatus status, const FilterPlan *plan, const uint8 *image)
+{
+	check_status(status, image);
+	check_size(plan->bytes);
 }
 
 /*

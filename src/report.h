@@ -14,12 +14,25 @@
 /* Growth factor of filters if none is given */
 #define GROWTH_DEFAULT			2
 
+/*
+ * bloomfilter.max_filter_size, in kB.  At its maximum, only the format limits filters:
+ * to IMAGE_MAX_BITS bits, and their headers.
+ */
+#define MAX_FILTER_SIZE_MIN		1
+#define MAX_FILTER_SIZE_MAX		((int) (IMAGE_MAX_BITS / 8 / 1024))
+
+extern int	max_filter_size;
+
 extern void check_capacity(int64 capacity);
 extern void check_error_rate(double error_rate, const char *hint);
 extern void report_class(ElementClass class,
 						 const ElementHasher *hasher) __attribute__((noreturn));
 extern void check_compatible(const uint8 *a, const uint8 *b);
 extern void check_status(FilterStatus status, const uint8 *image);
+extern bool exceeds_max_size(uint64 bytes);
+extern void check_size(uint64 bytes);
+extern void check_plan(FilterStatus status, const FilterPlan *plan,
+					   const uint8 *image);
 
 /*
  * check_class

@@ -95,13 +95,13 @@ value_make_planned(const FilterParams *params, const FilterPlan *plan)
 	return result;
 }
 
-/* A filter without elements, sized for params.  Errors: check_status(). */
+/* A filter without elements, sized for params.  Errors: check_plan(). */
 struct varlena *
 value_make(const FilterParams *params)
 {
 	FilterPlan	plan;
 
-	check_status(filter_plan(params, &plan), NULL);
+	check_plan(filter_plan(params, &plan), &plan, NULL);
 	return value_make_planned(params, &plan);
 }
 
@@ -541,16 +541,18 @@ writer_append(FilterWriter *writer, const uint8 *hashes, uint64 count)
 
 /*
  * Add the hashes of another explicit filter, sorted, to one that is sorted,
- * and keep that so.
+ * and keep that so.  Unless the filter is a state, its size is checked.
  */
 void
-merge_set(FilterWriter *writer, const uint8 *other)
+merge_set(FilterWriter *writer, const uint8 *other, bool is_state)
 {
 	uint64		count = image_count(writer->image) + image_count(other);
 	FilterWriter fresh;
 
 	writer_fresh(writer, image_explicit_bytes(count), false, &fresh);
 	set_merge(fresh.image, writer->image, other);
+	if (!is_state)
+		check_size(image_bytes(fresh.image));
 	writer_take(writer, &fresh);
 }
 
@@ -638,7 +640,7 @@ count_absent(const uint8 *image, const uint64 *hashes, uint64 count)
 }
 
 /*
- * Add a layer, for "waiting" elements at least.  Errors: check_status().
+ * Add a layer, for "waiting" elements at least.  Errors: check_plan().
  */
 static void
 writer_grow(FilterWriter *writer, uint64 waiting)
@@ -646,8 +648,8 @@ writer_grow(FilterWriter *writer, uint64 waiting)
 	FilterPlan	plan;
 	FilterWriter fresh;
 
-	check_status(filter_plan_growth(writer->image, waiting, &plan),
-				 writer->image);
+	check_plan(filter_plan_growth(writer->image, waiting, &plan), &plan,
+			   writer->image);
 	writer_fresh(writer, plan.bytes, true, &fresh);
 	filter_grow(fresh.image, writer->image, &plan);
 	writer_take(writer, &fresh);

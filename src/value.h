@@ -108,7 +108,7 @@ extern void writer_take(FilterWriter *writer, const FilterWriter *fresh);
 extern void writer_replace(FilterWriter *writer, const uint8 *image);
 extern void add_to_layers(FilterWriter *writer, const uint64 *hashes,
 						  uint64 count, uint64 more, bool unique);
-extern void merge_set(FilterWriter *writer, const uint8 *other);
+extern void merge_set(FilterWriter *writer, const uint8 *other, bool is_state);
 
 /* New values, flat */
 extern struct varlena *value_make(const FilterParams *params);

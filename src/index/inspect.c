@@ -81,6 +81,7 @@ read_filter(Relation heap, Relation index, void *arg)
 						RelationGetRelationName(index), bytes),
 				 errdetail("A filter has at most %u bytes.",
 						   (unsigned) (IMAGE_MAX_BITS / 8))));
+	check_size(bytes);
 	if (meta.layers == 0)
 		value = value_make_empty(FILTER_BLOOM);
 	else
