@@ -83,6 +83,12 @@ CREATE FUNCTION bloom_change_support(internal) RETURNS internal
 COMMENT ON FUNCTION bloom_change_support(internal)
 	IS 'planner support of functions that change a filter';
 
+CREATE FUNCTION bloom_agg_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'bloomfilter_agg_support'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloom_agg_support(internal)
+	IS 'planner support of bloom_agg';
+
 CREATE FUNCTION bloom_contains_sel(internal, oid, internal, integer) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloomfilter_contains_sel'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE;
@@ -1047,6 +1053,34 @@ CREATE AGGREGATE cuckoo_union_agg(filter cuckoo) (
 );
 COMMENT ON AGGREGATE cuckoo_union_agg(cuckoo)
 	IS 'sum of the filters';
+
+-- ------------------------------------------------------------------------
+-- Aggregates, from PostgreSQL 19 on
+-- ------------------------------------------------------------------------
+
+-- Earlier versions do not know SUPPORT.  Nor have they eager aggregation, which a
+-- negative SSPACE prevents: states grow with the number of elements, and would be copied
+-- from node to node.  The planner then takes their size for 32 bytes, so that 1024 is
+-- better where it has no other use.
+DO $$
+DECLARE
+	aggregate record;
+BEGIN
+	IF current_setting('server_version_num')::integer < 190000 THEN
+		RETURN;
+	END IF;
+	FOR aggregate IN
+		SELECT proname, pg_get_function_arguments(p.oid) AS arguments, aggtransfn,
+			aggtranstype::regtype AS type, aggcombinefn, aggfinalfn
+		FROM pg_aggregate JOIN pg_proc p ON p.oid = aggfnoid
+		WHERE aggtranstype IN ('bloom'::regtype, 'cuckoo'::regtype)
+	LOOP
+		EXECUTE format('CREATE OR REPLACE AGGREGATE %I(%s) (SFUNC = %s, STYPE = %s, SSPACE = -1, COMBINEFUNC = %s, FINALFUNC = %s, PARALLEL = SAFE %s)',
+					   aggregate.proname, aggregate.arguments, aggregate.aggtransfn, aggregate.type,
+					   aggregate.aggcombinefn, aggregate.aggfinalfn,
+					   CASE aggregate.proname WHEN 'bloom_agg' THEN ', SUPPORT = bloom_agg_support' END);
+	END LOOP;
+END $$;
 
 -- ------------------------------------------------------------------------
 -- membership: the index access method

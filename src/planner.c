@@ -13,6 +13,9 @@
  * Cost.  Set by COST in the SQL script: a probe costs more than a simple
  * comparison, and far less than anything with a subplan.
  *
+ * DISTINCT.  From PostgreSQL 19 on, we drop the DISTINCT and ORDER BY of bloom_agg(),
+ * which has the same result without a sort.
+ *
  * In place.  From PostgreSQL 18 on, PL/pgSQL checks whether "f := bloom_add(f, x)"
  * may change the variable's own value.  It may: see FilterWriter.
  */
@@ -41,6 +44,7 @@
 SQL_FUNCTION(bloomfilter_contains_support);
 SQL_FUNCTION(bloomfilter_contained_support);
 SQL_FUNCTION(bloomfilter_change_support);
+SQL_FUNCTION(bloomfilter_agg_support);
 SQL_FUNCTION(bloomfilter_contains_sel);
 SQL_FUNCTION(bloomfilter_contained_sel);
 SQL_FUNCTION(bloomfilter_joinsel);
@@ -322,6 +326,52 @@ bloomfilter_change_support(PG_FUNCTION_ARGS)
 			filter->paramid == req->paramid)
 			result = (Node *) filter;
 	}
+#endif
+	PG_RETURN_POINTER(result);
+}
+
+#if PG_VERSION_NUM >= 190000
+/*
+ * The same call of an aggregate without DISTINCT and ORDER BY, or NULL if there are none.
+ * An expression that only ORDER BY computes goes away, unless it is volatile.
+ */
+static Node *
+without_order(Aggref *aggref)
+{
+	Aggref	   *simple;
+	List	   *args = NIL;
+	ListCell   *cell;
+
+	if (aggref->aggdistinct == NIL && aggref->aggorder == NIL)
+		return NULL;
+	foreach(cell, aggref->args)
+	{
+		TargetEntry *target = lfirst_node(TargetEntry, cell);
+
+		if (!target->resjunk)
+			args = lappend(args, target);
+		else if (contain_volatile_functions((Node *) target))
+			return NULL;
+	}
+	simple = makeNode(Aggref);
+	memcpy(simple, aggref, sizeof(Aggref));
+	simple->args = args;
+	simple->aggdistinct = NIL;
+	simple->aggorder = NIL;
+	return (Node *) simple;
+}
+#endif
+
+/* Support function of bloom_agg() */
+Datum
+bloomfilter_agg_support(PG_FUNCTION_ARGS)
+{
+	Node	   *result = NULL;
+#if PG_VERSION_NUM >= 190000
+	Node	   *request = (Node *) PG_GETARG_POINTER(0);
+
+	if (IsA(request, SupportRequestSimplifyAggref))
+		result = without_order(((SupportRequestSimplifyAggref *) request)->aggref);
 #endif
 	PG_RETURN_POINTER(result);
 }

@@ -1,0 +1,94 @@
+--
+-- How the planner of PostgreSQL 19 treats aggregates: DISTINCT is dropped, and partial
+-- aggregation below joins gives the same results.  The results are the same in all versions.
+--
+SET max_parallel_workers_per_gather = 0;
+-- The lines of a plan that match, in one
+CREATE FUNCTION plan_of(query text, pattern text) RETURNS text LANGUAGE plpgsql AS
+$$
+DECLARE
+	line		text;
+	lines		text := '';
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (VERBOSE, COSTS OFF) ' || query LOOP
+		lines := concat_ws(E'\n', lines, substring(line FROM pattern));
+	END LOOP;
+	RETURN ltrim(lines, E'\n');
+END
+$$;
+SELECT current_setting('server_version_num')::int >= 190000 AS is_19 \gset
+CREATE TABLE facts AS SELECT i % 100 AS id, (i * 7) % 3000 AS x, 'text ' || i % 500 AS t, i::numeric / 2 AS n
+FROM generate_series(1, 20000) AS i;
+CREATE TABLE kinds AS SELECT i AS id, i % 4 AS kind FROM generate_series(0, 99) AS i;
+ANALYZE facts, kinds;
+
+-- DISTINCT and ORDER BY change nothing but the plan
+SELECT bloom_agg(x) = bloom_agg(DISTINCT x) AS "distinct", bloom_agg(x) = bloom_agg(x ORDER BY n DESC) AS ordered,
+	   bloom_agg(t, 1000) = bloom_agg(DISTINCT t, 1000) AS capacity, bloom_agg(t, 0.001) = bloom_agg(DISTINCT t, 0.001) AS rate,
+	   bloom_agg(n, 20000, 0.001, 42) = bloom_agg(DISTINCT n, 20000::bigint, 0.001, 42 ORDER BY n) AS everything,
+	   bloom_agg(x) FILTER (WHERE x > 10) = bloom_agg(DISTINCT x) FILTER (WHERE x > 10) AS filtered,
+	   cuckoo_agg(x) = cuckoo_agg(DISTINCT x) AS cuckoo
+FROM facts;
+SELECT count(*) AS same FROM (SELECT id, bloom_agg(x) = bloom_agg(DISTINCT x ORDER BY x DESC) AS same FROM facts GROUP BY id) AS t WHERE same;
+SELECT id FROM facts GROUP BY id HAVING bloom_agg(DISTINCT x) @> 7 AND NOT bloom_agg(x ORDER BY t) @> -1 ORDER BY id;
+-- also through a view, whose definition stays
+CREATE VIEW distinct_facts AS SELECT bloom_agg(DISTINCT x ORDER BY x) AS f FROM facts;
+SELECT f = (SELECT bloom_agg(x) FROM facts) AS same, pg_get_viewdef('distinct_facts') LIKE '%DISTINCT%ORDER BY%' AS as_written FROM distinct_facts;
+-- From 19 on there is no sort
+SELECT query, plan_of(query, 'Sort|DISTINCT|ORDER BY') = '' AS simple
+FROM unnest(ARRAY[
+	'SELECT bloom_agg(DISTINCT x) FROM facts',
+	'SELECT bloom_agg(x ORDER BY n) FROM facts',
+	'SELECT bloom_agg(DISTINCT t, 1000) FROM facts',
+	'SELECT bloom_agg(DISTINCT t, 0.001) FROM facts',
+	'SELECT bloom_agg(DISTINCT x, 1000, 0.001) FROM facts',
+	'SELECT bloom_agg(DISTINCT x, 1000, 0.001, 7 ORDER BY x) FROM facts',
+	'SELECT f FROM distinct_facts']) AS query
+WHERE :'is_19' AND plan_of(query, 'Sort|DISTINCT|ORDER BY') <> '';
+-- but where an expression has effects of its own, and where repeated elements may count
+SELECT plan_of(query, 'DISTINCT|ORDER BY') <> '' AS kept
+FROM unnest(ARRAY[
+	'SELECT bloom_agg(x ORDER BY random()) FROM facts',
+	'SELECT cuckoo_agg(DISTINCT x) FROM facts',
+	'SELECT bloom_union_agg(DISTINCT bloom_create(10)) FROM facts']) AS query;
+SELECT bloom_agg(x) = bloom_agg(x ORDER BY random()) AS same FROM facts;
+
+-- A state grows with its elements, so none is made below a join
+SELECT bool_and(aggtransspace < 0) = :'is_19' AS unbounded, count(*) AS aggregates FROM pg_aggregate
+WHERE aggtranstype IN ('bloom'::regtype, 'cuckoo'::regtype);
+SELECT plan_of('SELECT kind, bloom_agg(x) FROM facts JOIN kinds USING (id) GROUP BY kind', 'Partial') AS partial;
+-- If it is, as after an upgrade from a version that has no such sizes, the results are the
+-- same
+CREATE AGGREGATE eager_bloom(anycompatible) (SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
+	COMBINEFUNC = bloom_agg_combine, FINALFUNC = bloom_agg_final, PARALLEL = SAFE);
+CREATE AGGREGATE eager_bloom(anycompatible, bigint, float8, bigint) (SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
+	COMBINEFUNC = bloom_agg_combine, FINALFUNC = bloom_agg_final, PARALLEL = SAFE);
+CREATE AGGREGATE eager_cuckoo(anycompatible) (SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
+	COMBINEFUNC = cuckoo_agg_combine, FINALFUNC = cuckoo_agg_final, PARALLEL = SAFE);
+CREATE AGGREGATE eager_union(bloom) (SFUNC = bloom_union_agg_trans, STYPE = bloom, SSPACE = 8192,
+	COMBINEFUNC = bloom_union_agg_trans, FINALFUNC = bloom_union_agg_final, PARALLEL = SAFE);
+CREATE AGGREGATE eager_intersection(bloom) (SFUNC = bloom_intersection_agg_trans, STYPE = bloom, SSPACE = 8192,
+	COMBINEFUNC = bloom_intersection_agg_trans, FINALFUNC = bloom_intersection_agg_final, PARALLEL = SAFE);
+CREATE AGGREGATE eager_sum(cuckoo) (SFUNC = cuckoo_union_agg_trans, STYPE = cuckoo, SSPACE = 8192,
+	COMBINEFUNC = cuckoo_union_agg_trans, FINALFUNC = cuckoo_union_agg_final, PARALLEL = SAFE);
+-- each part is in each kind twice, which a sum counts
+CREATE TABLE parts AS SELECT i % 100 AS id, bloom_agg(i * 10 + j, 20000) AS f, cuckoo_agg(i * 10 + j, 20000::bigint, 1e-6) AS c
+FROM generate_series(1, 2000) AS i, generate_series(1, 3) AS j GROUP BY i;
+CREATE TABLE part_kinds AS SELECT i % 100 AS id, i / 200 AS kind FROM generate_series(0, 399) AS i;
+ANALYZE parts, part_kinds;
+CREATE VIEW eager AS
+SELECT kind, eager_bloom(x) AS blooms, eager_bloom(t, 1000, 0.001, 42) AS keyed, eager_cuckoo(n) AS cuckoos
+FROM facts JOIN kinds USING (id) GROUP BY kind;
+CREATE VIEW eager_parts AS
+SELECT kind, eager_union(f) AS unions, eager_intersection(f) AS intersections, cuckoo_cardinality(eager_sum(c)) AS sums
+FROM parts JOIN part_kinds USING (id) GROUP BY kind;
+SELECT (plan_of('SELECT * FROM eager', 'Partial') <> '') = :'is_19' AS eager, (plan_of('SELECT * FROM eager_parts', 'Partial') <> '') = :'is_19' AS eager_parts;
+SELECT kind, blooms = bloom_agg(x) AS blooms, keyed = bloom_agg(t, 1000, 0.001, 42) AS keyed, cuckoos = cuckoo_agg(n) AS cuckoos
+FROM eager JOIN kinds USING (kind) JOIN facts USING (id) GROUP BY kind, blooms, keyed, cuckoos ORDER BY kind;
+SELECT kind, unions = bloom_union_agg(f) AS unions, intersections = bloom_intersection_agg(f) AS intersections,
+	   sums = cuckoo_cardinality(cuckoo_union_agg(c)) AS sums, sums
+FROM eager_parts JOIN part_kinds USING (kind) JOIN parts USING (id) GROUP BY kind, unions, intersections, sums ORDER BY kind;
+DROP VIEW eager, eager_parts, distinct_facts;
+DROP TABLE facts, kinds, parts, part_kinds;
+DROP AGGREGATE eager_bloom(anycompatible), eager_bloom(anycompatible, bigint, float8, bigint), eager_cuckoo(anycompatible), eager_union(bloom), eager_intersection(bloom), eager_sum(cuckoo);
+DROP FUNCTION plan_of;
