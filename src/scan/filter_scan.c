@@ -27,12 +27,15 @@
 #include "probe.h"
 
 #include "access/tableam.h"
+#include "catalog/pg_type.h"
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
 #endif
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -383,6 +386,47 @@ index_name(Oid index, bool with_schema)
 									  NULL, name);
 }
 
+/* The output function of both types, in io.c */
+extern Datum bloomfilter_out(PG_FUNCTION_ARGS);
+
+static bool
+is_filter_type(Oid type)
+{
+	Oid			output;
+	bool		is_varlena;
+	FmgrInfo	function;
+
+	getTypeOutputInfo(type, &output, &is_varlena);
+	fmgr_info(output, &function);
+	return function.fn_addr == bloomfilter_out;
+}
+
+/*
+ * Replace the constant filters of an expression by their sizes: their base64 tells
+ * nothing, and is longer than the rest of the plan by far.
+ */
+static Node *
+shorten_filters(Node *node, void *unused)
+{
+	Const	   *constant = (Const *) node;
+	const uint8 *header;
+	char	   *text;
+
+	if (node == NULL)
+		return NULL;
+	if (!IsA(node, Const))
+		return expression_tree_mutator(node, shorten_filters, unused);
+	if (constant->constisnull || !is_filter_type(constant->consttype))
+		return node;
+	header = value_header(constant->constvalue);
+	text = psprintf("%s of %llu bytes", kind_name(image_kind(header)),
+					(unsigned long long) image_bytes(header));
+
+	/* a literal of type unknown is shown without its type */
+	return (Node *) makeConst(UNKNOWNOID, -1, InvalidOid, -2,
+							  CStringGetDatum(text), false, false);
+}
+
 static void
 filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
@@ -400,7 +444,8 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	{
 		char	   *text = IsA(lfirst(cell), List) ?
 			key_probe_text(lfirst(cell), lfirst(join), context, es->verbose) :
-			deparse_expression(lfirst(cell), context, es->verbose, false);
+			deparse_expression(shorten_filters(lfirst(cell), NULL), context,
+							   es->verbose, false);
 
 		if (lfirst(join) != NIL && IsA(lfirst(join), OidList))
 			text = psprintf("%s in index %s", text,
