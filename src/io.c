@@ -104,7 +104,7 @@ value_from_external(struct varlena *external, FilterKind kind)
 	const char *fault;
 
 	/* first, as it takes less time */
-	if (exceeds_max_size(bytes - CHECKSUM_BYTES))
+	if (exceeds_max_size(Max(bytes - CHECKSUM_BYTES, 0)))
 		ereport(ERROR, TOO_LARGE(bytes - CHECKSUM_BYTES));
 	CHECK_FOR_INTERRUPTS();
 	fault = check_external((uint8 *) VARDATA(external), bytes, kind);
@@ -172,7 +172,7 @@ filter_in(FunctionCallInfo fcinfo, FilterKind kind)
 	const char *fault;
 
 	bytes = decode(text, length, (uint8 *) VARDATA(result), room);
-	if (bytes >= 0 && exceeds_max_size(bytes - CHECKSUM_BYTES))
+	if (bytes >= 0 && exceeds_max_size(Max(bytes - CHECKSUM_BYTES, 0)))
 		FILTER_ERETURN(fcinfo, TOO_LARGE(bytes - CHECKSUM_BYTES));
 	fault = bytes < 0 ? "not base64" :
 		check_external((uint8 *) VARDATA(result), bytes, kind);
