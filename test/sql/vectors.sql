@@ -291,41 +291,62 @@ SELECT class, description, filter_of('bloom', class) AS bloom, filter_of('cuckoo
 					   FROM generate_series(0, 6) AS i, lpad(to_hex(bloom_hash(description::bytea)), 16, '0') AS hash)
 	END AS expected
 FROM classes FULL JOIN (SELECT DISTINCT class FROM vectors) AS v USING (class);
-SELECT class, description, expected, substr(bloom, 13, 8) AS bloom, substr(cuckoo, 13, 8) AS cuckoo
+SELECT class, description, expected, substr(bloom, 9, 8) AS bloom, substr(cuckoo, 9, 8) AS cuckoo
 FROM filters
-WHERE substr(bloom, 13, 8) IS DISTINCT FROM decode(expected, 'hex')
-   OR substr(cuckoo, 13, 8) IS DISTINCT FROM decode(expected, 'hex');
-SELECT class, substr(bloom, 13, 8) AS bytes, md5(bloom) AS bloom, md5(cuckoo) AS cuckoo
+WHERE substr(bloom, 9, 8) IS DISTINCT FROM decode(expected, 'hex')
+   OR substr(cuckoo, 9, 8) IS DISTINCT FROM decode(expected, 'hex');
+SELECT class, substr(bloom, 9, 8) AS bytes, md5(bloom) AS bloom, md5(cuckoo) AS cuckoo
 FROM filters ORDER BY class COLLATE "C";
 
 -- Filters of all layouts, made in all ways
 CREATE AGGREGATE cuckoo_state(anycompatible) (SFUNC = cuckoo_agg_trans, STYPE = cuckoo);
 CREATE FUNCTION words(first int, last int) RETURNS text[] LANGUAGE sql IMMUTABLE AS
 $$ SELECT array_agg('word ' || i ORDER BY i) FROM generate_series(first, last) AS i $$;
+-- A filter with as many words, added ten at a time so that it gets several layers
+CREATE FUNCTION grown(f bloom, last int) RETURNS bloom LANGUAGE plpgsql IMMUTABLE AS
+$$
+BEGIN
+	FOR i IN 1 .. last BY 10 LOOP
+		f := bloom_add_all(f, words(i, i + 9));
+	END LOOP;
+	RETURN f;
+END
+$$;
 SELECT what, (bloom_info(f)).layout, (bloom_info(f)).layers, length(f::bytea) AS bytes, md5(f::bytea) AS sum
 FROM (VALUES
 	(1, 'empty', (SELECT bloom_agg(1) WHERE false)),
 	(2, 'explicit', bloom_add_all((SELECT bloom_agg(1) WHERE false), words(1, 50))),
-	(3, 'without elements', bloom_create(100)),
-	(4, 'one block', bloom_add_all(bloom_create(20, 0.1, 0), words(1, 20))),
-	(5, 'fixed', bloom_add_all(bloom_create(1000, 0.01, 0), words(1, 1000))),
-	(6, 'growing', bloom_add_all(bloom_create(1000), words(1, 1000))),
-	(7, 'keyed', bloom_add_all(bloom_create(1000, 0.01, 2, -42), words(1, 1000))),
-	(8, 'grown by one', bloom_add_all(bloom_create(100, 0.1, 1), words(1, 1000))),
-	(9, 'grown by two', bloom_add_all(bloom_create(50), words(1, 1500))),
-	(10, 'grown to two blocks', bloom_add_all(bloom_create(20, 0.001, 4, 7), words(1, 1000))),
-	(11, 'two blocks, fixed', bloom_add_all(bloom_create(1000, 1e-4, 0), words(1, 1000))),
-	(12, 'two blocks, growing', bloom_add_all(bloom_create(1000, 1e-6), words(1, 1000))),
+	(3, 'small, without elements', bloom_create(100)),
+	(4, 'small, for one element', bloom_add_all(bloom_create(1, 0.1, 0), words(1, 1))),
+	(5, 'small, fixed', bloom_add_all(bloom_create(1000, 0.01, 0), words(1, 1000))),
+	(6, 'small, growing', bloom_add_all(bloom_create(1000), words(1, 1000))),
+	(7, 'small, keyed', bloom_add_all(bloom_create(1000, 0.01, 2, -42), words(1, 1000))),
+	(8, 'small, the largest', bloom_add_all(bloom_create(1500, 1e-7, 0), words(1, 1500))),
+	(9, 'one block', bloom_add_all(bloom_create(1501, 0.01, 0), words(1, 1500))),
+	(10, 'one block, growing and keyed', bloom_add_all(bloom_create(2000, 0.01, 2, -42), words(1, 2000))),
+	(11, 'two blocks, fixed', bloom_add_all(bloom_create(2000, 1e-4, 0), words(1, 2000))),
+	(12, 'two blocks, growing', bloom_add_all(bloom_create(2000, 1e-6), words(1, 2000))),
 	(13, 'classic', bloom_add_all(bloom_create_bits(6045, 8), words(1, 500))),
 	(14, 'classic, keyed', bloom_add_all(bloom_create_bits(6045, 8, 12345), words(1, 500))),
-	(15, 'aggregate', (SELECT bloom_agg(w) FROM unnest(words(1, 1000)) AS w)),
-	(16, 'aggregate of a capacity', (SELECT bloom_agg(w, 100) FROM unnest(words(1, 1000)) AS w)),
-	(17, 'aggregate, keyed', (SELECT bloom_agg(w, 2000, 0.001, 5) FROM unnest(words(1, 1000)) AS w)),
-	(18, 'union', bloom_union(bloom_add_all(bloom_create(100), words(1, 40)), bloom_add_all(bloom_create(100), words(31, 70)))),
-	(19, 'side by side', bloom_union(bloom_add_all(bloom_create(100), words(1, 100)), bloom_add_all(bloom_create(100), words(101, 200)))),
-	(20, 'explicit united', bloom_union(bloom_add_all((SELECT bloom_agg(1) WHERE false), words(1, 50)), bloom_add_all(bloom_create(100), words(41, 90)))),
-	(21, 'intersection', bloom_intersection(bloom_add_all(bloom_create(1000), words(1, 900)), bloom_add_all(bloom_create(1000), words(101, 1000)))),
-	(22, 'cleared', bloom_clear(bloom_add_all(bloom_create(50), words(1, 1500))))
+	(15, 'grown by a batch', bloom_add_all(bloom_create(100, 0.1, 1), words(1, 1000))),
+	(16, 'grown by one', grown(bloom_create(100, 0.1, 1), 1000)),
+	(17, 'grown by two', grown(bloom_create(50), 1500)),
+	(18, 'grown to blocks', grown(bloom_create(500), 8000)),
+	(19, 'grown to two blocks', grown(bloom_create(20, 0.001, 4, 7), 8000)),
+	(20, 'grown from blocks', grown(bloom_create(2000), 8000)),
+	(21, 'aggregate', (SELECT bloom_agg(w) FROM unnest(words(1, 1000)) AS w)),
+	(22, 'aggregate of many', (SELECT bloom_agg(w) FROM unnest(words(1, 2000)) AS w)),
+	(23, 'aggregate of a capacity', (SELECT bloom_agg(w, 100) FROM unnest(words(1, 1000)) AS w)),
+	(24, 'aggregate, keyed', (SELECT bloom_agg(w, 2000, 0.001, 5) FROM unnest(words(1, 1000)) AS w)),
+	(25, 'aggregate, grown', grown((SELECT bloom_agg(w) FROM unnest(words(1, 50)) AS w), 200)),
+	(26, 'union', bloom_union(bloom_add_all(bloom_create(100), words(1, 40)), bloom_add_all(bloom_create(100), words(31, 70)))),
+	(27, 'side by side', bloom_union(bloom_add_all(bloom_create(100), words(1, 100)), bloom_add_all(bloom_create(100), words(101, 200)))),
+	(28, 'small and grown', bloom_union(bloom_add_all(bloom_create(100), words(1, 40)), grown(bloom_create(100), 500))),
+	(29, 'blocks united', bloom_union(bloom_add_all(bloom_create(2000), words(1, 800)), bloom_add_all(bloom_create(2000), words(701, 1500)))),
+	(30, 'explicit united', bloom_union(bloom_add_all((SELECT bloom_agg(1) WHERE false), words(1, 50)), bloom_add_all(bloom_create(100), words(41, 90)))),
+	(31, 'intersection', bloom_intersection(bloom_add_all(bloom_create(1000), words(1, 900)), bloom_add_all(bloom_create(1000), words(101, 1000)))),
+	(32, 'intersection of blocks', bloom_intersection(bloom_add_all(bloom_create(2000), words(1, 900)), bloom_add_all(bloom_create(2000), words(101, 1000)))),
+	(33, 'cleared', bloom_clear(grown(bloom_create(50), 1500)))
 ) AS v(id, what, f) ORDER BY id;
 SELECT what, (cuckoo_info(f)).layout, (cuckoo_info(f)).layers, length(f::bytea) AS bytes, md5(f::bytea) AS sum
 FROM (VALUES
@@ -351,6 +372,64 @@ FROM (VALUES
 	(20, 'side by side', cuckoo_union(cuckoo_add_all(cuckoo_create(100), words(1, 100)), cuckoo_add_all(cuckoo_create(100), words(101, 200)))),
 	(21, 'cleared', cuckoo_clear(cuckoo_add_all(cuckoo_create(50), words(1, 1500))))
 ) AS v(id, what, f) ORDER BY id;
+
+-- Whole filters, with the checksums that XXH3_64bits of libxxhash gives
+SELECT what, f::bytea = expected AS same, expected::bloom = f AS back, CASE WHEN f::bytea <> expected THEN f::bytea END AS got
+FROM (VALUES
+	(1, 'empty', (SELECT bloom_agg(1) WHERE false),
+		'\x626c6d01000000000000000000000000000000000000000000000000000000000000000000000000'
+		'00000000000000003c0000000000000000000000bb409c650acc694d'::bytea),
+	(2, 'explicit', bloom_add((SELECT bloom_agg(1) WHERE false), 1),
+		'\x626c6d01010000006900000000000000000000000000000000000000000000000000000000000000'
+		'01000000000000004400000000000000000000002e79db643559bc2f1da525cdeb1b967c'::bytea),
+	(3, 'compact', bloom_create(1),
+		'\x626c6d0106000201000000000000000000000000000000007b14ae47e17a843f0100020001000300'
+		'002540200142b85ad8'::bytea),
+	(4, 'compact, fixed', bloom_add(bloom_create(3, 0.1, 0, 5), 'abc'::text),
+		'\x626c6d0106000001740000000000000005000000000000009a9999999999b93f0300030006000200'
+		'01082e0ed67f994c1c7e'::bytea),
+	(5, 'compact, exact', (SELECT bloom_agg(x) FROM unnest(ARRAY['a', 'b', 'c']) AS x),
+		'\x626c6d0106020201740000000000000000000000000000007b14ae47e17a843f030004000d000563'
+		'843b10ba81efaf245a7925'::bytea),
+	(6, 'two small layers', bloom_add_all(bloom_create(2), ARRAY['a', 'b', 'c', 'd']),
+		'\x626c6d0102000202740000000000000000000000000000007b14ae47e17a843f0200000000000000'
+		'0000000000000000bc01000000000000000000000603000000000000200000000000000002000000'
+		'00000000ce70033e3f8c803f06000000000000000400000000000000bc0000000000000000000000'
+		'00000000060b000000000000c80400000000000040000000000000006f5995af9145363f16000000'
+		'000000004602000000000000fc000000000000000000000000000000600430100000000000000000'
+		'00000000000000000000000000000000000000000000000000000000000000000000000000000000'
+		'00000000000000000000000001000000100000000000000000000000000000000008000000000000'
+		'0000000c000000000000000000400000000000040000004000000000000000000000000000000000'
+		'00010000400000000080000040000840000800000000000000000000000000000001000000000000'
+		'00001000008000000000000000000000000000000000000000000000000000000000000000830000'
+		'00000400000000000000000000000000000000000000000000000000000000000000000000000000'
+		'000000000eb2e01b4094522c'::bytea),
+	(7, 'blocks', bloom_add(bloom_create(1501, 0.5, 0), 'abc'::text),
+		'\x626c6d010200000174000000000000000000000000000000000000000000e03fdd05000000000000'
+		'0000000000000000bc010000000000000000000002010000000000000500000000000000dd050000'
+		'00000000000000000000e03f01000000000000003f050000000000007c0000000000000000000000'
+		'00000000000000000000000000000000000000000000000000000000000000000000000000000000'
+		'00000000000000000000000000000000000000000000000000000000000000000000000000000000'
+		'00000000000000000000000000000000000000000000000000000000000000000000000000000000'
+		'00000000000000000000000000000000000000000000000000000000000000000000010000000000'
+		'00000000000000000000000000000000000000000000000000000000000000000000000000000000'
+		'00000000000000000000000000000000000000000000000000000000000000000000000000000000'
+		'00000000000000000000000000000000000000000000000000000000000000000000000000000000'
+		'00000000000000000000000000000000000000000000000000000000000000000000000000000000'
+		'00000000c41e4670f511e620'::bytea),
+	(8, 'classic', bloom_add(bloom_create_bits(100, 3), true),
+		'\x626c6d01040000016200000000000000000000000000000000000000000000000000000000000000'
+		'0000000000000000bc00000000000000000000000403000000000000640000000000000000000000'
+		'000000000000000000000000030000000000000000000000000000007c0000000000000000000000'
+		'00000000000000000000000000008240000000000000000000000000000000000000000000000000'
+		'000000000000000000000000000000000000000000000000000000000a78eec9d067c6e7'::bytea)
+) AS v(id, what, f, expected) ORDER BY id;
+SELECT cuckoo_create(1)::bytea = expected AS same, expected::cuckoo = cuckoo_create(1) AS back
+FROM (VALUES ('\x636b6f0105000201000000000000000000000000000000007b14ae47e17a843f0100000000000000'
+		'0000000000000000bc0000000000000000000000050700000000000038000000000000001d000000'
+		'0000000096987e12e6a2803f00000000000000001d000000000000007c0000000000000001000000'
+		'00000000000000000000000000000000000000000000000000000000000000000000000000000000'
+		'000000000000000000000000000000000000000000000000000000003cc5d13a34348507'::bytea)) AS v(expected);
 
 -- Cuckoo filters, byte for byte.  A reader that knows no more than the layout:
 -- all numbers are unsigned, and products of two have 128 bits.
@@ -423,7 +502,7 @@ FROM (VALUES ('one layer', cuckoo_add_all(cuckoo_create(50), ARRAY(SELECT genera
 GROUP BY what ORDER BY what COLLATE "C";
 
 DROP FUNCTION get64, low64, high64, xor_upper_half, remix, read_cuckoo;
-DROP FUNCTION hash_of, class_of, filter_of, words;
+DROP FUNCTION hash_of, class_of, filter_of, words, grown;
 DROP TYPE mood, "long name", pair;
 DROP AGGREGATE cuckoo_state(anycompatible);
 SET client_min_messages = warning;

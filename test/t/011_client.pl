@@ -1,9 +1,11 @@
-# A client that reads filters by docs/format.md alone gives the server's answers.
+# A client that reads and writes filters by docs/format.md alone gives the
+# server's answers.
 #
 # The functions of the first part follow that page and nothing else; they take
-# the hash of an element from bloom_hash(), since a Perl without extra modules
-# has no XXH3.  They are compared with the page's golden vectors, and with
-# bloom_contains() for filters of every layout, fixed, growing and grown.
+# the hash of an element, and a checksum, from bloom_hash(), since a Perl
+# without extra modules has no XXH3.  They are compared with the page's golden
+# vectors, with bloom_contains() for filters of every layout, fixed, growing and
+# grown, and with the bytes of bloom_add_all().
 use strict;
 use warnings;
 
@@ -25,8 +27,10 @@ use constant {
 	LAYOUT_EXPLICIT => 1,
 	LAYOUT_BLOCK512 => 2,
 	LAYOUT_BLOCK512X2 => 3,
-	LAYOUT_CLASSIC => 4
+	LAYOUT_CLASSIC => 4,
+	LAYOUT_SMALL => 6
 };
+use constant CHECKSUM_BYTES => 8;
 use constant A => (0x9E3779B9 << 32) | 0x7F4A7C15;
 use constant B => (0xBF58476D << 32) | 0x1CE4E5B9;
 
@@ -85,7 +89,7 @@ sub layer_bits
 	my ($layer, $hash) = @_;
 	my ($layout, $size, $k) = @{$layer}{qw(layout size k)};
 
-	if ($layout == LAYOUT_CLASSIC)
+	if ($layout == LAYOUT_CLASSIC || $layout == LAYOUT_SMALL)
 	{
 		my $step = remix(mul64($hash, A)) | 1;
 		return map {
@@ -109,19 +113,52 @@ sub layer_bits
 	return @bits;
 }
 
-# A filter from its bytes
-sub parse
+# XXH3 of bytes with seed 0, as the server computes it
+sub xxh3
+{
+	my ($node, $bytes) = @_;
+	return $node->safe_psql('postgres',
+		"SELECT bloom_hash('\\x" . unpack('H*', $bytes) . "'::bytea)") & ~0;
+}
+
+# Number of bits set
+sub count_bits
 {
 	my ($bytes) = @_;
+	return unpack '%64b*', $bytes;
+}
+
+# A filter from the bytes that the server sends
+sub parse
+{
+	my ($node, $external) = @_;
+	my $bytes = substr $external, 0, -CHECKSUM_BYTES;
 	my %filter = (bytes => $bytes, layers => []);
 	my $layers;
 
+	die 'damaged'
+	  if unpack('Q<', substr $external, -CHECKSUM_BYTES) != xxh3($node, $bytes);
 	(   $filter{magic}, $filter{layout}, $filter{flags},
 		$filter{growth}, $layers, $filter{class},
-		$filter{seed}, $filter{capacity}, $filter{error_rate},
-		$filter{count}, $filter{length}
-	) = unpack 'a4 C C C C x4 a8 Q< Q< d< Q< Q<', $bytes;
+		$filter{seed}, $filter{error_rate}
+	) = unpack 'a4 C C C C a8 Q< d<', $bytes;
 	die 'not a filter' if $filter{magic} ne "blm\x01";
+	if ($filter{layout} == LAYOUT_SMALL)
+	{
+		my ($capacity, $size, $full, $k) = unpack 'x32 S< S< S< C', $bytes;
+
+		die 'wrong length' if 39 + $size != length $bytes;
+		$filter{capacity} = $capacity;
+		push @{ $filter{layers} },
+		  { layout => LAYOUT_SMALL, k => $k, size => 8 * $size, full => $full,
+			offset => 39, capacity => $capacity,
+			error_rate => $filter{error_rate} *
+			  (!$filter{growth} ? 1 : $filter{flags} == 2 ? 0.95 : 0.808),
+			set => count_bits(substr $bytes, 39) };
+		return \%filter;
+	}
+	(   $filter{capacity}, $filter{count}, $filter{length}
+	) = unpack 'x32 Q< Q< Q<', $bytes;
 	die 'wrong length' if $filter{length} != length $bytes;
 	if ($filter{layout} == LAYOUT_EXPLICIT)
 	{
@@ -137,10 +174,18 @@ sub parse
 	return \%filter;
 }
 
+# The bytes to send to the server
+sub external
+{
+	my ($node, $filter) = @_;
+	return $filter->{bytes} . pack 'Q<', xxh3($node, $filter->{bytes});
+}
+
 sub contains
 {
 	my ($filter, $hash) = @_;
 
+	return 0 if $filter->{layout} == LAYOUT_EMPTY;
 	return exists $filter->{hashes}{$hash}
 	  if $filter->{layout} == LAYOUT_EXPLICIT;
   LAYER:
@@ -156,6 +201,45 @@ sub contains
 	return 0;
 }
 
+# Add a hash of an element of a class.  False if the server must do it, since
+# the last layer is full.
+sub add
+{
+	my ($filter, $class, $hash) = @_;
+
+	if ($filter->{class} eq "\0" x 8)
+	{
+		$filter->{layout} = LAYOUT_EXPLICIT if $filter->{layout} == LAYOUT_EMPTY;
+		substr($filter->{bytes}, 4, 1) = pack 'C', $filter->{layout};
+		substr($filter->{bytes}, 8, 8) = $filter->{class} = $class;
+	}
+	die 'another class' if $filter->{class} ne $class;
+	if ($filter->{layout} == LAYOUT_EXPLICIT)
+	{
+		$filter->{hashes}{$hash} = 1;
+		my @hashes = sort { $a <=> $b } keys %{ $filter->{hashes} };
+		$filter->{count} = @hashes;
+		$filter->{length} = 60 + 8 * @hashes;
+		substr($filter->{bytes}, 40) =
+		  pack 'Q< Q< L< Q<*', $filter->{count}, $filter->{length}, 0, @hashes;
+		return 1;
+	}
+	return 1 if contains($filter, $hash);
+
+	my $last = @{ $filter->{layers} } - 1;
+	my $layer = $filter->{layers}[$last];
+	return 0 if $layer->{full} != 0 && $layer->{set} >= $layer->{full};
+	foreach my $bit (layer_bits($layer, $hash))
+	{
+		my $place = 8 * $layer->{offset} + $bit;
+		$layer->{set}++ if !vec($filter->{bytes}, $place, 1);
+		vec($filter->{bytes}, $place, 1) = 1;
+	}
+	substr($filter->{bytes}, 60 + 64 * $last + 32, 8) = pack 'Q<', $layer->{set}
+	  if $filter->{layout} != LAYOUT_SMALL;
+	return 1;
+}
+
 # ----------------------------------------------------------------
 # The comparison
 # ----------------------------------------------------------------
@@ -163,7 +247,8 @@ sub contains
 my %layout_number = (
 	block512 => LAYOUT_BLOCK512,
 	block512x2 => LAYOUT_BLOCK512X2,
-	classic => LAYOUT_CLASSIC);
+	classic => LAYOUT_CLASSIC,
+	small => LAYOUT_SMALL);
 
 my $node = PostgreSQL::Test::Cluster->new('client');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
@@ -176,7 +261,7 @@ sub server_filter
 {
 	my ($expression) = @_;
 	return parse(
-		pack 'H*',
+		$node, pack 'H*',
 		$node->safe_psql(
 			'postgres', "SELECT encode(($expression)::bytea, 'hex')"));
 }
@@ -231,25 +316,44 @@ while (my $line = <$file>)
 }
 close $file;
 cmp_ok($elements, '>=', 30, 'golden vectors of elements were found');
-cmp_ok($vectors, '>=', 12, 'golden vectors of bits were found');
+cmp_ok($vectors, '>=', 18, 'golden vectors of bits were found');
 
 # Filters of every kind, filled with the numbers from 1 on, and probed for them
 # and as many absent ones.  Error rates are high where a layout allows it, so
-# that absent ones are found, too.
+# that absent ones are found, too.  Elements are added in steps where there are
+# to be many layers: of one array, a single new layer takes all.
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION filled(f bloom, count integer, step integer) RETURNS bloom
+	LANGUAGE plpgsql STABLE AS $$
+	BEGIN
+		FOR n IN 1 .. count BY step LOOP
+			f := bloom_add_all(f, ARRAY(SELECT generate_series(n, least(n + step - 1, count))));
+		END LOOP;
+		RETURN f;
+	END $$});
 foreach my $case (
-	# an expression that makes a filter, number of elements, layers at least
+	# an expression that makes a filter, number of elements, layers at least,
+	# elements in a step
 	[ 'bloom_create(5000, 0.5, 0)', 5000, 1 ],
 	[ 'bloom_create(5000, 0.01, 0)', 5000, 1 ],
 	[ 'bloom_create(5000, 0.0002, 0)', 5000, 1 ],
 	[ 'bloom_create_bits(40003, 5)', 5000, 1 ],
-	[ 'bloom_create(1000, 0.1, 0)', 1000, 1 ],
-	[ 'bloom_create(1000, 0.0003, 0)', 1000, 1 ],
-	[ 'bloom_create(1000, 1e-7, 0)', 1000, 1 ],
-	[ 'bloom_create(1, 0.01)', 1000, 5 ],
-	[ 'bloom_create(100, 0.1, 2)', 1000, 3 ],
-	[ 'bloom_create(100, 0.001, 2)', 1000, 3 ],
-	[ 'bloom_create(10, 1e-5, 16)', 1000, 2 ],
-	[ 'bloom_create(200, 0.1, 1, 42)', 1000, 4 ],
+	[ 'bloom_create(2000, 0.1, 0)', 2000, 1 ],
+	[ 'bloom_create(2000, 0.0006, 0)', 2000, 1 ],
+	[ 'bloom_create(2000, 1e-7, 0)', 2000, 1 ],
+	# small: compact images, and layers of grown filters
+	[ 'bloom_create(1, 0.5, 0)', 1, 1 ],
+	[ 'bloom_create(100, 0.1, 0)', 100, 1 ],
+	[ 'bloom_create(1500, 0.01, 0, 42)', 1500, 1 ],
+	[ 'bloom_create(1500, 1e-7)', 1500, 1 ],
+	[ '(SELECT bloom_agg(x, 0.1) FROM generate_series(1, 1000) x)', 1000, 1 ],
+	[ '(SELECT bloom_agg(x, 0.1) FROM generate_series(1, 1000) x)', 3000, 2 ],
+	[ 'bloom_create(1, 0.01)', 1000, 5, 10 ],
+	[ 'bloom_create(100, 0.1, 2)', 1000, 5, 10 ],
+	[ 'bloom_create(100, 0.001, 2)', 3000, 2 ],
+	[ 'bloom_create(1000, 0.001, 2)', 6000, 5, 100 ],
+	[ 'bloom_create(10, 1e-5, 16)', 1000, 3, 10 ],
+	[ 'bloom_create(200, 0.1, 1, 42)', 1000, 6, 10 ],
 	[ 'bloom_create(1000, 0.01, 2, -1)', 1000, 1 ],
 	[ 'bloom_create_bits(8003, 1)', 1000, 1 ],
 	[ 'bloom_create_bits(80003, 64, 7)', 1000, 1 ],
@@ -257,9 +361,8 @@ foreach my $case (
 	[ '(SELECT bloom_agg(x) FROM generate_series(1, 0) x)', 1000, 0 ],
 	[ '(SELECT bloom_agg(x) FROM generate_series(1, 0) x)', 0, 0 ])
 {
-	my ($expression, $count, $layers) = @$case;
-	my $full =
-	  "bloom_add_all($expression, ARRAY(SELECT generate_series(1, $count)))";
+	my ($expression, $count, $layers, $step) = @$case;
+	my $full = "filled($expression, $count, " . ($step || $count || 1) . ')';
 	my $filter = server_filter($full);
 	my ($false, $missed, $differ) = (0, 0, 0);
 
@@ -284,6 +387,63 @@ foreach my $case (
 	is($differ, 0,
 		"$expression: client and server agree ($false false positives)");
 	is($missed, 0, "$expression: no false negative");
+}
+
+# Elements that the client adds, in every layout: the server takes the bytes,
+# and they are those of bloom_add_all().  Each case begins with a filter of the
+# server's that has the elements up to $first.
+my @hashes = split /\n/, $node->safe_psql('postgres',
+	'SELECT bloom_hash(n) FROM generate_series(1, 3000) n ORDER BY n');
+my $empty = '(SELECT bloom_agg(x) FROM generate_series(1, 0) x)';
+foreach my $case (
+	# expression, elements of the server, elements in all, layout of the last layer
+	[ $empty, 0, 30, undef ],
+	[ $empty, 20, 40, undef ],
+	[ 'bloom_create(100)', 0, 100, 'small' ],
+	[ 'bloom_create(1500, 0.001, 0)', 700, 1500, 'small' ],
+	[ 'bloom_create(10)', 12, 40, 'small' ],
+	[ 'bloom_create(3000, 0.1)', 0, 3000, 'block512' ],
+	[ 'bloom_create(3000, 1e-5)', 1000, 3000, 'block512x2' ],
+	[ 'bloom_create_bits(6045, 8)', 10, 500, 'classic' ])
+{
+	my ($expression, $first, $count, $layout) = @$case;
+	my $sql = sub {
+		"bloom_add_all($expression, ARRAY(SELECT generate_series(1, $_[0])))";
+	};
+	my $filter = server_filter($sql->($first));
+	my $refused = grep { !add($filter, "i\0\0\0\0\0\0\0", $hashes[ $_ - 1 ] & ~0) }
+	  $first + 1 .. $count;
+	my $bytes = unpack 'H*', external($node, $filter);
+
+	is($refused, 0, "client adds to $expression with $first elements");
+	is($filter->{layers}[-1]{layout}, $layout_number{$layout}, 'last layer is ' . $layout)
+	  if defined $layout;
+	is( $node->safe_psql(
+			'postgres', "SELECT '\\x$bytes'::bytea::bloom = " . $sql->($count)),
+		't', "server takes $expression with $count elements");
+}
+
+# A full layer is full for the client, too
+my $fixed = server_filter('bloom_create(20, 0.01, 0)');
+my @added = grep { add($fixed, "i\0\0\0\0\0\0\0", $hashes[ $_ - 1 ] & ~0) } 1 .. 100;
+cmp_ok(scalar(@added), '>=', 20, 'client adds up to the capacity');
+cmp_ok(scalar(@added), '<', 40, 'client notices a full filter');
+my $bytes = unpack 'H*', external($node, $fixed);
+my ($result, $stdout, $stderr) = $node->psql('postgres',
+	"SELECT bloom_add_all('\\x$bytes'::bytea::bloom, ARRAY(SELECT generate_series(1, 100)))");
+like($stderr, qr/filter of fixed size is full/, 'so does the server');
+
+# Any damaged byte is noticed, by either side
+my $sent = external($node, $fixed);
+foreach my $at (0, 8, 33, 45, length($sent) - 1)
+{
+	my $damaged = $sent;
+	substr($damaged, $at, 1) ^= "\x04";
+	ok(!eval { parse($node, $damaged) }, "client refuses byte $at damaged");
+	($result, $stdout, $stderr) = $node->psql('postgres',
+		"SELECT '\\x" . unpack('H*', $damaged) . "'::bytea::bloom");
+	like($stderr, qr/ERROR:  invalid bloom filter: /,
+		"server refuses byte $at damaged");
 }
 
 done_testing();
