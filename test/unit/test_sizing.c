@@ -262,22 +262,25 @@ test_fixed(void)
 	/* of a rate that can be measured in time */
 	const double measured_from = 0.001;
 
-	for (int i = 0; i < lengthof(rates); i++)
+	for (int i = 0; i < 2 * lengthof(rates); i++)
 	{
-		begin_test("fixed filters for 1 to 10,000 at %g end where they must",
-				   rates[i]);
+		FilterKind	kind = i % 2 == 0 ? FILTER_BLOOM : FILTER_CUCKOO;
+		double		rate = rates[i / 2];
+
+		begin_test("fixed %s filters for 1 to 10,000 at %g end where they must",
+				   kind_name(kind), rate);
 		for (int j = 0; j < lengthof(capacities); j++)
 		{
 			uint64_t	capacity = capacities[j];
 			int			filters = (int) fmax(20, trials(4000) / capacity);
-			uint64_t	probes = rates[i] < measured_from ? 0 :
-				(uint64_t) fmax(100, 100 / rates[i] / filters);
+			uint64_t	probes = rate < measured_from ? 0 :
+				(uint64_t) fmax(100, 100 / rate / filters);
 			uint64_t	hits = 0;
 			double		claimed = 0;
 
 			for (int k = 0; k < filters; k++)
 			{
-				uint8_t    *image = make_filter(capacity, rates[i], 0);
+				uint8_t    *image = make_of_kind(kind, capacity, rate, 0);
 				uint64_t	first = random64() >> 8;
 				uint64_t	added = 0;
 				uint64_t	hash = number_hash(first);
@@ -292,12 +295,12 @@ test_fixed(void)
 				release_image(image);
 			}
 			claimed /= filters;
-			expect(claimed <= rates[i] * FIXED_TOLERANCE * 1.002,
+			expect(claimed <= rate * FIXED_TOLERANCE * 1.002,
 				   "for %llu: %g expected when full",
 				   (unsigned long long) capacity, claimed);
 			expect(hits <= most_hits((double) probes * filters,
-									 rates[i] * FIXED_TOLERANCE) +
-				   SIGMAS * sqrt((double) filters) * probes * rates[i],
+									 rate * FIXED_TOLERANCE) +
+				   SIGMAS * sqrt((double) filters) * probes * rate,
 				   "for %llu: %g measured when full",
 				   (unsigned long long) capacity,
 				   (double) hits / ((double) probes * filters));
