@@ -240,6 +240,71 @@ sub add
 	return 1;
 }
 
+# The bits of a layer, as bytes without padding
+sub bits_of
+{
+	my ($filter, $layer) = @_;
+	my $blocks = $layer->{layout} == LAYOUT_BLOCK512 || $layer->{layout} == LAYOUT_BLOCK512X2;
+
+	return substr $filter->{bytes}, $layer->{offset},
+	  $blocks ? 64 * $layer->{size} : ($layer->{size} + 7) / 8;
+}
+
+# The union of compatible filters with layers
+sub unite
+{
+	my ($left, $right) = @_;
+	my @others = map { { %$_, bits => bits_of($right, $_) } } @{ $right->{layers} };
+	my @layers;
+
+	foreach my $layer (@{ $left->{layers} })
+	{
+		my %united = (%$layer, bits => bits_of($left, $layer));
+		my $picks = $layer->{k} * ($layer->{layout} == LAYOUT_BLOCK512X2 ? 2 : 1);
+
+		foreach my $i (0 .. $#others)
+		{
+			my $other = $others[$i];
+			next
+			  if grep { $other->{$_} != $layer->{$_} } qw(layout k size capacity error_rate full);
+			my $bits = $united{bits} | $other->{bits};
+			my $set = count_bits($bits);
+
+			next
+			  if $layer->{full} != 0 && $set >= $layer->{full} + $picks
+			  && $set > $layer->{set} && $set > $other->{set};
+			@united{qw(bits set)} = ($bits, $set);
+			splice @others, $i, 1;
+			last;
+		}
+		push @layers, \%united;
+	}
+	@layers = sort {
+		$b->{error_rate} <=> $a->{error_rate} || $a->{capacity} <=> $b->{capacity}
+		  || $a->{bits} cmp $b->{bits}
+	} @layers, @others;
+
+	my $class = $left->{class} ne "\0" x 8 ? $left->{class} : $right->{class};
+	if (@layers == 1 && $layers[0]{layout} == LAYOUT_SMALL)
+	{
+		return { bytes => substr($left->{bytes}, 0, 8) . $class
+			  . substr($left->{bytes}, 16, 23) . $layers[0]{bits} };
+	}
+	my ($layout) = grep { $_ != LAYOUT_SMALL } map { $_->{layout} } @layers;
+	my ($descriptors, $bits) = ('', '');
+	foreach my $layer (@layers)
+	{
+		$descriptors .= pack 'C C x6 Q< Q< d< Q< Q< Q< x8',
+		  @{$layer}{qw(layout k size capacity error_rate set full)},
+		  60 + 64 * @layers + length $bits;
+		$bits .= $layer->{bits} . "\0" x (-length($layer->{bits}) % 64);
+	}
+	return { bytes => pack('a4 C C C C a8 Q< d< Q< Q< Q< x4',
+			$left->{magic}, $layout || LAYOUT_BLOCK512, 0, $left->{growth}, scalar(@layers),
+			$class, @{$left}{qw(seed error_rate capacity)}, 0,
+			60 + length($descriptors) + length $bits) . $descriptors . $bits };
+}
+
 # ----------------------------------------------------------------
 # The comparison
 # ----------------------------------------------------------------
@@ -423,6 +488,35 @@ foreach my $case (
 		't', "server takes $expression with $count elements");
 }
 
+# Unions: the client's have the bytes of the server's
+foreach my $case (
+	# expressions, layers of the union
+	[ 'bloom_create(100)', 'bloom_create(100)', 1 ],
+	[ 'bloom_create(100)', 'filled(bloom_create(100), 50, 50)', 1 ],
+	[ 'filled(bloom_create(100), 100, 100)',
+		'bloom_add_all(bloom_create(100), ARRAY(SELECT generate_series(101, 200)))', 2 ],
+	[ 'filled(bloom_create(100), 400, 10)', 'filled(bloom_create(100), 50, 50)', 4 ],
+	[ 'filled(bloom_create(100), 60, 60)', 'filled(bloom_create(100), 400, 10)', 4 ],
+	[ 'filled(bloom_create(100), 400, 10)',
+		'bloom_add_all(bloom_create(100), ARRAY(SELECT generate_series(10001, 13000)))', 5 ],
+	[ 'filled(bloom_create(1000, 0.001), 5000, 100)', 'filled(bloom_create(1000, 0.001), 6000, 200)', 5 ],
+	[ '(SELECT bloom_agg(x) FROM generate_series(1, 100) x)',
+		'(SELECT bloom_agg(x) FROM generate_series(101, 200) x)', 2 ],
+	[ 'filled(bloom_create(3000, 0.01, 0), 1000, 1000)',
+		'bloom_add_all(bloom_create(3000, 0.01, 0), ARRAY(SELECT generate_series(501, 2000)))', 1 ],
+	[ 'filled(bloom_create(3000, 1e-5), 3000, 3000)',
+		'bloom_add_all(bloom_create(3000, 1e-5), ARRAY(SELECT generate_series(2001, 5000)))', 2 ],
+	[ 'filled(bloom_create_bits(999, 2), 10, 10)', 'filled(bloom_create_bits(999, 2), 20, 20)', 1 ])
+{
+	my ($left, $right, $layers) = @$case;
+	my $union = server_filter("bloom_union($left, $right)");
+	my $client = unite(server_filter($left), server_filter($right));
+
+	cmp_ok(scalar(@{ $union->{layers} }), '>=', $layers, "$left | $right: layers");
+	is(unpack('H*', $client->{bytes}), unpack('H*', $union->{bytes}),
+		"$left | $right: the same bytes");
+}
+
 # A full layer is full for the client, too
 my $fixed = server_filter('bloom_create(20, 0.01, 0)');
 my @added = grep { add($fixed, "i\0\0\0\0\0\0\0", $hashes[ $_ - 1 ] & ~0) } 1 .. 100;
@@ -444,6 +538,90 @@ foreach my $at (0, 8, 33, 45, length($sent) - 1)
 		"SELECT '\\x" . unpack('H*', $damaged) . "'::bytea::bloom");
 	like($stderr, qr/ERROR:  invalid bloom filter: /,
 		"server refuses byte $at damaged");
+}
+
+# What the page says that the server accepts of a compact image, and of the
+# layout of a filter with layers: images that differ in one place each
+sub accepted
+{
+	my ($image) = @_;
+	my $hex = unpack 'H*', external($node, { bytes => $image });
+	my ($result, $stdout, $stderr) = $node->psql('postgres',
+		"SELECT length('\\x$hex'::bytea::bloom::bytea)");
+	return 'accepted' if $result == 0;
+	return $stderr =~ /ERROR:  invalid bloom filter: (.*)/ ? 'refused' : $stderr;
+}
+my %base = (
+	compact => server_filter('bloom_add(bloom_create(100), 1)')->{bytes},
+	fixed => server_filter('bloom_create(100, 0.01, 0)')->{bytes},
+	# two small layers
+	grown => server_filter('bloom_add_all(bloom_create(2), ARRAY[1, 2, 3, 4])')->{bytes},
+	blocks => server_filter('bloom_add_all(bloom_create(2000), ARRAY[1, 2])')->{bytes});
+my $bits = length($base{compact}) - 39;
+foreach my $case (
+	# image, offset, the bytes there
+	[ 'compact', 0, 'blm', 'accepted' ],
+	[ 'compact', 3, "\x02", 'refused' ],
+	[ 'compact', 4, "\x02", 'refused' ],
+	[ 'compact', 5, "\x01", 'refused' ],
+	[ 'compact', 5, "\x02", 'accepted' ],
+	[ 'compact', 5, "\x03", 'refused' ],
+	[ 'fixed', 5, "\x02", 'refused' ],
+	[ 'compact', 6, "\x10", 'accepted' ],
+	[ 'compact', 6, "\x11", 'refused' ],
+	[ 'compact', 7, "\x00", 'refused' ],
+	[ 'compact', 7, "\x02", 'refused' ],
+	[ 'compact', 8, "\0" x 8, 'refused' ],
+	[ 'fixed', 8, "\0" x 8, 'accepted' ],
+	[ 'compact', 24, pack('d<', 0), 'refused' ],
+	[ 'compact', 24, pack('d<', 0.6), 'refused' ],
+	[ 'compact', 32, pack('S<', 0), 'refused' ],
+	[ 'compact', 32, pack('S<', 1500), 'accepted' ],
+	[ 'compact', 32, pack('S<', 1501), 'refused' ],
+	[ 'compact', 34, pack('S<', $bits - 1), 'refused' ],
+	[ 'compact', 36, pack('S<', 0), 'accepted' ],
+	[ 'compact', 36, pack('S<', 8 * $bits), 'accepted' ],
+	[ 'compact', 36, pack('S<', 8 * $bits + 1), 'refused' ],
+	[ 'compact', 38, "\x00", 'refused' ],
+	[ 'compact', 38, "\x18", 'accepted' ],
+	[ 'compact', 38, "\x19", 'refused' ],
+	[ 'grown', 4, "\x03", 'refused' ],
+	[ 'grown', 4, "\x06", 'refused' ],
+	[ 'grown', 5, "\x02", 'refused' ],
+	[ 'grown', 56, "\x01", 'refused' ],
+	[ 'grown', 61, "\x18", 'accepted' ],
+	[ 'grown', 61, "\x19", 'refused' ],
+	[ 'grown', 60 + 8, pack('Q<', 33), 'refused' ],
+	[ 'grown', 60 + 8, pack('Q<', 40), 'accepted' ],
+	[ 'grown', 60 + 16, pack('Q<', 1500), 'accepted' ],
+	[ 'grown', 60 + 16, pack('Q<', 1501), 'refused' ],
+	[ 'grown', 60 + 40, pack('Q<', 33), 'refused' ],
+	[ 'grown', 60 + 128 + 4, "\x01", 'refused' ],
+	[ 'grown', length($base{grown}) - 1, "\x01", 'refused' ],
+	[ 'blocks', 4, "\x03", 'refused' ])
+{
+	my ($name, $at, $new, $expected) = @$case;
+	my $image = $base{$name};
+	substr($image, $at, length $new) = $new;
+	is(accepted($image), $expected,
+		"$name, " . unpack('H*', $new) . " at $at: $expected");
+}
+
+# Compact images of any size, as the page defines it
+foreach my $size (1, 8191, 8192)
+{
+	my $image = substr($base{fixed}, 0, 34) . pack('S< S< C', $size, 1, 1) . "\0" x $size;
+	is(accepted($image), $size <= 8191 ? 'accepted' : 'refused', "compact, $size bytes of bits");
+}
+# and one small layer with a descriptor
+{
+	my $image = substr $base{grown}, 0, 124;
+	my $offset = unpack 'Q<', substr($base{grown}, 60 + 48, 8);
+	substr($image, 7, 1) = "\x01";
+	substr($image, 48, 8) = pack 'Q<', 124 + 64;
+	substr($image, 60 + 48, 8) = pack 'Q<', 124;
+	is(accepted($image . substr($base{grown}, $offset, 64)), 'refused',
+		'one small layer that is not compact');
 }
 
 done_testing();
