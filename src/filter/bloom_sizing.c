@@ -1,7 +1,7 @@
 /*
  * bloom_sizing.c
  *	  The arithmetic of blocked Bloom filters: the number of blocks, the bits
- *	  per element, when a layer is full, and estimates from its set bits.
+ *	  per element, when a layer is full, and the current error rate.
  *
  * The textbook's formula undersizes a blocked filter, whose blocks are not
  * equally full (Putze, Sanders and Singler 2007, section 3.1).  We compute the
@@ -32,7 +32,7 @@
  * Each later one gets the part 1 - NEXT_SHARE_KEPT of what those before it have
  * left.  So the sum of the error rates stays within the requested one, however
  * many layers there are.  A filter that never grows pays for the fifth that is
- * reserved: 0.3 bits per element.  docs/internals.md has the measurements behind
+ * reserved: 0.45 bits per element at 1 %.  docs/internals.md has the measurements behind
  * these figures.
  *
  * Layers of up to SMALL_CAPACITY_MAX elements have the layout small, whose
@@ -43,6 +43,7 @@
 #include <math.h>
 
 #include "block512.h"
+#include "occupancy.h"
 
 /*
  * Below this error rate two blocks need far fewer bits than one: 7 % at 5e-4.  A
@@ -102,20 +103,6 @@ picks_all_set(int picks, const double spared[MAX_PICKS + 1])
 }
 
 /*
- * Probability that one element, which sets k bits, leaves d given bits of a
- * lane clear
- */
-static double
-element_spares(unsigned k, int d)
-{
-	unsigned	each = k / BLOCK_LANES;
-	unsigned	more = k % BLOCK_LANES;
-
-	return pow((LANE_BITS - d) / (double) LANE_BITS, each) *
-		(1 - (double) more / BLOCK_LANES * d / LANE_BITS);
-}
-
-/*
  * Error rate of a probe of one block: the mean of the rates for j elements,
  * weighted with the probability of j.  That is binomial with "trials" and "p",
  * or Poisson with mean "p" if trials is infinite.
@@ -155,7 +142,7 @@ mean_error_rate(unsigned k, double trials, double p)
 
 	for (int d = 0; d <= MAX_PICKS; d++)
 	{
-		spares[d] = element_spares(k, d);
+		spares[d] = block_spares(k, d);
 		spared[d] = pow(spares[d], low);
 	}
 
@@ -408,62 +395,6 @@ tolerated_elements(const FilterLayer *layer)
 	return (double) sizes->few[few].tolerated;
 }
 
-uint64_t
-bloom_layer_bits(const FilterLayer *layer)
-{
-	return layer->layout == LAYOUT_SMALL ? layer->size :
-		layer->size * BLOCK_BITS;
-}
-
-uint64_t
-bloom_layer_bytes(const FilterLayer *layer)
-{
-	return image_aligned(bloom_layer_bits(layer) / 8);
-}
-
-/* log of the expected share of clear bits that each element leaves clear */
-static double
-log_spared(const FilterLayer *layer)
-{
-	if (layer->layout == LAYOUT_SMALL)
-		return layer->hashes * log1p(-1.0 / layer->size);
-	return log1p(-(layer_blocks(layer->layout) *
-				   (1 - element_spares(layer->hashes, 1)) / layer->size));
-}
-
-double
-layer_expected_bits(const FilterLayer *layer, double n)
-{
-	double		bits = (double) bloom_layer_bits(layer);
-
-	return -bits * expm1(n * log_spared(layer));
-}
-
-double
-set_bits_sigma(const FilterLayer *layer, double n)
-{
-	double		bits = (double) bloom_layer_bits(layer);
-	double		log_clear = n * log_spared(layer);
-	double		clear = exp(log_clear);
-
-	/* of the occupancy of "bits" urns by n k balls */
-	return sqrt(fmax(0, bits * clear * (1 - clear + clear * log_clear)));
-}
-
-double
-most_bits(const FilterLayer *layer, double n)
-{
-	return fmin(n * layer_picks(layer),
-				layer_expected_bits(layer, n) +
-				FULL_SIGMAS * set_bits_sigma(layer, n));
-}
-
-double
-bits_full_within(const FilterLayer *layer, double bits)
-{
-	return floor(bits) - (layer_picks(layer) - 1.0);
-}
-
 bool
 blocks_plan(uint64_t capacity, double error_rate, LayerUse use,
 			uint64_t max_bits, FilterLayer *layer)
@@ -538,24 +469,6 @@ layer_expected_error_rate(const FilterLayer *layer, double n)
 		return small_expected_error_rate(layer, n);
 	return blocked_error_rate(layer->layout, layer->hashes,
 							  (double) layer->size, n);
-}
-
-double
-elements_from_bits(double bits, double bits_set, double log_spared)
-{
-	double		clear = bits - bits_set;
-
-	/* if no bit is clear, assume half a bit: that gives a lower bound */
-	if (clear < 0.5)
-		clear = 0.5;
-	return log(clear / bits) / log_spared;
-}
-
-double
-layer_cardinality(const FilterLayer *layer)
-{
-	return elements_from_bits((double) bloom_layer_bits(layer),
-							  (double) layer->bits_set, log_spared(layer));
 }
 
 double

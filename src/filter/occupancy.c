@@ -1,0 +1,104 @@
+/*
+ * occupancy.c
+ *	  How many bits of a Bloom filter's layer n elements set, and how many
+ *	  elements have set so many bits.
+ *
+ * The bits of a layer are urns, and those that elements pick are balls.  The
+ * mean and the deviation of the number of occupied urns are the textbook's
+ * (Johnson and Kotz, "Urn Models and Their Application", 1977).
+ * That the bits of one element are in one block, or in two, matters little for
+ * their sum.
+ */
+#include "occupancy.h"
+
+#include <math.h>
+
+#include "block512.h"
+
+/*
+ * Probability that one element, which sets k bits, leaves d given bits of a
+ * lane clear
+ */
+double
+block_spares(unsigned k, int d)
+{
+	unsigned	each = k / BLOCK_LANES;
+	unsigned	more = k % BLOCK_LANES;
+
+	return pow((LANE_BITS - d) / (double) LANE_BITS, each) *
+		(1 - (double) more / BLOCK_LANES * d / LANE_BITS);
+}
+
+uint64_t
+bloom_layer_bits(const FilterLayer *layer)
+{
+	return layer->layout == LAYOUT_SMALL ? layer->size :
+		layer->size * BLOCK_BITS;
+}
+
+uint64_t
+bloom_layer_bytes(const FilterLayer *layer)
+{
+	return image_aligned(bloom_layer_bits(layer) / 8);
+}
+
+/* log of the expected share of clear bits that each element leaves clear */
+static double
+log_spared(const FilterLayer *layer)
+{
+	if (layer->layout == LAYOUT_SMALL)
+		return layer->hashes * log1p(-1.0 / layer->size);
+	return log1p(-(layer_blocks(layer->layout) *
+				   (1 - block_spares(layer->hashes, 1)) / layer->size));
+}
+
+double
+layer_expected_bits(const FilterLayer *layer, double n)
+{
+	double		bits = (double) bloom_layer_bits(layer);
+
+	return -bits * expm1(n * log_spared(layer));
+}
+
+double
+set_bits_sigma(const FilterLayer *layer, double n)
+{
+	double		bits = (double) bloom_layer_bits(layer);
+	double		log_clear = n * log_spared(layer);
+	double		clear = exp(log_clear);
+
+	/* of the occupancy of "bits" urns by n k balls */
+	return sqrt(fmax(0, bits * clear * (1 - clear + clear * log_clear)));
+}
+
+double
+most_bits(const FilterLayer *layer, double n)
+{
+	return fmin(n * layer_picks(layer),
+				layer_expected_bits(layer, n) +
+				FULL_SIGMAS * set_bits_sigma(layer, n));
+}
+
+double
+bits_full_within(const FilterLayer *layer, double bits)
+{
+	return floor(bits) - (layer_picks(layer) - 1.0);
+}
+
+double
+elements_from_bits(double bits, double bits_set, double log_spared)
+{
+	double		clear = bits - bits_set;
+
+	/* if no bit is clear, assume half a bit: that gives a lower bound */
+	if (clear < 0.5)
+		clear = 0.5;
+	return log(clear / bits) / log_spared;
+}
+
+double
+layer_cardinality(const FilterLayer *layer)
+{
+	return elements_from_bits((double) bloom_layer_bits(layer),
+							  (double) layer->bits_set, log_spared(layer));
+}
