@@ -3,10 +3,12 @@
 --
 CREATE TEMP TABLE made (what text, f bloom);
 INSERT INTO made VALUES
-	('block512', bloom_create(1000)),
-	('block512x2', bloom_create(1000, 1e-5)),
-	('fixed', bloom_create(1000, 0.02, 0)),
-	('keyed', bloom_create(1000, seed => 123)),
+	('block512', bloom_create(2000)),
+	('block512x2', bloom_create(2000, 1e-5)),
+	('fixed', bloom_create(2000, 0.02, 0)),
+	('keyed', bloom_create(2000, seed => 123)),
+	('small', bloom_create(1000)),
+	('small, fixed', bloom_create(1000, 1e-5, 0, 123)),
 	('classic', bloom_create_bits(10000, 7)),
 	('empty', (SELECT bloom_agg(1) WHERE false));
 SELECT what, i.layout AS before, j.layout AS after, j.element_class, j.elements, f @> 'a' AS was_there,
@@ -52,7 +54,7 @@ $$;
 
 -- An empty filter stores the elements' hashes, without false positives, until
 -- there are many; then it becomes a sized one
-SELECT n, layout, elements = n OR layout = 'block512' AND abs(elements - n) < 50 AS counted,
+SELECT n, layout, elements = n OR layout = CASE WHEN n > 1500 THEN 'block512' ELSE 'small' END AND abs(elements - n) < 50 AS counted,
 	   estimated_error_rate <= 0.01 AS precise,
 	   bloom_contains_all(f, ARRAY(SELECT generate_series(1, n))) AS complete
 FROM (SELECT n, bloom_add_all((SELECT f FROM made WHERE what = 'empty'), ARRAY(SELECT generate_series(1, n))) AS f

@@ -30,10 +30,23 @@ DROP TABLE forms;
 -- same arguments and bloom_add_all
 SELECT bloom_agg(i, 10000, 0.02, 5) = bloom_add_all(bloom_create(10000, 0.02, 2, 5), array_agg(i)) AS same
 FROM t;
--- and without, as with the number of elements
-SELECT bloom_agg(i, 0.02) = bloom_add_all(bloom_create(7000, 0.02), array_agg(i)) AS same,
-	   bloom_agg(i) = bloom_agg(i, 7000) AS sized_to_count
-FROM t;
+-- Without, it is as one with the number of elements, but for the room that one that
+-- still waits for its elements has for chance
+SELECT what, e.capacity = g.capacity AS same_capacity, e.layout = g.layout AS same_layout, e.bits <= g.bits AS as_large_at_most,
+	   e.bits > 0.9 * g.bits AS hardly_smaller, g.estimated_error_rate <= g.error_rate AS precise
+FROM (SELECT 'few' AS what, bloom_agg(i) AS exact, bloom_agg(i, 1000) AS given FROM t WHERE i <= 1000
+	  UNION ALL SELECT 'many', bloom_agg(i), bloom_agg(i, 7000) FROM t
+	  UNION ALL SELECT 'many at 2 %', bloom_agg(i, 0.02), bloom_add_all(bloom_create(7000, 0.02), array_agg(i)) FROM t) AS u,
+	 LATERAL bloom_info(exact) AS e, LATERAL bloom_info(given) AS g;
+
+-- In all, few elements take few bytes
+SELECT n, pg_column_size(bloom_agg(i)) <= most AS small, pg_column_size(bloom_agg(i)) > 0.9 * most AS no_less_than_promised, bloom_contains_all(bloom_agg(i), array_agg(i)) AS complete
+FROM (VALUES (10, 56), (100, 172), (1000, 1260)) AS v(n, most), LATERAL generate_series(1, n) AS i GROUP BY n, most ORDER BY n;
+-- and their filters have the error rate that was asked for: on the average of many
+SELECT n, avg(bloom_error_rate(f)) BETWEEN 0.0084 AND 0.01 AS precise, avg(found) / 1000 BETWEEN 0.008 AND 0.0105 AS measured
+FROM (SELECT n, f, (SELECT count(*) FROM generate_series(1, 1000) AS x WHERE bloom_contains(f, -x)) AS found
+	  FROM (SELECT n, bloom_agg(1000 * filter + i) AS f FROM (VALUES (10), (100), (1000)) AS v(n), generate_series(1, 200) AS filter, LATERAL generate_series(1, n) AS i GROUP BY n, filter) AS u OFFSET 0) AS w
+GROUP BY n ORDER BY n;
 
 -- Order and repetition of the elements do not matter
 SELECT count(DISTINCT f::text) AS distinct_filters

@@ -19,9 +19,14 @@ SELECT (bloom_info(f)).element_class, f::text::bloom = f AS text, f::bytea::bloo
 FROM named;
 SELECT bloom_contains(f::text::bloom, 'x'::"a b") FROM named LIMIT 1;
 DROP TABLE named;
--- Classes that a forger made up
-SELECT class, (bloom_info(overlay(bloom_add(bloom_create(10), 1)::bytea
-	PLACING substring(class::bytea || '\x00000000000000'::bytea FOR 8) FROM 13)::bloom)).element_class
+-- Classes that a forger made up, who knows how to make a checksum
+CREATE FUNCTION forged(filter bytea, at int, bytes bytea) RETURNS bytea LANGUAGE sql IMMUTABLE AS
+$$
+SELECT image || (SELECT string_agg(substr(int8send(bloom_hash(image)), 8 - i, 1), '' ORDER BY i) FROM generate_series(0, 7) AS i)
+FROM overlay(substr(filter, 1, octet_length(filter) - 8) PLACING bytes FROM at + 1) AS image
+$$;
+SELECT class, (bloom_info(forged(bloom_add(bloom_create(10), 1)::bytea, 8,
+	substring(class::bytea || '\x00000000000000'::bytea FOR 8))::bloom)).element_class
 FROM unnest(ARRAY['(it)', 'E', 'Ea', 'E"', 'E"a', 'E"a"', 'E"a"x', 'E"a""', '[', '[R', 'M', '(', '((i)', '(i', '(i?', 'q']) AS class;
 
 -- Values are one element in whatever form they are stored
@@ -97,6 +102,8 @@ DROP OPERATOR FAMILY hashed_by_us USING hash;
 
 -- The union of a set and a filter without elements
 SELECT (bloom_info(f)).layout, (bloom_info(f)).element_class, (bloom_info(f)).elements, f @> 2 AS two, f @> 4 AS four
+FROM bloom_union(bloom_add_all((SELECT bloom_agg(1) WHERE false), '{1,2,3}'::int[]), bloom_create(2000)) AS f;
+SELECT (bloom_info(f)).layout, (bloom_info(f)).element_class, (bloom_info(f)).elements, f @> 2 AS two, f @> 4 AS four
 FROM bloom_union(bloom_add_all((SELECT bloom_agg(1) WHERE false), '{1,2,3}'::int[]), bloom_create(100)) AS f;
 
 -- cuckoo_replace may find no place for the new element, if saturated classes occupy
@@ -128,7 +135,7 @@ END
 $$;
 SELECT (cuckoo_info(after)).layers, bool_and(after @> x) AS new,
 	bool_and(cuckoo_cardinality(after) = cuckoo_cardinality(before)) AS as_many
-FROM (SELECT overlay(f::bytea PLACING '\x02' FROM 7)::cuckoo AS before FROM crowded) AS growing,
+FROM (SELECT forged(f::bytea, 6, '\x02')::cuckoo AS before FROM crowded) AS growing,
 	generate_series(1000, 1999) AS x, cuckoo_replace(before, 0, x) AS after
 GROUP BY 1 ORDER BY 1;
 

@@ -4,10 +4,12 @@
 CREATE TABLE same (id int PRIMARY KEY, what text, f bloom);
 INSERT INTO same
 SELECT 10 * n + x, what, bloom_add(f, x % 2)
-FROM (VALUES (1, 'block512', bloom_create(10)),
-			 (2, 'block512x2', bloom_create(10, 1e-5)),
+FROM (VALUES (1, 'block512', bloom_create(2000)),
+			 (2, 'block512x2', bloom_create(2000, 1e-5)),
+			 (7, 'small', bloom_create(10)),
+			 (8, 'small, keyed', bloom_create(10, seed => 1)),
 			 (3, 'classic', bloom_create_bits(100, 5)),
-			 (4, 'keyed', bloom_create(10, seed => 1)),
+			 (4, 'keyed', bloom_create(2000, seed => 1)),
 			 (5, 'large', bloom_create(20000)),
 			 (6, 'explicit', (SELECT bloom_agg(1) WHERE false))) AS t(n, what, f), generate_series(1, 4) AS x;
 INSERT INTO same VALUES (100, 'null', NULL), (101, 'null', NULL),
@@ -20,8 +22,10 @@ SELECT count(*) AS "union" FROM (SELECT f FROM same UNION SELECT f FROM same) AS
 SELECT count(*) AS "except" FROM (SELECT f FROM same EXCEPT SELECT f FROM same WHERE what <> 'classic') AS t;
 SELECT count(*) AS "intersect" FROM (SELECT f FROM same INTERSECT SELECT f FROM same WHERE what = 'classic') AS t;
 SELECT count(*) AS not_in_list FROM same WHERE f NOT IN (SELECT f FROM same WHERE what IN ('classic', 'empty'));
-SELECT bool_and((f = bloom_add(bloom_create(10), 1)) = (id IN (11, 13))) AS "=",
-	   bool_and((f <> bloom_add(bloom_create(10), 1)) = (id NOT IN (11, 13))) AS "<>",
+SELECT bool_and((f = bloom_add(bloom_create(2000), 1)) = (id IN (11, 13))) AS "=",
+	   bool_and((f <> bloom_add(bloom_create(2000), 1)) = (id NOT IN (11, 13))) AS "<>",
+	   bool_and((f = bloom_add(bloom_create(10), 1)) = (id IN (71, 73))) AS "= small",
+	   bool_and((f <> bloom_add(bloom_create(10), 1)) = (id NOT IN (71, 73))) AS "<> small",
 	   count(*) FILTER (WHERE f IS NOT DISTINCT FROM NULL) AS nulls
 FROM same;
 

@@ -226,7 +226,8 @@ SELECT bloom_shard(1, 1), bloom_shard('x', 1000) BETWEEN 0 AND 999 AS in_range,
 	bloom_shard(7::smallint, 100) = bloom_shard(7::bigint, 100) AS by_class;
 SELECT bloom_shard(1, 0);
 SELECT bloom_shard(1, -3);
-SELECT bool_and(bloom_error_rate(filter) BETWEEN 0.008 AND 0.0105)
+-- (a filter that may grow has 0.808 of its error rate for the first layer)
+SELECT bool_and(bloom_error_rate(filter) BETWEEN 0.0079 AND 0.0083)
 FROM (SELECT bloom_agg(n) AS filter FROM planned GROUP BY bloom_shard(n, 4)) s;
 
 -- Operators of one's own, for whose functions the estimators are not made: other

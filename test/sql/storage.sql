@@ -5,26 +5,37 @@ CREATE TABLE stored (id int PRIMARY KEY, what text, f bloom);
 INSERT INTO stored VALUES
 	(1, 'empty: a short header', (SELECT bloom_agg(1) WHERE false)),
 	(2, 'explicit: a short header', bloom_add((SELECT bloom_agg(1) WHERE false), 1)),
-	(3, 'in the row', bloom_add_all(bloom_create(500), ARRAY(SELECT generate_series(1, 500)))),
+	(3, 'in the row', bloom_add_all(bloom_create(1501, 0.1), ARRAY(SELECT generate_series(1, 500)))),
 	(4, 'external', bloom_add_all(bloom_create(50000), ARRAY(SELECT generate_series(1, 50000)))),
 	(5, 'external, grown', bloom_add_all(bloom_create(500), ARRAY(SELECT generate_series(1, 50000)))),
 	(6, 'external, sparse', bloom_add_all(bloom_create(50000), ARRAY(SELECT generate_series(1, 500)))),
-	(7, 'explicit, external', bloom_add_all((SELECT bloom_agg(1) WHERE false), ARRAY(SELECT generate_series(1, 1000))));
+	(7, 'explicit, external', bloom_add_all((SELECT bloom_agg(1) WHERE false), ARRAY(SELECT generate_series(1, 1000)))),
+	(13, 'small: a short header', bloom_add_all(bloom_create(10), ARRAY[1, 2, 3])),
+	(14, 'small, in the row', bloom_add_all(bloom_create(500), ARRAY(SELECT generate_series(1, 500)))),
+	(15, 'small, external', bloom_add_all(bloom_create(1500, 1e-5), ARRAY(SELECT generate_series(1, 1500)))),
+	(16, 'small, grown: in the row', bloom_add_all(bloom_create(10), ARRAY(SELECT generate_series(1, 30)))),
+	(17, 'small, of an aggregate', (SELECT bloom_agg(i) FROM generate_series(1, 20) AS i));
 ALTER TABLE stored ALTER f SET STORAGE extended;
 INSERT INTO stored VALUES
 	(8, 'compressed', bloom_add_all(bloom_create(20000), ARRAY(SELECT generate_series(1, 50)))),
-	(9, 'compressed and external', bloom_add_all(bloom_create(2000000), ARRAY(SELECT generate_series(1, 10000))));
+	(9, 'compressed and external', bloom_add_all(bloom_create(2000000), ARRAY(SELECT generate_series(1, 10000)))),
+	(18, 'small, compressed', bloom_add_all(bloom_create(1500, 1e-6), ARRAY(SELECT generate_series(1, 5))));
 ALTER TABLE stored ALTER f SET STORAGE main;
 INSERT INTO stored VALUES
-	(10, 'main, compressed', bloom_add_all(bloom_create(20000), ARRAY(SELECT generate_series(1, 50))));
+	(10, 'main, compressed', bloom_add_all(bloom_create(20000), ARRAY(SELECT generate_series(1, 50)))),
+	(19, 'small, main, compressed', bloom_add_all(bloom_create(1500, 1e-6), ARRAY(SELECT generate_series(1, 5))));
 ALTER TABLE stored ALTER f SET STORAGE plain;
 INSERT INTO stored VALUES
-	(11, 'plain', bloom_add_all(bloom_create(500), ARRAY(SELECT generate_series(1, 500)))),
-	(12, 'plain, empty', (SELECT bloom_agg(1) WHERE false));
+	(11, 'plain', bloom_add_all(bloom_create(1501), ARRAY(SELECT generate_series(1, 500)))),
+	(12, 'plain, empty', (SELECT bloom_agg(1) WHERE false)),
+	(20, 'small, plain', bloom_add_all(bloom_create(500), ARRAY(SELECT generate_series(1, 500)))),
+	(21, 'small, plain, short', bloom_add(bloom_create(1), 1));
 ALTER TABLE stored ALTER f SET STORAGE external;
-SELECT what, pg_column_size(f) < octet_length(f::bytea) AS compressed, bytes = octet_length(f::bytea) AS whole,
-	   elements > 0 AS filled
+SELECT what, pg_column_size(f) < bytes AS compressed, bytes = octet_length(f::bytea) - 8 AS whole,
+	   elements > 0 AS filled, layout = 'small' AS small, layers > 1 AS grown
 FROM stored, LATERAL bloom_info(f) ORDER BY id;
+-- a value of up to 126 bytes has a header of one byte, others one of four
+SELECT what, pg_column_size(f) - bytes AS header FROM stored, LATERAL bloom_info(f) WHERE id IN (1, 2, 3, 13, 14, 16, 17) ORDER BY id;
 
 -- Each function reads each form
 SELECT what, f @> 1 AS one, 1 <@ f AS contained, f @> -1 AS minus_one,
@@ -36,7 +47,7 @@ SELECT what, bloom_add(f, -1) @> -1 AS added, bloom_add_all(f, ARRAY[-1, -2]) @>
 	   bloom_clear(f) @> 1 AS cleared, bloom_cardinality(f) = elements AS cardinality,
 	   bloom_error_rate(f) = estimated_error_rate AS error_rate, f::text::bloom = f AS text, f::bytea::bloom = f AS bytea
 FROM stored, LATERAL bloom_info(f) ORDER BY id;
-SELECT what, f & f = f AS intersected FROM stored WHERE what <> 'external, grown' ORDER BY id;
+SELECT what, f & f = f AS intersected FROM stored WHERE what NOT LIKE '%, grown%' ORDER BY id;
 -- from a scalar subquery, with as many elements as you like
 SELECT id, (SELECT count(*) FROM generate_series(1, 1000) AS i WHERE bloom_contains((SELECT f FROM stored AS t WHERE t.id = s.id), i)) = least(elements, 1000) OR id > 2 AND
 	   (SELECT count(*) FROM generate_series(1, 1000) AS i WHERE bloom_contains((SELECT f FROM stored AS t WHERE t.id = s.id), i)) BETWEEN least(elements, 1000) * 0.95 AND 1000 AS found
@@ -45,7 +56,7 @@ SELECT sum((bloom_contains((SELECT f FROM stored WHERE id = 4), i))::int + bloom
 FROM generate_series(1, 50000) AS i;
 -- the same call in turns with several filters, and with another column
 SELECT bool_and(bloom_contains(f, i)) AS in_turns
-FROM generate_series(1, 500) AS i CROSS JOIN LATERAL (SELECT f FROM stored WHERE id IN (3, 4, 5, 6, 11) OFFSET 0) AS t;
+FROM generate_series(1, 500) AS i CROSS JOIN LATERAL (SELECT f FROM stored WHERE id IN (3, 4, 5, 6, 11, 14, 15, 20) OFFSET 0) AS t;
 
 -- A value used several times in a query is the same for each use: nothing
 -- writes into it
@@ -76,24 +87,24 @@ FROM (VALUES (10), (100000)) AS v(c);
 
 -- UPDATE and RETURNING: the new value is there, and only in its row
 WITH updated AS (
-	UPDATE stored SET f = bloom_add(f, -7) WHERE id IN (2, 3, 4)
+	UPDATE stored SET f = bloom_add(f, -7) WHERE id IN (2, 3, 4, 13, 14, 15, 16, 17, 18, 19, 20, 21)
 	RETURNING id, f @> -7 AS new, bloom_add(f, -8) @> -8 AS not_stored)
 SELECT * FROM updated ORDER BY id;
-SELECT id, f @> -7 AS updated, f @> -8 AS not_stored FROM stored WHERE id IN (2, 3, 4, 6, 11) ORDER BY id;
+SELECT id, f @> -7 AS updated, f @> -8 AS not_stored FROM stored WHERE id IN (2, 3, 4, 6, 11) OR id >= 13 ORDER BY id;
 BEGIN;
 UPDATE stored SET f = bloom_clear(f);
 SELECT count(*) FILTER (WHERE f @> 1) AS found FROM stored;
 ROLLBACK;
 SELECT count(*) FILTER (WHERE f @> 1) AS found FROM stored;
-INSERT INTO stored SELECT id + 100, what, bloom_add(f, -9) FROM stored WHERE id < 5;
+INSERT INTO stored SELECT id + 100, what, bloom_add(f, -9) FROM stored WHERE id < 5 OR id >= 13;
 SELECT s.id, s.f @> -9 AS source, t.f @> -9 AS copy FROM stored s JOIN stored t ON t.id = s.id + 100 ORDER BY s.id;
 DELETE FROM stored WHERE id > 100;
 CREATE FUNCTION keep_up() RETURNS trigger LANGUAGE plpgsql AS
-$$ BEGIN UPDATE stored SET f = bloom_add(f, NEW.x) WHERE id IN (3, 4); RETURN NEW; END $$;
+$$ BEGIN UPDATE stored SET f = bloom_add(f, NEW.x) WHERE id IN (3, 4, 14); RETURN NEW; END $$;
 CREATE TABLE source (x int);
 CREATE TRIGGER keep_up AFTER INSERT ON source FOR EACH ROW EXECUTE FUNCTION keep_up();
 INSERT INTO source VALUES (-11), (-12);
-SELECT id, bloom_contains_each(f, ARRAY[-11, -12, -13]) AS by_trigger FROM stored WHERE id IN (3, 4, 6) ORDER BY id;
+SELECT id, bloom_contains_each(f, ARRAY[-11, -12, -13]) AS by_trigger FROM stored WHERE id IN (3, 4, 6, 14) ORDER BY id;
 DROP TABLE source;
 DROP FUNCTION keep_up;
 
@@ -136,7 +147,7 @@ INSERT INTO cuckoos VALUES (7, 'main, compressed', cuckoo_add_all(cuckoo_create(
 ALTER TABLE cuckoos ALTER f SET STORAGE plain;
 INSERT INTO cuckoos VALUES (8, 'plain', cuckoo_add_all(cuckoo_create(500), ARRAY(SELECT generate_series(1, 500))));
 ALTER TABLE cuckoos ALTER f SET STORAGE external;
-SELECT what, pg_column_size(f) < octet_length(f::bytea) AS compressed, bytes = octet_length(f::bytea) AS whole, elements > 0 AS filled
+SELECT what, pg_column_size(f) < bytes AS compressed, bytes = octet_length(f::bytea) - 8 AS whole, elements > 0 AS filled
 FROM cuckoos, LATERAL cuckoo_info(f) ORDER BY id;
 SELECT what, f @> 1 AS one, 1 <@ f AS contained, cuckoo_count(f, 1) AS count, cuckoo_contains_any(f, ARRAY[-1, 1]) AS "any", (cuckoo_contains_each(f, ARRAY[1, -1]))[1] AS each,
 	   f = f AS "=", f <> f AS "<>", cuckoo_add(f, -1) @> -1 AS added, cuckoo_count(cuckoo_add_all(f, ARRAY[-1, -1]), -1) >= 2 AS all_added, cuckoo_cardinality(cuckoo_remove(f, 1)) = elements - (id <> 1)::int AS removed,
@@ -219,8 +230,9 @@ $$;
 DO $$
 DECLARE
 	f		bloom := bloom_create(100000);
-	fixed	bloom := bloom_create(1000, growth => 0);
+	fixed	bloom;
 	before	bloom;
+	made_for int;
 BEGIN
 	FOR i IN 1 .. 100
 	LOOP
@@ -239,18 +251,21 @@ BEGIN
 	END LOOP;
 	RAISE NOTICE 'added: %, failed: %', (SELECT count(*) FROM generate_series(1, 100) AS i WHERE f @> i AND i % 10 <> 0),
 		(SELECT count(*) FROM generate_series(1, 100) AS i WHERE f @> i AND i % 10 = 0);
-	fixed := bloom_add_all(fixed, ARRAY(SELECT generate_series(1, 900)));
-	before := fixed;
-	BEGIN
-		fixed := bloom_add_all(fixed, ARRAY(SELECT generate_series(1000, 3000)));
-	EXCEPTION WHEN program_limit_exceeded THEN
-		RAISE NOTICE 'full: %, as before: %, sound: %', SQLERRM, fixed = before, fixed::bytea::bloom = before;
-	END;
-	BEGIN
-		fixed := bloom_add(fixed, 5000) | bloom_add(bloom_create(1000), 1);
-	EXCEPTION WHEN invalid_parameter_value THEN
-		RAISE NOTICE 'unlike: as before: %', fixed = before;
-	END;
+	FOREACH made_for IN ARRAY ARRAY[1000, 2000]
+	LOOP
+		fixed := bloom_add_all(bloom_create(made_for, growth => 0), ARRAY(SELECT generate_series(1, 900)));
+		before := fixed;
+		BEGIN
+			fixed := bloom_add_all(fixed, ARRAY(SELECT generate_series(1000, 3500)));
+		EXCEPTION WHEN program_limit_exceeded THEN
+			RAISE NOTICE 'full: %, as before: %, sound: %', SQLERRM, fixed = before, fixed::bytea::bloom = before;
+		END;
+		BEGIN
+			fixed := bloom_add(fixed, 5000) | bloom_add(bloom_create(made_for), 1);
+		EXCEPTION WHEN invalid_parameter_value THEN
+			RAISE NOTICE 'unlike: as before: %', fixed = before;
+		END;
+	END LOOP;
 END
 $$;
 DROP TABLE stored;

@@ -7,9 +7,11 @@ INSERT INTO stored VALUES
 	('block512', bloom_add_all(bloom_create(4000000), ARRAY[1, 2, 3])),
 	('block512x2', bloom_add_all(bloom_create(2000000, 0.00001), ARRAY[1, 2, 3])),
 	('classic', bloom_add_all(bloom_create_bits(40000000, 5), ARRAY[1, 2, 3])),
-	('layers', bloom_union(bloom_create(300000),
-						   (SELECT bloom_agg(i, 300000, 0.01)
-							FROM generate_series(1, 1000000) i)));
+	('layers', bloom_union(bloom_add_all(bloom_add_all((SELECT bloom_agg(i, 300000, 0.01) FROM generate_series(1, 300000) i),
+										   ARRAY(SELECT generate_series(300001, 600000))), ARRAY(SELECT generate_series(600001, 1000000))),
+						   bloom_create(300000))),
+	-- a small layer among large ones, whose bits lie anywhere in it
+	('small first', bloom_add_all(bloom_add_all(bloom_create(1000), ARRAY(SELECT generate_series(1, 1000))), ARRAY(SELECT generate_series(1001, 1000000))));
 SELECT name, pg_column_size(filter) > 1000000 AS large, (bloom_info(filter)).layers
 FROM stored ORDER BY name COLLATE "C";
 
@@ -51,7 +53,7 @@ GROUP BY name ORDER BY name COLLATE "C";
 -- an array is many lookups at once
 SELECT name, bloom_contains_each(filter, ARRAY[1, -1, NULL, 3]) AS each,
 	bloom_contains_any(filter, ARRAY[-1, 2]) AS any, bloom_contains_all(filter, ARRAY[-1, 2]) AS all
-FROM stored WHERE name <> 'layers' ORDER BY name COLLATE "C";
+FROM stored WHERE name NOT IN ('layers', 'small first') ORDER BY name COLLATE "C";
 
 -- A lookup of another class is refused before anything is read but the header.
 SELECT bloom_contains(filter, 'x') FROM stored WHERE name = 'block512';
