@@ -24,17 +24,29 @@ CREATE EXTENSION bloomfilter;
 -- What to begin with
 -- ------------------------------------------------------------------------
 
-CREATE TABLE samples (n int GENERATED ALWAYS AS IDENTITY, kind text, bytes bytea);
-INSERT INTO samples (kind, bytes)
-SELECT 'bloom', f::bytea FROM (VALUES
+-- The image of a filter, without the checksum behind it
+CREATE FUNCTION image(bytes bytea) RETURNS bytea LANGUAGE sql IMMUTABLE STRICT
+RETURN substr(bytes, 1, octet_length(bytes) - 8);
+
+CREATE TABLE samples (n int GENERATED ALWAYS AS IDENTITY, kind text, image bytea);
+INSERT INTO samples (kind, image)
+SELECT 'bloom', image(f::bytea) FROM (VALUES
 	((SELECT bloom_agg(1) WHERE false)),
 	(bloom_add_all((SELECT bloom_agg(1) WHERE false), ARRAY[1, 2, 3])),
+	(bloom_create(1501)),
+	(bloom_add_all(bloom_create(1501), ARRAY[1, 2, 3])),
+	(bloom_add_all(bloom_create(1501, 0.1, 0), ARRAY(SELECT generate_series(1, 1501)))),
+	(bloom_add_all(bloom_create(1501, 1e-5), ARRAY[1, 2, 3])),
+	(bloom_add_all(bloom_create_bits(1001, 7), ARRAY[1, 2, 3])),
+	(bloom_add_all(bloom_add_all(bloom_create(1501), ARRAY(SELECT generate_series(1, 3200))), ARRAY(SELECT generate_series(3201, 5000)))),
+	(bloom_add_all(bloom_create(1501, 0.1, 1, 7), ARRAY(SELECT generate_series(1, 2000)))),
+	-- compact images, and what they grow to
 	(bloom_create(100)),
 	(bloom_add_all(bloom_create(100), ARRAY[1, 2, 3])),
 	(bloom_add_all(bloom_create(30, 0.1, 0), ARRAY(SELECT generate_series(1, 30)))),
 	(bloom_add_all(bloom_create(100, 1e-5), ARRAY[1, 2, 3])),
-	(bloom_add_all(bloom_create_bits(1001, 7), ARRAY[1, 2, 3])),
-	(bloom_add_all(bloom_create(10), ARRAY(SELECT generate_series(1, 100)))),
+	((SELECT bloom_agg(i) FROM generate_series(1, 20) AS i)),
+	(bloom_add_all(bloom_add_all(bloom_create(10), ARRAY(SELECT generate_series(1, 40))), ARRAY(SELECT generate_series(41, 100)))),
 	(bloom_add_all(bloom_create(10, 0.1, 1, 7), ARRAY(SELECT generate_series(1, 50)))),
 	(bloom_add_all(bloom_create(10), ARRAY(SELECT generate_series(1, 20))) | bloom_add_all(bloom_create(10), ARRAY(SELECT generate_series(11, 30)))),
 	-- so large that single blocks of it are read from the table
@@ -42,8 +54,8 @@ SELECT 'bloom', f::bytea FROM (VALUES
 	(bloom_add_all(bloom_create(500), ARRAY(SELECT generate_series(1, 20000))))
 ) AS v(f);
 -- Slots of 8 and 16 bits, whose entries repair() can count
-INSERT INTO samples (kind, bytes)
-SELECT 'cuckoo', f::bytea FROM (VALUES
+INSERT INTO samples (kind, image)
+SELECT 'cuckoo', image(f::bytea) FROM (VALUES
 	((SELECT cuckoo_agg(1) WHERE false)),
 	(cuckoo_create(100)),
 	(cuckoo_add_all(cuckoo_create(20, 0.01), ARRAY[1, 2, 3])),
@@ -56,7 +68,7 @@ SELECT 'cuckoo', f::bytea FROM (VALUES
 ) AS v(f);
 -- The set that an aggregate gathers, as a worker sends it
 CREATE AGGREGATE cuckoo_state(int) (SFUNC = cuckoo_agg_trans, STYPE = cuckoo);
-INSERT INTO samples (kind, bytes) SELECT 'cuckoo', cuckoo_state(x)::bytea FROM generate_series(1, 5) AS x;
+INSERT INTO samples (kind, image) SELECT 'cuckoo', image(cuckoo_state(x)::bytea) FROM generate_series(1, 5) AS x;
 
 -- ------------------------------------------------------------------------
 -- Damage
@@ -67,6 +79,10 @@ CREATE FUNCTION below(n int) RETURNS int LANGUAGE sql VOLATILE RETURN floor(rand
 
 CREATE FUNCTION le(n bigint) RETURNS bytea LANGUAGE sql IMMUTABLE STRICT
 RETURN (SELECT string_agg(substr(int8send(n), i, 1), '' ORDER BY i DESC) FROM generate_series(1, 8) AS i);
+
+-- An image, valid or not, with a right checksum behind it
+CREATE FUNCTION sealed(image bytea) RETURNS bytea LANGUAGE sql IMMUTABLE STRICT
+RETURN image || le(bloom_hash(image));
 
 -- A number of eight bytes, if it is one with which one can reckon
 CREATE FUNCTION small(bytes bytea, at int) RETURNS int LANGUAGE sql IMMUTABLE STRICT
@@ -87,8 +103,9 @@ CREATE FUNCTION damage(bytes bytea, other bytea) RETURNS bytea LANGUAGE plpgsql 
 $$
 DECLARE
 	length	int := octet_length(bytes);
-	layers	int := CASE WHEN length >= 60 THEN least(get_byte(bytes, 7), 32) ELSE 0 END;
-	body	int := CASE WHEN 60 + 64 * layers < length THEN 60 + 64 * layers ELSE 0 END;
+	compact	boolean := length >= 40 AND get_byte(bytes, 4) = 6;
+	layers	int := CASE WHEN length >= 60 AND NOT compact THEN least(get_byte(bytes, 7), 32) ELSE 0 END;
+	body	int := CASE WHEN compact THEN 39 WHEN 60 + 64 * layers < length THEN 60 + 64 * layers ELSE 0 END;
 	at		int;
 	there	int;
 BEGIN
@@ -105,10 +122,17 @@ BEGIN
 			-- fields of the header, of one and of eight bytes
 			RETURN put(bytes, 3 + below(5), set_byte('\x00', 0, below(34)));
 		WHEN 3 THEN
-			RETURN put(bytes, (ARRAY[12, 20, 28, 36, 44, 52])[1 + below(6)], some_number());
+			RETURN put(bytes, (ARRAY[8, 16, 24, 32, 40, 48])[1 + below(6)], some_number());
 		WHEN 4 THEN
+			IF compact THEN
+				-- its fields of one and two bytes
+				RETURN put(bytes, 5 + below(2) * (27 + 2 * below(4)), set_byte('\x00', 0, below(50)));
+			END IF;
 			RETURN put(bytes, 60 + 64 * below(greatest(layers, 1)) + below(2), set_byte('\x00', 0, below(70)));
 		WHEN 5 THEN
+			IF compact THEN
+				RETURN put(bytes, 32 + 2 * below(3), substr(some_number(), 1, 2));
+			END IF;
 			RETURN put(bytes, 60 + 64 * below(greatest(layers, 1)) + 8 * (1 + below(7)), some_number());
 		WHEN 6 THEN
 			-- shorter or longer
@@ -120,7 +144,7 @@ BEGIN
 			RETURN put(bytes, at, substr(other, at + 1, there));
 		WHEN 8 THEN
 			-- a valid error rate
-			RETURN put(bytes, 36, substr(other, 37, 8));
+			RETURN put(bytes, 24, substr(other, 25, 8));
 		ELSE
 			-- bytes of the body change places, so that as many bits are set
 			FOR i IN 0 .. below(6) LOOP
@@ -150,10 +174,13 @@ DECLARE
 	size	bigint;
 	at		int;
 BEGIN
+	IF length >= 40 AND get_byte(bytes, 4) = 6 THEN
+		RETURN put(bytes, 34, substr(le(length - 39), 1, 2));
+	END IF;
 	IF length < 60 THEN
 		RETURN bytes;
 	END IF;
-	bytes := put(bytes, 52, le(length));
+	bytes := put(bytes, 48, le(length));
 	layers := get_byte(bytes, 7);
 	IF get_byte(bytes, 4) < 2 OR 60 + 64 * layers > length THEN
 		RETURN bytes;
@@ -170,7 +197,7 @@ BEGIN
 			bytes := put(bytes, layer + 40, substr(bytes, layer + 16 + 1, 8));
 		END IF;
 		-- bytes that the layer takes
-		size := CASE layout WHEN 2 THEN 64 * size WHEN 3 THEN 64 * size WHEN 4 THEN (size + 511) / 512 * 64
+		size := CASE layout WHEN 2 THEN 64 * size WHEN 3 THEN 64 * size WHEN 4 THEN (size + 511) / 512 * 64 WHEN 6 THEN (size + 511) / 512 * 64
 			WHEN 5 THEN (size * width / 8 + 8 + 63) / 64 * 64 END;
 		EXIT WHEN size IS NULL OR size > length - at;
 		IF layout <> 5 THEN
@@ -278,7 +305,7 @@ DECLARE
 	rate	float8 := KIND_error_rate(f);
 	g		KIND;
 BEGIN
-	ASSERT KIND_cardinality(f) >= 0 AND rate BETWEEN 0 AND 1 AND info.bytes = octet_length(f::bytea) AND coalesce(info.capacity, 1) > 0, 'strange figures';
+	ASSERT KIND_cardinality(f) >= 0 AND rate BETWEEN 0 AND 1 AND info.bytes = octet_length(f::bytea) - 8 AND coalesce(info.capacity, 1) > 0, 'strange figures';
 	BEGIN
 		each := KIND_contains_each(f, probes);
 		ASSERT (SELECT bool_and(KIND_contains(f, x) = e AND (f @> x) = e AND (x <@ f) = e) FROM unnest(probes, each) AS t(x, e)),
@@ -407,7 +434,8 @@ DECLARE
 	result	done := (0, 0, 0);
 	sample	samples;
 	other	samples;
-	bytes	bytea;
+	image	bytea;
+	external	bytea;
 BEGIN
 	FOR step IN first .. last LOOP
 		PERFORM setseed(bloom_hash(step, seed)::float8 / 2.0::float8 ^ 63);
@@ -417,28 +445,41 @@ BEGIN
 		IF below(2) = 0 THEN
 			other := sample;
 		END IF;
-		bytes := sample.bytes;
+		image := sample.image;
 		FOR i IN 0 .. below(3) LOOP
-			bytes := damage(bytes, other.bytes);
+			image := damage(image, other.image);
 		END LOOP;
 		IF below(8) > 0 THEN
-			bytes := repair(bytes);
+			image := repair(image);
 		END IF;
 		result.tried := result.tried + 1;
 		BEGIN
+			-- with a right checksum, so that there is more than that to refuse it
 			IF sample.kind = 'bloom' THEN
-				PERFORM use_bloom(f, other.bytes::bloom) FROM enter_bloom(bytes) AS f WHERE f IS NOT NULL;
+				PERFORM use_bloom(f, sealed(other.image)::bloom) FROM enter_bloom(sealed(image)) AS f WHERE f IS NOT NULL;
 			ELSE
-				PERFORM use_cuckoo(f, other.bytes::cuckoo) FROM enter_cuckoo(bytes) AS f WHERE f IS NOT NULL;
+				PERFORM use_cuckoo(f, sealed(other.image)::cuckoo) FROM enter_cuckoo(sealed(image)) AS f WHERE f IS NOT NULL;
 			END IF;
 			IF FOUND THEN
 				result.used := result.used + 1;
 			ELSE
 				result.refused := result.refused + 1;
 			END IF;
+			-- and without: whatever was changed, it is refused
+			IF image <> sample.image THEN
+				external := CASE below(2) WHEN 0 THEN image || substr(sealed(sample.image), octet_length(sample.image) + 1)
+					ELSE damage(sealed(image), sealed(other.image)) END;
+				IF external <> sealed(image) AND external <> sealed(sample.image) AND external <> sealed(other.image) THEN
+					IF sample.kind = 'bloom' THEN
+						ASSERT enter_bloom(external) IS NULL, 'taken in spite of its checksum';
+					ELSE
+						ASSERT enter_cuckoo(external) IS NULL, 'taken in spite of its checksum';
+					END IF;
+				END IF;
+			END IF;
 		EXCEPTION WHEN OTHERS OR assert_failure THEN
 			RAISE EXCEPTION USING MESSAGE = format('seed %s, step %s, %s: %s: %s', seed, step, sample.kind, SQLSTATE, SQLERRM),
-				DETAIL = left(encode(bytes, 'hex'), 4000);
+				DETAIL = left(encode(image, 'hex'), 4000);
 		END;
 	END LOOP;
 	RETURN result;
