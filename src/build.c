@@ -169,11 +169,18 @@ contains_all(StoredUser *user, FilterReader *reader, const uint64 *hashes,
 			reader_open(user, PointerGetDatum(reader->slices_of), batch,
 						reader);
 		if (reader->slices_of == NULL)
+		{
 			filter_contains_batch(reader->image, hashes, batch, found);
-		for (uint64 i = 0; i < batch; i++)
-			if (reader->slices_of == NULL ? !found[i] :
-				!reader_contains(reader, hashes[i]))
-				return false;
+			for (uint64 i = 0; i < batch; i++)
+				if (!found[i])
+					return false;
+		}
+		else
+		{
+			for (uint64 i = 0; i < batch; i++)
+				if (!reader_contains(reader, hashes[i]))
+					return false;
+		}
 		hashes += batch;
 		count -= batch;
 		batch = Min(2 * batch, BATCH);
