@@ -53,7 +53,7 @@ FROM members;
 -- and a cuckoo's function as much as that of a bloom; a multiset must not drop DISTINCT: no rows
 SELECT b.signature, b.procost AS bloom, c.procost AS cuckoo
 FROM members b JOIN members c ON c.proname = replace(b.proname, 'bloom', 'cuckoo') AND c.proargtypes::regtype[]::text = replace(b.proargtypes::regtype[]::text, 'bloom', 'cuckoo')
-WHERE b.proname ~ 'bloom' AND (b.procost <> c.procost OR b.prosrc <> replace(c.prosrc, 'cuckoo', 'bloom') OR b.prosupport <> c.prosupport AND b.proname <> 'bloom_agg' OR b.proargnames IS DISTINCT FROM c.proargnames AND b.proname <> 'bloom_info');
+WHERE b.proname ~ 'bloom' AND (b.procost <> c.procost OR b.prosrc <> replace(c.prosrc, 'cuckoo', 'bloom') OR b.prosupport <> c.prosupport AND b.proname <> 'bloom_agg' OR b.proargnames IS DISTINCT FROM c.proargnames AND b.proname NOT IN ('bloom_info', 'bloom_size'));
 -- A cuckoo has all functions of a bloom that it can have, and more
 SELECT signature AS bloom_only FROM members b
 WHERE NOT EXISTS (SELECT FROM members c WHERE c.proname = replace(b.proname, 'bloom', 'cuckoo') AND c.proname <> b.proname) AND proname ~ 'bloom' ORDER BY signature::text COLLATE "C";

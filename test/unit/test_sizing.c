@@ -582,7 +582,7 @@ static double
 time_plans(double error_rate)
 {
 	clock_t		begin = clock();
-	uint8_t    *image = make_filter(10, error_rate, 2);
+	uint8_t    *image = make_filter(2000, error_rate, 2);
 
 	for (int i = 0; i < 6; i++)
 		grow_filter(&image);
