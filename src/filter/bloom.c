@@ -539,6 +539,7 @@ bloom_check_image(const uint8_t *image)
 const char *
 bloom_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 {
+	(void) i;
 	if (layer->layout == LAYOUT_SMALL)
 	{
 		if (layer->hashes < 1 || layer->hashes > SMALL_MAX_HASHES)
@@ -546,9 +547,7 @@ bloom_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 		if (layer->size < 8 || layer->size > 8 * SMALL_MAX_BYTES ||
 			layer->size % 8 != 0)
 			return "number of bits out of range";
-		/* the first layer alone is a compact image again: filter_plan_again() */
-		if (layer->capacity > SMALL_CAPACITY_MAX ||
-			(i == 0 && image_capacity(image) > SMALL_CAPACITY_MAX))
+		if (layer->capacity > SMALL_CAPACITY_MAX)
 			return "capacity of a layer out of range";
 	}
 	else

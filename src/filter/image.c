@@ -130,10 +130,12 @@ image_put_layers(uint8_t *image, const FilterParams *params,
 	if (layers_are_compact(layer, layers))
 	{
 		put_common(image, LAYOUT_SMALL, params);
-		if (layer->error_rate == params->error_rate * SMALL_EXACT_SHARE)
+		if (params->growth > 0 &&
+			layer->error_rate == params->error_rate * SMALL_EXACT_SHARE)
 			image[IMAGE_OFF_FLAGS] = IMAGE_FLAG_EXACT;
 		image[IMAGE_OFF_LAYERS] = 1;
-		put16(image + COMPACT_OFF_CAPACITY, params->capacity);
+		/* the filter's, unless its layers are from outside */
+		put16(image + COMPACT_OFF_CAPACITY, layer->capacity);
 		put16(image + COMPACT_OFF_BYTES, layer->size / 8);
 		put16(image + COMPACT_OFF_BITS_FULL, layer->bits_full);
 		image[COMPACT_OFF_HASHES] = layer->hashes;

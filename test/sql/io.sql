@@ -266,9 +266,14 @@ SELECT fault(overlay(overlay(substr(image(f), 1, 60) PLACING '\x01' FROM 8) PLAC
 			 overlay(substr(image(f), 61, 64) PLACING le(124.0) FROM 49) || substr(image(f), 60 + 3 * 64 + 1, 64)) AS alone,
 	   fault(patch(f, 4, '\x03')) AS block512x2, fault(patch(f, 4, '\x04')) AS classic, fault(patch(f, 4, '\x06')) AS small
 FROM layouts WHERE what = 'small layers';
--- The first layer, alone, must have room in a compact image: bloom_clear makes one
-SELECT fault(patch(f, 32, le(1500.0))) AS at_most, fault(patch(f, 32, le(1501.0))) AS more, fault(patch(f, 32, le(65536.0 + 10))) AS with_third_byte
-FROM layouts WHERE what = 'small layers';
+-- The first layer, alone, becomes a compact image again, whatever capacity the header
+-- has, and whether it says that the filter grows
+CREATE FUNCTION cleared(image bytea) RETURNS boolean LANGUAGE sql RETURN bloom_clear(sealed(image)::bloom)::bytea::bloom = bloom_clear(sealed(image)::bloom);
+SELECT field, cleared(patch(f, at, bytes))
+FROM layouts, (VALUES ('capacity 1,501', 32, le(1501.0)), ('capacity 65,546', 32, le(65546.0)), ('capacity 2^62', 32, le(2.0 ^ 62)),
+					  ('fixed', 6, '\x00'), ('exact', 60 + 24, le(0.01 * 0.95::float8)), ('error rate', 60 + 24, le(0.001::float8))) AS v(field, at, bytes) WHERE what = 'small layers';
+SELECT cleared(overlay(patch(f, 6, '\x00') PLACING le(0.01 * 0.95::float8) FROM 85)) AS fixed_and_exact FROM layouts WHERE what = 'small layers';
+DROP FUNCTION cleared;
 -- Fields of a small layer among others
 SELECT field, fault(patch(f, 60 + at, bytes))
 FROM layouts, LATERAL (VALUES
