@@ -4,11 +4,17 @@
 CREATE TEMP TABLE filters (name text, f bloom);
 INSERT INTO filters
 SELECT name, bloom_add_all(f, ARRAY(SELECT generate_series(1, 100)))
-FROM (VALUES ('block512', bloom_create(100, 1e-3)),
-			 ('block512x2', bloom_create(100, 1e-6)),
+FROM (VALUES ('block512', bloom_create(2000, 1e-3)),
+			 ('block512x2', bloom_create(2000, 1e-6)),
+			 ('small', bloom_create(100, 1e-3)),
+			 ('small, low rate', bloom_create(100, 1e-6)),
 			 ('classic', bloom_create_bits(2000, 10)),
 			 ('grown', bloom_create(3, 1e-3)),
 			 ('explicit', (SELECT bloom_agg(1) WHERE false))) AS t(name, f);
+-- several layers, also with blocks
+UPDATE filters SET f = bloom_add_all(bloom_add_all(bloom_create(3, 1e-3), ARRAY(SELECT generate_series(1, 20))), ARRAY(SELECT generate_series(21, 100))) WHERE name = 'grown';
+INSERT INTO filters SELECT 'grown, large', bloom_add_all(bloom_add_all(bloom_create(2000, 1e-3), ARRAY(SELECT generate_series(-1000000, -996000))), ARRAY(SELECT generate_series(-996000, -993000)) || ARRAY(SELECT generate_series(1, 100)));
+SELECT name, layout, layers FROM filters, bloom_info(f) ORDER BY name COLLATE "C";
 
 SELECT name,
 	   bloom_contains_any(f, ARRAY[-1, 5, -2]) AS any_yes, bloom_contains_any(f, ARRAY[-1, -2]) AS any_no,

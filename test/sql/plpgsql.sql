@@ -2,11 +2,12 @@
 -- changes the variable's value in place, which only the time that it takes may
 -- show.  (storage.sql has the simple cases.)
 --
--- A filter of 100,000 elements is large enough to be changed in place, one of
--- 100 is not; nor is one in an assignment that has a subquery, or that comes from
--- such an assignment, until bloom_add() has made it so.
+-- A filter of 100,000 elements is large enough to be changed in place, those of
+-- 100 and 2,000, which have different layouts, are not; nor is one in an assignment
+-- that has a subquery, or that comes from such an assignment, until bloom_add() has
+-- made it so.
 CREATE TABLE sizes (capacity int);
-INSERT INTO sizes VALUES (100), (100000);
+INSERT INTO sizes VALUES (100), (2000), (100000);
 
 -- A loop makes the same bytes as one statement, alone and nested
 CREATE FUNCTION in_a_loop(capacity int, elements int) RETURNS bloom
