@@ -146,18 +146,7 @@ probe_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 	reader_reopen(&site->user, elements.count, &reader);
 
 	found = palloc(elements.length * sizeof(bool));
-	for (int done = 0; done < elements.count; done += BATCH)
-	{
-		int			count = Min(elements.count - done, BATCH);
-
-		CHECK_FOR_INTERRUPTS();
-		if (reader.slices_of == NULL)
-			filter_contains_batch(reader.image, hashes + done, count,
-								  found + done);
-		else
-			for (int i = done; i < done + count; i++)
-				found[i] = reader_contains(&reader, hashes[i]);
-	}
+	reader_contains_batch(&reader, hashes, elements.count, found);
 	answers->length = elements.length;
 	answers->nulls = elements.nulls;
 	answers->found = found;

@@ -10,11 +10,12 @@
  *	 (or few) that holds the element's bits.  This works for values stored
  *	 uncompressed, and takes the same time for a filter of any size.
  *
- * - Once the slices have cost as much as the whole filter would, we read the
- *	 whole and cache it.  This is the "ski rental" rule: however many probes
- *	 follow, the cost is at most twice that of the better choice.  If we know
- *	 that many probes follow (an array of elements), or that the filter is
- *	 small, we read the whole at once.
+ * - As soon as the next slice would bring the cost to that of the whole filter,
+ *	 we read the whole and cache it.  This is the "ski rental" rule: however many
+ *	 probes follow, the cost is at most twice that of the better choice, and the
+ *	 probe that reads the whole costs about as much as those before it together.
+ *	 If we know that many probes follow (an array of elements), or that the filter
+ *	 is small, we read the whole at once.
  *
  * The unit of cost is a chunk of the TOAST table (about 2 kB).  A slice needs
  * only one or two chunks, but each slice has to descend the index.
@@ -31,26 +32,43 @@
  */
 #include "stored.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "access/detoast.h"
 #include "access/heaptoast.h"
+#include "access/table.h"
+#include "access/tableam.h"
 #include "miscadmin.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 
 /*
  * Cost of reading one slice, in chunks of a value that is read in full.
- * Measured: 5 to 8 microseconds a slice against 0.15 to 0.2 a chunk, 4.5 against
- * 0.4, and 3.7 against 0.4 to 0.9 (page faults included): ratios of 40, 11 and 4
- * to 10.  A wrong value costs at most a factor of two, and only near the point
- * where both ways cost the same.
+ * Measured: 1.9 to 2.1 microseconds a slice against 0.35 a chunk of a filter of
+ * 1.3 MB and 0.7 to 0.9 of one of 13 MB, which no cache of the processor holds.
+ * A wrong value costs at most a factor of two, and only near the point where both
+ * ways cost the same.
  */
-#define SLICE_COST			8.0
+#define SLICE_COST			4.0
 
 /*
- * A large filter is read this many bytes at a time, so that memory never holds
- * it twice.
+ * A large filter is read so many bytes at a time, with a check for interrupts in
+ * between: full chunks, so that none is read twice
  */
-#define READ_BYTES			((Size) 8 * 1024 * 1024)
+#define READ_BYTES			((Size) 4096 * TOAST_MAX_CHUNK_SIZE)
+
+/* The largest slice that a layout reads: a block, or a window */
+#define SLICE_MAX_BYTES		64
+
+/*
+ * Sizes of images whose memory we ask for at once.  Smaller ones come from the
+ * heap of malloc(), which has often been touched; larger ones use huge pages
+ * (allocate_image()).
+ */
+#define POPULATE_FROM_BYTES	((Size) 64 * 1024)
+#define POPULATE_BELOW_BYTES ((Size) 4 * 1024 * 1024)
 
 /* Bytes that a cached filter takes besides its image: limits their number, too */
 #define CACHE_OVERHEAD		1024
@@ -137,6 +155,55 @@ join_cache(StoredUser *user)
 }
 
 /*
+ * Read part of a value that is stored uncompressed: "bytes" bytes from "offset"
+ * on, straight to where they belong.  Core writes a slice behind the length word
+ * of the varlena that it is given, and leaves that word alone.
+ */
+static void
+read_slice(const struct varatt_external *place, Size offset, Size bytes,
+		   uint8 *to)
+{
+	Relation	toast = table_open(place->va_toastrelid, AccessShareLock);
+	Size		done = 0;
+
+	Assert(!VARATT_EXTERNAL_IS_COMPRESSED(*place));
+	Assert(offset + bytes <= VARATT_EXTERNAL_GET_EXTSIZE(*place));
+	while (done < bytes)
+	{
+		Size		length = Min(bytes - done, READ_BYTES);
+
+		CHECK_FOR_INTERRUPTS();
+		table_relation_fetch_toast_slice(toast, place->va_valueid,
+										 VARATT_EXTERNAL_GET_EXTSIZE(*place),
+										 offset + done, length,
+										 (struct varlena *)
+										 (to + done - VARHDRSZ));
+		done += length;
+	}
+	table_close(toast, AccessShareLock);
+}
+
+/*
+ * Get the memory of an image that is about to be written to in full.  A page
+ * fault for each 4 kB would take longer than reading what goes there; the kernel
+ * needs half as long for all pages at once.  If it refuses, they come one by one.
+ */
+static void
+populate(uint8 *image, Size bytes)
+{
+#ifdef MADV_POPULATE_WRITE
+	if (bytes >= POPULATE_FROM_BYTES && bytes < POPULATE_BELOW_BYTES)
+	{
+		Size		page = sysconf(_SC_PAGESIZE);
+		uintptr_t	start = TYPEALIGN(page, (uintptr_t) image);
+		uintptr_t	end = TYPEALIGN_DOWN(page, (uintptr_t) image + bytes);
+
+		(void) madvise((void *) start, end - start, MADV_POPULATE_WRITE);
+	}
+#endif
+}
+
+/*
  * Read the first "bytes" bytes of a stored filter into the cache, replacing what
  * was read before; evict other filters if the cache gets too large.
  */
@@ -145,7 +212,6 @@ read_stored(StoredFilter *stored, struct varlena *pointer, Size bytes)
 {
 	uint8	   *image;
 	void	   *memory;
-	Size		done = 0;
 
 	cache.bytes += bytes - stored->bytes;
 	stored->bytes = bytes;
@@ -153,24 +219,19 @@ read_stored(StoredFilter *stored, struct varlena *pointer, Size bytes)
 
 	stored->image = NULL;
 	MemoryContextReset(stored->mcxt);
-	image = allocate_image(stored->mcxt, bytes, false, &memory);
-
 	if (VARATT_EXTERNAL_IS_COMPRESSED(stored->pointer))
 	{
-		struct varlena *whole = detoast_attr(pointer);
+		/* where core decompresses it to, so that there is no second copy */
+		MemoryContext old = MemoryContextSwitchTo(stored->mcxt);
 
-		memcpy(image, VARDATA(whole), bytes);
-		pfree(whole);
-		done = bytes;
+		image = (uint8 *) VARDATA(detoast_attr(pointer));
+		MemoryContextSwitchTo(old);
 	}
-	while (done < bytes)
+	else
 	{
-		Size		length = Min(bytes - done, READ_BYTES);
-		struct varlena *piece = detoast_attr_slice(pointer, done, length);
-
-		memcpy(image + done, VARDATA(piece), length);
-		pfree(piece);
-		done += length;
+		image = allocate_image(stored->mcxt, bytes, false, &memory);
+		populate(image, bytes);
+		read_slice(&stored->pointer, 0, bytes, image);
 	}
 	stored->image = image;
 }
@@ -227,12 +288,34 @@ read_header(StoredFilter *stored, struct varlena *pointer)
 	}
 }
 
+/* Read all of a filter. */
+static void
+read_whole(StoredFilter *stored, struct varlena *pointer)
+{
+	Assert(!stored->whole);
+	read_stored(stored, pointer, stored->pointer.va_rawsize - VARHDRSZ);
+	stored->whole = true;
+}
+
+/*
+ * Would "slices" more slices cost at least as much, with those read before, as
+ * all of the filter?  A compressed value has no slices.
+ */
+static inline bool
+whole_pays(const StoredFilter *stored, double slices)
+{
+	return VARATT_EXTERNAL_IS_COMPRESSED(stored->pointer) ||
+		stored->spent + SLICE_COST * slices >=
+		SLICE_COST +
+		(double) stored->pointer.va_rawsize / TOAST_MAX_CHUNK_SIZE;
+}
+
 /*
  * reader_open_stored
  *		The slow path of reader_open(): the filter is not flat in memory
  *
- * Reads and caches what the expected number of probes pays for: nothing new, the
- * header, or the whole filter.
+ * Reads and caches what the expected number of probes is certain to pay for:
+ * nothing new, the header, or the whole filter.
  */
 void
 reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
@@ -241,8 +324,6 @@ reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
 	struct varlena *pointer = (struct varlena *) DatumGetPointer(filter);
 	struct varatt_external place;
 	StoredFilter *stored;
-	double		chunks;
-	double		slices;
 
 	if (!VARATT_IS_EXTERNAL_ONDISK(pointer))
 	{
@@ -255,64 +336,90 @@ reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
 	stored = find_stored(user, &place);
 	if (!stored->whole)
 	{
-		chunks = (double) place.va_rawsize / TOAST_MAX_CHUNK_SIZE;
 		/* an array of NULLs needs the header, too */
 		probes = Max(probes, 1);
-		/* at least: one slice for each probe, and the header */
-		slices = probes + (stored->image == NULL ? 1 : 0);
-		if (VARATT_EXTERNAL_IS_COMPRESSED(place) ||
-			stored->spent + SLICE_COST * slices >= chunks)
-			slices = 0;
-		else
+		/* at least one slice for each probe, and the header */
+		if (whole_pays(stored, (double) probes + (stored->image == NULL ? 1 : 0)))
+			read_whole(stored, pointer);
+		else if (stored->image == NULL)
 		{
-			if (stored->image == NULL)
-				read_header(stored, pointer);
-			slices = (double) probes * filter_slices(stored->image);
+			read_header(stored, pointer);
+			if (filter_slices(stored->image) == 0)
+				read_whole(stored, pointer);
 		}
-		if (slices == 0 || stored->spent + SLICE_COST * slices >= chunks)
-		{
-			read_stored(stored, pointer, place.va_rawsize - VARHDRSZ);
-			stored->whole = true;
-		}
-		else
+		if (!stored->whole)
 			reader->slices_of = pointer;
 	}
 	reader->image = stored->image;
 	reader->stored = stored;
 }
 
-/* State of fetch_slice(): what to read from, and the slice read last */
+/* A FilterFetch's argument: where to read from, and room for a slice */
 typedef struct SliceReader
 {
-	FilterReader *reader;
-	struct varlena *slice;
+	StoredFilter *stored;
+	uint8		room[VARHDRSZ + SLICE_MAX_BYTES];
 } SliceReader;
 
-/* A FilterFetch: read bytes of the stored value that the reader has open. */
+/* A FilterFetch: read bytes of a stored value; valid until the next call. */
 static const uint8_t *
 fetch_slice(void *from, uint64_t offset, uint32_t bytes)
 {
 	SliceReader *slices = (SliceReader *) from;
+	uint8	   *slice = slices->room + VARHDRSZ;
 
-	/* a filter that was not used for long comes from disk */
-	CHECK_FOR_INTERRUPTS();
-	if (slices->slice)
-		pfree(slices->slice);
-	slices->slice = detoast_attr_slice(slices->reader->slices_of, offset,
-									   bytes);
-	slices->reader->stored->spent += SLICE_COST;
-	return (const uint8_t *) VARDATA(slices->slice);
+	Assert(bytes <= SLICE_MAX_BYTES);
+	read_slice(&slices->stored->pointer, offset, bytes, slice);
+	slices->stored->spent += SLICE_COST;
+	return slice;
 }
 
-/* reader_contains() for a filter that is read by slices */
+/*
+ * reader_contains_sliced
+ *		reader_contains() for a filter that is read by slices
+ *
+ * Reads the whole filter instead if that pays now; the reader is then like any
+ * other.
+ */
 bool
 reader_contains_sliced(FilterReader *reader, uint64 hash)
 {
-	SliceReader slices = {reader, NULL};
-	bool		found = filter_contains_sliced(reader->image, hash,
-											   fetch_slice, &slices);
+	SliceReader slices;
 
-	if (slices.slice)
-		pfree(slices.slice);
-	return found;
+	Assert(reader->image == reader->stored->image);
+	if (whole_pays(reader->stored, 1))
+	{
+		read_whole(reader->stored, reader->slices_of);
+		reader->image = reader->stored->image;
+		reader->slices_of = NULL;
+		return filter_contains(reader->image, hash);
+	}
+	slices.stored = reader->stored;
+	return filter_contains_sliced(reader->image, hash, fetch_slice, &slices);
+}
+
+/*
+ * reader_contains_batch
+ *		Probe the filter for many hashes: found[i] is the result for hashes[i]
+ */
+void
+reader_contains_batch(FilterReader *reader, const uint64 *hashes, Size count,
+					  bool *found)
+{
+	Size		done = 0;
+
+	while (done < count && reader->slices_of != NULL)
+	{
+		found[done] = reader_contains_sliced(reader, hashes[done]);
+		done++;
+	}
+	while (done < count)
+	{
+		Size		batch = Min(count - done, BATCH);
+
+		CHECK_FOR_INTERRUPTS();
+		filter_contains_batch(reader->image, hashes + done, batch,
+							  found + done);
+		done += batch;
+	}
 }

@@ -53,6 +53,8 @@ typedef struct FilterReader
 extern void reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
 							   FilterReader *reader);
 extern bool reader_contains_sliced(FilterReader *reader, uint64 hash);
+extern void reader_contains_batch(FilterReader *reader, const uint64 *hashes,
+								  Size count, bool *found);
 
 /*
  * reader_open

@@ -344,12 +344,8 @@ probe_filter(PageProbe *page)
 	if (page->count == 0)
 		return;
 	reader_reopen(&page->probe->site->user, page->count, &page->reader);
-	if (likely(page->reader.slices_of == NULL))
-		filter_contains_batch(page->reader.image, page->hashes, page->count,
-							  page->found);
-	else
-		for (int i = 0; i < page->count; i++)
-			page->found[i] = reader_contains(&page->reader, page->hashes[i]);
+	reader_contains_batch(&page->reader, page->hashes, page->count,
+						  page->found);
 }
 
 static void
