@@ -2,7 +2,7 @@
  * bloomfilter.c
  *	  What the library does when the server loads it.
  */
-#include "value.h"
+#include "stored.h"
 
 #include "filter/block512.h"
 #include "lib/stringinfo.h"
@@ -54,6 +54,8 @@ _PG_init(void)
 {
 	filter_interrupt_check = check_for_interrupts;
 	choose_kernel();
+	cache_init();
+	stored_init();
 	membership_init();
 	/* before the prefix is reserved */
 	DefineCustomIntVariable("bloomfilter.max_filter_size",

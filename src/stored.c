@@ -20,15 +20,19 @@
  * The unit of cost is a chunk of the TOAST table (about 2 kB).  A slice needs
  * only one or two chunks, but each slice has to descend the index.
  *
- * The cache holds several filters, because a join may alternate between them
- * (shards, or one filter for each customer).  Its key is the TOAST pointer
- * (value, relation and both sizes), which identifies the bytes: a changed filter
- * is stored as a new value.  All call sites of a backend share the cache,
- * because the scan of each partition has a call site of its own.  When it
- * exceeds CACHE_BYTES, we evict the least recently probed filters, except those
- * that some call site probed last.  The cache goes away with the last call site
- * that used it: at the end of the query, or of the transaction if PL/pgSQL
- * evaluates the call as a simple expression.
+ * The session keeps filters, or their headers, from statement to statement, within
+ * bloomfilter.cache_size (cache.c).  It finds them by their TOAST pointer (value,
+ * relation and both sizes).  A changed filter is stored as a new value, but a
+ * pointer is sure to identify the bytes only while a snapshot holds them: so when
+ * a filter is used for the first time in a query, we look whether its first chunk is
+ * still the same (chunks.c).  What is between two such looks is a period.
+ *
+ * Each call site pins the filter that it probed last.  A pinned filter is never
+ * evicted, and once read in full it stays where it is.  If it turns out to be
+ * another value's, it is unlisted, and goes with its last pin.
+ *
+ * Errors may leave this at any point where it reads: a filter then has no image
+ * yet, and is read by whoever comes next.
  */
 #include "stored.h"
 
@@ -36,13 +40,10 @@
 #include <unistd.h>
 
 #include "access/detoast.h"
-#include "access/heaptoast.h"
-#include "access/table.h"
-#include "access/tableam.h"
+#include "access/xact.h"
 #include "miscadmin.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 
 /*
  * Cost of reading one slice, in chunks of a value that is read in full.
@@ -52,12 +53,6 @@
  * ways cost the same.
  */
 #define SLICE_COST			4.0
-
-/*
- * A large filter is read so many bytes at a time, with a check for interrupts in
- * between: full chunks, so that none is read twice
- */
-#define READ_BYTES			((Size) 4096 * TOAST_MAX_CHUNK_SIZE)
 
 /* The largest slice that a layout reads: a block, or a window */
 #define SLICE_MAX_BYTES		64
@@ -70,118 +65,203 @@
 #define POPULATE_FROM_BYTES	((Size) 64 * 1024)
 #define POPULATE_BELOW_BYTES ((Size) 4 * 1024 * 1024)
 
-/* Bytes that a cached filter takes besides its image: limits their number, too */
-#define CACHE_OVERHEAD		1024
+/* Bytes that a cached filter takes besides its image */
+#define STORED_OVERHEAD		1536
 
 /* Initial size of the hash table, in filters; it grows as needed */
 #define STORED_EXPECTED		16
 
-/* The cache */
-static struct
+/* An entry of the hash table */
+typedef struct StoredEntry
 {
-	MemoryContext mcxt;			/* NULL while there is no cache */
-	HTAB	   *filters;
-	dlist_head	uses;			/* most recently used first */
-	Size		bytes;			/* of all filters */
-	int			users;			/* StoredUsers that have joined */
-}			cache;
+	struct varatt_external pointer; /* the key */
+	StoredFilter *stored;
+} StoredEntry;
 
+uint64		stored_period = 1;
+
+/* Holds all stored filters of the session; NULL before the first */
+static MemoryContext stored_mcxt = NULL;
+static HTAB *stored_filters;
+
+/* ----------------------------------------------------------------
+ *		Filters in the cache
+ * ----------------------------------------------------------------
+ */
+
+/* A filter is not found any more. */
 static void
-evict(StoredFilter *stored)
+unlist(StoredFilter *stored)
 {
-	cache.bytes -= stored->bytes + CACHE_OVERHEAD;
-	dlist_delete(&stored->use);
-	MemoryContextDelete(stored->mcxt);
-	hash_search(cache.filters, &stored->pointer, HASH_REMOVE, NULL);
+	if (stored->listed)
+		(void) hash_search(stored_filters, &stored->pointer, HASH_REMOVE, NULL);
+	stored->listed = false;
 }
 
-/* Evict the least recently used filters while the cache is too large. */
+/* Free a filter that nobody uses. */
 static void
-limit_cache(void)
+free_stored(StoredFilter *stored)
 {
-	dlist_node *node = dlist_is_empty(&cache.uses) ? NULL :
-		dlist_tail_node(&cache.uses);
+	Assert(stored->item.pins == 0);
+	unlist(stored);
+	cache_remove(&stored->item);
+	MemoryContextDelete(stored->mcxt);
+	pfree(stored);
+}
 
-	while (node && cache.bytes > CACHE_BYTES)
+/* CacheItem's evict() */
+static void
+evict_stored(CacheItem *item)
+{
+	free_stored((StoredFilter *) item);
+}
+
+/* A user turns to another filter, or goes. */
+static void
+unpin(StoredFilter *stored)
+{
+	if (stored->listed)
+		cache_unpin(&stored->item);
+	else
 	{
-		StoredFilter *stored = dlist_container(StoredFilter, use, node);
+		/* nobody will find it again */
+		bool		was_last = stored->item.pins == 1;
 
-		node = dlist_has_prev(&cache.uses, node) ?
-			dlist_prev_node(&cache.uses, node) : NULL;
-		if (stored->users == 0)
-			evict(stored);
+		if (was_last)
+			cache_remove(&stored->item);
+		stored->item.pins--;
+		if (was_last)
+			free_stored(stored);
 	}
 }
 
-/* Memory context callback: a user of the cache ends */
+/* Memory context callback: a user of the cache ends. */
 static void
 leave_cache(void *arg)
 {
 	StoredUser *user = (StoredUser *) arg;
+	StoredFilter *last = user->last;
 
-	if (user->last)
-		user->last->users--;
-	if (--cache.users == 0)
-	{
-		MemoryContextDelete(cache.mcxt);
-		memset(&cache, 0, sizeof(cache));
-	}
+	user->last = NULL;
+	if (last)
+		unpin(last);
 }
 
 /* Called before a user's first probe of a stored filter */
 static void
 join_cache(StoredUser *user)
 {
-	if (cache.mcxt == NULL)
+	if (stored_mcxt == NULL)
 	{
 		HASHCTL		info = {
 			.keysize = sizeof(struct varatt_external),
-			.entrysize = sizeof(StoredFilter)
+			.entrysize = sizeof(StoredEntry)
 		};
+		MemoryContext mcxt = AllocSetContextCreate(TopMemoryContext,
+												   "stored filters",
+												   ALLOCSET_SMALL_SIZES);
 
-		cache.mcxt = AllocSetContextCreate(TopMemoryContext,
-										   "stored filters",
-										   ALLOCSET_SMALL_SIZES);
-		info.hcxt = cache.mcxt;
-		cache.filters = hash_create("stored filters", STORED_EXPECTED, &info,
-									HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-		dlist_init(&cache.uses);
+		info.hcxt = mcxt;
+		stored_filters = hash_create("stored filters", STORED_EXPECTED, &info,
+									 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+		stored_mcxt = mcxt;
 	}
 	user->leave.func = leave_cache;
 	user->leave.arg = user;
 	MemoryContextRegisterResetCallback(user->mcxt, &user->leave);
 	user->joined = true;
-	cache.users++;
+}
+
+/* Enter a filter that the cache does not have; nothing of it is read yet. */
+static StoredFilter *
+make_stored(const struct varatt_external *pointer)
+{
+	StoredFilter *stored = MemoryContextAllocZero(stored_mcxt,
+												  sizeof(StoredFilter));
+	StoredEntry *entry;
+	bool		found;
+
+	stored->pointer = *pointer;
+	stored->item.evict = evict_stored;
+	stored->mcxt = AllocSetContextCreate(stored_mcxt, "stored filter",
+										 ALLOCSET_SMALL_SIZES);
+	entry = hash_search(stored_filters, pointer, HASH_ENTER, &found);
+	Assert(!found);
+	entry->stored = stored;
+	stored->listed = true;
+	return stored;
+}
+
+/* Is a filter of an earlier period still the same?  Errors: chunks_are_same(). */
+static bool
+is_unchanged(StoredFilter *stored)
+{
+	bool		compressed = VARATT_EXTERNAL_IS_COMPRESSED(stored->pointer);
+
+	return chunks_are_same(&stored->pointer, &stored->first, stored->image,
+						   compressed ? 0 : stored->bytes);
 }
 
 /*
- * Read part of a value that is stored uncompressed: "bytes" bytes from "offset"
- * on, straight to where they belong.  Core writes a slice behind the length word
- * of the varlena that it is given, and leaves that word alone.
+ * Find the filter of a TOAST pointer in the cache, or make a new one.  The user
+ * then has it pinned.
  */
-static void
-read_slice(const struct varatt_external *place, Size offset, Size bytes,
-		   uint8 *to)
+static StoredFilter *
+find_stored(StoredUser *user, const struct varatt_external *pointer)
 {
-	Relation	toast = table_open(place->va_toastrelid, AccessShareLock);
-	Size		done = 0;
+	StoredFilter *stored = NULL;
+	StoredFilter *before = user->last;
+	StoredEntry *entry;
 
-	Assert(!VARATT_EXTERNAL_IS_COMPRESSED(*place));
-	Assert(offset + bytes <= VARATT_EXTERNAL_GET_EXTSIZE(*place));
-	while (done < bytes)
+	if (before && user->period == stored_period &&
+		memcmp(&before->pointer, pointer, sizeof(*pointer)) == 0)
+		return before;
+	if (!user->joined)
+		join_cache(user);
+	entry = hash_search(stored_filters, pointer, HASH_FIND, NULL);
+	if (entry)
 	{
-		Size		length = Min(bytes - done, READ_BYTES);
-
-		CHECK_FOR_INTERRUPTS();
-		table_relation_fetch_toast_slice(toast, place->va_valueid,
-										 VARATT_EXTERNAL_GET_EXTSIZE(*place),
-										 offset + done, length,
-										 (struct varlena *)
-										 (to + done - VARHDRSZ));
-		done += length;
+		stored = entry->stored;
+		Assert(stored->listed && stored->item.bytes > 0);
+		if (stored->checked != stored_period && !is_unchanged(stored))
+		{
+			unlist(stored);
+			if (stored->item.pins == 0)
+				free_stored(stored);
+			stored = NULL;
+		}
+		else if (stored->checked != stored_period && !stored->whole &&
+				 (Size) stored->pointer.va_rawsize > cache_bound())
+			stored->spent = 0;	/* the whole would not be kept either */
 	}
-	table_close(toast, AccessShareLock);
+	if (stored == NULL)
+		stored = make_stored(pointer);
+	stored->checked = stored_period;
+	user->period = stored_period;
+	if (stored != before)
+	{
+		if (stored->item.bytes == 0)
+		{
+			/* pinned at once, so that it is not evicted for lack of room */
+			stored->item.pins = 1;
+			cache_resize(&stored->item, STORED_OVERHEAD);
+		}
+		else
+		{
+			cache_pin(&stored->item);
+			cache_use(&stored->item);
+		}
+		user->last = stored;
+		if (before)
+			unpin(before);
+	}
+	return stored;
 }
+
+/* ----------------------------------------------------------------
+ *		Reading
+ * ----------------------------------------------------------------
+ */
 
 /*
  * Get the memory of an image that is about to be written to in full.  A page
@@ -203,22 +283,35 @@ populate(uint8 *image, Size bytes)
 #endif
 }
 
-/*
- * Read the first "bytes" bytes of a stored filter into the cache, replacing what
- * was read before; evict other filters if the cache gets too large.
- */
+/* Forget the image, and make room for one of so many bytes. */
+static void
+drop_image(StoredFilter *stored, Size bytes)
+{
+	Assert(stored->item.pins > 0 && !stored->whole);
+	stored->image = NULL;
+	stored->bytes = 0;
+	MemoryContextReset(stored->mcxt);
+	/* before there is that memory; an error leaves the account too high */
+	cache_resize(&stored->item, STORED_OVERHEAD + bytes);
+}
+
+/* The filter now has an image of which these are the first bytes. */
+static void
+put_image(StoredFilter *stored, uint8 *image, Size bytes)
+{
+	stored->image = image;
+	stored->bytes = bytes;
+	stored->whole = bytes == (Size) stored->pointer.va_rawsize - VARHDRSZ;
+}
+
+/* Read the first "bytes" bytes, replacing what was read before. */
 static void
 read_stored(StoredFilter *stored, struct varlena *pointer, Size bytes)
 {
 	uint8	   *image;
 	void	   *memory;
 
-	cache.bytes += bytes - stored->bytes;
-	stored->bytes = bytes;
-	limit_cache();
-
-	stored->image = NULL;
-	MemoryContextReset(stored->mcxt);
+	drop_image(stored, bytes);
 	if (VARATT_EXTERNAL_IS_COMPRESSED(stored->pointer))
 	{
 		/* where core decompresses it to, so that there is no second copy */
@@ -231,61 +324,9 @@ read_stored(StoredFilter *stored, struct varlena *pointer, Size bytes)
 	{
 		image = allocate_image(stored->mcxt, bytes, false, &memory);
 		populate(image, bytes);
-		read_slice(&stored->pointer, 0, bytes, image);
+		chunks_read(&stored->pointer, 0, bytes, image);
 	}
-	stored->image = image;
-}
-
-/* Look up the cache entry for a TOAST pointer, or make a new one. */
-static StoredFilter *
-find_stored(StoredUser *user, const struct varatt_external *pointer)
-{
-	StoredFilter *stored;
-	bool		known;
-
-	if (user->last &&
-		memcmp(&user->last->pointer, pointer, sizeof(*pointer)) == 0)
-		return user->last;
-	if (!user->joined)
-		join_cache(user);
-	stored = hash_search(cache.filters, pointer, HASH_FIND, NULL);
-	if (stored)
-		dlist_move_head(&cache.uses, &stored->use);
-	else
-	{
-		MemoryContext mcxt = AllocSetContextCreate(cache.mcxt,
-												   "stored filter",
-												   ALLOCSET_SMALL_SIZES);
-
-		stored = hash_search(cache.filters, pointer, HASH_ENTER, &known);
-		stored->mcxt = mcxt;
-		stored->image = NULL;
-		stored->whole = false;
-		stored->bytes = 0;
-		stored->spent = 0;
-		stored->users = 0;
-		cache.bytes += CACHE_OVERHEAD;
-		dlist_push_head(&cache.uses, &stored->use);
-	}
-	stored->users++;
-	if (user->last)
-		user->last->users--;
-	user->last = stored;
-	return stored;
-}
-
-/* Read the header and the layers' descriptors. */
-static void
-read_header(StoredFilter *stored, struct varlena *pointer)
-{
-	/* most filters have one layer; for more, read again */
-	read_stored(stored, pointer, IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES);
-	stored->spent += SLICE_COST;
-	if (filter_header_bytes(stored->image) > stored->bytes)
-	{
-		read_stored(stored, pointer, filter_header_bytes(stored->image));
-		stored->spent += SLICE_COST;
-	}
+	put_image(stored, image, bytes);
 }
 
 /* Read all of a filter. */
@@ -294,7 +335,56 @@ read_whole(StoredFilter *stored, struct varlena *pointer)
 {
 	Assert(!stored->whole);
 	read_stored(stored, pointer, stored->pointer.va_rawsize - VARHDRSZ);
-	stored->whole = true;
+	Assert(stored->whole);
+}
+
+/*
+ * How many bytes of a value to keep of which these "bytes" are the first chunk: the
+ * header and the layers' descriptors; all of it if there is no more.
+ */
+static Size
+header_bytes(const uint8 *chunk, Size bytes, Size all)
+{
+	if (bytes == all)
+		return all;
+	/* if there is no such chunk, reading raises the error */
+	return Min(all, bytes < IMAGE_HEADER_BYTES ? IMAGE_HEADER_BYTES :
+			   filter_header_bytes(chunk));
+}
+
+/*
+ * Read the first chunk, note where it is, and keep the header and the layers'
+ * descriptors.  A compressed value shows no header yet.
+ */
+static void
+read_first(StoredFilter *stored, struct varlena *pointer)
+{
+	uint8		chunk[TOAST_MAX_CHUNK_SIZE];
+	Size		bytes = chunks_find_first(&stored->pointer, &stored->first,
+										  chunk);
+	Size		needed;
+
+	stored->spent += SLICE_COST;
+	if (VARATT_EXTERNAL_IS_COMPRESSED(stored->pointer))
+		return;
+	needed = header_bytes(chunk, bytes,
+						  VARATT_EXTERNAL_GET_EXTSIZE(stored->pointer));
+	if (needed > bytes)
+	{
+		/* as many layers as there can be */
+		read_stored(stored, pointer, needed);
+		stored->spent += SLICE_COST;
+	}
+	else
+	{
+		void	   *memory;
+		uint8	   *image;
+
+		drop_image(stored, needed);
+		image = allocate_image(stored->mcxt, needed, false, &memory);
+		memcpy(image, chunk, needed);
+		put_image(stored, image, needed);
+	}
 }
 
 /*
@@ -306,8 +396,7 @@ whole_pays(const StoredFilter *stored, double slices)
 {
 	return VARATT_EXTERNAL_IS_COMPRESSED(stored->pointer) ||
 		stored->spent + SLICE_COST * slices >=
-		SLICE_COST +
-		(double) stored->pointer.va_rawsize / TOAST_MAX_CHUNK_SIZE;
+		SLICE_COST + chunks_count(&stored->pointer);
 }
 
 /*
@@ -334,22 +423,15 @@ reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
 
 	VARATT_EXTERNAL_GET_POINTER(place, pointer);
 	stored = find_stored(user, &place);
+	if (stored->image == NULL)
+		read_first(stored, pointer);
+	/* an array of NULLs needs the header, too; each probe at least one slice */
+	if (!stored->whole &&
+		(stored->image == NULL || filter_slices(stored->image) == 0 ||
+		 whole_pays(stored, (double) Max(probes, 1))))
+		read_whole(stored, pointer);
 	if (!stored->whole)
-	{
-		/* an array of NULLs needs the header, too */
-		probes = Max(probes, 1);
-		/* at least one slice for each probe, and the header */
-		if (whole_pays(stored, (double) probes + (stored->image == NULL ? 1 : 0)))
-			read_whole(stored, pointer);
-		else if (stored->image == NULL)
-		{
-			read_header(stored, pointer);
-			if (filter_slices(stored->image) == 0)
-				read_whole(stored, pointer);
-		}
-		if (!stored->whole)
-			reader->slices_of = pointer;
-	}
+		reader->slices_of = pointer;
 	reader->image = stored->image;
 	reader->stored = stored;
 }
@@ -369,7 +451,7 @@ fetch_slice(void *from, uint64_t offset, uint32_t bytes)
 	uint8	   *slice = slices->room + VARHDRSZ;
 
 	Assert(bytes <= SLICE_MAX_BYTES);
-	read_slice(&slices->stored->pointer, offset, bytes, slice);
+	chunks_read(&slices->stored->pointer, offset, bytes, slice);
 	slices->stored->spent += SLICE_COST;
 	return slice;
 }
@@ -386,6 +468,7 @@ reader_contains_sliced(FilterReader *reader, uint64 hash)
 {
 	SliceReader slices;
 
+	Assert(reader->stored->item.pins > 0);
 	Assert(reader->image == reader->stored->image);
 	if (whole_pays(reader->stored, 1))
 	{
@@ -422,4 +505,32 @@ reader_contains_batch(FilterReader *reader, const uint64 *hashes, Size count,
 							  found + done);
 		done += batch;
 	}
+}
+
+/* ----------------------------------------------------------------
+ *		Periods
+ * ----------------------------------------------------------------
+ */
+
+static void
+at_transaction_event(XactEvent event, void *arg)
+{
+	stored_new_period();
+}
+
+/* The values that an aborted subtransaction has stored may go at once. */
+static void
+at_subtransaction_event(SubXactEvent event, SubTransactionId subtransaction,
+						SubTransactionId parent, void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		stored_new_period();
+}
+
+/* Called when the library is loaded. */
+void
+stored_init(void)
+{
+	RegisterXactCallback(at_transaction_event, NULL);
+	RegisterSubXactCallback(at_subtransaction_event, NULL);
 }

@@ -5,39 +5,44 @@
 #ifndef BLOOMFILTER_STORED_H
 #define BLOOMFILTER_STORED_H
 
+#include "cache.h"
+#include "chunks.h"
 #include "value.h"
-#include "lib/ilist.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
 #endif
 
-/*
- * Size of the cache of stored filters, in bytes, not counting those that a call
- * site probed last; copies of membership indexes have as much again.
- */
-#define CACHE_BYTES			((Size) 128 * 1024 * 1024)
-
 /* A stored filter in the cache: its header, or all of it */
 typedef struct StoredFilter
 {
+	CacheItem	item;			/* pinned by those who probed it last */
 	struct varatt_external pointer; /* hash key; where it is stored */
+	FirstChunk	first;			/* tells whether it is still the same */
 	MemoryContext mcxt;			/* of the image */
 	uint8	   *image;			/* header and descriptors, or all; or NULL */
+	Size		bytes;			/* of the image */
 	bool		whole;			/* has been read in full */
-	Size		bytes;			/* read so far */
+	bool		listed;			/* in the hash table */
 	double		spent;			/* on reading slices, in chunks (stored.c) */
-	int			users;			/* for whom it is the last one probed */
-	dlist_node	use;			/* link in the list by recency */
+	uint64		checked;		/* stored_period when it was read, or found
+								 * unchanged */
 } StoredFilter;
 
 /* A user of the cache: a call site, until its memory context goes */
 typedef struct StoredUser
 {
 	MemoryContext mcxt;
-	StoredFilter *last;			/* the one probed last, or NULL */
+	StoredFilter *last;			/* the one probed last, pinned, or NULL */
+	uint64		period;			/* stored_period when it was */
 	MemoryContextCallback leave;	/* registered if joined */
 	bool		joined;
 } StoredUser;
+
+/*
+ * Number of the period in which a TOAST pointer identifies a value without another
+ * look: see stored_new_period()
+ */
+extern uint64 stored_period;
 
 /*
  * A filter opened for probing: "image" is all of it, or, if slices_of is set, only
@@ -50,6 +55,21 @@ typedef struct FilterReader
 	StoredFilter *stored;		/* set if slices_of is */
 } FilterReader;
 
+/*
+ * stored_new_period
+ *		A TOAST pointer may mean another value from now on
+ *
+ * Called when a query starts, and when a transaction ends or a subtransaction
+ * aborts: the snapshot that kept a value from being removed may be gone, and the
+ * OID in the pointer given to another value.
+ */
+static inline void
+stored_new_period(void)
+{
+	stored_period++;
+}
+
+extern void stored_init(void);
 extern void reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
 							   FilterReader *reader);
 extern bool reader_contains_sliced(FilterReader *reader, uint64 hash);
@@ -75,7 +95,7 @@ reader_open(StoredUser *user, Datum filter, uint64 probes,
 	if (VARATT_IS_4B_U(pointer))
 		reader->image = (const uint8 *) VARDATA(pointer);
 	else if (likely(VARATT_IS_EXTERNAL_ONDISK(pointer) && user->last &&
-					user->last->whole &&
+					user->period == stored_period && user->last->whole &&
 					memcmp(&user->last->pointer, VARDATA_EXTERNAL(pointer),
 						   sizeof(struct varatt_external)) == 0))
 		reader->image = user->last->image;

@@ -630,7 +630,7 @@ membership_site_bytes(const MembershipSite *site)
 
 	for (int i = 0; i < site->count; i++)
 		if (site->indexes[i].view)
-			bytes += site->indexes[i].view->copy_bytes;
+			bytes += site->indexes[i].view->kept.bytes;
 	return bytes;
 }
 

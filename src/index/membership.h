@@ -7,6 +7,7 @@
 #ifndef BLOOMFILTER_MEMBERSHIP_H
 #define BLOOMFILTER_MEMBERSHIP_H
 
+#include "cache.h"
 #include "value.h"
 
 #include "access/amapi.h"
@@ -186,7 +187,7 @@ typedef struct IndexView
 	MemoryContext mcxt;			/* holds this struct */
 	MemoryContext copy_mcxt;
 	uint8	   *copy;			/* NULL: not read, or evicted */
-	Size		copy_bytes;		/* 0 if there is no copy */
+	CacheItem	kept;			/* accounts for it */
 	double		spent;			/* cost of probes without a copy, in pages */
 	OwnInsertions inserted;		/* when the view was made, or the copy read */
 	int			sites;			/* call sites that use it */

@@ -45,9 +45,8 @@
  */
 #define COPY_COST			3.0
 
-/* All open views, the latest copy first, and the bytes of all copies */
+/* All open views */
 static dlist_head views = DLIST_STATIC_INIT(views);
-static Size copied_bytes = 0;
 
 /* Owns the registered snapshots of views; NULL before the first view */
 static ResourceOwner owner = NULL;
@@ -102,11 +101,17 @@ is_of_query(Snapshot snapshot, bool running)
 static void
 drop_copy(IndexView *view)
 {
+	cache_remove(&view->kept);
 	MemoryContextReset(view->copy_mcxt);
-	copied_bytes -= view->copy_bytes;
 	view->copy = NULL;
-	view->copy_bytes = 0;
 	view->spent = 0;
+}
+
+/* CacheItem's evict().  Nobody is reading the copy: that calls no other code. */
+static void
+evict_copy(CacheItem *item)
+{
+	drop_copy((IndexView *) ((char *) item - offsetof(IndexView, kept)));
 }
 
 /* Close a view: it answers no more probes. */
@@ -180,6 +185,7 @@ view_join(Relation index, Snapshot snapshot)
 	view->copy_mcxt = AllocSetContextCreate(mcxt, "membership copy",
 											ALLOCSET_SMALL_SIZES);
 	view->inserted = own_insertions;
+	view->kept.evict = evict_copy;
 	view->sites = 1;
 	view->snapshot = RegisterSnapshotOnOwner(snapshot, owner);
 	/* not a copy: then the address would differ from the active snapshot's */
@@ -191,9 +197,8 @@ view_join(Relation index, Snapshot snapshot)
 }
 
 /*
- * Copy the whole index.  To make room, evicts the copies of other views, the
- * oldest first; they probe pages again until that has cost as much as another
- * copy.
+ * Copy the whole index.  To make room, evicts what was used longest ago; other
+ * views then probe pages again until that has cost as much as another copy.
  */
 static void
 copy_index(IndexView *view, Relation index, const MembershipMeta *meta,
@@ -202,27 +207,16 @@ copy_index(IndexView *view, Relation index, const MembershipMeta *meta,
 	Size		bytes = pages_image_bytes(meta);
 	void	   *memory;
 	uint8	   *copy;
-	dlist_node *node = dlist_tail_node(&views);
 
-	while (copied_bytes + bytes > CACHE_BYTES)
-	{
-		IndexView  *old = dlist_container(IndexView, use, node);
-
-		if (old->copy != NULL)
-			drop_copy(old);
-		if (!dlist_has_prev(&views, node))
-			break;
-		node = dlist_prev_node(&views, node);
-	}
+	cache_make_room(bytes);
 	/* memory that an error has left behind */
 	MemoryContextReset(view->copy_mcxt);
 	copy = allocate_image(view->copy_mcxt, bytes, false, &memory);
 	pages_read(index, meta, class, copy);
 	view->copy = copy;
-	view->copy_bytes = bytes;
-	copied_bytes += bytes;
+	cache_resize(&view->kept, bytes);
+	Assert(view->copy == copy);
 	view->inserted.written = own_insertions.written;
-	dlist_move_head(&views, &view->use);
 }
 
 /*
@@ -241,7 +235,7 @@ view_copy_pays(IndexView *view, Relation index, const MembershipMeta *meta,
 {
 	Assert(view->snapshot != NULL && is_of_query(view->snapshot, false));
 	Assert(view->file == file_number(index));
-	if (pages_image_bytes(meta) <= CACHE_BYTES &&
+	if (cache_can_hold(pages_image_bytes(meta)) &&
 		view->spent + probes * (1.0 + meta->layers) >=
 		COPY_COST * meta_pages(meta))
 	{
@@ -293,6 +287,7 @@ start_executor(QueryDesc *desc, int eflags)
 {
 	OpenQuery  *query;
 
+	stored_new_period();
 	if (previous_executor_start)
 		previous_executor_start(desc, eflags);
 	else

@@ -1,0 +1,149 @@
+/*
+ * cache.c
+ *	  What a session keeps in memory within bloomfilter.cache_size: stored filters
+ *	  (stored.c) and copies of membership indexes (index/view.c).
+ *
+ * Here is only the account: how many bytes there are, which item was used last,
+ * and which are pinned because a call in progress may use them.  The items' owners
+ * have the memory.  When there is too much, we have the owners evict items, the
+ * least recently used first, but none that is pinned.  So what is pinned can exceed
+ * the bound, but nothing else.
+ *
+ * Evicting never fails: it happens when memory contexts are released, when a
+ * transaction aborts, and when the setting changes.
+ */
+#include "cache.h"
+
+#include <limits.h>
+
+#include "utils/guc.h"
+
+/* The default of bloomfilter.cache_size, in kB */
+#define CACHE_SIZE_DEFAULT		(64 * 1024)
+
+static int	cache_size = CACHE_SIZE_DEFAULT;
+
+/* All items, the most recently used first */
+static dlist_head items = DLIST_STATIC_INIT(items);
+static Size total_bytes = 0;
+static Size pinned_bytes = 0;
+
+/* The maximum, in bytes */
+Size
+cache_bound(void)
+{
+	return (Size) cache_size * 1024;
+}
+
+/* Could so many bytes be kept if all that is not pinned was evicted? */
+bool
+cache_can_hold(Size bytes)
+{
+	return pinned_bytes + bytes <= cache_bound();
+}
+
+/* Evict items until no more than so many bytes are left, or all are pinned. */
+static void
+limit_cache(Size bound)
+{
+	dlist_node *node = dlist_is_empty(&items) ? NULL :
+		dlist_tail_node(&items);
+
+	while (node && total_bytes > bound)
+	{
+		CacheItem  *item = dlist_container(CacheItem, use, node);
+
+		node = dlist_has_prev(&items, node) ?
+			dlist_prev_node(&items, node) : NULL;
+		if (item->pins == 0)
+			item->evict(item);
+	}
+	Assert(total_bytes <= bound || total_bytes == pinned_bytes);
+}
+
+/* Evict items to make room for so many bytes more, as far as there can be. */
+void
+cache_make_room(Size bytes)
+{
+	limit_cache(bytes < cache_bound() ? cache_bound() - bytes : 0);
+}
+
+/*
+ * cache_resize
+ *		An item now takes so many bytes, at least 1; add it if it is new
+ *
+ * Evicts others if that is too much; also the item itself unless it is pinned.
+ */
+void
+cache_resize(CacheItem *item, Size bytes)
+{
+	Assert(bytes > 0);
+	if (item->bytes == 0)
+		dlist_push_head(&items, &item->use);
+	total_bytes += bytes - item->bytes;
+	if (item->pins > 0)
+		pinned_bytes += bytes - item->bytes;
+	item->bytes = bytes;
+	limit_cache(cache_bound());
+}
+
+/* The cache forgets an item, if it has it; its owner has freed it, or will. */
+void
+cache_remove(CacheItem *item)
+{
+	if (item->bytes == 0)
+		return;
+	Assert(total_bytes >= item->bytes);
+	total_bytes -= item->bytes;
+	if (item->pins > 0)
+		pinned_bytes -= item->bytes;
+	item->bytes = 0;
+	dlist_delete(&item->use);
+}
+
+/* An item is used: others are evicted before. */
+void
+cache_use(CacheItem *item)
+{
+	Assert(item->bytes > 0);
+	dlist_move_head(&items, &item->use);
+}
+
+/* An item must stay until it is unpinned as often. */
+void
+cache_pin(CacheItem *item)
+{
+	Assert(item->bytes > 0);
+	if (item->pins++ == 0)
+		pinned_bytes += item->bytes;
+}
+
+/* Evicts it, if there is too much. */
+void
+cache_unpin(CacheItem *item)
+{
+	Assert(item->pins > 0 && pinned_bytes >= item->bytes);
+	if (--item->pins == 0)
+	{
+		pinned_bytes -= item->bytes;
+		limit_cache(cache_bound());
+	}
+}
+
+static void
+assign_cache_size(int size, void *extra)
+{
+	limit_cache((Size) size * 1024);
+}
+
+/* Called when the library is loaded. */
+void
+cache_init(void)
+{
+	DefineCustomIntVariable("bloomfilter.cache_size",
+							"Sets the memory that a session may keep for stored filters and copies of membership indexes.",
+							"0 keeps them no longer than a call uses them.",
+							&cache_size, CACHE_SIZE_DEFAULT, 0, MAX_KILOBYTES,
+							PGC_USERSET, GUC_UNIT_KB,
+							NULL, assign_cache_size, NULL);
+}

@@ -1,0 +1,35 @@
+/*
+ * cache.h
+ *	  What a session keeps in memory within bloomfilter.cache_size; see cache.c.
+ */
+#ifndef BLOOMFILTER_CACHE_H
+#define BLOOMFILTER_CACHE_H
+
+#include "postgres.h"
+
+#include "lib/ilist.h"
+
+/*
+ * Something that can be read again: part of a struct of its owner.  While its
+ * bytes are 0, the cache does not know it.
+ */
+typedef struct CacheItem
+{
+	Size		bytes;			/* that it is accounted with */
+	int			pins;			/* users that it must not be taken from */
+	void		(*evict) (struct CacheItem *item);	/* frees it, and calls
+													 * cache_remove() */
+	dlist_node	use;			/* link in the list by recency */
+} CacheItem;
+
+extern Size cache_bound(void);
+extern bool cache_can_hold(Size bytes);
+extern void cache_make_room(Size bytes);
+extern void cache_resize(CacheItem *item, Size bytes);
+extern void cache_remove(CacheItem *item);
+extern void cache_use(CacheItem *item);
+extern void cache_pin(CacheItem *item);
+extern void cache_unpin(CacheItem *item);
+extern void cache_init(void);
+
+#endif							/* BLOOMFILTER_CACHE_H */

@@ -1,0 +1,294 @@
+/*
+ * chunks.c
+ *	  The chunks of a value in a TOAST table: read them into place, and tell
+ *	  whether they are still those that were read before.
+ *
+ * A TOAST pointer holds the OID of a TOAST table, the OID of a value in it, and
+ * two sizes.  While a snapshot sees a row with this pointer, the value stays as it
+ * is: TOAST values are never changed.  Later its chunks may be removed, and much
+ * later, when the counter of OIDs has gone round, another value may get its OID.
+ * GetNewOidWithIndex() gives no OID to a value while the TOAST table's index leads to a
+ * chunk with it, even a dead one.  So if the first chunk is still where it was,
+ * written by the same transaction, and begins with the same bytes, it is the same
+ * value.
+ *
+ * To know that, we do not look it up: one look at the buffer that had its page
+ * tells.  Only if that buffer has another page by now, we go through the index.
+ *
+ * What may happen to the chunk:
+ *
+ * - UPDATE and DELETE mark it, VACUUM removes it: then its line pointer is not
+ *	 normal, or is another chunk's.
+ * - A transaction or subtransaction aborts: the same.
+ * - VACUUM freezes it: the raw xmin stays.
+ * - VACUUM FULL, CLUSTER and ALTER TABLE write it to another file, where it has
+ *	 another xmin: we take it for another value, and read it again.  ALTER TABLE
+ *	 SET TABLESPACE copies its page: it is found through the index.
+ * - TRUNCATE and DROP remove the file.  A buffer's tag has the file's number.
+ *
+ * All this holds for heaps.  The chunks of another table access method are always
+ * taken for changed.
+ */
+#include "chunks.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/toast_internals.h"
+#include "catalog/pg_am.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/fmgroids.h"
+#include "utils/rel.h"
+
+/* Columns of a TOAST table */
+#define CHUNK_ID			1
+#define CHUNK_SEQ			2
+#define CHUNK_DATA			3
+
+/*
+ * A large value is read so many bytes at a time, with a check for interrupts in
+ * between: full chunks, so that none is read twice
+ */
+#define READ_BYTES			((Size) 4096 * TOAST_MAX_CHUNK_SIZE)
+
+#if PG_VERSION_NUM >= 160000
+#define file_locator(relation)	((relation)->rd_locator)
+#else
+#define file_locator(relation)	((relation)->rd_node)
+#endif
+
+/*
+ * chunks_read
+ *		Read "bytes" bytes of a value from "offset" on, straight to where they belong
+ *
+ * The value is not compressed.  Core writes a slice behind the length word of the
+ * varlena that it is given, and leaves that word alone.  Errors: those of
+ * detoasting.
+ */
+void
+chunks_read(const struct varatt_external *place, Size offset, Size bytes,
+			uint8 *to)
+{
+	Relation	toast = table_open(place->va_toastrelid, AccessShareLock);
+	Size		done = 0;
+
+	Assert(!VARATT_EXTERNAL_IS_COMPRESSED(*place));
+	Assert(offset + bytes <= VARATT_EXTERNAL_GET_EXTSIZE(*place));
+	while (done < bytes)
+	{
+		Size		length = Min(bytes - done, READ_BYTES);
+
+		/* a filter that was not used for long comes from disk */
+		CHECK_FOR_INTERRUPTS();
+		table_relation_fetch_toast_slice(toast, place->va_valueid,
+										 VARATT_EXTERNAL_GET_EXTSIZE(*place),
+										 offset + done, length,
+										 (struct varlena *)
+										 (to + done - VARHDRSZ));
+		done += length;
+	}
+	table_close(toast, AccessShareLock);
+}
+
+/* The content of a chunk */
+static struct varlena *
+chunk_data(Relation toast, HeapTuple tuple)
+{
+	bool		isnull;
+
+	return (struct varlena *)
+		DatumGetPointer(fastgetattr(tuple, CHUNK_DATA, toast->rd_att, &isnull));
+}
+
+/*
+ * Is this tuple the value's first chunk, as it was when "first" was noted?  "data"
+ * is how the value begins, as far as it is known.
+ */
+static bool
+is_same_chunk(Relation toast, HeapTuple tuple,
+			  const struct varatt_external *place, const FirstChunk *first,
+			  const uint8 *data, Size bytes)
+{
+	TupleDesc	columns = toast->rd_att;
+	struct varlena *content;
+	bool		isnull;
+
+	if (HeapTupleHeaderGetRawXmin(tuple->t_data) != first->xmin ||
+		DatumGetObjectId(fastgetattr(tuple, CHUNK_ID, columns, &isnull)) !=
+		place->va_valueid ||
+		DatumGetInt32(fastgetattr(tuple, CHUNK_SEQ, columns, &isnull)) != 0)
+		return false;
+	content = chunk_data(toast, tuple);
+	return memcmp(VARDATA_ANY(content), data,
+				  Min(bytes, VARSIZE_ANY_EXHDR(content))) == 0;
+}
+
+/* What is_same_chunk() finds out, by a look at the buffer; false if it has another page */
+static bool
+look_at_buffer(Relation toast, const struct varatt_external *place,
+			   const FirstChunk *first, const uint8 *data, Size bytes,
+			   bool *same)
+{
+	Page		page;
+	OffsetNumber offset = ItemPointerGetOffsetNumber(&first->tid);
+
+	*same = false;
+	if (!BufferIsValid(first->buffer) ||
+		!ReadRecentBuffer(file_locator(toast), MAIN_FORKNUM,
+						  ItemPointerGetBlockNumber(&first->tid),
+						  first->buffer))
+		return false;
+	LockBuffer(first->buffer, BUFFER_LOCK_SHARE);
+	page = BufferGetPage(first->buffer);
+	if (offset <= PageGetMaxOffsetNumber(page))
+	{
+		ItemId		item = PageGetItemId(page, offset);
+
+		if (ItemIdIsNormal(item))
+		{
+			HeapTupleData tuple = {
+				.t_len = ItemIdGetLength(item),
+				.t_self = first->tid,
+				.t_tableOid = RelationGetRelid(toast),
+				.t_data = (HeapTupleHeader) PageGetItem(page, item)
+			};
+
+			*same = is_same_chunk(toast, &tuple, place, first, data, bytes);
+		}
+	}
+	UnlockReleaseBuffer(first->buffer);
+	return true;
+}
+
+/* Called with the first chunk of a value, found through the index */
+typedef void (*ChunkUse) (Relation toast, HeapTuple tuple, Buffer buffer,
+						  void *arg);
+
+/* Look a value's first chunk up, as heap_fetch_toast_slice() does. */
+static void
+use_first_chunk(Relation toast, Oid value, ChunkUse use, void *arg)
+{
+	Relation   *indexes;
+	int			count;
+	int			valid = toast_open_indexes(toast, AccessShareLock, &indexes,
+										   &count);
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple	tuple;
+#if PG_VERSION_NUM >= 180000
+	Snapshot	snapshot = get_toast_snapshot();
+#else
+	SnapshotData toast_snapshot;
+	Snapshot	snapshot = &toast_snapshot;
+
+	init_toast_snapshot(snapshot);
+#endif
+
+	ScanKeyInit(&keys[0], CHUNK_ID, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(value));
+	ScanKeyInit(&keys[1], CHUNK_SEQ, BTEqualStrategyNumber, F_INT4EQ,
+				Int32GetDatum(0));
+	scan = systable_beginscan_ordered(toast, indexes[valid], snapshot, 2, keys);
+	tuple = systable_getnext_ordered(scan, ForwardScanDirection);
+	if (tuple != NULL)
+		use(toast, tuple, TTS_IS_BUFFERTUPLE(scan->slot) ?
+			((BufferHeapTupleTableSlot *) scan->slot)->buffer : InvalidBuffer,
+			arg);
+	systable_endscan_ordered(scan);
+	toast_close_indexes(indexes, count, AccessShareLock);
+}
+
+/* The argument of note_chunk() */
+typedef struct NotedChunk
+{
+	FirstChunk *first;
+	uint8	   *data;
+	Size		bytes;
+} NotedChunk;
+
+static void
+note_chunk(Relation toast, HeapTuple tuple, Buffer buffer, void *arg)
+{
+	NotedChunk *noted = (NotedChunk *) arg;
+	struct varlena *content = chunk_data(toast, tuple);
+
+	noted->bytes = VARSIZE_ANY_EXHDR(content);
+	if (noted->bytes > TOAST_MAX_CHUNK_SIZE)
+		elog(ERROR, "first chunk of a TOAST value has %zu bytes", noted->bytes);
+	memcpy(noted->data, VARDATA_ANY(content), noted->bytes);
+	if (toast->rd_rel->relam == HEAP_TABLE_AM_OID)
+	{
+		noted->first->tid = tuple->t_self;
+		noted->first->xmin = HeapTupleHeaderGetRawXmin(tuple->t_data);
+		noted->first->buffer = buffer;
+	}
+}
+
+/*
+ * chunks_find_first
+ *		Note where the first chunk of a value is, and read it
+ *
+ * Returns the number of bytes, at most TOAST_MAX_CHUNK_SIZE; 0 if there is no such
+ * chunk, about which reading the value will raise an error.
+ */
+Size
+chunks_find_first(const struct varatt_external *place, FirstChunk *first,
+				  uint8 *data)
+{
+	Relation	toast = table_open(place->va_toastrelid, AccessShareLock);
+	NotedChunk	noted = {first, data, 0};
+
+	ItemPointerSetInvalid(&first->tid);
+	use_first_chunk(toast, place->va_valueid, note_chunk, &noted);
+	table_close(toast, AccessShareLock);
+	return noted.bytes;
+}
+
+/* The argument of compare_chunk() */
+typedef struct ComparedChunk
+{
+	const struct varatt_external *place;
+	FirstChunk *first;
+	const uint8 *data;
+	Size		bytes;
+	bool		same;
+} ComparedChunk;
+
+static void
+compare_chunk(Relation toast, HeapTuple tuple, Buffer buffer, void *arg)
+{
+	ComparedChunk *compared = (ComparedChunk *) arg;
+
+	compared->same =
+		ItemPointerEquals(&tuple->t_self, &compared->first->tid) &&
+		is_same_chunk(toast, tuple, compared->place, compared->first,
+					  compared->data, compared->bytes);
+	compared->first->buffer = buffer;
+}
+
+/*
+ * chunks_are_same
+ *		Is a value still the one whose first chunk was noted?
+ *
+ * "data" is how the value begins, as far as that is known, and not compressed.
+ * Errors: the TOAST table is gone, or damaged.
+ */
+bool
+chunks_are_same(const struct varatt_external *place, FirstChunk *first,
+				const uint8 *data, Size bytes)
+{
+	ComparedChunk compared = {place, first, data, bytes, false};
+	Relation	toast;
+
+	if (!ItemPointerIsValid(&first->tid))
+		return false;
+	toast = table_open(place->va_toastrelid, AccessShareLock);
+	if (toast->rd_rel->relam == HEAP_TABLE_AM_OID &&
+		!look_at_buffer(toast, place, first, data, bytes, &compared.same))
+		use_first_chunk(toast, place->va_valueid, compare_chunk, &compared);
+	table_close(toast, AccessShareLock);
+	return compared.same;
+}

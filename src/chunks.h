@@ -1,0 +1,39 @@
+/*
+ * chunks.h
+ *	  The chunks of a value in a TOAST table; see chunks.c.
+ */
+#ifndef BLOOMFILTER_CHUNKS_H
+#define BLOOMFILTER_CHUNKS_H
+
+#include "postgres.h"
+
+#include "access/heaptoast.h"
+#include "storage/buf.h"
+#include "storage/itemptr.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+/* Where the first chunk of a value is, and who wrote it */
+typedef struct FirstChunk
+{
+	ItemPointerData tid;		/* invalid: not known */
+	TransactionId xmin;			/* raw: freezing keeps it */
+	Buffer		buffer;			/* that probably has its page still */
+} FirstChunk;
+
+extern void chunks_read(const struct varatt_external *place, Size offset,
+						Size bytes, uint8 *to);
+extern Size chunks_find_first(const struct varatt_external *place,
+							  FirstChunk *first, uint8 *data);
+extern bool chunks_are_same(const struct varatt_external *place,
+							FirstChunk *first, const uint8 *data, Size bytes);
+
+/* The number of chunks of a value, the last in part */
+static inline double
+chunks_count(const struct varatt_external *place)
+{
+	return (double) VARATT_EXTERNAL_GET_EXTSIZE(*place) / TOAST_MAX_CHUNK_SIZE;
+}
+
+#endif							/* BLOOMFILTER_CHUNKS_H */
