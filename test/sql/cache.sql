@@ -26,10 +26,13 @@ DECLARE c CURSOR FOR SELECT n FROM parts WHERE bloom_contains((SELECT f FROM fil
 MOVE 39000 IN c;
 SELECT filters, megabytes BETWEEN 1 AND 8 AS one FROM kept();
 CLOSE c;
-SELECT * FROM kept();
+SELECT filters, megabytes BETWEEN 1 AND 8 AS one FROM kept();
 COMMIT;
 
--- The cache evicts those that were probed longest ago, and all when the query ends
+-- The queries share it, and it outlives them, unless it is turned off
+SET bloomfilter.cache_size = 0;
+SELECT * FROM kept();
+RESET bloomfilter.cache_size;
 BEGIN;
 DECLARE c CURSOR FOR SELECT name FROM filters, generate_series(1, 1000) AS i WHERE name LIKE 'part%' AND bloom_contains(f, i + 100);
 MOVE 30000 IN c;
@@ -40,9 +43,10 @@ CLOSE c;
 SELECT filters > 0 AS while_d_is_open FROM kept();
 FETCH d;
 ROLLBACK;
+SET bloomfilter.cache_size = 0;
 SELECT * FROM kept();
 
--- An error in the middle, and the same call site again
+-- An error in the middle, and the same call site again; nothing is kept when it ends
 DO $$
 DECLARE
 	good	int := 0;
@@ -61,6 +65,7 @@ BEGIN
 END
 $$;
 SELECT * FROM kept();
+RESET bloomfilter.cache_size;
 
 -- For an empty result only the header is read
 CREATE FUNCTION buffers_read(query text) RETURNS int LANGUAGE plpgsql AS
