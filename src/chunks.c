@@ -26,8 +26,8 @@
  *	 SET TABLESPACE copies its page: it is found through the index.
  * - TRUNCATE and DROP remove the file.  A buffer's tag has the file's number.
  *
- * All this holds for heaps.  The chunks of another table access method are always
- * taken for changed.
+ * All this holds for heaps.  Another table access method stores chunks in its own
+ * way; its values are always taken for changed.
  */
 #include "chunks.h"
 
@@ -217,14 +217,14 @@ note_chunk(Relation toast, HeapTuple tuple, Buffer buffer, void *arg)
 
 	noted->bytes = VARSIZE_ANY_EXHDR(content);
 	if (noted->bytes > TOAST_MAX_CHUNK_SIZE)
-		elog(ERROR, "first chunk of a TOAST value has %zu bytes", noted->bytes);
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg_internal("first chunk of a TOAST value in %s has %zu bytes",
+								 RelationGetRelationName(toast), noted->bytes)));
 	memcpy(noted->data, VARDATA_ANY(content), noted->bytes);
-	if (toast->rd_rel->relam == HEAP_TABLE_AM_OID)
-	{
-		noted->first->tid = tuple->t_self;
-		noted->first->xmin = HeapTupleHeaderGetRawXmin(tuple->t_data);
-		noted->first->buffer = buffer;
-	}
+	noted->first->tid = tuple->t_self;
+	noted->first->xmin = HeapTupleHeaderGetRawXmin(tuple->t_data);
+	noted->first->buffer = buffer;
 }
 
 /*
@@ -232,7 +232,7 @@ note_chunk(Relation toast, HeapTuple tuple, Buffer buffer, void *arg)
  *		Note where the first chunk of a value is, and read it
  *
  * Returns the number of bytes, at most TOAST_MAX_CHUNK_SIZE; 0 if there is no such
- * chunk, about which reading the value will raise an error.
+ * chunk, about which reading the value will raise an error, or no heap.
  */
 Size
 chunks_find_first(const struct varatt_external *place, FirstChunk *first,
@@ -242,7 +242,8 @@ chunks_find_first(const struct varatt_external *place, FirstChunk *first,
 	NotedChunk	noted = {first, data, 0};
 
 	ItemPointerSetInvalid(&first->tid);
-	use_first_chunk(toast, place->va_valueid, note_chunk, &noted);
+	if (toast->rd_rel->relam == HEAP_TABLE_AM_OID)
+		use_first_chunk(toast, place->va_valueid, note_chunk, &noted);
 	table_close(toast, AccessShareLock);
 	return noted.bytes;
 }

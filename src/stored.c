@@ -347,7 +347,7 @@ header_bytes(const uint8 *chunk, Size bytes, Size all)
 {
 	if (bytes == all)
 		return all;
-	/* if there is no such chunk, reading raises the error */
+	/* there may be no such chunk: reading then raises the error */
 	return Min(all, bytes < IMAGE_HEADER_BYTES ? IMAGE_HEADER_BYTES :
 			   filter_header_bytes(chunk));
 }
