@@ -122,11 +122,14 @@ is_same_chunk(Relation toast, HeapTuple tuple,
 		DatumGetInt32(fastgetattr(tuple, CHUNK_SEQ, columns, &isnull)) != 0)
 		return false;
 	content = chunk_data(toast, tuple);
-	return memcmp(VARDATA_ANY(content), data,
-				  Min(bytes, VARSIZE_ANY_EXHDR(content))) == 0;
+	return bytes == 0 || memcmp(VARDATA_ANY(content), data,
+								Min(bytes, VARSIZE_ANY_EXHDR(content))) == 0;
 }
 
-/* What is_same_chunk() finds out, by a look at the buffer; false if it has another page */
+/*
+ * Find out by a look at the buffer whether the chunk is the same.  Returns false
+ * if the buffer has another page.
+ */
 static bool
 look_at_buffer(Relation toast, const struct varatt_external *place,
 			   const FirstChunk *first, const uint8 *data, Size bytes,
