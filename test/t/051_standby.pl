@@ -22,6 +22,12 @@ $primary->safe_psql('postgres', q{
 $primary->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'backup', has_streaming => 1);
+# The primary must not prune, as it reads them, pages of which a reader of the standby
+# needs old rows: that would end the reader
+$standby->append_conf('postgresql.conf', q{
+hot_standby_feedback = on
+wal_receiver_status_interval = 1s
+});
 $standby->start;
 
 my $look = q{
@@ -77,6 +83,7 @@ my $reader = Session->new($standby);
 my $old = $standby->safe_psql('postgres', $look);
 is($reader->query('BEGIN ISOLATION LEVEL REPEATABLE READ'), '', 'a reader begins');
 is($reader->query($look), $old, 'a transaction on the standby begins');
+ok($primary->poll_query_until('postgres', 'SELECT backend_xmin IS NOT NULL FROM pg_stat_replication'), 'of which the primary knows');
 $primary->safe_psql('postgres', q{
 	UPDATE blooms SET f = bloom_add_all(f, ARRAY(SELECT generate_series(200001, 205000)));
 	UPDATE cuckoos SET f = cuckoo_add_all(cuckoo_remove_all(f, ARRAY(SELECT generate_series(1, 5000))), ARRAY(SELECT generate_series(200001, 205000)))
