@@ -436,7 +436,7 @@ CREATE MATERIALIZED VIEW material AS SELECT * FROM scanned;
 SELECT name, r.*
 FROM unnest(ARRAY['temporary', 'unlogged', 'material']) AS name, compare(format('SELECT * FROM %I WHERE membership_contains(''listed_url'', url)', name)) AS r;
 -- a catalog
-SELECT * FROM compare('SELECT oid FROM pg_class WHERE bloom_contains((SELECT bloom_agg(''listed_n''::name)), relname)');
+SELECT * FROM compare('SELECT oid FROM pg_class WHERE bloom_contains((SELECT bloom_agg(''listed_n''::name, 1e-6)), relname)');
 CREATE TABLE nothing (LIKE scanned);
 SELECT * FROM compare('SELECT * FROM nothing WHERE bloom_contains((SELECT f FROM filters WHERE name = ''n''), url)');
 
