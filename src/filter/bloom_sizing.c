@@ -427,7 +427,10 @@ blocks_plan(uint64_t capacity, double error_rate, LayerUse use,
 		before = most_bits(layer, (double) capacity - 1);
 		if (full > before)
 			break;
-		n += fmax(1, floor((before - full) / layer_picks(layer)));
+		/* by the slope here, which is no less than where the bits are enough */
+		n += fmax(1, floor((before - full) /
+						   (layer_expected_bits(layer, n + 1) -
+							layer_expected_bits(layer, n))));
 	}
 	layer->bits_full = (uint64_t)
 		fmax(1, fmin(full, (double) bloom_layer_bits(layer)));
