@@ -31,6 +31,8 @@
 
 /* Of a Bloom filter, if there is memory for it: 10 bits a key */
 #define KEY_ERROR_RATE			0.01
+/* It has room for as many keys: 4 kB, for which it hardly ever errs on a few */
+#define KEYS_LEAST				4096
 /* Where more keys are expected, of one with fewer bits */
 #define KEY_ERROR_RATE_MAX		0.4
 /* By how much to change either, again and again, until the filter fits */
@@ -109,7 +111,8 @@ bloom_new(KeyCollector *collector, bool more)
 	/* no filter has as many keys as bytes at the usual error rate */
 	bool		is_small = more && collector->expected >= room;
 	FilterParams params = {
-		.capacity = more ? Max(room, collector->expected) : Max(collector->held, 1),
+		.capacity = more ? Max(room, collector->expected) :
+			Max(collector->held, KEYS_LEAST),
 		.error_rate = KEY_ERROR_RATE,
 		.kind = FILTER_BLOOM,
 		/* never full, see below, so it needs no room for chance */
