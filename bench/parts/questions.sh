@@ -84,7 +84,7 @@ questions_script()
 	for n in "${questions[@]}"; do
 		for way in array rows; do
 			echo "EXECUTE clock \\gset"
-			for repeat in $(seq "$times"); do
+			for _ in $(seq "$times"); do
 				echo "EXECUTE ${way}_of($n);"
 			done
 			echo "EXECUTE note('$way', $n, :since, $times);"
@@ -113,7 +113,7 @@ repeated_script()
 	[ "$1" != batch ] ||
 		echo "SELECT ARRAY(SELECT i * 7919 + $RANDOM FROM generate_series(1, $3) i)::text AS elements \\gset"
 	echo "SELECT cpu_ns() AS since \\gset"
-	for i in $(seq "$executions"); do
+	for _ in $(seq "$executions"); do
 		case $1 in
 			btree | one) echo "\\set n random(1, 5600000)" ;;
 		esac

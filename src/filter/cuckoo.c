@@ -563,7 +563,8 @@ bool
 cuckoo_plan_layer(const FilterParams *params, const FilterLayer *before,
 				  int count, uint64_t waiting, FilterLayer *layer)
 {
-	(void) waiting;				/* a layer's windows are a multiple of the first's */
+	(void) waiting;				/* a layer's windows are a multiple of the
+								 * first's */
 	if (count == 0)
 		return cuckoo_plan_first(params->capacity, params->error_rate,
 								 params->growth > 0, layer);

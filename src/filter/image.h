@@ -79,8 +79,8 @@ typedef enum FilterLayout
 	LAYOUT_BLOCK512X2 = 3,		/* two blocks for an element */
 	LAYOUT_CLASSIC = 4,			/* m bits, k of them for an element */
 	LAYOUT_CUCKOO = 5,			/* fingerprints; the only one of its kind */
-	LAYOUT_SMALL = 6			/* the bits of classic, for few elements; an image
-								 * of this layout is compact */
+	LAYOUT_SMALL = 6			/* the bits of classic, for few elements; an
+								 * image of this layout is compact */
 } FilterLayout;
 
 /*

@@ -45,8 +45,8 @@ typedef struct FilterOps
 
 	/*
 	 * Estimates.  error_rate is NULL if it is 0, layer_bits_set if it is the
-	 * layer's own number, header_cardinality if cardinality reads no more than
-	 * the header.
+	 * layer's own number, header_cardinality if cardinality reads no more
+	 * than the header.
 	 */
 	double		(*cardinality) (const uint8_t *image);
 	double		(*header_cardinality) (const uint8_t *header);

@@ -36,15 +36,15 @@ typedef enum LayerUse
 	LAYER_FIXED,
 
 	/*
-	 * A layer of a growing filter: full before its expected error rate exceeds
-	 * its share, but never before its capacity
+	 * A layer of a growing filter: full before its expected error rate
+	 * exceeds its share, but never before its capacity
 	 */
 	LAYER_GROWING,
 
 	/*
-	 * A layer that gets exactly as many elements as its capacity, all at once,
-	 * and is full then.  Needs no room for chance, but bits_full may be reached
-	 * before the last of them.
+	 * A layer that gets exactly as many elements as its capacity, all at
+	 * once, and is full then.  Needs no room for chance, but bits_full may be
+	 * reached before the last of them.
 	 */
 	LAYER_EXACT
 } LayerUse;

@@ -84,7 +84,10 @@ fits(FilterLayer *layer, double n, LayerUse use)
 		full = ceil(layer_expected_bits(layer, n));
 	else
 	{
-		/* as many bits set as its error rate allows, whatever the number of elements */
+		/*
+		 * as many bits set as its error rate allows, whatever the number of
+		 * elements
+		 */
 		full = bits_full_within(layer, layer->size *
 								pow(tolerance * layer->error_rate,
 									1.0 / layer->hashes));

@@ -111,8 +111,7 @@ bloom_new(KeyCollector *collector, bool more)
 	/* no filter has as many keys as bytes at the usual error rate */
 	bool		is_small = more && collector->expected >= room;
 	FilterParams params = {
-		.capacity = more ? Max(room, collector->expected) :
-			Max(collector->held, KEYS_LEAST),
+		.capacity = more ? Max(room, collector->expected) : Max(collector->held, KEYS_LEAST),
 		.error_rate = KEY_ERROR_RATE,
 		.kind = FILTER_BLOOM,
 		/* never full, see below, so it needs no room for chance */

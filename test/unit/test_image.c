@@ -492,7 +492,7 @@ is_free(int sample, uint64_t at)
 		(in_layer == LAYER_OFF_LAYOUT && at > IMAGE_HEADER_BYTES) ||
 		(in_layer >= LAYER_OFF_CAPACITY && in_layer < LAYER_OFF_BITS_SET) ||
 		(in_layer >= LAYER_OFF_BITS_FULL && in_layer < LAYER_OFF_OFFSET) ||
-		/* the bits behind the last one leave some room */
+	/* the bits behind the last one leave some room */
 		(in_layer >= LAYER_OFF_SIZE && in_layer < LAYER_OFF_SIZE + 2 &&
 		 (is_classic(sample) || at_small_layer(sample, at)));
 }

@@ -212,6 +212,7 @@ test_growth_size(void)
 	const double mean_most = 24;
 	const double worst_most = 36;
 	const double tenfold_most = 16.5;
+
 	/* up to a thousandfold, in steps of 1 % */
 	const double step = 1.01;
 	const double end = 1000;
@@ -259,6 +260,7 @@ test_fixed(void)
 		1, 2, 3, 5, 10, 20, 50, 100, 300, 1000, 1500, 1501, 2000, 5000, 10000
 	};
 	static const double rates[] = {0.1, 0.01, 0.001, 1e-4, 1e-5, 1e-6};
+
 	/* of a rate that can be measured in time */
 	const double measured_from = 0.001;
 
@@ -461,7 +463,10 @@ test_growth_ends(void)
 
 			for (int j = 0; j < plan.layers && kind == FILTER_BLOOM; j++)
 			{
-				/* a part of all before, at least 64, from the 20th layer on twice */
+				/*
+				 * a part of all before, at least 64, from the 20th layer on
+				 * twice
+				 */
 				double		part = floor(before * growth / 4) * (j >= 19 ? 2 : 1);
 
 				expect(j == 0 || plan.layer[j].capacity == fmax(part, 64),
