@@ -30,22 +30,6 @@
 static bool csv = false;
 static bool quick = false;
 
-static const char *
-layout_name(const uint8_t *image)
-{
-	switch (image_layout(image))
-	{
-		case LAYOUT_BLOCK512:
-			return "block512";
-		case LAYOUT_BLOCK512X2:
-			return "block512x2";
-		case LAYOUT_CUCKOO:
-			return "cuckoo";
-		default:
-			return "?";
-	}
-}
-
 static void
 progress(void)
 {
@@ -88,7 +72,7 @@ measure(FilterKind type, const char *kind, uint64_t capacity, uint64_t n,
 		estimate += filter_estimated_error_rate(image);
 		cardinality += filter_cardinality(image);
 		layers = image_layers(image);
-		layout = layout_name(image);
+		layout = filter_layout_name(image_layout(image));
 		release_image(image);
 	}
 	rate = (double) positive / ((double) probes * filters);
