@@ -242,8 +242,11 @@ chunks_find_first(const struct varatt_external *place, FirstChunk *first,
 				  uint8 *data)
 {
 	Relation	toast = table_open(place->va_toastrelid, AccessShareLock);
-	NotedChunk	noted = {first, data, 0};
+	NotedChunk	noted;
 
+	noted.first = first;
+	noted.data = data;
+	noted.bytes = 0;
 	ItemPointerSetInvalid(&first->tid);
 	if (toast->rd_rel->relam == HEAP_TABLE_AM_OID)
 		use_first_chunk(toast, place->va_valueid, note_chunk, &noted);

@@ -269,7 +269,7 @@ find_stored(StoredUser *user, const struct varatt_external *pointer)
  * needs half as long for all pages at once.  If it refuses, they come one by one.
  */
 static void
-populate(uint8 *image, Size bytes)
+populate(const uint8 *image, Size bytes)
 {
 #ifdef MADV_POPULATE_WRITE
 	if (bytes >= POPULATE_FROM_BYTES && bytes < POPULATE_BELOW_BYTES)

@@ -388,7 +388,8 @@ find_added(const uint8_t *image, const FilterLayer *layers, int count,
 {
 	uint8_t		united[OVERLAP_BYTES];
 	double		in_united = 0;
-	int			first = 0;		/* layer of this shape */
+	bool		begun = false;	/* "united" has layers from "first" to i - 1 */
+	int			first = 0;
 
 	for (int i = 0; i < count; i++)
 	{
@@ -404,10 +405,12 @@ find_added(const uint8_t *image, const FilterLayer *layers, int count,
 			bytes = OVERLAP_BYTES;
 			sample.size = bytes / BLOCK_BYTES;
 		}
-		if (i == 0 || !layer_same_shape(&layers[i], &layers[i - 1]))
+		if (!begun || !layer_same_shape(&layers[i], &layers[i - 1]))
 		{
 			/* most layers are alone, and need no look at their bits */
-			if (i + 1 == count || !layer_same_shape(&layers[i], &layers[i + 1]))
+			begun = i + 1 < count &&
+				layer_same_shape(&layers[i], &layers[i + 1]);
+			if (!begun)
 				continue;
 			first = i;
 			memcpy(united, bits, bytes);

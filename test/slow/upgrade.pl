@@ -72,7 +72,7 @@ INSERT INTO bloom_filters (what, f) VALUES
 ('block512, keyed', bloom_add_all(bloom_create(1501, 0.1, 2, -42), words(1, 1500))),
 ('block512 from an aggregate', (SELECT bloom_agg(w, 0.03) FROM unnest(words(1, 1600)) AS w)),
 ('small, without elements', bloom_create(100)),
-('small of few bytes', bloom_add_all(bloom_create(5, 0.1, 0), words(1, 5))),
+('small of few bytes', bloom_add_all(bloom_create(8, 0.1, 0), words(1, 5))),
 ('small, fixed', bloom_add_all(bloom_create(1000, 0.1, 0), words(1, 1000))),
 ('small, growing', bloom_add_all(bloom_create(1000, 0.1), words(1, 1000))),
 ('small, keyed', bloom_add_all(bloom_create(1000, 0.1, 2, -42), words(1, 1000))),

@@ -274,7 +274,7 @@ test_fixed(void)
 		for (int j = 0; j < lengthof(capacities); j++)
 		{
 			uint64_t	capacity = capacities[j];
-			int			filters = (int) fmax(20, trials(4000) / capacity);
+			int			filters = (int) fmax(20, (double) trials(4000) / capacity);
 			uint64_t	probes = rate < measured_from ? 0 :
 				(uint64_t) fmax(100, 100 / rate / filters);
 			uint64_t	hits = 0;
