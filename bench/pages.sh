@@ -36,8 +36,8 @@ page_scan()
 		![Nanoseconds a row by the size of the filter, for a sequential scan and a Filter Scan](images/scan.svg)
 
 		CPU time of a row in nanoseconds, the median, and in parentheses the least and the most. The ratio is to
-		`url <> 'x'` in a Seq Scan of the same round; "first" is the first query of a session. Each query
-		reads a stored filter, whereas a session caches an index.
+		`url <> 'x'` in a Seq Scan of the same round; "first" is the first query of a session; the
+		others find what it keeps.
 
 		| condition | elements | scan | query | ns a row | / `url <> 'x'` | bar |
 		|---|---|---|---|---|---|---|
