@@ -100,7 +100,7 @@ INSERT INTO filters SELECT 'few', bloom_agg(x), cuckoo_agg(x) FROM unnest(ARRAY[
 INSERT INTO filters SELECT 'sparse', bloom_add_all(bloom_create(2000), a), cuckoo_add_all(cuckoo_create(2000), a)
 FROM (SELECT ARRAY['Host1', 'Host8', 'Host2003']) q (a);
 INSERT INTO filters SELECT 'n', bloom_agg(i), cuckoo_agg(i) FROM generate_series(10, 20000, 70) i;
-INSERT INTO filters SELECT 'tid', bloom_agg(ctid), cuckoo_agg(ctid) FROM scanned WHERE id % 11 = 0;
+INSERT INTO filters SELECT 'tid', bloom_agg(ctid, 1e-6), cuckoo_agg(ctid) FROM scanned WHERE id % 11 = 0;
 INSERT INTO filters SELECT 'row', bloom_agg(scanned), cuckoo_agg(scanned) FROM scanned WHERE id % 11 = 0;
 INSERT INTO filters VALUES ('null', NULL, NULL);
 INSERT INTO filters SELECT 'empty', bloom_create(10), cuckoo_create(10);
