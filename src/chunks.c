@@ -8,23 +8,30 @@
  * is: TOAST values are never changed.  Later its chunks may be removed, and much
  * later, when the counter of OIDs has gone round, another value may get its OID.
  * GetNewOidWithIndex() gives no OID to a value while the TOAST table's index leads to a
- * chunk with it, even a dead one.  So if the first chunk is still where it was,
- * written by the same transaction, and begins with the same bytes, it is the same
- * value.
+ * chunk with it, even a dead one.  So if the index leads to a first chunk that is
+ * still where it was, written by the same command of the same transaction, and
+ * begins with the same bytes, it is the same value.
  *
- * To know that, we do not look it up: one look at the buffer that had its page
- * tells.  Only if that buffer has another page by now, we go through the index.
+ * To know that, we mostly do not look it up: one look at the buffer that had its
+ * page tells.  We go through the index only if that buffer has another page by now,
+ * or the chunk's writer has aborted, or its removal is committed: such a chunk can
+ * stay in its page without an index entry, and its OID may be another value's.
  *
  * What may happen to the chunk:
  *
  * - UPDATE and DELETE mark it, VACUUM removes it: then its line pointer is not
- *	 normal, or is another chunk's.
+ *	 normal, or is another chunk's.  The mark changes the raw cid: the value is
+ *	 read again once.
  * - A transaction or subtransaction aborts: the same.
+ * - REINDEX, and deletion of index tuples that a scan has found to be dead: no
+ *	 index entry leads to a dead chunk any more, while it stays as it is.
  * - VACUUM freezes it: the raw xmin stays.
  * - VACUUM FULL, CLUSTER and ALTER TABLE write it to another file, where it has
  *	 another xmin: we take it for another value, and read it again.  ALTER TABLE
  *	 SET TABLESPACE copies its page: it is found through the index.
  * - TRUNCATE and DROP remove the file.  A buffer's tag has the file's number.
+ *	 TRUNCATE empties a file that the same transaction has made, and the next
+ *	 value may come to the same place with the same xmin; the cid differs.
  *
  * All this holds for heaps.  Another table access method stores chunks in its own
  * way; its values are always taken for changed.
@@ -36,6 +43,8 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/toast_internals.h"
+#include "access/transam.h"
+#include "access/xact.h"
 #include "catalog/pg_am.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
@@ -117,6 +126,7 @@ is_same_chunk(Relation toast, HeapTuple tuple,
 	bool		isnull;
 
 	if (HeapTupleHeaderGetRawXmin(tuple->t_data) != first->xmin ||
+		HeapTupleHeaderGetRawCommandId(tuple->t_data) != first->cid ||
 		DatumGetObjectId(fastgetattr(tuple, CHUNK_ID, columns, &isnull)) !=
 		place->va_valueid ||
 		DatumGetInt32(fastgetattr(tuple, CHUNK_SEQ, columns, &isnull)) != 0)
@@ -127,8 +137,30 @@ is_same_chunk(Relation toast, HeapTuple tuple,
 }
 
 /*
+ * Must the index lead to this chunk?  Not if its writer may have aborted, or its
+ * removal is committed.
+ */
+static bool
+is_indexed(HeapTupleHeader header)
+{
+	TransactionId xmin = HeapTupleHeaderGetRawXmin(header);
+
+	/* reading TOAST tables sets no hint bits */
+	if (!HeapTupleHeaderXminCommitted(header) &&
+		(HeapTupleHeaderXminInvalid(header) ||
+		 !(TransactionIdIsCurrentTransactionId(xmin) ||
+		   TransactionIdDidCommit(xmin))))
+		return false;
+	if (header->t_infomask & HEAP_XMAX_INVALID)
+		return true;
+	return !(header->t_infomask & (HEAP_XMAX_COMMITTED | HEAP_XMAX_IS_MULTI)) &&
+		!TransactionIdDidCommit(HeapTupleHeaderGetRawXmax(header));
+}
+
+/*
  * Find out by a look at the buffer whether the chunk is the same.  Returns false
- * if the buffer has another page.
+ * if that does not tell: the buffer has another page, or the index may not lead to
+ * the chunk.
  */
 static bool
 look_at_buffer(Relation toast, const struct varatt_external *place,
@@ -137,6 +169,7 @@ look_at_buffer(Relation toast, const struct varatt_external *place,
 {
 	Page		page;
 	OffsetNumber offset = ItemPointerGetOffsetNumber(&first->tid);
+	bool		tells = true;
 
 	*same = false;
 	if (!BufferIsValid(first->buffer) ||
@@ -160,10 +193,11 @@ look_at_buffer(Relation toast, const struct varatt_external *place,
 			};
 
 			*same = is_same_chunk(toast, &tuple, place, first, data, bytes);
+			tells = !*same || is_indexed(tuple.t_data);
 		}
 	}
 	UnlockReleaseBuffer(first->buffer);
-	return true;
+	return tells;
 }
 
 /* Called with the first chunk of a value, found through the index */
@@ -227,6 +261,7 @@ note_chunk(Relation toast, HeapTuple tuple, Buffer buffer, void *arg)
 	memcpy(noted->data, VARDATA_ANY(content), noted->bytes);
 	noted->first->tid = tuple->t_self;
 	noted->first->xmin = HeapTupleHeaderGetRawXmin(tuple->t_data);
+	noted->first->cid = HeapTupleHeaderGetRawCommandId(tuple->t_data);
 	noted->first->buffer = buffer;
 }
 
@@ -295,7 +330,11 @@ chunks_are_same(const struct varatt_external *place, FirstChunk *first,
 	toast = table_open(place->va_toastrelid, AccessShareLock);
 	if (toast->rd_rel->relam == HEAP_TABLE_AM_OID &&
 		!look_at_buffer(toast, place, first, data, bytes, &compared.same))
+	{
+		/* the index may lead to no chunk */
+		compared.same = false;
 		use_first_chunk(toast, place->va_valueid, compare_chunk, &compared);
+	}
 	table_close(toast, AccessShareLock);
 	return compared.same;
 }

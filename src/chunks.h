@@ -19,6 +19,7 @@ typedef struct FirstChunk
 {
 	ItemPointerData tid;		/* invalid: not known */
 	TransactionId xmin;			/* raw: freezing keeps it */
+	CommandId	cid;			/* raw: of xmin, or who deleted it since */
 	Buffer		buffer;			/* that probably has its page still */
 } FirstChunk;
 

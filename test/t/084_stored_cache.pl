@@ -131,7 +131,7 @@ my $compiled = system('cc', '-fPIC', '-shared', "-I$include", '-o', "$helper.so"
 
 SKIP:
 {
-	skip 'there is no C compiler', 11 unless $compiled;
+	skip 'there is no C compiler', 15 unless $compiled;
 
 	chmod 0755, $folder;
 	$node->safe_psql('postgres', qq{CREATE FUNCTION set_next_oid(oid) RETURNS void STRICT LANGUAGE C AS '$helper'});
@@ -170,8 +170,42 @@ SKIP:
 	});
 	is($result =~ s/^\n+//mgr, "{23}\n{24}", 'after a subtransaction has aborted');
 
+	# removed, and still in its page, but no longer in the index: so its OID is free
+	$writer->query("DELETE FROM filters; REINDEX TABLE $toast; SELECT set_next_oid($oid); INSERT INTO filters VALUES (of_class(27))");
+	like($writer->query($place), qr/^$oid\|/, 'an OID that no index entry has');
+	sees($reader, '{27}', 'removed and indexed again');
+	# the same of one that was stored by a transaction that aborts
+	$result = $reader->query(qq{
+		TRUNCATE filters;
+		BEGIN;
+		SELECT set_next_oid($oid);
+		INSERT INTO filters VALUES (of_class(28));
+		$see;
+		ROLLBACK;
+		REINDEX TABLE $toast;
+		SELECT set_next_oid($oid);
+		INSERT INTO filters VALUES (of_class(29));
+		$see
+	});
+	is($result =~ s/^\n+//mgr, "{28}\n{29}", 'rolled back and indexed again');
+
+	# the same place by the same transaction; so empty that the beginnings are alike
+	$result = $writer->query(qq{
+		BEGIN;
+		CREATE TABLE own AS SELECT bloom_add(bloom_create(100000), 1) AS f;
+		SELECT bloom_contains_all(f, ARRAY(SELECT 1 FROM generate_series(1, 1000))) FROM own;
+		SELECT reltoastrelid::regclass AS toast FROM pg_class WHERE relname = 'own' \\gset
+		SELECT chunk_id AS oid FROM :toast LIMIT 1 \\gset
+		TRUNCATE own;
+		SELECT set_next_oid(:oid);
+		INSERT INTO own VALUES (bloom_add(bloom_create(100000), 2));
+		SELECT bloom_contains_each(f, ARRAY[1, 2]) FROM own;
+		ROLLBACK
+	});
+	is($result =~ s/^\n+//mgr, "t\n{f,t}", 'truncated by the transaction that has made the table');
+
 	# while the page of the first chunk has left its buffer
-	sees($reader, '{24}', 'kept');
+	sees($reader, '{29}', 'kept');
 	$writer->query("DELETE FROM filters; VACUUM filters; $other_pages; SELECT set_next_oid($oid); INSERT INTO filters VALUES (of_class(25)); $other_pages");
 	sees($reader, '{25}', 'changed again');
 
