@@ -24,8 +24,9 @@
  * bloomfilter.cache_size (cache.c).  It finds them by their TOAST pointer (value,
  * relation and both sizes).  A changed filter is stored as a new value, but a
  * pointer is sure to identify the bytes only while a snapshot holds them: so when
- * a filter is used for the first time in a query, we look whether its first chunk is
- * still the same (chunks.c).  What is between two such looks is a period.
+ * a filter is used for the first time in a query, or with another xmin, we look
+ * whether its first chunk is still the same (chunks.c).  What is between two such
+ * looks is a period.
  *
  * Each call site pins the filter that it probed last.  A pinned filter is never
  * evicted, and once read in full it stays where it is.  If it turns out to be
@@ -79,6 +80,7 @@ typedef struct StoredEntry
 } StoredEntry;
 
 uint64		stored_period = 1;
+TransactionId stored_xmin = InvalidTransactionId;
 
 /* Holds all stored filters of the session; NULL before the first */
 static MemoryContext stored_mcxt = NULL;
@@ -213,6 +215,11 @@ find_stored(StoredUser *user, const struct varatt_external *pointer)
 	StoredFilter *before = user->last;
 	StoredEntry *entry;
 
+	if (!stored_is_now(stored_period))
+	{
+		stored_new_period();
+		stored_xmin = MyProc->xmin;
+	}
 	if (before && user->period == stored_period &&
 		memcmp(&before->pointer, pointer, sizeof(*pointer)) == 0)
 		return before;

@@ -8,6 +8,8 @@
 #include "cache.h"
 #include "chunks.h"
 #include "value.h"
+
+#include "storage/proc.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
 #endif
@@ -43,6 +45,7 @@ typedef struct StoredUser
  * look: see stored_new_period()
  */
 extern uint64 stored_period;
+extern TransactionId stored_xmin;	/* our oldest snapshot's, in this period */
 
 /*
  * A filter opened for probing: "image" is all of it, or, if slices_of is set, only
@@ -61,12 +64,29 @@ typedef struct FilterReader
  *
  * Called when a query starts, and when a transaction ends or a subtransaction
  * aborts: the snapshot that kept a value from being removed may be gone, and the
- * OID in the pointer given to another value.
+ * OID in the pointer given to another value.  Not all that calls functions is a
+ * query: see stored_is_now().
  */
 static inline void
 stored_new_period(void)
 {
 	stored_period++;
+}
+
+/*
+ * stored_is_now
+ *		Is this the current period, and does it go on?
+ *
+ * A utility command within a transaction, or a change that logical replication
+ * applies, has a snapshot of its own, but starts no query.  While our xmin is the
+ * same, nothing that we could see has been removed: who deleted it has an xid not
+ * before xmin, and if there was no snapshot in between, the new one has the same
+ * xmin only because the transaction xmin has been running all the time.
+ */
+static inline bool
+stored_is_now(uint64 period)
+{
+	return period == stored_period && stored_xmin == MyProc->xmin;
 }
 
 extern void stored_init(void);
@@ -95,7 +115,7 @@ reader_open(StoredUser *user, Datum filter, uint64 probes,
 	if (VARATT_IS_4B_U(pointer))
 		reader->image = (const uint8 *) VARDATA(pointer);
 	else if (likely(VARATT_IS_EXTERNAL_ONDISK(pointer) && user->last &&
-					user->period == stored_period && user->last->whole &&
+					stored_is_now(user->period) && user->last->whole &&
 					memcmp(&user->last->pointer, VARDATA_EXTERNAL(pointer),
 						   sizeof(struct varatt_external)) == 0))
 		reader->image = user->last->image;
@@ -115,7 +135,7 @@ static inline void
 reader_reopen(StoredUser *user, uint64 probes, FilterReader *reader)
 {
 	if (unlikely(reader->slices_of != NULL) &&
-		reader->stored->image != reader->image)
+		(reader->stored->whole || reader->stored->image != reader->image))
 		reader_open(user, PointerGetDatum(reader->slices_of), probes, reader);
 }
 
