@@ -74,21 +74,24 @@
  *		Read "bytes" bytes of a value from "offset" on, straight to where they belong
  *
  * The value is not compressed.  Core writes a slice behind the length word of the
- * varlena that it is given, and leaves that word alone.  Errors: those of
- * detoasting.
+ * varlena that it is given, so there is room for one before "to".  A heap leaves
+ * that word alone; another table access method may use it, as core sets it, and is
+ * asked for all at once.  Errors: those of detoasting.
  */
 void
 chunks_read(const struct varatt_external *place, Size offset, Size bytes,
 			uint8 *to)
 {
 	Relation	toast = table_open(place->va_toastrelid, AccessShareLock);
+	bool		is_heap = toast->rd_rel->relam == HEAP_TABLE_AM_OID;
 	Size		done = 0;
 
 	Assert(!VARATT_EXTERNAL_IS_COMPRESSED(*place));
 	Assert(offset + bytes <= VARATT_EXTERNAL_GET_EXTSIZE(*place));
+	SET_VARSIZE(to - VARHDRSZ, VARHDRSZ + bytes);
 	while (done < bytes)
 	{
-		Size		length = Min(bytes - done, READ_BYTES);
+		Size		length = is_heap ? Min(bytes - done, READ_BYTES) : bytes;
 
 		/* a filter that was not used for long comes from disk */
 		CHECK_FOR_INTERRUPTS();
@@ -270,7 +273,7 @@ note_chunk(Relation toast, HeapTuple tuple, Buffer buffer, void *arg)
  *		Note where the first chunk of a value is, and read it
  *
  * Returns the number of bytes, at most TOAST_MAX_CHUNK_SIZE; 0 if there is no such
- * chunk, about which reading the value will raise an error, or no heap.
+ * chunk, about which reading the value will raise an error, or the table is no heap.
  */
 Size
 chunks_find_first(const struct varatt_external *place, FirstChunk *first,

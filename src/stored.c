@@ -354,7 +354,7 @@ header_bytes(const uint8 *chunk, Size bytes, Size all)
 {
 	if (bytes == all)
 		return all;
-	/* there may be no such chunk: reading then raises the error */
+	/* the chunk may be damaged: reading then raises the error */
 	return Min(all, bytes < IMAGE_HEADER_BYTES ? IMAGE_HEADER_BYTES :
 			   filter_header_bytes(chunk));
 }
@@ -366,16 +366,23 @@ header_bytes(const uint8 *chunk, Size bytes, Size all)
 static void
 read_first(StoredFilter *stored, struct varlena *pointer)
 {
-	uint8		chunk[TOAST_MAX_CHUNK_SIZE];
+	uint8		room[VARHDRSZ + TOAST_MAX_CHUNK_SIZE];
+	uint8	   *chunk = room + VARHDRSZ;
 	Size		bytes = chunks_find_first(&stored->pointer, &stored->first,
 										  chunk);
+	Size		all = VARATT_EXTERNAL_GET_EXTSIZE(stored->pointer);
 	Size		needed;
 
 	stored->spent += SLICE_COST;
 	if (VARATT_EXTERNAL_IS_COMPRESSED(stored->pointer))
 		return;
-	needed = header_bytes(chunk, bytes,
-						  VARATT_EXTERNAL_GET_EXTSIZE(stored->pointer));
+	if (bytes == 0)
+	{
+		/* not in a heap; or there is no such chunk, which raises the error */
+		bytes = Min(all, TOAST_MAX_CHUNK_SIZE);
+		chunks_read(&stored->pointer, 0, bytes, chunk);
+	}
+	needed = header_bytes(chunk, bytes, all);
 	if (needed > bytes)
 	{
 		/* as many layers as there can be */

@@ -194,6 +194,18 @@ UPDATE cuckoos SET f = cuckoo_remove(f, n) WHERE n = 2;
 SELECT n, cuckoo_count(f, n), cuckoo_contains_each(f, ARRAY[1, 2, 3, 4]) FROM cuckoos ORDER BY n;
 DROP TABLE cuckoos;
 
+-- In tables that are no heaps, as far as one can tell: read, but never kept
+CREATE ACCESS METHOD like_heap TYPE TABLE HANDLER heap_tableam_handler;
+CREATE TABLE elsewhere (n int, f bloom) USING like_heap;
+INSERT INTO elsewhere SELECT i, of_class(i) FROM generate_series(1, 2) AS i;
+-- by slices, and in full
+SELECT n, f @> n AS one, f @> n + 1 AS other FROM elsewhere ORDER BY n;
+SELECT n, classes_in(f) FROM elsewhere ORDER BY n;
+UPDATE elsewhere SET f = of_class(n + 2);
+SELECT n, classes_in(f) FROM elsewhere ORDER BY n;
+DROP TABLE elsewhere;
+DROP ACCESS METHOD like_heap;
+
 -- Parallel workers
 CREATE TABLE probed AS SELECT i FROM generate_series(0, 9999) AS i;
 CREATE FUNCTION planned_workers(query text) RETURNS int LANGUAGE plpgsql AS
