@@ -247,8 +247,8 @@ filter_difference(const uint8_t *a, const uint8_t *b)
 	if (image_growth(a) != image_growth(b))
 		return DIFFERENT_GROWTH;
 	/* the first layer is the smallest, and made for what was requested */
-	image_get_layer(a, 0, &first_a);
-	image_get_layer(b, 0, &first_b);
+	image_get_shape(a, 0, &first_a);
+	image_get_shape(b, 0, &first_b);
 	if (!layer_same_shape(&first_a, &first_b) ||
 		(ops->compatible && !ops->compatible(a, b)))
 		return DIFFERENT_SIZE;

@@ -152,7 +152,8 @@ typedef enum FilterDifference
 /*
  * The first difference that makes two filters incompatible: they cannot be
  * united or intersected.  If one of them is explicit, only seed and class
- * count.  An unknown class is compatible with any.
+ * count.  An unknown class is compatible with any.  Reads no more than their
+ * headers and descriptors.
  */
 extern FilterDifference filter_difference(const uint8_t *a, const uint8_t *b);
 
@@ -191,7 +192,7 @@ extern void filter_intersect_set(uint8_t *set, const uint8_t *other);
  * Estimates from the set bits: the number of distinct elements (of a cuckoo
  * filter, its entries), and the error rate.  After an intersection, the number
  * is an upper bound.  With the header and descriptors alone, elements count twice
- * that layers of a union have in common.
+ * that layers of a union have in common; a compact image is needed in full.
  */
 extern double filter_cardinality(const uint8_t *image);
 extern double filter_header_cardinality(const uint8_t *header);

@@ -8,36 +8,35 @@
 
 /* A compact header has the fields of its layer that cannot be derived. */
 static void
-get_compact_layer(const uint8_t *image, FilterLayer *layer)
+get_compact_shape(const uint8_t *header, FilterLayer *layer)
 {
-	uint64_t	bytes = get16(image + COMPACT_OFF_BYTES);
 	double		share = 1;
 
-	if (image_growth(image) > 0)
-		share = (image[IMAGE_OFF_FLAGS] & IMAGE_FLAG_EXACT) != 0 ?
+	if (image_growth(header) > 0)
+		share = (header[IMAGE_OFF_FLAGS] & IMAGE_FLAG_EXACT) != 0 ?
 			SMALL_EXACT_SHARE : BLOOM_FIRST_SHARE;
 	layer->layout = LAYOUT_SMALL;
-	layer->hashes = image[COMPACT_OFF_HASHES];
-	layer->size = 8 * bytes;
-	layer->capacity = get16(image + COMPACT_OFF_CAPACITY);
-	layer->error_rate = image_error_rate(image) * share;
-	layer->bits_set = count_bits(image + IMAGE_COMPACT_BYTES, bytes);
-	layer->bits_full = get16(image + COMPACT_OFF_BITS_FULL);
+	layer->hashes = header[COMPACT_OFF_HASHES];
+	layer->size = 8 * (uint64_t) get16(header + COMPACT_OFF_BYTES);
+	layer->capacity = get16(header + COMPACT_OFF_CAPACITY);
+	layer->error_rate = image_error_rate(header) * share;
+	layer->bits_set = 0;
+	layer->bits_full = get16(header + COMPACT_OFF_BITS_FULL);
 	layer->offset = IMAGE_COMPACT_BYTES;
 	layer->multiple = 0;
 }
 
 void
-image_get_layer(const uint8_t *image, int i, FilterLayer *layer)
+image_get_shape(const uint8_t *header, int i, FilterLayer *layer)
 {
 	const uint8_t *at;
 
-	if (image_is_compact(image))
+	if (image_is_compact(header))
 	{
-		get_compact_layer(image, layer);
+		get_compact_shape(header, layer);
 		return;
 	}
-	at = image_layer_at(image, i);
+	at = image_layer_at(header, i);
 	layer->layout = (FilterLayout) at[LAYER_OFF_LAYOUT];
 	layer->hashes = at[LAYER_OFF_HASHES];
 	layer->size = get64(at + LAYER_OFF_SIZE);
@@ -47,6 +46,15 @@ image_get_layer(const uint8_t *image, int i, FilterLayer *layer)
 	layer->bits_full = get64(at + LAYER_OFF_BITS_FULL);
 	layer->offset = get64(at + LAYER_OFF_OFFSET);
 	layer->multiple = get64(at + LAYER_OFF_MULTIPLE);
+}
+
+void
+image_get_layer(const uint8_t *image, int i, FilterLayer *layer)
+{
+	image_get_shape(image, i, layer);
+	if (image_is_compact(image))
+		layer->bits_set = count_bits(image + IMAGE_COMPACT_BYTES,
+									 layer->size / 8);
 }
 
 /* Write the whole descriptor, including reserved bytes. */

@@ -350,6 +350,12 @@ extern void image_put_layer(uint8_t *image, int i, const FilterLayer *layer);
  */
 extern void image_get_layer(const uint8_t *image, int i, FilterLayer *layer);
 
+/*
+ * The same with the header and descriptors alone.  Of a compact image, which
+ * does not store it, bits_set is then 0.
+ */
+extern void image_get_shape(const uint8_t *header, int i, FilterLayer *layer);
+
 /* Replace the number of a layer's set bits, or at how many it is full. */
 static inline void
 image_put_bits_set(uint8_t *image, int i, uint64_t bits_set)
