@@ -75,13 +75,19 @@ united_byte(const FilterPlan *plan, int i, const uint8_t *a, const uint8_t *b,
 	return byte;
 }
 
-/* The number of bytes of the planned layer i */
+/* The number of bytes that all sources of the planned layer i have */
 static uint64_t
 united_bytes(const FilterPlan *plan, int i, const uint8_t *a,
 			 const uint8_t *b)
 {
-	return plan->from_a[i] >= 0 ? image_layer_bytes(a, plan->from_a[i]) :
-		image_layer_bytes(b, plan->from_b[i]);
+	uint64_t	bytes = UINT64_MAX;
+
+	if (plan->from_a[i] >= 0)
+		bytes = image_layer_bytes(a, plan->from_a[i]);
+	if (plan->from_b[i] >= 0 &&
+		bytes > image_layer_bytes(b, plan->from_b[i]))
+		bytes = image_layer_bytes(b, plan->from_b[i]);
+	return bytes;
 }
 
 /*

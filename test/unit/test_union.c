@@ -327,6 +327,51 @@ test_refused(void)
 	release_image(many);
 }
 
+/*
+ * A compact image is joined with a padded layer, and this is then compared, to
+ * the last byte, with another padded one that has the same bits.
+ */
+static void
+test_compact_beside_equal(void)
+{
+	uint8_t    *first = make_filter(10, 0.01, 2);
+	uint8_t    *second = make_filter(10, 0.01, 2);
+	uint8_t    *both;
+	uint8_t    *compact;
+	uint8_t    *united;
+	FilterLayer layer;
+
+	begin_test("a compact image is united with one of two layers, then alike");
+	add_numbers(&first, 0, 5);
+	add_numbers(&second, 5, 5);
+	/* full, as they may be from outside: they are put side by side */
+	image_put_bits_full(first, 0, 1);
+	image_put_bits_full(second, 0, 1);
+	both = unite(first, second);
+	expect(image_layers(both) == 2, "%d layers", image_layers(both));
+
+	/* the first layer's bits are in the second, too, and all these in "compact" */
+	image_get_layer(both, 0, &layer);
+	compact = copy_image(first);
+	for (uint64_t i = 0; i < layer.size / 8; i++)
+	{
+		image_layer_bits(both, 1)[i] |= image_layer_bits(both, 0)[i];
+		image_layer_bits(compact, 0)[i] = image_layer_bits(both, 1)[i];
+	}
+	image_put_bits_set(both, 1, count_bits(image_layer_bits(both, 1),
+										   layer.size / 8));
+	expect_sound("two layers", both);
+	expect_sound("compact", compact);
+	united = expect_union("compact", both, compact);
+	expect_all("compact", united, 0, 10);
+	end_test();
+	release_image(united);
+	release_image(compact);
+	release_image(both);
+	release_image(second);
+	release_image(first);
+}
+
 /* What the server reads of a stored filter to compare it: no byte follows. */
 static uint8_t *
 copy_header(const uint8_t *image)
@@ -470,6 +515,7 @@ test_union(void)
 	test_like();
 	test_grown();
 	test_side_by_side();
+	test_compact_beside_equal();
 	test_union_cardinality();
 	test_refused();
 	test_difference();
