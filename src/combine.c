@@ -243,15 +243,15 @@ unite_layers(FilterWriter *writer, const uint8 *other)
 		writer_replace(writer, other);
 		return;
 	}
-	check_plan(filter_plan_union(writer->image, other, &plan), &plan,
-			   writer->image);
+	check_union_plan(filter_plan_union(writer->image, other, &plan), &plan,
+					 writer->image, other);
 	if (filter_unites_in_place(writer->image, &plan))
 		filter_unite_in_place(writer->image, other, &plan);
 	else if (!unite_as_planned(writer, other, &plan))
 	{
 		/* two cuckoo filters do not always fit the planned layers */
-		check_plan(filter_plan_union_apart(writer->image, other, &plan), &plan,
-				   writer->image);
+		check_union_plan(filter_plan_union_apart(writer->image, other, &plan),
+						 &plan, writer->image, other);
 		if (!unite_as_planned(writer, other, &plan))
 			elog(ERROR, "could not unite two cuckoo filters");
 	}
@@ -261,8 +261,8 @@ unite_layers(FilterWriter *writer, const uint8 *other)
  * writer_unite
  *		Add all elements of another filter
  *
- * "other" may be the writer's own image.  Errors: check_compatible() and
- * check_plan().
+ * "other" may be the writer's own image.  Errors: check_compatible(),
+ * check_plan() and check_union_plan().
  */
 void
 writer_unite(FilterWriter *writer, const uint8 *other)

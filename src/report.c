@@ -141,6 +141,26 @@ check_plan(FilterStatus status, const FilterPlan *plan, const uint8 *image)
 }
 
 /*
+ * The same for a plan of the union of two filters with layers.  If these have a
+ * fixed size, neither of them needs to be full.
+ */
+void
+check_union_plan(FilterStatus status, const FilterPlan *plan, const uint8 *a,
+				 const uint8 *b)
+{
+	if (status == FILTER_FIXED)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("union does not fit into a filter of fixed size"),
+				 errdetail("The two filters hold about %.0f and %.0f elements, and were made for %llu.",
+						   filter_cardinality(a), filter_cardinality(b),
+						   (unsigned long long) image_capacity(a)),
+				 errhint("Create both with a larger capacity, or with growth => %d so that they can grow.",
+						 GROWTH_DEFAULT)));
+	check_plan(status, plan, a);
+}
+
+/*
  * ERRCODE_INVALID_PARAMETER_VALUE unless two filters can be united or intersected:
  * their seed, class and parameters must agree.
  */

@@ -33,6 +33,8 @@ extern bool exceeds_max_size(uint64 bytes);
 extern void check_size(uint64 bytes);
 extern void check_plan(FilterStatus status, const FilterPlan *plan,
 					   const uint8 *image);
+extern void check_union_plan(FilterStatus status, const FilterPlan *plan,
+							 const uint8 *a, const uint8 *b);
 
 /*
  * check_class

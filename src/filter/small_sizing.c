@@ -10,7 +10,7 @@
  * the first two terms of its expansion about the mean of s / m.  The textbook's
  * formula, which takes the first term alone, is 6 % too low for ten elements
  * at 1 % (Bose et al., "On the false-positive rate of Bloom filters", 2008).
- * test/unit/test_small.c compares it with filters.
+ * test/unit/test_error_rate.c compares it with filters.
  *
  * The search tries each k, and finds the fewest bytes for each by bisection.
  * That takes some microseconds, so we cache the result for each number of
