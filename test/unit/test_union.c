@@ -350,7 +350,10 @@ test_compact_beside_equal(void)
 	both = unite(first, second);
 	expect(image_layers(both) == 2, "%d layers", image_layers(both));
 
-	/* the first layer's bits are in the second, too, and all these in "compact" */
+	/*
+	 * the first layer's bits are in the second, too, and all these in
+	 * "compact"
+	 */
 	image_get_layer(both, 0, &layer);
 	compact = copy_image(first);
 	for (uint64_t i = 0; i < layer.size / 8; i++)
