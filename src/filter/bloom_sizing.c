@@ -52,12 +52,13 @@
 #define TWO_BLOCKS_BELOW	6e-4
 
 /*
- * Up to this many bits of an element in a block, the error rate exceeds the one
+ * With this many bits of an element in a block, the error rate exceeds the one
  * computed here by up to 0.7 % (measured; the factor leaves a little to chance):
  * neighbouring lanes are filled by the same elements, and probed together.  A
  * fixed filter must not exceed its limit for that.
  */
-#define RUN_HASHES			4
+#define RUN_HASHES_MIN		2
+#define RUN_HASHES_MAX		4
 #define RUN_ERROR			1.008
 
 /* The part of the rest of the error rate that a layer leaves to those after it */
@@ -390,7 +391,7 @@ tolerated_elements(const FilterLayer *layer)
 	double		rate = FIXED_TOLERANCE * layer->error_rate;
 	uint64_t	few = layer->size;
 
-	if (layer->hashes <= RUN_HASHES)
+	if (layer->hashes >= RUN_HASHES_MIN && layer->hashes <= RUN_HASHES_MAX)
 		rate /= RUN_ERROR;
 	if (few > FEW_BLOCKS)
 	{
