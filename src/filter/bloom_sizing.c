@@ -429,7 +429,8 @@ blocks_plan(uint64_t capacity, double error_rate, LayerUse use,
 			return false;
 		if (use == LAYER_EXACT)
 		{
-			full = ceil(layer_expected_bits(layer, (double) capacity));
+			full = ceil(layer_expected_bits(layer, (double) capacity) *
+						(1 - SAME_FIGURE));
 			break;
 		}
 		if (use == LAYER_FIXED)

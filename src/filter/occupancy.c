@@ -82,7 +82,7 @@ most_bits(const FilterLayer *layer, double n)
 double
 bits_full_within(const FilterLayer *layer, double bits)
 {
-	return floor(bits) - (layer_picks(layer) - 1.0);
+	return floor(bits * (1 + SAME_FIGURE)) - (layer_picks(layer) - 1.0);
 }
 
 double

@@ -53,6 +53,12 @@ typedef enum LayerUse
 #define FIXED_TOLERANCE		1.05
 
 /*
+ * Figures as near to each other as this part of them are the same: two machines'
+ * libraries may differ in the last digit, and must come to the same size.
+ */
+#define SAME_FIGURE			1e-9
+
+/*
  * "Never before its capacity" is true unless the number of set bits exceeds the
  * expectation by this many standard deviations: by chance, once in 10^9.
  */

@@ -78,10 +78,11 @@ fits(FilterLayer *layer, double n, LayerUse use)
 	double		tolerance = use == LAYER_FIXED ? FIXED_TOLERANCE : 1;
 	double		full;
 
-	if (small_expected_error_rate(layer, n) > layer->error_rate)
+	if (small_expected_error_rate(layer, n) >
+		layer->error_rate * (1 + SAME_FIGURE))
 		return false;
 	if (use == LAYER_EXACT)
-		full = ceil(layer_expected_bits(layer, n));
+		full = ceil(layer_expected_bits(layer, n) * (1 - SAME_FIGURE));
 	else
 	{
 		/*

@@ -536,6 +536,41 @@ test_growth_ends(void)
 	end_test();
 }
 
+/* Sizes that come out exactly, and error rates that differ in the last digit */
+static void
+test_last_digit(void)
+{
+	static const double rates[] = {0.5, 0.25, 0.125, 0.0625, 0.03125};
+
+	begin_test("the last digit of an error rate does not change a size");
+	for (int i = 0; i < lengthof(rates); i++)
+	{
+		for (int use = LAYER_FIXED; use <= LAYER_EXACT; use++)
+		{
+			for (uint64_t n = 1; n <= 4; n++)
+			{
+				const double near[] = {
+					nextafter(rates[i], 0), rates[i], nextafter(rates[i], 1)
+				};
+				FilterLayer layer[3];
+
+				for (int j = 0; j < 3; j++)
+					expect(layer_plan(n, near[j], (LayerUse) use,
+									  IMAGE_MAX_BITS, &layer[j]), "no plan");
+				for (int j = 0; j < 3; j += 2)
+					expect(layer[j].size == layer[1].size &&
+						   layer[j].hashes == layer[1].hashes &&
+						   layer[j].bits_full == layer[1].bits_full,
+						   "%llu at %g, use %d: %llu bits, not %llu",
+						   (unsigned long long) n, rates[i], use,
+						   (unsigned long long) layer[j].size,
+						   (unsigned long long) layer[1].size);
+			}
+		}
+	}
+	end_test();
+}
+
 /* The plans of one error rate, whatever was planned in between */
 static void
 test_determinism(void)
@@ -686,6 +721,7 @@ test_sizing(void)
 	test_monotone();
 	test_extremes();
 	test_growth_ends();
+	test_last_digit();
 	test_determinism();
 	test_capacity();
 	test_kept();
