@@ -67,7 +67,7 @@ repeats_of()
 # itself takes is measured, too.
 questions_script()
 {
-	local size=$1 way n before=0 times repeat
+	local size=$1 way n before=0 times
 
 	times=$(repeats_of "$size")
 	echo "PREPARE clock AS SELECT cpu_ns() AS since;"
@@ -76,7 +76,7 @@ questions_script()
 	echo "PREPARE rows_of(int) AS SELECT count(bloom_contains((SELECT f FROM asked WHERE size = '$size'), i * 7919::bigint)) FROM generate_series(1, \$1) i;"
 	echo "SET bloomfilter.cache_size = 0;"
 	# also plans and catalogs are in memory then
-	for repeat in $(seq 6); do
+	for _ in $(seq 6); do
 		echo "EXECUTE array_of(1); EXECUTE rows_of(1); SELECT ask('none', 1, 10);"
 		echo "EXECUTE clock \\gset"
 		echo "EXECUTE note('nothing', 0, :since, 1);"
@@ -102,7 +102,7 @@ questions_script()
 # repeated_script KIND SIZE ELEMENTS: for pgbench
 repeated_script()
 {
-	local i statement
+	local statement
 
 	case $1 in
 		empty) statement="SELECT 1" ;;
