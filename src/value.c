@@ -615,7 +615,7 @@ state_push(Datum state, uint64 hash)
 	return true;
 }
 
-/* The number of different hashes that a filter with layers does not contain */
+/* The number of different hashes that a Bloom filter with layers does not contain */
 static uint64
 count_absent(const uint8 *image, const uint64 *hashes, uint64 count)
 {
@@ -673,8 +673,10 @@ add_to_layers(FilterWriter *writer, const uint64 *hashes, uint64 count,
 
 		hashes += added;
 		count -= added;
+		/* the size of a cuckoo filter's layer does not depend on what waits */
 		if (added < batch)
-			writer_grow(writer, count_absent(writer->image, hashes, count) + more);
+			writer_grow(writer, filter_is_multiset(writer->image) ? 0 :
+						count_absent(writer->image, hashes, count) + more);
 		CHECK_FOR_INTERRUPTS();
 	}
 }
