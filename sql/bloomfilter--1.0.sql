@@ -1064,22 +1064,27 @@ COMMENT ON AGGREGATE cuckoo_union_agg(cuckoo)
 -- better where it has no other use.
 DO $$
 DECLARE
+	path text := pg_catalog.current_setting('search_path');
 	aggregate record;
 BEGIN
-	IF current_setting('server_version_num')::integer < 190000 THEN
-		RETURN;
+	-- the schema of the extension may be the user's, with operators of theirs
+	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+	IF current_setting('server_version_num')::integer >= 190000 THEN
+		FOR aggregate IN
+			SELECT pronamespace::regnamespace::text AS schema, proname, pg_get_function_arguments(p.oid) AS arguments,
+				aggtransfn, aggtranstype::regtype AS type, aggcombinefn, aggfinalfn
+			FROM pg_aggregate JOIN pg_proc p ON p.oid = aggfnoid
+				JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+				JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+			WHERE extname = 'bloomfilter'
+		LOOP
+			EXECUTE format('CREATE OR REPLACE AGGREGATE %s.%I(%s) (SFUNC = %s, STYPE = %s, SSPACE = -1, COMBINEFUNC = %s, FINALFUNC = %s, PARALLEL = SAFE %s)',
+						   aggregate.schema, aggregate.proname, aggregate.arguments, aggregate.aggtransfn, aggregate.type,
+						   aggregate.aggcombinefn, aggregate.aggfinalfn,
+						   CASE aggregate.proname WHEN 'bloom_agg' THEN format(', SUPPORT = %s.bloom_agg_support', aggregate.schema) END);
+		END LOOP;
 	END IF;
-	FOR aggregate IN
-		SELECT proname, pg_get_function_arguments(p.oid) AS arguments, aggtransfn,
-			aggtranstype::regtype AS type, aggcombinefn, aggfinalfn
-		FROM pg_aggregate JOIN pg_proc p ON p.oid = aggfnoid
-		WHERE aggtranstype IN ('bloom'::regtype, 'cuckoo'::regtype)
-	LOOP
-		EXECUTE format('CREATE OR REPLACE AGGREGATE %I(%s) (SFUNC = %s, STYPE = %s, SSPACE = -1, COMBINEFUNC = %s, FINALFUNC = %s, PARALLEL = SAFE %s)',
-					   aggregate.proname, aggregate.arguments, aggregate.aggtransfn, aggregate.type,
-					   aggregate.aggcombinefn, aggregate.aggfinalfn,
-					   CASE aggregate.proname WHEN 'bloom_agg' THEN ', SUPPORT = bloom_agg_support' END);
-	END LOOP;
+	PERFORM set_config('search_path', path, true);
 END $$;
 
 -- ------------------------------------------------------------------------
