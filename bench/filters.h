@@ -76,6 +76,19 @@ copy_image(const uint8_t *image)
 }
 
 static inline uint8_t *
+make_planned(const FilterParams *params)
+{
+	FilterPlan	plan;
+	uint8_t    *image;
+
+	if (filter_plan(params, &plan) != FILTER_OK)
+		give_up("cannot plan a filter");
+	image = allocate_image(plan.bytes);
+	filter_init(image, params, &plan);
+	return image;
+}
+
+static inline uint8_t *
 make_of_kind(FilterKind kind, uint64_t capacity, double error_rate, int growth)
 {
 	FilterParams params = {
@@ -85,14 +98,22 @@ make_of_kind(FilterKind kind, uint64_t capacity, double error_rate, int growth)
 		.class = SOME_CLASS,
 		.kind = kind
 	};
-	FilterPlan	plan;
-	uint8_t    *image;
 
-	if (filter_plan(&params, &plan) != FILTER_OK)
-		give_up("cannot plan a filter");
-	image = allocate_image(plan.bytes);
-	filter_init(image, &params, &plan);
-	return image;
+	return make_planned(&params);
+}
+
+static inline uint8_t *
+make_counting(uint64_t capacity, double error_rate, int growth)
+{
+	FilterParams params = {
+		.capacity = capacity,
+		.error_rate = error_rate,
+		.growth = growth,
+		.class = SOME_CLASS,
+		.counting = true
+	};
+
+	return make_planned(&params);
 }
 
 /*

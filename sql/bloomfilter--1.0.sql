@@ -112,18 +112,19 @@ COMMENT ON FUNCTION bloom_joinsel(internal, oid, internal, smallint, internal)
 -- ------------------------------------------------------------------------
 
 CREATE FUNCTION bloom_create(capacity bigint, error_rate float8 DEFAULT 0.01,
-	growth integer DEFAULT 2, seed bigint DEFAULT 0) RETURNS bloom
+	growth integer DEFAULT 2, seed bigint DEFAULT 0, counting boolean DEFAULT false)
+	RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_create'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bloom_create(bigint, float8, integer, bigint)
+COMMENT ON FUNCTION bloom_create(bigint, float8, integer, bigint, boolean)
 	IS 'empty filter of the given capacity and error rate';
 
 CREATE FUNCTION bloom_size(capacity bigint, error_rate float8 DEFAULT 0.01,
-	growth integer DEFAULT 2,
+	growth integer DEFAULT 2, counting boolean DEFAULT false,
 	OUT bytes bigint, OUT hashes integer, OUT layout text) RETURNS record
 	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_size'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bloom_size(bigint, float8, integer)
+COMMENT ON FUNCTION bloom_size(bigint, float8, integer, boolean)
 	IS 'size of the filter that bloom_create would make';
 
 CREATE FUNCTION bloom_create_bits(bits bigint, hashes integer, seed bigint DEFAULT 0) RETURNS bloom
@@ -165,6 +166,36 @@ CREATE FUNCTION bloom_clear(filter bloom) RETURNS bloom
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_clear(bloom)
 	IS 'filter with the same parameters and no elements';
+
+-- ------------------------------------------------------------------------
+-- bloom: removing elements from counting filters
+-- ------------------------------------------------------------------------
+
+CREATE FUNCTION bloom_remove(filter bloom, element anycompatible) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_remove'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+	SUPPORT bloom_change_support;
+COMMENT ON FUNCTION bloom_remove(bloom, anycompatible)
+	IS 'counting filter with the element removed, which must have been added';
+
+CREATE FUNCTION bloom_remove_all(filter bloom, elements anycompatiblearray) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_remove_all'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+	SUPPORT bloom_change_support;
+COMMENT ON FUNCTION bloom_remove_all(bloom, anycompatiblearray)
+	IS 'counting filter with the elements of the array removed, which must have been added';
+
+CREATE FUNCTION bloom_count(filter bloom, element anycompatible) RETURNS integer
+	AS 'MODULE_PATHNAME', 'bloomfilter_count'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_count(bloom, anycompatible)
+	IS 'upper bound of how often the element is in the counting filter; 8 means eight or more';
+
+CREATE FUNCTION bloom_plain(filter bloom) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_plain'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_plain(bloom)
+	IS 'filter with the same elements and without counters';
 
 -- ------------------------------------------------------------------------
 -- bloom: looking elements up

@@ -64,17 +64,22 @@ create(FunctionCallInfo fcinfo, FilterKind kind)
 	FilterParams params = get_request(fcinfo, kind);
 
 	params.seed = PG_GETARG_INT64(3);
+	if (kind == FILTER_BLOOM)
+		params.counting = PG_GETARG_BOOL(4);
 	PG_RETURN_POINTER(value_make(&params));
 }
 
-/* bloom_create(capacity bigint, error_rate float8, growth int, seed bigint) */
+/*
+ * bloom_create(capacity bigint, error_rate float8, growth int, seed bigint,
+ * counting boolean)
+ */
 Datum
 bloomfilter_bloom_create(PG_FUNCTION_ARGS)
 {
 	return create(fcinfo, FILTER_BLOOM);
 }
 
-/* cuckoo_create, likewise */
+/* cuckoo_create, likewise, but without the last */
 Datum
 bloomfilter_cuckoo_create(PG_FUNCTION_ARGS)
 {
@@ -102,6 +107,8 @@ size(FunctionCallInfo fcinfo, FilterKind kind)
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
+	if (kind == FILTER_BLOOM)
+		params.counting = PG_GETARG_BOOL(3);
 	check_status(filter_plan(&params, &plan), NULL);
 	values[SIZE_BYTES] = Int64GetDatum(plan.bytes);
 	values[SIZE_HASHES] = Int32GetDatum(layer_picks(&plan.layer[0]));
@@ -111,14 +118,14 @@ size(FunctionCallInfo fcinfo, FilterKind kind)
 													  values, nulls)));
 }
 
-/* bloom_size(capacity bigint, error_rate float8, growth int) */
+/* bloom_size(capacity bigint, error_rate float8, growth int, counting boolean) */
 Datum
 bloomfilter_bloom_size(PG_FUNCTION_ARGS)
 {
 	return size(fcinfo, FILTER_BLOOM);
 }
 
-/* cuckoo_size, likewise */
+/* cuckoo_size, likewise, but without the last */
 Datum
 bloomfilter_cuckoo_size(PG_FUNCTION_ARGS)
 {
@@ -204,15 +211,7 @@ add_hashes(StoredUser *user, Datum filter, FilterReader *reader,
 		 contains_all(user, reader, hashes, count)))
 		return filter;
 
-	if (reader->slices_of != NULL ||
-		VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(filter)))
-		writer_open_copy(&writer, filter);
-	else
-	{
-		writer_open_copied_image(&writer, reader->image,
-								 CurrentMemoryContext);
-		writer_sort(&writer);
-	}
+	reader_open_writer(reader, filter, &writer);
 	writer_add_hashes(&writer, class, hashes, count, unique);
 	return writer_close(&writer);
 }

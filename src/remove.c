@@ -1,12 +1,13 @@
 /*
  * remove.c
- *	  Removing elements from a cuckoo filter: cuckoo_count, cuckoo_remove,
- *	  cuckoo_replace, cuckoo_compact and the like.
+ *	  Removing elements: cuckoo_remove, cuckoo_count and the like of cuckoo
+ *	  filters, bloom_remove and the like of counting Bloom filters.
  *
- * A cuckoo filter is a multiset of fingerprints (filter/cuckoo.c).  Removing an
- * element that was never added, but is a false positive, removes another element
- * instead: callers must remove only what they have added.  Absent elements and
- * saturated classes are left unchanged.
+ * A cuckoo filter is a multiset of fingerprints (filter/cuckoo.c), a counting
+ * filter has counters (filter/counting.c).  Removing an element that was never
+ * added, but is a false positive, removes another element, or parts of some,
+ * instead: callers must remove only what they have added.  Absent elements are
+ * left unchanged, and so are saturated classes and counters.
  */
 #include "callsite.h"
 #include "combine.h"
@@ -17,8 +18,29 @@ SQL_FUNCTION(bloomfilter_remove);
 SQL_FUNCTION(bloomfilter_remove_all);
 SQL_FUNCTION(bloomfilter_replace);
 SQL_FUNCTION(bloomfilter_compact);
+SQL_FUNCTION(bloomfilter_plain);
 
-/* cuckoo_count(filter cuckoo, element anycompatible): a result of 0 is certain */
+/*
+ * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE unless elements can be removed from the
+ * filter.  Not from an explicit Bloom filter, which does not know how often an
+ * element was added.
+ */
+static void
+check_removable(const uint8 *image)
+{
+	if (image_kind(image) == FILTER_BLOOM && !image_is_counting(image))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("filter does not count its elements"),
+				 errdetail("Its layout is %s.",
+						   filter_layout_name(image_layout(image))),
+				 errhint("Make a filter by bloom_create() with counting => true, or a cuckoo filter.")));
+}
+
+/*
+ * cuckoo_count(filter cuckoo, element anycompatible), and bloom_count: a result of
+ * 0 is certain
+ */
 Datum
 bloomfilter_count(PG_FUNCTION_ARGS)
 {
@@ -28,6 +50,7 @@ bloomfilter_count(PG_FUNCTION_ARGS)
 
 	/* the maximum, so that a stored filter is read in full, and cached */
 	reader_open(&site->user, PG_GETARG_DATUM(0), PG_UINT32_MAX, &reader);
+	check_removable(reader.image);
 	hash = element_hash(site->hasher, PG_GETARG_DATUM(1),
 						image_seed(reader.image));
 	reader_reopen(&site->user, PG_UINT32_MAX, &reader);
@@ -35,45 +58,64 @@ bloomfilter_count(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(filter_count(reader.image, hash));
 }
 
-/* cuckoo_remove(filter cuckoo, element anycompatible) */
+/* Remove from a filter that was opened for probing what it contains of these. */
+static Datum
+remove_hashes(Datum filter, FilterReader *reader, const uint64 *hashes,
+			  uint64 count)
+{
+	FilterWriter writer;
+	bool	   *found = palloc_extended(count, MCXT_ALLOC_HUGE);
+
+	reader_contains_batch(reader, hashes, count, found);
+	if (memchr(found, true, count) == NULL)
+		return filter;
+	reader_open_writer(reader, filter, &writer);
+	for (uint64 i = 0; i < count; i++)
+	{
+		/* each moves half of a large explicit filter */
+		CHECK_FOR_INTERRUPTS();
+		if (found[i])
+			(void) filter_remove(writer.image, hashes[i]);
+	}
+	return writer_close(&writer);
+}
+
+/* cuckoo_remove(filter cuckoo, element anycompatible), and bloom_remove */
 Datum
 bloomfilter_remove(PG_FUNCTION_ARGS)
 {
 	CallSite   *site = call_site(fcinfo, 1, false);
-	FilterWriter writer;
+	FilterReader reader;
 	uint64		hash;
 
-	writer_open_copy(&writer, PG_GETARG_DATUM(0));
+	reader_open(&site->user, PG_GETARG_DATUM(0), 1, &reader);
+	check_removable(reader.image);
 	hash = element_hash(site->hasher, PG_GETARG_DATUM(1),
-						image_seed(writer.image));
-	check_class(image_class(writer.image), site->hasher);
-	(void) filter_remove(writer.image, hash);
-	PG_RETURN_DATUM(writer_close(&writer));
+						image_seed(reader.image));
+	reader_reopen(&site->user, 1, &reader);
+	check_class(image_class(reader.image), site->hasher);
+	PG_RETURN_DATUM(remove_hashes(PG_GETARG_DATUM(0), &reader, &hash, 1));
 }
 
 /*
- * cuckoo_remove_all(filter cuckoo, elements anycompatiblearray): removes an
- * element once for each time that it is in the array
+ * cuckoo_remove_all(filter cuckoo, elements anycompatiblearray), and
+ * bloom_remove_all: removes an element once for each time that it is in the array
  */
 Datum
 bloomfilter_remove_all(PG_FUNCTION_ARGS)
 {
 	CallSite   *site = call_site(fcinfo, 1, true);
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(1);
-	FilterWriter writer;
+	FilterReader reader;
 	ElementClass class;
 	uint64	   *hashes;
 	uint64		count;
 
-	writer_open_copy(&writer, PG_GETARG_DATUM(0));
-	hashes = call_site_hash_array(site, array, writer.image, &class, &count);
-	for (uint64 i = 0; i < count; i++)
-	{
-		/* each moves half of a large explicit filter */
-		CHECK_FOR_INTERRUPTS();
-		(void) filter_remove(writer.image, hashes[i]);
-	}
-	PG_RETURN_DATUM(writer_close(&writer));
+	reader_open(&site->user, PG_GETARG_DATUM(0), 1, &reader);
+	check_removable(reader.image);
+	hashes = call_site_hash_array(site, array, reader.image, &class, &count);
+	reader_reopen(&site->user, count, &reader);
+	PG_RETURN_DATUM(remove_hashes(PG_GETARG_DATUM(0), &reader, hashes, count));
 }
 
 /*
@@ -119,4 +161,21 @@ bloomfilter_compact(PG_FUNCTION_ARGS)
 	writer_open_copy(&writer, PG_GETARG_DATUM(0));
 	(void) filter_compact(writer.image);
 	PG_RETURN_DATUM(writer_close(&writer));
+}
+
+/* bloom_plain(bloom): a counting filter without its counters; any other as it is */
+Datum
+bloomfilter_plain(PG_FUNCTION_ARGS)
+{
+	const uint8 *image = value_image(PG_GETARG_DATUM(0));
+	FilterPlan	plan;
+	struct varlena *result;
+
+	if (!image_is_counting(image))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	check_status(filter_plan_plain(image, &plan), image);
+	result = palloc0(VARHDRSZ + plan.bytes);
+	SET_VARSIZE(result, VARHDRSZ + plan.bytes);
+	filter_plain((uint8 *) VARDATA(result), image, &plan);
+	PG_RETURN_POINTER(result);
 }

@@ -98,6 +98,10 @@ check_status(FilterStatus status, const uint8 *image)
 							IMAGE_MAX_LAYERS),
 					 errhint("Rebuild it with a capacity of at least the number of its elements.")));
 			break;
+		case FILTER_NOT_ONE_LAYER:
+			/* only of a union: check_union_plan() */
+			Assert(false);
+			break;
 		case FILTER_TOO_LARGE:
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -157,6 +161,15 @@ check_union_plan(FilterStatus status, const FilterPlan *plan, const uint8 *a,
 						   (unsigned long long) image_capacity(a)),
 				 errhint("Create both with a larger capacity, or with growth => %d so that they can grow.",
 						 GROWTH_DEFAULT)));
+	if (status == FILTER_NOT_ONE_LAYER)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("union of counting filters does not fit into one layer"),
+				 errdetail("The two filters hold about %.0f and %.0f elements in %d and %d layers, and were made for %llu.",
+						   filter_cardinality(a), filter_cardinality(b),
+						   image_layers(a), image_layers(b),
+						   (unsigned long long) image_capacity(a)),
+				 errhint("Create both with a larger capacity, or unite what bloom_plain() makes of them.")));
 	check_plan(status, plan, a);
 }
 
@@ -188,6 +201,10 @@ check_compatible(const uint8 *a, const uint8 *b)
 							  element_class_name(image_class(a)),
 							  element_class_name(image_class(b)));
 			hint = "Build both from elements of the same class.";
+			break;
+		case DIFFERENT_COUNTING:
+			detail = "Only one of them is a counting filter.";
+			hint = "Use bloom_plain() of that one.";
 			break;
 		case DIFFERENT_LAYOUT:
 			detail = "Only one of them has the layout classic.";

@@ -521,6 +521,26 @@ reader_contains_batch(FilterReader *reader, const uint64 *hashes, Size count,
 	}
 }
 
+/*
+ * reader_open_writer
+ *		Open the filter, which was opened for probing, to change it
+ *
+ * As writer_open_copy(), but what was read in full is not read again.
+ */
+void
+reader_open_writer(const FilterReader *reader, Datum filter,
+				   FilterWriter *writer)
+{
+	if (reader->slices_of != NULL ||
+		VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(filter)))
+	{
+		writer_open_copy(writer, filter);
+		return;
+	}
+	writer_open_copied_image(writer, reader->image, CurrentMemoryContext);
+	writer_sort(writer);
+}
+
 /* ----------------------------------------------------------------
  *		Periods
  * ----------------------------------------------------------------

@@ -93,6 +93,8 @@ extern void stored_init(void);
 extern void reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
 							   FilterReader *reader);
 extern bool reader_contains_sliced(FilterReader *reader, uint64 hash);
+extern void reader_open_writer(const FilterReader *reader, Datum filter,
+							   FilterWriter *writer);
 extern void reader_contains_batch(FilterReader *reader, const uint64 *hashes,
 								  Size count, bool *found);
 

@@ -675,7 +675,7 @@ add_to_layers(FilterWriter *writer, const uint64 *hashes, uint64 count,
 		count -= added;
 		/* the size of a cuckoo filter's layer does not depend on what waits */
 		if (added < batch)
-			writer_grow(writer, filter_is_multiset(writer->image) ? 0 :
+			writer_grow(writer, image_kind(writer->image) == FILTER_CUCKOO ? 0 :
 						count_absent(writer->image, hashes, count) + more);
 		CHECK_FOR_INTERRUPTS();
 	}

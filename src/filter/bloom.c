@@ -352,7 +352,16 @@ bloom_plan_layer(const FilterParams *params, const FilterLayer *before,
 		error_rate = next_layer_error_rate(error_rate, before[0].error_rate,
 										   count);
 	}
-	return layer_plan(capacity, error_rate, use, IMAGE_MAX_BITS, layer);
+	if (!params->counting)
+		return layer_plan(capacity, error_rate, use, IMAGE_MAX_BITS, layer);
+
+	/* that of blocks, for all its bits in that room have counters */
+	if (!blocks_plan(capacity, error_rate, use,
+					 IMAGE_MAX_BITS / COUNTING_PLANES, layer))
+		return false;
+	layer->layout = layer_blocks(layer->layout) > 1 ?
+		LAYOUT_COUNTINGX2 : LAYOUT_COUNTING;
+	return true;
 }
 
 double

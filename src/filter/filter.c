@@ -9,13 +9,18 @@
 #include "layouts.h"
 #include "set.h"
 
-/* A filter with one layer of block512, the most frequent, needs no table. */
+/*
+ * A filter with one layer of block512, the most frequent, needs no table; nor
+ * does one whose layer begins with such bits.
+ */
 bool
 filter_contains(const uint8_t *image, uint64_t hash)
 {
 	const uint8_t *at;
 
-	if (image_layers(image) != 1 || image_layout(image) != LAYOUT_BLOCK512)
+	if (image_layers(image) != 1 ||
+		(image_layout(image) != LAYOUT_BLOCK512 &&
+		 image_layout(image) != LAYOUT_COUNTING))
 		return image_ops(image)->contains(image, hash);
 	at = image_layer_at(image, 0);
 	return block_kernel->contains(image + get64(at + LAYER_OFF_OFFSET) +
@@ -157,6 +162,31 @@ filter_plan_again(const uint8_t *image, FilterPlan *plan)
 	return plan_finish(plan);
 }
 
+FilterStatus
+filter_plan_plain(const uint8_t *image, FilterPlan *plan)
+{
+	plan->layers = image_layers(image);
+	for (int i = 0; i < plan->layers; i++)
+	{
+		image_get_layer(image, i, &plan->layer[i]);
+		plan->layer[i].layout = layer_blocks(plan->layer[i].layout) > 1 ?
+			LAYOUT_BLOCK512X2 : LAYOUT_BLOCK512;
+	}
+	return plan_finish(plan);
+}
+
+void
+filter_plain(uint8_t *image, const uint8_t *counting, const FilterPlan *plan)
+{
+	FilterParams params;
+
+	image_get_params(counting, &params);
+	image_put_layers(image, &params, plan->layer, plan->layers, plan->bytes);
+	for (int i = 0; i < plan->layers; i++)
+		memcpy(image + plan->layer[i].offset, image_layer_bits(counting, i),
+			   layer_bytes(&plan->layer[i]));
+}
+
 void
 filter_init(uint8_t *image, const FilterParams *params, const FilterPlan *plan)
 {
@@ -240,6 +270,8 @@ filter_difference(const uint8_t *a, const uint8_t *b)
 	/* only one of them was made for a number of bits */
 	if ((image_capacity(a) == 0) != (image_capacity(b) == 0))
 		return DIFFERENT_LAYOUT;
+	if (image_is_counting(a) != image_is_counting(b))
+		return DIFFERENT_COUNTING;
 	if (image_capacity(a) != image_capacity(b))
 		return DIFFERENT_CAPACITY;
 	if (image_error_rate(a) != image_error_rate(b))
@@ -362,7 +394,7 @@ filter_bits(const uint8_t *image, uint64_t *bits, uint64_t *bits_set)
 bool
 filter_is_multiset(const uint8_t *image)
 {
-	return kinds[image_kind(image)].ops->multiset;
+	return kinds[image_kind(image)].ops->multiset || image_ops(image)->multiset;
 }
 
 const char *

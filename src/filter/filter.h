@@ -41,6 +41,14 @@ extern void filter_init(uint8_t *image, const FilterParams *params,
 						const FilterPlan *plan);
 
 /*
+ * Plan a counting filter without its counters, and make it: the filter that has
+ * the elements that are in it now
+ */
+extern FilterStatus filter_plan_plain(const uint8_t *image, FilterPlan *plan);
+extern void filter_plain(uint8_t *image, const uint8_t *counting,
+						 const FilterPlan *plan);
+
+/*
  * Plan one more layer, for "waiting" elements at least; copy a filter into an
  * image as planned.
  */
@@ -95,7 +103,10 @@ extern size_t filter_add_batch(uint8_t *image, const uint64_t *hashes,
 							   size_t count);
 
 /*
- * The next functions are for cuckoo filters, of any layout.
+ * The next functions are for cuckoo filters, of any layout, and, but for
+ * filter_add_unique_batch() and filter_compact(), for counting Bloom filters,
+ * where what is said of a class is true of each of an element's counters, which
+ * count to COUNTING_MOST (counting.c).
  *
  * A cuckoo filter is a multiset: an element that was added twice is in it
  * until it has been removed twice.  Elements of one class (cuckoo.c) cannot be
@@ -143,6 +154,7 @@ typedef enum FilterDifference
 	DIFFERENT_LAYOUT,
 	DIFFERENT_SEED,
 	DIFFERENT_CLASS,
+	DIFFERENT_COUNTING,			/* one of them has counters */
 	DIFFERENT_CAPACITY,
 	DIFFERENT_ERROR_RATE,
 	DIFFERENT_GROWTH,
@@ -213,8 +225,9 @@ extern uint64_t layer_bits(const FilterLayer *layer);
 extern uint64_t layer_bytes(const FilterLayer *layer);
 
 /*
- * Is an element in as often as it was added?  By the filter's type: true for an
- * empty or explicit cuckoo filter, too, though a set has each element once.
+ * Is an element in as often as it was added?  True for a counting filter, and by
+ * the filter's type for an empty or explicit cuckoo filter, too, though a set has
+ * each element once.
  */
 extern bool filter_is_multiset(const uint8_t *image);
 

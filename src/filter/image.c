@@ -84,6 +84,7 @@ image_get_params(const uint8_t *image, FilterParams *params)
 	params->seed = image_seed(image);
 	params->class = image_class(image);
 	params->kind = image_kind(image);
+	params->counting = image_is_counting(image);
 	params->exact = false;
 }
 

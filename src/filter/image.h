@@ -79,8 +79,10 @@ typedef enum FilterLayout
 	LAYOUT_BLOCK512X2 = 3,		/* two blocks for an element */
 	LAYOUT_CLASSIC = 4,			/* m bits, k of them for an element */
 	LAYOUT_CUCKOO = 5,			/* fingerprints; the only one of its kind */
-	LAYOUT_SMALL = 6			/* the bits of classic, for few elements; an
+	LAYOUT_SMALL = 6,			/* the bits of classic, for few elements; an
 								 * image of this layout is compact */
+	LAYOUT_COUNTING = 7,		/* block512, and counters behind its bits */
+	LAYOUT_COUNTINGX2 = 8		/* block512x2, likewise */
 } FilterLayout;
 
 /*
@@ -126,6 +128,13 @@ typedef enum FilterLayout
 #define BLOOM_FIRST_SHARE		0.808
 #define SMALL_EXACT_SHARE		0.95
 
+/*
+ * Bits of the counter of a counting layer's bit, that one included; and the
+ * number at which a counter stays
+ */
+#define COUNTING_PLANES			4
+#define COUNTING_MOST			8
+
 /* Offsets in a layer's descriptor */
 #define LAYER_OFF_LAYOUT		0	/* FilterLayout */
 #define LAYER_OFF_HASHES		1	/* k; of each block; cuckoo: bits of a
@@ -168,7 +177,7 @@ layout_has_blocks(FilterLayout layout)
 static inline unsigned
 layer_blocks(FilterLayout layout)
 {
-	return layout == LAYOUT_BLOCK512X2 ? 2 : 1;
+	return layout == LAYOUT_BLOCK512X2 || layout == LAYOUT_COUNTINGX2 ? 2 : 1;
 }
 
 /* The number of bits that an element picks in a Bloom filter's layer */
@@ -189,6 +198,14 @@ static inline FilterLayout
 image_layout(const uint8_t *image)
 {
 	return (FilterLayout) image[IMAGE_OFF_LAYOUT];
+}
+
+/* Has each bit a counter?  Then elements can be removed. */
+static inline bool
+image_is_counting(const uint8_t *image)
+{
+	return image_layout(image) == LAYOUT_COUNTING ||
+		image_layout(image) == LAYOUT_COUNTINGX2;
 }
 
 /* Without elements, parameters or layers */
@@ -382,6 +399,7 @@ typedef struct FilterParams
 	uint64_t	seed;
 	uint64_t	class;			/* of its elements; 0 if not known yet */
 	FilterKind	kind;
+	bool		counting;		/* as image_is_counting() */
 	bool		exact;			/* for a plan: the filter is to get "capacity"
 								 * elements at once, and not full before */
 } FilterParams;

@@ -7,6 +7,7 @@
 #include "bits.h"
 #include "bloom.h"
 #include "classic.h"
+#include "counting.h"
 #include "cuckoo.h"
 #include "set.h"
 #include "sizing.h"
@@ -65,6 +66,31 @@ static const FilterOps compact_ops = {
 	.check_bits = bloom_check_bits
 };
 
+static const FilterOps counting_ops = {
+	.kind = FILTER_BLOOM,
+	.multiset = true,
+	.layer_bits = counting_layer_bits,
+	.layer_bytes = counting_layer_bytes,
+	.contains = bloom_contains,
+	.contains_batch = bloom_contains_batch,
+	.slices = bloom_slices,
+	.contains_sliced = bloom_contains_sliced,
+	.count = counting_count,
+	.cardinality = bloom_header_cardinality,
+	.error_rate = bloom_error_rate,
+	.layer_cardinality = layer_cardinality,
+	.add_batch = counting_add_batch,
+	.remove = counting_remove,
+	.plan_layer = bloom_plan_layer,
+	.plan_union = counting_plan_union,
+	.unite = counting_unite,
+	.unite_in_place = counting_unite_in_place,
+	.intersect_in_place = counting_intersect_in_place,
+	.check_image = bloom_check_image,
+	.check_layer = counting_check_layer,
+	.check_bits = counting_check_bits
+};
+
 static const FilterOps classic_ops = {
 	.kind = FILTER_BLOOM,
 	.layer_bits = classic_layer_bits,
@@ -121,7 +147,9 @@ const LayoutEntry layouts[] = {
 	[LAYOUT_BLOCK512X2] = {"block512x2", &bloom_ops, &bloom_ops},
 	[LAYOUT_CLASSIC] = {"classic", &classic_ops, &classic_ops},
 	[LAYOUT_CUCKOO] = {"cuckoo", &cuckoo_ops, &cuckoo_ops},
-	[LAYOUT_SMALL] = {"small", &compact_ops, &bloom_ops}
+	[LAYOUT_SMALL] = {"small", &compact_ops, &bloom_ops},
+	[LAYOUT_COUNTING] = {"counting", &counting_ops, &counting_ops},
+	[LAYOUT_COUNTINGX2] = {"countingx2", &counting_ops, &counting_ops}
 };
 
 const int	layout_count = sizeof(layouts) / sizeof(layouts[0]);

@@ -54,7 +54,7 @@ typedef struct FilterOps
 	double		(*layer_cardinality) (const FilterLayer *layer);
 	uint64_t	(*layer_bits_set) (const FilterLayer *layer);
 
-	/* Changing; add_unique_batch and compact are NULL but for multisets */
+	/* Changing; add_unique_batch and compact are NULL but for cuckoo filters */
 	size_t		(*add_batch) (uint8_t *image, const uint64_t *hashes,
 							  size_t count);
 	size_t		(*add_unique_batch) (uint8_t *image, const uint64_t *hashes,

@@ -14,7 +14,9 @@ typedef enum FilterStatus
 	FILTER_OK,
 	FILTER_TOO_LARGE,			/* would exceed IMAGE_MAX_BITS */
 	FILTER_FIXED,				/* full, and growth is 0 */
-	FILTER_TOO_MANY_LAYERS		/* full, and has IMAGE_MAX_LAYERS */
+	FILTER_TOO_MANY_LAYERS,		/* full, and has IMAGE_MAX_LAYERS */
+	FILTER_NOT_ONE_LAYER		/* a union that would have several layers, and
+								 * must have one */
 } FilterStatus;
 
 /*

@@ -24,7 +24,7 @@ typedef struct Request
 	double		error_rate;
 	uint64_t	share;			/* of the bits that are set: a hash's place */
 	uint8_t		growth;
-	uint8_t		kind;			/* the last bit; the one before: classic */
+	uint8_t		kind;			/* the last bit; before it classic, counting */
 	uint8_t		hashes;			/* of a classic filter */
 }			Request;
 
@@ -55,7 +55,11 @@ check_estimates(const FilterLayer *planned, uint64_t share)
 {
 	FilterParams params = {.kind = FILTER_BLOOM};
 	FilterPlan	plan = {.layers = 1, .layer = {*planned}};
-	uint64_t	bits = layer_bits(planned);
+
+	/* of a counting layer, those of its first plane can be set */
+	uint64_t	bits = planned->layout == LAYOUT_COUNTING ||
+		planned->layout == LAYOUT_COUNTINGX2 ?
+		bloom_layer_bits(planned) : layer_bits(planned);
 	uint8_t    *header;
 	double		cardinality;
 	double		error_rate;
@@ -174,7 +178,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.capacity = request.capacity > 0 ? request.capacity : 1,
 		.error_rate = request.error_rate,
 		.growth = request.growth % (IMAGE_MAX_GROWTH + 1),
-		.kind = request.kind % 2 == 0 ? FILTER_BLOOM : FILTER_CUCKOO
+		.kind = request.kind % 2 == 0 ? FILTER_BLOOM : FILTER_CUCKOO,
+		.counting = request.kind % 2 == 0 && request.kind / 4 % 2 == 1
 	};
 	FilterPlan	plan;
 

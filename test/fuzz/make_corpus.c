@@ -162,6 +162,11 @@ write_images(void)
 		{"bloom_classic_whole", filled(make_classic(512, 3), 0, 60)},
 		{"bloom_beside", united(filled(make_filter(20, 0.1, 2), 0, 40),
 								filled(make_filter(20, 0.1, 2), 50, 40))},
+		{"bloom_counting_new", without_class(make_counting(20, 0.1, 2))},
+		{"bloom_counting", saturated(make_counting(50, 0.1, 2))},
+		{"bloom_counting_fixed", filled(make_counting(60, 0.4, 0), 0, 60)},
+		{"bloom_counting_fine", saturated(make_counting(30, 1e-4, 2))},
+		{"bloom_counting_grown", filled(make_counting(60, 0.4, 1), 0, 250)},
 		{"cuckoo_empty", empty(FILTER_CUCKOO)},
 		{"cuckoo_explicit", set_of(FILTER_CUCKOO, 20)},
 		{"cuckoo_new", without_class(make_cuckoo(20, 0.03, 2))},
@@ -216,7 +221,10 @@ write_requests(void)
 {
 	static const double rates[] = {ERROR_RATE_MAX, 0.01, 1e-4, ERROR_RATE_MIN};
 
-	for (int kind = 0; kind < 3; kind++)
+	static const char *const kinds[] = {"bloom", "cuckoo", "classic", NULL,
+	"counting"};
+
+	for (int kind = 0; kind < 5; kind++)
 		for (int i = 0; i < 4; i++)
 		{
 			/* as fuzz_sizing.c reads it */
@@ -227,10 +235,11 @@ write_requests(void)
 			put_double(input + 8, rates[i]);
 			put64(input + 16, UINT64_MAX / 2);
 			input[24] = 2 * (i % 2);
+			if (kinds[kind] == NULL)
+				continue;
 			input[25] = kind;
 			input[26] = 7;
-			snprintf(name, sizeof(name), "%s_%d", kind == 0 ? "bloom" :
-					 kind == 1 ? "cuckoo" : "classic", i);
+			snprintf(name, sizeof(name), "%s_%d", kinds[kind], i);
 			write_input("sizing", name, input, sizeof(input));
 		}
 }

@@ -7,8 +7,8 @@
  * made it.  These properties hold all the same:
  *
  *	- it is let through again after each operation,
- *	- an element that was added is found, and in a cuckoo filter until it has
- *	  been removed as often as it was added,
+ *	- an element that was added is found, and in a cuckoo or counting filter until
+ *	  it has been removed as often as it was added,
  *	- what is found is still found after growth, compaction and union, and, if
  *	  in both, after intersection,
  *	- all kinds of lookups give the same answer: alone, in a batch, by slices,
@@ -287,6 +287,12 @@ is_cuckoo(const Subject *subject)
 	return image_layout(subject->image) == LAYOUT_CUCKOO;
 }
 
+static bool
+is_counting(const Subject *subject)
+{
+	return image_is_counting(subject->image);
+}
+
 /* Entries of a cuckoo filter, set bits of another */
 static uint64_t
 entries_in(const uint8_t *image)
@@ -360,7 +366,7 @@ add(Subject *subject, unsigned first, unsigned count, bool unique)
 			 "changed in vain");
 		/* a set has it already */
 		if (count == 1 && added == 1 && found[first % ELEMENTS] &&
-			(unique || !is_cuckoo(subject)))
+			(unique || !(is_cuckoo(subject) || is_counting(subject))))
 			must(same_image(before, subject->image), "added again");
 		for (size_t i = 0; i < added; i++)
 		{
@@ -388,7 +394,7 @@ remove_one(Subject *subject, unsigned number)
 	uint64_t	entries;
 	uint8_t    *before;
 
-	if (!is_cuckoo(subject) && !explicit)
+	if (!is_cuckoo(subject) && !is_counting(subject) && !explicit)
 		return;
 	/* to remove what only seems to be in would remove another one */
 	if (!explicit && found && subject->times[number % ELEMENTS] == 0)
@@ -401,6 +407,8 @@ remove_one(Subject *subject, unsigned number)
 			must(found, "removed what was not in");
 			must(explicit ?
 				 image_count(subject->image) == image_count(before) - 1 :
+				 is_counting(subject) ?
+				 entries_in(subject->image) <= entries :
 				 entries_in(subject->image) == entries - 1, "not one removed");
 			if (!explicit)
 				subject->times[number % ELEMENTS]--;
@@ -542,7 +550,14 @@ intersect_subjects(Subject *a, const Subject *b)
 	for (int i = 0; i < ELEMENTS; i++)
 	{
 		in_both[i] = in_both[i] && in_b[i];
-		a->times[i] = in_both[i] && a->times[i] > 0;
+		/* how often it may be removed; a bit is not a count */
+		if (is_counting(a))
+		{
+			if (a->times[i] > b->times[i])
+				a->times[i] = b->times[i];
+		}
+		else
+			a->times[i] = in_both[i] && a->times[i] > 0;
 	}
 	filter_intersect_in_place(a->image, b->image);
 	must_keep("intersection", in_both, a->image);

@@ -21,7 +21,10 @@ INSERT INTO layouts VALUES
 	(15, 'small, keyed and fixed', bloom_add(bloom_create(1500, 1e-5, 0, -9223372036854775808), 1)),
 	(16, 'small layers', bloom_add_all(bloom_add_all(bloom_create(10), ARRAY(SELECT generate_series(1, 50))), ARRAY(SELECT generate_series(51, 200)))),
 	(17, 'small layer and blocks', bloom_add_all(bloom_create(10), ARRAY(SELECT generate_series(1, 2000)))),
-	(18, 'small ones united', (SELECT bloom_agg(i, 100) FROM generate_series(1, 100) AS i) | (SELECT bloom_agg(i, 100) FROM generate_series(101, 200) AS i));
+	(18, 'small ones united', (SELECT bloom_agg(i, 100) FROM generate_series(1, 100) AS i) | (SELECT bloom_agg(i, 100) FROM generate_series(101, 200) AS i)),
+	-- with counters
+	(19, 'counting', bloom_add_all(bloom_create(1501, counting => true), ARRAY[1, 2, 2, 3])),
+	(20, 'countingx2', bloom_add_all(bloom_create(100, 1e-5, 0, counting => true), ARRAY[1, 2, 2, 3]));
 
 -- Of which layouts these are
 SELECT what, layout, layers, bytes - layers * 64 > 60 AS more_than_a_header FROM layouts, LATERAL bloom_info(f) ORDER BY n;
@@ -31,7 +34,7 @@ SELECT what, f::text::bloom = f AS text, f::bytea::bloom = f AS bytea, bloom_sen
 	   decode(f::text, 'base64') = f::bytea AS base64, f::text !~ '[^A-Za-z0-9+/=]' AS one_line,
 	   substr(f::bytea, 1, 4) = '\x626c6d01' AS magic
 FROM layouts ORDER BY n;
--- A filter that was read back works
+-- A filter that was read back works (and counts twice in a union with itself, if it counts)
 SELECT what, bloom_contains_each(f::text::bloom, ARRAY[1, -1]) AS found, bloom_add(f::text::bloom, -1) = bloom_add(f, -1) AS changed,
 	   (f::bytea::bloom | f) = f AS united, bloom_info(f::text::bloom) = bloom_info(f) AS told
 FROM layouts ORDER BY n;
@@ -173,7 +176,7 @@ FROM layouts, LATERAL (VALUES
 	('magic', 0, '\x42'::bytea), ('magic', 1, '\x00'), ('magic', 2, '\x6e'),
 	('version', 3, '\x00'), ('version', 3, '\x02'), ('version', 3, '\xff'),
 	('layout empty', 4, '\x00'), ('layout explicit', 4, '\x01'), ('layout block512x2', 4, '\x03'),
-	('layout classic', 4, '\x04'), ('layout', 4, '\x05'), ('layout small', 4, '\x06'), ('layout', 4, '\x07'), ('layout', 4, '\xff'),
+	('layout classic', 4, '\x04'), ('layout', 4, '\x05'), ('layout small', 4, '\x06'), ('layout counting', 4, '\x07'), ('layout countingx2', 4, '\x08'), ('layout', 4, '\x09'), ('layout', 4, '\xff'),
 	('flags', 5, '\x01'), ('flag of compact images', 5, '\x02'), ('flags', 5, '\x80'),
 	('growth', 6, '\x11'), ('growth', 6, '\xff'),
 	('layers', 7, '\x00'), ('layers', 7, '\x02'), ('layers', 7, '\x20'), ('layers', 7, '\x21'), ('layers', 7, '\xff'),
@@ -230,6 +233,11 @@ FROM layouts, LATERAL (SELECT bits, bits / 512 AS size, bits_set FROM bloom_info
 ) AS v(field, at, bytes) WHERE what = 'block512';
 -- with two blocks for an element, there are two at least
 SELECT fault(patch(f, 68, le(1.0))) AS one_block FROM layouts WHERE what = 'block512x2';
+
+-- Counters above one whose bits are clear, in the first and the last byte of the planes; and counters that are not there
+SELECT what, fault(patch(f, 124 + (bytes::int - 124) / 4, '\xff')) AS first_counters, fault(patch(f, bytes::int - 1, '\x80')) AS last_counter,
+	   fault(overlay(patch(f, 4, '\x02') PLACING '\x02' FROM 61)) AS plain, fault(patch(f, 60, '\x02')) AS plain_layer, fault(patch(f, 68, le(2.0 ^ 21 + 1))) AS too_large
+FROM layouts, bloom_info(f) WHERE what IN ('counting', 'countingx2') ORDER BY n;
 
 -- Of the later layers of a grown filter
 SELECT field, fault(patch(f, 60 + 64 + at, bytes))

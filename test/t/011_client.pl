@@ -28,7 +28,9 @@ use constant {
 	LAYOUT_BLOCK512 => 2,
 	LAYOUT_BLOCK512X2 => 3,
 	LAYOUT_CLASSIC => 4,
-	LAYOUT_SMALL => 6
+	LAYOUT_SMALL => 6,
+	LAYOUT_COUNTING => 7,
+	LAYOUT_COUNTINGX2 => 8
 };
 use constant CHECKSUM_BYTES => 8;
 use constant A => (0x9E3779B9 << 32) | 0x7F4A7C15;
@@ -102,7 +104,7 @@ sub layer_bits
 
 	my $first = mulhi($hash, $size);
 	my @bits = map { 512 * $first + $_ } block_bits(mul64($hash, A), $k);
-	if ($layout == LAYOUT_BLOCK512X2)
+	if ($layout == LAYOUT_BLOCK512X2 || $layout == LAYOUT_COUNTINGX2)
 	{
 		my $other = remix($hash);
 		my $second = mulhi($other, $size - 1);
@@ -240,6 +242,72 @@ sub add
 	return 1;
 }
 
+# The first layer of a counting filter that contains the element, if there is one
+sub counting_home
+{
+	my ($filter, $hash) = @_;
+
+  LAYER:
+	foreach my $i (0 .. $#{ $filter->{layers} })
+	{
+		my $layer = $filter->{layers}[$i];
+		foreach my $bit (layer_bits($layer, $hash))
+		{
+			next LAYER if !vec($filter->{bytes}, 8 * $layer->{offset} + $bit, 1);
+		}
+		return $i;
+	}
+	return undef;
+}
+
+# Count an element of a counting filter up or down by 1, in this layer.
+sub count_element
+{
+	my ($filter, $i, $hash, $by) = @_;
+	my $layer = $filter->{layers}[$i];
+	my %once = map { $_ => 1 } layer_bits($layer, $hash);
+
+	foreach my $bit (keys %once)
+	{
+		my $place = 8 * $layer->{offset} + $bit;
+		my $planes =
+		  8 * ($layer->{offset} + 64 * $layer->{size} + 192 * int($bit / 512)) + $bit % 512;
+		my $counter = vec($filter->{bytes}, $place, 1);
+
+		$counter += vec($filter->{bytes}, $planes + 512 * $_, 1) << $_ foreach 0 .. 2;
+		next if $counter == 8;
+		$layer->{set} += $by if $counter == ($by > 0 ? 0 : 1);
+		$counter += $by;
+		vec($filter->{bytes}, $place, 1) = $counter > 0;
+		vec($filter->{bytes}, $planes + 512 * $_, 1) = $counter > 0 && ($counter - 1) >> $_ & 1
+		  foreach 0 .. 2;
+	}
+	substr($filter->{bytes}, 60 + 64 * $i + 32, 8) = pack 'Q<', $layer->{set};
+	return;
+}
+
+# The same as add(), for a counting filter that has a class
+sub counting_add
+{
+	my ($filter, $hash) = @_;
+	my $last = @{ $filter->{layers} } - 1;
+	my $layer = $filter->{layers}[$last];
+	my $home = counting_home($filter, $hash);
+
+	return 0 if !defined $home && $layer->{full} != 0 && $layer->{set} >= $layer->{full};
+	count_element($filter, $home // $last, $hash, 1);
+	return 1;
+}
+
+sub counting_remove
+{
+	my ($filter, $hash) = @_;
+	my $home = counting_home($filter, $hash);
+
+	count_element($filter, $home, $hash, -1) if defined $home;
+	return;
+}
+
 # The bits of a layer, as bytes without padding
 sub bits_of
 {
@@ -313,7 +381,9 @@ my %layout_number = (
 	block512 => LAYOUT_BLOCK512,
 	block512x2 => LAYOUT_BLOCK512X2,
 	classic => LAYOUT_CLASSIC,
-	small => LAYOUT_SMALL);
+	small => LAYOUT_SMALL,
+	counting => LAYOUT_COUNTING,
+	countingx2 => LAYOUT_COUNTINGX2);
 
 my $node = PostgreSQL::Test::Cluster->new('client');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
@@ -381,7 +451,7 @@ while (my $line = <$file>)
 }
 close $file;
 cmp_ok($elements, '>=', 30, 'golden vectors of elements were found');
-cmp_ok($vectors, '>=', 18, 'golden vectors of bits were found');
+cmp_ok($vectors, '>=', 21, 'golden vectors of bits were found');
 
 # Filters of every kind, filled with the numbers from 1 on, and probed for them
 # and as many absent ones.  Error rates are high where a layout allows it, so
@@ -486,6 +556,38 @@ foreach my $case (
 	is( $node->safe_psql(
 			'postgres', "SELECT '\\x$bytes'::bytea::bloom = " . $sql->($count)),
 		't', "server takes $expression with $count elements");
+}
+
+# Elements that the client adds to a counting filter several times, and removes:
+# the same bytes again.  Some counters get to eight.
+foreach my $case (
+	# expression, elements, layers
+	[ 'bloom_create(30, 0.1, counting => true)', 50, 1 ],
+	[ 'bloom_create(300, 1e-5, counting => true)', 200, 1 ],
+	[ 'bloom_create(60, 0.2, counting => true)', 400, 2 ])
+{
+	my ($expression, $count, $layers) = @$case;
+	my $added =
+	  "bloom_add_all($expression, ARRAY(SELECT n FROM generate_series(1, $count) n))";
+	my $again = "ARRAY(SELECT n FROM generate_series(1, $count) n, generate_series(1, 5) i WHERE i <= n % 6)";
+	my $filter = server_filter($added);
+	my $refused = 0;
+
+	foreach my $n (1 .. $count)
+	{
+		$refused += grep { !counting_add($filter, $hashes[ $n - 1 ] & ~0) } 1 .. $n % 6;
+	}
+	foreach my $n (1 .. $count)
+	{
+		counting_remove($filter, $hashes[ $n - 1 ] & ~0) foreach 1 .. $n % 6;
+	}
+	my $bytes = unpack 'H*', external($node, $filter);
+
+	is($refused, 0, "client counts $expression");
+	is(scalar @{ $filter->{layers} }, $layers, "layers of $expression");
+	is( $node->safe_psql('postgres',
+			"SELECT '\\x$bytes'::bytea::bloom = bloom_remove_all(bloom_add_all($added, $again), $again)"),
+		't', "server takes the counters of $expression");
 }
 
 # Unions: the client's have the bytes of the server's

@@ -19,8 +19,8 @@ fnv1a(const uint8_t *bytes, uint64_t count)
 }
 
 /*
- * With m, a classic filter; without capacity, an explicit one; cuckoo filters if
- * so named.
+ * With m, a classic filter; without capacity, an explicit one; cuckoo and counting
+ * filters if so named.
  */
 typedef struct Golden
 {
@@ -76,6 +76,12 @@ static const Golden golden[] = {
 	UINT64_C(0x0EFCC6E1F4E7D6EC)},
 	{"cuckoo of wide fingerprints", 1000, 1e-07, 1, 0, 0, 5000, 20348,
 	UINT64_C(0xBA0FE90DA03A2D2C)},
+	{"counting, fixed", 1000, 0.01, 0, 0, 0, 1000, 5500,
+	UINT64_C(0x2BB303C90C904824)},
+	{"countingx2, growing", 2000, 0.0001, 2, 0, 0, 2000, 21116,
+	UINT64_C(0xF8607F89666F47DC)},
+	{"counting, grown", 100, 0.001, 2, 0, 0, 3000, 38012,
+	UINT64_C(0xA55FE2385FDAF952)},
 	{"classic of 64 hashes", 0, 0, 0, 100000, 64, 500, 12668,
 	UINT64_C(0x2283090297B5ECB6)},
 };
@@ -98,6 +104,9 @@ test_golden(void)
 		else if (strncmp(golden[i].name, "cuckoo", 6) == 0)
 			image = make_cuckoo(golden[i].capacity, golden[i].error_rate,
 								golden[i].growth);
+		else if (strncmp(golden[i].name, "counting", 8) == 0)
+			image = make_counting(golden[i].capacity, golden[i].error_rate,
+								  golden[i].growth);
 		else if (golden[i].capacity != 0)
 			image = make_filter(golden[i].capacity, golden[i].error_rate,
 								golden[i].growth);

@@ -89,5 +89,6 @@ extern void test_cuckoo_check(void);
 extern void test_golden(void);
 extern void test_interrupt(void);
 extern void test_exact(void);
+extern void test_counting(void);
 
 #endif							/* UNIT_H */

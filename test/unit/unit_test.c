@@ -177,6 +177,7 @@ main(int argc, char **argv)
 	test_cuckoo_check();
 	test_interrupt();
 	test_exact();
+	test_counting();
 	printf("1..%d\n", tests);
 	return failures == 0 ? 0 : 1;
 }

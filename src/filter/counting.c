@@ -1,0 +1,589 @@
+/*
+ * counting.c
+ *	  Counting Bloom filters: the layouts counting and countingx2, blocks whose
+ *	  bits are counters, so that elements can be removed.
+ *
+ * A counting filter has a counter where another has a bit (Fan, Cao, Almeida and
+ * Broder, "Summary Cache", 2000, section V): an element is added by counting up,
+ * and removed by counting down.  Here the counters are cut into planes.  The
+ * first plane of a layer is the bits of block512 or block512x2, each of which
+ * says whether its counter is above zero: a probe reads these alone, and has
+ * their speed and error rate.  The others lie behind them, three blocks for each
+ * block, and have what a counter is above one, so that it counts to
+ * COUNTING_MOST.  A counter that gets there is not known any more, and stays:
+ * no removal takes a bit that another element needs.  At the load for an error
+ * rate of 1 %, one of a million counters gets there by different elements
+ * (docs/internals.md).
+ *
+ * Eight lanes of 64 counters change at once, by the logic of an adder for
+ * numbers that are written down the planes.
+ *
+ * An element is in one layer: the first that seemed to contain it when it was
+ * added, else the last at that time.  The first that contains it later is the
+ * same, for only the last layer ever gets bits that it did not have; all others
+ * only lose bits.  So we count in the first layer that contains the element.  The
+ * last one, which cuckoo filters begin with, may contain it by chance, and
+ * counting down there would take the bits of other elements.  For the same
+ * reason a union must have one layer.
+ */
+#include "counting.h"
+
+#include "bits.h"
+#include "block512.h"
+#include "bloom.h"
+#include "interrupt.h"
+#include "sizing.h"
+
+/* Planes of a counter behind the bits */
+#define HIGHER_PLANES	(COUNTING_PLANES - 1)
+#define HIGHER_BYTES	(HIGHER_PLANES * BLOCK_BYTES)
+
+/* Hashes ahead of which we prefetch; bloom.c has the same */
+#define PREFETCH_AHEAD	16
+
+/* Maximum number of blocks that an element has */
+#define MOST_CHOICES	2
+
+/* The counters of 64 bits in a lane, each in all four words */
+typedef struct Counters
+{
+	uint64_t	above;			/* is it above zero? */
+	uint64_t	higher[HIGHER_PLANES];	/* what it is above one, lowest first */
+} Counters;
+
+/* A block of a layer, and its counters' higher planes */
+typedef struct CountingBlock
+{
+	uint8_t    *bits;
+	uint8_t    *higher;
+} CountingBlock;
+
+/* What is read of a layer's descriptor */
+typedef struct CountingLayer
+{
+	uint8_t    *bits;
+	uint64_t	blocks;
+	unsigned	hashes;
+	unsigned	choices;		/* blocks of an element */
+} CountingLayer;
+
+static inline CountingLayer
+counting_layer(const uint8_t *image, int i)
+{
+	const uint8_t *at = image_layer_at(image, i);
+	CountingLayer layer = {
+		.bits = (uint8_t *) image + get64(at + LAYER_OFF_OFFSET),
+		.blocks = get64(at + LAYER_OFF_SIZE),
+		.hashes = at[LAYER_OFF_HASHES],
+		.choices = layer_blocks((FilterLayout) at[LAYER_OFF_LAYOUT])
+	};
+
+	return layer;
+}
+
+static inline CountingBlock
+counting_block(const CountingLayer *layer, uint64_t block)
+{
+	CountingBlock place = {
+		.bits = layer->bits + BLOCK_BYTES * block,
+		.higher = layer->bits + BLOCK_BYTES * layer->blocks +
+			HIGHER_BYTES * block
+		};
+
+	return place;
+}
+
+/* The element's block, or its second one, and the word that places its bits */
+static inline CountingBlock
+element_block(const CountingLayer *layer, uint64_t hash, unsigned choice,
+			  uint64_t *word)
+{
+	*word = choice == 0 ? block_word(hash) : second_word(hash);
+	return counting_block(layer, choice == 0 ?
+						  first_block(hash, layer->blocks) :
+						  second_block(hash, layer->blocks));
+}
+
+static inline Counters
+get_counters(const CountingBlock *block, int lane)
+{
+	Counters	counters = {.above = get64(block->bits + 8 * lane)};
+
+	for (int plane = 0; plane < HIGHER_PLANES; plane++)
+		counters.higher[plane] =
+			get64(block->higher + BLOCK_BYTES * plane + 8 * lane);
+	return counters;
+}
+
+static inline void
+put_counters(const CountingBlock *block, int lane, const Counters *counters)
+{
+	put64(block->bits + 8 * lane, counters->above);
+	for (int plane = 0; plane < HIGHER_PLANES; plane++)
+		put64(block->higher + BLOCK_BYTES * plane + 8 * lane,
+			  counters->higher[plane]);
+}
+
+/* Which counters have reached COUNTING_MOST? */
+static inline uint64_t
+counters_full(const Counters *counters)
+{
+	uint64_t	full = counters->above;
+
+	for (int plane = 0; plane < HIGHER_PLANES; plane++)
+		full &= counters->higher[plane];
+	return full;
+}
+
+/* The sum of both, limited to COUNTING_MOST */
+static inline Counters
+counters_sum(const Counters *a, const Counters *b)
+{
+	Counters	sum = {.above = a->above | b->above};
+
+	/* what is above one in each; where both are above zero, one more */
+	uint64_t	carry = a->above & b->above;
+
+	for (int plane = 0; plane < HIGHER_PLANES; plane++)
+	{
+		uint64_t	either = a->higher[plane] ^ b->higher[plane];
+		uint64_t	both = a->higher[plane] & b->higher[plane];
+
+		sum.higher[plane] = either ^ carry;
+		carry = both | (either & carry);
+	}
+	for (int plane = 0; plane < HIGHER_PLANES; plane++)
+		sum.higher[plane] |= carry;
+	return sum;
+}
+
+/* One less for each of the counters in "mask", which are above zero */
+static inline Counters
+counters_down(const Counters *counters, uint64_t mask)
+{
+	Counters	less = *counters;
+	uint64_t	borrow = mask & ~counters_full(counters);
+
+	for (int plane = 0; plane < HIGHER_PLANES; plane++)
+	{
+		less.higher[plane] ^= borrow;
+		borrow &= less.higher[plane];
+	}
+	/* it was one: nothing was there to borrow */
+	less.above &= ~borrow;
+	for (int plane = 0; plane < HIGHER_PLANES; plane++)
+		less.higher[plane] &= ~borrow;
+	return less;
+}
+
+/* The lesser of both */
+static inline Counters
+counters_least(const Counters *a, const Counters *b)
+{
+	Counters	least = {.above = a->above & b->above};
+	uint64_t	a_less = 0;
+
+	for (int plane = 0; plane < HIGHER_PLANES; plane++)
+	{
+		uint64_t	differ = a->higher[plane] ^ b->higher[plane];
+
+		a_less = (differ & b->higher[plane]) | (~differ & a_less);
+	}
+	for (int plane = 0; plane < HIGHER_PLANES; plane++)
+		least.higher[plane] = least.above &
+			((a_less & a->higher[plane]) | (~a_less & b->higher[plane]));
+	return least;
+}
+
+/* Does the layer contain the element? */
+static inline bool
+layer_contains(const CountingLayer *layer, uint64_t hash)
+{
+	for (unsigned choice = 0; choice < layer->choices; choice++)
+	{
+		uint64_t	word;
+		CountingBlock block = element_block(layer, hash, choice, &word);
+
+		if (!block_kernel->contains(block.bits, word, layer->hashes))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The first of the image's layers that contains the element, if that is before
+ * the layer "end"; else "end"
+ */
+static inline int
+find_layer(const uint8_t *image, uint64_t hash, int end)
+{
+	int			i = 0;
+
+	for (; i < end; i++)
+	{
+		CountingLayer layer = counting_layer(image, i);
+
+		if (layer_contains(&layer, hash))
+			break;
+	}
+	return i;
+}
+
+/* Count the element up, and return the number of counters that were zero. */
+static unsigned
+count_up(const CountingLayer *layer, uint64_t hash)
+{
+	unsigned	added = 0;
+
+	for (unsigned choice = 0; choice < layer->choices; choice++)
+	{
+		uint8_t		mask[BLOCK_BYTES] = {0};
+		uint64_t	word;
+		CountingBlock block = element_block(layer, hash, choice, &word);
+
+		(void) block_kernel->add(mask, word, layer->hashes);
+		for (int lane = 0; lane < BLOCK_LANES; lane++)
+		{
+			Counters	one = {.above = get64(mask + 8 * lane)};
+			Counters	old = get_counters(&block, lane);
+			Counters	sum = counters_sum(&old, &one);
+
+			added += popcount64(sum.above & ~old.above);
+			put_counters(&block, lane, &sum);
+		}
+	}
+	return added;
+}
+
+/*
+ * Count the element down, which the layer contains.  Returns the number of
+ * counters that are zero now; *changed tells whether any could be counted down.
+ */
+static unsigned
+count_down(const CountingLayer *layer, uint64_t hash, bool *changed)
+{
+	unsigned	cleared = 0;
+
+	*changed = false;
+	for (unsigned choice = 0; choice < layer->choices; choice++)
+	{
+		uint8_t		mask[BLOCK_BYTES] = {0};
+		uint64_t	word;
+		CountingBlock block = element_block(layer, hash, choice, &word);
+
+		(void) block_kernel->add(mask, word, layer->hashes);
+		for (int lane = 0; lane < BLOCK_LANES; lane++)
+		{
+			uint64_t	lane_mask = get64(mask + 8 * lane);
+			Counters	old = get_counters(&block, lane);
+			Counters	less = counters_down(&old, lane_mask);
+
+			*changed |= (lane_mask & ~counters_full(&old)) != 0;
+			cleared += popcount64(old.above & ~less.above);
+			put_counters(&block, lane, &less);
+		}
+	}
+	return cleared;
+}
+
+/* The least of an element's counters in one of its blocks */
+static unsigned
+block_count(const CountingBlock *block, uint64_t word, unsigned hashes)
+{
+	uint8_t		mask[BLOCK_BYTES] = {0};
+	unsigned	least = 1;
+
+	(void) block_kernel->add(mask, word, hashes);
+	/* keep those of the counters whose leading bits are the least */
+	for (int plane = HIGHER_PLANES - 1; plane >= 0; plane--)
+	{
+		const uint8_t *at = block->higher + BLOCK_BYTES * plane;
+		uint64_t	clear = 0;
+
+		for (int lane = 0; lane < BLOCK_LANES; lane++)
+			clear |= get64(mask + 8 * lane) & ~get64(at + 8 * lane);
+		if (clear == 0)
+		{
+			least += 1u << plane;
+			continue;
+		}
+		for (int lane = 0; lane < BLOCK_LANES; lane++)
+			put64(mask + 8 * lane,
+				  get64(mask + 8 * lane) & ~get64(at + 8 * lane));
+	}
+	return least;
+}
+
+unsigned
+counting_count(const uint8_t *image, uint64_t hash)
+{
+	int			layers = image_layers(image);
+	int			i = find_layer(image, hash, layers);
+	unsigned	least = COUNTING_MOST;
+	CountingLayer layer;
+
+	if (i == layers)
+		return 0;
+	layer = counting_layer(image, i);
+	for (unsigned choice = 0; choice < layer.choices; choice++)
+	{
+		uint64_t	word;
+		CountingBlock block = element_block(&layer, hash, choice, &word);
+		unsigned	count = block_count(&block, word, layer.hashes);
+
+		if (count < least)
+			least = count;
+	}
+	return least;
+}
+
+/* Prefetch what an addition changes; always inline, as in bloom.c. */
+static ALWAYS_INLINE void
+layer_prefetch(const CountingLayer *layer, uint64_t hash)
+{
+	for (unsigned choice = 0; choice < layer->choices; choice++)
+	{
+		uint64_t	word;
+		CountingBlock block = element_block(layer, hash, choice, &word);
+
+		__builtin_prefetch(block.bits, 1);
+		for (int plane = 0; plane < HIGHER_PLANES; plane++)
+			__builtin_prefetch(block.higher + BLOCK_BYTES * plane, 1);
+	}
+}
+
+size_t
+counting_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
+{
+	int			last = image_layers(image) - 1;
+	uint8_t    *descriptor = image_layer_at(image, last);
+	uint64_t	bits_set = get64(descriptor + LAYER_OFF_BITS_SET);
+	uint64_t	bits_full = get64(descriptor + LAYER_OFF_BITS_FULL);
+	CountingLayer layer = counting_layer(image, last);
+	size_t		i;
+
+	for (i = 0; i < count && i < PREFETCH_AHEAD; i++)
+		layer_prefetch(&layer, hashes[i]);
+	for (i = 0; i < count; i++)
+	{
+		int			home = find_layer(image, hashes[i], last);
+
+		if (i + PREFETCH_AHEAD < count)
+			layer_prefetch(&layer, hashes[i + PREFETCH_AHEAD]);
+		if (home < last)
+		{
+			CountingLayer earlier = counting_layer(image, home);
+
+			(void) count_up(&earlier, hashes[i]);
+			continue;
+		}
+		if (bits_full != 0 && bits_set >= bits_full &&
+			!layer_contains(&layer, hashes[i]))
+			break;
+		bits_set += count_up(&layer, hashes[i]);
+	}
+	put64(descriptor + LAYER_OFF_BITS_SET, bits_set);
+	return i;
+}
+
+FilterRemoval
+counting_remove(uint8_t *image, uint64_t hash)
+{
+	int			layers = image_layers(image);
+	int			i = find_layer(image, hash, layers);
+	uint8_t    *bits_set;
+	CountingLayer layer;
+	bool		changed;
+
+	if (i == layers)
+		return FILTER_ABSENT;
+	bits_set = image_layer_at(image, i) + LAYER_OFF_BITS_SET;
+	layer = counting_layer(image, i);
+	put64(bits_set, get64(bits_set) - count_down(&layer, hash, &changed));
+	return changed ? FILTER_REMOVED : FILTER_SATURATED;
+}
+
+/* ------------------------------------------------------------------------
+ * Two filters
+ * ------------------------------------------------------------------------ */
+
+/* Replace the counters of a layer by a function of them and another's. */
+static inline void
+change_layer(const CountingLayer *layer, const CountingLayer *other,
+			 Counters (*change) (const Counters *a, const Counters *b))
+{
+	for (uint64_t i = 0; i < layer->blocks; i++)
+	{
+		CountingBlock block = counting_block(layer, i);
+		CountingBlock from = counting_block(other, i);
+
+		for (int lane = 0; lane < BLOCK_LANES; lane++)
+		{
+			Counters	a = get_counters(&block, lane);
+			Counters	b = get_counters(&from, lane);
+			Counters	changed = change(&a, &b);
+
+			put_counters(&block, lane, &changed);
+		}
+	}
+}
+
+/* Is no element in any layer? */
+static bool
+has_no_bits(const uint8_t *image)
+{
+	for (int i = 0; i < image_layers(image); i++)
+		if (get64(image_layer_at(image, i) + LAYER_OFF_BITS_SET) != 0)
+			return false;
+	return true;
+}
+
+/* Plan a copy of "image"; "from" is its layers' column in the plan. */
+static FilterStatus
+plan_copy(const uint8_t *image, FilterPlan *plan, int *from, int *from_other)
+{
+	plan->layers = image_layers(image);
+	for (int i = 0; i < plan->layers; i++)
+	{
+		image_get_layer(image, i, &plan->layer[i]);
+		from[i] = i;
+		from_other[i] = -1;
+	}
+	return FILTER_OK;
+}
+
+/*
+ * The sum of both in one layer, as full as the last addition may have left it,
+ * but no fuller
+ */
+FilterStatus
+counting_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
+{
+	FilterLayer *layer = &plan->layer[0];
+	FilterLayer other;
+	uint64_t	set;
+
+	if (has_no_bits(b))
+		return plan_copy(a, plan, plan->from_a, plan->from_b);
+	if (has_no_bits(a))
+		return plan_copy(b, plan, plan->from_b, plan->from_a);
+	if (image_layers(a) > 1 || image_layers(b) > 1)
+		return FILTER_NOT_ONE_LAYER;
+	image_get_layer(a, 0, layer);
+	image_get_layer(b, 0, &other);
+	set = bits_count_united(image_layer_bits(a, 0), image_layer_bits(b, 0),
+							bloom_layer_bytes(layer));
+	if (layer->bits_full != 0 &&
+		set >= layer->bits_full + layer_picks(layer) &&
+		set > layer->bits_set && set > other.bits_set)
+		return image_growth(a) == 0 ? FILTER_FIXED : FILTER_NOT_ONE_LAYER;
+	layer->bits_set = set;
+	plan->layers = 1;
+	plan->from_a[0] = plan->from_b[0] = 0;
+	return FILTER_OK;
+}
+
+bool
+counting_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
+			   const FilterPlan *plan)
+{
+	for (int i = 0; i < plan->layers; i++)
+	{
+		CountingLayer layer = counting_layer(image, i);
+		const int	from[] = {plan->from_a[i], plan->from_b[i]};
+
+		for (int side = 0; side < 2; side++)
+		{
+			CountingLayer other;
+
+			if (from[side] < 0)
+				continue;
+			filter_check_interrupts();
+			other = counting_layer(side == 0 ? a : b, from[side]);
+			change_layer(&layer, &other, counters_sum);
+		}
+	}
+	return true;
+}
+
+/* Without interrupt checks, like bits_unite_in_place() */
+void
+counting_unite_in_place(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
+{
+	for (int i = 0; i < plan->layers; i++)
+	{
+		CountingLayer layer = counting_layer(a, i);
+		CountingLayer other;
+
+		if (plan->from_b[i] < 0)
+			continue;
+		other = counting_layer(b, plan->from_b[i]);
+		change_layer(&layer, &other, counters_sum);
+		image_put_bits_set(a, i, plan->layer[i].bits_set);
+	}
+}
+
+/*
+ * The lesser of each two counters: an element that was added to both is in as
+ * often as to the one that has it less often.
+ */
+void
+counting_intersect_in_place(uint8_t *a, const uint8_t *b)
+{
+	CountingLayer layer = counting_layer(a, 0);
+	CountingLayer other = counting_layer(b, 0);
+	uint64_t	bytes = BLOCK_BYTES * layer.blocks;
+	uint64_t	set = count_bits(layer.bits, bytes) +
+		count_bits(other.bits, bytes) -
+		bits_count_united(layer.bits, other.bits, bytes);
+
+	change_layer(&layer, &other, counters_least);
+	image_put_bits_set(a, 0, set);
+}
+
+/* ------------------------------------------------------------------------
+ * Sizes, and bytes from outside
+ * ------------------------------------------------------------------------ */
+
+uint64_t
+counting_layer_bits(const FilterLayer *layer)
+{
+	return COUNTING_PLANES * bloom_layer_bits(layer);
+}
+
+uint64_t
+counting_layer_bytes(const FilterLayer *layer)
+{
+	return COUNTING_PLANES * bloom_layer_bytes(layer);
+}
+
+const char *
+counting_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
+{
+	if (layer->size > IMAGE_MAX_BITS / (COUNTING_PLANES * BLOCK_BITS))
+		return "number of blocks out of range";
+	return bloom_check_layer(image, i, layer);
+}
+
+const char *
+counting_check_bits(const uint8_t *image, int i, const FilterLayer *layer)
+{
+	CountingLayer counting = counting_layer(image, i);
+
+	for (uint64_t at = 0; at < counting.blocks; at++)
+	{
+		CountingBlock block = counting_block(&counting, at);
+
+		if (at % (INTERRUPT_BYTES / (COUNTING_PLANES * BLOCK_BYTES)) == 0)
+			filter_check_interrupts();
+		for (int lane = 0; lane < BLOCK_LANES; lane++)
+		{
+			Counters	counters = get_counters(&block, lane);
+
+			for (int plane = 0; plane < HIGHER_PLANES; plane++)
+				if ((counters.higher[plane] & ~counters.above) != 0)
+					return "counter of a bit that is not set";
+		}
+	}
+	return bits_check(image, i, layer, bloom_layer_bits(layer));
+}
