@@ -247,7 +247,7 @@ repair_header(uint8_t *image)
 	if (kind == FILTER_CUCKOO)
 		layout = layout <= LAYOUT_EXPLICIT ? layout : LAYOUT_CUCKOO;
 	else
-		layout = layout == LAYOUT_SMALL ? layout :
+		layout = layout == LAYOUT_SMALL || image_is_counting(image) ? layout :
 			within(layout, LAYOUT_EMPTY, LAYOUT_CLASSIC);
 	if (to_repair())
 		image[IMAGE_OFF_LAYOUT] = layout;
@@ -314,6 +314,9 @@ repair_layer(const uint8_t *image, int i, FilterLayer *layer,
 	/* the layers of a bloom may be of other layouts */
 	if (layout == LAYOUT_CLASSIC || layout == LAYOUT_CUCKOO)
 		layer->layout = layout;
+	else if (image_is_counting(image))
+		layer->layout = i == 0 ? layout :
+			within(layer->layout, LAYOUT_COUNTING, LAYOUT_COUNTINGX2);
 	else if (layer->layout != LAYOUT_SMALL || image_layers(image) == 1)
 		layer->layout = i == 0 ? layout :
 			within(layer->layout, LAYOUT_BLOCK512, LAYOUT_BLOCK512X2);
@@ -350,6 +353,14 @@ repair_layer(const uint8_t *image, int i, FilterLayer *layer,
 			layer->size = 8 * within(layer->size / 8, 1, bytes_max);
 			layer->bits_full = within(layer->bits_full, 0, layer_bits(layer));
 			break;
+		case LAYOUT_COUNTING:
+		case LAYOUT_COUNTINGX2:
+			layer->hashes = within(layer->hashes, 1, BLOCK_MAX_HASHES);
+			layer->size = within(layer->size, 2,
+								 bytes_max / (COUNTING_PLANES * BLOCK_BYTES));
+			layer->bits_full = within(layer->bits_full, 0,
+									  bloom_layer_bits(layer));
+			break;
 		default:
 			layer->hashes = within(layer->hashes, 1, BLOCK_MAX_HASHES);
 			layer->size = within(layer->size, 2, bytes_max / BLOCK_BYTES);
@@ -368,6 +379,18 @@ repair_bits(uint8_t *bits, const FilterLayer *layer)
 	for (uint64_t bit = end; bit < 8 * layer_bytes(layer); bit++)
 		bits[bit / 8] &= ~(1 << bit % 8);
 	return count_bits(bits, layer_bytes(layer));
+}
+
+/* The same of a counting layer: counters of bits that are clear are, too. */
+static uint64_t
+repair_counters(uint8_t *bits, const FilterLayer *layer)
+{
+	uint8_t    *higher = bits + BLOCK_BYTES * layer->size;
+
+	for (uint64_t at = 0; at < (COUNTING_PLANES - 1) * BLOCK_BYTES * layer->size; at++)
+		higher[at] &= bits[at / ((COUNTING_PLANES - 1) * BLOCK_BYTES) * BLOCK_BYTES +
+						   at % BLOCK_BYTES];
+	return count_bits(bits, BLOCK_BYTES * layer->size);
 }
 
 /*
@@ -462,6 +485,8 @@ repair_layers(uint8_t *image, size_t size, size_t max_size)
 		layer->bits_set = layer->layout == LAYOUT_CUCKOO ?
 			repair_slots(image + layer->offset, layer,
 						 layer->hashes - layers[0].hashes) :
+			image_is_counting(image) ?
+			repair_counters(image + layer->offset, layer) :
 			repair_bits(image + layer->offset, layer);
 		image_put_layer(image, i, layer);
 	}
