@@ -127,6 +127,14 @@ CREATE FUNCTION bloom_size(capacity bigint, error_rate float8 DEFAULT 0.01,
 COMMENT ON FUNCTION bloom_size(bigint, float8, integer, boolean)
 	IS 'size of the filter that bloom_create would make';
 
+CREATE FUNCTION bloom_shards(capacity bigint, error_rate float8 DEFAULT 0.01,
+	growth integer DEFAULT 2, seed bigint DEFAULT 0,
+	OUT shard integer, OUT filter bloom) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_shards'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bloom_shards(bigint, float8, integer, bigint)
+	IS 'small filters, one a row, for a set to which elements are added one by one';
+
 CREATE FUNCTION bloom_create_bits(bits bigint, hashes integer, seed bigint DEFAULT 0) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_create_bits'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
@@ -663,6 +671,14 @@ CREATE FUNCTION cuckoo_size(capacity bigint, error_rate float8 DEFAULT 0.01,
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION cuckoo_size(bigint, float8, integer)
 	IS 'size of the filter that cuckoo_create would make';
+
+CREATE FUNCTION cuckoo_shards(capacity bigint, error_rate float8 DEFAULT 0.01,
+	growth integer DEFAULT 2, seed bigint DEFAULT 0,
+	OUT shard integer, OUT filter cuckoo) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_shards'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION cuckoo_shards(bigint, float8, integer, bigint)
+	IS 'small filters, one a row, for a set to which elements are added one by one';
 
 CREATE FUNCTION cuckoo_add(filter cuckoo, element anycompatible) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_add'

@@ -13,12 +13,14 @@
 
 #include "access/htup_details.h"
 #include "filter/classic.h"
+#include "filter/shards.h"
 #include "funcapi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 
 SQL_FUNCTIONS(create);
 SQL_FUNCTIONS(size);
+SQL_FUNCTIONS(shards);
 SQL_FUNCTION(bloomfilter_create_bits);
 SQL_FUNCTION(bloomfilter_add);
 SQL_FUNCTION(bloomfilter_add_unique);
@@ -130,6 +132,57 @@ Datum
 bloomfilter_cuckoo_size(PG_FUNCTION_ARGS)
 {
 	return size(fcinfo, FILTER_CUCKOO);
+}
+
+/* Columns of bloom_shards and cuckoo_shards */
+enum
+{
+	SHARDS_SHARD,
+	SHARDS_FILTER,
+	SHARDS_COLUMNS
+};
+
+/* As many small filters, of the same size, as a set needs */
+static Datum
+shards(FunctionCallInfo fcinfo, FilterKind kind)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	FilterParams params = get_request(fcinfo, kind);
+	FilterParams each;
+	uint64		count;
+	Datum		values[SHARDS_COLUMNS];
+	bool		nulls[SHARDS_COLUMNS] = {false};
+
+	params.seed = PG_GETARG_INT64(3);
+	InitMaterializedSRF(fcinfo, 0);
+	count = filter_plan_shards(&params, &each);
+	if (count == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("set would have more than %d shards", MAX_SHARDS),
+				 errhint("Use a smaller capacity or a higher error rate.")));
+	values[SHARDS_FILTER] = PointerGetDatum(value_make(&each));
+	for (uint64 shard = 0; shard < count; shard++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		values[SHARDS_SHARD] = Int32GetDatum(shard);
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+	PG_RETURN_NULL();
+}
+
+/* bloom_shards(capacity bigint, error_rate float8, growth int, seed bigint) */
+Datum
+bloomfilter_bloom_shards(PG_FUNCTION_ARGS)
+{
+	return shards(fcinfo, FILTER_BLOOM);
+}
+
+/* cuckoo_shards, likewise */
+Datum
+bloomfilter_cuckoo_shards(PG_FUNCTION_ARGS)
+{
+	return shards(fcinfo, FILTER_CUCKOO);
 }
 
 /* bloom_create_bits(bits bigint, hashes int, seed bigint) */

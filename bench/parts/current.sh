@@ -6,6 +6,8 @@
 #	copy	COPY of a million URLs into an empty table with one index
 #	build	CREATE INDEX of the same in a table that has them
 #	insert	a transaction that inserts one row into a table of a million
+#	seen_N	"add this, and was it new?" by N sessions at once, of a set that has half a
+#			million already: time from one answer to the next, of all sessions together
 #	probe	one lookup, planned anew, as the server sees it
 #	scan	a lookup for each of five million rows, by function calls (scan.sh has the
 #			faster way)
@@ -13,9 +15,9 @@
 current_sizes()
 {
 	if [ "$quick" = yes ]; then
-		elements=20000 visits=20000 inserts=20 probes=20
+		elements=20000 visits=20000 inserts=20 probes=20 seen_seconds=1
 	else
-		elements=1000000 visits=5000000 inserts=1000 probes=2000
+		elements=1000000 visits=5000000 inserts=1000 probes=2000 seen_seconds=5
 	fi
 }
 
@@ -126,6 +128,51 @@ measure_inserts()
 	finish
 }
 
+# Half of the questions are about elements that are there already.
+measure_seen()
+{
+	local round method sessions tps
+	local -A seen=(
+		[shards]="UPDATE seen_shards SET filter = bloom_add(filter, :n::int)
+			WHERE shard = bloom_shard(:n::int, (SELECT shards FROM seen_shards LIMIT 1))
+				AND NOT bloom_contains(filter, :n::int) RETURNING true"
+		[large_filter]="UPDATE seen_large SET filter = bloom_add(filter, :n::int)
+			WHERE NOT bloom_contains(filter, :n::int) RETURNING true"
+		[membership]="INSERT INTO seen_table SELECT :n::int
+			WHERE NOT membership_contains('seen_index', :n::int) RETURNING true"
+		[btree]="INSERT INTO seen_keys VALUES (:n::int) ON CONFLICT DO NOTHING RETURNING true")
+
+	begin "additions that tell whether they were new"
+	sql -c "CREATE TABLE seen_shards (shard int PRIMARY KEY, shards int NOT NULL, filter bloom NOT NULL)
+			WITH (fillfactor = 50)" \
+		-c "ALTER TABLE seen_shards ALTER filter SET STORAGE plain" \
+		-c "INSERT INTO seen_shards SELECT shard, count(*) OVER (), filter FROM bloom_shards($elements)" \
+		-c "UPDATE seen_shards s SET filter = bloom_add_all(filter, xs)
+			FROM (SELECT bloom_shard(n, (SELECT shards FROM seen_shards LIMIT 1)) AS shard, array_agg(n) AS xs
+				FROM generate_series(1, $elements / 2) n GROUP BY 1) half WHERE s.shard = half.shard" \
+		-c "CREATE TABLE seen_large AS SELECT bloom_agg(n, $elements) AS filter
+			FROM generate_series(1, $elements / 2) n" \
+		-c "CREATE TABLE seen_table AS SELECT n FROM generate_series(1, $elements / 2) n" \
+		-c "CREATE INDEX seen_index ON seen_table USING membership (n)" \
+		-c "CREATE TABLE seen_keys AS SELECT n FROM generate_series(1, $elements / 2) n" \
+		-c "ALTER TABLE seen_keys ADD PRIMARY KEY (n)"
+	sql -c "VACUUM (FREEZE, ANALYZE) seen_shards, seen_large, seen_table, seen_keys"
+	for round in $(seq "$rounds"); do
+		for sessions in 1 2 8; do
+			for method in shards large_filter membership btree; do
+				printf '\\set n random(1, %s)\n%s;\n' "$elements" "$(tr '\n' ' ' <<<"${seen[$method]}")" \
+					>"$work/log/seen"
+				tps=$(as_server env PGHOST="$PGHOST" PGUSER="$PGUSER" "$bindir/pgbench" -n -M prepared \
+					-c "$sessions" -j 2 -T "$seen_seconds" -f "$work/log/seen" bench | sed -n 's/^tps = \([0-9.]*\).*/\1/p')
+				note "seen_$sessions" "$method" "$round" "1e9 / $tps"
+			done
+			progress
+		done
+	done
+	sql -c "DROP TABLE seen_shards, seen_large, seen_table, seen_keys"
+	finish
+}
+
 measure_probes()
 {
 	local round method query
@@ -187,6 +234,7 @@ part_current()
 	measure_copies
 	measure_creations
 	measure_inserts
+	measure_seen
 	measure_probes
 	measure_scans
 	sql -c "DROP TABLE target, snapshot, visits"
@@ -194,7 +242,8 @@ part_current()
 	# ratios are those of a round, to what the measurement is compared with
 	result_of_query current "
 		WITH bases (measurement, base) AS (VALUES ('copy', 'contrib_bloom'),
-			('build', 'btree'), ('insert', 'none'), ('probe', 'btree'), ('scan', 'trivial'))
+			('build', 'btree'), ('insert', 'none'), ('seen_1', 'btree'), ('seen_2', 'btree'),
+			('seen_8', 'btree'), ('probe', 'btree'), ('scan', 'trivial'))
 		SELECT current_setting('server_version_num')::int / 10000 AS postgresql,
 			c.measurement, c.method, count(*) AS runs,
 			round(median(array_agg(c.ns))::numeric, 1) AS ns,
