@@ -38,3 +38,19 @@ make_bench_database()
 	createdb bench
 	sql -f "$here/lib.sql"
 }
+
+# timed TEXT SQL: run it, and say how long it took; its answer in $answer
+timed()
+{
+	local since=$EPOCHREALTIME
+
+	printf '  %-58s' "$1"
+	answer=$(sql -c "$2")
+	printf '%8s s\n' "$(seconds_since "$since")"
+}
+
+# The plan of a query, without its costs
+plan()
+{
+	sql -c "EXPLAIN (COSTS off) $1" | sed 's/^/      /'
+}

@@ -36,22 +36,6 @@ while [ $# -gt 0 ]; do
 done
 absent=$((elements / 10))
 
-# timed TEXT SQL: run it, and say how long it took; its answer in $answer
-timed()
-{
-	local since=$EPOCHREALTIME
-
-	printf '  %-58s' "$1"
-	answer=$(sql -c "$2")
-	printf '%8s s\n' "$(seconds_since "$since")"
-}
-
-# The plan of a query, without its costs
-plan()
-{
-	sql -c "EXPLAIN (COSTS off) $1" | sed 's/^/      /'
-}
-
 build_shards="SELECT bloom_shard(n, $shards) AS shard, bloom_agg(n) AS f
 	FROM elements GROUP BY 1"
 probe_shards="SELECT count(*) FROM %s e JOIN shards s ON s.shard = bloom_shard(e.n, $shards)

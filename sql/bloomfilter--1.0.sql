@@ -197,7 +197,7 @@ CREATE FUNCTION bloom_count(filter bloom, element anycompatible) RETURNS integer
 	AS 'MODULE_PATHNAME', 'bloomfilter_count'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloom_count(bloom, anycompatible)
-	IS 'upper bound of how often the element is in the counting filter; 8 means eight or more';
+	IS 'upper bound of how often the element is in the counting filter; 8 if that is not known';
 
 CREATE FUNCTION bloom_plain(filter bloom) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_plain'

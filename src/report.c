@@ -99,8 +99,7 @@ check_status(FilterStatus status, const uint8 *image)
 					 errhint("Rebuild it with a capacity of at least the number of its elements.")));
 			break;
 		case FILTER_NOT_ONE_LAYER:
-			/* only of a union: check_union_plan() */
-			Assert(false);
+			elog(ERROR, "layers of a counting filter cannot be united");
 			break;
 		case FILTER_TOO_LARGE:
 			ereport(ERROR,
@@ -159,15 +158,17 @@ check_union_plan(FilterStatus status, const FilterPlan *plan, const uint8 *a,
 				 errdetail("The two filters hold about %.0f and %.0f elements, and were made for %llu.",
 						   filter_cardinality(a), filter_cardinality(b),
 						   (unsigned long long) image_capacity(a)),
+				 image_is_counting(a) ?
+				 errhint("Create both with a larger capacity.") :
 				 errhint("Create both with a larger capacity, or with growth => %d so that they can grow.",
 						 GROWTH_DEFAULT)));
 	if (status == FILTER_NOT_ONE_LAYER)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("union of counting filters does not fit into one layer"),
-				 errdetail("The two filters hold about %.0f and %.0f elements in %d and %d layers, and were made for %llu.",
+				 errdetail("The two filters hold about %.0f and %.0f elements in %d layers, and were made for %llu.",
 						   filter_cardinality(a), filter_cardinality(b),
-						   image_layers(a), image_layers(b),
+						   image_layers(a) + image_layers(b),
 						   (unsigned long long) image_capacity(a)),
 				 errhint("Create both with a larger capacity, or unite what bloom_plain() makes of them.")));
 	check_plan(status, plan, a);
@@ -204,7 +205,7 @@ check_compatible(const uint8 *a, const uint8 *b)
 			break;
 		case DIFFERENT_COUNTING:
 			detail = "Only one of them is a counting filter.";
-			hint = "Use bloom_plain() of that one.";
+			hint = "Create both with counting => true, or neither.";
 			break;
 		case DIFFERENT_LAYOUT:
 			detail = "Only one of them has the layout classic.";

@@ -9,7 +9,7 @@
 # for the sanitizers.  Seven minutes; for longer by hand:
 #
 #     FUZZ_SECONDS=1800 FUZZ_STEPS=200000 RANDOM_SECONDS=3600 JOIN_SECONDS=3600 \
-#         FUZZ_SEED=2 script/test fuzz
+#         FUZZ_SEED=$RANDOM script/test fuzz
 #
 # is an hour of libFuzzer on two cores, and as much of each SQL.  "make fuzz" does the
 # former alone, and keeps what it finds in test/fuzz/found, to go on from there.
@@ -36,7 +36,9 @@ part_fuzz()
 		-v steps="${FUZZ_STEPS:-3000}" -v file="$work/tmp/fuzz.copy"
 	suite "The server after these" no_crash
 	stop_server
-	# other statements each time, unless told otherwise
+	# the same statements each time, unless told otherwise: what fails in an hour's
+	# run of everything can then be repeated by itself
+	export FUZZ_SEED=$seed
 	suite "Random SQL over membership indexes" slow_tests membership_random
 	suite "Random joins with join filters" slow_tests join_filter_random
 }

@@ -12,8 +12,8 @@
  * block, and have what a counter is above one, so that it counts to
  * COUNTING_MOST.  A counter that gets there is not known any more, and stays:
  * no removal takes a bit that another element needs.  At the load for an error
- * rate of 1 %, one of a million counters gets there by different elements
- * (docs/internals.md).
+ * rate of 1 %, less than one of a million counters gets there by different
+ * elements (docs/internals.md).
  *
  * Eight lanes of 64 counters change at once, by the logic of an adder for
  * numbers that are written down the planes.
@@ -21,10 +21,10 @@
  * An element is in one layer: the first that seemed to contain it when it was
  * added, else the last at that time.  The first that contains it later is the
  * same, for only the last layer ever gets bits that it did not have; all others
- * only lose bits.  So we count in the first layer that contains the element.  The
- * last one, which cuckoo filters begin with, may contain it by chance, and
- * counting down there would take the bits of other elements.  For the same
- * reason a union must have one layer.
+ * only lose bits.  So we count in the first layer that contains the element.  A
+ * cuckoo filter removes from the last one; here that would be wrong, because it may
+ * contain the element by chance, and counting down would take the bits of others.
+ * For the same reason a union must have one layer.
  */
 #include "counting.h"
 
@@ -41,8 +41,8 @@
 /* Hashes ahead of which we prefetch; bloom.c has the same */
 #define PREFETCH_AHEAD	16
 
-/* Maximum number of blocks that an element has */
-#define MOST_CHOICES	2
+/* Blocks between two interrupt checks */
+#define INTERRUPT_BLOCKS	(INTERRUPT_BYTES / (COUNTING_PLANES * BLOCK_BYTES))
 
 /* The counters of 64 bits in a lane, each in all four words */
 typedef struct Counters
@@ -407,9 +407,12 @@ counting_remove(uint8_t *image, uint64_t hash)
  * Two filters
  * ------------------------------------------------------------------------ */
 
-/* Replace the counters of a layer by a function of them and another's. */
+/*
+ * Replace the counters of a layer by a function of them and another's.  In place,
+ * without interrupt checks: the number of set bits is wrong meanwhile.
+ */
 static inline void
-change_layer(const CountingLayer *layer, const CountingLayer *other,
+change_layer(const CountingLayer *layer, const CountingLayer *other, bool in_place,
 			 Counters (*change) (const Counters *a, const Counters *b))
 {
 	for (uint64_t i = 0; i < layer->blocks; i++)
@@ -417,6 +420,8 @@ change_layer(const CountingLayer *layer, const CountingLayer *other,
 		CountingBlock block = counting_block(layer, i);
 		CountingBlock from = counting_block(other, i);
 
+		if (!in_place && i % INTERRUPT_BLOCKS == 0)
+			filter_check_interrupts();
 		for (int lane = 0; lane < BLOCK_LANES; lane++)
 		{
 			Counters	a = get_counters(&block, lane);
@@ -498,15 +503,13 @@ counting_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 
 			if (from[side] < 0)
 				continue;
-			filter_check_interrupts();
 			other = counting_layer(side == 0 ? a : b, from[side]);
-			change_layer(&layer, &other, counters_sum);
+			change_layer(&layer, &other, false, counters_sum);
 		}
 	}
 	return true;
 }
 
-/* Without interrupt checks, like bits_unite_in_place() */
 void
 counting_unite_in_place(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
 {
@@ -518,7 +521,7 @@ counting_unite_in_place(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
 		if (plan->from_b[i] < 0)
 			continue;
 		other = counting_layer(b, plan->from_b[i]);
-		change_layer(&layer, &other, counters_sum);
+		change_layer(&layer, &other, true, counters_sum);
 		image_put_bits_set(a, i, plan->layer[i].bits_set);
 	}
 }
@@ -537,7 +540,7 @@ counting_intersect_in_place(uint8_t *a, const uint8_t *b)
 		count_bits(other.bits, bytes) -
 		bits_count_united(layer.bits, other.bits, bytes);
 
-	change_layer(&layer, &other, counters_least);
+	change_layer(&layer, &other, true, counters_least);
 	image_put_bits_set(a, 0, set);
 }
 
@@ -574,7 +577,7 @@ counting_check_bits(const uint8_t *image, int i, const FilterLayer *layer)
 	{
 		CountingBlock block = counting_block(&counting, at);
 
-		if (at % (INTERRUPT_BYTES / (COUNTING_PLANES * BLOCK_BYTES)) == 0)
+		if (at % INTERRUPT_BLOCKS == 0)
 			filter_check_interrupts();
 		for (int lane = 0; lane < BLOCK_LANES; lane++)
 		{

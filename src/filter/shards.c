@@ -15,31 +15,36 @@
 #include "filter.h"
 
 /*
- * The largest filter of a row.  A row of up to some 2,000 bytes is not toasted,
- * even with another layer; and of rows of half of that a page has room for new
- * versions, without which an update has to change indexes.
+ * The largest filter of a row: a page has room for several, and for their new
+ * versions, without which an update has to change indexes.  Smaller ones would
+ * have less room for chance in proportion, and so more bits.
  */
 #define SHARD_BYTES		1100
 
 /*
  * By how many standard deviations the capacity of each exceeds the mean. A fixed
- * filter must not be full before the whole set is: by chance, once in 10^9.  One
- * that grows may be; one in fifty needs another layer then.
+ * filter should not be full before the whole set is: the capacity is exceeded
+ * once in 10^8, and is not yet where the filter is full.  One that grows may be;
+ * one in fifty needs another layer then.
  */
-#define FIXED_SIGMAS	FULL_SIGMAS
-#define GROWING_SIGMAS	2.0
+#define FIXED_SIGMAS	6
+#define GROWING_SIGMAS	2
 
-/* The capacity of each of "shards" filters, if there are n elements in all */
+/*
+ * The capacity of each of "shards" filters, if there are n elements in all.  In
+ * integers, so that each machine comes to the same: the root of one is exact, or
+ * far enough from the next.
+ */
 static uint64_t
-shard_capacity(double n, double shards, int growth)
+shard_capacity(uint64_t n, uint64_t shards, int growth)
 {
-	double		mean = n / shards;
+	uint64_t	mean = n / shards + (n % shards != 0);
+	uint64_t	sigma = (uint64_t) ceil(sqrt((double) mean));
 
 	/* one shard has them all */
-	if (shards <= 1)
-		return (uint64_t) n;
-	return (uint64_t) ceil(mean + (growth > 0 ? GROWING_SIGMAS : FIXED_SIGMAS) *
-						   sqrt(mean));
+	if (shards == 1)
+		return n;
+	return mean + (growth > 0 ? GROWING_SIGMAS : FIXED_SIGMAS) * sigma;
 }
 
 /* Is a filter for this capacity small enough? */
@@ -56,27 +61,27 @@ fits_row(const FilterParams *params, uint64_t capacity)
 uint64_t
 filter_plan_shards(const FilterParams *params, FilterParams *each)
 {
-	double		n = (double) params->capacity;
+	uint64_t	n = params->capacity;
 	uint64_t	least = 1;
 	uint64_t	most;
 
 	*each = *params;
-	if (fits_row(params, params->capacity))
+	if (fits_row(params, n))
 		return 1;
 
 	/* one for each element is enough; then bisect */
-	most = params->capacity < MAX_SHARDS ? params->capacity : MAX_SHARDS;
-	if (!fits_row(params, shard_capacity(n, (double) most, params->growth)))
+	most = n < MAX_SHARDS ? n : MAX_SHARDS;
+	if (!fits_row(params, shard_capacity(n, most, params->growth)))
 		return 0;
 	while (least < most)
 	{
 		uint64_t	shards = least + (most - least) / 2;
 
-		if (fits_row(params, shard_capacity(n, (double) shards, params->growth)))
+		if (fits_row(params, shard_capacity(n, shards, params->growth)))
 			most = shards;
 		else
 			least = shards + 1;
 	}
-	each->capacity = shard_capacity(n, (double) least, params->growth);
+	each->capacity = shard_capacity(n, least, params->growth);
 	return least;
 }

@@ -217,6 +217,173 @@ CREATE TABLE stored_bloom (f bloom) WITH (toast_tuple_target = 128);
 INSERT INTO stored_bloom VALUES (NULL);
 
 -- ------------------------------------------------------------------------
+-- Counting Bloom
+-- ------------------------------------------------------------------------
+
+SELECT replace($body$
+CREATE FUNCTION model_counting_TYPE(seed bigint, steps int) RETURNS text LANGUAGE plpgsql VOLATILE AS
+$$
+DECLARE
+	keys		CONSTANT int := 200;
+	everything	CONSTANT int[] := ARRAY(SELECT generate_series(1, keys));
+	nothing		CONSTANT int[] := array_fill(0, ARRAY[keys]);
+	what		CONSTANT text[] := '{add,add,add all,add all,remove,remove,remove,remove all,remove all,absent,union,union with itself,union with a set,union of all,intersection,text,bytea,stored,plain,copy,clear}';
+	done		boolean[] := '{}';
+	model		int[];			-- how often each is in
+	times		int[];
+	made		bloom;
+	f			bloom;
+	g			bloom;
+	h			bloom;
+	operation	text;
+	chosen		int[];
+	x			int;
+	y			int;
+	most_layers	int := 0;
+	layouts		text[] := '{}';
+BEGIN
+	PERFORM setseed(bloom_hash('TYPE'::text, seed)::float8 / 2.0::float8 ^ 63);
+	FOR step IN 0 .. steps - 1 LOOP
+		IF step % 200 = 0 THEN
+			made := CASE step / 200 % 7
+				WHEN 0 THEN bloom_create(20, counting => true)
+				WHEN 1 THEN bloom_create(10, 0.1, 1, counting => true)
+				WHEN 2 THEN bloom_create(10, 1e-5, 3, counting => true)
+				WHEN 3 THEN bloom_create(keys, 0.01, 0, counting => true)
+				WHEN 4 THEN bloom_create(20000, counting => true)
+				WHEN 5 THEN bloom_create(20, 0.3, 16, seed, counting => true)
+				WHEN 6 THEN bloom_create(keys, 1e-7, 0, -seed, counting => true)
+			END;
+			f := made;
+			model := nothing;
+		END IF;
+		operation := what[up_to(cardinality(what))];
+		x := up_to(keys);
+		y := up_to(keys);
+		IF operation = 'clear' AND up_to(10) > 1 THEN
+			operation := 'add';
+		END IF;
+		-- some numbers, some of them several times
+		chosen := some_up_to(keys);
+		chosen := chosen || ARRAY(SELECT c FROM unnest(chosen) AS c WHERE random() < 0.3);
+		IF operation = 'remove all' THEN
+			-- only what is in, and no more often
+			chosen := ARRAY(SELECT i FROM unnest(model) WITH ORDINALITY AS t(m, i), generate_series(1, m) WHERE random() < 0.3);
+		END IF;
+		times := ARRAY(SELECT (SELECT count(*) FROM unnest(chosen) AS c WHERE c = i) FROM unnest(everything) AS i);
+
+		CASE operation
+			WHEN 'add' THEN
+				f := bloom_add(f, as_TYPE(x));
+				model[x] := model[x] + 1;
+			WHEN 'add all' THEN
+				f := bloom_add_all(f, all_as_TYPE(chosen));
+				model := ARRAY(SELECT a + b FROM unnest(model, times) AS t(a, b));
+			WHEN 'remove' THEN
+				IF model[x] > 0 THEN
+					f := bloom_remove(f, as_TYPE(x));
+					model[x] := model[x] - 1;
+				END IF;
+			WHEN 'remove all' THEN
+				f := bloom_remove_all(f, all_as_TYPE(chosen));
+				model := ARRAY(SELECT a - b FROM unnest(model, times) AS t(a, b));
+			WHEN 'absent' THEN
+				IF NOT f @> as_TYPE(-x) AND bloom_remove(f, as_TYPE(-x)) <> f THEN
+					RETURN format('not ok - step %s: changed by removing what was not there', step);
+				END IF;
+			WHEN 'union' THEN
+				-- of several layers, or too many elements, it is refused
+				BEGIN
+					g := bloom_add_all(made, all_as_TYPE(chosen));
+					f := CASE WHEN x % 2 = 0 THEN f | g ELSE bloom_union(g, f) END;
+					model := ARRAY(SELECT a + b FROM unnest(model, times) AS t(a, b));
+				EXCEPTION WHEN program_limit_exceeded THEN
+				END;
+			WHEN 'union with itself' THEN
+				BEGIN
+					f := f | f;
+					model := ARRAY(SELECT 2 * a FROM unnest(model) AS t(a));
+				EXCEPTION WHEN program_limit_exceeded THEN
+				END;
+			WHEN 'union with a set' THEN
+				IF (bloom_info(f)).seed = 0 THEN
+					f := f | bloom_add_all((SELECT bloom_agg(1) WHERE false), all_as_TYPE(chosen));
+					model := ARRAY(SELECT a + least(b, 1) FROM unnest(model, times) AS t(a, b));
+				END IF;
+			WHEN 'union of all' THEN
+				BEGIN
+					f := (SELECT bloom_union_agg(u) FROM (VALUES (f), (NULL), (bloom_add(made, as_TYPE(y))), (bloom_add(made, as_TYPE(y)))) AS v(u));
+					model[y] := model[y] + 2;
+				EXCEPTION WHEN program_limit_exceeded THEN
+				END;
+			WHEN 'intersection' THEN
+				BEGIN
+					g := bloom_add_all(made, all_as_TYPE(chosen));
+					f := CASE WHEN x % 2 = 0 THEN f & g ELSE bloom_intersection(g, f) END;
+					model := ARRAY(SELECT least(a, b) FROM unnest(model, times) AS t(a, b));
+				EXCEPTION WHEN feature_not_supported THEN
+				END;
+			WHEN 'text' THEN
+				f := f::text::bloom;
+			WHEN 'bytea' THEN
+				f := f::bytea::bloom;
+			WHEN 'stored' THEN
+				g := f;
+				UPDATE stored_bloom AS s SET f = g RETURNING s.f INTO f;
+				IF (SELECT bloom_count(s.f, as_TYPE(x)) FROM stored_bloom AS s) <> bloom_count(f, as_TYPE(x)) OR
+					(SELECT bloom_contains(s.f, as_TYPE(x)) FROM stored_bloom AS s) <> bloom_contains(f, as_TYPE(x)) THEN
+					RETURN format('not ok - step %s: another answer when stored', step);
+				END IF;
+			WHEN 'plain' THEN
+				IF bloom_contains_each(f, all_as_TYPE(everything)) <> bloom_contains_each(bloom_plain(f), all_as_TYPE(everything)) THEN
+					RETURN format('not ok - step %s: another answer without counters', step);
+				END IF;
+			WHEN 'copy' THEN
+				g := f;
+				h := f;
+				g := bloom_add(g, as_TYPE(x));
+				g := bloom_remove_all(g, all_as_TYPE(everything));
+				IF h <> f THEN
+					RETURN format('not ok - step %s: a copy was changed', step);
+				END IF;
+			WHEN 'clear' THEN
+				f := bloom_clear(f);
+				model := nothing;
+		END CASE;
+		done[array_position(what, operation)] := true;
+		layouts := layouts || (bloom_info(f)).layout;
+		most_layers := greatest(most_layers, (bloom_info(f)).layers);
+		-- many layers have no more to tell
+		IF most_layers > 20 THEN
+			f := made;
+			model := nothing;
+			most_layers := 20;
+		END IF;
+
+		IF model[x] > 0 AND NOT bloom_contains(f, as_TYPE(x)) OR model[y] > 0 AND NOT as_TYPE(y) <@ f THEN
+			RETURN format('not ok - step %s: lost by %s: %s or %s', step, operation, x, y);
+		END IF;
+		IF step % 10 = 0 OR operation NOT LIKE 'add%' THEN
+			chosen := lost(ARRAY(SELECT m > 0 FROM unnest(model) AS m), bloom_contains_each(f, all_as_TYPE(everything)));
+			IF cardinality(chosen) > 0 THEN
+				RETURN format('not ok - step %s: lost by %s: %s', step, operation, chosen);
+			END IF;
+			chosen := ARRAY(SELECT i FROM unnest(model) WITH ORDINALITY AS t(m, i) WHERE bloom_count(f, as_TYPE(i::int)) < least(m, 8));
+			IF cardinality(chosen) > 0 THEN
+				RETURN format('not ok - step %s: counted less often after %s: %s', step, operation, chosen);
+			END IF;
+		END IF;
+	END LOOP;
+	IF steps >= 2000 AND ((SELECT count(*) FROM unnest(done) AS d WHERE d) < (SELECT count(DISTINCT w) FROM unnest(what) AS w) OR
+		(SELECT count(DISTINCT l) FROM unnest(layouts) AS l) < 2 OR most_layers < 3) THEN
+		RETURN format('not ok - not all was done: %s, layers %s', (SELECT array_agg(DISTINCT l) FROM unnest(layouts) AS l), most_layers);
+	END IF;
+	RETURN format('ok - counting bloom of %s as the model, %s steps', 'TYPE', steps);
+END
+$$
+$body$, 'TYPE', name) FROM types \gexec
+
+-- ------------------------------------------------------------------------
 -- Cuckoo
 -- ------------------------------------------------------------------------
 
@@ -437,12 +604,14 @@ $$;
 -- All of it
 -- ------------------------------------------------------------------------
 
-SELECT format('SELECT model_%s_%s(%s, %s)', kind, name, :'seed', :'steps') FROM types, (VALUES ('bloom'), ('cuckoo')) AS v(kind) \gexec
+SELECT format('SELECT model_%s_%s(%s, %s)', kind, name, :'seed', :'steps') FROM types, (VALUES ('bloom'), ('counting'), ('cuckoo')) AS v(kind) \gexec
 SELECT measure(:'seed', :'filters', name, rate, expression)
 FROM (VALUES
 	('a bloom from an aggregate', '(SELECT bloom_agg(x, 100, rate, seed) FROM generate_series(1, 100) AS x)'),
 	('a fixed bloom', 'bloom_add_all(bloom_create(100, rate, 0, seed), ARRAY(SELECT generate_series(1, 100)))'),
 	('a grown bloom', 'bloom_add_all(bloom_create(10, rate, 2, seed), ARRAY(SELECT generate_series(1, 100)))'),
+	('a counting bloom turned over', 'bloom_add_all(bloom_remove_all(bloom_add_all(bloom_create(100, rate, 2, seed, counting => true), ARRAY(SELECT generate_series(101, 200))),
+		ARRAY(SELECT generate_series(101, 200))), ARRAY(SELECT generate_series(1, 100)))'),
 	('a bloom of two halves', 'bloom_add_all(bloom_create(100, rate, 2, seed), ARRAY(SELECT generate_series(1, 50))) |
 		bloom_add_all(bloom_create(100, rate, 2, seed), ARRAY(SELECT generate_series(51, 100)))'),
 	('a cuckoo from an aggregate', '(SELECT cuckoo_agg(x, 100, rate, seed) FROM generate_series(1, 100) AS x)'),

@@ -19,13 +19,12 @@ SELECT cuckoo_shards(1000, 2);
 SELECT bloom_shards(9000000000000000000);
 
 -- As the tutorial has it: none is lost, and the answers are right
-CREATE TABLE seen (shard integer PRIMARY KEY, shards integer NOT NULL, filter bloom NOT NULL) WITH (fillfactor = 50);
-ALTER TABLE seen ALTER filter SET STORAGE plain;
+CREATE TABLE seen (shard integer PRIMARY KEY, shards integer NOT NULL, filter bloom NOT NULL) WITH (fillfactor = 50, toast_tuple_target = 8160);
 INSERT INTO seen SELECT shard, count(*) OVER (), filter FROM bloom_shards(3000, 0.01);
 CREATE FUNCTION seen_add(wanted integer) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
 	UPDATE seen SET filter = bloom_add(filter, wanted)
-	WHERE shard = bloom_shard(wanted, (SELECT shards FROM seen LIMIT 1)) AND NOT bloom_contains(filter, wanted);
+	WHERE shard = bloom_shard(wanted, (SELECT shards FROM seen WHERE shard = 0)) AND NOT bloom_contains(filter, wanted);
 	RETURN FOUND;
 END $$;
 SELECT count(*) AS added, count(*) FILTER (WHERE seen_add(i)) > 2980 AS new FROM generate_series(1, 3000) AS i;
