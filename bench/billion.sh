@@ -48,10 +48,16 @@ ask()
 	local text=$1 kind=$2 settings=$3 query=$4 result
 
 	# the first time, the session has read nothing yet
-	result=$(sql -c "$settings" -c "SELECT wall_ns() AS a \\gset" -c "$query" \
-		-c "SELECT wall_ns() AS b \\gset" -c "$query" -c "SELECT wall_ns() AS c \\gset" \
-		-c "SELECT round(((:b - :a) / $questions)::numeric), round(((:c - :b) / $questions)::numeric)" \
-		2>&1) || die "$result"
+	result=$(sql 2>&1 <<-END
+		$settings;
+		SELECT wall_ns() AS a \gset
+		$query;
+		SELECT wall_ns() AS b \gset
+		$query;
+		SELECT wall_ns() AS c \gset
+		SELECT round(((:b - :a) / $questions)::numeric), round(((:c - :b) / $questions)::numeric)
+	END
+	) || die "$result"
 	found=$(head -n 1 <<<"$result")
 	printf '  %-58s %6s ns, again %6s ns; %s of %s %s found\n' "$text" \
 		"$(tail -n 1 <<<"$result" | cut -d '|' -f 1)" \
