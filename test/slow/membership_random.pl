@@ -541,6 +541,16 @@ sub is_expected
 	return $expected{$state} && $message =~ $expected{$state};
 }
 
+# REINDEX CONCURRENTLY of an index that another one has replaced while it waited for
+# the table: the server looks the index up before, and does not find it again.
+sub replaced_meanwhile
+{
+	my ($state, $message, $statement) = @_;
+
+	return $state eq 'XX000' && $message =~ /^could not open relation with OID/
+	  && $statement =~ /^REINDEX \w+ CONCURRENTLY/;
+}
+
 # Faults in the output of a session: each with the lines before it
 sub faults_of
 {
@@ -558,7 +568,8 @@ sub faults_of
 		}
 		elsif ($lines[$i] =~ /ERROR:  (\w{5}): (.*)/)
 		{
-			$what = 'an error' unless is_expected($1, $2);
+			$what = 'an error'
+			  unless is_expected($1, $2) || replaced_meanwhile($1, $2, $i > 0 ? $lines[ $i - 1 ] : '');
 		}
 		elsif ($lines[$i] =~ /(?:FATAL|PANIC):|server closed the connection|connection to server was lost/)
 		{
