@@ -236,11 +236,18 @@ unite_layers(FilterWriter *writer, const uint8 *other)
 {
 	FilterPlan	plan;
 
-	/* so that a filter without elements is neutral, to the byte */
+	/*
+	 * so that a filter without elements is neutral, to the byte, but for its
+	 * class
+	 */
 	if (filter_is_multiset(other) && other != writer->image &&
 		filter_cardinality(writer->image) == 0)
 	{
+		ElementClass class = image_class(writer->image);
+
 		writer_replace(writer, other);
+		if (image_class(writer->image) == ELEMENT_CLASS_NONE)
+			writer_set_class(writer, class);
 		return;
 	}
 	check_union_plan(filter_plan_union(writer->image, other, &plan), &plan,

@@ -58,13 +58,18 @@ bloomfilter_count(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(filter_count(reader.image, hash));
 }
 
-/* Remove from a filter that was opened for probing what it contains of these. */
+/*
+ * Remove from a filter that was opened for probing what it contains of these.
+ * Returns the argument itself if that changes nothing.
+ */
 static Datum
 remove_hashes(Datum filter, FilterReader *reader, const uint64 *hashes,
 			  uint64 count)
 {
 	FilterWriter writer;
 	bool	   *found = palloc_extended(count, MCXT_ALLOC_HUGE);
+	bool		removed = false;
+	Datum		result;
 
 	reader_contains_batch(reader, hashes, count, found);
 	if (memchr(found, true, count) == NULL)
@@ -74,10 +79,13 @@ remove_hashes(Datum filter, FilterReader *reader, const uint64 *hashes,
 	{
 		/* each moves half of a large explicit filter */
 		CHECK_FOR_INTERRUPTS();
-		if (found[i])
-			(void) filter_remove(writer.image, hashes[i]);
+		if (found[i] &&
+			filter_remove(writer.image, hashes[i]) == FILTER_REMOVED)
+			removed = true;
 	}
-	return writer_close(&writer);
+	result = writer_close(&writer);
+	/* saturated elements stay, and then an UPDATE need not write the copy */
+	return removed ? result : filter;
 }
 
 /* cuckoo_remove(filter cuckoo, element anycompatible), and bloom_remove */

@@ -71,6 +71,23 @@ SELECT bloom_count(bloom_union_agg(f), 1) AS union_agg, bloom_count(bloom_union_
 -- with an explicit filter, which is a set: each element counts once
 SELECT bloom_count(a | s, 1) AS one, bloom_count(s | a, 5) AS five FROM pair, (SELECT bloom_add_all((SELECT bloom_agg(1) WHERE false), ARRAY[1, 5, 5]) AS s) AS x;
 
+-- the class that one of them has had remains, on whichever side it is
+SELECT e | f = f | e AS same, (bloom_info(e | f)).element_class, (bloom_info(f | e)).element_class AS other_side
+FROM (SELECT bloom_create(100, counting => true) AS e, bloom_remove(bloom_add(bloom_create(100, counting => true), 1), 1) AS f) AS x;
+SELECT e | f = f | e AS same, (cuckoo_info(e | f)).element_class FROM (SELECT cuckoo_create(100) AS e, cuckoo_remove(cuckoo_add(cuckoo_create(100), 1), 1) AS f) AS x;
+
+-- What an UPDATE changes nothing of, it does not write again: nothing is absent, or saturated
+CREATE TEMP TABLE kept AS SELECT bloom_add_all(bloom_create(20000, counting => true), array_fill(1, ARRAY[10])) AS f;
+DO $$
+BEGIN
+	FOR i IN 1 .. 10 LOOP
+		UPDATE kept SET f = bloom_remove(f, 1);
+		UPDATE kept SET f = bloom_remove_all(f, ARRAY[1, 2, 3]);
+	END LOOP;
+END
+$$;
+SELECT pg_relation_size(reltoastrelid) < 2 * (SELECT length(f::bytea) FROM kept) AS not_written_again FROM pg_class WHERE oid = 'kept'::regclass;
+
 -- In and out
 SELECT f::text::bloom = f AS text, f::bytea::bloom = f AS bytea FROM made ORDER BY n;
 SELECT bloom_remove(bloom_add(f::text::bloom, 'x'), 'x') = bloom_remove(bloom_add(f, 'x'), 'x') AS changed_after FROM made ORDER BY n;
