@@ -45,6 +45,7 @@ timed()
 	local since=$EPOCHREALTIME
 
 	printf '  %-58s' "$1"
+	# shellcheck disable=SC2034
 	answer=$(sql -c "$2")
 	printf '%8s s\n' "$(seconds_since "$since")"
 }

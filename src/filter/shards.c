@@ -38,12 +38,14 @@
 static uint64_t
 shard_capacity(uint64_t n, uint64_t shards, int growth)
 {
-	uint64_t	mean = n / shards + (n % shards != 0);
-	uint64_t	sigma = (uint64_t) ceil(sqrt((double) mean));
+	uint64_t	mean;
+	uint64_t	sigma;
 
 	/* one shard has them all */
-	if (shards == 1)
+	if (shards <= 1)
 		return n;
+	mean = n / shards + (n % shards != 0);
+	sigma = (uint64_t) ceil(sqrt((double) mean));
 	return mean + (growth > 0 ? GROWING_SIGMAS : FIXED_SIGMAS) * sigma;
 }
 
