@@ -17,6 +17,7 @@
 #include "funcapi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/tuplestore.h"
 
 SQL_FUNCTIONS(create);
 SQL_FUNCTIONS(size);
