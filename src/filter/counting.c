@@ -44,7 +44,7 @@
 /* Blocks between two interrupt checks */
 #define INTERRUPT_BLOCKS	(INTERRUPT_BYTES / (COUNTING_PLANES * BLOCK_BYTES))
 
-/* The counters of 64 bits in a lane, each in all four words */
+/* The counters of a lane's 64 bits: each has one bit of every word */
 typedef struct Counters
 {
 	uint64_t	above;			/* is it above zero? */
