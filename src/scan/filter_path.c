@@ -2,8 +2,11 @@
  * filter_path.c
  *	  The planner's side of the Filter Scan.
  *
- * For each table that has a condition which probes a filter (probe.c), the planner
- * gets a further path: a scan that probes with all rows of a page at once.
+ * For each table that has a condition which probes a filter (probe.c), or a join that
+ * a membership index can serve (join_filter.c), the planner gets further paths: a scan
+ * that probes with all rows of a page at once.  When a plan is finished, our
+ * planner_hook has key_plan.c add the filters of hash joins.  Here are also the
+ * settings of all of this.
  *
  * Where not.  A probe runs before the other conditions of its table.  So there is
  * no such path if one of these has to run first.  The conditions of a security
@@ -526,13 +529,14 @@ plan_statement(PLANNER_PARAMETERS)
 
 	/* the planner changes the query */
 	bool		is_volatile = adds && contain_volatile_functions((Node *) query);
+	bool		has_policies = query->hasRowSecurity;
 	PlannedStmt *statement = previous_planner ?
 		previous_planner(PLANNER_ARGUMENTS) : standard_planner(PLANNER_ARGUMENTS);
 
 	if (adds)
 		key_plan_add_filters(statement, join_filter_setting,
 							 filter_scan_setting != FILTER_SCAN_OFF,
-							 is_volatile);
+							 is_volatile, has_policies);
 	return statement;
 }
 

@@ -20,10 +20,11 @@
  *
  * How far down.  A row may be dropped below a node if all that the node then lacks are
  * result rows with the same key.  So below joins, on the side that has the key, unless it
- * is the nullable one; below Sort, Material, Append, and subqueries; and below
- * an aggregate that groups by the key, by the same equality.  Not below Limit, window
- * functions, set operations, Gather, which runs in other processes, nor a node that
- * computes volatile functions, or whose other side does.
+ * is the nullable one; below Sort, Material, Append, and subqueries; below an
+ * aggregate that groups by the key, by the same equality; and below a Gather in the
+ * scans that its workers share, which get a copy of the filter.  Not below Limit, window
+ * functions or set operations, nor a node that computes volatile functions, or whose
+ * other side does.
  *
  * Transfer.  Let a join have the same key as a join with a filter on its outer side.
  * Then rows of the upper join's inner side need that key too.  The upper join usually
@@ -1291,7 +1292,7 @@ find_largest_node_id(Plan *plan, int *largest)
 		find_largest_node_id(lfirst(cell), largest);
 }
 
-/* Does the statement read views that are security barriers, or depend on policies? */
+/* Does the plan read views that are security barriers, or inline functions with policies? */
 static bool
 hides_rows(const PlannedStmt *statement)
 {
@@ -1341,11 +1342,13 @@ is_executed_once(const PlannedStmt *statement, const Plan *subplan, int plan_id)
  *		Add join filters to a finished plan
  *
  * "setting" is JOIN_FILTER_ON or JOIN_FILTER_FORCE; "scans" tells whether scans may
- * become Filter Scans; "is_volatile" whether the query calls volatile functions.  The nodes are allocated in the current memory context.
+ * become Filter Scans; "is_volatile" whether the query calls volatile functions;
+ * "has_policies" whether policies apply to its tables, of which a finished plan says
+ * nothing.  The nodes are allocated in the current memory context.
  */
 void
 key_plan_add_filters(PlannedStmt *statement, JoinFilterSetting setting,
-					 bool scans, bool is_volatile)
+					 bool scans, bool is_volatile, bool has_policies)
 {
 	PlanEditor	editor = {
 		.statement = statement,
@@ -1357,7 +1360,7 @@ key_plan_add_filters(PlannedStmt *statement, JoinFilterSetting setting,
 
 	if (statement->planTree == NULL || server_filters())
 		return;
-	editor.hides_rows = hides_rows(statement);
+	editor.hides_rows = has_policies || hides_rows(statement);
 	find_largest_node_id(statement->planTree, &editor.next_node_id);
 	foreach(cell, statement->subplans)
 		find_largest_node_id(lfirst(cell), &editor.next_node_id);

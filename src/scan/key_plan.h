@@ -11,6 +11,6 @@
 
 extern void key_plan_add_filters(PlannedStmt *statement,
 								 JoinFilterSetting setting, bool scans,
-								 bool is_volatile);
+								 bool is_volatile, bool has_policies);
 
 #endif							/* BLOOMFILTER_KEY_PLAN_H */

@@ -258,6 +258,21 @@ FROM (VALUES ('integer', 'id'), ('numeric', 'amount')) AS q (op, c),
 WHERE n ? 'Rows Probed'
 ORDER BY op;
 
+-- Nor one that a policy hides
+CREATE ROLE regress_join_filter_keys;
+ALTER TABLE amounts ENABLE ROW LEVEL SECURITY;
+CREATE POLICY few ON amounts USING (id > 995);
+GRANT USAGE ON SCHEMA join_filter_keys TO regress_join_filter_keys;
+GRANT SELECT ON amounts TO regress_join_filter_keys;
+SET ROLE regress_join_filter_keys;
+SELECT op, n->>'Custom Plan Provider' AS node, n->'Rows Probed' AS probed
+FROM (VALUES ('integer', 'id'), ('numeric', 'amount')) AS q (op, c),
+	nodes(format('SELECT FROM amounts s RIGHT JOIN (VALUES (7::%s), (998)) v (x) ON s.%I = v.x', op, c)) AS n
+WHERE n ? 'Rows Probed'
+ORDER BY op;
+RESET ROLE;
+ALTER TABLE amounts DISABLE ROW LEVEL SECURITY;
+
 -- There, a filter of a join below stays above the inner side, which the join's own builder
 -- still follows
 CREATE VIEW most WITH (security_barrier) AS SELECT * FROM amounts WHERE id > 5;
@@ -358,3 +373,4 @@ FROM nodes('SELECT FROM copied f WHERE EXISTS (SELECT FROM copied_keys k WHERE k
 WHERE n ? 'Rows Probed';
 
 DROP SCHEMA join_filter_keys CASCADE;
+DROP ROLE regress_join_filter_keys;
