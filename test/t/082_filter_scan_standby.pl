@@ -94,7 +94,10 @@ $rows = $fewer;
 is_joined('after the old transaction');
 
 # A scan that is underway while the primary goes on.  (Not with a VACUUM of that table: its
-# replay may wait for the page that any cursor holds.)
+# replay may wait for the page that any cursor holds.  So may that of what a query pruned,
+# and a query flushes no WAL: wait_for_catchup would not wait for it.)
+$primary->safe_psql('postgres', 'SELECT pg_switch_wal()');
+$primary->wait_for_catchup($standby);
 $session->query("BEGIN; DECLARE c CURSOR FOR SELECT v.id FROM visits v JOIN blacklist b USING (url)");
 is($session->query('FETCH 5 FROM c') =~ tr/\n//, 4, 'a cursor');
 $until = $primary->safe_psql('postgres', q{
