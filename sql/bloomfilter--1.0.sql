@@ -1282,6 +1282,11 @@ COMMENT ON OPERATOR FAMILY xid8_ops USING membership IS 'membership of xid8';
 COMMENT ON OPERATOR FAMILY aclitem_ops USING membership IS 'membership of aclitem';
 
 -- ------------------------------------------------------------------------
+-- not the default: the elements of arrays, instead of the arrays
+CREATE OPERATOR CLASS array_elements_ops FOR TYPE anyarray USING membership AS
+	OPERATOR 2 @>, OPERATOR 3 &&, STORAGE anyelement;
+COMMENT ON OPERATOR CLASS array_elements_ops USING membership IS 'membership of the elements of arrays';
+COMMENT ON OPERATOR FAMILY array_elements_ops USING membership IS 'membership of the elements of arrays';
 -- membership: looking elements up
 -- ------------------------------------------------------------------------
 
@@ -1296,28 +1301,28 @@ CREATE FUNCTION membership_contains(index regclass, element anycompatible) RETUR
 	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 2
 	SUPPORT membership_contains_support;
 COMMENT ON FUNCTION membership_contains(regclass, anycompatible)
-	IS 'may the table have a row with this value? False is certain';
+	IS 'may the table have a row with this element? False is certain';
 
 CREATE FUNCTION membership_contains_any(index regclass, elements anycompatiblearray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_contains_any'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 20
 	SUPPORT membership_contains_support;
 COMMENT ON FUNCTION membership_contains_any(regclass, anycompatiblearray)
-	IS 'may the table have a row with any of these values? False is certain';
+	IS 'may the table have a row with any of these elements? False is certain';
 
 CREATE FUNCTION membership_contains_all(index regclass, elements anycompatiblearray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_contains_all'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 20
 	SUPPORT membership_contains_support;
 COMMENT ON FUNCTION membership_contains_all(regclass, anycompatiblearray)
-	IS 'may the table have rows with all of these values? False is certain';
+	IS 'may the table have rows with all of these elements? False is certain';
 
 CREATE FUNCTION membership_contains_each(index regclass, elements anycompatiblearray) RETURNS boolean[]
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_contains_each'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 20
 	SUPPORT membership_contains_support;
 COMMENT ON FUNCTION membership_contains_each(regclass, anycompatiblearray)
-	IS 'may the table have a row with this value? One answer for each element of the array';
+	IS 'may the table have a row with it? One answer for each element of the array';
 
 CREATE FUNCTION membership_filter(index regclass) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_filter'
@@ -1338,4 +1343,4 @@ CREATE FUNCTION membership_check(index regclass) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_check'
 	LANGUAGE C STABLE STRICT PARALLEL UNSAFE COST 10000;
 COMMENT ON FUNCTION membership_check(regclass)
-	IS 'checks that the index has every visible row, and returns their number';
+	IS 'check that the index has every visible row, and return their number';

@@ -30,7 +30,7 @@ typedef struct BuildState
 {
 	MembershipHasher hasher;
 	Tuplesortstate *sort;
-	double		rows;			/* number of those with an element */
+	double		rows;			/* number of those with elements */
 	/* state of distinct_next() */
 	bool		begun;
 	uint64		last;
@@ -43,13 +43,17 @@ build_row(Relation index, ItemPointer tid, Datum *values, bool *nulls,
 		  bool alive, void *arg)
 {
 	BuildState *state = (BuildState *) arg;
-	uint64		hash;
+	Size		count = membership_hash(&state->hasher, values, nulls);
 
-	if (!membership_hash(&state->hasher, index, values, nulls, &hash))
-		return;
-	tuplesort_putdatum(state->sort, Int64GetDatum((int64) (hash ^ SIGN_BIT)),
-					   false);
-	state->rows++;
+	for (Size i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		tuplesort_putdatum(state->sort,
+						   Int64GetDatum((int64) (state->hasher.hashes[i] ^ SIGN_BIT)),
+						   false);
+	}
+	if (count > 0)
+		state->rows++;
 }
 
 /* Get the next sorted hash that differs from the last; false at the end. */

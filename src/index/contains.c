@@ -463,8 +463,11 @@ probe_own_insertions(const SiteIndex *at, const uint64 *hashes, Size count,
 	Relation	index = relation_open(at->oid, NoLock);
 
 	for (Size i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		if (!found[i])
 			found[i] = inserted_since(index, &at->view->inserted, hashes[i]);
+	}
 	relation_close(index, NoLock);
 }
 

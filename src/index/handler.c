@@ -11,7 +11,8 @@
  * Elements are hashed as in any filter, but within the database (ELEMENT_LOCAL
  * in element.c), because the index must agree with "=" there.  The values of
  * several columns are hashed as one row.  A row whose only key is NULL has no
- * element.
+ * element.  An index of the elements of arrays (key.c) answers "array @> elements" and
+ * "array && elements" in the same way.
  *
  * VACUUM can remove nothing.  It records the number of remaining rows, from
  * which membership_info() computes a lower bound of dead elements.
@@ -40,7 +41,10 @@
 #include "optimizer/optimizer.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
 #include "utils/float.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/regproc.h"
@@ -50,9 +54,6 @@
 #include "utils/typcache.h"
 
 SQL_FUNCTION(bloomfilter_membership_handler);
-
-/* The one strategy: equality */
-#define EQUAL_STRATEGY		1
 
 /* Limit of the option capacity; CREATE INDEX counts larger tables by itself */
 #define CAPACITY_MAX		INT_MAX
@@ -97,6 +98,74 @@ membership_endscan(IndexScanDesc scan)
 {
 }
 
+/* Is it the operator whose meaning array_may_match() takes for this strategy? */
+static bool
+is_array_operator(int strategy, RegProcedure function)
+{
+	return function == (strategy == STRATEGY_CONTAINS ? F_ARRAYCONTAINS : F_ARRAYOVERLAP);
+}
+
+/*
+ * May there be an array that an operator finds to match "probe"?  An array contains
+ * all of the probe's elements or, of STRATEGY_OVERLAPS, any.  Core never finds a NULL
+ * element in another array, and any array contains the empty one.
+ */
+static bool
+array_may_match(Relation index, const MembershipMeta *meta,
+				MembershipHasher *hasher, Datum probe, int strategy)
+{
+	bool		all = strategy == STRATEGY_CONTAINS;
+	bool		has_null;
+	Size		count = membership_hash_array(hasher, probe, &has_null);
+
+	if (all && has_null)
+		return false;
+	for (Size i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (pages_contain(index, meta, hasher->hashes[i]) != all)
+			return !all;
+	}
+	return all;
+}
+
+/*
+ * May there be a row that matches the keys, in an index of the elements of arrays?
+ * False is certain.  A key of another operator tells nothing, and neither does an
+ * array of another type.
+ */
+static bool
+arrays_may_match(Relation index, ScanKey keys, int number_of_keys)
+{
+	MembershipHasher hasher;
+	MembershipMeta meta;
+	bool		matches = true;
+
+	membership_hasher_init(&hasher, index, CurrentMemoryContext);
+	Assert(OidIsValid(hasher.array_of));
+	meta_read(index, &meta);
+	for (int i = 0; i < number_of_keys && matches; i++)
+	{
+		int			strategy = keys[i].sk_strategy;
+
+		/* the operators are strict */
+		if (keys[i].sk_flags & SK_ISNULL)
+			matches = false;
+		else if (strategy != STRATEGY_EQUAL &&
+				 ARR_ELEMTYPE(DatumGetArrayTypeP(keys[i].sk_argument)) == hasher.array_of)
+		{
+			Assert(is_array_operator(strategy, keys[i].sk_func.fn_oid));
+			matches = array_may_match(index, &meta, &hasher,
+									  keys[i].sk_argument, strategy);
+		}
+	}
+	/* after hashing, which reads the type of composite elements anew */
+	if (meta.structure != element_structure(hasher.hasher))
+		matches = true;
+	membership_hasher_free(&hasher);
+	return matches;
+}
+
 /*
  * May there be a row that matches the keys?  False is certain.  The keys are
  * joined by AND, so if a column has two, it suffices to probe for one of
@@ -121,13 +190,17 @@ may_match(Relation index, ScanKey keys, int number_of_keys)
 	bool		found;
 
 	Assert(columns > 0);
+	if (membership_of_arrays(index))
+		return arrays_may_match(index, keys, number_of_keys);
 	for (int i = 0; i < number_of_keys; i++)
 	{
 		int			column = keys[i].sk_attno - 1;
 
-		/* "=" is strict */
+		/* the operators are strict */
 		if (keys[i].sk_flags & SK_ISNULL)
 			return false;
+		if (keys[i].sk_strategy != STRATEGY_EQUAL)
+			continue;
 		values[column] = keys[i].sk_argument;
 		nulls[column] = false;
 		types[column] = membership_key_type(index, column,
@@ -161,8 +234,7 @@ may_match(Relation index, ScanKey keys, int number_of_keys)
 	found = hasher->class != of_index.hasher->class ||
 		meta.structure != element_structure(of_index.hasher) ||
 		pages_contain(index, &meta, hash);
-	MemoryContextDelete(of_index.hasher->mcxt);
-	MemoryContextDelete(of_index.scratch);
+	membership_hasher_free(&of_index);
 	MemoryContextDelete(hasher->mcxt);
 	return found;
 }
@@ -209,32 +281,86 @@ membership_getbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
  */
 
 /*
+ * The selectivity above which one of "count" elements is among a column's most common
+ * ones, from its statistics; 1 if they have none.  Of other elements core assumes half
+ * of the lowest frequency, at most, and adds them up.
+ */
+static double
+least_common_element(HeapTuple statistics, int count)
+{
+	Form_pg_statistic form = (Form_pg_statistic) GETSTRUCT(statistics);
+	double		least = 1;
+	AttStatsSlot slot;
+
+	if (!get_attstatsslot(&slot, statistics, STATISTIC_KIND_MCELEM, InvalidOid,
+						  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS))
+		return least;
+	/* behind the frequencies of the elements is the lowest of them */
+	if (slot.nnumbers > slot.nvalues)
+		least = (count + 0.5) / 2 * slot.numbers[slot.nvalues] *
+			(1 - form->stanullfrac);
+	free_attstatsslot(&slot);
+	return least;
+}
+
+/* The same of an operator's array: of any of its elements, or of all */
+static double
+least_common_array(PlannerInfo *root, Node *array, int strategy,
+				   HeapTuple statistics)
+{
+	Const	   *known = (Const *) estimate_expression_value(root, array);
+	ArrayType  *value;
+
+	if (!IsA(known, Const) || known->constisnull)
+		return 1;
+	if (strategy == STRATEGY_CONTAINS)
+		return least_common_element(statistics, 1);
+	value = DatumGetArrayTypeP(known->constvalue);
+	return least_common_element(statistics,
+								ArrayGetNItems(ARR_NDIM(value), ARR_DIMS(value)));
+}
+
+/* The lowest frequency of a column's most common values; 1 if there are none */
+static double
+least_common_value(HeapTuple statistics)
+{
+	double		least = 1;
+	AttStatsSlot slot;
+
+	if (!get_attstatsslot(&slot, statistics, STATISTIC_KIND_MCV, InvalidOid,
+						  ATTSTATSSLOT_NUMBERS))
+		return least;
+	if (slot.nnumbers > 0)
+		least = slot.numbers[slot.nnumbers - 1];
+	free_attstatsslot(&slot);
+	return least;
+}
+
+/*
  * The probability that the index answers yes: 1 for one of the column's most
- * common values, otherwise PRESENT_UNKNOWN.  We know a most common value by
+ * common values or elements, otherwise PRESENT_UNKNOWN.  We know a most common value by
  * its selectivity: core limits that of any other value to the lowest frequency
  * in the list.
  */
 static double
-present_probability(PlannerInfo *root, RelOptInfo *table, List *clauses,
+present_probability(PlannerInfo *root, IndexOptInfo *info, List *clauses,
 					Selectivity selectivity)
 {
 	OpExpr	   *clause = (OpExpr *) linitial_node(RestrictInfo, clauses)->clause;
 	double		least_common = 1;
+	int			strategy;
 	VariableStatData vardata;
-	AttStatsSlot slot;
 
 	if (list_length(clauses) != 1 || !IsA(clause, OpExpr) ||
 		list_length(clause->args) != 2)
 		return PRESENT_UNKNOWN;
-	examine_variable(root, linitial(clause->args), table->relid, &vardata);
-	if (HeapTupleIsValid(vardata.statsTuple) &&
-		get_attstatsslot(&slot, vardata.statsTuple, STATISTIC_KIND_MCV,
-						 InvalidOid, ATTSTATSSLOT_NUMBERS))
-	{
-		if (slot.nnumbers > 0)
-			least_common = slot.numbers[slot.nnumbers - 1];
-		free_attstatsslot(&slot);
-	}
+	examine_variable(root, linitial(clause->args), info->rel->relid, &vardata);
+	strategy = get_op_opfamily_strategy(clause->opno, info->opfamily[0]);
+	if (HeapTupleIsValid(vardata.statsTuple))
+		least_common = strategy == STRATEGY_EQUAL ?
+			least_common_value(vardata.statsTuple) :
+			least_common_array(root, lsecond(clause->args), strategy,
+							   vardata.statsTuple);
 	ReleaseVariableStats(vardata);
 	return selectivity > least_common ? 1 : PRESENT_UNKNOWN;
 }
@@ -278,7 +404,7 @@ membership_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	get_tablespace_page_costs(table->reltablespace, NULL, &sequential_page);
 	scan = table->pages * sequential_page +
 		table->tuples * (cpu_tuple_cost + cpu_operator_cost);
-	present = present_probability(root, table, clauses, *selectivity);
+	present = present_probability(root, info, clauses, *selectivity);
 	get_tablespace_page_costs(info->reltablespace, &random_page, NULL);
 	*startup_cost = *total_cost = *pages * random_page +
 		PROBE_OPERATORS * cpu_operator_cost + present * scan;
@@ -309,7 +435,9 @@ membership_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	/* the index does not count rows */
 	stats->num_index_tuples = info->num_heap_tuples;
 	stats->estimated_count = true;
-	if (!info->estimated_count && RelationGetIndexPredicate(info->index) == NIL)
+	/* an array's elements are more than its row */
+	if (!info->estimated_count && RelationGetIndexPredicate(info->index) == NIL &&
+		!membership_of_arrays(info->index))
 		meta_note_vacuum(info->index, info->num_heap_tuples);
 	return stats;
 }
@@ -422,9 +550,67 @@ complain_of_operator(const char *name, Oid operator, const char *complaint)
 }
 
 /*
- * amvalidate: an operator class has operators of strategy 1 alone.  That of
- * its own type is the type's default equality, because elements are hashed by
- * that.
+ * amadjustmembers: refuse operators whose meaning we do not know, which would make
+ * queries wrong
+ */
+static void
+membership_adjustmembers(Oid family, Oid opclass, List *operators,
+						 List *functions)
+{
+	ListCell   *cell;
+
+	foreach(cell, operators)
+	{
+		OpFamilyMember *member = (OpFamilyMember *) lfirst(cell);
+
+		if (member->number != STRATEGY_EQUAL &&
+			!is_array_operator(member->number, get_opcode(member->object)))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+					 errmsg("operator %s cannot be number %d of access method %s",
+							format_operator(member->object), member->number,
+							"membership"),
+					 errdetail("Number %d is %s of arrays.", member->number,
+							   member->number == STRATEGY_CONTAINS ? "@>" : "&&"),
+					 errhint("Use number %d for an equality.", STRATEGY_EQUAL)));
+	}
+}
+
+/*
+ * What is wrong with an operator of a class's family, or NULL.  The equality of the
+ * class's own type is that type's default one, because elements are hashed by that.
+ * The others are core's operators of arrays.
+ */
+static const char *
+operator_complaint(Form_pg_amop operator, Oid own_type)
+{
+	bool		is_own = operator->amoplefttype == own_type &&
+		operator->amoprighttype == own_type;
+	RegProcedure function = get_opcode(operator->amopopr);
+
+	if (operator->amoppurpose != AMOP_SEARCH ||
+		!check_amop_signature(operator->amopopr, BOOLOID,
+							  operator->amoplefttype,
+							  operator->amoprighttype))
+		return "invalid operator";
+	switch (operator->amopstrategy)
+	{
+		case STRATEGY_EQUAL:
+			if (is_own && function != get_opcode(default_equality(own_type)))
+				return "an operator that is not the default equality of its type:";
+			return NULL;
+		case STRATEGY_CONTAINS:
+		case STRATEGY_OVERLAPS:
+			return is_array_operator(operator->amopstrategy, function) ? NULL :
+				"invalid operator";
+		default:
+			return "invalid operator";
+	}
+}
+
+/*
+ * amvalidate: an operator class has an equality of its own type; or, with the storage
+ * type anyelement, the operator by which arrays contain others.
  */
 static bool
 membership_validate(Oid opclass)
@@ -435,7 +621,9 @@ membership_validate(Oid opclass)
 	char	   *name;
 	Oid			family;
 	Oid			type;
-	bool		has_own = false;
+	Oid			storage;
+	int			needed;
+	bool		has_needed = false;
 	bool		valid = true;
 
 	if (!HeapTupleIsValid(tuple))
@@ -444,37 +632,36 @@ membership_validate(Oid opclass)
 	name = pstrdup(NameStr(form->opcname));
 	family = form->opcfamily;
 	type = form->opcintype;
+	storage = form->opckeytype;
 	ReleaseSysCache(tuple);
 
+	if (OidIsValid(storage) && !(type == ANYARRAYOID && storage == ANYELEMENTOID))
+	{
+		ereport(INFO,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("operator class \"%s\" of access method %s has invalid storage type %s",
+						name, "membership", format_type_be(storage))));
+		valid = false;
+	}
+	needed = OidIsValid(storage) ? STRATEGY_CONTAINS : STRATEGY_EQUAL;
 	operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(family));
 	for (int i = 0; i < operators->n_members; i++)
 	{
 		Form_pg_amop operator = (Form_pg_amop)
 			GETSTRUCT(&operators->members[i]->tuple);
+		const char *complaint = operator_complaint(operator, type);
 
-		if (operator->amopstrategy != EQUAL_STRATEGY ||
-			operator->amoppurpose != AMOP_SEARCH ||
-			!check_amop_signature(operator->amopopr, BOOLOID,
-								  operator->amoplefttype,
-								  operator->amoprighttype))
+		if (complaint != NULL)
 		{
-			complain_of_operator(name, operator->amopopr, "invalid operator");
+			complain_of_operator(name, operator->amopopr, complaint);
 			valid = false;
 		}
-		if (operator->amoplefttype == type && operator->amoprighttype == type)
-		{
-			has_own = true;
-			if (get_opcode(operator->amopopr) !=
-				get_opcode(default_equality(type)))
-			{
-				complain_of_operator(name, operator->amopopr,
-									 "an operator that is not the default equality of its type:");
-				valid = false;
-			}
-		}
+		if (operator->amopstrategy == needed &&
+			operator->amoplefttype == type && operator->amoprighttype == type)
+			has_needed = true;
 	}
 	ReleaseCatCacheList(operators);
-	if (!has_own)
+	if (!has_needed)
 	{
 		ereport(INFO,
 				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
@@ -485,31 +672,43 @@ membership_validate(Oid opclass)
 	return valid;
 }
 
+static const IndexAmRoutine routine = {
+	.type = T_IndexAmRoutine,
+	.amstrategies = STRATEGIES,
+	.amcanmulticol = true,
+	.amstorage = true,			/* see key.c */
+	.amusemaintenanceworkmem = false,	/* VACUUM needs none */
+	.amparallelvacuumoptions = VACUUM_OPTION_NO_PARALLEL,
+	.amkeytype = InvalidOid,
+
+	.ambuild = membership_build,
+	.ambuildempty = membership_buildempty,
+	.aminsert = membership_insert,
+	.ambulkdelete = membership_bulkdelete,
+	.amvacuumcleanup = membership_vacuumcleanup,
+	.amcostestimate = membership_costestimate,
+	.amoptions = membership_options,
+	.ambuildphasename = membership_buildphasename,
+	.amvalidate = membership_validate,
+	.amadjustmembers = membership_adjustmembers,
+	.ambeginscan = membership_beginscan,
+	.amrescan = membership_rescan,
+	.amgetbitmap = membership_getbitmap,
+	.amendscan = membership_endscan
+};
+
 Datum
 bloomfilter_membership_handler(PG_FUNCTION_ARGS)
 {
-	IndexAmRoutine *routine = makeNode(IndexAmRoutine);
+#if PG_VERSION_NUM >= 190000
+	PG_RETURN_POINTER(&routine);
+#else
+	/* the caller frees it */
+	IndexAmRoutine *copy = palloc(sizeof(IndexAmRoutine));
 
-	routine->amstrategies = EQUAL_STRATEGY;
-	routine->amcanmulticol = true;
-	routine->amusemaintenanceworkmem = false;	/* VACUUM needs none */
-	routine->amparallelvacuumoptions = VACUUM_OPTION_NO_PARALLEL;
-	routine->amkeytype = InvalidOid;
-
-	routine->ambuild = membership_build;
-	routine->ambuildempty = membership_buildempty;
-	routine->aminsert = membership_insert;
-	routine->ambulkdelete = membership_bulkdelete;
-	routine->amvacuumcleanup = membership_vacuumcleanup;
-	routine->amcostestimate = membership_costestimate;
-	routine->amoptions = membership_options;
-	routine->ambuildphasename = membership_buildphasename;
-	routine->amvalidate = membership_validate;
-	routine->ambeginscan = membership_beginscan;
-	routine->amrescan = membership_rescan;
-	routine->amgetbitmap = membership_getbitmap;
-	routine->amendscan = membership_endscan;
-	PG_RETURN_POINTER(routine);
+	*copy = routine;
+	PG_RETURN_POINTER(copy);
+#endif
 }
 
 /* Is this an index of this access method, as the planner knows it? */

@@ -395,7 +395,7 @@ add_pending(Relation index, uint64 hash)
 
 /*
  * membership_insert
- *		aminsert: let the hash of a row's element wait, or write it
+ *		aminsert: let the hashes of a row's elements wait, or write them
  *
  * Always returns false, because the index is not unique.  Errors: those of
  * membership_hash() and flush_pending().
@@ -406,7 +406,7 @@ membership_insert(Relation index, Datum *values, bool *nulls,
 				  bool unchanged, IndexInfo *info)
 {
 	Inserter   *inserter = (Inserter *) info->ii_AmCache;
-	uint64		hash;
+	Size		count;
 
 	if (inserter == NULL)
 	{
@@ -415,7 +415,8 @@ membership_insert(Relation index, Datum *values, bool *nulls,
 		membership_hasher_init(&inserter->hasher, index, info->ii_Context);
 		info->ii_AmCache = inserter;
 	}
-	if (!membership_hash(&inserter->hasher, index, values, nulls, &hash))
+	count = membership_hash(&inserter->hasher, values, nulls);
+	if (count == 0)
 		return false;
 	if (inserter->locked != GetCurrentSubTransactionId())
 	{
@@ -428,9 +429,10 @@ membership_insert(Relation index, Datum *values, bool *nulls,
 	}
 	own_insertions.made++;
 	if (pending.direct)
-		add_hashes(index, &hash, 1);
+		add_hashes(index, inserter->hasher.hashes, count);
 	else
-		add_pending(index, hash);
+		for (Size i = 0; i < count; i++)
+			add_pending(index, inserter->hasher.hashes[i]);
 	return false;
 }
 

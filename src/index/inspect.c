@@ -207,7 +207,7 @@ check_rows(Relation heap, Relation index)
 	{
 		Datum		values[INDEX_MAX_KEYS];
 		bool		nulls[INDEX_MAX_KEYS];
-		uint64		hash;
+		Size		count;
 
 		CHECK_FOR_INTERRUPTS();
 		MemoryContextReset(econtext->ecxt_per_tuple_memory);
@@ -215,16 +215,20 @@ check_rows(Relation heap, Relation index)
 			continue;
 		FormIndexDatum(info, slot, estate, values, nulls);
 		rows++;
-		if (membership_hash(&hasher, index, values, nulls, &hash) &&
-			!pages_contain(index, &meta, hash))
-			ereport(ERROR,
-					(errcode(ERRCODE_INDEX_CORRUPTED),
-					 errmsg("row (%u,%u) of table \"%s\" is missing in index \"%s\"",
-							ItemPointerGetBlockNumber(&slot->tts_tid),
-							ItemPointerGetOffsetNumber(&slot->tts_tid),
-							RelationGetRelationName(heap),
-							RelationGetRelationName(index)),
-					 errhint("Please REINDEX it.")));
+		count = membership_hash(&hasher, values, nulls);
+		for (Size i = 0; i < count; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			if (!pages_contain(index, &meta, hasher.hashes[i]))
+				ereport(ERROR,
+						(errcode(ERRCODE_INDEX_CORRUPTED),
+						 errmsg("row (%u,%u) of table \"%s\" is missing in index \"%s\"",
+								ItemPointerGetBlockNumber(&slot->tts_tid),
+								ItemPointerGetOffsetNumber(&slot->tts_tid),
+								RelationGetRelationName(heap),
+								RelationGetRelationName(index)),
+						 errhint("Please REINDEX it.")));
+		}
 	}
 	table_endscan(scan);
 	ExecDropSingleTupleTableSlot(slot);

@@ -5,15 +5,98 @@
  * The element of a row is the column's value if the index has one column, and
  * otherwise a record of all columns' values.  Hashes agree with "=" within the
  * database (ELEMENT_LOCAL in element.c).
+ *
+ * With the operator class array_elements_ops, an index has one column, of arrays, and
+ * its elements are theirs: as many for a row as its array has that are not NULL.
+ * Such a class has the storage type anyelement, so core makes the type of the index's
+ * column that of the elements.
  */
 #include "membership.h"
 
 #include "access/htup_details.h"
+#include "catalog/pg_index.h"
+#include "catalog/pg_opclass.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/syscache.h"
 #include "utils/typcache.h"
+
+/*
+ * Does a column's operator class put the elements of arrays into the index, and not
+ * the column's values?  Error if it stores anything else, which we could not hash.
+ */
+static bool
+takes_arrays_apart(Relation index, int column)
+{
+	bool		isnull;
+	Datum		classes = SysCacheGetAttr(INDEXRELID, index->rd_indextuple,
+										  Anum_pg_index_indclass, &isnull);
+	Oid			opclass = ((oidvector *) DatumGetPointer(classes))->values[column];
+	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
+	Form_pg_opclass form;
+	bool		is_stored;
+	bool		is_array;
+
+	Assert(!isnull);
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for operator class %u", opclass);
+	form = (Form_pg_opclass) GETSTRUCT(tuple);
+	is_stored = OidIsValid(form->opckeytype);
+	is_array = form->opcintype == ANYARRAYOID && form->opckeytype == ANYELEMENTOID;
+	if (is_stored && !is_array)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("operator class \"%s\" of access method %s stores type %s",
+						NameStr(form->opcname), "membership",
+						format_type_be(form->opckeytype)),
+				 errdetail("Only a class for anyarray may have a storage type, which must be anyelement.")));
+	ReleaseSysCache(tuple);
+	return is_array;
+}
+
+/*
+ * membership_of_arrays
+ *		Does the index hold the elements of arrays, and not the arrays?
+ */
+bool
+membership_of_arrays(Relation index)
+{
+	return IndexRelationGetNumberOfKeyAttributes(index) == 1 &&
+		takes_arrays_apart(index, 0);
+}
+
+/* Error if one of several columns has a class that takes arrays apart. */
+static void
+check_several_columns(Relation index)
+{
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+		if (takes_arrays_apart(index, i))
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("index \"%s\" cannot hold the elements of arrays together with other columns",
+							RelationGetRelationName(index)),
+					 errhint("Create an index of its own for the array.")));
+}
+
+/* Make room for the hashes of one row, whose old ones are lost. */
+static void
+reserve_hashes(MembershipHasher *hasher, Size count)
+{
+	if (count <= hasher->room)
+		return;
+	if (hasher->hashes)
+		pfree(hasher->hashes);
+	hasher->hashes = NULL;
+	hasher->room = 0;
+	hasher->hashes = MemoryContextAllocHuge(hasher->hasher->mcxt,
+											count * sizeof(uint64));
+	hasher->room = count;
+}
 
 /*
  * membership_hasher_init
@@ -21,7 +104,8 @@
  *
  * Fills in *hasher.  All that it points to is in "mcxt", or in contexts below.
  * Errors: those of element_hasher_create() and, for a key of several columns,
- * of element_hash().
+ * of element_hash(); ERRCODE_INVALID_OBJECT_DEFINITION and
+ * ERRCODE_FEATURE_NOT_SUPPORTED if we cannot hash by an operator class.
  */
 void
 membership_hasher_init(MembershipHasher *hasher, Relation index,
@@ -29,20 +113,30 @@ membership_hasher_init(MembershipHasher *hasher, Relation index,
 {
 	TupleDesc	desc = RelationGetDescr(index);
 
+	memset(hasher, 0, sizeof(*hasher));
 	hasher->scratch = AllocSetContextCreate(mcxt, "membership element",
 											ALLOCSET_SMALL_SIZES);
-	hasher->row = NULL;
 	if (IndexRelationGetNumberOfKeyAttributes(index) == 1)
-		hasher->hasher = element_hasher_create(TupleDescAttr(desc, 0)->atttypid,
-											   index->rd_indcollation[0],
+	{
+		Oid			type = TupleDescAttr(desc, 0)->atttypid;
+
+		hasher->hasher = element_hasher_create(type, index->rd_indcollation[0],
 											   ELEMENT_LOCAL, mcxt);
+		if (takes_arrays_apart(index, 0))
+		{
+			hasher->array_of = type;
+			hasher->array = AllocSetContextCreate(mcxt, "membership array",
+												  ALLOCSET_SMALL_SIZES);
+		}
+		reserve_hashes(hasher, 1);
+	}
 	else
 	{
 		MemoryContext caller = MemoryContextSwitchTo(mcxt);
 		Datum		values[INDEX_MAX_KEYS] = {0};
 		bool		nulls[INDEX_MAX_KEYS];
-		uint64		hash;
 
+		check_several_columns(index);
 		hasher->row = CreateTupleDescCopy(desc);
 		hasher->row->tdtypeid = RECORDOID;
 		hasher->row->tdtypmod = -1;
@@ -50,37 +144,96 @@ membership_hasher_init(MembershipHasher *hasher, Relation index,
 		hasher->hasher = element_hasher_create(RECORDOID, InvalidOid,
 											   ELEMENT_LOCAL, mcxt);
 		MemoryContextSwitchTo(caller);
+		reserve_hashes(hasher, 1);
 
 		/* the class of records is determined when the first one is hashed */
 		memset(nulls, true, sizeof(nulls));
-		(void) membership_hash(hasher, index, values, nulls, &hash);
+		(void) membership_hash(hasher, values, nulls);
 	}
 }
 
 /*
- * membership_hash
- *		Hash the element of an index row
- *
- * Returns false, and sets no *hash, if the row has no element: its only key is
- * NULL.  Allocates nothing in the current memory context.  Errors: those of
- * element_hash().
+ * membership_hasher_free
+ *		Free what membership_hasher_init() has made, except the row type
  */
-bool
-membership_hash(MembershipHasher *hasher, Relation index, Datum *values,
-				bool *nulls, uint64 *hash)
+void
+membership_hasher_free(MembershipHasher *hasher)
+{
+	MemoryContextDelete(hasher->hasher->mcxt);
+	MemoryContextDelete(hasher->scratch);
+	if (hasher->array)
+		MemoryContextDelete(hasher->array);
+}
+
+/*
+ * membership_hash_array
+ *		Hash the elements of an array, for an index that holds these
+ *
+ * Returns their number, without those that are NULL; hasher->hashes has the hashes,
+ * until the next call.  Sets *has_null.  Allocates nothing in the current memory
+ * context.  Errors: those of element_hash().
+ */
+Size
+membership_hash_array(MembershipHasher *hasher, Datum array, bool *has_null)
+{
+	MemoryContext caller = MemoryContextSwitchTo(hasher->array);
+	ArrayType  *value = DatumGetArrayTypeP(array);
+	ArrayIterator iterator;
+	Datum		item;
+	bool		isnull;
+	Size		count = 0;
+
+	/* others would be hashed as what they are not */
+	if (ARR_ELEMTYPE(value) != hasher->array_of)
+		elog(ERROR, "array has elements of type %u, expected %u",
+			 ARR_ELEMTYPE(value), hasher->array_of);
+	*has_null = false;
+	reserve_hashes(hasher, ArrayGetNItems(ARR_NDIM(value), ARR_DIMS(value)));
+	iterator = array_create_iterator(value, 0, NULL);
+	MemoryContextSwitchTo(hasher->scratch);
+	while (array_iterate(iterator, &item, &isnull))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (isnull)
+		{
+			*has_null = true;
+			continue;
+		}
+		Assert(count < hasher->room);
+		hasher->hashes[count++] = element_hash(hasher->hasher, item, 0);
+		MemoryContextReset(hasher->scratch);
+	}
+	MemoryContextSwitchTo(caller);
+	MemoryContextReset(hasher->array);
+	return count;
+}
+
+/*
+ * membership_hash
+ *		Hash the elements of an index row
+ *
+ * Returns their number; hasher->hashes has the hashes, until the next call.  That is 1
+ * unless the index holds the elements of arrays, and 0 if its only key is NULL.
+ * Allocates nothing in the current memory context.  Errors: those of element_hash().
+ */
+Size
+membership_hash(MembershipHasher *hasher, Datum *values, bool *nulls)
 {
 	MemoryContext caller;
 	Datum		element = values[0];
+	bool		has_null;
 
 	if (hasher->row == NULL && nulls[0])
-		return false;
+		return 0;
+	if (OidIsValid(hasher->array_of))
+		return membership_hash_array(hasher, element, &has_null);
 	caller = MemoryContextSwitchTo(hasher->scratch);
 	if (hasher->row)
 		element = HeapTupleGetDatum(heap_form_tuple(hasher->row, values, nulls));
-	*hash = element_hash(hasher->hasher, element, 0);
+	hasher->hashes[0] = element_hash(hasher->hasher, element, 0);
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(hasher->scratch);
-	return true;
+	return 1;
 }
 
 /*

@@ -30,6 +30,19 @@ typedef RelFileNumber FileNumber;
 typedef Oid FileNumber;
 #endif
 
+/*
+ * What an operator of an operator class is.  The last two are those of classes that
+ * take arrays apart, see membership_of_arrays().
+ */
+typedef enum MembershipStrategy
+{
+	STRATEGY_EQUAL = 1,
+	STRATEGY_CONTAINS,			/* array @> array */
+	STRATEGY_OVERLAPS			/* array && array */
+} MembershipStrategy;
+
+#define STRATEGIES				STRATEGY_OVERLAPS
+
 /* The options of an index, see membership_options() */
 typedef struct MembershipOptions
 {
@@ -76,6 +89,11 @@ typedef struct MembershipHasher
 	ElementHasher *hasher;
 	TupleDesc	row;			/* type of the key; NULL if it is one column */
 	MemoryContext scratch;		/* for one element */
+	Oid			array_of;		/* the type of the elements of arrays, if
+								 * these are in the index; else InvalidOid */
+	MemoryContext array;		/* for one array */
+	uint64	   *hashes;			/* of the row that was hashed last */
+	Size		room;			/* allocated in "hashes" */
 } MembershipHasher;
 
 /* Phases of CREATE INDEX after PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE */
@@ -90,8 +108,12 @@ extern bool membership_is_method_of(const IndexOptInfo *info);
 /* key.c */
 extern void membership_hasher_init(MembershipHasher *hasher, Relation index,
 								   MemoryContext mcxt);
-extern bool membership_hash(MembershipHasher *hasher, Relation index,
-							Datum *values, bool *nulls, uint64 *hash);
+extern Size membership_hash(MembershipHasher *hasher, Datum *values,
+							bool *nulls);
+extern Size membership_hash_array(MembershipHasher *hasher, Datum array,
+								  bool *has_null);
+extern void membership_hasher_free(MembershipHasher *hasher);
+extern bool membership_of_arrays(Relation index);
 extern Oid	membership_key_type(Relation index, int column, Oid subtype,
 								Oid function);
 extern void membership_check_structure(const MembershipHasher *hasher,

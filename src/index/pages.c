@@ -229,6 +229,26 @@ write_bits(PageWriter *writer, uint64 block, uint64 word)
 		block_kernel->add(page_block(page, block), word, writer->layer->hashes);
 }
 
+/* Add hashes to a layer of an index that is being built. */
+static void
+write_batch(Relation index, const MembershipLayer *layer, const uint64 *hashes,
+			Size count)
+{
+	/* one page is locked at a time, and both blocks may be on the same one */
+	PageWriter	writer = {index, layer, InvalidBuffer};
+
+	for (Size i = 0; i < count; i++)
+	{
+		write_bits(&writer, first_block(hashes[i], layer->size),
+				   block_word(hashes[i]));
+		if (layer_blocks(layer->layout) > 1)
+			write_bits(&writer, second_block(hashes[i], layer->size),
+					   second_word(hashes[i]));
+	}
+	if (BufferIsValid(writer.buffer))
+		UnlockReleaseBuffer(writer.buffer);
+}
+
 /*
  * pages_fill
  *		Fill the first layer of an index that is being built
@@ -242,28 +262,27 @@ pages_fill(Relation index, MembershipMeta *meta,
 		   bool (*next) (void *from, uint64 *hash), void *from)
 {
 	MembershipLayer *layer = &meta->layer[0];
-	PageWriter	first = {index, layer, InvalidBuffer};
-	uint64		hash;
+	uint64		hashes[BATCH];
+	Size		count;
 
-	while (next(from, &hash))
+	/* a locked page holds interrupts, so next() is called without one */
+	do
 	{
-		write_bits(&first, first_block(hash, layer->size), block_word(hash));
-
-		/* the writer locks one page at a time, and this may be the same one */
-		if (layer_blocks(layer->layout) > 1)
-			write_bits(&first, second_block(hash, layer->size),
-					   second_word(hash));
-	}
-	if (BufferIsValid(first.buffer))
-		UnlockReleaseBuffer(first.buffer);
+		for (count = 0; count < BATCH && next(from, &hashes[count]); count++)
+			;
+		write_batch(index, layer, hashes, count);
+	} while (count == BATCH);
 
 	layer->bits_reported = 0;
 	for (BlockNumber i = 0; i < layer_pages(layer); i++)
 	{
-		Buffer		buffer = page_read(index, layer->first_page + i,
-									   BUFFER_LOCK_EXCLUSIVE);
-		MembershipOpaque *opaque = page_opaque(BufferGetPage(buffer));
+		Buffer		buffer;
+		MembershipOpaque *opaque;
 
+		CHECK_FOR_INTERRUPTS();
+		buffer = page_read(index, layer->first_page + i,
+						   BUFFER_LOCK_EXCLUSIVE);
+		opaque = page_opaque(BufferGetPage(buffer));
 		opaque->unreported = opaque->bits_set % layer->report_step;
 		layer->bits_reported += opaque->bits_set - opaque->unreported;
 		MarkBufferDirty(buffer);

@@ -12,12 +12,13 @@
  * before it moves a join's condition into the scan of "rel" as a parameterized path:
  * it may do so for the equivalences of inner and semi-joins, and for conditions of
  * outer joins on the side that may be missing.  So we take the clauses that core
- * generates for such paths, and its test (join_clause_is_movable_to).  The preserved side of an outer join, and the left
- * side of an anti join, are not among them.
+ * generates for such paths, and its test (join_clause_is_movable_to).  The preserved
+ * side of an outer join, and the left side of an anti join, are not among them.
  *
  * Which indexes.  The index has one plain column and no predicate, and the same
- * collation as the condition, whose operator is in its operator family.  Its table
- * is an ordinary one, and the query does not read inheritance children of it.  If the
+ * collation as the condition, whose operator is an equality of its operator family.
+ * It holds the column's values, and not the elements of arrays.  Its table is an
+ * ordinary one, and the query does not read inheritance children of it.  If the
  * index cannot be probed at run time, or not by this transaction, all rows pass
  * (index/contains.c).  Dropping the index invalidates the plans on its table.
  *
@@ -98,10 +99,19 @@ is_source(PlannerInfo *root, RelOptInfo *other)
 }
 
 static bool
-is_suitable(IndexOptInfo *index)
+is_suitable(IndexOptInfo *info)
 {
-	return membership_is_method_of(index) && index->nkeycolumns == 1 &&
-		index->indexkeys[0] > 0 && index->indpred == NIL && !index->hypothetical;
+	Relation	index;
+	bool		of_arrays;
+
+	if (!membership_is_method_of(info) || info->nkeycolumns != 1 ||
+		info->indexkeys[0] <= 0 || info->indpred != NIL || info->hypothetical)
+		return false;
+	/* the planner has locked it */
+	index = relation_open(info->indexoid, NoLock);
+	of_arrays = membership_of_arrays(index);
+	relation_close(index, NoLock);
+	return !of_arrays;
 }
 
 /* What the search for one index shares */
@@ -142,7 +152,7 @@ clause_matches(Search *search, RestrictInfo *rinfo, Expr **element,
 				  search->rel->relids) &&
 		column_of(*element)->varattno > 0 &&
 		OidIsValid(*operator) && op_strict(*operator) &&
-		op_in_opfamily(*operator, index->opfamily[0]) &&
+		get_op_opfamily_strategy(*operator, index->opfamily[0]) == STRATEGY_EQUAL &&
 		(!OidIsValid(index->indexcollations[0]) ||
 		 index->indexcollations[0] == clause->inputcollid) &&
 		can_be_hashed((Node *) *element, index->indexcollations[0]);

@@ -68,6 +68,8 @@ my %stored = (
 	cuckoo_a => 'cuckoo_add(cuckoo_create(300000000), 1)',
 	array_a => "ARRAY(SELECT generate_series(1, $elements))",
 	array_b => 'ARRAY(SELECT generate_series(1, 5000000))',
+	# one element in an index, so that this is soon made
+	array_c => 'array_fill(1, ARRAY[20000000])',
 	explicit_a => explicit('blm') . '::bloom',
 	explicit_b => explicit('cko') . '::cuckoo',
 	# many layers
@@ -78,7 +80,7 @@ $node->safe_psql('postgres', q{
 	-- an image with its checksum, eight bytes, little-endian
 	CREATE FUNCTION sealed(image bytea) RETURNS bytea LANGUAGE sql
 	RETURN image || (SELECT string_agg(substr(int8send(bloom_hash(image)), 8 - i, 1), '' ORDER BY i) FROM generate_series(0, 7) AS i)});
-foreach my $name (qw(bloom_a bloom_b cuckoo_a array_a array_b explicit_a explicit_b cuckoo_b cuckoo_c))
+foreach my $name (qw(bloom_a bloom_b cuckoo_a array_a array_b array_c explicit_a explicit_b cuckoo_b cuckoo_c))
 {
 	my $type = $name =~ /^array/ ? 'int[]' : $name =~ /cuckoo|explicit_b/ ? 'cuckoo' : 'bloom';
 	my $begun = time;
@@ -92,6 +94,8 @@ foreach my $name (qw(bloom_a bloom_b cuckoo_a array_a array_b explicit_a explici
 		COMMIT});
 	note(sprintf '%s: %.1f s', $name, time - $begun);
 }
+
+$node->safe_psql('postgres', 'CREATE INDEX array_c_x ON array_c USING membership (x array_elements_ops)');
 
 # Seconds that a query takes, and what it says
 sub run_query
@@ -149,6 +153,7 @@ foreach my $case (
 	[ 'hash', 'SELECT bloom_hash_value(x) FROM bloom_a' ],
 	[ 'an array as an element', 'SELECT bloom_hash(x) FROM array_a' ],
 	[ 'bytes of a cuckoo validated', 'SELECT x::bytea::cuckoo IS NULL FROM cuckoo_a' ],
+	[ 'membership_check of a large array', "SELECT membership_check('array_c_x')" ],
 	[ 'cuckoo_add_all to a filter that grows', 'SELECT cuckoo_add_all(cuckoo_create(1000), x) IS NULL FROM array_b' ],
 	[ 'cuckoo_remove_all', 'SELECT cuckoo_remove_all(a.x, b.x) IS NULL FROM cuckoo_b AS a, array_b AS b' ],
 	[ 'cuckoo_remove_all from an explicit filter', 'SELECT cuckoo_remove_all(a.x, b.x) IS NULL FROM explicit_b AS a, array_b AS b' ],
@@ -167,19 +172,25 @@ foreach my $case (
 }
 
 # Cancelled by another session
+foreach my $case (
+	[ 'bloom_add_all', 'SELECT bloom_add_all((SELECT bloom_agg(1) WHERE false), x) IS NULL FROM array_a',
+		"SELECT now() - query_start > '0.5 s'" ],
+	[ 'CREATE INDEX, as it writes pages', 'CREATE INDEX ON array_a USING membership (x array_elements_ops)',
+		"SELECT phase = 'building index: writing filter' AND tuples_done > 0 FROM pg_stat_progress_create_index AS p WHERE p.pid = a.pid" ])
 {
+	my ($name, $sql, $when) = @$case;
 	my ($in, $out, $err) = ('', '', '');
 	my $psql = IPC::Run::start(
-		[ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', 'SELECT bloom_add_all((SELECT bloom_agg(1) WHERE false), x) IS NULL FROM array_a' ],
+		[ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', $sql ],
 		'<', \$in, '>', \$out, '2>', \$err);
-	my $active = "FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%bloom_add_all%' AND pid <> pg_backend_pid()";
+	my $active = "FROM pg_stat_activity AS a WHERE state = 'active' AND query LIKE '%array_a%' AND pid <> pg_backend_pid()";
 
-	$node->poll_query_until('postgres', "SELECT count(*) = 1 $active AND now() - query_start > '0.5 s'")
+	$node->poll_query_until('postgres', "SELECT count(*) = 1 $active AND ($when)")
 	  or die 'the query does not run';
 	my $begun = time;
 	$node->safe_psql('postgres', "SELECT pg_cancel_backend(pid) $active");
 	$psql->finish;
-	cmp_ok(time - $begun, '<', $promised, 'cancelled by another session');
+	cmp_ok(time - $begun, '<', $promised, "$name: cancelled by another session");
 	like($err, qr/canceling statement due to user request/, 'and says so');
 }
 

@@ -67,12 +67,14 @@ my $force_parallel = $node->safe_psql('postgres', 'SHOW server_version_num') < 1
 
 # All have the same columns.  Of each: what is indexed, how an element is written of a
 # row, which rows have one; and what may be done beside reading and writing rows.
+# "index" is what is indexed if that is not what "=" compares: an element of an array.
 my %tables = (
 	plain => { on => 'x', key => ['x'], ddl => 1, cluster => 1, types => [ 'x bigint', 'x integer' ] },
 	expr => { on => 'lower(t)', key => ['lower(t)'], ddl => 1, types => [ 't text', 't varchar(100)' ] },
 	partial => { on => 'x', key => ['x'], where => 'y > 0', ddl => 1, types => [ 'x bigint', 'x integer' ] },
 	padded => { on => 'c', key => [ 'c', 'c::text', 'rpad(c::text, 10)' ], ddl => 1, types => [ 'c char(8)', 'c char(10)' ] },
 	pair => { on => 'x, t', key => ['ROW(x, t)'], ddl => 1, cluster => 1, types => [ 't text', 't varchar(100)' ] },
+	elements => { on => 'x', index => '(ARRAY[x, NULL, x + 1]) array_elements_ops', key => [ 'x', 'x + 1' ], ddl => 1, types => [ 'x bigint', 'x integer' ] },
 	quick => { on => 'x', key => ['x'], ddl => 1, options => 'UNLOGGED' },
 	own => { on => 'x', key => ['x'], ddl => 1, options => 'TEMPORARY' },
 	# nothing but REINDEX is done to it: a query that reads it finds a valid index
@@ -96,7 +98,7 @@ sub create_index
 	my $where = $table->{where} ? "WHERE $table->{where}" : '';
 
 	return sprintf 'CREATE INDEX %s%s_i ON %s USING membership (%s) WITH (capacity = %d, error_rate = %s, growth = %d) %s',
-	  $how // '', $table->{name}, $table->{name}, $table->{on}, one_of(1, 10, 100, 1000), one_of(0.3, 0.01, 0.001, 0.00001),
+	  $how // '', $table->{name}, $table->{name}, $table->{index} // $table->{on}, one_of(1, 10, 100, 1000), one_of(0.3, 0.01, 0.001, 0.00001),
 	  one_of(1, 2, 2, 4), $where;
 }
 
@@ -209,7 +211,8 @@ my @forms = (
 	[ 1, sub { my ($t, $k, $i, $w) = @_; "FROM (SELECT DISTINCT $k AS k FROM $t->{name} WHERE $w) AS s WHERE NOT membership_contains($i, k) AND EXISTS (SELECT FROM $t->{name} WHERE $w AND $k = s.k)" } ],
 	[ 2, sub { my ($t, $k, $i, $w) = @_; "FROM (SELECT sum(n) AS n FROM (SELECT membership_check($i) AS n FROM (SELECT FROM $t->{name} LIMIT 1) l) AS c) AS s WHERE n <> (SELECT count(*) FROM " . ($t->{refused} ? 'ONLY ' : '') . "$t->{name} WHERE $w)" } ],
 	# by the planner's own scan of the index
-	[ 3, sub { my ($t, $k, $i, $w) = @_; "FROM (SELECT DISTINCT $t->{on} FROM $t->{name} WHERE $w AND $t->{key}[0] IS NOT NULL LIMIT 20) AS s ($t->{columns}) WHERE NOT EXISTS (SELECT FROM $t->{name} WHERE $w AND ($t->{on}) = ($t->{values}))" } ]);
+	[ 3, sub { my ($t, $k, $i, $w) = @_; "FROM (SELECT DISTINCT $t->{on} FROM $t->{name} WHERE $w AND $t->{key}[0] IS NOT NULL LIMIT 20) AS s ($t->{columns}) WHERE NOT EXISTS (SELECT FROM $t->{name} WHERE $w AND ($t->{on}) = ($t->{values}))" } ],
+	[ 3, sub { my ($t, $k, $i, $w) = @_; "FROM (SELECT DISTINCT $k AS k FROM $t->{name} WHERE $w AND $k IS NOT NULL LIMIT 20) AS s WHERE NOT EXISTS (SELECT FROM $t->{name} WHERE $w AND (ARRAY[x, NULL, x + 1]) @> ARRAY[s.k])" }, 'an array' ]);
 
 foreach my $table (values %tables)
 {
@@ -230,12 +233,21 @@ sub weighted
 	return $_[-1];
 }
 
+# May a query of such a kind be asked?  There is no filter of all partitions.
+sub possible
+{
+	my ($table, $kind) = @_;
+
+	return $table->{name} ne 'parted' if $kind eq 'a filter';
+	return defined $table->{index} if $kind eq 'an array';
+	return 1;
+}
+
 sub lookup
 {
 	my ($name, $late) = @_;
 	my $table = $tables{$name};
-	# there is no filter of all partitions
-	my $query = weighted(grep { $name ne 'parted' || !$_->[2] } @forms)->[1]->($table, one_of(@{ $table->{key} }), index_of($table, $late), rows_of($table));
+	my $query = weighted(grep { possible($table, $_->[2] // '') } @forms)->[1]->($table, one_of(@{ $table->{key} }), index_of($table, $late), rows_of($table));
 
 	return "SELECT 'FALSE NO of ${name}_i'::text $query";
 }
