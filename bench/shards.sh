@@ -18,22 +18,7 @@ elements=100000000
 shards=64
 workers=2
 
-usage()
-{
-	sed -n '3,/^$/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
-}
-
-while [ $# -gt 0 ]; do
-	case $1 in
-		--elements | --shards | --workers)
-			[[ ${2:-} =~ ^[0-9]{1,10}$ ]] || die "$1 wants a number"
-			declare "${1#--}=$2"
-			shift 2
-			;;
-		-h | --help) usage; exit 0 ;;
-		*) usage >&2; exit 2 ;;
-	esac
-done
+read_numbers "elements shards workers" "$@"
 absent=$((elements / 10))
 
 build_shards="SELECT bloom_shard(n, $shards) AS shard, bloom_agg(n) AS f

@@ -1125,10 +1125,63 @@ BEGIN
 				JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
 			WHERE extname = 'bloomfilter'
 		LOOP
+-- ------------------------------------------------------------------------
+-- Aggregates of one type of elements, and of shards
+-- ------------------------------------------------------------------------
+
+-- bloom_agg_text and so on: the functions of bloom_agg, declared for a type, so that no call's
+-- expression has to tell it.  In a loop, as they differ in nothing else.
+DO $$
+DECLARE
+	path text := pg_catalog.current_setting('search_path');
+	schema text := pg_catalog.quote_ident(pg_catalog.current_schema());
+	kind text;
+	element text;
+	form record;
+	name text;
+BEGIN
+	-- the schema of the extension may be the user's, with operators of theirs
+	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+	FOREACH kind IN ARRAY ARRAY['bloom', 'cuckoo'] LOOP
+	FOREACH element IN ARRAY ARRAY['text', 'bigint', 'uuid', 'bytea'] LOOP
+	FOR form IN SELECT * FROM (VALUES
+		('', '', '', 'sized to their number, with error rate 0.01'),
+		('_capacity_int', ', capacity integer', ', integer', 'of the given capacity and error rate 0.01'),
+		('_capacity', ', capacity bigint', ', bigint', 'of the given capacity and error rate 0.01'),
+		('_rate', ', error_rate float8', ', float8', 'sized to their number, of the given error rate'),
+		('_capacity_rate', ', capacity bigint, error_rate float8', ', bigint, float8', 'of the given capacity and error rate'))
+		AS f(symbol, parameters, types, description)
+	LOOP
+		name := kind || '_agg_' || element;
+		EXECUTE format('CREATE FUNCTION %1$s.%2$s_trans(state %1$s.%3$s, element %4$s%5$s) RETURNS %1$s.%3$s'
+			' AS ''MODULE_PATHNAME'', ''bloomfilter_%3$s_agg_trans%6$s'' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2',
+			schema, name, kind, element, form.parameters, form.symbol);
+		EXECUTE format('COMMENT ON FUNCTION %1$s.%2$s_trans(%1$s.%3$s, %4$s%5$s) IS ''transition function of %2$s''',
+			schema, name, kind, element, form.types);
+		EXECUTE format('CREATE AGGREGATE %1$s.%2$s(element %4$s%5$s) (SFUNC = %1$s.%2$s_trans, STYPE = %1$s.%3$s, SSPACE = 1024,'
+			' COMBINEFUNC = %1$s.%3$s_agg_combine, FINALFUNC = %1$s.%3$s_agg_final, PARALLEL = SAFE)',
+			schema, name, kind, element, form.parameters);
+		EXECUTE format('COMMENT ON AGGREGATE %1$s.%2$s(%4$s%5$s) IS ''%3$s filter of the elements, of type %4$s, %6$s''',
+			schema, name, CASE kind WHEN 'bloom' THEN 'Bloom' ELSE 'cuckoo' END, element, form.types, form.description);
+	END LOOP;
+	END LOOP;
+	END LOOP;
+	PERFORM set_config('search_path', path, true);
+END $$;
+
+-- It has connections to shards, which parallel workers have not, and reads what is committed
+-- there, not what the query's snapshot sees
+CREATE FUNCTION bloom_agg_shards(table_name regclass, expression text, capacity bigint, error_rate float8 DEFAULT 0.01)
+	RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_agg_shards'
+	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION bloom_agg_shards(regclass, text, bigint, float8)
+	IS 'Bloom filter of an expression over a table, aggregated by its shards if Citus distributes it';
+
 			EXECUTE format('CREATE OR REPLACE AGGREGATE %s.%I(%s) (SFUNC = %s, STYPE = %s, SSPACE = -1, COMBINEFUNC = %s, FINALFUNC = %s, PARALLEL = SAFE %s)',
 						   aggregate.schema, aggregate.proname, aggregate.arguments, aggregate.aggtransfn, aggregate.type,
 						   aggregate.aggcombinefn, aggregate.aggfinalfn,
-						   CASE aggregate.proname WHEN 'bloom_agg' THEN format(', SUPPORT = %s.bloom_agg_support', aggregate.schema) END);
+						   CASE WHEN aggregate.proname ~ '^bloom_agg' THEN format(', SUPPORT = %s.bloom_agg_support', aggregate.schema) END);
 		END LOOP;
 	END IF;
 	PERFORM set_config('search_path', path, true);

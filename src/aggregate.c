@@ -22,9 +22,15 @@
  *
  * The final functions do not change the state, because window aggregates continue
  * with it.
+ *
+ * bloom_agg_text() and the like have the same functions, declared for one type of
+ * elements.  So they work where a transition function is called without an
+ * expression, as Citus does on its workers.
  */
 #include "callsite.h"
 #include "combine.h"
+
+#include "nodes/execnodes.h"
 
 SQL_FUNCTIONS(agg_trans);
 SQL_FUNCTIONS(agg_trans_capacity_int);
@@ -76,6 +82,21 @@ aggregate_context(FunctionCallInfo fcinfo)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("function was called outside of an aggregate")));
 	return mcxt;
+}
+
+/*
+ * The state of this call of a transition function.  Without an expression, the
+ * caller may be one that keeps no FmgrInfo either.
+ */
+static inline CallSite *
+transition_site(FunctionCallInfo fcinfo)
+{
+	if (likely(fcinfo->flinfo->fn_extra != NULL ||
+			   fcinfo->flinfo->fn_expr != NULL))
+		return call_site(fcinfo, 1, false);
+	/* an AggState or WindowAggState, as aggregate_context() has checked */
+	return call_site_of_query(fcinfo, 1,
+							  ((PlanState *) fcinfo->context)->state->es_query_cxt);
 }
 
 /* Argument number "number": an error, with "name" in it, if it is NULL */
@@ -162,7 +183,7 @@ agg_trans(FunctionCallInfo fcinfo, FilterKind kind,
 			PG_RETURN_NULL();
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	}
-	site = call_site(fcinfo, 1, false);
+	site = transition_site(fcinfo);
 	hash = element_hash(site->hasher, PG_GETARG_DATUM(1), arguments->seed);
 	if (PG_ARGISNULL(0))
 	{

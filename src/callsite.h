@@ -42,6 +42,8 @@ extern CallSite *call_site_make(FmgrInfo *flinfo, int element_arg,
 								bool is_array, Oid collation);
 
 /*
+extern CallSite *call_site_of_query(FunctionCallInfo fcinfo, int element_arg,
+									MemoryContext query);
  * call_site
  *		The state of this call; made at the first row
  *

@@ -53,8 +53,8 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h"
-#include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
+#include "distributed.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "storage/lmgr.h"
@@ -65,10 +65,6 @@
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
-
-/* The catalog that lists Citus's tables, and its column with their OIDs */
-#define CITUS_CATALOG		"pg_dist_partition"
-#define CITUS_TABLE_COLUMN	"logicalrelid"
 
 #define HINT_NOT_MEMBERSHIP \
 	errhint("Name an index that was created by CREATE INDEX ... USING membership.")
@@ -113,6 +109,8 @@ same_definition(Relation a, Relation b)
 		return false;
 	for (int i = 0; i < keys; i++)
 		if (form_a->indkey.values[i] != form_b->indkey.values[i] ||
+			TupleDescAttr(RelationGetDescr(a), i)->atttypid !=
+			TupleDescAttr(RelationGetDescr(b), i)->atttypid ||
 			a->rd_opfamily[i] != b->rd_opfamily[i] ||
 			a->rd_opcintype[i] != b->rd_opcintype[i] ||
 			a->rd_indcollation[i] != b->rd_indcollation[i])
@@ -121,34 +119,6 @@ same_definition(Relation a, Relation b)
 				 stored_expression(b, Anum_pg_index_indexprs)) &&
 		equal(stored_expression(a, Anum_pg_index_indpred),
 			  stored_expression(b, Anum_pg_index_indpred));
-}
-
-/* Is it a table that Citus distributes, so that its rows are elsewhere? */
-static bool
-is_distributed(Oid table)
-{
-	Oid			catalog = get_relname_relid(CITUS_CATALOG, PG_CATALOG_NAMESPACE);
-	AttrNumber	column;
-	Relation	relation;
-	SysScanDesc scan;
-	ScanKeyData key;
-	bool		found;
-
-	if (likely(!OidIsValid(catalog)))
-		return false;
-	column = get_attnum(catalog, CITUS_TABLE_COLUMN);
-	if (column == InvalidAttrNumber ||
-		get_atttype(catalog, column) != REGCLASSOID)
-		return false;
-	relation = table_open(catalog, AccessShareLock);
-	ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(table));
-	/* no index: the catalog is small, and we do not rely on its indexes */
-	scan = systable_beginscan(relation, InvalidOid, false, NULL, 1, &key);
-	found = HeapTupleIsValid(systable_getnext(scan));
-	systable_endscan(scan);
-	table_close(relation, AccessShareLock);
-	return found;
 }
 
 /* ----------------------------------------------------------------
@@ -222,6 +192,13 @@ check_privileges(Relation heap, Relation index)
 				 errdetail("The result would reveal rows that the policies hide.")));
 }
 
+/* The operators that use the index, for hints */
+static const char *
+operators_of(Relation index)
+{
+	return membership_of_arrays(index) ? "\"@>\" or \"&&\"" : "\"=\"";
+}
+
 /* Why an index cannot be used in this process, or at all */
 typedef enum Obstacle
 {
@@ -245,7 +222,7 @@ obstacle_of(Relation heap, Relation index)
 	/* the same check as in core's index_open() and systable_beginscan() */
 	if (ReindexIsProcessingIndex(RelationGetRelid(index)))
 		return BEING_REINDEXED;
-	if (is_distributed(RelationGetRelid(heap)))
+	if (table_is_distributed(RelationGetRelid(heap)))
 		return DISTRIBUTED;
 	return NO_OBSTACLE;
 }
@@ -288,7 +265,8 @@ check_usable(Relation heap, Relation index)
 							RelationGetRelationName(index),
 							RelationGetRelationName(heap)),
 					 errdetail("The rows are in the shards, and each shard has its own index."),
-					 errhint("Compare the column with \"=\": each shard then uses its own index.")));
+					 errhint("Compare the column with %s: each shard then uses its own index.",
+							 operators_of(index))));
 			break;
 	}
 }
@@ -664,12 +642,14 @@ void
 refuse_children(Oid index)
 {
 	Oid			heap = IndexGetRelation(index, false);
+	Relation	relation = relation_open(index, NoLock);
 
 	ereport(ERROR,
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 			 errmsg("index \"%s\" does not cover the inheritance children of table \"%s\"",
-					get_rel_name(index), get_rel_name(heap)),
-			 errhint("Compare the column with \"=\", which uses the index of each table, or make the children partitions of a partitioned table.")));
+					RelationGetRelationName(relation), get_rel_name(heap)),
+			 errhint("Compare the column with %s, which uses the index of each table, or make the children partitions of a partitioned table.",
+					 operators_of(relation))));
 }
 
 /*

@@ -41,6 +41,7 @@ FROM unnest(ARRAY[
 	'SELECT bloom_agg(x ORDER BY n) FROM facts',
 	'SELECT bloom_agg(DISTINCT t, 1000) FROM facts',
 	'SELECT bloom_agg(DISTINCT t, 0.001) FROM facts',
+	'SELECT bloom_agg_text(DISTINCT t, 1000) FROM facts',
 	'SELECT bloom_agg(DISTINCT x, 1000, 0.001) FROM facts',
 	'SELECT bloom_agg(DISTINCT x, 1000, 0.001, 7 ORDER BY x) FROM facts',
 	'SELECT f FROM distinct_facts']) AS query

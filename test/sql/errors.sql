@@ -174,6 +174,11 @@ SELECT cuckoo_create(10) <@ cuckoo_create(10);
 SELECT bloom_contains(bloom_add(bloom_create(10), 1), ARRAY[1, 2]);
 CREATE TYPE errors_colour AS ENUM ('red', 'green');
 SELECT bloom_contains(bloom_add(bloom_create(10), 'red'::errors_colour), 'red');
+-- nor is every type a filter that is, like the function, in no extension
+BEGIN;
+ALTER EXTENSION bloomfilter DROP FUNCTION bloom_hash(anycompatible, bigint);
+SELECT bloom_hash('red'::errors_colour) IS NOT NULL AS hashed;
+ROLLBACK;
 DROP TYPE errors_colour;
 
 -- A hint shows a cast to the filter's class, where one type stands for it

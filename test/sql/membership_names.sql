@@ -13,7 +13,7 @@ PREPARE whole_index AS SELECT membership_filter($1), membership_info($2), member
 SELECT name, parameter_types FROM pg_prepared_statements ORDER BY name COLLATE "C";
 DEALLOCATE ALL;
 
--- The functions that take an index: each has a name of its own
+-- The functions that take an index, or a table: each has a name of its own
 SELECT p.oid::regprocedure AS takes_index,
 	(SELECT count(*) FROM pg_proc WHERE proname = p.proname) AS of_this_name
 FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
