@@ -69,7 +69,7 @@ unit-check-sanitize: test/unit/unit_test_sanitize
 FUZZ_CC ?= clang
 FUZZ_SECONDS ?= 60
 FUZZ_SEED ?= 1
-FUZZ_TARGETS = image operations hashset sizing
+FUZZ_TARGETS = image operations hashset sizing foreign
 FUZZ_SHARED = test/fuzz/subject.c test/fuzz/mutate.c
 FUZZ_INPUT = $(wildcard test/fuzz/*.c test/fuzz/*.h) $(CORE_INPUT)
 # Two images of some layers, and an input that takes so long (seconds) is a failure

@@ -117,7 +117,7 @@ CREATE FUNCTION bloom_create(capacity bigint, error_rate float8 DEFAULT 0.01,
 	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_create'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_create(bigint, float8, integer, bigint, boolean)
-	IS 'empty filter of the given capacity and error rate';
+	IS 'filter without elements, of the given capacity and error rate';
 
 CREATE FUNCTION bloom_size(capacity bigint, error_rate float8 DEFAULT 0.01,
 	growth integer DEFAULT 2, counting boolean DEFAULT false,
@@ -139,7 +139,7 @@ CREATE FUNCTION bloom_create_bits(bits bigint, hashes integer, seed bigint DEFAU
 	AS 'MODULE_PATHNAME', 'bloomfilter_create_bits'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_create_bits(bigint, integer, bigint)
-	IS 'empty classic filter of the given number of bits and hashes';
+	IS 'classic filter without elements, of the given number of bits and hashes';
 
 CREATE FUNCTION bloom_add(filter bloom, element anycompatible) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_add'
@@ -206,6 +206,30 @@ COMMENT ON FUNCTION bloom_plain(bloom)
 	IS 'filter with the same elements and without counters';
 
 -- ------------------------------------------------------------------------
+-- bloom: filters of other systems
+-- ------------------------------------------------------------------------
+
+CREATE FUNCTION bloom_import(bytes bytea, format text, element text,
+	bits bigint DEFAULT NULL, hashes integer DEFAULT NULL) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_import'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_import(bytea, text, text, bigint, integer)
+	IS 'filter of another system, from the bytes that it wrote';
+
+CREATE FUNCTION bloom_export(filter bloom, format text) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'bloomfilter_export'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_export(bloom, text)
+	IS 'bytes of a filter of another system, for that system to read';
+
+CREATE FUNCTION bloom_create_foreign(format text, element text, capacity bigint,
+	error_rate float8 DEFAULT 0.01) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_create_foreign'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_create_foreign(text, text, bigint, float8)
+	IS 'filter without elements, as another system makes it';
+
+-- ------------------------------------------------------------------------
 -- bloom: looking elements up
 -- ------------------------------------------------------------------------
 
@@ -253,7 +277,7 @@ CREATE FUNCTION bloom_info(filter bloom,
 	OUT elements bigint, OUT estimated_error_rate float8,
 	OUT bits_per_element float8) RETURNS record
 	AS 'MODULE_PATHNAME', 'bloomfilter_info'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloom_info(bloom)
 	IS 'requested parameters and current state of a filter';
 
@@ -662,7 +686,7 @@ CREATE FUNCTION cuckoo_create(capacity bigint, error_rate float8 DEFAULT 0.01,
 	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_create'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION cuckoo_create(bigint, float8, integer, bigint)
-	IS 'empty filter of the given capacity and error rate';
+	IS 'filter without elements, of the given capacity and error rate';
 
 CREATE FUNCTION cuckoo_size(capacity bigint, error_rate float8 DEFAULT 0.01,
 	growth integer DEFAULT 2,
@@ -803,7 +827,7 @@ CREATE FUNCTION cuckoo_info(filter cuckoo,
 	OUT elements bigint, OUT estimated_error_rate float8,
 	OUT bits_per_element float8) RETURNS record
 	AS 'MODULE_PATHNAME', 'bloomfilter_info'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION cuckoo_info(cuckoo)
 	IS 'requested parameters and current state of a filter';
 
@@ -908,7 +932,7 @@ CREATE OPERATOR | (
 	COMMUTATOR = |
 );
 COMMENT ON OPERATOR | (cuckoo, cuckoo)
-	IS 'union';
+	IS 'sum';
 
 CREATE OPERATOR = (
 	FUNCTION = cuckoo_eq, LEFTARG = cuckoo, RIGHTARG = cuckoo,
@@ -1102,30 +1126,6 @@ COMMENT ON AGGREGATE cuckoo_union_agg(cuckoo)
 	IS 'sum of the filters';
 
 -- ------------------------------------------------------------------------
--- Aggregates, from PostgreSQL 19 on
--- ------------------------------------------------------------------------
-
--- Earlier versions do not know SUPPORT.  Nor have they eager aggregation, which a
--- negative SSPACE prevents: states grow with the number of elements, and would be copied
--- from node to node.  The planner then takes their size for 32 bytes, so that 1024 is
--- better where it has no other use.
-DO $$
-DECLARE
-	path text := pg_catalog.current_setting('search_path');
-	aggregate record;
-BEGIN
-	-- the schema of the extension may be the user's, with operators of theirs
-	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-	IF current_setting('server_version_num')::integer >= 190000 THEN
-		FOR aggregate IN
-			SELECT pronamespace::regnamespace::text AS schema, proname, pg_get_function_arguments(p.oid) AS arguments,
-				aggtransfn, aggtranstype::regtype AS type, aggcombinefn, aggfinalfn
-			FROM pg_aggregate JOIN pg_proc p ON p.oid = aggfnoid
-				JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
-				JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
-			WHERE extname = 'bloomfilter'
-		LOOP
--- ------------------------------------------------------------------------
 -- Aggregates of one type of elements, and of shards
 -- ------------------------------------------------------------------------
 
@@ -1178,6 +1178,30 @@ CREATE FUNCTION bloom_agg_shards(table_name regclass, expression text, capacity 
 COMMENT ON FUNCTION bloom_agg_shards(regclass, text, bigint, float8)
 	IS 'Bloom filter of an expression over a table, aggregated by its shards if Citus distributes it';
 
+-- ------------------------------------------------------------------------
+-- Aggregates, from PostgreSQL 19 on
+-- ------------------------------------------------------------------------
+
+-- Earlier versions do not know SUPPORT.  Nor have they eager aggregation, which a
+-- negative SSPACE prevents: states grow with the number of elements, and would be copied
+-- from node to node.  The planner then takes their size for 32 bytes, so that 1024 is
+-- better where it has no other use.
+DO $$
+DECLARE
+	path text := pg_catalog.current_setting('search_path');
+	aggregate record;
+BEGIN
+	-- the schema of the extension may be the user's, with operators of theirs
+	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+	IF current_setting('server_version_num')::integer >= 190000 THEN
+		FOR aggregate IN
+			SELECT pronamespace::regnamespace::text AS schema, proname, pg_get_function_arguments(p.oid) AS arguments,
+				aggtransfn, aggtranstype::regtype AS type, aggcombinefn, aggfinalfn
+			FROM pg_aggregate JOIN pg_proc p ON p.oid = aggfnoid
+				JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+				JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+			WHERE extname = 'bloomfilter'
+		LOOP
 			EXECUTE format('CREATE OR REPLACE AGGREGATE %s.%I(%s) (SFUNC = %s, STYPE = %s, SSPACE = -1, COMBINEFUNC = %s, FINALFUNC = %s, PARALLEL = SAFE %s)',
 						   aggregate.schema, aggregate.proname, aggregate.arguments, aggregate.aggtransfn, aggregate.type,
 						   aggregate.aggcombinefn, aggregate.aggfinalfn,
@@ -1258,6 +1282,11 @@ CREATE OPERATOR CLASS varbit_ops DEFAULT FOR TYPE varbit USING membership AS OPE
 CREATE OPERATOR CLASS inet_ops DEFAULT FOR TYPE inet USING membership AS OPERATOR 1 =;
 CREATE OPERATOR CLASS enum_ops DEFAULT FOR TYPE anyenum USING membership AS OPERATOR 1 =;
 CREATE OPERATOR CLASS array_ops DEFAULT FOR TYPE anyarray USING membership AS OPERATOR 1 =;
+-- not the default: the elements of arrays, instead of the arrays
+CREATE OPERATOR CLASS array_elements_ops FOR TYPE anyarray USING membership AS
+	OPERATOR 2 @>, OPERATOR 3 &&, STORAGE anyelement;
+COMMENT ON OPERATOR CLASS array_elements_ops USING membership IS 'membership of the elements of arrays';
+COMMENT ON OPERATOR FAMILY array_elements_ops USING membership IS 'membership of the elements of arrays';
 CREATE OPERATOR CLASS range_ops DEFAULT FOR TYPE anyrange USING membership AS OPERATOR 1 =;
 CREATE OPERATOR CLASS multirange_ops DEFAULT FOR TYPE anymultirange USING membership AS OPERATOR 1 =;
 CREATE OPERATOR CLASS record_ops DEFAULT FOR TYPE record USING membership AS OPERATOR 1 =;
@@ -1335,11 +1364,6 @@ COMMENT ON OPERATOR FAMILY xid8_ops USING membership IS 'membership of xid8';
 COMMENT ON OPERATOR FAMILY aclitem_ops USING membership IS 'membership of aclitem';
 
 -- ------------------------------------------------------------------------
--- not the default: the elements of arrays, instead of the arrays
-CREATE OPERATOR CLASS array_elements_ops FOR TYPE anyarray USING membership AS
-	OPERATOR 2 @>, OPERATOR 3 &&, STORAGE anyelement;
-COMMENT ON OPERATOR CLASS array_elements_ops USING membership IS 'membership of the elements of arrays';
-COMMENT ON OPERATOR FAMILY array_elements_ops USING membership IS 'membership of the elements of arrays';
 -- membership: looking elements up
 -- ------------------------------------------------------------------------
 

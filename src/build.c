@@ -270,6 +270,37 @@ add_hashes(StoredUser *user, Datum filter, FilterReader *reader,
 	return writer_close(&writer);
 }
 
+/*
+ * Add values to a filter of another system, which was opened for probing.  All are
+ * hashed before the filter is changed.
+ */
+static Datum
+add_foreign(CallSite *site, Datum filter, FilterReader *reader,
+			const Datum *values, int count)
+{
+	ForeignElements *elements = call_site_foreign(site, reader->image);
+	const ForeignHash *hashes;
+	uint64		hash_count;
+	bool	   *found;
+	FilterWriter writer;
+
+	for (int i = 0; i < count; i++)
+	{
+		if (i % BATCH == 0)
+			CHECK_FOR_INTERRUPTS();
+		foreign_elements_add(elements, values[i]);
+	}
+	hashes = foreign_elements_hashes(elements, &hash_count);
+	found = palloc_extended(hash_count, MCXT_ALLOC_HUGE);
+	reader_contains_foreign(reader, hashes, hash_count, found);
+	if (memchr(found, false, hash_count) == NULL)
+		return filter;
+
+	reader_open_writer(reader, filter, &writer);
+	writer_add_foreign(&writer, hashes, hash_count);
+	return writer_close(&writer);
+}
+
 static Datum
 add(FunctionCallInfo fcinfo, bool unique)
 {
@@ -278,6 +309,13 @@ add(FunctionCallInfo fcinfo, bool unique)
 	uint64		hash;
 
 	reader_open(&site->user, PG_GETARG_DATUM(0), 1, &reader);
+	if (image_is_foreign(reader.image))
+	{
+		Datum		value = PG_GETARG_DATUM(1);
+
+		PG_RETURN_DATUM(add_foreign(site, PG_GETARG_DATUM(0), &reader, &value,
+									1));
+	}
 	hash = element_hash(site->hasher, PG_GETARG_DATUM(1),
 						image_seed(reader.image));
 	reader_reopen(&site->user, 1, &reader);
@@ -311,6 +349,14 @@ add_all(FunctionCallInfo fcinfo, bool unique)
 	uint64		count;
 
 	reader_open(&site->user, PG_GETARG_DATUM(0), 1, &reader);
+	if (image_is_foreign(reader.image))
+	{
+		ArrayElements elements;
+
+		array_elements(array, &site->type, &elements);
+		PG_RETURN_DATUM(add_foreign(site, PG_GETARG_DATUM(0), &reader,
+									elements.values, elements.count));
+	}
 	hashes = call_site_hash_array(site, array, reader.image, &class, &count);
 	reader_reopen(&site->user, 1, &reader);
 	PG_RETURN_DATUM(add_hashes(&site->user, PG_GETARG_DATUM(0), &reader,
@@ -369,7 +415,9 @@ bloomfilter_clear(PG_FUNCTION_ARGS)
 		PG_RETURN_POINTER(value_make_empty(image_kind(image)));
 	check_plan(filter_plan_again(image, &plan), &plan, image);
 	image_get_params(image, &params);
-	params.class = ELEMENT_CLASS_NONE;
+	/* of another system's filter, it is what the filter was made for */
+	if (!image_is_foreign(image))
+		params.class = ELEMENT_CLASS_NONE;
 	PG_RETURN_POINTER(value_make_planned(&params, &plan));
 }
 

@@ -5,6 +5,7 @@
 #ifndef BLOOMFILTER_CALLSITE_H
 #define BLOOMFILTER_CALLSITE_H
 
+#include "foreign_element.h"
 #include "stored.h"
 
 #include "miscadmin.h"
@@ -24,6 +25,7 @@ typedef struct CallSite
 	StoredUser	user;			/* first, so that its address costs nothing */
 	ElementHasher *hasher;
 	ElementType type;
+	ForeignElements *foreign;	/* NULL before a filter of another system */
 } CallSite;
 
 /* The elements of an array argument */
@@ -40,10 +42,10 @@ extern Oid	call_site_element_type(FmgrInfo *flinfo, int element_arg,
 extern void element_type_init(ElementType *type, Oid oid);
 extern CallSite *call_site_make(FmgrInfo *flinfo, int element_arg,
 								bool is_array, Oid collation);
-
-/*
 extern CallSite *call_site_of_query(FunctionCallInfo fcinfo, int element_arg,
 									MemoryContext query);
+
+/*
  * call_site
  *		The state of this call; made at the first row
  *
@@ -83,6 +85,17 @@ array_elements_hash(const ArrayElements *elements,
 			CHECK_FOR_INTERRUPTS();
 		hashes[i] = hash(arg, elements->values[i]);
 	}
+}
+
+/*
+ * call_site_foreign
+ *		Begin to collect the elements of this call, for a filter of another system
+ */
+static inline ForeignElements *
+call_site_foreign(CallSite *site, const uint8 *image)
+{
+	return foreign_elements(&site->foreign, image, site->hasher->type,
+							site->user.mcxt);
 }
 
 extern uint64 *call_site_hash_array(CallSite *site, ArrayType *array,

@@ -211,6 +211,32 @@ writer_add_hashes(FilterWriter *writer, ElementClass class,
 }
 
 /*
+ * writer_add_foreign
+ *		Add "count" hashes of elements to a filter of another system
+ *
+ * Errors: check_status(), if it is full.
+ */
+void
+writer_add_foreign(FilterWriter *writer, const ForeignHash *hashes,
+				   uint64 count)
+{
+	FilterWriter adding;
+
+	begin_adding(writer, count, &adding);
+	while (count > 0)
+	{
+		uint64		batch = Min(count, BATCH);
+
+		CHECK_FOR_INTERRUPTS();
+		if (foreign_add_batch(adding.image, hashes, batch) < batch)
+			check_status(FILTER_FIXED, adding.image);
+		hashes += batch;
+		count -= batch;
+	}
+	finish_adding(writer, &adding);
+}
+
+/*
  * Replace the filter by its planned union with another one.  Returns false,
  * without a change, if the elements don't fit the planned layers.
  */

@@ -6,6 +6,7 @@
 #ifndef BLOOMFILTER_COMBINE_H
 #define BLOOMFILTER_COMBINE_H
 
+#include "filter/foreign.h"
 #include "value.h"
 
 /*
@@ -19,6 +20,8 @@ extern void writer_add_hashes(FilterWriter *writer, ElementClass class,
 							  bool unique);
 extern void writer_add_sorted(FilterWriter *writer, const uint8 *other);
 extern void writer_make_sized(FilterWriter *writer, uint64 capacity);
+extern void writer_add_foreign(FilterWriter *writer,
+							   const ForeignHash *hashes, uint64 count);
 extern void writer_unite(FilterWriter *writer, const uint8 *other);
 extern void writer_intersect(FilterWriter *writer, const uint8 *other);
 extern struct varlena *value_make_from_set(const uint8 *set, uint64 capacity);

@@ -20,6 +20,18 @@ SQL_FUNCTION(bloomfilter_contains_any);
 SQL_FUNCTION(bloomfilter_contains_all);
 SQL_FUNCTION(bloomfilter_contains_each);
 
+/* Look up one element in a filter of another system. */
+static bool
+contains_foreign(CallSite *site, FilterReader *reader, Datum element)
+{
+	ForeignElements *elements = call_site_foreign(site, reader->image);
+	bool		found;
+
+	foreign_elements_probe(elements, element);
+	foreign_elements_find(elements, reader, &found);
+	return found;
+}
+
 static inline bool
 contains(CallSite *site, Datum filter, Datum element)
 {
@@ -27,6 +39,8 @@ contains(CallSite *site, Datum filter, Datum element)
 	uint64		hash;
 
 	reader_open(&site->user, filter, 1, &reader);
+	if (unlikely(image_is_foreign(reader.image)))
+		return contains_foreign(site, &reader, element);
 	hash = element_hash(site->hasher, element, image_seed(reader.image));
 	reader_reopen(&site->user, 1, &reader);
 	check_class(image_class(reader.image), site->hasher);
@@ -137,6 +151,24 @@ probe_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 
 	array_elements(PG_GETARG_ARRAYTYPE_P(1), &site->type, &elements);
 	reader_open(&site->user, PG_GETARG_DATUM(0), elements.count, &reader);
+	found = palloc(elements.length * sizeof(bool));
+	answers->length = elements.length;
+	answers->nulls = elements.nulls;
+	answers->found = found;
+	if (image_is_foreign(reader.image))
+	{
+		ForeignElements *foreign = call_site_foreign(site, reader.image);
+
+		for (int i = 0; i < elements.count; i++)
+		{
+			if (i % BATCH == 0)
+				CHECK_FOR_INTERRUPTS();
+			foreign_elements_probe(foreign, elements.values[i]);
+		}
+		foreign_elements_find(foreign, &reader, found);
+		spread_answers(answers, elements.count);
+		return;
+	}
 	probe.hasher = site->hasher;
 	probe.seed = image_seed(reader.image);
 	probe.class = image_class(reader.image);
@@ -145,11 +177,7 @@ probe_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 	array_elements_hash(&elements, hash_to_probe, &probe, hashes);
 	reader_reopen(&site->user, elements.count, &reader);
 
-	found = palloc(elements.length * sizeof(bool));
 	reader_contains_batch(&reader, hashes, elements.count, found);
-	answers->length = elements.length;
-	answers->nulls = elements.nulls;
-	answers->found = found;
 	spread_answers(answers, elements.count);
 }
 

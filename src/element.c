@@ -449,36 +449,6 @@ check_collation(Oid collation)
 				 errhint("Use COLLATE \"C\" to compare the elements by their bytes.")));
 }
 
-/* The name of a type without its schema, in UTF-8, quoted. */
-static char *
-quoted_type_name(Oid type)
-{
-	StringInfoData name;
-	StringInfoData quoted;
-	HeapTuple	tuple;
-	NameData   *typname;
-
-	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for type %u", type);
-	typname = &((Form_pg_type) GETSTRUCT(tuple))->typname;
-	initStringInfo(&name);
-	append_utf8(&name, NameStr(*typname), strlen(NameStr(*typname)));
-	ReleaseSysCache(tuple);
-
-	initStringInfo(&quoted);
-	appendStringInfoChar(&quoted, TOKEN_QUOTE);
-	for (int i = 0; i < name.len; i++)
-	{
-		if (name.data[i] == TOKEN_QUOTE)
-			appendStringInfoChar(&quoted, TOKEN_QUOTE);
-		appendStringInfoChar(&quoted, name.data[i]);
-	}
-	appendStringInfoChar(&quoted, TOKEN_QUOTE);
-	pfree(name.data);
-	return quoted.data;
-}
-
 /* A new node in the current memory context, not yet initialized for its type */
 static ElementNode *
 new_node(ElementState *state, Oid type, Oid collation)

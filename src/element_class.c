@@ -9,9 +9,16 @@
 
 #include "element_class.h"
 
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/pg_type.h"
 #include "element_canonical.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
 
 /* The first byte of a class whose description is longer than eight bytes */
 #define CLASS_HASHED		'#'
@@ -69,6 +76,41 @@ describe(ElementNode *node, StringInfo description)
 			appendStringInfoChar(description, node->token);
 	}
 	return complete;
+}
+
+/* Append a type's name, without its schema, in UTF-8 and quoted. */
+static void
+append_quoted(StringInfo description, const char *name)
+{
+	StringInfoData utf8;
+
+	initStringInfo(&utf8);
+	append_utf8(&utf8, name, strlen(name));
+	appendStringInfoChar(description, TOKEN_QUOTE);
+	for (int i = 0; i < utf8.len; i++)
+	{
+		if (utf8.data[i] == TOKEN_QUOTE)
+			appendStringInfoChar(description, TOKEN_QUOTE);
+		appendStringInfoChar(description, utf8.data[i]);
+	}
+	appendStringInfoChar(description, TOKEN_QUOTE);
+	pfree(utf8.data);
+}
+
+/* The name of a type as it is in descriptions; palloc'd. */
+char *
+quoted_type_name(Oid type)
+{
+	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+	StringInfoData quoted;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for type %u", type);
+	initStringInfo(&quoted);
+	append_quoted(&quoted,
+				  NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname));
+	ReleaseSysCache(tuple);
+	return quoted.data;
 }
 
 /* Pack a description into a class. */
@@ -288,14 +330,118 @@ name_description(const char **at, StringInfo name)
 	return true;
 }
 
+/* The name of a form of another system's elements, as users write it; palloc'd */
+char *
+foreign_form_name(const ForeignType *type)
+{
+	if (type->form == FORM_NUMERIC)
+		return psprintf("numeric(%d,%d)", type->precision, type->scale);
+	return pstrdup(foreign_forms[type->form].name);
+}
+
+/*
+ * If the description made of the tokens before a type's name, and the name, packs to
+ * "class", return the class's name; else NULL.  "description" is work space.
+ */
+static char *
+name_if_class(ElementClass class, const char *tokens, const char *type_name,
+			  StringInfo description)
+{
+	StringInfoData name;
+	const char *at;
+
+	resetStringInfo(description);
+	appendStringInfoString(description, tokens);
+	append_quoted(description, type_name);
+	if (pack_class(description->data, description->len) != class)
+		return NULL;
+	initStringInfo(&name);
+	at = description->data;
+	(void) name_description(&at, &name);
+	return name.data;
+}
+
+/*
+ * The name of a class that is stored as a hash, if it is that of a type in this
+ * database whose name is in its description, or of arrays of that; else NULL.
+ */
+static char *
+name_by_types(ElementClass class)
+{
+	static const char *const of_enums[] = {"E", "[E"};
+	static const char *const of_others[] = {"X", "[X"};
+	Relation	types = table_open(TypeRelationId, AccessShareLock);
+	SysScanDesc scan = systable_beginscan(types, InvalidOid, false, NULL, 0, NULL);
+	StringInfoData description;
+	HeapTuple	tuple;
+	char	   *name = NULL;
+
+	initStringInfo(&description);
+	while (name == NULL && HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_type type = (Form_pg_type) GETSTRUCT(tuple);
+		const char *const *tokens = type->typtype == TYPTYPE_ENUM ? of_enums : of_others;
+
+		CHECK_FOR_INTERRUPTS();
+		/* a domain counts as its base type */
+		if (type->typtype == TYPTYPE_PSEUDO || type->typtype == TYPTYPE_DOMAIN)
+			continue;
+		for (size_t i = 0; name == NULL && i < lengthof(of_enums); i++)
+			name = name_if_class(class, tokens[i], NameStr(type->typname),
+								 &description);
+	}
+	pfree(description.data);
+	systable_endscan(scan);
+	table_close(types, AccessShareLock);
+	return name;
+}
+
+/* The hashed class that was named last, and its name, or NULL if no type has it */
+static struct
+{
+	ElementClass class;			/* ELEMENT_CLASS_NONE: there is none */
+	char	   *name;
+}			last_named;
+
+/* A type has changed. */
+static void
+forget_last_named(Datum arg, int cache, uint32 hash)
+{
+	last_named.class = ELEMENT_CLASS_NONE;
+}
+
+/* name_by_types(), which is slow, for one filter after the other; do not free it. */
+static const char *
+hashed_class_name(ElementClass class)
+{
+	static bool registered = false;
+	char	   *name;
+
+	if (last_named.class == class)
+		return last_named.name;
+	if (!registered)
+		CacheRegisterSyscacheCallback(TYPEOID, forget_last_named, (Datum) 0);
+	registered = true;
+	last_named.class = ELEMENT_CLASS_NONE;
+	name = name_by_types(class);
+	if (last_named.name)
+		pfree(last_named.name);
+	last_named.name = NULL;
+	if (name)
+		last_named.name = MemoryContextStrdup(TopMemoryContext, name);
+	last_named.class = class;
+	return last_named.name;
+}
+
 /*
  * element_class_name
  *		The name of a class, for messages and bloom_info()
  *
  * "integer", "text[]", "(integer, text)", "range of date", "enum mood"; for a
- * class that is stored as a hash, "structure #" and 14 hex digits.  Accepts any
- * number, because stored filters may be forged.  The result is palloc'd; no
- * errors.
+ * class that is stored as a hash, the name of a type that has it, or "structure #" and
+ * 14 hex digits; for a filter of another system, its format and form, as "guava text".
+ * Accepts any number, because stored filters may be forged.  The result is palloc'd; no
+ * errors but of reading the catalog.
  */
 char *
 element_class_name(ElementClass class)
@@ -304,13 +450,23 @@ element_class_name(ElementClass class)
 	const char *at = description;
 	int			length;
 	StringInfoData name;
+	ForeignType foreign;
 
 	if (class == ELEMENT_CLASS_NONE)
 		return pstrdup("none");
 
+	if (foreign_type(class, &foreign))
+		return psprintf("%s %s", foreign_formats[foreign.format].name,
+						foreign_form_name(&foreign));
+
 	if (element_class_is_hashed(class))
-		return psprintf("structure #%014llx",
-						(unsigned long long) (class >> BITS_PER_BYTE));
+	{
+		const char *of_type = hashed_class_name(class);
+
+		return of_type ? pstrdup(of_type) :
+			psprintf("structure #%014llx",
+					 (unsigned long long) (class >> BITS_PER_BYTE));
+	}
 
 	length = unpack_class(class, description);
 

@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "filter/foreign_type.h"
 #include "lib/stringinfo.h"
 
 struct ElementNode;
@@ -25,11 +26,13 @@ typedef uint64 ElementClass;
 #define ELEMENT_CLASS_NONE	UINT64CONST(0)
 
 extern char *element_class_name(ElementClass class);
+extern char *foreign_form_name(const ForeignType *type);
 extern char *element_class_cast(ElementClass class);
 extern bool element_class_is_hashed(ElementClass class);
 extern bool element_class_is_array_of(ElementClass class, ElementClass part);
 
 /* For element.c */
+extern char *quoted_type_name(Oid type);
 extern bool describe(struct ElementNode *node, StringInfo description);
 extern ElementClass current_class(struct ElementState *state, bool *complete);
 extern uint64 current_structure(struct ElementState *state);

@@ -58,6 +58,7 @@ bloomfilter_info(PG_FUNCTION_ARGS)
 	Datum		values[INFO_COLUMNS];
 	bool		nulls[INFO_COLUMNS] = {false};
 	TupleDesc	tupdesc;
+	ForeignType foreign;
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
@@ -65,7 +66,14 @@ bloomfilter_info(PG_FUNCTION_ARGS)
 
 	values[INFO_LAYOUT] =
 		CStringGetTextDatum(filter_layout_name(image_layout(image)));
-	if (image_class(image) != ELEMENT_CLASS_NONE)
+	if (image_is_foreign(image) && foreign_type(image_class(image), &foreign))
+	{
+		values[INFO_LAYOUT] =
+			CStringGetTextDatum(foreign_formats[foreign.format].name);
+		values[INFO_ELEMENT_CLASS] =
+			CStringGetTextDatum(foreign_form_name(&foreign));
+	}
+	else if (image_class(image) != ELEMENT_CLASS_NONE)
 		values[INFO_ELEMENT_CLASS] =
 			CStringGetTextDatum(element_class_name(image_class(image)));
 	else

@@ -26,6 +26,7 @@
 #include "access/relation.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
+#include "foreign_element.h"
 #include "known_filter.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -90,6 +91,7 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 	Const	   *constant = known_filter(root, key->filter, key->has_statistics);
 	const uint8 *image;
 	bool		whole;
+	ElementHasher *hasher;
 	KnownFilter filter = {0};
 	FmgrInfo	contains;
 
@@ -102,9 +104,12 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 		return 0;
 
 	/* an element of another class is an error, but not here */
-	if (!key->has_statistics || !can_be_hashed(key->element, key->collation) ||
-		element_hasher_create(exprType(key->element), key->collation,
-							  ELEMENT_PORTABLE, CurrentMemoryContext)->class != image_class(image))
+	if (!key->has_statistics || !can_be_hashed(key->element, key->collation))
+		return SHARE_UNKNOWN;
+	hasher = element_hasher_create(exprType(key->element), key->collation,
+								   ELEMENT_PORTABLE, CurrentMemoryContext);
+	if (image_is_foreign(image) ? !foreign_elements_fit(image, hasher->type) :
+		hasher->class != image_class(image))
 		return SHARE_UNKNOWN;
 
 	filter.elements = whole ? filter_cardinality(image) :

@@ -7,6 +7,7 @@
 #include "report.h"
 
 #include "common/shortest_dec.h"
+#include "filter/foreign.h"
 #include "utils/builtins.h"
 
 int			max_filter_size = MAX_FILTER_SIZE_MAX;
@@ -70,6 +71,22 @@ report_class(ElementClass class, const ElementHasher *hasher)
 			 errhint("%s", class_hint(class, hasher->class))));
 }
 
+/* The error of check_status() for a filter of another system */
+static void
+report_full_foreign(const uint8 *image)
+{
+	FilterLayer last;
+
+	image_get_layer(image, image_layers(image) - 1, &last);
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("filter of another system is full, and cannot grow"),
+			 errdetail("Its last layer holds about %.0f elements, and has room for %llu.",
+					   foreign_layer_cardinality(&last),
+					   (unsigned long long) last.capacity),
+			 errhint("Make a larger one, here or by the system that made it.")));
+}
+
 /*
  * ERRCODE_PROGRAM_LIMIT_EXCEEDED unless a plan could be made.  "image" is the
  * filter's, if it has a fixed size; else it may be NULL.
@@ -82,6 +99,8 @@ check_status(FilterStatus status, const uint8 *image)
 		case FILTER_OK:
 			return;
 		case FILTER_FIXED:
+			if (image_is_foreign(image))
+				report_full_foreign(image);
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 					 errmsg("filter of fixed size is full"),
@@ -202,6 +221,10 @@ check_compatible(const uint8 *a, const uint8 *b)
 							  element_class_name(image_class(a)),
 							  element_class_name(image_class(b)));
 			hint = "Build both from elements of the same class.";
+			break;
+		case DIFFERENT_SYSTEM:
+			detail = "Only one of them is a filter of another system.";
+			hint = "Build both by bloom_create_foreign() or bloom_import(), with the same format, or neither.";
 			break;
 		case DIFFERENT_COUNTING:
 			detail = "Only one of them is a counting filter.";

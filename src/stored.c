@@ -471,17 +471,12 @@ fetch_slice(void *from, uint64_t offset, uint32_t bytes)
 }
 
 /*
- * reader_contains_sliced
- *		reader_contains() for a filter that is read by slices
- *
- * Reads the whole filter instead if that pays now; the reader is then like any
- * other.
+ * Does one more probe still pay by slices?  Otherwise reads the whole filter, and
+ * the reader is then like any other.
  */
-bool
-reader_contains_sliced(FilterReader *reader, uint64 hash)
+static bool
+stays_sliced(FilterReader *reader, SliceReader *slices)
 {
-	SliceReader slices;
-
 	Assert(reader->stored->item.pins > 0);
 	Assert(reader->image == reader->stored->image);
 	if (whole_pays(reader->stored, 1))
@@ -489,9 +484,25 @@ reader_contains_sliced(FilterReader *reader, uint64 hash)
 		read_whole(reader->stored, reader->slices_of);
 		reader->image = reader->stored->image;
 		reader->slices_of = NULL;
-		return filter_contains(reader->image, hash);
+		return false;
 	}
-	slices.stored = reader->stored;
+	slices->stored = reader->stored;
+	return true;
+}
+
+/*
+ * reader_contains_sliced
+ *		reader_contains() for a filter that is read by slices
+ *
+ * Reads the whole filter instead if that pays now.
+ */
+bool
+reader_contains_sliced(FilterReader *reader, uint64 hash)
+{
+	SliceReader slices;
+
+	if (!stays_sliced(reader, &slices))
+		return filter_contains(reader->image, hash);
 	return filter_contains_sliced(reader->image, hash, fetch_slice, &slices);
 }
 
@@ -517,6 +528,39 @@ reader_contains_batch(FilterReader *reader, const uint64 *hashes, Size count,
 		CHECK_FOR_INTERRUPTS();
 		filter_contains_batch(reader->image, hashes + done, batch,
 							  found + done);
+		done += batch;
+	}
+}
+
+/*
+ * reader_contains_foreign
+ *		The same for a filter of another system
+ */
+void
+reader_contains_foreign(FilterReader *reader, const ForeignHash *hashes,
+						Size count, bool *found)
+{
+	Size		done = 0;
+
+	Assert(image_is_foreign(reader->image));
+	while (done < count && reader->slices_of != NULL)
+	{
+		SliceReader slices;
+
+		if (stays_sliced(reader, &slices))
+		{
+			found[done] = foreign_contains_sliced(reader->image, &hashes[done],
+												  fetch_slice, &slices);
+			done++;
+		}
+	}
+	while (done < count)
+	{
+		Size		batch = Min(count - done, BATCH);
+
+		CHECK_FOR_INTERRUPTS();
+		foreign_contains_batch(reader->image, hashes + done, batch,
+							   found + done);
 		done += batch;
 	}
 }

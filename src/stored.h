@@ -7,6 +7,7 @@
 
 #include "cache.h"
 #include "chunks.h"
+#include "filter/foreign.h"
 #include "value.h"
 
 #include "storage/proc.h"
@@ -97,6 +98,9 @@ extern void reader_open_writer(const FilterReader *reader, Datum filter,
 							   FilterWriter *writer);
 extern void reader_contains_batch(FilterReader *reader, const uint64 *hashes,
 								  Size count, bool *found);
+extern void reader_contains_foreign(FilterReader *reader,
+									const ForeignHash *hashes, Size count,
+									bool *found);
 
 /*
  * reader_open

@@ -343,7 +343,7 @@ writer_open_copied_image(FilterWriter *writer, const uint8 *image,
  * transition function that returns a stored filter.
  */
 static inline bool
-is_foreign_state(const struct varlena *flat)
+is_state_of_others(const struct varlena *flat)
 {
 	return unlikely(VARATT_IS_EXTENDED(flat));
 }
@@ -362,7 +362,7 @@ writer_open_state(FilterWriter *writer, Datum value, MemoryContext mcxt)
 		open_expanded(writer, expanded_get(value));
 		return;
 	}
-	if (is_foreign_state(flat))
+	if (is_state_of_others(flat))
 	{
 		writer_open_copied_state(writer, value, mcxt);
 		return;
@@ -562,7 +562,7 @@ state_header(Datum state)
 {
 	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(state)))
 		return expanded_get(state)->image;
-	if (is_foreign_state((struct varlena *) DatumGetPointer(state)))
+	if (is_state_of_others((struct varlena *) DatumGetPointer(state)))
 		return value_image(state);
 	return (const uint8 *) VARDATA(DatumGetPointer(state));
 }
@@ -600,7 +600,7 @@ state_push(Datum state, uint64 hash)
 			return true;
 		}
 	}
-	else if (is_foreign_state(flat))
+	else if (is_state_of_others(flat))
 		return false;
 	else
 	{

@@ -11,7 +11,7 @@
 #     FUZZ_SECONDS=1800 FUZZ_STEPS=200000 RANDOM_SECONDS=3600 JOIN_SECONDS=3600 \
 #         FUZZ_SEED=$RANDOM script/test fuzz
 #
-# is an hour of libFuzzer on two cores, and as much of each SQL.  "make fuzz" does the
+# is 75 minutes of libFuzzer on two cores, and an hour of each SQL.  "make fuzz" does the
 # former alone, and keeps what it finds in test/fuzz/found, to go on from there.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh

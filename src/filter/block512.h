@@ -1,6 +1,7 @@
 /*
  * block512.h
- *	  The operations on one block of 512 bits; see block512.c.
+ *	  The operations on one block of 512 bits, and on one of Parquet's; see
+ *	  block512.c.
  */
 #ifndef FILTER_BLOCK512_H
 #define FILTER_BLOCK512_H
@@ -20,7 +21,26 @@
 #define BLOCK_MAX_HASHES	24
 
 /*
- * One implementation of the two operations.  "word" is the element's word for
+ * Parquet's split blocks: 256 bits, and one bit of an element in each of eight
+ * words of 32, by the upper bits of a product with these (BloomFilter.md of the
+ * Parquet format)
+ */
+#define PARQUET_BLOCK_BITS	256
+#define PARQUET_BLOCK_BYTES	(PARQUET_BLOCK_BITS / 8)
+#define PARQUET_HASHES		8
+#define PARQUET_SHIFT		27
+
+extern const uint32_t parquet_salt[PARQUET_HASHES];
+
+/* The one bit of an element in word j of its block */
+static inline uint32_t
+parquet_bit(uint64_t hash, int j)
+{
+	return UINT32_C(1) << (((uint32_t) hash * parquet_salt[j]) >> PARQUET_SHIFT);
+}
+
+/*
+ * One implementation of the operations.  "word" is the element's word for
  * this block (block_word()), k the number of bits it sets, 1 to
  * BLOCK_MAX_HASHES.  A block may lie at any address.
  */
@@ -31,6 +51,8 @@ typedef struct BlockKernel
 	bool		(*contains) (const uint8_t *block, uint64_t word, unsigned k);
 	/* sets them, and returns the number that were clear before */
 	unsigned	(*add) (uint8_t *block, uint64_t word, unsigned k);
+	/* does a block of Parquet's contain the element with this hash? */
+	bool		(*parquet_contains) (const uint8_t *block, uint64_t hash);
 	/* can this processor run it, and is it faster there? */
 	bool		(*supported) (void);
 	bool		(*preferred) (void);

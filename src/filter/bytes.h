@@ -42,6 +42,18 @@ put16(uint8_t *to, uint16_t value)
 	to[1] = (uint8_t) (value >> 8);
 }
 
+static inline uint32_t
+get32(const uint8_t *from)
+{
+	uint32_t	value;
+
+	memcpy(&value, from, sizeof(value));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	value = __builtin_bswap32(value);
+#endif
+	return value;
+}
+
 static inline uint64_t
 get64(const uint8_t *from)
 {
@@ -65,6 +77,21 @@ put64(uint8_t *to, uint64_t value)
 {
 	value = le64(value);
 	memcpy(to, &value, sizeof(value));
+}
+
+/* Big-endian numbers, as Java writes them */
+static inline uint32_t
+get32_big(const uint8_t *from)
+{
+	return (uint32_t) from[0] << 24 | (uint32_t) from[1] << 16 |
+		(uint32_t) from[2] << 8 | from[3];
+}
+
+static inline void
+put32_big(uint8_t *to, uint32_t value)
+{
+	for (int i = 0; i < 4; i++)
+		to[i] = (uint8_t) (value >> (24 - 8 * i));
 }
 
 /* An IEEE 754 double is stored as the 64-bit number with the same bits. */

@@ -10,6 +10,7 @@
  */
 #include "check.h"
 
+#include "foreign.h"
 #include "layouts.h"
 #include "sizing.h"
 
@@ -23,7 +24,7 @@ valid_error_rate(double rate)
 /*
  * A class is up to eight bytes, padded with zeros: printable characters, and
  * any bytes between double quotes, which enclose names of types.  Or it is '#'
- * and any seven bytes.
+ * and any seven bytes.  Of a foreign filter, see foreign.h.
  */
 static bool
 valid_class(const uint8_t class[8])
@@ -51,7 +52,6 @@ static const char *
 check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 {
 	const FilterOps *ops = image_ops(image);
-	const uint8_t *at = image_layer_at(image, i);
 	const uint8_t *end;
 	const char *fault;
 	FilterLayer layer;
@@ -65,7 +65,7 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 	fault = ops->check_layer(image, i, &layer);
 	if (fault)
 		return fault;
-	if (!all_zero(at + LAYER_OFF_RESERVED1, 6))
+	if (layer.detail != 0 && !ops->detailed)
 		return "reserved bytes of a layer are not zero";
 
 	/* check_layer() has bounded the sizes, so nothing here overflows */
@@ -215,7 +215,8 @@ image_check(const uint8_t *image, uint64_t bytes, FilterKind kind)
 		return "error rate out of range";
 	if (image_capacity(image) > INT64_MAX)
 		return "capacity out of range";
-	if (!valid_class(image + IMAGE_OFF_CLASS))
+	if (!valid_class(image + IMAGE_OFF_CLASS) ||
+		(image[IMAGE_OFF_CLASS] == FOREIGN_CLASS) != image_is_foreign(image))
 		return "invalid element class";
 	if (image_is_compact(image))
 		return kind == FILTER_BLOOM ? check_compact(image) : "unknown layout";

@@ -174,6 +174,7 @@ cuckoo_plan_first(uint64_t capacity, double error_rate, bool grows,
 	windows = least_windows(capacity);
 	layer->layout = LAYOUT_CUCKOO;
 	layer->multiple = 1;
+	layer->detail = 0;
 	for (layer->hashes = CUCKOO_MIN_FINGERPRINT;; layer->hashes++)
 	{
 		layer->size = windows;
@@ -201,6 +202,7 @@ cuckoo_plan_next(const FilterLayer *first, const FilterLayer *last,
 
 	layer->layout = LAYOUT_CUCKOO;
 	layer->multiple = last->multiple * growth;
+	layer->detail = 0;
 	layer->size = last->size * growth;
 	if (growth > 1)
 	{

@@ -54,7 +54,9 @@ filter_contains_batch(const uint8_t *image, const uint64_t *hashes,
 size_t
 filter_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 {
-	return image_ops(image)->add_batch(image, hashes, count);
+	const FilterOps *ops = image_ops(image);
+
+	return ops->add_batch ? ops->add_batch(image, hashes, count) : 0;
 }
 
 size_t
@@ -97,9 +99,8 @@ layer_bytes(const FilterLayer *layer)
 	return ops_layer_bytes(layouts[layer->layout].ops, layer);
 }
 
-/* Place the planned layers one after the other. */
-static FilterStatus
-plan_finish(FilterPlan *plan)
+FilterStatus
+filter_plan_layers(FilterPlan *plan)
 {
 	uint64_t	header = layers_header_bytes(plan->layer, plan->layers);
 
@@ -133,7 +134,7 @@ plan_layer(const FilterParams *params, uint64_t waiting, FilterPlan *plan)
 	if (!kinds[params->kind].ops->plan_layer(params, plan->layer, before,
 											 waiting, layer))
 		return FILTER_TOO_LARGE;
-	return plan_finish(plan);
+	return filter_plan_layers(plan);
 }
 
 FilterStatus
@@ -149,7 +150,7 @@ filter_plan_classic(uint64_t m, unsigned k, FilterPlan *plan)
 	if (!classic_plan_layer(m, k, &plan->layer[0]))
 		return FILTER_TOO_LARGE;
 	plan->layers = 1;
-	return plan_finish(plan);
+	return filter_plan_layers(plan);
 }
 
 FilterStatus
@@ -158,8 +159,10 @@ filter_plan_again(const uint8_t *image, FilterPlan *plan)
 	/* the first layer is the one that the filter was made with */
 	image_get_layer(image, 0, &plan->layer[0]);
 	plan->layer[0].bits_set = 0;
+	if (image_ops(image)->clear_layer)
+		image_ops(image)->clear_layer(image, &plan->layer[0]);
 	plan->layers = 1;
-	return plan_finish(plan);
+	return filter_plan_layers(plan);
 }
 
 FilterStatus
@@ -172,7 +175,7 @@ filter_plan_plain(const uint8_t *image, FilterPlan *plan)
 		plan->layer[i].layout = layer_blocks(plan->layer[i].layout) > 1 ?
 			LAYOUT_BLOCK512X2 : LAYOUT_BLOCK512;
 	}
-	return plan_finish(plan);
+	return filter_plan_layers(plan);
 }
 
 void
@@ -229,11 +232,14 @@ filter_grow(uint8_t *image, const uint8_t *from, const FilterPlan *plan)
 bool
 filter_may_fill(const uint8_t *image, uint64_t count)
 {
+	const FilterOps *ops = image_ops(image);
 	FilterLayer last;
 
+	if (ops->may_fill)
+		return ops->may_fill(image, count);
 	image_get_layer(image, image_layers(image) - 1, &last);
 	return last.capacity != 0 &&
-		image_ops(image)->layer_cardinality(&last) + count > last.capacity;
+		ops->layer_cardinality(&last) + count > last.capacity;
 }
 
 bool
@@ -260,11 +266,16 @@ filter_difference(const uint8_t *a, const uint8_t *b)
 		return DIFFERENT_KIND;
 	if (image_is_empty(a) || image_is_empty(b))
 		return FILTERS_COMPATIBLE;
+	if (image_is_foreign(a) != image_is_foreign(b))
+		return DIFFERENT_SYSTEM;
 	if (image_seed(a) != image_seed(b))
 		return DIFFERENT_SEED;
 	if (image_class(a) != image_class(b) &&
 		image_class(a) != 0 && image_class(b) != 0)
 		return DIFFERENT_CLASS;
+	/* what they were made for, the other system does not compare */
+	if (image_is_foreign(a))
+		return ops->compatible(a, b) ? FILTERS_COMPATIBLE : DIFFERENT_SIZE;
 	if (image_is_set(a) || image_is_set(b))
 		return FILTERS_COMPATIBLE;
 	/* only one of them was made for a number of bits */
@@ -292,7 +303,7 @@ filter_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 {
 	FilterStatus status = image_ops(a)->plan_union(a, b, plan);
 
-	return status == FILTER_OK ? plan_finish(plan) : status;
+	return status == FILTER_OK ? filter_plan_layers(plan) : status;
 }
 
 FilterStatus
@@ -300,7 +311,7 @@ filter_plan_union_apart(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 {
 	FilterStatus status = image_ops(a)->plan_union_apart(a, b, plan);
 
-	return status == FILTER_OK ? plan_finish(plan) : status;
+	return status == FILTER_OK ? filter_plan_layers(plan) : status;
 }
 
 bool
@@ -312,6 +323,13 @@ filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 	image_get_params(a, &params);
 	if (params.class == 0)
 		params.class = image_class(b);
+	/* foreign ones alone may differ in these; then the union is made for none */
+	if (image_capacity(b) != params.capacity ||
+		image_error_rate(b) != params.error_rate || plan->layer[0].error_rate == 0)
+	{
+		params.capacity = 0;
+		params.error_rate = 0;
+	}
 	image_put_layers(image, &params, plan->layer, plan->layers, plan->bytes);
 	return image_ops(image)->unite(image, a, b, plan);
 }

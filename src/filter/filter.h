@@ -36,6 +36,12 @@ extern FilterStatus filter_plan_classic(uint64_t m, unsigned k,
 /* Plan a filter with layers as it was created: the first, without elements. */
 extern FilterStatus filter_plan_again(const uint8_t *image, FilterPlan *plan);
 
+/*
+ * Place the layers of a plan, of which the caller has set all else: one after the
+ * other.  FILTER_TOO_LARGE or FILTER_OK.
+ */
+extern FilterStatus filter_plan_layers(FilterPlan *plan);
+
 /* Make a filter without elements, as planned. */
 extern void filter_init(uint8_t *image, const FilterParams *params,
 						const FilterPlan *plan);
@@ -154,6 +160,7 @@ typedef enum FilterDifference
 	DIFFERENT_LAYOUT,
 	DIFFERENT_SEED,
 	DIFFERENT_CLASS,
+	DIFFERENT_SYSTEM,			/* one of them is another system's */
 	DIFFERENT_COUNTING,			/* one of them has counters */
 	DIFFERENT_CAPACITY,
 	DIFFERENT_ERROR_RATE,

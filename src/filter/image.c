@@ -24,6 +24,7 @@ get_compact_shape(const uint8_t *header, FilterLayer *layer)
 	layer->bits_full = get16(header + COMPACT_OFF_BITS_FULL);
 	layer->offset = IMAGE_COMPACT_BYTES;
 	layer->multiple = 0;
+	layer->detail = 0;
 }
 
 void
@@ -46,6 +47,8 @@ image_get_shape(const uint8_t *header, int i, FilterLayer *layer)
 	layer->bits_full = get64(at + LAYER_OFF_BITS_FULL);
 	layer->offset = get64(at + LAYER_OFF_OFFSET);
 	layer->multiple = get64(at + LAYER_OFF_MULTIPLE);
+	/* the six upper bytes of the word in which it ends */
+	layer->detail = get64(at) >> (8 * LAYER_OFF_DETAIL);
 }
 
 void
@@ -64,6 +67,7 @@ image_put_layer(uint8_t *image, int i, const FilterLayer *layer)
 	uint8_t    *at = image_layer_at(image, i);
 
 	memset(at, 0, IMAGE_LAYER_BYTES);
+	put64(at, layer->detail << (8 * LAYER_OFF_DETAIL));
 	at[LAYER_OFF_LAYOUT] = layer->layout;
 	at[LAYER_OFF_HASHES] = layer->hashes;
 	put64(at + LAYER_OFF_SIZE, layer->size);

@@ -82,7 +82,9 @@ typedef enum FilterLayout
 	LAYOUT_SMALL = 6,			/* the bits of classic, for few elements; an
 								 * image of this layout is compact */
 	LAYOUT_COUNTING = 7,		/* block512, and counters behind its bits */
-	LAYOUT_COUNTINGX2 = 8		/* block512x2, likewise */
+	LAYOUT_COUNTINGX2 = 8,		/* block512x2, likewise */
+	LAYOUT_FOREIGN = 9			/* another system's: the element class tells
+								 * which, see foreign.h */
 } FilterLayout;
 
 /*
@@ -139,8 +141,9 @@ typedef enum FilterLayout
 #define LAYER_OFF_LAYOUT		0	/* FilterLayout */
 #define LAYER_OFF_HASHES		1	/* k; of each block; cuckoo: bits of a
 									 * fingerprint */
-#define LAYER_OFF_RESERVED1		2	/* 6 bytes, zero */
-#define LAYER_OFF_SIZE			8	/* blocks; classic: bits; cuckoo: windows */
+#define LAYER_OFF_DETAIL		2	/* 6 bytes, zero but in foreign layers */
+#define LAYER_OFF_SIZE			8	/* blocks; classic, foreign: bits; cuckoo:
+									 * windows */
 #define LAYER_OFF_CAPACITY		16	/* in elements */
 #define LAYER_OFF_ERROR_RATE	24	/* its share of the filter's, double;
 									 * cuckoo: its own, when it is full */
@@ -150,7 +153,11 @@ typedef enum FilterLayout
 									 * its capacity */
 #define LAYER_OFF_OFFSET		48	/* of its bits, in the image */
 #define LAYER_OFF_MULTIPLE		56	/* cuckoo: its windows over those of the
-									 * first layer; others: 0 */
+									 * first layer; foreign: see foreign.h;
+									 * others: 0 */
+
+/* Bytes of LAYER_OFF_DETAIL */
+#define LAYER_DETAIL_BYTES		6
 
 /* A layer's descriptor, unpacked. */
 typedef struct FilterLayer
@@ -163,7 +170,8 @@ typedef struct FilterLayer
 	uint64_t	bits_set;
 	uint64_t	bits_full;		/* 0: never full */
 	uint64_t	offset;
-	uint64_t	multiple;		/* 0 except in a cuckoo filter */
+	uint64_t	multiple;		/* 0 except in a cuckoo or a foreign filter */
+	uint64_t	detail;			/* below 2^48; 0 except in a foreign filter */
 } FilterLayer;
 
 /* Do layers of this layout consist of blocks? */
@@ -206,6 +214,13 @@ image_is_counting(const uint8_t *image)
 {
 	return image_layout(image) == LAYOUT_COUNTING ||
 		image_layout(image) == LAYOUT_COUNTINGX2;
+}
+
+/* Is it a filter of another system?  Then our hashes mean nothing in it. */
+static inline bool
+image_is_foreign(const uint8_t *image)
+{
+	return image_layout(image) == LAYOUT_FOREIGN;
 }
 
 /* Without elements, parameters or layers */

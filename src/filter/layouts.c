@@ -9,6 +9,7 @@
 #include "classic.h"
 #include "counting.h"
 #include "cuckoo.h"
+#include "foreign.h"
 #include "set.h"
 #include "sizing.h"
 
@@ -140,6 +141,28 @@ static const FilterOps cuckoo_ops = {
 	.check_bits = cuckoo_check_slots
 };
 
+static const FilterOps foreign_ops = {
+	.kind = FILTER_BLOOM,
+	.detailed = true,
+	.layer_bits = foreign_layer_bits,
+	.contains = foreign_contains_ours,
+	.contains_batch = foreign_contains_ours_batch,
+	.slices = foreign_slices,
+	.contains_sliced = foreign_contains_ours_sliced,
+	.cardinality = foreign_cardinality,
+	.error_rate = foreign_error_rate,
+	.layer_cardinality = foreign_layer_cardinality,
+	.may_fill = foreign_may_fill,
+	.clear_layer = foreign_clear_layer,
+	.compatible = foreign_compatible,
+	.plan_union = foreign_plan_union,
+	.unite = foreign_unite,
+	.intersect_in_place = foreign_intersect_in_place,
+	.check_image = foreign_check_image,
+	.check_layer = foreign_check_layer,
+	.check_bits = foreign_check_bits
+};
+
 const LayoutEntry layouts[] = {
 	[LAYOUT_EMPTY] = {"empty", &set_ops, NULL},
 	[LAYOUT_EXPLICIT] = {"explicit", &set_ops, NULL},
@@ -149,7 +172,8 @@ const LayoutEntry layouts[] = {
 	[LAYOUT_CUCKOO] = {"cuckoo", &cuckoo_ops, &cuckoo_ops},
 	[LAYOUT_SMALL] = {"small", &compact_ops, &bloom_ops},
 	[LAYOUT_COUNTING] = {"counting", &counting_ops, &counting_ops},
-	[LAYOUT_COUNTINGX2] = {"countingx2", &counting_ops, &counting_ops}
+	[LAYOUT_COUNTINGX2] = {"countingx2", &counting_ops, &counting_ops},
+	[LAYOUT_FOREIGN] = {"foreign", &foreign_ops, &foreign_ops}
 };
 
 const int	layout_count = sizeof(layouts) / sizeof(layouts[0]);

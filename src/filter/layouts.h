@@ -26,6 +26,9 @@ typedef struct FilterOps
 	/* May the filter have no room for an element before it is at capacity? */
 	bool		full_early;
 
+	/* Has a layer a detail? */
+	bool		detailed;
+
 	/*
 	 * The number of bits of a layer, and of bytes that it takes.  The latter
 	 * is NULL if the bits take no more than they need.
@@ -54,7 +57,16 @@ typedef struct FilterOps
 	double		(*layer_cardinality) (const FilterLayer *layer);
 	uint64_t	(*layer_bits_set) (const FilterLayer *layer);
 
-	/* Changing; add_unique_batch and compact are NULL but for cuckoo filters */
+	/*
+	 * Might the last layer be full before it has "count" more elements?  NULL
+	 * if the estimated number of its elements tells.
+	 */
+	bool		(*may_fill) (const uint8_t *image, uint64_t count);
+
+	/*
+	 * Changing; add_unique_batch and compact are NULL but for cuckoo filters,
+	 * add_batch is NULL if our hashes mean nothing in the filter
+	 */
 	size_t		(*add_batch) (uint8_t *image, const uint64_t *hashes,
 							  size_t count);
 	size_t		(*add_unique_batch) (uint8_t *image, const uint64_t *hashes,
@@ -70,6 +82,9 @@ typedef struct FilterOps
 	bool		(*plan_layer) (const FilterParams *params,
 							   const FilterLayer *before, int count,
 							   uint64_t waiting, FilterLayer *layer);
+
+	/* Empty a layer of the image; NULL if only bits_set tells of elements */
+	void		(*clear_layer) (const uint8_t *image, FilterLayer *layer);
 
 	/*
 	 * Can the layers of two filters, otherwise compatible, be those of one?

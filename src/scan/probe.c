@@ -282,6 +282,7 @@ typedef struct PageProbe
 	FilterReader reader;
 	uint64		seed;
 	ElementClass class;
+	ForeignElements *foreign;	/* if it is another system's, or NULL */
 } PageProbe;
 
 /*
@@ -324,14 +325,22 @@ open_filter(PageProbe *page)
 	/* evaluating an element may read the filter again, see reader_reopen() */
 	page->seed = image_seed(page->reader.image);
 	page->class = image_class(page->reader.image);
+	page->foreign = image_is_foreign(page->reader.image) ?
+		call_site_foreign(probe->site, page->reader.image) : NULL;
 }
 
 static inline uint64
 hash_for_filter(PageProbe *page, Datum element, int row)
 {
 	ElementHasher *hasher = page->probe->site->hasher;
-	uint64		hash = element_hash(hasher, element, page->seed);
+	uint64		hash;
 
+	if (unlikely(page->foreign != NULL))
+	{
+		foreign_elements_probe(page->foreign, element);
+		return 0;
+	}
+	hash = element_hash(hasher, element, page->seed);
 	check_class(page->class, hasher);
 	return hash;
 }
@@ -344,6 +353,11 @@ probe_filter(PageProbe *page)
 	if (page->count == 0)
 		return;
 	reader_reopen(&page->probe->site->user, page->count, &page->reader);
+	if (page->foreign)
+	{
+		foreign_elements_find(page->foreign, &page->reader, page->found);
+		return;
+	}
 	reader_contains_batch(&page->reader, page->hashes, page->count,
 						  page->found);
 }

@@ -49,6 +49,12 @@ SELECT 'bloom', image(f::bytea) FROM (VALUES
 	(bloom_add_all(bloom_add_all(bloom_create(10), ARRAY(SELECT generate_series(1, 40))), ARRAY(SELECT generate_series(41, 100)))),
 	(bloom_add_all(bloom_create(10, 0.1, 1, 7), ARRAY(SELECT generate_series(1, 50)))),
 	(bloom_add_all(bloom_create(10), ARRAY(SELECT generate_series(1, 20))) | bloom_add_all(bloom_create(10), ARRAY(SELECT generate_series(11, 30)))),
+	-- of other systems
+	(bloom_add_all(bloom_create_foreign('guava', 'int4', 100, 0.1), ARRAY[1, 2, 3])),
+	(bloom_add_all(bloom_create_foreign('parquet', 'int8', 1000, 0.01), ARRAY[1, 2, 3])),
+	(bloom_add_all(bloom_create_foreign('datasketches', 'int4', 30, 0.01), ARRAY(SELECT generate_series(1, 30)))),
+	(bloom_add_all(bloom_create_foreign('redisbloom', 'int8', 30, 0.01), ARRAY[1, 2, 3])),
+	(bloom_import('\x01020304050607', 'redis-bits:guava32', 'int4', 56, 3)),
 	-- so large that single blocks of it are read from the table
 	(bloom_add_all(bloom_create(30000), ARRAY(SELECT generate_series(1, 100)))),
 	(bloom_add_all(bloom_create(500), ARRAY(SELECT generate_series(1, 20000))))

@@ -11,6 +11,8 @@
 
 #include "fuzz.h"
 
+#include "../../src/filter/foreign_io.h"
+
 /* The largest input for a target */
 #define INPUT_MAX		4096
 
@@ -114,6 +116,58 @@ saturated(uint8_t *image)
 	return image;
 }
 
+/* A filter of another system, of "count" elements */
+static uint8_t *
+foreign(ForeignFormat format, uint64_t capacity, uint64_t count)
+{
+	ForeignType type = {.format = format, .form = FORM_BYTEA};
+	FilterParams params = {
+		.capacity = capacity,
+		.error_rate = 0.1,
+	};
+	FilterPlan	plan;
+	uint8_t    *image;
+
+	params.class = foreign_class(&type);
+	if (foreign_plan(format, &params, &plan) != FILTER_OK)
+		give_up("cannot plan a foreign filter");
+	image = allocate_image(plan.bytes);
+	filter_init(image, &params, &plan);
+	for (uint64_t i = 0; i < count; i++)
+	{
+		ForeignHash hash;
+
+		/* as subject.c has its elements */
+		hash.a = number_hash(i);
+		hash.b = number_hash(hash.a);
+		foreign_add_batch(image, &hash, 1);
+	}
+	return image;
+}
+
+/* Two layers of one size, as RedisBloom has them where filters do not expand */
+static uint8_t *
+foreign_grown(uint8_t *first)
+{
+	FilterParams params;
+	FilterPlan	plan;
+	uint8_t    *image;
+
+	image_get_params(first, &params);
+	plan.layers = 2;
+	for (int i = 0; i < 2; i++)
+		image_get_layer(first, 0, &plan.layer[i]);
+	if (filter_plan_layers(&plan) != FILTER_OK)
+		give_up("cannot plan two layers");
+	image = allocate_image(plan.bytes);
+	image_put_layers(image, &params, plan.layer, plan.layers, plan.bytes);
+	for (int i = 0; i < 2; i++)
+		memcpy(image_layer_bits(image, i), image_layer_bits(first, 0),
+			   image_layer_bytes(first, 0));
+	release_image(first);
+	return image;
+}
+
 static void
 write_pair(const char *name, const uint8_t *a, const uint8_t *b)
 {
@@ -177,7 +231,13 @@ write_images(void)
 		{"cuckoo_grown_evenly", filled(make_cuckoo(20, 0.1, 1), 0, 80)},
 		{"cuckoo_saturated", saturated(make_cuckoo(20, 0.1, 2))},
 		{"cuckoo_beside", united(filled(make_cuckoo(10, 0.03, 2), 0, 40),
-								 filled(make_cuckoo(10, 0.03, 2), 50, 40))}
+								 filled(make_cuckoo(10, 0.03, 2), 50, 40))},
+		{"foreign_guava", foreign(FOREIGN_GUAVA, 60, 40)},
+		{"foreign_parquet", foreign(FOREIGN_PARQUET, 100, 50)},
+		{"foreign_parquet_larger", foreign(FOREIGN_PARQUET, 400, 50)},
+		{"foreign_datasketches", foreign(FOREIGN_DATASKETCHES, 60, 60)},
+		{"foreign_redisbloom", foreign_grown(foreign(FOREIGN_REDISBLOOM, 60, 40))},
+		{"foreign_redis_bits", foreign(FOREIGN_REDIS_GUAVA32, 60, 40)}
 	};
 	const int	count = sizeof(samples) / sizeof(samples[0]);
 
@@ -197,6 +257,42 @@ write_images(void)
 	}
 	for (int i = 0; i < count; i++)
 		release_image(samples[i].image);
+}
+
+/* What each format writes, without elements and with some */
+static void
+write_foreign(void)
+{
+	for (int format = 0; format < foreign_format_count; format++)
+		for (int count = 0; count <= 40; count += 40)
+			for (int layers = 1; layers <= 2; layers++)
+			{
+				uint8_t		input[INPUT_MAX];
+				uint8_t    *image = foreign((ForeignFormat) format, 60, count);
+				FilterLayer layer;
+				char		name[64];
+
+				image_get_layer(image, 0, &layer);
+				if (layers > 1)
+				{
+					if (format < FOREIGN_REDISBLOOM)
+					{
+						release_image(image);
+						continue;
+					}
+					image = foreign_grown(image);
+				}
+				/* as fuzz_foreign.c reads it */
+				input[0] = format;
+				input[1] = FORM_BYTEA;
+				put16(input + 2, layer.size - 1);
+				input[4] = layer.hashes - 1;
+				foreign_export(image, input + 5);
+				snprintf(name, sizeof(name), "%d_%d_%d", format, count, layers);
+				write_input("foreign", name, input,
+							5 + foreign_export_bytes(image));
+				release_image(image);
+			}
 }
 
 static void
@@ -251,6 +347,7 @@ main(int argc, char **argv)
 		give_up("usage: make_corpus DIRECTORY");
 	directory = argv[1];
 	write_images();
+	write_foreign();
 	write_sets();
 	write_requests();
 	return 0;

@@ -94,7 +94,7 @@ static const Field header_fields[] = {
 };
 
 static const Field layer_fields[] = {
-	{LAYER_OFF_LAYOUT, 1}, {LAYER_OFF_HASHES, 1}, {LAYER_OFF_RESERVED1, 6},
+	{LAYER_OFF_LAYOUT, 1}, {LAYER_OFF_HASHES, 1}, {LAYER_OFF_DETAIL, 6},
 	{LAYER_OFF_SIZE, 8}, {LAYER_OFF_CAPACITY, 8}, {LAYER_OFF_ERROR_RATE, 8},
 	{LAYER_OFF_BITS_SET, 8}, {LAYER_OFF_BITS_FULL, 8}, {LAYER_OFF_OFFSET, 8},
 	{LAYER_OFF_MULTIPLE, 8}
@@ -516,6 +516,26 @@ repair_compact(uint8_t *image, size_t size)
 	return IMAGE_COMPACT_BYTES + bytes;
 }
 
+/* Of another system's filter, the sums alone */
+static size_t
+repair_foreign(uint8_t *image, size_t size)
+{
+	for (int i = 0; i < image_layers(image) &&
+		 IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * (size_t) (i + 1) <= size; i++)
+	{
+		FilterLayer layer;
+
+		image_get_layer(image, i, &layer);
+		if (layer.size <= 8 * (uint64_t) size && layer.offset <= size &&
+			(layer.size + 7) / 8 <= size - layer.offset)
+			image_put_bits_set(image, i, count_bits(image + layer.offset,
+													(layer.size + 7) / 8));
+	}
+	if (to_repair())
+		put64(image + IMAGE_OFF_BYTES, size);
+	return size;
+}
+
 static size_t
 repair_image(uint8_t *image, size_t size, size_t max_size)
 {
@@ -527,6 +547,8 @@ repair_image(uint8_t *image, size_t size, size_t max_size)
 		memset(image + size, 0, IMAGE_HEADER_BYTES - size);
 		size = IMAGE_HEADER_BYTES;
 	}
+	if (image_is_foreign(image))
+		return repair_foreign(image, size);
 	repair_header(image);
 	if (image_is_compact(image) && size > IMAGE_COMPACT_BYTES)
 		return repair_compact(image, size);

@@ -22,6 +22,7 @@
 #include <stdarg.h>
 
 #include "../../src/filter/classic.h"
+#include "../../src/filter/foreign_io.h"
 
 uint64_t	let_through;
 uint64_t	operations;
@@ -88,12 +89,73 @@ same_image(const uint8_t *a, const uint8_t *b)
 		memcmp(a, b, image_bytes(a)) == 0;
 }
 
+/* ------------------------------------------------------------------------
+ * Elements of our filters and of others
+ * ------------------------------------------------------------------------ */
+
+/* A filter of another system needs two words of an element. */
+static ForeignHash
+foreign_element(uint64_t hash)
+{
+	ForeignHash foreign = {.a = hash, .b = number_hash(hash)};
+
+	return foreign;
+}
+
+static bool
+contains(const uint8_t *image, uint64_t hash)
+{
+	ForeignHash foreign = foreign_element(hash);
+
+	return image_is_foreign(image) ? foreign_contains(image, &foreign) :
+		filter_contains(image, hash);
+}
+
+static void
+contains_batch(const uint8_t *image, const uint64_t *hashes, size_t count,
+			   bool *found)
+{
+	ForeignHash foreign[ELEMENTS];
+
+	if (!image_is_foreign(image))
+	{
+		filter_contains_batch(image, hashes, count, found);
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		foreign[i] = foreign_element(hashes[i]);
+	foreign_contains_batch(image, foreign, count, found);
+}
+
+static bool
+contains_sliced(const uint8_t *header, uint64_t hash, FilterFetch fetch,
+				void *from)
+{
+	ForeignHash foreign = foreign_element(hash);
+
+	return image_is_foreign(header) ?
+		foreign_contains_sliced(header, &foreign, fetch, from) :
+		filter_contains_sliced(header, hash, fetch, from);
+}
+
+static size_t
+add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
+{
+	ForeignHash foreign[ELEMENTS];
+
+	if (!image_is_foreign(image))
+		return filter_add_batch(image, hashes, count);
+	for (size_t i = 0; i < count; i++)
+		foreign[i] = foreign_element(hashes[i]);
+	return foreign_add_batch(image, foreign, count);
+}
+
 /* Whether each element is found */
 static void
 find_elements(const uint8_t *image, bool found[ELEMENTS])
 {
 	for (int i = 0; i < ELEMENTS; i++)
-		found[i] = filter_contains(image, element(i));
+		found[i] = contains(image, element(i));
 }
 
 /* Added elements are in, as often as they were added. */
@@ -102,7 +164,7 @@ must_have_elements(const char *what, const Subject *subject)
 {
 	for (int i = 0; i < ELEMENTS; i++)
 		must(subject->times[i] == 0 ||
-			 filter_contains(subject->image, element(i)),
+			 contains(subject->image, element(i)),
 			 "element %d lost by %s", i, what);
 }
 
@@ -111,7 +173,7 @@ static void
 must_keep(const char *what, const bool before[ELEMENTS], const uint8_t *image)
 {
 	for (int i = 0; i < ELEMENTS; i++)
-		must(!before[i] || filter_contains(image, element(i)),
+		must(!before[i] || contains(image, element(i)),
 			 "element %d, found before, lost by %s", i, what);
 }
 
@@ -191,8 +253,8 @@ static bool
 contains_in_parts(const uint8_t *header, const uint8_t *image, uint64_t hash)
 {
 	Slices		slices = {image, NULL, 0};
-	bool		found = filter_contains_sliced(header, hash, fetch_slice,
-											   &slices);
+	bool		found = contains_sliced(header, hash, fetch_slice,
+										&slices);
 
 	free(slices.slice);
 	must(slices.fetched > 0 && slices.fetched <= filter_slices(header),
@@ -224,7 +286,7 @@ probe_kernels(const uint8_t *image, const bool found[ELEMENTS])
 			continue;
 		block_kernel = &block_kernels[k];
 		for (int i = 0; i < ELEMENTS; i++)
-			must(filter_contains(image, element(i)) == found[i],
+			must(contains(image, element(i)) == found[i],
 				 "another answer by %s", block_kernel->name);
 	}
 	block_kernel = chosen;
@@ -258,10 +320,11 @@ subject_probe(const Subject *subject)
 	find_elements(image, found);
 	for (int i = 0; i < ELEMENTS; i++)
 		hashes[i] = element(i);
-	filter_contains_batch(image, hashes, ELEMENTS, batch);
+	contains_batch(image, hashes, ELEMENTS, batch);
 	must(memcmp(found, batch, sizeof(found)) == 0, "another answer in a batch");
 	for (int i = 0; i < ELEMENTS; i++)
-		must((filter_count(image, element(i)) > 0) == found[i],
+		must(image_is_foreign(image) ||
+			 (filter_count(image, element(i)) > 0) == found[i],
 			 "another answer by counting");
 	if (image_layers(image) > 0)
 	{
@@ -272,7 +335,7 @@ subject_probe(const Subject *subject)
 	must(filter_difference(image, image) == FILTERS_COMPATIBLE, "unlike itself");
 	if (image_layout(image) == LAYOUT_EXPLICIT)
 		for (uint64_t i = 0; i < image_count(image); i++)
-			must(filter_contains(image, get64(image_hashes(image) + 8 * i)),
+			must(contains(image, get64(image_hashes(image) + 8 * i)),
 				 "a hash of the set is not in it");
 	must_have_elements("probing", subject);
 }
@@ -355,7 +418,7 @@ add(Subject *subject, unsigned first, unsigned count, bool unique)
 		find_elements(before, found);
 		added = unique ?
 			filter_add_unique_batch(subject->image, hashes + done, count - done) :
-			filter_add_batch(subject->image, hashes + done, count - done);
+			add_batch(subject->image, hashes + done, count - done);
 		must(added <= count - done, "added more than there was");
 		must_be_sound("adding", subject->image);
 		must_keep("adding", found, subject->image);
@@ -372,7 +435,7 @@ add(Subject *subject, unsigned first, unsigned count, bool unique)
 		{
 			unsigned	number = (first + done + i) % ELEMENTS;
 
-			must(filter_contains(subject->image, element(number)),
+			must(contains(subject->image, element(number)),
 				 "element %u lost at once", number);
 			/* one that seemed to be in may be lost with another's entry */
 			if (!unique || (count == 1 && !found[number]))
@@ -390,7 +453,7 @@ remove_one(Subject *subject, unsigned number)
 {
 	uint64_t	hash = element(number);
 	bool		explicit = image_layout(subject->image) == LAYOUT_EXPLICIT;
-	bool		found = filter_contains(subject->image, hash);
+	bool		found = contains(subject->image, hash);
 	uint64_t	entries;
 	uint8_t    *before;
 
@@ -424,7 +487,7 @@ remove_one(Subject *subject, unsigned number)
 	}
 	if (explicit)
 	{
-		must(!filter_contains(subject->image, hash), "still in the set");
+		must(!contains(subject->image, hash), "still in the set");
 		subject_take(subject, copy_image(subject->image));
 	}
 	release_image(before);
@@ -579,6 +642,7 @@ made_compatible(const uint8_t *image)
 	image_get_layer(image, 0, &first);
 	status = first.layout == LAYOUT_CLASSIC ?
 		filter_plan_classic(first.size, first.hashes, &plan) :
+		image_is_foreign(image) ? filter_plan_again(image, &plan) :
 		filter_plan(&params, &plan);
 	if (status != FILTER_OK || plan.bytes > RESULT_MAX)
 		return NULL;

@@ -176,7 +176,7 @@ FROM layouts, LATERAL (VALUES
 	('magic', 0, '\x42'::bytea), ('magic', 1, '\x00'), ('magic', 2, '\x6e'),
 	('version', 3, '\x00'), ('version', 3, '\x02'), ('version', 3, '\xff'),
 	('layout empty', 4, '\x00'), ('layout explicit', 4, '\x01'), ('layout block512x2', 4, '\x03'),
-	('layout classic', 4, '\x04'), ('layout', 4, '\x05'), ('layout small', 4, '\x06'), ('layout counting', 4, '\x07'), ('layout countingx2', 4, '\x08'), ('layout', 4, '\x09'), ('layout', 4, '\xff'),
+	('layout classic', 4, '\x04'), ('layout', 4, '\x05'), ('layout small', 4, '\x06'), ('layout counting', 4, '\x07'), ('layout countingx2', 4, '\x08'), ('layout foreign', 4, '\x09'), ('layout', 4, '\x0a'), ('layout', 4, '\xff'),
 	('flags', 5, '\x01'), ('flag of compact images', 5, '\x02'), ('flags', 5, '\x80'),
 	('growth', 6, '\x11'), ('growth', 6, '\xff'),
 	('layers', 7, '\x00'), ('layers', 7, '\x02'), ('layers', 7, '\x20'), ('layers', 7, '\x21'), ('layers', 7, '\xff'),

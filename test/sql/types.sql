@@ -29,16 +29,17 @@ FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid =
 WHERE e.extname = 'bloomfilter' AND d.deptype = 'e';
 
 -- All functions are immutable, but for estimators that look at statistics, those that
--- query an index, and the handler; all are parallel safe but the one that runs the expressions of
--- an index; and none is leakproof or needs another extension: no rows
+-- query an index or name a type, the handler, and the one that queries shards; all are parallel safe but that, and the
+-- one that runs the expressions of an index; and none is leakproof or needs another extension: no rows
 SELECT signature FROM members
-WHERE provolatile <> CASE WHEN proname ~ 'handler$' THEN 'v'
-		WHEN proname ~ 'sel$' OR signature::text ~ 'regclass' THEN 's' ELSE 'i' END
-	OR proparallel <> CASE proname WHEN 'membership_check' THEN 'u' ELSE 's' END OR proleakproof OR prosecdef
+WHERE provolatile <> CASE WHEN proname ~ 'handler$' OR proname = 'bloom_agg_shards' THEN 'v'
+		WHEN proname ~ '(sel|info)$' OR signature::text ~ 'regclass' THEN 's' ELSE 'i' END
+	OR proparallel <> CASE WHEN proname IN ('membership_check', 'bloom_agg_shards') THEN 'u' ELSE 's' END OR proleakproof OR prosecdef
 	OR prolang NOT IN (SELECT oid FROM pg_language WHERE lanname IN ('c', 'internal'));
--- All functions but aggregates' own are strict: no rows
+-- All functions but aggregates' own, and the one that has arguments which most formats must not have, are
+-- strict: no rows
 SELECT signature FROM members
-WHERE prokind = 'f' AND NOT proisstrict AND NOT signature::text ~ '_agg_';
+WHERE prokind = 'f' AND NOT proisstrict AND NOT signature::text ~ '_agg_' AND proname <> 'bloom_import';
 -- \df and \da show what each argument is, but for functions that only the
 -- server calls: no rows
 SELECT signature FROM members
@@ -53,7 +54,7 @@ FROM members;
 -- and a cuckoo's function as much as that of a bloom; a multiset must not drop DISTINCT: no rows
 SELECT b.signature, b.procost AS bloom, c.procost AS cuckoo
 FROM members b JOIN members c ON c.proname = replace(b.proname, 'bloom', 'cuckoo') AND c.proargtypes::regtype[]::text = replace(b.proargtypes::regtype[]::text, 'bloom', 'cuckoo')
-WHERE b.proname ~ 'bloom' AND (b.procost <> c.procost OR b.prosrc <> replace(c.prosrc, 'cuckoo', 'bloom') OR b.prosupport <> c.prosupport AND b.proname <> 'bloom_agg' OR b.proargnames IS DISTINCT FROM c.proargnames AND b.proname NOT IN ('bloom_info', 'bloom_size'));
+WHERE b.proname ~ 'bloom' AND (b.procost <> c.procost OR b.prosrc <> replace(c.prosrc, 'cuckoo', 'bloom') OR b.prosupport <> c.prosupport AND b.proname !~ '^bloom_agg' OR b.proargnames IS DISTINCT FROM c.proargnames AND b.proname NOT IN ('bloom_info', 'bloom_size'));
 -- A cuckoo has all functions of a bloom that it can have, and more
 SELECT signature AS bloom_only FROM members b
 WHERE NOT EXISTS (SELECT FROM members c WHERE c.proname = replace(b.proname, 'bloom', 'cuckoo') AND c.proname <> b.proname) AND proname ~ 'bloom' ORDER BY signature::text COLLATE "C";

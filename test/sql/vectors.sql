@@ -191,7 +191,7 @@ INSERT INTO vectors (class, value, canonical, seed, hash) VALUES
 		'0200000008000000010000000000000022000000020000000100000061150000000100000002000000010000000100000001ffffffff', 0, 'df82e1a103ee3cf7'),
 	('structure #f6553d7fd921a4', $$row(1, row('a'::text, array[true], 1.5::float8))$$,
 		'020000000800000001000000000000002a00000003000000010000006111000000010000000100000001000000010000000108000000000000000000f83f', 0, 'd0cfe85ce0641dbb'),
-	('structure #b3b6c0c38351dc', $$'x'::"long name"$$,
+	('enum long name', $$'x'::"long name"$$,
 		'78', 0, 'eaf06c6480b2cd11'),
 	('dial', $$'7'::dial$$,
 		'efcdab8967452301', 0, 'b78df414284277a6'),
@@ -266,7 +266,7 @@ INSERT INTO classes VALUES
 	('(range of integer)[]', '[Ri'), ('multirange of integer', 'Mi'), ('()', '()'),
 	('(integer, text)', '(it)'), ('(integer, integer)', '(ii)'), ('record[]', '[r'),
 	('(integer)[]', '[(i)'), ('(integer, (text, boolean[]))', '(i(t[b))'),
-	('structure #f6553d7fd921a4', '(i(t[bf))'), ('structure #b3b6c0c38351dc', 'E"long name"'),
+	('structure #f6553d7fd921a4', '(i(t[bf))'), ('enum long name', 'E"long name"'),
 	('dial', 'X"dial"');
 CREATE FUNCTION filter_of(type text, class text) RETURNS bytea
 LANGUAGE plpgsql AS

@@ -90,5 +90,6 @@ extern void test_golden(void);
 extern void test_interrupt(void);
 extern void test_exact(void);
 extern void test_counting(void);
+extern void test_foreign(void);
 
 #endif							/* UNIT_H */

@@ -178,6 +178,7 @@ main(int argc, char **argv)
 	test_interrupt();
 	test_exact();
 	test_counting();
+	test_foreign();
 	printf("1..%d\n", tests);
 	return failures == 0 ? 0 : 1;
 }

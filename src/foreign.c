@@ -1,0 +1,275 @@
+/*
+ * foreign.c
+ *	  Filters of other systems: bloom_import, bloom_export, bloom_create_foreign.
+ *
+ * See filter/foreign.c for what such a filter can do, filter/foreign_io.c for the
+ * other systems' bytes, and foreign_element.c for elements.
+ */
+#include "value.h"
+
+#include "filter/foreign_io.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+SQL_FUNCTION(bloomfilter_import);
+SQL_FUNCTION(bloomfilter_export);
+SQL_FUNCTION(bloomfilter_create_foreign);
+
+/* Between the name of a format and the one of its versions */
+#define VERSION_MARK	':'
+
+/* Is "format" a name of the entry: its own, or that of all its versions? */
+static bool
+names_format(const char *format, ForeignFormat entry, bool *any_version)
+{
+	const char *name = foreign_formats[entry].name;
+	const char *mark = strchr(name, VERSION_MARK);
+
+	*any_version = false;
+	if (strcmp(format, name) == 0)
+	{
+		/* that of the version which we make is that of all */
+		*any_version = mark == NULL;
+		return true;
+	}
+	/* whether a string has Guava's old or new hashing, it does not tell */
+	if (mark == NULL || foreign_needs_shape(entry))
+		return false;
+	*any_version = strncmp(format, name, mark - name) == 0 &&
+		format[mark - name] == '\0';
+	return *any_version;
+}
+
+/*
+ * The format of that name.  Errors: ERRCODE_INVALID_PARAMETER_VALUE if there is
+ * none.
+ */
+static ForeignFormat
+find_format(const char *format, bool *any_version)
+{
+	StringInfoData names;
+
+	for (int i = 0; i < foreign_format_count; i++)
+		if (strcmp(format, foreign_formats[i].name) == 0)
+		{
+			(void) names_format(format, (ForeignFormat) i, any_version);
+			return (ForeignFormat) i;
+		}
+	initStringInfo(&names);
+	for (int i = 0; i < foreign_format_count; i++)
+		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "",
+						 foreign_formats[i].name);
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unknown format of filters: \"%s\"", format),
+			 errhint("Formats are %s.", names.data)));
+}
+
+/* Precision and scale of "numeric(p,s)" or "numeric(p)"; false if it is neither */
+static bool
+parse_numeric(const char *element, ForeignType *type)
+{
+	char	   *written;
+
+	/* sscanf() also takes blanks and signs, so compare what it has read */
+	if (sscanf(element, "numeric(%2d,%2d)", &type->precision, &type->scale) == 2)
+		written = psprintf("numeric(%d,%d)", type->precision, type->scale);
+	else if (sscanf(element, "numeric(%2d)", &type->precision) == 1)
+	{
+		type->scale = 0;
+		written = psprintf("numeric(%d)", type->precision);
+	}
+	else
+		return false;
+	return strcmp(element, written) == 0 && type->precision >= 1 &&
+		type->precision <= FOREIGN_MAX_PRECISION &&
+		type->scale >= 0 && type->scale <= type->precision;
+}
+
+/*
+ * The form of elements of that name.  Errors: ERRCODE_INVALID_PARAMETER_VALUE if the
+ * format does not define it.
+ */
+static ForeignType
+find_form(ForeignFormat format, const char *element)
+{
+	ForeignType type = {.format = format};
+	StringInfoData names;
+
+	for (int form = 0; form < FOREIGN_FORMS; form++)
+	{
+		type.form = (ForeignForm) form;
+		if ((foreign_formats[format].forms & 1u << form) != 0 &&
+			(form == FORM_NUMERIC ? parse_numeric(element, &type) :
+			 strcmp(element, foreign_forms[form].name) == 0))
+			return type;
+	}
+	initStringInfo(&names);
+	for (int form = 0; form < FOREIGN_FORMS; form++)
+		if ((foreign_formats[format].forms & 1u << form) != 0)
+			appendStringInfo(&names, "%s%s%s", names.len > 0 ? ", " : "",
+							 foreign_forms[form].name,
+							 form == FORM_NUMERIC ? "(precision,scale), precision up to 38" : "");
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("filters of format %s have no elements of form \"%s\"",
+					foreign_formats[format].name, element),
+			 errhint("Forms of this format are %s.", names.data)));
+}
+
+/*
+ * The numbers of bits and hashes that a format does not tell.  Errors:
+ * ERRCODE_INVALID_PARAMETER_VALUE.
+ */
+static void
+get_shape(FunctionCallInfo fcinfo, ForeignSource *source)
+{
+	const char *name = foreign_formats[source->format].name;
+	int64		bits = PG_ARGISNULL(3) ? 0 : PG_GETARG_INT64(3);
+	int32		hashes = PG_ARGISNULL(4) ? 0 : PG_GETARG_INT32(4);
+
+	if (!foreign_needs_shape(source->format))
+	{
+		if (!PG_ARGISNULL(3) || !PG_ARGISNULL(4))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("filters of format %s tell their numbers of bits and hashes",
+							name),
+					 errhint("Omit the arguments bits and hashes.")));
+		return;
+	}
+	if (PG_ARGISNULL(3) || PG_ARGISNULL(4))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("filters of format %s do not tell their numbers of bits and hashes",
+						name),
+				 errhint("Pass those that the filter was written with, as arguments bits and hashes.")));
+	if (bits < 1 || bits > (int64) IMAGE_MAX_BITS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of bits of a filter must be between %d and %llu, not %lld",
+						1, (unsigned long long) IMAGE_MAX_BITS,
+						(long long) bits)));
+	if (hashes < 1 || hashes > FOREIGN_MAX_HASHES)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of hashes of a filter must be between %d and %d, not %d",
+						1, FOREIGN_MAX_HASHES, hashes)));
+	source->bits = bits;
+	source->hashes = hashes;
+}
+
+/*
+ * bloom_import(bytes bytea, format text, element text, bits bigint, hashes int)
+ *
+ * Errors: ERRCODE_INVALID_BINARY_REPRESENTATION, naming the field that is wrong.
+ */
+Datum
+bloomfilter_import(PG_FUNCTION_ARGS)
+{
+	bytea	   *bytes;
+	const char *format;
+	const char *fault;
+	ForeignSource source = {0};
+	ForeignImport import;
+	ForeignType type;
+	FilterParams params = {.kind = FILTER_BLOOM};
+	struct varlena *result;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
+		PG_RETURN_NULL();
+	format = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	source.format = find_format(format, &source.any_version);
+	type = find_form(source.format, text_to_cstring(PG_GETARG_TEXT_PP(2)));
+	get_shape(fcinfo, &source);
+	bytes = PG_GETARG_BYTEA_PP(0);
+	source.bytes = (const uint8 *) VARDATA_ANY(bytes);
+	source.length = VARSIZE_ANY_EXHDR(bytes);
+	fault = foreign_parse(&source, &import);
+	if (fault == NULL)
+	{
+		check_size(import.plan.bytes);
+		type.format = import.format;
+		params.class = foreign_class(&type);
+		params.seed = import.seed;
+		result = palloc_extended(VARHDRSZ + import.plan.bytes,
+								 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+		SET_VARSIZE(result, VARHDRSZ + import.plan.bytes);
+		foreign_import(&source, &import, &params, (uint8 *) VARDATA(result));
+		fault = image_check((uint8 *) VARDATA(result), import.plan.bytes,
+							FILTER_BLOOM);
+	}
+	if (fault)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("invalid filter of format %s: %s", format, fault)));
+	/* with a wrong number of bits, too, the length may be a multiple */
+	if (foreign_needs_shape(import.format) && import.plan.layers > 1)
+		ereport(NOTICE,
+				(errmsg("%llu bytes are taken for %d strings of %llu bits",
+						(unsigned long long) source.length, import.plan.layers,
+						(unsigned long long) source.bits)));
+	PG_RETURN_POINTER(result);
+}
+
+/* bloom_export(filter bloom, format text): the other system's bytes */
+Datum
+bloomfilter_export(PG_FUNCTION_ARGS)
+{
+	const uint8 *image = value_image(PG_GETARG_DATUM(0));
+	const char *format = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	bool		any_version;
+	ForeignType type;
+	uint64		bytes;
+	bytea	   *result;
+
+	(void) find_format(format, &any_version);
+	if (!image_is_foreign(image) || !foreign_type(image_class(image), &type))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("filter is not one of another system"),
+				 errdetail("Its layout is %s.",
+						   filter_layout_name(image_layout(image))),
+				 errhint("Make a filter by bloom_create_foreign(), and add the elements to it.")));
+	if (!names_format(format, type.format, &any_version))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("filter is of format %s, not %s",
+						foreign_formats[type.format].name, format)));
+	bytes = foreign_export_bytes(image);
+	result = palloc_extended(VARHDRSZ + bytes, MCXT_ALLOC_HUGE);
+	SET_VARSIZE(result, VARHDRSZ + bytes);
+	foreign_export(image, (uint8 *) VARDATA(result));
+	PG_RETURN_BYTEA_P(result);
+}
+
+/*
+ * bloom_create_foreign(format text, element text, capacity bigint, error_rate
+ * float8): the filter without elements that the other system would make
+ */
+Datum
+bloomfilter_create_foreign(PG_FUNCTION_ARGS)
+{
+	bool		any_version;
+	ForeignFormat format =
+		find_format(text_to_cstring(PG_GETARG_TEXT_PP(0)), &any_version);
+	ForeignType type =
+		find_form(format, text_to_cstring(PG_GETARG_TEXT_PP(1)));
+	int64		capacity = PG_GETARG_INT64(2);
+	double		error_rate = PG_GETARG_FLOAT8(3);
+	FilterParams params = {
+		.capacity = capacity,
+		.error_rate = error_rate,
+		.kind = FILTER_BLOOM,
+		.class = foreign_class(&type)
+	};
+	FilterPlan	plan;
+
+	check_capacity(capacity);
+	check_error_rate(error_rate, NULL);
+	check_plan(foreign_plan(format, &params, &plan), &plan, NULL);
+	PG_RETURN_POINTER(value_make_planned(&params, &plan));
+}

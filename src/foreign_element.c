@@ -1,0 +1,738 @@
+/*
+ * foreign_element.c
+ *	  From values to the bytes that another system has for them.
+ *
+ * The form of a filter's elements (filter/foreign_type.h) says which bytes the other
+ * system hashes: int4 and int8 of the same number are not the same there.  We
+ * take values of any type that may be equal to one of that form.
+ *
+ * Where "=" of PostgreSQL is wider than the other system's bytes, a value has
+ * several hashes, and the filter is probed for each: 0 and -0, the NaNs, a char(n)
+ * without its trailing blanks and with all of them (each number between would be
+ * one more false positive, and no system is known to write them).  A value that no element of the form can
+ * equal has none, and is certainly absent.  To be added, a value has the one hash
+ * that the other system would give it.
+ *
+ * DataSketches never adds an empty string, so that the filter cannot tell whether
+ * it was among the elements: we answer "perhaps".
+ */
+#include "foreign_element.h"
+
+#include "catalog/pg_type.h"
+#include "common/int.h"
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+#include "utils/timestamp.h"
+#include "utils/uuid.h"
+
+#include <math.h>
+
+/* Elements that there is room for at first */
+#define FIRST_ROOM			64
+/* What is kept for the next call, in elements, and in bytes of one of them */
+#define ROOM_KEPT			16384
+#define BYTES_KEPT			(1024 * 1024)
+
+/* NaN as Java writes it, and as arithmetic on x86 makes it */
+#define NAN_BITS			UINT64CONST(0x7ff8000000000000)
+#define NAN_BITS_NEGATIVE	UINT64CONST(0xfff8000000000000)
+#define ZERO_BITS			UINT64CONST(0)
+#define ZERO_BITS_NEGATIVE	UINT64CONST(0x8000000000000000)
+
+/* Bytes of the largest numeric: 38 digits fit in 127 bits. */
+#define NUMERIC_BYTES		16
+
+/* Precisions up to which a decimal is an int4 or an int8 in Parquet and Spark */
+#define PRECISION_INT4		9
+#define PRECISION_INT8		18
+
+/* The elements of a call, and their hashes */
+struct ForeignElements
+{
+	MemoryContext mcxt;			/* of all memory here */
+	ElementClass class;			/* of the filter */
+	ForeignType type;			/* the same, unpacked */
+	uint64		seed;
+	Oid			value_type;
+	StringInfoData bytes;		/* of one element */
+	uint64		elements;		/* so far */
+	uint64		count;			/* of their hashes */
+	uint64		room;			/* for hashes, and for elements */
+	bool		single;			/* each element has one hash, and that decides */
+	bool		plain;			/* that of a varlena's bytes as they are */
+	ForeignHash *hashes;
+	uint64	   *owners;			/* the element of each hash, by number */
+	bool	   *perhaps;		/* of an element: true whatever the filter has */
+};
+
+/* Can values of this type be equal to elements of this form? */
+static bool
+type_fits(Oid type, ForeignForm form)
+{
+	switch (form)
+	{
+		case FORM_TEXT:
+		case FORM_TEXT_UTF16:
+			return type == TEXTOID || type == VARCHAROID ||
+				type == BPCHAROID || type == NAMEOID;
+		case FORM_INT4:
+		case FORM_INT8:
+			return type == INT2OID || type == INT4OID || type == INT8OID;
+		case FORM_BYTEA:
+			return type == BYTEAOID;
+		case FORM_FLOAT8:
+			return type == FLOAT4OID || type == FLOAT8OID;
+		case FORM_UUID:
+			return type == UUIDOID;
+		case FORM_DATE:
+			return type == DATEOID;
+		case FORM_TIMESTAMP:
+			return type == TIMESTAMPOID;
+		case FORM_TIMESTAMPTZ:
+			return type == TIMESTAMPTZOID;
+		case FORM_NUMERIC:
+			return type == NUMERICOID;
+	}
+	return false;
+}
+
+/* A type of such values, for hints */
+static const char *
+type_of_form(ForeignForm form)
+{
+	switch (form)
+	{
+		case FORM_TEXT_UTF16:
+			return "text";
+		case FORM_INT4:
+			return "integer";
+		case FORM_INT8:
+			return "bigint";
+		default:
+			return foreign_forms[form].name;
+	}
+}
+
+/* Have room for so many hashes, and elements. */
+static void
+set_room(ForeignElements *elements, uint64 room)
+{
+	elements->room = room;
+	elements->hashes = repalloc_huge(elements->hashes, room * sizeof(ForeignHash));
+	elements->owners = repalloc_huge(elements->owners, room * sizeof(uint64));
+	elements->perhaps = repalloc_huge(elements->perhaps, room * sizeof(bool));
+}
+
+/* Make room for one more. */
+static void
+enlarge(ForeignElements *elements)
+{
+	set_room(elements, 2 * elements->room);
+}
+
+/*
+ * Are strings of this database UTF-8, or taken for it?  Where the encoding is
+ * SQL_ASCII, they are whatever bytes they are, as in our own filters.
+ */
+static inline bool
+is_utf8_here(void)
+{
+	return GetDatabaseEncoding() == PG_UTF8 ||
+		GetDatabaseEncoding() == PG_SQL_ASCII;
+}
+
+/*
+ * foreign_elements
+ *		Begin to collect the elements of a call, for the filter with this image
+ *
+ * "type" is that of the values, no domain.  *kept is NULL at first, and is kept for
+ * the next call, in "mcxt".  Reads the header of the image only.  Errors:
+ * ERRCODE_DATATYPE_MISMATCH unless such values can be elements.
+ */
+ForeignElements *
+foreign_elements(ForeignElements **kept, const uint8 *image, Oid type,
+				 MemoryContext mcxt)
+{
+	ForeignElements *elements = *kept;
+
+	if (elements == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(mcxt);
+
+		elements = palloc0(sizeof(ForeignElements));
+		elements->mcxt = mcxt;
+		elements->room = FIRST_ROOM;
+		elements->hashes = palloc(FIRST_ROOM * sizeof(ForeignHash));
+		elements->owners = palloc(FIRST_ROOM * sizeof(uint64));
+		elements->perhaps = palloc(FIRST_ROOM * sizeof(bool));
+		MemoryContextSwitchTo(old);
+		*kept = elements;
+	}
+	if (elements->class != image_class(image) || elements->value_type != type)
+	{
+		elements->class = ELEMENT_CLASS_NONE;
+		if (!foreign_type(image_class(image), &elements->type))
+			elog(ERROR, "invalid element class of a foreign filter");
+		if (!type_fits(type, elements->type.form))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("filter of format %s holds elements of form %s, not values of type %s",
+							foreign_formats[elements->type.format].name,
+							foreign_form_name(&elements->type),
+							format_type_be(type)),
+					 errhint("Cast the element, for example $1::%s.",
+							 type_of_form(elements->type.form))));
+		elements->class = image_class(image);
+		elements->value_type = type;
+		elements->plain = elements->type.form == FORM_BYTEA ||
+			(elements->type.form == FORM_TEXT &&
+			 elements->type.format != FOREIGN_DATASKETCHES &&
+			 (type == TEXTOID || type == VARCHAROID) &&
+			 is_utf8_here());
+	}
+	/* one huge array should not hold memory until the end of the query */
+	if (elements->room > ROOM_KEPT)
+		set_room(elements, FIRST_ROOM);
+	if (elements->bytes.maxlen > BYTES_KEPT)
+	{
+		pfree(elements->bytes.data);
+		elements->bytes.data = NULL;
+	}
+	if (elements->bytes.data == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(elements->mcxt);
+
+		initStringInfo(&elements->bytes);
+		MemoryContextSwitchTo(old);
+	}
+	elements->seed = image_seed(image);
+	elements->elements = 0;
+	elements->count = 0;
+	elements->single = true;
+	return elements;
+}
+
+/* One more hash of the element: of these bytes */
+static void
+push(ForeignElements *elements, const void *bytes, Size length)
+{
+	if (elements->count == elements->room)
+		enlarge(elements);
+	elements->owners[elements->count] = elements->elements;
+	elements->hashes[elements->count++] =
+		foreign_hash(elements->type.format, elements->seed, bytes, length);
+}
+
+/* ----------------------------------------------------------------
+ *		Text and bytes
+ * ----------------------------------------------------------------
+ */
+
+/*
+ * The same string in UTF-16, little-endian, in elements->bytes.  Returns false if
+ * it is not UTF-8, which it may not be in a database of encoding SQL_ASCII.
+ */
+static bool
+convert_to_utf16(ForeignElements *elements, const char *utf8, int length)
+{
+	const unsigned char *at = (const unsigned char *) utf8;
+	const unsigned char *end = at + length;
+
+	if (!pg_verify_mbstr(PG_UTF8, utf8, length, true))
+		return false;
+	resetStringInfo(&elements->bytes);
+	while (at < end)
+	{
+		uint32		point = utf8_to_unicode(at);
+		uint16		units[2];
+		int			count = 1;
+
+		at += pg_utf_mblen(at);
+		if (point > 0xffff)
+		{
+			units[0] = (uint16) (0xd800 + ((point - 0x10000) >> 10));
+			units[1] = (uint16) (0xdc00 + (point & 0x3ff));
+			count = 2;
+		}
+		else
+			units[0] = (uint16) point;
+		for (int i = 0; i < count; i++)
+		{
+			appendStringInfoChar(&elements->bytes, (char) (units[i] & 0xff));
+			appendStringInfoChar(&elements->bytes, (char) (units[i] >> 8));
+		}
+	}
+	return true;
+}
+
+/* A string in UTF-8.  Returns false if no element can be that. */
+static bool
+push_string(ForeignElements *elements, const char *utf8, int length)
+{
+	if (length == 0 && elements->type.format == FOREIGN_DATASKETCHES)
+	{
+		elements->perhaps[elements->elements] = true;
+		return true;
+	}
+	if (elements->type.form == FORM_TEXT_UTF16)
+	{
+		if (!convert_to_utf16(elements, utf8, length))
+			return false;
+		push(elements, elements->bytes.data, elements->bytes.len);
+	}
+	else
+		push(elements, utf8, length);
+	return true;
+}
+
+/* Returns false if the string has no bytes in UTF-16. */
+static bool
+push_text(ForeignElements *elements, Datum value, bool all)
+{
+	struct varlena *detoasted = NULL;
+	const char *string;
+	const char *utf8;
+	int			length;
+	int			shortest;
+	bool		fits;
+
+	if (elements->value_type == NAMEOID)
+	{
+		string = NameStr(*DatumGetName(value));
+		length = strlen(string);
+	}
+	else
+	{
+		detoasted = PG_DETOAST_DATUM_PACKED(value);
+		string = VARDATA_ANY(detoasted);
+		length = VARSIZE_ANY_EXHDR(detoasted);
+	}
+	utf8 = string;
+	if (!is_utf8_here())
+	{
+		utf8 = pg_server_to_any(string, length, PG_UTF8);
+		if (utf8 != string)
+			length = strlen(utf8);
+	}
+	shortest = length;
+	if (elements->value_type == BPCHAROID)
+		shortest = bpchartruelen(unconstify(char *, utf8), length);
+	fits = push_string(elements, utf8, shortest);
+	if (all && shortest < length)
+		fits |= push_string(elements, utf8, length);
+	if (utf8 != string)
+		pfree(unconstify(char *, utf8));
+	if (detoasted && (Pointer) detoasted != DatumGetPointer(value))
+		pfree(detoasted);
+	return fits;
+}
+
+static void
+push_varlena(ForeignElements *elements, Datum value)
+{
+	struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
+
+	push(elements, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
+	if ((Pointer) bytes != DatumGetPointer(value))
+		pfree(bytes);
+}
+
+/* ----------------------------------------------------------------
+ *		Numbers and times
+ * ----------------------------------------------------------------
+ */
+
+static void
+push_uint64(ForeignElements *elements, uint64 number)
+{
+	uint8		bytes[sizeof(number)];
+
+	put64(bytes, number);
+	push(elements, bytes, sizeof(bytes));
+}
+
+static void
+push_uint32(ForeignElements *elements, uint32 number)
+{
+	uint8		bytes[sizeof(number)];
+
+	put32(bytes, number);
+	push(elements, bytes, sizeof(bytes));
+}
+
+/*
+ * An integer, as the other system has those of this form.  Returns false if it is
+ * out of range.
+ */
+static bool
+push_integer(ForeignElements *elements, int64 number)
+{
+	bool		is_int4 = elements->type.form == FORM_INT4;
+	char		decimal[MAXINT8LEN + 1];
+
+	if (is_int4 && number != (int32) number)
+		return false;
+	switch (elements->type.format)
+	{
+		case FOREIGN_REDISBLOOM:
+			push(elements, decimal, pg_lltoa(number, decimal));
+			break;
+		case FOREIGN_SPARK:
+		case FOREIGN_SPARK2:
+		case FOREIGN_DATASKETCHES:
+			/* an int is added as a long there */
+			push_uint64(elements, (uint64) number);
+			break;
+		default:
+			if (is_int4)
+				push_uint32(elements, (uint32) number);
+			else
+				push_uint64(elements, (uint64) number);
+	}
+	return true;
+}
+
+static void
+push_float(ForeignElements *elements, float8 number, bool all)
+{
+	uint64		bits;
+
+	memcpy(&bits, &number, sizeof(bits));
+	if (isnan(number))
+	{
+		push_uint64(elements, NAN_BITS);
+		if (all)
+			push_uint64(elements, NAN_BITS_NEGATIVE);
+		return;
+	}
+	if (number != 0)
+	{
+		push_uint64(elements, bits);
+		return;
+	}
+	/* DuckDB and Spark write 0 for -0 */
+	if (elements->type.format == FOREIGN_PARQUET ||
+		elements->type.format == FOREIGN_SPARK_SQL ||
+		elements->type.format == FOREIGN_SPARK_SQL2)
+		bits = ZERO_BITS;
+	push_uint64(elements, bits);
+	if (all)
+		push_uint64(elements,
+					bits == ZERO_BITS ? ZERO_BITS_NEGATIVE : ZERO_BITS);
+}
+
+/* Days since 1970; infinity as DuckDB has it */
+static void
+push_date(ForeignElements *elements, DateADT date)
+{
+	int32		days = date;
+
+	if (DATE_IS_NOBEGIN(date))
+		days = -PG_INT32_MAX;
+	else if (!DATE_IS_NOEND(date))
+		days += POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE;
+	push_uint32(elements, (uint32) days);
+}
+
+/* Microseconds since 1970.  Returns false if there are too many. */
+static bool
+push_timestamp(ForeignElements *elements, Timestamp timestamp)
+{
+	int64		since = (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
+	int64		number = timestamp;
+
+	if (TIMESTAMP_IS_NOBEGIN(timestamp))
+		number = -PG_INT64_MAX;
+	else if (!TIMESTAMP_IS_NOEND(timestamp) &&
+			 pg_add_s64_overflow(timestamp, since, &number))
+		return false;
+	push_uint64(elements, (uint64) number);
+	return true;
+}
+
+/*
+ * A decimal number times 10 to the power of the scale, as an integer of 128 bits in
+ * two's complement, big-endian.  Returns false if it is none, or has more digits
+ * than the precision.
+ */
+static bool
+unscaled(const char *decimal, const ForeignType *type,
+		 uint8 bytes[NUMERIC_BYTES])
+{
+	bool		negative = *decimal == '-';
+	const char *wholes = decimal + negative;
+	int			whole_count = strspn(wholes, "0123456789");
+	const char *fraction = wholes + whole_count;
+	int			fraction_count;
+	int			digits = 0;
+
+	if (*fraction == '.')
+		fraction++;
+	else if (*fraction != '\0')
+		return false;			/* NaN or an infinity */
+	/* without zeros at its end */
+	fraction_count = strlen(fraction);
+	if (whole_count == 0 || fraction_count > type->scale)
+		return false;
+	memset(bytes, 0, NUMERIC_BYTES);
+	for (int i = 0; i < whole_count + type->scale; i++)
+	{
+		int			carry = 0;
+
+		if (i < whole_count)
+			carry = wholes[i] - '0';
+		else if (i - whole_count < fraction_count)
+			carry = fraction[i - whole_count] - '0';
+		if ((digits > 0 || carry > 0) && ++digits > type->precision)
+			return false;
+		for (int j = NUMERIC_BYTES - 1; j >= 0; j--)
+		{
+			carry += 10 * bytes[j];
+			bytes[j] = (uint8) carry;
+			carry >>= BITS_PER_BYTE;
+		}
+	}
+	if (negative)
+	{
+		int			carry = 1;
+
+		for (int i = NUMERIC_BYTES - 1; i >= 0; i--)
+		{
+			carry += (uint8) ~bytes[i];
+			bytes[i] = (uint8) carry;
+			carry >>= BITS_PER_BYTE;
+		}
+	}
+	return true;
+}
+
+/* Bytes that a fixed-length decimal of this precision needs in Parquet */
+static int
+decimal_bytes(int precision)
+{
+	double		bits = precision * log2(10) + 1;
+
+	return Min((int) ceil(bits / BITS_PER_BYTE), NUMERIC_BYTES);
+}
+
+/*
+ * A decimal: an integer up to some precision; beyond it Spark hashes the fewest
+ * bytes that hold the number.  Parquet lets writers choose: an integer, as DuckDB
+ * and Spark do up to 18 digits, or as many bytes as the precision needs, as Arrow
+ * always does; and DuckDB has 16 beyond 18 digits.  To add, we do as Spark, and
+ * look up what others do, too.  Returns false if it is out of range.
+ */
+static bool
+push_numeric(ForeignElements *elements, Datum value, bool all)
+{
+	Numeric		number = DatumGetNumeric(value);
+	char	   *decimal = numeric_normalize(number);
+	uint8		bytes[NUMERIC_BYTES];
+	int			precision = elements->type.precision;
+	bool		fits = unscaled(decimal, &elements->type, bytes);
+	bool		parquet = elements->type.format == FOREIGN_PARQUET;
+	int			first = parquet ? NUMERIC_BYTES - decimal_bytes(precision) : 0;
+
+	pfree(decimal);
+	if ((Pointer) number != DatumGetPointer(value))
+		pfree(number);
+	if (!fits)
+		return false;
+	if (precision <= PRECISION_INT8)
+	{
+		uint64		integer = 0;
+
+		for (int i = NUMERIC_BYTES - sizeof(uint64); i < NUMERIC_BYTES; i++)
+			integer = integer << BITS_PER_BYTE | bytes[i];
+		if (parquet && precision <= PRECISION_INT4)
+			push_uint32(elements, (uint32) integer);
+		else
+			push_uint64(elements, integer);
+		if (parquet && all)
+			push(elements, bytes + first, NUMERIC_BYTES - first);
+		return true;
+	}
+	if (parquet)
+	{
+		push(elements, bytes + first, NUMERIC_BYTES - first);
+		if (all && first > 0)
+			push(elements, bytes, NUMERIC_BYTES);
+		return true;
+	}
+	/* as long as the next byte has the sign, too */
+	while (first < NUMERIC_BYTES - 1 &&
+		   ((bytes[first] == 0 && bytes[first + 1] < 0x80) ||
+			(bytes[first] == 0xff && bytes[first + 1] >= 0x80)))
+		first++;
+	push(elements, bytes + first, NUMERIC_BYTES - first);
+	return true;
+}
+
+/* ----------------------------------------------------------------
+ *		Elements
+ * ----------------------------------------------------------------
+ */
+
+/*
+ * Push the hashes of a value: all that an equal element may have, or the one by
+ * which to add it.  Returns false if no element equals it.
+ */
+static bool
+push_value(ForeignElements *elements, Datum value, bool all)
+{
+	switch (elements->value_type)
+	{
+		case TEXTOID:
+		case VARCHAROID:
+		case BPCHAROID:
+		case NAMEOID:
+			return push_text(elements, value, all);
+		case INT2OID:
+			return push_integer(elements, DatumGetInt16(value));
+		case INT4OID:
+			return push_integer(elements, DatumGetInt32(value));
+		case INT8OID:
+			return push_integer(elements, DatumGetInt64(value));
+		case BYTEAOID:
+			push_varlena(elements, value);
+			return true;
+		case FLOAT4OID:
+			push_float(elements, DatumGetFloat4(value), all);
+			return true;
+		case FLOAT8OID:
+			push_float(elements, DatumGetFloat8(value), all);
+			return true;
+		case UUIDOID:
+			push(elements, DatumGetUUIDP(value)->data, UUID_LEN);
+			return true;
+		case DATEOID:
+			push_date(elements, DatumGetDateADT(value));
+			return true;
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return push_timestamp(elements, DatumGetTimestamp(value));
+		case NUMERICOID:
+			return push_numeric(elements, value, all);
+	}
+	elog(ERROR, "unexpected type of an element: %u", elements->value_type);
+	return false;
+}
+
+static bool
+next_element(ForeignElements *elements, Datum value, bool all)
+{
+	uint64		before = elements->count;
+	bool		fits;
+
+	if (elements->elements == elements->room)
+		enlarge(elements);
+	elements->perhaps[elements->elements] = false;
+	fits = push_value(elements, value, all);
+	elements->single &= elements->count == before + 1 &&
+		!elements->perhaps[elements->elements];
+	elements->elements++;
+	return fits;
+}
+
+/*
+ * foreign_elements_fit
+ *		Can values of this type, no domain, be elements of the filter with this image?
+ */
+bool
+foreign_elements_fit(const uint8 *image, Oid type)
+{
+	ForeignType of_filter;
+
+	return foreign_type(image_class(image), &of_filter) &&
+		type_fits(type, of_filter.form);
+}
+
+/*
+ * foreign_elements_probe
+ *		Hash one more value, not NULL, to look it up
+ */
+void
+foreign_elements_probe(ForeignElements *elements, Datum value)
+{
+	struct varlena *bytes;
+
+	if (!elements->plain)
+	{
+		(void) next_element(elements, value, true);
+		return;
+	}
+	/* the shortest way for the most frequent types; "single" remains true */
+	if (elements->count == elements->room)
+		enlarge(elements);
+	bytes = PG_DETOAST_DATUM_PACKED(value);
+	elements->hashes[elements->count++] =
+		foreign_hash(elements->type.format, elements->seed,
+					 (const uint8 *) VARDATA_ANY(bytes),
+					 VARSIZE_ANY_EXHDR(bytes));
+	elements->elements++;
+	if ((Pointer) bytes != DatumGetPointer(value))
+		pfree(bytes);
+}
+
+/*
+ * foreign_elements_add
+ *		Hash one more value, not NULL, to add it
+ *
+ * Errors: ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE if no element of the filter's form
+ * equals it.
+ */
+void
+foreign_elements_add(ForeignElements *elements, Datum value)
+{
+	Oid			output;
+	bool		is_varlena;
+
+	if (next_element(elements, value, false))
+		return;
+	getTypeOutputInfo(elements->value_type, &output, &is_varlena);
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("value %s is out of range for elements of form %s",
+					OidOutputFunctionCall(output, value),
+					foreign_form_name(&elements->type))));
+}
+
+/*
+ * foreign_elements_find
+ *		Look up all values in the filter: found[i] is the result for number i
+ *
+ * "reader" is of the filter that they were hashed for.
+ */
+void
+foreign_elements_find(ForeignElements *elements, FilterReader *reader,
+					  bool *found)
+{
+	bool	   *of_hashes;
+
+	if (elements->single)
+	{
+		reader_contains_foreign(reader, elements->hashes, elements->count,
+								found);
+		return;
+	}
+	of_hashes = palloc_extended(elements->count, MCXT_ALLOC_HUGE);
+	reader_contains_foreign(reader, elements->hashes, elements->count,
+							of_hashes);
+	memcpy(found, elements->perhaps, elements->elements * sizeof(bool));
+	for (uint64 i = 0; i < elements->count; i++)
+		found[elements->owners[i]] |= of_hashes[i];
+	pfree(of_hashes);
+}
+
+/* The hashes of all values, in their order, for additions */
+const ForeignHash *
+foreign_elements_hashes(const ForeignElements *elements, uint64 *count)
+{
+	*count = elements->count;
+	return elements->hashes;
+}

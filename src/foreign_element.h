@@ -1,0 +1,24 @@
+/*
+ * foreign_element.h
+ *	  From values to the bytes that another system has for them; see
+ *	  foreign_element.c.
+ */
+#ifndef BLOOMFILTER_FOREIGN_ELEMENT_H
+#define BLOOMFILTER_FOREIGN_ELEMENT_H
+
+#include "stored.h"
+
+typedef struct ForeignElements ForeignElements;
+
+extern ForeignElements *foreign_elements(ForeignElements **kept,
+										 const uint8 *image, Oid type,
+										 MemoryContext mcxt);
+extern bool foreign_elements_fit(const uint8 *image, Oid type);
+extern void foreign_elements_probe(ForeignElements *elements, Datum value);
+extern void foreign_elements_add(ForeignElements *elements, Datum value);
+extern void foreign_elements_find(ForeignElements *elements,
+								  FilterReader *reader, bool *found);
+extern const ForeignHash *foreign_elements_hashes(const ForeignElements *elements,
+												  uint64 *count);
+
+#endif							/* BLOOMFILTER_FOREIGN_ELEMENT_H */

@@ -1,0 +1,185 @@
+# Filters of other systems: what Guava, DuckDB, Spark, DataSketches, RedisBloom
+# and Redis wrote (test/vectors) gives their answers here, is exported as the same
+# bytes, and is made anew with the same bytes; damaged files are refused.
+use strict;
+use warnings;
+
+use Cwd qw(abs_path);
+use File::Basename;
+use FindBin;
+use lib $FindBin::RealBin;
+use PostgreSQL::Test::Utils;
+use Server;
+use Test::More;
+
+my $vectors = abs_path(dirname(__FILE__) . '/../vectors/foreign');
+my $node = start_server('main');
+
+# A query's single value; the test fails if it is none
+sub ask
+{
+	my ($sql) = @_;
+	my ($code, $out, $err) = $node->psql('postgres', $sql);
+
+	return $code == 0 ? $out : "failed: $err";
+}
+
+sub refused
+{
+	my ($sql, $message, $name) = @_;
+	my (undef, undef, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$sql");
+
+	like($err, qr/ERROR:  22P03: .*$message/, $name);
+	return;
+}
+
+# ----------------------------------------------------------------
+# Every file, in every way to probe
+# ----------------------------------------------------------------
+
+open(my $files, '<:encoding(UTF-8)', "$vectors/files.tsv") or die "files.tsv: $!";
+while (my $line = <$files>)
+{
+	chomp $line;
+	my ($file, $format, $form, $type, $bits, $hashes, $capacity, $rate, $rule) =
+	  split /\t/, $line;
+	my $shape = $bits eq '\N' ? '' : ", $bits, $hashes";
+	my $bytes = "pg_read_binary_file('$vectors/$file.bin')";
+	my $import = "bloom_import($bytes, '$format', '$form'$shape)";
+
+	$node->safe_psql('postgres', qq(
+		DROP TABLE IF EXISTS asked, stored;
+		CREATE TABLE asked (added boolean, answer boolean, e $type);
+		COPY asked FROM '$vectors/$file.tsv';
+		CREATE TABLE stored (f bloom);
+		INSERT INTO stored SELECT $import;));
+
+	# DataSketches never adds '', so its own "no" is not one
+	my $right = $file =~ /^datasketches/ && $type eq 'text' ?
+	  "(bloom_contains(f, e) = answer OR e = '')" : 'bloom_contains(f, e) = answer';
+	is(ask("SELECT count(*) FROM asked, stored WHERE NOT $right"), '0',
+		"$file: the library's answers");
+	is(ask("SELECT count(*) FROM asked, stored WHERE answer AND NOT bloom_contains(f, e)"),
+		'0', "$file: none lost");
+	is(ask("SELECT count(*) FROM stored,
+				unnest(bloom_contains_each(f, ARRAY(SELECT e FROM asked ORDER BY added, e)),
+					ARRAY(SELECT bloom_contains(f, e) FROM asked ORDER BY added, e)) AS t(a, b)
+			WHERE a <> b"),
+		'0', "$file: the same in a batch");
+	is(ask("SELECT bool_and(s.n = (SELECT count(*) FROM asked, stored WHERE bloom_contains(f, e)))
+			FROM (SELECT count(*) AS n FROM asked
+				WHERE bloom_contains((SELECT f FROM stored), e)) s"),
+		't', "$file: the same in a Filter Scan");
+	is(ask("SELECT bloom_export(f, '$format') = $bytes AND f::text::bloom = f FROM stored"),
+		't', "$file: exported as it was");
+	next if $capacity eq '\N';
+	my $elements = $rule =~ /^from/ ?
+	  "SELECT e FROM asked WHERE added LIMIT 10" : "SELECT $rule";
+	is(ask("SELECT bloom_export(bloom_add_all(
+				bloom_create_foreign('$format', '$form', $capacity, $rate),
+				ARRAY($elements)::$type" . "[]), '$format') = $bytes"),
+		't', "$file: made anew with the same bytes");
+}
+close $files;
+
+# ----------------------------------------------------------------
+# Damaged files
+# ----------------------------------------------------------------
+
+# What is refused, by which words; the others cannot be told from whole ones
+my %damage = (
+	'guava' => {
+		'cut-1' => 'shorter than a header',
+		'cut-header-6' => 'shorter than its number of words',
+		'cut-last-byte' => 'shorter than its number of words',
+		'cut-last-word' => 'shorter than its number of words',
+		'words-minus-1' => 'number of words out of range',
+		'words-one-more' => 'shorter than its number of words',
+	},
+	'parquet' => {
+		'all-ones' => 'neither a header nor whole blocks',
+		'all-zero' => 'neither a header nor whole blocks',
+		'compression-2' => 'unknown algorithm, hash or compression',
+		'cut-bitset' => 'shorter than its number of bytes',
+		'cut-header' => 'neither a header nor whole blocks',
+		'empty' => 'shorter than a block',
+		'field-types-wrong' => 'unknown (field|algorithm)|numBytes',
+		'numbytes-0' => 'numBytes',
+		'numbytes-2e9' => 'numBytes',
+		'numbytes-64-too-many' => 'numBytes',
+		'numbytes-varint-endless' => 'numBytes|neither a header',
+		'trailing-byte' => 'bytes after the last block',
+	},
+	'spark' => {
+		'v1-cut-header' => 'shorter than a header',
+		'v1-cut-last-byte' => 'shorter than its number of words',
+		'v1-cut-last-word' => 'shorter than its number of words',
+		'v1-version-little-endian' => 'unknown version',
+		'v1-k-2e9' => 'number of hashes out of range',
+		'v2-empty' => 'shorter than a header',
+		'v2-cut-last-byte' => 'shorter than its number of words',
+		'v2-trailing-byte' => 'bytes after the last word',
+		'v2-version-0' => 'unknown version',
+		'v2-version-little-endian' => 'unknown version',
+		'v2-k-0' => 'number of hashes out of range',
+		'v2-k-minus-1' => 'number of hashes out of range',
+		'v2-k-2e9' => 'number of hashes out of range',
+		'v2-words-2e9' => 'number of words out of range',
+	},
+	'datasketches' => {
+		'empty-file' => 'shorter than a header',
+		'cut-16' => 'shorter than a header',
+		'cut-32' => 'shorter than its number of words',
+		'cut-last-word' => 'shorter than its number of words',
+		'prelongs-2' => 'preamble',
+		'prelongs-5' => 'preamble',
+		'server-2' => 'unknown version',
+		'family-7' => 'family of another sketch',
+		'k-0' => 'number of hashes out of range',
+		'k-32767' => 'number of hashes out of range',
+		'words-0' => 'number of words out of range',
+		'words-2e9' => 'number of words out of range',
+		'words-one-more' => 'shorter than its number of words',
+		'words-one-less' => 'bytes after the last word',
+		'unused-not-0' => 'reserved bytes are not zero',
+	},
+	'redisbloom' => {
+		'bf-header-cut-19' => 'cut short',
+		'bf-header-longer' => 'length of the header|cut short',
+		'bf-nfilters-2' => 'length of the header',
+		'bf-iterator-wrong' => 'iterator',
+		'bf-bytes-0' => 'number of bytes',
+		'bf-bytes-2e63' => 'number of bytes',
+		'bf-bits-more' => 'number of (bytes|bits)',
+		'bf-bits-0' => 'number of bits',
+		'bf-k-0' => 'number of hashes',
+		'bf-n2-200' => 'n2',
+		'bf-error-nan' => 'error rate',
+	});
+
+foreach my $format (sort keys %damage)
+{
+	my $refused = $damage{$format};
+
+	foreach my $file (glob "$vectors/$format/damaged/*.bin")
+	{
+		my $name = basename($file, '.bin');
+		my $import = "bloom_import(pg_read_binary_file('$file'), '$format', 'int8')";
+
+		if ($refused->{$name})
+		{
+			refused("SELECT $import", $refused->{$name}, "$format: $name is refused");
+			delete $refused->{$name};
+		}
+		else
+		{
+			is(ask("SELECT count(*) > 0 FROM generate_series(1, 100) i
+					WHERE bloom_contains($import, i) IS NOT NULL"),
+				't', "$format: $name is harmless");
+		}
+	}
+	is_deeply($refused, {}, "$format: all damaged files were there");
+}
+
+$node->stop;
+done_testing();

@@ -1,0 +1,542 @@
+/*
+ * test_foreign.c
+ *	  Filters of other systems: hash functions against published values, all ways
+ *	  to probe against a model of plain arithmetic, import and export.
+ *
+ * That the answers and the bytes are those of the real libraries, the files in
+ * test/vectors show (test/t/090_foreign.pl).
+ */
+#include "unit.h"
+
+#include <math.h>
+
+#include "../../src/filter/foreign_io.h"
+
+/* Elements are numbers; these are added, those from ABSENT on are not. */
+#define ADDED			2000
+
+/* Bits of the largest filter whose bits a model has */
+#define BITS_MAX		(1 << 20)
+
+static ForeignHash
+hash_number(ForeignFormat format, uint64_t seed, uint64_t number)
+{
+	uint8_t		bytes[sizeof(number)];
+
+	put64(bytes, number);
+	return foreign_hash(format, seed, bytes, sizeof(bytes));
+}
+
+static ForeignType
+some_type(ForeignFormat format)
+{
+	ForeignType type = {.format = format, .form = FORM_INT8};
+
+	return type;
+}
+
+static uint8_t *
+make_foreign(ForeignFormat format, uint64_t capacity, double error_rate)
+{
+	ForeignType type = some_type(format);
+	FilterParams params = {
+		.capacity = capacity,
+		.error_rate = error_rate,
+		.class = foreign_class(&type)
+	};
+	FilterPlan	plan;
+	uint8_t    *image;
+
+	if (foreign_plan(format, &params, &plan) != FILTER_OK)
+		give_up("cannot plan a foreign filter");
+	image = allocate_image(plan.bytes);
+	filter_init(image, &params, &plan);
+	return image;
+}
+
+/* Add the numbers from "first" on; returns how many there was room for. */
+static uint64_t
+add_foreign(uint8_t *image, ForeignFormat format, uint64_t first, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++)
+	{
+		ForeignHash hash = hash_number(format, image_seed(image), first + i);
+
+		if (foreign_add_batch(image, &hash, 1) == 0)
+			return i;
+	}
+	return count;
+}
+
+static void
+test_hashes(void)
+{
+	const uint8_t fox[] = "The quick brown fox jumps over the lazy dog";
+	const size_t length = sizeof(fox) - 1;
+	ForeignHash hash;
+
+	begin_test("hash functions of other systems: published values");
+	hash = foreign_murmur128(fox, 0);
+	expect(hash.a == 0 && hash.b == 0, "murmur128 of nothing");
+	/* Guava's HashFunctions' own test: e34bbc7bbc071b6c 7a433ca9c49a9347 */
+	hash = foreign_murmur128(fox, length);
+	expect(hash.a == UINT64_C(0xe34bbc7bbc071b6c) &&
+		   hash.b == UINT64_C(0x7a433ca9c49a9347), "murmur128 %llx %llx",
+		   (unsigned long long) hash.a, (unsigned long long) hash.b);
+	/* xxhash.com */
+	expect(foreign_xxh64(fox, 0, 0) == UINT64_C(0xef46db3751d8e999),
+		   "xxh64 of nothing");
+	expect(foreign_xxh64(fox, length, 0) == UINT64_C(0x0b242d361fda71bc),
+		   "xxh64 %llx", (unsigned long long) foreign_xxh64(fox, length, 0));
+	/* the standard one, where there is no tail; Spark's of an int */
+	expect(foreign_murmur32_spark((const uint8_t *) "\0\0\0\0", 4, 0) == 0x2362f9de,
+		   "murmur32 %x",
+		   foreign_murmur32_spark((const uint8_t *) "\0\0\0\0", 4, 0));
+	end_test();
+}
+
+/* The numbers of bits of an element, by the formulas as their authors wrote them */
+static unsigned
+model_places(ForeignFormat format, const ForeignHash *hash, uint64_t m,
+			 unsigned k, uint64_t *places)
+{
+	static const uint32_t salt[] = {
+		0x47b6137bU, 0x44974d91U, 0x8824ad5bU, 0xa2b7289dU,
+		0x705495c7U, 0x2df1424bU, 0x9efc4947U, 0x5c6bfb31U
+	};
+	uint64_t	sum = hash->a;
+	int64_t		signed_sum = (int64_t) hash->a;
+
+	for (unsigned i = 0; i < k; i++)
+	{
+		int32_t		combined;
+		uint64_t	block;
+
+		switch (foreign_formats[format].mapping)
+		{
+			case MAPPING_MITZ64:
+				places[i] = (sum & INT64_MAX) % m;
+				sum += hash->b;
+				break;
+			case MAPPING_MITZ32:
+				combined = (int32_t) ((uint32_t) hash->a + (i + 1) * (uint32_t) hash->b);
+				places[i] = (uint64_t) (combined < 0 ? ~combined : combined) % m;
+				break;
+			case MAPPING_SPARK2:
+				signed_sum = (int64_t) ((uint64_t) signed_sum + hash->b);
+				places[i] = (uint64_t) (signed_sum < 0 ? ~signed_sum : signed_sum) % m;
+				break;
+			case MAPPING_DATASKETCHES:
+				sum += hash->b;
+				places[i] = (sum >> 1) % m;
+				break;
+			case MAPPING_REDISBLOOM:
+				places[i] = sum % m;
+				sum += hash->b;
+				break;
+			case MAPPING_BLOCKS:
+				block = ((hash->a >> 32) * (m / 256)) >> 32;
+				places[i] = 256 * block + 32 * i +
+					(((uint32_t) hash->a * salt[i]) >> 27);
+				break;
+		}
+	}
+	return k;
+}
+
+/* Where fetch_slice() finds a filter */
+static const uint8_t *
+fetch_slice(void *from, uint64_t offset, uint32_t bytes)
+{
+	static uint8_t slice[PARQUET_BLOCK_BYTES];
+
+	expect(bytes <= sizeof(slice), "a slice of %u bytes", bytes);
+	return memcpy(slice, (const uint8_t *) from + offset, bytes);
+}
+
+static void
+test_model(ForeignFormat format, uint64_t capacity, double error_rate)
+{
+	static bool bits[BITS_MAX];
+	static ForeignHash hashes[2 * ADDED];
+	static bool found[2 * ADDED];
+	uint8_t    *image = make_foreign(format, capacity, error_rate);
+	FilterLayer layer;
+	uint64_t	set = 0;
+	uint64_t	hits = 0;
+
+	begin_test("%s of %llu at %g: the bits of a model, by all ways to probe",
+			   foreign_formats[format].name, (unsigned long long) capacity,
+			   error_rate);
+	image_get_layer(image, 0, &layer);
+	if (layer.size > BITS_MAX)
+		give_up("the model is too small");
+	memset(bits, false, sizeof(bits));
+	for (uint64_t i = 0; i < 2 * capacity; i++)
+	{
+		uint64_t	places[FOREIGN_MAX_HASHES];
+		unsigned	count;
+
+		hashes[i] = hash_number(format, image_seed(image),
+								i < capacity ? i : ABSENT + i);
+		if (i >= capacity)
+			continue;
+		count = model_places(format, &hashes[i], layer.size, layer.hashes, places);
+		for (unsigned j = 0; j < count; j++)
+		{
+			set += !bits[places[j]];
+			bits[places[j]] = true;
+		}
+	}
+	expect(foreign_add_batch(image, hashes, capacity) == capacity,
+		   "full before its capacity");
+	expect_sound("a foreign filter", image);
+	image_get_layer(image, 0, &layer);
+	expect(layer.bits_set == set, "%llu bits set, not %llu",
+		   (unsigned long long) layer.bits_set, (unsigned long long) set);
+	for (uint64_t i = 0; i < layer.size; i++)
+		expect(((image_layer_bits(image, 0)[i / 8] >> (i % 8)) & 1) == bits[i],
+			   "bit %llu", (unsigned long long) i);
+
+	foreign_contains_batch(image, hashes, 2 * capacity, found);
+	for (uint64_t i = 0; i < 2 * capacity; i++)
+	{
+		uint64_t	places[FOREIGN_MAX_HASHES];
+		unsigned	count = model_places(format, &hashes[i], layer.size,
+										 layer.hashes, places);
+		bool		in = true;
+
+		for (unsigned j = 0; j < count; j++)
+			in &= bits[places[j]];
+		expect(found[i] == in, "element %llu in a batch", (unsigned long long) i);
+		expect(foreign_contains(image, &hashes[i]) == in, "element %llu",
+			   (unsigned long long) i);
+		expect(foreign_contains_sliced(image, &hashes[i], fetch_slice, image) == in,
+			   "element %llu by slices", (unsigned long long) i);
+		expect(in || i >= capacity, "a false negative");
+		hits += in && i >= capacity;
+	}
+	expect(hits <= most_hits(capacity, filter_estimated_error_rate(image) * 1.5),
+		   "%llu hits of %llu at %g", (unsigned long long) hits,
+		   (unsigned long long) capacity, filter_estimated_error_rate(image));
+	expect(foreign_add_batch(image, hashes, capacity) == capacity,
+		   "elements that are in have no room");
+	release_image(image);
+	end_test();
+}
+
+/* Import what was exported: the same image, but for what it was made for. */
+static void
+test_round_trip(ForeignFormat format)
+{
+	static const uint64_t counts[] = {0, 1, 100, ADDED};
+
+	begin_test("%s: export, import and export again", foreign_formats[format].name);
+	for (int i = 0; i < lengthof(counts); i++)
+	{
+		uint8_t    *image = make_foreign(format, ADDED, 0.03);
+		ForeignSource source = {.format = format, .any_version = true};
+		ForeignImport import;
+		FilterParams params;
+		FilterLayer layer;
+		uint8_t    *bytes;
+		uint8_t    *again;
+		uint8_t    *back;
+
+		add_foreign(image, format, 0, counts[i]);
+		image_get_layer(image, 0, &layer);
+		image_get_params(image, &params);
+		source.length = foreign_export_bytes(image);
+		bytes = allocate_image(source.length);
+		foreign_export(image, bytes);
+		source.bytes = bytes;
+		source.bits = layer.size;
+		source.hashes = layer.hashes;
+		expect(foreign_parse(&source, &import) == NULL, "refused: %s",
+			   foreign_parse(&source, &import));
+		expect(import.format == format && import.seed == image_seed(image),
+			   "another format or seed");
+		params.capacity = 0;
+		params.error_rate = 0;
+		back = allocate_image(import.plan.bytes);
+		foreign_import(&source, &import, &params, back);
+		expect_sound("an import", back);
+		expect(image_layer_bytes(back, 0) == image_layer_bytes(image, 0) &&
+			   memcmp(image_layer_bits(back, 0), image_layer_bits(image, 0),
+					  image_layer_bytes(image, 0)) == 0, "other bits");
+		expect(foreign_export_bytes(back) == source.length, "another length");
+		again = allocate_image(source.length);
+		foreign_export(back, again);
+		expect(memcmp(again, bytes, source.length) == 0, "other bytes");
+
+		/* one byte less, or more, is never the same filter */
+		for (uint64_t length = 0; length < source.length; length++)
+		{
+			ForeignSource cut = source;
+			uint8_t    *exact = allocate_image(length);
+
+			/* bits behind which there are but zeros, or a multiple of a block */
+			if (foreign_needs_shape(format) ||
+				(format == FOREIGN_PARQUET && length % PARQUET_BLOCK_BYTES == 0 && length > 0))
+			{
+				release_image(exact);
+				continue;
+			}
+			memcpy(exact, bytes, length);
+			cut.bytes = exact;
+			cut.length = length;
+			expect(foreign_parse(&cut, &import) != NULL, "cut to %llu of %llu bytes",
+				   (unsigned long long) length,
+				   (unsigned long long) source.length);
+			release_image(exact);
+		}
+		release_image(image);
+		release_image(bytes);
+		release_image(again);
+		release_image(back);
+	}
+	end_test();
+}
+
+/* "Full" is not before the capacity, and not long after it. */
+static void
+test_capacity(ForeignFormat format)
+{
+	static const uint64_t capacities[] = {1, 10, 100, 1000, 10000};
+	static const double rates[] = {0.3, 0.03, 1e-4};
+
+	begin_test("%s: full at its capacity", foreign_formats[format].name);
+	for (int i = 0; i < lengthof(capacities); i++)
+		for (int j = 0; j < lengthof(rates); j++)
+		{
+			uint64_t	first = random64();
+			uint8_t    *image = make_foreign(format, capacities[i], rates[j]);
+			FilterPlan	plan;
+			uint64_t	room = add_foreign(image, format, first, 40 * capacities[i] + 1000);
+			double		most;
+
+			expect(room >= capacities[i], "%llu of %llu at %g",
+				   (unsigned long long) room,
+				   (unsigned long long) capacities[i], rates[j]);
+
+			/*
+			 * The bits' standard deviation is below 0.7 / sqrt(n) of those
+			 * that the elements set; some elements set none.
+			 */
+			most = capacities[i] * (1 + FULL_SIGMAS * 0.7 / sqrt(capacities[i])) *
+				(1 + rates[j]) + 2;
+			expect(room <= most, "%llu of %llu at %g", (unsigned long long) room,
+				   (unsigned long long) capacities[i], rates[j]);
+			expect(filter_plan_growth(image, 1, &plan) == FILTER_FIXED, "can grow");
+			expect_sound("a full filter", image);
+			release_image(image);
+		}
+	end_test();
+}
+
+static uint8_t *
+unite(const uint8_t *a, const uint8_t *b)
+{
+	FilterPlan	plan;
+	uint8_t    *image;
+
+	if (filter_difference(a, b) != FILTERS_COMPATIBLE ||
+		filter_plan_union(a, b, &plan) != FILTER_OK)
+		give_up("cannot plan a union");
+	image = allocate_image(plan.bytes);
+	filter_unite(image, a, b, &plan);
+	return image;
+}
+
+/* What the libraries choose, as their own code says */
+static void
+test_sizes(void)
+{
+	static const struct
+	{
+		ForeignFormat format;
+		uint64_t	capacity;
+		double		error_rate;
+		uint64_t	bits;
+		unsigned	hashes;
+	}			sizes[] = {
+		{FOREIGN_GUAVA, 10, 0.03, 128, 5},
+		{FOREIGN_GUAVA, 1000, 0.01, 9600, 7},
+		{FOREIGN_REDIS_GUAVA32, 1000, 0.03, 7298, 5},
+		{FOREIGN_SPARK, 1000, 0.1, 4800, 3},
+		{FOREIGN_DATASKETCHES, 1, 0.03, 64, 6},
+		{FOREIGN_DATASKETCHES, 187, 0.01, 1856, 7},
+		{FOREIGN_DATASKETCHES, 1000, 0.1, 4800, 4},
+		{FOREIGN_PARQUET, 10, 0.01, 256, 8},
+		{FOREIGN_PARQUET, 1000, 0.1, 8192, 8},
+		{FOREIGN_REDISBLOOM, 1000, 0.1, 6272, 5},
+		{FOREIGN_REDISBLOOM, 10, 0.01, 128, 8}
+	};
+
+	begin_test("sizes that the other systems choose");
+	for (int i = 0; i < lengthof(sizes); i++)
+	{
+		uint8_t    *image = make_foreign(sizes[i].format, sizes[i].capacity,
+										 sizes[i].error_rate);
+		FilterLayer layer;
+
+		image_get_layer(image, 0, &layer);
+		expect(layer.size == sizes[i].bits && layer.hashes == sizes[i].hashes,
+			   "%s: %llu bits and %u hashes", foreign_formats[sizes[i].format].name,
+			   (unsigned long long) layer.size, layer.hashes);
+		release_image(image);
+	}
+	end_test();
+}
+
+/* Of two filters, of which the first has "times" the size */
+static void
+test_combine(ForeignFormat format, uint64_t times)
+{
+	uint8_t    *a = make_foreign(format, times * ADDED, 0.03);
+	uint8_t    *b = make_foreign(format, ADDED, 0.03);
+	uint8_t    *ab;
+	uint8_t    *ba;
+	uint8_t    *both;
+
+	begin_test("%s, %llu times as large: union and intersection",
+			   foreign_formats[format].name, (unsigned long long) times);
+	add_foreign(a, format, 0, ADDED);
+	add_foreign(b, format, ADDED / 2, ADDED);
+	ab = unite(a, b);
+	ba = unite(b, a);
+	expect_sound("a union", ab);
+	expect(image_bytes(ab) == image_bytes(ba) &&
+		   memcmp(ab, ba, image_bytes(ab)) == 0, "the order matters");
+	expect(image_bytes(ab) == image_bytes(b), "not the smaller size");
+	both = copy_image(a);
+	filter_intersect_in_place(both, b);
+	expect_sound("an intersection", both);
+	expect(image_bytes(both) == image_bytes(b), "not the smaller size");
+	for (uint64_t i = 0; i < ADDED + ADDED / 2; i++)
+	{
+		ForeignHash hash = hash_number(format, image_seed(a), i);
+
+		expect(foreign_contains(ab, &hash), "lost by a union");
+		expect(foreign_contains(both, &hash) || i < ADDED / 2 || i >= ADDED,
+			   "lost by an intersection");
+		expect(foreign_contains(ab, &hash) || !foreign_contains(both, &hash),
+			   "only in the intersection");
+	}
+	/* a folded filter is the one that was made small at once */
+	if (times > 1)
+	{
+		uint8_t    *small = make_foreign(format, ADDED, 0.03);
+		uint8_t    *none = make_foreign(format, ADDED, 0.03);
+		uint8_t    *folded = unite(a, none);
+
+		add_foreign(small, format, 0, ADDED);
+		expect(memcmp(image_layer_bits(folded, 0), image_layer_bits(small, 0),
+					  image_layer_bytes(small, 0)) == 0, "folded to other bits");
+		release_image(small);
+		release_image(none);
+		release_image(folded);
+	}
+	release_image(a);
+	release_image(b);
+	release_image(ab);
+	release_image(ba);
+	release_image(both);
+	end_test();
+}
+
+/* Not with another format, form, size, seed, or filters of ours */
+static void
+test_difference(void)
+{
+	ForeignType text = {.format = FOREIGN_GUAVA, .form = FORM_TEXT};
+	uint8_t    *guava = make_foreign(FOREIGN_GUAVA, 100, 0.01);
+	uint8_t    *other;
+	FilterParams none = {0};
+	uint8_t		empty[IMAGE_HEADER_BYTES];
+
+	begin_test("foreign filters are compatible with their like");
+	image_put_header(empty, LAYOUT_EMPTY, &none);
+	expect(filter_difference(guava, empty) == FILTERS_COMPATIBLE, "empty");
+	other = copy_image(guava);
+	put64(other + IMAGE_OFF_CLASS, foreign_class(&text));
+	expect(filter_difference(guava, other) == DIFFERENT_CLASS, "form");
+	release_image(other);
+	other = make_foreign(FOREIGN_SPARK, 100, 0.01);
+	expect(filter_difference(guava, other) == DIFFERENT_CLASS, "format");
+	release_image(other);
+	other = make_foreign(FOREIGN_GUAVA, 200, 0.01);
+	expect(filter_difference(guava, other) == DIFFERENT_SIZE, "size");
+	release_image(other);
+	other = make_filter(100, 0.01, 0);
+	expect(filter_difference(guava, other) == DIFFERENT_SYSTEM, "ours");
+	put64(other + IMAGE_OFF_CLASS, 0);
+	expect(filter_difference(guava, other) == DIFFERENT_SYSTEM, "ours, new");
+	release_image(other);
+	other = make_explicit(NULL, 0);
+	put64(other + IMAGE_OFF_CLASS, 0);
+	expect(filter_difference(other, guava) == DIFFERENT_SYSTEM, "a set");
+	release_image(other);
+	release_image(guava);
+	end_test();
+}
+
+/* Each class stands for one format and form, and no other eight bytes do. */
+static void
+test_classes(void)
+{
+	begin_test("classes of foreign filters");
+	for (int format = 0; format < foreign_format_count; format++)
+		for (int form = 0; form < FOREIGN_FORMS; form++)
+		{
+			ForeignType type = {(ForeignFormat) format, (ForeignForm) form, 0, 0};
+			ForeignType read;
+			bool		defined =
+				(foreign_formats[format].forms & 1u << form) != 0;
+
+			if (form == FORM_NUMERIC)
+			{
+				type.precision = 38;
+				type.scale = 9;
+			}
+			expect(foreign_type(foreign_class(&type), &read) == defined,
+				   "%s %s", foreign_formats[format].name,
+				   foreign_forms[form].name);
+			if (defined)
+				expect(memcmp(&read, &type, sizeof(type)) == 0, "read as another");
+			for (int byte = 0; byte < 8; byte++)
+				for (int value = 0; value < 256; value++)
+				{
+					uint8_t		class[8];
+					uint64_t	changed;
+
+					put64(class, foreign_class(&type));
+					class[byte] = (uint8_t) value;
+					changed = get64(class);
+					if (foreign_type(changed, &read))
+						expect(foreign_class(&read) == changed,
+							   "two classes for one type");
+				}
+		}
+	end_test();
+}
+
+void
+test_foreign(void)
+{
+	test_hashes();
+	test_classes();
+	test_difference();
+	test_sizes();
+	for (int format = 0; format < foreign_format_count; format++)
+	{
+		test_model((ForeignFormat) format, ADDED, 0.01);
+		test_model((ForeignFormat) format, 30, 0.1);
+		test_model((ForeignFormat) format, 1, 1e-7);
+		test_round_trip((ForeignFormat) format);
+		test_capacity((ForeignFormat) format);
+		test_combine((ForeignFormat) format, 1);
+	}
+	test_combine(FOREIGN_PARQUET, 2);
+	test_combine(FOREIGN_PARQUET, 16);
+}
