@@ -18,22 +18,7 @@ elements=1000000000
 questions=4000000
 shards=4
 
-usage()
-{
-	sed -n '3,/^$/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
-}
-
-while [ $# -gt 0 ]; do
-	case $1 in
-		--elements | --questions)
-			[[ ${2:-} =~ ^[0-9]{1,10}$ ]] || die "$1 wants a number"
-			declare "${1#--}=$2"
-			shift 2
-			;;
-		-h | --help) usage; exit 0 ;;
-		*) usage >&2; exit 2 ;;
-	esac
-done
+read_numbers "elements questions" "$@"
 indexed=$((elements / 10))
 # A shard has this many elements, but for chance; 6 standard deviations more would be
 # less than this

@@ -9,6 +9,28 @@
 
 here=$root/bench
 
+# read_numbers NAMES ARGUMENT...: each of the arguments --NAME NUMBER sets the variable
+# of that name
+read_numbers()
+{
+	local names=" $1 "
+
+	shift
+	while [ $# -gt 0 ]; do
+		if [[ $1 == --* && $names == *" ${1#--} "* ]]; then
+			[[ ${2:-} =~ ^[1-9][0-9]{0,9}$ ]] || die "$1 wants a number, from 1"
+			declare -g "${1#--}=$2"
+			shift 2
+		elif [ "$1" = -h ] || [ "$1" = --help ]; then
+			usage
+			exit 0
+		else
+			usage >&2
+			exit 2
+		fi
+	done
+}
+
 sql()
 {
 	PGOPTIONS=-cclient_min_messages=warning psql -XAtq -v ON_ERROR_STOP=1 -d bench "$@"

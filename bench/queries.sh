@@ -27,11 +27,6 @@ pairs=5
 rows=10000000
 keep=no
 
-usage()
-{
-	sed -n '3,/^$/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
-}
-
 while [ $# -gt 0 ]; do
 	case $1 in
 		--pairs | --rows)

@@ -32,6 +32,12 @@ say()
 	printf '%s\n' "$*"
 }
 
+# What the script that runs says of itself: its first comment, but for its name
+usage()
+{
+	sed -n '3,/^$/s/^# \{0,1\}//p' "$0"
+}
+
 die()
 {
 	printf '%s: %s\n' "${0##*/}" "$*" >&2
