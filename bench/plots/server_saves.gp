@@ -1,4 +1,4 @@
-# The picture of README.md: what a filter before the exact check saves, in one glance
+# The first picture of docs/performance.md: what a filter before the exact check saves, in one glance
 load style
 height = 440
 set terminal svg size width, height
