@@ -156,7 +156,7 @@ my @reference = grep { m{^docs/reference/} } @pages;
 
 my $node = PostgreSQL::Test::Cluster->new('docs');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
-$node->append_conf('postgresql.conf', "timezone = 'UTC'");
+$node->append_conf('postgresql.conf', "timezone = 'UTC'\nautovacuum = off");
 $node->start;
 
 foreach my $page (@pages)
