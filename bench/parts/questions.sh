@@ -20,11 +20,11 @@ questions_sizes()
 		"100MB 100000000" "500MB 500000000")
 	questions=(1 2 3 5 7 10 14 20 30 40 60 80 110 150 200 300 400 600 800
 		1100 1500 2000 3000 4000 6000 8000 10000)
-	repeats=10 executions=500 transactions=20
+	executions=500 transactions=20
 	if [ "$quick" = yes ]; then
 		sizes=("10kB 10000" "100kB 100000" "1MB 1000000")
 		questions=(1 10 100 1000)
-		repeats=2 executions=10 transactions=2
+		executions=10 transactions=2
 	fi
 }
 
@@ -53,13 +53,26 @@ make_asked()
 		-c "CREATE TABLE repeated (kind text, size text, elements int, ns float8)"
 }
 
-# How often a statement is executed for one figure
+# How often a statement is executed for one figure: some milliseconds long, so that
+# what else the machine does is little of it
 repeats_of()
 {
-	case $1 in
-		100MB | 500MB) echo 3 ;;
-		*) echo "$repeats" ;;
-	esac
+	if [ "$quick" = yes ]; then
+		echo 2
+	elif [ "$1" -le 100 ]; then
+		echo 100
+	else
+		echo $((10000 / $1 + 5))
+	fi
+}
+
+# processors LIST: those of the server and of this script, and of what they start from
+# now on.  With one for both, the same query takes about the same time each time;
+# with two, waking the other one is a part of it that changes.
+processors()
+{
+	taskset -cp "$1" "$(head -n 1 "$work/data/postmaster.pid")" >/dev/null
+	taskset -cp "$1" $$ >/dev/null
 }
 
 # The psql script of one round for one filter, in a session of its own: a backend
@@ -69,7 +82,6 @@ questions_script()
 {
 	local size=$1 way n before=0 times
 
-	times=$(repeats_of "$size")
 	echo "PREPARE clock AS SELECT cpu_ns() AS since;"
 	echo "PREPARE note(text, int, float8, int) AS INSERT INTO answered VALUES ('$size', \$1, \$2, cpu_ns() - \$3, \$4);"
 	echo "PREPARE array_of(int) AS SELECT bloom_contains_each(f, (SELECT elements FROM questions WHERE n = \$1)) FROM asked WHERE size = '$size';"
@@ -82,6 +94,7 @@ questions_script()
 		echo "EXECUTE note('nothing', 0, :since, 1);"
 	done
 	for n in "${questions[@]}"; do
+		times=$(repeats_of "$n")
 		for way in array rows; do
 			echo "EXECUTE clock \\gset"
 			for _ in $(seq "$times"); do
@@ -159,6 +172,7 @@ part_questions()
 			END LOOP;
 			RETURN found;
 		END \$\$"
+	processors 0
 	for round in $(seq "$rounds"); do
 		begin "questions, round $round"
 		for size in "${sizes[@]}"; do
@@ -169,6 +183,7 @@ part_questions()
 		finish
 	done
 	measure_repeated
+	processors "0-$(($(nproc --all) - 1))"
 	result_of_query questions "
 		WITH nothing AS (
 			SELECT median(array_agg(ns)) AS ns FROM answered WHERE way = 'nothing'),
