@@ -71,7 +71,7 @@ struct MembershipSite
 	int			count;			/* of indexes */
 	int			room;			/* allocated in "indexes" */
 	ElementClass class;			/* of the elements of all indexes */
-	bool		may_change;		/* ALTER TYPE can change it */
+	uint64		structure;		/* see element_structure(); 0: cannot change */
 	ElementHasher *hasher;		/* of the elements to probe for */
 	MembershipHasher of_index;	/* that "hasher" was made like */
 	ElementType type;			/* of the call's elements */
@@ -185,7 +185,7 @@ add_index(Relation heap, Relation index, void *arg)
 	{
 		membership_hasher_init(&site->of_index, index, site->opened);
 		site->class = site->of_index.hasher->class;
-		site->may_change = element_structure(site->of_index.hasher) != 0;
+		site->structure = element_structure(site->of_index.hasher);
 		if (site->for_join)
 			site->hasher = element_hasher_create(site->type.oid,
 												 index->rd_indcollation[0],
@@ -198,12 +198,12 @@ add_index(Relation heap, Relation index, void *arg)
 													  site->opened);
 	}
 	/* the planner takes no types that may change for a join */
-	if (site->for_join && site->may_change)
+	if (site->for_join && site->structure != 0)
 	{
 		site->unavailable = true;
 		return;
 	}
-	if (site->may_change)
+	if (site->structure != 0)
 	{
 		MembershipMeta meta;
 
@@ -390,9 +390,26 @@ report_changing(const MembershipSite *site)
 }
 
 /*
+ * Open the index again after hashing.  Are the hashes still right?  Not if the type
+ * has changed, which it cannot do and undo, nor if there was no index to hash for.
+ */
+static bool
+reopen_hashed(MembershipSite *site)
+{
+	bool		hashed = site->count > 0 && !site->unavailable;
+	ElementClass class = site->class;
+	uint64		structure = site->structure;
+
+	membership_site_open(site, site->probed);
+	if (site->count == 0 || site->unavailable)
+		return true;
+	return hashed && site->class == class && site->structure == structure;
+}
+
+/*
  * Hash elements, and make sure that the index is open afterwards: hashing
  * reads types and calls their functions, which may change the index, or
- * release its lock.  The hashes are still right unless the type may change.
+ * release its lock.
  */
 static void
 hash_and_open(MembershipSite *site, const ArrayElements *elements,
@@ -401,10 +418,7 @@ hash_and_open(MembershipSite *site, const ArrayElements *elements,
 	for (int i = 0; i < HASHINGS_MAX; i++)
 	{
 		array_elements_hash(elements, hash_element, site, hashes);
-		if (likely(is_undisturbed(site)))
-			return;
-		membership_site_open(site, site->probed);
-		if (!site->may_change)
+		if (likely(is_undisturbed(site)) || reopen_hashed(site))
 			return;
 	}
 	report_changing(site);
@@ -593,12 +607,7 @@ membership_site_hash(MembershipSite *site, Datum element, bool *comparable)
 bool
 membership_site_settled(MembershipSite *site, int attempt)
 {
-	bool		hashed = site->count > 0 && !site->unavailable;
-
-	if (likely(is_undisturbed(site)))
-		return true;
-	membership_site_open(site, site->probed);
-	if (hashed && !site->may_change)
+	if (likely(is_undisturbed(site)) || reopen_hashed(site))
 		return true;
 	if (attempt < HASHINGS_MAX)
 		return false;

@@ -216,6 +216,14 @@ CREATE INDEX placed_at ON placed USING membership (at);
 CREATE INDEX placed_many ON placed USING membership (many);
 CREATE INDEX placed_both ON placed USING membership (s, at);
 SELECT membership_contains('placed_at', ROW(1, -1)::place);
+-- caches that are dropped wherever that may happen, if the server can do it
+SELECT set_config('debug_discard_caches', least(max_val::int, 1)::text, false) = '' AS off
+FROM pg_settings WHERE name = 'debug_discard_caches';
+SELECT membership_contains('placed_at', ROW(1, -1)::place) AS at,
+	membership_contains_all('placed_at', ARRAY[ROW(1, -1)::place, ROW(2, -1)::place]) AS all,
+	membership_contains('placed_both', ROW('dark'::shade, ROW(1, -1)::place)) AS both;
+SELECT count(*) FROM (SELECT at FROM placed LIMIT 5) placed WHERE membership_contains('placed_at', at);
+RESET debug_discard_caches;
 ALTER TYPE place RENAME ATTRIBUTE y TO z;
 ALTER TYPE shade RENAME TO gloom;
 SELECT membership_contains('placed_at', ROW(1, -1)::place) AS at,
