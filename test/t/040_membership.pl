@@ -114,7 +114,8 @@ sub is_cut_off
 
 	$session->{psql}->finish;
 	# "the connection to the server went bad"
-	is($session->{psql}->result(0), 2, "$when: in the middle of insertions");
+	is($session->{psql}->result(0), 2, "$when: in the middle of insertions")
+	  or diag(slurp_file("$dir/insert.err"));
 	# no query: a psql whose connection is refused does not read its input, and writing
 	# to it then dies of a broken pipe
 	$node->poll_query_until('postgres', undef, '') or die 'the server does not come back';
