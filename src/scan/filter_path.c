@@ -31,6 +31,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -521,6 +522,26 @@ add_filter_scans(PlannerInfo *root, RelOptInfo *rel, Index rti,
 #define PLANNER_ARGUMENTS		query, text, options, params
 #endif
 
+/*
+ * Does row-level security, or the conditions of a security barrier, hide rows of a
+ * query's tables?  A view that is updated becomes its table, and leaves only these
+ * conditions.  Servers before 15.9, 16.5 and 17.1 set hasRowSecurity only for a query's
+ * own tables.
+ */
+static bool
+has_policies_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, RangeTblEntry))
+		return ((RangeTblEntry *) node)->securityQuals != NIL;
+	if (IsA(node, Query))
+		return ((Query *) node)->hasRowSecurity ||
+			query_tree_walker((Query *) node, has_policies_walker, context,
+							  QTW_EXAMINE_RTES_BEFORE);
+	return expression_tree_walker(node, has_policies_walker, context);
+}
+
 /* A planner_hook */
 static PlannedStmt *
 plan_statement(PLANNER_PARAMETERS)
@@ -529,7 +550,7 @@ plan_statement(PLANNER_PARAMETERS)
 
 	/* the planner changes the query */
 	bool		is_volatile = adds && contain_volatile_functions((Node *) query);
-	bool		has_policies = query->hasRowSecurity;
+	bool		has_policies = adds && has_policies_walker((Node *) query, NULL);
 	PlannedStmt *statement = previous_planner ?
 		previous_planner(PLANNER_ARGUMENTS) : standard_planner(PLANNER_ARGUMENTS);
 

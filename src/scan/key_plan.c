@@ -40,7 +40,10 @@
  *
  * Privileges.  A key may be hashed before the conditions of its table are checked.
  * That may reveal rows which policies or views hide: if a statement has any of these, and
- * the join's operator is not leakproof, a filter stays next to its join.
+ * the join's operator is not leakproof, a filter stays next to its join.  The keys of a
+ * join in a view that is a security barrier may be of rows that the view hides later, and
+ * must not choose which rows the user's own conditions see.  The finished plan does not
+ * tell where a view begins, so with such views there is no transfer.
  */
 #include "key_plan.h"
 
@@ -104,6 +107,7 @@ typedef struct PlanEditor
 	bool		force;			/* wherever it is possible */
 	bool		scans;			/* may be Filter Scans */
 	bool		hides_rows;		/* by policies or security barriers */
+	bool		has_barriers;	/* views that are security barriers */
 	bool		is_volatile;	/* volatile functions are called somewhere */
 	int			next_node_id;
 	int			filters;		/* numbers given so far */
@@ -1292,14 +1296,12 @@ find_largest_node_id(Plan *plan, int *largest)
 		find_largest_node_id(lfirst(cell), largest);
 }
 
-/* Does the plan read views that are security barriers, or inline functions with policies? */
+/* Does the plan read views that are security barriers? */
 static bool
-hides_rows(const PlannedStmt *statement)
+has_barriers(const PlannedStmt *statement)
 {
 	ListCell   *cell;
 
-	if (statement->dependsOnRole)
-		return true;
 	foreach(cell, statement->rtable)
 	{
 		if (lfirst_node(RangeTblEntry, cell)->security_barrier)
@@ -1312,7 +1314,7 @@ static void
 edit_plan(PlanEditor *editor, Plan *plan)
 {
 	visit_joins(editor, plan, filter_join);
-	if (editor->added != NIL)
+	if (editor->added != NIL && !editor->has_barriers)
 		visit_joins(editor, plan, transfer_filters);
 }
 
@@ -1360,7 +1362,10 @@ key_plan_add_filters(PlannedStmt *statement, JoinFilterSetting setting,
 
 	if (statement->planTree == NULL || server_filters())
 		return;
-	editor.hides_rows = has_policies || hides_rows(statement);
+	editor.has_barriers = has_barriers(statement);
+	/* functions that were inlined may have policies, too */
+	editor.hides_rows = has_policies || editor.has_barriers ||
+		statement->dependsOnRole;
 	find_largest_node_id(statement->planTree, &editor.next_node_id);
 	foreach(cell, statement->subplans)
 		find_largest_node_id(lfirst(cell), &editor.next_node_id);
