@@ -24,11 +24,12 @@ declare -A regress_extra=([15]="indexed parallel" [18]="parallel")
 # To start workers for each statement of all tests takes four minutes, and most do not
 # join: so these have them, which do, and those that make their tables.  Not vacuum,
 # whose VACUUM FULL of catalogs others then meet in a deadlock, nor portals, which reads
-# a table in the order in which workers have copied it.
+# a table in the order in which workers have copied it, nor window, where peers come in
+# the order in which workers append the branches of UNION ALL.
 regress_parallel_tests=(test_setup copy create_misc create_function_c create_index create_view
 	select select_distinct select_having subselect union case join aggregates random
 	join_hash groupingsets update delete rowsecurity rangefuncs tsrf limit plancache plpgsql
-	prepare returning rowtypes with window equivclass select_views portals_p2 matview merge
+	prepare returning rowtypes with equivclass select_views portals_p2 matview merge
 	tablesample select_parallel write_parallel partition_join partition_prune
 	partition_aggregate memoize incremental_sort inherit updatable_views)
 # Plans in one forced run that have a join filter from an index, and that make one for
