@@ -5,7 +5,7 @@ MODULE_big = bloomfilter
 DATA = $(wildcard sql/*--*.sql)
 
 # The filters themselves: plain C, built here and by test/unit and bench alike
-FILTER_SOURCES = $(sort $(wildcard src/filter/*.c))
+FILTER_SOURCES = $(sort $(wildcard src/filter/*.c src/filter/*/*.c))
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/index/*.c src/scan/*.c)) $(FILTER_SOURCES))
 
 # No symbol but the SQL entry points leaves the library: the server exports
@@ -38,8 +38,8 @@ override CFLAGS += -std=gnu17
 endif
 
 # What follows needs no server: src/filter/ alone, with its tests and benchmarks
-CORE_CFLAGS = -std=gnu99 -O2 -g -Wall -Wextra -ffp-contract=off
-CORE_INPUT = $(FILTER_SOURCES) $(wildcard src/filter/*.h) $(wildcard bench/*.h)
+CORE_CFLAGS = -std=gnu99 -O2 -g -Wall -Wextra -Wno-unused-parameter -ffp-contract=off
+CORE_INPUT = $(FILTER_SOURCES) $(wildcard src/filter/*.h src/filter/*/*.h) $(wildcard bench/*.h)
 UNIT_SOURCES = $(sort $(wildcard test/unit/*.c))
 UNIT_INPUT = $(UNIT_SOURCES) $(wildcard test/unit/*.h) $(CORE_INPUT)
 SANITIZERS = -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover

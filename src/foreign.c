@@ -2,12 +2,12 @@
  * foreign.c
  *	  Filters of other systems: bloom_import, bloom_export, bloom_create_foreign.
  *
- * See filter/foreign.c for what such a filter can do, filter/foreign_io.c for the
- * other systems' bytes, and foreign_element.c for elements.
+ * See filter/foreign/foreign.c for what such a filter can do, filter/foreign/io.c
+ * for the other systems' bytes, and foreign_element.c for elements.
  */
 #include "value.h"
 
-#include "filter/foreign_io.h"
+#include "filter/foreign/io.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #if PG_VERSION_NUM >= 160000
@@ -21,47 +21,37 @@ SQL_FUNCTION(bloomfilter_create_foreign);
 /* Between the name of a format and the one of its versions */
 #define VERSION_MARK	':'
 
-/* Is "format" a name of the entry: its own, or that of all its versions? */
+/*
+ * Is "format" a name of the entry: its own, or that of all its versions?  But
+ * whether a string has Guava's old or new hashing, it does not tell.
+ */
 static bool
-names_format(const char *format, ForeignFormat entry, bool *any_version)
+names_format(const char *format, const ForeignFormat *entry)
 {
-	const char *name = foreign_formats[entry].name;
-	const char *mark = strchr(name, VERSION_MARK);
+	size_t		length = strlen(format);
 
-	*any_version = false;
-	if (strcmp(format, name) == 0)
-	{
-		/* that of the version which we make is that of all */
-		*any_version = mark == NULL;
-		return true;
-	}
-	/* whether a string has Guava's old or new hashing, it does not tell */
-	if (mark == NULL || foreign_needs_shape(entry))
-		return false;
-	*any_version = strncmp(format, name, mark - name) == 0 &&
-		format[mark - name] == '\0';
-	return *any_version;
+	return strncmp(format, entry->name, length) == 0 &&
+		(entry->name[length] == '\0' ||
+		 (entry->name[length] == VERSION_MARK && !entry->needs_shape));
 }
 
 /*
- * The format of that name.  Errors: ERRCODE_INVALID_PARAMETER_VALUE if there is
- * none.
+ * The format of exactly that name.  Errors: ERRCODE_INVALID_PARAMETER_VALUE if
+ * there is none.
  */
-static ForeignFormat
-find_format(const char *format, bool *any_version)
+static const ForeignFormat *
+find_format(const char *format)
 {
 	StringInfoData names;
 
-	for (int i = 0; i < foreign_format_count; i++)
-		if (strcmp(format, foreign_formats[i].name) == 0)
-		{
-			(void) names_format(format, (ForeignFormat) i, any_version);
-			return (ForeignFormat) i;
-		}
 	initStringInfo(&names);
 	for (int i = 0; i < foreign_format_count; i++)
+	{
+		if (strcmp(format, foreign_formats[i]->name) == 0)
+			return foreign_formats[i];
 		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "",
-						 foreign_formats[i].name);
+						 foreign_formats[i]->name);
+	}
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("unknown format of filters: \"%s\"", format),
@@ -94,29 +84,28 @@ parse_numeric(const char *element, ForeignType *type)
  * format does not define it.
  */
 static ForeignType
-find_form(ForeignFormat format, const char *element)
+find_form(const ForeignFormat *format, const char *element)
 {
 	ForeignType type = {.format = format};
 	StringInfoData names;
 
-	for (int form = 0; form < FOREIGN_FORMS; form++)
-	{
-		type.form = (ForeignForm) form;
-		if ((foreign_formats[format].forms & 1u << form) != 0 &&
-			(form == FORM_NUMERIC ? parse_numeric(element, &type) :
-			 strcmp(element, foreign_forms[form].name) == 0))
-			return type;
-	}
 	initStringInfo(&names);
 	for (int form = 0; form < FOREIGN_FORMS; form++)
-		if ((foreign_formats[format].forms & 1u << form) != 0)
-			appendStringInfo(&names, "%s%s%s", names.len > 0 ? ", " : "",
-							 foreign_forms[form].name,
-							 form == FORM_NUMERIC ? "(precision,scale), precision up to 38" : "");
+	{
+		if ((format->forms & 1u << form) == 0)
+			continue;
+		type.form = (ForeignForm) form;
+		if (form == FORM_NUMERIC ? parse_numeric(element, &type) :
+			strcmp(element, foreign_forms[form].name) == 0)
+			return type;
+		appendStringInfo(&names, "%s%s%s", names.len > 0 ? ", " : "",
+						 foreign_forms[form].name,
+						 form == FORM_NUMERIC ? "(precision,scale), precision up to 38" : "");
+	}
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("filters of format %s have no elements of form \"%s\"",
-					foreign_formats[format].name, element),
+					format->name, element),
 			 errhint("Forms of this format are %s.", names.data)));
 }
 
@@ -127,11 +116,11 @@ find_form(ForeignFormat format, const char *element)
 static void
 get_shape(FunctionCallInfo fcinfo, ForeignSource *source)
 {
-	const char *name = foreign_formats[source->format].name;
+	const char *name = source->format->name;
 	int64		bits = PG_ARGISNULL(3) ? 0 : PG_GETARG_INT64(3);
 	int32		hashes = PG_ARGISNULL(4) ? 0 : PG_GETARG_INT32(4);
 
-	if (!foreign_needs_shape(source->format))
+	if (!source->format->needs_shape)
 	{
 		if (!PG_ARGISNULL(3) || !PG_ARGISNULL(4))
 			ereport(ERROR,
@@ -182,7 +171,9 @@ bloomfilter_import(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		PG_RETURN_NULL();
 	format = text_to_cstring(PG_GETARG_TEXT_PP(1));
-	source.format = find_format(format, &source.any_version);
+	source.format = find_format(format);
+	/* the name of the version which we make is that of all */
+	source.any_version = strchr(format, VERSION_MARK) == NULL;
 	type = find_form(source.format, text_to_cstring(PG_GETARG_TEXT_PP(2)));
 	get_shape(fcinfo, &source);
 	bytes = PG_GETARG_BYTEA_PP(0);
@@ -207,7 +198,7 @@ bloomfilter_import(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 				 errmsg("invalid filter of format %s: %s", format, fault)));
 	/* with a wrong number of bits, too, the length may be a multiple */
-	if (foreign_needs_shape(import.format) && import.plan.layers > 1)
+	if (import.format->needs_shape && import.plan.layers > 1)
 		ereport(NOTICE,
 				(errmsg("%llu bytes are taken for %d strings of %llu bits",
 						(unsigned long long) source.length, import.plan.layers,
@@ -221,12 +212,11 @@ bloomfilter_export(PG_FUNCTION_ARGS)
 {
 	const uint8 *image = value_image(PG_GETARG_DATUM(0));
 	const char *format = text_to_cstring(PG_GETARG_TEXT_PP(1));
-	bool		any_version;
 	ForeignType type;
 	uint64		bytes;
 	bytea	   *result;
 
-	(void) find_format(format, &any_version);
+	(void) find_format(format);
 	if (!image_is_foreign(image) || !foreign_type(image_class(image), &type))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -234,11 +224,11 @@ bloomfilter_export(PG_FUNCTION_ARGS)
 				 errdetail("Its layout is %s.",
 						   filter_layout_name(image_layout(image))),
 				 errhint("Make a filter by bloom_create_foreign(), and add the elements to it.")));
-	if (!names_format(format, type.format, &any_version))
+	if (!names_format(format, type.format))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("filter is of format %s, not %s",
-						foreign_formats[type.format].name, format)));
+						type.format->name, format)));
 	bytes = foreign_export_bytes(image);
 	result = palloc_extended(VARHDRSZ + bytes, MCXT_ALLOC_HUGE);
 	SET_VARSIZE(result, VARHDRSZ + bytes);
@@ -253,9 +243,8 @@ bloomfilter_export(PG_FUNCTION_ARGS)
 Datum
 bloomfilter_create_foreign(PG_FUNCTION_ARGS)
 {
-	bool		any_version;
-	ForeignFormat format =
-		find_format(text_to_cstring(PG_GETARG_TEXT_PP(0)), &any_version);
+	const ForeignFormat *format =
+		find_format(text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	ForeignType type =
 		find_form(format, text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	int64		capacity = PG_GETARG_INT64(2);
@@ -269,7 +258,7 @@ bloomfilter_create_foreign(PG_FUNCTION_ARGS)
 	FilterPlan	plan;
 
 	check_capacity(capacity);
-	check_error_rate(error_rate, NULL);
+	check_error_rate(error_rate);
 	check_plan(foreign_plan(format, &params, &plan), &plan, NULL);
 	PG_RETURN_POINTER(value_make_planned(&params, &plan));
 }

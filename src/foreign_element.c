@@ -2,8 +2,8 @@
  * foreign_element.c
  *	  From values to the bytes that another system has for them.
  *
- * The form of a filter's elements (filter/foreign_type.h) says which bytes the other
- * system hashes: int4 and int8 of the same number are not the same there.  We
+ * The form of a filter's elements (filter/foreign/formats.h) says which bytes the
+ * other system hashes: int4 and int8 of the same number are not the same there.  We
  * take values of any type that may be equal to one of that form.
  *
  * Where "=" of PostgreSQL is wider than the other system's bytes, a value has
@@ -20,7 +20,6 @@
 
 #include "catalog/pg_type.h"
 #include "common/int.h"
-#include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -34,15 +33,14 @@
 
 /* Elements that there is room for at first */
 #define FIRST_ROOM			64
-/* What is kept for the next call, in elements, and in bytes of one of them */
+/* What is kept for the next call */
 #define ROOM_KEPT			16384
-#define BYTES_KEPT			(1024 * 1024)
 
-/* NaN as Java writes it, and as arithmetic on x86 makes it */
-#define NAN_BITS			UINT64CONST(0x7ff8000000000000)
-#define NAN_BITS_NEGATIVE	UINT64CONST(0xfff8000000000000)
-#define ZERO_BITS			UINT64CONST(0)
-#define ZERO_BITS_NEGATIVE	UINT64CONST(0x8000000000000000)
+/* NaN as Java writes it; with the sign, as arithmetic on x86 makes it */
+#define FLOAT4_NAN			UINT64CONST(0x7fc00000)
+#define FLOAT4_SIGN			UINT64CONST(0x80000000)
+#define FLOAT8_NAN			UINT64CONST(0x7ff8000000000000)
+#define FLOAT8_SIGN			UINT64CONST(0x8000000000000000)
 
 /* Bytes of the largest numeric: 38 digits fit in 127 bits. */
 #define NUMERIC_BYTES		16
@@ -54,12 +52,10 @@
 /* The elements of a call, and their hashes */
 struct ForeignElements
 {
-	MemoryContext mcxt;			/* of all memory here */
 	ElementClass class;			/* of the filter */
 	ForeignType type;			/* the same, unpacked */
 	uint64		seed;
 	Oid			value_type;
-	StringInfoData bytes;		/* of one element */
 	uint64		elements;		/* so far */
 	uint64		count;			/* of their hashes */
 	uint64		room;			/* for hashes, and for elements */
@@ -70,52 +66,33 @@ struct ForeignElements
 	bool	   *perhaps;		/* of an element: true whatever the filter has */
 };
 
-/* Can values of this type be equal to elements of this form? */
+/* The types of values that may equal elements of a form, and one for hints */
+static const struct
+{
+	Oid			types[4];
+	const char *cast;
+}			of_forms[FOREIGN_FORMS] = {
+	[FORM_TEXT] = {{TEXTOID, VARCHAROID, BPCHAROID, NAMEOID}, "text"},
+	[FORM_TEXT_UTF16] = {{TEXTOID, VARCHAROID, BPCHAROID, NAMEOID}, "text"},
+	[FORM_INT4] = {{INT2OID, INT4OID, INT8OID}, "integer"},
+	[FORM_INT8] = {{INT2OID, INT4OID, INT8OID}, "bigint"},
+	[FORM_BYTEA] = {{BYTEAOID}, "bytea"},
+	[FORM_FLOAT4] = {{FLOAT4OID, FLOAT8OID}, "real"},
+	[FORM_FLOAT8] = {{FLOAT4OID, FLOAT8OID}, "float8"},
+	[FORM_UUID] = {{UUIDOID}, "uuid"},
+	[FORM_DATE] = {{DATEOID}, "date"},
+	[FORM_TIMESTAMP] = {{TIMESTAMPOID}, "timestamp"},
+	[FORM_TIMESTAMPTZ] = {{TIMESTAMPTZOID}, "timestamptz"},
+	[FORM_NUMERIC] = {{NUMERICOID}, "numeric"}
+};
+
 static bool
 type_fits(Oid type, ForeignForm form)
 {
-	switch (form)
-	{
-		case FORM_TEXT:
-		case FORM_TEXT_UTF16:
-			return type == TEXTOID || type == VARCHAROID ||
-				type == BPCHAROID || type == NAMEOID;
-		case FORM_INT4:
-		case FORM_INT8:
-			return type == INT2OID || type == INT4OID || type == INT8OID;
-		case FORM_BYTEA:
-			return type == BYTEAOID;
-		case FORM_FLOAT8:
-			return type == FLOAT4OID || type == FLOAT8OID;
-		case FORM_UUID:
-			return type == UUIDOID;
-		case FORM_DATE:
-			return type == DATEOID;
-		case FORM_TIMESTAMP:
-			return type == TIMESTAMPOID;
-		case FORM_TIMESTAMPTZ:
-			return type == TIMESTAMPTZOID;
-		case FORM_NUMERIC:
-			return type == NUMERICOID;
-	}
+	for (size_t i = 0; i < lengthof(of_forms[form].types); i++)
+		if (of_forms[form].types[i] == type)
+			return true;
 	return false;
-}
-
-/* A type of such values, for hints */
-static const char *
-type_of_form(ForeignForm form)
-{
-	switch (form)
-	{
-		case FORM_TEXT_UTF16:
-			return "text";
-		case FORM_INT4:
-			return "integer";
-		case FORM_INT8:
-			return "bigint";
-		default:
-			return foreign_forms[form].name;
-	}
 }
 
 /* Have room for so many hashes, and elements. */
@@ -162,15 +139,11 @@ foreign_elements(ForeignElements **kept, const uint8 *image, Oid type,
 
 	if (elements == NULL)
 	{
-		MemoryContext old = MemoryContextSwitchTo(mcxt);
-
-		elements = palloc0(sizeof(ForeignElements));
-		elements->mcxt = mcxt;
+		elements = MemoryContextAllocZero(mcxt, sizeof(ForeignElements));
 		elements->room = FIRST_ROOM;
-		elements->hashes = palloc(FIRST_ROOM * sizeof(ForeignHash));
-		elements->owners = palloc(FIRST_ROOM * sizeof(uint64));
-		elements->perhaps = palloc(FIRST_ROOM * sizeof(bool));
-		MemoryContextSwitchTo(old);
+		elements->hashes = MemoryContextAlloc(mcxt, FIRST_ROOM * sizeof(ForeignHash));
+		elements->owners = MemoryContextAlloc(mcxt, FIRST_ROOM * sizeof(uint64));
+		elements->perhaps = MemoryContextAlloc(mcxt, FIRST_ROOM * sizeof(bool));
 		*kept = elements;
 	}
 	if (elements->class != image_class(image) || elements->value_type != type)
@@ -182,34 +155,22 @@ foreign_elements(ForeignElements **kept, const uint8 *image, Oid type,
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
 					 errmsg("filter of format %s holds elements of form %s, not values of type %s",
-							foreign_formats[elements->type.format].name,
+							elements->type.format->name,
 							foreign_form_name(&elements->type),
 							format_type_be(type)),
 					 errhint("Cast the element, for example $1::%s.",
-							 type_of_form(elements->type.form))));
+							 of_forms[elements->type.form].cast)));
 		elements->class = image_class(image);
 		elements->value_type = type;
 		elements->plain = elements->type.form == FORM_BYTEA ||
 			(elements->type.form == FORM_TEXT &&
-			 elements->type.format != FOREIGN_DATASKETCHES &&
+			 !elements->type.format->no_empty_text &&
 			 (type == TEXTOID || type == VARCHAROID) &&
 			 is_utf8_here());
 	}
 	/* one huge array should not hold memory until the end of the query */
 	if (elements->room > ROOM_KEPT)
 		set_room(elements, FIRST_ROOM);
-	if (elements->bytes.maxlen > BYTES_KEPT)
-	{
-		pfree(elements->bytes.data);
-		elements->bytes.data = NULL;
-	}
-	if (elements->bytes.data == NULL)
-	{
-		MemoryContext old = MemoryContextSwitchTo(elements->mcxt);
-
-		initStringInfo(&elements->bytes);
-		MemoryContextSwitchTo(old);
-	}
 	elements->seed = image_seed(image);
 	elements->elements = 0;
 	elements->count = 0;
@@ -225,7 +186,7 @@ push(ForeignElements *elements, const void *bytes, Size length)
 		enlarge(elements);
 	elements->owners[elements->count] = elements->elements;
 	elements->hashes[elements->count++] =
-		foreign_hash(elements->type.format, elements->seed, bytes, length);
+		elements->type.format->hash(elements->seed, bytes, length);
 }
 
 /* ----------------------------------------------------------------
@@ -234,39 +195,36 @@ push(ForeignElements *elements, const void *bytes, Size length)
  */
 
 /*
- * The same string in UTF-16, little-endian, in elements->bytes.  Returns false if
- * it is not UTF-8, which it may not be in a database of encoding SQL_ASCII.
+ * The same string in UTF-16, little-endian.  Returns false if it is not UTF-8,
+ * which it may not be in a database of encoding SQL_ASCII.
  */
 static bool
-convert_to_utf16(ForeignElements *elements, const char *utf8, int length)
+push_utf16(ForeignElements *elements, const char *utf8, int length)
 {
-	const unsigned char *at = (const unsigned char *) utf8;
-	const unsigned char *end = at + length;
+	const unsigned char *from = (const unsigned char *) utf8;
+	const unsigned char *end = from + length;
+	uint8	   *bytes;
+	uint8	   *to;
 
 	if (!pg_verify_mbstr(PG_UTF8, utf8, length, true))
 		return false;
-	resetStringInfo(&elements->bytes);
-	while (at < end)
+	/* no character has more than twice its bytes */
+	to = bytes = palloc_extended((Size) 2 * length, MCXT_ALLOC_HUGE);
+	for (; from < end; from += pg_utf_mblen(from))
 	{
-		uint32		point = utf8_to_unicode(at);
-		uint16		units[2];
-		int			count = 1;
+		uint32		point = utf8_to_unicode(from);
 
-		at += pg_utf_mblen(at);
 		if (point > 0xffff)
 		{
-			units[0] = (uint16) (0xd800 + ((point - 0x10000) >> 10));
-			units[1] = (uint16) (0xdc00 + (point & 0x3ff));
-			count = 2;
+			put16(to, 0xd800 + ((point - 0x10000) >> 10));
+			to += 2;
+			point = 0xdc00 + (point & 0x3ff);
 		}
-		else
-			units[0] = (uint16) point;
-		for (int i = 0; i < count; i++)
-		{
-			appendStringInfoChar(&elements->bytes, (char) (units[i] & 0xff));
-			appendStringInfoChar(&elements->bytes, (char) (units[i] >> 8));
-		}
+		put16(to, point);
+		to += 2;
 	}
+	push(elements, bytes, to - bytes);
+	pfree(bytes);
 	return true;
 }
 
@@ -274,19 +232,14 @@ convert_to_utf16(ForeignElements *elements, const char *utf8, int length)
 static bool
 push_string(ForeignElements *elements, const char *utf8, int length)
 {
-	if (length == 0 && elements->type.format == FOREIGN_DATASKETCHES)
+	if (length == 0 && elements->type.format->no_empty_text)
 	{
 		elements->perhaps[elements->elements] = true;
 		return true;
 	}
 	if (elements->type.form == FORM_TEXT_UTF16)
-	{
-		if (!convert_to_utf16(elements, utf8, length))
-			return false;
-		push(elements, elements->bytes.data, elements->bytes.len);
-	}
-	else
-		push(elements, utf8, length);
+		return push_utf16(elements, utf8, length);
+	push(elements, utf8, length);
 	return true;
 }
 
@@ -347,22 +300,14 @@ push_varlena(ForeignElements *elements, Datum value)
  * ----------------------------------------------------------------
  */
 
+/* The lower bytes of a number, little-endian */
 static void
-push_uint64(ForeignElements *elements, uint64 number)
+push_number(ForeignElements *elements, uint64 number, Size length)
 {
 	uint8		bytes[sizeof(number)];
 
 	put64(bytes, number);
-	push(elements, bytes, sizeof(bytes));
-}
-
-static void
-push_uint32(ForeignElements *elements, uint32 number)
-{
-	uint8		bytes[sizeof(number)];
-
-	put32(bytes, number);
-	push(elements, bytes, sizeof(bytes));
+	push(elements, bytes, length);
 }
 
 /*
@@ -377,53 +322,49 @@ push_integer(ForeignElements *elements, int64 number)
 
 	if (is_int4 && number != (int32) number)
 		return false;
-	switch (elements->type.format)
-	{
-		case FOREIGN_REDISBLOOM:
-			push(elements, decimal, pg_lltoa(number, decimal));
-			break;
-		case FOREIGN_SPARK:
-		case FOREIGN_SPARK2:
-		case FOREIGN_DATASKETCHES:
-			/* an int is added as a long there */
-			push_uint64(elements, (uint64) number);
-			break;
-		default:
-			if (is_int4)
-				push_uint32(elements, (uint32) number);
-			else
-				push_uint64(elements, (uint64) number);
-	}
+	if (elements->type.format->integers == INTEGERS_DECIMAL)
+		push(elements, decimal, pg_lltoa(number, decimal));
+	else
+		push_number(elements, (uint64) number,
+					is_int4 && elements->type.format->integers == INTEGERS_BY_FORM ?
+					sizeof(int32) : sizeof(int64));
 	return true;
 }
 
-static void
+/* Returns false if the form is float4, which has no such number. */
+static bool
 push_float(ForeignElements *elements, float8 number, bool all)
 {
-	uint64		bits;
+	bool		is_float4 = elements->type.form == FORM_FLOAT4;
+	Size		length = is_float4 ? sizeof(float4) : sizeof(float8);
+	uint64		sign = is_float4 ? FLOAT4_SIGN : FLOAT8_SIGN;
+	uint64		bits = is_float4 ? FLOAT4_NAN : FLOAT8_NAN;
 
-	memcpy(&bits, &number, sizeof(bits));
 	if (isnan(number))
 	{
-		push_uint64(elements, NAN_BITS);
+		push_number(elements, bits, length);
 		if (all)
-			push_uint64(elements, NAN_BITS_NEGATIVE);
-		return;
+			push_number(elements, bits | sign, length);
+		return true;
 	}
-	if (number != 0)
+	if (is_float4)
 	{
-		push_uint64(elements, bits);
-		return;
+		float4		narrow = (float4) number;
+		uint32		narrow_bits;
+
+		if (narrow != number)
+			return false;
+		memcpy(&narrow_bits, &narrow, sizeof(narrow_bits));
+		bits = narrow_bits;
 	}
-	/* DuckDB and Spark write 0 for -0 */
-	if (elements->type.format == FOREIGN_PARQUET ||
-		elements->type.format == FOREIGN_SPARK_SQL ||
-		elements->type.format == FOREIGN_SPARK_SQL2)
-		bits = ZERO_BITS;
-	push_uint64(elements, bits);
-	if (all)
-		push_uint64(elements,
-					bits == ZERO_BITS ? ZERO_BITS_NEGATIVE : ZERO_BITS);
+	else
+		memcpy(&bits, &number, sizeof(bits));
+	if (number == 0 && elements->type.format->one_zero)
+		bits = 0;
+	push_number(elements, bits, length);
+	if (number == 0 && all)
+		push_number(elements, bits ^ sign, length);
+	return true;
 }
 
 /* Days since 1970; infinity as DuckDB has it */
@@ -436,7 +377,7 @@ push_date(ForeignElements *elements, DateADT date)
 		days = -PG_INT32_MAX;
 	else if (!DATE_IS_NOEND(date))
 		days += POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE;
-	push_uint32(elements, (uint32) days);
+	push_number(elements, (uint32) days, sizeof(days));
 }
 
 /* Microseconds since 1970.  Returns false if there are too many. */
@@ -451,18 +392,16 @@ push_timestamp(ForeignElements *elements, Timestamp timestamp)
 	else if (!TIMESTAMP_IS_NOEND(timestamp) &&
 			 pg_add_s64_overflow(timestamp, since, &number))
 		return false;
-	push_uint64(elements, (uint64) number);
+	push_number(elements, (uint64) number, sizeof(number));
 	return true;
 }
 
 /*
- * A decimal number times 10 to the power of the scale, as an integer of 128 bits in
- * two's complement, big-endian.  Returns false if it is none, or has more digits
- * than the precision.
+ * A decimal number times 10 to the power of the scale, in two's complement.
+ * Returns false if it is none, or has more digits than the precision.
  */
 static bool
-unscaled(const char *decimal, const ForeignType *type,
-		 uint8 bytes[NUMERIC_BYTES])
+unscaled(const char *decimal, const ForeignType *type, unsigned __int128 * number)
 {
 	bool		negative = *decimal == '-';
 	const char *wholes = decimal + negative;
@@ -479,35 +418,21 @@ unscaled(const char *decimal, const ForeignType *type,
 	fraction_count = strlen(fraction);
 	if (whole_count == 0 || fraction_count > type->scale)
 		return false;
-	memset(bytes, 0, NUMERIC_BYTES);
+	*number = 0;
 	for (int i = 0; i < whole_count + type->scale; i++)
 	{
-		int			carry = 0;
+		int			digit = 0;
 
 		if (i < whole_count)
-			carry = wholes[i] - '0';
+			digit = wholes[i] - '0';
 		else if (i - whole_count < fraction_count)
-			carry = fraction[i - whole_count] - '0';
-		if ((digits > 0 || carry > 0) && ++digits > type->precision)
+			digit = fraction[i - whole_count] - '0';
+		*number = 10 * *number + digit;
+		if ((digits > 0 || *number > 0) && ++digits > type->precision)
 			return false;
-		for (int j = NUMERIC_BYTES - 1; j >= 0; j--)
-		{
-			carry += 10 * bytes[j];
-			bytes[j] = (uint8) carry;
-			carry >>= BITS_PER_BYTE;
-		}
 	}
 	if (negative)
-	{
-		int			carry = 1;
-
-		for (int i = NUMERIC_BYTES - 1; i >= 0; i--)
-		{
-			carry += (uint8) ~bytes[i];
-			bytes[i] = (uint8) carry;
-			carry >>= BITS_PER_BYTE;
-		}
-	}
+		*number = -*number;
 	return true;
 }
 
@@ -532,10 +457,11 @@ push_numeric(ForeignElements *elements, Datum value, bool all)
 {
 	Numeric		number = DatumGetNumeric(value);
 	char	   *decimal = numeric_normalize(number);
-	uint8		bytes[NUMERIC_BYTES];
+	unsigned	__int128 integer;
+	uint8		bytes[NUMERIC_BYTES];	/* of it, big-endian */
 	int			precision = elements->type.precision;
-	bool		fits = unscaled(decimal, &elements->type, bytes);
-	bool		parquet = elements->type.format == FOREIGN_PARQUET;
+	bool		fits = unscaled(decimal, &elements->type, &integer);
+	bool		parquet = elements->type.format->parquet_numerics;
 	int			first = parquet ? NUMERIC_BYTES - decimal_bytes(precision) : 0;
 
 	pfree(decimal);
@@ -543,16 +469,13 @@ push_numeric(ForeignElements *elements, Datum value, bool all)
 		pfree(number);
 	if (!fits)
 		return false;
+	for (int i = 0; i < NUMERIC_BYTES; i++)
+		bytes[i] = (uint8) (integer >> (NUMERIC_BYTES - 1 - i) * BITS_PER_BYTE);
 	if (precision <= PRECISION_INT8)
 	{
-		uint64		integer = 0;
-
-		for (int i = NUMERIC_BYTES - sizeof(uint64); i < NUMERIC_BYTES; i++)
-			integer = integer << BITS_PER_BYTE | bytes[i];
-		if (parquet && precision <= PRECISION_INT4)
-			push_uint32(elements, (uint32) integer);
-		else
-			push_uint64(elements, integer);
+		push_number(elements, (uint64) integer,
+					parquet && precision <= PRECISION_INT4 ?
+					sizeof(int32) : sizeof(int64));
 		if (parquet && all)
 			push(elements, bytes + first, NUMERIC_BYTES - first);
 		return true;
@@ -602,11 +525,9 @@ push_value(ForeignElements *elements, Datum value, bool all)
 			push_varlena(elements, value);
 			return true;
 		case FLOAT4OID:
-			push_float(elements, DatumGetFloat4(value), all);
-			return true;
+			return push_float(elements, DatumGetFloat4(value), all);
 		case FLOAT8OID:
-			push_float(elements, DatumGetFloat8(value), all);
-			return true;
+			return push_float(elements, DatumGetFloat8(value), all);
 		case UUIDOID:
 			push(elements, DatumGetUUIDP(value)->data, UUID_LEN);
 			return true;
@@ -659,24 +580,14 @@ foreign_elements_fit(const uint8 *image, Oid type)
 void
 foreign_elements_probe(ForeignElements *elements, Datum value)
 {
-	struct varlena *bytes;
-
 	if (!elements->plain)
 	{
 		(void) next_element(elements, value, true);
 		return;
 	}
 	/* the shortest way for the most frequent types; "single" remains true */
-	if (elements->count == elements->room)
-		enlarge(elements);
-	bytes = PG_DETOAST_DATUM_PACKED(value);
-	elements->hashes[elements->count++] =
-		foreign_hash(elements->type.format, elements->seed,
-					 (const uint8 *) VARDATA_ANY(bytes),
-					 VARSIZE_ANY_EXHDR(bytes));
+	push_varlena(elements, value);
 	elements->elements++;
-	if ((Pointer) bytes != DatumGetPointer(value))
-		pfree(bytes);
 }
 
 /*

@@ -1,14 +1,41 @@
 /*
  * hash.c
- *	  An element's hash in SQL: bloom_hash, and bloom_shard for sets that are
- *	  distributed among several filters.
+ *	  An element's hash in SQL: bloom_hash; bloom_shard for sets that are
+ *	  distributed among several filters; bloom_element and its type,
+ *	  hashed_element.
+ *
+ * A hashed_element is an element that has been hashed already.  It is of one type
+ * whatever the element's type was, so that an aggregate of it has no polymorphic
+ * arguments.  Its external form is its three numbers, little-endian: the hash, the
+ * class and the seed.  Text is their hexadecimal digits.
  */
-#include "value.h"
+#include "hash.h"
 
 #include "callsite.h"
+#include "filter/bytes.h"
+#include "filter/check.h"
+#include "libpq/pqformat.h"
+#include "utils/builtins.h"
 
 SQL_FUNCTION(bloomfilter_hash);
 SQL_FUNCTION(bloomfilter_shard);
+SQL_FUNCTION(bloomfilter_element);
+SQL_FUNCTION(bloomfilter_element_in);
+SQL_FUNCTION(bloomfilter_element_out);
+SQL_FUNCTION(bloomfilter_element_recv);
+SQL_FUNCTION(bloomfilter_element_send);
+
+/* Of the external form: where each number is, and how many bytes they are */
+enum
+{
+	ELEMENT_OFF_HASH = 0,
+	ELEMENT_OFF_CLASS = 8,
+	ELEMENT_OFF_SEED = 16,
+	ELEMENT_BYTES = 24
+};
+
+/* Hexadecimal digits of a byte */
+#define HEX_DIGITS			2
 
 /*
  * The seed of the hash that chooses a shard.  It must differ from the filters'
@@ -41,4 +68,114 @@ bloomfilter_shard(PG_FUNCTION_ARGS)
 						shards)));
 	PG_RETURN_INT32(mulhi64(element_hash(site->hasher, PG_GETARG_DATUM(0),
 										 SHARD_SEED), shards));
+}
+
+/*
+ * bloom_element(element anycompatible, seed bigint).  Not strict: with NULL for a
+ * seed, aggregates would skip all elements.
+ */
+Datum
+bloomfilter_element(PG_FUNCTION_ARGS)
+{
+	CallSite   *site;
+	HashedElement *element;
+
+	StaticAssertStmt(sizeof(HashedElement) == ELEMENT_BYTES,
+					 "the SQL script has the length of the external form");
+	if (PG_ARGISNULL(1))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("seed of a hashed element must not be null")));
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	site = call_site(fcinfo, 0, false);
+	element = palloc(sizeof(HashedElement));
+	element->seed = PG_GETARG_INT64(1);
+	element->hash = element_hash(site->hasher, PG_GETARG_DATUM(0),
+								 element->seed);
+	element->class = site->hasher->class;
+	PG_RETURN_POINTER(element);
+}
+
+/* The element of an external form, or NULL if no filter can have its class */
+static HashedElement *
+element_from_external(const uint8 *external)
+{
+	HashedElement *element;
+
+	if (!check_element_class(external + ELEMENT_OFF_CLASS))
+		return NULL;
+	element = palloc(sizeof(HashedElement));
+	element->hash = get64(external + ELEMENT_OFF_HASH);
+	element->class = get64(external + ELEMENT_OFF_CLASS);
+	element->seed = (int64) get64(external + ELEMENT_OFF_SEED);
+	return element;
+}
+
+static void
+element_to_external(const HashedElement *element, uint8 *external)
+{
+	put64(external + ELEMENT_OFF_HASH, element->hash);
+	put64(external + ELEMENT_OFF_CLASS, element->class);
+	put64(external + ELEMENT_OFF_SEED, (uint64) element->seed);
+}
+
+Datum
+bloomfilter_element_in(PG_FUNCTION_ARGS)
+{
+	const char *text = PG_GETARG_CSTRING(0);
+	HashedElement *element = NULL;
+	uint8		external[ELEMENT_BYTES];
+
+	if (strlen(text) == HEX_DIGITS * ELEMENT_BYTES &&
+		strspn(text, "0123456789abcdefABCDEF") == HEX_DIGITS * ELEMENT_BYTES)
+	{
+		(void) hex_decode(text, HEX_DIGITS * ELEMENT_BYTES,
+						  (char *) external);
+		element = element_from_external(external);
+	}
+	/* without the text, which may be the element itself */
+	if (element == NULL)
+		INPUT_ERROR(fcinfo,
+					(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+					 errmsg("invalid input syntax for type %s",
+							"hashed_element"),
+					 errhint("Use bloom_element() to make a hashed element.")));
+	PG_RETURN_POINTER(element);
+}
+
+Datum
+bloomfilter_element_out(PG_FUNCTION_ARGS)
+{
+	uint8		external[ELEMENT_BYTES];
+	char	   *text = palloc0(HEX_DIGITS * ELEMENT_BYTES + 1);
+
+	element_to_external(DatumGetHashedElement(PG_GETARG_DATUM(0)), external);
+	(void) hex_encode((const char *) external, ELEMENT_BYTES, text);
+	PG_RETURN_CSTRING(text);
+}
+
+Datum
+bloomfilter_element_recv(PG_FUNCTION_ARGS)
+{
+	StringInfo	message = (StringInfo) PG_GETARG_POINTER(0);
+	const char *external = pq_getmsgbytes(message, ELEMENT_BYTES);
+	HashedElement *element = element_from_external((const uint8 *) external);
+
+	if (element == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("invalid class of a hashed element")));
+	PG_RETURN_POINTER(element);
+}
+
+Datum
+bloomfilter_element_send(PG_FUNCTION_ARGS)
+{
+	bytea	   *external = palloc(VARHDRSZ + ELEMENT_BYTES);
+
+	SET_VARSIZE(external, VARHDRSZ + ELEMENT_BYTES);
+	element_to_external(DatumGetHashedElement(PG_GETARG_DATUM(0)),
+						(uint8 *) VARDATA(external));
+	PG_RETURN_BYTEA_P(external);
 }

@@ -551,7 +551,6 @@ bloom_check_image(const uint8_t *image)
 const char *
 bloom_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 {
-	(void) i;
 	if (layer->layout == LAYOUT_SMALL)
 	{
 		if (layer->hashes < 1 || layer->hashes > SMALL_MAX_HASHES)

@@ -10,7 +10,7 @@
  */
 #include "check.h"
 
-#include "foreign.h"
+#include "foreign/foreign.h"
 #include "layouts.h"
 #include "sizing.h"
 
@@ -24,7 +24,7 @@ valid_error_rate(double rate)
 /*
  * A class is up to eight bytes, padded with zeros: printable characters, and
  * any bytes between double quotes, which enclose names of types.  Or it is '#'
- * and any seven bytes.  Of a foreign filter, see foreign.h.
+ * and any seven bytes.  Of a foreign filter, see foreign/foreign.h.
  */
 static bool
 valid_class(const uint8_t class[8])
@@ -42,6 +42,12 @@ valid_class(const uint8_t class[8])
 			return false;
 	}
 	return all_zero(class + i, 8 - i);
+}
+
+bool
+check_element_class(const uint8_t class[8])
+{
+	return valid_class(class) && class[0] != 0 && class[0] != FOREIGN_CLASS;
 }
 
 /*

@@ -21,4 +21,7 @@ extern const char *image_check(const uint8_t *image, uint64_t bytes,
 extern const char *image_check_kind(const uint8_t *image, uint64_t bytes,
 									FilterKind kind);
 
+/* Can elements of this class be in a filter of ours, not of another system? */
+extern bool check_element_class(const uint8_t class[8]);
+
 #endif							/* FILTER_CHECK_H */

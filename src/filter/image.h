@@ -84,7 +84,7 @@ typedef enum FilterLayout
 	LAYOUT_COUNTING = 7,		/* block512, and counters behind its bits */
 	LAYOUT_COUNTINGX2 = 8,		/* block512x2, likewise */
 	LAYOUT_FOREIGN = 9			/* another system's: the element class tells
-								 * which, see foreign.h */
+								 * which, see foreign/ */
 } FilterLayout;
 
 /*
@@ -153,7 +153,7 @@ typedef enum FilterLayout
 									 * its capacity */
 #define LAYER_OFF_OFFSET		48	/* of its bits, in the image */
 #define LAYER_OFF_MULTIPLE		56	/* cuckoo: its windows over those of the
-									 * first layer; foreign: see foreign.h;
+									 * first layer; foreign: see foreign/;
 									 * others: 0 */
 
 /* Bytes of LAYER_OFF_DETAIL */

@@ -9,7 +9,7 @@
 #include "classic.h"
 #include "counting.h"
 #include "cuckoo.h"
-#include "foreign.h"
+#include "foreign/foreign.h"
 #include "set.h"
 #include "sizing.h"
 

@@ -14,7 +14,11 @@
 extern uint64_t filter_plan_shards(const FilterParams *params,
 								   FilterParams *each);
 
-/* Shards have numbers from 0, which are a PostgreSQL integer */
-#define MAX_SHARDS		INT32_MAX
+/*
+ * The largest number of shards: enough for 10^10 elements at one percent, or 10^9
+ * at the lowest error rate.  Whoever asks for them gets all their filters at once, of
+ * up to SHARD_BYTES (shards.c): 18 GB.
+ */
+#define MAX_SHARDS		(1 << 24)
 
 #endif							/* FILTER_SHARDS_H */

@@ -9,7 +9,7 @@
  */
 #include "fuzz.h"
 
-#include "../../src/filter/foreign_io.h"
+#include "../../src/filter/foreign/io.h"
 
 #define PREFIX_BYTES	5
 
@@ -30,7 +30,7 @@ must_round_trip(const uint8_t *image, const ForeignSource *like)
 	uint8_t    *back;
 
 	/* strings of other lengths than the first are not told apart */
-	if (foreign_needs_shape(like->format) && image_layers(image) > 1)
+	if (like->format->needs_shape && image_layers(image) > 1)
 		return;
 	image_get_layer(image, 0, &layer);
 	source.length = foreign_export_bytes(image);
@@ -64,7 +64,7 @@ must_be_as_it_was(const uint8_t *image, const ForeignSource *source)
 {
 	uint8_t    *bytes;
 
-	if (source->format == FOREIGN_REDISBLOOM)
+	if (source->format == &redisbloom_format)
 		return;
 	must(foreign_export_bytes(image) == source->length, "another length than before");
 	bytes = allocate_image(source->length);
@@ -89,7 +89,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	begin_input("bytes of other systems", 0.01);
 	if (size < PREFIX_BYTES)
 		return 0;
-	source.format = (ForeignFormat) (data[0] % foreign_format_count);
+	source.format = foreign_formats[data[0] % foreign_format_count];
 	source.bits = 1 + get16(data + 2);
 	source.hashes = 1 + data[4] % FOREIGN_MAX_HASHES;
 	type.form = (ForeignForm) (data[1] % FOREIGN_FORMS);

@@ -11,7 +11,7 @@
 
 #include "fuzz.h"
 
-#include "../../src/filter/foreign_io.h"
+#include "../../src/filter/foreign/io.h"
 
 /* The largest input for a target */
 #define INPUT_MAX		4096
@@ -118,7 +118,7 @@ saturated(uint8_t *image)
 
 /* A filter of another system, of "count" elements */
 static uint8_t *
-foreign(ForeignFormat format, uint64_t capacity, uint64_t count)
+foreign(const ForeignFormat *format, uint64_t capacity, uint64_t count)
 {
 	ForeignType type = {.format = format, .form = FORM_BYTEA};
 	FilterParams params = {
@@ -232,12 +232,12 @@ write_images(void)
 		{"cuckoo_saturated", saturated(make_cuckoo(20, 0.1, 2))},
 		{"cuckoo_beside", united(filled(make_cuckoo(10, 0.03, 2), 0, 40),
 								 filled(make_cuckoo(10, 0.03, 2), 50, 40))},
-		{"foreign_guava", foreign(FOREIGN_GUAVA, 60, 40)},
-		{"foreign_parquet", foreign(FOREIGN_PARQUET, 100, 50)},
-		{"foreign_parquet_larger", foreign(FOREIGN_PARQUET, 400, 50)},
-		{"foreign_datasketches", foreign(FOREIGN_DATASKETCHES, 60, 60)},
-		{"foreign_redisbloom", foreign_grown(foreign(FOREIGN_REDISBLOOM, 60, 40))},
-		{"foreign_redis_bits", foreign(FOREIGN_REDIS_GUAVA32, 60, 40)}
+		{"foreign_guava", foreign(&guava_format, 60, 40)},
+		{"foreign_parquet", foreign(&parquet_format, 100, 50)},
+		{"foreign_parquet_larger", foreign(&parquet_format, 400, 50)},
+		{"foreign_datasketches", foreign(&datasketches_format, 60, 60)},
+		{"foreign_redisbloom", foreign_grown(foreign(&redisbloom_format, 60, 40))},
+		{"foreign_redis_bits", foreign(&redis_guava32_format, 60, 40)}
 	};
 	const int	count = sizeof(samples) / sizeof(samples[0]);
 
@@ -268,14 +268,15 @@ write_foreign(void)
 			for (int layers = 1; layers <= 2; layers++)
 			{
 				uint8_t		input[INPUT_MAX];
-				uint8_t    *image = foreign((ForeignFormat) format, 60, count);
+				uint8_t    *image = foreign(foreign_formats[format], 60, count);
 				FilterLayer layer;
 				char		name[64];
 
 				image_get_layer(image, 0, &layer);
 				if (layers > 1)
 				{
-					if (format < FOREIGN_REDISBLOOM)
+					if (!foreign_formats[format]->counted &&
+						!foreign_formats[format]->needs_shape)
 					{
 						release_image(image);
 						continue;

@@ -22,7 +22,7 @@
 #include <stdarg.h>
 
 #include "../../src/filter/classic.h"
-#include "../../src/filter/foreign_io.h"
+#include "../../src/filter/foreign/io.h"
 
 uint64_t	let_through;
 uint64_t	operations;
@@ -106,9 +106,12 @@ static bool
 contains(const uint8_t *image, uint64_t hash)
 {
 	ForeignHash foreign = foreign_element(hash);
+	bool		found;
 
-	return image_is_foreign(image) ? foreign_contains(image, &foreign) :
-		filter_contains(image, hash);
+	if (!image_is_foreign(image))
+		return filter_contains(image, hash);
+	foreign_contains_batch(image, &foreign, 1, &found);
+	return found;
 }
 
 static void

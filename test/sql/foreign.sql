@@ -11,11 +11,16 @@ FROM unnest(ARRAY['guava', 'guava:mitz32', 'parquet', 'spark', 'spark:v2', 'spar
 	'spark-sql:v2', 'datasketches', 'redisbloom', 'redis-bits:guava32', 'redis-bits:guava64']) format,
 	bloom_info(bloom_create_foreign(format, 'text', 1000, 0.01));
 
+-- no element, no error: 0, and not -0
+SELECT DISTINCT bloom_error_rate(bloom_create_foreign(format, 'text', 1000))::text
+FROM unnest(ARRAY['guava', 'guava:mitz32', 'parquet', 'spark', 'spark:v2', 'spark-sql',
+	'spark-sql:v2', 'datasketches', 'redisbloom', 'redis-bits:guava32', 'redis-bits:guava64']) format;
+
 CREATE TABLE formats (format text, element text);
 INSERT INTO formats SELECT format, element
 FROM unnest(ARRAY['guava', 'guava:mitz32', 'parquet', 'spark', 'spark:v2', 'spark-sql',
 		'spark-sql:v2', 'datasketches', 'redisbloom', 'redis-bits:guava32', 'redis-bits:guava64']) format,
-	unnest(ARRAY['text', 'int4', 'int8', 'bytea', 'float8', 'uuid', 'date', 'timestamp',
+	unnest(ARRAY['text', 'int4', 'int8', 'bytea', 'float4', 'float8', 'uuid', 'date', 'timestamp',
 		'numeric(9,2)', 'numeric(18,4)', 'numeric(30,0)', 'text-utf16']) element;
 CREATE FUNCTION defined(format text, element text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
@@ -40,6 +45,7 @@ UNION ALL SELECT 'text-utf16', * FROM lost('text-utf16', ARRAY['', 'a', 'Ã©', 'ð
 UNION ALL SELECT 'int4', * FROM lost('int4', ARRAY[0, 1, -1, 2147483647, -2147483648])
 UNION ALL SELECT 'int8', * FROM lost('int8', ARRAY[0, 1, -1, 9223372036854775807, -9223372036854775808])
 UNION ALL SELECT 'bytea', * FROM lost('bytea', ARRAY['', '\x00', '\xff8001', repeat('x', 300)::bytea])
+UNION ALL SELECT 'float4', * FROM lost('float4', ARRAY[0, -0.0, 1.5, 0.1, 'NaN', 'Infinity', '-Infinity', 1e-45]::float4[])
 UNION ALL SELECT 'float8', * FROM lost('float8', ARRAY[0, -0.0, 1.5, 'NaN', 'Infinity', '-Infinity', 5e-324]::float8[])
 UNION ALL SELECT 'uuid', * FROM lost('uuid', ARRAY['00000000-0000-0000-0000-000000000000', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11']::uuid[])
 UNION ALL SELECT 'date', * FROM lost('date', ARRAY['1970-01-01', '2026-11-22', '4713-01-01 BC', 'infinity', '-infinity']::date[])
@@ -63,7 +69,20 @@ SELECT bloom_contains(f, 1.005), bloom_contains(f, 12345678.0), bloom_contains(f
 FROM bloom_import(decode(repeat('ff', 32), 'hex'), 'parquet', 'numeric(9,2)') f;
 SELECT bloom_add(bloom_create_foreign('guava', 'int4', 10), 2147483648);
 SELECT bloom_add_all(bloom_create_foreign('parquet', 'numeric(9,2)', 10), ARRAY[1.00, 1.005]);
+-- 2^128 has one digit too many, however it is computed
+SELECT bloom_add(bloom_create_foreign('parquet', 'numeric(38,0)', 10), 340282366920938463463374607431768211456);
 SELECT bloom_add(bloom_create_foreign('parquet', 'timestamp', 10), '294276-12-31'::timestamp);
+
+SELECT bloom_add(bloom_create_foreign('parquet', 'float4', 10), 0.1::float8);
+
+-- a float of 4 bytes is not one of 8; -0 and NaN as DuckDB and Spark write them, and as others do
+SELECT format, bloom_export(made(format, 'float4', ARRAY[1.5::real]), format) = bloom_export(made(format, 'bytea', ARRAY['\x0000c03f'::bytea]), format) AS four_bytes,
+	bloom_contains(f, 1.5::real) AS "1.5", bloom_contains(f, 1.5::float8) AS "1.5 as float8",
+	bloom_contains(f, 0.1::real) AS "0.1", bloom_contains(f, 0.1::float8) AS "0.1 as float8", bloom_contains(f, 1e300::float8) AS "1e300",
+	bloom_contains(f, '-0'::real) AS "-0", bloom_contains(f, 'NaN'::float8) AS "NaN"
+FROM unnest(ARRAY['guava', 'parquet', 'spark-sql']) format, made(format, 'float4', ARRAY[1.5, 0.1, 0, 'NaN']::real[]) f;
+SELECT bloom_contains_each(bloom_import(bloom_export(made('parquet', 'bytea', ARRAY[bytes]), 'parquet'), 'parquet', 'float4'), ARRAY[0, '-0', 'NaN', 1.5]::real[])
+FROM unnest(ARRAY['\x00000000', '\x00000080', '\x0000c07f', '\x0000c0ff', '\x0000c03f']::bytea[]) bytes;
 
 -- where "=" is wider than the other system's bytes
 SELECT format, bloom_contains(f, 0::float8) AS zero, bloom_contains(f, '-0'::float8) AS minus_zero

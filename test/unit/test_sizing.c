@@ -10,6 +10,7 @@
 
 #include "../../src/filter/bloom.h"
 #include "../../src/filter/classic.h"
+#include "../../src/filter/shards.h"
 #include "../../src/filter/small_sizing.h"
 
 /* Header and descriptor of a filter of one layer */
@@ -710,9 +711,43 @@ test_kept(void)
 	end_test();
 }
 
+/* A set has at most MAX_SHARDS shards, and as many as that if it needs them. */
+static void
+test_most_shards(void)
+{
+	const uint64_t step = 1000000;
+	FilterParams params = {.error_rate = 0.01, .growth = 2};
+	FilterParams each;
+	uint64_t	least = 1;
+	uint64_t	most = 1000000;
+	uint64_t	shards;
+
+	begin_test("the largest number of shards");
+	/* the largest capacity, in steps, that has a plan */
+	while (least < most)
+	{
+		uint64_t	middle = least + (most - least + 1) / 2;
+
+		params.capacity = middle * step;
+		shards = filter_plan_shards(&params, &each);
+		expect(shards <= MAX_SHARDS, "%g shards", (double) shards);
+		if (shards > 0)
+			least = middle;
+		else
+			most = middle - 1;
+	}
+	params.capacity = least * step;
+	shards = filter_plan_shards(&params, &each);
+	expect(shards > 0.999 * MAX_SHARDS, "%g shards", (double) shards);
+	expect(least * step > 12000000000, "%g elements", (double) least * step);
+	expect(least * step < 13000000000, "%g elements", (double) least * step);
+	end_test();
+}
+
 void
 test_sizing(void)
 {
+	test_most_shards();
 	test_table();
 	test_promise();
 	test_growth_size();

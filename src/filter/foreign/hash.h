@@ -1,11 +1,11 @@
 /*
- * foreign_hash.h
- *	  The hash functions of other systems' filters; see foreign_hash.c.
+ * hash.h
+ *	  The hash functions of other systems' filters; see hash.c.
  */
 #ifndef FILTER_FOREIGN_HASH_H
 #define FILTER_FOREIGN_HASH_H
 
-#include "bytes.h"
+#include "../bytes.h"
 
 /* All that a filter of another system needs to know of an element's bytes */
 typedef struct ForeignHash

@@ -1,36 +1,13 @@
 /*
- * foreign_io.h
+ * io.h
  *	  The bytes of other systems' filters: read them, write them, and make the
- *	  filter that the other system would make; see foreign_io.c.
+ *	  filter that the other system would make; see io.c.
  */
 #ifndef FILTER_FOREIGN_IO_H
 #define FILTER_FOREIGN_IO_H
 
-#include "filter.h"
+#include "../filter.h"
 #include "foreign.h"
-
-/* What is known of a filter whose bytes are to be imported */
-typedef struct ForeignSource
-{
-	const uint8_t *bytes;
-	uint64_t	length;
-	ForeignFormat format;		/* or the other version of it */
-	bool		any_version;	/* which of the two, the bytes tell */
-	uint64_t	bits;			/* of Redis bit strings; else 0 */
-	unsigned	hashes;			/* likewise */
-} ForeignSource;
-
-/* The image to make of it */
-typedef struct ForeignImport
-{
-	ForeignFormat format;
-	uint64_t	seed;
-	FilterPlan	plan;
-	uint64_t	data;			/* where the bits begin, in the source */
-} ForeignImport;
-
-/* Is the number of bits and hashes not among the bytes? */
-extern bool foreign_needs_shape(ForeignFormat format);
 
 /*
  * Read the fields of a source and plan the image.  Returns NULL, or the fault,
@@ -57,7 +34,7 @@ extern void foreign_export(const uint8_t *image, uint8_t *to);
  * (at least 1) and error rate (ERROR_RATE_MIN to ERROR_RATE_MAX).  Sets the seed
  * in params to the other system's default.
  */
-extern FilterStatus foreign_plan(ForeignFormat format, FilterParams *params,
-								 FilterPlan *plan);
+extern FilterStatus foreign_plan(const ForeignFormat *format,
+								 FilterParams *params, FilterPlan *plan);
 
 #endif							/* FILTER_FOREIGN_IO_H */

@@ -1,5 +1,5 @@
 /*
- * foreign_union.c
+ * union.c
  *	  Unions and intersections of other systems' filters; see foreign.c.
  *
  * Both filters have the same layers.  Of Parquet's, one may be a multiple of the
@@ -10,8 +10,8 @@
  */
 #include "foreign.h"
 
-#include "bits.h"
-#include "interrupt.h"
+#include "../block512.h"
+#include "../interrupt.h"
 
 /*
  * Of one format, form and seed, which the caller has compared: the same layers;
@@ -21,7 +21,7 @@
 bool
 foreign_compatible(const uint8_t *a, const uint8_t *b)
 {
-	bool		blocks = foreign_mapping(a) == MAPPING_BLOCKS;
+	bool		blocks = foreign_image_format(a)->blocks;
 
 	if (image_layers(a) != image_layers(b))
 		return false;
@@ -61,42 +61,22 @@ left_is_first(const FilterLayer *left, const FilterLayer *right)
 	return left->detail <= right->detail;
 }
 
-static inline uint64_t
-smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-/* What a layer is that has the bits of both, or those that both have */
+/* The layer that has the bits of both, or, if !united, those that both have */
 static void
-join_layers(ForeignFormat format, const FilterLayer *left,
+join_layers(const ForeignFormat *format, const FilterLayer *left,
 			const FilterLayer *right, bool united, FilterLayer *joined)
 {
-	uint64_t	longer = left->multiple > right->multiple ?
-		left->multiple : right->multiple;
-
 	*joined = left_is_first(left, right) ? *left : *right;
 	joined->bits_set = 0;
-	if (format == FOREIGN_REDISBLOOM)
-	{
-		/* neither number is above 2^63 */
-		joined->multiple = smaller(joined->capacity, united ?
-								   left->multiple + right->multiple :
-								   smaller(left->multiple, right->multiple));
-		return;
-	}
-	/* of strings, the length; others have 0 */
-	joined->multiple = longer;
-	if (format == FOREIGN_PARQUET)
-		joined->detail = left->detail & right->detail;
-	else if (format == FOREIGN_DATASKETCHES)
-		joined->detail = DATASKETCHES_COUNTED;
+	if (format->join)
+		format->join(left, right, united, joined);
 	/* they may have been made for different numbers of elements */
-	if (left->capacity != right->capacity || left->size != right->size ||
-		left->error_rate != right->error_rate)
+	if (!format->counted &&
+		(left->capacity != right->capacity || left->size != right->size ||
+		 left->error_rate != right->error_rate))
 	{
 		joined->error_rate = 0;
-		foreign_set_capacity(foreign_formats[format].mapping, joined);
+		foreign_set_capacity(format, joined);
 	}
 }
 
@@ -104,7 +84,7 @@ join_layers(ForeignFormat format, const FilterLayer *left,
 FilterStatus
 foreign_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 {
-	ForeignFormat format = foreign_image_format(a);
+	const ForeignFormat *format = foreign_image_format(a);
 
 	plan->layers = image_layers(a);
 	for (int i = 0; i < plan->layers; i++)
@@ -122,52 +102,73 @@ foreign_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 }
 
 /*
- * Set, in a layer of "bytes" bytes, the bits of another one that is as large or
- * a multiple of it: of "times" neighbouring blocks in one.
+ * The next "bytes" bytes of a layer that is "times" as large as the result: of
+ * so many neighbouring blocks in one
  */
 static void
-fold_bits(uint8_t *into, uint64_t bytes, const uint8_t *from, uint64_t times)
+get_folded(uint8_t *folded, uint64_t bytes, const uint8_t *from, uint64_t times)
 {
-	if (times == 1)
-	{
+	memcpy(folded, from, bytes);
+	for (uint64_t i = 1; i < times; i++)
 		for (uint64_t at = 0; at < bytes; at++)
-			into[at] |= from[at];
-		return;
-	}
-	for (uint64_t block = 0; block < bytes / PARQUET_BLOCK_BYTES; block++)
+			folded[at] |= from[i * bytes + at];
+}
+
+/*
+ * Make the bits of a layer that has those of layer i of both images, or, if
+ * !united, those that both have, and return how many are set.  The latter may
+ * lie where a's do, and interrupts are not checked meanwhile.
+ */
+static uint64_t
+join_bits(uint8_t *into, const FilterLayer *joined, const uint8_t *a,
+		  const uint8_t *b, int i, bool united)
+{
+	const uint8_t *left_bits = image_layer_bits(a, i);
+	const uint8_t *right_bits = image_layer_bits(b, i);
+	uint64_t	bytes = (joined->size + 7) / 8;
+	uint64_t	set = 0;
+	uint64_t	left_times;
+	uint64_t	right_times;
+	FilterLayer layer;
+
+	image_get_shape(a, i, &layer);
+	left_times = layer.size / joined->size;
+	image_get_shape(b, i, &layer);
+	right_times = layer.size / joined->size;
+	for (uint64_t at = 0; at < bytes; at += PARQUET_BLOCK_BYTES)
 	{
-		for (uint64_t i = 0; i < times; i++)
+		uint8_t		left[PARQUET_BLOCK_BYTES] = {0};
+		uint8_t		right[PARQUET_BLOCK_BYTES] = {0};
+
+		/* of other formats, any number of bytes, and no folding */
+		uint64_t	some = bytes - at < sizeof(left) ? bytes - at : sizeof(left);
+
+		if (united && at % INTERRUPT_BYTES == 0)
+			filter_check_interrupts();
+		get_folded(left, some, left_bits + at * left_times, left_times);
+		get_folded(right, some, right_bits + at * right_times, right_times);
+		for (size_t j = 0; j < sizeof(left); j += sizeof(uint64_t))
 		{
-			for (int at = 0; at < PARQUET_BLOCK_BYTES; at++)
-				into[at] |= from[at];
-			from += PARQUET_BLOCK_BYTES;
+			uint64_t	word = get64(left + j);
+			uint64_t	other = get64(right + j);
+
+			word = united ? word | other : word & other;
+			set += popcount64(word);
+			put64(left + j, word);
 		}
-		into += PARQUET_BLOCK_BYTES;
+		memcpy(into + at, left, some);
 	}
+	return set;
 }
 
 bool
 foreign_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 			  const FilterPlan *plan)
 {
-	const uint8_t *sources[] = {a, b};
-
 	for (int i = 0; i < plan->layers; i++)
-	{
-		uint64_t	bytes = (plan->layer[i].size + 7) / 8;
-
-		for (int source = 0; source < 2; source++)
-		{
-			FilterLayer layer;
-
-			filter_check_interrupts();
-			image_get_shape(sources[source], i, &layer);
-			fold_bits(image_layer_bits(image, i), bytes,
-					  image_layer_bits(sources[source], i),
-					  layer.size / plan->layer[i].size);
-		}
-		image_put_bits_set(image, i, count_bits(image_layer_bits(image, i), bytes));
-	}
+		image_put_bits_set(image, i,
+						   join_bits(image_layer_bits(image, i),
+									 &plan->layer[i], a, b, i, true));
 	return true;
 }
 
@@ -183,9 +184,7 @@ foreign_intersect_in_place(uint8_t *a, const uint8_t *b)
 	FilterLayer right;
 	FilterLayer joined;
 	uint8_t    *bits = image_layer_bits(a, 0);
-	const uint8_t *other = image_layer_bits(b, 0);
 	uint64_t	bytes;
-	uint64_t	times;
 
 	image_get_params(a, &params);
 	image_get_layer(a, 0, &left);
@@ -197,35 +196,9 @@ foreign_intersect_in_place(uint8_t *a, const uint8_t *b)
 		params.capacity = 0;
 		params.error_rate = 0;
 	}
-	bytes = (joined.size + 7) / 8;
-	times = left.size / joined.size;
-	if (times > 1)
-	{
-		/* fold a onto its own beginning: a block is read before it is written */
-		for (uint64_t block = 0; block < bytes / PARQUET_BLOCK_BYTES; block++)
-		{
-			uint8_t		folded[PARQUET_BLOCK_BYTES] = {0};
-
-			fold_bits(folded, sizeof(folded),
-					  bits + block * times * PARQUET_BLOCK_BYTES, times);
-			memcpy(bits + block * PARQUET_BLOCK_BYTES, folded, sizeof(folded));
-		}
-	}
-	times = right.size / joined.size;
-	for (uint64_t at = 0; at < bytes; at += PARQUET_BLOCK_BYTES)
-	{
-		/* of other formats, any number of bytes, and no folding */
-		uint8_t		folded[PARQUET_BLOCK_BYTES] = {0};
-		uint64_t	some = bytes - at < sizeof(folded) ? bytes - at : sizeof(folded);
-
-		fold_bits(folded, some, other + at * times, times);
-		for (uint64_t i = 0; i < some; i++)
-			bits[at + i] &= folded[i];
-	}
-	joined.bits_set = 0;
-	for (uint64_t at = 0; at < bytes; at++)
-		joined.bits_set += popcount64(bits[at]);
+	joined.bits_set = join_bits(bits, &joined, a, b, 0, false);
 	joined.offset = left.offset;
+	bytes = (joined.size + 7) / 8;
 	memset(bits + bytes, 0, image_aligned(bytes) - bytes);
 	image_put_layers(a, &params, &joined, 1,
 					 joined.offset + image_aligned(bytes));

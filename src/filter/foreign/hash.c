@@ -1,5 +1,5 @@
 /*
- * foreign_hash.c
+ * hash.c
  *	  The hash functions of other systems' filters.
  *
  * Our own filters hash by XXH3 (element.c).  These are for filters that another
@@ -10,7 +10,7 @@
  * Spark departs from it is in the class Murmur3_x86_32 of Spark's
  * common/sketch.
  */
-#include "foreign_hash.h"
+#include "hash.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

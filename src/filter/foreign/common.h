@@ -1,0 +1,47 @@
+/*
+ * common.h
+ *	  What the formats of other systems have in common; see common.c.
+ */
+#ifndef FILTER_FOREIGN_COMMON_H
+#define FILTER_FOREIGN_COMMON_H
+
+#include "format.h"
+
+/* Fields of formats that are words behind a header of integers */
+#define WORD_BYTES			8
+#define WORD_BITS			64
+
+static inline uint64_t
+smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The textbook's number of bits for n elements, and of hashes */
+extern double best_bits(double n, double error_rate);
+extern double best_hashes(double bits, double n);
+
+/* Copy bits from one order to the other; each order is its own opposite. */
+extern void copy_bits(uint8_t *to, const uint8_t *from, uint64_t bytes,
+					  BitOrder order);
+
+/* The layer of a filter that has one, of "bits" bits */
+extern FilterLayer *one_layer(ForeignImport *import, uint64_t bits,
+							  unsigned hashes);
+
+/*
+ * Plan the filter of "words" words, "stored" of which are behind a header of
+ * this length, and nothing else.
+ */
+extern const char *parse_words(const ForeignSource *source,
+							   ForeignImport *import, uint64_t header,
+							   uint64_t words, uint64_t stored,
+							   uint64_t hashes);
+
+/* Write bytes, a little-endian number of so many bytes, or a big-endian one */
+extern void write_bytes(Writer *writer, const uint8_t *bytes, uint64_t count,
+						BitOrder order);
+extern void write_number(Writer *writer, uint64_t value, int bytes);
+extern void write32_big(Writer *writer, uint64_t value);
+
+#endif							/* FILTER_FOREIGN_COMMON_H */

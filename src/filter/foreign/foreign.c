@@ -1,0 +1,286 @@
+/*
+ * foreign.c
+ *	  Filters of other systems: the operations of the layout.
+ *
+ * Their bits lie in our order (bit i is bit i % 8 of byte i / 8), and are the
+ * other system's otherwise: an element has the same bits here and there.  So a
+ * filter is probed as it is, and can be given back to the byte.  What each
+ * format has of its own is in its ForeignFormat.
+ *
+ * Limits: such a filter does not grow, and is not united with others than of
+ * its format, form of element, hashes and size.  (One of Parquet's is folded to
+ * a smaller size that divides its own.)  What elements it has, only its bits
+ * tell, so numbers of them are estimates; RedisBloom counts.
+ */
+#include "foreign.h"
+
+#include <math.h>
+
+#include "../bits.h"
+#include "../sizing.h"
+#include "common.h"
+
+void
+foreign_contains_batch(const uint8_t *image, const ForeignHash *hashes,
+					   size_t count, bool *found)
+{
+	foreign_image_format(image)->places->contains_batch(image, hashes, count,
+														found);
+}
+
+bool
+foreign_contains_sliced(const uint8_t *header, const ForeignHash *hash,
+						FilterFetch fetch, void *from)
+{
+	return foreign_image_format(header)->places->contains_sliced(header, hash,
+																 fetch, from);
+}
+
+/* A block is one slice; each of other bits may be in another one. */
+unsigned
+foreign_slices(const uint8_t *header)
+{
+	bool		blocks = foreign_image_format(header)->blocks;
+	unsigned	slices = 0;
+
+	for (int i = 0; i < image_layers(header); i++)
+		slices += blocks ? 1 : image_layer_at(header, i)[LAYER_OFF_HASHES];
+	return slices;
+}
+
+/* What a layer still takes */
+static ForeignCount
+room_of(const ForeignFormat *format, const FilterLayer *layer)
+{
+	ForeignCount room = {UINT64_MAX, UINT64_MAX};
+
+	if (format->counted)
+		room.elements = layer->capacity - smaller(layer->multiple, layer->capacity);
+	else if (layer->bits_full != 0)
+		room.bits = layer->bits_full - smaller(layer->bits_set, layer->bits_full);
+	return room;
+}
+
+size_t
+foreign_add_batch(uint8_t *image, const ForeignHash *hashes, size_t count)
+{
+	const ForeignFormat *format = foreign_image_format(image);
+	int			last = image_layers(image) - 1;
+	ForeignCount added;
+	FilterLayer layer;
+	size_t		done;
+
+	image_get_layer(image, last, &layer);
+	done = format->places->add_batch(image, hashes, count,
+									 room_of(format, &layer), &added);
+	if (added.elements > 0)
+	{
+		layer.bits_set += added.bits;
+		if (format->counted)
+			layer.multiple += added.elements;
+		layer.detail &= ~format->add_unsets;
+		if (format->note_added)
+			format->note_added(&layer, image_layer_bits(image, last));
+		image_put_layer(image, last, &layer);
+	}
+	return done;
+}
+
+/*
+ * A hash of ours tells nothing about an element of such a filter, and no caller
+ * looks one up.  "Perhaps" is the answer that is never wrong.
+ */
+bool
+foreign_contains_ours(const uint8_t *image, uint64_t hash)
+{
+	return true;
+}
+
+void
+foreign_contains_ours_batch(const uint8_t *image, const uint64_t *hashes,
+							size_t count, bool *found)
+{
+	memset(found, true, count * sizeof(bool));
+}
+
+bool
+foreign_contains_ours_sliced(const uint8_t *header, uint64_t hash,
+							 FilterFetch fetch, void *from)
+{
+	return true;
+}
+
+/* Log of the expected share of clear bits that each element leaves clear */
+static double
+log_spared(const FilterLayer *layer)
+{
+	return layer->hashes * log1p(-1.0 / ((double) layer->size + 1));
+}
+
+void
+foreign_set_full(const ForeignFormat *format, FilterLayer *layer)
+{
+	double		m = (double) layer->size;
+	double		n = (double) layer->capacity;
+	double		log_clear = n * log_spared(layer);
+	double		clear = exp(log_clear);
+	double		variance = m * clear * (1 - (1 - log_clear) * clear);
+	double		full;
+
+	if (format->more_variance)
+		variance += format->more_variance(layer);
+	full = ceil(m * (1 - clear) + FULL_SIGMAS * sqrt(variance > 0 ? variance : 0));
+	/* more than all of them, in different places, cannot be needed */
+	if (full > n * layer->hashes)
+		full = n * layer->hashes;
+	layer->bits_full = full >= m ? layer->size : (uint64_t) full;
+}
+
+void
+foreign_set_capacity(const ForeignFormat *format, FilterLayer *layer)
+{
+	double		n = format->capacity ? format->capacity(layer) :
+		(double) layer->size * M_LN2 / (layer->hashes - 0.5);
+
+	layer->capacity = n < 1 ? 1 : (uint64_t) n;
+	foreign_set_full(format, layer);
+}
+
+uint64_t
+foreign_layer_bits(const FilterLayer *layer)
+{
+	return layer->size;
+}
+
+double
+foreign_layer_cardinality(const FilterLayer *layer)
+{
+	return elements_from_bits((double) layer->size, (double) layer->bits_set,
+							  log_spared(layer));
+}
+
+/* RedisBloom adds an element to one layer. */
+double
+foreign_cardinality(const uint8_t *image)
+{
+	double		sum = 0;
+
+	for (int i = 0; i < image_layers(image); i++)
+	{
+		FilterLayer layer;
+
+		image_get_layer(image, i, &layer);
+		sum += foreign_layer_cardinality(&layer);
+	}
+	return sum;
+}
+
+/* Reads the header alone. */
+double
+foreign_error_rate(const uint8_t *image)
+{
+	const ForeignFormat *format = foreign_image_format(image);
+	double		log_right = 0;
+
+	for (int i = 0; i < image_layers(image); i++)
+	{
+		FilterLayer layer;
+		double		rate;
+
+		image_get_layer(image, i, &layer);
+		if (layer.bits_set == 0)
+			continue;
+		rate = format->error_rate ?
+			format->error_rate(&layer, foreign_layer_cardinality(&layer)) :
+			pow((double) layer.bits_set / layer.size, layer.hashes);
+		if (rate >= 1)
+			return 1;
+		log_right += log1p(-rate);
+	}
+	return 0 - expm1(log_right);	/* never -0 */
+}
+
+/* Might the last layer be full before it has "count" more elements? */
+bool
+foreign_may_fill(const uint8_t *image, uint64_t count)
+{
+	FilterLayer last;
+	ForeignCount room;
+
+	image_get_layer(image, image_layers(image) - 1, &last);
+	room = room_of(foreign_image_format(image), &last);
+	return count > room.elements || count * last.hashes > room.bits;
+}
+
+/* The layer of the image as it was created */
+void
+foreign_clear_layer(const uint8_t *image, FilterLayer *layer)
+{
+	layer->bits_set = 0;
+	layer->multiple = 0;
+	layer->detail &= ~foreign_image_format(image)->clear_unsets;
+}
+
+const char *
+foreign_check_image(const uint8_t *image)
+{
+	ForeignType type;
+	uint64_t	seed = image_seed(image);
+
+	if (!foreign_type(image_class(image), &type))
+		return "unknown format or form of element";
+	if ((image_capacity(image) == 0) != (image_error_rate(image) == 0))
+		return "filter with only one of capacity and error rate";
+	if (image_growth(image) != 0)
+		return "growth of another system's filter";
+	if (image_layers(image) != 1 && !type.format->counted &&
+		!type.format->needs_shape)
+		return "number of layers out of range";
+	if (type.format->seed_bits == 0 ? seed != 0 :
+		type.format->seed_bits == 32 &&
+		seed != (uint64_t) (int64_t) (int32_t) seed)
+		return "seed out of range";
+	return NULL;
+}
+
+const char *
+foreign_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
+{
+	const ForeignFormat *format = foreign_image_format(image);
+	FilterLayer first;
+
+	if (layer->hashes < 1 ||
+		(format->hashes != 0 && layer->hashes != format->hashes))
+		return "number of hashes out of range";
+	if (layer->size < 1 || layer->size > IMAGE_MAX_BITS)
+		return "number of bits out of range";
+	/* it was made for what the filter was requested for, or for nothing */
+	if (layer->capacity < 1 || layer->capacity > INT64_MAX ||
+		(image_capacity(image) != 0 && layer->capacity != image_capacity(image)))
+		return "capacity of a layer out of range";
+	if (!format->counted &&
+		get64(image_layer_at(image, i) + LAYER_OFF_ERROR_RATE) !=
+		get64(image + IMAGE_OFF_ERROR_RATE))
+		return "error rate of a layer out of range";
+	if (!format->counted && layer->detail > format->most_detail)
+		return "reserved bytes of a layer are not zero";
+	if (!format->counted && !format->needs_shape && layer->multiple != 0)
+		return "multiple in a layer of a Bloom filter";
+	if (!format->needs_shape && layer->size % format->unit != 0)
+		return "number of bits out of range";
+	image_get_layer(image, 0, &first);
+	return format->check_layer ? format->check_layer(&first, layer) : NULL;
+}
+
+const char *
+foreign_check_bits(const uint8_t *image, int i, const FilterLayer *layer)
+{
+	const ForeignFormat *format = foreign_image_format(image);
+	FilterLayer counted = *layer;
+	const char *fault = format->check_bits ?
+		format->check_bits(layer, image_layer_bits(image, i)) : NULL;
+
+	if (format->counted)
+		counted.bits_full = 0;	/* is another number there */
+	return fault ? fault : bits_check(image, i, &counted, layer->size);
+}

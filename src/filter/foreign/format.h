@@ -1,0 +1,223 @@
+/*
+ * format.h
+ *	  What a format of other systems' filters is: the operations of each.
+ *
+ * Code outside of a format's own file calls through these instead of testing
+ * for a format.  To add one, see docs/internals.md.
+ */
+#ifndef FILTER_FOREIGN_FORMAT_H
+#define FILTER_FOREIGN_FORMAT_H
+
+#include "../plan.h"
+#include "hash.h"
+
+/* Maximum number of bits that an element sets: what Guava writes in a byte */
+#define FOREIGN_MAX_HASHES	255
+
+/* What bytes an element has there */
+typedef enum ForeignForm
+{
+	FORM_TEXT,					/* UTF-8 */
+	FORM_TEXT_UTF16,			/* UTF-16, little-endian */
+	FORM_INT4,
+	FORM_INT8,
+	FORM_BYTEA,
+	FORM_FLOAT4,
+	FORM_FLOAT8,
+	FORM_UUID,
+	FORM_DATE,
+	FORM_TIMESTAMP,				/* without a time zone */
+	FORM_TIMESTAMPTZ,			/* a point in time */
+	FORM_NUMERIC
+} ForeignForm;
+
+#define FOREIGN_FORMS		((int) FORM_NUMERIC + 1)
+
+/* A form as a bit of ForeignFormat.forms */
+#define FORM(form)			(1u << FORM_##form)
+
+/* What bytes an integer has */
+typedef enum ForeignIntegers
+{
+	INTEGERS_BY_FORM,			/* 4 of an int4, 8 of an int8 */
+	INTEGERS_LONG,				/* 8 of either */
+	INTEGERS_DECIMAL			/* its digits */
+} ForeignIntegers;
+
+/* How bits lie in the other system's bytes */
+typedef enum BitOrder
+{
+	BITS_AS_OURS,
+	BITS_IN_BIG_WORDS,			/* of 64 bits, big-endian */
+	BITS_FROM_HIGHEST			/* of each byte */
+} BitOrder;
+
+typedef struct ForeignFormat ForeignFormat;
+
+/* What is known of a filter whose bytes are to be imported */
+typedef struct ForeignSource
+{
+	const uint8_t *bytes;
+	uint64_t	length;
+	const ForeignFormat *format;	/* or the other version of it */
+	bool		any_version;	/* which of the two, the bytes tell */
+	uint64_t	bits;			/* if the format needs the shape; else 0 */
+	unsigned	hashes;			/* likewise */
+} ForeignSource;
+
+/* The image to make of it */
+typedef struct ForeignImport
+{
+	const ForeignFormat *format;
+	uint64_t	seed;
+	FilterPlan	plan;
+	uint64_t	data;			/* where the bits begin, in the source */
+} ForeignImport;
+
+/* Where the other system's bytes are written, or NULL if they are but counted */
+typedef struct Writer
+{
+	uint8_t    *at;
+	uint64_t	length;
+} Writer;
+
+/* Numbers of elements, and of the bits that they set */
+typedef struct ForeignCount
+{
+	uint64_t	elements;
+	uint64_t	bits;
+} ForeignCount;
+
+/*
+ * How an element's hash becomes the numbers of bits: the loops of places.h for
+ * one such rule.  As the functions of foreign.h; add_batch() adds to the last
+ * layer as long as that has "room", and counts what it has added.
+ */
+typedef struct ForeignPlaces
+{
+	void		(*contains_batch) (const uint8_t *image,
+								   const ForeignHash *hashes, size_t count,
+								   bool *found);
+	bool		(*contains_sliced) (const uint8_t *header,
+									const ForeignHash *hash, FilterFetch fetch,
+									void *from);
+	size_t		(*add_batch) (const uint8_t *image, const ForeignHash *hashes,
+							  size_t count, ForeignCount room,
+							  ForeignCount *added);
+} ForeignPlaces;
+
+/*
+ * Flags that are not set, and numbers that are 0, are the usual case.  Functions
+ * may be NULL where their comment says so.
+ *
+ * Of a layer's fields, a format defines "detail" (what else the other system's
+ * bytes say) and "multiple", and RedisBloom "bits_full".
+ */
+struct ForeignFormat
+{
+	const char *name;			/* as users write it; with ':', a version */
+	char		code;			/* in an element class */
+
+	/* From a value to its bytes */
+	unsigned	forms;			/* a bit for each form that it defines */
+	ForeignIntegers integers;
+	bool		parquet_numerics;	/* by Parquet's rules; else by Spark's */
+	bool		one_zero;		/* DuckDB and Spark write 0 for -0 */
+	bool		no_empty_text;	/* it never adds an empty string */
+
+	/* From these to the numbers of bits */
+	ForeignHash (*hash) (uint64_t seed, const uint8_t *bytes, size_t length);
+	const ForeignPlaces *places;
+
+	/* The seed: how many bits it has, 0, 32 or 64, and which one we choose */
+	int			seed_bits;
+	uint64_t	seed;
+
+	/* Layers */
+	bool		counted;		/* full at its capacity: "multiple" is the
+								 * number of elements, and "bits_full" free */
+	bool		blocks;			/* an element has one of Parquet's blocks */
+	unsigned	unit;			/* the number of bits is a multiple of this */
+	unsigned	hashes;			/* if it is always the same number */
+	uint64_t	most_detail;	/* the largest, unless it is counted */
+	uint64_t	clear_unsets;	/* bits of detail that clearing unsets */
+	uint64_t	add_unsets;		/* likewise, an addition */
+
+	/*
+	 * The number of bits that the other system chooses for n elements, before
+	 * it is rounded up to the unit.  Sets the layer's hashes, and fields that
+	 * only this format has.
+	 */
+	double		(*size) (double n, double error_rate, FilterLayer *layer);
+
+	/*
+	 * The most elements for which it would have chosen this layer.  NULL: it
+	 * rounds the number of hashes to the nearest.
+	 */
+	double		(*capacity) (const FilterLayer *layer);
+
+	/*
+	 * By how much the number of set bits varies more than in places that are
+	 * independent (NULL: not at all), and the error rate of a layer with so
+	 * many elements (NULL: that of such places).
+	 */
+	double		(*more_variance) (const FilterLayer *layer);
+	double		(*error_rate) (const FilterLayer *layer, double elements);
+
+	/* Keep the format's own fields true after an addition.  May be NULL. */
+	void		(*note_added) (FilterLayer *layer, const uint8_t *bits);
+
+	/*
+	 * The format's own fields of a layer that has the bits of both, or, if
+	 * !united, those that both have; all fields are those of one of them.
+	 * NULL if these remain right.
+	 */
+	void		(*join) (const FilterLayer *left, const FilterLayer *right,
+						 bool united, FilterLayer *joined);
+
+	/*
+	 * Check the format's own fields of a layer, and its bits: NULL or the
+	 * fault.  "first" is the filter's first layer.  May be NULL.
+	 */
+	const char *(*check_layer) (const FilterLayer *first,
+								const FilterLayer *layer);
+	const char *(*check_bits) (const FilterLayer *layer, const uint8_t *bits);
+
+	/*
+	 * The other system's bytes.  If it needs the shape, they are bits alone:
+	 * the numbers of bits and hashes are told beside, each layer is a string,
+	 * the last one perhaps a short one, and "multiple" is its length.
+	 */
+	bool		needs_shape;
+	BitOrder	order;
+
+	/*
+	 * Read the fields of a source; see foreign_parse().  import_bits copies
+	 * bits that do not just lie behind each other; else it is NULL.
+	 */
+	const char *(*parse) (const ForeignSource *source, ForeignImport *import);
+	void		(*import_bits) (const ForeignSource *source,
+								const ForeignImport *import, uint8_t *image);
+
+	/*
+	 * Write what is before the bits of the image, whose first layer is
+	 * "layer"; or everything, and then return false.  May be NULL.
+	 */
+	bool		(*write) (Writer *writer, const ForeignFormat *format,
+						  const uint8_t *image, const FilterLayer *layer);
+};
+
+/* All of them, each in the file of its family; formats.c has the table. */
+extern const ForeignFormat guava_format;
+extern const ForeignFormat guava32_format;
+extern const ForeignFormat parquet_format;
+extern const ForeignFormat spark_format;
+extern const ForeignFormat spark2_format;
+extern const ForeignFormat spark_sql_format;
+extern const ForeignFormat spark_sql2_format;
+extern const ForeignFormat datasketches_format;
+extern const ForeignFormat redisbloom_format;
+extern const ForeignFormat redis_guava32_format;
+extern const ForeignFormat redis_guava64_format;
+
+#endif							/* FILTER_FOREIGN_FORMAT_H */

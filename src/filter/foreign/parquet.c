@@ -1,0 +1,345 @@
+/*
+ * parquet.c
+ *	  The Bloom filters of Parquet's columns.
+ *
+ * Bytes: a header in Thrift's compact protocol, then blocks of 32 bytes; or
+ * blocks alone.
+ *
+ * An element has one block, and one bit in each of its eight words.  The number
+ * of the block is the upper part of a product, so block b of n becomes block
+ * b / r of n / r: a filter can be folded to a smaller one (union.c).
+ *
+ * Sources: the Parquet format, BloomFilter.md; the header is in parquet.thrift,
+ * its encoding in Thrift's thrift-compact-protocol.md.
+ */
+#include "common.h"
+
+#include <math.h>
+
+#include "../block512.h"
+#include "places.h"
+
+#define PARQUET_FORMS \
+	(FORM(TEXT) | FORM(INT4) | FORM(INT8) | FORM(BYTEA) | FORM(FLOAT4) | \
+	 FORM(FLOAT8) | FORM(UUID) | FORM(DATE) | FORM(TIMESTAMP) | \
+	 FORM(TIMESTAMPTZ) | FORM(NUMERIC))
+
+/* A layer's detail: a bitset without a header */
+#define PARQUET_BARE		1
+
+/* The error rate at which a filter of unknown capacity counts as full */
+#define PARQUET_FULL_RATE	0.1
+
+static ForeignHash
+parquet_hash(uint64_t seed, const uint8_t *bytes, size_t length)
+{
+	ForeignHash hash = {.a = foreign_xxh64(bytes, length, 0)};
+
+	return hash;
+}
+
+/* Where an element's block begins, in bytes */
+static inline uint64_t
+parquet_block(const ForeignHash *hash, uint64_t bits)
+{
+	return PARQUET_BLOCK_BYTES *
+		(((hash->a >> 32) * (bits / PARQUET_BLOCK_BITS)) >> 32);
+}
+
+/* There is one layer, and a block is probed at once. */
+static void
+parquet_contains_batch(const uint8_t *image, const ForeignHash *hashes,
+					   size_t count, bool *found)
+{
+	ProbeLayer	layer = probe_layer(image, 0);
+
+	while (count > 0)
+	{
+		const uint8_t *blocks[PLACES_AHEAD];
+		size_t		batch = smaller(count, PLACES_AHEAD);
+
+		for (size_t i = 0; i < batch; i++)
+		{
+			blocks[i] = layer.bits + parquet_block(&hashes[i], layer.m);
+			__builtin_prefetch(blocks[i]);
+		}
+		for (size_t i = 0; i < batch; i++)
+			found[i] = block_kernel->parquet_contains(blocks[i], hashes[i].a);
+		hashes += batch;
+		found += batch;
+		count -= batch;
+	}
+}
+
+static bool
+parquet_contains_sliced(const uint8_t *header, const ForeignHash *hash,
+						FilterFetch fetch, void *from)
+{
+	ProbeLayer	layer = probe_layer(header, 0);
+	uint64_t	offset = layer.bits - header + parquet_block(hash, layer.m);
+
+	return block_kernel->parquet_contains(fetch(from, offset, PARQUET_BLOCK_BYTES),
+										  hash->a);
+}
+
+/* Set the element's bits, and return how many were clear before. */
+static inline unsigned
+parquet_add(uint8_t *block, uint64_t hash)
+{
+	unsigned	added = 0;
+
+	for (int j = 0; j < PARQUET_HASHES; j++)
+	{
+		uint8_t    *at = block + sizeof(uint32_t) * j;
+		uint32_t	word = get32(at);
+		uint32_t	bit = parquet_bit(hash, j);
+
+		added += (word & bit) == 0;
+		put32(at, word | bit);
+	}
+	return added;
+}
+
+static size_t
+parquet_add_batch(const uint8_t *image, const ForeignHash *hashes,
+				  size_t count, ForeignCount room, ForeignCount *added)
+{
+	ProbeLayer	layer = probe_layer(image, 0);
+	ForeignCount sum = {0, 0};
+	size_t		i;
+
+	for (i = 0; i < count; i++)
+	{
+		uint8_t    *block = layer.bits + parquet_block(&hashes[i], layer.m);
+
+		if (block_kernel->parquet_contains(block, hashes[i].a))
+			continue;
+		if (sum.bits >= room.bits)
+			break;
+		sum.bits += parquet_add(block, hashes[i].a);
+		sum.elements++;
+	}
+	*added = sum;
+	return i;
+}
+
+static const ForeignPlaces parquet_places = {
+	parquet_contains_batch, parquet_contains_sliced, parquet_add_batch
+};
+
+static uint64_t
+next_power_of_two(uint64_t number)
+{
+	uint64_t	power = 1;
+
+	while (power < number)
+		power *= 2;
+	return power;
+}
+
+static double
+parquet_size(double n, double error_rate, FilterLayer *layer)
+{
+	double		k = PARQUET_HASHES;
+	double		bits = -k * n / log1p(-pow(error_rate, 1 / k));
+
+	layer->hashes = PARQUET_HASHES;
+	return 8 * (double) next_power_of_two((uint64_t) (bits / 8));
+}
+
+static double
+parquet_capacity(const FilterLayer *layer)
+{
+	double		k = layer->hashes;
+
+	return -(double) layer->size / k * log1p(-pow(PARQUET_FULL_RATE, 1 / k));
+}
+
+/*
+ * The variance of the number of set bits that is due to blocks having more or
+ * fewer elements than others; Poisson's, less what all blocks together cannot
+ * vary.
+ */
+static double
+parquet_more_variance(const FilterLayer *layer)
+{
+	double		blocks = (double) layer->size / PARQUET_BLOCK_BITS;
+	double		each = (double) layer->capacity * PARQUET_BLOCK_BITS / layer->size;
+	double		taken = (double) PARQUET_HASHES / PARQUET_BLOCK_BITS;
+	double		spared = 1 - taken;
+	double		clear = exp(-each * taken);
+	double		variance = exp(-each * (1 - spared * spared)) -
+		clear * clear * (1 + each * taken * taken);
+
+	return variance <= 0 ? 0 :
+		blocks * PARQUET_BLOCK_BITS * PARQUET_BLOCK_BITS * variance;
+}
+
+/*
+ * Of blocks: their elements are Poisson's, with the mean that the set bits tell.
+ * (Those of one block are as many in each of its words.)
+ */
+static double
+parquet_error_rate(const FilterLayer *layer, double elements)
+{
+	const double spared = 1 - (double) PARQUET_HASHES / PARQUET_BLOCK_BITS;
+	double		mean = elements / ((double) layer->size / PARQUET_BLOCK_BITS);
+	double		most = mean + 12 * sqrt(mean) + 12;
+	double		log_chance = -mean;
+	double		sum = 0;
+
+	/* a block without elements contains none */
+	for (double n = 1; n <= most; n++)
+	{
+		log_chance += log(mean) - log(n);
+		sum += exp(log_chance + PARQUET_HASHES * log1p(-pow(spared, n)));
+	}
+	return sum < 1 ? sum : 1;
+}
+
+static void
+parquet_join(const FilterLayer *left, const FilterLayer *right, bool united,
+			 FilterLayer *joined)
+{
+	joined->detail = left->detail & right->detail;
+}
+
+/*
+ * The header without the number of bytes, which comes after the first of these:
+ * field 1 of the struct, an i32; then fields 2 to 4, unions of which the first
+ * member, an empty struct, is set: BLOCK, XXHASH, UNCOMPRESSED
+ */
+static const uint8_t parquet_first = 0x15;
+static const uint8_t parquet_rest[] = {
+	0x1c, 0x1c, 0x00, 0x00, 0x1c, 0x1c, 0x00, 0x00, 0x1c, 0x1c, 0x00, 0x00, 0x00
+};
+
+#define PARQUET_REST		(sizeof(parquet_rest))
+
+/* Bytes of a number of 32 bits, 7 in each */
+#define VARINT_MAX			5
+/* Of the bytes after it, so many as in a header do not come by chance. */
+#define PARQUET_LIKELY		8
+
+/*
+ * Read the length at the beginning of a header, in ZigZag: *value, and the number
+ * of bytes read, or 0 if it does not end
+ */
+static unsigned
+get_varint(const uint8_t *bytes, uint64_t length, uint64_t *value)
+{
+	*value = 0;
+	for (unsigned i = 0; i < VARINT_MAX && i < length; i++)
+	{
+		*value |= (uint64_t) (bytes[i] & 0x7f) << (7 * i);
+		if ((bytes[i] & 0x80) == 0)
+			return i + 1;
+	}
+	return 0;
+}
+
+/*
+ * Do the bytes begin like a header, perhaps a damaged one?  A header has 15 to 19
+ * bytes, so that with whole blocks behind it the length is no multiple of 32.  If
+ * it is one, a header is there only if something is missing; a bitset that has all
+ * of these bytes is as rare as a wrong checksum that is right.
+ */
+static bool
+has_parquet_header(const uint8_t *bytes, uint64_t length)
+{
+	unsigned	enough = length % PARQUET_BLOCK_BYTES == 0 ? PARQUET_REST :
+		PARQUET_LIKELY;
+
+	for (uint64_t at = 2; at <= 1 + VARINT_MAX; at++)
+	{
+		unsigned	alike = 0;
+
+		for (uint64_t i = 0; i < PARQUET_REST && at + i < length; i++)
+			alike += bytes[at + i] == parquet_rest[i];
+		if (alike >= enough)
+			return true;
+	}
+	return false;
+}
+
+static const char *
+parquet_parse(const ForeignSource *source, ForeignImport *import)
+{
+	uint64_t	left = source->length;
+	FilterLayer *layer;
+	bool		bare = !has_parquet_header(source->bytes, source->length);
+
+	if (left == 0)
+		return "shorter than a block";
+	if (!bare)
+	{
+		uint64_t	number;
+		unsigned	digits;
+
+		if (source->bytes[0] != parquet_first)
+			return "unknown field in the header";
+		digits = get_varint(source->bytes + 1, left - 1, &number);
+		if (digits == 0)
+			return "number of bytes (numBytes) out of range";
+		import->data = 1 + digits + PARQUET_REST;
+		if (left < import->data)
+			return "shorter than a header";
+		if (memcmp(source->bytes + 1 + digits, parquet_rest, PARQUET_REST) != 0)
+			return "unknown algorithm, hash or compression in the header";
+		left -= import->data;
+		/* ZigZag: the lowest bit is the sign; and no digit more than needed */
+		if (number % 2 != 0 || number / 2 > IMAGE_MAX_BITS / 8 ||
+			number / 2 % PARQUET_BLOCK_BYTES != 0 || number == 0 ||
+			source->bytes[digits] == 0)
+			return "number of bytes (numBytes) out of range";
+		if (left < number / 2)
+			return "shorter than its number of bytes (numBytes)";
+		if (left > number / 2)
+			return "bytes after the last block";
+	}
+	else if (left % PARQUET_BLOCK_BYTES != 0)
+		return "neither a header nor whole blocks of 32 bytes";
+	if (left > IMAGE_MAX_BITS / 8)
+		return "number of bytes out of range";
+	layer = one_layer(import, 8 * left, PARQUET_HASHES);
+	layer->detail = bare ? PARQUET_BARE : 0;
+	return NULL;
+}
+
+static bool
+parquet_write(Writer *writer, const ForeignFormat *format,
+			  const uint8_t *image, const FilterLayer *layer)
+{
+	/* ZigZag of a positive number is twice that number */
+	uint64_t	number = 2 * (layer->size / 8);
+
+	if (layer->detail == PARQUET_BARE)
+		return true;
+	write_number(writer, parquet_first, 1);
+	for (; number > 0x7f; number >>= 7)
+		write_number(writer, 0x80 | (number & 0x7f), 1);
+	write_number(writer, number, 1);
+	write_bytes(writer, parquet_rest, PARQUET_REST, BITS_AS_OURS);
+	return true;
+}
+
+const ForeignFormat parquet_format = {
+	.name = "parquet",
+	.code = 'P',
+	.forms = PARQUET_FORMS,
+	.parquet_numerics = true,
+	.one_zero = true,
+	.hash = parquet_hash,
+	.places = &parquet_places,
+	.blocks = true,
+	.unit = PARQUET_BLOCK_BITS,
+	.most_detail = PARQUET_BARE,
+	.hashes = PARQUET_HASHES,
+	.size = parquet_size,
+	.capacity = parquet_capacity,
+	.more_variance = parquet_more_variance,
+	.error_rate = parquet_error_rate,
+	.join = parquet_join,
+	.parse = parquet_parse,
+	.write = parquet_write
+};

@@ -1,0 +1,360 @@
+/*
+ * redisbloom.c
+ *	  RedisBloom's filters, which may have layers.
+ *
+ * Bytes: the replies of BF.SCANDUMP, each as uint64 iterator, uint32 length, and
+ * the data; little-endian.
+ *
+ * It counts elements, so a layer is full at its capacity, and a layer's bits_full
+ * is another number: the bits per element, a double.
+ *
+ * Sources: deps/bloom/bloom.c and src/sb.c of RedisBloom.
+ */
+#include "common.h"
+
+#include <math.h>
+
+#include "places.h"
+
+#define CHUNK_HEADER		12
+#define CHUNK_MAX			((uint64_t) 16 << 20)	/* BF.SCANDUMP's */
+#define BLOOM_HEADER		20
+#define BLOOM_LINK			53
+
+/* Offsets in RedisBloom's header, and in each of its links */
+#define BLOOM_OFF_SIZE		0
+#define BLOOM_OFF_LINKS		8
+#define BLOOM_OFF_OPTIONS	12
+#define BLOOM_OFF_GROWTH	16
+#define LINK_OFF_BYTES		0
+#define LINK_OFF_BITS		8
+#define LINK_OFF_SIZE		16
+#define LINK_OFF_ERROR		24
+#define LINK_OFF_BPE		32
+#define LINK_OFF_HASHES		40
+#define LINK_OFF_ENTRIES	44
+#define LINK_OFF_N2			52
+
+/* A layer's detail: the binary logarithm of its size or 0, and the header's rest */
+#define DETAIL_LOG_BITS(detail)	((unsigned) ((detail) & 0xff))
+#define DETAIL_OPTIONS(detail)	((unsigned) ((detail) >> 8 & 0xff))
+#define DETAIL_GROWTH(detail)	((uint32_t) ((detail) >> 16))
+#define DETAIL(log_bits, options, growth) \
+	((uint64_t) (log_bits) | (uint64_t) (options) << 8 | (uint64_t) (growth) << 16)
+
+/* Options */
+#define OPTION_NOROUND		1	/* sizes need not be powers of two */
+#define OPTION_ENTS_IS_BITS	2
+#define OPTION_FORCE64		4	/* hashes of 64 bits, always */
+#define OPTION_NO_SCALING	8
+
+/* Its own figures for ln 2 and the square of that, and how it halves rates */
+#define BLOOM_LN2			0.693147180559945
+#define BLOOM_LN2_SQUARED	0.480453013918201
+#define BLOOM_TIGHTENING	0.5
+#define BLOOM_EXPANSION		2
+
+#define BLOOM_SEED			UINT64_C(0xc6a4a7935bd1e995)
+
+static ForeignHash
+redisbloom_hash(uint64_t seed, const uint8_t *bytes, size_t length)
+{
+	ForeignHash hash;
+
+	hash.a = foreign_murmur64a(bytes, length, BLOOM_SEED);
+	hash.b = foreign_murmur64a(bytes, length, hash.a);
+	return hash;
+}
+
+static ALWAYS_INLINE uint64_t
+redisbloom(const ForeignHash *hash, uint64_t i, uint64_t m)
+{
+	return (hash->a + i * hash->b) % m;
+}
+
+FOREIGN_LOOPS(redisbloom)
+
+static const ForeignPlaces redisbloom_places = FOREIGN_PLACES(redisbloom);
+
+static double
+bloom_hashes(double bits_per_element)
+{
+	return ceil(BLOOM_LN2 * bits_per_element);
+}
+
+static double
+redisbloom_size(double n, double error_rate, FilterLayer *layer)
+{
+	uint8_t		bytes[sizeof(uint64_t)];
+	double		bits_per_element;
+
+	layer->error_rate = error_rate * BLOOM_TIGHTENING;
+	bits_per_element = -(log(layer->error_rate) / BLOOM_LN2_SQUARED);
+	put_double(bytes, bits_per_element);
+	layer->bits_full = get64(bytes);
+	layer->detail = DETAIL(0, OPTION_NOROUND | OPTION_FORCE64, BLOOM_EXPANSION);
+	layer->hashes = (unsigned) bloom_hashes(bits_per_element);
+	return floor(n * bits_per_element);
+}
+
+static void
+redisbloom_join(const FilterLayer *left, const FilterLayer *right, bool united,
+				FilterLayer *joined)
+{
+	/* neither number is above 2^63 */
+	uint64_t	elements = united ? left->multiple + right->multiple :
+		smaller(left->multiple, right->multiple);
+
+	joined->multiple = smaller(joined->capacity, elements);
+}
+
+static const char *
+redisbloom_check_layer(const FilterLayer *first, const FilterLayer *layer)
+{
+	unsigned	options = DETAIL_OPTIONS(layer->detail);
+	unsigned	log_bits = DETAIL_LOG_BITS(layer->detail);
+	uint8_t		bytes[sizeof(uint64_t)];
+	double		bits_per_element;
+
+	/* all but the size */
+	if (first->detail >> 8 != layer->detail >> 8)
+		return "layers of different filters";
+	if ((options & ~(OPTION_NOROUND | OPTION_ENTS_IS_BITS |
+					 OPTION_FORCE64 | OPTION_NO_SCALING)) != 0)
+		return "unknown options";
+	if ((options & OPTION_FORCE64) == 0)
+		return "options without hashes of 64 bits";
+	if (log_bits != 0 &&
+		(log_bits > 63 || layer->size != UINT64_C(1) << log_bits))
+		return "number of bits (n2) out of range";
+	if (layer->multiple > layer->capacity)
+		return "number of elements exceeds the capacity";
+	put64(bytes, layer->bits_full);
+	bits_per_element = get_double(bytes);
+	if (!(bits_per_element > 0 && bits_per_element <= IMAGE_MAX_BITS))
+		return "bits per element out of range";
+	if (bloom_hashes(bits_per_element) != layer->hashes)
+		return "number of hashes is not that of its bits per element";
+	if (!(layer->error_rate > 0 && layer->error_rate < 1))
+		return "error rate of a layer out of range";
+	return NULL;
+}
+
+/* The layer that a link of RedisBloom's header describes */
+static const char *
+parse_link(const uint8_t *link, uint64_t options, uint32_t growth,
+		   FilterLayer *layer)
+{
+	uint32_t	hashes = get32(link + LINK_OFF_HASHES);
+
+	memset(layer, 0, sizeof(*layer));
+	layer->layout = LAYOUT_FOREIGN;
+	if (hashes < 1 || hashes > FOREIGN_MAX_HASHES)
+		return "number of hashes out of range";
+	layer->hashes = hashes;
+	layer->size = get64(link + LINK_OFF_BITS);
+	if (layer->size < WORD_BITS || layer->size > IMAGE_MAX_BITS)
+		return "number of bits out of range";
+	if (get64(link + LINK_OFF_BYTES) != layer->size / 8)
+		return "number of bytes is not that of its bits";
+	layer->capacity = get64(link + LINK_OFF_ENTRIES);
+	layer->error_rate = get_double(link + LINK_OFF_ERROR);
+	layer->bits_full = get64(link + LINK_OFF_BPE);
+	layer->multiple = get64(link + LINK_OFF_SIZE);
+	layer->detail = DETAIL(link[LINK_OFF_N2], options, growth);
+	return NULL;
+}
+
+/* One reply of BF.SCANDUMP */
+typedef struct Chunk
+{
+	uint64_t	iterator;
+	uint64_t	length;
+	uint64_t	data;			/* where it is, in the source */
+} Chunk;
+
+/* The chunk that begins at *at, which is advanced past it */
+static const char *
+next_chunk(const ForeignSource *source, uint64_t *at, Chunk *chunk)
+{
+	if (source->length - *at < CHUNK_HEADER)
+		return "chunk is cut short";
+	chunk->iterator = get64(source->bytes + *at);
+	chunk->length = get32(source->bytes + *at + 8);
+	chunk->data = *at + CHUNK_HEADER;
+	if (source->length - chunk->data < chunk->length)
+		return "chunk is cut short";
+	*at = chunk->data + chunk->length;
+	return NULL;
+}
+
+static const char *
+redisbloom_parse(const ForeignSource *source, ForeignImport *import)
+{
+	const uint8_t *header;
+	Chunk		chunk;
+	uint64_t	at = 0;
+	uint64_t	links;
+	uint64_t	elements = 0;
+	uint64_t	bytes = 0;
+	uint64_t	read = 0;
+	const char *fault = next_chunk(source, &at, &chunk);
+
+	if (fault)
+		return fault;
+	import->data = at;
+	header = source->bytes + chunk.data;
+	if (chunk.iterator != 1)
+		return "iterator of the first chunk is not 1";
+	if (chunk.length < BLOOM_HEADER)
+		return "header is cut short";
+	links = get32(header + BLOOM_OFF_LINKS);
+	if (links < 1 || links > IMAGE_MAX_LAYERS)
+		return "number of layers (nfilters) out of range";
+	if (chunk.length != BLOOM_HEADER + links * BLOOM_LINK)
+		return "length of the header is not that of its layers";
+	if (get32(header + BLOOM_OFF_OPTIONS) > UINT8_MAX)
+		return "unknown options";
+	import->plan.layers = (int) links;
+	for (int i = 0; i < import->plan.layers; i++)
+	{
+		FilterLayer *layer = &import->plan.layer[i];
+
+		fault = parse_link(header + BLOOM_HEADER + i * BLOOM_LINK,
+						   get32(header + BLOOM_OFF_OPTIONS),
+						   get32(header + BLOOM_OFF_GROWTH), layer);
+		if (fault)
+			return fault;
+		elements += layer->multiple;
+		bytes += layer->size / 8;
+	}
+	if (elements != get64(header + BLOOM_OFF_SIZE))
+		return "number of elements is not the sum of its layers";
+
+	/* the bits: each iterator tells where the next chunk begins */
+	while (at < source->length)
+	{
+		fault = next_chunk(source, &at, &chunk);
+		if (fault)
+			return fault;
+		read += chunk.length;
+		if (chunk.length == 0 || chunk.iterator != 1 + read)
+			return "iterator of a chunk is not where it ends";
+	}
+	if (read < bytes)
+		return "chunks are missing";
+	if (read > bytes)
+		return "bytes after the last layer";
+	return NULL;
+}
+
+/* Copy the bits of all chunks but the first; they were read before. */
+static void
+redisbloom_import_bits(const ForeignSource *source,
+					   const ForeignImport *import, uint8_t *image)
+{
+	uint64_t	at = import->data;
+	uint64_t	done = 0;		/* of the layer */
+	int			i = 0;
+	Chunk		chunk;
+
+	while (at < source->length && next_chunk(source, &at, &chunk) == NULL)
+		while (chunk.length > 0)
+		{
+			uint64_t	bytes = import->plan.layer[i].size / 8;
+			uint64_t	some = smaller(chunk.length, bytes - done);
+
+			copy_bits(image_layer_bits(image, i) + done,
+					  source->bytes + chunk.data, some, BITS_AS_OURS);
+			chunk.data += some;
+			chunk.length -= some;
+			done += some;
+			if (done == bytes)
+			{
+				i++;
+				done = 0;
+			}
+		}
+}
+
+/* A chunk for each layer, or for each CHUNK_MAX bytes of it */
+static void
+write_chunks(Writer *writer, const uint8_t *image)
+{
+	uint64_t	written = 0;
+
+	for (int i = 0; i < image_layers(image); i++)
+	{
+		const uint8_t *bits = image_layer_bits(image, i);
+		FilterLayer layer;
+
+		image_get_shape(image, i, &layer);
+		for (uint64_t left = layer.size / 8; left > 0;)
+		{
+			uint64_t	some = smaller(left, CHUNK_MAX);
+
+			written += some;
+			write_number(writer, 1 + written, 8);
+			write_number(writer, some, 4);
+			write_bytes(writer, bits, some, BITS_AS_OURS);
+			bits += some;
+			left -= some;
+		}
+	}
+}
+
+/* The chunk of the header, and those of the bits */
+static bool
+redisbloom_write(Writer *writer, const ForeignFormat *format,
+				 const uint8_t *image, const FilterLayer *first)
+{
+	FilterLayer layer;
+	uint64_t	elements = 0;
+	int			layers = image_layers(image);
+
+	for (int i = 0; i < layers; i++)
+	{
+		image_get_shape(image, i, &layer);
+		elements += layer.multiple;
+	}
+	write_number(writer, 1, 8);
+	write_number(writer, BLOOM_HEADER + layers * BLOOM_LINK, 4);
+	write_number(writer, elements, 8);
+	write_number(writer, layers, 4);
+	write_number(writer, DETAIL_OPTIONS(first->detail), 4);
+	write_number(writer, DETAIL_GROWTH(first->detail), 4);
+	for (int i = 0; i < layers; i++)
+	{
+		uint8_t		error_rate[sizeof(uint64_t)];
+
+		image_get_shape(image, i, &layer);
+		write_number(writer, layer.size / 8, 8);
+		write_number(writer, layer.size, 8);
+		write_number(writer, layer.multiple, 8);
+		put_double(error_rate, layer.error_rate);
+		write_bytes(writer, error_rate, sizeof(error_rate), BITS_AS_OURS);
+		write_number(writer, layer.bits_full, 8);
+		write_number(writer, layer.hashes, 4);
+		write_number(writer, layer.capacity, 8);
+		write_number(writer, DETAIL_LOG_BITS(layer.detail), 1);
+	}
+	write_chunks(writer, image);
+	return false;
+}
+
+const ForeignFormat redisbloom_format = {
+	.name = "redisbloom",
+	.code = 'R',
+	.forms = FORM(TEXT) | FORM(INT4) | FORM(INT8) | FORM(BYTEA),
+	.integers = INTEGERS_DECIMAL,
+	.hash = redisbloom_hash,
+	.places = &redisbloom_places,
+	.counted = true,
+	.unit = WORD_BITS,
+	.size = redisbloom_size,
+	.join = redisbloom_join,
+	.check_layer = redisbloom_check_layer,
+	.parse = redisbloom_parse,
+	.import_bits = redisbloom_import_bits,
+	.write = redisbloom_write
+};

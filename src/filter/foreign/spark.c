@@ -1,0 +1,176 @@
+/*
+ * spark.c
+ *	  Spark's BloomFilter, of both versions; and spark-sql, which are those of
+ *	  xxhash64(column).
+ *
+ * Bytes: int32 version, int32 hashes, version 2: int32 seed, int32 words, words;
+ * big-endian.
+ *
+ * Version 1 has Guava's places; both have its sizes.
+ *
+ * Sources: org.apache.spark.util.sketch.BloomFilterImpl and BloomFilterImplV2.
+ */
+#include "common.h"
+#include "guava.h"
+#include "places.h"
+
+#define SPARK_HEADER		12
+#define SPARK2_HEADER		16
+
+#define SPARK_FORMS	(FORM(TEXT) | FORM(INT4) | FORM(INT8) | FORM(BYTEA))
+#define SPARK_SQL_FORMS \
+	(SPARK_FORMS | FORM(FLOAT4) | FORM(FLOAT8) | FORM(DATE) | \
+	 FORM(TIMESTAMP) | FORM(TIMESTAMPTZ) | FORM(NUMERIC))
+
+/* The seed of xxhash64() */
+#define SPARK_SQL_SEED	42
+
+/* The first hash of version 2 is multiplied by Java's Integer.MAX_VALUE. */
+#define SPARK2_FACTOR	INT64_C(0x7fffffff)
+
+static ForeignHash
+spark_hash(uint64_t seed, const uint8_t *bytes, size_t length)
+{
+	uint32_t	first = foreign_murmur32_spark(bytes, length, (uint32_t) seed);
+	uint32_t	second = foreign_murmur32_spark(bytes, length, first);
+	ForeignHash hash = {.a = first, .b = second};
+
+	return hash;
+}
+
+static ForeignHash
+spark2_hash(uint64_t seed, const uint8_t *bytes, size_t length)
+{
+	ForeignHash hash = spark_hash(seed, bytes, length);
+
+	hash.a = (uint64_t) ((int64_t) (int32_t) hash.a * SPARK2_FACTOR);
+	hash.b = (uint64_t) (int64_t) (int32_t) hash.b;
+	return hash;
+}
+
+static ForeignHash
+spark_sql_hash(uint64_t seed, const uint8_t *bytes, size_t length)
+{
+	uint8_t		column[sizeof(uint64_t)];
+
+	put64(column, foreign_xxh64(bytes, length, SPARK_SQL_SEED));
+	return spark_hash(seed, column, sizeof(column));
+}
+
+static ForeignHash
+spark_sql2_hash(uint64_t seed, const uint8_t *bytes, size_t length)
+{
+	uint8_t		column[sizeof(uint64_t)];
+
+	put64(column, foreign_xxh64(bytes, length, SPARK_SQL_SEED));
+	return spark2_hash(seed, column, sizeof(column));
+}
+
+static ALWAYS_INLINE uint64_t
+spark2(const ForeignHash *hash, uint64_t i, uint64_t m)
+{
+	uint64_t	sum = hash->a + (i + 1) * hash->b;
+
+	/* the complement of a negative one */
+	return (sum ^ -(sum >> 63)) % m;
+}
+
+FOREIGN_LOOPS(spark2)
+
+static const ForeignPlaces spark2_places = FOREIGN_PLACES(spark2);
+
+static const char *
+spark_parse(const ForeignSource *source, ForeignImport *import)
+{
+	const uint8_t *bytes = source->bytes;
+	bool		sql = source->format == &spark_sql_format ||
+		source->format == &spark_sql2_format;
+	uint64_t	header = SPARK_HEADER;
+	uint64_t	words;
+
+	if (source->length < SPARK_HEADER)
+		return "shorter than a header";
+	switch (get32_big(bytes))
+	{
+		case 1:
+			import->format = sql ? &spark_sql_format : &spark_format;
+			break;
+		case 2:
+			import->format = sql ? &spark_sql2_format : &spark2_format;
+			header = SPARK2_HEADER;
+			if (source->length < SPARK2_HEADER)
+				return "shorter than a header";
+			import->seed = (uint64_t) (int64_t) (int32_t) get32_big(bytes + 8);
+			break;
+		default:
+			return "unknown version";
+	}
+	words = get32_big(bytes + header - 4);
+	return parse_words(source, import, header, words, words,
+					   get32_big(bytes + 4));
+}
+
+static bool
+spark_write(Writer *writer, const ForeignFormat *format, const uint8_t *image,
+			const FilterLayer *layer)
+{
+	bool		second = format == &spark2_format ||
+		format == &spark_sql2_format;
+
+	write32_big(writer, second ? 2 : 1);
+	write32_big(writer, layer->hashes);
+	if (second)
+		write32_big(writer, image_seed(image));
+	write32_big(writer, layer->size / WORD_BITS);
+	return true;
+}
+
+/* What all versions share */
+#define SPARK_OPS \
+	.unit = WORD_BITS, \
+	.size = guava_size, \
+	.order = BITS_IN_BIG_WORDS, \
+	.parse = spark_parse, \
+	.write = spark_write
+
+const ForeignFormat spark_format = {
+	.name = "spark",
+	.code = 's',
+	.forms = SPARK_FORMS,
+	.integers = INTEGERS_LONG,
+	.hash = spark_hash,
+	.places = &mitz32_places,
+	SPARK_OPS
+};
+
+const ForeignFormat spark2_format = {
+	.name = "spark:v2",
+	.code = 'S',
+	.forms = SPARK_FORMS,
+	.integers = INTEGERS_LONG,
+	.hash = spark2_hash,
+	.places = &spark2_places,
+	.seed_bits = 32,
+	SPARK_OPS
+};
+
+const ForeignFormat spark_sql_format = {
+	.name = "spark-sql",
+	.code = 'q',
+	.forms = SPARK_SQL_FORMS,
+	.one_zero = true,
+	.hash = spark_sql_hash,
+	.places = &mitz32_places,
+	SPARK_OPS
+};
+
+const ForeignFormat spark_sql2_format = {
+	.name = "spark-sql:v2",
+	.code = 'Q',
+	.forms = SPARK_SQL_FORMS,
+	.one_zero = true,
+	.hash = spark_sql2_hash,
+	.places = &spark2_places,
+	.seed_bits = 32,
+	SPARK_OPS
+};
