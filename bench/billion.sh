@@ -93,7 +93,7 @@ build_shards()
 {
 	say "$elements elements in $shards filters"
 	# one session, whose memory is looked at; no sort, as there are few groups
-	timed "build: SELECT bloom_shard(i, $shards), bloom_agg(i, $capacity)" "
+	timed "build: SELECT bloom_shard(i, $shards), bloom_agg(i, $capacity, NULL)" "
 		SET enable_sort = off;
 		CREATE TABLE shards AS
 		SELECT bloom_shard(i, $shards) AS shard, bloom_agg(i, $capacity, 0.01) AS f

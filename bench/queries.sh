@@ -155,15 +155,15 @@ aggregates()
 	compare "'bloom_agg(url), or count(url)',
 		'SELECT bloom_agg(url) IS NULL FROM urls', 'SELECT count(url) FROM urls',
 		2, $rows"
-	compare "'bloom_agg(url, capacity), or count(url)',
-		'SELECT bloom_agg(url, $rows) IS NULL FROM urls', 'SELECT count(url) FROM urls',
+	compare "'bloom_agg(url, capacity, NULL), or count(url)',
+		'SELECT bloom_agg(url, $rows, NULL) IS NULL FROM urls', 'SELECT count(url) FROM urls',
 		1.5, $rows"
 	compare "'bloom_agg(url) with two workers, or none',
 		'SELECT bloom_agg(url) IS NULL FROM urls', 'SELECT bloom_agg(url) IS NULL FROM urls',
 		0.65, $rows, NULL, true, '$workers=2', '$workers=0'"
-	compare "'bloom_agg(url, capacity) with two workers, or none',
-		'SELECT bloom_agg(url, $rows) IS NULL FROM urls',
-		'SELECT bloom_agg(url, $rows) IS NULL FROM urls',
+	compare "'bloom_agg(url, capacity, NULL) with two workers, or none',
+		'SELECT bloom_agg(url, $rows, NULL) IS NULL FROM urls',
+		'SELECT bloom_agg(url, $rows, NULL) IS NULL FROM urls',
 		NULL, $rows, NULL, true, '$workers=2', '$workers=0'"
 	compare "'count(url) with two workers, or none',
 		'SELECT count(url) FROM urls', 'SELECT count(url) FROM urls',

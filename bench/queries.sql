@@ -99,9 +99,9 @@ CREATE TABLE filters (name text PRIMARY KEY, f bloom);
 INSERT INTO filters SELECT 'urls', bloom_agg(url) FROM bad;
 INSERT INTO filters SELECT 'numbers', bloom_agg(n) FROM bad;
 INSERT INTO filters SELECT '10 kB', bloom_agg(n * 7) FROM generate_series(1, 7800) n;
-INSERT INTO filters SELECT '100 MB', bloom_agg(n, 78000000)
+INSERT INTO filters SELECT '100 MB', bloom_agg(n, 78000000, NULL)
 	FROM (SELECT generate_series(1, 10000000)::bigint AS n) s;
-INSERT INTO filters SELECT '500 MB', bloom_agg(n * 7, 400000000)
+INSERT INTO filters SELECT '500 MB', bloom_agg(n * 7, 400000000, NULL)
 	FROM (SELECT generate_series(1, 10000000)::bigint AS n) s;
 INSERT INTO filters SELECT 'one cache line', bloom_create(1);
 
@@ -109,10 +109,10 @@ CREATE TABLE cuckoos (name text PRIMARY KEY, f cuckoo);
 INSERT INTO cuckoos SELECT 'urls', cuckoo_agg(url) FROM bad;
 
 -- 50 million elements, in one filter of 64 MB and in 64 of 1 MB
-INSERT INTO filters SELECT '64 MB', bloom_agg(n * 7, 52500000)
+INSERT INTO filters SELECT '64 MB', bloom_agg(n * 7, 52500000, NULL)
 	FROM (SELECT generate_series(1, 50000000)::bigint AS n) s;
 CREATE TABLE shards AS
-	SELECT bloom_shard(n * 7, 64) AS shard, bloom_agg(n * 7, 820000) AS f
+	SELECT bloom_shard(n * 7, 64) AS shard, bloom_agg(n * 7, 820000, NULL) AS f
 	FROM (SELECT generate_series(1, 50000000)::bigint AS n) s GROUP BY 1;
 
 VACUUM (FREEZE, ANALYZE) urls, half, bad, grouped, arrays, filters, cuckoos, shards;

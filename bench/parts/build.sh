@@ -14,9 +14,9 @@ build_query()
 	case $1 in
 		count) echo "SELECT pg_column_size(count(url)) FROM urls" ;;
 		bloom_agg) echo "SELECT pg_column_size(bloom_agg(url)) FROM urls" ;;
-		bloom_agg_sized) echo "SELECT pg_column_size(bloom_agg(url, $urls)) FROM urls" ;;
+		bloom_agg_sized) echo "SELECT pg_column_size(bloom_agg(url, $urls, NULL)) FROM urls" ;;
 		cuckoo_agg) echo "SELECT pg_column_size(cuckoo_agg(url)) FROM urls" ;;
-		cuckoo_agg_sized) echo "SELECT pg_column_size(cuckoo_agg(url, $urls)) FROM urls" ;;
+		cuckoo_agg_sized) echo "SELECT pg_column_size(cuckoo_agg(url, $urls, NULL)) FROM urls" ;;
 		count_distinct) echo "SELECT pg_column_size(count(DISTINCT url)) FROM urls" ;;
 		array_agg) echo "SELECT pg_column_size(array_agg(url)) FROM urls" ;;
 		btree) echo "SELECT make_index('btree', 'urls')" ;;

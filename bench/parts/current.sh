@@ -105,7 +105,7 @@ measure_inserts()
 	begin "single insertions"
 	sql -c "DROP TABLE IF EXISTS target" \
 		-c "CREATE TABLE target AS SELECT url(n) AS url FROM generate_series(1, $elements) n" \
-		-c "CREATE TABLE snapshot AS SELECT bloom_agg(url, 2 * $elements) AS f FROM target"
+		-c "CREATE TABLE snapshot AS SELECT bloom_agg(url, 2 * $elements, NULL) AS f FROM target"
 	for round in $(seq "$rounds"); do
 		for method in "${methods[@]}"; do
 			sql -c "DROP INDEX IF EXISTS made" -c "$(current_index "$method")" -c CHECKPOINT
@@ -124,7 +124,7 @@ measure_inserts()
 		done
 		# the filter anew
 		since=$EPOCHREALTIME
-		sql -c "UPDATE snapshot SET f = (SELECT bloom_agg(url, 2 * $elements) FROM target)"
+		sql -c "UPDATE snapshot SET f = (SELECT bloom_agg(url, 2 * $elements, NULL) FROM target)"
 		note refresh bloom_agg "$round" "$(nanoseconds_since "$since")"
 	done
 	finish
@@ -151,7 +151,7 @@ measure_seen()
 		-c "UPDATE seen_shards s SET filter = bloom_add_all(filter, xs)
 			FROM (SELECT bloom_shard(n, (SELECT shards FROM seen_shards WHERE shard = 0)) AS shard, array_agg(n) AS xs
 				FROM generate_series(1, $elements / 2) n GROUP BY 1) half WHERE s.shard = half.shard" \
-		-c "CREATE TABLE seen_large AS SELECT bloom_agg(n, $elements) AS filter
+		-c "CREATE TABLE seen_large AS SELECT bloom_agg(n, $elements, NULL) AS filter
 			FROM generate_series(1, $elements / 2) n" \
 		-c "CREATE TABLE seen_table AS SELECT n FROM generate_series(1, $elements / 2) n" \
 		-c "CREATE INDEX seen_index ON seen_table USING membership (n)" \

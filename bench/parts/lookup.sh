@@ -50,11 +50,11 @@ make_stored()
 		elements=$((bytes * 8 * 100 / 1025))
 		begin "$name"
 		sql -c "INSERT INTO stored (kind, size, bloom, elements)
-			SELECT 'bloom', '$name', bloom_agg(n * 7, $elements), $elements
+			SELECT 'bloom', '$name', bloom_agg(n * 7, $elements, NULL), $elements
 			FROM generate_series(1::bigint, least($elements, $lookup_fill)) n"
 		progress
 		sql -c "INSERT INTO stored (kind, size, cuckoo, elements)
-			SELECT 'cuckoo', '$name', cuckoo_agg(n * 7, $elements), $elements
+			SELECT 'cuckoo', '$name', cuckoo_agg(n * 7, $elements, NULL), $elements
 			FROM generate_series(1::bigint, least($elements, $lookup_fill)) n"
 		progress
 		if [ "$elements" -le "$btree_max" ]; then

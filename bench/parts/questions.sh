@@ -43,7 +43,7 @@ make_asked()
 		elements=$((bytes * 8 * 100 / 1025))
 		begin "$name"
 		# how full a filter is does not matter
-		sql -c "INSERT INTO asked SELECT '$name', bloom_agg(n * 7, $elements)
+		sql -c "INSERT INTO asked SELECT '$name', bloom_agg(n * 7, $elements, NULL)
 			FROM generate_series(1::bigint, least($elements, 1000000)) n"
 		finish
 	done

@@ -58,7 +58,7 @@ make_scan_filters()
 	begin "filters"
 	sql -c "CREATE TABLE filters (elements bigint PRIMARY KEY, f bloom NOT NULL)"
 	for size in "${scan_blooms[@]}"; do
-		sql -c "INSERT INTO filters SELECT $size, bloom_agg(url(n), $size)
+		sql -c "INSERT INTO filters SELECT $size, bloom_agg(url(n), $size, NULL)
 			FROM (SELECT generate_series(1, $size::bigint) AS n) s"
 		progress
 	done
