@@ -280,7 +280,8 @@ install_extension()
 
 # ------------------------------------------------------------------ server
 
-# The settings that let a server find what install_extension installed.
+# The settings that let a server find what install_extension installed, before what
+# the README's "make install" may have put into the server's own directories.
 extension_settings()
 {
 	local installed=$work/installed sharedir pkglibdir known
@@ -290,16 +291,16 @@ extension_settings()
 	pkglibdir=$("$PG_CONFIG" --pkglibdir)
 	if grep -qx extension_control_path <<<"$known"; then
 		# 18 and later
-		echo "extension_control_path = '\$system:$installed$sharedir'"
-		echo "dynamic_library_path = '\$libdir:$installed$pkglibdir'"
+		echo "extension_control_path = '$installed$sharedir:\$system'"
 	elif grep -qx extension_destdir <<<"$known"; then
-		# Debian's 17 and earlier; the path is for LOAD and preloading
+		# Debian's 17 and earlier
 		echo "extension_destdir = '$installed'"
-		echo "dynamic_library_path = '\$libdir:$installed$pkglibdir'"
 	else
 		die "this server cannot read an extension from elsewhere than its own" \
 			"directories; use Debian's, or PostgreSQL 18 or later"
 	fi
+	# for LOAD and preloading
+	echo "dynamic_library_path = '$installed$pkglibdir:\$libdir'"
 }
 
 # start_server [SETTING...]: a cluster of our own, reachable through a socket

@@ -3,7 +3,8 @@
 # PostgreSQL's own regression tests, from its source, on a server whose tables all
 # have membership indexes (test/regress/indexes.sql): once by core's plans, and once with
 # Filter Scans and join filters wherever they are legal, made from indexes and while
-# hash tables are built.  The results have to be the same (test/regress/compare.pl).
+# hash tables are built.  The results have to be the same (test/regress/compare.pl),
+# and no plan may count rows that are hidden from the user (test/regress/hidden.pl).
 # On several majors, in throw-away roots, one with assertions; what cannot be had is
 # skipped.  Two of them run more, see regress_extra.  Some twelve minutes, once the
 # roots are there.
@@ -18,9 +19,10 @@
 regress_roots=(pg15 pg17 pg18-cassert pg19)
 # What a major runs beside: "indexed" has filters from indexes alone, in plans that
 # those made for hash tables do not change; "parallel" is a pair with workers wherever
-# they are legal.  A run on 15 takes half a minute, elsewhere over a minute: so the one
-# is there alone, and the other there and where assertions are.
-declare -A regress_extra=([15]="indexed parallel" [18]="parallel")
+# they are legal; "hidden" has the tests whose rows policies or security barriers hide.
+# A run on 15 takes half a minute, elsewhere over a minute: so the first is there alone,
+# and the others there and where assertions are.
+declare -A regress_extra=([15]="indexed parallel hidden" [18]="parallel hidden")
 # To start workers for each statement of all tests takes four minutes, and most do not
 # join: so these have them, which do, and those that make their tables.  Not vacuum,
 # whose VACUUM FULL of catalogs others then meet in a deadlock, nor portals, which reads
@@ -32,6 +34,9 @@ regress_parallel_tests=(test_setup copy create_misc create_function_c create_ind
 	prepare returning rowtypes with equivclass select_views portals_p2 matview merge
 	tablesample select_parallel write_parallel partition_join partition_prune
 	partition_aggregate memoize incremental_sort inherit updatable_views)
+# Those that hide rows, and those that make their tables
+regress_hidden_tests=(test_setup copy create_misc create_function_c create_index create_view
+	privileges rowsecurity updatable_views select_views)
 # Plans in one forced run that have a join filter from an index, and that make one for
 # a hash table: far more than these
 regress_joins_least=300
@@ -69,6 +74,9 @@ part_regress()
 				regress_in "$source_dir" parallel-plain off off
 				regress_in "$source_dir" parallel-forced force force
 				;;
+			hidden)
+				regress_hidden "$source_dir"
+				;;
 		esac
 	done
 }
@@ -95,6 +103,20 @@ regress_in()
 	[ "$name" != "$plain" ] || return 0
 	suite "Plans with join filters" regress_counts "$4"
 	suite "Results of PostgreSQL's own tests, $name" regress_compare "$plain" "$name"
+}
+
+# regress_hidden SOURCE: do plans tell what EXPLAIN ANALYZE must not?
+regress_hidden()
+{
+	local source_dir=$1
+
+	regress_server force force "log_line_prefix = '%p '" "debug_print_rewritten = on" \
+		"auto_explain.log_analyze = on" "auto_explain.log_timing = off"
+	as_server mkdir "$work/regress-hidden"
+	regress_schedule "$source_dir" hidden >"$work/tmp/schedule"
+	suite "PostgreSQL's own tests, hidden" regress_run "$source_dir" "$work/regress-hidden"
+	suite "The server after these" no_crash
+	suite "Plans that hide rows" perl "$root/test/regress/hidden.pl" "$work/log/server"
 }
 
 # Its name is another since 16
@@ -148,15 +170,17 @@ regress_server()
 # regress_schedule SOURCE NAME: which tests a run has
 regress_schedule()
 {
-	local wanted=.
+	local names=() pattern=.
 
 	case $2 in
-		parallel-*) wanted="^($(IFS='|'; echo "${regress_parallel_tests[*]}"))\$" ;;
+		parallel-*) names=("${regress_parallel_tests[@]}") ;;
+		hidden) names=("${regress_hidden_tests[@]}") ;;
 	esac
-	awk -v wanted="$wanted" '$1 == "test:" {
+	[ ${#names[@]} -eq 0 ] || pattern="^($(IFS='|'; echo "${names[*]}"))\$"
+	awk -v pattern="$pattern" '$1 == "test:" {
 			line = ""
 			for (i = 2; i <= NF; i++)
-				if ($i ~ wanted)
+				if ($i ~ pattern)
 					line = line " " $i
 			if (line != "")
 				print "test:" line

@@ -73,7 +73,7 @@ SELECT 'cuckoo', image(f::bytea) FROM (VALUES
 	(cuckoo_add_all(cuckoo_create(30000), ARRAY(SELECT generate_series(1, 100))))
 ) AS v(f);
 -- The set that an aggregate gathers, as a worker sends it
-CREATE AGGREGATE cuckoo_state(int) (SFUNC = cuckoo_agg_trans, STYPE = cuckoo);
+CREATE AGGREGATE cuckoo_state(int) (SFUNC = _cuckoo_agg_trans, STYPE = cuckoo);
 INSERT INTO samples (kind, image) SELECT 'cuckoo', image(cuckoo_state(x)::bytea) FROM generate_series(1, 5) AS x;
 
 -- ------------------------------------------------------------------------
@@ -277,9 +277,9 @@ BEGIN
 		NULL;
 	END;
 	IF f IS NOT NULL THEN
-		ASSERT f::bytea = bytes AND KIND_send(f) = bytes AND f::text = as_text, 'other bytes came out';
+		ASSERT f::bytea = bytes AND _KIND_send(f) = bytes AND f::text = as_text, 'other bytes came out';
 		ASSERT f = g OR f <> g OR g IS NULL, 'neither equal nor unlike';
-		ASSERT KIND_hash_value(f) = KIND_hash_value(bytes::KIND), 'another hash';
+		ASSERT _KIND_hash_value(f) = _KIND_hash_value(bytes::KIND), 'another hash';
 	END IF;
 	RETURN f;
 END
@@ -292,13 +292,13 @@ $body$, 'KIND', kind) FROM (VALUES ('bloom'), ('cuckoo')) AS v(kind) \gexec
 
 -- The functions that unite the states of workers, on any two filters; with the
 -- final function, and without it, for what is then a state that anyone may hold
-CREATE AGGREGATE bloom_combined(bloom) (SFUNC = bloom_agg_combine, STYPE = bloom, FINALFUNC = bloom_agg_final);
-CREATE AGGREGATE bloom_combined_state(bloom) (SFUNC = bloom_agg_combine, STYPE = bloom);
-CREATE AGGREGATE bloom_united_state(bloom) (SFUNC = bloom_union_agg_trans, STYPE = bloom);
-CREATE AGGREGATE bloom_intersected_state(bloom) (SFUNC = bloom_intersection_agg_trans, STYPE = bloom);
-CREATE AGGREGATE cuckoo_combined(cuckoo) (SFUNC = cuckoo_agg_combine, STYPE = cuckoo, FINALFUNC = cuckoo_agg_final);
-CREATE AGGREGATE cuckoo_combined_state(cuckoo) (SFUNC = cuckoo_agg_combine, STYPE = cuckoo);
-CREATE AGGREGATE cuckoo_united_state(cuckoo) (SFUNC = cuckoo_union_agg_trans, STYPE = cuckoo);
+CREATE AGGREGATE bloom_combined(bloom) (SFUNC = _bloom_agg_combine, STYPE = bloom, FINALFUNC = _bloom_agg_final);
+CREATE AGGREGATE bloom_combined_state(bloom) (SFUNC = _bloom_agg_combine, STYPE = bloom);
+CREATE AGGREGATE bloom_united_state(bloom) (SFUNC = bloom_union, STYPE = bloom);
+CREATE AGGREGATE bloom_intersected_state(bloom) (SFUNC = bloom_intersection, STYPE = bloom);
+CREATE AGGREGATE cuckoo_combined(cuckoo) (SFUNC = _cuckoo_agg_combine, STYPE = cuckoo, FINALFUNC = _cuckoo_agg_final);
+CREATE AGGREGATE cuckoo_combined_state(cuckoo) (SFUNC = _cuckoo_agg_combine, STYPE = cuckoo);
+CREATE AGGREGATE cuckoo_united_state(cuckoo) (SFUNC = cuckoo_union, STYPE = cuckoo);
 
 -- What both types have in common: probed in every way, stored or not; as the
 -- state of an aggregate that goes on; and by the planner
@@ -325,11 +325,11 @@ BEGIN
 		DELETE FROM stored_KIND;
 		IF below(10) = 0 THEN
 			EXECUTE format('EXPLAIN SELECT FROM numbers WHERE %L::KIND @> n AND KIND_contains(%L::KIND, n)', f, f);
-			EXECUTE format('CREATE AGGREGATE began(int, bigint, float8, bigint) (SFUNC = KIND_agg_trans, STYPE = KIND, INITCOND = %L)', f);
-			EXECUTE 'SELECT began(x, $1, $2, $3) FROM unnest($4) AS x' INTO g
+			EXECUTE format('CREATE AGGREGATE began(hashed_element, bigint, float8) (SFUNC = _KIND_agg_trans, STYPE = KIND, INITCOND = %L)', f);
+			EXECUTE 'SELECT began(bloom_element(x, $3), $1, $2) FROM unnest($4) AS x' INTO g
 				USING coalesce(info.capacity, 1), coalesce(info.error_rate, 0.01), info.seed, probes;
 			ASSERT g::bytea::KIND = g AND KIND_contains_all(g, probes), 'lost by an aggregate that went on';
-			EXECUTE 'DROP AGGREGATE began(int, bigint, float8, bigint)';
+			EXECUTE 'DROP AGGREGATE began(hashed_element, bigint, float8)';
 		END IF;
 	EXCEPTION WHEN datatype_mismatch OR invalid_parameter_value OR program_limit_exceeded THEN
 		NULL;

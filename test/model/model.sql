@@ -149,9 +149,9 @@ BEGIN
 				model := ARRAY(SELECT a OR b FROM unnest(model, is_in) AS t(a, b));
 				f := CASE x % 4
 					WHEN 0 THEN (SELECT bloom_agg(as_TYPE(i::int)) FROM unnest(model) WITH ORDINALITY AS t(m, i) WHERE m)
-					WHEN 1 THEN (SELECT bloom_agg(as_TYPE(i::int), 30) FROM unnest(model) WITH ORDINALITY AS t(m, i) WHERE m)
-					WHEN 2 THEN (SELECT bloom_agg(as_TYPE(i::int), 0.001) FROM unnest(model) WITH ORDINALITY AS t(m, i) WHERE m)
-					ELSE (SELECT bloom_agg(as_TYPE(i::int), keys, 0.02, seed) FILTER (WHERE m) FROM unnest(model) WITH ORDINALITY AS t(m, i))
+					WHEN 1 THEN (SELECT bloom_agg(as_TYPE(i::int), 30, NULL) FROM unnest(model) WITH ORDINALITY AS t(m, i) WHERE m)
+					WHEN 2 THEN (SELECT bloom_agg(as_TYPE(i::int), NULL, 0.001) FROM unnest(model) WITH ORDINALITY AS t(m, i) WHERE m)
+					ELSE (SELECT bloom_agg(bloom_element(as_TYPE(i::int), seed), keys, 0.02) FILTER (WHERE m) FROM unnest(model) WITH ORDINALITY AS t(m, i))
 				END;
 				made := bloom_clear(f);
 			WHEN 'parallel' THEN
@@ -163,7 +163,7 @@ BEGIN
 			WHEN 'bytea' THEN
 				f := f::bytea::bloom;
 			WHEN 'binary' THEN
-				IF bloom_send(f)::bloom <> f THEN
+				IF _bloom_send(f)::bloom <> f THEN
 					RETURN format('not ok - step %s: not the same as binary', step);
 				END IF;
 			WHEN 'stored' THEN
@@ -212,7 +212,7 @@ END
 $$
 $body$, 'TYPE', name) FROM types \gexec
 
-CREATE AGGREGATE bloom_combined(bloom) (SFUNC = bloom_agg_combine, STYPE = bloom);
+CREATE AGGREGATE bloom_combined(bloom) (SFUNC = _bloom_agg_combine, STYPE = bloom);
 CREATE TABLE stored_bloom (f bloom) WITH (toast_tuple_target = 128);
 INSERT INTO stored_bloom VALUES (NULL);
 
@@ -485,9 +485,9 @@ BEGIN
 				model := ARRAY(SELECT (model[i] > 0 OR i = ANY (chosen))::int FROM unnest(everything) AS i);
 				f := CASE x % 4
 					WHEN 0 THEN (SELECT cuckoo_agg(as_TYPE(i::int)) FROM unnest(model) WITH ORDINALITY AS t(m, i) WHERE m > 0)
-					WHEN 1 THEN (SELECT cuckoo_agg(as_TYPE(i::int), 30) FROM unnest(model) WITH ORDINALITY AS t(m, i) WHERE m > 0)
-					WHEN 2 THEN (SELECT cuckoo_agg(as_TYPE(i::int), 0.001) FROM unnest(model) WITH ORDINALITY AS t(m, i) WHERE m > 0)
-					ELSE (SELECT cuckoo_agg(as_TYPE(i::int), keys, 0.02, seed) FILTER (WHERE m > 0) FROM unnest(model) WITH ORDINALITY AS t(m, i))
+					WHEN 1 THEN (SELECT cuckoo_agg(as_TYPE(i::int), 30, NULL) FROM unnest(model) WITH ORDINALITY AS t(m, i) WHERE m > 0)
+					WHEN 2 THEN (SELECT cuckoo_agg(as_TYPE(i::int), NULL, 0.001) FROM unnest(model) WITH ORDINALITY AS t(m, i) WHERE m > 0)
+					ELSE (SELECT cuckoo_agg(bloom_element(as_TYPE(i::int), seed), keys, 0.02) FILTER (WHERE m > 0) FROM unnest(model) WITH ORDINALITY AS t(m, i))
 				END;
 				made := cuckoo_clear(f);
 			WHEN 'compact' THEN
@@ -497,7 +497,7 @@ BEGIN
 			WHEN 'bytea' THEN
 				f := f::bytea::cuckoo;
 			WHEN 'binary' THEN
-				IF cuckoo_send(f)::cuckoo <> f THEN
+				IF _cuckoo_send(f)::cuckoo <> f THEN
 					RETURN format('not ok - step %s: not the same as binary', step);
 				END IF;
 			WHEN 'stored' THEN
@@ -607,14 +607,14 @@ $$;
 SELECT format('SELECT model_%s_%s(%s, %s)', kind, name, :'seed', :'steps') FROM types, (VALUES ('bloom'), ('counting'), ('cuckoo')) AS v(kind) \gexec
 SELECT measure(:'seed', :'filters', name, rate, expression)
 FROM (VALUES
-	('a bloom from an aggregate', '(SELECT bloom_agg(x, 100, rate, seed) FROM generate_series(1, 100) AS x)'),
+	('a bloom from an aggregate', '(SELECT bloom_agg(bloom_element(x, seed), 100, rate) FROM generate_series(1, 100) AS x)'),
 	('a fixed bloom', 'bloom_add_all(bloom_create(100, rate, 0, seed), ARRAY(SELECT generate_series(1, 100)))'),
 	('a grown bloom', 'bloom_add_all(bloom_create(10, rate, 2, seed), ARRAY(SELECT generate_series(1, 100)))'),
 	('a counting bloom turned over', 'bloom_add_all(bloom_remove_all(bloom_add_all(bloom_create(100, rate, 2, seed, counting => true), ARRAY(SELECT generate_series(101, 200))),
 		ARRAY(SELECT generate_series(101, 200))), ARRAY(SELECT generate_series(1, 100)))'),
 	('a bloom of two halves', 'bloom_add_all(bloom_create(100, rate, 2, seed), ARRAY(SELECT generate_series(1, 50))) |
 		bloom_add_all(bloom_create(100, rate, 2, seed), ARRAY(SELECT generate_series(51, 100)))'),
-	('a cuckoo from an aggregate', '(SELECT cuckoo_agg(x, 100, rate, seed) FROM generate_series(1, 100) AS x)'),
+	('a cuckoo from an aggregate', '(SELECT cuckoo_agg(bloom_element(x, seed), 100, rate) FROM generate_series(1, 100) AS x)'),
 	('a fixed cuckoo', 'cuckoo_add_all(cuckoo_create(100, rate, 0, seed), ARRAY(SELECT generate_series(1, 100)))'),
 	('a grown cuckoo', 'cuckoo_add_all(cuckoo_create(10, rate, 2, seed), ARRAY(SELECT generate_series(1, 100)))'),
 	('a cuckoo turned over', 'cuckoo_add_all(cuckoo_remove_all(cuckoo_add_all(cuckoo_create(100, rate, 2, seed), ARRAY(SELECT generate_series(101, 200))),

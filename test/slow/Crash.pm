@@ -20,7 +20,7 @@ our @EXPORT = qw(@victims $rounds $commands start_crash_server start_script work
 our @victims = ('a backend', 'all processes', 'the postmaster');
 
 our $rounds = $ENV{CRASH_ROUNDS} || 20;
-# A session works until it is killed, before it gets to the end of these commands
+# A session works until it is killed; it waits for that once it has done this many
 our $commands = 20000;
 # Once all sessions have begun, they work for a random time between
 my ($least_ms, $most_ms) = (10, 1000);
@@ -56,7 +56,7 @@ sub start_script
 	my %session = (out => "$file.out", err => "$file.err");
 
 	open my $script, '>', "$file.sql" or die "$file.sql: $!";
-	print $script "$_;\n" foreach @commands;
+	print $script "$_;\n" foreach @commands, 'SELECT FROM pg_sleep(1e9)';
 	close $script;
 	$session{psql} = IPC::Run::start(
 		[ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', "$file.sql" ],

@@ -11,9 +11,10 @@ use strict;
 use warnings;
 
 use Exporter qw(import);
-use List::Util qw(shuffle sum);
+use List::Util qw(shuffle);
+use Random;
 
-our @EXPORT = qw($server_version one_of round_setup random_case random_query random_settings random_disturbance);
+our @EXPORT = qw($server_version round_setup random_case random_query random_settings random_disturbance);
 
 # What the statements are for: server_version_num
 our $server_version = 0;
@@ -27,22 +28,6 @@ my ($rows_least, $rows_most, $values_least, $values_most) = (40, 900, 300, 1200)
 my $large_rows = 160_000;
 # Relations of a query, and of a subquery in it
 my ($relations_most, $inner_relations_most) = (5, 2);
-
-sub roll { return int(rand($_[0])) }
-sub between { return $_[0] + roll($_[1] - $_[0] + 1) }
-sub one_of { return $_[ roll(scalar @_) ] }
-sub chance { return rand() < $_[0] }
-
-sub weighted
-{
-	my $rest = rand(sum(map { $_->[0] } @_));
-
-	foreach my $choice (@_)
-	{
-		return $choice->[1] if ($rest -= $choice->[0]) < 0;
-	}
-	return $_[-1][1];
-}
 
 # ------------------------------------------------------------------ types
 
@@ -337,7 +322,7 @@ sub create_filters
 
 	foreach my $t (@tables)
 	{
-		push @sql, sprintf "INSERT INTO filters SELECT '%s', bloom_agg(%s, 1000), cuckoo_agg(%s, 5000) FROM %s", "$t->{name}.$_", $_, $_, $t->{name}
+		push @sql, sprintf "INSERT INTO filters SELECT '%s', bloom_agg(%s, 1000, NULL), cuckoo_agg(%s, 5000, NULL) FROM %s", "$t->{name}.$_", $_, $_, $t->{name}
 		  foreach sort keys %family_of;
 	}
 	return @sql;

@@ -79,7 +79,7 @@ like($err, qr/filter would have more than 4294967296 bits.*distribute the elemen
 
 # Built and stored
 my ($before, $peak) = lines('postgres', 'SELECT own_memory()', qq{
-	CREATE TABLE filters AS SELECT bloom_agg(n, $capacity) AS f FROM (SELECT generate_series(1, $elements) AS n) AS t},
+	CREATE TABLE filters AS SELECT bloom_agg(n, $capacity, NULL) AS f FROM (SELECT generate_series(1, $elements) AS n) AS t},
 	'SELECT peak_memory()');
 say_time("built from $elements elements, and stored");
 note("memory: $before kB before, at most $peak kB");

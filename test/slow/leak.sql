@@ -109,7 +109,7 @@ INSERT INTO calls (what, expressions) VALUES
 	('bloom_create', 'bloom_create(1000 + n % 1000), bloom_create_bits(1000, 3), bloom_clear(f)'),
 	('bloom_union, bloom_intersection', '(f | g) & f'),
 	('bloom_info', 'bloom_info(f), bloom_cardinality(f), bloom_error_rate(f)'),
-	('=, hash', 'f = g, f <> f, bloom_hash_value(f), bloom_hash_value_extended(f, 1)'),
+	('=, hash', 'f = g, f <> f, _bloom_hash_value(f), _bloom_hash_value_extended(f, 1)'),
 	('bytea, text', 'f::bytea::bloom::text::bloom'),
 	('bloom_agg', '(SELECT bloom_agg(e) FROM generate_series(n, n + 20) AS e)'),
 	('bloom_agg, capacity', '(SELECT bloom_agg(e, 100, 0.001) FROM generate_series(n, n + 20) AS e)'),

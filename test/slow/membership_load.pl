@@ -9,6 +9,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $sessions = 8;
+# Transactions of a session that works until it is ended
+my $without_end = 1_000_000_000;
 
 my $node = PostgreSQL::Test::Cluster->new('load');
 $node->init;
@@ -91,7 +93,7 @@ $node->safe_psql('postgres', q{
 		INSERT INTO answers VALUES (NULL, 'scanned');
 	END $$;
 });
-my $run = start_pgbench('load', $sessions, [ '-T', 600 ], q{
+my $run = start_pgbench('load', $sessions, [ '-t', $without_end ], q{
 \set id random(1, 3000)
 \set change random(1, 1000000000)
 INSERT INTO urls (url) SELECT 'http://example.com/' || :change + i FROM generate_series(1, 3) i;

@@ -18,6 +18,7 @@ use List::Util qw(min sum);
 use POSIX qw(WNOHANG);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Random qw(roll one_of chance);
 use Test::More;
 use Time::HiRes qw(usleep time);
 
@@ -87,10 +88,6 @@ my %tables = (
 my @names = sort keys %tables;
 my @partitions = grep { defined $tables{$_}{partition} } @names;
 $tables{$_}{name} = $_ foreach @names;
-
-sub roll { return int(rand($_[0])) }
-sub one_of { return $_[ roll(scalar @_) ] }
-sub chance { return rand() < $_[0] }
 
 sub create_index
 {
