@@ -42,13 +42,8 @@
 #include "varatt.h"
 #endif
 
-SQL_FUNCTION(bloomfilter_contains_support);
-SQL_FUNCTION(bloomfilter_contained_support);
-SQL_FUNCTION(bloomfilter_change_support);
-SQL_FUNCTION(bloomfilter_agg_support);
+SQL_FUNCTION(bloomfilter_support);
 SQL_FUNCTION(bloomfilter_contains_sel);
-SQL_FUNCTION(bloomfilter_contained_sel);
-SQL_FUNCTION(bloomfilter_joinsel);
 
 /* The functions behind the operators, in contains.c */
 extern Datum bloomfilter_contains(PG_FUNCTION_ARGS);
@@ -157,13 +152,13 @@ contains_selectivity(PlannerInfo *root, Oid function, List *args,
 }
 
 /*
- * Estimators of the operators @> and <@.  Users can name them as estimators of
- * their own operators, with any number of arguments of any types.  So first check
- * that the operator's function is the one that we expect.
+ * Estimator of the operators @> and <@.  Users can name it as that of their own
+ * operators, with any number of arguments of any types.  So first see which function
+ * the operator has.  (Of joins, the estimator is positionjoinsel(), which says
+ * DEFAULT_SELECTIVITY: the filter is not known.)
  */
-static Datum
-operator_selectivity(FunctionCallInfo fcinfo, PGFunction known,
-					 bool filter_first)
+Datum
+bloomfilter_contains_sel(PG_FUNCTION_ARGS)
 {
 	PlannerInfo *root = (PlannerInfo *) PG_GETARG_POINTER(0);
 	Oid			function = get_opcode(PG_GETARG_OID(1));
@@ -172,30 +167,12 @@ operator_selectivity(FunctionCallInfo fcinfo, PGFunction known,
 	FmgrInfo	flinfo;
 
 	fmgr_info(function, &flinfo);
-	if (flinfo.fn_addr != known)
+	if (flinfo.fn_addr != bloomfilter_contains &&
+		flinfo.fn_addr != bloomfilter_contained)
 		PG_RETURN_FLOAT8(DEFAULT_SELECTIVITY);
 	PG_RETURN_FLOAT8(contains_selectivity(root, function, args,
 										  PG_GET_COLLATION(), varRelid,
-										  filter_first));
-}
-
-Datum
-bloomfilter_contains_sel(PG_FUNCTION_ARGS)
-{
-	return operator_selectivity(fcinfo, bloomfilter_contains, true);
-}
-
-Datum
-bloomfilter_contained_sel(PG_FUNCTION_ARGS)
-{
-	return operator_selectivity(fcinfo, bloomfilter_contained, false);
-}
-
-/* Join estimator of both operators: the filter is not known */
-Datum
-bloomfilter_joinsel(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_FLOAT8(DEFAULT_SELECTIVITY);
+										  flinfo.fn_addr == bloomfilter_contains));
 }
 
 /* Does a valid constraint say that this attribute is not NULL? */
@@ -267,73 +244,64 @@ is_never_null(PlannerInfo *root, Node *node)
 		attribute_is_not_null(rte->relid, var->varattno);
 }
 
-/* Support function for functions that probe a filter */
-static Node *
-support_contains(Node *request, bool filter_first)
+/* Is the filter the first argument of this function, before the element? */
+static bool
+has_filter_first(Oid function)
 {
-	if (IsA(request, SupportRequestSelectivity))
-	{
-		SupportRequestSelectivity *req = (SupportRequestSelectivity *) request;
+	Oid		   *types;
+	int			count;
 
-		req->selectivity = req->is_join ? DEFAULT_SELECTIVITY :
-			contains_selectivity(req->root, req->funcid, req->args,
-								 req->inputcollid, req->varRelid,
-								 filter_first);
-		return request;
-	}
-	if (IsA(request, SupportRequestSimplify))
-	{
-		SupportRequestSimplify *req = (SupportRequestSimplify *) request;
-		List	   *args = req->fcall->args;
-		Node	   *filter = filter_first ? linitial(args) : lsecond(args);
-		Node	   *element = filter_first ? lsecond(args) : linitial(args);
-		bool		whole;
-		const uint8 *image = image_of(filter, 0, &whole);
+	(void) get_func_signature(function, &types, &count);
+	return count > 0 && !IsPolymorphicType(types[0]);
+}
 
-		if (image && image_class(image) == ELEMENT_CLASS_NONE &&
-			is_never_null(req->root, element))
-			return makeBoolConst(false, false);
-	}
+static void
+estimate(SupportRequestSelectivity *req)
+{
+	req->selectivity = req->is_join ? DEFAULT_SELECTIVITY :
+		contains_selectivity(req->root, req->funcid, req->args,
+							 req->inputcollid, req->varRelid,
+							 has_filter_first(req->funcid));
+}
+
+/* False, if the call probes an empty filter; NULL if there is nothing to simplify */
+static Node *
+simplify(SupportRequestSimplify *req)
+{
+	FuncExpr   *call = req->fcall;
+	bool		filter_first;
+	bool		whole;
+	const uint8 *image;
+
+	/* functions that change a filter return one */
+	if (call->funcresulttype != BOOLOID)
+		return NULL;
+	filter_first = has_filter_first(call->funcid);
+	image = image_of(filter_first ? linitial(call->args) :
+					 lsecond(call->args), 0, &whole);
+	if (image && image_class(image) == ELEMENT_CLASS_NONE &&
+		is_never_null(req->root, filter_first ? lsecond(call->args) :
+					  linitial(call->args)))
+		return makeBoolConst(false, false);
 	return NULL;
 }
 
-Datum
-bloomfilter_contains_support(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_POINTER(support_contains((Node *) PG_GETARG_POINTER(0), true));
-}
-
-Datum
-bloomfilter_contained_support(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_POINTER(support_contains((Node *) PG_GETARG_POINTER(0), false));
-}
-
-/*
- * Support function for functions that return their first argument, changed:
- * tells PL/pgSQL that this argument may be changed in place.
- */
-Datum
-bloomfilter_change_support(PG_FUNCTION_ARGS)
-{
-	Node	   *result = NULL;
 #if PG_VERSION_NUM >= 180000
-	Node	   *request = (Node *) PG_GETARG_POINTER(0);
+/*
+ * The first argument, if it is the variable that PL/pgSQL assigns the result to:
+ * functions that change a filter may change that in place.
+ */
+static Node *
+changed_in_place(SupportRequestModifyInPlace *req)
+{
+	Param	   *filter = (Param *) linitial(req->args);
 
-	if (IsA(request, SupportRequestModifyInPlace))
-	{
-		SupportRequestModifyInPlace *req =
-			(SupportRequestModifyInPlace *) request;
-		Param	   *filter = (Param *) linitial(req->args);
-
-		if (filter && IsA(filter, Param) &&
-			filter->paramkind == PARAM_EXTERN &&
-			filter->paramid == req->paramid)
-			result = (Node *) filter;
-	}
-#endif
-	PG_RETURN_POINTER(result);
+	if (filter && IsA(filter, Param) && filter->paramkind == PARAM_EXTERN &&
+		filter->paramid == req->paramid)
+		return (Node *) filter;
+	return NULL;
 }
+#endif
 
 #if PG_VERSION_NUM >= 190000
 /*
@@ -367,16 +335,28 @@ without_order(Aggref *aggref)
 }
 #endif
 
-/* Support function of bloom_agg() */
+/*
+ * The planner support of all functions of filters: those that probe one, those that
+ * return their first argument, changed, and from 19 on bloom_agg()
+ */
 Datum
-bloomfilter_agg_support(PG_FUNCTION_ARGS)
+bloomfilter_support(PG_FUNCTION_ARGS)
 {
-	Node	   *result = NULL;
-#if PG_VERSION_NUM >= 190000
 	Node	   *request = (Node *) PG_GETARG_POINTER(0);
 
-	if (IsA(request, SupportRequestSimplifyAggref))
-		result = without_order(((SupportRequestSimplifyAggref *) request)->aggref);
+	if (IsA(request, SupportRequestSelectivity))
+		estimate((SupportRequestSelectivity *) request);
+	else if (IsA(request, SupportRequestSimplify))
+		request = simplify((SupportRequestSimplify *) request);
+#if PG_VERSION_NUM >= 180000
+	else if (IsA(request, SupportRequestModifyInPlace))
+		request = changed_in_place((SupportRequestModifyInPlace *) request);
 #endif
-	PG_RETURN_POINTER(result);
+#if PG_VERSION_NUM >= 190000
+	else if (IsA(request, SupportRequestSimplifyAggref))
+		request = without_order(((SupportRequestSimplifyAggref *) request)->aggref);
+#endif
+	else
+		request = NULL;
+	PG_RETURN_POINTER(request);
 }

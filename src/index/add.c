@@ -16,6 +16,19 @@
  */
 #define ADD_FRACTION				64
 
+/*
+ * A transaction that commits rather overfills a layer by its number of bits divided
+ * by this than create the next one: that may take seconds, and in COMMIT no
+ * timeout ends it.  A layer of one percent has three percent more errors then.
+ */
+#define COMMIT_FRACTION				256
+
+/*
+ * But it may create a layer of so many pages, 8 MB, within some 20 ms.  Otherwise few
+ * hashes could wait for a small layer, and each page would be written for one of them.
+ */
+#define COMMIT_PAGES_MAX			1024
+
 /* Which bits of a layer to set for an element */
 typedef struct Place
 {
@@ -238,6 +251,14 @@ add_to_layer(Adding *adding, const uint64 *hashes, Size count)
 	return count;
 }
 
+/* Append the next layer to *meta alone; false if there can be no more */
+static bool
+plan_next_layer(MembershipMeta *meta)
+{
+	return meta_plan_layer(meta, meta->layers == 0 ? meta->capacity :
+						   meta->layer[meta->layers - 1].capacity * meta->growth);
+}
+
 /*
  * Create the next layer, unless the index has more layers than "layers" by
  * now, because another session has created it, or can have no more.  Updates
@@ -259,9 +280,7 @@ grow(Relation index, int layers, MembershipMeta *meta)
 						RelationGetRelationName(index),
 						RelationGetNumberOfBlocks(index)),
 				 errhint("Please REINDEX it.")));
-	if (meta->layers == layers &&
-		meta_plan_layer(meta, layers == 0 ? meta->capacity :
-						meta->layer[layers - 1].capacity * meta->growth))
+	if (meta->layers == layers && plan_next_layer(meta))
 	{
 		Buffer		buffer;
 		GenericXLogState *state;
@@ -281,17 +300,52 @@ grow(Relation index, int layers, MembershipMeta *meta)
 		UnlockRelationForExtension(index, ExclusiveLock);
 }
 
-/* The number of elements that certainly fit into the last layer */
+/*
+ * The number of elements that certainly fit into the last layer, if it may be
+ * overfilled by its bits divided by "fraction"; 0: it may not.
+ */
 static Size
-room_for(const MembershipMeta *meta)
+room_for(const MembershipMeta *meta, unsigned fraction)
 {
 	FilterLayer last;
+	uint64		most;
 
 	meta_layer(meta, meta->layers - 1, &last);
-	if (last.bits_set >= last.bits_full)
-		return 0;
-	return (last.bits_full - last.bits_set) /
-		(last.hashes * layer_blocks(last.layout));
+	most = last.bits_full;
+	if (fraction > 0)
+		most += last.bits_full / fraction;
+	return last.bits_set >= most ? 0 :
+		(most - last.bits_set) / layer_picks(&last);
+}
+
+/*
+ * pages_prepare
+ *		Make sure that the index has a layer that is not full
+ *
+ * Hashes are written late, mostly in COMMIT, where no timeout applies.  So the
+ * statement that inserts creates the layer that they will go to, and can be
+ * cancelled: the next one goes on where it ended.  Returns how many hashes a
+ * transaction that commits may add to that layer; SIZE_MAX if there can be no
+ * other, or the next one is so small that COMMIT may create it.  Errors: those of meta_read(); ERRCODE_PROGRAM_LIMIT_EXCEEDED if the first
+ * layer would be too large; ERRCODE_INDEX_CORRUPTED; a cancel.
+ */
+Size
+pages_prepare(Relation index)
+{
+	MembershipMeta meta;
+	Size		room;
+
+	meta_read(index, &meta);
+	if (meta.layers == 0 ||
+		(meta.layers < IMAGE_MAX_LAYERS && room_for(&meta, 0) == 0))
+		grow(index, meta.layers, &meta);
+	if (meta.layers == 0)
+		meta_report_too_large(index, &meta, meta.capacity);
+	room = room_for(&meta, COMMIT_FRACTION);
+	if (room == 0 || !plan_next_layer(&meta) ||
+		layer_pages(&meta.layer[meta.layers - 1]) <= COMMIT_PAGES_MAX)
+		return SIZE_MAX;
+	return room;
 }
 
 /*
@@ -299,22 +353,25 @@ room_for(const MembershipMeta *meta)
  *		Add hashes to the index
  *
  * Reorders the array.  A hash that is already present costs a page read, but
- * no write and no WAL.  Errors: those of page_read() and meta_read();
- * ERRCODE_PROGRAM_LIMIT_EXCEEDED if a first layer would be too large;
+ * no write and no WAL.  An index without layers needs none of them: it was emptied
+ * after pages_prepare(), see insert.c.  Errors: those of page_read() and meta_read();
  * ERRCODE_INDEX_CORRUPTED; a cancel.  After an error some hashes may be added.
+ *
+ * With "committing", creates no layer if the hashes fit into the last one, even if
+ * that is full then: the next insertion does, by pages_prepare().
  */
 void
-pages_add(Relation index, uint64 *hashes, Size count)
+pages_add(Relation index, uint64 *hashes, Size count, bool committing)
 {
 	MembershipMeta meta;
-	bool		anyway = false; /* no other layer is possible */
+	bool		anyway;			/* no other layer is wanted, or possible */
 	bool		in_batches = false; /* other sessions fill it, too */
 
 	meta_read(index, &meta);
 	if (meta.layers == 0)
-		grow(index, 0, &meta);
-	if (meta.layers == 0)
-		meta_report_too_large(index, &meta, meta.capacity);
+		return;
+	committing &= count <= room_for(&meta, COMMIT_FRACTION);
+	anyway = committing;
 	while (count > 0)
 	{
 		/*
@@ -332,7 +389,7 @@ pages_add(Relation index, uint64 *hashes, Size count)
 
 		CHECK_FOR_INTERRUPTS();
 		if (!in_batches)
-			now = Max(now, room_for(&meta));
+			now = Max(now, room_for(&meta, 0));
 		now = Min(now, count);
 		left = now;
 		sort_hashes(hashes, now);
@@ -347,7 +404,7 @@ pages_add(Relation index, uint64 *hashes, Size count)
 			memmove(hashes + now - left, hashes + added, left * sizeof(uint64));
 		}
 		in_batches = left > 0;
-		if (adding.full)
+		if (adding.full && !committing)
 		{
 			int			layers = meta.layers;
 

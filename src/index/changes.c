@@ -10,7 +10,6 @@
  */
 #include "membership.h"
 
-#include "access/xact.h"
 #include "utils/inval.h"
 #include "utils/syscache.h"
 
@@ -29,20 +28,6 @@ at_role_change(Datum arg, int cache, uint32 hash)
 	disturbances++;
 }
 
-static void
-at_transaction_event(XactEvent event, void *arg)
-{
-	disturbances++;
-}
-
-static void
-at_subtransaction_event(SubXactEvent event, SubTransactionId subtransaction,
-						SubTransactionId parent, void *arg)
-{
-	if (event == SUBXACT_EVENT_ABORT_SUB)
-		disturbances++;
-}
-
 /* Called when the library is loaded. */
 void
 membership_changes_init(void)
@@ -52,6 +37,4 @@ membership_changes_init(void)
 	CacheRegisterSyscacheCallback(AUTHMEMROLEMEM, at_role_change, (Datum) 0);
 	/* the owner of a database is a member of pg_database_owner */
 	CacheRegisterSyscacheCallback(DATABASEOID, at_role_change, (Datum) 0);
-	RegisterXactCallback(at_transaction_event, NULL);
-	RegisterSubXactCallback(at_subtransaction_event, NULL);
 }

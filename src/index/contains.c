@@ -634,6 +634,16 @@ membership_site_probe(const MembershipSite *site, const uint64 *hashes,
 		probe_indexes(site, hashes, count, found);
 }
 
+/* May membership_site_probe() raise an error for one element and not for another? */
+bool
+membership_site_may_refuse(const MembershipSite *site)
+{
+	for (int i = 0; i < site->count; i++)
+		if (site->indexes[i].children)
+			return true;
+	return false;
+}
+
 /* The size of the copies in memory that the site probes, in bytes */
 Size
 membership_site_bytes(const MembershipSite *site)

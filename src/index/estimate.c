@@ -1,6 +1,7 @@
 /*
  * estimate.c
- *	  How many rows of a column a membership index contains, for the planner.
+ *	  What the planner has to know of calls that look up a membership index: how many
+ *	  rows of a column it contains, and whether workers can read it.
  *
  * We probe the pages of the index with the column's statistics (selectivity.c):
  * about two hundred values by default.
@@ -8,11 +9,17 @@
  * Who may know.  The plan and its cost reveal the answers.  So we probe only for a
  * user who could call membership_contains(), and only with statistics that this user
  * may see.  For others the share is unknown.
+ *
+ * Who can.  The pages of a temporary table's index are in the memory of one process.
+ * A function is parallel safe or not, whatever its arguments.  So where it may have the
+ * index of a temporary table, we have the whole statement planned without workers.
  */
 #include "membership.h"
 
 #include "access/relation.h"
 #include "access/transam.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -231,15 +238,28 @@ is_membership_contains(Oid function)
 	return flinfo.fn_addr == bloomfilter_membership_contains;
 }
 
-/* Planner support of membership_contains() and its kin */
-Datum
-bloomfilter_membership_support(PG_FUNCTION_ARGS)
+/*
+ * May it be the index of a temporary table?  If that is known only at run time, any may
+ * that the session has.
+ */
+static bool
+may_be_temporary(Node *index)
 {
-	Node	   *request = (Node *) PG_GETARG_POINTER(0);
-	SupportRequestSelectivity *req = (SupportRequestSelectivity *) request;
+	Const	   *constant = (Const *) index;
+	Oid			oid;
 
-	if (!IsA(request, SupportRequestSelectivity))
-		PG_RETURN_POINTER(NULL);
+	if (!IsA(index, Const))
+		return OidIsValid(LookupExplicitNamespace("pg_temp", true));
+	oid = constant->constisnull ? InvalidOid :
+		DatumGetObjectId(constant->constvalue);
+	/* it may have been dropped, which is an error of the call */
+	return get_rel_relkind(oid) != '\0' &&
+		get_rel_persistence(oid) == RELPERSISTENCE_TEMP;
+}
+
+static void
+estimate_selectivity(SupportRequestSelectivity *req)
+{
 	req->selectivity = DEFAULT_SELECTIVITY;
 	/* not of an array of elements */
 	if (!req->is_join && list_length(req->args) == 2 &&
@@ -254,5 +274,26 @@ bloomfilter_membership_support(PG_FUNCTION_ARGS)
 		if (share >= 0)
 			req->selectivity = share;
 	}
-	PG_RETURN_POINTER(request);
+}
+
+/* Planner support of membership_contains() and its kin, and membership_filter() */
+Datum
+bloomfilter_membership_support(PG_FUNCTION_ARGS)
+{
+	Node	   *request = (Node *) PG_GETARG_POINTER(0);
+
+	if (IsA(request, SupportRequestSelectivity))
+	{
+		estimate_selectivity((SupportRequestSelectivity *) request);
+		PG_RETURN_POINTER(request);
+	}
+	if (IsA(request, SupportRequestSimplify))
+	{
+		SupportRequestSimplify *req = (SupportRequestSimplify *) request;
+
+		/* the planner reads this for each table, later than it simplifies */
+		if (req->root && may_be_temporary(linitial(req->fcall->args)))
+			req->root->glob->parallelModeOK = false;
+	}
+	PG_RETURN_POINTER(NULL);
 }

@@ -19,26 +19,32 @@
  */
 #include "membership.h"
 
+#include <math.h>
+
 #include "access/amvalidate.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/reloptions.h"
 #include "access/relscan.h"
-#include "access/stratnum.h"
-#include "catalog/pg_am.h"
 #include "catalog/pg_amop.h"
 #include "catalog/pg_opclass.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
-#include "commands/defrem.h"
 #include "commands/progress.h"
 #include "commands/vacuum.h"
 #include "common/shortest_dec.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "nodes/tidbitmap.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "utils/array.h"
@@ -71,6 +77,13 @@ SQL_FUNCTION(bloomfilter_membership_handler);
 
 /* Cost of hashing an element and probing a block, in operators: about 20 ns */
 #define PROBE_OPERATORS		4.0
+
+/*
+ * What a row of a page that is lossy in a bitmap costs more than in a sequential scan:
+ * its visibility is looked up for itself.  About 45 ns.  We count that where a yes is
+ * certain or its probability known, and not beside PRESENT_UNKNOWN, which is a guess.
+ */
+#define LOSSY_ROW_COST		(1.0 * cpu_tuple_cost)
 
 static relopt_kind membership_options_kind;
 
@@ -336,24 +349,108 @@ least_common_value(HeapTuple statistics)
 	return least;
 }
 
+/* A parameter that an expression takes from a row of an outer query */
+typedef struct OuterParameter
+{
+	PlannerInfo *root;
+	PlannerInfo *outer;			/* the query whose row it is; NULL: none found */
+	Node	   *item;			/* what it stands for there */
+} OuterParameter;
+
+/* An expression_tree_walker: finds the first one. */
+static bool
+find_outer_parameter(Node *node, void *context)
+{
+	OuterParameter *found = (OuterParameter *) context;
+
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Param))
+		return expression_tree_walker(node, find_outer_parameter, context);
+	if (((Param *) node)->paramkind != PARAM_EXEC)
+		return false;
+	for (found->outer = found->root->parent_root; found->outer != NULL;
+		 found->outer = found->outer->parent_root)
+	{
+		ListCell   *cell;
+
+		foreach(cell, found->outer->plan_params)
+		{
+			PlannerParamItem *param = lfirst_node(PlannerParamItem, cell);
+
+			found->item = param->item;
+			if (param->paramId == ((Param *) node)->paramid)
+				return true;
+		}
+	}
+	return false;
+}
+
 /*
- * The probability that the index answers yes: 1 for one of the column's most
- * common values or elements, otherwise PRESENT_UNKNOWN.  We know a most common value by
- * its selectivity: core limits that of any other value to the lowest frequency
- * in the list.
+ * The probability that the index answers yes for a value of an outer query's row: the
+ * share of its column that the index contains.  1 if that is not known: then each
+ * execution may read the whole table.
  */
 static double
-present_probability(PlannerInfo *root, IndexOptInfo *info, List *clauses,
-					Selectivity selectivity)
+present_of_outer(const OuterParameter *param, const OpExpr *clause,
+				 IndexOptInfo *info)
 {
-	OpExpr	   *clause = (OpExpr *) linitial_node(RestrictInfo, clauses)->clause;
+	Var		   *var = (Var *) param->item;
+	Node	   *value = lsecond(clause->args);
+	RangeTblEntry *table;
+	PlannerInfo *outer;
+	Const	   *oid = makeConst(OIDOID, -1, InvalidOid, sizeof(Oid),
+								ObjectIdGetDatum(info->indexoid), false, true);
+	Relation	index;
+	Oid			left;
+	Oid			right;
+	Oid			type = InvalidOid;
+	double		share;
+
+	while (IsA(value, RelabelType))
+		value = (Node *) ((RelabelType *) value)->arg;
+	if (!IsA(value, Param) || !IsA(var, Var) || var->varattno <= 0 ||
+		info->nkeycolumns != 1)
+		return 1;
+	table = rt_fetch(var->varno, param->outer->parse->rtable);
+	/* policies may hide rows that are in its statistics */
+	if (table->rtekind != RTE_RELATION || table->securityQuals != NIL)
+		return 1;
+	/* the planner has locked it */
+	index = relation_open(info->indexoid, NoLock);
+	op_input_types(clause->opno, &left, &right);
+	if (!membership_of_arrays(index))
+		type = membership_key_type(index, 0, right, get_opcode(clause->opno));
+	relation_close(index, NoLock);
+	if (!OidIsValid(type))
+		return 1;
+	/* a subquery may be planned before the tables of the query around it */
+	outer = makeNode(PlannerInfo);
+	outer->parse = param->outer->parse;
+	outer->glob = param->outer->glob;
+	outer->planner_cxt = CurrentMemoryContext;
+	setup_simple_rel_arrays(outer);
+	(void) build_simple_rel(outer, var->varno, NULL);
+	share = membership_share(outer, (Node *) oid, get_opcode(clause->opno),
+							 (Node *) var, type, info->indexcollations[0],
+							 true, 0);
+	return share < 0 ? 1 : share;
+}
+
+/*
+ * The probability that the index answers yes to a value that is looked up once: 1 for
+ * one of the column's most common values or elements, otherwise PRESENT_UNKNOWN.  We
+ * know a most common value by its selectivity: core limits that of any other value to
+ * the lowest frequency in the list.
+ */
+static double
+present_once(PlannerInfo *root, IndexOptInfo *info, OpExpr *clause,
+			 Selectivity selectivity)
+{
 	double		least_common = 1;
 	int			strategy;
 	VariableStatData vardata;
 
-	if (list_length(clauses) != 1 || !IsA(clause, OpExpr) ||
-		list_length(clause->args) != 2)
-		return PRESENT_UNKNOWN;
 	examine_variable(root, linitial(clause->args), info->rel->relid, &vardata);
 	strategy = get_op_opfamily_strategy(clause->opno, info->opfamily[0]);
 	if (HeapTupleIsValid(vardata.statsTuple))
@@ -363,6 +460,105 @@ present_probability(PlannerInfo *root, IndexOptInfo *info, List *clauses,
 							   vardata.statsTuple);
 	ReleaseVariableStats(vardata);
 	return selectivity > least_common ? 1 : PRESENT_UNKNOWN;
+}
+
+/* Has a table at most one row that satisfies the query's conditions for it? */
+static bool
+is_single_row(RelOptInfo *table)
+{
+	ListCell   *cell;
+	ListCell   *condition;
+
+	foreach(cell, table->indexlist)
+	{
+		IndexOptInfo *index = lfirst_node(IndexOptInfo, cell);
+		bool		fixed = index->unique && index->immediate &&
+			(index->indpred == NIL || index->predOK);
+
+		for (int column = 0; fixed && column < index->nkeycolumns; column++)
+		{
+			fixed = false;
+			foreach(condition, table->baserestrictinfo)
+			{
+				RestrictInfo *rinfo = lfirst_node(RestrictInfo, condition);
+
+				/* column = constant */
+				if (list_member_oid(rinfo->mergeopfamilies,
+									index->opfamily[column]) &&
+					((bms_is_empty(rinfo->right_relids) &&
+					  match_index_to_operand(get_leftop(rinfo->clause), column, index)) ||
+					 (bms_is_empty(rinfo->left_relids) &&
+					  match_index_to_operand(get_rightop(rinfo->clause), column, index))))
+					fixed = true;
+			}
+		}
+		if (fixed)
+			return true;
+	}
+	return false;
+}
+
+/* May the clauses compare the index with many rows of other tables of the query? */
+static bool
+has_many_outer_rows(PlannerInfo *root, IndexOptInfo *info, List *clauses)
+{
+	ListCell   *cell;
+
+	foreach(cell, clauses)
+	{
+		Relids		relids = lfirst_node(RestrictInfo, cell)->clause_relids;
+		int			relid = -1;
+
+		while ((relid = bms_next_member(relids, relid)) >= 0)
+		{
+			RelOptInfo *other = root->simple_rel_array[relid];
+
+			if (other != info->rel &&
+				!(other && other->rtekind == RTE_RELATION && is_single_row(other)))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* How many values a clause looks up */
+static double
+values_of(PlannerInfo *root, Expr *clause)
+{
+	if (!IsA(clause, ScalarArrayOpExpr))
+		return 1;
+#if PG_VERSION_NUM >= 170000
+	return estimate_array_length(root, lsecond(((ScalarArrayOpExpr *) clause)->args));
+#else
+	return estimate_array_length(lsecond(((ScalarArrayOpExpr *) clause)->args));
+#endif
+}
+
+/*
+ * The probability that one execution of a scan gets the answer yes.
+ *
+ * On the inner side of a nested loop we take it for certain, unless there is but one outer
+ * row.  Each yes reads the whole table, and another join reads it once.  So the plan must
+ * not depend on how many rows or yes are expected: the outer rows may be more, or just
+ * those that a join filter let pass, or that a LIMIT waits for.
+ */
+static double
+present_probability(PlannerInfo *root, IndexOptInfo *info, List *clauses,
+					Selectivity selectivity)
+{
+	Expr	   *clause = linitial_node(RestrictInfo, clauses)->clause;
+	OuterParameter param = {.root = root};
+	bool		is_simple = list_length(clauses) == 1 && IsA(clause, OpExpr) &&
+		list_length(((OpExpr *) clause)->args) == 2;
+
+	if (has_many_outer_rows(root, info, clauses))
+		return 1;
+	if (find_outer_parameter((Node *) extract_actual_clauses(clauses, false),
+							 &param))
+		return is_simple ? present_of_outer(&param, (OpExpr *) clause, info) : 1;
+	if (is_simple)
+		return present_once(root, info, (OpExpr *) clause, selectivity);
+	return 1 - pow(1 - PRESENT_UNKNOWN, values_of(root, clause));
 }
 
 /* amcostestimate */
@@ -376,10 +572,10 @@ membership_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	RelOptInfo *table = info->rel;
 	List	   *clauses = get_quals_from_indexclauses(path->indexclauses);
 	Bitmapset  *columns = NULL;
+	QualCost	check;
 	double		random_page;
 	double		sequential_page;
 	double		present;
-	Cost		scan;
 	ListCell   *cell;
 
 	foreach(cell, path->indexclauses)
@@ -397,17 +593,22 @@ membership_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 		return;
 	}
 
+
 	/*
 	 * Either the index answers no, or the whole table is read, and each row
 	 * is checked.
 	 */
 	get_tablespace_page_costs(table->reltablespace, NULL, &sequential_page);
-	scan = table->pages * sequential_page +
-		table->tuples * (cpu_tuple_cost + cpu_operator_cost);
-	present = present_probability(root, info, clauses, *selectivity);
 	get_tablespace_page_costs(info->reltablespace, &random_page, NULL);
-	*startup_cost = *total_cost = *pages * random_page +
-		PROBE_OPERATORS * cpu_operator_cost + present * scan;
+	cost_qual_eval(&check, clauses, root);
+	present = present_probability(root, info, clauses, *selectivity);
+	*total_cost = *pages * random_page +
+		PROBE_OPERATORS * cpu_operator_cost +
+		present * (table->pages * sequential_page +
+				   table->tuples * (cpu_tuple_cost + check.per_tuple));
+	if (present != PRESENT_UNKNOWN)
+		*total_cost += present * table->tuples * LOSSY_ROW_COST;
+	*startup_cost = *total_cost;
 }
 
 /* ----------------------------------------------------------------
@@ -508,36 +709,24 @@ membership_buildphasename(int64 phase)
 }
 
 /*
- * The equality operator that hashes of a type's elements agree with: that of
- * its default operator class for btree, otherwise for hash.  InvalidOid if
- * there is none.
+ * May an operator be, later, the equality by which elements of these types are hashed?  A
+ * restore creates operator classes in the order of their names, so the default class of
+ * the left type may be missing yet, or that of another type stand in for it, or lack an
+ * operator of two types.  Then we believe what the operator was declared to be.
  */
-static Oid
-default_equality(Oid type)
+static bool
+may_be_equality(Oid operator, Oid left, Oid right)
 {
-	const struct
-	{
-		Oid			method;
-		int16		strategy;
-	}			methods[] = {
-		{BTREE_AM_OID, BTEqualStrategyNumber},
-		{HASH_AM_OID, HTEqualStrategyNumber}
-	};
+	Oid			equality = membership_equality(left, right);
+	Oid			of = InvalidOid;
+	Oid			other;
 
-	for (size_t i = 0; i < lengthof(methods); i++)
-	{
-		Oid			opclass = GetDefaultOpClass(type, methods[i].method);
-		Oid			operator = InvalidOid;
-
-		if (OidIsValid(opclass))
-			operator = get_opfamily_member(get_opclass_family(opclass),
-										   get_opclass_input_type(opclass),
-										   get_opclass_input_type(opclass),
-										   methods[i].strategy);
-		if (OidIsValid(operator))
-			return operator;
-	}
-	return InvalidOid;
+	if (membership_agrees(get_opcode(operator), left, right))
+		return true;
+	if (OidIsValid(equality))
+		op_input_types(equality, &of, &other);
+	return of != left &&
+		(op_mergejoinable(operator, left) || op_hashjoinable(operator, left));
 }
 
 static void
@@ -550,8 +739,8 @@ complain_of_operator(const char *name, Oid operator, const char *complaint)
 }
 
 /*
- * amadjustmembers: refuse operators whose meaning we do not know, which would make
- * queries wrong
+ * amadjustmembers: refuse operators whose meaning we do not know.  Scans probe for none
+ * of these (membership_key_type()), so they would be of no use.
  */
 static void
 membership_adjustmembers(Oid family, Oid opclass, List *operators,
@@ -563,8 +752,19 @@ membership_adjustmembers(Oid family, Oid opclass, List *operators,
 	{
 		OpFamilyMember *member = (OpFamilyMember *) lfirst(cell);
 
-		if (member->number != STRATEGY_EQUAL &&
-			!is_array_operator(member->number, get_opcode(member->object)))
+		if (member->number == STRATEGY_EQUAL)
+		{
+			if (!may_be_equality(member->object, member->lefttype,
+								 member->righttype))
+				ereport(ERROR,
+						(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+						 errmsg("operator %s cannot be number %d of access method %s",
+								format_operator(member->object),
+								member->number, "membership"),
+						 errdetail("It is not the equality of a default operator class of type %s.",
+								   format_type_be(member->lefttype))));
+		}
+		else if (!is_array_operator(member->number, get_opcode(member->object)))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
 					 errmsg("operator %s cannot be number %d of access method %s",
@@ -577,17 +777,13 @@ membership_adjustmembers(Oid family, Oid opclass, List *operators,
 }
 
 /*
- * What is wrong with an operator of a class's family, or NULL.  The equality of the
- * class's own type is that type's default one, because elements are hashed by that.
- * The others are core's operators of arrays.
+ * What is wrong with an operator of a class's family, or NULL.  An equality is the
+ * default one of its types, because elements are hashed by that.  The others are
+ * core's operators of arrays.
  */
 static const char *
-operator_complaint(Form_pg_amop operator, Oid own_type)
+operator_complaint(Form_pg_amop operator)
 {
-	bool		is_own = operator->amoplefttype == own_type &&
-		operator->amoprighttype == own_type;
-	RegProcedure function = get_opcode(operator->amopopr);
-
 	if (operator->amoppurpose != AMOP_SEARCH ||
 		!check_amop_signature(operator->amopopr, BOOLOID,
 							  operator->amoplefttype,
@@ -596,12 +792,14 @@ operator_complaint(Form_pg_amop operator, Oid own_type)
 	switch (operator->amopstrategy)
 	{
 		case STRATEGY_EQUAL:
-			if (is_own && function != get_opcode(default_equality(own_type)))
-				return "an operator that is not the default equality of its type:";
-			return NULL;
+			return membership_agrees(get_opcode(operator->amopopr),
+									 operator->amoplefttype,
+									 operator->amoprighttype) ? NULL :
+				"an operator that is not the default equality of its type:";
 		case STRATEGY_CONTAINS:
 		case STRATEGY_OVERLAPS:
-			return is_array_operator(operator->amopstrategy, function) ? NULL :
+			return is_array_operator(operator->amopstrategy,
+									 get_opcode(operator->amopopr)) ? NULL :
 				"invalid operator";
 		default:
 			return "invalid operator";
@@ -649,7 +847,7 @@ membership_validate(Oid opclass)
 	{
 		Form_pg_amop operator = (Form_pg_amop)
 			GETSTRUCT(&operators->members[i]->tuple);
-		const char *complaint = operator_complaint(operator, type);
+		const char *complaint = operator_complaint(operator);
 
 		if (complaint != NULL)
 		{
@@ -737,6 +935,4 @@ membership_init(void)
 					  GROWTH_DEFAULT, 1, IMAGE_MAX_GROWTH,
 					  ShareUpdateExclusiveLock);
 	membership_changes_init();
-	membership_insert_init();
-	membership_view_init();
 }

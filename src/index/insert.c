@@ -11,8 +11,8 @@
  *
  * - Other sessions see the rows when the transaction has committed, or has
  *	 been prepared and has committed later.  All hashes are written before that
- *	 (XACT_EVENT_PRE_COMMIT, XACT_EVENT_PRE_PREPARE).  What a callback of
- *	 another library inserts after that moment is not batched.
+ *	 (flush_before_commit()).  What a callback of another library inserts
+ *	 after that moment is not batched.
  *
  * - This session sees the rows at its next command, or, within the same
  *	 command, from a trigger or a volatile function with a new snapshot.  All
@@ -23,7 +23,7 @@
  *
  * - Workers of a parallel query cannot flush.  But ExecutorStart() was called
  *	 in this session for that query after the insertion (the snapshot of an
- *	 earlier query does not see the row), and a hook there writes the hashes.
+ *	 earlier query does not see the row), and events.c writes the hashes there.
  *
  * Subtransactions.  The hashes are a log in the order of insertion, so those
  * of the current subtransaction are at its end.  Each subtransaction that has
@@ -42,6 +42,12 @@
  * and drops the old one.  So all hashes are written before a relation is
  * dropped.
  *
+ * Layers.  The first insertion of a command makes sure that the file has a layer that
+ * is not full (pages_prepare()), and no more hashes wait than it has room for, so that
+ * COMMIT need not create a large one.  Therefore a file without layers was built after the
+ * insertion: TRUNCATE or REINDEX found that the row was gone, and its hash need not be
+ * written there.
+ *
  * Locks.  The executor releases its lock on the index at the end of the
  * command.  With the first insertion of a command we take another one, and
  * hold it as long as the hashes may wait: until the end of the
@@ -59,9 +65,7 @@
 #include "access/relation.h"
 #include "access/xact.h"
 #include "catalog/index.h"
-#include "catalog/objectaccess.h"
 #include "catalog/pg_class.h"
-#include "executor/executor.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "storage/predicate.h"
@@ -116,7 +120,7 @@ static struct
 	int			marks_count;
 	int			marks_room;
 	uint64	   *seen;			/* SEEN_BITS; made by is_pending() */
-	bool		direct;			/* about to commit: write hashes at once */
+	bool		committing;		/* hashes are written at once */
 }			pending;
 
 /* The state of insertions into an index, kept from row to row of a command */
@@ -124,6 +128,7 @@ typedef struct Inserter
 {
 	MembershipHasher hasher;
 	SubTransactionId locked;	/* the one that has locked the index */
+	Size		room;			/* hashes that may wait for COMMIT */
 } Inserter;
 
 /* What flush_index() found about an index */
@@ -144,13 +149,10 @@ typedef struct PendingIndex
 
 OwnInsertions own_insertions;
 
-static ExecutorStart_hook_type previous_executor_start = NULL;
-static object_access_hook_type previous_object_access = NULL;
-
 static void
 add_hashes(Relation index, uint64 *hashes, Size count)
 {
-	pages_add(index, hashes, count);
+	pages_add(index, hashes, count, pending.committing);
 	own_insertions.written++;
 	CheckForSerializableConflictIn(index, NULL, InvalidBlockNumber);
 }
@@ -159,12 +161,12 @@ add_hashes(Relation index, uint64 *hashes, Size count)
 static void
 discard_pending(void)
 {
-	bool		direct = pending.direct;
+	bool		committing = pending.committing;
 
 	if (pending.mcxt)
 		MemoryContextDelete(pending.mcxt);
 	memset(&pending, 0, sizeof(pending));
-	pending.direct = direct;
+	pending.committing = committing;
 }
 
 /*
@@ -366,8 +368,9 @@ make_room(void)
 	}
 }
 
-static void
-add_pending(Relation index, uint64 hash)
+/* Let a hash wait.  Returns true if too many would wait then, so that it wrote all. */
+static bool
+add_pending(Relation index, uint64 hash, Size room)
 {
 	SubTransactionId current = GetCurrentSubTransactionId();
 	PendingHash *to;
@@ -389,8 +392,10 @@ add_pending(Relation index, uint64 hash)
 	to->written = 0;
 	if (pending.seen)
 		see(hash);
-	if (pending.count - pending.flushed >= PENDING_MAX)
-		flush_pending();
+	if (pending.count - pending.flushed < Min(room, PENDING_MAX))
+		return false;
+	flush_pending();
+	return true;
 }
 
 /*
@@ -426,13 +431,15 @@ membership_insert(Relation index, Datum *values, bool *nulls,
 		LockRelationOid(RelationGetRelid(index), RowExclusiveLock);
 		CurrentResourceOwner = caller;
 		inserter->locked = GetCurrentSubTransactionId();
+		inserter->room = pages_prepare(index);
 	}
 	own_insertions.made++;
-	if (pending.direct)
+	if (pending.committing)
 		add_hashes(index, inserter->hasher.hashes, count);
 	else
 		for (Size i = 0; i < count; i++)
-			add_pending(index, inserter->hasher.hashes[i]);
+			if (add_pending(index, inserter->hasher.hashes[i], inserter->room))
+				inserter->room = pages_prepare(index);
 	return false;
 }
 
@@ -445,84 +452,63 @@ is_membership(Relation index)
 		index->rd_indam->aminsert == membership_insert;
 }
 
-static void
-at_transaction_event(XactEvent event, void *arg)
+/*
+ * flush_before_commit
+ *		Write what waits, and from now on write each hash at once
+ *
+ * Other libraries may insert in what they do before a commit.  Errors: those of
+ * flush_pending().
+ */
+void
+flush_before_commit(void)
 {
-	switch (event)
-	{
-		case XACT_EVENT_PRE_COMMIT:
-		case XACT_EVENT_PRE_PREPARE:
-			flush_pending();
-			pending.direct = true;
-			break;
-		case XACT_EVENT_COMMIT:
-		case XACT_EVENT_PREPARE:
-		case XACT_EVENT_ABORT:
-			discard_pending();
-			pending.direct = false;
-			break;
-		case XACT_EVENT_PARALLEL_PRE_COMMIT:
-		case XACT_EVENT_PARALLEL_COMMIT:
-		case XACT_EVENT_PARALLEL_ABORT:
-			break;				/* workers insert nothing */
-	}
+	pending.committing = true;
+	flush_pending();
 }
 
-static void
-at_subtransaction_event(SubXactEvent event, SubTransactionId subtransaction,
-						SubTransactionId parent, void *arg)
+/* The transaction has ended: what waits is of no use, or was written. */
+void
+forget_pending(void)
+{
+	discard_pending();
+	pending.committing = false;
+}
+
+/* The mark of a subtransaction, which is the innermost; NULL if it has inserted nothing */
+static PendingMark *
+mark_of(SubTransactionId subtransaction)
 {
 	PendingMark *last;
 
 	if (pending.marks_count == 0)
-		return;
+		return NULL;
 	last = &pending.marks[pending.marks_count - 1];
-	if (last->subtransaction != subtransaction)
-		return;
-	if (event == SUBXACT_EVENT_COMMIT_SUB)
-	{
-		if (pending.marks_count > 1 && last[-1].subtransaction == parent)
-			pending.marks_count--;
-		else
-			last->subtransaction = parent;
-	}
-	else if (event == SUBXACT_EVENT_ABORT_SUB)
-	{
-		pending.count = last->first;
-		pending.flushed = Min(pending.flushed, pending.count);
-		pending.marks_count--;
-	}
+	return last->subtransaction == subtransaction ? last : NULL;
 }
 
-static void
-start_executor(QueryDesc *query, int eflags)
-{
-	if (pending.count > 0 && query->plannedstmt->parallelModeNeeded)
-		flush_pending();
-	if (previous_executor_start)
-		previous_executor_start(query, eflags);
-	else
-		standard_ExecutorStart(query, eflags);
-}
-
-static void
-access_object(ObjectAccessType access, Oid class, Oid object, int column,
-			  void *arg)
-{
-	if (access == OAT_DROP && class == RelationRelationId)
-		flush_pending();
-	if (previous_object_access)
-		previous_object_access(access, class, object, column, arg);
-}
-
-/* Called when the library is loaded. */
+/* A subtransaction commits: what it has inserted is its parent's. */
 void
-membership_insert_init(void)
+pass_pending(SubTransactionId subtransaction, SubTransactionId parent)
 {
-	RegisterXactCallback(at_transaction_event, NULL);
-	RegisterSubXactCallback(at_subtransaction_event, NULL);
-	previous_executor_start = ExecutorStart_hook;
-	ExecutorStart_hook = start_executor;
-	previous_object_access = object_access_hook;
-	object_access_hook = access_object;
+	PendingMark *mark = mark_of(subtransaction);
+
+	if (mark == NULL)
+		return;
+	if (pending.marks_count > 1 && mark[-1].subtransaction == parent)
+		pending.marks_count--;
+	else
+		mark->subtransaction = parent;
+}
+
+/* A subtransaction aborts: what it has inserted is gone. */
+void
+truncate_pending(SubTransactionId subtransaction)
+{
+	PendingMark *mark = mark_of(subtransaction);
+
+	if (mark == NULL)
+		return;
+	pending.count = mark->first;
+	pending.flushed = Min(pending.flushed, pending.count);
+	pending.marks_count--;
 }

@@ -165,13 +165,15 @@ put_info(Relation heap, Relation index, void *arg)
 	tuplestore_putvalues(rows->setResult, rows->setDesc, values, nulls);
 }
 
-/* membership_info(index regclass): returns a row, or one for each partition */
+/*
+ * membership_info(index regclass): returns a row, or one for each partition;
+ * none for an index that cannot be read.
+ */
 Datum
 bloomfilter_membership_info(PG_FUNCTION_ARGS)
 {
 	InitMaterializedSRF(fcinfo, 0);
-	membership_open_all(PG_GETARG_OID(0), false, put_info,
-						fcinfo->resultinfo);
+	membership_open_readable(PG_GETARG_OID(0), put_info, fcinfo->resultinfo);
 	return (Datum) 0;
 }
 

@@ -14,6 +14,7 @@
 #include "membership.h"
 
 #include "access/htup_details.h"
+#include "access/stratnum.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_opclass.h"
 #include "catalog/pg_type.h"
@@ -257,12 +258,60 @@ membership_check_structure(const MembershipHasher *hasher, Relation index,
 }
 
 /*
+ * membership_equality
+ *		The equality of two types that hashes of their elements agree with
+ *
+ * That of the left one's default operator class for btree, otherwise for hash, or
+ * another of its family.  InvalidOid if there is none.
+ */
+Oid
+membership_equality(Oid left, Oid right)
+{
+	TypeCacheEntry *entry = lookup_type_cache(left, TYPECACHE_BTREE_OPFAMILY |
+											  TYPECACHE_HASH_OPFAMILY);
+	const struct
+	{
+		Oid			family;
+		Oid			type;		/* of the class; a domain, or varchar, has
+								 * that of another type */
+		int16		strategy;
+	}			classes[] = {
+		{entry->btree_opf, entry->btree_opintype, BTEqualStrategyNumber},
+		{entry->hash_opf, entry->hash_opintype, HTEqualStrategyNumber}
+	};
+
+	for (size_t i = 0; i < lengthof(classes); i++)
+	{
+		Oid			operator = InvalidOid;
+
+		if (OidIsValid(classes[i].family))
+			operator = get_opfamily_member(classes[i].family, classes[i].type,
+										   right == left ? classes[i].type : right,
+										   classes[i].strategy);
+		if (OidIsValid(operator))
+			return operator;
+	}
+	return InvalidOid;
+}
+
+/*
+ * membership_agrees
+ *		Do equal hashes of elements of two types agree with an operator's function?
+ */
+bool
+membership_agrees(Oid function, Oid left, Oid right)
+{
+	return function == get_opcode(membership_equality(left, right));
+}
+
+/*
  * membership_key_type
  *		The type by which to hash a value that a column is compared with
  *
  * "function" is that of the operator, "subtype" the type of its right argument.
  * The column's own type if the operator is that type's default equality, even one
- * borrowed from another type (regclass uses oid's); otherwise "subtype".
+ * borrowed from another type (regclass uses oid's); otherwise "subtype".  InvalidOid if
+ * equal hashes do not agree with the operator: it is in a class that amvalidate() refuses.
  */
 Oid
 membership_key_type(Relation index, int column, Oid subtype, Oid function)
@@ -278,5 +327,6 @@ membership_key_type(Relation index, int column, Oid subtype, Oid function)
 		if (get_opcode(entry->eq_opr) == function)
 			return type;
 	}
-	return subtype;
+	return membership_agrees(function, index->rd_opcintype[column], subtype) ?
+		subtype : InvalidOid;
 }

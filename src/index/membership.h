@@ -114,6 +114,8 @@ extern Size membership_hash_array(MembershipHasher *hasher, Datum array,
 								  bool *has_null);
 extern void membership_hasher_free(MembershipHasher *hasher);
 extern bool membership_of_arrays(Relation index);
+extern Oid	membership_equality(Oid left, Oid right);
+extern bool membership_agrees(Oid function, Oid left, Oid right);
 extern Oid	membership_key_type(Relation index, int column, Oid subtype,
 								Oid function);
 extern void membership_check_structure(const MembershipHasher *hasher,
@@ -152,7 +154,9 @@ extern void pages_read(Relation index, const MembershipMeta *meta,
 extern void pages_check(Relation index, const MembershipMeta *meta);
 
 /* add.c */
-extern void pages_add(Relation index, uint64 *hashes, Size count);
+extern Size pages_prepare(Relation index);
+extern void pages_add(Relation index, uint64 *hashes, Size count,
+					  bool committing);
 
 /* build.c */
 extern IndexBuildResult *membership_build(Relation heap, Relation index,
@@ -164,8 +168,12 @@ extern bool membership_insert(Relation index, Datum *values, bool *nulls,
 							  IndexUniqueCheck unique, bool unchanged,
 							  IndexInfo *info);
 extern bool is_membership(Relation index);
-extern void membership_insert_init(void);
 extern void flush_pending(void);
+extern void flush_before_commit(void);
+extern void forget_pending(void);
+extern void pass_pending(SubTransactionId subtransaction,
+						 SubTransactionId parent);
+extern void truncate_pending(SubTransactionId subtransaction);
 
 /* Counts of this session's insertions into all indexes */
 typedef struct OwnInsertions
@@ -186,11 +194,13 @@ extern void membership_changes_init(void);
 
 /* open.c */
 
-/* Called by membership_open_all() with a table and its index, open and locked */
+/* Called with a table and its index, open and locked */
 typedef void (*MembershipVisitor) (Relation heap, Relation index, void *arg);
 
 extern void membership_open_all(Oid oid, bool leaving,
 								MembershipVisitor visit, void *arg);
+extern void membership_open_readable(Oid oid, MembershipVisitor visit,
+									 void *arg);
 extern bool membership_open_quietly(Oid oid, MembershipVisitor visit,
 									void *arg);
 extern bool membership_may_query(Relation heap, Relation index);
@@ -222,7 +232,10 @@ extern void view_leave(IndexView *view);
 extern bool view_copy_pays(IndexView *view, Relation index,
 						   const MembershipMeta *meta, ElementClass class,
 						   Size probes);
-extern void membership_view_init(void);
+extern void views_enter_query(EState *estate);
+extern void views_run_query(EState *estate, bool begins);
+extern void views_fail_query(EState *estate);
+extern void views_end_transaction(bool aborts);
 
 /* contains.c */
 
@@ -238,6 +251,7 @@ extern bool membership_site_settled(MembershipSite *site, int attempt);
 extern void membership_site_probe(const MembershipSite *site,
 								  const uint64 *hashes, Size count,
 								  bool *found);
+extern bool membership_site_may_refuse(const MembershipSite *site);
 extern Size membership_site_bytes(const MembershipSite *site);
 
 /* estimate.c */

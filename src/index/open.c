@@ -5,8 +5,9 @@
  *
  * Interface.  membership_open_all() takes the OID of an index, or of a
  * partitioned one, and calls back for each index to be probed, open and
- * locked.  snapshot_too_old() tells whether an index may lack rows that a
- * snapshot sees.
+ * locked.  membership_open_readable() does so for each index that can be read,
+ * to describe it.  snapshot_too_old() tells whether an index may lack rows that
+ * a snapshot sees.
  *
  * Locks.  Like all other code, we lock the table before the index, and keep
  * both locked until the end of the transaction: no other session can truncate,
@@ -16,6 +17,8 @@
  * SELECT privilege on all columns that the index uses, and must not be subject
  * to row-level security there.  For a partitioned index, the privileges and
  * policies of the partitioned table count, as they do when that is queried.
+ * Whoever has the privileges of pg_stat_scan_tables, such as pg_monitor, may
+ * have any index described, as in core's pgstattuple and pgrowlocks.
  * The expressions of the index are examined as they are stored, because
  * simplifying them would run functions.
  *
@@ -50,6 +53,7 @@
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "catalog/index.h"
+#include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h"
@@ -328,10 +332,11 @@ try_open_with_table(Oid oid, bool wait, Relation *heap)
 }
 
 /*
- * The same for a membership index.  Error if "oid" is not one.
+ * The same for a membership index.  Error if "oid" is not one; but NULL if there
+ * is no such relation, and that is "missing_ok".
  */
 static Relation
-open_with_table(Oid oid, Relation *heap)
+open_with_table(Oid oid, bool missing_ok, Relation *heap)
 {
 	Relation	index = try_open_with_table(oid, true, heap);
 	char		kind = index == NULL ? get_rel_relkind(oid) : '\0';
@@ -341,11 +346,13 @@ open_with_table(Oid oid, Relation *heap)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not an index", get_rel_name(oid)),
 				 HINT_NOT_MEMBERSHIP));
+	if (index == NULL && missing_ok)
+		return NULL;
 	if (index == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("index with OID %u does not exist", oid),
-				 errhint("REINDEX CONCURRENTLY changes the index's OID. To look the name up at each execution, write 'name'::text::regclass.")));
+				 errhint("REINDEX CONCURRENTLY changes the index's OID. To look the name up at each execution, write 'schema.name'::text::regclass.")));
 	if (!is_membership(index))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
@@ -443,10 +450,11 @@ typedef struct IndexOfTable
 
 /*
  * The OIDs of the indexes of all partitions that belong to a partitioned
- * index.  Locks the tables.  Error if a partition has no such index.
+ * index.  Locks the tables.  Error if a partition has no such index, unless
+ * "missing_ok".
  */
 static List *
-partition_indexes(Relation heap, Relation index, bool leaving)
+partition_indexes(Relation heap, Relation index, bool leaving, bool missing_ok)
 {
 	List	   *tables = partition_tree(RelationGetRelid(heap), leaving,
 										AccessShareLock);
@@ -471,7 +479,8 @@ partition_indexes(Relation heap, Relation index, bool leaving)
 		IndexOfTable *found;
 
 		CHECK_FOR_INTERRUPTS();
-		if (kind == RELKIND_PARTITIONED_TABLE)
+		if (kind == RELKIND_PARTITIONED_TABLE ||
+			(kind == RELKIND_FOREIGN_TABLE && missing_ok))
 			continue;
 		if (kind == RELKIND_FOREIGN_TABLE)
 			ereport(ERROR,
@@ -483,7 +492,8 @@ partition_indexes(Relation heap, Relation index, bool leaving)
 		found = bsearch(&table, of_tables, count, sizeof(IndexOfTable), oid_cmp);
 		if (found)
 			result = lappend_oid(result, found->index);
-		else if (get_rel_relispartition(table)) /* not detached meanwhile */
+		/* not if it has been detached meanwhile */
+		else if (!missing_ok && get_rel_relispartition(table))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("cannot query partitioned index \"%s\": partition \"%s\" has no index attached to it",
@@ -493,6 +503,25 @@ partition_indexes(Relation heap, Relation index, bool leaving)
 	}
 	pfree(of_tables);
 	return result;
+}
+
+/*
+ * Is the index valid, or was it so for the active snapshot?  If REINDEX
+ * CONCURRENTLY has replaced it, puts the new one in its place, open and locked.
+ */
+static bool
+replace_invalid(Relation heap, Relation *index)
+{
+	Relation	successor;
+
+	if ((*index)->rd_index->indisvalid || was_valid(*index))
+		return true;
+	successor = open_successor(heap, *index);
+	if (successor == NULL)
+		return false;
+	relation_close(*index, NoLock);
+	*index = successor;
+	return true;
 }
 
 /*
@@ -521,32 +550,66 @@ void
 membership_open_all(Oid oid, bool leaving, MembershipVisitor visit, void *arg)
 {
 	Relation	heap;
-	Relation	index = open_with_table(oid, &heap);
+	Relation	index = open_with_table(oid, false, &heap);
 	List	   *oids = list_make1_oid(oid);
 	ListCell   *cell;
 
 	check_privileges(heap, index);
 	check_usable(heap, index);
 	if (index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
-		oids = partition_indexes(heap, index, leaving);
+		oids = partition_indexes(heap, index, leaving, false);
 	relation_close(index, NoLock);
 	relation_close(heap, NoLock);
 	foreach(cell, oids)
 	{
-		index = open_with_table(lfirst_oid(cell), &heap);
+		index = open_with_table(lfirst_oid(cell), false, &heap);
 		check_usable(heap, index);
-		if (!index->rd_index->indisvalid && !was_valid(index))
-		{
-			Relation	successor = open_successor(heap, index);
-
-			if (successor == NULL)
-				refuse_invalid(index);
-			relation_close(index, NoLock);
-			index = successor;
-		}
+		if (!replace_invalid(heap, &index))
+			refuse_invalid(index);
 		Assert(CheckRelationLockedByMe(heap, AccessShareLock, true));
 		Assert(CheckRelationLockedByMe(index, AccessShareLock, true));
 		visit(heap, index, arg);
+		relation_close(index, NoLock);
+		relation_close(heap, NoLock);
+	}
+	list_free(oids);
+}
+
+/*
+ * membership_open_readable
+ *		Call visit(heap, index, arg) for each index that can be read, to describe it
+ *
+ * Like membership_open_all(), also for users who may monitor but not query, and
+ * without a call where that raises an error: for an index that does not exist any
+ * more, is not valid, lies elsewhere or in another session, and for partitions
+ * without one.  So a query of the catalogs can describe all indexes.
+ *
+ * Errors: ERRCODE_WRONG_OBJECT_TYPE; ERRCODE_INSUFFICIENT_PRIVILEGE.
+ */
+void
+membership_open_readable(Oid oid, MembershipVisitor visit, void *arg)
+{
+	Relation	heap;
+	Relation	index = open_with_table(oid, true, &heap);
+	List	   *oids = list_make1_oid(oid);
+	ListCell   *cell;
+
+	if (index == NULL)
+		return;
+	if (!has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
+		check_privileges(heap, index);
+	if (index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
+		oids = partition_indexes(heap, index, false, true);
+	relation_close(index, NoLock);
+	relation_close(heap, NoLock);
+	foreach(cell, oids)
+	{
+		index = open_with_table(lfirst_oid(cell), true, &heap);
+		if (index == NULL)
+			continue;
+		if (obstacle_of(heap, index) == NO_OBSTACLE &&
+			replace_invalid(heap, &index))
+			visit(heap, index, arg);
 		relation_close(index, NoLock);
 		relation_close(heap, NoLock);
 	}

@@ -21,14 +21,19 @@ page_init(Page page, Size used)
 	((PageHeader) page)->pd_lower = MAXALIGN(SizeOfPageHeaderData) + used;
 }
 
+/* Is it a page that page_init() has made? */
+bool
+page_is_valid(Page page)
+{
+	return !PageIsNew(page) &&
+		PageGetSpecialSize(page) == MAXALIGN(sizeof(MembershipOpaque)) &&
+		page_opaque(page)->page_id == MEMBERSHIP_PAGE_ID;
+}
+
 static void
 page_check(Relation index, Buffer buffer)
 {
-	Page		page = BufferGetPage(buffer);
-
-	if (PageIsNew(page) ||
-		PageGetSpecialSize(page) != MAXALIGN(sizeof(MembershipOpaque)) ||
-		page_opaque(page)->page_id != MEMBERSHIP_PAGE_ID)
+	if (!page_is_valid(BufferGetPage(buffer)))
 		ereport(ERROR,
 				(errcode(ERRCODE_INDEX_CORRUPTED),
 				 errmsg("index \"%s\" contains corrupted page at block %u",

@@ -69,6 +69,7 @@ end_of_layers(const MembershipMeta *meta)
 }
 
 extern void page_init(Page page, Size used);
+extern bool page_is_valid(Page page);
 extern Buffer page_read(Relation index, BlockNumber number, int lock);
 extern Buffer page_new(Relation index, ForkNumber fork, BlockNumber number);
 

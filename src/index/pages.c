@@ -29,8 +29,8 @@
  * leaves the reservation, so that the layer is full a little early.)  The sum
  * in the metapage tells when the layer is full.  The session that notices
  * creates the next layer, holding the lock for extending the relation, and
- * names it in the metapage last.  If there is a crash in between, the next
- * attempt uses the pages that exist.  Once no other layer is possible (32 are
+ * names it in the metapage last.  If there is a crash or a cancel in between, the
+ * next attempt uses the pages that exist.  Once no other layer is possible (32 are
  * in use), the last one is filled beyond its capacity: insertions do not fail,
  * but the error rate rises.
  *
@@ -171,18 +171,37 @@ pages_contain_batch(Relation index, const MembershipMeta *meta,
  */
 
 /*
+ * Is this an empty page of an index?  Then an attempt to create its layer that was
+ * cancelled, or crashed, has made and logged it.
+ */
+static bool
+page_is_made(Relation index, BlockNumber number)
+{
+	Buffer		buffer = ReadBuffer(index, number);
+	bool		made;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	made = page_is_valid(BufferGetPage(buffer)) &&
+		page_opaque(BufferGetPage(buffer))->bits_set == 0;
+	UnlockReleaseBuffer(buffer);
+	return made;
+}
+
+/*
  * pages_create
  *		Create the empty pages of layer "number", from 0
  *
- * *meta describes the layer; the metapage in the index does not name it yet.
- * Pages that exist are overwritten.  Does not log if "log" is false: when an
- * index is built, all its pages are logged at the end.
+ * *meta describes the layer; the metapage in the index does not name it yet.  Empty
+ * pages that exist are kept, so that repeated attempts, each within a timeout, come
+ * to an end.  Does not log if "log" is false: when an index is built, all its
+ * pages are logged at the end.
  */
 void
 pages_create(Relation index, const MembershipMeta *meta, int number, bool log)
 {
 	const MembershipLayer *layer = &meta->layer[number];
 	BlockNumber end = layer->first_page + layer_pages(layer);
+	BlockNumber existing = RelationGetNumberOfBlocks(index);
 	const Size	used = BLOCK_BYTES * BLOCKS_PER_PAGE;
 
 	for (BlockNumber i = layer->first_page; i < end; i++)
@@ -190,6 +209,8 @@ pages_create(Relation index, const MembershipMeta *meta, int number, bool log)
 		Buffer		buffer;
 
 		CHECK_FOR_INTERRUPTS();
+		if (i < existing && page_is_made(index, i))
+			continue;
 		buffer = page_new(index, MAIN_FORKNUM, i);
 		if (log)
 		{

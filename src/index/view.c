@@ -31,8 +31,7 @@
  */
 #include "membership.h"
 
-#include "access/xact.h"
-#include "executor/executor.h"
+#include "nodes/execnodes.h"
 #include "pgstat.h"
 #include "stored.h"
 #include "utils/memutils.h"
@@ -62,21 +61,6 @@ typedef struct OpenQuery
 } OpenQuery;
 
 static dlist_head open_queries = DLIST_STATIC_INIT(open_queries);
-
-static ExecutorStart_hook_type previous_executor_start = NULL;
-static ExecutorRun_hook_type previous_executor_run = NULL;
-static ExecutorFinish_hook_type previous_executor_finish = NULL;
-
-/* ExecutorRun() has one parameter less from 18 on */
-#if PG_VERSION_NUM >= 180000
-#define RUN_PARAMETERS \
-	QueryDesc *desc, ScanDirection direction, uint64 count
-#define RUN_ARGUMENTS		desc, direction, count
-#else
-#define RUN_PARAMETERS \
-	QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once
-#define RUN_ARGUMENTS		desc, direction, count, execute_once
-#endif
 
 /*
  * Has the executor a query with this snapshot?  If "running", one that is in
@@ -282,24 +266,24 @@ end_query(void *arg)
 	leave_query(query);
 }
 
-static void
-start_executor(QueryDesc *desc, int eflags)
+/*
+ * views_enter_query
+ *		The executor has a query that was started
+ *
+ * It leaves with the memory of its executor state.
+ */
+void
+views_enter_query(EState *estate)
 {
-	OpenQuery  *query;
+	OpenQuery  *query = (OpenQuery *)
+		MemoryContextAllocZero(estate->es_query_cxt, sizeof(OpenQuery));
 
-	stored_new_period();
-	if (previous_executor_start)
-		previous_executor_start(desc, eflags);
-	else
-		standard_ExecutorStart(desc, eflags);
-	query = (OpenQuery *)
-		MemoryContextAllocZero(desc->estate->es_query_cxt, sizeof(OpenQuery));
-	query->estate = desc->estate;
-	query->snapshot = desc->estate->es_snapshot;
+	query->estate = estate;
+	query->snapshot = estate->es_snapshot;
 	query->end.func = end_query;
 	query->end.arg = query;
 	dlist_push_head(&open_queries, &query->node);
-	MemoryContextRegisterResetCallback(desc->estate->es_query_cxt, &query->end);
+	MemoryContextRegisterResetCallback(estate->es_query_cxt, &query->end);
 }
 
 /* Returns NULL if the query was started before the library was loaded. */
@@ -318,91 +302,38 @@ find_query(EState *estate)
 	return NULL;
 }
 
-static void
-run_executor(RUN_PARAMETERS)
+/* ExecutorRun() begins, or ends. */
+void
+views_run_query(EState *estate, bool begins)
 {
-	OpenQuery  *volatile query = find_query(desc->estate);
+	OpenQuery  *query = find_query(estate);
 
 	if (query)
-		query->runs++;
-	PG_TRY();
-	{
-		if (previous_executor_run)
-			previous_executor_run(RUN_ARGUMENTS);
-		else
-			standard_ExecutorRun(RUN_ARGUMENTS);
-	}
-	PG_CATCH();
-	{
-		if (query)
-		{
-			query->runs--;
-			leave_query(query);
-		}
-		PG_RE_THROW();
-	}
-	PG_END_TRY();
-	if (query)
-		query->runs--;
+		query->runs += begins ? 1 : -1;
 }
 
-/* ExecutorFinish() fires AFTER triggers, which may probe with the snapshot. */
-static void
-finish_executor(QueryDesc *desc)
+/* An error leaves the executor: nobody goes on with the query. */
+void
+views_fail_query(EState *estate)
 {
-	OpenQuery  *volatile query = find_query(desc->estate);
+	OpenQuery  *query = find_query(estate);
 
-	PG_TRY();
-	{
-		if (previous_executor_finish)
-			previous_executor_finish(desc);
-		else
-			standard_ExecutorFinish(desc);
-	}
-	PG_CATCH();
-	{
-		if (query)
-			leave_query(query);
-		PG_RE_THROW();
-	}
-	PG_END_TRY();
+	if (query)
+		leave_query(query);
 }
 
 /*
+ * views_end_transaction
+ *		Close what views are left
+ *
  * No query outlives its transaction.  If the transaction aborts, snapmgr.c
  * drops its list of registered snapshots before the memory of queries is
- * released, so we close the views first.
+ * released, so this comes before.
  */
-static void
-at_transaction_event(XactEvent event, void *arg)
-{
-	switch (event)
-	{
-		case XACT_EVENT_ABORT:
-		case XACT_EVENT_PARALLEL_ABORT:
-			close_views(NULL);
-			break;
-		case XACT_EVENT_COMMIT:
-		case XACT_EVENT_PREPARE:
-		case XACT_EVENT_PARALLEL_COMMIT:
-			Assert(dlist_is_empty(&views));
-			break;
-		case XACT_EVENT_PRE_COMMIT:
-		case XACT_EVENT_PRE_PREPARE:
-		case XACT_EVENT_PARALLEL_PRE_COMMIT:
-			break;
-	}
-}
-
-/* Called when the library is loaded. */
 void
-membership_view_init(void)
+views_end_transaction(bool aborts)
 {
-	RegisterXactCallback(at_transaction_event, NULL);
-	previous_executor_start = ExecutorStart_hook;
-	ExecutorStart_hook = start_executor;
-	previous_executor_run = ExecutorRun_hook;
-	ExecutorRun_hook = run_executor;
-	previous_executor_finish = ExecutorFinish_hook;
-	ExecutorFinish_hook = finish_executor;
+	if (aborts)
+		close_views(NULL);
+	Assert(dlist_is_empty(&views));
 }

@@ -8,8 +8,8 @@
  * planner_hook has key_plan.c add the filters of hash joins.  Here are also the
  * settings of all of this.
  *
- * Where not.  A probe runs before the other conditions of its table.  So there is
- * no such path if one of these has to run first.  The conditions of a security
+ * Where not.  A probe runs before the other conditions of its table, except for the first
+ * row (filter_scan.c).  So there is no such path if one of these has to run first.  The conditions of a security
  * barrier (row-level security, a view) come before those of the user.  And if the
  * element is an expression, another condition may keep it from failing:
  * "x ~ '^[0-9]+$' AND bloom_contains(f, x::int)" works because the server checks
@@ -21,9 +21,10 @@
  */
 #include "filter_scan.h"
 #include "join_filter.h"
-#include "key_link.h"
 #include "key_plan.h"
 #include "probe.h"
+
+#include "index/membership.h"
 
 #include <math.h>
 
@@ -69,10 +70,17 @@
 #define JOIN_ROW_COST		(2.0 * cpu_tuple_cost)
 #define JOIN_COST_MAX		0.99
 
+/*
+ * The share of rows that pass is an estimate from some hundred values.  Of fewer rows than
+ * these we cannot tell how many they are, so we expect these.
+ */
+#define JOIN_ROWS_LEAST		100.0
+
 static int	filter_scan_setting = FILTER_SCAN_ON;
 static int	join_filter_setting = JOIN_FILTER_INDEX;
 
 static set_rel_pathlist_hook_type previous_set_rel_pathlist = NULL;
+static set_join_pathlist_hook_type previous_set_join_pathlist = NULL;
 static planner_hook_type previous_planner = NULL;
 
 /* Is it a table that can be scanned as a whole, as far as the query says? */
@@ -151,38 +159,63 @@ find_conditions(RelOptInfo *rel)
 #define path_conditions(path)	((List *) linitial((path)->custom_private))
 #define path_joins(path)		((List *) lsecond((path)->custom_private))
 
+/*
+ * Does this query, or one that it is a part of, have tables with policies, or views that
+ * are security barriers?  EXPLAIN must not count the rows that these hide.
+ */
+static bool
+hides_rows(PlannerInfo *root)
+{
+	for (; root != NULL; root = root->parent_root)
+	{
+		ListCell   *cell;
+
+		foreach(cell, root->parse->rtable)
+		{
+			RangeTblEntry *rte = lfirst_node(RangeTblEntry, cell);
+
+			if (rte->security_barrier || rte->securityQuals != NIL)
+				return true;
+		}
+	}
+	return false;
+}
+
 /* A PlanCustomPath */
 static Plan *
 plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 				 List *targetlist, List *clauses, List *children)
 {
-	CustomScan *scan = makeNode(CustomScan);
-	List	   *others = NIL;
+	CustomScan *scan = filter_scan_make(rel->relid, hides_rows(root));
+	Plan	   *plan = &scan->scan.plan;
 	ListCell   *cell;
 
+	/* they are in the order in which a sequential scan would check them */
 	foreach(cell, clauses)
 	{
-		if (!list_member_ptr(path_conditions(path), lfirst(cell)))
-			others = lappend(others, lfirst(cell));
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
+
+		if (rinfo->pseudoconstant)
+			continue;
+		if (!list_member_ptr(path_conditions(path), rinfo))
+		{
+			plan->qual = lappend(plan->qual, rinfo->clause);
+			continue;
+		}
+		filter_scan_add_probe(scan, (Node *) rinfo->clause,
+							  list_make1_int(list_length(plan->qual)));
 	}
-	scan->scan.plan.targetlist = targetlist;
-	scan->scan.plan.qual = extract_actual_clauses(others, false);
-	scan->scan.scanrelid = rel->relid;
+	plan->targetlist = targetlist;
 	scan->flags = path->flags;
-	scan->custom_exprs = extract_actual_clauses(path_conditions(path), false);
-	foreach(cell, scan->custom_exprs)
-		scan->custom_private = lappend(scan->custom_private, NIL);
 	foreach(cell, path_joins(path))
 	{
 		JoinFilter *filter = lfirst(cell);
 
-		scan->custom_exprs = lappend(scan->custom_exprs, filter->element);
-		scan->custom_private = lappend(scan->custom_private,
-									   list_make2_oid(filter->index,
-													  filter->element_type));
+		filter_scan_add_probe(scan, (Node *) filter->element,
+							  list_make2_oid(filter->index,
+											 filter->element_type));
 	}
-	scan->methods = &filter_scan_methods;
-	return &scan->scan.plan;
+	return plan;
 }
 
 static const CustomPathMethods path_methods = {
@@ -222,6 +255,45 @@ expression_cost(PlannerInfo *root, Node *expression, double rows, Cost *startup)
 	return rows * cost.per_tuple;
 }
 
+/* An element that was probed for, and the share of the rows that passed */
+typedef struct Passed
+{
+	Node	   *element;
+	double		share;
+} Passed;
+
+/*
+ * The share of the rows that passed the probes before which passes one more.  Probes for
+ * one element are not independent, since lists of the same kind of thing have much in
+ * common: of these only the least share counts.
+ */
+static double
+share_of_rest(List **passed, Node *element, double share)
+{
+	Passed	   *added;
+	ListCell   *cell;
+
+	foreach(cell, *passed)
+	{
+		Passed	   *before = lfirst(cell);
+		double		rest = 1;
+
+		if (!equal(before->element, element))
+			continue;
+		if (share < before->share)
+		{
+			rest = share / before->share;
+			before->share = share;
+		}
+		return rest;
+	}
+	added = palloc(sizeof(Passed));
+	added->element = element;
+	added->share = share;
+	*passed = lappend(*passed, added);
+	return share;
+}
+
 /* Estimate what a path costs, and how many rows it returns. */
 static void
 cost_path(PlannerInfo *root, CustomPath *path)
@@ -237,6 +309,8 @@ cost_path(PlannerInfo *root, CustomPath *path)
 	QualCost	qual_cost;
 	Cost		startup = rel->reltarget->cost.startup;
 	Cost		rows_cost = rel->tuples * ROW_COST;
+	Cost		run;
+	List	   *passed = NIL;
 	ListCell   *cell;
 
 	foreach(cell, path_conditions(path))
@@ -251,28 +325,43 @@ cost_path(PlannerInfo *root, CustomPath *path)
 		startup += filter_cost;
 		rows_cost += survivors * PROBE_COST +
 			expression_cost(root, element, survivors, &startup);
-		survivors *= clause_selectivity(root, (Node *) rinfo, rel->relid,
-										JOIN_INNER, NULL);
+		survivors *= share_of_rest(&passed, element,
+								   clause_selectivity(root, (Node *) rinfo,
+													  rel->relid,
+													  JOIN_INNER, NULL));
 	}
 	foreach(cell, path_joins(path))
 	{
 		JoinFilter *filter = lfirst(cell);
+		double		share = share_of_rest(&passed, (Node *) filter->element,
+										  filter->share);
 
 		rows_cost += survivors * PROBE_COST;
 		/* by each process, before it returns much */
 		startup += filter->read_cost;
-		survivors *= filter->share;
-		rows *= filter->share;
+		survivors *= share;
+		rows *= share;
 	}
 	cost_qual_eval(&qual_cost, others, root);
 	startup += qual_cost.startup;
+	if (path_joins(path) != NIL)
+		rows = Max(rows, Min(rel->rows, JOIN_ROWS_LEAST));
 	rows_cost += survivors * (cpu_tuple_cost + qual_cost.per_tuple) +
 		rows * rel->reltarget->cost.per_tuple;
 	get_tablespace_page_costs(rel->reltablespace, NULL, &page_cost);
+	run = rel->pages * page_cost + rows_cost / divisor;
 	path->path.rows = clamp_row_est(rows / divisor);
 	path->path.startup_cost = startup;
-	path->path.total_cost = startup + rel->pages * page_cost +
-		rows_cost / divisor;
+	path->path.total_cost = startup + run;
+
+	/*
+	 * A hash join reads an outer row before it builds, if that seems to start
+	 * sooner.  Here the first row may come late, or never: as if few passed.
+	 * Where all rows are wanted, only the end of the scan is sure.
+	 */
+	if (path_joins(path) != NIL)
+		path->path.startup_cost += root->tuple_fraction == 0 ? run :
+			run / Min(path->path.rows, JOIN_ROWS_LEAST);
 }
 
 /* It is a sequential scan, and turned off with these. */
@@ -315,7 +404,9 @@ make_path(PlannerInfo *root, RelOptInfo *rel, List *conditions, List *joins,
 	path->path.parallel_aware = workers > 0;
 	path->path.parallel_safe = rel->consider_parallel;
 	path->path.parallel_workers = workers;
-	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	/* of the executor, parallel scans go only forward, as core's do */
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION |
+		CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
 	path->custom_private = list_make2(conditions, joins);
 	path->methods = &path_methods;
 	foreach(cell, joins)
@@ -347,18 +438,6 @@ find_plain_scan(List *paths)
 	return NULL;
 }
 
-/* The share of the table's rows that the joins' filters keep from being joined */
-static double
-share_saved(RelOptInfo *rel, List *joins)
-{
-	double		share = 1;
-	ListCell   *cell;
-
-	foreach(cell, joins)
-		share *= ((JoinFilter *) lfirst(cell))->share;
-	return (1 - share) * rel->rows / Max(rel->tuples, 1);
-}
-
 /*
  * Cost a path with join filters just below the plain scan, see JOIN_ROW_COST.
  * Parallel workers share the rows, but each reads the indexes.
@@ -371,7 +450,7 @@ limit_cost(CustomPath *path, const PlainCosts *plain)
 	double		divisor = path->path.parallel_workers > 0 ?
 		parallel_divisor(path->path.parallel_workers) : 1;
 	Cost		plain_cost = path->path.parallel_workers > 0 ? plain->partial : plain->full;
-	Cost		saved = share_saved(rel, joins) * rel->tuples * JOIN_ROW_COST;
+	Cost		saved = (rel->rows - path->path.rows * divisor) * JOIN_ROW_COST;
 	Cost		spent = list_length(joins) * rel->tuples * PROBE_COST;
 	ListCell   *cell;
 
@@ -456,15 +535,42 @@ may_pay(RelOptInfo *rel)
 	return true;
 }
 
+/*
+ * Would a nested loop that finds the rows of "rel" by an index, for each row of some other
+ * table, be cheaper than a scan without a filter?  Such a plan is better than its cost if
+ * the pages are cached, and reads few rows however many there are.  So no filter must
+ * replace it by being a little cheaper.
+ */
+static bool
+is_looked_up(PlannerInfo *root, RelOptInfo *rel, const PlainCosts *plain)
+{
+	Cost		scan = plain->full + rel->rows * cpu_operator_cost;
+	ListCell   *cell;
+
+	foreach(cell, rel->pathlist)
+	{
+		Path	   *path = lfirst(cell);
+		int			other;
+
+		if (path->param_info != NULL &&
+			bms_get_singleton_member(PATH_REQ_OUTER(path), &other) &&
+			find_base_rel(root, other)->rows * path->total_cost < scan)
+			return true;
+	}
+	return false;
+}
+
 /* The join filters that are expected to pay, beside these conditions */
 static List *
-find_joins(PlannerInfo *root, RelOptInfo *rel, List *conditions)
+find_joins(PlannerInfo *root, RelOptInfo *rel, List *conditions,
+		   const PlainCosts *plain)
 {
 	bool		force = filter_scan_setting == FILTER_SCAN_FORCE;
 	List	   *joins = NIL;
 	ListCell   *cell;
 
-	if (join_filter_setting == JOIN_FILTER_OFF || !(may_pay(rel) || force))
+	if (join_filter_setting == JOIN_FILTER_OFF ||
+		!((may_pay(rel) && !is_looked_up(root, rel, plain)) || force))
 		return NIL;
 	foreach(cell, join_filters_find(root, rel))
 	{
@@ -480,6 +586,66 @@ find_joins(PlannerInfo *root, RelOptInfo *rel, List *conditions)
 	return joins;
 }
 
+/* Of the filters for one element, only the one that fewest rows pass sizes a join. */
+static void
+size_joins(PlannerInfo *root, RelOptInfo *rel, List *joins)
+{
+	ListCell   *cell;
+	ListCell   *other;
+
+	foreach(cell, joins)
+	{
+		const JoinFilter *filter = lfirst(cell);
+		const JoinFilter *least = filter;
+
+		foreach(other, joins)
+		{
+			const JoinFilter *candidate = lfirst(other);
+
+			if (equal(candidate->element, filter->element) &&
+				candidate->share < least->share)
+				least = candidate;
+		}
+		if (filter == least)
+			join_filter_size_join(root, rel, filter);
+	}
+}
+
+/*
+ * Does a path ask a membership index for each row of another table, at no less cost than
+ * reading its own table each time?
+ */
+static bool
+asks_in_vain(Path *path, const PlainCosts *plain)
+{
+	Path	   *bitmap;
+
+	if (!IsA(path, BitmapHeapPath) || path->param_info == NULL)
+		return false;
+	bitmap = ((BitmapHeapPath *) path)->bitmapqual;
+	return IsA(bitmap, IndexPath) &&
+		membership_is_method_of(((IndexPath *) bitmap)->indexinfo) &&
+		path->total_cost >= plain->full;
+}
+
+/*
+ * Remove paths that ask a membership index in vain.  Of a partition, such a path makes
+ * core consider a sequential scan for each outer row, too.
+ */
+static void
+remove_vain_paths(RelOptInfo *rel, const PlainCosts *plain)
+{
+	List	   *paths = NIL;
+	ListCell   *cell;
+
+	foreach(cell, rel->pathlist)
+	{
+		if (!asks_in_vain(lfirst(cell), plain))
+			paths = lappend(paths, lfirst(cell));
+	}
+	rel->pathlist = paths;
+}
+
 /* A set_rel_pathlist_hook */
 static void
 add_filter_scans(PlannerInfo *root, RelOptInfo *rel, Index rti,
@@ -492,24 +658,180 @@ add_filter_scans(PlannerInfo *root, RelOptInfo *rel, Index rti,
 
 	if (previous_set_rel_pathlist)
 		previous_set_rel_pathlist(root, rel, rti, rte);
-	if (filter_scan_setting == FILTER_SCAN_OFF || IS_DUMMY_REL(rel) ||
-		!is_candidate(rel, rte))
-		return;
-	conditions = find_conditions(rel);
-	joins = find_joins(root, rel, conditions);
-	if ((conditions == NIL && joins == NIL) || !is_heap(rte))
+	if (IS_DUMMY_REL(rel))
 		return;
 	/* before a better path replaces them */
 	if ((scan = find_plain_scan(rel->pathlist)) != NULL)
+	{
 		plain.full = scan->total_cost;
+		if (enable_seqscan)
+			remove_vain_paths(rel, &plain);
+	}
 	if ((scan = find_plain_scan(rel->partial_pathlist)) != NULL)
 		plain.partial = scan->total_cost;
+	if (filter_scan_setting == FILTER_SCAN_OFF || !is_candidate(rel, rte))
+		return;
+	conditions = find_conditions(rel);
+	joins = find_joins(root, rel, conditions, &plain);
+	if ((conditions == NIL && joins == NIL) || !is_heap(rte))
+		return;
 	/* all that are forced cost nothing, so there must be only one */
 	if (conditions != NIL &&
 		(joins == NIL || filter_scan_setting != FILTER_SCAN_FORCE))
 		add_paths(root, rel, conditions, NIL, &plain);
 	if (joins != NIL)
+	{
+		size_joins(root, rel, joins);
 		add_paths(root, rel, conditions, joins, &plain);
+	}
+}
+
+/* ----------------------------------------------------------------
+ *		Nested loops
+ * ----------------------------------------------------------------
+ */
+
+/* Does a path return the rows that pass a join filter? */
+static bool
+has_join_filter(Path *path)
+{
+	ListCell   *cell;
+
+	switch (nodeTag(path))
+	{
+		case T_CustomPath:
+			return ((CustomPath *) path)->methods == &path_methods &&
+				path_joins((CustomPath *) path) != NIL;
+		case T_MaterialPath:
+			return has_join_filter(((MaterialPath *) path)->subpath);
+		case T_ProjectionPath:
+			return has_join_filter(((ProjectionPath *) path)->subpath);
+		case T_SortPath:
+			return has_join_filter(((SortPath *) path)->subpath);
+		case T_AppendPath:
+			foreach(cell, ((AppendPath *) path)->subpaths)
+			{
+				if (has_join_filter(lfirst(cell)))
+					return true;
+			}
+			return false;
+		default:
+			return false;
+	}
+}
+
+/* Does a nested loop compare each row that passes a join filter with others? */
+static bool
+compares_filtered(Path *path)
+{
+	Path	   *outer;
+	Path	   *inner;
+
+	if (!IsA(path, NestPath))
+		return false;
+	outer = ((NestPath *) path)->jpath.outerjoinpath;
+	inner = ((NestPath *) path)->jpath.innerjoinpath;
+	/* it looks up the other row */
+	if (bms_overlap(PATH_REQ_OUTER(inner), outer->parent->relids))
+		return false;
+	return has_join_filter(outer) || has_join_filter(inner);
+}
+
+/* A hash join of the same rows as a nested loop, or NULL */
+static Path *
+hash_instead(PlannerInfo *root, RelOptInfo *join, NestPath *nested,
+			 JoinPathExtraData *extra)
+{
+	Path	   *outer = nested->jpath.outerjoinpath;
+	Path	   *inner = nested->jpath.innerjoinpath;
+	List	   *clauses = NIL;
+	ListCell   *cell;
+	JoinCostWorkspace workspace;
+
+	if (IsA(inner, MaterialPath))
+		inner = ((MaterialPath *) inner)->subpath;
+	foreach(cell, extra->restrictlist)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
+		Relids		left = rinfo->left_relids;
+		Relids		right = rinfo->right_relids;
+
+		if (IS_OUTER_JOIN(nested->jpath.jointype) &&
+			RINFO_IS_PUSHED_DOWN(rinfo, join->relids))
+			continue;
+		if (rinfo->can_join && OidIsValid(rinfo->hashjoinoperator) &&
+			((bms_is_subset(left, outer->parent->relids) &&
+			  bms_is_subset(right, inner->parent->relids)) ||
+			 (bms_is_subset(right, outer->parent->relids) &&
+			  bms_is_subset(left, inner->parent->relids))))
+			clauses = lappend(clauses, rinfo);
+	}
+	if (clauses == NIL || !enable_hashjoin)
+		return NULL;
+	initial_cost_hashjoin(root, &workspace, nested->jpath.jointype, clauses,
+						  outer, inner, extra, false);
+	return (Path *) create_hashjoin_path(root, join, nested->jpath.jointype,
+										 &workspace, extra, outer, inner, false,
+										 extra->restrictlist,
+										 PATH_REQ_OUTER(&nested->jpath.path),
+										 clauses);
+}
+
+/*
+ * Take such nested loops of two sides off a list of paths, where hash joins can replace
+ * these.  The list has paths of other sides, too, which have other conditions than "extra".
+ */
+static List *
+take_comparing(PlannerInfo *root, RelOptInfo *join, List **paths,
+			   RelOptInfo *outer, RelOptInfo *inner, JoinPathExtraData *extra)
+{
+	List	   *instead = NIL;
+	List	   *others = NIL;
+	ListCell   *cell;
+
+	foreach(cell, *paths)
+	{
+		Path	   *path = lfirst(cell);
+		Path	   *hash = NULL;
+
+		if (compares_filtered(path) &&
+			((NestPath *) path)->jpath.outerjoinpath->parent == outer &&
+			((NestPath *) path)->jpath.innerjoinpath->parent == inner)
+			hash = hash_instead(root, join, (NestPath *) path, extra);
+
+		if (hash != NULL)
+			instead = lappend(instead, hash);
+		else
+			others = lappend(others, path);
+	}
+	if (instead != NIL)
+		*paths = others;
+	return instead;
+}
+
+/*
+ * A set_join_pathlist_hook.  If fewer rows have a partner than we expect, or more pass, a
+ * nested loop that compares all of them takes hundreds of times as long.  LIMIT makes it
+ * look cheap, since the first row seems to suffice.  And a hash join reads neither side if
+ * the other is empty.
+ */
+static void
+replace_nested_loops(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
+					 RelOptInfo *inner, JoinType type,
+					 JoinPathExtraData *extra)
+{
+	List	   *hashes;
+	ListCell   *cell;
+
+	if (previous_set_join_pathlist)
+		previous_set_join_pathlist(root, join, outer, inner, type, extra);
+	hashes = take_comparing(root, join, &join->pathlist, outer, inner, extra);
+	foreach(cell, hashes)
+		add_path(join, lfirst(cell));
+	hashes = take_comparing(root, join, &join->partial_pathlist, outer, inner,
+							extra);
+	foreach(cell, hashes)
+		add_partial_path(join, lfirst(cell));
 }
 
 #if PG_VERSION_NUM >= 190000
@@ -594,9 +916,10 @@ filter_scan_init(void)
 	RegisterCustomScanMethods(&filter_scan_methods);
 	RegisterCustomScanMethods(&key_build_methods);
 	RegisterCustomScanMethods(&key_probe_methods);
-	key_link_init();
 	previous_planner = planner_hook;
 	planner_hook = plan_statement;
 	previous_set_rel_pathlist = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = add_filter_scans;
+	previous_set_join_pathlist = set_join_pathlist_hook;
+	set_join_pathlist_hook = replace_nested_loops;
 }

@@ -3,25 +3,38 @@
  *	  The executor's side of the Filter Scan: a sequential scan that probes filters
  *	  with the rows of a page, all at once, before any of them leaves the scan.
  *
- * The plan (filter_path.c makes it) is a CustomScan of a table.  For each probe there
- * is an expression in custom_exprs, and a list in custom_private: a condition that
- * probes, and NIL; or an element to be looked up for a join, and what probe_begin()
- * has to know of the index; or a list of columns to be looked up in the keys of a hash
- * join, and what key_probe_begin() has to know (key_plan.c adds those).  The table's
- * other conditions are in "qual" as in any scan.
+ * The plan (filter_path.c makes it) is a CustomScan of a table.  The table's other
+ * conditions are in "qual" as in any scan.  For each probe there is an expression in
+ * custom_exprs, and a list in filter_scan_fields(): a condition that probes, and how many
+ * conditions of "qual" a sequential scan would check before it; or an element to be
+ * looked up for a join, and what probe_begin() has to know of the index; or a list of
+ * columns to be looked up in the keys of a hash join, and what key_probe_begin() has to
+ * know (key_plan.c adds those).
  *
  * A row that a filter removes needs no slot and no call of the executor.  The rows
- * that pass are stored in a slot one by one; ExecScan() checks the other conditions
- * and projects.
+ * that pass are stored in a slot one by one, to check the other conditions;
+ * ExecScan() projects.
+ *
+ * No filter is evaluated, and no element compared, before a row has satisfied the
+ * conditions that come first in a sequential scan: it might raise an error of which that
+ * knows nothing, or run a subquery in vain.  So until then we go row by row.  No
+ * condition is checked twice for a row, as it may call volatile functions.
  *
  * EvalPlanQual replaces the row of a scan by a newer one, which is probed again: that
  * is the recheck.
+ *
+ * Backward.  As any sequential scan, it goes back for a cursor, by whole pages.
  *
  * Parallel.  The processes share the table's pages as in a parallel sequential scan.
  *
  * We count the rows that are probed and removed in the node's instrumentation, which
  * has fields for counts of a node's own.  The server adds up those of all processes,
  * also if one worker makes the whole scan.
+ *
+ * Policies and security barriers.  The number of rows that a probe removes, before the
+ * conditions that hide them, tells the user how many hidden rows have certain values.  So
+ * where a query hides rows, we count only what a sequential scan would: the rows that
+ * it passes over from one row that it returns to the next, whatever removes them.
  */
 #include "filter_scan.h"
 #include "probe.h"
@@ -59,8 +72,23 @@ typedef struct FilterScanState
 	ParallelTableScanDesc parallel; /* of a parallel scan, or NULL */
 	HeapTupleData tuple;		/* of the row returned last */
 	int			rows[HEAP_PAGE_ROWS_MAX];	/* of the page, that have passed */
-	int			count;			/* of "rows" */
-	int			next;			/* the one to be returned next */
+	int			count;			/* of "rows"; 0: before or after all pages */
+	int			place;			/* in "rows", of the one returned last */
+
+	/*
+	 * The other conditions, in parts: those before each probe, and behind the
+	 * last. Of each row of the page, how many parts it has satisfied so far.
+	 */
+	ExprState **parts;			/* of which some are NULL; NULL: no conditions */
+	int			part_count;
+	int			satisfied[HEAP_PAGE_ROWS_MAX];
+	bool		some_satisfied; /* or that is not known of any row */
+
+	/* What is counted if rows of the query are hidden from the user */
+	bool		hides_rows;
+	int			page_rows;		/* of the page, with those that did not pass */
+	int			page_place;		/* of the row returned last; or the page's end
+								 * that we come from */
 } FilterScanState;
 
 /* Sort the probes of joins' keys, which come last: the most selective goes first. */
@@ -80,27 +108,83 @@ sort_key_probes(FilterScanState *state)
 	}
 }
 
+/* No page has been read: what comes next is the first, or in a backward scan the last. */
+static void
+leave_pages(FilterScanState *state)
+{
+	state->count = state->page_rows = 0;
+	state->place = state->page_place = -1;
+}
+
+/* Prepare the conditions from the first'th to the one before the end'th. */
+static ExprState *
+begin_part(CustomScanState *node, int first, int end)
+{
+	List	   *conditions = NIL;
+
+	/* the server has prepared all of them */
+	if (node->ss.ps.qual && end - first == list_length(node->ss.ps.plan->qual))
+		return node->ss.ps.qual;
+	for (int i = first; i < end; i++)
+		conditions = lappend(conditions,
+							 list_nth(node->ss.ps.plan->qual, i));
+	return ExecInitQual(conditions, &node->ss.ps);
+}
+
+/* Prepare the other conditions, which ExecScan() then has no more to check. */
+static void
+begin_parts(FilterScanState *state)
+{
+	CustomScanState *node = &state->css;
+	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+	int			conditions = list_length(plan->scan.plan.qual);
+	int			begun = 0;
+	int			part = 0;
+	ListCell   *cell;
+
+	if (conditions == 0)
+		return;
+	state->part_count = list_length(state->probes) + 1;
+	state->parts = palloc0(state->part_count * sizeof(ExprState *));
+	foreach(cell, filter_scan_fields(plan))
+	{
+		if (IsA(lfirst(cell), IntList))
+		{
+			int			end = linitial_int(lfirst(cell));
+
+			Assert(end >= begun);
+			state->parts[part] = begin_part(node, begun, end);
+			begun = end;
+		}
+		part++;
+	}
+	state->parts[part] = begin_part(node, begun, conditions);
+	node->ss.ps.qual = NULL;
+}
+
 static void
 filter_scan_begin(CustomScanState *node, EState *estate, int eflags)
 {
 	FilterScanState *state = (FilterScanState *) node;
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
 	ListCell   *cell;
-	ListCell   *join;
+	ListCell   *fields;
 
 #if PG_VERSION_NUM < 160000
 	/* the server has made a virtual slot, and expressions that read such */
 	node->ss.ps.subPlan = NIL;
+	node->ss.ps.qual = NULL;
 	ExecInitScanTupleSlot(estate, &node->ss,
 						  RelationGetDescr(node->ss.ss_currentRelation),
 						  &TTSOpsBufferHeapTuple);
 	ExecAssignScanProjectionInfo(&node->ss);
-	node->ss.ps.qual = ExecInitQual(plan->scan.plan.qual, &node->ss.ps);
 #endif
+	leave_pages(state);
+	state->hides_rows = filter_scan_hides(plan);
 	/* for EXPLAIN too: this checks that the user may call the functions */
-	forboth(cell, plan->custom_exprs, join, plan->custom_private)
+	forboth(cell, plan->custom_exprs, fields, filter_scan_fields(plan))
 	{
-		Probe	   *probe = probe_begin(lfirst(cell), lfirst(join),
+		Probe	   *probe = probe_begin(lfirst(cell), lfirst(fields),
 										&node->ss.ps);
 
 		state->probes = lappend(state->probes, probe);
@@ -110,11 +194,122 @@ filter_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	state->key_place = list_length(state->probes) -
 		list_length(state->key_probes);
 	sort_key_probes(state);
+	begin_parts(state);
 }
 
-/* Read pages until a row has passed.  Returns false at the end of the scan. */
+static inline void
+store_row(FilterScanState *state, int row)
+{
+	heap_page_row(state->scan, row, &state->tuple);
+	heap_page_store(state->scan, &state->tuple,
+					state->css.ss.ss_ScanTupleSlot);
+}
+
+/*
+ * Does the row of the page, which is in the slot, satisfy the first "parts" parts of the
+ * conditions?  Does not check again what it is known to satisfy.
+ */
+static pg_attribute_always_inline bool
+satisfies(FilterScanState *state, int row, int parts)
+{
+	ScanState  *ss = &state->css.ss;
+	ExprContext *econtext = ss->ps.ps_ExprContext;
+	int			part = state->some_satisfied ? state->satisfied[row] : 0;
+
+	econtext->ecxt_scantuple = ss->ss_ScanTupleSlot;
+	for (; part < parts; part++)
+	{
+		if (!ExecQual(state->parts[part], econtext))
+		{
+			if (!state->hides_rows)
+				InstrCountFiltered1(ss, 1);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* A row that has satisfied these parts is probed, and may be returned: remember them. */
+static void
+note_satisfied(FilterScanState *state, int row, int parts)
+{
+	if (!state->some_satisfied)
+		memset(state->satisfied, 0, sizeof(state->satisfied));
+	state->some_satisfied = true;
+	state->satisfied[row] = parts;
+}
+
+/*
+ * Where rows are hidden: count those between the last place in the page and another one,
+ * which is a row's or an end's, as removed by the table's conditions.
+ */
+static void
+count_passed_over(FilterScanState *state, int place)
+{
+	if (state->page_rows > 0)
+		InstrCountFiltered1(&state->css.ss, abs(place - state->page_place) - 1);
+	state->page_place = place;
+}
+
+/* The same, for a page that we leave for another, which has so many rows */
+static void
+count_page(FilterScanState *state, int rows, bool forward)
+{
+	count_passed_over(state, forward ? state->page_rows : -1);
+	state->page_rows = rows;
+	state->page_place = forward ? -1 : rows;
+}
+
+/*
+ * Probe for the first time: only with rows that satisfy the conditions before the probe,
+ * until it is settled.  *unsatisfied is raised by the number of the others.
+ *
+ * Otherwise as probe_page() with state->rows.
+ */
+static int
+probe_reached(FilterScanState *state, int part, int count, bool *probed,
+			  int *unsatisfied)
+{
+	ScanState  *ss = &state->css.ss;
+	Probe	   *probe = list_nth(state->probes, part);
+	int		   *rows = state->rows;
+	int			passed = 0;
+	int			next = 0;
+
+	while (next < count && !probe->settled)
+	{
+		int			row = rows[next++];
+		bool		reached;
+
+		CHECK_FOR_INTERRUPTS();
+		store_row(state, row);
+		reached = satisfies(state, row, part + 1);
+		ExecClearTuple(ss->ss_ScanTupleSlot);
+		ResetExprContext(ss->ps.ps_ExprContext);
+		if (!reached)
+		{
+			(*unsatisfied)++;
+			continue;
+		}
+		note_satisfied(state, row, part + 1);
+		rows[passed] = row;
+		passed += probe_page(probe, state->scan, ss->ps.ps_ExprContext,
+							 ss->ss_ScanTupleSlot, &rows[passed], 1, probed);
+	}
+	if (next == count)
+		return passed;
+	memmove(&rows[passed], &rows[next], (count - next) * sizeof(int));
+	return passed + probe_page(probe, state->scan, ss->ps.ps_ExprContext,
+							   ss->ss_ScanTupleSlot, &rows[passed],
+							   count - next, probed);
+}
+
+/*
+ * Read pages until a row has passed, and go to the first of that page, or backward to
+ * the last.  Returns false at the end of the scan.
+ */
 static bool
-read_page(FilterScanState *state)
+read_page(FilterScanState *state, ScanDirection direction)
 {
 	ScanState  *ss = &state->css.ss;
 
@@ -122,72 +317,97 @@ read_page(FilterScanState *state)
 		state->scan = heap_page_begin(ss, state->parallel);
 	for (;;)
 	{
-		int			count = heap_page_next(state->scan);
+		int			count = heap_page_next(state->scan, direction);
 		int			passed = count;
+		int			unsatisfied = 0;
 		bool		probed = false;
 		ListCell   *cell;
 
 		CHECK_FOR_INTERRUPTS();
+		if (state->hides_rows)
+			count_page(state, count, ScanDirectionIsForward(direction));
 		if (count == 0)
+		{
+			leave_pages(state);
 			return false;
+		}
+		state->some_satisfied = false;
 		for (int i = 0; i < count; i++)
 			state->rows[i] = i;
 		foreach(cell, state->probes)
 		{
-			passed = probe_page(lfirst(cell), state->scan,
-								ss->ps.ps_ExprContext, ss->ss_ScanTupleSlot,
-								state->rows, passed, &probed);
+			Probe	   *probe = lfirst(cell);
+
+			if (unlikely(!probe->settled && state->parts))
+				passed = probe_reached(state, foreach_current_index(cell),
+									   passed, &probed, &unsatisfied);
+			else
+				passed = probe_page(probe, state->scan,
+									ss->ps.ps_ExprContext,
+									ss->ss_ScanTupleSlot, state->rows,
+									passed, &probed);
 			if (passed == 0)
 				break;
 		}
 		if (++state->pages % SORT_PAGES == 0)
 			sort_key_probes(state);
-		if (ss->ps.instrument)
+		if (ss->ps.instrument && !state->hides_rows)
 		{
-			ss->ps.instrument->rows_probed += probed ? count : 0;
-			ss->ps.instrument->rows_removed += count - passed;
+			ss->ps.instrument->rows_probed += probed ? count - unsatisfied : 0;
+			ss->ps.instrument->rows_removed += count - unsatisfied - passed;
 		}
 		if (passed > 0)
 		{
 			state->count = passed;
-			state->next = 0;
+			state->place = ScanDirectionIsForward(direction) ? 0 : passed - 1;
 			return true;
 		}
 	}
 }
 
-/* An ExecScanAccessMtd */
+/* An ExecScanAccessMtd: the next row that satisfies all conditions */
 static TupleTableSlot *
 next_row(ScanState *node)
 {
 	FilterScanState *state = (FilterScanState *) node;
-	TupleTableSlot *slot = node->ss_ScanTupleSlot;
+	ScanDirection direction = node->ps.state->es_direction;
 
-	if (state->next >= state->count && !read_page(state))
+	for (;;)
 	{
-		state->count = state->next = 0;
-		return ExecClearTuple(slot);
+		state->place += ScanDirectionIsForward(direction) ? 1 : -1;
+		if ((state->place < 0 || state->place >= state->count) &&
+			!read_page(state, direction))
+			return ExecClearTuple(node->ss_ScanTupleSlot);
+		store_row(state, state->rows[state->place]);
+		if (state->parts == NULL ||
+			satisfies(state, state->rows[state->place], state->part_count))
+			break;
+		ResetExprContext(node->ps.ps_ExprContext);
+		CHECK_FOR_INTERRUPTS();
 	}
-	heap_page_row(state->scan, state->rows[state->next++], &state->tuple);
-	heap_page_store(state->scan, &state->tuple, slot);
-	return slot;
+	if (unlikely(state->hides_rows))
+		count_passed_over(state, state->rows[state->place]);
+	return node->ss_ScanTupleSlot;
 }
 
-/* An ExecScanRecheckMtd: does the row in the slot pass all filters? */
+/* An ExecScanRecheckMtd: does the row in the slot satisfy all conditions? */
 static bool
 recheck_row(ScanState *node, TupleTableSlot *slot)
 {
 	FilterScanState *state = (FilterScanState *) node;
 	ExprContext *econtext = node->ps.ps_ExprContext;
+	int			part = 0;
 	ListCell   *cell;
 
 	econtext->ecxt_scantuple = slot;
 	foreach(cell, state->probes)
 	{
-		if (!probe_recheck(lfirst(cell), econtext))
+		if ((state->parts && !ExecQual(state->parts[part], econtext)) ||
+			!probe_recheck(lfirst(cell), econtext))
 			return false;
+		part++;
 	}
-	return true;
+	return state->parts == NULL || ExecQual(state->parts[part], econtext);
 }
 
 static TupleTableSlot *
@@ -211,7 +431,7 @@ filter_scan_rescan(CustomScanState *node)
 	FilterScanState *state = (FilterScanState *) node;
 	ListCell   *cell;
 
-	state->count = state->next = 0;
+	leave_pages(state);
 	/* the slot has a pin of its own on the page */
 	if (state->scan)
 		table_rescan(state->scan, NULL);
@@ -362,7 +582,7 @@ filter_scan_shutdown(CustomScanState *node)
 	if (state->parallel == NULL)
 		return;
 	state->parallel = NULL;
-	state->count = state->next = 0;
+	leave_pages(state);
 	if (state->scan)
 		table_endscan(state->scan);
 	state->scan = NULL;
@@ -440,14 +660,14 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	ListCell   *cell;
 	ListCell   *join;
 
-	forboth(cell, plan->custom_exprs, join, plan->custom_private)
+	forboth(cell, plan->custom_exprs, join, filter_scan_fields(plan))
 	{
 		char	   *text = IsA(lfirst(cell), List) ?
 			key_probe_text(lfirst(cell), lfirst(join), context, es->verbose) :
 			deparse_expression(shorten_filters(lfirst(cell), NULL), context,
 							   es->verbose, false);
 
-		if (lfirst(join) != NIL && IsA(lfirst(join), OidList))
+		if (IsA(lfirst(join), OidList))
 			text = psprintf("%s in index %s", text,
 							index_name(linitial_oid(lfirst(join)),
 									   es->verbose));
@@ -457,6 +677,14 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	ExplainPropertyList("Probe", conditions, es);
 	if (!es->analyze || !instrument)
 		return;
+	if (state->hides_rows)
+	{
+		/* the server shows them where there are other conditions */
+		if (plan->scan.plan.qual == NIL)
+			ExplainPropertyInteger("Rows Removed by Probe", NULL,
+								   (int64) instrument->nfiltered1, es);
+		return;
+	}
 	foreach(cell, state->probes)
 		bytes += probe_bytes(lfirst(cell));
 	if (bytes > 0)
@@ -499,6 +727,31 @@ const CustomScanMethods filter_scan_methods = {
 	.CustomName = "Filter Scan",
 	.CreateCustomScanState = filter_scan_create_state
 };
+
+/*
+ * filter_scan_make
+ *		A plan of a scan without probes
+ *
+ * "hides_rows" tells whether policies or security barriers hide rows of the query.
+ */
+CustomScan *
+filter_scan_make(Index relid, bool hides_rows)
+{
+	CustomScan *scan = makeNode(CustomScan);
+
+	scan->scan.scanrelid = relid;
+	scan->custom_private = list_make2(NIL, makeBoolean(hides_rows));
+	scan->methods = &filter_scan_methods;
+	return scan;
+}
+
+/* Add a probe to a plan, behind those that it has. */
+void
+filter_scan_add_probe(CustomScan *scan, Node *expression, List *fields)
+{
+	scan->custom_exprs = lappend(scan->custom_exprs, expression);
+	linitial(scan->custom_private) = lappend(filter_scan_fields(scan), fields);
+}
 
 /* The KeyProbes of a node, if it is a Filter Scan; else NIL */
 List *

@@ -5,14 +5,15 @@
  * This is the only file that reads the fields of a heap scan.  A heap scan in page
  * mode finds all visible rows of a page when it returns the first: it then holds
  * their line pointers in rs_vistuples, and a pin on the page, in rs_cbuf.  We take
- * the other rows from there, and tell the scan that it has returned the last one,
- * so that heap_getnext() goes on to the next page.  Reading ahead, synchronized and
+ * the other rows from there, and tell the scan that it has returned the last one
+ * (backward: the first), so that heap_getnext() goes on to the next page.  Reading ahead, synchronized and
  * parallel scans, pruning, and the predicate locks and conflicts of SERIALIZABLE
  * transactions thus remain the server's own.
  *
  * What we rely on, in heapgettup_pagemode() of each major: after heap_getnext() has
- * returned a row, rs_cindex is that row's place in rs_vistuples; rs_ntuples is their
- * number; the next call goes on behind rs_cindex.
+ * returned a row, rs_inited is set, and rs_cindex is that row's place in rs_vistuples;
+ * rs_ntuples is their number; the next call goes on behind rs_cindex, or before it.  After
+ * the last row, rs_inited is not set.
  */
 #include "heap_page.h"
 
@@ -68,21 +69,24 @@ heap_page_begin(ScanState *node, ParallelTableScanDesc parallel)
 
 /*
  * heap_page_next
- *		Go on to the next page that has visible rows
+ *		Go on to the next page that has visible rows, or the one before
  *
- * Returns their number, up to HEAP_PAGE_ROWS_MAX, or 0 at the end of the scan.
- * The page remains pinned until the next call.
+ * Returns their number, up to HEAP_PAGE_ROWS_MAX, or 0 at the end of the scan, from
+ * where it begins again.  The page remains pinned until the next call.
  */
 int
-heap_page_next(TableScanDesc scan)
+heap_page_next(TableScanDesc scan, ScanDirection direction)
 {
 	HeapScanDesc heap = (HeapScanDesc) scan;
+	bool		forward = ScanDirectionIsForward(direction);
 
-	if (heap_getnext(scan, ForwardScanDirection) == NULL)
+	/* the row that the scan has returned is that on our way out of the page */
+	if (heap->rs_inited)
+		heap->rs_cindex = forward ? heap->rs_ntuples - 1 : 0;
+	if (heap_getnext(scan, direction) == NULL)
 		return 0;
-	Assert(heap->rs_cindex == 0);
+	Assert(heap->rs_cindex == (forward ? 0 : heap->rs_ntuples - 1));
 	Assert(heap->rs_ntuples > 0 && heap->rs_ntuples <= HEAP_PAGE_ROWS_MAX);
-	heap->rs_cindex = heap->rs_ntuples - 1;
 	/* heap_getnext() has counted one; this counts rows of any relation */
 	pgstat_count_index_tuples(scan->rs_rd, heap->rs_ntuples - 1);
 	return heap->rs_ntuples;

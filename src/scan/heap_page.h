@@ -26,7 +26,7 @@
 extern bool heap_page_supported(Relation relation);
 extern TableScanDesc heap_page_begin(ScanState *node,
 									 ParallelTableScanDesc parallel);
-extern int	heap_page_next(TableScanDesc scan);
+extern int	heap_page_next(TableScanDesc scan, ScanDirection direction);
 extern void heap_page_row(TableScanDesc scan, int row, HeapTuple tuple);
 extern void heap_page_store(TableScanDesc scan, HeapTuple tuple,
 							TupleTableSlot *slot);

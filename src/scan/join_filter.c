@@ -22,6 +22,11 @@
  * index cannot be probed at run time, or not by this transaction, all rows pass
  * (index/contains.c).  Dropping the index invalidates the plans on its table.
  *
+ * Side effects.  Volatile functions must not be called for fewer rows, nor fewer rows be
+ * locked, as the executor may do with a scan's rows before it joins them, and does not
+ * with another table's if no row is left to be joined.  So we leave queries alone
+ * that do such things other than to the rows of their result.
+ *
  * Who may know.  The executor checks that the user, or the owner of the view that
  * names the other table, may read it.  But the user's own conditions run on the rows
  * that pass, and would reveal values that policies of the other table hide.  And
@@ -42,6 +47,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
+#include "optimizer/plancat.h"
 #include "parser/parsetree.h"
 #include "selectivity.h"
 #include "utils/lsyscache.h"
@@ -133,6 +139,8 @@ clause_matches(Search *search, RestrictInfo *rinfo, Expr **element,
 	OpExpr	   *clause = (OpExpr *) rinfo->clause;
 	IndexOptInfo *index = search->index;
 	Expr	   *column;
+	Oid			left;
+	Oid			right;
 
 	if (!IsA(clause, OpExpr) || list_length(clause->args) != 2 ||
 		rinfo->pseudoconstant)
@@ -146,13 +154,17 @@ clause_matches(Search *search, RestrictInfo *rinfo, Expr **element,
 		column = linitial(clause->args);
 		*operator = clause->opno;
 	}
+	if (!OidIsValid(*operator))
+		return false;
+	op_input_types(*operator, &left, &right);
 	return is_column(column, index->rel->relid, index->indexkeys[0]) &&
 		IsA(column_of(*element), Var) &&
 		bms_equal(pull_varnos(search->root, (Node *) *element),
 				  search->rel->relids) &&
 		column_of(*element)->varattno > 0 &&
-		OidIsValid(*operator) && op_strict(*operator) &&
+		op_strict(*operator) &&
 		get_op_opfamily_strategy(*operator, index->opfamily[0]) == STRATEGY_EQUAL &&
+		membership_agrees(get_opcode(*operator), index->opcintype[0], right) &&
 		(!OidIsValid(index->indexcollations[0]) ||
 		 index->indexcollations[0] == clause->inputcollid) &&
 		can_be_hashed((Node *) *element, index->indexcollations[0]);
@@ -204,6 +216,25 @@ movable_clauses(Search *search)
 	return clauses;
 }
 
+/*
+ * The clause that lets the scan be filtered by the index, or NULL.  Sets *element and
+ * *operator as clause_matches().
+ */
+static RestrictInfo *
+find_clause(Search *search, Expr **element, Oid *operator)
+{
+	ListCell   *cell;
+
+	foreach(cell, movable_clauses(search))
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
+
+		if (clause_matches(search, rinfo, element, operator))
+			return rinfo;
+	}
+	return NULL;
+}
+
 static JoinFilter *
 make_filter(Search *search, Expr *element, Oid operator)
 {
@@ -225,6 +256,7 @@ make_filter(Search *search, Expr *element, Oid operator)
 	filter->index = info->indexoid;
 	filter->element_type = membership_key_type(index, 0, right,
 											   get_opcode(operator));
+	Assert(OidIsValid(filter->element_type));
 	filter->temporary = RelationUsesLocalBuffers(index);
 	relation_close(index, NoLock);
 	get_tablespace_page_costs(info->reltablespace, NULL, &page_cost);
@@ -251,6 +283,44 @@ keep_better(List *filters, JoinFilter *filter)
 	return filters;
 }
 
+/* Does a query in an expression lock rows? */
+static bool
+locks_rows(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+		return ((Query *) node)->rowMarks != NIL ||
+			query_tree_walker((Query *) node, locks_rows, context, 0);
+	return expression_tree_walker(node, locks_rows, context);
+}
+
+/*
+ * May the query have side effects besides those on the rows of its result, which are the
+ * same with a filter and without?
+ */
+static bool
+has_side_effects(PlannerInfo *root)
+{
+	Query		query = *root->parse;
+	ListCell   *cell;
+
+	query.targetList = query.returningList = query.rowMarks = NIL;
+	if (contain_volatile_functions((Node *) &query) ||
+		locks_rows((Node *) &query, NULL))
+		return true;
+	/* the expressions of the query have parameters instead */
+	foreach(cell, root->glob->subroots)
+	{
+		Node	   *subquery = (Node *) lfirst_node(PlannerInfo, cell)->parse;
+
+		if (contain_volatile_functions(subquery) ||
+			locks_rows(subquery, NULL))
+			return true;
+	}
+	return false;
+}
+
 /*
  * join_filters_find
  *		The indexes of other tables that a scan of "rel" can probe
@@ -275,22 +345,201 @@ join_filters_find(PlannerInfo *root, RelOptInfo *rel)
 		foreach(cell, other->indexlist)
 		{
 			Search		search = {root, rel, lfirst_node(IndexOptInfo, cell)};
-			ListCell   *clause;
 			Expr	   *element;
 			Oid			operator;
 
-			if (!is_suitable(search.index))
-				continue;
-			foreach(clause, movable_clauses(&search))
-			{
-				if (!clause_matches(&search, lfirst_node(RestrictInfo, clause),
-									&element, &operator))
-					continue;
+			if (is_suitable(search.index) &&
+				find_clause(&search, &element, &operator) != NULL)
 				filters = keep_better(filters,
 									  make_filter(&search, element, operator));
-				break;
-			}
 		}
 	}
-	return filters;
+	return filters == NIL || has_side_effects(root) ? NIL : filters;
+}
+
+/* ----------------------------------------------------------------
+ *		The size of the join
+ * ----------------------------------------------------------------
+ */
+
+/* The table of a query that a table is, or of which it is a partition */
+static RelOptInfo *
+uppermost(PlannerInfo *root, RelOptInfo *rel)
+{
+	int			relid;
+
+	if (rel->top_parent_relids == NULL ||
+		!bms_get_singleton_member(rel->top_parent_relids, &relid))
+		return rel;
+	return find_base_rel(root, relid);
+}
+
+/*
+ * Where core keeps the selectivity that a clause has for the size of the join of "rel"
+ * and "other", once it is estimated; sets *type to that of the join.  NULL if that size
+ * does not depend on the number of rows of "rel" that have a partner.
+ */
+static Selectivity *
+selectivity_for_size(PlannerInfo *root, RestrictInfo *rinfo, RelOptInfo *rel,
+					 RelOptInfo *other, JoinType *type)
+{
+	ListCell   *cell;
+
+	foreach(cell, root->join_info_list)
+	{
+		SpecialJoinInfo *join = lfirst_node(SpecialJoinInfo, cell);
+		bool		is_left = bms_is_subset(rel->relids, join->syn_lefthand) &&
+			bms_is_subset(other->relids, join->syn_righthand);
+		bool		is_right = bms_is_subset(rel->relids, join->syn_righthand) &&
+			bms_is_subset(other->relids, join->syn_lefthand);
+
+		*type = join->jointype;
+		if ((is_left && *type == JOIN_SEMI) || (is_right && *type == JOIN_LEFT))
+			return &rinfo->outer_selec;
+		if (is_left || is_right)
+			return NULL;
+	}
+	*type = JOIN_INNER;
+	return &rinfo->norm_selec;
+}
+
+/* A clause's selectivity for a join of just these two tables, as core estimates it */
+static Selectivity
+core_selectivity(PlannerInfo *root, OpExpr *clause, JoinType type,
+				 RelOptInfo *rel, RelOptInfo *other)
+{
+	SpecialJoinInfo join = {
+		.type = T_SpecialJoinInfo,
+		.min_lefthand = rel->relids,
+		.min_righthand = other->relids,
+		.syn_lefthand = rel->relids,
+		.syn_righthand = other->relids,
+		.jointype = type
+	};
+
+	return join_selectivity(root, clause->opno, clause->args,
+							clause->inputcollid, type, &join);
+}
+
+/* A clause whose selectivity we lowered */
+typedef struct SizedClause
+{
+	EquivalenceClass *ec;		/* of which it was derived */
+	Selectivity *selectivity;
+	double		factor;
+} SizedClause;
+
+/* Those of the query being planned, in the memory of its planner */
+static struct
+{
+	MemoryContext mcxt;
+	List	   *clauses;
+}			sized;
+
+/* A MemoryContextCallbackFunction */
+static void
+forget_sized(void *mcxt)
+{
+	if (sized.mcxt == (MemoryContext) mcxt)
+		memset(&sized, 0, sizeof(sized));
+}
+
+/*
+ * May the selectivity of a clause be lowered?  Of the clauses of an equivalence class,
+ * only that with the least factor: core multiplies them, but those who have a partner in
+ * one list have more often one in another.
+ */
+static bool
+note_sized(PlannerInfo *root, EquivalenceClass *ec, Selectivity *selectivity,
+		   double factor)
+{
+	MemoryContext old;
+	SizedClause *added;
+	ListCell   *cell;
+
+	if (ec == NULL)
+		return true;
+	if (sized.mcxt != root->planner_cxt)
+	{
+		MemoryContextCallback *callback =
+			MemoryContextAlloc(root->planner_cxt, sizeof(MemoryContextCallback));
+
+		callback->func = forget_sized;
+		callback->arg = root->planner_cxt;
+		MemoryContextRegisterResetCallback(root->planner_cxt, callback);
+		sized.mcxt = root->planner_cxt;
+		sized.clauses = NIL;
+	}
+	foreach(cell, sized.clauses)
+	{
+		SizedClause *clause = lfirst(cell);
+
+		if (clause->ec != ec)
+			continue;
+		if (clause->factor <= factor)
+			return false;
+		/* core estimates it as any other */
+		*clause->selectivity = -1;
+		clause->selectivity = selectivity;
+		clause->factor = factor;
+		return true;
+	}
+	old = MemoryContextSwitchTo(root->planner_cxt);
+	added = palloc(sizeof(SizedClause));
+	added->ec = ec;
+	added->selectivity = selectivity;
+	added->factor = factor;
+	sized.clauses = lappend(sized.clauses, added);
+	MemoryContextSwitchTo(old);
+	return true;
+}
+
+/*
+ * join_filter_size_join
+ *		Let core expect no more of the scan's rows to have a partner than pass the filter.
+ *
+ * Without this a scan that returns few rows would be part of a join that is expected to
+ * return many: then the first of these seem to come soon, and LIMIT chooses the worst of
+ * plans.  So we lower the selectivity that core caches in the join's clause: by what the
+ * filter lets pass, to the share of rows for which core expects a partner in the whole
+ * of the other table.
+ */
+void
+join_filter_size_join(PlannerInfo *root, RelOptInfo *rel,
+					  const JoinFilter *filter)
+{
+	RelOptInfo *other = find_base_rel(root, filter->source);
+	Search		search = {root, uppermost(root, rel), NULL};
+	double		other_rows = other->rows;
+	RestrictInfo *rinfo;
+	OpExpr	   *clause;
+	Expr	   *element;
+	Oid			operator;
+	JoinType	type;
+	Selectivity *selectivity;
+	Selectivity partner;
+	ListCell   *cell;
+
+	foreach(cell, other->indexlist)
+	{
+		if (lfirst_node(IndexOptInfo, cell)->indexoid == filter->index)
+			search.index = lfirst_node(IndexOptInfo, cell);
+	}
+	rinfo = find_clause(&search, &element, &operator);
+	if (rinfo == NULL)
+		return;
+	selectivity = selectivity_for_size(root, rinfo, search.rel, other, &type);
+	/* another partition of the table, or the other table, was here before */
+	if (selectivity == NULL || *selectivity >= 0)
+		return;
+	clause = (OpExpr *) rinfo->clause;
+	/* the index has all rows */
+	other->rows = other->tuples;
+	partner = core_selectivity(root, clause, JOIN_SEMI, search.rel, other);
+	other->rows = other_rows;
+	if (filter->share < partner &&
+		note_sized(root, rinfo->parent_ec, selectivity,
+				   filter->share / partner))
+		*selectivity = core_selectivity(root, clause, type, search.rel, other) *
+			filter->share / partner;
 }

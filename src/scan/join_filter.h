@@ -23,5 +23,7 @@ typedef struct JoinFilter
 } JoinFilter;
 
 extern List *join_filters_find(PlannerInfo *root, RelOptInfo *rel);
+extern void join_filter_size_join(PlannerInfo *root, RelOptInfo *rel,
+								  const JoinFilter *filter);
 
 #endif							/* BLOOMFILTER_JOIN_FILTER_H */

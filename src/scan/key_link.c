@@ -3,8 +3,8 @@
  *	  Bringing together the nodes of a join filter when a plan is started.
  *
  * The node that builds a filter, the Hash node above it, and the nodes that probe lie
- * in different parts of the plan.  An ExecutorStart_hook finds them by the number that
- * the plan gives to each filter.  It runs in parallel workers too.
+ * in different parts of the plan.  We find them by the number that the plan gives to each
+ * filter, when a query starts (events.c), also in parallel workers.
  */
 #include "key_link.h"
 
@@ -23,8 +23,6 @@ typedef struct KeyLinks
 	List	   *sources;		/* of KeySource, theirs */
 	List	   *probes;			/* of KeyProbe */
 } KeyLinks;
-
-static ExecutorStart_hook_type previous_executor_start = NULL;
 
 /* A planstate_tree_walker() */
 static bool
@@ -51,8 +49,12 @@ find_links(PlanState *node, void *context)
 	return planstate_tree_walker(node, find_links, context);
 }
 
-static void
-link_plan(PlanState *root)
+/*
+ * key_link_plan
+ *		Bring together the nodes of a plan that was started
+ */
+void
+key_link_plan(PlanState *root)
 {
 	KeyLinks	links = {0};
 	ListCell   *cell;
@@ -75,26 +77,4 @@ link_plan(PlanState *root)
 	list_free(links.builds);
 	list_free(links.sources);
 	list_free(links.probes);
-}
-
-/* An ExecutorStart_hook */
-static void
-start_executor(QueryDesc *query, int eflags)
-{
-	uint64		begun = key_builds_begun;
-
-	if (previous_executor_start)
-		previous_executor_start(query, eflags);
-	else
-		standard_ExecutorStart(query, eflags);
-	if (key_builds_begun != begun && query->planstate)
-		link_plan(query->planstate);
-}
-
-/* When the library is loaded */
-void
-key_link_init(void)
-{
-	previous_executor_start = ExecutorStart_hook;
-	ExecutorStart_hook = start_executor;
 }

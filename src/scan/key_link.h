@@ -5,6 +5,10 @@
 #ifndef BLOOMFILTER_KEY_LINK_H
 #define BLOOMFILTER_KEY_LINK_H
 
-extern void key_link_init(void);
+#include "postgres.h"
+
+#include "nodes/execnodes.h"
+
+extern void key_link_plan(PlanState *root);
 
 #endif							/* BLOOMFILTER_KEY_LINK_H */

@@ -24,26 +24,36 @@
  * aggregate that groups by the key, by the same equality; and below a Gather in the
  * scans that its workers share, which get a copy of the filter.  Not below Limit, window
  * functions or set operations, nor a node that computes volatile functions, or whose
- * other side does.
+ * other side does.  To lock a row is an effect as that of a volatile function.
+ *
+ * Processes.  Each worker builds a hash table of its own, unless it is that of a Parallel
+ * Hash, and these may differ: each takes a sample of its own.  So a worker may drop
+ * rows by its own keys only where it would join them itself.  A Parallel Hash Join deals
+ * out the rows of both its sides anew: the inner ones are in a table that all
+ * processes look up, the outer ones in files, if there are several batches.  Below it
+ * go only filters that all processes share: of a Parallel Hash, or of a join above the
+ * Gather.
  *
  * Transfer.  Let a join have the same key as a join with a filter on its outer side.
  * Then rows of the upper join's inner side need that key too.  The upper join usually
  * reads an outer row before it builds its own hash table; by then the lower
- * filter is complete.  Below a Gather the filter must be that of all processes, of a
- * Parallel Hash.
+ * filter is complete.  Rows that a Gather or a Parallel Hash Join has dealt out have the
+ * keys of any process, so below it the filter must be that of all.
  *
  * Cost.  A probe must cost less than what the rows save that it drops, see worth_it().
+ * And where the filter has to come before any outer row, the inner side is read even if
+ * there are none.
  * The shares that pass are those of the planner's estimates.  For a semijoin, or a join
  * with a unique inner side, a share of 1 says little: the planner assumes that all rows
  * have partners in a side that is larger.  So we try, and the probe switches itself off
  * if that was right.
  *
- * Privileges.  A key may be hashed before the conditions of its table are checked.
- * That may reveal rows which policies or views hide: if a statement has any of these, and
- * the join's operator is not leakproof, a filter stays next to its join.  The keys of a
- * join in a view that is a security barrier may be of rows that the view hides later, and
- * must not choose which rows the user's own conditions see.  The finished plan does not
- * tell where a view begins, so with such views there is no transfer.
+ * Privileges.  What EXPLAIN ANALYZE tells of rows that were dropped must not be of rows that
+ * the user may not see.  Policies are conditions of a table's scan.  So if a statement
+ * has any, rows are looked up only where the conditions of their table have been
+ * checked, and subplans, which policies may have, get no filters.  The finished plan does not
+ * tell where a view begins, and a view may hide rows by any node.  So with one that is a
+ * security barrier there are no filters at all.
  */
 #include "key_plan.h"
 
@@ -85,6 +95,9 @@
 #define SORT_NS					400.0
 #define OTHER_NS				10.0
 
+/* A unit of the planner's costs: a row of a sequential scan costs 0.0125, and 78 ns */
+#define COST_UNIT_NS			6240.0
+
 /* Fewer rows are not worth a filter: 20,000 take a millisecond. */
 #define PROBED_ROWS_MIN			20000.0
 /* Assumed of a join of which estimates say little: neither few rows nor most */
@@ -106,9 +119,10 @@ typedef struct PlanEditor
 	PlannedStmt *statement;
 	bool		force;			/* wherever it is possible */
 	bool		scans;			/* may be Filter Scans */
-	bool		hides_rows;		/* by policies or security barriers */
-	bool		has_barriers;	/* views that are security barriers */
-	bool		is_volatile;	/* volatile functions are called somewhere */
+	bool		hides_rows;		/* policies are among the conditions of tables */
+	bool		is_volatile;	/* volatile functions are called somewhere, or
+								 * rows locked */
+	Bitmapset  *init_params;	/* the parameters that InitPlans set */
 	int			next_node_id;
 	int			filters;		/* numbers given so far */
 	List	   *added;			/* of KeyFilterPlan */
@@ -127,7 +141,6 @@ typedef struct JoinKey
 	Oid			outer_function[KEY_COLUMNS_MAX];	/* hash functions */
 	Oid			inner_function[KEY_COLUMNS_MAX];
 	Oid			collation[KEY_COLUMNS_MAX];
-	bool		leakproof;		/* operators and hash functions */
 } JoinKey;
 
 /* A filter to be probed somewhere */
@@ -140,13 +153,14 @@ typedef struct Placement
 	List	   *expressions;	/* the key, if it is not columns */
 	const Oid  *functions;
 	const Oid  *collations;
-	bool		leakproof;
 	double		share;			/* of the rows that is expected to pass */
 	bool		tried;			/* that is not known */
+	bool		shared;			/* by the processes of a Parallel Hash */
 	bool		blocked;		/* one outer row needs many probed ones */
 	bool		below_gather;	/* where only some scans may have it */
 	bool		edit;			/* else only these are computed: */
-	double		probed;			/* rows */
+	int			probes;			/* places where it is probed */
+	double		probed;			/* rows there */
 	double		saved;			/* nanoseconds */
 } Placement;
 
@@ -212,19 +226,6 @@ var_of(Node *expression)
 	return expression && IsA(expression, Var) ? (Var *) expression : NULL;
 }
 
-/*
- * May rows be hashed that policies or views hide from the user?  Only if the operator is
- * leakproof: EXPLAIN ANALYZE tells how many of them have one of the keys.  The server's
- * own hash functions are not marked, but as safe as their operators.
- */
-static bool
-is_leakproof(Oid operator, Oid hash_function)
-{
-	return get_func_leakproof(get_opcode(operator)) &&
-		(hash_function < FirstNormalObjectId ||
-		 get_func_leakproof(hash_function));
-}
-
 /* Sets *key to the key of a hash join; false if no filter can be made of it */
 static bool
 key_of_join(HashJoin *join, JoinKey *key)
@@ -233,7 +234,6 @@ key_of_join(HashJoin *join, JoinKey *key)
 
 	memset(key, 0, sizeof(*key));
 	key->columns = list_length(join->hashkeys);
-	key->leakproof = true;
 	if (key->columns > KEY_COLUMNS_MAX)
 		return false;
 	for (int i = 0; i < key->columns; i++)
@@ -246,8 +246,6 @@ key_of_join(HashJoin *join, JoinKey *key)
 			!get_op_hash_functions(operator, &key->outer_function[i],
 								   &key->inner_function[i]))
 			return false;
-		key->leakproof &= is_leakproof(operator, key->outer_function[i]) &&
-			is_leakproof(operator, key->inner_function[i]);
 		if (outer && outer->varno == OUTER_VAR)
 			key->outer[i] = outer->varattno;
 		else
@@ -316,6 +314,20 @@ make_node_above(PlanEditor *editor, Plan *child,
 	Plan	   *plan = &node->scan.plan;
 	ListCell   *cell;
 
+#if PG_VERSION_NUM >= 180000
+	plan->disabled_nodes = child->disabled_nodes;
+	if (child->disabled_nodes > 0)
+	{
+		Result	   *stand_in = makeNode(Result);
+
+		/*
+		 * never executed: EXPLAIN compares disabled_nodes with those of
+		 * custom_plans, without the child
+		 */
+		stand_in->plan.disabled_nodes = child->disabled_nodes;
+		node->custom_plans = list_make1(stand_in);
+	}
+#endif
 	plan->startup_cost = child->startup_cost;
 	plan->total_cost = child->total_cost;
 	plan->plan_rows = child->plan_rows;
@@ -407,12 +419,28 @@ is_custom(const Plan *plan, const CustomScanMethods *methods)
  * ----------------------------------------------------------------
  */
 
+/* Is a subplan executed for an expression?  An InitPlan is when first needed. */
+static bool
+needs_subplan(Node *node, void *context)
+{
+	const PlanEditor *editor = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+		return ((Param *) node)->paramkind == PARAM_EXEC &&
+			bms_is_member(((Param *) node)->paramid, editor->init_params);
+	return IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) ||
+		expression_tree_walker(node, needs_subplan, context);
+}
+
 /* Might expressions call volatile functions, or a subplan in them? */
 static bool
 calls_volatile(const PlanEditor *editor, List *expressions)
 {
 	return contain_volatile_functions((Node *) expressions) ||
-		(editor->is_volatile && contain_subplans((Node *) expressions));
+		(editor->is_volatile &&
+		 needs_subplan((Node *) expressions, (void *) editor));
 }
 
 /*
@@ -422,10 +450,43 @@ calls_volatile(const PlanEditor *editor, List *expressions)
 static bool
 is_volatile(const PlanEditor *editor, const Plan *plan)
 {
+	List	   *conditions[2] = {NIL, NIL};
+
+	/* of joins and indexes: not volatile themselves, but a subplan may be */
+	switch (nodeTag(plan))
+	{
+		case T_HashJoin:
+			conditions[0] = ((const HashJoin *) plan)->hashclauses;
+			conditions[1] = ((const Join *) plan)->joinqual;
+			break;
+		case T_MergeJoin:
+			conditions[0] = ((const MergeJoin *) plan)->mergeclauses;
+			conditions[1] = ((const Join *) plan)->joinqual;
+			break;
+		case T_NestLoop:
+			conditions[0] = ((const Join *) plan)->joinqual;
+			break;
+		case T_IndexScan:
+			conditions[0] = ((const IndexScan *) plan)->indexqual;
+			conditions[1] = ((const IndexScan *) plan)->indexorderby;
+			break;
+		case T_IndexOnlyScan:
+			conditions[0] = ((const IndexOnlyScan *) plan)->indexqual;
+			conditions[1] = ((const IndexOnlyScan *) plan)->indexorderby;
+			break;
+		case T_BitmapHeapScan:
+			conditions[0] = ((const BitmapHeapScan *) plan)->bitmapqualorig;
+			break;
+		case T_CustomScan:
+			conditions[0] = ((const CustomScan *) plan)->custom_exprs;
+			break;
+		default:
+			break;
+	}
 	return calls_volatile(editor, plan->targetlist) ||
 		calls_volatile(editor, plan->qual) ||
-		((IsA(plan, HashJoin) || IsA(plan, MergeJoin) || IsA(plan, NestLoop)) &&
-		 calls_volatile(editor, ((const Join *) plan)->joinqual));
+		calls_volatile(editor, conditions[0]) ||
+		calls_volatile(editor, conditions[1]);
 }
 
 /*
@@ -531,7 +592,7 @@ share_of_probes(const CustomScan *scan)
 	ListCell   *keys;
 	ListCell   *fields;
 
-	forboth(keys, scan->custom_exprs, fields, scan->custom_private)
+	forboth(keys, scan->custom_exprs, fields, filter_scan_fields(scan))
 	{
 		if (IsA(lfirst(keys), List))
 			share *= (double) list_nth_int(linitial(lfirst(fields)), KEY_PROBE_SHARE) /
@@ -544,13 +605,11 @@ share_of_probes(const CustomScan *scan)
 static CustomScan *
 make_filter_scan(Plan *plan)
 {
-	CustomScan *scan = makeNode(CustomScan);
+	CustomScan *scan = filter_scan_make(((Scan *) plan)->scanrelid, false);
 
 	scan->scan.plan = *plan;
 	scan->scan.plan.type = T_CustomScan;
-	scan->scan.scanrelid = ((Scan *) plan)->scanrelid;
 	scan->custom_relids = bms_make_singleton(scan->scan.scanrelid);
-	scan->methods = &filter_scan_methods;
 	return scan;
 }
 
@@ -571,6 +630,7 @@ place_in_scan(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	if (!(IsA(plan, SeqScan) || is_custom(plan, &filter_scan_methods)) ||
 		!editor->scans || is_volatile(editor, plan) ||
 		(placement->below_gather && !plan->parallel_aware) ||
+		(editor->hides_rows && plan->qual != NIL) ||
 		!columns_of_table(plan, columns, placement->columns, attributes))
 		return false;
 	rte = rt_fetch(((Scan *) plan)->scanrelid, editor->statement->rtable);
@@ -585,6 +645,7 @@ place_in_scan(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 		return false;
 	if (!IsA(plan, SeqScan))
 		rows *= share_of_probes((CustomScan *) plan);
+	placement->probes++;
 	placement->probed += rows;
 	if (!placement->edit)
 		return true;
@@ -597,9 +658,7 @@ place_in_scan(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 
 		keys = lappend(keys, copyObject(var_of((Node *) entry->expr)));
 	}
-	scan->custom_exprs = lappend(scan->custom_exprs, keys);
-	scan->custom_private = lappend(scan->custom_private,
-								   probe_fields(editor, placement));
+	filter_scan_add_probe(scan, (Node *) keys, probe_fields(editor, placement));
 	scan->scan.plan.plan_rows = clamp_row_est(scan->scan.plan.plan_rows *
 											  share_for_others(placement));
 	return true;
@@ -614,6 +673,7 @@ place_above(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 
 	if (placement->below_gather)
 		return;
+	placement->probes++;
 	placement->probed += (*slot)->plan_rows;
 	if (!placement->edit)
 		return;
@@ -777,6 +837,14 @@ child_with_columns(const PlanEditor *editor, Plan *plan, const AttrNumber *colum
 	}
 }
 
+/* May a node return rows that another process has read? */
+static bool
+deals_out_rows(const Plan *plan)
+{
+	return IsA(plan, Gather) || IsA(plan, GatherMerge) ||
+		(IsA(plan, HashJoin) && plan->parallel_aware);
+}
+
 /* Does a node read many rows of a child before it returns one? */
 static bool
 is_blocking(const Plan *plan, Plan *const *child)
@@ -821,9 +889,9 @@ place_below_gather(PlanEditor *editor, Plan *gather, const AttrNumber *columns,
 		return false;
 	trial.edit = false;
 	trial.below_gather = true;
-	trial.probed = 0;
+	trial.probes = 0;
 	place(editor, child, childs, &trial);
-	if (trial.probed == 0)
+	if (trial.probes == 0)
 		return false;
 	placement->blocked = true;
 	placement->below_gather = true;
@@ -852,8 +920,7 @@ place(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	check_stack_depth();
 	if (plan->async_capable)
 		return;					/* its parent talks to it in another way */
-	if (placement->expressions != NIL ||
-		(editor->hides_rows && !placement->leakproof))
+	if (placement->expressions != NIL)
 	{
 		place_above(editor, slot, columns, placement);
 		return;
@@ -877,6 +944,8 @@ place(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	if (children != NIL)
 		return;
 	child = child_with_columns(editor, plan, columns, placement, childs);
+	if (deals_out_rows(plan) && !placement->shared && !placement->below_gather)
+		child = NULL;
 	if (child != NULL)
 	{
 		placement->saved += (1 - placement->share) * (*child)->plan_rows *
@@ -1018,11 +1087,56 @@ share_with_partner(const HashJoin *join, bool *tried)
 }
 
 /*
- * Do the rows that are dropped save more than the filter costs, which collects this
- * many keys?
+ * Does the server's join look for an outer row before it builds its hash table, and build
+ * none if there is no row?  See HJ_BUILD_HASHTABLE in core.
  */
 static bool
-worth_it(const Placement *placement, double keys)
+looks_for_outer_row(const HashJoin *join)
+{
+	const Plan *plan = &join->join.plan;
+
+	switch (join->join.jointype)
+	{
+		case JOIN_LEFT:
+		case JOIN_ANTI:
+			return !innerPlan(plan)->parallel_aware;
+		case JOIN_INNER:
+		case JOIN_SEMI:
+#if PG_VERSION_NUM >= 180000
+		case JOIN_RIGHT_SEMI:
+#endif
+			return !innerPlan(plan)->parallel_aware &&
+				outerPlan(plan)->startup_cost < innerPlan(plan)->total_cost;
+		default:
+			return false;
+	}
+}
+
+/*
+ * What it is expected to cost, in nanoseconds, that a join builds its hash table without
+ * looking for an outer row before.
+ *
+ * There is no row with a probability of exp(-n), if n are expected.  The estimate may be
+ * wrong: if n is itself distributed exponentially, with the estimate as its mean, that
+ * is 1 / (1 + estimate).
+ */
+static double
+cost_of_not_looking(const HashJoin *join)
+{
+	const Plan *plan = &join->join.plan;
+
+	if (!looks_for_outer_row(join))
+		return 0;
+	return innerPlan(plan)->total_cost * COST_UNIT_NS /
+		(1 + outerPlan(plan)->plan_rows);
+}
+
+/*
+ * Do the rows that are dropped save more than the filter costs, which collects this
+ * many keys, besides "other" nanoseconds?
+ */
+static bool
+worth_it(const Placement *placement, double keys, double other)
 {
 	bool		integer = placement->kind == KEY_INTEGER;
 
@@ -1030,7 +1144,7 @@ worth_it(const Placement *placement, double keys)
 		placement->share <= KEY_PROBE_SHARE_MAX &&
 		placement->saved >
 		placement->probed * (integer ? PROBE_INTEGER_NS : PROBE_HASH_NS) +
-		keys * (integer ? COLLECT_INTEGER_NS : COLLECT_HASH_NS);
+		keys * (integer ? COLLECT_INTEGER_NS : COLLECT_HASH_NS) + other;
 }
 
 /* Filter the outer side of a hash join, if it can be done, and pays. */
@@ -1051,19 +1165,23 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	placement.expressions = key.expressions;
 	placement.functions = key.outer_function;
 	placement.collations = key.collation;
-	placement.leakproof = key.leakproof;
 	placement.share = share_with_partner(join, &placement.tried);
+	placement.shared = innerPlan(plan)->parallel_aware;
 	if (!editor->force)
 	{
 		placement.saved = (1 - placement.share) * outerPlan(plan)->plan_rows *
 			cost_of_row(plan);
 		place(editor, &outerPlan(plan), key.outer, &placement);
-		if (!worth_it(&placement, outerPlan(innerPlan(plan))->plan_rows) ||
+		if (!worth_it(&placement, outerPlan(innerPlan(plan))->plan_rows,
+					  placement.blocked ? cost_of_not_looking(join) : 0) ||
 			has_foreign_key(editor, join, &key, &placement))
 			return;
 	}
 	placement.edit = true;
+	placement.probes = 0;
 	place(editor, &outerPlan(plan), key.outer, &placement);
+	if (placement.probes == 0)
+		return;
 	/* if one side is empty, volatile functions of the other may not be called */
 	placement.blocked &= !calls_volatile_below(editor, outerPlan(plan)) &&
 		!calls_volatile_below(editor, innerPlan(plan));
@@ -1127,21 +1245,14 @@ has_keys(const KeyFilterPlan *filter, Plan **child, AttrNumber column,
 
 /*
  * Does the join read an outer row before it builds its hash table?  Then the hash tables
- * on its outer side are built before.  See HJ_BUILD_HASHTABLE in core.
+ * on its outer side are built before.
  */
 static bool
 reads_outer_first(const PlanEditor *editor, const HashJoin *join)
 {
-	const Plan *plan = &join->join.plan;
-	const KeyFilterPlan *own = filter_of(editor, plan);
-	JoinType	type = join->join.jointype;
+	const KeyFilterPlan *own = filter_of(editor, &join->join.plan);
 
-	if (innerPlan(plan)->parallel_aware || (own && own->comes_first))
-		return false;
-	if (type == JOIN_LEFT || type == JOIN_ANTI)
-		return true;
-	return (type == JOIN_INNER || type == JOIN_SEMI) &&
-		outerPlan(plan)->startup_cost < innerPlan(plan)->total_cost;
+	return looks_for_outer_row(join) && !(own && own->comes_first);
 }
 
 /*
@@ -1158,7 +1269,7 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 	AttrNumber	here[1];
 	AttrNumber	childs[1];
 	Plan	  **child;
-	bool		below_gather = false;
+	bool		dealt_out = deals_out_rows((Plan *) join);
 
 	if (!drops_inner(join->join.jointype) ||
 		!(reads_outer_first(editor, join) || editor->force) ||
@@ -1178,13 +1289,8 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 	{
 		KeyFilterPlan *filter = filter_of(editor, plan);
 
-		below_gather |= IsA(plan, Gather) || IsA(plan, GatherMerge);
-
-		/*
-		 * the processes' own hash tables may differ: each takes a sample of
-		 * its own
-		 */
-		if (filter && below_gather && !innerPlan(plan)->parallel_aware)
+		dealt_out |= deals_out_rows(plan);
+		if (filter && dealt_out && !innerPlan(plan)->parallel_aware)
 			filter = NULL;
 		if (filter && has_keys(filter, child, childs[0], &key))
 		{
@@ -1195,16 +1301,16 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 				.integer = key.inner_integer,
 				.functions = key.inner_function,
 				.collations = key.collation,
-				.leakproof = key.leakproof,
 				.share = filter->share,
-				.tried = filter->tried
+				.tried = filter->tried,
+				.shared = innerPlan(plan)->parallel_aware
 			};
 
 			placement.saved = (1 - filter->share) * (*inner)->plan_rows *
 				cost_of_row((Plan *) join);
 			place(editor, inner, key.inner, &placement);
 			/* its keys are collected anyway */
-			if (editor->force || worth_it(&placement, 0))
+			if (editor->force || worth_it(&placement, 0, 0))
 			{
 				placement.edit = true;
 				place(editor, inner, key.inner, &placement);
@@ -1220,34 +1326,46 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
  * ----------------------------------------------------------------
  */
 
+/* The children of a node besides outerPlan() and innerPlan() */
+static List *
+other_children(Plan *plan)
+{
+	switch (nodeTag(plan))
+	{
+		case T_Append:
+			return ((Append *) plan)->appendplans;
+		case T_MergeAppend:
+			return ((MergeAppend *) plan)->mergeplans;
+		case T_BitmapAnd:
+			return ((BitmapAnd *) plan)->bitmapplans;
+		case T_BitmapOr:
+			return ((BitmapOr *) plan)->bitmapplans;
+		case T_CustomScan:
+			return ((CustomScan *) plan)->custom_plans;
+		case T_SubqueryScan:
+			return list_make1(((SubqueryScan *) plan)->subplan);
+		default:
+			return NIL;
+	}
+}
+
 /* Call "visit" for each hash join that is executed once, those below first. */
 static void
 visit_joins(PlanEditor *editor, Plan *plan,
 			void (*visit) (PlanEditor *editor, HashJoin *join))
 {
-	List	   *children = NIL;
 	ListCell   *cell;
 
 	/* what is below a foreign scan rechecks single rows */
 	if (plan == NULL || IsA(plan, ForeignScan))
 		return;
 	check_stack_depth();
-	switch (nodeTag(plan))
+	/* nor is it known what other custom scans do with theirs */
+	if (!IsA(plan, CustomScan))
 	{
-		case T_Append:
-			children = ((Append *) plan)->appendplans;
-			break;
-		case T_MergeAppend:
-			children = ((MergeAppend *) plan)->mergeplans;
-			break;
-		case T_SubqueryScan:
-			visit_joins(editor, ((SubqueryScan *) plan)->subplan, visit);
-			break;
-		default:
-			break;
+		foreach(cell, other_children(plan))
+			visit_joins(editor, lfirst(cell), visit);
 	}
-	foreach(cell, children)
-		visit_joins(editor, lfirst(cell), visit);
 	visit_joins(editor, outerPlan(plan), visit);
 	/* these sides are read again, with other parameters or other rows */
 	if (!IsA(plan, NestLoop) && !IsA(plan, RecursiveUnion))
@@ -1256,44 +1374,127 @@ visit_joins(PlanEditor *editor, Plan *plan,
 		visit(editor, (HashJoin *) plan);
 }
 
-/* Raise *largest to the largest plan_node_id, if that is greater. */
+/* Set what the editor has to know of a plan before. */
 static void
-find_largest_node_id(Plan *plan, int *largest)
+look_at_plan(PlanEditor *editor, Plan *plan)
 {
-	List	   *children = NIL;
+	ListCell   *cell;
+	ListCell   *param;
+
+	if (plan == NULL)
+		return;
+	check_stack_depth();
+	editor->next_node_id = Max(editor->next_node_id, plan->plan_node_id + 1);
+	foreach(cell, plan->initPlan)
+	{
+		foreach(param, lfirst_node(SubPlan, cell)->setParam)
+			editor->init_params = bms_add_member(editor->init_params,
+												 lfirst_int(param));
+	}
+	look_at_plan(editor, outerPlan(plan));
+	look_at_plan(editor, innerPlan(plan));
+	foreach(cell, other_children(plan))
+		look_at_plan(editor, lfirst(cell));
+}
+
+#ifdef USE_ASSERT_CHECKING
+/* What an edited plan has of a filter; rows are dealt out between two origins */
+typedef struct FilterSeen
+{
+	bool		built;
+	bool		shared;			/* by the processes of a Parallel Hash */
+	const Plan *origin;			/* of the rows that the builder reads */
+	List	   *probed;			/* origins of the rows that are probed */
+} FilterSeen;
+
+/*
+ * Note the filters that a plan builds and probes, by their numbers.  "origin" is the
+ * child of the next node above that deals out rows, or NULL.
+ */
+static void
+see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
+{
+	bool		deals_out;
+	ListCell   *keys;
+	ListCell   *fields;
 	ListCell   *cell;
 
 	if (plan == NULL)
 		return;
 	check_stack_depth();
-	*largest = Max(*largest, plan->plan_node_id);
-	find_largest_node_id(outerPlan(plan), largest);
-	find_largest_node_id(innerPlan(plan), largest);
-	switch (nodeTag(plan))
+	if (is_custom(plan, &key_build_methods))
 	{
-		case T_Append:
-			children = ((Append *) plan)->appendplans;
-			break;
-		case T_MergeAppend:
-			children = ((MergeAppend *) plan)->mergeplans;
-			break;
-		case T_BitmapAnd:
-			children = ((BitmapAnd *) plan)->bitmapplans;
-			break;
-		case T_BitmapOr:
-			children = ((BitmapOr *) plan)->bitmapplans;
-			break;
-		case T_CustomScan:
-			children = ((CustomScan *) plan)->custom_plans;
-			break;
-		case T_SubqueryScan:
-			find_largest_node_id(((SubqueryScan *) plan)->subplan, largest);
-			break;
-		default:
-			break;
+		FilterSeen *filter = seen + list_nth_int(((CustomScan *) plan)->custom_private,
+												 KEY_BUILD_NUMBER);
+
+		Assert(!filter->built);
+		filter->built = true;
+		filter->shared = plan->parallel_aware;
+		filter->origin = origin;
 	}
-	foreach(cell, children)
-		find_largest_node_id(lfirst(cell), largest);
+	else if (is_custom(plan, &key_probe_methods) ||
+			 is_custom(plan, &filter_scan_methods))
+	{
+		CustomScan *probe = (CustomScan *) plan;
+
+		forboth(keys, probe->custom_exprs,
+				fields, is_custom(plan, &filter_scan_methods) ?
+				filter_scan_fields(probe) : probe->custom_private)
+		{
+			FilterSeen *filter;
+
+			/* conditions and filters of indexes have other fields */
+			if (!IsA(lfirst(keys), List))
+				continue;
+			filter = seen + list_nth_int(linitial(lfirst(fields)), KEY_PROBE_NUMBER);
+			filter->probed = lappend(filter->probed, (void *) origin);
+		}
+	}
+	deals_out = deals_out_rows(plan);
+	see_filters(outerPlan(plan), deals_out ? outerPlan(plan) : origin, seen);
+	see_filters(innerPlan(plan), deals_out ? innerPlan(plan) : origin, seen);
+	foreach(cell, other_children(plan))
+		see_filters(lfirst(cell), origin, seen);
+}
+
+/*
+ * Assert that each filter is built once and probed somewhere, and that the rows probed
+ * are the process's own, unless the filter is that of all processes.
+ */
+static void
+check_filters(const PlanEditor *editor)
+{
+	FilterSeen *seen = palloc0((editor->filters + 1) * sizeof(FilterSeen));
+	ListCell   *cell;
+
+	see_filters(editor->statement->planTree, NULL, seen);
+	foreach(cell, editor->statement->subplans)
+		see_filters(lfirst(cell), NULL, seen);
+	for (int number = 1; number <= editor->filters; number++)
+	{
+		const FilterSeen *filter = &seen[number];
+
+		Assert(filter->built && filter->probed != NIL);
+		foreach(cell, filter->probed)
+			Assert(filter->shared || filter->origin == NULL ||
+				   filter->origin == lfirst(cell));
+	}
+	pfree(seen);
+}
+#endif
+
+/* Does the statement lock rows that it reads? */
+static bool
+locks_rows(const PlannedStmt *statement)
+{
+	ListCell   *cell;
+
+	foreach(cell, statement->rowMarks)
+	{
+		if (RowMarkRequiresRowShareLock(lfirst_node(PlanRowMark, cell)->markType))
+			return true;
+	}
+	return false;
 }
 
 /* Does the plan read views that are security barriers? */
@@ -1314,7 +1515,7 @@ static void
 edit_plan(PlanEditor *editor, Plan *plan)
 {
 	visit_joins(editor, plan, filter_join);
-	if (editor->added != NIL && !editor->has_barriers)
+	if (editor->added != NIL)
 		visit_joins(editor, plan, transfer_filters);
 }
 
@@ -1360,23 +1561,26 @@ key_plan_add_filters(PlannedStmt *statement, JoinFilterSetting setting,
 	};
 	ListCell   *cell;
 
-	if (statement->planTree == NULL || server_filters())
+	if (statement->planTree == NULL || server_filters() ||
+		has_barriers(statement))
 		return;
-	editor.has_barriers = has_barriers(statement);
+	editor.is_volatile |= locks_rows(statement);
 	/* functions that were inlined may have policies, too */
-	editor.hides_rows = has_policies || editor.has_barriers ||
-		statement->dependsOnRole;
-	find_largest_node_id(statement->planTree, &editor.next_node_id);
+	editor.hides_rows = has_policies || statement->dependsOnRole;
+	look_at_plan(&editor, statement->planTree);
 	foreach(cell, statement->subplans)
-		find_largest_node_id(lfirst(cell), &editor.next_node_id);
-	editor.next_node_id++;
+		look_at_plan(&editor, lfirst(cell));
 	edit_plan(&editor, statement->planTree);
 	foreach(cell, statement->subplans)
 	{
 		Plan	   *subplan = lfirst(cell);
 		int			plan_id = foreach_current_index(cell) + 1;
 
-		if (subplan && is_executed_once(statement, subplan, plan_id))
+		if (subplan && !editor.hides_rows &&
+			is_executed_once(statement, subplan, plan_id))
 			edit_plan(&editor, subplan);
 	}
+#ifdef USE_ASSERT_CHECKING
+	check_filters(&editor);
+#endif
 }

@@ -5,7 +5,8 @@
  * A condition that probes one filter with an element of each row: bloom_contains(),
  * cuckoo_contains(), their operators, and membership_contains(); or a membership
  * index that serves a join (join_filter.c); or the keys of a hash join
- * (key_probe.c).  The filter is evaluated once for a scan.
+ * (key_probe.c).  The filter is evaluated once for a scan, when a row is there to be
+ * probed.
  * For a page we hash the elements of all its rows, and then probe: so the misses of
  * the cache overlap, and rows that do not pass cost no slot, no expression and no
  * trip through the executor.
@@ -14,7 +15,9 @@
  * an element as its call site says (callsite.c), and read the filter through the
  * same cache (stored.c), or probe the index as its functions do (index/contains.c).
  * The functions are strict, so nothing is opened for a page whose elements are all
- * NULL.
+ * NULL.  A probe is "settled" when it has compared an element: then others raise no
+ * error, so they may be probed before other conditions.  Only an index whose table has
+ * inheritance children may refuse any element, and never settles.
  */
 #include "probe.h"
 
@@ -171,34 +174,35 @@ begin_condition(Probe *probe, Expr *clause, PlanState *parent)
  * probe_begin
  *		Prepare to probe, in a node of a plan
  *
- * "expression" is a condition of which probe_matches() was true, and "join" is NIL;
- * or it is an element to be looked up for a join, and "join" is the list of the
- * index's OID and the OID of the type by which to hash the element; or it is the list
- * of the columns of a hash join's key, and "join" what key_probe_begin() has to know.
- * Allocates in the current memory context.
+ * "fields" is that of custom_private (filter_scan.c): "expression" is a condition of which
+ * probe_matches() was true, and they are a list of integers; or it is an element to be
+ * looked up for a join, and they are the index's OID and the OID of the type by which to
+ * hash the element; or it is the list of the columns of a hash join's key, and they are
+ * what key_probe_begin() has to know.  Allocates in the current memory context.
  */
 Probe *
-probe_begin(Node *expression, List *join, PlanState *parent)
+probe_begin(Node *expression, List *fields, PlanState *parent)
 {
 	Probe	   *probe = palloc0(sizeof(Probe));
 
-	if (IsA(expression, List))
-	{
-		probe->kind = PROBE_KEYS;
-		probe->keys = key_probe_begin((List *) expression, join, parent);
-		return probe;
-	}
-	if (join == NIL)
+	if (IsA(fields, IntList))
 	{
 		begin_condition(probe, (Expr *) expression, parent);
 		return probe;
 	}
+	probe->settled = true;
+	if (IsA(expression, List))
+	{
+		probe->kind = PROBE_KEYS;
+		probe->keys = key_probe_begin((List *) expression, fields, parent);
+		return probe;
+	}
 	probe->kind = PROBE_JOIN;
-	probe->value = ObjectIdGetDatum(linitial_oid(join));
+	probe->value = ObjectIdGetDatum(linitial_oid(fields));
 	probe->ready = true;
 	begin_element(probe, (Expr *) expression, parent);
 	probe->index_site = membership_site_make(CurrentMemoryContext,
-											 lsecond_oid(join), true);
+											 lsecond_oid(fields), true);
 	return probe;
 }
 
@@ -208,7 +212,7 @@ probe_rescan(Probe *probe)
 {
 	if (probe->kind == PROBE_JOIN || probe->kind == PROBE_KEYS)
 		return;
-	probe->ready = false;
+	probe->ready = probe->settled = false;
 	MemoryContextReset(probe->mcxt);
 }
 
@@ -230,6 +234,7 @@ evaluate_filter(Probe *probe, ExprContext *econtext)
 	}
 	MemoryContextSwitchTo(old);
 	probe->ready = true;
+	probe->settled = probe->isnull;
 }
 
 /*
@@ -278,11 +283,7 @@ typedef struct PageProbe
 	bool		found[HEAP_PAGE_ROWS_MAX];
 	bool		comparable[HEAP_PAGE_ROWS_MAX]; /* of an index */
 	bool		all_comparable;
-	/* of a filter that is a value */
-	FilterReader reader;
-	uint64		seed;
-	ElementClass class;
-	ForeignElements *foreign;	/* if it is another system's, or NULL */
+	Lookup		lookup;			/* of a filter that is a value */
 } PageProbe;
 
 /*
@@ -321,28 +322,13 @@ open_filter(PageProbe *page)
 
 	if (unlikely(probe->site == NULL))
 		make_site(probe);
-	reader_open(&probe->site->user, probe->value, page->count, &page->reader);
-	/* evaluating an element may read the filter again, see reader_reopen() */
-	page->seed = image_seed(page->reader.image);
-	page->class = image_class(page->reader.image);
-	page->foreign = image_is_foreign(page->reader.image) ?
-		call_site_foreign(probe->site, page->reader.image) : NULL;
+	lookup_open(&page->lookup, probe->site, probe->value, page->count);
 }
 
 static inline uint64
 hash_for_filter(PageProbe *page, Datum element, int row)
 {
-	ElementHasher *hasher = page->probe->site->hasher;
-	uint64		hash;
-
-	if (unlikely(page->foreign != NULL))
-	{
-		foreign_elements_probe(page->foreign, element);
-		return 0;
-	}
-	hash = element_hash(hasher, element, page->seed);
-	check_class(page->class, hasher);
-	return hash;
+	return lookup_hash(&page->lookup, element);
 }
 
 /* Probe a filter that is a value. */
@@ -350,16 +336,8 @@ static void
 probe_filter(PageProbe *page)
 {
 	hash_rows(page, open_filter, hash_for_filter);
-	if (page->count == 0)
-		return;
-	reader_reopen(&page->probe->site->user, page->count, &page->reader);
-	if (page->foreign)
-	{
-		foreign_elements_find(page->foreign, &page->reader, page->found);
-		return;
-	}
-	reader_contains_batch(&page->reader, page->hashes, page->count,
-						  page->found);
+	if (page->count > 0)
+		lookup_find(&page->lookup, page->hashes, page->count, page->found);
 }
 
 static void
@@ -523,6 +501,11 @@ probe_page(Probe *probe, TableScanDesc scan, ExprContext *econtext,
 		if (page.found[i])
 			rows[passed++] = rows[i];
 	}
+	/* the filter was opened, and its class compared */
+	if (unlikely(!probe->settled))
+		probe->settled = page.count > 0 &&
+			!(probe->kind == PROBE_INDEX &&
+			  membership_site_may_refuse(probe->index_site));
 	MemoryContextSwitchTo(old);
 	ExecClearTuple(slot);
 	ResetExprContext(econtext);

@@ -5,10 +5,10 @@
 #ifndef BLOOMFILTER_PROBE_H
 #define BLOOMFILTER_PROBE_H
 
-#include "callsite.h"
 #include "heap_page.h"
 #include "index/membership.h"
 #include "key_probe.h"
+#include "lookup.h"
 
 #include "nodes/execnodes.h"
 #include "nodes/pathnodes.h"
@@ -32,6 +32,7 @@ typedef struct Probe
 	ExprState  *recheck;		/* for one row; not of PROBE_JOIN */
 	MemoryContext mcxt;			/* of "value" */
 	bool		ready;			/* "value" is this scan's */
+	bool		settled;		/* probes of further rows raise no error */
 	bool		isnull;			/* NULL: no row passes */
 	Datum		value;			/* flat filter, or pointer to one; index's OID */
 	Size		bytes;			/* the filter's size */
@@ -45,7 +46,7 @@ typedef struct Probe
 } Probe;
 
 extern bool probe_matches(Node *clause, Node **filter, Node **element);
-extern Probe *probe_begin(Node *expression, List *join, PlanState *parent);
+extern Probe *probe_begin(Node *expression, List *fields, PlanState *parent);
 extern void probe_rescan(Probe *probe);
 extern int	probe_page(Probe *probe, TableScanDesc scan, ExprContext *econtext,
 					   TupleTableSlot *slot, int *rows, int count,

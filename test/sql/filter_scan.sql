@@ -89,7 +89,7 @@ DELETE FROM scanned WHERE id BETWEEN 500 AND 900;
 
 CREATE TABLE filters (name text, f bloom, c cuckoo);
 INSERT INTO filters
-SELECT name, bloom_agg(x, 0.0001), cuckoo_agg(x)
+SELECT name, bloom_agg(x, NULL, 0.0001), cuckoo_agg(x)
 FROM (SELECT 'url', 'Host' || i FROM generate_series(1, 2100, 7) i
 	  UNION ALL SELECT 'h', 'host' || i FROM generate_series(1, 2100, 7) i
 	  UNION ALL SELECT 'long', repeat('long' || i, 1000) FROM generate_series(0, 500) i) x (name, x)
@@ -100,7 +100,7 @@ INSERT INTO filters SELECT 'few', bloom_agg(x), cuckoo_agg(x) FROM unnest(ARRAY[
 INSERT INTO filters SELECT 'sparse', bloom_add_all(bloom_create(2000), a), cuckoo_add_all(cuckoo_create(2000), a)
 FROM (SELECT ARRAY['Host1', 'Host8', 'Host2003']) q (a);
 INSERT INTO filters SELECT 'n', bloom_agg(i), cuckoo_agg(i) FROM generate_series(10, 20000, 70) i;
-INSERT INTO filters SELECT 'tid', bloom_agg(ctid, 1e-6), cuckoo_agg(ctid) FROM scanned WHERE id % 11 = 0;
+INSERT INTO filters SELECT 'tid', bloom_agg(ctid, NULL, 1e-6), cuckoo_agg(ctid) FROM scanned WHERE id % 11 = 0;
 INSERT INTO filters SELECT 'row', bloom_agg(scanned), cuckoo_agg(scanned) FROM scanned WHERE id % 11 = 0;
 INSERT INTO filters VALUES ('null', NULL, NULL);
 INSERT INTO filters SELECT 'empty', bloom_create(10), cuckoo_create(10);
@@ -225,7 +225,7 @@ FROM (VALUES
 -- An element whose function reads the filter that the scan is reading by slices
 CREATE TABLE sliced(f bloom);
 ALTER TABLE sliced ALTER f SET STORAGE EXTERNAL;
-INSERT INTO sliced SELECT bloom_agg(i, 1000000, 0.01, 7) FROM generate_series(1, 500) i;
+INSERT INTO sliced SELECT bloom_agg(bloom_element(i, 7), 1000000, 0.01) FROM generate_series(1, 500) i;
 CREATE TABLE few_to_a_page(id int, padding text);
 ALTER TABLE few_to_a_page ALTER padding SET STORAGE PLAIN;
 INSERT INTO few_to_a_page SELECT i, repeat('x', 700) FROM generate_series(1, 500) i;
@@ -255,6 +255,75 @@ CREATE FUNCTION pair_of(t text) RETURNS pair STABLE LANGUAGE plpgsql AS 'BEGIN R
 CREATE TABLE texts AS SELECT CASE WHEN i % 2 = 0 THEN 'no' || i ELSE i::text END AS t FROM generate_series(1, 20000) i;
 SELECT * FROM compare('SELECT t FROM texts WHERE membership_contains(''paired_p'', pair_of(t))');
 SELECT * FROM compare('SELECT t FROM texts WHERE membership_contains(''divided_i'', caught(t))');
+
+-- nor before a row has satisfied the conditions that are checked first
+CREATE TABLE parent (url text);
+INSERT INTO parent SELECT 'Host' || i FROM generate_series(1, 30) i;
+CREATE INDEX parent_url ON parent USING membership (url);
+CREATE TABLE child () INHERITS (parent);
+CREATE FUNCTION called(id int) RETURNS bool
+LANGUAGE plpgsql VOLATILE COST 0.0001 AS $$
+BEGIN
+	INSERT INTO calls VALUES (id);
+	RETURN id > 50;
+END
+$$;
+CREATE TABLE calls (id int);
+SELECT condition, r.*
+FROM (VALUES
+	('id < 0 AND bloom_contains((SELECT f FROM filters), url)'),
+	('id > 2000 AND bloom_contains((SELECT f FROM filters), url)'),
+	('id < 0 AND url <@ (SELECT c FROM filters)'),
+	('id < 0 AND bloom_contains((SELECT f FROM filters WHERE name = ''n''), url)'),
+	('id > 2000 AND bloom_contains((SELECT f FROM filters WHERE name = ''n''), url)'),
+	('id < 0 AND membership_contains(''scanned'', url)'),
+	('id > 2099 AND membership_contains(''scanned'', url)'),
+	('id < 0 AND membership_contains(''listed_n'', url)'),
+	('id < 0 AND membership_contains((SELECT oid::regclass FROM pg_class), url)'),
+	-- the filter is read, but no element compared
+	('id < 1900 AND id % 3 <> 0 AND bloom_contains((SELECT f FROM filters WHERE name = ''n''), sparse)'),
+	('id < 1900 AND bloom_contains((SELECT f FROM filters WHERE name = ''n''), sparse)'),
+	('id < 1900 AND id % 3 <> 0 AND bloom_contains((SELECT f FROM filters), sparse)'),
+	-- an element that no row has
+	('id < 0 AND bloom_contains((SELECT f FROM filters WHERE name = ''row''), ROW(id, (SELECT 1 / count(*) FROM calls)))'),
+	-- of several, in the order in which the server checks them
+	('bloom_contains((SELECT f FROM filters WHERE name = ''empty''), url) AND bloom_contains((SELECT f FROM filters), url)'),
+	('bloom_contains((SELECT f FROM filters), url) AND bloom_contains((SELECT f FROM filters WHERE name = ''empty''), url)'),
+	('bloom_contains((SELECT f FROM filters WHERE name = ''few''), url) AND id > 2090 AND bloom_contains((SELECT f FROM filters), url)'),
+	('bloom_contains((SELECT f FROM filters WHERE name = ''few''), url) AND id > 2002 AND bloom_contains((SELECT f FROM filters), url)'),
+	('id > 10 AND bloom_contains((SELECT f FROM filters WHERE name = ''few''), url) AND called(id) AND bloom_contains((SELECT f FROM filters WHERE name = ''url''), url)'),
+	-- which the filter of no row contains
+	('called(id) AND bloom_contains(NULL::bloom, url)'),
+	('10 / (id - 1) < 0 AND bloom_contains((SELECT f FROM filters), url)'),
+	-- an index that can only say "yes"
+	('id < 20 AND membership_contains(''parent_url'', url)'),
+	('id < 40 AND membership_contains(''parent_url'', url)'),
+	('called(id) AND id < 20 AND membership_contains(''parent_url'', url)')
+) AS q (condition), compare('SELECT id FROM scanned WHERE ' || condition) AS r;
+-- a subquery that nobody needs is not executed
+CREATE FUNCTION analyzed(query text) RETURNS SETOF text
+LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE 'EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off, BUFFERS off) ' || query;
+END
+$$;
+SELECT id, string_agg(substring(line, 'never executed'), '') AS filter
+FROM (VALUES (0), (5)) AS ids (id),
+	analyzed('SELECT FROM scanned WHERE id < ' || id || ' AND bloom_contains((SELECT f FROM filters WHERE name = ''url''), url)') AS line
+GROUP BY id ORDER BY id;
+-- once for each scan
+SELECT * FROM compare('SELECT g, s.* FROM generate_series(0, 3) g,
+	LATERAL (SELECT count(*) FROM scanned WHERE id < g * 100 AND bloom_contains((SELECT f FROM filters WHERE g = 0 OR name = ''url''), url)) s');
+SELECT * FROM compare('SELECT g, s.* FROM generate_series(0, 3) g,
+	LATERAL (SELECT count(*) FROM scanned WHERE id < g * 100 AND bloom_contains((SELECT f FROM filters WHERE g = 1 OR name = ''url''), url)) s');
+-- no condition is checked twice
+TRUNCATE calls;
+SELECT count(*) FROM scanned WHERE called(id) AND bloom_contains((SELECT f FROM filters WHERE name = 'url'), url);
+SELECT count(*) > 0 AS called, count(*) - count(DISTINCT id) AS twice FROM calls;
+TRUNCATE calls;
+SELECT count(*) FROM scanned WHERE called(id) AND id < 1900 AND membership_contains('parent_url', 'Host' || id % 20 + 1);
+SELECT count(*) > 0 AS called, count(*) - count(DISTINCT id) AS twice FROM calls;
+DROP TABLE child, parent;
 
 -- ---------------------------------------------------------------- parameters
 SET plan_cache_mode = force_generic_plan;
@@ -357,6 +426,90 @@ FETCH 2 FROM e;
 COMMIT;
 FETCH ALL FROM e;
 CLOSE e;
+-- where a cursor goes, with and without: over pages without rows that pass, and both ends
+CREATE FUNCTION visited(query text, scan text) RETURNS text[]
+LANGUAGE plpgsql AS $$
+DECLARE
+	c refcursor;
+	way text;
+	id int;
+	ids text[];
+BEGIN
+	PERFORM set_config('bloomfilter.filter_scan', scan, true);
+	OPEN c SCROLL FOR EXECUTE query;
+	FOREACH way IN ARRAY ARRAY['NEXT', 'PRIOR', 'NEXT', 'NEXT', 'LAST', 'NEXT', 'PRIOR', 'NEXT', 'PRIOR', 'PRIOR', 'FIRST', 'PRIOR',
+		'NEXT', 'RELATIVE 40', 'RELATIVE -1', 'RELATIVE 30', 'RELATIVE -60', 'ABSOLUTE 70', 'PRIOR', 'ABSOLUTE -70', 'NEXT',
+		'RELATIVE 1000', 'PRIOR', 'RELATIVE -1000', 'NEXT'] LOOP
+		CASE
+			WHEN way ~ 'RELATIVE' THEN FETCH RELATIVE substr(way, 10)::int FROM c INTO id;
+			WHEN way ~ 'ABSOLUTE' THEN FETCH ABSOLUTE substr(way, 10)::int FROM c INTO id;
+			WHEN way = 'NEXT' THEN FETCH NEXT FROM c INTO id;
+			WHEN way = 'PRIOR' THEN FETCH PRIOR FROM c INTO id;
+			WHEN way = 'FIRST' THEN FETCH FIRST FROM c INTO id;
+			WHEN way = 'LAST' THEN FETCH LAST FROM c INTO id;
+		END CASE;
+		ids := ids || (way || ' ' || coalesce(id::text, 'none'));
+	END LOOP;
+	CLOSE c;
+	PERFORM set_config('bloomfilter.filter_scan', 'force', true);
+	RETURN ids;
+END
+$$;
+SELECT scans_of('SELECT id FROM scanned WHERE ' || condition) AS scans, (SELECT count(*) FROM unnest(with_scan) way WHERE way ~ 'none') AS ends, with_scan = without AS same
+FROM (VALUES ('membership_contains(''listed_url'', url)'),
+			 ('bloom_contains((SELECT f FROM filters WHERE name = ''few''), url)'),
+			 ('cuckoo_contains((SELECT c FROM filters WHERE name = ''url''), url) AND id % 3 = 0'),
+			 ('membership_contains(''listed_url'', url) AND id < 0')) AS conditions (condition),
+	LATERAL (SELECT visited('SELECT id FROM scanned WHERE ' || condition, 'force') AS with_scan,
+		visited('SELECT id FROM scanned WHERE ' || condition, 'off') AS without) AS both_ways;
+-- a cursor goes back as it does without, also undeclared
+BEGIN;
+DECLARE c CURSOR FOR SELECT id FROM scanned WHERE membership_contains('listed_url', url);
+FETCH 3 FROM c;
+FETCH BACKWARD 1 FROM c;
+CLOSE c;
+-- no Material, which would keep rows that were changed
+DECLARE c SCROLL CURSOR FOR SELECT id FROM scanned WHERE membership_contains('listed_url', url);
+FETCH 3 FROM c;
+FETCH BACKWARD 1 FROM c;
+UPDATE scanned SET id = -1 WHERE CURRENT OF c RETURNING url;
+FETCH BACKWARD 1 FROM c;
+DELETE FROM scanned WHERE CURRENT OF c RETURNING url;
+FETCH LAST FROM c;
+FETCH PRIOR FROM c;
+DELETE FROM scanned WHERE CURRENT OF c RETURNING url;
+FETCH FORWARD ALL FROM c;
+DELETE FROM scanned WHERE CURRENT OF c;
+ROLLBACK;
+-- of a partitioned table, of a column in another place, and in PL/pgSQL
+CREATE TABLE places (id int, url text) PARTITION BY RANGE (id);
+CREATE TABLE places_1 PARTITION OF places FOR VALUES FROM (0) TO (1000);
+CREATE TABLE places_2 (url text, gone int, id int);
+ALTER TABLE places_2 DROP gone;
+ALTER TABLE places ATTACH PARTITION places_2 FOR VALUES FROM (1000) TO (3000);
+INSERT INTO places SELECT id, url FROM scanned;
+DO $$
+DECLARE
+	c SCROLL CURSOR FOR SELECT id FROM places WHERE membership_contains('listed_url', url);
+	place record;
+	changed int[];
+BEGIN
+	ASSERT scans_of('SELECT id FROM places WHERE membership_contains(''listed_url'', url)') = 2;
+	OPEN c;
+	FETCH LAST FROM c INTO place;
+	LOOP
+		FETCH PRIOR FROM c INTO place;
+		EXIT WHEN NOT FOUND;
+		IF place.id % 200 = 1 THEN
+			UPDATE places SET url = 'changed' WHERE CURRENT OF c RETURNING id INTO place;
+			changed := changed || place.id;
+		END IF;
+	END LOOP;
+	RAISE NOTICE 'changed: %', changed;
+END
+$$;
+SELECT array_agg(id ORDER BY id) FROM places WHERE url = 'changed';
+DROP TABLE places;
 
 -- ---------------------------------------------------------------- changes
 -- WHERE CURRENT OF is a scan of its own
@@ -436,7 +589,7 @@ CREATE MATERIALIZED VIEW material AS SELECT * FROM scanned;
 SELECT name, r.*
 FROM unnest(ARRAY['temporary', 'unlogged', 'material']) AS name, compare(format('SELECT * FROM %I WHERE membership_contains(''listed_url'', url)', name)) AS r;
 -- a catalog
-SELECT * FROM compare('SELECT oid FROM pg_class WHERE bloom_contains((SELECT bloom_agg(''listed_n''::name, 1e-6)), relname)');
+SELECT * FROM compare('SELECT oid FROM pg_class WHERE bloom_contains((SELECT bloom_agg(''listed_n''::name, NULL, 1e-6)), relname)');
 CREATE TABLE nothing (LIKE scanned);
 SELECT * FROM compare('SELECT * FROM nothing WHERE bloom_contains((SELECT f FROM filters WHERE name = ''n''), url)');
 

@@ -456,6 +456,63 @@ RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
 SET max_parallel_workers_per_gather = 0;
 
+-- ---------------------------------------------------------------- side effects
+-- Volatile functions are called for the rows for which they are called without, and as many
+-- rows are locked
+CREATE TABLE strangers AS SELECT 'other' || n AS url, n FROM generate_series(1, 3) n;
+CREATE INDEX strangers_url ON strangers USING membership (url);
+ANALYZE strangers;
+CREATE SEQUENCE calls;
+CREATE FUNCTION called(x anyelement) RETURNS boolean VOLATILE LANGUAGE plpgsql AS
+	'BEGIN PERFORM nextval(''join_filter.calls''); RETURN true; END';
+CREATE FUNCTION effects_of(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	calls bigint;
+BEGIN
+	CREATE TABLE lockable AS SELECT id, k FROM visits WHERE id % 2 = 0;
+	ANALYZE lockable;
+	PERFORM setval('calls', 1, false);
+	PERFORM result_of(query);
+	calls := nextval('calls') - 1 + (SELECT count(*) FROM lockable WHERE xmax <> 0);
+	RAISE EXCEPTION USING ERRCODE = 'TR000';
+EXCEPTION WHEN SQLSTATE 'TR000' THEN
+	RETURN calls;
+END
+$$;
+CREATE FUNCTION compare_effects(query text, OUT effects bigint, OUT same_effects boolean) LANGUAGE plpgsql AS $$
+BEGIN
+	effects := effects_of(query);
+	PERFORM set_config('bloomfilter.join_filter', 'off', false);
+	same_effects := effects = effects_of(query);
+	PERFORM set_config('bloomfilter.join_filter', 'index', false);
+END
+$$;
+SELECT i, e.*
+FROM (VALUES
+	-- in a condition of the scan, of the other table, of a third one, of the join
+	(1, 'SELECT v.* FROM visits v JOIN strangers u USING (url) WHERE called(v.id)'),
+	(2, 'SELECT v.* FROM visits v JOIN strangers u USING (url) WHERE called(u.n)'),
+	(3, 'SELECT v.* FROM visits v JOIN plain p USING (id) JOIN strangers u ON u.url = v.url WHERE called(p.id)'),
+	(4, 'SELECT v.* FROM visits v JOIN plain p ON p.id = v.id AND called(p.id + v.id) WHERE v.url IN (SELECT url FROM strangers)'),
+	(5, 'SELECT v.* FROM visits v JOIN LATERAL (SELECT called(v.id) OFFSET 0) c (x) ON true JOIN strangers u USING (url)'),
+	-- in a subquery, with parameters and without
+	(6, 'SELECT v.* FROM visits v JOIN strangers u USING (url) WHERE (SELECT called(p.id) FROM plain p WHERE p.id = v.id)'),
+	(7, 'SELECT v.* FROM visits v JOIN strangers u USING (url) WHERE v.id > (SELECT count(*) FROM plain p WHERE called(p.id))'),
+	(8, 'WITH c AS MATERIALIZED (SELECT id FROM plain WHERE called(id)) SELECT v.* FROM visits v JOIN c USING (id) JOIN strangers u USING (url)'),
+	-- above the join
+	(10, 'SELECT v.*, called(v.id) FROM visits v JOIN blacklist b USING (url)'),
+	(11, 'SELECT called(count) FROM (SELECT v.url, count(*) FROM visits v JOIN blacklist b USING (url) GROUP BY 1) g'),
+	-- locks of other rows, and of the result''s
+	(20, 'SELECT v.* FROM visits v JOIN (SELECT id FROM lockable FOR UPDATE) l USING (id) JOIN strangers u USING (url)'),
+	(21, 'SELECT v.* FROM visits v JOIN strangers u USING (url) WHERE v.id <> (SELECT id FROM lockable LIMIT 1 FOR SHARE)'),
+	(22, 'SELECT l.* FROM lockable l JOIN blacklist b ON b.n = l.k FOR UPDATE OF l')) q (i, query),
+	compare_effects(query) e
+ORDER BY i;
+CREATE INDEX b_n ON blacklist USING membership (n);
+SELECT probes_of('SELECT v.*, called(v.id) FROM visits v JOIN blacklist b USING (url)'),
+	probes_of('SELECT called(v.k) FROM visits v JOIN blacklist b ON b.n = v.k FOR UPDATE OF v');
+DROP INDEX b_n;
+
 -- ---------------------------------------------------------------- settings
 SET bloomfilter.filter_scan = on;
 SELECT probes_of('SELECT * FROM wide JOIN blacklist USING (url)');
@@ -474,6 +531,23 @@ SET bloomfilter.filter_scan = off;
 SELECT probes_of('SELECT * FROM wide JOIN blacklist USING (url)');
 SET bloomfilter.join_filter = 'always';
 SET bloomfilter.filter_scan = force;
+
+-- A hash join that replaces a nested loop has all of its conditions.  The join with days
+-- is on a date and a timestamp, which cannot be hashed, until moments are joined to events.
+CREATE TABLE days AS SELECT date '2000-01-01' + i AS day, 50 AS level FROM generate_series(1, 20000) i;
+CREATE TABLE moments AS SELECT timestamp '2000-01-01 13:00' + i * interval '1 day' AS at FROM generate_series(1, 20) i;
+CREATE TABLE events AS SELECT timestamp '2000-01-01' + i % 2000 * interval '1 day' AS at, i % 20000 AS k, i / 2000 * 2 AS level
+	FROM generate_series(1, 100000) i;
+CREATE TABLE long_list AS SELECT i * 10 AS k FROM generate_series(1, 100000) i;
+CREATE INDEX ON long_list USING membership (k);
+CREATE INDEX ON long_list (k);
+VACUUM ANALYZE days, moments, events, long_list;
+SET enable_mergejoin = off;
+SET bloomfilter.filter_scan = on;
+SELECT * FROM compare($$SELECT events.* FROM days, moments, events, long_list WHERE days.day = events.at
+	AND date_trunc('day', moments.at) = events.at AND days.level <= events.level AND events.k = long_list.k$$);
+SET bloomfilter.filter_scan = force;
+RESET enable_mergejoin;
 
 -- ---------------------------------------------------------------- who may know
 CREATE ROLE regress_join_user;
@@ -524,7 +598,7 @@ ALTER TABLE visits DISABLE ROW LEVEL SECURITY;
 REINDEX INDEX b_url;
 -- nor do conditions of the user's see, by a filter that has run before them, what a
 -- policy hides
-CREATE FUNCTION seen(text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION seen(text) RETURNS boolean STABLE LANGUAGE plpgsql AS $$
 BEGIN
 	IF $1 LIKE '%01' THEN
 		RAISE NOTICE 'seen %', $1;

@@ -247,7 +247,8 @@ CREATE OPERATOR CLASS cell_ops DEFAULT FOR TYPE cell USING hash AS OPERATOR 1 ==
 CREATE TABLE secrets AS SELECT n AS id, ARRAY[ROW(n)::cell] AS k, n > 9000 AS hidden FROM generate_series(1, 9003) n WHERE n < 400 OR n > 9000;
 CREATE VIEW barrier WITH (security_barrier) AS SELECT * FROM secrets WHERE NOT hidden;
 SELECT same, elements FROM filtered('barrier f JOIN (SELECT ARRAY[ROW(n)::cell] AS k FROM generate_series(1, 40) n) o USING (k)');
--- nor if the view is the target, of which the query then says nothing but its conditions
+-- nor if the view is the target, of which the query then says nothing but its conditions; those of a
+-- subplan are left alone
 BEGIN;
 SELECT n->>'Custom Plan Provider' AS node, n->'Rows Probed' AS probed
 FROM nodes('DELETE FROM barrier f USING (SELECT ARRAY[ROW(n)::cell] AS k FROM generate_series(1, 40) n) o WHERE f.k = o.k') AS n
@@ -257,8 +258,8 @@ FROM nodes('WITH gone AS (DELETE FROM barrier f USING (SELECT ARRAY[ROW(n)::cell
 WHERE n ? 'Rows Probed';
 ROLLBACK;
 
--- No row that a view hides is probed if the operator is not leakproof: EXPLAIN would tell
--- how many have one of the keys
+-- No row that a view hides is probed, whether the operator is leakproof or not: EXPLAIN would
+-- tell how many have one of the keys
 CREATE TABLE amounts AS SELECT n AS id, n::numeric AS amount FROM generate_series(1, 1000) n;
 CREATE VIEW shown WITH (security_barrier) AS SELECT * FROM amounts WHERE id > 995;
 SELECT op, n->>'Custom Plan Provider' AS node, n->'Rows Probed' AS probed
@@ -384,6 +385,20 @@ CREATE TABLE copied_keys AS SELECT * FROM keys;
 ANALYZE copied_keys;
 SELECT builds('SELECT FROM referencing f JOIN keys k ON k.dense = f.k') AS foreign_key,
 	builds('SELECT FROM copied f WHERE EXISTS (SELECT FROM copied_keys k WHERE k.dense = f.k)') AS none;
+
+-- A filter that must be complete before the first of a few outer rows costs the inner side,
+-- which the join would not read if there was none; one that may come later does not.
+CREATE FUNCTION costly(int) RETURNS boolean STABLE COST 100000 LANGUAGE plpgsql AS 'BEGIN RETURN true; END';
+CREATE TABLE few_groups AS SELECT n % 20 AS k FROM generate_series(1, 200000) n;
+CREATE TABLE wanted AS SELECT n AS k FROM generate_series(1, 1000) n;
+ANALYZE few_groups, wanted;
+SET enable_nestloop = off;
+SET enable_mergejoin = off;
+SELECT builds('SELECT FROM (SELECT k, count(*) FROM few_groups GROUP BY k) g JOIN wanted w ON w.k = g.k AND w.k % 10 = 3') AS cheap,
+	builds('SELECT FROM (SELECT k, count(*) FROM few_groups GROUP BY k) g JOIN wanted w ON w.k = g.k AND w.k % 10 = 3 AND costly(w.k)') AS costly,
+	builds('SELECT FROM few_groups g JOIN wanted w ON w.k = g.k AND w.k % 10 = 3 AND costly(w.k)') AS not_before;
+RESET enable_nestloop;
+RESET enable_mergejoin;
 
 -- The filter of a semijoin is tried.  If most rows pass, it is switched off: after 2,048 rows
 -- and some of the page, and once more after 65,536.

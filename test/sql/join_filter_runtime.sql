@@ -354,6 +354,14 @@ FROM (VALUES
 	(11, NULL, 'facts f JOIN dims d ON f.k = d.k WHERE f.id < (SELECT max(a.id) FROM facts a JOIN small b USING (k))')) q (i, filtered, query),
 	LATERAL compare('SELECT * FROM ' || query, filtered) r
 ORDER BY i;
+-- as many nodes are called disabled as without filters (18)
+SET enable_seqscan = off;
+SELECT count(DISTINCT disabled)
+FROM (SELECT filters, count(*) FILTER (WHERE line ~ 'Disabled') AS disabled
+	FROM (VALUES ('off'), ('force')) f (filters), LATERAL (SELECT set_config('bloomfilter.join_filter', filters, false)) s (setting),
+		LATERAL plan_of('SELECT FROM (facts f JOIN (SELECT id, k FROM dims GROUP BY id, k) d ON d.k = f.k) JOIN small s ON s.k = f.k WHERE ' || length(setting) || ' > 0') line
+	GROUP BY 1) counts;
+RESET enable_seqscan;
 -- EXPLAIN tells of nodes whose shared memory is gone
 SELECT count(*) > 0 AS told FROM plan_of('SELECT count(*) FROM facts f JOIN dims d ON f.k = d.k JOIN small s ON f.t = s.t', 'ANALYZE, VERBOSE, COSTS off, TIMING off, SUMMARY off');
 SELECT count(*) > 0 AS told FROM plan_of('SELECT f.id FROM facts f JOIN dims d ON f.k = d.k JOIN small s ON f.t = s.t LIMIT 1', 'ANALYZE, VERBOSE, FORMAT json');
@@ -386,6 +394,32 @@ SELECT (SELECT count(*) FROM plan_of(query) line WHERE line ~ 'Probe: .*in join 
 	count > 100000 * 0.1 / 2 AS all_rows
 FROM (VALUES ('SELECT * FROM (joined_to_sample j JOIN (SELECT k FROM sampled TABLESAMPLE bernoulli (10)) s USING (k)) JOIN (SELECT k FROM sampled OFFSET 0) o USING (k)')) q (query),
 	LATERAL (SELECT cardinality(result_of(query)) AS count) r;
+ROLLBACK;
+-- Nor does a process drop rows by its own keys that others may join: those that a Parallel
+-- Hash Join reads, on either side.  Of each pair, the leader has the even key in its hash
+-- table, and workers the odd one.  So each row of "ids" is found once, whichever process
+-- joins it, if the shared hash table has both.
+BEGIN;
+CREATE FUNCTION is_own(k int, leader int) RETURNS boolean LANGUAGE plpgsql STABLE PARALLEL SAFE AS
+	'BEGIN RETURN (k % 2 = 0) = (pg_backend_pid() = leader); END';
+CREATE TABLE pairs AS SELECT n / 2 AS id, n AS k FROM generate_series(0, 39999) n;
+CREATE TABLE ids AS SELECT n % 20000 AS id, n % 20000 AS k FROM generate_series(1, 60000) n;
+CREATE TABLE own AS SELECT n AS k FROM generate_series(0, 39999) n;
+ANALYZE pairs, ids, own;
+ALTER TABLE own SET (parallel_workers = 0);
+SET LOCAL join_collapse_limit = 1;
+CREATE TEMP TABLE dealt_out AS
+SELECT i, format(query, format('(SELECT k FROM own WHERE is_own(k, %s)) o', pg_backend_pid())) AS query
+FROM (VALUES
+	(1, 'SELECT i.id FROM (ids i JOIN pairs p USING (id)) JOIN %s ON o.k = p.k'),
+	(2, 'SELECT i.id FROM (ids i JOIN pairs p USING (id)) JOIN %s ON o.k = i.k'),
+	-- a filter of the lower join is of no use to the upper one
+	(3, 'SELECT i.id FROM (ids i JOIN %s ON o.k = i.k) JOIN (SELECT k FROM pairs WHERE id < 100) p ON p.k = i.k')) q (i, query);
+SELECT i, line FROM dealt_out, plan_of(query) line WHERE line ~ 'Hash|Scan|Probe' ORDER BY i;
+SELECT r.* FROM dealt_out, compare(query, true) r WHERE i = 1;
+-- the workers' scans have filters of all processes, and of a join above the Gather
+SELECT line FROM plan_of('SELECT * FROM (ids i JOIN pairs p USING (id)) JOIN pairs o ON o.k = p.k') line WHERE line ~ 'Hash|Scan|Probe';
+SELECT line FROM plan_of('SELECT * FROM (ids i JOIN pairs p USING (id)) JOIN (SELECT k FROM own OFFSET 0) o ON o.k = p.k') line WHERE line ~ 'Gather|Hash|Scan|Probe';
 ROLLBACK;
 SET max_parallel_workers_per_gather = 0;
 
@@ -613,6 +647,41 @@ ORDER BY i;
 -- rows of a sequence are those of all rows of the table
 SELECT setval('calls', 1, false);
 SELECT f.id FROM (SELECT id, nextval('calls') AS k FROM facts ORDER BY id) f JOIN small s ON f.k = s.k ORDER BY 1;
+
+-- and as many rows are locked: a join with an empty outer side does not build
+CREATE FUNCTION locked(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	rows bigint;
+BEGIN
+	CREATE TABLE lockable AS SELECT id, k FROM facts, generate_series(1, 2);
+	ANALYZE lockable;
+	PERFORM result_of(query);
+	SELECT count(*) INTO rows FROM lockable WHERE xmax <> 0;
+	RAISE EXCEPTION USING ERRCODE = 'TR000';
+EXCEPTION WHEN SQLSTATE 'TR000' THEN
+	RETURN rows;
+END
+$$;
+CREATE FUNCTION compare_locked(query text, OUT rows bigint, OUT same boolean) LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('bloomfilter.join_filter', 'off', false);
+	rows := locked(query);
+	PERFORM set_config('bloomfilter.join_filter', 'force', false);
+	same := rows = locked(query);
+END
+$$;
+SET join_collapse_limit = 1;
+SELECT i, r.*
+FROM (VALUES
+	(1, 'SELECT f.id FROM ((SELECT id FROM lockable FOR UPDATE) l JOIN facts f USING (id)) JOIN (SELECT k FROM small WHERE t = ''v700'') s ON s.k = f.k'),
+	(2, 'SELECT f.id FROM (facts f JOIN (SELECT id FROM lockable WHERE id < 2000 FOR UPDATE) l USING (id)) JOIN (SELECT k FROM small WHERE t = ''v700'') s ON s.k = f.k'),
+	(3, 'SELECT f.id FROM (facts f JOIN dims d ON d.id < f.id AND d.k = f.k + (SELECT id FROM lockable LIMIT 1 FOR UPDATE)) JOIN (SELECT k FROM small WHERE t = ''v700'') s ON s.k = f.k'),
+	(4, 'SELECT l.id FROM lockable l JOIN small s ON s.k = l.k FOR SHARE OF l')) q (i, query),
+	compare_locked(query) r
+ORDER BY i;
+-- so in a subplan of a join's condition
+SELECT * FROM compare_calls('SELECT f.id FROM (facts f JOIN dims d ON d.k = (SELECT numbered(f.k) OFFSET 0)) JOIN (SELECT k FROM small WHERE t = ''v700'') s ON s.k = f.k');
+RESET join_collapse_limit;
 
 -- nor are keys of an earlier execution used.  The third table is hashed in several batches, and
 -- thus again each time, with its odd and its even numbers in turn; the second is hashed once.

@@ -31,7 +31,7 @@ FROM blacklist;
 
 -- The content as a value: as one of an aggregate, in every respect
 SELECT i.layout, i.element_class, i.layers, bloom_contains(f, 'http://bad.example/1') AS found,
-	bytea(f)::bloom = f AS sound
+	f::bytea::bloom = f AS sound
 FROM (SELECT membership_filter('blacklist_url') AS f) AS value, bloom_info(f) i;
 
 -- ---------------------------------------------------------------- types
@@ -116,6 +116,8 @@ ALTER TYPE mood RENAME VALUE 'ok' TO 'fine';
 SELECT membership_contains('i_c_enum', 'fine'::mood) AS renamed, membership_check('i_c_enum');
 SELECT membership_filter('i_c_enum');
 SELECT membership_contains('i_c_int4', 'two');
+SELECT bloom_contains('i_c_int4', 2);
+SELECT cuckoo_contains('i_elements', 2);
 SELECT membership_contains('i_c_int4', ARRAY[2]);
 SELECT membership_contains('i_c_enum', 2);
 CREATE INDEX i_enum_int ON every USING membership (c_enum, c_int4);
@@ -136,6 +138,41 @@ INSERT INTO other VALUES ('123');
 SELECT membership_contains('other_a', '123'::xid) AS present,
 	membership_contains('other_a', '124'::xid) AS absent;
 CREATE OPERATOR CLASS wrong_ops FOR TYPE int4 USING membership AS OPERATOR 2 =;
+-- an operator that is no equality would hide rows; so would the equality of another class
+CREATE OPERATOR CLASS wrong_ops FOR TYPE int4 USING membership AS OPERATOR 1 <;
+CREATE OPERATOR CLASS wrong_ops FOR TYPE int4 USING membership AS OPERATOR 1 =, OPERATOR 1 < (int4, int8);
+CREATE OPERATOR CLASS wrong_ops FOR TYPE text USING membership AS OPERATOR 1 ^@;
+CREATE OPERATOR CLASS wrong_ops FOR TYPE point USING membership AS OPERATOR 1 ~=;
+ALTER OPERATOR FAMILY integer_ops USING membership ADD OPERATOR 1 >= (int4, int8);
+CREATE OPERATOR CLASS more_ops FOR TYPE int4 USING membership AS OPERATOR 1 =, OPERATOR 1 = (int4, int8);
+-- a type that an integer stands for, and another equality of its own: the index tells nothing of that
+SET client_min_messages = warning;
+CREATE TYPE angle;
+CREATE FUNCTION angle_in(cstring) RETURNS angle LANGUAGE internal IMMUTABLE STRICT AS 'int4in';
+CREATE FUNCTION angle_out(angle) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'int4out';
+CREATE TYPE angle (INPUT = angle_in, OUTPUT = angle_out, LIKE = integer);
+CREATE CAST (angle AS integer) WITHOUT FUNCTION AS IMPLICIT;
+CREATE FUNCTION angle_equal(angle, angle) RETURNS boolean LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+BEGIN
+	RETURN $1::integer % 360 = $2::integer % 360;
+END
+$$;
+CREATE OPERATOR = (LEFTARG = angle, RIGHTARG = angle, FUNCTION = angle_equal, COMMUTATOR = =, MERGES);
+CREATE OPERATOR <-> (LEFTARG = angle, RIGHTARG = angle, FUNCTION = angle_equal, COMMUTATOR = <->);
+CREATE OPERATOR CLASS wrong_ops FOR TYPE angle USING membership AS OPERATOR 1 <->;
+CREATE OPERATOR CLASS angle_ops FOR TYPE angle USING membership AS OPERATOR 1 =;
+SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'angle_ops';
+CREATE TABLE angles AS SELECT n::text::angle AS a FROM generate_series(1, 100) AS n;
+CREATE INDEX angles_a ON angles USING membership (a angle_ops);
+ANALYZE angles;
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT a FROM angles WHERE a = '450'::angle;
+SELECT a FROM angles WHERE a = '450'::angle;
+SELECT count(*) FROM angles AS a JOIN (SELECT (n + 360)::text::angle AS a FROM generate_series(1, 5) AS n) AS b ON a.a = b.a;
+RESET enable_seqscan;
+DROP TABLE angles;
+DROP TYPE angle CASCADE;
+RESET client_min_messages;
 DROP TABLE every, other;
 
 -- ---------------------------------------------------------------- kept true
@@ -401,7 +438,60 @@ INSERT INTO quick SELECT generate_series(1001, 2000);
 EXPLAIN (COSTS OFF) SELECT count(*) FROM quick WHERE NOT membership_contains('quick_a', a);
 SELECT count(*) FROM quick WHERE NOT membership_contains('quick_a', a);
 COMMIT;
-SELECT count(*) FROM quick WHERE membership_contains('scratch_a', a);
+-- but cannot read the leader's temporary tables
+CREATE FUNCTION gathers(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	found boolean := false;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
+		found := found OR line ~ 'Gather';
+	END LOOP;
+	RETURN found;
+END
+$$;
+CREATE TEMP TABLE scratch_parted (a int) PARTITION BY RANGE (a);
+CREATE TEMP TABLE scratch_part PARTITION OF scratch_parted FOR VALUES FROM (0) TO (500);
+CREATE INDEX scratch_parted_a ON scratch_parted USING membership (a);
+INSERT INTO scratch_parted SELECT generate_series(1, 400);
+CREATE FUNCTION count_of(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	result bigint;
+BEGIN
+	EXECUTE query INTO result;
+	RETURN result;
+END
+$$;
+SELECT query, gathers(format(query, 'quick_a')) AS quick, gathers(format(query, 'scratch_a')) AS scratch, CASE WHEN query !~ 'membership_filter' THEN gathers(format(query, 'scratch_parted_a')) END AS parted,
+	count_of(format(query, 'scratch_a')) AS count, CASE WHEN query !~ 'membership_filter' THEN count_of(format(query, 'scratch_parted_a')) END AS count_parted
+FROM (VALUES
+	('SELECT count(*) FROM quick WHERE membership_contains(%1$L, a)'),
+	('SELECT count(*) FROM quick WHERE membership_contains(%1$L, a) OR a = 1500'),
+	('SELECT count(*) FILTER (WHERE membership_contains(%1$L, a)) FROM quick'),
+	('SELECT count(*) FROM quick WHERE membership_contains_any(%1$L, ARRAY[a, a + 1000])'),
+	('SELECT count(*) FROM quick WHERE membership_contains_all(%1$L, ARRAY[a, a + 1])'),
+	('SELECT count(*) FROM quick WHERE (membership_contains_each(%1$L, ARRAY[a]))[1]'),
+	('SELECT count(*) FROM quick WHERE bloom_contains(membership_filter(%1$L), a)'),
+	('SELECT count(*) FROM (SELECT a FROM quick WHERE membership_contains(%1$L, a) OFFSET 0) q'),
+	('SELECT count(*) FROM quick q JOIN quick p USING (a) WHERE membership_contains(%1$L, q.a + p.a)'),
+	('SELECT count(*) FROM quick WHERE a = ANY (ARRAY(SELECT a FROM quick WHERE membership_contains(%1$L, a)))'),
+	('SELECT count(*) FROM quick WHERE membership_contains(%1$L::text::regclass, a)'),
+	('SELECT count(*) FROM quick WHERE membership_contains((SELECT %1$L::text::regclass), a)')
+) AS queries (query);
+PREPARE of_index(regclass) AS SELECT count(*) FROM quick WHERE membership_contains($1, a);
+SET plan_cache_mode = force_generic_plan;
+EXECUTE of_index('quick_a');
+EXECUTE of_index('scratch_a');
+RESET plan_cache_mode;
+DEALLOCATE of_index;
+-- without temporary tables, an index that is not known is no obstacle
+\c -
+SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SELECT gathers('SELECT count(*) FROM quick WHERE membership_contains(''quick_a''::text::regclass, a)');
+CREATE TEMP TABLE scratch (a int);
+SELECT gathers('SELECT count(*) FROM quick WHERE membership_contains(''quick_a''::text::regclass, a)');
 RESET min_parallel_table_scan_size;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
@@ -487,6 +577,82 @@ DROP TABLE days, monday;
 
 DROP VIEW bad_visits, bad_visits_by_name;
 DROP TABLE blacklist, visits, kept, parts, scratch, quick;
-DROP FUNCTION add_and_ask, look;
+DROP FUNCTION add_and_ask, look, gathers, count_of;
 DROP TYPE mood, pair;
 DROP DOMAIN host;
+
+-- ---------------------------------------------------------------- when layers are made
+-- The statement that inserts makes the first layer, not COMMIT, in which no timeout applies
+CREATE TABLE early (a integer, b integer);
+CREATE INDEX early_a ON early USING membership (a) WITH (capacity = 1000000);
+CREATE INDEX early_b ON early USING membership (b) WITH (capacity = 1000000);
+CREATE VIEW sizes AS SELECT (sum(pg_relation_size(c.oid)) / current_setting('block_size')::int)::int AS pages
+FROM pg_class AS c JOIN pg_index ON indexrelid = c.oid WHERE indrelid = 'early'::regclass;
+SELECT pages FROM sizes;
+BEGIN;
+INSERT INTO early VALUES (1, NULL);
+SELECT pages > 100 AS of_one FROM sizes;
+SAVEPOINT s;
+INSERT INTO early VALUES (2, 2);
+SELECT pages AS in_transaction, pages > 200 AS of_both FROM sizes \gset
+\echo both: :of_both
+ROLLBACK TO s;
+COMMIT;
+SELECT pages = :in_transaction AS none_in_commit FROM sizes;
+BEGIN;
+INSERT INTO early VALUES (3, 3);
+TRUNCATE early;
+COMMIT;
+SELECT pages AS truncated FROM sizes;
+BEGIN;
+TRUNCATE early;
+INSERT INTO early VALUES (4, 4);
+SELECT pages = :in_transaction AS of_new_files FROM sizes;
+ROLLBACK;
+SELECT pages AS truncated FROM sizes;
+-- of a table that is made in the same transaction, TRUNCATE keeps the file
+BEGIN;
+CREATE TABLE late (a integer);
+CREATE INDEX late_a ON late USING membership (a) WITH (capacity = 1000000);
+INSERT INTO late VALUES (1);
+TRUNCATE late;
+INSERT INTO late VALUES (2);
+COMMIT;
+SELECT membership_contains('late_a', 2) AS present, membership_check('late_a') AS rows;
+-- Neither does COMMIT make the next layers, nor lose what it adds to a full one
+DROP INDEX early_a, early_b;
+CREATE INDEX early_a ON early USING membership (a) WITH (capacity = 20000, growth = 4);
+INSERT INTO early SELECT generate_series(1, 19900);
+CREATE PROCEDURE insert_one_by_one(OUT in_statements integer, OUT in_commits integer) LANGUAGE plpgsql AS $$
+DECLARE
+	before bigint := (SELECT pages FROM sizes);
+	inserted bigint;
+	committed bigint;
+BEGIN
+	in_statements := 0;
+	in_commits := 0;
+	FOR i IN 20001..22000 LOOP
+		INSERT INTO early VALUES (i);
+		inserted := (SELECT pages FROM sizes);
+		COMMIT;
+		committed := (SELECT pages FROM sizes);
+		in_statements := in_statements + (inserted > before)::int;
+		in_commits := in_commits + (committed > inserted)::int;
+		before := committed;
+	END LOOP;
+END $$;
+CALL insert_one_by_one(NULL, NULL);
+SELECT layers, elements BETWEEN 21500 AND 22000 AS elements, estimated_error_rate <= error_rate AS error_rate, membership_check('early_a') AS rows
+FROM membership_info('early_a');
+-- nor when more hashes wait than the last layer has room for, and the next one is large
+CREATE TABLE full_soon (a integer);
+CREATE INDEX full_soon_a ON full_soon USING membership (a) WITH (capacity = 400000, growth = 16);
+INSERT INTO full_soon SELECT generate_series(1, 398000);
+BEGIN;
+INSERT INTO full_soon SELECT generate_series(400001, 410000);
+SELECT pg_relation_size('full_soon_a') AS in_transaction \gset
+COMMIT;
+SELECT pg_relation_size('full_soon_a') = :in_transaction AS none_in_commit, membership_check('full_soon_a') AS rows;
+DROP TABLE full_soon;
+DROP TABLE early, late CASCADE;
+DROP PROCEDURE insert_one_by_one;

@@ -5,7 +5,7 @@
 -- A parameter without a type is a filter, or an index, by the name of the function alone
 PREPARE one AS SELECT bloom_contains($1, $2);
 PREPARE one_by_operator AS SELECT $1 @> $2::bloom, $3::bloom @> $4, $5 <@ $6::bloom;
-PREPARE one_the_other_way AS SELECT bloom_contained($1, $2);
+PREPARE one_the_other_way AS SELECT _bloom_contained($1, $2);
 PREPARE many AS SELECT bloom_contains_any($1, $2), bloom_contains_all($3, $4), bloom_contains_each($5, $6);
 PREPARE one_of_index AS SELECT membership_contains($1, $2);
 PREPARE many_of_index AS SELECT membership_contains_any($1, $2), membership_contains_all($3, $4), membership_contains_each($5, $6);
@@ -13,7 +13,7 @@ PREPARE whole_index AS SELECT membership_filter($1), membership_info($2), member
 SELECT name, parameter_types FROM pg_prepared_statements ORDER BY name COLLATE "C";
 DEALLOCATE ALL;
 
--- The functions that take an index, or a table: each has a name of its own
+-- The functions that take an index: each has a name of its own
 SELECT p.oid::regprocedure AS takes_index,
 	(SELECT count(*) FROM pg_proc WHERE proname = p.proname) AS of_this_name
 FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
@@ -47,7 +47,7 @@ FROM unnest(ARRAY[
 	'bloom_contains_any(''secret'', ''{x}'')',
 	'bloom_contains_all(''secret'', ''{x}'')',
 	'bloom_contains_each(''secret'', ''{x}'')',
-	'bloom_contained(f, ''ann@secret.example'')',
+	'_bloom_contained(f, ''ann@secret.example'')',
 	'bloom_cardinality(''ann@secret.example'')',
 	'bloom(''ann@secret.example'')',
 	'''ann@secret.example'' @> f',

@@ -30,7 +30,7 @@ DECLARE
 	query text;
 	rows float8;
 BEGIN
-	SELECT bloom_agg(url, off_by.error_rate) INTO filter
+	SELECT bloom_agg(url, NULL, off_by.error_rate) INTO filter
 	FROM planned WHERE n <= share * 100000;
 	query := 'SELECT * FROM planned WHERE ' || format(condition, filter);
 	EXECUTE 'SELECT count(*) FROM (' || query || ') q' INTO rows;
@@ -47,13 +47,13 @@ ORDER BY share DESC, condition;
 
 -- elements that are not in the column: by the histogram
 SELECT expected_rows(format('SELECT * FROM planned WHERE bloom_contains(%L::bloom, url)',
-							bloom_agg(i::text, 0.001)))
+							bloom_agg(i::text, NULL, 0.001)))
 	BETWEEN 1 AND 1000 AS below_1_percent
 FROM generate_series(1, 100000) i;
 
 -- most common values are looked up one by one
 SELECT expected_rows(format('SELECT * FROM planned WHERE bloom_contains(%L::bloom, m)',
-							bloom_agg(i, 0.0001)))
+							bloom_agg(i, NULL, 0.0001)))
 	BETWEEN 19000 AND 21000 AS a_fifth
 FROM generate_series(0, 9) i;
 
@@ -130,7 +130,7 @@ DROP TABLE points;
 
 -- A large stored filter is estimated by its header.
 CREATE TABLE kept AS
-	SELECT bloom_union(bloom_create(20000000), bloom_agg(n, 20000000)) AS filter FROM planned WHERE n <= 10000;
+	SELECT bloom_union(bloom_create(20000000), bloom_agg(n, 20000000, NULL)) AS filter FROM planned WHERE n <= 10000;
 CREATE FUNCTION expected_of_kept() RETURNS float8
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -157,7 +157,7 @@ DECLARE
 	rows float8;
 BEGIN
 	-- twice as many were in it once
-	SELECT cuckoo_remove_all(cuckoo_agg(url, cuckoo_off_by.error_rate), array_agg(url) FILTER (WHERE n > share * 100000)) INTO filter
+	SELECT cuckoo_remove_all(cuckoo_agg(url, NULL, cuckoo_off_by.error_rate), array_agg(url) FILTER (WHERE n > share * 100000)) INTO filter
 	FROM planned WHERE n <= share * 200000;
 	query := 'SELECT * FROM planned WHERE ' || format(condition, filter);
 	EXECUTE 'SELECT count(*) FROM (' || query || ') q' INTO rows;
@@ -172,11 +172,11 @@ FROM unnest(ARRAY[0.3, 0.02, 0.001]) share,
 WHERE share < 0.1 OR condition LIKE 'cuckoo_contains%'
 ORDER BY share DESC, condition;
 SELECT expected_rows(format('SELECT * FROM planned WHERE cuckoo_contains(%L::cuckoo, url)',
-							cuckoo_agg(i::text, 0.001)))
+							cuckoo_agg(i::text, NULL, 0.001)))
 	BETWEEN 1 AND 1000 AS below_1_percent
 FROM generate_series(1, 100000) i;
 SELECT expected_rows(format('SELECT * FROM planned WHERE cuckoo_contains(%L::cuckoo, m)',
-							cuckoo_agg(i, 0.0001)))
+							cuckoo_agg(i, NULL, 0.0001)))
 	BETWEEN 19000 AND 21000 AS a_fifth
 FROM generate_series(0, 9) i;
 SELECT expected_rows('SELECT * FROM planned WHERE cuckoo_contains((SELECT cuckoo_agg(1)), n)') AS unknown,
@@ -217,7 +217,7 @@ BEGIN
 END
 $$;
 SELECT count(*) FROM planned
-WHERE expensive(url) AND bloom_contains((SELECT bloom_agg('nothing'::text, 0.0000001)), url);
+WHERE expensive(url) AND bloom_contains((SELECT bloom_agg('nothing'::text, NULL, 0.0000001)), url);
 
 -- bloom_shard: even, and independent of where the elements lie in a filter
 SELECT bloom_shard(n, 4) AS shard, count(*) BETWEEN 24500 AND 25500 AS even
@@ -235,13 +235,13 @@ FROM (SELECT bloom_agg(n) AS filter FROM planned GROUP BY bloom_shard(n, 4)) s;
 CREATE FUNCTION is_near(int, int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN abs($1 - $2) < 3; END';
 CREATE FUNCTION is_small(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN $1 < 3; END';
 CREATE FUNCTION is_without(bloom, int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN NOT bloom_contains($1, $2); END';
-CREATE OPERATOR ### (LEFTARG = int, RIGHTARG = int, FUNCTION = is_near, RESTRICT = bloom_contains_sel);
-CREATE OPERATOR #### (LEFTARG = int, RIGHTARG = int, FUNCTION = is_near, RESTRICT = bloom_contained_sel);
-CREATE OPERATOR #> (LEFTARG = bloom, RIGHTARG = anycompatible, FUNCTION = bloom_contains, RESTRICT = bloom_contained_sel);
-CREATE OPERATOR <# (LEFTARG = anycompatible, RIGHTARG = bloom, FUNCTION = bloom_contained, RESTRICT = bloom_contains_sel);
-CREATE OPERATOR #- (RIGHTARG = int, FUNCTION = is_small, RESTRICT = bloom_contains_sel);
-CREATE OPERATOR #-# (RIGHTARG = int, FUNCTION = is_small, RESTRICT = bloom_contained_sel);
-CREATE OPERATOR !@> (LEFTARG = bloom, RIGHTARG = int, FUNCTION = is_without, RESTRICT = bloom_contains_sel);
+CREATE OPERATOR ### (LEFTARG = int, RIGHTARG = int, FUNCTION = is_near, RESTRICT = _bloom_contains_sel);
+CREATE OPERATOR #### (LEFTARG = int, RIGHTARG = int, FUNCTION = is_near, RESTRICT = _bloom_contains_sel);
+CREATE OPERATOR #> (LEFTARG = bloom, RIGHTARG = anycompatible, FUNCTION = bloom_contains, RESTRICT = _bloom_contains_sel);
+CREATE OPERATOR <# (LEFTARG = anycompatible, RIGHTARG = bloom, FUNCTION = _bloom_contained, RESTRICT = _bloom_contains_sel);
+CREATE OPERATOR #- (RIGHTARG = int, FUNCTION = is_small, RESTRICT = _bloom_contains_sel);
+CREATE OPERATOR #-# (RIGHTARG = int, FUNCTION = is_small, RESTRICT = _bloom_contains_sel);
+CREATE OPERATOR !@> (LEFTARG = bloom, RIGHTARG = int, FUNCTION = is_without, RESTRICT = _bloom_contains_sel);
 SELECT count(*) AS near FROM planned WHERE 50 ### n;
 SELECT count(*) AS near FROM planned WHERE n #### 50;
 SELECT count(*) AS near FROM planned WHERE n ### 50 AND 50 #### n;

@@ -332,7 +332,7 @@ CREATE OPERATOR === (LEFTARG = turner, RIGHTARG = turner, FUNCTION = turner_eq, 
 CREATE OPERATOR CLASS turner_ops DEFAULT FOR TYPE turner USING hash AS OPERATOR 1 ===,
 	FUNCTION 1 turner_hash(turner), FUNCTION 2 turner_hash(turner, bigint);
 SET turner.turn = 'not';
-CREATE TABLE turned AS SELECT n, bloom_agg(i::turner, 100000) AS f
+CREATE TABLE turned AS SELECT n, bloom_agg(i::turner, 100000, NULL) AS f
 FROM generate_series(1, 2) AS n, generate_series(1, 1000) AS i GROUP BY n;
 CREATE FUNCTION turned(turn text) RETURNS TABLE (probed bigint, found bigint, each bigint) LANGUAGE sql AS $$
 	SELECT set_config('turner.turn', turn, false);

@@ -77,7 +77,6 @@ sub start_inserting
 	my %session = (first => $next, out => "$dir/insert.out");
 
 	open my $file, '>', $script or die "$script: $!";
-	# more than it comes to
 	for (1 .. 50_000)
 	{
 		my $last = $next + ($_ % 10 == 0 ? 99 : 0);
@@ -85,6 +84,8 @@ sub start_inserting
 		print $file "INSERT INTO urls SELECT i, 'http://example.com/' || i FROM generate_series($next, $last) i;\n\\echo $last\n";
 		$next = $last + 1;
 	}
+	# should it ever come to that, until it is ended
+	print $file "SELECT FROM pg_sleep(1e9);\n";
 	close $file;
 	$session{psql} = IPC::Run::start(
 		[ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', $script ],
@@ -97,13 +98,17 @@ sub start_inserting
 	return \%session;
 }
 
+# All sessions but that which asks
+my $others = q{FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()};
+
 sub stop_inserting
 {
 	my ($session, $node) = @_;
 
 	$session->{psql}->kill_kill;
 	# what it has sent may still run
-	$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE query LIKE 'INSERT INTO urls%'})
+	$node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) $others");
+	$node->poll_query_until('postgres', "SELECT count(*) = 0 $others")
 	  or die 'a session does not end';
 }
 
@@ -143,7 +148,7 @@ $standby->start;
 
 # A backend is killed: all others end, and the server recovers
 $session = start_inserting($primary);
-my $pid = $primary->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE query LIKE 'INSERT INTO urls%'});
+my $pid = $primary->safe_psql('postgres', "SELECT pid $others");
 kill 'KILL', $pid;
 is_cut_off($session, $primary, 'a backend is killed');
 $primary->safe_psql('postgres', 'INSERT INTO quick SELECT generate_series(2001, 3000)');

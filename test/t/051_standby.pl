@@ -60,9 +60,9 @@ sub found
 same('from the backup');
 $primary->safe_psql('postgres', q{
 	INSERT INTO blooms SELECT 'large', bloom_agg(n) FROM generate_series(1, 100000) AS n;
-	INSERT INTO blooms SELECT 'grown', bloom_agg(n, 100) FROM generate_series(1, 20000) AS n;
+	INSERT INTO blooms SELECT 'grown', bloom_agg(n, 100, NULL) FROM generate_series(1, 20000) AS n;
 	INSERT INTO cuckoos SELECT 'large', cuckoo_agg(n) FROM generate_series(1, 100000) AS n;
-	INSERT INTO cuckoos SELECT 'grown', cuckoo_agg(n, 100) FROM generate_series(1, 20000) AS n;
+	INSERT INTO cuckoos SELECT 'grown', cuckoo_agg(n, 100, NULL) FROM generate_series(1, 20000) AS n;
 	INSERT INTO cuckoos VALUES ('small', cuckoo_create(10));
 });
 same('built on the primary');
@@ -75,7 +75,7 @@ is($standby->safe_psql('postgres', "SELECT f @> 77777, f @> -1 FROM $_ WHERE id 
 	't|f', "a single lookup on the standby: $_") foreach qw(blooms cuckoos);
 is( $standby->safe_psql('postgres', q{
 		SET enable_seqscan = off;
-		SELECT id FROM blooms WHERE f = (SELECT bloom_agg(n, 100) FROM generate_series(1, 20000) AS n)}),
+		SELECT id FROM blooms WHERE f = (SELECT bloom_agg(n, 100, NULL) FROM generate_series(1, 20000) AS n)}),
 	'grown', 'a filter is built on the standby, and found by the index');
 
 # Changed on the primary, in what a reader of the standby has open

@@ -66,7 +66,7 @@ same('rows that were there are copied');
 
 $publisher->safe_psql('postgres', q{
 	INSERT INTO keyed VALUES
-		('grown', 'inserted', (SELECT bloom_agg(n, 100) FROM generate_series(1, 20000) AS n), (SELECT cuckoo_agg(n, 100) FROM generate_series(1, 20000) AS n)),
+		('grown', 'inserted', (SELECT bloom_agg(n, 100, NULL) FROM generate_series(1, 20000) AS n), (SELECT cuckoo_agg(n, 100, NULL) FROM generate_series(1, 20000) AS n)),
 		('explicit', 'inserted', bloom_add((SELECT bloom_agg(1) WHERE false), 1), (SELECT cuckoo_agg(1) WHERE false));
 	INSERT INTO keyless SELECT note, f, c FROM keyed WHERE note = 'inserted';
 	-- a row twice, of which one is changed later

@@ -32,7 +32,7 @@ foreach my $kind (sort keys %groups)
 	$node->safe_psql('postgres', qq{
 		CREATE TABLE $kind AS SELECT $id AS id, n AS element FROM generate_series(0, $groups * $elements - 1) AS n;
 		CREATE TABLE ${kind}_filters AS
-			SELECT id, bloom_agg(element, 100) AS f, cuckoo_agg(element, 100) AS c FROM $kind GROUP BY id, element % 4 ORDER BY id;
+			SELECT id, bloom_agg(element, 100, NULL) AS f, cuckoo_agg(element, 100, NULL) AS c FROM $kind GROUP BY id, element % 4 ORDER BY id;
 		ANALYZE $kind, ${kind}_filters;
 	});
 }

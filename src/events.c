@@ -1,0 +1,187 @@
+/*
+ * events.c
+ *	  The server's events that other files act on, and the order in which they do.
+ *
+ * The server calls us when a query starts, runs and finishes, when a transaction or
+ * subtransaction ends, and when an object is dropped.  Each function here calls what
+ * has to happen then.  The order matters:
+ *
+ * - Before a query starts workers, and before a transaction commits, we write the
+ *	 insertions that wait: workers and other sessions cannot.
+ * - When a transaction aborts, we close the views first.  The server has dropped its
+ *	 list of registered snapshots by then, and views hold some.
+ * - Caches that rely on a transaction's locks and snapshots become invalid last,
+ *	 because all of these may still fill them.
+ *
+ * The hooks of the planner are in scan/filter_path.c.  A file that caches catalog
+ * entries registers for their invalidation itself.
+ */
+#include "events.h"
+
+#include "index/membership.h"
+#include "scan/key_build.h"
+#include "scan/key_link.h"
+#include "stored.h"
+
+#include "access/xact.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_class.h"
+#include "executor/executor.h"
+
+static ExecutorStart_hook_type previous_executor_start = NULL;
+static ExecutorRun_hook_type previous_executor_run = NULL;
+static ExecutorFinish_hook_type previous_executor_finish = NULL;
+static object_access_hook_type previous_object_access = NULL;
+
+/* ExecutorRun() has one parameter less from 18 on */
+#if PG_VERSION_NUM >= 180000
+#define RUN_PARAMETERS \
+	QueryDesc *query, ScanDirection direction, uint64 count
+#define RUN_ARGUMENTS		query, direction, count
+#else
+#define RUN_PARAMETERS \
+	QueryDesc *query, ScanDirection direction, uint64 count, bool execute_once
+#define RUN_ARGUMENTS		query, direction, count, execute_once
+#endif
+
+static void
+start_executor(QueryDesc *query, int eflags)
+{
+	uint64		builds = key_builds_begun;
+
+	stored_new_period();
+	if (query->plannedstmt->parallelModeNeeded)
+		flush_pending();
+	if (previous_executor_start)
+		previous_executor_start(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
+	views_enter_query(query->estate);
+	if (key_builds_begun != builds && query->planstate)
+		key_link_plan(query->planstate);
+}
+
+static void
+run_executor(RUN_PARAMETERS)
+{
+	views_run_query(query->estate, true);
+	PG_TRY();
+	{
+		if (previous_executor_run)
+			previous_executor_run(RUN_ARGUMENTS);
+		else
+			standard_ExecutorRun(RUN_ARGUMENTS);
+	}
+	PG_CATCH();
+	{
+		views_run_query(query->estate, false);
+		views_fail_query(query->estate);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	views_run_query(query->estate, false);
+}
+
+/* ExecutorFinish() fires AFTER triggers, which may probe with the query's snapshot. */
+static void
+finish_executor(QueryDesc *query)
+{
+	PG_TRY();
+	{
+		if (previous_executor_finish)
+			previous_executor_finish(query);
+		else
+			standard_ExecutorFinish(query);
+	}
+	PG_CATCH();
+	{
+		views_fail_query(query->estate);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+}
+
+/* Locks and snapshots are gone: what was cached under them may change. */
+static void
+forget_caches(void)
+{
+	disturbances++;
+	stored_new_period();
+}
+
+/* An XactCallback; parallel workers insert nothing */
+static void
+at_transaction_event(XactEvent event, void *arg)
+{
+	switch (event)
+	{
+		case XACT_EVENT_PRE_COMMIT:
+		case XACT_EVENT_PRE_PREPARE:
+			flush_before_commit();
+			break;
+		case XACT_EVENT_COMMIT:
+		case XACT_EVENT_PREPARE:
+		case XACT_EVENT_PARALLEL_COMMIT:
+			views_end_transaction(false);
+			forget_pending();
+			break;
+		case XACT_EVENT_ABORT:
+		case XACT_EVENT_PARALLEL_ABORT:
+			views_end_transaction(true);
+			forget_pending();
+			break;
+		case XACT_EVENT_PARALLEL_PRE_COMMIT:
+			break;
+	}
+	forget_caches();
+}
+
+/* A SubXactCallback */
+static void
+at_subtransaction_event(SubXactEvent event, SubTransactionId subtransaction,
+						SubTransactionId parent, void *arg)
+{
+	switch (event)
+	{
+		case SUBXACT_EVENT_COMMIT_SUB:
+			pass_pending(subtransaction, parent);
+			break;
+		case SUBXACT_EVENT_ABORT_SUB:
+			truncate_pending(subtransaction);
+			/* the values that it has stored may go at once */
+			forget_caches();
+			break;
+		case SUBXACT_EVENT_START_SUB:
+		case SUBXACT_EVENT_PRE_COMMIT_SUB:
+			break;
+	}
+}
+
+static void
+access_object(ObjectAccessType access, Oid class, Oid object, int column,
+			  void *arg)
+{
+	if (access == OAT_DROP && class == RelationRelationId)
+		flush_pending();
+	if (previous_object_access)
+		previous_object_access(access, class, object, column, arg);
+}
+
+/*
+ * events_init
+ *		Have the server call us; when the library is loaded
+ */
+void
+events_init(void)
+{
+	RegisterXactCallback(at_transaction_event, NULL);
+	RegisterSubXactCallback(at_subtransaction_event, NULL);
+	previous_executor_start = ExecutorStart_hook;
+	ExecutorStart_hook = start_executor;
+	previous_executor_run = ExecutorRun_hook;
+	ExecutorRun_hook = run_executor;
+	previous_executor_finish = ExecutorFinish_hook;
+	ExecutorFinish_hook = finish_executor;
+	previous_object_access = object_access_hook;
+	object_access_hook = access_object;
+}
