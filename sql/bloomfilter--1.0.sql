@@ -9,114 +9,78 @@
 
 CREATE TYPE bloom;
 
-CREATE FUNCTION bloom_in(cstring) RETURNS bloom
+CREATE FUNCTION _bloom_in(cstring) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_in'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION bloom_out(bloom) RETURNS cstring
+CREATE FUNCTION _bloom_out(bloom) RETURNS cstring
 	AS 'MODULE_PATHNAME', 'bloomfilter_out'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION bloom_recv(internal) RETURNS bloom
+CREATE FUNCTION _bloom_recv(internal) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_recv'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION bloom_send(bloom) RETURNS bytea
+CREATE FUNCTION _bloom_send(bloom) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'bloomfilter_send'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 -- A full filter does not compress, and an uncompressed value can be read by
 -- slices
 CREATE TYPE bloom (
-	INPUT = bloom_in,
-	OUTPUT = bloom_out,
-	RECEIVE = bloom_recv,
-	SEND = bloom_send,
+	INPUT = _bloom_in,
+	OUTPUT = _bloom_out,
+	RECEIVE = _bloom_recv,
+	SEND = _bloom_send,
 	INTERNALLENGTH = VARIABLE,
 	ALIGNMENT = double,
 	STORAGE = external
 );
 
 COMMENT ON TYPE bloom IS 'Bloom filter: a set that answers "certainly not in it" or "probably in it"';
-COMMENT ON FUNCTION bloom_in(cstring) IS 'I/O: base64 of the bytes';
-COMMENT ON FUNCTION bloom_out(bloom) IS 'I/O: base64 of the bytes';
-COMMENT ON FUNCTION bloom_recv(internal) IS 'I/O: the bytes';
-COMMENT ON FUNCTION bloom_send(bloom) IS 'I/O: the bytes';
+COMMENT ON FUNCTION _bloom_in(cstring) IS 'I/O: base64 of the bytes';
+COMMENT ON FUNCTION _bloom_out(bloom) IS 'I/O: base64 of the bytes';
+COMMENT ON FUNCTION _bloom_recv(internal) IS 'I/O: the bytes';
+COMMENT ON FUNCTION _bloom_send(bloom) IS 'I/O: the bytes';
 
 -- ------------------------------------------------------------------------
 -- bloom: casts
 -- ------------------------------------------------------------------------
 
-CREATE FUNCTION bloom(bytes bytea) RETURNS bloom
+CREATE FUNCTION _bloom_from_bytea(bytes bytea) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_from_bytea'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloom(bytea)
+COMMENT ON FUNCTION _bloom_from_bytea(bytea)
 	IS 'filter of these bytes';
 
-CREATE FUNCTION bytea(filter bloom) RETURNS bytea
-	AS 'MODULE_PATHNAME', 'bloomfilter_to_bytea'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bytea(bloom)
-	IS 'bytes of the filter';
-
-CREATE CAST (bytea AS bloom) WITH FUNCTION bloom(bytea);
+CREATE CAST (bytea AS bloom) WITH FUNCTION _bloom_from_bytea(bytea);
 COMMENT ON CAST (bytea AS bloom) IS 'filter of these bytes';
-CREATE CAST (bloom AS bytea) WITH FUNCTION bytea(bloom);
+CREATE CAST (bloom AS bytea) WITH FUNCTION _bloom_send(bloom);
 COMMENT ON CAST (bloom AS bytea) IS 'bytes of the filter';
 
 -- ------------------------------------------------------------------------
 -- Planner, for both types
 -- ------------------------------------------------------------------------
 
-CREATE FUNCTION bloom_contains_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME', 'bloomfilter_contains_support'
+CREATE FUNCTION _bloom_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'bloomfilter_support'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_contains_support(internal)
-	IS 'planner support of bloom_contains and cuckoo_contains';
+COMMENT ON FUNCTION _bloom_support(internal)
+	IS 'planner support of functions of filters';
 
-CREATE FUNCTION bloom_contained_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME', 'bloomfilter_contained_support'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_contained_support(internal)
-	IS 'planner support of bloom_contained and cuckoo_contained';
-
-CREATE FUNCTION bloom_change_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME', 'bloomfilter_change_support'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_change_support(internal)
-	IS 'planner support of functions that change a filter';
-
-CREATE FUNCTION bloom_agg_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME', 'bloomfilter_agg_support'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_agg_support(internal)
-	IS 'planner support of bloom_agg';
-
-CREATE FUNCTION bloom_contains_sel(internal, oid, internal, integer) RETURNS float8
+CREATE FUNCTION _bloom_contains_sel(internal, oid, internal, integer) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloomfilter_contains_sel'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_contains_sel(internal, oid, internal, integer)
-	IS 'restriction selectivity of @>';
-
-CREATE FUNCTION bloom_contained_sel(internal, oid, internal, integer) RETURNS float8
-	AS 'MODULE_PATHNAME', 'bloomfilter_contained_sel'
-	LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_contained_sel(internal, oid, internal, integer)
-	IS 'restriction selectivity of <@';
-
-CREATE FUNCTION bloom_joinsel(internal, oid, internal, smallint, internal) RETURNS float8
-	AS 'MODULE_PATHNAME', 'bloomfilter_joinsel'
-	LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_joinsel(internal, oid, internal, smallint, internal)
-	IS 'join selectivity of @> and <@';
+COMMENT ON FUNCTION _bloom_contains_sel(internal, oid, internal, integer)
+	IS 'restriction selectivity of @> and <@';
 
 -- ------------------------------------------------------------------------
 -- bloom: making filters and changing them
 -- ------------------------------------------------------------------------
 
 CREATE FUNCTION bloom_create(capacity bigint, error_rate float8 DEFAULT 0.01,
-	growth integer DEFAULT 2, seed bigint DEFAULT 0, counting boolean DEFAULT false)
-	RETURNS bloom
+	growth integer DEFAULT 2, seed bigint DEFAULT 0, counting boolean DEFAULT false,
+	element_type regtype DEFAULT '-') RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_create'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bloom_create(bigint, float8, integer, bigint, boolean)
+COMMENT ON FUNCTION bloom_create(bigint, float8, integer, bigint, boolean, regtype)
 	IS 'filter without elements, of the given capacity and error rate';
 
 CREATE FUNCTION bloom_size(capacity bigint, error_rate float8 DEFAULT 0.01,
@@ -129,43 +93,45 @@ COMMENT ON FUNCTION bloom_size(bigint, float8, integer, boolean)
 
 CREATE FUNCTION bloom_shards(capacity bigint, error_rate float8 DEFAULT 0.01,
 	growth integer DEFAULT 2, seed bigint DEFAULT 0,
+	element_type regtype DEFAULT '-',
 	OUT shard integer, OUT filter bloom) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_shards'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bloom_shards(bigint, float8, integer, bigint)
+COMMENT ON FUNCTION bloom_shards(bigint, float8, integer, bigint, regtype)
 	IS 'small filters, one a row, for a set to which elements are added one by one';
 
-CREATE FUNCTION bloom_create_bits(bits bigint, hashes integer, seed bigint DEFAULT 0) RETURNS bloom
+CREATE FUNCTION bloom_create_bits(bits bigint, hashes integer, seed bigint DEFAULT 0,
+	element_type regtype DEFAULT '-') RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_create_bits'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bloom_create_bits(bigint, integer, bigint)
+COMMENT ON FUNCTION bloom_create_bits(bigint, integer, bigint, regtype)
 	IS 'classic filter without elements, of the given number of bits and hashes';
 
 CREATE FUNCTION bloom_add(filter bloom, element anycompatible) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_add'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
-	SUPPORT bloom_change_support;
+	SUPPORT _bloom_support;
 COMMENT ON FUNCTION bloom_add(bloom, anycompatible)
 	IS 'filter with the element added';
 
 CREATE FUNCTION bloom_add_all(filter bloom, elements anycompatiblearray) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_add_all'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
-	SUPPORT bloom_change_support;
+	SUPPORT _bloom_support;
 COMMENT ON FUNCTION bloom_add_all(bloom, anycompatiblearray)
 	IS 'filter with the elements of the array added';
 
 CREATE FUNCTION bloom_union(filter bloom, other bloom) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_union'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000
-	SUPPORT bloom_change_support;
+	SUPPORT _bloom_support;
 COMMENT ON FUNCTION bloom_union(bloom, bloom)
 	IS 'union of two compatible filters';
 
 CREATE FUNCTION bloom_intersection(filter bloom, other bloom) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_intersection'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000
-	SUPPORT bloom_change_support;
+	SUPPORT _bloom_support;
 COMMENT ON FUNCTION bloom_intersection(bloom, bloom)
 	IS 'intersection of two compatible filters';
 
@@ -173,7 +139,7 @@ CREATE FUNCTION bloom_clear(filter bloom) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_clear'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_clear(bloom)
-	IS 'filter with the same parameters and no elements';
+	IS 'filter with the same parameters and class, and no elements';
 
 -- ------------------------------------------------------------------------
 -- bloom: removing elements from counting filters
@@ -182,14 +148,14 @@ COMMENT ON FUNCTION bloom_clear(bloom)
 CREATE FUNCTION bloom_remove(filter bloom, element anycompatible) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_remove'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
-	SUPPORT bloom_change_support;
+	SUPPORT _bloom_support;
 COMMENT ON FUNCTION bloom_remove(bloom, anycompatible)
 	IS 'counting filter with the element removed, which must have been added';
 
 CREATE FUNCTION bloom_remove_all(filter bloom, elements anycompatiblearray) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_remove_all'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
-	SUPPORT bloom_change_support;
+	SUPPORT _bloom_support;
 COMMENT ON FUNCTION bloom_remove_all(bloom, anycompatiblearray)
 	IS 'counting filter with the elements of the array removed, which must have been added';
 
@@ -236,15 +202,15 @@ COMMENT ON FUNCTION bloom_create_foreign(text, text, bigint, float8)
 CREATE FUNCTION bloom_contains(filter bloom, element anycompatible) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_contains'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
-	SUPPORT bloom_contains_support;
+	SUPPORT _bloom_support;
 COMMENT ON FUNCTION bloom_contains(bloom, anycompatible)
 	IS 'is the element in the filter? False is certain, true is probable';
 
-CREATE FUNCTION bloom_contained(element anycompatible, filter bloom) RETURNS boolean
+CREATE FUNCTION _bloom_contained(element anycompatible, filter bloom) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_contained'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
-	SUPPORT bloom_contained_support;
-COMMENT ON FUNCTION bloom_contained(anycompatible, bloom)
+	SUPPORT _bloom_support;
+COMMENT ON FUNCTION _bloom_contained(anycompatible, bloom)
 	IS 'implementation of <@ operator';
 
 CREATE FUNCTION bloom_contains_any(filter bloom, elements anycompatiblearray) RETURNS boolean
@@ -305,6 +271,49 @@ CREATE FUNCTION bloom_hash(element anycompatible, seed bigint DEFAULT 0) RETURNS
 COMMENT ON FUNCTION bloom_hash(anycompatible, bigint)
 	IS 'hash of an element in filters with this seed';
 
+CREATE TYPE hashed_element;
+
+CREATE FUNCTION _hashed_element_in(cstring) RETURNS hashed_element
+	AS 'MODULE_PATHNAME', 'bloomfilter_element_in'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _hashed_element_in(cstring)
+	IS 'I/O: hexadecimal digits';
+
+CREATE FUNCTION _hashed_element_out(hashed_element) RETURNS cstring
+	AS 'MODULE_PATHNAME', 'bloomfilter_element_out'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _hashed_element_out(hashed_element)
+	IS 'I/O: hexadecimal digits';
+
+CREATE FUNCTION _hashed_element_recv(internal) RETURNS hashed_element
+	AS 'MODULE_PATHNAME', 'bloomfilter_element_recv'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _hashed_element_recv(internal)
+	IS 'I/O: the bytes';
+
+CREATE FUNCTION _hashed_element_send(hashed_element) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'bloomfilter_element_send'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _hashed_element_send(hashed_element)
+	IS 'I/O: the bytes';
+
+CREATE TYPE hashed_element (
+	INPUT = _hashed_element_in,
+	OUTPUT = _hashed_element_out,
+	RECEIVE = _hashed_element_recv,
+	SEND = _hashed_element_send,
+	INTERNALLENGTH = 24,
+	ALIGNMENT = double
+);
+COMMENT ON TYPE hashed_element IS 'element of any type as a filter sees it: its hash, its class and the seed';
+
+-- Not of the name of its type: hashed_element(x) would be a cast of a text x
+CREATE FUNCTION bloom_element(element anycompatible, seed bigint DEFAULT 0) RETURNS hashed_element
+	AS 'MODULE_PATHNAME', 'bloomfilter_element'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION bloom_element(anycompatible, bigint)
+	IS 'the element hashed, for filters with this seed';
+
 CREATE FUNCTION bloom_shard(element anycompatible, shards integer) RETURNS integer
 	AS 'MODULE_PATHNAME', 'bloomfilter_shard'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
@@ -315,58 +324,58 @@ COMMENT ON FUNCTION bloom_shard(anycompatible, integer)
 -- bloom: identity
 -- ------------------------------------------------------------------------
 
-CREATE FUNCTION bloom_eq(filter bloom, other bloom) RETURNS boolean
+CREATE FUNCTION _bloom_eq(filter bloom, other bloom) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_eq'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bloom_eq(bloom, bloom)
+COMMENT ON FUNCTION _bloom_eq(bloom, bloom)
 	IS 'implementation of = operator';
 
-CREATE FUNCTION bloom_ne(filter bloom, other bloom) RETURNS boolean
+CREATE FUNCTION _bloom_ne(filter bloom, other bloom) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_ne'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bloom_ne(bloom, bloom)
+COMMENT ON FUNCTION _bloom_ne(bloom, bloom)
 	IS 'implementation of <> operator';
 
-CREATE FUNCTION bloom_lt(filter bloom, other bloom) RETURNS boolean
+CREATE FUNCTION _bloom_lt(filter bloom, other bloom) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_lt'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bloom_lt(bloom, bloom)
+COMMENT ON FUNCTION _bloom_lt(bloom, bloom)
 	IS 'implementation of < operator';
 
-CREATE FUNCTION bloom_le(filter bloom, other bloom) RETURNS boolean
+CREATE FUNCTION _bloom_le(filter bloom, other bloom) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_le'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bloom_le(bloom, bloom)
+COMMENT ON FUNCTION _bloom_le(bloom, bloom)
 	IS 'implementation of <= operator';
 
-CREATE FUNCTION bloom_ge(filter bloom, other bloom) RETURNS boolean
+CREATE FUNCTION _bloom_ge(filter bloom, other bloom) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_ge'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bloom_ge(bloom, bloom)
+COMMENT ON FUNCTION _bloom_ge(bloom, bloom)
 	IS 'implementation of >= operator';
 
-CREATE FUNCTION bloom_gt(filter bloom, other bloom) RETURNS boolean
+CREATE FUNCTION _bloom_gt(filter bloom, other bloom) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_gt'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bloom_gt(bloom, bloom)
+COMMENT ON FUNCTION _bloom_gt(bloom, bloom)
 	IS 'implementation of > operator';
 
-CREATE FUNCTION bloom_cmp(filter bloom, other bloom) RETURNS integer
+CREATE FUNCTION _bloom_cmp(filter bloom, other bloom) RETURNS integer
 	AS 'MODULE_PATHNAME', 'bloomfilter_cmp'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bloom_cmp(bloom, bloom)
+COMMENT ON FUNCTION _bloom_cmp(bloom, bloom)
 	IS 'less than, equal, or greater than, by the filters'' bytes';
 
-CREATE FUNCTION bloom_hash_value(filter bloom) RETURNS integer
+CREATE FUNCTION _bloom_hash_value(filter bloom) RETURNS integer
 	AS 'MODULE_PATHNAME', 'bloomfilter_hash_value'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bloom_hash_value(bloom)
+COMMENT ON FUNCTION _bloom_hash_value(bloom)
 	IS 'hash of the filter''s bytes';
 
-CREATE FUNCTION bloom_hash_value_extended(filter bloom, seed bigint) RETURNS bigint
+CREATE FUNCTION _bloom_hash_value_extended(filter bloom, seed bigint) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomfilter_hash_value_extended'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bloom_hash_value_extended(bloom, bigint)
+COMMENT ON FUNCTION _bloom_hash_value_extended(bloom, bigint)
 	IS 'hash of the filter''s bytes';
 
 -- ------------------------------------------------------------------------
@@ -376,15 +385,15 @@ COMMENT ON FUNCTION bloom_hash_value_extended(bloom, bigint)
 CREATE OPERATOR @> (
 	FUNCTION = bloom_contains, LEFTARG = bloom, RIGHTARG = anycompatible,
 	COMMUTATOR = <@,
-	RESTRICT = bloom_contains_sel, JOIN = bloom_joinsel
+	RESTRICT = _bloom_contains_sel, JOIN = positionjoinsel
 );
 COMMENT ON OPERATOR @> (bloom, anycompatible)
 	IS 'probably contains';
 
 CREATE OPERATOR <@ (
-	FUNCTION = bloom_contained, LEFTARG = anycompatible, RIGHTARG = bloom,
+	FUNCTION = _bloom_contained, LEFTARG = anycompatible, RIGHTARG = bloom,
 	COMMUTATOR = @>,
-	RESTRICT = bloom_contained_sel, JOIN = bloom_joinsel
+	RESTRICT = _bloom_contains_sel, JOIN = positionjoinsel
 );
 COMMENT ON OPERATOR <@ (anycompatible, bloom)
 	IS 'is probably contained in';
@@ -404,7 +413,7 @@ COMMENT ON OPERATOR & (bloom, bloom)
 	IS 'intersection';
 
 CREATE OPERATOR = (
-	FUNCTION = bloom_eq, LEFTARG = bloom, RIGHTARG = bloom,
+	FUNCTION = _bloom_eq, LEFTARG = bloom, RIGHTARG = bloom,
 	COMMUTATOR = =, NEGATOR = <>,
 	RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
 );
@@ -412,7 +421,7 @@ COMMENT ON OPERATOR = (bloom, bloom)
 	IS 'same bytes';
 
 CREATE OPERATOR <> (
-	FUNCTION = bloom_ne, LEFTARG = bloom, RIGHTARG = bloom,
+	FUNCTION = _bloom_ne, LEFTARG = bloom, RIGHTARG = bloom,
 	COMMUTATOR = <>, NEGATOR = =,
 	RESTRICT = neqsel, JOIN = neqjoinsel
 );
@@ -420,7 +429,7 @@ COMMENT ON OPERATOR <> (bloom, bloom)
 	IS 'different bytes';
 
 CREATE OPERATOR < (
-	FUNCTION = bloom_lt, LEFTARG = bloom, RIGHTARG = bloom,
+	FUNCTION = _bloom_lt, LEFTARG = bloom, RIGHTARG = bloom,
 	COMMUTATOR = >, NEGATOR = >=,
 	RESTRICT = scalarltsel, JOIN = scalarltjoinsel
 );
@@ -428,7 +437,7 @@ COMMENT ON OPERATOR < (bloom, bloom)
 	IS 'bytes come before';
 
 CREATE OPERATOR <= (
-	FUNCTION = bloom_le, LEFTARG = bloom, RIGHTARG = bloom,
+	FUNCTION = _bloom_le, LEFTARG = bloom, RIGHTARG = bloom,
 	COMMUTATOR = >=, NEGATOR = >,
 	RESTRICT = scalarlesel, JOIN = scalarlejoinsel
 );
@@ -436,7 +445,7 @@ COMMENT ON OPERATOR <= (bloom, bloom)
 	IS 'bytes come before, or are the same';
 
 CREATE OPERATOR >= (
-	FUNCTION = bloom_ge, LEFTARG = bloom, RIGHTARG = bloom,
+	FUNCTION = _bloom_ge, LEFTARG = bloom, RIGHTARG = bloom,
 	COMMUTATOR = <=, NEGATOR = <,
 	RESTRICT = scalargesel, JOIN = scalargejoinsel
 );
@@ -444,7 +453,7 @@ COMMENT ON OPERATOR >= (bloom, bloom)
 	IS 'bytes come after, or are the same';
 
 CREATE OPERATOR > (
-	FUNCTION = bloom_gt, LEFTARG = bloom, RIGHTARG = bloom,
+	FUNCTION = _bloom_gt, LEFTARG = bloom, RIGHTARG = bloom,
 	COMMUTATOR = <, NEGATOR = <=,
 	RESTRICT = scalargtsel, JOIN = scalargtjoinsel
 );
@@ -456,8 +465,8 @@ COMMENT ON OPERATOR FAMILY bloom_ops USING hash IS 'identity of filters';
 CREATE OPERATOR CLASS bloom_ops DEFAULT FOR TYPE bloom USING hash
 	FAMILY bloom_ops AS
 	OPERATOR 1 =,
-	FUNCTION 1 bloom_hash_value(bloom),
-	FUNCTION 2 bloom_hash_value_extended(bloom, bigint);
+	FUNCTION 1 _bloom_hash_value(bloom),
+	FUNCTION 2 _bloom_hash_value_extended(bloom, bigint);
 COMMENT ON OPERATOR CLASS bloom_ops USING hash IS 'identity of filters';
 
 -- For count(DISTINCT f), ORDER BY and statistics: an order that means nothing else
@@ -470,145 +479,100 @@ CREATE OPERATOR CLASS bloom_ops DEFAULT FOR TYPE bloom USING btree
 	OPERATOR 3 =,
 	OPERATOR 4 >=,
 	OPERATOR 5 >,
-	FUNCTION 1 bloom_cmp(bloom, bloom);
+	FUNCTION 1 _bloom_cmp(bloom, bloom);
 COMMENT ON OPERATOR CLASS bloom_ops USING btree IS 'order of filters by their bytes';
 
 -- ------------------------------------------------------------------------
 -- bloom: aggregates
 -- ------------------------------------------------------------------------
 
-CREATE FUNCTION bloom_agg_trans(bloom, anycompatible) RETURNS bloom
+CREATE FUNCTION _bloom_agg_trans(bloom, anycompatible) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_agg_trans'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
-COMMENT ON FUNCTION bloom_agg_trans(bloom, anycompatible)
+COMMENT ON FUNCTION _bloom_agg_trans(bloom, anycompatible)
 	IS 'transition function of bloom_agg';
 
-CREATE FUNCTION bloom_agg_trans(bloom, anycompatible, integer) RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_agg_trans_capacity_int'
+CREATE FUNCTION _bloom_agg_trans(bloom, anycompatible, bigint, float8) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_agg_trans_sized'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
-COMMENT ON FUNCTION bloom_agg_trans(bloom, anycompatible, integer)
+COMMENT ON FUNCTION _bloom_agg_trans(bloom, anycompatible, bigint, float8)
 	IS 'transition function of bloom_agg';
 
-CREATE FUNCTION bloom_agg_trans(bloom, anycompatible, bigint) RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_agg_trans_capacity'
+CREATE FUNCTION _bloom_agg_trans(bloom, hashed_element) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_hashed_agg_trans'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
-COMMENT ON FUNCTION bloom_agg_trans(bloom, anycompatible, bigint)
+COMMENT ON FUNCTION _bloom_agg_trans(bloom, hashed_element)
 	IS 'transition function of bloom_agg';
 
-CREATE FUNCTION bloom_agg_trans(bloom, anycompatible, float8) RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_agg_trans_rate'
+CREATE FUNCTION _bloom_agg_trans(bloom, hashed_element, bigint, float8) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_hashed_agg_trans_sized'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
-COMMENT ON FUNCTION bloom_agg_trans(bloom, anycompatible, float8)
+COMMENT ON FUNCTION _bloom_agg_trans(bloom, hashed_element, bigint, float8)
 	IS 'transition function of bloom_agg';
 
-CREATE FUNCTION bloom_agg_trans(bloom, anycompatible, bigint, float8) RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_agg_trans_capacity_rate'
-	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
-COMMENT ON FUNCTION bloom_agg_trans(bloom, anycompatible, bigint, float8)
-	IS 'transition function of bloom_agg';
-
-CREATE FUNCTION bloom_agg_trans(bloom, anycompatible, bigint, float8, bigint) RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_agg_trans_capacity_rate_seed'
-	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
-COMMENT ON FUNCTION bloom_agg_trans(bloom, anycompatible, bigint, float8, bigint)
-	IS 'transition function of bloom_agg';
-
-CREATE FUNCTION bloom_agg_combine(bloom, bloom) RETURNS bloom
+CREATE FUNCTION _bloom_agg_combine(bloom, bloom) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_agg_combine'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bloom_agg_combine(bloom, bloom)
+COMMENT ON FUNCTION _bloom_agg_combine(bloom, bloom)
 	IS 'combine function of bloom_agg';
 
-CREATE FUNCTION bloom_agg_final(bloom) RETURNS bloom
+CREATE FUNCTION _bloom_agg_final(bloom) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_agg_final'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bloom_agg_final(bloom)
+COMMENT ON FUNCTION _bloom_agg_final(bloom)
 	IS 'final function of bloom_agg';
 
 CREATE AGGREGATE bloom_agg(element anycompatible) (
-	SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
-	COMBINEFUNC = bloom_agg_combine, FINALFUNC = bloom_agg_final,
+	SFUNC = _bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
+	COMBINEFUNC = _bloom_agg_combine, FINALFUNC = _bloom_agg_final,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_agg(anycompatible)
 	IS 'Bloom filter of the elements, sized to their number, with error rate 0.01';
 
-CREATE AGGREGATE bloom_agg(element anycompatible, capacity integer) (
-	SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
-	COMBINEFUNC = bloom_agg_combine, FINALFUNC = bloom_agg_final,
-	PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE bloom_agg(anycompatible, integer)
-	IS 'Bloom filter of the elements, of the given capacity and error rate 0.01';
-
-CREATE AGGREGATE bloom_agg(element anycompatible, capacity bigint) (
-	SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
-	COMBINEFUNC = bloom_agg_combine, FINALFUNC = bloom_agg_final,
-	PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE bloom_agg(anycompatible, bigint)
-	IS 'Bloom filter of the elements, of the given capacity and error rate 0.01';
-
-CREATE AGGREGATE bloom_agg(element anycompatible, error_rate float8) (
-	SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
-	COMBINEFUNC = bloom_agg_combine, FINALFUNC = bloom_agg_final,
-	PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE bloom_agg(anycompatible, float8)
-	IS 'Bloom filter of the elements, sized to their number, of the given error rate';
-
 CREATE AGGREGATE bloom_agg(element anycompatible, capacity bigint, error_rate float8) (
-	SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
-	COMBINEFUNC = bloom_agg_combine, FINALFUNC = bloom_agg_final,
+	SFUNC = _bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
+	COMBINEFUNC = _bloom_agg_combine, FINALFUNC = _bloom_agg_final,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_agg(anycompatible, bigint, float8)
-	IS 'Bloom filter of the elements, of the given capacity and error rate';
+	IS 'Bloom filter of the elements; a capacity or error rate that is NULL has its default';
 
-CREATE AGGREGATE bloom_agg(element anycompatible, capacity bigint, error_rate float8,
-	seed bigint) (
-	SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
-	COMBINEFUNC = bloom_agg_combine, FINALFUNC = bloom_agg_final,
+CREATE AGGREGATE bloom_agg(element hashed_element) (
+	SFUNC = _bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
+	COMBINEFUNC = _bloom_agg_combine, FINALFUNC = _bloom_agg_final,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE bloom_agg(anycompatible, bigint, float8, bigint)
-	IS 'Bloom filter of the elements, of the given capacity, error rate and seed';
+COMMENT ON AGGREGATE bloom_agg(hashed_element)
+	IS 'Bloom filter of the elements, sized to their number, with error rate 0.01';
 
-CREATE FUNCTION bloom_union_agg_trans(bloom, bloom) RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_union_agg_trans'
-	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bloom_union_agg_trans(bloom, bloom)
-	IS 'transition function of bloom_union_agg';
+CREATE AGGREGATE bloom_agg(element hashed_element, capacity bigint, error_rate float8) (
+	SFUNC = _bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
+	COMBINEFUNC = _bloom_agg_combine, FINALFUNC = _bloom_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bloom_agg(hashed_element, bigint, float8)
+	IS 'Bloom filter of the elements; a capacity or error rate that is NULL has its default';
 
-CREATE FUNCTION bloom_union_agg_final(bloom) RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_union_agg_final'
-	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bloom_union_agg_final(bloom)
-	IS 'final function of bloom_union_agg';
+CREATE FUNCTION _bloom_final(bloom) RETURNS bloom
+	AS 'MODULE_PATHNAME', 'bloomfilter_final'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION _bloom_final(bloom)
+	IS 'final function of aggregates of filters';
 
+-- It begins with the empty filter: its union with a filter is that filter
 CREATE AGGREGATE bloom_union_agg(filter bloom) (
-	SFUNC = bloom_union_agg_trans, STYPE = bloom, SSPACE = 8192,
-	COMBINEFUNC = bloom_union_agg_trans, FINALFUNC = bloom_union_agg_final,
+	SFUNC = bloom_union, STYPE = bloom, SSPACE = 8192,
+	COMBINEFUNC = bloom_union, FINALFUNC = _bloom_final,
+	INITCOND = 'YmxtAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAPAAAAAAAAAAAAAAAu0CcZQrMaU0=',
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_union_agg(bloom)
 	IS 'union of the filters';
 
-CREATE FUNCTION bloom_intersection_agg_trans(bloom, bloom) RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_intersection_agg_trans'
-	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bloom_intersection_agg_trans(bloom, bloom)
-	IS 'transition function of bloom_intersection_agg';
-
-CREATE FUNCTION bloom_intersection_agg_final(bloom) RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_intersection_agg_final'
-	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bloom_intersection_agg_final(bloom)
-	IS 'final function of bloom_intersection_agg';
-
 CREATE AGGREGATE bloom_intersection_agg(filter bloom) (
-	SFUNC = bloom_intersection_agg_trans, STYPE = bloom, SSPACE = 8192,
-	COMBINEFUNC = bloom_intersection_agg_trans, FINALFUNC = bloom_intersection_agg_final,
+	SFUNC = bloom_intersection, STYPE = bloom, SSPACE = 8192,
+	COMBINEFUNC = bloom_intersection, FINALFUNC = _bloom_final,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_intersection_agg(bloom)
@@ -620,36 +584,36 @@ COMMENT ON AGGREGATE bloom_intersection_agg(bloom)
 
 CREATE TYPE cuckoo;
 
-CREATE FUNCTION cuckoo_in(cstring) RETURNS cuckoo
+CREATE FUNCTION _cuckoo_in(cstring) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_in'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION cuckoo_in(cstring)
+COMMENT ON FUNCTION _cuckoo_in(cstring)
 	IS 'I/O: base64 of the bytes';
 
-CREATE FUNCTION cuckoo_out(cuckoo) RETURNS cstring
+CREATE FUNCTION _cuckoo_out(cuckoo) RETURNS cstring
 	AS 'MODULE_PATHNAME', 'bloomfilter_out'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION cuckoo_out(cuckoo)
+COMMENT ON FUNCTION _cuckoo_out(cuckoo)
 	IS 'I/O: base64 of the bytes';
 
-CREATE FUNCTION cuckoo_recv(internal) RETURNS cuckoo
+CREATE FUNCTION _cuckoo_recv(internal) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_recv'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION cuckoo_recv(internal)
+COMMENT ON FUNCTION _cuckoo_recv(internal)
 	IS 'I/O: the bytes';
 
-CREATE FUNCTION cuckoo_send(cuckoo) RETURNS bytea
+CREATE FUNCTION _cuckoo_send(cuckoo) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'bloomfilter_send'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION cuckoo_send(cuckoo)
+COMMENT ON FUNCTION _cuckoo_send(cuckoo)
 	IS 'I/O: the bytes';
 
 -- Stored uncompressed, as a bloom is
 CREATE TYPE cuckoo (
-	INPUT = cuckoo_in,
-	OUTPUT = cuckoo_out,
-	RECEIVE = cuckoo_recv,
-	SEND = cuckoo_send,
+	INPUT = _cuckoo_in,
+	OUTPUT = _cuckoo_out,
+	RECEIVE = _cuckoo_recv,
+	SEND = _cuckoo_send,
 	INTERNALLENGTH = VARIABLE,
 	ALIGNMENT = double,
 	STORAGE = external
@@ -660,21 +624,15 @@ COMMENT ON TYPE cuckoo IS 'cuckoo filter: like a Bloom filter, and elements can 
 -- cuckoo: casts
 -- ------------------------------------------------------------------------
 
-CREATE FUNCTION cuckoo(bytes bytea) RETURNS cuckoo
+CREATE FUNCTION _cuckoo_from_bytea(bytes bytea) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_from_bytea'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION cuckoo(bytea)
+COMMENT ON FUNCTION _cuckoo_from_bytea(bytea)
 	IS 'filter of these bytes';
 
-CREATE FUNCTION bytea(filter cuckoo) RETURNS bytea
-	AS 'MODULE_PATHNAME', 'bloomfilter_to_bytea'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bytea(cuckoo)
-	IS 'bytes of the filter';
-
-CREATE CAST (bytea AS cuckoo) WITH FUNCTION cuckoo(bytea);
+CREATE CAST (bytea AS cuckoo) WITH FUNCTION _cuckoo_from_bytea(bytea);
 COMMENT ON CAST (bytea AS cuckoo) IS 'filter of these bytes';
-CREATE CAST (cuckoo AS bytea) WITH FUNCTION bytea(cuckoo);
+CREATE CAST (cuckoo AS bytea) WITH FUNCTION _cuckoo_send(cuckoo);
 COMMENT ON CAST (cuckoo AS bytea) IS 'bytes of the filter';
 
 -- ------------------------------------------------------------------------
@@ -682,10 +640,11 @@ COMMENT ON CAST (cuckoo AS bytea) IS 'bytes of the filter';
 -- ------------------------------------------------------------------------
 
 CREATE FUNCTION cuckoo_create(capacity bigint, error_rate float8 DEFAULT 0.01,
-	growth integer DEFAULT 2, seed bigint DEFAULT 0) RETURNS cuckoo
+	growth integer DEFAULT 2, seed bigint DEFAULT 0,
+	element_type regtype DEFAULT '-') RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_create'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION cuckoo_create(bigint, float8, integer, bigint)
+COMMENT ON FUNCTION cuckoo_create(bigint, float8, integer, bigint, regtype)
 	IS 'filter without elements, of the given capacity and error rate';
 
 CREATE FUNCTION cuckoo_size(capacity bigint, error_rate float8 DEFAULT 0.01,
@@ -698,72 +657,73 @@ COMMENT ON FUNCTION cuckoo_size(bigint, float8, integer)
 
 CREATE FUNCTION cuckoo_shards(capacity bigint, error_rate float8 DEFAULT 0.01,
 	growth integer DEFAULT 2, seed bigint DEFAULT 0,
+	element_type regtype DEFAULT '-',
 	OUT shard integer, OUT filter cuckoo) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_shards'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION cuckoo_shards(bigint, float8, integer, bigint)
+COMMENT ON FUNCTION cuckoo_shards(bigint, float8, integer, bigint, regtype)
 	IS 'small filters, one a row, for a set to which elements are added one by one';
 
 CREATE FUNCTION cuckoo_add(filter cuckoo, element anycompatible) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_add'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
-	SUPPORT bloom_change_support;
+	SUPPORT _bloom_support;
 COMMENT ON FUNCTION cuckoo_add(cuckoo, anycompatible)
 	IS 'filter with the element added, once more if it is already in';
 
 CREATE FUNCTION cuckoo_add_unique(filter cuckoo, element anycompatible) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_add_unique'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
-	SUPPORT bloom_change_support;
+	SUPPORT _bloom_support;
 COMMENT ON FUNCTION cuckoo_add_unique(cuckoo, anycompatible)
 	IS 'filter with the element added unless it seems to be in; not for filters from which elements are removed';
 
 CREATE FUNCTION cuckoo_add_all(filter cuckoo, elements anycompatiblearray) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_add_all'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
-	SUPPORT bloom_change_support;
+	SUPPORT _bloom_support;
 COMMENT ON FUNCTION cuckoo_add_all(cuckoo, anycompatiblearray)
 	IS 'filter with the elements of the array added';
 
 CREATE FUNCTION cuckoo_add_all_unique(filter cuckoo, elements anycompatiblearray) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_add_all_unique'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
-	SUPPORT bloom_change_support;
+	SUPPORT _bloom_support;
 COMMENT ON FUNCTION cuckoo_add_all_unique(cuckoo, anycompatiblearray)
 	IS 'filter with those elements of the array added that seem not to be in; not for filters from which elements are removed';
 
 CREATE FUNCTION cuckoo_remove(filter cuckoo, element anycompatible) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_remove'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
-	SUPPORT bloom_change_support;
+	SUPPORT _bloom_support;
 COMMENT ON FUNCTION cuckoo_remove(cuckoo, anycompatible)
 	IS 'filter with the element removed once; it must have been added before';
 
 CREATE FUNCTION cuckoo_remove_all(filter cuckoo, elements anycompatiblearray) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_remove_all'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
-	SUPPORT bloom_change_support;
+	SUPPORT _bloom_support;
 COMMENT ON FUNCTION cuckoo_remove_all(cuckoo, anycompatiblearray)
 	IS 'filter with the elements of the array removed; they must have been added before';
 
 CREATE FUNCTION cuckoo_replace(filter cuckoo, old anycompatible, new anycompatible) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_replace'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
-	SUPPORT bloom_change_support;
+	SUPPORT _bloom_support;
 COMMENT ON FUNCTION cuckoo_replace(cuckoo, anycompatible, anycompatible)
 	IS 'filter with one element removed and another added';
 
 CREATE FUNCTION cuckoo_union(filter cuckoo, other cuckoo) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_union'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000
-	SUPPORT bloom_change_support;
+	SUPPORT _bloom_support;
 COMMENT ON FUNCTION cuckoo_union(cuckoo, cuckoo)
 	IS 'sum of two compatible filters';
 
 CREATE FUNCTION cuckoo_compact(filter cuckoo) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_compact'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000
-	SUPPORT bloom_change_support;
+	SUPPORT _bloom_support;
 COMMENT ON FUNCTION cuckoo_compact(cuckoo)
 	IS 'filter with the same elements in fewer layers, if they fit';
 
@@ -771,7 +731,7 @@ CREATE FUNCTION cuckoo_clear(filter cuckoo) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_clear'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION cuckoo_clear(cuckoo)
-	IS 'filter with the same parameters and no elements';
+	IS 'filter with the same parameters and class, and no elements';
 
 -- ------------------------------------------------------------------------
 -- cuckoo: looking elements up
@@ -780,15 +740,15 @@ COMMENT ON FUNCTION cuckoo_clear(cuckoo)
 CREATE FUNCTION cuckoo_contains(filter cuckoo, element anycompatible) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_contains'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
-	SUPPORT bloom_contains_support;
+	SUPPORT _bloom_support;
 COMMENT ON FUNCTION cuckoo_contains(cuckoo, anycompatible)
 	IS 'is the element in the filter? False is certain, true is probable';
 
-CREATE FUNCTION cuckoo_contained(element anycompatible, filter cuckoo) RETURNS boolean
+CREATE FUNCTION _cuckoo_contained(element anycompatible, filter cuckoo) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_contained'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
-	SUPPORT bloom_contained_support;
-COMMENT ON FUNCTION cuckoo_contained(anycompatible, cuckoo)
+	SUPPORT _bloom_support;
+COMMENT ON FUNCTION _cuckoo_contained(anycompatible, cuckoo)
 	IS 'implementation of <@ operator';
 
 CREATE FUNCTION cuckoo_contains_any(filter cuckoo, elements anycompatiblearray) RETURNS boolean
@@ -853,58 +813,58 @@ COMMENT ON FUNCTION cuckoo_compatible(cuckoo, cuckoo)
 -- cuckoo: identity
 -- ------------------------------------------------------------------------
 
-CREATE FUNCTION cuckoo_eq(filter cuckoo, other cuckoo) RETURNS boolean
+CREATE FUNCTION _cuckoo_eq(filter cuckoo, other cuckoo) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_eq'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION cuckoo_eq(cuckoo, cuckoo)
+COMMENT ON FUNCTION _cuckoo_eq(cuckoo, cuckoo)
 	IS 'implementation of = operator';
 
-CREATE FUNCTION cuckoo_ne(filter cuckoo, other cuckoo) RETURNS boolean
+CREATE FUNCTION _cuckoo_ne(filter cuckoo, other cuckoo) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_ne'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION cuckoo_ne(cuckoo, cuckoo)
+COMMENT ON FUNCTION _cuckoo_ne(cuckoo, cuckoo)
 	IS 'implementation of <> operator';
 
-CREATE FUNCTION cuckoo_lt(filter cuckoo, other cuckoo) RETURNS boolean
+CREATE FUNCTION _cuckoo_lt(filter cuckoo, other cuckoo) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_lt'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION cuckoo_lt(cuckoo, cuckoo)
+COMMENT ON FUNCTION _cuckoo_lt(cuckoo, cuckoo)
 	IS 'implementation of < operator';
 
-CREATE FUNCTION cuckoo_le(filter cuckoo, other cuckoo) RETURNS boolean
+CREATE FUNCTION _cuckoo_le(filter cuckoo, other cuckoo) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_le'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION cuckoo_le(cuckoo, cuckoo)
+COMMENT ON FUNCTION _cuckoo_le(cuckoo, cuckoo)
 	IS 'implementation of <= operator';
 
-CREATE FUNCTION cuckoo_ge(filter cuckoo, other cuckoo) RETURNS boolean
+CREATE FUNCTION _cuckoo_ge(filter cuckoo, other cuckoo) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_ge'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION cuckoo_ge(cuckoo, cuckoo)
+COMMENT ON FUNCTION _cuckoo_ge(cuckoo, cuckoo)
 	IS 'implementation of >= operator';
 
-CREATE FUNCTION cuckoo_gt(filter cuckoo, other cuckoo) RETURNS boolean
+CREATE FUNCTION _cuckoo_gt(filter cuckoo, other cuckoo) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_gt'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION cuckoo_gt(cuckoo, cuckoo)
+COMMENT ON FUNCTION _cuckoo_gt(cuckoo, cuckoo)
 	IS 'implementation of > operator';
 
-CREATE FUNCTION cuckoo_cmp(filter cuckoo, other cuckoo) RETURNS integer
+CREATE FUNCTION _cuckoo_cmp(filter cuckoo, other cuckoo) RETURNS integer
 	AS 'MODULE_PATHNAME', 'bloomfilter_cmp'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION cuckoo_cmp(cuckoo, cuckoo)
+COMMENT ON FUNCTION _cuckoo_cmp(cuckoo, cuckoo)
 	IS 'less than, equal, or greater than, by the filters'' bytes';
 
-CREATE FUNCTION cuckoo_hash_value(filter cuckoo) RETURNS integer
+CREATE FUNCTION _cuckoo_hash_value(filter cuckoo) RETURNS integer
 	AS 'MODULE_PATHNAME', 'bloomfilter_hash_value'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION cuckoo_hash_value(cuckoo)
+COMMENT ON FUNCTION _cuckoo_hash_value(cuckoo)
 	IS 'hash of the filter''s bytes';
 
-CREATE FUNCTION cuckoo_hash_value_extended(filter cuckoo, seed bigint) RETURNS bigint
+CREATE FUNCTION _cuckoo_hash_value_extended(filter cuckoo, seed bigint) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomfilter_hash_value_extended'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION cuckoo_hash_value_extended(cuckoo, bigint)
+COMMENT ON FUNCTION _cuckoo_hash_value_extended(cuckoo, bigint)
 	IS 'hash of the filter''s bytes';
 
 -- ------------------------------------------------------------------------
@@ -914,15 +874,15 @@ COMMENT ON FUNCTION cuckoo_hash_value_extended(cuckoo, bigint)
 CREATE OPERATOR @> (
 	FUNCTION = cuckoo_contains, LEFTARG = cuckoo, RIGHTARG = anycompatible,
 	COMMUTATOR = <@,
-	RESTRICT = bloom_contains_sel, JOIN = bloom_joinsel
+	RESTRICT = _bloom_contains_sel, JOIN = positionjoinsel
 );
 COMMENT ON OPERATOR @> (cuckoo, anycompatible)
 	IS 'probably contains';
 
 CREATE OPERATOR <@ (
-	FUNCTION = cuckoo_contained, LEFTARG = anycompatible, RIGHTARG = cuckoo,
+	FUNCTION = _cuckoo_contained, LEFTARG = anycompatible, RIGHTARG = cuckoo,
 	COMMUTATOR = @>,
-	RESTRICT = bloom_contained_sel, JOIN = bloom_joinsel
+	RESTRICT = _bloom_contains_sel, JOIN = positionjoinsel
 );
 COMMENT ON OPERATOR <@ (anycompatible, cuckoo)
 	IS 'is probably contained in';
@@ -935,7 +895,7 @@ COMMENT ON OPERATOR | (cuckoo, cuckoo)
 	IS 'sum';
 
 CREATE OPERATOR = (
-	FUNCTION = cuckoo_eq, LEFTARG = cuckoo, RIGHTARG = cuckoo,
+	FUNCTION = _cuckoo_eq, LEFTARG = cuckoo, RIGHTARG = cuckoo,
 	COMMUTATOR = =, NEGATOR = <>,
 	RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
 );
@@ -943,7 +903,7 @@ COMMENT ON OPERATOR = (cuckoo, cuckoo)
 	IS 'same bytes';
 
 CREATE OPERATOR <> (
-	FUNCTION = cuckoo_ne, LEFTARG = cuckoo, RIGHTARG = cuckoo,
+	FUNCTION = _cuckoo_ne, LEFTARG = cuckoo, RIGHTARG = cuckoo,
 	COMMUTATOR = <>, NEGATOR = =,
 	RESTRICT = neqsel, JOIN = neqjoinsel
 );
@@ -951,7 +911,7 @@ COMMENT ON OPERATOR <> (cuckoo, cuckoo)
 	IS 'different bytes';
 
 CREATE OPERATOR < (
-	FUNCTION = cuckoo_lt, LEFTARG = cuckoo, RIGHTARG = cuckoo,
+	FUNCTION = _cuckoo_lt, LEFTARG = cuckoo, RIGHTARG = cuckoo,
 	COMMUTATOR = >, NEGATOR = >=,
 	RESTRICT = scalarltsel, JOIN = scalarltjoinsel
 );
@@ -959,7 +919,7 @@ COMMENT ON OPERATOR < (cuckoo, cuckoo)
 	IS 'bytes come before';
 
 CREATE OPERATOR <= (
-	FUNCTION = cuckoo_le, LEFTARG = cuckoo, RIGHTARG = cuckoo,
+	FUNCTION = _cuckoo_le, LEFTARG = cuckoo, RIGHTARG = cuckoo,
 	COMMUTATOR = >=, NEGATOR = >,
 	RESTRICT = scalarlesel, JOIN = scalarlejoinsel
 );
@@ -967,7 +927,7 @@ COMMENT ON OPERATOR <= (cuckoo, cuckoo)
 	IS 'bytes come before, or are the same';
 
 CREATE OPERATOR >= (
-	FUNCTION = cuckoo_ge, LEFTARG = cuckoo, RIGHTARG = cuckoo,
+	FUNCTION = _cuckoo_ge, LEFTARG = cuckoo, RIGHTARG = cuckoo,
 	COMMUTATOR = <=, NEGATOR = <,
 	RESTRICT = scalargesel, JOIN = scalargejoinsel
 );
@@ -975,7 +935,7 @@ COMMENT ON OPERATOR >= (cuckoo, cuckoo)
 	IS 'bytes come after, or are the same';
 
 CREATE OPERATOR > (
-	FUNCTION = cuckoo_gt, LEFTARG = cuckoo, RIGHTARG = cuckoo,
+	FUNCTION = _cuckoo_gt, LEFTARG = cuckoo, RIGHTARG = cuckoo,
 	COMMUTATOR = <, NEGATOR = <=,
 	RESTRICT = scalargtsel, JOIN = scalargtjoinsel
 );
@@ -987,8 +947,8 @@ COMMENT ON OPERATOR FAMILY cuckoo_ops USING hash IS 'identity of filters';
 CREATE OPERATOR CLASS cuckoo_ops DEFAULT FOR TYPE cuckoo USING hash
 	FAMILY cuckoo_ops AS
 	OPERATOR 1 =,
-	FUNCTION 1 cuckoo_hash_value(cuckoo),
-	FUNCTION 2 cuckoo_hash_value_extended(cuckoo, bigint);
+	FUNCTION 1 _cuckoo_hash_value(cuckoo),
+	FUNCTION 2 _cuckoo_hash_value_extended(cuckoo, bigint);
 COMMENT ON OPERATOR CLASS cuckoo_ops USING hash IS 'identity of filters';
 
 -- For count(DISTINCT f), ORDER BY and statistics: an order that means nothing else
@@ -1001,182 +961,96 @@ CREATE OPERATOR CLASS cuckoo_ops DEFAULT FOR TYPE cuckoo USING btree
 	OPERATOR 3 =,
 	OPERATOR 4 >=,
 	OPERATOR 5 >,
-	FUNCTION 1 cuckoo_cmp(cuckoo, cuckoo);
+	FUNCTION 1 _cuckoo_cmp(cuckoo, cuckoo);
 COMMENT ON OPERATOR CLASS cuckoo_ops USING btree IS 'order of filters by their bytes';
 
 -- ------------------------------------------------------------------------
 -- cuckoo: aggregates
 -- ------------------------------------------------------------------------
 
-CREATE FUNCTION cuckoo_agg_trans(cuckoo, anycompatible) RETURNS cuckoo
+CREATE FUNCTION _cuckoo_agg_trans(cuckoo, anycompatible) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_agg_trans'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
-COMMENT ON FUNCTION cuckoo_agg_trans(cuckoo, anycompatible)
+COMMENT ON FUNCTION _cuckoo_agg_trans(cuckoo, anycompatible)
 	IS 'transition function of cuckoo_agg';
 
-CREATE FUNCTION cuckoo_agg_trans(cuckoo, anycompatible, integer) RETURNS cuckoo
-	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_agg_trans_capacity_int'
+CREATE FUNCTION _cuckoo_agg_trans(cuckoo, anycompatible, bigint, float8) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_agg_trans_sized'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
-COMMENT ON FUNCTION cuckoo_agg_trans(cuckoo, anycompatible, integer)
+COMMENT ON FUNCTION _cuckoo_agg_trans(cuckoo, anycompatible, bigint, float8)
 	IS 'transition function of cuckoo_agg';
 
-CREATE FUNCTION cuckoo_agg_trans(cuckoo, anycompatible, bigint) RETURNS cuckoo
-	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_agg_trans_capacity'
+CREATE FUNCTION _cuckoo_agg_trans(cuckoo, hashed_element) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_hashed_agg_trans'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
-COMMENT ON FUNCTION cuckoo_agg_trans(cuckoo, anycompatible, bigint)
+COMMENT ON FUNCTION _cuckoo_agg_trans(cuckoo, hashed_element)
 	IS 'transition function of cuckoo_agg';
 
-CREATE FUNCTION cuckoo_agg_trans(cuckoo, anycompatible, float8) RETURNS cuckoo
-	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_agg_trans_rate'
+CREATE FUNCTION _cuckoo_agg_trans(cuckoo, hashed_element, bigint, float8) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_hashed_agg_trans_sized'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
-COMMENT ON FUNCTION cuckoo_agg_trans(cuckoo, anycompatible, float8)
+COMMENT ON FUNCTION _cuckoo_agg_trans(cuckoo, hashed_element, bigint, float8)
 	IS 'transition function of cuckoo_agg';
 
-CREATE FUNCTION cuckoo_agg_trans(cuckoo, anycompatible, bigint, float8) RETURNS cuckoo
-	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_agg_trans_capacity_rate'
-	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
-COMMENT ON FUNCTION cuckoo_agg_trans(cuckoo, anycompatible, bigint, float8)
-	IS 'transition function of cuckoo_agg';
-
-CREATE FUNCTION cuckoo_agg_trans(cuckoo, anycompatible, bigint, float8, bigint) RETURNS cuckoo
-	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_agg_trans_capacity_rate_seed'
-	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
-COMMENT ON FUNCTION cuckoo_agg_trans(cuckoo, anycompatible, bigint, float8, bigint)
-	IS 'transition function of cuckoo_agg';
-
-CREATE FUNCTION cuckoo_agg_combine(cuckoo, cuckoo) RETURNS cuckoo
+CREATE FUNCTION _cuckoo_agg_combine(cuckoo, cuckoo) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_agg_combine'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION cuckoo_agg_combine(cuckoo, cuckoo)
+COMMENT ON FUNCTION _cuckoo_agg_combine(cuckoo, cuckoo)
 	IS 'combine function of cuckoo_agg';
 
-CREATE FUNCTION cuckoo_agg_final(cuckoo) RETURNS cuckoo
+CREATE FUNCTION _cuckoo_agg_final(cuckoo) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_agg_final'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION cuckoo_agg_final(cuckoo)
+COMMENT ON FUNCTION _cuckoo_agg_final(cuckoo)
 	IS 'final function of cuckoo_agg';
 
 CREATE AGGREGATE cuckoo_agg(element anycompatible) (
-	SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
-	COMBINEFUNC = cuckoo_agg_combine, FINALFUNC = cuckoo_agg_final,
+	SFUNC = _cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
+	COMBINEFUNC = _cuckoo_agg_combine, FINALFUNC = _cuckoo_agg_final,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE cuckoo_agg(anycompatible)
 	IS 'cuckoo filter of the distinct elements, sized to their number, with error rate 0.01';
 
-CREATE AGGREGATE cuckoo_agg(element anycompatible, capacity integer) (
-	SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
-	COMBINEFUNC = cuckoo_agg_combine, FINALFUNC = cuckoo_agg_final,
-	PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE cuckoo_agg(anycompatible, integer)
-	IS 'cuckoo filter of the distinct elements, of the given capacity and error rate 0.01';
-
-CREATE AGGREGATE cuckoo_agg(element anycompatible, capacity bigint) (
-	SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
-	COMBINEFUNC = cuckoo_agg_combine, FINALFUNC = cuckoo_agg_final,
-	PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE cuckoo_agg(anycompatible, bigint)
-	IS 'cuckoo filter of the distinct elements, of the given capacity and error rate 0.01';
-
-CREATE AGGREGATE cuckoo_agg(element anycompatible, error_rate float8) (
-	SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
-	COMBINEFUNC = cuckoo_agg_combine, FINALFUNC = cuckoo_agg_final,
-	PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE cuckoo_agg(anycompatible, float8)
-	IS 'cuckoo filter of the distinct elements, sized to their number, of the given error rate';
-
 CREATE AGGREGATE cuckoo_agg(element anycompatible, capacity bigint, error_rate float8) (
-	SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
-	COMBINEFUNC = cuckoo_agg_combine, FINALFUNC = cuckoo_agg_final,
+	SFUNC = _cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
+	COMBINEFUNC = _cuckoo_agg_combine, FINALFUNC = _cuckoo_agg_final,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE cuckoo_agg(anycompatible, bigint, float8)
-	IS 'cuckoo filter of the distinct elements, of the given capacity and error rate';
+	IS 'cuckoo filter of the distinct elements; a capacity or error rate that is NULL has its default';
 
-CREATE AGGREGATE cuckoo_agg(element anycompatible, capacity bigint, error_rate float8,
-	seed bigint) (
-	SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
-	COMBINEFUNC = cuckoo_agg_combine, FINALFUNC = cuckoo_agg_final,
+CREATE AGGREGATE cuckoo_agg(element hashed_element) (
+	SFUNC = _cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
+	COMBINEFUNC = _cuckoo_agg_combine, FINALFUNC = _cuckoo_agg_final,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE cuckoo_agg(anycompatible, bigint, float8, bigint)
-	IS 'cuckoo filter of the distinct elements, of the given capacity, error rate and seed';
+COMMENT ON AGGREGATE cuckoo_agg(hashed_element)
+	IS 'cuckoo filter of the distinct elements, sized to their number, with error rate 0.01';
 
-CREATE FUNCTION cuckoo_union_agg_trans(cuckoo, cuckoo) RETURNS cuckoo
-	AS 'MODULE_PATHNAME', 'bloomfilter_union_agg_trans'
-	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION cuckoo_union_agg_trans(cuckoo, cuckoo)
-	IS 'transition function of cuckoo_union_agg';
+CREATE AGGREGATE cuckoo_agg(element hashed_element, capacity bigint, error_rate float8) (
+	SFUNC = _cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
+	COMBINEFUNC = _cuckoo_agg_combine, FINALFUNC = _cuckoo_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE cuckoo_agg(hashed_element, bigint, float8)
+	IS 'cuckoo filter of the distinct elements; a capacity or error rate that is NULL has its default';
 
-CREATE FUNCTION cuckoo_union_agg_final(cuckoo) RETURNS cuckoo
-	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_union_agg_final'
-	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION cuckoo_union_agg_final(cuckoo)
-	IS 'final function of cuckoo_union_agg';
+CREATE FUNCTION _cuckoo_final(cuckoo) RETURNS cuckoo
+	AS 'MODULE_PATHNAME', 'bloomfilter_final'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION _cuckoo_final(cuckoo)
+	IS 'final function of aggregates of filters';
 
+-- It begins with the empty filter: its sum with a filter is that filter
 CREATE AGGREGATE cuckoo_union_agg(filter cuckoo) (
-	SFUNC = cuckoo_union_agg_trans, STYPE = cuckoo, SSPACE = 8192,
-	COMBINEFUNC = cuckoo_union_agg_trans, FINALFUNC = cuckoo_union_agg_final,
+	SFUNC = cuckoo_union, STYPE = cuckoo, SSPACE = 8192,
+	COMBINEFUNC = cuckoo_union, FINALFUNC = _cuckoo_final,
+	INITCOND = 'Y2tvAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAPAAAAAAAAAAAAAAAYS+81ajBQ64=',
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE cuckoo_union_agg(cuckoo)
 	IS 'sum of the filters';
-
--- ------------------------------------------------------------------------
--- Aggregates of one type of elements, and of shards
--- ------------------------------------------------------------------------
-
--- bloom_agg_text and so on: the functions of bloom_agg, declared for a type, so that no call's
--- expression has to tell it.  In a loop, as they differ in nothing else.
-DO $$
-DECLARE
-	path text := pg_catalog.current_setting('search_path');
-	schema text := pg_catalog.quote_ident(pg_catalog.current_schema());
-	kind text;
-	element text;
-	form record;
-	name text;
-BEGIN
-	-- the schema of the extension may be the user's, with operators of theirs
-	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-	FOREACH kind IN ARRAY ARRAY['bloom', 'cuckoo'] LOOP
-	FOREACH element IN ARRAY ARRAY['text', 'bigint', 'uuid', 'bytea'] LOOP
-	FOR form IN SELECT * FROM (VALUES
-		('', '', '', 'sized to their number, with error rate 0.01'),
-		('_capacity_int', ', capacity integer', ', integer', 'of the given capacity and error rate 0.01'),
-		('_capacity', ', capacity bigint', ', bigint', 'of the given capacity and error rate 0.01'),
-		('_rate', ', error_rate float8', ', float8', 'sized to their number, of the given error rate'),
-		('_capacity_rate', ', capacity bigint, error_rate float8', ', bigint, float8', 'of the given capacity and error rate'))
-		AS f(symbol, parameters, types, description)
-	LOOP
-		name := kind || '_agg_' || element;
-		EXECUTE format('CREATE FUNCTION %1$s.%2$s_trans(state %1$s.%3$s, element %4$s%5$s) RETURNS %1$s.%3$s'
-			' AS ''MODULE_PATHNAME'', ''bloomfilter_%3$s_agg_trans%6$s'' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2',
-			schema, name, kind, element, form.parameters, form.symbol);
-		EXECUTE format('COMMENT ON FUNCTION %1$s.%2$s_trans(%1$s.%3$s, %4$s%5$s) IS ''transition function of %2$s''',
-			schema, name, kind, element, form.types);
-		EXECUTE format('CREATE AGGREGATE %1$s.%2$s(element %4$s%5$s) (SFUNC = %1$s.%2$s_trans, STYPE = %1$s.%3$s, SSPACE = 1024,'
-			' COMBINEFUNC = %1$s.%3$s_agg_combine, FINALFUNC = %1$s.%3$s_agg_final, PARALLEL = SAFE)',
-			schema, name, kind, element, form.parameters);
-		EXECUTE format('COMMENT ON AGGREGATE %1$s.%2$s(%4$s%5$s) IS ''%3$s filter of the elements, of type %4$s, %6$s''',
-			schema, name, CASE kind WHEN 'bloom' THEN 'Bloom' ELSE 'cuckoo' END, element, form.types, form.description);
-	END LOOP;
-	END LOOP;
-	END LOOP;
-	PERFORM set_config('search_path', path, true);
-END $$;
-
--- It has connections to shards, which parallel workers have not, and reads what is committed
--- there, not what the query's snapshot sees
-CREATE FUNCTION bloom_agg_shards(table_name regclass, expression text, capacity bigint, error_rate float8 DEFAULT 0.01)
-	RETURNS bloom
-	AS 'MODULE_PATHNAME', 'bloomfilter_agg_shards'
-	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100000;
-COMMENT ON FUNCTION bloom_agg_shards(regclass, text, bigint, float8)
-	IS 'Bloom filter of an expression over a table, aggregated by its shards if Citus distributes it';
 
 -- ------------------------------------------------------------------------
 -- Aggregates, from PostgreSQL 19 on
@@ -1196,16 +1070,17 @@ BEGIN
 	IF current_setting('server_version_num')::integer >= 190000 THEN
 		FOR aggregate IN
 			SELECT pronamespace::regnamespace::text AS schema, proname, pg_get_function_arguments(p.oid) AS arguments,
-				aggtransfn, aggtranstype::regtype AS type, aggcombinefn, aggfinalfn
+				aggtransfn, aggtranstype::regtype AS type, aggcombinefn, aggfinalfn, agginitval
 			FROM pg_aggregate JOIN pg_proc p ON p.oid = aggfnoid
 				JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
 				JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
 			WHERE extname = 'bloomfilter'
 		LOOP
-			EXECUTE format('CREATE OR REPLACE AGGREGATE %s.%I(%s) (SFUNC = %s, STYPE = %s, SSPACE = -1, COMBINEFUNC = %s, FINALFUNC = %s, PARALLEL = SAFE %s)',
+			EXECUTE format('CREATE OR REPLACE AGGREGATE %s.%I(%s) (SFUNC = %s, STYPE = %s, SSPACE = -1, COMBINEFUNC = %s, FINALFUNC = %s, PARALLEL = SAFE %s%s)',
 						   aggregate.schema, aggregate.proname, aggregate.arguments, aggregate.aggtransfn, aggregate.type,
 						   aggregate.aggcombinefn, aggregate.aggfinalfn,
-						   CASE WHEN aggregate.proname ~ '^bloom_agg' THEN format(', SUPPORT = %s.bloom_agg_support', aggregate.schema) END);
+						   CASE WHEN aggregate.agginitval IS NOT NULL THEN format(', INITCOND = %L', aggregate.agginitval) END,
+						   CASE WHEN aggregate.proname ~ '^bloom_agg' THEN format(', SUPPORT = %s._bloom_support', aggregate.schema) END);
 		END LOOP;
 	END IF;
 	PERFORM set_config('search_path', path, true);
@@ -1215,13 +1090,13 @@ END $$;
 -- membership: the index access method
 -- ------------------------------------------------------------------------
 
-CREATE FUNCTION membership_handler(internal) RETURNS index_am_handler
+CREATE FUNCTION _membership_handler(internal) RETURNS index_am_handler
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_handler'
 	LANGUAGE C STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION membership_handler(internal)
+COMMENT ON FUNCTION _membership_handler(internal)
 	IS 'handler of the index access method membership';
 
-CREATE ACCESS METHOD membership TYPE INDEX HANDLER membership_handler;
+CREATE ACCESS METHOD membership TYPE INDEX HANDLER _membership_handler;
 COMMENT ON ACCESS METHOD membership
 	IS 'Bloom filter of a column, kept current by the server: "certainly no such row" or "probably one"';
 
@@ -1367,43 +1242,44 @@ COMMENT ON OPERATOR FAMILY aclitem_ops USING membership IS 'membership of aclite
 -- membership: looking elements up
 -- ------------------------------------------------------------------------
 
-CREATE FUNCTION membership_contains_support(internal) RETURNS internal
+CREATE FUNCTION _membership_contains_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_support'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION membership_contains_support(internal)
+COMMENT ON FUNCTION _membership_contains_support(internal)
 	IS 'planner support of membership_contains';
 
 CREATE FUNCTION membership_contains(index regclass, element anycompatible) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_contains'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 2
-	SUPPORT membership_contains_support;
+	SUPPORT _membership_contains_support;
 COMMENT ON FUNCTION membership_contains(regclass, anycompatible)
 	IS 'may the table have a row with this element? False is certain';
 
 CREATE FUNCTION membership_contains_any(index regclass, elements anycompatiblearray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_contains_any'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT membership_contains_support;
+	SUPPORT _membership_contains_support;
 COMMENT ON FUNCTION membership_contains_any(regclass, anycompatiblearray)
 	IS 'may the table have a row with any of these elements? False is certain';
 
 CREATE FUNCTION membership_contains_all(index regclass, elements anycompatiblearray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_contains_all'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT membership_contains_support;
+	SUPPORT _membership_contains_support;
 COMMENT ON FUNCTION membership_contains_all(regclass, anycompatiblearray)
 	IS 'may the table have rows with all of these elements? False is certain';
 
 CREATE FUNCTION membership_contains_each(index regclass, elements anycompatiblearray) RETURNS boolean[]
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_contains_each'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 20
-	SUPPORT membership_contains_support;
+	SUPPORT _membership_contains_support;
 COMMENT ON FUNCTION membership_contains_each(regclass, anycompatiblearray)
 	IS 'may the table have a row with it? One answer for each element of the array';
 
 CREATE FUNCTION membership_filter(index regclass) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_filter'
-	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000
+	SUPPORT _membership_contains_support;
 COMMENT ON FUNCTION membership_filter(regclass)
 	IS 'content of a membership index as a filter';
 
@@ -1412,7 +1288,7 @@ CREATE FUNCTION membership_info(index regclass,
 	OUT capacity bigint, OUT error_rate float8, OUT estimated_error_rate float8,
 	OUT bytes bigint, OUT dead_elements bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'bloomfilter_membership_info'
-	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 ROWS 1;
+	LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10 ROWS 1;
 COMMENT ON FUNCTION membership_info(regclass)
 	IS 'requested parameters and current state of a membership index';
 

@@ -23,27 +23,21 @@
  * The final functions do not change the state, because window aggregates continue
  * with it.
  *
- * bloom_agg_text() and the like have the same functions, declared for one type of
- * elements.  So they work where a transition function is called without an
- * expression, as Citus does on its workers.
+ * Their elements may be hashed already (hashed_element).  Such aggregates have no
+ * polymorphic argument, so they also work where a transition function is called
+ * without an expression, as Citus does on its workers.
  */
 #include "callsite.h"
 #include "combine.h"
-
-#include "nodes/execnodes.h"
+#include "hash.h"
 
 SQL_FUNCTIONS(agg_trans);
-SQL_FUNCTIONS(agg_trans_capacity_int);
-SQL_FUNCTIONS(agg_trans_capacity);
-SQL_FUNCTIONS(agg_trans_rate);
-SQL_FUNCTIONS(agg_trans_capacity_rate);
-SQL_FUNCTIONS(agg_trans_capacity_rate_seed);
+SQL_FUNCTIONS(agg_trans_sized);
+SQL_FUNCTIONS(hashed_agg_trans);
+SQL_FUNCTIONS(hashed_agg_trans_sized);
 SQL_FUNCTION(bloomfilter_agg_combine);
 SQL_FUNCTIONS(agg_final);
-SQL_FUNCTION(bloomfilter_union_agg_trans);
-SQL_FUNCTIONS(union_agg_final);
-SQL_FUNCTION(bloomfilter_intersection_agg_trans);
-SQL_FUNCTION(bloomfilter_intersection_agg_final);
+SQL_FUNCTION(bloomfilter_final);
 
 /*
  * Capacity of a filter for a larger set if none was given.  Four times
@@ -64,7 +58,7 @@ SQL_FUNCTION(bloomfilter_intersection_agg_final);
  */
 #define ERROR_RATE_TOLERANCE	1.02
 
-/* The aggregate's arguments other than the element */
+/* The aggregate's arguments other than the element, and the seed of its hash */
 typedef struct AggArguments
 {
 	int64		capacity;		/* 0 if not given */
@@ -84,32 +78,6 @@ aggregate_context(FunctionCallInfo fcinfo)
 	return mcxt;
 }
 
-/*
- * The state of this call of a transition function.  Without an expression, the
- * caller may be one that keeps no FmgrInfo either.
- */
-static inline CallSite *
-transition_site(FunctionCallInfo fcinfo)
-{
-	if (likely(fcinfo->flinfo->fn_extra != NULL ||
-			   fcinfo->flinfo->fn_expr != NULL))
-		return call_site(fcinfo, 1, false);
-	/* an AggState or WindowAggState, as aggregate_context() has checked */
-	return call_site_of_query(fcinfo, 1,
-							  ((PlanState *) fcinfo->context)->state->es_query_cxt);
-}
-
-/* Argument number "number": an error, with "name" in it, if it is NULL */
-static Datum
-required_argument(FunctionCallInfo fcinfo, int number, const char *name)
-{
-	if (PG_ARGISNULL(number))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s of a filter must not be null", name)));
-	return PG_GETARG_DATUM(number);
-}
-
 /* For the first element of a group: check the arguments, and make a state. */
 static void
 begin_state(FilterWriter *writer, FilterKind kind,
@@ -124,9 +92,7 @@ begin_state(FilterWriter *writer, FilterKind kind,
 	};
 	FilterPlan	plan;
 
-	check_error_rate(arguments->error_rate, arguments->capacity != 0 ?
-					 NULL : psprintf("To give a capacity, pass an integer, as in %s_agg(x, 1000) or %s_agg(x, n::bigint).",
-									 kind_name(kind), kind_name(kind)));
+	check_error_rate(arguments->error_rate);
 	if (arguments->capacity != 0)
 		/* fail now, not after an hour */
 		check_plan(filter_plan(&params, &plan), &plan, NULL);
@@ -166,42 +132,33 @@ other_arguments(const uint8 *header, const AggArguments *arguments)
 		image_seed(header) != (uint64) arguments->seed;
 }
 
+/* The state as it was, for a row whose element is NULL */
 static Datum
-agg_trans(FunctionCallInfo fcinfo, FilterKind kind,
-		  const AggArguments *arguments)
+same_state(FunctionCallInfo fcinfo)
 {
-	CallSite   *site;
-	FilterWriter writer;
-	uint64		hash;
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+}
 
-	/* once is enough: a call site does not change its caller */
-	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
-		(void) aggregate_context(fcinfo);
-	if (PG_ARGISNULL(1))
-	{
-		if (PG_ARGISNULL(0))
-			PG_RETURN_NULL();
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	}
-	site = transition_site(fcinfo);
-	hash = element_hash(site->hasher, PG_GETARG_DATUM(1), arguments->seed);
+/*
+ * The state with an element added, if that takes more than to append its hash: for
+ * the first element of a group, where there is no room, or in a filter with layers.
+ * Apart, so that the common step keeps its few registers.
+ */
+static pg_noinline Datum
+change_state(FunctionCallInfo fcinfo, FilterKind kind,
+			 const AggArguments *arguments, uint64 hash, ElementClass class)
+{
+	FilterWriter writer;
+
 	if (PG_ARGISNULL(0))
 	{
 		begin_state(&writer, kind, arguments, aggregate_context(fcinfo));
-		writer_set_class(&writer, site->hasher->class);
+		writer_set_class(&writer, class);
 	}
 	else
 	{
-		const uint8 *header = state_header(PG_GETARG_DATUM(0));
-
-		if (other_arguments(header, arguments))
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("capacity, error rate and seed of %s_agg must be the same for all rows of a group",
-							kind_name(kind))));
-		check_class(image_class(header), site->hasher);
-		if (state_push(PG_GETARG_DATUM(0), hash))
-			PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 		writer_open_state(&writer, PG_GETARG_DATUM(0),
 						  aggregate_context(fcinfo));
 		bound_explicit(&writer, 1);
@@ -212,14 +169,79 @@ agg_trans(FunctionCallInfo fcinfo, FilterKind kind,
 		writer_append(&writer, (uint8 *) &hash, 1);
 	}
 	else
-		writer_add_hashes(&writer, site->hasher->class, &hash, 1, false);
+		writer_add_hashes(&writer, class, &hash, 1, false);
 	PG_RETURN_DATUM(writer_close_state(&writer));
 }
 
 /*
- * The arguments after the element, for each form of the aggregate: none, a
- * capacity, an error rate, both, or both and a seed
+ * The state with an element added, of which "hasher" is NULL if it was hashed
+ * before.
  */
+static pg_attribute_always_inline Datum
+add_to_state(FunctionCallInfo fcinfo, FilterKind kind,
+			 const AggArguments *arguments, uint64 hash, ElementClass class,
+			 const ElementHasher *hasher)
+{
+	if (!PG_ARGISNULL(0))
+	{
+		const uint8 *header = state_header(PG_GETARG_DATUM(0));
+
+		if (other_arguments(header, arguments))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("capacity, error rate and seed of %s_agg must be the same for all rows of a group",
+							kind_name(kind))));
+		if (unlikely(image_class(header) != class))
+		{
+			if (hasher != NULL)
+				report_class(image_class(header), hasher);
+			report_hashed_class(image_class(header), class);
+		}
+		if (state_push(PG_GETARG_DATUM(0), hash))
+			PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	}
+	return change_state(fcinfo, kind, arguments, hash, class);
+}
+
+/* Transition functions for elements of any type */
+static Datum
+add_element(FunctionCallInfo fcinfo, FilterKind kind,
+			const AggArguments *arguments)
+{
+	CallSite   *site;
+	uint64		hash;
+
+	/* once is enough: a call site does not change its caller */
+	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
+		(void) aggregate_context(fcinfo);
+	if (PG_ARGISNULL(1))
+		return same_state(fcinfo);
+	site = call_site(fcinfo, 1, false);
+	hash = element_hash(site->hasher, PG_GETARG_DATUM(1), arguments->seed);
+	return add_to_state(fcinfo, kind, arguments, hash, site->hasher->class,
+						site->hasher);
+}
+
+/*
+ * The same for values of hashed_element.  They need no call site, so callers may
+ * have neither an expression nor an FmgrInfo that lasts: Citus has not.
+ */
+static Datum
+add_hashed(FunctionCallInfo fcinfo, FilterKind kind,
+		   AggArguments *arguments)
+{
+	const HashedElement *element;
+
+	(void) aggregate_context(fcinfo);
+	if (PG_ARGISNULL(1))
+		return same_state(fcinfo);
+	element = DatumGetHashedElement(PG_GETARG_DATUM(1));
+	arguments->seed = element->seed;
+	return add_to_state(fcinfo, kind, arguments, element->hash,
+						element->class, NULL);
+}
+
+/* The arguments of an aggregate of elements alone */
 static inline AggArguments
 no_arguments(FunctionCallInfo fcinfo)
 {
@@ -228,81 +250,41 @@ no_arguments(FunctionCallInfo fcinfo)
 	return arguments;
 }
 
+/* A capacity and an error rate: one that is NULL has its default */
 static inline AggArguments
-with_capacity(int64 capacity)
+sized_arguments(FunctionCallInfo fcinfo)
 {
-	AggArguments arguments = {
-		.capacity = capacity,
-		.error_rate = ERROR_RATE_DEFAULT
-	};
+	AggArguments arguments = no_arguments(fcinfo);
 
-	check_capacity(capacity);
+	if (!PG_ARGISNULL(2))
+	{
+		arguments.capacity = PG_GETARG_INT64(2);
+		check_capacity(arguments.capacity);
+	}
+	if (!PG_ARGISNULL(3))
+		arguments.error_rate = PG_GETARG_FLOAT8(3);
 	return arguments;
 }
 
-static inline AggArguments
-capacity_int_arguments(FunctionCallInfo fcinfo)
-{
-	return with_capacity(DatumGetInt32(required_argument(fcinfo, 2,
-														 "capacity")));
-}
-
-static inline AggArguments
-capacity_arguments(FunctionCallInfo fcinfo)
-{
-	return with_capacity(DatumGetInt64(required_argument(fcinfo, 2,
-														 "capacity")));
-}
-
-static inline AggArguments
-rate_arguments(FunctionCallInfo fcinfo)
-{
-	Datum		rate = required_argument(fcinfo, 2, "error rate");
-	AggArguments arguments = {.error_rate = DatumGetFloat8(rate)};
-
-	return arguments;
-}
-
-static inline AggArguments
-capacity_rate_arguments(FunctionCallInfo fcinfo)
-{
-	AggArguments arguments = capacity_arguments(fcinfo);
-
-	arguments.error_rate =
-		DatumGetFloat8(required_argument(fcinfo, 3, "error rate"));
-	return arguments;
-}
-
-static inline AggArguments
-capacity_rate_seed_arguments(FunctionCallInfo fcinfo)
-{
-	AggArguments arguments = capacity_rate_arguments(fcinfo);
-
-	arguments.seed = DatumGetInt64(required_argument(fcinfo, 4, "seed"));
-	return arguments;
-}
-
-/* The transition functions of one form, for both types */
-#define TRANSITION(name, form) \
+/* A transition function for each of the two types */
+#define TRANSITION(name, step, form) \
 Datum \
 bloomfilter_bloom_##name(PG_FUNCTION_ARGS) \
 { \
 	AggArguments arguments = form##_arguments(fcinfo); \
-	return agg_trans(fcinfo, FILTER_BLOOM, &arguments); \
+	return step(fcinfo, FILTER_BLOOM, &arguments); \
 } \
 Datum \
 bloomfilter_cuckoo_##name(PG_FUNCTION_ARGS) \
 { \
 	AggArguments arguments = form##_arguments(fcinfo); \
-	return agg_trans(fcinfo, FILTER_CUCKOO, &arguments); \
+	return step(fcinfo, FILTER_CUCKOO, &arguments); \
 }
 
-TRANSITION(agg_trans, no)
-TRANSITION(agg_trans_capacity_int, capacity_int)
-TRANSITION(agg_trans_capacity, capacity)
-TRANSITION(agg_trans_rate, rate)
-TRANSITION(agg_trans_capacity_rate, capacity_rate)
-TRANSITION(agg_trans_capacity_rate_seed, capacity_rate_seed)
+TRANSITION(agg_trans, add_element, no)
+TRANSITION(agg_trans_sized, add_element, sized)
+TRANSITION(hashed_agg_trans, add_hashed, no)
+TRANSITION(hashed_agg_trans_sized, add_hashed, sized)
 
 /*
  * Combine function: the union of two states.  Their arguments are the same.
@@ -379,75 +361,11 @@ bloomfilter_cuckoo_agg_final(PG_FUNCTION_ARGS)
 }
 
 /*
- * Transition function for unions and intersections of filters.  Unlike the state
- * of bloom_agg(), this state is an ordinary value: the result so far.
- */
-static Datum
-combine_filters(FunctionCallInfo fcinfo,
-				void (*combine) (FilterWriter *writer, const uint8 *other))
-{
-	MemoryContext mcxt = aggregate_context(fcinfo);
-	FilterWriter writer;
-
-	if (PG_ARGISNULL(1))
-	{
-		if (PG_ARGISNULL(0))
-			PG_RETURN_NULL();
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	}
-	if (PG_ARGISNULL(0))
-		writer_open_copied_state(&writer, PG_GETARG_DATUM(1), mcxt);
-	else
-	{
-		const uint8 *other = value_image(PG_GETARG_DATUM(1));
-
-		writer_open_state(&writer, PG_GETARG_DATUM(0), mcxt);
-		combine(&writer, other);
-	}
-	PG_RETURN_DATUM(writer_close_state(&writer));
-}
-
-Datum
-bloomfilter_union_agg_trans(PG_FUNCTION_ARGS)
-{
-	return combine_filters(fcinfo, writer_unite);
-}
-
-Datum
-bloomfilter_intersection_agg_trans(PG_FUNCTION_ARGS)
-{
-	return combine_filters(fcinfo, writer_intersect);
-}
-
-/* The union of no filters is the empty filter. */
-static Datum
-union_agg_final(FunctionCallInfo fcinfo, FilterKind kind)
-{
-	if (PG_ARGISNULL(0))
-		PG_RETURN_POINTER(value_make_empty(kind));
-	PG_RETURN_POINTER(value_copy_flat(PG_GETARG_DATUM(0)));
-}
-
-Datum
-bloomfilter_bloom_union_agg_final(PG_FUNCTION_ARGS)
-{
-	return union_agg_final(fcinfo, FILTER_BLOOM);
-}
-
-Datum
-bloomfilter_cuckoo_union_agg_final(PG_FUNCTION_ARGS)
-{
-	return union_agg_final(fcinfo, FILTER_CUCKOO);
-}
-
-/*
- * The intersection of no filters would contain everything: there is no such
- * filter, so it is NULL.
+ * Final function of unions and intersections of filters, whose steps are
+ * bloom_union() and bloom_intersection()
  */
 Datum
-bloomfilter_intersection_agg_final(PG_FUNCTION_ARGS)
+bloomfilter_final(PG_FUNCTION_ARGS)
 {
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
 	PG_RETURN_POINTER(value_copy_flat(PG_GETARG_DATUM(0)));
 }

@@ -2,7 +2,9 @@
  * bloomfilter.c
  *	  What the library does when the server loads it.
  */
-#include "stored.h"
+#include "cache.h"
+#include "events.h"
+#include "report.h"
 
 #include "filter/block512.h"
 #include "lib/stringinfo.h"
@@ -55,8 +57,8 @@ _PG_init(void)
 	filter_interrupt_check = check_for_interrupts;
 	choose_kernel();
 	cache_init();
-	stored_init();
 	membership_init();
+	events_init();
 	/* before the prefix is reserved */
 	DefineCustomIntVariable("bloomfilter.max_filter_size",
 							"Sets the maximum size of filters.",

@@ -8,8 +8,8 @@
  * elements to add are in the filter already, they return the argument itself, which
  * neither copies it nor, in an UPDATE, writes it again.
  */
-#include "callsite.h"
 #include "combine.h"
+#include "lookup.h"
 
 #include "access/htup_details.h"
 #include "filter/classic.h"
@@ -17,6 +17,7 @@
 #include "funcapi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/tuplestore.h"
 
 SQL_FUNCTIONS(create);
@@ -50,7 +51,7 @@ get_request(FunctionCallInfo fcinfo, FilterKind kind)
 	};
 
 	check_capacity(capacity);
-	check_error_rate(error_rate, NULL);
+	check_error_rate(error_rate);
 	if (growth < 0 || growth > IMAGE_MAX_GROWTH)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -61,20 +62,59 @@ get_request(FunctionCallInfo fcinfo, FilterKind kind)
 	return params;
 }
 
+/*
+ * The class of elements of a type, or ELEMENT_CLASS_NONE if that is InvalidOid: then
+ * the first element decides.  Errors: those of element_hasher_create();
+ * ERRCODE_UNDEFINED_OBJECT; ERRCODE_INVALID_PARAMETER_VALUE if such elements may be
+ * of any class.
+ */
+static ElementClass
+class_of_type(Oid type)
+{
+	ElementHasher *hasher;
+	ElementClass class;
+
+	if (!OidIsValid(type))
+		return ELEMENT_CLASS_NONE;
+	switch (get_typtype(type))
+	{
+		case '\0':
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_OBJECT),
+					 errmsg("type with OID %u does not exist", type)));
+			break;
+		case TYPTYPE_PSEUDO:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("elements of a filter cannot be declared as pseudo-type %s",
+							format_type_be(type)),
+					 errhint("Use the type of the column that they come from, for example element_type => 'text'.")));
+			break;
+	}
+	hasher = element_hasher_create(type, get_typcollation(type),
+								   ELEMENT_PORTABLE, CurrentMemoryContext);
+	class = hasher->class;
+	Assert(class != ELEMENT_CLASS_NONE);
+	MemoryContextDelete(hasher->mcxt);
+	return class;
+}
+
 static Datum
 create(FunctionCallInfo fcinfo, FilterKind kind)
 {
 	FilterParams params = get_request(fcinfo, kind);
+	int			next = 3;
 
-	params.seed = PG_GETARG_INT64(3);
+	params.seed = PG_GETARG_INT64(next++);
 	if (kind == FILTER_BLOOM)
-		params.counting = PG_GETARG_BOOL(4);
+		params.counting = PG_GETARG_BOOL(next++);
+	params.class = class_of_type(PG_GETARG_OID(next));
 	PG_RETURN_POINTER(value_make(&params));
 }
 
 /*
  * bloom_create(capacity bigint, error_rate float8, growth int, seed bigint,
- * counting boolean)
+ * counting boolean, element_type regtype)
  */
 Datum
 bloomfilter_bloom_create(PG_FUNCTION_ARGS)
@@ -82,7 +122,7 @@ bloomfilter_bloom_create(PG_FUNCTION_ARGS)
 	return create(fcinfo, FILTER_BLOOM);
 }
 
-/* cuckoo_create, likewise, but without the last */
+/* cuckoo_create, likewise, but without "counting" */
 Datum
 bloomfilter_cuckoo_create(PG_FUNCTION_ARGS)
 {
@@ -155,6 +195,7 @@ shards(FunctionCallInfo fcinfo, FilterKind kind)
 	bool		nulls[SHARDS_COLUMNS] = {false};
 
 	params.seed = PG_GETARG_INT64(3);
+	params.class = class_of_type(PG_GETARG_OID(4));
 	InitMaterializedSRF(fcinfo, 0);
 	count = filter_plan_shards(&params, &each);
 	if (count == 0)
@@ -172,7 +213,10 @@ shards(FunctionCallInfo fcinfo, FilterKind kind)
 	PG_RETURN_NULL();
 }
 
-/* bloom_shards(capacity bigint, error_rate float8, growth int, seed bigint) */
+/*
+ * bloom_shards(capacity bigint, error_rate float8, growth int, seed bigint,
+ * element_type regtype)
+ */
 Datum
 bloomfilter_bloom_shards(PG_FUNCTION_ARGS)
 {
@@ -186,7 +230,7 @@ bloomfilter_cuckoo_shards(PG_FUNCTION_ARGS)
 	return shards(fcinfo, FILTER_CUCKOO);
 }
 
-/* bloom_create_bits(bits bigint, hashes int, seed bigint) */
+/* bloom_create_bits(bits bigint, hashes int, seed bigint, element_type regtype) */
 Datum
 bloomfilter_create_bits(PG_FUNCTION_ARGS)
 {
@@ -206,6 +250,7 @@ bloomfilter_create_bits(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("number of hashes of a filter must be between 1 and %d, not %d",
 						CLASSIC_MAX_HASHES, hashes)));
+	params.class = class_of_type(PG_GETARG_OID(3));
 	check_plan(filter_plan_classic(bits, hashes, &plan), &plan, NULL);
 	PG_RETURN_POINTER(value_make_planned(&params, &plan));
 }
@@ -249,79 +294,67 @@ contains_all(StoredUser *user, FilterReader *reader, const uint64 *hashes,
 	return true;
 }
 
-/*
- * Add hashes to a filter that was opened for probing.  With "unique", a cuckoo
- * filter skips elements that it seems to contain.
- */
+/* Add hashes to a filter of our own. */
 static Datum
-add_hashes(StoredUser *user, Datum filter, FilterReader *reader,
-		   ElementClass class, const uint64 *hashes, uint64 count,
+add_hashes(Datum filter, Lookup *lookup, const uint64 *hashes, uint64 count,
 		   bool unique)
 {
+	FilterReader *reader = &lookup->reader;
 	FilterWriter writer;
 
+	lookup_reopen(lookup);
 	if (count == 0 ||
 		((unique || !filter_is_multiset(reader->image)) &&
-		 contains_all(user, reader, hashes, count)))
+		 contains_all(&lookup->site->user, reader, hashes, count)))
 		return filter;
 
 	reader_open_writer(reader, filter, &writer);
-	writer_add_hashes(&writer, class, hashes, count, unique);
+	writer_add_hashes(&writer, lookup->class, hashes, count, unique);
+	return writer_close(&writer);
+}
+
+/* Add the elements that were collected to a filter of another system. */
+static Datum
+add_foreign(Datum filter, Lookup *lookup)
+{
+	uint64		count;
+	const ForeignHash *hashes = foreign_elements_hashes(lookup->foreign, &count);
+	bool	   *found = palloc_extended(count, MCXT_ALLOC_HUGE);
+	FilterWriter writer;
+
+	lookup_reopen(lookup);
+	reader_contains_foreign(&lookup->reader, hashes, count, found);
+	if (memchr(found, false, count) == NULL)
+		return filter;
+
+	reader_open_writer(&lookup->reader, filter, &writer);
+	writer_add_foreign(&writer, hashes, count);
 	return writer_close(&writer);
 }
 
 /*
- * Add values to a filter of another system, which was opened for probing.  All are
- * hashed before the filter is changed.
+ * Add to a filter the elements that were hashed, as far as it lacks one of them.  With
+ * "unique", a cuckoo filter skips elements that it seems to contain.
  */
 static Datum
-add_foreign(CallSite *site, Datum filter, FilterReader *reader,
-			const Datum *values, int count)
+add_hashed(Datum filter, Lookup *lookup, const uint64 *hashes, uint64 count,
+		   bool unique)
 {
-	ForeignElements *elements = call_site_foreign(site, reader->image);
-	const ForeignHash *hashes;
-	uint64		hash_count;
-	bool	   *found;
-	FilterWriter writer;
-
-	for (int i = 0; i < count; i++)
-	{
-		if (i % BATCH == 0)
-			CHECK_FOR_INTERRUPTS();
-		foreign_elements_add(elements, values[i]);
-	}
-	hashes = foreign_elements_hashes(elements, &hash_count);
-	found = palloc_extended(hash_count, MCXT_ALLOC_HUGE);
-	reader_contains_foreign(reader, hashes, hash_count, found);
-	if (memchr(found, false, hash_count) == NULL)
-		return filter;
-
-	reader_open_writer(reader, filter, &writer);
-	writer_add_foreign(&writer, hashes, hash_count);
-	return writer_close(&writer);
+	if (lookup->foreign)
+		return add_foreign(filter, lookup);
+	return add_hashes(filter, lookup, hashes, count, unique);
 }
 
 static Datum
 add(FunctionCallInfo fcinfo, bool unique)
 {
-	CallSite   *site = call_site(fcinfo, 1, false);
-	FilterReader reader;
+	Datum		filter = PG_GETARG_DATUM(0);
+	Lookup		lookup;
 	uint64		hash;
 
-	reader_open(&site->user, PG_GETARG_DATUM(0), 1, &reader);
-	if (image_is_foreign(reader.image))
-	{
-		Datum		value = PG_GETARG_DATUM(1);
-
-		PG_RETURN_DATUM(add_foreign(site, PG_GETARG_DATUM(0), &reader, &value,
-									1));
-	}
-	hash = element_hash(site->hasher, PG_GETARG_DATUM(1),
-						image_seed(reader.image));
-	reader_reopen(&site->user, 1, &reader);
-	check_class(image_class(reader.image), site->hasher);
-	PG_RETURN_DATUM(add_hashes(&site->user, PG_GETARG_DATUM(0), &reader,
-							   site->hasher->class, &hash, 1, unique));
+	lookup_open(&lookup, call_site(fcinfo, 1, false), filter, 1);
+	hash = lookup_hash_to_change(&lookup, PG_GETARG_DATUM(1));
+	return add_hashed(filter, &lookup, &hash, 1, unique);
 }
 
 /* bloom_add(filter bloom, element anycompatible), and cuckoo_add */
@@ -341,26 +374,16 @@ bloomfilter_add_unique(PG_FUNCTION_ARGS)
 static Datum
 add_all(FunctionCallInfo fcinfo, bool unique)
 {
+	Datum		filter = PG_GETARG_DATUM(0);
 	CallSite   *site = call_site(fcinfo, 1, true);
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(1);
-	FilterReader reader;
-	ElementClass class;
+	ArrayElements elements;
+	Lookup		lookup;
 	uint64	   *hashes;
-	uint64		count;
 
-	reader_open(&site->user, PG_GETARG_DATUM(0), 1, &reader);
-	if (image_is_foreign(reader.image))
-	{
-		ArrayElements elements;
-
-		array_elements(array, &site->type, &elements);
-		PG_RETURN_DATUM(add_foreign(site, PG_GETARG_DATUM(0), &reader,
-									elements.values, elements.count));
-	}
-	hashes = call_site_hash_array(site, array, reader.image, &class, &count);
-	reader_reopen(&site->user, 1, &reader);
-	PG_RETURN_DATUM(add_hashes(&site->user, PG_GETARG_DATUM(0), &reader,
-							   class, hashes, count, unique));
+	array_elements(PG_GETARG_ARRAYTYPE_P(1), &site->type, &elements);
+	lookup_open(&lookup, site, filter, 1);
+	hashes = lookup_hash_array(&lookup, &elements, true);
+	return add_hashed(filter, &lookup, hashes, elements.count, unique);
 }
 
 /* bloom_add_all(filter bloom, elements anycompatiblearray), and cuckoo_add_all */
@@ -382,8 +405,15 @@ combine(FunctionCallInfo fcinfo,
 		void (*change) (FilterWriter *writer, const uint8 *other))
 {
 	const uint8 *other = value_image(PG_GETARG_DATUM(1));
+	MemoryContext mcxt;
 	FilterWriter writer;
 
+	if (AggCheckCallContext(fcinfo, &mcxt))
+	{
+		writer_open_state(&writer, PG_GETARG_DATUM(0), mcxt);
+		change(&writer, other);
+		PG_RETURN_DATUM(writer_close_state(&writer));
+	}
 	writer_open_copy(&writer, PG_GETARG_DATUM(0));
 	change(&writer, other);
 	PG_RETURN_DATUM(writer_close(&writer));
@@ -403,7 +433,10 @@ bloomfilter_intersection(PG_FUNCTION_ARGS)
 	return combine(fcinfo, writer_intersect);
 }
 
-/* bloom_clear(bloom), and cuckoo_clear: the filter as it was created */
+/*
+ * bloom_clear(bloom), and cuckoo_clear: the filter as it was created, but for the
+ * class of its elements, which it keeps
+ */
 Datum
 bloomfilter_clear(PG_FUNCTION_ARGS)
 {
@@ -411,13 +444,11 @@ bloomfilter_clear(PG_FUNCTION_ARGS)
 	FilterParams params;
 	FilterPlan	plan;
 
-	if (!image_has_layers(image))
-		PG_RETURN_POINTER(value_make_empty(image_kind(image)));
-	check_plan(filter_plan_again(image, &plan), &plan, image);
 	image_get_params(image, &params);
-	/* of another system's filter, it is what the filter was made for */
-	if (!image_is_foreign(image))
-		params.class = ELEMENT_CLASS_NONE;
+	if (!image_has_layers(image))
+		PG_RETURN_POINTER(value_make_bare(image_layout(image), &params));
+	/* not larger than it is, so bloomfilter.max_filter_size does not matter */
+	check_status(filter_plan_again(image, &plan), image);
 	PG_RETURN_POINTER(value_make_planned(&params, &plan));
 }
 

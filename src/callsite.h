@@ -42,8 +42,6 @@ extern Oid	call_site_element_type(FmgrInfo *flinfo, int element_arg,
 extern void element_type_init(ElementType *type, Oid oid);
 extern CallSite *call_site_make(FmgrInfo *flinfo, int element_arg,
 								bool is_array, Oid collation);
-extern CallSite *call_site_of_query(FunctionCallInfo fcinfo, int element_arg,
-									MemoryContext query);
 
 /*
  * call_site
@@ -97,9 +95,5 @@ call_site_foreign(CallSite *site, const uint8 *image)
 	return foreign_elements(&site->foreign, image, site->hasher->type,
 							site->user.mcxt);
 }
-
-extern uint64 *call_site_hash_array(CallSite *site, ArrayType *array,
-									const uint8 *image, ElementClass *class,
-									uint64 *count);
 
 #endif							/* BLOOMFILTER_CALLSITE_H */

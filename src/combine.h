@@ -6,7 +6,7 @@
 #ifndef BLOOMFILTER_COMBINE_H
 #define BLOOMFILTER_COMBINE_H
 
-#include "filter/foreign.h"
+#include "filter/foreign/foreign.h"
 #include "value.h"
 
 /*

@@ -9,8 +9,7 @@
  */
 #include "contains.h"
 
-#include "callsite.h"
-#include "miscadmin.h"
+#include "lookup.h"
 #include "catalog/pg_type.h"
 #include "utils/array.h"
 
@@ -20,7 +19,6 @@ SQL_FUNCTION(bloomfilter_contains_any);
 SQL_FUNCTION(bloomfilter_contains_all);
 SQL_FUNCTION(bloomfilter_contains_each);
 
-/* Look up one element in a filter of another system. */
 static bool
 contains_foreign(CallSite *site, FilterReader *reader, Datum element)
 {
@@ -32,6 +30,7 @@ contains_foreign(CallSite *site, FilterReader *reader, Datum element)
 	return found;
 }
 
+/* Both as a Lookup, without its memory: ten instructions of 200 */
 static inline bool
 contains(CallSite *site, Datum filter, Datum element)
 {
@@ -120,64 +119,24 @@ each_answer(ArrayType *elements, const ArrayAnswers *answers)
 											 TYPALIGN_CHAR));
 }
 
-/* The argument of hash_to_probe() */
-typedef struct ProbeHash
-{
-	ElementHasher *hasher;
-	uint64		seed;
-	ElementClass class;			/* of the filter */
-} ProbeHash;
-
-static uint64
-hash_to_probe(void *arg, Datum element)
-{
-	const ProbeHash *probe = (const ProbeHash *) arg;
-	uint64		hash = element_hash(probe->hasher, element, probe->seed);
-
-	check_class(probe->class, probe->hasher);
-	return hash;
-}
-
 /* Probe the filter in argument 0 with the elements of the array in argument 1. */
 static void
 probe_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 {
 	CallSite   *site = call_site(fcinfo, 1, true);
-	FilterReader reader;
+	Lookup		lookup;
 	ArrayElements elements;
-	ProbeHash	probe;
 	uint64	   *hashes;
 	bool	   *found;
 
 	array_elements(PG_GETARG_ARRAYTYPE_P(1), &site->type, &elements);
-	reader_open(&site->user, PG_GETARG_DATUM(0), elements.count, &reader);
+	lookup_open(&lookup, site, PG_GETARG_DATUM(0), elements.count);
 	found = palloc(elements.length * sizeof(bool));
 	answers->length = elements.length;
 	answers->nulls = elements.nulls;
 	answers->found = found;
-	if (image_is_foreign(reader.image))
-	{
-		ForeignElements *foreign = call_site_foreign(site, reader.image);
-
-		for (int i = 0; i < elements.count; i++)
-		{
-			if (i % BATCH == 0)
-				CHECK_FOR_INTERRUPTS();
-			foreign_elements_probe(foreign, elements.values[i]);
-		}
-		foreign_elements_find(foreign, &reader, found);
-		spread_answers(answers, elements.count);
-		return;
-	}
-	probe.hasher = site->hasher;
-	probe.seed = image_seed(reader.image);
-	probe.class = image_class(reader.image);
-	hashes = palloc_extended(elements.count * sizeof(uint64),
-							 MCXT_ALLOC_HUGE);
-	array_elements_hash(&elements, hash_to_probe, &probe, hashes);
-	reader_reopen(&site->user, elements.count, &reader);
-
-	reader_contains_batch(&reader, hashes, elements.count, found);
+	hashes = lookup_hash_array(&lookup, &elements, false);
+	lookup_find(&lookup, hashes, elements.count, found);
 	spread_answers(answers, elements.count);
 }
 

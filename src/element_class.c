@@ -456,7 +456,7 @@ element_class_name(ElementClass class)
 		return pstrdup("none");
 
 	if (foreign_type(class, &foreign))
-		return psprintf("%s %s", foreign_formats[foreign.format].name,
+		return psprintf("%s %s", foreign.format->name,
 						foreign_form_name(&foreign));
 
 	if (element_class_is_hashed(class))

@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "filter/foreign_type.h"
+#include "filter/foreign/formats.h"
 #include "lib/stringinfo.h"
 
 struct ElementNode;

@@ -69,7 +69,7 @@ bloomfilter_info(PG_FUNCTION_ARGS)
 	if (image_is_foreign(image) && foreign_type(image_class(image), &foreign))
 	{
 		values[INFO_LAYOUT] =
-			CStringGetTextDatum(foreign_formats[foreign.format].name);
+			CStringGetTextDatum(foreign.format->name);
 		values[INFO_ELEMENT_CLASS] =
 			CStringGetTextDatum(foreign_form_name(&foreign));
 	}

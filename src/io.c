@@ -19,11 +19,7 @@
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
 #if PG_VERSION_NUM >= 160000
-#include "nodes/miscnodes.h"
 #include "varatt.h"
-#define FILTER_ERETURN(fcinfo, ...) ereturn((fcinfo)->context, (Datum) 0, __VA_ARGS__)
-#else
-#define FILTER_ERETURN(fcinfo, ...) ereport(ERROR, __VA_ARGS__)
 #endif
 
 SQL_FUNCTIONS(in);
@@ -31,7 +27,6 @@ SQL_FUNCTION(bloomfilter_out);
 SQL_FUNCTIONS(recv);
 SQL_FUNCTION(bloomfilter_send);
 SQL_FUNCTIONS(from_bytea);
-SQL_FUNCTION(bloomfilter_to_bytea);
 SQL_FUNCTION(bloomfilter_eq);
 SQL_FUNCTION(bloomfilter_ne);
 SQL_FUNCTION(bloomfilter_lt);
@@ -173,16 +168,24 @@ filter_in(FunctionCallInfo fcinfo, FilterKind kind)
 
 	bytes = decode(text, length, (uint8 *) VARDATA(result), room);
 	if (bytes >= 0 && exceeds_max_size(Max(bytes - CHECKSUM_BYTES, 0)))
-		FILTER_ERETURN(fcinfo, TOO_LARGE(bytes - CHECKSUM_BYTES));
+		INPUT_ERROR(fcinfo, TOO_LARGE(bytes - CHECKSUM_BYTES));
+
+	/*
+	 * what is too short for a filter, or no base64, may be the name of an
+	 * index
+	 */
 	fault = bytes < 0 ? "not base64" :
 		check_external((uint8 *) VARDATA(result), bytes, kind);
 	if (fault)
-		FILTER_ERETURN(fcinfo,
-					   (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-						errmsg("invalid input syntax for type %s: %s",
-							   kind_name(kind), fault),
-						errhint("Use %s_agg() or %s_create() to make a filter.",
-								kind_name(kind), kind_name(kind))));
+		INPUT_ERROR(fcinfo,
+					(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+					 errmsg("invalid input syntax for type %s: %s",
+							kind_name(kind), fault),
+					 bytes < IMAGE_LEAST_BYTES + CHECKSUM_BYTES ?
+					 errhint("Use %s_agg() or %s_create() to make a filter, and membership_contains() to look elements up in an index.",
+							 kind_name(kind), kind_name(kind)) :
+					 errhint("Use %s_agg() or %s_create() to make a filter.",
+							 kind_name(kind), kind_name(kind))));
 	SET_VARSIZE(result, VARHDRSZ + bytes - CHECKSUM_BYTES);
 	PG_RETURN_POINTER(result);
 }
@@ -261,14 +264,9 @@ bloomfilter_cuckoo_recv(PG_FUNCTION_ARGS)
 	return filter_recv(fcinfo, FILTER_CUCKOO);
 }
 
+/* The type's binary output function, and the cast to bytea */
 Datum
 bloomfilter_send(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_POINTER(value_to_external(PG_GETARG_DATUM(0)));
-}
-
-Datum
-bloomfilter_to_bytea(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_POINTER(value_to_external(PG_GETARG_DATUM(0)));
 }

@@ -9,8 +9,8 @@
  * instead: callers must remove only what they have added.  Absent elements are
  * left unchanged, and so are saturated classes and counters.
  */
-#include "callsite.h"
 #include "combine.h"
+#include "lookup.h"
 #include "miscadmin.h"
 
 SQL_FUNCTION(bloomfilter_count);
@@ -44,37 +44,34 @@ check_removable(const uint8 *image)
 Datum
 bloomfilter_count(PG_FUNCTION_ARGS)
 {
-	CallSite   *site = call_site(fcinfo, 1, false);
-	FilterReader reader;
+	Lookup		lookup;
 	uint64		hash;
 
 	/* the maximum, so that a stored filter is read in full, and cached */
-	reader_open(&site->user, PG_GETARG_DATUM(0), PG_UINT32_MAX, &reader);
-	check_removable(reader.image);
-	hash = element_hash(site->hasher, PG_GETARG_DATUM(1),
-						image_seed(reader.image));
-	reader_reopen(&site->user, PG_UINT32_MAX, &reader);
-	check_class(image_class(reader.image), site->hasher);
-	PG_RETURN_INT32(filter_count(reader.image, hash));
+	lookup_open(&lookup, call_site(fcinfo, 1, false), PG_GETARG_DATUM(0),
+				PG_UINT32_MAX);
+	check_removable(lookup.reader.image);
+	hash = lookup_hash(&lookup, PG_GETARG_DATUM(1));
+	lookup_reopen(&lookup);
+	PG_RETURN_INT32(filter_count(lookup.reader.image, hash));
 }
 
 /*
- * Remove from a filter that was opened for probing what it contains of these.
- * Returns the argument itself if that changes nothing.
+ * Remove from a filter what it contains of the elements that were hashed.  Returns the
+ * argument itself if that changes nothing.
  */
 static Datum
-remove_hashes(Datum filter, FilterReader *reader, const uint64 *hashes,
-			  uint64 count)
+remove_hashes(Datum filter, Lookup *lookup, const uint64 *hashes, uint64 count)
 {
 	FilterWriter writer;
 	bool	   *found = palloc_extended(count, MCXT_ALLOC_HUGE);
 	bool		removed = false;
 	Datum		result;
 
-	reader_contains_batch(reader, hashes, count, found);
+	lookup_find(lookup, hashes, count, found);
 	if (memchr(found, true, count) == NULL)
 		return filter;
-	reader_open_writer(reader, filter, &writer);
+	reader_open_writer(&lookup->reader, filter, &writer);
 	for (uint64 i = 0; i < count; i++)
 	{
 		/* each moves half of a large explicit filter */
@@ -92,17 +89,13 @@ remove_hashes(Datum filter, FilterReader *reader, const uint64 *hashes,
 Datum
 bloomfilter_remove(PG_FUNCTION_ARGS)
 {
-	CallSite   *site = call_site(fcinfo, 1, false);
-	FilterReader reader;
+	Lookup		lookup;
 	uint64		hash;
 
-	reader_open(&site->user, PG_GETARG_DATUM(0), 1, &reader);
-	check_removable(reader.image);
-	hash = element_hash(site->hasher, PG_GETARG_DATUM(1),
-						image_seed(reader.image));
-	reader_reopen(&site->user, 1, &reader);
-	check_class(image_class(reader.image), site->hasher);
-	PG_RETURN_DATUM(remove_hashes(PG_GETARG_DATUM(0), &reader, &hash, 1));
+	lookup_open(&lookup, call_site(fcinfo, 1, false), PG_GETARG_DATUM(0), 1);
+	check_removable(lookup.reader.image);
+	hash = lookup_hash(&lookup, PG_GETARG_DATUM(1));
+	PG_RETURN_DATUM(remove_hashes(PG_GETARG_DATUM(0), &lookup, &hash, 1));
 }
 
 /*
@@ -113,17 +106,16 @@ Datum
 bloomfilter_remove_all(PG_FUNCTION_ARGS)
 {
 	CallSite   *site = call_site(fcinfo, 1, true);
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(1);
-	FilterReader reader;
-	ElementClass class;
+	ArrayElements elements;
+	Lookup		lookup;
 	uint64	   *hashes;
-	uint64		count;
 
-	reader_open(&site->user, PG_GETARG_DATUM(0), 1, &reader);
-	check_removable(reader.image);
-	hashes = call_site_hash_array(site, array, reader.image, &class, &count);
-	reader_reopen(&site->user, count, &reader);
-	PG_RETURN_DATUM(remove_hashes(PG_GETARG_DATUM(0), &reader, hashes, count));
+	array_elements(PG_GETARG_ARRAYTYPE_P(1), &site->type, &elements);
+	lookup_open(&lookup, site, PG_GETARG_DATUM(0), elements.count);
+	check_removable(lookup.reader.image);
+	hashes = lookup_hash_array(&lookup, &elements, true);
+	PG_RETURN_DATUM(remove_hashes(PG_GETARG_DATUM(0), &lookup, hashes,
+								  elements.count));
 }
 
 /*

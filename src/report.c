@@ -7,7 +7,7 @@
 #include "report.h"
 
 #include "common/shortest_dec.h"
-#include "filter/foreign.h"
+#include "filter/foreign/foreign.h"
 #include "utils/builtins.h"
 
 int			max_filter_size = MAX_FILTER_SIZE_MAX;
@@ -25,11 +25,10 @@ check_capacity(int64 capacity)
 
 /*
  * ERRCODE_INVALID_PARAMETER_VALUE unless the rate is between ERROR_RATE_MIN and
- * ERROR_RATE_MAX.  "hint", or NULL, is for a rate of 1 or more, which may have
- * been meant as a capacity.
+ * ERROR_RATE_MAX
  */
 void
-check_error_rate(double error_rate, const char *hint)
+check_error_rate(double error_rate)
 {
 	/* written so that NaN fails */
 	if (!(error_rate >= ERROR_RATE_MIN && error_rate <= ERROR_RATE_MAX))
@@ -38,7 +37,6 @@ check_error_rate(double error_rate, const char *hint)
 				 errmsg("error rate of a filter must be between %g and %g, not %s",
 						ERROR_RATE_MIN, ERROR_RATE_MAX,
 						double_to_shortest_decimal(error_rate)),
-				 hint && error_rate >= 1 ? errhint("%s", hint) :
 				 errhint("An error rate of one percent is 0.01.")));
 }
 
@@ -69,6 +67,18 @@ report_class(ElementClass class, const ElementHasher *hasher)
 			 errdetail("The element is of type %s.",
 					   format_type_be(hasher->type)),
 			 errhint("%s", class_hint(class, hasher->class))));
+}
+
+/* The same of an element whose type is not known, as it is hashed already */
+void
+report_hashed_class(ElementClass class, ElementClass element)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("filter holds elements of class %s, not %s",
+					element_class_name(class),
+					element_class_name(element)),
+			 errhint("%s", class_hint(class, element))));
 }
 
 /* The error of check_status() for a filter of another system */

@@ -24,9 +24,11 @@
 extern int	max_filter_size;
 
 extern void check_capacity(int64 capacity);
-extern void check_error_rate(double error_rate, const char *hint);
+extern void check_error_rate(double error_rate);
 extern void report_class(ElementClass class,
 						 const ElementHasher *hasher) __attribute__((noreturn));
+extern void report_hashed_class(ElementClass class,
+								ElementClass element) __attribute__((noreturn));
 extern void check_compatible(const uint8 *a, const uint8 *b);
 extern void check_status(FilterStatus status, const uint8 *image);
 extern bool exceeds_max_size(uint64 bytes);

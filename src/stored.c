@@ -584,31 +584,3 @@ reader_open_writer(const FilterReader *reader, Datum filter,
 	writer_open_copied_image(writer, reader->image, CurrentMemoryContext);
 	writer_sort(writer);
 }
-
-/* ----------------------------------------------------------------
- *		Periods
- * ----------------------------------------------------------------
- */
-
-static void
-at_transaction_event(XactEvent event, void *arg)
-{
-	stored_new_period();
-}
-
-/* The values that an aborted subtransaction has stored may go at once. */
-static void
-at_subtransaction_event(SubXactEvent event, SubTransactionId subtransaction,
-						SubTransactionId parent, void *arg)
-{
-	if (event == SUBXACT_EVENT_ABORT_SUB)
-		stored_new_period();
-}
-
-/* Called when the library is loaded. */
-void
-stored_init(void)
-{
-	RegisterXactCallback(at_transaction_event, NULL);
-	RegisterSubXactCallback(at_subtransaction_event, NULL);
-}

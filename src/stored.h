@@ -7,7 +7,7 @@
 
 #include "cache.h"
 #include "chunks.h"
-#include "filter/foreign.h"
+#include "filter/foreign/foreign.h"
 #include "value.h"
 
 #include "storage/proc.h"
@@ -63,7 +63,7 @@ typedef struct FilterReader
  * stored_new_period
  *		A TOAST pointer may mean another value from now on
  *
- * Called when a query starts, and when a transaction ends or a subtransaction
+ * Called by events.c when a query starts, and when a transaction ends or a subtransaction
  * aborts: the snapshot that kept a value from being removed may be gone, and the
  * OID in the pointer given to another value.  Not all that calls functions is a
  * query: see stored_is_now().
@@ -90,7 +90,6 @@ stored_is_now(uint64 period)
 	return period == stored_period && stored_xmin == MyProc->xmin;
 }
 
-extern void stored_init(void);
 extern void reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
 							   FilterReader *reader);
 extern bool reader_contains_sliced(FilterReader *reader, uint64 hash);

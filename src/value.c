@@ -105,16 +105,24 @@ value_make(const FilterParams *params)
 	return value_make_planned(params, &plan);
 }
 
+/* A filter that is a header alone: the empty one, or an explicit one without hashes */
+struct varlena *
+value_make_bare(FilterLayout layout, const FilterParams *params)
+{
+	struct varlena *result = palloc(VARHDRSZ + IMAGE_HEADER_BYTES);
+
+	SET_VARSIZE(result, VARHDRSZ + IMAGE_HEADER_BYTES);
+	image_put_header((uint8 *) VARDATA(result), layout, params);
+	return result;
+}
+
 /* The empty filter, neutral in unions: no elements, no parameters */
 struct varlena *
 value_make_empty(FilterKind kind)
 {
-	struct varlena *result = palloc(VARHDRSZ + IMAGE_HEADER_BYTES);
 	FilterParams none = {.kind = kind};
 
-	SET_VARSIZE(result, VARHDRSZ + IMAGE_HEADER_BYTES);
-	image_put_header((uint8 *) VARDATA(result), LAYOUT_EMPTY, &none);
-	return result;
+	return value_make_bare(LAYOUT_EMPTY, &none);
 }
 
 /* ------------------------------------------------------------------------

@@ -10,6 +10,9 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#if PG_VERSION_NUM >= 160000
+#include "nodes/miscnodes.h"
+#endif
 #include "report.h"
 #include "utils/expandeddatum.h"
 
@@ -29,6 +32,14 @@
 #define SQL_FUNCTIONS(name) \
 	SQL_FUNCTION(bloomfilter_bloom_##name); \
 	SQL_FUNCTION(bloomfilter_cuckoo_##name)
+
+/* An error of a type's input function, which from 16 on can be a soft one */
+#if PG_VERSION_NUM >= 160000
+#define INPUT_ERROR(fcinfo, ...) \
+	ereturn((fcinfo)->context, (Datum) 0, __VA_ARGS__)
+#else
+#define INPUT_ERROR(fcinfo, ...) ereport(ERROR, __VA_ARGS__)
+#endif
 
 /*
  * Values from this size up are changed as expanded objects, smaller ones as flat
@@ -114,6 +125,8 @@ extern void merge_set(FilterWriter *writer, const uint8 *other, bool is_state);
 extern struct varlena *value_make(const FilterParams *params);
 extern struct varlena *value_make_planned(const FilterParams *params,
 										  const FilterPlan *plan);
+extern struct varlena *value_make_bare(FilterLayout layout,
+									   const FilterParams *params);
 extern struct varlena *value_make_empty(FilterKind kind);
 
 #endif							/* BLOOMFILTER_VALUE_H */

@@ -65,7 +65,7 @@ FROM kept WHERE id = 'one layer';
 
 -- A filter that is full accepts what it contains
 SELECT bloom_add_all(f, elements) = f AS unchanged
-FROM (SELECT array_agg(n) AS elements, bloom_agg(n, 100) AS f FROM generate_series(1, 100) AS n) AS t;
+FROM (SELECT array_agg(n) AS elements, bloom_agg(n, 100, NULL) AS f FROM generate_series(1, 100) AS n) AS t;
 
 -- In memory, too, flat or expanded: each addition would copy 30 MB
 SET statement_timeout = '20s';

@@ -11,9 +11,9 @@ FROM bloom_info((SELECT bloom_agg(word) FROM t));
 
 -- All forms: capacity as integer or bigint, error rate, both, and a seed
 CREATE TEMP TABLE forms AS
-SELECT bloom_agg(i) AS x, bloom_agg(i, 1000) AS x_int, bloom_agg(i, 1000::bigint) AS x_bigint,
-	   bloom_agg(i, 0.001) AS x_rate, bloom_agg(i, 1000, 0.001) AS x_capacity_rate,
-	   bloom_agg(i, 1000, 0.001, 99) AS x_capacity_rate_seed, bloom_agg(i, 20000) AS x_large
+SELECT bloom_agg(i) AS x, bloom_agg(i, 1000, NULL) AS x_int, bloom_agg(i, 1000::bigint, NULL) AS x_bigint,
+	   bloom_agg(i, NULL, 0.001) AS x_rate, bloom_agg(i, 1000, 0.001) AS x_capacity_rate,
+	   bloom_agg(bloom_element(i, 99), 1000, 0.001) AS x_capacity_rate_seed, bloom_agg(i, 20000, NULL) AS x_large
 FROM t;
 SELECT form, capacity, error_rate, growth, seed, layers, elements BETWEEN 6850 AND 7150 AS counted,
 	   estimated_error_rate <= error_rate AS precise,
@@ -28,15 +28,15 @@ SELECT x_int = x_bigint AS int_is_bigint FROM forms;
 DROP TABLE forms;
 -- With a capacity, an aggregate makes the same filter as bloom_create with the
 -- same arguments and bloom_add_all
-SELECT bloom_agg(i, 10000, 0.02, 5) = bloom_add_all(bloom_create(10000, 0.02, 2, 5), array_agg(i)) AS same
+SELECT bloom_agg(bloom_element(i, 5), 10000, 0.02) = bloom_add_all(bloom_create(10000, 0.02, 2, 5), array_agg(i)) AS same
 FROM t;
 -- Without, it is as one with the number of elements, but for the room that one that
 -- still waits for its elements has for chance
 SELECT what, e.capacity = g.capacity AS same_capacity, e.layout = g.layout AS same_layout, e.bits <= g.bits AS as_large_at_most,
 	   e.bits > 0.9 * g.bits AS hardly_smaller, g.estimated_error_rate <= g.error_rate AS precise
-FROM (SELECT 'few' AS what, bloom_agg(i) AS exact, bloom_agg(i, 1000) AS given FROM t WHERE i <= 1000
-	  UNION ALL SELECT 'many', bloom_agg(i), bloom_agg(i, 7000) FROM t
-	  UNION ALL SELECT 'many at 2 %', bloom_agg(i, 0.02), bloom_add_all(bloom_create(7000, 0.02), array_agg(i)) FROM t) AS u,
+FROM (SELECT 'few' AS what, bloom_agg(i) AS exact, bloom_agg(i, 1000, NULL) AS given FROM t WHERE i <= 1000
+	  UNION ALL SELECT 'many', bloom_agg(i), bloom_agg(i, 7000, NULL) FROM t
+	  UNION ALL SELECT 'many at 2 %', bloom_agg(i, NULL, 0.02), bloom_add_all(bloom_create(7000, 0.02), array_agg(i)) FROM t) AS u,
 	 LATERAL bloom_info(exact) AS e, LATERAL bloom_info(given) AS g;
 
 -- In all, few elements take few bytes
@@ -59,10 +59,10 @@ FROM (SELECT bloom_agg(i ORDER BY i) FROM t
 	  UNION ALL SELECT bloom_agg(i::bigint) FROM t
 	  UNION ALL SELECT bloom_agg(i::smallint) FROM t) AS u(f);
 SELECT count(DISTINCT f::text) AS distinct_filters
-FROM (SELECT bloom_agg(i, 100 ORDER BY i) FROM t
-	  UNION ALL SELECT bloom_agg(i, 100 ORDER BY -i) FROM t
-	  UNION ALL SELECT bloom_agg(i, 100 ORDER BY md5(i::text)) FROM t
-	  UNION ALL SELECT bloom_agg(DISTINCT i, 100) FROM t) AS u(f);
+FROM (SELECT bloom_agg(i, 100, NULL ORDER BY i) FROM t
+	  UNION ALL SELECT bloom_agg(i, 100, NULL ORDER BY -i) FROM t
+	  UNION ALL SELECT bloom_agg(i, 100, NULL ORDER BY md5(i::text)) FROM t
+	  UNION ALL SELECT bloom_agg(DISTINCT i, 100, NULL) FROM t) AS u(f);
 
 -- NULLs are skipped; over no rows there is an empty filter, which contains
 -- nothing, and whose union with another is the other one
@@ -70,12 +70,12 @@ SELECT bloom_agg(CASE WHEN i > 6000 THEN i END) = bloom_agg(i) FILTER (WHERE i >
 SELECT layout, element_class, capacity, error_rate, elements, estimated_error_rate
 FROM bloom_info((SELECT bloom_agg(i) FROM t WHERE false));
 SELECT bool_and(bloom_agg = (SELECT bloom_agg(i) FROM t WHERE false)) AS all_empty, count(*)
-FROM (SELECT bloom_agg(i, 10) FROM t WHERE false
+FROM (SELECT bloom_agg(i, 10, NULL) FROM t WHERE false
 	  UNION ALL SELECT bloom_agg(NULL::text) FROM t
-	  UNION ALL SELECT bloom_agg(NULL::int, 10) FROM t
-	  UNION ALL SELECT bloom_agg(NULL::int, 0.5) FROM t
+	  UNION ALL SELECT bloom_agg(NULL::int, 10, NULL) FROM t
+	  UNION ALL SELECT bloom_agg(NULL::int, NULL, 0.5) FROM t
 	  UNION ALL SELECT bloom_agg(i, 10, 0.5) FILTER (WHERE i < 0) FROM t
-	  UNION ALL SELECT bloom_agg(i, 10, 0.5, 1) FILTER (WHERE i < 0) FROM t) AS u;
+	  UNION ALL SELECT bloom_agg(bloom_element(i, 1), 10, 0.5) FILTER (WHERE i < 0) FROM t) AS u;
 SELECT empty @> 1 AS contains, empty @> 'x' AS contains_text,
 	   empty | f = f AS left_neutral, f | empty = f AS right_neutral, empty | empty = empty AS of_two,
 	   empty & f = empty AS left_zero, f & empty = empty AS right_zero
@@ -117,7 +117,7 @@ SELECT bool_and(w.f = u.f) AS per_partition, count(*)
 FROM (SELECT g, bloom_agg(i) OVER (PARTITION BY g) AS f FROM t) AS w
 	JOIN (SELECT g, bloom_agg(i) AS f FROM t GROUP BY g) AS u USING (g);
 -- bloom_union_agg in a window
-SELECT i, f = (SELECT bloom_agg(x, 100) FROM generate_series(1, i) AS x) AS running
+SELECT i, f = (SELECT bloom_agg(x, 100, NULL) FROM generate_series(1, i) AS x) AS running
 FROM (SELECT i, bloom_union_agg(bloom_add(bloom_create(100), i)) OVER (ORDER BY i) AS f FROM t WHERE i <= 5) AS w;
 
 -- The same aggregate twice in a query shares its state
@@ -147,11 +147,11 @@ CREATE FUNCTION add_to_mine(f bloom, x anyelement) RETURNS bloom LANGUAGE sql IM
 $$ SELECT bloom_add(coalesce(f, bloom_create(10000)), x) $$;
 CREATE AGGREGATE mine(anyelement) (SFUNC = add_to_mine, STYPE = bloom);
 CREATE AGGREGATE my_union(bloom) (SFUNC = bloom_union, STYPE = bloom);
-SELECT mine(i) = bloom_agg(i, 10000) AS as_bloom_agg FROM t WHERE i <= 2000;
-SELECT bool_and(f = (SELECT bloom_agg(x, 10000) FROM generate_series(1, i) AS x)) AS running
+SELECT mine(i) = bloom_agg(i, 10000, NULL) AS as_bloom_agg FROM t WHERE i <= 2000;
+SELECT bool_and(f = (SELECT bloom_agg(x, 10000, NULL) FROM generate_series(1, i) AS x)) AS running
 FROM (SELECT i, mine(i) OVER (ORDER BY i) AS f FROM t WHERE i <= 20) AS w;
 SELECT my_union(f) = bloom_union_agg(f) AS as_union_agg
-FROM (SELECT bloom_agg(i, 10000) AS f FROM t GROUP BY g) AS u;
+FROM (SELECT bloom_agg(i, 10000, NULL) AS f FROM t GROUP BY g) AS u;
 DROP AGGREGATE mine(anyelement);
 DROP AGGREGATE my_union(bloom);
 DROP FUNCTION add_to_mine;
@@ -162,10 +162,11 @@ DROP FUNCTION add_to_mine;
 CREATE TABLE stored (f bloom, n int);
 CREATE FUNCTION from_table(bloom, int) RETURNS bloom LANGUAGE sql AS 'SELECT f FROM stored WHERE n = $2';
 CREATE FUNCTION from_table(bloom, bloom) RETURNS bloom LANGUAGE sql AS 'SELECT f FROM stored WHERE f = $2';
-CREATE AGGREGATE state(int) (SFUNC = bloom_agg_trans, STYPE = bloom);
-CREATE AGGREGATE moved(int) (SFUNC = bloom_agg_trans, STYPE = bloom, MSFUNC = from_table, MINVFUNC = bloom_agg_trans, MSTYPE = bloom);
-CREATE AGGREGATE moved_union(bloom) (SFUNC = bloom_union_agg_trans, STYPE = bloom, MSFUNC = from_table, MINVFUNC = bloom_union_agg_trans, MSTYPE = bloom);
-CREATE AGGREGATE moved_states(bloom) (SFUNC = bloom_agg_combine, STYPE = bloom, MSFUNC = from_table, MINVFUNC = bloom_agg_combine, MSTYPE = bloom);
+CREATE FUNCTION from_table_strictly(bloom, bloom) RETURNS bloom LANGUAGE sql STRICT AS 'SELECT f FROM stored WHERE f = $2';
+CREATE AGGREGATE state(int) (SFUNC = _bloom_agg_trans, STYPE = bloom);
+CREATE AGGREGATE moved(int) (SFUNC = _bloom_agg_trans, STYPE = bloom, MSFUNC = from_table, MINVFUNC = _bloom_agg_trans, MSTYPE = bloom);
+CREATE AGGREGATE moved_union(bloom) (SFUNC = bloom_union, STYPE = bloom, MSFUNC = from_table_strictly, MINVFUNC = bloom_union, MSTYPE = bloom);
+CREATE AGGREGATE moved_states(bloom) (SFUNC = _bloom_agg_combine, STYPE = bloom, MSFUNC = from_table, MINVFUNC = _bloom_agg_combine, MSTYPE = bloom);
 SELECT (bloom_info(state(i))).elements, state(i)::bytea::bloom = state(i) AS valid, bloom_contains_all(state(i), array_agg(i)) AS complete FROM t;
 INSERT INTO stored SELECT state(i), 1 FROM t;
 INSERT INTO stored SELECT state(i), 2 FROM t WHERE i <= 2;
@@ -177,35 +178,30 @@ FROM (SELECT x, moved_union(f) OVER (ORDER BY x ROWS BETWEEN 1 PRECEDING AND CUR
 SELECT x, bloom_contains(u, 1) AS found
 FROM (SELECT x, moved_states(f) OVER (ORDER BY x ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS u FROM stored, generate_series(1, 4) AS x WHERE n = 1) AS w;
 DROP AGGREGATE state(int), moved(int), moved_union(bloom), moved_states(bloom);
-DROP FUNCTION from_table(bloom, int), from_table(bloom, bloom);
+DROP FUNCTION from_table(bloom, int), from_table(bloom, bloom), from_table_strictly(bloom, bloom);
 DROP TABLE stored;
 
 --
 -- Errors.  The arguments must be the same for all rows of a group.
 --
-SELECT bloom_agg(i, i) FROM t;
-SELECT bloom_agg(i, i::bigint) FROM t;
-SELECT bloom_agg(i, i / 10000.0::float8) FROM t;
-SELECT bloom_agg(i, 100, 0.01, i) FROM t;
+SELECT bloom_agg(i, i, NULL) FROM t;
+SELECT bloom_agg(i, NULL, i / 10000.0::float8) FROM t;
+SELECT bloom_agg(bloom_element(i, i), 100, 0.01) FROM t;
 -- but each group may have its own
-SELECT g, (bloom_info(bloom_agg(i, g + 1))).capacity FROM t WHERE g < 3 GROUP BY g ORDER BY g;
-SELECT bloom_agg(i, NULL::int) FROM t;
-SELECT bloom_agg(i, NULL::bigint) FROM t;
-SELECT bloom_agg(i, NULL::float8) FROM t;
-SELECT bloom_agg(i, NULL, 0.01) FROM t;
-SELECT bloom_agg(i, 10, NULL) FROM t;
-SELECT bloom_agg(i, 10, 0.01, NULL) FROM t;
-SELECT bloom_agg(i, CASE WHEN i < 100 THEN 10 END) FROM t;
-SELECT bloom_agg(i, 0) FROM t;
-SELECT bloom_agg(i, -1::bigint) FROM t;
-SELECT bloom_agg(i, 0.0) FROM t;
-SELECT bloom_agg(i, 0.9) FROM t;
-SELECT bloom_agg(i, -0.1) FROM t;
-SELECT bloom_agg(i, 'NaN'::float8) FROM t;
--- meant as a capacity
-SELECT bloom_agg(i, 1000.0) FROM t;
+SELECT g, (bloom_info(bloom_agg(i, g + 1, NULL))).capacity FROM t WHERE g < 3 GROUP BY g ORDER BY g;
+-- one that is NULL has its default, for all rows alike; but there is no default of a seed
+SELECT bloom_agg(i, NULL, NULL) = bloom_agg(i) AS neither, bloom_agg(i, NULL, 0.01) = bloom_agg(i) AS error_rate,
+	   bloom_agg(i, 10, NULL) = bloom_agg(i, 10, 0.01) AS capacity FROM t;
+SELECT bloom_agg(bloom_element(i, NULL), 10, 0.01) FROM t;
+SELECT bloom_agg(i, CASE WHEN i < 100 THEN 10 END, NULL) FROM t;
+SELECT bloom_agg(i, 0, NULL) FROM t;
+SELECT bloom_agg(i, -1::bigint, NULL) FROM t;
+SELECT bloom_agg(i, NULL, 0.0) FROM t;
+SELECT bloom_agg(i, NULL, 0.9) FROM t;
+SELECT bloom_agg(i, NULL, -0.1) FROM t;
+SELECT bloom_agg(i, NULL, 'NaN'::float8) FROM t;
 SELECT bloom_agg(i, 10, 5) FROM t;
-SELECT bloom_agg(i, 1000000000000) FROM t;
+SELECT bloom_agg(i, 1000000000000, NULL) FROM t;
 -- rows of another structure
 SELECT bloom_agg(CASE WHEN i < 10 THEN row(i) ELSE row(word) END) FROM t;
 

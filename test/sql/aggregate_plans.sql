@@ -24,8 +24,8 @@ ANALYZE facts, kinds;
 
 -- DISTINCT and ORDER BY change nothing but the plan
 SELECT bloom_agg(x) = bloom_agg(DISTINCT x) AS "distinct", bloom_agg(x) = bloom_agg(x ORDER BY n DESC) AS ordered,
-	   bloom_agg(t, 1000) = bloom_agg(DISTINCT t, 1000) AS capacity, bloom_agg(t, 0.001) = bloom_agg(DISTINCT t, 0.001) AS rate,
-	   bloom_agg(n, 20000, 0.001, 42) = bloom_agg(DISTINCT n, 20000::bigint, 0.001, 42 ORDER BY n) AS everything,
+	   bloom_agg(t, 1000, NULL) = bloom_agg(DISTINCT t, 1000, NULL) AS capacity, bloom_agg(t, NULL, 0.001) = bloom_agg(DISTINCT t, NULL, 0.001) AS rate,
+	   bloom_agg(bloom_element(n, 42), 20000, 0.001) = bloom_agg(bloom_element(n, 42), 20000, 0.001 ORDER BY n) AS everything,
 	   bloom_agg(x) FILTER (WHERE x > 10) = bloom_agg(DISTINCT x) FILTER (WHERE x > 10) AS filtered,
 	   cuckoo_agg(x) = cuckoo_agg(DISTINCT x) AS cuckoo
 FROM facts;
@@ -39,11 +39,11 @@ SELECT query, plan_of(query, 'Sort|DISTINCT|ORDER BY') = '' AS simple
 FROM unnest(ARRAY[
 	'SELECT bloom_agg(DISTINCT x) FROM facts',
 	'SELECT bloom_agg(x ORDER BY n) FROM facts',
-	'SELECT bloom_agg(DISTINCT t, 1000) FROM facts',
-	'SELECT bloom_agg(DISTINCT t, 0.001) FROM facts',
-	'SELECT bloom_agg_text(DISTINCT t, 1000) FROM facts',
+	'SELECT bloom_agg(DISTINCT t, 1000, NULL) FROM facts',
+	'SELECT bloom_agg(DISTINCT t, NULL, 0.001) FROM facts',
+	'SELECT bloom_agg(bloom_element(x), 1000, NULL ORDER BY x) FROM facts',
 	'SELECT bloom_agg(DISTINCT x, 1000, 0.001) FROM facts',
-	'SELECT bloom_agg(DISTINCT x, 1000, 0.001, 7 ORDER BY x) FROM facts',
+	'SELECT bloom_agg(DISTINCT x, 1000, 0.001 ORDER BY x) FROM facts',
 	'SELECT f FROM distinct_facts']) AS query
 WHERE :'is_19' AND plan_of(query, 'Sort|DISTINCT|ORDER BY') <> '';
 -- but where an expression has effects of its own, and where repeated elements may count
@@ -60,36 +60,36 @@ WHERE aggtranstype IN ('bloom'::regtype, 'cuckoo'::regtype);
 SELECT plan_of('SELECT kind, bloom_agg(x) FROM facts JOIN kinds USING (id) GROUP BY kind', 'Partial') AS partial;
 -- If it is, as after an upgrade from a version that has no such sizes, the results are the
 -- same
-CREATE AGGREGATE eager_bloom(anycompatible) (SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
-	COMBINEFUNC = bloom_agg_combine, FINALFUNC = bloom_agg_final, PARALLEL = SAFE);
-CREATE AGGREGATE eager_bloom(anycompatible, bigint, float8, bigint) (SFUNC = bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
-	COMBINEFUNC = bloom_agg_combine, FINALFUNC = bloom_agg_final, PARALLEL = SAFE);
-CREATE AGGREGATE eager_cuckoo(anycompatible) (SFUNC = cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
-	COMBINEFUNC = cuckoo_agg_combine, FINALFUNC = cuckoo_agg_final, PARALLEL = SAFE);
-CREATE AGGREGATE eager_union(bloom) (SFUNC = bloom_union_agg_trans, STYPE = bloom, SSPACE = 8192,
-	COMBINEFUNC = bloom_union_agg_trans, FINALFUNC = bloom_union_agg_final, PARALLEL = SAFE);
-CREATE AGGREGATE eager_intersection(bloom) (SFUNC = bloom_intersection_agg_trans, STYPE = bloom, SSPACE = 8192,
-	COMBINEFUNC = bloom_intersection_agg_trans, FINALFUNC = bloom_intersection_agg_final, PARALLEL = SAFE);
-CREATE AGGREGATE eager_sum(cuckoo) (SFUNC = cuckoo_union_agg_trans, STYPE = cuckoo, SSPACE = 8192,
-	COMBINEFUNC = cuckoo_union_agg_trans, FINALFUNC = cuckoo_union_agg_final, PARALLEL = SAFE);
+CREATE AGGREGATE eager_bloom(anycompatible) (SFUNC = _bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
+	COMBINEFUNC = _bloom_agg_combine, FINALFUNC = _bloom_agg_final, PARALLEL = SAFE);
+CREATE AGGREGATE eager_bloom(hashed_element, bigint, float8) (SFUNC = _bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
+	COMBINEFUNC = _bloom_agg_combine, FINALFUNC = _bloom_agg_final, PARALLEL = SAFE);
+CREATE AGGREGATE eager_cuckoo(anycompatible) (SFUNC = _cuckoo_agg_trans, STYPE = cuckoo, SSPACE = 1024,
+	COMBINEFUNC = _cuckoo_agg_combine, FINALFUNC = _cuckoo_agg_final, PARALLEL = SAFE);
+CREATE AGGREGATE eager_union(bloom) (SFUNC = bloom_union, STYPE = bloom, SSPACE = 8192,
+	COMBINEFUNC = bloom_union, FINALFUNC = _bloom_final, PARALLEL = SAFE);
+CREATE AGGREGATE eager_intersection(bloom) (SFUNC = bloom_intersection, STYPE = bloom, SSPACE = 8192,
+	COMBINEFUNC = bloom_intersection, FINALFUNC = _bloom_final, PARALLEL = SAFE);
+CREATE AGGREGATE eager_sum(cuckoo) (SFUNC = cuckoo_union, STYPE = cuckoo, SSPACE = 8192,
+	COMBINEFUNC = cuckoo_union, FINALFUNC = _cuckoo_final, PARALLEL = SAFE);
 -- each part is in each kind twice, which a sum counts
-CREATE TABLE parts AS SELECT i % 100 AS id, bloom_agg(i * 10 + j, 20000) AS f, cuckoo_agg(i * 10 + j, 20000::bigint, 1e-6) AS c
+CREATE TABLE parts AS SELECT i % 100 AS id, bloom_agg(i * 10 + j, 20000, NULL) AS f, cuckoo_agg(i * 10 + j, 20000::bigint, 1e-6) AS c
 FROM generate_series(1, 2000) AS i, generate_series(1, 3) AS j GROUP BY i;
 CREATE TABLE part_kinds AS SELECT i % 100 AS id, i / 200 AS kind FROM generate_series(0, 399) AS i;
 ANALYZE parts, part_kinds;
 CREATE VIEW eager AS
-SELECT kind, eager_bloom(x) AS blooms, eager_bloom(t, 1000, 0.001, 42) AS keyed, eager_cuckoo(n) AS cuckoos
+SELECT kind, eager_bloom(x) AS blooms, eager_bloom(bloom_element(t, 42), 1000, 0.001) AS keyed, eager_cuckoo(n) AS cuckoos
 FROM facts JOIN kinds USING (id) GROUP BY kind;
 CREATE VIEW eager_parts AS
 SELECT kind, eager_union(f) AS unions, eager_intersection(f) AS intersections, cuckoo_cardinality(eager_sum(c)) AS sums
 FROM parts JOIN part_kinds USING (id) GROUP BY kind;
 SELECT (plan_of('SELECT * FROM eager', 'Partial') <> '') = :'is_19' AS eager, (plan_of('SELECT * FROM eager_parts', 'Partial') <> '') = :'is_19' AS eager_parts;
-SELECT kind, blooms = bloom_agg(x) AS blooms, keyed = bloom_agg(t, 1000, 0.001, 42) AS keyed, cuckoos = cuckoo_agg(n) AS cuckoos
+SELECT kind, blooms = bloom_agg(x) AS blooms, keyed = bloom_agg(bloom_element(t, 42), 1000, 0.001) AS keyed, cuckoos = cuckoo_agg(n) AS cuckoos
 FROM eager JOIN kinds USING (kind) JOIN facts USING (id) GROUP BY kind, blooms, keyed, cuckoos ORDER BY kind;
 SELECT kind, unions = bloom_union_agg(f) AS unions, intersections = bloom_intersection_agg(f) AS intersections,
 	   sums = cuckoo_cardinality(cuckoo_union_agg(c)) AS sums, sums
 FROM eager_parts JOIN part_kinds USING (kind) JOIN parts USING (id) GROUP BY kind, unions, intersections, sums ORDER BY kind;
 DROP VIEW eager, eager_parts, distinct_facts;
 DROP TABLE facts, kinds, parts, part_kinds;
-DROP AGGREGATE eager_bloom(anycompatible), eager_bloom(anycompatible, bigint, float8, bigint), eager_cuckoo(anycompatible), eager_union(bloom), eager_intersection(bloom), eager_sum(cuckoo);
+DROP AGGREGATE eager_bloom(anycompatible), eager_bloom(hashed_element, bigint, float8), eager_cuckoo(anycompatible), eager_union(bloom), eager_intersection(bloom), eager_sum(cuckoo);
 DROP FUNCTION plan_of;

@@ -5,7 +5,7 @@ CREATE TEMP TABLE filters (name text PRIMARY KEY, f bloom);
 INSERT INTO filters
 SELECT 'numbers', bloom_agg(i) FROM generate_series(1, 50000) AS i;
 INSERT INTO filters
-SELECT 'numbers, 1e-5', bloom_agg(i, 1e-5) FROM generate_series(1, 50000) AS i;
+SELECT 'numbers, 1e-5', bloom_agg(i, NULL, 1e-5) FROM generate_series(1, 50000) AS i;
 INSERT INTO filters
 SELECT 'words', bloom_agg('word ' || i) FROM generate_series(1, 50000) AS i;
 INSERT INTO filters
@@ -13,7 +13,7 @@ SELECT 'classic', bloom_add_all(bloom_create_bits(500000, 7), array_agg(i)) FROM
 INSERT INTO filters
 SELECT 'grown', bloom_add_all(bloom_create(1000), array_agg(i)) FROM generate_series(1, 50000) AS i;
 INSERT INTO filters
-SELECT 'keyed', bloom_agg(i, 50000, 0.01, -5) FROM generate_series(1, 50000) AS i;
+SELECT 'keyed', bloom_agg(bloom_element(i, -5), 50000, 0.01) FROM generate_series(1, 50000) AS i;
 
 -- No false negative, and at most about one in a hundred of the others.  (The
 -- subqueries probe one filter after the other.)
@@ -29,7 +29,7 @@ FROM filters
 WHERE name = 'words';
 
 -- Function and both operators agree; types of one class find each other's
-SELECT bloom_contains(f, 7), f @> 7 AS contains, 7 <@ f AS contained, bloom_contained(7, f),
+SELECT bloom_contains(f, 7), f @> 7 AS contains, 7 <@ f AS contained, _bloom_contained(7, f),
 	   f @> 7::smallint AS smallint, f @> 7::bigint AS bigint, NOT f @> -7 AS not_there
 FROM filters WHERE name = 'numbers';
 SELECT f @> 'word 7' AS literal, f @> 'word 7'::text AS text, f @> 'word 7'::varchar AS varchar,

@@ -146,7 +146,7 @@ ANALYZE numbers;
 CREATE TEMPORARY TABLE filters (what text, f bloom);
 INSERT INTO filters VALUES
 	('small', (SELECT bloom_agg(i) FROM generate_series(1, 1000) AS i)),
-	('stored', (SELECT bloom_agg(i, 10000) FROM generate_series(1, 1000) AS i)),
+	('stored', (SELECT bloom_agg(i, 10000, NULL) FROM generate_series(1, 1000) AS i)),
 	('large', (SELECT bloom_agg(i, 2000000, 1e-4) FROM generate_series(1, 1000) AS i)),
 	('null', NULL);
 -- The plan's first node, where the filter is a parameter's value

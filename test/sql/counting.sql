@@ -66,7 +66,7 @@ FROM made, generate_series(1, 600) AS i GROUP BY n, what, f ORDER BY n;
 CREATE TEMP TABLE pair AS SELECT bloom_add_all(e, ARRAY[1, 1, 1, 2]) AS a, bloom_add_all(e, ARRAY[1, 3, 3]) AS b, e FROM (SELECT bloom_create(100, counting => true) AS e) AS x;
 SELECT i, bloom_count(a | b, i) AS in_union, bloom_count(b | a, i) AS other_side, bloom_count(a & b, i) AS in_intersection, bloom_count(a | a, i) AS with_itself FROM pair, generate_series(1, 4) AS i ORDER BY i;
 SELECT a | b = b | a AS same, a | e = a AS nothing, e | a = a AS to_nothing, (a | b) | e = a | b AS again, bloom_count(bloom_clear(a), 1) AS cleared,
-	   bloom_create(100, counting => true) = bloom_clear(a) AS as_new, bloom_compatible(a, b) AS compatible, bloom_compatible(a, bloom_plain(b)) AS with_plain FROM pair;
+	   bloom_create(100, counting => true, element_type => 'int') = bloom_clear(a) AS as_new, bloom_compatible(a, b) AS compatible, bloom_compatible(a, bloom_plain(b)) AS with_plain FROM pair;
 SELECT bloom_count(bloom_union_agg(f), 1) AS union_agg, bloom_count(bloom_union_agg(f), 3) AS three FROM (SELECT a AS f FROM pair UNION ALL SELECT b FROM pair) AS x;
 -- with an explicit filter, which is a set: each element counts once
 SELECT bloom_count(a | s, 1) AS one, bloom_count(s | a, 5) AS five FROM pair, (SELECT bloom_add_all((SELECT bloom_agg(1) WHERE false), ARRAY[1, 5, 5]) AS s) AS x;

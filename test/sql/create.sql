@@ -82,15 +82,58 @@ SELECT bloom_create(NULL) IS NULL AS a, bloom_create(10, NULL) IS NULL AS b,
 	   bloom_clear(NULL) IS NULL AS g, bloom_info(NULL) IS NULL AS h,
 	   bloom_cardinality(NULL) IS NULL AS i, bloom_error_rate(NULL) IS NULL AS j;
 
--- bloom_clear restores the filter as it was created
+-- bloom_clear restores the filter as it was created, but keeps the class
 SELECT bool_and(bloom_clear(bloom_add_all(f, ARRAY[1, 2, 3])) = f) AS cleared
-FROM (VALUES (bloom_create(10)), (bloom_create(100, 1e-5, 0, 3)), (bloom_create(100, 0.5, 16)),
-			 (bloom_create(2000)), (bloom_create(2000, 1e-5, 0, 3)), (bloom_create(2000, 0.5, 16)),
-			 (bloom_create_bits(100, 3, 8))) AS t(f);
--- also of one that has grown, and for elements of another class
-SELECT c, bloom_clear(f) = bloom_create(c) AS cleared,
-	   bloom_contains(bloom_add(bloom_clear(f), 'text'), 'text') AS new_class
+FROM (VALUES (bloom_create(10, element_type => 'int')), (bloom_create(100, 1e-5, 0, 3, element_type => 'int')), (bloom_create(100, 0.5, 16, element_type => 'int')),
+			 (bloom_create(2000, element_type => 'int')), (bloom_create(2000, 1e-5, 0, 3, element_type => 'int')), (bloom_create(2000, 0.5, 16, element_type => 'int')),
+			 (bloom_create_bits(100, 3, 8, 'int')), (bloom_create(10, counting => true, element_type => 'int'))) AS t(f);
+-- also of one that has grown
+SELECT c, bloom_clear(f) = bloom_create(c, element_type => 'bigint') AS cleared, bloom_clear(bloom_clear(f)) = bloom_clear(f) AS again
 FROM (SELECT c, bloom_add_all(bloom_create(c), array_agg(i)) AS f FROM (VALUES (10), (2000)) AS v(c), generate_series(1, 5000) AS i GROUP BY c) AS t ORDER BY c;
+SELECT bloom_add(bloom_clear(bloom_add(bloom_create(10), 1)), 'text'::text);
+SELECT bloom_clear(bloom_create(10)) = bloom_create(10) AS none_yet;
+-- an explicit one keeps its class
+SELECT (bloom_info(bloom_clear(f))).*, bloom_clear(f) | f = f AS neutral, bloom_contains(bloom_add(bloom_clear(f), 3), 3) AS added, bloom_clear(f)::bytea::bloom = bloom_clear(f) AS valid
+FROM (SELECT bloom_add_all((SELECT bloom_agg(1) WHERE false), ARRAY[1, 2]) AS f) AS t \gx
+SELECT bloom_clear(f) = f AS of_the_empty_one FROM (SELECT bloom_agg(1) FILTER (WHERE false) AS f) AS t;
+
+-- The class of a filter without elements can be declared: otherwise the first element decides, a wrong one too
+CREATE DOMAIN word AS varchar(10);
+CREATE TYPE mood AS ENUM ('ok', 'bad');
+CREATE TYPE pair AS (a integer, b text);
+SELECT element_class, count(*) AS types FROM unnest('{text,varchar,name,char,word,int,smallint,mood,pair,pair[],word[],int4range,regclass}'::regtype[]) AS t,
+	 bloom_info(bloom_create(10, element_type => t)) GROUP BY element_class ORDER BY element_class COLLATE "C";
+SELECT element_class, elements FROM bloom_info(bloom_create(10)) UNION ALL SELECT element_class, elements FROM bloom_info(bloom_create(10, element_type => '-'));
+CREATE TABLE typed (id integer, f bloom, c cuckoo);
+INSERT INTO typed VALUES (0, bloom_create(10, element_type => 'text'), cuckoo_create(10, element_type => 'text'));
+SELECT bloom_contains(f, 'a'::text) AS found, bloom_contains(bloom_add(f, 'a'), 'a') AS added, bloom_contains(bloom_add_all(f, '{a,b}'::name[]), 'b'), cuckoo_contains(cuckoo_add(c, 'a'), 'a') FROM typed;
+SELECT bloom_add(f, 1) FROM typed;
+SELECT bloom_add_all(f, ARRAY[1]) FROM typed;
+SELECT bloom_contains(f, 1) FROM typed;
+SELECT cuckoo_add(c, 1) FROM typed;
+SELECT bloom_union(f, bloom_add(bloom_create(10), 1)) FROM typed;
+SELECT bloom_compatible(f, bloom_create(10)) AS with_any, bloom_union(f, bloom_create(10)) = f AS united, bloom_union(bloom_create(10), f) = f AS other_side,
+	   bloom_compatible(f, bloom_create(10, element_type => 'int')) AS with_another FROM typed;
+SELECT f::text::bloom = f AS bloom_text, c::bytea::cuckoo = c AS cuckoo_bytes, bloom_cardinality(f), bloom_error_rate(f) FROM typed;
+-- one wrong element in an empty shard does not make right ones fail
+INSERT INTO typed SELECT shard + 1, filter FROM bloom_shards(3000, element_type => 'text');
+INSERT INTO typed SELECT -shard - 1, NULL, filter FROM cuckoo_shards(3000, element_type => 'text');
+SELECT count(*) > 6 AS shards, bool_and(coalesce((bloom_info(f)).element_class, 'text') = 'text' AND coalesce((cuckoo_info(c)).element_class, 'text') = 'text') AS all_text FROM typed;
+UPDATE typed SET f = bloom_add(f, 7) WHERE id = 1;
+UPDATE typed SET f = bloom_clear(bloom_add(f, 'seven')), c = cuckoo_clear(cuckoo_add(c, 'seven'));
+UPDATE typed SET f = bloom_add(f, 7) WHERE id = 1;
+UPDATE typed SET c = cuckoo_add(c, 7) WHERE id = -1;
+-- types whose elements have no class, or any
+SELECT bloom_create(10, element_type => 'point');
+SELECT bloom_create(10, element_type => 'record');
+SELECT bloom_create_bits(10, 1, element_type => 'anyenum');
+SELECT cuckoo_create(10, element_type => 1000000000::oid::regtype);
+SELECT bloom_shards(10, element_type => 'no_such_type');
+SELECT bloom_create(10, element_type => NULL) IS NULL AS null_out, count(*) AS no_row FROM bloom_shards(10, element_type => NULL);
+DROP TABLE typed;
+DROP TYPE pair;
+DROP TYPE mood;
+DROP DOMAIN word;
 
 --
 -- The promised error rate, measured: fixed filters at capacity, probed for a

@@ -11,9 +11,9 @@ FROM cuckoo_info((SELECT cuckoo_agg(word) FROM t));
 
 -- All forms: capacity as integer or bigint, error rate, both, and a seed
 CREATE TEMP TABLE forms AS
-SELECT cuckoo_agg(i) AS x, cuckoo_agg(i, 1000) AS x_int, cuckoo_agg(i, 1000::bigint) AS x_bigint,
-	   cuckoo_agg(i, 0.001) AS x_rate, cuckoo_agg(i, 1000, 0.001) AS x_capacity_rate,
-	   cuckoo_agg(i, 1000, 0.001, 99) AS x_capacity_rate_seed, cuckoo_agg(i, 20000) AS x_large
+SELECT cuckoo_agg(i) AS x, cuckoo_agg(i, 1000, NULL) AS x_int, cuckoo_agg(i, 1000::bigint, NULL) AS x_bigint,
+	   cuckoo_agg(i, NULL, 0.001) AS x_rate, cuckoo_agg(i, 1000, 0.001) AS x_capacity_rate,
+	   cuckoo_agg(bloom_element(i, 99), 1000, 0.001) AS x_capacity_rate_seed, cuckoo_agg(i, 20000, NULL) AS x_large
 FROM t;
 SELECT form, capacity, error_rate, growth, seed, layers > 1 AS grown, elements,
 	   estimated_error_rate <= error_rate AS precise,
@@ -28,8 +28,8 @@ ORDER BY n;
 SELECT x_int = x_bigint AS int_is_bigint FROM forms;
 DROP TABLE forms;
 -- Without a capacity it is made for the number of elements
-SELECT cuckoo_agg(i) = cuckoo_agg(i, 7000) AS sized_to_count, cuckoo_clear(cuckoo_agg(i, 0.02)) = cuckoo_create(7000, 0.02) AS as_created,
-	   cuckoo_clear(cuckoo_agg(i, 10, 0.001, 5)) = cuckoo_create(10, 0.001, 2, 5) AS as_told FROM t;
+SELECT cuckoo_agg(i) = cuckoo_agg(i, 7000, NULL) AS sized_to_count, cuckoo_clear(cuckoo_agg(i, NULL, 0.02)) = cuckoo_create(7000, 0.02, element_type => 'int') AS as_created,
+	   cuckoo_clear(cuckoo_agg(bloom_element(i, 5), 10, 0.001)) = cuckoo_create(10, 0.001, 2, 5, 'int') AS as_told FROM t;
 
 -- Order and repetition of the elements do not matter, to the byte: each is in once
 SELECT count(DISTINCT f::text) AS distinct_filters, bool_and(cuckoo_cardinality(f) = 7000) AS each_once, count(*)
@@ -42,13 +42,13 @@ FROM (SELECT cuckoo_agg(i ORDER BY i) FROM t
 	  UNION ALL SELECT cuckoo_agg(i::bigint) FROM t
 	  UNION ALL SELECT cuckoo_agg(i::smallint) FROM t) AS u(f);
 SELECT count(DISTINCT f::text) AS distinct_filters, bool_and(cuckoo_cardinality(f) = 7000) AS each_once
-FROM (SELECT cuckoo_agg(i, 100 ORDER BY i) FROM t
-	  UNION ALL SELECT cuckoo_agg(i, 100 ORDER BY -i) FROM t
-	  UNION ALL SELECT cuckoo_agg(i, 100) FROM (SELECT i FROM t UNION ALL SELECT i FROM t) AS u
-	  UNION ALL SELECT cuckoo_agg(DISTINCT i, 100) FROM t) AS u(f);
+FROM (SELECT cuckoo_agg(i, 100, NULL ORDER BY i) FROM t
+	  UNION ALL SELECT cuckoo_agg(i, 100, NULL ORDER BY -i) FROM t
+	  UNION ALL SELECT cuckoo_agg(i, 100, NULL) FROM (SELECT i FROM t UNION ALL SELECT i FROM t) AS u
+	  UNION ALL SELECT cuckoo_agg(DISTINCT i, 100, NULL) FROM t) AS u(f);
 -- so one element in a hundred thousand rows is in once, and can be removed
 SELECT cuckoo_cardinality(f) AS elements, cuckoo_count(f, 'x'), cuckoo_remove(f, 'x') @> 'x' AS removed, (cuckoo_info(f)).capacity
-FROM (SELECT cuckoo_agg('x') AS f FROM generate_series(1, 100000)) AS u;
+FROM (SELECT cuckoo_agg('x'::text) AS f FROM generate_series(1, 100000)) AS u;
 
 -- NULLs are skipped; over no rows there is an empty filter, which contains
 -- nothing, and whose union with another is the other one
@@ -56,12 +56,12 @@ SELECT cuckoo_agg(CASE WHEN i > 6000 THEN i END) = cuckoo_agg(i) FILTER (WHERE i
 SELECT layout, element_class, capacity, error_rate, elements, estimated_error_rate
 FROM cuckoo_info((SELECT cuckoo_agg(i) FROM t WHERE false));
 SELECT bool_and(cuckoo_agg = (SELECT cuckoo_agg(i) FROM t WHERE false)) AS all_empty, count(*)
-FROM (SELECT cuckoo_agg(i, 10) FROM t WHERE false
+FROM (SELECT cuckoo_agg(i, 10, NULL) FROM t WHERE false
 	  UNION ALL SELECT cuckoo_agg(NULL::text) FROM t
-	  UNION ALL SELECT cuckoo_agg(NULL::int, 10) FROM t
-	  UNION ALL SELECT cuckoo_agg(NULL::int, 0.5) FROM t
+	  UNION ALL SELECT cuckoo_agg(NULL::int, 10, NULL) FROM t
+	  UNION ALL SELECT cuckoo_agg(NULL::int, NULL, 0.5) FROM t
 	  UNION ALL SELECT cuckoo_agg(i, 10, 0.5) FILTER (WHERE i < 0) FROM t
-	  UNION ALL SELECT cuckoo_agg(i, 10, 0.5, 1) FILTER (WHERE i < 0) FROM t) AS u;
+	  UNION ALL SELECT cuckoo_agg(bloom_element(i, 1), 10, 0.5) FILTER (WHERE i < 0) FROM t) AS u;
 SELECT empty @> 1 AS contains, empty @> 'x' AS contains_text, empty | f = f AS left_neutral, f | empty = f AS right_neutral, empty | empty = empty AS of_two,
 	   cuckoo_contains_all(cuckoo_add_all(empty, ARRAY[1, 2, 3]), ARRAY[1, 2, 3]) AS added_to, (cuckoo_info(cuckoo_add(empty, 1))).error_rate
 FROM (SELECT cuckoo_agg(i) FILTER (WHERE false) AS empty, cuckoo_agg(i) AS f FROM t) AS u;
@@ -69,7 +69,7 @@ FROM (SELECT cuckoo_agg(i) FILTER (WHERE false) AS empty, cuckoo_agg(i) AS f FRO
 -- GROUP BY, HAVING, FILTER
 SELECT g, capacity, elements, (SELECT bool_and(f @> i) FROM t WHERE t.g = u.g) AS complete
 FROM (SELECT g, cuckoo_agg(i) AS f FROM t GROUP BY g) AS u, LATERAL cuckoo_info(f) ORDER BY g;
-SELECT g FROM t GROUP BY g HAVING cuckoo_agg(i, 1e-6) @> 10;
+SELECT g FROM t GROUP BY g HAVING cuckoo_agg(i, NULL, 1e-6) @> 10;
 SELECT cuckoo_cardinality(cuckoo_agg(i) FILTER (WHERE g = 0)) AS one_group, cuckoo_cardinality(cuckoo_agg(i)) AS all_groups FROM t;
 -- GROUPING SETS: sorted and hashed, from one reading of the table
 SELECT g, half, (cuckoo_info(f)).capacity, f = expected AS right
@@ -141,28 +141,23 @@ DROP FUNCTION add_to_mine;
 --
 -- Errors.  The arguments must be the same for all rows of a group.
 --
-SELECT cuckoo_agg(i, i) FROM t;
-SELECT cuckoo_agg(i, i::bigint) FROM t;
-SELECT cuckoo_agg(i, i / 10000.0::float8) FROM t;
-SELECT cuckoo_agg(i, 100, 0.01, i) FROM t;
+SELECT cuckoo_agg(i, i, NULL) FROM t;
+SELECT cuckoo_agg(i, NULL, i / 10000.0::float8) FROM t;
+SELECT cuckoo_agg(bloom_element(i, i), 100, 0.01) FROM t;
 -- but each group may have its own
-SELECT g, (cuckoo_info(cuckoo_agg(i, g + 1))).capacity FROM t WHERE g < 3 GROUP BY g ORDER BY g;
-SELECT cuckoo_agg(i, NULL::int) FROM t;
-SELECT cuckoo_agg(i, NULL::bigint) FROM t;
-SELECT cuckoo_agg(i, NULL::float8) FROM t;
-SELECT cuckoo_agg(i, NULL, 0.01) FROM t;
-SELECT cuckoo_agg(i, 10, NULL) FROM t;
-SELECT cuckoo_agg(i, 10, 0.01, NULL) FROM t;
-SELECT cuckoo_agg(i, CASE WHEN i < 100 THEN 10 END) FROM t;
-SELECT cuckoo_agg(i, 0) FROM t;
-SELECT cuckoo_agg(i, -1::bigint) FROM t;
-SELECT cuckoo_agg(i, 0.0) FROM t;
-SELECT cuckoo_agg(i, 0.9) FROM t;
-SELECT cuckoo_agg(i, 'NaN'::float8) FROM t;
--- meant as a capacity
-SELECT cuckoo_agg(i, 1000.0) FROM t;
+SELECT g, (cuckoo_info(cuckoo_agg(i, g + 1, NULL))).capacity FROM t WHERE g < 3 GROUP BY g ORDER BY g;
+-- one that is NULL has its default, for all rows alike; but there is no default of a seed
+SELECT cuckoo_agg(i, NULL, NULL) = cuckoo_agg(i) AS neither, cuckoo_agg(i, NULL, 0.01) = cuckoo_agg(i) AS error_rate,
+	   cuckoo_agg(i, 10, NULL) = cuckoo_agg(i, 10, 0.01) AS capacity FROM t;
+SELECT cuckoo_agg(bloom_element(i, NULL), 10, 0.01) FROM t;
+SELECT cuckoo_agg(i, CASE WHEN i < 100 THEN 10 END, NULL) FROM t;
+SELECT cuckoo_agg(i, 0, NULL) FROM t;
+SELECT cuckoo_agg(i, -1::bigint, NULL) FROM t;
+SELECT cuckoo_agg(i, NULL, 0.0) FROM t;
+SELECT cuckoo_agg(i, NULL, 0.9) FROM t;
+SELECT cuckoo_agg(i, NULL, 'NaN'::float8) FROM t;
 SELECT cuckoo_agg(i, 10, 5) FROM t;
-SELECT cuckoo_agg(i, 1000000000000) FROM t;
+SELECT cuckoo_agg(i, 1000000000000, NULL) FROM t;
 -- rows of another structure
 SELECT cuckoo_agg(CASE WHEN i < 10 THEN row(i) ELSE row(word) END) FROM t;
 

@@ -83,8 +83,8 @@ INSERT INTO cuckoos VALUES (100, NULL), (101, NULL), (102, (SELECT cuckoo_agg(1)
 SELECT count(*) AS rows, sum(n) AS total FROM (SELECT f, count(*) AS n FROM cuckoos GROUP BY f) AS t;
 SELECT count(*) AS "except" FROM (SELECT f FROM cuckoos EXCEPT SELECT f FROM cuckoos WHERE id < 5) AS t;
 SELECT bool_and((f = cuckoo_add(cuckoo_create(10), 1)) = (id IN (1, 3))) AS "=", bool_and((f <> cuckoo_add(cuckoo_create(10), 1)) = (id NOT IN (1, 3))) AS "<>",
-	   count(*) FILTER (WHERE f IS NOT DISTINCT FROM NULL) AS nulls, count(DISTINCT cuckoo_hash_value(f)) AS hashes, count(DISTINCT cuckoo_hash_value_extended(f, 1)) AS seeded_hashes,
-	   bool_or(cuckoo_hash_value_extended(f, 1) = cuckoo_hash_value_extended(f, 2)) AS no_seed
+	   count(*) FILTER (WHERE f IS NOT DISTINCT FROM NULL) AS nulls, count(DISTINCT _cuckoo_hash_value(f)) AS hashes, count(DISTINCT _cuckoo_hash_value_extended(f, 1)) AS seeded_hashes,
+	   bool_or(_cuckoo_hash_value_extended(f, 1) = _cuckoo_hash_value_extended(f, 2)) AS no_seed
 FROM cuckoos;
 SET enable_nestloop = off;
 SET enable_mergejoin = off;
@@ -102,7 +102,7 @@ INSERT INTO by_cuckoo SELECT cuckoo_add(cuckoo_create(10), i) FROM generate_seri
 SELECT (SELECT count(*) FROM by_cuckoo_0) BETWEEN 20 AND 80 AS spread, count(*) AS found FROM by_cuckoo WHERE f = cuckoo_add(cuckoo_create(10), 42);
 SELECT count(*) AS forms, count(DISTINCT f::text) AS filters
 FROM (SELECT cuckoo_add(cuckoo_create(5000), 1) AS f UNION ALL SELECT cuckoo_add_all(cuckoo_create(5000), ARRAY[1]) UNION ALL SELECT cuckoo_remove(cuckoo_add_all(cuckoo_create(5000), ARRAY[1, 2]), 2)
-	  UNION ALL SELECT cuckoo_compact(cuckoo_add(cuckoo_create(5000), 1)) UNION ALL SELECT cuckoo_agg(1, 5000) UNION ALL SELECT cuckoo_union_agg(cuckoo_add(cuckoo_create(5000), 1))) AS t;
+	  UNION ALL SELECT cuckoo_compact(cuckoo_add(cuckoo_create(5000), 1)) UNION ALL SELECT cuckoo_agg(1, 5000, NULL) UNION ALL SELECT cuckoo_union_agg(cuckoo_add(cuckoo_create(5000), 1))) AS t;
 DROP TABLE by_cuckoo, cuckoos;
 
 DROP TABLE same;

@@ -21,7 +21,7 @@ INSERT INTO layouts VALUES
 	(15, 'small, keyed and fixed', bloom_add(bloom_create(1500, 1e-5, 0, -9223372036854775808), 1)),
 	(16, 'small layers', bloom_add_all(bloom_add_all(bloom_create(10), ARRAY(SELECT generate_series(1, 50))), ARRAY(SELECT generate_series(51, 200)))),
 	(17, 'small layer and blocks', bloom_add_all(bloom_create(10), ARRAY(SELECT generate_series(1, 2000)))),
-	(18, 'small ones united', (SELECT bloom_agg(i, 100) FROM generate_series(1, 100) AS i) | (SELECT bloom_agg(i, 100) FROM generate_series(101, 200) AS i)),
+	(18, 'small ones united', (SELECT bloom_agg(i, 100, NULL) FROM generate_series(1, 100) AS i) | (SELECT bloom_agg(i, 100, NULL) FROM generate_series(101, 200) AS i)),
 	-- with counters
 	(19, 'counting', bloom_add_all(bloom_create(1501, counting => true), ARRAY[1, 2, 2, 3])),
 	(20, 'countingx2', bloom_add_all(bloom_create(100, 1e-5, 0, counting => true), ARRAY[1, 2, 2, 3]));
@@ -30,7 +30,7 @@ INSERT INTO layouts VALUES
 SELECT what, layout, layers, bytes - layers * 64 > 60 AS more_than_a_header FROM layouts, LATERAL bloom_info(f) ORDER BY n;
 
 -- Text is base64 of the bytes; binary and bytea are the bytes
-SELECT what, f::text::bloom = f AS text, f::bytea::bloom = f AS bytea, bloom_send(f) = f::bytea AS binary,
+SELECT what, f::text::bloom = f AS text, f::bytea::bloom = f AS bytea, _bloom_send(f) = f::bytea AS binary,
 	   decode(f::text, 'base64') = f::bytea AS base64, f::text !~ '[^A-Za-z0-9+/=]' AS one_line,
 	   substr(f::bytea, 1, 4) = '\x626c6d01' AS magic
 FROM layouts ORDER BY n;

@@ -44,10 +44,9 @@ SET bloomfilter.max_filter_size = '50kB';
 SELECT error_of('SELECT bloom_create(100000)') AS bloom_create;
 SELECT error_of('SELECT cuckoo_create(100000)') AS cuckoo_create;
 SELECT error_of('SELECT bloom_create_bits(1000000, 5)') AS bloom_create_bits;
-SELECT error_of('SELECT bloom_clear(f) FROM made WHERE id = ''large''') AS bloom_clear;
 SELECT error_of('SELECT bloom_agg(i) FROM elements') AS bloom_agg;
 SELECT error_of('SELECT cuckoo_agg(i) FROM elements') AS cuckoo_agg;
-SELECT error_of('SELECT bloom_agg(i, 100000) FROM elements WHERE i < 10') AS before_the_rows;
+SELECT error_of('SELECT bloom_agg(i, 100000, NULL) FROM elements WHERE i < 10') AS before_the_rows;
 SELECT error_of('SELECT membership_filter(''elements_i'')') AS membership_filter;
 -- Grown
 SELECT error_of('SELECT bloom_add_all(f, ARRAY(SELECT generate_series(30000, 90000))) FROM made WHERE id = ''full''') AS bloom_add_all;
@@ -68,7 +67,8 @@ SELECT error_of('SELECT bloom_create(20000)') AS bloom, error_of('SELECT cuckoo_
 	   error_of('SELECT bloom_agg(i) FROM elements WHERE i <= 20000') AS aggregate;
 -- and what exists can be used, changed if it does not grow, and sent
 SELECT f @> 7 AS found, bloom_add(f, -1) @> -1 AS added, bloom_cardinality(f & f) > 900 AS intersected,
-	   f::text = :'bloom_text' AS sent, cuckoo_remove(c, 7) @> 7 AS removed, cuckoo_compact(c) @> 8 AS compacted
+	   f::text = :'bloom_text' AS sent, cuckoo_remove(c, 7) @> 7 AS removed, cuckoo_compact(c) @> 8 AS compacted,
+	   bloom_cardinality(bloom_clear(f)) AS cleared, cuckoo_cardinality(cuckoo_clear(c)) AS cuckoo_cleared
 FROM made WHERE id = 'large';
 COPY made TO '/dev/null';
 UPDATE made SET f = bloom_add(f, -1) WHERE id = 'large';

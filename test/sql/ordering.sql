@@ -31,11 +31,11 @@ SELECT count(*) AS groups FROM (SELECT DISTINCT ON (f) id FROM cuckoos ORDER BY 
 SELECT a.id, b.id FROM blooms AS a, blooms AS b
 WHERE (a.f < b.f) <> (a.f::bytea < b.f::bytea) OR (a.f <= b.f) <> (a.f::bytea <= b.f::bytea)
    OR (a.f > b.f) <> (a.f::bytea > b.f::bytea) OR (a.f >= b.f) <> (a.f::bytea >= b.f::bytea)
-   OR (a.f = b.f) <> (a.f::bytea = b.f::bytea) OR sign(bloom_cmp(a.f, b.f)) <> sign(byteacmp(a.f::bytea, b.f::bytea));
+   OR (a.f = b.f) <> (a.f::bytea = b.f::bytea) OR sign(_bloom_cmp(a.f, b.f)) <> sign(byteacmp(a.f::bytea, b.f::bytea));
 SELECT a.id, b.id FROM cuckoos AS a, cuckoos AS b
 WHERE (a.f < b.f) <> (a.f::bytea < b.f::bytea) OR (a.f <= b.f) <> (a.f::bytea <= b.f::bytea)
    OR (a.f > b.f) <> (a.f::bytea > b.f::bytea) OR (a.f >= b.f) <> (a.f::bytea >= b.f::bytea)
-   OR (a.f = b.f) <> (a.f::bytea = b.f::bytea) OR sign(cuckoo_cmp(a.f, b.f)) <> sign(byteacmp(a.f::bytea, b.f::bytea));
+   OR (a.f = b.f) <> (a.f::bytea = b.f::bytea) OR sign(_cuckoo_cmp(a.f, b.f)) <> sign(byteacmp(a.f::bytea, b.f::bytea));
 
 -- Every way of joining gives the same
 SET enable_hashjoin = off;
@@ -89,8 +89,8 @@ INSERT INTO forms SELECT 7, bloom_union(bloom_create(20000), f) FROM forms WHERE
 SELECT array_agg(id ORDER BY id) AS same FROM forms GROUP BY f ORDER BY min(id);
 SELECT count(DISTINCT f) AS filters FROM forms;
 SELECT a.id, b.id FROM forms AS a, forms AS b
-WHERE bloom_cmp(a.f, b.f) <> -bloom_cmp(b.f, a.f) OR sign(bloom_cmp(a.f, b.f)) <> sign(byteacmp(a.f::bytea, b.f::bytea))
-   OR sign(bloom_cmp(bloom_union(bloom_create(20000), a.f), b.f)) <> sign(byteacmp(a.f::bytea, b.f::bytea));
+WHERE _bloom_cmp(a.f, b.f) <> -_bloom_cmp(b.f, a.f) OR sign(_bloom_cmp(a.f, b.f)) <> sign(byteacmp(a.f::bytea, b.f::bytea))
+   OR sign(_bloom_cmp(bloom_union(bloom_create(20000), a.f), b.f)) <> sign(byteacmp(a.f::bytea, b.f::bytea));
 -- and the last byte counts
 SELECT f = g AS equal, f < g AS less
 FROM forms, LATERAL (SELECT bloom_union(f, bloom_add_all(bloom_create(20000), ARRAY(SELECT generate_series(6000, 6009)))) AS g) AS t WHERE id = 1;

@@ -8,7 +8,7 @@ ALTER TABLE parallel_rows SET (parallel_workers = 2);
 ANALYZE parallel_rows;
 -- filters that can be united within their capacity
 CREATE TABLE parallel_filters AS
-SELECT i % 40 AS n, bloom_agg(i, 60000) AS f, bloom_agg(i, 800) AS grown,
+SELECT i % 40 AS n, bloom_agg(i, 60000, NULL) AS f, bloom_agg(i, 800, NULL) AS grown,
 	   bloom_add_all(bloom_create(60000, growth => 0), array_agg(i)) AS fixed
 FROM parallel_rows GROUP BY 1;
 INSERT INTO parallel_filters (n) VALUES (40);
@@ -44,20 +44,19 @@ $$;
 
 SELECT what, r.* FROM (VALUES
 	('agg(x)', 'SELECT bloom_agg(word) FROM parallel_rows'),
-	('agg(x, capacity int)', 'SELECT bloom_agg(i, 100000) FROM parallel_rows'),
-	('agg(x, capacity bigint)', 'SELECT bloom_agg(i, 100000::bigint) FROM parallel_rows'),
-	('agg(x, error rate)', 'SELECT bloom_agg(i, 1e-4) FROM parallel_rows'),
+	('agg(x, capacity)', 'SELECT bloom_agg(i, 100000, NULL) FROM parallel_rows'),
+	('agg(x, error rate)', 'SELECT bloom_agg(i, NULL, 1e-4) FROM parallel_rows'),
 	('agg(x, capacity, error rate)', 'SELECT bloom_agg(word, 100000, 1e-4) FROM parallel_rows'),
-	('agg(x, capacity, error rate, seed)', 'SELECT bloom_agg(word, 100000, 0.05, 7) FROM parallel_rows'),
-	('agg that grows', 'SELECT bloom_agg(word, 10) FROM parallel_rows'),
+	('agg of hashed elements', 'SELECT bloom_agg(bloom_element(word, 7), 100000, 0.05) FROM parallel_rows'),
+	('agg that grows', 'SELECT bloom_agg(word, 10, NULL) FROM parallel_rows'),
 	('agg with NULLs', 'SELECT bloom_agg(sparse) FROM parallel_rows'),
 	('agg of repeated elements', 'SELECT bloom_agg(i % 1000) FROM parallel_rows'),
-	('agg of one element', 'SELECT bloom_agg(''x'') FROM parallel_rows'),
+	('agg of one element', 'SELECT bloom_agg(''x''::text) FROM parallel_rows'),
 	('agg of few rows', 'SELECT bloom_agg(i) FROM parallel_rows WHERE i < 4'),
 	('agg of no rows', 'SELECT bloom_agg(i) FROM parallel_rows WHERE i < 0'),
 	('agg of records', 'SELECT bloom_agg(ROW(i, word)) FROM parallel_rows'),
 	('agg with FILTER', 'SELECT bloom_agg(i) FILTER (WHERE g = 1), bloom_agg(word) FILTER (WHERE i < 0) FROM parallel_rows'),
-	('agg with GROUP BY', 'SELECT g, bloom_agg(i), bloom_agg(word, 100) FROM parallel_rows GROUP BY g'),
+	('agg with GROUP BY', 'SELECT g, bloom_agg(i), bloom_agg(word, 100, NULL) FROM parallel_rows GROUP BY g'),
 	('agg with many groups', 'SELECT i % 5000, bloom_agg(i) FROM parallel_rows GROUP BY 1'),
 	('union_agg', 'SELECT bloom_union_agg(f), bloom_union_agg(fixed) FROM parallel_filters'),
 	('union_agg with GROUP BY', 'SELECT n % 4, bloom_union_agg(f) FROM parallel_filters GROUP BY 1'),
@@ -75,26 +74,25 @@ SELECT what, r.* FROM (VALUES
 -- cuckoo: the aggregates of elements make the same bytes; unions the same
 -- multisets, in places that depend on their order
 CREATE TABLE parallel_cuckoos AS
-SELECT i % 40 AS n, cuckoo_agg(i, 60000) AS f FROM parallel_rows GROUP BY 1;
+SELECT i % 40 AS n, cuckoo_agg(i, 60000, NULL) AS f FROM parallel_rows GROUP BY 1;
 INSERT INTO parallel_cuckoos (n) VALUES (40);
 INSERT INTO parallel_cuckoos SELECT 41, cuckoo_agg(i) FROM parallel_rows WHERE false;
 ALTER TABLE parallel_cuckoos SET (parallel_workers = 2);
 ANALYZE parallel_cuckoos;
 SELECT what, r.* FROM (VALUES
 	('agg(x)', 'SELECT cuckoo_agg(word) FROM parallel_rows'),
-	('agg(x, capacity int)', 'SELECT cuckoo_agg(i, 100000) FROM parallel_rows'),
-	('agg(x, capacity bigint)', 'SELECT cuckoo_agg(i, 100000::bigint) FROM parallel_rows'),
-	('agg(x, error rate)', 'SELECT cuckoo_agg(i, 1e-4) FROM parallel_rows'),
+	('agg(x, capacity)', 'SELECT cuckoo_agg(i, 100000, NULL) FROM parallel_rows'),
+	('agg(x, error rate)', 'SELECT cuckoo_agg(i, NULL, 1e-4) FROM parallel_rows'),
 	('agg(x, capacity, error rate)', 'SELECT cuckoo_agg(word, 100000, 1e-4) FROM parallel_rows'),
-	('agg(x, capacity, error rate, seed)', 'SELECT cuckoo_agg(word, 100000, 0.05, 7) FROM parallel_rows'),
-	('agg that grows', 'SELECT cuckoo_agg(word, 10) FROM parallel_rows'),
+	('agg of hashed elements', 'SELECT cuckoo_agg(bloom_element(word, 7), 100000, 0.05) FROM parallel_rows'),
+	('agg that grows', 'SELECT cuckoo_agg(word, 10, NULL) FROM parallel_rows'),
 	('agg with NULLs', 'SELECT cuckoo_agg(sparse) FROM parallel_rows'),
 	('agg of repeated elements', 'SELECT cuckoo_agg(i % 1000) FROM parallel_rows'),
-	('agg of one element', 'SELECT cuckoo_agg(''x'') FROM parallel_rows'),
+	('agg of one element', 'SELECT cuckoo_agg(''x''::text) FROM parallel_rows'),
 	('agg of few rows', 'SELECT cuckoo_agg(i) FROM parallel_rows WHERE i < 4'),
 	('agg of no rows', 'SELECT cuckoo_agg(i) FROM parallel_rows WHERE i < 0'),
 	('agg with FILTER', 'SELECT cuckoo_agg(i) FILTER (WHERE g = 1), cuckoo_agg(word) FILTER (WHERE i < 0) FROM parallel_rows'),
-	('agg with GROUP BY', 'SELECT g, cuckoo_agg(i), cuckoo_agg(word, 100) FROM parallel_rows GROUP BY g'),
+	('agg with GROUP BY', 'SELECT g, cuckoo_agg(i), cuckoo_agg(word, 100, NULL) FROM parallel_rows GROUP BY g'),
 	('union_agg', 'SELECT cuckoo_cardinality(cuckoo_union_agg(f)), cuckoo_contains_all(cuckoo_union_agg(f), ARRAY(SELECT generate_series(1, 60000))), (cuckoo_info(cuckoo_union_agg(f))).layers FROM parallel_cuckoos'),
 	('union_agg with GROUP BY', 'SELECT n % 4, cuckoo_cardinality(cuckoo_union_agg(f)), cuckoo_contains(cuckoo_union_agg(f), n % 4 + 40) FROM parallel_cuckoos GROUP BY n % 4'),
 	('union_agg of no rows', 'SELECT cuckoo_union_agg(f) FROM parallel_cuckoos WHERE n = 40'),
@@ -111,7 +109,7 @@ SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 -- (not in temporary tables, which workers cannot read)
 CREATE TABLE built AS
-SELECT bloom_agg(i) AS exact, bloom_agg(i, 1000) AS grown, bloom_agg(i, 1e-6) AS precise FROM parallel_rows;
+SELECT bloom_agg(i) AS exact, bloom_agg(i, 1000, NULL) AS grown, bloom_agg(i, NULL, 1e-6) AS precise FROM parallel_rows;
 -- united past their capacity: bytes are not promised, but answers are
 CREATE TABLE united AS
 SELECT bloom_union_agg(grown) AS grown FROM parallel_filters WHERE n % 8 = 0 OR n > 39;
@@ -136,26 +134,26 @@ CREATE TABLE partition_4 PARTITION OF partitioned_rows FOR VALUES FROM (90000) T
 INSERT INTO partitioned_rows SELECT i, word FROM parallel_rows;
 ANALYZE partitioned_rows;
 CREATE TEMP TABLE expected AS
-SELECT 1 AS n, bloom_agg(word) AS f, bloom_agg(i, 100) AS g FROM parallel_rows;
+SELECT 1 AS n, bloom_agg(word) AS f, bloom_agg(i, 100, NULL) AS g FROM parallel_rows;
 CREATE TEMP TABLE expected_groups AS
-SELECT i % 3 AS g, bloom_agg(word) AS f, bloom_agg(i, 100) AS h FROM parallel_rows GROUP BY 1;
+SELECT i % 3 AS g, bloom_agg(word) AS f, bloom_agg(i, 100, NULL) AS h FROM parallel_rows GROUP BY 1;
 SET enable_partitionwise_aggregate = on;
 SET max_parallel_workers_per_gather = 0;
-SELECT f = (SELECT bloom_agg(word) FROM partitioned_rows) AS f, g = (SELECT bloom_agg(i, 100) FROM partitioned_rows) AS g
+SELECT f = (SELECT bloom_agg(word) FROM partitioned_rows) AS f, g = (SELECT bloom_agg(i, 100, NULL) FROM partitioned_rows) AS g
 FROM expected;
 SELECT count(*) AS groups, bool_and(e.f = u.f) AS f, bool_and(e.h = u.h) AS h
-FROM (SELECT i % 3 AS g, bloom_agg(word) AS f, bloom_agg(i, 100) AS h FROM partitioned_rows GROUP BY 1) AS u
+FROM (SELECT i % 3 AS g, bloom_agg(word) AS f, bloom_agg(i, 100, NULL) AS h FROM partitioned_rows GROUP BY 1) AS u
 	JOIN expected_groups AS e USING (g);
 -- with partial groups hashed and sorted
 SET enable_hashagg = off;
 SELECT count(*) AS groups, bool_and(e.f = u.f) AS f, bool_and(e.h = u.h) AS h
-FROM (SELECT i % 3 AS g, bloom_agg(word) AS f, bloom_agg(i, 100) AS h FROM partitioned_rows GROUP BY 1) AS u
+FROM (SELECT i % 3 AS g, bloom_agg(word) AS f, bloom_agg(i, 100, NULL) AS h FROM partitioned_rows GROUP BY 1) AS u
 	JOIN expected_groups AS e USING (g);
 RESET enable_hashagg;
 RESET max_parallel_workers_per_gather;
 SELECT r.* FROM (VALUES
-	('SELECT bloom_agg(word), bloom_agg(i, 100) FROM partitioned_rows'),
-	('SELECT i % 3, bloom_agg(word), bloom_agg(i, 100) FROM partitioned_rows GROUP BY 1')
+	('SELECT bloom_agg(word), bloom_agg(i, 100, NULL) FROM partitioned_rows'),
+	('SELECT i % 3, bloom_agg(word), bloom_agg(i, 100, NULL) FROM partitioned_rows GROUP BY 1')
 ) AS v(query), LATERAL same_in_parallel(query) AS r;
 RESET enable_partitionwise_aggregate;
 

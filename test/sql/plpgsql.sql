@@ -478,7 +478,7 @@ BEGIN
 		f := cuckoo_compact(f);
 		RAISE NOTICE 'compact, and changed on: %', cuckoo_contains_each(cuckoo_add(f, -1), ARRAY[-1, -2]);
 		f := cuckoo_clear(f);
-		RAISE NOTICE 'cleared: %', f = cuckoo_create(size);
+		RAISE NOTICE 'cleared: %', f = cuckoo_create(size, element_type => 'int');
 	END LOOP;
 END
 $$;

@@ -17,6 +17,9 @@ SELECT bloom_shards(0);
 SELECT bloom_shards(1000, 0.01, 17);
 SELECT cuckoo_shards(1000, 2);
 SELECT bloom_shards(9000000000000000000);
+-- Not terabytes of temporary files for one row
+SELECT count(*) FROM (SELECT 1 FROM bloom_shards(100000000000) LIMIT 1) AS t;
+SELECT count(*) FROM (SELECT 1 FROM cuckoo_shards(100000000000) LIMIT 1) AS t;
 
 -- As the tutorial has it: none is lost, and the answers are right
 CREATE TABLE seen (shard integer PRIMARY KEY, shards integer NOT NULL, filter bloom NOT NULL) WITH (fillfactor = 50, toast_tuple_target = 8160);

@@ -67,7 +67,7 @@ FROM (SELECT bloom_add(bloom_create(c), 0) AS f, bloom_add(bloom_create(c), 0) A
 WITH f AS MATERIALIZED (SELECT bloom_add(bloom_create(c), 0) AS f FROM (VALUES (10), (100000)) AS v(c))
 SELECT bloom_add(f, 1) @> 1 AS added, f @> 1 AS before, (f | bloom_add(f, 2)) @> 2 AS united, f @> 2 AS not_united FROM f;
 SELECT f | g = g | f AS commutes, f = g AS same, bloom_add(f, 1) | bloom_add(f, 2) = bloom_add_all(f, ARRAY[1, 2]) AS each_its_own
-FROM (SELECT bloom_create(100000) AS f, bloom_clear(bloom_add(bloom_create(100000), 1)) AS g OFFSET 0) AS t;
+FROM (SELECT bloom_create(100000, element_type => 'int') AS f, bloom_clear(bloom_add(bloom_create(100000), 1)) AS g OFFSET 0) AS t;
 SELECT x, bloom_contains_each(f, ARRAY[1, 2, 3]) AS rows_do_not_see_each_other
 FROM generate_series(1, 3) AS x, LATERAL (SELECT bloom_add(c, x) AS f FROM (SELECT bloom_create(100000) AS c OFFSET 0) AS t) AS u;
 SELECT bloom_contains_each(CASE WHEN x = 1 THEN bloom_add(f, 1) WHEN x = 2 THEN f ELSE coalesce(NULL, f) END, ARRAY[0, 1]) AS each

@@ -117,7 +117,7 @@ CREATE TABLE cuckoos (name text PRIMARY KEY, filter cuckoo);
 INSERT INTO cuckoos VALUES
 	('one layer', cuckoo_add_all(cuckoo_create(4000000), ARRAY[1, 2, 3])),
 	('wide', cuckoo_add_all(cuckoo_create(2000000, 1e-7), ARRAY[1, 2, 3])),
-	('full', (SELECT cuckoo_agg(i, 1e-4) FROM generate_series(1, 900000) i)),
+	('full', (SELECT cuckoo_agg(i, NULL, 1e-4) FROM generate_series(1, 900000) i)),
 	('layers', (SELECT cuckoo_agg(i, 300000, 0.01) FROM generate_series(1, 1000000) i));
 SELECT name, pg_column_size(filter) > 1000000 AS large, (cuckoo_info(filter)).layers > 1 AS grown
 FROM cuckoos ORDER BY name COLLATE "C";
@@ -217,8 +217,8 @@ CREATE OPERATOR CLASS prober_ops DEFAULT FOR TYPE prober USING hash AS OPERATOR 
 SET probers.probe = '';
 CREATE TABLE probers (name text, filter bloom);
 ALTER TABLE probers ALTER filter SET STORAGE EXTERNAL;
-INSERT INTO probers SELECT 'plain', bloom_agg(i::prober, 100000) FROM generate_series(1, 1000) i;
-INSERT INTO probers SELECT 'keyed', bloom_agg(i::prober, 100000, 0.01, 7) FROM generate_series(1, 1000) i;
+INSERT INTO probers SELECT 'plain', bloom_agg(i::prober, 100000, NULL) FROM generate_series(1, 1000) i;
+INSERT INTO probers SELECT 'keyed', bloom_agg(bloom_element(i::prober, 7), 100000, 0.01) FROM generate_series(1, 1000) i;
 INSERT INTO probers SELECT 'layers', bloom_add_all(bloom_create(100000), array_agg(i::prober)) FROM generate_series(1, 150000) i;
 CREATE FUNCTION probe_probers(which text) RETURNS TABLE (operator boolean, absent boolean, "any" boolean, each boolean[])
 LANGUAGE plpgsql AS $$

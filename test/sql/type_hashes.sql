@@ -127,6 +127,19 @@ SELECT type, d.* FROM examples, distinct_of(example) AS d WHERE d.examples <> d.
 SELECT type, d.examples FROM examples, distinct_of(example) AS d
 WHERE d.examples <> 4900 ORDER BY type;
 
+-- A filter of hashed elements is that of the elements: no rows
+CREATE FUNCTION hashed_is_same(example text) RETURNS boolean
+LANGUAGE plpgsql AS
+$$
+DECLARE
+	same		boolean;
+BEGIN
+	EXECUTE format('SELECT bloom_agg(bloom_element(%1$s)) = bloom_agg(%1$s) FROM generate_series(0, 69) AS a, generate_series(0, 9) AS b', example) INTO same;
+	RETURN same;
+END
+$$;
+SELECT type FROM examples WHERE NOT hashed_is_same(example) ORDER BY type;
+
 -- The same epoch's values and the next one's
 SELECT count(*) FILTER (WHERE f @> (n + 4294967296)::text::xid8) < 1000 * 0.05 AS few_of_the_next_epoch,
 	   count(*) FILTER (WHERE f @> n::text::xid8) AS of_this_epoch

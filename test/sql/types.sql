@@ -18,7 +18,7 @@ FROM pg_depend d JOIN pg_extension e
 WHERE e.extname = 'bloomfilter' AND d.deptype = 'e'
 	AND obj_description(d.objid, d.classid::regclass::text::name) IS NULL
 	-- the array type is a member from PostgreSQL 17 on
-	AND NOT (d.classid = 'pg_type'::regclass AND d.objid IN ('bloom[]'::regtype, 'cuckoo[]'::regtype));
+	AND NOT (d.classid = 'pg_type'::regclass AND d.objid IN ('bloom[]'::regtype, 'cuckoo[]'::regtype, 'hashed_element[]'::regtype));
 SELECT obj_description(oid, 'pg_extension') IS NOT NULL AS extension_has_comment
 FROM pg_extension WHERE extname = 'bloomfilter';
 
@@ -29,25 +29,38 @@ FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid =
 WHERE e.extname = 'bloomfilter' AND d.deptype = 'e';
 
 -- All functions are immutable, but for estimators that look at statistics, those that
--- query an index or name a type, the handler, and the one that queries shards; all are parallel safe but that, and the
--- one that runs the expressions of an index; and none is leakproof or needs another extension: no rows
+-- query an index or name a type, and the handler; all are parallel safe but the one that runs the expressions of an
+-- index, and the one that has no row for what it cannot read, as a worker cannot temporary indexes; and none is
+-- leakproof or needs another extension: no rows
 SELECT signature FROM members
-WHERE provolatile <> CASE WHEN proname ~ 'handler$' OR proname = 'bloom_agg_shards' THEN 'v'
+WHERE provolatile <> CASE WHEN proname ~ 'handler$' THEN 'v'
 		WHEN proname ~ '(sel|info)$' OR signature::text ~ 'regclass' THEN 's' ELSE 'i' END
-	OR proparallel <> CASE WHEN proname IN ('membership_check', 'bloom_agg_shards') THEN 'u' ELSE 's' END OR proleakproof OR prosecdef
+	OR proparallel <> CASE proname WHEN 'membership_check' THEN 'u' WHEN 'membership_info' THEN 'r' ELSE 's' END OR proleakproof OR prosecdef
 	OR prolang NOT IN (SELECT oid FROM pg_language WHERE lanname IN ('c', 'internal'));
--- All functions but aggregates' own, and the one that has arguments which most formats must not have, are
--- strict: no rows
+-- All functions but aggregates' own, the one that has arguments which most formats must not have, and the one whose
+-- result aggregates would skip if it were NULL, are strict: no rows
 SELECT signature FROM members
-WHERE prokind = 'f' AND NOT proisstrict AND NOT signature::text ~ '_agg_' AND proname <> 'bloom_import';
--- \df and \da show what each argument is, but for functions that only the
--- server calls: no rows
+WHERE prokind = 'f' AND NOT proisstrict AND NOT signature::text ~ '_agg_' AND proname NOT IN ('bloom_import', 'bloom_element');
+-- An underscore begins the names of functions that only the server calls, by a type, an operator class, a cast, an
+-- aggregate, the planner or a scan; others, which t/010_docs.pl looks for in the reference, may serve an aggregate, too: no
+-- rows
 SELECT signature FROM members
-WHERE pronargs > coalesce(cardinality(array_remove(proargnames[:pronargs], '')), 0)
-	AND NOT proname ~ '_(in|out|recv|send|support|handler|sel|joinsel|agg_trans|agg_combine|agg_final)$'
+WHERE proname !~ '^_' AND proname !~ '^(bloom|cuckoo)_(union|intersection)$' AND prokind = 'f'
+	AND (ARRAY[prorettype] || proargtypes::oid[] && ARRAY['internal', 'cstring', 'index_am_handler']::regtype[]::oid[]
+		OR oid IN (SELECT unnest(ARRAY[typinput, typoutput, typreceive, typsend]) FROM pg_type)
+		OR oid IN (SELECT amproc FROM pg_amproc) OR oid IN (SELECT castfunc FROM pg_cast)
+		OR oid IN (SELECT unnest(ARRAY[aggtransfn, aggcombinefn, aggfinalfn]) FROM pg_aggregate));
+-- and they are called by something: no rows
+SELECT signature FROM members
+WHERE proname ~ '^_' AND NOT EXISTS (SELECT FROM pg_depend WHERE refclassid = 'pg_proc'::regclass AND refobjid = members.oid);
+-- \df and \da show what each argument of the others is: no rows
+SELECT signature FROM members
+WHERE pronargs > coalesce(cardinality(array_remove(proargnames[:pronargs], '')), 0) AND proname !~ '^_'
 ORDER BY signature::text COLLATE "C";
+-- and so few: \dx+ shows them all
+SELECT count(*) <= 120 AS few FROM members;
 -- Functions of one element cost less than those of a whole filter
-SELECT max(procost) FILTER (WHERE proname IN ('bloom_contains', 'bloom_contained', 'bloom_hash'))
+SELECT max(procost) FILTER (WHERE proname IN ('bloom_contains', '_bloom_contained', 'bloom_hash'))
 	   < min(procost) FILTER (WHERE proname IN ('bloom_union', 'bloom_intersection', 'bloom_add'))
 	   AS honest_cost
 FROM members;
@@ -85,7 +98,7 @@ SELECT f @> 1 AS here, 1 <@ f AS here_too, f @> 2 AS there, 2 <@ f AS there_too,
 	   f = f AS same, f <> f AS other, f = g AS different, f <> g AS unequal
 FROM (SELECT bloom_add(bloom_create(100), 1) AS f, bloom_add(bloom_create(100), 2) AS g) AS t;
 SELECT f @> 1 AS here, 1 <@ f AS here_too, f @> 2 AS there, 2 <@ f AS there_too, f | g = cuckoo_union(f, g) AS united,
-	   f = f AS same, f <> f AS other, f = g AS different, f <> g AS unequal, cuckoo_eq(f, f) AS eq, cuckoo_ne(f, f) AS ne
+	   f = f AS same, f <> f AS other, f = g AS different, f <> g AS unequal, _cuckoo_eq(f, f) AS eq, _cuckoo_ne(f, f) AS ne
 FROM (SELECT cuckoo_add(cuckoo_create(100), 1) AS f, cuckoo_add(cuckoo_create(100), 2) AS g) AS t;
 
 -- Casts to and from bytea must be explicit

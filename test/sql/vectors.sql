@@ -299,7 +299,7 @@ SELECT class, substr(bloom, 9, 8) AS bytes, md5(bloom) AS bloom, md5(cuckoo) AS 
 FROM filters ORDER BY class COLLATE "C";
 
 -- Filters of all layouts, made in all ways
-CREATE AGGREGATE cuckoo_state(anycompatible) (SFUNC = cuckoo_agg_trans, STYPE = cuckoo);
+CREATE AGGREGATE cuckoo_state(anycompatible) (SFUNC = _cuckoo_agg_trans, STYPE = cuckoo);
 CREATE FUNCTION words(first int, last int) RETURNS text[] LANGUAGE sql IMMUTABLE AS
 $$ SELECT array_agg('word ' || i ORDER BY i) FROM generate_series(first, last) AS i $$;
 -- A filter with as many words, added ten at a time so that it gets several layers
@@ -336,8 +336,8 @@ FROM (VALUES
 	(20, 'grown from blocks', grown(bloom_create(2000), 8000)),
 	(21, 'aggregate', (SELECT bloom_agg(w) FROM unnest(words(1, 1000)) AS w)),
 	(22, 'aggregate of many', (SELECT bloom_agg(w) FROM unnest(words(1, 2000)) AS w)),
-	(23, 'aggregate of a capacity', (SELECT bloom_agg(w, 100) FROM unnest(words(1, 1000)) AS w)),
-	(24, 'aggregate, keyed', (SELECT bloom_agg(w, 2000, 0.001, 5) FROM unnest(words(1, 1000)) AS w)),
+	(23, 'aggregate of a capacity', (SELECT bloom_agg(w, 100, NULL) FROM unnest(words(1, 1000)) AS w)),
+	(24, 'aggregate, keyed', (SELECT bloom_agg(bloom_element(w, 5), 2000, 0.001) FROM unnest(words(1, 1000)) AS w)),
 	(25, 'aggregate, grown', grown((SELECT bloom_agg(w) FROM unnest(words(1, 50)) AS w), 200)),
 	(26, 'union', bloom_union(bloom_add_all(bloom_create(100), words(1, 40)), bloom_add_all(bloom_create(100), words(31, 70)))),
 	(27, 'side by side', bloom_union(bloom_add_all(bloom_create(100), words(1, 100)), bloom_add_all(bloom_create(100), words(101, 200)))),
@@ -363,8 +363,8 @@ FROM (VALUES
 	(11, 'unique elements', cuckoo_add_unique(cuckoo_add_unique(cuckoo_create(1000), 'a'), 'a')),
 	(12, 'saturated', cuckoo_add_all(cuckoo_create(100), array_fill('word 1'::text, ARRAY[10]))),
 	(13, 'aggregate', (SELECT cuckoo_agg(w) FROM unnest(words(1, 1000)) AS w)),
-	(14, 'aggregate of a capacity', (SELECT cuckoo_agg(w, 100) FROM unnest(words(1, 1000)) AS w)),
-	(15, 'aggregate, keyed', (SELECT cuckoo_agg(w, 2000, 0.001, 5) FROM unnest(words(1, 1000)) AS w)),
+	(14, 'aggregate of a capacity', (SELECT cuckoo_agg(w, 100, NULL) FROM unnest(words(1, 1000)) AS w)),
+	(15, 'aggregate, keyed', (SELECT cuckoo_agg(bloom_element(w, 5), 2000, 0.001) FROM unnest(words(1, 1000)) AS w)),
 	(16, 'with removals', cuckoo_remove_all(cuckoo_add_all(cuckoo_create(50), words(1, 1500)), words(101, 1500))),
 	(17, 'compacted', cuckoo_compact(cuckoo_remove_all(cuckoo_add_all(cuckoo_create(50), words(1, 1500)), words(101, 1500)))),
 	(18, 'replaced', cuckoo_replace(cuckoo_add_all(cuckoo_create(50), words(1, 40)), 'word 1', 'word 0')),

@@ -23,7 +23,7 @@ INSERT INTO filters VALUES
 	(4, bloom_add_all(bloom_create(2000, 1e-6, 0, -1), ARRAY[1, 2, 3])),
 	(5, bloom_add_all(bloom_create_bits(1001, 7), ARRAY[1, 2, 3])),
 	(6, bloom_create(2000)),
-	(7, (SELECT bloom_agg(i, 10) FROM generate_series(1, 1000) AS i)),
+	(7, (SELECT bloom_agg(i, 10, NULL) FROM generate_series(1, 1000) AS i)),
 	(8, (SELECT bloom_agg(i) FROM generate_series(1, 100000) AS i)),
 	(9, NULL),
 	(10, bloom_add_all(bloom_create(100), ARRAY[1, 2, 3])),
@@ -37,7 +37,7 @@ INSERT INTO cuckoos VALUES
 	(2, cuckoo_create(100)),
 	(3, cuckoo_add_all(cuckoo_create(100), ARRAY[1, 2, 3])),
 	(4, cuckoo_add_all(cuckoo_create(100, 1e-7, 0, -1), ARRAY[1, 1, 1, 1, 2])),
-	(5, (SELECT cuckoo_agg(i, 10) FROM generate_series(1, 1000) AS i)),
+	(5, (SELECT cuckoo_agg(i, 10, NULL) FROM generate_series(1, 1000) AS i)),
 	(6, (SELECT cuckoo_agg(i) FROM generate_series(1, 100000) AS i)),
 	(7, NULL);
 CREATE TABLE copied_cuckoos (LIKE cuckoos);

@@ -103,7 +103,7 @@ CREATE TABLE filters (
 	c cuckoo CHECK (c @> 'default' OR id < 10) DEFAULT cuckoo_add(cuckoo_create(10), 'default'));
 CREATE INDEX by_bloom ON filters USING hash (b);
 CREATE INDEX by_cuckoo ON filters USING hash (c);
-INSERT INTO filters SELECT n, bloom_agg('word ' || i, 10), cuckoo_agg('word ' || i, 10)
+INSERT INTO filters SELECT n, bloom_agg('word ' || i, 10, NULL), cuckoo_agg('word ' || i, 10, NULL)
 FROM generate_series(1, 4) AS n, generate_series(1, (10 ^ n)::int) AS i GROUP BY n;
 INSERT INTO filters (id) VALUES (10);
 CREATE VIEW known AS SELECT id FROM filters WHERE b @> 'word 20' AND 'word 20' <@ c;

@@ -31,14 +31,14 @@ $local->safe_psql('postgres', qq{
 	IMPORT FOREIGN SCHEMA public LIMIT TO (visits) FROM SERVER shard INTO public;
 	CREATE TABLE filters (name text PRIMARY KEY, urls bloom);
 	INSERT INTO filters
-		SELECT 'bad', bloom_agg('https://example.com/' || i, 0.0001)
+		SELECT 'bad', bloom_agg('https://example.com/' || i, NULL, 0.0001)
 		FROM generate_series(1, 10000, 100) i;
 });
 
 # A filter from a subquery is a parameter of the remote query.
 foreach my $case (
 	[ 'url', 100, q{(SELECT urls FROM filters WHERE name = 'bad')} ],
-	[ 'id', 10, q{(SELECT bloom_agg(i, 0.0001) FROM generate_series(1, 10) i)} ])
+	[ 'id', 10, q{(SELECT bloom_agg(i, NULL, 0.0001) FROM generate_series(1, 10) i)} ])
 {
 	my ($column, $expected, $filter) = @$case;
 	my $plan = $local->safe_psql('postgres',

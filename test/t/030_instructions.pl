@@ -29,8 +29,10 @@ $node->safe_psql('postgres', qq{
 	CREATE TABLE filters AS
 		SELECT bloom_agg(url) AS urls, bloom_agg(number) AS numbers,
 			cuckoo_agg(url) AS cuckoo_urls, cuckoo_agg(number) AS cuckoo_numbers,
-			cuckoo_agg(number, 6000) AS cuckoo_layers,
-			bloom_agg(upper(url)) AS other_urls, bloom_agg(-number) AS other_numbers
+			cuckoo_agg(number, 6000, NULL) AS cuckoo_layers,
+			bloom_agg(upper(url)) AS other_urls, bloom_agg(-number) AS other_numbers,
+			bloom_add_all(bloom_create_foreign('guava', 'text', $rows), array_agg(url)) AS guava_urls,
+			bloom_add_all(bloom_create_foreign('parquet', 'int8', $rows), array_agg(number)) AS parquet_numbers
 		FROM urls;
 	CREATE TABLE keys AS SELECT url || 'x' AS url, -number * number * number AS number FROM urls WHERE number < 1000;
 	VACUUM ANALYZE urls, keys;
@@ -68,6 +70,12 @@ foreach my $case (
 		'filter_scan_exec', 1100, $join->('url') ],
 	[ 'a row that a join\'s keys remove, by a bigint behind a URL',
 		'filter_scan_exec', 470, $join->('number') ],
+	[ 'a probe of a stored Guava filter for a URL of 73 bytes',
+		'bloomfilter_contains', 800,
+		sprintf($query, '(SELECT guava_urls FROM filters)', 'url') ],
+	[ 'a probe of a stored Parquet filter for a bigint',
+		'bloomfilter_contains', 620,
+		sprintf($query, '(SELECT parquet_numbers FROM filters)', 'number') ],
 	[ 'a step of bloom_agg for a URL of 73 bytes',
 		'bloomfilter_bloom_agg_trans', 385,
 		'SELECT bloom_agg(url) IS NULL FROM urls' ],

@@ -3,7 +3,7 @@
 #     my $session = Session->new($node);
 #     print $session->query('SELECT 1');         # what it prints, errors too
 #     $session->start('COMMIT');               # which may have to wait
-#     print $session->end if $session->ends_within(5);
+#     print $session->end unless $session->waits($node);
 #
 # Errors come with their SQLSTATE, DETAIL and HINT (VERBOSITY verbose).
 package Session;
@@ -12,16 +12,13 @@ use strict;
 use warnings;
 
 use PostgreSQL::Test::Utils;
-use Time::HiRes qw(time usleep);
-
-# Seconds that a command without a wait may take on a busy machine
-our $soon = 10;
+use Time::HiRes qw(usleep);
 
 sub new
 {
-	my ($class, $node, $user) = @_;
+	my ($class, $node, $user, $database) = @_;
 	my $self = bless { in => '', out => '', queries => 0 }, $class;
-	my $connection = $node->connstr('postgres') . ($user ? " user=$user" : '');
+	my $connection = $node->connstr($database // 'postgres') . ($user ? " user=$user" : '');
 
 	$self->{psql} = IPC::Run::start(
 		[ 'psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $connection ],
@@ -57,19 +54,6 @@ sub _answered
 
 	$self->_pump;
 	return $self->{out} =~ /^answered $self->{queries}$/m || !$self->{psql}->pumpable;
-}
-
-sub ends_within
-{
-	my ($self, $seconds) = @_;
-	my $until = time + $seconds;
-
-	until ($self->_answered)
-	{
-		return 0 if time > $until;
-		usleep(1000);
-	}
-	return 1;
 }
 
 # Wait for the answer; return what was printed
