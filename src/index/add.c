@@ -87,14 +87,24 @@ drop_contained(Relation index, const MembershipLayer *layer, uint64 *hashes,
 	return count;
 }
 
-/* Is the layer full, or is there another one behind it? */
+/*
+ * How many bits of the layer may be set, if it may be overfilled by its number of
+ * bits divided by "fraction"; 0: it may not.
+ */
+static uint64
+bits_max(const FilterLayer *layer, unsigned fraction)
+{
+	return layer->bits_full + (fraction > 0 ? layer->bits_full / fraction : 0);
+}
+
+/* Is the layer full, see bits_max(), or is there another one behind it? */
 static bool
-layer_is_full(const MembershipMeta *meta, int number)
+layer_is_full(const MembershipMeta *meta, int number, unsigned fraction)
 {
 	FilterLayer now;
 
 	meta_layer(meta, number, &now);
-	return meta->layers > number + 1 || now.bits_set >= now.bits_full;
+	return meta->layers > number + 1 || now.bits_set >= bits_max(&now, fraction);
 }
 
 /* The largest batch of elements that may fill a layer, see ADD_FRACTION */
@@ -110,6 +120,7 @@ typedef struct Adding
 	Relation	index;
 	int			number;			/* of the layer, from 0 */
 	const MembershipLayer *layer;
+	unsigned	fraction;		/* by which it may be overfilled, see bits_max() */
 	bool		anyway;			/* add even if the layer is full */
 	bool		full;			/* out: the layer was full, or is now */
 	/* if elements have two blocks */
@@ -163,11 +174,11 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 		meta_buffer = page_read(index, MEMBERSHIP_META_PAGE,
 								BUFFER_LOCK_EXCLUSIVE);
 		meta = page_meta(GenericXLogRegisterBuffer(state, meta_buffer, 0));
-		was_full = layer_is_full(meta, adding->number);
+		was_full = layer_is_full(meta, adding->number, adding->fraction);
 		bits = &meta->layer[adding->number].bits_reported;
 		/* other sessions' reservations may not have been reported yet */
 		*bits = Max((int64) *bits + (int64) reports * report_step, 0);
-		is_full = layer_is_full(meta, adding->number);
+		is_full = layer_is_full(meta, adding->number, adding->fraction);
 		add = adding->anyway || adding->second || !is_full ||
 			(!was_full && count <= last_batch_max(layer->capacity));
 		if (add ? is_full : was_full)
@@ -300,10 +311,7 @@ grow(Relation index, int layers, MembershipMeta *meta)
 		UnlockRelationForExtension(index, ExclusiveLock);
 }
 
-/*
- * The number of elements that certainly fit into the last layer, if it may be
- * overfilled by its bits divided by "fraction"; 0: it may not.
- */
+/* The number of elements that certainly fit into the last layer, see bits_max() */
 static Size
 room_for(const MembershipMeta *meta, unsigned fraction)
 {
@@ -311,9 +319,7 @@ room_for(const MembershipMeta *meta, unsigned fraction)
 	uint64		most;
 
 	meta_layer(meta, meta->layers - 1, &last);
-	most = last.bits_full;
-	if (fraction > 0)
-		most += last.bits_full / fraction;
+	most = bits_max(&last, fraction);
 	return last.bits_set >= most ? 0 :
 		(most - last.bits_set) / layer_picks(&last);
 }
@@ -326,8 +332,9 @@ room_for(const MembershipMeta *meta, unsigned fraction)
  * statement that inserts creates the layer that they will go to, and can be
  * cancelled: the next one goes on where it ended.  Returns how many hashes a
  * transaction that commits may add to that layer; SIZE_MAX if there can be no
- * other, or the next one is so small that COMMIT may create it.  Errors: those of meta_read(); ERRCODE_PROGRAM_LIMIT_EXCEEDED if the first
- * layer would be too large; ERRCODE_INDEX_CORRUPTED; a cancel.
+ * other, or the next one is so small that COMMIT may create it.  Errors: those of
+ * meta_read(); ERRCODE_PROGRAM_LIMIT_EXCEEDED if the first layer would be too large;
+ * ERRCODE_INDEX_CORRUPTED; a cancel.
  */
 Size
 pages_prepare(Relation index)
@@ -358,20 +365,22 @@ pages_prepare(Relation index)
  * ERRCODE_INDEX_CORRUPTED; a cancel.  After an error some hashes may be added.
  *
  * With "committing", creates no layer if the hashes fit into the last one, even if
- * that is full then: the next insertion does, by pages_prepare().
+ * that is full then: the next insertion does, by pages_prepare().  But it does if
+ * sessions that commit at the same time have filled the layer.
  */
 void
 pages_add(Relation index, uint64 *hashes, Size count, bool committing)
 {
 	MembershipMeta meta;
-	bool		anyway;			/* no other layer is wanted, or possible */
+	unsigned	fraction = 0;
+	bool		anyway = false; /* no other layer is possible */
 	bool		in_batches = false; /* other sessions fill it, too */
 
 	meta_read(index, &meta);
 	if (meta.layers == 0)
 		return;
-	committing &= count <= room_for(&meta, COMMIT_FRACTION);
-	anyway = committing;
+	if (committing && count <= room_for(&meta, COMMIT_FRACTION))
+		fraction = COMMIT_FRACTION;
 	while (count > 0)
 	{
 		/*
@@ -384,12 +393,13 @@ pages_add(Relation index, uint64 *hashes, Size count, bool committing)
 			.index = index,
 			.number = meta.layers - 1,
 			.layer = &meta.layer[meta.layers - 1],
+			.fraction = fraction,
 			.anyway = anyway
 		};
 
 		CHECK_FOR_INTERRUPTS();
 		if (!in_batches)
-			now = Max(now, room_for(&meta, 0));
+			now = Max(now, room_for(&meta, fraction));
 		now = Min(now, count);
 		left = now;
 		sort_hashes(hashes, now);
@@ -404,7 +414,9 @@ pages_add(Relation index, uint64 *hashes, Size count, bool committing)
 			memmove(hashes + now - left, hashes + added, left * sizeof(uint64));
 		}
 		in_batches = left > 0;
-		if (adding.full && !committing)
+		hashes += now - left;
+		count -= now - left;
+		if (adding.full && (fraction == 0 || count > 0))
 		{
 			int			layers = meta.layers;
 
@@ -413,7 +425,5 @@ pages_add(Relation index, uint64 *hashes, Size count, bool committing)
 		}
 		else
 			meta_read(index, &meta);
-		hashes += now - left;
-		count -= now - left;
 	}
 }
