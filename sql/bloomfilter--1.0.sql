@@ -1100,7 +1100,7 @@ CREATE ACCESS METHOD membership TYPE INDEX HANDLER _membership_handler;
 COMMENT ON ACCESS METHOD membership
 	IS 'Bloom filter of a column, kept current by the server: "certainly no such row" or "probably one"';
 
--- One for every type of PostgreSQL 15 that docs/format.md hashes.  Other types with a hash
+-- One for every type of PostgreSQL 15 that docs/dev/format.md hashes.  Other types with a hash
 -- operator class get one by CREATE OPERATOR CLASS ... USING membership AS OPERATOR 1 =.
 
 CREATE OPERATOR FAMILY integer_ops USING membership;

@@ -6,7 +6,7 @@
  * version, on a machine of the other byte order, or probed by a client that is
  * not PostgreSQL at all.  The server's own hash functions don't support that.  So
  * we turn an element into *canonical bytes*, and hash these by
- * XXH3_64bits_withSeed.  docs/format.md specifies both.
+ * XXH3_64bits_withSeed.  docs/dev/format.md specifies both.
  *
  * Every element belongs to a *class* (see element_class.h).  Within a class,
  * values that are equal under "=" have the same canonical bytes, even if their

@@ -2,7 +2,7 @@
  * element.h
  *	  From a value of any type to the 64-bit hash that filters store.
  *
- * See element.c for the rules, and docs/format.md for the bytes.
+ * See element.c for the rules, and docs/dev/format.md for the bytes.
  */
 #ifndef BLOOMFILTER_ELEMENT_H
 #define BLOOMFILTER_ELEMENT_H

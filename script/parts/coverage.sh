@@ -2,7 +2,7 @@
 #
 # Which lines of src/ the tests run: the unit, SQL, isolation and TAP tests on
 # a library that counts, and a table of each file's share.  Fails if the share
-# of all lines falls below coverage_floor.  Needs gcc's gcov; docs/internals.md
+# of all lines falls below coverage_floor.  Needs gcc's gcov; docs/dev/internals.md
 # says what is not run, and why.
 
 # Percent: 97.8 were run in November 2026, and other machines may lack what takes

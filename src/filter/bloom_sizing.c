@@ -32,7 +32,7 @@
  * Each later one gets the part 1 - NEXT_SHARE_KEPT of what those before it have
  * left.  So the sum of the error rates stays within the requested one, however
  * many layers there are.  A filter that never grows pays for the fifth that is
- * reserved: 0.45 bits per element at 1 %.  docs/internals.md has the measurements behind
+ * reserved: 0.45 bits per element at 1 %.  docs/dev/internals.md has the measurements behind
  * these figures.
  *
  * Layers of up to SMALL_CAPACITY_MAX elements have the layout small, whose

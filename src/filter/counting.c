@@ -13,7 +13,7 @@
  * COUNTING_MOST.  A counter that gets there is not known any more, and stays:
  * no removal takes a bit that another element needs.  At the load for an error
  * rate of 1 %, less than one of a million counters gets there by different
- * elements (docs/internals.md).
+ * elements (docs/dev/internals.md).
  *
  * Eight lanes of 64 counters change at once, by the logic of an adder for
  * numbers that are written down the planes.

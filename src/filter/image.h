@@ -14,7 +14,7 @@
  * too.  The functions below hide the difference, so that a compact image has
  * one layer like any other; only image_layer_at() is not for such images.
  *
- * docs/format.md describes the same bytes for authors of clients.
+ * docs/dev/format.md describes the same bytes for authors of clients.
  */
 #ifndef FILTER_IMAGE_H
 #define FILTER_IMAGE_H

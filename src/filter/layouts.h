@@ -3,7 +3,7 @@
  *	  The only table of layouts: the operations of each.
  *
  * Code outside of a layout's own files calls through this table instead of
- * testing for a layout.  To add one, see docs/internals.md.
+ * testing for a layout.  To add one, see docs/dev/internals.md.
  */
 #ifndef FILTER_LAYOUTS_H
 #define FILTER_LAYOUTS_H

@@ -43,7 +43,7 @@ jit = off
 });
 $node->start;
 
-# The bytes of an explicit filter, as docs/format.md has them, with the checksum
+# The bytes of an explicit filter, as docs/dev/format.md has them, with the checksum
 sub explicit
 {
 	my ($magic) = @_;

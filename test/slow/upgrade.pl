@@ -14,7 +14,7 @@ use Test::More;
 my $old_installation = $ENV{OLD_INSTALLATION}
   or plan skip_all => 'OLD_INSTALLATION names no older PostgreSQL';
 
-# An element of each class (docs/format.md), made of the number i.  Types with a hash function
+# An element of each class (docs/dev/format.md), made of the number i.  Types with a hash function
 # of their own are left out, because that may change.
 my %elements = (
 	'integer' => 'i',

@@ -4,7 +4,7 @@
 --
 -- The hash functions of some types fold: hashint8extended() of 64 bits to 32, that
 -- of aclitem to a sum.  Such a type needs canonical bytes of its own
--- (docs/internals.md, "An element type").
+-- (docs/dev/internals.md, "An element type").
 --
 
 -- An example of each type: an expression of a and b, both from 0 to 69.  Folds of two
@@ -145,7 +145,7 @@ SELECT count(*) FILTER (WHERE f @> (n + 4294967296)::text::xid8) < 1000 * 0.05 A
 	   count(*) FILTER (WHERE f @> n::text::xid8) AS of_this_epoch
 FROM (SELECT bloom_agg(n::text::xid8) AS f FROM generate_series(1, 1000) AS n) AS t, generate_series(1, 1000) AS n;
 
--- Their canonical bytes, as docs/format.md has them, and their classes
+-- Their canonical bytes, as docs/dev/format.md has them, and their classes
 SELECT class, hash = bloom_hash(canonical) AS same_bytes, (bloom_info(f)).element_class = class AS class_named
 FROM (VALUES
 	('pg_lsn', bloom_hash('16/B374D848'::pg_lsn), '\x48d874b316000000'::bytea, bloom_add(bloom_create(10), '0/1'::pg_lsn)),

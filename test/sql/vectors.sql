@@ -1,5 +1,5 @@
 --
--- Golden vectors: what docs/format.md promises to clients, byte for byte.
+-- Golden vectors: what docs/dev/format.md promises to clients, byte for byte.
 --
 -- The canonical bytes were written down by hand from that page, and the hashes
 -- come from XXH3_64bits_withSeed of the libxxhash library over these bytes,
@@ -251,7 +251,7 @@ ORDER BY id;
 
 SELECT count(*) AS vectors, count(DISTINCT class) AS classes FROM vectors;
 
--- A class's eight bytes in the header: the description that docs/format.md gives
+-- A class's eight bytes in the header: the description that docs/dev/format.md gives
 -- of the type, or the hash of a long one.  And all vectors of a class in filters
 -- of both types: the bytes never change.
 CREATE TEMP TABLE classes (class text PRIMARY KEY, description text);

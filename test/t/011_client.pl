@@ -1,4 +1,4 @@
-# A client that reads and writes filters by docs/format.md alone gives the
+# A client that reads and writes filters by docs/dev/format.md alone gives the
 # server's answers.
 #
 # The functions of the first part follow that page and nothing else; they take
@@ -403,7 +403,7 @@ sub server_filter
 
 # The golden vectors: the page's hashes are the server's, and its bits are the
 # client's and the server's
-my $page = abs_path(dirname(__FILE__) . '/../../docs/format.md');
+my $page = abs_path(dirname(__FILE__) . '/../../docs/dev/format.md');
 open(my $file, '<', $page) or die "$page: $!";
 my ($elements, $vectors) = (0, 0);
 while (my $line = <$file>)

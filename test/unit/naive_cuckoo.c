@@ -1,7 +1,7 @@
 /*
  * naive_cuckoo.c
  *	  The naive reader of cuckoo filters: bit by bit, with division and
- *	  remainder, as docs/format.md says it.
+ *	  remainder, as docs/dev/format.md says it.
  */
 #include "naive_cuckoo.h"
 

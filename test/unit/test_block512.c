@@ -2,7 +2,7 @@
  * test_block512.c
  *	  One block: each implementation against a model, bit by bit.
  *
- * The model is written from the first comment of block512.c and docs/format.md,
+ * The model is written from the first comment of block512.c and docs/dev/format.md,
  * numbers and all, so that a change of any constant there is a failure here.
  */
 #include "unit.h"
@@ -138,7 +138,7 @@ test_kernel(const BlockKernel *kernel)
 	end_test();
 }
 
-/* docs/format.md: odd multiplier, upper half of the product for the block */
+/* docs/dev/format.md: odd multiplier, upper half of the product for the block */
 static void
 test_words(void)
 {

@@ -9,7 +9,7 @@
 
 #include "../../src/filter/classic.h"
 
-/* Place number i of an element, as docs/format.md has it */
+/* Place number i of an element, as docs/dev/format.md has it */
 static uint64_t
 model_place(uint64_t hash, uint64_t m, unsigned i)
 {

@@ -3,7 +3,7 @@
  *	  What a format of other systems' filters is: the operations of each.
  *
  * Code outside of a format's own file calls through these instead of testing
- * for a format.  To add one, see docs/internals.md.
+ * for a format.  To add one, see docs/dev/internals.md.
  */
 #ifndef FILTER_FOREIGN_FORMAT_H
 #define FILTER_FOREIGN_FORMAT_H
