@@ -30,11 +30,66 @@ measured_on()
 		"$(origin_of "$results/$2.csv")" "$(sed -n 's/^# source: //p' "$results/$2.csv")" "$1" "$2"
 }
 
+# What a user runs: Filter Scans, beside the condition that reads the same column
 page_scan()
 {
 	cat <<-'TABLE'
-		![Nanoseconds a row by the size of the filter, for a sequential scan and a Filter Scan](images/scan.svg)
+		| condition | elements | ns a row, first query of a session | ns a row, later queries | later, compared with `url <> 'x'` |
+		|---|---|---|---|---|
+	TABLE
+	rows scan '
+		$2 == "trivial" && $5 == "next" { printf "| `url <> %sx%s` in a Seq Scan | | | %.0f | 1 |\n", "\047", "\047", $7 }
+		$4 == "filter_scan" && $5 == "next" { order[++count] = $2 SUBSEP $3; ns[$2, $3] = $7; ratio[$2, $3] = $13 }
+		$4 == "filter_scan" && $5 == "first" { first[$2, $3] = $7 }
+		END {
+			name["bloom"] = "bloom_contains"; name["index"] = "membership_contains"
+			for (i = 1; i <= count; i++)
+			{
+				split(order[i], part, SUBSEP)
+				printf "| `%s` | %s | %.0f | %.0f | %.2f |\n", name[part[1]], commas(part[2]), first[order[i]],
+					ns[order[i]], ratio[order[i]]
+			}
+		}'
+	measured_on scan scan
+}
 
+# The default work_mem, and the query as it is
+page_join()
+{
+	cat <<-'TABLE'
+		| URLs in the list | visits that are hits | without the index, s | with it, s | times as fast |
+		|---|---|---|---|---|
+	TABLE
+	rows join '
+		$4 == "4MB" && $5 == "plain" { plain = $7 }
+		$4 == "4MB" && $5 == "automatic" { printf "| %s | %s %% | %.1f | %.1f | %.1f |\n", commas($2), $3, plain / 1000,
+			$7 / 1000, $13 }'
+	measured_on join join
+}
+
+# One process and the default work_mem: means, and the least and the most of the queries
+page_star()
+{
+	{
+		rows star_mean '$4 == "4MB" && $5 == 0 { print "mean," $2 "," $3 "," $6 }'
+		rows star '$3 == "4MB" && $4 == 0 && $5 == "filtered" { print "query," $2 "," $13 }'
+	} | awk -F, '
+		$1 == "mean" { number[$2] = $3; mean[$2] = $4; next }
+		{ kind = $2; sub(/_.*/, "", kind) }
+		!(kind in least) || $3 < least[kind] { least[kind] = $3 }
+		$3 > most[kind] { most[kind] = $3 }
+		END {
+			printf "The %d queries of the star were %.1f times as fast in the mean (each %.1f to %.1f times), and the %d of TPC-H %.1f\n",
+				number["ssb"], mean["ssb"], least["ssb"], most["ssb"], number["tpch"], mean["tpch"]
+			printf "times (%.1f to %.1f). The joins that drop no row took %.2f and %.2f times as long.\n", least["tpch"], most["tpch"],
+				1 / most["worst"], 1 / least["worst"]
+		}'
+	measured_on star star
+}
+
+page_scan_all()
+{
+	cat <<-'TABLE'
 		CPU time of a row in nanoseconds, the median, and in parentheses the least and the most. The ratio is to
 		`url <> 'x'` in a Seq Scan of the same round; "first" is the first query of a session; the
 		others find what it keeps.
@@ -50,11 +105,9 @@ page_scan()
 	measured_on scan scan
 }
 
-page_join()
+page_join_all()
 {
 	cat <<-'TABLE'
-		![Times as fast as without a filter, by hit rate, size of the list and work_mem](images/join.svg)
-
 		CPU time in milliseconds, and how many times as fast that is as the same query without a filter in the same
 		round, with the least and the most. "By hand" adds `membership_contains` to the query.
 
@@ -83,7 +136,7 @@ page_planning()
 	measured_on join planning
 }
 
-page_star()
+page_star_all()
 {
 	cat <<-'TABLE'
 		How many times as fast as without filters, by CPU time, with the least and the most of the rounds; "2 workers" in
@@ -110,7 +163,7 @@ page_star()
 	measured_on star star
 }
 
-# A sentence for README.md and docs/current.md: the largest list at 1 % hits
+# A sentence for README.md: the largest list at 1 % hits
 page_gain()
 {
 	rows join '$3 == 1 && $5 == "plain" { plain[$2, $4] = $10 }
@@ -157,7 +210,7 @@ page_pays()
 		}'
 }
 
-# A line of docs/performance.md, on the figures of its picture
+# The figures of a picture
 page_saves()
 {
 	rows server '
@@ -167,12 +220,11 @@ page_saves()
 		{ size = $2 + 0; if (!least || size < least) least = size; if (size > most) most = size }
 		END {
 			seconds = 5e6 / 1e9
-			printf "- **In a query that names the filter**, measured without Filter Scans. With %s URLs on the\n", commas(most)
-			printf "  blacklist and 0.1 %% hits, a filter before the exact check took %.1f seconds, and the fastest exact check\n",
-				filter[most] * seconds
-			printf "  alone %.1f, so the filter made it %.1f times as fast; with %s URLs, %.1f times. If half of the visits\n",
+			printf "With %s URLs on the blacklist and 0.1 %% hits, a filter before the exact check took %.1f seconds,\n",
+				commas(most), filter[most] * seconds
+			printf "and the fastest exact check alone %.1f (elapsed times): the filter made it %.1f times as fast. With %s URLs, it was %.1f times.\n",
 				exact[most] * seconds, exact[most] / filter[most], commas(least), exact[least] / filter[least]
-			print "  are hits, a filter saves little or nothing. `script/bench server`, in `bench/results/server.csv`."
+			print "If half of the visits are hits, a filter saves little or nothing. `script/bench server`, in `bench/results/server.csv`."
 		}'
 }
 
@@ -201,16 +253,6 @@ page_build()
 			over["cuckoo_agg", 0]
 		print "other entries."'
 	measured_on build build
-}
-
-# A line of docs/performance.md
-page_building()
-{
-	builds '
-		printf "- **Building** a filter of %s URLs took %.1f times as long as `count(url)`, and building a btree %.0f\n",
-			commas(number), over["bloom_agg", 0], over["btree", 0]
-		printf "  times. The filter takes %.1f MB, 1/%.0f of the btree. `script/bench build`, in `bench/results/build.csv`.\n",
-			kept["bloom_agg", 0] / 1e6, kept["btree", 0] / kept["bloom_agg", 0]'
 }
 
 # Of the largest filters; block512 in its fastest kernel
@@ -301,15 +343,6 @@ page_lookup()
 	measured_on lookup lookup
 }
 
-# A line of docs/performance.md
-page_one_lookup()
-{
-	lookups '
-		printf "- **One lookup** in a stored filter of 10 kB to 500 MB took a client %s microseconds with a prepared\n" \
-			"  query%s. `script/bench lookup`, in `bench/results/lookup.csv`.\n", client("filter"),
-			"select_1" in client_least ? ", and `SELECT 1` " client("select_1") : ""'
-}
-
 # fill PAGE NAME...: replace these parts of it; one that fails stays as it was
 fill()
 {
@@ -345,31 +378,33 @@ fill_from()
 # A quick run fills copies.
 fill_pages()
 {
-	local pages=$root pages_failed=no
+	local pages=$root pages_failed=no user developer
 
 	[ "$suffix" = '' ] || return 0
 	if [ "$quick" = yes ] || [ "$rounds" -lt 5 ]; then
 		pages=$here/results/quick/pages
-		mkdir -p "$pages/docs"
+		mkdir -p "$pages/docs/dev"
 		cp "$root/README.md" "$pages/"
-		cp "$root/docs/performance.md" "$root/docs/current.md" "$pages/docs/"
+		cp "$root/docs/performance.md" "$pages/docs/"
+		cp "$root/docs/dev/measurements.md" "$pages/docs/dev/"
 		give_away -R "$pages"
 	fi
-	fill_from scan "$pages/docs/performance.md" scan
-	fill_from join "$pages/docs/performance.md" join
+	user=$pages/docs/performance.md
+	developer=$pages/docs/dev/measurements.md
 	fill_from join "$pages/README.md" gain
-	fill_from join "$pages/docs/current.md" gain
-	fill_from planning "$pages/docs/performance.md" planning
-	fill_from star "$pages/docs/performance.md" star
-	fill_from server "$pages/docs/performance.md" methods pays
-	fill_from server "$pages/docs/performance.md" saves
-	fill_from build "$pages/docs/performance.md" build
-	fill_from build "$pages/docs/performance.md" building
-	fill_from lookup "$pages/docs/performance.md" lookup
-	fill_from lookup "$pages/docs/performance.md" one_lookup
-	fill_from filters "$pages/docs/performance.md" filters
-	fill_from accuracy "$pages/docs/performance.md" accuracy
-	fill_from textbook "$pages/docs/performance.md" textbook
-	fill_from growth "$pages/docs/performance.md" growth
+	fill_from scan "$user" scan
+	fill_from join "$user" join
+	fill_from star "$user" star
+	fill_from build "$user" build
+	fill_from lookup "$user" lookup
+	fill_from growth "$user" growth
+	fill_from scan "$developer" scan_all
+	fill_from join "$developer" join_all
+	fill_from planning "$developer" planning
+	fill_from star "$developer" star_all
+	fill_from server "$developer" saves methods pays
+	fill_from filters "$developer" filters
+	fill_from accuracy "$developer" accuracy
+	fill_from textbook "$developer" textbook
 	[ "$pages_failed" = no ] || die "not all pages are filled"
 }

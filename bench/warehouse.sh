@@ -1,7 +1,7 @@
 #!/bin/bash
 #
 # bench/warehouse.sh: star joins of a fact table of 20 million rows with three
-# dimensions, which docs/warehouse.md explains: as PostgreSQL plans them, with filters
+# dimensions, which docs/joins.md explains: as PostgreSQL plans them, with filters
 # that are written into the query, and with those that bloomfilter.join_filter = on adds.
 # Builds, starts a throw-away server (see script/lib.sh), and prints CSV.  The three ways
 # of each query alternate, in one session without workers; gains are of CPU time.

@@ -1,4 +1,4 @@
-# The first picture of docs/performance.md: what a filter before the exact check saves, in one glance
+# What a filter before the exact check saves, in one glance
 load style
 height = 440
 set terminal svg size width, height

@@ -46,7 +46,7 @@
 /*
  * Cost of a row, and of each probe of it.  By default together 0.0085, for 58 ns of
  * CPU time; "url <> 'x'" in a sequential scan costs 0.0125, for 78 ns
- * (docs/performance.md).
+ * (docs/dev/measurements.md).
  */
 #define ROW_COST			(0.35 * cpu_tuple_cost)
 #define PROBE_COST			(2.0 * cpu_operator_cost)

@@ -81,7 +81,7 @@
 #include "utils/relcache.h"
 
 /*
- * Measured costs in nanoseconds (docs/performance.md): of probing a row, of collecting
+ * Measured costs in nanoseconds (docs/dev/measurements.md): of probing a row, of collecting
  * a key, and of a child's row in the node above it.
  */
 #define PROBE_INTEGER_NS		15.0
