@@ -6,7 +6,7 @@ DATA = $(wildcard sql/*--*.sql)
 
 # The filters themselves: plain C, built here and by test/unit and bench alike
 FILTER_SOURCES = $(sort $(wildcard src/filter/*.c src/filter/*/*.c))
-OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/index/*.c src/scan/*.c)) $(FILTER_SOURCES))
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
 
 # No symbol but the SQL entry points leaves the library: the server exports
 # names such as bloom_create itself, and PostgreSQL 15 has no default for this.

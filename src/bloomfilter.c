@@ -2,9 +2,9 @@
  * bloomfilter.c
  *	  What the library does when the server loads it.
  */
-#include "cache.h"
 #include "events.h"
-#include "report.h"
+#include "value/cache.h"
+#include "value/report.h"
 
 #include "filter/block512.h"
 #include "lib/stringinfo.h"

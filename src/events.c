@@ -21,7 +21,7 @@
 #include "index/membership.h"
 #include "scan/key_build.h"
 #include "scan/key_link.h"
-#include "stored.h"
+#include "value/stored.h"
 
 #include "access/xact.h"
 #include "catalog/objectaccess.h"

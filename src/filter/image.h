@@ -7,7 +7,7 @@
  * its four bytes of length, and all operations work on it: there is no second,
  * unpacked form.  The header is four bytes short of 64, so that with those four
  * bytes everything lies at a multiple of 64.  Clients get the image and, behind
- * it, a checksum (io.c).
+ * it, a checksum (functions/io.c).
  *
  * A filter of few elements has a compact image: its one layer has the layout
  * small, and its bits follow a shorter header, which has the layer's fields,

@@ -31,8 +31,8 @@
 
 #include "access/relation.h"
 #include "access/xact.h"
-#include "callsite.h"
-#include "contains.h"
+#include "functions/callsite.h"
+#include "functions/contains.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/lmgr.h"

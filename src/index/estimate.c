@@ -3,7 +3,7 @@
  *	  What the planner has to know of calls that look up a membership index: how many
  *	  rows of a column it contains, and whether workers can read it.
  *
- * We probe the pages of the index with the column's statistics (selectivity.c):
+ * We probe the pages of the index with the column's statistics (planner/selectivity.c):
  * about two hundred values by default.
  *
  * Who may know.  The plan and its cost reveal the answers.  So we probe only for a
@@ -25,7 +25,7 @@
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
-#include "selectivity.h"
+#include "planner/selectivity.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 #include "utils/typcache.h"

@@ -9,7 +9,7 @@
  * no page or all of them.
  *
  * Elements are hashed as in any filter, but within the database (ELEMENT_LOCAL
- * in element.c), because the index must agree with "=" there.  The values of
+ * in element/element.c), because the index must agree with "=" there.  The values of
  * several columns are hashed as one row.  A row whose only key is NULL has no
  * element.  An index of the elements of arrays (key.c) answers "array @> elements" and
  * "array && elements" in the same way.

@@ -7,8 +7,8 @@
 #ifndef BLOOMFILTER_MEMBERSHIP_H
 #define BLOOMFILTER_MEMBERSHIP_H
 
-#include "cache.h"
-#include "value.h"
+#include "value/cache.h"
+#include "value/value.h"
 
 #include "access/amapi.h"
 #include "access/genam.h"

@@ -33,7 +33,7 @@
 
 #include "nodes/execnodes.h"
 #include "pgstat.h"
-#include "stored.h"
+#include "value/stored.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"

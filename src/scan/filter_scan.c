@@ -606,7 +606,7 @@ index_name(Oid index, bool with_schema)
 									  NULL, name);
 }
 
-/* The output function of both types, in io.c */
+/* The output function of both types, in functions/io.c */
 extern Datum bloomfilter_out(PG_FUNCTION_ARGS);
 
 static bool

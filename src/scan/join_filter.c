@@ -49,7 +49,7 @@
 #include "optimizer/restrictinfo.h"
 #include "optimizer/plancat.h"
 #include "parser/parsetree.h"
-#include "selectivity.h"
+#include "planner/selectivity.h"
 #include "utils/lsyscache.h"
 #include "utils/spccache.h"
 

@@ -12,8 +12,8 @@
  * trip through the executor.
  *
  * The answers are those of the functions themselves, as are the errors: both hash
- * an element as its call site says (callsite.c), and read the filter through the
- * same cache (stored.c), or probe the index as its functions do (index/contains.c).
+ * an element as its call site says (functions/callsite.c), and read the filter through the
+ * same cache (value/stored.c), or probe the index as its functions do (index/contains.c).
  * The functions are strict, so nothing is opened for a page whose elements are all
  * NULL.  A probe is "settled" when it has compared an element: then others raise no
  * error, so they may be probed before other conditions.  Only an index whose table has
@@ -34,7 +34,7 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
-/* Functions that probe a filter, in contains.c and index/contains.c */
+/* Functions that probe a filter, in functions/contains.c and index/contains.c */
 extern Datum bloomfilter_contains(PG_FUNCTION_ARGS);
 extern Datum bloomfilter_contained(PG_FUNCTION_ARGS);
 extern Datum bloomfilter_membership_contains(PG_FUNCTION_ARGS);

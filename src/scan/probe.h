@@ -5,10 +5,10 @@
 #ifndef BLOOMFILTER_PROBE_H
 #define BLOOMFILTER_PROBE_H
 
+#include "functions/lookup.h"
 #include "heap_page.h"
 #include "index/membership.h"
 #include "key_probe.h"
-#include "lookup.h"
 
 #include "nodes/execnodes.h"
 #include "nodes/pathnodes.h"

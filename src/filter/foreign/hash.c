@@ -2,7 +2,7 @@
  * hash.c
  *	  The hash functions of other systems' filters.
  *
- * Our own filters hash by XXH3 (element.c).  These are for filters that another
+ * Our own filters hash by XXH3 (element/element.c).  These are for filters that another
  * system made, or is to read, and give the same on every machine.
  *
  * Sources: XXH64 is libxxhash's.  MurmurHash3 and MurmurHash64A are by Austin

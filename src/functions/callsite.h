@@ -6,7 +6,7 @@
 #define BLOOMFILTER_CALLSITE_H
 
 #include "foreign_element.h"
-#include "stored.h"
+#include "value/stored.h"
 
 #include "miscadmin.h"
 #include "utils/array.h"

@@ -5,7 +5,7 @@
  * See filter/foreign/foreign.c for what such a filter can do, filter/foreign/io.c
  * for the other systems' bytes, and foreign_element.c for elements.
  */
-#include "value.h"
+#include "value/value.h"
 
 #include "filter/foreign/io.h"
 #include "miscadmin.h"

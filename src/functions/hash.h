@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "element_class.h"
+#include "element/class.h"
 
 /*
  * A value of the type hashed_element: all that a filter needs to know of an

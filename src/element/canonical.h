@@ -1,16 +1,16 @@
 /*
- * element_canonical.h
+ * canonical.h
  *	  The canonical bytes of the types that have no parts; see
- *	  element_canonical.c.
+ *	  canonical.c.
  */
 #ifndef BLOOMFILTER_ELEMENT_CANONICAL_H
 #define BLOOMFILTER_ELEMENT_CANONICAL_H
 
 #include "postgres.h"
 
-#include "element_node.h"
 #include "filter/bytes.h"
 #include "mb/pg_wchar.h"
+#include "node.h"
 
 typedef struct LeafType
 {

@@ -9,8 +9,8 @@
  * instead: callers must remove only what they have added.  Absent elements are
  * left unchanged, and so are saturated classes and counters.
  */
-#include "combine.h"
 #include "lookup.h"
+#include "value/combine.h"
 #include "miscadmin.h"
 
 SQL_FUNCTION(bloomfilter_count);

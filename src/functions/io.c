@@ -10,12 +10,12 @@
  * eighth of a small filter.  Two values are equal if their images are equal,
  * and ordered by these.
  */
-#include "value.h"
+#include "value/value.h"
 
 #include "access/detoast.h"
 #include "common/base64.h"
 #include "common/hashfn.h"
-#include "element_canonical.h"
+#include "element/canonical.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
 #if PG_VERSION_NUM >= 160000

@@ -9,7 +9,7 @@
 
 #include "postgres.h"
 
-#include "element_class.h"
+#include "class.h"
 
 typedef struct ElementHasher ElementHasher;
 

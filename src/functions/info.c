@@ -2,7 +2,7 @@
  * info.c
  *	  Facts about a filter: bloom_info, cuckoo_info, cardinality and error rate.
  */
-#include "value.h"
+#include "value/value.h"
 
 #include <math.h>
 

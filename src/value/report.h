@@ -8,7 +8,7 @@
 
 #include "postgres.h"
 
-#include "element.h"
+#include "element/element.h"
 #include "filter/filter.h"
 
 /* Growth factor of filters if none is given */

@@ -1,5 +1,5 @@
 /*
- * planner.c
+ * support.c
  *	  Planner support for bloom_contains(), its operators, and the functions that
  *	  change a filter.
  *
@@ -19,14 +19,14 @@
  * In place.  From PostgreSQL 18 on, PL/pgSQL checks whether "f := bloom_add(f, x)"
  * may change the variable's own value.  It may: see FilterWriter.
  */
-#include "value.h"
+#include "value/value.h"
 
 #include "access/detoast.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
-#include "foreign_element.h"
+#include "functions/foreign_element.h"
 #include "known_filter.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -45,7 +45,7 @@
 SQL_FUNCTION(bloomfilter_support);
 SQL_FUNCTION(bloomfilter_contains_sel);
 
-/* The functions behind the operators, in contains.c */
+/* The functions behind the operators, in functions/contains.c */
 extern Datum bloomfilter_contains(PG_FUNCTION_ARGS);
 extern Datum bloomfilter_contained(PG_FUNCTION_ARGS);
 

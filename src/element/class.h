@@ -1,6 +1,6 @@
 /*
- * element_class.h
- *	  The class of an element; see element_class.c.
+ * class.h
+ *	  The class of an element; see class.c.
  */
 #ifndef BLOOMFILTER_ELEMENT_CLASS_H
 #define BLOOMFILTER_ELEMENT_CLASS_H

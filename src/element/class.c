@@ -1,5 +1,5 @@
 /*
- * element_class.c
+ * class.c
  *	  The class of an element: describe it, pack the description into eight
  *	  bytes, and name what they mean.
  *
@@ -7,13 +7,13 @@
  */
 #include "postgres.h"
 
-#include "element_class.h"
+#include "class.h"
 
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/pg_type.h"
-#include "element_canonical.h"
+#include "canonical.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/inval.h"

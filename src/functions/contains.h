@@ -5,7 +5,7 @@
 #ifndef BLOOMFILTER_CONTAINS_H
 #define BLOOMFILTER_CONTAINS_H
 
-#include "value.h"
+#include "value/value.h"
 
 #include "utils/array.h"
 

@@ -8,8 +8,8 @@
  * elements to add are in the filter already, they return the argument itself, which
  * neither copies it nor, in an UPDATE, writes it again.
  */
-#include "combine.h"
 #include "lookup.h"
+#include "value/combine.h"
 
 #include "access/htup_details.h"
 #include "filter/classic.h"

@@ -6,7 +6,7 @@
 #ifndef BLOOMFILTER_FOREIGN_ELEMENT_H
 #define BLOOMFILTER_FOREIGN_ELEMENT_H
 
-#include "stored.h"
+#include "value/stored.h"
 
 typedef struct ForeignElements ForeignElements;
 

@@ -1,5 +1,5 @@
 /*
- * element_canonical.c
+ * canonical.c
  *	  The canonical bytes of values that have no parts: scalars and jsonb.
  *
  * Within a class (see element.c) values that are equal under "=" have the same
@@ -34,7 +34,7 @@
 #include "varatt.h"
 #endif
 
-#include "element_canonical.h"
+#include "canonical.h"
 
 /* The NaN that represents all others: quiet, positive, without payload */
 #define CANONICAL_NAN		UINT64CONST(0x7ff8000000000000)

@@ -1,8 +1,8 @@
 /*
- * element_node.h
+ * node.h
  *	  The tree that mirrors the type of an element.
  *
- * Only for element_*.c and element.c, which explains it.
+ * Only for the files of element/; element.c explains it.
  */
 #ifndef BLOOMFILTER_ELEMENT_NODE_H
 #define BLOOMFILTER_ELEMENT_NODE_H

@@ -12,7 +12,7 @@
  * The state is a value of the filter's own type, so it needs no serialization:
  * workers send ordinary values.  A small state is flat and changed in place: the
  * transition function returns the pointer that it was given, and nodeAgg.c
- * copies nothing.  Larger states are expanded objects (value.c).
+ * copies nothing.  Larger states are expanded objects (value/value.c).
  *
  * Sets of more than EXPLICIT_STATE_MAX elements continue in a growing filter
  * with layers, of the given capacity or of AUTO_CAPACITY.  Such filters of
@@ -28,8 +28,8 @@
  * without an expression, as Citus does on its workers.
  */
 #include "callsite.h"
-#include "combine.h"
 #include "hash.h"
+#include "value/combine.h"
 
 SQL_FUNCTIONS(agg_trans);
 SQL_FUNCTIONS(agg_trans_sized);

@@ -8,13 +8,13 @@
  * we turn an element into *canonical bytes*, and hash these by
  * XXH3_64bits_withSeed.  docs/dev/format.md specifies both.
  *
- * Every element belongs to a *class* (see element_class.h).  Within a class,
+ * Every element belongs to a *class* (see class.h).  Within a class,
  * values that are equal under "=" have the same canonical bytes, even if their
  * types differ: 1::int2 and 1::int8, 'a'::name and 'a '::bpchar(2).  Elements of
  * different classes cannot be compared, and callers raise an error.  The class is
  * the structure of the element, described by a string of tokens:
  *
- *		a letter		one of the leaf_types[] in element_canonical.c
+ *		a letter		one of the leaf_types[] in canonical.c
  *		E"name"			an enum; the name is in UTF-8, each " in it doubled
  *		X"name"			any other type that can be hashed
  *		[e				array of e
@@ -75,8 +75,8 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
+#include "canonical.h"
 #include "element.h"
-#include "element_canonical.h"
 
 /* Length of a NULL part; no other length is negative */
 #define PART_NULL			(-1)
