@@ -19,6 +19,8 @@
  * Cost.  A row that a probe removes costs less than one that leaves a sequential
  * scan; one that passes costs as much.
  */
+#include "filter_path.h"
+
 #include "filter_scan.h"
 #include "join_filter.h"
 #include "key_plan.h"
@@ -228,19 +230,25 @@ static const CustomPathMethods path_methods = {
  * ----------------------------------------------------------------
  */
 
-/* The costs of the plain sequential scans of a table; negative if there is none */
-typedef struct PlainCosts
+/* A table that gets further paths */
+typedef struct PlannedTable
 {
-	Cost		full;
-	Cost		partial;		/* of a parallel scan */
-} PlainCosts;
+	PlannerInfo *root;
+	RelOptInfo *rel;
+	bool		force;			/* wherever it is possible; for tests */
+	/* the costs of its sequential scans; negative if there is none */
+	Cost		plain_cost;
+	Cost		plain_partial_cost; /* of a parallel one */
+} PlannedTable;
 
-/* By how many processes the rows of a parallel scan are divided; as core has it */
+/* By how many processes the rows of a scan are divided; as core has it */
 static double
 parallel_divisor(int workers)
 {
 	double		leader = 1.0 - 0.3 * workers;
 
+	if (workers == 0)
+		return 1;
 	return workers + (parallel_leader_participation && leader > 0 ? leader : 0);
 }
 
@@ -301,8 +309,7 @@ cost_path(PlannerInfo *root, CustomPath *path)
 	RelOptInfo *rel = path->path.parent;
 	List	   *others = list_difference_ptr(rel->baserestrictinfo,
 											 path_conditions(path));
-	double		divisor = path->path.parallel_workers > 0 ?
-		parallel_divisor(path->path.parallel_workers) : 1;
+	double		divisor = parallel_divisor(path->path.parallel_workers);
 	double		survivors = rel->tuples;
 	double		rows = rel->rows;
 	double		page_cost;
@@ -392,9 +399,9 @@ disable_path(CustomPath *path)
  * as many parallel workers.
  */
 static CustomPath *
-make_path(PlannerInfo *root, RelOptInfo *rel, List *conditions, List *joins,
-		  int workers)
+make_path(const PlannedTable *table, List *conditions, List *joins, int workers)
 {
+	RelOptInfo *rel = table->rel;
 	CustomPath *path = makeNode(CustomPath);
 	ListCell   *cell;
 
@@ -414,8 +421,8 @@ make_path(PlannerInfo *root, RelOptInfo *rel, List *conditions, List *joins,
 		if (((JoinFilter *) lfirst(cell))->temporary)
 			path->path.parallel_safe = false;
 	}
-	cost_path(root, path);
-	if (filter_scan_setting == FILTER_SCAN_FORCE)
+	cost_path(table->root, path);
+	if (table->force)
 		path->path.startup_cost = path->path.total_cost = 0;
 	else
 		disable_path(path);
@@ -443,13 +450,13 @@ find_plain_scan(List *paths)
  * Parallel workers share the rows, but each reads the indexes.
  */
 static void
-limit_cost(CustomPath *path, const PlainCosts *plain)
+limit_cost(const PlannedTable *table, CustomPath *path)
 {
-	RelOptInfo *rel = path->path.parent;
+	RelOptInfo *rel = table->rel;
 	List	   *joins = path_joins(path);
-	double		divisor = path->path.parallel_workers > 0 ?
-		parallel_divisor(path->path.parallel_workers) : 1;
-	Cost		plain_cost = path->path.parallel_workers > 0 ? plain->partial : plain->full;
+	int			workers = path->path.parallel_workers;
+	double		divisor = parallel_divisor(workers);
+	Cost		plain_cost = workers > 0 ? table->plain_partial_cost : table->plain_cost;
 	Cost		saved = (rel->rows - path->path.rows * divisor) * JOIN_ROW_COST;
 	Cost		spent = list_length(joins) * rel->tuples * PROBE_COST;
 	ListCell   *cell;
@@ -465,14 +472,14 @@ limit_cost(CustomPath *path, const PlainCosts *plain)
 
 /* Add the paths with these probes, for one process and for several. */
 static void
-add_paths(PlannerInfo *root, RelOptInfo *rel, List *conditions, List *joins,
-		  const PlainCosts *plain)
+add_paths(const PlannedTable *table, List *conditions, List *joins)
 {
-	CustomPath *path = make_path(root, rel, conditions, joins, 0);
+	RelOptInfo *rel = table->rel;
+	CustomPath *path = make_path(table, conditions, joins, 0);
 	bool		parallel_safe = path->path.parallel_safe;
 	int			workers;
 
-	limit_cost(path, plain);
+	limit_cost(table, path);
 	/* this may free it */
 	add_path(rel, &path->path);
 	if (!parallel_safe)
@@ -481,8 +488,8 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, List *conditions, List *joins,
 									  max_parallel_workers_per_gather);
 	if (workers > 0)
 	{
-		path = make_path(root, rel, conditions, joins, workers);
-		limit_cost(path, plain);
+		path = make_path(table, conditions, joins, workers);
+		limit_cost(table, path);
 		add_partial_path(rel, &path->path);
 	}
 }
@@ -542,9 +549,10 @@ may_pay(RelOptInfo *rel)
  * replace it by being a little cheaper.
  */
 static bool
-is_looked_up(PlannerInfo *root, RelOptInfo *rel, const PlainCosts *plain)
+is_looked_up(const PlannedTable *table)
 {
-	Cost		scan = plain->full + rel->rows * cpu_operator_cost;
+	RelOptInfo *rel = table->rel;
+	Cost		scan = table->plain_cost + rel->rows * cpu_operator_cost;
 	ListCell   *cell;
 
 	foreach(cell, rel->pathlist)
@@ -554,7 +562,7 @@ is_looked_up(PlannerInfo *root, RelOptInfo *rel, const PlainCosts *plain)
 
 		if (path->param_info != NULL &&
 			bms_get_singleton_member(PATH_REQ_OUTER(path), &other) &&
-			find_base_rel(root, other)->rows * path->total_cost < scan)
+			find_base_rel(table->root, other)->rows * path->total_cost < scan)
 			return true;
 	}
 	return false;
@@ -562,24 +570,21 @@ is_looked_up(PlannerInfo *root, RelOptInfo *rel, const PlainCosts *plain)
 
 /* The join filters that are expected to pay, beside these conditions */
 static List *
-find_joins(PlannerInfo *root, RelOptInfo *rel, List *conditions,
-		   const PlainCosts *plain)
+find_joins(const PlannedTable *table, List *conditions)
 {
-	bool		force = filter_scan_setting == FILTER_SCAN_FORCE;
 	List	   *joins = NIL;
 	ListCell   *cell;
 
-	if (join_filter_setting == JOIN_FILTER_OFF ||
-		!((may_pay(rel) && !is_looked_up(root, rel, plain)) || force))
+	if (!((may_pay(table->rel) && !is_looked_up(table)) || table->force))
 		return NIL;
-	foreach(cell, join_filters_find(root, rel))
+	foreach(cell, join_filters_find(table->root, table->rel))
 	{
 		JoinFilter *filter = lfirst(cell);
 		bool		is_known = filter->share >= 0;
 
 		if (!is_known)
 			filter->share = 1;
-		if (((is_known && filter->share <= JOIN_SHARE_MAX) || force) &&
+		if (((is_known && filter->share <= JOIN_SHARE_MAX) || table->force) &&
 			!is_probed(filter, conditions))
 			joins = lappend(joins, filter);
 	}
@@ -588,7 +593,7 @@ find_joins(PlannerInfo *root, RelOptInfo *rel, List *conditions,
 
 /* Of the filters for one element, only the one that fewest rows pass sizes a join. */
 static void
-size_joins(PlannerInfo *root, RelOptInfo *rel, List *joins)
+size_joins(const PlannedTable *table, List *joins)
 {
 	ListCell   *cell;
 	ListCell   *other;
@@ -607,7 +612,7 @@ size_joins(PlannerInfo *root, RelOptInfo *rel, List *joins)
 				least = candidate;
 		}
 		if (filter == least)
-			join_filter_size_join(root, rel, filter);
+			join_filter_size_join(table->root, table->rel, filter);
 	}
 }
 
@@ -616,7 +621,7 @@ size_joins(PlannerInfo *root, RelOptInfo *rel, List *joins)
  * reading its own table each time?
  */
 static bool
-asks_in_vain(Path *path, const PlainCosts *plain)
+asks_in_vain(const PlannedTable *table, Path *path)
 {
 	Path	   *bitmap;
 
@@ -625,7 +630,7 @@ asks_in_vain(Path *path, const PlainCosts *plain)
 	bitmap = ((BitmapHeapPath *) path)->bitmapqual;
 	return IsA(bitmap, IndexPath) &&
 		membership_is_method_of(((IndexPath *) bitmap)->indexinfo) &&
-		path->total_cost >= plain->full;
+		path->total_cost >= table->plain_cost;
 }
 
 /*
@@ -633,56 +638,63 @@ asks_in_vain(Path *path, const PlainCosts *plain)
  * core consider a sequential scan for each outer row, too.
  */
 static void
-remove_vain_paths(RelOptInfo *rel, const PlainCosts *plain)
+remove_vain_paths(const PlannedTable *table)
 {
 	List	   *paths = NIL;
 	ListCell   *cell;
 
-	foreach(cell, rel->pathlist)
+	foreach(cell, table->rel->pathlist)
 	{
-		if (!asks_in_vain(lfirst(cell), plain))
+		if (!asks_in_vain(table, lfirst(cell)))
 			paths = lappend(paths, lfirst(cell));
 	}
-	rel->pathlist = paths;
+	table->rel->pathlist = paths;
 }
 
-/* A set_rel_pathlist_hook */
-static void
-add_filter_scans(PlannerInfo *root, RelOptInfo *rel, Index rti,
-				 RangeTblEntry *rte)
+/*
+ * filter_path_add
+ *		Add the paths of Filter Scans to a table that has its other paths, by the settings
+ */
+void
+filter_path_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte,
+				FilterScanSetting scans, JoinFilterSetting join_filters)
 {
-	PlainCosts	plain = {-1, -1};
+	PlannedTable table = {
+		.root = root,
+		.rel = rel,
+		.force = scans == FILTER_SCAN_FORCE,
+		.plain_cost = -1,
+		.plain_partial_cost = -1
+	};
 	Path	   *scan;
 	List	   *conditions;
-	List	   *joins;
+	List	   *joins = NIL;
 
-	if (previous_set_rel_pathlist)
-		previous_set_rel_pathlist(root, rel, rti, rte);
 	if (IS_DUMMY_REL(rel))
 		return;
 	/* before a better path replaces them */
 	if ((scan = find_plain_scan(rel->pathlist)) != NULL)
 	{
-		plain.full = scan->total_cost;
+		table.plain_cost = scan->total_cost;
 		if (enable_seqscan)
-			remove_vain_paths(rel, &plain);
+			remove_vain_paths(&table);
 	}
 	if ((scan = find_plain_scan(rel->partial_pathlist)) != NULL)
-		plain.partial = scan->total_cost;
-	if (filter_scan_setting == FILTER_SCAN_OFF || !is_candidate(rel, rte))
+		table.plain_partial_cost = scan->total_cost;
+	if (scans == FILTER_SCAN_OFF || !is_candidate(rel, rte))
 		return;
 	conditions = find_conditions(rel);
-	joins = find_joins(root, rel, conditions, &plain);
+	if (join_filters != JOIN_FILTER_OFF)
+		joins = find_joins(&table, conditions);
 	if ((conditions == NIL && joins == NIL) || !is_heap(rte))
 		return;
 	/* all that are forced cost nothing, so there must be only one */
-	if (conditions != NIL &&
-		(joins == NIL || filter_scan_setting != FILTER_SCAN_FORCE))
-		add_paths(root, rel, conditions, NIL, &plain);
+	if (conditions != NIL && (joins == NIL || !table.force))
+		add_paths(&table, conditions, NIL);
 	if (joins != NIL)
 	{
-		size_joins(root, rel, joins);
-		add_paths(root, rel, conditions, joins, &plain);
+		size_joins(&table, joins);
+		add_paths(&table, conditions, joins);
 	}
 }
 
@@ -810,21 +822,21 @@ take_comparing(PlannerInfo *root, RelOptInfo *join, List **paths,
 }
 
 /*
- * A set_join_pathlist_hook.  If fewer rows have a partner than we expect, or more pass, a
- * nested loop that compares all of them takes hundreds of times as long.  LIMIT makes it
- * look cheap, since the first row seems to suffice.  And a hash join reads neither side if
- * the other is empty.
+ * filter_path_replace_loops
+ *		Replace nested loops that compare each row of a Filter Scan with others by hash
+ *		joins
+ *
+ * If fewer rows have a partner than we expect, or more pass, such a loop takes hundreds of
+ * times as long.  LIMIT makes it look cheap, since the first row seems to suffice.  And a
+ * hash join reads neither side if the other is empty.
  */
-static void
-replace_nested_loops(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
-					 RelOptInfo *inner, JoinType type,
-					 JoinPathExtraData *extra)
+void
+filter_path_replace_loops(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
+						  RelOptInfo *inner, JoinPathExtraData *extra)
 {
 	List	   *hashes;
 	ListCell   *cell;
 
-	if (previous_set_join_pathlist)
-		previous_set_join_pathlist(root, join, outer, inner, type, extra);
 	hashes = take_comparing(root, join, &join->pathlist, outer, inner, extra);
 	foreach(cell, hashes)
 		add_path(join, lfirst(cell));
@@ -832,6 +844,27 @@ replace_nested_loops(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 							extra);
 	foreach(cell, hashes)
 		add_partial_path(join, lfirst(cell));
+}
+
+/* A set_rel_pathlist_hook */
+static void
+add_filter_scans(PlannerInfo *root, RelOptInfo *rel, Index rti,
+				 RangeTblEntry *rte)
+{
+	if (previous_set_rel_pathlist)
+		previous_set_rel_pathlist(root, rel, rti, rte);
+	filter_path_add(root, rel, rte, filter_scan_setting, join_filter_setting);
+}
+
+/* A set_join_pathlist_hook */
+static void
+replace_nested_loops(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
+					 RelOptInfo *inner, JoinType type,
+					 JoinPathExtraData *extra)
+{
+	if (previous_set_join_pathlist)
+		previous_set_join_pathlist(root, join, outer, inner, type, extra);
+	filter_path_replace_loops(root, join, outer, inner, extra);
 }
 
 #if PG_VERSION_NUM >= 190000
