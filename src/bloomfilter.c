@@ -10,7 +10,7 @@
 #include "lib/stringinfo.h"
 #include "index/membership.h"
 #include "miscadmin.h"
-#include "scan/filter_scan.h"
+#include "scan/planner_hooks.h"
 #include "utils/guc.h"
 
 PG_MODULE_MAGIC;
@@ -66,5 +66,5 @@ _PG_init(void)
 							&max_filter_size, MAX_FILTER_SIZE_MAX,
 							MAX_FILTER_SIZE_MIN, MAX_FILTER_SIZE_MAX,
 							PGC_SUSET, GUC_UNIT_KB, NULL, NULL, NULL);
-	filter_scan_init();
+	planner_hooks_init();
 }

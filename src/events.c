@@ -13,7 +13,7 @@
  * - Caches that rely on a transaction's locks and snapshots become invalid last,
  *	 because all of these may still fill them.
  *
- * The hooks of the planner are in scan/filter_path.c.  A file that caches catalog
+ * The hooks of the planner are in scan/planner_hooks.c.  A file that caches catalog
  * entries registers for their invalidation itself.
  */
 #include "events.h"

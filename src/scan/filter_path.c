@@ -4,9 +4,7 @@
  *
  * For each table that has a condition which probes a filter (probe.c), or a join that
  * a membership index can serve (join_filter.c), the planner gets further paths: a scan
- * that probes with all rows of a page at once.  When a plan is finished, our
- * planner_hook has key_plan.c add the filters of hash joins.  Here are also the
- * settings of all of this.
+ * that probes with all rows of a page at once.
  *
  * Where not.  A probe runs before the other conditions of its table, except for the first
  * row (filter_scan.c).  So there is no such path if one of these has to run first.  The conditions of a security
@@ -23,7 +21,6 @@
 
 #include "filter_scan.h"
 #include "join_filter.h"
-#include "key_plan.h"
 #include "probe.h"
 
 #include "index/membership.h"
@@ -34,15 +31,12 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
-#include "optimizer/planner.h"
 #include "optimizer/restrictinfo.h"
-#include "utils/guc.h"
 #include "utils/spccache.h"
 
 /*
@@ -77,13 +71,6 @@
  * these we cannot tell how many they are, so we expect these.
  */
 #define JOIN_ROWS_LEAST		100.0
-
-static int	filter_scan_setting = FILTER_SCAN_ON;
-static int	join_filter_setting = JOIN_FILTER_INDEX;
-
-static set_rel_pathlist_hook_type previous_set_rel_pathlist = NULL;
-static set_join_pathlist_hook_type previous_set_join_pathlist = NULL;
-static planner_hook_type previous_planner = NULL;
 
 /* Is it a table that can be scanned as a whole, as far as the query says? */
 static bool
@@ -844,115 +831,4 @@ filter_path_replace_loops(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer
 							extra);
 	foreach(cell, hashes)
 		add_partial_path(join, lfirst(cell));
-}
-
-/* A set_rel_pathlist_hook */
-static void
-add_filter_scans(PlannerInfo *root, RelOptInfo *rel, Index rti,
-				 RangeTblEntry *rte)
-{
-	if (previous_set_rel_pathlist)
-		previous_set_rel_pathlist(root, rel, rti, rte);
-	filter_path_add(root, rel, rte, filter_scan_setting, join_filter_setting);
-}
-
-/* A set_join_pathlist_hook */
-static void
-replace_nested_loops(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
-					 RelOptInfo *inner, JoinType type,
-					 JoinPathExtraData *extra)
-{
-	if (previous_set_join_pathlist)
-		previous_set_join_pathlist(root, join, outer, inner, type, extra);
-	filter_path_replace_loops(root, join, outer, inner, extra);
-}
-
-#if PG_VERSION_NUM >= 190000
-#define PLANNER_PARAMETERS \
-	Query *query, const char *text, int options, ParamListInfo params, ExplainState *es
-#define PLANNER_ARGUMENTS		query, text, options, params, es
-#else
-#define PLANNER_PARAMETERS \
-	Query *query, const char *text, int options, ParamListInfo params
-#define PLANNER_ARGUMENTS		query, text, options, params
-#endif
-
-/*
- * Does row-level security, or the conditions of a security barrier, hide rows of a
- * query's tables?  A view that is updated becomes its table, and leaves only these
- * conditions.  Servers before 15.9, 16.5 and 17.1 set hasRowSecurity only for a query's
- * own tables.
- */
-static bool
-has_policies_walker(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, RangeTblEntry))
-		return ((RangeTblEntry *) node)->securityQuals != NIL;
-	if (IsA(node, Query))
-		return ((Query *) node)->hasRowSecurity ||
-			query_tree_walker((Query *) node, has_policies_walker, context,
-							  QTW_EXAMINE_RTES_BEFORE);
-	return expression_tree_walker(node, has_policies_walker, context);
-}
-
-/* A planner_hook */
-static PlannedStmt *
-plan_statement(PLANNER_PARAMETERS)
-{
-	bool		adds = join_filter_setting >= JOIN_FILTER_ON;
-
-	/* the planner changes the query */
-	bool		is_volatile = adds && contain_volatile_functions((Node *) query);
-	bool		has_policies = adds && has_policies_walker((Node *) query, NULL);
-	PlannedStmt *statement = previous_planner ?
-		previous_planner(PLANNER_ARGUMENTS) : standard_planner(PLANNER_ARGUMENTS);
-
-	if (adds)
-		key_plan_add_filters(statement, join_filter_setting,
-							 filter_scan_setting != FILTER_SCAN_OFF,
-							 is_volatile, has_policies);
-	return statement;
-}
-
-/* When the library is loaded */
-void
-filter_scan_init(void)
-{
-	static const struct config_enum_entry settings[] = {
-		{"off", FILTER_SCAN_OFF, false},
-		{"on", FILTER_SCAN_ON, false},
-		{"force", FILTER_SCAN_FORCE, true},
-		{NULL, 0, false}
-	};
-	static const struct config_enum_entry join_settings[] = {
-		{"off", JOIN_FILTER_OFF, false},
-		{"index", JOIN_FILTER_INDEX, false},
-		{"on", JOIN_FILTER_ON, false},
-		{"force", JOIN_FILTER_FORCE, true},
-		{NULL, 0, false}
-	};
-
-	DefineCustomEnumVariable("bloomfilter.filter_scan",
-							 "Enables the planner's use of Filter Scans.",
-							 NULL, &filter_scan_setting, FILTER_SCAN_ON,
-							 settings, PGC_USERSET, GUC_EXPLAIN,
-							 NULL, NULL, NULL);
-	DefineCustomEnumVariable("bloomfilter.join_filter",
-							 "Selects the joins whose tables are filtered before.",
-							 "\"index\" filters a table by a membership index of a table that it is joined to; \"on\" also by the keys of a hash join.",
-							 &join_filter_setting, JOIN_FILTER_INDEX,
-							 join_settings, PGC_USERSET, GUC_EXPLAIN,
-							 NULL, NULL, NULL);
-	MarkGUCPrefixReserved("bloomfilter");
-	RegisterCustomScanMethods(&filter_scan_methods);
-	RegisterCustomScanMethods(&key_build_methods);
-	RegisterCustomScanMethods(&key_probe_methods);
-	previous_planner = planner_hook;
-	planner_hook = plan_statement;
-	previous_set_rel_pathlist = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = add_filter_scans;
-	previous_set_join_pathlist = set_join_pathlist_hook;
-	set_join_pathlist_hook = replace_nested_loops;
 }

@@ -36,14 +36,10 @@ typedef enum JoinFilterSetting
 #define filter_scan_fields(scan)	((List *) linitial((scan)->custom_private))
 #define filter_scan_hides(scan)		(boolVal(lsecond((scan)->custom_private)))
 
-/* filter_scan.c */
 extern CustomScan *filter_scan_make(Index relid, bool hides_rows);
 extern void filter_scan_add_probe(CustomScan *scan, Node *expression,
 								  List *fields);
 extern const CustomScanMethods filter_scan_methods;
 extern List *filter_scan_key_probes(PlanState *node);
-
-/* filter_path.c */
-extern void filter_scan_init(void);
 
 #endif							/* BLOOMFILTER_FILTER_SCAN_H */

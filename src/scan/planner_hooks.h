@@ -1,0 +1,10 @@
+/*
+ * planner_hooks.h
+ *	  The hooks of the planner, and the settings; see planner_hooks.c.
+ */
+#ifndef BLOOMFILTER_PLANNER_HOOKS_H
+#define BLOOMFILTER_PLANNER_HOOKS_H
+
+extern void planner_hooks_init(void);
+
+#endif							/* BLOOMFILTER_PLANNER_HOOKS_H */
