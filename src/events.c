@@ -19,8 +19,8 @@
 #include "events.h"
 
 #include "index/membership.h"
-#include "scan/key_build.h"
-#include "scan/key_link.h"
+#include "scan/join_filter_build.h"
+#include "scan/join_filter_link.h"
 #include "value/stored.h"
 
 #include "access/xact.h"
@@ -47,7 +47,7 @@ static object_access_hook_type previous_object_access = NULL;
 static void
 start_executor(QueryDesc *query, int eflags)
 {
-	uint64		builds = key_builds_begun;
+	uint64		builds = join_filters_begun;
 
 	stored_new_period();
 	if (query->plannedstmt->parallelModeNeeded)
@@ -57,8 +57,8 @@ start_executor(QueryDesc *query, int eflags)
 	else
 		standard_ExecutorStart(query, eflags);
 	views_enter_query(query->estate);
-	if (key_builds_begun != builds && query->planstate)
-		key_link_plan(query->planstate);
+	if (join_filters_begun != builds && query->planstate)
+		join_filters_link(query->planstate);
 }
 
 static void

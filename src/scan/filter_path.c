@@ -3,7 +3,7 @@
  *	  The planner's side of the Filter Scan.
  *
  * For each table that has a condition which probes a filter (probe.c), or a join that
- * a membership index can serve (join_filter.c), the planner gets further paths: a scan
+ * a membership index can serve (index_join.c), the planner gets further paths: a scan
  * that probes with all rows of a page at once.
  *
  * Where not.  A probe runs before the other conditions of its table, except for the first
@@ -20,7 +20,7 @@
 #include "filter_path.h"
 
 #include "filter_scan.h"
-#include "join_filter.h"
+#include "index_join.h"
 #include "probe.h"
 
 #include "index/membership.h"
@@ -198,7 +198,7 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	scan->flags = path->flags;
 	foreach(cell, path_joins(path))
 	{
-		JoinFilter *filter = lfirst(cell);
+		IndexJoin  *filter = lfirst(cell);
 
 		filter_scan_add_probe(scan, (Node *) filter->element,
 							  list_make2_oid(filter->index,
@@ -326,7 +326,7 @@ cost_path(PlannerInfo *root, CustomPath *path)
 	}
 	foreach(cell, path_joins(path))
 	{
-		JoinFilter *filter = lfirst(cell);
+		IndexJoin  *filter = lfirst(cell);
 		double		share = share_of_rest(&passed, (Node *) filter->element,
 										  filter->share);
 
@@ -405,7 +405,7 @@ make_path(const PlannedTable *table, List *conditions, List *joins, int workers)
 	path->methods = &path_methods;
 	foreach(cell, joins)
 	{
-		if (((JoinFilter *) lfirst(cell))->temporary)
+		if (((IndexJoin *) lfirst(cell))->temporary)
 			path->path.parallel_safe = false;
 	}
 	cost_path(table->root, path);
@@ -449,7 +449,7 @@ limit_cost(const PlannedTable *table, CustomPath *path)
 	ListCell   *cell;
 
 	foreach(cell, joins)
-		spent += ((JoinFilter *) lfirst(cell))->read_cost * divisor;
+		spent += ((IndexJoin *) lfirst(cell))->read_cost * divisor;
 	if (joins == NIL || saved < spent || plain_cost < 0)
 		return;
 	path->path.total_cost = Min(path->path.total_cost, plain_cost * JOIN_COST_MAX);
@@ -483,7 +483,7 @@ add_paths(const PlannedTable *table, List *conditions, List *joins)
 
 /* Does one of the conditions look up the same element in the same index? */
 static bool
-is_probed(const JoinFilter *join, List *conditions)
+is_probed(const IndexJoin *join, List *conditions)
 {
 	ListCell   *cell;
 
@@ -564,9 +564,9 @@ find_joins(const PlannedTable *table, List *conditions)
 
 	if (!((may_pay(table->rel) && !is_looked_up(table)) || table->force))
 		return NIL;
-	foreach(cell, join_filters_find(table->root, table->rel))
+	foreach(cell, index_joins_find(table->root, table->rel))
 	{
-		JoinFilter *filter = lfirst(cell);
+		IndexJoin  *filter = lfirst(cell);
 		bool		is_known = filter->share >= 0;
 
 		if (!is_known)
@@ -587,19 +587,19 @@ size_joins(const PlannedTable *table, List *joins)
 
 	foreach(cell, joins)
 	{
-		const JoinFilter *filter = lfirst(cell);
-		const JoinFilter *least = filter;
+		const IndexJoin *filter = lfirst(cell);
+		const IndexJoin *least = filter;
 
 		foreach(other, joins)
 		{
-			const JoinFilter *candidate = lfirst(other);
+			const IndexJoin *candidate = lfirst(other);
 
 			if (equal(candidate->element, filter->element) &&
 				candidate->share < least->share)
 				least = candidate;
 		}
 		if (filter == least)
-			join_filter_size_join(table->root, table->rel, filter);
+			index_join_size(table->root, table->rel, filter);
 	}
 }
 

@@ -9,7 +9,7 @@
  * conditions of "qual" a sequential scan would check before it; or an element to be
  * looked up for a join, and what probe_begin() has to know of the index; or a list of
  * columns to be looked up in the keys of a hash join, and what key_probe_begin() has to
- * know (key_plan.c adds those).
+ * know (join_filter_plan.c adds those).
  *
  * A row that a filter removes needs no slot and no call of the executor.  The rows
  * that pass are stored in a slot one by one, to check the other conditions;

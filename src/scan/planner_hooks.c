@@ -2,15 +2,15 @@
  * planner_hooks.c
  *	  The hooks of the planner, and the settings of Filter Scans and join filters.
  *
- * Paths come from filter_path.c; key_plan.c adds the filters of hash joins to a
+ * Paths come from filter_path.c; join_filter_plan.c adds the filters of hash joins to a
  * finished plan.
  */
 #include "planner_hooks.h"
 
 #include "filter_path.h"
-#include "key_build.h"
-#include "key_plan.h"
-#include "key_probe.h"
+#include "join_filter_build.h"
+#include "join_filter_plan.h"
+#include "join_filter_probe.h"
 
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -89,9 +89,9 @@ plan_statement(PLANNER_PARAMETERS)
 		previous_planner(PLANNER_ARGUMENTS) : standard_planner(PLANNER_ARGUMENTS);
 
 	if (adds)
-		key_plan_add_filters(statement, join_filter_setting,
-							 filter_scan_setting != FILTER_SCAN_OFF,
-							 is_volatile, has_policies);
+		join_filters_add(statement, join_filter_setting,
+						 filter_scan_setting != FILTER_SCAN_OFF,
+						 is_volatile, has_policies);
 	return statement;
 }
 
@@ -126,8 +126,8 @@ planner_hooks_init(void)
 							 NULL, NULL, NULL);
 	MarkGUCPrefixReserved("bloomfilter");
 	RegisterCustomScanMethods(&filter_scan_methods);
-	RegisterCustomScanMethods(&key_build_methods);
-	RegisterCustomScanMethods(&key_probe_methods);
+	RegisterCustomScanMethods(&join_filter_build_methods);
+	RegisterCustomScanMethods(&join_filter_probe_methods);
 	previous_planner = planner_hook;
 	planner_hook = plan_statement;
 	previous_set_rel_pathlist = set_rel_pathlist_hook;

@@ -4,8 +4,8 @@
  *
  * A condition that probes one filter with an element of each row: bloom_contains(),
  * cuckoo_contains(), their operators, and membership_contains(); or a membership
- * index that serves a join (join_filter.c); or the keys of a hash join
- * (key_probe.c).  The filter is evaluated once for a scan, when a row is there to be
+ * index that serves a join (index_join.c); or the keys of a hash join
+ * (join_filter_probe.c).  The filter is evaluated once for a scan, when a row is there to be
  * probed.
  * For a page we hash the elements of all its rows, and then probe: so the misses of
  * the cache overlap, and rows that do not pass cost no slot, no expression and no

@@ -8,7 +8,7 @@
 #include "functions/lookup.h"
 #include "heap_page.h"
 #include "index/membership.h"
-#include "key_probe.h"
+#include "join_filter_probe.h"
 
 #include "nodes/execnodes.h"
 #include "nodes/pathnodes.h"

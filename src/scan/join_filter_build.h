@@ -1,11 +1,11 @@
 /*
- * key_build.h
- *	  The node that collects the keys of a hash join's inner side; see key_build.c.
+ * join_filter_build.h
+ *	  The node that collects the keys of a hash join's inner side; see join_filter_build.c.
  */
-#ifndef BLOOMFILTER_KEY_BUILD_H
-#define BLOOMFILTER_KEY_BUILD_H
+#ifndef BLOOMFILTER_JOIN_FILTER_BUILD_H
+#define BLOOMFILTER_JOIN_FILTER_BUILD_H
 
-#include "key_filter.h"
+#include "join_filter_keys.h"
 
 #include "executor/instrument.h"
 #include "nodes/execnodes.h"
@@ -56,10 +56,10 @@ typedef struct KeySource
 	KeyBuildState *build;
 } KeySource;
 
-extern const CustomScanMethods key_build_methods;
+extern const CustomScanMethods join_filter_build_methods;
 
 /* How many of these nodes this process has begun; so one sees that a plan has some */
-extern uint64 key_builds_begun;
+extern uint64 join_filters_begun;
 
 extern bool is_key_build(PlanState *node);
 extern int	key_build_number(PlanState *node);
@@ -112,4 +112,4 @@ key_combine(uint32 hash, uint32 next)
 	return ((hash << 1) | (hash >> 31)) ^ next;
 }
 
-#endif							/* BLOOMFILTER_KEY_BUILD_H */
+#endif							/* BLOOMFILTER_JOIN_FILTER_BUILD_H */

@@ -1,5 +1,5 @@
 /*
- * key_filter.c
+ * join_filter_keys.c
  *	  The set of a join's keys: what a row has to be in to find a partner.
  *
  * Keys are collected first, so that the filter gets the size that their true number
@@ -17,7 +17,7 @@
  *
  * The Bloom filter is the type bloom's (filter/filter.h), with one layer of fixed size.
  */
-#include "key_filter.h"
+#include "join_filter_keys.h"
 
 #include "filter/filter.h"
 #include "miscadmin.h"

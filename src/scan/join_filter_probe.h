@@ -1,11 +1,11 @@
 /*
- * key_probe.h
- *	  Looking up rows in the filter of a join's keys; see key_probe.c.
+ * join_filter_probe.h
+ *	  Looking up rows in the filter of a join's keys; see join_filter_probe.c.
  */
-#ifndef BLOOMFILTER_KEY_PROBE_H
-#define BLOOMFILTER_KEY_PROBE_H
+#ifndef BLOOMFILTER_JOIN_FILTER_PROBE_H
+#define BLOOMFILTER_JOIN_FILTER_PROBE_H
 
-#include "key_build.h"
+#include "join_filter_build.h"
 
 #include "commands/explain.h"
 #include "fmgr.h"
@@ -64,7 +64,7 @@ extern void key_probes_explain(List *probes, double probed, double removed,
 							   double skipped, ExplainState *es);
 
 /* The node */
-extern const CustomScanMethods key_probe_methods;
+extern const CustomScanMethods join_filter_probe_methods;
 extern List *key_probes_of(PlanState *node);
 
-#endif							/* BLOOMFILTER_KEY_PROBE_H */
+#endif							/* BLOOMFILTER_JOIN_FILTER_PROBE_H */

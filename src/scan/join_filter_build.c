@@ -1,5 +1,5 @@
 /*
- * key_build.c
+ * join_filter_build.c
  *	  Join Filter Build: the node that collects the keys of a hash join's inner side.
  *
  * It stands below the Hash node and passes on all rows.  It reads integer keys from the
@@ -9,10 +9,10 @@
  * expression around that of the Hash node.  When the child has no more rows, all have
  * been hashed, and the filter is made.
  *
- * The plan (key_plan.c makes it): custom_private is a list of the integers in
+ * The plan (join_filter_plan.c makes it): custom_private is a list of the integers in
  * KeyBuildField.  custom_exprs has the key's columns, for EXPLAIN.
  *
- * Linking.  A node cannot find the nodes above it.  key_link.c does, when the whole
+ * Linking.  A node cannot find the nodes above it.  join_filter_link.c does, when the whole
  * plan has been started.  EvalPlanQual starts plans in another way: its nodes are not
  * linked, pass on all rows and do nothing else.
  *
@@ -21,7 +21,7 @@
  * read the outer side before.  Then the first that probes merges the parts, and the
  * others wait for it: to let their rows pass meanwhile would take longer.
  */
-#include "key_build.h"
+#include "join_filter_build.h"
 
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
@@ -109,7 +109,7 @@ struct KeyBuildState
 #endif
 };
 
-uint64		key_builds_begun = 0;
+uint64		join_filters_begun = 0;
 
 /* ----------------------------------------------------------------
  *		The join's hashes
@@ -366,7 +366,7 @@ key_build_begin(CustomScanState *node, EState *estate, int eflags)
 										ALLOCSET_SMALL_SIZES);
 	key_collector_init(&build->collector, build->kind, get_hash_memory_limit(),
 					   list_nth_int(plan->custom_private, KEY_BUILD_KEYS), build->mcxt);
-	key_builds_begun++;
+	join_filters_begun++;
 }
 
 static TupleTableSlot *
@@ -534,7 +534,7 @@ key_build_create_state(CustomScan *plan)
 	return (Node *) build;
 }
 
-const CustomScanMethods key_build_methods = {
+const CustomScanMethods join_filter_build_methods = {
 	.CustomName = "Join Filter Build",
 	.CreateCustomScanState = key_build_create_state
 };

@@ -1,16 +1,16 @@
 /*
- * key_link.c
+ * join_filter_link.c
  *	  Bringing together the nodes of a join filter when a plan is started.
  *
  * The node that builds a filter, the Hash node above it, and the nodes that probe lie
  * in different parts of the plan.  We find them by the number that the plan gives to each
  * filter, when a query starts (events.c), also in parallel workers.
  */
-#include "key_link.h"
+#include "join_filter_link.h"
 
 #include "filter_scan.h"
-#include "key_build.h"
-#include "key_probe.h"
+#include "join_filter_build.h"
+#include "join_filter_probe.h"
 
 #include "access/parallel.h"
 #include "executor/executor.h"
@@ -50,11 +50,11 @@ find_links(PlanState *node, void *context)
 }
 
 /*
- * key_link_plan
+ * join_filters_link
  *		Bring together the nodes of a plan that was started
  */
 void
-key_link_plan(PlanState *root)
+join_filters_link(PlanState *root)
 {
 	KeyLinks	links = {0};
 	ListCell   *cell;

@@ -1,5 +1,5 @@
 /*
- * join_filter.c
+ * index_join.c
  *	  Finds membership indexes that a scan can probe because its rows are joined.
  *
  *		SELECT v.* FROM visits v JOIN blacklist b ON v.url = b.url
@@ -33,7 +33,7 @@
  * EXPLAIN shows how many rows of "rel" were probed before policies of "rel" hide
  * them.  So we leave tables with policies alone, on either side.
  */
-#include "join_filter.h"
+#include "index_join.h"
 
 #include "index/membership.h"
 
@@ -235,10 +235,10 @@ find_clause(Search *search, Expr **element, Oid *operator)
 	return NULL;
 }
 
-static JoinFilter *
+static IndexJoin *
 make_filter(Search *search, Expr *element, Oid operator)
 {
-	JoinFilter *filter = palloc(sizeof(JoinFilter));
+	IndexJoin  *filter = palloc(sizeof(IndexJoin));
 	IndexOptInfo *info = search->index;
 	Const	   *oid = makeConst(OIDOID, -1, InvalidOid, sizeof(Oid),
 								ObjectIdGetDatum(info->indexoid), false, true);
@@ -270,9 +270,9 @@ make_filter(Search *search, Expr *element, Oid operator)
 
 /* Add a filter to the list; of two for the same columns, only the better. */
 static List *
-keep_better(List *filters, JoinFilter *filter)
+keep_better(List *filters, IndexJoin *filter)
 {
-	JoinFilter *last = filters == NIL ? NULL : llast(filters);
+	IndexJoin  *last = filters == NIL ? NULL : llast(filters);
 
 	if (last == NULL || last->source != filter->source ||
 		last->source_column != filter->source_column ||
@@ -322,14 +322,14 @@ has_side_effects(PlannerInfo *root)
 }
 
 /*
- * join_filters_find
+ * index_joins_find
  *		The indexes of other tables that a scan of "rel" can probe
  *
- * A list of JoinFilter.  Where the query has no membership index, this
+ * A list of IndexJoin.  Where the query has no membership index, this
  * costs a look at each table's indexes.
  */
 List *
-join_filters_find(PlannerInfo *root, RelOptInfo *rel)
+index_joins_find(PlannerInfo *root, RelOptInfo *rel)
 {
 	List	   *filters = NIL;
 
@@ -495,7 +495,7 @@ note_sized(PlannerInfo *root, EquivalenceClass *ec, Selectivity *selectivity,
 }
 
 /*
- * join_filter_size_join
+ * index_join_size
  *		Let core expect no more of the scan's rows to have a partner than pass the filter.
  *
  * Without this a scan that returns few rows would be part of a join that is expected to
@@ -505,8 +505,8 @@ note_sized(PlannerInfo *root, EquivalenceClass *ec, Selectivity *selectivity,
  * of the other table.
  */
 void
-join_filter_size_join(PlannerInfo *root, RelOptInfo *rel,
-					  const JoinFilter *filter)
+index_join_size(PlannerInfo *root, RelOptInfo *rel,
+				const IndexJoin *filter)
 {
 	RelOptInfo *other = find_base_rel(root, filter->source);
 	Search		search = {root, uppermost(root, rel), NULL};

@@ -1,9 +1,9 @@
 /*
- * key_filter.h
- *	  The set of a join's keys, exact or with errors; see key_filter.c.
+ * join_filter_keys.h
+ *	  The set of a join's keys, exact or with errors; see join_filter_keys.c.
  */
-#ifndef BLOOMFILTER_KEY_FILTER_H
-#define BLOOMFILTER_KEY_FILTER_H
+#ifndef BLOOMFILTER_JOIN_FILTER_KEYS_H
+#define BLOOMFILTER_JOIN_FILTER_KEYS_H
 
 #include "postgres.h"
 
@@ -79,4 +79,4 @@ key_collector_add(KeyCollector *collector, uint64 key)
 	collector->keys[collector->held++] = key;
 }
 
-#endif							/* BLOOMFILTER_KEY_FILTER_H */
+#endif							/* BLOOMFILTER_JOIN_FILTER_KEYS_H */

@@ -1,9 +1,9 @@
 /*
- * key_plan.c
+ * join_filter_plan.c
  *	  Adding join filters to finished plans.
  *
  * While a hash join fills its hash table, a node below it collects the keys
- * (key_build.c).  Rows of the outer side that have none of these keys find no partner.
+ * (join_filter_build.c).  Rows of the outer side that have none of these keys find no partner.
  * So we trace the key down the outer side as far as it goes, and drop such rows
  * there: in the scan of a table, before they are joined, sorted or aggregated.
  * The planner knows nothing of this; it chooses the order of joins as ever.
@@ -55,11 +55,11 @@
  * tell where a view begins, and a view may hide rows by any node.  So with one that is a
  * security barrier there are no filters at all.
  */
-#include "key_plan.h"
+#include "join_filter_plan.h"
 
 #include "heap_page.h"
-#include "key_build.h"
-#include "key_probe.h"
+#include "join_filter_build.h"
+#include "join_filter_probe.h"
 
 #include <math.h>
 
@@ -366,7 +366,7 @@ add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 {
 	Plan	   *hash = innerPlan(join);
 	Plan	   *child = outerPlan(hash);
-	CustomScan *build = make_node_above(editor, child, &key_build_methods);
+	CustomScan *build = make_node_above(editor, child, &join_filter_build_methods);
 	List	   *keys = ((Hash *) hash)->hashkeys;
 
 	/* in the order of KeyBuildField */
@@ -536,8 +536,8 @@ calls_volatile_below(const PlanEditor *editor, const Plan *plan)
 			return calls_volatile_below(editor, ((const SubqueryScan *) plan)->subplan);
 		case T_CustomScan:
 			if (!is_custom(plan, &filter_scan_methods) &&
-				!is_custom(plan, &key_build_methods) &&
-				!is_custom(plan, &key_probe_methods))
+				!is_custom(plan, &join_filter_build_methods) &&
+				!is_custom(plan, &join_filter_probe_methods))
 				return true;
 			break;
 		default:
@@ -677,8 +677,8 @@ place_above(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	placement->probed += (*slot)->plan_rows;
 	if (!placement->edit)
 		return;
-	if (!is_custom(*slot, &key_probe_methods))
-		*slot = (Plan *) make_node_above(editor, *slot, &key_probe_methods);
+	if (!is_custom(*slot, &join_filter_probe_methods))
+		*slot = (Plan *) make_node_above(editor, *slot, &join_filter_probe_methods);
 	probe = (CustomScan *) *slot;
 	probe->custom_exprs = lappend(probe->custom_exprs,
 								  placement->expressions ?
@@ -795,7 +795,7 @@ child_with_columns(const PlanEditor *editor, Plan *plan, const AttrNumber *colum
 	int			varno;
 	JoinType	type;
 
-	if (is_custom(plan, &key_build_methods) || is_custom(plan, &key_probe_methods))
+	if (is_custom(plan, &join_filter_build_methods) || is_custom(plan, &join_filter_probe_methods))
 	{
 		memcpy(childs, columns, placement->columns * sizeof(AttrNumber));
 		return &outerPlan(plan);
@@ -1278,7 +1278,7 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 		key.outer[0] == 0)
 		return;
 	/* the builder stays next to the Hash node */
-	if (is_custom(*inner, &key_build_methods))
+	if (is_custom(*inner, &join_filter_build_methods))
 		inner = &outerPlan(*inner);
 	trace.kind = key.kind;
 	trace.columns = 1;
@@ -1422,7 +1422,7 @@ see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
 	if (plan == NULL)
 		return;
 	check_stack_depth();
-	if (is_custom(plan, &key_build_methods))
+	if (is_custom(plan, &join_filter_build_methods))
 	{
 		FilterSeen *filter = seen + list_nth_int(((CustomScan *) plan)->custom_private,
 												 KEY_BUILD_NUMBER);
@@ -1432,7 +1432,7 @@ see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
 		filter->shared = plan->parallel_aware;
 		filter->origin = origin;
 	}
-	else if (is_custom(plan, &key_probe_methods) ||
+	else if (is_custom(plan, &join_filter_probe_methods) ||
 			 is_custom(plan, &filter_scan_methods))
 	{
 		CustomScan *probe = (CustomScan *) plan;
@@ -1541,7 +1541,7 @@ is_executed_once(const PlannedStmt *statement, const Plan *subplan, int plan_id)
 }
 
 /*
- * key_plan_add_filters
+ * join_filters_add
  *		Add join filters to a finished plan
  *
  * "setting" is JOIN_FILTER_ON or JOIN_FILTER_FORCE; "scans" tells whether scans may
@@ -1550,8 +1550,8 @@ is_executed_once(const PlannedStmt *statement, const Plan *subplan, int plan_id)
  * nothing.  The nodes are allocated in the current memory context.
  */
 void
-key_plan_add_filters(PlannedStmt *statement, JoinFilterSetting setting,
-					 bool scans, bool is_volatile, bool has_policies)
+join_filters_add(PlannedStmt *statement, JoinFilterSetting setting,
+				 bool scans, bool is_volatile, bool has_policies)
 {
 	PlanEditor	editor = {
 		.statement = statement,

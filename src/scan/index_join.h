@@ -1,16 +1,16 @@
 /*
- * join_filter.h
- *	  Membership indexes that serve joins; see join_filter.c.
+ * index_join.h
+ *	  Membership indexes that serve joins; see index_join.c.
  */
-#ifndef BLOOMFILTER_JOIN_FILTER_H
-#define BLOOMFILTER_JOIN_FILTER_H
+#ifndef BLOOMFILTER_INDEX_JOIN_H
+#define BLOOMFILTER_INDEX_JOIN_H
 
 #include "postgres.h"
 
 #include "nodes/pathnodes.h"
 
 /* A column of a table, to be looked up in an index of another table of its joins */
-typedef struct JoinFilter
+typedef struct IndexJoin
 {
 	Expr	   *element;		/* the column */
 	Index		source;			/* the other table */
@@ -20,10 +20,10 @@ typedef struct JoinFilter
 	double		share;			/* of the rows that pass, or SHARE_UNKNOWN */
 	double		read_cost;		/* of reading all of the index */
 	bool		temporary;		/* no other process can read it */
-} JoinFilter;
+} IndexJoin;
 
-extern List *join_filters_find(PlannerInfo *root, RelOptInfo *rel);
-extern void join_filter_size_join(PlannerInfo *root, RelOptInfo *rel,
-								  const JoinFilter *filter);
+extern List *index_joins_find(PlannerInfo *root, RelOptInfo *rel);
+extern void index_join_size(PlannerInfo *root, RelOptInfo *rel,
+							const IndexJoin *filter);
 
-#endif							/* BLOOMFILTER_JOIN_FILTER_H */
+#endif							/* BLOOMFILTER_INDEX_JOIN_H */

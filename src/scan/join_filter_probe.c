@@ -1,5 +1,5 @@
 /*
- * key_probe.c
+ * join_filter_probe.c
  *	  Looking up rows in the filter of a join's keys, and Join Filter Probe, the node
  *	  that does this where the rows do not come from a Filter Scan.
  *
@@ -11,11 +11,11 @@
  * that gets longer each time.  Of several probes in one place, the one that lets the
  * fewest rows pass comes first.
  *
- * The plan (key_plan.c): for each probe, custom_exprs has the list of the key's
+ * The plan (join_filter_plan.c): for each probe, custom_exprs has the list of the key's
  * columns, and custom_private a list of three: the integers of KeyProbeField, and the
  * OIDs of the hash functions and of the collations.
  */
-#include "key_probe.h"
+#include "join_filter_probe.h"
 
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
@@ -374,7 +374,7 @@ key_probe_create_state(CustomScan *plan)
 	return (Node *) state;
 }
 
-const CustomScanMethods key_probe_methods = {
+const CustomScanMethods join_filter_probe_methods = {
 	.CustomName = "Join Filter Probe",
 	.CreateCustomScanState = key_probe_create_state
 };
