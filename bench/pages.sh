@@ -30,6 +30,13 @@ measured_on()
 		"$(origin_of "$results/$2.csv")" "$(sed -n 's/^# source: //p' "$results/$2.csv")" "$1" "$2"
 }
 
+# found_in PART FILE: for a page that says once where all was measured
+found_in()
+{
+	# shellcheck disable=SC2016
+	printf '\n`script/bench %s`, in `bench/results/%s.csv`.\n' "$1" "$2"
+}
+
 # What a user runs: Filter Scans, beside the condition that reads the same column
 page_scan()
 {
@@ -50,7 +57,7 @@ page_scan()
 					ns[order[i]], ratio[order[i]]
 			}
 		}'
-	measured_on scan scan
+	found_in scan scan
 }
 
 # The default work_mem, and the query as it is
@@ -64,7 +71,7 @@ page_join()
 		$4 == "4MB" && $5 == "plain" { plain = $7 }
 		$4 == "4MB" && $5 == "automatic" { printf "| %s | %s %% | %.1f | %.1f | %.1f |\n", commas($2), $3, plain / 1000,
 			$7 / 1000, $13 }'
-	measured_on join join
+	found_in join join
 }
 
 # One process and the default work_mem: means, and the least and the most of the queries
@@ -84,7 +91,7 @@ page_star()
 			printf "times (%.1f to %.1f). The joins that drop no row took %.2f and %.2f times as long.\n", least["tpch"], most["tpch"],
 				1 / most["worst"], 1 / least["worst"]
 		}'
-	measured_on star star
+	found_in star star
 }
 
 page_scan_all()
@@ -252,7 +259,7 @@ page_build()
 		printf "`cuckoo_agg` took %.1f times as long as `count(url)`, because near the capacity each addition has to move\n",
 			over["cuckoo_agg", 0]
 		print "other entries."'
-	measured_on build build
+	found_in build build
 }
 
 # Of the largest filters; block512 in its fastest kernel
@@ -275,7 +282,7 @@ page_filters()
 page_growth()
 {
 	rows growth '
-		{ bits[$1, $2, $3] = $6; if ($8 / $7 > worst) worst = $8 / $7 }
+		{ bits[$1, $2, $3] = $6; probe[$1, $2, $3] = $13; if ($8 / $7 > worst) worst = $8 / $7 }
 		$2 == "sized" && $3 + 0 > 1000 { sizes[$1, $3] }
 		END {
 			for (key in sizes)
@@ -286,13 +293,18 @@ page_growth()
 					least = ratio
 				if (ratio > most)
 					most = ratio
+				ratio = probe[part[1], "grown", part[2]] / probe[part[1], "sized", part[2]]
+				if (!fast || ratio < fast)
+					fast = ratio
+				if (ratio > slow)
+					slow = ratio
 			}
 			print "A filter that was made ten thousand times too small still keeps the requested error rate: all that were measured"
-			printf "had at most %.2f times that. But it takes %.1f to %.1f times as many bits, and each probe has to check all\n",
-				worst, least, most
-			print "layers, so rebuild a filter that has grown much."
+			printf "had at most %.2f times that. But it takes %.1f to %.1f times as many bits, and a probe, which checks all layers, %.0f to\n",
+				worst, least, most, fast
+			printf "%.0f times as long. So rebuild a filter that has grown much.\n", slow
 		}'
-	measured_on growth growth
+	found_in growth growth
 }
 
 page_accuracy()
@@ -340,7 +352,7 @@ page_lookup()
 			"select_1" in client_least ? "; for `SELECT 1`, " client("select_1") server("select_1") : ""
 		if ("filter" in server_least)
 			print "In parentheses is the CPU time of the server for the same queries, in the same run."'
-	measured_on lookup lookup
+	found_in lookup lookup
 }
 
 # fill PAGE NAME...: replace these parts of it; one that fails stays as it was
