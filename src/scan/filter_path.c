@@ -21,7 +21,6 @@
 
 #include "filter_scan.h"
 #include "index_join.h"
-#include "probe.h"
 
 #include "index/membership.h"
 
@@ -114,7 +113,7 @@ may_come_first(RelOptInfo *rel, Node *element)
 		!contain_leaked_vars(element);
 }
 
-/* The conditions of a table that a Filter Scan can probe: RestrictInfos */
+/* The conditions of a table that a Filter Scan can probe: ProbeConditions */
 static List *
 find_conditions(RelOptInfo *rel)
 {
@@ -124,14 +123,12 @@ find_conditions(RelOptInfo *rel)
 	foreach(cell, rel->baserestrictinfo)
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
-		Node	   *filter;
-		Node	   *element;
+		ProbeCondition *condition = NULL;
 
-		if (!rinfo->pseudoconstant &&
-			restriction_is_securely_promotable(rinfo, rel) &&
-			probe_matches((Node *) rinfo->clause, &filter, &element) &&
-			may_come_first(rel, element))
-			conditions = lappend(conditions, rinfo);
+		if (!rinfo->pseudoconstant && restriction_is_securely_promotable(rinfo, rel))
+			condition = probe_condition_make(rinfo);
+		if (condition && may_come_first(rel, condition->element))
+			conditions = lappend(conditions, condition);
 	}
 	return conditions;
 }
@@ -141,12 +138,25 @@ find_conditions(RelOptInfo *rel)
  * ----------------------------------------------------------------
  */
 
-/*
- * The custom_private of a path: the list of the RestrictInfos that probe, and that of
- * the JoinFilters
- */
+/* The custom_private of a path: lists of ProbeConditions and of IndexJoins */
 #define path_conditions(path)	((List *) linitial((path)->custom_private))
 #define path_joins(path)		((List *) lsecond((path)->custom_private))
+
+/* The probe that a condition is in a path, or NULL */
+static const ProbeCondition *
+probe_of(CustomPath *path, RestrictInfo *rinfo)
+{
+	ListCell   *cell;
+
+	foreach(cell, path_conditions(path))
+	{
+		const ProbeCondition *condition = lfirst(cell);
+
+		if (condition->rinfo == rinfo)
+			return condition;
+	}
+	return NULL;
+}
 
 /*
  * Does this query, or one that it is a part of, have tables with policies, or views that
@@ -183,26 +193,33 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	foreach(cell, clauses)
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
+		const ProbeCondition *condition = probe_of(path, rinfo);
 
-		if (rinfo->pseudoconstant)
-			continue;
-		if (!list_member_ptr(path_conditions(path), rinfo))
+		if (condition)
 		{
-			plan->qual = lappend(plan->qual, rinfo->clause);
-			continue;
+			ProbePlan	probe = {
+				.kind = condition->kind,
+				.expression = (Node *) rinfo->clause,
+				.conditions = list_length(plan->qual)
+			};
+
+			filter_scan_add_probe(scan, &probe);
 		}
-		filter_scan_add_probe(scan, (Node *) rinfo->clause,
-							  list_make1_int(list_length(plan->qual)));
+		else if (!rinfo->pseudoconstant)
+			plan->qual = lappend(plan->qual, rinfo->clause);
 	}
 	plan->targetlist = targetlist;
 	scan->flags = path->flags;
 	foreach(cell, path_joins(path))
 	{
-		IndexJoin  *filter = lfirst(cell);
+		const IndexJoin *join = lfirst(cell);
+		ProbePlan	probe = {
+			.kind = PROBE_JOIN,
+			.expression = (Node *) join->element,
+			.details = probe_join_details(join->index, join->element_type)
+		};
 
-		filter_scan_add_probe(scan, (Node *) filter->element,
-							  list_make2_oid(filter->index,
-											 filter->element_type));
+		filter_scan_add_probe(scan, &probe);
 	}
 	return plan;
 }
@@ -294,8 +311,7 @@ static void
 cost_path(PlannerInfo *root, CustomPath *path)
 {
 	RelOptInfo *rel = path->path.parent;
-	List	   *others = list_difference_ptr(rel->baserestrictinfo,
-											 path_conditions(path));
+	List	   *others = NIL;
 	double		divisor = parallel_divisor(path->path.parallel_workers);
 	double		survivors = rel->tuples;
 	double		rows = rel->rows;
@@ -309,18 +325,14 @@ cost_path(PlannerInfo *root, CustomPath *path)
 
 	foreach(cell, path_conditions(path))
 	{
-		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
-		Node	   *filter;
-		Node	   *element;
-		Cost		filter_cost;
+		const ProbeCondition *condition = lfirst(cell);
+		Cost		filter_cost = expression_cost(root, condition->filter, 1, &startup);
 
-		(void) probe_matches((Node *) rinfo->clause, &filter, &element);
-		filter_cost = expression_cost(root, filter, 1, &startup);
 		startup += filter_cost;
 		rows_cost += survivors * PROBE_COST +
-			expression_cost(root, element, survivors, &startup);
-		survivors *= share_of_rest(&passed, element,
-								   clause_selectivity(root, (Node *) rinfo,
+			expression_cost(root, condition->element, survivors, &startup);
+		survivors *= share_of_rest(&passed, condition->element,
+								   clause_selectivity(root, (Node *) condition->rinfo,
 													  rel->relid,
 													  JOIN_INNER, NULL));
 	}
@@ -335,6 +347,11 @@ cost_path(PlannerInfo *root, CustomPath *path)
 		startup += filter->read_cost;
 		survivors *= share;
 		rows *= share;
+	}
+	foreach(cell, rel->baserestrictinfo)
+	{
+		if (!probe_of(path, lfirst(cell)))
+			others = lappend(others, lfirst(cell));
 	}
 	cost_qual_eval(&qual_cost, others, root);
 	startup += qual_cost.startup;
@@ -489,15 +506,13 @@ is_probed(const IndexJoin *join, List *conditions)
 
 	foreach(cell, conditions)
 	{
-		Node	   *index;
-		Node	   *element;
+		const ProbeCondition *condition = lfirst(cell);
+		const Const *index = (const Const *) condition->filter;
 
-		if (probe_matches((Node *) lfirst_node(RestrictInfo, cell)->clause,
-						  &index, &element) &&
-			IsA(index, Const) && !((Const *) index)->constisnull &&
-			((Const *) index)->consttype == REGCLASSOID &&
-			DatumGetObjectId(((Const *) index)->constvalue) == join->index &&
-			equal(element, join->element))
+		if (condition->kind == PROBE_INDEX && IsA(index, Const) &&
+			!index->constisnull && index->consttype == REGCLASSOID &&
+			DatumGetObjectId(index->constvalue) == join->index &&
+			equal(condition->element, join->element))
 			return true;
 	}
 	return false;

@@ -3,13 +3,10 @@
  *	  The executor's side of the Filter Scan: a sequential scan that probes filters
  *	  with the rows of a page, all at once, before any of them leaves the scan.
  *
- * The plan (filter_path.c makes it) is a CustomScan of a table.  The table's other
- * conditions are in "qual" as in any scan.  For each probe there is an expression in
- * custom_exprs, and a list in filter_scan_fields(): a condition that probes, and how many
- * conditions of "qual" a sequential scan would check before it; or an element to be
- * looked up for a join, and what probe_begin() has to know of the index; or a list of
- * columns to be looked up in the keys of a hash join, and what key_probe_begin() has to
- * know (join_filter_plan.c adds those).
+ * The plan is a CustomScan of a table, which filter_path.c makes; join_filter_plan.c
+ * adds probes of the keys of hash joins.  The table's other conditions are in "qual" as in
+ * any scan.  custom_exprs has the expression of each probe, and custom_private the rest
+ * of its ProbePlan: see filter_scan_probes().
  *
  * A row that a filter removes needs no slot and no call of the executor.  The rows
  * that pass are stored in a slot one by one, to check the other conditions;
@@ -37,10 +34,8 @@
  * it passes over from one row that it returns to the next, whatever removes them.
  */
 #include "filter_scan.h"
-#include "probe.h"
 
 #include "access/tableam.h"
-#include "catalog/pg_type.h"
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
@@ -48,9 +43,6 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
@@ -91,6 +83,13 @@ typedef struct FilterScanState
 								 * that we come from */
 } FilterScanState;
 
+static const ProbeMethods *const methods_of[] = {
+	[PROBE_FILTER] = &probe_filter_methods,
+	[PROBE_INDEX] = &probe_index_methods,
+	[PROBE_JOIN] = &probe_join_methods,
+	[PROBE_KEYS] = &probe_keys_methods
+};
+
 /* Sort the probes of joins' keys, which come last: the most selective goes first. */
 static void
 sort_key_probes(FilterScanState *state)
@@ -101,9 +100,9 @@ sort_key_probes(FilterScanState *state)
 	key_probes_sort(state->key_probes);
 	foreach(cell, state->key_probes)
 	{
-		Probe	   *probe = list_nth(state->probes, place++);
+		KeysProbe  *probe = list_nth(state->probes, place++);
 
-		Assert(probe->kind == PROBE_KEYS);
+		Assert(probe->probe.methods == &probe_keys_methods);
 		probe->keys = lfirst(cell);
 	}
 }
@@ -133,30 +132,24 @@ begin_part(CustomScanState *node, int first, int end)
 
 /* Prepare the other conditions, which ExecScan() then has no more to check. */
 static void
-begin_parts(FilterScanState *state)
+begin_parts(FilterScanState *state, List *plans)
 {
 	CustomScanState *node = &state->css;
-	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
-	int			conditions = list_length(plan->scan.plan.qual);
+	int			conditions = list_length(node->ss.ps.plan->qual);
 	int			begun = 0;
 	int			part = 0;
 	ListCell   *cell;
 
 	if (conditions == 0)
 		return;
-	state->part_count = list_length(state->probes) + 1;
+	state->part_count = list_length(plans) + 1;
 	state->parts = palloc0(state->part_count * sizeof(ExprState *));
-	foreach(cell, filter_scan_fields(plan))
+	foreach(cell, plans)
 	{
-		if (IsA(lfirst(cell), IntList))
-		{
-			int			end = linitial_int(lfirst(cell));
+		int			end = Max(((ProbePlan *) lfirst(cell))->conditions, begun);
 
-			Assert(end >= begun);
-			state->parts[part] = begin_part(node, begun, end);
-			begun = end;
-		}
-		part++;
+		state->parts[part++] = begin_part(node, begun, end);
+		begun = end;
 	}
 	state->parts[part] = begin_part(node, begun, conditions);
 	node->ss.ps.qual = NULL;
@@ -166,9 +159,9 @@ static void
 filter_scan_begin(CustomScanState *node, EState *estate, int eflags)
 {
 	FilterScanState *state = (FilterScanState *) node;
-	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
+	List	   *plans = filter_scan_probes(scan);
 	ListCell   *cell;
-	ListCell   *fields;
 
 #if PG_VERSION_NUM < 160000
 	/* the server has made a virtual slot, and expressions that read such */
@@ -180,21 +173,23 @@ filter_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	ExecAssignScanProjectionInfo(&node->ss);
 #endif
 	leave_pages(state);
-	state->hides_rows = filter_scan_hides(plan);
+	state->hides_rows = boolVal(lsecond(scan->custom_private));
 	/* for EXPLAIN too: this checks that the user may call the functions */
-	forboth(cell, plan->custom_exprs, fields, filter_scan_fields(plan))
+	foreach(cell, plans)
 	{
-		Probe	   *probe = probe_begin(lfirst(cell), lfirst(fields),
-										&node->ss.ps);
+		const ProbePlan *plan = lfirst(cell);
+		Probe	   *probe = methods_of[plan->kind]->begin(plan, &node->ss.ps);
 
+		probe->methods = methods_of[plan->kind];
 		state->probes = lappend(state->probes, probe);
-		if (probe->kind == PROBE_KEYS)
-			state->key_probes = lappend(state->key_probes, probe->keys);
+		if (plan->kind == PROBE_KEYS)
+			state->key_probes = lappend(state->key_probes,
+										((KeysProbe *) probe)->keys);
 	}
 	state->key_place = list_length(state->probes) -
 		list_length(state->key_probes);
 	sort_key_probes(state);
-	begin_parts(state);
+	begin_parts(state, plans);
 }
 
 static inline void
@@ -261,10 +256,45 @@ count_page(FilterScanState *state, int rows, bool forward)
 }
 
 /*
+ * Keep those of "count" rows of the page that pass a probe, and return their number.
+ * Sets *probed unless they pass unseen, because a join's keys are not known or its probe
+ * is switched off.
+ */
+static int
+probe_rows(FilterScanState *state, Probe *probe, int *rows, int count,
+		   bool *probed)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	ProbedPage	page;
+	MemoryContext old;
+	int			passed = 0;
+
+	Assert(count > 0 && count <= HEAP_PAGE_ROWS_MAX);
+	page.scan = state->scan;
+	page.econtext = econtext;
+	page.slot = state->css.ss.ss_ScanTupleSlot;
+	page.rows = rows;
+	page.count = count;
+	/* until a probe says no */
+	memset(page.found, true, count * sizeof(bool));
+	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	*probed |= probe->methods->look_up(probe, &page);
+	MemoryContextSwitchTo(old);
+	for (int i = 0; i < page.count; i++)
+	{
+		if (page.found[i])
+			rows[passed++] = rows[i];
+	}
+	ExecClearTuple(page.slot);
+	ResetExprContext(econtext);
+	return passed;
+}
+
+/*
  * Probe for the first time: only with rows that satisfy the conditions before the probe,
  * until it is settled.  *unsatisfied is raised by the number of the others.
  *
- * Otherwise as probe_page() with state->rows.
+ * Otherwise as probe_rows() with state->rows.
  */
 static int
 probe_reached(FilterScanState *state, int part, int count, bool *probed,
@@ -293,15 +323,12 @@ probe_reached(FilterScanState *state, int part, int count, bool *probed,
 		}
 		note_satisfied(state, row, part + 1);
 		rows[passed] = row;
-		passed += probe_page(probe, state->scan, ss->ps.ps_ExprContext,
-							 ss->ss_ScanTupleSlot, &rows[passed], 1, probed);
+		passed += probe_rows(state, probe, &rows[passed], 1, probed);
 	}
 	if (next == count)
 		return passed;
 	memmove(&rows[passed], &rows[next], (count - next) * sizeof(int));
-	return passed + probe_page(probe, state->scan, ss->ps.ps_ExprContext,
-							   ss->ss_ScanTupleSlot, &rows[passed],
-							   count - next, probed);
+	return passed + probe_rows(state, probe, &rows[passed], count - next, probed);
 }
 
 /*
@@ -342,10 +369,7 @@ read_page(FilterScanState *state, ScanDirection direction)
 				passed = probe_reached(state, foreach_current_index(cell),
 									   passed, &probed, &unsatisfied);
 			else
-				passed = probe_page(probe, state->scan,
-									ss->ps.ps_ExprContext,
-									ss->ss_ScanTupleSlot, state->rows,
-									passed, &probed);
+				passed = probe_rows(state, probe, state->rows, passed, &probed);
 			if (passed == 0)
 				break;
 		}
@@ -402,8 +426,10 @@ recheck_row(ScanState *node, TupleTableSlot *slot)
 	econtext->ecxt_scantuple = slot;
 	foreach(cell, state->probes)
 	{
+		Probe	   *probe = lfirst(cell);
+
 		if ((state->parts && !ExecQual(state->parts[part], econtext)) ||
-			!probe_recheck(lfirst(cell), econtext))
+			(probe->methods->recheck && !probe->methods->recheck(probe, econtext)))
 			return false;
 		part++;
 	}
@@ -436,7 +462,12 @@ filter_scan_rescan(CustomScanState *node)
 	if (state->scan)
 		table_rescan(state->scan, NULL);
 	foreach(cell, state->probes)
-		probe_rescan(lfirst(cell));
+	{
+		Probe	   *probe = lfirst(cell);
+
+		if (probe->methods->rescan)
+			probe->methods->rescan(probe);
+	}
 	ExecScanReScan(&node->ss);
 }
 
@@ -593,100 +624,43 @@ filter_scan_shutdown(CustomScanState *node)
  * ----------------------------------------------------------------
  */
 
-/* Its name, or what else there is to say of an index that was dropped meanwhile */
-static const char *
-index_name(Oid index, bool with_schema)
-{
-	const char *name = get_rel_name(index);
-
-	if (name == NULL)
-		return psprintf("%u", index);
-	return quote_qualified_identifier(with_schema ?
-									  get_namespace_name(get_rel_namespace(index)) :
-									  NULL, name);
-}
-
-/* The output function of both types, in functions/io.c */
-extern Datum bloomfilter_out(PG_FUNCTION_ARGS);
-
-static bool
-is_filter_type(Oid type)
-{
-	Oid			output;
-	bool		is_varlena;
-	FmgrInfo	function;
-
-	getTypeOutputInfo(type, &output, &is_varlena);
-	fmgr_info(output, &function);
-	return function.fn_addr == bloomfilter_out;
-}
-
-/*
- * Replace the constant filters of an expression by their sizes: their base64 tells
- * nothing, and is longer than the rest of the plan by far.
- */
-static Node *
-shorten_filters(Node *node, void *unused)
-{
-	Const	   *constant = (Const *) node;
-	const uint8 *header;
-	char	   *text;
-
-	if (node == NULL)
-		return NULL;
-	if (!IsA(node, Const))
-		return expression_tree_mutator(node, shorten_filters, unused);
-	if (constant->constisnull || !is_filter_type(constant->consttype))
-		return node;
-	header = value_header(constant->constvalue);
-	text = psprintf("%s of %llu bytes", kind_name(image_kind(header)),
-					(unsigned long long) image_bytes(header));
-
-	/* a literal of type unknown is shown without its type */
-	return (Node *) makeConst(UNKNOWNOID, -1, InvalidOid, -2,
-							  CStringGetDatum(text), false, false);
-}
-
 static void
 filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	FilterScanState *state = (FilterScanState *) node;
-	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
 	NodeInstrumentation *instrument = node->ss.ps.instrument;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt,
-												   &plan->scan.plan, ancestors);
-	List	   *conditions = NIL;
+												   &scan->scan.plan, ancestors);
+	List	   *texts = NIL;
 	uint64		bytes = 0;
 	ListCell   *cell;
-	ListCell   *join;
 
-	forboth(cell, plan->custom_exprs, join, filter_scan_fields(plan))
+	foreach(cell, filter_scan_probes(scan))
 	{
-		char	   *text = IsA(lfirst(cell), List) ?
-			key_probe_text(lfirst(cell), lfirst(join), context, es->verbose) :
-			deparse_expression(shorten_filters(lfirst(cell), NULL), context,
-							   es->verbose, false);
+		const ProbePlan *plan = lfirst(cell);
 
-		if (IsA(lfirst(join), OidList))
-			text = psprintf("%s in index %s", text,
-							index_name(linitial_oid(lfirst(join)),
-									   es->verbose));
-
-		conditions = lappend(conditions, text);
+		texts = lappend(texts, methods_of[plan->kind]->text(plan, context,
+															es->verbose));
 	}
-	ExplainPropertyList("Probe", conditions, es);
+	ExplainPropertyList("Probe", texts, es);
 	if (!es->analyze || !instrument)
 		return;
 	if (state->hides_rows)
 	{
 		/* the server shows them where there are other conditions */
-		if (plan->scan.plan.qual == NIL)
+		if (scan->scan.plan.qual == NIL)
 			ExplainPropertyInteger("Rows Removed by Probe", NULL,
 								   (int64) instrument->nfiltered1, es);
 		return;
 	}
 	foreach(cell, state->probes)
-		bytes += probe_bytes(lfirst(cell));
+	{
+		const Probe *probe = lfirst(cell);
+
+		if (probe->methods->bytes)
+			bytes += probe->methods->bytes(probe);
+	}
 	if (bytes > 0)
 		ExplainPropertyInteger("Filter Size", "kB", (bytes + 1023) / 1024, es);
 	key_probes_explain(state->key_probes,
@@ -728,9 +702,14 @@ const CustomScanMethods filter_scan_methods = {
 	.CreateCustomScanState = filter_scan_create_state
 };
 
+/* ----------------------------------------------------------------
+ *		The plan
+ * ----------------------------------------------------------------
+ */
+
 /*
  * filter_scan_make
- *		A plan of a scan without probes
+ *		The plan of a scan without probes
  *
  * "hides_rows" tells whether policies or security barriers hide rows of the query.
  */
@@ -747,10 +726,35 @@ filter_scan_make(Index relid, bool hides_rows)
 
 /* Add a probe to a plan, behind those that it has. */
 void
-filter_scan_add_probe(CustomScan *scan, Node *expression, List *fields)
+filter_scan_add_probe(CustomScan *scan, const ProbePlan *probe)
 {
-	scan->custom_exprs = lappend(scan->custom_exprs, expression);
-	linitial(scan->custom_private) = lappend(filter_scan_fields(scan), fields);
+	List	   *fields = list_make2(list_make2_int(probe->kind, probe->conditions),
+									probe->details);
+
+	scan->custom_exprs = lappend(scan->custom_exprs, probe->expression);
+	linitial(scan->custom_private) = lappend(linitial(scan->custom_private), fields);
+}
+
+/* The probes of a plan, as ProbePlans */
+List *
+filter_scan_probes(const CustomScan *scan)
+{
+	List	   *probes = NIL;
+	ListCell   *expression;
+	ListCell   *fields;
+
+	forboth(expression, scan->custom_exprs, fields, linitial(scan->custom_private))
+	{
+		ProbePlan  *probe = palloc(sizeof(ProbePlan));
+		List	   *numbers = linitial(lfirst(fields));
+
+		probe->kind = linitial_int(numbers);
+		probe->expression = lfirst(expression);
+		probe->conditions = lsecond_int(numbers);
+		probe->details = lsecond(lfirst(fields));
+		probes = lappend(probes, probe);
+	}
+	return probes;
 }
 
 /* The KeyProbes of a node, if it is a Filter Scan; else NIL */

@@ -5,12 +5,10 @@
 #ifndef BLOOMFILTER_FILTER_SCAN_H
 #define BLOOMFILTER_FILTER_SCAN_H
 
-#include "postgres.h"
+#include "probe.h"
 
-#include "nodes/execnodes.h"
 #include "nodes/extensible.h"
 #include "nodes/plannodes.h"
-#include "nodes/value.h"
 
 /* bloomfilter.filter_scan: does the planner consider Filter Scans? */
 typedef enum FilterScanSetting
@@ -29,16 +27,9 @@ typedef enum JoinFilterSetting
 	JOIN_FILTER_FORCE			/* wherever it is possible; for tests */
 } JoinFilterSetting;
 
-/*
- * The custom_private of a Filter Scan: for each probe a list, see filter_scan.c; and
- * whether rows of the query are hidden from the user.
- */
-#define filter_scan_fields(scan)	((List *) linitial((scan)->custom_private))
-#define filter_scan_hides(scan)		(boolVal(lsecond((scan)->custom_private)))
-
 extern CustomScan *filter_scan_make(Index relid, bool hides_rows);
-extern void filter_scan_add_probe(CustomScan *scan, Node *expression,
-								  List *fields);
+extern void filter_scan_add_probe(CustomScan *scan, const ProbePlan *probe);
+extern List *filter_scan_probes(const CustomScan *scan);
 extern const CustomScanMethods filter_scan_methods;
 extern List *filter_scan_key_probes(PlanState *node);
 

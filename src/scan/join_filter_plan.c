@@ -387,24 +387,24 @@ share_for_others(const Placement *placement)
 	return placement->tried ? 1 : placement->share;
 }
 
-/* What key_probe_begin() has to know */
+/* What the plan says of a probe */
 static List *
 probe_fields(const PlanEditor *editor, const Placement *placement)
 {
-	List	   *functions = NIL;
-	List	   *collations = NIL;
+	KeyProbePlan probe = {
+		.number = placement->number,
+		.kind = placement->kind,
+		.integer = placement->integer,
+		.forced = editor->force,
+		.share = share_for_others(placement)
+	};
 
 	for (int i = 0; placement->kind == KEY_HASH && i < placement->columns; i++)
 	{
-		functions = lappend_oid(functions, placement->functions[i]);
-		collations = lappend_oid(collations, placement->collations[i]);
+		probe.functions = lappend_oid(probe.functions, placement->functions[i]);
+		probe.collations = lappend_oid(probe.collations, placement->collations[i]);
 	}
-	/* in the order of KeyProbeField */
-	return list_make3(list_make5_int(placement->number, placement->kind,
-									 placement->integer, editor->force ? 1 : 0,
-									 (int) (share_for_others(placement) *
-											KEY_PROBE_SHARE_ONE)),
-					  functions, collations);
+	return key_probe_write(&probe);
 }
 
 static bool
@@ -589,14 +589,14 @@ static double
 share_of_probes(const CustomScan *scan)
 {
 	double		share = 1;
-	ListCell   *keys;
-	ListCell   *fields;
+	ListCell   *cell;
 
-	forboth(keys, scan->custom_exprs, fields, filter_scan_fields(scan))
+	foreach(cell, filter_scan_probes(scan))
 	{
-		if (IsA(lfirst(keys), List))
-			share *= (double) list_nth_int(linitial(lfirst(fields)), KEY_PROBE_SHARE) /
-				KEY_PROBE_SHARE_ONE;
+		const ProbePlan *probe = lfirst(cell);
+
+		if (probe->kind == PROBE_KEYS)
+			share *= key_probe_read(probe->details).share;
 	}
 	return share;
 }
@@ -621,6 +621,7 @@ place_in_scan(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	Plan	   *plan = *slot;
 	AttrNumber	attributes[KEY_COLUMNS_MAX];
 	List	   *keys = NIL;
+	ProbePlan	probe = {.kind = PROBE_KEYS};
 	CustomScan *scan;
 	Relation	relation;
 	RangeTblEntry *rte;
@@ -658,7 +659,9 @@ place_in_scan(PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 
 		keys = lappend(keys, copyObject(var_of((Node *) entry->expr)));
 	}
-	filter_scan_add_probe(scan, (Node *) keys, probe_fields(editor, placement));
+	probe.expression = (Node *) keys;
+	probe.details = probe_fields(editor, placement);
+	filter_scan_add_probe(scan, &probe);
 	scan->scan.plan.plan_rows = clamp_row_est(scan->scan.plan.plan_rows *
 											  share_for_others(placement));
 	return true;
@@ -1407,6 +1410,14 @@ typedef struct FilterSeen
 	List	   *probed;			/* origins of the rows that are probed */
 } FilterSeen;
 
+static void
+see_probe(List *fields, const Plan *origin, FilterSeen *seen)
+{
+	FilterSeen *filter = seen + key_probe_read(fields).number;
+
+	filter->probed = lappend(filter->probed, (void *) origin);
+}
+
 /*
  * Note the filters that a plan builds and probes, by their numbers.  "origin" is the
  * child of the next node above that deals out rows, or NULL.
@@ -1415,8 +1426,6 @@ static void
 see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
 {
 	bool		deals_out;
-	ListCell   *keys;
-	ListCell   *fields;
 	ListCell   *cell;
 
 	if (plan == NULL)
@@ -1432,22 +1441,19 @@ see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
 		filter->shared = plan->parallel_aware;
 		filter->origin = origin;
 	}
-	else if (is_custom(plan, &join_filter_probe_methods) ||
-			 is_custom(plan, &filter_scan_methods))
+	else if (is_custom(plan, &join_filter_probe_methods))
 	{
-		CustomScan *probe = (CustomScan *) plan;
-
-		forboth(keys, probe->custom_exprs,
-				fields, is_custom(plan, &filter_scan_methods) ?
-				filter_scan_fields(probe) : probe->custom_private)
+		foreach(cell, ((CustomScan *) plan)->custom_private)
+			see_probe(lfirst(cell), origin, seen);
+	}
+	else if (is_custom(plan, &filter_scan_methods))
+	{
+		foreach(cell, filter_scan_probes((CustomScan *) plan))
 		{
-			FilterSeen *filter;
+			const ProbePlan *probe = lfirst(cell);
 
-			/* conditions and filters of indexes have other fields */
-			if (!IsA(lfirst(keys), List))
-				continue;
-			filter = seen + list_nth_int(linitial(lfirst(fields)), KEY_PROBE_NUMBER);
-			filter->probed = lappend(filter->probed, (void *) origin);
+			if (probe->kind == PROBE_KEYS)
+				see_probe(probe->details, origin, seen);
 		}
 	}
 	deals_out = deals_out_rows(plan);

@@ -12,8 +12,7 @@
  * fewest rows pass comes first.
  *
  * The plan (join_filter_plan.c): for each probe, custom_exprs has the list of the key's
- * columns, and custom_private a list of three: the integers of KeyProbeField, and the
- * OIDs of the hash functions and of the collations.
+ * columns, and custom_private its KeyProbePlan, as key_probe_write() makes a list of it.
  */
 #include "join_filter_probe.h"
 
@@ -36,6 +35,35 @@
 #define SKIP_GROWTH				4
 #define SKIP_ROWS_MAX			(SKIP_ROWS * 4096)
 
+/* The unit of a plan's shares */
+#define SHARE_ONE				1000
+
+/* A probe in a plan's custom_private */
+List *
+key_probe_write(const KeyProbePlan *plan)
+{
+	return list_make3(list_make5_int(plan->number, plan->kind, plan->integer,
+									 plan->forced, (int) (plan->share * SHARE_ONE)),
+					  plan->functions, plan->collations);
+}
+
+KeyProbePlan
+key_probe_read(List *fields)
+{
+	List	   *numbers = linitial(fields);
+
+	return (KeyProbePlan)
+	{
+		.number = list_nth_int(numbers, 0),
+			.kind = list_nth_int(numbers, 1),
+			.integer = list_nth_int(numbers, 2),
+			.forced = list_nth_int(numbers, 3) != 0,
+			.share = (double) list_nth_int(numbers, 4) / SHARE_ONE,
+			.functions = lsecond(fields),
+			.collations = lthird(fields)
+	};
+}
+
 /*
  * key_probe_begin
  *		Prepare a probe, from what the plan says of it
@@ -47,19 +75,16 @@ KeyProbe *
 key_probe_begin(List *keys, List *fields, PlanState *node)
 {
 	KeyProbe   *probe = palloc0(sizeof(KeyProbe));
-	List	   *numbers = linitial(fields);
-	List	   *functions = lsecond(fields);
-	List	   *collations = lthird(fields);
+	KeyProbePlan plan = key_probe_read(fields);
 
 	Assert(list_length(keys) <= KEY_COLUMNS_MAX);
-	probe->number = list_nth_int(numbers, KEY_PROBE_NUMBER);
-	probe->kind = list_nth_int(numbers, KEY_PROBE_KIND);
-	probe->integer = list_nth_int(numbers, KEY_PROBE_INTEGER);
-	probe->forced = list_nth_int(numbers, KEY_PROBE_FORCED) != 0;
+	probe->number = plan.number;
+	probe->kind = plan.kind;
+	probe->integer = plan.integer;
+	probe->forced = plan.forced;
 	probe->columns = list_length(keys);
 	probe->skip_next = SKIP_ROWS;
-	probe->share = (double) list_nth_int(numbers, KEY_PROBE_SHARE) /
-		KEY_PROBE_SHARE_ONE;
+	probe->share = plan.share;
 	for (int i = 0; i < probe->columns; i++)
 	{
 		if (IsA(list_nth(keys, i), Var))
@@ -68,8 +93,8 @@ key_probe_begin(List *keys, List *fields, PlanState *node)
 			probe->expressions[i] = ExecInitExpr(list_nth(keys, i), node);
 		if (probe->kind == KEY_INTEGER)
 			continue;
-		fmgr_info(list_nth_oid(functions, i), &probe->functions[i]);
-		probe->collations[i] = list_nth_oid(collations, i);
+		fmgr_info(list_nth_oid(plan.functions, i), &probe->functions[i]);
+		probe->collations[i] = list_nth_oid(plan.collations, i);
 	}
 	return probe;
 }
@@ -176,7 +201,7 @@ key_probe_text(List *keys, List *fields, List *context, bool prefix)
 {
 	return psprintf("%s in join filter %d",
 					deparse_expression((Node *) keys, context, prefix, false),
-					list_nth_int(linitial(fields), KEY_PROBE_NUMBER));
+					key_probe_read(fields).number);
 }
 
 /*

@@ -10,17 +10,17 @@
 #include "commands/explain.h"
 #include "fmgr.h"
 
-/* The parts of what the plan says of a probe: a list of three lists */
-typedef enum KeyProbeField
+/* What the plan says of a probe, besides the key's columns */
+typedef struct KeyProbePlan
 {
-	KEY_PROBE_NUMBER,			/* of the join filter in the plan */
-	KEY_PROBE_KIND,				/* a KeyKind */
-	KEY_PROBE_INTEGER,			/* of KEY_INTEGER: the column's KeyInteger */
-	KEY_PROBE_FORCED,			/* 1: it does not switch itself off */
-	KEY_PROBE_SHARE				/* that is expected to pass, in thousandths */
-} KeyProbeField;
-
-#define KEY_PROBE_SHARE_ONE		1000
+	int			number;			/* of the join filter in the plan */
+	KeyKind		kind;
+	KeyInteger	integer;		/* of KEY_INTEGER: the column's */
+	bool		forced;			/* it does not switch itself off */
+	double		share;			/* that is expected to pass */
+	List	   *functions;		/* of KEY_HASH: the OIDs of hash functions */
+	List	   *collations;		/* for these */
+} KeyProbePlan;
 
 /*
  * A filter that lets more of the rows pass is not planned, and is switched off: the
@@ -52,6 +52,8 @@ typedef struct KeyProbe
 	double		share;			/* that passed in the last window */
 } KeyProbe;
 
+extern List *key_probe_write(const KeyProbePlan *plan);
+extern KeyProbePlan key_probe_read(List *fields);
 extern KeyProbe *key_probe_begin(List *keys, List *fields, PlanState *node);
 extern const KeyFilter *key_probe_open(KeyProbe *probe, int rows);
 extern void key_probe_count(KeyProbe *probe, int probed, int passed);

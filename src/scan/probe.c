@@ -1,98 +1,100 @@
 /*
  * probe.c
- *	  Probing a filter with the rows of a page, all at once.
+ *	  Conditions that probe a filter with an element of each row.
  *
- * A condition that probes one filter with an element of each row: bloom_contains(),
- * cuckoo_contains(), their operators, and membership_contains(); or a membership
- * index that serves a join (index_join.c); or the keys of a hash join
- * (join_filter_probe.c).  The filter is evaluated once for a scan, when a row is there to be
- * probed.
- * For a page we hash the elements of all its rows, and then probe: so the misses of
- * the cache overlap, and rows that do not pass cost no slot, no expression and no
- * trip through the executor.
+ * They are calls of bloom_contains(), cuckoo_contains() and membership_contains(), and
+ * the operators of these.  The filter is evaluated once for a scan, when a row is there
+ * to be probed.  For a page we hash the elements of all its rows, and then probe: so the
+ * misses of the cache overlap, and rows that do not pass cost no slot, no expression
+ * and no trip through the executor.
  *
  * The answers are those of the functions themselves, as are the errors: both hash
- * an element as its call site says (functions/callsite.c), and read the filter through the
- * same cache (value/stored.c), or probe the index as its functions do (index/contains.c).
+ * an element as its call site says (callsite.c), and read the filter through the
+ * same cache (stored.c), or probe the index as its functions do (index/contains.c).
  * The functions are strict, so nothing is opened for a page whose elements are all
  * NULL.  A probe is "settled" when it has compared an element: then others raise no
- * error, so they may be probed before other conditions.  Only an index whose table has
- * inheritance children may refuse any element, and never settles.
+ * error, so they may be probed before other conditions.
  */
 #include "probe.h"
 
+#include "functions/callsite.h"
+#include "functions/lookup.h"
+#include "index/membership.h"
+#include "value/value.h"
+
 #include "access/detoast.h"
-#include "access/htup_details.h"
 #include "access/transam.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "executor/executor.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/ruleutils.h"
 #include "utils/syscache.h"
 
-/* Functions that probe a filter, in functions/contains.c and index/contains.c */
+/* Functions that probe a filter, in contains.c and index/contains.c */
 extern Datum bloomfilter_contains(PG_FUNCTION_ARGS);
 extern Datum bloomfilter_contained(PG_FUNCTION_ARGS);
 extern Datum bloomfilter_membership_contains(PG_FUNCTION_ARGS);
 
-static const struct
+typedef struct ProbeFunction
 {
 	const char *name;			/* as CREATE FUNCTION gives it */
-	PGFunction	function;
-	int			filter;			/* its argument; the element is the other */
+	PGFunction	address;
+	int			filter_arg;		/* the element is the other argument */
 	ProbeKind	kind;
-}			probe_functions[] = {
+} ProbeFunction;
+
+static const ProbeFunction probe_functions[] = {
 	{"bloomfilter_contains", bloomfilter_contains, 0, PROBE_FILTER},
 	{"bloomfilter_contained", bloomfilter_contained, 1, PROBE_FILTER},
 	{"bloomfilter_membership_contains", bloomfilter_membership_contains, 0, PROBE_INDEX},
 };
 
-/*
- * The entry for a function, or -1.  Loads the function's library only if its C name is
- * one of ours.
- */
-static int
-find_probe_function(Oid oid)
+/* The entry of a function that was looked up, or NULL */
+static const ProbeFunction *
+entry_of(const FmgrInfo *function)
 {
-	HeapTuple	tuple;
-	int			found = -1;
+	for (size_t i = 0; i < lengthof(probe_functions); i++)
+	{
+		if (function->fn_addr == probe_functions[i].address)
+			return &probe_functions[i];
+	}
+	return NULL;
+}
 
-	if (oid < FirstNormalObjectId)
-		return -1;
-	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(oid));
+/* Is the C name of a function one of ours? */
+static bool
+has_our_name(Oid oid)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(oid));
+	bool		found = false;
+
 	if (!HeapTupleIsValid(tuple))
-		return -1;
+		return false;
 	if (((Form_pg_proc) GETSTRUCT(tuple))->prolang == ClanguageId)
 	{
 		bool		isnull;
-		Datum		name = SysCacheGetAttr(PROCOID, tuple,
-										   Anum_pg_proc_prosrc, &isnull);
+		Datum		source = SysCacheGetAttr(PROCOID, tuple,
+											 Anum_pg_proc_prosrc, &isnull);
+		char	   *name = isnull ? NULL : TextDatumGetCString(source);
 
-		for (size_t i = 0; !isnull && found < 0 &&
-			 i < lengthof(probe_functions); i++)
-			if (strcmp(TextDatumGetCString(name), probe_functions[i].name) == 0)
-				found = i;
+		for (size_t i = 0; name && i < lengthof(probe_functions); i++)
+			found |= strcmp(name, probe_functions[i].name) == 0;
 	}
 	ReleaseSysCache(tuple);
-	if (found >= 0)
-	{
-		/* of another library, perhaps */
-		FmgrInfo	flinfo;
-
-		fmgr_info(oid, &flinfo);
-		if (flinfo.fn_addr != probe_functions[found].function)
-			found = -1;
-	}
 	return found;
 }
 
-/* The function of a call or an operator, and its two arguments */
+/* The function of a call or an operator, and its arguments */
 static Oid
-call_of(Node *clause, List **args)
+call_of(Expr *clause, List **args)
 {
 	*args = NIL;
 	if (IsA(clause, FuncExpr))
@@ -106,33 +108,43 @@ call_of(Node *clause, List **args)
 		set_opfuncid((OpExpr *) clause);
 		return ((OpExpr *) clause)->opfuncid;
 	}
-	*args = NIL;
 	return InvalidOid;
 }
 
 /*
- * probe_matches
- *		Does a condition probe a filter that does not depend on the row?
- *
- * If so sets *filter and *element to its arguments.
+ * probe_condition_make
+ *		A condition that probes a filter which does not depend on the row; or NULL
  */
-bool
-probe_matches(Node *clause, Node **filter, Node **element)
+ProbeCondition *
+probe_condition_make(RestrictInfo *rinfo)
 {
 	List	   *args;
-	int			function = find_probe_function(call_of(clause, &args));
+	Oid			oid = call_of(rinfo->clause, &args);
+	FmgrInfo	function;
+	const ProbeFunction *entry;
+	ProbeCondition *condition;
 
-	if (function < 0)
-		return false;
-	*filter = list_nth(args, probe_functions[function].filter);
-	*element = list_nth(args, 1 - probe_functions[function].filter);
-	return !contain_var_clause(*filter) &&
-		!contain_subplans(clause) && !contain_volatile_functions(clause);
+	/* loads the function's library only if the name is one of ours */
+	if (oid < FirstNormalObjectId || !has_our_name(oid))
+		return NULL;
+	fmgr_info(oid, &function);
+	entry = entry_of(&function);
+	if (entry == NULL ||		/* of another library, perhaps */
+		contain_var_clause(list_nth(args, entry->filter_arg)) ||
+		contain_subplans((Node *) rinfo->clause) ||
+		contain_volatile_functions((Node *) rinfo->clause))
+		return NULL;
+	condition = palloc(sizeof(ProbeCondition));
+	condition->rinfo = rinfo;
+	condition->kind = entry->kind;
+	condition->filter = list_nth(args, entry->filter_arg);
+	condition->element = list_nth(args, 1 - entry->filter_arg);
+	return condition;
 }
 
 /* Prepare to evaluate the element: a column, or any expression. */
-static void
-begin_element(Probe *probe, Expr *element, PlanState *parent)
+void
+probe_begin_element(Probe *probe, Expr *element, PlanState *node)
 {
 	Var		   *column = (Var *) element;
 
@@ -141,233 +153,309 @@ begin_element(Probe *probe, Expr *element, PlanState *parent)
 	if (IsA(column, Var) && column->varattno > 0)
 		probe->attribute = column->varattno;
 	else
-		probe->element = ExecInitExpr(element, parent);
+		probe->element = ExecInitExpr(element, node);
 }
 
-/* Prepare a condition of which probe_matches() was true. */
-static void
-begin_condition(Probe *probe, Expr *clause, PlanState *parent)
-{
-	List	   *args;
-	Oid			oid = call_of((Node *) clause, &args);
-	int			function = find_probe_function(oid);
-	int			filter_arg;
-	Expr	   *element;
-
-	if (function < 0)
-		elog(ERROR, "condition probes no filter");
-	filter_arg = probe_functions[function].filter;
-	element = list_nth(args, 1 - filter_arg);
-	probe->kind = probe_functions[function].kind;
-	begin_element(probe, element, parent);
-	probe->filter = ExecInitExpr(list_nth(args, filter_arg), parent);
-	probe->recheck = ExecInitQual(list_make1(clause), parent);
-	probe->mcxt = AllocSetContextCreate(CurrentMemoryContext, "probed filter",
-										ALLOCSET_SMALL_SIZES);
-	fmgr_info(oid, &probe->function);
-	fmgr_info_set_expr((Node *) clause, &probe->function);
-	probe->element_arg = 1 - filter_arg;
-	probe->collation = exprInputCollation((Node *) clause);
-}
-
-/*
- * probe_begin
- *		Prepare to probe, in a node of a plan
- *
- * "fields" is that of custom_private (filter_scan.c): "expression" is a condition of which
- * probe_matches() was true, and they are a list of integers; or it is an element to be
- * looked up for a join, and they are the index's OID and the OID of the type by which to
- * hash the element; or it is the list of the columns of a hash join's key, and they are
- * what key_probe_begin() has to know.  Allocates in the current memory context.
- */
-Probe *
-probe_begin(Node *expression, List *fields, PlanState *parent)
-{
-	Probe	   *probe = palloc0(sizeof(Probe));
-
-	if (IsA(fields, IntList))
-	{
-		begin_condition(probe, (Expr *) expression, parent);
-		return probe;
-	}
-	probe->settled = true;
-	if (IsA(expression, List))
-	{
-		probe->kind = PROBE_KEYS;
-		probe->keys = key_probe_begin((List *) expression, fields, parent);
-		return probe;
-	}
-	probe->kind = PROBE_JOIN;
-	probe->value = ObjectIdGetDatum(linitial_oid(fields));
-	probe->ready = true;
-	begin_element(probe, (Expr *) expression, parent);
-	probe->index_site = membership_site_make(CurrentMemoryContext,
-											 lsecond_oid(fields), true);
-	return probe;
-}
-
-/* Another scan begins: its filter may be another one. */
+/* Prepare a probe by a condition. */
 void
-probe_rescan(Probe *probe)
+probe_condition_begin(ConditionProbe *condition, const ProbePlan *plan,
+					  PlanState *node)
 {
-	if (probe->kind == PROBE_JOIN || probe->kind == PROBE_KEYS)
-		return;
-	probe->ready = probe->settled = false;
-	MemoryContextReset(probe->mcxt);
-}
+	Expr	   *clause = (Expr *) plan->expression;
+	List	   *args;
+	Oid			oid = call_of(clause, &args);
+	const ProbeFunction *entry;
 
-/* Evaluate the filter of this scan. */
-static void
-evaluate_filter(Probe *probe, ExprContext *econtext)
-{
-	MemoryContext old = MemoryContextSwitchTo(probe->mcxt);
-	struct varlena *pointer;
-
-	probe->value = ExecEvalExpr(probe->filter, econtext, &probe->isnull);
-	if (!probe->isnull && probe->kind == PROBE_FILTER)
-	{
-		pointer = (struct varlena *) DatumGetPointer(probe->value);
-		/* one that may be changed, or that each page would unpack again */
-		if (!VARATT_IS_4B_U(pointer) && !VARATT_IS_EXTERNAL_ONDISK(pointer))
-			probe->value = PointerGetDatum(value_copy_flat(probe->value));
-		probe->bytes = toast_raw_datum_size(probe->value);
-	}
-	MemoryContextSwitchTo(old);
-	probe->ready = true;
-	probe->settled = probe->isnull;
+	fmgr_info(oid, &condition->function);
+	fmgr_info_set_expr((Node *) clause, &condition->function);
+	entry = entry_of(&condition->function);
+	if (entry == NULL)
+		elog(ERROR, "condition probes no filter");
+	Assert(entry->kind == plan->kind);
+	probe_begin_element(&condition->probe, list_nth(args, 1 - entry->filter_arg),
+						node);
+	condition->filter = ExecInitExpr(list_nth(args, entry->filter_arg), node);
+	condition->recheck = ExecInitQual(list_make1(clause), node);
+	condition->mcxt = AllocSetContextCreate(CurrentMemoryContext, "probed filter",
+											ALLOCSET_SMALL_SIZES);
+	condition->element_arg = 1 - entry->filter_arg;
+	condition->collation = exprInputCollation((Node *) clause);
 }
 
 /*
- * Decide how to hash elements, at the first that is not NULL: so errors about its
- * type are raised where the function would be called.
+ * Evaluate the filter of this scan.  Returns true if it was not before, so that its value
+ * is new.
  */
-static void
-make_site(Probe *probe)
+bool
+probe_condition_evaluate(ConditionProbe *condition, ExprContext *econtext)
 {
-	if (probe->kind == PROBE_FILTER)
-		probe->site = call_site_make(&probe->function, probe->element_arg,
-									 false, probe->collation);
+	MemoryContext old;
+
+	if (likely(condition->ready))
+		return false;
+	old = MemoryContextSwitchTo(condition->mcxt);
+	condition->value = ExecEvalExpr(condition->filter, econtext,
+									&condition->isnull);
+	MemoryContextSwitchTo(old);
+	condition->ready = true;
+	condition->probe.settled = condition->isnull;
+	return true;
+}
+
+/* A method: the filter is to be evaluated again. */
+void
+probe_condition_rescan(Probe *probe)
+{
+	ConditionProbe *condition = (ConditionProbe *) probe;
+
+	condition->ready = probe->settled = false;
+	MemoryContextReset(condition->mcxt);
+}
+
+/* A method */
+bool
+probe_condition_recheck(Probe *probe, ExprContext *econtext)
+{
+	return ExecQual(((ConditionProbe *) probe)->recheck, econtext);
+}
+
+/* The output function of both types, in io.c */
+extern Datum bloomfilter_out(PG_FUNCTION_ARGS);
+
+static bool
+is_filter_type(Oid type)
+{
+	Oid			output;
+	bool		is_varlena;
+	FmgrInfo	function;
+
+	getTypeOutputInfo(type, &output, &is_varlena);
+	fmgr_info(output, &function);
+	return function.fn_addr == bloomfilter_out;
+}
+
+/*
+ * Replace the constant filters of an expression by their sizes: their base64 tells
+ * nothing, and is longer than the rest of the plan by far.
+ */
+static Node *
+shorten_filters(Node *node, void *unused)
+{
+	Const	   *constant = (Const *) node;
+	const uint8 *header;
+	char	   *text;
+
+	if (node == NULL)
+		return NULL;
+	if (!IsA(node, Const))
+		return expression_tree_mutator(node, shorten_filters, unused);
+	if (constant->constisnull || !is_filter_type(constant->consttype))
+		return node;
+	header = value_header(constant->constvalue);
+	text = psprintf("%s of %llu bytes", kind_name(image_kind(header)),
+					(unsigned long long) image_bytes(header));
+
+	/* a literal of type unknown is shown without its type */
+	return (Node *) makeConst(UNKNOWNOID, -1, InvalidOid, -2,
+							  CStringGetDatum(text), false, false);
+}
+
+/* A method */
+char *
+probe_condition_text(const ProbePlan *plan, List *context, bool verbose)
+{
+	return deparse_expression(shorten_filters(plan->expression, NULL), context,
+							  verbose, false);
+}
+
+/* ----------------------------------------------------------------
+ *		Filters that are values
+ * ----------------------------------------------------------------
+ */
+
+typedef struct FilterProbe
+{
+	ConditionProbe condition;
+	Size		bytes;			/* the filter's size */
+	CallSite   *site;			/* how elements are hashed; NULL: before the
+								 * first */
+	Lookup		lookup;			/* for the page that is being probed */
+} FilterProbe;
+
+static Probe *
+begin_filter(const ProbePlan *plan, PlanState *node)
+{
+	FilterProbe *probe = palloc0(sizeof(FilterProbe));
+
+	probe_condition_begin(&probe->condition, plan, node);
+	return &probe->condition.probe;
+}
+
+/* Read the value that the filter's expression has returned. */
+static void
+take_value(FilterProbe *probe)
+{
+	ConditionProbe *condition = &probe->condition;
+	struct varlena *pointer = (struct varlena *) DatumGetPointer(condition->value);
+
+	/* one that may be changed, or that each page would unpack again */
+	if (!VARATT_IS_4B_U(pointer) && !VARATT_IS_EXTERNAL_ONDISK(pointer))
+	{
+		MemoryContext old = MemoryContextSwitchTo(condition->mcxt);
+
+		condition->value = PointerGetDatum(value_copy_flat(condition->value));
+		MemoryContextSwitchTo(old);
+	}
+	probe->bytes = toast_raw_datum_size(condition->value);
+}
+
+static void
+open_filter(Probe *base, ProbedPage *page)
+{
+	FilterProbe *probe = (FilterProbe *) base;
+	ConditionProbe *condition = &probe->condition;
+
+	/*
+	 * only here, so that an element's type is refused where the function
+	 * would
+	 */
+	if (unlikely(probe->site == NULL))
+		probe->site = call_site_make(&condition->function, condition->element_arg,
+									 false, condition->collation);
+	lookup_open(&probe->lookup, probe->site, condition->value, page->count);
+}
+
+static inline uint64
+hash_for_filter(Probe *probe, Datum element, int row)
+{
+	return lookup_hash(&((FilterProbe *) probe)->lookup, element);
+}
+
+static bool
+look_up_in_filter(Probe *base, ProbedPage *page)
+{
+	FilterProbe *probe = (FilterProbe *) base;
+
+	if (probe_condition_evaluate(&probe->condition, page->econtext) &&
+		!probe->condition.isnull)
+		take_value(probe);
+	if (probe->condition.isnull)
+		page->count = 0;
 	else
-		probe->index_site =
-			membership_site_make(probe->function.fn_mcxt,
-								 call_site_element_type(&probe->function,
-														probe->element_arg,
+		probe_hash_rows(base, page, open_filter, hash_for_filter);
+	if (page->count > 0)
+	{
+		lookup_find(&probe->lookup, page->hashes, page->count, page->found);
+		base->settled = true;
+	}
+	return true;
+}
+
+static Size
+filter_probe_bytes(const Probe *probe)
+{
+	return ((const FilterProbe *) probe)->bytes;
+}
+
+const ProbeMethods probe_filter_methods = {
+	.begin = begin_filter,
+	.rescan = probe_condition_rescan,
+	.look_up = look_up_in_filter,
+	.recheck = probe_condition_recheck,
+	.bytes = filter_probe_bytes,
+	.text = probe_condition_text
+};
+
+/* ----------------------------------------------------------------
+ *		Membership indexes
+ * ----------------------------------------------------------------
+ */
+
+typedef struct IndexProbe
+{
+	ConditionProbe condition;	/* for a join, of the rest only "value" */
+	MembershipSite *site;		/* how elements are hashed; NULL: before the
+								 * first */
+	/* of the page that is being probed */
+	bool		comparable[HEAP_PAGE_ROWS_MAX];
+	bool		all_comparable;
+} IndexProbe;
+
+/* What the plan says of a probe for a join */
+#define details_index(details)			linitial_oid(details)
+#define details_element_type(details)	lsecond_oid(details)
+
+/* The details of a probe for a join */
+List *
+probe_join_details(Oid index, Oid element_type)
+{
+	return list_make2_oid(index, element_type);
+}
+
+static Probe *
+begin_index(const ProbePlan *plan, PlanState *node)
+{
+	IndexProbe *probe = palloc0(sizeof(IndexProbe));
+
+	probe_condition_begin(&probe->condition, plan, node);
+	return &probe->condition.probe;
+}
+
+static Probe *
+begin_join(const ProbePlan *plan, PlanState *node)
+{
+	IndexProbe *probe = palloc0(sizeof(IndexProbe));
+	Probe	   *base = &probe->condition.probe;
+
+	probe_begin_element(base, (Expr *) plan->expression, node);
+	base->settled = true;
+	probe->condition.ready = true;
+	probe->condition.value = ObjectIdGetDatum(details_index(plan->details));
+	probe->site = membership_site_make(CurrentMemoryContext,
+									   details_element_type(plan->details), true);
+	return base;
+}
+
+static void
+open_index(Probe *base, ProbedPage *page)
+{
+	IndexProbe *probe = (IndexProbe *) base;
+	FmgrInfo   *function = &probe->condition.function;
+
+	/*
+	 * only here, so that an element's type is refused where the function
+	 * would
+	 */
+	if (unlikely(probe->site == NULL))
+		probe->site =
+			membership_site_make(function->fn_mcxt,
+								 call_site_element_type(function,
+														probe->condition.element_arg,
 														false),
 								 false);
-}
-
-/* The element of a row; in the page, or in the memory of "econtext" for one row */
-static inline Datum
-element_of(Probe *probe, TableScanDesc scan, ExprContext *econtext,
-		   TupleTableSlot *slot, HeapTuple tuple, int row, bool *isnull)
-{
-	heap_page_row(scan, row, tuple);
-	if (likely(probe->attribute > 0))
-		return heap_getattr(tuple, probe->attribute,
-							RelationGetDescr(scan->rs_rd), isnull);
-	heap_page_store(scan, tuple, slot);
-	econtext->ecxt_scantuple = slot;
-	return ExecEvalExpr(probe->element, econtext, isnull);
-}
-
-/* What probe_page() and the functions below share */
-typedef struct PageProbe
-{
-	Probe	   *probe;
-	TableScanDesc scan;
-	ExprContext *econtext;
-	TupleTableSlot *slot;
-	int		   *rows;
-	int			count;			/* of the rows */
-	uint64		hashes[HEAP_PAGE_ROWS_MAX];
-	bool		found[HEAP_PAGE_ROWS_MAX];
-	bool		comparable[HEAP_PAGE_ROWS_MAX]; /* of an index */
-	bool		all_comparable;
-	Lookup		lookup;			/* of a filter that is a value */
-} PageProbe;
-
-/*
- * Hash the elements of the rows, and drop the rows that have none.  "open" is called
- * before the first.  Inline, so that the calls through pointers cost nothing.
- */
-static pg_attribute_always_inline void
-hash_rows(PageProbe *page, void (*open) (PageProbe *page),
-		  uint64 (*hash) (PageProbe *page, Datum element, int row))
-{
-	HeapTupleData tuple;
-	int			hashed = 0;
-
-	for (int i = 0; i < page->count; i++)
-	{
-		bool		isnull;
-		Datum		element = element_of(page->probe, page->scan,
-										 page->econtext, page->slot, &tuple,
-										 page->rows[i], &isnull);
-
-		if (isnull)
-			continue;
-		if (hashed == 0)
-			open(page);
-		page->hashes[hashed] = hash(page, element, hashed);
-		page->rows[hashed++] = page->rows[i];
-		MemoryContextReset(CurrentMemoryContext);
-	}
-	page->count = hashed;
-}
-
-static void
-open_filter(PageProbe *page)
-{
-	Probe	   *probe = page->probe;
-
-	if (unlikely(probe->site == NULL))
-		make_site(probe);
-	lookup_open(&page->lookup, probe->site, probe->value, page->count);
+	membership_site_open(probe->site, DatumGetObjectId(probe->condition.value));
 }
 
 static inline uint64
-hash_for_filter(PageProbe *page, Datum element, int row)
+hash_for_index(Probe *base, Datum element, int row)
 {
-	return lookup_hash(&page->lookup, element);
-}
+	IndexProbe *probe = (IndexProbe *) base;
+	uint64		hash = membership_site_hash(probe->site, element,
+											&probe->comparable[row]);
 
-/* Probe a filter that is a value. */
-static void
-probe_filter(PageProbe *page)
-{
-	hash_rows(page, open_filter, hash_for_filter);
-	if (page->count > 0)
-		lookup_find(&page->lookup, page->hashes, page->count, page->found);
-}
-
-static void
-open_index(PageProbe *page)
-{
-	Probe	   *probe = page->probe;
-
-	if (unlikely(probe->index_site == NULL))
-		make_site(probe);
-	membership_site_open(probe->index_site, DatumGetObjectId(probe->value));
-}
-
-static inline uint64
-hash_for_index(PageProbe *page, Datum element, int row)
-{
-	uint64		hash = membership_site_hash(page->probe->index_site, element,
-											&page->comparable[row]);
-
-	page->all_comparable &= page->comparable[row];
+	probe->all_comparable &= probe->comparable[row];
 	return hash;
 }
 
 /*
- * Probe an index row by row, each as soon as it is hashed, as the function does.  What
+ * Look up the rows one by one, each as soon as it is hashed, as the function does.  What
  * evaluating an element changes then matters to no hash: a function that catches an
  * error releases locks with every row.
  */
 static void
-probe_index_singly(PageProbe *page)
+look_up_singly(IndexProbe *probe, ProbedPage *page)
 {
+	Probe	   *base = &probe->condition.probe;
 	HeapTupleData tuple;
 	int			passed = 0;
 
@@ -379,18 +467,15 @@ probe_index_singly(PageProbe *page)
 		bool		found;
 		bool		comparable;
 		uint64		hash;
-		Datum		element = element_of(page->probe, page->scan,
-										 page->econtext, page->slot, &tuple,
-										 row, &isnull);
+		Datum		element = probe_element(base, page, row, &tuple, &isnull);
 
 		if (isnull)
 			continue;
-		open_index(page);
+		open_index(base, page);
 		do
-			hash = membership_site_hash(page->probe->index_site, element,
-										&comparable);
-		while (!membership_site_settled(page->probe->index_site, attempt++));
-		membership_site_probe(page->probe->index_site, &hash, 1, &found);
+			hash = membership_site_hash(probe->site, element, &comparable);
+		while (!membership_site_settled(probe->site, attempt++));
+		membership_site_probe(probe->site, &hash, 1, &found);
 		if (found || !comparable)
 			page->rows[passed++] = row;
 		MemoryContextReset(CurrentMemoryContext);
@@ -398,30 +483,99 @@ probe_index_singly(PageProbe *page)
 	page->count = passed;
 }
 
-/* Probe an index, for all rows at once unless it changes meanwhile. */
-static void
-probe_index(PageProbe *page)
+/* Look up all rows at once, unless the index changes meanwhile. */
+static bool
+look_up_in_index(Probe *base, ProbedPage *page)
 {
-	page->all_comparable = true;
-	hash_rows(page, open_index, hash_for_index);
-	if (page->count == 0)
-		return;
-	if (unlikely(!membership_site_settled(page->probe->index_site, 0)))
+	IndexProbe *probe = (IndexProbe *) base;
+
+	probe_condition_evaluate(&probe->condition, page->econtext);
+	if (probe->condition.isnull)
 	{
-		probe_index_singly(page);
-		return;
+		page->count = 0;
+		return true;
 	}
-	membership_site_probe(page->probe->index_site, page->hashes, page->count,
-						  page->found);
-	for (int i = 0; !page->all_comparable && i < page->count; i++)
-		page->found[i] |= !page->comparable[i];
+	probe->all_comparable = true;
+	probe_hash_rows(base, page, open_index, hash_for_index);
+	if (page->count == 0)
+		return true;
+	if (unlikely(!membership_site_settled(probe->site, 0)))
+		look_up_singly(probe, page);
+	else
+	{
+		membership_site_probe(probe->site, page->hashes, page->count,
+							  page->found);
+		for (int i = 0; !probe->all_comparable && i < page->count; i++)
+			page->found[i] |= !probe->comparable[i];
+	}
+	/* an index whose table has inheritance children may refuse any element */
+	if (unlikely(!base->settled))
+		base->settled = page->count > 0 &&
+			!membership_site_may_refuse(probe->site);
+	return true;
 }
 
-/* Probe the keys of a hash join. */
-static void
-probe_keys(PageProbe *page, const KeyFilter *filter)
+static Size
+index_probe_bytes(const Probe *base)
 {
-	KeyProbe   *keys = page->probe->keys;
+	const IndexProbe *probe = (const IndexProbe *) base;
+
+	return probe->site ? membership_site_bytes(probe->site) : 0;
+}
+
+static char *
+text_of_join(const ProbePlan *plan, List *context, bool verbose)
+{
+	Oid			index = details_index(plan->details);
+	const char *name = get_rel_name(index);
+
+	/* it may have been dropped meanwhile */
+	if (name == NULL)
+		name = psprintf("%u", index);
+	else
+		name = quote_qualified_identifier(verbose ?
+										  get_namespace_name(get_rel_namespace(index)) :
+										  NULL, name);
+	return psprintf("%s in index %s",
+					probe_condition_text(plan, context, verbose), name);
+}
+
+const ProbeMethods probe_index_methods = {
+	.begin = begin_index,
+	.rescan = probe_condition_rescan,
+	.look_up = look_up_in_index,
+	.recheck = probe_condition_recheck,
+	.bytes = index_probe_bytes,
+	.text = probe_condition_text
+};
+
+const ProbeMethods probe_join_methods = {
+	.begin = begin_join,
+	.look_up = look_up_in_index,
+	.bytes = index_probe_bytes,
+	.text = text_of_join
+};
+
+/* ----------------------------------------------------------------
+ *		Keys of hash joins
+ * ----------------------------------------------------------------
+ */
+
+static Probe *
+begin_keys(const ProbePlan *plan, PlanState *node)
+{
+	KeysProbe  *probe = palloc0(sizeof(KeysProbe));
+
+	probe->probe.settled = true;
+	probe->keys = key_probe_begin((List *) plan->expression, plan->details, node);
+	return &probe->probe;
+}
+
+static bool
+look_up_in_keys(Probe *probe, ProbedPage *page)
+{
+	KeyProbe   *keys = ((KeysProbe *) probe)->keys;
+	const KeyFilter *filter = key_probe_open(keys, page->count);
 	TupleDesc	columns = RelationGetDescr(page->scan->rs_rd);
 	Datum		values[KEY_COLUMNS_MAX];
 	bool		nulls[KEY_COLUMNS_MAX];
@@ -429,6 +583,8 @@ probe_keys(PageProbe *page, const KeyFilter *filter)
 	int			found = 0;
 	int			hashed = 0;
 
+	if (filter == NULL)
+		return false;
 	for (int i = 0; i < probed; i++)
 	{
 		HeapTupleData tuple;
@@ -447,91 +603,18 @@ probe_keys(PageProbe *page, const KeyFilter *filter)
 	for (int i = 0; i < hashed; i++)
 		found += page->found[i];
 	key_probe_count(keys, probed, found);
+	return true;
 }
 
-/*
- * probe_page
- *		Keep those rows of a page that pass
- *
- * rows[0..count-1], in the page that "scan" has read, are cut down to those that
- * pass, whose number is returned.  Sets *probed unless they pass unseen, because a
- * join's keys are not known or its probe is switched off.  "slot" is of type
- * TTSOpsBufferHeapTuple, and is empty on return; the memory of "econtext" for one row
- * is reset.  Errors: those of the function that the condition calls.
- */
-int
-probe_page(Probe *probe, TableScanDesc scan, ExprContext *econtext,
-		   TupleTableSlot *slot, int *rows, int count, bool *probed)
+static char *
+text_of_keys(const ProbePlan *plan, List *context, bool verbose)
 {
-	PageProbe	page;
-	MemoryContext old;
-	const KeyFilter *keys = NULL;
-	int			passed = 0;
-
-	Assert(count > 0 && count <= HEAP_PAGE_ROWS_MAX);
-	if (probe->kind == PROBE_KEYS)
-	{
-		keys = key_probe_open(probe->keys, count);
-		if (keys == NULL)
-			return count;
-	}
-	else if (unlikely(!probe->ready))
-		evaluate_filter(probe, econtext);
-	*probed = true;
-	if (probe->isnull)
-		return 0;
-
-	page.probe = probe;
-	page.scan = scan;
-	page.econtext = econtext;
-	page.slot = slot;
-	page.rows = rows;
-	page.count = count;
-	/* until a probe says no */
-	memset(page.found, true, count * sizeof(bool));
-	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
-	if (keys)
-		probe_keys(&page, keys);
-	else if (probe->kind == PROBE_FILTER)
-		probe_filter(&page);
-	else
-		probe_index(&page);
-	for (int i = 0; i < page.count; i++)
-	{
-		if (page.found[i])
-			rows[passed++] = rows[i];
-	}
-	/* the filter was opened, and its class compared */
-	if (unlikely(!probe->settled))
-		probe->settled = page.count > 0 &&
-			!(probe->kind == PROBE_INDEX &&
-			  membership_site_may_refuse(probe->index_site));
-	MemoryContextSwitchTo(old);
-	ExecClearTuple(slot);
-	ResetExprContext(econtext);
-	return passed;
+	return key_probe_text((List *) plan->expression, plan->details, context,
+						  verbose);
 }
 
-/*
- * probe_recheck
- *		Does a row pass that has replaced another one of the scan?
- *
- * The row is in econtext->ecxt_scantuple.  A join checks its own condition, so a
- * probe for a join lets it pass.
- */
-bool
-probe_recheck(Probe *probe, ExprContext *econtext)
-{
-	return probe->kind == PROBE_JOIN || probe->kind == PROBE_KEYS ||
-		ExecQual(probe->recheck, econtext);
-}
-
-/* The size of what was probed, as far as it is in memory, in bytes */
-Size
-probe_bytes(const Probe *probe)
-{
-	if (probe->kind == PROBE_FILTER)
-		return probe->bytes;
-	/* the node that builds it tells of a join's keys */
-	return probe->index_site ? membership_site_bytes(probe->index_site) : 0;
-}
+const ProbeMethods probe_keys_methods = {
+	.begin = begin_keys,
+	.look_up = look_up_in_keys,
+	.text = text_of_keys
+};

@@ -1,13 +1,13 @@
 /*
  * probe.h
- *	  Probing a filter with the rows of a page; see probe.c.
+ *	  Probing a filter with the rows of a page: what the kinds of probes share.
+ *
+ * A Filter Scan (filter_scan.c) has a list of probes, and calls their methods.  See probe.c.
  */
 #ifndef BLOOMFILTER_PROBE_H
 #define BLOOMFILTER_PROBE_H
 
-#include "functions/lookup.h"
 #include "heap_page.h"
-#include "index/membership.h"
 #include "join_filter_probe.h"
 
 #include "nodes/execnodes.h"
@@ -22,36 +22,160 @@ typedef enum ProbeKind
 	PROBE_KEYS					/* the keys of a hash join */
 } ProbeKind;
 
-/* A filter or an index, and the column of a scan that is looked up in it */
-typedef struct Probe
+/* What the plan of a scan says of a probe */
+typedef struct ProbePlan
 {
 	ProbeKind	kind;
-	AttrNumber	attribute;		/* the column that is the element, or 0: */
-	ExprState  *element;		/* the expression that is */
-	ExprState  *filter;			/* filter or index; not of PROBE_JOIN */
-	ExprState  *recheck;		/* for one row; not of PROBE_JOIN */
-	MemoryContext mcxt;			/* of "value" */
-	bool		ready;			/* "value" is this scan's */
+	Node	   *expression;		/* a condition; the element to be looked up
+								 * for a join; or the columns of a join's key */
+	int			conditions;		/* that a sequential scan checks before this
+								 * one */
+	List	   *details;		/* what else this kind has to know */
+} ProbePlan;
+
+/* The rows of a page that are being probed */
+typedef struct ProbedPage
+{
+	TableScanDesc scan;
+	ExprContext *econtext;
+	TupleTableSlot *slot;		/* to evaluate expressions */
+	int		   *rows;
+	int			count;			/* of the rows */
+	uint64		hashes[HEAP_PAGE_ROWS_MAX];
+	bool		found[HEAP_PAGE_ROWS_MAX];
+} ProbedPage;
+
+typedef struct Probe Probe;
+
+/* What a kind of probes does */
+typedef struct ProbeMethods
+{
+	/* Prepare to probe, in a node.  Allocates in the current memory context. */
+	Probe	   *(*begin) (const ProbePlan *plan, PlanState *node);
+
+	/*
+	 * Another scan begins: its filter may be another one.  NULL: it is the
+	 * same
+	 */
+	void		(*rescan) (Probe *probe);
+
+	/*
+	 * Look up the rows of a page.  Sets page->found for those that remain in
+	 * page->rows; others, as those whose element is NULL, are dropped.
+	 * Returns false if all pass unseen.  Runs in the memory for one row, and
+	 * may reset it.
+	 */
+	bool		(*look_up) (Probe *probe, ProbedPage *page);
+
+	/*
+	 * Does a row pass that replaces one of the scan, in ecxt_scantuple? NULL:
+	 * it does, and a join checks it
+	 */
+	bool		(*recheck) (Probe *probe, ExprContext *econtext);
+	/* Bytes of memory that what was probed takes; NULL: told elsewhere */
+	Size		(*bytes) (const Probe *probe);
+	/* The probe in EXPLAIN; "context" is the node's */
+	char	   *(*text) (const ProbePlan *plan, List *context, bool verbose);
+} ProbeMethods;
+
+extern const ProbeMethods probe_filter_methods;
+extern const ProbeMethods probe_index_methods;
+extern const ProbeMethods probe_join_methods;
+extern const ProbeMethods probe_keys_methods;
+
+/* Each kind's state begins with this. */
+struct Probe
+{
+	const ProbeMethods *methods;
 	bool		settled;		/* probes of further rows raise no error */
-	bool		isnull;			/* NULL: no row passes */
-	Datum		value;			/* flat filter, or pointer to one; index's OID */
-	Size		bytes;			/* the filter's size */
-	FmgrInfo	function;		/* not of PROBE_JOIN; never called */
+	/* what is looked up; not of PROBE_KEYS */
+	AttrNumber	attribute;		/* the column, or 0: */
+	ExprState  *element;		/* the expression */
+};
+
+/* A probe by the call of a function in a condition */
+typedef struct ConditionProbe
+{
+	Probe		probe;
+	ExprState  *filter;			/* filter or index */
+	ExprState  *recheck;		/* for one row */
+	FmgrInfo	function;		/* never called */
 	int			element_arg;	/* of the function */
 	Oid			collation;		/* of its call */
-	/* how elements are hashed; NULL before the first */
-	CallSite   *site;			/* of PROBE_FILTER */
-	MembershipSite *index_site; /* of the kinds with an index */
-	KeyProbe   *keys;			/* of PROBE_KEYS, which has only this */
-} Probe;
+	MemoryContext mcxt;			/* of "value" */
+	bool		ready;			/* these are this scan's: */
+	bool		isnull;			/* no row passes */
+	Datum		value;			/* of "filter" */
+} ConditionProbe;
 
-extern bool probe_matches(Node *clause, Node **filter, Node **element);
-extern Probe *probe_begin(Node *expression, List *fields, PlanState *parent);
-extern void probe_rescan(Probe *probe);
-extern int	probe_page(Probe *probe, TableScanDesc scan, ExprContext *econtext,
-					   TupleTableSlot *slot, int *rows, int count,
-					   bool *probed);
-extern bool probe_recheck(Probe *probe, ExprContext *econtext);
-extern Size probe_bytes(const Probe *probe);
+typedef struct KeysProbe
+{
+	Probe		probe;
+	KeyProbe   *keys;
+} KeysProbe;
+
+/* A condition of a query that probes */
+typedef struct ProbeCondition
+{
+	RestrictInfo *rinfo;
+	ProbeKind	kind;
+	Node	   *filter;			/* filter or index, the same for all rows */
+	Node	   *element;
+} ProbeCondition;
+
+extern ProbeCondition *probe_condition_make(RestrictInfo *rinfo);
+extern void probe_condition_begin(ConditionProbe *condition,
+								  const ProbePlan *plan, PlanState *node);
+extern bool probe_condition_evaluate(ConditionProbe *condition,
+									 ExprContext *econtext);
+extern void probe_condition_rescan(Probe *probe);
+extern bool probe_condition_recheck(Probe *probe, ExprContext *econtext);
+extern char *probe_condition_text(const ProbePlan *plan, List *context,
+								  bool verbose);
+extern List *probe_join_details(Oid index, Oid element_type);
+extern void probe_begin_element(Probe *probe, Expr *element, PlanState *node);
+
+/* The element of a row; in the page, or in the memory for one row */
+static inline Datum
+probe_element(Probe *probe, ProbedPage *page, int row, HeapTuple tuple,
+			  bool *isnull)
+{
+	heap_page_row(page->scan, row, tuple);
+	if (likely(probe->attribute > 0))
+		return heap_getattr(tuple, probe->attribute,
+							RelationGetDescr(page->scan->rs_rd), isnull);
+	heap_page_store(page->scan, tuple, page->slot);
+	page->econtext->ecxt_scantuple = page->slot;
+	return ExecEvalExpr(probe->element, page->econtext, isnull);
+}
+
+/*
+ * Hash the elements of the rows, and drop the rows that have none.  "open" is called
+ * before the first.  Inline, so that the calls through pointers cost nothing.
+ */
+static pg_attribute_always_inline void
+probe_hash_rows(Probe *probe, ProbedPage *page,
+				void (*open) (Probe *probe, ProbedPage *page),
+				uint64 (*hash) (Probe *probe, Datum element, int row))
+{
+	HeapTupleData tuple;
+	int			hashed = 0;
+
+	for (int i = 0; i < page->count; i++)
+	{
+		bool		isnull;
+		Datum		element = probe_element(probe, page, page->rows[i], &tuple,
+											&isnull);
+
+		if (isnull)
+			continue;
+		if (hashed == 0)
+			open(probe, page);
+		page->hashes[hashed] = hash(probe, element, hashed);
+		page->rows[hashed++] = page->rows[i];
+		MemoryContextReset(CurrentMemoryContext);
+	}
+	page->count = hashed;
+}
 
 #endif							/* BLOOMFILTER_PROBE_H */
