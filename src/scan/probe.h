@@ -2,7 +2,9 @@
  * probe.h
  *	  Probing a filter with the rows of a page: what the kinds of probes share.
  *
- * A Filter Scan (filter_scan.c) has a list of probes, and calls their methods.  See probe.c.
+ * A Filter Scan (filter_scan.c) has a list of probes, and calls their methods.  Each
+ * kind has a file of its own: probe_filter.c, probe_index.c and probe_keys.c.
+ * probe.c finds the conditions that probe.
  */
 #ifndef BLOOMFILTER_PROBE_H
 #define BLOOMFILTER_PROBE_H

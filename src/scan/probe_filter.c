@@ -1,0 +1,102 @@
+/*
+ * probe_filter.c
+ *	  Probing a filter that is a value, with the rows of a page.
+ */
+#include "probe.h"
+
+#include "functions/lookup.h"
+
+#include "access/detoast.h"
+
+typedef struct FilterProbe
+{
+	ConditionProbe condition;
+	Size		bytes;			/* the filter's size */
+	CallSite   *site;			/* how elements are hashed; NULL: before the
+								 * first */
+	Lookup		lookup;			/* for the page that is being probed */
+} FilterProbe;
+
+static Probe *
+begin_filter(const ProbePlan *plan, PlanState *node)
+{
+	FilterProbe *probe = palloc0(sizeof(FilterProbe));
+
+	probe_condition_begin(&probe->condition, plan, node);
+	return &probe->condition.probe;
+}
+
+/* Read the value that the filter's expression has returned. */
+static void
+take_value(FilterProbe *probe)
+{
+	ConditionProbe *condition = &probe->condition;
+	struct varlena *pointer = (struct varlena *) DatumGetPointer(condition->value);
+
+	/* one that may be changed, or that each page would unpack again */
+	if (!VARATT_IS_4B_U(pointer) && !VARATT_IS_EXTERNAL_ONDISK(pointer))
+	{
+		MemoryContext old = MemoryContextSwitchTo(condition->mcxt);
+
+		condition->value = PointerGetDatum(value_copy_flat(condition->value));
+		MemoryContextSwitchTo(old);
+	}
+	probe->bytes = toast_raw_datum_size(condition->value);
+}
+
+static void
+open_filter(Probe *base, ProbedPage *page)
+{
+	FilterProbe *probe = (FilterProbe *) base;
+	ConditionProbe *condition = &probe->condition;
+
+	/*
+	 * only here, so that an element's type is refused where the function
+	 * would
+	 */
+	if (unlikely(probe->site == NULL))
+		probe->site = call_site_make(&condition->function, condition->element_arg,
+									 false, condition->collation);
+	lookup_open(&probe->lookup, probe->site, condition->value, page->count);
+}
+
+static inline uint64
+hash_for_filter(Probe *probe, Datum element, int row)
+{
+	return lookup_hash(&((FilterProbe *) probe)->lookup, element);
+}
+
+static bool
+look_up_in_filter(Probe *base, ProbedPage *page)
+{
+	FilterProbe *probe = (FilterProbe *) base;
+
+	if (probe_condition_evaluate(&probe->condition, page->econtext) &&
+		!probe->condition.isnull)
+		take_value(probe);
+	if (probe->condition.isnull)
+		page->count = 0;
+	else
+		probe_hash_rows(base, page, open_filter, hash_for_filter);
+	if (page->count > 0)
+	{
+		lookup_find(&probe->lookup, page->hashes, page->count, page->found);
+		base->settled = true;
+	}
+	return true;
+}
+
+static Size
+filter_probe_bytes(const Probe *probe)
+{
+	return ((const FilterProbe *) probe)->bytes;
+}
+
+const ProbeMethods probe_filter_methods = {
+	.begin = begin_filter,
+	.rescan = probe_condition_rescan,
+	.look_up = look_up_in_filter,
+	.recheck = probe_condition_recheck,
+	.bytes = filter_probe_bytes,
+	.text = probe_condition_text
+};
