@@ -9,8 +9,8 @@
  * expression around that of the Hash node.  When the child has no more rows, all have
  * been hashed, and the filter is made.
  *
- * The plan (join_filter_plan.c makes it): custom_private is a list of the integers in
- * KeyBuildField.  custom_exprs has the key's columns, for EXPLAIN.
+ * The plan (join_filter_plan.c makes it): custom_private is what key_build_write() makes.
+ * custom_exprs has the key's columns, for EXPLAIN.
  *
  * Linking.  A node cannot find the nodes above it.  join_filter_link.c does, when the whole
  * plan has been started.  EvalPlanQual starts plans in another way: its nodes are not
@@ -86,10 +86,7 @@ typedef struct RecordedFunction
 struct KeyBuildState
 {
 	CustomScanState css;
-	int			number;			/* of the join filter in its plan */
-	KeyKind		kind;
-	AttrNumber	attribute;		/* of KEY_INTEGER: the row's column */
-	KeyInteger	integer;		/* and its type */
+	KeyBuildPlan plan;
 	int			columns;		/* of the key */
 	KeySource	source;
 	KeyCollector collector;
@@ -213,7 +210,7 @@ begin_collecting(KeyBuildState *build)
 	build->source.is_shared = build->shared != NULL &&
 		hash->parallel_state != NULL;
 #if PG_VERSION_NUM < 180000
-	if (build->kind == KEY_HASH)
+	if (build->plan.kind == KEY_HASH)
 		record_hashes(build, hash->hashtable);
 #endif
 	build->collecting = true;
@@ -356,16 +353,14 @@ key_build_begin(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.resultopsset = true;
 	node->ss.ps.resultops = ExecGetResultSlotOps(child,
 												 &node->ss.ps.resultopsfixed);
-	build->number = list_nth_int(plan->custom_private, KEY_BUILD_NUMBER);
-	build->kind = list_nth_int(plan->custom_private, KEY_BUILD_KIND);
-	build->attribute = list_nth_int(plan->custom_private, KEY_BUILD_ATTRIBUTE);
-	build->integer = list_nth_int(plan->custom_private, KEY_BUILD_INTEGER);
+	build->plan = key_build_read(plan->custom_private);
 	build->columns = list_length(plan->custom_exprs);
+	build->source.number = build->plan.number;
 	build->source.build = build;
 	build->mcxt = AllocSetContextCreate(CurrentMemoryContext, "keys of a join",
 										ALLOCSET_SMALL_SIZES);
-	key_collector_init(&build->collector, build->kind, get_hash_memory_limit(),
-					   list_nth_int(plan->custom_private, KEY_BUILD_KEYS), build->mcxt);
+	key_collector_init(&build->collector, build->plan.kind, get_hash_memory_limit(),
+					   build->plan.expected, build->mcxt);
 	join_filters_begun++;
 }
 
@@ -381,14 +376,14 @@ key_build_exec(CustomScanState *node)
 		begin_collecting(build);
 	if (TupIsNull(slot))
 		end_collecting(build);
-	else if (build->kind == KEY_INTEGER)
+	else if (build->plan.kind == KEY_INTEGER)
 	{
 		bool		isnull;
-		Datum		value = slot_getattr(slot, build->attribute, &isnull);
+		Datum		value = slot_getattr(slot, build->plan.attribute, &isnull);
 
 		if (!isnull)
 			key_collector_add(&build->collector,
-							  key_of_datum(build->integer, value));
+							  key_of_datum(build->plan.integer, value));
 	}
 	return slot;
 }
@@ -461,7 +456,7 @@ key_build_initialize_worker(CustomScanState *node, shm_toc *toc, void *memory)
 	build->area = node->ss.ps.state->es_query_dsa;
 	build->source.is_shared = true;
 	/* the client may have set another since the leader began */
-	key_collector_init(&build->collector, build->kind, build->shared->limit,
+	key_collector_init(&build->collector, build->plan.kind, build->shared->limit,
 					   build->collector.expected, build->mcxt);
 }
 
@@ -494,7 +489,7 @@ key_build_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	double		count = build->shared_count;
 	double		bytes = build->shared_bytes;
 
-	ExplainPropertyInteger("Join Filter", NULL, build->number, es);
+	ExplainPropertyInteger("Join Filter", NULL, build->plan.number, es);
 	ExplainPropertyText("Key", deparse_expression((Node *) plan->custom_exprs,
 												  context, true, false), es);
 	if (!es->analyze || !instrument)
@@ -540,54 +535,58 @@ const CustomScanMethods join_filter_build_methods = {
 };
 
 /* ----------------------------------------------------------------
- *		Linking
+ *		The plan
  * ----------------------------------------------------------------
  */
 
-/* Is this node a Join Filter Build? */
-bool
-is_key_build(PlanState *node)
+/* The custom_private of a plan */
+List *
+key_build_write(const KeyBuildPlan *plan)
 {
-	return IsA(node, CustomScanState) &&
-		((CustomScanState *) node)->methods == &exec_methods;
+	return lappend_int(list_make5_int(plan->number, plan->kind, plan->attribute,
+									  plan->integer, plan->expected),
+					   plan->comes_first);
 }
 
-/* Has the filter to be complete before an outer row is read? */
-bool
-key_build_comes_first(PlanState *node)
+KeyBuildPlan
+key_build_read(List *fields)
 {
-	Assert(is_key_build(node));
-	return list_nth_int(((CustomScan *) node->plan)->custom_private,
-						KEY_BUILD_FIRST) != 0;
-}
-
-/* The number of its filter in the plan */
-int
-key_build_number(PlanState *node)
-{
-	Assert(is_key_build(node));
-	return ((KeyBuildState *) node)->number;
+	return (KeyBuildPlan)
+	{
+		.number = list_nth_int(fields, 0),
+			.kind = list_nth_int(fields, 1),
+			.attribute = list_nth_int(fields, 2),
+			.integer = list_nth_int(fields, 3),
+			.expected = list_nth_int(fields, 4),
+			.comes_first = list_nth_int(fields, 5) != 0
+	};
 }
 
 /*
  * key_build_link
- *		Tell a Join Filter Build, of which nothing has been executed, which Hash node it
- *		feeds; returns the source of its keys
+ *		Tell the Join Filter Build of a join, of which nothing has been executed, which
+ *		Hash node it feeds
+ *
+ * Returns the source of its keys, or NULL if the join has no such node.
  */
 KeySource *
-key_build_link(PlanState *node, HashState *hash)
+key_build_link(HashJoinState *join)
 {
-	KeyBuildState *build = (KeyBuildState *) node;
+	HashState  *hash = (HashState *) innerPlanState(join);
+	KeyBuildState *build = (KeyBuildState *) outerPlanState(hash);
 
-	Assert(is_key_build(node));
-	Assert(outerPlanState(hash) == node);
+	if (!IsA(build, CustomScanState) || build->css.methods != &exec_methods)
+		return NULL;
 	if (build->source.hash == NULL)
 	{
 		build->source.hash = hash;
 #if PG_VERSION_NUM >= 180000
-		if (build->kind == KEY_HASH)
+		if (build->plan.kind == KEY_HASH)
 			record_hashes(build, hash);
 #endif
 	}
+	/* a join that knows that there are outer rows does not look */
+	if (build->plan.comes_first)
+		join->hj_OuterNotEmpty = true;
 	return &build->source;
 }

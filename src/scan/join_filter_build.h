@@ -32,22 +32,23 @@ typedef enum KeyInteger
 	KEY_INT8					/* also a timestamp */
 } KeyInteger;
 
-/* The fields of custom_private of the plan */
-typedef enum KeyBuildField
+/* What the plan of the node says of it, besides the key's columns */
+typedef struct KeyBuildPlan
 {
-	KEY_BUILD_NUMBER,			/* of the join filter in the plan, from 1 */
-	KEY_BUILD_KIND,				/* a KeyKind */
-	KEY_BUILD_ATTRIBUTE,		/* of KEY_INTEGER: the child's column */
-	KEY_BUILD_INTEGER,			/* and its KeyInteger */
-	KEY_BUILD_KEYS,				/* their expected number */
-	KEY_BUILD_FIRST				/* 1: before an outer row is read */
-} KeyBuildField;
+	int			number;			/* of the join filter in the plan, from 1 */
+	KeyKind		kind;
+	AttrNumber	attribute;		/* of KEY_INTEGER: the child's column */
+	KeyInteger	integer;		/* and its type */
+	int			expected;		/* number of keys */
+	bool		comes_first;	/* it is complete before an outer row is read */
+} KeyBuildPlan;
 
 typedef struct KeyBuildState KeyBuildState;
 
 /* The keys of a join, as its probes see them */
 typedef struct KeySource
 {
+	int			number;			/* of the join filter in the plan */
 	const KeyFilter *filter;	/* of all keys, or NULL */
 	HashState  *hash;			/* the join's Hash node; NULL: not linked */
 	void	   *table;			/* its table that has these keys, unless: */
@@ -61,10 +62,9 @@ extern const CustomScanMethods join_filter_build_methods;
 /* How many of these nodes this process has begun; so one sees that a plan has some */
 extern uint64 join_filters_begun;
 
-extern bool is_key_build(PlanState *node);
-extern int	key_build_number(PlanState *node);
-extern bool key_build_comes_first(PlanState *node);
-extern KeySource *key_build_link(PlanState *node, HashState *hash);
+extern List *key_build_write(const KeyBuildPlan *plan);
+extern KeyBuildPlan key_build_read(List *fields);
+extern KeySource *key_build_link(HashJoinState *join);
 extern const KeyFilter *key_source_open(KeySource *source);
 
 /*

@@ -9,7 +9,6 @@
 #include "join_filter_link.h"
 
 #include "filter_scan.h"
-#include "join_filter_build.h"
 #include "join_filter_probe.h"
 
 #include "access/parallel.h"
@@ -19,8 +18,7 @@
 /* The parts of a plan that belong together */
 typedef struct KeyLinks
 {
-	List	   *builds;			/* of Join Filter Build nodes */
-	List	   *sources;		/* of KeySource, theirs */
+	List	   *sources;		/* of KeySource */
 	List	   *probes;			/* of KeyProbe */
 } KeyLinks;
 
@@ -29,21 +27,14 @@ static bool
 find_links(PlanState *node, void *context)
 {
 	KeyLinks   *links = context;
+	KeySource  *source = NULL;
 
 	if (node == NULL)
 		return false;
-	if (IsA(node, HashJoinState) &&
-		is_key_build(outerPlanState(innerPlanState(node))))
-	{
-		PlanState  *build = outerPlanState(innerPlanState(node));
-
-		links->builds = lappend(links->builds, build);
-		links->sources = lappend(links->sources,
-								 key_build_link(build, (HashState *) innerPlanState(node)));
-		/* a join that knows that there are outer rows does not look */
-		if (key_build_comes_first(build))
-			((HashJoinState *) node)->hj_OuterNotEmpty = true;
-	}
+	if (IsA(node, HashJoinState))
+		source = key_build_link((HashJoinState *) node);
+	if (source)
+		links->sources = lappend(links->sources, source);
 	links->probes = list_concat(links->probes, key_probes_of(node));
 	links->probes = list_concat(links->probes, filter_scan_key_probes(node));
 	return planstate_tree_walker(node, find_links, context);
@@ -63,18 +54,18 @@ join_filters_link(PlanState *root)
 	foreach(cell, links.probes)
 	{
 		KeyProbe   *probe = lfirst(cell);
-		ListCell   *build;
-		ListCell   *source;
+		ListCell   *other;
 
-		forboth(build, links.builds, source, links.sources)
+		foreach(other, links.sources)
 		{
-			if (key_build_number(lfirst(build)) == probe->number)
-				probe->source = lfirst(source);
+			KeySource  *source = lfirst(other);
+
+			if (source->number == probe->number)
+				probe->source = source;
 		}
 		/* the builder may be above the Gather that has started this worker */
 		Assert(probe->source != NULL || IsParallelWorker());
 	}
-	list_free(links.builds);
 	list_free(links.sources);
 	list_free(links.probes);
 }

@@ -368,13 +368,16 @@ add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 	Plan	   *child = outerPlan(hash);
 	CustomScan *build = make_node_above(editor, child, &join_filter_build_methods);
 	List	   *keys = ((Hash *) hash)->hashkeys;
+	KeyBuildPlan plan = {
+		.number = placement->number,
+		.kind = key->kind,
+		.attribute = key->inner[0],
+		.integer = key->inner_integer,
+		.expected = (int) Min(child->plan_rows, INT_MAX),
+		.comes_first = placement->blocked
+	};
 
-	/* in the order of KeyBuildField */
-	build->custom_private = list_make5_int(placement->number, key->kind,
-										   key->inner[0], key->inner_integer,
-										   (int) Min(child->plan_rows, INT_MAX));
-	build->custom_private = lappend_int(build->custom_private,
-										placement->blocked);
+	build->custom_private = key_build_write(&plan);
 	build->custom_exprs = (List *) make_own_column((Node *) keys, NULL);
 	build->scan.plan.parallel_aware = hash->parallel_aware;
 	outerPlan(hash) = &build->scan.plan;
@@ -1433,8 +1436,8 @@ see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
 	check_stack_depth();
 	if (is_custom(plan, &join_filter_build_methods))
 	{
-		FilterSeen *filter = seen + list_nth_int(((CustomScan *) plan)->custom_private,
-												 KEY_BUILD_NUMBER);
+		FilterSeen *filter = seen +
+			key_build_read(((CustomScan *) plan)->custom_private).number;
 
 		Assert(!filter->built);
 		filter->built = true;
