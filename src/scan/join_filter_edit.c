@@ -1,0 +1,301 @@
+/*
+ * join_filter_edit.c
+ *	  Adding the nodes of join filters to a plan.
+ *
+ * A Join Filter Build goes below the Hash node of a join, and probes go where
+ * join_filter_place.c found places: into a Filter Scan, which a sequential scan becomes,
+ * or into a Join Filter Probe above another node.
+ */
+#include "join_filter_edit.h"
+
+#include "filter_scan.h"
+
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+
+/* A Var for the column of a child that an entry of its targetlist is */
+static Var *
+var_for(Index varno, const TargetEntry *entry)
+{
+	Node	   *expression = (Node *) entry->expr;
+
+	return makeVar(varno, entry->resno, exprType(expression),
+				   exprTypmod(expression), exprCollation(expression), 0);
+}
+
+/* An expression_tree_mutator(): a child's column is one of the node above it. */
+static Node *
+make_own_column(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var))
+	{
+		Var		   *var = copyObject((Var *) node);
+
+		Assert(var->varno == OUTER_VAR);
+		var->varno = INDEX_VAR;
+		return (Node *) var;
+	}
+	return expression_tree_mutator(node, make_own_column, context);
+}
+
+/* A node above "child" that passes on its rows, or some of them */
+static CustomScan *
+make_node_above(PlanEditor *editor, Plan *child,
+				const CustomScanMethods *methods)
+{
+	CustomScan *node = makeNode(CustomScan);
+	Plan	   *plan = &node->scan.plan;
+	ListCell   *cell;
+
+#if PG_VERSION_NUM >= 180000
+	plan->disabled_nodes = child->disabled_nodes;
+	if (child->disabled_nodes > 0)
+	{
+		Result	   *stand_in = makeNode(Result);
+
+		/*
+		 * never executed: EXPLAIN compares disabled_nodes with those of
+		 * custom_plans, without the child
+		 */
+		stand_in->plan.disabled_nodes = child->disabled_nodes;
+		node->custom_plans = list_make1(stand_in);
+	}
+#endif
+	plan->startup_cost = child->startup_cost;
+	plan->total_cost = child->total_cost;
+	plan->plan_rows = child->plan_rows;
+	plan->plan_width = child->plan_width;
+	plan->parallel_safe = child->parallel_safe;
+	plan->plan_node_id = editor->next_node_id++;
+	plan->lefttree = child;
+	plan->extParam = bms_copy(child->extParam);
+	plan->allParam = bms_copy(child->allParam);
+	foreach(cell, child->targetlist)
+	{
+		TargetEntry *entry = lfirst_node(TargetEntry, cell);
+		TargetEntry *own = flatCopyTargetEntry(entry);
+		TargetEntry *below = flatCopyTargetEntry(entry);
+
+		own->expr = (Expr *) var_for(INDEX_VAR, entry);
+		below->expr = (Expr *) var_for(OUTER_VAR, entry);
+		plan->targetlist = lappend(plan->targetlist, own);
+		node->custom_scan_tlist = lappend(node->custom_scan_tlist, below);
+	}
+	node->methods = methods;
+	return node;
+}
+
+/* Collect the keys of a hash join. */
+void
+add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
+		  const Placement *placement)
+{
+	Plan	   *hash = innerPlan(join);
+	Plan	   *child = outerPlan(hash);
+	CustomScan *build = make_node_above(editor, child, &join_filter_build_methods);
+	KeyBuildPlan plan = {
+		.number = placement->number,
+		.kind = key->inner.kind,
+		.attribute = key->inner.columns[0],
+		.integer = key->inner.integer,
+		.expected = (int) Min(child->plan_rows, INT_MAX),
+		.comes_first = placement->blocked
+	};
+
+	build->custom_private = key_build_write(&plan);
+	build->custom_exprs = (List *)
+		make_own_column((Node *) ((Hash *) hash)->hashkeys, NULL);
+	build->scan.plan.parallel_aware = hash->parallel_aware;
+	outerPlan(hash) = &build->scan.plan;
+}
+
+/* Turn a sequential scan into a Filter Scan. */
+static CustomScan *
+make_filter_scan(Plan *plan)
+{
+	CustomScan *scan = filter_scan_make(((Scan *) plan)->scanrelid, false);
+
+	scan->scan.plan = *plan;
+	scan->scan.plan.type = T_CustomScan;
+	scan->custom_relids = bms_make_singleton(scan->scan.scanrelid);
+	return scan;
+}
+
+/* Probe in the scan of a table. */
+static void
+probe_in_scan(const Place *place, const SideKey *key, List *details)
+{
+	Plan	   *plan = *place->slot;
+	List	   *columns = NIL;
+	ProbePlan	probe = {.kind = PROBE_KEYS, .details = details};
+
+	for (int i = 0; i < key->count; i++)
+		columns = lappend(columns, copyObject(var_of_column(plan, place->columns[i])));
+	probe.expression = (Node *) columns;
+	if (IsA(plan, SeqScan))
+		*place->slot = (Plan *) make_filter_scan(plan);
+	filter_scan_add_probe((CustomScan *) *place->slot, &probe);
+}
+
+/* Probe above a node. */
+static void
+probe_above(PlanEditor *editor, const Place *place, const SideKey *key,
+			List *details)
+{
+	Plan	   *plan = *place->slot;
+	List	   *keys = NIL;
+	CustomScan *probe;
+
+	if (!is_custom(plan, &join_filter_probe_methods))
+		*place->slot = (Plan *) make_node_above(editor, plan, &join_filter_probe_methods);
+	probe = (CustomScan *) *place->slot;
+	if (key->expressions != NIL)
+		keys = (List *) make_own_column((Node *) key->expressions, NULL);
+	else
+	{
+		for (int i = 0; i < key->count; i++)
+			keys = lappend(keys, var_for(INDEX_VAR,
+										 list_nth(plan->targetlist, place->columns[i] - 1)));
+	}
+	probe->custom_exprs = lappend(probe->custom_exprs, keys);
+	probe->custom_private = lappend(probe->custom_private, details);
+}
+
+/* Probe a filter in the places that were found. */
+void
+add_probes(PlanEditor *editor, const Placement *placement)
+{
+	const SideKey *key = placement->key;
+	ListCell   *cell;
+	KeyProbePlan plan = {
+		.number = placement->number,
+		.kind = key->kind,
+		.integer = key->integer,
+		.forced = editor->force,
+		/* others do not rely on a share that is not known */
+		.share = placement->tried ? 1 : placement->share
+	};
+
+	for (int i = 0; key->kind == KEY_HASH && i < key->count; i++)
+	{
+		plan.functions = lappend_oid(plan.functions, key->functions[i]);
+		plan.collations = lappend_oid(plan.collations, key->collations[i]);
+	}
+	foreach(cell, placement->places)
+	{
+		const Place *place = lfirst(cell);
+
+		if (place->in_scan)
+			probe_in_scan(place, key, key_probe_write(&plan));
+		else
+			probe_above(editor, place, key, key_probe_write(&plan));
+		(*place->slot)->plan_rows = clamp_row_est((*place->slot)->plan_rows *
+												  plan.share);
+	}
+}
+
+#ifdef USE_ASSERT_CHECKING
+/* What an edited plan has of a filter; rows are dealt out between two origins */
+typedef struct FilterSeen
+{
+	bool		built;
+	bool		shared;			/* by the processes of a Parallel Hash */
+	const Plan *origin;			/* of the rows that the builder reads */
+	List	   *probed;			/* origins of the rows that are probed */
+} FilterSeen;
+
+/* The numbers of the filters that a node probes */
+static List *
+probed_by(const Plan *plan)
+{
+	const CustomScan *scan = (const CustomScan *) plan;
+	List	   *numbers = NIL;
+	ListCell   *cell;
+
+	if (is_custom(plan, &join_filter_probe_methods))
+	{
+		foreach(cell, scan->custom_private)
+			numbers = lappend_int(numbers, key_probe_read(lfirst(cell)).number);
+	}
+	else if (is_custom(plan, &filter_scan_methods))
+	{
+		foreach(cell, filter_scan_probes(scan))
+		{
+			const ProbePlan *probe = lfirst(cell);
+
+			if (probe->kind == PROBE_KEYS)
+				numbers = lappend_int(numbers, key_probe_read(probe->details).number);
+		}
+	}
+	return numbers;
+}
+
+/*
+ * Note the filters that a plan builds and probes, by their numbers.  "origin" is the
+ * child of the next node above that deals out rows, or NULL.
+ */
+static void
+see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
+{
+	ListCell   *cell;
+
+	check_stack_depth();
+	if (is_custom(plan, &join_filter_build_methods))
+	{
+		FilterSeen *filter = seen +
+			key_build_read(((CustomScan *) plan)->custom_private).number;
+
+		Assert(!filter->built);
+		filter->built = true;
+		filter->shared = plan->parallel_aware;
+		filter->origin = origin;
+	}
+	foreach(cell, probed_by(plan))
+	{
+		FilterSeen *filter = seen + lfirst_int(cell);
+
+		filter->probed = lappend(filter->probed, (void *) origin);
+	}
+	foreach(cell, plan_children(plan))
+	{
+		Plan	   *child = *(Plan **) lfirst(cell);
+
+		see_filters(child, deals_out_rows(plan) ? child : origin, seen);
+	}
+}
+#endif
+
+/*
+ * check_filters
+ *		Assert that each filter is built once and probed somewhere, and that the rows
+ *		probed are the process's own, unless the filter is that of all processes
+ */
+void
+check_filters(const PlanEditor *editor)
+{
+#ifdef USE_ASSERT_CHECKING
+	FilterSeen *seen = palloc0((editor->filters + 1) * sizeof(FilterSeen));
+	ListCell   *cell;
+
+	see_filters(editor->statement->planTree, NULL, seen);
+	foreach(cell, editor->statement->subplans)
+	{
+		if (lfirst(cell))
+			see_filters(lfirst(cell), NULL, seen);
+	}
+	for (int number = 1; number <= editor->filters; number++)
+	{
+		const FilterSeen *filter = &seen[number];
+
+		Assert(filter->built && filter->probed != NIL);
+		foreach(cell, filter->probed)
+			Assert(filter->shared || filter->origin == NULL ||
+				   filter->origin == lfirst(cell));
+	}
+	pfree(seen);
+#endif
+}

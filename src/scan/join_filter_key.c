@@ -1,0 +1,92 @@
+/*
+ * join_filter_key.c
+ *	  The key of a hash join, as it compares it.
+ */
+#include "join_filter_key.h"
+
+#include "plan_tree.h"
+
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+
+/* If an operator compares integers by value, sets their types; else returns false. */
+bool
+integers_of(Oid operator, KeyInteger *left, KeyInteger *right)
+{
+	static const struct
+	{
+		Oid			function;
+		KeyInteger	left;
+		KeyInteger	right;
+	}			known[] = {
+		{F_INT2EQ, KEY_INT2, KEY_INT2},
+		{F_INT24EQ, KEY_INT2, KEY_INT4},
+		{F_INT28EQ, KEY_INT2, KEY_INT8},
+		{F_INT42EQ, KEY_INT4, KEY_INT2},
+		{F_INT4EQ, KEY_INT4, KEY_INT4},
+		{F_INT48EQ, KEY_INT4, KEY_INT8},
+		{F_INT82EQ, KEY_INT8, KEY_INT2},
+		{F_INT84EQ, KEY_INT8, KEY_INT4},
+		{F_INT8EQ, KEY_INT8, KEY_INT8},
+		{F_OIDEQ, KEY_INT4, KEY_INT4},
+		{F_DATE_EQ, KEY_INT4, KEY_INT4},
+		{F_TIMESTAMP_EQ, KEY_INT8, KEY_INT8},
+		{F_TIMESTAMPTZ_EQ, KEY_INT8, KEY_INT8},
+	};
+	Oid			function = get_opcode(operator);
+
+	for (size_t i = 0; i < lengthof(known); i++)
+	{
+		if (known[i].function != function)
+			continue;
+		*left = known[i].left;
+		*right = known[i].right;
+		return true;
+	}
+	return false;
+}
+
+/* Sets *key to the key of a hash join; returns false if no filter can be made of it. */
+bool
+key_of_join(HashJoin *join, JoinKey *key)
+{
+	Hash	   *hash = (Hash *) innerPlan(join);
+	SideKey    *outer = &key->outer;
+	SideKey    *inner = &key->inner;
+
+	memset(key, 0, sizeof(*key));
+	outer->count = inner->count = list_length(join->hashkeys);
+	if (outer->count > KEY_COLUMNS_MAX)
+		return false;
+	for (int i = 0; i < outer->count; i++)
+	{
+		Oid			operator = list_nth_oid(join->hashoperators, i);
+		Var		   *outer_var = var_of(list_nth(join->hashkeys, i));
+		Var		   *inner_var = var_of(list_nth(hash->hashkeys, i));
+
+		if (!op_strict(operator) ||
+			!get_op_hash_functions(operator, &outer->functions[i],
+								   &inner->functions[i]))
+			return false;
+		if (outer_var && outer_var->varno == OUTER_VAR)
+			outer->columns[i] = outer_var->varattno;
+		else
+			outer->expressions = join->hashkeys;
+		if (inner_var && inner_var->varno == OUTER_VAR)
+			inner->columns[i] = inner_var->varattno;
+		outer->collations[i] = inner->collations[i] =
+			list_nth_oid(join->hashcollations, i);
+	}
+	/* they are computed a second time, and must give the same result */
+	if (contain_volatile_functions((Node *) outer->expressions) ||
+		contain_subplans((Node *) outer->expressions))
+		return false;
+	outer->kind = outer->count == 1 && inner->columns[0] != 0 &&
+		outer->expressions == NIL &&
+		integers_of(linitial_oid(join->hashoperators), &outer->integer,
+					&inner->integer) ? KEY_INTEGER : KEY_HASH;
+	inner->kind = outer->kind;
+	return true;
+}

@@ -1,0 +1,407 @@
+/*
+ * join_filter_place.c
+ *	  Where a join filter can be probed: traces a join's key down a plan.
+ *
+ * How far down.  A row may be dropped below a node if all that the node then lacks are
+ * result rows with the same key.  So below joins, on the side that has the key, unless it
+ * is the nullable one; below Sort, Material, Append, and subqueries; below an
+ * aggregate that groups by the key, by the same equality; and below a Gather in the
+ * scans that its workers share, which get a copy of the filter.  Not below Limit, window
+ * functions or set operations, nor a node that computes volatile functions, or whose
+ * other side does.  To lock a row is an effect as that of a volatile function.
+ *
+ * A key that is an expression is not traced: it might fail for rows that the join does
+ * not see.
+ */
+#include "join_filter_place.h"
+
+#include "filter_scan.h"
+
+#include "access/table.h"
+#include "catalog/pg_proc.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+/* Measured costs of a child's row in the node above it, in ns (docs/performance.md) */
+#define JOIN_INTEGER_NS			65.0
+#define JOIN_OTHER_NS			150.0
+#define SPILLING_JOIN_NS		350.0
+#define AGGREGATE_NS			150.0
+#define SORT_NS					400.0
+#define OTHER_NS				10.0
+
+/*
+ * A filter runs before a table's own conditions if these keep at least this share of the
+ * rows.  It needs no slot for a row, but all rows are hashed.
+ */
+#define SCAN_SHARE_MIN			0.2
+
+/* Bytes of a hash table's tuple besides its data; see ExecChooseHashTableSize() */
+#define HASH_TUPLE_OVERHEAD		32
+
+/* Does a hash join with these estimates write to temporary files? */
+static bool
+spills(const Plan *hash)
+{
+	const Plan *inner = outerPlan(hash);
+
+	return inner->plan_rows * (inner->plan_width + HASH_TUPLE_OVERHEAD) >
+		(double) get_hash_memory_limit();
+}
+
+/* What a row from a child costs in a node, in nanoseconds */
+double
+cost_of_row(const Plan *plan)
+{
+	KeyInteger	left;
+	KeyInteger	right;
+
+	switch (nodeTag(plan))
+	{
+		case T_HashJoin:
+			if (spills(innerPlan(plan)))
+				return SPILLING_JOIN_NS;
+			return integers_of(linitial_oid(((HashJoin *) plan)->hashoperators),
+							   &left, &right) ? JOIN_INTEGER_NS : JOIN_OTHER_NS;
+		case T_MergeJoin:
+		case T_NestLoop:
+			return JOIN_INTEGER_NS;
+		case T_Agg:
+			return AGGREGATE_NS;
+		case T_Sort:
+		case T_IncrementalSort:
+			return SORT_NS;
+		default:
+			return OTHER_NS;
+	}
+}
+
+/* May a node return rows that another process has read? */
+bool
+deals_out_rows(const Plan *plan)
+{
+	return IsA(plan, Gather) || IsA(plan, GatherMerge) ||
+		(IsA(plan, HashJoin) && plan->parallel_aware);
+}
+
+/* Does a node read many rows of a child before it returns one? */
+static bool
+is_blocking(const Plan *plan, Plan *const *child)
+{
+	return IsA(plan, Sort) || IsA(plan, IncrementalSort) || IsA(plan, Agg) ||
+		(IsA(plan, HashJoin) && child != &outerPlan(plan));
+}
+
+/*
+ * Sets "attributes" to the columns of a scan's table that these columns of its result
+ * are; returns false if one is something else.
+ */
+bool
+columns_of_table(Plan *plan, const AttrNumber *columns, int count,
+				 AttrNumber *attributes)
+{
+	for (int i = 0; i < count; i++)
+	{
+		Var		   *var = var_of_column(plan, columns[i]);
+
+		if (var == NULL || var->varno != (int) ((Scan *) plan)->scanrelid ||
+			var->varattno <= 0)
+			return false;
+		attributes[i] = var->varattno;
+	}
+	return true;
+}
+
+/*
+ * Sets child_columns to the columns of a child that these columns of a node are, and
+ * *varno to which child that is; returns false if they are not columns of one child.
+ */
+static bool
+columns_of_child(Plan *plan, const AttrNumber *columns, int count,
+				 int *varno, AttrNumber *child_columns)
+{
+	*varno = 0;
+	for (int i = 0; i < count; i++)
+	{
+		Var		   *var = var_of_column(plan, columns[i]);
+
+		if (var == NULL || (i > 0 && *varno != var->varno) || var->varattno <= 0)
+			return false;
+		*varno = var->varno;
+		child_columns[i] = var->varattno;
+	}
+	return true;
+}
+
+/* Does an aggregate group by these columns of its child, by the join's equality? */
+static bool
+groups_by(const Agg *agg, const AttrNumber *columns, const SideKey *key)
+{
+	if (agg->aggstrategy == AGG_PLAIN || agg->groupingSets != NIL ||
+		agg->chain != NIL)
+		return false;
+	for (int i = 0; i < key->count; i++)
+	{
+		bool		found = false;
+
+		for (int j = 0; j < agg->numCols && !found; j++)
+		{
+			Oid			left;
+			Oid			right;
+			KeyInteger	integer;
+
+			if (agg->grpColIdx[j] != columns[i])
+				continue;
+			found = key->kind == KEY_INTEGER ?
+				integers_of(agg->grpOperators[j], &integer, &integer) :
+				get_op_hash_functions(agg->grpOperators[j], &left, &right) &&
+				left == key->functions[i] &&
+				agg->grpCollations[j] == key->collations[i];
+		}
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * child_with_key
+ *		The child below which rows may be dropped by a key, or NULL
+ *
+ * "columns" are those of the node that have the key; sets child_columns to the child's.
+ * Returns where the node points to the child.
+ */
+Plan **
+child_with_key(const PlanEditor *editor, Plan *plan, const AttrNumber *columns,
+			   const SideKey *key, AttrNumber *child_columns)
+{
+	int			varno;
+	JoinType	type;
+
+	if (is_custom(plan, &join_filter_build_methods) ||
+		is_custom(plan, &join_filter_probe_methods))
+	{
+		memcpy(child_columns, columns, key->count * sizeof(AttrNumber));
+		return &outerPlan(plan);
+	}
+	if (!columns_of_child(plan, columns, key->count, &varno, child_columns) ||
+		node_has_effects(&editor->effects, plan))
+		return NULL;
+	switch (nodeTag(plan))
+	{
+		case T_HashJoin:
+		case T_MergeJoin:
+		case T_NestLoop:
+			type = ((Join *) plan)->jointype;
+			if (plan_has_effects(&editor->effects, varno == OUTER_VAR ?
+								 innerPlan(plan) : outerPlan(plan)))
+				return NULL;
+			if (varno == OUTER_VAR && (type == JOIN_INNER || type == JOIN_LEFT ||
+									   type == JOIN_SEMI || type == JOIN_ANTI))
+				return &outerPlan(plan);
+			if (varno == INNER_VAR && IsA(plan, HashJoin) &&
+				(type == JOIN_INNER || type == JOIN_RIGHT))
+				return &outerPlan(innerPlan(plan));
+			return NULL;
+		case T_Gather:
+		case T_GatherMerge:
+		case T_Sort:
+		case T_IncrementalSort:
+		case T_Material:
+		case T_Result:
+			return varno == OUTER_VAR && outerPlan(plan) ? &outerPlan(plan) : NULL;
+		case T_Agg:
+			return varno == OUTER_VAR && groups_by((Agg *) plan, child_columns, key) ?
+				&outerPlan(plan) : NULL;
+		case T_SubqueryScan:
+			return varno == (int) ((Scan *) plan)->scanrelid ?
+				&((SubqueryScan *) plan)->subplan : NULL;
+		default:
+			return NULL;
+	}
+}
+
+/* Rows that a sequential scan reads, as it was known at the last ANALYZE */
+static double
+rows_read(const Plan *plan, Relation relation)
+{
+	double		rows = Max(relation->rd_rel->reltuples, 0);
+
+	if (plan->parallel_aware)
+		rows /= 2;				/* more or less */
+	return Max(rows, plan->plan_rows);
+}
+
+/* The share of the rows that passes the probes of joins' keys that a scan already has */
+static double
+share_of_probes(const CustomScan *scan)
+{
+	double		share = 1;
+	ListCell   *cell;
+
+	foreach(cell, filter_scan_probes(scan))
+	{
+		const ProbePlan *probe = lfirst(cell);
+
+		if (probe->kind == PROBE_KEYS)
+			share *= key_probe_read(probe->details).share;
+	}
+	return share;
+}
+
+static void
+add_place(Placement *placement, Plan **slot, const AttrNumber *columns,
+		  bool in_scan, double rows)
+{
+	Place	   *place = palloc0(sizeof(Place));
+
+	place->slot = slot;
+	/* a key that is an expression has none */
+	if (placement->key->expressions == NIL)
+		memcpy(place->columns, columns, placement->key->count * sizeof(AttrNumber));
+	place->in_scan = in_scan;
+	placement->places = lappend(placement->places, place);
+	placement->probed += rows;
+}
+
+/*
+ * Find a place in the scan of a table, if it can probe.  Below a Gather only parallel
+ * scans can.
+ */
+static bool
+find_scan(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
+		  bool below_gather, Placement *placement)
+{
+	Plan	   *plan = *slot;
+	AttrNumber	attributes[KEY_COLUMNS_MAX];
+	Relation	relation;
+	RangeTblEntry *rte;
+	double		rows;
+	bool		is_heap;
+
+	if (!(IsA(plan, SeqScan) || is_custom(plan, &filter_scan_methods)) ||
+		!editor->scans || node_has_effects(&editor->effects, plan) ||
+		(below_gather && !plan->parallel_aware) ||
+		(editor->hides_rows && plan->qual != NIL) ||
+		!columns_of_table(plan, columns, placement->key->count, attributes))
+		return false;
+	rte = rt_fetch(((Scan *) plan)->scanrelid, editor->statement->rtable);
+	/* the planner has locked it */
+	relation = table_open(rte->relid, NoLock);
+	is_heap = heap_page_supported(relation);
+	rows = rows_read(plan, relation);
+	table_close(relation, NoLock);
+	if (!is_heap ||
+		(plan->qual != NIL && plan->plan_rows < rows * SCAN_SHARE_MIN &&
+		 !editor->force))
+		return false;
+	if (!IsA(plan, SeqScan))
+		rows *= share_of_probes((CustomScan *) plan);
+	add_place(placement, slot, columns, true, rows);
+	return true;
+}
+
+/*
+ * May workers hash keys?  The join itself may be above the Gather because they must not
+ * compare them.
+ */
+static bool
+may_hash_in_workers(const SideKey *key)
+{
+	for (int i = 0; key->kind == KEY_HASH && i < key->count; i++)
+	{
+		if (func_parallel(key->functions[i]) != PROPARALLEL_SAFE)
+			return false;
+	}
+	return true;
+}
+
+static void find_below(const PlanEditor *editor, Plan **slot,
+					   const AttrNumber *columns, bool below_gather,
+					   Placement *placement);
+
+/*
+ * Find places below a Gather: scans that its workers share, to which the key can be
+ * traced.  Such a scan gets a copy of the filter when they start; the other nodes below
+ * have no memory for one.
+ */
+static bool
+find_below_gather(const PlanEditor *editor, Plan *gather,
+				  const AttrNumber *columns, Placement *placement)
+{
+	AttrNumber	child_columns[KEY_COLUMNS_MAX];
+	Placement	before = *placement;
+	int			count = list_length(placement->places);
+	Plan	  **child;
+
+	if (!may_hash_in_workers(placement->key))
+		return false;
+	child = child_with_key(editor, gather, columns, placement->key, child_columns);
+	if (child == NULL)
+		return false;
+	placement->blocked = true;
+	find_below(editor, child, child_columns, true, placement);
+	if (list_length(placement->places) > count)
+		return true;
+	*placement = before;
+	return false;
+}
+
+static void
+find_below(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
+		   bool below_gather, Placement *placement)
+{
+	Plan	   *plan = *slot;
+	AttrNumber	child_columns[KEY_COLUMNS_MAX];
+	Plan	  **child = NULL;
+	ListCell   *cell;
+
+	check_stack_depth();
+	if (plan->async_capable)
+		return;					/* its parent talks to it in another way */
+	if (IsA(plan, Append) || IsA(plan, MergeAppend))
+	{
+		foreach(cell, plan_children(plan))
+		{
+			child = lfirst(cell);
+			placement->saved += (1 - placement->share) * OTHER_NS * (*child)->plan_rows;
+			find_below(editor, child, columns, below_gather, placement);
+		}
+		return;
+	}
+	if (IsA(plan, Gather) || IsA(plan, GatherMerge))
+	{
+		if (find_below_gather(editor, plan, columns, placement))
+			return;
+	}
+	else if (placement->shared || below_gather || !deals_out_rows(plan))
+		child = child_with_key(editor, plan, columns, placement->key, child_columns);
+	if (child != NULL)
+	{
+		placement->saved += (1 - placement->share) * (*child)->plan_rows *
+			cost_of_row(plan);
+		placement->blocked |= is_blocking(plan, child);
+		find_below(editor, child, child_columns, below_gather, placement);
+	}
+	else if (!find_scan(editor, slot, columns, below_gather, placement) &&
+			 !below_gather)
+		add_place(placement, slot, columns, false, plan->plan_rows);
+}
+
+/*
+ * find_places
+ *		Find where to probe, as far below *slot as possible
+ *
+ * Adds to placement->saved what the nodes between save by that.
+ */
+void
+find_places(const PlanEditor *editor, Plan **slot, Placement *placement)
+{
+	if (placement->key->expressions == NIL)
+		find_below(editor, slot, placement->key->columns, false, placement);
+	else if (!(*slot)->async_capable)
+		add_place(placement, slot, NULL, false, (*slot)->plan_rows);
+}

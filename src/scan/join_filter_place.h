@@ -1,0 +1,58 @@
+/*
+ * join_filter_place.h
+ *	  Where a join filter can be probed; see join_filter_place.c.
+ */
+#ifndef BLOOMFILTER_JOIN_FILTER_PLACE_H
+#define BLOOMFILTER_JOIN_FILTER_PLACE_H
+
+#include "join_filter_key.h"
+#include "plan_tree.h"
+
+#include "nodes/plannodes.h"
+
+/* A statement whose plan gets join filters */
+typedef struct PlanEditor
+{
+	PlannedStmt *statement;
+	bool		force;			/* wherever it is possible */
+	bool		scans;			/* may be Filter Scans */
+	bool		hides_rows;		/* policies are among the conditions of tables */
+	PlanEffects effects;
+	int			next_node_id;
+	int			filters;		/* numbers given so far */
+	List	   *added;			/* of KeyFilterPlan */
+} PlanEditor;
+
+/* A node whose rows can be probed */
+typedef struct Place
+{
+	Plan	  **slot;			/* what points to it */
+	AttrNumber	columns[KEY_COLUMNS_MAX];	/* the key, of its result */
+	bool		in_scan;		/* by a Filter Scan; else above the node */
+} Place;
+
+/* Where a filter is to be probed, and what that is worth */
+typedef struct Placement
+{
+	const SideKey *key;
+	int			number;			/* of the filter */
+	double		share;			/* of the rows that is expected to pass */
+	bool		tried;			/* that is not known */
+	bool		shared;			/* by the processes of a Parallel Hash */
+	/* found by find_places(): */
+	bool		blocked;		/* one outer row needs many probed ones */
+	List	   *places;
+	double		probed;			/* rows there */
+	double		saved;			/* nanoseconds */
+} Placement;
+
+extern double cost_of_row(const Plan *plan);
+extern bool deals_out_rows(const Plan *plan);
+extern bool columns_of_table(Plan *plan, const AttrNumber *columns, int count,
+							 AttrNumber *attributes);
+extern Plan **child_with_key(const PlanEditor *editor, Plan *plan,
+							 const AttrNumber *columns, const SideKey *key,
+							 AttrNumber *child_columns);
+extern void find_places(const PlanEditor *editor, Plan **slot, Placement *placement);
+
+#endif							/* BLOOMFILTER_JOIN_FILTER_PLACE_H */

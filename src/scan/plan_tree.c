@@ -1,0 +1,203 @@
+/*
+ * plan_tree.c
+ *	  The nodes of a finished plan: where they keep their children, what their columns
+ *	  are, and whether they have side effects.
+ */
+#include "plan_tree.h"
+
+#include "filter_scan.h"
+#include "join_filter_build.h"
+#include "join_filter_probe.h"
+
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+
+/*
+ * plan_children
+ *		Where a node points to its children: a list of Plan **
+ *
+ * The custom_plans of a custom scan are not among them: it is not known what that does
+ * with them.
+ */
+List *
+plan_children(Plan *plan)
+{
+	List	   *plans = NIL;
+	List	   *children = NIL;
+	ListCell   *cell;
+
+	switch (nodeTag(plan))
+	{
+		case T_Append:
+			plans = ((Append *) plan)->appendplans;
+			break;
+		case T_MergeAppend:
+			plans = ((MergeAppend *) plan)->mergeplans;
+			break;
+		case T_BitmapAnd:
+			plans = ((BitmapAnd *) plan)->bitmapplans;
+			break;
+		case T_BitmapOr:
+			plans = ((BitmapOr *) plan)->bitmapplans;
+			break;
+		case T_SubqueryScan:
+			return list_make1(&((SubqueryScan *) plan)->subplan);
+		default:
+			break;
+	}
+	foreach(cell, plans)
+		children = lappend(children, &lfirst(cell));
+	if (outerPlan(plan))
+		children = lappend(children, &outerPlan(plan));
+	if (innerPlan(plan))
+		children = lappend(children, &innerPlan(plan));
+	return children;
+}
+
+bool
+is_custom(const Plan *plan, const CustomScanMethods *methods)
+{
+	return IsA(plan, CustomScan) &&
+		((const CustomScan *) plan)->methods == methods;
+}
+
+/* The Var that an expression is, apart from changes of its type's name; or NULL */
+Var *
+var_of(Node *expression)
+{
+	while (expression && IsA(expression, RelabelType))
+		expression = (Node *) ((RelabelType *) expression)->arg;
+	return expression && IsA(expression, Var) ? (Var *) expression : NULL;
+}
+
+/* The same for a column of a node's result */
+Var *
+var_of_column(const Plan *plan, AttrNumber column)
+{
+	return var_of((Node *) list_nth_node(TargetEntry, plan->targetlist, column - 1)->expr);
+}
+
+/* Is a subplan executed for an expression?  An InitPlan is when first needed. */
+static bool
+needs_subplan(Node *node, void *context)
+{
+	const PlanEffects *effects = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+		return ((Param *) node)->paramkind == PARAM_EXEC &&
+			bms_is_member(((Param *) node)->paramid, effects->init_params);
+	return IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) ||
+		expression_tree_walker(node, needs_subplan, context);
+}
+
+/*
+ * node_has_effects
+ *		May a node's own expressions call volatile functions, if only in a subplan?
+ *
+ * Then no row may be dropped before: they would be called for fewer rows, and
+ * nextval() would return other numbers.
+ */
+bool
+node_has_effects(const PlanEffects *effects, const Plan *plan)
+{
+	List	   *expressions = list_make2(plan->targetlist, plan->qual);
+
+	/* of joins and indexes: not volatile themselves, but a subplan may be */
+	switch (nodeTag(plan))
+	{
+		case T_HashJoin:
+			expressions = lappend(expressions, ((const HashJoin *) plan)->hashclauses);
+			expressions = lappend(expressions, ((const Join *) plan)->joinqual);
+			break;
+		case T_MergeJoin:
+			expressions = lappend(expressions, ((const MergeJoin *) plan)->mergeclauses);
+			expressions = lappend(expressions, ((const Join *) plan)->joinqual);
+			break;
+		case T_NestLoop:
+			expressions = lappend(expressions, ((const Join *) plan)->joinqual);
+			break;
+		case T_IndexScan:
+			expressions = lappend(expressions, ((const IndexScan *) plan)->indexqual);
+			expressions = lappend(expressions, ((const IndexScan *) plan)->indexorderby);
+			break;
+		case T_IndexOnlyScan:
+			expressions = lappend(expressions, ((const IndexOnlyScan *) plan)->indexqual);
+			expressions = lappend(expressions, ((const IndexOnlyScan *) plan)->indexorderby);
+			break;
+		case T_BitmapHeapScan:
+			expressions = lappend(expressions,
+								  ((const BitmapHeapScan *) plan)->bitmapqualorig);
+			break;
+		case T_CustomScan:
+			expressions = lappend(expressions, ((const CustomScan *) plan)->custom_exprs);
+			break;
+		default:
+			break;
+	}
+	return contain_volatile_functions((Node *) expressions) ||
+		(effects->any && needs_subplan((Node *) expressions, (void *) effects));
+}
+
+/*
+ * plan_has_effects
+ *		May executing a plan call volatile functions?
+ *
+ * Then a plan beside it must not have fewer rows: a nested loop would execute this one
+ * less often, and a join with an empty side would not read the other one.  Returns true
+ * for nodes that it does not know.
+ */
+bool
+plan_has_effects(const PlanEffects *effects, Plan *plan)
+{
+	ListCell   *cell;
+
+	if (!effects->any)
+		return false;
+	check_stack_depth();
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+			break;
+		case T_BitmapHeapScan:
+			/* what is below computes the same conditions */
+			return plan->initPlan != NIL || node_has_effects(effects, plan);
+		case T_HashJoin:
+		case T_MergeJoin:
+		case T_NestLoop:
+		case T_Hash:
+		case T_Material:
+		case T_Memoize:
+		case T_Sort:
+		case T_IncrementalSort:
+		case T_Agg:
+		case T_Group:
+		case T_Unique:
+		case T_Gather:
+		case T_GatherMerge:
+		case T_Append:
+		case T_MergeAppend:
+		case T_SubqueryScan:
+			break;
+		case T_CustomScan:
+			if (!is_custom(plan, &filter_scan_methods) &&
+				!is_custom(plan, &join_filter_build_methods) &&
+				!is_custom(plan, &join_filter_probe_methods))
+				return true;
+			break;
+		default:
+			return true;
+	}
+	if (plan->initPlan != NIL || node_has_effects(effects, plan))
+		return true;
+	foreach(cell, plan_children(plan))
+	{
+		if (plan_has_effects(effects, *(Plan **) lfirst(cell)))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,27 @@
+/*
+ * plan_tree.h
+ *	  The nodes of a finished plan: children, columns, side effects; see plan_tree.c.
+ */
+#ifndef BLOOMFILTER_PLAN_TREE_H
+#define BLOOMFILTER_PLAN_TREE_H
+
+#include "postgres.h"
+
+#include "nodes/extensible.h"
+#include "nodes/plannodes.h"
+
+/* What a plan does besides returning rows */
+typedef struct PlanEffects
+{
+	bool		any;			/* it calls volatile functions, or locks rows */
+	Bitmapset  *init_params;	/* the parameters that InitPlans set */
+} PlanEffects;
+
+extern List *plan_children(Plan *plan);
+extern bool is_custom(const Plan *plan, const CustomScanMethods *methods);
+extern Var *var_of(Node *expression);
+extern Var *var_of_column(const Plan *plan, AttrNumber column);
+extern bool node_has_effects(const PlanEffects *effects, const Plan *plan);
+extern bool plan_has_effects(const PlanEffects *effects, Plan *plan);
+
+#endif							/* BLOOMFILTER_PLAN_TREE_H */
