@@ -205,7 +205,7 @@ grow_filter(uint8_t **image)
 	if (filter_plan_growth(*image, 0, &plan) != FILTER_OK)
 		give_up("cannot grow a filter");
 	larger = allocate_image(plan.bytes);
-	filter_grow(larger, *image, &plan);
+	filter_copy(larger, *image, &plan);
 	release_image(*image);
 	*image = larger;
 }

@@ -8,6 +8,7 @@
 #include "bits.h"
 
 #include "interrupt.h"
+#include "sizing.h"
 
 /*
  * The bits of layer i of one image and of layer j of another, both of one
@@ -141,9 +142,7 @@ sort_layers(FilterPlan *plan, const uint8_t *a, const uint8_t *b)
 			int			from_a = plan->from_a[j];
 			int			from_b = plan->from_b[j];
 
-			plan->layer[j] = plan->layer[j - 1];
-			plan->from_a[j] = plan->from_a[j - 1];
-			plan->from_b[j] = plan->from_b[j - 1];
+			plan_move(plan, j, j - 1);
 			plan->layer[j - 1] = layer;
 			plan->from_a[j - 1] = from_a;
 			plan->from_b[j - 1] = from_b;
@@ -160,14 +159,11 @@ bits_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 {
 	bool		joined[IMAGE_MAX_LAYERS] = {false};
 
-	plan->layers = 0;
+	plan_side(plan, a, true);
 	for (int i = 0; i < image_layers(a); i++)
 	{
-		FilterLayer *layer = &plan->layer[plan->layers];
+		FilterLayer *layer = &plan->layer[i];
 
-		image_get_layer(a, i, layer);
-		plan->from_a[plan->layers] = i;
-		plan->from_b[plan->layers] = -1;
 		for (int j = 0; j < image_layers(b); j++)
 		{
 			FilterLayer other;
@@ -185,11 +181,10 @@ bits_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 				set > layer->bits_set && set > other.bits_set)
 				continue;
 			layer->bits_set = set;
-			plan->from_b[plan->layers] = j;
+			plan->from_b[i] = j;
 			joined[j] = true;
 			break;
 		}
-		plan->layers++;
 	}
 	for (int j = 0; j < image_layers(b); j++)
 	{
@@ -267,10 +262,20 @@ bits_intersect_in_place(uint8_t *a, const uint8_t *b)
 	image_put_bits_set(a, 0, set);
 }
 
-const char *
-bits_check(const uint8_t *image, int i, const FilterLayer *layer,
-		   uint64_t bits)
+double
+bits_cardinality(const uint8_t *header)
 {
+	FilterLayer layers[IMAGE_MAX_LAYERS];
+	int			count = image_get_layers(header, layers);
+
+	return layers_cardinality(layers, NULL, count);
+}
+
+const char *
+bits_check(const uint8_t *image, int i, const FilterLayer *layer)
+{
+	uint64_t	bits = bloom_layer_bits(layer);
+
 	if (layer->bits_full > bits)
 		return "bound of set bits out of range";
 	if (layer->bits_set != count_bits(image_layer_bits(image, i),

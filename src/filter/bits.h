@@ -7,7 +7,7 @@
 
 #include "plan.h"
 
-/* Operations for the table in layouts.h, which says what each of them does */
+/* Operations of ops.h, and their entries in a layout's table */
 extern FilterStatus bits_plan_union(const uint8_t *a, const uint8_t *b,
 									FilterPlan *plan);
 extern bool bits_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
@@ -15,13 +15,19 @@ extern bool bits_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 extern void bits_unite_in_place(uint8_t *a, const uint8_t *b,
 								const FilterPlan *plan);
 extern void bits_intersect_in_place(uint8_t *a, const uint8_t *b);
+extern double bits_cardinality(const uint8_t *header);
+extern const char *bits_check(const uint8_t *image, int i,
+							  const FilterLayer *layer);
+
+#define BITS_OPS \
+	.plan_union = bits_plan_union, \
+	.unite = bits_unite, \
+	.unite_in_place = bits_unite_in_place, \
+	.intersect_in_place = bits_intersect_in_place, \
+	.check_bits = bits_check
 
 /* The number of bits that are set in "bytes" bytes of either */
 extern uint64_t bits_count_united(const uint8_t *a, const uint8_t *b,
 								  uint64_t bytes);
-
-/* Checks layer i, of "bits" bits, for an operation check_bits. */
-extern const char *bits_check(const uint8_t *image, int i,
-							  const FilterLayer *layer, uint64_t bits);
 
 #endif							/* FILTER_BITS_H */

@@ -1,7 +1,7 @@
 /*
  * bloom.c
  *	  Bloom filters: the layouts block512, block512x2 and small, of which the
- *	  layers of one filter may be.
+ *	  layers of one filter may be, and classic.
  *
  * A filter begins with one layer.  When that is full, and the filter may grow,
  * we append a layer that takes all new elements (the scheme of Almeida,
@@ -17,7 +17,10 @@
  * layer contains is not added again.
  *
  * Layers of up to SMALL_CAPACITY_MAX elements have the layout small: bits
- * anywhere in the layer, as in classic.c.  They are a few cache lines.
+ * anywhere in the layer, as in classic.h.  They are a few cache lines.
+ *
+ * A classic filter has one such layer of any size.  It is made for bits, not for
+ * a capacity and error rate: it is never full, and does not grow.
  *
  * The number of set bits tells how full a layer is.  We update it whenever
  * bits are set.  It depends on the set of elements alone, whereas a count of
@@ -29,14 +32,8 @@
 #include "block512.h"
 #include "classic.h"
 #include "interrupt.h"
-#include "small_sizing.h"
-
-/*
- * Prefetch distance in hashes: enough to hide a cache miss of some 100 ns
- * behind probes of a few ns, and no more than the lines that a core can have
- * in flight.
- */
-#define PREFETCH_AHEAD	16
+#include "ops.h"
+#include "sizing.h"
 
 /* Each next layer has the part growth / GROWTH_PARTS of all before it. */
 #define GROWTH_PARTS	4
@@ -56,7 +53,7 @@
 #define OVERLAP_CLEAR_MIN	256
 
 /* An absent element passes four bits of a full layer once in 16 times. */
-#define SMALL_TESTED	4
+#define FLAT_TESTED	4
 
 /* The fields of a layer's descriptor that a probe needs */
 typedef struct ProbeLayer
@@ -64,8 +61,8 @@ typedef struct ProbeLayer
 	const uint8_t *bits;
 	uint64_t	size;
 	unsigned	hashes;
-	bool		small;			/* bits anywhere, not in blocks */
-	bool		second;			/* has an element a second block? */
+	bool		flat;			/* bits anywhere, not in blocks */
+	bool		second;			/* an element has a second block */
 } ProbeLayer;
 
 static inline ProbeLayer
@@ -77,7 +74,7 @@ probe_layer(const uint8_t *image, int i)
 		.bits = image + get64(at + LAYER_OFF_OFFSET),
 		.size = get64(at + LAYER_OFF_SIZE),
 		.hashes = at[LAYER_OFF_HASHES],
-		.small = layout == LAYOUT_SMALL,
+		.flat = layout == LAYOUT_SMALL || layout == LAYOUT_CLASSIC,
 		.second = layer_blocks(layout) > 1
 	};
 
@@ -92,24 +89,31 @@ compact_layer(const uint8_t *image)
 		.bits = image + IMAGE_COMPACT_BYTES,
 		.size = 8 * (uint64_t) get16(image + COMPACT_OFF_BYTES),
 		.hashes = image[COMPACT_OFF_HASHES],
-		.small = true
+		.flat = true
 	};
 
 	return layer;
 }
 
+static inline ProbeLayer
+any_layer(const uint8_t *image, int i)
+{
+	return image_is_compact(image) ? compact_layer(image) : probe_layer(image, i);
+}
+
 /*
- * classic_bits_contain(), but tests SMALL_TESTED bits before each branch.  They
- * are in the cache, so a test costs less than a branch that is taken at random.
+ * classic_bits_contain(), but tests FLAT_TESTED bits before each branch: in the
+ * cache, a test costs less than a branch that is taken at random, and elsewhere
+ * the misses overlap.
  */
 static inline bool
-small_contains(const ProbeLayer *layer, uint64_t hash)
+flat_contains(const ProbeLayer *layer, uint64_t hash)
 {
 	uint64_t	step = classic_step(hash);
 
 	for (unsigned left = layer->hashes; left > 0;)
 	{
-		unsigned	now = left < SMALL_TESTED ? left : SMALL_TESTED;
+		unsigned	now = left < FLAT_TESTED ? left : FLAT_TESTED;
 		unsigned	set = 1;
 
 		left -= now;
@@ -131,8 +135,8 @@ layer_contains(const ProbeLayer *layer, uint64_t hash)
 {
 	const uint8_t *block;
 
-	if (layer->small)
-		return small_contains(layer, hash);
+	if (layer->flat)
+		return flat_contains(layer, hash);
 	block = layer->bits + BLOCK_BYTES * first_block(hash, layer->size);
 	if (!block_kernel->contains(block, block_word(hash), layer->hashes))
 		return false;
@@ -150,7 +154,7 @@ layer_add(const ProbeLayer *layer, uint64_t hash)
 	uint8_t    *block;
 	unsigned	added;
 
-	if (layer->small)
+	if (layer->flat)
 		return classic_bits_add(bits, layer->size, layer->hashes, hash);
 	block = bits + BLOCK_BYTES * first_block(hash, layer->size);
 	added = block_kernel->add(block, block_word(hash), layer->hashes);
@@ -169,8 +173,20 @@ layer_add(const ProbeLayer *layer, uint64_t hash)
 static ALWAYS_INLINE void
 layer_prefetch(const ProbeLayer *layer, uint64_t hash)
 {
-	if (layer->small)
-		return;					/* it is in the cache soon */
+	if (layer->flat)
+	{
+		uint64_t	step = classic_step(hash);
+
+		/* a small one is in the cache soon */
+		if (layer->size <= 8 * SMALL_MAX_BYTES)
+			return;
+		for (unsigned k = layer->hashes; k > 0; k--)
+		{
+			__builtin_prefetch(layer->bits + mulhi64(hash, layer->size) / 8);
+			classic_next(&hash, &step);
+		}
+		return;
+	}
 	__builtin_prefetch(layer->bits +
 					   BLOCK_BYTES * first_block(hash, layer->size));
 	if (layer->second)
@@ -198,17 +214,17 @@ bloom_slices(const uint8_t *header)
 
 	for (int i = 0; i < image_layers(header); i++)
 	{
-		ProbeLayer	layer = probe_layer(header, i);
+		ProbeLayer	layer = any_layer(header, i);
 
-		slices += layer.small ? layer.hashes : layer.second ? 2 : 1;
+		slices += layer.flat ? layer.hashes : layer.second ? 2 : 1;
 	}
 	return slices;
 }
 
-/* small_contains() with each byte fetched */
+/* classic_bits_contain() with each byte fetched; the bits begin at "offset" */
 static bool
-small_contains_sliced(const ProbeLayer *layer, uint64_t offset, uint64_t hash,
-					  FilterFetch fetch, void *from)
+flat_contains_sliced(const ProbeLayer *layer, uint64_t offset, uint64_t hash,
+					 FilterFetch fetch, void *from)
 {
 	uint64_t	step = classic_step(hash);
 
@@ -216,7 +232,7 @@ small_contains_sliced(const ProbeLayer *layer, uint64_t offset, uint64_t hash,
 	{
 		uint64_t	place = mulhi64(hash, layer->size);
 
-		if (((*fetch(from, offset + place / 8, 1) >> (place % 8)) & 1) == 0)
+		if (!bit_is_set(fetch(from, offset + place / 8, 1), place % 8))
 			return false;
 		classic_next(&hash, &step);
 	}
@@ -229,13 +245,13 @@ bloom_contains_sliced(const uint8_t *header, uint64_t hash,
 {
 	for (int i = image_layers(header) - 1; i >= 0; i--)
 	{
-		ProbeLayer	layer = probe_layer(header, i);
+		ProbeLayer	layer = any_layer(header, i);
 		uint64_t	offset = layer.bits - header;
 		uint64_t	place;
 
-		if (layer.small)
+		if (layer.flat)
 		{
-			if (small_contains_sliced(&layer, offset, hash, fetch, from))
+			if (flat_contains_sliced(&layer, offset, hash, fetch, from))
 				return true;
 			continue;
 		}
@@ -301,7 +317,7 @@ add_to_layer(const ProbeLayer *layer, uint64_t *bits_set, uint64_t bits_full,
 	return i;
 }
 
-size_t
+static size_t
 bloom_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 {
 	int			last = image_layers(image) - 1;
@@ -362,17 +378,6 @@ bloom_plan_layer(const FilterParams *params, const FilterLayer *before,
 	layer->layout = layer_blocks(layer->layout) > 1 ?
 		LAYOUT_COUNTINGX2 : LAYOUT_COUNTING;
 	return true;
-}
-
-double
-bloom_header_cardinality(const uint8_t *header)
-{
-	FilterLayer layers[IMAGE_MAX_LAYERS];
-	int			count = image_layers(header);
-
-	for (int i = 0; i < count; i++)
-		image_get_layer(header, i, &layers[i]);
-	return layers_cardinality(layers, NULL, count);
 }
 
 /* The layer with the bits of a sample: "bytes" of it */
@@ -458,15 +463,13 @@ find_added(const uint8_t *image, const FilterLayer *layers, int count,
  * Layers of one shape come from a union, and may have elements in common.  What
  * layers of different shapes have in common, the bits cannot tell.
  */
-double
+static double
 bloom_cardinality(const uint8_t *image)
 {
 	FilterLayer layers[IMAGE_MAX_LAYERS];
 	double		added[IMAGE_MAX_LAYERS];
-	int			count = image_layers(image);
+	int			count = image_get_layers(image, layers);
 
-	for (int i = 0; i < count; i++)
-		image_get_layer(image, i, &layers[i]);
 	find_added(image, layers, count, added);
 	return layers_cardinality(layers, added, count);
 }
@@ -486,45 +489,39 @@ bloom_error_rate(const uint8_t *image)
 	return 1 - right;
 }
 
+/* Not 1 - (1 - rate), which has fewer digits */
+static double
+classic_error_rate(const uint8_t *image)
+{
+	FilterLayer layer;
+
+	image_get_layer(image, 0, &layer);
+	return layer_error_rate(&layer);
+}
+
 /* ------------------------------------------------------------------------
  * Compact images
  * ------------------------------------------------------------------------ */
 
-bool
+static bool
 compact_contains(const uint8_t *image, uint64_t hash)
 {
 	ProbeLayer	layer = compact_layer(image);
 
-	return small_contains(&layer, hash);
+	return flat_contains(&layer, hash);
 }
 
-void
+static void
 compact_contains_batch(const uint8_t *image, const uint64_t *hashes,
 					   size_t count, bool *found)
 {
 	ProbeLayer	layer = compact_layer(image);
 
 	for (size_t i = 0; i < count; i++)
-		found[i] = small_contains(&layer, hashes[i]);
+		found[i] = flat_contains(&layer, hashes[i]);
 }
 
-unsigned
-compact_slices(const uint8_t *header)
-{
-	return compact_layer(header).hashes;
-}
-
-bool
-compact_contains_sliced(const uint8_t *header, uint64_t hash,
-						FilterFetch fetch, void *from)
-{
-	ProbeLayer	layer = compact_layer(header);
-
-	return small_contains_sliced(&layer, IMAGE_COMPACT_BYTES, hash, fetch,
-								 from);
-}
-
-size_t
+static size_t
 compact_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 {
 	ProbeLayer	layer = compact_layer(image);
@@ -548,41 +545,119 @@ bloom_check_image(const uint8_t *image)
 	return NULL;
 }
 
+static const char *
+classic_check_image(const uint8_t *image)
+{
+	if (image_capacity(image) != 0 || image_error_rate(image) != 0)
+		return "classic filter with a capacity or error rate";
+	return NULL;
+}
+
+/* All bits of a counting filter are bits of the image. */
+#define COUNTING_MAX_BLOCKS	(IMAGE_MAX_BITS / (COUNTING_PLANES * BLOCK_BITS))
+
+/* Bounds of an element's bits, and of the size */
+static const struct
+{
+	unsigned	hashes_max;
+	uint64_t	size_min;
+	uint64_t	size_max;
+}			bounds[] = {
+	[LAYOUT_BLOCK512] = {BLOCK_MAX_HASHES, 1, IMAGE_MAX_BITS / BLOCK_BITS},
+	/* the two blocks of an element always differ */
+	[LAYOUT_BLOCK512X2] = {BLOCK_MAX_HASHES, 2, IMAGE_MAX_BITS / BLOCK_BITS},
+	[LAYOUT_CLASSIC] = {CLASSIC_MAX_HASHES, CLASSIC_MIN_BITS, IMAGE_MAX_BITS},
+	[LAYOUT_SMALL] = {SMALL_MAX_HASHES, 8, 8 * SMALL_MAX_BYTES},
+	[LAYOUT_COUNTING] = {BLOCK_MAX_HASHES, 1, COUNTING_MAX_BLOCKS},
+	[LAYOUT_COUNTINGX2] = {BLOCK_MAX_HASHES, 2, COUNTING_MAX_BLOCKS}
+};
+
+/* What layers of all these layouts have to satisfy */
+static const char *
+check_shape(const FilterLayer *layer)
+{
+	FilterLayout layout = layer->layout;
+
+	if (layer->hashes < 1 || layer->hashes > bounds[layout].hashes_max)
+		return "number of hashes out of range";
+	if (layer->size < bounds[layout].size_min ||
+		layer->size > bounds[layout].size_max ||
+		(layout == LAYOUT_SMALL && layer->size % 8 != 0))
+		return layout_is_flat(layout) ? "number of bits out of range" :
+			"number of blocks out of range";
+	return layer->multiple != 0 ? "multiple in a layer of a Bloom filter" : NULL;
+}
+
 const char *
 bloom_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 {
-	if (layer->layout == LAYOUT_SMALL)
-	{
-		if (layer->hashes < 1 || layer->hashes > SMALL_MAX_HASHES)
-			return "number of hashes out of range";
-		if (layer->size < 8 || layer->size > 8 * SMALL_MAX_BYTES ||
-			layer->size % 8 != 0)
-			return "number of bits out of range";
-		if (layer->capacity > SMALL_CAPACITY_MAX)
-			return "capacity of a layer out of range";
-	}
-	else
-	{
-		if (layer->hashes < 1 || layer->hashes > BLOCK_MAX_HASHES)
-			return "number of hashes out of range";
-		/* the two blocks of an element always differ */
-		if (layer->size < layer_blocks(layer->layout) ||
-			layer->size > IMAGE_MAX_BITS / BLOCK_BITS)
-			return "number of blocks out of range";
-	}
+	const char *fault = check_shape(layer);
+
+	if (fault)
+		return fault;
+	if (layer->layout == LAYOUT_SMALL && layer->capacity > SMALL_CAPACITY_MAX)
+		return "capacity of a layer out of range";
 	if (layer->capacity == 0)
 		return "layer without capacity";
 	/* a share of the filter's; false for NaN */
 	if (!(layer->error_rate > 0 &&
 		  layer->error_rate <= image_error_rate(image)))
 		return "error rate of a layer out of range";
-	if (layer->multiple != 0)
-		return "multiple in a layer of a Bloom filter";
 	return NULL;
 }
 
-const char *
-bloom_check_bits(const uint8_t *image, int i, const FilterLayer *layer)
+static const char *
+classic_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 {
-	return bits_check(image, i, layer, bloom_layer_bits(layer));
+	if (layer->capacity != 0 || layer->bits_full != 0 ||
+		get64(image_layer_at(image, i) + LAYER_OFF_ERROR_RATE) != 0)
+		return "classic layer with a capacity or error rate";
+	if (image_layers(image) != 1 || image_growth(image) != 0)
+		return "classic filter with several layers";
+	return check_shape(layer);
 }
+
+/* What images with and without descriptors share */
+#define BLOOM_OPS \
+	.kind = FILTER_BLOOM, \
+	.layer_bits = bloom_layer_bits, \
+	.slices = bloom_slices, \
+	.contains_sliced = bloom_contains_sliced, \
+	.cardinality = bloom_cardinality, \
+	.header_cardinality = bits_cardinality, \
+	.error_rate = bloom_error_rate, \
+	.layer_cardinality = layer_cardinality, \
+	.plan_layer = bloom_plan_layer, \
+	BITS_OPS, \
+	.check_image = bloom_check_image, \
+	.check_layer = bloom_check_layer
+
+const FilterOps bloom_ops = {
+	BLOOM_OPS,
+	.contains = bloom_contains,
+	.contains_batch = bloom_contains_batch,
+	.add_batch = bloom_add_batch
+};
+
+const FilterOps compact_ops = {
+	BLOOM_OPS,
+	.contains = compact_contains,
+	.contains_batch = compact_contains_batch,
+	.add_batch = compact_add_batch
+};
+
+const FilterOps classic_ops = {
+	.kind = FILTER_BLOOM,
+	.layer_bits = bloom_layer_bits,
+	.contains = bloom_contains,
+	.contains_batch = bloom_contains_batch,
+	.slices = bloom_slices,
+	.contains_sliced = bloom_contains_sliced,
+	.cardinality = bits_cardinality,
+	.error_rate = classic_error_rate,
+	.layer_cardinality = layer_cardinality,
+	.add_batch = bloom_add_batch,
+	BITS_OPS,
+	.check_image = classic_check_image,
+	.check_layer = classic_check_layer
+};

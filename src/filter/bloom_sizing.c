@@ -38,12 +38,11 @@
  * Layers of up to SMALL_CAPACITY_MAX elements have the layout small, whose
  * arithmetic is in small_sizing.c.
  */
-#include "small_sizing.h"
+#include "sizing.h"
 
 #include <math.h>
 
 #include "block512.h"
-#include "occupancy.h"
 
 /*
  * Below this error rate two blocks need far fewer bits than one: 7 % at 5e-4.  A
@@ -298,13 +297,11 @@ static Sizes sizes_cache[SIZES_CACHED];
 static Sizes *
 sizes_for(double error_rate)
 {
-	uint64_t	bits;
-	uint64_t	place;
+	uint64_t	word = block_word(bits_of_double(error_rate));
+	uint64_t	place = mulhi64(remix64(word), SIZES_CACHED);
 	Sizes	   *sizes;
 	static unsigned turn;
 
-	memcpy(&bits, &error_rate, sizeof(bits));
-	place = mulhi64(remix64(block_word(bits)), SIZES_CACHED);
 	for (int i = 0; i < SIZES_TRIED; i++)
 	{
 		sizes = &sizes_cache[(place + i) % SIZES_CACHED];
@@ -518,7 +515,7 @@ double
 layer_error_rate(const FilterLayer *layer)
 {
 	/* a probe may read any of the bits, so their share is all that counts */
-	if (layer->layout == LAYOUT_SMALL)
+	if (layout_is_flat(layer->layout))
 		return pow((double) layer->bits_set / layer->size, layer->hashes);
 	return layer_expected_error_rate(layer, layer_cardinality(layer));
 }

@@ -95,23 +95,34 @@ put32_big(uint8_t *to, uint32_t value)
 }
 
 /* An IEEE 754 double is stored as the 64-bit number with the same bits. */
-static inline double
-get_double(const uint8_t *from)
+static inline uint64_t
+bits_of_double(double value)
 {
-	uint64_t	bits = get64(from);
+	uint64_t	bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+static inline double
+double_of_bits(uint64_t bits)
+{
 	double		value;
 
 	memcpy(&value, &bits, sizeof(value));
 	return value;
 }
 
+static inline double
+get_double(const uint8_t *from)
+{
+	return double_of_bits(get64(from));
+}
+
 static inline void
 put_double(uint8_t *to, double value)
 {
-	uint64_t	bits;
-
-	memcpy(&bits, &value, sizeof(bits));
-	put64(to, bits);
+	put64(to, bits_of_double(value));
 }
 
 /*
@@ -139,6 +150,23 @@ popcount64(uint64_t word)
 		((word >> 2) & UINT64_C(0x3333333333333333));
 	word = (word + (word >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
 	return (unsigned) ((word * UINT64_C(0x0101010101010101)) >> 56);
+}
+
+static inline bool
+bit_is_set(const uint8_t *bits, uint64_t place)
+{
+	return ((bits[place / 8] >> (place % 8)) & 1) != 0;
+}
+
+/* Set a bit, and return 1 if it was clear before, else 0. */
+static inline unsigned
+set_bit(uint8_t *bits, uint64_t place)
+{
+	uint8_t		bit = 1 << (place % 8);
+	unsigned	clear = (bits[place / 8] & bit) == 0;
+
+	bits[place / 8] |= bit;
+	return clear;
 }
 
 static inline bool

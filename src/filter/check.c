@@ -1,6 +1,6 @@
 /*
  * check.c
- *	  Validates images; see check.h.
+ *	  Validates images: image_check() of filter.h.
  *
  * image_check() is the only gate for bytes from outside.  All other functions
  * of this directory rely on it: given an image that it accepts, they read no
@@ -8,11 +8,10 @@
  * one, though it compares the number of set bits that a layer claims with the
  * bits themselves: that is what the checksum behind the image is for.
  */
-#include "check.h"
+#include "filter.h"
 
 #include "foreign/foreign.h"
 #include "layouts.h"
-#include "sizing.h"
 
 /* Can a filter have this requested error rate?  False for NaN. */
 static bool
@@ -62,7 +61,7 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 	const char *fault;
 	FilterLayer layer;
 	uint64_t	bits;
-	uint64_t	layer_bytes;
+	uint64_t	its_bytes;
 
 	image_get_layer(image, i, &layer);
 	if ((int) layer.layout >= layout_count ||
@@ -75,22 +74,21 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 		return "reserved bytes of a layer are not zero";
 
 	/* check_layer() has bounded the sizes, so nothing here overflows */
-	bits = ops->layer_bits(&layer);
-	layer_bytes = ops_layer_bytes(ops, &layer);
+	bits = layer_bits(&layer);
+	its_bytes = layer_bytes(&layer);
 	if (layer.offset != *offset)
 		return "offset of a layer is wrong";
-	if (layer_bytes > bytes - *offset)
+	if (its_bytes > bytes - *offset)
 		return "layer exceeds the value's length";
 	fault = ops->check_bits(image, i, &layer);
 	if (fault)
 		return fault;
-	*offset += layer_bytes;
+	*offset += its_bytes;
 
 	/* the bits after the last one, and the bytes after its byte */
 	end = image + layer.offset + bits / 8;
-	if (bits % 8 != 0 && (*end++ >> (bits % 8)) != 0)
-		return "bits after the last one are not zero";
-	if (!all_zero(end, image + *offset - end))
+	if ((bits % 8 != 0 && (*end++ >> (bits % 8)) != 0) ||
+		!all_zero(end, image + *offset - end))
 		return "bits after the last one are not zero";
 	return NULL;
 }

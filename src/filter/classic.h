@@ -1,7 +1,7 @@
 /*
  * classic.h
  *	  The textbook's Bloom filter: m bits, k of them for an element; see
- *	  classic.c.
+ *	  bloom.c.
  *
  * Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970.
  * The k places come from two words, much as in double hashing (Kirsch and
@@ -16,7 +16,6 @@
 #define FILTER_CLASSIC_H
 
 #include "block512.h"
-#include "plan.h"
 
 /*
  * Maximum number of bits that an element sets.  With the best m, that is the
@@ -51,9 +50,7 @@ classic_bits_contain(const uint8_t *bits, uint64_t m, unsigned k, uint64_t hash)
 
 	for (; k > 0; k--)
 	{
-		uint64_t	place = mulhi64(hash, m);
-
-		if (((bits[place / 8] >> (place % 8)) & 1) == 0)
+		if (!bit_is_set(bits, mulhi64(hash, m)))
 			return false;
 		classic_next(&hash, &step);
 	}
@@ -69,40 +66,10 @@ classic_bits_add(uint8_t *bits, uint64_t m, unsigned k, uint64_t hash)
 
 	for (; k > 0; k--)
 	{
-		uint64_t	place = mulhi64(hash, m);
-		uint8_t		bit = 1 << (place % 8);
-
-		added += (bits[place / 8] & bit) == 0;
-		bits[place / 8] |= bit;
+		added += set_bit(bits, mulhi64(hash, m));
 		classic_next(&hash, &step);
 	}
 	return added;
 }
-
-/*
- * The layer of a filter of m bits, k for an element.  False if that would be
- * too large.
- */
-extern bool classic_plan_layer(uint64_t m, unsigned k, FilterLayer *layer);
-
-/* The operations of layouts.h */
-extern uint64_t classic_layer_bits(const FilterLayer *layer);
-extern bool classic_contains(const uint8_t *image, uint64_t hash);
-extern void classic_contains_batch(const uint8_t *image,
-								   const uint64_t *hashes, size_t count,
-								   bool *found);
-extern unsigned classic_slices(const uint8_t *header);
-extern bool classic_contains_sliced(const uint8_t *header, uint64_t hash,
-									FilterFetch fetch, void *from);
-extern size_t classic_add_batch(uint8_t *image, const uint64_t *hashes,
-								size_t count);
-extern double classic_cardinality(const uint8_t *image);
-extern double classic_error_rate(const uint8_t *image);
-extern double classic_layer_cardinality(const FilterLayer *layer);
-extern const char *classic_check_image(const uint8_t *image);
-extern const char *classic_check_layer(const uint8_t *image, int i,
-									   const FilterLayer *layer);
-extern const char *classic_check_bits(const uint8_t *image, int i,
-									  const FilterLayer *layer);
 
 #endif							/* FILTER_CLASSIC_H */

@@ -26,7 +26,7 @@
  * contain the element by chance, and counting down would take the bits of others.
  * For the same reason a union must have one layer.
  */
-#include "counting.h"
+#include "ops.h"
 
 #include "bits.h"
 #include "block512.h"
@@ -37,9 +37,6 @@
 /* Planes of a counter behind the bits */
 #define HIGHER_PLANES	(COUNTING_PLANES - 1)
 #define HIGHER_BYTES	(HIGHER_PLANES * BLOCK_BYTES)
-
-/* Hashes ahead of which we prefetch; bloom.c has the same */
-#define PREFETCH_AHEAD	16
 
 /* Blocks between two interrupt checks */
 #define INTERRUPT_BLOCKS	(INTERRUPT_BYTES / (COUNTING_PLANES * BLOCK_BYTES))
@@ -157,12 +154,12 @@ counters_sum(const Counters *a, const Counters *b)
 	return sum;
 }
 
-/* One less for each of the counters in "mask", which are above zero */
+/* One less for each of the counters where "one" is one, which are above zero */
 static inline Counters
-counters_down(const Counters *counters, uint64_t mask)
+counters_down(const Counters *counters, const Counters *one)
 {
 	Counters	less = *counters;
-	uint64_t	borrow = mask & ~counters_full(counters);
+	uint64_t	borrow = one->above & ~counters_full(counters);
 
 	for (int plane = 0; plane < HIGHER_PLANES; plane++)
 	{
@@ -229,12 +226,18 @@ find_layer(const uint8_t *image, uint64_t hash, int end)
 	return i;
 }
 
-/* Count the element up, and return the number of counters that were zero. */
-static unsigned
-count_up(const CountingLayer *layer, uint64_t hash)
+/*
+ * Change the element's counters by a function of each lane's and of ones where
+ * the element has counters.  Returns how many of them were zero before, or are
+ * zero now; *counted tells whether any was not full.
+ */
+static ALWAYS_INLINE unsigned
+change_element(const CountingLayer *layer, uint64_t hash, bool *counted,
+			   Counters (*change) (const Counters *old, const Counters *one))
 {
-	unsigned	added = 0;
+	unsigned	flipped = 0;
 
+	*counted = false;
 	for (unsigned choice = 0; choice < layer->choices; choice++)
 	{
 		uint8_t		mask[BLOCK_BYTES] = {0};
@@ -246,44 +249,23 @@ count_up(const CountingLayer *layer, uint64_t hash)
 		{
 			Counters	one = {.above = get64(mask + 8 * lane)};
 			Counters	old = get_counters(&block, lane);
-			Counters	sum = counters_sum(&old, &one);
+			Counters	changed = change(&old, &one);
 
-			added += popcount64(sum.above & ~old.above);
-			put_counters(&block, lane, &sum);
+			*counted |= (one.above & ~counters_full(&old)) != 0;
+			flipped += popcount64(old.above ^ changed.above);
+			put_counters(&block, lane, &changed);
 		}
 	}
-	return added;
+	return flipped;
 }
 
-/*
- * Count the element down, which the layer contains.  Returns the number of
- * counters that are zero now; *changed tells whether any could be counted down.
- */
+/* Count the element up, and return the number of counters that were zero. */
 static unsigned
-count_down(const CountingLayer *layer, uint64_t hash, bool *changed)
+count_up(const CountingLayer *layer, uint64_t hash)
 {
-	unsigned	cleared = 0;
+	bool		counted;
 
-	*changed = false;
-	for (unsigned choice = 0; choice < layer->choices; choice++)
-	{
-		uint8_t		mask[BLOCK_BYTES] = {0};
-		uint64_t	word;
-		CountingBlock block = element_block(layer, hash, choice, &word);
-
-		(void) block_kernel->add(mask, word, layer->hashes);
-		for (int lane = 0; lane < BLOCK_LANES; lane++)
-		{
-			uint64_t	lane_mask = get64(mask + 8 * lane);
-			Counters	old = get_counters(&block, lane);
-			Counters	less = counters_down(&old, lane_mask);
-
-			*changed |= (lane_mask & ~counters_full(&old)) != 0;
-			cleared += popcount64(old.above & ~less.above);
-			put_counters(&block, lane, &less);
-		}
-	}
-	return cleared;
+	return change_element(layer, hash, &counted, counters_sum);
 }
 
 /* The least of an element's counters in one of its blocks */
@@ -314,7 +296,7 @@ block_count(const CountingBlock *block, uint64_t word, unsigned hashes)
 	return least;
 }
 
-unsigned
+static unsigned
 counting_count(const uint8_t *image, uint64_t hash)
 {
 	int			layers = image_layers(image);
@@ -352,7 +334,7 @@ layer_prefetch(const CountingLayer *layer, uint64_t hash)
 	}
 }
 
-size_t
+static size_t
 counting_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 {
 	int			last = image_layers(image) - 1;
@@ -386,21 +368,22 @@ counting_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 	return i;
 }
 
-FilterRemoval
+static FilterRemoval
 counting_remove(uint8_t *image, uint64_t hash)
 {
 	int			layers = image_layers(image);
 	int			i = find_layer(image, hash, layers);
 	uint8_t    *bits_set;
 	CountingLayer layer;
-	bool		changed;
+	bool		counted;
 
 	if (i == layers)
 		return FILTER_ABSENT;
 	bits_set = image_layer_at(image, i) + LAYER_OFF_BITS_SET;
 	layer = counting_layer(image, i);
-	put64(bits_set, get64(bits_set) - count_down(&layer, hash, &changed));
-	return changed ? FILTER_REMOVED : FILTER_SATURATED;
+	put64(bits_set, get64(bits_set) -
+		  change_element(&layer, hash, &counted, counters_down));
+	return counted ? FILTER_REMOVED : FILTER_SATURATED;
 }
 
 /* ------------------------------------------------------------------------
@@ -443,41 +426,28 @@ has_no_bits(const uint8_t *image)
 	return true;
 }
 
-/* Plan a copy of "image"; "from" is its layers' column in the plan. */
-static FilterStatus
-plan_copy(const uint8_t *image, FilterPlan *plan, int *from, int *from_other)
-{
-	plan->layers = image_layers(image);
-	for (int i = 0; i < plan->layers; i++)
-	{
-		image_get_layer(image, i, &plan->layer[i]);
-		from[i] = i;
-		from_other[i] = -1;
-	}
-	return FILTER_OK;
-}
-
 /*
  * The sum of both in one layer, as full as the last addition may have left it,
  * but no fuller
  */
-FilterStatus
+static FilterStatus
 counting_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 {
 	FilterLayer *layer = &plan->layer[0];
 	FilterLayer other;
 	uint64_t	set;
 
-	if (has_no_bits(b))
-		return plan_copy(a, plan, plan->from_a, plan->from_b);
-	if (has_no_bits(a))
-		return plan_copy(b, plan, plan->from_b, plan->from_a);
+	if (has_no_bits(a) || has_no_bits(b))
+	{
+		plan_side(plan, has_no_bits(b) ? a : b, has_no_bits(b));
+		return FILTER_OK;
+	}
 	if (image_layers(a) > 1 || image_layers(b) > 1)
 		return FILTER_NOT_ONE_LAYER;
 	image_get_layer(a, 0, layer);
 	image_get_layer(b, 0, &other);
 	set = bits_count_united(image_layer_bits(a, 0), image_layer_bits(b, 0),
-							bloom_layer_bytes(layer));
+							BLOCK_BYTES * layer->size);
 	if (layer->bits_full != 0 &&
 		set >= layer->bits_full + layer_picks(layer) &&
 		set > layer->bits_set && set > other.bits_set)
@@ -488,7 +458,7 @@ counting_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 	return FILTER_OK;
 }
 
-bool
+static bool
 counting_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 			   const FilterPlan *plan)
 {
@@ -510,7 +480,7 @@ counting_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 	return true;
 }
 
-void
+static void
 counting_unite_in_place(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
 {
 	for (int i = 0; i < plan->layers; i++)
@@ -530,7 +500,7 @@ counting_unite_in_place(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
  * The lesser of each two counters: an element that was added to both is in as
  * often as to the one that has it less often.
  */
-void
+static void
 counting_intersect_in_place(uint8_t *a, const uint8_t *b)
 {
 	CountingLayer layer = counting_layer(a, 0);
@@ -548,27 +518,13 @@ counting_intersect_in_place(uint8_t *a, const uint8_t *b)
  * Sizes, and bytes from outside
  * ------------------------------------------------------------------------ */
 
-uint64_t
+static uint64_t
 counting_layer_bits(const FilterLayer *layer)
 {
 	return COUNTING_PLANES * bloom_layer_bits(layer);
 }
 
-uint64_t
-counting_layer_bytes(const FilterLayer *layer)
-{
-	return COUNTING_PLANES * bloom_layer_bytes(layer);
-}
-
-const char *
-counting_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
-{
-	if (layer->size > IMAGE_MAX_BITS / (COUNTING_PLANES * BLOCK_BITS))
-		return "number of blocks out of range";
-	return bloom_check_layer(image, i, layer);
-}
-
-const char *
+static const char *
 counting_check_bits(const uint8_t *image, int i, const FilterLayer *layer)
 {
 	CountingLayer counting = counting_layer(image, i);
@@ -588,5 +544,29 @@ counting_check_bits(const uint8_t *image, int i, const FilterLayer *layer)
 					return "counter of a bit that is not set";
 		}
 	}
-	return bits_check(image, i, layer, bloom_layer_bits(layer));
+	return bits_check(image, i, layer);
 }
+
+const FilterOps counting_ops = {
+	.kind = FILTER_BLOOM,
+	.multiset = true,
+	.layer_bits = counting_layer_bits,
+	.contains = bloom_contains,
+	.contains_batch = bloom_contains_batch,
+	.slices = bloom_slices,
+	.contains_sliced = bloom_contains_sliced,
+	.count = counting_count,
+	.cardinality = bits_cardinality,
+	.error_rate = bloom_error_rate,
+	.layer_cardinality = layer_cardinality,
+	.add_batch = counting_add_batch,
+	.remove = counting_remove,
+	.plan_layer = bloom_plan_layer,
+	.plan_union = counting_plan_union,
+	.unite = counting_unite,
+	.unite_in_place = counting_unite_in_place,
+	.intersect_in_place = counting_intersect_in_place,
+	.check_image = bloom_check_image,
+	.check_layer = bloom_check_layer,
+	.check_bits = counting_check_bits
+};

@@ -75,246 +75,15 @@
 #include <math.h>
 
 #include "interrupt.h"
-#include "sizing.h"
-
-/*
- * Maximum length of a search for a free slot, in slots; then the layer counts
- * as full.  While filling a layer of a million elements up to its capacity,
- * the longest search took 1,126, and 1,813 for 20 million; the mean was 6, and
- * 100 at the end.
- */
-#define SEARCH_SLOTS		4096
-
-/*
- * From this number of slots on, a search checks whether it has visited a slot
- * before, in a table with two places for each.
- */
-#define SEARCH_FEW			512
-#define SEARCH_TABLE		(2 * SEARCH_SLOTS)
+#include "ops.h"
 
 /* Slots to read between two interrupt checks */
 #define INTERRUPT_READ_SLOTS	65536
-
-/* Prefetch distance in hashes, as in bloom.c */
-#define PREFETCH_AHEAD		16
-
-/* A slot on the way to a free one */
-typedef struct SearchStep
-{
-	uint64_t	value;			/* its content */
-	uint32_t	slot;
-	int16_t		from;			/* the step before, or -1 */
-	uint16_t	offset;			/* of the entry that is to move in */
-} SearchStep;
-
-typedef struct Search
-{
-	SearchStep	steps[SEARCH_SLOTS];
-	int			count;
-	/* once there are many: numbers of steps from 1 on, at a hash of the slot */
-	int			table_end;		/* number of steps in the table */
-	int16_t		table[SEARCH_TABLE];
-} Search;
 
 static inline CuckooKey
 image_key(const uint8_t *image, uint64_t hash)
 {
 	return cuckoo_key(hash, image_layer_at(image, 0)[LAYER_OFF_HASHES]);
-}
-
-/*
- * Store the slots that hold entries of a class in "slots"; returns their
- * number.  The entry in a slot that both windows share belongs to one of them,
- * as its offset says.
- */
-static unsigned
-class_entries(const CuckooLayer *layer, const CuckooPlace *place,
-			  uint64_t slots[CUCKOO_CLASS_MAX])
-{
-	unsigned	count = 0;
-
-	for (int i = 0; i < 2; i++)
-		for (uint64_t offset = 0; offset < CUCKOO_WINDOW; offset++)
-		{
-			uint64_t	slot = place->window[i] + offset;
-
-			if (cuckoo_get_slot(layer->slots, layer->width, slot) ==
-				(place->fingerprint << 1 | offset))
-				slots[count++] = slot;
-		}
-	return count;
-}
-
-/* The number of slots in the windows of a class */
-static unsigned
-class_slots(const CuckooPlace *place)
-{
-	bool		overlap = place->window[0] + 1 == place->window[1] ||
-		place->window[1] + 1 == place->window[0];
-
-	return CUCKOO_CLASS_MAX - overlap;
-}
-
-bool
-cuckoo_is_saturated(const CuckooLayer *layer, const CuckooPlace *place)
-{
-	uint64_t	slots[CUCKOO_CLASS_MAX];
-
-	return class_entries(layer, place, slots) == class_slots(place);
-}
-
-/* Where in the table the step at this slot is, or belongs */
-static int16_t *
-search_entry(Search *search, uint32_t slot)
-{
-	uint32_t	at = mulhi64(slot * BLOCK_MULTIPLIER, SEARCH_TABLE);
-
-	while (search->table[at] != 0 &&
-		   search->steps[search->table[at] - 1].slot != slot)
-		at = (at + 1) % SEARCH_TABLE;
-	return &search->table[at];
-}
-
-/*
- * Has the search visited this slot before?  A short search, as most are, is not
- * worth a check: this returns false.
- */
-static bool
-search_repeats(Search *search, uint32_t slot)
-{
-	int16_t    *entry;
-
-	if (search->count < SEARCH_FEW)
-		return false;
-	if (search->count == SEARCH_FEW && search->table_end < SEARCH_FEW)
-		memset(search->table, 0, sizeof(search->table));
-	for (; search->table_end < search->count; search->table_end++)
-	{
-		entry = search_entry(search, search->steps[search->table_end].slot);
-		if (*entry == 0)
-			*entry = search->table_end + 1;
-	}
-	return *search_entry(search, slot) != 0;
-}
-
-/*
- * Move the entries on the way to a step, whose slot is free, the last one
- * first, and put the new entry into the slot that becomes free.
- */
-static void
-search_move(const CuckooLayer *layer, const Search *search,
-			const SearchStep *step, uint64_t fingerprint)
-{
-	for (; step->from >= 0; step = &search->steps[step->from])
-		cuckoo_put_slot(layer, step->slot,
-						(search->steps[step->from].value & ~UINT64_C(1)) |
-						step->offset);
-	cuckoo_put_slot(layer, step->slot, fingerprint << 1 | step->offset);
-}
-
-/*
- * Put an entry of this class into the layer by moving others.  Returns false,
- * without a change, if there is no place for it.
- *
- * The search is breadth-first: the slots of both windows, then those to which
- * their entries could move (the other slot of their own window, or those of
- * their other window), and so on until it finds a free one.  Only then we move
- * the entries on the way there, the last one first.  The first way found is
- * among the shortest, so it passes no slot twice.
- */
-static NEVER_INLINE bool
-insert_by_moves(const CuckooLayer *layer, const CuckooPlace *place)
-{
-	Search		search;
-
-	search.count = 0;
-	search.table_end = 0;
-	for (int at = -1; at < search.count; at++)
-	{
-		/* the entry in search of a slot: the new one, or the one in a slot */
-		CuckooPlace entry = at < 0 ? *place :
-			cuckoo_slot_place(layer, search.steps[at].slot, search.steps[at].value);
-
-		for (int i = 0; i < 2 * CUCKOO_WINDOW; i++)
-		{
-			SearchStep *step = &search.steps[search.count];
-
-			if (search.count == SEARCH_SLOTS)
-			{
-				/* a batch of such searches would take long */
-				filter_check_interrupts();
-				return false;
-			}
-			step->offset = i % CUCKOO_WINDOW;
-			step->slot = entry.window[i / CUCKOO_WINDOW] + step->offset;
-			step->from = at;
-			/* not where it is now, nor where this search has been */
-			if ((at >= 0 && step->slot == search.steps[at].slot) ||
-				search_repeats(&search, step->slot))
-				continue;
-			step->value = cuckoo_get_slot(layer->slots, layer->width,
-										  step->slot);
-			if (step->value == 0)
-			{
-				search_move(layer, &search, step, place->fingerprint);
-				return true;
-			}
-			search.count++;
-		}
-	}
-	return false;				/* no slot that can be reached is free */
-}
-
-/* Put an entry of this class into a free slot of its windows, if there is one. */
-static inline bool
-insert_at_once(const CuckooLayer *layer, const CuckooPlace *place)
-{
-	for (int i = 0; i < 2 * CUCKOO_WINDOW; i++)
-	{
-		unsigned	offset = i % CUCKOO_WINDOW;
-		uint64_t	slot = place->window[i / CUCKOO_WINDOW] + offset;
-
-		if (cuckoo_get_slot(layer->slots, layer->width, slot) == 0)
-		{
-			cuckoo_put_slot(layer, slot, place->fingerprint << 1 | offset);
-			return true;
-		}
-	}
-	return false;
-}
-
-/*
- * Put an entry of this class into the layer.  Returns false, without a change,
- * if there is no place for it.
- */
-static inline bool
-insert(const CuckooLayer *layer, const CuckooPlace *place)
-{
-	return insert_at_once(layer, place) || insert_by_moves(layer, place);
-}
-
-bool
-cuckoo_insert(uint8_t *image, int i, const CuckooPlace *place)
-{
-	CuckooLayer layer = cuckoo_layer(image, i);
-	uint64_t	entries = cuckoo_entries(image, i);
-
-	if (entries >= cuckoo_most_entries(image, i) || !insert(&layer, place))
-		return false;
-	cuckoo_set_entries(image, i, entries + 1);
-	return true;
-}
-
-void
-cuckoo_take(uint8_t *image, int i, const CuckooPlace *place, unsigned count)
-{
-	CuckooLayer layer = cuckoo_layer(image, i);
-	uint64_t	slots[CUCKOO_CLASS_MAX];
-
-	class_entries(&layer, place, slots);
-	for (unsigned j = 0; j < count; j++)
-		cuckoo_put_slot(&layer, slots[j], 0);
-	cuckoo_set_entries(image, i, cuckoo_entries(image, i) - count);
 }
 
 /* ------------------------------------------------------------------------
@@ -339,7 +108,7 @@ layers_contain(const uint8_t *image, uint64_t hash)
 }
 
 /* Filters of one layer, which are the most frequent, take a shorter path. */
-bool
+static bool
 cuckoo_contains(const uint8_t *image, uint64_t hash)
 {
 	const uint8_t *at = image_layer_at(image, 0);
@@ -360,7 +129,7 @@ cuckoo_contains(const uint8_t *image, uint64_t hash)
 	return cuckoo_layer_contains(&layer, &place);
 }
 
-void
+static void
 cuckoo_contains_batch(const uint8_t *image, const uint64_t *hashes,
 					  size_t count, bool *found)
 {
@@ -411,7 +180,7 @@ window_contains_sliced(uint64_t offset, const CuckooLayer *layer,
 	return ((get64(next) >> (shift % 8)) & mask) == (entry | 1);
 }
 
-bool
+static bool
 cuckoo_contains_sliced(const uint8_t *header, uint64_t hash,
 					   FilterFetch fetch, void *from)
 {
@@ -432,13 +201,13 @@ cuckoo_contains_sliced(const uint8_t *header, uint64_t hash,
 }
 
 /* Both windows, in each layer */
-unsigned
+static unsigned
 cuckoo_slices(const uint8_t *header)
 {
 	return 2 * image_layers(header);
 }
 
-unsigned
+static unsigned
 cuckoo_count(const uint8_t *image, uint64_t hash)
 {
 	CuckooKey	key = image_key(image, hash);
@@ -450,13 +219,13 @@ cuckoo_count(const uint8_t *image, uint64_t hash)
 		CuckooPlace place = cuckoo_place(&layer, &key);
 		uint64_t	slots[CUCKOO_CLASS_MAX];
 
-		count += class_entries(&layer, &place, slots);
+		count += cuckoo_class_entries(&layer, &place, slots);
 	}
 	return count;
 }
 
 /* Entries are counted, not estimated. */
-double
+static double
 cuckoo_cardinality(const uint8_t *image)
 {
 	uint64_t	entries = 0;
@@ -466,14 +235,14 @@ cuckoo_cardinality(const uint8_t *image)
 	return entries;
 }
 
-double
+static double
 cuckoo_layer_cardinality(const FilterLayer *layer)
 {
 	return layer->bits_set;
 }
 
 /* The number of bits in slots that are in use */
-uint64_t
+static uint64_t
 cuckoo_layer_bits_set(const FilterLayer *layer)
 {
 	return layer->bits_set * cuckoo_width(layer->hashes);
@@ -484,7 +253,7 @@ cuckoo_layer_bits_set(const FilterLayer *layer)
  * of one fingerprint in two windows.  Each entry counts, even if others are of
  * its class, so the result is too high if elements repeat.
  */
-double
+static double
 cuckoo_error_rate(const uint8_t *image)
 {
 	double		log_right = 0;
@@ -529,37 +298,21 @@ static bool
 add(uint8_t *image, const CuckooKey *key)
 {
 	int			last = image_layers(image) - 1;
-	CuckooLayer layer = cuckoo_layer(image, last);
-	CuckooPlace place = cuckoo_place(&layer, key);
-	uint64_t	entries = cuckoo_entries(image, last);
-	bool		room = entries < cuckoo_most_entries(image, last);
 
 	if (saturated_in(image, last, key))
 		return true;
-	/* if a slot is free, the class is not saturated */
-	if (room && insert_at_once(&layer, &place))
+	for (int i = last; i >= 0; i--)
 	{
-		cuckoo_set_entries(image, last, entries + 1);
-		return true;
-	}
-	if (cuckoo_is_saturated(&layer, &place))
-		return true;
-	if (room && insert_by_moves(&layer, &place))
-	{
-		cuckoo_set_entries(image, last, entries + 1);
-		return true;
-	}
-	for (int i = last - 1; i >= 0; i--)
-	{
-		layer = cuckoo_layer(image, i);
-		place = cuckoo_place(&layer, key);
-		if (cuckoo_insert(image, i, &place))
+		CuckooLayer layer = cuckoo_layer(image, i);
+		CuckooPlace place = cuckoo_place(&layer, key);
+
+		if (cuckoo_insert(image, i, &layer, &place))
 			return true;
 	}
 	return false;
 }
 
-bool
+static bool
 cuckoo_plan_layer(const FilterParams *params, const FilterLayer *before,
 				  int count, uint64_t waiting, FilterLayer *layer)
 {
@@ -598,13 +351,13 @@ add_batch(uint8_t *image, const uint64_t *hashes, size_t count, bool unique)
 	return count;
 }
 
-size_t
+static size_t
 cuckoo_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 {
 	return add_batch(image, hashes, count, false);
 }
 
-size_t
+static size_t
 cuckoo_add_unique_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 {
 	return add_batch(image, hashes, count, true);
@@ -614,7 +367,7 @@ cuckoo_add_unique_batch(uint8_t *image, const uint64_t *hashes, size_t count)
  * Remove the entry in the finest layer that has one, as explained above; if a
  * layer has several, the first, because all are of one class.
  */
-FilterRemoval
+static FilterRemoval
 cuckoo_remove(uint8_t *image, uint64_t hash)
 {
 	CuckooKey	key = image_key(image, hash);
@@ -628,7 +381,7 @@ cuckoo_remove(uint8_t *image, uint64_t hash)
 
 		if (cuckoo_layer_contains(&layer, &place))
 		{
-			cuckoo_take(image, i, &place, 1);
+			cuckoo_take(image, i, &layer, &place, 1);
 			return FILTER_REMOVED;
 		}
 	}
@@ -639,7 +392,7 @@ cuckoo_remove(uint8_t *image, uint64_t hash)
  * Bytes from outside
  * ------------------------------------------------------------------------ */
 
-const char *
+static const char *
 cuckoo_check_image(const uint8_t *image)
 {
 	if (image_capacity(image) == 0 || image_error_rate(image) == 0)
@@ -662,7 +415,7 @@ is_power(uint64_t number, uint64_t base)
  * Check the fields of layer i; the layers before it are valid.  From layer to
  * layer, windows and fingerprints may get finer, but not coarser.
  */
-const char *
+static const char *
 cuckoo_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 {
 	FilterLayer first;
@@ -701,7 +454,7 @@ cuckoo_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
  * the first layer could have.  So all functions above stay within the slots,
  * whatever the other bytes are.
  */
-const char *
+static const char *
 cuckoo_check_slots(const uint8_t *image, int i, const FilterLayer *fields)
 {
 	CuckooLayer layer = cuckoo_layer(image, i);
@@ -732,3 +485,32 @@ cuckoo_check_slots(const uint8_t *image, int i, const FilterLayer *fields)
 	return entries == fields->bits_set ? NULL :
 		"number of entries is wrong";
 }
+
+const FilterOps cuckoo_ops = {
+	.kind = FILTER_CUCKOO,
+	.multiset = true,
+	.full_early = true,
+	.layer_bits = cuckoo_layer_bits,
+	.layer_bytes = cuckoo_layer_bytes,
+	.contains = cuckoo_contains,
+	.contains_batch = cuckoo_contains_batch,
+	.slices = cuckoo_slices,
+	.contains_sliced = cuckoo_contains_sliced,
+	.count = cuckoo_count,
+	.cardinality = cuckoo_cardinality,
+	.error_rate = cuckoo_error_rate,
+	.layer_cardinality = cuckoo_layer_cardinality,
+	.layer_bits_set = cuckoo_layer_bits_set,
+	.add_batch = cuckoo_add_batch,
+	.add_unique_batch = cuckoo_add_unique_batch,
+	.remove = cuckoo_remove,
+	.compact = cuckoo_compact,
+	.plan_layer = cuckoo_plan_layer,
+	.compatible = cuckoo_compatible,
+	.plan_union = cuckoo_plan_union,
+	.plan_union_apart = cuckoo_plan_union_apart,
+	.unite = cuckoo_unite,
+	.check_image = cuckoo_check_image,
+	.check_layer = cuckoo_check_layer,
+	.check_bits = cuckoo_check_slots
+};

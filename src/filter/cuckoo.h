@@ -10,7 +10,7 @@
 
 #include "block512.h"
 #include "plan.h"
-#include "slots.h"
+#include "sizing.h"
 
 /* Slots of a window, and bytes that hold the widest window at any bit */
 #define CUCKOO_WINDOW			2
@@ -252,42 +252,26 @@ extern bool cuckoo_is_saturated(const CuckooLayer *layer,
 								const CuckooPlace *place);
 
 /*
- * Put an entry of this class into layer i of an image.  Returns false, without
- * a change, if the layer is at capacity or has no place for it.
+ * Store the slots that hold entries of a class in "slots", and return their
+ * number.
  */
-extern bool cuckoo_insert(uint8_t *image, int i, const CuckooPlace *place);
+extern unsigned cuckoo_class_entries(const CuckooLayer *layer,
+									 const CuckooPlace *place,
+									 uint64_t slots[CUCKOO_CLASS_MAX]);
+
+/*
+ * Put an entry of this class into layer i of an image, unless the class is
+ * saturated there.  Returns false, without a change, if the layer is at capacity
+ * or has no place for it.
+ */
+extern bool cuckoo_insert(uint8_t *image, int i, const CuckooLayer *layer,
+						  const CuckooPlace *place);
 
 /* Take "count" entries of a class, which must have them, out of layer i. */
-extern void cuckoo_take(uint8_t *image, int i, const CuckooPlace *place,
-						unsigned count);
+extern void cuckoo_take(uint8_t *image, int i, const CuckooLayer *layer,
+						const CuckooPlace *place, unsigned count);
 
-/* The operations of layouts.h */
-extern bool cuckoo_contains(const uint8_t *image, uint64_t hash);
-extern void cuckoo_contains_batch(const uint8_t *image, const uint64_t *hashes,
-								  size_t count, bool *found);
-extern unsigned cuckoo_slices(const uint8_t *header);
-extern bool cuckoo_contains_sliced(const uint8_t *header, uint64_t hash,
-								   FilterFetch fetch, void *from);
-extern unsigned cuckoo_count(const uint8_t *image, uint64_t hash);
-extern double cuckoo_cardinality(const uint8_t *image);
-extern double cuckoo_error_rate(const uint8_t *image);
-extern double cuckoo_layer_cardinality(const FilterLayer *layer);
-extern uint64_t cuckoo_layer_bits_set(const FilterLayer *layer);
-extern size_t cuckoo_add_batch(uint8_t *image, const uint64_t *hashes,
-							   size_t count);
-extern size_t cuckoo_add_unique_batch(uint8_t *image, const uint64_t *hashes,
-									  size_t count);
-extern FilterRemoval cuckoo_remove(uint8_t *image, uint64_t hash);
-extern bool cuckoo_plan_layer(const FilterParams *params,
-							  const FilterLayer *before, int count,
-							  uint64_t waiting, FilterLayer *layer);
-extern const char *cuckoo_check_image(const uint8_t *image);
-extern const char *cuckoo_check_layer(const uint8_t *image, int i,
-									  const FilterLayer *layer);
-extern const char *cuckoo_check_slots(const uint8_t *image, int i,
-									  const FilterLayer *fields);
-
-/* The same, in cuckoo_union.c */
+/* Operations of ops.h, in cuckoo_union.c */
 extern uint64_t cuckoo_compact(uint8_t *image);
 extern bool cuckoo_compatible(const uint8_t *a, const uint8_t *b);
 extern FilterStatus cuckoo_plan_union(const uint8_t *a, const uint8_t *b,

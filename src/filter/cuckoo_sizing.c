@@ -21,8 +21,6 @@
  */
 #include "sizing.h"
 
-#include "slots.h"
-
 /*
  * Share of the requested error rate that a growing filter's first layer may
  * use.  At 1 % and 0.1 % this costs nothing, because its fingerprints leave

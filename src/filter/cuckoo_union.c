@@ -8,17 +8,12 @@
 #include "cuckoo.h"
 
 #include "interrupt.h"
-#include "sizing.h"
 
 /*
  * Slots between two interrupt checks: milliseconds, even if each takes a
  * search of the maximum length
  */
 #define INTERRUPT_SLOTS			256
-
-/* ------------------------------------------------------------------------
- * Moving entries to other layers
- * ------------------------------------------------------------------------ */
 
 /* The class in a layer that corresponds to a class in a finer one, or an equal */
 static CuckooPlace
@@ -55,9 +50,9 @@ saturate(uint8_t *image, int i, const CuckooPlace *place)
 
 	for (unsigned added = 0; !cuckoo_is_saturated(&layer, place); added++)
 	{
-		if (!cuckoo_insert(image, i, place))
+		if (!cuckoo_insert(image, i, &layer, place))
 		{
-			cuckoo_take(image, i, place, added);
+			cuckoo_take(image, i, &layer, place, added);
 			return false;
 		}
 	}
@@ -98,7 +93,7 @@ place_entry(uint8_t *image, int layers, const CuckooLayer *from,
 			continue;
 		here = coarser_place(&layer, from, place);
 		if (whole ? saturate(image, i, &here) :
-			cuckoo_insert(image, i, &here))
+			cuckoo_insert(image, i, &layer, &here))
 			return true;
 	}
 	return false;
@@ -212,8 +207,7 @@ cuckoo_compact(uint8_t *image)
 	}
 	for (int i = 0; i < count; i++)
 		image_put_layer(image, i, &kept[i]);
-	image[IMAGE_OFF_LAYERS] = count;
-	put64(image + IMAGE_OFF_BYTES, bytes);
+	image_set_layers(image, count, bytes);
 	return bytes;
 }
 
@@ -252,9 +246,7 @@ plan_beside(FilterPlan *plan, const FilterLayer *layer, int j)
 	while (at > 0 && (plan->layer[at - 1].multiple > layer->multiple ||
 					  plan->layer[at - 1].hashes > layer->hashes))
 	{
-		plan->layer[at] = plan->layer[at - 1];
-		plan->from_a[at] = plan->from_a[at - 1];
-		plan->from_b[at] = plan->from_b[at - 1];
+		plan_move(plan, at, at - 1);
 		at--;
 	}
 	plan->layer[at] = *layer;
@@ -299,13 +291,7 @@ static FilterStatus
 plan_layers(const uint8_t *a, const uint8_t *b, bool apart,
 			FilterPlan *plan)
 {
-	plan->layers = image_layers(a);
-	for (int i = 0; i < plan->layers; i++)
-	{
-		image_get_layer(a, i, &plan->layer[i]);
-		plan->from_a[i] = i;
-		plan->from_b[i] = -1;
-	}
+	plan_side(plan, a, true);
 	for (int j = 0; j < image_layers(b); j++)
 	{
 		FilterLayer layer;

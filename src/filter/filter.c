@@ -5,7 +5,6 @@
 #include "filter.h"
 
 #include "block512.h"
-#include "classic.h"
 #include "layouts.h"
 #include "set.h"
 
@@ -96,7 +95,10 @@ layer_bits(const FilterLayer *layer)
 uint64_t
 layer_bytes(const FilterLayer *layer)
 {
-	return ops_layer_bytes(layouts[layer->layout].ops, layer);
+	const FilterOps *ops = layouts[layer->layout].ops;
+
+	return ops->layer_bytes ? ops->layer_bytes(layer) :
+		image_aligned((ops->layer_bits(layer) + 7) / 8);
 }
 
 FilterStatus
@@ -147,8 +149,12 @@ filter_plan(const FilterParams *params, FilterPlan *plan)
 FilterStatus
 filter_plan_classic(uint64_t m, unsigned k, FilterPlan *plan)
 {
-	if (!classic_plan_layer(m, k, &plan->layer[0]))
+	if (m > IMAGE_MAX_BITS)
 		return FILTER_TOO_LARGE;
+	plan->layer[0] = (FilterLayer)
+		{
+			.layout = LAYOUT_CLASSIC, .size = m, .hashes = k
+		};
 	plan->layers = 1;
 	return filter_plan_layers(plan);
 }
@@ -168,26 +174,11 @@ filter_plan_again(const uint8_t *image, FilterPlan *plan)
 FilterStatus
 filter_plan_plain(const uint8_t *image, FilterPlan *plan)
 {
-	plan->layers = image_layers(image);
+	plan->layers = image_get_layers(image, plan->layer);
 	for (int i = 0; i < plan->layers; i++)
-	{
-		image_get_layer(image, i, &plan->layer[i]);
 		plan->layer[i].layout = layer_blocks(plan->layer[i].layout) > 1 ?
 			LAYOUT_BLOCK512X2 : LAYOUT_BLOCK512;
-	}
 	return filter_plan_layers(plan);
-}
-
-void
-filter_plain(uint8_t *image, const uint8_t *counting, const FilterPlan *plan)
-{
-	FilterParams params;
-
-	image_get_params(counting, &params);
-	image_put_layers(image, &params, plan->layer, plan->layers, plan->bytes);
-	for (int i = 0; i < plan->layers; i++)
-		memcpy(image + plan->layer[i].offset, image_layer_bits(counting, i),
-			   layer_bytes(&plan->layer[i]));
 }
 
 void
@@ -204,28 +195,29 @@ filter_plan_growth(const uint8_t *image, uint64_t waiting, FilterPlan *plan)
 	image_get_params(image, &params);
 	if (params.growth == 0)
 		return FILTER_FIXED;
-	plan->layers = image_layers(image);
+	plan->layers = image_get_layers(image, plan->layer);
 	if (plan->layers == IMAGE_MAX_LAYERS)
 		return FILTER_TOO_MANY_LAYERS;
-	for (int i = 0; i < plan->layers; i++)
-		image_get_layer(image, i, &plan->layer[i]);
 	return plan_layer(&params, waiting, plan);
 }
 
 void
-filter_grow(uint8_t *image, const uint8_t *from, const FilterPlan *plan)
+filter_copy(uint8_t *image, const uint8_t *from, const FilterPlan *plan)
 {
 	FilterParams params;
 
 	image_get_params(from, &params);
-	image_put_layers(image, &params, plan->layer, plan->layers, plan->bytes);
+	filter_init(image, &params, plan);
 	for (int i = 0; i < image_layers(from); i++)
 	{
 		const FilterLayer *layer = &plan->layer[i];
+		uint64_t	room = layer_bytes(layer);
+		uint64_t	bytes = image_layer_bytes(from, i);
 
 		filter_check_interrupts();
+		/* without padding that a compact image lacks, and without counters */
 		memcpy(image + layer->offset, image_layer_bits(from, i),
-			   image_layer_bytes(from, i));
+			   bytes < room ? bytes : room);
 	}
 }
 

@@ -13,7 +13,6 @@
 #ifndef FILTER_FILTER_H
 #define FILTER_FILTER_H
 
-#include "check.h"
 #include "image.h"
 #include "interrupt.h"
 #include "plan.h"
@@ -46,21 +45,15 @@ extern FilterStatus filter_plan_layers(FilterPlan *plan);
 extern void filter_init(uint8_t *image, const FilterParams *params,
 						const FilterPlan *plan);
 
-/*
- * Plan a counting filter without its counters, and make it: the filter that has
- * the elements that are in it now
- */
+/* Plan a counting filter without its counters: with the elements of now */
 extern FilterStatus filter_plan_plain(const uint8_t *image, FilterPlan *plan);
-extern void filter_plain(uint8_t *image, const uint8_t *counting,
-						 const FilterPlan *plan);
 
-/*
- * Plan one more layer, for "waiting" elements at least; copy a filter into an
- * image as planned.
- */
+/* Plan one more layer, for "waiting" elements at least. */
 extern FilterStatus filter_plan_growth(const uint8_t *image, uint64_t waiting,
 									   FilterPlan *plan);
-extern void filter_grow(uint8_t *image, const uint8_t *from,
+
+/* Copy a filter into an image as either has planned it. */
+extern void filter_copy(uint8_t *image, const uint8_t *from,
 						const FilterPlan *plan);
 
 /* Might the last layer be too small for "count" more elements? */
@@ -243,5 +236,36 @@ extern const char *kind_name(FilterKind kind);
 
 /* As bloom_info() shows it */
 extern const char *filter_layout_name(FilterLayout layout);
+
+/*
+ * Check that this is a valid image of exactly "bytes" bytes, and of this kind.
+ * Returns NULL, or the fault, as text that can follow "invalid filter: ".
+ */
+extern const char *image_check(const uint8_t *image, uint64_t bytes,
+							   FilterKind kind);
+
+/*
+ * The first part of that: do the bytes begin like an image of this kind, in a
+ * version of the format that we know?
+ */
+extern const char *image_check_kind(const uint8_t *image, uint64_t bytes,
+									FilterKind kind);
+
+/* Can elements of this class be in a filter of ours, not of another system? */
+extern bool check_element_class(const uint8_t class[8]);
+
+/*
+ * The most shards: enough for 10^10 elements at one percent, or 10^9 at the lowest
+ * error rate.  Whoever asks for them gets all their filters at once, of up to
+ * SHARD_BYTES (shards.c): 18 GB.
+ */
+#define MAX_SHARDS		(1 << 24)
+
+/*
+ * The number of filters for "params", which are those of the whole set, and the
+ * parameters of each of them.  Returns 0 if there would be more than MAX_SHARDS.
+ */
+extern uint64_t filter_plan_shards(const FilterParams *params,
+								   FilterParams *each);
 
 #endif							/* FILTER_FILTER_H */

@@ -60,6 +60,16 @@ image_get_layer(const uint8_t *image, int i, FilterLayer *layer)
 									 layer->size / 8);
 }
 
+int
+image_get_layers(const uint8_t *image, FilterLayer layers[IMAGE_MAX_LAYERS])
+{
+	int			count = image_layers(image);
+
+	for (int i = 0; i < count; i++)
+		image_get_layer(image, i, &layers[i]);
+	return count;
+}
+
 /* Write the whole descriptor, including reserved bytes. */
 void
 image_put_layer(uint8_t *image, int i, const FilterLayer *layer)

@@ -181,6 +181,14 @@ layout_has_blocks(FilterLayout layout)
 	return layout == LAYOUT_BLOCK512 || layout == LAYOUT_BLOCK512X2;
 }
 
+/* May an element's bits be anywhere in such a layer?  Then its size is in bits. */
+static inline bool
+layout_is_flat(FilterLayout layout)
+{
+	return layout == LAYOUT_SMALL || layout == LAYOUT_CLASSIC ||
+		layout == LAYOUT_FOREIGN;
+}
+
 /* The number of blocks that an element has in a layer of blocks */
 static inline unsigned
 layer_blocks(FilterLayout layout)
@@ -381,6 +389,10 @@ extern void image_put_layer(uint8_t *image, int i, const FilterLayer *layer);
  * counted.
  */
 extern void image_get_layer(const uint8_t *image, int i, FilterLayer *layer);
+
+/* The fields of all layers, whose number is returned */
+extern int	image_get_layers(const uint8_t *image,
+							 FilterLayer layers[IMAGE_MAX_LAYERS]);
 
 /*
  * The same with the header and descriptors alone.  Of a compact image, which

@@ -1,125 +1,11 @@
 /*
  * layouts.h
- *	  The only table of layouts: the operations of each.
- *
- * Code outside of a layout's own files calls through this table instead of
- * testing for a layout.  To add one, see docs/dev/internals.md.
+ *	  The only table of layouts, and that of the types.
  */
 #ifndef FILTER_LAYOUTS_H
 #define FILTER_LAYOUTS_H
 
-#include "plan.h"
-
-/*
- * The operations of a layout, or of a family of layouts that the layers of one
- * filter may have.  Those without a comment are the functions of filter.h of
- * the same name.  Operations on layers are NULL for sets, which have none.
- */
-typedef struct FilterOps
-{
-	/* The type of filters with layers of this family.  Sets are of any. */
-	FilterKind	kind;
-
-	/* Is an element in as often as it was added? */
-	bool		multiset;
-
-	/* May the filter have no room for an element before it is at capacity? */
-	bool		full_early;
-
-	/* Has a layer a detail? */
-	bool		detailed;
-
-	/*
-	 * The number of bits of a layer, and of bytes that it takes.  The latter
-	 * is NULL if the bits take no more than they need.
-	 */
-	uint64_t	(*layer_bits) (const FilterLayer *layer);
-	uint64_t	(*layer_bytes) (const FilterLayer *layer);
-
-	/* Reading; count is NULL if it is at most 1 */
-	bool		(*contains) (const uint8_t *image, uint64_t hash);
-	void		(*contains_batch) (const uint8_t *image,
-								   const uint64_t *hashes, size_t count,
-								   bool *found);
-	unsigned	(*slices) (const uint8_t *header);
-	bool		(*contains_sliced) (const uint8_t *header, uint64_t hash,
-									FilterFetch fetch, void *from);
-	unsigned	(*count) (const uint8_t *image, uint64_t hash);
-
-	/*
-	 * Estimates.  error_rate is NULL if it is 0, layer_bits_set if it is the
-	 * layer's own number, header_cardinality if cardinality reads no more
-	 * than the header.
-	 */
-	double		(*cardinality) (const uint8_t *image);
-	double		(*header_cardinality) (const uint8_t *header);
-	double		(*error_rate) (const uint8_t *image);
-	double		(*layer_cardinality) (const FilterLayer *layer);
-	uint64_t	(*layer_bits_set) (const FilterLayer *layer);
-
-	/*
-	 * Might the last layer be full before it has "count" more elements?  NULL
-	 * if the estimated number of its elements tells.
-	 */
-	bool		(*may_fill) (const uint8_t *image, uint64_t count);
-
-	/*
-	 * Changing; add_unique_batch and compact are NULL but for cuckoo filters,
-	 * add_batch is NULL if our hashes mean nothing in the filter
-	 */
-	size_t		(*add_batch) (uint8_t *image, const uint64_t *hashes,
-							  size_t count);
-	size_t		(*add_unique_batch) (uint8_t *image, const uint64_t *hashes,
-									 size_t count);
-	FilterRemoval (*remove) (uint8_t *image, uint64_t hash);
-	uint64_t	(*compact) (uint8_t *image);
-
-	/*
-	 * Plan the layer after "count" others, or the first; false if it would be
-	 * too large.  "waiting" elements are to be added to it at once.  NULL if
-	 * filters are not made for a capacity.
-	 */
-	bool		(*plan_layer) (const FilterParams *params,
-							   const FilterLayer *before, int count,
-							   uint64_t waiting, FilterLayer *layer);
-
-	/* Empty a layer of the image; NULL if only bits_set tells of elements */
-	void		(*clear_layer) (const uint8_t *image, FilterLayer *layer);
-
-	/*
-	 * Can the layers of two filters, otherwise compatible, be those of one?
-	 * NULL: whenever the first ones are of one shape.
-	 */
-	bool		(*compatible) (const uint8_t *a, const uint8_t *b);
-
-	/*
-	 * Plan the layers of a union; plan_union_apart keeps those of b beside
-	 * those of a, and is NULL if unite always succeeds.  unite fills an image
-	 * that has the header and descriptors of the plan.  The operations in
-	 * place are NULL if they might fail half-way.
-	 */
-	FilterStatus (*plan_union) (const uint8_t *a, const uint8_t *b,
-								FilterPlan *plan);
-	FilterStatus (*plan_union_apart) (const uint8_t *a, const uint8_t *b,
-									  FilterPlan *plan);
-	bool		(*unite) (uint8_t *image, const uint8_t *a, const uint8_t *b,
-						  const FilterPlan *plan);
-	void		(*unite_in_place) (uint8_t *a, const uint8_t *b,
-								   const FilterPlan *plan);
-	void		(*intersect_in_place) (uint8_t *a, const uint8_t *b);
-
-	/*
-	 * For check.c, called in this order; each returns NULL or the fault. They
-	 * check the header (of a set, everything); the fields of layer i, which
-	 * has a layout of this family and follows valid layers; its bits, which
-	 * lie within the image.
-	 */
-	const char *(*check_image) (const uint8_t *image);
-	const char *(*check_layer) (const uint8_t *image, int i,
-								const FilterLayer *layer);
-	const char *(*check_bits) (const uint8_t *image, int i,
-							   const FilterLayer *layer);
-} FilterOps;
+#include "ops.h"
 
 typedef struct LayoutEntry
 {
@@ -156,14 +42,6 @@ image_ops(const uint8_t *image)
 	FilterLayout layout = image_layout(image);
 
 	return layouts[(int) layout < layout_count ? layout : LAYOUT_BLOCK512].ops;
-}
-
-/* The number of bytes that a layer takes */
-static inline uint64_t
-ops_layer_bytes(const FilterOps *ops, const FilterLayer *layer)
-{
-	return ops->layer_bytes ? ops->layer_bytes(layer) :
-		image_aligned((ops->layer_bits(layer) + 7) / 8);
 }
 
 #endif							/* FILTER_LAYOUTS_H */

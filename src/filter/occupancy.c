@@ -9,16 +9,12 @@
  * That the bits of one element are in one block, or in two, matters little for
  * their sum.
  */
-#include "occupancy.h"
+#include "sizing.h"
 
 #include <math.h>
 
 #include "block512.h"
 
-/*
- * Probability that one element, which sets k bits, leaves d given bits of a
- * lane clear
- */
 double
 block_spares(unsigned k, int d)
 {
@@ -32,21 +28,15 @@ block_spares(unsigned k, int d)
 uint64_t
 bloom_layer_bits(const FilterLayer *layer)
 {
-	return layer->layout == LAYOUT_SMALL ? layer->size :
+	return layout_is_flat(layer->layout) ? layer->size :
 		layer->size * BLOCK_BITS;
-}
-
-uint64_t
-bloom_layer_bytes(const FilterLayer *layer)
-{
-	return image_aligned(bloom_layer_bits(layer) / 8);
 }
 
 /* log of the expected share of clear bits that each element leaves clear */
 static double
 log_spared(const FilterLayer *layer)
 {
-	if (layer->layout == LAYOUT_SMALL)
+	if (layout_is_flat(layer->layout))
 		return layer->hashes * log1p(-1.0 / layer->size);
 	return log1p(-(layer_blocks(layer->layout) *
 				   (1 - block_spares(layer->hashes, 1)) / layer->size));

@@ -33,6 +33,27 @@ typedef struct FilterPlan
 	int			from_b[IMAGE_MAX_LAYERS];
 } FilterPlan;
 
+/* Plan the layers of an image, which is a or b of a union. */
+static inline void
+plan_side(FilterPlan *plan, const uint8_t *image, bool is_a)
+{
+	plan->layers = image_get_layers(image, plan->layer);
+	for (int i = 0; i < plan->layers; i++)
+	{
+		plan->from_a[i] = is_a ? i : -1;
+		plan->from_b[i] = is_a ? -1 : i;
+	}
+}
+
+/* Move entry "from" of the plan to "to". */
+static inline void
+plan_move(FilterPlan *plan, int to, int from)
+{
+	plan->layer[to] = plan->layer[from];
+	plan->from_a[to] = plan->from_a[from];
+	plan->from_b[to] = plan->from_b[from];
+}
+
 /*
  * Returns "bytes" bytes from an offset in an image that is not in memory, valid
  * until the next call

@@ -14,6 +14,7 @@
 #include "set.h"
 
 #include "interrupt.h"
+#include "ops.h"
 
 /*
  * Maximum number of hashes that are sorted by way of a copy, which stays in the
@@ -301,7 +302,7 @@ set_retain(uint8_t *image,
 	image_set_count(image, kept);
 }
 
-bool
+static bool
 set_contains(const uint8_t *image, uint64_t hash)
 {
 	if (!image_is_unsorted(image))
@@ -312,7 +313,7 @@ set_contains(const uint8_t *image, uint64_t hash)
 	return false;
 }
 
-FilterRemoval
+static FilterRemoval
 set_remove(uint8_t *image, uint64_t hash)
 {
 	uint64_t	count = image_count(image);
@@ -329,7 +330,7 @@ set_remove(uint8_t *image, uint64_t hash)
 	return FILTER_REMOVED;
 }
 
-void
+static void
 set_contains_batch(const uint8_t *image, const uint64_t *hashes, size_t count,
 				   bool *found)
 {
@@ -337,7 +338,7 @@ set_contains_batch(const uint8_t *image, const uint64_t *hashes, size_t count,
 		found[i] = set_contains(image, hashes[i]);
 }
 
-double
+static double
 set_cardinality(const uint8_t *image)
 {
 	return image_count(image);
@@ -353,7 +354,7 @@ check_empty(const uint8_t *image)
 	return NULL;
 }
 
-const char *
+static const char *
 set_check_image(const uint8_t *image)
 {
 	uint64_t	count = image_count(image);
@@ -376,3 +377,11 @@ set_check_image(const uint8_t *image)
 	}
 	return NULL;
 }
+
+const FilterOps set_ops = {
+	.contains = set_contains,
+	.contains_batch = set_contains_batch,
+	.cardinality = set_cardinality,
+	.remove = set_remove,
+	.check_image = set_check_image
+};

@@ -6,7 +6,7 @@
 #ifndef FILTER_SET_H
 #define FILTER_SET_H
 
-#include "plan.h"
+#include "image.h"
 
 /*
  * Sort "count" little-endian hashes in place, and remove duplicates.  Returns
@@ -44,14 +44,6 @@ extern void set_merge(uint8_t *to, const uint8_t *a, const uint8_t *b);
 extern void set_retain(uint8_t *image,
 					   bool (*contains) (const uint8_t *other, uint64_t hash),
 					   const uint8_t *other);
-
-/* The operations of layouts.h */
-extern bool set_contains(const uint8_t *image, uint64_t hash);
-extern void set_contains_batch(const uint8_t *image, const uint64_t *hashes,
-							   size_t count, bool *found);
-extern double set_cardinality(const uint8_t *image);
-extern FilterRemoval set_remove(uint8_t *image, uint64_t hash);
-extern const char *set_check_image(const uint8_t *image);
 
 /* Append one hash.  Inline, because it is the step of an aggregate. */
 static inline void

@@ -8,11 +8,9 @@
  * binomial: nearly its mean, with the square root of it as standard deviation.
  * Each gets a capacity for somewhat more than the mean.
  */
-#include "shards.h"
+#include "filter.h"
 
 #include <math.h>
-
-#include "filter.h"
 
 /*
  * The largest filter of a row: a page has room for several, and for their new

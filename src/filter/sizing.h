@@ -18,10 +18,9 @@
 
 /*
  * The number of bits of a layer of a Bloom or a cuckoo filter, and the number
- * of bytes that it takes.  They depend on layout, hashes and size only.
+ * of bytes that the latter takes.  They depend on layout, hashes and size only.
  */
 extern uint64_t bloom_layer_bits(const FilterLayer *layer);
-extern uint64_t bloom_layer_bytes(const FilterLayer *layer);
 extern uint64_t cuckoo_layer_bits(const FilterLayer *layer);
 extern uint64_t cuckoo_layer_bytes(const FilterLayer *layer);
 
@@ -76,6 +75,23 @@ extern bool blocks_plan(uint64_t capacity, double error_rate, LayerUse use,
 						uint64_t max_bits, FilterLayer *layer);
 
 /*
+ * Up to this number of elements, a layer has the layout small.  Such a layer
+ * takes fewer bits than one of blocks; from about here on, the difference is
+ * less than 5 % at an error rate of 1 %, and the probe of a block, which reads
+ * one cache line, is faster.
+ */
+#define SMALL_CAPACITY_MAX		1500
+
+/* Bounds of the bits that an element has, and of the bytes of a layer */
+#define SMALL_MAX_HASHES		24
+#define SMALL_MAX_BYTES			8191
+
+/* As layer_plan(), and layer_expected_error_rate(), of small layers */
+extern bool small_plan(uint64_t capacity, double error_rate, LayerUse use,
+					   FilterLayer *layer);
+extern double small_expected_error_rate(const FilterLayer *layer, double n);
+
+/*
  * The share of a growing filter's error rate for its first layer, and for the
  * layer after "index" others, given the first one's
  */
@@ -83,6 +99,31 @@ extern double first_layer_error_rate(uint64_t capacity, double error_rate,
 									 bool exact);
 extern double next_layer_error_rate(double error_rate, double first,
 									int index);
+
+/*
+ * Limits of the number of bits of a fingerprint.  With fewer, too many elements
+ * are of one class; see cuckoo_sizing.c.  The 31st layer after the first of a
+ * filter of the lowest error rate needs the maximum.
+ */
+#define CUCKOO_MIN_FINGERPRINT	6
+#define CUCKOO_MAX_FINGERPRINT	40
+
+/* One in each half: an element's two windows always differ. */
+#define CUCKOO_MIN_WINDOWS		2
+
+/* Slots of a number of windows, which overlap by one */
+static inline uint64_t
+cuckoo_slots(uint64_t windows)
+{
+	return windows + 1;
+}
+
+/* A slot is one bit wider than a fingerprint: the offset in the window */
+static inline unsigned
+cuckoo_width(unsigned fingerprint)
+{
+	return fingerprint + 1;
+}
 
 /*
  * The same for a cuckoo filter, its first layer, or the next of one that has
@@ -106,6 +147,12 @@ extern double elements_from_bits(double bits, double bits_set,
 								 double log_spared);
 
 /* The rest is for layers of Bloom filters. */
+
+/*
+ * The probability that one element, which picks k bits of a block, leaves d
+ * given bits of a lane clear
+ */
+extern double block_spares(unsigned k, int d);
 
 /*
  * The expected number of set bits of a layer with n elements, its standard

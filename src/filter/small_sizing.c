@@ -17,7 +17,7 @@
  * elements: a GROUP BY makes many filters of one error rate.  Because of the
  * cache, the functions of this file are not thread-safe.
  */
-#include "small_sizing.h"
+#include "sizing.h"
 
 #include <math.h>
 

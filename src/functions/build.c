@@ -13,7 +13,6 @@
 
 #include "access/htup_details.h"
 #include "filter/classic.h"
-#include "filter/shards.h"
 #include "funcapi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"

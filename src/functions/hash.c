@@ -13,7 +13,7 @@
 
 #include "callsite.h"
 #include "filter/bytes.h"
-#include "filter/check.h"
+#include "filter/filter.h"
 #include "libpq/pqformat.h"
 #include "utils/builtins.h"
 

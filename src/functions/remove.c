@@ -176,6 +176,6 @@ bloomfilter_plain(PG_FUNCTION_ARGS)
 	check_status(filter_plan_plain(image, &plan), image);
 	result = palloc0(VARHDRSZ + plan.bytes);
 	SET_VARSIZE(result, VARHDRSZ + plan.bytes);
-	filter_plain((uint8 *) VARDATA(result), image, &plan);
+	filter_copy((uint8 *) VARDATA(result), image, &plan);
 	PG_RETURN_POINTER(result);
 }

@@ -120,7 +120,8 @@ typedef struct Adding
 	Relation	index;
 	int			number;			/* of the layer, from 0 */
 	const MembershipLayer *layer;
-	unsigned	fraction;		/* by which it may be overfilled, see bits_max() */
+	unsigned	fraction;		/* by which it may be overfilled, see
+								 * bits_max() */
 	bool		anyway;			/* add even if the layer is full */
 	bool		full;			/* out: the layer was full, or is now */
 	/* if elements have two blocks */

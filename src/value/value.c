@@ -659,7 +659,7 @@ writer_grow(FilterWriter *writer, uint64 waiting)
 	check_plan(filter_plan_growth(writer->image, waiting, &plan), &plan,
 			   writer->image);
 	writer_fresh(writer, plan.bytes, true, &fresh);
-	filter_grow(fresh.image, writer->image, &plan);
+	filter_copy(fresh.image, writer->image, &plan);
 	writer_take(writer, &fresh);
 }
 

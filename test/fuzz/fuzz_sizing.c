@@ -10,7 +10,6 @@
 #include <math.h>
 
 #include "../../src/filter/classic.h"
-#include "../../src/filter/small_sizing.h"
 
 /* Bytes of an image that is filled in; of larger ones the header is enough. */
 #define FILLED_MAX		((uint64_t) 1 << 20)

@@ -12,7 +12,6 @@
 
 #include "../../src/filter/classic.h"
 #include "../../src/filter/cuckoo.h"
-#include "../../src/filter/small_sizing.h"
 
 /* One in this many repairs is left out. */
 #define REPAIRS_FOR_ONE_LEFT	64

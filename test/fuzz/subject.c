@@ -388,7 +388,7 @@ grow(Subject *subject)
 		return false;
 	find_elements(subject->image, found);
 	larger = allocate_image(plan.bytes);
-	filter_grow(larger, subject->image, &plan);
+	filter_copy(larger, subject->image, &plan);
 	subject_take(subject, larger);
 	must_keep("growth", found, subject->image);
 	return true;

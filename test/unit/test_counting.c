@@ -5,8 +5,6 @@
  */
 #include "unit.h"
 
-#include "../../src/filter/counting.h"
-#include "../../src/filter/small_sizing.h"
 
 typedef struct Kind
 {
@@ -60,7 +58,7 @@ bits_of(const uint8_t *image, uint64_t hash)
 	if (filter_plan_plain(image, &plan) != FILTER_OK)
 		give_up("cannot plan a filter without counters");
 	plain = allocate_image(plan.bytes);
-	filter_plain(plain, image, &plan);
+	filter_copy(plain, image, &plan);
 	memset(image_layer_bits(plain, 0), 0, image_layer_bytes(plain, 0));
 	image_put_bits_set(plain, 0, 0);
 	if (filter_add_batch(plain, &hash, 1) != 1)
@@ -249,7 +247,7 @@ test_plain(void)
 		if (filter_plan_plain(counting, &plan) != FILTER_OK)
 			give_up("cannot plan a filter without counters");
 		same = allocate_image(plan.bytes);
-		filter_plain(same, counting, &plan);
+		filter_copy(same, counting, &plan);
 		expect(image_bytes(same) == image_bytes(plain) &&
 			   memcmp(same, plain, image_bytes(plain)) == 0,
 			   "%s: other bytes", kinds[i].name);

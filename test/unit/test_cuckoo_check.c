@@ -397,7 +397,7 @@ exercise(const uint8_t *image, const uint8_t *sample)
 	{
 		uint8_t    *larger = allocate_image(plan.bytes);
 
-		filter_grow(larger, copy, &plan);
+		filter_copy(larger, copy, &plan);
 		expect_sound("growth", larger);
 		filter_add_batch(larger, hashes, lengthof(hashes));
 		for (int i = 0; i < lengthof(hashes); i += 2)

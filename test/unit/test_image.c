@@ -8,7 +8,6 @@
  */
 #include "mutations.h"
 
-#include "../../src/filter/small_sizing.h"
 
 #include <math.h>
 
@@ -779,7 +778,7 @@ exercise(const uint8_t *image, const uint8_t *sample)
 		{
 			uint8_t    *larger = allocate_image(plan.bytes);
 
-			filter_grow(larger, copy, &plan);
+			filter_copy(larger, copy, &plan);
 			expect_sound("growth", larger);
 			filter_add_batch(larger, hashes, lengthof(hashes));
 			expect_sound("adding once grown", larger);

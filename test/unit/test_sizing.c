@@ -10,8 +10,6 @@
 
 #include "../../src/filter/bloom.h"
 #include "../../src/filter/classic.h"
-#include "../../src/filter/shards.h"
-#include "../../src/filter/small_sizing.h"
 
 /* Header and descriptor of a filter of one layer */
 #define ONE_LAYER		(IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES)

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "../interrupt.h"
+#include "../sizing.h"
 
 double
 best_bits(double n, double error_rate)
@@ -19,6 +20,41 @@ double
 best_hashes(double bits, double n)
 {
 	return bits / n * M_LN2;
+}
+
+double
+foreign_log_spared(const FilterLayer *layer)
+{
+	return layer->hashes * log1p(-1.0 / ((double) layer->size + 1));
+}
+
+void
+foreign_set_full(const ForeignFormat *format, FilterLayer *layer)
+{
+	double		m = (double) layer->size;
+	double		n = (double) layer->capacity;
+	double		log_clear = n * foreign_log_spared(layer);
+	double		clear = exp(log_clear);
+	double		variance = m * clear * (1 - (1 - log_clear) * clear);
+	double		full;
+
+	if (format->more_variance)
+		variance += format->more_variance(layer);
+	full = ceil(m * (1 - clear) + FULL_SIGMAS * sqrt(variance > 0 ? variance : 0));
+	/* more than all of them, in different places, cannot be needed */
+	if (full > n * layer->hashes)
+		full = n * layer->hashes;
+	layer->bits_full = full >= m ? layer->size : (uint64_t) full;
+}
+
+void
+foreign_set_capacity(const ForeignFormat *format, FilterLayer *layer)
+{
+	double		n = format->capacity ? format->capacity(layer) :
+		(double) layer->size * M_LN2 / (layer->hashes - 0.5);
+
+	layer->capacity = n < 1 ? 1 : (uint64_t) n;
+	foreign_set_full(format, layer);
 }
 
 static inline uint8_t

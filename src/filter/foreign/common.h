@@ -21,6 +21,18 @@ smaller(uint64_t a, uint64_t b)
 extern double best_bits(double n, double error_rate);
 extern double best_hashes(double bits, double n);
 
+/* Log of the expected share of clear bits that each element leaves clear */
+extern double foreign_log_spared(const FilterLayer *layer);
+
+/*
+ * Set the layer's bits_full for its capacity, or both for a layer of which only
+ * size and hashes are known: then the capacity is the largest for which the
+ * other system would have chosen that number of hashes.
+ */
+extern void foreign_set_full(const ForeignFormat *format, FilterLayer *layer);
+extern void foreign_set_capacity(const ForeignFormat *format,
+								 FilterLayer *layer);
+
 /* Copy bits from one order to the other; each order is its own opposite. */
 extern void copy_bits(uint8_t *to, const uint8_t *from, uint64_t bytes,
 					  BitOrder order);

@@ -17,6 +17,7 @@
 #include <math.h>
 
 #include "../bits.h"
+#include "../ops.h"
 #include "../sizing.h"
 #include "common.h"
 
@@ -37,7 +38,7 @@ foreign_contains_sliced(const uint8_t *header, const ForeignHash *hash,
 }
 
 /* A block is one slice; each of other bits may be in another one. */
-unsigned
+static unsigned
 foreign_slices(const uint8_t *header)
 {
 	bool		blocks = foreign_image_format(header)->blocks;
@@ -90,77 +91,35 @@ foreign_add_batch(uint8_t *image, const ForeignHash *hashes, size_t count)
  * A hash of ours tells nothing about an element of such a filter, and no caller
  * looks one up.  "Perhaps" is the answer that is never wrong.
  */
-bool
-foreign_contains_ours(const uint8_t *image, uint64_t hash)
+static bool
+contains_ours(const uint8_t *image, uint64_t hash)
 {
 	return true;
 }
 
-void
-foreign_contains_ours_batch(const uint8_t *image, const uint64_t *hashes,
-							size_t count, bool *found)
+static void
+contains_ours_batch(const uint8_t *image, const uint64_t *hashes,
+					size_t count, bool *found)
 {
 	memset(found, true, count * sizeof(bool));
 }
 
-bool
-foreign_contains_ours_sliced(const uint8_t *header, uint64_t hash,
-							 FilterFetch fetch, void *from)
+static bool
+contains_ours_sliced(const uint8_t *header, uint64_t hash,
+					 FilterFetch fetch, void *from)
 {
 	return true;
-}
-
-/* Log of the expected share of clear bits that each element leaves clear */
-static double
-log_spared(const FilterLayer *layer)
-{
-	return layer->hashes * log1p(-1.0 / ((double) layer->size + 1));
-}
-
-void
-foreign_set_full(const ForeignFormat *format, FilterLayer *layer)
-{
-	double		m = (double) layer->size;
-	double		n = (double) layer->capacity;
-	double		log_clear = n * log_spared(layer);
-	double		clear = exp(log_clear);
-	double		variance = m * clear * (1 - (1 - log_clear) * clear);
-	double		full;
-
-	if (format->more_variance)
-		variance += format->more_variance(layer);
-	full = ceil(m * (1 - clear) + FULL_SIGMAS * sqrt(variance > 0 ? variance : 0));
-	/* more than all of them, in different places, cannot be needed */
-	if (full > n * layer->hashes)
-		full = n * layer->hashes;
-	layer->bits_full = full >= m ? layer->size : (uint64_t) full;
-}
-
-void
-foreign_set_capacity(const ForeignFormat *format, FilterLayer *layer)
-{
-	double		n = format->capacity ? format->capacity(layer) :
-		(double) layer->size * M_LN2 / (layer->hashes - 0.5);
-
-	layer->capacity = n < 1 ? 1 : (uint64_t) n;
-	foreign_set_full(format, layer);
-}
-
-uint64_t
-foreign_layer_bits(const FilterLayer *layer)
-{
-	return layer->size;
 }
 
 double
 foreign_layer_cardinality(const FilterLayer *layer)
 {
 	return elements_from_bits((double) layer->size, (double) layer->bits_set,
-							  log_spared(layer));
+							  foreign_log_spared(layer));
 }
 
 /* RedisBloom adds an element to one layer. */
-double
+static double
 foreign_cardinality(const uint8_t *image)
 {
 	double		sum = 0;
@@ -176,7 +135,7 @@ foreign_cardinality(const uint8_t *image)
 }
 
 /* Reads the header alone. */
-double
+static double
 foreign_error_rate(const uint8_t *image)
 {
 	const ForeignFormat *format = foreign_image_format(image);
@@ -201,7 +160,7 @@ foreign_error_rate(const uint8_t *image)
 }
 
 /* Might the last layer be full before it has "count" more elements? */
-bool
+static bool
 foreign_may_fill(const uint8_t *image, uint64_t count)
 {
 	FilterLayer last;
@@ -213,7 +172,7 @@ foreign_may_fill(const uint8_t *image, uint64_t count)
 }
 
 /* The layer of the image as it was created */
-void
+static void
 foreign_clear_layer(const uint8_t *image, FilterLayer *layer)
 {
 	layer->bits_set = 0;
@@ -221,7 +180,7 @@ foreign_clear_layer(const uint8_t *image, FilterLayer *layer)
 	layer->detail &= ~foreign_image_format(image)->clear_unsets;
 }
 
-const char *
+static const char *
 foreign_check_image(const uint8_t *image)
 {
 	ForeignType type;
@@ -243,7 +202,7 @@ foreign_check_image(const uint8_t *image)
 	return NULL;
 }
 
-const char *
+static const char *
 foreign_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 {
 	const ForeignFormat *format = foreign_image_format(image);
@@ -272,7 +231,7 @@ foreign_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 	return format->check_layer ? format->check_layer(&first, layer) : NULL;
 }
 
-const char *
+static const char *
 foreign_check_bits(const uint8_t *image, int i, const FilterLayer *layer)
 {
 	const ForeignFormat *format = foreign_image_format(image);
@@ -282,5 +241,27 @@ foreign_check_bits(const uint8_t *image, int i, const FilterLayer *layer)
 
 	if (format->counted)
 		counted.bits_full = 0;	/* is another number there */
-	return fault ? fault : bits_check(image, i, &counted, layer->size);
+	return fault ? fault : bits_check(image, i, &counted);
 }
+
+const FilterOps foreign_ops = {
+	.kind = FILTER_BLOOM,
+	.detailed = true,
+	.layer_bits = bloom_layer_bits,
+	.contains = contains_ours,
+	.contains_batch = contains_ours_batch,
+	.slices = foreign_slices,
+	.contains_sliced = contains_ours_sliced,
+	.cardinality = foreign_cardinality,
+	.error_rate = foreign_error_rate,
+	.layer_cardinality = foreign_layer_cardinality,
+	.may_fill = foreign_may_fill,
+	.clear_layer = foreign_clear_layer,
+	.compatible = foreign_compatible,
+	.plan_union = foreign_plan_union,
+	.unite = foreign_unite,
+	.intersect_in_place = foreign_intersect_in_place,
+	.check_image = foreign_check_image,
+	.check_layer = foreign_check_layer,
+	.check_bits = foreign_check_bits
+};

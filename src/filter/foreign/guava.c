@@ -89,18 +89,16 @@ guava_write(Writer *writer, const ForeignFormat *format, const uint8_t *image,
 	return true;
 }
 
-/* What all versions share */
+/* What both versions share */
 #define GUAVA_OPS \
-	.unit = WORD_BITS, \
-	.size = guava_size, \
-	.order = BITS_IN_BIG_WORDS, \
+	GUAVA_WORDS, \
+	.forms = GUAVA_FORMS, \
 	.parse = guava_parse, \
 	.write = guava_write
 
 const ForeignFormat guava_format = {
 	.name = "guava",
 	.code = 'G',
-	.forms = GUAVA_FORMS,
 	.hash = mitz64_hash,
 	.places = &mitz64_places,
 	GUAVA_OPS
@@ -109,7 +107,6 @@ const ForeignFormat guava_format = {
 const ForeignFormat guava32_format = {
 	.name = "guava:mitz32",
 	.code = 'g',
-	.forms = GUAVA_FORMS,
 	.hash = mitz32_hash,
 	.places = &mitz32_places,
 	GUAVA_OPS

@@ -20,6 +20,12 @@ extern ForeignHash mitz32_hash(uint64_t seed, const uint8_t *bytes,
 extern const ForeignPlaces mitz64_places;
 extern const ForeignPlaces mitz32_places;
 
+/* The filter is as large as Guava's, and is Java's words behind a header. */
+#define GUAVA_WORDS \
+	.unit = WORD_BITS, \
+	.size = guava_size, \
+	.order = BITS_IN_BIG_WORDS
+
 extern double guava_size(double n, double error_rate, FilterLayer *layer);
 
 #endif							/* FILTER_FOREIGN_GUAVA_H */

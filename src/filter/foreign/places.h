@@ -33,21 +33,15 @@ static inline ProbeLayer
 probe_layer(const uint8_t *image, int i)
 {
 	const uint8_t *at = image_layer_at(image, i);
+	uint64_t	m = get64(at + LAYER_OFF_SIZE);
 	ProbeLayer	layer = {
 		.bits = (uint8_t *) image + get64(at + LAYER_OFF_OFFSET),
-		.m = get64(at + LAYER_OFF_SIZE),
+		/* if it was damaged on disk, the answer may be wrong, but no division */
+		.m = m + (m == 0),
 		.k = at[LAYER_OFF_HASHES]
 	};
 
-	/* if it was damaged on disk, the answer may be wrong, but no division */
-	layer.m += layer.m == 0;
 	return layer;
-}
-
-static inline bool
-bit_is_set(const uint8_t *bits, uint64_t place)
-{
-	return ((bits[place / 8] >> (place % 8)) & 1) != 0;
 }
 
 /* Does a layer contain the element, whose first place is "place"? */
@@ -131,13 +125,7 @@ layer_add(ForeignPlace place_of, const ProbeLayer *layer,
 	unsigned	added = 0;
 
 	for (unsigned i = 0; i < layer->k; i++)
-	{
-		uint64_t	place = place_of(hash, i, layer->m);
-		uint8_t		bit = 1 << (place % 8);
-
-		added += (layer->bits[place / 8] & bit) == 0;
-		layer->bits[place / 8] |= bit;
-	}
+		added += set_bit(layer->bits, place_of(hash, i, layer->m));
 	return added;
 }
 

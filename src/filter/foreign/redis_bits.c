@@ -90,6 +90,7 @@ redis_parse(const ForeignSource *source, ForeignImport *import)
 
 /* What both share */
 #define REDIS_OPS \
+	.forms = GUAVA_FORMS, \
 	.size = guava_size, \
 	.note_added = redis_note_added, \
 	.join = redis_join, \
@@ -103,7 +104,6 @@ redis_parse(const ForeignSource *source, ForeignImport *import)
 const ForeignFormat redis_guava32_format = {
 	.name = "redis-bits:guava32",
 	.code = 'b',
-	.forms = GUAVA_FORMS,
 	.hash = mitz32_hash,
 	.places = &mitz32_places,
 	.unit = 1,
@@ -113,7 +113,6 @@ const ForeignFormat redis_guava32_format = {
 const ForeignFormat redis_guava64_format = {
 	.name = "redis-bits:guava64",
 	.code = 'B',
-	.forms = GUAVA_FORMS,
 	.hash = mitz64_hash,
 	.places = &mitz64_places,
 	.unit = WORD_BITS,

@@ -85,13 +85,11 @@ bloom_hashes(double bits_per_element)
 static double
 redisbloom_size(double n, double error_rate, FilterLayer *layer)
 {
-	uint8_t		bytes[sizeof(uint64_t)];
 	double		bits_per_element;
 
 	layer->error_rate = error_rate * BLOOM_TIGHTENING;
 	bits_per_element = -(log(layer->error_rate) / BLOOM_LN2_SQUARED);
-	put_double(bytes, bits_per_element);
-	layer->bits_full = get64(bytes);
+	layer->bits_full = bits_of_double(bits_per_element);
 	layer->detail = DETAIL(0, OPTION_NOROUND | OPTION_FORCE64, BLOOM_EXPANSION);
 	layer->hashes = (unsigned) bloom_hashes(bits_per_element);
 	return floor(n * bits_per_element);
@@ -113,8 +111,7 @@ redisbloom_check_layer(const FilterLayer *first, const FilterLayer *layer)
 {
 	unsigned	options = DETAIL_OPTIONS(layer->detail);
 	unsigned	log_bits = DETAIL_LOG_BITS(layer->detail);
-	uint8_t		bytes[sizeof(uint64_t)];
-	double		bits_per_element;
+	double		bits_per_element = double_of_bits(layer->bits_full);
 
 	/* all but the size */
 	if (first->detail >> 8 != layer->detail >> 8)
@@ -129,8 +126,6 @@ redisbloom_check_layer(const FilterLayer *first, const FilterLayer *layer)
 		return "number of bits (n2) out of range";
 	if (layer->multiple > layer->capacity)
 		return "number of elements exceeds the capacity";
-	put64(bytes, layer->bits_full);
-	bits_per_element = get_double(bytes);
 	if (!(bits_per_element > 0 && bits_per_element <= IMAGE_MAX_BITS))
 		return "bits per element out of range";
 	if (bloom_hashes(bits_per_element) != layer->hashes)
@@ -325,14 +320,11 @@ redisbloom_write(Writer *writer, const ForeignFormat *format,
 	write_number(writer, DETAIL_GROWTH(first->detail), 4);
 	for (int i = 0; i < layers; i++)
 	{
-		uint8_t		error_rate[sizeof(uint64_t)];
-
 		image_get_shape(image, i, &layer);
 		write_number(writer, layer.size / 8, 8);
 		write_number(writer, layer.size, 8);
 		write_number(writer, layer.multiple, 8);
-		put_double(error_rate, layer.error_rate);
-		write_bytes(writer, error_rate, sizeof(error_rate), BITS_AS_OURS);
+		write_number(writer, bits_of_double(layer.error_rate), 8);
 		write_number(writer, layer.bits_full, 8);
 		write_number(writer, layer.hashes, 4);
 		write_number(writer, layer.capacity, 8);

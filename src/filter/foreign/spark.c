@@ -39,16 +39,6 @@ spark_hash(uint64_t seed, const uint8_t *bytes, size_t length)
 }
 
 static ForeignHash
-spark2_hash(uint64_t seed, const uint8_t *bytes, size_t length)
-{
-	ForeignHash hash = spark_hash(seed, bytes, length);
-
-	hash.a = (uint64_t) ((int64_t) (int32_t) hash.a * SPARK2_FACTOR);
-	hash.b = (uint64_t) (int64_t) (int32_t) hash.b;
-	return hash;
-}
-
-static ForeignHash
 spark_sql_hash(uint64_t seed, const uint8_t *bytes, size_t length)
 {
 	uint8_t		column[sizeof(uint64_t)];
@@ -57,13 +47,25 @@ spark_sql_hash(uint64_t seed, const uint8_t *bytes, size_t length)
 	return spark_hash(seed, column, sizeof(column));
 }
 
+/* The hash of version 2, by that of version 1 */
+static ForeignHash
+second_version(ForeignHash hash)
+{
+	hash.a = (uint64_t) ((int64_t) (int32_t) hash.a * SPARK2_FACTOR);
+	hash.b = (uint64_t) (int64_t) (int32_t) hash.b;
+	return hash;
+}
+
+static ForeignHash
+spark2_hash(uint64_t seed, const uint8_t *bytes, size_t length)
+{
+	return second_version(spark_hash(seed, bytes, length));
+}
+
 static ForeignHash
 spark_sql2_hash(uint64_t seed, const uint8_t *bytes, size_t length)
 {
-	uint8_t		column[sizeof(uint64_t)];
-
-	put64(column, foreign_xxh64(bytes, length, SPARK_SQL_SEED));
-	return spark2_hash(seed, column, sizeof(column));
+	return second_version(spark_sql_hash(seed, bytes, length));
 }
 
 static ALWAYS_INLINE uint64_t
@@ -125,52 +127,51 @@ spark_write(Writer *writer, const ForeignFormat *format, const uint8_t *image,
 	return true;
 }
 
-/* What all versions share */
+/* What both versions share, by the kind of the element's bytes */
 #define SPARK_OPS \
-	.unit = WORD_BITS, \
-	.size = guava_size, \
-	.order = BITS_IN_BIG_WORDS, \
+	GUAVA_WORDS, \
+	.forms = SPARK_FORMS, \
+	.integers = INTEGERS_LONG, \
+	.parse = spark_parse, \
+	.write = spark_write
+
+#define SPARK_SQL_OPS \
+	GUAVA_WORDS, \
+	.forms = SPARK_SQL_FORMS, \
+	.one_zero = true, \
 	.parse = spark_parse, \
 	.write = spark_write
 
 const ForeignFormat spark_format = {
+	SPARK_OPS,
 	.name = "spark",
 	.code = 's',
-	.forms = SPARK_FORMS,
-	.integers = INTEGERS_LONG,
 	.hash = spark_hash,
-	.places = &mitz32_places,
-	SPARK_OPS
+	.places = &mitz32_places
 };
 
 const ForeignFormat spark2_format = {
+	SPARK_OPS,
 	.name = "spark:v2",
 	.code = 'S',
-	.forms = SPARK_FORMS,
-	.integers = INTEGERS_LONG,
 	.hash = spark2_hash,
 	.places = &spark2_places,
-	.seed_bits = 32,
-	SPARK_OPS
+	.seed_bits = 32
 };
 
 const ForeignFormat spark_sql_format = {
+	SPARK_SQL_OPS,
 	.name = "spark-sql",
 	.code = 'q',
-	.forms = SPARK_SQL_FORMS,
-	.one_zero = true,
 	.hash = spark_sql_hash,
-	.places = &mitz32_places,
-	SPARK_OPS
+	.places = &mitz32_places
 };
 
 const ForeignFormat spark_sql2_format = {
+	SPARK_SQL_OPS,
 	.name = "spark-sql:v2",
 	.code = 'Q',
-	.forms = SPARK_SQL_FORMS,
-	.one_zero = true,
 	.hash = spark_sql2_hash,
 	.places = &spark2_places,
-	.seed_bits = 32,
-	SPARK_OPS
+	.seed_bits = 32
 };

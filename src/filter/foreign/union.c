@@ -12,6 +12,7 @@
 
 #include "../block512.h"
 #include "../interrupt.h"
+#include "common.h"
 
 /*
  * Of one format, form and seed, which the caller has compared: the same layers;

@@ -1,0 +1,140 @@
+/*
+ * ops.h
+ *	  What a layout is: its operations.
+ *
+ * Code outside of a layout's own files calls through these instead of testing
+ * for a layout.  To add one, see docs/dev/internals.md.
+ */
+#ifndef FILTER_OPS_H
+#define FILTER_OPS_H
+
+#include "plan.h"
+
+/*
+ * Prefetch distance of batches, in hashes: enough to hide a cache miss of some
+ * 100 ns behind probes of a few ns, and no more than the lines that a core can
+ * have in flight
+ */
+#define PREFETCH_AHEAD	16
+
+/*
+ * The operations of a layout, or of a family of layouts that the layers of one
+ * filter may have.  Those without a comment are the functions of filter.h of
+ * the same name.  Operations on layers are NULL for sets, which have none.
+ */
+typedef struct FilterOps
+{
+	/* The type of filters with layers of this family.  Sets are of any. */
+	FilterKind	kind;
+
+	/* Is an element in as often as it was added? */
+	bool		multiset;
+
+	/* May the filter have no room for an element before it is at capacity? */
+	bool		full_early;
+
+	/* Do layers of this family use the field "detail"? */
+	bool		detailed;
+
+	/*
+	 * The number of bits of a layer, and of bytes that it takes.  The latter
+	 * is NULL if the bits take no more than they need.
+	 */
+	uint64_t	(*layer_bits) (const FilterLayer *layer);
+	uint64_t	(*layer_bytes) (const FilterLayer *layer);
+
+	/* Reading; count is NULL if it is at most 1 */
+	bool		(*contains) (const uint8_t *image, uint64_t hash);
+	void		(*contains_batch) (const uint8_t *image,
+								   const uint64_t *hashes, size_t count,
+								   bool *found);
+	unsigned	(*slices) (const uint8_t *header);
+	bool		(*contains_sliced) (const uint8_t *header, uint64_t hash,
+									FilterFetch fetch, void *from);
+	unsigned	(*count) (const uint8_t *image, uint64_t hash);
+
+	/*
+	 * Estimates.  error_rate is NULL if it is 0, layer_bits_set if it is the
+	 * layer's own number, header_cardinality if cardinality reads no more
+	 * than the header.
+	 */
+	double		(*cardinality) (const uint8_t *image);
+	double		(*header_cardinality) (const uint8_t *header);
+	double		(*error_rate) (const uint8_t *image);
+	double		(*layer_cardinality) (const FilterLayer *layer);
+	uint64_t	(*layer_bits_set) (const FilterLayer *layer);
+
+	/*
+	 * Might the last layer be full before it has "count" more elements?  NULL
+	 * if the estimated number of its elements tells.
+	 */
+	bool		(*may_fill) (const uint8_t *image, uint64_t count);
+
+	/*
+	 * Changing; add_unique_batch and compact are NULL but for cuckoo filters,
+	 * add_batch is NULL if our hashes mean nothing in the filter
+	 */
+	size_t		(*add_batch) (uint8_t *image, const uint64_t *hashes,
+							  size_t count);
+	size_t		(*add_unique_batch) (uint8_t *image, const uint64_t *hashes,
+									 size_t count);
+	FilterRemoval (*remove) (uint8_t *image, uint64_t hash);
+	uint64_t	(*compact) (uint8_t *image);
+
+	/*
+	 * Plan the layer after "count" others, or the first; false if it would be
+	 * too large.  "waiting" elements are to be added to it at once.  NULL if
+	 * filters are not made for a capacity.
+	 */
+	bool		(*plan_layer) (const FilterParams *params,
+							   const FilterLayer *before, int count,
+							   uint64_t waiting, FilterLayer *layer);
+
+	/* Empty a layer of the image; NULL if only bits_set tells of elements */
+	void		(*clear_layer) (const uint8_t *image, FilterLayer *layer);
+
+	/*
+	 * Can the layers of two filters, otherwise compatible, be those of one?
+	 * NULL: whenever the first ones are of one shape.
+	 */
+	bool		(*compatible) (const uint8_t *a, const uint8_t *b);
+
+	/*
+	 * Plan the layers of a union; plan_union_apart keeps those of b beside
+	 * those of a, and is NULL if unite always succeeds.  unite fills an image
+	 * that has the header and descriptors of the plan.  The operations in
+	 * place are NULL if they might fail half-way.
+	 */
+	FilterStatus (*plan_union) (const uint8_t *a, const uint8_t *b,
+								FilterPlan *plan);
+	FilterStatus (*plan_union_apart) (const uint8_t *a, const uint8_t *b,
+									  FilterPlan *plan);
+	bool		(*unite) (uint8_t *image, const uint8_t *a, const uint8_t *b,
+						  const FilterPlan *plan);
+	void		(*unite_in_place) (uint8_t *a, const uint8_t *b,
+								   const FilterPlan *plan);
+	void		(*intersect_in_place) (uint8_t *a, const uint8_t *b);
+
+	/*
+	 * For check.c, called in this order; each returns NULL or the fault. They
+	 * check the header (of a set, everything); the fields of layer i, which
+	 * has a layout of this family and follows valid layers; its bits, which
+	 * lie within the image.
+	 */
+	const char *(*check_image) (const uint8_t *image);
+	const char *(*check_layer) (const uint8_t *image, int i,
+								const FilterLayer *layer);
+	const char *(*check_bits) (const uint8_t *image, int i,
+							   const FilterLayer *layer);
+} FilterOps;
+
+/* All of them, each in the file of its family; layouts.c has the table. */
+extern const FilterOps set_ops;
+extern const FilterOps bloom_ops;
+extern const FilterOps compact_ops;
+extern const FilterOps counting_ops;
+extern const FilterOps classic_ops;
+extern const FilterOps cuckoo_ops;
+extern const FilterOps foreign_ops;
+
+#endif							/* FILTER_OPS_H */
