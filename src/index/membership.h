@@ -103,6 +103,12 @@ typedef struct MembershipHasher
 
 /* handler.c */
 extern void membership_init(void);
+
+/* cost.c */
+extern void membership_costestimate(PlannerInfo *root, IndexPath *path,
+									double loop_count, Cost *startup_cost,
+									Cost *total_cost, Selectivity *selectivity,
+									double *correlation, double *pages);
 extern bool membership_is_method_of(const IndexOptInfo *info);
 
 /* key.c */

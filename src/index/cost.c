@@ -1,0 +1,373 @@
+/*
+ * cost.c
+ *	  What a scan of a membership index costs, for the planner.
+ *
+ * A scan reads no page of the table or all of them (handler.c), so its cost is that
+ * of the table times the probability that the index answers yes.
+ */
+#include "membership.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "catalog/pg_statistic.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
+#include "utils/spccache.h"
+
+/*
+ * Probability that a value is present that is not among the column's most
+ * common ones: even odds.  Only the index knows better, but a plan must not
+ * reveal it: policies or a view may hide the row from the user who sees the
+ * plan.
+ */
+#define PRESENT_UNKNOWN		0.5
+
+/* Cost of a scan that cannot use the index; more than any other path */
+#define COST_UNUSABLE		1.0e15
+
+/* Cost of hashing an element and probing a block, in operators: about 20 ns */
+#define PROBE_OPERATORS		4.0
+
+/*
+ * What a row of a page that is lossy in a bitmap costs more than in a sequential scan:
+ * its visibility is looked up for itself.  About 45 ns.  We count that where a yes is
+ * certain or its probability known, and not beside PRESENT_UNKNOWN, which is a guess.
+ */
+#define LOSSY_ROW_COST		(1.0 * cpu_tuple_cost)
+
+/*
+ * The selectivity above which one of "count" elements is among a column's most common
+ * ones, from its statistics; 1 if they have none.  Of other elements core assumes half
+ * of the lowest frequency, at most, and adds them up.
+ */
+static double
+least_common_element(HeapTuple statistics, int count)
+{
+	Form_pg_statistic form = (Form_pg_statistic) GETSTRUCT(statistics);
+	double		least = 1;
+	AttStatsSlot slot;
+
+	if (!get_attstatsslot(&slot, statistics, STATISTIC_KIND_MCELEM, InvalidOid,
+						  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS))
+		return least;
+	/* behind the frequencies of the elements is the lowest of them */
+	if (slot.nnumbers > slot.nvalues)
+		least = (count + 0.5) / 2 * slot.numbers[slot.nvalues] *
+			(1 - form->stanullfrac);
+	free_attstatsslot(&slot);
+	return least;
+}
+
+/* The same of an operator's array: of any of its elements, or of all */
+static double
+least_common_array(PlannerInfo *root, Node *array, int strategy,
+				   HeapTuple statistics)
+{
+	Const	   *known = (Const *) estimate_expression_value(root, array);
+	ArrayType  *value;
+
+	if (!IsA(known, Const) || known->constisnull)
+		return 1;
+	if (strategy == STRATEGY_CONTAINS)
+		return least_common_element(statistics, 1);
+	value = DatumGetArrayTypeP(known->constvalue);
+	return least_common_element(statistics,
+								ArrayGetNItems(ARR_NDIM(value), ARR_DIMS(value)));
+}
+
+/* The lowest frequency of a column's most common values; 1 if there are none */
+static double
+least_common_value(HeapTuple statistics)
+{
+	double		least = 1;
+	AttStatsSlot slot;
+
+	if (!get_attstatsslot(&slot, statistics, STATISTIC_KIND_MCV, InvalidOid,
+						  ATTSTATSSLOT_NUMBERS))
+		return least;
+	if (slot.nnumbers > 0)
+		least = slot.numbers[slot.nnumbers - 1];
+	free_attstatsslot(&slot);
+	return least;
+}
+
+/* A parameter that an expression takes from a row of an outer query */
+typedef struct OuterParameter
+{
+	PlannerInfo *root;
+	PlannerInfo *outer;			/* the query whose row it is; NULL: none found */
+	Node	   *item;			/* what it stands for there */
+} OuterParameter;
+
+/* An expression_tree_walker: finds the first one. */
+static bool
+find_outer_parameter(Node *node, void *context)
+{
+	OuterParameter *found = (OuterParameter *) context;
+
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Param))
+		return expression_tree_walker(node, find_outer_parameter, context);
+	if (((Param *) node)->paramkind != PARAM_EXEC)
+		return false;
+	for (found->outer = found->root->parent_root; found->outer != NULL;
+		 found->outer = found->outer->parent_root)
+	{
+		ListCell   *cell;
+
+		foreach(cell, found->outer->plan_params)
+		{
+			PlannerParamItem *param = lfirst_node(PlannerParamItem, cell);
+
+			found->item = param->item;
+			if (param->paramId == ((Param *) node)->paramid)
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * The probability that the index answers yes for a value of an outer query's row: the
+ * share of its column that the index contains.  1 if that is not known: then each
+ * execution may read the whole table.
+ */
+static double
+present_of_outer(const OuterParameter *param, const OpExpr *clause,
+				 IndexOptInfo *info)
+{
+	Var		   *var = (Var *) param->item;
+	Node	   *value = lsecond(clause->args);
+	RangeTblEntry *table;
+	PlannerInfo *outer;
+	Const	   *oid = makeConst(OIDOID, -1, InvalidOid, sizeof(Oid),
+								ObjectIdGetDatum(info->indexoid), false, true);
+	Relation	index;
+	Oid			left;
+	Oid			right;
+	Oid			type = InvalidOid;
+	double		share;
+
+	while (IsA(value, RelabelType))
+		value = (Node *) ((RelabelType *) value)->arg;
+	if (!IsA(value, Param) || !IsA(var, Var) || var->varattno <= 0 ||
+		info->nkeycolumns != 1)
+		return 1;
+	table = rt_fetch(var->varno, param->outer->parse->rtable);
+	/* policies may hide rows that are in its statistics */
+	if (table->rtekind != RTE_RELATION || table->securityQuals != NIL)
+		return 1;
+	/* the planner has locked it */
+	index = relation_open(info->indexoid, NoLock);
+	op_input_types(clause->opno, &left, &right);
+	if (!membership_of_arrays(index))
+		type = membership_key_type(index, 0, right, get_opcode(clause->opno));
+	relation_close(index, NoLock);
+	if (!OidIsValid(type))
+		return 1;
+	/* a subquery may be planned before the tables of the query around it */
+	outer = makeNode(PlannerInfo);
+	outer->parse = param->outer->parse;
+	outer->glob = param->outer->glob;
+	outer->planner_cxt = CurrentMemoryContext;
+	setup_simple_rel_arrays(outer);
+	(void) build_simple_rel(outer, var->varno, NULL);
+	share = membership_share(outer, (Node *) oid, get_opcode(clause->opno),
+							 (Node *) var, type, info->indexcollations[0],
+							 true, 0);
+	return share < 0 ? 1 : share;
+}
+
+/*
+ * The probability that the index answers yes to a value that is looked up once: 1 for
+ * one of the column's most common values or elements, otherwise PRESENT_UNKNOWN.  We
+ * know a most common value by its selectivity: core limits that of any other value to
+ * the lowest frequency in the list.
+ */
+static double
+present_once(PlannerInfo *root, IndexOptInfo *info, OpExpr *clause,
+			 Selectivity selectivity)
+{
+	double		least_common = 1;
+	int			strategy;
+	VariableStatData vardata;
+
+	examine_variable(root, linitial(clause->args), info->rel->relid, &vardata);
+	strategy = get_op_opfamily_strategy(clause->opno, info->opfamily[0]);
+	if (HeapTupleIsValid(vardata.statsTuple))
+		least_common = strategy == STRATEGY_EQUAL ?
+			least_common_value(vardata.statsTuple) :
+			least_common_array(root, lsecond(clause->args), strategy,
+							   vardata.statsTuple);
+	ReleaseVariableStats(vardata);
+	return selectivity > least_common ? 1 : PRESENT_UNKNOWN;
+}
+
+/* Has a table at most one row that satisfies the query's conditions for it? */
+static bool
+is_single_row(RelOptInfo *table)
+{
+	ListCell   *cell;
+	ListCell   *condition;
+
+	foreach(cell, table->indexlist)
+	{
+		IndexOptInfo *index = lfirst_node(IndexOptInfo, cell);
+		bool		fixed = index->unique && index->immediate &&
+			(index->indpred == NIL || index->predOK);
+
+		for (int column = 0; fixed && column < index->nkeycolumns; column++)
+		{
+			fixed = false;
+			foreach(condition, table->baserestrictinfo)
+			{
+				RestrictInfo *rinfo = lfirst_node(RestrictInfo, condition);
+
+				/* column = constant */
+				if (list_member_oid(rinfo->mergeopfamilies,
+									index->opfamily[column]) &&
+					((bms_is_empty(rinfo->right_relids) &&
+					  match_index_to_operand(get_leftop(rinfo->clause), column, index)) ||
+					 (bms_is_empty(rinfo->left_relids) &&
+					  match_index_to_operand(get_rightop(rinfo->clause), column, index))))
+					fixed = true;
+			}
+		}
+		if (fixed)
+			return true;
+	}
+	return false;
+}
+
+/* May the clauses compare the index with many rows of other tables of the query? */
+static bool
+has_many_outer_rows(PlannerInfo *root, IndexOptInfo *info, List *clauses)
+{
+	ListCell   *cell;
+
+	foreach(cell, clauses)
+	{
+		Relids		relids = lfirst_node(RestrictInfo, cell)->clause_relids;
+		int			relid = -1;
+
+		while ((relid = bms_next_member(relids, relid)) >= 0)
+		{
+			RelOptInfo *other = root->simple_rel_array[relid];
+
+			if (other != info->rel &&
+				!(other && other->rtekind == RTE_RELATION && is_single_row(other)))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* How many values a clause looks up */
+static double
+values_of(PlannerInfo *root, Expr *clause)
+{
+	if (!IsA(clause, ScalarArrayOpExpr))
+		return 1;
+#if PG_VERSION_NUM >= 170000
+	return estimate_array_length(root, lsecond(((ScalarArrayOpExpr *) clause)->args));
+#else
+	return estimate_array_length(lsecond(((ScalarArrayOpExpr *) clause)->args));
+#endif
+}
+
+/*
+ * The probability that one execution of a scan gets the answer yes.
+ *
+ * On the inner side of a nested loop we take it for certain, unless there is but one outer
+ * row.  Each yes reads the whole table, and another join reads it once.  So the plan must
+ * not depend on how many rows or yes are expected: the outer rows may be more, or just
+ * those that a join filter let pass, or that a LIMIT waits for.
+ */
+static double
+present_probability(PlannerInfo *root, IndexOptInfo *info, List *clauses,
+					Selectivity selectivity)
+{
+	Expr	   *clause = linitial_node(RestrictInfo, clauses)->clause;
+	OuterParameter param = {.root = root};
+	bool		is_simple = list_length(clauses) == 1 && IsA(clause, OpExpr) &&
+		list_length(((OpExpr *) clause)->args) == 2;
+
+	if (has_many_outer_rows(root, info, clauses))
+		return 1;
+	if (find_outer_parameter((Node *) extract_actual_clauses(clauses, false),
+							 &param))
+		return is_simple ? present_of_outer(&param, (OpExpr *) clause, info) : 1;
+	if (is_simple)
+		return present_once(root, info, (OpExpr *) clause, selectivity);
+	return 1 - pow(1 - PRESENT_UNKNOWN, values_of(root, clause));
+}
+
+/* amcostestimate */
+void
+membership_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
+						Cost *startup_cost, Cost *total_cost,
+						Selectivity *selectivity, double *correlation,
+						double *pages)
+{
+	IndexOptInfo *info = path->indexinfo;
+	RelOptInfo *table = info->rel;
+	List	   *clauses = get_quals_from_indexclauses(path->indexclauses);
+	Bitmapset  *columns = NULL;
+	QualCost	check;
+	double		random_page;
+	double		sequential_page;
+	double		present;
+	ListCell   *cell;
+
+	foreach(cell, path->indexclauses)
+		columns = bms_add_member(columns, lfirst_node(IndexClause, cell)->indexcol);
+
+	*selectivity = clauselist_selectivity(root,
+										  add_predicate_to_index_quals(info, clauses),
+										  table->relid, JOIN_INNER, NULL);
+	*correlation = 0;
+	/* the metapage and, usually, one more */
+	*pages = 2;
+	if (bms_num_members(columns) < info->nkeycolumns)
+	{
+		*startup_cost = *total_cost = COST_UNUSABLE;
+		return;
+	}
+
+
+	/*
+	 * Either the index answers no, or the whole table is read, and each row
+	 * is checked.
+	 */
+	get_tablespace_page_costs(table->reltablespace, NULL, &sequential_page);
+	get_tablespace_page_costs(info->reltablespace, &random_page, NULL);
+	cost_qual_eval(&check, clauses, root);
+	present = present_probability(root, info, clauses, *selectivity);
+	*total_cost = *pages * random_page +
+		PROBE_OPERATORS * cpu_operator_cost +
+		present * (table->pages * sequential_page +
+				   table->tuples * (cpu_tuple_cost + check.per_tuple));
+	if (present != PRESENT_UNKNOWN)
+		*total_cost += present * table->tuples * LOSSY_ROW_COST;
+	*startup_cost = *total_cost;
+}
+
+/* Is this an index of this access method, as the planner knows it? */
+bool
+membership_is_method_of(const IndexOptInfo *info)
+{
+	return info->amcostestimate == membership_costestimate;
+}
