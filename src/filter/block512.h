@@ -32,17 +32,11 @@
 
 extern const uint32_t parquet_salt[PARQUET_HASHES];
 
-/* The one bit of an element in word j of its block: its number, and itself */
-static inline uint32_t
-parquet_place(uint64_t hash, int j)
-{
-	return ((uint32_t) hash * parquet_salt[j]) >> PARQUET_SHIFT;
-}
-
+/* The one bit of an element in word j of its block */
 static inline uint32_t
 parquet_bit(uint64_t hash, int j)
 {
-	return UINT32_C(1) << parquet_place(hash, j);
+	return UINT32_C(1) << (((uint32_t) hash * parquet_salt[j]) >> PARQUET_SHIFT);
 }
 
 /*

@@ -10,7 +10,8 @@
  * before it have, or the number of elements that wait to be added, if that is
  * more.  So at the default growth, 2, each layer makes the filter one and a
  * half times as large: that wastes fewer bits than doubling, and 19 layers are
- * 1,478 times the first.  From the 20th on growth is twice as fast, so that IMAGE_MAX_LAYERS take the smallest filter to the largest.
+ * 1,478 times the first.  From the 20th on growth is twice as fast, so that
+ * IMAGE_MAX_LAYERS take the smallest filter to the largest.
  *
  * A filter contains an element if one of its layers does; we probe the last
  * layer first, because it is usually the largest.  An element that an earlier
@@ -45,9 +46,9 @@
 #define NEXT_CAPACITY_MIN	64
 
 /*
- * What is read of a layer to estimate what it has in common with others; that is
- * right to half a percent.  And the least number of clear bits of a union from
- * which its elements can be estimated, to about a percent.
+ * Bytes read of a layer to estimate what it has in common with others, to half a
+ * percent; and the least number of clear bits of a union from which its elements
+ * can be estimated, to about a percent
  */
 #define OVERLAP_BYTES	65536
 #define OVERLAP_CLEAR_MIN	256

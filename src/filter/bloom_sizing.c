@@ -28,12 +28,8 @@
  * united.  So the load is rounded down to a multiple of 1/1024: a difference in
  * the last digit of exp() or log() then does not matter.
  *
- * The first layer of a growing filter gets BLOOM_FIRST_SHARE of the error rate.
- * Each later one gets the part 1 - NEXT_SHARE_KEPT of what those before it have
- * left.  So the sum of the error rates stays within the requested one, however
- * many layers there are.  A filter that never grows pays for the fifth that is
- * reserved: 0.45 bits per element at 1 %.  docs/dev/internals.md has the measurements behind
- * these figures.
+ * docs/dev/internals.md has the measurements behind the shares of a growing filter's
+ * layers, whose sum stays within the requested error rate.
  *
  * Layers of up to SMALL_CAPACITY_MAX elements have the layout small, whose
  * arithmetic is in small_sizing.c.

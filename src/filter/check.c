@@ -4,14 +4,14 @@
  *
  * image_check() is the only gate for bytes from outside.  All other functions
  * of this directory rely on it: given an image that it accepts, they read no
- * byte beyond it, and return.  It does not tell a damaged filter from another
- * one, though it compares the number of set bits that a layer claims with the
- * bits themselves: that is what the checksum behind the image is for.
+ * byte beyond it, and return.  It compares the number of set bits that a layer
+ * claims with the bits themselves, but cannot detect all damage: that is what the
+ * checksum behind the image is for.
  */
 #include "filter.h"
 
 #include "foreign/foreign.h"
-#include "layouts.h"
+#include "ops.h"
 
 /* Can a filter have this requested error rate?  False for NaN. */
 static bool

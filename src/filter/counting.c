@@ -10,21 +10,20 @@
  * says whether its counter is above zero: a probe reads these alone, and has
  * their speed and error rate.  The others lie behind them, three blocks for each
  * block, and have what a counter is above one, so that it counts to
- * COUNTING_MOST.  A counter that gets there is not known any more, and stays:
- * no removal takes a bit that another element needs.  At the load for an error
- * rate of 1 %, less than one of a million counters gets there by different
- * elements (docs/dev/internals.md).
+ * COUNTING_MOST.  A counter that reaches it is saturated: its true value is lost, so
+ * it is never decremented, and no removal clears a bit that another element needs.
+ * At the load for an error rate of 1 %, less than one counter in a million gets
+ * there by different elements (docs/dev/internals.md).
  *
  * Eight lanes of 64 counters change at once, by the logic of an adder for
  * numbers that are written down the planes.
  *
  * An element is in one layer: the first that seemed to contain it when it was
- * added, else the last at that time.  The first that contains it later is the
- * same, for only the last layer ever gets bits that it did not have; all others
- * only lose bits.  So we count in the first layer that contains the element.  A
- * cuckoo filter removes from the last one; here that would be wrong, because it may
- * contain the element by chance, and counting down would take the bits of others.
- * For the same reason a union must have one layer.
+ * added, else the last at that time.  It is still the first that contains it,
+ * because only the last layer ever gets new bits.  So we count there.  (In a later
+ * one, which may contain the element by chance, counting down would take the bits
+ * of others; see docs/dev/internals.md.)  For the same reason a union must have one
+ * layer.
  */
 #include "ops.h"
 

@@ -13,11 +13,7 @@
  * Two machines must come to the same size, or their filters could not be
  * united.  So we use only sums, products and quotients here, and no function
  * whose last digit may differ.
- *
- * The first layer of a growing filter may use CUCKOO_FIRST_SHARE of the error
- * rate.  It uses less, because fingerprints have a whole number of bits.  The
- * rest is for the other layers: the i-th after the first may use
- * CUCKOO_NEXT_SHARE / i^2 of it, whose sum over all i is 1.
+
  */
 #include "sizing.h"
 
@@ -28,7 +24,10 @@
  */
 #define CUCKOO_FIRST_SHARE		0.95
 
-/* 6 / pi^2: the sum over i >= 1 of 1/i^2 is the inverse */
+/*
+ * The i-th layer after the first may use this / i^2 of what the first leaves: 6 / pi^2,
+ * because the sum over i >= 1 of 1 / i^2 is the inverse
+ */
 #define CUCKOO_NEXT_SHARE	0.6079271018540267
 
 /*

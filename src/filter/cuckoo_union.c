@@ -211,10 +211,6 @@ cuckoo_compact(uint8_t *image)
 	return bytes;
 }
 
-/* ------------------------------------------------------------------------
- * Union
- * ------------------------------------------------------------------------ */
-
 /*
  * If one of two layers has more windows, the other must not have longer
  * fingerprints.  In filters that we made, this can happen only if the rules of

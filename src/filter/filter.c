@@ -5,7 +5,7 @@
 #include "filter.h"
 
 #include "block512.h"
-#include "layouts.h"
+#include "ops.h"
 #include "set.h"
 
 /*

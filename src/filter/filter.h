@@ -225,9 +225,8 @@ extern uint64_t layer_bits(const FilterLayer *layer);
 extern uint64_t layer_bytes(const FilterLayer *layer);
 
 /*
- * Is an element in as often as it was added?  True for a counting filter, and by
- * the filter's type for an empty or explicit cuckoo filter, too, though a set has
- * each element once.
+ * Does the filter count how often an element was added?  True also for an empty or
+ * explicit cuckoo filter, though that has each element once.
  */
 extern bool filter_is_multiset(const uint8_t *image);
 

@@ -156,9 +156,6 @@ typedef enum FilterLayout
 									 * first layer; foreign: see foreign/;
 									 * others: 0 */
 
-/* Bytes of LAYER_OFF_DETAIL */
-#define LAYER_DETAIL_BYTES		6
-
 /* A layer's descriptor, unpacked. */
 typedef struct FilterLayer
 {
@@ -216,7 +213,7 @@ image_layout(const uint8_t *image)
 	return (FilterLayout) image[IMAGE_OFF_LAYOUT];
 }
 
-/* Has each bit a counter?  Then elements can be removed. */
+/* Does each bit have a counter?  Then elements can be removed. */
 static inline bool
 image_is_counting(const uint8_t *image)
 {

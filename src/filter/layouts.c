@@ -1,8 +1,8 @@
 /*
  * layouts.c
- *	  The only table of layouts; see layouts.h.
+ *	  The tables of layouts and of types; see ops.h.
  */
-#include "layouts.h"
+#include "ops.h"
 
 const LayoutEntry layouts[] = {
 	[LAYOUT_EMPTY] = {"empty", &set_ops, NULL},

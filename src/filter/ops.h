@@ -1,6 +1,6 @@
 /*
  * ops.h
- *	  What a layout is: its operations.
+ *	  What a layout is: its operations; and the only table of layouts, layouts.c.
  *
  * Code outside of a layout's own files calls through these instead of testing
  * for a layout.  To add one, see docs/dev/internals.md.
@@ -27,10 +27,10 @@ typedef struct FilterOps
 	/* The type of filters with layers of this family.  Sets are of any. */
 	FilterKind	kind;
 
-	/* Is an element in as often as it was added? */
+	/* Does it count how often an element was added? */
 	bool		multiset;
 
-	/* May the filter have no room for an element before it is at capacity? */
+	/* Can the filter run out of room before it is at capacity? */
 	bool		full_early;
 
 	/* Do layers of this family use the field "detail"? */
@@ -128,7 +128,7 @@ typedef struct FilterOps
 							   const FilterLayer *layer);
 } FilterOps;
 
-/* All of them, each in the file of its family; layouts.c has the table. */
+/* All of them, each in the file of its family */
 extern const FilterOps set_ops;
 extern const FilterOps bloom_ops;
 extern const FilterOps compact_ops;
@@ -136,5 +136,42 @@ extern const FilterOps counting_ops;
 extern const FilterOps classic_ops;
 extern const FilterOps cuckoo_ops;
 extern const FilterOps foreign_ops;
+
+typedef struct LayoutEntry
+{
+	const char *name;			/* as bloom_info() shows it */
+	const FilterOps *ops;		/* of images whose header has this layout */
+	const FilterOps *layer_ops; /* of images that have descriptors of it */
+} LayoutEntry;
+
+/* By FilterLayout */
+extern const LayoutEntry layouts[];
+extern const int layout_count;
+
+typedef struct KindEntry
+{
+	const char *name;			/* of the type */
+	const FilterOps *ops;		/* of filters that are made for a capacity */
+
+	/* faults for check.c: an image is of this kind, or is not */
+	const char *is_this;
+	const char *is_not_this;
+} KindEntry;
+
+/* By FilterKind */
+extern const KindEntry kinds[FILTER_KINDS];
+
+/*
+ * The operations of an image.  Bytes that were damaged on disk have passed no
+ * validator: they may lead to wrong answers, but an unknown layout must not
+ * lead outside of the table.
+ */
+static inline const FilterOps *
+image_ops(const uint8_t *image)
+{
+	FilterLayout layout = image_layout(image);
+
+	return layouts[(int) layout < layout_count ? layout : LAYOUT_BLOCK512].ops;
+}
 
 #endif							/* FILTER_OPS_H */

@@ -2,7 +2,7 @@
  * shards.c
  *	  How a set is split over many small filters, each in a row of its own.
  *
- * To add one element to a stored filter writes the whole filter; a small one in
+ * Adding one element to a stored filter writes the whole filter; a small one in
  * a row of its own is written in microseconds.  An element's hash chooses the
  * filter, as bloom_shard() does, so the number of elements of a filter is
  * binomial: nearly its mean, with the square root of it as standard deviation.
@@ -30,8 +30,8 @@
 
 /*
  * The capacity of each of "shards" filters, if there are n elements in all.  In
- * integers, so that each machine comes to the same: the root of one is exact, or
- * far enough from the next.
+ * integers, so that all machines get the same: the root of one is exact, or far
+ * enough from the next.
  */
 static uint64_t
 shard_capacity(uint64_t n, uint64_t shards, int growth)

@@ -52,8 +52,8 @@ typedef enum LayerUse
 #define FIXED_TOLERANCE		1.05
 
 /*
- * Figures as near to each other as this part of them are the same: two machines'
- * libraries may differ in the last digit, and must come to the same size.
+ * Numbers that differ by less than this fraction count as equal: math libraries may
+ * differ in the last digit, and all machines must compute the same size.
  */
 #define SAME_FIGURE			1e-9
 

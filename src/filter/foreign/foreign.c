@@ -9,8 +9,8 @@
  *
  * Limits: such a filter does not grow, and is not united with others than of
  * its format, form of element, hashes and size.  (One of Parquet's is folded to
- * a smaller size that divides its own.)  What elements it has, only its bits
- * tell, so numbers of them are estimates; RedisBloom counts.
+ * a smaller size that divides its own.)  Numbers of elements are
+ * estimates from its bits, except RedisBloom's, which counts.
  */
 #include "foreign.h"
 

@@ -74,7 +74,7 @@ typedef struct ForeignImport
 	uint64_t	data;			/* where the bits begin, in the source */
 } ForeignImport;
 
-/* Where the other system's bytes are written, or NULL if they are but counted */
+/* Where the other system's bytes are written, or NULL to count them only */
 typedef struct Writer
 {
 	uint8_t    *at;

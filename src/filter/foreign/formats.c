@@ -3,7 +3,7 @@
  *	  The table of formats, the forms of their elements, and both as an element
  *	  class.
  *
- * Codes are in stored filters: they stay.
+ * Stored filters contain the codes, so these never change.
  */
 #include "formats.h"
 

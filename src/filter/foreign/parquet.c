@@ -5,9 +5,8 @@
  * Bytes: a header in Thrift's compact protocol, then blocks of 32 bytes; or
  * blocks alone.
  *
- * An element has one block, and one bit in each of its eight words.  The number
- * of the block is the upper part of a product, so block b of n becomes block
- * b / r of n / r: a filter can be folded to a smaller one (union.c).
+ * An element has one block, and one bit in each of its eight words.  A filter can
+ * be folded to a smaller one (union.c).
  *
  * Sources: the Parquet format, BloomFilter.md; the header is in parquet.thrift,
  * its encoding in Thrift's thrift-compact-protocol.md.
@@ -218,7 +217,7 @@ static const uint8_t parquet_rest[] = {
 
 /* Bytes of a number of 32 bits, 7 in each */
 #define VARINT_MAX			5
-/* Of the bytes after it, so many as in a header do not come by chance. */
+/* So many of the bytes after it do not equal a header's by chance. */
 #define PARQUET_LIKELY		8
 
 /*
@@ -242,7 +241,7 @@ get_varint(const uint8_t *bytes, uint64_t length, uint64_t *value)
  * Do the bytes begin like a header, perhaps a damaged one?  A header has 15 to 19
  * bytes, so that with whole blocks behind it the length is no multiple of 32.  If
  * it is one, a header is there only if something is missing; a bitset that has all
- * of these bytes is as rare as a wrong checksum that is right.
+ * of these bytes by chance is too rare to matter.
  */
 static bool
 has_parquet_header(const uint8_t *bytes, uint64_t length)

@@ -5,8 +5,8 @@
  * Bytes: the replies of BF.SCANDUMP, each as uint64 iterator, uint32 length, and
  * the data; little-endian.
  *
- * It counts elements, so a layer is full at its capacity, and a layer's bits_full
- * is another number: the bits per element, a double.
+ * It counts elements, so a layer is full at its capacity.  Its bits_full holds
+ * another number instead: the bits per element, as a double.
  *
  * Sources: deps/bloom/bloom.c and src/sb.c of RedisBloom.
  */

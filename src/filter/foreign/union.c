@@ -3,8 +3,7 @@
  *	  Unions and intersections of other systems' filters; see foreign.c.
  *
  * Both filters have the same layers.  Of Parquet's, one may be a multiple of the
- * other in size: it is folded, block by block, which loses nothing that the
- * smaller one knows.
+ * other in size: it is folded, block by block.
  *
  * Source: the Parquet format, BloomFilter.md, for the choice of a block.
  */
@@ -81,7 +80,7 @@ join_layers(const ForeignFormat *format, const FilterLayer *left,
 	}
 }
 
-/* Also of a full one: the other system's union does not refuse either. */
+/* Full filters are united, too, as the other system does. */
 FilterStatus
 foreign_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
 {
