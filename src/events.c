@@ -105,7 +105,7 @@ finish_executor(QueryDesc *query)
 static void
 forget_caches(void)
 {
-	disturbances++;
+	invalidation_count++;
 	stored_new_period();
 }
 

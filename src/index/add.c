@@ -2,7 +2,20 @@
  * add.c
  *	  Adds hashes to a membership index.
  *
- * pages.c describes why this needs few locks, and how a layer is created.
+ * pages.c describes why this needs few locks.
+ *
+ * A page reports newly set bits to the metapage in steps of the layer's
+ * report_step, in the same WAL record, and keeps the remainder in
+ * "unreported".  If an element has two blocks, each new bit in the first
+ * reserves one for the second, so that the second always has room.  When the
+ * second is written, the page reports the difference.  (A crash in between
+ * leaves the reservation, so that the layer is full a little early.)  The sum
+ * in the metapage tells when the layer is full.  The session that notices
+ * creates the next layer, holding the lock for extending the relation, and
+ * names it in the metapage last.  If there is a crash or a cancel in between, the
+ * next attempt uses the pages that exist.  Once no other layer is possible (32 are
+ * in use), the last one is filled beyond its capacity: insertions do not fail,
+ * but the error rate rises.
  */
 #include "page.h"
 
@@ -12,20 +25,21 @@
 
 /*
  * A batch that may fill a layer has at most the layer's capacity divided by
- * this: so much the layer may be overfilled.
+ * this.  The layer may be overfilled by as much.
  */
 #define ADD_FRACTION				64
 
 /*
- * A transaction that commits rather overfills a layer by its number of bits divided
- * by this than create the next one: that may take seconds, and in COMMIT no
- * timeout ends it.  A layer of one percent has three percent more errors then.
+ * A committing transaction overfills a layer, by up to its number of bits divided by
+ * this, rather than create the next one: that may take seconds, and no timeout ends
+ * it in COMMIT.  A layer of one percent has three percent more errors then.
  */
 #define COMMIT_FRACTION				256
 
 /*
- * But it may create a layer of so many pages, 8 MB, within some 20 ms.  Otherwise few
- * hashes could wait for a small layer, and each page would be written for one of them.
+ * But it may create a layer of up to this many pages, 8 MB, which takes some 20 ms.
+ * Otherwise few hashes could wait for a small layer, and each page would be written
+ * for one of them.
  */
 #define COMMIT_PAGES_MAX			1024
 
@@ -52,39 +66,21 @@ typedef struct Place
 
 /*
  * Drop the hashes that the layer contains from a sorted array; returns the
- * number that is left.  Locks each page of first blocks once, because sorted
- * hashes have sorted first blocks.
+ * number that is left.
  */
 static Size
 drop_contained(Relation index, const MembershipLayer *layer, uint64 *hashes,
 			   Size count)
 {
-	Buffer		buffer = InvalidBuffer;
 	Size		left = 0;
-	Size		maybe = 0;
-	bool	   *first = palloc(count * sizeof(bool));
+	bool	   *found = palloc(count * sizeof(bool));
 
+	layer_contains_sorted(index, layer, hashes, count, found);
 	for (Size i = 0; i < count; i++)
-	{
-		uint64		block = first_block(hashes[i], layer->size);
-
-		(void) page_turn(index, block_page(layer, block), BUFFER_LOCK_SHARE,
-						 &buffer);
-		first[i] = block_kernel->contains(page_block(BufferGetPage(buffer), block),
-										  block_word(hashes[i]), layer->hashes);
-		maybe += first[i];
-	}
-	if (BufferIsValid(buffer))
-		UnlockReleaseBuffer(buffer);
-	if (maybe > 0)
-	{
-		for (Size i = 0; i < count; i++)
-			if (!first[i] || !pages_second_contains(index, layer, hashes[i]))
-				hashes[left++] = hashes[i];
-		count = left;
-	}
-	pfree(first);
-	return count;
+		if (!found[i])
+			hashes[left++] = hashes[i];
+	pfree(found);
+	return left;
 }
 
 /*
@@ -326,7 +322,7 @@ room_for(const MembershipMeta *meta, unsigned fraction)
 }
 
 /*
- * pages_prepare
+ * add_prepare
  *		Make sure that the index has a layer that is not full
  *
  * Hashes are written late, mostly in COMMIT, where no timeout applies.  So the
@@ -338,7 +334,7 @@ room_for(const MembershipMeta *meta, unsigned fraction)
  * ERRCODE_INDEX_CORRUPTED; a cancel.
  */
 Size
-pages_prepare(Relation index)
+add_prepare(Relation index)
 {
 	MembershipMeta meta;
 	Size		room;
@@ -357,20 +353,20 @@ pages_prepare(Relation index)
 }
 
 /*
- * pages_add
+ * add_hashes
  *		Add hashes to the index
  *
  * Reorders the array.  A hash that is already present costs a page read, but
  * no write and no WAL.  An index without layers needs none of them: it was emptied
- * after pages_prepare(), see insert.c.  Errors: those of page_read() and meta_read();
+ * after add_prepare(), see insert.c.  Errors: those of page_read() and meta_read();
  * ERRCODE_INDEX_CORRUPTED; a cancel.  After an error some hashes may be added.
  *
  * With "committing", creates no layer if the hashes fit into the last one, even if
- * that is full then: the next insertion does, by pages_prepare().  But it does if
+ * that is full then: the next insertion does, by add_prepare().  But it does if
  * sessions that commit at the same time have filled the layer.
  */
 void
-pages_add(Relation index, uint64 *hashes, Size count, bool committing)
+add_hashes(Relation index, uint64 *hashes, Size count, bool committing)
 {
 	MembershipMeta meta;
 	unsigned	fraction = 0;

@@ -13,19 +13,19 @@
 #include "utils/inval.h"
 #include "utils/syscache.h"
 
-uint64		disturbances = 0;
+uint64		invalidation_count = 0;
 
 static void
 at_invalidation(Datum arg, Oid relation)
 {
-	disturbances++;
+	invalidation_count++;
 }
 
 /* A role, a role membership or the owner of the database has changed. */
 static void
 at_role_change(Datum arg, int cache, uint32 hash)
 {
-	disturbances++;
+	invalidation_count++;
 }
 
 /* Called when the library is loaded. */

@@ -19,8 +19,8 @@
  * A call site caches what it has opened:
  *
  * - The indexes to probe, locked (many if the index is partitioned), and the
- *	 fact that the user may query them.  It opens them again after a
- *	 disturbance (changes.c), for another user, and for another index.  It
+ *	 fact that the user may query them.  It opens them again after an
+ *	 invalidation (changes.c), for another user, and for another index.  It
  *	 notices partitions that another session attaches or detaches, and new
  *	 inheritance children, when the server's own caches do.
  *
@@ -64,7 +64,7 @@ struct MembershipSite
 	MemoryContextCallback leave;	/* called when the site is freed */
 	Oid			probed;			/* the index probed last, or InvalidOid */
 	Oid			user;			/* who may query it */
-	uint64		disturbances;	/* their number when it was opened */
+	uint64		invalidation_count; /* when it was opened */
 	Snapshot	snapshot;		/* of all views; NULL: there are none */
 	MemoryContext opened;		/* of the hashers; NULL before the first */
 	SiteIndex  *indexes;		/* one, or those of the partitions, in mcxt */
@@ -92,9 +92,12 @@ struct MembershipSite
  * ----------------------------------------------------------------
  */
 
+/* Also the callback when the site is freed */
 static void
-leave_views(MembershipSite *site)
+leave_views(void *arg)
 {
+	MembershipSite *site = (MembershipSite *) arg;
+
 	site->snapshot = NULL;
 	for (int i = 0; i < site->count; i++)
 	{
@@ -105,12 +108,6 @@ leave_views(MembershipSite *site)
 	}
 }
 
-static void
-leave_at_end(void *site)
-{
-	leave_views((MembershipSite *) site);
-}
-
 static MembershipSite *
 allocate_site(MemoryContext mcxt, Oid element_type)
 {
@@ -119,7 +116,7 @@ allocate_site(MemoryContext mcxt, Oid element_type)
 
 	site->mcxt = mcxt;
 	element_type_init(&site->type, element_type);
-	site->leave.func = leave_at_end;
+	site->leave.func = leave_views;
 	site->leave.arg = site;
 	MemoryContextRegisterResetCallback(mcxt, &site->leave);
 	return site;
@@ -168,7 +165,7 @@ add_index(Relation heap, Relation index, void *arg)
 	{
 		int			room = Max(1, 2 * site->room);
 
-		/* not in "opened", which is freed before leave_at_end() is called */
+		/* not in "opened", which is freed before leave_views() is called */
 		site->indexes = site->indexes == NULL ?
 			MemoryContextAlloc(site->mcxt, room * sizeof(SiteIndex)) :
 			repalloc_huge(site->indexes, room * sizeof(SiteIndex));
@@ -186,27 +183,22 @@ add_index(Relation heap, Relation index, void *arg)
 		membership_hasher_init(&site->of_index, index, site->opened);
 		site->class = site->of_index.hasher->class;
 		site->structure = element_structure(site->of_index.hasher);
-		if (site->for_join)
-			site->hasher = element_hasher_create(site->type.oid,
-												 index->rd_indcollation[0],
-												 ELEMENT_LOCAL, site->opened);
-		else
-			site->hasher = element_hasher_create_like(site->type.oid,
-													  index->rd_indcollation[0],
-													  ELEMENT_LOCAL,
-													  site->of_index.hasher,
-													  site->opened);
-	}
-	/* the planner takes no types that may change for a join */
-	if (site->for_join && site->structure != 0)
-	{
-		site->unavailable = true;
-		return;
+		site->hasher =
+			element_hasher_create_like(site->type.oid, index->rd_indcollation[0],
+									   ELEMENT_LOCAL,
+									   site->for_join ? NULL : site->of_index.hasher,
+									   site->opened);
 	}
 	if (site->structure != 0)
 	{
 		MembershipMeta meta;
 
+		/* the planner takes no types that may change for a join */
+		if (site->for_join)
+		{
+			site->unavailable = true;
+			return;
+		}
 		meta_read(index, &meta);
 		membership_check_structure(&site->of_index, index, &meta);
 	}
@@ -220,7 +212,7 @@ add_index(Relation heap, Relation index, void *arg)
 static void
 open_indexes(MembershipSite *site, Oid oid)
 {
-	uint64		before = disturbances;
+	uint64		before = invalidation_count;
 
 	leave_views(site);
 	site->probed = InvalidOid;
@@ -237,7 +229,7 @@ open_indexes(MembershipSite *site, Oid oid)
 	else if (!membership_open_quietly(oid, add_index, site))
 		site->unavailable = true;
 	site->user = GetUserId();
-	site->disturbances = before;
+	site->invalidation_count = before;
 	site->probed = oid;
 }
 
@@ -273,7 +265,7 @@ turn_to_snapshot(MembershipSite *site, Snapshot snapshot)
 static inline bool
 is_open(const MembershipSite *site, Oid oid)
 {
-	return site->probed == oid && site->disturbances == disturbances &&
+	return site->probed == oid && site->invalidation_count == invalidation_count &&
 		site->user == GetUserId();
 }
 
@@ -374,19 +366,8 @@ hash_element(void *arg, Datum element)
 static inline bool
 is_undisturbed(const MembershipSite *site)
 {
-	return site->disturbances == disturbances &&
+	return site->invalidation_count == invalidation_count &&
 		(site->snapshot == NULL || has_open_views(site));
-}
-
-static void report_changing(const MembershipSite *site) __attribute__((noreturn));
-
-static void
-report_changing(const MembershipSite *site)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_IN_USE),
-			 errmsg("index \"%s\" changes while elements are hashed for it",
-					get_rel_name(site->probed))));
 }
 
 /*
@@ -407,6 +388,30 @@ reopen_hashed(MembershipSite *site)
 }
 
 /*
+ * membership_site_settled
+ *		Have the site open after hashing the "attempt"th time, from 0
+ *
+ * False if the caller has to hash again: then something has changed that may change
+ * hashes, or there was nothing to hash for.  Error, but not for a join:
+ * ERRCODE_OBJECT_IN_USE if that has happened too often.
+ */
+bool
+membership_site_settled(MembershipSite *site, int attempt)
+{
+	if (likely(is_undisturbed(site)) || reopen_hashed(site))
+		return true;
+	if (attempt < HASHINGS_MAX)
+		return false;
+	if (!site->for_join)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("index \"%s\" changes while elements are hashed for it",
+						get_rel_name(site->probed))));
+	site->unavailable = true;
+	return true;
+}
+
+/*
  * Hash elements, and make sure that the index is open afterwards: hashing
  * reads types and calls their functions, which may change the index, or
  * release its lock.
@@ -415,13 +420,11 @@ static void
 hash_and_open(MembershipSite *site, const ArrayElements *elements,
 			  uint64 *hashes)
 {
-	for (int i = 0; i < HASHINGS_MAX; i++)
-	{
+	int			attempt = 0;
+
+	do
 		array_elements_hash(elements, hash_element, site, hashes);
-		if (likely(is_undisturbed(site)) || reopen_hashed(site))
-			return;
-	}
-	report_changing(site);
+	while (!membership_site_settled(site, attempt++));
 }
 
 /* ----------------------------------------------------------------
@@ -435,35 +438,32 @@ probe_pages_or_copy(const MembershipSite *site, SiteIndex *at,
 					const uint64 *hashes, Size count, bool *found)
 {
 	IndexView  *view = at->view;
+	Relation	index = NULL;	/* to probe its pages */
+	MembershipMeta meta;
 
 	if (view == NULL || view->copy == NULL)
 	{
-		Relation	index = relation_open(at->oid, NoLock);
-		MembershipMeta meta;
-		bool		in_copy;
-
+		index = relation_open(at->oid, NoLock);
 		meta_read(index, &meta);
-		in_copy = view &&
-			view_copy_pays(view, index, &meta, site->class, count);
-		if (!in_copy && count == 1)
-			*found = pages_contain(index, &meta, *hashes);
-		for (Size done = 0; !in_copy && count > 1 && done < count; done += BATCH)
+		if (view && view_copy_pays(view, index, &meta, site->class, count))
 		{
-			CHECK_FOR_INTERRUPTS();
-			pages_contain_batch(index, &meta, hashes + done,
-								Min(count - done, BATCH), found + done);
+			relation_close(index, NoLock);
+			index = NULL;
 		}
-		relation_close(index, NoLock);
-		if (!in_copy)
-			return;
 	}
 	for (Size done = 0; done < count; done += BATCH)
 	{
+		Size		some = Min(count - done, BATCH);
+
 		if (done > 0)
 			CHECK_FOR_INTERRUPTS();
-		filter_contains_batch(view->copy, hashes + done,
-							  Min(count - done, BATCH), found + done);
+		if (index)
+			pages_contain_batch(index, &meta, hashes + done, some, found + done);
+		else
+			filter_contains_batch(view->copy, hashes + done, some, found + done);
 	}
+	if (index)
+		relation_close(index, NoLock);
 }
 
 /*
@@ -594,27 +594,6 @@ membership_site_hash(MembershipSite *site, Datum element, bool *comparable)
 	hash = element_hash(site->hasher, element, 0);
 	*comparable = site->hasher->class == site->class;
 	return hash;
-}
-
-/*
- * membership_site_settled
- *		Have the site open after hashing the "attempt"th time, from 0
- *
- * False if the caller has to hash again: then something has changed that may change
- * hashes, or there was nothing to hash for.  Error, but not for a join:
- * ERRCODE_OBJECT_IN_USE if that has happened too often.
- */
-bool
-membership_site_settled(MembershipSite *site, int attempt)
-{
-	if (likely(is_undisturbed(site)) || reopen_hashed(site))
-		return true;
-	if (attempt < HASHINGS_MAX)
-		return false;
-	if (!site->for_join)
-		report_changing(site);
-	site->unavailable = true;
-	return true;
 }
 
 /*

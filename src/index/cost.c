@@ -48,59 +48,52 @@
 #define LOSSY_ROW_COST		(1.0 * cpu_tuple_cost)
 
 /*
- * The selectivity above which one of "count" elements is among a column's most common
- * ones, from its statistics; 1 if they have none.  Of other elements core assumes half
- * of the lowest frequency, at most, and adds them up.
+ * The lowest frequency among a column's most common values, or elements, by the
+ * kind of statistics; infinite if there are none
  */
 static double
-least_common_element(HeapTuple statistics, int count)
+lowest_frequency(HeapTuple statistics, int kind)
 {
-	Form_pg_statistic form = (Form_pg_statistic) GETSTRUCT(statistics);
-	double		least = 1;
+	bool		of_elements = kind == STATISTIC_KIND_MCELEM;
+	double		lowest = INFINITY;
 	AttStatsSlot slot;
+	int			at;
 
-	if (!get_attstatsslot(&slot, statistics, STATISTIC_KIND_MCELEM, InvalidOid,
-						  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS))
-		return least;
-	/* behind the frequencies of the elements is the lowest of them */
-	if (slot.nnumbers > slot.nvalues)
-		least = (count + 0.5) / 2 * slot.numbers[slot.nvalues] *
-			(1 - form->stanullfrac);
+	if (!get_attstatsslot(&slot, statistics, kind, InvalidOid,
+						  ATTSTATSSLOT_NUMBERS |
+						  (of_elements ? ATTSTATSSLOT_VALUES : 0)))
+		return lowest;
+	/* for elements it follows their frequencies; values are in falling order */
+	at = of_elements ? slot.nvalues : slot.nnumbers - 1;
+	if (at >= 0 && at < slot.nnumbers)
+		lowest = slot.numbers[at];
 	free_attstatsslot(&slot);
-	return least;
+	return lowest;
 }
 
-/* The same of an operator's array: of any of its elements, or of all */
+/*
+ * The selectivity above which an operator's array has one of the most common elements
+ * or, of STRATEGY_CONTAINS, all.  Of other elements core assumes half of the lowest
+ * frequency, at most, and adds them up.
+ */
 static double
 least_common_array(PlannerInfo *root, Node *array, int strategy,
 				   HeapTuple statistics)
 {
+	Form_pg_statistic form = (Form_pg_statistic) GETSTRUCT(statistics);
 	Const	   *known = (Const *) estimate_expression_value(root, array);
-	ArrayType  *value;
+	int			count = 1;
 
 	if (!IsA(known, Const) || known->constisnull)
-		return 1;
-	if (strategy == STRATEGY_CONTAINS)
-		return least_common_element(statistics, 1);
-	value = DatumGetArrayTypeP(known->constvalue);
-	return least_common_element(statistics,
-								ArrayGetNItems(ARR_NDIM(value), ARR_DIMS(value)));
-}
+		return INFINITY;
+	if (strategy != STRATEGY_CONTAINS)
+	{
+		ArrayType  *value = DatumGetArrayTypeP(known->constvalue);
 
-/* The lowest frequency of a column's most common values; 1 if there are none */
-static double
-least_common_value(HeapTuple statistics)
-{
-	double		least = 1;
-	AttStatsSlot slot;
-
-	if (!get_attstatsslot(&slot, statistics, STATISTIC_KIND_MCV, InvalidOid,
-						  ATTSTATSSLOT_NUMBERS))
-		return least;
-	if (slot.nnumbers > 0)
-		least = slot.numbers[slot.nnumbers - 1];
-	free_attstatsslot(&slot);
-	return least;
+		count = ArrayGetNItems(ARR_NDIM(value), ARR_DIMS(value));
+	}
+	return (count + 0.5) / 2 * lowest_frequency(statistics, STATISTIC_KIND_MCELEM) *
+		(1 - form->stanullfrac);
 }
 
 /* A parameter that an expression takes from a row of an outer query */
@@ -201,7 +194,7 @@ static double
 present_once(PlannerInfo *root, IndexOptInfo *info, OpExpr *clause,
 			 Selectivity selectivity)
 {
-	double		least_common = 1;
+	double		least_common = INFINITY;
 	int			strategy;
 	VariableStatData vardata;
 
@@ -209,14 +202,14 @@ present_once(PlannerInfo *root, IndexOptInfo *info, OpExpr *clause,
 	strategy = get_op_opfamily_strategy(clause->opno, info->opfamily[0]);
 	if (HeapTupleIsValid(vardata.statsTuple))
 		least_common = strategy == STRATEGY_EQUAL ?
-			least_common_value(vardata.statsTuple) :
+			lowest_frequency(vardata.statsTuple, STATISTIC_KIND_MCV) :
 			least_common_array(root, lsecond(clause->args), strategy,
 							   vardata.statsTuple);
 	ReleaseVariableStats(vardata);
 	return selectivity > least_common ? 1 : PRESENT_UNKNOWN;
 }
 
-/* Has a table at most one row that satisfies the query's conditions for it? */
+/* Does at most one row of a table satisfy the query's conditions for it? */
 static bool
 is_single_row(RelOptInfo *table)
 {

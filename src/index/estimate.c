@@ -55,7 +55,7 @@ typedef struct Leaf
 } Leaf;
 
 /* What is collected of an index */
-typedef struct Known
+typedef struct IndexEstimate
 {
 	Oid			element_type;
 	bool		for_join;
@@ -66,7 +66,7 @@ typedef struct Known
 	int			count;			/* of leaves */
 	KnownFilter filter;
 	FmgrInfo	contains;
-} Known;
+} IndexEstimate;
 
 static double
 count_elements(Relation index, const MembershipMeta *meta)
@@ -74,7 +74,7 @@ count_elements(Relation index, const MembershipMeta *meta)
 	MembershipMeta measured = *meta;
 
 	if (meta_pages(meta) <= MEASURED_PAGES_MAX)
-		pages_measure(index, &measured);
+		meta_measure(index, &measured);
 	return meta_elements(&measured);
 }
 
@@ -82,52 +82,50 @@ count_elements(Relation index, const MembershipMeta *meta)
 static void
 add_leaf(Relation heap, Relation index, void *arg)
 {
-	Known	   *known = (Known *) arg;
-	Leaf	   *leaf = &known->leaves[known->count];
+	IndexEstimate *estimate = (IndexEstimate *) arg;
+	Leaf	   *leaf = &estimate->leaves[estimate->count];
 
 	if (!membership_may_query(heap, index))
 	{
-		known->allowed = false;
+		estimate->allowed = false;
 		return;
 	}
 	/* opened by the visit, and once more until we have probed */
 	leaf->index = relation_open(RelationGetRelid(index), NoLock);
 	meta_read(index, &leaf->meta);
-	known->filter.elements += count_elements(index, &leaf->meta);
-	known->filter.error_rate += leaf->meta.error_rate;
-	if (known->hasher == NULL)
+	estimate->filter.elements += count_elements(index, &leaf->meta);
+	estimate->filter.error_rate += leaf->meta.error_rate;
+	if (estimate->hasher == NULL)
 	{
 		MembershipHasher of_index;
 
 		membership_hasher_init(&of_index, index, CurrentMemoryContext);
-		known->hasher = known->for_join ?
-			element_hasher_create(known->element_type,
-								  index->rd_indcollation[0], ELEMENT_LOCAL,
-								  CurrentMemoryContext) :
-			element_hasher_create_like(known->element_type,
+		estimate->hasher =
+			element_hasher_create_like(estimate->element_type,
 									   index->rd_indcollation[0], ELEMENT_LOCAL,
-									   of_index.hasher, CurrentMemoryContext);
-		known->comparable = known->hasher->class == of_index.hasher->class;
+									   estimate->for_join ? NULL : of_index.hasher,
+									   CurrentMemoryContext);
+		estimate->comparable = estimate->hasher->class == of_index.hasher->class;
 	}
-	known->count++;
+	estimate->count++;
 }
 
 /* Called for statistics: does any leaf contain the value in argument 1? */
 static Datum
 leaves_contain(PG_FUNCTION_ARGS)
 {
-	const Known *known = (const Known *) fcinfo->flinfo->fn_extra;
-	uint64		hash = element_hash(known->hasher, PG_GETARG_DATUM(1), 0);
+	const IndexEstimate *estimate = (const IndexEstimate *) fcinfo->flinfo->fn_extra;
+	uint64		hash = element_hash(estimate->hasher, PG_GETARG_DATUM(1), 0);
 
-	for (int i = 0; i < known->count; i++)
-		if (pages_contain(known->leaves[i].index, &known->leaves[i].meta, hash))
+	for (int i = 0; i < estimate->count; i++)
+		if (pages_contain(estimate->leaves[i].index, &estimate->leaves[i].meta, hash))
 			PG_RETURN_BOOL(true);
 	PG_RETURN_BOOL(false);
 }
 
 /* Collect what there is to know of an index; false if it cannot be used. */
 static bool
-know_index(Known *known, Oid index)
+examine_index(IndexEstimate *estimate, Oid index)
 {
 	List	   *leaves = list_make1_oid(index);
 	int			all;
@@ -137,25 +135,25 @@ know_index(Known *known, Oid index)
 		leaves = membership_leaves(index);
 	all = list_length(leaves);
 	leaves = list_truncate(leaves, PROBED_LEAVES_MAX);
-	known->allowed = true;
+	estimate->allowed = true;
 	foreach(cell, leaves)
 	{
-		if (!membership_open_quietly(lfirst_oid(cell), add_leaf, known) ||
-			!known->allowed)
+		if (!membership_open_quietly(lfirst_oid(cell), add_leaf, estimate) ||
+			!estimate->allowed)
 			return false;
 	}
-	if (known->count == 0 || !known->comparable)
+	if (estimate->count == 0 || !estimate->comparable)
 		return false;
-	known->filter.elements *= (double) all / known->count;
-	known->filter.error_rate = Min(known->filter.error_rate * all / known->count, 1);
+	estimate->filter.elements *= (double) all / estimate->count;
+	estimate->filter.error_rate = Min(estimate->filter.error_rate * all / estimate->count, 1);
 	if (all <= PROBED_LEAVES_MAX)
 	{
-		known->contains.fn_addr = leaves_contain;
-		known->contains.fn_nargs = 2;
-		known->contains.fn_strict = true;
-		known->contains.fn_extra = known;
-		known->contains.fn_mcxt = CurrentMemoryContext;
-		known->filter.contains = &known->contains;
+		estimate->contains.fn_addr = leaves_contain;
+		estimate->contains.fn_nargs = 2;
+		estimate->contains.fn_strict = true;
+		estimate->contains.fn_extra = estimate;
+		estimate->contains.fn_mcxt = CurrentMemoryContext;
+		estimate->filter.contains = &estimate->contains;
 	}
 	return true;
 }
@@ -179,7 +177,7 @@ static double
 estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 {
 	Const	   *index = (Const *) key->filter;
-	Known		known = {
+	IndexEstimate estimate = {
 		.element_type = key->element_type,
 		.for_join = key->for_join
 	};
@@ -192,14 +190,14 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 		return 0;				/* the functions are strict */
 	if (key->has_statistics && ActiveSnapshotSet() &&
 		can_be_hashed(key->element, key->collation) &&
-		know_index(&known, DatumGetObjectId(index->constvalue)))
+		examine_index(&estimate, DatumGetObjectId(index->constvalue)))
 	{
-		known.contains.fn_oid = function_to_trust(key);
+		estimate.contains.fn_oid = function_to_trust(key);
 		share = column_share(root, key->element, varRelid, key->collation,
-							 &known.filter);
+							 &estimate.filter);
 	}
-	for (int i = 0; i < known.count; i++)
-		relation_close(known.leaves[i].index, NoLock);
+	for (int i = 0; i < estimate.count; i++)
+		relation_close(estimate.leaves[i].index, NoLock);
 	return share;
 }
 
@@ -228,7 +226,7 @@ membership_share(PlannerInfo *root, Node *index, Oid function, Node *element,
 	return share_once(root, &key, varRelid, estimate_share);
 }
 
-/* Is it membership_contains() itself, and none of its kin? */
+/* Is it membership_contains() itself, and not one of its array variants? */
 static bool
 is_membership_contains(Oid function)
 {
@@ -276,7 +274,7 @@ estimate_selectivity(SupportRequestSelectivity *req)
 	}
 }
 
-/* Planner support of membership_contains() and its kin, and membership_filter() */
+/* Planner support of membership_contains(), its array variants, and membership_filter() */
 Datum
 bloomfilter_membership_support(PG_FUNCTION_ARGS)
 {

@@ -43,7 +43,7 @@
  * dropped.
  *
  * Layers.  The first insertion of a command makes sure that the file has a layer that
- * is not full (pages_prepare()), and no more hashes wait than it has room for, so that
+ * is not full (add_prepare()), and no more hashes wait than it has room for, so that
  * COMMIT need not create a large one.  Therefore a file without layers was built after the
  * insertion: TRUNCATE or REINDEX found that the row was gone, and its hash need not be
  * written there.
@@ -115,10 +115,10 @@ static struct
 	Size		room;
 	Size		flushed;		/* number of hashes, the first ones, that were
 								 * written; a rollback may need them again */
-	uint64		flushed_at;		/* disturbances at that time */
+	uint64		flushed_at;		/* invalidation_count at that time */
 	PendingMark *marks;			/* the innermost subtransaction's last */
-	int			marks_count;
-	int			marks_room;
+	Size		marks_count;
+	Size		marks_room;
 	uint64	   *seen;			/* SEEN_BITS; made by is_pending() */
 	bool		committing;		/* hashes are written at once */
 }			pending;
@@ -150,9 +150,9 @@ typedef struct PendingIndex
 OwnInsertions own_insertions;
 
 static void
-add_hashes(Relation index, uint64 *hashes, Size count)
+write_hashes(Relation index, uint64 *hashes, Size count)
 {
-	pages_add(index, hashes, count, pending.committing);
+	add_hashes(index, hashes, count, pending.committing);
 	own_insertions.written++;
 	CheckForSerializableConflictIn(index, NULL, InvalidBlockNumber);
 }
@@ -182,7 +182,9 @@ flush_index(const PendingHash *hashes, Size count, PendingIndex *index)
 	Size		writes = 0;
 
 	index->oid = hashes->index;
-	index->exists = relation != NULL && is_membership(relation);
+	index->exists = relation != NULL &&
+		relation->rd_rel->relkind == RELKIND_INDEX &&
+		relation->rd_indam->aminsert == membership_insert;
 	index->rebuilding = ReindexIsProcessingIndex(hashes->index);
 	if (index->exists && !index->rebuilding)
 	{
@@ -194,7 +196,7 @@ flush_index(const PendingHash *hashes, Size count, PendingIndex *index)
 			if (hashes[i].written != index->file)
 				to_write[writes++] = hashes[i].hash;
 		if (writes > 0)
-			add_hashes(relation, to_write, writes);
+			write_hashes(relation, to_write, writes);
 		pfree(to_write);
 	}
 	if (relation)
@@ -210,7 +212,7 @@ drop_written(const PendingIndex *indexes, int indexes_count)
 {
 	bool		may_roll_back = GetCurrentTransactionNestLevel() > 1;
 	Size		kept = 0;
-	int			mark = 0;
+	Size		mark = 0;
 
 	for (Size i = 0; i < pending.count; i++)
 	{
@@ -236,7 +238,7 @@ drop_written(const PendingIndex *indexes, int indexes_count)
 		pending.marks[mark++].first = kept;
 	pending.count = kept;
 	pending.flushed = kept;
-	pending.flushed_at = disturbances;
+	pending.flushed_at = invalidation_count;
 	if (kept == 0)
 		discard_pending();
 }
@@ -246,7 +248,7 @@ drop_written(const PendingIndex *indexes, int indexes_count)
  *		Write the waiting hashes to their pages
  *
  * After an error, all of them still wait; to write one again does no harm.
- * Errors: those of pages_add(), a cancel, a serialization failure.
+ * Errors: those of add_hashes(), a cancel, a serialization failure.
  */
 void
 flush_pending(void)
@@ -260,7 +262,7 @@ flush_pending(void)
 
 	/* nothing waits, or all of it is in the right files */
 	if (pending.count == pending.flushed &&
-		(pending.count == 0 || pending.flushed_at == disturbances))
+		(pending.count == 0 || pending.flushed_at == invalidation_count))
 		return;
 	mcxt = AllocSetContextCreate(CurrentMemoryContext, "membership flush",
 								 ALLOCSET_DEFAULT_SIZES);
@@ -268,11 +270,8 @@ flush_pending(void)
 	sorted = MemoryContextAllocHuge(mcxt, pending.count * sizeof(PendingHash));
 	memcpy(sorted, pending.log, pending.count * sizeof(PendingHash));
 	sort_by_index(sorted, pending.count);
-	for (Size i = 0; i < pending.count; i++)
-		if (i == 0 || sorted[i].index != sorted[i - 1].index)
-			indexes_count++;
-	indexes = MemoryContextAllocHuge(mcxt, indexes_count * sizeof(PendingIndex));
-	indexes_count = 0;
+	/* as many as hashes at most */
+	indexes = MemoryContextAllocHuge(mcxt, pending.count * sizeof(PendingIndex));
 	for (Size i = 0; i < pending.count; i += here)
 	{
 		for (here = 1; i + here < pending.count &&
@@ -285,8 +284,9 @@ flush_pending(void)
 	MemoryContextDelete(mcxt);
 }
 
+/* Note that the hash waits: is_pending() looks here first. */
 static inline void
-see(uint64 hash)
+mark_pending(uint64 hash)
 {
 	pending.seen[hash % SEEN_BITS / WORD_BITS] |=
 		UINT64CONST(1) << hash % WORD_BITS;
@@ -303,7 +303,7 @@ is_pending(Oid index, uint64 hash)
 		pending.seen = (uint64 *) MemoryContextAllocZero(pending.mcxt,
 														 SEEN_BITS / BITS_PER_BYTE);
 		for (Size i = 0; i < pending.count; i++)
-			see(pending.log[i].hash);
+			mark_pending(pending.log[i].hash);
 	}
 	if ((pending.seen[hash % SEEN_BITS / WORD_BITS] >> hash % WORD_BITS & 1) == 0)
 		return false;
@@ -334,6 +334,17 @@ inserted_since(Relation index, const OwnInsertions *then, uint64 hash)
 	return pages_contain(index, &meta, hash);
 }
 
+/* Double an array of "room" items if all of them are in use. */
+static void *
+grow_array(void *array, Size used, Size *room, Size item_bytes)
+{
+	if (used < *room)
+		return array;
+	array = repalloc_huge(array, 2 * *room * item_bytes);
+	*room *= 2;
+	return array;
+}
+
 /* Make room for one more hash and one more mark. */
 static void
 make_room(void)
@@ -345,27 +356,26 @@ make_room(void)
 												   ALLOCSET_DEFAULT_SIZES);
 
 		/* an error here leaves only an empty context */
-		pending.log = (PendingHash *)
-			MemoryContextAlloc(mcxt, PENDING_FIRST * sizeof(PendingHash));
-		pending.marks = (PendingMark *)
-			MemoryContextAlloc(mcxt, MARKS_FIRST * sizeof(PendingMark));
+		pending.log = MemoryContextAlloc(mcxt, PENDING_FIRST * sizeof(PendingHash));
+		pending.marks = MemoryContextAlloc(mcxt, MARKS_FIRST * sizeof(PendingMark));
 		pending.room = PENDING_FIRST;
 		pending.marks_room = MARKS_FIRST;
 		pending.mcxt = mcxt;
 	}
-	if (pending.count == pending.room)
-	{
-		pending.log = (PendingHash *)
-			repalloc_huge(pending.log, 2 * pending.room * sizeof(PendingHash));
-		pending.room *= 2;
-	}
-	if (pending.marks_count == pending.marks_room)
-	{
-		pending.marks = (PendingMark *)
-			repalloc_huge(pending.marks,
-						  2 * (Size) pending.marks_room * sizeof(PendingMark));
-		pending.marks_room *= 2;
-	}
+	pending.log = grow_array(pending.log, pending.count, &pending.room,
+							 sizeof(PendingHash));
+	pending.marks = grow_array(pending.marks, pending.marks_count,
+							   &pending.marks_room, sizeof(PendingMark));
+}
+
+/* The mark of a subtransaction, which is the innermost; NULL if it has inserted nothing */
+static PendingMark *
+mark_of(SubTransactionId subtransaction)
+{
+	PendingMark *last = pending.marks_count == 0 ? NULL :
+		&pending.marks[pending.marks_count - 1];
+
+	return last && last->subtransaction == subtransaction ? last : NULL;
 }
 
 /* Let a hash wait.  Returns true if too many would wait then, so that it wrote all. */
@@ -373,25 +383,23 @@ static bool
 add_pending(Relation index, uint64 hash, Size room)
 {
 	SubTransactionId current = GetCurrentSubTransactionId();
-	PendingHash *to;
 
 	Assert(CheckRelationLockedByMe(index, RowExclusiveLock, true));
 	make_room();
-	if (pending.marks_count == 0 ||
-		pending.marks[pending.marks_count - 1].subtransaction != current)
+	if (mark_of(current) == NULL)
+		pending.marks[pending.marks_count++] = (PendingMark)
 	{
-		PendingMark *mark = &pending.marks[pending.marks_count++];
-
-		mark->subtransaction = current;
-		mark->first = pending.count;
-	}
-	to = &pending.log[pending.count++];
-	to->hash = hash;
-	to->index = RelationGetRelid(index);
-	to->inserted = file_number(index);
-	to->written = 0;
+		.subtransaction = current,
+			.first = pending.count
+	};
+	pending.log[pending.count++] = (PendingHash)
+		{
+			.hash = hash,
+				.index = RelationGetRelid(index),
+				.inserted = file_number(index)
+		};
 	if (pending.seen)
-		see(hash);
+		mark_pending(hash);
 	if (pending.count - pending.flushed < Min(room, PENDING_MAX))
 		return false;
 	flush_pending();
@@ -400,7 +408,7 @@ add_pending(Relation index, uint64 hash, Size room)
 
 /*
  * membership_insert
- *		aminsert: let the hashes of a row's elements wait, or write them
+ *		aminsert: queue the hashes of a row's elements, or write them
  *
  * Always returns false, because the index is not unique.  Errors: those of
  * membership_hash() and flush_pending().
@@ -431,25 +439,16 @@ membership_insert(Relation index, Datum *values, bool *nulls,
 		LockRelationOid(RelationGetRelid(index), RowExclusiveLock);
 		CurrentResourceOwner = caller;
 		inserter->locked = GetCurrentSubTransactionId();
-		inserter->room = pages_prepare(index);
+		inserter->room = add_prepare(index);
 	}
 	own_insertions.made++;
 	if (pending.committing)
-		add_hashes(index, inserter->hasher.hashes, count);
+		write_hashes(index, inserter->hasher.hashes, count);
 	else
 		for (Size i = 0; i < count; i++)
 			if (add_pending(index, inserter->hasher.hashes[i], inserter->room))
-				inserter->room = pages_prepare(index);
+				inserter->room = add_prepare(index);
 	return false;
-}
-
-/* Is the relation an index, partitioned or not, of this access method? */
-bool
-is_membership(Relation index)
-{
-	return (index->rd_rel->relkind == RELKIND_INDEX ||
-			index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX) &&
-		index->rd_indam->aminsert == membership_insert;
 }
 
 /*
@@ -472,18 +471,6 @@ forget_pending(void)
 {
 	discard_pending();
 	pending.committing = false;
-}
-
-/* The mark of a subtransaction, which is the innermost; NULL if it has inserted nothing */
-static PendingMark *
-mark_of(SubTransactionId subtransaction)
-{
-	PendingMark *last;
-
-	if (pending.marks_count == 0)
-		return NULL;
-	last = &pending.marks[pending.marks_count - 1];
-	return last->subtransaction == subtransaction ? last : NULL;
 }
 
 /* A subtransaction commits: what it has inserted is its parent's. */

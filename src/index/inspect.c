@@ -4,8 +4,7 @@
  *	  membership_info(), membership_check().
  *
  * For a partitioned index, membership_info() returns a row for each partition,
- * and membership_check() the sum over all.  To get one filter of all
- * partitions, use bloom_union_agg().
+ * and membership_check() the sum over all.
  */
 #include "membership.h"
 
@@ -41,11 +40,6 @@ SQL_FUNCTION(bloomfilter_membership_check);
 
 /* The search path for expressions of an index, that of RestrictSearchPath() */
 #define SAFE_SEARCH_PATH	"pg_catalog, pg_temp"
-
-/* ----------------------------------------------------------------
- *		membership_filter()
- * ----------------------------------------------------------------
- */
 
 /* A MembershipVisitor: copy an index to a new value, *(struct varlena **) arg */
 static void
@@ -110,11 +104,6 @@ bloomfilter_membership_filter(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(value);
 }
 
-/* ----------------------------------------------------------------
- *		membership_info()
- * ----------------------------------------------------------------
- */
-
 /* Columns of membership_info(), in the order of its OUT parameters */
 enum
 {
@@ -141,7 +130,7 @@ put_info(Relation heap, Relation index, void *arg)
 
 	flush_pending();
 	meta_read(index, &meta);
-	pages_measure(index, &meta);
+	meta_measure(index, &meta);
 	for (int i = 0; i < meta.layers; i++)
 	{
 		FilterLayer layer;
@@ -176,11 +165,6 @@ bloomfilter_membership_info(PG_FUNCTION_ARGS)
 	membership_open_readable(PG_GETARG_OID(0), put_info, fcinfo->resultinfo);
 	return (Datum) 0;
 }
-
-/* ----------------------------------------------------------------
- *		membership_check()
- * ----------------------------------------------------------------
- */
 
 /*
  * Check the pages of the index, and that it contains all rows that the

@@ -60,10 +60,7 @@ takes_arrays_apart(Relation index, int column)
 	return is_array;
 }
 
-/*
- * membership_of_arrays
- *		Does the index hold the elements of arrays, and not the arrays?
- */
+/* Does the index hold the elements of arrays, and not the arrays? */
 bool
 membership_of_arrays(Relation index)
 {
@@ -153,10 +150,7 @@ membership_hasher_init(MembershipHasher *hasher, Relation index,
 	}
 }
 
-/*
- * membership_hasher_free
- *		Free what membership_hasher_init() has made, except the row type
- */
+/* Free what membership_hasher_init() has made, except the row type. */
 void
 membership_hasher_free(MembershipHasher *hasher)
 {
@@ -294,10 +288,7 @@ membership_equality(Oid left, Oid right)
 	return InvalidOid;
 }
 
-/*
- * membership_agrees
- *		Do equal hashes of elements of two types agree with an operator's function?
- */
+/* Do equal hashes of elements of two types agree with an operator's function? */
 bool
 membership_agrees(Oid function, Oid left, Oid right)
 {

@@ -141,15 +141,15 @@ extern void meta_layer(const MembershipMeta *meta, int i, FilterLayer *layer);
 extern bool meta_plan_layer(MembershipMeta *meta, uint64 capacity);
 extern double meta_elements(const MembershipMeta *meta);
 extern uint64 meta_pages(const MembershipMeta *meta);
-extern void pages_measure(Relation index, MembershipMeta *meta);
+extern void meta_measure(Relation index, MembershipMeta *meta);
 
 /* pages.c */
 extern bool pages_contain(Relation index, const MembershipMeta *meta,
 						  uint64 hash);
 extern void pages_contain_batch(Relation index, const MembershipMeta *meta,
 								const uint64 *hashes, Size count, bool *found);
-extern bool pages_second_contains(Relation index, const MembershipLayer *layer,
-								  uint64 hash);
+extern void layer_contains_sorted(Relation index, const MembershipLayer *layer,
+								  const uint64 *hashes, Size count, bool *found);
 extern void pages_create(Relation index, const MembershipMeta *meta, int number,
 						 bool log);
 extern void pages_fill(Relation index, MembershipMeta *meta,
@@ -160,9 +160,9 @@ extern void pages_read(Relation index, const MembershipMeta *meta,
 extern void pages_check(Relation index, const MembershipMeta *meta);
 
 /* add.c */
-extern Size pages_prepare(Relation index);
-extern void pages_add(Relation index, uint64 *hashes, Size count,
-					  bool committing);
+extern Size add_prepare(Relation index);
+extern void add_hashes(Relation index, uint64 *hashes, Size count,
+					   bool committing);
 
 /* build.c */
 extern IndexBuildResult *membership_build(Relation heap, Relation index,
@@ -173,7 +173,6 @@ extern bool membership_insert(Relation index, Datum *values, bool *nulls,
 							  ItemPointer tid, Relation heap,
 							  IndexUniqueCheck unique, bool unchanged,
 							  IndexInfo *info);
-extern bool is_membership(Relation index);
 extern void flush_pending(void);
 extern void flush_before_commit(void);
 extern void forget_pending(void);
@@ -195,7 +194,7 @@ extern bool inserted_since(Relation index, const OwnInsertions *then,
 /* changes.c */
 
 /* Number of events so far that may invalidate cached facts about indexes */
-extern uint64 disturbances;
+extern uint64 invalidation_count;
 extern void membership_changes_init(void);
 
 /* open.c */

@@ -260,7 +260,7 @@ meta_read(Relation index, MembershipMeta *meta)
 }
 
 /*
- * pages_measure
+ * meta_measure
  *		Count the set bits of all layers exactly
  *
  * Reads all pages, and changes the layers in *meta, a copy of the metapage, so
@@ -268,7 +268,7 @@ meta_read(Relation index, MembershipMeta *meta)
  * VACUUM, it observes the cost-based delay.
  */
 void
-pages_measure(Relation index, MembershipMeta *meta)
+meta_measure(Relation index, MembershipMeta *meta)
 {
 	for (int i = 0; i < meta->layers; i++)
 	{
@@ -323,7 +323,7 @@ meta_note_vacuum(Relation index, double live_rows)
 	MembershipMeta *meta;
 
 	meta_read(index, &now);
-	pages_measure(index, &now);
+	meta_measure(index, &now);
 	elements = meta_elements(&now);
 	if (now.live_rows == live_rows && now.live_elements == elements)
 		return;

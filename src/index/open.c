@@ -78,6 +78,15 @@
  * ----------------------------------------------------------------
  */
 
+/* Is the relation an index, partitioned or not, of this access method? */
+static bool
+is_membership(Relation index)
+{
+	return (index->rd_rel->relkind == RELKIND_INDEX ||
+			index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX) &&
+		index->rd_indam->aminsert == membership_insert;
+}
+
 /*
  * The expressions or the predicate of an index as they are stored, or NULL.
  * Does not simplify them as RelationGetIndexExpressions() does, which may call
@@ -203,76 +212,46 @@ operators_of(Relation index)
 	return membership_of_arrays(index) ? "\"@>\" or \"&&\"" : "\"=\"";
 }
 
-/* Why an index cannot be used in this process, or at all */
-typedef enum Obstacle
-{
-	NO_OBSTACLE,
-	OTHER_TEMPORARY,
-	TEMPORARY_IN_WORKER,
-	NOT_IN_RECOVERY,
-	BEING_REINDEXED,
-	DISTRIBUTED
-} Obstacle;
+/* For is_usable() */
+#define REFUSE_UNLESS_QUIET(...) \
+	do { \
+		if (quiet) \
+			return false; \
+		ereport(ERROR, (__VA_ARGS__)); \
+	} while (0)
 
-static Obstacle
-obstacle_of(Relation heap, Relation index)
+/*
+ * Can this process read the index, and does it have the rows of its table?  If
+ * not, returns false if "quiet", and otherwise raises the error.
+ */
+static bool
+is_usable(Relation heap, Relation index, bool quiet)
 {
 	if (RELATION_IS_OTHER_TEMP(index))
-		return OTHER_TEMPORARY;
+		REFUSE_UNLESS_QUIET(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+							errmsg("cannot access temporary indexes of other sessions"));
 	if (IsParallelWorker() && RelationUsesLocalBuffers(index))
-		return TEMPORARY_IN_WORKER;
+		REFUSE_UNLESS_QUIET(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+							errmsg("parallel worker cannot query temporary index \"%s\"",
+								   RelationGetRelationName(index)),
+							errhint("Set max_parallel_workers_per_gather to 0."));
 	if (RecoveryInProgress() && !RelationIsPermanent(index))
-		return NOT_IN_RECOVERY;
+		REFUSE_UNLESS_QUIET(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+							errmsg("cannot access temporary or unlogged relations during recovery"));
 	/* the same check as in core's index_open() and systable_beginscan() */
 	if (ReindexIsProcessingIndex(RelationGetRelid(index)))
-		return BEING_REINDEXED;
+		REFUSE_UNLESS_QUIET(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+							errmsg("cannot access index \"%s\" while it is being reindexed",
+								   RelationGetRelationName(index)));
 	if (table_is_distributed(RelationGetRelid(heap)))
-		return DISTRIBUTED;
-	return NO_OBSTACLE;
-}
-
-/* Error if the index cannot be used in this process, or at all. */
-static void
-check_usable(Relation heap, Relation index)
-{
-	switch (obstacle_of(heap, index))
-	{
-		case NO_OBSTACLE:
-			break;
-		case OTHER_TEMPORARY:
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("cannot access temporary indexes of other sessions")));
-			break;
-		case TEMPORARY_IN_WORKER:
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
-					 errmsg("parallel worker cannot query temporary index \"%s\"",
-							RelationGetRelationName(index)),
-					 errhint("Set max_parallel_workers_per_gather to 0.")));
-			break;
-		case NOT_IN_RECOVERY:
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("cannot access temporary or unlogged relations during recovery")));
-			break;
-		case BEING_REINDEXED:
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("cannot access index \"%s\" while it is being reindexed",
-							RelationGetRelationName(index))));
-			break;
-		case DISTRIBUTED:
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("cannot query index \"%s\" of distributed table \"%s\"",
-							RelationGetRelationName(index),
-							RelationGetRelationName(heap)),
-					 errdetail("The rows are in the shards, and each shard has its own index."),
-					 errhint("Compare the column with %s: each shard then uses its own index.",
-							 operators_of(index))));
-			break;
-	}
+		REFUSE_UNLESS_QUIET(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+							errmsg("cannot query index \"%s\" of distributed table \"%s\"",
+								   RelationGetRelationName(index),
+								   RelationGetRelationName(heap)),
+							errdetail("The rows are in the shards, and each shard has its own index."),
+							errhint("Compare the column with %s: each shard then uses its own index.",
+									operators_of(index)));
+	return true;
 }
 
 static void
@@ -524,6 +503,56 @@ replace_invalid(Relation heap, Relation *index)
 	return true;
 }
 
+static void
+close_with_table(Relation heap, Relation index)
+{
+	relation_close(index, NoLock);
+	relation_close(heap, NoLock);
+}
+
+/*
+ * Call back for an index or, if it is partitioned, for those of its partitions.
+ * Without errors if "to_describe", see membership_open_readable().
+ */
+static void
+visit_indexes(Oid oid, bool leaving, bool to_describe, MembershipVisitor visit,
+			  void *arg)
+{
+	Relation	heap;
+	Relation	index = open_with_table(oid, to_describe, &heap);
+	List	   *oids = list_make1_oid(oid);
+	ListCell   *cell;
+
+	if (index == NULL)
+		return;
+	if (!to_describe ||
+		!has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
+		check_privileges(heap, index);
+	if (!to_describe)
+		(void) is_usable(heap, index, false);
+	if (index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
+		oids = partition_indexes(heap, index, leaving, to_describe);
+	close_with_table(heap, index);
+	foreach(cell, oids)
+	{
+		bool		valid;
+
+		index = open_with_table(lfirst_oid(cell), to_describe, &heap);
+		if (index == NULL)
+			continue;
+		valid = is_usable(heap, index, to_describe) &&
+			replace_invalid(heap, &index);
+		if (!valid && !to_describe)
+			refuse_invalid(index);
+		Assert(CheckRelationLockedByMe(heap, AccessShareLock, true));
+		Assert(CheckRelationLockedByMe(index, AccessShareLock, true));
+		if (valid)
+			visit(heap, index, arg);
+		close_with_table(heap, index);
+	}
+	list_free(oids);
+}
+
 /*
  * membership_open_all
  *		Call visit(heap, index, arg) for each index to probe
@@ -549,30 +578,7 @@ replace_invalid(Relation heap, Relation *index)
 void
 membership_open_all(Oid oid, bool leaving, MembershipVisitor visit, void *arg)
 {
-	Relation	heap;
-	Relation	index = open_with_table(oid, false, &heap);
-	List	   *oids = list_make1_oid(oid);
-	ListCell   *cell;
-
-	check_privileges(heap, index);
-	check_usable(heap, index);
-	if (index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
-		oids = partition_indexes(heap, index, leaving, false);
-	relation_close(index, NoLock);
-	relation_close(heap, NoLock);
-	foreach(cell, oids)
-	{
-		index = open_with_table(lfirst_oid(cell), false, &heap);
-		check_usable(heap, index);
-		if (!replace_invalid(heap, &index))
-			refuse_invalid(index);
-		Assert(CheckRelationLockedByMe(heap, AccessShareLock, true));
-		Assert(CheckRelationLockedByMe(index, AccessShareLock, true));
-		visit(heap, index, arg);
-		relation_close(index, NoLock);
-		relation_close(heap, NoLock);
-	}
-	list_free(oids);
+	visit_indexes(oid, leaving, false, visit, arg);
 }
 
 /*
@@ -589,31 +595,7 @@ membership_open_all(Oid oid, bool leaving, MembershipVisitor visit, void *arg)
 void
 membership_open_readable(Oid oid, MembershipVisitor visit, void *arg)
 {
-	Relation	heap;
-	Relation	index = open_with_table(oid, true, &heap);
-	List	   *oids = list_make1_oid(oid);
-	ListCell   *cell;
-
-	if (index == NULL)
-		return;
-	if (!has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
-		check_privileges(heap, index);
-	if (index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
-		oids = partition_indexes(heap, index, false, true);
-	relation_close(index, NoLock);
-	relation_close(heap, NoLock);
-	foreach(cell, oids)
-	{
-		index = open_with_table(lfirst_oid(cell), true, &heap);
-		if (index == NULL)
-			continue;
-		if (obstacle_of(heap, index) == NO_OBSTACLE &&
-			replace_invalid(heap, &index))
-			visit(heap, index, arg);
-		relation_close(index, NoLock);
-		relation_close(heap, NoLock);
-	}
-	list_free(oids);
+	visit_indexes(oid, false, true, visit, arg);
 }
 
 /*
@@ -635,12 +617,11 @@ membership_open_quietly(Oid oid, MembershipVisitor visit, void *arg)
 	if (index == NULL)
 		return false;
 	usable = index->rd_rel->relkind == RELKIND_INDEX && is_membership(index) &&
-		obstacle_of(heap, index) == NO_OBSTACLE &&
+		is_usable(heap, index, true) &&
 		(index->rd_index->indisvalid || was_valid(index));
 	if (usable)
 		visit(heap, index, arg);
-	relation_close(index, NoLock);
-	relation_close(heap, NoLock);
+	close_with_table(heap, index);
 	return usable;
 }
 
@@ -663,8 +644,7 @@ membership_leaves(Oid oid)
 	if (index == NULL)
 		return NIL;
 	allowed = is_membership(index) && membership_may_query(heap, index);
-	relation_close(index, NoLock);
-	relation_close(heap, NoLock);
+	close_with_table(heap, index);
 	if (!allowed)
 		return NIL;
 	foreach(cell, partition_tree(oid, true, NoLock))
@@ -738,49 +718,35 @@ own_has_all(Relation index)
 }
 
 /*
- * Was an index's row in a catalog written by a transaction that the snapshot sees
- * running?
+ * Was the row of an index in a catalog written by a transaction that the snapshot
+ * sees running?  Reads it from the syscache "cache", because the relation cache may
+ * have lost its xmin.
  */
 static bool
-written_later(HeapTuple tuple, Relation index, Snapshot snapshot)
+written_later(int cache, Relation index, Snapshot snapshot)
 {
-	TransactionId writer = HeapTupleHeaderGetRawXmin(tuple->t_data);
+	Oid			oid = RelationGetRelid(index);
+	HeapTuple	tuple = SearchSysCache1(cache, ObjectIdGetDatum(oid));
+	TransactionId writer;
+	bool		is_frozen;
 
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for relation %u", oid);
+	writer = HeapTupleHeaderGetRawXmin(tuple->t_data);
+	is_frozen = HeapTupleHeaderXminFrozen(tuple->t_data);
+	ReleaseSysCache(tuple);
 	if (TransactionIdIsCurrentTransactionId(writer))
 		return !own_has_all(index);
 
 	/* VACUUM FULL of the catalog freezes the row, but keeps its xmin */
-	if (HeapTupleHeaderXminFrozen(tuple->t_data) &&
+	if (is_frozen &&
 		(TransactionIdPrecedes(writer, snapshot->xmin) ||
 		 TransactionIdFollowsOrEquals(writer, ReadNextTransactionId())))
 		return false;
 	return TransactionIdIsNormal(writer) && XidInMVCCSnapshot(writer, snapshot);
 }
 
-/*
- * Was the row of an index in a catalog written by such a transaction?  Reads
- * it from the syscache "cache", because the relation cache may have lost its
- * xmin.
- */
-static bool
-catalog_changed_later(int cache, Relation index, Snapshot snapshot)
-{
-	HeapTuple	tuple = SearchSysCache1(cache,
-										ObjectIdGetDatum(RelationGetRelid(index)));
-	bool		later;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for relation %u",
-			 RelationGetRelid(index));
-	later = written_later(tuple, index, snapshot);
-	ReleaseSysCache(tuple);
-	return later;
-}
-
-/*
- * snapshot_too_old
- *		May rows that the snapshot sees be missing since the index was built?
- */
+/* May rows that the snapshot sees be missing since the index was built? */
 bool
 snapshot_too_old(Relation index, Snapshot snapshot)
 {
@@ -790,9 +756,9 @@ snapshot_too_old(Relation index, Snapshot snapshot)
 		!TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data),
 							   TransactionXmin))
 		return true;
-	return catalog_changed_later(INDEXRELID, index, snapshot) ||
+	return written_later(INDEXRELID, index, snapshot) ||
 		(snapshot->takenDuringRecovery &&
-		 catalog_changed_later(RELOID, index, snapshot));
+		 written_later(RELOID, index, snapshot));
 }
 
 /*

@@ -75,7 +75,7 @@ extern Buffer page_new(Relation index, ForkNumber fork, BlockNumber number);
 
 /*
  * page_turn
- *		Have page "number" in *buffer, locked, instead of another one
+ *		Release *buffer, then read and lock page "number"
  *
  * *buffer is InvalidBuffer at first; the caller releases the last one.
  * Returns false if it is the page already.  Errors: those of page_read().

@@ -21,18 +21,7 @@
  *
  * - it does no harm to add an element twice, or for a transaction that aborts.
  *
- * A page reports newly set bits to the metapage in steps of the layer's
- * report_step, in the same WAL record, and keeps the remainder in
- * "unreported".  If an element has two blocks, each new bit in the first
- * reserves one for the second, so that the second always has room.  When the
- * second is written, the page reports the difference.  (A crash in between
- * leaves the reservation, so that the layer is full a little early.)  The sum
- * in the metapage tells when the layer is full.  The session that notices
- * creates the next layer, holding the lock for extending the relation, and
- * names it in the metapage last.  If there is a crash or a cancel in between, the
- * next attempt uses the pages that exist.  Once no other layer is possible (32 are
- * in use), the last one is filled beyond its capacity: insertions do not fail,
- * but the error rate rises.
+ * add.c says how a page reports its set bits, and how a layer follows another.
  *
  * Locks: a backend locks one page and, while it holds that, the metapage.  No
  * backend that holds the metapage's lock waits for another page.
@@ -43,11 +32,6 @@
 
 #include "access/generic_xlog.h"
 #include "miscadmin.h"
-
-/* ----------------------------------------------------------------
- *		Probing
- * ----------------------------------------------------------------
- */
 
 /* Are the bits that "word" stands for set in this block of the layer? */
 static bool
@@ -64,15 +48,9 @@ block_contains(Relation index, const MembershipLayer *layer, uint64 block,
 	return found;
 }
 
-/*
- * pages_second_contains
- *		Does the second block of an element have its bits?
- *
- * True if the layer's layout has one block for each element.  Errors: those of
- * page_read().
- */
-bool
-pages_second_contains(Relation index, const MembershipLayer *layer, uint64 hash)
+/* Does the second block of an element, if it has one, have its bits? */
+static bool
+second_contains(Relation index, const MembershipLayer *layer, uint64 hash)
 {
 	return layer_blocks(layer->layout) == 1 ||
 		block_contains(index, layer, second_block(hash, layer->size),
@@ -94,10 +72,39 @@ pages_contain(Relation index, const MembershipMeta *meta, uint64 hash)
 
 		if (block_contains(index, layer, first_block(hash, layer->size),
 						   block_word(hash)) &&
-			pages_second_contains(index, layer, hash))
+			second_contains(index, layer, hash))
 			return true;
 	}
 	return false;
+}
+
+/*
+ * layer_contains_sorted
+ *		Probe one layer for elements with these hashes, which are sorted
+ *
+ * Locks each page of first blocks once, because sorted hashes have sorted first
+ * blocks.  Errors: those of page_read().
+ */
+void
+layer_contains_sorted(Relation index, const MembershipLayer *layer,
+					  const uint64 *hashes, Size count, bool *found)
+{
+	Buffer		buffer = InvalidBuffer;
+
+	for (Size i = 0; i < count; i++)
+	{
+		uint64		block = first_block(hashes[i], layer->size);
+
+		(void) page_turn(index, block_page(layer, block), BUFFER_LOCK_SHARE,
+						 &buffer);
+		found[i] = block_kernel->contains(page_block(BufferGetPage(buffer), block),
+										  block_word(hashes[i]), layer->hashes);
+	}
+	if (BufferIsValid(buffer))
+		UnlockReleaseBuffer(buffer);
+	for (Size i = 0; i < count; i++)
+		if (found[i])
+			found[i] = second_contains(index, layer, hashes[i]);
 }
 
 /* A hash to probe for, and its place among the caller's */
@@ -105,7 +112,6 @@ typedef struct SortedHash
 {
 	uint64		hash;
 	uint32		place;
-	bool		maybe;			/* the first block of the layer has its bits */
 } SortedHash;
 
 #define ST_SORT sort_hashes
@@ -119,56 +125,48 @@ typedef struct SortedHash
  * pages_contain_batch
  *		Probe the index for elements with these hashes, up to BATCH
  *
- * found[i] tells whether any layer in *meta contains hashes[i].  Locks each page
- * of first blocks once, because sorted hashes have sorted first blocks.  Errors:
- * those of page_read().
+ * found[i] tells whether any layer in *meta contains hashes[i].  Errors: those of
+ * page_read().
  */
 void
 pages_contain_batch(Relation index, const MembershipMeta *meta,
 					const uint64 *hashes, Size count, bool *found)
 {
 	SortedHash	sorted[BATCH];
+	uint64		left[BATCH];	/* the hashes of "sorted" */
+	bool		in_layer[BATCH];
 
 	Assert(count <= BATCH);
-	memset(found, false, count * sizeof(bool));
+	if (count == 1)
+	{
+		*found = pages_contain(index, meta, *hashes);
+		return;
+	}
+	memset(found, true, count * sizeof(bool));
 	for (Size i = 0; i < count; i++)
 	{
 		sorted[i].hash = hashes[i];
 		sorted[i].place = i;
 	}
 	sort_hashes(sorted, count);
+	for (Size i = 0; i < count; i++)
+		left[i] = sorted[i].hash;
 	for (int i = meta->layers - 1; i >= 0; i--)
 	{
-		const MembershipLayer *layer = &meta->layer[i];
-		Buffer		buffer = InvalidBuffer;
+		Size		lacking = 0;
 
+		layer_contains_sorted(index, &meta->layer[i], left, count, in_layer);
 		for (Size j = 0; j < count; j++)
-		{
-			uint64		hash = sorted[j].hash;
-			uint64		block = first_block(hash, layer->size);
-
-			sorted[j].maybe = false;
-			if (found[sorted[j].place])
-				continue;
-			(void) page_turn(index, block_page(layer, block),
-							 BUFFER_LOCK_SHARE, &buffer);
-			sorted[j].maybe = block_kernel->contains(page_block(BufferGetPage(buffer), block),
-													 block_word(hash),
-													 layer->hashes);
-		}
-		if (BufferIsValid(buffer))
-			UnlockReleaseBuffer(buffer);
-		for (Size j = 0; j < count; j++)
-			if (sorted[j].maybe)
-				found[sorted[j].place] =
-					pages_second_contains(index, layer, sorted[j].hash);
+			if (!in_layer[j])
+			{
+				left[lacking] = left[j];
+				sorted[lacking++] = sorted[j];
+			}
+		count = lacking;
 	}
+	for (Size i = 0; i < count; i++)
+		found[sorted[i].place] = false;
 }
-
-/* ----------------------------------------------------------------
- *		Building
- * ----------------------------------------------------------------
- */
 
 /*
  * Is this an empty page of an index?  Then an attempt to create its layer that was
@@ -310,11 +308,6 @@ pages_fill(Relation index, MembershipMeta *meta,
 		UnlockReleaseBuffer(buffer);
 	}
 }
-
-/* ----------------------------------------------------------------
- *		Reading the whole index
- * ----------------------------------------------------------------
- */
 
 /* The number of bytes of the image that pages_read() writes */
 uint64

@@ -63,8 +63,8 @@ typedef struct OpenQuery
 static dlist_head open_queries = DLIST_STATIC_INIT(open_queries);
 
 /*
- * Has the executor a query with this snapshot?  If "running", one that is in
- * ExecutorRun()?
+ * Does the executor have a query with this snapshot?  If "running", one that is
+ * in ExecutorRun()?
  */
 static bool
 is_of_query(Snapshot snapshot, bool running)
