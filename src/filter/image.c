@@ -15,16 +15,16 @@ get_compact_shape(const uint8_t *header, FilterLayer *layer)
 	if (image_growth(header) > 0)
 		share = (header[IMAGE_OFF_FLAGS] & IMAGE_FLAG_EXACT) != 0 ?
 			SMALL_EXACT_SHARE : BLOOM_FIRST_SHARE;
-	layer->layout = LAYOUT_SMALL;
-	layer->hashes = header[COMPACT_OFF_HASHES];
-	layer->size = 8 * (uint64_t) get16(header + COMPACT_OFF_BYTES);
-	layer->capacity = get16(header + COMPACT_OFF_CAPACITY);
-	layer->error_rate = image_error_rate(header) * share;
-	layer->bits_set = 0;
-	layer->bits_full = get16(header + COMPACT_OFF_BITS_FULL);
-	layer->offset = IMAGE_COMPACT_BYTES;
-	layer->multiple = 0;
-	layer->detail = 0;
+	*layer = (FilterLayer)
+	{
+		.layout = LAYOUT_SMALL,
+			.hashes = header[COMPACT_OFF_HASHES],
+			.size = 8 * (uint64_t) get16(header + COMPACT_OFF_BYTES),
+			.capacity = get16(header + COMPACT_OFF_CAPACITY),
+			.error_rate = image_error_rate(header) * share,
+			.bits_full = get16(header + COMPACT_OFF_BITS_FULL),
+			.offset = IMAGE_COMPACT_BYTES
+	};
 }
 
 void

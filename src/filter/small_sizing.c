@@ -141,10 +141,10 @@ small_plan(uint64_t capacity, double error_rate, LayerUse use,
 	SmallSizes *sizes = sizes_for(error_rate, use);
 	double		n = fmax((double) capacity, 1);
 
-	memset(layer, 0, sizeof(*layer));
-	layer->layout = LAYOUT_SMALL;
-	layer->capacity = capacity;
-	layer->error_rate = error_rate;
+	*layer = (FilterLayer)
+	{
+		.layout = LAYOUT_SMALL, .capacity = capacity, .error_rate = error_rate
+	};
 	if (sizes->of[capacity].bytes == 0)
 	{
 		if (!find_size(layer, n, use))

@@ -282,12 +282,9 @@ grow(Relation index, int layers, MembershipMeta *meta)
 	meta_read(index, meta);
 	/* otherwise a damaged layer would get an even larger one behind it */
 	if (end_of_layers(meta) > RelationGetNumberOfBlocks(index))
-		ereport(ERROR,
-				(errcode(ERRCODE_INDEX_CORRUPTED),
-				 errmsg("index \"%s\" has %u blocks, fewer than its layers need",
-						RelationGetRelationName(index),
-						RelationGetNumberOfBlocks(index)),
-				 errhint("Please REINDEX it.")));
+		report_corrupted("index \"%s\" has %u blocks, fewer than its layers need",
+						 RelationGetRelationName(index),
+						 RelationGetNumberOfBlocks(index));
 	if (meta->layers == layers && plan_next_layer(meta))
 	{
 		Buffer		buffer;

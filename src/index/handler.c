@@ -372,12 +372,12 @@ may_be_equality(Oid operator, Oid left, Oid right)
 }
 
 static void
-complain_of_operator(const char *name, Oid operator, const char *complaint)
+complain_of_class(const char *name, const char *complaint)
 {
 	ereport(INFO,
 			(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-			 errmsg("operator class \"%s\" of access method %s contains %s %s",
-					name, "membership", complaint, format_operator(operator))));
+			 errmsg("operator class \"%s\" of access method %s %s",
+					name, "membership", complaint)));
 }
 
 /*
@@ -477,10 +477,8 @@ membership_validate(Oid opclass)
 
 	if (OidIsValid(storage) && !(type == ANYARRAYOID && storage == ANYELEMENTOID))
 	{
-		ereport(INFO,
-				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-				 errmsg("operator class \"%s\" of access method %s has invalid storage type %s",
-						name, "membership", format_type_be(storage))));
+		complain_of_class(name, psprintf("has invalid storage type %s",
+										 format_type_be(storage)));
 		valid = false;
 	}
 	needed = OidIsValid(storage) ? STRATEGY_CONTAINS : STRATEGY_EQUAL;
@@ -493,7 +491,8 @@ membership_validate(Oid opclass)
 
 		if (complaint != NULL)
 		{
-			complain_of_operator(name, operator->amopopr, complaint);
+			complain_of_class(name, psprintf("contains %s %s", complaint,
+											 format_operator(operator->amopopr)));
 			valid = false;
 		}
 		if (operator->amopstrategy == needed &&
@@ -503,10 +502,7 @@ membership_validate(Oid opclass)
 	ReleaseCatCacheList(operators);
 	if (!has_needed)
 	{
-		ereport(INFO,
-				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-				 errmsg("operator class \"%s\" of access method %s is missing operator(s)",
-						name, "membership")));
+		complain_of_class(name, "is missing operator(s)");
 		valid = false;
 	}
 	return valid;

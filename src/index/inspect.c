@@ -206,14 +206,11 @@ check_rows(Relation heap, Relation index)
 		{
 			CHECK_FOR_INTERRUPTS();
 			if (!pages_contain(index, &meta, hasher.hashes[i]))
-				ereport(ERROR,
-						(errcode(ERRCODE_INDEX_CORRUPTED),
-						 errmsg("row (%u,%u) of table \"%s\" is missing in index \"%s\"",
-								ItemPointerGetBlockNumber(&slot->tts_tid),
-								ItemPointerGetOffsetNumber(&slot->tts_tid),
-								RelationGetRelationName(heap),
-								RelationGetRelationName(index)),
-						 errhint("Please REINDEX it.")));
+				report_corrupted("row (%u,%u) of table \"%s\" is missing in index \"%s\"",
+								 ItemPointerGetBlockNumber(&slot->tts_tid),
+								 ItemPointerGetOffsetNumber(&slot->tts_tid),
+								 RelationGetRelationName(heap),
+								 RelationGetRelationName(index));
 		}
 	}
 	table_endscan(scan);

@@ -30,6 +30,13 @@ typedef RelFileNumber FileNumber;
 typedef Oid FileNumber;
 #endif
 
+/* The error about an index whose pages are damaged */
+#define report_corrupted(...) \
+	ereport(ERROR, \
+			(errcode(ERRCODE_INDEX_CORRUPTED), \
+			 errmsg(__VA_ARGS__), \
+			 errhint("Please REINDEX it.")))
+
 /*
  * What an operator of an operator class is.  The last two are those of classes that
  * take arrays apart, see membership_of_arrays().

@@ -50,15 +50,17 @@ meta_layer(const MembershipMeta *meta, int i, FilterLayer *layer)
 {
 	const MembershipLayer *from = &meta->layer[i];
 
-	memset(layer, 0, sizeof(*layer));
-	layer->layout = (FilterLayout) from->layout;
-	layer->hashes = from->hashes;
-	layer->size = from->size;
-	layer->capacity = from->capacity;
-	layer->error_rate = from->error_rate;
-	layer->bits_full = from->bits_full;
+	*layer = (FilterLayer)
+	{
+		.layout = (FilterLayout) from->layout,
+			.hashes = from->hashes,
+			.size = from->size,
+			.capacity = from->capacity,
+			.error_rate = from->error_rate,
+			.bits_full = from->bits_full,
+			.bits_set = from->bits_reported
+	};
 	/* on average, half a step of each page is not reported */
-	layer->bits_set = from->bits_reported;
 	if (from->bits_reported > 0)
 		layer->bits_set += (uint64) layer_pages(from) * from->report_step / 2;
 	layer->bits_set = Min(layer->bits_set, layer_bits(layer));
@@ -228,17 +230,6 @@ meta_is_valid(const MembershipMeta *meta)
 	return true;
 }
 
-static void
-check_meta(Relation index, const MembershipMeta *meta)
-{
-	if (!meta_is_valid(meta))
-		ereport(ERROR,
-				(errcode(ERRCODE_INDEX_CORRUPTED),
-				 errmsg("index \"%s\" has no valid metapage",
-						RelationGetRelationName(index)),
-				 errhint("Please REINDEX it.")));
-}
-
 /*
  * meta_read
  *		Read the metapage
@@ -253,7 +244,9 @@ meta_read(Relation index, MembershipMeta *meta)
 								   BUFFER_LOCK_SHARE);
 	const MembershipMeta *from = page_meta(BufferGetPage(buffer));
 
-	check_meta(index, from);
+	if (!meta_is_valid(from))
+		report_corrupted("index \"%s\" has no valid metapage",
+						 RelationGetRelationName(index));
 	memcpy(meta, from, offsetof(MembershipMeta, layer) +
 		   sizeof(MembershipLayer) * from->layers);
 	UnlockReleaseBuffer(buffer);

@@ -30,18 +30,6 @@ page_is_valid(Page page)
 		page_opaque(page)->page_id == MEMBERSHIP_PAGE_ID;
 }
 
-static void
-page_check(Relation index, Buffer buffer)
-{
-	if (!page_is_valid(BufferGetPage(buffer)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INDEX_CORRUPTED),
-				 errmsg("index \"%s\" contains corrupted page at block %u",
-						RelationGetRelationName(index),
-						BufferGetBlockNumber(buffer)),
-				 errhint("Please REINDEX it.")));
-}
-
 /*
  * page_read
  *		Read and lock a page of the index
@@ -56,7 +44,9 @@ page_read(Relation index, BlockNumber number, int lock)
 	Buffer		buffer = ReadBuffer(index, number);
 
 	LockBuffer(buffer, lock);
-	page_check(index, buffer);
+	if (!page_is_valid(BufferGetPage(buffer)))
+		report_corrupted("index \"%s\" contains corrupted page at block %u",
+						 RelationGetRelationName(index), number);
 	return buffer;
 }
 

@@ -397,13 +397,10 @@ pages_check(Relation index, const MembershipMeta *meta)
 			bits = count_bits((uint8 *) PageGetContents(page),
 							  BLOCK_BYTES * BLOCKS_PER_PAGE);
 			if (bits != page_opaque(page)->bits_set)
-				ereport(ERROR,
-						(errcode(ERRCODE_INDEX_CORRUPTED),
-						 errmsg("index \"%s\" has " UINT64_FORMAT " bits set in block %u, which counts %u",
-								RelationGetRelationName(index), bits,
-								BufferGetBlockNumber(buffer),
-								page_opaque(page)->bits_set),
-						 errhint("Please REINDEX it.")));
+				report_corrupted("index \"%s\" has " UINT64_FORMAT " bits set in block %u, which counts %u",
+								 RelationGetRelationName(index), bits,
+								 BufferGetBlockNumber(buffer),
+								 page_opaque(page)->bits_set);
 			UnlockReleaseBuffer(buffer);
 		}
 	}

@@ -98,10 +98,10 @@ one_layer(ForeignImport *import, uint64_t bits, unsigned hashes)
 	FilterLayer *layer = &import->plan.layer[0];
 
 	import->plan.layers = 1;
-	memset(layer, 0, sizeof(*layer));
-	layer->layout = LAYOUT_FOREIGN;
-	layer->size = bits;
-	layer->hashes = hashes;
+	*layer = (FilterLayer)
+	{
+		.layout = LAYOUT_FOREIGN, .size = bits, .hashes = hashes
+	};
 	return layer;
 }
 

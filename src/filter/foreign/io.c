@@ -102,10 +102,12 @@ foreign_plan(const ForeignFormat *format, FilterParams *params,
 	/* no format chooses so much less than the textbook */
 	if (best_bits(n, params->error_rate) > 2 * (double) IMAGE_MAX_BITS)
 		return FILTER_TOO_LARGE;
-	memset(layer, 0, sizeof(*layer));
-	layer->layout = LAYOUT_FOREIGN;
-	layer->capacity = params->capacity;
-	layer->error_rate = params->error_rate;
+	*layer = (FilterLayer)
+	{
+		.layout = LAYOUT_FOREIGN,
+			.capacity = params->capacity,
+			.error_rate = params->error_rate
+	};
 	bits = format->size(n, params->error_rate, layer);
 	if (layer->hashes < 1)
 		layer->hashes = 1;

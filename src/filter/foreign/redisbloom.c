@@ -142,21 +142,23 @@ parse_link(const uint8_t *link, uint64_t options, uint32_t growth,
 {
 	uint32_t	hashes = get32(link + LINK_OFF_HASHES);
 
-	memset(layer, 0, sizeof(*layer));
-	layer->layout = LAYOUT_FOREIGN;
 	if (hashes < 1 || hashes > FOREIGN_MAX_HASHES)
 		return "number of hashes out of range";
-	layer->hashes = hashes;
-	layer->size = get64(link + LINK_OFF_BITS);
+	*layer = (FilterLayer)
+	{
+		.layout = LAYOUT_FOREIGN,
+			.hashes = hashes,
+			.size = get64(link + LINK_OFF_BITS),
+			.capacity = get64(link + LINK_OFF_ENTRIES),
+			.error_rate = get_double(link + LINK_OFF_ERROR),
+			.bits_full = get64(link + LINK_OFF_BPE),
+			.multiple = get64(link + LINK_OFF_SIZE),
+			.detail = DETAIL(link[LINK_OFF_N2], options, growth)
+	};
 	if (layer->size < WORD_BITS || layer->size > IMAGE_MAX_BITS)
 		return "number of bits out of range";
 	if (get64(link + LINK_OFF_BYTES) != layer->size / 8)
 		return "number of bytes is not that of its bits";
-	layer->capacity = get64(link + LINK_OFF_ENTRIES);
-	layer->error_rate = get_double(link + LINK_OFF_ERROR);
-	layer->bits_full = get64(link + LINK_OFF_BPE);
-	layer->multiple = get64(link + LINK_OFF_SIZE);
-	layer->detail = DETAIL(link[LINK_OFF_N2], options, growth);
 	return NULL;
 }
 
