@@ -166,6 +166,17 @@ FROM (VALUES
 	LATERAL compare('SELECT * FROM ' || query, filtered) r
 ORDER BY i;
 
+-- with compiled expressions
+SET jit = on;
+SET jit_above_cost = 0;
+SET jit_inline_above_cost = 0;
+SET jit_optimize_above_cost = 0;
+SELECT * FROM compare('SELECT f.k, lower(d.t), count(*) FROM facts f JOIN dims d ON f.k = d.k AND f.t = d.t GROUP BY 1, 2', true);
+RESET jit;
+RESET jit_above_cost;
+RESET jit_inline_above_cost;
+RESET jit_optimize_above_cost;
+
 -- --------------------------------------------------------------------- keys
 SELECT i, r.*
 FROM (VALUES
