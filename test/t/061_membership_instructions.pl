@@ -33,7 +33,7 @@ $node->safe_psql('postgres', qq{
 sub lookup
 {
 	$node->stop;
-	my ($total, $out) = instructions($node, 'bloomfilter_membership_contains',
+	my ($out, $total) = instructions($node, 'bloomfilter_membership_contains',
 		q{SELECT count(*) FILTER (WHERE membership_contains('numbers_number'::regclass, number)) FROM numbers});
 	$node->start;
 	like($out, qr/count = "$rows"/, 'every row is found');

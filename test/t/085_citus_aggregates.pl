@@ -130,9 +130,9 @@ SKIP:
 	SKIP:
 	{
 		skip 'valgrind is not installed', 1 if system('valgrind --version >/dev/null 2>&1') != 0;
-		my ($plain) = instructions($node, 'bloomfilter_bloom_agg_trans',
+		my (undef, $plain) = instructions($node, 'bloomfilter_bloom_agg_trans',
 			'SELECT bloom_agg(number) IS NULL FROM visits');
-		my ($called) = instructions($node, 'bloomfilter_bloom_hashed_agg_trans',
+		my (undef, $called) = instructions($node, 'bloomfilter_bloom_hashed_agg_trans',
 			"SELECT partial_agg('bloom_agg(hashed_element)'::regprocedure, bloom_element(number)) IS NULL FROM visits");
 
 		cmp_ok($called, '<', $plain, sprintf('a step: %.0f instructions, %.0f in bloom_agg of a bigint', $called / $rows, $plain / $rows));

@@ -6,6 +6,7 @@ use strict;
 use warnings;
 
 use Exporter qw(import);
+use List::Util qw(sum);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -16,24 +17,31 @@ sub need_valgrind
 	plan skip_all => 'valgrind is not installed' if system('valgrind --version >/dev/null 2>&1') != 0;
 }
 
-# The count, and what the server printed.  The server of $node must not run: one of a
-# single user does, and reads queries, one a line, from its input.
+# What the server printed, and the count of each case: queries, one a line, which its
+# only session is asked in turn.  The server of $node must not run: one of a single user does.
 sub instructions
 {
-	my ($node, $function, $query) = @_;
+	my ($node, $function, @cases) = @_;
 	# other tests, which run at the same time, have theirs
 	my $out = PostgreSQL::Test::Utils::tempdir() . '/callgrind.out';
-	my ($stdout, $stderr);
+	my @lines = map { split /\n/ } @cases;
+	my ($stdout, $stderr, @counts);
 
+	# Each query begins with this function, and its count ends where the next one begins
 	IPC::Run::run(
 		[
-			'valgrind', '--tool=callgrind', "--toggle-collect=$function",
+			'valgrind', '--tool=callgrind', "--toggle-collect=$function", '--dump-before=pg_parse_query',
 			"--callgrind-out-file=$out", 'postgres', '--single', '-D', $node->data_dir, 'postgres'
 		],
-		'<', \"$query\n", '>', \$stdout, '2>', \$stderr);
-	my ($total) = slurp_file($out) =~ /^(?:summary|totals): (\d+)/m;
-	BAIL_OUT("no count from valgrind: $stderr") if !$total;
-	return ($total, $stdout);
+		'<', \join('', map { "$_\n" } @lines), '>', \$stdout, '2>', \$stderr);
+	foreach my $file ((map { "$out.$_" } 2 .. @lines), $out)
+	{
+		push @counts, -e $file && slurp_file($file) =~ /^(?:summary|totals): (\d+)/m ? $1 : BAIL_OUT("no count from valgrind: $stderr");
+	}
+	BAIL_OUT('a query was parsed twice') if -e "$out." . (@lines + 1);
+	my @totals = map { sum(splice @counts, 0, tr/\n// + 1) } @cases;
+	BAIL_OUT("$function was not called: $stderr") if grep { !$_ } @totals;
+	return ($stdout, @totals);
 }
 
 1;
