@@ -78,15 +78,18 @@ sub trimmed
 	return $text;
 }
 
-# What psql prints, on both of its outputs
-sub psql_output
+# What psql prints for each of these, on both of its outputs
+sub psql_outputs
 {
-	my ($node, $database, $sql) = @_;
+	my ($node, $database, @blocks) = @_;
 	my $output = '';
+	# each begins with a session of its own
+	my $sql = join "\\x off\n\\connect $database\n\\echo a block ends\n", @blocks;
+
 	IPC::Run::run(
 		[ 'psql', '-X', '-q', '-d', $node->connstr($database) ],
 		'<', \$sql, '>&', \$output);
-	return $output;
+	return split /^a block ends\n/m, $output, -1;
 }
 
 sub run_page
@@ -94,31 +97,28 @@ sub run_page
 	my ($node, $page) = @_;
 	my @blocks = blocks(read_text($page));
 	my $database = lc($page) =~ s/[^a-z]+/_/gr;
-	my $run = 0;
+	my @run = grep { $blocks[$_]{name} eq 'sql' } 0 .. $#blocks;
 
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
 	$node->safe_psql($database, 'CREATE EXTENSION bloomfilter');
-	for my $i (0 .. $#blocks)
+	my @outputs = psql_outputs($node, $database, map { $blocks[$_]{text} } @run);
+	for my $i (@run)
 	{
-		my $block = $blocks[$i];
 		my $next = $blocks[ $i + 1 ];
-		my $output;
+		my $output = trimmed(shift @outputs);
 
-		next if $block->{name} ne 'sql';
-		$output = trimmed(psql_output($node, $database, $block->{text}));
 		if ($next && $next->{follows} && $next->{name} =~ /^(text)?$/)
 		{
 			is($output, trimmed($next->{text}),
-				"$page, line $block->{line}");
+				"$page, line $blocks[$i]{line}");
 		}
 		else
 		{
 			unlike($output, qr/^(ERROR|FATAL|PANIC):/m,
-				"$page, line $block->{line}");
+				"$page, line $blocks[$i]{line}");
 		}
-		$run++;
 	}
-	cmp_ok($run, '>', 0, "$page has examples");
+	cmp_ok(scalar(@run), '>', 0, "$page has examples");
 }
 
 # Each link within the repository leads to a file, and to a heading of it.

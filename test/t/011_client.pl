@@ -12,11 +12,17 @@ use warnings;
 use Cwd qw(abs_path);
 use Config;
 use File::Basename;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
+use FindBin;
+use lib $FindBin::RealBin;
+
+use Server;
+use Session;
 use Test::More;
 
 plan skip_all => 'needs integers of 64 bits' if $Config{ivsize} < 8;
+
+# One session for all queries, which are many
+my $session;
 
 # ----------------------------------------------------------------
 # The client
@@ -118,9 +124,8 @@ sub layer_bits
 # XXH3 of bytes with seed 0, as the server computes it
 sub xxh3
 {
-	my ($node, $bytes) = @_;
-	return $node->safe_psql('postgres',
-		"SELECT bloom_hash('\\x" . unpack('H*', $bytes) . "'::bytea)") & ~0;
+	my ($bytes) = @_;
+	return $session->query("SELECT bloom_hash('\\x" . unpack('H*', $bytes) . "'::bytea)") & ~0;
 }
 
 # Number of bits set
@@ -133,13 +138,13 @@ sub count_bits
 # A filter from the bytes that the server sends
 sub parse
 {
-	my ($node, $external) = @_;
+	my ($external) = @_;
 	my $bytes = substr $external, 0, -CHECKSUM_BYTES;
 	my %filter = (bytes => $bytes, layers => []);
 	my $layers;
 
 	die 'damaged'
-	  if unpack('Q<', substr $external, -CHECKSUM_BYTES) != xxh3($node, $bytes);
+	  if unpack('Q<', substr $external, -CHECKSUM_BYTES) != xxh3($bytes);
 	(   $filter{magic}, $filter{layout}, $filter{flags},
 		$filter{growth}, $layers, $filter{class},
 		$filter{seed}, $filter{error_rate}
@@ -179,8 +184,8 @@ sub parse
 # The bytes to send to the server
 sub external
 {
-	my ($node, $filter) = @_;
-	return $filter->{bytes} . pack 'Q<', xxh3($node, $filter->{bytes});
+	my ($filter) = @_;
+	return $filter->{bytes} . pack 'Q<', xxh3($filter->{bytes});
 }
 
 sub contains
@@ -385,20 +390,16 @@ my %layout_number = (
 	counting => LAYOUT_COUNTING,
 	countingx2 => LAYOUT_COUNTINGX2);
 
-my $node = PostgreSQL::Test::Cluster->new('client');
-$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
-$node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION bloomfilter');
+my $node = start_server('client', init => [ extra => [ '--encoding=UTF8', '--locale=C' ] ]);
+$session = Session->new($node);
 # for the page's example of an enum
-$node->safe_psql('postgres', q{CREATE TYPE mood AS ENUM ('sad', 'ok')});
+$session->query(q{CREATE TYPE mood AS ENUM ('sad', 'ok')});
 
 sub server_filter
 {
 	my ($expression) = @_;
-	return parse(
-		$node, pack 'H*',
-		$node->safe_psql(
-			'postgres', "SELECT encode(($expression)::bytea, 'hex')"));
+	return parse(pack 'H*',
+		$session->query("SELECT encode(($expression)::bytea, 'hex')"));
 }
 
 # The golden vectors: the page's hashes are the server's, and its bits are the
@@ -416,11 +417,10 @@ while (my $line = <$file>)
 		my ($element, $canonical, $seed, $hash) = ($1, $2, $3 || 0, $4);
 		my $query = "SELECT lpad(to_hex(bloom_hash(%s, $seed)), 16, '0')";
 
-		is($node->safe_psql('postgres', sprintf($query, $element)),
+		is($session->query(sprintf($query, $element)),
 			$hash, "element $element, seed $seed");
 		# the canonical bytes of bytea are its own
-		is( $node->safe_psql(
-				'postgres', sprintf($query, "'\\x$canonical'::bytea")),
+		is( $session->query(sprintf($query, "'\\x$canonical'::bytea")),
 			$hash, "bytes of element $element, seed $seed")
 		  if defined $canonical;
 		$elements++;
@@ -457,7 +457,7 @@ cmp_ok($vectors, '>=', 21, 'golden vectors of bits were found');
 # and as many absent ones.  Error rates are high where a layout allows it, so
 # that absent ones are found, too.  Elements are added in steps where there are
 # to be many layers: of one array, a single new layer takes all.
-$node->safe_psql('postgres', q{
+$session->query(q{
 	CREATE FUNCTION filled(f bloom, count integer, step integer) RETURNS bloom
 	LANGUAGE plpgsql STABLE AS $$
 	BEGIN
@@ -503,8 +503,7 @@ foreach my $case (
 
 	cmp_ok(scalar(@{ $filter->{layers} }),
 		'>=', $layers, "$expression: layers");
-	my @rows = split /\n/, $node->safe_psql(
-		'postgres', qq{
+	my @rows = split /\n/, $session->query(qq{
 		WITH f AS MATERIALIZED (SELECT $full AS f)
 		SELECT n, bloom_hash(n, seed), bloom_contains((SELECT f FROM f), n)
 		FROM generate_series(1, 2 * $count + 100) n,
@@ -527,8 +526,7 @@ foreach my $case (
 # Elements that the client adds, in every layout: the server takes the bytes,
 # and they are those of bloom_add_all().  Each case begins with a filter of the
 # server's that has the elements up to $first.
-my @hashes = split /\n/, $node->safe_psql('postgres',
-	'SELECT bloom_hash(n) FROM generate_series(1, 3000) n ORDER BY n');
+my @hashes = split /\n/, $session->query('SELECT bloom_hash(n) FROM generate_series(1, 3000) n ORDER BY n');
 my $empty = '(SELECT bloom_agg(x) FROM generate_series(1, 0) x)';
 foreach my $case (
 	# expression, elements of the server, elements in all, layout of the last layer
@@ -548,13 +546,12 @@ foreach my $case (
 	my $filter = server_filter($sql->($first));
 	my $refused = grep { !add($filter, "i\0\0\0\0\0\0\0", $hashes[ $_ - 1 ] & ~0) }
 	  $first + 1 .. $count;
-	my $bytes = unpack 'H*', external($node, $filter);
+	my $bytes = unpack 'H*', external($filter);
 
 	is($refused, 0, "client adds to $expression with $first elements");
 	is($filter->{layers}[-1]{layout}, $layout_number{$layout}, 'last layer is ' . $layout)
 	  if defined $layout;
-	is( $node->safe_psql(
-			'postgres', "SELECT '\\x$bytes'::bytea::bloom = " . $sql->($count)),
+	is( $session->query("SELECT '\\x$bytes'::bytea::bloom = " . $sql->($count)),
 		't', "server takes $expression with $count elements");
 }
 
@@ -581,12 +578,11 @@ foreach my $case (
 	{
 		counting_remove($filter, $hashes[ $n - 1 ] & ~0) foreach 1 .. $n % 6;
 	}
-	my $bytes = unpack 'H*', external($node, $filter);
+	my $bytes = unpack 'H*', external($filter);
 
 	is($refused, 0, "client counts $expression");
 	is(scalar @{ $filter->{layers} }, $layers, "layers of $expression");
-	is( $node->safe_psql('postgres',
-			"SELECT '\\x$bytes'::bytea::bloom = bloom_remove_all(bloom_add_all($added, $again), $again)"),
+	is( $session->query("SELECT '\\x$bytes'::bytea::bloom = bloom_remove_all(bloom_add_all($added, $again), $again)"),
 		't', "server takes the counters of $expression");
 }
 
@@ -624,21 +620,21 @@ my $fixed = server_filter('bloom_create(20, 0.01, 0)');
 my @added = grep { add($fixed, "i\0\0\0\0\0\0\0", $hashes[ $_ - 1 ] & ~0) } 1 .. 100;
 cmp_ok(scalar(@added), '>=', 20, 'client adds up to the capacity');
 cmp_ok(scalar(@added), '<', 40, 'client notices a full filter');
-my $bytes = unpack 'H*', external($node, $fixed);
-my ($result, $stdout, $stderr) = $node->psql('postgres',
+my $bytes = unpack 'H*', external($fixed);
+my $said = $session->query(
 	"SELECT bloom_add_all('\\x$bytes'::bytea::bloom, ARRAY(SELECT generate_series(1, 100)))");
-like($stderr, qr/filter of fixed size is full/, 'so does the server');
+like($said, qr/filter of fixed size is full/, 'so does the server');
 
 # Any damaged byte is noticed, by either side
-my $sent = external($node, $fixed);
+my $sent = external($fixed);
 foreach my $at (0, 8, 33, 45, length($sent) - 1)
 {
 	my $damaged = $sent;
 	substr($damaged, $at, 1) ^= "\x04";
-	ok(!eval { parse($node, $damaged) }, "client refuses byte $at damaged");
-	($result, $stdout, $stderr) = $node->psql('postgres',
+	ok(!eval { parse($damaged) }, "client refuses byte $at damaged");
+	$said = $session->query(
 		"SELECT '\\x" . unpack('H*', $damaged) . "'::bytea::bloom");
-	like($stderr, qr/ERROR:  invalid bloom filter: /,
+	like($said, qr/ERROR:  22P03: invalid bloom filter: /,
 		"server refuses byte $at damaged");
 }
 
@@ -647,11 +643,11 @@ foreach my $at (0, 8, 33, 45, length($sent) - 1)
 sub accepted
 {
 	my ($image) = @_;
-	my $hex = unpack 'H*', external($node, { bytes => $image });
-	my ($result, $stdout, $stderr) = $node->psql('postgres',
+	my $hex = unpack 'H*', external({ bytes => $image });
+	my $said = $session->query(
 		"SELECT length('\\x$hex'::bytea::bloom::bytea)");
-	return 'accepted' if $result == 0;
-	return $stderr =~ /ERROR:  invalid bloom filter: (.*)/ ? 'refused' : $stderr;
+	return 'accepted' if $said =~ /^\d+\z/;
+	return $said =~ /ERROR:  22P03: invalid bloom filter: / ? 'refused' : $said;
 }
 my %base = (
 	compact => server_filter('bloom_add(bloom_create(100), 1)')->{bytes},
@@ -726,4 +722,6 @@ foreach my $size (1, 8191, 8192)
 		'one small layer that is not compact');
 }
 
+$session->quit;
+$node->stop;
 done_testing();

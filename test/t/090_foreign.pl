@@ -10,26 +10,18 @@ use FindBin;
 use lib $FindBin::RealBin;
 use PostgreSQL::Test::Utils;
 use Server;
+use Session;
 use Test::More;
 
 my $vectors = abs_path(dirname(__FILE__) . '/../vectors/foreign');
-my $node = start_server('main');
-
-# A query's single value; the test fails if it is none
-sub ask
-{
-	my ($sql) = @_;
-	my ($code, $out, $err) = $node->psql('postgres', $sql);
-
-	return $code == 0 ? $out : "failed: $err";
-}
+my $node = start_server('main', conf => "client_min_messages = warning\n");
+my $session = Session->new($node);
 
 sub refused
 {
 	my ($sql, $message, $name) = @_;
-	my (undef, undef, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$sql");
 
-	like($err, qr/ERROR:  22P03: .*$message/, $name);
+	like($session->query($sql), qr/^ERROR:  22P03: .*$message/, $name);
 	return;
 }
 
@@ -47,35 +39,36 @@ while (my $line = <$files>)
 	my $bytes = "pg_read_binary_file('$vectors/$file.bin')";
 	my $import = "bloom_import($bytes, '$format', '$form'$shape)";
 
-	$node->safe_psql('postgres', qq(
+	my $said = $session->query(qq(
 		DROP TABLE IF EXISTS asked, stored;
 		CREATE TABLE asked (added boolean, answer boolean, e $type);
 		COPY asked FROM '$vectors/$file.tsv';
 		CREATE TABLE stored (f bloom);
 		INSERT INTO stored SELECT $import;));
+	die $said if $said ne '';
 
 	# DataSketches never adds '', so its own "no" is not one
 	my $right = $file =~ /^datasketches/ && $type eq 'text' ?
 	  "(bloom_contains(f, e) = answer OR e = '')" : 'bloom_contains(f, e) = answer';
-	is(ask("SELECT count(*) FROM asked, stored WHERE NOT $right"), '0',
+	is($session->query("SELECT count(*) FROM asked, stored WHERE NOT $right"), '0',
 		"$file: the library's answers");
-	is(ask("SELECT count(*) FROM asked, stored WHERE answer AND NOT bloom_contains(f, e)"),
+	is($session->query("SELECT count(*) FROM asked, stored WHERE answer AND NOT bloom_contains(f, e)"),
 		'0', "$file: none lost");
-	is(ask("SELECT count(*) FROM stored,
+	is($session->query("SELECT count(*) FROM stored,
 				unnest(bloom_contains_each(f, ARRAY(SELECT e FROM asked ORDER BY added, e)),
 					ARRAY(SELECT bloom_contains(f, e) FROM asked ORDER BY added, e)) AS t(a, b)
 			WHERE a <> b"),
 		'0', "$file: the same in a batch");
-	is(ask("SELECT bool_and(s.n = (SELECT count(*) FROM asked, stored WHERE bloom_contains(f, e)))
+	is($session->query("SELECT bool_and(s.n = (SELECT count(*) FROM asked, stored WHERE bloom_contains(f, e)))
 			FROM (SELECT count(*) AS n FROM asked
 				WHERE bloom_contains((SELECT f FROM stored), e)) s"),
 		't', "$file: the same in a Filter Scan");
-	is(ask("SELECT bloom_export(f, '$format') = $bytes AND f::text::bloom = f FROM stored"),
+	is($session->query("SELECT bloom_export(f, '$format') = $bytes AND f::text::bloom = f FROM stored"),
 		't', "$file: exported as it was");
 	next if $capacity eq '\N';
 	my $elements = $rule =~ /^from/ ?
 	  "SELECT e FROM asked WHERE added LIMIT 10" : "SELECT $rule";
-	is(ask("SELECT bloom_export(bloom_add_all(
+	is($session->query("SELECT bloom_export(bloom_add_all(
 				bloom_create_foreign('$format', '$form', $capacity, $rate),
 				ARRAY($elements)::$type" . "[]), '$format') = $bytes"),
 		't', "$file: made anew with the same bytes");
@@ -173,7 +166,7 @@ foreach my $format (sort keys %damage)
 		}
 		else
 		{
-			is(ask("SELECT count(*) > 0 FROM generate_series(1, 100) i
+			is($session->query("SELECT count(*) > 0 FROM generate_series(1, 100) i
 					WHERE bloom_contains($import, i) IS NOT NULL"),
 				't', "$format: $name is harmless");
 		}
@@ -181,5 +174,6 @@ foreach my $format (sort keys %damage)
 	is_deeply($refused, {}, "$format: all damaged files were there");
 }
 
+$session->quit;
 $node->stop;
 done_testing();
