@@ -1,5 +1,5 @@
 # A partitioned table whose partitions are on two other servers: what travels to them, what
-# comes back, whether both work at the same time, and a filter of 100 MB.
+# comes back, whether both work at the same time, and a large filter.
 use strict;
 use warnings;
 
@@ -12,6 +12,8 @@ use Test::More;
 
 my $local = start_server('coordinator');
 my $rows = 20000;    # on each server
+# Of a filter of 25 MB: the bytes are read and sent as those of 100 MB are
+my $large_capacity = 20_000_000;
 
 my $setup = q{
 	CREATE EXTENSION postgres_fdw;
@@ -43,8 +45,8 @@ $local->safe_psql('postgres', $setup . qq{
 	CREATE INDEX recalled_url ON recalled USING membership (url) WITH (error_rate = 0.000001);
 	CREATE TABLE filters (name text PRIMARY KEY, urls bloom NOT NULL);
 	INSERT INTO filters SELECT 'recalled', bloom_agg(url, NULL, 0.000001) FROM recalled;
-	-- the same elements in 100 MB
-	INSERT INTO filters SELECT 'large', bloom_add_all(bloom_create(80000000, 0.01), (SELECT array_agg(url) FROM recalled));
+	-- the same elements in 25 MB
+	INSERT INTO filters SELECT 'large', bloom_add_all(bloom_create($large_capacity, 0.01), (SELECT array_agg(url) FROM recalled));
 	ANALYZE recalled});
 my $expected = 100;
 
@@ -122,16 +124,16 @@ counted('a join reads both servers at the same time', qr/Async Foreign Scan/, $p
 unlike($plan, qr/Join Filter/, 'without a filter that nothing probes');
 is($local->safe_psql('postgres', "$forced $joined"), $expected, 'all its rows');
 
-# ---------------------------------------------------------------- 100 MB
+# ---------------------------------------------------------------- large filters
 
 my $large = q{SELECT count(*) FROM visits WHERE bloom_contains((SELECT urls FROM filters WHERE name = 'large'), url)};
-is($local->safe_psql('postgres', q{SELECT bytes > 100e6 FROM filters, bloom_info(urls) WHERE name = 'large'}), 't', 'a filter of 100 MB');
+is($local->safe_psql('postgres', q{SELECT bytes > 25e6 FROM filters, bloom_info(urls) WHERE name = 'large'}), 't', 'a filter of 25 MB');
 counted('it travels, too', $shipped, plan_of($large));
 is($local->safe_psql('postgres', $large), $expected, 'and the servers probe it');
-is($local->safe_psql('postgres', q{
-	SELECT bloom_union_agg(f) = (SELECT bloom_agg(url, 80000000, NULL) FROM visits)
-	FROM (SELECT bloom_agg(url, 80000000, NULL) AS f FROM visits_1 UNION ALL SELECT bloom_agg(url, 80000000, NULL) FROM visits_2) shards}),
-	't', 'servers send filters of 100 MB');
+is($local->safe_psql('postgres', qq{
+	SELECT bloom_union_agg(f) = (SELECT bloom_agg(url, $large_capacity, NULL) FROM visits)
+	FROM (SELECT bloom_agg(url, $large_capacity, NULL) AS f FROM visits_1 UNION ALL SELECT bloom_agg(url, $large_capacity, NULL) FROM visits_2) shards}),
+	't', 'servers send filters of 25 MB');
 
 $_->stop foreach @remote, $local;
 done_testing();
