@@ -4,17 +4,16 @@
  *	  the like.
  *
  * Why a "no" is true.  Let a row be visible to the query's snapshot.  If
- * another transaction inserted it, that had committed before the snapshot was
- * taken, and had written the element to the index before it committed.  If our
+ * another transaction inserted it, that had written the element to the index
+ * before it committed, and had committed before the snapshot was taken.  If our
  * own transaction inserted it, that was in an earlier command, and hashes that
  * still wait are written before we read anything (insert.c).  Rows that
  * existed when the index was built are in it, with two exceptions: an index
  * that is not valid yet is an error; if it was built too late for an old
- * snapshot, the answer is "yes" (open.c).  So from the time of the snapshot
- * on, the bits are set in pages of layers that the metapage names.  We read
- * the metapage and the pages after the snapshot was taken.  (A trigger's
- * snapshot can see rows that our own transaction inserts later.  So we also
- * check what it has inserted.)
+ * snapshot, the answer is "yes" (open.c).  So the bits are set in pages of layers
+ * that the metapage names, and we read both after the snapshot was taken.  (A
+ * trigger's snapshot can see rows that our own transaction inserts later.  So we
+ * also check what it has inserted.)
  *
  * A call site caches what it has opened:
  *
@@ -562,10 +561,8 @@ probe_indexes(const MembershipSite *site, const uint64 *hashes, Size count,
 }
 
 /* ----------------------------------------------------------------
- *		For scans, which probe with many rows at a time
- *
- * Open the site, hash the elements, and probe if it is still open; if not, do all
- * that again, for each element by itself.
+ *		For scans: open the site, hash the elements of many rows, and probe if it
+ *		is still open; if not, do that again, for each element by itself
  * ----------------------------------------------------------------
  */
 

@@ -6,13 +6,9 @@
  * membership_contains(index, element) probes it (contains.c).  As an index for
  * the planner, it can give one of two answers for "column = value": there is
  * no such row, or any page of the table may have one.  So a bitmap scan gets
- * no page or all of them.
- *
- * Elements are hashed as in any filter, but within the database (ELEMENT_LOCAL
- * in element/element.c), because the index must agree with "=" there.  The values of
- * several columns are hashed as one row.  A row whose only key is NULL has no
- * element.  An index of the elements of arrays (key.c) answers "array @> elements" and
- * "array && elements" in the same way.
+ * no page or all of them.  An index of the elements of arrays answers
+ * "array @> elements" and "array && elements" in the same way.  key.c says how the
+ * values of a row are hashed.
  *
  * VACUUM can remove nothing.  It records the number of remaining rows, from
  * which membership_info() computes a lower bound of dead elements.
@@ -148,9 +144,8 @@ arrays_may_match(Relation index, ScanKey keys, int number_of_keys)
  * May there be a row that matches the keys?  False is certain.  The keys are
  * joined by AND, so if a column has two, it suffices to probe for one of
  * them.  True, without a probe, if the keys do not cover all columns, if their
- * values have another class than the index's elements ("=" may still find them
- * equal: citext, compared as text), and if the type of the elements has been
- * altered.
+ * values have another class than the index's elements (citext compared as text may
+ * be equal), and if the type of the elements has been altered.
  */
 static bool
 may_match(Relation index, ScanKey keys, int number_of_keys)

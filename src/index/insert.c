@@ -4,33 +4,27 @@
  *
  * Setting the bits of an element takes a WAL record, and comparing two copies
  * of a page (generic_xlog.c).  So the hashes that a transaction inserts wait
- * in memory, up to PENDING_MAX of them, and are then written to their pages
- * together, many to each page.
+ * in memory, up to PENDING_MAX of them, and are then written together, many to
+ * each page.  They are in the pages before anybody can see their rows:
  *
- * They are in the pages before anybody can see their rows:
- *
- * - Other sessions see the rows when the transaction has committed, or has
- *	 been prepared and has committed later.  All hashes are written before that
- *	 (flush_before_commit()).  What a callback of another library inserts
- *	 after that moment is not batched.
+ * - Other sessions see the rows when the transaction has committed.  All hashes
+ *	 are written before it commits or is prepared (flush_before_commit()).  What a
+ *	 callback of another library inserts after that moment is not batched.
  *
  * - This session sees the rows at its next command, or, within the same
  *	 command, from a trigger or a volatile function with a new snapshot.  All
  *	 code that reads an index for a snapshot calls flush_pending() first.  A
- *	 trigger's snapshot can see rows that the triggering command inserts later.
- *	 Callers that cache what they read must therefore recheck every "no" with
- *	 inserted_since().
+ *	 trigger's snapshot can see rows that the triggering command inserts later, so
+ *	 callers that cache what they read recheck every "no" with inserted_since().
  *
  * - Workers of a parallel query cannot flush.  But ExecutorStart() was called
  *	 in this session for that query after the insertion (the snapshot of an
  *	 earlier query does not see the row), and events.c writes the hashes there.
  *
- * Subtransactions.  The hashes are a log in the order of insertion, so those
- * of the current subtransaction are at its end.  Each subtransaction that has
- * inserted has a mark where its hashes begin.  A subtransaction that commits
- * passes its hashes to its parent by changing the mark; one that aborts
- * truncates the log there.  Neither can fail, and nothing happens when a
- * subtransaction begins.
+ * Subtransactions.  The hashes are a log in the order of insertion, with a mark
+ * where those of each subtransaction begin.  One that commits passes its hashes to
+ * its parent by changing the mark; one that aborts truncates the log there.
+ * Neither can fail, and nothing happens when a subtransaction begins.
  *
  * Files.  TRUNCATE, REINDEX, CLUSTER and rewrites give the index another file,
  * and a rollback restores the old one.  So each hash has the number of the
@@ -42,19 +36,16 @@
  * and drops the old one.  So all hashes are written before a relation is
  * dropped.
  *
- * Layers.  The first insertion of a command makes sure that the file has a layer that
- * is not full (add_prepare()), and no more hashes wait than it has room for, so that
- * COMMIT need not create a large one.  Therefore a file without layers was built after the
- * insertion: TRUNCATE or REINDEX found that the row was gone, and its hash need not be
- * written there.
+ * Layers.  The first insertion of a command makes sure that the file has a layer
+ * that is not full (add_prepare()), and no more hashes wait than it has room for,
+ * so that COMMIT need not create a large one.  Therefore a file without layers was
+ * built after the insertion, without the row, and does not need its hash.
  *
  * Locks.  The executor releases its lock on the index at the end of the
- * command.  With the first insertion of a command we take another one, and
- * hold it as long as the hashes may wait: until the end of the
- * (sub)transaction.
- * The resource owner of the portal would not do, because a portal that fails
- * in a later subtransaction loses its locks.  So flushing never waits for a
- * relation lock.
+ * command.  With the first insertion of a command we take another one until the
+ * end of the (sub)transaction, so that flushing never waits for a relation lock.
+ * (The resource owner of the portal would not do: a portal that fails in a later
+ * subtransaction loses its locks.)
  *
  * Under SERIALIZABLE, index_insert() looks for readers of the index before the
  * bits are set.  A reader that comes in between would neither see the bits nor

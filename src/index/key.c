@@ -3,8 +3,8 @@
  *	  Hashes the values of an index row.
  *
  * The element of a row is the column's value if the index has one column, and
- * otherwise a record of all columns' values.  Hashes agree with "=" within the
- * database (ELEMENT_LOCAL in element/element.c).
+ * otherwise a record of all columns' values.  A row whose only key is NULL has none.
+ * Hashes agree with "=" within the database (ELEMENT_LOCAL in element/element.c).
  *
  * With the operator class array_elements_ops, an index has one column, of arrays, and
  * its elements are theirs: as many for a row as its array has that are not NULL.

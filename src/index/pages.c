@@ -5,10 +5,9 @@
  *
  * Page 0 is the metapage: it has the parameters of the index and its layers,
  * which bloom_sizing.c plans as for a growing bloom.  The 512-bit blocks of a
- * layer follow each other, blocks_per_page on each page, from the layer's
- * first page on.  So a probe reads the metapage and, in each layer, the one
- * page with the element's block, or two pages if the layout is block512x2.
- * Every page counts its own set bits.
+ * layer follow each other from its first page on.  So a probe reads the metapage
+ * and, in each layer, the one page with the element's block, or two pages if the
+ * layout is block512x2.  Every page counts its own set bits.
  *
  * Bits are set and never cleared.  Therefore
  *

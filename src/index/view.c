@@ -3,13 +3,11 @@
  *	  Views: a membership index as one snapshot sees it.
  *
  * All call sites of the session that probe an index with the same snapshot
- * share a view.  It probes the pages of the index, or a copy in memory.
- *
- * The first probes of a query read one or two index pages each.  Once they
- * have cost as much as reading the whole index, we read all of it and answer
- * from memory.  Call sites share the copy, because the scan of each partition
- * has a call site of its own.  The copy lacks what is inserted later.  Its
- * snapshot cannot see that, so the copy is valid for this snapshot only.
+ * share a view, because the scan of each partition has a call site of its own.  A
+ * view probes the pages of the index until that has cost as much as reading the
+ * whole index; then it reads all of it, and answers from memory.  The copy lacks
+ * what is inserted later.  Its snapshot cannot see that, so the copy is valid for
+ * this snapshot only.
  *
  * Which snapshot.  The address of its snapshot identifies a view.  The view
  * keeps the snapshot registered, with its own resource owner, so that the
@@ -24,10 +22,9 @@
  * because ExecutorEnd() is not called for a query that fails, and the memory
  * of a cursor that fails lives to the end of the transaction.
  *
- * A closed view answers no probes.  If no query has the snapshot, there is no
- * view: view_join() returns NULL, and the caller reads the pages.  That
- * happens in a simple expression of a volatile function, which has a new
- * snapshot each time.
+ * A closed view answers no probes.  Where no query has the snapshot, as in a
+ * simple expression of a volatile function, which has a new one each time, there
+ * is no view: view_join() returns NULL, and the caller reads the pages.
  */
 #include "membership.h"
 
