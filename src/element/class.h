@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "filter/foreign/formats.h"
+#include "filter/foreign/format.h"
 #include "lib/stringinfo.h"
 
 struct ElementNode;

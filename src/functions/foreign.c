@@ -7,7 +7,7 @@
  */
 #include "value/value.h"
 
-#include "filter/foreign/io.h"
+#include "filter/foreign/foreign.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #if PG_VERSION_NUM >= 160000

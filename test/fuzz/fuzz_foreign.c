@@ -9,7 +9,7 @@
  */
 #include "fuzz.h"
 
-#include "../../src/filter/foreign/io.h"
+#include "../../src/filter/foreign/foreign.h"
 
 #define PREFIX_BYTES	5
 

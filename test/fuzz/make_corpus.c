@@ -11,7 +11,7 @@
 
 #include "fuzz.h"
 
-#include "../../src/filter/foreign/io.h"
+#include "../../src/filter/foreign/foreign.h"
 
 /* The largest input for a target */
 #define INPUT_MAX		4096

@@ -22,7 +22,7 @@
 #include <stdarg.h>
 
 #include "../../src/filter/classic.h"
-#include "../../src/filter/foreign/io.h"
+#include "../../src/filter/foreign/foreign.h"
 
 uint64_t	let_through;
 uint64_t	operations;

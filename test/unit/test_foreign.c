@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#include "../../src/filter/foreign/io.h"
+#include "../../src/filter/foreign/foreign.h"
 
 /* Elements are numbers; these are added, those from ABSENT on are not. */
 #define ADDED			2000

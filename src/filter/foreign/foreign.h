@@ -1,7 +1,7 @@
 /*
  * foreign.h
- *	  Filters of other systems: the operations on them; see foreign.c and
- *	  union.c.
+ *	  Filters of other systems: the operations on them; see foreign.c, union.c
+ *	  and io.c.
  *
  * Elements are not our hashes, but a ForeignHash of bytes that the other system
  * defines.  So these filters have functions of their own for what takes an
@@ -10,7 +10,7 @@
 #ifndef FILTER_FOREIGN_H
 #define FILTER_FOREIGN_H
 
-#include "formats.h"
+#include "format.h"
 
 /* As the functions of filter.h whose names begin with filter_ */
 extern void foreign_contains_batch(const uint8_t *image,
@@ -30,5 +30,35 @@ extern FilterStatus foreign_plan_union(const uint8_t *a, const uint8_t *b,
 extern bool foreign_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 						  const FilterPlan *plan);
 extern void foreign_intersect_in_place(uint8_t *a, const uint8_t *b);
+
+/* The bytes of other systems' filters: io.c */
+
+/*
+ * Read the fields of a source and plan the image.  Returns NULL, or the fault,
+ * as image_check() does, naming the field.  Reads no byte beyond the source.
+ */
+extern const char *foreign_parse(const ForeignSource *source,
+								 ForeignImport *import);
+
+/*
+ * Make the image of a source that was parsed: plan.bytes bytes, all zero before.
+ * "params" has its class and seed.  What the fields' ranges are, image_check()
+ * decides, to which the result must be given.
+ */
+extern void foreign_import(const ForeignSource *source,
+						   const ForeignImport *import,
+						   const FilterParams *params, uint8_t *image);
+
+/* The length of the other system's bytes of an image; and write them. */
+extern uint64_t foreign_export_bytes(const uint8_t *image);
+extern void foreign_export(const uint8_t *image, uint8_t *to);
+
+/*
+ * Plan the filter without elements that the other system makes for a capacity
+ * (at least 1) and error rate (ERROR_RATE_MIN to ERROR_RATE_MAX).  Sets the seed
+ * in params to the other system's default.
+ */
+extern FilterStatus foreign_plan(const ForeignFormat *format,
+								 FilterParams *params, FilterPlan *plan);
 
 #endif							/* FILTER_FOREIGN_H */

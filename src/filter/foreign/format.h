@@ -1,6 +1,7 @@
 /*
  * format.h
- *	  What a format of other systems' filters is: the operations of each.
+ *	  What a format of other systems' filters is: its operations; and the table of
+ *	  formats, the forms of their elements, and both as an element class, formats.c.
  *
  * Code outside of a format's own file calls through these instead of testing
  * for a format.  To add one, see docs/dev/internals.md.
@@ -207,7 +208,7 @@ struct ForeignFormat
 						  const uint8_t *image, const FilterLayer *layer);
 };
 
-/* All of them, each in the file of its family; formats.c has the table. */
+/* All of them, each in the file of its family */
 extern const ForeignFormat guava_format;
 extern const ForeignFormat guava32_format;
 extern const ForeignFormat parquet_format;
@@ -219,5 +220,42 @@ extern const ForeignFormat datasketches_format;
 extern const ForeignFormat redisbloom_format;
 extern const ForeignFormat redis_guava32_format;
 extern const ForeignFormat redis_guava64_format;
+
+/* Maximum precision of a numeric: what fits in 16 bytes, as everywhere else */
+#define FOREIGN_MAX_PRECISION	38
+
+/*
+ * Format and form of a filter.  Its element class holds them: '@', the codes of
+ * both and, of a numeric, two digits of the precision and two of the scale.
+ */
+typedef struct ForeignType
+{
+	const ForeignFormat *format;
+	ForeignForm form;
+	int			precision;		/* of a numeric, from 1; else 0 */
+	int			scale;			/* from 0 to the precision */
+} ForeignType;
+
+#define FOREIGN_CLASS		'@'
+
+typedef struct ForeignFormEntry
+{
+	const char *name;
+	char		code;
+} ForeignFormEntry;
+
+/* By ForeignForm */
+extern const ForeignFormEntry foreign_forms[FOREIGN_FORMS];
+
+extern const ForeignFormat *const foreign_formats[];
+extern const int foreign_format_count;
+
+extern uint64_t foreign_class(const ForeignType *type);
+
+/* False if that is not the class of a foreign filter */
+extern bool foreign_type(uint64_t class, ForeignType *type);
+
+/* Of an image; bytes that were damaged on disk give some format, too */
+extern const ForeignFormat *foreign_image_format(const uint8_t *image);
 
 #endif							/* FILTER_FOREIGN_FORMAT_H */

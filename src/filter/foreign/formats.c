@@ -5,7 +5,7 @@
  *
  * Stored filters contain the codes, so these never change.
  */
-#include "formats.h"
+#include "format.h"
 
 /* In the order in which error messages list them */
 const ForeignFormat *const foreign_formats[] = {

@@ -5,10 +5,11 @@
  * We read strictly: what these systems overlook (bytes after the end, a chunk
  * that is cut short, no hashes at all) would become wrong answers here.
  */
-#include "io.h"
+#include "foreign.h"
 
 #include <math.h>
 
+#include "../filter.h"
 #include "common.h"
 
 const char *
