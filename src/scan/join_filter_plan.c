@@ -252,7 +252,7 @@ worth_it(const Placement *placement, double keys, double other)
 	bool		integer = placement->key->kind == KEY_INTEGER;
 
 	return placement->probed >= PROBED_ROWS_MIN &&
-		placement->share <= KEY_PROBE_SHARE_MAX &&
+		placement->share <= PROBE_SHARE_MAX &&
 		placement->saved >
 		placement->probed * (integer ? PROBE_INTEGER_NS : PROBE_HASH_NS) +
 		keys * (integer ? COLLECT_INTEGER_NS : COLLECT_HASH_NS) + other;

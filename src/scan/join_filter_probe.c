@@ -6,10 +6,8 @@
  * A row without a partner in the join may be dropped anywhere between its table and the
  * join.  Until all keys are known every row passes.
  *
- * A probe that drops too few rows costs more than it saves.  So we count: if
- * most of SWITCH_ROWS rows have passed, the probe switches itself off, for a while
- * that gets longer each time.  Of several probes in one place, the one that lets the
- * fewest rows pass comes first.
+ * A probe that drops too few rows is switched off for a while (probe_switch.c).  Of
+ * several probes in one place, the one that lets the fewest rows pass comes first.
  *
  * The plan (join_filter_plan.c): for each probe, custom_exprs has the list of the key's
  * columns, and custom_private its KeyProbePlan, as key_probe_write() makes a list of it.
@@ -24,16 +22,6 @@
 #include "miscadmin.h"
 #include "nodes/primnodes.h"
 #include "utils/ruleutils.h"
-
-/* Whether a probe pays is decided by this many rows. */
-#define SWITCH_ROWS				2048
-/*
- * If it does not, this many rows pass before it is tried again: 3 % of the rows are
- * probed.  If it fails again they are four times as many, six times in a row at most.
- */
-#define SKIP_ROWS				UINT64CONST(65536)
-#define SKIP_GROWTH				4
-#define SKIP_ROWS_MAX			(SKIP_ROWS * 4096)
 
 /* The unit of a plan's shares */
 #define SHARE_ONE				1000
@@ -81,10 +69,8 @@ key_probe_begin(List *keys, List *fields, PlanState *node)
 	probe->number = plan.number;
 	probe->kind = plan.kind;
 	probe->integer = plan.integer;
-	probe->forced = plan.forced;
 	probe->columns = list_length(keys);
-	probe->skip_next = SKIP_ROWS;
-	probe->share = plan.share;
+	probe_switch_init(&probe->pays, plan.share, plan.forced);
 	for (int i = 0; i < probe->columns; i++)
 	{
 		if (IsA(list_nth(keys, i), Var))
@@ -109,37 +95,7 @@ key_probe_open(KeyProbe *probe, int rows)
 	const KeyFilter *filter = probe->source ?
 		key_source_filter(probe->source) : probe->copy;
 
-	if (filter == NULL)
-		return NULL;
-	if (probe->skip > 0)
-	{
-		probe->skip -= Min(probe->skip, rows);
-		return NULL;
-	}
-	return filter;
-}
-
-/*
- * key_probe_count
- *		Count rows that were probed and that passed, and decide whether to go on
- */
-void
-key_probe_count(KeyProbe *probe, int probed, int passed)
-{
-	probe->probed += probed;
-	probe->passed += passed;
-	if (probe->probed < SWITCH_ROWS)
-		return;
-	probe->share = (double) probe->passed / probe->probed;
-	if (probe->share > KEY_PROBE_SHARE_MAX && !probe->forced)
-	{
-		probe->switched_off++;
-		probe->skip = probe->skip_next;
-		probe->skip_next = Min(probe->skip_next * SKIP_GROWTH, SKIP_ROWS_MAX);
-	}
-	else
-		probe->skip_next = SKIP_ROWS;
-	probe->probed = probe->passed = 0;
+	return filter && probe_switch_is_on(&probe->pays, rows) ? filter : NULL;
 }
 
 /*
@@ -183,7 +139,7 @@ key_probes_sort(List *probes)
 		int			place = i;
 
 		for (; place > 0 &&
-			 ((KeyProbe *) list_nth(probes, place - 1))->share > probe->share; place--)
+			 ((KeyProbe *) list_nth(probes, place - 1))->pays.share > probe->pays.share; place--)
 			lfirst(list_nth_cell(probes, place)) = list_nth(probes, place - 1);
 		lfirst(list_nth_cell(probes, place)) = probe;
 	}
@@ -216,7 +172,7 @@ key_probes_explain(List *probes, double probed, double removed, double skipped,
 	ListCell   *cell;
 
 	foreach(cell, probes)
-		switched_off += ((KeyProbe *) lfirst(cell))->switched_off;
+		switched_off += ((KeyProbe *) lfirst(cell))->pays.switched_off;
 	ExplainPropertyInteger("Rows Probed", NULL, (int64) probed, es);
 	ExplainPropertyInteger("Rows Removed by Probe", NULL, (int64) removed, es);
 	/* before the filter was complete, or while it was switched off */
@@ -231,6 +187,9 @@ key_probes_explain(List *probes, double probed, double removed, double skipped,
  *		Join Filter Probe
  * ----------------------------------------------------------------
  */
+
+/* The probes are sorted anew after this many rows. */
+#define SORT_ROWS				2048
 
 /* Fields of Instrumentation: rows that were probed, were not, and did not pass */
 #define rows_probed				ntuples2
@@ -298,7 +257,7 @@ row_passes(KeyProbe *probe, TupleTableSlot *slot, ExprContext *econtext,
 	}
 	passes = key_probe_key(probe, values, nulls, &key) &&
 		key_filter_contains(filter, key);
-	key_probe_count(probe, 1, passes);
+	probe_switch_count(&probe->pays, 1, passes);
 	*seen = true;
 	return passes;
 }
@@ -330,7 +289,7 @@ key_probe_exec(CustomScanState *node)
 				break;
 		}
 		MemoryContextSwitchTo(old);
-		if (++state->rows % SWITCH_ROWS == 0)
+		if (++state->rows % SORT_ROWS == 0)
 			key_probes_sort(state->probes);
 		if (instrument)
 		{

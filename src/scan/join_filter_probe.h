@@ -6,6 +6,7 @@
 #define BLOOMFILTER_JOIN_FILTER_PROBE_H
 
 #include "join_filter_build.h"
+#include "probe_switch.h"
 
 #include "commands/explain.h"
 #include "fmgr.h"
@@ -22,12 +23,6 @@ typedef struct KeyProbePlan
 	List	   *collations;		/* for these */
 } KeyProbePlan;
 
-/*
- * A filter that lets more of the rows pass is not planned, and is switched off: the
- * other rows must save more than the probes of all cost.
- */
-#define KEY_PROBE_SHARE_MAX		0.75
-
 /* A join's keys, and the columns of a row that are looked up in them */
 typedef struct KeyProbe
 {
@@ -42,21 +37,13 @@ typedef struct KeyProbe
 	ExprState  *expressions[KEY_COLUMNS_MAX];	/* NULL: the attribute */
 	FmgrInfo	functions[KEY_COLUMNS_MAX]; /* of KEY_HASH */
 	Oid			collations[KEY_COLUMNS_MAX];
-	/* whether it pays */
-	bool		forced;
-	uint64		probed;			/* rows, of the window */
-	uint64		passed;
-	uint64		skip;			/* rows that pass before the next window */
-	uint64		skip_next;		/* if that one does not pay either */
-	uint64		switched_off;	/* times that one did not pay */
-	double		share;			/* that passed in the last window */
+	ProbeSwitch pays;
 } KeyProbe;
 
 extern List *key_probe_write(const KeyProbePlan *plan);
 extern KeyProbePlan key_probe_read(List *fields);
 extern KeyProbe *key_probe_begin(List *keys, List *fields, PlanState *node);
 extern const KeyFilter *key_probe_open(KeyProbe *probe, int rows);
-extern void key_probe_count(KeyProbe *probe, int probed, int passed);
 extern bool key_probe_key(KeyProbe *probe, const Datum *values,
 						  const bool *nulls, uint64 *key);
 extern void key_probes_sort(List *probes);

@@ -50,7 +50,7 @@ look_up_in_keys(Probe *probe, ProbedPage *page)
 	key_filter_contains_batch(filter, page->hashes, hashed, page->found);
 	for (int i = 0; i < hashed; i++)
 		found += page->found[i];
-	key_probe_count(keys, probed, found);
+	probe_switch_count(&keys->pays, probed, found);
 	return true;
 }
 

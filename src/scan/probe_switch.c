@@ -1,0 +1,48 @@
+/*
+ * probe_switch.c
+ *	  Switching off a probe that drops too few rows: it costs more than it saves.
+ *
+ * If most of SWITCH_ROWS rows have passed, the probe is switched off, for a while that
+ * gets longer each time.
+ */
+#include "probe_switch.h"
+
+/* Whether a probe pays is decided by this many rows. */
+#define SWITCH_ROWS				2048
+/*
+ * If it does not, this many rows pass before it is tried again: 3 % of the rows are
+ * probed.  If it fails again they are four times as many, six times in a row at most.
+ */
+#define SKIP_ROWS				UINT64CONST(65536)
+#define SKIP_GROWTH				4
+#define SKIP_ROWS_MAX			(SKIP_ROWS * 4096)
+
+/* "share" of the rows is expected to pass; a probe that is "forced" is never off. */
+void
+probe_switch_init(ProbeSwitch *pays, double share, bool forced)
+{
+	memset(pays, 0, sizeof(*pays));
+	pays->forced = forced;
+	pays->share = share;
+	pays->skip_next = SKIP_ROWS;
+}
+
+/* Count rows that were probed and that passed, and decide whether to go on. */
+void
+probe_switch_count(ProbeSwitch *pays, int probed, int passed)
+{
+	pays->probed += probed;
+	pays->passed += passed;
+	if (pays->probed < SWITCH_ROWS)
+		return;
+	pays->share = (double) pays->passed / pays->probed;
+	if (pays->share > PROBE_SHARE_MAX && !pays->forced)
+	{
+		pays->switched_off++;
+		pays->skip = pays->skip_next;
+		pays->skip_next = Min(pays->skip_next * SKIP_GROWTH, SKIP_ROWS_MAX);
+	}
+	else
+		pays->skip_next = SKIP_ROWS;
+	pays->probed = pays->passed = 0;
+}

@@ -1,0 +1,40 @@
+/*
+ * probe_switch.h
+ *	  Switching off a probe that does not pay; see probe_switch.c.
+ */
+#ifndef BLOOMFILTER_PROBE_SWITCH_H
+#define BLOOMFILTER_PROBE_SWITCH_H
+
+#include "postgres.h"
+
+/*
+ * A filter that lets more of the rows pass is not planned, and is switched off: the
+ * other rows must save more than the probes of all cost.
+ */
+#define PROBE_SHARE_MAX			0.75
+
+typedef struct ProbeSwitch
+{
+	bool		forced;			/* always on */
+	uint64		probed;			/* rows, of the window */
+	uint64		passed;
+	uint64		skip;			/* rows that pass before the next window */
+	uint64		skip_next;		/* if that one does not pay either */
+	uint64		switched_off;	/* times that one did not pay */
+	double		share;			/* that passed in the last window */
+} ProbeSwitch;
+
+extern void probe_switch_init(ProbeSwitch *pays, double share, bool forced);
+extern void probe_switch_count(ProbeSwitch *pays, int probed, int passed);
+
+/* Are the next "rows" rows to be probed?  If not, they pass. */
+static inline bool
+probe_switch_is_on(ProbeSwitch *pays, int rows)
+{
+	if (likely(pays->skip == 0))
+		return true;
+	pays->skip -= Min(pays->skip, rows);
+	return false;
+}
+
+#endif							/* BLOOMFILTER_PROBE_SWITCH_H */
