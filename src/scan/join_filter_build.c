@@ -12,6 +12,13 @@
  * The plan (join_filter_plan.c makes it): custom_private is what key_build_write() makes.
  * custom_exprs has the key's columns, for EXPLAIN.
  *
+ * Marks.  Where rows without a partner are wanted, as by an anti or a left join, the outer
+ * rows cannot be dropped.  But once the filter is complete, the join's hash of a row that is
+ * not in it is replaced by MARK, no matter what its key.  So the row goes to the first batch
+ * and is not written to a file, and finds a bucket that hardly ever has a row to compare it
+ * with.  The join still checks its own condition, so a row that has this hash by chance
+ * does no harm.
+ *
  * Linking.  A node cannot find the nodes above it.  join_filter_link.c does, when the whole
  * plan has been started.  EvalPlanQual starts plans in another way: its nodes are not
  * linked, pass on all rows and do nothing else.
@@ -22,6 +29,7 @@
  * others wait for it: to let their rows pass meanwhile would take longer.
  */
 #include "join_filter_build.h"
+#include "probe_switch.h"
 
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
@@ -42,9 +50,10 @@
 #define PHASE_INNER_HASHED		PHJ_BUILD_HASHING_OUTER
 #endif
 
-/* The fields of Instrumentation for what was built, added up over all times */
+/* The fields of Instrumentation for what was built, added up over all times, and marked */
 #define keys_collected			ntuples2
 #define bytes_of_filters		nfiltered2
+#define rows_marked				nfiltered1
 
 /* What was collected by a process, in dynamic shared memory */
 typedef struct SharedPart
@@ -73,14 +82,24 @@ typedef struct SharedKeys
 	Size		bytes;
 } SharedKeys;
 
+/* The hash of an outer row that has no partner: one of the first batch */
+#define MARK					0
+
 #if PG_VERSION_NUM < 180000
-/* One of the join's hash functions */
+/* One of the join's hash functions, of either side */
 typedef struct RecordedFunction
 {
 	FmgrInfo	function;
 	KeyBuildState *build;
 	int			column;			/* of the key */
 } RecordedFunction;
+
+/* The hash of a row whose columns are being hashed */
+typedef struct RecordedHash
+{
+	uint32		hash;			/* of the columns up to: */
+	int			hashed;
+} RecordedHash;
 #endif
 
 struct KeyBuildState
@@ -92,17 +111,20 @@ struct KeyBuildState
 	KeyCollector collector;
 	MemoryContext mcxt;
 	bool		collecting;
+	ProbeSwitch marking;		/* if outer rows are marked */
 	SharedKeys *shared;			/* of a Parallel Hash, or NULL */
 	dsa_area   *area;			/* with its parts and filter */
 	/* what EXPLAIN says of a filter that was shared */
 	uint64		shared_count;
 	Size		shared_bytes;
 #if PG_VERSION_NUM < 180000
-	RecordedFunction functions[KEY_COLUMNS_MAX];
-	uint32		hash;			/* of the columns up to: */
-	int			hashed;
+	RecordedFunction inner_functions[KEY_COLUMNS_MAX];
+	RecordedFunction outer_functions[KEY_COLUMNS_MAX];
+	RecordedHash inner_hash;
+	RecordedHash outer_hash;
 #else
-	ExprState  *hash_expression;	/* the join's */
+	ExprState  *inner_expression;	/* the join's, for its hashes */
+	ExprState  *outer_expression;
 #endif
 };
 
@@ -113,32 +135,91 @@ uint64		join_filters_begun = 0;
  * ----------------------------------------------------------------
  */
 
-#if PG_VERSION_NUM < 180000
-/*
- * Called instead of a hash function of the join, but not for a column that is NULL.  A row
- * with a NULL finds no partner, so its key need not be known.  At worst we combine the
- * hashes of two such rows: a key too many, which does no harm.
- */
-static Datum
-record_hash(PG_FUNCTION_ARGS)
+/* Is it known that an outer row with this hash has no partner? */
+static bool
+is_marked(KeyBuildState *build, uint32 hash)
 {
-	RecordedFunction *recorded = (RecordedFunction *) fcinfo->flinfo->fn_extra;
-	KeyBuildState *build = recorded->build;
+	const KeyFilter *filter = key_source_filter(&build->source);
+	bool		found;
+
+	if (filter == NULL || !probe_switch_is_on(&build->marking, 1))
+		return false;
+	found = key_filter_contains(filter, hash);
+	probe_switch_count(&build->marking, 1, found);
+	if (!found && build->css.ss.ps.instrument)
+		build->css.ss.ps.instrument->rows_marked++;
+	return !found;
+}
+
+#if PG_VERSION_NUM < 180000
+/* Call the function that is recorded for the one that was called. */
+static uint32
+call_recorded(FunctionCallInfo fcinfo, RecordedFunction *recorded)
+{
 	FmgrInfo   *own = fcinfo->flinfo;
 	Datum		hash;
 
 	fcinfo->flinfo = &recorded->function;
 	hash = FunctionCallInvoke(fcinfo);
 	fcinfo->flinfo = own;
+	return DatumGetUInt32(hash);
+}
+
+/*
+ * Append the hash of a column to that of the columns before it.  Returns true if it is the
+ * last one.  Columns that are NULL are not hashed, and rows with one find no partner.  At
+ * worst we combine the hashes of two such rows.
+ */
+static bool
+append_hash(RecordedHash *row, const RecordedFunction *recorded, uint32 hash)
+{
 	if (recorded->column == 0)
-		build->hash = build->hashed = 0;
-	if (recorded->column == build->hashed)
-	{
-		build->hash = key_combine(build->hash, DatumGetUInt32(hash));
-		if (++build->hashed == build->columns)
-			key_collector_add(&build->collector, build->hash);
-	}
-	return hash;
+		row->hash = row->hashed = 0;
+	if (recorded->column != row->hashed)
+		return false;
+	row->hash = key_combine(row->hash, hash);
+	return ++row->hashed == recorded->build->columns;
+}
+
+/* Called instead of a hash function of the join's inner side; a key too many does no harm. */
+static Datum
+record_hash(PG_FUNCTION_ARGS)
+{
+	RecordedFunction *recorded = (RecordedFunction *) fcinfo->flinfo->fn_extra;
+	KeyBuildState *build = recorded->build;
+	uint32		hash = call_recorded(fcinfo, recorded);
+
+	if (append_hash(&build->inner_hash, recorded, hash))
+		key_collector_add(&build->collector, build->inner_hash.hash);
+	return UInt32GetDatum(hash);
+}
+
+/* Called instead of a hash function of the join's outer side */
+static Datum
+mark_hash(PG_FUNCTION_ARGS)
+{
+	RecordedFunction *recorded = (RecordedFunction *) fcinfo->flinfo->fn_extra;
+	KeyBuildState *build = recorded->build;
+	uint32		hash = call_recorded(fcinfo, recorded);
+	uint32		before = recorded->column == 0 ? 0 : build->outer_hash.hash;
+
+	/* what the join combines with the columns before it to MARK */
+	if (append_hash(&build->outer_hash, recorded, hash) &&
+		is_marked(build, build->outer_hash.hash))
+		hash = key_combine(before, MARK);
+	return UInt32GetDatum(hash);
+}
+
+/* Put a function of ours in front of a hash function of the join. */
+static void
+replace_function(KeyBuildState *build, RecordedFunction *recorded, int column,
+				 FmgrInfo *function, PGFunction ours)
+{
+	recorded->function = *function;
+	recorded->build = build;
+	recorded->column = column;
+	function->fn_addr = ours;
+	function->fn_extra = recorded;
 }
 
 /* Record the hashes of a hash table that is about to be filled. */
@@ -147,38 +228,46 @@ record_hashes(KeyBuildState *build, HashJoinTable table)
 {
 	for (int i = 0; i < build->columns; i++)
 	{
-		RecordedFunction *recorded = &build->functions[i];
-
-		recorded->function = table->inner_hashfunctions[i];
-		recorded->build = build;
-		recorded->column = i;
-		table->inner_hashfunctions[i].fn_addr = record_hash;
-		table->inner_hashfunctions[i].fn_extra = recorded;
+		replace_function(build, &build->inner_functions[i], i,
+						 &table->inner_hashfunctions[i], record_hash);
+		if (build->plan.marks)
+			replace_function(build, &build->outer_functions[i], i,
+							 &table->outer_hashfunctions[i], mark_hash);
 	}
 }
 #else
-/* An ExprStateEvalFunc: the join's hash of a row */
+/* An ExprStateEvalFunc: the join's hash of an inner row */
 static Datum
 record_hash(ExprState *expression, ExprContext *econtext, bool *isnull)
 {
 	KeyBuildState *build = expression->evalfunc_private;
-	Datum		hash = ExecEvalExpr(build->hash_expression, econtext, isnull);
+	Datum		hash = ExecEvalExpr(build->inner_expression, econtext, isnull);
 
 	if (!*isnull && build->collecting)
 		key_collector_add(&build->collector, DatumGetUInt32(hash));
 	return hash;
 }
 
-/* Record the hashes of a Hash node. */
-static void
-record_hashes(KeyBuildState *build, HashState *hash)
+/* An ExprStateEvalFunc: the join's hash of an outer row */
+static Datum
+mark_hash(ExprState *expression, ExprContext *econtext, bool *isnull)
 {
-	ExprState  *expression = makeNode(ExprState);
+	KeyBuildState *build = expression->evalfunc_private;
+	Datum		hash = ExecEvalExpr(build->outer_expression, econtext, isnull);
 
-	expression->evalfunc = record_hash;
-	expression->evalfunc_private = build;
-	build->hash_expression = hash->hash_expr;
-	hash->hash_expr = expression;
+	return !*isnull && is_marked(build, DatumGetUInt32(hash)) ?
+		UInt32GetDatum(MARK) : hash;
+}
+
+/* Put a function of ours in front of an expression of the join. */
+static void
+replace_expression(KeyBuildState *build, ExprState **recorded,
+				   ExprState **expression, ExprStateEvalFunc ours)
+{
+	*recorded = *expression;
+	*expression = makeNode(ExprState);
+	(*expression)->evalfunc = ours;
+	(*expression)->evalfunc_private = build;
 }
 #endif
 
@@ -357,6 +446,7 @@ key_build_begin(CustomScanState *node, EState *estate, int eflags)
 	build->columns = list_length(plan->custom_exprs);
 	build->source.number = build->plan.number;
 	build->source.build = build;
+	probe_switch_init(&build->marking, 0, build->plan.forced);
 	build->mcxt = AllocSetContextCreate(CurrentMemoryContext, "keys of a join",
 										ALLOCSET_SMALL_SIZES);
 	key_collector_init(&build->collector, build->plan.kind, get_hash_memory_limit(),
@@ -503,6 +593,9 @@ key_build_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	ExplainPropertyFloat("Elements", NULL, count / times, 0, es);
 	ExplainPropertyInteger("Filter Size", "kB",
 						   (int64) (bytes / times + 1023) / 1024, es);
+	if (build->plan.marks)
+		ExplainPropertyInteger("Outer Rows Marked", NULL,
+							   (int64) instrument->rows_marked, es);
 }
 
 static const CustomExecMethods exec_methods = {
@@ -543,9 +636,10 @@ const CustomScanMethods join_filter_build_methods = {
 List *
 key_build_write(const KeyBuildPlan *plan)
 {
-	return lappend_int(list_make5_int(plan->number, plan->kind, plan->attribute,
+	return list_concat(list_make5_int(plan->number, plan->kind, plan->attribute,
 									  plan->integer, plan->expected),
-					   plan->comes_first);
+					   list_make3_int(plan->comes_first, plan->marks,
+									  plan->forced));
 }
 
 KeyBuildPlan
@@ -558,7 +652,9 @@ key_build_read(List *fields)
 			.attribute = list_nth_int(fields, 2),
 			.integer = list_nth_int(fields, 3),
 			.expected = list_nth_int(fields, 4),
-			.comes_first = list_nth_int(fields, 5) != 0
+			.comes_first = list_nth_int(fields, 5) != 0,
+			.marks = list_nth_int(fields, 6) != 0,
+			.forced = list_nth_int(fields, 7) != 0
 	};
 }
 
@@ -582,7 +678,11 @@ key_build_link(HashJoinState *join)
 		build->source.hash = hash;
 #if PG_VERSION_NUM >= 180000
 		if (build->plan.kind == KEY_HASH)
-			record_hashes(build, hash);
+			replace_expression(build, &build->inner_expression,
+							   &hash->hash_expr, record_hash);
+		if (build->plan.marks)
+			replace_expression(build, &build->outer_expression,
+							   &join->hj_OuterHash, mark_hash);
 #endif
 	}
 	/* a join that knows that there are outer rows does not look */

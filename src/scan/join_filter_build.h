@@ -41,6 +41,8 @@ typedef struct KeyBuildPlan
 	KeyInteger	integer;		/* and its type */
 	int			expected;		/* number of keys */
 	bool		comes_first;	/* it is complete before an outer row is read */
+	bool		marks;			/* outer rows; of KEY_HASH */
+	bool		forced;			/* it marks even if few rows are */
 } KeyBuildPlan;
 
 typedef struct KeyBuildState KeyBuildState;

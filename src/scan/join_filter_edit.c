@@ -89,21 +89,23 @@ make_node_above(PlanEditor *editor, Plan *child,
 	return node;
 }
 
-/* Collect the keys of a hash join. */
+/* Collect the keys of a hash join, for probes or to mark its outer rows. */
 void
 add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
-		  const Placement *placement)
+		  bool comes_first, bool marks)
 {
 	Plan	   *hash = innerPlan(join);
 	Plan	   *child = outerPlan(hash);
 	CustomScan *build = make_node_above(editor, child, &join_filter_build_methods);
 	KeyBuildPlan plan = {
-		.number = placement->number,
+		.number = ++editor->filters,
 		.kind = key->inner.kind,
 		.attribute = key->inner.columns[0],
 		.integer = key->inner.integer,
 		.expected = (int) Min(child->plan_rows, INT_MAX),
-		.comes_first = placement->blocked
+		.comes_first = comes_first,
+		.marks = marks,
+		.forced = editor->force
 	};
 
 	build->custom_private = key_build_write(&plan);
@@ -203,6 +205,7 @@ add_probes(PlanEditor *editor, const Placement *placement)
 typedef struct FilterSeen
 {
 	bool		built;
+	bool		marks;			/* outer rows of its join */
 	bool		shared;			/* by the processes of a Parallel Hash */
 	const Plan *origin;			/* of the rows that the builder reads */
 	List	   *probed;			/* origins of the rows that are probed */
@@ -246,11 +249,12 @@ see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
 	check_stack_depth();
 	if (is_custom(plan, &join_filter_build_methods))
 	{
-		FilterSeen *filter = seen +
-			key_build_read(((CustomScan *) plan)->custom_private).number;
+		KeyBuildPlan build = key_build_read(((CustomScan *) plan)->custom_private);
+		FilterSeen *filter = seen + build.number;
 
 		Assert(!filter->built);
 		filter->built = true;
+		filter->marks = build.marks;
 		filter->shared = plan->parallel_aware;
 		filter->origin = origin;
 	}
@@ -271,8 +275,8 @@ see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
 
 /*
  * check_filters
- *		Assert that each filter is built once and probed somewhere, and that the rows
- *		probed are the process's own, unless the filter is that of all processes
+ *		Assert that each filter is built once and probed somewhere, or marks, and that the
+ *		rows probed are the process's own, unless the filter is that of all processes
  */
 void
 check_filters(const PlanEditor *editor)
@@ -291,7 +295,7 @@ check_filters(const PlanEditor *editor)
 	{
 		const FilterSeen *filter = &seen[number];
 
-		Assert(filter->built && filter->probed != NIL);
+		Assert(filter->built && filter->marks == (filter->probed == NIL));
 		foreach(cell, filter->probed)
 			Assert(filter->shared || filter->origin == NULL ||
 				   filter->origin == lfirst(cell));

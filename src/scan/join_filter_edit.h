@@ -8,7 +8,7 @@
 #include "join_filter_place.h"
 
 extern void add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
-					  const Placement *placement);
+					  bool comes_first, bool marks);
 extern void add_probes(PlanEditor *editor, const Placement *placement);
 extern void check_filters(const PlanEditor *editor);
 

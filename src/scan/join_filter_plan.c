@@ -16,6 +16,9 @@
  * materializes.  There, a node below may keep rows that were filtered by keys which the
  * join has since replaced.
  *
+ * Anti, left and full joins return such rows, so nothing may drop them.  The join marks
+ * them itself, and does not look them up (join_filter_build.c).
+ *
  * Processes.  Each worker builds a hash table of its own, unless it is that of a Parallel
  * Hash, and these may differ: each takes a sample of its own.  So a worker may drop
  * rows by its own keys only where it would join them itself.  A Parallel Hash Join deals
@@ -58,9 +61,13 @@
 #include "utils/rel.h"
 #include "utils/relcache.h"
 
-/* Measured costs of probing a row and of collecting a key, in ns (docs/performance.md) */
+/*
+ * Measured costs of probing a row, or with the join's own hash, and of collecting a key, in
+ * ns (docs/dev/measurements.md)
+ */
 #define PROBE_INTEGER_NS		15.0
 #define PROBE_HASH_NS			40.0
+#define MARK_NS					15.0
 #define COLLECT_INTEGER_NS		8.0
 #define COLLECT_HASH_NS			20.0
 
@@ -313,14 +320,42 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	/* if one side is empty, volatile functions of the other may not be called */
 	placement.blocked &= !plan_has_effects(&editor->effects, outerPlan(plan)) &&
 		!plan_has_effects(&editor->effects, innerPlan(plan));
-	add_build(editor, join, key, &placement);
-	editor->filters++;
+	add_build(editor, join, key, placement.blocked, false);
 	filter->join = join;
 	filter->number = placement.number;
 	filter->share = placement.share;
 	filter->tried = placement.tried;
 	filter->comes_first = placement.blocked;
 	editor->added = lappend(editor->added, filter);
+}
+
+/*
+ * Have a hash join mark the outer rows that it will return without a partner, if that can
+ * be done, and pays.  Nothing tells how many they are: the planner expects one row of an
+ * anti join, and all rows of a left join are returned.  So we try.
+ */
+static void
+mark_join(PlanEditor *editor, HashJoin *join)
+{
+	const Plan *hash = innerPlan(join);
+	JoinType	type = join->join.jointype;
+	double		rows = outerPlan(join)->plan_rows;
+	double		keys = outerPlan(hash)->plan_rows;
+	JoinKey		key;
+
+	/* the files of a Parallel Hash get all outer rows in any case */
+	if ((type != JOIN_ANTI && type != JOIN_LEFT && type != JOIN_FULL) ||
+		hash->parallel_aware || !key_of_join(join, &key))
+		return;
+	if (!editor->force &&
+		(rows < PROBED_ROWS_MIN || keys > rows * TRY_ROWS_MAX ||
+		 (1 - SHARE_TRY) * rows * cost_of_row(&join->join.plan) <=
+		 rows * MARK_NS + keys * COLLECT_HASH_NS ||
+		 has_foreign_key(editor, join, &key)))
+		return;
+	/* by the join's own hash, whatever the key */
+	key.inner.kind = KEY_HASH;
+	add_build(editor, join, &key, false, true);
 }
 
 /* The filter of a join, or NULL */
@@ -532,6 +567,7 @@ static void
 edit_plan(PlanEditor *editor, Plan *plan)
 {
 	visit_joins(editor, plan, filter_join);
+	visit_joins(editor, plan, mark_join);
 	if (editor->added != NIL)
 		visit_joins(editor, plan, transfer_filters);
 }

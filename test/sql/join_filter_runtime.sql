@@ -131,11 +131,11 @@ FROM (VALUES
 	(5, true, 'facts f WHERE f.t = ANY (SELECT t FROM small)'),
 	(6, true, 'dims d LEFT JOIN facts f ON f.k = d.k'),
 	(7, true, 'facts f RIGHT JOIN dims d ON f.k = d.k AND f.p = 1'),
-	-- the preserved side has no filter
-	(10, false, 'facts f LEFT JOIN small s ON f.k = s.k'),
-	(11, false, 'facts f LEFT JOIN small s ON f.k = s.k WHERE s.k IS NULL'),
-	(12, false, 'facts f FULL JOIN small s ON f.k = s.k'),
-	(13, false, 'facts f WHERE NOT EXISTS (SELECT FROM small s WHERE s.k = f.k)'),
+	-- the preserved side keeps its rows, and has them marked
+	(10, true, 'facts f LEFT JOIN small s ON f.k = s.k'),
+	(11, true, 'facts f LEFT JOIN small s ON f.k = s.k WHERE s.k IS NULL'),
+	(12, true, 'facts f FULL JOIN small s ON f.k = s.k'),
+	(13, true, 'facts f WHERE NOT EXISTS (SELECT FROM small s WHERE s.k = f.k)'),
 	(14, NULL, 'small s WHERE NOT EXISTS (SELECT FROM facts f WHERE s.k = f.k)'),
 	(15, NULL, 'small s WHERE EXISTS (SELECT FROM facts f WHERE s.k = f.k)'),
 	(16, false, 'facts f WHERE f.k NOT IN (SELECT k FROM small)'),
@@ -255,6 +255,62 @@ SELECT * FROM compare('WITH c AS MATERIALIZED (SELECT * FROM facts) SELECT count
 SELECT * FROM compare('WITH c AS MATERIALIZED (SELECT * FROM facts) SELECT a.id, b.id FROM c a JOIN c b ON a.id = b.id + 1 JOIN small s ON s.k = a.k');
 SELECT * FROM compare('WITH c AS MATERIALIZED (SELECT f.id, f.k FROM facts f JOIN dims d USING (k)) SELECT c.* FROM c JOIN small s USING (k) UNION ALL SELECT * FROM c');
 
+-- -------------------------------------------------------------------- marks
+-- The outer rows that a join marks, as EXPLAIN ANALYZE counts them: none that has a partner,
+-- and nearly all others; rows with a NULL may be marked or not
+CREATE FUNCTION marked(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	found text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) ' || query
+	LOOP
+		found := coalesce(substring(line FROM 'Outer Rows Marked: (\d+)'), found);
+	END LOOP;
+	RETURN found;
+END
+$$;
+CREATE TABLE visits (id int, k int, t text, p int) WITH (autovacuum_enabled = off);
+INSERT INTO visits SELECT i, CASE WHEN i % 10 > 0 THEN i END, 'v' || i, i % 2 FROM generate_series(1, 20000) i;
+CREATE TABLE listed (k bigint, t text, p int) WITH (autovacuum_enabled = off);
+INSERT INTO listed SELECT i * 19, 'v' || i * 19, 1 FROM generate_series(1, 2000) i;
+ANALYZE visits, listed;
+CREATE FUNCTION marks(OUT i int, OUT most bigint, OUT nearly_all boolean, OUT same boolean) RETURNS SETOF record LANGUAGE sql AS $$
+	SELECT i, without - nulls, marked('SELECT * FROM visits v ' || query) BETWEEN 0.95 * (without - nulls) AND without,
+		(compare('SELECT * FROM visits v ' || query)).same
+	FROM (VALUES
+		(1, 'LEFT JOIN listed l USING (k)', 19053, 2000),
+		(2, 'LEFT JOIN listed l USING (k) WHERE l.k IS NULL', 19053, 2000),
+		(3, 'WHERE NOT EXISTS (SELECT FROM listed l WHERE l.t = v.t)', 18948, 0),
+		(4, 'FULL JOIN listed l ON v.t = l.t', 18948, 0),
+		(5, 'LEFT JOIN listed l ON v.k = l.k AND v.t = l.t AND v.p = l.p', 19527, 2000),
+		(6, 'LEFT JOIN listed l ON lower(v.t) = upper(l.t)', 20000, 0),
+		(7, 'LEFT JOIN (SELECT * FROM listed WHERE p = 0) l USING (k)', 20000, 2000)) q (i, query, without, nulls)
+	ORDER BY i
+$$;
+SELECT * FROM marks();
+-- In several batches, too
+SET work_mem = 64;
+SET hash_mem_multiplier = 1;
+SELECT * FROM marks();
+RESET hash_mem_multiplier;
+RESET work_mem;
+-- Executed again: the keys of each time
+SELECT * FROM compare('SELECT a.p, b.* FROM (VALUES (0), (1), (2)) a (p), LATERAL (SELECT count(*), count(l.k), sum(v.id) FROM visits v LEFT JOIN (SELECT * FROM listed WHERE p = a.p) l USING (k)) b');
+SELECT * FROM compare('SELECT p, ARRAY(SELECT count(*) FROM visits v WHERE v.p = a.p AND NOT EXISTS (SELECT FROM listed l WHERE l.k = v.k)) FROM (VALUES (0), (1), (0)) a (p)');
+-- A table that has a foreign key finds a partner for each row
+SET bloomfilter.join_filter = on;
+CREATE TABLE pages (id int PRIMARY KEY);
+INSERT INTO pages SELECT id FROM visits;
+CREATE TABLE visits_of (id int REFERENCES pages) WITH (autovacuum_enabled = off);
+INSERT INTO visits_of SELECT id FROM visits, generate_series(1, 2);
+ANALYZE pages, visits_of;
+SELECT builds('SELECT count(pages.id) FROM visits_of LEFT JOIN pages USING (id)') AS referenced,
+	builds('SELECT count(i.id) FROM visits_of LEFT JOIN (SELECT id FROM pages WHERE id > 0) i USING (id)') AS not_known;
+-- Where most rows have one, marking stops
+SELECT marked('SELECT count(i.id) FROM visits_of LEFT JOIN (SELECT id FROM pages WHERE id > 0) i USING (id)');
+SET bloomfilter.join_filter = force;
+
 -- ------------------------------------------------------- when the filter is complete
 -- A hash join may ask the outer side for a row before it builds: that row is not lost,
 -- nor those of its page
@@ -356,7 +412,8 @@ FROM (VALUES
 	(2, true, 'facts f WHERE f.k IN (SELECT k FROM small)'),
 	(3, NULL, 'dims d LEFT JOIN facts f ON f.k = d.k'),
 	(4, false, 'facts f LEFT JOIN small s ON f.k = s.k'),
-	(5, false, 'facts f FULL JOIN small s ON f.k = s.k'),
+	-- by a Parallel Hash since 16, which marks none
+	(5, NULL, 'facts f FULL JOIN small s ON f.k = s.k'),
 	(6, NULL, 'facts f WHERE NOT EXISTS (SELECT FROM small s WHERE s.k = f.k)'),
 	(7, true, 'facts f JOIN dims d ON f.k = d.k JOIN small s ON f.t = s.t'),
 	(8, true, '(SELECT k, id FROM facts UNION ALL SELECT k, id FROM dims) f JOIN small s ON s.k = f.k'),
