@@ -2,54 +2,38 @@
  * aggregate.c
  *	  Aggregates: a filter of elements, and combinations of filters.
  *
- * bloom_agg() and cuckoo_agg() need no capacity.  Their state is an explicit
- * filter: the hashes of the elements in the order of the rows.  When its memory
- * is full, we remove duplicates, and enlarge it only if that does not help.  The
- * final function knows the number of distinct elements, and makes a filter of
- * exactly the right size.  So the result depends only on the set of elements:
- * it has the same bytes for any order of rows and any number of workers.
+ * The state of bloom_agg() and cuckoo_agg() is an explicit filter: the hashes of the
+ * elements in the order of the rows.  When its memory is full, we remove duplicates,
+ * and enlarge it only if that does not help.  The final function knows the number of
+ * distinct elements, and makes a filter of exactly the right size.  So the result has
+ * the same bytes for any order of rows and any number of workers.
  *
- * The state is a value of the filter's own type, so it needs no serialization:
- * workers send ordinary values.  A small state is flat and changed in place: the
- * transition function returns the pointer that it was given, and nodeAgg.c
- * copies nothing.  Larger states are expanded objects (value/value.c).
+ * The state is a value of the filter's own type, so workers send it without
+ * serialization.  A small state is flat and changed in place: nodeAgg.c copies
+ * nothing.  Larger states are expanded objects (value/value.c).  The final functions
+ * do not change the state, because window aggregates continue with it.
  *
- * Sets of more than EXPLICIT_STATE_MAX elements continue in a growing filter
- * with layers, of the given capacity or of AUTO_CAPACITY.  Such filters of
- * several workers are united.  Then the bytes may depend on the order of rows,
- * and a cuckoo filter, which until then had each element once, counts repeated
- * elements of later rows and of several workers.
+ * Sets of more than EXPLICIT_STATE_MAX elements continue in a growing filter with
+ * layers.  Such filters of several workers are united.  Then the bytes may depend on
+ * the order of rows, and a cuckoo filter, which until then had each element once,
+ * counts repeated elements of later rows and of several workers.
  *
- * The final functions do not change the state, because window aggregates continue
- * with it.
- *
- * Their elements may be hashed already (hashed_element).  Such aggregates have no
- * polymorphic argument, so they also work where a transition function is called
- * without an expression, as Citus does on its workers.
+ * Aggregates of elements that are hashed already (hashed_element) have no polymorphic
+ * argument.  So they also work where a transition function is called without an
+ * expression, as Citus does on its workers.
  */
 #include "callsite.h"
+#include "filter/set.h"
 #include "hash.h"
 #include "value/combine.h"
 
-SQL_FUNCTIONS(agg_trans);
-SQL_FUNCTIONS(agg_trans_sized);
-SQL_FUNCTIONS(hashed_agg_trans);
-SQL_FUNCTIONS(hashed_agg_trans_sized);
-SQL_FUNCTION(bloomfilter_agg_combine);
-SQL_FUNCTIONS(agg_final);
-SQL_FUNCTION(bloomfilter_final);
-
 /*
- * Capacity of a filter for a larger set if none was given.  Four times
- * EXPLICIT_STATE_MAX, so that the filters of a few workers can be united without
- * another layer.
+ * Capacity for a larger set if none was given: four times EXPLICIT_STATE_MAX, so that
+ * the filters of a few workers can be united without another layer
  */
 #define AUTO_CAPACITY		(UINT64CONST(1) << 26)
 
-/*
- * Room in a new state, in hashes.  Small, because GROUP BY may need a state for
- * each of millions of groups.
- */
+/* Hashes that a new state has room for: few, as GROUP BY may have millions of groups */
 #define FIRST_HASHES		12
 
 /*
@@ -110,7 +94,7 @@ bound_explicit(FilterWriter *writer, uint64 count)
 	if (!image_is_set(writer->image) ||
 		image_count(writer->image) + count <= 2 * EXPLICIT_STATE_MAX)
 		return;
-	writer_sort(writer);
+	set_sort(writer->image);
 	if (image_count(writer->image) > EXPLICIT_STATE_MAX ||
 		image_count(writer->image) + count > 2 * EXPLICIT_STATE_MAX)
 		writer_make_sized(writer, AUTO_CAPACITY);
@@ -132,7 +116,7 @@ other_arguments(const uint8 *header, const AggArguments *arguments)
 		image_seed(header) != (uint64) arguments->seed;
 }
 
-/* The state as it was, for a row whose element is NULL */
+/* The state as it was, because there is nothing to add */
 static Datum
 same_state(FunctionCallInfo fcinfo)
 {
@@ -142,9 +126,9 @@ same_state(FunctionCallInfo fcinfo)
 }
 
 /*
- * The state with an element added, if that takes more than to append its hash: for
- * the first element of a group, where there is no room, or in a filter with layers.
- * Apart, so that the common step keeps its few registers.
+ * Add an element if that takes more than appending its hash: the first of a group,
+ * without room, or to layers.  Not inline, so that the common step keeps its few
+ * registers.
  */
 static pg_noinline Datum
 change_state(FunctionCallInfo fcinfo, FilterKind kind,
@@ -155,7 +139,7 @@ change_state(FunctionCallInfo fcinfo, FilterKind kind,
 	if (PG_ARGISNULL(0))
 	{
 		begin_state(&writer, kind, arguments, aggregate_context(fcinfo));
-		writer_set_class(&writer, class);
+		image_set_class(writer.image, class);
 	}
 	else
 	{
@@ -173,14 +157,11 @@ change_state(FunctionCallInfo fcinfo, FilterKind kind,
 	PG_RETURN_DATUM(writer_close_state(&writer));
 }
 
-/*
- * The state with an element added, of which "hasher" is NULL if it was hashed
- * before.
- */
+/* Add an element, of a type that is InvalidOid if it was hashed before. */
 static pg_attribute_always_inline Datum
 add_to_state(FunctionCallInfo fcinfo, FilterKind kind,
 			 const AggArguments *arguments, uint64 hash, ElementClass class,
-			 const ElementHasher *hasher)
+			 Oid type)
 {
 	if (!PG_ARGISNULL(0))
 	{
@@ -192,22 +173,34 @@ add_to_state(FunctionCallInfo fcinfo, FilterKind kind,
 					 errmsg("capacity, error rate and seed of %s_agg must be the same for all rows of a group",
 							kind_name(kind))));
 		if (unlikely(image_class(header) != class))
-		{
-			if (hasher != NULL)
-				report_class(image_class(header), hasher);
-			report_hashed_class(image_class(header), class);
-		}
+			report_class(image_class(header), class, type);
 		if (state_push(PG_GETARG_DATUM(0), hash))
 			PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	}
 	return change_state(fcinfo, kind, arguments, hash, class);
 }
 
-/* Transition functions for elements of any type */
-static Datum
-add_element(FunctionCallInfo fcinfo, FilterKind kind,
-			const AggArguments *arguments)
+/* The arguments; a capacity or an error rate that is missing or NULL has its default */
+static inline AggArguments
+get_arguments(FunctionCallInfo fcinfo, bool sized)
 {
+	AggArguments arguments = {.error_rate = ERROR_RATE_DEFAULT};
+
+	if (sized && !PG_ARGISNULL(2))
+	{
+		arguments.capacity = PG_GETARG_INT64(2);
+		check_capacity(arguments.capacity);
+	}
+	if (sized && !PG_ARGISNULL(3))
+		arguments.error_rate = PG_GETARG_FLOAT8(3);
+	return arguments;
+}
+
+/* Transition function for elements of any type */
+static pg_attribute_always_inline Datum
+add_element(FunctionCallInfo fcinfo, FilterKind kind, bool sized)
+{
+	AggArguments arguments = get_arguments(fcinfo, sized);
 	CallSite   *site;
 	uint64		hash;
 
@@ -217,91 +210,45 @@ add_element(FunctionCallInfo fcinfo, FilterKind kind,
 	if (PG_ARGISNULL(1))
 		return same_state(fcinfo);
 	site = call_site(fcinfo, 1, false);
-	hash = element_hash(site->hasher, PG_GETARG_DATUM(1), arguments->seed);
-	return add_to_state(fcinfo, kind, arguments, hash, site->hasher->class,
-						site->hasher);
+	hash = element_hash(site->hasher, PG_GETARG_DATUM(1), arguments.seed);
+	return add_to_state(fcinfo, kind, &arguments, hash, site->hasher->class,
+						site->hasher->type);
 }
+
+SQL_FUNCTIONS(agg_trans, add_element, false)
+SQL_FUNCTIONS(agg_trans_sized, add_element, true)
 
 /*
  * The same for values of hashed_element.  They need no call site, so callers may
  * have neither an expression nor an FmgrInfo that lasts: Citus has not.
  */
-static Datum
-add_hashed(FunctionCallInfo fcinfo, FilterKind kind,
-		   AggArguments *arguments)
+static pg_attribute_always_inline Datum
+add_hashed(FunctionCallInfo fcinfo, FilterKind kind, bool sized)
 {
+	AggArguments arguments = get_arguments(fcinfo, sized);
 	const HashedElement *element;
 
 	(void) aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
 		return same_state(fcinfo);
 	element = DatumGetHashedElement(PG_GETARG_DATUM(1));
-	arguments->seed = element->seed;
-	return add_to_state(fcinfo, kind, arguments, element->hash,
-						element->class, NULL);
+	arguments.seed = element->seed;
+	return add_to_state(fcinfo, kind, &arguments, element->hash,
+						element->class, InvalidOid);
 }
 
-/* The arguments of an aggregate of elements alone */
-static inline AggArguments
-no_arguments(FunctionCallInfo fcinfo)
-{
-	AggArguments arguments = {.error_rate = ERROR_RATE_DEFAULT};
+SQL_FUNCTIONS(hashed_agg_trans, add_hashed, false)
+SQL_FUNCTIONS(hashed_agg_trans_sized, add_hashed, true)
 
-	return arguments;
-}
-
-/* A capacity and an error rate: one that is NULL has its default */
-static inline AggArguments
-sized_arguments(FunctionCallInfo fcinfo)
-{
-	AggArguments arguments = no_arguments(fcinfo);
-
-	if (!PG_ARGISNULL(2))
-	{
-		arguments.capacity = PG_GETARG_INT64(2);
-		check_capacity(arguments.capacity);
-	}
-	if (!PG_ARGISNULL(3))
-		arguments.error_rate = PG_GETARG_FLOAT8(3);
-	return arguments;
-}
-
-/* A transition function for each of the two types */
-#define TRANSITION(name, step, form) \
-Datum \
-bloomfilter_bloom_##name(PG_FUNCTION_ARGS) \
-{ \
-	AggArguments arguments = form##_arguments(fcinfo); \
-	return step(fcinfo, FILTER_BLOOM, &arguments); \
-} \
-Datum \
-bloomfilter_cuckoo_##name(PG_FUNCTION_ARGS) \
-{ \
-	AggArguments arguments = form##_arguments(fcinfo); \
-	return step(fcinfo, FILTER_CUCKOO, &arguments); \
-}
-
-TRANSITION(agg_trans, add_element, no)
-TRANSITION(agg_trans_sized, add_element, sized)
-TRANSITION(hashed_agg_trans, add_hashed, no)
-TRANSITION(hashed_agg_trans_sized, add_hashed, sized)
-
-/*
- * Combine function: the union of two states.  Their arguments are the same.
- */
-Datum
-bloomfilter_agg_combine(PG_FUNCTION_ARGS)
+/* Combine function: the union of two states.  Their arguments are the same. */
+SQL_FUNCTION(bloomfilter_agg_combine)
 {
 	MemoryContext mcxt = aggregate_context(fcinfo);
 	FilterWriter writer;
 	const uint8 *other;
 
 	if (PG_ARGISNULL(1))
-	{
-		if (PG_ARGISNULL(0))
-			PG_RETURN_NULL();
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	}
+		return same_state(fcinfo);
 	if (PG_ARGISNULL(0))
 	{
 		writer_open_copied_state(&writer, PG_GETARG_DATUM(1), mcxt);
@@ -318,10 +265,7 @@ bloomfilter_agg_combine(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(writer_close_state(&writer));
 }
 
-/*
- * Final function of bloom_agg() and cuckoo_agg(): returns a filter with layers,
- * or the empty one if there was no element.
- */
+/* Final function: returns a filter with layers, or the empty one without elements. */
 static Datum
 agg_final(FunctionCallInfo fcinfo, FilterKind kind)
 {
@@ -348,24 +292,13 @@ agg_final(FunctionCallInfo fcinfo, FilterKind kind)
 	PG_RETURN_POINTER(value_make_from_set(image, image_count(image)));
 }
 
-Datum
-bloomfilter_bloom_agg_final(PG_FUNCTION_ARGS)
-{
-	return agg_final(fcinfo, FILTER_BLOOM);
-}
-
-Datum
-bloomfilter_cuckoo_agg_final(PG_FUNCTION_ARGS)
-{
-	return agg_final(fcinfo, FILTER_CUCKOO);
-}
+SQL_FUNCTIONS(agg_final, agg_final)
 
 /*
  * Final function of unions and intersections of filters, whose steps are
  * bloom_union() and bloom_intersection()
  */
-Datum
-bloomfilter_final(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_final)
 {
 	PG_RETURN_POINTER(value_copy_flat(PG_GETARG_DATUM(0)));
 }

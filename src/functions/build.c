@@ -19,19 +19,6 @@
 #include "utils/lsyscache.h"
 #include "utils/tuplestore.h"
 
-SQL_FUNCTIONS(create);
-SQL_FUNCTIONS(size);
-SQL_FUNCTIONS(shards);
-SQL_FUNCTION(bloomfilter_create_bits);
-SQL_FUNCTION(bloomfilter_add);
-SQL_FUNCTION(bloomfilter_add_unique);
-SQL_FUNCTION(bloomfilter_add_all);
-SQL_FUNCTION(bloomfilter_add_all_unique);
-SQL_FUNCTION(bloomfilter_union);
-SQL_FUNCTION(bloomfilter_intersection);
-SQL_FUNCTION(bloomfilter_clear);
-SQL_FUNCTION(bloomfilter_compatible);
-
 /*
  * What a caller requests by a capacity, an error rate and a growth.  Errors:
  * ERRCODE_INVALID_PARAMETER_VALUE if one is out of range.
@@ -115,18 +102,7 @@ create(FunctionCallInfo fcinfo, FilterKind kind)
  * bloom_create(capacity bigint, error_rate float8, growth int, seed bigint,
  * counting boolean, element_type regtype)
  */
-Datum
-bloomfilter_bloom_create(PG_FUNCTION_ARGS)
-{
-	return create(fcinfo, FILTER_BLOOM);
-}
-
-/* cuckoo_create, likewise, but without "counting" */
-Datum
-bloomfilter_cuckoo_create(PG_FUNCTION_ARGS)
-{
-	return create(fcinfo, FILTER_CUCKOO);
-}
+SQL_FUNCTIONS(create, create)
 
 /* Columns of bloom_size and cuckoo_size, in the order of their OUT parameters */
 enum
@@ -161,18 +137,7 @@ size(FunctionCallInfo fcinfo, FilterKind kind)
 }
 
 /* bloom_size(capacity bigint, error_rate float8, growth int, counting boolean) */
-Datum
-bloomfilter_bloom_size(PG_FUNCTION_ARGS)
-{
-	return size(fcinfo, FILTER_BLOOM);
-}
-
-/* cuckoo_size, likewise, but without the last */
-Datum
-bloomfilter_cuckoo_size(PG_FUNCTION_ARGS)
-{
-	return size(fcinfo, FILTER_CUCKOO);
-}
+SQL_FUNCTIONS(size, size)
 
 /* Columns of bloom_shards and cuckoo_shards */
 enum
@@ -216,39 +181,18 @@ shards(FunctionCallInfo fcinfo, FilterKind kind)
  * bloom_shards(capacity bigint, error_rate float8, growth int, seed bigint,
  * element_type regtype)
  */
-Datum
-bloomfilter_bloom_shards(PG_FUNCTION_ARGS)
-{
-	return shards(fcinfo, FILTER_BLOOM);
-}
-
-/* cuckoo_shards, likewise */
-Datum
-bloomfilter_cuckoo_shards(PG_FUNCTION_ARGS)
-{
-	return shards(fcinfo, FILTER_CUCKOO);
-}
+SQL_FUNCTIONS(shards, shards)
 
 /* bloom_create_bits(bits bigint, hashes int, seed bigint, element_type regtype) */
-Datum
-bloomfilter_create_bits(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_create_bits)
 {
 	int64		bits = PG_GETARG_INT64(0);
 	int32		hashes = PG_GETARG_INT32(1);
 	FilterParams params = {.seed = PG_GETARG_INT64(2)};
 	FilterPlan	plan;
 
-	if (bits < CLASSIC_MIN_BITS || bits > (int64) IMAGE_MAX_BITS)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("number of bits of a filter must be between %d and %llu, not %lld",
-						CLASSIC_MIN_BITS, (unsigned long long) IMAGE_MAX_BITS,
-						(long long) bits)));
-	if (hashes < 1 || hashes > CLASSIC_MAX_HASHES)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("number of hashes of a filter must be between 1 and %d, not %d",
-						CLASSIC_MAX_HASHES, hashes)));
+	check_number("number of bits", bits, CLASSIC_MIN_BITS, IMAGE_MAX_BITS);
+	check_number("number of hashes", hashes, 1, CLASSIC_MAX_HASHES);
 	params.class = class_of_type(PG_GETARG_OID(3));
 	check_plan(filter_plan_classic(bits, hashes, &plan), &plan, NULL);
 	PG_RETURN_POINTER(value_make_planned(&params, &plan));
@@ -357,15 +301,13 @@ add(FunctionCallInfo fcinfo, bool unique)
 }
 
 /* bloom_add(filter bloom, element anycompatible), and cuckoo_add */
-Datum
-bloomfilter_add(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_add)
 {
 	return add(fcinfo, false);
 }
 
 /* cuckoo_add_unique(filter cuckoo, element anycompatible) */
-Datum
-bloomfilter_add_unique(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_add_unique)
 {
 	return add(fcinfo, true);
 }
@@ -386,15 +328,13 @@ add_all(FunctionCallInfo fcinfo, bool unique)
 }
 
 /* bloom_add_all(filter bloom, elements anycompatiblearray), and cuckoo_add_all */
-Datum
-bloomfilter_add_all(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_add_all)
 {
 	return add_all(fcinfo, false);
 }
 
 /* cuckoo_add_all_unique(filter cuckoo, elements anycompatiblearray) */
-Datum
-bloomfilter_add_all_unique(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_add_all_unique)
 {
 	return add_all(fcinfo, true);
 }
@@ -419,15 +359,13 @@ combine(FunctionCallInfo fcinfo,
 }
 
 /* bloom_union(bloom, bloom), and cuckoo_union */
-Datum
-bloomfilter_union(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_union)
 {
 	return combine(fcinfo, writer_unite);
 }
 
 /* bloom_intersection(bloom, bloom) */
-Datum
-bloomfilter_intersection(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_intersection)
 {
 	return combine(fcinfo, writer_intersect);
 }
@@ -436,8 +374,7 @@ bloomfilter_intersection(PG_FUNCTION_ARGS)
  * bloom_clear(bloom), and cuckoo_clear: the filter as it was created, but for the
  * class of its elements, which it keeps
  */
-Datum
-bloomfilter_clear(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_clear)
 {
 	const uint8 *image = value_image(PG_GETARG_DATUM(0));
 	FilterParams params;
@@ -452,8 +389,7 @@ bloomfilter_clear(PG_FUNCTION_ARGS)
 }
 
 /* bloom_compatible(bloom, bloom), and cuckoo_compatible: can they be combined? */
-Datum
-bloomfilter_compatible(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_compatible)
 {
 	const uint8 *filter = value_header(PG_GETARG_DATUM(0));
 	const uint8 *other = value_header(PG_GETARG_DATUM(1));

@@ -13,12 +13,6 @@
 #include "catalog/pg_type.h"
 #include "utils/array.h"
 
-SQL_FUNCTION(bloomfilter_contains);
-SQL_FUNCTION(bloomfilter_contained);
-SQL_FUNCTION(bloomfilter_contains_any);
-SQL_FUNCTION(bloomfilter_contains_all);
-SQL_FUNCTION(bloomfilter_contains_each);
-
 static bool
 contains_foreign(CallSite *site, FilterReader *reader, Datum element)
 {
@@ -47,16 +41,14 @@ contains(CallSite *site, Datum filter, Datum element)
 }
 
 /* bloom_contains(filter bloom, element anycompatible) */
-Datum
-bloomfilter_contains(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_contains)
 {
 	PG_RETURN_BOOL(contains(call_site(fcinfo, 1, false), PG_GETARG_DATUM(0),
 							PG_GETARG_DATUM(1)));
 }
 
 /* The same for the operator <@, with the element first */
-Datum
-bloomfilter_contained(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_contained)
 {
 	PG_RETURN_BOOL(contains(call_site(fcinfo, 0, false), PG_GETARG_DATUM(1),
 							PG_GETARG_DATUM(0)));
@@ -141,8 +133,7 @@ probe_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 }
 
 /* bloom_contains_any(filter bloom, elements anycompatiblearray) */
-Datum
-bloomfilter_contains_any(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_contains_any)
 {
 	ArrayAnswers answers;
 
@@ -151,8 +142,7 @@ bloomfilter_contains_any(PG_FUNCTION_ARGS)
 }
 
 /* bloom_contains_all(filter bloom, elements anycompatiblearray) */
-Datum
-bloomfilter_contains_all(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_contains_all)
 {
 	ArrayAnswers answers;
 
@@ -164,8 +154,7 @@ bloomfilter_contains_all(PG_FUNCTION_ARGS)
  * bloom_contains_each(filter bloom, elements anycompatiblearray): returns an
  * array of the same dimensions
  */
-Datum
-bloomfilter_contains_each(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_contains_each)
 {
 	ArrayAnswers answers;
 

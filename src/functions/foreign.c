@@ -14,10 +14,6 @@
 #include "varatt.h"
 #endif
 
-SQL_FUNCTION(bloomfilter_import);
-SQL_FUNCTION(bloomfilter_export);
-SQL_FUNCTION(bloomfilter_create_foreign);
-
 /* Between the name of a format and the one of its versions */
 #define VERSION_MARK	':'
 
@@ -117,8 +113,6 @@ static void
 get_shape(FunctionCallInfo fcinfo, ForeignSource *source)
 {
 	const char *name = source->format->name;
-	int64		bits = PG_ARGISNULL(3) ? 0 : PG_GETARG_INT64(3);
-	int32		hashes = PG_ARGISNULL(4) ? 0 : PG_GETARG_INT32(4);
 
 	if (!source->format->needs_shape)
 	{
@@ -136,19 +130,10 @@ get_shape(FunctionCallInfo fcinfo, ForeignSource *source)
 				 errmsg("filters of format %s do not tell their numbers of bits and hashes",
 						name),
 				 errhint("Pass those that the filter was written with, as arguments bits and hashes.")));
-	if (bits < 1 || bits > (int64) IMAGE_MAX_BITS)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("number of bits of a filter must be between %d and %llu, not %lld",
-						1, (unsigned long long) IMAGE_MAX_BITS,
-						(long long) bits)));
-	if (hashes < 1 || hashes > FOREIGN_MAX_HASHES)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("number of hashes of a filter must be between %d and %d, not %d",
-						1, FOREIGN_MAX_HASHES, hashes)));
-	source->bits = bits;
-	source->hashes = hashes;
+	source->bits = PG_GETARG_INT64(3);
+	source->hashes = PG_GETARG_INT32(4);
+	check_number("number of bits", PG_GETARG_INT64(3), 1, IMAGE_MAX_BITS);
+	check_number("number of hashes", PG_GETARG_INT32(4), 1, FOREIGN_MAX_HASHES);
 }
 
 /*
@@ -156,8 +141,7 @@ get_shape(FunctionCallInfo fcinfo, ForeignSource *source)
  *
  * Errors: ERRCODE_INVALID_BINARY_REPRESENTATION, naming the field that is wrong.
  */
-Datum
-bloomfilter_import(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_import)
 {
 	bytea	   *bytes;
 	const char *format;
@@ -207,8 +191,7 @@ bloomfilter_import(PG_FUNCTION_ARGS)
 }
 
 /* bloom_export(filter bloom, format text): the other system's bytes */
-Datum
-bloomfilter_export(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_export)
 {
 	const uint8 *image = value_image(PG_GETARG_DATUM(0));
 	const char *format = text_to_cstring(PG_GETARG_TEXT_PP(1));
@@ -240,8 +223,7 @@ bloomfilter_export(PG_FUNCTION_ARGS)
  * bloom_create_foreign(format text, element text, capacity bigint, error_rate
  * float8): the filter without elements that the other system would make
  */
-Datum
-bloomfilter_create_foreign(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_create_foreign)
 {
 	const ForeignFormat *format =
 		find_format(text_to_cstring(PG_GETARG_TEXT_PP(0)));

@@ -17,14 +17,6 @@
 #include "libpq/pqformat.h"
 #include "utils/builtins.h"
 
-SQL_FUNCTION(bloomfilter_hash);
-SQL_FUNCTION(bloomfilter_shard);
-SQL_FUNCTION(bloomfilter_element);
-SQL_FUNCTION(bloomfilter_element_in);
-SQL_FUNCTION(bloomfilter_element_out);
-SQL_FUNCTION(bloomfilter_element_recv);
-SQL_FUNCTION(bloomfilter_element_send);
-
 /* Of the external form: where each number is, and how many bytes they are */
 enum
 {
@@ -45,8 +37,7 @@ enum
 #define SHARD_SEED		UINT64CONST(0x7368617264736565)
 
 /* bloom_hash(element anycompatible, seed bigint) */
-Datum
-bloomfilter_hash(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_hash)
 {
 	CallSite   *site = call_site(fcinfo, 0, false);
 
@@ -55,8 +46,7 @@ bloomfilter_hash(PG_FUNCTION_ARGS)
 }
 
 /* bloom_shard(element anycompatible, shards integer): from 0 to shards - 1 */
-Datum
-bloomfilter_shard(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_shard)
 {
 	CallSite   *site = call_site(fcinfo, 0, false);
 	int32		shards = PG_GETARG_INT32(1);
@@ -74,8 +64,7 @@ bloomfilter_shard(PG_FUNCTION_ARGS)
  * bloom_element(element anycompatible, seed bigint).  Not strict: with NULL for a
  * seed, aggregates would skip all elements.
  */
-Datum
-bloomfilter_element(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_element)
 {
 	CallSite   *site;
 	HashedElement *element;
@@ -120,8 +109,7 @@ element_to_external(const HashedElement *element, uint8 *external)
 	put64(external + ELEMENT_OFF_SEED, (uint64) element->seed);
 }
 
-Datum
-bloomfilter_element_in(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_element_in)
 {
 	const char *text = PG_GETARG_CSTRING(0);
 	HashedElement *element = NULL;
@@ -144,8 +132,7 @@ bloomfilter_element_in(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(element);
 }
 
-Datum
-bloomfilter_element_out(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_element_out)
 {
 	uint8		external[ELEMENT_BYTES];
 	char	   *text = palloc0(HEX_DIGITS * ELEMENT_BYTES + 1);
@@ -155,8 +142,7 @@ bloomfilter_element_out(PG_FUNCTION_ARGS)
 	PG_RETURN_CSTRING(text);
 }
 
-Datum
-bloomfilter_element_recv(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_element_recv)
 {
 	StringInfo	message = (StringInfo) PG_GETARG_POINTER(0);
 	const char *external = pq_getmsgbytes(message, ELEMENT_BYTES);
@@ -169,8 +155,7 @@ bloomfilter_element_recv(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(element);
 }
 
-Datum
-bloomfilter_element_send(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_element_send)
 {
 	bytea	   *external = palloc(VARHDRSZ + ELEMENT_BYTES);
 

@@ -10,10 +10,6 @@
 #include "funcapi.h"
 #include "utils/builtins.h"
 
-SQL_FUNCTION(bloomfilter_info);
-SQL_FUNCTION(bloomfilter_cardinality);
-SQL_FUNCTION(bloomfilter_error_rate);
-
 /* Upper limit for a number of elements: fits a bigint, and is exact as a double */
 #define MOST_ELEMENTS		((double) (INT64CONST(1) << 62))
 
@@ -48,8 +44,7 @@ estimated_elements(const uint8 *image)
 }
 
 /* bloom_info(bloom), and cuckoo_info: one row; fields that do not apply are NULL */
-Datum
-bloomfilter_info(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_info)
 {
 	const uint8 *image = value_image(PG_GETARG_DATUM(0));
 	uint64		bits;
@@ -116,8 +111,7 @@ bloomfilter_info(PG_FUNCTION_ARGS)
  * bloom_cardinality(bloom): estimated number of distinct elements;
  * cuckoo_cardinality(cuckoo): number of additions less removals
  */
-Datum
-bloomfilter_cardinality(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_cardinality)
 {
 	const uint8 *image = value_image(PG_GETARG_DATUM(0));
 
@@ -125,8 +119,7 @@ bloomfilter_cardinality(PG_FUNCTION_ARGS)
 }
 
 /* bloom_error_rate(bloom): estimated false-positive rate, from 0 to 1 */
-Datum
-bloomfilter_error_rate(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_error_rate)
 {
 	const uint8 *image = value_image(PG_GETARG_DATUM(0));
 

@@ -22,21 +22,6 @@
 #include "varatt.h"
 #endif
 
-SQL_FUNCTIONS(in);
-SQL_FUNCTION(bloomfilter_out);
-SQL_FUNCTIONS(recv);
-SQL_FUNCTION(bloomfilter_send);
-SQL_FUNCTIONS(from_bytea);
-SQL_FUNCTION(bloomfilter_eq);
-SQL_FUNCTION(bloomfilter_ne);
-SQL_FUNCTION(bloomfilter_lt);
-SQL_FUNCTION(bloomfilter_le);
-SQL_FUNCTION(bloomfilter_ge);
-SQL_FUNCTION(bloomfilter_gt);
-SQL_FUNCTION(bloomfilter_cmp);
-SQL_FUNCTION(bloomfilter_hash_value);
-SQL_FUNCTION(bloomfilter_hash_value_extended);
-
 /*
  * Base64 makes four characters of three bytes.  pg_b64_enc_len() and
  * pg_b64_dec_len() would overflow with the largest filters.
@@ -190,17 +175,7 @@ filter_in(FunctionCallInfo fcinfo, FilterKind kind)
 	PG_RETURN_POINTER(result);
 }
 
-Datum
-bloomfilter_bloom_in(PG_FUNCTION_ARGS)
-{
-	return filter_in(fcinfo, FILTER_BLOOM);
-}
-
-Datum
-bloomfilter_cuckoo_in(PG_FUNCTION_ARGS)
-{
-	return filter_in(fcinfo, FILTER_CUCKOO);
-}
+SQL_FUNCTIONS(in, filter_in)
 
 /* Append the base64 of "bytes" bytes.  All but the last call encode whole groups. */
 static void
@@ -220,8 +195,7 @@ encode(const uint8 *bytes, int count, char *base64, int room, int *length)
 	}
 }
 
-Datum
-bloomfilter_out(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_out)
 {
 	const uint8 *image = value_image(PG_GETARG_DATUM(0));
 	int			bytes = image_bytes(image);
@@ -252,21 +226,10 @@ filter_recv(FunctionCallInfo fcinfo, FilterKind kind)
 	PG_RETURN_POINTER(value_from_external(result, kind));
 }
 
-Datum
-bloomfilter_bloom_recv(PG_FUNCTION_ARGS)
-{
-	return filter_recv(fcinfo, FILTER_BLOOM);
-}
-
-Datum
-bloomfilter_cuckoo_recv(PG_FUNCTION_ARGS)
-{
-	return filter_recv(fcinfo, FILTER_CUCKOO);
-}
+SQL_FUNCTIONS(recv, filter_recv)
 
 /* The type's binary output function, and the cast to bytea */
-Datum
-bloomfilter_send(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_send)
 {
 	PG_RETURN_POINTER(value_to_external(PG_GETARG_DATUM(0)));
 }
@@ -277,17 +240,7 @@ filter_from_bytea(FunctionCallInfo fcinfo, FilterKind kind)
 	PG_RETURN_POINTER(value_from_external(PG_GETARG_BYTEA_P_COPY(0), kind));
 }
 
-Datum
-bloomfilter_bloom_from_bytea(PG_FUNCTION_ARGS)
-{
-	return filter_from_bytea(fcinfo, FILTER_BLOOM);
-}
-
-Datum
-bloomfilter_cuckoo_from_bytea(PG_FUNCTION_ARGS)
-{
-	return filter_from_bytea(fcinfo, FILTER_CUCKOO);
-}
+SQL_FUNCTIONS(from_bytea, filter_from_bytea)
 
 /*
  * Free what value_image() has copied: functions that indexes call, and sorts call for
@@ -372,52 +325,44 @@ compare(FunctionCallInfo fcinfo)
 	return result;
 }
 
-Datum
-bloomfilter_eq(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_eq)
 {
 	PG_RETURN_BOOL(compare(fcinfo) == 0);
 }
 
-Datum
-bloomfilter_ne(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_ne)
 {
 	PG_RETURN_BOOL(compare(fcinfo) != 0);
 }
 
-Datum
-bloomfilter_lt(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_lt)
 {
 	PG_RETURN_BOOL(compare(fcinfo) < 0);
 }
 
-Datum
-bloomfilter_le(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_le)
 {
 	PG_RETURN_BOOL(compare(fcinfo) <= 0);
 }
 
-Datum
-bloomfilter_ge(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_ge)
 {
 	PG_RETURN_BOOL(compare(fcinfo) >= 0);
 }
 
-Datum
-bloomfilter_gt(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_gt)
 {
 	PG_RETURN_BOOL(compare(fcinfo) > 0);
 }
 
 /* For the btree operator class */
-Datum
-bloomfilter_cmp(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_cmp)
 {
 	PG_RETURN_INT32(compare(fcinfo));
 }
 
 /* For the hash operator class: hashes the bytes, which equality compares */
-Datum
-bloomfilter_hash_value(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_hash_value)
 {
 	Datum		value = PG_GETARG_DATUM(0);
 	const uint8 *image = value_image(value);
@@ -427,8 +372,7 @@ bloomfilter_hash_value(PG_FUNCTION_ARGS)
 	return hash;
 }
 
-Datum
-bloomfilter_hash_value_extended(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_hash_value_extended)
 {
 	Datum		value = PG_GETARG_DATUM(0);
 	const uint8 *image = value_image(value);

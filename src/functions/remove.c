@@ -13,13 +13,6 @@
 #include "value/combine.h"
 #include "miscadmin.h"
 
-SQL_FUNCTION(bloomfilter_count);
-SQL_FUNCTION(bloomfilter_remove);
-SQL_FUNCTION(bloomfilter_remove_all);
-SQL_FUNCTION(bloomfilter_replace);
-SQL_FUNCTION(bloomfilter_compact);
-SQL_FUNCTION(bloomfilter_plain);
-
 /*
  * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE unless elements can be removed from the
  * filter.  Not from an explicit Bloom filter, which does not know how often an
@@ -41,8 +34,7 @@ check_removable(const uint8 *image)
  * cuckoo_count(filter cuckoo, element anycompatible), and bloom_count: a result of
  * 0 is certain
  */
-Datum
-bloomfilter_count(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_count)
 {
 	Lookup		lookup;
 	uint64		hash;
@@ -86,8 +78,7 @@ remove_hashes(Datum filter, Lookup *lookup, const uint64 *hashes, uint64 count)
 }
 
 /* cuckoo_remove(filter cuckoo, element anycompatible), and bloom_remove */
-Datum
-bloomfilter_remove(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_remove)
 {
 	Lookup		lookup;
 	uint64		hash;
@@ -102,8 +93,7 @@ bloomfilter_remove(PG_FUNCTION_ARGS)
  * cuckoo_remove_all(filter cuckoo, elements anycompatiblearray), and
  * bloom_remove_all: removes an element once for each time that it is in the array
  */
-Datum
-bloomfilter_remove_all(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_remove_all)
 {
 	CallSite   *site = call_site(fcinfo, 1, true);
 	ArrayElements elements;
@@ -121,8 +111,7 @@ bloomfilter_remove_all(PG_FUNCTION_ARGS)
 /*
  * cuckoo_replace(filter cuckoo, old anycompatible, new anycompatible)
  */
-Datum
-bloomfilter_replace(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_replace)
 {
 	CallSite   *site = call_site(fcinfo, 1, false);
 	FilterWriter writer;
@@ -153,8 +142,7 @@ bloomfilter_replace(PG_FUNCTION_ARGS)
 }
 
 /* cuckoo_compact(cuckoo) */
-Datum
-bloomfilter_compact(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_compact)
 {
 	FilterWriter writer;
 
@@ -164,8 +152,7 @@ bloomfilter_compact(PG_FUNCTION_ARGS)
 }
 
 /* bloom_plain(bloom): a counting filter without its counters; any other as it is */
-Datum
-bloomfilter_plain(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_plain)
 {
 	const uint8 *image = value_image(PG_GETARG_DATUM(0));
 	FilterPlan	plan;

@@ -42,9 +42,6 @@
 #include "varatt.h"
 #endif
 
-SQL_FUNCTION(bloomfilter_support);
-SQL_FUNCTION(bloomfilter_contains_sel);
-
 /* The functions behind the operators, in functions/contains.c */
 extern Datum bloomfilter_contains(PG_FUNCTION_ARGS);
 extern Datum bloomfilter_contained(PG_FUNCTION_ARGS);
@@ -157,8 +154,7 @@ contains_selectivity(PlannerInfo *root, Oid function, List *args,
  * the operator has.  (Of joins, the estimator is positionjoinsel(), which says
  * DEFAULT_SELECTIVITY: the filter is not known.)
  */
-Datum
-bloomfilter_contains_sel(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_contains_sel)
 {
 	PlannerInfo *root = (PlannerInfo *) PG_GETARG_POINTER(0);
 	Oid			function = get_opcode(PG_GETARG_OID(1));
@@ -339,8 +335,7 @@ without_order(Aggref *aggref)
  * The planner support of all functions of filters: those that probe one, those that
  * return their first argument, changed, and from 19 on bloom_agg()
  */
-Datum
-bloomfilter_support(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_support)
 {
 	Node	   *request = (Node *) PG_GETARG_POINTER(0);
 

@@ -12,6 +12,18 @@
 
 int			max_filter_size = MAX_FILTER_SIZE_MAX;
 
+/* ERRCODE_INVALID_PARAMETER_VALUE unless a number of a filter is in the range */
+void
+check_number(const char *name, int64 number, int64 least, int64 most)
+{
+	if (number < least || number > most)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s of a filter must be between %lld and %lld, not %lld",
+						name, (long long) least, (long long) most,
+						(long long) number)));
+}
+
 /* ERRCODE_INVALID_PARAMETER_VALUE unless the capacity is at least 1 */
 void
 check_capacity(int64 capacity)
@@ -23,10 +35,7 @@ check_capacity(int64 capacity)
 						(long long) capacity)));
 }
 
-/*
- * ERRCODE_INVALID_PARAMETER_VALUE unless the rate is between ERROR_RATE_MIN and
- * ERROR_RATE_MAX
- */
+/* ERRCODE_INVALID_PARAMETER_VALUE unless the rate is in its range */
 void
 check_error_rate(double error_rate)
 {
@@ -48,36 +57,24 @@ class_hint(ElementClass filter, ElementClass element)
 
 	if (element_class_is_array_of(element, filter))
 		return "For the elements of an array, use a function whose name ends in _any, _all or _each.";
-	if (element_class_is_hashed(filter))
-		return "The class is stored as a hash. Cast the element to the type of the column that the filter was built from, for example $1::my_type.";
-	if (cast == NULL)
-		return "Cast the element to the type of the column that the filter was built from, for example $1::my_type.";
-	return psprintf("Cast the element, for example %s.", cast);
+	if (cast)
+		return psprintf("Cast the element, for example %s.", cast);
+	return psprintf("%sCast the element to the type of the column that the filter was built from, for example $1::my_type.",
+					element_class_is_hashed(filter) ?
+					"The class is stored as a hash. " : "");
 }
 
-/* The error of check_class() */
+/* The error of check_class(); "type" is InvalidOid for an element hashed before. */
 void
-report_class(ElementClass class, const ElementHasher *hasher)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("filter holds elements of class %s, not %s",
-					element_class_name(class),
-					element_class_name(hasher->class)),
-			 errdetail("The element is of type %s.",
-					   format_type_be(hasher->type)),
-			 errhint("%s", class_hint(class, hasher->class))));
-}
-
-/* The same of an element whose type is not known, as it is hashed already */
-void
-report_hashed_class(ElementClass class, ElementClass element)
+report_class(ElementClass class, ElementClass element, Oid type)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
 			 errmsg("filter holds elements of class %s, not %s",
 					element_class_name(class),
 					element_class_name(element)),
+			 OidIsValid(type) ?
+			 errdetail("The element is of type %s.", format_type_be(type)) : 0,
 			 errhint("%s", class_hint(class, element))));
 }
 

@@ -17,8 +17,8 @@
 #include "utils/expandeddatum.h"
 
 /*
- * An SQL entry point.  PostgreSQL 15 exports every symbol by default and does
- * not mark these; we hide all others (see Makefile).
+ * Begins the definition of an SQL entry point.  PostgreSQL 15 exports every symbol
+ * by default and does not mark these; we hide all others (see Makefile).
  */
 #if PG_VERSION_NUM < 160000
 #undef PGDLLEXPORT
@@ -26,12 +26,19 @@
 #endif
 #define SQL_FUNCTION(name) \
 	extern PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
-	PG_FUNCTION_INFO_V1(name)
+	PG_FUNCTION_INFO_V1(name); \
+	Datum name(PG_FUNCTION_ARGS)
 
-/* The same function for each of the two types */
-#define SQL_FUNCTIONS(name) \
-	SQL_FUNCTION(bloomfilter_bloom_##name); \
-	SQL_FUNCTION(bloomfilter_cuckoo_##name)
+/* Entry points of the two types, which differ only in the kind of the filter */
+#define SQL_FUNCTIONS(name, function, ...) \
+	SQL_FUNCTION(bloomfilter_bloom_##name) \
+	{ \
+		return function(fcinfo, FILTER_BLOOM, ##__VA_ARGS__); \
+	} \
+	SQL_FUNCTION(bloomfilter_cuckoo_##name) \
+	{ \
+		return function(fcinfo, FILTER_CUCKOO, ##__VA_ARGS__); \
+	}
 
 /* An error of a type's input function, which from 16 on can be a soft one */
 #if PG_VERSION_NUM >= 160000
