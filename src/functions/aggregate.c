@@ -24,7 +24,6 @@
  */
 #include "callsite.h"
 #include "filter/set.h"
-#include "hash.h"
 #include "value/combine.h"
 
 /*

@@ -1,7 +1,8 @@
 /*
  * callsite.c
  *	  The state of one call in a query, kept from row to row: how its elements are
- *	  hashed, and the stored filter that it probed last.
+ *	  hashed, and the stored filter that it probed last.  Arrays, as arguments and
+ *	  of results.
  */
 #include "callsite.h"
 
@@ -128,4 +129,61 @@ array_elements(ArrayType *array, const ElementType *type,
 	for (int i = 0; i < elements->length; i++)
 		if (!elements->nulls[i])
 			elements->values[elements->count++] = elements->values[i];
+}
+
+/*
+ * spread_answers
+ *		Move results from the elements that are not NULL to all elements
+ *
+ * On entry, the first "probed" values of answers->found are the results for the
+ * elements that are not NULL, in order; on return, found[i] is that of element i,
+ * and false for a NULL.  "found" has room for answers->length.
+ */
+void
+spread_answers(ArrayAnswers *answers, int probed)
+{
+	for (int i = answers->length - 1; probed < answers->length && i >= 0; i--)
+		answers->found[i] = answers->nulls[i] ? false :
+			answers->found[--probed];
+}
+
+/*
+ * find_answer
+ *		The result of a function ..._any ("wanted" is true) or ..._all (false)
+ *
+ * "wanted" if an element has this result; otherwise NULL if an element is NULL,
+ * because its result might be; otherwise not "wanted".  This is how ANY and ALL
+ * work in SQL.
+ */
+Datum
+find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers, bool wanted)
+{
+	bool		any_null = false;
+
+	for (int i = 0; i < answers->length; i++)
+	{
+		if (answers->nulls[i])
+			any_null = true;
+		else if (answers->found[i] == wanted)
+			PG_RETURN_BOOL(wanted);
+	}
+	if (any_null)
+		PG_RETURN_NULL();
+	PG_RETURN_BOOL(!wanted);
+}
+
+/* All results, in an array with the dimensions and bounds of "elements" */
+Datum
+each_answer(ArrayType *elements, const ArrayAnswers *answers)
+{
+	Datum	   *each = palloc(answers->length * sizeof(Datum));
+
+	for (int i = 0; i < answers->length; i++)
+		each[i] = BoolGetDatum(answers->found[i]);
+	PG_RETURN_ARRAYTYPE_P(construct_md_array(each, answers->nulls,
+											 ARR_NDIM(elements),
+											 ARR_DIMS(elements),
+											 ARR_LBOUND(elements), BOOLOID,
+											 sizeof(bool), true,
+											 TYPALIGN_CHAR));
 }

@@ -1,6 +1,7 @@
 /*
  * callsite.h
- *	  The state of one call in a query, kept from row to row; see callsite.c.
+ *	  The state of one call in a query, kept from row to row, and its arguments;
+ *	  see callsite.c.
  */
 #ifndef BLOOMFILTER_CALLSITE_H
 #define BLOOMFILTER_CALLSITE_H
@@ -27,6 +28,28 @@ typedef struct CallSite
 	ElementType type;
 	ForeignElements *foreign;	/* NULL before a filter of another system */
 } CallSite;
+
+/*
+ * A value of the type hashed_element: all that a filter needs to know of an
+ * element.  Its length is in the SQL script.
+ */
+typedef struct HashedElement
+{
+	uint64		hash;
+	ElementClass class;
+	int64		seed;			/* that the hash was made with */
+} HashedElement;
+
+#define DatumGetHashedElement(datum) \
+	((const HashedElement *) DatumGetPointer(datum))
+
+/* Results of probing with an array of elements */
+typedef struct ArrayAnswers
+{
+	int			length;
+	bool	   *nulls;			/* the element is NULL, and the result too */
+	bool	   *found;			/* valid if it is not */
+} ArrayAnswers;
 
 /* The elements of an array argument */
 typedef struct ArrayElements
@@ -63,6 +86,10 @@ call_site(FunctionCallInfo fcinfo, int element_arg, bool is_array)
 
 extern void array_elements(ArrayType *array, const ElementType *type,
 						   ArrayElements *elements);
+extern void spread_answers(ArrayAnswers *answers, int probed);
+extern Datum find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers,
+						 bool wanted);
+extern Datum each_answer(ArrayType *elements, const ArrayAnswers *answers);
 
 /*
  * array_elements_hash

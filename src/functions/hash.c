@@ -9,8 +9,6 @@
  * arguments.  Its external form is its three numbers, little-endian: the hash, the
  * class and the seed.  Text is their hexadecimal digits.
  */
-#include "hash.h"
-
 #include "callsite.h"
 #include "filter/bytes.h"
 #include "filter/filter.h"

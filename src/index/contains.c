@@ -31,7 +31,6 @@
 #include "access/relation.h"
 #include "access/xact.h"
 #include "functions/callsite.h"
-#include "functions/contains.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/lmgr.h"

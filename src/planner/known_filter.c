@@ -16,7 +16,7 @@
  * The query may find another row later.  Then the estimate is wrong, as any estimate
  * may be.
  */
-#include "known_filter.h"
+#include "selectivity.h"
 
 #include "access/heapam.h"
 #include "access/table.h"

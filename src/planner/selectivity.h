@@ -1,6 +1,6 @@
 /*
  * selectivity.h
- *	  How many rows of a column pass a filter; see selectivity.c.
+ *	  How many rows of a column pass a filter; see selectivity.c and known_filter.c.
  */
 #ifndef BLOOMFILTER_SELECTIVITY_H
 #define BLOOMFILTER_SELECTIVITY_H
@@ -30,6 +30,8 @@ typedef struct KnownFilter
 	bool		element_first;
 } KnownFilter;
 
+extern Const *known_filter(PlannerInfo *root, Node *expression,
+						   bool read_subqueries);
 extern double column_share(PlannerInfo *root, Node *element, int varRelid,
 						   Oid collation, const KnownFilter *filter);
 extern bool can_be_hashed(Node *element, Oid collation);

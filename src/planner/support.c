@@ -27,7 +27,6 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "functions/foreign_element.h"
-#include "known_filter.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
