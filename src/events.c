@@ -3,8 +3,7 @@
  *	  The server's events that other files act on, and the order in which they do.
  *
  * The server calls us when a query starts, runs and finishes, when a transaction or
- * subtransaction ends, and when an object is dropped.  Each function here calls what
- * has to happen then.  The order matters:
+ * subtransaction ends, and when an object is dropped.  The order matters:
  *
  * - Before a query starts workers, and before a transaction commits, we write the
  *	 insertions that wait: workers and other sessions cannot.
@@ -49,7 +48,7 @@ start_executor(QueryDesc *query, int eflags)
 {
 	uint64		builds = join_filters_begun;
 
-	stored_new_period();
+	stored_new_epoch();
 	if (query->plannedstmt->parallelModeNeeded)
 		flush_pending();
 	if (previous_executor_start)
@@ -106,7 +105,7 @@ static void
 forget_caches(void)
 {
 	invalidation_count++;
-	stored_new_period();
+	stored_new_epoch();
 }
 
 /* An XactCallback; parallel workers insert nothing */

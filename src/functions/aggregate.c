@@ -250,7 +250,7 @@ SQL_FUNCTION(bloomfilter_agg_combine)
 		return same_state(fcinfo);
 	if (PG_ARGISNULL(0))
 	{
-		writer_open_copied_state(&writer, PG_GETARG_DATUM(1), mcxt);
+		writer_open_copied_image(&writer, value_image(PG_GETARG_DATUM(1)), mcxt);
 		PG_RETURN_DATUM(writer_close_state(&writer));
 	}
 	other = value_image(PG_GETARG_DATUM(1));

@@ -3,13 +3,12 @@
  *	  What a session keeps in memory within bloomfilter.cache_size: stored filters
  *	  (stored.c) and copies of membership indexes (index/view.c).
  *
- * Here is only the account: how many bytes there are, which item was used last,
- * and which are pinned because a call in progress may use them.  The items' owners
- * have the memory.  When there is too much, we have the owners evict items, the
- * least recently used first, but none that is pinned.  So what is pinned can exceed
- * the bound, but nothing else.
+ * Here is only the account: how many bytes there are, which item was used last, and
+ * which are pinned because a call in progress may use them.  The items' owners have the
+ * memory.  When there is too much, the owners evict items, the least recently used
+ * first, but none that is pinned.  So only what is pinned can exceed the bound.
  *
- * Evicting never fails: it happens when memory contexts are released, when a
+ * Evicting must not fail: it happens when memory contexts are released, when a
  * transaction aborts, and when the setting changes.
  */
 #include "cache.h"
@@ -35,14 +34,14 @@ cache_bound(void)
 	return (Size) cache_size * 1024;
 }
 
-/* Could so many bytes be kept if all that is not pinned was evicted? */
+/* Could "bytes" more be kept if all that is not pinned was evicted? */
 bool
 cache_can_hold(Size bytes)
 {
 	return pinned_bytes + bytes <= cache_bound();
 }
 
-/* Evict items until no more than so many bytes are left, or all are pinned. */
+/* Evict items until at most "bound" bytes are left, or all are pinned. */
 static void
 limit_cache(Size bound)
 {
@@ -61,7 +60,7 @@ limit_cache(Size bound)
 	Assert(total_bytes <= bound || total_bytes == pinned_bytes);
 }
 
-/* Evict items to make room for so many bytes more, as far as there can be. */
+/* Evict items to make room for "bytes" more, as far as pins allow. */
 void
 cache_make_room(Size bytes)
 {
@@ -70,9 +69,9 @@ cache_make_room(Size bytes)
 
 /*
  * cache_resize
- *		An item now takes so many bytes, at least 1; add it if it is new
+ *		Set an item's size to "bytes", at least 1; add it if it is new
  *
- * Evicts others if that is too much; also the item itself unless it is pinned.
+ * If that is too much, evicts others, and the item itself unless it is pinned.
  */
 void
 cache_resize(CacheItem *item, Size bytes)
@@ -87,7 +86,7 @@ cache_resize(CacheItem *item, Size bytes)
 	limit_cache(cache_bound());
 }
 
-/* The cache forgets an item, if it has it; its owner has freed it, or will. */
+/* Forget an item, if the cache has it; its owner frees it. */
 void
 cache_remove(CacheItem *item)
 {
@@ -101,7 +100,7 @@ cache_remove(CacheItem *item)
 	dlist_delete(&item->use);
 }
 
-/* An item is used: others are evicted before. */
+/* Note that an item is used, so that others are evicted before it. */
 void
 cache_use(CacheItem *item)
 {
@@ -109,7 +108,7 @@ cache_use(CacheItem *item)
 	dlist_move_head(&items, &item->use);
 }
 
-/* An item must stay until it is unpinned as often. */
+/* Keep an item until it is unpinned as often. */
 void
 cache_pin(CacheItem *item)
 {
@@ -118,7 +117,7 @@ cache_pin(CacheItem *item)
 		pinned_bytes += item->bytes;
 }
 
-/* Evicts it, if there is too much. */
+/* Undo cache_pin(); evicts items if there is too much. */
 void
 cache_unpin(CacheItem *item)
 {
@@ -142,7 +141,7 @@ cache_init(void)
 {
 	DefineCustomIntVariable("bloomfilter.cache_size",
 							"Sets the memory that a session may keep for stored filters and copies of membership indexes.",
-							"0 keeps them no longer than a call uses them.",
+							"0 disables caching.",
 							&cache_size, CACHE_SIZE_DEFAULT, 0, MAX_KILOBYTES,
 							PGC_USERSET, GUC_UNIT_KB,
 							NULL, assign_cache_size, NULL);

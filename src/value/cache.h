@@ -9,14 +9,11 @@
 
 #include "lib/ilist.h"
 
-/*
- * Something that can be read again: part of a struct of its owner.  While its
- * bytes are 0, the cache does not know it.
- */
+/* Something that can be read again: part of a struct of its owner */
 typedef struct CacheItem
 {
-	Size		bytes;			/* that it is accounted with */
-	int			pins;			/* users that it must not be taken from */
+	Size		bytes;			/* 0: the cache does not know it */
+	int			pins;			/* by users that still need it */
 	void		(*evict) (struct CacheItem *item);	/* frees it, and calls
 													 * cache_remove() */
 	dlist_node	use;			/* link in the list by recency */

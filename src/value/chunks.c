@@ -3,19 +3,18 @@
  *	  The chunks of a value in a TOAST table: read them into place, and tell
  *	  whether they are still those that were read before.
  *
- * A TOAST pointer holds the OID of a TOAST table, the OID of a value in it, and
- * two sizes.  While a snapshot sees a row with this pointer, the value stays as it
- * is: TOAST values are never changed.  Later its chunks may be removed, and much
- * later, when the counter of OIDs has gone round, another value may get its OID.
- * GetNewOidWithIndex() gives no OID to a value while the TOAST table's index leads to a
- * chunk with it, even a dead one.  So if the index leads to a first chunk that is
- * still where it was, written by the same command of the same transaction, and
- * begins with the same bytes, it is the same value.
+ * A TOAST pointer holds the OID of a TOAST table, the OID of a value in it, and two
+ * sizes.  While a snapshot sees a row with this pointer, the value never changes.  Later
+ * its chunks may be removed, and much later, when the counter of OIDs has wrapped
+ * around, another value may get its OID.  But GetNewOidWithIndex() gives no OID to a
+ * value while the TOAST table's index leads to a chunk with it, even a dead one.  So if
+ * the index leads to a first chunk that is still where it was, written by the same
+ * command of the same transaction, and begins with the same bytes, it is the same value.
  *
- * To know that, we mostly do not look it up: one look at the buffer that had its
- * page tells.  We go through the index only if that buffer has another page by now,
- * or the chunk's writer has aborted, or its removal is committed: such a chunk can
- * stay in its page without an index entry, and its OID may be another value's.
+ * Mostly the buffer that had its page tells this without the index.  We go through the
+ * index only if that buffer has another page by now, the chunk's writer has aborted, or
+ * its removal is committed: such a chunk can stay in its page without an index entry,
+ * and its OID may be another value's.
  *
  * What may happen to the chunk:
  *
@@ -33,8 +32,7 @@
  *	 TRUNCATE empties a file that the same transaction has made, and the next
  *	 value may come to the same place with the same xmin; the cid differs.
  *
- * All this holds for heaps.  Another table access method stores chunks in its own
- * way; its values are always taken for changed.
+ * All this holds for heaps.  Values in other tables are always taken for changed.
  */
 #include "chunks.h"
 
@@ -58,8 +56,8 @@
 #define CHUNK_DATA			3
 
 /*
- * A large value is read so many bytes at a time, with a check for interrupts in
- * between: full chunks, so that none is read twice
+ * Bytes of a large value to read between two checks for interrupts: full chunks, so
+ * that none is read twice
  */
 #define READ_BYTES			((Size) 4096 * TOAST_MAX_CHUNK_SIZE)
 
@@ -68,6 +66,13 @@
 #else
 #define file_locator(relation)	((relation)->rd_node)
 #endif
+
+/* Other table access methods store chunks in a way that only they know. */
+static inline bool
+is_heap(Relation toast)
+{
+	return toast->rd_rel->relam == HEAP_TABLE_AM_OID;
+}
 
 /*
  * chunks_read
@@ -83,7 +88,6 @@ chunks_read(const struct varatt_external *place, Size offset, Size bytes,
 			uint8 *to)
 {
 	Relation	toast = table_open(place->va_toastrelid, AccessShareLock);
-	bool		is_heap = toast->rd_rel->relam == HEAP_TABLE_AM_OID;
 	Size		done = 0;
 
 	Assert(!VARATT_EXTERNAL_IS_COMPRESSED(*place));
@@ -91,7 +95,7 @@ chunks_read(const struct varatt_external *place, Size offset, Size bytes,
 	SET_VARSIZE(to - VARHDRSZ, VARHDRSZ + bytes);
 	while (done < bytes)
 	{
-		Size		length = is_heap ? Min(bytes - done, READ_BYTES) : bytes;
+		Size		length = is_heap(toast) ? Min(bytes - done, READ_BYTES) : bytes;
 
 		/* a filter that was not used for long comes from disk */
 		CHECK_FOR_INTERRUPTS();
@@ -161,9 +165,8 @@ is_indexed(HeapTupleHeader header)
 }
 
 /*
- * Find out by a look at the buffer whether the chunk is the same.  Returns false
- * if that does not tell: the buffer has another page, or the index may not lead to
- * the chunk.
+ * Set *same to whether the chunk in the buffer is the same.  Returns false if the
+ * buffer does not tell: it has another page, or the index may not lead to the chunk.
  */
 static bool
 look_at_buffer(Relation toast, const struct varatt_external *place,
@@ -203,26 +206,31 @@ look_at_buffer(Relation toast, const struct varatt_external *place,
 	return tells;
 }
 
-/* Called with the first chunk of a value, found through the index */
-typedef void (*ChunkUse) (Relation toast, HeapTuple tuple, Buffer buffer,
-						  void *arg);
+/* A value's first chunk, looked up in the index: valid until close_chunk() */
+typedef struct FoundChunk
+{
+	Relation   *indexes;
+	int			index_count;
+	SysScanDesc scan;
+	HeapTuple	tuple;			/* NULL: there is no such chunk */
+	Buffer		buffer;			/* that has its page, if that is known */
+#if PG_VERSION_NUM < 180000
+	SnapshotData snapshot;
+#endif
+} FoundChunk;
 
 /* Look a value's first chunk up, as heap_fetch_toast_slice() does. */
 static void
-use_first_chunk(Relation toast, Oid value, ChunkUse use, void *arg)
+find_chunk(Relation toast, Oid value, FoundChunk *found)
 {
-	Relation   *indexes;
-	int			count;
-	int			valid = toast_open_indexes(toast, AccessShareLock, &indexes,
-										   &count);
+	int			valid = toast_open_indexes(toast, AccessShareLock,
+										   &found->indexes,
+										   &found->index_count);
 	ScanKeyData keys[2];
-	SysScanDesc scan;
-	HeapTuple	tuple;
 #if PG_VERSION_NUM >= 180000
 	Snapshot	snapshot = get_toast_snapshot();
 #else
-	SnapshotData toast_snapshot;
-	Snapshot	snapshot = &toast_snapshot;
+	Snapshot	snapshot = &found->snapshot;
 
 	init_toast_snapshot(snapshot);
 #endif
@@ -231,41 +239,19 @@ use_first_chunk(Relation toast, Oid value, ChunkUse use, void *arg)
 				ObjectIdGetDatum(value));
 	ScanKeyInit(&keys[1], CHUNK_SEQ, BTEqualStrategyNumber, F_INT4EQ,
 				Int32GetDatum(0));
-	scan = systable_beginscan_ordered(toast, indexes[valid], snapshot, 2, keys);
-	tuple = systable_getnext_ordered(scan, ForwardScanDirection);
-	if (tuple != NULL)
-		use(toast, tuple, TTS_IS_BUFFERTUPLE(scan->slot) ?
-			((BufferHeapTupleTableSlot *) scan->slot)->buffer : InvalidBuffer,
-			arg);
-	systable_endscan_ordered(scan);
-	toast_close_indexes(indexes, count, AccessShareLock);
+	found->scan = systable_beginscan_ordered(toast, found->indexes[valid],
+											 snapshot, 2, keys);
+	found->tuple = systable_getnext_ordered(found->scan, ForwardScanDirection);
+	found->buffer = InvalidBuffer;
+	if (found->tuple && TTS_IS_BUFFERTUPLE(found->scan->slot))
+		found->buffer = ((BufferHeapTupleTableSlot *) found->scan->slot)->buffer;
 }
 
-/* The argument of note_chunk() */
-typedef struct NotedChunk
-{
-	FirstChunk *first;
-	uint8	   *data;
-	Size		bytes;
-} NotedChunk;
-
 static void
-note_chunk(Relation toast, HeapTuple tuple, Buffer buffer, void *arg)
+close_chunk(FoundChunk *found)
 {
-	NotedChunk *noted = (NotedChunk *) arg;
-	struct varlena *content = chunk_data(toast, tuple);
-
-	noted->bytes = VARSIZE_ANY_EXHDR(content);
-	if (noted->bytes > TOAST_MAX_CHUNK_SIZE)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg_internal("first chunk of a TOAST value in %s has %zu bytes",
-								 RelationGetRelationName(toast), noted->bytes)));
-	memcpy(noted->data, VARDATA_ANY(content), noted->bytes);
-	noted->first->tid = tuple->t_self;
-	noted->first->xmin = HeapTupleHeaderGetRawXmin(tuple->t_data);
-	noted->first->cid = HeapTupleHeaderGetRawCommandId(tuple->t_data);
-	noted->first->buffer = buffer;
+	systable_endscan_ordered(found->scan);
+	toast_close_indexes(found->indexes, found->index_count, AccessShareLock);
 }
 
 /*
@@ -280,38 +266,33 @@ chunks_find_first(const struct varatt_external *place, FirstChunk *first,
 				  uint8 *data)
 {
 	Relation	toast = table_open(place->va_toastrelid, AccessShareLock);
-	NotedChunk	noted;
+	FoundChunk	found;
+	Size		bytes = 0;
 
-	noted.first = first;
-	noted.data = data;
-	noted.bytes = 0;
 	ItemPointerSetInvalid(&first->tid);
-	if (toast->rd_rel->relam == HEAP_TABLE_AM_OID)
-		use_first_chunk(toast, place->va_valueid, note_chunk, &noted);
+	if (is_heap(toast))
+	{
+		find_chunk(toast, place->va_valueid, &found);
+		if (found.tuple)
+		{
+			struct varlena *content = chunk_data(toast, found.tuple);
+
+			bytes = VARSIZE_ANY_EXHDR(content);
+			if (bytes > TOAST_MAX_CHUNK_SIZE)
+				ereport(ERROR,
+						(errcode(ERRCODE_DATA_CORRUPTED),
+						 errmsg_internal("first chunk of a TOAST value in %s has %zu bytes",
+										 RelationGetRelationName(toast), bytes)));
+			memcpy(data, VARDATA_ANY(content), bytes);
+			first->tid = found.tuple->t_self;
+			first->xmin = HeapTupleHeaderGetRawXmin(found.tuple->t_data);
+			first->cid = HeapTupleHeaderGetRawCommandId(found.tuple->t_data);
+			first->buffer = found.buffer;
+		}
+		close_chunk(&found);
+	}
 	table_close(toast, AccessShareLock);
-	return noted.bytes;
-}
-
-/* The argument of compare_chunk() */
-typedef struct ComparedChunk
-{
-	const struct varatt_external *place;
-	FirstChunk *first;
-	const uint8 *data;
-	Size		bytes;
-	bool		same;
-} ComparedChunk;
-
-static void
-compare_chunk(Relation toast, HeapTuple tuple, Buffer buffer, void *arg)
-{
-	ComparedChunk *compared = (ComparedChunk *) arg;
-
-	compared->same =
-		ItemPointerEquals(&tuple->t_self, &compared->first->tid) &&
-		is_same_chunk(toast, tuple, compared->place, compared->first,
-					  compared->data, compared->bytes);
-	compared->first->buffer = buffer;
+	return bytes;
 }
 
 /*
@@ -325,19 +306,24 @@ bool
 chunks_are_same(const struct varatt_external *place, FirstChunk *first,
 				const uint8 *data, Size bytes)
 {
-	ComparedChunk compared = {place, first, data, bytes, false};
 	Relation	toast;
+	FoundChunk	found;
+	bool		same = false;
 
 	if (!ItemPointerIsValid(&first->tid))
 		return false;
 	toast = table_open(place->va_toastrelid, AccessShareLock);
-	if (toast->rd_rel->relam == HEAP_TABLE_AM_OID &&
-		!look_at_buffer(toast, place, first, data, bytes, &compared.same))
+	if (is_heap(toast) &&
+		!look_at_buffer(toast, place, first, data, bytes, &same))
 	{
-		/* the index may lead to no chunk */
-		compared.same = false;
-		use_first_chunk(toast, place->va_valueid, compare_chunk, &compared);
+		find_chunk(toast, place->va_valueid, &found);
+		same = found.tuple &&
+			ItemPointerEquals(&found.tuple->t_self, &first->tid) &&
+			is_same_chunk(toast, found.tuple, place, first, data, bytes);
+		if (found.tuple)
+			first->buffer = found.buffer;
+		close_chunk(&found);
 	}
 	table_close(toast, AccessShareLock);
-	return compared.same;
+	return same;
 }

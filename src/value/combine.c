@@ -2,9 +2,8 @@
  * combine.c
  *	  Adding elements to filters of any form; union and intersection.
  *
- * An explicit filter that gets too many hashes is turned into one with layers
- * here.  Steps that may fail come before a filter is changed in place, or work on
- * a copy.
+ * An explicit filter that gets too many hashes is given layers.  Steps that may fail
+ * come before a filter is changed in place, or work on a copy.
  */
 #include "combine.h"
 
@@ -12,8 +11,8 @@
 #include "miscadmin.h"
 
 /*
- * Merge a set into one that has up to this many times as many hashes: sorting one
- * hash again takes about as long as passing over this many.
+ * Merge a set into one up to this many times as large: sorting one hash again takes
+ * about as long as passing over this many.
  */
 #define MERGE_RATIO				8
 
@@ -21,9 +20,8 @@
  * writer_add_sorted
  *		Add the sorted hashes of another explicit filter to an explicit state
  *
- * Sets of similar size, such as those of a few workers, are merged.  A much
- * smaller set is appended: merging a thousand of them would copy the large one a
- * thousand times.  Errors: check_compatible().
+ * Merges sets of similar size.  Appends a much smaller set: merging a thousand of them
+ * would copy the large one a thousand times.  Errors: check_compatible().
  */
 void
 writer_add_sorted(FilterWriter *writer, const uint8 *other)
@@ -37,10 +35,9 @@ writer_add_sorted(FilterWriter *writer, const uint8 *other)
 }
 
 /*
- * Add sorted hashes to a filter with layers.  In their order, we pass the blocks
- * once, from the first to the last.  But if these hashes fill the layer, that
- * order would fill its first blocks and leave the last ones empty: then we take
- * them in an order in which any part of them is spread evenly.
+ * Add sorted hashes to a filter with layers.  Their order is that of the blocks, which
+ * we pass once.  But if they fill the layer on the way, its last blocks would stay
+ * empty: then we take them in an order in which any part of them is spread evenly.
  */
 static void
 add_set(FilterWriter *writer, const uint8 *hashes, uint64 count)
@@ -69,10 +66,9 @@ add_set(FilterWriter *writer, const uint8 *hashes, uint64 count)
 }
 
 /*
- * Plan the layers of an explicit or empty filter: for the capacity and error rate
- * in its header, or, where these are missing, for "capacity" and the defaults.  If
- * that capacity is the number of its hashes, the first layer is made for just
- * these.  Errors: check_plan().
+ * Plan the layers of an explicit or empty filter: for the capacity and error rate in
+ * its header, or, where these are missing, for "capacity" and the defaults.  A capacity
+ * that is the number of its hashes makes the first layer just large enough for them.
  */
 static void
 plan_sized(const uint8 *image, uint64 capacity, FilterParams *params,
@@ -93,10 +89,7 @@ plan_sized(const uint8 *image, uint64 capacity, FilterParams *params,
 	check_plan(filter_plan(params, plan), plan, image);
 }
 
-/*
- * Turn an explicit or empty filter into one with layers, for the capacity in its
- * header or else for "capacity".  Errors: check_plan().
- */
+/* Give an explicit or empty filter layers, as plan_sized().  Errors: check_plan(). */
 void
 writer_make_sized(FilterWriter *writer, uint64 capacity)
 {
@@ -104,7 +97,7 @@ writer_make_sized(FilterWriter *writer, uint64 capacity)
 	FilterPlan	plan;
 	FilterWriter fresh;
 
-	writer_sort(writer);
+	set_sort(writer->image);
 	plan_sized(writer->image, capacity, &params, &plan);
 
 	/* keep the hashes until all are added: there may be an error */
@@ -118,10 +111,7 @@ writer_make_sized(FilterWriter *writer, uint64 capacity)
 	writer_take(writer, &fresh);
 }
 
-/*
- * Make a flat filter with layers from the explicit filter "set", for the capacity
- * in its header or else for "capacity".  Errors: check_plan().
- */
+/* The same in a new, flat filter made from the explicit filter "set" */
 struct varlena *
 value_make_from_set(const uint8 *set, uint64 capacity)
 {
@@ -132,16 +122,15 @@ value_make_from_set(const uint8 *set, uint64 capacity)
 }
 
 /*
- * Prepare to add "count" elements to a filter with layers: *adding is a writer for
- * the filter itself or, if an error could leave it with only some of them, for a
- * copy.  finish_adding() then replaces the filter by the copy, which is in the
- * current memory context, where it does not outlive an error.
+ * Prepare to add "count" elements to a filter with layers: *adding is a writer for the
+ * filter itself or, if an error could leave it with only some of them, for a copy in
+ * the current memory context, by which finish_adding() replaces the filter.
  */
 static void
 begin_adding(FilterWriter *writer, uint64 count, FilterWriter *adding)
 {
 	if (writer->expanded && filter_may_need_room(writer->image, count))
-		writer_copy_flat(adding, writer->image);
+		writer_open_copied_image(adding, writer->image, NULL);
 	else
 		*adding = *writer;
 }
@@ -161,9 +150,9 @@ finish_adding(FilterWriter *writer, const FilterWriter *adding)
  *		Add "count" hashes of elements of "class", in any order, to any filter
  *
  * An explicit Bloom filter with more than EXPLICIT_ADD_MAX hashes gets layers, for
- * twice as many.  An explicit cuckoo filter gets layers at once, because explicit
- * filters are sets, not multisets.  With "unique", a cuckoo filter skips elements
- * that it seems to contain.  Errors: check_plan().
+ * twice as many; an explicit cuckoo filter, which is no multiset, always.  With
+ * "unique", a cuckoo filter skips elements that it seems to contain.  Errors:
+ * check_plan().
  */
 void
 writer_add_hashes(FilterWriter *writer, ElementClass class,
@@ -187,7 +176,7 @@ writer_add_hashes(FilterWriter *writer, ElementClass class,
 				/* before adding any: there may be an error */
 				plan_sized(writer->image, 2 * total, &params, &plan);
 			}
-			writer_set_class(writer, class);
+			image_set_class(writer->image, class);
 			for (uint64 i = 0; i < count; i++)
 			{
 				uint64		hash = le64(hashes[i]);
@@ -196,7 +185,7 @@ writer_add_hashes(FilterWriter *writer, ElementClass class,
 					CHECK_FOR_INTERRUPTS();
 				writer_append(writer, (uint8 *) &hash, 1);
 			}
-			writer_sort(writer);
+			set_sort(writer->image);
 			total = image_count(writer->image);
 			if (total > EXPLICIT_ADD_MAX)
 				writer_make_sized(writer, 2 * total);
@@ -205,17 +194,12 @@ writer_add_hashes(FilterWriter *writer, ElementClass class,
 		writer_make_sized(writer, Max(2 * total, EXPLICIT_ADD_MAX));
 	}
 	begin_adding(writer, count, &adding);
-	writer_set_class(&adding, class);
+	image_set_class(adding.image, class);
 	add_to_layers(&adding, hashes, count, 0, unique);
 	finish_adding(writer, &adding);
 }
 
-/*
- * writer_add_foreign
- *		Add "count" hashes of elements to a filter of another system
- *
- * Errors: check_status(), if it is full.
- */
+/* The same for a filter of another system.  Errors: check_status(), if it is full. */
 void
 writer_add_foreign(FilterWriter *writer, const ForeignHash *hashes,
 				   uint64 count)
@@ -237,8 +221,8 @@ writer_add_foreign(FilterWriter *writer, const ForeignHash *hashes,
 }
 
 /*
- * Replace the filter by its planned union with another one.  Returns false,
- * without a change, if the elements don't fit the planned layers.
+ * Replace the filter by its planned union with another.  Returns false, without a
+ * change, if the elements do not fit into the planned layers.
  */
 static bool
 unite_as_planned(FilterWriter *writer, const uint8 *other,
@@ -262,10 +246,7 @@ unite_layers(FilterWriter *writer, const uint8 *other)
 {
 	FilterPlan	plan;
 
-	/*
-	 * so that a filter without elements is neutral, to the byte, but for its
-	 * class
-	 */
+	/* a filter without elements is neutral, to the byte, but for its class */
 	if (filter_is_multiset(other) && other != writer->image &&
 		filter_cardinality(writer->image) == 0)
 	{
@@ -273,7 +254,7 @@ unite_layers(FilterWriter *writer, const uint8 *other)
 
 		writer_replace(writer, other);
 		if (image_class(writer->image) == ELEMENT_CLASS_NONE)
-			writer_set_class(writer, class);
+			image_set_class(writer->image, class);
 		return;
 	}
 	check_union_plan(filter_plan_union(writer->image, other, &plan), &plan,
@@ -292,10 +273,9 @@ unite_layers(FilterWriter *writer, const uint8 *other)
 
 /*
  * writer_unite
- *		Add all elements of another filter
+ *		Add all elements of another filter, which may be the writer's own image
  *
- * "other" may be the writer's own image.  Errors: check_compatible(),
- * check_plan() and check_union_plan().
+ * Errors: check_compatible(), check_plan() and check_union_plan().
  */
 void
 writer_unite(FilterWriter *writer, const uint8 *other)
@@ -305,7 +285,6 @@ writer_unite(FilterWriter *writer, const uint8 *other)
 	check_compatible(writer->image, other);
 	if (image_is_empty(other))
 		return;
-	/* both arguments may be the same object */
 	if (other == writer->image && !filter_is_multiset(other))
 		return;
 	if (image_is_empty(writer->image))
@@ -319,7 +298,7 @@ writer_unite(FilterWriter *writer, const uint8 *other)
 	{
 		if (other == writer->image)
 		{
-			writer_copy_flat(&adding, other);
+			writer_open_copied_image(&adding, other, NULL);
 			other = adding.image;
 		}
 		writer_make_sized(writer, image_count(writer->image) +
@@ -327,14 +306,12 @@ writer_unite(FilterWriter *writer, const uint8 *other)
 	}
 	if (image_is_set(other))
 	{
-		bool		both = image_is_set(writer->image);
-
-		if (both && image_count(writer->image) + image_count(other) >
-			IMAGE_MAX_BITS / 64)
-			check_status(FILTER_TOO_LARGE, writer->image);
-		if (both)
+		if (image_is_set(writer->image))
 		{
-			writer_sort(writer);
+			if (image_count(writer->image) + image_count(other) >
+				IMAGE_MAX_BITS / 64)
+				check_status(FILTER_TOO_LARGE, writer->image);
+			set_sort(writer->image);
 			merge_set(writer, other, false);
 			adding = *writer;
 		}
@@ -344,17 +321,17 @@ writer_unite(FilterWriter *writer, const uint8 *other)
 			add_set(&adding, image_hashes(other), image_count(other));
 		}
 		if (image_class(adding.image) == ELEMENT_CLASS_NONE)
-			writer_set_class(&adding, image_class(other));
+			image_set_class(adding.image, image_class(other));
 		finish_adding(writer, &adding);
 	}
 	else if (image_is_set(writer->image))
 	{
-		writer_copy_flat(&adding, other);
-		writer_sort(writer);
+		writer_open_copied_image(&adding, other, NULL);
+		set_sort(writer->image);
 		add_set(&adding, image_hashes(writer->image),
 				image_count(writer->image));
 		if (image_class(other) == ELEMENT_CLASS_NONE)
-			writer_set_class(&adding, image_class(writer->image));
+			image_set_class(adding.image, image_class(writer->image));
 		writer_replace(writer, adding.image);
 	}
 	else
@@ -374,7 +351,7 @@ writer_intersect(FilterWriter *writer, const uint8 *other)
 	FilterWriter fresh;
 
 	check_compatible(writer->image, other);
-	writer_sort(writer);
+	set_sort(writer->image);
 	if (image_is_empty(writer->image) ||
 		(image_is_set(writer->image) && other == writer->image))
 		return;

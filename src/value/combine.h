@@ -1,7 +1,6 @@
 /*
  * combine.h
- *	  Adding elements to filters of any form; union and intersection.  See
- *	  combine.c.
+ *	  Adding elements to filters of any form; union and intersection; see combine.c.
  */
 #ifndef BLOOMFILTER_COMBINE_H
 #define BLOOMFILTER_COMBINE_H
@@ -9,10 +8,7 @@
 #include "filter/foreign/foreign.h"
 #include "value.h"
 
-/*
- * Hashes that an explicit filter holds at most after bloom_add(): with more, it
- * gets layers.
- */
+/* With more hashes than this after bloom_add(), an explicit filter gets layers. */
 #define EXPLICIT_ADD_MAX		1024
 
 extern void writer_add_hashes(FilterWriter *writer, ElementClass class,

@@ -3,37 +3,34 @@
  *	  Reading filters that are stored in tables: by slices or in full, and cached.
  *
  * A filter that comes from a table, even through a scalar subquery, is a TOAST
- * pointer.  Reading all of a large filter for one probe is slow; doing so for
- * each row of a table costs far more than the filter saves.  So:
+ * pointer.  Reading all of a large filter for one probe is slow; doing so for each row
+ * of a table costs far more than the filter saves.  So:
  *
- * - The first probes read slices: the header, which is cached, and the one block
- *	 (or few) that holds the element's bits.  This works for values stored
- *	 uncompressed, and takes the same time for a filter of any size.
+ * - The first probes read slices: the header, which is cached, and the one block (or
+ *	 few) that holds the element's bits.  This takes the same time for a filter of any
+ *	 size.  Compressed values have no slices.
  *
- * - As soon as the next slice would bring the cost to that of the whole filter,
- *	 we read the whole and cache it.  This is the "ski rental" rule: however many
- *	 probes follow, the cost is at most twice that of the better choice, and the
- *	 probe that reads the whole costs about as much as those before it together.
- *	 If we know that many probes follow (an array of elements), or that the filter
- *	 is small, we read the whole at once.
+ * - As soon as the next slice would bring the cost to that of the whole filter, we read
+ *	 the whole and cache it.  This is the "ski rental" rule: however many probes follow,
+ *	 the cost is at most twice that of the better choice.  If we know that many probes
+ *	 follow (an array of elements), or that the filter is small, we read the whole at
+ *	 once.
  *
- * The unit of cost is a chunk of the TOAST table (about 2 kB).  A slice needs
- * only one or two chunks, but each slice has to descend the index.
+ * The unit of cost is a chunk of the TOAST table (about 2 kB).  A slice needs only one
+ * or two chunks, but each slice has to descend the index.
  *
  * The session keeps filters, or their headers, from statement to statement, within
- * bloomfilter.cache_size (cache.c).  It finds them by their TOAST pointer (value,
- * relation and both sizes).  A changed filter is stored as a new value, but a
- * pointer is sure to identify the bytes only while a snapshot holds them: so when
- * a filter is used for the first time in a query, or with another xmin, we look
- * whether its first chunk is still the same (chunks.c).  What is between two such
- * looks is a period.
+ * bloomfilter.cache_size (cache.c), and finds them by their TOAST pointer (value,
+ * relation and both sizes).  A changed filter is stored as a new value, but a pointer is
+ * sure to identify the bytes only while a snapshot holds them.  So the first use in a
+ * query, or with another xmin, rechecks the filter's first chunk (chunks.c), and begins
+ * an epoch in which the pointer identifies it.
  *
- * Each call site pins the filter that it probed last.  A pinned filter is never
- * evicted, and once read in full it stays where it is.  If it turns out to be
- * another value's, it is unlisted, and goes with its last pin.
+ * Each call site pins the filter that it probed last.  A pinned filter is never evicted,
+ * and once read in full it stays where it is.  If a recheck finds another value there,
+ * the filter is removed from the table, and freed when it is unpinned.
  *
- * Errors may leave this at any point where it reads: a filter then has no image
- * yet, and is read by whoever comes next.
+ * An error while reading leaves a filter without an image: the next user reads it.
  */
 #include "stored.h"
 
@@ -41,17 +38,16 @@
 #include <unistd.h>
 
 #include "access/detoast.h"
-#include "access/xact.h"
+#include "filter/set.h"
 #include "miscadmin.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
 /*
- * Cost of reading one slice, in chunks of a value that is read in full.
- * Measured: 1.9 to 2.1 microseconds a slice against 0.35 a chunk of a filter of
- * 1.3 MB and 0.7 to 0.9 of one of 13 MB, which no cache of the processor holds.
- * A wrong value costs at most a factor of two, and only near the point where both
- * ways cost the same.
+ * Cost of reading one slice, in chunks of a value that is read in full.  Measured: 1.9
+ * to 2.1 microseconds a slice against 0.35 a chunk of a filter of 1.3 MB and 0.7 to 0.9
+ * of one of 13 MB.  A wrong value costs at most a factor of two, and only near the point
+ * where both ways cost the same.
  */
 #define SLICE_COST			4.0
 
@@ -59,9 +55,8 @@
 #define SLICE_MAX_BYTES		64
 
 /*
- * Sizes of images whose memory we ask for at once.  Smaller ones come from the
- * heap of malloc(), which has often been touched; larger ones use huge pages
- * (allocate_image()).
+ * Sizes of images whose memory we ask for at once.  Smaller ones come from malloc()'s
+ * heap, most of which is mapped; larger ones use huge pages (allocate_image()).
  */
 #define POPULATE_FROM_BYTES	((Size) 64 * 1024)
 #define POPULATE_BELOW_BYTES ((Size) 4 * 1024 * 1024)
@@ -79,7 +74,7 @@ typedef struct StoredEntry
 	StoredFilter *stored;
 } StoredEntry;
 
-uint64		stored_period = 1;
+uint64		stored_epoch = 1;
 TransactionId stored_xmin = InvalidTransactionId;
 
 /* Holds all stored filters of the session; NULL before the first */
@@ -91,7 +86,7 @@ static HTAB *stored_filters;
  * ----------------------------------------------------------------
  */
 
-/* A filter is not found any more. */
+/* Remove a filter from the table, so that nobody finds it again. */
 static void
 unlist(StoredFilter *stored)
 {
@@ -100,41 +95,31 @@ unlist(StoredFilter *stored)
 	stored->listed = false;
 }
 
-/* Free a filter that nobody uses. */
+/* Free a filter that nobody uses.  This is its CacheItem's evict(). */
 static void
-free_stored(StoredFilter *stored)
+free_stored(CacheItem *item)
 {
-	Assert(stored->item.pins == 0);
+	StoredFilter *stored = (StoredFilter *) item;
+
+	Assert(item->pins == 0);
 	unlist(stored);
-	cache_remove(&stored->item);
+	cache_remove(item);
 	MemoryContextDelete(stored->mcxt);
 	pfree(stored);
-}
-
-/* CacheItem's evict() */
-static void
-evict_stored(CacheItem *item)
-{
-	free_stored((StoredFilter *) item);
 }
 
 /* A user turns to another filter, or goes. */
 static void
 unpin(StoredFilter *stored)
 {
-	if (stored->listed)
-		cache_unpin(&stored->item);
-	else
+	if (stored->listed || stored->item.pins > 1)
 	{
-		/* nobody will find it again */
-		bool		was_last = stored->item.pins == 1;
-
-		if (was_last)
-			cache_remove(&stored->item);
-		stored->item.pins--;
-		if (was_last)
-			free_stored(stored);
+		cache_unpin(&stored->item);
+		return;
 	}
+	cache_remove(&stored->item);
+	stored->item.pins = 0;
+	free_stored(&stored->item);
 }
 
 /* Memory context callback: a user of the cache ends. */
@@ -155,15 +140,15 @@ join_cache(StoredUser *user)
 {
 	if (stored_mcxt == NULL)
 	{
-		HASHCTL		info = {
-			.keysize = sizeof(struct varatt_external),
-			.entrysize = sizeof(StoredEntry)
-		};
 		MemoryContext mcxt = AllocSetContextCreate(TopMemoryContext,
 												   "stored filters",
 												   ALLOCSET_SMALL_SIZES);
+		HASHCTL		info = {
+			.keysize = sizeof(struct varatt_external),
+			.entrysize = sizeof(StoredEntry),
+			.hcxt = mcxt
+		};
 
-		info.hcxt = mcxt;
 		stored_filters = hash_create("stored filters", STORED_EXPECTED, &info,
 									 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 		stored_mcxt = mcxt;
@@ -184,7 +169,7 @@ make_stored(const struct varatt_external *pointer)
 	bool		found;
 
 	stored->pointer = *pointer;
-	stored->item.evict = evict_stored;
+	stored->item.evict = free_stored;
 	stored->mcxt = AllocSetContextCreate(stored_mcxt, "stored filter",
 										 ALLOCSET_SMALL_SIZES);
 	entry = hash_search(stored_filters, pointer, HASH_ENTER, &found);
@@ -194,7 +179,7 @@ make_stored(const struct varatt_external *pointer)
 	return stored;
 }
 
-/* Is a filter of an earlier period still the same?  Errors: chunks_are_same(). */
+/* Is a filter of an earlier epoch still the same?  Errors: chunks_are_same(). */
 static bool
 is_unchanged(StoredFilter *stored)
 {
@@ -215,12 +200,12 @@ find_stored(StoredUser *user, const struct varatt_external *pointer)
 	StoredFilter *before = user->last;
 	StoredEntry *entry;
 
-	if (!stored_is_now(stored_period))
+	if (!stored_is_now(stored_epoch))
 	{
-		stored_new_period();
+		stored_new_epoch();
 		stored_xmin = MyProc->xmin;
 	}
-	if (before && user->period == stored_period &&
+	if (before && user->epoch == stored_epoch &&
 		memcmp(&before->pointer, pointer, sizeof(*pointer)) == 0)
 		return before;
 	if (!user->joined)
@@ -230,21 +215,21 @@ find_stored(StoredUser *user, const struct varatt_external *pointer)
 	{
 		stored = entry->stored;
 		Assert(stored->listed && stored->item.bytes > 0);
-		if (stored->checked != stored_period && !is_unchanged(stored))
+		if (stored->checked != stored_epoch && !is_unchanged(stored))
 		{
 			unlist(stored);
 			if (stored->item.pins == 0)
-				free_stored(stored);
+				free_stored(&stored->item);
 			stored = NULL;
 		}
-		else if (stored->checked != stored_period && !stored->whole &&
+		else if (stored->checked != stored_epoch && !stored->whole &&
 				 (Size) stored->pointer.va_rawsize > cache_bound())
 			stored->spent = 0;	/* the whole would not be kept either */
 	}
 	if (stored == NULL)
 		stored = make_stored(pointer);
-	stored->checked = stored_period;
-	user->period = stored_period;
+	stored->checked = stored_epoch;
+	user->epoch = stored_epoch;
 	if (stored != before)
 	{
 		if (stored->item.bytes == 0)
@@ -271,9 +256,9 @@ find_stored(StoredUser *user, const struct varatt_external *pointer)
  */
 
 /*
- * Get the memory of an image that is about to be written to in full.  A page
- * fault for each 4 kB would take longer than reading what goes there; the kernel
- * needs half as long for all pages at once.  If it refuses, they come one by one.
+ * Get the memory of an image that is about to be written in full.  A page fault for
+ * each 4 kB would take longer than reading what goes there; the kernel needs half as
+ * long for all pages at once.  If it refuses, they come one by one.
  */
 static void
 populate(const uint8 *image, Size bytes)
@@ -290,38 +275,26 @@ populate(const uint8 *image, Size bytes)
 #endif
 }
 
-/* Forget the image, and make room for one of so many bytes. */
+/*
+ * Keep the first "bytes" bytes, or all of a compressed value, in place of what was kept
+ * before: read them, or copy them from "known" if that is not NULL.
+ */
 static void
-drop_image(StoredFilter *stored, Size bytes)
+read_stored(StoredFilter *stored, struct varlena *pointer, Size bytes,
+			const uint8 *known)
 {
+	uint8	   *image;
+	void	   *memory;
+
 	Assert(stored->item.pins > 0 && !stored->whole);
 	stored->image = NULL;
 	stored->bytes = 0;
 	MemoryContextReset(stored->mcxt);
 	/* before there is that memory; an error leaves the account too high */
 	cache_resize(&stored->item, STORED_OVERHEAD + bytes);
-}
-
-/* The filter now has an image of which these are the first bytes. */
-static void
-put_image(StoredFilter *stored, uint8 *image, Size bytes)
-{
-	stored->image = image;
-	stored->bytes = bytes;
-	stored->whole = bytes == (Size) stored->pointer.va_rawsize - VARHDRSZ;
-}
-
-/* Read the first "bytes" bytes, replacing what was read before. */
-static void
-read_stored(StoredFilter *stored, struct varlena *pointer, Size bytes)
-{
-	uint8	   *image;
-	void	   *memory;
-
-	drop_image(stored, bytes);
 	if (VARATT_EXTERNAL_IS_COMPRESSED(stored->pointer))
 	{
-		/* where core decompresses it to, so that there is no second copy */
+		/* core decompresses it where it will stay */
 		MemoryContext old = MemoryContextSwitchTo(stored->mcxt);
 
 		image = (uint8 *) VARDATA(detoast_attr(pointer));
@@ -330,38 +303,30 @@ read_stored(StoredFilter *stored, struct varlena *pointer, Size bytes)
 	else
 	{
 		image = allocate_image(stored->mcxt, bytes, false, &memory);
-		populate(image, bytes);
-		chunks_read(&stored->pointer, 0, bytes, image);
+		if (known)
+			memcpy(image, known, bytes);
+		else
+		{
+			populate(image, bytes);
+			chunks_read(&stored->pointer, 0, bytes, image);
+		}
 	}
-	put_image(stored, image, bytes);
+	stored->image = image;
+	stored->bytes = bytes;
+	stored->whole = bytes == (Size) stored->pointer.va_rawsize - VARHDRSZ;
 }
 
 /* Read all of a filter. */
 static void
 read_whole(StoredFilter *stored, struct varlena *pointer)
 {
-	Assert(!stored->whole);
-	read_stored(stored, pointer, stored->pointer.va_rawsize - VARHDRSZ);
+	read_stored(stored, pointer, stored->pointer.va_rawsize - VARHDRSZ, NULL);
 	Assert(stored->whole);
 }
 
 /*
- * How many bytes of a value to keep of which these "bytes" are the first chunk: the
- * header and the layers' descriptors; all of it if there is no more.
- */
-static Size
-header_bytes(const uint8 *chunk, Size bytes, Size all)
-{
-	if (bytes == all)
-		return all;
-	/* the chunk may be damaged: reading then raises the error */
-	return Min(all, bytes < IMAGE_HEADER_BYTES ? IMAGE_HEADER_BYTES :
-			   filter_header_bytes(chunk));
-}
-
-/*
  * Read the first chunk, note where it is, and keep the header and the layers'
- * descriptors.  A compressed value shows no header yet.
+ * descriptors, or all if there is no more.  A compressed value shows no header yet.
  */
 static void
 read_first(StoredFilter *stored, struct varlena *pointer)
@@ -382,23 +347,13 @@ read_first(StoredFilter *stored, struct varlena *pointer)
 		bytes = Min(all, TOAST_MAX_CHUNK_SIZE);
 		chunks_read(&stored->pointer, 0, bytes, chunk);
 	}
-	needed = header_bytes(chunk, bytes, all);
+	/* the chunk may be damaged: reading then raises the error */
+	needed = bytes == all ? all :
+		Min(all, bytes < IMAGE_HEADER_BYTES ? IMAGE_HEADER_BYTES :
+			filter_header_bytes(chunk));
+	read_stored(stored, pointer, needed, needed <= bytes ? chunk : NULL);
 	if (needed > bytes)
-	{
-		/* as many layers as there can be */
-		read_stored(stored, pointer, needed);
 		stored->spent += SLICE_COST;
-	}
-	else
-	{
-		void	   *memory;
-		uint8	   *image;
-
-		drop_image(stored, needed);
-		image = allocate_image(stored->mcxt, needed, false, &memory);
-		memcpy(image, chunk, needed);
-		put_image(stored, image, needed);
-	}
 }
 
 /*
@@ -417,8 +372,8 @@ whole_pays(const StoredFilter *stored, double slices)
  * reader_open_stored
  *		The slow path of reader_open(): the filter is not flat in memory
  *
- * Reads and caches what the expected number of probes is certain to pay for:
- * nothing new, the header, or the whole filter.
+ * Reads and caches what so many probes are certain to pay for: nothing new, the
+ * header, or the whole filter.
  */
 void
 reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
@@ -439,7 +394,7 @@ reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
 	stored = find_stored(user, &place);
 	if (stored->image == NULL)
 		read_first(stored, pointer);
-	/* an array of NULLs needs the header, too; each probe at least one slice */
+	/* even an array of NULLs needs the header; each probe, one slice or more */
 	if (!stored->whole &&
 		(stored->image == NULL || filter_slices(stored->image) == 0 ||
 		 whole_pays(stored, (double) Max(probes, 1))))
@@ -477,6 +432,8 @@ fetch_slice(void *from, uint64_t offset, uint32_t bytes)
 static bool
 stays_sliced(FilterReader *reader, SliceReader *slices)
 {
+	if (reader->slices_of == NULL)
+		return false;
 	Assert(reader->stored->item.pins > 0);
 	Assert(reader->image == reader->stored->image);
 	if (whole_pays(reader->stored, 1))
@@ -490,12 +447,7 @@ stays_sliced(FilterReader *reader, SliceReader *slices)
 	return true;
 }
 
-/*
- * reader_contains_sliced
- *		reader_contains() for a filter that is read by slices
- *
- * Reads the whole filter instead if that pays now.
- */
+/* reader_contains() for a filter that is read by slices */
 bool
 reader_contains_sliced(FilterReader *reader, uint64 hash)
 {
@@ -516,11 +468,8 @@ reader_contains_batch(FilterReader *reader, const uint64 *hashes, Size count,
 {
 	Size		done = 0;
 
-	while (done < count && reader->slices_of != NULL)
-	{
+	for (; done < count && reader->slices_of != NULL; done++)
 		found[done] = reader_contains_sliced(reader, hashes[done]);
-		done++;
-	}
 	while (done < count)
 	{
 		Size		batch = Min(count - done, BATCH);
@@ -540,19 +489,15 @@ void
 reader_contains_foreign(FilterReader *reader, const ForeignHash *hashes,
 						Size count, bool *found)
 {
+	SliceReader slices;
 	Size		done = 0;
 
 	Assert(image_is_foreign(reader->image));
-	while (done < count && reader->slices_of != NULL)
+	while (done < count && stays_sliced(reader, &slices))
 	{
-		SliceReader slices;
-
-		if (stays_sliced(reader, &slices))
-		{
-			found[done] = foreign_contains_sliced(reader->image, &hashes[done],
-												  fetch_slice, &slices);
-			done++;
-		}
+		found[done] = foreign_contains_sliced(reader->image, &hashes[done],
+											  fetch_slice, &slices);
+		done++;
 	}
 	while (done < count)
 	{
@@ -582,5 +527,5 @@ reader_open_writer(const FilterReader *reader, Datum filter,
 		return;
 	}
 	writer_open_copied_image(writer, reader->image, CurrentMemoryContext);
-	writer_sort(writer);
+	set_sort(writer->image);
 }

@@ -11,11 +11,8 @@
 #include "value.h"
 
 #include "storage/proc.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
-/* A stored filter in the cache: its header, or all of it */
+/* A stored filter in the cache */
 typedef struct StoredFilter
 {
 	CacheItem	item;			/* pinned by those who probed it last */
@@ -27,8 +24,7 @@ typedef struct StoredFilter
 	bool		whole;			/* has been read in full */
 	bool		listed;			/* in the hash table */
 	double		spent;			/* on reading slices, in chunks (stored.c) */
-	uint64		checked;		/* stored_period when it was read, or found
-								 * unchanged */
+	uint64		checked;		/* epoch of the last check */
 } StoredFilter;
 
 /* A user of the cache: a call site, until its memory context goes */
@@ -36,17 +32,14 @@ typedef struct StoredUser
 {
 	MemoryContext mcxt;
 	StoredFilter *last;			/* the one probed last, pinned, or NULL */
-	uint64		period;			/* stored_period when it was */
+	uint64		epoch;			/* stored_epoch when it was */
 	MemoryContextCallback leave;	/* registered if joined */
 	bool		joined;
 } StoredUser;
 
-/*
- * Number of the period in which a TOAST pointer identifies a value without another
- * look: see stored_new_period()
- */
-extern uint64 stored_period;
-extern TransactionId stored_xmin;	/* our oldest snapshot's, in this period */
+/* Number of the epoch: while it lasts, a TOAST pointer identifies a value */
+extern uint64 stored_epoch;
+extern TransactionId stored_xmin;	/* our oldest snapshot's, in this epoch */
 
 /*
  * A filter opened for probing: "image" is all of it, or, if slices_of is set, only
@@ -60,34 +53,33 @@ typedef struct FilterReader
 } FilterReader;
 
 /*
- * stored_new_period
+ * stored_new_epoch
  *		A TOAST pointer may mean another value from now on
  *
  * Called by events.c when a query starts, and when a transaction ends or a subtransaction
  * aborts: the snapshot that kept a value from being removed may be gone, and the
- * OID in the pointer given to another value.  Not all that calls functions is a
- * query: see stored_is_now().
+ * OID in the pointer given to another value.
  */
 static inline void
-stored_new_period(void)
+stored_new_epoch(void)
 {
-	stored_period++;
+	stored_epoch++;
 }
 
 /*
  * stored_is_now
- *		Is this the current period, and does it go on?
+ *		Is this the current epoch, and does it go on?
  *
- * A utility command within a transaction, or a change that logical replication
- * applies, has a snapshot of its own, but starts no query.  While our xmin is the
- * same, nothing that we could see has been removed: who deleted it has an xid not
- * before xmin, and if there was no snapshot in between, the new one has the same
- * xmin only because the transaction xmin has been running all the time.
+ * A utility command within a transaction, or a change that logical replication applies,
+ * has a snapshot of its own, but starts no query.  While our xmin is the same, nothing
+ * that we could see has been removed: who deleted it has an xid not before xmin, and if
+ * there was no snapshot in between, the new one has the same xmin only because the
+ * transaction xmin has been running all the time.
  */
 static inline bool
-stored_is_now(uint64 period)
+stored_is_now(uint64 epoch)
 {
-	return period == stored_period && stored_xmin == MyProc->xmin;
+	return epoch == stored_epoch && stored_xmin == MyProc->xmin;
 }
 
 extern void reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
@@ -120,7 +112,7 @@ reader_open(StoredUser *user, Datum filter, uint64 probes,
 	if (VARATT_IS_4B_U(pointer))
 		reader->image = (const uint8 *) VARDATA(pointer);
 	else if (likely(VARATT_IS_EXTERNAL_ONDISK(pointer) && user->last &&
-					stored_is_now(user->period) && user->last->whole &&
+					stored_is_now(user->epoch) && user->last->whole &&
 					memcmp(&user->last->pointer, VARDATA_EXTERNAL(pointer),
 						   sizeof(struct varatt_external)) == 0))
 		reader->image = user->last->image;

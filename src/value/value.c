@@ -14,11 +14,9 @@
  *	 aligned to a cache line, with room to grow.  The owner of the read/write
  *	 pointer changes it in place.
  *
- * A FilterWriter hides the difference from code that changes a filter.  It
- * allocates flat values in the current memory context, and expanded ones in the
- * context that it was given, as nodeAgg.c requires of transition values.
- *
- * All readers go through value_image(), which knows all forms.
+ * All readers go through value_image(), and all changes through a FilterWriter, which
+ * hide these forms.  A writer allocates flat values in the current memory context, and
+ * expanded ones in the context that it was given, as nodeAgg.c requires.
  */
 #include "value.h"
 
@@ -28,9 +26,6 @@
 #include "filter/set.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 /* Tells our expanded objects from others, in assertions */
 #define EXPANDED_FILTER_MAGIC	0x626c6f6d
@@ -42,20 +37,19 @@
 #define PENDING_HASHES			64
 
 /*
- * Growth factors for the room of an explicit filter.  Before it grows, we remove
- * duplicates, which takes sorting all hashes; with a factor of 4, all these sorts
- * together cost a third of the final one.  Memory that was never written to costs
- * nothing, but hash aggregation counts it, so small values grow by less.  Values
- * below UNIQUE_FROM_BYTES are not worth sorting.
+ * Growth factors for the room of an explicit filter.  Before it grows, we sort it to
+ * remove duplicates, unless it is smaller than UNIQUE_FROM_BYTES; with a factor of 4,
+ * all these sorts together cost a third of the final one.  Memory that was never
+ * written to costs nothing, but hash aggregation counts it, so small values grow by
+ * less.
  */
 #define FLAT_ROOM_GROWTH		2
 #define EXPANDED_ROOM_GROWTH	4
 #define UNIQUE_FROM_BYTES		1024
 
 /*
- * Images from this size up ask the kernel for huge pages, and are aligned to them.
- * Otherwise each probe of a filter of 100 MB waits twice: for a TLB miss and for
- * a cache miss (45 ns a probe in a batch instead of 24).
+ * Images from this size up get huge pages.  Otherwise each probe of a filter of 100 MB
+ * waits for a TLB miss besides a cache miss (45 ns a probe in a batch instead of 24).
  */
 #define HUGE_PAGES_FROM_BYTES	((uint64) 4 << 20)
 #define HUGE_PAGE_BYTES			((uint64) 2 << 20)
@@ -183,11 +177,10 @@ writer_sync(FilterWriter *writer)
 
 /*
  * allocate_image
- *		Allocate memory for an image of "bytes" bytes
+ *		Allocate memory for an image of "bytes" bytes, zeroed if "zero"
  *
- * There is room for a varlena length word before the image; that room begins at
- * a cache line, or at a huge page if the image is large.  To free the image, pfree
- * *memory.  The memory is zeroed if "zero".
+ * Before the image is room for a varlena length word, which begins at a cache line, or
+ * at a huge page if the image is large.  To free the image, pfree *memory.
  */
 uint8 *
 allocate_image(MemoryContext mcxt, uint64 bytes, bool zero,
@@ -217,9 +210,9 @@ allocate_image(MemoryContext mcxt, uint64 bytes, bool zero,
  * writer_fresh
  *		Allocate storage of "bytes" bytes for a new image of the writer's value
  *
- * *fresh becomes a detached writer for that; the writer keeps its image until
- * writer_take().  From EXPANDED_FROM_BYTES on, the value becomes an expanded
- * object, if the writer has a context for one.  Checks for interrupts.
+ * *fresh becomes a detached writer for it; the writer keeps its image until
+ * writer_take().  From EXPANDED_FROM_BYTES on, the value becomes an expanded object,
+ * if the writer has a context for one.
  */
 void
 writer_fresh(FilterWriter *writer, uint64 bytes, bool zero, FilterWriter *fresh)
@@ -264,43 +257,33 @@ writer_take(FilterWriter *writer, const FilterWriter *fresh)
 		pfree(old);
 }
 
+/* Copy an image to new storage of "bytes" bytes, and make that the writer's. */
+static void
+copy_to_fresh(FilterWriter *writer, const uint8 *image, uint64 bytes)
+{
+	FilterWriter fresh;
+
+	writer_fresh(writer, bytes, false, &fresh);
+	memcpy(fresh.image, image, image_bytes(image));
+	writer_take(writer, &fresh);
+}
+
 /* Enlarge the room to "bytes" bytes, if it is smaller, and keep the image. */
 static void
 writer_reserve(FilterWriter *writer, uint64 bytes)
 {
-	FilterWriter fresh;
-
-	if (bytes <= writer->room)
-		return;
-	writer_fresh(writer, bytes, false, &fresh);
-	memcpy(fresh.image, writer->image, image_bytes(writer->image));
-	writer_take(writer, &fresh);
-}
-
-/* Make a writer for a flat copy of an image, in the current memory context. */
-void
-writer_copy_flat(FilterWriter *writer, const uint8 *image)
-{
-	memset(writer, 0, sizeof(*writer));
-	writer->image = (uint8 *) image;
-	/* there is no room yet, so this copies */
-	writer_reserve(writer, image_bytes(image));
+	if (bytes > writer->room)
+		copy_to_fresh(writer, writer->image, bytes);
 }
 
 /* Replace the writer's image by a copy of another. */
 void
 writer_replace(FilterWriter *writer, const uint8 *image)
 {
-	FilterWriter fresh;
-
 	if (image_bytes(image) <= writer->room)
-	{
 		memcpy(writer->image, image, image_bytes(image));
-		return;
-	}
-	writer_fresh(writer, image_bytes(image), false, &fresh);
-	memcpy(fresh.image, image, image_bytes(image));
-	writer_take(writer, &fresh);
+	else
+		copy_to_fresh(writer, image, image_bytes(image));
 }
 
 /* ------------------------------------------------------------------------
@@ -317,23 +300,17 @@ writer_open_copy(FilterWriter *writer, Datum value)
 	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(value)))
 	{
 		open_expanded(writer, expanded_get(value));
-		writer_sort(writer);
+		set_sort(writer->image);
 	}
 	else
-		writer_open_copied_state(writer, value, CurrentMemoryContext);
+		writer_open_copied_image(writer, value_image(value),
+								 CurrentMemoryContext);
 }
 
 /*
- * Open a copy of a value.  A large copy is an expanded object in mcxt, a small one
- * is flat in the current memory context.
+ * Open a copy of an image.  A large copy is an expanded object in mcxt, unless that is
+ * NULL; any other is flat in the current memory context.
  */
-void
-writer_open_copied_state(FilterWriter *writer, Datum value, MemoryContext mcxt)
-{
-	writer_open_copied_image(writer, value_image(value), mcxt);
-}
-
-/* The same of an image that was read already. */
 void
 writer_open_copied_image(FilterWriter *writer, const uint8 *image,
 						 MemoryContext mcxt)
@@ -346,9 +323,8 @@ writer_open_copied_image(FilterWriter *writer, const uint8 *image,
 }
 
 /*
- * Is this a transition value that none of our functions returned?  That happens
- * if a user's aggregate combines our functions with others, such as an inverse
- * transition function that returns a stored filter.
+ * Is this a transition value that none of our functions returned?  Other functions in
+ * a user's aggregate may, such as an inverse transition function.
  */
 static inline bool
 is_state_of_others(const struct varlena *flat)
@@ -372,7 +348,7 @@ writer_open_state(FilterWriter *writer, Datum value, MemoryContext mcxt)
 	}
 	if (is_state_of_others(flat))
 	{
-		writer_open_copied_state(writer, value, mcxt);
+		writer_open_copied_image(writer, value_image(value), mcxt);
 		return;
 	}
 	memset(writer, 0, sizeof(*writer));
@@ -439,14 +415,14 @@ value_image(Datum value)
 	{
 		/* sorting changes the object's form, not its content */
 		open_expanded(&writer, expanded_get(value));
-		writer_sort(&writer);
+		set_sort(writer.image);
 		return writer.image;
 	}
 	image = (uint8 *) VARDATA(PG_DETOAST_DATUM(value));
 	if (image_is_unsorted(image))
 	{
-		writer_copy_flat(&writer, image);
-		writer_sort(&writer);
+		writer_open_copied_image(&writer, image, NULL);
+		set_sort(writer.image);
 		image = writer.image;
 	}
 	return image;
@@ -456,8 +432,7 @@ value_image(Datum value)
  * value_header
  *		The header and the layers' descriptors of a value of any form, read-only
  *
- * Of a stored value, reads no more than these.  Returns a pointer into the value, or
- * to a copy in the current memory context.
+ * As value_image(), but of a stored value reads no more than these.
  */
 const uint8 *
 value_header(Datum value)
@@ -508,24 +483,10 @@ expanded_flatten(ExpandedObjectHeader *eohptr, void *result,
  * Changing
  * ------------------------------------------------------------------------ */
 
-/* Set the class of the filter's elements; an empty filter becomes explicit. */
-void
-writer_set_class(FilterWriter *writer, ElementClass class)
-{
-	image_set_class(writer->image, class);
-}
-
-/* Sort the hashes of an explicit filter, and remove duplicates. */
-void
-writer_sort(FilterWriter *writer)
-{
-	set_sort(writer->image);
-}
-
 /*
- * Append "count" little-endian hashes to an explicit filter, which is then
- * unsorted.  If the room is full, remove duplicates; enlarge it if more than half
- * of it is still needed.
+ * Append "count" little-endian hashes to an explicit filter, which is then unsorted.
+ * If there is no room, we remove duplicates, and enlarge it if that leaves it more than
+ * half full.
  */
 void
 writer_append(FilterWriter *writer, const uint8 *hashes, uint64 count)
@@ -536,7 +497,7 @@ writer_append(FilterWriter *writer, const uint8 *hashes, uint64 count)
 	{
 		if (writer->room >= UNIQUE_FROM_BYTES)
 		{
-			writer_sort(writer);
+			set_sort(writer->image);
 			bytes = image_explicit_bytes(image_count(writer->image) + count);
 		}
 		if (bytes > writer->room / 2)
@@ -647,9 +608,7 @@ count_absent(const uint8 *image, const uint64 *hashes, uint64 count)
 	return absent_count;
 }
 
-/*
- * Add a layer, for "waiting" elements at least.  Errors: check_plan().
- */
+/* Add a layer, for "waiting" elements at least.  Errors: check_plan(). */
 static void
 writer_grow(FilterWriter *writer, uint64 waiting)
 {

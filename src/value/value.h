@@ -1,8 +1,6 @@
 /*
  * value.h
- *	  Filters as Datums, of either type: reading and changing them.
- *
- * See value.c for the forms that a value takes.
+ *	  Filters as Datums, of either type: reading and changing them; see value.c.
  */
 #ifndef BLOOMFILTER_VALUE_H
 #define BLOOMFILTER_VALUE_H
@@ -15,6 +13,9 @@
 #endif
 #include "report.h"
 #include "utils/expandeddatum.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
 
 /*
  * Begins the definition of an SQL entry point.  PostgreSQL 15 exports every symbol
@@ -49,34 +50,29 @@
 #endif
 
 /*
- * Values from this size up are changed as expanded objects, smaller ones as flat
- * copies: each expanded object has a memory context, which would be too much for
- * each of the many groups of a hash aggregation.
+ * Values from this size up are changed as expanded objects.  Each has a memory context,
+ * too much for small values: hash aggregation may have one for each of many groups.
  */
 #define EXPANDED_FROM_BYTES		8192
 
 /*
  * Distinct hashes that the explicit state of an aggregate may hold: 128 MB, and up
- * to twice that while there are duplicates among them.
+ * to twice that while it holds duplicates
  */
 #define EXPLICIT_STATE_MAX		(UINT64CONST(1) << 24)
 
-/*
- * Hashes to process at once: enough for prefetching, and few enough to check for
- * interrupts only in between.
- */
+/* Hashes to process at once, between two checks for interrupts */
 #define BATCH					1024
 
 typedef struct ExpandedFilter ExpandedFilter;
 
 /*
- * A filter that its owner may change: a flat value with room behind it, or an
- * expanded object.  Open it, change it by the functions below, and close it to
- * get the Datum.
+ * A filter that is being changed: a flat value with room behind it, or an expanded
+ * object.  Open it, change it, and close it to get the Datum.
  *
- * After an error in between, an object that was opened in place is unchanged;
- * but if the query was cancelled, or memory ran out, some of the elements may
- * have been added, removed or moved.
+ * An error in between leaves an object that was opened in place unchanged; but if the
+ * query was cancelled, or memory ran out, some of the elements may have been added,
+ * removed or moved.
  */
 typedef struct FilterWriter
 {
@@ -102,8 +98,6 @@ extern uint8 *allocate_image(MemoryContext mcxt, uint64 bytes,
 extern void writer_open_copy(FilterWriter *writer, Datum value);
 extern void writer_open_state(FilterWriter *writer, Datum value,
 							  MemoryContext mcxt);
-extern void writer_open_copied_state(FilterWriter *writer, Datum value,
-									 MemoryContext mcxt);
 extern void writer_open_copied_image(FilterWriter *writer, const uint8 *image,
 									 MemoryContext mcxt);
 extern void writer_open_new_state(FilterWriter *writer,
@@ -112,14 +106,11 @@ extern void writer_open_new_state(FilterWriter *writer,
 extern Datum writer_close(FilterWriter *writer);
 extern Datum writer_close_state(FilterWriter *writer);
 
-extern void writer_set_class(FilterWriter *writer, ElementClass class);
 extern bool state_push(Datum state, uint64 hash);
 extern void writer_append(FilterWriter *writer, const uint8 *hashes,
 						  uint64 count);
-extern void writer_sort(FilterWriter *writer);
 
 /* Changing, for combine.c */
-extern void writer_copy_flat(FilterWriter *writer, const uint8 *image);
 extern void writer_fresh(FilterWriter *writer, uint64 bytes, bool zero,
 						 FilterWriter *fresh);
 extern void writer_take(FilterWriter *writer, const FilterWriter *fresh);
