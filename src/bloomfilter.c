@@ -62,7 +62,7 @@ _PG_init(void)
 	/* before the prefix is reserved */
 	DefineCustomIntVariable("bloomfilter.max_filter_size",
 							"Sets the maximum size of filters.",
-							"A filter that is created, grows, is a union or is read from outside must not be larger.",
+							"Applies when a filter is created, grown, combined, or input.",
 							&max_filter_size, MAX_FILTER_SIZE_MAX,
 							MAX_FILTER_SIZE_MIN, MAX_FILTER_SIZE_MAX,
 							PGC_SUSET, GUC_UNIT_KB, NULL, NULL, NULL);

@@ -2,9 +2,8 @@
  * canonical.c
  *	  The canonical bytes of values that have no parts: scalars and jsonb.
  *
- * Within a class (see element.c) values that are equal under "=" have the same
- * bytes.  Common types also have a function that hashes a whole element without
- * a buffer.
+ * See element.c for the rules.  Common types also have a function that hashes a whole
+ * element without a buffer.
  */
 #include "postgres.h"
 
@@ -20,7 +19,6 @@
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/cash.h"
 #include "utils/date.h"
 #include "utils/inet.h"
 #include "utils/jsonb.h"
@@ -29,10 +27,6 @@
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
 #include "utils/varbit.h"
-
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 #include "canonical.h"
 
@@ -100,12 +94,24 @@ append_counted_utf8(StringInfo buf, const char *data, int length)
 	return counted;
 }
 
-/* Append a string that is an element, or a part of one: in UTF-8 if portable. */
+/*
+ * Append a string that is an element, or a part of one: in UTF-8 if portable; as the
+ * hash of text if that is what the node has.  The hash functions of name and bpchar
+ * would not do: that of name ignores the collation, and that of bpchar (in 15) counts
+ * trailing blanks if the collation is nondeterministic.
+ */
 static void
 append_string(ElementNode *node, StringInfo buf, const char *data, int length)
 {
 	if (node->state->portable)
 		append_utf8(buf, data, length);
+	else if (node->token == TOKEN_OTHER)
+	{
+		text	   *string = cstring_to_text_with_len(data, length);
+
+		append_other(node, buf, PointerGetDatum(string));
+		pfree(string);
+	}
 	else
 		append_bytes(buf, data, length);
 }
@@ -116,8 +122,7 @@ append_text(ElementNode *node, StringInfo buf, Datum value)
 	text	   *string = DatumGetTextPP(value);
 
 	append_string(node, buf, VARDATA_ANY(string), VARSIZE_ANY_EXHDR(string));
-	if ((Pointer) string != DatumGetPointer(value))
-		pfree(string);
+	free_copy(string, value);
 }
 
 /* Trailing blanks do not count in bpchar, and a cast to text removes them. */
@@ -129,8 +134,7 @@ append_bpchar(ElementNode *node, StringInfo buf, Datum value)
 
 	append_string(node, buf, data,
 				  bpchartruelen(data, VARSIZE_ANY_EXHDR(string)));
-	if ((Pointer) string != DatumGetPointer(value))
-		pfree(string);
+	free_copy(string, value);
 }
 
 static void
@@ -165,8 +169,7 @@ append_bytea(ElementNode *node, StringInfo buf, Datum value)
 	bytea	   *bytes = DatumGetByteaPP(value);
 
 	append_bytes(buf, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
-	if ((Pointer) bytes != DatumGetPointer(value))
-		pfree(bytes);
+	free_copy(bytes, value);
 }
 
 /* bytea, and text that needs no conversion: hash it in place. */
@@ -174,12 +177,10 @@ static uint64
 hash_varlena(struct ElementHasher *hasher, Datum value, uint64 seed)
 {
 	struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
-	uint64		hash;
+	uint64		hash = XXH3_64bits_withSeed(VARDATA_ANY(bytes),
+											VARSIZE_ANY_EXHDR(bytes), seed);
 
-	hash = XXH3_64bits_withSeed(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes),
-								seed);
-	if ((Pointer) bytes != DatumGetPointer(value))
-		pfree(bytes);
+	free_copy(bytes, value);
 	return hash;
 }
 
@@ -220,16 +221,17 @@ float_bits(float8 value)
 	return bits;
 }
 
-/*
- * Define append_TYPE() and hash_TYPE() for a type whose canonical bytes are a
- * number of "bits" bits, computed from "value".
- */
-#define NUMBER(type, bits, number) \
+/* Define append_TYPE() for a type whose canonical bytes take one call to append. */
+#define APPEND(type, call) \
 static void \
 append_##type(ElementNode *node, StringInfo buf, Datum value) \
 { \
-	append_uint##bits(buf, number); \
-} \
+	call; \
+}
+
+/* The same, and hash_TYPE(), for bytes that are a number of "bits" bits */
+#define NUMBER(type, bits, number) \
+APPEND(type, append_uint##bits(buf, number)) \
 static uint64 \
 hash_##type(struct ElementHasher *hasher, Datum value, uint64 seed) \
 { \
@@ -252,8 +254,7 @@ append_numeric(ElementNode *node, StringInfo buf, Datum value)
 
 	append_bytes(buf, digits, strlen(digits));
 	pfree(digits);
-	if ((Pointer) number != DatumGetPointer(value))
-		pfree(number);
+	free_copy(number, value);
 }
 
 void
@@ -262,17 +263,8 @@ append_oid(ElementNode *node, StringInfo buf, Datum value)
 	append_uint32(buf, DatumGetObjectId(value));
 }
 
-static void
-append_bool(ElementNode *node, StringInfo buf, Datum value)
-{
-	append_uint8(buf, DatumGetBool(value) ? 1 : 0);
-}
-
-static void
-append_char(ElementNode *node, StringInfo buf, Datum value)
-{
-	append_uint8(buf, (uint8) DatumGetChar(value));
-}
+APPEND(bool, append_uint8(buf, DatumGetBool(value) ? 1 : 0))
+APPEND(char, append_uint8(buf, (uint8) DatumGetChar(value)))
 
 /* ----------------------------------------------------------------
  *		Dates and times
@@ -289,9 +281,8 @@ append_timetz(ElementNode *node, StringInfo buf, Datum value)
 }
 
 /*
- * Intervals are compared as a number of microseconds, with months of 30 days and
- * days of 24 hours.  It needs about 74 bits: we use 128, in two halves, because
- * not every compiler has an integer of that size.  Neither product below can
+ * Intervals are compared as a number of microseconds, with months of 30 days and days of
+ * 24 hours.  It needs about 74 bits: we use 128, in two halves.  No product below can
  * overflow, because days and microseconds of a day need less than 37 bits each.
  */
 static void
@@ -324,28 +315,14 @@ append_interval(ElementNode *node, StringInfo buf, Datum value)
  * ----------------------------------------------------------------
  */
 
-static void
-append_uuid(ElementNode *node, StringInfo buf, Datum value)
-{
-	append_bytes(buf, DatumGetUUIDP(value)->data, UUID_LEN);
-}
+APPEND(uuid, append_bytes(buf, DatumGetUUIDP(value)->data, UUID_LEN))
+APPEND(macaddr, append_bytes(buf, DatumGetMacaddrP(value), sizeof(macaddr)))
+APPEND(macaddr8, append_bytes(buf, DatumGetMacaddr8P(value), sizeof(macaddr8)))
 
 static uint64
 hash_uuid(struct ElementHasher *hasher, Datum value, uint64 seed)
 {
 	return XXH3_64bits_withSeed(DatumGetUUIDP(value)->data, UUID_LEN, seed);
-}
-
-static void
-append_macaddr(ElementNode *node, StringInfo buf, Datum value)
-{
-	append_bytes(buf, DatumGetMacaddrP(value), sizeof(macaddr));
-}
-
-static void
-append_macaddr8(ElementNode *node, StringInfo buf, Datum value)
-{
-	append_bytes(buf, DatumGetMacaddr8P(value), sizeof(macaddr8));
 }
 
 static void
@@ -355,8 +332,7 @@ append_bits(ElementNode *node, StringInfo buf, Datum value)
 
 	append_uint32(buf, VARBITLEN(bits));
 	append_bytes(buf, VARBITS(bits), VARBITBYTES(bits));
-	if ((Pointer) bits != DatumGetPointer(value))
-		pfree(bits);
+	free_copy(bits, value);
 }
 
 /* Includes the host part of the address, as "=" does. */
@@ -369,8 +345,7 @@ append_network(ElementNode *node, StringInfo buf, Datum value)
 	append_uint8(buf, ipv4 ? NETWORK_IPV4 : NETWORK_IPV6);
 	append_uint8(buf, ip_bits(address));
 	append_bytes(buf, ip_addr(address), ip_addrsize(address));
-	if ((Pointer) address != DatumGetPointer(value))
-		pfree(address);
+	free_copy(address, value);
 }
 
 /* The two halves of ai_privs, which has 32 bits in 15 and 64 in later versions */
@@ -385,17 +360,13 @@ append_aclitem(ElementNode *node, StringInfo buf, Datum value)
 	append_uint32(buf, ACLITEM_GET_GOPTIONS(*item));
 }
 
-/*
- * Look the label up for each value: it may be renamed while the hasher lives, and
- * the catalog cache makes this cheap.
- */
+/* Looks the label up for each value: it may be renamed while the hasher lives. */
 void
 append_enum(ElementNode *node, StringInfo buf, Datum value)
 {
-	HeapTuple	tuple;
+	HeapTuple	tuple = SearchSysCache1(ENUMOID, value);
 	NameData   *label;
 
-	tuple = SearchSysCache1(ENUMOID, value);
 	if (!HeapTupleIsValid(tuple))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
@@ -410,45 +381,10 @@ append_enum(ElementNode *node, StringInfo buf, Datum value)
 void
 append_other(ElementNode *node, StringInfo buf, Datum value)
 {
-	Datum		hash;
+	Datum		hash = FunctionCall2Coll(&node->hash_proc, node->collation,
+										 value, Int64GetDatum(0));
 
-	hash = FunctionCall2Coll(&node->hash_proc, node->collation, value,
-							 Int64GetDatum(0));
 	append_uint64(buf, DatumGetUInt64(hash));
-}
-
-/*
- * Hash a name or bpchar as text.  The type's own function would not do: that of
- * name ignores the collation, and that of bpchar (in 15) counts trailing blanks if
- * the collation is nondeterministic.
- */
-static void
-append_as_text(ElementNode *node, StringInfo buf, const char *data, int length)
-{
-	text	   *string = cstring_to_text_with_len(data, length);
-
-	append_other(node, buf, PointerGetDatum(string));
-	pfree(string);
-}
-
-void
-append_name_as_text(ElementNode *node, StringInfo buf, Datum value)
-{
-	Name		name = DatumGetName(value);
-
-	append_as_text(node, buf, NameStr(*name), strlen(NameStr(*name)));
-}
-
-void
-append_bpchar_as_text(ElementNode *node, StringInfo buf, Datum value)
-{
-	BpChar	   *string = DatumGetBpCharPP(value);
-	char	   *data = VARDATA_ANY(string);
-
-	append_as_text(node, buf, data,
-				   bpchartruelen(data, VARSIZE_ANY_EXHDR(string)));
-	if ((Pointer) string != DatumGetPointer(value))
-		pfree(string);
 }
 
 /* ----------------------------------------------------------------
@@ -534,8 +470,8 @@ sort_json_pairs(StringInfo buf, int start, JsonPair *pairs, int count)
 }
 
 /*
- * A jsonb object has its keys sorted by their bytes in the database's encoding.
- * Conversion to UTF-8 may change the order: then sort the pairs again.
+ * The keys of a jsonb object are sorted by their bytes in the database's encoding.
+ * Conversion to UTF-8 may change that order: then sort the pairs again.
  */
 static void
 append_json_object(StringInfo buf, JsonbIterator *iterator, int count)
@@ -616,8 +552,7 @@ append_jsonb(ElementNode *node, StringInfo buf, Datum value)
 	Jsonb	   *jsonb = DatumGetJsonbP(value);
 
 	append_json_container(buf, &jsonb->root);
-	if ((Pointer) jsonb != DatumGetPointer(value))
-		pfree(jsonb);
+	free_copy(jsonb, value);
 }
 
 /* ----------------------------------------------------------------

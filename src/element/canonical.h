@@ -1,7 +1,6 @@
 /*
  * canonical.h
- *	  The canonical bytes of the types that have no parts; see
- *	  canonical.c.
+ *	  The canonical bytes of the types that have no parts; see canonical.c.
  */
 #ifndef BLOOMFILTER_ELEMENT_CANONICAL_H
 #define BLOOMFILTER_ELEMENT_CANONICAL_H
@@ -11,6 +10,9 @@
 #include "filter/bytes.h"
 #include "mb/pg_wchar.h"
 #include "node.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
 
 typedef struct LeafType
 {
@@ -33,10 +35,6 @@ extern void append_literal(ElementNode *node, StringInfo buf, Datum value);
 extern void append_oid(ElementNode *node, StringInfo buf, Datum value);
 extern void append_enum(ElementNode *node, StringInfo buf, Datum value);
 extern void append_other(ElementNode *node, StringInfo buf, Datum value);
-extern void append_name_as_text(ElementNode *node, StringInfo buf,
-								Datum value);
-extern void append_bpchar_as_text(ElementNode *node, StringInfo buf,
-								  Datum value);
 
 /*
  * Must strings of this database be converted to UTF-8?  Those of SQL_ASCII cannot
@@ -48,6 +46,14 @@ needs_conversion(void)
 	int			encoding = GetDatabaseEncoding();
 
 	return encoding != PG_UTF8 && encoding != PG_SQL_ASCII;
+}
+
+/* Free what detoasting a value has copied. */
+static inline void
+free_copy(void *detoasted, Datum value)
+{
+	if ((Pointer) detoasted != DatumGetPointer(value))
+		pfree(detoasted);
 }
 
 /* appendBinaryStringInfoNT(), but inline: most elements fit without growth */

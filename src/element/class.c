@@ -5,8 +5,6 @@
  *
  * See element.c for the tokens of a description.
  */
-#include "postgres.h"
-
 #include "class.h"
 
 #include "access/genam.h"
@@ -29,8 +27,8 @@
  */
 
 /*
- * Append the description of the node's last value.  Returns false if it is
- * incomplete, because it contains a record whose structure is not known.
+ * Append the description of the node's last value.  Returns false if it contains a
+ * record whose structure is not known.
  */
 bool
 describe(ElementNode *node, StringInfo description)
@@ -128,10 +126,7 @@ pack_class(const char *description, size_t length)
 	return class;
 }
 
-/*
- * Unpack a class into a description of up to eight bytes and a 0, and return its
- * length.
- */
+/* Unpack a class into up to eight bytes and a 0, and return their number. */
 static int
 unpack_class(ElementClass class, char *description)
 {
@@ -161,10 +156,7 @@ element_class_is_array_of(ElementClass class, ElementClass part)
 	return class == (part << BITS_PER_BYTE | TOKEN_ARRAY);
 }
 
-/*
- * The class of the tree's last value.  Sets *complete to whether all of its
- * structure is known.
- */
+/* The class of the tree's last value; *complete: all of its structure is known */
 ElementClass
 current_class(ElementState *state, bool *complete)
 {
@@ -179,9 +171,9 @@ current_class(ElementState *state, bool *complete)
 }
 
 /*
- * Append the attribute number and type of each column of the records in an
- * element (numbers, because a column that replaces a dropped one holds other
- * values).  Returns true if any record is of a named type, which can be altered.
+ * Append the attribute number and type of each column of the records in an element: a
+ * column that replaces a dropped one has another number.  Returns true if any record is
+ * of a named type, which can be altered.
  */
 static bool
 append_columns(ElementNode *node, StringInfo columns)
@@ -238,9 +230,9 @@ current_structure(ElementState *state)
  */
 
 /*
- * Append a type's name without its quotes, and advance over it.  It may come from
- * a database of another encoding, or be forged: show bytes that are not printable
- * ASCII as \x and two digits.
+ * Append a type's name without its quotes, and advance over it.  It may come from a
+ * database of another encoding: show bytes that are not printable ASCII as \x and two
+ * digits.
  */
 static bool
 name_type(const char **at, StringInfo name)
@@ -268,10 +260,7 @@ name_type(const char **at, StringInfo name)
 	return false;
 }
 
-/*
- * Append the name of the description at *at, and advance over it.  Returns false
- * if the description is not valid.
- */
+/* Append the name of the description at *at, and advance over it; false if not valid. */
 static bool
 name_description(const char **at, StringInfo name)
 {
@@ -340,8 +329,8 @@ foreign_form_name(const ForeignType *type)
 }
 
 /*
- * If the description made of the tokens before a type's name, and the name, packs to
- * "class", return the class's name; else NULL.  "description" is work space.
+ * The class's name if "tokens" and the type's name make its description; else NULL.
+ * "description" is work space.
  */
 static char *
 name_if_class(ElementClass class, const char *tokens, const char *type_name,
@@ -361,10 +350,7 @@ name_if_class(ElementClass class, const char *tokens, const char *type_name,
 	return name.data;
 }
 
-/*
- * The name of a class that is stored as a hash, if it is that of a type in this
- * database whose name is in its description, or of arrays of that; else NULL.
- */
+/* The name of a hashed class, if a type here, or arrays of it, have it; else NULL */
 static char *
 name_by_types(ElementClass class)
 {
@@ -437,11 +423,10 @@ hashed_class_name(ElementClass class)
  * element_class_name
  *		The name of a class, for messages and bloom_info()
  *
- * "integer", "text[]", "(integer, text)", "range of date", "enum mood"; for a
- * class that is stored as a hash, the name of a type that has it, or "structure #" and
- * 14 hex digits; for a filter of another system, its format and form, as "guava text".
- * Accepts any number, because stored filters may be forged.  The result is palloc'd; no
- * errors but of reading the catalog.
+ * "integer", "text[]", "(integer, text)", "range of date", "enum mood"; for a hashed
+ * class, the name of a type that has it, or "structure #" and 14 hex digits; for a
+ * filter of another system, its format and form, as "guava text".  Accepts any number,
+ * because stored filters may be forged.  The result is palloc'd.
  */
 char *
 element_class_name(ElementClass class)
@@ -479,9 +464,8 @@ element_class_name(ElementClass class)
 }
 
 /*
- * Append an expression for the description at *at, and advance over it.  *number is
- * the number of the last parameter used.  Returns false if a part of it cannot be
- * written as a cast to one type.
+ * Append an expression for the description at *at, and advance over it; *number is that
+ * of the last parameter used.  Returns false if a part has no type to cast to.
  */
 static bool
 cast_description(const char **at, int *number, StringInfo cast)
@@ -519,9 +503,8 @@ cast_description(const char **at, int *number, StringInfo cast)
  * element_class_cast
  *		An expression with a cast to elements of this class, for hints
  *
- * "$1::integer", "$1::text[]", "ROW($1::integer, $2::text)".  NULL for ranges,
- * enums and other types, and for a class that is stored as a hash, or not valid.
- * The result is palloc'd; no errors.
+ * "$1::integer", "$1::text[]", "ROW($1::integer, $2::text)"; palloc'd.  NULL for ranges,
+ * enums and other types, and for a class that is hashed, or not valid.
  */
 char *
 element_class_cast(ElementClass class)

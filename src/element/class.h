@@ -14,12 +14,11 @@ struct ElementNode;
 struct ElementState;
 
 /*
- * The class of an element: eight bytes that tell what its canonical bytes mean.
- * They are the same on every server, because they contain no OID: up to eight
- * ASCII tokens, padded with zeros ("i" integer, "t" text, "[i" array of integers,
- * "(it)" a record of both).  For a longer description they are '#' and 56 bits of
- * its hash.  Stored as a number, so that one comparison suffices; byte 0 is the
- * lowest.  0 means that there has been no element.
+ * The class of an element: what its canonical bytes mean, the same on every server.  Up
+ * to eight ASCII tokens, padded with zeros ("i" integer, "t" text, "[i" array of
+ * integers, "(it)" a record of both); for a longer description, '#' and 56 bits of its
+ * hash.  In a number, so that one comparison suffices; byte 0 is the lowest.  0 means
+ * that there has been no element.
  */
 typedef uint64 ElementClass;
 

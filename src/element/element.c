@@ -3,16 +3,15 @@
  *	  From a value of any type to the 64-bit hash that filters store.
  *
  * A filter outlives the server that built it: it may be restored on another major
- * version, on a machine of the other byte order, or probed by a client that is
- * not PostgreSQL at all.  The server's own hash functions don't support that.  So
- * we turn an element into *canonical bytes*, and hash these by
- * XXH3_64bits_withSeed.  docs/dev/format.md specifies both.
+ * version, on a machine of the other byte order, or probed by a client that is not
+ * PostgreSQL.  The server's own hash functions do not support that.  So we turn an
+ * element into *canonical bytes*, and hash these by XXH3_64bits_withSeed.
+ * docs/dev/format.md specifies both.
  *
- * Every element belongs to a *class* (see class.h).  Within a class,
- * values that are equal under "=" have the same canonical bytes, even if their
- * types differ: 1::int2 and 1::int8, 'a'::name and 'a '::bpchar(2).  Elements of
- * different classes cannot be compared, and callers raise an error.  The class is
- * the structure of the element, described by a string of tokens:
+ * Every element belongs to a *class* (class.h).  Within a class, values that are equal
+ * under "=" have the same canonical bytes, even if their types differ: 1::int2 and
+ * 1::int8, 'a'::name and 'a '::bpchar(2).  Elements of different classes cannot be
+ * compared.  The class is the structure of the element, described by a string of tokens:
  *
  *		a letter		one of the leaf_types[] in canonical.c
  *		E"name"			an enum; the name is in UTF-8, each " in it doubled
@@ -22,37 +21,30 @@
  *		(e...)			record of the columns e...; names don't matter
  *		r				record whose structure is not known yet
  *
- * A domain counts as its base type.  A description of up to eight bytes is the
- * class itself; a longer one is hashed.
+ * A domain counts as its base type.  A description of up to eight bytes is the class
+ * itself; a longer one is hashed.
  *
- * Interface: element_hasher_create() once for each call site, then element_hash()
- * for each value; element_class_name() to tell users what a class means.
+ * Interface: element_hasher_create() once for each call site, then element_hash() for
+ * each value.
  *
- * How it works: a tree of ElementNodes mirrors the type.  Each node appends
- * the canonical bytes of a value to a buffer; the parts of an array, range,
- * multirange or record are preceded by their length, so that no two values
- * share their bytes.  Common scalar types have a hash function that bypasses tree
- * and buffer.
+ * A tree of ElementNodes mirrors the type.  Each node appends the canonical bytes of a
+ * value to a buffer; the parts of an array, range, multirange or record are preceded by
+ * their length, so that no two values share their bytes.  Common scalar types have a
+ * hash function that bypasses tree and buffer.
  *
- * The structure of an anonymous record is known only from the descriptor that
- * each value's header names.  Its node caches the layout of the last value, and
- * the class is computed again only when a layout changes.  Named composite types
- * work the same way, because ALTER TYPE may change them during the life of a call
- * site.
+ * The structure of an anonymous record is known only from the descriptor that each
+ * value's header names.  Its node caches the layout of the last value, and the class is
+ * computed again only when a layout changes.  So do named composite types, which ALTER
+ * TYPE may change during the life of a call site.
  *
  * Limits:
- *	- A type needs a default hash operator class: without one, the server has no
- *	  equality that a hash could agree with.
- *	- Nondeterministic collations are refused, because they call different bytes
- *	  equal.
- *	- Hashes of types with token X are only as stable as the type's own extended
- *	  hash function.
- *	- After a rename, an enum label is another element, and a type of token E or X
+ *	- A type needs a default hash operator class, whose equality the hash agrees with.
+ *	- Nondeterministic collations are refused, as they call different bytes equal.
+ *	- Hashes of token X are only as stable as the type's own extended hash function.
+ *	- A renamed enum label is another element; a renamed type of token E or X,
  *	  another class.
- *	- Canonical bytes are limited to 1 GB, the size of a StringInfo, except for
- *	  text and bytea.
- *	- Range types with an operator class that is not their subtype's default are
- *	  refused.
+ *	- Canonical bytes are limited to 1 GB, except for text and bytea.
+ *	- Range types must have their subtype's default operator class.
  *	- All anonymous records in an array must have the same structure.
  *
  * Sources: XXH3 is specified in doc/xxhash_spec.md of https://xxhash.com.
@@ -62,18 +54,12 @@
 
 #include "access/htup_details.h"
 #include "access/transam.h"
-#include "access/tupdesc.h"
 #include "catalog/pg_type.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/multirangetypes.h"
-#include "utils/rangetypes.h"
-#include "utils/syscache.h"
-#include "utils/typcache.h"
 
 #include "canonical.h"
 #include "element.h"
@@ -88,11 +74,7 @@
 #define CANONICAL_LOWER_INF	0x08
 #define CANONICAL_UPPER_INF	0x10
 
-/*
- * The buffer of canonical bytes is reused for the next element, unless it is
- * larger than this: one huge element should not hold memory until the end of the
- * query.
- */
+/* A larger buffer of canonical bytes is not kept for the next element. */
 #define BUFFER_REUSE_MAX			(1024 * 1024)
 
 static ElementNode *make_node(ElementState *state, Oid type, Oid collation,
@@ -103,10 +85,7 @@ static ElementNode *make_node(ElementState *state, Oid type, Oid collation,
  * ----------------------------------------------------------------
  */
 
-/*
- * Reset the structure of an anonymous record that is NULL or missing: the class
- * must describe this element, not an earlier one.
- */
+/* Note that an anonymous record is NULL or missing: the class must not describe the last. */
 static void
 reset_structure(ElementNode *node)
 {
@@ -152,16 +131,11 @@ append_null(ElementNode *node, StringInfo buf)
 		reset_structure(node);
 }
 
-/*
- * Check the anonymous record that was appended last, as part of an array: it must
- * have the structure of those before it, unless it is the first.
- */
+/* Check that the anonymous record appended last to an array is like those before it. */
 static void
 check_part_structure(ElementNode *node, bool first)
 {
 	StringInfoData description;
-	MemoryContext oldcontext;
-	char	   *part_description;
 
 	if (node->part_structure == node->state->structure &&
 		node->part_description != NULL)
@@ -177,12 +151,10 @@ check_part_structure(ElementNode *node, bool first)
 				 errdetail("All records of an array must have the same column types, and a NULL record has none."),
 				 errhint("Cast each record to a composite type, for example ROW(1, 'a')::my_type.")));
 
-	oldcontext = MemoryContextSwitchTo(node->mcxt);
-	part_description = pstrdup(description.data);
-	MemoryContextSwitchTo(oldcontext);
 	if (node->part_description != NULL)
 		pfree(node->part_description);
-	node->part_description = part_description;
+	node->part_description = NULL;
+	node->part_description = MemoryContextStrdup(node->mcxt, description.data);
 	node->part_structure = node->state->structure;
 	pfree(description.data);
 }
@@ -231,8 +203,7 @@ append_array(ElementNode *node, StringInfo buf, Datum value)
 	if (part->anonymous && first)
 		reset_structure(part);
 
-	if ((Pointer) array != DatumGetPointer(value))
-		pfree(array);
+	free_copy(array, value);
 }
 
 /* Discrete ranges need no special care: they are stored in canonical form. */
@@ -277,8 +248,7 @@ append_range(ElementNode *node, StringInfo buf, Datum value)
 
 	range_deserialize(node->range_type, range, &lower, &upper, &empty);
 	append_range_bounds(node, buf, &lower, &upper, empty);
-	if ((Pointer) range != DatumGetPointer(value))
-		pfree(range);
+	free_copy(range, value);
 }
 
 static void
@@ -301,15 +271,7 @@ append_multirange(ElementNode *node, StringInfo buf, Datum value)
 		append_range_bounds(node->part, buf, &lower, &upper, false);
 		end_part(buf, start);
 	}
-	if ((Pointer) multirange != DatumGetPointer(value))
-		pfree(multirange);
-}
-
-/* The "like" of a node's parts, or NULL */
-static const ElementNode *
-like_part(const ElementNode *like)
-{
-	return like ? like->part : NULL;
+	free_copy(multirange, value);
 }
 
 /* The "like" of a record's column, counted without dropped columns */
@@ -325,30 +287,22 @@ like_column(const ElementNode *like, int column)
 }
 
 /*
- * Set the layout of a record from its composite type.  The new layout replaces the
- * old one only when it is complete, so that an error leaves the old one, and no
- * leak.
+ * Set the layout of a record from its composite type.  Replaces the old one only when
+ * the new one is complete, so that an error leaves the old one, and no leak.
  */
 static void
 set_layout(ElementNode *node, Oid type, int32 typmod)
 {
-	MemoryContext mcxt;
-	MemoryContext oldcontext;
-	RecordLayout *layout;
+	MemoryContext mcxt = AllocSetContextCreate(CurrentMemoryContext,
+											   "bloomfilter record layout",
+											   ALLOCSET_SMALL_SIZES);
+	MemoryContext oldcontext = MemoryContextSwitchTo(mcxt);
+	RecordLayout *layout = palloc0(sizeof(RecordLayout));
 	TupleDesc	desc;
 
-	mcxt = AllocSetContextCreate(CurrentMemoryContext,
-								 "bloomfilter record layout",
-								 ALLOCSET_SMALL_SIZES);
-	oldcontext = MemoryContextSwitchTo(mcxt);
-
-	layout = palloc0(sizeof(RecordLayout));
 	layout->mcxt = mcxt;
 
-	/*
-	 * Get the identifier first: if the type changes before the next line, the
-	 * next value finds that the layout is out of date.
-	 */
+	/* first: if the type changes now, the next value finds another one */
 	layout->identifier = assign_record_type_identifier(type, typmod);
 	desc = lookup_rowtype_tupdesc(type, typmod);
 	/* constraints include the defaults of columns missing in old tuples */
@@ -419,8 +373,7 @@ append_record(ElementNode *node, StringInfo buf, Datum value)
 			append_part(layout->columns[i], buf, layout->values[i]);
 	}
 
-	if ((Pointer) header != DatumGetPointer(value))
-		pfree(header);
+	free_copy(header, value);
 }
 
 /* ----------------------------------------------------------------
@@ -428,10 +381,7 @@ append_record(ElementNode *node, StringInfo buf, Datum value)
  * ----------------------------------------------------------------
  */
 
-/*
- * Only with a deterministic collation are strings equal exactly when their bytes
- * are.
- */
+/* With a deterministic collation, strings are equal exactly when their bytes are. */
 static void
 check_collation(Oid collation)
 {
@@ -465,9 +415,9 @@ new_node(ElementState *state, Oid type, Oid collation)
 static void
 init_other(ElementNode *node)
 {
-	TypeCacheEntry *entry;
+	TypeCacheEntry *entry =
+		lookup_type_cache(node->type, TYPECACHE_HASH_EXTENDED_PROC_FINFO);
 
-	entry = lookup_type_cache(node->type, TYPECACHE_HASH_EXTENDED_PROC_FINFO);
 	if (!OidIsValid(entry->hash_extended_proc))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
@@ -501,7 +451,7 @@ init_array(ElementNode *node, Oid element_type)
 	node->token = TOKEN_ARRAY;
 	node->append = append_array;
 	node->part = make_node(node->state, element_type, node->collation,
-						   like_part(node->like));
+						   node->like ? node->like->part : NULL);
 	node->anonymous = node->part->anonymous;
 	node->array_meta.element_type = element_type;
 	get_typlenbyvalalign(element_type,
@@ -510,10 +460,7 @@ init_array(ElementNode *node, Oid element_type)
 						 &node->array_meta.typalign);
 }
 
-/*
- * Our hash of bounds agrees with the default operator class of their type.  A
- * range type with another operator class may call more bounds equal.
- */
+/* Our hash of bounds agrees only with the default operator class of their type. */
 static void
 check_range_order(TypeCacheEntry *range)
 {
@@ -540,9 +487,8 @@ init_range(ElementNode *node, TypeCacheEntry *range)
 }
 
 /*
- * Multiranges are compared by the bounds of their ranges, even if the range type
- * has an equality of its own.  So their part is always a range; make_node() might
- * choose something else for its type.
+ * Multiranges are compared by the bounds of their ranges, even if the range type has an
+ * equality of its own, for which make_node() would choose something else.
  */
 static void
 init_multirange(ElementNode *node, TypeCacheEntry *range)
@@ -554,9 +500,8 @@ init_multirange(ElementNode *node, TypeCacheEntry *range)
 }
 
 /*
- * A type that is not built in may be of a known kind: enum, range, record and so
- * on.  But if it has an equality of its own, canonical bytes may disagree with
- * that: use its hash function.
+ * A type that is not built in may be an enum, range, record and so on.  But if it has an
+ * equality of its own, canonical bytes may disagree with that: use its hash function.
  */
 static void
 init_by_kind(ElementNode *node)
@@ -614,16 +559,16 @@ adapt_leaf_locally(ElementNode *node)
 		OidIsValid(node->collation) &&
 		!get_collation_isdeterministic(node->collation))
 	{
-		Oid			type = node->type;
+		bool		is_other = node->type == NAMEOID || node->type == BPCHAROID;
+		AppendFunction append = node->append;
 
 		/* the equality of text, so that all these types have one class */
 		node->type = TEXTOID;
 		node->hash = NULL;
 		init_other_locally(node);
-		if (type == NAMEOID)
-			node->append = append_name_as_text;
-		else if (type == BPCHAROID)
-			node->append = append_bpchar_as_text;
+		/* these convert the value, and append it as text */
+		if (is_other)
+			node->append = append;
 	}
 	else if (node->type == JSONBOID && needs_conversion())
 		init_other_locally(node);
@@ -632,8 +577,8 @@ adapt_leaf_locally(ElementNode *node)
 }
 
 /*
- * Make the tree for a type in the current memory context, and return its root.
- * "like" is the node for the values that this type is compared with, or NULL.
+ * Make the tree for a type in the current memory context.  "like" is the node for the
+ * values that this type is compared with, or NULL.
  */
 static ElementNode *
 make_node(ElementState *state, Oid type, Oid collation,
@@ -734,18 +679,19 @@ hash_by_buffer(ElementHasher *hasher, Datum value, uint64 seed)
  * element_hasher_create
  *		Prepare to hash elements of a type
  *
- * "type" is the declared type, as from get_fn_expr_argtype(), and "collation"
- * that of the call (PG_GET_COLLATION()).  Columns of records and bounds of ranges
- * have the collation of their own type.
+ * "type" is the declared type, and "collation" that of the call.  Columns of records and
+ * bounds of ranges have the collation of their own type.
  *
- * The hasher and its memory are in a memory context of their own below "mcxt":
- * delete hasher->mcxt to free it.
+ * The hasher is in a memory context of its own below "mcxt": delete hasher->mcxt to free
+ * it.  "like" is NULL, or another hasher, which outlives this one, of values that these
+ * are compared with.  Then text, also in arrays and records, is hashed by its collation,
+ * and without trailing blanks if its elements are char(n), so that an untyped literal
+ * means the same as in "column = 'ab   '".
  *
- * Hashes of scope ELEMENT_LOCAL are valid only within the database, and always
- * agree with "=" there: an enum's value is its OID, text is not converted, and
- * values with a nondeterministic collation are hashed by their type's own
- * function.  For other values they equal those of ELEMENT_PORTABLE; see
- * element_hasher_is_local().
+ * Hashes of scope ELEMENT_LOCAL are valid only within the database, and always agree
+ * with "=" there: an enum's value is its OID, text is not converted, and values with a
+ * nondeterministic collation are hashed by their type's own function.  Other values have
+ * the hashes of ELEMENT_PORTABLE; see element_hasher_is_local().
  *
  * Errors: ERRCODE_INVALID_PARAMETER_VALUE if the type is not known;
  * ERRCODE_UNDEFINED_FUNCTION if it, or a part of it, cannot be hashed;
@@ -757,23 +703,7 @@ hash_by_buffer(ElementHasher *hasher, Datum value, uint64 seed)
  */
 ElementHasher *
 element_hasher_create(Oid type, Oid collation, ElementScope scope,
-					  MemoryContext mcxt)
-{
-	return element_hasher_create_like(type, collation, scope, NULL, mcxt);
-}
-
-/*
- * element_hasher_create_like
- *		The same for values that are compared with those of another hasher
- *
- * Text, also in arrays and records, is hashed as the elements of "like" are: by
- * their collation, and without trailing blanks if they are char(n).  So an untyped
- * literal means the same as in "column = 'ab   '".  "like" may be NULL; if not, it
- * must outlive the new hasher.
- */
-ElementHasher *
-element_hasher_create_like(Oid type, Oid collation, ElementScope scope,
-						   const ElementHasher *like, MemoryContext mcxt)
+					  const ElementHasher *like, MemoryContext mcxt)
 {
 	MemoryContext own;
 	MemoryContext oldcontext;
@@ -837,12 +767,10 @@ element_hasher_is_local(const ElementHasher *hasher)
  * element_structure
  *		A number that changes when the columns of a composite type do
  *
- * ALTER TYPE and ALTER TABLE may add or drop columns, which changes which values
- * of the type are equal, and their hashes.  Store this number with hashes, and
- * compare it later: if it has changed, the hashes are invalid.
- *
- * 0 if the elements contain no composite type.  Computed from OIDs, as names may
- * change.  For an anonymous record, that of the last element hashed.
+ * Adding or dropping columns changes which values of the type are equal, and their
+ * hashes.  Store this number with hashes: if it has changed later, they are invalid.
+ * 0 if the elements contain no composite type.  For an anonymous record, that of the
+ * last element hashed.
  */
 uint64
 element_structure(const ElementHasher *hasher)

@@ -1,8 +1,6 @@
 /*
  * element.h
- *	  From a value of any type to the 64-bit hash that filters store.
- *
- * See element.c for the rules, and docs/dev/format.md for the bytes.
+ *	  From a value of any type to the 64-bit hash that filters store; see element.c.
  */
 #ifndef BLOOMFILTER_ELEMENT_H
 #define BLOOMFILTER_ELEMENT_H
@@ -23,10 +21,9 @@ typedef enum ElementScope
 /*
  * How to hash the elements of one call site.
  *
- * Read "class" after element_hash(), because it can change: an anonymous record
- * shows its structure only in each value, and a composite type may be altered
- * while the hasher lives.  Before the first anonymous record, or array of them,
- * it is ELEMENT_CLASS_NONE; for other types it is set from the beginning.
+ * Read "class" after element_hash(), which may change it: an anonymous record shows its
+ * structure only in each value, and a composite type may be altered while the hasher
+ * lives.  Before the first anonymous record, or array of them, it is ELEMENT_CLASS_NONE.
  */
 struct ElementHasher
 {
@@ -40,27 +37,18 @@ struct ElementHasher
 
 extern ElementHasher *element_hasher_create(Oid type, Oid collation,
 											ElementScope scope,
+											const ElementHasher *like,
 											MemoryContext mcxt);
 
-/* The same for values to be compared with those of "like" */
-extern ElementHasher *element_hasher_create_like(Oid type, Oid collation,
-												 ElementScope scope,
-												 const ElementHasher *like,
-												 MemoryContext mcxt);
-
-/* Does any of its types have a local hash that differs from the portable one? */
 extern bool element_hasher_is_local(const ElementHasher *hasher);
-
-/* Changes when ALTER TYPE changes the elements' hashes; 0 if it cannot */
 extern uint64 element_structure(const ElementHasher *hasher);
 
 /*
  * element_hash
- *		Hash one element
+ *		Hash one element, and set hasher->class
  *
- * "value" is not NULL, of the hasher's type, and may be toasted.  Sets
- * hasher->class.  Errors: see element_hasher_create(); also those of the
- * type's own hash function.
+ * "value" is not NULL, of the hasher's type, and may be toasted.  Errors: those of
+ * element_hasher_create() and of the type's own hash function.
  */
 static inline uint64
 element_hash(ElementHasher *hasher, Datum value, uint64 seed)

@@ -1,8 +1,6 @@
 /*
  * node.h
- *	  The tree that mirrors the type of an element.
- *
- * Only for the files of element/; element.c explains it.
+ *	  The tree that mirrors the type of an element.  Only for element/; see element.c.
  */
 #ifndef BLOOMFILTER_ELEMENT_NODE_H
 #define BLOOMFILTER_ELEMENT_NODE_H
@@ -74,11 +72,11 @@ struct ElementNode
 	RecordLayout *layout;		/* the last one seen */
 	bool		seen;			/* false: the last value was NULL or missing */
 
-	/* See element_hasher_create_like() */
+	/* For a hasher made like another */
 	bool		is_text;		/* or varchar, or char(n) */
 	bool		blank_padded;	/* char(n) */
 	AppendFunction append_text; /* of a literal */
-	const ElementNode *like;	/* see element_hasher_create_like(), or NULL */
+	const ElementNode *like;	/* the other's node, or NULL */
 };
 
 /* The columns of a record */

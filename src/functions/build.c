@@ -4,9 +4,8 @@
  *	  and the like.
  *
  * These functions change an argument in place only if it is a read/write expanded
- * object: passing that, the caller has given it up.  They copy any other.  If the
- * elements to add are in the filter already, they return the argument itself, which
- * neither copies it nor, in an UPDATE, writes it again.
+ * object, which the caller has given up.  If the elements to add are in the filter
+ * already, they return the argument itself, so that an UPDATE need not write it again.
  */
 #include "lookup.h"
 #include "value/combine.h"
@@ -14,30 +13,24 @@
 #include "access/htup_details.h"
 #include "filter/classic.h"
 #include "funcapi.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/tuplestore.h"
 
-/*
- * What a caller requests by a capacity, an error rate and a growth.  Errors:
- * ERRCODE_INVALID_PARAMETER_VALUE if one is out of range.
- */
+/* The first three arguments: ERRCODE_INVALID_PARAMETER_VALUE if one is out of range */
 static FilterParams
 get_request(FunctionCallInfo fcinfo, FilterKind kind)
 {
-	int64		capacity = PG_GETARG_INT64(0);
-	double		error_rate = PG_GETARG_FLOAT8(1);
 	int32		growth = PG_GETARG_INT32(2);
 	FilterParams params = {
-		.capacity = capacity,
-		.error_rate = error_rate,
+		.capacity = PG_GETARG_INT64(0),
+		.error_rate = PG_GETARG_FLOAT8(1),
 		.growth = growth,
 		.kind = kind
 	};
 
-	check_capacity(capacity);
-	check_error_rate(error_rate);
+	check_capacity(PG_GETARG_INT64(0));
+	check_error_rate(params.error_rate);
 	if (growth < 0 || growth > IMAGE_MAX_GROWTH)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -50,9 +43,8 @@ get_request(FunctionCallInfo fcinfo, FilterKind kind)
 
 /*
  * The class of elements of a type, or ELEMENT_CLASS_NONE if that is InvalidOid: then
- * the first element decides.  Errors: those of element_hasher_create();
- * ERRCODE_UNDEFINED_OBJECT; ERRCODE_INVALID_PARAMETER_VALUE if such elements may be
- * of any class.
+ * the first element decides.  Errors: ERRCODE_UNDEFINED_OBJECT;
+ * ERRCODE_INVALID_PARAMETER_VALUE for a pseudo-type; those of element_hasher_create().
  */
 static ElementClass
 class_of_type(Oid type)
@@ -78,13 +70,17 @@ class_of_type(Oid type)
 			break;
 	}
 	hasher = element_hasher_create(type, get_typcollation(type),
-								   ELEMENT_PORTABLE, CurrentMemoryContext);
+								   ELEMENT_PORTABLE, NULL, CurrentMemoryContext);
 	class = hasher->class;
 	Assert(class != ELEMENT_CLASS_NONE);
 	MemoryContextDelete(hasher->mcxt);
 	return class;
 }
 
+/*
+ * bloom_create(capacity bigint, error_rate float8, growth int, seed bigint,
+ * counting boolean, element_type regtype); cuckoo_create has no "counting"
+ */
 static Datum
 create(FunctionCallInfo fcinfo, FilterKind kind)
 {
@@ -98,10 +94,6 @@ create(FunctionCallInfo fcinfo, FilterKind kind)
 	PG_RETURN_POINTER(value_make(&params));
 }
 
-/*
- * bloom_create(capacity bigint, error_rate float8, growth int, seed bigint,
- * counting boolean, element_type regtype)
- */
 SQL_FUNCTIONS(create, create)
 
 /* Columns of bloom_size and cuckoo_size, in the order of their OUT parameters */
@@ -113,7 +105,10 @@ enum
 	SIZE_COLUMNS
 };
 
-/* What create() would make, planned alone */
+/*
+ * bloom_size(capacity bigint, error_rate float8, growth int, counting boolean): what
+ * create() would make
+ */
 static Datum
 size(FunctionCallInfo fcinfo, FilterKind kind)
 {
@@ -136,7 +131,6 @@ size(FunctionCallInfo fcinfo, FilterKind kind)
 													  values, nulls)));
 }
 
-/* bloom_size(capacity bigint, error_rate float8, growth int, counting boolean) */
 SQL_FUNCTIONS(size, size)
 
 /* Columns of bloom_shards and cuckoo_shards */
@@ -147,7 +141,10 @@ enum
 	SHARDS_COLUMNS
 };
 
-/* As many small filters, of the same size, as a set needs */
+/*
+ * bloom_shards(capacity bigint, error_rate float8, growth int, seed bigint,
+ * element_type regtype): as many small filters, of the same size, as a set needs
+ */
 static Datum
 shards(FunctionCallInfo fcinfo, FilterKind kind)
 {
@@ -177,10 +174,6 @@ shards(FunctionCallInfo fcinfo, FilterKind kind)
 	PG_RETURN_NULL();
 }
 
-/*
- * bloom_shards(capacity bigint, error_rate float8, growth int, seed bigint,
- * element_type regtype)
- */
 SQL_FUNCTIONS(shards, shards)
 
 /* bloom_create_bits(bits bigint, hashes int, seed bigint, element_type regtype) */
@@ -199,9 +192,8 @@ SQL_FUNCTION(bloomfilter_create_bits)
 }
 
 /*
- * Does a filter that was opened for probing contain all of these hashes?  Begins with
- * few, as most filters lack one of the first; a stored one is read by slices as long
- * as that is cheaper.
+ * Does a filter contain all of these hashes?  Begins with few, as most filters lack one
+ * of the first; a stored one is read by slices as long as that is cheaper.
  */
 static bool
 contains_all(StoredUser *user, FilterReader *reader, const uint64 *hashes,
@@ -237,25 +229,6 @@ contains_all(StoredUser *user, FilterReader *reader, const uint64 *hashes,
 	return true;
 }
 
-/* Add hashes to a filter of our own. */
-static Datum
-add_hashes(Datum filter, Lookup *lookup, const uint64 *hashes, uint64 count,
-		   bool unique)
-{
-	FilterReader *reader = &lookup->reader;
-	FilterWriter writer;
-
-	lookup_reopen(lookup);
-	if (count == 0 ||
-		((unique || !filter_is_multiset(reader->image)) &&
-		 contains_all(&lookup->site->user, reader, hashes, count)))
-		return filter;
-
-	reader_open_writer(reader, filter, &writer);
-	writer_add_hashes(&writer, lookup->class, hashes, count, unique);
-	return writer_close(&writer);
-}
-
 /* Add the elements that were collected to a filter of another system. */
 static Datum
 add_foreign(Datum filter, Lookup *lookup)
@@ -276,16 +249,27 @@ add_foreign(Datum filter, Lookup *lookup)
 }
 
 /*
- * Add to a filter the elements that were hashed, as far as it lacks one of them.  With
+ * Add the elements that were hashed, unless the filter contains all of them.  With
  * "unique", a cuckoo filter skips elements that it seems to contain.
  */
 static Datum
 add_hashed(Datum filter, Lookup *lookup, const uint64 *hashes, uint64 count,
 		   bool unique)
 {
+	FilterReader *reader = &lookup->reader;
+	FilterWriter writer;
+
 	if (lookup->foreign)
 		return add_foreign(filter, lookup);
-	return add_hashes(filter, lookup, hashes, count, unique);
+	lookup_reopen(lookup);
+	if (count == 0 ||
+		((unique || !filter_is_multiset(reader->image)) &&
+		 contains_all(&lookup->site->user, reader, hashes, count)))
+		return filter;
+
+	reader_open_writer(reader, filter, &writer);
+	writer_add_hashes(&writer, lookup->class, hashes, count, unique);
+	return writer_close(&writer);
 }
 
 static Datum
@@ -370,10 +354,7 @@ SQL_FUNCTION(bloomfilter_intersection)
 	return combine(fcinfo, writer_intersect);
 }
 
-/*
- * bloom_clear(bloom), and cuckoo_clear: the filter as it was created, but for the
- * class of its elements, which it keeps
- */
+/* bloom_clear(bloom), and cuckoo_clear: as it was created, with the class it has now */
 SQL_FUNCTION(bloomfilter_clear)
 {
 	const uint8 *image = value_image(PG_GETARG_DATUM(0));
@@ -383,7 +364,7 @@ SQL_FUNCTION(bloomfilter_clear)
 	image_get_params(image, &params);
 	if (!image_has_layers(image))
 		PG_RETURN_POINTER(value_make_bare(image_layout(image), &params));
-	/* not larger than it is, so bloomfilter.max_filter_size does not matter */
+	/* no larger than it is: needs no check_size() */
 	check_status(filter_plan_again(image, &plan), image);
 	PG_RETURN_POINTER(value_make_planned(&params, &plan));
 }

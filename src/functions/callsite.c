@@ -14,9 +14,9 @@
 #include "utils/lsyscache.h"
 
 /*
- * A filter as an element is almost certainly a mistake, such as bloom_agg() for
- * bloom_union_agg(), that would go unnoticed.  So is a hashed element, which would
- * be hashed again: the only one of these types with a fixed length.
+ * A filter as an element is almost certainly a mistake that would go unnoticed, such as
+ * bloom_agg() for bloom_union_agg().  So is a hashed element, which would be hashed
+ * again: of these types, the only one with a fixed length.
  */
 static void
 refuse_own_type(Oid function, Oid element_type)
@@ -48,14 +48,10 @@ refuse_own_type(Oid function, Oid element_type)
 
 /*
  * call_site_element_type
- *		The type of a call's elements
- *
- * That is the declared type of argument number element_arg or, if is_array, of
- * that array's elements.
+ *		The declared type of a call's elements, as for call_site()
  *
  * Errors: ERRCODE_INVALID_PARAMETER_VALUE if the call has no type information;
- * ERRCODE_DATATYPE_MISMATCH if the argument is no array, or the elements are
- * filters.
+ * ERRCODE_DATATYPE_MISMATCH if the argument is no array, or the elements are filters.
  */
 Oid
 call_site_element_type(FmgrInfo *flinfo, int element_arg, bool is_array)
@@ -93,7 +89,8 @@ call_site_make(FmgrInfo *flinfo, int element_arg, bool is_array,
 
 	site->user.mcxt = flinfo->fn_mcxt;
 	site->hasher = element_hasher_create(type, collation,
-										 ELEMENT_PORTABLE, flinfo->fn_mcxt);
+										 ELEMENT_PORTABLE, NULL,
+										 flinfo->fn_mcxt);
 	element_type_init(&site->type, type);
 	flinfo->fn_extra = site;
 	return site;
@@ -109,11 +106,9 @@ element_type_init(ElementType *type, Oid oid)
 
 /*
  * array_elements
- *		Take an array apart
+ *		Take an array apart: bring the elements that are not NULL together
  *
- * The elements that are not NULL are brought together; "nulls" tells where in
- * the array the others are.  All is in the current memory context, and
- * by-reference elements point into "array".
+ * All is in the current memory context; by-reference elements point into "array".
  */
 void
 array_elements(ArrayType *array, const ElementType *type,
@@ -135,9 +130,8 @@ array_elements(ArrayType *array, const ElementType *type,
  * spread_answers
  *		Move results from the elements that are not NULL to all elements
  *
- * On entry, the first "probed" values of answers->found are the results for the
- * elements that are not NULL, in order; on return, found[i] is that of element i,
- * and false for a NULL.  "found" has room for answers->length.
+ * On entry, the first "probed" values of answers->found are the results for the elements
+ * that are not NULL, in order; on return, found[i] is that of element i, false for NULL.
  */
 void
 spread_answers(ArrayAnswers *answers, int probed)
@@ -151,9 +145,8 @@ spread_answers(ArrayAnswers *answers, int probed)
  * find_answer
  *		The result of a function ..._any ("wanted" is true) or ..._all (false)
  *
- * "wanted" if an element has this result; otherwise NULL if an element is NULL,
- * because its result might be; otherwise not "wanted".  This is how ANY and ALL
- * work in SQL.
+ * As ANY and ALL in SQL: "wanted" if an element has this result; otherwise NULL if an
+ * element is NULL; otherwise not "wanted".
  */
 Datum
 find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers, bool wanted)

@@ -29,10 +29,7 @@ typedef struct CallSite
 	ForeignElements *foreign;	/* NULL before a filter of another system */
 } CallSite;
 
-/*
- * A value of the type hashed_element: all that a filter needs to know of an
- * element.  Its length is in the SQL script.
- */
+/* A value of the type hashed_element; its length is in the SQL script */
 typedef struct HashedElement
 {
 	uint64		hash;
@@ -70,10 +67,9 @@ extern CallSite *call_site_make(FmgrInfo *flinfo, int element_arg,
  * call_site
  *		The state of this call; made at the first row
  *
- * element_arg is the number of the argument that holds the element or, if
- * is_array, an array of elements: its type decides how elements are hashed.
- * Lives as long as flinfo->fn_mcxt.  Errors: those of call_site_element_type()
- * and element_hasher_create().
+ * element_arg is the number of the argument that holds the element or, if is_array, an
+ * array of elements.  Lives as long as flinfo->fn_mcxt.  Errors: those of
+ * call_site_element_type() and element_hasher_create().
  */
 static inline CallSite *
 call_site(FunctionCallInfo fcinfo, int element_arg, bool is_array)
@@ -95,9 +91,8 @@ extern Datum each_answer(ArrayType *elements, const ArrayAnswers *answers);
  * array_elements_hash
  *		Hash the elements of an array that are not NULL
  *
- * Writes elements->count hashes, each as hash(arg, element) returns it: that
- * function also checks the element's class.  Inline, so that calling it through
- * the pointer costs nothing.
+ * Writes elements->count hashes, as hash(arg, element) returns them.  Inline, so that
+ * calling through the pointer costs nothing.
  */
 static pg_attribute_always_inline void
 array_elements_hash(const ArrayElements *elements,
@@ -112,10 +107,7 @@ array_elements_hash(const ArrayElements *elements,
 	}
 }
 
-/*
- * call_site_foreign
- *		Begin to collect the elements of this call, for a filter of another system
- */
+/* Begin to collect the elements of this call, for a filter of another system. */
 static inline ForeignElements *
 call_site_foreign(CallSite *site, const uint8 *image)
 {

@@ -2,10 +2,9 @@
  * contains.c
  *	  Probing a filter: bloom_contains and the like.
  *
- * "False" is certain; an absent element gives "true" with the probability that
- * is the filter's error rate.  A filter without elements returns false for
- * elements of any class.  A filter with elements raises an error for an element
- * of another class, because their hashes cannot be compared.
+ * "False" is certain; an absent element gives "true" with the probability that is the
+ * filter's error rate.  An element of another class than the filter's is an error,
+ * because their hashes cannot be compared; a filter without elements has no class.
  */
 #include "lookup.h"
 

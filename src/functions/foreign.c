@@ -8,18 +8,14 @@
 #include "value/value.h"
 
 #include "filter/foreign/foreign.h"
-#include "miscadmin.h"
 #include "utils/builtins.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 /* Between the name of a format and the one of its versions */
 #define VERSION_MARK	':'
 
 /*
- * Is "format" a name of the entry: its own, or that of all its versions?  But
- * whether a string has Guava's old or new hashing, it does not tell.
+ * Is "format" a name of the entry: its own, or that of all its versions?  A string of
+ * bits shows no version.
  */
 static bool
 names_format(const char *format, const ForeignFormat *entry)
@@ -31,10 +27,7 @@ names_format(const char *format, const ForeignFormat *entry)
 		 (entry->name[length] == VERSION_MARK && !entry->needs_shape));
 }
 
-/*
- * The format of exactly that name.  Errors: ERRCODE_INVALID_PARAMETER_VALUE if
- * there is none.
- */
+/* The format of exactly that name, or ERRCODE_INVALID_PARAMETER_VALUE */
 static const ForeignFormat *
 find_format(const char *format)
 {
@@ -75,10 +68,7 @@ parse_numeric(const char *element, ForeignType *type)
 		type->scale >= 0 && type->scale <= type->precision;
 }
 
-/*
- * The form of elements of that name.  Errors: ERRCODE_INVALID_PARAMETER_VALUE if the
- * format does not define it.
- */
+/* The form of elements of that name, or ERRCODE_INVALID_PARAMETER_VALUE */
 static ForeignType
 find_form(const ForeignFormat *format, const char *element)
 {
@@ -105,10 +95,7 @@ find_form(const ForeignFormat *format, const char *element)
 			 errhint("Forms of this format are %s.", names.data)));
 }
 
-/*
- * The numbers of bits and hashes that a format does not tell.  Errors:
- * ERRCODE_INVALID_PARAMETER_VALUE.
- */
+/* The numbers of bits and hashes, for a format that does not record them */
 static void
 get_shape(FunctionCallInfo fcinfo, ForeignSource *source)
 {
@@ -119,7 +106,7 @@ get_shape(FunctionCallInfo fcinfo, ForeignSource *source)
 		if (!PG_ARGISNULL(3) || !PG_ARGISNULL(4))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("filters of format %s tell their numbers of bits and hashes",
+					 errmsg("format %s records the number of bits and hashes",
 							name),
 					 errhint("Omit the arguments bits and hashes.")));
 		return;
@@ -127,7 +114,7 @@ get_shape(FunctionCallInfo fcinfo, ForeignSource *source)
 	if (PG_ARGISNULL(3) || PG_ARGISNULL(4))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("filters of format %s do not tell their numbers of bits and hashes",
+				 errmsg("format %s does not record the number of bits and hashes",
 						name),
 				 errhint("Pass those that the filter was written with, as arguments bits and hashes.")));
 	source->bits = PG_GETARG_INT64(3);
@@ -136,11 +123,7 @@ get_shape(FunctionCallInfo fcinfo, ForeignSource *source)
 	check_number("number of hashes", PG_GETARG_INT32(4), 1, FOREIGN_MAX_HASHES);
 }
 
-/*
- * bloom_import(bytes bytea, format text, element text, bits bigint, hashes int)
- *
- * Errors: ERRCODE_INVALID_BINARY_REPRESENTATION, naming the field that is wrong.
- */
+/* bloom_import(bytes bytea, format text, element text, bits bigint, hashes int) */
 SQL_FUNCTION(bloomfilter_import)
 {
 	bytea	   *bytes;
@@ -203,10 +186,10 @@ SQL_FUNCTION(bloomfilter_export)
 	if (!image_is_foreign(image) || !foreign_type(image_class(image), &type))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("filter is not one of another system"),
+				 errmsg("filter was not created by bloom_import() or bloom_create_foreign()"),
 				 errdetail("Its layout is %s.",
 						   filter_layout_name(image_layout(image))),
-				 errhint("Make a filter by bloom_create_foreign(), and add the elements to it.")));
+				 errhint("Create a filter with bloom_create_foreign(), and add the elements to it.")));
 	if (!names_format(format, type.format))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -229,18 +212,16 @@ SQL_FUNCTION(bloomfilter_create_foreign)
 		find_format(text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	ForeignType type =
 		find_form(format, text_to_cstring(PG_GETARG_TEXT_PP(1)));
-	int64		capacity = PG_GETARG_INT64(2);
-	double		error_rate = PG_GETARG_FLOAT8(3);
 	FilterParams params = {
-		.capacity = capacity,
-		.error_rate = error_rate,
+		.capacity = PG_GETARG_INT64(2),
+		.error_rate = PG_GETARG_FLOAT8(3),
 		.kind = FILTER_BLOOM,
 		.class = foreign_class(&type)
 	};
 	FilterPlan	plan;
 
-	check_capacity(capacity);
-	check_error_rate(error_rate);
+	check_capacity(PG_GETARG_INT64(2));
+	check_error_rate(params.error_rate);
 	check_plan(foreign_plan(format, &params, &plan), &plan, NULL);
 	PG_RETURN_POINTER(value_make_planned(&params, &plan));
 }

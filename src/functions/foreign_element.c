@@ -2,26 +2,23 @@
  * foreign_element.c
  *	  From values to the bytes that another system has for them.
  *
- * The form of a filter's elements (filter/foreign/formats.h) says which bytes the
- * other system hashes: int4 and int8 of the same number are not the same there.  We
- * take values of any type that may be equal to one of that form.
+ * The form of a filter's elements (filter/foreign/formats.h) says which bytes the other
+ * system hashes: int4 and int8 of the same number differ there.  We take values of any
+ * type that may be equal to one of that form.
  *
- * Where "=" of PostgreSQL is wider than the other system's bytes, a value has
- * several hashes, and the filter is probed for each: 0 and -0, the NaNs, a char(n)
- * without its trailing blanks and with all of them (each number between would be
- * one more false positive, and no system is known to write them).  A value that no element of the form can
- * equal has none, and is certainly absent.  To be added, a value has the one hash
- * that the other system would give it.
+ * To be added, a value has the one hash that the other system would give it.  To be
+ * looked up, it may have several, where PostgreSQL's "=" is wider than the other system's
+ * bytes: 0 and -0, the NaNs, a char(n) without its trailing blanks and with all of them
+ * (each number between would be one more false positive, and no system is known to write
+ * them).  A value that no element of the form can equal has none, and is certainly absent.
  *
- * DataSketches never adds an empty string, so that the filter cannot tell whether
- * it was among the elements: we answer "perhaps".
+ * DataSketches never adds an empty string: whether it is an element, we answer "perhaps".
  */
 #include "foreign_element.h"
 
 #include "catalog/pg_type.h"
 #include "common/int.h"
-#include "mb/pg_wchar.h"
-#include "miscadmin.h"
+#include "element/canonical.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/lsyscache.h"
@@ -31,9 +28,8 @@
 
 #include <math.h>
 
-/* Elements that there is room for at first */
+/* Room for elements at first, and the most that is kept for the next call */
 #define FIRST_ROOM			64
-/* What is kept for the next call */
 #define ROOM_KEPT			16384
 
 /* NaN as Java writes it; with the sign, as arithmetic on x86 makes it */
@@ -95,7 +91,7 @@ type_fits(Oid type, ForeignForm form)
 	return false;
 }
 
-/* Have room for so many hashes, and elements. */
+/* Resize the arrays to "room" entries. */
 static void
 set_room(ForeignElements *elements, uint64 room)
 {
@@ -105,31 +101,13 @@ set_room(ForeignElements *elements, uint64 room)
 	elements->perhaps = repalloc_huge(elements->perhaps, room * sizeof(bool));
 }
 
-/* Make room for one more. */
-static void
-enlarge(ForeignElements *elements)
-{
-	set_room(elements, 2 * elements->room);
-}
-
-/*
- * Are strings of this database UTF-8, or taken for it?  Where the encoding is
- * SQL_ASCII, they are whatever bytes they are, as in our own filters.
- */
-static inline bool
-is_utf8_here(void)
-{
-	return GetDatabaseEncoding() == PG_UTF8 ||
-		GetDatabaseEncoding() == PG_SQL_ASCII;
-}
-
 /*
  * foreign_elements
  *		Begin to collect the elements of a call, for the filter with this image
  *
- * "type" is that of the values, no domain.  *kept is NULL at first, and is kept for
- * the next call, in "mcxt".  Reads the header of the image only.  Errors:
- * ERRCODE_DATATYPE_MISMATCH unless such values can be elements.
+ * "type" is that of the values, no domain.  *kept, NULL at first, is kept for the next
+ * call, in "mcxt".  Reads only the header.  Errors: ERRCODE_DATATYPE_MISMATCH unless such
+ * values can be elements.
  */
 ForeignElements *
 foreign_elements(ForeignElements **kept, const uint8 *image, Oid type,
@@ -166,7 +144,7 @@ foreign_elements(ForeignElements **kept, const uint8 *image, Oid type,
 			(elements->type.form == FORM_TEXT &&
 			 !elements->type.format->no_empty_text &&
 			 (type == TEXTOID || type == VARCHAROID) &&
-			 is_utf8_here());
+			 !needs_conversion());
 	}
 	/* one huge array should not hold memory until the end of the query */
 	if (elements->room > ROOM_KEPT)
@@ -183,21 +161,18 @@ static void
 push(ForeignElements *elements, const void *bytes, Size length)
 {
 	if (elements->count == elements->room)
-		enlarge(elements);
+		set_room(elements, 2 * elements->room);
 	elements->owners[elements->count] = elements->elements;
 	elements->hashes[elements->count++] =
 		elements->type.format->hash(elements->seed, bytes, length);
 }
 
 /* ----------------------------------------------------------------
- *		Text and bytes
+ *		Functions that push hashes; false if no element of the form equals the value
  * ----------------------------------------------------------------
  */
 
-/*
- * The same string in UTF-16, little-endian.  Returns false if it is not UTF-8,
- * which it may not be in a database of encoding SQL_ASCII.
- */
+/* The same string in UTF-16, little-endian; in SQL_ASCII it may be no UTF-8. */
 static bool
 push_utf16(ForeignElements *elements, const char *utf8, int length)
 {
@@ -228,7 +203,7 @@ push_utf16(ForeignElements *elements, const char *utf8, int length)
 	return true;
 }
 
-/* A string in UTF-8.  Returns false if no element can be that. */
+/* A string in UTF-8 */
 static bool
 push_string(ForeignElements *elements, const char *utf8, int length)
 {
@@ -243,7 +218,6 @@ push_string(ForeignElements *elements, const char *utf8, int length)
 	return true;
 }
 
-/* Returns false if the string has no bytes in UTF-16. */
 static bool
 push_text(ForeignElements *elements, Datum value, bool all)
 {
@@ -266,7 +240,7 @@ push_text(ForeignElements *elements, Datum value, bool all)
 		length = VARSIZE_ANY_EXHDR(detoasted);
 	}
 	utf8 = string;
-	if (!is_utf8_here())
+	if (needs_conversion())
 	{
 		utf8 = pg_server_to_any(string, length, PG_UTF8);
 		if (utf8 != string)
@@ -280,8 +254,8 @@ push_text(ForeignElements *elements, Datum value, bool all)
 		fits |= push_string(elements, utf8, length);
 	if (utf8 != string)
 		pfree(unconstify(char *, utf8));
-	if (detoasted && (Pointer) detoasted != DatumGetPointer(value))
-		pfree(detoasted);
+	if (detoasted)
+		free_copy(detoasted, value);
 	return fits;
 }
 
@@ -291,14 +265,8 @@ push_varlena(ForeignElements *elements, Datum value)
 	struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
 
 	push(elements, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
-	if ((Pointer) bytes != DatumGetPointer(value))
-		pfree(bytes);
+	free_copy(bytes, value);
 }
-
-/* ----------------------------------------------------------------
- *		Numbers and times
- * ----------------------------------------------------------------
- */
 
 /* The lower bytes of a number, little-endian */
 static void
@@ -310,10 +278,7 @@ push_number(ForeignElements *elements, uint64 number, Size length)
 	push(elements, bytes, length);
 }
 
-/*
- * An integer, as the other system has those of this form.  Returns false if it is
- * out of range.
- */
+/* An integer, as the other system has those of this form */
 static bool
 push_integer(ForeignElements *elements, int64 number)
 {
@@ -331,7 +296,6 @@ push_integer(ForeignElements *elements, int64 number)
 	return true;
 }
 
-/* Returns false if the form is float4, which has no such number. */
 static bool
 push_float(ForeignElements *elements, float8 number, bool all)
 {
@@ -380,7 +344,7 @@ push_date(ForeignElements *elements, DateADT date)
 	push_number(elements, (uint32) days, sizeof(days));
 }
 
-/* Microseconds since 1970.  Returns false if there are too many. */
+/* Microseconds since 1970 */
 static bool
 push_timestamp(ForeignElements *elements, Timestamp timestamp)
 {
@@ -397,8 +361,8 @@ push_timestamp(ForeignElements *elements, Timestamp timestamp)
 }
 
 /*
- * A decimal number times 10 to the power of the scale, in two's complement.
- * Returns false if it is none, or has more digits than the precision.
+ * A decimal number times 10 to the power of the scale, in two's complement.  Returns
+ * false if it is no number, or has more digits than the precision.
  */
 static bool
 unscaled(const char *decimal, const ForeignType *type, unsigned __int128 * number)
@@ -446,11 +410,10 @@ decimal_bytes(int precision)
 }
 
 /*
- * A decimal: an integer up to some precision; beyond it Spark hashes the fewest
- * bytes that hold the number.  Parquet lets writers choose: an integer, as DuckDB
- * and Spark do up to 18 digits, or as many bytes as the precision needs, as Arrow
- * always does; and DuckDB has 16 beyond 18 digits.  To add, we do as Spark, and
- * look up what others do, too.  Returns false if it is out of range.
+ * A decimal: an integer up to some precision; beyond it Spark hashes the fewest bytes
+ * that hold the number.  Parquet lets writers choose: an integer, as DuckDB and Spark do
+ * up to 18 digits, or as many bytes as the precision needs, as Arrow always does; and
+ * DuckDB has 16 beyond 18 digits.  To add, we do as Spark; we look up what others do, too.
  */
 static bool
 push_numeric(ForeignElements *elements, Datum value, bool all)
@@ -465,8 +428,7 @@ push_numeric(ForeignElements *elements, Datum value, bool all)
 	int			first = parquet ? NUMERIC_BYTES - decimal_bytes(precision) : 0;
 
 	pfree(decimal);
-	if ((Pointer) number != DatumGetPointer(value))
-		pfree(number);
+	free_copy(number, value);
 	if (!fits)
 		return false;
 	for (int i = 0; i < NUMERIC_BYTES; i++)
@@ -496,15 +458,7 @@ push_numeric(ForeignElements *elements, Datum value, bool all)
 	return true;
 }
 
-/* ----------------------------------------------------------------
- *		Elements
- * ----------------------------------------------------------------
- */
-
-/*
- * Push the hashes of a value: all that an equal element may have, or the one by
- * which to add it.  Returns false if no element equals it.
- */
+/* The hashes of a value: all that an equal element may have, or the one to add */
 static bool
 push_value(ForeignElements *elements, Datum value, bool all)
 {
@@ -551,7 +505,7 @@ next_element(ForeignElements *elements, Datum value, bool all)
 	bool		fits;
 
 	if (elements->elements == elements->room)
-		enlarge(elements);
+		set_room(elements, 2 * elements->room);
 	elements->perhaps[elements->elements] = false;
 	fits = push_value(elements, value, all);
 	elements->single &= elements->count == before + 1 &&
@@ -560,10 +514,7 @@ next_element(ForeignElements *elements, Datum value, bool all)
 	return fits;
 }
 
-/*
- * foreign_elements_fit
- *		Can values of this type, no domain, be elements of the filter with this image?
- */
+/* Can values of this type, no domain, be elements of the filter with this image? */
 bool
 foreign_elements_fit(const uint8 *image, Oid type)
 {
@@ -573,10 +524,7 @@ foreign_elements_fit(const uint8 *image, Oid type)
 		type_fits(type, of_filter.form);
 }
 
-/*
- * foreign_elements_probe
- *		Hash one more value, not NULL, to look it up
- */
+/* Hash one more value, not NULL, to look it up. */
 void
 foreign_elements_probe(ForeignElements *elements, Datum value)
 {
@@ -591,11 +539,8 @@ foreign_elements_probe(ForeignElements *elements, Datum value)
 }
 
 /*
- * foreign_elements_add
- *		Hash one more value, not NULL, to add it
- *
- * Errors: ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE if no element of the filter's form
- * equals it.
+ * Hash one more value, not NULL, to add it.  Errors: ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE
+ * if no element of the filter's form equals it.
  */
 void
 foreign_elements_add(ForeignElements *elements, Datum value)
@@ -613,12 +558,7 @@ foreign_elements_add(ForeignElements *elements, Datum value)
 					foreign_form_name(&elements->type))));
 }
 
-/*
- * foreign_elements_find
- *		Look up all values in the filter: found[i] is the result for number i
- *
- * "reader" is of the filter that they were hashed for.
- */
+/* Look up all values in the filter that they were hashed for: found[i] for number i */
 void
 foreign_elements_find(ForeignElements *elements, FilterReader *reader,
 					  bool *found)

@@ -4,10 +4,9 @@
  *	  distributed among several filters; bloom_element and its type,
  *	  hashed_element.
  *
- * A hashed_element is an element that has been hashed already.  It is of one type
- * whatever the element's type was, so that an aggregate of it has no polymorphic
- * arguments.  Its external form is its three numbers, little-endian: the hash, the
- * class and the seed.  Text is their hexadecimal digits.
+ * A hashed_element is of one type whatever the element's type was, so that an aggregate
+ * of it has no polymorphic arguments.  Its external form is its three numbers,
+ * little-endian: the hash, the class and the seed; text is their hexadecimal digits.
  */
 #include "callsite.h"
 #include "filter/bytes.h"
@@ -28,9 +27,8 @@ enum
 #define HEX_DIGITS			2
 
 /*
- * The seed of the hash that chooses a shard.  It must differ from the filters'
- * seed, or each shard's filter would use only some of its blocks.  So it is
- * neither 0, the default, nor a number that users are likely to choose.
+ * The seed of the hash that chooses a shard: unlikely to be the filters' seed, with
+ * which each shard's filter would use only some of its blocks
  */
 #define SHARD_SEED		UINT64CONST(0x7368617264736565)
 

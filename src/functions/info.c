@@ -33,17 +33,14 @@ enum
 	INFO_COLUMNS
 };
 
-/*
- * Estimated number of elements.  For a filter whose bits are all set, or for a
- * forged one, the estimate may be too large for a bigint: it is limited.
- */
+/* Estimated number of elements, limited: with all bits set, it may exceed a bigint */
 static int64
 estimated_elements(const uint8 *image)
 {
 	return (int64) fmin(rint(filter_cardinality(image)), MOST_ELEMENTS);
 }
 
-/* bloom_info(bloom), and cuckoo_info: one row; fields that do not apply are NULL */
+/* bloom_info(bloom), and cuckoo_info: one row; columns that do not apply are NULL */
 SQL_FUNCTION(bloomfilter_info)
 {
 	const uint8 *image = value_image(PG_GETARG_DATUM(0));
@@ -63,8 +60,7 @@ SQL_FUNCTION(bloomfilter_info)
 		CStringGetTextDatum(filter_layout_name(image_layout(image)));
 	if (image_is_foreign(image) && foreign_type(image_class(image), &foreign))
 	{
-		values[INFO_LAYOUT] =
-			CStringGetTextDatum(foreign.format->name);
+		values[INFO_LAYOUT] = CStringGetTextDatum(foreign.format->name);
 		values[INFO_ELEMENT_CLASS] =
 			CStringGetTextDatum(foreign_form_name(&foreign));
 	}
@@ -85,8 +81,7 @@ SQL_FUNCTION(bloomfilter_info)
 		FilterLayer first;
 
 		image_get_layer(image, 0, &first);
-		values[INFO_HASHES] =
-			Int32GetDatum(layer_picks(&first));
+		values[INFO_HASHES] = Int32GetDatum(layer_picks(&first));
 	}
 	else
 		nulls[INFO_HASHES] = true;
@@ -107,21 +102,14 @@ SQL_FUNCTION(bloomfilter_info)
 													  values, nulls)));
 }
 
-/*
- * bloom_cardinality(bloom): estimated number of distinct elements;
- * cuckoo_cardinality(cuckoo): number of additions less removals
- */
+/* bloom_cardinality(bloom), and cuckoo_cardinality: additions less removals */
 SQL_FUNCTION(bloomfilter_cardinality)
 {
-	const uint8 *image = value_image(PG_GETARG_DATUM(0));
-
-	PG_RETURN_INT64(estimated_elements(image));
+	PG_RETURN_INT64(estimated_elements(value_image(PG_GETARG_DATUM(0))));
 }
 
 /* bloom_error_rate(bloom): estimated false-positive rate, from 0 to 1 */
 SQL_FUNCTION(bloomfilter_error_rate)
 {
-	const uint8 *image = value_image(PG_GETARG_DATUM(0));
-
-	PG_RETURN_FLOAT8(filter_estimated_error_rate(image));
+	PG_RETURN_FLOAT8(filter_estimated_error_rate(value_image(PG_GETARG_DATUM(0))));
 }

@@ -2,13 +2,11 @@
  * io.c
  *	  Input and output of filters; equality, order and hash of whole filters.
  *
- * The external forms of a filter are the bytes of its image (filter/image.h) and
- * a checksum behind them: XXH3 of these bytes, 64 bits, little-endian.  Binary
- * format and bytea are these bytes, text is their base64.  Every input function
- * verifies the checksum and validates with image_check().  A stored value has no
- * checksum: that is what data_checksums are for, and a field for it would be an
- * eighth of a small filter.  Two values are equal if their images are equal,
- * and ordered by these.
+ * The external forms of a filter are the bytes of its image (filter/image.h) and a
+ * checksum behind them: XXH3 of these bytes, 64 bits, little-endian.  Binary format and
+ * bytea are these bytes, text is their base64.  Every input function verifies the
+ * checksum and validates with image_check().  A stored value has no checksum: it would be
+ * an eighth of a small filter, and data_checksums serve the purpose.
  */
 #include "value/value.h"
 
@@ -18,14 +16,8 @@
 #include "element/canonical.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
-/*
- * Base64 makes four characters of three bytes.  pg_b64_enc_len() and
- * pg_b64_dec_len() would overflow with the largest filters.
- */
+/* Of base64; pg_b64_enc_len() and pg_b64_dec_len() overflow with the largest filters */
 #define BASE64_BYTES	3
 #define BASE64_CHARS	4
 
@@ -35,10 +27,7 @@
 /* Groups to convert between two interrupt checks: takes milliseconds */
 #define BASE64_GROUPS	((size_t) 1 << 20)
 
-/*
- * Bytes of a stored filter to compare before the rest is read: they tell nearly all
- * filters apart, and are in one or two chunks of the TOAST table.
- */
+/* Bytes to compare before the rest of a stored filter is read: one or two chunks */
 #define COMPARE_FIRST_BYTES	2048
 
 /* The error for input of that many bytes, more than bloomfilter.max_filter_size */
@@ -55,10 +44,7 @@ checksum(const uint8 *image, uint64 bytes)
 	return canonical_hash(image, bytes, 0);
 }
 
-/*
- * Check the external form of a filter, "bytes" bytes.  Returns NULL, or the fault
- * as image_check() does.
- */
+/* Check an external form of "bytes" bytes: returns NULL, or the fault. */
 static const char *
 check_external(const uint8 *external, int bytes, FilterKind kind)
 {
@@ -67,15 +53,15 @@ check_external(const uint8 *external, int bytes, FilterKind kind)
 
 	if (fault)
 		return fault;
-	/* before the rest: of damaged bytes, any other fault is but a consequence */
+	/* before the rest: in damaged bytes, any other fault is a consequence */
 	if (get64(external + image_length) != checksum(external, image_length))
 		return "checksum does not match, so bytes are damaged or missing";
 	return image_check(external, image_length, kind);
 }
 
 /*
- * Make a value of an external form in a varlena of ours: the checksum behind the
- * image is cut off.  Error: ERRCODE_INVALID_BINARY_REPRESENTATION.
+ * Make a value of an external form in a varlena of ours, which loses the checksum.
+ * Error: ERRCODE_INVALID_BINARY_REPRESENTATION.
  */
 static struct varlena *
 value_from_external(struct varlena *external, FilterKind kind)
@@ -113,10 +99,7 @@ value_to_external(Datum value)
 	return external;
 }
 
-/*
- * Decode base64 into memory with room for "room" bytes.  Returns the number of
- * bytes decoded, or -1 if this is not base64.
- */
+/* Decode base64: returns the number of bytes, at most "room", or -1 if it is no base64. */
 static int
 decode(const char *base64, size_t length, uint8 *bytes, int room)
 {
@@ -155,10 +138,7 @@ filter_in(FunctionCallInfo fcinfo, FilterKind kind)
 	if (bytes >= 0 && exceeds_max_size(Max(bytes - CHECKSUM_BYTES, 0)))
 		INPUT_ERROR(fcinfo, TOO_LARGE(bytes - CHECKSUM_BYTES));
 
-	/*
-	 * what is too short for a filter, or no base64, may be the name of an
-	 * index
-	 */
+	/* what is too short for a filter may be the name of an index */
 	fault = bytes < 0 ? "not base64" :
 		check_external((uint8 *) VARDATA(result), bytes, kind);
 	if (fault)
@@ -242,10 +222,7 @@ filter_from_bytea(FunctionCallInfo fcinfo, FilterKind kind)
 
 SQL_FUNCTIONS(from_bytea, filter_from_bytea)
 
-/*
- * Free what value_image() has copied: functions that indexes call, and sorts call for
- * each comparison, must not leave copies behind.
- */
+/* Free what value_image() has copied: sorts and indexes call us without a reset. */
 static void
 release_image(Datum value, const uint8 *image)
 {
@@ -256,23 +233,14 @@ release_image(Datum value, const uint8 *image)
 		pfree(flat);
 }
 
-/* The first bytes of a value, COMPARE_FIRST_BYTES or all, in new memory */
-static struct varlena *
-first_bytes(Datum value)
-{
-	return detoast_attr_slice((struct varlena *) DatumGetPointer(value), 0,
-							  COMPARE_FIRST_BYTES);
-}
-
-/*
- * Compare the first bytes of two values, at least one of them stored.  Returns 0 if
- * that does not decide.
- */
+/* Compare the first bytes of two values: 0 if that does not decide. */
 static int
 compare_first_bytes(Datum a, Datum b)
 {
-	struct varlena *first = first_bytes(a);
-	struct varlena *second = first_bytes(b);
+	struct varlena *first = detoast_attr_slice((struct varlena *) DatumGetPointer(a),
+											   0, COMPARE_FIRST_BYTES);
+	struct varlena *second = detoast_attr_slice((struct varlena *) DatumGetPointer(b),
+												0, COMPARE_FIRST_BYTES);
 	const uint8 *x = (const uint8 *) VARDATA(first);
 	const uint8 *y = (const uint8 *) VARDATA(second);
 	uint64		bytes = Min(image_bytes(x), image_bytes(y));
@@ -292,10 +260,7 @@ is_stored(Datum value)
 	return VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value));
 }
 
-/*
- * Compare two filters by their bytes: negative, 0 or positive.  A filter whose bytes
- * are the beginning of another's comes first.
- */
+/* Compare two filters by their bytes, then by their length: negative, 0 or positive. */
 static int
 compare(FunctionCallInfo fcinfo)
 {
@@ -325,35 +290,18 @@ compare(FunctionCallInfo fcinfo)
 	return result;
 }
 
-SQL_FUNCTION(bloomfilter_eq)
-{
-	PG_RETURN_BOOL(compare(fcinfo) == 0);
+#define COMPARISON(name, operator) \
+SQL_FUNCTION(bloomfilter_##name) \
+{ \
+	PG_RETURN_BOOL(compare(fcinfo) operator 0); \
 }
 
-SQL_FUNCTION(bloomfilter_ne)
-{
-	PG_RETURN_BOOL(compare(fcinfo) != 0);
-}
-
-SQL_FUNCTION(bloomfilter_lt)
-{
-	PG_RETURN_BOOL(compare(fcinfo) < 0);
-}
-
-SQL_FUNCTION(bloomfilter_le)
-{
-	PG_RETURN_BOOL(compare(fcinfo) <= 0);
-}
-
-SQL_FUNCTION(bloomfilter_ge)
-{
-	PG_RETURN_BOOL(compare(fcinfo) >= 0);
-}
-
-SQL_FUNCTION(bloomfilter_gt)
-{
-	PG_RETURN_BOOL(compare(fcinfo) > 0);
-}
+COMPARISON(eq, ==)
+COMPARISON(ne, !=)
+COMPARISON(lt, <)
+COMPARISON(le, <=)
+COMPARISON(ge, >=)
+COMPARISON(gt, >)
 
 /* For the btree operator class */
 SQL_FUNCTION(bloomfilter_cmp)
@@ -361,24 +309,24 @@ SQL_FUNCTION(bloomfilter_cmp)
 	PG_RETURN_INT32(compare(fcinfo));
 }
 
-/* For the hash operator class: hashes the bytes, which equality compares */
-SQL_FUNCTION(bloomfilter_hash_value)
+/* For the hash operator class: a hash of the bytes, which equality compares */
+static uint64
+hash_value(Datum value, uint64 seed)
 {
-	Datum		value = PG_GETARG_DATUM(0);
 	const uint8 *image = value_image(value);
-	Datum		hash = hash_any(image, image_bytes(image));
+	Datum		hash = hash_any_extended(image, image_bytes(image), seed);
 
 	release_image(value, image);
-	return hash;
+	return DatumGetUInt64(hash);
+}
+
+/* With seed 0, the lower half of the other */
+SQL_FUNCTION(bloomfilter_hash_value)
+{
+	PG_RETURN_UINT32((uint32) hash_value(PG_GETARG_DATUM(0), 0));
 }
 
 SQL_FUNCTION(bloomfilter_hash_value_extended)
 {
-	Datum		value = PG_GETARG_DATUM(0);
-	const uint8 *image = value_image(value);
-	Datum		hash = hash_any_extended(image, image_bytes(image),
-										 PG_GETARG_INT64(1));
-
-	release_image(value, image);
-	return hash;
+	PG_RETURN_UINT64(hash_value(PG_GETARG_DATUM(0), PG_GETARG_INT64(1)));
 }

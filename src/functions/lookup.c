@@ -20,9 +20,8 @@ hash_to_change(void *lookup, Datum element)
  * lookup_hash_array
  *		Hash the elements of an array that are not NULL, in its order
  *
- * Returns palloc'd hashes, as many as elements->count: of lookup_hash() or, with
- * "change", of lookup_hash_to_change().  All are hashed, and their classes checked, before
- * the caller changes anything, so an error leaves the filter as it was.
+ * Returns elements->count hashes, palloc'd: of lookup_hash() or, with "change", of
+ * lookup_hash_to_change().
  */
 uint64 *
 lookup_hash_array(Lookup *lookup, const ArrayElements *elements, bool change)
@@ -37,12 +36,7 @@ lookup_hash_array(Lookup *lookup, const ArrayElements *elements, bool change)
 	return hashes;
 }
 
-/*
- * lookup_find
- *		Look up the elements that were hashed: found[i] is the result for the i'th
- *
- * "hashes" are theirs, "count" in number.
- */
+/* Look up the elements that were hashed: found[i] is the result for hashes[i]. */
 void
 lookup_find(Lookup *lookup, const uint64 *hashes, Size count, bool *found)
 {

@@ -3,11 +3,11 @@
  *	  From elements to answers: open a filter, hash elements for it, look them up.
  *
  * Whatever takes elements goes this way: lookup_open(), then lookup_hash() for each, then
- * lookup_find() or lookup_reopen().  What hashes elements may be a user's function, and
- * may itself probe the same filter; so nothing of the reader is used meanwhile.
+ * lookup_find() or lookup_reopen().  Between the first and the last, nothing of the
+ * reader is used: a user's hash function may itself probe the same filter.
  *
- * The elements of another system's filter are collected on the way (foreign_element.c),
- * and their hashes here mean nothing.
+ * Elements for another system's filter are collected on the way (foreign_element.c); the
+ * hashes that are returned for them mean nothing.
  */
 #ifndef BLOOMFILTER_LOOKUP_H
 #define BLOOMFILTER_LOOKUP_H
@@ -20,8 +20,7 @@ typedef struct Lookup
 	FilterReader reader;
 	uint64		probes;			/* see reader_open() */
 	uint64		seed;
-	ElementClass class;			/* of the filter; to change it, of the
-								 * elements before, too */
+	ElementClass class;			/* of the filter, or of elements to add */
 	ForeignElements *foreign;	/* of another system's filter, or NULL */
 } Lookup;
 
@@ -44,12 +43,7 @@ lookup_open(Lookup *lookup, CallSite *site, Datum filter, uint64 probes)
 		lookup->foreign = call_site_foreign(site, lookup->reader.image);
 }
 
-/*
- * lookup_hash
- *		Hash an element that is to be looked up
- *
- * Errors: those of element_hash() and check_class(), or of foreign_elements_probe().
- */
+/* Hash an element to look it up.  Errors: those of element_hash() and check_class(). */
 static inline uint64
 lookup_hash(Lookup *lookup, Datum element)
 {
@@ -65,12 +59,7 @@ lookup_hash(Lookup *lookup, Datum element)
 	return hash;
 }
 
-/*
- * lookup_hash_to_change
- *		The same of an element that the filter is to be changed by
- *
- * All elements must have one class, which is lookup->class then.
- */
+/* The same to change the filter: all elements must have one class, lookup->class then. */
 static inline uint64
 lookup_hash_to_change(Lookup *lookup, Datum element)
 {

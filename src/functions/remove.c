@@ -3,20 +3,18 @@
  *	  Removing elements: cuckoo_remove, cuckoo_count and the like of cuckoo
  *	  filters, bloom_remove and the like of counting Bloom filters.
  *
- * A cuckoo filter is a multiset of fingerprints (filter/cuckoo.c), a counting
- * filter has counters (filter/counting.c).  Removing an element that was never
- * added, but is a false positive, removes another element, or parts of some,
- * instead: callers must remove only what they have added.  Absent elements are
- * left unchanged, and so are saturated classes and counters.
+ * A cuckoo filter is a multiset of fingerprints (filter/cuckoo.c), a counting filter has
+ * counters (filter/counting.c).  Callers must remove only what they have added: removing
+ * a false positive removes other elements.  Removing an element that is certainly absent,
+ * or whose class or counters are saturated, changes nothing.
  */
 #include "lookup.h"
 #include "value/combine.h"
 #include "miscadmin.h"
 
 /*
- * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE unless elements can be removed from the
- * filter.  Not from an explicit Bloom filter, which does not know how often an
- * element was added.
+ * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE unless the filter knows how often an element
+ * was added
  */
 static void
 check_removable(const uint8 *image)
@@ -30,10 +28,7 @@ check_removable(const uint8 *image)
 				 errhint("Make a filter by bloom_create() with counting => true, or a cuckoo filter.")));
 }
 
-/*
- * cuckoo_count(filter cuckoo, element anycompatible), and bloom_count: a result of
- * 0 is certain
- */
+/* cuckoo_count(filter cuckoo, element anycompatible), and bloom_count */
 SQL_FUNCTION(bloomfilter_count)
 {
 	Lookup		lookup;
@@ -48,10 +43,7 @@ SQL_FUNCTION(bloomfilter_count)
 	PG_RETURN_INT32(filter_count(lookup.reader.image, hash));
 }
 
-/*
- * Remove from a filter what it contains of the elements that were hashed.  Returns the
- * argument itself if that changes nothing.
- */
+/* Remove elements that were hashed.  Returns the argument itself if that changes nothing. */
 static Datum
 remove_hashes(Datum filter, Lookup *lookup, const uint64 *hashes, uint64 count)
 {
@@ -108,9 +100,7 @@ SQL_FUNCTION(bloomfilter_remove_all)
 								  elements.count));
 }
 
-/*
- * cuckoo_replace(filter cuckoo, old anycompatible, new anycompatible)
- */
+/* cuckoo_replace(filter cuckoo, old anycompatible, new anycompatible) */
 SQL_FUNCTION(bloomfilter_replace)
 {
 	CallSite   *site = call_site(fcinfo, 1, false);

@@ -182,10 +182,10 @@ add_index(Relation heap, Relation index, void *arg)
 		site->class = site->of_index.hasher->class;
 		site->structure = element_structure(site->of_index.hasher);
 		site->hasher =
-			element_hasher_create_like(site->type.oid, index->rd_indcollation[0],
-									   ELEMENT_LOCAL,
-									   site->for_join ? NULL : site->of_index.hasher,
-									   site->opened);
+			element_hasher_create(site->type.oid, index->rd_indcollation[0],
+								  ELEMENT_LOCAL,
+								  site->for_join ? NULL : site->of_index.hasher,
+								  site->opened);
 	}
 	if (site->structure != 0)
 	{

@@ -101,10 +101,10 @@ add_leaf(Relation heap, Relation index, void *arg)
 
 		membership_hasher_init(&of_index, index, CurrentMemoryContext);
 		estimate->hasher =
-			element_hasher_create_like(estimate->element_type,
-									   index->rd_indcollation[0], ELEMENT_LOCAL,
-									   estimate->for_join ? NULL : of_index.hasher,
-									   CurrentMemoryContext);
+			element_hasher_create(estimate->element_type,
+								  index->rd_indcollation[0], ELEMENT_LOCAL,
+								  estimate->for_join ? NULL : of_index.hasher,
+								  CurrentMemoryContext);
 		estimate->comparable = estimate->hasher->class == of_index.hasher->class;
 	}
 	estimate->count++;

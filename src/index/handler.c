@@ -200,7 +200,7 @@ may_match(Relation index, ScanKey keys, int number_of_keys)
 		element_type = RECORDOID;
 	}
 	hasher = element_hasher_create(element_type, index->rd_indcollation[0],
-								   ELEMENT_LOCAL, CurrentMemoryContext);
+								   ELEMENT_LOCAL, NULL, CurrentMemoryContext);
 	hash = element_hash(hasher, element, 0);
 	membership_hasher_init(&of_index, index, CurrentMemoryContext);
 	meta_read(index, &meta);

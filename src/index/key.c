@@ -119,7 +119,7 @@ membership_hasher_init(MembershipHasher *hasher, Relation index,
 		Oid			type = TupleDescAttr(desc, 0)->atttypid;
 
 		hasher->hasher = element_hasher_create(type, index->rd_indcollation[0],
-											   ELEMENT_LOCAL, mcxt);
+											   ELEMENT_LOCAL, NULL, mcxt);
 		if (takes_arrays_apart(index, 0))
 		{
 			hasher->array_of = type;
@@ -140,7 +140,7 @@ membership_hasher_init(MembershipHasher *hasher, Relation index,
 		hasher->row->tdtypmod = -1;
 		BlessTupleDesc(hasher->row);
 		hasher->hasher = element_hasher_create(RECORDOID, InvalidOid,
-											   ELEMENT_LOCAL, mcxt);
+											   ELEMENT_LOCAL, NULL, mcxt);
 		MemoryContextSwitchTo(caller);
 		reserve_hashes(hasher, 1);
 

@@ -3,9 +3,9 @@
  *	  Filters that the planner can know: constants, parameters of custom plans, and
  *	  the results of simple subqueries.
  *
- * In "WHERE bloom_contains((SELECT f FROM filters WHERE name = 'x'), url)" the filter
- * is the result of an InitPlan, which is not there before the query runs.  We read
- * the row ourselves, as the query would, if that costs little and reveals nothing:
+ * In "WHERE bloom_contains((SELECT f FROM filters WHERE name = 'x'), url)" the filter is
+ * the result of an InitPlan, known only when the query runs.  We read the row ourselves,
+ * if that costs little and reveals nothing:
  *
  * - the subquery returns a column of one small table, by conditions that compare
  *	 columns and constants by leakproof operators;
@@ -13,12 +13,10 @@
  *	 no rows from the user;
  * - exactly one row is found.
  *
- * The query may find another row later.  Then the estimate is wrong, as any estimate
- * may be.
+ * The query may find another row later; then the estimate is wrong.
  */
 #include "selectivity.h"
 
-#include "access/heapam.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
@@ -228,9 +226,8 @@ result_of(PlannerInfo *root)
  * known_filter
  *		The filter that an expression gives, as a constant, which may be NULL
  *
- * NULL if planning cannot know it.  Reads the rows of subqueries only if
- * read_subqueries.  A stored filter remains a pointer to where it
- * is stored.  Allocates in the current memory context.
+ * NULL if planning cannot know it.  Reads the rows of subqueries only if read_subqueries.
+ * A stored filter remains a pointer.  Allocates in the current memory context.
  */
 Const *
 known_filter(PlannerInfo *root, Node *expression, bool read_subqueries)

@@ -3,20 +3,19 @@
  *	  How many rows of a column pass a filter.
  *
  * We probe the filter with the column's most common values and the bounds of its
- * histogram, each of which represents a known fraction of the rows.  A histogram
- * has about a hundred bounds, too few for a filter that one row in a thousand
- * passes.  So there is a second estimate: if all elements of the filter are in the
- * column, they are elements / n_distinct of its values, and the filter's error rate
- * applies to the others.  Unless the histogram contradicts the second estimate, we
- * use it, as the more precise one.
+ * histogram, each of which represents a known fraction of the rows.  A histogram has
+ * about a hundred bounds, too few for a filter that one row in a thousand passes.  So
+ * there is a second, more precise estimate, used unless the histogram contradicts it: if
+ * all elements of the filter are in the column, they are elements / n_distinct of its
+ * values, and the filter's error rate applies to the others.
  *
- * Who may see the statistics.  Only a user who may read the column, unless the
- * function is leakproof: core checks that (statistic_proc_security_check).
+ * Core lets only users who may read the column see its statistics, unless the function is
+ * leakproof (statistic_proc_security_check).
  *
- * Partitions.  A table with a hundred partitions has a hundred copies of each
- * condition, and probing for each would be most of the planning.  So one estimate
- * serves them all.  It uses the statistics of the partitioned table, or, since
- * autovacuum does not collect these, those of the first partition that has some.
+ * Each of a table's partitions has a copy of the condition, and probing for each would be
+ * most of the planning.  So one estimate serves them all.  It uses the statistics of the
+ * partitioned table, or, since autovacuum does not collect these, those of the first
+ * partition that has some.
  */
 #include "selectivity.h"
 
@@ -40,9 +39,9 @@
 #define HISTOGRAM_MIN_SIZE		10
 
 /*
- * The histogram contradicts the other estimate if it differs by more than this
- * many standard deviations.  That estimate is rarely too low, so the limit above
- * is higher, and one more bound must pass, in case hardly any is expected to.
+ * The histogram contradicts the other estimate if it differs by more standard deviations.
+ * That estimate is rarely too low, so the limit above is higher, and one more bound must
+ * pass, in case hardly any is expected to.
  */
 #define HISTOGRAM_SIGMAS_BELOW	2.0
 #define HISTOGRAM_SIGMAS_ABOVE	3.0
@@ -68,9 +67,8 @@ is_native(Oid function)
  * can_be_hashed
  *		Can values of this expression be hashed, for certain, without an error?
  *
- * Such an error must come from the executor, if at all, not from the planner.  For
- * types that consist of other types we cannot be sure, nor for hash functions that are
- * not written in C.
+ * Errors must not come from planning.  We cannot be sure for types that consist of other
+ * types, nor for hash functions that are not written in C.
  */
 bool
 can_be_hashed(Node *element, Oid collation)
@@ -93,9 +91,8 @@ can_be_hashed(Node *element, Oid collation)
 }
 
 /*
- * Fraction of a column's values, not counting the most common ones, that pass a
- * filter.  "hist" is the fraction of the histogram's hist_size bounds that pass,
- * or negative if there is no histogram.
+ * Fraction of a column's values, without the most common ones, that pass a filter.
+ * "hist" is that of the histogram's hist_size bounds, or negative if there is none.
  */
 static double
 share_of_values(const KnownFilter *filter, double n_distinct, double hist,
@@ -115,9 +112,8 @@ share_of_values(const KnownFilter *filter, double n_distinct, double hist,
 }
 
 /*
- * Can we use this kind of a column's statistics as elements?  Statistics can be
- * written by users, so their values may be of another type than the column, and
- * there may be values without a frequency.
+ * Can we use this kind of a column's statistics as elements?  Users can write them, so
+ * values may be of another type than the column, or lack a frequency.
  */
 static bool
 statistics_fit(VariableStatData *vardata, int kind)
@@ -136,10 +132,7 @@ statistics_fit(VariableStatData *vardata, int kind)
 	return fit;
 }
 
-/*
- * Limit a fraction that was computed from statistics, which may hold any numbers.
- * CLAMP_PROBABILITY alone would let NaN through.
- */
+/* Limit a fraction computed from statistics, in which users may have written any number. */
 static double
 probability(double share)
 {
@@ -283,10 +276,7 @@ find_known(PlannerInfo *root, const ShareKey *key)
 	return SHARE_UNKNOWN;
 }
 
-/*
- * The column of the uppermost table that a partition's column is, or NULL if
- * "element" is not a partition's column
- */
+/* The uppermost table's column for a partition's column; NULL if it is no such column */
 static Node *
 parent_element(PlannerInfo *root, Node *element)
 {
@@ -334,7 +324,7 @@ rows_of(PlannerInfo *root, Node *element)
 	return Max(root->simple_rel_array[table]->tuples, 0);
 }
 
-/* Has an expression statistics, which the planner could use? */
+/* Does an expression have statistics? */
 static bool
 has_statistics(PlannerInfo *root, Node *element, int varRelid)
 {
@@ -351,8 +341,8 @@ has_statistics(PlannerInfo *root, Node *element, int varRelid)
  * share_once
  *		The fraction of an expression's values that pass a filter, 0 to 1
  *
- * SHARE_UNKNOWN if "estimate" returns that.  For a column of a partition it is called
- * once for all partitions.  Memory that it allocates is freed.
+ * As "estimate" returns it, called once for all partitions of a table, in memory that is
+ * freed: may be SHARE_UNKNOWN.
  */
 double
 share_once(PlannerInfo *root, const ShareKey *key, int varRelid,

@@ -20,10 +20,9 @@ typedef struct KnownFilter
 	double		error_rate;
 
 	/*
-	 * Probes the filter for statistics: called with "filter" and a value as
-	 * its arguments, in this order unless element_first.  NULL: it cannot be
-	 * probed. fn_oid is the function whose rights to see the statistics
-	 * count.
+	 * Probes the filter: called with "filter" and a value as its arguments,
+	 * in this order unless element_first.  NULL: it cannot be probed.  Core
+	 * checks whether its fn_oid may see the statistics.
 	 */
 	FmgrInfo   *contains;
 	Datum		filter;

@@ -7,11 +7,8 @@
  * the column's statistics how many rows pass (selectivity.c).  Else we assume
  * DEFAULT_SELECTIVITY: filters are used to discard most rows.
  *
- * Folding.  A constant filter without elements contains nothing: probing it with
- * an element that cannot be NULL is false.
- *
- * Cost.  Set by COST in the SQL script: a probe costs more than a simple
- * comparison, and far less than anything with a subplan.
+ * Folding.  Probing a constant filter without elements is false, if the element cannot
+ * be NULL.
  *
  * DISTINCT.  From PostgreSQL 19 on, we drop the DISTINCT and ORDER BY of bloom_agg(),
  * which has the same result without a sort.
@@ -22,42 +19,35 @@
 #include "value/value.h"
 
 #include "access/detoast.h"
-#include "access/htup_details.h"
 #include "access/relation.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "functions/foreign_element.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "nodes/pathnodes.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "selectivity.h"
-#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 /* The functions behind the operators, in functions/contains.c */
 extern Datum bloomfilter_contains(PG_FUNCTION_ARGS);
 extern Datum bloomfilter_contained(PG_FUNCTION_ARGS);
 
 /*
- * A stored filter up to this size is read in full, in half a millisecond at most.
- * Of a larger one, planning reads the header, for its number of elements and error
- * rate.  If the table has that many rows, whose scan takes longer, it also reads the
- * slices for some two hundred probes: 5 ms for a filter of 12 MB.
+ * Planning reads a stored filter up to this size in full, in half a millisecond at most;
+ * of a larger one, the header, for its number of elements and error rate.  If the table
+ * has that many rows, whose scan takes longer, planning also reads the slices for some
+ * two hundred probes: 5 ms for a filter of 12 MB.
  */
 #define PROBE_BYTES_MAX			((Size) 1024 * 1024)
 #define PROBE_ROWS_MIN			100000.0
 
 /*
- * The image of a constant filter, or NULL if "node" is no constant or is NULL.
- * If the filter is stored and larger than "whole_up_to" bytes, reads only its
- * header and descriptors, and sets *whole to false.
+ * The image of a constant filter, or NULL if "node" is no constant or is NULL.  Of a
+ * stored filter larger than "whole_up_to" bytes only value_header(); *whole is then false.
  */
 static const uint8 *
 image_of(Node *node, Size whole_up_to, bool *whole)
@@ -98,7 +88,8 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 	if (!key->has_statistics || !can_be_hashed(key->element, key->collation))
 		return SHARE_UNKNOWN;
 	hasher = element_hasher_create(exprType(key->element), key->collation,
-								   ELEMENT_PORTABLE, CurrentMemoryContext);
+								   ELEMENT_PORTABLE, NULL,
+								   CurrentMemoryContext);
 	if (image_is_foreign(image) ? !foreign_elements_fit(image, hasher->type) :
 		hasher->class != image_class(image))
 		return SHARE_UNKNOWN;
@@ -127,10 +118,7 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 	return column_share(root, key->element, varRelid, key->collation, &filter);
 }
 
-/*
- * Selectivity, from 0 to 1, of a call of bloom_contains() as a restriction;
- * filter_first is false for functions whose first argument is the element.
- */
+/* Selectivity, from 0 to 1, of a call of bloom_contains() or the like as a restriction */
 static double
 contains_selectivity(PlannerInfo *root, Oid function, List *args,
 					 Oid collation, int varRelid, bool filter_first)
@@ -149,9 +137,7 @@ contains_selectivity(PlannerInfo *root, Oid function, List *args,
 
 /*
  * Estimator of the operators @> and <@.  Users can name it as that of their own
- * operators, with any number of arguments of any types.  So first see which function
- * the operator has.  (Of joins, the estimator is positionjoinsel(), which says
- * DEFAULT_SELECTIVITY: the filter is not known.)
+ * operators, with arguments of any types: so see first which function the operator has.
  */
 SQL_FUNCTION(bloomfilter_contains_sel)
 {
@@ -190,7 +176,7 @@ attribute_is_not_null(Oid relation_id, AttrNumber attribute)
 	return not_null;
 }
 
-/* Has the query an outer join, which may replace its columns by NULLs? */
+/* Does the query have an outer join, which may replace its columns by NULLs? */
 static bool
 has_outer_join(Query *parse)
 {
@@ -219,7 +205,7 @@ is_never_null(PlannerInfo *root, Node *node)
 		return is_never_null(root, (Node *) ((RelabelType *) node)->arg);
 
 	/*
-	 * Only while the query itself is preprocessed.  Later, the planner also
+	 * Only while the query itself is preprocessed: later, the planner
 	 * simplifies constraints of its tables, in which all Vars have varno 1.
 	 */
 	if (!IsA(node, Var) || root == NULL || root->simple_rel_array != NULL ||
@@ -282,10 +268,7 @@ simplify(SupportRequestSimplify *req)
 }
 
 #if PG_VERSION_NUM >= 180000
-/*
- * The first argument, if it is the variable that PL/pgSQL assigns the result to:
- * functions that change a filter may change that in place.
- */
+/* The first argument, if it is the variable that PL/pgSQL assigns the result to */
 static Node *
 changed_in_place(SupportRequestModifyInPlace *req)
 {
@@ -300,8 +283,8 @@ changed_in_place(SupportRequestModifyInPlace *req)
 
 #if PG_VERSION_NUM >= 190000
 /*
- * The same call of an aggregate without DISTINCT and ORDER BY, or NULL if there are none.
- * An expression that only ORDER BY computes goes away, unless it is volatile.
+ * The same call of an aggregate without DISTINCT and ORDER BY, or NULL if there are none
+ * or an expression of ORDER BY is volatile
  */
 static Node *
 without_order(Aggref *aggref)
@@ -330,10 +313,7 @@ without_order(Aggref *aggref)
 }
 #endif
 
-/*
- * The planner support of all functions of filters: those that probe one, those that
- * return their first argument, changed, and from 19 on bloom_agg()
- */
+/* Of functions that probe a filter, that change one, and from 19 on of bloom_agg() */
 SQL_FUNCTION(bloomfilter_support)
 {
 	Node	   *request = (Node *) PG_GETARG_POINTER(0);

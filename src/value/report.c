@@ -91,12 +91,12 @@ report_full_foreign(const uint8 *image)
 			 errdetail("Its last layer holds about %.0f elements, and has room for %llu.",
 					   foreign_layer_cardinality(&last),
 					   (unsigned long long) last.capacity),
-			 errhint("Make a larger one, here or by the system that made it.")));
+			 errhint("Create a larger filter with bloom_create_foreign(), or in the system that it came from.")));
 }
 
 /*
- * ERRCODE_PROGRAM_LIMIT_EXCEEDED unless a plan could be made.  "image" is the
- * filter's, if it has a fixed size; else it may be NULL.
+ * ERRCODE_PROGRAM_LIMIT_EXCEEDED unless a plan could be made.  "image" may be NULL if
+ * the filter can grow.
  */
 void
 check_status(FilterStatus status, const uint8 *image)
@@ -146,8 +146,8 @@ exceeds_max_size(uint64 bytes)
 }
 
 /*
- * ERRCODE_PROGRAM_LIMIT_EXCEEDED unless a filter that is created, grows or is a union
- * may have this size.  Filters that exist already can be used, whatever their size.
+ * ERRCODE_PROGRAM_LIMIT_EXCEEDED unless a filter that is created, grown or combined may
+ * have this size.  Filters that exist already can be used, whatever their size.
  */
 void
 check_size(uint64 bytes)
@@ -169,10 +169,7 @@ check_plan(FilterStatus status, const FilterPlan *plan, const uint8 *image)
 	check_size(plan->bytes);
 }
 
-/*
- * The same for a plan of the union of two filters with layers.  If these have a
- * fixed size, neither of them needs to be full.
- */
+/* The same for the union of two filters with layers, neither of which needs to be full */
 void
 check_union_plan(FilterStatus status, const FilterPlan *plan, const uint8 *a,
 				 const uint8 *b)
@@ -200,10 +197,7 @@ check_union_plan(FilterStatus status, const FilterPlan *plan, const uint8 *a,
 	check_plan(status, plan, a);
 }
 
-/*
- * ERRCODE_INVALID_PARAMETER_VALUE unless two filters can be united or intersected:
- * their seed, class and parameters must agree.
- */
+/* ERRCODE_INVALID_PARAMETER_VALUE unless two filters can be united or intersected */
 void
 check_compatible(const uint8 *a, const uint8 *b)
 {

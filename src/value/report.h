@@ -1,7 +1,6 @@
 /*
  * report.h
- *	  Checks, each an error that names the value and what is allowed; see
- *	  report.c.
+ *	  Checks of arguments and of filters; see report.c.
  */
 #ifndef BLOOMFILTER_REPORT_H
 #define BLOOMFILTER_REPORT_H
@@ -14,10 +13,7 @@
 /* Growth factor of filters if none is given */
 #define GROWTH_DEFAULT			2
 
-/*
- * bloomfilter.max_filter_size, in kB.  At its maximum, only the format limits filters:
- * to IMAGE_MAX_BITS bits, and their headers.
- */
+/* bloomfilter.max_filter_size, in kB.  At its maximum, only the format limits filters. */
 #define MAX_FILTER_SIZE_MIN		1
 #define MAX_FILTER_SIZE_MAX		((int) (IMAGE_MAX_BITS / 8 / 1024))
 
@@ -40,11 +36,10 @@ extern void check_union_plan(FilterStatus status, const FilterPlan *plan,
 
 /*
  * check_class
- *		Check that an element fits a filter
+ *		ERRCODE_DATATYPE_MISMATCH unless an element fits a filter
  *
- * "class" is the filter's, or ELEMENT_CLASS_NONE if it has no elements yet;
- * "hasher" has hashed the element last.  Raises ERRCODE_DATATYPE_MISMATCH if the
- * element is of another class.
+ * "class" is the filter's, or ELEMENT_CLASS_NONE if it has no elements yet; "hasher"
+ * has hashed the element last.
  */
 static inline void
 check_class(ElementClass class, const ElementHasher *hasher)
