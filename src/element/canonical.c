@@ -53,11 +53,6 @@ canonical_hash(const void *bytes, size_t length, uint64 seed)
 	return XXH3_64bits_withSeed(bytes, length, seed);
 }
 
-/* ----------------------------------------------------------------
- *		Text
- * ----------------------------------------------------------------
- */
-
 /* Append a string of the database's encoding in UTF-8. */
 void
 append_utf8(StringInfo buf, const char *data, int length)
@@ -184,11 +179,6 @@ hash_varlena(struct ElementHasher *hasher, Datum value, uint64 seed)
 	return hash;
 }
 
-/* ----------------------------------------------------------------
- *		Numbers
- * ----------------------------------------------------------------
- */
-
 static inline uint64
 hash_uint64(uint64 value, uint64 seed)
 {
@@ -266,11 +256,6 @@ append_oid(ElementNode *node, StringInfo buf, Datum value)
 APPEND(bool, append_uint8(buf, DatumGetBool(value) ? 1 : 0))
 APPEND(char, append_uint8(buf, (uint8) DatumGetChar(value)))
 
-/* ----------------------------------------------------------------
- *		Dates and times
- * ----------------------------------------------------------------
- */
-
 static void
 append_timetz(ElementNode *node, StringInfo buf, Datum value)
 {
@@ -309,11 +294,6 @@ append_interval(ElementNode *node, StringInfo buf, Datum value)
 	append_uint64(buf, low);
 	append_uint64(buf, high);
 }
-
-/* ----------------------------------------------------------------
- *		Other scalar types
- * ----------------------------------------------------------------
- */
 
 APPEND(uuid, append_bytes(buf, DatumGetUUIDP(value)->data, UUID_LEN))
 APPEND(macaddr, append_bytes(buf, DatumGetMacaddrP(value), sizeof(macaddr)))

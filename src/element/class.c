@@ -21,11 +21,6 @@
 /* The first byte of a class whose description is longer than eight bytes */
 #define CLASS_HASHED		'#'
 
-/* ----------------------------------------------------------------
- *		The class
- * ----------------------------------------------------------------
- */
-
 /*
  * Append the description of the node's last value.  Returns false if it contains a
  * record whose structure is not known.
@@ -34,44 +29,33 @@ bool
 describe(ElementNode *node, StringInfo description)
 {
 	RecordLayout *layout = node->layout;
-	bool		complete = true;
+	bool		unseen = node->token == TOKEN_RECORD && !node->seen;
+	bool		complete = !unseen;
 
 	check_stack_depth();
 
+	appendStringInfoChar(description, unseen ? TOKEN_RECORD_UNSEEN : node->token);
 	switch (node->token)
 	{
 		case TOKEN_ENUM:
 		case TOKEN_OTHER:
-			appendStringInfoChar(description, node->token);
 			appendStringInfoString(description, node->name);
 			break;
 		case TOKEN_ARRAY:
 		case TOKEN_RANGE:
-			appendStringInfoChar(description, node->token);
-			complete = describe(node->part, description);
-			break;
+			return describe(node->part, description);
 		case TOKEN_MULTIRANGE:
 			/* its parts are ranges: omit their token */
-			appendStringInfoChar(description, node->token);
-			complete = describe(node->part->part, description);
-			break;
+			return describe(node->part->part, description);
 		case TOKEN_RECORD:
-			if (!node->seen)
-			{
-				appendStringInfoChar(description, TOKEN_RECORD_UNSEEN);
-				return false;
-			}
-			appendStringInfoChar(description, TOKEN_RECORD);
+			if (unseen)
+				break;
 			for (int i = 0; i < layout->desc->natts; i++)
-			{
 				if (layout->columns[i] != NULL &&
 					!describe(layout->columns[i], description))
 					complete = false;
-			}
 			appendStringInfoChar(description, TOKEN_RECORD_END);
 			break;
-		default:
-			appendStringInfoChar(description, node->token);
 	}
 	return complete;
 }
@@ -319,7 +303,7 @@ name_description(const char **at, StringInfo name)
 	return true;
 }
 
-/* The name of a form of another system's elements, as users write it; palloc'd */
+/* The name of a form of another system's elements; palloc'd */
 char *
 foreign_form_name(const ForeignType *type)
 {

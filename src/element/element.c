@@ -80,12 +80,7 @@
 static ElementNode *make_node(ElementState *state, Oid type, Oid collation,
 							  const ElementNode *like);
 
-/* ----------------------------------------------------------------
- *		Types with parts
- * ----------------------------------------------------------------
- */
-
-/* Note that an anonymous record is NULL or missing: the class must not describe the last. */
+/* An anonymous record is NULL or missing: forget the structure of the last one. */
 static void
 reset_structure(ElementNode *node)
 {

@@ -43,7 +43,7 @@ SQL_FUNCTION(bloomfilter_count)
 	PG_RETURN_INT32(filter_count(lookup.reader.image, hash));
 }
 
-/* Remove elements that were hashed.  Returns the argument itself if that changes nothing. */
+/* Remove elements that were hashed; returns the argument if that changes nothing. */
 static Datum
 remove_hashes(Datum filter, Lookup *lookup, const uint64 *hashes, uint64 count)
 {

@@ -132,7 +132,7 @@ statistics_fit(VariableStatData *vardata, int kind)
 	return fit;
 }
 
-/* Limit a fraction computed from statistics, in which users may have written any number. */
+/* Limit a fraction from statistics, in which users may have written any number. */
 static double
 probability(double share)
 {
@@ -217,33 +217,23 @@ forget_known(void *mcxt)
 		memset(&known, 0, sizeof(known));
 }
 
-/* Turn to the query that is being planned. */
-static void
-open_known(PlannerInfo *root)
-{
-	MemoryContextCallback *callback;
-
-	if (known.glob == root->glob)
-		return;
-	callback = MemoryContextAlloc(root->planner_cxt,
-								  sizeof(MemoryContextCallback));
-	callback->func = forget_known;
-	callback->arg = root->planner_cxt;
-	MemoryContextRegisterResetCallback(root->planner_cxt, callback);
-	known.mcxt = root->planner_cxt;
-	known.glob = root->glob;
-	known.shares = NIL;
-}
-
 static void
 add_known(PlannerInfo *root, const ShareKey *key, double share)
 {
-	MemoryContext old;
-	KnownShare *added;
+	MemoryContext old = MemoryContextSwitchTo(root->planner_cxt);
+	KnownShare *added = palloc(sizeof(KnownShare));
 
-	open_known(root);
-	old = MemoryContextSwitchTo(root->planner_cxt);
-	added = palloc(sizeof(KnownShare));
+	if (known.glob != root->glob)
+	{
+		MemoryContextCallback *callback = palloc(sizeof(MemoryContextCallback));
+
+		callback->func = forget_known;
+		callback->arg = root->planner_cxt;
+		MemoryContextRegisterResetCallback(root->planner_cxt, callback);
+		known.mcxt = root->planner_cxt;
+		known.glob = root->glob;
+		known.shares = NIL;
+	}
 	added->root = root;
 	added->key = *key;
 	added->key.filter = copyObject(key->filter);

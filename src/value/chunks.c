@@ -119,10 +119,7 @@ chunk_data(Relation toast, HeapTuple tuple)
 		DatumGetPointer(fastgetattr(tuple, CHUNK_DATA, toast->rd_att, &isnull));
 }
 
-/*
- * Is this tuple the value's first chunk, as it was when "first" was noted?  "data"
- * is how the value begins, as far as it is known.
- */
+/* Is this tuple the first chunk that was noted?  Arguments as of chunks_are_same() */
 static bool
 is_same_chunk(Relation toast, HeapTuple tuple,
 			  const struct varatt_external *place, const FirstChunk *first,
@@ -143,10 +140,7 @@ is_same_chunk(Relation toast, HeapTuple tuple,
 								Min(bytes, VARSIZE_ANY_EXHDR(content))) == 0;
 }
 
-/*
- * Must the index lead to this chunk?  Not if its writer may have aborted, or its
- * removal is committed.
- */
+/* Must the index lead to this chunk?  Not if its writer may have aborted, or it is dead. */
 static bool
 is_indexed(HeapTupleHeader header)
 {

@@ -81,11 +81,6 @@ TransactionId stored_xmin = InvalidTransactionId;
 static MemoryContext stored_mcxt = NULL;
 static HTAB *stored_filters;
 
-/* ----------------------------------------------------------------
- *		Filters in the cache
- * ----------------------------------------------------------------
- */
-
 /* Remove a filter from the table, so that nobody finds it again. */
 static void
 unlist(StoredFilter *stored)
@@ -189,10 +184,7 @@ is_unchanged(StoredFilter *stored)
 						   compressed ? 0 : stored->bytes);
 }
 
-/*
- * Find the filter of a TOAST pointer in the cache, or make a new one.  The user
- * then has it pinned.
- */
+/* Find the filter of a TOAST pointer, or make a new one; pin it for the user. */
 static StoredFilter *
 find_stored(StoredUser *user, const struct varatt_external *pointer)
 {
@@ -356,10 +348,7 @@ read_first(StoredFilter *stored, struct varlena *pointer)
 		stored->spent += SLICE_COST;
 }
 
-/*
- * Would "slices" more slices cost at least as much, with those read before, as
- * all of the filter?  A compressed value has no slices.
- */
+/* Would slices, with those read before, cost at least as much as all of the filter? */
 static inline bool
 whole_pays(const StoredFilter *stored, double slices)
 {
@@ -425,10 +414,7 @@ fetch_slice(void *from, uint64_t offset, uint32_t bytes)
 	return slice;
 }
 
-/*
- * Does one more probe still pay by slices?  Otherwise reads the whole filter, and
- * the reader is then like any other.
- */
+/* Does one more probe still pay by slices?  Otherwise reads the whole filter. */
 static bool
 stays_sliced(FilterReader *reader, SliceReader *slices)
 {
@@ -458,10 +444,7 @@ reader_contains_sliced(FilterReader *reader, uint64 hash)
 	return filter_contains_sliced(reader->image, hash, fetch_slice, &slices);
 }
 
-/*
- * reader_contains_batch
- *		Probe the filter for many hashes: found[i] is the result for hashes[i]
- */
+/* Probe the filter for many hashes: found[i] is the result for hashes[i]. */
 void
 reader_contains_batch(FilterReader *reader, const uint64 *hashes, Size count,
 					  bool *found)
@@ -481,10 +464,7 @@ reader_contains_batch(FilterReader *reader, const uint64 *hashes, Size count,
 	}
 }
 
-/*
- * reader_contains_foreign
- *		The same for a filter of another system
- */
+/* The same for a filter of another system */
 void
 reader_contains_foreign(FilterReader *reader, const ForeignHash *hashes,
 						Size count, bool *found)
@@ -510,12 +490,7 @@ reader_contains_foreign(FilterReader *reader, const ForeignHash *hashes,
 	}
 }
 
-/*
- * reader_open_writer
- *		Open the filter, which was opened for probing, to change it
- *
- * As writer_open_copy(), but what was read in full is not read again.
- */
+/* As writer_open_copy(), but what a reader has read in full is not read again. */
 void
 reader_open_writer(const FilterReader *reader, Datum filter,
 				   FilterWriter *writer)

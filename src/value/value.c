@@ -2,17 +2,14 @@
  * value.c
  *	  Filters as Datums: the forms of a value, reading and changing it.
  *
- * A value is an image (filter/image.h) behind PostgreSQL's length word.  It
- * comes in the forms that any varlena has (toasted, with a short header), and
- * in two that are these types' own:
+ * A value is an image (filter/image.h) behind PostgreSQL's length word.  It comes in the
+ * forms that any varlena has (toasted, with a short header), and in two of its own:
  *
- * - The state of an aggregate: flat, with room behind the image.  While it is
- *	 explicit, its hashes are in the order of the rows (IMAGE_FLAG_UNSORTED).  Its
- *	 varlena length includes the room, so that a copy has it, too.
+ * - The state of an aggregate: flat, with room behind the image, which its varlena length
+ *	 includes.  While it is explicit, its hashes are unsorted (IMAGE_FLAG_UNSORTED).
  *
- * - An expanded object (utils/expandeddatum.h): the image in memory of its own,
- *	 aligned to a cache line, with room to grow.  The owner of the read/write
- *	 pointer changes it in place.
+ * - An expanded object (utils/expandeddatum.h): the image in memory of its own, aligned
+ *	 to a cache line, with room to grow.
  *
  * All readers go through value_image(), and all changes through a FilterWriter, which
  * hide these forms.  A writer allocates flat values in the current memory context, and
@@ -290,10 +287,7 @@ writer_replace(FilterWriter *writer, const uint8 *image)
  * Opening and closing
  * ------------------------------------------------------------------------ */
 
-/*
- * Open a value to change it: a read/write expanded object in place, any other as
- * a copy.  The hashes of an explicit filter are then sorted.
- */
+/* Open a value, sorted: a read/write expanded object in place, others as copies. */
 void
 writer_open_copy(FilterWriter *writer, Datum value)
 {
@@ -332,10 +326,7 @@ is_state_of_others(const struct varlena *flat)
 	return unlikely(VARATT_IS_EXTENDED(flat));
 }
 
-/*
- * Open an aggregate's transition value, to change it in place.  mcxt is the
- * aggregate's memory context.  Hashes stay unsorted.
- */
+/* Open a transition value in place, unsorted; mcxt is the aggregate's memory context. */
 void
 writer_open_state(FilterWriter *writer, Datum value, MemoryContext mcxt)
 {
@@ -399,10 +390,9 @@ writer_close_state(FilterWriter *writer)
 
 /*
  * value_image
- *		The image of a value of any form, read-only
+ *		The image of a value of any form, read-only, its hashes sorted
  *
  * Returns a pointer into the value, or to a copy in the current memory context.
- * Hashes of explicit filters are sorted, and pending hashes added.
  */
 const uint8 *
 value_image(Datum value)
@@ -508,10 +498,7 @@ writer_append(FilterWriter *writer, const uint8 *hashes, uint64 count)
 	set_append(writer->image, hashes, count);
 }
 
-/*
- * Add the hashes of another explicit filter, sorted, to one that is sorted,
- * and keep that so.  Unless the filter is a state, its size is checked.
- */
+/* Merge a sorted set into a sorted one, whose size is checked unless it is a state. */
 void
 merge_set(FilterWriter *writer, const uint8 *other, bool is_state)
 {
@@ -538,10 +525,9 @@ state_header(Datum state)
 
 /*
  * state_push
- *		Add one hash to a transition value, if it has room
+ *		Add one hash to a transition value, as bloom_agg() does for almost every row
  *
- * Returns false, without a change, if it has none: then open a writer.  This is
- * the step of bloom_agg() for almost every row.
+ * Returns false, without a change, if it has no room: then open a writer.
  */
 bool
 state_push(Datum state, uint64 hash)
@@ -623,9 +609,9 @@ writer_grow(FilterWriter *writer, uint64 waiting)
 }
 
 /*
- * Add "count" hashes to a filter with layers, adding layers as needed; the caller
- * has "more" to add at once, for which a new layer should have room.  With
- * "unique", a cuckoo filter skips elements that it seems to contain.
+ * Add "count" hashes to a filter with layers, adding layers as needed, each with room for
+ * the "more" that the caller has.  With "unique", a cuckoo filter skips elements that it
+ * seems to contain.
  */
 void
 add_to_layers(FilterWriter *writer, const uint64 *hashes, uint64 count,
