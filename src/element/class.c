@@ -194,7 +194,7 @@ append_columns(ElementNode *node, StringInfo columns)
 	return false;
 }
 
-/* The number for the tree's columns that element_structure() returns */
+/* The number that element_structure() returns */
 uint64
 current_structure(ElementState *state)
 {

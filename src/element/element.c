@@ -297,7 +297,7 @@ set_layout(ElementNode *node, Oid type, int32 typmod)
 
 	layout->mcxt = mcxt;
 
-	/* first: if the type changes now, the next value finds another one */
+	/* first: if the type changes after this, the next value notices */
 	layout->identifier = assign_record_type_identifier(type, typmod);
 	desc = lookup_rowtype_tupdesc(type, typmod);
 	/* constraints include the defaults of columns missing in old tuples */

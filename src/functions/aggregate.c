@@ -35,10 +35,7 @@
 /* Hashes that a new state has room for: few, as GROUP BY may have millions of groups */
 #define FIRST_HASHES		12
 
-/*
- * Warn if the estimated error rate is more than this many times the requested one:
- * with this many elements, the estimate itself is more accurate.
- */
+/* Warn if the estimated error rate is more than this many times the requested one. */
 #define ERROR_RATE_TOLERANCE	1.02
 
 /* The aggregate's arguments other than the element, and the seed of its hash */
@@ -83,10 +80,7 @@ begin_state(FilterWriter *writer, FilterKind kind,
 						  mcxt);
 }
 
-/*
- * Prepare a state for "count" more hashes: if there would be too many, even
- * without duplicates, turn it into a filter with layers.
- */
+/* Give a state layers if "count" more distinct hashes would be too many for a set. */
 static void
 bound_explicit(FilterWriter *writer, uint64 count)
 {
@@ -99,10 +93,7 @@ bound_explicit(FilterWriter *writer, uint64 count)
 		writer_make_sized(writer, AUTO_CAPACITY);
 }
 
-/*
- * Was this state made with other arguments?  If no capacity was given, the header
- * of a state with layers has AUTO_CAPACITY.
- */
+/* Was this state made with other arguments?  One with layers may have AUTO_CAPACITY. */
 static inline bool
 other_arguments(const uint8 *header, const AggArguments *arguments)
 {
@@ -172,7 +163,7 @@ add_to_state(FunctionCallInfo fcinfo, FilterKind kind,
 					 errmsg("capacity, error rate and seed of %s_agg must be the same for all rows of a group",
 							kind_name(kind))));
 		if (unlikely(image_class(header) != class))
-			report_class(image_class(header), class, type);
+			report_other_class(image_class(header), class, type);
 		if (state_push(PG_GETARG_DATUM(0), hash))
 			PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	}
@@ -293,10 +284,7 @@ agg_final(FunctionCallInfo fcinfo, FilterKind kind)
 
 SQL_FUNCTIONS(agg_final, agg_final)
 
-/*
- * Final function of unions and intersections of filters, whose steps are
- * bloom_union() and bloom_intersection()
- */
+/* Final function of aggregates whose steps are bloom_union() and bloom_intersection() */
 SQL_FUNCTION(bloomfilter_final)
 {
 	PG_RETURN_POINTER(value_copy_flat(PG_GETARG_DATUM(0)));

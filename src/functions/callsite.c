@@ -16,7 +16,7 @@
 /*
  * A filter as an element is almost certainly a mistake that would go unnoticed, such as
  * bloom_agg() for bloom_union_agg().  So is a hashed element, which would be hashed
- * again: of these types, the only one with a fixed length.
+ * again; its type is the only one of these with a fixed length.
  */
 static void
 refuse_own_type(Oid function, Oid element_type)

@@ -107,12 +107,4 @@ array_elements_hash(const ArrayElements *elements,
 	}
 }
 
-/* Begin to collect the elements of this call, for a filter of another system. */
-static inline ForeignElements *
-call_site_foreign(CallSite *site, const uint8 *image)
-{
-	return foreign_elements(&site->foreign, image, site->hasher->type,
-							site->user.mcxt);
-}
-
 #endif							/* BLOOMFILTER_CALLSITE_H */

@@ -11,7 +11,9 @@
 static bool
 contains_foreign(CallSite *site, FilterReader *reader, Datum element)
 {
-	ForeignElements *elements = call_site_foreign(site, reader->image);
+	ForeignElements *elements = foreign_elements(&site->foreign, reader->image,
+												 site->hasher->type,
+												 site->user.mcxt);
 	bool		found;
 
 	foreign_elements_probe(elements, element);
@@ -19,7 +21,7 @@ contains_foreign(CallSite *site, FilterReader *reader, Datum element)
 	return found;
 }
 
-/* Both as a Lookup, without its memory: ten instructions of 200 */
+/* As a Lookup does, but without its memory, which saves ten of 200 instructions */
 static inline bool
 contains(CallSite *site, Datum filter, Datum element)
 {

@@ -40,7 +40,8 @@ lookup_open(Lookup *lookup, CallSite *site, Datum filter, uint64 probes)
 	lookup->class = image_class(lookup->reader.image);
 	lookup->foreign = NULL;
 	if (unlikely(image_is_foreign(lookup->reader.image)))
-		lookup->foreign = call_site_foreign(site, lookup->reader.image);
+		lookup->foreign = foreign_elements(&site->foreign, lookup->reader.image,
+										   site->hasher->type, site->user.mcxt);
 }
 
 /* Hash an element to look it up.  Errors: those of element_hash() and check_class(). */

@@ -34,7 +34,7 @@ cache_bound(void)
 	return (Size) cache_size * 1024;
 }
 
-/* Could "bytes" more be kept if all that is not pinned was evicted? */
+/* Would "bytes" more fit if everything unpinned was evicted? */
 bool
 cache_can_hold(Size bytes)
 {
@@ -100,19 +100,12 @@ cache_remove(CacheItem *item)
 	dlist_delete(&item->use);
 }
 
-/* Note that an item is used, so that others are evicted before it. */
-void
-cache_use(CacheItem *item)
-{
-	Assert(item->bytes > 0);
-	dlist_move_head(&items, &item->use);
-}
-
-/* Keep an item until it is unpinned as often. */
+/* Keep an item until it is unpinned as often; then others are evicted before it. */
 void
 cache_pin(CacheItem *item)
 {
 	Assert(item->bytes > 0);
+	dlist_move_head(&items, &item->use);
 	if (item->pins++ == 0)
 		pinned_bytes += item->bytes;
 }

@@ -24,7 +24,6 @@ extern bool cache_can_hold(Size bytes);
 extern void cache_make_room(Size bytes);
 extern void cache_resize(CacheItem *item, Size bytes);
 extern void cache_remove(CacheItem *item);
-extern void cache_use(CacheItem *item);
 extern void cache_pin(CacheItem *item);
 extern void cache_unpin(CacheItem *item);
 extern void cache_init(void);

@@ -18,19 +18,17 @@
  *
  * What may happen to the chunk:
  *
- * - UPDATE and DELETE mark it, VACUUM removes it: then its line pointer is not
- *	 normal, or is another chunk's.  The mark changes the raw cid: the value is
- *	 read again once.
+ * - UPDATE and DELETE mark it, which changes the raw cid: the value is read again once.
+ *	 VACUUM removes it: then its line pointer is not normal, or is another chunk's.
  * - A transaction or subtransaction aborts: the same.
- * - REINDEX, and deletion of index tuples that a scan has found to be dead: no
- *	 index entry leads to a dead chunk any more, while it stays as it is.
+ * - REINDEX, or a scan that has found it dead, removes its index entry.
  * - VACUUM freezes it: the raw xmin stays.
- * - VACUUM FULL, CLUSTER and ALTER TABLE write it to another file, where it has
- *	 another xmin: we take it for another value, and read it again.  ALTER TABLE
- *	 SET TABLESPACE copies its page: it is found through the index.
- * - TRUNCATE and DROP remove the file.  A buffer's tag has the file's number.
- *	 TRUNCATE empties a file that the same transaction has made, and the next
- *	 value may come to the same place with the same xmin; the cid differs.
+ * - VACUUM FULL, CLUSTER and ALTER TABLE write it to another file, where it has another
+ *	 xmin: the value is read again.  ALTER TABLE SET TABLESPACE copies its page: it is
+ *	 found through the index.
+ * - TRUNCATE and DROP remove the file, whose number is in a buffer's tag.  TRUNCATE of a
+ *	 file that the same transaction has made empties it, and the next value may come to
+ *	 the same place with the same xmin; the cid differs.
  *
  * All this holds for heaps.  Values in other tables are always taken for changed.
  */

@@ -123,8 +123,8 @@ value_make_from_set(const uint8 *set, uint64 capacity)
 
 /*
  * Prepare to add "count" elements to a filter with layers: *adding is a writer for the
- * filter itself or, if an error could leave it with only some of them, for a copy in
- * the current memory context, by which finish_adding() replaces the filter.
+ * filter itself or, if an error could leave it with only some of them, for a copy, which
+ * finish_adding() puts in its place.
  */
 static void
 begin_adding(FilterWriter *writer, uint64 count, FilterWriter *adding)

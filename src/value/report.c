@@ -64,9 +64,9 @@ class_hint(ElementClass filter, ElementClass element)
 					"The class is stored as a hash. " : "");
 }
 
-/* The error of check_class(); "type" is InvalidOid for an element hashed before. */
+/* The error of an element of another class; its type is InvalidOid if it was hashed before */
 void
-report_class(ElementClass class, ElementClass element, Oid type)
+report_other_class(ElementClass class, ElementClass element, Oid type)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -76,6 +76,13 @@ report_class(ElementClass class, ElementClass element, Oid type)
 			 OidIsValid(type) ?
 			 errdetail("The element is of type %s.", format_type_be(type)) : 0,
 			 errhint("%s", class_hint(class, element))));
+}
+
+/* The error of check_class(), which is inlined: so that it need not load the arguments */
+void
+report_class(ElementClass class, const ElementHasher *hasher)
+{
+	report_other_class(class, hasher->class, hasher->type);
 }
 
 /* The error of check_status() for a filter of another system */

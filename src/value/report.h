@@ -23,8 +23,10 @@ extern void check_capacity(int64 capacity);
 extern void check_error_rate(double error_rate);
 extern void check_number(const char *name, int64 number, int64 least,
 						 int64 most);
-extern void report_class(ElementClass class, ElementClass element,
-						 Oid type) __attribute__((noreturn));
+extern void report_other_class(ElementClass class, ElementClass element,
+							   Oid type) __attribute__((noreturn));
+extern void report_class(ElementClass class,
+						 const ElementHasher *hasher) __attribute__((noreturn));
 extern void check_compatible(const uint8 *a, const uint8 *b);
 extern void check_status(FilterStatus status, const uint8 *image);
 extern bool exceeds_max_size(uint64 bytes);
@@ -45,7 +47,7 @@ static inline void
 check_class(ElementClass class, const ElementHasher *hasher)
 {
 	if (unlikely(class != hasher->class) && class != ELEMENT_CLASS_NONE)
-		report_class(class, hasher->class, hasher->type);
+		report_class(class, hasher);
 }
 
 #endif							/* BLOOMFILTER_REPORT_H */

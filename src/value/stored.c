@@ -154,7 +154,7 @@ join_cache(StoredUser *user)
 	user->joined = true;
 }
 
-/* Enter a filter that the cache does not have; nothing of it is read yet. */
+/* Add a filter to the cache, without reading any of it. */
 static StoredFilter *
 make_stored(const struct varatt_external *pointer)
 {
@@ -172,16 +172,6 @@ make_stored(const struct varatt_external *pointer)
 	entry->stored = stored;
 	stored->listed = true;
 	return stored;
-}
-
-/* Is a filter of an earlier epoch still the same?  Errors: chunks_are_same(). */
-static bool
-is_unchanged(StoredFilter *stored)
-{
-	bool		compressed = VARATT_EXTERNAL_IS_COMPRESSED(stored->pointer);
-
-	return chunks_are_same(&stored->pointer, &stored->first, stored->image,
-						   compressed ? 0 : stored->bytes);
 }
 
 /* Find the filter of a TOAST pointer, or make a new one; pin it for the user. */
@@ -207,7 +197,10 @@ find_stored(StoredUser *user, const struct varatt_external *pointer)
 	{
 		stored = entry->stored;
 		Assert(stored->listed && stored->item.bytes > 0);
-		if (stored->checked != stored_epoch && !is_unchanged(stored))
+		if (stored->checked != stored_epoch &&
+			!chunks_are_same(pointer, &stored->first, stored->image,
+							 VARATT_EXTERNAL_IS_COMPRESSED(*pointer) ? 0 :
+							 stored->bytes))
 		{
 			unlist(stored);
 			if (stored->item.pins == 0)
@@ -231,10 +224,7 @@ find_stored(StoredUser *user, const struct varatt_external *pointer)
 			cache_resize(&stored->item, STORED_OVERHEAD);
 		}
 		else
-		{
 			cache_pin(&stored->item);
-			cache_use(&stored->item);
-		}
 		user->last = stored;
 		if (before)
 			unpin(before);
