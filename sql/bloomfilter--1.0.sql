@@ -307,7 +307,7 @@ CREATE TYPE hashed_element (
 );
 COMMENT ON TYPE hashed_element IS 'element of any type as a filter sees it: its hash, its class and the seed';
 
--- Not of the name of its type: hashed_element(x) would be a cast of a text x
+-- Not named after its type: hashed_element(x) would be a cast of a text x
 CREATE FUNCTION bloom_element(element anycompatible, seed bigint DEFAULT 0) RETURNS hashed_element
 	AS 'MODULE_PATHNAME', 'bloomfilter_element'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1;
@@ -469,7 +469,7 @@ CREATE OPERATOR CLASS bloom_ops DEFAULT FOR TYPE bloom USING hash
 	FUNCTION 2 _bloom_hash_value_extended(bloom, bigint);
 COMMENT ON OPERATOR CLASS bloom_ops USING hash IS 'identity of filters';
 
--- For count(DISTINCT f), ORDER BY and statistics: an order that means nothing else
+-- For count(DISTINCT f), ORDER BY and statistics; the order has no other meaning
 CREATE OPERATOR FAMILY bloom_ops USING btree;
 COMMENT ON OPERATOR FAMILY bloom_ops USING btree IS 'order of filters by their bytes';
 CREATE OPERATOR CLASS bloom_ops DEFAULT FOR TYPE bloom USING btree
@@ -560,7 +560,7 @@ CREATE FUNCTION _bloom_final(bloom) RETURNS bloom
 COMMENT ON FUNCTION _bloom_final(bloom)
 	IS 'final function of aggregates of filters';
 
--- It begins with the empty filter: its union with a filter is that filter
+-- INITCOND is the empty filter: its union with a filter is that filter
 CREATE AGGREGATE bloom_union_agg(filter bloom) (
 	SFUNC = bloom_union, STYPE = bloom, SSPACE = 8192,
 	COMBINEFUNC = bloom_union, FINALFUNC = _bloom_final,
@@ -951,7 +951,7 @@ CREATE OPERATOR CLASS cuckoo_ops DEFAULT FOR TYPE cuckoo USING hash
 	FUNCTION 2 _cuckoo_hash_value_extended(cuckoo, bigint);
 COMMENT ON OPERATOR CLASS cuckoo_ops USING hash IS 'identity of filters';
 
--- For count(DISTINCT f), ORDER BY and statistics: an order that means nothing else
+-- For count(DISTINCT f), ORDER BY and statistics; the order has no other meaning
 CREATE OPERATOR FAMILY cuckoo_ops USING btree;
 COMMENT ON OPERATOR FAMILY cuckoo_ops USING btree IS 'order of filters by their bytes';
 CREATE OPERATOR CLASS cuckoo_ops DEFAULT FOR TYPE cuckoo USING btree
@@ -1042,7 +1042,7 @@ CREATE FUNCTION _cuckoo_final(cuckoo) RETURNS cuckoo
 COMMENT ON FUNCTION _cuckoo_final(cuckoo)
 	IS 'final function of aggregates of filters';
 
--- It begins with the empty filter: its sum with a filter is that filter
+-- INITCOND is the empty filter: its sum with a filter is that filter
 CREATE AGGREGATE cuckoo_union_agg(filter cuckoo) (
 	SFUNC = cuckoo_union, STYPE = cuckoo, SSPACE = 8192,
 	COMBINEFUNC = cuckoo_union, FINALFUNC = _cuckoo_final,
@@ -1056,10 +1056,10 @@ COMMENT ON AGGREGATE cuckoo_union_agg(cuckoo)
 -- Aggregates, from PostgreSQL 19 on
 -- ------------------------------------------------------------------------
 
--- Earlier versions do not know SUPPORT.  Nor have they eager aggregation, which a
--- negative SSPACE prevents: states grow with the number of elements, and would be copied
--- from node to node.  The planner then takes their size for 32 bytes, so that 1024 is
--- better where it has no other use.
+-- bloom_agg gets planner support, which earlier versions do not know.  A negative SSPACE
+-- prevents eager aggregation, which they do not have: it would copy states, which grow
+-- with the number of elements, from node to node.  Before 19 it would only make the
+-- planner assume 32 bytes.
 DO $$
 DECLARE
 	path text := pg_catalog.current_setting('search_path');
