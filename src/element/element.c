@@ -34,8 +34,8 @@
  *
  * The structure of an anonymous record is known only from the descriptor that each
  * value's header names.  Its node caches the layout of the last value, and the class is
- * computed again only when a layout changes.  So do named composite types, which ALTER
- * TYPE may change during the life of a call site.
+ * computed again only when a layout changes.  The same goes for named composite types,
+ * which ALTER TYPE may change during the life of a call site.
  *
  * Limits:
  *	- A type needs a default hash operator class, whose equality the hash agrees with.

@@ -95,10 +95,12 @@ type_fits(Oid type, ForeignForm form)
 static void
 set_room(ForeignElements *elements, uint64 room)
 {
-	elements->room = room;
+	/* an error must not leave it larger than an array */
+	elements->room = Min(elements->room, room);
 	elements->hashes = repalloc_huge(elements->hashes, room * sizeof(ForeignHash));
 	elements->owners = repalloc_huge(elements->owners, room * sizeof(uint64));
 	elements->perhaps = repalloc_huge(elements->perhaps, room * sizeof(bool));
+	elements->room = room;
 }
 
 /*
