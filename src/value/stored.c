@@ -408,8 +408,6 @@ fetch_slice(void *from, uint64_t offset, uint32_t bytes)
 static bool
 stays_sliced(FilterReader *reader, SliceReader *slices)
 {
-	if (reader->slices_of == NULL)
-		return false;
 	Assert(reader->stored->item.pins > 0);
 	Assert(reader->image == reader->stored->image);
 	if (whole_pays(reader->stored, 1))
@@ -463,12 +461,9 @@ reader_contains_foreign(FilterReader *reader, const ForeignHash *hashes,
 	Size		done = 0;
 
 	Assert(image_is_foreign(reader->image));
-	while (done < count && stays_sliced(reader, &slices))
-	{
+	for (; done < count && reader->slices_of && stays_sliced(reader, &slices); done++)
 		found[done] = foreign_contains_sliced(reader->image, &hashes[done],
 											  fetch_slice, &slices);
-		done++;
-	}
 	while (done < count)
 	{
 		Size		batch = Min(count - done, BATCH);
