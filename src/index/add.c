@@ -410,7 +410,7 @@ add_hashes(Relation index, uint64 *hashes, Size count, bool committing)
 		in_batches = left > 0;
 		hashes += now - left;
 		count -= now - left;
-		if (adding.full && (fraction == 0 || count > 0))
+		if (adding.full && (count > 0 || !committing))
 		{
 			int			layers = meta.layers;
 
