@@ -60,52 +60,15 @@ DROP TABLE copied;
 --
 -- Invalid bytes.  All kinds of input share one check.
 --
--- Little-endian numbers, as the format has them
-CREATE FUNCTION le(n numeric) RETURNS bytea LANGUAGE sql IMMUTABLE AS
-$$ SELECT string_agg(set_byte('\x00', 0, (div(n, 256::numeric ^ i) % 256)::int), '' ORDER BY i) FROM generate_series(0, 7) AS i $$;
-CREATE FUNCTION le(x float8) RETURNS bytea LANGUAGE sql IMMUTABLE AS
-$$ SELECT string_agg(substr(float8send(x), 8 - i, 1), '' ORDER BY i) FROM generate_series(0, 7) AS i $$;
-CREATE FUNCTION le(n bigint) RETURNS bytea LANGUAGE sql IMMUTABLE AS
-$$ SELECT string_agg(substr(int8send(n), 8 - i, 1), '' ORDER BY i) FROM generate_series(0, 7) AS i $$;
+-- le(), image(), sealed(), fault(), fault_of(), use_flipped()
+\set type bloom
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/shared/bytes.sql'
+\i :file
 SELECT le(258.0::numeric) AS integer, le(18446744073709551615.0::numeric) AS largest, le(1::float8) AS float, le(-2::bigint) AS signed;
 
--- The image within the external form of a filter; and an image, valid or not, with
--- a right checksum behind it, so that the rest of the check is reached
-CREATE FUNCTION image(f bloom) RETURNS bytea LANGUAGE sql IMMUTABLE AS
-$$ SELECT substr(f::bytea, 1, octet_length(f::bytea) - 8) $$;
-CREATE FUNCTION sealed(image bytea) RETURNS bytea LANGUAGE sql IMMUTABLE AS
-$$ SELECT image || le(bloom_hash(image)) $$;
 SELECT bool_and(sealed(image(f)) = f::bytea) AS sealed_alike FROM layouts;
 
--- The error that bytes raise, as bytea and as text; and that of an image
-CREATE FUNCTION fault_of(bytes bytea) RETURNS text LANGUAGE plpgsql AS
-$$
-DECLARE
-	as_bytea	text;
-	as_text		text;
-BEGIN
-	BEGIN
-		PERFORM bytes::bloom;
-		as_bytea := 'no error';
-	EXCEPTION WHEN OTHERS THEN
-		as_bytea := SQLSTATE || ' ' || SQLERRM;
-	END;
-	BEGIN
-		PERFORM translate(encode(bytes, 'base64'), E'\n', '')::bloom;
-		as_text := 'no error';
-	EXCEPTION WHEN OTHERS THEN
-		as_text := SQLSTATE || ' ' || SQLERRM;
-	END;
-	as_bytea := replace(as_bytea, '22P03 invalid bloom filter: ', '');
-	as_text := replace(as_text, '22P02 invalid input syntax for type bloom: ', '');
-	IF as_bytea = as_text THEN
-		RETURN as_bytea;
-	END IF;
-	RETURN format('bytea: %s, but text: %s', as_bytea, as_text);
-END
-$$;
-CREATE FUNCTION fault(image bytea) RETURNS text LANGUAGE sql AS
-$$ SELECT fault_of(sealed(image)) $$;
 -- Other bytes at an offset
 CREATE FUNCTION patch(f bloom, at int, bytes bytea) RETURNS bytea LANGUAGE sql IMMUTABLE AS
 $$ SELECT overlay(image(f) PLACING bytes FROM at + 1) $$;
@@ -345,22 +308,6 @@ BEGIN
 			NULL;
 		END;
 	END LOOP;
-END
-$$;
-CREATE FUNCTION use_flipped(f bloom, at int) RETURNS text LANGUAGE plpgsql AS
-$$
-DECLARE
-	flipped	bloom;
-BEGIN
-	BEGIN
-		flipped := sealed(set_bit(image(f), at, 1 - get_bit(image(f), at)))::bloom;
-	EXCEPTION WHEN invalid_binary_representation THEN
-		RETURN 'refused';
-	END;
-	PERFORM use(flipped, f);
-	RETURN 'used';
-EXCEPTION WHEN OTHERS THEN
-	RETURN format('bit %s: %s %s', at, SQLSTATE, SQLERRM);
 END
 $$;
 -- (but the upper bytes of the capacity, which bloom_clear would follow)
