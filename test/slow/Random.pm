@@ -1,29 +1,54 @@
-# What tests choose by chance.  After the same srand() it is the same.
+# What tests choose by chance, the same after the same srand(), and how they tell what
+# differs then.
 package Random;
 
 use strict;
 use warnings;
 
 use Exporter qw(import);
-use List::Util qw(sum);
+use List::Util qw(min sum);
+use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(roll between one_of chance weighted);
+our @EXPORT = qw(roll between one_of chance weighted weighted_entry lost_and_added server_faults);
 
 sub roll { return int(rand($_[0])) }
 sub between { return $_[0] + roll($_[1] - $_[0] + 1) }
 sub one_of { return $_[ roll(scalar @_) ] }
 sub chance { return rand() < $_[0] }
 
-# weighted([ WEIGHT, CHOICE ]...): a choice, as often as its weight says
-sub weighted
+# weighted_entry([ WEIGHT, CHOICE ]...): an entry, as often as its weight says
+sub weighted_entry
 {
 	my $rest = rand(sum(map { $_->[0] } @_));
 
-	foreach my $choice (@_)
+	foreach my $entry (@_)
 	{
-		return $choice->[1] if ($rest -= $choice->[0]) < 0;
+		return $entry if ($rest -= $entry->[0]) < 0;
 	}
-	return $_[-1][1];
+	return $_[-1];
+}
+
+# The same, but the choice alone
+sub weighted { return weighted_entry(@_)->[1] }
+
+# What two lists of rows differ in, whatever their order: the first lines of what to tell
+sub lost_and_added
+{
+	my ($one, $two) = @_;
+	my $most = 10;
+	my (%count, @lines);
+
+	$count{$_}++ foreach @$one;
+	$count{$_}-- foreach @$two;
+	push @lines, sprintf '%s %d x %s', $count{$_} > 0 ? 'lost' : 'added', abs $count{$_}, $_ foreach grep { $count{$_} } sort keys %count;
+	return @lines[ 0 .. min($most, scalar @lines) - 1 ];
+}
+
+# What a server's log tells of its own faults
+sub server_faults
+{
+	my ($node) = @_;
+	return slurp_file($node->logfile) =~ /^.*(?:TRAP:|terminated by signal|PANIC:|leak).*$/m ? "the server's log: $&" : ();
 }
 
 1;

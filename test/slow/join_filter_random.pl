@@ -196,14 +196,7 @@ sub difference
 		return 'failed' if grep { $_ eq '42P22' } $state, $other_state;
 		return "statement $at: SQLSTATE $state, and $other_state" if $state ne $other_state;
 		next if $state ne '00000' || join("\n", @$rows) eq join("\n", @$other_rows);
-		my (%count, @lines);
-		$count{$_}++ foreach @$rows;
-		$count{$_}-- foreach @$other_rows;
-		foreach (sort keys %count)
-		{
-			push @lines, sprintf '%s %d x %s', $count{$_} > 0 ? 'lost' : 'added', abs $count{$_}, $_ if $count{$_};
-		}
-		return sprintf "statement %d: %d rows, and %d\n%s", $at, scalar @$rows, scalar @$other_rows, join "\n", @lines[ 0 .. min(9, $#lines) ];
+		return join "\n", sprintf('statement %d: %d rows, and %d', $at, scalar @$rows, scalar @$other_rows), lost_and_added($rows, $other_rows);
 	}
 	return '';
 }
@@ -286,8 +279,7 @@ sub play_round
 		  . join('', map { "plan:\n$_" } @{ $plans->{$number} // [] });
 		last if !$ended->{$number}{forced};
 	}
-	my $log = slurp_file($node->logfile);
-	push @faults, "the server's log: $&" if $log =~ /^.*(?:TRAP:|terminated by signal|PANIC:|leak).*$/m;
+	push @faults, server_faults($node);
 	# what it said remains, if anybody has to read it
 	if (@faults) { note("see $file.sql, .out, .err") }
 	else { unlink glob("$file.*") }

@@ -14,11 +14,11 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use Crash qw(wait_until_back);
-use List::Util qw(min sum);
+use List::Util qw(min);
 use POSIX qw(WNOHANG);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Random qw(roll one_of chance);
+use Random qw(roll one_of chance weighted_entry);
 use Test::More;
 use Time::HiRes qw(usleep time);
 
@@ -219,17 +219,6 @@ foreach my $table (values %tables)
 	$table->{values} = join ', ', map { "s.k$_" } 1 .. $columns;
 }
 
-sub weighted
-{
-	my $rest = rand(sum(map { $_->[0] } @_));
-
-	foreach my $choice (@_)
-	{
-		return $choice if ($rest -= $choice->[0]) < 0;
-	}
-	return $_[-1];
-}
-
 # May a query of such a kind be asked?  There is no filter of all partitions.
 sub possible
 {
@@ -244,7 +233,7 @@ sub lookup
 {
 	my ($name, $late) = @_;
 	my $table = $tables{$name};
-	my $query = weighted(grep { possible($table, $_->[2] // '') } @forms)->[1]->($table, one_of(@{ $table->{key} }), index_of($table, $late), rows_of($table));
+	my $query = weighted_entry(grep { possible($table, $_->[2] // '') } @forms)->[1]->($table, one_of(@{ $table->{key} }), index_of($table, $late), rows_of($table));
 
 	return "SELECT 'FALSE NO of ${name}_i'::text $query";
 }
@@ -326,10 +315,10 @@ sub reindex
 
 # [ weight, where: anywhere, in a transaction, or out of it; what ]
 my @actions = (
-	[ 30, 'any', sub { weighted(@looking_up)->[1]->($_[0], any_table()) } ],
-	[ 30, 'any', sub { weighted(@changing)->[1]->($_[0], any_table()) } ],
+	[ 30, 'any', sub { weighted_entry(@looking_up)->[1]->($_[0], any_table()) } ],
+	[ 30, 'any', sub { weighted_entry(@changing)->[1]->($_[0], any_table()) } ],
 	# the same table, one after the other
-	[ 20, 'any', sub { my $name = any_table(); weighted(@changing)->[1]->($_[0], $name); weighted(@looking_up)->[1]->($_[0], $name) } ],
+	[ 20, 'any', sub { my $name = any_table(); weighted_entry(@changing)->[1]->($_[0], $name); weighted_entry(@looking_up)->[1]->($_[0], $name) } ],
 	[ 8, 'any', sub { emit($_[0], late_lookup(chance(0.5) ? any_table() : 'steady')) } ],
 	[ 12, 'in', \&savepoint ],
 	[ 8, 'in', sub { emit($_[0], (map { insertion(one_of(@names)) } 1 .. 3), 'SELECT pg_sleep(0.4)'); savepoint($_[0]) } ],
@@ -361,7 +350,7 @@ sub act
 	my ($s) = @_;
 	my $where = $s->{in} ? 'in' : 'out';
 
-	weighted(grep { $_->[1] eq 'any' || $_->[1] eq $where } @actions)->[2]->($s);
+	weighted_entry(grep { $_->[1] eq 'any' || $_->[1] eq $where } @actions)->[2]->($s);
 }
 
 sub savepoint

@@ -630,12 +630,9 @@ sub read_output
 sub differing
 {
 	my ($one, $two) = @_;
-	my (%count, @lines);
+	my @lines = lost_and_added($one, $two);
 
-	$count{$_}++ foreach @$one;
-	$count{$_}-- foreach @$two;
-	push @lines, sprintf '%s %d x %s', $count{$_} > 0 ? 'lost' : 'added', abs $count{$_}, $_ foreach grep { $count{$_} } sort keys %count;
-	return sprintf "%d rows, and %d\n%s", scalar @$one, scalar @$two, join "\n", @lines ? @lines[ 0 .. min(9, $#lines) ] : 'in another order';
+	return sprintf "%d rows, and %d\n%s", scalar @$one, scalar @$two, join "\n", @lines ? @lines : 'in another order';
 }
 
 # Is a step of a variant as it has to be?  '' or what is wrong
@@ -740,8 +737,7 @@ sub play_round
 		push @faults, "case $number of round $round, seed $seed: $told" . join('', map { "SET $_;\n" } @$settings) . join('', map { "$_->{sql};\n" } @steps) . "plan:\n$plan\n" if $told ne '';
 		last if $told =~ /not answered/;
 	}
-	my $log = slurp_file($node->logfile);
-	push @faults, "the server's log: $&" if $log =~ /^.*(?:TRAP:|terminated by signal|PANIC:|leak).*$/m;
+	push @faults, server_faults($node);
 	# what it said remains, if anybody has to read it
 	if (@faults) { note("see $file.sql, .out, .err") }
 	else
