@@ -296,11 +296,10 @@ my $ticks = POSIX::sysconf(POSIX::_SC_CLK_TCK());
 sub cpu_ms
 {
 	my ($session) = @_;
-	my ($own) = split ' ', PostgreSQL::Test::Utils::slurp_file("/proc/$session->{pid}/schedstat");
 	my @of_postmaster = split ' ', PostgreSQL::Test::Utils::slurp_file("/proc/$postmaster/stat") =~ s/.*\) //sr;
 
 	# cutime and cstime
-	return $own / 1e6 + ($of_postmaster[13] + $of_postmaster[14]) * 1000 / $ticks;
+	return 1000 * $session->cpu + ($of_postmaster[13] + $of_postmaster[14]) * 1000 / $ticks;
 }
 
 # Run a query; return the CPU time and the time that it took, and its error or ''

@@ -83,6 +83,42 @@ sub query
 	return $self->end;
 }
 
+# Wait until it has printed this; false if it answers without.
+sub says
+{
+	my ($self, $pattern) = @_;
+
+	until ($self->_answered)
+	{
+		return 1 if $self->{out} =~ $pattern;
+		usleep(1_000);
+	}
+	return $self->{out} =~ $pattern;
+}
+
+# Processor time that its backend has used, in seconds
+sub cpu
+{
+	my ($self) = @_;
+	my ($nanoseconds) = split ' ', slurp_file("/proc/$self->{pid}/schedstat");
+
+	return $nanoseconds / 1e9;
+}
+
+# Wait until its backend has used so much more of it; false if it answers before.
+sub works
+{
+	my ($self, $seconds) = @_;
+	my $enough = $self->cpu + $seconds;
+
+	until ($self->_answered)
+	{
+		return 1 if $self->cpu >= $enough;
+		usleep(1_000);
+	}
+	return 0;
+}
+
 # Wait until it waits for a lock; false if it answers instead.
 sub waits
 {
