@@ -221,7 +221,7 @@ sub play_round
 {
 	my ($round) = @_;
 	my $database = "round_$round";
-	my $file = "$dir/$database";
+	my $file = "$dir/joins_$round";
 	my $disturbed = $round % $disturbed_every == 0;
 	my (@cases, @faults, @pids);
 

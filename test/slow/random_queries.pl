@@ -690,7 +690,7 @@ sub compare
 sub play_round
 {
 	my ($round) = @_;
-	my $file = "$dir/round_$round";
+	my $file = "$dir/queries_$round";
 	my (@cases, @faults);
 
 	srand($seed * 1000 + $round);
