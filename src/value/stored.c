@@ -404,8 +404,11 @@ fetch_slice(void *from, uint64_t offset, uint32_t bytes)
 	return slice;
 }
 
-/* Does one more probe still pay by slices?  Otherwise reads the whole filter. */
-static bool
+/*
+ * Does one more probe still pay by slices?  Otherwise reads the whole filter.  Not
+ * inline, so that probes of filters that were read need fewer registers.
+ */
+static pg_noinline bool
 stays_sliced(FilterReader *reader, SliceReader *slices)
 {
 	Assert(reader->stored->item.pins > 0);
@@ -457,13 +460,20 @@ void
 reader_contains_foreign(FilterReader *reader, const ForeignHash *hashes,
 						Size count, bool *found)
 {
-	SliceReader slices;
 	Size		done = 0;
 
 	Assert(image_is_foreign(reader->image));
-	for (; done < count && reader->slices_of && stays_sliced(reader, &slices); done++)
-		found[done] = foreign_contains_sliced(reader->image, &hashes[done],
-											  fetch_slice, &slices);
+	while (done < count && reader->slices_of != NULL)
+	{
+		SliceReader slices;
+
+		if (stays_sliced(reader, &slices))
+		{
+			found[done] = foreign_contains_sliced(reader->image, &hashes[done],
+												  fetch_slice, &slices);
+			done++;
+		}
+	}
 	while (done < count)
 	{
 		Size		batch = Min(count - done, BATCH);
