@@ -465,6 +465,19 @@ probe_pages_or_copy(const MembershipSite *site, SiteIndex *at,
 }
 
 /*
+ * May the rows that this session has inserted since the view was made matter?  Not for a
+ * join before its query has been left and resumed.  Its snapshot sees rows of commands
+ * that are older than itself.  One of these that is still inserting has called the
+ * query, and goes on when the query is left.
+ */
+static inline bool
+own_insertions_matter(const MembershipSite *site, const IndexView *view)
+{
+	return view && view->inserted.made != own_insertions.made &&
+		(!site->for_join || view->resumed);
+}
+
+/*
  * For elements that the view does not contain, also check what this session
  * has inserted since: see insert.c.
  */
@@ -507,8 +520,7 @@ probe_index(const MembershipSite *site, SiteIndex *at, const uint64 *hashes,
 		return;
 	}
 	probe_pages_or_copy(site, at, hashes, count, found);
-	if (unlikely(at->view &&
-				 at->view->inserted.made != own_insertions.made))
+	if (unlikely(own_insertions_matter(site, at->view)))
 		probe_own_insertions(at, hashes, count, found);
 	if (unlikely(at->children) && memchr(found, false, count) != NULL)
 		refuse_children(at->oid);

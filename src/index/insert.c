@@ -15,7 +15,8 @@
  *	 command, from a trigger or a volatile function with a new snapshot.  All
  *	 code that reads an index for a snapshot calls flush_pending() first.  A
  *	 trigger's snapshot can see rows that the triggering command inserts later, so
- *	 callers that cache what they read recheck every "no" with inserted_since().
+ *	 callers that cache what they read recheck every "no" with inserted_since(),
+ *	 unless the trigger's query has not been left since (contains.c).
  *
  * - Workers of a parallel query cannot flush.  But ExecutorStart() was called
  *	 in this session for that query after the insertion (the snapshot of an

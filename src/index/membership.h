@@ -234,6 +234,8 @@ typedef struct IndexView
 	CacheItem	kept;			/* accounts for it */
 	double		spent;			/* cost of probes without a copy, in pages */
 	OwnInsertions inserted;		/* when the view was made, or the copy read */
+	bool		resumed;		/* a query has gone on with the snapshot since
+								 * the view was made */
 	int			sites;			/* call sites that use it */
 	dlist_node	use;			/* in the list of views, unless closed */
 } IndexView;

@@ -299,14 +299,35 @@ find_query(EState *estate)
 	return NULL;
 }
 
+/*
+ * A query with a snapshot goes on, that others or it itself have used before.  Meanwhile
+ * a command that called it may have inserted rows that the snapshot sees: see insert.c.
+ */
+static void
+note_resumed(Snapshot snapshot)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &views)
+	{
+		IndexView  *view = dlist_container(IndexView, use, iter.cur);
+
+		view->resumed |= view->snapshot == snapshot;
+	}
+}
+
 /* ExecutorRun() begins, or ends. */
 void
 views_run_query(EState *estate, bool begins)
 {
 	OpenQuery  *query = find_query(estate);
 
-	if (query)
-		query->runs += begins ? 1 : -1;
+	if (query == NULL)
+		return;
+	if (begins && !dlist_is_empty(&views) &&
+		!is_of_query(query->snapshot, true))
+		note_resumed(query->snapshot);
+	query->runs += begins ? 1 : -1;
 }
 
 /* An error leaves the executor: nobody goes on with the query. */
