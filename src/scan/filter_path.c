@@ -36,6 +36,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
 #include "utils/spccache.h"
 
 /*
@@ -138,9 +139,13 @@ find_conditions(RelOptInfo *rel)
  * ----------------------------------------------------------------
  */
 
-/* The custom_private of a path: lists of ProbeConditions and of IndexJoins */
+/*
+ * The custom_private of a path: lists of ProbeConditions and of IndexJoins, and the
+ * IndexJoin that only marks rows, or NULL
+ */
 #define path_conditions(path)	((List *) linitial((path)->custom_private))
 #define path_joins(path)		((List *) lsecond((path)->custom_private))
+#define path_mark(path)			((IndexJoin *) lthird((path)->custom_private))
 
 /* The probe that a condition is in a path, or NULL */
 static const ProbeCondition *
@@ -159,11 +164,14 @@ probe_of(CustomPath *path, RestrictInfo *rinfo)
 }
 
 /*
- * Does this query, or one that it is a part of, have tables with policies, or views that
- * are security barriers?  EXPLAIN must not count the rows that these hide.
+ * filter_path_hides_rows
+ *		Does this query, or one that it is a part of, have tables with policies, or views
+ *		that are security barriers?
+ *
+ * EXPLAIN must not count the rows that these hide.
  */
-static bool
-hides_rows(PlannerInfo *root)
+bool
+filter_path_hides_rows(PlannerInfo *root)
 {
 	for (; root != NULL; root = root->parent_root)
 	{
@@ -180,12 +188,26 @@ hides_rows(PlannerInfo *root)
 	return false;
 }
 
+/* Add to the plan of a scan a probe of a kind that serves a join. */
+static void
+add_join_probe(CustomScan *scan, ProbeKind kind, const IndexJoin *join)
+{
+	ProbePlan	probe = {
+		.kind = kind,
+		.expression = (Node *) join->element,
+		.details = probe_join_details(join->index, join->element_type)
+	};
+
+	filter_scan_add_probe(scan, &probe);
+}
+
 /* A PlanCustomPath */
 static Plan *
 plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 				 List *targetlist, List *clauses, List *children)
 {
-	CustomScan *scan = filter_scan_make(rel->relid, hides_rows(root));
+	CustomScan *scan = filter_scan_make(rel->relid,
+										filter_path_hides_rows(root));
 	Plan	   *plan = &scan->scan.plan;
 	ListCell   *cell;
 
@@ -211,16 +233,9 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	plan->targetlist = targetlist;
 	scan->flags = path->flags;
 	foreach(cell, path_joins(path))
-	{
-		const IndexJoin *join = lfirst(cell);
-		ProbePlan	probe = {
-			.kind = PROBE_JOIN,
-			.expression = (Node *) join->element,
-			.details = probe_join_details(join->index, join->element_type)
-		};
-
-		filter_scan_add_probe(scan, &probe);
-	}
+		add_join_probe(scan, PROBE_JOIN, lfirst(cell));
+	if (path_mark(path))
+		add_join_probe(scan, PROBE_MARK, path_mark(path));
 	return plan;
 }
 
@@ -348,6 +363,11 @@ cost_path(PlannerInfo *root, CustomPath *path)
 		survivors *= share;
 		rows *= share;
 	}
+	if (path_mark(path))
+	{
+		rows_cost += survivors * PROBE_COST;
+		startup += path_mark(path)->read_cost;
+	}
 	foreach(cell, rel->baserestrictinfo)
 	{
 		if (!probe_of(path, lfirst(cell)))
@@ -400,10 +420,11 @@ disable_path(CustomPath *path)
 
 /*
  * A scan that probes by these conditions and for these joins, in a process, or in
- * as many parallel workers.
+ * as many parallel workers.  "mark" is what marks its rows, or NULL.
  */
 static CustomPath *
-make_path(const PlannedTable *table, List *conditions, List *joins, int workers)
+make_path(const PlannedTable *table, List *conditions, List *joins,
+		  IndexJoin *mark, int workers)
 {
 	RelOptInfo *rel = table->rel;
 	CustomPath *path = makeNode(CustomPath);
@@ -418,13 +439,15 @@ make_path(const PlannedTable *table, List *conditions, List *joins, int workers)
 	/* of the executor, parallel scans go only forward, as core's do */
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION |
 		CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
-	path->custom_private = list_make2(conditions, joins);
+	path->custom_private = list_make3(conditions, joins, mark);
 	path->methods = &path_methods;
 	foreach(cell, joins)
 	{
 		if (((IndexJoin *) lfirst(cell))->temporary)
 			path->path.parallel_safe = false;
 	}
+	if (mark && mark->temporary)
+		path->path.parallel_safe = false;
 	cost_path(table->root, path);
 	if (table->force)
 		path->path.startup_cost = path->path.total_cost = 0;
@@ -479,7 +502,7 @@ static void
 add_paths(const PlannedTable *table, List *conditions, List *joins)
 {
 	RelOptInfo *rel = table->rel;
-	CustomPath *path = make_path(table, conditions, joins, 0);
+	CustomPath *path = make_path(table, conditions, joins, NULL, 0);
 	bool		parallel_safe = path->path.parallel_safe;
 	int			workers;
 
@@ -492,7 +515,7 @@ add_paths(const PlannedTable *table, List *conditions, List *joins)
 									  max_parallel_workers_per_gather);
 	if (workers > 0)
 	{
-		path = make_path(table, conditions, joins, workers);
+		path = make_path(table, conditions, joins, NULL, workers);
 		limit_cost(table, path);
 		add_partial_path(rel, &path->path);
 	}
@@ -542,6 +565,25 @@ may_pay(RelOptInfo *rel)
 			return false;
 	}
 	return true;
+}
+
+/*
+ * filter_path_mark
+ *		A scan that marks the rows which pass a join filter, or NULL
+ *
+ * It drops none of them.  "workers" is the number of parallel workers that share it, or 0;
+ * "force" disregards whether it may pay.
+ */
+CustomPath *
+filter_path_mark(PlannerInfo *root, RelOptInfo *rel, IndexJoin *mark,
+				 int workers, bool force)
+{
+	PlannedTable table = {.root = root, .rel = rel, .force = force};
+	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
+
+	if (!is_candidate(rel, rte) || !(may_pay(rel) || force) || !is_heap(rte))
+		return NULL;
+	return make_path(&table, find_conditions(rel), NIL, mark, workers);
 }
 
 /*
@@ -751,26 +793,29 @@ compares_filtered(Path *path)
 	return has_join_filter(outer) || has_join_filter(inner);
 }
 
-/* A hash join of the same rows as a nested loop, or NULL */
-static Path *
-hash_instead(PlannerInfo *root, RelOptInfo *join, NestPath *nested,
-			 JoinPathExtraData *extra)
+/*
+ * filter_path_hash_join
+ *		A hash join of these paths, or NULL
+ *
+ * "required" are the tables whose rows parameterize it; "extra" is what core has for joins
+ * of type "type" of the two sides.
+ */
+Path *
+filter_path_hash_join(PlannerInfo *root, RelOptInfo *join, JoinType type,
+					  Path *outer, Path *inner, Relids required,
+					  JoinPathExtraData *extra)
 {
-	Path	   *outer = nested->jpath.outerjoinpath;
-	Path	   *inner = nested->jpath.innerjoinpath;
 	List	   *clauses = NIL;
 	ListCell   *cell;
 	JoinCostWorkspace workspace;
 
-	if (IsA(inner, MaterialPath))
-		inner = ((MaterialPath *) inner)->subpath;
 	foreach(cell, extra->restrictlist)
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
 		Relids		left = rinfo->left_relids;
 		Relids		right = rinfo->right_relids;
 
-		if (IS_OUTER_JOIN(nested->jpath.jointype) &&
+		if (IS_OUTER_JOIN(type) &&
 			RINFO_IS_PUSHED_DOWN(rinfo, join->relids))
 			continue;
 		if (rinfo->can_join && OidIsValid(rinfo->hashjoinoperator) &&
@@ -782,13 +827,26 @@ hash_instead(PlannerInfo *root, RelOptInfo *join, NestPath *nested,
 	}
 	if (clauses == NIL || !enable_hashjoin)
 		return NULL;
-	initial_cost_hashjoin(root, &workspace, nested->jpath.jointype, clauses,
-						  outer, inner, extra, false);
-	return (Path *) create_hashjoin_path(root, join, nested->jpath.jointype,
-										 &workspace, extra, outer, inner, false,
-										 extra->restrictlist,
-										 PATH_REQ_OUTER(&nested->jpath.path),
+	initial_cost_hashjoin(root, &workspace, type, clauses, outer, inner, extra,
+						  false);
+	return (Path *) create_hashjoin_path(root, join, type, &workspace, extra,
+										 outer, inner, false,
+										 extra->restrictlist, required,
 										 clauses);
+}
+
+/* A hash join of the same rows as a nested loop, or NULL */
+static Path *
+hash_instead(PlannerInfo *root, RelOptInfo *join, NestPath *nested,
+			 JoinPathExtraData *extra)
+{
+	Path	   *inner = nested->jpath.innerjoinpath;
+
+	if (IsA(inner, MaterialPath))
+		inner = ((MaterialPath *) inner)->subpath;
+	return filter_path_hash_join(root, join, nested->jpath.jointype,
+								 nested->jpath.outerjoinpath, inner,
+								 PATH_REQ_OUTER(&nested->jpath.path), extra);
 }
 
 /*

@@ -22,6 +22,9 @@
  *
  * Backward.  As any sequential scan, it goes back for a cursor, by whole pages.
  *
+ * Marks.  Below a Filter Bypass (bypass.c) the last probe drops no row.  It tells of the
+ * row that was returned last whether it passes.
+ *
  * Parallel.  The processes share the table's pages as in a parallel sequential scan.
  *
  * We count the rows that are probed and removed in the node's instrumentation, which
@@ -66,6 +69,8 @@ typedef struct FilterScanState
 	int			rows[HEAP_PAGE_ROWS_MAX];	/* of the page, that have passed */
 	int			count;			/* of "rows"; 0: before or after all pages */
 	int			place;			/* in "rows", of the one returned last */
+	Probe	   *mark;			/* the probe that drops no rows, or NULL */
+	bool		passes[HEAP_PAGE_ROWS_MAX]; /* does each of "rows" pass it? */
 
 	/*
 	 * The other conditions, in parts: those before each probe, and behind the
@@ -87,6 +92,7 @@ static const ProbeMethods *const methods_of[] = {
 	[PROBE_FILTER] = &probe_filter_methods,
 	[PROBE_INDEX] = &probe_index_methods,
 	[PROBE_JOIN] = &probe_join_methods,
+	[PROBE_MARK] = &probe_join_methods,
 	[PROBE_KEYS] = &probe_keys_methods
 };
 
@@ -182,6 +188,8 @@ filter_scan_begin(CustomScanState *node, EState *estate, int eflags)
 
 		probe->methods = methods_of[plan->kind];
 		state->probes = lappend(state->probes, probe);
+		if (plan->kind == PROBE_MARK)
+			state->mark = probe;
 		if (plan->kind == PROBE_KEYS)
 			state->key_probes = lappend(state->key_probes,
 										((KeysProbe *) probe)->keys);
@@ -331,6 +339,24 @@ probe_reached(FilterScanState *state, int part, int count, bool *probed,
 	return passed + probe_rows(state, probe, &rows[passed], count - next, probed);
 }
 
+/* Look up the first "count" of state->rows by the mark, and note which pass. */
+static void
+mark_rows(FilterScanState *state, int count, bool *probed)
+{
+	int			rows[HEAP_PAGE_ROWS_MAX];
+	int			passed;
+	int			next = 0;
+
+	memcpy(rows, state->rows, count * sizeof(int));
+	passed = probe_rows(state, state->mark, rows, count, probed);
+	for (int i = 0; i < count; i++)
+	{
+		state->passes[i] = next < passed && rows[next] == state->rows[i];
+		next += state->passes[i];
+	}
+	Assert(next == passed);
+}
+
 /*
  * Read pages until a row has passed, and go to the first of that page, or backward to
  * the last.  Returns false at the end of the scan.
@@ -365,7 +391,9 @@ read_page(FilterScanState *state, ScanDirection direction)
 		{
 			Probe	   *probe = lfirst(cell);
 
-			if (unlikely(!probe->settled && state->parts))
+			if (probe == state->mark)
+				mark_rows(state, passed, &probed);
+			else if (unlikely(!probe->settled && state->parts))
 				passed = probe_reached(state, foreach_current_index(cell),
 									   passed, &probed, &unsatisfied);
 			else
@@ -639,11 +667,16 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	foreach(cell, filter_scan_probes(scan))
 	{
 		const ProbePlan *plan = lfirst(cell);
+		char	   *text = methods_of[plan->kind]->text(plan, context,
+														es->verbose);
 
-		texts = lappend(texts, methods_of[plan->kind]->text(plan, context,
-															es->verbose));
+		if (plan->kind == PROBE_MARK)
+			ExplainPropertyText("Mark", text, es);
+		else
+			texts = lappend(texts, text);
 	}
-	ExplainPropertyList("Probe", texts, es);
+	if (texts != NIL)
+		ExplainPropertyList("Probe", texts, es);
 	if (!es->analyze || !instrument)
 		return;
 	if (state->hides_rows)
@@ -765,4 +798,20 @@ filter_scan_key_probes(PlanState *node)
 		((CustomScanState *) node)->methods != &exec_methods)
 		return NIL;
 	return ((FilterScanState *) node)->key_probes;
+}
+
+/*
+ * filter_scan_row_passes
+ *		Does the row that a scan with a PROBE_MARK returned last pass that probe?
+ *
+ * A row that EvalPlanQual has put in its place does: that is not probed.
+ */
+bool
+filter_scan_row_passes(PlanState *node)
+{
+	FilterScanState *state = (FilterScanState *) node;
+
+	Assert(IsA(node, CustomScanState) && state->css.methods == &exec_methods);
+	Assert(state->mark != NULL);
+	return node->state->es_epq_active != NULL || state->passes[state->place];
 }

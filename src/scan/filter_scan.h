@@ -32,5 +32,6 @@ extern void filter_scan_add_probe(CustomScan *scan, const ProbePlan *probe);
 extern List *filter_scan_probes(const CustomScan *scan);
 extern const CustomScanMethods filter_scan_methods;
 extern List *filter_scan_key_probes(PlanState *node);
+extern bool filter_scan_row_passes(PlanState *node);
 
 #endif							/* BLOOMFILTER_FILTER_SCAN_H */

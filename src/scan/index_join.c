@@ -357,6 +357,64 @@ index_joins_find(PlannerInfo *root, RelOptInfo *rel)
 	return filters == NIL || has_side_effects(root) ? NIL : filters;
 }
 
+/*
+ * index_join_find_preserved
+ *		An index that knows rows of "rel" which have no partner in "others"
+ *
+ * "rel" is the side of an outer or an anti join whose rows without a partner are
+ * returned; "clauses" are the conditions of "join", the whole.  NULL: no index.
+ * Other than index_joins_find() it takes only the join's own equalities: a row of
+ * "others" has the indexed column's value or, below another outer join, NULL, and so
+ * satisfies none of them if the value is not in the index.
+ */
+IndexJoin *
+index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
+						  RelOptInfo *others, RelOptInfo *join, List *clauses)
+{
+	List	   *filters = NIL;
+	IndexJoin  *best = NULL;
+	int			relid = -1;
+	ListCell   *cell;
+
+	if (rel->reloptkind != RELOPT_BASEREL || has_policies(root, rel->relid))
+		return NULL;
+	while ((relid = bms_next_member(others->relids, relid)) >= 0)
+	{
+		/* the number of an outer join has no table */
+		RelOptInfo *other = root->simple_rel_array[relid];
+
+		if (other == NULL || !is_source(root, other))
+			continue;
+		foreach(cell, other->indexlist)
+		{
+			Search		search = {root, rel, lfirst_node(IndexOptInfo, cell)};
+			ListCell   *clause;
+			Expr	   *element;
+			Oid			operator;
+
+			if (!is_suitable(search.index))
+				continue;
+			foreach(clause, clauses)
+			{
+				RestrictInfo *rinfo = lfirst_node(RestrictInfo, clause);
+
+				if (!RINFO_IS_PUSHED_DOWN(rinfo, join->relids) &&
+					clause_matches(&search, rinfo, &element, &operator))
+					filters = lappend(filters,
+									  make_filter(&search, element, operator));
+			}
+		}
+	}
+	foreach(cell, filters)
+	{
+		IndexJoin  *filter = lfirst(cell);
+
+		if (best == NULL || filter->share < best->share)
+			best = filter;
+	}
+	return best == NULL || has_side_effects(root) ? NULL : best;
+}
+
 /* ----------------------------------------------------------------
  *		The size of the join
  * ----------------------------------------------------------------

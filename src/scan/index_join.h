@@ -23,6 +23,9 @@ typedef struct IndexJoin
 } IndexJoin;
 
 extern List *index_joins_find(PlannerInfo *root, RelOptInfo *rel);
+extern IndexJoin *index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
+											RelOptInfo *others,
+											RelOptInfo *join, List *clauses);
 extern void index_join_size(PlannerInfo *root, RelOptInfo *rel,
 							const IndexJoin *filter);
 

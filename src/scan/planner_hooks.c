@@ -7,6 +7,8 @@
  */
 #include "planner_hooks.h"
 
+#include "bypass.h"
+#include "bypass_path.h"
 #include "filter_path.h"
 #include "join_filter_build.h"
 #include "join_filter_plan.h"
@@ -37,13 +39,16 @@ add_filter_scans(PlannerInfo *root, RelOptInfo *rel, Index rti,
 
 /* A set_join_pathlist_hook */
 static void
-replace_nested_loops(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
-					 RelOptInfo *inner, JoinType type,
-					 JoinPathExtraData *extra)
+change_join_paths(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
+				  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
 {
 	if (previous_set_join_pathlist)
 		previous_set_join_pathlist(root, join, outer, inner, type, extra);
 	filter_path_replace_loops(root, join, outer, inner, extra);
+	if (filter_scan_setting != FILTER_SCAN_OFF &&
+		join_filter_setting != JOIN_FILTER_OFF)
+		bypass_add_paths(root, join, outer, inner, type, extra,
+						 filter_scan_setting == FILTER_SCAN_FORCE);
 }
 
 #if PG_VERSION_NUM >= 190000
@@ -126,6 +131,8 @@ planner_hooks_init(void)
 							 NULL, NULL, NULL);
 	MarkGUCPrefixReserved("bloomfilter");
 	RegisterCustomScanMethods(&filter_scan_methods);
+	RegisterCustomScanMethods(&bypass_methods);
+	RegisterCustomScanMethods(&bypass_feeder_methods);
 	RegisterCustomScanMethods(&join_filter_build_methods);
 	RegisterCustomScanMethods(&join_filter_probe_methods);
 	previous_planner = planner_hook;
@@ -133,5 +140,5 @@ planner_hooks_init(void)
 	previous_set_rel_pathlist = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = add_filter_scans;
 	previous_set_join_pathlist = set_join_pathlist_hook;
-	set_join_pathlist_hook = replace_nested_loops;
+	set_join_pathlist_hook = change_join_paths;
 }

@@ -21,6 +21,8 @@ typedef enum ProbeKind
 	PROBE_FILTER,				/* a bloom or a cuckoo, by a condition */
 	PROBE_INDEX,				/* a membership index, by a condition */
 	PROBE_JOIN,					/* a membership index, for a join */
+	PROBE_MARK,					/* the same, but no row is dropped: the last
+								 * probe of a scan below a Filter Bypass */
 	PROBE_KEYS					/* the keys of a hash join */
 } ProbeKind;
 

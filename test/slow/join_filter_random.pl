@@ -31,6 +31,8 @@ my ($statement_ms, $compared_least) = (2000, $cases_count);
 # Of what is asked at least this share must have run with a join filter from an index;
 # the part that fails because the statement itself is wrong is at most that
 my ($filtered_share_least, $failed_share_most) = (0.15, 0.25);
+# At least this share has rows that pass a join at once, in a hash join or in any
+my ($bypassed_share_least, $hashed_share_least) = (0.03, 0.01);
 # At least these shares have one that is made for a hash table; for one below a Gather;
 # for one that is in several batches, of the plans that tell; and one that has removed
 # rows, of these plans
@@ -73,7 +75,7 @@ $server_version = $node->safe_psql('postgres', 'SHOW server_version_num');
 
 # ------------------------------------------------------------------ rounds
 
-my %counts = map { $_ => 0 } qw(cases statements filtered scans built parallel analyzed batches removed failed slow disturbed changes);
+my %counts = map { $_ => 0 } qw(cases statements filtered scans bypassed hashed built parallel analyzed batches removed failed slow disturbed changes);
 
 # A case of a round in which others change the tables: its variants share a snapshot
 sub script_of_snapshot
@@ -209,6 +211,8 @@ sub count_plan
 
 	$counts{scans}++ if $plan =~ /Filter Scan/;
 	$counts{filtered}++ if $plan =~ / in index /;
+	$counts{bypassed}++ if $plan =~ /Filter Bypass/;
+	$counts{hashed}++ if $plan =~ /Filter Bypass\)[^>]*->  Hash/;
 	$counts{built}++ if $built;
 	$counts{parallel}++ if $plan =~ /Gather.*Join Filter Build/s;
 	return if $plan !~ /\(actual rows=|\(never executed\)/;
@@ -302,6 +306,8 @@ do
 
 note(join ', ', map { "$_ $counts{$_}" } sort keys %counts);
 cmp_ok($counts{filtered}, '>=', $filtered_share_least * $counts{statements}, 'enough plans had a join filter');
+cmp_ok($counts{bypassed}, '>=', $bypassed_share_least * $counts{statements}, 'enough plans had a Filter Bypass');
+cmp_ok($counts{hashed}, '>=', $hashed_share_least * $counts{statements}, 'enough of them above a hash join');
 cmp_ok($counts{built}, '>=', $built_share_least * $counts{statements}, 'enough plans made a join filter');
 cmp_ok($counts{parallel}, '>=', $parallel_share_least * $counts{statements}, 'enough of them in workers');
 cmp_ok($counts{batches}, '>=', $batches_share_least * $counts{analyzed}, 'enough of them for several batches');

@@ -1,0 +1,429 @@
+/*
+ * bypass.c
+ *	  The executor's side of the Filter Bypass, which returns the rows that certainly
+ *	  have no partner, and has only the others joined.
+ *
+ * Two nodes, and a join between them (bypass_path.c makes them).  The Filter Bypass reads
+ * the Filter Scan below the feeder.  If an index says that a row has no partner, or its
+ * key is NULL, the Bypass returns it with NULLs for the other side's columns.  It does so
+ * by the join's own conditions and projection, in the join's own state, as the join
+ * would: nothing in the query sees a difference.
+ *
+ * A row that may have a partner goes to the feeder.  A nested loop gets each of them at
+ * once, and is called until it needs the next: it then returns NULL, as at its end, and
+ * goes on when it is called again.  So the rows keep their order, and none waits.  A
+ * hash join ends when its outer side does, and reads its inner side only once.  So
+ * the feeder stores the rows for it; it runs when all others have been returned, or not at
+ * all if there are none and it has no rows of its own to return (a full join has).
+ *
+ * Rescan.  A hash join would use its table again if nothing below it has changed.  If the
+ * table has the rows of the feeder, it must not: the index may know more by now, and
+ * a row that was joined would be returned at once.  So we tell it that something has.
+ *
+ * EvalPlanQual has all rows joined, since those that it puts in the place of others are
+ * not probed.
+ *
+ * We count the rows of both kinds in the Bypass' instrumentation, in fields for counts
+ * of a node's own.
+ */
+#include "bypass.h"
+
+#include "filter_scan.h"
+#include "join_filter_build.h"
+
+#include "commands/explain.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#endif
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/tuplestore.h"
+
+/* The fields of Instrumentation for rows that were returned at once, and joined */
+#define rows_passed				ntuples2
+#define rows_joined				nfiltered2
+
+typedef struct FeederState
+{
+	CustomScanState css;
+	TupleTableSlot *next;		/* to be returned next, or NULL */
+	Tuplestorestate *store;		/* instead of "next", for hash joins; or NULL */
+	TupleTableSlot *stored;		/* a row of it */
+} FeederState;
+
+typedef enum BypassPhase
+{
+	BYPASS_READING,				/* rows of the scan */
+	BYPASS_JOINING,				/* the rows that the feeder has */
+	BYPASS_DONE
+} BypassPhase;
+
+typedef struct BypassState
+{
+	CustomScanState css;
+	JoinState  *join;
+	FeederState *feeder;
+	bool		feeds_inner;	/* the feeder is the join's inner side */
+	bool		stores;			/* the feeder has a store */
+	bool		always_joins;	/* even if no row is left */
+	bool		has_rows;		/* the store has */
+	BypassPhase phase;
+	TupleTableSlot *null_slot;	/* a row of the other side */
+	TupleTableSlot *inner_slot; /* a row of the feeder, if that is the inner
+								 * side */
+} BypassState;
+
+static PlanState *
+child_of(CustomScanState *node)
+{
+	return linitial(node->custom_ps);
+}
+
+static void
+begin_child(CustomScanState *node, EState *estate, int eflags)
+{
+	Plan	   *plan = linitial(((CustomScan *) node->ss.ps.plan)->custom_plans);
+
+	node->custom_ps = list_make1(ExecInitNode(plan, estate, eflags));
+}
+
+/* The node's row for one of its child */
+static inline TupleTableSlot *
+project(CustomScanState *node, TupleTableSlot *slot)
+{
+	ExprContext *econtext = node->ss.ps.ps_ExprContext;
+
+	if (node->ss.ps.ps_ProjInfo == NULL)
+		return slot;
+	ResetExprContext(econtext);
+	econtext->ecxt_scantuple = slot;
+	return ExecProject(node->ss.ps.ps_ProjInfo);
+}
+
+/* Rescan the child, at once: what is below it is read past it. */
+static void
+rescan_child(CustomScanState *node)
+{
+	PlanState  *child = child_of(node);
+
+	if (node->ss.ps.chgParam != NULL)
+		UpdateChangedParamSet(child, node->ss.ps.chgParam);
+	ExecReScan(child);
+}
+
+/* ----------------------------------------------------------------
+ *		Bypass Feeder
+ * ----------------------------------------------------------------
+ */
+
+static void
+feeder_begin(CustomScanState *node, EState *estate, int eflags)
+{
+	FeederState *state = (FeederState *) node;
+
+	begin_child(node, estate, eflags);
+	/* we return the child's slots, or stored rows */
+	node->ss.ps.scanopsset = true;
+	node->ss.ps.scanops = ExecGetResultSlotOps(child_of(node),
+											   &node->ss.ps.scanopsfixed);
+	ExecAssignScanProjectionInfoWithVarno(&node->ss, INDEX_VAR);
+	node->ss.ps.resultopsset = true;
+	node->ss.ps.resultopsfixed = false;
+	node->ss.ps.resultops = &TTSOpsVirtual;
+	state->stored = ExecInitExtraTupleSlot(estate,
+										   ExecGetResultType(&node->ss.ps),
+										   &TTSOpsMinimalTuple);
+}
+
+/* The next row of the scan, as the join would get it; *passes: it has to be joined */
+static TupleTableSlot *
+feeder_read(FeederState *state, bool *passes)
+{
+	PlanState  *scan = child_of(&state->css);
+	TupleTableSlot *slot;
+
+	if (state->css.ss.ps.chgParam != NULL)
+		ExecReScan(&state->css.ss.ps);
+	slot = ExecProcNode(scan);
+	if (TupIsNull(slot))
+		return NULL;
+	*passes = filter_scan_row_passes(scan);
+	return project(&state->css, slot);
+}
+
+static TupleTableSlot *
+feeder_exec(CustomScanState *node)
+{
+	FeederState *state = (FeederState *) node;
+	TupleTableSlot *slot = state->next;
+
+	if (state->store == NULL)
+	{
+		state->next = NULL;
+		return slot;
+	}
+	if (!tuplestore_gettupleslot(state->store, true, false, state->stored))
+		return NULL;
+	return state->stored;
+}
+
+static void
+feeder_end(CustomScanState *node)
+{
+	FeederState *state = (FeederState *) node;
+
+	if (state->store)
+		tuplestore_end(state->store);
+	ExecEndNode(child_of(node));
+}
+
+static void
+feeder_rescan(CustomScanState *node)
+{
+	FeederState *state = (FeederState *) node;
+
+	state->next = NULL;
+	if (state->store)
+		tuplestore_clear(state->store);
+	rescan_child(node);
+}
+
+static const CustomExecMethods feeder_exec_methods = {
+	.CustomName = "Bypass Feeder",
+	.BeginCustomScan = feeder_begin,
+	.ExecCustomScan = feeder_exec,
+	.EndCustomScan = feeder_end,
+	.ReScanCustomScan = feeder_rescan
+};
+
+static Node *
+feeder_create_state(CustomScan *plan)
+{
+	FeederState *state = (FeederState *)
+		newNode(sizeof(FeederState), T_CustomScanState);
+
+	state->css.methods = &feeder_exec_methods;
+	return (Node *) state;
+}
+
+const CustomScanMethods bypass_feeder_methods = {
+	.CustomName = "Bypass Feeder",
+	.CreateCustomScanState = feeder_create_state
+};
+
+/* ----------------------------------------------------------------
+ *		Filter Bypass
+ * ----------------------------------------------------------------
+ */
+
+static bool
+is_feeder(PlanState *node)
+{
+	return IsA(node, CustomScanState) &&
+		((CustomScanState *) node)->methods == &feeder_exec_methods;
+}
+
+/* The side of the join with the feeder, and the other one */
+static PlanState *
+feeding_side(BypassState *state)
+{
+	return state->feeds_inner ? innerPlanState(state->join) :
+		outerPlanState(state->join);
+}
+
+static PlanState *
+other_side(BypassState *state)
+{
+	return state->feeds_inner ? outerPlanState(state->join) :
+		innerPlanState(state->join);
+}
+
+static void
+bypass_begin(CustomScanState *node, EState *estate, int eflags)
+{
+	BypassState *state = (BypassState *) node;
+	PlanState  *side;
+
+	begin_child(node, estate, eflags);
+	state->join = (JoinState *) child_of(node);
+	state->feeds_inner = bypass_feeds_inner((CustomScan *) node->ss.ps.plan);
+	state->stores = IsA(state->join, HashJoinState);
+	state->always_joins = state->join->jointype == JOIN_FULL;
+	side = feeding_side(state);
+	if (IsA(side, HashState))
+		side = outerPlanState(side);
+	if (!is_feeder(side))
+		elog(ERROR, "no Bypass Feeder is below the join of a Filter Bypass");
+	state->feeder = (FeederState *) side;
+	if (state->stores)
+		state->feeder->store = tuplestore_begin_heap(false, false, work_mem);
+	state->null_slot = ExecInitNullTupleSlot(estate,
+											 ExecGetResultType(other_side(state)),
+											 &TTSOpsVirtual);
+	/* a hash join's expressions read a Hash node's rows, or virtual ones */
+	if (state->feeds_inner)
+		state->inner_slot = ExecInitExtraTupleSlot(estate,
+												   ExecGetResultType(side),
+												   &TTSOpsVirtual);
+}
+
+/* The join's row for one of the feeder that has no partner, or NULL if a condition fails */
+static TupleTableSlot *
+pass(BypassState *state, TupleTableSlot *slot)
+{
+	PlanState  *join = &state->join->ps;
+	ExprContext *econtext = join->ps_ExprContext;
+
+	ResetExprContext(econtext);
+	if (state->feeds_inner)
+	{
+		TupleTableSlot *copy = ExecClearTuple(state->inner_slot);
+
+		slot_getallattrs(slot);
+		memcpy(copy->tts_values, slot->tts_values,
+			   copy->tts_tupleDescriptor->natts * sizeof(Datum));
+		memcpy(copy->tts_isnull, slot->tts_isnull,
+			   copy->tts_tupleDescriptor->natts * sizeof(bool));
+		econtext->ecxt_innertuple = ExecStoreVirtualTuple(copy);
+		econtext->ecxt_outertuple = state->null_slot;
+	}
+	else
+	{
+		econtext->ecxt_outertuple = slot;
+		econtext->ecxt_innertuple = state->null_slot;
+	}
+	if (!ExecQual(join->qual, econtext))
+	{
+		InstrCountFiltered2(join, 1);
+		return NULL;
+	}
+	return ExecProject(join->ps_ProjInfo);
+}
+
+/* Give the feeder a row to be joined. */
+static void
+feed(BypassState *state, TupleTableSlot *slot)
+{
+	if (!state->stores)
+	{
+		state->feeder->next = slot;
+		state->phase = BYPASS_JOINING;
+		return;
+	}
+	tuplestore_puttupleslot(state->feeder->store, slot);
+	state->has_rows = true;
+}
+
+/* The next row of the join, or NULL */
+static TupleTableSlot *
+next_row(BypassState *state)
+{
+	NodeInstrumentation *instrument = state->css.ss.ps.instrument;
+
+	while (state->phase != BYPASS_DONE)
+	{
+		TupleTableSlot *slot;
+		bool		passes;
+
+		CHECK_FOR_INTERRUPTS();
+		if (state->phase == BYPASS_JOINING)
+		{
+			slot = ExecProcNode(&state->join->ps);
+			if (!TupIsNull(slot))
+				return slot;
+			state->phase = state->stores ? BYPASS_DONE : BYPASS_READING;
+			continue;
+		}
+		slot = feeder_read(state->feeder, &passes);
+		if (slot == NULL)
+		{
+			state->phase = state->has_rows || state->always_joins ?
+				BYPASS_JOINING : BYPASS_DONE;
+			continue;
+		}
+		if (instrument)
+		{
+			instrument->rows_passed += !passes;
+			instrument->rows_joined += passes;
+		}
+		if (passes)
+			feed(state, slot);
+		else
+		{
+			slot = pass(state, slot);
+			if (slot != NULL)
+				return slot;
+		}
+	}
+	return NULL;
+}
+
+static TupleTableSlot *
+bypass_exec(CustomScanState *node)
+{
+	TupleTableSlot *slot = next_row((BypassState *) node);
+
+	return slot == NULL ? NULL : project(node, slot);
+}
+
+static void
+bypass_end(CustomScanState *node)
+{
+	ExecEndNode(child_of(node));
+}
+
+static void
+bypass_rescan(CustomScanState *node)
+{
+	BypassState *state = (BypassState *) node;
+	PlanState  *side = feeding_side(state);
+
+	state->phase = BYPASS_READING;
+	state->has_rows = false;
+	/* any parameter; the hash table is built anew */
+	if (state->feeds_inner)
+		side->chgParam = bms_add_member(side->chgParam, 0);
+	rescan_child(node);
+	/* those with changed parameters wait until they are read */
+	if (side->chgParam != NULL)
+		ExecReScan(side);
+	if (state->feeder->css.ss.ps.chgParam != NULL)
+		ExecReScan(&state->feeder->css.ss.ps);
+}
+
+static void
+bypass_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	NodeInstrumentation *instrument = node->ss.ps.instrument;
+
+	if (!es->analyze || !instrument)
+		return;
+	ExplainPropertyInteger("Rows Passed at Once", NULL,
+						   (int64) instrument->rows_passed, es);
+	ExplainPropertyInteger("Rows Joined", NULL,
+						   (int64) instrument->rows_joined, es);
+}
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "Filter Bypass",
+	.BeginCustomScan = bypass_begin,
+	.ExecCustomScan = bypass_exec,
+	.EndCustomScan = bypass_end,
+	.ReScanCustomScan = bypass_rescan,
+	.ExplainCustomScan = bypass_explain
+};
+
+static Node *
+bypass_create_state(CustomScan *plan)
+{
+	BypassState *state = (BypassState *)
+		newNode(sizeof(BypassState), T_CustomScanState);
+
+	state->css.methods = &exec_methods;
+	return (Node *) state;
+}
+
+const CustomScanMethods bypass_methods = {
+	.CustomName = "Filter Bypass",
+	.CreateCustomScanState = bypass_create_state
+};

@@ -1,0 +1,366 @@
+/*
+ * bypass_path.c
+ *	  The planner's side of the Filter Bypass.
+ *
+ *		SELECT * FROM visits v
+ *		WHERE NOT EXISTS (SELECT FROM blacklist b WHERE b.url = v.url)
+ *
+ * An anti, left or full join returns a row without a partner.  If a membership index on
+ * the other table's column says that a row has none, it need not be joined:
+ *
+ *		Filter Bypass
+ *		  -> a join of the few rows that are left: Nested Loop or Hash Join
+ *			   -> Bypass Feeder
+ *					-> Filter Scan, which marks the rows that may have a partner
+ *			   -> the other side
+ *
+ * bypass.c says how they work together.  Core makes and costs the join, of a copy of the
+ * table's RelOptInfo that has fewer rows.  The feeder is its outer side, or, where core
+ * swaps the sides (right joins), its inner one, which is hashed.
+ *
+ * Which joins.  One side is a table that can be scanned by a Filter Scan, and is
+ * preserved; the other one may itself be a join, which has a table with an index as
+ * index_join.c describes it.  The join needs no parameters from outside.  No part of the
+ * query hides rows from the user, has side effects, or a condition without variables,
+ * which core would check in a node that comes between these.
+ *
+ * Parallel.  Each process joins the rows that it has scanned.  So they are never below a
+ * Parallel Hash, or beside one: what it shares is complete before a process that is late
+ * has scanned its rows.
+ *
+ * Cost.  That of the join of the rows left, and of the scan.  What is saved is the look-up
+ * of the other rows.  The number of rows is that of core, as of all paths of the join.
+ */
+#include "bypass_path.h"
+
+#include "bypass.h"
+#include "filter_path.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/value.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+
+/* A bypass is planned only if at most this share of the rows is expected to be joined. */
+#define BYPASS_SHARE_MAX	0.6
+
+/*
+ * Cost of a row that is returned at once, and of one that a hash join stores before.  And
+ * what it costs to look up a row without a partner, of which core counts only the hash.
+ */
+#define PASS_COST			cpu_tuple_cost
+#define STORE_COST			(2.0 * cpu_tuple_cost)
+#define LOOKUP_COST			(2.0 * cpu_tuple_cost)
+
+/* For tests: the share of its cost that a bypass has which is forced */
+#define FORCED_COST			1e-6
+
+/* What the search for paths of a join shares */
+typedef struct Bypass
+{
+	PlannerInfo *root;
+	RelOptInfo *join;
+	RelOptInfo *rel;			/* the side that is filtered */
+	RelOptInfo *others;			/* the other side */
+	bool		feeds_inner;	/* "rel" is the join's inner side */
+	JoinType	type;
+	JoinPathExtraData extra;
+	IndexJoin  *filter;
+	bool		force;
+} Bypass;
+
+/* ----------------------------------------------------------------
+ *		Plans
+ * ----------------------------------------------------------------
+ */
+
+/* A node that returns the columns of its only child */
+static Plan *
+plan_above(CustomPath *path, List *targetlist, List *children,
+		   const CustomScanMethods *methods, List *private)
+{
+	CustomScan *scan = makeNode(CustomScan);
+	Plan	   *child = linitial(children);
+
+	scan->scan.plan.targetlist = targetlist;
+	scan->flags = path->flags;
+	scan->custom_plans = children;
+	scan->custom_scan_tlist = copyObject(child->targetlist);
+	scan->custom_private = private;
+	scan->methods = methods;
+	return &scan->scan.plan;
+}
+
+/* A PlanCustomPath */
+static Plan *
+plan_feeder(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+			List *targetlist, List *clauses, List *children)
+{
+	/* the scan below it has the conditions of the table */
+	return plan_above(path, targetlist, children, &bypass_feeder_methods, NIL);
+}
+
+/* A PlanCustomPath */
+static Plan *
+plan_bypass(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+			List *targetlist, List *clauses, List *children)
+{
+	Assert(clauses == NIL);
+	Assert(IsA(linitial(children), NestLoop) || IsA(linitial(children), HashJoin));
+	return plan_above(path, targetlist, children, &bypass_methods,
+					  path->custom_private);
+}
+
+static const CustomPathMethods feeder_path_methods = {
+	.CustomName = "Bypass Feeder",
+	.PlanCustomPath = plan_feeder
+};
+
+static const CustomPathMethods bypass_path_methods = {
+	.CustomName = "Filter Bypass",
+	.PlanCustomPath = plan_bypass
+};
+
+/* ----------------------------------------------------------------
+ *		Paths
+ * ----------------------------------------------------------------
+ */
+
+/* A path of a node that returns the rows of another one, to which "rel" belongs */
+static CustomPath *
+path_above(Path *child, RelOptInfo *rel, const CustomPathMethods *methods)
+{
+	CustomPath *path = makeNode(CustomPath);
+
+	path->path = *child;
+	path->path.type = T_CustomPath;
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = rel;
+	path->path.parallel_aware = false;
+	path->path.pathkeys = NIL;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->custom_paths = list_make1(child);
+	path->methods = methods;
+	return path;
+}
+
+/*
+ * The side that is filtered, as the join sees it: a path that returns the rows which may
+ * have a partner, of a table that has no others.  NULL if it cannot be scanned so.
+ */
+static Path *
+make_feeder(const Bypass *bypass, int workers)
+{
+	CustomPath *scan = filter_path_mark(bypass->root, bypass->rel,
+										bypass->filter, workers,
+										bypass->force);
+	RelOptInfo *few;
+	CustomPath *feeder;
+
+	if (scan == NULL)
+		return NULL;
+	few = palloc(sizeof(RelOptInfo));
+	*few = *bypass->rel;
+	few->rows = clamp_row_est(few->rows * bypass->filter->share);
+	few->baserestrictinfo = NIL;
+	few->pathlist = few->partial_pathlist = NIL;
+	feeder = path_above(&scan->path, few, &feeder_path_methods);
+	feeder->path.rows = clamp_row_est(scan->path.rows * bypass->filter->share);
+	return &feeder->path;
+}
+
+/* A nested loop that needs nothing from outside, or NULL */
+static Path *
+make_nested_loop(const Bypass *bypass, Path *feeder, Path *inner)
+{
+	JoinPathExtraData extra = bypass->extra;
+	JoinCostWorkspace workspace;
+
+	if (!bms_is_subset(PATH_REQ_OUTER(inner), bypass->rel->relids))
+		return NULL;
+#if PG_VERSION_NUM >= 190000
+	initial_cost_nestloop(bypass->root, &workspace, bypass->type,
+						  PGS_NESTLOOP_PLAIN, feeder, inner, &extra);
+#else
+	initial_cost_nestloop(bypass->root, &workspace, bypass->type, feeder, inner,
+						  &extra);
+#endif
+	return (Path *) create_nestloop_path(bypass->root, bypass->join,
+										 bypass->type, &workspace, &extra,
+										 feeder, inner, extra.restrictlist,
+										 NIL, NULL);
+}
+
+static Path *
+make_hash_join(const Bypass *bypass, Path *feeder, Path *other)
+{
+	JoinPathExtraData extra = bypass->extra;
+
+	if (PATH_REQ_OUTER(other) != NULL)
+		return NULL;
+	return filter_path_hash_join(bypass->root, bypass->join, bypass->type,
+								 bypass->feeds_inner ? other : feeder,
+								 bypass->feeds_inner ? feeder : other, NULL,
+								 &extra);
+}
+
+/* The Filter Bypass above a join, which may be NULL */
+static CustomPath *
+make_bypass(const Bypass *bypass, Path *join, Path *feeder)
+{
+	Path	   *scan = linitial(castNode(CustomPath, feeder)->custom_paths);
+	double		passed = scan->rows - feeder->rows;
+	CustomPath *path;
+
+	if (join == NULL)
+		return NULL;
+	path = path_above(join, bypass->join, &bypass_path_methods);
+	path->custom_private = list_make1(makeBoolean(bypass->feeds_inner));
+	/* it is told of all rows of the join */
+	join->rows = clamp_row_est(join->rows - passed);
+	path->path.total_cost += passed * (PASS_COST - LOOKUP_COST);
+	if (IsA(join, HashPath))
+		path->path.total_cost += feeder->rows * STORE_COST;
+	/* rows that are not joined come at once */
+	path->path.startup_cost = Min(join->startup_cost, scan->startup_cost);
+	if (bypass->force)
+	{
+		/* less than anything else, but the cheapest of these is taken */
+		path->path.startup_cost *= FORCED_COST;
+		path->path.total_cost *= FORCED_COST;
+	}
+	return path;
+}
+
+/* Of two paths, of which any may be NULL, the cheaper one */
+static Path *
+cheaper(Path *one, Path *other)
+{
+	if (one == NULL || other == NULL)
+		return one ? one : other;
+	return compare_path_costs(one, other, TOTAL_COST) <= 0 ? one : other;
+}
+
+/*
+ * The cheapest Filter Bypass for so many parallel workers, or NULL.  The conditions of
+ * nested loops are those of nodeNestloop.c, which returns no inner row by itself.
+ */
+static Path *
+find_bypass(const Bypass *bypass, int workers)
+{
+	Path	   *feeder = make_feeder(bypass, workers);
+	Path	   *join = NULL;
+	ListCell   *cell;
+
+	if (feeder == NULL)
+		return NULL;
+	foreach(cell, bypass->others->cheapest_parameterized_paths)
+	{
+		Path	   *other = lfirst(cell);
+
+		if (workers > 0 && !other->parallel_safe)
+			continue;
+		if (!bypass->feeds_inner && bypass->type != JOIN_FULL)
+			join = cheaper(join, make_nested_loop(bypass, feeder, other));
+		join = cheaper(join, make_hash_join(bypass, feeder, other));
+	}
+	return (Path *) make_bypass(bypass, join, feeder);
+}
+
+/* Add the paths that filter one side, in one process and in several. */
+static void
+add_paths(Bypass *bypass)
+{
+	IndexJoin  *filter;
+	Path	   *path;
+	int			workers;
+
+	filter = index_join_find_preserved(bypass->root, bypass->rel,
+									   bypass->others, bypass->join,
+									   bypass->extra.restrictlist);
+	if (filter == NULL)
+		return;
+	if (filter->share < 0)
+	{
+		if (!bypass->force)
+			return;
+		filter->share = 1;
+	}
+	if (filter->share > BYPASS_SHARE_MAX && !bypass->force)
+		return;
+	bypass->filter = filter;
+	path = find_bypass(bypass, 0);
+	if (path != NULL)
+		add_path(bypass->join, path);
+	/* a right or a full join would need a hash table that is shared */
+	if (!bypass->join->consider_parallel || filter->temporary ||
+		bypass->feeds_inner || bypass->type == JOIN_FULL)
+		return;
+	workers = compute_parallel_worker(bypass->rel, bypass->rel->pages, -1,
+									  max_parallel_workers_per_gather);
+	if (workers == 0)
+		return;
+	path = find_bypass(bypass, workers);
+	if (path != NULL)
+		add_partial_path(bypass->join, path);
+}
+
+static bool
+has_pseudoconstant(List *clauses)
+{
+	ListCell   *cell;
+
+	foreach(cell, clauses)
+	{
+		if (lfirst_node(RestrictInfo, cell)->pseudoconstant)
+			return true;
+	}
+	return false;
+}
+
+/* As add_paths(), unless nothing of this side can be filtered */
+static void
+try_side(PlannerInfo *root, RelOptInfo *join, RelOptInfo *rel,
+		 RelOptInfo *others, bool feeds_inner, JoinType type,
+		 JoinPathExtraData *extra, bool force)
+{
+	Bypass		bypass = {root, join, rel, others, feeds_inner, type, *extra,
+	NULL, force};
+
+	if (rel->reloptkind == RELOPT_BASEREL &&
+		!has_pseudoconstant(rel->baserestrictinfo))
+		add_paths(&bypass);
+}
+
+/*
+ * bypass_add_paths
+ *		Add paths of a join that has just got core's paths for these two sides
+ *
+ * The arguments are those of a set_join_pathlist_hook, and whether to plan a Filter
+ * Bypass wherever it is possible.
+ */
+void
+bypass_add_paths(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
+				 RelOptInfo *inner, JoinType type, JoinPathExtraData *extra,
+				 bool force)
+{
+	bool		outer_preserved = type == JOIN_LEFT || type == JOIN_ANTI ||
+		type == JOIN_FULL;
+	bool		inner_preserved = type == JOIN_RIGHT || type == JOIN_FULL;
+
+#if PG_VERSION_NUM >= 160000
+	inner_preserved |= type == JOIN_RIGHT_ANTI;
+#endif
+	if (!(outer_preserved || inner_preserved) ||
+		!bms_is_empty(join->lateral_relids) ||
+		has_pseudoconstant(extra->restrictlist) ||
+		filter_path_hides_rows(root))
+		return;
+	if (outer_preserved)
+		try_side(root, join, outer, inner, false, type, extra, force);
+	if (inner_preserved)
+		try_side(root, join, inner, outer, true, type, extra, force);
+}
