@@ -7,10 +7,10 @@
  * that probes with all rows of a page at once.
  *
  * Where not.  A probe runs before the other conditions of its table, except for the first
- * row (filter_scan.c).  So there is no such path if one of these has to run first.  The conditions of a security
- * barrier (row-level security, a view) come before those of the user.  And if the
- * element is an expression, another condition may keep it from failing:
- * "x ~ '^[0-9]+$' AND bloom_contains(f, x::int)" works because the server checks
+ * row (filter_scan.c).  So there is no such path if one of these has to run first.  The
+ * conditions of a security barrier (row-level security, a view) come before those of the
+ * user.  And if the element is an expression, another condition may keep it from
+ * failing: "x ~ '^[0-9]+$' AND bloom_contains(f, x::int)" works because the server checks
  * cheap conditions first.  We scan only heaps, on majors that heap_page.c knows,
  * without TABLESAMPLE or WHERE CURRENT OF.
  *
@@ -72,7 +72,7 @@
  */
 #define JOIN_ROWS_LEAST		100.0
 
-/* Is it a table that can be scanned as a whole, as far as the query says? */
+/* Can the table be scanned as a whole, as far as the query says? */
 static bool
 is_candidate(RelOptInfo *rel, RangeTblEntry *rte)
 {
@@ -290,9 +290,9 @@ typedef struct Passed
 } Passed;
 
 /*
- * The share of the rows that passed the probes before which passes one more.  Probes for
- * one element are not independent, since lists of the same kind of thing have much in
- * common: of these only the least share counts.
+ * Of the rows that passed the probes in *passed, the share that passes one more.  Lists of
+ * the same kind of thing have much in common, so of the probes for one element only the
+ * least share counts.
  */
 static double
 share_of_rest(List **passed, Node *element, double share)
@@ -387,15 +387,15 @@ cost_path(PlannerInfo *root, CustomPath *path)
 
 	/*
 	 * A hash join reads an outer row before it builds, if that seems to start
-	 * sooner.  Here the first row may come late, or never: as if few passed.
-	 * Where all rows are wanted, only the end of the scan is sure.
+	 * sooner.  Here the first row may come late, or never, as if few passed.
+	 * If all rows are wanted, expect it at the end of the scan.
 	 */
 	if (path_joins(path) != NIL)
 		path->path.startup_cost += root->tuple_fraction == 0 ? run :
 			run / Min(path->path.rows, JOIN_ROWS_LEAST);
 }
 
-/* It is a sequential scan, and turned off with these. */
+/* A Filter Scan is disabled along with sequential scans. */
 static void
 disable_path(CustomPath *path)
 {
@@ -542,9 +542,8 @@ is_probed(const IndexJoin *join, List *conditions)
 }
 
 /*
- * May a filter of this table pay at all?  Not if its conditions, or a cheaper path than
- * reading all of its pages, leave few rows to be joined: then the time for planning is
- * better spent.
+ * May a filter of this table pay?  Not if its conditions, or a cheaper path than reading
+ * all of its pages, leave few rows to be joined.
  */
 static bool
 may_pay(RelOptInfo *rel)
@@ -587,10 +586,10 @@ filter_path_mark(PlannerInfo *root, RelOptInfo *rel, IndexJoin *mark,
 }
 
 /*
- * Would a nested loop that finds the rows of "rel" by an index, for each row of some other
+ * Would a nested loop that finds the table's rows by an index, for each row of some other
  * table, be cheaper than a scan without a filter?  Such a plan is better than its cost if
- * the pages are cached, and reads few rows however many there are.  So no filter must
- * replace it by being a little cheaper.
+ * the pages are cached, and reads few rows however large the table is.  So a filter that
+ * is a little cheaper must not replace it.
  */
 static bool
 is_looked_up(const PlannedTable *table)
@@ -661,11 +660,11 @@ size_joins(const PlannedTable *table, List *joins)
 }
 
 /*
- * Does a path ask a membership index for each row of another table, at no less cost than
- * reading its own table each time?
+ * Does a path look up each row of another table in a membership index, at no less cost
+ * than reading its own table each time?
  */
 static bool
-asks_in_vain(const PlannedTable *table, Path *path)
+is_vain_lookup(const PlannedTable *table, Path *path)
 {
 	Path	   *bitmap;
 
@@ -678,18 +677,18 @@ asks_in_vain(const PlannedTable *table, Path *path)
 }
 
 /*
- * Remove paths that ask a membership index in vain.  Of a partition, such a path makes
- * core consider a sequential scan for each outer row, too.
+ * Remove such paths.  That of a partition makes core consider a sequential scan for each
+ * outer row, too.
  */
 static void
-remove_vain_paths(const PlannedTable *table)
+remove_vain_lookups(const PlannedTable *table)
 {
 	List	   *paths = NIL;
 	ListCell   *cell;
 
 	foreach(cell, table->rel->pathlist)
 	{
-		if (!asks_in_vain(table, lfirst(cell)))
+		if (!is_vain_lookup(table, lfirst(cell)))
 			paths = lappend(paths, lfirst(cell));
 	}
 	table->rel->pathlist = paths;
@@ -721,7 +720,7 @@ filter_path_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte,
 	{
 		table.plain_cost = scan->total_cost;
 		if (enable_seqscan)
-			remove_vain_paths(&table);
+			remove_vain_lookups(&table);
 	}
 	if ((scan = find_plain_scan(rel->partial_pathlist)) != NULL)
 		table.plain_partial_cost = scan->total_cost;
@@ -850,8 +849,9 @@ hash_instead(PlannerInfo *root, RelOptInfo *join, NestPath *nested,
 }
 
 /*
- * Take such nested loops of two sides off a list of paths, where hash joins can replace
- * these.  The list has paths of other sides, too, which have other conditions than "extra".
+ * Remove such nested loops of two sides from a list of paths, and return the hash joins
+ * that can replace them.  The list has paths of other sides, too, which have other
+ * conditions than "extra".
  */
 static List *
 take_comparing(PlannerInfo *root, RelOptInfo *join, List **paths,
@@ -894,14 +894,11 @@ void
 filter_path_replace_loops(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 						  RelOptInfo *inner, JoinPathExtraData *extra)
 {
-	List	   *hashes;
 	ListCell   *cell;
 
-	hashes = take_comparing(root, join, &join->pathlist, outer, inner, extra);
-	foreach(cell, hashes)
+	foreach(cell, take_comparing(root, join, &join->pathlist, outer, inner, extra))
 		add_path(join, lfirst(cell));
-	hashes = take_comparing(root, join, &join->partial_pathlist, outer, inner,
-							extra);
-	foreach(cell, hashes)
+	foreach(cell, take_comparing(root, join, &join->partial_pathlist, outer, inner,
+								 extra))
 		add_partial_path(join, lfirst(cell));
 }

@@ -13,28 +13,27 @@
  * ExecScan() projects.
  *
  * No filter is evaluated, and no element compared, before a row has satisfied the
- * conditions that come first in a sequential scan: it might raise an error of which that
- * knows nothing, or run a subquery in vain.  So until then we go row by row.  No
- * condition is checked twice for a row, as it may call volatile functions.
+ * conditions that a sequential scan would check first: that might raise an error which a
+ * sequential scan does not, or run a subquery in vain.  So until then we go row by row.
+ * No condition is checked twice for a row, as it may call volatile functions.
  *
  * EvalPlanQual replaces the row of a scan by a newer one, which is probed again: that
  * is the recheck.
  *
- * Backward.  As any sequential scan, it goes back for a cursor, by whole pages.
+ * A cursor can scan backward, by whole pages.  The processes of a parallel scan share the
+ * table's pages as in a parallel sequential scan.
  *
- * Marks.  Below a Filter Bypass (bypass.c) the last probe drops no row.  It tells of the
- * row that was returned last whether it passes.
+ * Marks.  Below a Filter Bypass (bypass.c) the last probe drops no row.  It tells whether
+ * the row that was returned last passes.
  *
- * Parallel.  The processes share the table's pages as in a parallel sequential scan.
+ * We count the rows that are probed and removed in spare fields of the node's
+ * instrumentation.  The server adds up those of all processes, also if one worker makes
+ * the whole scan.
  *
- * We count the rows that are probed and removed in the node's instrumentation, which
- * has fields for counts of a node's own.  The server adds up those of all processes,
- * also if one worker makes the whole scan.
- *
- * Policies and security barriers.  The number of rows that a probe removes, before the
- * conditions that hide them, tells the user how many hidden rows have certain values.  So
- * where a query hides rows, we count only what a sequential scan would: the rows that
- * it passes over from one row that it returns to the next, whatever removes them.
+ * Policies and security barriers.  The number of rows that a probe removes before the
+ * conditions that hide them would tell the user how many hidden rows have certain values.
+ * So where a query hides rows, we count only what a sequential scan would: the rows between
+ * one row that it returns and the next, whatever removes them.
  */
 #include "filter_scan.h"
 
@@ -73,19 +72,20 @@ typedef struct FilterScanState
 	bool		passes[HEAP_PAGE_ROWS_MAX]; /* does each of "rows" pass it? */
 
 	/*
-	 * The other conditions, in parts: those before each probe, and behind the
-	 * last. Of each row of the page, how many parts it has satisfied so far.
+	 * The other conditions, in parts: those before each probe, and after the
+	 * last
 	 */
 	ExprState **parts;			/* of which some are NULL; NULL: no conditions */
 	int			part_count;
+	/* how many parts each row of the page has satisfied so far */
 	int			satisfied[HEAP_PAGE_ROWS_MAX];
-	bool		some_satisfied; /* or that is not known of any row */
+	bool		some_satisfied; /* else 0 for all rows */
 
 	/* What is counted if rows of the query are hidden from the user */
 	bool		hides_rows;
 	int			page_rows;		/* of the page, with those that did not pass */
-	int			page_place;		/* of the row returned last; or the page's end
-								 * that we come from */
+	int			page_place;		/* of the row returned last; or the end of the
+								 * page where we begin */
 } FilterScanState;
 
 static const ProbeMethods *const methods_of[] = {
@@ -113,7 +113,7 @@ sort_key_probes(FilterScanState *state)
 	}
 }
 
-/* No page has been read: what comes next is the first, or in a backward scan the last. */
+/* No page is current: the first comes next, or in a backward scan the last. */
 static void
 leave_pages(FilterScanState *state)
 {
@@ -121,7 +121,7 @@ leave_pages(FilterScanState *state)
 	state->place = state->page_place = -1;
 }
 
-/* Prepare the conditions from the first'th to the one before the end'th. */
+/* Prepare the conditions number "first" to "end" - 1. */
 static ExprState *
 begin_part(CustomScanState *node, int first, int end)
 {
@@ -136,7 +136,7 @@ begin_part(CustomScanState *node, int first, int end)
 	return ExecInitQual(conditions, &node->ss.ps);
 }
 
-/* Prepare the other conditions, which ExecScan() then has no more to check. */
+/* Prepare the other conditions.  ExecScan() then has none left to check. */
 static void
 begin_parts(FilterScanState *state, List *plans)
 {
@@ -209,8 +209,8 @@ store_row(FilterScanState *state, int row)
 }
 
 /*
- * Does the row of the page, which is in the slot, satisfy the first "parts" parts of the
- * conditions?  Does not check again what it is known to satisfy.
+ * Does a row of the page satisfy the first "parts" parts of the conditions?  It is in the
+ * slot.  Skips the parts that it is known to satisfy.
  */
 static pg_attribute_always_inline bool
 satisfies(FilterScanState *state, int row, int parts)
@@ -232,7 +232,7 @@ satisfies(FilterScanState *state, int row, int parts)
 	return true;
 }
 
-/* A row that has satisfied these parts is probed, and may be returned: remember them. */
+/* Remember that a row has satisfied these parts. */
 static void
 note_satisfied(FilterScanState *state, int row, int parts)
 {
@@ -243,8 +243,8 @@ note_satisfied(FilterScanState *state, int row, int parts)
 }
 
 /*
- * Where rows are hidden: count those between the last place in the page and another one,
- * which is a row's or an end's, as removed by the table's conditions.
+ * Where rows are hidden: count the rows between the last place in the page and this one, a
+ * row or an end of the page, as removed by the table's conditions.
  */
 static void
 count_passed_over(FilterScanState *state, int place)
@@ -254,7 +254,7 @@ count_passed_over(FilterScanState *state, int place)
 	state->page_place = place;
 }
 
-/* The same, for a page that we leave for another, which has so many rows */
+/* Count the rest of the page, and begin the next, which has so many rows. */
 static void
 count_page(FilterScanState *state, int rows, bool forward)
 {
@@ -265,8 +265,7 @@ count_page(FilterScanState *state, int rows, bool forward)
 
 /*
  * Keep those of "count" rows of the page that pass a probe, and return their number.
- * Sets *probed unless they pass unseen, because a join's keys are not known or its probe
- * is switched off.
+ * Sets *probed unless all pass without a look.
  */
 static int
 probe_rows(FilterScanState *state, Probe *probe, int *rows, int count,
@@ -299,10 +298,9 @@ probe_rows(FilterScanState *state, Probe *probe, int *rows, int count,
 }
 
 /*
- * Probe for the first time: only with rows that satisfy the conditions before the probe,
- * until it is settled.  *unsatisfied is raised by the number of the others.
- *
- * Otherwise as probe_rows() with state->rows.
+ * probe_rows() with state->rows, for a probe that is not settled: until it is, only rows
+ * that satisfy the conditions before it are probed.  Adds the number of the others to
+ * *unsatisfied.
  */
 static int
 probe_reached(FilterScanState *state, int part, int count, bool *probed,
@@ -515,7 +513,7 @@ typedef struct SharedCopy
 	dsa_pointer filter;			/* one copy for all scans below the Gather */
 } SharedCopy;
 
-/* In front of the parallel scan */
+/* Before the parallel scan, in shared memory */
 typedef struct SharedScan
 {
 	int			copies;
@@ -533,7 +531,7 @@ filter_scan_estimate_dsm(CustomScanState *node, ParallelContext *context)
 	FilterScanState *state = (FilterScanState *) node;
 	ListCell   *cell;
 
-	/* it may lie in the memory of an earlier Gather */
+	/* forget copies in the memory of an earlier Gather */
 	foreach(cell, state->key_probes)
 	{
 		KeyProbe   *probe = lfirst(cell);
@@ -547,8 +545,8 @@ filter_scan_estimate_dsm(CustomScanState *node, ParallelContext *context)
 }
 
 /*
- * A copy of a filter for the workers, or InvalidDsaPointer if it is not complete, or there
- * is no memory for it.  The first of the scans that probe it makes the copy.
+ * A copy of a filter for the workers, made for the first scan that probes it; or
+ * InvalidDsaPointer if it is not complete, or there is no memory for it.
  */
 static dsa_pointer
 copy_filter(KeySource *source, dsa_area *area)
@@ -630,8 +628,8 @@ filter_scan_initialize_worker(CustomScanState *node, shm_toc *toc,
 }
 
 /*
- * The shared memory is about to go.  If the scan begins anew, it is below a Gather
- * that makes other memory.
+ * The shared memory is about to be freed.  If the scan is executed again, a Gather above
+ * allocates other memory.
  */
 static void
 filter_scan_shutdown(CustomScanState *node)

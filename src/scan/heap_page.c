@@ -80,7 +80,7 @@ heap_page_next(TableScanDesc scan, ScanDirection direction)
 	HeapScanDesc heap = (HeapScanDesc) scan;
 	bool		forward = ScanDirectionIsForward(direction);
 
-	/* the row that the scan has returned is that on our way out of the page */
+	/* the last row returned is the one where we leave the page */
 	if (heap->rs_inited)
 		heap->rs_cindex = forward ? heap->rs_ntuples - 1 : 0;
 	if (heap_getnext(scan, direction) == NULL)

@@ -8,12 +8,12 @@
  * no row of blacklist, and the scan of visits need not return it.
  *
  * When that is right.  We may drop a row of "rel" if it cannot be part of the
- * result without a partner in the other table.  Core answers the same question
- * before it moves a join's condition into the scan of "rel" as a parameterized path:
- * it may do so for the equivalences of inner and semi-joins, and for conditions of
- * outer joins on the side that may be missing.  So we take the clauses that core
- * generates for such paths, and its test (join_clause_is_movable_to).  The preserved
- * side of an outer join, and the left side of an anti join, are not among them.
+ * result without a partner in the other table.  Core decides the same before it moves
+ * a join's condition into the scan of "rel" as a parameterized path: it may do so for
+ * the equivalences of inner and semi-joins, and for conditions of outer joins on the
+ * nullable side.  So we take the clauses that core generates for such paths, and its
+ * test (join_clause_is_movable_to).  The preserved side of an outer join, and the left
+ * side of an anti join, are not among them.
  *
  * Which indexes.  The index has one plain column and no predicate, and the same
  * collation as the condition, whose operator is an equality of its operator family.
@@ -22,16 +22,15 @@
  * index cannot be probed at run time, or not by this transaction, all rows pass
  * (index/contains.c).  Dropping the index invalidates the plans on its table.
  *
- * Side effects.  Volatile functions must not be called for fewer rows, nor fewer rows be
- * locked, as the executor may do with a scan's rows before it joins them, and does not
- * with another table's if no row is left to be joined.  So we leave queries alone
- * that do such things other than to the rows of their result.
+ * Side effects.  A filter must not change for which rows a volatile function is called, or
+ * which are locked.  So a query that does either to other rows than those of its result has
+ * no filters.
  *
- * Who may know.  The executor checks that the user, or the owner of the view that
+ * Privileges.  The executor checks that the user, or the owner of the view that
  * names the other table, may read it.  But the user's own conditions run on the rows
  * that pass, and would reveal values that policies of the other table hide.  And
  * EXPLAIN shows how many rows of "rel" were probed before policies of "rel" hide
- * them.  So we leave tables with policies alone, on either side.
+ * them.  So tables with policies have no filters, on either side.
  */
 #include "index_join.h"
 
@@ -53,7 +52,7 @@
 #include "utils/lsyscache.h"
 #include "utils/spccache.h"
 
-/* Skip what is relabelled as a type with the same bytes. */
+/* The column that an expression is, apart from changes of its type's name */
 static Var *
 column_of(Expr *expression)
 {
@@ -120,7 +119,7 @@ is_suitable(IndexOptInfo *info)
 	return !of_arrays;
 }
 
-/* What the search for one index shares */
+/* The search for a clause that lets one index serve */
 typedef struct Search
 {
 	PlannerInfo *root;
@@ -193,9 +192,12 @@ class_has_column(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *ec,
 	return false;
 }
 
-/* The clauses that may be moved into the scan if they match */
-static List *
-movable_clauses(Search *search)
+/*
+ * The clause that lets the scan be filtered by the index, or NULL.  Sets *element and
+ * *operator as clause_matches().
+ */
+static RestrictInfo *
+find_clause(Search *search, Expr **element, Oid *operator)
 {
 	RelOptInfo *rel = search->rel;
 	List	   *clauses = NIL;
@@ -208,29 +210,13 @@ movable_clauses(Search *search)
 														 rel->lateral_referencers);
 	foreach(cell, rel->joininfo)
 	{
-		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
-
-		if (join_clause_is_movable_to(rinfo, rel))
-			clauses = lappend(clauses, rinfo);
+		if (join_clause_is_movable_to(lfirst(cell), rel))
+			clauses = lappend(clauses, lfirst(cell));
 	}
-	return clauses;
-}
-
-/*
- * The clause that lets the scan be filtered by the index, or NULL.  Sets *element and
- * *operator as clause_matches().
- */
-static RestrictInfo *
-find_clause(Search *search, Expr **element, Oid *operator)
-{
-	ListCell   *cell;
-
-	foreach(cell, movable_clauses(search))
+	foreach(cell, clauses)
 	{
-		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
-
-		if (clause_matches(search, rinfo, element, operator))
-			return rinfo;
+		if (clause_matches(search, lfirst(cell), element, operator))
+			return lfirst(cell);
 	}
 	return NULL;
 }
@@ -295,10 +281,7 @@ locks_rows(Node *node, void *context)
 	return expression_tree_walker(node, locks_rows, context);
 }
 
-/*
- * May the query have side effects besides those on the rows of its result, which are the
- * same with a filter and without?
- */
+/* May the query have side effects on other rows than those of its result? */
 static bool
 has_side_effects(PlannerInfo *root)
 {
@@ -420,7 +403,7 @@ index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
  * ----------------------------------------------------------------
  */
 
-/* The table of a query that a table is, or of which it is a partition */
+/* The table that the query names, of which this one may be a partition */
 static RelOptInfo *
 uppermost(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -554,13 +537,13 @@ note_sized(PlannerInfo *root, EquivalenceClass *ec, Selectivity *selectivity,
 
 /*
  * index_join_size
- *		Let core expect no more of the scan's rows to have a partner than pass the filter.
+ *		Let core expect no more of the scan's rows to have a partner than pass the filter
  *
- * Without this a scan that returns few rows would be part of a join that is expected to
- * return many: then the first of these seem to come soon, and LIMIT chooses the worst of
- * plans.  So we lower the selectivity that core caches in the join's clause: by what the
- * filter lets pass, to the share of rows for which core expects a partner in the whole
- * of the other table.
+ * Otherwise a scan that returns few rows would be part of a join that is expected to
+ * return many: the first of these seem to come soon, and LIMIT chooses the worst of
+ * plans.  So we lower the selectivity that core caches in the join's clause, by the
+ * share that passes to the share for which core expects a partner in the whole of the
+ * other table.
  */
 void
 index_join_size(PlannerInfo *root, RelOptInfo *rel,
@@ -587,7 +570,7 @@ index_join_size(PlannerInfo *root, RelOptInfo *rel,
 	if (rinfo == NULL)
 		return;
 	selectivity = selectivity_for_size(root, rinfo, search.rel, other, &type);
-	/* another partition of the table, or the other table, was here before */
+	/* it was lowered for another partition, or for the other table */
 	if (selectivity == NULL || *selectivity >= 0)
 		return;
 	clause = (OpExpr *) rinfo->clause;

@@ -20,13 +20,13 @@
  * does no harm.
  *
  * Linking.  A node cannot find the nodes above it.  join_filter_link.c does, when the whole
- * plan has been started.  EvalPlanQual starts plans in another way: its nodes are not
- * linked, pass on all rows and do nothing else.
+ * plan has been started.  EvalPlanQual starts plans in another way: there, nodes are not
+ * linked, and only pass on their rows.
  *
- * Parallel Hash.  Each process hashes a part of the rows, and puts the keys of these
- * in shared memory.  The join's barrier tells when all have done so: no process may
- * read the outer side before.  Then the first that probes merges the parts, and the
- * others wait for it: to let their rows pass meanwhile would take longer.
+ * Parallel Hash.  Each process hashes a part of the rows, and puts their keys in shared
+ * memory.  The join's barrier tells when all have done so: no process may read the outer
+ * side before.  Then the first that probes merges the parts, and the others wait for it:
+ * letting their rows pass meanwhile would take longer.
  */
 #include "join_filter_build.h"
 #include "probe_switch.h"
@@ -352,7 +352,7 @@ end_collecting(KeyBuildState *build)
 	}
 }
 
-/* Merge what all processes have collected.  All of them have. */
+/* Merge what the processes have collected.  All of them have finished. */
 static void
 merge_parts(KeyBuildState *build)
 {
@@ -385,7 +385,7 @@ merge_parts(KeyBuildState *build)
 	pfree(filter);
 }
 
-/* The phase.  If it was SHARED_COLLECTING, the caller has to merge the parts. */
+/* Returns the phase.  If it is SHARED_COLLECTING, the caller has to merge the parts. */
 static SharedPhase
 claim_merging(SharedKeys *shared)
 {
@@ -498,20 +498,28 @@ key_build_estimate_dsm(CustomScanState *node, ParallelContext *context)
 	return sizeof(SharedKeys);
 }
 
+/* Use the memory that the processes share. */
+static void
+attach(KeyBuildState *build, SharedKeys *shared)
+{
+	build->shared = shared;
+	/* of this Gather: later the executor may be in another */
+	build->area = build->css.ss.ps.state->es_query_dsa;
+	build->source.is_shared = true;
+}
+
 static void
 key_build_initialize_dsm(CustomScanState *node, ParallelContext *context,
 						 void *memory)
 {
 	KeyBuildState *build = (KeyBuildState *) node;
+	SharedKeys *shared = memory;
 
-	build->shared = memory;
-	/* of this Gather: later the executor may be in another */
-	build->area = node->ss.ps.state->es_query_dsa;
-	build->source.is_shared = true;
-	memset(build->shared, 0, sizeof(SharedKeys));
-	build->shared->limit = build->collector.limit;
-	SpinLockInit(&build->shared->mutex);
-	ConditionVariableInit(&build->shared->merged);
+	memset(shared, 0, sizeof(SharedKeys));
+	shared->limit = build->collector.limit;
+	SpinLockInit(&shared->mutex);
+	ConditionVariableInit(&shared->merged);
+	attach(build, shared);
 }
 
 static void
@@ -541,16 +549,13 @@ key_build_initialize_worker(CustomScanState *node, shm_toc *toc, void *memory)
 {
 	KeyBuildState *build = (KeyBuildState *) node;
 
-	build->shared = memory;
-	/* of this Gather: later the executor may be in another */
-	build->area = node->ss.ps.state->es_query_dsa;
-	build->source.is_shared = true;
-	/* the client may have set another since the leader began */
+	attach(build, memory);
+	/* the client may have changed the leader's limit since */
 	key_collector_init(&build->collector, build->plan.kind, build->shared->limit,
-					   build->collector.expected, build->mcxt);
+					   build->plan.expected, build->mcxt);
 }
 
-/* The shared memory is about to go, and the filter in it. */
+/* The shared memory is about to be freed, and the filter in it. */
 static void
 key_build_shutdown(CustomScanState *node)
 {

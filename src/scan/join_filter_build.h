@@ -74,18 +74,17 @@ extern const KeyFilter *key_source_open(KeySource *source);
  *		The filter of all keys, or NULL if they are not known (yet): then any row may
  *		have a partner
  *
- * A hash table may be dropped and built anew, with other keys.  The join then sets the
- * pointer in its Hash node to NULL before it reads another outer row.  When it has set
- * the pointer to the new table, it fills that before it reads the next outer row; and
- * the first inner row makes us forget the old filter.  A shared filter goes when the
- * processes are to begin anew.
+ * A join that drops its hash table sets the pointer in its Hash node to NULL before it
+ * reads another outer row.  It fills the new table, with other keys, before it reads the
+ * next one; and the first inner row makes us forget the old filter.  A shared filter is
+ * freed before the processes begin anew.
  */
 static inline const KeyFilter *
 key_source_filter(KeySource *source)
 {
 	if (source == NULL)
 		return NULL;
-	/* who came too late to collect keys has no table of them */
+	/* a process that came too late to collect keys has no table */
 	if (source->is_shared)
 		return source->filter ? source->filter : key_source_open(source);
 	return source->hash->hashtable == source->table ? source->filter : NULL;

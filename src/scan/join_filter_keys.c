@@ -29,13 +29,13 @@
 /* The first keys get this much room. */
 #define COLLECTED_ROOM_MIN		256
 
-/* Of a Bloom filter, if there is memory for it: 10 bits a key */
+/* Error rate of a Bloom filter, if there is memory for it: 10 bits a key */
 #define KEY_ERROR_RATE			0.01
-/* It has room for as many keys: 4 kB, for which it hardly ever errs on a few */
+/* Its least capacity: 4 kB, with which it hardly ever errs on a few keys */
 #define KEYS_LEAST				4096
-/* Where more keys are expected, of one with fewer bits */
+/* Its error rate at most, if more keys are expected than memory allows */
 #define KEY_ERROR_RATE_MAX		0.4
-/* By how much to change either, again and again, until the filter fits */
+/* Factors by which rate and capacity change until the filter fits */
 #define KEY_ERROR_RATE_STEP		1.5
 #define KEY_CAPACITY_STEP		0.9
 
@@ -100,8 +100,8 @@ filter_new(KeyCollector *collector, KeyForm form, Size data_bytes)
  */
 
 /*
- * A Bloom filter for the keys that are held; or, if there may be "more", as large as the
- * memory allows, for as many keys as are expected or have room at the usual error rate
+ * A Bloom filter for the keys that are held; or, if "more" may follow, one as large as the
+ * memory allows, for the keys that are expected or that fit at the usual error rate
  */
 static KeyFilter *
 bloom_new(KeyCollector *collector, bool more)
@@ -390,8 +390,8 @@ key_collector_make_room(KeyCollector *collector)
 
 /*
  * key_collector_finish
- *		The filter of all keys; the collector is then empty, and the filter, in its
- *		memory context, the caller's
+ *		The filter of all keys, in the collector's memory context; the caller frees it.
+ *		The collector is then empty
  */
 KeyFilter *
 key_collector_finish(KeyCollector *collector)
@@ -430,9 +430,9 @@ key_collector_part(KeyCollector *collector)
 }
 
 /*
- * Unite the collector's filter with a Bloom filter.  Both must have the same size,
- * because the other one's keys are not known.  They have: both were made for all of the
- * memory, and the processes of a query have the same limit.
+ * Unite the collector's filter with a Bloom filter, whose keys are not known.  Both have
+ * the same size: they were made for all of the memory, and the processes of a query have
+ * the same limit.
  */
 static void
 merge_bloom(KeyCollector *collector, const KeyFilter *filter)
@@ -522,7 +522,7 @@ key_filter_contains_batch(const KeyFilter *filter, uint64 *keys, int count,
 		filter_contains_batch(image_of(filter), keys, count, found);
 		return;
 	}
-	/* many keys are out of range, or few: those touch no memory */
+	/* keys out of range touch no memory */
 	while (count > 0)
 	{
 		uint64		hashes[KEY_BATCH];

@@ -2,13 +2,13 @@
  * join_filter_place.c
  *	  Where a join filter can be probed: traces a join's key down a plan.
  *
- * How far down.  A row may be dropped below a node if all that the node then lacks are
- * result rows with the same key.  So below joins, on the side that has the key, unless it
- * is the nullable one; below Sort, Material, Append, and subqueries; below an
- * aggregate that groups by the key, by the same equality; and below a Gather in the
- * scans that its workers share, which get a copy of the filter.  Not below Limit, window
- * functions or set operations, nor a node that computes volatile functions, or whose
- * other side does.  To lock a row is an effect as that of a volatile function.
+ * A row may be dropped below a node if the node then lacks only result rows with the same
+ * key.  So we look below joins, on the side that has the key, unless it is the nullable
+ * one; below Sort, Material, Append, and subqueries; below an aggregate that groups by
+ * the key, by the same equality; and below a Gather in the scans that its workers share,
+ * which get a copy of the filter.  We do not look below Limit, window functions or set
+ * operations, nor below a node that calls volatile functions or locks rows, or whose other
+ * side does.
  *
  * A key that is an expression is not traced: it might fail for rows that the join does
  * not see.

@@ -37,7 +37,7 @@ typedef struct Placement
 	const SideKey *key;
 	int			number;			/* of the filter */
 	double		share;			/* of the rows that is expected to pass */
-	bool		tried;			/* that is not known */
+	bool		tried;			/* the share is a guess */
 	bool		shared;			/* by the processes of a Parallel Hash */
 	/* found by find_places(): */
 	bool		blocked;		/* one outer row needs many probed ones */

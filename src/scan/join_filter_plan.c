@@ -4,49 +4,45 @@
  *
  * While a hash join fills its hash table, a node below it collects the keys
  * (join_filter_build.c).  Rows of the outer side that have none of these keys find no
- * partner.  So we trace the key down the outer side as far as it goes
- * (join_filter_place.c), and drop such rows there: in the scan of a table, before they
- * are joined, sorted or aggregated.  The planner knows nothing of this; it chooses the
- * order of joins as ever.
+ * partner.  So we trace the key down the outer side (join_filter_place.c), and drop such
+ * rows there: in the scan of a table, before they are joined, sorted or aggregated.  The
+ * planner knows nothing of this, and chooses the order of joins as ever.
  *
  * Which joins.  Those that return nothing for an outer row without a partner: inner,
  * semi and right joins, right semi and right anti joins.  Not those that may be
  * executed again with other parameters or rows: on the inner side of a nested loop, in
- * the recursive part of a query, in subplans with parameters, or that nothing
- * materializes.  There, a node below may keep rows that were filtered by keys which the
- * join has since replaced.
+ * the recursive part of a query, in subplans with parameters, or whose rows are read
+ * again but not materialized.  There, a node below may keep rows that were filtered by
+ * keys which the join has since replaced.
  *
  * Anti, left and full joins return such rows, so nothing may drop them.  The join marks
  * them itself, and does not look them up (join_filter_build.c).
  *
- * Processes.  Each worker builds a hash table of its own, unless it is that of a Parallel
- * Hash, and these may differ: each takes a sample of its own.  So a worker may drop
- * rows by its own keys only where it would join them itself.  A Parallel Hash Join deals
- * out the rows of both its sides anew: the inner ones are in a table that all
- * processes look up, the outer ones in files, if there are several batches.  Below it
- * go only filters that all processes share: of a Parallel Hash, or of a join above the
- * Gather.
+ * Processes.  Each worker builds a hash table of its own, except in a Parallel Hash, and
+ * these may differ, as those of samples do.  So a worker may drop rows by its own keys only
+ * where it would join them itself.  A Parallel Hash Join deals out the rows of both its
+ * sides anew: the inner ones in a table that all processes look up, the outer ones in
+ * files, if there are several batches.  Below it we put only filters that all processes
+ * share: of a Parallel Hash, or of a join above the Gather.
  *
- * Transfer.  Let a join have the same key as a join with a filter on its outer side.
- * Then rows of the upper join's inner side need that key too.  The upper join usually
- * reads an outer row before it builds its own hash table; by then the lower
- * filter is complete.  Rows that a Gather or a Parallel Hash Join has dealt out have the
- * keys of any process, so below it the filter must be that of all.
+ * Transfer.  Suppose a join has the same key as a join with a filter on its outer side.
+ * Then rows of the upper join's inner side need that key, too.  The upper join usually
+ * reads an outer row before it builds its own hash table; by then the lower filter is
+ * complete.  Rows that a Gather or a Parallel Hash Join has dealt out have the keys of any
+ * process, so from below it we take only filters that all share.
  *
- * Cost.  A probe must cost less than what the rows save that it drops, see worth_it().
- * And where the filter has to come before any outer row, the inner side is read even if
- * there are none.
- * The shares that pass are those of the planner's estimates.  For a semijoin, or a join
- * with a unique inner side, a share of 1 says little: the planner assumes that all rows
- * have partners in a side that is larger.  So we try, and the probe switches itself off
- * if that was right.
+ * Cost.  A probe must cost less than the dropped rows save, see worth_it().  If the filter
+ * has to be complete before any outer row, the inner side is read even if there are no
+ * outer rows.  The shares that pass follow from the planner's estimates.  For a semijoin, or
+ * a join with a unique inner side, a share of 1 says little: the planner assumes that all
+ * rows have partners in a larger side.  So we try, and the probe switches itself off if
+ * the planner was right.
  *
- * Privileges.  What EXPLAIN ANALYZE tells of rows that were dropped must not be of rows that
- * the user may not see.  Policies are conditions of a table's scan.  So if a statement
- * has any, rows are looked up only where the conditions of their table have been
- * checked, and subplans, which policies may have, get no filters.  The finished plan does not
- * tell where a view begins, and a view may hide rows by any node.  So with one that is a
- * security barrier there are no filters at all.
+ * Privileges.  EXPLAIN ANALYZE must not count dropped rows that the user may not see.
+ * Policies are conditions of a table's scan.  So if a statement has any, rows are looked up
+ * only after the conditions of their table, and subplans, which policies may have, get no
+ * filters.  A finished plan does not tell where a view begins, and a view may hide rows by
+ * any node.  So if one is a security barrier, there are no filters at all.
  */
 #include "join_filter_plan.h"
 
@@ -76,7 +72,7 @@
 
 /* Fewer rows are not worth a filter: 20,000 take a millisecond. */
 #define PROBED_ROWS_MIN			20000.0
-/* Assumed of a join of which estimates say little: neither few rows nor most */
+/* Assumed share of a join whose estimate says little: neither few rows nor most */
 #define SHARE_TRY				0.5
 /* Such a join is tried if its inner side has at most this many times the outer's rows. */
 #define TRY_ROWS_MAX			4.0
@@ -131,7 +127,7 @@ table_with_key(const PlanEditor *editor, Plan *plan, const SideKey *key,
 	return table_of(editor, plan);
 }
 
-/* Has a foreign key just these columns of two tables? */
+/* Does a foreign key consist of just these columns of two tables? */
 static bool
 is_foreign_key(const ForeignKeyCacheInfo *foreign, Oid referenced, int count,
 			   const AttrNumber *outer_columns, const AttrNumber *inner_columns)
@@ -250,8 +246,8 @@ cost_of_not_looking(const HashJoin *join)
 }
 
 /*
- * Do the rows that are dropped save more than the filter costs, which collects this
- * many keys, besides "other" nanoseconds?
+ * Do the dropped rows save more than the filter costs: to collect this many keys, to probe,
+ * and "other" nanoseconds?
  */
 static bool
 worth_it(const Placement *placement, double keys, double other)
@@ -511,7 +507,7 @@ visit_joins(PlanEditor *editor, Plan *plan,
 		visit(editor, (HashJoin *) plan);
 }
 
-/* Set what the editor has to know of a plan before. */
+/* Note what is needed of a plan before it is edited. */
 static void
 look_at_plan(PlanEditor *editor, Plan *plan)
 {

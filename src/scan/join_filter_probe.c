@@ -3,11 +3,9 @@
  *	  Looking up rows in the filter of a join's keys, and Join Filter Probe, the node
  *	  that does this where the rows do not come from a Filter Scan.
  *
- * A row without a partner in the join may be dropped anywhere between its table and the
- * join.  Until all keys are known every row passes.
- *
- * A probe that drops too few rows is switched off for a while (probe_switch.c).  Of
- * several probes in one place, the one that lets the fewest rows pass comes first.
+ * Until all keys are known every row passes.  A probe that drops too few rows is switched
+ * off for a while (probe_switch.c).  Of several probes in one place, the one that lets the
+ * fewest rows pass comes first.
  *
  * The plan (join_filter_plan.c): for each probe, custom_exprs has the list of the key's
  * columns, and custom_private its KeyProbePlan, as key_probe_write() makes a list of it.
@@ -161,8 +159,11 @@ key_probe_text(List *keys, List *fields, List *context, bool prefix)
 }
 
 /*
- * Print what EXPLAIN ANALYZE says of the rows of a node with probes.  Whether these
- * switched themselves off in workers is not known here.
+ * key_probes_explain
+ *		Print what EXPLAIN ANALYZE says of the rows of a node with probes
+ *
+ * "skipped" rows came before the filter was complete, or while it was switched off.  How
+ * often a worker switched it off is not known here.
  */
 void
 key_probes_explain(List *probes, double probed, double removed, double skipped,
@@ -175,7 +176,6 @@ key_probes_explain(List *probes, double probed, double removed, double skipped,
 		switched_off += ((KeyProbe *) lfirst(cell))->pays.switched_off;
 	ExplainPropertyInteger("Rows Probed", NULL, (int64) probed, es);
 	ExplainPropertyInteger("Rows Removed by Probe", NULL, (int64) removed, es);
-	/* before the filter was complete, or while it was switched off */
 	if (skipped > 0)
 		ExplainPropertyInteger("Rows Not Probed", NULL, (int64) skipped, es);
 	if (switched_off > 0)

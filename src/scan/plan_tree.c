@@ -104,39 +104,40 @@ bool
 node_has_effects(const PlanEffects *effects, const Plan *plan)
 {
 	List	   *expressions = list_make2(plan->targetlist, plan->qual);
+	List	   *others = NIL;
 
 	/* of joins and indexes: not volatile themselves, but a subplan may be */
 	switch (nodeTag(plan))
 	{
 		case T_HashJoin:
-			expressions = lappend(expressions, ((const HashJoin *) plan)->hashclauses);
-			expressions = lappend(expressions, ((const Join *) plan)->joinqual);
+			others = list_make2(((const HashJoin *) plan)->hashclauses,
+								((const Join *) plan)->joinqual);
 			break;
 		case T_MergeJoin:
-			expressions = lappend(expressions, ((const MergeJoin *) plan)->mergeclauses);
-			expressions = lappend(expressions, ((const Join *) plan)->joinqual);
+			others = list_make2(((const MergeJoin *) plan)->mergeclauses,
+								((const Join *) plan)->joinqual);
 			break;
 		case T_NestLoop:
-			expressions = lappend(expressions, ((const Join *) plan)->joinqual);
+			others = ((const Join *) plan)->joinqual;
 			break;
 		case T_IndexScan:
-			expressions = lappend(expressions, ((const IndexScan *) plan)->indexqual);
-			expressions = lappend(expressions, ((const IndexScan *) plan)->indexorderby);
+			others = list_make2(((const IndexScan *) plan)->indexqual,
+								((const IndexScan *) plan)->indexorderby);
 			break;
 		case T_IndexOnlyScan:
-			expressions = lappend(expressions, ((const IndexOnlyScan *) plan)->indexqual);
-			expressions = lappend(expressions, ((const IndexOnlyScan *) plan)->indexorderby);
+			others = list_make2(((const IndexOnlyScan *) plan)->indexqual,
+								((const IndexOnlyScan *) plan)->indexorderby);
 			break;
 		case T_BitmapHeapScan:
-			expressions = lappend(expressions,
-								  ((const BitmapHeapScan *) plan)->bitmapqualorig);
+			others = ((const BitmapHeapScan *) plan)->bitmapqualorig;
 			break;
 		case T_CustomScan:
-			expressions = lappend(expressions, ((const CustomScan *) plan)->custom_exprs);
+			others = ((const CustomScan *) plan)->custom_exprs;
 			break;
 		default:
 			break;
 	}
+	expressions = lappend(expressions, others);
 	return contain_volatile_functions((Node *) expressions) ||
 		(effects->any && needs_subplan((Node *) expressions, (void *) effects));
 }

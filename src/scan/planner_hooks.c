@@ -124,7 +124,7 @@ planner_hooks_init(void)
 							 settings, PGC_USERSET, GUC_EXPLAIN,
 							 NULL, NULL, NULL);
 	DefineCustomEnumVariable("bloomfilter.join_filter",
-							 "Selects the joins whose tables are filtered before.",
+							 "Selects which joins drop rows without a partner before they join.",
 							 "\"index\" filters a table by a membership index of a table that it is joined to; \"on\" also by the keys of a hash join.",
 							 &join_filter_setting, JOIN_FILTER_INDEX,
 							 join_settings, PGC_USERSET, GUC_EXPLAIN,

@@ -64,19 +64,15 @@ typedef struct ProbeMethods
 	void		(*rescan) (Probe *probe);
 
 	/*
-	 * Look up the rows of a page.  Sets page->found for those that remain in
-	 * page->rows; others, as those whose element is NULL, are dropped.
-	 * Returns false if all pass unseen.  Runs in the memory for one row, and
-	 * may reset it.
+	 * Look up the rows of a page.  Keeps in page->rows those that have an
+	 * element, and sets page->found for these.  Returns false if all rows
+	 * pass without a look.  Called in the memory for one row, which it may
+	 * reset.
 	 */
 	bool		(*look_up) (Probe *probe, ProbedPage *page);
-
-	/*
-	 * Does a row pass that replaces one of the scan, in ecxt_scantuple? NULL:
-	 * it does, and a join checks it
-	 */
+	/* Does a newer version of a row pass, in ecxt_scantuple?  NULL: yes */
 	bool		(*recheck) (Probe *probe, ExprContext *econtext);
-	/* Bytes of memory that what was probed takes; NULL: told elsewhere */
+	/* Size in memory of what is probed; NULL: another node shows it */
 	Size		(*bytes) (const Probe *probe);
 	/* The probe in EXPLAIN; "context" is the node's */
 	char	   *(*text) (const ProbePlan *plan, List *context, bool verbose);
