@@ -195,7 +195,8 @@ add_join_probe(CustomScan *scan, ProbeKind kind, const IndexJoin *join)
 	ProbePlan	probe = {
 		.kind = kind,
 		.expression = (Node *) join->element,
-		.details = probe_join_details(join->index, join->element_type)
+		.index = join->index,
+		.element_type = join->element_type
 	};
 
 	filter_scan_add_probe(scan, &probe);

@@ -588,7 +588,7 @@ filter_scan_initialize_dsm(CustomScanState *node, ParallelContext *context,
 		{
 			SharedCopy *copy = &shared->copy[shared->copies++];
 
-			copy->number = probe->number;
+			copy->number = probe->plan.number;
 			copy->filter = filter;
 		}
 	}
@@ -620,7 +620,7 @@ filter_scan_initialize_worker(CustomScanState *node, shm_toc *toc,
 		{
 			KeyProbe   *probe = lfirst(cell);
 
-			if (probe->number == shared->copy[i].number)
+			if (probe->plan.number == shared->copy[i].number)
 				probe->copy = dsa_get_address(node->ss.ps.state->es_query_dsa,
 											  shared->copy[i].filter);
 		}
@@ -759,8 +759,9 @@ filter_scan_make(Index relid, bool hides_rows)
 void
 filter_scan_add_probe(CustomScan *scan, const ProbePlan *probe)
 {
-	List	   *fields = list_make2(list_make2_int(probe->kind, probe->conditions),
-									probe->details);
+	List	   *fields = list_make3(list_make2_int(probe->kind, probe->conditions),
+									list_make2_oid(probe->index, probe->element_type),
+									probe->keys);
 
 	scan->custom_exprs = lappend(scan->custom_exprs, probe->expression);
 	linitial(scan->custom_private) = lappend(linitial(scan->custom_private), fields);
@@ -778,11 +779,14 @@ filter_scan_probes(const CustomScan *scan)
 	{
 		ProbePlan  *probe = palloc(sizeof(ProbePlan));
 		List	   *numbers = linitial(lfirst(fields));
+		List	   *oids = lsecond(lfirst(fields));
 
 		probe->kind = linitial_int(numbers);
 		probe->expression = lfirst(expression);
 		probe->conditions = lsecond_int(numbers);
-		probe->details = lsecond(lfirst(fields));
+		probe->index = linitial_oid(oids);
+		probe->element_type = lsecond_oid(oids);
+		probe->keys = lthird(lfirst(fields));
 		probes = lappend(probes, probe);
 	}
 	return probes;

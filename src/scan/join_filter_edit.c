@@ -129,11 +129,11 @@ make_filter_scan(Plan *plan)
 
 /* Probe in the scan of a table. */
 static void
-probe_in_scan(const Place *place, const SideKey *key, List *details)
+probe_in_scan(const Place *place, const SideKey *key, List *fields)
 {
 	Plan	   *plan = *place->slot;
 	List	   *columns = NIL;
-	ProbePlan	probe = {.kind = PROBE_KEYS, .details = details};
+	ProbePlan	probe = {.kind = PROBE_KEYS, .keys = fields};
 
 	for (int i = 0; i < key->count; i++)
 		columns = lappend(columns, copyObject(var_of_column(plan, place->columns[i])));
@@ -146,7 +146,7 @@ probe_in_scan(const Place *place, const SideKey *key, List *details)
 /* Probe above a node. */
 static void
 probe_above(PlanEditor *editor, const Place *place, const SideKey *key,
-			List *details)
+			List *fields)
 {
 	Plan	   *plan = *place->slot;
 	List	   *keys = NIL;
@@ -164,7 +164,7 @@ probe_above(PlanEditor *editor, const Place *place, const SideKey *key,
 										 list_nth(plan->targetlist, place->columns[i] - 1)));
 	}
 	probe->custom_exprs = lappend(probe->custom_exprs, keys);
-	probe->custom_private = lappend(probe->custom_private, details);
+	probe->custom_private = lappend(probe->custom_private, fields);
 }
 
 /* Probe a filter in the places that were found. */
@@ -231,7 +231,7 @@ probed_by(const Plan *plan)
 			const ProbePlan *probe = lfirst(cell);
 
 			if (probe->kind == PROBE_KEYS)
-				numbers = lappend_int(numbers, key_probe_read(probe->details).number);
+				numbers = lappend_int(numbers, key_probe_read(probe->keys).number);
 		}
 	}
 	return numbers;

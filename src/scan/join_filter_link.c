@@ -60,7 +60,7 @@ join_filters_link(PlanState *root)
 		{
 			KeySource  *source = lfirst(other);
 
-			if (source->number == probe->number)
+			if (source->number == probe->plan.number)
 				probe->source = source;
 		}
 		/* the builder may be above the Gather that has started this worker */

@@ -247,7 +247,7 @@ share_of_probes(const CustomScan *scan)
 		const ProbePlan *probe = lfirst(cell);
 
 		if (probe->kind == PROBE_KEYS)
-			share *= key_probe_read(probe->details).share;
+			share *= key_probe_read(probe->keys).share;
 	}
 	return share;
 }

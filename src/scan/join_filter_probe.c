@@ -61,24 +61,21 @@ KeyProbe *
 key_probe_begin(List *keys, List *fields, PlanState *node)
 {
 	KeyProbe   *probe = palloc0(sizeof(KeyProbe));
-	KeyProbePlan plan = key_probe_read(fields);
 
 	Assert(list_length(keys) <= KEY_COLUMNS_MAX);
-	probe->number = plan.number;
-	probe->kind = plan.kind;
-	probe->integer = plan.integer;
+	probe->plan = key_probe_read(fields);
 	probe->columns = list_length(keys);
-	probe_switch_init(&probe->pays, plan.share, plan.forced);
+	probe_switch_init(&probe->pays, probe->plan.share, probe->plan.forced);
 	for (int i = 0; i < probe->columns; i++)
 	{
 		if (IsA(list_nth(keys, i), Var))
 			probe->attributes[i] = list_nth_node(Var, keys, i)->varattno;
 		else
 			probe->expressions[i] = ExecInitExpr(list_nth(keys, i), node);
-		if (probe->kind == KEY_INTEGER)
+		if (probe->plan.kind == KEY_INTEGER)
 			continue;
-		fmgr_info(list_nth_oid(plan.functions, i), &probe->functions[i]);
-		probe->collations[i] = list_nth_oid(plan.collations, i);
+		fmgr_info(list_nth_oid(probe->plan.functions, i), &probe->functions[i]);
+		probe->collations[i] = list_nth_oid(probe->plan.collations, i);
 	}
 	return probe;
 }
@@ -113,9 +110,9 @@ key_probe_key(KeyProbe *probe, const Datum *values, const bool *nulls,
 	{
 		if (nulls[i])
 			return false;
-		if (probe->kind == KEY_INTEGER)
+		if (probe->plan.kind == KEY_INTEGER)
 		{
-			*key = key_of_datum(probe->integer, values[i]);
+			*key = key_of_datum(probe->plan.integer, values[i]);
 			return true;
 		}
 		hash = key_combine(hash,

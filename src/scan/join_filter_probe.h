@@ -26,12 +26,10 @@ typedef struct KeyProbePlan
 /* A join's keys, and the columns of a row that are looked up in them */
 typedef struct KeyProbe
 {
-	int			number;
+	KeyProbePlan plan;
 	KeySource  *source;			/* NULL: not linked, all rows pass, unless: */
 	const KeyFilter *copy;		/* in a worker: of a filter that the leader
 								 * has */
-	KeyKind		kind;
-	KeyInteger	integer;
 	int			columns;
 	AttrNumber	attributes[KEY_COLUMNS_MAX];
 	ExprState  *expressions[KEY_COLUMNS_MAX];	/* NULL: the attribute */

@@ -34,7 +34,11 @@ typedef struct ProbePlan
 								 * for a join; or the columns of a join's key */
 	int			conditions;		/* that a sequential scan checks before this
 								 * one */
-	List	   *details;		/* what else this kind has to know */
+	/* of PROBE_JOIN and PROBE_MARK */
+	Oid			index;
+	Oid			element_type;	/* by which to hash the element */
+	/* of PROBE_KEYS: what key_probe_write() made */
+	List	   *keys;
 } ProbePlan;
 
 /* The rows of a page that are being probed */
@@ -132,7 +136,6 @@ extern void probe_condition_rescan(Probe *probe);
 extern bool probe_condition_recheck(Probe *probe, ExprContext *econtext);
 extern char *probe_condition_text(const ProbePlan *plan, List *context,
 								  bool verbose);
-extern List *probe_join_details(Oid index, Oid element_type);
 extern void probe_begin_element(Probe *probe, Expr *element, PlanState *node);
 
 /* The element of a row; in the page, or in the memory for one row */

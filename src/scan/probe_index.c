@@ -2,9 +2,8 @@
  * probe_index.c
  *	  Probing a membership index with the rows of a page: by a condition, or for a join.
  *
- * For a join (index_join.c), ProbePlan.details has the index's OID and that of the type by
- * which to hash the element.  Such a probe raises no error, and lets all rows pass if the
- * index cannot be probed.
+ * For a join (index_join.c), a probe raises no error, and lets all rows pass if the index
+ * cannot be probed.
  */
 #include "probe.h"
 
@@ -24,17 +23,6 @@ typedef struct IndexProbe
 	bool		all_comparable;
 } IndexProbe;
 
-/* What the plan says of a probe for a join */
-#define details_index(details)			linitial_oid(details)
-#define details_element_type(details)	lsecond_oid(details)
-
-/* The details of a probe for a join */
-List *
-probe_join_details(Oid index, Oid element_type)
-{
-	return list_make2_oid(index, element_type);
-}
-
 static Probe *
 begin_index(const ProbePlan *plan, PlanState *node)
 {
@@ -53,9 +41,9 @@ begin_join(const ProbePlan *plan, PlanState *node)
 	probe_begin_element(base, (Expr *) plan->expression, node);
 	base->settled = true;
 	probe->condition.ready = true;
-	probe->condition.value = ObjectIdGetDatum(details_index(plan->details));
+	probe->condition.value = ObjectIdGetDatum(plan->index);
 	probe->site = membership_site_make(CurrentMemoryContext,
-									   details_element_type(plan->details), true);
+									   plan->element_type, true);
 	return base;
 }
 
@@ -169,15 +157,14 @@ index_probe_bytes(const Probe *base)
 static char *
 text_of_join(const ProbePlan *plan, List *context, bool verbose)
 {
-	Oid			index = details_index(plan->details);
-	const char *name = get_rel_name(index);
+	const char *name = get_rel_name(plan->index);
 
 	/* it may have been dropped meanwhile */
 	if (name == NULL)
-		name = psprintf("%u", index);
+		name = psprintf("%u", plan->index);
 	else
 		name = quote_qualified_identifier(verbose ?
-										  get_namespace_name(get_rel_namespace(index)) :
+										  get_namespace_name(get_rel_namespace(plan->index)) :
 										  NULL, name);
 	return psprintf("%s in index %s",
 					probe_condition_text(plan, context, verbose), name);

@@ -1,9 +1,6 @@
 /*
  * probe_keys.c
  *	  Probing the keys of a hash join with the rows of a page.
- *
- * ProbePlan.expression is the list of the key's columns, and ProbePlan.details what
- * key_probe_write() made.
  */
 #include "probe.h"
 
@@ -15,7 +12,7 @@ begin_keys(const ProbePlan *plan, PlanState *node)
 	KeysProbe  *probe = palloc0(sizeof(KeysProbe));
 
 	probe->probe.settled = true;
-	probe->keys = key_probe_begin((List *) plan->expression, plan->details, node);
+	probe->keys = key_probe_begin((List *) plan->expression, plan->keys, node);
 	return &probe->probe;
 }
 
@@ -43,7 +40,7 @@ look_up_in_keys(Probe *probe, ProbedPage *page)
 									 &nulls[j]);
 		if (key_probe_key(keys, values, nulls, &page->hashes[hashed]))
 			page->rows[hashed++] = page->rows[i];
-		if (keys->kind == KEY_HASH)
+		if (keys->plan.kind == KEY_HASH)
 			MemoryContextReset(CurrentMemoryContext);
 	}
 	page->count = hashed;
@@ -57,7 +54,7 @@ look_up_in_keys(Probe *probe, ProbedPage *page)
 static char *
 text_of_keys(const ProbePlan *plan, List *context, bool verbose)
 {
-	return key_probe_text((List *) plan->expression, plan->details, context,
+	return key_probe_text((List *) plan->expression, plan->keys, context,
 						  verbose);
 }
 
