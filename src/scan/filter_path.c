@@ -14,8 +14,8 @@
  * cheap conditions first.  We scan only heaps, on majors that heap_page.c knows,
  * without TABLESAMPLE or WHERE CURRENT OF.
  *
- * Cost.  A row that a probe removes costs less than one that leaves a sequential
- * scan; one that passes costs as much.
+ * Cost.  A row that a probe removes costs less than a row of a sequential scan; one that
+ * passes costs as much.
  */
 #include "filter_path.h"
 
@@ -59,16 +59,16 @@
 /*
  * A join saves at least this much for each row that the scan does not return: it
  * need not be hashed and looked up.  If that exceeds the cost of the probes, we cost
- * the path at no more than JOIN_COST_MAX of the plain scan.  Hash joins consider only
- * a table's cheapest path, and miss one that costs a little more but returns fewer
+ * the path at no more than JOIN_COST_MAX of the plain scan: hash joins consider only
+ * a table's cheapest path, and would miss one that costs a little more but returns fewer
  * rows.
  */
 #define JOIN_ROW_COST		(2.0 * cpu_tuple_cost)
 #define JOIN_COST_MAX		0.99
 
 /*
- * The share of rows that pass is an estimate from some hundred values.  Of fewer rows than
- * these we cannot tell how many they are, so we expect these.
+ * The share of rows that pass is estimated from some hundred values.  That cannot tell
+ * smaller numbers of rows apart, so at least this many are expected.
  */
 #define JOIN_ROWS_LEAST		100.0
 

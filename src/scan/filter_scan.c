@@ -52,7 +52,7 @@
 #define rows_probed				ntuples2
 #define rows_removed			nfiltered2
 
-/* The probes of joins' keys are sorted anew each time this many pages are read. */
+/* The probes of joins' keys are sorted again after this many pages. */
 #define SORT_PAGES				64
 
 typedef struct FilterScanState
@@ -254,7 +254,7 @@ count_passed_over(FilterScanState *state, int place)
 	state->page_place = place;
 }
 
-/* Count the rest of the page, and begin the next, which has so many rows. */
+/* Count the rest of the page, and begin the next, which has "rows" rows. */
 static void
 count_page(FilterScanState *state, int rows, bool forward)
 {

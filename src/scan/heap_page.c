@@ -5,9 +5,9 @@
  * This is the only file that reads the fields of a heap scan.  A heap scan in page
  * mode finds all visible rows of a page when it returns the first: it then holds
  * their line pointers in rs_vistuples, and a pin on the page, in rs_cbuf.  We take
- * the other rows from there, and tell the scan that it has returned the last one
- * (backward: the first), so that heap_getnext() goes on to the next page.  Reading ahead, synchronized and
- * parallel scans, pruning, and the predicate locks and conflicts of SERIALIZABLE
+ * the other rows from there, and set the scan's place to the last row (backward: the
+ * first), so that heap_getnext() goes on to the next page.  Reading ahead, synchronized
+ * and parallel scans, pruning, and the predicate locks and conflicts of SERIALIZABLE
  * transactions thus remain the server's own.
  *
  * What we rely on, in heapgettup_pagemode() of each major: after heap_getnext() has

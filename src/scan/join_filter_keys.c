@@ -40,7 +40,7 @@
 #define KEY_CAPACITY_STEP		0.9
 
 /*
- * A bitmap may have this many bits for each key, thrice as many as a Bloom filter: it is
+ * A bitmap may have this many bits for each key, three times a Bloom filter's: it is
  * exact, and needs one access and no hash.  A bitmap of 8 kB fits in any processor's
  * first cache, and may be as sparse as it likes.
  */
@@ -501,7 +501,7 @@ key_filter_contains(const KeyFilter *filter, uint64 key)
 
 /*
  * key_filter_contains_batch
- *		The same for many keys: found[i] tells of keys[i]
+ *		The same for many keys: found[i] is that of keys[i]
  *
  * Replaces the keys.
  */

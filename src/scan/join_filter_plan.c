@@ -6,7 +6,7 @@
  * (join_filter_build.c).  Rows of the outer side that have none of these keys find no
  * partner.  So we trace the key down the outer side (join_filter_place.c), and drop such
  * rows there: in the scan of a table, before they are joined, sorted or aggregated.  The
- * planner knows nothing of this, and chooses the order of joins as ever.
+ * planner knows nothing of this, so the order of joins remains the same.
  *
  * Which joins.  Those that return nothing for an outer row without a partner: inner,
  * semi and right joins, right semi and right anti joins.  Not those that may be

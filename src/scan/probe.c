@@ -231,8 +231,8 @@ is_filter_type(Oid type)
 }
 
 /*
- * Replace the constant filters of an expression by their sizes: their base64 tells
- * nothing, and is longer than the rest of the plan by far.
+ * Replace the constant filters of an expression by their sizes: their base64 would be
+ * the longest part of the plan by far.
  */
 static Node *
 shorten_filters(Node *node, void *unused)

@@ -60,11 +60,7 @@ typedef struct ProbeMethods
 {
 	/* Prepare to probe, in a node.  Allocates in the current memory context. */
 	Probe	   *(*begin) (const ProbePlan *plan, PlanState *node);
-
-	/*
-	 * Another scan begins: its filter may be another one.  NULL: it is the
-	 * same
-	 */
+	/* Another scan begins, perhaps with another filter.  NULL: with the same */
 	void		(*rescan) (Probe *probe);
 
 	/*

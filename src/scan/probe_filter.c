@@ -12,8 +12,7 @@ typedef struct FilterProbe
 {
 	ConditionProbe condition;
 	Size		bytes;			/* the filter's size */
-	CallSite   *site;			/* how elements are hashed; NULL: before the
-								 * first */
+	CallSite   *site;			/* to hash elements; NULL: none yet */
 	Lookup		lookup;			/* for the page that is being probed */
 } FilterProbe;
 

@@ -16,8 +16,7 @@
 typedef struct IndexProbe
 {
 	ConditionProbe condition;	/* for a join, of the rest only "value" */
-	MembershipSite *site;		/* how elements are hashed; NULL: before the
-								 * first */
+	MembershipSite *site;		/* to hash elements; NULL: none yet */
 	/* of the page that is being probed */
 	bool		comparable[HEAP_PAGE_ROWS_MAX];
 	bool		all_comparable;
