@@ -12,8 +12,9 @@
 #include "heap_page.h"
 #include "join_filter_probe.h"
 
-#include "nodes/execnodes.h"
+#include "executor/executor.h"
 #include "nodes/pathnodes.h"
+#include "utils/memutils.h"
 
 /* What is probed */
 typedef enum ProbeKind
