@@ -329,17 +329,10 @@ set_layout(ElementNode *node, Oid type, int32 typmod)
 	node->state->structure++;
 }
 
-static void
-append_record(ElementNode *node, StringInfo buf, Datum value)
+/* The layout of a record of this type, which may be another than the last one's */
+static inline RecordLayout *
+layout_for(ElementNode *node, Oid type, int32 typmod)
 {
-	HeapTupleHeader header = DatumGetHeapTupleHeader(value);
-	Oid			type = HeapTupleHeaderGetTypeId(header);
-	int32		typmod = HeapTupleHeaderGetTypMod(header);
-	HeapTupleData tuple;
-	RecordLayout *layout;
-
-	check_stack_depth();
-
 	if (node->layout == NULL ||
 		node->layout->identifier != assign_record_type_identifier(type,
 																  typmod))
@@ -349,24 +342,42 @@ append_record(ElementNode *node, StringInfo buf, Datum value)
 		node->seen = true;
 		node->state->structure++;
 	}
-	layout = node->layout;
+	return node->layout;
+}
 
-	tuple.t_len = HeapTupleHeaderGetDatumLength(header);
-	ItemPointerSetInvalid(&tuple.t_self);
-	tuple.t_tableOid = InvalidOid;
-	tuple.t_data = header;
-	heap_deform_tuple(&tuple, layout->desc, layout->values, layout->nulls);
-
+static void
+append_columns(const RecordLayout *layout, StringInfo buf,
+			   const Datum *values, const bool *nulls)
+{
 	append_uint32(buf, layout->live);
 	for (int i = 0; i < layout->desc->natts; i++)
 	{
 		if (layout->columns[i] == NULL)
 			continue;
-		if (layout->nulls[i])
+		if (nulls[i])
 			append_null(layout->columns[i], buf);
 		else
-			append_part(layout->columns[i], buf, layout->values[i]);
+			append_part(layout->columns[i], buf, values[i]);
 	}
+}
+
+static void
+append_record(ElementNode *node, StringInfo buf, Datum value)
+{
+	HeapTupleHeader header = DatumGetHeapTupleHeader(value);
+	HeapTupleData tuple;
+	RecordLayout *layout;
+
+	check_stack_depth();
+
+	layout = layout_for(node, HeapTupleHeaderGetTypeId(header),
+						HeapTupleHeaderGetTypMod(header));
+	tuple.t_len = HeapTupleHeaderGetDatumLength(header);
+	ItemPointerSetInvalid(&tuple.t_self);
+	tuple.t_tableOid = InvalidOid;
+	tuple.t_data = header;
+	heap_deform_tuple(&tuple, layout->desc, layout->values, layout->nulls);
+	append_columns(layout, buf, layout->values, layout->nulls);
 
 	free_copy(header, value);
 }
@@ -635,13 +646,11 @@ make_node(ElementState *state, Oid type, Oid collation,
 	return node;
 }
 
-/* A HashFunction for any type: put canonical bytes into the buffer, hash them. */
-static uint64
-hash_by_buffer(ElementHasher *hasher, Datum value, uint64 seed)
+/* The buffer for the canonical bytes of an element, empty */
+static inline StringInfo
+begin_element(ElementHasher *hasher)
 {
-	ElementState *state = hasher->state;
-	StringInfo	buf = &state->buf;
-	uint64		hash;
+	StringInfo	buf = &((ElementState *) hasher->state)->buf;
 
 	if (buf->data == NULL)
 	{
@@ -651,7 +660,16 @@ hash_by_buffer(ElementHasher *hasher, Datum value, uint64 seed)
 		MemoryContextSwitchTo(oldcontext);
 	}
 	resetStringInfo(buf);
-	state->root->append(state->root, buf, value);
+	return buf;
+}
+
+/* Hash the bytes in the buffer, and set the class of their element. */
+static inline uint64
+end_element(ElementHasher *hasher, uint64 seed)
+{
+	ElementState *state = hasher->state;
+	StringInfo	buf = &state->buf;
+	uint64		hash;
 
 	if (state->class_structure != state->structure)
 	{
@@ -668,6 +686,37 @@ hash_by_buffer(ElementHasher *hasher, Datum value, uint64 seed)
 		buf->data = NULL;
 	}
 	return hash;
+}
+
+/* A HashFunction for any type: put canonical bytes into the buffer, hash them. */
+static uint64
+hash_by_buffer(ElementHasher *hasher, Datum value, uint64 seed)
+{
+	ElementNode *root = ((ElementState *) hasher->state)->root;
+
+	root->append(root, begin_element(hasher), value);
+	return end_element(hasher, seed);
+}
+
+/*
+ * element_hash_columns
+ *		Hash an anonymous record, which is given by the values of its columns
+ *
+ * The same as element_hash() of the record itself.  "hasher" is one for the type
+ * record, "type" that of this record, as BlessTupleDesc() returns it; values may be
+ * toasted.
+ */
+uint64
+element_hash_columns(ElementHasher *hasher, TupleDesc type,
+					 const Datum *values, const bool *nulls)
+{
+	ElementNode *root = ((ElementState *) hasher->state)->root;
+	StringInfo	buf = begin_element(hasher);
+
+	Assert(root->anonymous && root->token == TOKEN_RECORD);
+	append_columns(layout_for(root, type->tdtypeid, type->tdtypmod), buf,
+				   values, nulls);
+	return end_element(hasher, 0);
 }
 
 /*

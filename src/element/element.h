@@ -9,6 +9,8 @@
 
 #include "class.h"
 
+#include "access/tupdesc.h"
+
 typedef struct ElementHasher ElementHasher;
 
 /* Where equal values must have equal hashes: everywhere, or in one database */
@@ -40,6 +42,9 @@ extern ElementHasher *element_hasher_create(Oid type, Oid collation,
 											const ElementHasher *like,
 											MemoryContext mcxt);
 
+/* Hash a record that is given by the values of its columns */
+extern uint64 element_hash_columns(ElementHasher *hasher, TupleDesc type,
+								   const Datum *values, const bool *nulls);
 extern bool element_hasher_is_local(const ElementHasher *hasher);
 extern uint64 element_structure(const ElementHasher *hasher);
 

@@ -215,17 +215,16 @@ Size
 membership_hash(MembershipHasher *hasher, Datum *values, bool *nulls)
 {
 	MemoryContext caller;
-	Datum		element = values[0];
 	bool		has_null;
 
 	if (hasher->row == NULL && nulls[0])
 		return 0;
 	if (OidIsValid(hasher->array_of))
-		return membership_hash_array(hasher, element, &has_null);
+		return membership_hash_array(hasher, values[0], &has_null);
 	caller = MemoryContextSwitchTo(hasher->scratch);
-	if (hasher->row)
-		element = HeapTupleGetDatum(heap_form_tuple(hasher->row, values, nulls));
-	hasher->hashes[0] = element_hash(hasher->hasher, element, 0);
+	hasher->hashes[0] = hasher->row ?
+		element_hash_columns(hasher->hasher, hasher->row, values, nulls) :
+		element_hash(hasher->hasher, values[0], 0);
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(hasher->scratch);
 	return 1;
