@@ -29,7 +29,10 @@
 #include "membership.h"
 
 #include "access/relation.h"
+#include "access/tupdesc.h"
 #include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "funcapi.h"
 #include "functions/callsite.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -74,9 +77,20 @@ struct MembershipSite
 	MembershipHasher of_index;	/* that "hasher" was made like */
 	ElementType type;			/* of the call's elements */
 	bool		for_scan;		/* it counts what it probes */
-	bool		for_join;		/* see membership_site_make() */
 	bool		unavailable;	/* it cannot be probed: always "yes" */
+
+	/* For a join, see membership_site_make_join(); otherwise NIL and NULL */
+	List	   *joined;			/* OIDs of the indexes to probe */
+	List	   *key_types;		/* OIDs of the types of the values of a key */
+	TupleDesc	row;			/* of these types, in "opened"; NULL: it is
+								 * one */
 };
+
+static inline bool
+for_join(const MembershipSite *site)
+{
+	return site->joined != NIL;
+}
 
 /*
  * How often to hash elements whose type changes meanwhile, before we raise an
@@ -126,18 +140,34 @@ allocate_site(MemoryContext mcxt, Oid element_type)
  *
  * For a scan; it lives in "mcxt", which may be reset at any time.  The index counts
  * the elements that are looked up, as idx_tup_read in pg_stat_user_indexes, and those
- * that it contains, as idx_tup_fetch.  If "for_join", the index
- * serves a join that the planner knows: the place is not refused by any error, an
- * index that cannot be probed contains everything, and rows of inheritance
- * children do not matter.
+ * that it contains, as idx_tup_fetch.
  */
 MembershipSite *
-membership_site_make(MemoryContext mcxt, Oid element_type, bool for_join)
+membership_site_make(MemoryContext mcxt, Oid element_type)
 {
 	MembershipSite *site = allocate_site(mcxt, element_type);
 
 	site->for_scan = true;
-	site->for_join = for_join;
+	return site;
+}
+
+/*
+ * membership_site_make_join
+ *		The same for indexes that serve a join which the planner knows
+ *
+ * "indexes" are the OIDs of the indexes that together have all rows to be joined: of
+ * a table, or of its partitions.  "types" are those by which to hash the values of a key,
+ * one for each column of an index.  Both lists must outlive the site.  To open it,
+ * name the first index.  The place is not refused by any error; if one index cannot be
+ * probed, they contain everything; and rows of inheritance children do not matter.
+ */
+MembershipSite *
+membership_site_make_join(MemoryContext mcxt, List *indexes, List *types)
+{
+	MembershipSite *site = membership_site_make(mcxt, linitial_oid(types));
+
+	site->joined = indexes;
+	site->key_types = types;
 	return site;
 }
 
@@ -150,6 +180,36 @@ make_site(FunctionCallInfo fcinfo, bool is_array)
 
 	fcinfo->flinfo->fn_extra = site;
 	return site;
+}
+
+/* Prepare to hash the keys of a join as an index does. */
+static void
+make_join_hasher(MembershipSite *site, Relation index)
+{
+	MemoryContext old = MemoryContextSwitchTo(site->opened);
+	ListCell   *cell;
+
+	if (list_length(site->key_types) == 1)
+		site->hasher = element_hasher_create(site->type.oid,
+											 index->rd_indcollation[0],
+											 ELEMENT_LOCAL, NULL, site->opened);
+	else
+	{
+		site->row = CreateTemplateTupleDesc(list_length(site->key_types));
+		foreach(cell, site->key_types)
+		{
+			int			column = foreach_current_index(cell);
+
+			TupleDescInitEntry(site->row, column + 1, NULL, lfirst_oid(cell),
+							   -1, 0);
+			TupleDescInitEntryCollation(site->row, column + 1,
+										index->rd_indcollation[column]);
+		}
+		BlessTupleDesc(site->row);
+		site->hasher = element_hasher_create(RECORDOID, InvalidOid,
+											 ELEMENT_LOCAL, NULL, site->opened);
+	}
+	MemoryContextSwitchTo(old);
 }
 
 /* A MembershipVisitor: add an index to the site. */
@@ -172,27 +232,30 @@ add_index(Relation heap, Relation index, void *arg)
 	added = &site->indexes[site->count];
 	added->oid = RelationGetRelid(index);
 	added->always = false;
-	added->children = !site->for_join && has_children(heap);
+	added->children = !for_join(site) && has_children(heap);
 	added->view = NULL;
 
-	/* partitions have columns of the same types and collations */
+	/* the others have columns of the same types and collations */
 	if (site->count == 0)
 	{
 		membership_hasher_init(&site->of_index, index, site->opened);
 		site->class = site->of_index.hasher->class;
 		site->structure = element_structure(site->of_index.hasher);
-		site->hasher =
-			element_hasher_create(site->type.oid, index->rd_indcollation[0],
-								  ELEMENT_LOCAL,
-								  site->for_join ? NULL : site->of_index.hasher,
-								  site->opened);
+		if (for_join(site))
+			make_join_hasher(site, index);
+		else
+			site->hasher = element_hasher_create(site->type.oid,
+												 index->rd_indcollation[0],
+												 ELEMENT_LOCAL,
+												 site->of_index.hasher,
+												 site->opened);
 	}
 	if (site->structure != 0)
 	{
 		MembershipMeta meta;
 
 		/* the planner takes no types that may change for a join */
-		if (site->for_join)
+		if (for_join(site))
 		{
 			site->unavailable = true;
 			return;
@@ -211,6 +274,7 @@ static void
 open_indexes(MembershipSite *site, Oid oid)
 {
 	uint64		before = invalidation_count;
+	ListCell   *cell;
 
 	leave_views(site);
 	site->probed = InvalidOid;
@@ -222,10 +286,14 @@ open_indexes(MembershipSite *site, Oid oid)
 		site->opened = AllocSetContextCreate(site->mcxt, "membership call site",
 											 ALLOCSET_SMALL_SIZES);
 	site->unavailable = false;
-	if (!site->for_join)
+	site->row = NULL;
+	if (!for_join(site))
 		membership_open_all(oid, true, add_index, site);
-	else if (!membership_open_quietly(oid, add_index, site))
-		site->unavailable = true;
+	foreach(cell, site->joined)
+	{
+		if (!membership_open_quietly(lfirst_oid(cell), add_index, site))
+			site->unavailable = true;
+	}
 	site->user = GetUserId();
 	site->invalidation_count = before;
 	site->probed = oid;
@@ -400,7 +468,7 @@ membership_site_settled(MembershipSite *site, int attempt)
 		return true;
 	if (attempt < HASHINGS_MAX)
 		return false;
-	if (!site->for_join)
+	if (!for_join(site))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg("index \"%s\" changes while elements are hashed for it",
@@ -474,7 +542,7 @@ static inline bool
 own_insertions_matter(const MembershipSite *site, const IndexView *view)
 {
 	return view && view->inserted.made != own_insertions.made &&
-		(!site->for_join || view->resumed);
+		(!for_join(site) || view->resumed);
 }
 
 /*
@@ -536,20 +604,26 @@ static void
 probe_indexes(const MembershipSite *site, const uint64 *hashes, Size count,
 			  bool *found)
 {
+	int			probed = 0;
 	uint64	   *left;
 	Size	   *places;
 	bool	   *answers;
 
-	if (likely(site->count == 1))
+	/* with all of them, until one has some */
+	if (unlikely(site->count == 0))
+		memset(found, false, count * sizeof(bool));
+	while (probed < site->count)
 	{
-		probe_index(site, &site->indexes[0], hashes, count, found);
-		return;
+		probe_index(site, &site->indexes[probed++], hashes, count, found);
+		if (probed < site->count && memchr(found, true, count) != NULL)
+			break;
 	}
-	memset(found, false, count * sizeof(bool));
+	if (probed == site->count)
+		return;
 	left = palloc_extended(count * sizeof(uint64), MCXT_ALLOC_HUGE);
 	places = palloc_extended(count * sizeof(Size), MCXT_ALLOC_HUGE);
 	answers = palloc_extended(count, MCXT_ALLOC_HUGE);
-	for (int i = 0; i < site->count; i++)
+	for (int i = probed; i < site->count; i++)
 	{
 		Size		lacking = 0;
 
@@ -591,7 +665,7 @@ membership_site_hash(MembershipSite *site, Datum element, bool *comparable)
 	uint64		hash;
 
 	*comparable = true;
-	if (!site->for_join)
+	if (!for_join(site))
 		return hash_element(site, element);
 	if (site->unavailable)
 	{
@@ -600,6 +674,25 @@ membership_site_hash(MembershipSite *site, Datum element, bool *comparable)
 		return 0;
 	}
 	hash = element_hash(site->hasher, element, 0);
+	*comparable = site->hasher->class == site->class;
+	return hash;
+}
+
+/*
+ * membership_site_hash_key
+ *		The same for a join by several columns, by the values of a key
+ */
+uint64
+membership_site_hash_key(MembershipSite *site, const Datum *values,
+						 bool *comparable)
+{
+	static const bool nulls[INDEX_MAX_KEYS] = {false};
+	uint64		hash;
+
+	*comparable = false;
+	if (site->unavailable)
+		return 0;
+	hash = element_hash_columns(site->hasher, site->row, values, nulls);
 	*comparable = site->hasher->class == site->class;
 	return hash;
 }

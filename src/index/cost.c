@@ -146,12 +146,11 @@ present_of_outer(const OuterParameter *param, const OpExpr *clause,
 	Node	   *value = lsecond(clause->args);
 	RangeTblEntry *table;
 	PlannerInfo *outer;
-	Const	   *oid = makeConst(OIDOID, -1, InvalidOid, sizeof(Oid),
-								ObjectIdGetDatum(info->indexoid), false, true);
 	Relation	index;
 	Oid			left;
 	Oid			right;
 	Oid			type = InvalidOid;
+	bool		assumed;
 	double		share;
 
 	while (IsA(value, RelabelType))
@@ -178,9 +177,9 @@ present_of_outer(const OuterParameter *param, const OpExpr *clause,
 	outer->planner_cxt = CurrentMemoryContext;
 	setup_simple_rel_arrays(outer);
 	(void) build_simple_rel(outer, var->varno, NULL);
-	share = membership_share(outer, (Node *) oid, get_opcode(clause->opno),
-							 (Node *) var, type, info->indexcollations[0],
-							 true, 0);
+	share = membership_join_share(outer, list_make1_oid(info->indexoid),
+								  get_opcode(clause->opno), (Node *) var, type,
+								  info->indexcollations[0], &assumed);
 	return share < 0 ? 1 : share;
 }
 

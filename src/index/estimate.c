@@ -10,6 +10,12 @@
  * user who could call membership_contains(), and only with statistics that this user
  * may see.  For others the share is unknown.
  *
+ * Keys of joins.  Of an expression without statistics nothing tells how many of its values
+ * an index contains, nor of a row of several columns.  As core does for the rows of a
+ * semi-join of which it knows nothing, we expect half of them, or fewer if the index
+ * has fewer elements than the table has such rows.  A scan that finds more stops probing
+ * (scan/probe_switch.c).
+ *
  * Who can.  The pages of a temporary table's index are in the memory of one process.
  * A function is parallel safe or not, whatever its arguments.  So where it may have the
  * index of a temporary table, we have the whole statement planned without workers.
@@ -27,6 +33,7 @@
 #include "optimizer/optimizer.h"
 #include "planner/selectivity.h"
 #include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
 #include "utils/snapmgr.h"
 #include "utils/typcache.h"
 
@@ -47,6 +54,9 @@ extern Datum bloomfilter_membership_contains(PG_FUNCTION_ARGS);
  */
 #define MEASURED_PAGES_MAX		64
 
+/* The share of a join's keys that is expected if nothing tells more; as core has it */
+#define JOIN_SHARE_ASSUMED		0.5
+
 /* One index, or that of a partition */
 typedef struct Leaf
 {
@@ -59,6 +69,7 @@ typedef struct IndexEstimate
 {
 	Oid			element_type;
 	bool		for_join;
+	bool		is_row;			/* the element is a row, and only counted */
 	bool		allowed;		/* the user may query all of it */
 	bool		comparable;		/* its elements have the class of the column's */
 	ElementHasher *hasher;		/* NULL: no index seen yet */
@@ -85,7 +96,7 @@ add_leaf(Relation heap, Relation index, void *arg)
 	IndexEstimate *estimate = (IndexEstimate *) arg;
 	Leaf	   *leaf = &estimate->leaves[estimate->count];
 
-	if (!membership_may_query(heap, index))
+	if (!membership_may_query(heap, index) && !membership_may_read_parent(heap))
 	{
 		estimate->allowed = false;
 		return;
@@ -95,7 +106,7 @@ add_leaf(Relation heap, Relation index, void *arg)
 	meta_read(index, &leaf->meta);
 	estimate->filter.elements += count_elements(index, &leaf->meta);
 	estimate->filter.error_rate += leaf->meta.error_rate;
-	if (estimate->hasher == NULL)
+	if (estimate->hasher == NULL && !estimate->is_row)
 	{
 		MembershipHasher of_index;
 
@@ -123,26 +134,36 @@ leaves_contain(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(false);
 }
 
-/* Collect what there is to know of an index; false if it cannot be used. */
-static bool
-examine_index(IndexEstimate *estimate, Oid index)
+/* The indexes that a call probes: those of a join, or that of a function's argument */
+static List *
+indexes_of(Node *filter)
 {
-	List	   *leaves = list_make1_oid(index);
-	int			all;
+	Oid			index;
+
+	if (IsA(filter, OidList))
+		return (List *) filter;
+	index = DatumGetObjectId(((Const *) filter)->constvalue);
+	return get_rel_relkind(index) == RELKIND_PARTITIONED_INDEX ?
+		membership_leaves(index) : list_make1_oid(index);
+}
+
+/* Collect what there is to know of some indexes; false if one cannot be used. */
+static bool
+examine_indexes(IndexEstimate *estimate, List *leaves)
+{
+	int			all = list_length(leaves);
 	ListCell   *cell;
 
-	if (get_rel_relkind(index) == RELKIND_PARTITIONED_INDEX)
-		leaves = membership_leaves(index);
-	all = list_length(leaves);
-	leaves = list_truncate(leaves, PROBED_LEAVES_MAX);
 	estimate->allowed = true;
 	foreach(cell, leaves)
 	{
+		if (estimate->count == PROBED_LEAVES_MAX)
+			break;
 		if (!membership_open_quietly(lfirst_oid(cell), add_leaf, estimate) ||
 			!estimate->allowed)
 			return false;
 	}
-	if (estimate->count == 0 || !estimate->comparable)
+	if (estimate->count == 0 || !(estimate->comparable || estimate->is_row))
 		return false;
 	estimate->filter.elements *= (double) all / estimate->count;
 	estimate->filter.error_rate = Min(estimate->filter.error_rate * all / estimate->count, 1);
@@ -172,6 +193,16 @@ function_to_trust(const ShareKey *key)
 	return hash >= FirstNormalObjectId ? hash : key->function;
 }
 
+/* The share of a key of several columns, or JOIN_SHARE_ASSUMED */
+static double
+share_of_rows(PlannerInfo *root, const ShareKey *key, const KnownFilter *filter)
+{
+	double		rows = estimate_num_groups(root, (List *) key->element,
+										   Max(key->rows, 1), NULL, NULL);
+
+	return Min(filter->elements / rows + filter->error_rate, JOIN_SHARE_ASSUMED);
+}
+
 /* A ShareEstimator */
 static double
 estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
@@ -179,22 +210,28 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 	Const	   *index = (Const *) key->filter;
 	IndexEstimate estimate = {
 		.element_type = key->element_type,
-		.for_join = key->for_join
+		.for_join = key->for_join,
+		.is_row = IsA(key->element, List)
 	};
 	double		share = SHARE_UNKNOWN;
 
 	/* what has to be looked up by its name may not be there */
-	if (!IsA(index, Const))
+	if (!key->for_join && !IsA(index, Const))
 		return SHARE_UNKNOWN;
-	if (index->constisnull)
+	if (!key->for_join && index->constisnull)
 		return 0;				/* the functions are strict */
 	if (key->has_statistics && ActiveSnapshotSet() &&
-		can_be_hashed(key->element, key->collation) &&
-		examine_index(&estimate, DatumGetObjectId(index->constvalue)))
+		(estimate.is_row || can_be_hashed(key->element, key->collation)) &&
+		examine_indexes(&estimate, indexes_of(key->filter)))
 	{
-		estimate.contains.fn_oid = function_to_trust(key);
-		share = column_share(root, key->element, varRelid, key->collation,
-							 &estimate.filter);
+		if (estimate.is_row)
+			share = share_of_rows(root, key, &estimate.filter);
+		else
+		{
+			estimate.contains.fn_oid = function_to_trust(key);
+			share = column_share(root, key->element, varRelid, key->collation,
+								 &estimate.filter);
+		}
 	}
 	for (int i = 0; i < estimate.count; i++)
 		relation_close(estimate.leaves[i].index, NoLock);
@@ -211,7 +248,7 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
  */
 double
 membership_share(PlannerInfo *root, Node *index, Oid function, Node *element,
-				 Oid element_type, Oid collation, bool for_join, int varRelid)
+				 Oid element_type, Oid collation, int varRelid)
 {
 	ShareKey	key = {
 		.filter = index,
@@ -219,11 +256,44 @@ membership_share(PlannerInfo *root, Node *index, Oid function, Node *element,
 		.function = function,
 		.element = element,
 		.element_type = element_type,
-		.for_join = for_join,
 		.collation = collation
 	};
 
 	return share_once(root, &key, varRelid, estimate_share);
+}
+
+/*
+ * membership_join_share
+ *		The same for a join, and the indexes of a table or of its partitions
+ *
+ * "key" is an expression, or a List of them, one for each column of an index;
+ * "function" and the following arguments are those of the first.  *assumed tells whether
+ * statistics do not bear out the share.  SHARE_UNKNOWN only for a column.
+ */
+double
+membership_join_share(PlannerInfo *root, List *indexes, Oid function, Node *key,
+					  Oid element_type, Oid collation, bool *assumed)
+{
+	ShareKey	share_key = {
+		.filter = (Node *) indexes,
+		.filter_first = true,
+		.function = function,
+		.element = key,
+		.element_type = element_type,
+		.for_join = true,
+		.collation = collation
+	};
+	double		share = share_once(root, &share_key, 0, estimate_share);
+
+	*assumed = IsA(key, List);
+	while (IsA(key, RelabelType))
+		key = (Node *) ((RelabelType *) key)->arg;
+	if (share < 0 && !IsA(key, Var))
+	{
+		*assumed = true;
+		share = JOIN_SHARE_ASSUMED;
+	}
+	return share;
 }
 
 /* Is it membership_contains() itself, and not one of its array variants? */
@@ -267,7 +337,7 @@ estimate_selectivity(SupportRequestSelectivity *req)
 			membership_share(req->root, linitial(req->args), req->funcid,
 							 lsecond(req->args),
 							 getBaseType(exprType(lsecond(req->args))),
-							 req->inputcollid, false, req->varRelid);
+							 req->inputcollid, req->varRelid);
 
 		if (share >= 0)
 			req->selectivity = share;

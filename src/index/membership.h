@@ -216,6 +216,7 @@ extern void membership_open_readable(Oid oid, MembershipVisitor visit,
 extern bool membership_open_quietly(Oid oid, MembershipVisitor visit,
 									void *arg);
 extern bool membership_may_query(Relation heap, Relation index);
+extern bool membership_may_read_parent(Relation heap);
 extern List *membership_leaves(Oid oid);
 extern bool has_children(Relation heap);
 extern void refuse_children(Oid index);
@@ -257,10 +258,14 @@ extern void views_end_transaction(bool aborts);
 typedef struct MembershipSite MembershipSite;
 
 extern MembershipSite *membership_site_make(MemoryContext mcxt,
-											Oid element_type, bool for_join);
+											Oid element_type);
+extern MembershipSite *membership_site_make_join(MemoryContext mcxt,
+												 List *indexes, List *types);
 extern void membership_site_open(MembershipSite *site, Oid oid);
 extern uint64 membership_site_hash(MembershipSite *site, Datum element,
 								   bool *comparable);
+extern uint64 membership_site_hash_key(MembershipSite *site,
+									   const Datum *values, bool *comparable);
 extern bool membership_site_settled(MembershipSite *site, int attempt);
 extern void membership_site_probe(const MembershipSite *site,
 								  const uint64 *hashes, Size count,
@@ -271,6 +276,9 @@ extern Size membership_site_bytes(const MembershipSite *site);
 /* estimate.c */
 extern double membership_share(PlannerInfo *root, Node *index, Oid function,
 							   Node *element, Oid element_type, Oid collation,
-							   bool for_join, int varRelid);
+							   int varRelid);
+extern double membership_join_share(PlannerInfo *root, List *indexes,
+									Oid function, Node *key, Oid element_type,
+									Oid collation, bool *assumed);
 
 #endif							/* BLOOMFILTER_MEMBERSHIP_H */

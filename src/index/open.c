@@ -53,6 +53,7 @@
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "catalog/index.h"
+#include "catalog/partition.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
@@ -183,6 +184,22 @@ membership_may_query(Relation heap, Relation index)
 {
 	return holds_select(heap, index) &&
 		check_enable_rls(RelationGetRelid(heap), InvalidOid, true) != RLS_ENABLED;
+}
+
+/*
+ * membership_may_read_parent
+ *		Is the table a partition whose rows the user may see in the partitioned table?
+ */
+bool
+membership_may_read_parent(Relation heap)
+{
+	Oid			parent;
+
+	if (!heap->rd_rel->relispartition)
+		return false;
+	parent = llast_oid(get_partition_ancestors(RelationGetRelid(heap)));
+	return pg_class_aclcheck(parent, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&
+		check_enable_rls(parent, InvalidOid, true) != RLS_ENABLED;
 }
 
 /*

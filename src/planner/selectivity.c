@@ -266,38 +266,56 @@ find_known(PlannerInfo *root, const ShareKey *key)
 	return SHARE_UNKNOWN;
 }
 
-/* The uppermost table's column for a partition's column; NULL if it is no such column */
-static Node *
-parent_element(PlannerInfo *root, Node *element)
+/* What the search for a partition's columns in the uppermost table shares */
+typedef struct ParentSearch
 {
-	Node	   *parent;
-	Var		   *var;
-	bool		is_child = false;
+	PlannerInfo *root;
+	bool		found;			/* a partition's column */
+} ParentSearch;
 
-	if (root->append_rel_array == NULL)
-		return NULL;
-	parent = copyObject(element);
-	var = (Var *) parent;
-	while (IsA(var, RelabelType))
-		var = (Var *) ((RelabelType *) var)->arg;
-	if (!IsA(var, Var) || var->varlevelsup != 0 || var->varattno <= 0 ||
-		var->varno >= root->simple_rel_array_size)
-		return NULL;
-	for (;;)
+/* Replace the columns of partitions in a copy of an expression. */
+static bool
+replace_by_parent(Node *node, void *arg)
+{
+	ParentSearch *search = (ParentSearch *) arg;
+	Var		   *var = (Var *) node;
+
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Var))
+		return expression_tree_walker(node, replace_by_parent, arg);
+	while (var->varlevelsup == 0 && var->varattno > 0 &&
+		   var->varno < search->root->simple_rel_array_size)
 	{
-		AppendRelInfo *info = root->append_rel_array[var->varno];
+		AppendRelInfo *info = search->root->append_rel_array[var->varno];
 
 		/* of UNION ALL, or of none */
-		if (info == NULL || !OidIsValid(info->parent_reloid))
-			break;
-		if (var->varattno > info->num_child_cols ||
+		if (info == NULL || !OidIsValid(info->parent_reloid) ||
+			var->varattno > info->num_child_cols ||
 			info->parent_colnos[var->varattno - 1] == 0)
 			break;
 		var->varattno = info->parent_colnos[var->varattno - 1];
 		var->varno = info->parent_relid;
-		is_child = true;
+		search->found = true;
 	}
-	return is_child ? parent : NULL;
+	return false;
+}
+
+/*
+ * The element of the uppermost table that a partition's element is, or NULL if
+ * "element" has no column of a partition
+ */
+static Node *
+parent_element(PlannerInfo *root, Node *element)
+{
+	ParentSearch search = {.root = root};
+	Node	   *parent;
+
+	if (root->append_rel_array == NULL)
+		return NULL;
+	parent = copyObject(element);
+	replace_by_parent(parent, &search);
+	return search.found ? parent : NULL;
 }
 
 /* The rows of the only table that an expression reads, as far as they are known */
@@ -314,13 +332,15 @@ rows_of(PlannerInfo *root, Node *element)
 	return Max(root->simple_rel_array[table]->tuples, 0);
 }
 
-/* Does an expression have statistics? */
+/* Does an expression have statistics?  What core estimates of several needs none. */
 static bool
 has_statistics(PlannerInfo *root, Node *element, int varRelid)
 {
 	VariableStatData vardata;
 	bool		found;
 
+	if (IsA(element, List))
+		return true;
 	examine_variable(root, element, varRelid, &vardata);
 	found = HeapTupleIsValid(vardata.statsTuple);
 	ReleaseVariableStats(vardata);

@@ -41,10 +41,10 @@ typedef struct ShareKey
 	Node	   *filter;			/* an expression */
 	bool		filter_first;	/* the function takes it before the element */
 	Oid			function;		/* that probes it */
-	Node	   *element;
+	Node	   *element;		/* or a List of them, for several columns */
 	Oid			collation;
 	Oid			element_type;	/* by which an index hashes elements */
-	bool		for_join;		/* see membership_site_make() */
+	bool		for_join;		/* see membership_site_make_join() */
 	/* set by share_once(): */
 	bool		has_statistics; /* the element has some */
 	double		rows;			/* of its table */

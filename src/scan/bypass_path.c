@@ -291,12 +291,13 @@ add_paths(Bypass *bypass)
 	}
 	if (filter->share > BYPASS_SHARE_MAX && !bypass->force)
 		return;
+	filter->forced = bypass->force;
 	bypass->filter = filter;
 	path = find_bypass(bypass, 0);
 	if (path != NULL)
 		add_path(bypass->join, path);
 	/* a right or a full join would need a hash table that is shared */
-	if (!bypass->join->consider_parallel || filter->temporary ||
+	if (!bypass->join->consider_parallel || !filter->parallel_safe ||
 		bypass->feeds_inner || bypass->type == JOIN_FULL)
 		return;
 	workers = compute_parallel_worker(bypass->rel, bypass->rel->pages, -1,

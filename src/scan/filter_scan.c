@@ -298,6 +298,34 @@ probe_rows(FilterScanState *state, Probe *probe, int *rows, int count,
 }
 
 /*
+ * Keep those of state->rows that satisfy the conditions before a probe, and return their
+ * number.  *unsatisfied is raised by the number of the others.
+ */
+static int
+keep_satisfying(FilterScanState *state, int part, int count, int *unsatisfied)
+{
+	ScanState  *ss = &state->css.ss;
+	int			kept = 0;
+
+	for (int i = 0; i < count; i++)
+	{
+		int			row = state->rows[i];
+
+		CHECK_FOR_INTERRUPTS();
+		store_row(state, row);
+		if (satisfies(state, row, part + 1))
+		{
+			note_satisfied(state, row, part + 1);
+			state->rows[kept++] = row;
+		}
+		ExecClearTuple(ss->ss_ScanTupleSlot);
+		ResetExprContext(ss->ps.ps_ExprContext);
+	}
+	*unsatisfied += count - kept;
+	return kept;
+}
+
+/*
  * probe_rows() with state->rows, for a probe that is not settled: until it is, only rows
  * that satisfy the conditions before it are probed.  Adds the number of the others to
  * *unsatisfied.
@@ -389,6 +417,11 @@ read_page(FilterScanState *state, ScanDirection direction)
 		{
 			Probe	   *probe = lfirst(cell);
 
+			if (unlikely(state->parts && probe->guarded))
+				passed = keep_satisfying(state, foreach_current_index(cell),
+										 passed, &unsatisfied);
+			if (passed == 0)
+				break;
 			if (probe == state->mark)
 				mark_rows(state, passed, &probed);
 			else if (unlikely(!probe->settled && state->parts))
@@ -660,6 +693,7 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 												   &scan->scan.plan, ancestors);
 	List	   *texts = NIL;
 	uint64		bytes = 0;
+	uint64		switched_off = key_probes_switched_off(state->key_probes);
 	ListCell   *cell;
 
 	foreach(cell, filter_scan_probes(scan))
@@ -691,12 +725,13 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 
 		if (probe->methods->bytes)
 			bytes += probe->methods->bytes(probe);
+		if (probe->pays)
+			switched_off += probe->pays->switched_off;
 	}
 	if (bytes > 0)
 		ExplainPropertyInteger("Filter Size", "kB", (bytes + 1023) / 1024, es);
-	key_probes_explain(state->key_probes,
-					   instrument->rows_probed, instrument->rows_removed,
-					   state->key_probes == NIL ? 0 :
+	key_probes_explain(switched_off, instrument->rows_probed, instrument->rows_removed,
+					   state->key_probes == NIL && switched_off == 0 ? 0 :
 					   instrument->ntuples + instrument->nfiltered1 +
 					   instrument->rows_removed - instrument->rows_probed, es);
 }
@@ -760,7 +795,9 @@ void
 filter_scan_add_probe(CustomScan *scan, const ProbePlan *probe)
 {
 	List	   *fields = list_make3(list_make2_int(probe->kind, probe->conditions),
-									list_make2_oid(probe->index, probe->element_type),
+									list_make4(probe->indexes, probe->types,
+											   list_make1_oid(probe->table),
+											   list_make1_int(probe->switched)),
 									probe->keys);
 
 	scan->custom_exprs = lappend(scan->custom_exprs, probe->expression);
@@ -779,13 +816,15 @@ filter_scan_probes(const CustomScan *scan)
 	{
 		ProbePlan  *probe = palloc(sizeof(ProbePlan));
 		List	   *numbers = linitial(lfirst(fields));
-		List	   *oids = lsecond(lfirst(fields));
+		List	   *join = lsecond(lfirst(fields));
 
 		probe->kind = linitial_int(numbers);
 		probe->expression = lfirst(expression);
 		probe->conditions = lsecond_int(numbers);
-		probe->index = linitial_oid(oids);
-		probe->element_type = lsecond_oid(oids);
+		probe->indexes = linitial(join);
+		probe->types = lsecond(join);
+		probe->table = linitial_oid(lthird(join));
+		probe->switched = linitial_int(lfourth(join)) != 0;
 		probe->keys = lthird(lfirst(fields));
 		probes = lappend(probes, probe);
 	}

@@ -15,12 +15,24 @@
  * test (join_clause_is_movable_to).  The preserved side of an outer join, and the left
  * side of an anti join, are not among them.
  *
- * Which indexes.  The index has one plain column and no predicate, and the same
- * collation as the condition, whose operator is an equality of its operator family.
- * It holds the column's values, and not the elements of arrays.  Its table is an
- * ordinary one, and the query does not read inheritance children of it.  If the
- * index cannot be probed at run time, or not by this transaction, all rows pass
- * (index/contains.c).  Dropping the index invalidates the plans on its table.
+ * Which keys.  Each column of the index, plain or an expression, is equated with an
+ * expression of the scanned table, or the other table's rows are restricted to a constant
+ * there.  Core would check all these conditions in one parameterized path, so a partner
+ * satisfies all of them.  The operators are strict, so a NULL in the key joins nothing; the
+ * other table's row may be made NULL by an outer join below, and is then no partner, unless
+ * an expression of the index is not strict: core tells us, or does not let it match.  Each
+ * operator is an equality of its column's family, of the same collation.  An expression
+ * that may fail is evaluated only for rows that satisfy the table's other conditions
+ * (filter_scan.c), as core's joins do.
+ *
+ * Which indexes.  The index holds the column's values, and not the elements of arrays.  A
+ * predicate must be implied by the query: then core reads the table by the index alone,
+ * so the rows that are not in it are no part of the result (predOK).  Of a table with
+ * partitions or inheritance children, each one that the query reads has such an index, of
+ * the same columns, and the scan probes all of them: rows of partitions that are pruned at
+ * run time only let more rows pass, and one that is attached later makes a new plan.  If
+ * an index cannot be probed at run time, or not by this transaction, all rows pass
+ * (index/contains.c).  Dropping an index invalidates the plans on its table.
  *
  * Side effects.  A filter must not change for which rows a volatile function is called, or
  * which are locked.  So a query that does either to other rows than those of its result has
@@ -39,8 +51,8 @@
 #include "access/relation.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
-#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/appendinfo.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -51,6 +63,9 @@
 #include "planner/selectivity.h"
 #include "utils/lsyscache.h"
 #include "utils/spccache.h"
+
+/* Looking up a row in more indexes would cost more than joining it. */
+#define INDEXES_MAX			16
 
 /* The column that an expression is, apart from changes of its type's name */
 static Var *
@@ -89,18 +104,37 @@ has_policies(PlannerInfo *root, Index relid)
 	return false;
 }
 
-/* Can a scan of another table be filtered by the rows of this one? */
-static bool
-is_source(PlannerInfo *root, RelOptInfo *other)
+/*
+ * The tables of which a scan of "other" returns rows: itself, or those of its partitions or
+ * inheritance children that the query reads.  NIL if one of them is no plain table, or
+ * if there are more than INDEXES_MAX.
+ */
+static List *
+leaves_of(PlannerInfo *root, RelOptInfo *other)
 {
-	RangeTblEntry *rte;
+	RangeTblEntry *rte = planner_rt_fetch(other->relid, root);
+	List	   *leaves = NIL;
+	ListCell   *cell;
 
-	if (other->reloptkind != RELOPT_BASEREL || other->indexlist == NIL)
-		return false;
-	rte = planner_rt_fetch(other->relid, root);
-	return rte->rtekind == RTE_RELATION && !rte->inh &&
-		!has_policies(root, other->relid) &&
-		(rte->relkind == RELKIND_RELATION || rte->relkind == RELKIND_MATVIEW);
+	if (rte->rtekind != RTE_RELATION)
+		return NIL;
+	if (!rte->inh)
+		return rte->relkind == RELKIND_RELATION || rte->relkind == RELKIND_MATVIEW ?
+			list_make1(other) : NIL;
+	foreach(cell, root->append_rel_list)
+	{
+		AppendRelInfo *child = lfirst_node(AppendRelInfo, cell);
+		RelOptInfo *rel = root->simple_rel_array[child->child_relid];
+		List	   *added;
+
+		if (child->parent_relid != other->relid || rel == NULL || IS_DUMMY_REL(rel))
+			continue;
+		added = leaves_of(root, rel);
+		leaves = list_concat(leaves, added);
+		if (added == NIL || list_length(leaves) > INDEXES_MAX)
+			return NIL;
+	}
+	return leaves;
 }
 
 static bool
@@ -109,8 +143,8 @@ is_suitable(IndexOptInfo *info)
 	Relation	index;
 	bool		of_arrays;
 
-	if (!membership_is_method_of(info) || info->nkeycolumns != 1 ||
-		info->indexkeys[0] <= 0 || info->indpred != NIL || info->hypothetical)
+	if (!membership_is_method_of(info) || info->hypothetical ||
+		(info->indpred != NIL && !info->predOK))
 		return false;
 	/* the planner has locked it */
 	index = relation_open(info->indexoid, NoLock);
@@ -124,52 +158,139 @@ typedef struct Search
 {
 	PlannerInfo *root;
 	RelOptInfo *rel;			/* to be scanned */
-	IndexOptInfo *index;		/* of the other table */
+	RelOptInfo *other;			/* the table that it is joined to */
+	RelOptInfo *leaf;			/* it, or one of leaves_of() it */
+	IndexOptInfo *index;		/* of the leaf */
+	int			column;			/* of the index */
+	bool		plain;			/* compared with a column of the scan */
 } Search;
 
+/* What a column of the index is compared with */
+typedef struct Match
+{
+	RestrictInfo *rinfo;
+	Expr	   *element;		/* an expression of the scan, or a constant */
+	Oid			operator;		/* with the column on its left */
+} Match;
+
+/* Is an expression of the other table the column of the index? */
+static bool
+is_key(const Search *search, Expr *operand)
+{
+	AttrNumber	attribute = search->index->indexkeys[search->column];
+	Node	   *key = (Node *) column_of(operand);
+
+	if (attribute != 0 ?
+		!IsA(key, Var) || ((Var *) key)->varno != (int) search->other->relid :
+		!bms_equal(pull_varnos(search->root, key), search->other->relids))
+		return false;
+	if (search->leaf != search->other)
+#if PG_VERSION_NUM >= 160000
+		key = adjust_appendrel_attrs_multilevel(search->root, key, search->leaf,
+												search->other);
+#else
+		key = adjust_appendrel_attrs_multilevel(search->root, key,
+												search->leaf->relids,
+												search->other->relids);
+#endif
+	if (attribute != 0)
+		return is_column((Expr *) key, search->leaf->relid, attribute);
+	return match_index_to_operand(key, search->column, search->index);
+}
+
+/* Is there a part of an expression that a scan cannot evaluate for itself? */
+static bool
+needs_others(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_Var:
+			return ((Var *) node)->varattno <= 0 || ((Var *) node)->varlevelsup > 0;
+		case T_Param:
+			return ((Param *) node)->paramkind != PARAM_EXTERN;
+		case T_PlaceHolderVar:
+		case T_SubLink:
+		case T_SubPlan:
+		case T_AlternativeSubPlan:
+			return true;
+		default:
+			return expression_tree_walker(node, needs_others, context);
+	}
+}
+
+/* Can the scan look up this expression? */
+static bool
+is_element(const Search *search, Expr *element)
+{
+	if (IsA(element, Const))
+		return !((Const *) element)->constisnull;
+	return bms_equal(pull_varnos(search->root, (Node *) element),
+					 search->rel->relids) &&
+		!needs_others((Node *) element, NULL) &&
+		!contain_volatile_functions((Node *) element);
+}
+
 /*
- * Is this an equality of an expression of the scan and the index's column?  If so,
- * sets *element, and *operator to the one with the column on its left.
+ * May an outer join below the condition have made the other table's row NULL?  From 16
+ * on it is then another variable.
  */
 static bool
-clause_matches(Search *search, RestrictInfo *rinfo, Expr **element,
-			   Oid *operator)
+is_nullable(const Search *search, const RestrictInfo *rinfo)
+{
+#if PG_VERSION_NUM >= 160000
+	return false;
+#else
+	return bms_overlap(rinfo->nullable_relids, search->other->relids);
+#endif
+}
+
+/*
+ * Is this an equality of an expression of the scan, or of a constant, and the index's
+ * column?  If so, sets *match.
+ */
+static bool
+clause_matches(const Search *search, RestrictInfo *rinfo, Match *match)
 {
 	OpExpr	   *clause = (OpExpr *) rinfo->clause;
 	IndexOptInfo *index = search->index;
-	Expr	   *column;
+	int			column = search->column;
 	Oid			left;
 	Oid			right;
 
 	if (!IsA(clause, OpExpr) || list_length(clause->args) != 2 ||
 		rinfo->pseudoconstant)
 		return false;
-	*element = linitial(clause->args);
-	column = lsecond(clause->args);
-	*operator = get_commutator(clause->opno);
-	if (is_column(*element, index->rel->relid, index->indexkeys[0]))
+	match->rinfo = rinfo;
+	if (is_key(search, linitial(clause->args)))
 	{
-		*element = lsecond(clause->args);
-		column = linitial(clause->args);
-		*operator = clause->opno;
+		match->element = lsecond(clause->args);
+		match->operator = clause->opno;
 	}
-	if (!OidIsValid(*operator))
+	else if (is_key(search, lsecond(clause->args)))
+	{
+		match->element = linitial(clause->args);
+		match->operator = get_commutator(clause->opno);
+	}
+	else
 		return false;
-	op_input_types(*operator, &left, &right);
-	return is_column(column, index->rel->relid, index->indexkeys[0]) &&
-		IsA(column_of(*element), Var) &&
-		bms_equal(pull_varnos(search->root, (Node *) *element),
-				  search->rel->relids) &&
-		column_of(*element)->varattno > 0 &&
-		op_strict(*operator) &&
-		get_op_opfamily_strategy(*operator, index->opfamily[0]) == STRATEGY_EQUAL &&
-		membership_agrees(get_opcode(*operator), index->opcintype[0], right) &&
-		(!OidIsValid(index->indexcollations[0]) ||
-		 index->indexcollations[0] == clause->inputcollid) &&
-		can_be_hashed((Node *) *element, index->indexcollations[0]);
+	if (!OidIsValid(match->operator) || !is_element(search, match->element) ||
+		(index->indexkeys[column] == 0 && is_nullable(search, rinfo)))
+		return false;
+	op_input_types(match->operator, &left, &right);
+	return op_strict(match->operator) &&
+		get_op_opfamily_strategy(match->operator, index->opfamily[column]) == STRATEGY_EQUAL &&
+		membership_agrees(get_opcode(match->operator), index->opcintype[column], right) &&
+		(!OidIsValid(index->indexcollations[column]) ||
+		 index->indexcollations[column] == clause->inputcollid) &&
+		can_be_hashed((Node *) match->element, index->indexcollations[column]);
 }
 
-/* An ec_matches_callback_type: does the class hold the index's column? */
+/*
+ * An ec_matches_callback_type: does the class hold the index's column, and is this a
+ * member that we look for?
+ */
 static bool
 class_has_column(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *ec,
 				 EquivalenceMember *em, void *arg)
@@ -177,80 +298,203 @@ class_has_column(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *ec,
 	const Search *search = (const Search *) arg;
 	ListCell   *cell;
 
-	if (!IsA(column_of(em->em_expr), Var))
+	if (search->plain != IsA(column_of(em->em_expr), Var))
 		return false;
 	foreach(cell, ec->ec_members)
 	{
 		EquivalenceMember *member = lfirst_node(EquivalenceMember, cell);
 
 		if (!member->em_is_child &&
-			bms_equal(member->em_relids, search->index->rel->relids) &&
-			is_column(member->em_expr, search->index->rel->relid,
-					  search->index->indexkeys[0]))
+			bms_equal(member->em_relids, search->other->relids) &&
+			is_key(search, member->em_expr))
 			return true;
 	}
 	return false;
 }
 
-/*
- * The clause that lets the scan be filtered by the index, or NULL.  Sets *element and
- * *operator as clause_matches().
- */
-static RestrictInfo *
-find_clause(Search *search, Expr **element, Oid *operator)
+/* The clauses of an index's column that may be moved into the scan if they match */
+static List *
+movable_clauses(Search *search)
 {
 	RelOptInfo *rel = search->rel;
 	List	   *clauses = NIL;
 	ListCell   *cell;
 
-	if (rel->has_eclass_joins)
+	/* of the members of a class core takes the first: rather a column */
+	for (int plain = 1; rel->has_eclass_joins && clauses == NIL && plain >= 0; plain--)
+	{
+		search->plain = plain;
 		clauses = generate_implied_equalities_for_column(search->root, rel,
 														 class_has_column,
 														 search,
 														 rel->lateral_referencers);
+	}
 	foreach(cell, rel->joininfo)
 	{
 		if (join_clause_is_movable_to(lfirst(cell), rel))
 			clauses = lappend(clauses, lfirst(cell));
 	}
+	return clauses;
+}
+
+/* Find a match of the index's column among some clauses. */
+static Match *
+find_match(const Search *search, List *clauses)
+{
+	ListCell   *cell;
+
 	foreach(cell, clauses)
 	{
-		if (clause_matches(search, lfirst(cell), element, operator))
-			return lfirst(cell);
+		Match		match;
+
+		if (clause_matches(search, lfirst_node(RestrictInfo, cell), &match))
+			return memcpy(palloc(sizeof(Match)), &match, sizeof(Match));
 	}
 	return NULL;
 }
 
-static IndexJoin *
-make_filter(Search *search, Expr *element, Oid operator)
+/*
+ * A match for each column of the index, or NIL.  "clauses" are those to choose from; NIL:
+ * those that may be moved into the scan.
+ */
+static List *
+match_index(Search *search, List *clauses)
 {
-	IndexJoin  *filter = palloc(sizeof(IndexJoin));
-	IndexOptInfo *info = search->index;
-	Const	   *oid = makeConst(OIDOID, -1, InvalidOid, sizeof(Oid),
-								ObjectIdGetDatum(info->indexoid), false, true);
-	Oid			left;
-	Oid			right;
-	Relation	index;
+	List	   *matches = NIL;
+	bool		is_joined = false;
+
+	for (int i = 0; i < search->index->nkeycolumns; i++)
+	{
+		Match	   *match;
+
+		search->column = i;
+		match = find_match(search, clauses ? clauses : movable_clauses(search));
+		is_joined |= match != NULL;
+		if (match == NULL)
+			match = find_match(search, search->other->baserestrictinfo);
+		if (match == NULL)
+			return NIL;
+		matches = lappend(matches, match);
+	}
+	return is_joined ? matches : NIL;
+}
+
+/* The equalities of some matches */
+static List *
+clauses_of(List *matches)
+{
+	List	   *clauses = NIL;
+	ListCell   *cell;
+
+	foreach(cell, matches)
+		clauses = lappend(clauses, ((Match *) lfirst(cell))->rinfo);
+	return clauses;
+}
+
+/* The types by which to hash the elements for an index */
+static List *
+key_types_of(IndexOptInfo *info, List *matches)
+{
+	/* the planner has locked it */
+	Relation	index = relation_open(info->indexoid, NoLock);
+	List	   *types = NIL;
+	ListCell   *cell;
+
+	foreach(cell, matches)
+	{
+		const Match *match = lfirst(cell);
+		Oid			left;
+		Oid			right;
+
+		op_input_types(match->operator, &left, &right);
+		types = lappend_oid(types,
+							membership_key_type(index, foreach_current_index(cell), right,
+												get_opcode(match->operator)));
+		Assert(OidIsValid(llast_oid(types)));
+	}
+	relation_close(index, NoLock);
+	return types;
+}
+
+/* Add an index to those of a filter. */
+static void
+add_index(IndexJoin *filter, IndexOptInfo *info)
+{
+	Relation	index = relation_open(info->indexoid, NoLock);
 	double		page_cost;
 
-	op_input_types(operator, &left, &right);
-	/* the planner has locked it */
-	index = relation_open(info->indexoid, NoLock);
-	filter->source = info->rel->relid;
-	filter->source_column = info->indexkeys[0];
-	filter->element = copyObject(element);
-	filter->index = info->indexoid;
-	filter->element_type = membership_key_type(index, 0, right,
-											   get_opcode(operator));
-	Assert(OidIsValid(filter->element_type));
-	filter->temporary = RelationUsesLocalBuffers(index);
-	relation_close(index, NoLock);
 	get_tablespace_page_costs(info->reltablespace, NULL, &page_cost);
-	filter->read_cost = info->pages * page_cost;
-	filter->share = membership_share(search->root, (Node *) oid,
-									 get_opcode(operator), (Node *) element,
-									 filter->element_type,
-									 info->indexcollations[0], true, 0);
+	filter->indexes = lappend_oid(filter->indexes, info->indexoid);
+	filter->read_cost += info->pages * page_cost;
+	/* no other process can read it */
+	if (RelationUsesLocalBuffers(index))
+		filter->parallel_safe = false;
+	relation_close(index, NoLock);
+}
+
+/*
+ * Add to a filter, which has an index of the first of these tables, one of each of the
+ * others that holds the same key.  Returns false if one has none.
+ */
+static bool
+add_leaves(const Search *first, IndexJoin *filter, List *leaves)
+{
+	ListCell   *cell;
+	ListCell   *other;
+
+	for_each_from(cell, leaves, 1)
+	{
+		Search		search = *first;
+		int			before = list_length(filter->indexes);
+
+		search.leaf = lfirst(cell);
+		foreach(other, search.leaf->indexlist)
+		{
+			List	   *matches;
+
+			search.index = lfirst_node(IndexOptInfo, other);
+			if (search.index->nkeycolumns != first->index->nkeycolumns ||
+				!is_suitable(search.index))
+				continue;
+			matches = match_index(&search, filter->clauses);
+			if (equal(clauses_of(matches), filter->clauses) &&
+				equal(key_types_of(search.index, matches), filter->types))
+			{
+				add_index(filter, search.index);
+				break;
+			}
+		}
+		if (list_length(filter->indexes) == before)
+			return false;
+	}
+	return true;
+}
+
+/* The filter by an index of the first of some tables that has these matches, or NULL */
+static IndexJoin *
+make_filter(Search *search, List *leaves, List *matches)
+{
+	IndexJoin  *filter = palloc0(sizeof(IndexJoin));
+	List	   *elements = NIL;
+	ListCell   *cell;
+
+	filter->source = search->other->relid;
+	filter->clauses = clauses_of(matches);
+	filter->types = key_types_of(search->index, matches);
+	filter->parallel_safe = true;
+	add_index(filter, search->index);
+	if (!add_leaves(search, filter, leaves))
+		return NULL;
+	foreach(cell, matches)
+		elements = lappend(elements, copyObject(((Match *) lfirst(cell))->element));
+	filter->key = list_length(elements) == 1 ? linitial(elements) : (Node *) elements;
+	filter->may_fail = contain_leaked_vars(filter->key);
+	filter->parallel_safe &= is_parallel_safe(search->root, filter->key);
+	filter->share = membership_join_share(search->root, filter->indexes,
+										  get_opcode(((Match *) linitial(matches))->operator),
+										  filter->key, linitial_oid(filter->types),
+										  search->index->indexcollations[0],
+										  &filter->assumed);
 	return filter;
 }
 
@@ -260,12 +504,54 @@ keep_better(List *filters, IndexJoin *filter)
 {
 	IndexJoin  *last = filters == NIL ? NULL : llast(filters);
 
-	if (last == NULL || last->source != filter->source ||
-		last->source_column != filter->source_column ||
-		!equal(last->element, filter->element))
+	if (last == NULL || !equal(last->clauses, filter->clauses))
 		return lappend(filters, filter);
 	if (filter->share < last->share)
 		*last = *filter;
+	return filters;
+}
+
+/*
+ * index_joins_between
+ *		The indexes of "other" that know rows of "rel" which satisfy none of its joins
+ *
+ * A list of IndexJoin, for each key only one.  "clauses" are the join's that a pair of rows
+ * has to satisfy; NIL: those that core could move into a scan of "rel".
+ */
+List *
+index_joins_between(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *other,
+					List *clauses)
+{
+	List	   *filters = NIL;
+	List	   *leaves;
+	ListCell   *cell;
+
+	if (other->reloptkind != RELOPT_BASEREL || has_policies(root, other->relid))
+		return NIL;
+	leaves = leaves_of(root, other);
+	if (leaves == NIL)
+		return NIL;
+	foreach(cell, ((RelOptInfo *) linitial(leaves))->indexlist)
+	{
+		Search		search = {
+			.root = root,
+			.rel = rel,
+			.other = other,
+			.leaf = linitial(leaves),
+			.index = lfirst_node(IndexOptInfo, cell)
+		};
+		List	   *matches;
+		IndexJoin  *filter;
+
+		if (!is_suitable(search.index))
+			continue;
+		matches = match_index(&search, clauses);
+		if (matches == NIL)
+			continue;
+		filter = make_filter(&search, leaves, matches);
+		if (filter != NULL)
+			filters = keep_better(filters, filter);
+	}
 	return filters;
 }
 
@@ -321,21 +607,10 @@ index_joins_find(PlannerInfo *root, RelOptInfo *rel)
 	for (int i = 1; i < root->simple_rel_array_size; i++)
 	{
 		RelOptInfo *other = root->simple_rel_array[i];
-		ListCell   *cell;
 
-		if (other == NULL || other == rel || !is_source(root, other))
-			continue;
-		foreach(cell, other->indexlist)
-		{
-			Search		search = {root, rel, lfirst_node(IndexOptInfo, cell)};
-			Expr	   *element;
-			Oid			operator;
-
-			if (is_suitable(search.index) &&
-				find_clause(&search, &element, &operator) != NULL)
-				filters = keep_better(filters,
-									  make_filter(&search, element, operator));
-		}
+		if (other != NULL && other != rel)
+			filters = list_concat(filters,
+								  index_joins_between(root, rel, other, NIL));
 	}
 	return filters == NIL || has_side_effects(root) ? NIL : filters;
 }
@@ -347,51 +622,49 @@ index_joins_find(PlannerInfo *root, RelOptInfo *rel)
  * "rel" is the side of an outer or an anti join whose rows without a partner are
  * returned; "clauses" are the conditions of "join", the whole.  NULL: no index.
  * Other than index_joins_find() it takes only the join's own equalities: a row of
- * "others" has the indexed column's value or, below another outer join, NULL, and so
- * satisfies none of them if the value is not in the index.
+ * "others" has the indexed columns' values or, below another outer join, NULL, and so
+ * does not satisfy all of them if the key is not in the index.
  */
 IndexJoin *
 index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
 						  RelOptInfo *others, RelOptInfo *join, List *clauses)
 {
+	List	   *own = NIL;
 	List	   *filters = NIL;
 	IndexJoin  *best = NULL;
+	bool		has_guard = false;
 	int			relid = -1;
 	ListCell   *cell;
 
 	if (rel->reloptkind != RELOPT_BASEREL || has_policies(root, rel->relid))
+		return NULL;
+	foreach(cell, clauses)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
+
+		if (RINFO_IS_PUSHED_DOWN(rinfo, join->relids))
+			continue;
+		own = lappend(own, rinfo);
+		/* it may keep the key from failing */
+		has_guard |= bms_is_subset(rinfo->clause_relids, rel->relids);
+	}
+	if (own == NIL)
 		return NULL;
 	while ((relid = bms_next_member(others->relids, relid)) >= 0)
 	{
 		/* the number of an outer join has no table */
 		RelOptInfo *other = root->simple_rel_array[relid];
 
-		if (other == NULL || !is_source(root, other))
-			continue;
-		foreach(cell, other->indexlist)
-		{
-			Search		search = {root, rel, lfirst_node(IndexOptInfo, cell)};
-			ListCell   *clause;
-			Expr	   *element;
-			Oid			operator;
-
-			if (!is_suitable(search.index))
-				continue;
-			foreach(clause, clauses)
-			{
-				RestrictInfo *rinfo = lfirst_node(RestrictInfo, clause);
-
-				if (!RINFO_IS_PUSHED_DOWN(rinfo, join->relids) &&
-					clause_matches(&search, rinfo, &element, &operator))
-					filters = lappend(filters,
-									  make_filter(&search, element, operator));
-			}
-		}
+		if (other != NULL)
+			filters = list_concat(filters,
+								  index_joins_between(root, rel, other, own));
 	}
 	foreach(cell, filters)
 	{
 		IndexJoin  *filter = lfirst(cell);
 
+		if (filter->may_fail && has_guard)
+			continue;
 		if (best == NULL || filter->share < best->share)
 			best = filter;
 	}
@@ -536,6 +809,31 @@ note_sized(PlannerInfo *root, EquivalenceClass *ec, Selectivity *selectivity,
 }
 
 /*
+ * The equalities of a filter, of the uppermost table of the one that it filters; NIL if
+ * core derives others for that
+ */
+static List *
+clauses_for(PlannerInfo *root, RelOptInfo *upper, RelOptInfo *other,
+			const IndexJoin *filter)
+{
+	Search		search = {.root = root, .rel = upper, .other = other};
+	ListCell   *cell;
+	ListCell   *index;
+
+	foreach(cell, leaves_of(root, other))
+	{
+		search.leaf = lfirst(cell);
+		foreach(index, search.leaf->indexlist)
+		{
+			search.index = lfirst_node(IndexOptInfo, index);
+			if (search.index->indexoid == linitial_oid(filter->indexes))
+				return clauses_of(match_index(&search, NIL));
+		}
+	}
+	return NIL;
+}
+
+/*
  * index_join_size
  *		Let core expect no more of the scan's rows to have a partner than pass the filter
  *
@@ -550,37 +848,40 @@ index_join_size(PlannerInfo *root, RelOptInfo *rel,
 				const IndexJoin *filter)
 {
 	RelOptInfo *other = find_base_rel(root, filter->source);
-	Search		search = {root, uppermost(root, rel), NULL};
+	RelOptInfo *upper = uppermost(root, rel);
 	double		other_rows = other->rows;
-	RestrictInfo *rinfo;
+	Selectivity partner = 1;
+	RestrictInfo *first = NULL;
 	OpExpr	   *clause;
-	Expr	   *element;
-	Oid			operator;
 	JoinType	type;
 	Selectivity *selectivity;
-	Selectivity partner;
 	ListCell   *cell;
 
-	foreach(cell, other->indexlist)
+	/* the index has all rows */
+	other->rows = other->tuples;
+	foreach(cell, clauses_for(root, upper, other, filter))
 	{
-		if (lfirst_node(IndexOptInfo, cell)->indexoid == filter->index)
-			search.index = lfirst_node(IndexOptInfo, cell);
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
+
+		/* the others restrict the other table */
+		if (!bms_overlap(rinfo->clause_relids, upper->relids))
+			continue;
+		if (first == NULL)
+			first = rinfo;
+		partner *= core_selectivity(root, (OpExpr *) rinfo->clause, JOIN_SEMI,
+									upper, other);
 	}
-	rinfo = find_clause(&search, &element, &operator);
-	if (rinfo == NULL)
+	other->rows = other_rows;
+	if (first == NULL)
 		return;
-	selectivity = selectivity_for_size(root, rinfo, search.rel, other, &type);
+	clause = (OpExpr *) first->clause;
+	selectivity = selectivity_for_size(root, first, upper, other, &type);
 	/* it was lowered for another partition, or for the other table */
 	if (selectivity == NULL || *selectivity >= 0)
 		return;
-	clause = (OpExpr *) rinfo->clause;
-	/* the index has all rows */
-	other->rows = other->tuples;
-	partner = core_selectivity(root, clause, JOIN_SEMI, search.rel, other);
-	other->rows = other_rows;
 	if (filter->share < partner &&
-		note_sized(root, rinfo->parent_ec, selectivity,
+		note_sized(root, first->parent_ec, selectivity,
 				   filter->share / partner))
-		*selectivity = core_selectivity(root, clause, type, search.rel, other) *
+		*selectivity = core_selectivity(root, clause, type, upper, other) *
 			filter->share / partner;
 }

@@ -9,19 +9,25 @@
 
 #include "nodes/pathnodes.h"
 
-/* A column of a table, to be looked up in an index of another table of its joins */
+/* A key of a table's rows, to be looked up in indexes of another table of its joins */
 typedef struct IndexJoin
 {
-	Expr	   *element;		/* the column */
+	Node	   *key;			/* an expression, or a List: one for each
+								 * column of the index */
 	Index		source;			/* the other table */
-	AttrNumber	source_column;
-	Oid			index;
-	Oid			element_type;	/* by which to hash it */
+	List	   *clauses;		/* the equalities, by column: RestrictInfos */
+	List	   *indexes;		/* OIDs: one, or those of its partitions */
+	List	   *types;			/* OIDs, by column: by which to hash the key */
 	double		share;			/* of the rows that pass, or SHARE_UNKNOWN */
-	double		read_cost;		/* of reading all of the index */
-	bool		temporary;		/* no other process can read it */
+	bool		assumed;		/* no statistics bear it out */
+	bool		forced;			/* whatever the share is */
+	double		read_cost;		/* of reading all of the indexes */
+	bool		may_fail;		/* to evaluate the key may raise an error */
+	bool		parallel_safe;	/* workers can evaluate the key, and read them */
 } IndexJoin;
 
+extern List *index_joins_between(PlannerInfo *root, RelOptInfo *rel,
+								 RelOptInfo *other, List *clauses);
 extern List *index_joins_find(PlannerInfo *root, RelOptInfo *rel);
 extern IndexJoin *index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
 											RelOptInfo *others,

@@ -155,22 +155,28 @@ key_probe_text(List *keys, List *fields, List *context, bool prefix)
 					key_probe_read(fields).number);
 }
 
-/*
- * key_probes_explain
- *		Print what EXPLAIN ANALYZE says of the rows of a node with probes
- *
- * "skipped" rows came before the filter was complete, or while it was switched off.  How
- * often a worker switched it off is not known here.
- */
-void
-key_probes_explain(List *probes, double probed, double removed, double skipped,
-				   ExplainState *es)
+/* How often these probes were switched off; that in workers is not known here */
+uint64
+key_probes_switched_off(List *probes)
 {
 	uint64		switched_off = 0;
 	ListCell   *cell;
 
 	foreach(cell, probes)
 		switched_off += ((KeyProbe *) lfirst(cell))->pays.switched_off;
+	return switched_off;
+}
+
+/*
+ * key_probes_explain
+ *		Print what EXPLAIN ANALYZE says of the rows of a node with probes
+ *
+ * "skipped" rows came before the filter was complete, or while it was switched off.
+ */
+void
+key_probes_explain(uint64 switched_off, double probed, double removed,
+				   double skipped, ExplainState *es)
+{
 	ExplainPropertyInteger("Rows Probed", NULL, (int64) probed, es);
 	ExplainPropertyInteger("Rows Removed by Probe", NULL, (int64) removed, es);
 	if (skipped > 0)
@@ -331,7 +337,7 @@ key_probe_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	}
 	ExplainPropertyList("Probe", probes, es);
 	if (es->analyze && instrument)
-		key_probes_explain(((KeyProbeState *) node)->probes,
+		key_probes_explain(key_probes_switched_off(((KeyProbeState *) node)->probes),
 						   instrument->rows_probed, instrument->rows_removed,
 						   instrument->rows_skipped, es);
 }

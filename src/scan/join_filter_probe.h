@@ -47,7 +47,8 @@ extern bool key_probe_key(KeyProbe *probe, const Datum *values,
 extern void key_probes_sort(List *probes);
 extern char *key_probe_text(List *keys, List *fields, List *context,
 							bool prefix);
-extern void key_probes_explain(List *probes, double probed, double removed,
+extern uint64 key_probes_switched_off(List *probes);
+extern void key_probes_explain(uint64 switched_off, double probed, double removed,
 							   double skipped, ExplainState *es);
 
 /* The node */

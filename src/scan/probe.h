@@ -32,12 +32,14 @@ typedef struct ProbePlan
 {
 	ProbeKind	kind;
 	Node	   *expression;		/* a condition; the element to be looked up
-								 * for a join; or the columns of a join's key */
+								 * for a join, or the List of a key's columns */
 	int			conditions;		/* that a sequential scan checks before this
-								 * one */
+								 * one, or that its element needs */
 	/* of PROBE_JOIN and PROBE_MARK */
-	Oid			index;
-	Oid			element_type;	/* by which to hash the element */
+	List	   *indexes;		/* OIDs: one, or those of a table's partitions */
+	List	   *types;			/* OIDs, by which to hash each column of a key */
+	Oid			table;			/* that the indexes are of */
+	bool		switched;		/* it is switched off if it drops too little */
 	/* of PROBE_KEYS: what key_probe_write() made */
 	List	   *keys;
 } ProbePlan;
@@ -89,7 +91,10 @@ struct Probe
 {
 	const ProbeMethods *methods;
 	bool		settled;		/* probes of further rows raise no error */
-	/* what is looked up; not of PROBE_KEYS */
+	bool		guarded;		/* but elements may: the conditions come first */
+	ProbeSwitch *pays;			/* of an index, for a join; NULL: it is not
+								 * switched off */
+	/* what is looked up; not of PROBE_KEYS, nor for several columns */
 	AttrNumber	attribute;		/* the column, or 0: */
 	ExprState  *element;		/* the expression */
 };

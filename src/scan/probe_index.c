@@ -10,13 +10,25 @@
 #include "functions/callsite.h"
 #include "index/membership.h"
 
+#include "executor/executor.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+
+/* One of several columns of a key */
+typedef struct KeyColumn
+{
+	AttrNumber	attribute;		/* the column of the scan, or 0: */
+	ExprState  *expression;
+} KeyColumn;
 
 typedef struct IndexProbe
 {
 	ConditionProbe condition;	/* for a join, of the rest only "value" */
 	MembershipSite *site;		/* to hash elements; NULL: none yet */
+	/* of a key of several columns, for a join: */
+	KeyColumn  *columns;		/* NULL: the key is one element */
+	int			column_count;
+	bool		has_expressions;	/* of the scan's row, among the columns */
 	/* of the page that is being probed */
 	bool		comparable[HEAP_PAGE_ROWS_MAX];
 	bool		all_comparable;
@@ -31,18 +43,47 @@ begin_index(const ProbePlan *plan, PlanState *node)
 	return &probe->condition.probe;
 }
 
+/* Prepare to evaluate the columns of a key. */
+static void
+begin_columns(IndexProbe *probe, List *key, PlanState *node)
+{
+	ListCell   *cell;
+
+	probe->column_count = list_length(key);
+	probe->columns = palloc0(probe->column_count * sizeof(KeyColumn));
+	foreach(cell, key)
+	{
+		KeyColumn  *column = &probe->columns[foreach_current_index(cell)];
+		Probe		element = {0};
+
+		probe_begin_element(&element, lfirst(cell), node);
+		column->attribute = element.attribute;
+		column->expression = element.element;
+		probe->has_expressions |= column->expression && !IsA(lfirst(cell), Const);
+	}
+}
+
 static Probe *
 begin_join(const ProbePlan *plan, PlanState *node)
 {
 	IndexProbe *probe = palloc0(sizeof(IndexProbe));
 	Probe	   *base = &probe->condition.probe;
 
-	probe_begin_element(base, (Expr *) plan->expression, node);
+	if (IsA(plan->expression, List))
+		begin_columns(probe, (List *) plan->expression, node);
+	else
+		probe_begin_element(base, (Expr *) plan->expression, node);
 	base->settled = true;
+	base->guarded = plan->conditions > 0;
 	probe->condition.ready = true;
-	probe->condition.value = ObjectIdGetDatum(plan->index);
-	probe->site = membership_site_make(CurrentMemoryContext,
-									   plan->element_type, true);
+	probe->condition.value = ObjectIdGetDatum(linitial_oid(plan->indexes));
+	probe->site = membership_site_make_join(CurrentMemoryContext, plan->indexes,
+											plan->types);
+	if (plan->switched)
+	{
+		base->pays = palloc(sizeof(ProbeSwitch));
+		probe_switch_init(base->pays, 0, false);
+	}
 	return base;
 }
 
@@ -61,8 +102,7 @@ open_index(Probe *base, ProbedPage *page)
 			membership_site_make(function->fn_mcxt,
 								 call_site_element_type(function,
 														probe->condition.element_arg,
-														false),
-								 false);
+														false));
 	membership_site_open(probe->site, DatumGetObjectId(probe->condition.value));
 }
 
@@ -77,6 +117,60 @@ hash_for_index(Probe *base, Datum element, int row)
 	return hash;
 }
 
+/* Evaluate the columns of a row's key; returns false if one is NULL. */
+static bool
+evaluate_key(IndexProbe *probe, ProbedPage *page, int row, HeapTuple tuple,
+			 Datum *values)
+{
+	TupleDesc	columns = RelationGetDescr(page->scan->rs_rd);
+
+	heap_page_row(page->scan, row, tuple);
+	if (probe->has_expressions)
+	{
+		heap_page_store(page->scan, tuple, page->slot);
+		page->econtext->ecxt_scantuple = page->slot;
+	}
+	for (int i = 0; i < probe->column_count; i++)
+	{
+		const KeyColumn *column = &probe->columns[i];
+		bool		isnull;
+
+		if (column->expression)
+			values[i] = ExecEvalExpr(column->expression, page->econtext, &isnull);
+		else if (probe->has_expressions)
+			values[i] = slot_getattr(page->slot, column->attribute, &isnull);
+		else
+			values[i] = heap_getattr(tuple, column->attribute, columns, &isnull);
+		/* the join stops here, too: the next expression might fail */
+		if (isnull)
+			return false;
+	}
+	return true;
+}
+
+/* As probe_hash_rows(), for keys of several columns */
+static void
+hash_keys(IndexProbe *probe, ProbedPage *page)
+{
+	HeapTupleData tuple;
+	Datum		values[INDEX_MAX_KEYS];
+	int			hashed = 0;
+
+	for (int i = 0; i < page->count; i++)
+	{
+		if (!evaluate_key(probe, page, page->rows[i], &tuple, values))
+			continue;
+		if (hashed == 0)
+			open_index(&probe->condition.probe, page);
+		page->hashes[hashed] = membership_site_hash_key(probe->site, values,
+														&probe->comparable[hashed]);
+		probe->all_comparable &= probe->comparable[hashed];
+		page->rows[hashed++] = page->rows[i];
+		MemoryContextReset(CurrentMemoryContext);
+	}
+	page->count = hashed;
+}
+
 /*
  * Look up the rows one by one, each as soon as it is hashed, as the function does.  What
  * evaluating an element changes then matters to no hash: a function that catches an
@@ -87,6 +181,7 @@ look_up_singly(IndexProbe *probe, ProbedPage *page)
 {
 	Probe	   *base = &probe->condition.probe;
 	HeapTupleData tuple;
+	Datum		values[INDEX_MAX_KEYS];
 	int			passed = 0;
 
 	for (int i = 0; i < page->count; i++)
@@ -97,13 +192,18 @@ look_up_singly(IndexProbe *probe, ProbedPage *page)
 		bool		found;
 		bool		comparable;
 		uint64		hash;
-		Datum		element = probe_element(base, page, row, &tuple, &isnull);
 
+		if (probe->columns)
+			isnull = !evaluate_key(probe, page, row, &tuple, values);
+		else
+			values[0] = probe_element(base, page, row, &tuple, &isnull);
 		if (isnull)
 			continue;
 		open_index(base, page);
 		do
-			hash = membership_site_hash(probe->site, element, &comparable);
+			hash = probe->columns ?
+				membership_site_hash_key(probe->site, values, &comparable) :
+				membership_site_hash(probe->site, values[0], &comparable);
 		while (!membership_site_settled(probe->site, attempt++));
 		membership_site_probe(probe->site, &hash, 1, &found);
 		if (found || !comparable)
@@ -113,12 +213,30 @@ look_up_singly(IndexProbe *probe, ProbedPage *page)
 	page->count = passed;
 }
 
-/* Look up all rows at once, unless the index changes meanwhile. */
+/* Look up all hashes at once, unless the index has changed meanwhile. */
+static void
+look_up_hashes(IndexProbe *probe, ProbedPage *page)
+{
+	if (unlikely(!membership_site_settled(probe->site, 0)))
+	{
+		look_up_singly(probe, page);
+		return;
+	}
+	membership_site_probe(probe->site, page->hashes, page->count, page->found);
+	for (int i = 0; !probe->all_comparable && i < page->count; i++)
+		page->found[i] |= !probe->comparable[i];
+}
+
+/* A method */
 static bool
 look_up_in_index(Probe *base, ProbedPage *page)
 {
 	IndexProbe *probe = (IndexProbe *) base;
+	int			probed = page->count;
+	int			found = 0;
 
+	if (base->pays && !probe_switch_is_on(base->pays, probed))
+		return false;
 	probe_condition_evaluate(&probe->condition, page->econtext);
 	if (probe->condition.isnull)
 	{
@@ -126,17 +244,17 @@ look_up_in_index(Probe *base, ProbedPage *page)
 		return true;
 	}
 	probe->all_comparable = true;
-	probe_hash_rows(base, page, open_index, hash_for_index);
-	if (page->count == 0)
-		return true;
-	if (unlikely(!membership_site_settled(probe->site, 0)))
-		look_up_singly(probe, page);
+	if (probe->columns)
+		hash_keys(probe, page);
 	else
+		probe_hash_rows(base, page, open_index, hash_for_index);
+	if (page->count > 0)
+		look_up_hashes(probe, page);
+	if (base->pays)
 	{
-		membership_site_probe(probe->site, page->hashes, page->count,
-							  page->found);
-		for (int i = 0; !probe->all_comparable && i < page->count; i++)
-			page->found[i] |= !probe->comparable[i];
+		for (int i = 0; i < page->count; i++)
+			found += page->found[i];
+		probe_switch_count(base->pays, probed, found);
 	}
 	/* an index whose table has inheritance children may refuse any element */
 	if (unlikely(!base->settled))
@@ -144,7 +262,6 @@ look_up_in_index(Probe *base, ProbedPage *page)
 			!membership_site_may_refuse(probe->site);
 	return true;
 }
-
 static Size
 index_probe_bytes(const Probe *base)
 {
@@ -153,20 +270,31 @@ index_probe_bytes(const Probe *base)
 	return probe->site ? membership_site_bytes(probe->site) : 0;
 }
 
+/* The name of an index or a table, which may have been dropped meanwhile */
+static const char *
+name_of(Oid relation, bool with_schema)
+{
+	const char *name = get_rel_name(relation);
+
+	if (name == NULL)
+		return psprintf("%u", relation);
+	return quote_qualified_identifier(with_schema ?
+									  get_namespace_name(get_rel_namespace(relation)) :
+									  NULL, name);
+}
+
 static char *
 text_of_join(const ProbePlan *plan, List *context, bool verbose)
 {
-	const char *name = get_rel_name(plan->index);
+	char	   *key = probe_condition_text(plan, context, verbose);
 
-	/* it may have been dropped meanwhile */
-	if (name == NULL)
-		name = psprintf("%u", plan->index);
-	else
-		name = quote_qualified_identifier(verbose ?
-										  get_namespace_name(get_rel_namespace(plan->index)) :
-										  NULL, name);
-	return psprintf("%s in index %s",
-					probe_condition_text(plan, context, verbose), name);
+	if (list_length(plan->types) > 1)
+		key = psprintf("(%s)", key);
+	if (list_length(plan->indexes) > 1)
+		return psprintf("%s in %d indexes of %s", key, list_length(plan->indexes),
+						name_of(plan->table, verbose));
+	return psprintf("%s in index %s", key,
+					name_of(linitial_oid(plan->indexes), verbose));
 }
 
 const ProbeMethods probe_index_methods = {

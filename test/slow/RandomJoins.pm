@@ -174,10 +174,14 @@ sub index_on
 		}
 		push @sql, "CREATE INDEX ON $name ($column)" if chance(0.3);
 	}
-	push @sql, "CREATE INDEX ON $name USING membership (k1, k2)" if chance(0.2);
-	push @sql, "CREATE INDEX ON $name USING membership (k1)" . options() . ' WHERE p = 1' if chance(0.3);
+	# plans are counted by these names
+	push @sql, "CREATE INDEX ${name}_two$_->[0] ON $name USING membership ($_->[1])" . options()
+	  foreach grep { chance(0.3) } [ 1, 'k1, k2' ], [ 2, 'k2, k1' ], [ 3, 'p, k1' ], [ 4, '(k1 + 1), p' ], [ 5, 'k1, k3, k4' ];
+	push @sql, "CREATE INDEX ${name}_some$_->[0] ON $name USING membership (k1)" . options() . " WHERE $_->[1]"
+	  foreach grep { chance(0.2) } [ 1, 'p = 1' ], [ 2, 'k1 IS NOT NULL' ], [ 3, 'id > 100' ];
+	push @sql, "CREATE INDEX ${name}_other$_->[0] ON $name USING membership ($_->[1])" . options()
+	  foreach grep { chance(0.3) } [ 1, '(k1 + 1)' ], [ 2, '(COALESCE(k1, 7))' ], [ 3, 'lower(k2)' ], [ 4, '(abs(k1 - 100))' ];
 	push @sql, "CREATE INDEX ON $name USING membership (k2 COLLATE \"C\")" if chance(0.2);
-	push @sql, "CREATE INDEX ON $name USING membership ((k1 + 1))" if chance(0.2);
 	push @sql, "CREATE INDEX ON $name USING membership (p)" if chance(0.3);
 	push @sql, "CREATE UNIQUE INDEX ON $name (id)" if chance(0.4) && !$t->{parts};
 	return @sql;
@@ -449,13 +453,32 @@ sub pair
 	return ("$left->{alias}.$column", "$right->{alias}.$column", $column);
 }
 
+# Expressions that are compared, some of which no NULL makes NULL, and some that have an index
+sub expressions
+{
+	my ($left, $right) = @_;
+	my ($x, $y, $column) = pair($left, $right);
+	my @forms = $column eq 'k1' ? ('(%s + 1)', 'COALESCE(%s, 7)', 'abs(%s - 100)', '(%s % 100)') : $column eq 'k2' ? ('lower(%s)', "COALESCE(%s, 'v7')", "split_part(%s, 'v', 2)") : $column eq 'id' ? ('(%s % 100)') : ('%s');
+	my ($form, $other) = chance(0.6) ? (one_of(@forms)) x 2 : (one_of(@forms, '%s'), one_of(@forms, '%s'));
+
+	return ($form =~ s/%s/$x/r, chance(0.7) ? $form =~ s/%s/$y/r : $other =~ s/%s/$y/r);
+}
+
 sub equality
 {
 	my ($left, $right) = @_;
 	my ($x, $y, $column) = pair($left, $right);
 	my ($x2, $y2) = pair($left, $right);
+	my ($p, $q) = map { "$_->{alias}.p" } $left, $right;
+	my ($e, $f) = expressions($left, $right);
+	my ($e2, $f2) = expressions($left, $right);
 
 	return weighted(
+		[ 3, "$x = $y AND $p = $q" ],
+		[ 1, "$x = $y AND $q = " . roll(3) ],
+		[ 1, "$x = $y AND $p = $q AND $q = " . roll(3) ],
+		[ 5, "$e = $f" ],
+		[ 1, "$e = $f AND " . one_of("$x = $y", "$p = $q", "$e2 = $f2") ],
 		[ 4, "($x = $y AND $y2 = $x2)" ],
 		[ 12, "$x = $y" . ($column =~ /^k/ && $family_of{$column} =~ /^(text|folded)$/ && chance(0.2) ? one_of(' COLLATE "C"', ' COLLATE folding', ' COLLATE other') : '') ],
 		[ 8, "$y = $x" ],
@@ -728,6 +751,8 @@ sub case_prepared
 	my @events = (
 		"REINDEX TABLE $t->{name}", "ALTER TABLE $t->{name} ALTER COLUMN $column SET STATISTICS 5", "TRUNCATE $t->{name}",
 		"DROP INDEX IF EXISTS $index", "ANALYZE $t->{name}", "CREATE INDEX ON $t->{name} USING membership ($column)", change($t), change($t),
+		(@{ $t->{parts} } ? "ALTER TABLE $t->{name} DETACH PARTITION $t->{parts}[0]" : ()),
+		(@{ $t->{children} // [] } ? "ALTER TABLE $t->{children}[0] NO INHERIT $t->{name}" : ()),
 		"ALTER TABLE $t->{name} ALTER COLUMN $column TYPE " . one_of(@{ $families{ $family_of{$column} }{types} }));
 
 	return ('SET plan_cache_mode = ' . one_of('force_generic_plan', 'force_generic_plan', 'auto'), "PREPARE q (int) AS $query", 'BEGIN',
@@ -793,6 +818,7 @@ sub case_large
 		[ 1, "SELECT $s.id FROM $from_s WHERE NOT EXISTS (SELECT FROM large l WHERE l.$key = $s.$key)$few" ],
 		[ 10, "SELECT $result FROM large l JOIN large m ON l.id = m.id AND l.k1 = m.k1 JOIN $from_s ON m.$key = $s.$key$few$group" ],
 		[ 2, "SELECT $result FROM large l JOIN $from_s ON l.k1 = $s.k1 AND l.k2 = $s.k2$few$group" ],
+		[ 2, "SELECT $result FROM large l JOIN $from_s ON " . one_of("l.k1 + 1 = $s.k1 + 1", "'v' || l.k1 = $s.k2", "lower(l.k2) = $s.k2", "COALESCE(l.k1, 7) = $s.k1", "l.p = $s.p AND l.k1 = $s.k1") . "$few$group" ],
 		[ 2, "SELECT $result FROM large l JOIN $from_s ON l.k1 = $s.k1$few JOIN $from_t ON l.k2 = $t.k2 AND $t.p = 1 LEFT JOIN $from_u ON $t.id = $u.id AND $u.p <> 2$group" ],
 		[ 3, "SELECT g.*, $s.id FROM (SELECT $grouped, count(*), sum(id) FROM large GROUP BY $grouped) g JOIN $from_s ON g.$key = $s.$key$few" ],
 		[ 1, "SELECT g.$key, sum(n), count(*) FROM (SELECT l.$key, count(*) AS n FROM large l JOIN $from_t ON l.k1 = $t.k1 GROUP BY 1) g JOIN $from_s ON g.$key = $s.$key$few GROUP BY 1" ],

@@ -33,6 +33,9 @@ my ($statement_ms, $compared_least) = (2000, $cases_count);
 my ($filtered_share_least, $failed_share_most) = (0.15, 0.25);
 # At least this share has rows that pass a join at once, in a hash join or in any
 my ($bypassed_share_least, $hashed_share_least) = (0.03, 0.01);
+# At least these have one of several columns, of an expression of the scan's columns, of an
+# index's expression, with a predicate, and of a table with partitions or children
+my %of_kind_least = (columns => 0.003, expressions => 0.01, indexed_expressions => 0.002, predicates => 0.003, lists => 0.01);
 # At least these shares have one that is made for a hash table; for one below a Gather;
 # for one that is in several batches, of the plans that tell; and one that has removed
 # rows, of these plans
@@ -75,7 +78,13 @@ $server_version = $node->safe_psql('postgres', 'SHOW server_version_num');
 
 # ------------------------------------------------------------------ rounds
 
-my %counts = map { $_ => 0 } qw(cases statements filtered scans bypassed hashed built parallel analyzed batches removed failed slow disturbed changes);
+my %kinds = (
+	columns => qr/ in index \w+_two/,
+	expressions => qr/\) in (?:index (?!\w+_two)|\d+ indexes)/,
+	indexed_expressions => qr/ in index \w+_other/,
+	predicates => qr/ in index \w+_some/,
+	lists => qr/ in \d+ indexes of /);
+my %counts = map { $_ => 0 } keys %of_kind_least, qw(cases statements filtered scans bypassed hashed built parallel analyzed batches removed failed slow disturbed changes);
 
 # A case of a round in which others change the tables: its variants share a snapshot
 sub script_of_snapshot
@@ -210,15 +219,19 @@ sub count_plan
 	my $built = $plan =~ /Custom Scan \(Join Filter Build\)/;
 
 	$counts{scans}++ if $plan =~ /Filter Scan/;
-	$counts{filtered}++ if $plan =~ / in index /;
+	$counts{filtered}++ if $plan =~ / in (?:index|\d+ indexes) /;
 	$counts{bypassed}++ if $plan =~ /Filter Bypass/;
 	$counts{hashed}++ if $plan =~ /Filter Bypass\)[^>]*->  Hash/;
+	foreach (keys %kinds)
+	{
+		$counts{$_}++ if $plan =~ $kinds{$_};
+	}
 	$counts{built}++ if $built;
 	$counts{parallel}++ if $plan =~ /Gather.*Join Filter Build/s;
 	return if $plan !~ /\(actual rows=|\(never executed\)/;
 	$counts{analyzed}++;
 	$counts{batches}++ if $built && $plan =~ /Batches: (?!1\b)/;
-	$counts{removed}++ if $built && $plan !~ / in index / && $plan =~ /Rows Removed by (?:Join Filter Probe|Probe): [1-9]/;
+	$counts{removed}++ if $built && $plan !~ / in (?:index|\d+ indexes) / && $plan =~ /Rows Removed by (?:Join Filter Probe|Probe): [1-9]/;
 }
 
 sub play_round
@@ -308,6 +321,7 @@ note(join ', ', map { "$_ $counts{$_}" } sort keys %counts);
 cmp_ok($counts{filtered}, '>=', $filtered_share_least * $counts{statements}, 'enough plans had a join filter');
 cmp_ok($counts{bypassed}, '>=', $bypassed_share_least * $counts{statements}, 'enough plans had a Filter Bypass');
 cmp_ok($counts{hashed}, '>=', $hashed_share_least * $counts{statements}, 'enough of them above a hash join');
+cmp_ok($counts{$_}, '>=', $of_kind_least{$_} * $counts{statements}, "enough had one of $_") foreach sort keys %of_kind_least;
 cmp_ok($counts{built}, '>=', $built_share_least * $counts{statements}, 'enough plans made a join filter');
 cmp_ok($counts{parallel}, '>=', $parallel_share_least * $counts{statements}, 'enough of them in workers');
 cmp_ok($counts{batches}, '>=', $batches_share_least * $counts{analyzed}, 'enough of them for several batches');

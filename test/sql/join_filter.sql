@@ -23,7 +23,7 @@ $$;
 CREATE FUNCTION probes_of(query text) RETURNS text
 LANGUAGE sql AS $$
 	SELECT string_agg(m[1], ', ' ORDER BY m[1])
-	FROM plan_of(query) line, regexp_matches(line, '([\w:()\.]+ in index \w+)', 'g') m
+	FROM plan_of(query) line, regexp_matches(line, '((?:\([\w, ]+\)|[\w:()\.]+) in index \w+)', 'g') m
 	WHERE line ~ 'Probe:'
 $$;
 
