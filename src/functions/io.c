@@ -290,18 +290,20 @@ compare(FunctionCallInfo fcinfo)
 	return result;
 }
 
-#define COMPARISON(name, operator) \
+/* "holds" is said of "order", what compare() returns. */
+#define COMPARISON(name, holds) \
 SQL_FUNCTION(bloomfilter_##name) \
 { \
-	PG_RETURN_BOOL(compare(fcinfo) operator 0); \
+	int			order = compare(fcinfo); \
+	PG_RETURN_BOOL(holds); \
 }
 
-COMPARISON(eq, ==)
-COMPARISON(ne, !=)
-COMPARISON(lt, <)
-COMPARISON(le, <=)
-COMPARISON(ge, >=)
-COMPARISON(gt, >)
+COMPARISON(eq, order == 0)
+COMPARISON(ne, order != 0)
+COMPARISON(lt, order < 0)
+COMPARISON(le, order <= 0)
+COMPARISON(ge, order >= 0)
+COMPARISON(gt, order > 0)
 
 /* For the btree operator class */
 SQL_FUNCTION(bloomfilter_cmp)

@@ -165,7 +165,7 @@ probe_condition_begin(ConditionProbe *condition, const ProbePlan *plan,
 	fmgr_info(oid, &condition->function);
 	fmgr_info_set_expr((Node *) clause, &condition->function);
 	entry = entry_of(&condition->function);
-	if (entry == NULL)
+	if (entry == NULL || args == NIL)
 		elog(ERROR, "condition probes no filter");
 	Assert(entry->kind == plan->kind);
 	probe_begin_element(&condition->probe, list_nth(args, 1 - entry->filter_arg),
