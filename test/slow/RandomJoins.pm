@@ -692,6 +692,27 @@ sub modification
 
 sub case_select { return random_query() }
 
+# Rows of a plain table that have a partner in another one's index, and that have none
+sub case_preserved
+{
+	my @plain = grep { !@{ $_->{parts} } && !$_->{children} } @tables;
+	my @lists = grep { $_->{asked} } @plain;
+
+	return random_query() unless @lists && @plain > 1;
+	my $list = one_of(@lists);
+	my $of = one_of(grep { $_ != $list } @plain);
+	my $column = one_of(sort keys %{ $list->{asked} });
+	my $on = "o.$column = l.$column" . one_of('', '', ' AND l.p <> 2', ' AND o.p > l.p', ' AND o.id % 3 > 0');
+	my $more = one_of(@tables)->{name};
+
+	return explained(weighted(
+		[ 3, "SELECT o.id FROM $of->{name} o WHERE NOT EXISTS (SELECT FROM $list->{name} l WHERE $on)" ],
+		[ 3, "SELECT o.id, l.id, l FROM $of->{name} o LEFT JOIN $list->{name} l ON $on" . one_of('', ' WHERE l.id IS NULL', ' WHERE coalesce(l.p, 1) = 1', ' ORDER BY 1, 2 LIMIT 7') ],
+		[ 2, "SELECT o.id, l.id FROM $of->{name} o FULL JOIN $list->{name} l ON o.$column = l.$column" ],
+		[ 2, "SELECT o.id, l.id, m.id FROM $of->{name} o LEFT JOIN ($list->{name} l " . one_of('LEFT ', '') . "JOIN $more m ON m.id = l.id) ON $on" ],
+		[ 2, "SELECT m.id, x.* FROM $more m LEFT JOIN LATERAL (SELECT o.id, l.id AS l FROM $of->{name} o LEFT JOIN $list->{name} l ON $on WHERE o.id % 50 = m.id % 50 OFFSET 0) x ON true WHERE m.id % 20 = 1" ]));
+}
+
 # Asked in the transaction, or the savepoint, that has changed the tables
 sub case_transaction
 {
@@ -829,7 +850,7 @@ sub case_large
 }
 
 my @case_kinds = (
-	[ 50, \&case_select ], [ 12, \&case_transaction ], [ 12, \&case_modification ], [ 5, \&case_cursor ], [ 4, \&case_scrolled ], [ 6, \&case_prepared ],
+	[ 42, \&case_select ], [ 14, \&case_preserved ], [ 12, \&case_transaction ], [ 12, \&case_modification ], [ 5, \&case_cursor ], [ 4, \&case_scrolled ], [ 6, \&case_prepared ],
 	[ 3, \&case_switched ], [ 7, \&case_role ], [ 2, \&case_plpgsql ], [ 3, \&case_loop ], [ 10, \&case_large ]);
 
 sub random_case { return weighted(@case_kinds)->() }

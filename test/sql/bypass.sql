@@ -173,6 +173,36 @@ SET enable_nestloop = off;
 SELECT bool_and(feeder_is_hashed(query)) FROM queries;
 RESET enable_nestloop; RESET bloomfilter.filter_scan; RESET work_mem; RESET enable_indexscan; RESET enable_bitmapscan; RESET enable_indexonlyscan;
 
+-- ---------------------------------------------------------------- parallel
+-- Each process joins the rows that it has scanned; nothing is below a Parallel Hash, or
+-- beside one
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET enable_parallel_hash = off;
+SELECT i, r.*
+FROM (VALUES
+	(1, 'SELECT v.id FROM visits v WHERE NOT EXISTS (SELECT FROM list b WHERE b.url = v.url)'),
+	(2, 'SELECT v.id, b.note FROM visits v LEFT JOIN list b ON b.url = v.url AND b.note % 2 = 0'),
+	(3, 'SELECT v.id, b.note FROM visits v LEFT JOIN (list b JOIN more m USING (note)) ON b.url = v.url'),
+	(4, 'SELECT f.m, v.id, b.note FROM few f JOIN visits v ON v.m = f.m LEFT JOIN list b ON b.url = v.url')) q (i, query),
+	compare(query) r
+ORDER BY i;
+SET enable_hashjoin = off;
+SELECT count(*) FROM plan_of('SELECT count(*) FROM visits v WHERE NOT EXISTS (SELECT FROM list b WHERE b.url = v.url)') line
+WHERE line ~ '(Gather|Filter Bypass|Parallel Custom Scan \(Filter Scan)';
+SET enable_hashjoin = on;
+SET enable_parallel_hash = on;
+SELECT i, r.*
+FROM (VALUES
+	(1, 'SELECT v.id FROM visits v WHERE NOT EXISTS (SELECT FROM list b WHERE b.url = v.url)'),
+	(2, 'SELECT v.n, b.note FROM visits v LEFT JOIN list b ON b.url = v.url WHERE v.m < 3')) q (i, query),
+	compare(query) r
+ORDER BY i;
+RESET enable_parallel_hash; RESET min_parallel_table_scan_size; RESET parallel_tuple_cost; RESET parallel_setup_cost;
+SET max_parallel_workers_per_gather = 0;
+
 -- ------------------------------------------------------------- stand aside
 SET bloomfilter.filter_scan = force;
 CREATE FUNCTION noted(int) RETURNS boolean LANGUAGE plpgsql VOLATILE AS 'BEGIN RETURN true; END';
