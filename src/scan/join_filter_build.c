@@ -14,10 +14,10 @@
  *
  * Marks.  Where rows without a partner are wanted, as by an anti or a left join, the outer
  * rows cannot be dropped.  But once the filter is complete, the join's hash of a row that is
- * not in it is replaced by MARK, no matter what its key.  So the row goes to the first batch
- * and is not written to a file, and finds a bucket that hardly ever has a row to compare it
- * with.  The join still checks its own condition, so a row that has this hash by chance
- * does no harm.
+ * not in it is replaced by the mark, no matter what its key.  So the row goes to the first
+ * batch and is not written to a file, and finds an empty bucket: find_mark() looks for one.
+ * No fixed hash would do, since many inner rows may have it, as 0.0 and NULL have 0.  The
+ * join still checks its own condition, so correctness does not depend on the mark.
  *
  * Linking.  A node cannot find the nodes above it.  join_filter_link.c does, when the whole
  * plan has been started.  EvalPlanQual starts plans in another way: there, nodes are not
@@ -82,8 +82,12 @@ typedef struct SharedKeys
 	Size		bytes;
 } SharedKeys;
 
-/* The hash of an outer row that has no partner: one of the first batch */
-#define MARK					0
+/*
+ * Instead of a mark.  Neither is one: many rows have the hash 0, and no table has so many
+ * buckets.
+ */
+#define MARK_NONE				0	/* no bucket is empty */
+#define MARK_UNKNOWN			PG_UINT32_MAX
 
 #if PG_VERSION_NUM < 180000
 /* One of the join's hash functions, of either side */
@@ -112,6 +116,7 @@ struct KeyBuildState
 	MemoryContext mcxt;
 	bool		collecting;
 	ProbeSwitch marking;		/* if outer rows are marked */
+	uint32		mark;			/* their hash, see find_mark() */
 	SharedKeys *shared;			/* of a Parallel Hash, or NULL */
 	dsa_area   *area;			/* with its parts and filter */
 	/* what EXPLAIN says of a filter that was shared */
@@ -135,6 +140,25 @@ uint64		join_filters_begun = 0;
  * ----------------------------------------------------------------
  */
 
+/*
+ * The mark: the number of an empty bucket, which is a hash of that bucket and of the
+ * first batch.  No inner row has it, in later batches or among those of frequent keys either.
+ */
+static uint32
+find_mark(const KeyBuildState *build, const KeyFilter *filter)
+{
+	HashJoinTable table = build->source.hash->hashtable;
+
+	Assert(table->parallel_state == NULL && table->curbatch == 0);
+	for (uint32 bucket = 1; bucket < (uint32) table->nbuckets; bucket++)
+	{
+		if (table->buckets.unshared[bucket] == NULL &&
+			!key_filter_contains(filter, bucket))
+			return bucket;
+	}
+	return MARK_NONE;
+}
+
 /* Is it known that an outer row with this hash has no partner? */
 static bool
 is_marked(KeyBuildState *build, uint32 hash)
@@ -143,6 +167,11 @@ is_marked(KeyBuildState *build, uint32 hash)
 	bool		found;
 
 	if (filter == NULL || !probe_switch_is_on(&build->marking, 1))
+		return false;
+	/* only now has the table all of its buckets */
+	if (unlikely(build->mark == MARK_UNKNOWN))
+		build->mark = find_mark(build, filter);
+	if (unlikely(build->mark == MARK_NONE))
 		return false;
 	found = key_filter_contains(filter, hash);
 	probe_switch_count(&build->marking, 1, found);
@@ -203,10 +232,10 @@ mark_hash(PG_FUNCTION_ARGS)
 	uint32		hash = call_recorded(fcinfo, recorded);
 	uint32		before = recorded->column == 0 ? 0 : build->outer_hash.hash;
 
-	/* what the join combines with the columns before it to MARK */
+	/* what the join combines with the columns before it to the mark */
 	if (append_hash(&build->outer_hash, recorded, hash) &&
 		is_marked(build, build->outer_hash.hash))
-		hash = key_combine(before, MARK);
+		hash = key_combine(before, build->mark);
 	return UInt32GetDatum(hash);
 }
 
@@ -256,7 +285,7 @@ mark_hash(ExprState *expression, ExprContext *econtext, bool *isnull)
 	Datum		hash = ExecEvalExpr(build->outer_expression, econtext, isnull);
 
 	return !*isnull && is_marked(build, DatumGetUInt32(hash)) ?
-		UInt32GetDatum(MARK) : hash;
+		UInt32GetDatum(build->mark) : hash;
 }
 
 /* Put a function of ours in front of an expression of the join. */
@@ -286,6 +315,7 @@ forget_filter(KeyBuildState *build)
 		pfree(unconstify(KeyFilter *, build->source.filter));
 	build->source.filter = NULL;
 	build->source.table = NULL;
+	build->mark = MARK_UNKNOWN;
 }
 
 static void

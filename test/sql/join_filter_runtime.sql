@@ -295,6 +295,24 @@ SET hash_mem_multiplier = 1;
 SELECT * FROM marks();
 RESET hash_mem_multiplier;
 RESET work_mem;
+-- Marked rows are compared with no row, whatever hash many inner rows have: here 0, as NULL
+-- and the number 0.0 have in core
+CREATE SEQUENCE comparisons;
+CREATE FUNCTION same_text(text, text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE STRICT COST 1 AS $$
+BEGIN
+	PERFORM nextval('comparisons');
+	RETURN $1 = $2;
+END
+$$;
+CREATE FUNCTION hash_of_text(text) RETURNS int LANGUAGE sql IMMUTABLE STRICT
+RETURN CASE WHEN $1 LIKE 'many %' THEN 0 ELSE hashtext($1) END;
+CREATE OPERATOR === (FUNCTION = same_text, LEFTARG = text, RIGHTARG = text, COMMUTATOR = ===, HASHES);
+CREATE OPERATOR CLASS same_text_ops FOR TYPE text USING hash AS OPERATOR 1 ===, FUNCTION 1 hash_of_text(text);
+CREATE TABLE repeated (t text) WITH (autovacuum_enabled = off);
+INSERT INTO repeated SELECT 'many ' || i FROM generate_series(1, 500) i;
+INSERT INTO repeated SELECT 'v' || i FROM generate_series(1, 100) i;
+ANALYZE repeated;
+SELECT marked('SELECT FROM visits v WHERE NOT EXISTS (SELECT FROM repeated r WHERE v.t === r.t)') >= 19800 AS marked, nextval('comparisons') AS comparisons;
 -- Executed again: the keys of each time
 SELECT * FROM compare('SELECT a.p, b.* FROM (VALUES (0), (1), (2)) a (p), LATERAL (SELECT count(*), count(l.k), sum(v.id) FROM visits v LEFT JOIN (SELECT * FROM listed WHERE p = a.p) l USING (k)) b');
 SELECT * FROM compare('SELECT p, ARRAY(SELECT count(*) FROM visits v WHERE v.p = a.p AND NOT EXISTS (SELECT FROM listed l WHERE l.k = v.k)) FROM (VALUES (0), (1), (0)) a (p)');
