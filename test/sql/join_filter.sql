@@ -439,7 +439,7 @@ SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET bloomfilter.filter_scan = on;
-SELECT regexp_replace(line, 'Join .*|Loop.*', 'Join') FROM plan_of('SELECT count(*) FROM wide JOIN blacklist USING (url)') line
+SELECT regexp_replace(trim(line), 'Join .*|Loop.*', 'Join') AS line FROM plan_of('SELECT count(*) FROM wide JOIN blacklist USING (url)') line
 WHERE line ~ 'Gather|Filter Scan|Probe';
 SELECT * FROM compare('SELECT * FROM wide JOIN blacklist USING (url)');
 BEGIN;
