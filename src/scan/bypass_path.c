@@ -232,6 +232,9 @@ make_bypass(const Bypass *bypass, Path *join, Path *feeder)
 		path->path.startup_cost *= FORCED_COST;
 		path->path.total_cost *= FORCED_COST;
 	}
+	else
+		path->path.total_cost = Max(path->path.total_cost,
+									path->path.startup_cost);
 	return path;
 }
 
