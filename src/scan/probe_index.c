@@ -181,7 +181,7 @@ look_up_singly(IndexProbe *probe, ProbedPage *page)
 {
 	Probe	   *base = &probe->condition.probe;
 	HeapTupleData tuple;
-	Datum		values[INDEX_MAX_KEYS];
+	Datum		values[INDEX_MAX_KEYS] = {0};
 	int			passed = 0;
 
 	for (int i = 0; i < page->count; i++)
