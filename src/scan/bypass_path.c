@@ -22,7 +22,8 @@
  * preserved; the other one may itself be a join, which has a table with an index as
  * index_join.c describes it.  The join needs no parameters from outside.  No part of the
  * query hides rows from the user, has side effects, or a condition without variables,
- * which core would check in a node that comes between these.
+ * which core would check in a node that comes between these.  And it is not a join with
+ * the partitions of a table that is changed.
  *
  * Parallel.  Each process joins the rows that it has scanned.  So they are never below a
  * Parallel Hash, or beside one: what it shares is complete before a process that is late
@@ -325,6 +326,25 @@ has_pseudoconstant(List *clauses)
 	return false;
 }
 
+/*
+ * Does the join return what tells a changed table's rows apart?  Core knows these columns of
+ * joins and Appends, and not of other nodes.
+ */
+static bool
+returns_row_identities(RelOptInfo *join)
+{
+	ListCell   *cell;
+
+	foreach(cell, join->reltarget->exprs)
+	{
+		Var		   *var = lfirst(cell);
+
+		if (IsA(var, Var) && var->varno == ROWID_VAR)
+			return true;
+	}
+	return false;
+}
+
 /* As add_paths(), unless nothing of this side can be filtered */
 static void
 try_side(PlannerInfo *root, RelOptInfo *join, RelOptInfo *rel,
@@ -360,6 +380,7 @@ bypass_add_paths(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 #endif
 	if (!(outer_preserved || inner_preserved) ||
 		!bms_is_empty(join->lateral_relids) ||
+		returns_row_identities(join) ||
 		has_pseudoconstant(extra->restrictlist) ||
 		filter_path_hides_rows(root))
 		return;

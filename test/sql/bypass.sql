@@ -347,5 +347,20 @@ SELECT count(*) > 0 AS some, count(*) FILTER (WHERE substr(url, 5)::int BETWEEN 
 RESET enable_hashjoin;
 RESET cursor_tuple_fraction;
 
+-- MERGE into a table with partitions needs columns that core knows only of its own joins
+CREATE TABLE merged (url text, n int) PARTITION BY LIST (n);
+CREATE TABLE merged_1 PARTITION OF merged FOR VALUES IN (1);
+CREATE TABLE merged_2 PARTITION OF merged FOR VALUES IN (2);
+INSERT INTO merged SELECT 'page ' || i, 1 + i % 2 FROM generate_series(1, 100) i;
+CREATE INDEX ON merged USING membership (url);
+ANALYZE merged;
+SET bloomfilter.filter_scan = force;
+SELECT bypass_of('MERGE INTO merged m USING visits v ON m.url = v.url WHEN NOT MATCHED THEN INSERT VALUES (v.url, 1)');
+MERGE INTO merged m USING visits v ON m.url = v.url
+WHEN MATCHED THEN UPDATE SET n = 3 - m.n WHEN NOT MATCHED THEN INSERT VALUES (v.url, 1);
+RESET bloomfilter.filter_scan;
+SELECT (SELECT count(*) FROM merged) = count(*) + count(DISTINCT 'page ' || i) FILTER (WHERE url IS DISTINCT FROM 'page ' || i) AS as_core
+FROM visits LEFT JOIN generate_series(1, 100) i ON i = id;
+
 DROP SCHEMA bypass CASCADE;
 DROP ROLE bypass_user;
