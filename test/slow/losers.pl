@@ -42,12 +42,12 @@ my ($plain_ms_most, $left_out_share_most, $cut_off, $busy_ms) = (1500, 0.2, 20, 
 my $explained_ms_most = 10_000;
 # New tables after so many queries
 my $round_queries = 100;
-# Kinds of filters: the database and its settings, and the least mean gain of the queries
-# that get another plan.  With the default seed that is 1.9 and 1.45; a few large gains
-# decide.
+# Kinds of filters: the database and its settings, and the least mean gain of all queries,
+# those with the same plan among them.  With the default seed that is 1.34 and 1.18; a few
+# large gains decide.
 my @kinds = (
-	{ name => 'membership indexes', database => 'indexed', settings => '', gain_least => 1.6 },
-	{ name => 'join_filter = on', database => 'plain', settings => 'SET bloomfilter.join_filter = on', gain_least => 1.3 });
+	{ name => 'membership indexes', database => 'indexed', settings => '', gain_least => 1.22 },
+	{ name => 'join_filter = on', database => 'plain', settings => 'SET bloomfilter.join_filter = on', gain_least => 1.12 });
 
 # A session waits for as long as all of this takes
 $PostgreSQL::Test::Utils::timeout_default = 24 * 3600;
@@ -468,15 +468,16 @@ foreach my $kind (@kinds)
 	my @gains = sort { $a <=> $b } @{ $kind->{gains} };
 	my @slower_by = sort { $b <=> $a } @{ $kind->{slower} };
 	my @losers = grep { $_ > $slower } @slower_by;
+	my $gain_of_all = mean(@gains, (1) x ($kind->{count} - @gains));
 
 	note(sprintf '%s: %d queries, %d with another plan, whose mean gain is %.2f (geometric %.2f; of all queries %.2f); %d slower than %.1f, at most %.2f times',
 		$kind->{name}, $kind->{count}, scalar @gains, mean(@gains), exp(mean(map { log } @gains)),
-		mean(@gains, (1) x ($kind->{count} - @gains)), scalar @losers, $slower, $slower_by[0]);
+		$gain_of_all, scalar @losers, $slower, $slower_by[0]);
 	my $expected = $slower_share_most * $kind->{count};
 
 	cmp_ok(scalar @losers, '<=', $expected + 2 * sqrt($expected), "$kind->{name}: slower than $slower");
 	cmp_ok($slower_by[0], '<', $much_slower, "$kind->{name}: none as slow as $much_slower");
-	cmp_ok(mean(@gains), '>=', $kind->{gain_least}, "$kind->{name}: mean gain of other plans");
+	cmp_ok($gain_of_all, '>=', $kind->{gain_least}, "$kind->{name}: mean gain");
 }
 
 $_->quit foreach values %sessions;
