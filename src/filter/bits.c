@@ -155,7 +155,8 @@ sort_layers(FilterPlan *plan, const uint8_t *a, const uint8_t *b)
  * than full.  Put the others side by side.
  */
 FilterStatus
-bits_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
+bits_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
+				FilterPlan *plan)
 {
 	bool		joined[IMAGE_MAX_LAYERS] = {false};
 
@@ -223,26 +224,14 @@ bits_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 {
 	for (int i = 0; i < plan->layers; i++)
 	{
-		filter_check_interrupts();
-		if (plan->from_a[i] >= 0)
+		if (image != a)
+			filter_check_interrupts();
+		if (image != a && plan->from_a[i] >= 0)
 			unite_bits(image, i, a, plan->from_a[i]);
-		filter_check_interrupts();
 		if (plan->from_b[i] >= 0)
 			unite_bits(image, i, b, plan->from_b[i]);
 	}
 	return true;
-}
-
-void
-bits_unite_in_place(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
-{
-	for (int i = 0; i < plan->layers; i++)
-	{
-		if (plan->from_b[i] < 0)
-			continue;
-		unite_bits(a, i, b, plan->from_b[i]);
-		image_put_bits_set(a, i, plan->layer[i].bits_set);
-	}
 }
 
 void

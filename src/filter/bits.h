@@ -9,11 +9,9 @@
 
 /* Operations of ops.h, and their entries in a layout's table */
 extern FilterStatus bits_plan_union(const uint8_t *a, const uint8_t *b,
-									FilterPlan *plan);
+									bool apart, FilterPlan *plan);
 extern bool bits_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 					   const FilterPlan *plan);
-extern void bits_unite_in_place(uint8_t *a, const uint8_t *b,
-								const FilterPlan *plan);
 extern void bits_intersect_in_place(uint8_t *a, const uint8_t *b);
 extern double bits_cardinality(const uint8_t *header);
 extern const char *bits_check(const uint8_t *image, int i,
@@ -22,7 +20,7 @@ extern const char *bits_check(const uint8_t *image, int i,
 #define BITS_OPS \
 	.plan_union = bits_plan_union, \
 	.unite = bits_unite, \
-	.unite_in_place = bits_unite_in_place, \
+	.in_place = true, \
 	.intersect_in_place = bits_intersect_in_place, \
 	.check_bits = bits_check
 

@@ -319,7 +319,8 @@ add_to_layer(const ProbeLayer *layer, uint64_t *bits_set, uint64_t bits_full,
 }
 
 static size_t
-bloom_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
+bloom_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
+				bool unique)
 {
 	int			last = image_layers(image) - 1;
 	uint8_t    *descriptor = image_layer_at(image, last);
@@ -523,7 +524,8 @@ compact_contains_batch(const uint8_t *image, const uint64_t *hashes,
 }
 
 static size_t
-compact_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
+compact_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
+				  bool unique)
 {
 	ProbeLayer	layer = compact_layer(image);
 	uint64_t	bits_full = get16(image + COMPACT_OFF_BITS_FULL);

@@ -334,7 +334,8 @@ layer_prefetch(const CountingLayer *layer, uint64_t hash)
 }
 
 static size_t
-counting_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
+counting_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
+				   bool unique)
 {
 	int			last = image_layers(image) - 1;
 	uint8_t    *descriptor = image_layer_at(image, last);
@@ -430,7 +431,8 @@ has_no_bits(const uint8_t *image)
  * but no fuller
  */
 static FilterStatus
-counting_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
+counting_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
+					FilterPlan *plan)
 {
 	FilterLayer *layer = &plan->layer[0];
 	FilterLayer other;
@@ -464,35 +466,20 @@ counting_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 	for (int i = 0; i < plan->layers; i++)
 	{
 		CountingLayer layer = counting_layer(image, i);
-		const int	from[] = {plan->from_a[i], plan->from_b[i]};
+		CountingLayer other;
 
-		for (int side = 0; side < 2; side++)
+		if (image != a && plan->from_a[i] >= 0)
 		{
-			CountingLayer other;
-
-			if (from[side] < 0)
-				continue;
-			other = counting_layer(side == 0 ? a : b, from[side]);
+			other = counting_layer(a, plan->from_a[i]);
 			change_layer(&layer, &other, false, counters_sum);
+		}
+		if (plan->from_b[i] >= 0)
+		{
+			other = counting_layer(b, plan->from_b[i]);
+			change_layer(&layer, &other, image == a, counters_sum);
 		}
 	}
 	return true;
-}
-
-static void
-counting_unite_in_place(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
-{
-	for (int i = 0; i < plan->layers; i++)
-	{
-		CountingLayer layer = counting_layer(a, i);
-		CountingLayer other;
-
-		if (plan->from_b[i] < 0)
-			continue;
-		other = counting_layer(b, plan->from_b[i]);
-		change_layer(&layer, &other, true, counters_sum);
-		image_put_bits_set(a, i, plan->layer[i].bits_set);
-	}
 }
 
 /*
@@ -563,7 +550,7 @@ const FilterOps counting_ops = {
 	.plan_layer = bloom_plan_layer,
 	.plan_union = counting_plan_union,
 	.unite = counting_unite,
-	.unite_in_place = counting_unite_in_place,
+	.in_place = true,
 	.intersect_in_place = counting_intersect_in_place,
 	.check_image = bloom_check_image,
 	.check_layer = bloom_check_layer,

@@ -326,7 +326,8 @@ cuckoo_plan_layer(const FilterParams *params, const FilterLayer *before,
 }
 
 static size_t
-add_batch(uint8_t *image, const uint64_t *hashes, size_t count, bool unique)
+cuckoo_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
+				 bool unique)
 {
 	CuckooLayer last = cuckoo_layer(image, image_layers(image) - 1);
 	CuckooKey	keys[PREFETCH_AHEAD];
@@ -349,18 +350,6 @@ add_batch(uint8_t *image, const uint64_t *hashes, size_t count, bool unique)
 		}
 	}
 	return count;
-}
-
-static size_t
-cuckoo_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
-{
-	return add_batch(image, hashes, count, false);
-}
-
-static size_t
-cuckoo_add_unique_batch(uint8_t *image, const uint64_t *hashes, size_t count)
-{
-	return add_batch(image, hashes, count, true);
 }
 
 /*
@@ -502,13 +491,11 @@ const FilterOps cuckoo_ops = {
 	.layer_cardinality = cuckoo_layer_cardinality,
 	.layer_bits_set = cuckoo_layer_bits_set,
 	.add_batch = cuckoo_add_batch,
-	.add_unique_batch = cuckoo_add_unique_batch,
 	.remove = cuckoo_remove,
 	.compact = cuckoo_compact,
 	.plan_layer = cuckoo_plan_layer,
 	.compatible = cuckoo_compatible,
 	.plan_union = cuckoo_plan_union,
-	.plan_union_apart = cuckoo_plan_union_apart,
 	.unite = cuckoo_unite,
 	.check_image = cuckoo_check_image,
 	.check_layer = cuckoo_check_layer,

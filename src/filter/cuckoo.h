@@ -275,9 +275,7 @@ extern void cuckoo_take(uint8_t *image, int i, const CuckooLayer *layer,
 extern uint64_t cuckoo_compact(uint8_t *image);
 extern bool cuckoo_compatible(const uint8_t *a, const uint8_t *b);
 extern FilterStatus cuckoo_plan_union(const uint8_t *a, const uint8_t *b,
-									  FilterPlan *plan);
-extern FilterStatus cuckoo_plan_union_apart(const uint8_t *a, const uint8_t *b,
-											FilterPlan *plan);
+									  bool apart, FilterPlan *plan);
 extern bool cuckoo_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 						 const FilterPlan *plan);
 

@@ -283,9 +283,9 @@ plan_within(FilterPlan *plan, const FilterLayer *layer)
  * Plan all layers of a, and those layers of b for which the others have no
  * room. bits_set in the plan is the expected number of entries.
  */
-static FilterStatus
-plan_layers(const uint8_t *a, const uint8_t *b, bool apart,
-			FilterPlan *plan)
+FilterStatus
+cuckoo_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
+				  FilterPlan *plan)
 {
 	plan_side(plan, a, true);
 	for (int j = 0; j < image_layers(b); j++)
@@ -301,18 +301,6 @@ plan_layers(const uint8_t *a, const uint8_t *b, bool apart,
 			return FILTER_TOO_MANY_LAYERS;
 	}
 	return FILTER_OK;
-}
-
-FilterStatus
-cuckoo_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
-{
-	return plan_layers(a, b, false, plan);
-}
-
-FilterStatus
-cuckoo_plan_union_apart(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
-{
-	return plan_layers(a, b, true, plan);
 }
 
 bool

@@ -55,13 +55,13 @@ filter_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 {
 	const FilterOps *ops = image_ops(image);
 
-	return ops->add_batch ? ops->add_batch(image, hashes, count) : 0;
+	return ops->add_batch ? ops->add_batch(image, hashes, count, false) : 0;
 }
 
 size_t
 filter_add_unique_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 {
-	return image_ops(image)->add_unique_batch(image, hashes, count);
+	return image_ops(image)->add_batch(image, hashes, count, true);
 }
 
 unsigned
@@ -291,17 +291,10 @@ filter_difference(const uint8_t *a, const uint8_t *b)
 }
 
 FilterStatus
-filter_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
+filter_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
+				  FilterPlan *plan)
 {
-	FilterStatus status = image_ops(a)->plan_union(a, b, plan);
-
-	return status == FILTER_OK ? filter_plan_layers(plan) : status;
-}
-
-FilterStatus
-filter_plan_union_apart(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
-{
-	FilterStatus status = image_ops(a)->plan_union_apart(a, b, plan);
+	FilterStatus status = image_ops(a)->plan_union(a, b, apart, plan);
 
 	return status == FILTER_OK ? filter_plan_layers(plan) : status;
 }
@@ -329,8 +322,7 @@ filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 bool
 filter_unites_in_place(const uint8_t *a, const FilterPlan *plan)
 {
-	if (image_ops(a)->unite_in_place == NULL ||
-		plan->layers != image_layers(a))
+	if (!image_ops(a)->in_place || plan->layers != image_layers(a))
 		return false;
 	for (int i = 0; i < plan->layers; i++)
 		if (plan->from_a[i] != i)
@@ -343,7 +335,9 @@ filter_unite_in_place(uint8_t *a, const uint8_t *b, const FilterPlan *plan)
 {
 	if (image_class(a) == 0)
 		image_set_class(a, image_class(b));
-	image_ops(a)->unite_in_place(a, b, plan);
+	(void) image_ops(a)->unite(a, a, b, plan);
+	for (int i = 0; i < plan->layers; i++)
+		image_put_bits_set(a, i, plan->layer[i].bits_set);
 }
 
 void

@@ -173,13 +173,11 @@ extern FilterDifference filter_difference(const uint8_t *a, const uint8_t *b);
  * Union of two compatible filters into a third image.  The union of cuckoo
  * filters is the sum of both multisets, and filter_unite() may find no place
  * for an entry: it then returns false, and the image is unusable.  It always
- * succeeds with a plan of filter_plan_union_apart(), which puts all layers of
- * b beside those of a; that takes more room, and may be impossible.
+ * succeeds with a plan that puts all layers of b beside those of a ("apart"); that
+ * takes more room, and may be impossible.
  */
 extern FilterStatus filter_plan_union(const uint8_t *a, const uint8_t *b,
-									  FilterPlan *plan);
-extern FilterStatus filter_plan_union_apart(const uint8_t *a, const uint8_t *b,
-											FilterPlan *plan);
+									  bool apart, FilterPlan *plan);
 extern bool filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 						 const FilterPlan *plan);
 

@@ -71,13 +71,11 @@ typedef struct FilterOps
 	bool		(*may_fill) (const uint8_t *image, uint64_t count);
 
 	/*
-	 * Changing; add_unique_batch and compact are NULL but for cuckoo filters,
-	 * add_batch is NULL if our hashes mean nothing in the filter
+	 * Changing; only cuckoo filters are asked for "unique", and others' compact
+	 * is NULL; add_batch is NULL if our hashes mean nothing in the filter
 	 */
 	size_t		(*add_batch) (uint8_t *image, const uint64_t *hashes,
-							  size_t count);
-	size_t		(*add_unique_batch) (uint8_t *image, const uint64_t *hashes,
-									 size_t count);
+							  size_t count, bool unique);
 	FilterRemoval (*remove) (uint8_t *image, uint64_t hash);
 	uint64_t	(*compact) (uint8_t *image);
 
@@ -100,19 +98,16 @@ typedef struct FilterOps
 	bool		(*compatible) (const uint8_t *a, const uint8_t *b);
 
 	/*
-	 * Plan the layers of a union; plan_union_apart keeps those of b beside
-	 * those of a, and is NULL if unite always succeeds.  unite fills an image
-	 * that has the header and descriptors of the plan.  The operations in
-	 * place are NULL if they might fail half-way.
+	 * Plan the layers of a union; "apart": those of b beside those of a, only
+	 * asked for where unite may fail.  unite fills an image that has the header
+	 * and descriptors of the plan; with in_place, it may be a itself, and is
+	 * without interrupt checks then.
 	 */
-	FilterStatus (*plan_union) (const uint8_t *a, const uint8_t *b,
+	FilterStatus (*plan_union) (const uint8_t *a, const uint8_t *b, bool apart,
 								FilterPlan *plan);
-	FilterStatus (*plan_union_apart) (const uint8_t *a, const uint8_t *b,
-									  FilterPlan *plan);
 	bool		(*unite) (uint8_t *image, const uint8_t *a, const uint8_t *b,
 						  const FilterPlan *plan);
-	void		(*unite_in_place) (uint8_t *a, const uint8_t *b,
-								   const FilterPlan *plan);
+	bool		in_place;
 	void		(*intersect_in_place) (uint8_t *a, const uint8_t *b);
 
 	/*

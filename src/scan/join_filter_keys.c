@@ -446,7 +446,7 @@ merge_bloom(KeyCollector *collector, const KeyFilter *filter)
 		replace_bitmap(collector);
 	image = image_of(collector->filter);
 	if (filter_difference(image, image_of(filter)) != FILTERS_COMPATIBLE ||
-		filter_plan_union(image, image_of(filter), &plan) != FILTER_OK ||
+		filter_plan_union(image, image_of(filter), false, &plan) != FILTER_OK ||
 		!filter_unites_in_place(image, &plan))
 		elog(ERROR, "filters of a join's keys differ in size");
 	filter_unite_in_place(image, image_of(filter), &plan);

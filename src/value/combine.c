@@ -257,14 +257,14 @@ unite_layers(FilterWriter *writer, const uint8 *other)
 			image_set_class(writer->image, class);
 		return;
 	}
-	check_union_plan(filter_plan_union(writer->image, other, &plan), &plan,
-					 writer->image, other);
+	check_union_plan(filter_plan_union(writer->image, other, false, &plan),
+					 &plan, writer->image, other);
 	if (filter_unites_in_place(writer->image, &plan))
 		filter_unite_in_place(writer->image, other, &plan);
 	else if (!unite_as_planned(writer, other, &plan))
 	{
 		/* two cuckoo filters do not always fit the planned layers */
-		check_union_plan(filter_plan_union_apart(writer->image, other, &plan),
+		check_union_plan(filter_plan_union(writer->image, other, true, &plan),
 						 &plan, writer->image, other);
 		if (!unite_as_planned(writer, other, &plan))
 			elog(ERROR, "could not unite two cuckoo filters");

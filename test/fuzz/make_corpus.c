@@ -89,7 +89,7 @@ united(uint8_t *a, uint8_t *b)
 	FilterPlan	plan;
 	uint8_t    *image;
 
-	if (filter_plan_union(a, b, &plan) != FILTER_OK)
+	if (filter_plan_union(a, b, false, &plan) != FILTER_OK)
 		give_up("cannot plan a union");
 	image = allocate_image(plan.bytes);
 	if (!filter_unite(image, a, b, &plan))

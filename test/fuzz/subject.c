@@ -564,8 +564,7 @@ unite(const uint8_t *a, const uint8_t *b, bool apart)
 	if (image_layers(a) == 0 || image_layers(b) == 0)
 		return NULL;
 	apart = apart && of_a == LAYOUT_CUCKOO;
-	if ((apart ? filter_plan_union_apart(a, b, &plan) :
-		 filter_plan_union(a, b, &plan)) != FILTER_OK ||
+	if (filter_plan_union(a, b, apart, &plan) != FILTER_OK ||
 		plan.bytes > RESULT_MAX)
 		return NULL;
 	united = unite_planned(a, b, &plan);

@@ -200,7 +200,7 @@ unite(const uint8_t *a, const uint8_t *b, FilterStatus *status)
 	uint8_t    *image = NULL;
 	FilterPlan	plan;
 
-	*status = filter_plan_union(a, b, &plan);
+	*status = filter_plan_union(a, b, false, &plan);
 	if (*status == FILTER_OK)
 	{
 		expect(!filter_unites_in_place(a, &plan), "would be made in place");
@@ -210,7 +210,7 @@ unite(const uint8_t *a, const uint8_t *b, FilterStatus *status)
 			failed_unions++;
 			release_image(image);
 			image = NULL;
-			*status = filter_plan_union_apart(a, b, &plan);
+			*status = filter_plan_union(a, b, true, &plan);
 			if (*status == FILTER_OK)
 			{
 				image = allocate_image(plan.bytes);

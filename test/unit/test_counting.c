@@ -278,7 +278,7 @@ test_two(double error_rate)
 		add_numbers(&a, 200 * i, 500);
 		add_numbers(&b, 300 * i, 300);
 	}
-	expect(filter_plan_union(a, b, &plan) == FILTER_OK, "refused");
+	expect(filter_plan_union(a, b, false, &plan) == FILTER_OK, "refused");
 	sum = allocate_image(plan.bytes);
 	filter_unite(sum, a, b, &plan);
 	least = copy_image(a);
@@ -325,14 +325,14 @@ test_refused(void)
 	begin_test("a union of counting filters has one layer");
 	add_numbers(&a, 0, 2000);
 	add_numbers(&b, 5000, 2000);
-	expect(filter_plan_union(a, b, &plan) == FILTER_NOT_ONE_LAYER,
+	expect(filter_plan_union(a, b, false, &plan) == FILTER_NOT_ONE_LAYER,
 		   "united past the capacity");
 	add_numbers(&b, 7000, 2000);
 	expect(image_layers(b) > 1, "has not grown");
 	add_numbers(&a, 0, 1);
-	expect(filter_plan_union(a, b, &plan) == FILTER_NOT_ONE_LAYER,
+	expect(filter_plan_union(a, b, false, &plan) == FILTER_NOT_ONE_LAYER,
 		   "united with several layers");
-	expect(filter_plan_union(b, none, &plan) == FILTER_OK,
+	expect(filter_plan_union(b, none, false, &plan) == FILTER_OK,
 		   "not united with nothing");
 	copy = allocate_image(plan.bytes);
 	filter_unite(copy, b, none, &plan);
@@ -340,7 +340,7 @@ test_refused(void)
 		   memcmp(copy, b, image_bytes(b)) == 0, "changed by nothing");
 	add_numbers(&fixed, 0, 2000);
 	add_numbers(&other, 5000, 2000);
-	expect(filter_plan_union(fixed, other, &plan) == FILTER_FIXED,
+	expect(filter_plan_union(fixed, other, false, &plan) == FILTER_FIXED,
 		   "united past a fixed size");
 	expect(filter_difference(a, plain) == DIFFERENT_COUNTING,
 		   "compatible with a plain one");

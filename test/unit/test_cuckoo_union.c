@@ -159,7 +159,7 @@ test_unions(void)
 	{
 		FilterPlan	plan;
 
-		status = filter_plan_union_apart(a, b, &plan);
+		status = filter_plan_union(a, b, true, &plan);
 		expect(status == FILTER_OK && plan.layers == image_layers(a) +
 			   image_layers(b), "%d layers", plan.layers);
 		united = allocate_image(plan.bytes);
@@ -185,10 +185,10 @@ test_unions(void)
 		FilterPlan	plan;
 
 		/* layers without entries are dropped */
-		expect(filter_plan_union_apart(a, b, &plan) == FILTER_OK &&
+		expect(filter_plan_union(a, b, true, &plan) == FILTER_OK &&
 			   plan.layers == 1, "a layer for nothing");
 		add_numbers(&b, 0, 1);
-		expect(filter_plan_union_apart(a, b, &plan) == FILTER_FIXED,
+		expect(filter_plan_union(a, b, true, &plan) == FILTER_FIXED,
 			   "fixed filters side by side");
 	}
 	release_image(a);
@@ -200,7 +200,7 @@ test_unions(void)
 	{
 		FilterPlan	plan;
 
-		expect(filter_plan_union_apart(a, b, &plan) == FILTER_TOO_MANY_LAYERS,
+		expect(filter_plan_union(a, b, true, &plan) == FILTER_TOO_MANY_LAYERS,
 			   "%d layers and as many", image_layers(a));
 	}
 	release_image(a);
@@ -213,7 +213,7 @@ test_unions(void)
 	{
 		FilterPlan	plan;
 
-		status = filter_plan_union(a, a, &plan);
+		status = filter_plan_union(a, a, false, &plan);
 		expect(status == FILTER_OK, "no plan");
 		united = allocate_image(plan.bytes);
 		expect(filter_unite(united, a, a, &plan), "failed");

@@ -72,7 +72,7 @@ unite_models(const Model *a, const Model *b)
 	FilterPlan	plan;
 	uint8_t    *united;
 
-	if (filter_plan_union(a->image, b->image, &plan) != FILTER_OK ||
+	if (filter_plan_union(a->image, b->image, false, &plan) != FILTER_OK ||
 		plan.bytes > BYTES_MAX || plan.layers > LAYERS_MAX)
 		return NULL;
 	if (filter_unites_in_place(a->image, &plan) && random_below(2) == 0)
@@ -288,7 +288,7 @@ make_measured(FilterKind kind, Making making, uint64_t n, double error_rate,
 			half = make_of_kind(kind, n, error_rate, growth);
 			add_numbers(&image, first, n / 2);
 			add_numbers(&half, first + n / 2, n - n / 2);
-			if (filter_plan_union(image, half, &plan) != FILTER_OK)
+			if (filter_plan_union(image, half, false, &plan) != FILTER_OK)
 				give_up("cannot plan a union");
 			united = allocate_image(plan.bytes);
 			expect(filter_unite(united, image, half, &plan),

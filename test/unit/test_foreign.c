@@ -357,7 +357,7 @@ unite(const uint8_t *a, const uint8_t *b)
 	uint8_t    *image;
 
 	if (filter_difference(a, b) != FILTERS_COMPATIBLE ||
-		filter_plan_union(a, b, &plan) != FILTER_OK)
+		filter_plan_union(a, b, false, &plan) != FILTER_OK)
 		give_up("cannot plan a union");
 	image = allocate_image(plan.bytes);
 	filter_unite(image, a, b, &plan);

@@ -72,7 +72,7 @@ make_side_by_side(uint64_t capacity, uint64_t elements)
 
 	add_numbers(&a, 0, elements);
 	add_numbers(&b, elements, elements);
-	if (filter_plan_union(a, b, &plan) != FILTER_OK)
+	if (filter_plan_union(a, b, false, &plan) != FILTER_OK)
 		give_up("cannot plan a union");
 	united = allocate_image(plan.bytes);
 	filter_unite(united, a, b, &plan);
@@ -741,7 +741,7 @@ exercise_union(const uint8_t *image, const uint8_t *partner)
 	{
 		FilterPlan	plan;
 
-		if (filter_plan_union(image, partner, &plan) == FILTER_OK &&
+		if (filter_plan_union(image, partner, false, &plan) == FILTER_OK &&
 			plan.bytes < LARGE)
 		{
 			uint8_t    *united = allocate_image(plan.bytes);

@@ -74,7 +74,7 @@ unite_within(Work *work)
 {
 	FilterPlan	plan;
 
-	expect(filter_plan_union(work->image, work->other, &plan) == FILTER_OK,
+	expect(filter_plan_union(work->image, work->other, false, &plan) == FILTER_OK,
 		   "no plan");
 	expect(filter_unites_in_place(work->image, &plan), "not in place");
 	filter_unite_in_place(work->image, work->other, &plan);
@@ -98,7 +98,7 @@ unite(Work *work)
 	if (united)
 		release_image(united);
 	united = NULL;
-	filter_plan_union(work->image, work->other, &plan);
+	filter_plan_union(work->image, work->other, false, &plan);
 	united = allocate_image(plan.bytes);
 	expect(filter_unite(united, work->image, work->other, &plan), "no room");
 }

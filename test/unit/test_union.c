@@ -16,7 +16,7 @@ unite(const uint8_t *a, const uint8_t *b)
 	FilterPlan	plan;
 	uint8_t    *image;
 
-	if (filter_plan_union(a, b, &plan) != FILTER_OK)
+	if (filter_plan_union(a, b, false, &plan) != FILTER_OK)
 		return NULL;
 	image = allocate_image(plan.bytes);
 	filter_unite(image, a, b, &plan);
@@ -54,7 +54,7 @@ expect_union(const char *what, const uint8_t *a, const uint8_t *b)
 		expect(fault == NULL, "%s: unsound: %s", what, fault);
 		expect(same_image(united, other), "%s: other bytes from other side",
 			   what);
-		filter_plan_union(a, b, &plan);
+		filter_plan_union(a, b, false, &plan);
 		if (filter_unites_in_place(a, &plan))
 		{
 			filter_unite_in_place(copy_a, b, &plan);
@@ -157,7 +157,7 @@ test_grown(void)
 			{
 				FilterPlan	plan;
 
-				expect(filter_plan_union(image[a], image[b], &plan) ==
+				expect(filter_plan_union(image[a], image[b], false, &plan) ==
 					   FILTER_TOO_MANY_LAYERS, "refused");
 				united = copy_image(image[a]);
 			}
@@ -292,8 +292,8 @@ test_refused(void)
 	begin_test("a fixed filter's union is refused where it would be full");
 	add_numbers(&a, 0, 100);
 	add_numbers(&b, 100, 100);
-	expect(filter_plan_union(a, b, &plan) == FILTER_FIXED, "not refused");
-	expect(filter_plan_union(a, a, &plan) == FILTER_OK, "with itself");
+	expect(filter_plan_union(a, b, false, &plan) == FILTER_FIXED, "not refused");
+	expect(filter_plan_union(a, a, false, &plan) == FILTER_OK, "with itself");
 	end_test();
 
 	begin_test("a union of more layers than there may be is refused");
@@ -306,7 +306,7 @@ test_refused(void)
 		/* until it is full, so that it is not joined with another */
 		for (int j = 0; image_layers(one) == 1; j++)
 			add_numbers(&one, 1000 * i + j, 1);
-		status = filter_plan_union(many, one, &plan);
+		status = filter_plan_union(many, one, false, &plan);
 		if (status == FILTER_OK)
 		{
 			united = unite(many, one);
@@ -316,7 +316,7 @@ test_refused(void)
 			many = united;
 		}
 		else
-			expect(filter_plan_union(one, many, &plan) == status,
+			expect(filter_plan_union(one, many, false, &plan) == status,
 				   "refused from one side");
 		release_image(one);
 	}

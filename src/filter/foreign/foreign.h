@@ -26,7 +26,7 @@ extern size_t foreign_add_batch(uint8_t *image, const ForeignHash *hashes,
 extern double foreign_layer_cardinality(const FilterLayer *layer);
 extern bool foreign_compatible(const uint8_t *a, const uint8_t *b);
 extern FilterStatus foreign_plan_union(const uint8_t *a, const uint8_t *b,
-									   FilterPlan *plan);
+									   bool apart, FilterPlan *plan);
 extern bool foreign_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 						  const FilterPlan *plan);
 extern void foreign_intersect_in_place(uint8_t *a, const uint8_t *b);

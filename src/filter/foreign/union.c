@@ -82,7 +82,8 @@ join_layers(const ForeignFormat *format, const FilterLayer *left,
 
 /* Full filters are united, too, as the other system does. */
 FilterStatus
-foreign_plan_union(const uint8_t *a, const uint8_t *b, FilterPlan *plan)
+foreign_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
+				   FilterPlan *plan)
 {
 	const ForeignFormat *format = foreign_image_format(a);
 
