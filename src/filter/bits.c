@@ -5,7 +5,7 @@
  *
  * None of these depends on which bits an element sets.
  */
-#include "bits.h"
+#include "ops.h"
 
 #include "interrupt.h"
 #include "sizing.h"

@@ -27,13 +27,11 @@
  * bits are set.  It depends on the set of elements alone, whereas a count of
  * additions would depend on their order and repetitions.
  */
-#include "bloom.h"
+#include "ops.h"
 
-#include "bits.h"
 #include "block512.h"
 #include "classic.h"
 #include "interrupt.h"
-#include "ops.h"
 #include "sizing.h"
 
 /* Each next layer has the part growth / GROWTH_PARTS of all before it. */
@@ -103,8 +101,8 @@ any_layer(const uint8_t *image, int i)
 }
 
 /*
- * classic_bits_contain(), but tests FLAT_TESTED bits before each branch: in the
- * cache, a test costs less than a branch that is taken at random, and elsewhere
+ * Are all bits of the element set?  Tests FLAT_TESTED of them before each branch: in
+ * the cache, a test costs less than a branch that is taken at random, and elsewhere
  * the misses overlap.
  */
 static inline bool
@@ -222,7 +220,7 @@ bloom_slices(const uint8_t *header)
 	return slices;
 }
 
-/* classic_bits_contain() with each byte fetched; the bits begin at "offset" */
+/* flat_contains() with each byte fetched; the bits begin at "offset" */
 static bool
 flat_contains_sliced(const ProbeLayer *layer, uint64_t offset, uint64_t hash,
 					 FilterFetch fetch, void *from)

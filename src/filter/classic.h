@@ -42,22 +42,7 @@ classic_next(uint64_t *hash, uint64_t *step)
 	*step *= BLOCK_MULTIPLIER;
 }
 
-/* Are all k bits of the element set among m bits? */
-static inline bool
-classic_bits_contain(const uint8_t *bits, uint64_t m, unsigned k, uint64_t hash)
-{
-	uint64_t	step = classic_step(hash);
-
-	for (; k > 0; k--)
-	{
-		if (!bit_is_set(bits, mulhi64(hash, m)))
-			return false;
-		classic_next(&hash, &step);
-	}
-	return true;
-}
-
-/* Set them, and return the number that were clear before. */
+/* Set the k bits of an element among m, and return how many were clear before. */
 static inline unsigned
 classic_bits_add(uint8_t *bits, uint64_t m, unsigned k, uint64_t hash)
 {

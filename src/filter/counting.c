@@ -27,9 +27,7 @@
  */
 #include "ops.h"
 
-#include "bits.h"
 #include "block512.h"
-#include "bloom.h"
 #include "interrupt.h"
 #include "sizing.h"
 

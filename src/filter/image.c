@@ -6,6 +6,8 @@
 
 #include "interrupt.h"
 
+void		(*filter_interrupt_check) (void);
+
 /* A compact header has the fields of its layer that cannot be derived. */
 static void
 get_compact_shape(const uint8_t *header, FilterLayer *layer)

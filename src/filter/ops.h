@@ -71,8 +71,9 @@ typedef struct FilterOps
 	bool		(*may_fill) (const uint8_t *image, uint64_t count);
 
 	/*
-	 * Changing; only cuckoo filters are asked for "unique", and others' compact
-	 * is NULL; add_batch is NULL if our hashes mean nothing in the filter
+	 * Changing; only cuckoo filters are asked for "unique", and others'
+	 * compact is NULL; add_batch is NULL if our hashes mean nothing in the
+	 * filter
 	 */
 	size_t		(*add_batch) (uint8_t *image, const uint64_t *hashes,
 							  size_t count, bool unique);
@@ -99,9 +100,9 @@ typedef struct FilterOps
 
 	/*
 	 * Plan the layers of a union; "apart": those of b beside those of a, only
-	 * asked for where unite may fail.  unite fills an image that has the header
-	 * and descriptors of the plan; with in_place, it may be a itself, and is
-	 * without interrupt checks then.
+	 * asked for where unite may fail.  unite fills an image that has the
+	 * header and descriptors of the plan; with in_place, it may be a itself,
+	 * and is without interrupt checks then.
 	 */
 	FilterStatus (*plan_union) (const uint8_t *a, const uint8_t *b, bool apart,
 								FilterPlan *plan);
@@ -123,7 +124,43 @@ typedef struct FilterOps
 							   const FilterLayer *layer);
 } FilterOps;
 
-/* All of them, each in the file of its family */
+/* Operations that layouts share: of layers that are arrays of bits (bits.c) */
+extern FilterStatus bits_plan_union(const uint8_t *a, const uint8_t *b,
+									bool apart, FilterPlan *plan);
+extern bool bits_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
+					   const FilterPlan *plan);
+extern void bits_intersect_in_place(uint8_t *a, const uint8_t *b);
+extern double bits_cardinality(const uint8_t *header);
+extern const char *bits_check(const uint8_t *image, int i,
+							  const FilterLayer *layer);
+
+#define BITS_OPS \
+	.plan_union = bits_plan_union, \
+	.unite = bits_unite, \
+	.in_place = true, \
+	.intersect_in_place = bits_intersect_in_place, \
+	.check_bits = bits_check
+
+/* The number of bits that are set in "bytes" bytes of either */
+extern uint64_t bits_count_united(const uint8_t *a, const uint8_t *b,
+								  uint64_t bytes);
+
+/* Of Bloom filters made for a capacity, also of counting ones (bloom.c) */
+extern bool bloom_contains(const uint8_t *image, uint64_t hash);
+extern void bloom_contains_batch(const uint8_t *image, const uint64_t *hashes,
+								 size_t count, bool *found);
+extern unsigned bloom_slices(const uint8_t *header);
+extern bool bloom_contains_sliced(const uint8_t *header, uint64_t hash,
+								  FilterFetch fetch, void *from);
+extern bool bloom_plan_layer(const FilterParams *params,
+							 const FilterLayer *before, int count,
+							 uint64_t waiting, FilterLayer *layer);
+extern double bloom_error_rate(const uint8_t *image);
+extern const char *bloom_check_image(const uint8_t *image);
+extern const char *bloom_check_layer(const uint8_t *image, int i,
+									 const FilterLayer *layer);
+
+/* All tables of operations, each in the file of its family */
 extern const FilterOps set_ops;
 extern const FilterOps bloom_ops;
 extern const FilterOps compact_ops;

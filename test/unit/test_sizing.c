@@ -8,7 +8,7 @@
 #include <math.h>
 #include <time.h>
 
-#include "../../src/filter/bloom.h"
+#include "../../src/filter/ops.h"
 #include "../../src/filter/classic.h"
 
 /* Header and descriptor of a filter of one layer */

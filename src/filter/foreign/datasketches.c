@@ -11,7 +11,6 @@
 
 #include <math.h>
 
-#include "../bits.h"
 #include "places.h"
 
 #define SKETCH_EMPTY_BYTES	24

@@ -16,7 +16,6 @@
 
 #include <math.h>
 
-#include "../bits.h"
 #include "../ops.h"
 #include "../sizing.h"
 #include "common.h"

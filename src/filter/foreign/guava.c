@@ -6,11 +6,10 @@
  *
  * Source: com.google.common.hash.BloomFilterStrategies.
  */
-#include "guava.h"
+#include "common.h"
 
 #include <math.h>
 
-#include "common.h"
 #include "places.h"
 
 #define GUAVA_HEADER		6

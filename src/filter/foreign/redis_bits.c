@@ -9,7 +9,6 @@
  * string up to the bit, and what is behind its end is zero.
  */
 #include "common.h"
-#include "guava.h"
 
 static uint64_t
 string_bytes(const FilterLayer *layer)

@@ -11,7 +11,6 @@
  * Sources: org.apache.spark.util.sketch.BloomFilterImpl and BloomFilterImplV2.
  */
 #include "common.h"
-#include "guava.h"
 #include "places.h"
 
 #define SPARK_HEADER		12
