@@ -24,7 +24,6 @@
  */
 #include "callsite.h"
 #include "filter/set.h"
-#include "value/combine.h"
 
 /*
  * Capacity for a larger set if none was given: four times EXPLICIT_STATE_MAX, so that
@@ -285,7 +284,5 @@ agg_final(FunctionCallInfo fcinfo, FilterKind kind)
 SQL_FUNCTIONS(agg_final, agg_final)
 
 /* Final function of aggregates whose steps are bloom_union() and bloom_intersection() */
-SQL_FUNCTION(bloomfilter_final)
-{
-	PG_RETURN_POINTER(value_copy_flat(PG_GETARG_DATUM(0)));
-}
+SQL_RESULT(bloomfilter_final,
+		   PointerGetDatum(value_copy_flat(PG_GETARG_DATUM(0))))

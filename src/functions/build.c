@@ -8,7 +8,6 @@
  * already, they return the argument itself, so that an UPDATE need not write it again.
  */
 #include "lookup.h"
-#include "value/combine.h"
 
 #include "access/htup_details.h"
 #include "filter/classic.h"
@@ -285,16 +284,10 @@ add(FunctionCallInfo fcinfo, bool unique)
 }
 
 /* bloom_add(filter bloom, element anycompatible), and cuckoo_add */
-SQL_FUNCTION(bloomfilter_add)
-{
-	return add(fcinfo, false);
-}
+SQL_RESULT(bloomfilter_add, add(fcinfo, false))
 
 /* cuckoo_add_unique(filter cuckoo, element anycompatible) */
-SQL_FUNCTION(bloomfilter_add_unique)
-{
-	return add(fcinfo, true);
-}
+SQL_RESULT(bloomfilter_add_unique, add(fcinfo, true))
 
 static Datum
 add_all(FunctionCallInfo fcinfo, bool unique)
@@ -312,16 +305,10 @@ add_all(FunctionCallInfo fcinfo, bool unique)
 }
 
 /* bloom_add_all(filter bloom, elements anycompatiblearray), and cuckoo_add_all */
-SQL_FUNCTION(bloomfilter_add_all)
-{
-	return add_all(fcinfo, false);
-}
+SQL_RESULT(bloomfilter_add_all, add_all(fcinfo, false))
 
 /* cuckoo_add_all_unique(filter cuckoo, elements anycompatiblearray) */
-SQL_FUNCTION(bloomfilter_add_all_unique)
-{
-	return add_all(fcinfo, true);
-}
+SQL_RESULT(bloomfilter_add_all_unique, add_all(fcinfo, true))
 
 static Datum
 combine(FunctionCallInfo fcinfo,
@@ -343,16 +330,10 @@ combine(FunctionCallInfo fcinfo,
 }
 
 /* bloom_union(bloom, bloom), and cuckoo_union */
-SQL_FUNCTION(bloomfilter_union)
-{
-	return combine(fcinfo, writer_unite);
-}
+SQL_RESULT(bloomfilter_union, combine(fcinfo, writer_unite))
 
 /* bloom_intersection(bloom, bloom) */
-SQL_FUNCTION(bloomfilter_intersection)
-{
-	return combine(fcinfo, writer_intersect);
-}
+SQL_RESULT(bloomfilter_intersection, combine(fcinfo, writer_intersect))
 
 /* bloom_clear(bloom), and cuckoo_clear: as it was created, with the class it has now */
 SQL_FUNCTION(bloomfilter_clear)
@@ -370,10 +351,7 @@ SQL_FUNCTION(bloomfilter_clear)
 }
 
 /* bloom_compatible(bloom, bloom), and cuckoo_compatible: can they be combined? */
-SQL_FUNCTION(bloomfilter_compatible)
-{
-	const uint8 *filter = value_header(PG_GETARG_DATUM(0));
-	const uint8 *other = value_header(PG_GETARG_DATUM(1));
-
-	PG_RETURN_BOOL(filter_difference(filter, other) == FILTERS_COMPATIBLE);
-}
+SQL_RESULT(bloomfilter_compatible,
+		   BoolGetDatum(filter_difference(value_header(PG_GETARG_DATUM(0)),
+										  value_header(PG_GETARG_DATUM(1))) ==
+						FILTERS_COMPATIBLE))

@@ -87,24 +87,4 @@ extern Datum find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers,
 						 bool wanted);
 extern Datum each_answer(ArrayType *elements, const ArrayAnswers *answers);
 
-/*
- * array_elements_hash
- *		Hash the elements of an array that are not NULL
- *
- * Writes elements->count hashes, as hash(arg, element) returns them.  Inline, so that
- * calling through the pointer costs nothing.
- */
-static pg_attribute_always_inline void
-array_elements_hash(const ArrayElements *elements,
-					uint64 (*hash) (void *arg, Datum element), void *arg,
-					uint64 *hashes)
-{
-	for (int i = 0; i < elements->count; i++)
-	{
-		if (i % BATCH == 0)
-			CHECK_FOR_INTERRUPTS();
-		hashes[i] = hash(arg, elements->values[i]);
-	}
-}
-
 #endif							/* BLOOMFILTER_CALLSITE_H */

@@ -38,66 +38,45 @@ contains(CallSite *site, Datum filter, Datum element)
 }
 
 /* bloom_contains(filter bloom, element anycompatible) */
-SQL_FUNCTION(bloomfilter_contains)
-{
-	PG_RETURN_BOOL(contains(call_site(fcinfo, 1, false), PG_GETARG_DATUM(0),
-							PG_GETARG_DATUM(1)));
-}
+SQL_RESULT(bloomfilter_contains,
+		   BoolGetDatum(contains(call_site(fcinfo, 1, false),
+								 PG_GETARG_DATUM(0), PG_GETARG_DATUM(1))))
 
 /* The same for the operator <@, with the element first */
-SQL_FUNCTION(bloomfilter_contained)
-{
-	PG_RETURN_BOOL(contains(call_site(fcinfo, 0, false), PG_GETARG_DATUM(1),
-							PG_GETARG_DATUM(0)));
-}
+SQL_RESULT(bloomfilter_contained,
+		   BoolGetDatum(contains(call_site(fcinfo, 0, false),
+								 PG_GETARG_DATUM(1), PG_GETARG_DATUM(0))))
 
 /* Probe the filter in argument 0 with the elements of the array in argument 1. */
-static void
-probe_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
+static ArrayAnswers *
+probe_array(FunctionCallInfo fcinfo)
 {
 	CallSite   *site = call_site(fcinfo, 1, true);
 	Lookup		lookup;
 	ArrayElements elements;
+	ArrayAnswers *answers = palloc(sizeof(ArrayAnswers));
 	uint64	   *hashes;
-	bool	   *found;
 
 	array_elements(PG_GETARG_ARRAYTYPE_P(1), &site->type, &elements);
 	lookup_open(&lookup, site, PG_GETARG_DATUM(0), elements.count);
-	found = palloc(elements.length * sizeof(bool));
 	answers->length = elements.length;
 	answers->nulls = elements.nulls;
-	answers->found = found;
+	answers->found = palloc(elements.length * sizeof(bool));
 	hashes = lookup_hash_array(&lookup, &elements, false);
-	lookup_find(&lookup, hashes, elements.count, found);
+	lookup_find(&lookup, hashes, elements.count, answers->found);
 	spread_answers(answers, elements.count);
+	return answers;
 }
 
 /* bloom_contains_any(filter bloom, elements anycompatiblearray) */
-SQL_FUNCTION(bloomfilter_contains_any)
-{
-	ArrayAnswers answers;
-
-	probe_array(fcinfo, &answers);
-	return find_answer(fcinfo, &answers, true);
-}
+SQL_RESULT(bloomfilter_contains_any, find_answer(fcinfo, probe_array(fcinfo), true))
 
 /* bloom_contains_all(filter bloom, elements anycompatiblearray) */
-SQL_FUNCTION(bloomfilter_contains_all)
-{
-	ArrayAnswers answers;
-
-	probe_array(fcinfo, &answers);
-	return find_answer(fcinfo, &answers, false);
-}
+SQL_RESULT(bloomfilter_contains_all, find_answer(fcinfo, probe_array(fcinfo), false))
 
 /*
  * bloom_contains_each(filter bloom, elements anycompatiblearray): returns an
  * array of the same dimensions
  */
-SQL_FUNCTION(bloomfilter_contains_each)
-{
-	ArrayAnswers answers;
-
-	probe_array(fcinfo, &answers);
-	return each_answer(PG_GETARG_ARRAYTYPE_P(1), &answers);
-}
+SQL_RESULT(bloomfilter_contains_each,
+		   each_answer(PG_GETARG_ARRAYTYPE_P(1), probe_array(fcinfo)))

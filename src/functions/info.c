@@ -103,13 +103,9 @@ SQL_FUNCTION(bloomfilter_info)
 }
 
 /* bloom_cardinality(bloom), and cuckoo_cardinality: additions less removals */
-SQL_FUNCTION(bloomfilter_cardinality)
-{
-	PG_RETURN_INT64(estimated_elements(value_image(PG_GETARG_DATUM(0))));
-}
+SQL_RESULT(bloomfilter_cardinality,
+		   Int64GetDatum(estimated_elements(value_image(PG_GETARG_DATUM(0)))))
 
 /* bloom_error_rate(bloom): estimated false-positive rate, from 0 to 1 */
-SQL_FUNCTION(bloomfilter_error_rate)
-{
-	PG_RETURN_FLOAT8(filter_estimated_error_rate(value_image(PG_GETARG_DATUM(0))));
-}
+SQL_RESULT(bloomfilter_error_rate,
+		   Float8GetDatum(filter_estimated_error_rate(value_image(PG_GETARG_DATUM(0)))))

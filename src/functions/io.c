@@ -209,18 +209,13 @@ filter_recv(FunctionCallInfo fcinfo, FilterKind kind)
 SQL_FUNCTIONS(recv, filter_recv)
 
 /* The type's binary output function, and the cast to bytea */
-SQL_FUNCTION(bloomfilter_send)
-{
-	PG_RETURN_POINTER(value_to_external(PG_GETARG_DATUM(0)));
-}
+SQL_RESULT(bloomfilter_send,
+		   PointerGetDatum(value_to_external(PG_GETARG_DATUM(0))))
 
-static Datum
-filter_from_bytea(FunctionCallInfo fcinfo, FilterKind kind)
-{
-	PG_RETURN_POINTER(value_from_external(PG_GETARG_BYTEA_P_COPY(0), kind));
-}
-
-SQL_FUNCTIONS(from_bytea, filter_from_bytea)
+SQL_RESULT(bloomfilter_bloom_from_bytea,
+		   PointerGetDatum(value_from_external(PG_GETARG_BYTEA_P_COPY(0), FILTER_BLOOM)))
+SQL_RESULT(bloomfilter_cuckoo_from_bytea,
+		   PointerGetDatum(value_from_external(PG_GETARG_BYTEA_P_COPY(0), FILTER_CUCKOO)))
 
 /* Free what value_image() has copied: sorts and indexes call us without a reset. */
 static void
@@ -290,26 +285,14 @@ compare(FunctionCallInfo fcinfo)
 	return result;
 }
 
-/* "holds" is said of "order", what compare() returns. */
-#define COMPARISON(name, holds) \
-SQL_FUNCTION(bloomfilter_##name) \
-{ \
-	int			order = compare(fcinfo); \
-	PG_RETURN_BOOL(holds); \
-}
-
-COMPARISON(eq, order == 0)
-COMPARISON(ne, order != 0)
-COMPARISON(lt, order < 0)
-COMPARISON(le, order <= 0)
-COMPARISON(ge, order >= 0)
-COMPARISON(gt, order > 0)
-
-/* For the btree operator class */
-SQL_FUNCTION(bloomfilter_cmp)
-{
-	PG_RETURN_INT32(compare(fcinfo));
-}
+/* The operators, and the function of the btree operator class */
+SQL_RESULT(bloomfilter_eq, BoolGetDatum(compare(fcinfo) == 0))
+SQL_RESULT(bloomfilter_ne, BoolGetDatum(compare(fcinfo) != 0))
+SQL_RESULT(bloomfilter_lt, BoolGetDatum(compare(fcinfo) < 0))
+SQL_RESULT(bloomfilter_le, BoolGetDatum(compare(fcinfo) <= 0))
+SQL_RESULT(bloomfilter_ge, BoolGetDatum(compare(fcinfo) >= 0))
+SQL_RESULT(bloomfilter_gt, BoolGetDatum(compare(fcinfo) > 0))
+SQL_RESULT(bloomfilter_cmp, Int32GetDatum(compare(fcinfo)))
 
 /* For the hash operator class: a hash of the bytes, which equality compares */
 static uint64
@@ -323,12 +306,8 @@ hash_value(Datum value, uint64 seed)
 }
 
 /* With seed 0, the lower half of the other */
-SQL_FUNCTION(bloomfilter_hash_value)
-{
-	PG_RETURN_UINT32((uint32) hash_value(PG_GETARG_DATUM(0), 0));
-}
+SQL_RESULT(bloomfilter_hash_value,
+		   UInt32GetDatum((uint32) hash_value(PG_GETARG_DATUM(0), 0)))
 
-SQL_FUNCTION(bloomfilter_hash_value_extended)
-{
-	PG_RETURN_UINT64(hash_value(PG_GETARG_DATUM(0), PG_GETARG_INT64(1)));
-}
+SQL_RESULT(bloomfilter_hash_value_extended,
+		   UInt64GetDatum(hash_value(PG_GETARG_DATUM(0), PG_GETARG_INT64(1))))

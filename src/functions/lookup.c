@@ -4,18 +4,6 @@
  */
 #include "lookup.h"
 
-static uint64
-hash_to_probe(void *lookup, Datum element)
-{
-	return lookup_hash((Lookup *) lookup, element);
-}
-
-static uint64
-hash_to_change(void *lookup, Datum element)
-{
-	return lookup_hash_to_change((Lookup *) lookup, element);
-}
-
 /*
  * lookup_hash_array
  *		Hash the elements of an array that are not NULL, in its order
@@ -29,10 +17,14 @@ lookup_hash_array(Lookup *lookup, const ArrayElements *elements, bool change)
 	uint64	   *hashes = palloc_extended(elements->count * sizeof(uint64),
 										 MCXT_ALLOC_HUGE);
 
-	if (change)
-		array_elements_hash(elements, hash_to_change, lookup, hashes);
-	else
-		array_elements_hash(elements, hash_to_probe, lookup, hashes);
+	for (int i = 0; i < elements->count; i++)
+	{
+		if (i % BATCH == 0)
+			CHECK_FOR_INTERRUPTS();
+		hashes[i] = change ?
+			lookup_hash_to_change(lookup, elements->values[i]) :
+			lookup_hash(lookup, elements->values[i]);
+	}
 	return hashes;
 }
 

@@ -9,7 +9,6 @@
  * or whose class or counters are saturated, changes nothing.
  */
 #include "lookup.h"
-#include "value/combine.h"
 #include "miscadmin.h"
 
 /*

@@ -401,14 +401,9 @@ class_hint(const MembershipSite *site)
 	return "Cast the element to the type of the index's column, for example $1::my_type.";
 }
 
-/*
- * Hash an element; "arg" is a MembershipSite.  A callback of
- * array_elements_hash().
- */
 static uint64
-hash_element(void *arg, Datum element)
+hash_element(MembershipSite *site, Datum element)
 {
-	MembershipSite *site = (MembershipSite *) arg;
 	uint64		hash;
 
 	/* a partitioned index without partitions has no class, and no elements */
@@ -489,7 +484,12 @@ hash_and_open(MembershipSite *site, const ArrayElements *elements,
 	int			attempt = 0;
 
 	do
-		array_elements_hash(elements, hash_element, site, hashes);
+		for (int i = 0; i < elements->count; i++)
+		{
+			if (i % BATCH == 0)
+				CHECK_FOR_INTERRUPTS();
+			hashes[i] = hash_element(site, elements->values[i]);
+		}
 	while (!membership_site_settled(site, attempt++));
 }
 

@@ -5,7 +5,7 @@
  * An explicit filter that gets too many hashes is given layers.  Steps that may fail
  * come before a filter is changed in place, or work on a copy.
  */
-#include "combine.h"
+#include "value.h"
 
 #include "filter/set.h"
 #include "miscadmin.h"

@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "filter/foreign/foreign.h"
 #include "fmgr.h"
 #if PG_VERSION_NUM >= 160000
 #include "nodes/miscnodes.h"
@@ -29,6 +30,13 @@
 	extern PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
 	PG_FUNCTION_INFO_V1(name); \
 	Datum name(PG_FUNCTION_ARGS)
+
+/* One whose result takes one expression */
+#define SQL_RESULT(name, result) \
+	SQL_FUNCTION(name) \
+	{ \
+		return result; \
+	}
 
 /* Entry points of the two types, which differ only in the kind of the filter */
 #define SQL_FUNCTIONS(name, function, ...) \
@@ -126,5 +134,21 @@ extern struct varlena *value_make_planned(const FilterParams *params,
 extern struct varlena *value_make_bare(FilterLayout layout,
 									   const FilterParams *params);
 extern struct varlena *value_make_empty(FilterKind kind);
+
+/* Adding to filters of any form, union and intersection: combine.c */
+
+/* With more hashes than this after bloom_add(), an explicit filter gets layers. */
+#define EXPLICIT_ADD_MAX		1024
+
+extern void writer_add_hashes(FilterWriter *writer, ElementClass class,
+							  const uint64 *hashes, uint64 count,
+							  bool unique);
+extern void writer_add_sorted(FilterWriter *writer, const uint8 *other);
+extern void writer_make_sized(FilterWriter *writer, uint64 capacity);
+extern void writer_add_foreign(FilterWriter *writer,
+							   const ForeignHash *hashes, uint64 count);
+extern void writer_unite(FilterWriter *writer, const uint8 *other);
+extern void writer_intersect(FilterWriter *writer, const uint8 *other);
+extern struct varlena *value_make_from_set(const uint8 *set, uint64 capacity);
 
 #endif							/* BLOOMFILTER_VALUE_H */
