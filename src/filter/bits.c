@@ -11,9 +11,8 @@
 #include "sizing.h"
 
 /*
- * The bits of layer i of one image and of layer j of another, both of one
- * shape, and the number of bytes that they have in common.  One may have
- * padding where the other, in a compact image, has none.
+ * Bits of two layers of one shape, and how many bytes both have: a compact image has no
+ * padding
  */
 typedef struct LayerPair
 {
@@ -92,10 +91,8 @@ united_bytes(const FilterPlan *plan, int i, const uint8_t *a,
 }
 
 /*
- * Compare two layers for their order in the result: that in which a filter
- * grows, so that their error rates fall, and, if they have the same shape, that
- * of their bits, so that the result does not depend on which of the two filters
- * comes first.
+ * The order of two layers in the result: that in which a filter grows or, of one shape,
+ * that of their bits, so that it does not matter which filter comes first
  */
 static int
 compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
@@ -150,10 +147,7 @@ sort_layers(FilterPlan *plan, const uint8_t *a, const uint8_t *b)
 	}
 }
 
-/*
- * Unite layers of the same shape bit by bit, unless the result would be more
- * than full.  Put the others side by side.
- */
+/* Unite layers of one shape, unless that would be more than full; others stay apart. */
 FilterStatus
 bits_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 				FilterPlan *plan)
@@ -205,9 +199,8 @@ bits_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 }
 
 /*
- * Set the bits of layer i of "into" that are set in layer j of "from".  Without
- * interrupt checks, because the number of set bits is wrong meanwhile; the
- * largest filter takes a few tenths of a second.
+ * Without interrupt checks, as the number of set bits is wrong meanwhile: a few tenths
+ * of a second for the largest filter
  */
 static void
 unite_bits(uint8_t *into, int i, const uint8_t *from, int j)

@@ -134,9 +134,8 @@ portable_add(uint8_t *block, uint64_t word, unsigned k)
 #define TARGET_AVX512	__attribute__((target("avx512f,popcnt")))
 
 /*
- * A byte of 1 for each lane of a window of r lanes that begins at lane 0,
- * twice: for a window that begins at lane "start", take the eight bytes at
- * [r][8 - start].
+ * Windows of r lanes, twice: one that begins at lane "start" is the 8 bytes at [r][8 -
+ * start].
  */
 static const uint8_t window_ones[BLOCK_LANES][2 * BLOCK_LANES] = {
 	{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
@@ -204,10 +203,9 @@ avx2_contains(const uint8_t *block, uint64_t word, unsigned k)
 }
 
 /*
- * The number of set bits.  We extract the lanes from the register: into a
- * variable whose address is taken, gcc stores aligned vectors, but its address
- * sanitizer may keep that variable on a stack that is not aligned for them
- * (with -fstack-protector-strong and detect_stack_use_after_return).
+ * Extracts the lanes: gcc stores a variable as an aligned vector, but its address
+ * sanitizer may keep that on a stack that is not aligned
+ * (detect_stack_use_after_return).
  */
 TARGET_AVX2
 static inline unsigned
@@ -312,9 +310,8 @@ avx512_supported(void)
 }
 
 /*
- * The first processors with AVX-512 lower their clock for it: on a Cascade
- * Lake a probe takes a sixth longer than with AVX2.  Those that count bits in
- * vectors (Ice Lake, Zen 4 and later) do not.
+ * The first processors with AVX-512 lower their clock for it: on a Cascade Lake a probe
+ * takes a sixth longer than with AVX2.  Those that count bits in vectors do not.
  */
 static bool
 avx512_preferred(void)
@@ -341,10 +338,8 @@ const BlockKernel *block_kernel =
 	&block_kernels[sizeof(block_kernels) / sizeof(block_kernels[0]) - 1];
 
 /*
- * Use the implementation of this name or, if name is NULL, the fastest one on
- * this processor.  Returns false, without a change, if there is none of that
- * name or the processor cannot run it.  Call this once, when the library is
- * loaded.
+ * Use the kernel of this name or, if it is NULL, the fastest here; false if there is
+ * none that this processor can run.  Call it once, when the library is loaded.
  */
 bool
 block_kernel_choose(const char *name)

@@ -14,16 +14,14 @@
 #define LANE_BITS		64
 
 /*
- * Maximum number of bits that an element sets in a block.  24 is three in each
- * lane; beyond that, a second block (block512x2) is worth more than another
+ * Three in each lane; beyond, a second block (block512x2) is worth more than another
  * bit.
  */
 #define BLOCK_MAX_HASHES	24
 
 /*
- * Parquet's split blocks: 256 bits, and one bit of an element in each of eight
- * words of 32, by the upper bits of a product with these (BloomFilter.md of the
- * Parquet format)
+ * Parquet's blocks: one bit in each of eight words, by the upper bits of products with
+ * these
  */
 #define PARQUET_BLOCK_BITS	256
 #define PARQUET_BLOCK_BYTES	(PARQUET_BLOCK_BITS / 8)
@@ -40,9 +38,8 @@ parquet_bit(uint64_t hash, int j)
 }
 
 /*
- * One implementation of the operations.  "word" is the element's word for
- * this block (block_word()), k the number of bits it sets, 1 to
- * BLOCK_MAX_HASHES.  A block may lie at any address.
+ * "word" is the element's for this block, k the number of its bits, 1 to
+ * BLOCK_MAX_HASHES.
  */
 typedef struct BlockKernel
 {
@@ -79,8 +76,7 @@ remix64(uint64_t word)
 }
 
 /*
- * The word that places an element's bits within its block.  The block's number
- * took the hash's upper bits; a product's upper bits depend on all of them.
+ * Places bits within a block; the block took the hash's upper bits, a product mixes all.
  */
 static inline uint64_t
 block_word(uint64_t hash)
@@ -89,9 +85,8 @@ block_word(uint64_t hash)
 }
 
 /*
- * An element's places in a layer of "blocks" blocks: its block and, if it has
- * two, another one, all others being equally likely (blocks is then at least
- * 2)
+ * An element's block among "blocks" and, with at least 2 of them, another, as likely as
+ * any
  */
 static inline uint64_t
 first_block(uint64_t hash, uint64_t blocks)

@@ -44,9 +44,8 @@
 #define NEXT_CAPACITY_MIN	64
 
 /*
- * Bytes read of a layer to estimate what it has in common with others, to half a
- * percent; and the least number of clear bits of a union from which its elements
- * can be estimated, to about a percent
+ * Bytes read of a layer to estimate what others have in common, to half a percent; and
+ * the clear bits of a union from which its elements can be estimated, to a percent
  */
 #define OVERLAP_BYTES	65536
 #define OVERLAP_CLEAR_MIN	256
@@ -101,9 +100,8 @@ any_layer(const uint8_t *image, int i)
 }
 
 /*
- * Are all bits of the element set?  Tests FLAT_TESTED of them before each branch: in
- * the cache, a test costs less than a branch that is taken at random, and elsewhere
- * the misses overlap.
+ * Tests FLAT_TESTED bits before each branch: in the cache, a test costs less than a
+ * branch that is taken at random, and elsewhere the misses overlap.
  */
 static inline bool
 flat_contains(const ProbeLayer *layer, uint64_t hash)
@@ -165,10 +163,7 @@ layer_add(const ProbeLayer *layer, uint64_t hash)
 	return added;
 }
 
-/*
- * Prefetch the places of a hash.  Always inline: gcc considers a function that
- * only prefetches to be without effect, and drops its calls.
- */
+/* Always inline: gcc takes a function that only prefetches for one without effect. */
 static ALWAYS_INLINE void
 layer_prefetch(const ProbeLayer *layer, uint64_t hash)
 {
@@ -286,10 +281,7 @@ bloom_contains_batch(const uint8_t *image, const uint64_t *hashes,
 	}
 }
 
-/*
- * Add hashes to a layer, the last, until it is full.  *bits_set is updated.
- * "earlier": the image has other layers, which may contain a hash.
- */
+/* Add to the last layer until it is full; "earlier": others may contain a hash. */
 static size_t
 add_to_layer(const ProbeLayer *layer, uint64_t *bits_set, uint64_t bits_full,
 			 const uint8_t *image, bool earlier, const uint64_t *hashes,
@@ -389,12 +381,10 @@ sample_cardinality(FilterLayer *sample, const uint8_t *bits, uint64_t bytes)
 }
 
 /*
- * Of each layer, the share of its elements that no layer of the same shape
- * before it has, by inclusion and exclusion: what the union of their bits
- * gains.  Reads OVERLAP_BYTES of each; the blocks there have a random sample of
- * the elements.  Once that union has hardly a bit clear, it cannot tell; then
- * the share is that outside of the layer with most elements in common, which is
- * an upper bound.
+ * The share of each layer's elements that no layer of the same shape before it has: what
+ * the union of their bits gains, in the first OVERLAP_BYTES, whose blocks are a random
+ * sample.  Once that union has hardly a clear bit, the share outside of the most similar
+ * layer, an upper bound.
  */
 static void
 find_added(const uint8_t *image, const FilterLayer *layers, int count,
@@ -459,10 +449,7 @@ find_added(const uint8_t *image, const FilterLayer *layers, int count,
 	}
 }
 
-/*
- * Layers of one shape come from a union, and may have elements in common.  What
- * layers of different shapes have in common, the bits cannot tell.
- */
+/* What layers of one shape, from a union, have in common; of others, no bit tells. */
 static double
 bloom_cardinality(const uint8_t *image)
 {

@@ -40,17 +40,13 @@
 
 #include "block512.h"
 
-/*
- * Below this error rate two blocks need far fewer bits than one: 7 % at 5e-4.  A
- * probe of an absent element seldom reads the second.
- */
+/* Below it two blocks take 7 % fewer bits than one; few probes read the second. */
 #define TWO_BLOCKS_BELOW	6e-4
 
 /*
- * With this many bits of an element in a block, the error rate exceeds the one
- * computed here by up to 0.7 % (measured; the factor leaves a little to chance):
- * neighbouring lanes are filled by the same elements, and probed together.  A
- * fixed filter must not exceed its limit for that.
+ * With so many bits of an element in a block, the error rate exceeds the computed one by
+ * up to 0.7 % (measured): neighbouring lanes are filled by the same elements, and probed
+ * together.
  */
 #define RUN_HASHES_MIN		2
 #define RUN_HASHES_MAX		4
@@ -66,9 +62,8 @@
 #define LOAD_STEPS			1024.0
 
 /*
- * Steps of the secant method, on logarithms: enough to come within a few
- * multiples of the wanted step.  And the lower limit for the power of the load
- * by which the error rate rises, as the method estimates it.
+ * Steps of the secant method on logarithms, enough for a few multiples of the wanted
+ * step, and the least power of the load by which it takes the error rate to rise
  */
 #define SECANT_STEPS		5
 #define SECANT_LEAST_POWER	0.25
@@ -77,9 +72,8 @@
 #define MAX_PICKS			((BLOCK_MAX_HASHES + BLOCK_LANES - 1) / BLOCK_LANES)
 
 /*
- * Probability that m random picks hit exactly d different bits of a lane:
- * Stirling numbers of the second kind, times the falling factorial of 64, over
- * 64^m.  Index [m][d].
+ * Probability that m random picks hit d different bits of a lane, [m][d]: Stirling
+ * numbers of the second kind, times the falling factorial of 64, over 64^m
  */
 static const double picks_distinct[MAX_PICKS + 1][MAX_PICKS + 1] = {
 	{1},
@@ -88,10 +82,7 @@ static const double picks_distinct[MAX_PICKS + 1][MAX_PICKS + 1] = {
 	{0, 1.0 / (64 * 64), 3 * 63.0 / (64 * 64), 63.0 * 62 / (64 * 64)}
 };
 
-/*
- * Probability that "picks" random bits of a lane are all set.  spared[d] is the
- * probability that d given bits are all clear.
- */
+/* The chance that "picks" bits of a lane are all set; spared[d]: d given ones clear */
 static double
 picks_all_set(int picks, const double spared[MAX_PICKS + 1])
 {
@@ -108,9 +99,8 @@ picks_all_set(int picks, const double spared[MAX_PICKS + 1])
 }
 
 /*
- * Error rate of a probe of one block: the mean of the rates for j elements,
- * weighted with the probability of j.  That is binomial with "trials" and "p",
- * or Poisson with mean "p" if trials is infinite.
+ * Error rate of a probe of one block: the mean over its number of elements, binomial
+ * with "trials" and "p", or Poisson with mean "p" if trials is infinite
  */
 static double
 mean_error_rate(unsigned k, double trials, double p)
@@ -195,9 +185,8 @@ blocked_error_rate(FilterLayout layout, unsigned k, double blocks, double n)
 }
 
 /*
- * The largest multiple of "step" elements (in all blocks, or in each if blocks
- * is 0) for which k bits per element meet the error rate.  The search begins
- * at "guess".
+ * The most elements, a multiple of "step" (in all blocks, or in each if blocks is 0),
+ * for which k bits meet the error rate; the search begins at "guess"
  */
 static double
 most_elements(FilterLayout layout, unsigned k, double blocks, double step,
@@ -233,10 +222,7 @@ most_elements(FilterLayout layout, unsigned k, double blocks, double step,
 	return steps * step;
 }
 
-/*
- * The same for the best k.  The search begins at *hashes, and leaves the best k
- * there.  The number of elements rises up to the best k, and falls after it.
- */
+/* The same for the best k, in *hashes: the number rises up to it, and then falls. */
 static double
 most_elements_best(FilterLayout layout, unsigned *hashes, double blocks,
 				   double step, double guess, double error_rate)
@@ -281,9 +267,8 @@ typedef struct Sizes
 } Sizes;
 
 /*
- * The cache, with room for the layers of several growing filters.  The entry
- * of an error rate is at a place that is computed from it, or at one of the
- * next.
+ * Room for the layers of several growing filters; an entry is at a place computed from
+ * its error rate, or one of the next.
  */
 #define SIZES_CACHED	64
 #define SIZES_TRIED		4
@@ -339,9 +324,8 @@ few_capacity(Sizes *sizes, int blocks)
 }
 
 /*
- * Set the layer's size to the least number of blocks for n elements, and its
- * hashes to the bits per element.  Returns the maximum number of elements
- * within the error rate.
+ * Set size and hashes for n elements in the fewest blocks; returns the most within the
+ * rate.
  */
 static double
 fit_blocks(double n, double error_rate, FilterLayer *layer)
@@ -374,8 +358,7 @@ fit_blocks(double n, double error_rate, FilterLayer *layer)
 }
 
 /*
- * The maximum number of elements that a layer planned by fit_blocks() has at
- * FIXED_TOLERANCE times its error rate
+ * The most elements of a layer of fit_blocks() at FIXED_TOLERANCE times its error rate
  */
 static double
 tolerated_elements(const FilterLayer *layer)
@@ -487,9 +470,8 @@ layers_cardinality(const FilterLayer *layers, const double *added, int count)
 	double		not_before = 1;
 
 	/*
-	 * False positives of an earlier layer were not added to a later one, so
-	 * each element of that stands for a few more.  Layers of one shape are
-	 * from different filters: only one of them was before those that follow.
+	 * Later layers lack false positives of earlier ones, and stand for more.
+	 * Of layers of one shape, from different filters, only one was before.
 	 */
 	for (int i = 0; i < count; i++)
 	{

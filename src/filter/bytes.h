@@ -126,9 +126,8 @@ put_double(uint8_t *to, double value)
 }
 
 /*
- * The upper half of a 128-bit product: maps a uniform 64-bit hash to a place
- * in [0, range) without a division, and never out of order (a larger hash has
- * no smaller place), so that sorted hashes walk through a filter once.
+ * A uniform hash's place in [0, range): no division, and in the order of the hashes, so
+ * that sorted ones walk through a filter once
  */
 static inline uint64_t
 mulhi64(uint64_t hash, uint64_t range)
@@ -137,10 +136,8 @@ mulhi64(uint64_t hash, uint64_t range)
 }
 
 /*
- * How many bits of a word are set: in pairs, in fours, in bytes, and their sum
- * (Warren, "Hacker's Delight", 5-1).  Compilers recognize this and use the
- * processor's instruction if they are allowed to; otherwise their own function
- * for it is three times slower than this.
+ * Warren, "Hacker's Delight", 5-1.  Compilers use the processor's instruction for it if
+ * they may; else their own function is three times slower.
  */
 static inline unsigned
 popcount64(uint64_t word)
@@ -191,10 +188,7 @@ common_divisor(uint64_t a, uint64_t b)
 	return a;
 }
 
-/*
- * A stride that, repeated modulo count, visits each of 0 .. count-1 once, and
- * spreads any run of visits evenly over them
- */
+/* A stride that visits each of 0 .. count-1 once, modulo count, and always evenly */
 static inline uint64_t
 even_stride(uint64_t count)
 {

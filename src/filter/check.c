@@ -21,9 +21,8 @@ valid_error_rate(double rate)
 }
 
 /*
- * A class is up to eight bytes, padded with zeros: printable characters, and
- * any bytes between double quotes, which enclose names of types.  Or it is '#'
- * and any seven bytes.  Of a foreign filter, see foreign/foreign.h.
+ * Up to eight bytes, padded with zeros: printable characters, and any between double
+ * quotes, which enclose names of types; or '#' and any seven bytes
  */
 static bool
 valid_class(const uint8_t class[8])
@@ -49,10 +48,7 @@ check_element_class(const uint8_t class[8])
 	return valid_class(class) && class[0] != 0 && class[0] != FOREIGN_CLASS;
 }
 
-/*
- * Check layer i of an image whose header and length are valid.  *offset is
- * where its bits must begin; it is advanced past them.
- */
+/* Check layer i, whose bits must begin at *offset, which is advanced past them. */
 static const char *
 check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 {
@@ -94,9 +90,8 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 }
 
 /*
- * Check that the layout in the header is the first of the layers' that is not
- * small.  If all are, it is block512, and there are several: one alone would be
- * in a compact image.
+ * The header has the layout of the first layer that is not small.  If all are, it is
+ * block512, and there are several: one alone would be in a compact image.
  */
 static const char *
 check_layout(const uint8_t *image)

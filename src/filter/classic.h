@@ -18,9 +18,7 @@
 #include "block512.h"
 
 /*
- * Maximum number of bits that an element sets.  With the best m, that is the
- * negative binary logarithm of the error rate, and 64-bit hashes do not allow a
- * rate below 2^-64.
+ * 64-bit hashes allow no error rate below 2^-64, which takes so many bits of an element.
  */
 #define CLASSIC_MAX_HASHES	64
 

@@ -204,10 +204,7 @@ layer_contains(const CountingLayer *layer, uint64_t hash)
 	return true;
 }
 
-/*
- * The first of the image's layers that contains the element, if that is before
- * the layer "end"; else "end"
- */
+/* The first of the image's layers before "end" that contains the element, or "end" */
 static inline int
 find_layer(const uint8_t *image, uint64_t hash, int end)
 {
@@ -224,9 +221,8 @@ find_layer(const uint8_t *image, uint64_t hash, int end)
 }
 
 /*
- * Change the element's counters by a function of each lane's and of ones where
- * the element has counters.  Returns how many of them were zero before, or are
- * zero now; *counted tells whether any was not full.
+ * Change each lane's counters by a function of them and of ones where the element has
+ * some.  Returns how many became zero, or were; *counted: was any not full?
  */
 static ALWAYS_INLINE unsigned
 change_element(const CountingLayer *layer, uint64_t hash, bool *counted,
@@ -388,10 +384,7 @@ counting_remove(uint8_t *image, uint64_t hash)
  * Two filters
  * ------------------------------------------------------------------------ */
 
-/*
- * Replace the counters of a layer by a function of them and another's.  In place,
- * without interrupt checks: the number of set bits is wrong meanwhile.
- */
+/* Without interrupt checks in place: the number of set bits is wrong meanwhile. */
 static inline void
 change_layer(const CountingLayer *layer, const CountingLayer *other, bool in_place,
 			 Counters (*change) (const Counters *a, const Counters *b))
@@ -424,10 +417,7 @@ has_no_bits(const uint8_t *image)
 	return true;
 }
 
-/*
- * The sum of both in one layer, as full as the last addition may have left it,
- * but no fuller
- */
+/* The sum of both in one layer, no fuller than the last addition may have left it */
 static FilterStatus
 counting_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 					FilterPlan *plan)
@@ -480,10 +470,7 @@ counting_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 	return true;
 }
 
-/*
- * The lesser of each two counters: an element that was added to both is in as
- * often as to the one that has it less often.
- */
+/* The lesser counters: how often an element is in the one that has it less often */
 static void
 counting_intersect_in_place(uint8_t *a, const uint8_t *b)
 {

@@ -249,9 +249,8 @@ cuckoo_layer_bits_set(const FilterLayer *layer)
 }
 
 /*
- * The share of absent elements that match an entry: an element matches entries
- * of one fingerprint in two windows.  Each entry counts, even if others are of
- * its class, so the result is too high if elements repeat.
+ * An absent element matches entries of one fingerprint in two windows.  Each entry
+ * counts, so if elements repeat the rate is too high.
  */
 static double
 cuckoo_error_rate(const uint8_t *image)
@@ -290,9 +289,8 @@ saturated_in(const uint8_t *image, int layers, const CuckooKey *key)
 }
 
 /*
- * Add an element: to the last layer or, if that has no place for it, to an
- * earlier one, from which elements may have been removed.  Returns false if no
- * layer has a place.
+ * Add to the last layer or, without a place there, to an earlier one, from which
+ * elements may have been removed.  Returns false if no layer has a place.
  */
 static bool
 add(uint8_t *image, const CuckooKey *key)
@@ -352,10 +350,7 @@ cuckoo_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
 	return count;
 }
 
-/*
- * Remove the entry in the finest layer that has one, as explained above; if a
- * layer has several, the first, because all are of one class.
- */
+/* The first entry of the class in the finest layer that has one, as explained above */
 static FilterRemoval
 cuckoo_remove(uint8_t *image, uint64_t hash)
 {
@@ -400,10 +395,7 @@ is_power(uint64_t number, uint64_t base)
 	return number == 1;
 }
 
-/*
- * Check the fields of layer i; the layers before it are valid.  From layer to
- * layer, windows and fingerprints may get finer, but not coarser.
- */
+/* After valid layers, windows and fingerprints may get finer, but not coarser. */
 static const char *
 cuckoo_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 {
@@ -439,9 +431,8 @@ cuckoo_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 }
 
 /*
- * Check that every entry is in an existing window, and has a fingerprint that
- * the first layer could have.  So all functions above stay within the slots,
- * whatever the other bytes are.
+ * Every entry is in an existing window, with a fingerprint that the first layer could
+ * have: so all functions stay within the slots, whatever the other bytes are.
  */
 static const char *
 cuckoo_check_slots(const uint8_t *image, int i, const FilterLayer *fields)

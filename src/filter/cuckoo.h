@@ -20,8 +20,7 @@
 #define CUCKOO_CLASS_MAX		4
 
 /*
- * A slot may begin at any bit of a byte, so up to this many bits of the word
- * that we read there belong to other slots
+ * Bits of other slots in the word that we read where a slot begins, at any bit of a byte
  */
 #define CUCKOO_LOST_BITS		7
 
@@ -86,10 +85,8 @@ cuckoo_key(uint64_t hash, unsigned first_bits)
 }
 
 /*
- * A number that looks random, for a first layer's fingerprint.  Its upper bits
- * are the fingerprint, so that the numbers are evenly spread.  If all bits
- * were random, more of a few fingerprints would share their windows than
- * necessary, and small filters would fail: with fingerprints of 6 bits and one
+ * A number that looks random, but whose upper bits are the fingerprint, so that they are
+ * evenly spread.  Otherwise more fingerprints would share windows: of 6 bits, with one
  * failure in a million, 80 windows would hold 33 elements instead of 48.
  */
 static inline uint64_t
@@ -100,11 +97,10 @@ cuckoo_spread(uint64_t first, unsigned first_bits)
 }
 
 /*
- * The other window of an entry, computed from either.  It lies in the other
- * half, and the places of both within their halves add up to H modulo the
- * half.  H depends on the fingerprint in the first layer, and is proportional
- * to the size of the layer.  So the window in a coarser layer that corresponds
- * to the other window is the other window of the corresponding one.
+ * The other window of an entry, from either: in the other half, and their places there
+ * add up to H modulo the half.  H follows from the first layer's fingerprint, in
+ * proportion to the layer's size, so that other windows in coarser layers correspond to
+ * those in finer ones.
  */
 static inline uint64_t
 cuckoo_other_window(const CuckooLayer *layer, uint64_t window, uint64_t first)
@@ -132,10 +128,7 @@ cuckoo_place(const CuckooLayer *layer, const CuckooKey *key)
 	return place;
 }
 
-/*
- * Where a slot's bits begin.  cuckoo_layer_bytes() provides for reading a whole
- * word there, which includes all bits of a window if they fit into a word.
- */
+/* cuckoo_layer_bytes() leaves room for a whole word there: a window, if it fits. */
 static inline const uint8_t *
 cuckoo_slot_at(const uint8_t *slots, unsigned width, uint64_t slot,
 			   unsigned *shift)
@@ -201,10 +194,7 @@ cuckoo_slot_place(const CuckooLayer *layer, uint64_t slot, uint64_t value)
 	return place;
 }
 
-/*
- * Is an entry of this class in the layer?  Looks at both windows, because a
- * branch on the first could not be predicted.
- */
+/* Looks at both windows: a branch on the first could not be predicted. */
 static inline bool
 cuckoo_layer_contains(const CuckooLayer *layer, const CuckooPlace *place)
 {
@@ -251,18 +241,14 @@ cuckoo_set_entries(uint8_t *image, int i, uint64_t entries)
 extern bool cuckoo_is_saturated(const CuckooLayer *layer,
 								const CuckooPlace *place);
 
-/*
- * Store the slots that hold entries of a class in "slots", and return their
- * number.
- */
+/* Store the slots that hold entries of a class in "slots", and return their number. */
 extern unsigned cuckoo_class_entries(const CuckooLayer *layer,
 									 const CuckooPlace *place,
 									 uint64_t slots[CUCKOO_CLASS_MAX]);
 
 /*
- * Put an entry of this class into layer i of an image, unless the class is
- * saturated there.  Returns false, without a change, if the layer is at capacity
- * or has no place for it.
+ * Put an entry into layer i of an image, unless its class is saturated there.  Returns
+ * false, without a change, if the layer is at capacity or has no place.
  */
 extern bool cuckoo_insert(uint8_t *image, int i, const CuckooLayer *layer,
 						  const CuckooPlace *place);

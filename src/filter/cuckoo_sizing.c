@@ -18,35 +18,26 @@
 #include "sizing.h"
 
 /*
- * Share of the requested error rate that a growing filter's first layer may
- * use.  At 1 % and 0.1 % this costs nothing, because its fingerprints leave
- * more than a twentieth anyway; at 3 % it costs a bit.
+ * A growing filter's first layer may use this share of the error rate: at 1 % and 0.1 %
+ * fingerprints leave more than a twentieth anyway, at 3 % it costs a bit.
  */
 #define CUCKOO_FIRST_SHARE		0.95
 
-/*
- * The i-th layer after the first may use this / i^2 of what the first leaves: 6 / pi^2,
- * because the sum over i >= 1 of 1 / i^2 is the inverse
- */
+/* Of the i-th layer after the first, this / i^2: the sum of 1 / i^2 is pi^2 / 6. */
 #define CUCKOO_NEXT_SHARE	0.6079271018540267
 
 /*
- * Measured capacity by number of windows: the fill at which about one fixed
- * filter in a million fails to build.  With these figures and those between
- * them, 4 to 4,400 windows, 67 of 159 million builds failed with fingerprints
- * of 6 bits, and 43 with 11; of those with at least 100 windows, 10 and 1 of
- * 4.4 million.  Small filters fail when too many elements share a few windows.
- * From a thousand windows on, the load is the limit: 0.925 is reached with
- * ease, and up to 0.94 with searches that are many times longer.
+ * Measured capacity by number of windows: about one fixed filter in a million fails to
+ * build.  (With these and those between them, 4 to 4,400 windows, 67 of 159 million
+ * builds failed with fingerprints of 6 bits, and 43 with 11.)  Small filters fail when
+ * too many elements share a few windows.  From a thousand windows on, the load is the
+ * limit: 0.925 is reached with ease, and up to 0.94 with searches that are many times
+ * longer.
  *
- * In large filters with short fingerprints, failures are more frequent again.
- * Two classes of one fingerprint whose windows are adjacent share 6 slots.
- * With n elements in N windows, such a pair has seven elements with a
- * probability of l^7 / 5040, l = 4 n / (N F): with fingerprints of 6 bits,
- * once in 65,000 builds at a million elements, and once in 6,500 at ten
- * million.  Each additional bit makes it rarer by a factor of 64.  With 5 bits
- * it would happen once in a thousand builds at a million elements, so we don't
- * use such fingerprints.
+ * Large filters fail when two classes of one fingerprint, whose adjacent windows share 6
+ * slots, have seven elements: with a probability of l^7 / 5040 for l = 4 n / (N F).
+ * With 6 bits that is once in 65,000 builds at a million elements, and once in 6,500 at
+ * ten million; each bit less makes it 64 times as frequent, so we use no fewer.
  */
 static const struct
 {
@@ -115,9 +106,8 @@ least_windows(uint64_t capacity)
 }
 
 /*
- * The error rate of a full layer.  Computes (1 - p)^n by the first terms of the
- * binomial series.  The sum up to the third term is too large, by less than the
- * fourth, which is negligible because n p is at most a thirtieth.
+ * 1 - (1 - p)^n of a full layer, by three terms of the binomial series: the fourth is
+ * negligible because n p is at most a thirtieth.
  */
 static double
 full_error_rate(const FilterLayer *layer, unsigned first_bits)
@@ -155,10 +145,7 @@ windows_within(const FilterLayer *layer)
 	return windows - windows % 2;
 }
 
-/*
- * The layer holds at least "capacity" elements, and more if its last bytes have
- * room for them.
- */
+/* Holds more than "capacity" elements if its last bytes have room for them */
 bool
 cuckoo_plan_first(uint64_t capacity, double error_rate, bool grows,
 				  FilterLayer *layer)
@@ -185,9 +172,8 @@ cuckoo_plan_first(uint64_t capacity, double error_rate, bool grows,
 }
 
 /*
- * If the layers differ in their number of windows, that number decides which
- * layer this is, not the number of layers.  So layers of compatible filters
- * that have the same number of windows also have the same shape.
+ * The number of windows decides which layer this is, unless it is always the same.  So
+ * layers of compatible filters that have as many windows are of one shape.
  */
 bool
 cuckoo_plan_next(const FilterLayer *first, const FilterLayer *last,

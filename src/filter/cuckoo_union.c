@@ -9,10 +9,7 @@
 
 #include "interrupt.h"
 
-/*
- * Slots between two interrupt checks: milliseconds, even if each takes a
- * search of the maximum length
- */
+/* Takes milliseconds, even if each slot takes a search of the maximum length */
 #define INTERRUPT_SLOTS			256
 
 /* The class in a layer that corresponds to a class in a finer one, or an equal */
@@ -39,9 +36,8 @@ is_coarser(const CuckooLayer *layer, const CuckooLayer *finer)
 }
 
 /*
- * Saturate a class in layer i, because it is saturated elsewhere: add the
- * entries that are missing here.  If they don't all find a place, add none,
- * and return false.
+ * Add the missing entries of a class that is saturated elsewhere to layer i; if they
+ * don't all find a place, none, and return false.
  */
 static bool
 saturate(uint8_t *image, int i, const CuckooPlace *place)
@@ -60,10 +56,8 @@ saturate(uint8_t *image, int i, const CuckooPlace *place)
 }
 
 /*
- * Find a place for an entry of a class in the layer "from" (of any image), or
- * for the whole class if it is saturated there, in one of the first "layers"
- * layers of an image that are not finer.  Tries the finest first, or the
- * coarsest.
+ * Find a place for an entry of the layer "from" (of any image), or for its whole class
+ * if that is saturated there, in one of the first "layers" layers that are not finer
  */
 static bool
 place_entry(uint8_t *image, int layers, const CuckooLayer *from,
@@ -111,9 +105,8 @@ room_before(const uint8_t *image, int i)
 }
 
 /*
- * A walk through all slots of a layer that proceeds evenly in all of its
- * regions.  Otherwise, if the layer to which we move the entries gets full
- * half-way, its first windows would be crowded and its last ones empty.
+ * A walk through all slots of a layer, evenly in all regions: else a layer that gets
+ * full half-way would be crowded in its first windows, and empty in its last.
  */
 typedef struct SlotWalk
 {
@@ -178,10 +171,7 @@ empty_layer(uint8_t *image, int i)
 	}
 }
 
-/*
- * Leaves a layer alone if there is no room for all of its entries: moving a
- * few of them would save no byte, and cost precision.
- */
+/* Only if all entries of a layer have room elsewhere: to move a few saves no byte. */
 uint64_t
 cuckoo_compact(uint8_t *image)
 {
@@ -212,9 +202,8 @@ cuckoo_compact(uint8_t *image)
 }
 
 /*
- * If one of two layers has more windows, the other must not have longer
- * fingerprints.  In filters that we made, this can happen only if the rules of
- * growth have changed in between.
+ * The layer with more windows must not have shorter fingerprints; of filters that we
+ * made, only if the rules of growth have changed.
  */
 bool
 cuckoo_compatible(const uint8_t *a, const uint8_t *b)
@@ -252,10 +241,7 @@ plan_beside(FilterPlan *plan, const FilterLayer *layer, int j)
 	return true;
 }
 
-/*
- * Plan to put the entries of a layer into planned layers that have room, the
- * finest first.  Returns false, without a change, if there is no room for all.
- */
+/* Plan to put a layer's entries where others have room; false if they do not fit. */
 static bool
 plan_within(FilterPlan *plan, const FilterLayer *layer)
 {
@@ -279,10 +265,7 @@ plan_within(FilterPlan *plan, const FilterLayer *layer)
 	return true;
 }
 
-/*
- * Plan all layers of a, and those layers of b for which the others have no
- * room. bits_set in the plan is the expected number of entries.
- */
+/* All layers of a, and those of b without room elsewhere; bits_set is an estimate. */
 FilterStatus
 cuckoo_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 				  FilterPlan *plan)

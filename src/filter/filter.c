@@ -8,10 +8,7 @@
 #include "ops.h"
 #include "set.h"
 
-/*
- * A filter with one layer of block512, the most frequent, needs no table; nor
- * does one whose layer begins with such bits.
- */
+/* A filter whose only layer begins with block512's bits, as most, needs no table. */
 bool
 filter_contains(const uint8_t *image, uint64_t hash)
 {

@@ -19,26 +19,19 @@
 #include "sizing.h"
 
 /*
- * Plan a filter without elements for params->capacity (at least 1) at
- * params->error_rate (ERROR_RATE_MIN to ERROR_RATE_MAX).  If params->exact, set
- * bits_full of the layer to 0 while its elements are added.
+ * Plan a filter without elements for params->capacity (at least 1) at params->error_rate
+ * (in its limits).  If params->exact, set bits_full to 0 while its elements are added.
  */
 extern FilterStatus filter_plan(const FilterParams *params, FilterPlan *plan);
 
-/*
- * Plan a classic filter of m bits, k for each element.  The capacity, error
- * rate and growth in its params are 0.
- */
+/* Plan a classic filter, m bits, k of an element, with nothing else in its params. */
 extern FilterStatus filter_plan_classic(uint64_t m, unsigned k,
 										FilterPlan *plan);
 
 /* Plan a filter with layers as it was created: the first, without elements. */
 extern FilterStatus filter_plan_again(const uint8_t *image, FilterPlan *plan);
 
-/*
- * Place the layers of a plan, of which the caller has set all else: one after the
- * other.  FILTER_TOO_LARGE or FILTER_OK.
- */
+/* Place the layers of a plan, of which all else is set, one after the other. */
 extern FilterStatus filter_plan_layers(FilterPlan *plan);
 
 /* Make a filter without elements, as planned. */
@@ -60,9 +53,8 @@ extern void filter_copy(uint8_t *image, const uint8_t *from,
 extern bool filter_may_fill(const uint8_t *image, uint64_t count);
 
 /*
- * Could adding "count" elements fail after some of them, because the layers are
- * full?  A cuckoo filter may run out of slots for an element long before its
- * capacity.
+ * Could adding "count" elements fail after some of them?  A cuckoo filter may run out of
+ * slots for an element long before its capacity.
  */
 extern bool filter_may_need_room(const uint8_t *image, uint64_t count);
 
@@ -73,10 +65,7 @@ extern bool filter_contains(const uint8_t *image, uint64_t hash);
 extern void filter_contains_batch(const uint8_t *image, const uint64_t *hashes,
 								  size_t count, bool *found);
 
-/*
- * The same for a filter with layers of which only the header and descriptors
- * are in memory
- */
+/* The same for a filter with layers, with the header and descriptors alone */
 extern bool filter_contains_sliced(const uint8_t *header, uint64_t hash,
 								   FilterFetch fetch, void *from);
 
@@ -92,56 +81,46 @@ filter_header_bytes(const uint8_t *image)
 }
 
 /*
- * Add hashes, in their order, to a filter with layers.  Returns the number of
- * hashes processed: less than count if the next hash needs a place and there
- * is none.  In a Bloom filter, that means that the last layer is full, and no
- * layer contains the hash; in a cuckoo filter, that no layer has a place for
- * it, and its class is not saturated.
+ * Add hashes, in their order, to a filter with layers.  Returns the number processed,
+ * less than count if there is no place for the next: in a Bloom filter, the last layer
+ * is full, and none contains it; in a cuckoo filter, no layer has a place, and its class
+ * is not saturated.
  */
 extern size_t filter_add_batch(uint8_t *image, const uint64_t *hashes,
 							   size_t count);
 
 /*
- * The next functions are for cuckoo filters, of any layout, and, but for
- * filter_add_unique_batch() and filter_compact(), for counting Bloom filters,
- * where what is said of a class is true of each of an element's counters, which
- * count to COUNTING_MOST (counting.c).
+ * For cuckoo filters, of any layout, and, but for filter_add_unique_batch() and
+ * filter_compact(), counting filters: what is said of a class is true of an element's
+ * counters, which count to COUNTING_MOST (counting.c).
  *
- * A cuckoo filter is a multiset: an element that was added twice is in it
- * until it has been removed twice.  Elements of one class (cuckoo.c) cannot be
- * told apart.  A layer has room for four entries of a class (three if its
- * windows overlap); if all are taken, the class is saturated.  Then it is not
- * known how often its elements were added, so they stay: adding or removing
- * one changes nothing.  A filter of many elements that are added several times
- * is full long before its capacity (cuckoo.c has figures).
+ * An element that was added twice is in until it has been removed twice.  Elements of
+ * one class cannot be told apart; if all slots of a class are taken, it is saturated,
+ * and its elements stay: adding or removing one changes nothing (cuckoo.c).
  */
 
 /*
- * Add hashes as filter_add_batch() does, but skip those that the filter seems
- * to contain.  If an element is skipped because of another's entry, removing
+ * Skips hashes that the filter seems to contain.  If that was another's entry, removing
  * that one loses both.
  */
 extern size_t filter_add_unique_batch(uint8_t *image, const uint64_t *hashes,
 									  size_t count);
 
 /*
- * The number of entries that the element may have: at least the number of its
- * additions that were not removed, unless its class is saturated.  At most 1
- * in an explicit filter, which is a set.
+ * The entries that the element may have: at least its additions that were not removed,
+ * unless saturated.  At most 1 in an explicit filter, which is a set.
  */
 extern unsigned filter_count(const uint8_t *image, uint64_t hash);
 
 /*
- * Remove an element once, which must have been added.  Removing one that was
- * not, but seems to be in, removes another element.  Also works on a sorted
- * explicit filter, which gets shorter.
+ * Remove an element once, which must have been added: otherwise, if it seems to be in,
+ * another is removed.  A sorted explicit filter gets shorter.
  */
 extern FilterRemoval filter_remove(uint8_t *image, uint64_t hash);
 
 /*
- * Move entries from the finest layers to coarser ones that have room, and drop
- * layers that get empty except the first, all in place.  Returns the image's
- * new length.
+ * Move entries from the finest layers to coarser ones with room, and drop layers that
+ * get empty except the first.  Returns the image's new length.
  */
 extern uint64_t filter_compact(uint8_t *image);
 
@@ -162,29 +141,24 @@ typedef enum FilterDifference
 } FilterDifference;
 
 /*
- * The first difference that makes two filters incompatible: they cannot be
- * united or intersected.  If one of them is explicit, only seed and class
- * count.  An unknown class is compatible with any.  Reads no more than their
- * headers and descriptors.
+ * The first difference for which two filters cannot be united or intersected, by headers
+ * and descriptors alone.  Of an explicit one only seed and class count, and no class
+ * fits any.
  */
 extern FilterDifference filter_difference(const uint8_t *a, const uint8_t *b);
 
 /*
- * Union of two compatible filters into a third image.  The union of cuckoo
- * filters is the sum of both multisets, and filter_unite() may find no place
- * for an entry: it then returns false, and the image is unusable.  It always
- * succeeds with a plan that puts all layers of b beside those of a ("apart"); that
- * takes more room, and may be impossible.
+ * Union of two compatible filters into a third image.  That of cuckoo filters is a sum,
+ * and filter_unite() returns false, with an unusable image, if an entry finds no place:
+ * never with a plan "apart", which has all layers of both, takes more room, and may be
+ * impossible.
  */
 extern FilterStatus filter_plan_union(const uint8_t *a, const uint8_t *b,
 									  bool apart, FilterPlan *plan);
 extern bool filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 						 const FilterPlan *plan);
 
-/*
- * Does the plan keep the layers of a, so that the union can be made in place?
- * Always false for cuckoo filters, because their union might fail half-way.
- */
+/* Does the plan keep the layers of a?  False where a union might fail half-way. */
 extern bool filter_unites_in_place(const uint8_t *a, const FilterPlan *plan);
 extern void filter_unite_in_place(uint8_t *a, const uint8_t *b,
 								  const FilterPlan *plan);
@@ -192,39 +166,29 @@ extern void filter_unite_in_place(uint8_t *a, const uint8_t *b,
 /* Intersect a with b; they are compatible, and have one layer each. */
 extern void filter_intersect_in_place(uint8_t *a, const uint8_t *b);
 
-/*
- * Remove the hashes from a sorted explicit filter, or an empty one, that
- * another filter of any layout does not contain.
- */
+/* Remove what another filter lacks from a sorted explicit filter, or an empty one. */
 extern void filter_intersect_set(uint8_t *set, const uint8_t *other);
 
 /*
- * Estimates from the set bits: the number of distinct elements (of a cuckoo
- * filter, its entries), and the error rate.  After an intersection, the number
- * is an upper bound.  With the header and descriptors alone, elements count twice
- * that layers of a union have in common; a compact image is needed in full.
+ * Estimates from the set bits: distinct elements (of a cuckoo filter, entries; after an
+ * intersection, an upper bound), and the error rate.  With the header and descriptors
+ * alone, elements count twice that layers of a union have in common; a compact image is
+ * needed in full.
  */
 extern double filter_cardinality(const uint8_t *image);
 extern double filter_header_cardinality(const uint8_t *header);
 extern double filter_estimated_error_rate(const uint8_t *image);
 
-/*
- * The number of bits of all layers or hashes, and of those that are set
- * (hashes: 0; cuckoo filters: the bits of slots in use)
- */
+/* The bits of all layers or hashes; those set (hashes: 0; cuckoo: of slots in use) */
 extern void filter_bits(const uint8_t *image, uint64_t *bits,
 						uint64_t *bits_set);
 
-/*
- * The number of bits of a layer, and of bytes that it takes.  They depend on
- * its layout, hashes and size only.
- */
+/* The bits of a layer, and the bytes that it takes: by layout, hashes and size alone */
 extern uint64_t layer_bits(const FilterLayer *layer);
 extern uint64_t layer_bytes(const FilterLayer *layer);
 
 /*
- * Does the filter count how often an element was added?  True also for an empty or
- * explicit cuckoo filter, though that has each element once.
+ * Does it count how often an element was added?  True of any cuckoo filter, also a set.
  */
 extern bool filter_is_multiset(const uint8_t *image);
 
@@ -235,16 +199,13 @@ extern const char *kind_name(FilterKind kind);
 extern const char *filter_layout_name(FilterLayout layout);
 
 /*
- * Check that this is a valid image of exactly "bytes" bytes, and of this kind.
- * Returns NULL, or the fault, as text that can follow "invalid filter: ".
+ * Check that this is a valid image of this length and kind.  Returns NULL or the fault,
+ * as text that can follow "invalid filter: ".
  */
 extern const char *image_check(const uint8_t *image, uint64_t bytes,
 							   FilterKind kind);
 
-/*
- * The first part of that: do the bytes begin like an image of this kind, in a
- * version of the format that we know?
- */
+/* The first part of that: does it begin like one of this kind, in a known version? */
 extern const char *image_check_kind(const uint8_t *image, uint64_t bytes,
 									FilterKind kind);
 
@@ -252,16 +213,12 @@ extern const char *image_check_kind(const uint8_t *image, uint64_t bytes,
 extern bool check_element_class(const uint8_t class[8]);
 
 /*
- * The most shards: enough for 10^10 elements at one percent, or 10^9 at the lowest
- * error rate.  Whoever asks for them gets all their filters at once, of up to
- * SHARD_BYTES (shards.c): 18 GB.
+ * Enough for 10^10 elements at one percent, or 10^9 at the lowest error rate.  Who asks
+ * for them gets all filters at once, of up to SHARD_BYTES (shards.c): 18 GB.
  */
 #define MAX_SHARDS		(1 << 24)
 
-/*
- * The number of filters for "params", which are those of the whole set, and the
- * parameters of each of them.  Returns 0 if there would be more than MAX_SHARDS.
- */
+/* How many filters for the set of "params", and each one's; 0: over MAX_SHARDS */
 extern uint64_t filter_plan_shards(const FilterParams *params,
 								   FilterParams *each);
 

@@ -118,10 +118,7 @@ put_common(uint8_t *image, FilterLayout layout, const FilterParams *params)
 	put_double(image + IMAGE_OFF_ERROR_RATE, params->error_rate);
 }
 
-/*
- * Write the whole header of an image without layers or hashes, of
- * IMAGE_HEADER_BYTES.  Callers that add hashes set their number and the length.
- */
+/* Without layers or hashes; who adds hashes sets their number and the length. */
 void
 image_put_header(uint8_t *image, FilterLayout layout,
 				 const FilterParams *params)

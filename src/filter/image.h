@@ -21,10 +21,7 @@
 
 #include "bytes.h"
 
-/*
- * The first four bytes: three letters for the kind, and the version of the
- * format
- */
+/* The first four bytes: three letters for the kind, and the version of the format */
 #define IMAGE_MAGIC_BLOOM		"blm\001"
 #define IMAGE_MAGIC_CUCKOO		"cko\001"
 #define IMAGE_MAGIC_BYTES		4
@@ -41,9 +38,8 @@
 #define IMAGE_MAX_LAYERS		32
 
 /*
- * Maximum number of bits of all layers, or of all hashes: 512 MiB.  A filter
- * of this size can still be dumped as text: its base64 takes 683 MiB, and a
- * field of COPY is limited to 1 GiB.
+ * Of all layers, or of all hashes: 512 MiB.  That can still be dumped as text, as base64
+ * of 683 MiB; a field of COPY is limited to 1 GiB.
  */
 #define IMAGE_MAX_BITS			(UINT64_C(1) << 32)
 
@@ -87,16 +83,10 @@ typedef enum FilterLayout
 								 * which, see foreign/ */
 } FilterLayout;
 
-/*
- * A flag of images in memory only: the hashes of this explicit filter may be
- * out of order and not distinct.  image_check() refuses such an image.
- */
+/* Only in memory: an explicit filter's hashes may be out of order, and not distinct. */
 #define IMAGE_FLAG_UNSORTED		0x01
 
-/*
- * A flag of compact images that may grow: the layer was made for elements that
- * were known, and has SMALL_EXACT_SHARE of the error rate.
- */
+/* Of compact images that may grow: made for known elements, with SMALL_EXACT_SHARE */
 #define IMAGE_FLAG_EXACT		0x02
 
 /* Offsets in every header; numbers are little-endian. */
@@ -122,18 +112,13 @@ typedef enum FilterLayout
 #define COMPACT_OFF_HASHES		38	/* as LAYER_OFF_HASHES */
 
 /*
- * The share of the requested error rate that the first layer of a growing
- * filter has; what its later layers have together is the rest.  See
- * bloom_sizing.c.  Compact images do not store the layer's error rate, so these
- * belong to the format.
+ * The share of the error rate that a growing filter's first layer has (bloom_sizing.c).
+ * Compact images do not store the layer's rate, so these belong to the format.
  */
 #define BLOOM_FIRST_SHARE		0.808
 #define SMALL_EXACT_SHARE		0.95
 
-/*
- * Bits of the counter of a counting layer's bit, that one included; and the
- * number at which a counter stays
- */
+/* Bits of a counting layer's counter, with its own bit, and where a counter stays */
 #define COUNTING_PLANES			4
 #define COUNTING_MOST			8
 
@@ -381,20 +366,14 @@ image_set_layers(uint8_t *image, int layers, uint64_t bytes)
 
 extern void image_put_layer(uint8_t *image, int i, const FilterLayer *layer);
 
-/*
- * The fields of layer i.  A compact image does not store bits_set: it is
- * counted.
- */
+/* The fields of layer i; a compact image's bits_set is counted. */
 extern void image_get_layer(const uint8_t *image, int i, FilterLayer *layer);
 
 /* The fields of all layers, whose number is returned */
 extern int	image_get_layers(const uint8_t *image,
 							 FilterLayer layers[IMAGE_MAX_LAYERS]);
 
-/*
- * The same with the header and descriptors alone.  Of a compact image, which
- * does not store it, bits_set is then 0.
- */
+/* The same with the header and descriptors alone; a compact image's bits_set is 0. */
 extern void image_get_shape(const uint8_t *header, int i, FilterLayer *layer);
 
 /* Replace the number of a layer's set bits, or at how many it is full. */
@@ -432,10 +411,7 @@ extern void image_get_params(const uint8_t *image, FilterParams *params);
 extern void image_put_header(uint8_t *image, FilterLayout layout,
 							 const FilterParams *params);
 
-/*
- * Write the header and descriptors of "layers" layers, of an image of "bytes"
- * bytes
- */
+/* Write header and descriptors of "layers" layers, of an image of "bytes" bytes. */
 extern void image_put_layers(uint8_t *image, const FilterParams *params,
 							 const FilterLayer *layer, int layers,
 							 uint64_t bytes);

@@ -14,9 +14,8 @@
 #include <stdint.h>
 
 /*
- * Bytes that a pass over bits or over sorted hashes processes between two
- * checks: a millisecond even on a slow machine, and a whole number of words
- * and blocks
+ * Bytes that a pass processes between two checks: a millisecond even on a slow machine,
+ * and a whole number of words and blocks
  */
 #define INTERRUPT_BYTES		((uint64_t) 1 << 20)
 

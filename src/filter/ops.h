@@ -11,16 +11,15 @@
 #include "plan.h"
 
 /*
- * Prefetch distance of batches, in hashes: enough to hide a cache miss of some
- * 100 ns behind probes of a few ns, and no more than the lines that a core can
- * have in flight
+ * Hashes that a batch prefetches ahead: enough to hide a cache miss of some 100 ns, and
+ * no more lines than a core can have in flight
  */
 #define PREFETCH_AHEAD	16
 
 /*
- * The operations of a layout, or of a family of layouts that the layers of one
- * filter may have.  Those without a comment are the functions of filter.h of
- * the same name.  Operations on layers are NULL for sets, which have none.
+ * The operations of a layout, or of a family that the layers of one filter may have.
+ * Without a comment, as filter.h says of the same name.  Those on layers are NULL for
+ * sets.
  */
 typedef struct FilterOps
 {
@@ -36,10 +35,7 @@ typedef struct FilterOps
 	/* Do layers of this family use the field "detail"? */
 	bool		detailed;
 
-	/*
-	 * The number of bits of a layer, and of bytes that it takes.  The latter
-	 * is NULL if the bits take no more than they need.
-	 */
+	/* layer_bytes is NULL if the bits take no more than they need. */
 	uint64_t	(*layer_bits) (const FilterLayer *layer);
 	uint64_t	(*layer_bytes) (const FilterLayer *layer);
 
@@ -54,9 +50,8 @@ typedef struct FilterOps
 	unsigned	(*count) (const uint8_t *image, uint64_t hash);
 
 	/*
-	 * Estimates.  error_rate is NULL if it is 0, layer_bits_set if it is the
-	 * layer's own number, header_cardinality if cardinality reads no more
-	 * than the header.
+	 * error_rate is NULL if it is 0, layer_bits_set if it is the layer's own
+	 * number, header_cardinality if cardinality reads no more.
 	 */
 	double		(*cardinality) (const uint8_t *image);
 	double		(*header_cardinality) (const uint8_t *header);
@@ -64,10 +59,7 @@ typedef struct FilterOps
 	double		(*layer_cardinality) (const FilterLayer *layer);
 	uint64_t	(*layer_bits_set) (const FilterLayer *layer);
 
-	/*
-	 * Might the last layer be full before it has "count" more elements?  NULL
-	 * if the estimated number of its elements tells.
-	 */
+	/* NULL if the estimated number of the last layer's elements tells */
 	bool		(*may_fill) (const uint8_t *image, uint64_t count);
 
 	/*
@@ -81,9 +73,9 @@ typedef struct FilterOps
 	uint64_t	(*compact) (uint8_t *image);
 
 	/*
-	 * Plan the layer after "count" others, or the first; false if it would be
-	 * too large.  "waiting" elements are to be added to it at once.  NULL if
-	 * filters are not made for a capacity.
+	 * The layer after "count" others; false if it would be too large.
+	 * "waiting" elements are added at once.  NULL if filters are not made for
+	 * a capacity.
 	 */
 	bool		(*plan_layer) (const FilterParams *params,
 							   const FilterLayer *before, int count,
@@ -92,10 +84,7 @@ typedef struct FilterOps
 	/* Empty a layer of the image; NULL if only bits_set tells of elements */
 	void		(*clear_layer) (const uint8_t *image, FilterLayer *layer);
 
-	/*
-	 * Can the layers of two filters, otherwise compatible, be those of one?
-	 * NULL: whenever the first ones are of one shape.
-	 */
+	/* Can layers of both be of one filter?  NULL: if the first match. */
 	bool		(*compatible) (const uint8_t *a, const uint8_t *b);
 
 	/*
@@ -112,10 +101,9 @@ typedef struct FilterOps
 	void		(*intersect_in_place) (uint8_t *a, const uint8_t *b);
 
 	/*
-	 * For check.c, called in this order; each returns NULL or the fault. They
-	 * check the header (of a set, everything); the fields of layer i, which
-	 * has a layout of this family and follows valid layers; its bits, which
-	 * lie within the image.
+	 * For check.c, in this order; NULL or the fault: of the header (of a set,
+	 * everything); of the fields of layer i, after valid layers; of its bits,
+	 * within the image.
 	 */
 	const char *(*check_image) (const uint8_t *image);
 	const char *(*check_layer) (const uint8_t *image, int i,
@@ -194,9 +182,8 @@ typedef struct KindEntry
 extern const KindEntry kinds[FILTER_KINDS];
 
 /*
- * The operations of an image.  Bytes that were damaged on disk have passed no
- * validator: they may lead to wrong answers, but an unknown layout must not
- * lead outside of the table.
+ * Bytes that were damaged on disk have passed no validator: an unknown layout must not
+ * lead outside of the table, but the answers may be wrong.
  */
 static inline const FilterOps *
 image_ops(const uint8_t *image)

@@ -19,10 +19,7 @@ typedef enum FilterStatus
 								 * must have one */
 } FilterStatus;
 
-/*
- * The layers of a result, and its length in bytes.  The caller provides that
- * many bytes, all zero, to the function that fills them.
- */
+/* The layers of a result, and how many bytes, all zero, the caller provides */
 typedef struct FilterPlan
 {
 	int			layers;
@@ -54,10 +51,7 @@ plan_move(FilterPlan *plan, int to, int from)
 	plan->from_b[to] = plan->from_b[from];
 }
 
-/*
- * Returns "bytes" bytes from an offset in an image that is not in memory, valid
- * until the next call
- */
+/* Returns bytes of an image that is not in memory, valid until the next call. */
 typedef const uint8_t *(*FilterFetch) (void *from, uint64_t offset,
 									   uint32_t bytes);
 

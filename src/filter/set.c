@@ -17,15 +17,13 @@
 #include "ops.h"
 
 /*
- * Maximum number of hashes that are sorted by way of a copy, which stays in the
- * cache nearest to the core
+ * Hashes that are sorted by way of a copy, which stays in the cache nearest to the core
  */
 #define SCATTER_MAX		1024
 
 /*
- * Bits of a pass: chosen to leave about RADIX_LEAVES hashes in a bucket for
- * scatter_sort(); at most eight, so that a pass writes to no more places than
- * the caches nearest to the core can track.
+ * Bits of a pass: so many that buckets of about RADIX_LEAVES are left for
+ * scatter_sort(); at most eight, as caches cannot track more places that are written.
  */
 #define RADIX_MAX_BITS	8
 #define RADIX_MAX		(1 << RADIX_MAX_BITS)
@@ -49,10 +47,9 @@ insertion_sort(uint64_t *hashes, uint64_t count)
 }
 
 /*
- * Sort up to SCATTER_MAX hashes that differ only in their lowest "low_bits"
- * bits: put each hash near its place according to its leading bits, with one
- * or two places for each, and finish by an insertion sort, which has next to
- * nothing to do if the hashes are uniform.
+ * Sort up to SCATTER_MAX hashes that differ only in their lowest "low_bits" bits: near
+ * its place by its leading bits, then by insertion, which has next to nothing to do if
+ * they are uniform.
  */
 static void
 scatter_sort(uint64_t *hashes, unsigned count, int low_bits)
@@ -121,10 +118,7 @@ radix_sort(uint64_t *hashes, uint64_t count, int low_bits)
 		end[bucket] = sum;
 	}
 
-	/*
-	 * Swap each hash that is not yet in its bucket with the next hash there.
-	 * Unlike in the cycles of the original, no swap waits for another.
-	 */
+	/* Unlike in the cycles of the original, no swap waits for another. */
 	do
 	{
 		moved = false;

@@ -8,16 +8,10 @@
 
 #include "image.h"
 
-/*
- * Sort "count" little-endian hashes in place, and remove duplicates.  Returns
- * the number that is left.
- */
+/* Sort little-endian hashes in place, and drop duplicates; returns how many are left. */
 extern uint64_t hashset_sort_unique(uint8_t *bytes, uint64_t count);
 
-/*
- * Write the union of two arrays of sorted and distinct hashes to a third place,
- * with room for both.  Returns its number of hashes.
- */
+/* The union of two sorted, distinct arrays in a third place; returns its number */
 extern uint64_t hashset_merge(uint8_t *to, const uint8_t *a, uint64_t count_a,
 							  const uint8_t *b, uint64_t count_b);
 
@@ -26,9 +20,8 @@ extern bool hashset_contains(const uint8_t *hashes, uint64_t count,
 							 uint64_t hash);
 
 /*
- * The rest works on images of explicit filters; functions that only read also
- * accept an empty one.  Callers provide the room behind an image to which they
- * add.
+ * The rest works on images of explicit filters (who only reads, also of empty ones),
+ * behind which callers provide the room for additions.
  */
 
 /* Sort the hashes of an image to which some were appended; remove duplicates. */

@@ -13,25 +13,22 @@
 #include <math.h>
 
 /*
- * The largest filter of a row: a page has room for several, and for their new
- * versions, without which an update has to change indexes.  Smaller ones would
- * have less room for chance in proportion, and so more bits.
+ * The largest filter of a row: a page has room for several and their new versions,
+ * without which an update changes indexes.  Smaller ones would need more bits.
  */
 #define SHARD_BYTES		1100
 
 /*
- * By how many standard deviations the capacity of each exceeds the mean. A fixed
- * filter should not be full before the whole set is: the capacity is exceeded
- * once in 10^8, and is not yet where the filter is full.  One that grows may be;
- * one in fifty needs another layer then.
+ * Standard deviations by which each capacity exceeds the mean.  A fixed filter should
+ * not be full before the set is: it is exceeded once in 10^8.  Of those that grow, one
+ * in fifty does.
  */
 #define FIXED_SIGMAS	6
 #define GROWING_SIGMAS	2
 
 /*
- * The capacity of each of "shards" filters, if there are n elements in all.  In
- * integers, so that all machines get the same: the root of one is exact, or far
- * enough from the next.
+ * The capacity of each of "shards" filters of n elements, in integers: the same on all
+ * machines.
  */
 static uint64_t
 shard_capacity(uint64_t n, uint64_t shards, int growth)

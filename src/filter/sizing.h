@@ -8,18 +8,12 @@
 
 #include "image.h"
 
-/*
- * Limits of the requested error rate.  The lower is the lowest that bench/
- * measures; at the upper, a filter hardly discards rows.
- */
+/* The lowest that bench/ measures; and where a filter hardly discards rows */
 #define ERROR_RATE_MIN		1e-7
 #define ERROR_RATE_MAX		0.5
 #define ERROR_RATE_DEFAULT	0.01
 
-/*
- * The number of bits of a layer of a Bloom or a cuckoo filter, and the number
- * of bytes that the latter takes.  They depend on layout, hashes and size only.
- */
+/* The bits of a layer, and the bytes of a cuckoo's: by layout, hashes, size alone */
 extern uint64_t bloom_layer_bits(const FilterLayer *layer);
 extern uint64_t cuckoo_layer_bits(const FilterLayer *layer);
 extern uint64_t cuckoo_layer_bytes(const FilterLayer *layer);
@@ -52,22 +46,18 @@ typedef enum LayerUse
 #define FIXED_TOLERANCE		1.05
 
 /*
- * Numbers that differ by less than this fraction count as equal: math libraries may
- * differ in the last digit, and all machines must compute the same size.
+ * Figures this close count as equal: math libraries may differ in the last digit, and
+ * all machines must compute the same size.
  */
 #define SAME_FIGURE			1e-9
 
-/*
- * "Never before its capacity" is true unless the number of set bits exceeds the
- * expectation by this many standard deviations: by chance, once in 10^9.
- */
+/* A layer's set bits exceed the expectation so far by chance once in 10^9. */
 #define FULL_SIGMAS			6.0
 
 /*
- * Plan a layer of a Bloom filter for "capacity" elements (at least 1) at its
- * own error rate.  Sets all fields.  Returns false if the layer would have more
- * than max_bits.  blocks_plan() makes a layer of blocks however few elements
- * there are.
+ * Plan a Bloom filter's layer for "capacity" elements (at least 1) at its own error
+ * rate.  Returns false beyond max_bits.  blocks_plan() makes blocks for however few
+ * elements.
  */
 extern bool layer_plan(uint64_t capacity, double error_rate, LayerUse use,
 					   uint64_t max_bits, FilterLayer *layer);
@@ -75,10 +65,8 @@ extern bool blocks_plan(uint64_t capacity, double error_rate, LayerUse use,
 						uint64_t max_bits, FilterLayer *layer);
 
 /*
- * Up to this number of elements, a layer has the layout small.  Such a layer
- * takes fewer bits than one of blocks; from about here on, the difference is
- * less than 5 % at an error rate of 1 %, and the probe of a block, which reads
- * one cache line, is faster.
+ * Up to so many elements a layer is small, with fewer bits than blocks.  From here on
+ * the difference is below 5 % at 1 %, and probing a block, one cache line, is faster.
  */
 #define SMALL_CAPACITY_MAX		1500
 
@@ -91,19 +79,15 @@ extern bool small_plan(uint64_t capacity, double error_rate, LayerUse use,
 					   FilterLayer *layer);
 extern double small_expected_error_rate(const FilterLayer *layer, double n);
 
-/*
- * The share of a growing filter's error rate for its first layer, and for the
- * layer after "index" others, given the first one's
- */
+/* The share of a growing filter's first layer, and of the one after "index" others */
 extern double first_layer_error_rate(uint64_t capacity, double error_rate,
 									 bool exact);
 extern double next_layer_error_rate(double error_rate, double first,
 									int index);
 
 /*
- * Limits of the number of bits of a fingerprint.  With fewer, too many elements
- * are of one class; see cuckoo_sizing.c.  The 31st layer after the first of a
- * filter of the lowest error rate needs the maximum.
+ * With fewer bits, too many elements are of one class (cuckoo_sizing.c).  The lowest
+ * error rate's 31st layer after the first needs the most.
  */
 #define CUCKOO_MIN_FINGERPRINT	6
 #define CUCKOO_MAX_FINGERPRINT	40
@@ -125,10 +109,7 @@ cuckoo_width(unsigned fingerprint)
 	return fingerprint + 1;
 }
 
-/*
- * The same for a cuckoo filter, its first layer, or the next of one that has
- * "layers" of them; see cuckoo_sizing.c.
- */
+/* Of a cuckoo filter: its first layer, or that after "layers" (cuckoo_sizing.c) */
 extern bool cuckoo_plan_first(uint64_t capacity, double error_rate, bool grows,
 							  FilterLayer *layer);
 extern bool cuckoo_plan_next(const FilterLayer *first,
@@ -139,32 +120,22 @@ extern bool cuckoo_plan_next(const FilterLayer *first,
 /* The number of entries at which a layer of this number of windows is full */
 extern uint64_t cuckoo_capacity(uint64_t windows);
 
-/*
- * Estimated number of elements that have set this number of a layer's bits, if
- * each leaves exp(log_spared) of the clear bits clear
- */
+/* The elements that have set these bits, if each spares exp(log_spared) of the rest */
 extern double elements_from_bits(double bits, double bits_set,
 								 double log_spared);
 
 /* The rest is for layers of Bloom filters. */
 
-/*
- * The probability that one element, which picks k bits of a block, leaves d
- * given bits of a lane clear
- */
+/* The chance that an element's k bits of a block spare d given bits of a lane */
 extern double block_spares(unsigned k, int d);
 
-/*
- * The expected number of set bits of a layer with n elements, its standard
- * deviation, and the number that is exceeded by chance once in 10^9
- */
+/* The bits that n elements set: expected, deviation, and exceeded once in 10^9 */
 extern double layer_expected_bits(const FilterLayer *layer, double n);
 extern double set_bits_sigma(const FilterLayer *layer, double n);
 extern double most_bits(const FilterLayer *layer, double n);
 
 /*
- * The bits_full of a layer that must not have more than "bits" bits set: an
- * element that is added just before may set all of its own
+ * The bits_full of a layer for "bits" set bits: the last element may set all of its own
  */
 extern double bits_full_within(const FilterLayer *layer, double bits);
 
@@ -172,10 +143,9 @@ extern double bits_full_within(const FilterLayer *layer, double bits);
 extern double layer_expected_error_rate(const FilterLayer *layer, double n);
 
 /*
- * Estimates from the number of set bits: the elements of a layer, those of all
- * layers of a filter in the order in which it grew, and a layer's current error
- * rate.  "added" is the share of each layer's elements that is in no layer before
- * it, or NULL if that is 1.
+ * Estimates from set bits: a layer's elements, those of a filter's layers as it grew
+ * ("added": the share of each that is in none before, or NULL for 1), a layer's error
+ * rate
  */
 extern double layer_cardinality(const FilterLayer *layer);
 extern double layers_cardinality(const FilterLayer *layers,

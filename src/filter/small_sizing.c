@@ -68,10 +68,7 @@ small_expected_error_rate(const FilterLayer *layer, double n)
 		(1 + k * (k - 1) / 2 * deviation * deviation);
 }
 
-/*
- * Does a layer of this size and number of hashes do for n elements?  Then sets
- * its bits_full.
- */
+/* Does a layer of this shape do for n elements?  Then sets its bits_full. */
 static bool
 fits(FilterLayer *layer, double n, LayerUse use)
 {
@@ -85,10 +82,7 @@ fits(FilterLayer *layer, double n, LayerUse use)
 		full = ceil(layer_expected_bits(layer, n) * (1 - SAME_FIGURE));
 	else
 	{
-		/*
-		 * as many bits set as its error rate allows, whatever the number of
-		 * elements
-		 */
+		/* as its error rate allows, whatever the number of elements */
 		full = bits_full_within(layer, layer->size *
 								pow(tolerance * layer->error_rate,
 									1.0 / layer->hashes));

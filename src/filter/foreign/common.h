@@ -25,9 +25,8 @@ extern double best_hashes(double bits, double n);
 extern double foreign_log_spared(const FilterLayer *layer);
 
 /*
- * Set the layer's bits_full for its capacity, or both for a layer of which only
- * size and hashes are known: then the capacity is the largest for which the
- * other system would have chosen that number of hashes.
+ * Set bits_full for the capacity, or also that: the largest for which the other system
+ * would have chosen this size and number of hashes.
  */
 extern void foreign_set_full(const ForeignFormat *format, FilterLayer *layer);
 extern void foreign_set_capacity(const ForeignFormat *format,
@@ -42,8 +41,7 @@ extern FilterLayer *one_layer(ForeignImport *import, uint64_t bits,
 							  unsigned hashes);
 
 /*
- * Plan the filter of "words" words, "stored" of which are behind a header of
- * this length, and nothing else.
+ * Plan "words" words, "stored" of them behind a header of this length, and nothing else.
  */
 extern const char *parse_words(const ForeignSource *source,
 							   ForeignImport *import, uint64_t header,

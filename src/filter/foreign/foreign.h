@@ -34,16 +34,14 @@ extern void foreign_intersect_in_place(uint8_t *a, const uint8_t *b);
 /* The bytes of other systems' filters: io.c */
 
 /*
- * Read the fields of a source and plan the image.  Returns NULL, or the fault,
- * as image_check() does, naming the field.  Reads no byte beyond the source.
+ * Read a source's fields and plan the image, reading no byte beyond.  NULL or the fault.
  */
 extern const char *foreign_parse(const ForeignSource *source,
 								 ForeignImport *import);
 
 /*
- * Make the image of a source that was parsed: plan.bytes bytes, all zero before.
- * "params" has its class and seed.  What the fields' ranges are, image_check()
- * decides, to which the result must be given.
+ * Make the image, of plan.bytes zeros, with the class and seed of "params"; it must be
+ * given to image_check(), which decides the fields' ranges.
  */
 extern void foreign_import(const ForeignSource *source,
 						   const ForeignImport *import,
@@ -54,9 +52,8 @@ extern uint64_t foreign_export_bytes(const uint8_t *image);
 extern void foreign_export(const uint8_t *image, uint8_t *to);
 
 /*
- * Plan the filter without elements that the other system makes for a capacity
- * (at least 1) and error rate (ERROR_RATE_MIN to ERROR_RATE_MAX).  Sets the seed
- * in params to the other system's default.
+ * Plan the filter that the other system makes for a capacity (at least 1) and error rate
+ * (in its limits), with its seed in params.
  */
 extern FilterStatus foreign_plan(const ForeignFormat *format,
 								 FilterParams *params, FilterPlan *plan);

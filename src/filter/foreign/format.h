@@ -90,9 +90,8 @@ typedef struct ForeignCount
 } ForeignCount;
 
 /*
- * How an element's hash becomes the numbers of bits: the loops of places.h for
- * one such rule.  As the functions of foreign.h; add_batch() adds to the last
- * layer as long as that has "room", and counts what it has added.
+ * From hashes to bits: the loops of places.h.  As foreign.h says; add_batch() adds to
+ * the last layer while that has "room", and counts.
  */
 typedef struct ForeignPlaces
 {
@@ -108,11 +107,8 @@ typedef struct ForeignPlaces
 } ForeignPlaces;
 
 /*
- * Flags that are not set, and numbers that are 0, are the usual case.  Functions
- * may be NULL where their comment says so.
- *
- * Of a layer's fields, a format defines "detail" (what else the other system's
- * bytes say) and "multiple", and RedisBloom "bits_full".
+ * Flags and numbers are usually 0; functions may be NULL where a comment says so.  A
+ * format defines a layer's "detail" (what else the bytes say) and "multiple".
  */
 struct ForeignFormat
 {
@@ -145,22 +141,17 @@ struct ForeignFormat
 	uint64_t	add_unsets;		/* likewise, an addition */
 
 	/*
-	 * The number of bits that the other system chooses for n elements, before
-	 * it is rounded up to the unit.  Sets the layer's hashes, and fields that
-	 * only this format has.
+	 * The bits that the other system chooses for n elements, not yet rounded
+	 * to the unit; sets hashes, and fields of this format alone
 	 */
 	double		(*size) (double n, double error_rate, FilterLayer *layer);
 
-	/*
-	 * The most elements for which it would have chosen this layer.  NULL: it
-	 * rounds the number of hashes to the nearest.
-	 */
+	/* The most elements of such a layer.  NULL: hashes are rounded. */
 	double		(*capacity) (const FilterLayer *layer);
 
 	/*
-	 * By how much the number of set bits varies more than in places that are
-	 * independent (NULL: not at all), and the error rate of a layer with so
-	 * many elements (NULL: that of such places).
+	 * The variance beyond that of independent places (NULL: none), and the
+	 * error rate of so many elements (NULL: that of such places)
 	 */
 	double		(*more_variance) (const FilterLayer *layer);
 	double		(*error_rate) (const FilterLayer *layer, double elements);
@@ -169,40 +160,31 @@ struct ForeignFormat
 	void		(*note_added) (FilterLayer *layer, const uint8_t *bits);
 
 	/*
-	 * The format's own fields of a layer that has the bits of both, or, if
-	 * !united, those that both have; all fields are those of one of them.
-	 * NULL if these remain right.
+	 * The own fields of a layer with the bits of both or, if !united, in
+	 * both; all are one's before.  NULL if these remain right.
 	 */
 	void		(*join) (const FilterLayer *left, const FilterLayer *right,
 						 bool united, FilterLayer *joined);
 
-	/*
-	 * Check the format's own fields of a layer, and its bits: NULL or the
-	 * fault.  "first" is the filter's first layer.  May be NULL.
-	 */
+	/* The own fields of a layer after "first", and its bits.  May be NULL. */
 	const char *(*check_layer) (const FilterLayer *first,
 								const FilterLayer *layer);
 	const char *(*check_bits) (const FilterLayer *layer, const uint8_t *bits);
 
 	/*
-	 * The other system's bytes.  If it needs the shape, they are bits alone:
-	 * the numbers of bits and hashes are told beside, each layer is a string,
-	 * the last one perhaps a short one, and "multiple" is its length.
+	 * With needs_shape, the bytes are bits alone, each layer a string, the
+	 * last perhaps a short one, of "multiple" bytes.
 	 */
 	bool		needs_shape;
 	BitOrder	order;
 
-	/*
-	 * Read the fields of a source; see foreign_parse().  import_bits copies
-	 * bits that do not just lie behind each other; else it is NULL.
-	 */
+	/* import_bits copies bits that do not just lie behind each other. */
 	const char *(*parse) (const ForeignSource *source, ForeignImport *import);
 	void		(*import_bits) (const ForeignSource *source,
 								const ForeignImport *import, uint8_t *image);
 
 	/*
-	 * Write what is before the bits of the image, whose first layer is
-	 * "layer"; or everything, and then return false.  May be NULL.
+	 * Write what is before the bits; or all, and return false.  May be NULL.
 	 */
 	bool		(*write) (Writer *writer, const ForeignFormat *format,
 						  const uint8_t *image, const FilterLayer *layer);
@@ -225,8 +207,8 @@ extern const ForeignFormat redis_guava64_format;
 #define FOREIGN_MAX_PRECISION	38
 
 /*
- * Format and form of a filter.  Its element class holds them: '@', the codes of
- * both and, of a numeric, two digits of the precision and two of the scale.
+ * In an element class: '@', both codes, of a numeric precision and scale in 2 digits
+ * each
  */
 typedef struct ForeignType
 {

@@ -25,10 +25,7 @@ extern ForeignHash foreign_murmur128(const uint8_t *bytes, size_t length);
 extern uint64_t foreign_murmur64a(const uint8_t *bytes, size_t length,
 								  uint64_t seed);
 
-/*
- * MurmurHash3_x86_32 as Spark has it: each byte after the last whole word of
- * four is a word of its own, with its sign
- */
+/* As Spark has it: each byte after the last whole word is a signed word of its own */
 extern uint32_t foreign_murmur32_spark(const uint8_t *bytes, size_t length,
 									   uint32_t seed);
 

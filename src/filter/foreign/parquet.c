@@ -155,9 +155,8 @@ parquet_capacity(const FilterLayer *layer)
 }
 
 /*
- * The variance of the number of set bits that is due to blocks having more or
- * fewer elements than others; Poisson's, less what all blocks together cannot
- * vary.
+ * The variance due to blocks with more or fewer elements: Poisson's, less what all
+ * blocks together cannot vary
  */
 static double
 parquet_more_variance(const FilterLayer *layer)
@@ -174,10 +173,7 @@ parquet_more_variance(const FilterLayer *layer)
 		blocks * PARQUET_BLOCK_BITS * PARQUET_BLOCK_BITS * variance;
 }
 
-/*
- * Of blocks: their elements are Poisson's, with the mean that the set bits tell.
- * (Those of one block are as many in each of its words.)
- */
+/* Elements of blocks are Poisson's, with the mean that the set bits tell. */
 static double
 parquet_error_rate(const FilterLayer *layer, double elements)
 {
@@ -204,9 +200,8 @@ parquet_join(const FilterLayer *left, const FilterLayer *right, bool united,
 }
 
 /*
- * The header without the number of bytes, which comes after the first of these:
- * field 1 of the struct, an i32; then fields 2 to 4, unions of which the first
- * member, an empty struct, is set: BLOCK, XXHASH, UNCOMPRESSED
+ * The header around the number of bytes: field 1 of the struct, an i32; fields 2 to 4,
+ * unions whose first member, an empty struct, is set: BLOCK, XXHASH, UNCOMPRESSED
  */
 static const uint8_t parquet_first = 0x15;
 static const uint8_t parquet_rest[] = {
@@ -220,10 +215,7 @@ static const uint8_t parquet_rest[] = {
 /* So many of the bytes after it do not equal a header's by chance. */
 #define PARQUET_LIKELY		8
 
-/*
- * Read the length at the beginning of a header, in ZigZag: *value, and the number
- * of bytes read, or 0 if it does not end
- */
+/* Read a length in ZigZag: the number of bytes read, or 0 if it does not end. */
 static unsigned
 get_varint(const uint8_t *bytes, uint64_t length, uint64_t *value)
 {
@@ -238,10 +230,9 @@ get_varint(const uint8_t *bytes, uint64_t length, uint64_t *value)
 }
 
 /*
- * Do the bytes begin like a header, perhaps a damaged one?  A header has 15 to 19
- * bytes, so that with whole blocks behind it the length is no multiple of 32.  If
- * it is one, a header is there only if something is missing; a bitset that has all
- * of these bytes by chance is too rare to matter.
+ * Do the bytes begin like a header, perhaps a damaged one?  Whole blocks behind 15 to 19
+ * bytes are no multiple of 32; if the length is one, something is missing.  No bitset
+ * has all of these bytes by chance.
  */
 static bool
 has_parquet_header(const uint8_t *bytes, uint64_t length)

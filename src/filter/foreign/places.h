@@ -11,10 +11,7 @@
 
 #include "format.h"
 
-/*
- * Elements whose first places are computed before any of them is read, so that
- * the misses of the cache overlap
- */
+/* Elements whose first places are computed ahead, so that cache misses overlap */
 #define PLACES_AHEAD	32
 
 /* The place of an element's bit i, from 0, among m */
@@ -57,10 +54,7 @@ layer_contains_from(ForeignPlace place_of, const ProbeLayer *layer,
 	return true;
 }
 
-/*
- * Probe the last layer for all, then the others for those that it does not
- * contain.
- */
+/* Probe the last layer for all, then the others for those that are not in it. */
 static ALWAYS_INLINE void
 places_contain_batch(ForeignPlace place_of, const uint8_t *image,
 					 const ForeignHash *hashes, size_t count, bool *found)

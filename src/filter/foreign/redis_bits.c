@@ -61,10 +61,7 @@ redis_check_bits(const FilterLayer *layer, const uint8_t *bits)
 		"bits after the end of a string" : NULL;
 }
 
-/*
- * One string of bits, perhaps a short one, as Redis does not store zeros at the
- * end; or several, each of the full length, with zeros added where it was short.
- */
+/* One string, perhaps short, as Redis stores no last zeros; or several full ones */
 static const char *
 redis_parse(const ForeignSource *source, ForeignImport *import)
 {

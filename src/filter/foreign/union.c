@@ -14,9 +14,8 @@
 #include "common.h"
 
 /*
- * Of one format, form and seed, which the caller has compared: the same layers;
- * or blocks of which one number divides the other.  Block b of n is block
- * b / r of n / r, because both are the upper bits of the same product.
+ * Of one format, form and seed: the same layers, or numbers of blocks that divide each
+ * other.  Block b of n is block b / r of n / r: both are upper bits of one product.
  */
 bool
 foreign_compatible(const uint8_t *a, const uint8_t *b)
@@ -43,9 +42,8 @@ foreign_compatible(const uint8_t *a, const uint8_t *b)
 }
 
 /*
- * Does the joined layer get its fields from the left one?  That has the smaller
- * size, or else differs in a figure, so that it does not matter which of two
- * filters comes first.
+ * The joined layer's fields are those of the smaller one, or of one that differs in a
+ * figure, so that it does not matter which filter comes first.
  */
 static bool
 left_is_first(const FilterLayer *left, const FilterLayer *right)
@@ -102,10 +100,7 @@ foreign_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 	return FILTER_OK;
 }
 
-/*
- * The next "bytes" bytes of a layer that is "times" as large as the result: of
- * so many neighbouring blocks in one
- */
+/* "bytes" bytes of a layer "times" as large as the result: so many neighbours in one */
 static void
 get_folded(uint8_t *folded, uint64_t bytes, const uint8_t *from, uint64_t times)
 {
@@ -116,9 +111,8 @@ get_folded(uint8_t *folded, uint64_t bytes, const uint8_t *from, uint64_t times)
 }
 
 /*
- * Make the bits of a layer that has those of layer i of both images, or, if
- * !united, those that both have, and return how many are set.  The latter may
- * lie where a's do, and interrupts are not checked meanwhile.
+ * Make the bits of a layer with those of layer i of both images or, if !united, in both;
+ * returns how many are set.  Then "into" may be a's, without interrupt checks.
  */
 static uint64_t
 join_bits(uint8_t *into, const FilterLayer *joined, const uint8_t *a,
@@ -173,10 +167,7 @@ foreign_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 	return true;
 }
 
-/*
- * If a is the larger, it gets the size of b.  No interrupt check meanwhile, as the
- * fields do not agree with the bits.
- */
+/* a gets the lesser size.  No interrupt check, as fields and bits disagree. */
 void
 foreign_intersect_in_place(uint8_t *a, const uint8_t *b)
 {
