@@ -90,10 +90,9 @@ append_counted_utf8(StringInfo buf, const char *data, int length)
 }
 
 /*
- * Append a string that is an element, or a part of one: in UTF-8 if portable; as the
- * hash of text if that is what the node has.  The hash functions of name and bpchar
- * would not do: that of name ignores the collation, and that of bpchar (in 15) counts
- * trailing blanks if the collation is nondeterministic.
+ * A string in UTF-8 if portable, or as the hash of text: that of name ignores the
+ * collation, and that of bpchar (in 15) counts trailing blanks if it is
+ * nondeterministic.
  */
 static void
 append_string(ElementNode *node, StringInfo buf, const char *data, int length)
@@ -449,10 +448,7 @@ sort_json_pairs(StringInfo buf, int start, JsonPair *pairs, int count)
 	pfree(copy);
 }
 
-/*
- * The keys of a jsonb object are sorted by their bytes in the database's encoding.
- * Conversion to UTF-8 may change that order: then sort the pairs again.
- */
+/* Conversion to UTF-8 may change the order of an object's keys: then sort them again. */
 static void
 append_json_object(StringInfo buf, JsonbIterator *iterator, int count)
 {

@@ -36,10 +36,7 @@ extern void append_oid(ElementNode *node, StringInfo buf, Datum value);
 extern void append_enum(ElementNode *node, StringInfo buf, Datum value);
 extern void append_other(ElementNode *node, StringInfo buf, Datum value);
 
-/*
- * Must strings of this database be converted to UTF-8?  Those of SQL_ASCII cannot
- * be: their encoding is not known.
- */
+/* Not those of SQL_ASCII: their encoding is not known. */
 static inline bool
 needs_conversion(void)
 {

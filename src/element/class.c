@@ -22,8 +22,7 @@
 #define CLASS_HASHED		'#'
 
 /*
- * Append the description of the node's last value.  Returns false if it contains a
- * record whose structure is not known.
+ * Append the description of the last value; false if a record's structure is not known.
  */
 bool
 describe(ElementNode *node, StringInfo description)
@@ -214,9 +213,8 @@ current_structure(ElementState *state)
  */
 
 /*
- * Append a type's name without its quotes, and advance over it.  It may come from a
- * database of another encoding: show bytes that are not printable ASCII as \x and two
- * digits.
+ * Append a type's name without its quotes, and advance over it.  It may be of another
+ * encoding: bytes that are not printable ASCII show as \x and two digits.
  */
 static bool
 name_type(const char **at, StringInfo name)
@@ -312,10 +310,7 @@ foreign_form_name(const ForeignType *type)
 	return pstrdup(foreign_forms[type->form].name);
 }
 
-/*
- * The class's name if "tokens" and the type's name make its description; else NULL.
- * "description" is work space.
- */
+/* The class's name if "tokens" and type name describe it; "description": work space */
 static char *
 name_if_class(ElementClass class, const char *tokens, const char *type_name,
 			  StringInfo description)
@@ -404,13 +399,10 @@ hashed_class_name(ElementClass class)
 }
 
 /*
- * element_class_name
- *		The name of a class, for messages and bloom_info()
- *
- * "integer", "text[]", "(integer, text)", "range of date", "enum mood"; for a hashed
- * class, the name of a type that has it, or "structure #" and 14 hex digits; for a
- * filter of another system, its format and form, as "guava text".  Accepts any number,
- * because stored filters may be forged.  The result is palloc'd.
+ * The name of a class, palloc'd: "integer", "text[]", "(integer, text)", "range of
+ * date", "enum mood"; if it is hashed, that of a type that has it, or "structure #" and
+ * 14 hex digits; of another system's filter, "guava text".  Accepts any number, as
+ * stored filters may be forged.
  */
 char *
 element_class_name(ElementClass class)
@@ -484,11 +476,9 @@ cast_description(const char **at, int *number, StringInfo cast)
 }
 
 /*
- * element_class_cast
- *		An expression with a cast to elements of this class, for hints
- *
- * "$1::integer", "$1::text[]", "ROW($1::integer, $2::text)"; palloc'd.  NULL for ranges,
- * enums and other types, and for a class that is hashed, or not valid.
+ * A cast to elements of this class, for hints: "$1::text[]", "ROW($1::integer,
+ * $2::text)"; palloc'd.  NULL for enums, ranges, others, and what is hashed or not
+ * valid.
  */
 char *
 element_class_cast(ElementClass class)

@@ -14,11 +14,10 @@ struct ElementNode;
 struct ElementState;
 
 /*
- * The class of an element: what its canonical bytes mean, the same on every server.  Up
- * to eight ASCII tokens, padded with zeros ("i" integer, "t" text, "[i" array of
- * integers, "(it)" a record of both); for a longer description, '#' and 56 bits of its
- * hash.  In a number, so that one comparison suffices; byte 0 is the lowest.  0 means
- * that there has been no element.
+ * What canonical bytes mean, the same on every server.  Up to eight ASCII tokens, padded
+ * with zeros ("i" integer, "[i" array of integers, "(it)" a record); or '#' and 56 bits
+ * of the hash of a longer description.  A number, for one comparison; byte 0 is the
+ * lowest; 0: no element yet.
  */
 typedef uint64 ElementClass;
 

@@ -493,8 +493,7 @@ init_range(ElementNode *node, TypeCacheEntry *range)
 }
 
 /*
- * Multiranges are compared by the bounds of their ranges, even if the range type has an
- * equality of its own, for which make_node() would choose something else.
+ * Multiranges are compared by bounds, even if the range type has an equality of its own.
  */
 static void
 init_multirange(ElementNode *node, TypeCacheEntry *range)
@@ -582,10 +581,7 @@ adapt_leaf_locally(ElementNode *node)
 		node->state->local = true;
 }
 
-/*
- * Make the tree for a type in the current memory context.  "like" is the node for the
- * values that this type is compared with, or NULL.
- */
+/* The tree for a type; "like" is the node of what its values are compared with. */
 static ElementNode *
 make_node(ElementState *state, Oid type, Oid collation,
 		  const ElementNode *like)
@@ -699,12 +695,8 @@ hash_by_buffer(ElementHasher *hasher, Datum value, uint64 seed)
 }
 
 /*
- * element_hash_columns
- *		Hash an anonymous record, which is given by the values of its columns
- *
- * The same as element_hash() of the record itself.  "hasher" is one for the type
- * record, "type" that of this record, as BlessTupleDesc() returns it; values may be
- * toasted.
+ * As element_hash() of a record with these values, which may be toasted; "hasher" is for
+ * the type record, "type" this record's, as of BlessTupleDesc().
  */
 uint64
 element_hash_columns(ElementHasher *hasher, TupleDesc type,
@@ -720,30 +712,24 @@ element_hash_columns(ElementHasher *hasher, TupleDesc type,
 }
 
 /*
- * element_hasher_create
- *		Prepare to hash elements of a type
- *
- * "type" is the declared type, and "collation" that of the call.  Columns of records and
- * bounds of ranges have the collation of their own type.
+ * Prepare to hash elements of a declared type, with the call's collation; columns of
+ * records and bounds of ranges have their type's.
  *
  * The hasher is in a memory context of its own below "mcxt": delete hasher->mcxt to free
  * it.  "like" is NULL, or another hasher, which outlives this one, of values that these
- * are compared with.  Then text, also in arrays and records, is hashed by its collation,
- * and without trailing blanks if its elements are char(n), so that an untyped literal
- * means the same as in "column = 'ab   '".
+ * are compared with.  Then text is hashed by its collation, and without trailing blanks
+ * if its elements are char(n), so that an untyped literal means the same as in "column =
+ * 'ab   '".
  *
- * Hashes of scope ELEMENT_LOCAL are valid only within the database, and always agree
- * with "=" there: an enum's value is its OID, text is not converted, and values with a
- * nondeterministic collation are hashed by their type's own function.  Other values have
- * the hashes of ELEMENT_PORTABLE; see element_hasher_is_local().
+ * Hashes of ELEMENT_LOCAL always agree with "=" within the database: an enum's value is
+ * its OID, text is not converted, and with a nondeterministic collation a value is
+ * hashed by its type's function.  Others are those of ELEMENT_PORTABLE; see
+ * element_hasher_is_local().
  *
- * Errors: ERRCODE_INVALID_PARAMETER_VALUE if the type is not known;
- * ERRCODE_UNDEFINED_FUNCTION if it, or a part of it, cannot be hashed;
- * ERRCODE_INDETERMINATE_COLLATION if a collation is missing;
- * ERRCODE_FEATURE_NOT_SUPPORTED if it is nondeterministic, or a range type has an
- * operator class that is not its subtype's default.  For anonymous records,
- * element_hash() raises these errors, and ERRCODE_DATATYPE_MISMATCH if the records
- * of an array differ in their structure.
+ * Errors: of the type or a part that cannot be hashed, a collation that is missing or
+ * nondeterministic, a range type with another operator class than its subtype's
+ * default.  Of anonymous records element_hash() raises them, and one if those of an
+ * array differ.
  */
 ElementHasher *
 element_hasher_create(Oid type, Oid collation, ElementScope scope,
@@ -795,11 +781,8 @@ element_hasher_create(Oid type, Oid collation, ElementScope scope,
 }
 
 /*
- * element_hasher_is_local
- *		Do any hashes differ from those of ELEMENT_PORTABLE?
- *
- * Always false for a hasher of that scope.  May become true with the first value
- * of an anonymous record.
+ * Do hashes differ from portable ones?  An anonymous record may make it true by its
+ * first value.
  */
 bool
 element_hasher_is_local(const ElementHasher *hasher)
@@ -808,13 +791,9 @@ element_hasher_is_local(const ElementHasher *hasher)
 }
 
 /*
- * element_structure
- *		A number that changes when the columns of a composite type do
- *
- * Adding or dropping columns changes which values of the type are equal, and their
- * hashes.  Store this number with hashes: if it has changed later, they are invalid.
- * 0 if the elements contain no composite type.  For an anonymous record, that of the
- * last element hashed.
+ * A number that changes with the columns of a composite type, which change its hashes:
+ * those stored with another are invalid.  0 without such a type; of an anonymous record,
+ * that of the last one.
  */
 uint64
 element_structure(const ElementHasher *hasher)

@@ -49,11 +49,8 @@ extern bool element_hasher_is_local(const ElementHasher *hasher);
 extern uint64 element_structure(const ElementHasher *hasher);
 
 /*
- * element_hash
- *		Hash one element, and set hasher->class
- *
- * "value" is not NULL, of the hasher's type, and may be toasted.  Errors: those of
- * element_hasher_create() and of the type's own hash function.
+ * Hash an element, not NULL but perhaps toasted, and set hasher->class.  Errors: as of
+ * element_hasher_create() and the type's hash function.
  */
 static inline uint64
 element_hash(ElementHasher *hasher, Datum value, uint64 seed)

@@ -58,9 +58,8 @@ struct ElementNode
 	FmgrInfo	hash_proc;		/* extended hash function, other types only */
 
 	/*
-	 * Arrays, ranges and multiranges (whose parts are ranges).  All parts of
-	 * an array must have the same structure: "part_description" describes it,
-	 * and was current when ElementState.structure was "part_structure".
+	 * Arrays, ranges, multiranges (of ranges).  All parts of an array have
+	 * one structure: "part_description", current as of "part_structure".
 	 */
 	ElementNode *part;
 	ArrayMetaState array_meta;
@@ -100,9 +99,8 @@ struct ElementState
 	StringInfoData buf;			/* data is NULL until it is needed */
 
 	/*
-	 * "structure" counts changes in the tree; "class_structure" is its value
-	 * when the hasher's class was computed.  If they differ, the class is out
-	 * of date.
+	 * "structure" counts changes of the tree; the hasher's class is that of
+	 * "class_structure".
 	 */
 	uint64		structure;
 	uint64		class_structure;

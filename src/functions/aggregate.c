@@ -25,10 +25,7 @@
 #include "callsite.h"
 #include "filter/set.h"
 
-/*
- * Capacity for a larger set if none was given: four times EXPLICIT_STATE_MAX, so that
- * the filters of a few workers can be united without another layer
- */
+/* Four times EXPLICIT_STATE_MAX, so that a few workers' filters unite in one layer */
 #define AUTO_CAPACITY		(UINT64CONST(1) << 26)
 
 /* Hashes that a new state has room for: few, as GROUP BY may have millions of groups */
@@ -115,9 +112,8 @@ same_state(FunctionCallInfo fcinfo)
 }
 
 /*
- * Add an element if that takes more than appending its hash: the first of a group,
- * without room, or to layers.  Not inline, so that the common step keeps its few
- * registers.
+ * What takes more than appending: a group's first, without room, to layers.  Not inline,
+ * so that the common step keeps its few registers.
  */
 static pg_noinline Datum
 change_state(FunctionCallInfo fcinfo, FilterKind kind,

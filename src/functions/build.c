@@ -41,9 +41,8 @@ get_request(FunctionCallInfo fcinfo, FilterKind kind)
 }
 
 /*
- * The class of elements of a type, or ELEMENT_CLASS_NONE if that is InvalidOid: then
- * the first element decides.  Errors: ERRCODE_UNDEFINED_OBJECT;
- * ERRCODE_INVALID_PARAMETER_VALUE for a pseudo-type; those of element_hasher_create().
+ * The class of elements of a type; of InvalidOid, the first element decides.  Errors: no
+ * such type, a pseudo-type, those of element_hasher_create().
  */
 static ElementClass
 class_of_type(Oid type)
@@ -76,10 +75,7 @@ class_of_type(Oid type)
 	return class;
 }
 
-/*
- * bloom_create(capacity bigint, error_rate float8, growth int, seed bigint,
- * counting boolean, element_type regtype); cuckoo_create has no "counting"
- */
+/* bloom_create(capacity, error_rate, growth, seed, counting, element_type) */
 static Datum
 create(FunctionCallInfo fcinfo, FilterKind kind)
 {
@@ -104,10 +100,7 @@ enum
 	SIZE_COLUMNS
 };
 
-/*
- * bloom_size(capacity bigint, error_rate float8, growth int, counting boolean): what
- * create() would make
- */
+/* bloom_size(capacity, error_rate, growth, counting): what create() would make */
 static Datum
 size(FunctionCallInfo fcinfo, FilterKind kind)
 {
@@ -140,10 +133,7 @@ enum
 	SHARDS_COLUMNS
 };
 
-/*
- * bloom_shards(capacity bigint, error_rate float8, growth int, seed bigint,
- * element_type regtype): as many small filters, of the same size, as a set needs
- */
+/* bloom_shards(capacity, error_rate, growth, seed, element_type): as many as needed */
 static Datum
 shards(FunctionCallInfo fcinfo, FilterKind kind)
 {
@@ -247,10 +237,7 @@ add_foreign(Datum filter, Lookup *lookup)
 	return writer_close(&writer);
 }
 
-/*
- * Add the elements that were hashed, unless the filter contains all of them.  With
- * "unique", a cuckoo filter skips elements that it seems to contain.
- */
+/* Add hashed elements unless all are in; with "unique", cuckoo filters skip these. */
 static Datum
 add_hashed(Datum filter, Lookup *lookup, const uint64 *hashes, uint64 count,
 		   bool unique)

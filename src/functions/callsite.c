@@ -47,11 +47,8 @@ refuse_own_type(Oid function, Oid element_type)
 }
 
 /*
- * call_site_element_type
- *		The declared type of a call's elements, as for call_site()
- *
- * Errors: ERRCODE_INVALID_PARAMETER_VALUE if the call has no type information;
- * ERRCODE_DATATYPE_MISMATCH if the argument is no array, or the elements are filters.
+ * The declared type of a call's elements.  Errors: no type information; no array;
+ * filters.
  */
 Oid
 call_site_element_type(FmgrInfo *flinfo, int element_arg, bool is_array)
@@ -105,10 +102,8 @@ element_type_init(ElementType *type, Oid oid)
 }
 
 /*
- * array_elements
- *		Take an array apart: bring the elements that are not NULL together
- *
- * All is in the current memory context; by-reference elements point into "array".
+ * Take an array apart: those not NULL together.  By-reference elements point into
+ * "array".
  */
 void
 array_elements(ArrayType *array, const ElementType *type,
@@ -127,11 +122,8 @@ array_elements(ArrayType *array, const ElementType *type,
 }
 
 /*
- * spread_answers
- *		Move results from the elements that are not NULL to all elements
- *
- * On entry, the first "probed" values of answers->found are the results for the elements
- * that are not NULL, in order; on return, found[i] is that of element i, false for NULL.
+ * Move the first "probed" results, of elements that are not NULL, to all; false for
+ * NULL.
  */
 void
 spread_answers(ArrayAnswers *answers, int probed)
@@ -142,11 +134,8 @@ spread_answers(ArrayAnswers *answers, int probed)
 }
 
 /*
- * find_answer
- *		The result of a function ..._any ("wanted" is true) or ..._all (false)
- *
- * As ANY and ALL in SQL: "wanted" if an element has this result; otherwise NULL if an
- * element is NULL; otherwise not "wanted".
+ * ..._any ("wanted": true) or ..._all (false), as ANY and ALL in SQL: "wanted" if an
+ * element has it; else NULL if one is NULL; else not "wanted"
  */
 Datum
 find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers, bool wanted)

@@ -64,12 +64,9 @@ extern CallSite *call_site_make(FmgrInfo *flinfo, int element_arg,
 								bool is_array, Oid collation);
 
 /*
- * call_site
- *		The state of this call; made at the first row
- *
- * element_arg is the number of the argument that holds the element or, if is_array, an
- * array of elements.  Lives as long as flinfo->fn_mcxt.  Errors: those of
- * call_site_element_type() and element_hasher_create().
+ * The state of this call, from its first row on, in flinfo->fn_mcxt.  element_arg: the
+ * argument that is the element or, if is_array, an array of them.  Errors: of
+ * call_site_element_type() and element_hasher_create()
  */
 static inline CallSite *
 call_site(FunctionCallInfo fcinfo, int element_arg, bool is_array)

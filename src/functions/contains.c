@@ -74,9 +74,6 @@ SQL_RESULT(bloomfilter_contains_any, find_answer(fcinfo, probe_array(fcinfo), tr
 /* bloom_contains_all(filter bloom, elements anycompatiblearray) */
 SQL_RESULT(bloomfilter_contains_all, find_answer(fcinfo, probe_array(fcinfo), false))
 
-/*
- * bloom_contains_each(filter bloom, elements anycompatiblearray): returns an
- * array of the same dimensions
- */
+/* bloom_contains_each(filter, elements anycompatiblearray): of the same dimensions */
 SQL_RESULT(bloomfilter_contains_each,
 		   each_answer(PG_GETARG_ARRAYTYPE_P(1), probe_array(fcinfo)))

@@ -14,8 +14,7 @@
 #define VERSION_MARK	':'
 
 /*
- * Is "format" a name of the entry: its own, or that of all its versions?  A string of
- * bits shows no version.
+ * A name of the entry: its own, or that of all versions?  A string of bits shows none.
  */
 static bool
 names_format(const char *format, const ForeignFormat *entry)
@@ -202,10 +201,7 @@ SQL_FUNCTION(bloomfilter_export)
 	PG_RETURN_BYTEA_P(result);
 }
 
-/*
- * bloom_create_foreign(format text, element text, capacity bigint, error_rate
- * float8): the filter without elements that the other system would make
- */
+/* bloom_create_foreign(format, element, capacity, error_rate): as the other system */
 SQL_FUNCTION(bloomfilter_create_foreign)
 {
 	const ForeignFormat *format =

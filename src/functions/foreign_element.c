@@ -104,12 +104,9 @@ set_room(ForeignElements *elements, uint64 room)
 }
 
 /*
- * foreign_elements
- *		Begin to collect the elements of a call, for the filter with this image
- *
- * "type" is that of the values, no domain.  *kept, NULL at first, is kept for the next
- * call, in "mcxt".  Reads only the header.  Errors: ERRCODE_DATATYPE_MISMATCH unless such
- * values can be elements.
+ * Begin to collect elements, of a type that is no domain, for the filter with this
+ * header.  *kept, NULL at first, is for the next call, in "mcxt".
+ * ERRCODE_DATATYPE_MISMATCH unless values of the type can be elements.
  */
 ForeignElements *
 foreign_elements(ForeignElements **kept, const uint8 *image, Oid type,
@@ -362,10 +359,7 @@ push_timestamp(ForeignElements *elements, Timestamp timestamp)
 	return true;
 }
 
-/*
- * A decimal number times 10 to the power of the scale, in two's complement.  Returns
- * false if it is no number, or has more digits than the precision.
- */
+/* Times 10 to the scale; false if it is no number, or has too many digits. */
 static bool
 unscaled(const char *decimal, const ForeignType *type, unsigned __int128 * number)
 {
@@ -540,10 +534,7 @@ foreign_elements_probe(ForeignElements *elements, Datum value)
 	elements->elements++;
 }
 
-/*
- * Hash one more value, not NULL, to add it.  Errors: ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE
- * if no element of the filter's form equals it.
- */
+/* Hash a value to add it: ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE if no element equals it. */
 void
 foreign_elements_add(ForeignElements *elements, Datum value)
 {

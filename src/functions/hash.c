@@ -26,10 +26,7 @@ enum
 /* Hexadecimal digits of a byte */
 #define HEX_DIGITS			2
 
-/*
- * The seed of the hash that chooses a shard: unlikely to be the filters' seed, with
- * which each shard's filter would use only some of its blocks
- */
+/* Unlikely to be the filters' seed, with which a shard would use only some blocks */
 #define SHARD_SEED		UINT64CONST(0x7368617264736565)
 
 /* bloom_hash(element anycompatible, seed bigint) */
@@ -57,8 +54,7 @@ SQL_FUNCTION(bloomfilter_shard)
 }
 
 /*
- * bloom_element(element anycompatible, seed bigint).  Not strict: with NULL for a
- * seed, aggregates would skip all elements.
+ * bloom_element(element, seed): not strict, as aggregates would skip all for a NULL seed
  */
 SQL_FUNCTION(bloomfilter_element)
 {

@@ -59,10 +59,7 @@ check_external(const uint8 *external, int bytes, FilterKind kind)
 	return image_check(external, image_length, kind);
 }
 
-/*
- * Make a value of an external form in a varlena of ours, which loses the checksum.
- * Error: ERRCODE_INVALID_BINARY_REPRESENTATION.
- */
+/* Make a value of an external form of ours; or ERRCODE_INVALID_BINARY_REPRESENTATION. */
 static struct varlena *
 value_from_external(struct varlena *external, FilterKind kind)
 {

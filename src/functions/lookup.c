@@ -5,11 +5,8 @@
 #include "lookup.h"
 
 /*
- * lookup_hash_array
- *		Hash the elements of an array that are not NULL, in its order
- *
- * Returns elements->count hashes, palloc'd: of lookup_hash() or, with "change", of
- * lookup_hash_to_change().
+ * The hashes of an array's elements that are not NULL, by lookup_hash() or
+ * lookup_hash_to_change()
  */
 uint64 *
 lookup_hash_array(Lookup *lookup, const ArrayElements *elements, bool change)

@@ -25,10 +25,8 @@ typedef struct Lookup
 } Lookup;
 
 /*
- * lookup_open
- *		Open a filter, of which "probes" elements will be looked up
- *
- * Errors: of a filter of another system, those of foreign_elements().
+ * Open a filter for so many elements; of another system's, errors as of
+ * foreign_elements()
  */
 static inline void
 lookup_open(Lookup *lookup, CallSite *site, Datum filter, uint64 probes)

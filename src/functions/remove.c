@@ -11,10 +11,7 @@
 #include "lookup.h"
 #include "miscadmin.h"
 
-/*
- * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE unless the filter knows how often an element
- * was added
- */
+/* An error unless the filter knows how often an element was added */
 static void
 check_removable(const uint8 *image)
 {

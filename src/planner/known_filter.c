@@ -92,10 +92,7 @@ is_plain(Node *node)
 		(IsA(node, Var) && ((Var *) node)->varlevelsup == 0);
 }
 
-/*
- * The conditions of a query, parameters replaced by their values.  Returns false if
- * there is one that might fail or that says what it has seen.
- */
+/* A query's conditions, with parameters' values; false if one might fail or tell. */
 static bool
 simple_conditions(PlannerInfo *root, List **conditions)
 {
@@ -144,10 +141,7 @@ only_table(Query *query)
 	return rte;
 }
 
-/*
- * The value of a column in the only row that meets the conditions, in a constant
- * of type "type"; NULL if there is none, or several
- */
+/* The column in the only row that meets the conditions; NULL if none, or several */
 static Const *
 read_only_row(Relation table, const Var *column, List *conditions)
 {
@@ -223,11 +217,8 @@ result_of(PlannerInfo *root)
 }
 
 /*
- * known_filter
- *		The filter that an expression gives, as a constant, which may be NULL
- *
- * NULL if planning cannot know it.  Reads the rows of subqueries only if read_subqueries.
- * A stored filter remains a pointer.  Allocates in the current memory context.
+ * The filter of an expression, perhaps a NULL, or NULL if planning cannot know it.
+ * Reads rows only if read_subqueries; a stored filter remains a pointer.
  */
 Const *
 known_filter(PlannerInfo *root, Node *expression, bool read_subqueries)

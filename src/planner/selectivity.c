@@ -39,9 +39,8 @@
 #define HISTOGRAM_MIN_SIZE		10
 
 /*
- * The histogram contradicts the other estimate if it differs by more standard deviations.
- * That estimate is rarely too low, so the limit above is higher, and one more bound must
- * pass, in case hardly any is expected to.
+ * Standard deviations by which the histogram contradicts the other estimate, which is
+ * rarely too low; above, one more bound must pass.
  */
 #define HISTOGRAM_SIGMAS_BELOW	2.0
 #define HISTOGRAM_SIGMAS_ABOVE	3.0
@@ -64,11 +63,8 @@ is_native(Oid function)
 }
 
 /*
- * can_be_hashed
- *		Can values of this expression be hashed, for certain, without an error?
- *
- * Errors must not come from planning.  We cannot be sure for types that consist of other
- * types, nor for hash functions that are not written in C.
+ * Can values be hashed for certain without an error, which planning must not raise?  Not
+ * those of types that consist of others, nor by functions that are not written in C.
  */
 bool
 can_be_hashed(Node *element, Oid collation)
@@ -90,10 +86,7 @@ can_be_hashed(Node *element, Oid collation)
 	return !type_is_collatable(type);
 }
 
-/*
- * Fraction of a column's values, without the most common ones, that pass a filter.
- * "hist" is that of the histogram's hist_size bounds, or negative if there is none.
- */
+/* The share of all but the most common values; "hist": of the bounds, < 0: none */
 static double
 share_of_values(const KnownFilter *filter, double n_distinct, double hist,
 				int hist_size)
@@ -142,12 +135,7 @@ probability(double share)
 	return share;
 }
 
-/*
- * column_share
- *		The fraction of an expression's values, NULLs included, that pass a filter
- *
- * From 0 to 1; SHARE_UNKNOWN if the expression has no statistics.
- */
+/* The share of values, NULLs included, that pass; SHARE_UNKNOWN without statistics */
 double
 column_share(PlannerInfo *root, Node *element, int varRelid, Oid collation,
 			 const KnownFilter *filter)
@@ -301,10 +289,7 @@ replace_by_parent(Node *node, void *arg)
 	return false;
 }
 
-/*
- * The element of the uppermost table that a partition's element is, or NULL if
- * "element" has no column of a partition
- */
+/* A partition's element as that of the uppermost table; NULL if it has no column */
 static Node *
 parent_element(PlannerInfo *root, Node *element)
 {
@@ -348,11 +333,8 @@ has_statistics(PlannerInfo *root, Node *element, int varRelid)
 }
 
 /*
- * share_once
- *		The fraction of an expression's values that pass a filter, 0 to 1
- *
- * As "estimate" returns it, called once for all partitions of a table, in memory that is
- * freed: may be SHARE_UNKNOWN.
+ * The share of values that pass, by "estimate", once for all partitions of a table, in
+ * memory that is freed; may be SHARE_UNKNOWN
  */
 double
 share_once(PlannerInfo *root, const ShareKey *key, int varRelid,

@@ -20,9 +20,8 @@ typedef struct KnownFilter
 	double		error_rate;
 
 	/*
-	 * Probes the filter: called with "filter" and a value as its arguments,
-	 * in this order unless element_first.  NULL: it cannot be probed.  Core
-	 * checks whether its fn_oid may see the statistics.
+	 * Probes "filter" with a value, in this order unless element_first, or
+	 * NULL.  Core checks whether its fn_oid may see the statistics.
 	 */
 	FmgrInfo   *contains;
 	Datum		filter;

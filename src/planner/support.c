@@ -37,18 +37,14 @@ extern Datum bloomfilter_contains(PG_FUNCTION_ARGS);
 extern Datum bloomfilter_contained(PG_FUNCTION_ARGS);
 
 /*
- * Planning reads a stored filter up to this size in full, in half a millisecond at most;
- * of a larger one, the header, for its number of elements and error rate.  If the table
- * has that many rows, whose scan takes longer, planning also reads the slices for some
- * two hundred probes: 5 ms for a filter of 12 MB.
+ * Planning reads a stored filter up to this size in full, in half a millisecond; of
+ * others the header, and for tables of so many rows, which take longer, some two hundred
+ * slices: 5 ms of 12 MB.
  */
 #define PROBE_BYTES_MAX			((Size) 1024 * 1024)
 #define PROBE_ROWS_MIN			100000.0
 
-/*
- * The image of a constant filter, or NULL if "node" is no constant or is NULL.  Of a
- * stored filter larger than "whole_up_to" bytes only value_header(); *whole is then false.
- */
+/* A constant filter, or NULL; of a larger stored one value_header(), and !*whole */
 static const uint8 *
 image_of(Node *node, Size whole_up_to, bool *whole)
 {
@@ -135,10 +131,7 @@ contains_selectivity(PlannerInfo *root, Oid function, List *args,
 	return share >= 0 ? share : DEFAULT_SELECTIVITY;
 }
 
-/*
- * Estimator of the operators @> and <@.  Users can name it as that of their own
- * operators, with arguments of any types: so see first which function the operator has.
- */
+/* Of @> and <@; users can name it as that of any operator: so look at the function. */
 SQL_FUNCTION(bloomfilter_contains_sel)
 {
 	PlannerInfo *root = (PlannerInfo *) PG_GETARG_POINTER(0);
@@ -204,10 +197,7 @@ is_never_null(PlannerInfo *root, Node *node)
 	if (IsA(node, RelabelType))
 		return is_never_null(root, (Node *) ((RelabelType *) node)->arg);
 
-	/*
-	 * Only while the query itself is preprocessed: later, the planner
-	 * simplifies constraints of its tables, in which all Vars have varno 1.
-	 */
+	/* Only before planning: in constraints all Vars have varno 1. */
 	if (!IsA(node, Var) || root == NULL || root->simple_rel_array != NULL ||
 		var->varlevelsup != 0 ||
 		var->varattno <= 0 || root->parse->groupingSets != NIL ||
@@ -282,10 +272,7 @@ changed_in_place(SupportRequestModifyInPlace *req)
 #endif
 
 #if PG_VERSION_NUM >= 190000
-/*
- * The same call of an aggregate without DISTINCT and ORDER BY, or NULL if there are none
- * or an expression of ORDER BY is volatile
- */
+/* An aggregate's call without DISTINCT and ORDER BY, or NULL if none can be dropped */
 static Node *
 without_order(Aggref *aggref)
 {

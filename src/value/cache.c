@@ -68,10 +68,8 @@ cache_make_room(Size bytes)
 }
 
 /*
- * cache_resize
- *		Set an item's size to "bytes", at least 1; add it if it is new
- *
- * If that is too much, evicts others, and the item itself unless it is pinned.
+ * Set an item's size, at least 1, or add it; evicts others, and itself unless it is
+ * pinned.
  */
 void
 cache_resize(CacheItem *item, Size bytes)

@@ -53,10 +53,7 @@
 #define CHUNK_SEQ			2
 #define CHUNK_DATA			3
 
-/*
- * Bytes of a large value to read between two checks for interrupts: full chunks, so
- * that none is read twice
- */
+/* Read between two checks for interrupts: full chunks, so that none is read twice */
 #define READ_BYTES			((Size) 4096 * TOAST_MAX_CHUNK_SIZE)
 
 #if PG_VERSION_NUM >= 160000
@@ -73,13 +70,10 @@ is_heap(Relation toast)
 }
 
 /*
- * chunks_read
- *		Read "bytes" bytes of a value from "offset" on, straight to where they belong
- *
- * The value is not compressed.  Core writes a slice behind the length word of the
- * varlena that it is given, so there is room for one before "to".  A heap leaves
- * that word alone; another table access method may use it, as core sets it, and is
- * asked for all at once.  Errors: those of detoasting.
+ * Read bytes of an uncompressed value straight to where they belong.  Core writes a
+ * slice behind a length word, so there is room for one before "to".  A heap leaves that
+ * word alone; another access method may use it as core sets it, and is asked for all at
+ * once.
  */
 void
 chunks_read(const struct varatt_external *place, Size offset, Size bytes,
@@ -247,11 +241,8 @@ close_chunk(FoundChunk *found)
 }
 
 /*
- * chunks_find_first
- *		Note where the first chunk of a value is, and read it
- *
- * Returns the number of bytes, at most TOAST_MAX_CHUNK_SIZE; 0 if there is no such
- * chunk, about which reading the value will raise an error, or the table is no heap.
+ * Note where a value's first chunk is, and read it: returns its bytes, or 0 if it is in
+ * no heap, or missing, for which reading the value will raise the error.
  */
 Size
 chunks_find_first(const struct varatt_external *place, FirstChunk *first,
@@ -288,11 +279,8 @@ chunks_find_first(const struct varatt_external *place, FirstChunk *first,
 }
 
 /*
- * chunks_are_same
- *		Is a value still the one whose first chunk was noted?
- *
- * "data" is how the value begins, as far as that is known, and not compressed.
- * Errors: the TOAST table is gone, or damaged.
+ * Is a value still the one whose first chunk was noted?  "data": how it begins, not
+ * compressed
  */
 bool
 chunks_are_same(const struct varatt_external *place, FirstChunk *first,

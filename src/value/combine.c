@@ -10,18 +10,12 @@
 #include "filter/set.h"
 #include "miscadmin.h"
 
-/*
- * Merge a set into one up to this many times as large: sorting one hash again takes
- * about as long as passing over this many.
- */
+/* Merge sets of up to this ratio: sorting one hash takes as long as passing over 8. */
 #define MERGE_RATIO				8
 
 /*
- * writer_add_sorted
- *		Add the sorted hashes of another explicit filter to an explicit state
- *
- * Merges sets of similar size.  Appends a much smaller set: merging a thousand of them
- * would copy the large one a thousand times.  Errors: check_compatible().
+ * Add sorted hashes to an explicit state.  A much smaller set is appended: to merge a
+ * thousand of them would copy the large one a thousand times.
  */
 void
 writer_add_sorted(FilterWriter *writer, const uint8 *other)
@@ -35,9 +29,8 @@ writer_add_sorted(FilterWriter *writer, const uint8 *other)
 }
 
 /*
- * Add sorted hashes to a filter with layers.  Their order is that of the blocks, which
- * we pass once.  But if they fill the layer on the way, its last blocks would stay
- * empty: then we take them in an order in which any part of them is spread evenly.
+ * Add sorted hashes, in the order of the blocks; but if these may get full on the way,
+ * which would leave the last ones empty, evenly spread.
  */
 static void
 add_set(FilterWriter *writer, const uint8 *hashes, uint64 count)
@@ -122,9 +115,8 @@ value_make_from_set(const uint8 *set, uint64 capacity)
 }
 
 /*
- * Prepare to add "count" elements to a filter with layers: *adding is a writer for the
- * filter itself or, if an error could leave it with only some of them, for a copy, which
- * finish_adding() puts in its place.
+ * *adding: a writer for the filter itself or, if an error could leave it with only some
+ * of "count" elements, for a copy, which finish_adding() puts in its place
  */
 static void
 begin_adding(FilterWriter *writer, uint64 count, FilterWriter *adding)
@@ -146,13 +138,9 @@ finish_adding(FilterWriter *writer, const FilterWriter *adding)
 }
 
 /*
- * writer_add_hashes
- *		Add "count" hashes of elements of "class", in any order, to any filter
- *
- * An explicit Bloom filter with more than EXPLICIT_ADD_MAX hashes gets layers, for
- * twice as many; an explicit cuckoo filter, which is no multiset, always.  With
- * "unique", a cuckoo filter skips elements that it seems to contain.  Errors:
- * check_plan().
+ * Add hashes of elements of "class" to any filter.  An explicit one gets layers: a Bloom
+ * filter beyond EXPLICIT_ADD_MAX, for twice as many; a cuckoo filter always, being no
+ * multiset.  With "unique", a cuckoo filter skips what it seems to contain.
  */
 void
 writer_add_hashes(FilterWriter *writer, ElementClass class,
@@ -220,10 +208,7 @@ writer_add_foreign(FilterWriter *writer, const ForeignHash *hashes,
 	finish_adding(writer, &adding);
 }
 
-/*
- * Replace the filter by its planned union with another.  Returns false, without a
- * change, if the elements do not fit into the planned layers.
- */
+/* Unite as planned; false, without a change, if the elements do not fit the layers. */
 static bool
 unite_as_planned(FilterWriter *writer, const uint8 *other,
 				 const FilterPlan *plan)
@@ -271,12 +256,7 @@ unite_layers(FilterWriter *writer, const uint8 *other)
 	}
 }
 
-/*
- * writer_unite
- *		Add all elements of another filter, which may be the writer's own image
- *
- * Errors: check_compatible(), check_plan() and check_union_plan().
- */
+/* Add all elements of another filter, which may be the writer's own image. */
 void
 writer_unite(FilterWriter *writer, const uint8 *other)
 {
@@ -339,11 +319,8 @@ writer_unite(FilterWriter *writer, const uint8 *other)
 }
 
 /*
- * writer_intersect
- *		Remove what another filter does not contain
- *
- * Errors: check_compatible(); ERRCODE_FEATURE_NOT_SUPPORTED if both have layers,
- * and one has several.
+ * Remove what another filter does not contain; of filters with layers, both must have
+ * one.
  */
 void
 writer_intersect(FilterWriter *writer, const uint8 *other)

@@ -101,10 +101,7 @@ report_full_foreign(const uint8 *image)
 			 errhint("Create a larger filter with bloom_create_foreign(), or in the system that it came from.")));
 }
 
-/*
- * ERRCODE_PROGRAM_LIMIT_EXCEEDED unless a plan could be made.  "image" may be NULL if
- * the filter can grow.
- */
+/* An error if no plan could be made; "image" may be NULL if the filter can grow. */
 void
 check_status(FilterStatus status, const uint8 *image)
 {

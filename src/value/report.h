@@ -37,11 +37,8 @@ extern void check_union_plan(FilterStatus status, const FilterPlan *plan,
 							 const uint8 *a, const uint8 *b);
 
 /*
- * check_class
- *		ERRCODE_DATATYPE_MISMATCH unless an element fits a filter
- *
- * "class" is the filter's, or ELEMENT_CLASS_NONE if it has no elements yet; "hasher"
- * has hashed the element last.
+ * ERRCODE_DATATYPE_MISMATCH unless the element that was hashed last fits a filter of
+ * "class", which may have none yet.
  */
 static inline void
 check_class(ElementClass class, const ElementHasher *hasher)

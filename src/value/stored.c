@@ -44,10 +44,9 @@
 #include "utils/memutils.h"
 
 /*
- * Cost of reading one slice, in chunks of a value that is read in full.  Measured: 1.9
- * to 2.1 microseconds a slice against 0.35 a chunk of a filter of 1.3 MB and 0.7 to 0.9
- * of one of 13 MB.  A wrong value costs at most a factor of two, and only near the point
- * where both ways cost the same.
+ * In chunks of a value read in full.  Measured: 2 microseconds a slice, 0.35 a chunk of
+ * 1.3 MB, 0.7 to 0.9 of 13 MB.  A wrong value costs at most a factor of two, near equal
+ * costs.
  */
 #define SLICE_COST			4.0
 
@@ -238,9 +237,8 @@ find_stored(StoredUser *user, const struct varatt_external *pointer)
  */
 
 /*
- * Get the memory of an image that is about to be written in full.  A page fault for
- * each 4 kB would take longer than reading what goes there; the kernel needs half as
- * long for all pages at once.  If it refuses, they come one by one.
+ * Get the memory of an image at once, which takes half as long as page faults for each 4
+ * kB, longer than reading what goes there.  If the kernel refuses, they come one by one.
  */
 static void
 populate(const uint8 *image, Size bytes)
@@ -348,11 +346,8 @@ whole_pays(const StoredFilter *stored, double slices)
 }
 
 /*
- * reader_open_stored
- *		The slow path of reader_open(): the filter is not flat in memory
- *
- * Reads and caches what so many probes are certain to pay for: nothing new, the
- * header, or the whole filter.
+ * The filter is not flat in memory: read and cache what so many probes are certain to
+ * pay for, nothing new, the header, or all.
  */
 void
 reader_open_stored(StoredUser *user, Datum filter, uint64 probes,

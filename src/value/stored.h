@@ -41,10 +41,7 @@ typedef struct StoredUser
 extern uint64 stored_epoch;
 extern TransactionId stored_xmin;	/* our oldest snapshot's, in this epoch */
 
-/*
- * A filter opened for probing: "image" is all of it, or, if slices_of is set, only
- * its header and descriptors.
- */
+/* A filter to probe: "image" is all or, with slices_of, header and descriptors alone */
 typedef struct FilterReader
 {
 	const uint8 *image;
@@ -53,12 +50,9 @@ typedef struct FilterReader
 } FilterReader;
 
 /*
- * stored_new_epoch
- *		A TOAST pointer may mean another value from now on
- *
- * Called by events.c when a query starts, and when a transaction ends or a subtransaction
- * aborts: the snapshot that kept a value from being removed may be gone, and the
- * OID in the pointer given to another value.
+ * A TOAST pointer may mean another value from now on: when a query starts, a transaction
+ * ends or a subtransaction aborts, the snapshot that kept a value may be gone, and its
+ * OID another's.
  */
 static inline void
 stored_new_epoch(void)
@@ -67,14 +61,13 @@ stored_new_epoch(void)
 }
 
 /*
- * stored_is_now
- *		Is this the current epoch, and does it go on?
+ * Does the current epoch go on?
  *
- * A utility command within a transaction, or a change that logical replication applies,
- * has a snapshot of its own, but starts no query.  While our xmin is the same, nothing
- * that we could see has been removed: who deleted it has an xid not before xmin, and if
- * there was no snapshot in between, the new one has the same xmin only because the
- * transaction xmin has been running all the time.
+ * A utility command within a transaction, or a change of logical replication, has a
+ * snapshot of its own, but starts no query.  While our xmin is the same, nothing that we
+ * could see has been removed: who deleted it has an xid not before xmin, and if there
+ * was no snapshot in between, the new one has the same xmin only because that
+ * transaction has been running all the time.
  */
 static inline bool
 stored_is_now(uint64 epoch)
@@ -94,13 +87,9 @@ extern void reader_contains_foreign(FilterReader *reader,
 									bool *found);
 
 /*
- * reader_open
- *		Open a filter to probe it
- *
- * "probes" is the number of elements that will be looked up: the more, the
- * sooner a stored filter is read in full.  A filter that is flat in memory is
- * used where it is, at no cost.  The reader is valid until "filter" goes, or the
- * same user opens another filter.
+ * Open a filter for "probes" elements: the more, the sooner a stored one is read in
+ * full.  One that is flat in memory costs nothing.  Valid until "filter" goes, or the
+ * user opens another.
  */
 static inline void
 reader_open(StoredUser *user, Datum filter, uint64 probes,
@@ -121,12 +110,9 @@ reader_open(StoredUser *user, Datum filter, uint64 probes,
 }
 
 /*
- * reader_reopen
- *		Make sure that a reader is still valid after hashing elements
- *
- * The hash function of a type may itself have probed the same stored filter: then
- * that has been read in full and lies elsewhere.  A filter that a call site
- * probed last is never evicted, and once read in full it stays where it is.
+ * A type's hash function may have probed the same filter: then it was read in full, and
+ * lies elsewhere.  A user's last filter is never evicted, and once read in full it stays
+ * where it is.
  */
 static inline void
 reader_reopen(StoredUser *user, uint64 probes, FilterReader *reader)

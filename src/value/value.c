@@ -27,18 +27,14 @@
 /* Tells our expanded objects from others, in assertions */
 #define EXPANDED_FILTER_MAGIC	0x626c6f6d
 
-/*
- * Hashes that an expanded object collects before adding them to its layers, so
- * that their cache lines can be prefetched together
- */
+/* Hashes that an expanded object collects, to prefetch their cache lines together */
 #define PENDING_HASHES			64
 
 /*
- * Growth factors for the room of an explicit filter.  Before it grows, we sort it to
- * remove duplicates, unless it is smaller than UNIQUE_FROM_BYTES; with a factor of 4,
- * all these sorts together cost a third of the final one.  Memory that was never
- * written to costs nothing, but hash aggregation counts it, so small values grow by
- * less.
+ * Growth of an explicit filter's room.  Before, from UNIQUE_FROM_BYTES on, it is sorted
+ * to remove duplicates; with a factor of 4, all these sorts cost a third of the final
+ * one.  Small values grow by less, as hash aggregation counts memory that was never
+ * written to.
  */
 #define FLAT_ROOM_GROWTH		2
 #define EXPANDED_ROOM_GROWTH	4
@@ -173,11 +169,8 @@ writer_sync(FilterWriter *writer)
 }
 
 /*
- * allocate_image
- *		Allocate memory for an image of "bytes" bytes, zeroed if "zero"
- *
- * Before the image is room for a varlena length word, which begins at a cache line, or
- * at a huge page if the image is large.  To free the image, pfree *memory.
+ * Memory for an image, behind room for a length word that begins at a cache line or, if
+ * it is large, at a huge page.  To free it, pfree *memory.
  */
 uint8 *
 allocate_image(MemoryContext mcxt, uint64 bytes, bool zero,
@@ -204,12 +197,9 @@ allocate_image(MemoryContext mcxt, uint64 bytes, bool zero,
 }
 
 /*
- * writer_fresh
- *		Allocate storage of "bytes" bytes for a new image of the writer's value
- *
- * *fresh becomes a detached writer for it; the writer keeps its image until
- * writer_take().  From EXPANDED_FROM_BYTES on, the value becomes an expanded object,
- * if the writer has a context for one.
+ * Make *fresh a detached writer with storage of "bytes" bytes; the writer keeps its
+ * image until writer_take().  From EXPANDED_FROM_BYTES on, with a context for one, an
+ * expanded object.
  */
 void
 writer_fresh(FilterWriter *writer, uint64 bytes, bool zero, FilterWriter *fresh)
@@ -301,10 +291,7 @@ writer_open_copy(FilterWriter *writer, Datum value)
 								 CurrentMemoryContext);
 }
 
-/*
- * Open a copy of an image.  A large copy is an expanded object in mcxt, unless that is
- * NULL; any other is flat in the current memory context.
- */
+/* Copy an image: a large one to an expanded object in mcxt, unless that is NULL. */
 void
 writer_open_copied_image(FilterWriter *writer, const uint8 *image,
 						 MemoryContext mcxt)
@@ -389,10 +376,8 @@ writer_close_state(FilterWriter *writer)
  * ------------------------------------------------------------------------ */
 
 /*
- * value_image
- *		The image of a value of any form, read-only, its hashes sorted
- *
- * Returns a pointer into the value, or to a copy in the current memory context.
+ * A value of any form, sorted, read-only: points into it, or to a copy in the current
+ * context.
  */
 const uint8 *
 value_image(Datum value)
@@ -418,12 +403,7 @@ value_image(Datum value)
 	return image;
 }
 
-/*
- * value_header
- *		The header and the layers' descriptors of a value of any form, read-only
- *
- * As value_image(), but of a stored value reads no more than these.
- */
+/* The same, but of a stored value reads the header and the layers' descriptors alone. */
 const uint8 *
 value_header(Datum value)
 {
@@ -474,9 +454,8 @@ expanded_flatten(ExpandedObjectHeader *eohptr, void *result,
  * ------------------------------------------------------------------------ */
 
 /*
- * Append "count" little-endian hashes to an explicit filter, which is then unsorted.
- * If there is no room, we remove duplicates, and enlarge it if that leaves it more than
- * half full.
+ * Append little-endian hashes, unsorted, to an explicit filter.  Without room, removes
+ * duplicates, and enlarges it if it is more than half full then.
  */
 void
 writer_append(FilterWriter *writer, const uint8 *hashes, uint64 count)
@@ -524,10 +503,7 @@ state_header(Datum state)
 }
 
 /*
- * state_push
- *		Add one hash to a transition value, as bloom_agg() does for almost every row
- *
- * Returns false, without a change, if it has no room: then open a writer.
+ * Add a hash to a transition value, as for almost every row; false if there is no room.
  */
 bool
 state_push(Datum state, uint64 hash)
@@ -609,9 +585,8 @@ writer_grow(FilterWriter *writer, uint64 waiting)
 }
 
 /*
- * Add "count" hashes to a filter with layers, adding layers as needed, each with room for
- * the "more" that the caller has.  With "unique", a cuckoo filter skips elements that it
- * seems to contain.
+ * Add hashes to a filter with layers, and new layers as needed, each with room for
+ * "more".  With "unique", a cuckoo filter skips what it seems to contain.
  */
 void
 add_to_layers(FilterWriter *writer, const uint64 *hashes, uint64 count,

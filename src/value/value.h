@@ -64,8 +64,7 @@
 #define EXPANDED_FROM_BYTES		8192
 
 /*
- * Distinct hashes that the explicit state of an aggregate may hold: 128 MB, and up
- * to twice that while it holds duplicates
+ * Distinct hashes of an aggregate's explicit state: 128 MB, twice that with duplicates
  */
 #define EXPLICIT_STATE_MAX		(UINT64CONST(1) << 24)
 
@@ -75,12 +74,11 @@
 typedef struct ExpandedFilter ExpandedFilter;
 
 /*
- * A filter that is being changed: a flat value with room behind it, or an expanded
- * object.  Open it, change it, and close it to get the Datum.
+ * A filter that is being changed: flat, with room behind it, or an expanded object.
  *
- * An error in between leaves an object that was opened in place unchanged; but if the
- * query was cancelled, or memory ran out, some of the elements may have been added,
- * removed or moved.
+ * An error leaves an object that was opened in place unchanged; but if the query was
+ * cancelled, or memory ran out, some of the elements may have been added, removed or
+ * moved.
  */
 typedef struct FilterWriter
 {
