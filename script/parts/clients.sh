@@ -8,11 +8,12 @@
 . "$root/script/parts/lib.sh"
 
 clients_packages=(python3-psycopg python3-psycopg2 python3-asyncpg python3-sqlalchemy
-	python3-django libpostgresql-jdbc-java default-jdk-headless nodejs node-pg python3-xxhash libguava-java)
+	python3-django libpostgresql-jdbc-java default-jdk-headless nodejs node-pg python3-xxhash libguava-java
+	python3-alembic golang-go golang-github-jackc-pgx-v4-dev)
 
 # What Debian does not have, and pg where Debian's package cannot be installed beside
 # another node
-npm_modules=(hash-wasm pg)
+npm_modules=(hash-wasm pg drizzle-orm drizzle-kit)
 
 fetch_npm_modules()
 {

@@ -17,17 +17,26 @@ my $page = abs_path(dirname(__FILE__) . '/../../docs/clients.md');
 # Debian's, whatever else is in PATH
 my $python = '/usr/bin/python3';
 my $jdbc = '/usr/share/java/postgresql.jar';
+my $gopath = '/usr/share/gocode';
 my $dir = PostgreSQL::Test::Utils::tempdir('clients');
 
 # Of each driver: what provides it, how to try whether it is there, the name of the
 # program's file, and how to run that
 my %drivers = (
 	(map { ($_->[0] => python_driver(@$_)) }
-		[ 'psycopg', 'python3-psycopg' ], [ 'psycopg2', 'python3-psycopg2' ], [ 'asyncpg', 'python3-asyncpg' ],
-		[ 'sqlalchemy', 'python3-sqlalchemy and python3-psycopg2' ], [ 'django', 'python3-django and python3-psycopg2' ]),
-	'pg' => {
-		from => 'node-pg, or pg of npm', try => [ 'node', '-e', q{require('pg')} ],
-		file => 'example.js', run => [ 'node', "$dir/example.js" ]
+		[ 'psycopg', 'python3-psycopg', 'psycopg' ], [ 'psycopg-async', 'python3-psycopg', 'psycopg' ],
+		[ 'asyncpg', 'python3-asyncpg', 'asyncpg' ],
+		[ 'sqlalchemy', 'python3-sqlalchemy and python3-psycopg2', 'sqlalchemy, psycopg2' ],
+		[ 'alembic', 'python3-alembic and python3-psycopg2', 'alembic, psycopg2' ],
+		[ 'django', 'python3-django and python3-psycopg2', 'django, psycopg2' ]),
+	(map { ($_->[0] => node_driver(@$_)) }
+		[ 'pg', 'node-pg, or pg of npm', 'pg' ],
+		[ 'drizzle', 'pg, drizzle-orm and drizzle-kit of npm', 'pg', 'drizzle-orm', 'drizzle-kit/api' ]),
+	'pgx.go' => {
+		from => 'golang-go and golang-github-jackc-pgx-v4-dev',
+		try => [ 'sh', '-c', "test -d $gopath/src/github.com/jackc/pgx/v4 && go version" ],
+		file => 'pgx.go',
+		run => [ 'env', 'GO111MODULE=off', "GOPATH=$gopath", "GOCACHE=$dir/go", 'go', 'run', "$dir/pgx.go" ]
 	},
 	'Example.java' => {
 		from => 'libpostgresql-jdbc-java and default-jdk-headless',
@@ -37,12 +46,21 @@ my %drivers = (
 
 sub python_driver
 {
-	my ($name, $package) = @_;
-	my $modules = $package =~ /psycopg2/ ? "$name, psycopg2" : $name;
+	my ($name, $package, $modules) = @_;
 
 	return {
 		from => $package, try => [ $python, '-c', "import $modules" ],
 		file => "$name-example.py", run => [ $python, "$dir/$name-example.py" ]
+	};
+}
+
+sub node_driver
+{
+	my ($name, $package, @modules) = @_;
+
+	return {
+		from => $package, try => [ 'node', '-e', join '', map { "require('$_');" } @modules ],
+		file => "$name-example.js", run => [ 'node', "$dir/$name-example.js" ]
 	};
 }
 
