@@ -81,6 +81,24 @@ check_several_columns(Relation index)
 					 errhint("Create an index of its own for the array.")));
 }
 
+/*
+ * The type by which to hash the values of a column: its own, unless the operator class is
+ * that of another one whose equality differs, as char(n)'s in an index of text.
+ */
+static Oid
+hashed_type(Relation index, int column)
+{
+	Oid			type = TupleDescAttr(RelationGetDescr(index), column)->atttypid;
+	Oid			of_class = index->rd_opcintype[column];
+	Oid			equality;
+
+	if (IsPolymorphicType(of_class))
+		return type;
+	equality = lookup_type_cache(getBaseType(type), TYPECACHE_EQ_OPR)->eq_opr;
+	return !OidIsValid(equality) ||
+		membership_agrees(get_opcode(equality), of_class, of_class) ? type : of_class;
+}
+
 /* Make room for the hashes of one row, whose old ones are lost. */
 static void
 reserve_hashes(MembershipHasher *hasher, Size count)
@@ -109,14 +127,12 @@ void
 membership_hasher_init(MembershipHasher *hasher, Relation index,
 					   MemoryContext mcxt)
 {
-	TupleDesc	desc = RelationGetDescr(index);
-
 	memset(hasher, 0, sizeof(*hasher));
 	hasher->scratch = AllocSetContextCreate(mcxt, "membership element",
 											ALLOCSET_SMALL_SIZES);
 	if (IndexRelationGetNumberOfKeyAttributes(index) == 1)
 	{
-		Oid			type = TupleDescAttr(desc, 0)->atttypid;
+		Oid			type = hashed_type(index, 0);
 
 		hasher->hasher = element_hasher_create(type, index->rd_indcollation[0],
 											   ELEMENT_LOCAL, NULL, mcxt);
@@ -135,7 +151,12 @@ membership_hasher_init(MembershipHasher *hasher, Relation index,
 		bool		nulls[INDEX_MAX_KEYS];
 
 		check_several_columns(index);
-		hasher->row = CreateTupleDescCopy(desc);
+		hasher->row = CreateTupleDescCopy(RelationGetDescr(index));
+		for (int i = 0; i < hasher->row->natts; i++)
+		{
+			TupleDescInitEntry(hasher->row, i + 1, NULL, hashed_type(index, i), -1, 0);
+			TupleDescInitEntryCollation(hasher->row, i + 1, index->rd_indcollation[i]);
+		}
 		hasher->row->tdtypeid = RECORDOID;
 		hasher->row->tdtypmod = -1;
 		BlessTupleDesc(hasher->row);
@@ -306,7 +327,7 @@ membership_agrees(Oid function, Oid left, Oid right)
 Oid
 membership_key_type(Relation index, int column, Oid subtype, Oid function)
 {
-	Oid			type = TupleDescAttr(RelationGetDescr(index), column)->atttypid;
+	Oid			type = hashed_type(index, column);
 	TypeCacheEntry *entry;
 
 	if (!OidIsValid(subtype) || IsPolymorphicType(subtype))

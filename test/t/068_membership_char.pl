@@ -80,6 +80,22 @@ SKIP:
 	is($session->query("SELECT membership_contains('strengths_tn', ROW('ABC', 1)), membership_contains('strengths_tn', ROW('abd', 1))"), 't|f', 'a row of literals');
 }
 
+# An index of text by the class of char(n) compares as that does
+is( $session->query(q{
+	CREATE TABLE cut (t text, v varchar, n int);
+	CREATE INDEX cut_t ON cut USING membership (t bpchar_ops);
+	CREATE INDEX cut_vn ON cut USING membership (v bpchar_ops, n);
+	INSERT INTO cut VALUES ('ab ', 'ab ', 1);
+	SET enable_seqscan = off}),
+	'', 'text by the class of char(n)');
+foreach my $text (@texts)
+{
+	is($session->query("SELECT membership_contains('cut_t'::regclass, $text), membership_contains('cut_vn'::regclass, ROW($text, 1))"), 't|t', "text as char(n): $text");
+}
+is($session->query("SELECT (SELECT count(*) FROM cut WHERE t::bpchar = 'ab'), (SELECT count(*) FROM cut WHERE v::bpchar = 'ab' AND n = 1)"), '1|1', 'scans of such indexes');
+is($session->query("EXPLAIN (COSTS off) SELECT FROM cut WHERE v::bpchar = 'ab' AND n = 1") =~ /on cut_vn/, 1, 'which use them');
+is($session->query("SELECT membership_contains('cut_t'::regclass, 'abc'), membership_contains('cut_vn'::regclass, ROW(' ab'::text, 1)); RESET enable_seqscan"), 'f|f', 'and not others');
+
 # The planner's own scans
 foreach my $text (@texts)
 {
