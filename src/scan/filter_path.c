@@ -107,14 +107,14 @@ is_heap(RangeTblEntry *rte)
 }
 
 /*
- * May an element be evaluated before the table's other conditions?  A leakproof
- * expression does not fail, whatever the row.
+ * May an element be evaluated before the table's other conditions?  See
+ * probe_may_fail().
  */
 static bool
 may_come_first(RelOptInfo *rel, Node *element)
 {
 	return list_length(rel->baserestrictinfo) == 1 ||
-		!contain_leaked_vars(element);
+		!probe_may_fail(element);
 }
 
 /* The conditions of a table that a Filter Scan can probe: ProbeConditions */

@@ -61,6 +61,7 @@
 #include "optimizer/plancat.h"
 #include "parser/parsetree.h"
 #include "planner/selectivity.h"
+#include "probe.h"
 #include "utils/lsyscache.h"
 #include "utils/spccache.h"
 
@@ -488,7 +489,7 @@ make_filter(Search *search, List *leaves, List *matches)
 	foreach(cell, matches)
 		elements = lappend(elements, copyObject(((Match *) lfirst(cell))->element));
 	filter->key = list_length(elements) == 1 ? linitial(elements) : (Node *) elements;
-	filter->may_fail = contain_leaked_vars(filter->key);
+	filter->may_fail = probe_may_fail(filter->key);
 	filter->parallel_safe &= is_parallel_safe(search->root, filter->key);
 	filter->share = membership_join_share(search->root, filter->indexes,
 										  get_opcode(((Match *) linitial(matches))->operator),

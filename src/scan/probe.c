@@ -138,6 +138,34 @@ probe_condition_make(RestrictInfo *rinfo)
 	return condition;
 }
 
+/* A check_function_callback */
+static bool
+is_leaky(Oid function, void *context)
+{
+	return !get_func_leakproof(function);
+}
+
+static bool
+calls_leaky(Node *node, void *context)
+{
+	return node != NULL &&
+		(check_functions_in_node(node, is_leaky, context) ||
+		 expression_tree_walker(node, calls_leaky, context));
+}
+
+/*
+ * probe_may_fail
+ *		May evaluating an element, or a list of them, raise an error for some row?
+ *
+ * A leakproof expression does not.  But core also calls one leakproof if it calls other
+ * functions only without columns, as for a parameter, which CASE may keep from failing.
+ */
+bool
+probe_may_fail(Node *element)
+{
+	return contain_leaked_vars(element) || calls_leaky(element, NULL);
+}
+
 /* Prepare to evaluate the element: a column, or any expression. */
 void
 probe_begin_element(Probe *probe, Expr *element, PlanState *node)

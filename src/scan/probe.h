@@ -138,6 +138,7 @@ extern void probe_condition_rescan(Probe *probe);
 extern bool probe_condition_recheck(Probe *probe, ExprContext *econtext);
 extern char *probe_condition_text(const ProbePlan *plan, List *context,
 								  bool verbose);
+extern bool probe_may_fail(Node *element);
 extern void probe_begin_element(Probe *probe, Expr *element, PlanState *node);
 
 /* The element of a row; in the page, or in the memory for one row */

@@ -104,6 +104,17 @@ CREATE INDEX codes_code ON codes USING membership (code) WITH (error_rate = 1e-7
 SELECT * FROM compare($$SELECT * FROM users u JOIN domains d ON d.n = u.code::int WHERE membership_contains('codes_code', u.code)$$);
 SELECT * FROM compare($$SELECT * FROM users u JOIN domains d ON d.n = u.code::int WHERE membership_contains('codes_code', u.code) AND u.id % 2 = 0$$);
 SELECT count(*) FROM users u JOIN domains d ON d.n = u.code::int;
+-- and what fails for some rows only because of a parameter
+SET plan_cache_mode = force_generic_plan;
+PREPARE guarded (int) AS SELECT count(*) FROM users u JOIN domains d ON d.n = CASE WHEN u.tenant IS NULL THEN 1 / $1 ELSE u.id END WHERE u.tenant IS NOT NULL;
+PREPARE preserved (int) AS SELECT count(d.n) FROM users u LEFT JOIN domains d ON d.n = CASE WHEN u.tenant IS NULL THEN 1 / $1 ELSE u.id END WHERE u.tenant IS NOT NULL;
+SELECT probes_of('EXECUTE guarded (0)'), (SELECT count(*) FROM plan_of('EXECUTE preserved (0)') line WHERE line ~ 'Mark: CASE') AS marks;
+BEGIN;
+UPDATE users SET tenant = NULL WHERE id % 100 = 1;
+EXECUTE guarded (0);
+EXECUTE preserved (0);
+ROLLBACK;
+RESET plan_cache_mode;
 -- parallel only if the expression is
 CREATE FUNCTION restricted_host(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL RESTRICTED AS 'SELECT split_part($1 || repeat('''', pg_backend_pid() * 0), ''@'', 2)';
 CREATE FUNCTION safe_host(text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS 'BEGIN RETURN split_part($1, ''@'', 2); END';
