@@ -366,10 +366,7 @@ append_other(ElementNode *node, StringInfo buf, Datum value)
 	append_uint64(buf, DatumGetUInt64(hash));
 }
 
-/* ----------------------------------------------------------------
- *		jsonb
- * ----------------------------------------------------------------
- */
+/* ---- jsonb ---- */
 
 /* Where in the buffer a key and its value are */
 typedef struct JsonPair
@@ -531,10 +528,7 @@ append_jsonb(ElementNode *node, StringInfo buf, Datum value)
 	free_copy(jsonb, value);
 }
 
-/* ----------------------------------------------------------------
- *		The types that have no parts
- * ----------------------------------------------------------------
- */
+/* ---- The types that have no parts ---- */
 
 /* Of the types of one class, hints tell users to cast to the first. */
 static const LeafType leaf_types[] = {

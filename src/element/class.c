@@ -207,10 +207,7 @@ current_structure(ElementState *state)
 	return structure;
 }
 
-/* ----------------------------------------------------------------
- *		The name of a class
- * ----------------------------------------------------------------
- */
+/* ---- The name of a class ---- */
 
 /*
  * Append a type's name without its quotes, and advance over it.  It may be of another

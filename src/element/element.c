@@ -2,16 +2,15 @@
  * element.c
  *	  From a value of any type to the 64-bit hash that filters store.
  *
- * A filter outlives the server that built it: it may be restored on another major
- * version, on a machine of the other byte order, or probed by a client that is not
- * PostgreSQL.  The server's own hash functions do not support that.  So we turn an
- * element into *canonical bytes*, and hash these by XXH3_64bits_withSeed.
- * docs/dev/format.md specifies both.
+ * A filter outlives the server that built it: it may be restored on another major version,
+ * or on a machine of the other byte order, or probed by another client.  The server's own
+ * hash functions do not support that.  So we turn an element into *canonical bytes*, and
+ * hash these by XXH3_64bits_withSeed.  docs/dev/format.md specifies both.
  *
  * Every element belongs to a *class* (class.h).  Within a class, values that are equal
- * under "=" have the same canonical bytes, even if their types differ: 1::int2 and
- * 1::int8, 'a'::name and 'a '::bpchar(2).  Elements of different classes cannot be
- * compared.  The class is the structure of the element, described by a string of tokens:
+ * under "=" have the same canonical bytes, even if their types differ: 1::int2 and 1::int8,
+ * 'a'::name and 'a '::bpchar(2).  Elements of different classes cannot be compared.  The
+ * class is the structure of the element, described by a string of tokens:
  *
  *		a letter		one of the leaf_types[] in canonical.c
  *		E"name"			an enum; the name is in UTF-8, each " in it doubled
@@ -21,21 +20,15 @@
  *		(e...)			record of the columns e...; names don't matter
  *		r				record whose structure is not known yet
  *
- * A domain counts as its base type.  A description of up to eight bytes is the class
- * itself; a longer one is hashed.
- *
- * Interface: element_hasher_create() once for each call site, then element_hash() for
- * each value.
+ * A domain counts as its base type.
  *
  * A tree of ElementNodes mirrors the type.  Each node appends the canonical bytes of a
- * value to a buffer; the parts of an array, range, multirange or record are preceded by
- * their length, so that no two values share their bytes.  Common scalar types have a
- * hash function that bypasses tree and buffer.
+ * value to a buffer; parts are preceded by their length, so that no two values share their
+ * bytes.  Common scalar types have a hash function that bypasses tree and buffer.
  *
- * The structure of an anonymous record is known only from the descriptor that each
- * value's header names.  Its node caches the layout of the last value, and the class is
- * computed again only when a layout changes.  The same goes for named composite types,
- * which ALTER TYPE may change during the life of a call site.
+ * The structure of an anonymous record is known only from the descriptor that each value's
+ * header names.  Its node caches the layout of the last value, and the class is computed
+ * again only when a layout changes, as those of named types may by ALTER TYPE.
  *
  * Limits:
  *	- A type needs a default hash operator class, whose equality the hash agrees with.
@@ -47,7 +40,6 @@
  *	- Range types must have their subtype's default operator class.
  *	- All anonymous records in an array must have the same structure.
  *
- * Sources: XXH3 is specified in doc/xxhash_spec.md of https://xxhash.com.
  * What "=" means for each type is in PostgreSQL's src/backend/utils/adt/.
  */
 #include "postgres.h"
@@ -382,10 +374,7 @@ append_record(ElementNode *node, StringInfo buf, Datum value)
 	free_copy(header, value);
 }
 
-/* ----------------------------------------------------------------
- *		Making a hasher
- * ----------------------------------------------------------------
- */
+/* ---- Making a hasher ---- */
 
 /* With a deterministic collation, strings are equal exactly when their bytes are. */
 static void

@@ -7,7 +7,6 @@
  */
 #include "ops.h"
 
-#include "interrupt.h"
 #include "sizing.h"
 
 /*

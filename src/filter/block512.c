@@ -2,23 +2,20 @@
  * block512.c
  *	  One cache line as a small Bloom filter: where an element's bits lie.
  *
- * A blocked Bloom filter (Putze, Sanders and Singler, "Cache-, Hash- and
- * Space-Efficient Bloom Filters", 2007, section 3.1) keeps all the bits of an
- * element in one cache line, so that a probe costs one cache miss.  Here the
- * line is cut into eight lanes of 64 bits (a "sectorized" block: Lang, Neumann,
- * Kemper and Boncz, "Performance-Optimal Filtering", 2019, section 4), which
- * one AVX-512 register, or two of AVX2, process at once.
+ * A blocked Bloom filter (Putze, Sanders and Singler, "Cache-, Hash- and Space-Efficient
+ * Bloom Filters", 2007, section 3.1) keeps the bits of an element in one cache line.  Here
+ * the line is cut into eight lanes of 64 bits (a "sectorized" block: Lang, Neumann, Kemper
+ * and Boncz, "Performance-Optimal Filtering", 2019, section 4), which one AVX-512
+ * register, or two of AVX2, process at once.
  *
- * An element sets k = 8 q + r bits: q in every lane, and one more in each of r
- * neighbouring lanes, a window that wraps around.  Its place is the word's
- * upper three bits.  Six bits of the word, from bit 13 + 6 i, select the bit
- * in lane i; remixed words select the second and third bit of a lane.  The
- * lowest 13 bits of the word, a product, are mixed worst, and are not used.
- * The bits of one element in one lane may coincide; bloom_sizing.c accounts
- * for that.
+ * An element sets k = 8 q + r bits: q in every lane, and one more in each of r neighbouring
+ * lanes, a window that wraps around, whose place is the word's upper three bits.  Six bits
+ * of the word, from bit 13 + 6 i, select the bit in lane i; remixed words select the second
+ * and third.  The lowest 13 bits of the word, a product, are mixed worst, and not used.
+ * Bits of one element in one lane may coincide; bloom_sizing.c accounts for that.
  *
- * There are three implementations, which set the same bits; test/unit checks
- * it.  Bit b of lane i is bit b % 8 of byte 8 i + b / 8.
+ * The three implementations set the same bits; test/unit checks it.  Bit b of lane i is
+ * bit b % 8 of byte 8 i + b / 8.
  */
 #include "block512.h"
 

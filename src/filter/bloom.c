@@ -3,35 +3,25 @@
  *	  Bloom filters: the layouts block512, block512x2 and small, of which the
  *	  layers of one filter may be, and classic.
  *
- * A filter begins with one layer.  When that is full, and the filter may grow,
- * we append a layer that takes all new elements (the scheme of Almeida,
- * Baquero, Preguica and Hutchison, "Scalable Bloom Filters", 2007, with the
- * error rates of bloom_sizing.c).  Its capacity is growth/4 of what all layers
- * before it have, or the number of elements that wait to be added, if that is
- * more.  So at the default growth, 2, each layer makes the filter one and a
- * half times as large: that wastes fewer bits than doubling, and 19 layers are
- * 1,478 times the first.  From the 20th on growth is twice as fast, so that
+ * When the last layer is full, and the filter may grow, we append one that takes all new
+ * elements (Almeida, Baquero, Preguica and Hutchison, "Scalable Bloom Filters", 2007,
+ * with the error rates of bloom_sizing.c).  Its capacity is growth/4 of all layers before
+ * it, or what waits to be added, if that is more: by default each makes the filter one and
+ * a half times as large, and from the 20th on growth is twice as fast, so that
  * IMAGE_MAX_LAYERS take the smallest filter to the largest.
  *
- * A filter contains an element if one of its layers does; we probe the last
- * layer first, because it is usually the largest.  An element that an earlier
- * layer contains is not added again.
+ * We probe the last layer first, usually the largest, and do not add again what an earlier
+ * one contains.  Layers of up to SMALL_CAPACITY_MAX elements are small: bits anywhere, as
+ * in classic.h.  A classic filter has one such layer of any size, made for bits, not for a
+ * capacity: it is never full, and does not grow.
  *
- * Layers of up to SMALL_CAPACITY_MAX elements have the layout small: bits
- * anywhere in the layer, as in classic.h.  They are a few cache lines.
- *
- * A classic filter has one such layer of any size.  It is made for bits, not for
- * a capacity and error rate: it is never full, and does not grow.
- *
- * The number of set bits tells how full a layer is.  We update it whenever
- * bits are set.  It depends on the set of elements alone, whereas a count of
- * additions would depend on their order and repetitions.
+ * The number of set bits, updated whenever bits are set, tells how full a layer is: it
+ * depends on the set of elements alone, a count of additions also on their order.
  */
 #include "ops.h"
 
 #include "block512.h"
 #include "classic.h"
-#include "interrupt.h"
 #include "sizing.h"
 
 /* Each next layer has the part growth / GROWTH_PARTS of all before it. */
@@ -486,9 +476,7 @@ classic_error_rate(const uint8_t *image)
 	return layer_error_rate(&layer);
 }
 
-/* ------------------------------------------------------------------------
- * Compact images
- * ------------------------------------------------------------------------ */
+/* ---- Compact images ---- */
 
 static bool
 compact_contains(const uint8_t *image, uint64_t hash)
@@ -521,9 +509,7 @@ compact_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
 						count);
 }
 
-/* ------------------------------------------------------------------------
- * Bytes from outside
- * ------------------------------------------------------------------------ */
+/* ---- Bytes from outside ---- */
 
 const char *
 bloom_check_image(const uint8_t *image)

@@ -3,36 +3,25 @@
  *	  The arithmetic of blocked Bloom filters: the number of blocks, the bits
  *	  per element, when a layer is full, and the current error rate.
  *
- * The textbook's formula undersizes a blocked filter, whose blocks are not
- * equally full (Putze, Sanders and Singler 2007, section 3.1).  We compute the
- * error rate from the distribution of elements: a block of a layer with n
- * elements in N blocks holds j of them, where j is binomial (Poisson for many
- * blocks); f(j) is the error rate of such a block, and the layer's error rate
- * is the mean of f.
+ * The textbook's formula undersizes a blocked filter, whose blocks are not equally full
+ * (Putze, Sanders and Singler 2007, section 3.1).  A block of a layer with n elements in N
+ * blocks holds j of them, where j is binomial (Poisson for many blocks); f(j) is the error
+ * rate of such a block, and the layer's error rate is the mean of f.
  *
- * f(j) is exact for one lane, and assumes that lanes are independent.  One
- * element leaves a given set of d bits of a lane clear with probability
- * ((64 - d) / 64)^q (1 - (r/8) (d/64)), and j elements do with the j-th power
- * of that.  A probe picks q bits (q + 1 in r of the lanes), some of which may
- * coincide; inclusion and exclusion over the subsets that are left clear gives
- * the probability that all are set.
+ * f(j) is exact for one lane, and assumes that lanes are independent.  One element leaves
+ * a given set of d bits of a lane clear with probability
+ * ((64 - d) / 64)^q (1 - (r/8) (d/64)), and j elements with the j-th power of that.  A
+ * probe picks q bits (q + 1 in r of the lanes), some of which may coincide; inclusion and
+ * exclusion over the subsets that are left clear gives the probability that all are set.
  *
- * To find a size, we search the highest load (elements per block) for each k,
- * and use the best k.  For few blocks, where rounding and the binomial
- * distribution matter, we do the same for each number of blocks.  This takes
- * half a millisecond, so we cache the result: a GROUP BY makes many filters of
- * one error rate, and a growing filter passes through several.  Because of the
- * cache, the functions of this file are not thread-safe.
+ * To find a size, we search the highest load (elements per block) for each k, and use the
+ * best k; for few blocks, for each number of them.  This takes half a millisecond, so the
+ * results are cached, and the functions of this file are not thread-safe.
  *
- * Two machines must come to the same size, or their filters could not be
- * united.  So the load is rounded down to a multiple of 1/1024: a difference in
- * the last digit of exp() or log() then does not matter.
- *
- * docs/dev/internals.md has the measurements behind the shares of a growing filter's
- * layers, whose sum stays within the requested error rate.
- *
- * Layers of up to SMALL_CAPACITY_MAX elements have the layout small, whose
- * arithmetic is in small_sizing.c.
+ * Two machines must come to the same size, or their filters could not be united.  So the
+ * load is rounded down to a multiple of 1/1024: a difference in the last digit of exp() or
+ * log() then does not matter.  docs/dev/internals.md has the measurements behind the
+ * shares of layers; small layers are in small_sizing.c.
  */
 #include "sizing.h"
 

@@ -3,32 +3,23 @@
  *	  Counting Bloom filters: the layouts counting and countingx2, blocks whose
  *	  bits are counters, so that elements can be removed.
  *
- * A counting filter has a counter where another has a bit (Fan, Cao, Almeida and
- * Broder, "Summary Cache", 2000, section V): an element is added by counting up,
- * and removed by counting down.  Here the counters are cut into planes.  The
- * first plane of a layer is the bits of block512 or block512x2, each of which
- * says whether its counter is above zero: a probe reads these alone, and has
- * their speed and error rate.  The others lie behind them, three blocks for each
- * block, and have what a counter is above one, so that it counts to
- * COUNTING_MOST.  A counter that reaches it is saturated: its true value is lost, so
- * it is never decremented, and no removal clears a bit that another element needs.
- * At the load for an error rate of 1 %, less than one counter in a million gets
- * there by different elements (docs/dev/internals.md).
+ * A counter stands where another filter has a bit (Fan, Cao, Almeida and Broder, "Summary
+ * Cache", 2000, section V).  Counters are cut into planes.  The first plane of a layer is
+ * the bits of block512 or block512x2, each of which says whether its counter is above
+ * zero: a probe reads these alone, with their speed and error rate.  The others lie behind
+ * them, three blocks for each block, and have what a counter is above one, so that it
+ * counts to COUNTING_MOST.  There it is saturated: its true value is lost, so it is never
+ * decremented, and no removal clears a bit that another element needs.  Eight lanes of 64
+ * counters change at once, by the logic of an adder along the planes.
  *
- * Eight lanes of 64 counters change at once, by the logic of an adder for
- * numbers that are written down the planes.
- *
- * An element is in one layer: the first that seemed to contain it when it was
- * added, else the last at that time.  It is still the first that contains it,
- * because only the last layer ever gets new bits.  So we count there.  (In a later
- * one, which may contain the element by chance, counting down would take the bits
- * of others; see docs/dev/internals.md.)  For the same reason a union must have one
- * layer.
+ * An element is counted in the first layer that contains it: the first that seemed to when
+ * it was added, else the last at that time, since only the last layer ever gets new bits.
+ * docs/dev/internals.md says why a later one would lose elements.  For the same reason a
+ * union must have one layer.
  */
 #include "ops.h"
 
 #include "block512.h"
-#include "interrupt.h"
 #include "sizing.h"
 
 /* Planes of a counter behind the bits */
@@ -380,9 +371,7 @@ counting_remove(uint8_t *image, uint64_t hash)
 	return counted ? FILTER_REMOVED : FILTER_SATURATED;
 }
 
-/* ------------------------------------------------------------------------
- * Two filters
- * ------------------------------------------------------------------------ */
+/* ---- Two filters ---- */
 
 /* Without interrupt checks in place: the number of set bits is wrong meanwhile. */
 static inline void
@@ -485,9 +474,7 @@ counting_intersect_in_place(uint8_t *a, const uint8_t *b)
 	image_put_bits_set(a, 0, set);
 }
 
-/* ------------------------------------------------------------------------
- * Sizes, and bytes from outside
- * ------------------------------------------------------------------------ */
+/* ---- Sizes, and bytes from outside ---- */
 
 static uint64_t
 counting_layer_bits(const FilterLayer *layer)

@@ -3,70 +3,53 @@
  *	  The cuckoo filter: a multiset from which elements can be removed; filter.h
  *	  says what its operations promise.
  *
- * An element leaves a fingerprint of f bits in one of two places (Fan,
- * Andersen, Kaminsky and Mitzenmacher, "Cuckoo Filter: Practically Better Than
- * Bloom", 2014).  A place is a window of two slots, and windows overlap: the
- * i-th consists of the slots i and i + 1 (Schmitz, Zentgraf and Rahmann,
- * "Smaller and More Flexible Cuckoo Filters", 2025, arXiv 2505.05847).  One
- * more bit in the slot, the offset, tells whether the entry is of the window
- * that begins there (0) or of the one before (1).  N windows have N + 1 slots,
- * so none wraps.  Loads up to 0.93 are reached by reading two slots, whereas
- * buckets would need four, and one more bit of fingerprint.  A slot of value 0
- * is empty: no fingerprint is 0.  Slots are packed from the lowest bit of the
- * first byte on, without gaps.
+ * An element leaves a fingerprint in one of two places (Fan, Andersen, Kaminsky and
+ * Mitzenmacher, "Cuckoo Filter: Practically Better Than Bloom", 2014).  A place is a
+ * window of two slots, and windows overlap: the i-th consists of the slots i and i + 1
+ * (Schmitz, Zentgraf and Rahmann, "Smaller and More Flexible Cuckoo Filters", 2025, arXiv
+ * 2505.05847).  One more bit in the slot, the offset, tells whether the entry is of the
+ * window that begins there (0) or of the one before (1).  Loads up to 0.93 are reached by
+ * reading two slots; buckets would need four, and one more bit of fingerprint.  A slot of
+ * value 0 is empty: no fingerprint is 0.  Slots are packed without gaps.
  *
- * The other window of an entry follows from the fingerprint and the window it
- * is in.  N is even; one window is in the first half, the other in the second,
- * and their places there, a and b, are such that a + b = H(fingerprint) modulo
- * N/2.  So the two never coincide, and overlap in one case only, the last of
- * the first half and the first of the second.  (With i + j = H modulo N
- * instead, they would be the same or adjacent for a few elements, and three of
- * these may share two slots: with one failure in a million, 128 windows would
- * hold 55 elements instead of 100, and 48 would hold 12 instead of 22.)
+ * The other window of an entry follows from the fingerprint and the window it is in.  N
+ * is even; one window is in the first half, the other in the second, and their places
+ * there, a and b, are such that a + b = H(fingerprint) modulo N/2.  So the two never
+ * coincide, and overlap in one case only.  (With i + j = H modulo N they would, for a few
+ * elements: with one failure in a million, 128 windows would hold 55 elements instead of
+ * 100, and 48 would hold 12 instead of 22.)
  *
- * A class is a fingerprint and an unordered pair of windows: a layer cannot
- * tell elements of one class apart.
+ * A class is a fingerprint and an unordered pair of windows: a layer cannot tell elements
+ * of one class apart.
  *
- * Layers
- *
- * A full filter grows by a layer, as a bloom filter does.  The difficulty is
- * to remove elements: an element that was added to a coarse layer may match
- * another's entry in a fine one, and taking that entry would lose the other
- * element.  Here that cannot happen, because classes are nested.  Layer k has
- * m_k times the windows of the first layer.  An element's window there,
- * floor(hash N_k / 2^64), divided by m_k / m_l is its window in the coarser
- * layer l.  Fingerprints get longer at the lower end.  H follows from the
- * first layer's fingerprint, and H_k = m_k (H_0 + 1) - 1, so that with
- * g = m_k / m_l
+ * A full filter grows by a layer.  An element of a coarse layer may match another's entry
+ * in a fine one, and taking that would lose the other, were classes not nested.  Layer k
+ * has m_k times the windows of the first.  An element's window there, floor(hash N_k /
+ * 2^64), divided by m_k / m_l is its window in the coarser layer l.  Fingerprints get
+ * longer at the lower end.  H follows from the first layer's fingerprint, and
+ * H_k = m_k (H_0 + 1) - 1, so that with g = m_k / m_l
  *
  *		floor((H_k - a) / g) = H_l - floor(a / g)
  *
- * and the other window over g is the other window in layer l.  Hence two
- * elements of one class in layer k are of one class in every coarser layer.
+ * and the other window over g is the other window in layer l.  Hence two elements of one
+ * class in layer k are of one class in every coarser layer.
  *
- * Invariant: the elements (each as often as it is in) can be assigned to
- * entries of their class, no two to one entry, unless its class is saturated.
- * Adding an element adds an entry for it.  Removing element e takes the
- * matching entry in the finest layer that has one.  Let that be c in layer k,
- * assigned to an element e' (if to e, or to none, nothing is lost).  In layer
- * k, e' is of e's class.  e was assigned to some d in a layer l no finer than
- * k, where e' is of e's class, too: so d can be assigned to e' from now on.
- * Moving an entry of a fine layer to a coarser one preserves the assignment in
- * the same way.
+ * Invariant: the elements (each as often as it is in) can be assigned to entries of their
+ * class, no two to one entry, unless its class is saturated.  Adding an element adds an
+ * entry for it.  Removing element e takes the matching entry in the finest layer that has
+ * one.  Let that be c in layer k, assigned to an element e' (if to e, or to none, nothing
+ * is lost).  In layer k, e' is of e's class.  e was assigned to some d in a layer l no
+ * finer than k, where e' is of e's class, too: so d can be assigned to e' from now on.
+ * Moving an entry to a coarser layer preserves the assignment in the same way.
  *
- * If all slots of both windows of a class hold this class, it is saturated,
- * and stays so: no move can free these slots, and neither additions nor
- * removals change anything, as with counters that stick (Fan, Cao, Almeida and
- * Broder, "Summary Cache", 2000).  Any number of elements may be assigned to
- * it.  So one element that is added again and again takes at most four slots
- * of a layer, and nothing is ever lost.
- *
- * Adding many elements several times is another matter: two classes that share
- * a slot cannot both be saturated in one layer, so for them it is full early.
- * At 1 %, a fixed filter for 100,000 elements holds 32,000 that are added
- * twice, 900 three times, and 110 four times or more; a growing one for
- * 100,000 then has 2, 3 and 4 layers, and 6 if each element was added ten
- * times.
+ * If all slots of both windows of a class hold this class, it is saturated, and stays so:
+ * no move can free them, and neither additions nor removals change anything, as with
+ * counters that stick (Fan, Cao, Almeida and Broder, "Summary Cache", 2000).  Any number
+ * of elements may be assigned to it.  But two classes that share a slot cannot both be
+ * saturated in one layer, so that many elements which are added several times fill it
+ * early.  At 1 %, a fixed filter for 100,000 elements holds 32,000 that are added twice,
+ * 900 three times, and 110 four times or more; a growing one then has 2, 3 and 4 layers,
+ * and 6 if each element was added ten times.
  *
  * All operations are deterministic: the same calls give the same bytes.
  */
@@ -74,7 +57,6 @@
 
 #include <math.h>
 
-#include "interrupt.h"
 #include "ops.h"
 
 /* Slots to read between two interrupt checks */
@@ -86,9 +68,7 @@ image_key(const uint8_t *image, uint64_t hash)
 	return cuckoo_key(hash, image_layer_at(image, 0)[LAYER_OFF_HASHES]);
 }
 
-/* ------------------------------------------------------------------------
- * Probing
- * ------------------------------------------------------------------------ */
+/* ---- Probing ---- */
 
 /* Probes the last layer, which is the largest, first. */
 static bool
@@ -269,9 +249,7 @@ cuckoo_error_rate(const uint8_t *image)
 	return 0 - expm1(log_right);	/* never -0 */
 }
 
-/* ------------------------------------------------------------------------
- * Changing
- * ------------------------------------------------------------------------ */
+/* ---- Changing ---- */
 
 /* Is the element's class saturated in one of the first "layers" layers? */
 static bool
@@ -372,9 +350,7 @@ cuckoo_remove(uint8_t *image, uint64_t hash)
 	return FILTER_ABSENT;
 }
 
-/* ------------------------------------------------------------------------
- * Bytes from outside
- * ------------------------------------------------------------------------ */
+/* ---- Bytes from outside ---- */
 
 static const char *
 cuckoo_check_image(const uint8_t *image)

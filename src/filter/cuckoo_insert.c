@@ -4,8 +4,6 @@
  */
 #include "cuckoo.h"
 
-#include "interrupt.h"
-
 /*
  * Slots that a search for a free one visits; then the layer counts as full.  Filling a
  * layer of a million elements took 1,126 at most, of 20 million 1,813; the mean was 6,

@@ -7,8 +7,6 @@
  */
 #include "cuckoo.h"
 
-#include "interrupt.h"
-
 /* Takes milliseconds, even if each slot takes a search of the maximum length */
 #define INTERRUPT_SLOTS			256
 

@@ -14,7 +14,6 @@
 #define FILTER_FILTER_H
 
 #include "image.h"
-#include "interrupt.h"
 #include "plan.h"
 #include "sizing.h"
 

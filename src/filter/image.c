@@ -4,8 +4,6 @@
  */
 #include "image.h"
 
-#include "interrupt.h"
-
 void		(*filter_interrupt_check) (void);
 
 /* A compact header has the fields of its layer that cannot be derived. */

@@ -2,19 +2,14 @@
  * image.h
  *	  The bytes of a filter: where each field lies.
  *
- * An image is a header, then a descriptor for each layer, then the bits of
- * each layer or the hashes of an explicit filter.  PostgreSQL stores it behind
- * its four bytes of length, and all operations work on it: there is no second,
- * unpacked form.  The header is four bytes short of 64, so that with those four
- * bytes everything lies at a multiple of 64.  Clients get the image and, behind
- * it, a checksum (functions/io.c).
+ * An image is a header, then a descriptor for each layer, then the bits of each layer or
+ * the hashes of an explicit filter.  All operations work on it: there is no second,
+ * unpacked form.  The header is four bytes short of 64, so that behind PostgreSQL's length
+ * word everything lies at a multiple of 64.
  *
- * A filter of few elements has a compact image: its one layer has the layout
- * small, and its bits follow a shorter header, which has the layer's fields,
- * too.  The functions below hide the difference, so that a compact image has
- * one layer like any other; only image_layer_at() is not for such images.
- *
- * docs/dev/format.md describes the same bytes for authors of clients.
+ * A compact image, of few elements, has one layer, which is small: its bits follow a
+ * shorter header with the layer's fields.  The functions below hide the difference, except
+ * image_layer_at().  docs/dev/format.md describes the same bytes for authors of clients.
  */
 #ifndef FILTER_IMAGE_H
 #define FILTER_IMAGE_H
@@ -185,118 +180,56 @@ layer_picks(const FilterLayer *layer)
 	return layer->hashes * layer_blocks(layer->layout);
 }
 
-static inline FilterKind
-image_kind(const uint8_t *image)
-{
-	return image[0] == (uint8_t) IMAGE_MAGIC_CUCKOO[0] ?
-		FILTER_CUCKOO : FILTER_BLOOM;
-}
+/* What an image says: one field, or what follows from it */
+#define IMAGE_GETTER(type, name, result) \
+	static inline type \
+	name(const uint8_t *image) \
+	{ \
+		return result; \
+	}
 
-static inline FilterLayout
-image_layout(const uint8_t *image)
-{
-	return (FilterLayout) image[IMAGE_OFF_LAYOUT];
-}
+IMAGE_GETTER(FilterKind, image_kind,
+			 image[0] == (uint8_t) IMAGE_MAGIC_CUCKOO[0] ?
+			 FILTER_CUCKOO : FILTER_BLOOM)
+IMAGE_GETTER(FilterLayout, image_layout,
+			 (FilterLayout) image[IMAGE_OFF_LAYOUT])
 
 /* Does each bit have a counter?  Then elements can be removed. */
-static inline bool
-image_is_counting(const uint8_t *image)
-{
-	return image_layout(image) == LAYOUT_COUNTING ||
-		image_layout(image) == LAYOUT_COUNTINGX2;
-}
+IMAGE_GETTER(bool, image_is_counting,
+			 image_layout(image) == LAYOUT_COUNTING ||
+			 image_layout(image) == LAYOUT_COUNTINGX2)
 
 /* Is it a filter of another system?  Then our hashes mean nothing in it. */
-static inline bool
-image_is_foreign(const uint8_t *image)
-{
-	return image_layout(image) == LAYOUT_FOREIGN;
-}
+IMAGE_GETTER(bool, image_is_foreign, image_layout(image) == LAYOUT_FOREIGN)
 
 /* Without elements, parameters or layers */
-static inline bool
-image_is_empty(const uint8_t *image)
-{
-	return image_layout(image) == LAYOUT_EMPTY;
-}
-
-static inline bool
-image_is_compact(const uint8_t *image)
-{
-	return image_layout(image) == LAYOUT_SMALL;
-}
+IMAGE_GETTER(bool, image_is_empty, image_layout(image) == LAYOUT_EMPTY)
+IMAGE_GETTER(bool, image_is_compact, image_layout(image) == LAYOUT_SMALL)
 
 /* Explicit: the hashes themselves */
-static inline bool
-image_is_set(const uint8_t *image)
-{
-	return image_layout(image) == LAYOUT_EXPLICIT;
-}
-
-static inline int
-image_growth(const uint8_t *image)
-{
-	return image[IMAGE_OFF_GROWTH];
-}
-
-static inline int
-image_layers(const uint8_t *image)
-{
-	return image[IMAGE_OFF_LAYERS];
-}
+IMAGE_GETTER(bool, image_is_set, image_layout(image) == LAYOUT_EXPLICIT)
+IMAGE_GETTER(int, image_growth, image[IMAGE_OFF_GROWTH])
+IMAGE_GETTER(int, image_layers, image[IMAGE_OFF_LAYERS])
 
 /* Neither empty nor a set */
-static inline bool
-image_has_layers(const uint8_t *image)
-{
-	return image_layers(image) > 0;
-}
-
-static inline uint64_t
-image_class(const uint8_t *image)
-{
-	return get64(image + IMAGE_OFF_CLASS);
-}
-
-static inline uint64_t
-image_seed(const uint8_t *image)
-{
-	return get64(image + IMAGE_OFF_SEED);
-}
-
-static inline uint64_t
-image_capacity(const uint8_t *image)
-{
-	return image_is_compact(image) ? get16(image + COMPACT_OFF_CAPACITY) :
-		get64(image + IMAGE_OFF_CAPACITY);
-}
-
-static inline double
-image_error_rate(const uint8_t *image)
-{
-	return get_double(image + IMAGE_OFF_ERROR_RATE);
-}
+IMAGE_GETTER(bool, image_has_layers, image_layers(image) > 0)
+IMAGE_GETTER(uint64_t, image_class, get64(image + IMAGE_OFF_CLASS))
+IMAGE_GETTER(uint64_t, image_seed, get64(image + IMAGE_OFF_SEED))
+IMAGE_GETTER(uint64_t, image_capacity,
+			 image_is_compact(image) ? get16(image + COMPACT_OFF_CAPACITY) :
+			 get64(image + IMAGE_OFF_CAPACITY))
+IMAGE_GETTER(double, image_error_rate,
+			 get_double(image + IMAGE_OFF_ERROR_RATE))
 
 /* The number of hashes of an explicit filter; 0 of others */
-static inline uint64_t
-image_count(const uint8_t *image)
-{
-	return image_is_set(image) ? get64(image + IMAGE_OFF_COUNT) : 0;
-}
-
-static inline uint64_t
-image_bytes(const uint8_t *image)
-{
-	return image_is_compact(image) ?
-		IMAGE_COMPACT_BYTES + (uint64_t) get16(image + COMPACT_OFF_BYTES) :
-		get64(image + IMAGE_OFF_BYTES);
-}
-
-static inline bool
-image_is_unsorted(const uint8_t *image)
-{
-	return (image[IMAGE_OFF_FLAGS] & IMAGE_FLAG_UNSORTED) != 0;
-}
+IMAGE_GETTER(uint64_t, image_count,
+			 image_is_set(image) ? get64(image + IMAGE_OFF_COUNT) : 0)
+IMAGE_GETTER(uint64_t, image_bytes,
+			 image_is_compact(image) ?
+			 IMAGE_COMPACT_BYTES + (uint64_t) get16(image + COMPACT_OFF_BYTES) :
+			 get64(image + IMAGE_OFF_BYTES))
+IMAGE_GETTER(bool, image_is_unsorted,
+			 (image[IMAGE_OFF_FLAGS] & IMAGE_FLAG_UNSORTED) != 0)
 
 /* The descriptor of layer i, from 0, of an image that is not compact */
 static inline uint8_t *
@@ -431,5 +364,27 @@ extern bool layer_same_shape(const FilterLayer *a, const FilterLayer *b);
 
 /* The number of bits set in "bytes" bytes */
 extern uint64_t count_bits(const uint8_t *bits, uint64_t bytes);
+
+/*
+ * Interrupt checks in long-running operations, so that the server can cancel a query.  A
+ * check need not return: at each the image must be valid, with no element lost, or not yet
+ * visible to anyone else.
+ */
+
+/*
+ * Bytes that a pass processes between two checks: a millisecond even on a slow machine,
+ * and a whole number of words and blocks
+ */
+#define INTERRUPT_BYTES		((uint64_t) 1 << 20)
+
+/* Called at each check, unless it is NULL */
+extern void (*filter_interrupt_check) (void);
+
+static inline void
+filter_check_interrupts(void)
+{
+	if (filter_interrupt_check != NULL)
+		filter_interrupt_check();
+}
 
 #endif							/* FILTER_IMAGE_H */

@@ -13,7 +13,6 @@
  */
 #include "set.h"
 
-#include "interrupt.h"
 #include "ops.h"
 
 /*

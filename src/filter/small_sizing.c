@@ -3,19 +3,15 @@
  *	  The arithmetic of small layers: the textbook's Bloom filter of m bits, a
  *	  multiple of 8, of which each of n elements picks k.
  *
- * A probe of an absent element reads k bits, each equally likely any of the m,
- * so the error rate of a layer with s set bits is (s / m)^k.  Over all sets of
- * n elements, s varies: its mean is m (1 - (1 - 1/m)^(k n)), its deviation that
- * of the occupancy of m urns by k n balls.  For the mean of (s / m)^k we take
- * the first two terms of its expansion about the mean of s / m.  The textbook's
- * formula, which takes the first term alone, is 6 % too low for ten elements
+ * A probe of an absent element reads k bits, so the error rate of a layer with s set bits
+ * is (s / m)^k.  s has the mean m (1 - (1 - 1/m)^(k n)) and the deviation of the occupancy
+ * of m urns by k n balls; for the mean of (s / m)^k we take the first two terms of its
+ * expansion.  The textbook's formula, the first term alone, is 6 % too low for ten elements
  * at 1 % (Bose et al., "On the false-positive rate of Bloom filters", 2008).
  * test/unit/test_error_rate.c compares it with filters.
  *
- * The search tries each k, and finds the fewest bytes for each by bisection.
- * That takes some microseconds, so we cache the result for each number of
- * elements: a GROUP BY makes many filters of one error rate.  Because of the
- * cache, the functions of this file are not thread-safe.
+ * The search tries each k, and finds the fewest bytes by bisection: some microseconds, so
+ * the results are cached, and the functions of this file are not thread-safe.
  */
 #include "sizing.h"
 

@@ -2,25 +2,21 @@
  * aggregate.c
  *	  Aggregates: a filter of elements, and combinations of filters.
  *
- * The state of bloom_agg() and cuckoo_agg() is an explicit filter: the hashes of the
- * elements in the order of the rows.  When its memory is full, we remove duplicates,
- * and enlarge it only if that does not help.  The final function knows the number of
- * distinct elements, and makes a filter of exactly the right size.  So the result has
- * the same bytes for any order of rows and any number of workers.
+ * The state of bloom_agg() and cuckoo_agg() is an explicit filter: the hashes in the order
+ * of the rows.  When its memory is full, we remove duplicates, and enlarge it only if that
+ * does not help.  The final function knows the number of distinct elements, and makes a
+ * filter of exactly the right size: the same bytes for any order of rows and workers.
  *
- * The state is a value of the filter's own type, so workers send it without
- * serialization.  A small state is flat and changed in place: nodeAgg.c copies
- * nothing.  Larger states are expanded objects (value/value.c).  The final functions
- * do not change the state, because window aggregates continue with it.
+ * The state is of the filter's own type, so workers send it without serialization.  A small
+ * one is flat and changed in place; larger ones are expanded objects (value/value.c).  The
+ * final functions do not change it, because window aggregates continue with it.
  *
- * Sets of more than EXPLICIT_STATE_MAX elements continue in a growing filter with
- * layers.  Such filters of several workers are united.  Then the bytes may depend on
- * the order of rows, and a cuckoo filter, which until then had each element once,
- * counts repeated elements of later rows and of several workers.
+ * Sets of more than EXPLICIT_STATE_MAX elements continue in a growing filter.  Those of
+ * several workers are united.  Then the bytes may depend on the order of rows, and a cuckoo
+ * filter, which until then had each element once, counts repeated ones.
  *
  * Aggregates of elements that are hashed already (hashed_element) have no polymorphic
- * argument.  So they also work where a transition function is called without an
- * expression, as Citus does on its workers.
+ * argument, and work without an expression, as on Citus's workers.
  */
 #include "callsite.h"
 #include "filter/set.h"

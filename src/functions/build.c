@@ -7,7 +7,7 @@
  * object, which the caller has given up.  If the elements to add are in the filter
  * already, they return the argument itself, so that an UPDATE need not write it again.
  */
-#include "lookup.h"
+#include "callsite.h"
 
 #include "access/htup_details.h"
 #include "filter/classic.h"
@@ -91,23 +91,14 @@ create(FunctionCallInfo fcinfo, FilterKind kind)
 
 SQL_FUNCTIONS(create, create)
 
-/* Columns of bloom_size and cuckoo_size, in the order of their OUT parameters */
-enum
-{
-	SIZE_BYTES,
-	SIZE_HASHES,				/* cuckoo: bits in a fingerprint */
-	SIZE_LAYOUT,
-	SIZE_COLUMNS
-};
-
 /* bloom_size(capacity, error_rate, growth, counting): what create() would make */
 static Datum
 size(FunctionCallInfo fcinfo, FilterKind kind)
 {
 	FilterParams params = get_request(fcinfo, kind);
 	FilterPlan	plan;
-	Datum		values[SIZE_COLUMNS];
-	bool		nulls[SIZE_COLUMNS] = {false};
+	Datum		values[3];
+	bool		nulls[lengthof(values)] = {false};
 	TupleDesc	tupdesc;
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
@@ -115,23 +106,15 @@ size(FunctionCallInfo fcinfo, FilterKind kind)
 	if (kind == FILTER_BLOOM)
 		params.counting = PG_GETARG_BOOL(3);
 	check_status(filter_plan(&params, &plan), NULL);
-	values[SIZE_BYTES] = Int64GetDatum(plan.bytes);
-	values[SIZE_HASHES] = Int32GetDatum(layer_picks(&plan.layer[0]));
-	values[SIZE_LAYOUT] =
-		CStringGetTextDatum(filter_layout_name(plan.layer[0].layout));
+	values[0] = Int64GetDatum(plan.bytes);
+	/* hashes; cuckoo: bits in a fingerprint */
+	values[1] = Int32GetDatum(layer_picks(&plan.layer[0]));
+	values[2] = CStringGetTextDatum(filter_layout_name(plan.layer[0].layout));
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc),
 													  values, nulls)));
 }
 
 SQL_FUNCTIONS(size, size)
-
-/* Columns of bloom_shards and cuckoo_shards */
-enum
-{
-	SHARDS_SHARD,
-	SHARDS_FILTER,
-	SHARDS_COLUMNS
-};
 
 /* bloom_shards(capacity, error_rate, growth, seed, element_type): as many as needed */
 static Datum
@@ -141,8 +124,8 @@ shards(FunctionCallInfo fcinfo, FilterKind kind)
 	FilterParams params = get_request(fcinfo, kind);
 	FilterParams each;
 	uint64		count;
-	Datum		values[SHARDS_COLUMNS];
-	bool		nulls[SHARDS_COLUMNS] = {false};
+	Datum		values[2];
+	bool		nulls[lengthof(values)] = {false};
 
 	params.seed = PG_GETARG_INT64(3);
 	params.class = class_of_type(PG_GETARG_OID(4));
@@ -153,11 +136,11 @@ shards(FunctionCallInfo fcinfo, FilterKind kind)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("set would have more than %d shards", MAX_SHARDS),
 				 errhint("Use a smaller capacity or a higher error rate.")));
-	values[SHARDS_FILTER] = PointerGetDatum(value_make(&each));
+	values[1] = PointerGetDatum(value_make(&each));
 	for (uint64 shard = 0; shard < count; shard++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		values[SHARDS_SHARD] = Int32GetDatum(shard);
+		values[0] = Int32GetDatum(shard);
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 	PG_RETURN_NULL();

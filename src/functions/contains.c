@@ -6,7 +6,7 @@
  * filter's error rate.  An element of another class than the filter's is an error,
  * because their hashes cannot be compared; a filter without elements has no class.
  */
-#include "lookup.h"
+#include "callsite.h"
 
 static bool
 contains_foreign(CallSite *site, FilterReader *reader, Datum element)

@@ -166,10 +166,7 @@ push(ForeignElements *elements, const void *bytes, Size length)
 		elements->type.format->hash(elements->seed, bytes, length);
 }
 
-/* ----------------------------------------------------------------
- *		Functions that push hashes; false if no element of the form equals the value
- * ----------------------------------------------------------------
- */
+/* ---- Functions that push hashes; false if no element of the form equals the value ---- */
 
 /* The same string in UTF-16, little-endian; in SQL_ASCII it may be no UTF-8. */
 static bool

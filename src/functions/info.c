@@ -13,25 +13,30 @@
 /* Upper limit for a number of elements: fits a bigint, and is exact as a double */
 #define MOST_ELEMENTS		((double) (INT64CONST(1) << 62))
 
-/* Columns of both types' functions, in the order of their OUT parameters */
-enum
+/* Room for the columns of bloom_info and cuckoo_info */
+#define INFO_COLUMNS	14
+
+/* The result, filled in the order of the OUT parameters */
+typedef struct InfoRow
 {
-	INFO_LAYOUT,
-	INFO_ELEMENT_CLASS,
-	INFO_CAPACITY,
-	INFO_ERROR_RATE,
-	INFO_GROWTH,
-	INFO_SEED,
-	INFO_LAYERS,
-	INFO_HASHES,				/* cuckoo: bits in a fingerprint */
-	INFO_BITS,
-	INFO_BITS_SET,				/* cuckoo: load factor */
-	INFO_BYTES,
-	INFO_ELEMENTS,
-	INFO_ESTIMATED_ERROR_RATE,
-	INFO_BITS_PER_ELEMENT,
-	INFO_COLUMNS
-};
+	int			columns;
+	Datum		values[INFO_COLUMNS];
+	bool		nulls[INFO_COLUMNS];
+}			InfoRow;
+
+static void
+put_column(InfoRow * row, bool known, Datum value)
+{
+	Assert(row->columns < INFO_COLUMNS);
+	row->values[row->columns] = value;
+	row->nulls[row->columns++] = !known;
+}
+
+static Datum
+text_datum(const char *string)
+{
+	return string ? CStringGetTextDatum(string) : (Datum) 0;
+}
 
 /* Estimated number of elements, limited: with all bits set, it may exceed a bigint */
 static int64
@@ -44,62 +49,53 @@ estimated_elements(const uint8 *image)
 SQL_FUNCTION(bloomfilter_info)
 {
 	const uint8 *image = value_image(PG_GETARG_DATUM(0));
+	uint64		capacity = image_capacity(image);
+	double		error_rate = image_error_rate(image);
+	bool		has_layers = image_has_layers(image);
+	const char *layout = filter_layout_name(image_layout(image));
+	const char *class = NULL;
 	uint64		bits;
 	uint64		bits_set;
 	int64		elements = estimated_elements(image);
-	Datum		values[INFO_COLUMNS];
-	bool		nulls[INFO_COLUMNS] = {false};
+	InfoRow		row = {0};
 	TupleDesc	tupdesc;
 	ForeignType foreign;
+	FilterLayer first = {0};
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	filter_bits(image, &bits, &bits_set);
-
-	values[INFO_LAYOUT] =
-		CStringGetTextDatum(filter_layout_name(image_layout(image)));
 	if (image_is_foreign(image) && foreign_type(image_class(image), &foreign))
 	{
-		values[INFO_LAYOUT] = CStringGetTextDatum(foreign.format->name);
-		values[INFO_ELEMENT_CLASS] =
-			CStringGetTextDatum(foreign_form_name(&foreign));
+		layout = foreign.format->name;
+		class = foreign_form_name(&foreign);
 	}
 	else if (image_class(image) != ELEMENT_CLASS_NONE)
-		values[INFO_ELEMENT_CLASS] =
-			CStringGetTextDatum(element_class_name(image_class(image)));
-	else
-		nulls[INFO_ELEMENT_CLASS] = true;
-	values[INFO_CAPACITY] = Int64GetDatum(image_capacity(image));
-	nulls[INFO_CAPACITY] = image_capacity(image) == 0;
-	values[INFO_ERROR_RATE] = Float8GetDatum(image_error_rate(image));
-	nulls[INFO_ERROR_RATE] = image_error_rate(image) == 0;
-	values[INFO_GROWTH] = Int32GetDatum(image_growth(image));
-	values[INFO_SEED] = Int64GetDatum(image_seed(image));
-	values[INFO_LAYERS] = Int32GetDatum(image_layers(image));
-	if (image_has_layers(image))
-	{
-		FilterLayer first;
-
+		class = element_class_name(image_class(image));
+	if (has_layers)
 		image_get_layer(image, 0, &first);
-		values[INFO_HASHES] = Int32GetDatum(layer_picks(&first));
-	}
-	else
-		nulls[INFO_HASHES] = true;
-	values[INFO_BITS] = Int64GetDatum(bits);
-	values[INFO_BITS_SET] = image_kind(image) == FILTER_CUCKOO ?
-		Float8GetDatum(bits > 0 ? (double) bits_set / bits : 0) :
-		Int64GetDatum(bits_set);
-	nulls[INFO_BITS_SET] = !image_has_layers(image);
-	values[INFO_BYTES] = Int64GetDatum(image_bytes(image));
-	values[INFO_ELEMENTS] = Int64GetDatum(elements);
-	values[INFO_ESTIMATED_ERROR_RATE] =
-		Float8GetDatum(filter_estimated_error_rate(image));
-	values[INFO_BITS_PER_ELEMENT] =
-		Float8GetDatum(elements > 0 ? (double) bits / elements : 0);
-	nulls[INFO_BITS_PER_ELEMENT] = elements == 0;
 
+	put_column(&row, true, text_datum(layout));
+	put_column(&row, class != NULL, text_datum(class));
+	put_column(&row, capacity != 0, Int64GetDatum(capacity));
+	put_column(&row, error_rate != 0, Float8GetDatum(error_rate));
+	put_column(&row, true, Int32GetDatum(image_growth(image)));
+	put_column(&row, true, Int64GetDatum(image_seed(image)));
+	put_column(&row, true, Int32GetDatum(image_layers(image)));
+	/* hashes; cuckoo: bits in a fingerprint */
+	put_column(&row, has_layers, Int32GetDatum(layer_picks(&first)));
+	put_column(&row, true, Int64GetDatum(bits));
+	/* bits set; cuckoo: load factor */
+	put_column(&row, has_layers, image_kind(image) == FILTER_CUCKOO ?
+			   Float8GetDatum(bits > 0 ? (double) bits_set / bits : 0) :
+			   Int64GetDatum(bits_set));
+	put_column(&row, true, Int64GetDatum(image_bytes(image)));
+	put_column(&row, true, Int64GetDatum(elements));
+	put_column(&row, true, Float8GetDatum(filter_estimated_error_rate(image)));
+	put_column(&row, elements != 0,
+			   Float8GetDatum(elements > 0 ? (double) bits / elements : 0));
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc),
-													  values, nulls)));
+													  row.values, row.nulls)));
 }
 
 /* bloom_cardinality(bloom), and cuckoo_cardinality: additions less removals */

@@ -8,7 +8,7 @@
  * a false positive removes other elements.  Removing an element that is certainly absent,
  * or whose class or counters are saturated, changes nothing.
  */
-#include "lookup.h"
+#include "callsite.h"
 #include "miscadmin.h"
 
 /* An error unless the filter knows how often an element was added */

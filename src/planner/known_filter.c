@@ -3,17 +3,11 @@
  *	  Filters that the planner can know: constants, parameters of custom plans, and
  *	  the results of simple subqueries.
  *
- * In "WHERE bloom_contains((SELECT f FROM filters WHERE name = 'x'), url)" the filter is
- * the result of an InitPlan, known only when the query runs.  We read the row ourselves,
- * if that costs little and reveals nothing:
- *
- * - the subquery returns a column of one small table, by conditions that compare
- *	 columns and constants by leakproof operators;
- * - the user holds SELECT on the columns that it reads, and row-level security hides
- *	 no rows from the user;
- * - exactly one row is found.
- *
- * The query may find another row later; then the estimate is wrong.
+ * In "WHERE bloom_contains((SELECT f FROM filters WHERE name = 'x'), url)" an InitPlan gives
+ * the filter, when the query runs.  We read the row ourselves, if that costs little and
+ * reveals nothing: it is a column of one small table, by leakproof comparisons of columns
+ * and constants; the user holds SELECT on these columns, without row-level security; and
+ * exactly one row is found.  If the query finds another later, the estimate is wrong.
  */
 #include "selectivity.h"
 

@@ -178,10 +178,7 @@ column_share(PlannerInfo *root, Node *element, int varRelid, Oid collation,
 	return share;
 }
 
-/* ----------------------------------------------------------------
- *		One estimate for all partitions
- * ----------------------------------------------------------------
- */
+/* ---- One estimate for all partitions ---- */
 
 typedef struct KnownShare
 {

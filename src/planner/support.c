@@ -3,18 +3,12 @@
  *	  Planner support for bloom_contains(), its operators, and the functions that
  *	  change a filter.
  *
- * Selectivity.  If the planner can know the filter (known_filter.c), we estimate by
- * the column's statistics how many rows pass (selectivity.c).  Else we assume
- * DEFAULT_SELECTIVITY: filters are used to discard most rows.
- *
- * Folding.  Probing a constant filter without elements is false, if the element cannot
- * be NULL.
- *
- * DISTINCT.  From PostgreSQL 19 on, we drop the DISTINCT and ORDER BY of bloom_agg(),
- * which has the same result without a sort.
- *
- * In place.  From PostgreSQL 18 on, PL/pgSQL checks whether "f := bloom_add(f, x)"
- * may change the variable's own value.  It may: see FilterWriter.
+ * - Selectivity, by statistics (selectivity.c) if the planner can know the filter
+ *	 (known_filter.c); else DEFAULT_SELECTIVITY: filters are used to discard most rows.
+ * - Probing a constant filter without elements is false, if the element cannot be NULL.
+ * - From PostgreSQL 19 on, we drop the DISTINCT and ORDER BY of bloom_agg().
+ * - From PostgreSQL 18 on, PL/pgSQL checks whether "f := bloom_add(f, x)" may change the
+ *	 variable's own value.  It may: see FilterWriter.
  */
 #include "value/value.h"
 

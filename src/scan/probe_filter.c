@@ -4,7 +4,7 @@
  */
 #include "probe.h"
 
-#include "functions/lookup.h"
+#include "functions/callsite.h"
 
 #include "access/detoast.h"
 

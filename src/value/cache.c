@@ -3,13 +3,12 @@
  *	  What a session keeps in memory within bloomfilter.cache_size: stored filters
  *	  (stored.c) and copies of membership indexes (index/view.c).
  *
- * Here is only the account: how many bytes there are, which item was used last, and
- * which are pinned because a call in progress may use them.  The items' owners have the
- * memory.  When there is too much, the owners evict items, the least recently used
- * first, but none that is pinned.  So only what is pinned can exceed the bound.
+ * Here is only the account; the items' owners have the memory.  When there is too much,
+ * they evict items, the least recently used first, but none that is pinned because a call
+ * in progress may use it.  So only what is pinned can exceed the bound.
  *
- * Evicting must not fail: it happens when memory contexts are released, when a
- * transaction aborts, and when the setting changes.
+ * Evicting must not fail: it happens when memory contexts are released, when a transaction
+ * aborts, and when the setting changes.
  */
 #include "cache.h"
 

@@ -2,33 +2,25 @@
  * stored.c
  *	  Reading filters that are stored in tables: by slices or in full, and cached.
  *
- * A filter that comes from a table, even through a scalar subquery, is a TOAST
- * pointer.  Reading all of a large filter for one probe is slow; doing so for each row
- * of a table costs far more than the filter saves.  So:
+ * A filter that comes from a table, even through a scalar subquery, is a TOAST pointer.  To
+ * read all of a large one for each row would cost far more than the filter saves.  So:
  *
- * - The first probes read slices: the header, which is cached, and the one block (or
- *	 few) that holds the element's bits.  This takes the same time for a filter of any
- *	 size.  Compressed values have no slices.
+ * - The first probes read slices: the header, which is cached, and the few blocks that hold
+ *	 the element's bits.  Compressed values have no slices.
  *
- * - As soon as the next slice would bring the cost to that of the whole filter, we read
- *	 the whole and cache it.  This is the "ski rental" rule: however many probes follow,
- *	 the cost is at most twice that of the better choice.  If we know that many probes
- *	 follow (an array of elements), or that the filter is small, we read the whole at
- *	 once.
- *
- * The unit of cost is a chunk of the TOAST table (about 2 kB).  A slice needs only one
- * or two chunks, but each slice has to descend the index.
+ * - As soon as the next slice would bring the cost to that of the whole filter, we read it,
+ *	 and cache it.  This is the "ski rental" rule: however many probes follow, the cost is
+ *	 at most twice that of the better choice.  The unit is a chunk of the TOAST table (about
+ *	 2 kB); a slice needs one or two, but descends the index.
  *
  * The session keeps filters, or their headers, from statement to statement, within
- * bloomfilter.cache_size (cache.c), and finds them by their TOAST pointer (value,
- * relation and both sizes).  A changed filter is stored as a new value, but a pointer is
- * sure to identify the bytes only while a snapshot holds them.  So the first use in a
- * query, or with another xmin, rechecks the filter's first chunk (chunks.c), and begins
- * an epoch in which the pointer identifies it.
+ * bloomfilter.cache_size (cache.c), by their whole TOAST pointer.  That identifies the
+ * bytes only while a snapshot holds them.  So the first use in a query, or with another
+ * xmin, rechecks the first chunk (chunks.c), and begins an epoch in which it does.
  *
- * Each call site pins the filter that it probed last.  A pinned filter is never evicted,
- * and once read in full it stays where it is.  If a recheck finds another value there,
- * the filter is removed from the table, and freed when it is unpinned.
+ * Each call site pins the filter that it probed last, which is never evicted, and once
+ * read in full stays where it is.  If a recheck finds another value, the filter is removed
+ * from the table, and freed when it is unpinned.
  *
  * An error while reading leaves a filter without an image: the next user reads it.
  */
@@ -231,10 +223,7 @@ find_stored(StoredUser *user, const struct varatt_external *pointer)
 	return stored;
 }
 
-/* ----------------------------------------------------------------
- *		Reading
- * ----------------------------------------------------------------
- */
+/* ---- Reading ---- */
 
 /*
  * Get the memory of an image at once, which takes half as long as page faults for each 4
@@ -430,54 +419,55 @@ reader_contains_sliced(FilterReader *reader, uint64 hash)
 	return filter_contains_sliced(reader->image, hash, fetch_slice, &slices);
 }
 
-/* Probe the filter for many hashes: found[i] is the result for hashes[i]. */
-void
-reader_contains_batch(FilterReader *reader, const uint64 *hashes, Size count,
-					  bool *found)
+/*
+ * Probe the filter for many hashes, of another system if "foreign" is set: found[i] is
+ * the result for number i.
+ */
+static pg_attribute_always_inline void
+contains_batch(FilterReader *reader, const uint64 *hashes,
+			   const ForeignHash *foreign, Size count, bool *found)
 {
 	Size		done = 0;
+	SliceReader slices;
 
+	Assert(image_is_foreign(reader->image) == (foreign != NULL));
 	for (; done < count && reader->slices_of != NULL; done++)
-		found[done] = reader_contains_sliced(reader, hashes[done]);
+	{
+		if (!stays_sliced(reader, &slices))
+			break;
+		found[done] = foreign ?
+			foreign_contains_sliced(reader->image, &foreign[done], fetch_slice,
+									&slices) :
+			filter_contains_sliced(reader->image, hashes[done], fetch_slice,
+								   &slices);
+	}
 	while (done < count)
 	{
 		Size		batch = Min(count - done, BATCH);
 
 		CHECK_FOR_INTERRUPTS();
-		filter_contains_batch(reader->image, hashes + done, batch,
-							  found + done);
+		if (foreign)
+			foreign_contains_batch(reader->image, foreign + done, batch,
+								   found + done);
+		else
+			filter_contains_batch(reader->image, hashes + done, batch,
+								  found + done);
 		done += batch;
 	}
 }
 
-/* The same for a filter of another system */
+void
+reader_contains_batch(FilterReader *reader, const uint64 *hashes, Size count,
+					  bool *found)
+{
+	contains_batch(reader, hashes, NULL, count, found);
+}
+
 void
 reader_contains_foreign(FilterReader *reader, const ForeignHash *hashes,
 						Size count, bool *found)
 {
-	Size		done = 0;
-
-	Assert(image_is_foreign(reader->image));
-	while (done < count && reader->slices_of != NULL)
-	{
-		SliceReader slices;
-
-		if (stays_sliced(reader, &slices))
-		{
-			found[done] = foreign_contains_sliced(reader->image, &hashes[done],
-												  fetch_slice, &slices);
-			done++;
-		}
-	}
-	while (done < count)
-	{
-		Size		batch = Min(count - done, BATCH);
-
-		CHECK_FOR_INTERRUPTS();
-		foreign_contains_batch(reader->image, hashes + done, batch,
-							   found + done);
-		done += batch;
-	}
+	contains_batch(reader, NULL, hashes, count, found);
 }
 
 /* As writer_open_copy(), but what a reader has read in full is not read again. */

@@ -2,18 +2,13 @@
  * value.c
  *	  Filters as Datums: the forms of a value, reading and changing it.
  *
- * A value is an image (filter/image.h) behind PostgreSQL's length word.  It comes in the
- * forms that any varlena has (toasted, with a short header), and in two of its own:
- *
- * - The state of an aggregate: flat, with room behind the image, which its varlena length
- *	 includes.  While it is explicit, its hashes are unsorted (IMAGE_FLAG_UNSORTED).
- *
- * - An expanded object (utils/expandeddatum.h): the image in memory of its own, aligned
- *	 to a cache line, with room to grow.
- *
- * All readers go through value_image(), and all changes through a FilterWriter, which
- * hide these forms.  A writer allocates flat values in the current memory context, and
- * expanded ones in the context that it was given, as nodeAgg.c requires.
+ * A value is an image (filter/image.h) behind a length word, in the forms of any varlena
+ * (toasted, with a short header), or as the state of an aggregate, with room behind the
+ * image and perhaps unsorted hashes, or as an expanded object: the image in memory of its
+ * own, aligned to a cache line, with room to grow.  All readers go through value_image(),
+ * and all changes through a FilterWriter, which hide these forms.  A writer allocates flat
+ * values in the current memory context, and expanded ones in the context that it was given,
+ * as nodeAgg.c requires.
  */
 #include "value.h"
 
@@ -67,9 +62,7 @@ static const ExpandedObjectMethods expanded_methods = {
 	expanded_flatten
 };
 
-/* ------------------------------------------------------------------------
- * New values
- * ------------------------------------------------------------------------ */
+/* ---- New values ---- */
 
 /* A filter without elements, as planned by filter_plan() or the like */
 struct varlena *
@@ -112,9 +105,7 @@ value_make_empty(FilterKind kind)
 	return value_make_bare(LAYOUT_EMPTY, &none);
 }
 
-/* ------------------------------------------------------------------------
- * Storage
- * ------------------------------------------------------------------------ */
+/* ---- Storage ---- */
 
 static ExpandedFilter *
 expanded_new(MemoryContext parent)
@@ -273,9 +264,7 @@ writer_replace(FilterWriter *writer, const uint8 *image)
 		copy_to_fresh(writer, image, image_bytes(image));
 }
 
-/* ------------------------------------------------------------------------
- * Opening and closing
- * ------------------------------------------------------------------------ */
+/* ---- Opening and closing ---- */
 
 /* Open a value, sorted: a read/write expanded object in place, others as copies. */
 void
@@ -371,9 +360,7 @@ writer_close_state(FilterWriter *writer)
 	return PointerGetDatum(flat);
 }
 
-/* ------------------------------------------------------------------------
- * Reading
- * ------------------------------------------------------------------------ */
+/* ---- Reading ---- */
 
 /*
  * A value of any form, sorted, read-only: points into it, or to a copy in the current
@@ -449,9 +436,7 @@ expanded_flatten(ExpandedObjectHeader *eohptr, void *result,
 	memcpy(VARDATA(result), expanded->image, allocated_size - VARHDRSZ);
 }
 
-/* ------------------------------------------------------------------------
- * Changing
- * ------------------------------------------------------------------------ */
+/* ---- Changing ---- */
 
 /*
  * Append little-endian hashes, unsorted, to an explicit filter.  Without room, removes

@@ -7,7 +7,6 @@
 
 #include <math.h>
 
-#include "../interrupt.h"
 #include "../sizing.h"
 
 double

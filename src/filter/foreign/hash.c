@@ -10,7 +10,7 @@
  * Spark departs from it is in the class Murmur3_x86_32 of Spark's
  * common/sketch.
  */
-#include "hash.h"
+#include "format.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

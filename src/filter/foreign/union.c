@@ -10,7 +10,6 @@
 #include "foreign.h"
 
 #include "../block512.h"
-#include "../interrupt.h"
 #include "common.h"
 
 /*
