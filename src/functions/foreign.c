@@ -204,8 +204,10 @@ SQL_FUNCTION(bloomfilter_export)
 /* bloom_create_foreign(format, element, capacity, error_rate): as the other system */
 SQL_FUNCTION(bloomfilter_create_foreign)
 {
+	const char *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	const ForeignFormat *format =
-		find_format(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+		strcmp(name, redisbloom_nonscaling_format.name) == 0 ?
+		&redisbloom_nonscaling_format : find_format(name);
 	ForeignType type =
 		find_form(format, text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	FilterParams params = {

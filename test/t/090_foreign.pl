@@ -75,6 +75,13 @@ while (my $line = <$files>)
 }
 close $files;
 
+# BF.RESERVE ... NONSCALING: its file has option 8, and the whole error rate
+is($session->query("SELECT bloom_export(bloom_add_all(
+			bloom_create_foreign('redisbloom:nonscaling', 'text', 1000, 0.1),
+			ARRAY(SELECT 'http://bad.example/' || i FROM generate_series(1, 1000) i)), 'redisbloom') =
+		pg_read_binary_file('$vectors/redisbloom/bf-url-1000-nonscaling.bin')"),
+	't', 'redisbloom:nonscaling: made anew with the same bytes');
+
 # ----------------------------------------------------------------
 # Damaged files
 # ----------------------------------------------------------------

@@ -82,17 +82,30 @@ bloom_hashes(double bits_per_element)
 	return ceil(BLOOM_LN2 * bits_per_element);
 }
 
+/* The layer of that error rate of its own, and with these options of its filter */
+static double
+size_layer(double n, double error_rate, unsigned options, FilterLayer *layer)
+{
+	double		bits_per_element = -(log(error_rate) / BLOOM_LN2_SQUARED);
+
+	layer->error_rate = error_rate;
+	layer->bits_full = bits_of_double(bits_per_element);
+	layer->detail = DETAIL(0, OPTION_NOROUND | OPTION_FORCE64 | options, BLOOM_EXPANSION);
+	layer->hashes = (unsigned) bloom_hashes(bits_per_element);
+	return floor(n * bits_per_element);
+}
+
 static double
 redisbloom_size(double n, double error_rate, FilterLayer *layer)
 {
-	double		bits_per_element;
+	return size_layer(n, error_rate * BLOOM_TIGHTENING, 0, layer);
+}
 
-	layer->error_rate = error_rate * BLOOM_TIGHTENING;
-	bits_per_element = -(log(layer->error_rate) / BLOOM_LN2_SQUARED);
-	layer->bits_full = bits_of_double(bits_per_element);
-	layer->detail = DETAIL(0, OPTION_NOROUND | OPTION_FORCE64, BLOOM_EXPANSION);
-	layer->hashes = (unsigned) bloom_hashes(bits_per_element);
-	return floor(n * bits_per_element);
+/* No layers follow, so this one has the whole error rate. */
+static double
+nonscaling_size(double n, double error_rate, FilterLayer *layer)
+{
+	return size_layer(n, error_rate, OPTION_NO_SCALING, layer);
 }
 
 static void
@@ -336,19 +349,27 @@ redisbloom_write(Writer *writer, const ForeignFormat *format,
 	return false;
 }
 
-const ForeignFormat redisbloom_format = {
-	.name = "redisbloom",
-	.code = 'R',
-	.forms = FORM(TEXT) | FORM(INT4) | FORM(INT8) | FORM(BYTEA),
-	.integers = INTEGERS_DECIMAL,
-	.hash = redisbloom_hash,
-	.places = &redisbloom_places,
-	.counted = true,
-	.unit = WORD_BITS,
-	.size = redisbloom_size,
-	.join = redisbloom_join,
-	.check_layer = redisbloom_check_layer,
-	.parse = redisbloom_parse,
-	.import_bits = redisbloom_import_bits,
-	.write = redisbloom_write
-};
+/* What both have, as a filter's bytes tell which it is */
+#define REDISBLOOM_FORMAT(format_name, format_size) \
+{ \
+	.name = (format_name), \
+	.code = 'R', \
+	.forms = FORM(TEXT) | FORM(INT4) | FORM(INT8) | FORM(BYTEA), \
+	.integers = INTEGERS_DECIMAL, \
+	.hash = redisbloom_hash, \
+	.places = &redisbloom_places, \
+	.counted = true, \
+	.unit = WORD_BITS, \
+	.size = (format_size), \
+	.join = redisbloom_join, \
+	.check_layer = redisbloom_check_layer, \
+	.parse = redisbloom_parse, \
+	.import_bits = redisbloom_import_bits, \
+	.write = redisbloom_write \
+}
+
+const ForeignFormat redisbloom_format =
+REDISBLOOM_FORMAT("redisbloom", redisbloom_size);
+
+const ForeignFormat redisbloom_nonscaling_format =
+REDISBLOOM_FORMAT("redisbloom:nonscaling", nonscaling_size);
