@@ -94,7 +94,6 @@ quoted_type_name(Oid type)
 	return quoted.data;
 }
 
-/* Pack a description into a class. */
 static ElementClass
 pack_class(const char *description, size_t length)
 {
@@ -365,7 +364,6 @@ static struct
 	char	   *name;
 }			last_named;
 
-/* A type has changed. */
 static void
 forget_last_named(Datum arg, int cache, uint32 hash)
 {

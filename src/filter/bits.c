@@ -9,29 +9,14 @@
 
 #include "sizing.h"
 
-/*
- * Bits of two layers of one shape, and how many bytes both have: a compact image has no
- * padding
- */
-typedef struct LayerPair
-{
-	uint8_t    *a;
-	const uint8_t *b;
-	uint64_t	bytes;
-} LayerPair;
-
-static LayerPair
-layer_pair(const uint8_t *a, int i, const uint8_t *b, int j)
+/* Bytes that two layers of one shape have in common: a compact image has no padding. */
+static uint64_t
+common_bytes(const uint8_t *a, int i, const uint8_t *b, int j)
 {
 	uint64_t	bytes_a = image_layer_bytes(a, i);
 	uint64_t	bytes_b = image_layer_bytes(b, j);
-	LayerPair	pair = {
-		.a = image_layer_bits(a, i),
-		.b = image_layer_bits(b, j),
-		.bytes = bytes_a < bytes_b ? bytes_a : bytes_b
-	};
 
-	return pair;
+	return bytes_a < bytes_b ? bytes_a : bytes_b;
 }
 
 uint64_t
@@ -55,9 +40,10 @@ bits_count_united(const uint8_t *a, const uint8_t *b, uint64_t bytes)
 
 /* The number of bits that are set in either of two layers of one shape */
 static uint64_t
-count_united(const LayerPair *pair)
+count_united(const uint8_t *a, int i, const uint8_t *b, int j)
 {
-	return bits_count_united(pair->a, pair->b, pair->bytes);
+	return bits_count_united(image_layer_bits(a, i), image_layer_bits(b, j),
+							 common_bytes(a, i, b, j));
 }
 
 /* The byte at "offset" of the bits of the planned layer i */
@@ -161,14 +147,12 @@ bits_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 		for (int j = 0; j < image_layers(b); j++)
 		{
 			FilterLayer other;
-			LayerPair	pair;
 			uint64_t	set;
 
 			image_get_layer(b, j, &other);
 			if (joined[j] || !layer_same_shape(layer, &other))
 				continue;
-			pair = layer_pair(a, i, b, j);
-			set = count_united(&pair);
+			set = count_united(a, i, b, j);
 			/* as full as the last addition may have left it, but no fuller */
 			if (layer->bits_full != 0 &&
 				set >= layer->bits_full + layer_picks(layer) &&
@@ -204,10 +188,12 @@ bits_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 static void
 unite_bits(uint8_t *into, int i, const uint8_t *from, int j)
 {
-	LayerPair	pair = layer_pair(into, i, from, j);
+	uint8_t    *bits = image_layer_bits(into, i);
+	const uint8_t *other = image_layer_bits(from, j);
+	uint64_t	bytes = common_bytes(into, i, from, j);
 
-	for (uint64_t at = 0; at < pair.bytes; at++)
-		pair.a[at] |= pair.b[at];
+	for (uint64_t at = 0; at < bytes; at++)
+		bits[at] |= other[at];
 }
 
 bool
@@ -231,15 +217,17 @@ bits_intersect_in_place(uint8_t *a, const uint8_t *b)
 {
 	FilterLayer layer;
 	FilterLayer other;
-	LayerPair	pair = layer_pair(a, 0, b, 0);
+	uint8_t    *bits = image_layer_bits(a, 0);
+	const uint8_t *others = image_layer_bits(b, 0);
+	uint64_t	bytes = common_bytes(a, 0, b, 0);
 	uint64_t	set;
 
 	image_get_layer(a, 0, &layer);
 	image_get_layer(b, 0, &other);
 	/* counted before: no interrupt check is allowed while bits change */
-	set = layer.bits_set + other.bits_set - count_united(&pair);
-	for (uint64_t at = 0; at < pair.bytes; at++)
-		pair.a[at] &= pair.b[at];
+	set = layer.bits_set + other.bits_set - count_united(a, 0, b, 0);
+	for (uint64_t at = 0; at < bytes; at++)
+		bits[at] &= others[at];
 	image_put_bits_set(a, 0, set);
 }
 

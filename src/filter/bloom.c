@@ -43,7 +43,6 @@
 /* An absent element passes four bits of a full layer once in 16 times. */
 #define FLAT_TESTED	4
 
-/* The fields of a layer's descriptor that a probe needs */
 typedef struct ProbeLayer
 {
 	const uint8_t *bits;
@@ -69,7 +68,6 @@ probe_layer(const uint8_t *image, int i)
 	return layer;
 }
 
-/* The one layer of a compact image */
 static inline ProbeLayer
 compact_layer(const uint8_t *image)
 {

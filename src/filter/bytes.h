@@ -87,13 +87,6 @@ get32_big(const uint8_t *from)
 		(uint32_t) from[2] << 8 | from[3];
 }
 
-static inline void
-put32_big(uint8_t *to, uint32_t value)
-{
-	for (int i = 0; i < 4; i++)
-		to[i] = (uint8_t) (value >> (24 - 8 * i));
-}
-
 /* An IEEE 754 double is stored as the 64-bit number with the same bits. */
 static inline uint64_t
 bits_of_double(double value)

@@ -177,23 +177,12 @@ contains_all(StoredUser *user, FilterReader *reader, const uint64 *hashes,
 	while (count > 0)
 	{
 		batch = Min(batch, count);
-		CHECK_FOR_INTERRUPTS();
 		if (reader->slices_of != NULL)
 			reader_open(user, PointerGetDatum(reader->slices_of), batch,
 						reader);
-		if (reader->slices_of == NULL)
-		{
-			filter_contains_batch(reader->image, hashes, batch, found);
-			for (uint64 i = 0; i < batch; i++)
-				if (!found[i])
-					return false;
-		}
-		else
-		{
-			for (uint64 i = 0; i < batch; i++)
-				if (!reader_contains(reader, hashes[i]))
-					return false;
-		}
+		reader_contains_batch(reader, hashes, batch, found);
+		if (memchr(found, false, batch))
+			return false;
 		hashes += batch;
 		count -= batch;
 		batch = Min(2 * batch, BATCH);
@@ -249,7 +238,7 @@ add(FunctionCallInfo fcinfo, bool unique)
 	uint64		hash;
 
 	lookup_open(&lookup, call_site(fcinfo, 1, false), filter, 1);
-	hash = lookup_hash_to_change(&lookup, PG_GETARG_DATUM(1));
+	hash = lookup_hash(&lookup, PG_GETARG_DATUM(1), true);
 	return add_hashed(filter, &lookup, &hash, 1, unique);
 }
 

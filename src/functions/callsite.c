@@ -170,10 +170,7 @@ each_answer(ArrayType *elements, const ArrayAnswers *answers)
 											 TYPALIGN_CHAR));
 }
 
-/*
- * The hashes of an array's elements that are not NULL, by lookup_hash() or
- * lookup_hash_to_change()
- */
+/* The hashes of an array's elements that are not NULL, by lookup_hash(); palloc'd */
 uint64 *
 lookup_hash_array(Lookup *lookup, const ArrayElements *elements, bool change)
 {
@@ -184,9 +181,7 @@ lookup_hash_array(Lookup *lookup, const ArrayElements *elements, bool change)
 	{
 		if (i % BATCH == 0)
 			CHECK_FOR_INTERRUPTS();
-		hashes[i] = change ?
-			lookup_hash_to_change(lookup, elements->values[i]) :
-			lookup_hash(lookup, elements->values[i]);
+		hashes[i] = lookup_hash(lookup, elements->values[i], change);
 	}
 	return hashes;
 }

@@ -122,35 +122,27 @@ lookup_open(Lookup *lookup, CallSite *site, Datum filter, uint64 probes)
 										   site->hasher->type, site->user.mcxt);
 }
 
-/* Hash an element to look it up.  Errors: those of element_hash() and check_class(). */
-static inline uint64
-lookup_hash(Lookup *lookup, Datum element)
+/*
+ * Hash an element to look it up or, with "change", to add or remove it: then all must have
+ * one class, lookup->class.  Errors: those of element_hash() and check_class().
+ */
+static pg_attribute_always_inline uint64
+lookup_hash(Lookup *lookup, Datum element, bool change)
 {
 	uint64		hash;
 
 	if (unlikely(lookup->foreign != NULL))
 	{
-		foreign_elements_probe(lookup->foreign, element);
+		if (change)
+			foreign_elements_add(lookup->foreign, element);
+		else
+			foreign_elements_probe(lookup->foreign, element);
 		return 0;
 	}
 	hash = element_hash(lookup->site->hasher, element, lookup->seed);
 	check_class(lookup->class, lookup->site->hasher);
-	return hash;
-}
-
-/* The same to change the filter: all elements must have one class, lookup->class then. */
-static inline uint64
-lookup_hash_to_change(Lookup *lookup, Datum element)
-{
-	uint64		hash;
-
-	if (unlikely(lookup->foreign != NULL))
-	{
-		foreign_elements_add(lookup->foreign, element);
-		return 0;
-	}
-	hash = lookup_hash(lookup, element);
-	lookup->class = lookup->site->hasher->class;
+	if (change)
+		lookup->class = lookup->site->hasher->class;
 	return hash;
 }
 

@@ -199,7 +199,6 @@ push_utf16(ForeignElements *elements, const char *utf8, int length)
 	return true;
 }
 
-/* A string in UTF-8 */
 static bool
 push_string(ForeignElements *elements, const char *utf8, int length)
 {

@@ -79,7 +79,6 @@ value_from_external(struct varlena *external, FilterKind kind)
 	return external;
 }
 
-/* The external form of a filter: a bytea */
 static bytea *
 value_to_external(Datum value)
 {

@@ -34,7 +34,7 @@ SQL_FUNCTION(bloomfilter_count)
 	lookup_open(&lookup, call_site(fcinfo, 1, false), PG_GETARG_DATUM(0),
 				PG_UINT32_MAX);
 	check_removable(lookup.reader.image);
-	hash = lookup_hash(&lookup, PG_GETARG_DATUM(1));
+	hash = lookup_hash(&lookup, PG_GETARG_DATUM(1), false);
 	lookup_reopen(&lookup);
 	PG_RETURN_INT32(filter_count(lookup.reader.image, hash));
 }
@@ -73,7 +73,7 @@ SQL_FUNCTION(bloomfilter_remove)
 
 	lookup_open(&lookup, call_site(fcinfo, 1, false), PG_GETARG_DATUM(0), 1);
 	check_removable(lookup.reader.image);
-	hash = lookup_hash(&lookup, PG_GETARG_DATUM(1));
+	hash = lookup_hash(&lookup, PG_GETARG_DATUM(1), false);
 	PG_RETURN_DATUM(remove_hashes(PG_GETARG_DATUM(0), &lookup, &hash, 1));
 }
 

@@ -179,7 +179,6 @@ has_outer_join(Query *parse)
 	return false;
 }
 
-/* Is it certain that this expression is never NULL? */
 static bool
 is_never_null(PlannerInfo *root, Node *node)
 {

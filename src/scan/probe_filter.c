@@ -62,7 +62,7 @@ open_filter(Probe *base, ProbedPage *page)
 static inline uint64
 hash_for_filter(Probe *probe, Datum element, int row)
 {
-	return lookup_hash(&((FilterProbe *) probe)->lookup, element);
+	return lookup_hash(&((FilterProbe *) probe)->lookup, element, false);
 }
 
 static bool

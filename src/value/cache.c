@@ -26,7 +26,6 @@ static dlist_head items = DLIST_STATIC_INIT(items);
 static Size total_bytes = 0;
 static Size pinned_bytes = 0;
 
-/* The maximum, in bytes */
 Size
 cache_bound(void)
 {
@@ -125,7 +124,6 @@ assign_cache_size(int size, void *extra)
 	limit_cache((Size) size * 1024);
 }
 
-/* Called when the library is loaded. */
 void
 cache_init(void)
 {

@@ -101,7 +101,6 @@ chunks_read(const struct varatt_external *place, Size offset, Size bytes,
 	table_close(toast, AccessShareLock);
 }
 
-/* The content of a chunk */
 static struct varlena *
 chunk_data(Relation toast, HeapTuple tuple)
 {

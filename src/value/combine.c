@@ -225,7 +225,6 @@ unite_as_planned(FilterWriter *writer, const uint8 *other,
 	return false;
 }
 
-/* Unite filters with layers. */
 static void
 unite_layers(FilterWriter *writer, const uint8 *other)
 {

@@ -24,7 +24,6 @@ check_number(const char *name, int64 number, int64 least, int64 most)
 						(long long) number)));
 }
 
-/* ERRCODE_INVALID_PARAMETER_VALUE unless the capacity is at least 1 */
 void
 check_capacity(int64 capacity)
 {
@@ -35,7 +34,6 @@ check_capacity(int64 capacity)
 						(long long) capacity)));
 }
 
-/* ERRCODE_INVALID_PARAMETER_VALUE unless the rate is in its range */
 void
 check_error_rate(double error_rate)
 {
@@ -49,7 +47,6 @@ check_error_rate(double error_rate)
 				 errhint("An error rate of one percent is 0.01.")));
 }
 
-/* The hint of report_class() */
 static const char *
 class_hint(ElementClass filter, ElementClass element)
 {
@@ -85,7 +82,6 @@ report_class(ElementClass class, const ElementHasher *hasher)
 	report_other_class(class, hasher->class, hasher->type);
 }
 
-/* The error of check_status() for a filter of another system */
 static void
 report_full_foreign(const uint8 *image)
 {

@@ -58,7 +58,6 @@
 /* Initial size of the hash table, in filters; it grows as needed */
 #define STORED_EXPECTED		16
 
-/* An entry of the hash table */
 typedef struct StoredEntry
 {
 	struct varatt_external pointer; /* the key */
@@ -285,7 +284,6 @@ read_stored(StoredFilter *stored, struct varlena *pointer, Size bytes,
 	stored->whole = bytes == (Size) stored->pointer.va_rawsize - VARHDRSZ;
 }
 
-/* Read all of a filter. */
 static void
 read_whole(StoredFilter *stored, struct varlena *pointer)
 {
@@ -408,7 +406,6 @@ stays_sliced(FilterReader *reader, SliceReader *slices)
 	return true;
 }
 
-/* reader_contains() for a filter that is read by slices */
 bool
 reader_contains_sliced(FilterReader *reader, uint64 hash)
 {

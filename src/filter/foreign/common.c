@@ -143,8 +143,5 @@ write_number(Writer *writer, uint64_t value, int bytes)
 void
 write32_big(Writer *writer, uint64_t value)
 {
-	uint8_t		number[sizeof(uint32_t)];
-
-	put32_big(number, (uint32_t) value);
-	write_bytes(writer, number, sizeof(number), BITS_AS_OURS);
+	write_number(writer, __builtin_bswap32((uint32_t) value), sizeof(uint32_t));
 }

@@ -55,16 +55,6 @@ extern void write_number(Writer *writer, uint64_t value, int bytes);
 extern void write32_big(Writer *writer, uint64_t value);
 
 /* What Guava's filters share with those made after their model; see guava.c */
-#define GUAVA_FORMS \
-	(FORM(TEXT) | FORM(TEXT_UTF16) | FORM(INT4) | FORM(INT8) | FORM(BYTEA) | \
-	 FORM(FLOAT4) | FORM(FLOAT8))
-
-/* MURMUR128_MITZ_64 and MURMUR128_MITZ_32 */
-extern ForeignHash mitz64_hash(uint64_t seed, const uint8_t *bytes,
-							   size_t length);
-extern ForeignHash mitz32_hash(uint64_t seed, const uint8_t *bytes,
-							   size_t length);
-extern const ForeignPlaces mitz64_places;
 extern const ForeignPlaces mitz32_places;
 
 /* The filter is as large as Guava's, and is Java's words behind a header. */

@@ -157,7 +157,6 @@ foreign_error_rate(const uint8_t *image)
 	return 0 - expm1(log_right);	/* never -0 */
 }
 
-/* Might the last layer be full before it has "count" more elements? */
 static bool
 foreign_may_fill(const uint8_t *image, uint64_t count)
 {
@@ -169,7 +168,6 @@ foreign_may_fill(const uint8_t *image, uint64_t count)
 	return count > room.elements || count * last.hashes > room.bits;
 }
 
-/* The layer of the image as it was created */
 static void
 foreign_clear_layer(const uint8_t *image, FilterLayer *layer)
 {

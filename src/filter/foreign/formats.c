@@ -92,7 +92,6 @@ get_precision(const uint8_t *class, ForeignType *type)
 		class[CLASS_BYTES - 1] == 0;
 }
 
-/* The format of that code, or NULL */
 static const ForeignFormat *
 find_format(uint8_t code)
 {

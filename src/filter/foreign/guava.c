@@ -1,6 +1,7 @@
 /*
  * guava.c
- *	  Guava's BloomFilter, with either strategy.
+ *	  Guava's BloomFilter, with either strategy; strings of bits in Redis, which
+ *	  are hashed by these.
  *
  * Bytes: byte strategy, byte hashes, int32 words, words; big-endian.
  *
@@ -12,18 +13,22 @@
 
 #include "places.h"
 
+#define GUAVA_FORMS \
+	(FORM(TEXT) | FORM(TEXT_UTF16) | FORM(INT4) | FORM(INT8) | FORM(BYTEA) | \
+	 FORM(FLOAT4) | FORM(FLOAT8))
+
 #define GUAVA_HEADER		6
 #define GUAVA_MITZ32		0	/* the strategies' numbers */
 #define GUAVA_MITZ64		1
 
-ForeignHash
+static ForeignHash
 mitz64_hash(uint64_t seed, const uint8_t *bytes, size_t length)
 {
 	return foreign_murmur128(bytes, length);
 }
 
 /* The two halves of the first word alone */
-ForeignHash
+static ForeignHash
 mitz32_hash(uint64_t seed, const uint8_t *bytes, size_t length)
 {
 	uint64_t	word = foreign_murmur128(bytes, length).a;
@@ -50,7 +55,7 @@ mitz32(const ForeignHash *hash, uint64_t i, uint64_t m)
 FOREIGN_LOOPS(mitz64)
 FOREIGN_LOOPS(mitz32)
 
-const ForeignPlaces mitz64_places = FOREIGN_PLACES(mitz64);
+static const ForeignPlaces mitz64_places = FOREIGN_PLACES(mitz64);
 const ForeignPlaces mitz32_places = FOREIGN_PLACES(mitz32);
 
 double
@@ -109,4 +114,117 @@ const ForeignFormat guava32_format = {
 	.hash = mitz32_hash,
 	.places = &mitz32_places,
 	GUAVA_OPS
+};
+
+/* ---- Strings of bits in Redis ---- */
+
+/*
+ * Bytes: strings of bits, the first is the highest of byte 0; those of several keys one
+ * after the other.  A layer's "multiple" is the length of its string: SETBIT lengthens it
+ * up to the bit, and what is behind its end is zero.
+ */
+
+static uint64_t
+string_bytes(const FilterLayer *layer)
+{
+	return (layer->size + 7) / 8;
+}
+
+/* The number of bytes up to the last one that is not zero */
+static uint64_t
+used_bytes(const FilterLayer *layer, const uint8_t *bits)
+{
+	uint64_t	bytes = string_bytes(layer);
+
+	while (bytes > 0 && bits[bytes - 1] == 0)
+		bytes--;
+	return bytes;
+}
+
+static void
+redis_note_added(FilterLayer *layer, const uint8_t *bits)
+{
+	uint64_t	used = used_bytes(layer, bits);
+
+	if (layer->multiple < used)
+		layer->multiple = used;
+}
+
+static void
+redis_join(const FilterLayer *left, const FilterLayer *right, bool united,
+		   FilterLayer *joined)
+{
+	joined->multiple = left->multiple > right->multiple ?
+		left->multiple : right->multiple;
+}
+
+static const char *
+redis_check_layer(const FilterLayer *first, const FilterLayer *layer)
+{
+	if (first->size != layer->size || first->hashes != layer->hashes)
+		return "layers of different filters";
+	if (layer->multiple > string_bytes(layer))
+		return "length of a string out of range";
+	return NULL;
+}
+
+static const char *
+redis_check_bits(const FilterLayer *layer, const uint8_t *bits)
+{
+	return used_bytes(layer, bits) > layer->multiple ?
+		"bits after the end of a string" : NULL;
+}
+
+/* One string, perhaps short, as Redis stores no last zeros; or several full ones */
+static const char *
+redis_parse(const ForeignSource *source, ForeignImport *import)
+{
+	FilterLayer *first = one_layer(import, source->bits, source->hashes);
+	uint64_t	bytes = string_bytes(first);
+	uint64_t	layers = 1;
+
+	if (source->length > bytes)
+	{
+		if (source->length % bytes != 0)
+			return "longer than its number of bits";
+		layers = source->length / bytes;
+		if (layers > IMAGE_MAX_LAYERS)
+			return "number of strings out of range";
+	}
+	first->multiple = smaller(source->length, bytes);
+	import->plan.layers = (int) layers;
+	for (uint64_t i = 1; i < layers; i++)
+		import->plan.layer[i] = *first;
+	return NULL;
+}
+
+/* What both share */
+#define REDIS_OPS \
+	.forms = GUAVA_FORMS, \
+	.size = guava_size, \
+	.note_added = redis_note_added, \
+	.join = redis_join, \
+	.check_layer = redis_check_layer, \
+	.check_bits = redis_check_bits, \
+	.needs_shape = true, \
+	.order = BITS_FROM_HIGHEST, \
+	.parse = redis_parse
+
+/* With the older hashing, strings have any length. */
+const ForeignFormat redis_guava32_format = {
+	.name = "redis-bits:guava32",
+	.code = 'b',
+	.hash = mitz32_hash,
+	.places = &mitz32_places,
+	.unit = 1,
+	REDIS_OPS
+};
+
+const ForeignFormat redis_guava64_format = {
+	.name = "redis-bits:guava64",
+	.code = 'B',
+	.hash = mitz64_hash,
+	.places = &mitz64_places,
+	.unit = WORD_BITS,
+	REDIS_OPS
 };
