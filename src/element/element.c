@@ -730,12 +730,7 @@ element_hasher_create(Oid type, Oid collation, ElementScope scope,
 	ElementState *state;
 	bool		complete;
 
-	if (!OidIsValid(type))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("could not determine element type"),
-				 errdetail("The function was called without information about the types of its arguments.")));
-
+	Assert(OidIsValid(type));
 	/* at first below the current context, so that an error leaves no leak */
 	own = AllocSetContextCreate(CurrentMemoryContext,
 								"bloomfilter element hasher",

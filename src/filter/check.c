@@ -11,7 +11,6 @@
 #include "filter.h"
 
 #include "foreign/foreign.h"
-#include "ops.h"
 
 /* Can a filter have this requested error rate?  False for NaN. */
 static bool
@@ -185,8 +184,8 @@ image_check_kind(const uint8_t *image, uint64_t bytes, FilterKind kind)
 		for (int other = 0; other < FILTER_KINDS; other++)
 			if (memcmp(image, kind_magic((FilterKind) other),
 					   IMAGE_MAGIC_BYTES - 1) == 0)
-				return kinds[other].is_this;
-		return kinds[kind].is_not_this;
+				return filter_kinds[other].is_this;
+		return filter_kinds[kind].is_not_this;
 	}
 	if (image[IMAGE_MAGIC_BYTES - 1] != (uint8_t) magic[IMAGE_MAGIC_BYTES - 1])
 		return "unknown version of the format";

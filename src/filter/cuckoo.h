@@ -9,7 +9,7 @@
 #define FILTER_CUCKOO_H
 
 #include "block512.h"
-#include "plan.h"
+#include "ops.h"
 #include "sizing.h"
 
 /* Slots of a window, and bytes that hold the widest window at any bit */

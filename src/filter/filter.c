@@ -5,7 +5,6 @@
 #include "filter.h"
 
 #include "block512.h"
-#include "ops.h"
 #include "set.h"
 
 /* A filter whose only layer begins with block512's bits, as most, needs no table. */
@@ -23,79 +22,6 @@ filter_contains(const uint8_t *image, uint64_t hash)
 								  BLOCK_BYTES *
 								  first_block(hash, get64(at + LAYER_OFF_SIZE)),
 								  block_word(hash), at[LAYER_OFF_HASHES]);
-}
-
-unsigned
-filter_slices(const uint8_t *header)
-{
-	const FilterOps *ops = image_ops(header);
-
-	return ops->slices ? ops->slices(header) : 0;
-}
-
-bool
-filter_contains_sliced(const uint8_t *header, uint64_t hash,
-					   FilterFetch fetch, void *from)
-{
-	return image_ops(header)->contains_sliced(header, hash, fetch, from);
-}
-
-void
-filter_contains_batch(const uint8_t *image, const uint64_t *hashes,
-					  size_t count, bool *found)
-{
-	image_ops(image)->contains_batch(image, hashes, count, found);
-}
-
-size_t
-filter_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
-{
-	const FilterOps *ops = image_ops(image);
-
-	return ops->add_batch ? ops->add_batch(image, hashes, count, false) : 0;
-}
-
-size_t
-filter_add_unique_batch(uint8_t *image, const uint64_t *hashes, size_t count)
-{
-	return image_ops(image)->add_batch(image, hashes, count, true);
-}
-
-unsigned
-filter_count(const uint8_t *image, uint64_t hash)
-{
-	const FilterOps *ops = image_ops(image);
-
-	return ops->count ? ops->count(image, hash) : ops->contains(image, hash);
-}
-
-FilterRemoval
-filter_remove(uint8_t *image, uint64_t hash)
-{
-	return image_ops(image)->remove(image, hash);
-}
-
-uint64_t
-filter_compact(uint8_t *image)
-{
-	const FilterOps *ops = image_ops(image);
-
-	return ops->compact ? ops->compact(image) : image_bytes(image);
-}
-
-uint64_t
-layer_bits(const FilterLayer *layer)
-{
-	return layouts[layer->layout].ops->layer_bits(layer);
-}
-
-uint64_t
-layer_bytes(const FilterLayer *layer)
-{
-	const FilterOps *ops = layouts[layer->layout].ops;
-
-	return ops->layer_bytes ? ops->layer_bytes(layer) :
-		image_aligned((ops->layer_bits(layer) + 7) / 8);
 }
 
 FilterStatus
@@ -130,8 +56,8 @@ plan_layer(const FilterParams *params, uint64_t waiting, FilterPlan *plan)
 	int			before = plan->layers++;
 	FilterLayer *layer = &plan->layer[before];
 
-	if (!kinds[params->kind].ops->plan_layer(params, plan->layer, before,
-											 waiting, layer))
+	if (!filter_kinds[params->kind].ops->plan_layer(params, plan->layer, before,
+													waiting, layer))
 		return FILTER_TOO_LARGE;
 	return filter_plan_layers(plan);
 }
@@ -351,29 +277,6 @@ filter_intersect_set(uint8_t *set, const uint8_t *other)
 	set_retain(set, filter_contains, other);
 }
 
-double
-filter_cardinality(const uint8_t *image)
-{
-	return image_ops(image)->cardinality(image);
-}
-
-double
-filter_header_cardinality(const uint8_t *header)
-{
-	const FilterOps *ops = image_ops(header);
-
-	return ops->header_cardinality ? ops->header_cardinality(header) :
-		ops->cardinality(header);
-}
-
-double
-filter_estimated_error_rate(const uint8_t *image)
-{
-	const FilterOps *ops = image_ops(image);
-
-	return ops->error_rate ? ops->error_rate(image) : 0;
-}
-
 void
 filter_bits(const uint8_t *image, uint64_t *bits, uint64_t *bits_set)
 {
@@ -390,22 +293,4 @@ filter_bits(const uint8_t *image, uint64_t *bits, uint64_t *bits_set)
 		*bits_set += ops->layer_bits_set ? ops->layer_bits_set(&layer) :
 			layer.bits_set;
 	}
-}
-
-bool
-filter_is_multiset(const uint8_t *image)
-{
-	return kinds[image_kind(image)].ops->multiset || image_ops(image)->multiset;
-}
-
-const char *
-kind_name(FilterKind kind)
-{
-	return kinds[kind].name;
-}
-
-const char *
-filter_layout_name(FilterLayout layout)
-{
-	return layouts[layout].name;
 }

@@ -13,8 +13,7 @@
 #ifndef FILTER_FILTER_H
 #define FILTER_FILTER_H
 
-#include "image.h"
-#include "plan.h"
+#include "ops.h"
 #include "sizing.h"
 
 /*
@@ -61,15 +60,24 @@ extern bool filter_may_need_room(const uint8_t *image, uint64_t count);
 extern bool filter_contains(const uint8_t *image, uint64_t hash);
 
 /* The same for many hashes, with their places prefetched */
-extern void filter_contains_batch(const uint8_t *image, const uint64_t *hashes,
-								  size_t count, bool *found);
+static inline void
+filter_contains_batch(const uint8_t *image, const uint64_t *hashes,
+					  size_t count, bool *found)
+{
+	image_ops(image)->contains_batch(image, hashes, count, found);
+}
 
 /* The same for a filter with layers, with the header and descriptors alone */
-extern bool filter_contains_sliced(const uint8_t *header, uint64_t hash,
-								   FilterFetch fetch, void *from);
+static inline bool
+filter_contains_sliced(const uint8_t *header, uint64_t hash,
+					   FilterFetch fetch, void *from)
+{
+	return image_ops(header)->contains_sliced(header, hash, fetch, from);
+}
 
 /* The maximum number of fetches for that; 0 if the layout does not support it */
-extern unsigned filter_slices(const uint8_t *header);
+IMAGE_GETTER(unsigned, filter_slices,
+			 image_ops(image)->slices ? image_ops(image)->slices(image) : 0)
 
 /* Bytes of the header and the descriptors, of an image that is not explicit */
 static inline uint64_t
@@ -85,8 +93,13 @@ filter_header_bytes(const uint8_t *image)
  * is full, and none contains it; in a cuckoo filter, no layer has a place, and its class
  * is not saturated.
  */
-extern size_t filter_add_batch(uint8_t *image, const uint64_t *hashes,
-							   size_t count);
+static inline size_t
+filter_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
+{
+	const FilterOps *ops = image_ops(image);
+
+	return ops->add_batch ? ops->add_batch(image, hashes, count, false) : 0;
+}
 
 /*
  * For cuckoo filters, of any layout, and, but for filter_add_unique_batch() and
@@ -102,26 +115,45 @@ extern size_t filter_add_batch(uint8_t *image, const uint64_t *hashes,
  * Skips hashes that the filter seems to contain.  If that was another's entry, removing
  * that one loses both.
  */
-extern size_t filter_add_unique_batch(uint8_t *image, const uint64_t *hashes,
-									  size_t count);
+static inline size_t
+filter_add_unique_batch(uint8_t *image, const uint64_t *hashes, size_t count)
+{
+	return image_ops(image)->add_batch(image, hashes, count, true);
+}
 
 /*
  * The entries that the element may have: at least its additions that were not removed,
  * unless saturated.  At most 1 in an explicit filter, which is a set.
  */
-extern unsigned filter_count(const uint8_t *image, uint64_t hash);
+static inline unsigned
+filter_count(const uint8_t *image, uint64_t hash)
+{
+	const FilterOps *ops = image_ops(image);
+
+	return ops->count ? ops->count(image, hash) : ops->contains(image, hash);
+}
 
 /*
  * Remove an element once, which must have been added: otherwise, if it seems to be in,
  * another is removed.  A sorted explicit filter gets shorter.
  */
-extern FilterRemoval filter_remove(uint8_t *image, uint64_t hash);
+static inline FilterRemoval
+filter_remove(uint8_t *image, uint64_t hash)
+{
+	return image_ops(image)->remove(image, hash);
+}
 
 /*
  * Move entries from the finest layers to coarser ones with room, and drop layers that
  * get empty except the first.  Returns the image's new length.
  */
-extern uint64_t filter_compact(uint8_t *image);
+static inline uint64_t
+filter_compact(uint8_t *image)
+{
+	const FilterOps *ops = image_ops(image);
+
+	return ops->compact ? ops->compact(image) : image_bytes(image);
+}
 
 /* What two compatible filters must have in common, in the order of the checks */
 typedef enum FilterDifference
@@ -174,28 +206,55 @@ extern void filter_intersect_set(uint8_t *set, const uint8_t *other);
  * alone, elements count twice that layers of a union have in common; a compact image is
  * needed in full.
  */
-extern double filter_cardinality(const uint8_t *image);
-extern double filter_header_cardinality(const uint8_t *header);
-extern double filter_estimated_error_rate(const uint8_t *image);
+IMAGE_GETTER(double, filter_cardinality, image_ops(image)->cardinality(image))
+IMAGE_GETTER(double, filter_header_cardinality,
+			 image_ops(image)->header_cardinality ?
+			 image_ops(image)->header_cardinality(image) :
+			 image_ops(image)->cardinality(image))
+IMAGE_GETTER(double, filter_estimated_error_rate,
+			 image_ops(image)->error_rate ?
+			 image_ops(image)->error_rate(image) : 0)
 
 /* The bits of all layers or hashes; those set (hashes: 0; cuckoo: of slots in use) */
 extern void filter_bits(const uint8_t *image, uint64_t *bits,
 						uint64_t *bits_set);
 
 /* The bits of a layer, and the bytes that it takes: by layout, hashes and size alone */
-extern uint64_t layer_bits(const FilterLayer *layer);
-extern uint64_t layer_bytes(const FilterLayer *layer);
+static inline uint64_t
+layer_bits(const FilterLayer *layer)
+{
+	return layouts[layer->layout].ops->layer_bits(layer);
+}
+
+static inline uint64_t
+layer_bytes(const FilterLayer *layer)
+{
+	const FilterOps *ops = layouts[layer->layout].ops;
+
+	return ops->layer_bytes ? ops->layer_bytes(layer) :
+		image_aligned((ops->layer_bits(layer) + 7) / 8);
+}
 
 /*
  * Does it count how often an element was added?  True of any cuckoo filter, also a set.
  */
-extern bool filter_is_multiset(const uint8_t *image);
+IMAGE_GETTER(bool, filter_is_multiset,
+			 filter_kinds[image_kind(image)].ops->multiset ||
+			 image_ops(image)->multiset)
 
 /* The name of a filter type, with which its functions' names begin */
-extern const char *kind_name(FilterKind kind);
+static inline const char *
+kind_name(FilterKind kind)
+{
+	return filter_kinds[kind].name;
+}
 
 /* As bloom_info() shows it */
-extern const char *filter_layout_name(FilterLayout layout);
+static inline const char *
+filter_layout_name(FilterLayout layout)
+{
+	return layouts[layout].name;
+}
 
 /*
  * Check that this is a valid image of this length and kind.  Returns NULL or the fault,

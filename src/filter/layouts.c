@@ -19,7 +19,7 @@ const LayoutEntry layouts[] = {
 
 const int	layout_count = sizeof(layouts) / sizeof(layouts[0]);
 
-const KindEntry kinds[FILTER_KINDS] = {
+const KindEntry filter_kinds[FILTER_KINDS] = {
 	[FILTER_BLOOM] = {
 		"bloom", &bloom_ops, "is a bloom filter",
 		"does not begin with the bytes \"blm\""

@@ -417,25 +417,27 @@ reader_contains_sliced(FilterReader *reader, uint64 hash)
 }
 
 /*
- * Probe the filter for many hashes, of another system if "foreign" is set: found[i] is
- * the result for number i.
+ * Probe the filter for many hashes, of another system if is_foreign: found[i] is the
+ * result for number i.
  */
 static pg_attribute_always_inline void
-contains_batch(FilterReader *reader, const uint64 *hashes,
-			   const ForeignHash *foreign, Size count, bool *found)
+contains_batch(FilterReader *reader, bool is_foreign, const void *hashes,
+			   Size count, bool *found)
 {
+	const ForeignHash *foreign = hashes;
+	const uint64 *ours = hashes;
 	Size		done = 0;
 	SliceReader slices;
 
-	Assert(image_is_foreign(reader->image) == (foreign != NULL));
+	Assert(image_is_foreign(reader->image) == is_foreign);
 	for (; done < count && reader->slices_of != NULL; done++)
 	{
 		if (!stays_sliced(reader, &slices))
 			break;
-		found[done] = foreign ?
+		found[done] = is_foreign ?
 			foreign_contains_sliced(reader->image, &foreign[done], fetch_slice,
 									&slices) :
-			filter_contains_sliced(reader->image, hashes[done], fetch_slice,
+			filter_contains_sliced(reader->image, ours[done], fetch_slice,
 								   &slices);
 	}
 	while (done < count)
@@ -443,11 +445,11 @@ contains_batch(FilterReader *reader, const uint64 *hashes,
 		Size		batch = Min(count - done, BATCH);
 
 		CHECK_FOR_INTERRUPTS();
-		if (foreign)
+		if (is_foreign)
 			foreign_contains_batch(reader->image, foreign + done, batch,
 								   found + done);
 		else
-			filter_contains_batch(reader->image, hashes + done, batch,
+			filter_contains_batch(reader->image, ours + done, batch,
 								  found + done);
 		done += batch;
 	}
@@ -457,14 +459,14 @@ void
 reader_contains_batch(FilterReader *reader, const uint64 *hashes, Size count,
 					  bool *found)
 {
-	contains_batch(reader, hashes, NULL, count, found);
+	contains_batch(reader, false, hashes, count, found);
 }
 
 void
 reader_contains_foreign(FilterReader *reader, const ForeignHash *hashes,
 						Size count, bool *found)
 {
-	contains_batch(reader, NULL, hashes, count, found);
+	contains_batch(reader, true, hashes, count, found);
 }
 
 /* As writer_open_copy(), but what a reader has read in full is not read again. */

@@ -9,7 +9,7 @@
 #ifndef FILTER_FOREIGN_FORMAT_H
 #define FILTER_FOREIGN_FORMAT_H
 
-#include "../plan.h"
+#include "../ops.h"
 
 /* Maximum number of bits that an element sets: what Guava writes in a byte */
 #define FOREIGN_MAX_HASHES	255
