@@ -10,6 +10,11 @@
 #ifndef FILTER_BYTES_H
 #define FILTER_BYTES_H
 
+/* For products of 128 bits; all 64-bit machines that PostgreSQL runs on have it */
+#ifndef __SIZEOF_INT128__
+#error "bloomfilter needs a 64-bit machine, and a compiler with integers of 128 bits"
+#endif
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -221,6 +221,7 @@ extern const ForeignFormat spark_sql_format;
 extern const ForeignFormat spark_sql2_format;
 extern const ForeignFormat datasketches_format;
 extern const ForeignFormat redisbloom_format;
+
 /* Only to make filters: its bytes and its code are redisbloom_format's */
 extern const ForeignFormat redisbloom_nonscaling_format;
 extern const ForeignFormat redis_guava32_format;

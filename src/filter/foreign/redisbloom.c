@@ -369,7 +369,7 @@ redisbloom_write(Writer *writer, const ForeignFormat *format,
 }
 
 const ForeignFormat redisbloom_format =
-REDISBLOOM_FORMAT("redisbloom", redisbloom_size);
+	REDISBLOOM_FORMAT("redisbloom", redisbloom_size);
 
 const ForeignFormat redisbloom_nonscaling_format =
-REDISBLOOM_FORMAT("redisbloom:nonscaling", nonscaling_size);
+	REDISBLOOM_FORMAT("redisbloom:nonscaling", nonscaling_size);
