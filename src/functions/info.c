@@ -22,10 +22,10 @@ typedef struct InfoRow
 	int			columns;
 	Datum		values[INFO_COLUMNS];
 	bool		nulls[INFO_COLUMNS];
-}			InfoRow;
+} InfoRow;
 
 static void
-put_column(InfoRow * row, bool known, Datum value)
+put_column(InfoRow *row, bool known, Datum value)
 {
 	Assert(row->columns < INFO_COLUMNS);
 	row->values[row->columns] = value;
