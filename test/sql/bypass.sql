@@ -203,6 +203,17 @@ ORDER BY i;
 RESET enable_parallel_hash; RESET min_parallel_table_scan_size; RESET parallel_tuple_cost; RESET parallel_setup_cost;
 SET max_parallel_workers_per_gather = 0;
 
+-- No row is left to be joined: a full join returns those of the list
+SELECT * FROM compare('SELECT v.id, b.note FROM (SELECT * FROM visits WHERE id % 50 > 0) v FULL JOIN list b ON b.url = v.url');
+-- The condition keeps the key from failing
+SET enable_hashjoin = off;
+CREATE INDEX list_note ON list USING membership (note);
+SELECT count(b.note) FROM (SELECT * FROM visits WHERE id < 500) v LEFT JOIN list b ON v.n <> 0 AND 1 / v.n = b.note;
+SET bloomfilter.filter_scan = force;
+SELECT count(b.note) FROM (SELECT * FROM visits WHERE id < 500) v LEFT JOIN list b ON v.n <> 0 AND 1 / v.n = b.note;
+RESET bloomfilter.filter_scan; RESET enable_hashjoin;
+DROP INDEX list_note;
+
 -- ------------------------------------------------------------- stand aside
 SET bloomfilter.filter_scan = force;
 CREATE FUNCTION noted(int) RETURNS boolean LANGUAGE plpgsql VOLATILE AS 'BEGIN RETURN true; END';
@@ -341,9 +352,13 @@ $$;
 CREATE TRIGGER look BEFORE INSERT ON seen FOR EACH ROW EXECUTE FUNCTION look();
 SET cursor_tuple_fraction = 1;
 SET enable_hashjoin = off;
+SET bloomfilter.filter_scan = force;
 CREATE INDEX ON seen (url);
+SELECT bypass_of($$SELECT b.url FROM batch b WHERE b.url LIKE 'new%' AND NOT EXISTS (SELECT FROM seen s WHERE s.url = b.url)$$);
 INSERT INTO seen SELECT 'new ' || i, i FROM generate_series(1, 1000) i;
-SELECT count(*) > 0 AS some, count(*) FILTER (WHERE substr(url, 5)::int BETWEEN 1 AND 999) AS unseen FROM found;
+-- but for those of the page that it had read before
+SELECT count(*) > 0 AS some, count(*) FILTER (WHERE substr(url, 5)::int BETWEEN 400 AND 999) AS unseen FROM found;
+RESET bloomfilter.filter_scan;
 RESET enable_hashjoin;
 RESET cursor_tuple_fraction;
 
