@@ -82,11 +82,14 @@ check_several_columns(Relation index)
 }
 
 /*
- * The type by which to hash the values of a column: its own, unless the operator class is
- * that of another one whose equality differs, as char(n)'s in an index of text.
+ * membership_hashed_type
+ *		The type by which to hash the values of a column
+ *
+ * Its own, unless the operator class is that of another one whose equality differs, as
+ * char(n)'s in an index of text.
  */
-static Oid
-hashed_type(Relation index, int column)
+Oid
+membership_hashed_type(Relation index, int column)
 {
 	Oid			type = TupleDescAttr(RelationGetDescr(index), column)->atttypid;
 	Oid			of_class = index->rd_opcintype[column];
@@ -132,7 +135,7 @@ membership_hasher_init(MembershipHasher *hasher, Relation index,
 											ALLOCSET_SMALL_SIZES);
 	if (IndexRelationGetNumberOfKeyAttributes(index) == 1)
 	{
-		Oid			type = hashed_type(index, 0);
+		Oid			type = membership_hashed_type(index, 0);
 
 		hasher->hasher = element_hasher_create(type, index->rd_indcollation[0],
 											   ELEMENT_LOCAL, NULL, mcxt);
@@ -154,7 +157,7 @@ membership_hasher_init(MembershipHasher *hasher, Relation index,
 		hasher->row = CreateTupleDescCopy(RelationGetDescr(index));
 		for (int i = 0; i < hasher->row->natts; i++)
 		{
-			TupleDescInitEntry(hasher->row, i + 1, NULL, hashed_type(index, i), -1, 0);
+			TupleDescInitEntry(hasher->row, i + 1, NULL, membership_hashed_type(index, i), -1, 0);
 			TupleDescInitEntryCollation(hasher->row, i + 1, index->rd_indcollation[i]);
 		}
 		hasher->row->tdtypeid = RECORDOID;
@@ -327,7 +330,7 @@ membership_agrees(Oid function, Oid left, Oid right)
 Oid
 membership_key_type(Relation index, int column, Oid subtype, Oid function)
 {
-	Oid			type = hashed_type(index, column);
+	Oid			type = membership_hashed_type(index, column);
 	TypeCacheEntry *entry;
 
 	if (!OidIsValid(subtype) || IsPolymorphicType(subtype))

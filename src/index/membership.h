@@ -127,6 +127,7 @@ extern Size membership_hash_array(MembershipHasher *hasher, Datum array,
 								  bool *has_null);
 extern void membership_hasher_free(MembershipHasher *hasher);
 extern bool membership_of_arrays(Relation index);
+extern Oid	membership_hashed_type(Relation index, int column);
 extern Oid	membership_equality(Oid left, Oid right);
 extern bool membership_agrees(Oid function, Oid left, Oid right);
 extern Oid	membership_key_type(Relation index, int column, Oid subtype,
@@ -272,6 +273,20 @@ extern void membership_site_probe(const MembershipSite *site,
 								  bool *found);
 extern bool membership_site_may_refuse(const MembershipSite *site);
 extern Size membership_site_bytes(const MembershipSite *site);
+
+/* ask.c */
+
+/* Values that a column of several tables is compared with */
+typedef struct MembershipKeys MembershipKeys;
+
+extern Oid	membership_key_of(Relation index, AttrNumber column, Oid operator,
+							  Oid collation, Oid *hashed_type);
+extern Relation membership_ask_open(Oid oid, Snapshot snapshot);
+extern MembershipKeys *membership_keys_make(MemoryContext mcxt, Relation index,
+											Oid type);
+extern void membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
+								bool is_array);
+extern bool membership_ask(const MembershipKeys *keys, Relation index);
 
 /* estimate.c */
 extern double membership_share(PlannerInfo *root, Node *index, Oid function,

@@ -15,16 +15,6 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 
-/* A Var for the column of a child that an entry of its targetlist is */
-static Var *
-var_for(Index varno, const TargetEntry *entry)
-{
-	Node	   *expression = (Node *) entry->expr;
-
-	return makeVar(varno, entry->resno, exprType(expression),
-				   exprTypmod(expression), exprCollation(expression), 0);
-}
-
 /* An expression_tree_mutator(): a child's column is one of the node above it. */
 static Node *
 make_own_column(Node *node, void *context)
@@ -42,53 +32,6 @@ make_own_column(Node *node, void *context)
 	return expression_tree_mutator(node, make_own_column, context);
 }
 
-/* A node above "child" that passes on its rows, or some of them */
-static CustomScan *
-make_node_above(PlanEditor *editor, Plan *child,
-				const CustomScanMethods *methods)
-{
-	CustomScan *node = makeNode(CustomScan);
-	Plan	   *plan = &node->scan.plan;
-	ListCell   *cell;
-
-#if PG_VERSION_NUM >= 180000
-	plan->disabled_nodes = child->disabled_nodes;
-	if (child->disabled_nodes > 0)
-	{
-		Result	   *stand_in = makeNode(Result);
-
-		/*
-		 * never executed: EXPLAIN compares disabled_nodes with those of
-		 * custom_plans, without the child
-		 */
-		stand_in->plan.disabled_nodes = child->disabled_nodes;
-		node->custom_plans = list_make1(stand_in);
-	}
-#endif
-	plan->startup_cost = child->startup_cost;
-	plan->total_cost = child->total_cost;
-	plan->plan_rows = child->plan_rows;
-	plan->plan_width = child->plan_width;
-	plan->parallel_safe = child->parallel_safe;
-	plan->plan_node_id = editor->next_node_id++;
-	plan->lefttree = child;
-	plan->extParam = bms_copy(child->extParam);
-	plan->allParam = bms_copy(child->allParam);
-	foreach(cell, child->targetlist)
-	{
-		TargetEntry *entry = lfirst_node(TargetEntry, cell);
-		TargetEntry *own = flatCopyTargetEntry(entry);
-		TargetEntry *below = flatCopyTargetEntry(entry);
-
-		own->expr = (Expr *) var_for(INDEX_VAR, entry);
-		below->expr = (Expr *) var_for(OUTER_VAR, entry);
-		plan->targetlist = lappend(plan->targetlist, own);
-		node->custom_scan_tlist = lappend(node->custom_scan_tlist, below);
-	}
-	node->methods = methods;
-	return node;
-}
-
 /* Collect the keys of a hash join, for probes or to mark its outer rows. */
 void
 add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
@@ -96,7 +39,8 @@ add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 {
 	Plan	   *hash = innerPlan(join);
 	Plan	   *child = outerPlan(hash);
-	CustomScan *build = make_node_above(editor, child, &join_filter_build_methods);
+	CustomScan *build = make_node_above(child, editor->next_node_id++,
+										&join_filter_build_methods);
 	KeyBuildPlan plan = {
 		.number = ++editor->filters,
 		.kind = key->inner.kind,
@@ -153,7 +97,8 @@ probe_above(PlanEditor *editor, const Place *place, const SideKey *key,
 	CustomScan *probe;
 
 	if (!is_custom(plan, &join_filter_probe_methods))
-		*place->slot = (Plan *) make_node_above(editor, plan, &join_filter_probe_methods);
+		*place->slot = (Plan *) make_node_above(plan, editor->next_node_id++,
+												&join_filter_probe_methods);
 	probe = (CustomScan *) *place->slot;
 	if (key->expressions != NIL)
 		keys = (List *) make_own_column((Node *) key->expressions, NULL);

@@ -531,20 +531,6 @@ look_at_plan(PlanEditor *editor, Plan *plan)
 	}
 }
 
-/* Does the statement lock rows that it reads? */
-static bool
-locks_rows(const PlannedStmt *statement)
-{
-	ListCell   *cell;
-
-	foreach(cell, statement->rowMarks)
-	{
-		if (RowMarkRequiresRowShareLock(lfirst_node(PlanRowMark, cell)->markType))
-			return true;
-	}
-	return false;
-}
-
 /* Does the plan read views that are security barriers? */
 static bool
 has_barriers(const PlannedStmt *statement)

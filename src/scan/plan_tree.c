@@ -10,6 +10,7 @@
 #include "join_filter_probe.h"
 
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 
@@ -76,6 +77,62 @@ Var *
 var_of_column(const Plan *plan, AttrNumber column)
 {
 	return var_of((Node *) list_nth_node(TargetEntry, plan->targetlist, column - 1)->expr);
+}
+
+/* A Var for the column of a child that an entry of its targetlist is */
+Var *
+var_for(Index varno, const TargetEntry *entry)
+{
+	Node	   *expression = (Node *) entry->expr;
+
+	return makeVar(varno, entry->resno, exprType(expression),
+				   exprTypmod(expression), exprCollation(expression), 0);
+}
+
+/* A node above "child" that passes on its rows, or some of them */
+CustomScan *
+make_node_above(Plan *child, int plan_node_id, const CustomScanMethods *methods)
+{
+	CustomScan *node = makeNode(CustomScan);
+	Plan	   *plan = &node->scan.plan;
+	ListCell   *cell;
+
+#if PG_VERSION_NUM >= 180000
+	plan->disabled_nodes = child->disabled_nodes;
+	if (child->disabled_nodes > 0)
+	{
+		Result	   *stand_in = makeNode(Result);
+
+		/*
+		 * never executed: EXPLAIN compares disabled_nodes with those of
+		 * custom_plans, without the child
+		 */
+		stand_in->plan.disabled_nodes = child->disabled_nodes;
+		node->custom_plans = list_make1(stand_in);
+	}
+#endif
+	plan->startup_cost = child->startup_cost;
+	plan->total_cost = child->total_cost;
+	plan->plan_rows = child->plan_rows;
+	plan->plan_width = child->plan_width;
+	plan->parallel_safe = child->parallel_safe;
+	plan->plan_node_id = plan_node_id;
+	plan->lefttree = child;
+	plan->extParam = bms_copy(child->extParam);
+	plan->allParam = bms_copy(child->allParam);
+	foreach(cell, child->targetlist)
+	{
+		TargetEntry *entry = lfirst_node(TargetEntry, cell);
+		TargetEntry *own = flatCopyTargetEntry(entry);
+		TargetEntry *below = flatCopyTargetEntry(entry);
+
+		own->expr = (Expr *) var_for(INDEX_VAR, entry);
+		below->expr = (Expr *) var_for(OUTER_VAR, entry);
+		plan->targetlist = lappend(plan->targetlist, own);
+		node->custom_scan_tlist = lappend(node->custom_scan_tlist, below);
+	}
+	node->methods = methods;
+	return node;
 }
 
 /* Is a subplan executed for an expression?  An InitPlan is when first needed. */
@@ -198,6 +255,20 @@ plan_has_effects(const PlanEffects *effects, Plan *plan)
 	foreach(cell, plan_children(plan))
 	{
 		if (plan_has_effects(effects, *(Plan **) lfirst(cell)))
+			return true;
+	}
+	return false;
+}
+
+/* Does a statement lock rows that it reads? */
+bool
+locks_rows(const PlannedStmt *statement)
+{
+	ListCell   *cell;
+
+	foreach(cell, statement->rowMarks)
+	{
+		if (RowMarkRequiresRowShareLock(lfirst_node(PlanRowMark, cell)->markType))
 			return true;
 	}
 	return false;

@@ -21,7 +21,11 @@ extern List *plan_children(Plan *plan);
 extern bool is_custom(const Plan *plan, const CustomScanMethods *methods);
 extern Var *var_of(Node *expression);
 extern Var *var_of_column(const Plan *plan, AttrNumber column);
+extern Var *var_for(Index varno, const TargetEntry *entry);
+extern CustomScan *make_node_above(Plan *child, int plan_node_id,
+								   const CustomScanMethods *methods);
 extern bool node_has_effects(const PlanEffects *effects, const Plan *plan);
+extern bool locks_rows(const PlannedStmt *statement);
 extern bool plan_has_effects(const PlanEffects *effects, Plan *plan);
 
 #endif							/* BLOOMFILTER_PLAN_TREE_H */

@@ -1,9 +1,9 @@
 /*
  * planner_hooks.c
- *	  The hooks of the planner, and the settings of Filter Scans and join filters.
+ *	  The hooks of the planner, and the settings of Filter Scans, join filters and Partition Filters.
  *
  * Paths come from filter_path.c; join_filter_plan.c adds the filters of hash joins to a
- * finished plan.
+ * finished plan, partition_plan.c those of partitions.
  */
 #include "planner_hooks.h"
 
@@ -13,6 +13,8 @@
 #include "join_filter_build.h"
 #include "join_filter_plan.h"
 #include "join_filter_probe.h"
+#include "partition_filter.h"
+#include "partition_plan.h"
 
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -22,6 +24,7 @@
 
 static int	filter_scan_setting = FILTER_SCAN_ON;
 static int	join_filter_setting = JOIN_FILTER_INDEX;
+static bool partition_filter_setting = true;
 
 static set_rel_pathlist_hook_type previous_set_rel_pathlist = NULL;
 static set_join_pathlist_hook_type previous_set_join_pathlist = NULL;
@@ -97,6 +100,9 @@ plan_statement(PLANNER_PARAMETERS)
 		join_filters_add(statement, join_filter_setting,
 						 filter_scan_setting != FILTER_SCAN_OFF,
 						 is_volatile, has_policies);
+	/* join filters know an Append, but not what may take its place */
+	if (partition_filter_setting)
+		partition_filters_add(statement, options);
 	return statement;
 }
 
@@ -129,12 +135,19 @@ planner_hooks_init(void)
 							 &join_filter_setting, JOIN_FILTER_INDEX,
 							 join_settings, PGC_USERSET, GUC_EXPLAIN,
 							 NULL, NULL, NULL);
+	DefineCustomBoolVariable("bloomfilter.partition_filter",
+							 "Enables the planner's use of Partition Filters.",
+							 "They read only those partitions whose membership index may have the value that a query looks for.",
+							 &partition_filter_setting, true,
+							 PGC_USERSET, GUC_EXPLAIN,
+							 NULL, NULL, NULL);
 	MarkGUCPrefixReserved("bloomfilter");
 	RegisterCustomScanMethods(&filter_scan_methods);
 	RegisterCustomScanMethods(&bypass_methods);
 	RegisterCustomScanMethods(&bypass_feeder_methods);
 	RegisterCustomScanMethods(&join_filter_build_methods);
 	RegisterCustomScanMethods(&join_filter_probe_methods);
+	RegisterCustomScanMethods(&partition_filter_methods);
 	previous_planner = planner_hook;
 	planner_hook = plan_statement;
 	previous_set_rel_pathlist = set_rel_pathlist_hook;

@@ -1,0 +1,229 @@
+/*
+ * ask.c
+ *	  Asks the indexes of single tables whether these may have a key: for a scan of
+ *	  partitions that reads only those which may.
+ *
+ * Interface.  While a plan is made, membership_key_of() tells whether an index answers
+ * for a condition.  When it is executed, membership_keys_make() and membership_keys_set()
+ * hash the values that a column is compared with, once for all partitions, and
+ * membership_ask() looks them up in one partition's index.
+ *
+ * Why a "no" is true.  As for membership_contains() (contains.c), with one difference: we
+ * look at the time when the partition's scan would begin, and keep no answer.  Other
+ * sessions wrote the elements of all rows that the snapshot sees before it was taken.
+ * Our own hashes that still wait are written before we look.  So the index has all rows
+ * that the scan would find, even with a snapshot that sees rows of a command which is
+ * still inserting.  Bits are never cleared, so the metapage is read each time: another
+ * session may have added a layer.
+ *
+ * Locks.  An index that is locked otherwise is not asked.  The lock is kept until the
+ * end of the transaction, as core keeps those of the indexes that it scans.  SERIALIZABLE:
+ * asking locks the whole index against insertions, as a scan of it does, so a partition
+ * that is not read is locked by its index.
+ */
+#include "membership.h"
+
+#include "access/relation.h"
+#include "catalog/pg_class.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/predicate.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+/* The values that a column is compared with */
+struct MembershipKeys
+{
+	ElementHasher *hasher;		/* of the values */
+	ElementClass class;			/* of the elements of the indexes */
+	bool		comparable;		/* else the hashes say nothing */
+	MemoryContext mcxt;			/* of the hashes */
+	MemoryContext scratch;		/* for hashing */
+	uint64	   *hashes;
+	Size		count;
+	Size		room;			/* allocated in "hashes" */
+};
+
+/*
+ * membership_key_of
+ *		Does an index know the values of a column for which an operator may be true?
+ *
+ * "column" is the table's, on the operator's left; "collation" is that of the
+ * comparison.  Returns the type by which to hash the right side, or InvalidOid; sets
+ * *hashed_type to that by which the index hashes.  The index, of any method, is open.
+ */
+Oid
+membership_key_of(Relation index, AttrNumber column, Oid operator, Oid collation,
+				  Oid *hashed_type)
+{
+	Oid			left;
+	Oid			right;
+
+	if (index->rd_rel->relkind != RELKIND_INDEX ||
+		index->rd_indam->aminsert != membership_insert ||
+		!index->rd_index->indisvalid ||
+		IndexRelationGetNumberOfKeyAttributes(index) != 1 ||
+		index->rd_index->indkey.values[0] != column ||
+		RelationGetIndexPredicate(index) != NIL ||
+		index->rd_indcollation[0] != collation ||
+		get_op_opfamily_strategy(operator, index->rd_opfamily[0]) != STRATEGY_EQUAL ||
+		membership_of_arrays(index))
+		return InvalidOid;
+	op_input_types(operator, &left, &right);
+	*hashed_type = membership_hashed_type(index, 0);
+	return membership_key_type(index, 0, right, get_opcode(operator));
+}
+
+/* A MembershipVisitor: keep the index open. */
+static void
+keep_open(Relation heap, Relation index, void *arg)
+{
+	*(Relation *) arg = relation_open(RelationGetRelid(index), NoLock);
+}
+
+/*
+ * membership_ask_open
+ *		Open an index to be asked for rows that a snapshot sees, or return NULL
+ *
+ * NULL if it cannot be read, now or by this process, or may lack some of these rows.
+ * The caller closes it with NoLock.  It may be asked with this snapshot only.
+ */
+Relation
+membership_ask_open(Oid oid, Snapshot snapshot)
+{
+	Relation	index = NULL;
+
+	if (!IsMVCCSnapshot(snapshot) ||
+		!membership_open_quietly(oid, keep_open, &index))
+		return NULL;
+	Assert(index != NULL);
+	if (!index->rd_index->indisvalid || snapshot_too_old(index, snapshot))
+	{
+		relation_close(index, NoLock);
+		return NULL;
+	}
+	PredicateLockRelation(index, snapshot);
+	return index;
+}
+
+/*
+ * membership_keys_make
+ *		Prepare to look up values of a type in an index, and in others that hash alike
+ *
+ * The index is open; "type" and the type by which it hashes are those that
+ * membership_key_of() has returned for each of them, with the same collation.
+ * Errors: those of membership_hasher_init().
+ */
+MembershipKeys *
+membership_keys_make(MemoryContext mcxt, Relation index, Oid type)
+{
+	MembershipKeys *keys = MemoryContextAllocZero(mcxt, sizeof(MembershipKeys));
+	MembershipHasher of_index;
+
+	membership_hasher_init(&of_index, index, mcxt);
+	/* a class that ALTER TYPE may change is not compared */
+	keys->class = element_structure(of_index.hasher) == 0 ?
+		of_index.hasher->class : ELEMENT_CLASS_NONE;
+	membership_hasher_free(&of_index);
+	keys->hasher = element_hasher_create(type, index->rd_indcollation[0],
+										 ELEMENT_LOCAL, NULL, mcxt);
+	keys->mcxt = mcxt;
+	keys->scratch = AllocSetContextCreate(mcxt, "membership keys",
+										  ALLOCSET_SMALL_SIZES);
+	return keys;
+}
+
+static void
+add_key(MembershipKeys *keys, Datum value)
+{
+	MemoryContext caller = MemoryContextSwitchTo(keys->scratch);
+
+	Assert(keys->count < keys->room);
+	keys->hashes[keys->count++] = element_hash(keys->hasher, value, 0);
+	keys->comparable &= keys->hasher->class == keys->class;
+	MemoryContextSwitchTo(caller);
+}
+
+static void
+reserve_keys(MembershipKeys *keys, Size count)
+{
+	if (count <= keys->room)
+		return;
+	if (keys->hashes)
+		pfree(keys->hashes);
+	keys->hashes = NULL;
+	keys->room = 0;
+	keys->hashes = MemoryContextAllocHuge(keys->mcxt, count * sizeof(uint64));
+	keys->room = count;
+}
+
+/*
+ * membership_keys_set
+ *		Look up this value from now on, or the elements of an array
+ *
+ * A NULL is equal to nothing.  Errors: those of element_hash().
+ */
+void
+membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
+					bool is_array)
+{
+	keys->count = 0;
+	keys->comparable = keys->class != ELEMENT_CLASS_NONE;
+	if (isnull)
+		return;
+	if (is_array)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(keys->scratch);
+		ArrayType  *array = DatumGetArrayTypeP(value);
+		ArrayIterator iterator = array_create_iterator(array, 0, NULL);
+		Datum		item;
+
+		reserve_keys(keys, ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)));
+		while (array_iterate(iterator, &item, &isnull))
+		{
+			CHECK_FOR_INTERRUPTS();
+			if (!isnull)
+				add_key(keys, item);
+		}
+		MemoryContextSwitchTo(caller);
+	}
+	else
+	{
+		reserve_keys(keys, 1);
+		add_key(keys, value);
+	}
+	MemoryContextReset(keys->scratch);
+}
+
+/*
+ * membership_ask
+ *		May the table of an index have rows with one of the keys?  False is certain.
+ *
+ * The index was opened by membership_ask_open().  Errors: those of flush_pending() and
+ * of reading its pages.
+ */
+bool
+membership_ask(const MembershipKeys *keys, Relation index)
+{
+	MembershipMeta meta;
+	bool		found = false;
+
+	if (!keys->comparable)
+		return true;
+	flush_pending();
+	pgstat_count_index_scan(index);
+	pgstat_count_index_tuples(index, keys->count);
+	if (keys->count == 0)
+		return false;
+	meta_read(index, &meta);
+	for (Size i = 0; i < keys->count && !found; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		found = pages_contain(index, &meta, keys->hashes[i]);
+	}
+	if (found)
+		pgstat_count_heap_fetch(index);
+	return found;
+}

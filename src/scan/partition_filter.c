@@ -1,0 +1,482 @@
+/*
+ * partition_filter.c
+ *	  The executor's side of the Partition Filter, which does the work of an Append, but
+ *	  starts only those partitions that may have the value that is looked for.
+ *
+ * partition_plan.c puts it in the place of an Append whose children look up a value in an
+ * index.  The Append remains in the plan, below this node, as the list of the children
+ * and for core's run-time pruning, but is not executed.  Just before a partition would be
+ * started or started again, its membership index is asked for the value (index/ask.c).  A
+ * partition whose index says "no" has no row that the scan would return.
+ *
+ * A child is initialized when it is first needed: that is most of what a look-up in many
+ * partitions costs.  Until then, its table is kept open, so that a command which
+ * the query itself calls cannot alter it; and it is initialized with the user, and for the
+ * resource owner, that it would have had at the beginning.  All children are initialized at
+ * once if
+ *
+ * - EXPLAIN shows them without executing them;
+ *
+ * - EvalPlanQual puts rows in the place of those that a scan finds, which no index was
+ *	 asked for: then all are executed, too;
+ *
+ * - the processes of a parallel query tell each other what each of the nodes has done:
+ *	 they must have the same.
+ *
+ * The plan is not read backward: see partition_plan.c about cursors.
+ *
+ * We count the partitions in the instrumentation, in fields for counts of a node's own.
+ */
+#include "partition_filter.h"
+
+#include "index/membership.h"
+#include "join_filter_build.h"
+#include "plan_tree.h"
+#include "probe_switch.h"
+
+#include "access/parallel.h"
+#include "access/relation.h"
+#include "catalog/partition.h"
+#include "commands/explain.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#endif
+#include "executor/execPartition.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/resowner.h"
+#include "utils/ruleutils.h"
+
+/* The fields of Instrumentation for partitions whose index was asked, and that were skipped */
+#define partitions_asked		ntuples2
+#define partitions_skipped		nfiltered2
+
+/* A child of the Append that core's pruning at the start has left */
+typedef struct Partition
+{
+	Plan	   *plan;
+	PlanState  *state;			/* NULL: not initialized yet */
+	uint64		scan;			/* the node's, in which it was started last */
+	Oid			index;			/* to be asked; InvalidOid: always read */
+	Relation	asked;			/* it, once it is open; or NULL */
+} Partition;
+
+typedef struct PartitionFilterState
+{
+	CustomScanState css;
+	int			count;
+	Partition  *partitions;
+	PartitionPruneState *pruning;	/* core's, or NULL */
+	bool		pruned;			/* "valid" holds for the present parameters */
+	Bitmapset  *valid;			/* the partitions that core would read */
+	int			current;		/* the last that was looked at, or -1 */
+	PlanState  *running;		/* its scan, or NULL */
+	uint64		scan;			/* number of this scan: grows with rescans */
+	Bitmapset  *changed;		/* parameters changed by any rescan so far */
+
+	/* What children need that are initialized late */
+	int			eflags;
+	Oid			user;
+	int			security;
+	ResourceOwner owner;
+
+	bool		asks;			/* else all are read */
+	PartitionLookup key;
+	ExprState  *value;
+	MembershipKeys *keys;		/* NULL before the first index is asked */
+	bool		keys_set;		/* to the present value */
+	ProbeSwitch pays;
+} PartitionFilterState;
+
+/* Give a Partition Filter what it asks. */
+void
+partition_filter_set_key(CustomScan *scan, const PartitionLookup *key)
+{
+	scan->custom_exprs = list_make1(key->value);
+	scan->custom_private = list_make4(list_make1_oid(key->type),
+									  makeBoolean(key->is_array),
+									  key->indexes, key->tables);
+}
+
+static PartitionLookup
+get_key(const CustomScan *scan)
+{
+	PartitionLookup key = {
+		.value = linitial(scan->custom_exprs),
+		.type = linitial_oid(linitial(scan->custom_private)),
+		.is_array = boolVal(lsecond(scan->custom_private)),
+		.indexes = lthird(scan->custom_private),
+		.tables = lfourth(scan->custom_private)
+	};
+
+	return key;
+}
+
+static Append *
+append_of(const CustomScanState *node)
+{
+	return castNode(Append, outerPlan(node->ss.ps.plan));
+}
+
+/* ----------------------------------------------------------------
+ *		Start and end
+ * ----------------------------------------------------------------
+ */
+
+/* Initialize a child. */
+static void
+init_partition(PartitionFilterState *state, Partition *partition)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	ResourceOwner owner = CurrentResourceOwner;
+	Oid			user;
+	int			security;
+
+	Assert(CurrentMemoryContext == estate->es_query_cxt);
+	/* an error resets both with the transaction */
+	GetUserIdAndSecContext(&user, &security);
+	SetUserIdAndSecContext(state->user, state->security);
+	CurrentResourceOwner = state->owner;
+	partition->state = ExecInitNode(partition->plan, estate, state->eflags);
+	partition->scan = state->scan;
+	state->css.custom_ps = lappend(state->css.custom_ps, partition->state);
+	CurrentResourceOwner = owner;
+	SetUserIdAndSecContext(user, security);
+}
+
+/* Core's pruning at the start: the numbers of the children that are left */
+static Bitmapset *
+init_pruning(PartitionFilterState *state, Append *append)
+{
+	int			children = list_length(append->appendplans);
+	Bitmapset  *left;
+
+#if PG_VERSION_NUM >= 180000
+	if (append->part_prune_index >= 0)
+		state->pruning =
+			ExecInitPartitionExecPruning(&state->css.ss.ps, children,
+										 append->part_prune_index,
+										 append->apprelids, &left);
+#else
+	if (append->part_prune_info != NULL)
+		state->pruning = ExecInitPartitionPruning(&state->css.ss.ps, children,
+												  append->part_prune_info, &left);
+#endif
+	else
+		left = bms_add_range(NULL, 0, children - 1);
+	return left;
+}
+
+/* Must all children be initialized at once? */
+static bool
+starts_all(const EState *estate, int eflags)
+{
+	return (eflags & EXEC_FLAG_EXPLAIN_ONLY) || estate->es_epq_active != NULL ||
+		(estate->es_instrument &&
+		 (IsParallelWorker() || estate->es_plannedstmt->parallelModeNeeded));
+}
+
+static void
+keep_table_open(EState *estate, Index table)
+{
+#if PG_VERSION_NUM >= 180000
+	(void) ExecGetRangeTableRelation(estate, table, false);
+#else
+	(void) ExecGetRangeTableRelation(estate, table);
+#endif
+}
+
+static void
+partition_filter_begin(CustomScanState *node, EState *estate, int eflags)
+{
+	PartitionFilterState *state = (PartitionFilterState *) node;
+	Append	   *append = append_of(node);
+	bool		at_once = starts_all(estate, eflags);
+	Bitmapset  *left = init_pruning(state, append);
+	int			child = -1;
+
+	/* we return the slots of the children, as an Append does */
+	node->ss.ps.resultopsset = true;
+	node->ss.ps.resultopsfixed = false;
+	Assert(node->ss.ps.ps_ProjInfo == NULL);
+	state->eflags = eflags;
+	GetUserIdAndSecContext(&state->user, &state->security);
+	state->owner = CurrentResourceOwner;
+	state->asks = estate->es_epq_active == NULL;
+	state->key = get_key((CustomScan *) node->ss.ps.plan);
+	state->value = ExecInitExpr(state->key.value, &node->ss.ps);
+	state->current = -1;
+	probe_switch_init(&state->pays, 0, false);
+	state->partitions = palloc0(bms_num_members(left) * sizeof(Partition));
+	while ((child = bms_next_member(left, child)) >= 0)
+	{
+		Partition  *partition = &state->partitions[state->count++];
+		Index		table = list_nth_int(state->key.tables, child);
+
+		partition->plan = list_nth(append->appendplans, child);
+		partition->index = list_nth_oid(state->key.indexes, child);
+		if (at_once || !OidIsValid(partition->index))
+			init_partition(state, partition);
+		else
+			keep_table_open(estate, table);
+	}
+	if (state->count > 0 && (state->pruning == NULL || !state->pruning->do_exec_prune))
+	{
+		state->valid = bms_add_range(NULL, 0, state->count - 1);
+		state->pruned = true;
+	}
+}
+
+static void
+partition_filter_end(CustomScanState *node)
+{
+	PartitionFilterState *state = (PartitionFilterState *) node;
+
+	for (int i = 0; i < state->count; i++)
+	{
+		Partition  *partition = &state->partitions[i];
+
+		if (partition->state)
+			ExecEndNode(partition->state);
+		if (partition->asked)
+			relation_close(partition->asked, NoLock);
+	}
+}
+
+/* ----------------------------------------------------------------
+ *		Execution
+ * ----------------------------------------------------------------
+ */
+
+/* Open the index of a partition, if it can be asked. */
+static void
+open_index(PartitionFilterState *state, Partition *partition)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	ResourceOwner owner = CurrentResourceOwner;
+
+	CurrentResourceOwner = state->owner;
+	partition->asked = membership_ask_open(partition->index, estate->es_snapshot);
+	if (partition->asked && state->keys == NULL)
+		state->keys = membership_keys_make(estate->es_query_cxt, partition->asked,
+										   state->key.type);
+	CurrentResourceOwner = owner;
+}
+
+/* Hash the present value. */
+static void
+set_keys(PartitionFilterState *state)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	Datum		value;
+	bool		isnull;
+
+	ResetExprContext(econtext);
+	value = ExecEvalExprSwitchContext(state->value, econtext, &isnull);
+	membership_keys_set(state->keys, value, isnull, state->key.is_array);
+	state->keys_set = true;
+}
+
+/* May a partition have rows that its scan returns? */
+static bool
+may_have_rows(PartitionFilterState *state, Partition *partition)
+{
+	NodeInstrumentation *instrument = state->css.ss.ps.instrument;
+	bool		may;
+
+	if (!state->asks || !OidIsValid(partition->index) ||
+		!probe_switch_is_on(&state->pays, 1))
+		return true;
+	if (partition->asked == NULL)
+		open_index(state, partition);
+	if (partition->asked == NULL)
+		return true;
+	if (!state->keys_set)
+		set_keys(state);
+	may = membership_ask(state->keys, partition->asked);
+	probe_switch_count(&state->pays, 1, may);
+	if (instrument)
+	{
+		instrument->partitions_asked++;
+		instrument->partitions_skipped += !may;
+	}
+	return may;
+}
+
+/* Start a partition, or start it again. */
+static void
+start_partition(PartitionFilterState *state, Partition *partition)
+{
+	if (partition->state == NULL)
+		init_partition(state, partition);
+	if (partition->scan != state->scan)
+	{
+		/* also those that it has seen already: no harm */
+		if (state->changed != NULL)
+			UpdateChangedParamSet(partition->state, state->changed);
+		/* otherwise the first ExecProcNode() does */
+		if (partition->state->chgParam == NULL)
+			ExecReScan(partition->state);
+		partition->scan = state->scan;
+	}
+	state->running = partition->state;
+}
+
+/* Go to the next partition that has to be read; false: there is none. */
+static bool
+next_partition(PartitionFilterState *state)
+{
+	int			next;
+
+	Assert(ScanDirectionIsForward(state->css.ss.ps.state->es_direction));
+	if (state->count == 0)
+		return false;
+	if (!state->pruned)
+	{
+		bms_free(state->valid);
+#if PG_VERSION_NUM >= 180000
+		state->valid = ExecFindMatchingSubPlans(state->pruning, false, NULL);
+#else
+		state->valid = ExecFindMatchingSubPlans(state->pruning, false);
+#endif
+		state->pruned = true;
+	}
+	while ((next = bms_next_member(state->valid, state->current)) >= 0)
+	{
+		Partition  *partition = &state->partitions[next];
+
+		CHECK_FOR_INTERRUPTS();
+		state->current = next;
+		if (may_have_rows(state, partition))
+		{
+			start_partition(state, partition);
+			return true;
+		}
+	}
+	return false;
+}
+
+static TupleTableSlot *
+partition_filter_exec(CustomScanState *node)
+{
+	PartitionFilterState *state = (PartitionFilterState *) node;
+
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (state->running)
+		{
+			TupleTableSlot *slot = ExecProcNode(state->running);
+
+			if (!TupIsNull(slot))
+				return slot;
+			state->running = NULL;
+		}
+	}
+	while (next_partition(state));
+	return NULL;
+}
+
+static void
+partition_filter_rescan(CustomScanState *node)
+{
+	PartitionFilterState *state = (PartitionFilterState *) node;
+	Bitmapset  *changed = node->ss.ps.chgParam;
+
+	if (changed != NULL)
+	{
+		state->changed = bms_add_members(state->changed, changed);
+		if (state->pruning && bms_overlap(changed, state->pruning->execparamids))
+			state->pruned = false;
+		state->keys_set = false;
+	}
+	state->scan++;
+	state->current = -1;
+	state->running = NULL;
+}
+
+/* ----------------------------------------------------------------
+ *		EXPLAIN
+ * ----------------------------------------------------------------
+ */
+
+/* The names of the indexes that are asked, each by that of its uppermost partitioned one */
+static List *
+index_names(const PartitionLookup *key)
+{
+	List	   *seen = NIL;
+	List	   *names = NIL;
+	ListCell   *cell;
+
+	foreach(cell, key->indexes)
+	{
+		Oid			index = lfirst_oid(cell);
+
+		if (!OidIsValid(index))
+			continue;
+		if (get_rel_relispartition(index))
+			index = llast_oid(get_partition_ancestors(index));
+		seen = list_append_unique_oid(seen, index);
+	}
+	foreach(cell, seen)
+	{
+		char	   *name = get_rel_name(lfirst_oid(cell));
+
+		/* dropped meanwhile, with what it was a part of */
+		if (name)
+			names = lappend(names, (char *) quote_identifier(name));
+	}
+	return names;
+}
+
+static void
+partition_filter_explain(CustomScanState *node, List *ancestors,
+						 ExplainState *es)
+{
+	PartitionFilterState *state = (PartitionFilterState *) node;
+	NodeInstrumentation *instrument = node->ss.ps.instrument;
+	Plan	   *plan = node->ss.ps.plan;
+	int			removed = list_length(append_of(node)->appendplans) - state->count;
+	List	   *context = set_deparse_context_plan(es->deparse_cxt, plan, ancestors);
+	bool		prefix = list_length(es->rtable) > 1 || es->verbose;
+
+	ExplainPropertyText("Value",
+						deparse_expression((Node *) state->key.value, context,
+										   prefix, false), es);
+	ExplainPropertyList("Indexes", index_names(&state->key), es);
+	/* as for an Append */
+	if (removed > 0)
+		ExplainPropertyInteger("Subplans Removed", NULL, removed, es);
+	if (!es->analyze || !instrument)
+		return;
+	ExplainPropertyInteger("Partitions Asked", NULL,
+						   (int64) instrument->partitions_asked, es);
+	ExplainPropertyInteger("Partitions Skipped", NULL,
+						   (int64) instrument->partitions_skipped, es);
+}
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "Partition Filter",
+	.BeginCustomScan = partition_filter_begin,
+	.ExecCustomScan = partition_filter_exec,
+	.EndCustomScan = partition_filter_end,
+	.ReScanCustomScan = partition_filter_rescan,
+	.ExplainCustomScan = partition_filter_explain
+};
+
+static Node *
+partition_filter_create_state(CustomScan *plan)
+{
+	PartitionFilterState *state = (PartitionFilterState *)
+		newNode(sizeof(PartitionFilterState), T_CustomScanState);
+
+	state->css.methods = &exec_methods;
+	return (Node *) state;
+}
+
+const CustomScanMethods partition_filter_methods = {
+	.CustomName = "Partition Filter",
+	.CreateCustomScanState = partition_filter_create_state
+};

@@ -1,0 +1,28 @@
+/*
+ * partition_filter.h
+ *	  The Partition Filter: what its planner and its executor share.
+ */
+#ifndef BLOOMFILTER_PARTITION_FILTER_H
+#define BLOOMFILTER_PARTITION_FILTER_H
+
+#include "postgres.h"
+
+#include "nodes/extensible.h"
+
+/* What a Partition Filter asks the indexes of partitions */
+typedef struct PartitionLookup
+{
+	Expr	   *value;			/* that a column is compared with */
+	bool		is_array;		/* or with the elements of this array */
+	Oid			type;			/* by which to hash the value, or an element */
+	List	   *indexes;		/* OIDs, by child of the Append; InvalidOid:
+								 * it is always read */
+	List	   *tables;			/* range table indexes of the children's
+								 * tables; 0 where there is no index */
+} PartitionLookup;
+
+/* partition_filter.c */
+extern const CustomScanMethods partition_filter_methods;
+extern void partition_filter_set_key(CustomScan *scan, const PartitionLookup *key);
+
+#endif							/* BLOOMFILTER_PARTITION_FILTER_H */

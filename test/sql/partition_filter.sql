@@ -1,0 +1,210 @@
+-- Partition Filters: partitions whose membership index denies a value are not read.
+-- Each query is compared with the same query without them.
+SET client_min_messages = warning;
+SET enable_seqscan = off;
+CREATE SCHEMA partition_filter;
+SET search_path = partition_filter, public;
+
+-- what a query's Partition Filters, all together, have asked and skipped
+CREATE FUNCTION asked(query text, OUT asked int, OUT skipped int, OUT started int)
+LANGUAGE plpgsql AS $$
+DECLARE plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, FORMAT json) ' || query INTO plan;
+	SELECT sum((node->'Partitions Asked')::int), sum((node->'Partitions Skipped')::int),
+		sum(jsonb_array_length(coalesce(node->'Plans', '[]')))
+	INTO asked, skipped, started
+	FROM jsonb_path_query(plan, 'strict $.**') node
+	WHERE jsonb_typeof(node) = 'object' AND node ? 'Partitions Asked';
+END $$;
+-- is a query's result the same with and without them?  If so, what was asked
+CREATE FUNCTION compared(query text, OUT rows bigint, OUT asked int, OUT skipped int)
+LANGUAGE plpgsql AS $$
+DECLARE
+	others bigint;
+	with_filter text;
+	without text;
+BEGIN
+	EXECUTE format('SELECT count(*), md5(coalesce(string_agg(q::text, '','' ORDER BY q::text), ''''))
+		FROM (%s) q', query) INTO rows, with_filter;
+	SELECT a.asked, a.skipped INTO asked, skipped FROM asked(query) a;
+	SET LOCAL bloomfilter.partition_filter = off;
+	EXECUTE format('SELECT count(*), md5(coalesce(string_agg(q::text, '','' ORDER BY q::text), ''''))
+		FROM (%s) q', query) INTO others, without;
+	SET LOCAL bloomfilter.partition_filter = on;
+	IF with_filter <> without THEN
+		RAISE 'different rows, % and %: %', rows, others, query;
+	END IF;
+END $$;
+
+CREATE TABLE events (day int, trace_id bigint, name text, payload int) PARTITION BY RANGE (day);
+SELECT format('CREATE TABLE events_%s PARTITION OF events FOR VALUES FROM (%s) TO (%s)', d, d, d + 1)
+FROM generate_series(0, 7) d \gexec
+-- another order of columns, and one that was dropped
+CREATE TABLE events_8 (gone int, name text, trace_id bigint, payload int, day int);
+ALTER TABLE events_8 DROP COLUMN gone;
+ALTER TABLE events ATTACH PARTITION events_8 FOR VALUES FROM (8) TO (9);
+-- partitions that are partitioned themselves
+CREATE TABLE events_9 PARTITION OF events FOR VALUES FROM (9) TO (10) PARTITION BY HASH (payload);
+CREATE TABLE events_9_0 PARTITION OF events_9 FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE events_9_1 PARTITION OF events_9 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO events SELECT i % 10, i, 'n' || i, i % 7 FROM generate_series(1, 5000) i;
+CREATE INDEX ON events (trace_id);
+CREATE INDEX ON events (name, day);
+CREATE INDEX events_filter ON events USING membership (trace_id) WITH (error_rate = 0.000001);
+CREATE INDEX events_names ON events USING membership (name) WITH (error_rate = 0.000001);
+ANALYZE events;
+
+EXPLAIN (COSTS OFF) SELECT * FROM events WHERE trace_id = 25 AND day >= 8;
+SELECT * FROM compared('SELECT * FROM events WHERE trace_id = 25');
+SELECT * FROM asked('SELECT * FROM events WHERE trace_id = 25');
+SELECT * FROM compared('SELECT * FROM events WHERE trace_id = 0');
+SELECT * FROM compared('SELECT * FROM events WHERE name = ''n29''');
+SELECT * FROM compared('SELECT name FROM events WHERE name = ''n29'' AND payload >= 0');
+-- other types, and values that no row equals
+SELECT * FROM compared('SELECT * FROM events WHERE trace_id = 25::int');
+SELECT * FROM compared('SELECT * FROM events WHERE trace_id = 25::smallint');
+SELECT * FROM compared('SELECT * FROM events WHERE trace_id = (SELECT 29)');
+SELECT * FROM compared('SELECT * FROM events WHERE trace_id = (SELECT NULL::bigint)');
+-- arrays
+SELECT * FROM compared('SELECT * FROM events WHERE trace_id = ANY (''{1, 2, NULL, 12}'')');
+SELECT * FROM compared('SELECT * FROM events WHERE trace_id IN (-1, -2)');
+SELECT * FROM compared('SELECT * FROM events WHERE trace_id = ANY (ARRAY(SELECT NULL::bigint))');
+-- nothing to ask: no equality; the collation is another
+SELECT * FROM compared('SELECT * FROM events WHERE trace_id < 10');
+SELECT * FROM compared('SELECT * FROM events WHERE name = ''n29'' COLLATE "POSIX"');
+SET bloomfilter.partition_filter = off;
+SELECT * FROM asked('SELECT * FROM events WHERE trace_id = 25');
+RESET bloomfilter.partition_filter;
+
+-- a membership index alone
+SET enable_indexscan = off;
+SELECT * FROM compared('SELECT * FROM events WHERE trace_id = 25');
+SET enable_bitmapscan = off;
+SET enable_indexscan = on;
+SELECT * FROM compared('SELECT trace_id FROM events WHERE trace_id = 25');
+RESET enable_bitmapscan;
+
+-- generic plans, beside core's own pruning at the start and at run time
+SET plan_cache_mode = force_generic_plan;
+PREPARE by_id(bigint) AS SELECT * FROM events WHERE trace_id = $1;
+PREPARE by_id_and_day(bigint, int) AS SELECT * FROM events WHERE trace_id = $1 AND day >= $2;
+EXECUTE by_id(25);
+EXECUTE by_id(NULL);
+SELECT * FROM asked('EXECUTE by_id(25)');
+EXPLAIN (COSTS OFF) EXECUTE by_id_and_day(25, 8);
+SELECT * FROM asked('EXECUTE by_id_and_day(25, 4)');
+SELECT * FROM asked('EXECUTE by_id_and_day(25, 6)');
+SELECT * FROM asked('EXECUTE by_id_and_day(25, 100)');
+-- a row that was inserted since, also by the same transaction; a partition emptied
+INSERT INTO events VALUES (3, 25, 'second', 1);
+SELECT * FROM asked('EXECUTE by_id(25)');
+BEGIN;
+INSERT INTO events VALUES (4, 25, 'third', 1);
+EXECUTE by_id(25);
+SAVEPOINT s;
+TRUNCATE events_5;
+EXECUTE by_id(25);
+ROLLBACK TO s;
+EXECUTE by_id(25);
+ROLLBACK;
+DELETE FROM events WHERE name = 'second';
+RESET plan_cache_mode;
+
+-- nested loops: a value for each row of the other side
+CREATE TABLE wanted (id bigint, since int);
+INSERT INTO wanted SELECT i * 100, i % 10 FROM generate_series(1, 20) i;
+INSERT INTO wanted VALUES (NULL, 0), (-1, 0);
+ANALYZE wanted;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET enable_memoize = off;
+EXPLAIN (COSTS OFF) SELECT * FROM (VALUES (1::bigint), (2)) w(id) JOIN events e ON e.trace_id = w.id AND e.day > 8;
+SELECT * FROM compared('SELECT * FROM wanted w JOIN events e ON e.trace_id = w.id');
+SELECT * FROM compared('SELECT * FROM wanted w JOIN events e ON e.trace_id = w.id AND e.day = w.since');
+SELECT * FROM compared('SELECT * FROM wanted w LEFT JOIN events e ON e.trace_id = w.id');
+SELECT * FROM compared('SELECT * FROM wanted w, LATERAL (SELECT * FROM events e WHERE e.trace_id IN (w.id, w.id + 1) LIMIT 1) l');
+SELECT * FROM compared('SELECT *, (SELECT count(*) FROM events e WHERE e.trace_id = w.id) FROM wanted w');
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+RESET enable_memoize;
+
+-- changes, and locks
+BEGIN;
+SELECT * FROM asked('UPDATE events SET payload = payload WHERE trace_id = 25');
+SELECT * FROM asked('UPDATE events SET day = 0 WHERE trace_id = 25');
+SELECT * FROM compared('SELECT * FROM events WHERE trace_id = 25');
+SELECT * FROM asked('SELECT * FROM events WHERE trace_id = 25 FOR UPDATE');
+SELECT * FROM asked('DELETE FROM events WHERE trace_id IN (25, 26)');
+SELECT count(*) FROM events WHERE trace_id IN (25, 26, 27);
+ROLLBACK;
+
+-- a declared cursor is left alone, unless it locks its rows
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT * FROM events WHERE trace_id IN (25, 26);
+FETCH ALL c;
+FETCH BACKWARD ALL c;
+DECLARE n NO SCROLL CURSOR FOR SELECT * FROM events WHERE trace_id = 25;
+FETCH n;
+UPDATE events SET payload = 100 WHERE CURRENT OF n RETURNING *;
+DECLARE d CURSOR FOR SELECT * FROM events WHERE trace_id IN (27, 28) FOR UPDATE;
+FETCH d;
+UPDATE events SET payload = 101 WHERE CURRENT OF d RETURNING *;
+SELECT * FROM asked('DECLARE e CURSOR FOR SELECT * FROM events WHERE trace_id = 29');
+SELECT * FROM asked('DECLARE e CURSOR FOR SELECT * FROM events WHERE trace_id = 29 FOR UPDATE');
+ROLLBACK;
+
+-- a table that the query has not started to read cannot be altered by it
+CREATE FUNCTION alter_partition() RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	ALTER TABLE events_7 ADD COLUMN more int;
+	RETURN 1;
+END $$;
+SELECT *, alter_partition() FROM events WHERE trace_id = 25;
+-- rows of the command that called the query, as it sees them
+CREATE FUNCTION count_same() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	NEW.payload = (SELECT count(*) FROM events WHERE trace_id = NEW.trace_id);
+	RETURN NEW;
+END $$;
+CREATE TRIGGER counts BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION count_same();
+INSERT INTO events SELECT d, 6000, 'counted' FROM generate_series(0, 8) d RETURNING day, payload;
+DROP TRIGGER counts ON events;
+
+-- partitions without a usable index are always read; indexes that do not answer
+DROP INDEX events_filter;
+CREATE INDEX ON events_0 USING membership (trace_id) WITH (error_rate = 0.000001);
+CREATE INDEX ON events_1 USING membership (trace_id) WHERE payload > 0;
+CREATE INDEX ON events_2 USING membership ((trace_id + 1));
+CREATE INDEX ON events_3 USING membership (trace_id, name);
+SELECT * FROM compared('SELECT * FROM events WHERE trace_id = 25');
+SELECT * FROM compared('SELECT * FROM events WHERE trace_id = 30');
+SELECT * FROM compared('SELECT * FROM events WHERE trace_id = 31');
+
+-- a look at the indexes costs nobody a privilege, and tells nothing of hidden rows
+CREATE INDEX events_filter ON events USING membership (trace_id) WITH (error_rate = 0.000001);
+CREATE ROLE regress_reader;
+GRANT USAGE ON SCHEMA partition_filter TO regress_reader;
+GRANT SELECT ON events TO regress_reader;
+ALTER TABLE events ENABLE ROW LEVEL SECURITY;
+CREATE POLICY low ON events USING (payload < 3);
+SET ROLE regress_reader;
+SELECT * FROM compared('SELECT * FROM events WHERE trace_id = 25');
+SELECT * FROM compared('SELECT * FROM events WHERE trace_id = 23');
+RESET ROLE;
+-- in workers
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET min_parallel_index_scan_size = 0;
+SET enable_parallel_append = off;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+ALTER TABLE wanted SET (parallel_workers = 2);
+SELECT rows FROM compared('SELECT * FROM wanted w JOIN events e ON e.trace_id = w.id');
+SELECT rows FROM compared('SELECT * FROM events WHERE trace_id = 25');
+
+SET client_min_messages = error;
+DROP SCHEMA partition_filter CASCADE;
+DROP ROLE regress_reader;
