@@ -24,12 +24,28 @@
 #include "storage/bufmgr.h"
 #include "utils/snapmgr.h"
 
+#define MAJOR_IS_KNOWN \
+	(PG_VERSION_NUM / 10000 >= HEAP_PAGE_FIRST_MAJOR && \
+	 PG_VERSION_NUM / 10000 <= HEAP_PAGE_LAST_MAJOR)
+
+/* When the library is loaded: on a newer server, say why filters do not work. */
+void
+heap_page_warn(void)
+{
+	if (!MAJOR_IS_KNOWN)
+		ereport(LOG,
+				(errmsg("bloomfilter makes no Filter Scans on PostgreSQL %d",
+						PG_VERSION_NUM / 10000),
+				 errdetail("It knows the heap scans of PostgreSQL %d to %d.",
+						   HEAP_PAGE_FIRST_MAJOR, HEAP_PAGE_LAST_MAJOR),
+				 errhint("Install a later version of the extension.")));
+}
+
 /* Can heap_page_begin() scan this relation? */
 bool
 heap_page_supported(Relation relation)
 {
-	return PG_VERSION_NUM / 10000 >= HEAP_PAGE_FIRST_MAJOR &&
-		PG_VERSION_NUM / 10000 <= HEAP_PAGE_LAST_MAJOR &&
+	return MAJOR_IS_KNOWN &&
 		relation->rd_tableam == GetHeapamTableAmRoutine();
 }
 

@@ -23,6 +23,7 @@
 /* Rows of a page at most */
 #define HEAP_PAGE_ROWS_MAX		MaxHeapTuplesPerPage
 
+extern void heap_page_warn(void);
 extern bool heap_page_supported(Relation relation);
 extern TableScanDesc heap_page_begin(ScanState *node,
 									 ParallelTableScanDesc parallel);

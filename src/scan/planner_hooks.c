@@ -10,6 +10,7 @@
 #include "bypass.h"
 #include "bypass_path.h"
 #include "filter_path.h"
+#include "heap_page.h"
 #include "join_filter_build.h"
 #include "join_filter_plan.h"
 #include "join_filter_probe.h"
@@ -142,6 +143,7 @@ planner_hooks_init(void)
 							 PGC_USERSET, GUC_EXPLAIN,
 							 NULL, NULL, NULL);
 	MarkGUCPrefixReserved("bloomfilter");
+	heap_page_warn();
 	RegisterCustomScanMethods(&filter_scan_methods);
 	RegisterCustomScanMethods(&bypass_methods);
 	RegisterCustomScanMethods(&bypass_feeder_methods);
