@@ -149,9 +149,9 @@ sub check_links
 	is(join(' ', @broken), '', "links of $page");
 }
 
-my @pages = ('README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'examples/README.md', 'test/README.md',
+my @pages = ('README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'test/README.md',
 	map { substr($_, length("$root/")) }
-	  sort(glob("$root/docs/*.md"), glob("$root/docs/*/*.md")));
+	  sort(glob("$root/docs/*.md"), glob("$root/docs/*/*.md"), glob("$root/examples/*.md")));
 my @reference = grep { m{^docs/reference/} } @pages;
 
 my $node = PostgreSQL::Test::Cluster->new('docs');
