@@ -811,14 +811,17 @@ has_join_filter(Path *path)
 	}
 }
 
-/* Does a nested loop compare each row that passes a join filter with others? */
+/*
+ * Does a nested loop compare each row that passes a join filter with others, in no order
+ * that a hash join would lose?
+ */
 static bool
 compares_filtered(Path *path)
 {
 	Path	   *outer;
 	Path	   *inner;
 
-	if (!IsA(path, NestPath))
+	if (!IsA(path, NestPath) || path->pathkeys != NIL)
 		return false;
 	outer = ((NestPath *) path)->jpath.outerjoinpath;
 	inner = ((NestPath *) path)->jpath.innerjoinpath;
@@ -924,7 +927,8 @@ take_comparing(PlannerInfo *root, RelOptInfo *join, List **paths,
  *
  * If fewer rows have a partner than we expect, or more pass, such a loop takes hundreds of
  * times as long.  LIMIT makes it look cheap, since the first row seems to suffice.  And a
- * hash join reads neither side if the other is empty.
+ * hash join reads neither side if the other is empty.  But if the loop's order is wanted,
+ * sorting all rows takes much longer than the first few.
  */
 void
 filter_path_replace_loops(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,

@@ -730,7 +730,8 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	}
 	if (bytes > 0)
 		ExplainPropertyInteger("Filter Size", "kB", (bytes + 1023) / 1024, es);
-	key_probes_explain(switched_off, instrument->rows_probed, instrument->rows_removed,
+	key_probes_explain(switched_off, instrument->rows_probed,
+					   texts == NIL ? -1 : instrument->rows_removed,
 					   state->key_probes == NIL && switched_off == 0 ? 0 :
 					   instrument->ntuples + instrument->nfiltered1 +
 					   instrument->rows_removed - instrument->rows_probed, es);

@@ -499,17 +499,35 @@ make_filter(Search *search, List *leaves, List *matches)
 	return filter;
 }
 
-/* Add a filter to the list; of two for the same columns, only the better. */
+/* Is a filter expected to let fewer rows pass than another? */
+static bool
+is_better(const IndexJoin *filter, const IndexJoin *other)
+{
+	if (filter->share < 0 || other->share < 0)
+		return filter->share > other->share;
+	return filter->share < other->share;
+}
+
+/*
+ * Add a filter to the list, unless one has the same equality, and is better: the rows that
+ * pass both are not fewer by both shares.
+ */
 static List *
 keep_better(List *filters, IndexJoin *filter)
 {
-	IndexJoin  *last = filters == NIL ? NULL : llast(filters);
+	List	   *others = NIL;
+	ListCell   *cell;
 
-	if (last == NULL || !equal(last->clauses, filter->clauses))
-		return lappend(filters, filter);
-	if (filter->share < last->share)
-		*last = *filter;
-	return filters;
+	foreach(cell, filters)
+	{
+		IndexJoin  *before = lfirst(cell);
+
+		if (list_intersection(before->clauses, filter->clauses) == NIL)
+			others = lappend(others, before);
+		else if (!is_better(filter, before))
+			return filters;
+	}
+	return lappend(others, filter);
 }
 
 /*

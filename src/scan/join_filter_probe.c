@@ -171,14 +171,16 @@ key_probes_switched_off(List *probes)
  * key_probes_explain
  *		Print what EXPLAIN ANALYZE says of the rows of a node with probes
  *
- * "skipped" rows came before the filter was complete, or while it was switched off.
+ * "removed" is negative if they remove none; "skipped" rows came before the filter was
+ * complete, or while it was switched off.
  */
 void
 key_probes_explain(uint64 switched_off, double probed, double removed,
 				   double skipped, ExplainState *es)
 {
 	ExplainPropertyInteger("Rows Probed", NULL, (int64) probed, es);
-	ExplainPropertyInteger("Rows Removed by Probe", NULL, (int64) removed, es);
+	if (removed >= 0)
+		ExplainPropertyInteger("Rows Removed by Probe", NULL, (int64) removed, es);
 	if (skipped > 0)
 		ExplainPropertyInteger("Rows Not Probed", NULL, (int64) skipped, es);
 	if (switched_off > 0)
