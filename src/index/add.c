@@ -43,6 +43,14 @@
  */
 #define COMMIT_PAGES_MAX			1024
 
+/*
+ * As many hashes, of all indexes together, may wait to be added.  More may if the
+ * index is large: as many for each of its pages, so that a page that is written
+ * gets several.
+ */
+#define WAITING_LEAST				16384
+#define WAITING_PER_PAGE			128
+
 /* Which bits of a layer to set for an element */
 typedef struct Place
 {
@@ -126,6 +134,34 @@ typedef struct Adding
 } Adding;
 
 /*
+ * Note which bits places, all on the page of "change" and sorted by block, set
+ * there.  Returns the number of those that are clear now.
+ */
+static uint32
+change_blocks(PageChange *change, const Place *places, Size count,
+			  unsigned hashes)
+{
+	Page		page = BufferGetPage(change->buffer);
+	uint32		new_bits = 0;
+
+	for (Size i = 0; i < count;)
+	{
+		const uint64 block = places[i].block;
+		const uint8 *old = page_block(page, block);
+		uint8		new[BLOCK_BYTES];
+		uint32		here = 0;
+
+		memcpy(new, old, BLOCK_BYTES);
+		for (; i < count && places[i].block == block; i++)
+			here += block_kernel->add(new, places[i].word, hashes);
+		if (here > 0)
+			page_change_bytes(change, old, new, BLOCK_BYTES);
+		new_bits += here;
+	}
+	return new_bits;
+}
+
+/*
  * Set the bits of places that are all on one page.  "reserved" is the number
  * of bits reserved for them.  Returns false, and sets nothing, if the layer
  * turns out to be full, or would be overfilled; never if adding->anyway or
@@ -137,45 +173,53 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 	Relation	index = adding->index;
 	const MembershipLayer *layer = adding->layer;
 	bool		reserve = !adding->second && layer_blocks(layer->layout) > 1;
+	PageChange	page_change;
+	PageChange	meta_change;
+	PageChange *const changes[] = {&page_change, &meta_change};
 	Buffer		buffer = page_read(index, block_page(layer, places->block),
 								   BUFFER_LOCK_EXCLUSIVE);
 	Buffer		meta_buffer = InvalidBuffer;
-	GenericXLogState *state = GenericXLogStart(index);
-	Page		page = GenericXLogRegisterBuffer(state, buffer, 0);
-	MembershipOpaque *opaque = page_opaque(page);
-	uint32		before = opaque->bits_set;
+	const MembershipOpaque *old;
+	MembershipOpaque opaque;
 	const int32 report_step = layer->report_step;
 	uint32		new_bits;
 	int32		unreported;
 	int32		reports;		/* steps */
 	bool		add;
 
-	for (Size i = 0; i < count; i++)
-		opaque->bits_set += block_kernel->add(page_block(page, places[i].block),
-											  places[i].word, layer->hashes);
-	new_bits = opaque->bits_set - before;
-	unreported = opaque->unreported + (int32) new_bits - (int32) reserved;
+	page_change_begin(&page_change, buffer);
+	new_bits = change_blocks(&page_change, places, count, layer->hashes);
+	old = page_opaque(BufferGetPage(buffer));
+	opaque = *old;
+	opaque.bits_set += new_bits;
+	unreported = opaque.unreported + (int32) new_bits - (int32) reserved;
 	if (reserve)
 		unreported += new_bits;
 	reports = unreported / report_step;
-	opaque->unreported = unreported % report_step;
+	opaque.unreported = unreported % report_step;
+	page_change_bytes(&page_change, old, &opaque, sizeof(opaque));
 	/* nothing to do if another session has just set the bits */
 	add = new_bits > 0 || reserved > 0;
 	if (reports != 0)
 	{
-		MembershipMeta *meta;
-		uint64	   *bits;
+		MembershipMeta *old_meta;
+		MembershipMeta meta;
+		uint64	   *bits = &meta.layer[adding->number].bits_reported;
 		bool		was_full;
 		bool		is_full;
 
 		meta_buffer = page_read(index, MEMBERSHIP_META_PAGE,
 								BUFFER_LOCK_EXCLUSIVE);
-		meta = page_meta(GenericXLogRegisterBuffer(state, meta_buffer, 0));
-		was_full = layer_is_full(meta, adding->number, adding->fraction);
-		bits = &meta->layer[adding->number].bits_reported;
+		old_meta = page_meta(BufferGetPage(meta_buffer));
+		was_full = layer_is_full(old_meta, adding->number, adding->fraction);
+		meta = *old_meta;
 		/* other sessions' reservations may not have been reported yet */
 		*bits = Max((int64) *bits + (int64) reports * report_step, 0);
-		is_full = layer_is_full(meta, adding->number, adding->fraction);
+		is_full = layer_is_full(&meta, adding->number, adding->fraction);
+		page_change_begin(&meta_change, meta_buffer);
+		page_change_bytes(&meta_change,
+						  &old_meta->layer[adding->number].bits_reported, bits,
+						  sizeof(*bits));
 		add = adding->anyway || adding->second || !is_full ||
 			(!was_full && count <= last_batch_max(layer->capacity));
 		if (add ? is_full : was_full)
@@ -183,12 +227,10 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 	}
 	if (add)
 	{
-		GenericXLogFinish(state);
+		page_changes_apply(index, changes, BufferIsValid(meta_buffer) ? 2 : 1);
 		if (reserve)
 			adding->reserved += new_bits;
 	}
-	else
-		GenericXLogAbort(state);
 	if (BufferIsValid(meta_buffer))
 		UnlockReleaseBuffer(meta_buffer);
 	UnlockReleaseBuffer(buffer);
@@ -324,17 +366,19 @@ room_for(const MembershipMeta *meta, unsigned fraction)
  *
  * Hashes are written late, mostly in COMMIT, where no timeout applies.  So the
  * statement that inserts creates the layer that they will go to, and can be
- * cancelled: the next one goes on where it ended.  Returns how many hashes a
- * transaction that commits may add to that layer; SIZE_MAX if there can be no
- * other, or the next one is so small that COMMIT may create it.  Errors: those of
+ * cancelled: the next one goes on where it ended.  Returns how many hashes may wait:
+ * "in_memory" at most, unless that is less than WAITING_LEAST; and no more than a
+ * transaction that commits may add to that layer, unless there can be no other, or
+ * the next one is so small that COMMIT may create it.  Errors: those of
  * meta_read(); ERRCODE_PROGRAM_LIMIT_EXCEEDED if the first layer would be too large;
  * ERRCODE_INDEX_CORRUPTED; a cancel.
  */
 Size
-add_prepare(Relation index)
+add_prepare(Relation index, Size in_memory)
 {
 	MembershipMeta meta;
 	Size		room;
+	Size		most;
 
 	meta_read(index, &meta);
 	if (meta.layers == 0 ||
@@ -342,10 +386,13 @@ add_prepare(Relation index)
 		grow(index, meta.layers, &meta);
 	if (meta.layers == 0)
 		meta_report_too_large(index, &meta, meta.capacity);
+	most = Max(WAITING_LEAST,
+			   Min(in_memory, meta_pages(&meta) * WAITING_PER_PAGE));
 	room = room_for(&meta, COMMIT_FRACTION);
-	if (room == 0 || !plan_next_layer(&meta) ||
+	/* planning a layer takes longer than adding a hash */
+	if (room == 0 || room >= most || !plan_next_layer(&meta) ||
 		layer_pages(&meta.layer[meta.layers - 1]) <= COMMIT_PAGES_MAX)
-		return SIZE_MAX;
+		return most;
 	return room;
 }
 

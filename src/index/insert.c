@@ -2,10 +2,9 @@
  * insert.c
  *	  Inserts into a membership index, batched until somebody may look.
  *
- * Setting the bits of an element takes a WAL record, and comparing two copies
- * of a page (generic_xlog.c).  So the hashes that a transaction inserts wait
- * in memory, up to PENDING_MAX of them, and are then written together, many to
- * each page.  They are in the pages before anybody can see their rows:
+ * Setting the bits of an element takes a page's lock and a WAL record.  So the
+ * hashes that a transaction inserts wait in memory, as many as add_prepare() lets,
+ * and are then written together, many to each page.  They are in the pages before anybody can see their rows:
  *
  * - Other sessions see the rows when the transaction has committed.  All hashes
  *	 are written before it commits or is prepared (flush_before_commit()).  What a
@@ -66,20 +65,20 @@
 #include "utils/resowner.h"
 
 /*
- * Limit of waiting hashes, for all indexes together.  With this number, a page
- * of an index of a million elements gets 80 of them, one of ten million 8.
+ * Memory for a waiting hash: itself, and what flush_pending() and add_hashes() need.
+ * All stay within maintenance_work_mem, unless that has no room for WAITING_LEAST.
  */
-#define PENDING_MAX			16384
+#define PENDING_BYTES		(4 * sizeof(PendingHash))
 
 /* Initial room for hashes and marks, which doubles when it is full */
 #define PENDING_FIRST		64
 #define MARKS_FIRST			8
 
 /*
- * Size in bits of a small filter that tells that a hash is not waiting.  When
- * PENDING_MAX hashes wait, it is wrong for one in sixteen of the others.
+ * Size in bits of a small filter that tells that a hash is not waiting.  When the
+ * log's room is used, it is wrong for one in sixteen of the others.
  */
-#define SEEN_BITS			(16 * PENDING_MAX)
+#define SEEN_BITS			(16 * pending.room)
 #define WORD_BITS			((int) sizeof(uint64) * BITS_PER_BYTE)
 
 /* A waiting hash */
@@ -111,7 +110,8 @@ static struct
 	PendingMark *marks;			/* the innermost subtransaction's last */
 	Size		marks_count;
 	Size		marks_room;
-	uint64	   *seen;			/* SEEN_BITS; made by is_pending() */
+	uint64	   *seen;			/* SEEN_BITS; made by is_pending(); NULL again
+								 * if the log gets more room */
 	bool		committing;		/* hashes are written at once */
 }			pending;
 
@@ -120,7 +120,7 @@ typedef struct Inserter
 {
 	MembershipHasher hasher;
 	SubTransactionId locked;	/* the one that has locked the index */
-	Size		room;			/* hashes that may wait for COMMIT */
+	Size		room;			/* hashes that may wait */
 } Inserter;
 
 /* What flush_index() found about an index */
@@ -292,8 +292,9 @@ is_pending(Oid index, uint64 hash)
 		return false;
 	if (pending.seen == NULL)
 	{
-		pending.seen = (uint64 *) MemoryContextAllocZero(pending.mcxt,
-														 SEEN_BITS / BITS_PER_BYTE);
+		pending.seen = (uint64 *)
+			MemoryContextAllocExtended(pending.mcxt, SEEN_BITS / BITS_PER_BYTE,
+									   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 		for (Size i = 0; i < pending.count; i++)
 			mark_pending(pending.log[i].hash);
 	}
@@ -354,6 +355,11 @@ make_room(void)
 		pending.marks_room = MARKS_FIRST;
 		pending.mcxt = mcxt;
 	}
+	if (pending.seen && pending.count == pending.room)
+	{
+		pfree(pending.seen);
+		pending.seen = NULL;
+	}
 	pending.log = grow_array(pending.log, pending.count, &pending.room,
 							 sizeof(PendingHash));
 	pending.marks = grow_array(pending.marks, pending.marks_count,
@@ -392,10 +398,17 @@ add_pending(Relation index, uint64 hash, Size room)
 		};
 	if (pending.seen)
 		mark_pending(hash);
-	if (pending.count - pending.flushed < Min(room, PENDING_MAX))
+	if (pending.count - pending.flushed < room)
 		return false;
 	flush_pending();
 	return true;
+}
+
+/* How many hashes may wait after an insertion into the index */
+static Size
+may_wait(Relation index)
+{
+	return add_prepare(index, (Size) maintenance_work_mem * 1024 / PENDING_BYTES);
 }
 
 /*
@@ -431,7 +444,7 @@ membership_insert(Relation index, Datum *values, bool *nulls,
 		LockRelationOid(RelationGetRelid(index), RowExclusiveLock);
 		CurrentResourceOwner = caller;
 		inserter->locked = GetCurrentSubTransactionId();
-		inserter->room = add_prepare(index);
+		inserter->room = may_wait(index);
 	}
 	own_insertions.made++;
 	if (pending.committing)
@@ -439,7 +452,7 @@ membership_insert(Relation index, Datum *values, bool *nulls,
 	else
 		for (Size i = 0; i < count; i++)
 			if (add_pending(index, inserter->hasher.hashes[i], inserter->room))
-				inserter->room = add_prepare(index);
+				inserter->room = may_wait(index);
 	return false;
 }
 

@@ -168,7 +168,7 @@ extern void pages_read(Relation index, const MembershipMeta *meta,
 extern void pages_check(Relation index, const MembershipMeta *meta);
 
 /* add.c */
-extern Size add_prepare(Relation index);
+extern Size add_prepare(Relation index, Size in_memory);
 extern void add_hashes(Relation index, uint64 *hashes, Size count,
 					   bool committing);
 

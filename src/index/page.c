@@ -1,10 +1,21 @@
 /*
  * page.c
- *	  One page of a membership index: make, lock and check it.
+ *	  One page of a membership index: make, lock, check and change it.
  *
  * pages.c describes what the pages contain.
+ *
+ * An insertion changes a few bytes of a page.  GenericXLogFinish() finds them by
+ * copying the page and comparing both, byte by byte, which took most of the time of
+ * an insertion.  We know them, and write the same record: generic_redo() replays it, in
+ * servers without this library, too.  generic_xlog.c describes its form, which has been
+ * the same from 9.6 to 19; test/t/040_membership.pl replays and compares pages.
  */
 #include "page.h"
+
+#include "access/rmgr.h"
+#include "access/xloginsert.h"
+#include "miscadmin.h"
+#include "utils/rel.h"
 
 /* Marks the end of each page; no other access method uses this number */
 #define MEMBERSHIP_PAGE_ID		0xFB0F
@@ -71,4 +82,121 @@ page_new(Relation index, ForkNumber fork, BlockNumber number)
 			 RelationGetRelationName(index), BufferGetBlockNumber(buffer),
 			 number);
 	return buffer;
+}
+
+/* Nothing is to change yet on the page of a buffer that is locked exclusively. */
+void
+page_change_begin(PageChange *change, Buffer buffer)
+{
+	change->buffer = buffer;
+	change->last = 0;
+	change->count = 0;
+}
+
+/* Let bytes of the page change, behind all that do so far. */
+static void
+add_run(PageChange *change, OffsetNumber offset, const char *bytes,
+		OffsetNumber count)
+{
+	char	   *fragments = change->fragments;
+	OffsetNumber header[2];		/* offset and length of the last fragment */
+
+	if (change->count > 0)
+	{
+		OffsetNumber end;
+		Size		gap;
+
+		memcpy(header, fragments + change->last, FRAGMENT_HEADER_BYTES);
+		end = header[0] + header[1];
+		Assert(offset >= end);
+		gap = offset - end;
+		if (gap <= FRAGMENT_HEADER_BYTES)
+		{
+			memcpy(fragments + change->count,
+				   (char *) BufferGetPage(change->buffer) + end, gap);
+			change->count += gap;
+			header[1] += gap + count;
+		}
+		else
+			change->last = change->count;
+	}
+	if (change->last == change->count)
+	{
+		header[0] = offset;
+		header[1] = count;
+		change->count += FRAGMENT_HEADER_BYTES;
+	}
+	memcpy(fragments + change->last, header, FRAGMENT_HEADER_BYTES);
+	Assert(change->count + count <= sizeof(change->fragments));
+	memcpy(fragments + change->count, bytes, count);
+	change->count += count;
+}
+
+/*
+ * page_change_bytes
+ *		Let "count" bytes of the page, from "at" on, become these
+ *
+ * They are behind those of earlier calls.  Nothing is changed yet.
+ */
+void
+page_change_bytes(PageChange *change, const void *at, const void *bytes,
+				  Size count)
+{
+	const char *old = (const char *) at;
+	const char *new = (const char *) bytes;
+	Size		offset = old - (const char *) BufferGetPage(change->buffer);
+
+	Assert(offset + count <= BLCKSZ);
+	for (Size i = 0; i < count; i++)
+	{
+		Size		first = i;
+
+		while (i < count && old[i] != new[i])
+			i++;
+		if (i > first)
+			add_run(change, offset + first, new + first, i - first);
+	}
+}
+
+/*
+ * page_changes_apply
+ *		Change the pages, and log that as one record
+ *
+ * The caller keeps the locks of the buffers.  No errors.
+ */
+void
+page_changes_apply(Relation index, PageChange *const *changes, int count)
+{
+	bool		log = RelationNeedsWAL(index);
+
+	if (log)
+		XLogBeginInsert();
+	START_CRIT_SECTION();
+	for (int i = 0; i < count; i++)
+	{
+		PageChange *change = changes[i];
+		Page		page = BufferGetPage(change->buffer);
+		OffsetNumber header[2];
+
+		for (Size at = 0; at < change->count; at += header[1])
+		{
+			memcpy(header, change->fragments + at, FRAGMENT_HEADER_BYTES);
+			at += FRAGMENT_HEADER_BYTES;
+			memcpy((char *) page + header[0], change->fragments + at, header[1]);
+		}
+		MarkBufferDirty(change->buffer);
+		if (log)
+		{
+			XLogRegisterBuffer(i, change->buffer, REGBUF_STANDARD);
+			XLogRegisterBufData(i, change->fragments, change->count);
+		}
+	}
+	if (log)
+	{
+		XLogRecPtr	end = XLogInsert(RM_GENERIC_ID, 0);
+
+		for (int i = 0; i < count; i++)
+			PageSetLSN(BufferGetPage(changes[i]->buffer), end);
+	}
+	END_CRIT_SECTION();
 }

@@ -68,6 +68,27 @@ end_of_layers(const MembershipMeta *meta)
 	return last->first_page + layer_pages(last);
 }
 
+/*
+ * What is to change on a page, as a record of generic WAL has it: an offset and a
+ * length, each an OffsetNumber, and the bytes there, again and again in ascending
+ * order.  Fragments no further apart than a header are joined.
+ */
+#define FRAGMENT_HEADER_BYTES	(2 * sizeof(OffsetNumber))
+
+typedef struct PageChange
+{
+	Buffer		buffer;			/* locked exclusively */
+	Size		last;			/* where the last fragment begins */
+	Size		count;			/* bytes of all */
+	/* joined fragments are shorter than the page, but for one header */
+	char		fragments[BLCKSZ + FRAGMENT_HEADER_BYTES];
+} PageChange;
+
+extern void page_change_begin(PageChange *change, Buffer buffer);
+extern void page_change_bytes(PageChange *change, const void *at,
+							  const void *bytes, Size count);
+extern void page_changes_apply(Relation index, PageChange *const *changes,
+							   int count);
 extern void page_init(Page page, Size used);
 extern bool page_is_valid(Page page);
 extern Buffer page_read(Relation index, BlockNumber number, int lock);

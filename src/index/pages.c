@@ -25,7 +25,7 @@
  * Locks: a backend locks one page and, while it holds that, the metapage.  No
  * backend that holds the metapage's lock waits for another page.
  *
- * All changes use generic WAL (access/generic_xlog.h).
+ * All changes are records of generic WAL (access/generic_xlog.h; page.c).
  */
 #include "page.h"
 
