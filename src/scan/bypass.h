@@ -5,12 +5,12 @@
 #ifndef BLOOMFILTER_BYPASS_H
 #define BLOOMFILTER_BYPASS_H
 
-#include "postgres.h"
+#include "plan_fields.h"
 
 #include "nodes/extensible.h"
 
 /* The custom_private of a Filter Bypass: is the feeder the join's inner side? */
-#define bypass_feeds_inner(scan)	(boolVal(linitial((scan)->custom_private)))
+#define bypass_feeds_inner(scan)	(boolVal(linitial(plan_fields((scan)->custom_private, 1))))
 
 /* bypass.c */
 extern const CustomScanMethods bypass_methods;

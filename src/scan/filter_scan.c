@@ -37,6 +37,8 @@
  */
 #include "filter_scan.h"
 
+#include "plan_fields.h"
+
 #include "access/tableam.h"
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
@@ -813,11 +815,12 @@ filter_scan_probes(const CustomScan *scan)
 	ListCell   *expression;
 	ListCell   *fields;
 
-	forboth(expression, scan->custom_exprs, fields, linitial(scan->custom_private))
+	forboth(expression, scan->custom_exprs, fields, linitial(plan_fields(scan->custom_private, 2)))
 	{
 		ProbePlan  *probe = palloc(sizeof(ProbePlan));
-		List	   *numbers = linitial(lfirst(fields));
-		List	   *join = lsecond(lfirst(fields));
+		List	   *all = plan_fields(lfirst(fields), 3);
+		List	   *numbers = plan_fields(linitial(all), 2);
+		List	   *join = plan_fields(lsecond(all), 4);
 
 		probe->kind = linitial_int(numbers);
 		probe->expression = lfirst(expression);
@@ -826,7 +829,7 @@ filter_scan_probes(const CustomScan *scan)
 		probe->types = lsecond(join);
 		probe->table = linitial_oid(lthird(join));
 		probe->switched = linitial_int(lfourth(join)) != 0;
-		probe->keys = lthird(lfirst(fields));
+		probe->keys = lthird(all);
 		probes = lappend(probes, probe);
 	}
 	return probes;

@@ -29,6 +29,7 @@
  * letting their rows pass meanwhile would take longer.
  */
 #include "join_filter_build.h"
+#include "plan_fields.h"
 #include "probe_switch.h"
 
 #include "commands/explain.h"
@@ -682,7 +683,7 @@ key_build_read(List *fields)
 {
 	return (KeyBuildPlan)
 	{
-		.number = list_nth_int(fields, 0),
+		.number = list_nth_int(plan_fields(fields, 8), 0),
 			.kind = list_nth_int(fields, 1),
 			.attribute = list_nth_int(fields, 2),
 			.integer = list_nth_int(fields, 3),

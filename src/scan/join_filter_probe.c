@@ -12,6 +12,8 @@
  */
 #include "join_filter_probe.h"
 
+#include "plan_fields.h"
+
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
@@ -36,7 +38,7 @@ key_probe_write(const KeyProbePlan *plan)
 KeyProbePlan
 key_probe_read(List *fields)
 {
-	List	   *numbers = linitial(fields);
+	List	   *numbers = plan_fields(linitial(plan_fields(fields, 3)), 5);
 
 	return (KeyProbePlan)
 	{
