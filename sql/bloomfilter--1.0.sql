@@ -213,6 +213,13 @@ CREATE FUNCTION _bloom_contained(element anycompatible, filter bloom) RETURNS bo
 COMMENT ON FUNCTION _bloom_contained(anycompatible, bloom)
 	IS 'implementation of <@ operator';
 
+CREATE FUNCTION _bloom_may_contain(filter bloom, element anyelement,
+	type regtype, modifier integer, encoding name) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_may_contain'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION _bloom_may_contain(bloom, anyelement, regtype, integer, name)
+	IS 'bloom_contains() for a foreign table of this type and encoding: true if not certain';
+
 CREATE FUNCTION bloom_contains_any(filter bloom, elements anycompatiblearray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_contains_any'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;

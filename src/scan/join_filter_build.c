@@ -9,6 +9,9 @@
  * expression around that of the Hash node.  When the child has no more rows, all have
  * been hashed, and the filter is made.
  *
+ * Foreign servers get a filter of their own, of hashes that are the same everywhere
+ * (sent_keys.c).
+ *
  * The plan (join_filter_plan.c makes it): custom_private is what key_build_write() makes.
  * custom_exprs has the key's columns, for EXPLAIN.
  *
@@ -31,6 +34,7 @@
 #include "join_filter_build.h"
 #include "plan_fields.h"
 #include "probe_switch.h"
+#include "sent_keys.h"
 
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
@@ -118,6 +122,7 @@ struct KeyBuildState
 	bool		collecting;
 	ProbeSwitch marking;		/* if outer rows are marked */
 	uint32		mark;			/* their hash, see find_mark() */
+	SentKeys   *sent;			/* to foreign servers; NULL: nothing is */
 	SharedKeys *shared;			/* of a Parallel Hash, or NULL */
 	dsa_area   *area;			/* with its parts and filter */
 	/* what EXPLAIN says of a filter that was shared */
@@ -310,6 +315,8 @@ static void
 forget_filter(KeyBuildState *build)
 {
 	key_collector_reset(&build->collector);
+	if (build->sent)
+		sent_keys_forget(build->sent);
 	build->collecting = false;
 	/* a shared one lies in the memory of the query */
 	if (build->source.filter && !build->source.is_shared)
@@ -373,6 +380,8 @@ end_collecting(KeyBuildState *build)
 {
 	Assert(build->source.table == build->source.hash->hashtable);
 	build->collecting = false;
+	if (build->sent)
+		sent_keys_finish(build->sent);
 	if (build->source.is_shared)
 		share_part(build);
 	else
@@ -482,7 +491,34 @@ key_build_begin(CustomScanState *node, EState *estate, int eflags)
 										ALLOCSET_SMALL_SIZES);
 	key_collector_init(&build->collector, build->plan.kind, get_hash_memory_limit(),
 					   build->plan.expected, build->mcxt);
+	if (build->plan.parameter != SENT_NOWHERE)
+		build->sent = sent_keys_begin(estate, build->plan.parameter,
+									  build->plan.foreign_type);
 	join_filters_begun++;
+}
+
+/* Collect the key of a row that the join does not hash. */
+static void
+collect_key(KeyBuildState *build, TupleTableSlot *slot)
+{
+	bool		isnull;
+	Datum		value = slot_getattr(slot, build->plan.attribute, &isnull);
+
+	if (isnull)
+		return;
+	if (build->plan.kind == KEY_INTEGER)
+		key_collector_add(&build->collector,
+						  key_of_datum(build->plan.integer, value));
+	if (build->sent)
+	{
+		ExprContext *econtext = build->css.ss.ps.ps_ExprContext;
+		MemoryContext old;
+
+		ResetExprContext(econtext);
+		old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+		sent_keys_add(build->sent, value);
+		MemoryContextSwitchTo(old);
+	}
 }
 
 static TupleTableSlot *
@@ -497,15 +533,8 @@ key_build_exec(CustomScanState *node)
 		begin_collecting(build);
 	if (TupIsNull(slot))
 		end_collecting(build);
-	else if (build->plan.kind == KEY_INTEGER)
-	{
-		bool		isnull;
-		Datum		value = slot_getattr(slot, build->plan.attribute, &isnull);
-
-		if (!isnull)
-			key_collector_add(&build->collector,
-							  key_of_datum(build->plan.integer, value));
-	}
+	else if (build->plan.kind == KEY_INTEGER || build->sent)
+		collect_key(build, slot);
 	return slot;
 }
 
@@ -618,6 +647,8 @@ key_build_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	ExplainPropertyInteger("Join Filter", NULL, build->plan.number, es);
 	ExplainPropertyText("Key", deparse_expression((Node *) plan->custom_exprs,
 												  context, true, false), es);
+	if (build->sent)
+		ExplainPropertyText("Sent To", sent_keys_servers(build->sent), es);
 	if (!es->analyze || !instrument)
 		return;
 	if (count == 0 && instrument->nloops > 0)
@@ -626,12 +657,17 @@ key_build_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		count = instrument->keys_collected;
 		bytes = instrument->bytes_of_filters;
 	}
-	ExplainPropertyFloat("Elements", NULL, count / times, 0, es);
-	ExplainPropertyInteger("Filter Size", "kB",
-						   (int64) (bytes / times + 1023) / 1024, es);
+	if (build->plan.kind != KEY_NONE)
+	{
+		ExplainPropertyFloat("Elements", NULL, count / times, 0, es);
+		ExplainPropertyInteger("Filter Size", "kB",
+							   (int64) (bytes / times + 1023) / 1024, es);
+	}
 	if (build->plan.marks)
 		ExplainPropertyInteger("Outer Rows Marked", NULL,
 							   (int64) instrument->rows_marked, es);
+	if (build->sent)
+		sent_keys_explain(build->sent, es);
 }
 
 static const CustomExecMethods exec_methods = {
@@ -674,8 +710,9 @@ key_build_write(const KeyBuildPlan *plan)
 {
 	return list_concat(list_make5_int(plan->number, plan->kind, plan->attribute,
 									  plan->integer, plan->expected),
-					   list_make3_int(plan->comes_first, plan->marks,
-									  plan->forced));
+					   list_make5_int(plan->comes_first, plan->marks,
+									  plan->forced, plan->parameter,
+									  (int) plan->foreign_type));
 }
 
 KeyBuildPlan
@@ -690,7 +727,9 @@ key_build_read(List *fields)
 			.expected = list_nth_int(fields, 4),
 			.comes_first = list_nth_int(fields, 5) != 0,
 			.marks = list_nth_int(fields, 6) != 0,
-			.forced = list_nth_int(fields, 7) != 0
+			.forced = list_nth_int(fields, 7) != 0,
+			.parameter = list_nth_int(fields, 8),
+			.foreign_type = (Oid) list_nth_int(fields, 9)
 	};
 }
 
@@ -721,6 +760,8 @@ key_build_link(HashJoinState *join)
 							   &join->hj_OuterHash, mark_hash);
 #endif
 	}
+	if (build->sent)
+		sent_keys_link(build->sent, outerPlanState(join));
 	/* a join that knows that there are outer rows does not look */
 	if (build->plan.comes_first)
 		join->hj_OuterNotEmpty = true;

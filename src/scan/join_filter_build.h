@@ -43,6 +43,8 @@ typedef struct KeyBuildPlan
 	bool		comes_first;	/* it is complete before an outer row is read */
 	bool		marks;			/* outer rows; of KEY_HASH */
 	bool		forced;			/* it marks even if few rows are */
+	int			parameter;		/* for foreign servers, or SENT_NOWHERE */
+	Oid			foreign_type;	/* by which the keys are hashed for them */
 } KeyBuildPlan;
 
 typedef struct KeyBuildState KeyBuildState;

@@ -9,6 +9,8 @@
 #include "join_filter_edit.h"
 
 #include "filter_scan.h"
+#include "foreign_filter.h"
+#include "sent_keys.h"
 
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -32,10 +34,13 @@ make_own_column(Node *node, void *context)
 	return expression_tree_mutator(node, make_own_column, context);
 }
 
-/* Collect the keys of a hash join, for probes or to mark its outer rows. */
+/*
+ * Collect the keys of a hash join, for probes, or to mark its outer rows, or for foreign
+ * servers: by the type foreign_type, for a parameter of the plan, else SENT_NOWHERE.
+ */
 void
 add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
-		  bool comes_first, bool marks)
+		  bool comes_first, bool marks, int parameter, Oid foreign_type)
 {
 	Plan	   *hash = innerPlan(join);
 	Plan	   *child = outerPlan(hash);
@@ -49,7 +54,9 @@ add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 		.expected = (int) Min(child->plan_rows, INT_MAX),
 		.comes_first = comes_first,
 		.marks = marks,
-		.forced = editor->force
+		.forced = editor->force,
+		.parameter = parameter,
+		.foreign_type = foreign_type
 	};
 
 	build->custom_private = key_build_write(&plan);
@@ -112,11 +119,15 @@ probe_above(PlanEditor *editor, const Place *place, const SideKey *key,
 	probe->custom_private = lappend(probe->custom_private, fields);
 }
 
-/* Probe a filter in the places that were found. */
-void
+/*
+ * Probe a filter in the places that were found.  Returns the parameter of the plan that
+ * foreign servers get, or SENT_NOWHERE if no place is there.
+ */
+int
 add_probes(PlanEditor *editor, const Placement *placement)
 {
 	const SideKey *key = placement->key;
+	int			parameter = SENT_NOWHERE;
 	ListCell   *cell;
 	KeyProbePlan plan = {
 		.number = placement->number,
@@ -136,13 +147,20 @@ add_probes(PlanEditor *editor, const Placement *placement)
 	{
 		const Place *place = lfirst(cell);
 
-		if (place->in_scan)
+		if (place->is_foreign)
+		{
+			if (parameter == SENT_NOWHERE)
+				parameter = foreign_filter_parameter(editor);
+			foreign_filter_send(*place->slot, place->columns[0], parameter);
+		}
+		else if (place->in_scan)
 			probe_in_scan(place, key, key_probe_write(&plan));
 		else
 			probe_above(editor, place, key, key_probe_write(&plan));
 		(*place->slot)->plan_rows = clamp_row_est((*place->slot)->plan_rows *
 												  plan.share);
 	}
+	return parameter;
 }
 
 #ifdef USE_ASSERT_CHECKING
@@ -151,6 +169,7 @@ typedef struct FilterSeen
 {
 	bool		built;
 	bool		marks;			/* outer rows of its join */
+	bool		sent;			/* to foreign servers */
 	bool		shared;			/* by the processes of a Parallel Hash */
 	const Plan *origin;			/* of the rows that the builder reads */
 	List	   *probed;			/* origins of the rows that are probed */
@@ -200,6 +219,7 @@ see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
 		Assert(!filter->built);
 		filter->built = true;
 		filter->marks = build.marks;
+		filter->sent = build.parameter != SENT_NOWHERE;
 		filter->shared = plan->parallel_aware;
 		filter->origin = origin;
 	}
@@ -220,8 +240,8 @@ see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
 
 /*
  * check_filters
- *		Assert that each filter is built once and probed somewhere, or marks, and that the
- *		rows probed are the process's own, unless the filter is that of all processes
+ *		Assert that each filter is built once and probed somewhere, marks, or is sent, and that
+ *		the rows probed are the process's own, unless the filter is that of all processes
  */
 void
 check_filters(const PlanEditor *editor)
@@ -240,7 +260,8 @@ check_filters(const PlanEditor *editor)
 	{
 		const FilterSeen *filter = &seen[number];
 
-		Assert(filter->built && filter->marks == (filter->probed == NIL));
+		Assert(filter->built && !(filter->sent && filter->shared) &&
+			   filter->marks == (filter->probed == NIL && !filter->sent));
 		foreach(cell, filter->probed)
 			Assert(filter->shared || filter->origin == NULL ||
 				   filter->origin == lfirst(cell));

@@ -11,7 +11,8 @@
 typedef enum KeyKind
 {
 	KEY_INTEGER,				/* the value itself, see key_of_integer() */
-	KEY_HASH					/* a hash of the values, of 32 bits */
+	KEY_HASH,					/* a hash of the values, of 32 bits */
+	KEY_NONE					/* no key is collected */
 } KeyKind;
 
 typedef enum KeyForm

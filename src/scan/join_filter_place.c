@@ -16,6 +16,7 @@
 #include "join_filter_place.h"
 
 #include "filter_scan.h"
+#include "foreign_filter.h"
 
 #include "access/table.h"
 #include "catalog/pg_proc.h"
@@ -32,6 +33,8 @@
 #define AGGREGATE_NS			150.0
 #define SORT_NS					400.0
 #define OTHER_NS				10.0
+/* and of a row that a foreign server sends, to both (docs/dev/measurements.md) */
+#define FETCHED_ROW_NS			2500.0
 
 /*
  * A filter runs before a table's own conditions if these keep at least this share of the
@@ -252,9 +255,8 @@ share_of_probes(const CustomScan *scan)
 	return share;
 }
 
-static void
-add_place(Placement *placement, Plan **slot, const AttrNumber *columns,
-		  bool in_scan, double rows)
+static Place *
+add_place(Placement *placement, Plan **slot, const AttrNumber *columns)
 {
 	Place	   *place = palloc0(sizeof(Place));
 
@@ -262,9 +264,27 @@ add_place(Placement *placement, Plan **slot, const AttrNumber *columns,
 	/* a key that is an expression has none */
 	if (placement->key->expressions == NIL)
 		memcpy(place->columns, columns, placement->key->count * sizeof(AttrNumber));
-	place->in_scan = in_scan;
 	placement->places = lappend(placement->places, place);
-	placement->probed += rows;
+	return place;
+}
+
+/* Find a place in the statement of a foreign scan, if a filter can be sent with it. */
+static bool
+find_foreign(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
+			 Placement *placement)
+{
+	Plan	   *plan = *slot;
+
+	if (!OidIsValid(placement->foreign_type) ||
+		!foreign_filter_fits(editor, plan, columns[0], placement->foreign_type))
+		return false;
+	add_place(placement, slot, columns)->is_foreign = true;
+	placement->foreign += plan->plan_rows;
+	placement->foreign_unknown |= foreign_rows_unknown(editor, plan);
+	placement->saved += (1 - placement->share) * plan->plan_rows * FETCHED_ROW_NS;
+	/* the first row needs the parameter */
+	placement->blocked = true;
+	return true;
 }
 
 /*
@@ -300,7 +320,8 @@ find_scan(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 		return false;
 	if (!IsA(plan, SeqScan))
 		rows *= share_of_probes((CustomScan *) plan);
-	add_place(placement, slot, columns, true, rows);
+	add_place(placement, slot, columns)->in_scan = true;
+	placement->probed += rows;
 	return true;
 }
 
@@ -360,6 +381,8 @@ find_below(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	ListCell   *cell;
 
 	check_stack_depth();
+	if (find_foreign(editor, slot, columns, placement))
+		return;
 	if (plan->async_capable)
 		return;					/* its parent talks to it in another way */
 	if (IsA(plan, Append) || IsA(plan, MergeAppend))
@@ -388,7 +411,10 @@ find_below(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	}
 	else if (!find_scan(editor, slot, columns, below_gather, placement) &&
 			 !below_gather)
-		add_place(placement, slot, columns, false, plan->plan_rows);
+	{
+		add_place(placement, slot, columns);
+		placement->probed += plan->plan_rows;
+	}
 }
 
 /*
@@ -400,8 +426,16 @@ find_below(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 void
 find_places(const PlanEditor *editor, Plan **slot, Placement *placement)
 {
+	ListCell   *cell;
+
 	if (placement->key->expressions == NIL)
 		find_below(editor, slot, placement->key->columns, false, placement);
 	else if (!(*slot)->async_capable)
-		add_place(placement, slot, NULL, false, (*slot)->plan_rows);
+	{
+		add_place(placement, slot, NULL);
+		placement->probed += (*slot)->plan_rows;
+	}
+	placement->only_foreign = true;
+	foreach(cell, placement->places)
+		placement->only_foreign &= ((Place *) lfirst(cell))->is_foreign;
 }

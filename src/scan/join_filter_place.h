@@ -28,7 +28,9 @@ typedef struct Place
 {
 	Plan	  **slot;			/* what points to it */
 	AttrNumber	columns[KEY_COLUMNS_MAX];	/* the key, of its result */
-	bool		in_scan;		/* by a Filter Scan; else above the node */
+	bool		in_scan;		/* by a Filter Scan */
+	bool		is_foreign;		/* by a foreign server; if neither, above the
+								 * node */
 } Place;
 
 /* Where a filter is to be probed, and what that is worth */
@@ -39,10 +41,15 @@ typedef struct Placement
 	double		share;			/* of the rows that is expected to pass */
 	bool		tried;			/* the share is a guess */
 	bool		shared;			/* by the processes of a Parallel Hash */
+	Oid			foreign_type;	/* of the keys, to send them to foreign
+								 * servers; InvalidOid: they are not sent */
 	/* found by find_places(): */
 	bool		blocked;		/* one outer row needs many probed ones */
 	List	   *places;
 	double		probed;			/* rows there */
+	bool		only_foreign;	/* all places are statements of foreign scans */
+	double		foreign;		/* rows of these */
+	bool		foreign_unknown;	/* they may be many more */
 	double		saved;			/* nanoseconds */
 } Placement;
 

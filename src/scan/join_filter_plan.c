@@ -46,8 +46,10 @@
  */
 #include "join_filter_plan.h"
 
+#include "foreign_filter.h"
 #include "join_filter_edit.h"
 #include "join_filter_probe.h"
+#include "sent_keys.h"
 
 #include "access/table.h"
 #include "executor/executor.h"
@@ -66,12 +68,16 @@
 #define MARK_NS					15.0
 #define COLLECT_INTEGER_NS		8.0
 #define COLLECT_HASH_NS			20.0
+/* and those of foreign filters: to probe a row there; to hash a key, send and read it */
+#define PROBE_FOREIGN_NS		60.0
+#define SEND_KEY_NS				200.0
 
 /* A unit of the planner's costs: a row of a sequential scan costs 0.0125, and 78 ns */
 #define COST_UNIT_NS			6240.0
 
 /* Fewer rows are not worth a filter: 20,000 take a millisecond. */
 #define PROBED_ROWS_MIN			20000.0
+#define FOREIGN_ROWS_MIN		1000.0	/* and fetched, two */
 /* Assumed share of a join whose estimate says little: neither few rows nor most */
 #define SHARE_TRY				0.5
 /* Such a join is tried if its inner side has at most this many times the outer's rows. */
@@ -86,6 +92,7 @@ typedef struct KeyFilterPlan
 	double		share;
 	bool		tried;
 	bool		comes_first;	/* no outer row is read before it is complete */
+	bool		only_sent;		/* to foreign servers: nothing is probed here */
 } KeyFilterPlan;
 
 /* ----------------------------------------------------------------
@@ -253,12 +260,18 @@ static bool
 worth_it(const Placement *placement, double keys, double other)
 {
 	bool		integer = placement->key->kind == KEY_INTEGER;
+	double		costs = other;
 
-	return placement->probed >= PROBED_ROWS_MIN &&
-		placement->share <= PROBE_SHARE_MAX &&
-		placement->saved >
-		placement->probed * (integer ? PROBE_INTEGER_NS : PROBE_HASH_NS) +
-		keys * (integer ? COLLECT_INTEGER_NS : COLLECT_HASH_NS) + other;
+	if (placement->foreign_unknown)
+		return true;
+	if (!placement->only_foreign)
+		costs += placement->probed * (integer ? PROBE_INTEGER_NS : PROBE_HASH_NS) +
+			keys * (integer ? COLLECT_INTEGER_NS : COLLECT_HASH_NS);
+	if (placement->foreign > 0)
+		costs += placement->foreign * PROBE_FOREIGN_NS + keys * SEND_KEY_NS;
+	return (placement->probed >= PROBED_ROWS_MIN ||
+			placement->foreign >= FOREIGN_ROWS_MIN) &&
+		placement->share <= PROBE_SHARE_MAX && placement->saved > costs;
 }
 
 /* ----------------------------------------------------------------
@@ -295,6 +308,8 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	KeyFilterPlan *filter = palloc0(sizeof(KeyFilterPlan));
 	JoinKey    *key = &filter->key;
 	Placement	placement = {0};
+	bool		has_effects;
+	int			parameter;
 
 	if (!drops_outer(join->join.jointype) || !key_of_join(join, key))
 		return;
@@ -302,6 +317,11 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	placement.number = editor->filters + 1;
 	placement.share = share_with_partner(join, &placement.tried);
 	placement.shared = innerPlan(plan)->parallel_aware;
+	has_effects = plan_has_effects(&editor->effects, outerPlan(plan)) ||
+		plan_has_effects(&editor->effects, innerPlan(plan));
+	if (foreign_filter && !editor->hides_rows && !placement.shared && !has_effects &&
+		key->inner.columns[0] != 0)
+		placement.foreign_type = foreign_key_type(join);
 	placement.saved = (1 - placement.share) * outerPlan(plan)->plan_rows *
 		cost_of_row(plan);
 	find_places(editor, &outerPlan(plan), &placement);
@@ -312,11 +332,16 @@ filter_join(PlanEditor *editor, HashJoin *join)
 				   placement.blocked ? cost_of_not_looking(join) : 0) ||
 		 has_foreign_key(editor, join, key)))
 		return;
-	add_probes(editor, &placement);
+	parameter = add_probes(editor, &placement);
+	if (parameter != SENT_NOWHERE)
+		(void) foreign_filter_depend(outerPlan(plan), parameter);
 	/* if one side is empty, volatile functions of the other may not be called */
-	placement.blocked &= !plan_has_effects(&editor->effects, outerPlan(plan)) &&
-		!plan_has_effects(&editor->effects, innerPlan(plan));
-	add_build(editor, join, key, placement.blocked, false);
+	placement.blocked &= !has_effects;
+	filter->only_sent = placement.only_foreign;
+	if (filter->only_sent)
+		key->inner.kind = KEY_NONE;
+	add_build(editor, join, key, placement.blocked, false, parameter,
+			  placement.foreign_type);
 	filter->join = join;
 	filter->number = placement.number;
 	filter->share = placement.share;
@@ -351,7 +376,7 @@ mark_join(PlanEditor *editor, HashJoin *join)
 		return;
 	/* by the join's own hash, whatever the key */
 	key.inner.kind = KEY_HASH;
-	add_build(editor, join, &key, false, true);
+	add_build(editor, join, &key, false, true, SENT_NOWHERE, InvalidOid);
 }
 
 /* The filter of a join, or NULL */
@@ -444,7 +469,7 @@ receive_filter(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 	find_places(editor, inner, &placement);
 	/* its keys are collected anyway */
 	if (editor->force || worth_it(&placement, 0, 0))
-		add_probes(editor, &placement);
+		(void) add_probes(editor, &placement);
 }
 
 /*
@@ -469,7 +494,7 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 		const KeyFilterPlan *filter = filter_of(editor, plan);
 
 		dealt_out |= deals_out_rows(plan);
-		if (filter && (!dealt_out || innerPlan(plan)->parallel_aware) &&
+		if (filter && !filter->only_sent && (!dealt_out || innerPlan(plan)->parallel_aware) &&
 			has_keys(filter, child, below, &key.outer))
 			receive_filter(editor, join, &key, filter);
 		plan = *child;

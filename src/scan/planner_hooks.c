@@ -16,6 +16,7 @@
 #include "join_filter_probe.h"
 #include "partition_filter.h"
 #include "partition_plan.h"
+#include "sent_keys.h"
 
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -141,6 +142,11 @@ planner_hooks_init(void)
 							 "They read only those partitions whose membership index may have the value that a query looks for.",
 							 &partition_filter_setting, true,
 							 PGC_USERSET, GUC_EXPLAIN,
+							 NULL, NULL, NULL);
+	DefineCustomBoolVariable("bloomfilter.foreign_filter",
+							 "Sends filters of the keys of hash joins to foreign servers.",
+							 "The keys leave the database: as hashes, which a server may compare with those of values that it guesses.",
+							 &foreign_filter, false, PGC_USERSET, GUC_EXPLAIN,
 							 NULL, NULL, NULL);
 	MarkGUCPrefixReserved("bloomfilter");
 	heap_page_warn();

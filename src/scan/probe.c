@@ -3,7 +3,7 @@
  *	  Conditions that probe a filter with an element of each row.
  *
  * They are calls of bloom_contains(), cuckoo_contains() and membership_contains(), and
- * the operators of these.  The filter is evaluated once for a scan, when a row is there
+ * the operators of these, and of the function that other servers call.  The filter is evaluated once for a scan, when a row is there
  * to be probed.  For a page we hash the elements of all its rows, and then probe: so the
  * misses of the cache overlap, and rows that do not pass cost no slot, no expression
  * and no trip through the executor.
@@ -17,6 +17,7 @@
  */
 #include "probe.h"
 
+#include "functions/sent_filter.h"
 #include "value/value.h"
 
 #include "access/transam.h"
@@ -50,6 +51,7 @@ typedef struct ProbeFunction
 static const ProbeFunction probe_functions[] = {
 	{"bloomfilter_contains", bloomfilter_contains, 0, PROBE_FILTER},
 	{"bloomfilter_contained", bloomfilter_contained, 1, PROBE_FILTER},
+	{"bloomfilter_may_contain", bloomfilter_may_contain, MAY_CONTAIN_FILTER, PROBE_FILTER},
 	{"bloomfilter_membership_contains", bloomfilter_membership_contains, 0, PROBE_INDEX},
 };
 

@@ -4,7 +4,7 @@
  */
 #include "probe.h"
 
-#include "functions/callsite.h"
+#include "functions/sent_filter.h"
 
 #include "access/detoast.h"
 
@@ -12,6 +12,7 @@ typedef struct FilterProbe
 {
 	ConditionProbe condition;
 	Size		bytes;			/* the filter's size */
+	bool		sent;			/* by another server: errors are no errors */
 	CallSite   *site;			/* to hash elements; NULL: none yet */
 	Lookup		lookup;			/* for the page that is being probed */
 } FilterProbe;
@@ -22,6 +23,9 @@ begin_filter(const ProbePlan *plan, PlanState *node)
 	FilterProbe *probe = palloc0(sizeof(FilterProbe));
 
 	probe_condition_begin(&probe->condition, plan, node);
+	probe->sent = probe->condition.function.fn_addr == bloomfilter_may_contain;
+	if (probe->sent)
+		probe->site = sent_call_site(&probe->condition.function);
 	return &probe->condition.probe;
 }
 
@@ -65,6 +69,14 @@ hash_for_filter(Probe *probe, Datum element, int row)
 	return lookup_hash(&((FilterProbe *) probe)->lookup, element, false);
 }
 
+/* Do all rows pass a filter that another server has sent? */
+static bool
+all_pass(const FilterProbe *probe)
+{
+	return probe->condition.isnull || probe->site == NULL ||
+		!sent_filter_fits(probe->site, value_header(probe->condition.value));
+}
+
 static bool
 look_up_in_filter(Probe *base, ProbedPage *page)
 {
@@ -73,6 +85,8 @@ look_up_in_filter(Probe *base, ProbedPage *page)
 	if (probe_condition_evaluate(&probe->condition, page->econtext) &&
 		!probe->condition.isnull)
 		take_value(probe);
+	if (probe->sent && all_pass(probe))
+		return false;
 	if (probe->condition.isnull)
 		page->count = 0;
 	else

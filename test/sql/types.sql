@@ -37,10 +37,10 @@ WHERE provolatile <> CASE WHEN proname ~ 'handler$' THEN 'v'
 		WHEN proname ~ '(sel|info)$' OR signature::text ~ 'regclass' THEN 's' ELSE 'i' END
 	OR proparallel <> CASE proname WHEN 'membership_check' THEN 'u' WHEN 'membership_info' THEN 'r' ELSE 's' END OR proleakproof OR prosecdef
 	OR prolang NOT IN (SELECT oid FROM pg_language WHERE lanname IN ('c', 'internal'));
--- All functions but aggregates' own, the one that has arguments which most formats must not have, and the one whose
--- result aggregates would skip if it were NULL, are strict: no rows
+-- All functions but aggregates' own, the one that has arguments which most formats must not have, the one whose
+-- result aggregates would skip if it were NULL, and the one that is sent before there is a filter, are strict: no rows
 SELECT signature FROM members
-WHERE prokind = 'f' AND NOT proisstrict AND NOT signature::text ~ '_agg_' AND proname NOT IN ('bloom_import', 'bloom_element');
+WHERE prokind = 'f' AND NOT proisstrict AND NOT signature::text ~ '_agg_' AND proname NOT IN ('bloom_import', 'bloom_element', '_bloom_may_contain');
 -- An underscore begins the names of functions that only the server calls, by a type, an operator class, a cast, an
 -- aggregate, the planner or a scan; others, which t/010_docs.pl looks for in the reference, may serve an aggregate, too: no
 -- rows
@@ -50,9 +50,9 @@ WHERE proname !~ '^_' AND proname !~ '^(bloom|cuckoo)_(union|intersection)$' AND
 		OR oid IN (SELECT unnest(ARRAY[typinput, typoutput, typreceive, typsend]) FROM pg_type)
 		OR oid IN (SELECT amproc FROM pg_amproc) OR oid IN (SELECT castfunc FROM pg_cast)
 		OR oid IN (SELECT unnest(ARRAY[aggtransfn, aggcombinefn, aggfinalfn]) FROM pg_aggregate));
--- and they are called by something: no rows
+-- and they are called by something, or by another server: no rows
 SELECT signature FROM members
-WHERE proname ~ '^_' AND NOT EXISTS (SELECT FROM pg_depend WHERE refclassid = 'pg_proc'::regclass AND refobjid = members.oid);
+WHERE proname ~ '^_' AND proname <> '_bloom_may_contain' AND NOT EXISTS (SELECT FROM pg_depend WHERE refclassid = 'pg_proc'::regclass AND refobjid = members.oid);
 -- \df and \da show what each argument of the others is: no rows
 SELECT signature FROM members
 WHERE pronargs > coalesce(cardinality(array_remove(proargnames[:pronargs], '')), 0) AND proname !~ '^_'

@@ -1,0 +1,192 @@
+/*
+ * sent_filter.c
+ *	  Probing a filter that another server has sent: _bloom_may_contain().
+ *
+ * A join of local rows with a foreign table sends a filter of its keys with the statement
+ * of postgres_fdw (scan/foreign_filter.c).  The column that the foreign server looks up has
+ * a type there, and the foreign table declares another, perhaps: its values travel as text,
+ * and the declared type reads them.  That may change a value: char(10) drops the blanks of
+ * a text, varchar(3) cuts them off.  Then a "no" would be about another value.
+ *
+ * So the call names the type as declared, and the encoding of the database that declares it.
+ * Where it is not certain that the text of a value is read as the same element, the answer is
+ * "yes".  It is certain
+ *
+ * - of integers, whatever their width: what does not fit is an error;
+ * - of text and varchar, if the declared type has no length;
+ * - of the other types below, if the declared type is the real one, and has the same
+ *	 modifier or none;
+ *
+ * and of strings, if both databases have the same encoding, or the declaring one UTF-8, to
+ * which the strings are converted before they are hashed, as they are before they travel.
+ *
+ * A missing filter also means "yes": there is none yet, or the keys were too many.  The
+ * collations do not matter: the sender compares by bytes (foreign_filter.c checks that).
+ */
+#include "sent_filter.h"
+
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
+#include "mb/pg_wchar.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+/*
+ * sent_family
+ *		The type that stands for all whose elements are the same
+ *
+ * InvalidOid: it is not certain that the text of a value is read as the same value, as with
+ * money, regclass, or types of extensions.
+ */
+Oid
+sent_family(Oid type)
+{
+	switch (type)
+	{
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+			return INT8OID;
+		case TEXTOID:
+		case VARCHAROID:
+			return TEXTOID;
+		case BPCHAROID:
+		case BYTEAOID:
+		case UUIDOID:
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+		case NUMERICOID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+			return type;
+		default:
+			return InvalidOid;
+	}
+}
+
+/* Is a string the same element in a database of that encoding? */
+static bool
+encoding_fits(const char *name)
+{
+	int			encoding = pg_char_to_encoding(name);
+
+	return encoding == GetDatabaseEncoding() ||
+		(encoding == PG_UTF8 && GetDatabaseEncoding() != PG_SQL_ASCII);
+}
+
+/* A constant argument of a call; returns false if it is NULL, or no constant. */
+static bool
+get_constant(List *args, int number, Datum *value)
+{
+	const Const *constant = list_nth(args, number);
+
+	if (!IsA(constant, Const) || constant->constisnull)
+		return false;
+	*value = constant->constvalue;
+	return true;
+}
+
+/* Is the element of a call the same in the type that the other arguments name? */
+static bool
+element_fits(List *args, Oid type, int32 modifier)
+{
+	Oid			family = sent_family(type);
+	Datum		declared;
+	Datum		declared_modifier;
+	Datum		encoding;
+
+	if (!OidIsValid(family) ||
+		!get_constant(args, MAY_CONTAIN_TYPE, &declared) ||
+		!get_constant(args, MAY_CONTAIN_MODIFIER, &declared_modifier) ||
+		!get_constant(args, MAY_CONTAIN_ENCODING, &encoding) ||
+		sent_family(DatumGetObjectId(declared)) != family)
+		return false;
+	if (DatumGetInt32(declared_modifier) != -1 &&
+		(DatumGetObjectId(declared) != type ||
+		 DatumGetInt32(declared_modifier) != modifier))
+		return false;
+	return (family != TEXTOID && family != BPCHAROID) ||
+		encoding_fits(NameStr(*DatumGetName(encoding)));
+}
+
+/*
+ * sent_call_site
+ *		The state of a call of _bloom_may_contain(), or NULL if the answer is always "yes"
+ *
+ * Raises no error.  Lives as long as flinfo->fn_mcxt.
+ */
+CallSite *
+sent_call_site(FmgrInfo *flinfo)
+{
+	const FuncExpr *call = (const FuncExpr *) flinfo->fn_expr;
+	const Node *element;
+	Oid			type;
+	int32		modifier;
+	CallSite   *site;
+
+	if (call == NULL || !IsA(call, FuncExpr) ||
+		list_length(call->args) != MAY_CONTAIN_ARGUMENTS)
+		return NULL;
+	element = list_nth(call->args, MAY_CONTAIN_ELEMENT);
+	modifier = exprTypmod(element);
+	type = getBaseTypeAndTypmod(exprType(element), &modifier);
+	if (!element_fits(call->args, type, modifier))
+		return NULL;
+	site = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(CallSite));
+	site->user.mcxt = flinfo->fn_mcxt;
+	site->hasher = element_hasher_create(type, C_COLLATION_OID, ELEMENT_PORTABLE,
+										 NULL, flinfo->fn_mcxt);
+	element_type_init(&site->type, type);
+	return site;
+}
+
+/* Has a filter elements of the class that the call looks up, or none? */
+bool
+sent_filter_fits(const CallSite *site, const uint8 *header)
+{
+	return !image_is_foreign(header) &&
+		(image_class(header) == ELEMENT_CLASS_NONE ||
+		 image_class(header) == site->hasher->class);
+}
+
+/* What a call keeps in fn_extra */
+typedef struct SentCall
+{
+	CallSite   *site;			/* NULL: always "yes" */
+} SentCall;
+
+/*
+ * _bloom_may_contain(filter bloom, element anyelement, type regtype, modifier integer,
+ * encoding name).  Not strict: without a filter the answer is "yes".  NULL is in none, because
+ * it joins nothing.
+ */
+SQL_FUNCTION(bloomfilter_may_contain)
+{
+	SentCall   *call = (SentCall *) fcinfo->flinfo->fn_extra;
+	Datum		filter;
+	FilterReader reader;
+	uint64		hash;
+
+	if (PG_ARGISNULL(MAY_CONTAIN_FILTER))
+		PG_RETURN_BOOL(true);
+	if (unlikely(call == NULL))
+	{
+		call = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(SentCall));
+		call->site = sent_call_site(fcinfo->flinfo);
+		fcinfo->flinfo->fn_extra = call;
+	}
+	if (call->site == NULL)
+		PG_RETURN_BOOL(true);
+	filter = PG_GETARG_DATUM(MAY_CONTAIN_FILTER);
+	reader_open(&call->site->user, filter, 1, &reader);
+	if (!sent_filter_fits(call->site, reader.image))
+		PG_RETURN_BOOL(true);
+	if (PG_ARGISNULL(MAY_CONTAIN_ELEMENT))
+		PG_RETURN_BOOL(false);
+	hash = element_hash(call->site->hasher, PG_GETARG_DATUM(MAY_CONTAIN_ELEMENT),
+						image_seed(reader.image));
+	reader_reopen(&call->site->user, 1, &reader);
+	PG_RETURN_BOOL(reader_contains(&reader, hash));
+}

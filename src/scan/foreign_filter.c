@@ -1,0 +1,382 @@
+/*
+ * foreign_filter.c
+ *	  Join filters that are sent to foreign servers, in the plan.
+ *
+ * The outer side of a hash join may be a foreign table of postgres_fdw.  Then all of its rows
+ * are fetched, though few of them have a partner.  So the filter of the join's keys is sent with
+ * the statement, as a parameter, and that drops the other rows there:
+ *
+ *		SELECT * FROM (<the statement>) f(c1, c2)
+ *		WHERE public._bloom_may_contain($1::public.bloom, c2, 'text', -1, 'UTF8')
+ *
+ * The statement is any that postgres_fdw has made: of a table, of joined tables, of groups, with
+ * row locks.  Dropping rows of its result is what a node above the scan would do.  The parameter
+ * is one of the plan; the executor sets it when all keys are known (sent_keys.c).  It is NULL
+ * before, and where the plan is executed by others.
+ *
+ * postgres_fdw owns what its plan says.  We know the shape that its fdw_private has from 15 to
+ * 18: the statement, the numbers of the columns that it returns, the rows that are fetched at
+ * once, and for joined tables a text for EXPLAIN.  Any other shape, another FDW's scan, and
+ * statements with ORDER BY, whose order the wrapping would not promise, are left alone.  So are
+ * servers of which nobody has said that they have the extension (the option "extensions").
+ *
+ * Types.  The values travel as text, and the foreign server's types may be others than those
+ * declared here: see functions/sent_filter.c for when it says "no".  Here, the join compares by the
+ * default equality of the type, which the hashes of elements agree with, and by bytes.
+ */
+#include "foreign_filter.h"
+
+#include "functions/sent_filter.h"
+#include "index/membership.h"
+
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/dependency.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
+#include "commands/defrem.h"
+#include "commands/extension.h"
+#include "foreign/foreign.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parsetree.h"
+#include "utils/builtins.h"
+#include "utils/catcache.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+#include "utils/varlena.h"
+
+#define EXTENSION_NAME			"bloomfilter"
+#define FDW_HANDLER				"postgres_fdw_handler"
+#define FDW_LIBRARY				"$libdir/postgres_fdw"
+
+/* The items of postgres_fdw's fdw_private, its FdwScanPrivateIndex */
+enum
+{
+	PRIVATE_STATEMENT,
+	PRIVATE_COLUMNS,
+	PRIVATE_FETCH_SIZE,
+	PRIVATE_RELATIONS			/* only of joined or grouped tables */
+};
+
+/* ----------------------------------------------------------------
+ *		What can be sent
+ * ----------------------------------------------------------------
+ */
+
+/* The function that the foreign server calls, as it is declared here; or InvalidOid */
+static Oid
+probe_function(void)
+{
+	Oid			extension = get_extension_oid(EXTENSION_NAME, true);
+	CatCList   *functions = SearchSysCacheList1(PROCNAMEARGSNSP,
+												CStringGetDatum(MAY_CONTAIN_NAME));
+	Oid			found = InvalidOid;
+
+	for (int i = 0; OidIsValid(extension) && i < functions->n_members; i++)
+	{
+		Form_pg_proc function = (Form_pg_proc) GETSTRUCT(&functions->members[i]->tuple);
+
+		if (function->pronargs == MAY_CONTAIN_ARGUMENTS &&
+			getExtensionOfObject(ProcedureRelationId, function->oid) == extension)
+			found = function->oid;
+	}
+	ReleaseSysCacheList(functions);
+	return found;
+}
+
+/* The type of the filter that the function takes */
+static Oid
+filter_type(Oid function)
+{
+	Oid		   *types;
+	int			count;
+
+	(void) get_func_signature(function, &types, &count);
+	return types[MAY_CONTAIN_FILTER];
+}
+
+/* Is this the handler of postgres_fdw? */
+static bool
+is_postgres_fdw(Oid handler)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(handler));
+	bool		found = false;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	if (((Form_pg_proc) GETSTRUCT(tuple))->prolang == ClanguageId)
+	{
+		bool		no_source;
+		bool		no_library;
+		Datum		source = SysCacheGetAttr(PROCOID, tuple,
+											 Anum_pg_proc_prosrc, &no_source);
+		Datum		library = SysCacheGetAttr(PROCOID, tuple,
+											  Anum_pg_proc_probin, &no_library);
+
+		found = !no_source && !no_library &&
+			strcmp(TextDatumGetCString(source), FDW_HANDLER) == 0 &&
+			strcmp(TextDatumGetCString(library), FDW_LIBRARY) == 0;
+	}
+	ReleaseSysCache(tuple);
+	return found;
+}
+
+/* Is it said of a server that it is PostgreSQL, and has the extension? */
+static bool
+server_has_extension(Oid oid)
+{
+	ForeignServer *server = GetForeignServer(oid);
+	ListCell   *option;
+	ListCell   *cell;
+
+	if (!is_postgres_fdw(GetForeignDataWrapper(server->fdwid)->fdwhandler))
+		return false;
+	foreach(option, server->options)
+	{
+		DefElem    *element = lfirst_node(DefElem, option);
+		List	   *names;
+
+		if (strcmp(element->defname, "extensions") != 0 ||
+			!SplitIdentifierString(pstrdup(defGetString(element)), ',', &names))
+			continue;
+		foreach(cell, names)
+		{
+			if (strcmp(lfirst(cell), EXTENSION_NAME) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Has the plan of a scan the shape that we know? */
+static bool
+is_known_shape(const ForeignScan * scan)
+{
+	bool		is_table = scan->scan.scanrelid > 0;
+	List	   *items = scan->fdw_private;
+
+	return scan->operation == CMD_SELECT &&
+		list_length(items) == (is_table ? PRIVATE_RELATIONS : PRIVATE_RELATIONS + 1) &&
+		IsA(list_nth(items, PRIVATE_STATEMENT), String) &&
+		list_nth(items, PRIVATE_COLUMNS) != NULL &&
+		IsA(list_nth(items, PRIVATE_COLUMNS), IntList) &&
+		IsA(list_nth(items, PRIVATE_FETCH_SIZE), Integer) &&
+		(is_table || IsA(list_nth(items, PRIVATE_RELATIONS), String)) &&
+		is_table == (scan->fdw_scan_tlist == NIL);
+}
+
+static char *
+statement_of(const ForeignScan * scan)
+{
+	return strVal(list_nth(scan->fdw_private, PRIVATE_STATEMENT));
+}
+
+/* May the statement be part of another? */
+static bool
+can_be_wrapped(const char *statement)
+{
+	/* a literal may have these words, too: then nothing is lost */
+	return strncmp(statement, "SELECT ", strlen("SELECT ")) == 0 &&
+		strstr(statement, " ORDER BY ") == NULL;
+}
+
+/*
+ * The column of the statement's result, from 1, that a column of the scan's result is; or 0.
+ * Sets *declared to a Var of the type that it is read by.
+ */
+static int
+column_of_statement(Plan *plan, AttrNumber column, Expr **declared)
+{
+	ForeignScan *scan = (ForeignScan *) plan;
+	Var		   *var = var_of_column(plan, column);
+	ListCell   *cell;
+
+	if (var == NULL || var->varattno <= 0)
+		return 0;
+	if (scan->scan.scanrelid > 0)
+	{
+		if (var->varno != (int) scan->scan.scanrelid)
+			return 0;
+		*declared = (Expr *) var;
+	}
+	else
+	{
+		if (var->varno != INDEX_VAR ||
+			var->varattno > list_length(scan->fdw_scan_tlist))
+			return 0;
+		*declared = list_nth_node(TargetEntry, scan->fdw_scan_tlist,
+								  var->varattno - 1)->expr;
+	}
+	foreach(cell, (List *) list_nth(scan->fdw_private, PRIVATE_COLUMNS))
+	{
+		if (lfirst_int(cell) == var->varattno)
+			return foreach_current_index(cell) + 1;
+	}
+	return 0;
+}
+
+/*
+ * foreign_key_type
+ *		The type by which to hash the inner keys of a join for foreign servers
+ *
+ * InvalidOid: they cannot be sent.
+ */
+Oid
+foreign_key_type(const HashJoin *join)
+{
+	Oid			operator = linitial_oid(join->hashoperators);
+	Oid			collation = linitial_oid(join->hashcollations);
+	Oid			left;
+	Oid			right;
+
+	if (list_length(join->hashkeys) != 1)
+		return InvalidOid;
+	op_input_types(operator, &left, &right);
+	return OidIsValid(sent_family(left)) && sent_family(left) == sent_family(right) &&
+		membership_agrees(get_opcode(operator), left, right) &&
+		(!OidIsValid(collation) || get_collation_isdeterministic(collation)) ?
+		right : InvalidOid;
+}
+
+/*
+ * foreign_filter_fits
+ *		Can a filter of keys of a type be sent with this scan, for a column of its result?
+ */
+bool
+foreign_filter_fits(const PlanEditor *editor, Plan *plan, AttrNumber column,
+					Oid key_type)
+{
+	ForeignScan *scan = (ForeignScan *) plan;
+	Expr	   *declared;
+
+	return IsA(plan, ForeignScan) && is_known_shape(scan) &&
+		can_be_wrapped(statement_of(scan)) &&
+		column_of_statement(plan, column, &declared) > 0 &&
+		sent_family(getBaseType(exprType((Node *) declared))) == sent_family(key_type) &&
+		!node_has_effects(&editor->effects, plan) &&
+		server_has_extension(scan->fs_server) && OidIsValid(probe_function());
+}
+
+/* Was the foreign table of a scan never analyzed?  Then its rows are a guess. */
+bool
+foreign_rows_unknown(const PlanEditor *editor, const Plan *plan)
+{
+	Index		relid = ((const Scan *) plan)->scanrelid;
+	Relation	relation;
+	bool		unknown;
+
+	if (relid == 0)
+		return false;
+	/* the planner has locked it */
+	relation = table_open(rt_fetch(relid, editor->statement->rtable)->relid, NoLock);
+	unknown = relation->rd_rel->reltuples < 0;
+	table_close(relation, NoLock);
+	return unknown;
+}
+
+/* ----------------------------------------------------------------
+ *		The plan
+ * ----------------------------------------------------------------
+ */
+
+/* The statement is to be planned anew if this object changes. */
+static void
+depend_on(PlannedStmt *statement, int cache, Oid oid)
+{
+	PlanInvalItem *item = makeNode(PlanInvalItem);
+
+	item->cacheId = cache;
+	item->hashValue = GetSysCacheHashValue1(cache, ObjectIdGetDatum(oid));
+	statement->invalItems = lappend(statement->invalItems, item);
+}
+
+/* A node is to be executed anew if a parameter changes. */
+static void
+add_parameter(Plan *plan, int parameter)
+{
+	plan->extParam = bms_add_member(bms_copy(plan->extParam), parameter);
+	plan->allParam = bms_add_member(bms_copy(plan->allParam), parameter);
+}
+
+/* Add a parameter to the plan whose value is a filter, and return its number. */
+int
+foreign_filter_parameter(PlanEditor *editor)
+{
+	PlannedStmt *statement = editor->statement;
+	Oid			function = probe_function();
+	Oid			type = filter_type(function);
+	int			number = list_length(statement->paramExecTypes);
+
+	statement->paramExecTypes = lappend_oid(statement->paramExecTypes, type);
+	/* DROP EXTENSION, or ALTER EXTENSION SET SCHEMA */
+	depend_on(statement, PROCOID, function);
+	depend_on(statement, TYPEOID, type);
+	return number;
+}
+
+/*
+ * foreign_filter_send
+ *		Send the filter that a parameter has with the statement of a scan, for a column of its
+ *		result; see foreign_filter_fits()
+ */
+void
+foreign_filter_send(Plan *plan, AttrNumber column, int parameter)
+{
+	ForeignScan *scan = (ForeignScan *) plan;
+	Oid			function = probe_function();
+	Oid			filter = filter_type(function);
+	const char *schema = quote_identifier(get_namespace_name(get_func_namespace(function)));
+	int			columns = list_length(list_nth(scan->fdw_private, PRIVATE_COLUMNS));
+	StringInfoData statement;
+	Param	   *param = makeNode(Param);
+	Expr	   *declared;
+	int			key = column_of_statement(plan, column, &declared);
+	int32		modifier = exprTypmod((Node *) declared);
+	Oid			type = getBaseTypeAndTypmod(exprType((Node *) declared), &modifier);
+
+	Assert(key > 0);
+	param->paramkind = PARAM_EXEC;
+	param->paramid = parameter;
+	param->paramtype = filter;
+	param->paramtypmod = -1;
+	param->location = -1;
+	/* postgres_fdw numbers them in their order */
+	scan->fdw_exprs = lappend(list_copy(scan->fdw_exprs), param);
+
+	initStringInfo(&statement);
+	appendStringInfo(&statement, "SELECT * FROM (%s) f(", statement_of(scan));
+	for (int i = 1; i <= columns; i++)
+		appendStringInfo(&statement, "%sc%d", i > 1 ? ", " : "", i);
+	appendStringInfo(&statement, ") WHERE %s.%s($%d::%s, c%d, '%s', %d, '%s')",
+					 schema, MAY_CONTAIN_NAME, list_length(scan->fdw_exprs),
+					 format_type_be_qualified(filter), key, format_type_be(type),
+					 modifier, GetDatabaseEncodingName());
+	lfirst(list_nth_cell(scan->fdw_private, PRIVATE_STATEMENT)) =
+		makeString(statement.data);
+	add_parameter(plan, parameter);
+}
+
+/*
+ * foreign_filter_depend
+ *		Let the nodes of a plan that are above scans with the parameter depend on it, too: if it
+ *		changes, they are executed anew.  Returns false if there are none.
+ */
+bool
+foreign_filter_depend(Plan *plan, int parameter)
+{
+	bool		depends = bms_is_member(parameter, plan->allParam);
+	ListCell   *cell;
+
+	check_stack_depth();
+	foreach(cell, plan_children(plan))
+		depends |= foreign_filter_depend(*(Plan **) lfirst(cell), parameter);
+	if (depends)
+		add_parameter(plan, parameter);
+	return depends;
+}

@@ -1,0 +1,18 @@
+/*
+ * foreign_filter.h
+ *	  Join filters that are sent to foreign servers; see foreign_filter.c.
+ */
+#ifndef BLOOMFILTER_FOREIGN_FILTER_H
+#define BLOOMFILTER_FOREIGN_FILTER_H
+
+#include "join_filter_place.h"
+
+extern Oid	foreign_key_type(const HashJoin *join);
+extern bool foreign_filter_fits(const PlanEditor *editor, Plan *plan,
+								AttrNumber column, Oid key_type);
+extern bool foreign_rows_unknown(const PlanEditor *editor, const Plan *plan);
+extern int	foreign_filter_parameter(PlanEditor *editor);
+extern void foreign_filter_send(Plan *plan, AttrNumber column, int parameter);
+extern bool foreign_filter_depend(Plan *plan, int parameter);
+
+#endif							/* BLOOMFILTER_FOREIGN_FILTER_H */

@@ -1,0 +1,234 @@
+/*
+ * sent_keys.c
+ *	  The keys of a hash join in a filter for foreign servers, while the plan is executed.
+ *
+ * The statement of a foreign scan has the filter as a parameter (foreign_filter.c).
+ * postgres_fdw evaluates it when the scan returns its first row.  Until all keys are known
+ * it is NULL, and all rows are fetched.  Join Filter Build (join_filter_build.c) adds the
+ * keys.
+ *
+ * The hashes are those of elements, the same on every server.  They take at most the memory of a
+ * hash table; with more keys nothing is sent.
+ *
+ * If the join drops its hash table to build another, the parameter becomes NULL, and the join's
+ * outer side is told that it has changed: so the nodes there keep no rows that the old filter
+ * let pass.  They know that they depend on it.
+ */
+#include "sent_keys.h"
+
+#include "filter/image.h"
+#include "filter/sizing.h"
+#include "value/combine.h"
+#include "value/report.h"
+
+#include "catalog/pg_collation.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#endif
+#include "executor/executor.h"
+#include "executor/instrument.h"
+#include "foreign/foreign.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+
+/* Of the filter: an error costs a row on the way, a bit on the other way */
+#define SENT_ERROR_RATE			0.001
+/* Bytes of a filter of that rate, at most: for each key, and besides */
+#define SENT_KEY_BYTES_MAX		3
+#define SENT_BYTES_MIN			1024
+
+/* Hashes that there is room for at first */
+#define FIRST_HASHES			1024
+
+bool		foreign_filter = false;
+
+static ParamExecData *
+parameter_of(const SentKeys *sent)
+{
+	return &sent->estate->es_param_exec_vals[sent->parameter];
+}
+
+/* Prepare to collect keys of a type for a parameter of the plan. */
+SentKeys *
+sent_keys_begin(EState *estate, int parameter, Oid type)
+{
+	SentKeys   *sent = palloc0(sizeof(SentKeys));
+
+	sent->estate = estate;
+	sent->parameter = parameter;
+	sent->mcxt = AllocSetContextCreate(CurrentMemoryContext, "keys for foreign servers",
+									   ALLOCSET_SMALL_SIZES);
+	/* the join compares bytes, whatever the collation */
+	sent->hasher = element_hasher_create(type, C_COLLATION_OID, ELEMENT_PORTABLE,
+										 NULL, CurrentMemoryContext);
+	sent->room_max = get_hash_memory_limit() / sizeof(uint64);
+	parameter_of(sent)->isnull = true;
+	return sent;
+}
+
+/* A planstate_tree_walker(): find the foreign scans with the parameter. */
+static bool
+find_scans(PlanState *node, void *context)
+{
+	SentKeys   *sent = context;
+
+	if (node == NULL || !bms_is_member(sent->parameter, node->plan->allParam))
+		return false;
+	if (IsA(node, ForeignScanState))
+	{
+		sent->scans = lappend(sent->scans, node);
+		return false;
+	}
+	return planstate_tree_walker(node, find_scans, context);
+}
+
+/* Tell which scans on a join's outer side have the parameter. */
+void
+sent_keys_link(SentKeys *sent, PlanState *outer)
+{
+	sent->outer = outer;
+	(void) find_scans(outer, sent);
+	Assert(sent->scans != NIL);
+}
+
+/* The keys are collected anew. */
+void
+sent_keys_forget(SentKeys *sent)
+{
+	ParamExecData *parameter = parameter_of(sent);
+
+	if (!parameter->isnull)
+	{
+		MemoryContext old = MemoryContextSwitchTo(sent->estate->es_query_cxt);
+
+		sent->outer->chgParam = bms_add_member(sent->outer->chgParam, sent->parameter);
+		MemoryContextSwitchTo(old);
+	}
+	parameter->isnull = true;
+	parameter->value = (Datum) 0;
+	MemoryContextReset(sent->mcxt);
+	sent->hashes = NULL;
+	sent->count = sent->room = 0;
+	sent->too_many = !foreign_filter;
+}
+
+/* Make room for another hash; false: there must be no more. */
+static bool
+make_room(SentKeys *sent)
+{
+	if (sent->room >= sent->room_max ||
+		exceeds_max_size(SENT_BYTES_MIN + sent->count * SENT_KEY_BYTES_MAX))
+	{
+		sent->too_many = true;
+		MemoryContextReset(sent->mcxt);
+		return false;
+	}
+	if (sent->room == 0)
+	{
+		sent->room = FIRST_HASHES;
+		sent->hashes = MemoryContextAlloc(sent->mcxt, sent->room * sizeof(uint64));
+	}
+	else
+	{
+		sent->room = Min(2 * sent->room, sent->room_max);
+		sent->hashes = repalloc_huge(sent->hashes, sent->room * sizeof(uint64));
+	}
+	return true;
+}
+
+/* Add a key, not NULL.  May allocate in the current memory context. */
+void
+sent_keys_add(SentKeys *sent, Datum key)
+{
+	if (sent->too_many || (sent->count == sent->room && !make_room(sent)))
+		return;
+	sent->hashes[sent->count++] = le64(element_hash(sent->hasher, key, 0));
+}
+
+/* All keys are there: set the parameter, unless they were too many. */
+void
+sent_keys_finish(SentKeys *sent)
+{
+	ParamExecData *parameter = parameter_of(sent);
+	MemoryContext old;
+	struct varlena *value;
+
+	if (sent->too_many)
+		return;
+	old = MemoryContextSwitchTo(sent->mcxt);
+	if (sent->count == 0)
+		value = value_make_empty(FILTER_BLOOM);
+	else
+	{
+		FilterParams params = {
+			.error_rate = SENT_ERROR_RATE,
+			.growth = GROWTH_DEFAULT,
+			.kind = FILTER_BLOOM
+		};
+		FilterWriter writer;
+		const uint8 *image;
+
+		writer_open_new_state(&writer, &params, image_explicit_bytes(sent->count),
+							  sent->mcxt);
+		image_set_class(writer.image, sent->hasher->class);
+		writer_append(&writer, (const uint8 *) sent->hashes, sent->count);
+		image = value_image(writer_close_state(&writer));
+		sent->elements += image_count(image);
+		value = value_make_from_set(image, image_count(image));
+	}
+	MemoryContextSwitchTo(old);
+	sent->bytes += VARSIZE(value);
+	Assert(parameter->isnull && parameter->execPlan == NULL);
+	parameter->value = PointerGetDatum(value);
+	parameter->isnull = false;
+}
+
+/* The names of the servers that it is sent to, for EXPLAIN */
+char *
+sent_keys_servers(const SentKeys *sent)
+{
+	StringInfoData names;
+	List	   *servers = NIL;
+	ListCell   *cell;
+
+	initStringInfo(&names);
+	foreach(cell, sent->scans)
+	{
+		const PlanState *scan = lfirst(cell);
+
+		servers = list_append_unique_oid(servers,
+										 ((ForeignScan *) scan->plan)->fs_server);
+	}
+	foreach(cell, servers)
+		appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "",
+						 GetForeignServer(lfirst_oid(cell))->servername);
+	return names.data;
+}
+
+/* The rows that these servers have returned */
+static double
+rows_fetched(const SentKeys *sent)
+{
+	double		rows = 0;
+	ListCell   *cell;
+
+	foreach(cell, sent->scans)
+	{
+		const PlanState *scan = lfirst(cell);
+
+		if (scan->instrument)
+			rows += scan->instrument->ntuples + scan->instrument->tuplecount +
+				scan->instrument->nfiltered1;
+	}
+	return rows;
+}
+
+/* Print what EXPLAIN ANALYZE says: sums, if the join was executed several times. */
+void
+sent_keys_explain(const SentKeys *sent, ExplainState *es)
+{
+	ExplainPropertyInteger("Elements Sent", NULL, (int64) sent->elements, es);
+	ExplainPropertyInteger("Bytes Sent", NULL, (int64) sent->bytes, es);
+	ExplainPropertyInteger("Rows Fetched", NULL, (int64) rows_fetched(sent), es);
+}

@@ -1,0 +1,393 @@
+# Join filters that are sent to foreign servers: which joins send one, what travels, and that
+# the result is the same as without, whatever types, collations and encodings the servers have,
+# and whatever happens between two executions.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PostgreSQL::Test::Utils;
+use Server;
+use Session;
+use Test::More;
+
+my $rows = 20000;
+my $local = start_server('local');
+my $remote = start_server('remote');
+my ($host, $port) = ($remote->host, $remote->port);
+my $options = "host '$host', port '$port'";
+
+$remote->safe_psql('postgres', qq{
+	CREATE TABLE visits AS SELECT n AS id, 'https://example.com/' || n AS url, n % 7 AS site FROM generate_series(1, $rows) n;
+	CREATE TABLE sites AS SELECT n AS site, 'site ' || n AS name FROM generate_series(0, 6) n;
+	ANALYZE visits, sites;
+	CREATE DATABASE second;
+	CREATE DATABASE bare;
+	CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0;
+	CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0;
+	CREATE DATABASE utf ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0});
+foreach my $database ('second', 'latin', 'ascii', 'utf')
+{
+	$remote->safe_psql($database, 'CREATE EXTENSION bloomfilter');
+}
+$remote->safe_psql('second', qq{
+	CREATE TABLE visits AS SELECT n AS id, 'https://example.com/' || n AS url, n % 7 AS site FROM generate_series($rows + 1, 2 * $rows) n});
+$remote->safe_psql('bare', q{CREATE TABLE visits AS SELECT n AS id, 'https://example.com/' || n AS url FROM generate_series(1, 2000) n});
+
+$local->safe_psql('postgres', qq{
+	ALTER SYSTEM SET session_preload_libraries = 'bloomfilter';
+	SELECT pg_reload_conf();
+	CREATE EXTENSION postgres_fdw;
+	CREATE SERVER remote FOREIGN DATA WRAPPER postgres_fdw OPTIONS ($options, dbname 'postgres', extensions 'other, bloomfilter');
+	CREATE SERVER second FOREIGN DATA WRAPPER postgres_fdw OPTIONS ($options, dbname 'second', extensions 'bloomfilter', async_capable 'true');
+	CREATE SERVER bare FOREIGN DATA WRAPPER postgres_fdw OPTIONS ($options, dbname 'bare', extensions 'bloomfilter');
+	CREATE SERVER silent FOREIGN DATA WRAPPER postgres_fdw OPTIONS ($options, dbname 'postgres');
+	CREATE USER MAPPING FOR CURRENT_USER SERVER remote;
+	CREATE USER MAPPING FOR CURRENT_USER SERVER second;
+	CREATE USER MAPPING FOR CURRENT_USER SERVER bare;
+	CREATE USER MAPPING FOR CURRENT_USER SERVER silent;
+	CREATE FOREIGN TABLE visits (id integer, url text, site integer) SERVER remote;
+	CREATE FOREIGN TABLE sites (site integer, name text) SERVER remote;
+	CREATE FOREIGN TABLE bare_visits (id integer, url text) SERVER bare OPTIONS (table_name 'visits');
+	CREATE FOREIGN TABLE silent_visits (id integer, url text) SERVER silent OPTIONS (table_name 'visits');
+	ANALYZE visits, sites, silent_visits, bare_visits;
+	CREATE TABLE parts (id integer, url text, site integer) PARTITION BY RANGE (id);
+	CREATE FOREIGN TABLE parts_1 PARTITION OF parts FOR VALUES FROM (1) TO ($rows + 1) SERVER second OPTIONS (table_name 'visits');
+	CREATE FOREIGN TABLE parts_2 PARTITION OF parts FOR VALUES FROM ($rows + 1) TO (2 * $rows + 1) SERVER remote OPTIONS (table_name 'visits');
+	CREATE TABLE parts_3 PARTITION OF parts FOR VALUES FROM (2 * $rows + 1) TO (3 * $rows + 1);
+	INSERT INTO parts SELECT n, 'https://example.com/' || n, n % 7 FROM generate_series(2 * $rows + 1, 3 * $rows) n;
+	ANALYZE parts;
+	CREATE TABLE list AS SELECT 'https://example.com/' || n AS url, n AS id, n::bigint AS long FROM generate_series(100, $rows, 200) n;
+	INSERT INTO list VALUES (NULL, NULL, NULL), ('nowhere', -1, -1);
+	ANALYZE list});
+
+my $on = 'SET bloomfilter.join_filter = on; SET bloomfilter.foreign_filter = on; SET enable_nestloop = off; SET enable_mergejoin = off;';
+my $off = 'SET bloomfilter.join_filter = on; SET enable_nestloop = off; SET enable_mergejoin = off;';
+my $sent = qr/Remote SQL: SELECT \* FROM \(SELECT .*\) f\(c1.*\) WHERE public\._bloom_may_contain\(\$1::public\.bloom, c/;
+
+sub plan_of
+{
+	my ($query, $settings) = @_;
+	return $local->safe_psql('postgres', ($settings // $on) . " EXPLAIN (VERBOSE, COSTS off) $query");
+}
+
+# A query sends its filter, fetches few rows, and returns what it does without.
+sub sends
+{
+	my ($what, $query, $most) = @_;
+	my $plan = $local->safe_psql('postgres', "$on BEGIN; EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off, SUMMARY off) $query; ROLLBACK");
+	my ($fetched) = $plan =~ /Rows Fetched: (\d+)/;
+	my $result = "BEGIN; $query; ROLLBACK";
+
+	like($plan, $sent, "$what: the filter is sent") or diag($plan);
+	cmp_ok($fetched // -1, '<=', $most // 130, 'few rows are fetched');
+	is($local->safe_psql('postgres', "$on $result"), $local->safe_psql('postgres', "$off $result"), 'the result is the same');
+	return $plan;
+}
+
+sub stands_aside
+{
+	my ($what, $query, $settings) = @_;
+	my $plan = plan_of($query, $settings);
+
+	unlike($plan, qr/_bloom_may_contain/, $what) or diag($plan);
+	is($local->safe_psql('postgres', ($settings // $on) . $query), $local->safe_psql('postgres', "$off $query"), 'the result is the same');
+}
+
+# ---------------------------------------------------------------- which joins
+
+my $joined = 'SELECT v.id FROM visits v JOIN list l USING (url) ORDER BY 1';
+stands_aside('by default nothing is sent', $joined, $off);
+my $plan = sends('an inner join', $joined);
+like($plan, qr/Sent To: remote\n.*Elements Sent: 101\n.*Bytes Sent: \d+\n/, 'EXPLAIN says what');
+sends('of integers of different widths', 'SELECT v.id FROM visits v JOIN list l ON v.id = l.long ORDER BY 1');
+sends('a semi join', 'SELECT id FROM visits v WHERE EXISTS (SELECT FROM list l WHERE l.url = v.url) ORDER BY 1');
+sends('a right join', 'SELECT l.id, v.id FROM visits v RIGHT JOIN list l USING (url) ORDER BY 1');
+sends('with conditions there and here', 'SELECT v.id FROM visits v JOIN list l USING (url) WHERE v.site <> 3 AND md5(v.url) > $$4$$ ORDER BY 1');
+sends('joined tables of the server', 'SELECT v.id, s.name FROM visits v JOIN sites s USING (site) JOIN list l USING (url) ORDER BY 1');
+sends('groups', 'SELECT * FROM (SELECT url, count(*) FROM visits GROUP BY url OFFSET 0) v JOIN list l USING (url) ORDER BY 1');
+sends('below a sort and an aggregate here', 'SELECT * FROM (SELECT id, count(md5(url)) FROM visits GROUP BY id OFFSET 0) v JOIN list l USING (id) ORDER BY 1');
+$local->safe_psql('postgres', q{CREATE TABLE days AS SELECT n AS site FROM generate_series(2, 3) n; ANALYZE days});
+my $two = 'SELECT v.id FROM visits v JOIN list l USING (url) JOIN days d ON d.site = v.site ORDER BY 1';
+sends('two lists, two filters', $two);
+like(plan_of($two, "$on SET bloomfilter.join_filter = force;"), qr/_bloom_may_contain\(\$2::public\.bloom, c/, 'each with a parameter');
+sends('an empty list', q{SELECT v.id FROM visits v JOIN (SELECT url FROM list WHERE id = 3 OFFSET 0) l USING (url)}, 0);
+$local->safe_psql('postgres', 'DELETE FROM list WHERE url IS NULL');
+sends('an update', 'UPDATE visits v SET site = 8 FROM list l WHERE l.url = v.url RETURNING v.id');
+sends('a delete', 'DELETE FROM visits v USING list l WHERE l.url = v.url RETURNING v.id');
+is($remote->safe_psql('postgres', 'SELECT count(*) < 500 FROM visits WHERE xmax <> 0'), 'f', 'without, all rows are locked');
+$remote->safe_psql('postgres', 'VACUUM FULL visits');
+$local->safe_psql('postgres', "$on BEGIN; UPDATE visits v SET site = 8 FROM list l WHERE l.url = v.url; ROLLBACK");
+is($remote->safe_psql('postgres', 'SELECT count(*) BETWEEN 100 AND 130 FROM visits WHERE xmax <> 0'), 't', 'with it only those that it passes');
+
+$plan = sends('partitions', 'SELECT p.id FROM parts p JOIN list l USING (url) ORDER BY 1', 260);
+like($plan, qr/Async Foreign Scan/, 'also those that are read at the same time');
+like($plan, qr/Filter Scan\) on public\.parts_3.*\n(.*\n){0,3}.*Probe: /, 'and those that are here');
+like($plan, qr/Sent To: second, remote\n/, 'to several servers');
+is(() = $plan =~ /$sent/g, 2, 'with each statement');
+
+stands_aside('a left join keeps its rows', 'SELECT v.id FROM visits v LEFT JOIN list l USING (url) ORDER BY 1');
+stands_aside('an anti join', 'SELECT v.id FROM visits v WHERE NOT EXISTS (SELECT FROM list l WHERE l.url = v.url) ORDER BY 1 LIMIT 9');
+stands_aside('a server without the option "extensions"', 'SELECT v.id FROM silent_visits v JOIN list l USING (url) ORDER BY 1');
+stands_aside('several key columns', 'SELECT v.id FROM visits v JOIN list l USING (url, id) ORDER BY 1');
+stands_aside('an expression', 'SELECT v.id FROM visits v JOIN list l ON v.id + 1 = l.id ORDER BY 1');
+stands_aside('row locks', 'SELECT v.id FROM visits v JOIN list l USING (url) ORDER BY 1 FOR UPDATE OF l');
+stands_aside('volatile functions', 'SELECT v.id FROM visits v JOIN list l USING (url) WHERE random() >= 0 ORDER BY 1');
+# the list is the foreign one: the local table is filtered by its rows, as by any others
+my $there = 'SELECT count(*) FROM parts_3 p JOIN sites s ON p.site = s.site WHERE s.name = $$site 3$$';
+like($local->safe_psql('postgres', "$on EXPLAIN (COSTS off) $there"), qr/Filter Scan\) on parts_3 p\n +Probe: site in join filter 1/, 'a foreign list filters a local table');
+
+# ---------------------------------------------------------------- types
+
+# Real types, and values of them; each is declared as any of the types
+my %real = (
+	'smallint' => '(1), (2), (300)',
+	'integer' => '(1), (2), (300)',
+	'bigint' => '(1), (2), (300), (5000000000)',
+	'text' => q{('1'), ('2 '), (' 3'), ('01'), ('1.0'), ('ab'), ('ab  '), ('abcd'), ('abcd  '), (''), ('2024-05-01')},
+	'varchar' => q{('1'), ('2 '), ('ab'), ('ab  '), ('abcd  '), ('1.50')},
+	'varchar(4)' => q{('1'), ('ab'), ('ab  '), ('abcd')},
+	'char(6)' => q{('1'), ('ab'), ('abcd'), ('2')},
+	'char(4)' => q{('1'), ('ab'), ('abcd'), ('2')},
+	'name' => q{('1'), ('ab'), ('abcd')},
+	'bytea' => q{('ab'), ('abcd'), ('\x00')},
+	'numeric' => '(1), (1.0), (1.50), (2.005), (0.1), (300)',
+	'numeric(6,2)' => '(1), (1.50), (2.01)',
+	'real' => q{(1), (0.1), (1.5), ('-0'), ('NaN')},
+	'double precision' => q{(1), (0.1), (1.5), ('-0'), ('NaN'), (0.1::real)},
+	'date' => q{('2024-05-01'), ('infinity')},
+	'timestamp' => q{('2024-05-01'), ('2024-05-01 12:00:00.7')},
+	'timestamp(0)' => q{('2024-05-01'), ('2024-05-01 12:00:00.7')},
+	'timestamptz' => q{('2024-05-01'), ('2024-05-01 12:00:00.7'), ('2024-05-01 12:00:00+05')},
+	'uuid' => q{('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11')},
+	'boolean' => '(true), (false)',
+	'money' => '(1), (2)',
+	'jsonb' => q{('1'), ('"ab"')},
+	'regclass' => q{('pg_class'), ('pg_type')},
+	'positive' => '(1), (2)',
+	'short' => q{('ab'), ('abcd')});
+my @declared = ((grep { !/positive|short/ } sort keys %real), 'varchar(6)', 'bit(4)');
+my $types = 'CREATE DOMAIN positive AS integer CHECK (VALUE > 0); CREATE DOMAIN short AS varchar(4);';
+$remote->safe_psql('postgres', $types . join('', map { my $values = $real{$_}; my $table = s/\W/_/gr; qq{
+	CREATE TABLE t_$table (k $_); INSERT INTO t_$table VALUES $values, (NULL)} . ';' } sort keys %real));
+my @cases;
+my $create = $types;
+foreach my $type (@declared, 'positive', 'short')
+{
+	foreach my $other (sort keys %real)
+	{
+		my $table = $other =~ s/\W/_/gr;
+		my $name = ($type =~ s/\W/_/gr) . "__$table";
+
+		push @cases, [ $name, $type, $other ];
+		$create .= qq{CREATE FOREIGN TABLE $name (k $type) SERVER remote OPTIONS (table_name 't_$table');};
+	}
+}
+$local->safe_psql('postgres', $create . q{
+	-- the number of joined rows, or -1 if they cannot be read; and how many were read
+	CREATE FUNCTION joined(name text, at text) RETURNS bigint LANGUAGE plpgsql AS $$
+	DECLARE result bigint;
+	BEGIN
+		PERFORM set_config('bloomfilter.foreign_filter', at, true);
+		EXECUTE format('SELECT count(*) FROM %I f JOIN keys k USING (k)', name) INTO result;
+		RETURN result;
+	EXCEPTION WHEN OTHERS THEN
+		RETURN -1;
+	END $$;
+	-- all values of a foreign table, or but one, or none that it has
+	CREATE FUNCTION check_type(name text, type text) RETURNS text LANGUAGE plpgsql AS $$
+	DECLARE problems text := ''; sent boolean := false; line text; with_filter bigint; without bigint;
+	BEGIN
+		FOR part IN 0..2 LOOP
+			DROP TABLE IF EXISTS pg_temp.keys;
+			BEGIN
+				EXECUTE format('CREATE TEMP TABLE keys AS SELECT k::%s FROM (SELECT k, row_number() OVER () FROM %I) f WHERE row_number %% 3 <> %s', type, name, part);
+				EXECUTE 'SELECT count(*) FROM keys a JOIN keys b USING (k)';
+			EXCEPTION WHEN OTHERS THEN
+				RETURN 'unreadable';
+			END;
+			ANALYZE keys;
+			PERFORM set_config('bloomfilter.foreign_filter', 'on', true);
+			FOR line IN EXECUTE format('EXPLAIN (VERBOSE) SELECT count(*) FROM %I f JOIN keys k USING (k)', name) LOOP
+				sent := sent OR line ~ '_bloom_may_contain';
+			END LOOP;
+			with_filter := joined(name, 'on');
+			without := joined(name, 'off');
+			IF with_filter <> without AND without <> -1 THEN
+				problems := problems || format(' %s instead of %s', with_filter, without);
+			END IF;
+		END LOOP;
+		RETURN problems || CASE WHEN sent THEN 'sent' ELSE 'not sent' END;
+	END $$});
+my $checked = $local->safe_psql('postgres', "$on SET bloomfilter.join_filter = force;" . join('', map {
+	"SELECT '$_->[0]', check_type('$_->[0]', '$_->[1]');" } @cases));
+my @wrong = grep { /instead/ } split /\n/, $checked;
+is("@wrong", '', 'no row is lost, whatever the types');
+cmp_ok(scalar(() = $checked =~ /\|sent$/mg), '>', 100, 'many pairs are sent');
+$local->safe_psql('postgres', q{DROP FUNCTION joined, check_type});
+
+# What passes: probes by hand, with and without a Filter Scan
+sub passing
+{
+	my ($declared, $modifier, $column, $table, $encoding) = @_;
+	my $query = qq{SELECT count(*) FROM $table WHERE _bloom_may_contain((SELECT bloom_agg(x) FROM (VALUES ('ab'::text)) v(x)), $column, '$declared', $modifier, '}
+		. ($encoding // 'UTF8') . q{')};
+	my ($scan, $plain) = map { $remote->safe_psql('postgres', "LOAD 'bloomfilter'; SET bloomfilter.filter_scan = $_; $query") } 'force', 'off';
+
+	is($scan, $plain, "a Filter Scan lets the same rows of $table pass, declared $declared, $modifier");
+	return $plain;
+}
+is(passing('text', -1, 'k', 't_text'), 1, 'the type itself');
+is(passing('varchar', -1, 'k', 't_text'), 1, 'one with the same values');
+is(passing('varchar', 8, 'k', 't_text'), 12, 'not with a length');
+is(passing('varchar', 8, 'k', 't_varchar_4_'), 1, 'unless that is the real one');
+is(passing('varchar', 7, 'k', 't_varchar_4_'), 5, 'another length');
+is(passing('bpchar', -1, 'k', 't_text'), 12, 'of a type that drops blanks');
+is(passing('text', -1, 'k', 't_char_6_'), 5, 'or adds them');
+is(passing('text', -1, 'k', 't_text', 'LATIN1'), 12, 'in another encoding');
+is(passing('text', -1, 'k', 't_short'), 1, 'a domain is its base type');
+is(passing('integer', -1, 'k', 't_integer'), 4, 'a filter of another class');
+
+# ---------------------------------------------------------------- encodings, collations
+
+my $words = q{('é'), ('e'), ('ß'), ('n')};
+foreach my $case ([ 'latin', 'LATIN1' ], [ 'ascii', 'UTF8' ], [ 'utf', 'UTF8' ])
+{
+	my ($database, $client) = @$case;
+
+	$remote->safe_psql($database, "SET client_encoding = $client; " . ($client eq 'LATIN1' ? 'SET client_encoding = UTF8;' : '')
+		. " CREATE TABLE words (w text); INSERT INTO words VALUES $words");
+}
+$local->safe_psql('postgres', q{
+	CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0;
+	CREATE DATABASE utf ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0});
+foreach my $here ('latin', 'utf')
+{
+	$local->safe_psql($here, 'CREATE EXTENSION bloomfilter; CREATE EXTENSION postgres_fdw');
+	foreach my $there ('latin', 'ascii', 'utf')
+	{
+		next if $here eq 'latin' && $there eq 'ascii';    # its bytes are no text of the other
+		$local->safe_psql($here, qq{
+			SET client_encoding = UTF8;
+			CREATE SERVER $there FOREIGN DATA WRAPPER postgres_fdw OPTIONS ($options, dbname '$there', extensions 'bloomfilter');
+			CREATE USER MAPPING FOR CURRENT_USER SERVER $there;
+			CREATE FOREIGN TABLE words_$there (w text) SERVER $there OPTIONS (table_name 'words');
+			CREATE TABLE list_$there AS SELECT w FROM words_$there WHERE w <> 'n'; ANALYZE list_$there});
+		my $query = "SELECT count(*) FROM words_$there JOIN list_$there USING (w)";
+		is($local->safe_psql($here, "$on SET bloomfilter.join_filter = force; $query"), 3, "no row is lost from $there to $here");
+		like($local->safe_psql($here, "$on SET bloomfilter.join_filter = force; EXPLAIN (VERBOSE) $query"), qr/_bloom_may_contain/, 'though a filter is sent');
+	}
+}
+
+SKIP:
+{
+	skip 'no ICU', 4 if $remote->safe_psql('postgres', q{SELECT count(*) FROM pg_collation WHERE collprovider = 'i'}) == 0;
+	my $collation = q{CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false);};
+
+	$remote->safe_psql('postgres', "$collation CREATE TABLE loose (k text COLLATE loose, exact text); INSERT INTO loose VALUES ('A', 'A'), ('a', 'a'), ('b', 'b')");
+	$local->safe_psql('postgres', qq{
+		$collation
+		CREATE FOREIGN TABLE loose_here (k text COLLATE loose) SERVER remote OPTIONS (table_name 'loose');
+		CREATE FOREIGN TABLE loose_there (k text) SERVER remote OPTIONS (table_name 'loose');
+		CREATE TABLE letters (k text); INSERT INTO letters VALUES ('a'), ('c'); ANALYZE letters});
+	my $force = "$on SET bloomfilter.join_filter = force;";
+	my $here = 'SELECT f.k FROM loose_here f JOIN letters l ON f.k = l.k COLLATE loose ORDER BY 1';
+	is($local->safe_psql('postgres', "$force $here"), $local->safe_psql('postgres', "$off $here"), 'a nondeterministic collation here');
+	unlike($local->safe_psql('postgres', "$force EXPLAIN (VERBOSE) $here"), qr/_bloom_may_contain/, 'sends no filter');
+	my $plan = $local->safe_psql('postgres', "$force EXPLAIN (ANALYZE, VERBOSE) SELECT f.k FROM loose_there f JOIN letters l USING (k)");
+	like($plan, $sent, 'one there does not matter');
+	like($plan, qr/Rows Fetched: 1\n/, 'bytes are compared');
+}
+
+# ---------------------------------------------------------------- the foreign server
+
+my ($code, $out, $error) = $local->psql('postgres', "$on SELECT count(*) FROM bare_visits JOIN list USING (url)");
+like($error, qr/(function public\._bloom_may_contain|type "public.bloom")/, 'a server without the extension says so');
+is($local->safe_psql('postgres', "$off SELECT count(*) FROM bare_visits JOIN list USING (url)"), 10, 'without the setting nobody asks it');
+
+# policies there come before the filter, which could tell what they hide
+$remote->safe_psql('postgres', q{
+	CREATE ROLE reader LOGIN;
+	CREATE TABLE secrets AS SELECT n AS id, 'https://example.com/' || n AS url, n % 2 = 0 AS mine FROM generate_series(1, 20000) n;
+	ANALYZE secrets;
+	CREATE FUNCTION noisy(text) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS $$ BEGIN RAISE 'saw %', $1; END $$;
+	ALTER TABLE secrets ENABLE ROW LEVEL SECURITY;
+	CREATE POLICY own ON secrets USING (mine);
+	GRANT SELECT ON secrets TO reader;
+	CREATE VIEW barrier WITH (security_barrier) AS SELECT * FROM secrets WHERE mine;
+	GRANT SELECT ON barrier TO reader});
+$local->safe_psql('postgres', qq{
+	CREATE SERVER policies FOREIGN DATA WRAPPER postgres_fdw OPTIONS ($options, dbname 'postgres', extensions 'bloomfilter');
+	CREATE USER MAPPING FOR CURRENT_USER SERVER policies OPTIONS (user 'reader', password_required 'false');
+	CREATE FOREIGN TABLE secrets (id integer, url text) SERVER policies;
+	CREATE FOREIGN TABLE barrier (id integer, url text) SERVER policies;
+	ANALYZE secrets, barrier});
+sends("policies of the server, $_", "SELECT f.id FROM $_ f JOIN list l USING (url) ORDER BY 1") foreach 'secrets', 'barrier';
+my $explained = $remote->safe_psql('postgres', q{LOAD 'bloomfilter'; SET bloomfilter.filter_scan = off; SET ROLE reader;
+	EXPLAIN (COSTS off) SELECT * FROM (SELECT url FROM secrets) f(c1) WHERE _bloom_may_contain((SELECT bloom_agg('a'::text)), c1, 'text', -1, 'UTF8')});
+like($explained, qr/Filter: \(mine AND _bloom_may_contain/, 'these conditions come first');
+
+# policies here: what passes the filter would tell of rows that they hide
+$local->safe_psql('postgres', q{
+	ALTER TABLE list ADD mine boolean DEFAULT true;
+	CREATE VIEW guarded WITH (security_barrier) AS SELECT * FROM list WHERE mine});
+stands_aside('a security barrier here', 'SELECT v.id FROM visits v JOIN guarded l USING (url) ORDER BY 1');
+
+# ---------------------------------------------------------------- again and again
+
+my $prepared = "SET plan_cache_mode = force_generic_plan; PREPARE p AS SELECT count(*) FROM visits v JOIN list l USING (url);";
+my $analyze = 'EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off, SUMMARY off)';
+my $session = Session->new($local);
+sub fetched
+{
+	my ($plan) = $session->query("$analyze EXECUTE p;");
+	return $plan =~ /Rows Fetched: (\d+)/ ? $1 : 'all';
+}
+$session->query($on . $prepared);
+cmp_ok(fetched(), '<', 130, 'a prepared plan');
+$session->query("INSERT INTO list SELECT 'https://example.com/' || n, n, n FROM generate_series(1001, 1100, 3) n;");
+is($session->query('EXECUTE p;'), 134, 'with another list');
+$session->query('SET bloomfilter.foreign_filter = off;');
+is(fetched(), $rows, 'sends nothing when that is turned off');
+is($session->query('EXECUTE p;'), 134, 'with the same result');
+$session->query(q{SET bloomfilter.foreign_filter = on; ALTER SERVER remote OPTIONS (SET extensions 'other');});
+is(fetched(), 'all', 'and has no filter after ALTER SERVER');
+$session->query(q{ALTER SERVER remote OPTIONS (SET extensions 'bloomfilter');});
+cmp_ok(fetched(), '<', 170, 'until that is undone');
+$session->query(q{SET work_mem = '64kB'; SET hash_mem_multiplier = 1;});
+is($session->query('EXECUTE p;'), 134, 'with little memory');
+$session->query('RESET work_mem;');
+$session->query("CREATE TABLE many AS SELECT 'https://example.com/' || n AS url FROM generate_series(1, 30000) n; ANALYZE many;");
+$session->query(q{SET work_mem = '64kB'; SET bloomfilter.join_filter = force; SET enable_hashjoin = on;});
+my $crowd = 'SELECT count(*) FROM visits v WHERE EXISTS (SELECT FROM many m WHERE m.url = v.url)';
+is($session->query("$crowd;"), $rows, 'more keys than memory');
+$session->query(q{RESET work_mem; RESET hash_mem_multiplier; SET bloomfilter.join_filter = on;});
+# cursors
+is($session->query(q{BEGIN; DECLARE c SCROLL CURSOR FOR SELECT v.id FROM visits v JOIN list l USING (url) ORDER BY 1;
+	FETCH 3 FROM c; MOVE ABSOLUTE 0 IN c; FETCH 3 FROM c; MOVE LAST IN c; FETCH PRIOR FROM c; CLOSE c;
+	DECLARE c SCROLL CURSOR FOR SELECT v.id FROM visits v JOIN list l USING (url);
+	MOVE 30 IN c; MOVE ABSOLUTE 0 IN c; MOVE FORWARD ALL IN c; COMMIT;}) =~ s/\s+/ /gr,
+	'100 300 500 100 300 500 19700', 'cursors');
+# again for each row of another table: core keeps or builds the hash table, and nothing is lost
+is($session->query(q{SET enable_material = off; SET enable_nestloop = on;
+	SELECT sum(n) FROM generate_series(1, 3) s, LATERAL (SELECT count(*) AS n FROM visits v JOIN list l USING (url) WHERE l.id % 3 <> s OFFSET 0) x;
+	RESET enable_material; SET enable_nestloop = off;}), $session->query(q{SELECT 3 * count(*) - count(*) FILTER (WHERE l.id % 3 IN (1, 2)) FROM visits v JOIN list l USING (url);}),
+	'lateral');
+$session->query(q{DROP EXTENSION bloomfilter CASCADE;});
+is($session->query('EXECUTE p;'), 134, 'after DROP EXTENSION');
+is(fetched(), 'all', 'without a filter');
+$session->query('CREATE EXTENSION bloomfilter;');
+cmp_ok(fetched(), '<', 170, 'until it is there again') if $session->query('DISCARD PLANS; SELECT 1;') eq '1';
+
+# EvalPlanQual: the row of the list changes while its update waits
+my $other = Session->new($local);
+$other->query("BEGIN; UPDATE list SET url = 'https://example.com/1' WHERE id = 100;");
+$session->start("$on UPDATE list l SET long = -v.id FROM visits v WHERE l.url = v.url AND l.id IN (100, 300) RETURNING l.id, long");
+ok($session->waits($local), 'an update waits for a row of the list');
+$other->query('COMMIT;');
+is($session->end, '300|-300', 'and finds what core finds when that has changed');
+
+$_->quit foreach $session, $other;
+$_->stop foreach $remote, $local;
+done_testing();
