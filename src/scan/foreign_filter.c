@@ -17,8 +17,8 @@
  * postgres_fdw owns what its plan says.  We know the shape that its fdw_private has from 15 to
  * 18: the statement, the numbers of the columns that it returns, the rows that are fetched at
  * once, and for joined tables a text for EXPLAIN.  Any other shape, another FDW's scan, and
- * statements with ORDER BY, whose order the wrapping would not promise, are left alone.  So are
- * servers of which nobody has said that they have the extension (the option "extensions").
+ * statements with an ORDER BY that a node relies on, which the wrapping would not promise, are
+ * left alone.  So are servers of which nobody has said that they have the extension (the option "extensions").
  *
  * Types.  The values travel as text, and the foreign server's types may be others than those
  * declared here: see functions/sent_filter.c for when it says "no".  Here, the join compares by the
@@ -177,13 +177,13 @@ statement_of(const ForeignScan * scan)
 	return strVal(list_nth(scan->fdw_private, PRIVATE_STATEMENT));
 }
 
-/* May the statement be part of another? */
+/* May the statement be part of another?  "ordered": a node relies on its order. */
 static bool
-can_be_wrapped(const char *statement)
+can_be_wrapped(const char *statement, bool ordered)
 {
 	/* a literal may have these words, too: then nothing is lost */
 	return strncmp(statement, "SELECT ", strlen("SELECT ")) == 0 &&
-		strstr(statement, " ORDER BY ") == NULL;
+		(!ordered || strstr(statement, " ORDER BY ") == NULL);
 }
 
 /*
@@ -247,25 +247,27 @@ foreign_key_type(const HashJoin *join)
 /*
  * foreign_filter_fits
  *		Can a filter of keys of a type be sent with this scan, for a column of its result?
+ *
+ * "ordered": a node above relies on the order of the rows.
  */
 bool
-foreign_filter_fits(const PlanEditor *editor, Plan *plan, AttrNumber column,
-					Oid key_type)
+foreign_filter_fits(const PlanEffects *effects, Plan *plan, AttrNumber column,
+					Oid key_type, bool ordered)
 {
 	ForeignScan *scan = (ForeignScan *) plan;
 	Expr	   *declared;
 
 	return IsA(plan, ForeignScan) && is_known_shape(scan) &&
-		can_be_wrapped(statement_of(scan)) &&
+		can_be_wrapped(statement_of(scan), ordered) &&
 		column_of_statement(plan, column, &declared) > 0 &&
 		sent_family(getBaseType(exprType((Node *) declared))) == sent_family(key_type) &&
-		!node_has_effects(&editor->effects, plan) &&
+		!node_has_effects(effects, plan) &&
 		server_has_extension(scan->fs_server) && OidIsValid(probe_function());
 }
 
 /* Was the foreign table of a scan never analyzed?  Then its rows are a guess. */
 bool
-foreign_rows_unknown(const PlanEditor *editor, const Plan *plan)
+foreign_rows_unknown(const PlannedStmt *statement, const Plan *plan)
 {
 	Index		relid = ((const Scan *) plan)->scanrelid;
 	Relation	relation;
@@ -274,7 +276,7 @@ foreign_rows_unknown(const PlanEditor *editor, const Plan *plan)
 	if (relid == 0)
 		return false;
 	/* the planner has locked it */
-	relation = table_open(rt_fetch(relid, editor->statement->rtable)->relid, NoLock);
+	relation = table_open(rt_fetch(relid, statement->rtable)->relid, NoLock);
 	unknown = relation->rd_rel->reltuples < 0;
 	table_close(relation, NoLock);
 	return unknown;
@@ -306,9 +308,8 @@ add_parameter(Plan *plan, int parameter)
 
 /* Add a parameter to the plan whose value is a filter, and return its number. */
 int
-foreign_filter_parameter(PlanEditor *editor)
+foreign_filter_parameter(PlannedStmt *statement)
 {
-	PlannedStmt *statement = editor->statement;
 	Oid			function = probe_function();
 	Oid			type = filter_type(function);
 	int			number = list_length(statement->paramExecTypes);

@@ -5,13 +5,15 @@
 #ifndef BLOOMFILTER_FOREIGN_FILTER_H
 #define BLOOMFILTER_FOREIGN_FILTER_H
 
-#include "join_filter_place.h"
+#include "plan_tree.h"
+
+#include "nodes/plannodes.h"
 
 extern Oid	foreign_key_type(const HashJoin *join);
-extern bool foreign_filter_fits(const PlanEditor *editor, Plan *plan,
-								AttrNumber column, Oid key_type);
-extern bool foreign_rows_unknown(const PlanEditor *editor, const Plan *plan);
-extern int	foreign_filter_parameter(PlanEditor *editor);
+extern bool foreign_filter_fits(const PlanEffects *effects, Plan *plan,
+								AttrNumber column, Oid key_type, bool ordered);
+extern bool foreign_rows_unknown(const PlannedStmt *statement, const Plan *plan);
+extern int	foreign_filter_parameter(PlannedStmt *statement);
 extern void foreign_filter_send(Plan *plan, AttrNumber column, int parameter);
 extern bool foreign_filter_depend(Plan *plan, int parameter);
 

@@ -150,7 +150,7 @@ add_probes(PlanEditor *editor, const Placement *placement)
 		if (place->is_foreign)
 		{
 			if (parameter == SENT_NOWHERE)
-				parameter = foreign_filter_parameter(editor);
+				parameter = foreign_filter_parameter(editor->statement);
 			foreign_filter_send(*place->slot, place->columns[0], parameter);
 		}
 		else if (place->in_scan)

@@ -276,11 +276,12 @@ find_foreign(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	Plan	   *plan = *slot;
 
 	if (!OidIsValid(placement->foreign_type) ||
-		!foreign_filter_fits(editor, plan, columns[0], placement->foreign_type))
+		!foreign_filter_fits(&editor->effects, plan, columns[0],
+							 placement->foreign_type, placement->ordered))
 		return false;
 	add_place(placement, slot, columns)->is_foreign = true;
 	placement->foreign += plan->plan_rows;
-	placement->foreign_unknown |= foreign_rows_unknown(editor, plan);
+	placement->foreign_unknown |= foreign_rows_unknown(editor->statement, plan);
 	placement->saved += (1 - placement->share) * plan->plan_rows * FETCHED_ROW_NS;
 	/* the first row needs the parameter */
 	placement->blocked = true;
@@ -371,6 +372,27 @@ find_below_gather(const PlanEditor *editor, Plan *gather,
 	return false;
 }
 
+/* Does a node rely on the order of its children's rows, or does one above by way of it? */
+static bool
+relies_on_order(const Plan *plan, bool above)
+{
+	switch (nodeTag(plan))
+	{
+		case T_HashJoin:
+		case T_Sort:
+			return false;
+		case T_MergeJoin:
+		case T_MergeAppend:
+		case T_GatherMerge:
+		case T_IncrementalSort:
+			return true;
+		case T_Agg:
+			return ((const Agg *) plan)->aggstrategy == AGG_SORTED;
+		default:
+			return above;
+	}
+}
+
 static void
 find_below(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 		   bool below_gather, Placement *placement)
@@ -378,11 +400,13 @@ find_below(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	Plan	   *plan = *slot;
 	AttrNumber	child_columns[KEY_COLUMNS_MAX];
 	Plan	  **child = NULL;
+	bool		above = placement->ordered;
 	ListCell   *cell;
 
 	check_stack_depth();
 	if (find_foreign(editor, slot, columns, placement))
 		return;
+	placement->ordered = relies_on_order(plan, above);
 	if (plan->async_capable)
 		return;					/* its parent talks to it in another way */
 	if (IsA(plan, Append) || IsA(plan, MergeAppend))
@@ -392,6 +416,7 @@ find_below(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 			child = lfirst(cell);
 			placement->saved += (1 - placement->share) * OTHER_NS * (*child)->plan_rows;
 			find_below(editor, child, columns, below_gather, placement);
+			placement->ordered = relies_on_order(plan, above);
 		}
 		return;
 	}

@@ -47,6 +47,7 @@ typedef struct Placement
 	bool		blocked;		/* one outer row needs many probed ones */
 	List	   *places;
 	double		probed;			/* rows there */
+	bool		ordered;		/* a node above relies on the rows' order */
 	bool		only_foreign;	/* all places are statements of foreign scans */
 	double		foreign;		/* rows of these */
 	bool		foreign_unknown;	/* they may be many more */

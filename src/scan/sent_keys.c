@@ -18,8 +18,8 @@
 
 #include "filter/image.h"
 #include "filter/sizing.h"
-#include "value/combine.h"
 #include "value/report.h"
+#include "value/value.h"
 
 #include "catalog/pg_collation.h"
 #if PG_VERSION_NUM >= 180000

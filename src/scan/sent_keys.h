@@ -8,6 +8,9 @@
 #include "element/element.h"
 
 #include "commands/explain.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_state.h"
+#endif
 #include "nodes/execnodes.h"
 
 /* No parameter of the plan is the filter: it is not sent. */
