@@ -720,7 +720,7 @@ key_build_read(List *fields)
 {
 	return (KeyBuildPlan)
 	{
-		.number = list_nth_int(plan_fields(fields, 8), 0),
+		.number = list_nth_int(plan_fields(fields, 10), 0),
 			.kind = list_nth_int(fields, 1),
 			.attribute = list_nth_int(fields, 2),
 			.integer = list_nth_int(fields, 3),
