@@ -32,7 +32,6 @@
 #include "index/membership.h"
 #include "join_filter_build.h"
 #include "plan_tree.h"
-#include "probe_switch.h"
 
 #include "access/parallel.h"
 #include "access/relation.h"
@@ -52,6 +51,13 @@
 /* The fields of Instrumentation for partitions whose index was asked, and that were skipped */
 #define partitions_asked		ntuples2
 #define partitions_skipped		nfiltered2
+
+/*
+ * After so many partitions in a row that may have the value, only each 16th is
+ * asked, until one does not have it: asking costs up to a fourth of a look-up.
+ */
+#define YES_IN_A_ROW			8
+#define ASKED_THEN				16
 
 /* A child of the Append that core's pruning at the start has left */
 typedef struct Partition
@@ -87,7 +93,7 @@ typedef struct PartitionFilterState
 	ExprState  *value;
 	MembershipKeys *keys;		/* NULL before the first index is asked */
 	bool		keys_set;		/* to the present value */
-	ProbeSwitch pays;
+	int			yes;			/* that the last indexes said in a row */
 } PartitionFilterState;
 
 /* Give a Partition Filter what it asks. */
@@ -208,7 +214,6 @@ partition_filter_begin(CustomScanState *node, EState *estate, int eflags)
 	state->key = get_key((CustomScan *) node->ss.ps.plan);
 	state->value = ExecInitExpr(state->key.value, &node->ss.ps);
 	state->current = -1;
-	probe_switch_init(&state->pays, 0, false);
 	state->partitions = palloc0(bms_num_members(left) * sizeof(Partition));
 	while ((child = bms_next_member(left, child)) >= 0)
 	{
@@ -287,7 +292,7 @@ may_have_rows(PartitionFilterState *state, Partition *partition)
 	bool		may;
 
 	if (!state->asks || !OidIsValid(partition->index) ||
-		!probe_switch_is_on(&state->pays, 1))
+		(state->yes >= YES_IN_A_ROW && state->current % ASKED_THEN != 0))
 		return true;
 	if (partition->asked == NULL)
 		open_index(state, partition);
@@ -296,7 +301,7 @@ may_have_rows(PartitionFilterState *state, Partition *partition)
 	if (!state->keys_set)
 		set_keys(state);
 	may = membership_ask(state->keys, partition->asked);
-	probe_switch_count(&state->pays, 1, may);
+	state->yes = may ? Min(state->yes + 1, YES_IN_A_ROW) : 0;
 	if (instrument)
 	{
 		instrument->partitions_asked++;
