@@ -30,12 +30,15 @@
  * has scanned its rows.
  *
  * Cost.  That of the join of the rows left, and of the scan.  What is saved is the look-up
- * of the other rows.  The number of rows is that of core, as of all paths of the join.
+ * of the other rows, unless the list is small.  The number of rows is that of core, as of
+ * all paths of the join.
  */
 #include "bypass_path.h"
 
 #include "bypass.h"
 #include "filter_path.h"
+
+#include <math.h>
 
 #include "nodes/makefuncs.h"
 #include "nodes/value.h"
@@ -49,12 +52,22 @@
 #define BYPASS_SHARE_MAX	0.6
 
 /*
- * Cost of a row that is returned at once, and of one that a hash join stores before.  And
- * what it costs to look up a row without a partner, of which core counts only the hash.
+ * Cost of a row that is returned at once, at least, if the look-up is saved, and of one
+ * that a hash join stores before
  */
 #define PASS_COST			cpu_tuple_cost
+#define PASS_COST_MIN		(0.25 * cpu_tuple_cost)
 #define STORE_COST			(2.0 * cpu_tuple_cost)
+
+/*
+ * What it costs to look up a row without a partner: core counts only the hash, but a large
+ * hash table has to be waited for.  Of up to so many rows it is in the processor's caches.
+ * Measured with 4 million rows of 70 bytes: lists of 1,000, 10,000 and 100,000 took 540, 600
+ * and 1,250 ms, and a bypass 620 to 650 ms.
+ */
 #define LOOKUP_COST			(2.0 * cpu_tuple_cost)
+#define CACHED_ROWS			10000.0
+#define UNCACHED_ROWS		100000.0
 
 /* For tests: the share of its cost that a bypass has which is forced */
 #define FORCED_COST			1e-6
@@ -208,6 +221,18 @@ make_hash_join(const Bypass *bypass, Path *feeder, Path *other)
 								 &extra);
 }
 
+/* Cost of looking up a row without a partner in a hash table, beside core's */
+static Cost
+lookup_cost(double rows)
+{
+	double		share;
+
+	if (rows <= CACHED_ROWS)
+		return 0;
+	share = log(rows / CACHED_ROWS) / log(UNCACHED_ROWS / CACHED_ROWS);
+	return Min(share, 1) * LOOKUP_COST;
+}
+
 /* The Filter Bypass above a join, which may be NULL */
 static CustomPath *
 make_bypass(const Bypass *bypass, Path *join, Path *feeder)
@@ -222,9 +247,12 @@ make_bypass(const Bypass *bypass, Path *join, Path *feeder)
 	path->custom_private = list_make1(makeBoolean(bypass->feeds_inner));
 	/* it is told of all rows of the join */
 	join->rows = clamp_row_est(join->rows - passed);
-	path->path.total_cost += passed * (PASS_COST - LOOKUP_COST);
+	path->path.total_cost += passed * (PASS_COST - lookup_cost(bypass->others->rows));
 	if (IsA(join, HashPath))
 		path->path.total_cost += feeder->rows * STORE_COST;
+	/* or other joins would seem cheaper above it than below */
+	path->path.total_cost = Max(path->path.total_cost,
+								scan->total_cost + passed * PASS_COST_MIN);
 	/* rows that are not joined come at once */
 	path->path.startup_cost = Min(join->startup_cost, scan->startup_cost);
 	if (bypass->force)
@@ -233,9 +261,6 @@ make_bypass(const Bypass *bypass, Path *join, Path *feeder)
 		path->path.startup_cost *= FORCED_COST;
 		path->path.total_cost *= FORCED_COST;
 	}
-	else
-		path->path.total_cost = Max(path->path.total_cost,
-									path->path.startup_cost);
 	return path;
 }
 

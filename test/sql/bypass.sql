@@ -92,7 +92,13 @@ END
 $$;
 
 -- ------------------------------------------------------------------ chosen
--- What the planner does by itself
+-- The planner does it by itself, but not if the list is so small that a look-up costs as little
+CREATE TABLE large_list AS SELECT 'bad ' || i AS url FROM generate_series(1, 50000) i;
+CREATE INDEX ON large_list USING membership (url);
+ANALYZE large_list;
+SELECT bypass_of('SELECT v.id FROM visits v LEFT JOIN large_list b ON b.url = v.url') IS NOT NULL AS large,
+	bypass_of('SELECT v.id, b.note FROM visits v LEFT JOIN list b ON b.url = v.url') IS NOT NULL AS small;
+SET bloomfilter.filter_scan = force;
 SET enable_hashjoin = off;
 SELECT analyzed('SELECT v.id FROM visits v WHERE NOT EXISTS (SELECT FROM list b WHERE b.url = v.url)');
 RESET enable_hashjoin;
@@ -100,9 +106,12 @@ SELECT analyzed('SELECT v.id, b.note FROM visits v LEFT JOIN list b ON b.url = v
 -- nothing is left to be joined
 SELECT analyzed('SELECT v.id, b.note FROM visits v LEFT JOIN list b ON b.url = v.url WHERE v.id % 50 <> 0');
 -- the first rows at once
+RESET bloomfilter.filter_scan;
 SELECT analyzed('SELECT v.id FROM visits v WHERE NOT EXISTS (SELECT FROM list b WHERE b.url = v.url) LIMIT 10');
+SET bloomfilter.filter_scan = force;
 SET enable_nestloop = off;
 SELECT analyzed('SELECT v.id, b.note FROM visits v FULL JOIN list b ON b.url = v.url');
+RESET bloomfilter.filter_scan;
 SELECT analyzed('SELECT v.id, b.note FROM visits v LEFT JOIN list b ON b.url = v.url LIMIT 10');
 RESET enable_nestloop;
 -- most rows have a partner
@@ -293,6 +302,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
 	results text[];
 BEGIN
+	PERFORM set_config('bloomfilter.filter_scan', 'force', false);
 	FOR i IN 0..1 LOOP
 		PERFORM set_config('bloomfilter.join_filter', CASE i WHEN 1 THEN 'index' ELSE 'off' END, false);
 		bypassed := bypass_of(statement) IS NOT NULL;
@@ -304,6 +314,7 @@ BEGIN
 		EXCEPTION WHEN SQLSTATE 'TR000' THEN
 		END;
 	END LOOP;
+	PERFORM set_config('bloomfilter.filter_scan', 'on', false);
 	same := results[1] = results[2];
 END
 $$;
