@@ -129,6 +129,29 @@ page_join_all()
 	measured_on join join
 }
 
+page_rest()
+{
+	cat <<-'TABLE'
+		CPU time in milliseconds, and how many times as fast with filters; the least and the most of the rounds. In
+		parentheses behind the form: the time as a multiple of that of one column.
+
+		| query | list | hits | `work_mem` | without, ms | with, ms | gain | bar |
+		|---|---|---|---|---|---|---|---|
+	TABLE
+	rows rest '
+		BEGIN {
+			name["not_exists"] = "NOT EXISTS"; name["left_join"] = "LEFT JOIN"; name["left_join_null"] = "LEFT JOIN ... IS NULL"
+			name["limit"] = "NOT EXISTS, LIMIT 100"; name["mark"] = "NOT EXISTS, no membership index, the mark"
+			name["insert_select"] = "the SELECT of the next line"; name["insert"] = "INSERT ... WHERE NOT EXISTS"
+			name["one"] = "EXISTS, one column"; name["two"] = "two columns"
+			name["expression"] = "`split_part(email)`"; name["partitioned"] = "a list of four partitions"
+		}
+		$6 == "plain" { plain = $8 }
+		$6 == "filtered" { printf "| %s%s | %s | %s %% | %s | %s | %s | %s | %s |\n", name[$2], $14 == "" ? "" : " (" $14 ")",
+			commas($3), $4, $5, plain, $8, range(11), $15 }'
+	measured_on rest rest
+}
+
 page_planning()
 {
 	cat <<-'TABLE'
@@ -412,6 +435,7 @@ fill_pages()
 	fill_from growth "$user" growth
 	fill_from scan "$developer" scan_all
 	fill_from join "$developer" join_all
+	fill_from rest "$developer" rest
 	fill_from planning "$developer" planning
 	fill_from star "$developer" star_all
 	fill_from server "$developer" saves methods pays
