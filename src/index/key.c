@@ -95,7 +95,7 @@ membership_hashed_type(Relation index, int column)
 	Oid			of_class = index->rd_opcintype[column];
 	Oid			equality;
 
-	if (IsPolymorphicType(of_class))
+	if (of_class == type || IsPolymorphicType(of_class))
 		return type;
 	equality = lookup_type_cache(getBaseType(type), TYPECACHE_EQ_OPR)->eq_opr;
 	return !OidIsValid(equality) ||
