@@ -87,8 +87,10 @@ foreign_export_bytes(const uint8_t *image)
 void
 foreign_export(const uint8_t *image, uint8_t *to)
 {
-	Writer		writer = {to, 0};
+	Writer		writer;
 
+	writer.at = to;
+	writer.length = 0;
 	write_all(&writer, image);
 }
 
