@@ -146,7 +146,6 @@ init_partition(PartitionFilterState *state, Partition *partition)
 	SetUserIdAndSecContext(state->user, state->security);
 	CurrentResourceOwner = state->owner;
 	partition->state = ExecInitNode(partition->plan, estate, state->eflags);
-	partition->scan = state->scan;
 	state->css.custom_ps = lappend(state->css.custom_ps, partition->state);
 	CurrentResourceOwner = owner;
 	SetUserIdAndSecContext(user, security);
@@ -316,6 +315,7 @@ start_partition(PartitionFilterState *state, Partition *partition)
 {
 	if (partition->state == NULL)
 		init_partition(state, partition);
+	/* if it is new, too: SubPlans that it shares with others may have run before */
 	if (partition->scan != state->scan)
 	{
 		/* also those that it has seen already: no harm */

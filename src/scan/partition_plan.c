@@ -193,6 +193,9 @@ index_of_child(Children *children, Plan *child)
 	Oid			used;
 	ListCell   *cell;
 
+	/* the value may be that of its InitPlan, which starts with it */
+	if (child->initPlan != NIL)
+		return InvalidOid;
 	foreach(cell, index_conditions(child, &used))
 	{
 		Index		table = ((Scan *) child)->scanrelid;

@@ -70,6 +70,14 @@ SELECT * FROM compared('SELECT * FROM events WHERE trace_id = (SELECT NULL::bigi
 SELECT * FROM compared('SELECT * FROM events WHERE trace_id = ANY (''{1, 2, NULL, 12}'')');
 SELECT * FROM compared('SELECT * FROM events WHERE trace_id IN (-1, -2)');
 SELECT * FROM compared('SELECT * FROM events WHERE trace_id = ANY (ARRAY(SELECT NULL::bigint))');
+-- a value that only the child's InitPlan knows
+CREATE TABLE alone AS SELECT trace_id, name FROM events;
+CREATE INDEX ON alone (trace_id);
+CREATE INDEX ON alone USING membership (trace_id);
+ANALYZE alone;
+SELECT * FROM compared('SELECT trace_id, 1 FROM alone WHERE trace_id = (SELECT 25 OFFSET 0)
+	UNION ALL SELECT trace_id, 2 FROM alone WHERE trace_id = (SELECT 26 OFFSET 0)
+	UNION ALL SELECT trace_id, 3::bigint FROM events WHERE trace_id = 0');
 -- nothing to ask: no equality; the collation is another
 SELECT * FROM compared('SELECT * FROM events WHERE trace_id < 10');
 SELECT * FROM compared('SELECT * FROM events WHERE name = ''n29'' COLLATE "POSIX"');
@@ -125,6 +133,12 @@ SELECT * FROM compared('SELECT * FROM wanted w JOIN events e ON e.trace_id = w.i
 SELECT * FROM compared('SELECT * FROM wanted w LEFT JOIN events e ON e.trace_id = w.id');
 SELECT * FROM compared('SELECT * FROM wanted w, LATERAL (SELECT * FROM events e WHERE e.trace_id IN (w.id, w.id + 1) LIMIT 1) l');
 SELECT * FROM compared('SELECT *, (SELECT count(*) FROM events e WHERE e.trace_id = w.id) FROM wanted w');
+-- a partition started late, with a SubPlan that has run with an earlier parameter
+SET enable_sort = off;
+SELECT * FROM compared('SELECT * FROM (VALUES (11::bigint, 1), (22, 2), (33, 3)) w(id, n), LATERAL (SELECT *
+	FROM events e WHERE e.trace_id = w.id AND (e.trace_id IN (SELECT v.id FROM
+	(VALUES (11, 1), (22, 2), (33, 3)) v(id, n) WHERE v.n = w.n GROUP BY v.id)) IS NOT FALSE OFFSET 0) l');
+RESET enable_sort;
 RESET enable_hashjoin;
 RESET enable_mergejoin;
 RESET enable_memoize;
