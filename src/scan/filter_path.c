@@ -648,6 +648,9 @@ find_joins(const PlannedTable *table, List *conditions)
 	List	   *guarded = NIL;
 	ListCell   *cell;
 
+	/* the query's only table */
+	if (bms_equal(table->rel->relids, table->root->all_baserels))
+		return NIL;
 	if (!((may_pay(table->rel) && !is_looked_up(table)) || table->force))
 		return NIL;
 	foreach(cell, index_joins_find(table->root, table->rel))

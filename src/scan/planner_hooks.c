@@ -86,11 +86,25 @@ has_policies_walker(Node *node, void *context)
 	return expression_tree_walker(node, has_policies_walker, context);
 }
 
+/*
+ * May a query have a join?  Not if it reads one table: conditions of its own have no
+ * subqueries, and the planner inlines functions with subqueries only in FROM.
+ */
+static bool
+may_join(const Query *query)
+{
+	return query->hasSubLinks || query->cteList != NIL ||
+		list_length(query->rtable) > 1 ||
+		(query->rtable != NIL &&
+		 linitial_node(RangeTblEntry, query->rtable)->rtekind != RTE_RELATION);
+}
+
 /* A planner_hook */
 static PlannedStmt *
 plan_statement(PLANNER_PARAMETERS)
 {
-	bool		adds = join_filter_setting >= JOIN_FILTER_ON;
+	/* without a join, looking at the query costs more than all else here */
+	bool		adds = join_filter_setting >= JOIN_FILTER_ON && may_join(query);
 
 	/* the planner changes the query */
 	bool		is_volatile = adds && contain_volatile_functions((Node *) query);

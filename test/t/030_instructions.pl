@@ -116,4 +116,13 @@ foreach my $function (sort keys %of_function)
 	}
 }
 
+# what the library adds to a query of one table, with join filters on: a percent of it.  The
+# first queries fill caches.
+my $one_table = 'SELECT url FROM urls LIMIT 1';
+my (undef, @whole) = instructions($node, 'PostgresMain', ($one_table) x 4,
+	"LOAD 'bloomfilter'", 'SET bloomfilter.join_filter = on', ($one_table) x 4);
+my $added = $whole[8] - $whole[3];
+
+cmp_ok($added, '<=', 2150, "a query of one table: $added instructions more than $whole[3] without the library, at most 2150");
+
 done_testing();
