@@ -315,7 +315,7 @@ start_partition(PartitionFilterState *state, Partition *partition)
 {
 	if (partition->state == NULL)
 		init_partition(state, partition);
-	/* if it is new, too: SubPlans that it shares with others may have run before */
+	/* a new one, too: SubPlans that it shares may have run */
 	if (partition->scan != state->scan)
 	{
 		/* also those that it has seen already: no harm */
