@@ -654,5 +654,28 @@ SELECT pg_relation_size('full_soon_a') AS in_transaction \gset
 COMMIT;
 SELECT pg_relation_size('full_soon_a') = :in_transaction AS none_in_commit, membership_check('full_soon_a') AS rows;
 DROP TABLE full_soon;
+-- As many rows wait as a large index has room for in its pages: one INSERT of some ten thousand
+-- rows logs the table's, and none of the index, which COMMIT changes once
+CREATE TABLE bulk (a integer);
+CREATE INDEX bulk_a ON bulk USING membership (a) WITH (capacity = 4000000);
+INSERT INTO bulk VALUES (0);
+CREATE PROCEDURE insert_bulk(OUT records bigint) LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, WAL, FORMAT json) INSERT INTO bulk SELECT generate_series(1, 40000)' INTO plan;
+	records := plan->0->'Plan'->>'WAL Records';
+END $$;
+SET maintenance_work_mem = '64MB';
+CALL insert_bulk(NULL) \gset
+SELECT pg_relation_size('bulk_a') > 500 * 8192 AS large, :records BETWEEN 40000 AND 40500 AS only_rows;
+-- and in a transaction that inserts fewer than 16,384 rows
+BEGIN;
+INSERT INTO bulk SELECT generate_series(40001, 56000);
+COMMIT;
+SELECT membership_check('bulk_a') AS rows;
+RESET maintenance_work_mem;
+DROP TABLE bulk;
+DROP PROCEDURE insert_bulk;
 DROP TABLE early, late CASCADE;
 DROP PROCEDURE insert_one_by_one;
