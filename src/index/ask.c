@@ -13,8 +13,8 @@
  * sessions wrote the elements of all rows that the snapshot sees before it was taken.
  * Our own hashes that still wait are written before we look.  So the index has all rows
  * that the scan would find, even with a snapshot that sees rows of a command which is
- * still inserting.  Bits are never cleared, so the metapage is read each time: another
- * session may have added a layer.
+ * still inserting.  Bits are never cleared.  The metapage is read once for a snapshot, and
+ * again after we have written hashes: these may be in a new layer.
  *
  * Locks.  An index that is locked otherwise is not asked.  The lock is kept until the
  * end of the transaction, as core keeps those of the indexes that it scans.  SERIALIZABLE:
@@ -76,36 +76,40 @@ membership_key_of(Relation index, AttrNumber column, Oid operator, Oid collation
 	return membership_key_type(index, 0, right, get_opcode(operator));
 }
 
-/* A MembershipVisitor: keep the index open. */
-static void
-keep_open(Relation heap, Relation index, void *arg)
-{
-	*(Relation *) arg = relation_open(RelationGetRelid(index), NoLock);
-}
-
 /*
  * membership_ask_open
  *		Open an index to be asked for rows that a snapshot sees, or return NULL
  *
  * NULL if it cannot be read, now or by this process, or may lack some of these rows.
- * The caller closes it with NoLock.  It may be asked with this snapshot only.
+ * Its table is open.  It may be asked with this snapshot only; its state is in "mcxt".
  */
-Relation
-membership_ask_open(Oid oid, Snapshot snapshot)
+AskedIndex *
+membership_ask_open(MemoryContext mcxt, Relation heap, Oid oid, Snapshot snapshot)
 {
-	Relation	index = NULL;
+	Relation	index;
+	AskedIndex *asked;
 
-	if (!IsMVCCSnapshot(snapshot) ||
-		!membership_open_quietly(oid, keep_open, &index))
+	if (!IsMVCCSnapshot(snapshot))
 		return NULL;
-	Assert(index != NULL);
-	if (!index->rd_index->indisvalid || snapshot_too_old(index, snapshot))
+	index = membership_open_below(heap, oid);
+	if (index == NULL)
+		return NULL;
+	if (snapshot_too_old(index, snapshot))
 	{
 		relation_close(index, NoLock);
 		return NULL;
 	}
 	PredicateLockRelation(index, snapshot);
-	return index;
+	asked = MemoryContextAllocZero(mcxt, sizeof(AskedIndex));
+	asked->index = index;
+	return asked;
+}
+
+/* membership_ask_close: end what membership_ask_open() began; keeps the lock. */
+void
+membership_ask_close(AskedIndex *asked)
+{
+	relation_close(asked->index, NoLock);
 }
 
 /*
@@ -198,16 +202,39 @@ membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
 }
 
 /*
+ * Read the metapage, unless it cannot have changed for this snapshot.  Only our own
+ * hashes can reach a newer layer: those of others were written before it was taken.
+ */
+static const MembershipMeta *
+current_meta(AskedIndex *asked)
+{
+	MembershipMeta meta;
+	Size		size;
+
+	if (asked->meta != NULL && asked->written == own_insertions.written)
+		return asked->meta;
+	meta_read(asked->index, &meta);
+	size = offsetof(MembershipMeta, layer) + meta.layers * sizeof(MembershipLayer);
+	if (asked->meta == NULL)
+		asked->meta = MemoryContextAlloc(GetMemoryChunkContext(asked), size);
+	else
+		asked->meta = repalloc(asked->meta, size);
+	memcpy(asked->meta, &meta, size);
+	asked->written = own_insertions.written;
+	return asked->meta;
+}
+
+/*
  * membership_ask
  *		May the table of an index have rows with one of the keys?  False is certain.
  *
- * The index was opened by membership_ask_open().  Errors: those of flush_pending() and
- * of reading its pages.
+ * Errors: those of flush_pending() and of reading its pages.
  */
 bool
-membership_ask(const MembershipKeys *keys, Relation index)
+membership_ask(const MembershipKeys *keys, AskedIndex *asked)
 {
-	MembershipMeta meta;
+	Relation	index = asked->index;
+	const MembershipMeta *meta;
 	bool		found = false;
 
 	if (!keys->comparable)
@@ -217,11 +244,11 @@ membership_ask(const MembershipKeys *keys, Relation index)
 	pgstat_count_index_tuples(index, keys->count);
 	if (keys->count == 0)
 		return false;
-	meta_read(index, &meta);
+	meta = current_meta(asked);
 	for (Size i = 0; i < keys->count && !found; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		found = pages_contain(index, &meta, keys->hashes[i]);
+		found = pages_contain(index, meta, keys->hashes[i]);
 	}
 	if (found)
 		pgstat_count_heap_fetch(index);

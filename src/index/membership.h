@@ -216,6 +216,7 @@ extern void membership_open_readable(Oid oid, MembershipVisitor visit,
 									 void *arg);
 extern bool membership_open_quietly(Oid oid, MembershipVisitor visit,
 									void *arg);
+extern Relation membership_open_below(Relation heap, Oid oid);
 extern bool membership_may_query(Relation heap, Relation index);
 extern bool membership_may_read_parent(Relation heap);
 extern List *membership_leaves(Oid oid);
@@ -279,14 +280,25 @@ extern Size membership_site_bytes(const MembershipSite *site);
 /* Values that a column of several tables is compared with */
 typedef struct MembershipKeys MembershipKeys;
 
+/* An index that is asked */
+typedef struct AskedIndex
+{
+	Relation	index;
+	uint64		written;		/* of own_insertions, when *meta was read */
+	MembershipMeta *meta;		/* what to read, with the layers then; NULL: not
+								 * read yet */
+} AskedIndex;
+
 extern Oid	membership_key_of(Relation index, AttrNumber column, Oid operator,
 							  Oid collation, Oid *hashed_type);
-extern Relation membership_ask_open(Oid oid, Snapshot snapshot);
+extern AskedIndex *membership_ask_open(MemoryContext mcxt, Relation heap, Oid oid,
+									   Snapshot snapshot);
+extern void membership_ask_close(AskedIndex *asked);
 extern MembershipKeys *membership_keys_make(MemoryContext mcxt, Relation index,
 											Oid type);
 extern void membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
 								bool is_array);
-extern bool membership_ask(const MembershipKeys *keys, Relation index);
+extern bool membership_ask(const MembershipKeys *keys, AskedIndex *asked);
 
 /* estimate.c */
 extern double membership_share(PlannerInfo *root, Node *index, Oid function,

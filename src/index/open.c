@@ -643,6 +643,29 @@ membership_open_quietly(Oid oid, MembershipVisitor visit, void *arg)
 }
 
 /*
+ * membership_open_below
+ *		Open a membership index of a table that is open, or return NULL
+ *
+ * NULL if it cannot be read now, or is not valid.  Locked, but waits for no lock, until
+ * the end of the transaction.  The caller closes it with NoLock.
+ */
+Relation
+membership_open_below(Relation heap, Oid oid)
+{
+	Relation	index = lock_and_open(oid, false);
+
+	if (index == NULL)
+		return NULL;
+	/* the OID may be another index's by now */
+	if (index->rd_rel->relkind == RELKIND_INDEX && is_membership(index) &&
+		index->rd_index->indrelid == RelationGetRelid(heap) &&
+		index->rd_index->indisvalid && is_usable(heap, index, true))
+		return index;
+	relation_close(index, NoLock);
+	return NULL;
+}
+
+/*
  * membership_leaves
  *		The indexes of a partitioned index's partitions, none of them locked
  *

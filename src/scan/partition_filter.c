@@ -34,7 +34,6 @@
 #include "plan_tree.h"
 
 #include "access/parallel.h"
-#include "access/relation.h"
 #include "catalog/partition.h"
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
@@ -66,7 +65,8 @@ typedef struct Partition
 	PlanState  *state;			/* NULL: not initialized yet */
 	uint64		scan;			/* the node's, in which it was started last */
 	Oid			index;			/* to be asked; InvalidOid: always read */
-	Relation	asked;			/* it, once it is open; or NULL */
+	Index		table;			/* of the index; 0: none */
+	AskedIndex *asked;			/* the index, once it is open; or NULL */
 } Partition;
 
 typedef struct PartitionFilterState
@@ -183,13 +183,14 @@ starts_all(const EState *estate, int eflags)
 		 (IsParallelWorker() || estate->es_plannedstmt->parallelModeNeeded));
 }
 
-static void
-keep_table_open(EState *estate, Index table)
+/* Open a table until the end of the execution, if it is not open yet. */
+static Relation
+open_table(EState *estate, Index table)
 {
 #if PG_VERSION_NUM >= 180000
-	(void) ExecGetRangeTableRelation(estate, table, false);
+	return ExecGetRangeTableRelation(estate, table, false);
 #else
-	(void) ExecGetRangeTableRelation(estate, table);
+	return ExecGetRangeTableRelation(estate, table);
 #endif
 }
 
@@ -217,14 +218,14 @@ partition_filter_begin(CustomScanState *node, EState *estate, int eflags)
 	while ((child = bms_next_member(left, child)) >= 0)
 	{
 		Partition  *partition = &state->partitions[state->count++];
-		Index		table = list_nth_int(state->key.tables, child);
 
 		partition->plan = list_nth(append->appendplans, child);
 		partition->index = list_nth_oid(state->key.indexes, child);
+		partition->table = list_nth_int(state->key.tables, child);
 		if (at_once || !OidIsValid(partition->index))
 			init_partition(state, partition);
 		else
-			keep_table_open(estate, table);
+			(void) open_table(estate, partition->table);
 	}
 	if (state->count > 0 && (state->pruning == NULL || !state->pruning->do_exec_prune))
 	{
@@ -245,7 +246,7 @@ partition_filter_end(CustomScanState *node)
 		if (partition->state)
 			ExecEndNode(partition->state);
 		if (partition->asked)
-			relation_close(partition->asked, NoLock);
+			membership_ask_close(partition->asked);
 	}
 }
 
@@ -262,9 +263,11 @@ open_index(PartitionFilterState *state, Partition *partition)
 	ResourceOwner owner = CurrentResourceOwner;
 
 	CurrentResourceOwner = state->owner;
-	partition->asked = membership_ask_open(partition->index, estate->es_snapshot);
+	partition->asked = membership_ask_open(estate->es_query_cxt,
+										   open_table(estate, partition->table),
+										   partition->index, estate->es_snapshot);
 	if (partition->asked && state->keys == NULL)
-		state->keys = membership_keys_make(estate->es_query_cxt, partition->asked,
+		state->keys = membership_keys_make(estate->es_query_cxt, partition->asked->index,
 										   state->key.type);
 	CurrentResourceOwner = owner;
 }
