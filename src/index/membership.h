@@ -285,8 +285,8 @@ typedef struct AskedIndex
 {
 	Relation	index;
 	uint64		written;		/* of own_insertions, when *meta was read */
-	MembershipMeta *meta;		/* what to read, with the layers then; NULL: not
-								 * read yet */
+	MembershipMeta *meta;		/* what to read, with the layers then; NULL:
+								 * not read yet */
 } AskedIndex;
 
 extern Oid	membership_key_of(Relation index, AttrNumber column, Oid operator,

@@ -26,7 +26,7 @@
 
 static int	filter_scan_setting = FILTER_SCAN_ON;
 static int	join_filter_setting = JOIN_FILTER_INDEX;
-static bool partition_filter_setting = true;
+static bool partition_filter_setting = false;
 
 static set_rel_pathlist_hook_type previous_set_rel_pathlist = NULL;
 static set_join_pathlist_hook_type previous_set_join_pathlist = NULL;
@@ -154,7 +154,7 @@ planner_hooks_init(void)
 	DefineCustomBoolVariable("bloomfilter.partition_filter",
 							 "Enables the planner's use of Partition Filters.",
 							 "They read only those partitions whose membership index may have the value that a query looks for.",
-							 &partition_filter_setting, true,
+							 &partition_filter_setting, false,
 							 PGC_USERSET, GUC_EXPLAIN,
 							 NULL, NULL, NULL);
 	DefineCustomBoolVariable("bloomfilter.foreign_filter",

@@ -1,6 +1,7 @@
 -- Partition Filters: partitions whose membership index denies a value are not read.
 -- Each query is compared with the same query without them.
 SET client_min_messages = warning;
+SET bloomfilter.partition_filter = on;
 SET enable_seqscan = off;
 CREATE SCHEMA partition_filter;
 SET search_path = partition_filter, public;
@@ -83,7 +84,7 @@ SELECT * FROM compared('SELECT * FROM events WHERE trace_id < 10');
 SELECT * FROM compared('SELECT * FROM events WHERE name = ''n29'' COLLATE "POSIX"');
 SET bloomfilter.partition_filter = off;
 SELECT * FROM asked('SELECT * FROM events WHERE trace_id = 25');
-RESET bloomfilter.partition_filter;
+SET bloomfilter.partition_filter = on;
 
 -- a membership index alone
 SET enable_indexscan = off;
