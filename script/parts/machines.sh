@@ -22,8 +22,10 @@ machine_unit()
 # i686 has no __int128, and the error says what is wanted
 refuses_32_bits()
 {
-	gcc -m32 -fsyntax-only -Isrc src/filter/bits.c 2>&1 |
-		grep -q 'error.*needs a 64-bit machine'
+	local errors
+
+	! errors=$(gcc -m32 -fsyntax-only -Isrc src/filter/bits.c 2>&1) &&
+		grep -q 'error.*needs a 64-bit machine' <<<"$errors"
 }
 
 part_machines()
