@@ -132,7 +132,8 @@ page_join_all()
 page_rest()
 {
 	cat <<-'TABLE'
-		CPU time in milliseconds, and how many times as fast with filters; the least and the most of the rounds. In
+		Rows without a partner, and joins by other keys than one column, of four million visits: CPU time in milliseconds,
+		and how many times as fast with filters; the least and the most of the rounds. In
 		parentheses behind the form: the time as a multiple of that of one column.
 
 		| query | list | hits | `work_mem` | without, ms | with, ms | gain | bar |
