@@ -156,7 +156,7 @@ server_has_extension(Oid oid)
 
 /* Has the plan of a scan the shape that we know? */
 static bool
-is_known_shape(const ForeignScan * scan)
+is_known_shape(const ForeignScan *scan)
 {
 	bool		is_table = scan->scan.scanrelid > 0;
 	List	   *items = scan->fdw_private;
@@ -172,7 +172,7 @@ is_known_shape(const ForeignScan * scan)
 }
 
 static char *
-statement_of(const ForeignScan * scan)
+statement_of(const ForeignScan *scan)
 {
 	return strVal(list_nth(scan->fdw_private, PRIVATE_STATEMENT));
 }
