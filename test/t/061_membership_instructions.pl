@@ -10,6 +10,7 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use Instructions;
+use List::Util qw(min);
 use PostgreSQL::Test::Utils;
 use Server;
 use Test::More;
@@ -57,7 +58,9 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_prepared_xacts'), $tran
 cmp_ok($busy, '<=', 1.05 * $quiet, sprintf('a lookup takes %.0f instructions beside %d transactions, and %.0f alone', $busy, $transactions, $quiet));
 
 $node->stop;
-# the first two fill caches
-my (undef, undef, undef, $commit) = instructions($node, 'flush_before_commit', map { "INSERT INTO numbers VALUES (-$_)" } 1 .. 3);
-cmp_ok($commit, '<=', 22000, "COMMIT writes one row in $commit instructions, at most 22000");
+# The first fill caches, and the first into each page after a checkpoint logs that page as a
+# whole, whose checksum costs twice as much on some processors: the least is of none of these
+my (undef, undef, @commits) = instructions($node, 'flush_before_commit', map { "INSERT INTO numbers VALUES (-$_)" } 1 .. 20);
+my $commit = min(@commits);
+cmp_ok($commit, '<=', 12000, "COMMIT writes one row in $commit instructions, at most 12000");
 done_testing();
