@@ -37,6 +37,7 @@
 
 #include "bypass.h"
 #include "filter_path.h"
+#include "loop_path.h"
 
 #include <math.h>
 
@@ -215,10 +216,10 @@ make_hash_join(const Bypass *bypass, Path *feeder, Path *other)
 
 	if (PATH_REQ_OUTER(other) != NULL)
 		return NULL;
-	return filter_path_hash_join(bypass->root, bypass->join, bypass->type,
-								 bypass->feeds_inner ? other : feeder,
-								 bypass->feeds_inner ? feeder : other, NULL,
-								 &extra);
+	return loop_path_hash_join(bypass->root, bypass->join, bypass->type,
+							   bypass->feeds_inner ? other : feeder,
+							   bypass->feeds_inner ? feeder : other, NULL,
+							   &extra);
 }
 
 /* Cost of looking up a row without a partner in a hash table, beside core's */

@@ -780,14 +780,12 @@ filter_path_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte,
 	}
 }
 
-/* ----------------------------------------------------------------
- *		Nested loops
- * ----------------------------------------------------------------
+/*
+ * filter_path_has_join
+ *		Does a path return the rows of a table that pass a filter for a join?
  */
-
-/* Does a path return the rows that pass a join filter? */
-static bool
-has_join_filter(Path *path)
+bool
+filter_path_has_join(Path *path)
 {
 	ListCell   *cell;
 
@@ -797,151 +795,19 @@ has_join_filter(Path *path)
 			return ((CustomPath *) path)->methods == &path_methods &&
 				path_joins((CustomPath *) path) != NIL;
 		case T_MaterialPath:
-			return has_join_filter(((MaterialPath *) path)->subpath);
+			return filter_path_has_join(((MaterialPath *) path)->subpath);
 		case T_ProjectionPath:
-			return has_join_filter(((ProjectionPath *) path)->subpath);
+			return filter_path_has_join(((ProjectionPath *) path)->subpath);
 		case T_SortPath:
-			return has_join_filter(((SortPath *) path)->subpath);
+			return filter_path_has_join(((SortPath *) path)->subpath);
 		case T_AppendPath:
 			foreach(cell, ((AppendPath *) path)->subpaths)
 			{
-				if (has_join_filter(lfirst(cell)))
+				if (filter_path_has_join(lfirst(cell)))
 					return true;
 			}
 			return false;
 		default:
 			return false;
 	}
-}
-
-/*
- * Does a nested loop compare each row that passes a join filter with others, in no order
- * that a hash join would lose?
- */
-static bool
-compares_filtered(Path *path)
-{
-	Path	   *outer;
-	Path	   *inner;
-
-	if (!IsA(path, NestPath) || path->pathkeys != NIL)
-		return false;
-	outer = ((NestPath *) path)->jpath.outerjoinpath;
-	inner = ((NestPath *) path)->jpath.innerjoinpath;
-	/* it looks up the other row */
-	if (bms_overlap(PATH_REQ_OUTER(inner), outer->parent->relids))
-		return false;
-	return has_join_filter(outer) || has_join_filter(inner);
-}
-
-/*
- * filter_path_hash_join
- *		A hash join of these paths, or NULL
- *
- * "required" are the tables whose rows parameterize it; "extra" is what core has for joins
- * of type "type" of the two sides.
- */
-Path *
-filter_path_hash_join(PlannerInfo *root, RelOptInfo *join, JoinType type,
-					  Path *outer, Path *inner, Relids required,
-					  JoinPathExtraData *extra)
-{
-	List	   *clauses = NIL;
-	ListCell   *cell;
-	JoinCostWorkspace workspace;
-
-	foreach(cell, extra->restrictlist)
-	{
-		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
-		Relids		left = rinfo->left_relids;
-		Relids		right = rinfo->right_relids;
-
-		if (IS_OUTER_JOIN(type) &&
-			RINFO_IS_PUSHED_DOWN(rinfo, join->relids))
-			continue;
-		if (rinfo->can_join && OidIsValid(rinfo->hashjoinoperator) &&
-			((bms_is_subset(left, outer->parent->relids) &&
-			  bms_is_subset(right, inner->parent->relids)) ||
-			 (bms_is_subset(right, outer->parent->relids) &&
-			  bms_is_subset(left, inner->parent->relids))))
-			clauses = lappend(clauses, rinfo);
-	}
-	if (clauses == NIL || !enable_hashjoin)
-		return NULL;
-	initial_cost_hashjoin(root, &workspace, type, clauses, outer, inner, extra,
-						  false);
-	return (Path *) create_hashjoin_path(root, join, type, &workspace, extra,
-										 outer, inner, false,
-										 extra->restrictlist, required,
-										 clauses);
-}
-
-/* A hash join of the same rows as a nested loop, or NULL */
-static Path *
-hash_instead(PlannerInfo *root, RelOptInfo *join, NestPath *nested,
-			 JoinPathExtraData *extra)
-{
-	Path	   *inner = nested->jpath.innerjoinpath;
-
-	if (IsA(inner, MaterialPath))
-		inner = ((MaterialPath *) inner)->subpath;
-	return filter_path_hash_join(root, join, nested->jpath.jointype,
-								 nested->jpath.outerjoinpath, inner,
-								 PATH_REQ_OUTER(&nested->jpath.path), extra);
-}
-
-/*
- * Remove such nested loops of two sides from a list of paths, and return the hash joins
- * that can replace them.  The list has paths of other sides, too, which have other
- * conditions than "extra".
- */
-static List *
-take_comparing(PlannerInfo *root, RelOptInfo *join, List **paths,
-			   RelOptInfo *outer, RelOptInfo *inner, JoinPathExtraData *extra)
-{
-	List	   *instead = NIL;
-	List	   *others = NIL;
-	ListCell   *cell;
-
-	foreach(cell, *paths)
-	{
-		Path	   *path = lfirst(cell);
-		Path	   *hash = NULL;
-
-		if (compares_filtered(path) &&
-			((NestPath *) path)->jpath.outerjoinpath->parent == outer &&
-			((NestPath *) path)->jpath.innerjoinpath->parent == inner)
-			hash = hash_instead(root, join, (NestPath *) path, extra);
-
-		if (hash != NULL)
-			instead = lappend(instead, hash);
-		else
-			others = lappend(others, path);
-	}
-	if (instead != NIL)
-		*paths = others;
-	return instead;
-}
-
-/*
- * filter_path_replace_loops
- *		Replace nested loops that compare each row of a Filter Scan with others by hash
- *		joins
- *
- * If fewer rows have a partner than we expect, or more pass, such a loop takes hundreds of
- * times as long.  LIMIT makes it look cheap, since the first row seems to suffice.  And a
- * hash join reads neither side if the other is empty.  But if the loop's order is wanted,
- * sorting all rows takes much longer than the first few.
- */
-void
-filter_path_replace_loops(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
-						  RelOptInfo *inner, JoinPathExtraData *extra)
-{
-	ListCell   *cell;
-
-	foreach(cell, take_comparing(root, join, &join->pathlist, outer, inner, extra))
-		add_path(join, lfirst(cell));
-	foreach(cell, take_comparing(root, join, &join->partial_pathlist, outer, inner,
-								 extra))
-		add_partial_path(join, lfirst(cell));
 }

@@ -13,14 +13,9 @@
 extern void filter_path_add(PlannerInfo *root, RelOptInfo *rel,
 							RangeTblEntry *rte, FilterScanSetting scans,
 							JoinFilterSetting join_filters);
-extern void filter_path_replace_loops(PlannerInfo *root, RelOptInfo *join,
-									  RelOptInfo *outer, RelOptInfo *inner,
-									  JoinPathExtraData *extra);
 extern bool filter_path_hides_rows(PlannerInfo *root);
 extern CustomPath *filter_path_mark(PlannerInfo *root, RelOptInfo *rel,
 									IndexJoin *mark, int workers, bool force);
-extern Path *filter_path_hash_join(PlannerInfo *root, RelOptInfo *join,
-								   JoinType type, Path *outer, Path *inner,
-								   Relids required, JoinPathExtraData *extra);
+extern bool filter_path_has_join(Path *path);
 
 #endif							/* BLOOMFILTER_FILTER_PATH_H */

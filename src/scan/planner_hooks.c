@@ -14,6 +14,7 @@
 #include "join_filter_build.h"
 #include "join_filter_plan.h"
 #include "join_filter_probe.h"
+#include "loop_path.h"
 #include "partition_filter.h"
 #include "partition_plan.h"
 #include "sent_keys.h"
@@ -49,7 +50,7 @@ change_join_paths(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 {
 	if (previous_set_join_pathlist)
 		previous_set_join_pathlist(root, join, outer, inner, type, extra);
-	filter_path_replace_loops(root, join, outer, inner, extra);
+	loop_path_replace(root, join, outer, inner, type, extra);
 	if (filter_scan_setting != FILTER_SCAN_OFF &&
 		join_filter_setting != JOIN_FILTER_OFF)
 		bypass_add_paths(root, join, outer, inner, type, extra,

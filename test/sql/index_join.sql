@@ -325,6 +325,18 @@ INSERT INTO users SELECT i, 'u' || i || '@Host' || i, i, i FROM generate_series(
 ANALYZE users;
 SELECT plan_of($$SELECT * FROM users WHERE split_part(email, '@', 2) IN (SELECT domain FROM domains)$$);
 SELECT plan_of($$SELECT * FROM users u JOIN pairs p ON p.domain = u.email AND p.tenant = u.tenant WHERE u.id > 10$$);
+-- no loop that scans the table for each row of the list, of which there may be more than we
+-- expect, also if its order is wanted
+CREATE TABLE large AS SELECT 'Host' || i AS host FROM generate_series(1, 20000) i;
+CREATE TABLE list AS SELECT i AS id, 'Host' || i * 150 AS host, i / 10 AS r FROM generate_series(1, 200) i;
+CREATE INDEX list_r ON list (r);
+CREATE INDEX list_host ON list USING membership (host);
+ANALYZE large, list;
+SET seq_page_cost = 10;
+SET random_page_cost = 0.1;
+SELECT line FROM plan_of($$SELECT count(*) OVER (PARTITION BY l.r) FROM list l LEFT JOIN large USING (host) WHERE l.id % 10 = 2$$) AS line WHERE line !~ 'Window:';
+RESET seq_page_cost;
+RESET random_page_cost;
 -- also for a user who may read a partitioned list, but not its partitions
 CREATE INDEX parted_domain ON parted USING membership (domain);
 SET ROLE index_join_user;

@@ -1,0 +1,217 @@
+/*
+ * loop_path.c
+ *	  Nested loops that compare each row of a Filter Scan with others.
+ *
+ * A filter makes a nested loop look cheap: few rows are expected to pass, so core compares
+ * each of them with all of the other side, instead of hashing.  If fewer rows have a
+ * partner than we expect, or more pass, such a loop takes hundreds of times as long.
+ * LIMIT makes it look cheaper, since the first row seems to suffice.  And a hash join
+ * reads neither side if the other is empty.  So once core has added its joins of two
+ * sides, each such loop is replaced by
+ *
+ *		a hash join of the same sides,
+ *		loops that look the other row up, which core may have dropped for the loop, and
+ *		the loop itself, if it has an order, at the price that it has without filters.
+ *
+ * The last is what core takes for the first of very many rows in that order.
+ */
+#include "loop_path.h"
+
+#include "filter_path.h"
+
+#include "optimizer/cost.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/restrictinfo.h"
+
+/* Does a nested loop compare each row that passes a join filter with others? */
+static bool
+compares_filtered(Path *path)
+{
+	Path	   *outer;
+	Path	   *inner;
+
+	if (!IsA(path, NestPath))
+		return false;
+	outer = ((NestPath *) path)->jpath.outerjoinpath;
+	inner = ((NestPath *) path)->jpath.innerjoinpath;
+	/* it looks up the other row */
+	if (bms_overlap(PATH_REQ_OUTER(inner), outer->parent->relids))
+		return false;
+	return filter_path_has_join(outer) || filter_path_has_join(inner);
+}
+
+/*
+ * loop_path_hash_join
+ *		A hash join of these paths, or NULL
+ *
+ * "required" are the tables whose rows parameterize it; "extra" is what core has for joins
+ * of type "type" of the two sides.
+ */
+Path *
+loop_path_hash_join(PlannerInfo *root, RelOptInfo *join, JoinType type,
+					Path *outer, Path *inner, Relids required,
+					JoinPathExtraData *extra)
+{
+	List	   *clauses = NIL;
+	ListCell   *cell;
+	JoinCostWorkspace workspace;
+
+	foreach(cell, extra->restrictlist)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
+		Relids		left = rinfo->left_relids;
+		Relids		right = rinfo->right_relids;
+
+		if (IS_OUTER_JOIN(type) &&
+			RINFO_IS_PUSHED_DOWN(rinfo, join->relids))
+			continue;
+		if (rinfo->can_join && OidIsValid(rinfo->hashjoinoperator) &&
+			((bms_is_subset(left, outer->parent->relids) &&
+			  bms_is_subset(right, inner->parent->relids)) ||
+			 (bms_is_subset(right, outer->parent->relids) &&
+			  bms_is_subset(left, inner->parent->relids))))
+			clauses = lappend(clauses, rinfo);
+	}
+	if (clauses == NIL || !enable_hashjoin)
+		return NULL;
+	initial_cost_hashjoin(root, &workspace, type, clauses, outer, inner, extra,
+						  false);
+	return (Path *) create_hashjoin_path(root, join, type, &workspace, extra,
+										 outer, inner, false,
+										 extra->restrictlist, required,
+										 clauses);
+}
+
+/* A hash join of the same rows as a nested loop, or NULL */
+static Path *
+hash_instead(PlannerInfo *root, RelOptInfo *join, NestPath *nested,
+			 JoinPathExtraData *extra)
+{
+	Path	   *inner = nested->jpath.innerjoinpath;
+
+	if (IsA(inner, MaterialPath))
+		inner = ((MaterialPath *) inner)->subpath;
+	return loop_path_hash_join(root, join, nested->jpath.jointype,
+							   nested->jpath.outerjoinpath, inner,
+							   PATH_REQ_OUTER(&nested->jpath.path), extra);
+}
+
+/*
+ * Nested loops that look up in an index what a nested loop compares.  Core has made them,
+ * and dropped those that the other made look expensive, or in no better order.
+ */
+static List *
+lookups_instead(PlannerInfo *root, RelOptInfo *join, NestPath *nested,
+				bool partial, JoinPathExtraData *extra)
+{
+	Path	   *outer = nested->jpath.outerjoinpath;
+	List	   *loops = NIL;
+	ListCell   *cell;
+
+	/* not of partitions: what their paths need is told by the parent's number */
+	if (outer->parent->top_parent_relids != NULL ||
+		PATH_REQ_OUTER(&nested->jpath.path) != NULL)
+		return NIL;
+	foreach(cell, nested->jpath.innerjoinpath->parent->cheapest_parameterized_paths)
+	{
+		Path	   *inner = lfirst(cell);
+		JoinCostWorkspace workspace;
+
+		if (PATH_REQ_OUTER(inner) == NULL || (partial && !inner->parallel_safe) ||
+			!bms_is_subset(PATH_REQ_OUTER(inner), outer->parent->relids))
+			continue;
+		initial_cost_nestloop(root, &workspace, nested->jpath.jointype, outer, inner,
+							  extra);
+		loops = lappend(loops,
+						create_nestloop_path(root, join, nested->jpath.jointype, &workspace,
+											 extra, outer, inner, extra->restrictlist,
+											 nested->jpath.path.pathkeys, NULL));
+	}
+	return loops;
+}
+
+/* How many rows there are without a filter for each that passes the filters of a path */
+static double
+rows_unfiltered(Path *path)
+{
+	return filter_path_has_join(path) && path->parent->rows > path->rows ?
+		path->parent->rows / path->rows : 1;
+}
+
+/*
+ * Give a nested loop in some order the price that it has without filters, as each row more
+ * than expected that passes them is compared with all of the other side.
+ */
+static NestPath *
+priced_unfiltered(NestPath *nested)
+{
+	Path	   *path = &nested->jpath.path;
+
+	path->total_cost = path->startup_cost +
+		(path->total_cost - path->startup_cost) *
+		rows_unfiltered(nested->jpath.outerjoinpath) *
+		rows_unfiltered(nested->jpath.innerjoinpath);
+	return nested;
+}
+
+/*
+ * Remove such nested loops of two sides from a list of paths, and return the joins that
+ * can replace them.  The list has paths of other sides and types, too, which have other
+ * conditions than "extra".
+ */
+static List *
+take_comparing(PlannerInfo *root, RelOptInfo *join, bool partial,
+			   RelOptInfo *outer, RelOptInfo *inner, JoinType type,
+			   JoinPathExtraData *extra)
+{
+	bool		is_unique = type == JOIN_UNIQUE_OUTER || type == JOIN_UNIQUE_INNER;
+	List	  **paths = partial ? &join->partial_pathlist : &join->pathlist;
+	List	   *instead = NIL;
+	List	   *others = NIL;
+	ListCell   *cell;
+
+	foreach(cell, *paths)
+	{
+		NestPath   *nested = lfirst(cell);
+		Path	   *hash = NULL;
+
+		if (compares_filtered(&nested->jpath.path) &&
+			nested->jpath.outerjoinpath->parent == outer &&
+			nested->jpath.innerjoinpath->parent == inner &&
+			nested->jpath.jointype == (is_unique ? JOIN_INNER : type))
+			hash = hash_instead(root, join, nested, extra);
+
+		if (hash == NULL)
+		{
+			others = lappend(others, nested);
+			continue;
+		}
+		instead = lappend(instead, hash);
+		if (!is_unique)
+			instead = list_concat(instead,
+								  lookups_instead(root, join, nested, partial, extra));
+		if (nested->jpath.path.pathkeys != NIL)
+			instead = lappend(instead, priced_unfiltered(nested));
+	}
+	if (instead != NIL)
+		*paths = others;
+	return instead;
+}
+
+/*
+ * loop_path_replace
+ *		Replace the nested loops that core has added for two sides of a join
+ *
+ * The arguments are those of a set_join_pathlist_hook.
+ */
+void
+loop_path_replace(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
+				  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+{
+	ListCell   *cell;
+
+	foreach(cell, take_comparing(root, join, false, outer, inner, type, extra))
+		add_path(join, lfirst(cell));
+	foreach(cell, take_comparing(root, join, true, outer, inner, type, extra))
+		add_partial_path(join, lfirst(cell));
+}
