@@ -20,33 +20,84 @@
 #include "access/heapam.h"
 #include "access/tableam.h"
 #include "executor/executor.h"
+#include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
+#if PG_VERSION_NUM >= 190000
+#include "storage/dsm_registry.h"
+#endif
 #include "utils/snapmgr.h"
 
-#define MAJOR_IS_KNOWN \
-	(PG_VERSION_NUM / 10000 >= HEAP_PAGE_FIRST_MAJOR && \
-	 PG_VERSION_NUM / 10000 <= HEAP_PAGE_LAST_MAJOR)
+/*
+ * Environment variable of the server that lowers HEAP_PAGE_LAST_MAJOR.  For tests, which
+ * have no server that is too new.
+ */
+#define LAST_MAJOR_VARIABLE		"BLOOMFILTER_LAST_MAJOR"
 
-/* When the library is loaded: on a newer server, say why filters do not work. */
-void
-heap_page_warn(void)
+#define SERVER_MAJOR	(PG_VERSION_NUM / 10000)
+
+int			heap_page_refused = 0;
+
+static int	last_major = HEAP_PAGE_LAST_MAJOR;
+
+static bool
+major_is_known(void)
 {
-	if (!MAJOR_IS_KNOWN)
+	return SERVER_MAJOR >= HEAP_PAGE_FIRST_MAJOR && SERVER_MAJOR <= last_major;
+}
+
+/* Does no other session of a server that is too new have the library loaded before? */
+static bool
+is_first(void)
+{
+	bool		found = false;
+
+#if PG_VERSION_NUM >= 190000
+	/* the postmaster, and a server without one, load it once */
+	if (IsUnderPostmaster)
+		(void) GetNamedDSMSegment("bloomfilter_refused", 1, NULL, &found, NULL);
+#endif
+	return !found;
+}
+
+/*
+ * heap_page_init
+ *		When the library is loaded: on a newer server, say why filters do not work
+ */
+void
+heap_page_init(void)
+{
+	const char *last = getenv(LAST_MAJOR_VARIABLE);
+
+	if (last)
+		last_major = Min(atoi(last), HEAP_PAGE_LAST_MAJOR);
+	if (!major_is_known() && is_first())
 		ereport(LOG,
 				(errmsg("bloomfilter makes no Filter Scans on PostgreSQL %d",
-						PG_VERSION_NUM / 10000),
+						SERVER_MAJOR),
 				 errdetail("It knows the heap scans of PostgreSQL %d to %d.",
-						   HEAP_PAGE_FIRST_MAJOR, HEAP_PAGE_LAST_MAJOR),
+						   HEAP_PAGE_FIRST_MAJOR, last_major),
 				 errhint("Install a later version of the extension.")));
+}
+
+/* What EXPLAIN says about it */
+char *
+heap_page_refusal(void)
+{
+	return psprintf("none on PostgreSQL %d, bloomfilter knows %d to %d",
+					SERVER_MAJOR, HEAP_PAGE_FIRST_MAJOR, last_major);
 }
 
 /* Can heap_page_begin() scan this relation? */
 bool
 heap_page_supported(Relation relation)
 {
-	return MAJOR_IS_KNOWN &&
-		relation->rd_tableam == GetHeapamTableAmRoutine();
+	if (relation->rd_tableam != GetHeapamTableAmRoutine())
+		return false;
+	if (major_is_known())
+		return true;
+	heap_page_refused++;
+	return false;
 }
 
 /*

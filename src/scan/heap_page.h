@@ -15,7 +15,8 @@
 
 /*
  * Majors whose heap scans these functions know.  On others they are not called:
- * heap_page_supported() is false, and the planner keeps to plans of its own.
+ * heap_page_supported() is false, and the planner keeps to plans of its own; the log
+ * says so once, and EXPLAIN of each query that misses a Filter Scan.
  */
 #define HEAP_PAGE_FIRST_MAJOR	15
 #define HEAP_PAGE_LAST_MAJOR	19
@@ -23,7 +24,11 @@
 /* Rows of a page at most */
 #define HEAP_PAGE_ROWS_MAX		MaxHeapTuplesPerPage
 
-extern void heap_page_warn(void);
+/* How often heap_page_supported() has been false for a heap, because of the major */
+extern int	heap_page_refused;
+
+extern void heap_page_init(void);
+extern char *heap_page_refusal(void);
 extern bool heap_page_supported(Relation relation);
 extern TableScanDesc heap_page_begin(ScanState *node,
 									 ParallelTableScanDesc parallel);

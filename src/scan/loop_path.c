@@ -120,8 +120,13 @@ lookups_instead(PlannerInfo *root, RelOptInfo *join, NestPath *nested,
 		if (PATH_REQ_OUTER(inner) == NULL || (partial && !inner->parallel_safe) ||
 			!bms_is_subset(PATH_REQ_OUTER(inner), outer->parent->relids))
 			continue;
+#if PG_VERSION_NUM >= 190000
+		initial_cost_nestloop(root, &workspace, nested->jpath.jointype,
+							  PGS_NESTLOOP_PLAIN, outer, inner, extra);
+#else
 		initial_cost_nestloop(root, &workspace, nested->jpath.jointype, outer, inner,
 							  extra);
+#endif
 		loops = lappend(loops,
 						create_nestloop_path(root, join, nested->jpath.jointype, &workspace,
 											 extra, outer, inner, extra->restrictlist,

@@ -19,6 +19,11 @@
 #include "partition_plan.h"
 #include "sent_keys.h"
 
+#if PG_VERSION_NUM >= 190000
+#include "commands/explain.h"
+#include "commands/explain_format.h"
+#include "nodes/makefuncs.h"
+#endif
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
@@ -32,6 +37,9 @@ static bool partition_filter_setting = false;
 static set_rel_pathlist_hook_type previous_set_rel_pathlist = NULL;
 static set_join_pathlist_hook_type previous_set_join_pathlist = NULL;
 static planner_hook_type previous_planner = NULL;
+#if PG_VERSION_NUM >= 190000
+static explain_per_plan_hook_type previous_explain = NULL;
+#endif
 
 /* A set_rel_pathlist_hook */
 static void
@@ -100,12 +108,37 @@ may_join(const Query *query)
 		 linitial_node(RangeTblEntry, query->rtable)->rtekind != RTE_RELATION);
 }
 
+#if PG_VERSION_NUM >= 190000
+/* In PlannedStmt.extension_state: Filter Scans were refused, see heap_page.h */
+#define REFUSED_NAME	"bloomfilter_refused"
+
+/* An explain_per_plan_hook */
+static void
+explain_refused(PlannedStmt *statement, IntoClause *into, ExplainState *es,
+				const char *text, ParamListInfo params, QueryEnvironment *env)
+{
+	ListCell   *cell;
+
+	if (previous_explain)
+		previous_explain(statement, into, es, text, params, env);
+	foreach(cell, statement->extension_state)
+	{
+		if (strcmp(lfirst_node(DefElem, cell)->defname, REFUSED_NAME) == 0)
+			ExplainPropertyText("Filter Scan", heap_page_refusal(), es);
+	}
+}
+#endif
+
 /* A planner_hook */
 static PlannedStmt *
 plan_statement(PLANNER_PARAMETERS)
 {
 	/* without a join, looking at the query costs more than all else here */
 	bool		adds = join_filter_setting >= JOIN_FILTER_ON && may_join(query);
+
+#if PG_VERSION_NUM >= 190000
+	int			refused = heap_page_refused;
+#endif
 
 	/* the planner changes the query */
 	bool		is_volatile = adds && contain_volatile_functions((Node *) query);
@@ -120,6 +153,12 @@ plan_statement(PLANNER_PARAMETERS)
 	/* join filters know an Append, but not what may take its place */
 	if (partition_filter_setting)
 		partition_filters_add(statement, options);
+#if PG_VERSION_NUM >= 190000
+	if (heap_page_refused != refused)
+		statement->extension_state =
+			lappend(statement->extension_state,
+					makeDefElem(pstrdup(REFUSED_NAME), NULL, -1));
+#endif
 	return statement;
 }
 
@@ -164,7 +203,7 @@ planner_hooks_init(void)
 							 &foreign_filter, false, PGC_USERSET, GUC_EXPLAIN,
 							 NULL, NULL, NULL);
 	MarkGUCPrefixReserved("bloomfilter");
-	heap_page_warn();
+	heap_page_init();
 	RegisterCustomScanMethods(&filter_scan_methods);
 	RegisterCustomScanMethods(&bypass_methods);
 	RegisterCustomScanMethods(&bypass_feeder_methods);
@@ -177,4 +216,8 @@ planner_hooks_init(void)
 	set_rel_pathlist_hook = add_filter_scans;
 	previous_set_join_pathlist = set_join_pathlist_hook;
 	set_join_pathlist_hook = change_join_paths;
+#if PG_VERSION_NUM >= 190000
+	previous_explain = explain_per_plan_hook;
+	explain_per_plan_hook = explain_refused;
+#endif
 }
