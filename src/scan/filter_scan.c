@@ -37,6 +37,7 @@
  */
 #include "filter_scan.h"
 
+#include "partition_bound.h"
 #include "plan_fields.h"
 
 #include "access/tableam.h"
@@ -64,6 +65,9 @@ typedef struct FilterScanState
 	List	   *key_probes;		/* of KeyProbe: those among them */
 	int			key_place;		/* of the first of them in "probes" */
 	uint64		pages;			/* since these were sorted */
+	bool		begun;			/* a row was asked for since the last rescan */
+	bool		excluded;		/* if so: the table has none of a join's keys */
+	uint64		scans_excluded;
 	TableScanDesc scan;			/* NULL: not begun */
 	ParallelTableScanDesc parallel; /* of a parallel scan, or NULL */
 	HeapTupleData tuple;		/* of the row returned last */
@@ -385,6 +389,21 @@ mark_rows(FilterScanState *state, int count, bool *probed)
 	Assert(next == passed);
 }
 
+/* Has the table none of the keys of a join?  Asked when a scan begins. */
+static bool
+is_excluded(FilterScanState *state)
+{
+	ListCell   *cell;
+
+	foreach(cell, state->key_probes)
+	{
+		if (partition_bound_excludes(state->css.ss.ss_currentRelation, lfirst(cell),
+									 state->css.ss.ps.ps_ExprContext))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Read pages until a row has passed, and go to the first of that page, or backward to
  * the last.  Returns false at the end of the scan.
@@ -394,6 +413,14 @@ read_page(FilterScanState *state, ScanDirection direction)
 {
 	ScanState  *ss = &state->css.ss;
 
+	if (!state->begun)
+	{
+		state->begun = true;
+		state->excluded = is_excluded(state);
+		state->scans_excluded += state->excluded;
+	}
+	if (state->excluded)
+		return false;
 	if (state->scan == NULL)
 		state->scan = heap_page_begin(ss, state->parallel);
 	for (;;)
@@ -519,6 +546,7 @@ filter_scan_rescan(CustomScanState *node)
 	ListCell   *cell;
 
 	leave_pages(state);
+	state->begun = state->excluded = false;
 	/* the slot has a pin of its own on the page */
 	if (state->scan)
 		table_rescan(state->scan, NULL);
@@ -732,6 +760,10 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	}
 	if (bytes > 0)
 		ExplainPropertyInteger("Filter Size", "kB", (bytes + 1023) / 1024, es);
+	/* those of workers are not known here */
+	if (state->scans_excluded > 0)
+		ExplainPropertyUInteger("Scans Skipped by Partition Bound", NULL,
+								state->scans_excluded, es);
 	key_probes_explain(switched_off, instrument->rows_probed,
 					   texts == NIL ? -1 : instrument->rows_removed,
 					   state->key_probes == NIL && switched_off == 0 ? 0 :

@@ -82,6 +82,13 @@ key_probe_begin(List *keys, List *fields, PlanState *node)
 	return probe;
 }
 
+/* The filter of all keys, or NULL if they are not known (yet) */
+const KeyFilter *
+key_probe_filter(KeyProbe *probe)
+{
+	return probe->source ? key_source_filter(probe->source) : probe->copy;
+}
+
 /*
  * key_probe_open
  *		The filter for the next "rows" rows, or NULL if they pass without a probe
@@ -89,8 +96,7 @@ key_probe_begin(List *keys, List *fields, PlanState *node)
 const KeyFilter *
 key_probe_open(KeyProbe *probe, int rows)
 {
-	const KeyFilter *filter = probe->source ?
-		key_source_filter(probe->source) : probe->copy;
+	const KeyFilter *filter = key_probe_filter(probe);
 
 	return filter && probe_switch_is_on(&probe->pays, rows) ? filter : NULL;
 }

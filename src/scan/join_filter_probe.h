@@ -41,6 +41,7 @@ typedef struct KeyProbe
 extern List *key_probe_write(const KeyProbePlan *plan);
 extern KeyProbePlan key_probe_read(List *fields);
 extern KeyProbe *key_probe_begin(List *keys, List *fields, PlanState *node);
+extern const KeyFilter *key_probe_filter(KeyProbe *probe);
 extern const KeyFilter *key_probe_open(KeyProbe *probe, int rows);
 extern bool key_probe_key(KeyProbe *probe, const Datum *values,
 						  const bool *nulls, uint64 *key);

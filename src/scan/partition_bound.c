@@ -1,0 +1,252 @@
+/*
+ * partition_bound.c
+ *	  Partitions that have none of a join's keys, by their bound.
+ *
+ *		SELECT ... FROM sales s JOIN days d ON s.day = d.day WHERE d.quarter = '2026Q1'
+ *
+ * Core chooses the partitions of "sales" before it knows the days.  Once the join has
+ * collected them, a partition that may have none of these days need not be read.
+ *
+ * The bound is the partition's constraint, for all levels, as core checks it of each row
+ * that is inserted.  Few keys are put into it one by one, which serves ranges, lists,
+ * hashes and expressions alike.  Of many keys we know the least and the greatest, and core
+ * (predtest.c) tells whether the constraint refutes all values between them.
+ *
+ * Limits.  Keys of one column, an integer, date or timestamp: of others we have only
+ * hashes.  Nothing of what other columns' bounds say.
+ */
+#include "partition_bound.h"
+
+#include "access/stratnum.h"
+#include "access/transam.h"
+#include "executor/executor.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "port/pg_bitutils.h"
+#include "utils/lsyscache.h"
+#include "utils/partcache.h"
+#include "utils/typcache.h"
+
+/* So many keys are tried one by one: 0.1 ms, much less than reading a partition takes */
+#define KEYS_TRIED_MAX			1000
+
+/* The number of a table in its partition constraint */
+#define CONSTRAINT_VARNO		1
+
+/* The value of a key that fits the column */
+static Datum
+datum_of_key(KeyInteger type, int64 value)
+{
+	switch (type)
+	{
+		case KEY_INT2:
+			return Int16GetDatum((int16) value);
+		case KEY_INT4:
+			return Int32GetDatum((int32) value);
+		default:
+			return Int64GetDatum(value);
+	}
+}
+
+/* The inverse of key_of_integer() */
+static int64
+integer_of_key(uint64 key)
+{
+	return (int64) (key ^ (UINT64CONST(1) << 63));
+}
+
+/* The values that a column may have */
+static void
+range_of_type(KeyInteger type, int64 *least, int64 *most)
+{
+	*least = type == KEY_INT2 ? PG_INT16_MIN : type == KEY_INT4 ? PG_INT32_MIN : PG_INT64_MIN;
+	*most = type == KEY_INT2 ? PG_INT16_MAX : type == KEY_INT4 ? PG_INT32_MAX : PG_INT64_MAX;
+}
+
+/* A check_function_callback: the user may lack the right to call it, or it has effects */
+static bool
+is_users_function(Oid function, void *context)
+{
+	return function >= FirstUnpinnedObjectId;
+}
+
+static bool
+has_users_function(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	return check_functions_in_node(node, is_users_function, NULL) ||
+		expression_tree_walker(node, has_users_function, context);
+}
+
+/* The parts of a table's partition constraint that are of this column alone */
+static List *
+constraint_of(Relation table, AttrNumber attribute)
+{
+	List	   *parts = NIL;
+	ListCell   *cell;
+
+	foreach(cell, RelationGetPartitionQual(table))
+	{
+		Bitmapset  *columns = NULL;
+		int			column = -1;
+
+		pull_varattnos(lfirst(cell), CONSTRAINT_VARNO, &columns);
+		if (bms_get_singleton_member(columns, &column) &&
+			column == attribute - FirstLowInvalidHeapAttributeNumber &&
+			!has_users_function(lfirst(cell), NULL))
+			parts = lappend(parts, lfirst(cell));
+	}
+	return parts;
+}
+
+/* ----------------------------------------------------------------
+ *		Few keys
+ * ----------------------------------------------------------------
+ */
+
+/* Put the value of ExprContext's caseValue_datum in the place of the column. */
+static Node *
+column_to_value(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var))
+	{
+		CaseTestExpr *value = makeNode(CaseTestExpr);
+
+		value->typeId = ((Var *) node)->vartype;
+		value->typeMod = ((Var *) node)->vartypmod;
+		value->collation = ((Var *) node)->varcollid;
+		return (Node *) value;
+	}
+	return expression_tree_mutator(node, column_to_value, context);
+}
+
+/* Is one of these parts of the constraint false for a key? */
+static bool
+refutes_key(List *parts, ExprContext *econtext, Datum key)
+{
+	ListCell   *cell;
+
+	econtext->caseValue_datum = key;
+	econtext->caseValue_isNull = false;
+	foreach(cell, parts)
+	{
+		bool		isnull;
+		Datum		holds = ExecEvalExpr((ExprState *) lfirst(cell), econtext, &isnull);
+
+		if (!isnull && !DatumGetBool(holds))
+			return true;
+	}
+	return false;
+}
+
+/* Is the constraint false for each of the keys from "least" to "most", if there are few? */
+static bool
+refutes_keys(List *constraint, KeyInteger type, const KeyFilter *filter,
+			 int64 least, int64 most, ExprContext *econtext)
+{
+	List	   *parts = NIL;
+	int			tried = 0;
+	ListCell   *cell;
+
+	if (filter->form != KEYS_BITMAP)
+		return false;
+	foreach(cell, constraint)
+		parts = lappend(parts, ExecInitExpr((Expr *) column_to_value(lfirst(cell), NULL), NULL));
+	for (uint64 i = 0; i < filter->bits / 64; i++)
+	{
+		for (uint64 word = filter->data[i]; word != 0; word &= word - 1)
+		{
+			int64		key = integer_of_key(filter->base + i * 64 +
+											 pg_rightmost_one_pos64(word));
+
+			if (key >= least && key <= most &&
+				(tried++ == KEYS_TRIED_MAX ||
+				 !refutes_key(parts, econtext, datum_of_key(type, key))))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* ----------------------------------------------------------------
+ *		The least and the greatest key
+ * ----------------------------------------------------------------
+ */
+
+/* The condition that a column compares in this way with a value, or NULL */
+static Expr *
+comparison(Form_pg_attribute column, Oid family, StrategyNumber strategy, Datum value)
+{
+	Oid			type = column->atttypid;
+	Oid			operator = get_opfamily_member(family, type, type, strategy);
+	OpExpr	   *condition;
+
+	if (!OidIsValid(operator))
+		return NULL;
+	condition = (OpExpr *)
+		make_opclause(operator, BOOLOID, false,
+					  (Expr *) makeVar(CONSTRAINT_VARNO, column->attnum, type, column->atttypmod,
+									   column->attcollation, 0),
+					  (Expr *) makeConst(type, -1, InvalidOid, column->attlen, value, false,
+										 column->attbyval),
+					  InvalidOid, column->attcollation);
+	set_opfuncid(condition);
+	return (Expr *) condition;
+}
+
+/* Is the constraint false for all values from "least" to "most"? */
+static bool
+refutes_range(List *constraint, Form_pg_attribute column, KeyInteger type,
+			  int64 least, int64 most)
+{
+	Oid			family = lookup_type_cache(column->atttypid, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+	Expr	   *from = comparison(column, family, BTGreaterEqualStrategyNumber,
+								  datum_of_key(type, least));
+	Expr	   *to = comparison(column, family, BTLessEqualStrategyNumber,
+								datum_of_key(type, most));
+
+	return from != NULL && to != NULL &&
+		predicate_refuted_by(constraint, list_make2(from, to), false);
+}
+
+/*
+ * partition_bound_excludes
+ *		Is a table a partition whose bound excludes all of a join's keys?
+ *
+ * Then no row of it has a partner.  False if the keys are not known yet.  Allocates in
+ * the memory for one row of "econtext", and resets it.
+ */
+bool
+partition_bound_excludes(Relation table, KeyProbe *probe, ExprContext *econtext)
+{
+	const KeyFilter *filter = key_probe_filter(probe);
+	KeyInteger	type = probe->plan.integer;
+	bool		excludes = false;
+	MemoryContext old;
+	List	   *constraint;
+	int64		least;
+	int64		most;
+
+	if (!table->rd_rel->relispartition || filter == NULL ||
+		filter->kind != KEY_INTEGER || filter->least > filter->most)
+		return false;
+	Assert(probe->columns == 1 && probe->attributes[0] > 0);
+	range_of_type(type, &least, &most);
+	least = Max(least, integer_of_key(filter->least));
+	most = Min(most, integer_of_key(filter->most));
+	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	constraint = constraint_of(table, probe->attributes[0]);
+	if (constraint != NIL)
+		excludes = least > most ||
+			refutes_keys(constraint, type, filter, least, most, econtext) ||
+			refutes_range(constraint,
+						  TupleDescAttr(RelationGetDescr(table), probe->attributes[0] - 1),
+						  type, least, most);
+	MemoryContextSwitchTo(old);
+	ResetExprContext(econtext);
+	return excludes;
+}

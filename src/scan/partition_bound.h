@@ -1,0 +1,15 @@
+/*
+ * partition_bound.h
+ *	  Partitions that have none of a join's keys; see partition_bound.c.
+ */
+#ifndef BLOOMFILTER_PARTITION_BOUND_H
+#define BLOOMFILTER_PARTITION_BOUND_H
+
+#include "join_filter_probe.h"
+
+#include "utils/rel.h"
+
+extern bool partition_bound_excludes(Relation table, KeyProbe *probe,
+									 ExprContext *econtext);
+
+#endif							/* BLOOMFILTER_PARTITION_BOUND_H */
