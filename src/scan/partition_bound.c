@@ -24,12 +24,16 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "port/pg_bitutils.h"
+#include "storage/bufmgr.h"
 #include "utils/lsyscache.h"
 #include "utils/partcache.h"
 #include "utils/typcache.h"
 
 /* So many keys are tried one by one: 0.1 ms, much less than reading a partition takes */
 #define KEYS_TRIED_MAX			1000
+
+/* A smaller partition is read: asking takes 50 us, reading so many pages a millisecond */
+#define PAGES_MIN				128
 
 /* The number of a table in its partition constraint */
 #define CONSTRAINT_VARNO		1
@@ -217,8 +221,9 @@ refutes_range(List *constraint, Form_pg_attribute column, KeyInteger type,
  * partition_bound_excludes
  *		Is a table a partition whose bound excludes all of a join's keys?
  *
- * Then no row of it has a partner.  False if the keys are not known yet.  Allocates in
- * the memory for one row of "econtext", and resets it.
+ * Then no row of it has a partner.  False if the keys are not known yet, or asking
+ * takes too long for what it may save.  Allocates in the memory for one row of "econtext",
+ * and resets it.
  */
 bool
 partition_bound_excludes(Relation table, KeyProbe *probe, ExprContext *econtext)
@@ -232,7 +237,8 @@ partition_bound_excludes(Relation table, KeyProbe *probe, ExprContext *econtext)
 	int64		most;
 
 	if (!table->rd_rel->relispartition || filter == NULL ||
-		filter->kind != KEY_INTEGER || filter->least > filter->most)
+		filter->kind != KEY_INTEGER || filter->least > filter->most ||
+		(!probe->plan.forced && RelationGetNumberOfBlocks(table) < PAGES_MIN))
 		return false;
 	Assert(probe->columns == 1 && probe->attributes[0] > 0);
 	range_of_type(type, &least, &most);
