@@ -30,6 +30,9 @@
 /* Where the window's place begins: the three bits above those of lane 7 */
 #define WINDOW_SHIFT	(LANE_SHIFT + LANE_SHIFT_STEP * BLOCK_LANES)
 
+/* A mask of lanes */
+#define ALL_LANES		((1u << BLOCK_LANES) - 1)
+
 const uint32_t parquet_salt[PARQUET_HASHES] = {
 	0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d,
 	0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31
@@ -52,14 +55,11 @@ always_supported(void)
 	return true;
 }
 
-/*
- * The bit that "word" selects in a lane, as a mask of 64 bits
- */
-static inline uint64_t
-lane_bit(uint64_t word, int lane)
+/* Where "word" selects a bit in a lane */
+static inline unsigned
+lane_place(uint64_t word, int lane)
 {
-	return UINT64_C(1) <<
-		((word >> (LANE_SHIFT + LANE_SHIFT_STEP * lane)) & (LANE_BITS - 1));
+	return (word >> (LANE_SHIFT + LANE_SHIFT_STEP * lane)) & (LANE_BITS - 1);
 }
 
 /*
@@ -70,14 +70,24 @@ window_lanes(uint64_t word, unsigned r)
 {
 	unsigned	lanes = ((1u << r) - 1) << (word >> WINDOW_SHIFT);
 
-	return (lanes | lanes >> BLOCK_LANES) & ((1u << BLOCK_LANES) - 1);
+	return (lanes | lanes >> BLOCK_LANES) & ALL_LANES;
 }
 
-/* Not 0 if the bit that "word" selects in this lane is clear */
+/*
+ * Not 0 if a bit that "word" selects in one of "lanes", a mask of eight bits, is clear.
+ * Unrolled, so that places in the word and the mask are constants.
+ */
 static inline uint64_t
-lane_misses(const uint8_t *block, uint64_t word, int lane)
+lanes_miss(const uint8_t *block, uint64_t word, unsigned lanes)
 {
-	return lane_bit(word, lane) & ~get64(block + 8 * lane);
+	uint64_t	missing = 0;
+
+#ifdef __GNUC__
+#pragma GCC unroll 8
+#endif
+	for (int i = 0; i < BLOCK_LANES; i++)
+		missing |= ((uint64_t) (lanes >> i & 1) << lane_place(word, i)) & ~get64(block + 8 * i);
+	return missing;
 }
 
 /* Set it, and return the number of bits that changed. */
@@ -85,7 +95,7 @@ static inline unsigned
 lane_set(uint8_t *block, uint64_t word, int lane)
 {
 	uint64_t	old = get64(block + 8 * lane);
-	uint64_t	bit = lane_bit(word, lane);
+	uint64_t	bit = UINT64_C(1) << lane_place(word, lane);
 
 	put64(block + 8 * lane, old | bit);
 	return (old & bit) == 0;
@@ -94,17 +104,16 @@ lane_set(uint8_t *block, uint64_t word, int lane)
 static bool
 portable_contains(const uint8_t *block, uint64_t word, unsigned k)
 {
-	unsigned	lane = word >> WINDOW_SHIFT;
+	const unsigned window = window_lanes(word, k % BLOCK_LANES);
 	uint64_t	missing = 0;
 
 	for (; k >= BLOCK_LANES; k -= BLOCK_LANES)
 	{
-		for (int i = 0; i < BLOCK_LANES; i++)
-			missing |= lane_misses(block, word, i);
+		missing |= lanes_miss(block, word, ALL_LANES);
 		word = remix64(word);
 	}
-	for (; k > 0; k--)
-		missing |= lane_misses(block, word, lane++ % BLOCK_LANES);
+	if (k > 0)
+		missing |= lanes_miss(block, word, window);
 	return missing == 0;
 }
 
