@@ -156,6 +156,7 @@ extern bool pages_contain(Relation index, const MembershipMeta *meta,
 						  uint64 hash);
 extern void pages_contain_batch(Relation index, const MembershipMeta *meta,
 								const uint64 *hashes, Size count, bool *found);
+extern double pages_probe_cost(const MembershipMeta *meta, Size probes);
 extern void layer_contains_sorted(Relation index, const MembershipLayer *layer,
 								  const uint64 *hashes, Size count, bool *found);
 extern void pages_create(Relation index, const MembershipMeta *meta, int number,

@@ -42,22 +42,35 @@ page_is_valid(Page page)
 }
 
 /*
+ * page_lock
+ *		Lock a pinned page of the index
+ *
+ * "lock" is BUFFER_LOCK_SHARE or BUFFER_LOCK_EXCLUSIVE.  Error:
+ * ERRCODE_INDEX_CORRUPTED if it is no page of such an index.
+ */
+void
+page_lock(Relation index, Buffer buffer, int lock)
+{
+	LockBuffer(buffer, lock);
+	if (!page_is_valid(BufferGetPage(buffer)))
+		report_corrupted("index \"%s\" contains corrupted page at block %u",
+						 RelationGetRelationName(index),
+						 BufferGetBlockNumber(buffer));
+}
+
+/*
  * page_read
  *		Read and lock a page of the index
  *
- * "lock" is BUFFER_LOCK_SHARE or BUFFER_LOCK_EXCLUSIVE.  The caller releases
- * the buffer.  Errors: ERRCODE_INDEX_CORRUPTED if it is no page of such an
- * index; those of ReadBuffer(), also for a page past the end.
+ * The caller releases the buffer.  Errors: those of page_lock(), and of
+ * ReadBuffer(), also for a page past the end.
  */
 Buffer
 page_read(Relation index, BlockNumber number, int lock)
 {
 	Buffer		buffer = ReadBuffer(index, number);
 
-	LockBuffer(buffer, lock);
-	if (!page_is_valid(BufferGetPage(buffer)))
-		report_corrupted("index \"%s\" contains corrupted page at block %u",
-						 RelationGetRelationName(index), number);
+	page_lock(index, buffer, lock);
 	return buffer;
 }
 

@@ -91,27 +91,8 @@ extern void page_changes_apply(Relation index, PageChange *const *changes,
 							   int count);
 extern void page_init(Page page, Size used);
 extern bool page_is_valid(Page page);
+extern void page_lock(Relation index, Buffer buffer, int lock);
 extern Buffer page_read(Relation index, BlockNumber number, int lock);
 extern Buffer page_new(Relation index, ForkNumber fork, BlockNumber number);
-
-/*
- * page_turn
- *		Release *buffer, then read and lock page "number"
- *
- * *buffer is InvalidBuffer at first; the caller releases the last one.
- * Returns false if it is the page already.  Errors: those of page_read().
- */
-static inline bool
-page_turn(Relation index, BlockNumber number, int lock, Buffer *buffer)
-{
-	if (BufferIsValid(*buffer))
-	{
-		if (BufferGetBlockNumber(*buffer) == number)
-			return false;
-		UnlockReleaseBuffer(*buffer);
-	}
-	*buffer = page_read(index, number, lock);
-	return true;
-}
 
 #endif							/* BLOOMFILTER_PAGE_H */

@@ -32,6 +32,12 @@
 #include "access/generic_xlog.h"
 #include "miscadmin.h"
 
+/*
+ * A batch pins so many pages before it probes them, so that the processor fetches their
+ * cache lines together.
+ */
+#define PAGES_AHEAD			8
+
 /* Are the bits that "word" stands for set in this block of the layer? */
 static bool
 block_contains(Relation index, const MembershipLayer *layer, uint64 block,
@@ -77,6 +83,74 @@ pages_contain(Relation index, const MembershipMeta *meta, uint64 hash)
 	return false;
 }
 
+static inline uint64
+block_of(const MembershipLayer *layer, bool second, uint64 hash)
+{
+	return second ? second_block(hash, layer->size) :
+		first_block(hash, layer->size);
+}
+
+/*
+ * Probe the first, or the second, blocks of the elements whose found[i] is true, and
+ * clear it where the block lacks bits.  Locks a page once for elements that follow
+ * each other on it.
+ */
+static void
+probe_blocks(Relation index, const MembershipLayer *layer, bool second,
+			 const uint64 *hashes, Size count, bool *found)
+{
+	Buffer		pinned[PAGES_AHEAD];	/* of found[i % PAGES_AHEAD]; invalid:
+										 * it has the page of one before */
+	BlockNumber last = InvalidBlockNumber;	/* pinned last */
+	Page		last_page = NULL;
+	Buffer		locked = InvalidBuffer;
+	Size		ahead = 0;
+
+	for (Size i = 0; i < count; i++)
+	{
+		Buffer		next;
+		uint64		block;
+
+		for (; ahead < count && ahead - i < PAGES_AHEAD; ahead++)
+		{
+			Buffer	   *pin = &pinned[ahead % PAGES_AHEAD];
+
+			*pin = InvalidBuffer;
+			if (!found[ahead])
+				continue;
+			block = block_of(layer, second, hashes[ahead]);
+			if (block_page(layer, block) != last)
+			{
+				last = block_page(layer, block);
+				*pin = ReadBuffer(index, last);
+				last_page = BufferGetPage(*pin);
+				/* what page_is_valid() reads */
+				__builtin_prefetch(last_page);
+				__builtin_prefetch((char *) last_page + BLCKSZ - 1);
+			}
+			__builtin_prefetch(page_block(last_page, block));
+		}
+		if (!found[i])
+			continue;
+		next = pinned[i % PAGES_AHEAD];
+		if (BufferIsValid(next))
+		{
+			if (BufferIsValid(locked))
+				UnlockReleaseBuffer(locked);
+			page_lock(index, next, BUFFER_LOCK_SHARE);
+			locked = next;
+		}
+		block = block_of(layer, second, hashes[i]);
+		Assert(BufferGetBlockNumber(locked) == block_page(layer, block));
+		found[i] = block_kernel->contains(page_block(BufferGetPage(locked), block),
+										  second ? second_word(hashes[i]) :
+										  block_word(hashes[i]),
+										  layer->hashes);
+	}
+	if (BufferIsValid(locked))
+		UnlockReleaseBuffer(locked);
+}
+
 /*
  * layer_contains_sorted
  *		Probe one layer for elements with these hashes, which are sorted
@@ -88,22 +162,10 @@ void
 layer_contains_sorted(Relation index, const MembershipLayer *layer,
 					  const uint64 *hashes, Size count, bool *found)
 {
-	Buffer		buffer = InvalidBuffer;
-
-	for (Size i = 0; i < count; i++)
-	{
-		uint64		block = first_block(hashes[i], layer->size);
-
-		(void) page_turn(index, block_page(layer, block), BUFFER_LOCK_SHARE,
-						 &buffer);
-		found[i] = block_kernel->contains(page_block(BufferGetPage(buffer), block),
-										  block_word(hashes[i]), layer->hashes);
-	}
-	if (BufferIsValid(buffer))
-		UnlockReleaseBuffer(buffer);
-	for (Size i = 0; i < count; i++)
-		if (found[i])
-			found[i] = second_contains(index, layer, hashes[i]);
+	memset(found, true, count * sizeof(bool));
+	probe_blocks(index, layer, false, hashes, count, found);
+	if (layer_blocks(layer->layout) > 1)
+		probe_blocks(index, layer, true, hashes, count, found);
 }
 
 /* A hash to probe for, and its place among the caller's */
@@ -165,6 +227,29 @@ pages_contain_batch(Relation index, const MembershipMeta *meta,
 	}
 	for (Size i = 0; i < count; i++)
 		found[sorted[i].place] = false;
+}
+
+/*
+ * pages_probe_cost
+ *		How many pages do probes for "probes" elements read, at most?
+ *
+ * The caller reads the metapage, and calls pages_contain_batch() for each BATCH.  No
+ * second blocks are counted: few absent elements, and one layer of a present one.
+ */
+double
+pages_probe_cost(const MembershipMeta *meta, Size probes)
+{
+	const double batches = probes / BATCH;
+	const BlockNumber rest = probes % BATCH;
+	double		pages = 1;
+
+	for (int i = 0; i < meta->layers; i++)
+	{
+		const BlockNumber all = layer_pages(&meta->layer[i]);
+
+		pages += batches * Min(all, BATCH) + Min(all, rest);
+	}
+	return pages;
 }
 
 /*
@@ -237,11 +322,17 @@ typedef struct PageWriter
 static void
 write_bits(PageWriter *writer, uint64 block, uint64 word)
 {
+	const BlockNumber number = block_page(writer->layer, block);
 	Page		page;
 
-	if (page_turn(writer->index, block_page(writer->layer, block),
-				  BUFFER_LOCK_EXCLUSIVE, &writer->buffer))
+	if (!BufferIsValid(writer->buffer) ||
+		BufferGetBlockNumber(writer->buffer) != number)
+	{
+		if (BufferIsValid(writer->buffer))
+			UnlockReleaseBuffer(writer->buffer);
+		writer->buffer = page_read(writer->index, number, BUFFER_LOCK_EXCLUSIVE);
 		MarkBufferDirty(writer->buffer);
+	}
 	page = BufferGetPage(writer->buffer);
 	page_opaque(page)->bits_set +=
 		block_kernel->add(page_block(page, block), word, writer->layer->hashes);

@@ -214,16 +214,17 @@ bool
 view_copy_pays(IndexView *view, Relation index, const MembershipMeta *meta,
 			   ElementClass class, Size probes)
 {
+	double		cost = pages_probe_cost(meta, probes);
+
 	Assert(view->snapshot != NULL && is_of_query(view->snapshot, false));
 	Assert(view->file == file_number(index));
 	if (cache_can_hold(pages_image_bytes(meta)) &&
-		view->spent + probes * (1.0 + meta->layers) >=
-		COPY_COST * meta_pages(meta))
+		view->spent + cost >= COPY_COST * meta_pages(meta))
 	{
 		copy_index(view, index, meta, class);
 		return true;
 	}
-	view->spent += probes * (1.0 + meta->layers);
+	view->spent += cost;
 	return false;
 }
 

@@ -203,6 +203,11 @@ SELECT count(*) FROM probing WHERE membership_contains('listed_x', x);
 -- at most what one copy costs, and as much again before it is made; sixteen would cost sixteen times that
 SELECT pages_looked_at($$SELECT count(*) FROM probing WHERE membership_contains('listed_x', x)$$) -
 		pages_looked_at($$SELECT count(*) FROM probing WHERE x > 0$$) < 4 * pg_relation_size('listed_x') / 8192 + 200 AS shared;
+-- An array reads only the pages that its elements are on, each once
+CREATE INDEX listed_large ON listed USING membership (x) WITH (capacity = 1200000);
+SELECT membership_contains_any('listed_large', ARRAY[-1]);
+SELECT pages_looked_at($$SELECT membership_contains_any('listed_large', (SELECT array_agg(-i) FROM generate_series(1, 300) i))$$) <
+	0.9 * pg_relation_size('listed_large') / 8192 AS few;
 RESET max_parallel_workers_per_gather;
 DROP TABLE listed, probing;
 DROP FUNCTION pages_looked_at;
