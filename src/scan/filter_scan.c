@@ -48,6 +48,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "storage/predicate.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
@@ -397,9 +398,16 @@ is_excluded(FilterScanState *state)
 
 	foreach(cell, state->key_probes)
 	{
-		if (partition_bound_excludes(state->css.ss.ss_currentRelation, lfirst(cell),
-									 state->css.ss.ps.ps_ExprContext))
+		ScanState  *ss = &state->css.ss;
+		Snapshot	snapshot = ss->ps.state->es_snapshot;
+
+		if (partition_bound_excludes(ss->ss_currentRelation, lfirst(cell), snapshot,
+									 ss->ps.ps_ExprContext))
+		{
+			/* as the scan would, against phantoms */
+			PredicateLockRelation(ss->ss_currentRelation, snapshot);
 			return true;
+		}
 	}
 	return false;
 }

@@ -9,7 +9,7 @@
  *
  * The bound is the partition's constraint, for all levels, as core checks it of each row
  * that is inserted.  Few keys are put into it one by one, which serves ranges, lists,
- * hashes and expressions alike.  Of many keys we know the least and the greatest, and core
+ * and hashes alike, but not expressions: these may fail.  Of many keys we know the least and the greatest, and core
  * (predtest.c) tells whether the constraint refutes all values between them.
  *
  * Limits.  Keys of one column, an integer, date or timestamp: of others we have only
@@ -19,14 +19,20 @@
 
 #include "access/stratnum.h"
 #include "access/transam.h"
+#include "catalog/partition.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/partcache.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
 #include "utils/typcache.h"
 
 /* So many keys are tried one by one: 0.1 ms, much less than reading a partition takes */
@@ -84,6 +90,81 @@ has_users_function(Node *node, void *context)
 		expression_tree_walker(node, has_users_function, context);
 }
 
+/*
+ * May a part of a constraint raise an error for a value that the partition does not have?
+ * Comparisons of the column itself with constants don't, and the routing of rows.
+ */
+static bool
+may_fail(Node *node, void *context)
+{
+	List	   *args = NIL;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, OpExpr))
+		args = ((OpExpr *) node)->args;
+	else if (IsA(node, ScalarArrayOpExpr))
+		args = ((ScalarArrayOpExpr *) node)->args;
+	else if (IsA(node, FuncExpr))
+	{
+		if (((FuncExpr *) node)->funcid != F_SATISFIES_HASH_PARTITION)
+			return true;
+	}
+	else if (!IsA(node, Var) && !IsA(node, Const) && !IsA(node, ArrayExpr) &&
+			 !IsA(node, BoolExpr) && !IsA(node, NullTest) && !IsA(node, List))
+		return true;
+	if (args != NIL && !IsA(linitial(args), Var))
+		return true;
+	return expression_tree_walker(node, may_fail, context);
+}
+
+/* Does the snapshot see the row of pg_class that has a partition's bound? */
+static bool
+sees_bound(Oid partition, Snapshot snapshot)
+{
+	HeapTuple	row = SearchSysCache1(RELOID, ObjectIdGetDatum(partition));
+	bool		sees;
+
+	if (!HeapTupleIsValid(row))
+		return false;
+	sees = !XidInMVCCSnapshot(HeapTupleHeaderGetXmin(row->t_data), snapshot);
+	ReleaseSysCache(row);
+	return sees;
+}
+
+/*
+ * Does each row that the snapshot sees satisfy the table's constraint?  A row that was
+ * deleted before its table became a partition need not, and an older snapshot sees it.  The
+ * constraint of a default partition follows from all bounds beside it.
+ */
+static bool
+rows_satisfy_constraint(Relation table, Snapshot snapshot)
+{
+	Oid			partition = RelationGetRelid(table);
+	ListCell   *cell;
+
+	if (snapshot == NULL || !IsMVCCSnapshot(snapshot))
+		return false;
+	foreach(cell, get_partition_ancestors(partition))
+	{
+		Oid			parent = lfirst_oid(cell);
+		ListCell   *child;
+
+		if (!sees_bound(partition, snapshot))
+			return false;
+		if (get_default_partition_oid(parent) == partition)
+		{
+			foreach(child, find_inheritance_children(parent, NoLock))
+			{
+				if (!sees_bound(lfirst_oid(child), snapshot))
+					return false;
+			}
+		}
+		partition = parent;
+	}
+	return true;
+}
+
 /* The parts of a table's partition constraint that are of this column alone */
 static List *
 constraint_of(Relation table, AttrNumber attribute)
@@ -99,7 +180,7 @@ constraint_of(Relation table, AttrNumber attribute)
 		pull_varattnos(lfirst(cell), CONSTRAINT_VARNO, &columns);
 		if (bms_get_singleton_member(columns, &column) &&
 			column == attribute - FirstLowInvalidHeapAttributeNumber &&
-			!has_users_function(lfirst(cell), NULL))
+			!has_users_function(lfirst(cell), NULL) && !may_fail(lfirst(cell), NULL))
 			parts = lappend(parts, lfirst(cell));
 	}
 	return parts;
@@ -221,15 +302,17 @@ refutes_range(List *constraint, Form_pg_attribute column, KeyInteger type,
  * partition_bound_excludes
  *		Is a table a partition whose bound excludes all of a join's keys?
  *
- * Then no row of it has a partner.  False if the keys are not known yet, or asking
+ * Then no row of it that the snapshot sees has a partner.  False if the keys are not known yet, or asking
  * takes too long for what it may save.  Allocates in the memory for one row of "econtext",
  * and resets it.
  */
 bool
-partition_bound_excludes(Relation table, KeyProbe *probe, ExprContext *econtext)
+partition_bound_excludes(Relation table, KeyProbe *probe, Snapshot snapshot,
+						 ExprContext *econtext)
 {
 	const KeyFilter *filter = key_probe_filter(probe);
 	KeyInteger	type = probe->plan.integer;
+	Form_pg_attribute column;
 	bool		excludes = false;
 	MemoryContext old;
 	List	   *constraint;
@@ -241,17 +324,19 @@ partition_bound_excludes(Relation table, KeyProbe *probe, ExprContext *econtext)
 		(!probe->plan.forced && RelationGetNumberOfBlocks(table) < PAGES_MIN))
 		return false;
 	Assert(probe->columns == 1 && probe->attributes[0] > 0);
+	column = TupleDescAttr(RelationGetDescr(table), probe->attributes[0] - 1);
+	/* its order is another: it has no sign */
+	if (column->atttypid == OIDOID)
+		return false;
 	range_of_type(type, &least, &most);
 	least = Max(least, integer_of_key(filter->least));
 	most = Min(most, integer_of_key(filter->most));
 	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	constraint = constraint_of(table, probe->attributes[0]);
-	if (constraint != NIL)
+	if (constraint != NIL && rows_satisfy_constraint(table, snapshot))
 		excludes = least > most ||
 			refutes_keys(constraint, type, filter, least, most, econtext) ||
-			refutes_range(constraint,
-						  TupleDescAttr(RelationGetDescr(table), probe->attributes[0] - 1),
-						  type, least, most);
+			refutes_range(constraint, column, type, least, most);
 	MemoryContextSwitchTo(old);
 	ResetExprContext(econtext);
 	return excludes;

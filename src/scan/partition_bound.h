@@ -9,7 +9,7 @@
 
 #include "utils/rel.h"
 
-extern bool partition_bound_excludes(Relation table, KeyProbe *probe,
+extern bool partition_bound_excludes(Relation table, KeyProbe *probe, Snapshot snapshot,
 									 ExprContext *econtext);
 
 #endif							/* BLOOMFILTER_PARTITION_BOUND_H */
