@@ -26,17 +26,16 @@
  */
 #include "foreign_filter.h"
 
+#include "foreign_statement.h"
 #include "functions/sent_filter.h"
 #include "index/membership.h"
 
 #include "access/htup_details.h"
 #include "access/table.h"
-#include "catalog/dependency.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
 #include "commands/defrem.h"
-#include "commands/extension.h"
 #include "foreign/foreign.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
@@ -44,62 +43,19 @@
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
-#include "utils/catcache.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 #include "utils/varlena.h"
 
-#define EXTENSION_NAME			"bloomfilter"
 #define FDW_HANDLER				"postgres_fdw_handler"
 #define FDW_LIBRARY				"$libdir/postgres_fdw"
-
-/* The items of postgres_fdw's fdw_private, its FdwScanPrivateIndex */
-enum
-{
-	PRIVATE_STATEMENT,
-	PRIVATE_COLUMNS,
-	PRIVATE_FETCH_SIZE,
-	PRIVATE_RELATIONS			/* only of joined or grouped tables */
-};
 
 /* ----------------------------------------------------------------
  *		What can be sent
  * ----------------------------------------------------------------
  */
-
-/* The function that the foreign server calls, as it is declared here; or InvalidOid */
-static Oid
-probe_function(void)
-{
-	Oid			extension = get_extension_oid(EXTENSION_NAME, true);
-	CatCList   *functions = SearchSysCacheList1(PROCNAMEARGSNSP,
-												CStringGetDatum(MAY_CONTAIN_NAME));
-	Oid			found = InvalidOid;
-
-	for (int i = 0; OidIsValid(extension) && i < functions->n_members; i++)
-	{
-		Form_pg_proc function = (Form_pg_proc) GETSTRUCT(&functions->members[i]->tuple);
-
-		if (function->pronargs == MAY_CONTAIN_ARGUMENTS &&
-			getExtensionOfObject(ProcedureRelationId, function->oid) == extension)
-			found = function->oid;
-	}
-	ReleaseSysCacheList(functions);
-	return found;
-}
-
-/* The type of the filter that the function takes */
-static Oid
-filter_type(Oid function)
-{
-	Oid		   *types;
-	int			count;
-
-	(void) get_func_signature(function, &types, &count);
-	return types[MAY_CONTAIN_FILTER];
-}
 
 /* Is this the handler of postgres_fdw? */
 static bool
@@ -169,12 +125,6 @@ is_known_shape(const ForeignScan *scan)
 		IsA(list_nth(items, PRIVATE_FETCH_SIZE), Integer) &&
 		(is_table || IsA(list_nth(items, PRIVATE_RELATIONS), String)) &&
 		is_table == (scan->fdw_scan_tlist == NIL);
-}
-
-static char *
-statement_of(const ForeignScan *scan)
-{
-	return strVal(list_nth(scan->fdw_private, PRIVATE_STATEMENT));
 }
 
 /* May the statement be part of another?  "ordered": a node relies on its order. */
@@ -258,11 +208,11 @@ foreign_filter_fits(const PlanEffects *effects, Plan *plan, AttrNumber column,
 	Expr	   *declared;
 
 	return IsA(plan, ForeignScan) && is_known_shape(scan) &&
-		can_be_wrapped(statement_of(scan), ordered) &&
+		can_be_wrapped(foreign_statement(scan), ordered) &&
 		column_of_statement(plan, column, &declared) > 0 &&
 		sent_family(getBaseType(exprType((Node *) declared))) == sent_family(key_type) &&
 		!node_has_effects(effects, plan) &&
-		server_has_extension(scan->fs_server) && OidIsValid(probe_function());
+		server_has_extension(scan->fs_server) && OidIsValid(foreign_probe_function());
 }
 
 /* Was the foreign table of a scan never analyzed?  Then its rows are a guess. */
@@ -310,8 +260,8 @@ add_parameter(Plan *plan, int parameter)
 int
 foreign_filter_parameter(PlannedStmt *statement)
 {
-	Oid			function = probe_function();
-	Oid			type = filter_type(function);
+	Oid			function = foreign_probe_function();
+	Oid			type = foreign_filter_type(function);
 	int			number = list_length(statement->paramExecTypes);
 
 	statement->paramExecTypes = lappend_oid(statement->paramExecTypes, type);
@@ -330,11 +280,10 @@ void
 foreign_filter_send(Plan *plan, AttrNumber column, int parameter)
 {
 	ForeignScan *scan = (ForeignScan *) plan;
-	Oid			function = probe_function();
-	Oid			filter = filter_type(function);
+	Oid			function = foreign_probe_function();
+	Oid			filter = foreign_filter_type(function);
 	const char *schema = quote_identifier(get_namespace_name(get_func_namespace(function)));
-	int			columns = list_length(list_nth(scan->fdw_private, PRIVATE_COLUMNS));
-	StringInfoData statement;
+	char	   *condition;
 	Param	   *param = makeNode(Param);
 	Expr	   *declared;
 	int			key = column_of_statement(plan, column, &declared);
@@ -350,16 +299,12 @@ foreign_filter_send(Plan *plan, AttrNumber column, int parameter)
 	/* postgres_fdw numbers them in their order */
 	scan->fdw_exprs = lappend(list_copy(scan->fdw_exprs), param);
 
-	initStringInfo(&statement);
-	appendStringInfo(&statement, "SELECT * FROM (%s) f(", statement_of(scan));
-	for (int i = 1; i <= columns; i++)
-		appendStringInfo(&statement, "%sc%d", i > 1 ? ", " : "", i);
-	appendStringInfo(&statement, ") WHERE %s.%s($%d::%s, c%d, '%s', %d, '%s')",
-					 schema, MAY_CONTAIN_NAME, list_length(scan->fdw_exprs),
-					 format_type_be_qualified(filter), key, format_type_be(type),
-					 modifier, GetDatabaseEncodingName());
+	condition = psprintf("%s.%s($%d::%s, c%d, '%s', %d, '%s')",
+						 schema, MAY_CONTAIN_NAME, list_length(scan->fdw_exprs),
+						 format_type_be_qualified(filter), key, format_type_be(type),
+						 modifier, GetDatabaseEncodingName());
 	lfirst(list_nth_cell(scan->fdw_private, PRIVATE_STATEMENT)) =
-		makeString(statement.data);
+		makeString(foreign_statement_wrap(scan, condition));
 	add_parameter(plan, parameter);
 }
 

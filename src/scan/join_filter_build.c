@@ -648,7 +648,7 @@ key_build_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	ExplainPropertyText("Key", deparse_expression((Node *) plan->custom_exprs,
 												  context, true, false), es);
 	if (build->sent)
-		ExplainPropertyText("Sent To", sent_keys_servers(build->sent), es);
+		sent_keys_explain_servers(build->sent, es);
 	if (!es->analyze || !instrument)
 		return;
 	if (count == 0 && instrument->nloops > 0)

@@ -16,6 +16,7 @@
  */
 #include "sent_keys.h"
 
+#include "foreign_statement.h"
 #include "filter/image.h"
 #include "filter/sizing.h"
 #include "value/report.h"
@@ -27,6 +28,7 @@
 #endif
 #include "executor/executor.h"
 #include "executor/instrument.h"
+#include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
@@ -146,6 +148,60 @@ sent_keys_add(SentKeys *sent, Datum key)
 	sent->hashes[sent->count++] = le64(element_hash(sent->hasher, key, 0));
 }
 
+/* Have a foreign scan that has returned no row begin again, with another plan. */
+static void
+begin_again(ForeignScanState * scan, ForeignScan *plan)
+{
+	scan->fdwroutine->EndForeignScan(scan);
+	scan->fdw_state = NULL;
+	scan->ss.ps.plan = (Plan *) plan;
+	scan->fdwroutine->BeginForeignScan(scan, scan->ss.ps.state->es_top_eflags);
+}
+
+/*
+ * Ask the servers of all scans whether they have the function.  Scans of others go on without
+ * filters.
+ *
+ * No scan has begun to read: the join is told to build first (foreign_filter.c).
+ */
+static void
+ask_servers(SentKeys *sent)
+{
+	ListCell   *cell;
+
+	foreach(cell, sent->scans)
+	{
+		ForeignScanState *scan = lfirst(cell);
+		ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
+		ForeignScan *plain = foreign_statement_plain(plan);
+		ForeignScan *ask = foreign_statement_ask(plan);
+		bool		able = false;
+
+		/* another join's keys may have asked before, and removed all filters */
+		if (plain != NULL && ask == NULL)
+			begin_again(scan, plain);
+		else if (plain != NULL)
+		{
+			TupleTableSlot *answer;
+			bool		async = scan->ss.ps.async_capable;
+
+			/* wait for the answer */
+			scan->ss.ps.async_capable = false;
+			begin_again(scan, ask);
+			answer = scan->fdwroutine->IterateForeignScan(scan);
+			able = !TupIsNull(answer);
+			ExecClearTuple(answer);
+			scan->ss.ps.async_capable = async;
+			begin_again(scan, able ? plan : plain);
+		}
+		if (able)
+			sent->able = lappend(sent->able, scan);
+		else
+			sent->unable = lappend(sent->unable, scan);
+	}
+	sent->asked = true;
+}
+
 /* All keys are there: set the parameter, unless they were too many. */
 void
 sent_keys_finish(SentKeys *sent)
@@ -155,6 +211,14 @@ sent_keys_finish(SentKeys *sent)
 	struct varlena *value;
 
 	if (sent->too_many)
+		return;
+	if (!sent->asked)
+	{
+		old = MemoryContextSwitchTo(sent->estate->es_query_cxt);
+		ask_servers(sent);
+		MemoryContextSwitchTo(old);
+	}
+	if (sent->able == NIL)
 		return;
 	old = MemoryContextSwitchTo(sent->mcxt);
 	if (sent->count == 0)
@@ -184,16 +248,16 @@ sent_keys_finish(SentKeys *sent)
 	parameter->isnull = false;
 }
 
-/* The names of the servers that it is sent to, for EXPLAIN */
-char *
-sent_keys_servers(const SentKeys *sent)
+/* Print the names of the servers of some scans, if there are any. */
+static void
+explain_servers(const char *label, List *scans, ExplainState *es)
 {
 	StringInfoData names;
 	List	   *servers = NIL;
 	ListCell   *cell;
 
 	initStringInfo(&names);
-	foreach(cell, sent->scans)
+	foreach(cell, scans)
 	{
 		const PlanState *scan = lfirst(cell);
 
@@ -203,7 +267,16 @@ sent_keys_servers(const SentKeys *sent)
 	foreach(cell, servers)
 		appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "",
 						 GetForeignServer(lfirst_oid(cell))->servername);
-	return names.data;
+	if (names.len > 0)
+		ExplainPropertyText(label, names.data, es);
+}
+
+/* Print to which servers the filter is sent; once they have been asked, which cannot probe it. */
+void
+sent_keys_explain_servers(const SentKeys *sent, ExplainState *es)
+{
+	explain_servers("Sent To", sent->asked ? sent->able : sent->scans, es);
+	explain_servers("Cannot Be Probed On", sent->unable, es);
 }
 
 /* The rows that these servers have returned */

@@ -27,6 +27,10 @@ typedef struct SentKeys
 	MemoryContext mcxt;			/* of the hashes and the filter */
 	PlanState  *outer;			/* the join's outer side, with these: */
 	List	   *scans;			/* of ForeignScanState */
+	bool		asked;			/* whether their servers can probe it; then it
+								 * is sent to: */
+	List	   *able;			/* of these scans */
+	List	   *unable;
 	uint64	   *hashes;			/* of the keys */
 	uint64		count;
 	uint64		room;
@@ -42,7 +46,7 @@ extern void sent_keys_link(SentKeys *sent, PlanState *outer);
 extern void sent_keys_forget(SentKeys *sent);
 extern void sent_keys_add(SentKeys *sent, Datum key);
 extern void sent_keys_finish(SentKeys *sent);
-extern char *sent_keys_servers(const SentKeys *sent);
+extern void sent_keys_explain_servers(const SentKeys *sent, ExplainState *es);
 extern void sent_keys_explain(const SentKeys *sent, ExplainState *es);
 
 #endif							/* BLOOMFILTER_SENT_KEYS_H */

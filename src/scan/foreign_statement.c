@@ -1,0 +1,164 @@
+/*
+ * foreign_statement.c
+ *	  The statement of a foreign scan: with filters around it, without them again, and the one
+ *	  that asks whether the foreign server can probe them.
+ *
+ * The option "extensions" says that a foreign server has the extension, but nobody checks it: it
+ * may be missing there, be in another schema, or of a version without the function.  A
+ * statement that calls it would fail.  So the server is asked when the query is executed
+ * (sent_keys.c), and the scan goes on without filters if the answer is "no".
+ *
+ * The question is a scan like any other, of no columns.  It reads catalogs only, and no names are
+ * resolved, which would be an error where they are missing.
+ */
+#include "foreign_statement.h"
+
+#include "functions/sent_filter.h"
+
+#include "access/htup_details.h"
+#include "catalog/dependency.h"
+#include "catalog/pg_proc.h"
+#include "commands/extension.h"
+#include "lib/stringinfo.h"
+#include "nodes/makefuncs.h"
+#include "utils/builtins.h"
+#include "utils/catcache.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+/* Before and after the statement that is wrapped.  postgres_fdw names the columns it selects. */
+#define WRAP_BEGIN		"SELECT * FROM ("
+#define WRAP_END		") f(c1"
+
+/* The function that the foreign server calls, as it is declared here; or InvalidOid */
+Oid
+foreign_probe_function(void)
+{
+	Oid			extension = get_extension_oid(EXTENSION_NAME, true);
+	CatCList   *functions = SearchSysCacheList1(PROCNAMEARGSNSP,
+												CStringGetDatum(MAY_CONTAIN_NAME));
+	Oid			found = InvalidOid;
+
+	for (int i = 0; OidIsValid(extension) && i < functions->n_members; i++)
+	{
+		Form_pg_proc function = (Form_pg_proc) GETSTRUCT(&functions->members[i]->tuple);
+
+		if (function->pronargs == MAY_CONTAIN_ARGUMENTS &&
+			getExtensionOfObject(ProcedureRelationId, function->oid) == extension)
+			found = function->oid;
+	}
+	ReleaseSysCacheList(functions);
+	return found;
+}
+
+/* The type of the filter that the function takes */
+Oid
+foreign_filter_type(Oid function)
+{
+	Oid		   *types;
+	int			count;
+
+	(void) get_func_signature(function, &types, &count);
+	return types[MAY_CONTAIN_FILTER];
+}
+
+char *
+foreign_statement(const ForeignScan *scan)
+{
+	return strVal(list_nth(scan->fdw_private, PRIVATE_STATEMENT));
+}
+
+/* The statement of a scan with a condition, of columns that are called c1, c2.. */
+char *
+foreign_statement_wrap(const ForeignScan *scan, const char *condition)
+{
+	int			columns = list_length(list_nth(scan->fdw_private, PRIVATE_COLUMNS));
+	StringInfoData statement;
+
+	/* foreign_statement_plain() looks for it */
+	Assert(strstr(condition, WRAP_END) == NULL && columns > 0);
+	initStringInfo(&statement);
+	appendStringInfo(&statement, WRAP_BEGIN "%s" WRAP_END, foreign_statement(scan));
+	for (int i = 2; i <= columns; i++)
+		appendStringInfo(&statement, ", c%d", i);
+	appendStringInfo(&statement, ") WHERE %s", condition);
+	return statement.data;
+}
+
+/* A scan's plan with another statement, of these columns and parameters */
+static ForeignScan *
+with_statement(const ForeignScan *scan, char *statement, List *columns, List *exprs)
+{
+	ForeignScan *copy = makeNode(ForeignScan);
+
+	memcpy(copy, scan, sizeof(ForeignScan));
+	copy->fdw_exprs = exprs;
+	copy->fdw_private = list_copy(scan->fdw_private);
+	lfirst(list_nth_cell(copy->fdw_private, PRIVATE_STATEMENT)) = makeString(statement);
+	lfirst(list_nth_cell(copy->fdw_private, PRIVATE_COLUMNS)) = columns;
+	return copy;
+}
+
+/*
+ * foreign_statement_plain
+ *		The plan of a scan without the filters that its statement has; or NULL if it has none
+ */
+ForeignScan *
+foreign_statement_plain(const ForeignScan *scan)
+{
+	char	   *statement = pstrdup(foreign_statement(scan));
+	int			filters = 0;
+
+	while (strncmp(statement, WRAP_BEGIN, strlen(WRAP_BEGIN)) == 0)
+	{
+		char	   *end = NULL;
+
+		statement += strlen(WRAP_BEGIN);
+		for (char *next = strstr(statement, WRAP_END); next != NULL;
+			 next = strstr(next + 1, WRAP_END))
+				end = next;
+		Assert(end != NULL);
+		*end = '\0';
+		filters++;
+	}
+	Assert(filters <= list_length(scan->fdw_exprs));
+	if (filters == 0)
+		return NULL;
+	return with_statement(scan, statement, list_nth(scan->fdw_private, PRIVATE_COLUMNS),
+						  list_truncate(list_copy(scan->fdw_exprs),
+										list_length(scan->fdw_exprs) - filters));
+}
+
+/*
+ * foreign_statement_ask
+ *		The plan of a scan of the same server that returns a row if the function is there, and may
+ *		be called; or NULL if the extension has been dropped here
+ */
+ForeignScan *
+foreign_statement_ask(const ForeignScan *scan)
+{
+	Oid			function = foreign_probe_function();
+	char	   *schema;
+	char	   *filter;
+
+	if (!OidIsValid(function))
+		return NULL;
+	schema = get_namespace_name(get_func_namespace(function));
+
+	/*
+	 * postgres_fdw's search_path is pg_catalog: there, too, the name has a
+	 * schema
+	 */
+	filter = format_type_be_qualified(foreign_filter_type(function));
+	return with_statement(scan,
+						  psprintf("SELECT NULL FROM pg_catalog.pg_proc p"
+								   " JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace"
+									   " WHERE p.proname = '%s' AND n.nspname = %s AND p.pronargs = %d"
+									   " AND pg_catalog.format_type(p.proargtypes[%d], NULL) = %s"
+									   " AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')"
+									   " AND pg_catalog.has_function_privilege(p.oid, 'EXECUTE')",
+									   MAY_CONTAIN_NAME, quote_literal_cstr(schema),
+									   MAY_CONTAIN_ARGUMENTS, MAY_CONTAIN_FILTER,
+									   quote_literal_cstr(filter)),
+							  NIL, NIL);
+}

@@ -1,0 +1,30 @@
+/*
+ * foreign_statement.h
+ *	  The statement of a foreign scan with filters around it; see foreign_statement.c.
+ */
+#ifndef BLOOMFILTER_FOREIGN_STATEMENT_H
+#define BLOOMFILTER_FOREIGN_STATEMENT_H
+
+#include "postgres.h"
+
+#include "nodes/plannodes.h"
+
+/* The items of postgres_fdw's fdw_private, its FdwScanPrivateIndex */
+enum
+{
+	PRIVATE_STATEMENT,
+	PRIVATE_COLUMNS,
+	PRIVATE_FETCH_SIZE,
+	PRIVATE_RELATIONS			/* only of joined or grouped tables */
+};
+
+#define EXTENSION_NAME			"bloomfilter"
+
+extern Oid	foreign_probe_function(void);
+extern Oid	foreign_filter_type(Oid function);
+extern char *foreign_statement(const ForeignScan *scan);
+extern char *foreign_statement_wrap(const ForeignScan *scan, const char *condition);
+extern ForeignScan *foreign_statement_plain(const ForeignScan *scan);
+extern ForeignScan *foreign_statement_ask(const ForeignScan *scan);
+
+#endif							/* BLOOMFILTER_FOREIGN_STATEMENT_H */
