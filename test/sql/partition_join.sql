@@ -71,8 +71,9 @@ CREATE TABLE products_1 PARTITION OF products FOR VALUES FROM (0) TO (10000000);
 CREATE TABLE products_2 PARTITION OF products FOR VALUES FROM (10000000) TO (MAXVALUE);
 INSERT INTO products SELECT i % 100, i FROM generate_series(1, 500) i;
 ANALYZE products;
-SELECT * FROM compared('SELECT products.* FROM products JOIN dim USING (k) WHERE dim.big IN (900, 50)');
-SELECT * FROM compared('SELECT products.* FROM products JOIN dim USING (k) WHERE dim.big IN (3000, 900)');
+CREATE TABLE some_products AS SELECT 3000 k UNION ALL SELECT 5;
+ANALYZE some_products;
+SELECT * FROM compared('SELECT products.* FROM products JOIN some_products USING (k)');
 -- oid has no sign
 CREATE TABLE oids (o oid, v int) PARTITION BY RANGE (o);
 CREATE TABLE oids_1 PARTITION OF oids FOR VALUES FROM (0) TO (3000000000);

@@ -48,6 +48,26 @@ my $parallel = 'SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost
 like($standby->safe_psql('postgres', "$parallel; EXPLAIN (COSTS off) SELECT count(*) FROM visits WHERE bloom_contains((SELECT f FROM filters), url)"), qr/Parallel Custom Scan \(Filter Scan\)/, 'a scan by a filter, in workers');
 is($standby->safe_psql('postgres', "$parallel; SELECT count(*) BETWEEN 1000 AND 1400 FROM visits WHERE bloom_contains((SELECT f FROM filters), url)"), 't', 'and has all its rows');
 
+# Partitions that are not read, by their index or by their bound
+$primary->safe_psql('postgres', q{
+	CREATE TABLE parts (k int, url text) PARTITION BY RANGE (k);
+	CREATE TABLE parts_0 PARTITION OF parts FOR VALUES FROM (0) TO (100);
+	CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (100) TO (200);
+	CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (200) TO (300);
+	CREATE INDEX ON parts (url);
+	CREATE INDEX ON parts USING membership (url);
+	INSERT INTO parts SELECT i % 300, 'url' || i FROM generate_series(1, 3000) i;
+	CREATE TABLE few AS SELECT 250 AS k;
+	VACUUM ANALYZE parts, few;
+});
+$primary->wait_for_catchup($standby);
+my $lookup = q{LOAD 'bloomfilter'; SET enable_seqscan = off; SET bloomfilter.partition_filter = on; %s SELECT * FROM parts WHERE url = 'url150'};
+like($standby->safe_psql('postgres', sprintf($lookup, 'EXPLAIN (ANALYZE, COSTS off)')), qr/Partitions Skipped: 2/, 'a look-up on a standby skips partitions');
+is($standby->safe_psql('postgres', sprintf($lookup, '')), '150|url150', 'and has its row');
+my $few = q{LOAD 'bloomfilter'; SET enable_nestloop = off; SET enable_mergejoin = off; SET bloomfilter.join_filter = force; %s SELECT count(*) FROM parts JOIN few USING (k)};
+like($standby->safe_psql('postgres', sprintf($few, 'EXPLAIN (ANALYZE, COSTS off)')), qr/Scans Skipped by Partition Bound: 1/, 'a join, too');
+is($standby->safe_psql('postgres', sprintf($few, '')), '10', 'and has its rows');
+
 # What the primary does between and beside the queries of a session
 my $session = Session->new($standby);
 $session->query("SET plan_cache_mode = force_generic_plan; PREPARE joined AS $join");
