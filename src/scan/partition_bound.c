@@ -8,9 +8,10 @@
  * collected them, a partition that may have none of these days need not be read.
  *
  * The bound is the partition's constraint, for all levels, as core checks it of each row
- * that is inserted.  Few keys are put into it one by one, which serves ranges, lists,
- * and hashes alike, but not expressions: these may fail.  Of many keys we know the least and the greatest, and core
- * (predtest.c) tells whether the constraint refutes all values between them.
+ * that is inserted.  Few keys are put into it one by one, which serves ranges, lists and
+ * hashes alike, but not expressions: these may fail.  Of many keys we know the least and
+ * the greatest, and core (predtest.c) tells whether the constraint refutes all values
+ * between them.
  *
  * Limits.  Keys of one column, an integer, date or timestamp: of others we have only
  * hashes.  Nothing of what other columns' bounds say.
@@ -302,9 +303,9 @@ refutes_range(List *constraint, Form_pg_attribute column, KeyInteger type,
  * partition_bound_excludes
  *		Is a table a partition whose bound excludes all of a join's keys?
  *
- * Then no row of it that the snapshot sees has a partner.  False if the keys are not known yet, or asking
- * takes too long for what it may save.  Allocates in the memory for one row of "econtext",
- * and resets it.
+ * Then no row of it that the snapshot sees has a partner.  False if the keys are not known
+ * yet, or asking takes too long for what it may save.  Allocates in the memory for one row
+ * of "econtext", and resets it.
  */
 bool
 partition_bound_excludes(Relation table, KeyProbe *probe, Snapshot snapshot,
