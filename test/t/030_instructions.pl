@@ -125,4 +125,13 @@ my $added = $whole[8] - $whole[3];
 
 cmp_ok($added, '<=', 2150, "a query of one table: $added instructions more than $whole[3] without the library, at most 2150");
 
+# what Partition Filters add to planning where no table has partitions: half a percent of it
+my $three_tables = 'EXPLAIN SELECT count(*) FROM urls a JOIN urls b USING (number) JOIN keys c ON a.url = c.url WHERE a.number = 1';
+my (undef, @planned) = instructions($node, 'planner', "LOAD 'bloomfilter'\n$three_tables", ($three_tables) x 3,
+	"SET bloomfilter.partition_filter = on\n$three_tables", $three_tables);
+my $for_partitions = $planned[5] - $planned[3];
+
+cmp_ok($for_partitions, '<=', 0.005 * $planned[3],
+	"partition filters add $for_partitions instructions to the $planned[3] of planning without partitions");
+
 done_testing();
