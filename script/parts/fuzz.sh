@@ -6,11 +6,12 @@
 # SQL over tables with membership indexes, from several sessions, compared with exact
 # answers (test/slow/membership_random.pl); and random joins, and queries that read, lock
 # and change rows in every way, compared with plans without filters
-# (test/slow/join_filter_random.pl, random_queries.pl).  Needs clang, with its libraries
-# for the sanitizers.  Nine minutes; for longer by hand:
+# (test/slow/join_filter_random.pl, random_queries.pl); and look-ups in partitions that
+# others attach and detach (test/slow/partition_random.pl).  Needs clang, with its libraries
+# for the sanitizers.  Ten minutes; for longer by hand:
 #
 #     FUZZ_SECONDS=1800 FUZZ_STEPS=200000 RANDOM_SECONDS=3600 JOIN_SECONDS=3600 \
-#         QUERY_CASES=10000 FUZZ_SEED=$RANDOM script/test fuzz
+#         PARTITION_SECONDS=3600 QUERY_CASES=10000 FUZZ_SEED=$RANDOM script/test fuzz
 #
 # is 75 minutes of libFuzzer on two cores, and an hour of each SQL.  "make fuzz" does the
 # former alone, and keeps what it finds in test/fuzz/found, to go on from there.
@@ -43,6 +44,7 @@ part_fuzz()
 	suite "Random SQL over membership indexes" slow_tests membership_random
 	suite "Random joins with join filters" slow_tests join_filter_random
 	suite "Random queries of every form" slow_tests random_queries
+	suite "Partition Filters beside other sessions" slow_tests partition_random
 }
 
 # test/fuzz/corpus is what make_corpus.c writes now.

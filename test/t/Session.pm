@@ -48,7 +48,7 @@ sub _pump
 }
 
 # Has it answered, or ended?
-sub _answered
+sub answered
 {
 	my ($self) = @_;
 
@@ -62,7 +62,7 @@ sub end
 	my ($self) = @_;
 	my $out;
 
-	until ($self->_answered)
+	until ($self->answered)
 	{
 		eval { $self->{psql}->pump } or last;
 	}
@@ -88,7 +88,7 @@ sub says
 {
 	my ($self, $pattern) = @_;
 
-	until ($self->_answered)
+	until ($self->answered)
 	{
 		return 1 if $self->{out} =~ $pattern;
 		usleep(1_000);
@@ -111,7 +111,7 @@ sub works
 	my ($self, $seconds) = @_;
 	my $enough = $self->cpu + $seconds;
 
-	until ($self->_answered)
+	until ($self->answered)
 	{
 		return 1 if $self->cpu >= $enough;
 		usleep(1_000);
@@ -124,7 +124,7 @@ sub waits
 {
 	my ($self, $node) = @_;
 
-	until ($self->_answered)
+	until ($self->answered)
 	{
 		return 1 if $node->safe_psql('postgres',
 			"SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $self->{pid}") eq 't';
