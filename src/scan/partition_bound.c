@@ -18,6 +18,7 @@
  */
 #include "partition_bound.h"
 
+#include "access/htup_details.h"
 #include "access/stratnum.h"
 #include "access/transam.h"
 #include "catalog/partition.h"

@@ -150,7 +150,7 @@ sent_keys_add(SentKeys *sent, Datum key)
 
 /* Have a foreign scan that has returned no row begin again, with another plan. */
 static void
-begin_again(ForeignScanState * scan, ForeignScan *plan)
+begin_again(ForeignScanState *scan, ForeignScan *plan)
 {
 	scan->fdwroutine->EndForeignScan(scan);
 	scan->fdw_state = NULL;
