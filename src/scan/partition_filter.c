@@ -151,6 +151,28 @@ init_partition(PartitionFilterState *state, Partition *partition)
 	SetUserIdAndSecContext(user, security);
 }
 
+/*
+ * Core numbers the partitions of a table that is not pruned itself, above one that is, as the
+ * planner did, but maps them to children as they are numbered now.  If one has been detached
+ * concurrently since, it reads beyond the map; and if one has been attached, it misses the
+ * last.  The numbers of all that there are now are right: the map tells which have a child.
+ */
+static void
+renumber_partitions(PartitionPruneState *pruning)
+{
+	for (int i = 0; i < pruning->num_partprunedata; i++)
+	{
+		PartitionPruningData *hierarchy = pruning->partprunedata[i];
+
+		for (int j = 0; j < hierarchy->num_partrelprunedata; j++)
+		{
+			PartitionedRelPruningData *table = &hierarchy->partrelprunedata[j];
+
+			table->present_parts = bms_add_range(NULL, 0, table->nparts - 1);
+		}
+	}
+}
+
 /* Core's pruning at the start: the numbers of the children that are left */
 static Bitmapset *
 init_pruning(PartitionFilterState *state, Append *append)
@@ -171,6 +193,8 @@ init_pruning(PartitionFilterState *state, Append *append)
 #endif
 	else
 		left = bms_add_range(NULL, 0, children - 1);
+	if (state->pruning && state->pruning->do_exec_prune)
+		renumber_partitions(state->pruning);
 	return left;
 }
 
@@ -355,6 +379,7 @@ next_partition(PartitionFilterState *state)
 	{
 		Partition  *partition = &state->partitions[next];
 
+		Assert(next < state->count);
 		CHECK_FOR_INTERRUPTS();
 		state->current = next;
 		if (may_have_rows(state, partition))
