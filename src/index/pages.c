@@ -239,7 +239,7 @@ pages_contain_batch(Relation index, const MembershipMeta *meta,
 double
 pages_probe_cost(const MembershipMeta *meta, Size probes)
 {
-	const double batches = probes / BATCH;
+	const Size	batches = probes / BATCH;
 	const BlockNumber rest = probes % BATCH;
 	double		pages = 1;
 
@@ -247,7 +247,7 @@ pages_probe_cost(const MembershipMeta *meta, Size probes)
 	{
 		const BlockNumber all = layer_pages(&meta->layer[i]);
 
-		pages += batches * Min(all, BATCH) + Min(all, rest);
+		pages += (double) batches * Min(all, BATCH) + Min(all, rest);
 	}
 	return pages;
 }

@@ -147,6 +147,7 @@ column_of_statement(Plan *plan, AttrNumber column, Expr **declared)
 	Var		   *var = var_of_column(plan, column);
 	ListCell   *cell;
 
+	*declared = NULL;
 	if (var == NULL || var->varattno <= 0)
 		return 0;
 	if (scan->scan.scanrelid > 0)
