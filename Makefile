@@ -31,6 +31,10 @@ PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
+# Few servers are configured with --enable-depend; and objects that were built with
+# different headers make a library that crashes
+$(OBJS) $(OBJS:.o=.bc): $(wildcard src/*.h src/*/*.h src/*/*/*.h)
+
 # Their headers declare callbacks with (), which C23, the default of gcc 15, takes for
 # (void).  Headers that were configured with C23, as of a later version, need it.
 ifneq ($(filter 15 16 17,$(MAJORVERSION)),)
