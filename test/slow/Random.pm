@@ -31,7 +31,8 @@ sub weighted_entry
 # The same, but the choice alone
 sub weighted { return weighted_entry(@_)->[1] }
 
-# What two lists of rows differ in, whatever their order: the first lines of what to tell
+# What two lists of rows differ in, whatever their order: the first lines of what to tell,
+# lost rows first
 sub lost_and_added
 {
 	my ($one, $two) = @_;
@@ -40,7 +41,10 @@ sub lost_and_added
 
 	$count{$_}++ foreach @$one;
 	$count{$_}-- foreach @$two;
-	push @lines, sprintf '%s %d x %s', $count{$_} > 0 ? 'lost' : 'added', abs $count{$_}, $_ foreach grep { $count{$_} } sort keys %count;
+	foreach my $row (sort { $count{$b} <=> $count{$a} || $a cmp $b } grep { $count{$_} } keys %count)
+	{
+		push @lines, sprintf '%s %d x %s', $count{$row} > 0 ? 'lost' : 'added', abs $count{$row}, $row;
+	}
 	return @lines[ 0 .. min($most, scalar @lines) - 1 ];
 }
 
