@@ -193,11 +193,16 @@ membership_may_query(Relation heap, Relation index)
 bool
 membership_may_read_parent(Relation heap)
 {
+	List	   *ancestors;
 	Oid			parent;
 
 	if (!heap->rd_rel->relispartition)
 		return false;
-	parent = llast_oid(get_partition_ancestors(RelationGetRelid(heap)));
+	ancestors = get_partition_ancestors(RelationGetRelid(heap));
+	/* it is being detached */
+	if (ancestors == NIL)
+		return false;
+	parent = llast_oid(ancestors);
 	return pg_class_aclcheck(parent, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&
 		check_enable_rls(parent, InvalidOid, true) != RLS_ENABLED;
 }

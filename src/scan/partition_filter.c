@@ -446,11 +446,14 @@ index_names(const PartitionLookup *key)
 	foreach(cell, key->indexes)
 	{
 		Oid			index = lfirst_oid(cell);
+		List	   *ancestors;
 
 		if (!OidIsValid(index))
 			continue;
-		if (get_rel_relispartition(index))
-			index = llast_oid(get_partition_ancestors(index));
+		/* none any more, if another session has detached the partition */
+		ancestors = get_partition_ancestors(index);
+		if (ancestors != NIL)
+			index = llast_oid(ancestors);
 		seen = list_append_unique_oid(seen, index);
 	}
 	foreach(cell, seen)
