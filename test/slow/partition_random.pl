@@ -119,10 +119,17 @@ sub change
 
 # What more rows take away from: a count, a row without a partner, a place to go back to
 my $fewer_by_more = qr/count\(|LEFT JOIN|BACKWARD/;
-# The partitions, and those that are being detached, as a part of a reader begins; it locks
-# those that it finds
-my $partitions = q{SELECT 'pending' FROM pg_inherits WHERE inhdetachpending UNION ALL }
-	. join ' UNION ALL ', map { "SELECT relid::text FROM pg_partition_tree('$_')" } @tables;
+# The partitions of the tables that a reader reads, and those that are being detached, as a
+# part of it begins; it locks those that it finds
+sub partitions
+{
+	my ($steps) = @_;
+
+	my @read = grep { "@$steps" =~ /\b$_\b|\b${_}_\$/ } @tables;
+
+	return join ' UNION ALL ', map { ("SELECT relid::text FROM pg_partition_tree('$_')",
+		"SELECT 'pending' FROM pg_inherits WHERE inhdetachpending AND inhparent = '$_'::regclass") } @read;
+}
 
 # Statements to be run in each way, as one who sees the rows of none of the others
 sub steps
@@ -144,6 +151,7 @@ sub reader_start
 	my ($self) = @_;
 	my $table = one_of(@tables);
 	my $steps = steps($table);
+	my $partitions = partitions($steps);
 	# a lock that ROLLBACK TO does not release: partitions that were read remain so
 	my $sql = 'BEGIN ISOLATION LEVEL ' . one_of('REPEATABLE READ', 'REPEATABLE READ', 'SERIALIZABLE') . ";\n"
 		. 'LOCK TABLE ' . join(', ', @tables) . " IN ACCESS SHARE MODE;\n"
@@ -226,7 +234,8 @@ sub changer_start
 		[ 3, "DELETE FROM $table WHERE k = $key" ],
 		[ 4, "UPDATE $table SET day = (day + " . between(1, 9) . ") % $days WHERE k = $key" ],
 		[ 3, "UPDATE $table SET k = " . key() . " WHERE k = $key" ],
-		# what REINDEX CONCURRENTLY has left, where it waited too long
+		# what DETACH CONCURRENTLY has left, where it waited too long, and REINDEX CONCURRENTLY
+		[ 6, q{SELECT format('ALTER TABLE %s DETACH PARTITION %s FINALIZE', inhparent::regclass, inhrelid::regclass) FROM pg_inherits WHERE inhdetachpending} . "\n\\gexec\nSELECT 1" ],
 		[ 1, q{SELECT format('DROP INDEX %s', indexrelid::regclass) FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE NOT indisvalid AND relname LIKE '%\_cc%'} . "\n\\gexec\nSELECT 1" ]));
 }
 
