@@ -21,7 +21,6 @@
 #include "element/canonical.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
-#include "utils/lsyscache.h"
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
@@ -534,16 +533,12 @@ foreign_elements_probe(ForeignElements *elements, Datum value)
 void
 foreign_elements_add(ForeignElements *elements, Datum value)
 {
-	Oid			output;
-	bool		is_varlena;
-
 	if (next_element(elements, value, false))
 		return;
-	getTypeOutputInfo(elements->value_type, &output, &is_varlena);
+	/* no message shows an element */
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-			 errmsg("value %s is out of range for elements of form %s",
-					OidOutputFunctionCall(output, value),
+			 errmsg("value is out of range for elements of form %s",
 					foreign_form_name(&elements->type))));
 }
 
