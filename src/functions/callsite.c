@@ -156,16 +156,16 @@ find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers, bool wanted)
 
 /* All results, in an array with the dimensions and bounds of "elements" */
 Datum
-each_answer(ArrayType *elements, const ArrayAnswers *answers)
+each_answer(const ArrayAnswers *answers)
 {
 	Datum	   *each = palloc(answers->length * sizeof(Datum));
 
 	for (int i = 0; i < answers->length; i++)
 		each[i] = BoolGetDatum(answers->found[i]);
 	PG_RETURN_ARRAYTYPE_P(construct_md_array(each, answers->nulls,
-											 ARR_NDIM(elements),
-											 ARR_DIMS(elements),
-											 ARR_LBOUND(elements), BOOLOID,
+											 ARR_NDIM(answers->array),
+											 ARR_DIMS(answers->array),
+											 ARR_LBOUND(answers->array), BOOLOID,
 											 sizeof(bool), true,
 											 TYPALIGN_CHAR));
 }

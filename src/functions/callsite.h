@@ -43,6 +43,7 @@ typedef struct HashedElement
 /* Results of probing with an array of elements */
 typedef struct ArrayAnswers
 {
+	ArrayType  *array;
 	int			length;
 	bool	   *nulls;			/* the element is NULL, and the result too */
 	bool	   *found;			/* valid if it is not */
@@ -82,7 +83,7 @@ extern void array_elements(ArrayType *array, const ElementType *type,
 extern void spread_answers(ArrayAnswers *answers, int probed);
 extern Datum find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers,
 						 bool wanted);
-extern Datum each_answer(ArrayType *elements, const ArrayAnswers *answers);
+extern Datum each_answer(const ArrayAnswers *answers);
 
 /*
  * From elements to answers.

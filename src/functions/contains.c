@@ -57,7 +57,8 @@ probe_array(FunctionCallInfo fcinfo)
 	ArrayAnswers *answers = palloc(sizeof(ArrayAnswers));
 	uint64	   *hashes;
 
-	array_elements(PG_GETARG_ARRAYTYPE_P(1), &site->type, &elements);
+	answers->array = PG_GETARG_ARRAYTYPE_P(1);
+	array_elements(answers->array, &site->type, &elements);
 	lookup_open(&lookup, site, PG_GETARG_DATUM(0), elements.count);
 	answers->length = elements.length;
 	answers->nulls = elements.nulls;
@@ -75,5 +76,4 @@ SQL_RESULT(bloomfilter_contains_any, find_answer(fcinfo, probe_array(fcinfo), tr
 SQL_RESULT(bloomfilter_contains_all, find_answer(fcinfo, probe_array(fcinfo), false))
 
 /* bloom_contains_each(filter, elements anycompatiblearray): of the same dimensions */
-SQL_RESULT(bloomfilter_contains_each,
-		   each_answer(PG_GETARG_ARRAYTYPE_P(1), probe_array(fcinfo)))
+SQL_RESULT(bloomfilter_contains_each, each_answer(probe_array(fcinfo)))

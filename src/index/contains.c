@@ -783,7 +783,8 @@ probe_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 	uint64	   *hashes;
 
 	membership_site_open(site, PG_GETARG_OID(0));
-	array_elements(PG_GETARG_ARRAYTYPE_P(1), &site->type, &elements);
+	answers->array = PG_GETARG_ARRAYTYPE_P(1);
+	array_elements(answers->array, &site->type, &elements);
 	hashes = palloc_extended(elements.count * sizeof(uint64), MCXT_ALLOC_HUGE);
 	hash_and_open(site, &elements, hashes);
 
@@ -824,5 +825,5 @@ bloomfilter_membership_contains_each(PG_FUNCTION_ARGS)
 	ArrayAnswers answers;
 
 	probe_array(fcinfo, &answers);
-	return each_answer(PG_GETARG_ARRAYTYPE_P(1), &answers);
+	return each_answer(&answers);
 }
