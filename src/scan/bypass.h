@@ -10,6 +10,7 @@
 #include "nodes/extensible.h"
 
 /* The custom_private of a Filter Bypass: is the feeder the join's inner side? */
+#define bypass_fields(feeds_inner)	list_make1(makeBoolean(feeds_inner))
 #define bypass_feeds_inner(scan)	(boolVal(linitial(plan_fields((scan)->custom_private, 1))))
 
 /* bypass.c */

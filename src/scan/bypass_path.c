@@ -245,7 +245,7 @@ make_bypass(const Bypass *bypass, Path *join, Path *feeder)
 	if (join == NULL)
 		return NULL;
 	path = path_above(join, bypass->join, &bypass_path_methods);
-	path->custom_private = list_make1(makeBoolean(bypass->feeds_inner));
+	path->custom_private = bypass_fields(bypass->feeds_inner);
 	/* it is told of all rows of the join */
 	join->rows = clamp_row_est(join->rows - passed);
 	path->path.total_cost += passed * (PASS_COST - lookup_cost(bypass->others->rows));

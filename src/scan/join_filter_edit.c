@@ -101,12 +101,10 @@ probe_above(PlanEditor *editor, const Place *place, const SideKey *key,
 {
 	Plan	   *plan = *place->slot;
 	List	   *keys = NIL;
-	CustomScan *probe;
 
 	if (!is_custom(plan, &join_filter_probe_methods))
 		*place->slot = (Plan *) make_node_above(plan, editor->next_node_id++,
 												&join_filter_probe_methods);
-	probe = (CustomScan *) *place->slot;
 	if (key->expressions != NIL)
 		keys = (List *) make_own_column((Node *) key->expressions, NULL);
 	else
@@ -115,8 +113,7 @@ probe_above(PlanEditor *editor, const Place *place, const SideKey *key,
 			keys = lappend(keys, var_for(INDEX_VAR,
 										 list_nth(plan->targetlist, place->columns[i] - 1)));
 	}
-	probe->custom_exprs = lappend(probe->custom_exprs, keys);
-	probe->custom_private = lappend(probe->custom_private, fields);
+	key_probe_add((CustomScan *) *place->slot, keys, fields);
 }
 
 /*
@@ -185,7 +182,7 @@ probed_by(const Plan *plan)
 
 	if (is_custom(plan, &join_filter_probe_methods))
 	{
-		foreach(cell, scan->custom_private)
+		foreach(cell, key_probe_fields(scan))
 			numbers = lappend_int(numbers, key_probe_read(lfirst(cell)).number);
 	}
 	else if (is_custom(plan, &filter_scan_methods))

@@ -8,7 +8,8 @@
  * fewest rows pass comes first.
  *
  * The plan (join_filter_plan.c): for each probe, custom_exprs has the list of the key's
- * columns, and custom_private its KeyProbePlan, as key_probe_write() makes a list of it.
+ * columns, and custom_private its KeyProbePlan, as key_probe_write() makes a list of it;
+ * key_probe_add() and key_probe_fields() write and read both.
  */
 #include "join_filter_probe.h"
 
@@ -50,6 +51,21 @@ key_probe_read(List *fields)
 			.functions = lsecond(fields),
 			.collations = lthird(fields)
 	};
+}
+
+/* Add a probe to the plan of a Join Filter Probe. */
+void
+key_probe_add(CustomScan *scan, List *keys, List *fields)
+{
+	scan->custom_exprs = lappend(scan->custom_exprs, keys);
+	scan->custom_private = lappend(scan->custom_private, fields);
+}
+
+/* What its plan says of its probes, beside the keys in custom_exprs */
+List *
+key_probe_fields(const CustomScan *scan)
+{
+	return plan_fields(scan->custom_private, list_length(scan->custom_exprs));
 }
 
 /*
@@ -234,7 +250,7 @@ key_probe_begin_scan(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.scanopsset = true;
 	node->ss.ps.scanops = node->ss.ps.resultops;
 	node->ss.ps.scanopsfixed = node->ss.ps.resultopsfixed;
-	forboth(keys, plan->custom_exprs, fields, plan->custom_private)
+	forboth(keys, plan->custom_exprs, fields, key_probe_fields(plan))
 	{
 		state->probes = lappend(state->probes,
 								key_probe_begin(lfirst(keys), lfirst(fields),
@@ -340,7 +356,7 @@ key_probe_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	ListCell   *keys;
 	ListCell   *fields;
 
-	forboth(keys, plan->custom_exprs, fields, plan->custom_private)
+	forboth(keys, plan->custom_exprs, fields, key_probe_fields(plan))
 	{
 		probes = lappend(probes, key_probe_text(lfirst(keys), lfirst(fields),
 												context, true));

@@ -40,6 +40,8 @@ typedef struct KeyProbe
 
 extern List *key_probe_write(const KeyProbePlan *plan);
 extern KeyProbePlan key_probe_read(List *fields);
+extern void key_probe_add(CustomScan *scan, List *keys, List *fields);
+extern List *key_probe_fields(const CustomScan *scan);
 extern KeyProbe *key_probe_begin(List *keys, List *fields, PlanState *node);
 extern const KeyFilter *key_probe_filter(KeyProbe *probe);
 extern const KeyFilter *key_probe_open(KeyProbe *probe, int rows);

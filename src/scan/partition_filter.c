@@ -31,6 +31,7 @@
 
 #include "index/membership.h"
 #include "join_filter_build.h"
+#include "plan_fields.h"
 #include "plan_tree.h"
 
 #include "access/parallel.h"
@@ -109,12 +110,13 @@ partition_filter_set_key(CustomScan *scan, const PartitionLookup *key)
 static PartitionLookup
 get_key(const CustomScan *scan)
 {
+	List	   *fields = plan_fields(scan->custom_private, 4);
 	PartitionLookup key = {
 		.value = linitial(scan->custom_exprs),
-		.type = linitial_oid(linitial(scan->custom_private)),
-		.is_array = boolVal(lsecond(scan->custom_private)),
-		.indexes = lthird(scan->custom_private),
-		.tables = lfourth(scan->custom_private)
+		.type = linitial_oid(linitial(fields)),
+		.is_array = boolVal(lsecond(fields)),
+		.indexes = lthird(fields),
+		.tables = lfourth(fields)
 	};
 
 	return key;
