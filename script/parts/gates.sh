@@ -3,7 +3,8 @@
 # What a machine can review: no warning of gcc or clang in any C source, as C23, too, tests and
 # benchmarks included; no finding of clang-tidy (.clang-tidy)
 # or of shellcheck (.shellcheckrc); C as script/indent formats it, with all types
-# in script/typedefs.list.  Needs Debian packages only, and no server.
+# in script/typedefs.list; no source too long, and docs short enough.  Needs Debian
+# packages only, and no server.
 
 # What is made of C, but for the server's library by clang, of which the fast
 # tests take care
@@ -89,6 +90,22 @@ format()
 	return "$status"
 }
 
+# What a reader can carry: no file of src/ above so many lines, and no more words in all
+# that is written for users, with all examples; docs/dev/ is for developers
+sizes()
+{
+	local most_lines=1000 most_words=35000 long words status=0
+
+	cd "$work/gcc" || return
+	long=$(find src -name '*.[ch]' -exec awk -v most="$most_lines" \
+		'FNR == most + 1 { print FILENAME }' {} +)
+	verdict "no file of src/ has more than $most_lines lines${long:+: $long}" [ -z "$long" ] || status=1
+	words=$(cat README.md docs/*.md docs/reference/*.md | wc -w)
+	verdict "docs for users have $words words, at most $most_words" \
+		[ "$words" -le "$most_words" ] || status=1
+	return "$status"
+}
+
 part_gates()
 {
 	local work=$work/gates
@@ -102,6 +119,7 @@ part_gates()
 	suite "Gates: C23 by gcc" c23 gcc
 	suite "Gates: C23 by clang" c23 clang
 	suite "Gates: format" format
+	suite "Gates: sizes" sizes
 	suite "Gates: shellcheck" lint_scripts
 	suite "Gates: clang-tidy" tidy
 }
