@@ -26,16 +26,9 @@ CREATE TABLE few (m int) WITH (autovacuum_enabled = off);
 INSERT INTO few VALUES (1), (3), (NULL), (50);
 VACUUM ANALYZE visits, list, more, few;
 
-CREATE FUNCTION plan_of(query text, options text = 'COSTS off') RETURNS SETOF text
-LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE format('EXPLAIN (%s) %s', options, query) LOOP
-		RETURN NEXT line;
-	END LOOP;
-END
-$$;
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/shared/plan_of.sql'
+\i :file
 
 -- A plan with counts that are the same on all majors
 CREATE FUNCTION analyzed(query text) RETURNS SETOF text

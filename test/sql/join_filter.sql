@@ -8,16 +8,9 @@ SET max_parallel_workers_per_gather = 0;
 -- whatever it costs, and however few rows pass
 SET bloomfilter.filter_scan = force;
 
-CREATE FUNCTION plan_of(query text) RETURNS SETOF text
-LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS off) ' || query LOOP
-		RETURN NEXT line;
-	END LOOP;
-END
-$$;
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/shared/plan_of.sql'
+\i :file
 
 -- What is probed for joins, sorted
 CREATE FUNCTION probes_of(query text) RETURNS text

@@ -9,16 +9,9 @@ SET max_parallel_workers_per_gather = 0;
 SET enable_mergejoin = off;
 SET enable_nestloop = off;
 
-CREATE FUNCTION plan_of(query text, options text = 'COSTS off') RETURNS SETOF text
-LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE format('EXPLAIN (%s) %s', options, query) LOOP
-		RETURN NEXT line;
-	END LOOP;
-END
-$$;
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/shared/plan_of.sql'
+\i :file
 
 -- How many join filters a query makes
 CREATE FUNCTION builds(query text) RETURNS bigint
