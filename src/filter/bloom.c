@@ -525,7 +525,7 @@ classic_check_image(const uint8_t *image)
 	return NULL;
 }
 
-/* All bits of a counting filter are bits of the image. */
+/* IMAGE_MAX_BITS bounds the bits of all counters together. */
 #define COUNTING_MAX_BLOCKS	(IMAGE_MAX_BITS / (COUNTING_PLANES * BLOCK_BITS))
 
 /* Bounds of an element's bits, and of the size */

@@ -65,8 +65,9 @@ extern bool blocks_plan(uint64_t capacity, double error_rate, LayerUse use,
 						uint64_t max_bits, FilterLayer *layer);
 
 /*
- * Up to so many elements a layer is small, with fewer bits than blocks.  From here on
- * the difference is below 5 % at 1 %, and probing a block, one cache line, is faster.
+ * A layer of at most so many elements is small: it has fewer bits than blocks would.  In
+ * larger ones that saves less than 5 % at 1 %, and probing a block, one cache line, is
+ * faster.
  */
 #define SMALL_CAPACITY_MAX		1500
 

@@ -154,7 +154,7 @@ find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers, bool wanted)
 	PG_RETURN_BOOL(!wanted);
 }
 
-/* All results, in an array with the dimensions and bounds of "elements" */
+/* All results, in an array with the dimensions and bounds of the one probed */
 Datum
 each_answer(const ArrayAnswers *answers)
 {

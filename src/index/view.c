@@ -60,8 +60,8 @@ typedef struct OpenQuery
 static dlist_head open_queries = DLIST_STATIC_INIT(open_queries);
 
 /*
- * Does the executor have a query with this snapshot?  If "running", one that is
- * in ExecutorRun()?
+ * Does the executor have a query with this snapshot?  If "running", only queries
+ * within ExecutorRun() count.
  */
 static bool
 is_of_query(Snapshot snapshot, bool running)

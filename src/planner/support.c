@@ -293,7 +293,7 @@ without_order(Aggref *aggref)
 }
 #endif
 
-/* Of functions that probe a filter, that change one, and from 19 on of bloom_agg() */
+/* Support of functions that probe or change a filter; from 19 on, of bloom_agg(), too */
 SQL_FUNCTION(bloomfilter_support)
 {
 	Node	   *request = (Node *) PG_GETARG_POINTER(0);

@@ -615,7 +615,7 @@ key_build_initialize_worker(CustomScanState *node, shm_toc *toc, void *memory)
 					   build->plan.expected, build->mcxt);
 }
 
-/* The shared memory is about to be freed, and the filter in it. */
+/* The shared memory, with the filter in it, is about to be freed. */
 static void
 key_build_shutdown(CustomScanState *node)
 {

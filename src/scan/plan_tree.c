@@ -104,8 +104,8 @@ make_node_above(Plan *child, int plan_node_id, const CustomScanMethods *methods)
 		Result	   *stand_in = makeNode(Result);
 
 		/*
-		 * never executed: EXPLAIN compares disabled_nodes with those of
-		 * custom_plans, without the child
+		 * EXPLAIN compares our disabled nodes with those of custom_plans, not
+		 * of the child: this one stands in for it, and is never executed
 		 */
 		stand_in->plan.disabled_nodes = child->disabled_nodes;
 		node->custom_plans = list_make1(stand_in);
