@@ -16,6 +16,10 @@
  * the feeder stores the rows for it; it runs when all others have been returned, or not at
  * all if there are none and it has no rows of its own to return (a full join has).
  *
+ * If most rows may have a partner, storing them costs more than the few others save.  So
+ * after STORED_ROWS the feeder reads all further rows for the hash join, whatever the
+ * index says of them: to join a row is always right.
+ *
  * Rescan.  A hash join would use its table again if nothing below it has changed.  If the
  * table has the rows of the feeder, it must not: the index may know more by now, and
  * a row that was joined would be returned at once.  So we tell it that something has.
@@ -43,12 +47,18 @@
 #define rows_passed				ntuples2
 #define rows_joined				nfiltered2
 
+/* So many rows are stored before it is decided whether to store any more. */
+#define STORED_ROWS				65536
+
 typedef struct FeederState
 {
 	CustomScanState css;
 	TupleTableSlot *next;		/* to be returned next, or NULL */
 	Tuplestorestate *store;		/* instead of "next", for hash joins; or NULL */
 	TupleTableSlot *stored;		/* a row of it */
+	bool		has_stored;		/* the store has more of them */
+	bool		reads;			/* the scan, after the store's rows */
+	NodeInstrumentation *counts;	/* where to count these */
 } FeederState;
 
 typedef enum BypassPhase
@@ -66,7 +76,8 @@ typedef struct BypassState
 	bool		feeds_inner;	/* the feeder is the join's inner side */
 	bool		stores;			/* the feeder has a store */
 	bool		always_joins;	/* even if no row is left */
-	bool		has_rows;		/* the store has */
+	uint64		passed;			/* rows returned at once */
+	uint64		fed;			/* and stored */
 	BypassPhase phase;
 	TupleTableSlot *null_slot;	/* a row of the other side */
 	TupleTableSlot *inner_slot; /* a row of the feeder, if that is the inner
@@ -156,15 +167,25 @@ feeder_exec(CustomScanState *node)
 {
 	FeederState *state = (FeederState *) node;
 	TupleTableSlot *slot = state->next;
+	bool		passes;
 
 	if (state->store == NULL)
 	{
 		state->next = NULL;
 		return slot;
 	}
-	if (!tuplestore_gettupleslot(state->store, true, false, state->stored))
+	/* once at its end, a store on disk is slow to tell so again */
+	state->has_stored = state->has_stored &&
+		tuplestore_gettupleslot(state->store, true, false, state->stored);
+	if (state->has_stored)
+		return state->stored;
+	if (!state->reads)
 		return NULL;
-	return state->stored;
+	slot = feeder_read(state, &passes);
+	state->reads = slot != NULL;
+	if (state->reads && state->counts)
+		state->counts->rows_joined++;
+	return slot;
 }
 
 static void
@@ -183,6 +204,7 @@ feeder_rescan(CustomScanState *node)
 	FeederState *state = (FeederState *) node;
 
 	state->next = NULL;
+	state->has_stored = state->reads = false;
 	if (state->store)
 		tuplestore_clear(state->store);
 	rescan_child(node);
@@ -311,7 +333,14 @@ feed(BypassState *state, TupleTableSlot *slot)
 		return;
 	}
 	tuplestore_puttupleslot(state->feeder->store, slot);
-	state->has_rows = true;
+	state->feeder->has_stored = true;
+	if (++state->fed >= STORED_ROWS &&
+		state->fed > BYPASS_SHARE_MAX * (state->fed + state->passed))
+	{
+		state->feeder->reads = true;
+		state->feeder->counts = state->css.ss.ps.instrument;
+		state->phase = BYPASS_JOINING;
+	}
 }
 
 /* The next row of the join, or NULL */
@@ -337,7 +366,7 @@ next_row(BypassState *state)
 		slot = feeder_read(state->feeder, &passes);
 		if (slot == NULL)
 		{
-			state->phase = state->has_rows || state->always_joins ?
+			state->phase = state->fed > 0 || state->always_joins ?
 				BYPASS_JOINING : BYPASS_DONE;
 			continue;
 		}
@@ -350,6 +379,7 @@ next_row(BypassState *state)
 			feed(state, slot);
 		else
 		{
+			state->passed++;
 			slot = pass(state, slot);
 			if (slot != NULL)
 				return slot;
@@ -379,7 +409,7 @@ bypass_rescan(CustomScanState *node)
 	PlanState  *side = feeding_side(state);
 
 	state->phase = BYPASS_READING;
-	state->has_rows = false;
+	state->passed = state->fed = 0;
 	/* any parameter; the hash table is built anew */
 	if (state->feeds_inner)
 		side->chgParam = bms_add_member(side->chgParam, 0);

@@ -684,7 +684,7 @@ index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
 
 		if (filter->may_fail && has_guard)
 			continue;
-		if (best == NULL || filter->share < best->share)
+		if (best == NULL || is_better(filter, best))
 			best = filter;
 	}
 	return best == NULL || has_side_effects(root) ? NULL : best;

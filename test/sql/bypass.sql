@@ -175,6 +175,76 @@ SET enable_nestloop = off;
 SELECT bool_and(feeder_is_hashed(query)) FROM queries;
 RESET enable_nestloop; RESET bloomfilter.filter_scan; RESET work_mem; RESET enable_indexscan; RESET enable_bitmapscan; RESET enable_indexonlyscan;
 
+-- ----------------------------------------------------------------- any key
+CREATE FUNCTION key_of(query text) RETURNS text SET bloomfilter.filter_scan = force
+RETURN (SELECT substring(line FROM 'Mark: (.*)') FROM plan_of(query) line WHERE line ~ 'Mark: ');
+CREATE TABLE many (a text, b int, note int) WITH (autovacuum_enabled = off);
+INSERT INTO many SELECT url, note % 10, note FROM list;
+INSERT INTO many VALUES (NULL, 5, 5), ('bad 3', NULL, 3), ('BAD 4', 4, 4);
+CREATE INDEX many_two ON many USING membership (a, b);
+CREATE INDEX many_lower ON many USING membership (lower(a));
+CREATE INDEX many_some ON many USING membership (note) WHERE b > 2;
+CREATE TABLE parts (url text, note int) PARTITION BY HASH (url);
+CREATE TABLE parts_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO parts SELECT * FROM list;
+CREATE INDEX parts_url ON parts USING membership (url);
+CREATE TABLE heirs (url text, note int);
+CREATE TABLE heir (more int) INHERITS (heirs);
+INSERT INTO heirs SELECT * FROM list WHERE note % 2 = 0;
+INSERT INTO heir SELECT * FROM list WHERE note % 2 = 1;
+CREATE INDEX heirs_url ON heirs USING membership (url);
+CREATE INDEX heir_url ON heir USING membership (url);
+VACUUM ANALYZE many, parts, heirs, heir;
+SELECT i, r.*, key
+FROM (VALUES
+	(1, 'SELECT v.id, b.note FROM visits v LEFT JOIN many b ON b.a = v.url AND b.b = v.n'),
+	(2, 'SELECT v.id FROM visits v WHERE NOT EXISTS (SELECT FROM many b WHERE b.a = v.url AND b.b = v.n AND b.note < v.m + 20)'),
+	(3, 'SELECT v, b FROM visits v FULL JOIN many b ON b.a = v.url AND b.b = v.n'),
+	(4, 'SELECT v.id, b.note FROM visits v LEFT JOIN list b ON b.url = lower(replace(v.url, ''page'', ''BAD''))'),
+	(5, 'SELECT v.id, b.note FROM visits v LEFT JOIN many b ON lower(b.a) = v.url'),
+	(6, 'SELECT v.id, b.a FROM visits v LEFT JOIN many b ON b.note = v.id AND b.b > 2'),
+	(7, 'SELECT v.id FROM visits v WHERE NOT EXISTS (SELECT FROM many b WHERE b.note = v.id AND b.b = 7)'),
+	(8, 'SELECT v.id, b.note FROM visits v LEFT JOIN parts b ON b.url = v.url'),
+	(9, 'SELECT v.id FROM visits v WHERE NOT EXISTS (SELECT FROM parts b WHERE b.url = v.url AND b.note > v.m)'),
+	(10, 'SELECT v.id, b.note, b.tableoid::regclass FROM visits v LEFT JOIN heirs b ON b.url = v.url'),
+	(11, 'SELECT v.id FROM visits v WHERE NOT EXISTS (SELECT FROM heirs b WHERE b.url = v.url)')) q (i, query),
+	compare(query) r, key_of(query) key
+ORDER BY i;
+-- NOT IN is an anti join for PostgreSQL 19, if no column can be NULL
+CREATE TABLE here (url text NOT NULL, id int);
+CREATE TABLE there (url text NOT NULL);
+INSERT INTO here SELECT url, id FROM visits WHERE url IS NOT NULL;
+INSERT INTO there SELECT url FROM list WHERE url IS NOT NULL;
+CREATE INDEX ON there USING membership (url);
+ANALYZE here, there;
+SELECT rows, (loops <> 'none') = (current_setting('server_version_num')::int >= 190000) AS loops,
+	(hashes <> 'none') = (current_setting('server_version_num')::int >= 190000) AS hashes
+FROM compare('SELECT id FROM here WHERE url NOT IN (SELECT url FROM there)');
+-- Most rows have a partner: from some row on, all others are joined, and none is stored
+CREATE TABLE pairs AS SELECT 'bad ' || i % 600 + 1 AS url, i FROM generate_series(1, 70000) i;
+INSERT INTO pairs SELECT 'page ' || i, i FROM generate_series(70001, 90000) i;
+ANALYZE pairs;
+SELECT * FROM compare('SELECT v.i, b.note FROM pairs v LEFT JOIN list b ON b.url = v.url');
+SELECT * FROM compare('SELECT v.i, b.note FROM pairs v FULL JOIN list b ON b.url = v.url');
+SELECT * FROM compare('SELECT f.m, x.* FROM few f, LATERAL (SELECT count(v.i), count(b.note) FROM pairs v LEFT JOIN list b ON b.url = v.url AND b.note > f.m OFFSET 0) x');
+SET enable_nestloop = off;
+SET bloomfilter.filter_scan = force;
+SELECT analyzed('SELECT v.i, b.note FROM pairs v LEFT JOIN list b ON b.url = v.url');
+RESET bloomfilter.filter_scan;
+RESET enable_nestloop;
+-- To store half of the rows on disk costs too much, but not if that share is only assumed
+SET work_mem = '64kB';
+CREATE TABLE half AS SELECT CASE WHEN i % 2 = 0 THEN 'bad ' ELSE 'page ' END || i AS url, i AS n, repeat('x', 200) AS filler FROM generate_series(1, 20000) i;
+CREATE TABLE half_list AS SELECT 'bad ' || i AS url, i AS n, i AS x FROM generate_series(1, 20000) i;
+CREATE INDEX ON half_list USING membership (url);
+CREATE TABLE half_pairs AS SELECT * FROM half_list;
+CREATE INDEX ON half_pairs USING membership (url, n);
+ANALYZE half, half_list, half_pairs;
+SELECT bypass_of('SELECT v.*, x FROM half v LEFT JOIN half_list b ON b.url = v.url AND b.n = v.n') AS known,
+	bypass_of('SELECT v.*, x FROM half v LEFT JOIN half_pairs b ON b.url = v.url AND b.n = v.n') AS assumed;
+RESET work_mem;
+
 -- ---------------------------------------------------------------- parallel
 -- Each process joins the rows that it has scanned; nothing is below a Parallel Hash, or
 -- beside one
@@ -282,6 +352,8 @@ INSERT INTO seen SELECT url, note FROM list WHERE url IS NOT NULL;
 CREATE INDEX seen_url ON seen USING membership (url);
 CREATE TABLE batch AS SELECT CASE WHEN i % 3 = 0 THEN 'bad ' || i % 900 ELSE 'new ' || i % 4000 END AS url, i FROM generate_series(1, 20000) i;
 ANALYZE seen, batch;
+-- what a rule inserts
+CREATE TABLE logged (url text, note int);
 CREATE FUNCTION insert_more() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
 	IF new.note % 100 = 1 AND pg_trigger_depth() = 1 THEN
@@ -302,7 +374,7 @@ BEGIN
 		BEGIN
 			EXECUTE statement;
 			GET DIAGNOSTICS inserted = ROW_COUNT;
-			results := results || (SELECT array_agg(s ORDER BY s)::text FROM seen s);
+			results := results || (SELECT array_agg(s ORDER BY s)::text FROM (TABLE seen UNION ALL TABLE logged) s);
 			RAISE EXCEPTION USING ERRCODE = 'TR000';
 		EXCEPTION WHEN SQLSTATE 'TR000' THEN
 		END;
@@ -322,6 +394,11 @@ DROP TRIGGER after_more ON seen;
 CREATE UNIQUE INDEX seen_key ON seen (url) WHERE note > 0 AND note <> 7 AND url LIKE 'new%';
 SELECT * FROM compare_insertion('INSERT INTO seen SELECT url, i FROM batch b WHERE NOT EXISTS (SELECT FROM seen s WHERE s.url = b.url) ON CONFLICT DO NOTHING');
 DROP INDEX seen_key;
+-- it asks again, when all rows are there
+CREATE RULE log AS ON INSERT TO seen WHERE new.note % 2 = 0 DO ALSO INSERT INTO logged VALUES (new.url, new.note);
+SELECT * FROM compare_insertion('INSERT INTO seen SELECT url, i FROM batch b WHERE NOT EXISTS (SELECT FROM seen s WHERE s.url = b.url)');
+DROP RULE log ON seen;
+SELECT * FROM compare_insertion('MERGE INTO seen s USING batch b ON s.url = b.url WHEN NOT MATCHED THEN INSERT VALUES (b.url, b.i)');
 -- a statement of the same transaction sees them
 BEGIN;
 INSERT INTO seen SELECT url, i FROM batch b WHERE NOT EXISTS (SELECT FROM seen s WHERE s.url = b.url);
