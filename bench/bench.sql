@@ -53,9 +53,21 @@ BEGIN
 	END;
 	INSERT INTO runs VALUES (part, cell, method, round, status,
 		wall_ns() - since, cpu_ns() - cpu_since, answer);
+	PERFORM set_config('bench.wall', wall_ns()::text, false),
+		set_config('bench.cpu', cpu_ns()::text, false);
 	RETURN status;
 END
 $$;
+
+-- Called in the next transaction, after measure(): add what its COMMIT took, which writes
+-- what waits to be added to membership indexes.
+CREATE FUNCTION measure_commit(of_part text, of_cell text, of_method text, of_round int)
+RETURNS void
+BEGIN ATOMIC
+	UPDATE runs SET elapsed = elapsed + wall_ns() - current_setting('bench.wall')::float8,
+		cpu = cpu + cpu_ns() - current_setting('bench.cpu')::float8
+	WHERE part = of_part AND cell = of_cell AND method = of_method AND round = of_round;
+END;
 
 -- The nodes of a query's plan, from the top
 CREATE FUNCTION plan_of(query text) RETURNS text

@@ -134,7 +134,8 @@ page_rest()
 	cat <<-'TABLE'
 		Rows without a partner, and joins by other keys than one column, of four million visits: CPU time in milliseconds,
 		and how many times as fast with filters; the least and the most of the rounds. In
-		parentheses behind the form: the time as a multiple of that of one column.
+		parentheses behind the form: the time as a multiple of that of one column. The bar is the least gain, the most of that
+		multiple, or the most milliseconds.
 
 		| query | list | hits | `work_mem` | without, ms | with, ms | gain | bar |
 		|---|---|---|---|---|---|---|---|
