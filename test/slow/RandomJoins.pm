@@ -696,13 +696,16 @@ sub case_select { return random_query() }
 sub case_preserved
 {
 	my @plain = grep { !@{ $_->{parts} } && !$_->{children} } @tables;
-	my @lists = grep { $_->{asked} } @plain;
+	my @lists = grep { $_->{asked} || $_->{children} } @tables;
 
-	return random_query() unless @lists && @plain > 1;
+	return random_query(@_) unless @lists && @plain > 1;
 	my $list = one_of(@lists);
 	my $of = one_of(grep { $_ != $list } @plain);
-	my $column = one_of(sort keys %{ $list->{asked} });
-	my $on = "o.$column = l.$column" . one_of('', '', ' AND l.p <> 2', ' AND o.p > l.p', ' AND o.id % 3 > 0');
+	# columns that have an index, or those and expressions of its other indexes
+	my $column = one_of(sort keys %{ $list->{asked} // $list->{types} });
+	my $key = weighted([ 8, "o.$column = l.$column" ], [ 2, 'o.k1 = l.k1 AND o.k2 = l.k2' ], [ 1, 'o.p = l.p AND o.k1 = l.k1' ],
+		[ 2, 'lower(o.k2) = lower(l.k2)' ], [ 1, 'o.k1 = abs(l.k1 - 100)' ], [ 1, 'o.k1 = l.k1 + 1' ], [ 2, 'o.k1 = l.k1 AND l.p = 1' ], [ 1, 'o.k1 = l.k1 AND l.id > 100' ]);
+	my $on = $key . one_of('', '', ' AND l.p <> 2', ' AND o.p > l.p', ' AND o.id % 3 > 0');
 	my $more = one_of(@tables)->{name};
 
 	return explained(weighted(
