@@ -93,7 +93,7 @@ block_of(const MembershipLayer *layer, bool second, uint64 hash)
 /*
  * Probe the first, or the second, blocks of the elements whose found[i] is true, and
  * clear it where the block lacks bits.  Locks a page once for elements that follow
- * each other on it.
+ * each other on it, and neither pins one nor can be cancelled meanwhile.
  */
 static void
 probe_blocks(Relation index, const MembershipLayer *layer, bool second,
@@ -108,12 +108,21 @@ probe_blocks(Relation index, const MembershipLayer *layer, bool second,
 
 	for (Size i = 0; i < count; i++)
 	{
-		Buffer		next;
-		uint64		block;
+		const uint64 here = block_of(layer, second, hashes[i]);
 
-		for (; ahead < count && ahead - i < PAGES_AHEAD; ahead++)
+		if (!found[i])
+			continue;
+		if (BufferIsValid(locked) &&
+			BufferGetBlockNumber(locked) != block_page(layer, here))
+		{
+			UnlockReleaseBuffer(locked);
+			locked = InvalidBuffer;
+			CHECK_FOR_INTERRUPTS();
+		}
+		for (; ahead < Min(count, i + PAGES_AHEAD); ahead++)
 		{
 			Buffer	   *pin = &pinned[ahead % PAGES_AHEAD];
+			uint64		block;
 
 			*pin = InvalidBuffer;
 			if (!found[ahead])
@@ -121,6 +130,9 @@ probe_blocks(Relation index, const MembershipLayer *layer, bool second,
 			block = block_of(layer, second, hashes[ahead]);
 			if (block_page(layer, block) != last)
 			{
+				/* it may have to be read from disk */
+				if (BufferIsValid(locked))
+					break;
 				last = block_page(layer, block);
 				*pin = ReadBuffer(index, last);
 				last_page = BufferGetPage(*pin);
@@ -130,19 +142,14 @@ probe_blocks(Relation index, const MembershipLayer *layer, bool second,
 			}
 			__builtin_prefetch(page_block(last_page, block));
 		}
-		if (!found[i])
-			continue;
-		next = pinned[i % PAGES_AHEAD];
-		if (BufferIsValid(next))
+		Assert(ahead > i);
+		if (!BufferIsValid(locked))
 		{
-			if (BufferIsValid(locked))
-				UnlockReleaseBuffer(locked);
-			page_lock(index, next, BUFFER_LOCK_SHARE);
-			locked = next;
+			locked = pinned[i % PAGES_AHEAD];
+			page_lock(index, locked, BUFFER_LOCK_SHARE);
 		}
-		block = block_of(layer, second, hashes[i]);
-		Assert(BufferGetBlockNumber(locked) == block_page(layer, block));
-		found[i] = block_kernel->contains(page_block(BufferGetPage(locked), block),
+		Assert(BufferGetBlockNumber(locked) == block_page(layer, here));
+		found[i] = block_kernel->contains(page_block(BufferGetPage(locked), here),
 										  second ? second_word(hashes[i]) :
 										  block_word(hashes[i]),
 										  layer->hashes);
