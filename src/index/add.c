@@ -44,12 +44,13 @@
 #define COMMIT_PAGES_MAX			1024
 
 /*
- * As many hashes, of all indexes together, may wait to be added.  More may if the
- * index is large: as many for each of its pages, so that a page that is written
- * gets several.
+ * As many sessions may commit at the same time, each with all hashes that may wait,
+ * before one has to create a large layer
  */
+#define COMMIT_SESSIONS				8
+
+/* As many hashes may wait, even if there is little memory, or layers are small */
 #define WAITING_LEAST				16384
-#define WAITING_PER_PAGE			128
 
 /* Which bits of a layer to set for an element */
 typedef struct Place
@@ -62,6 +63,7 @@ typedef struct Place
 #define ST_ELEMENT_TYPE uint64
 #define ST_COMPARE(a, b) (*(a) < *(b) ? -1 : *(a) > *(b))
 #define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
@@ -69,6 +71,7 @@ typedef struct Place
 #define ST_ELEMENT_TYPE Place
 #define ST_COMPARE(a, b) ((a)->block < (b)->block ? -1 : (a)->block > (b)->block)
 #define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
@@ -255,6 +258,7 @@ add_places(Adding *adding, const Place *places, Size count)
 		Size		here = 1;
 		uint32		reserved = 0;
 
+		CHECK_FOR_INTERRUPTS();
 		while (done + here < count &&
 			   block_page(layer, places[done + here].block) == page)
 			here++;
@@ -301,12 +305,23 @@ add_to_layer(Adding *adding, const uint64 *hashes, Size count)
 	return count;
 }
 
-/* Append the next layer to *meta alone; false if there can be no more */
-static bool
-plan_next_layer(MembershipMeta *meta)
+/* The number of elements of all layers when they are full */
+static uint64
+whole_capacity(const MembershipMeta *meta)
 {
-	return meta_plan_layer(meta, meta->layers == 0 ? meta->capacity :
-						   meta->layer[meta->layers - 1].capacity * meta->growth);
+	uint64		whole = 0;
+
+	for (int i = 0; i < meta->layers; i++)
+		whole += meta->layer[i].capacity;
+	return whole;
+}
+
+/* That of the next layer */
+static uint64
+next_capacity(const MembershipMeta *meta)
+{
+	return meta->layers == 0 ? meta->capacity :
+		meta->layer[meta->layers - 1].capacity * meta->growth;
 }
 
 /*
@@ -327,7 +342,7 @@ grow(Relation index, int layers, MembershipMeta *meta)
 		report_corrupted("index \"%s\" has %u blocks, fewer than its layers need",
 						 RelationGetRelationName(index),
 						 RelationGetNumberOfBlocks(index));
-	if (meta->layers == layers && plan_next_layer(meta))
+	if (meta->layers == layers && meta_plan_layer(meta, next_capacity(meta)))
 	{
 		Buffer		buffer;
 		GenericXLogState *state;
@@ -366,19 +381,21 @@ room_for(const MembershipMeta *meta, unsigned fraction)
  *
  * Hashes are written late, mostly in COMMIT, where no timeout applies.  So the
  * statement that inserts creates the layer that they will go to, and can be
- * cancelled: the next one goes on where it ended.  Returns how many hashes may wait:
- * "in_memory" at most, unless that is less than WAITING_LEAST; and no more than a
- * transaction that commits may add to that layer, unless there can be no other, or
- * the next one is so small that COMMIT may create it.  Errors: those of
- * meta_read(); ERRCODE_PROGRAM_LIMIT_EXCEEDED if the first layer would be too large;
- * ERRCODE_INDEX_CORRUPTED; a cancel.
+ * cancelled: the next one goes on where it ended.  Returns how many hashes, of all
+ * indexes together, may wait: "in_memory" at most, unless that is less than
+ * WAITING_LEAST; and no more than COMMIT_SESSIONS may each add to that layer, and to
+ * small ones behind it, unless there can be no other.  It holds until hashes are
+ * written.  Errors: those of meta_read(); ERRCODE_PROGRAM_LIMIT_EXCEEDED if the first
+ * layer would be too large; ERRCODE_INDEX_CORRUPTED; a cancel.
  */
 Size
 add_prepare(Relation index, Size in_memory)
 {
 	MembershipMeta meta;
-	Size		room;
-	Size		most;
+	const MembershipLayer *last;
+	Size		most = Max(WAITING_LEAST, in_memory);
+	double		room;
+	double		growths;		/* until COMMIT may not create the next layer */
 
 	meta_read(index, &meta);
 	if (meta.layers == 0 ||
@@ -386,14 +403,19 @@ add_prepare(Relation index, Size in_memory)
 		grow(index, meta.layers, &meta);
 	if (meta.layers == 0)
 		meta_report_too_large(index, &meta, meta.capacity);
-	most = Max(WAITING_LEAST,
-			   Min(in_memory, meta_pages(&meta) * WAITING_PER_PAGE));
 	room = room_for(&meta, COMMIT_FRACTION);
-	/* planning a layer takes longer than adding a hash */
-	if (room == 0 || room >= most || !plan_next_layer(&meta) ||
-		layer_pages(&meta.layer[meta.layers - 1]) <= COMMIT_PAGES_MAX)
+	if (room == 0 || meta.layers == IMAGE_MAX_LAYERS)
 		return most;
-	return room;
+	/* planning it would take longer; its elements have more bits */
+	last = &meta.layer[meta.layers - 1];
+	growths = (double) COMMIT_PAGES_MAX * BLOCKS_PER_PAGE / (2 * last->size) *
+		last->capacity / next_capacity(&meta);
+	if (growths >= 1)
+	{
+		room += (growths - 1) * whole_capacity(&meta);
+		room = Max(room, WAITING_LEAST * COMMIT_SESSIONS);
+	}
+	return Max(1, Min(most, room / COMMIT_SESSIONS));
 }
 
 /*

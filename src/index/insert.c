@@ -65,10 +65,14 @@
 #include "utils/resowner.h"
 
 /*
- * Memory for a waiting hash: itself, and what flush_pending() and add_hashes() need.
- * All stay within maintenance_work_mem, unless that has no room for WAITING_LEAST.
+ * Memory for a waiting hash: itself, in a log that may be half empty, its copy in
+ * flush_pending(), two hashes and "seen", and what add_hashes() needs.  All stay
+ * within maintenance_work_mem, unless that has no room for WAITING_LEAST.
  */
-#define PENDING_BYTES		(4 * sizeof(PendingHash))
+#define PENDING_BYTES		(3 * sizeof(PendingHash) + 4 * sizeof(uint64))
+
+/* Search no more waiting hashes than this for one; write them before */
+#define SEARCHED_MAX		16384
 
 /* Initial room for hashes and marks, which doubles when it is full */
 #define PENDING_FIRST		64
@@ -120,6 +124,7 @@ typedef struct Inserter
 {
 	MembershipHasher hasher;
 	SubTransactionId locked;	/* the one that has locked the index */
+	uint64		written;		/* own_insertions.written when "room" was true */
 	Size		room;			/* hashes that may wait */
 } Inserter;
 
@@ -136,6 +141,7 @@ typedef struct PendingIndex
 #define ST_ELEMENT_TYPE PendingHash
 #define ST_COMPARE(a, b) ((a)->index < (b)->index ? -1 : (a)->index > (b)->index)
 #define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
@@ -249,7 +255,7 @@ flush_pending(void)
 	MemoryContext caller;
 	PendingHash *sorted;
 	PendingIndex *indexes;
-	int			indexes_count = 0;
+	Size		indexes_count = 1;
 	Size		here;
 
 	/* nothing waits, or all of it is in the right files */
@@ -262,8 +268,10 @@ flush_pending(void)
 	sorted = MemoryContextAllocHuge(mcxt, pending.count * sizeof(PendingHash));
 	memcpy(sorted, pending.log, pending.count * sizeof(PendingHash));
 	sort_by_index(sorted, pending.count);
-	/* as many as hashes at most */
-	indexes = MemoryContextAllocHuge(mcxt, pending.count * sizeof(PendingIndex));
+	for (Size i = 1; i < pending.count; i++)
+		indexes_count += sorted[i].index != sorted[i - 1].index;
+	indexes = MemoryContextAllocHuge(mcxt, indexes_count * sizeof(PendingIndex));
+	indexes_count = 0;
 	for (Size i = 0; i < pending.count; i += here)
 	{
 		for (here = 1; i + here < pending.count &&
@@ -312,13 +320,15 @@ is_pending(Oid index, uint64 hash)
  *
  * *then is a copy of own_insertions.  True is not certain: another session may
  * have inserted it, and false positives of the index are possible.  Errors:
- * those of meta_read() and pages_contain().
+ * those of flush_pending(), meta_read() and pages_contain().
  */
 bool
 inserted_since(Relation index, const OwnInsertions *then, uint64 hash)
 {
 	MembershipMeta meta;
 
+	if (pending.count - pending.flushed > SEARCHED_MAX)
+		flush_pending();
 	if (is_pending(RelationGetRelid(index), hash))
 		return true;
 	if (then->written == own_insertions.written)
@@ -376,8 +386,8 @@ mark_of(SubTransactionId subtransaction)
 	return last && last->subtransaction == subtransaction ? last : NULL;
 }
 
-/* Let a hash wait.  Returns true if too many would wait then, so that it wrote all. */
-static bool
+/* Let a hash wait.  Writes all if more than "room" would wait then. */
+static void
 add_pending(Relation index, uint64 hash, Size room)
 {
 	SubTransactionId current = GetCurrentSubTransactionId();
@@ -398,17 +408,22 @@ add_pending(Relation index, uint64 hash, Size room)
 		};
 	if (pending.seen)
 		mark_pending(hash);
-	if (pending.count - pending.flushed < room)
-		return false;
-	flush_pending();
-	return true;
+	if (pending.count - pending.flushed >= room)
+		flush_pending();
 }
 
-/* How many hashes may wait after an insertion into the index */
-static Size
-may_wait(Relation index)
+/*
+ * Make sure that the index has a layer with room, and how many hashes may wait: what is
+ * written, also to other indexes, may take room from its last layer.
+ */
+static void
+prepare(Inserter *inserter, Relation index)
 {
-	return add_prepare(index, (Size) maintenance_work_mem * 1024 / PENDING_BYTES);
+	if (inserter->room > 0 && inserter->written == own_insertions.written)
+		return;
+	inserter->room = add_prepare(index, (Size) maintenance_work_mem * 1024 /
+								 PENDING_BYTES);
+	inserter->written = own_insertions.written;
 }
 
 /*
@@ -444,15 +459,18 @@ membership_insert(Relation index, Datum *values, bool *nulls,
 		LockRelationOid(RelationGetRelid(index), RowExclusiveLock);
 		CurrentResourceOwner = caller;
 		inserter->locked = GetCurrentSubTransactionId();
-		inserter->room = may_wait(index);
+		inserter->room = 0;
 	}
 	own_insertions.made++;
+	prepare(inserter, index);
 	if (pending.committing)
 		write_hashes(index, inserter->hasher.hashes, count);
 	else
 		for (Size i = 0; i < count; i++)
-			if (add_pending(index, inserter->hasher.hashes[i], inserter->room))
-				inserter->room = may_wait(index);
+		{
+			add_pending(index, inserter->hasher.hashes[i], inserter->room);
+			prepare(inserter, index);
+		}
 	return false;
 }
 

@@ -186,6 +186,19 @@ my ($late, $said) = cancel();
 cmp_ok($late, '<', $promised, 'CREATE INDEX, as it writes pages: cancelled');
 like($said, $cancelled, 'and says so');
 
+# So is a COMMIT, as it writes what was inserted
+$node->safe_psql('postgres', q{
+	CREATE TABLE arrays (x int[]);
+	CREATE INDEX arrays_x ON arrays USING membership (x array_elements_ops) WITH (capacity = 60000000);
+	INSERT INTO arrays VALUES ('{0}')});
+$session->query("BEGIN; SET LOCAL maintenance_work_mem = '1GB'; INSERT INTO arrays SELECT x FROM array_b");
+$session->start('COMMIT');
+ok($session->works(0.2), 'COMMIT writes insertions');
+($late, $said) = cancel();
+cmp_ok($late, '<', $promised, 'cancelled');
+like($said, $cancelled, 'and says so');
+is($node->safe_psql('postgres', "SELECT membership_check('arrays_x')"), 1, 'the index is valid');
+
 # A variable of PL/pgSQL that was being changed is valid after that, and has its old
 # elements.  (From PostgreSQL 18 on it is changed in place.)
 foreach my $case (

@@ -646,7 +646,7 @@ SELECT layers, elements BETWEEN 21500 AND 22000 AS elements, estimated_error_rat
 FROM membership_info('early_a');
 -- nor when more hashes wait than the last layer has room for, and the next one is large
 CREATE TABLE full_soon (a integer);
-CREATE INDEX full_soon_a ON full_soon USING membership (a) WITH (capacity = 400000, growth = 16);
+CREATE INDEX full_soon_a ON full_soon USING membership (a) WITH (capacity = 400000, growth = 16, error_rate = 0.0000001);
 INSERT INTO full_soon SELECT generate_series(1, 398000);
 BEGIN;
 INSERT INTO full_soon SELECT generate_series(400001, 410000);

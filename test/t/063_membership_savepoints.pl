@@ -179,6 +179,23 @@ is(index_size(), $whole, 'COMMIT writes no layer');
 is($node->safe_psql('postgres', "SELECT membership_contains('vast_x'::regclass, 2)"), 't', 'but the element');
 is($writer->query('SELECT pg_backend_pid()'), $writer->{pid}, 'the session lives');
 
+# Nor does it when three sessions have together inserted more than the last layer has room for
+$node->safe_psql('postgres', q{
+	CREATE TABLE shared (x int);
+	CREATE INDEX shared_x ON shared USING membership (x) WITH (capacity = 400000, growth = 16, error_rate = 0.0000001);
+	INSERT INTO shared SELECT generate_series(1, 380000);
+});
+foreach ([ $writer, 400001 ], [ $other, 500001 ], [ $gate, 600001 ])
+{
+	my ($session, $first) = @$_;
+	$session->query("BEGIN; INSERT INTO shared SELECT generate_series($first, $first + 9999)");
+}
+my $shared_size = q{SELECT pg_relation_size('shared_x')};
+my $before = $node->safe_psql('postgres', $shared_size);
+is(join('', map { $_->query('COMMIT') } $writer, $other, $gate), '', 'three sessions commit');
+is($node->safe_psql('postgres', $shared_size), $before, 'and write no layer');
+is($node->safe_psql('postgres', q{SELECT membership_check('shared_x')}), '410000', 'but all elements');
+
 $_->quit foreach $writer, $other, $gate;
 $node->stop;
 done_testing();
