@@ -24,15 +24,6 @@
 #include "classic.h"
 #include "sizing.h"
 
-/* Each next layer has the part growth / GROWTH_PARTS of all before it. */
-#define GROWTH_PARTS	4
-
-/* From this number of layers on, twice that */
-#define FASTER_FROM		19
-
-/* And at least this capacity: a smaller layer's descriptor is larger than it */
-#define NEXT_CAPACITY_MIN	64
-
 /*
  * Bytes read of a layer to estimate what others have in common, to half a percent; and
  * the clear bits of a union from which its elements can be estimated, to a percent
@@ -338,11 +329,7 @@ bloom_plan_layer(const FilterParams *params, const FilterLayer *before,
 				return false;
 			capacity += before[i].capacity;
 		}
-		capacity = capacity * params->growth / GROWTH_PARTS;
-		if (count >= FASTER_FROM)
-			capacity *= 2;
-		if (capacity < NEXT_CAPACITY_MIN)
-			capacity = NEXT_CAPACITY_MIN;
+		capacity = next_layer_capacity(capacity, params->growth, count);
 		if (capacity < waiting)
 			capacity = waiting;
 		error_rate = next_layer_error_rate(error_rate, before[0].error_rate,

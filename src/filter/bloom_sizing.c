@@ -44,6 +44,15 @@
 /* The part of the rest of the error rate that a layer leaves to those after it */
 #define NEXT_SHARE_KEPT		0.823
 
+/* Each next layer has the part growth / GROWTH_PARTS of all before it. */
+#define GROWTH_PARTS		4
+
+/* From this number of layers on, twice that */
+#define FASTER_FROM			19
+
+/* And at least this capacity: a smaller layer's descriptor is larger than it */
+#define NEXT_CAPACITY_MIN	64
+
 /* Numbers of blocks up to this are treated as few: binomial, not Poisson */
 #define FEW_BLOCKS			64
 
@@ -441,6 +450,16 @@ next_layer_error_rate(double error_rate, double first, int index)
 	for (int i = 1; i < index; i++)
 		rest *= NEXT_SHARE_KEPT;
 	return rest * (1 - NEXT_SHARE_KEPT);
+}
+
+uint64_t
+next_layer_capacity(uint64_t whole, int growth, int index)
+{
+	uint64_t	capacity = whole * growth / GROWTH_PARTS;
+
+	if (index >= FASTER_FROM)
+		capacity *= 2;
+	return capacity < NEXT_CAPACITY_MIN ? NEXT_CAPACITY_MIN : capacity;
 }
 
 double

@@ -80,7 +80,11 @@ extern bool small_plan(uint64_t capacity, double error_rate, LayerUse use,
 					   FilterLayer *layer);
 extern double small_expected_error_rate(const FilterLayer *layer, double n);
 
-/* The share of a growing filter's first layer, and of the one after "index" others */
+/*
+ * The capacity of a growing filter's layer after "index" others, of the capacity "whole"
+ * together; the share of its first layer, and of the one after "index" others
+ */
+extern uint64_t next_layer_capacity(uint64_t whole, int growth, int index);
 extern double first_layer_error_rate(uint64_t capacity, double error_rate,
 									 bool exact);
 extern double next_layer_error_rate(double error_rate, double first,

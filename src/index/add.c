@@ -316,12 +316,12 @@ whole_capacity(const MembershipMeta *meta)
 	return whole;
 }
 
-/* That of the next layer */
+/* That of the next layer, which makes the index as much larger as a filter's */
 static uint64
 next_capacity(const MembershipMeta *meta)
 {
 	return meta->layers == 0 ? meta->capacity :
-		meta->layer[meta->layers - 1].capacity * meta->growth;
+		next_layer_capacity(whole_capacity(meta), meta->growth, meta->layers);
 }
 
 /*

@@ -557,7 +557,7 @@ membership_init(void)
 					   get_float8_infinity(),
 					   ShareUpdateExclusiveLock);
 	add_int_reloption(membership_options_kind, "growth",
-					  "Ratio of the capacities of each next layer and the one before",
+					  "Quarters of the capacity of all layers that each next one has",
 					  GROWTH_DEFAULT, 1, IMAGE_MAX_GROWTH,
 					  ShareUpdateExclusiveLock);
 	membership_changes_init();
