@@ -63,4 +63,13 @@ $node->stop;
 my (undef, undef, @commits) = instructions($node, 'flush_before_commit', map { "INSERT INTO numbers VALUES (-$_)" } 1 .. 20);
 my $commit = min(@commits);
 cmp_ok($commit, '<=', 12000, "COMMIT writes one row in $commit instructions, at most 12000");
+
+# and the whole of it by what the same one takes without the index
+my $plain = 'CREATE TABLE plain (number bigint)';
+my (undef, @whole) = instructions($node, 'PostgresMain', $plain,
+	map { ("INSERT INTO plain VALUES (-$_)", "INSERT INTO numbers VALUES (-$_)") } 101 .. 120);
+shift @whole;
+my $without = min(@whole[ grep { $_ % 2 == 0 } 0 .. $#whole ]);
+my $with = min(@whole[ grep { $_ % 2 == 1 } 0 .. $#whole ]);
+cmp_ok($with, '<=', 1.3 * $without, "an INSERT of one row takes $with instructions, and $without without the index");
 done_testing();
