@@ -90,6 +90,10 @@ probes()
 	compare "'NOT bloom_contains(int8), filter in a table',
 		\$q\$$count NOT bloom_contains((SELECT f FROM filters WHERE name = 'numbers'), n)\$q\$,
 		$trivial_int, NULL, $per"
+	compare "'bloom_contains(url), filter in a table, rows of 2 kB',
+		\$q\$SELECT count(*) FROM wide
+			WHERE bloom_contains((SELECT f FROM filters WHERE name = 'urls'), url)\$q\$,
+		\$q\$SELECT count(*) FROM wide WHERE url <> 'x'\$q\$, 1.1, $rows / 50"
 }
 
 # (b) One lookup in a large filter and in a small one, new each time

@@ -80,6 +80,7 @@ COPY urls FROM STDIN (FREEZE);
 INSERT INTO urls SELECT n, url(n) FROM (SELECT generate_series(1, :rows)::bigint AS n) s;
 COMMIT;
 CREATE TABLE half AS SELECT * FROM urls WHERE n <= :rows / 2;
+CREATE TABLE wide AS SELECT *, repeat(md5(url), 57) AS rest FROM urls WHERE n <= :rows / 50;
 CREATE TABLE bad AS
 	SELECT n * 100 AS n, url(n * 100) AS url
 	FROM (SELECT generate_series(1, 1000000)::bigint AS n) s;
@@ -115,7 +116,7 @@ CREATE TABLE shards AS
 	SELECT bloom_shard(n * 7, 64) AS shard, bloom_agg(n * 7, 820000, NULL) AS f
 	FROM (SELECT generate_series(1, 50000000)::bigint AS n) s GROUP BY 1;
 
-VACUUM (FREEZE, ANALYZE) urls, half, bad, grouped, arrays, filters, cuckoos, shards;
+VACUUM (FREEZE, ANALYZE) urls, half, wide, bad, grouped, arrays, filters, cuckoos, shards;
 
 SELECT prewarm() AS in_memory;
 SELECT name, pg_size_pretty(bytes) AS size, elements, layers,

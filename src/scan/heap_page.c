@@ -36,6 +36,14 @@
 
 #define SERVER_MAJOR	(PG_VERSION_NUM / 10000)
 
+/*
+ * Up to so many rows of a page lie too far apart for the processor to read ahead by
+ * itself.  So we fetch the beginnings of all, where they may hold the element.
+ */
+#define SPARSE_ROWS				32
+#define SPARSE_BYTES			192
+#define CACHE_LINE				64
+
 int			heap_page_refused = 0;
 
 static int	last_major = HEAP_PAGE_LAST_MAJOR;
@@ -156,6 +164,14 @@ heap_page_next(TableScanDesc scan, ScanDirection direction)
 	Assert(heap->rs_ntuples > 0 && heap->rs_ntuples <= HEAP_PAGE_ROWS_MAX);
 	/* heap_getnext() has counted one; this counts rows of any relation */
 	pgstat_count_index_tuples(scan->rs_rd, heap->rs_ntuples - 1);
+	for (int i = 0; heap->rs_ntuples <= SPARSE_ROWS && i < (int) heap->rs_ntuples; i++)
+	{
+		HeapTupleData tuple;
+
+		heap_page_row(scan, i, &tuple);
+		for (int at = 0; at < SPARSE_BYTES; at += CACHE_LINE)
+			__builtin_prefetch((char *) tuple.t_data + at);
+	}
 	return heap->rs_ntuples;
 }
 
