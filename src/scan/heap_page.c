@@ -17,15 +17,18 @@
  */
 #include "heap_page.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "access/heapam.h"
 #include "access/tableam.h"
+#include "common/file_perm.h"
+#include "common/file_utils.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
-#if PG_VERSION_NUM >= 190000
-#include "storage/dsm_registry.h"
-#endif
+#include "storage/fd.h"
 #include "utils/snapmgr.h"
 
 /*
@@ -33,6 +36,9 @@
  * have no server that is too new.
  */
 #define LAST_MAJOR_VARIABLE		"BLOOMFILTER_LAST_MAJOR"
+
+/* Relative to the data directory, where the server runs */
+#define TEMP_DIRECTORY	"base/" PG_TEMP_FILES_DIR
 
 #define SERVER_MAJOR	(PG_VERSION_NUM / 10000)
 
@@ -54,18 +60,23 @@ major_is_known(void)
 	return SERVER_MAJOR >= HEAP_PAGE_FIRST_MAJOR && SERVER_MAJOR <= last_major;
 }
 
-/* Does no other session of a server that is too new have the library loaded before? */
+/*
+ * Is the library loaded for the first time since the server began?  Told by a temporary
+ * file, which the server removes when it starts, rather than by shared memory: no session
+ * may fail for the sake of a message.
+ */
 static bool
 is_first(void)
 {
-	bool		found = false;
+	int			file;
 
-#if PG_VERSION_NUM >= 190000
 	/* the postmaster, and a server without one, load it once */
-	if (IsUnderPostmaster)
-		(void) GetNamedDSMSegment("bloomfilter_refused", 1, NULL, &found, NULL);
-#endif
-	return !found;
+	if (!IsUnderPostmaster)
+		return true;
+	(void) MakePGDirectory(TEMP_DIRECTORY);
+	file = open(TEMP_DIRECTORY "/" PG_TEMP_FILE_PREFIX "_bloomfilter_refused",
+				O_CREAT | O_EXCL | O_WRONLY, pg_file_create_mode);
+	return file >= 0 && close(file) == 0;
 }
 
 /*

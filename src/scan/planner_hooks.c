@@ -155,9 +155,17 @@ plan_statement(PLANNER_PARAMETERS)
 		partition_filters_add(statement, options);
 #if PG_VERSION_NUM >= 190000
 	if (heap_page_refused != refused)
+	{
 		statement->extension_state =
 			lappend(statement->extension_state,
 					makeDefElem(pstrdup(REFUSED_NAME), NULL, -1));
+
+		/*
+		 * not in the plan of a query that called this one while it was
+		 * planned
+		 */
+		heap_page_refused = refused;
+	}
 #endif
 	return statement;
 }
