@@ -110,20 +110,31 @@ server_has_extension(Oid oid)
 	return false;
 }
 
-/* Has the plan of a scan the shape that we know? */
+/* Is an item of a list such a node? */
 static bool
-is_known_shape(const ForeignScan *scan)
+is_item(const List *items, int number, NodeTag tag)
+{
+	const Node *item = list_nth(items, number);
+
+	return item != NULL && nodeTag(item) == tag;
+}
+
+/* Is this a scan of a server that has the extension, with a plan of the shape that we know? */
+static bool
+is_known_scan(const ForeignScan *scan)
 {
 	bool		is_table = scan->scan.scanrelid > 0;
-	List	   *items = scan->fdw_private;
+	const List *items = scan->fdw_private;
 
+	/* only then are the items those of postgres_fdw */
 	return scan->operation == CMD_SELECT &&
+		OidIsValid(scan->fs_server) && server_has_extension(scan->fs_server) &&
+		items != NIL && IsA(items, List) &&
 		list_length(items) == (is_table ? PRIVATE_RELATIONS : PRIVATE_RELATIONS + 1) &&
-		IsA(list_nth(items, PRIVATE_STATEMENT), String) &&
-		list_nth(items, PRIVATE_COLUMNS) != NULL &&
-		IsA(list_nth(items, PRIVATE_COLUMNS), IntList) &&
-		IsA(list_nth(items, PRIVATE_FETCH_SIZE), Integer) &&
-		(is_table || IsA(list_nth(items, PRIVATE_RELATIONS), String)) &&
+		is_item(items, PRIVATE_STATEMENT, T_String) &&
+		is_item(items, PRIVATE_COLUMNS, T_IntList) &&
+		is_item(items, PRIVATE_FETCH_SIZE, T_Integer) &&
+		(is_table || is_item(items, PRIVATE_RELATIONS, T_String)) &&
 		is_table == (scan->fdw_scan_tlist == NIL);
 }
 
@@ -208,12 +219,11 @@ foreign_filter_fits(const PlanEffects *effects, Plan *plan, AttrNumber column,
 	ForeignScan *scan = (ForeignScan *) plan;
 	Expr	   *declared;
 
-	return IsA(plan, ForeignScan) && is_known_shape(scan) &&
+	return IsA(plan, ForeignScan) && is_known_scan(scan) &&
 		can_be_wrapped(foreign_statement(scan), ordered) &&
 		column_of_statement(plan, column, &declared) > 0 &&
 		sent_family(getBaseType(exprType((Node *) declared))) == sent_family(key_type) &&
-		!node_has_effects(effects, plan) &&
-		server_has_extension(scan->fs_server) && OidIsValid(foreign_probe_function());
+		!node_has_effects(effects, plan) && OidIsValid(foreign_probe_function());
 }
 
 /* Was the foreign table of a scan never analyzed?  Then its rows are a guess. */
@@ -326,4 +336,22 @@ foreign_filter_depend(Plan *plan, int parameter)
 	if (depends)
 		add_parameter(plan, parameter);
 	return depends;
+}
+
+/* Is a filter sent with a scan of a plan? */
+bool
+foreign_filter_is_sent(Plan *plan)
+{
+	ListCell   *cell;
+
+	check_stack_depth();
+	if (IsA(plan, ForeignScan))
+		return is_known_scan((ForeignScan *) plan) &&
+			foreign_statement_plain((ForeignScan *) plan) != NULL;
+	foreach(cell, plan_children(plan))
+	{
+		if (foreign_filter_is_sent(*(Plan **) lfirst(cell)))
+			return true;
+	}
+	return false;
 }

@@ -16,5 +16,6 @@ extern bool foreign_rows_unknown(const PlannedStmt *statement, const Plan *plan)
 extern int	foreign_filter_parameter(PlannedStmt *statement);
 extern void foreign_filter_send(Plan *plan, AttrNumber column, int parameter);
 extern bool foreign_filter_depend(Plan *plan, int parameter);
+extern bool foreign_filter_is_sent(Plan *plan);
 
 #endif							/* BLOOMFILTER_FOREIGN_FILTER_H */

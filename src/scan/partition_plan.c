@@ -25,6 +25,7 @@
  */
 #include "partition_plan.h"
 
+#include "foreign_filter.h"
 #include "index/membership.h"
 #include "partition_filter.h"
 #include "plan_tree.h"
@@ -235,7 +236,8 @@ filter_partitions(PlannedStmt *statement, Plan **slot)
 		key->tables = lappend_int(key->tables,
 								  OidIsValid(index) ? ((Scan *) child)->scanrelid : 0);
 	}
-	if (key->value == NULL)
+	/* scans with filters are asked about before any is executed (sent_keys.c) */
+	if (key->value == NULL || foreign_filter_is_sent(*slot))
 		return;
 	scan = make_node_above(&append->plan, append->plan.plan_node_id,
 						   &partition_filter_methods);
