@@ -131,11 +131,14 @@ foreign_statement_plain(const ForeignScan *scan)
 
 /*
  * foreign_statement_ask
- *		The plan of a scan of the same server that returns a row if the function is there, and may
- *		be called; or NULL if the extension has been dropped here
+ *		The plan of a scan of the same server that returns a row if the function is there, may be
+ *		called, and takes filters of that many bytes; or NULL if the extension has been dropped here
+ *
+ * The setting is unknown there before the library is loaded.  If it has another form than
+ * PostgreSQL prints, the answer is "no".
  */
 ForeignScan *
-foreign_statement_ask(const ForeignScan *scan)
+foreign_statement_ask(const ForeignScan *scan, uint64 bytes)
 {
 	Oid			function = foreign_probe_function();
 	char	   *schema;
@@ -151,14 +154,17 @@ foreign_statement_ask(const ForeignScan *scan)
 	 */
 	filter = format_type_be_qualified(foreign_filter_type(function));
 	return with_statement(scan,
-						  psprintf("SELECT NULL FROM pg_catalog.pg_proc p"
+						  psprintf("SELECT NULL FROM pg_catalog.current_setting('" EXTENSION_NAME ".max_filter_size', true) s,"
+								   " pg_catalog.pg_proc p"
 								   " JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace"
 									   " WHERE p.proname = '%s' AND n.nspname = %s AND p.pronargs = %d"
 									   " AND pg_catalog.format_type(p.proargtypes[%d], NULL) = %s"
 									   " AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')"
-									   " AND pg_catalog.has_function_privilege(p.oid, 'EXECUTE')",
+									   " AND pg_catalog.has_function_privilege(p.oid, 'EXECUTE')"
+									   " AND CASE WHEN s IS NULL THEN true WHEN s ~ '^[0-9]+(kB|MB|GB)$'"
+									   " THEN pg_catalog.pg_size_bytes(s) >= " UINT64_FORMAT " ELSE false END",
 									   MAY_CONTAIN_NAME, quote_literal_cstr(schema),
 									   MAY_CONTAIN_ARGUMENTS, MAY_CONTAIN_FILTER,
-									   quote_literal_cstr(filter)),
+									   quote_literal_cstr(filter), bytes),
 							  NIL, NIL);
 }

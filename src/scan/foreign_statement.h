@@ -25,6 +25,6 @@ extern Oid	foreign_filter_type(Oid function);
 extern char *foreign_statement(const ForeignScan *scan);
 extern char *foreign_statement_wrap(const ForeignScan *scan, const char *condition);
 extern ForeignScan *foreign_statement_plain(const ForeignScan *scan);
-extern ForeignScan *foreign_statement_ask(const ForeignScan *scan);
+extern ForeignScan *foreign_statement_ask(const ForeignScan *scan, uint64 bytes);
 
 #endif							/* BLOOMFILTER_FOREIGN_STATEMENT_H */

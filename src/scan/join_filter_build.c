@@ -738,10 +738,11 @@ key_build_read(List *fields)
  *		Tell the Join Filter Build of a join, of which nothing has been executed, which
  *		Hash node it feeds
  *
- * Returns the source of its keys, or NULL if the join has no such node.
+ * "answers" are those of foreign servers in this execution.  Returns the source of its keys, or
+ * NULL if the join has no such node.
  */
 KeySource *
-key_build_link(HashJoinState *join)
+key_build_link(HashJoinState *join, List **answers)
 {
 	HashState  *hash = (HashState *) innerPlanState(join);
 	KeyBuildState *build = (KeyBuildState *) outerPlanState(hash);
@@ -761,7 +762,7 @@ key_build_link(HashJoinState *join)
 #endif
 	}
 	if (build->sent)
-		sent_keys_link(build->sent, outerPlanState(join));
+		sent_keys_link(build->sent, outerPlanState(join), answers);
 	/* a join that knows that there are outer rows does not look */
 	if (build->plan.comes_first)
 		join->hj_OuterNotEmpty = true;

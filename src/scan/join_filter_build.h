@@ -68,7 +68,7 @@ extern uint64 join_filters_begun;
 
 extern List *key_build_write(const KeyBuildPlan *plan);
 extern KeyBuildPlan key_build_read(List *fields);
-extern KeySource *key_build_link(HashJoinState *join);
+extern KeySource *key_build_link(HashJoinState *join, List **answers);
 extern const KeyFilter *key_source_open(KeySource *source);
 
 /*

@@ -20,6 +20,7 @@ typedef struct KeyLinks
 {
 	List	   *sources;		/* of KeySource */
 	List	   *probes;			/* of KeyProbe */
+	List	   *answers;		/* of foreign servers, see sent_keys.c */
 } KeyLinks;
 
 /* A planstate_tree_walker() */
@@ -32,7 +33,7 @@ find_links(PlanState *node, void *context)
 	if (node == NULL)
 		return false;
 	if (IsA(node, HashJoinState))
-		source = key_build_link((HashJoinState *) node);
+		source = key_build_link((HashJoinState *) node, &links->answers);
 	if (source)
 		links->sources = lappend(links->sources, source);
 	links->probes = list_concat(links->probes, key_probes_of(node));
@@ -68,4 +69,5 @@ join_filters_link(PlanState *root)
 	}
 	list_free(links.sources);
 	list_free(links.probes);
+	list_free_deep(links.answers);
 }

@@ -5,7 +5,7 @@
  * The statement of a foreign scan has the filter as a parameter (foreign_filter.c).
  * postgres_fdw evaluates it when the scan returns its first row.  Until all keys are known
  * it is NULL, and all rows are fetched.  Join Filter Build (join_filter_build.c) adds the
- * keys.
+ * keys.  Before, when the plan is started, the servers are asked whether they can probe it.
  *
  * The hashes are those of elements, the same on every server.  They take at most the memory of a
  * hash table; with more keys nothing is sent.
@@ -45,6 +45,13 @@
 
 bool		foreign_filter = false;
 
+/* Bytes of a filter, at most */
+static uint64
+largest_filter(const SentKeys *sent)
+{
+	return SENT_BYTES_MIN + sent->room_max * SENT_KEY_BYTES_MAX;
+}
+
 static ParamExecData *
 parameter_of(const SentKeys *sent)
 {
@@ -64,7 +71,8 @@ sent_keys_begin(EState *estate, int parameter, Oid type)
 	/* the join compares bytes, whatever the collation */
 	sent->hasher = element_hasher_create(type, C_COLLATION_OID, ELEMENT_PORTABLE,
 										 NULL, CurrentMemoryContext);
-	sent->room_max = get_hash_memory_limit() / sizeof(uint64);
+	sent->room_max = Min(get_hash_memory_limit() / sizeof(uint64),
+						 ((uint64) max_filter_size * 1024 - SENT_BYTES_MIN) / SENT_KEY_BYTES_MAX);
 	parameter_of(sent)->isnull = true;
 	return sent;
 }
@@ -85,13 +93,113 @@ find_scans(PlanState *node, void *context)
 	return planstate_tree_walker(node, find_scans, context);
 }
 
-/* Tell which scans on a join's outer side have the parameter. */
-void
-sent_keys_link(SentKeys *sent, PlanState *outer)
+/* Have a foreign scan that has returned no row begin again, with another plan. */
+static void
+begin_again(ForeignScanState *scan, ForeignScan *plan)
 {
+	scan->fdwroutine->EndForeignScan(scan);
+	scan->fdw_state = NULL;
+	scan->ss.ps.plan = (Plan *) plan;
+	scan->fdwroutine->BeginForeignScan(scan, scan->ss.ps.state->es_top_eflags);
+}
+
+/* What a server has said to a user in this execution */
+typedef struct ServerAnswer
+{
+	Oid			server;
+	Oid			user;
+	bool		able;			/* it can probe filters */
+}			ServerAnswer;
+
+/* As whom does a scan read?  InvalidOid: the current user */
+static Oid
+user_of_scan(const ForeignScanState *scan)
+{
+	const ForeignScan *plan = (const ForeignScan *) scan->ss.ps.plan;
+
+#if PG_VERSION_NUM >= 160000
+	return plan->checkAsUser;
+#else
+	int			relid = plan->scan.scanrelid > 0 ? (int) plan->scan.scanrelid :
+		bms_next_member(plan->fs_relids, -1);
+
+	return exec_rt_fetch(relid, scan->ss.ps.state)->checkAsUser;
+#endif
+}
+
+/* Ask the server of a scan, with its plan and another to ask, unless the answer is there. */
+static bool
+is_able(ForeignScanState *scan, ForeignScan *plan, ForeignScan *ask, List **answers)
+{
+	Oid			user = user_of_scan(scan);
+	ServerAnswer *answer;
+	ListCell   *cell;
+	bool		async = scan->ss.ps.async_capable;
+	TupleTableSlot *slot;
+
+	foreach(cell, *answers)
+	{
+		answer = lfirst(cell);
+		if (answer->server == plan->fs_server && answer->user == user)
+			return answer->able;
+	}
+	/* wait for it */
+	scan->ss.ps.async_capable = false;
+	begin_again(scan, ask);
+	slot = scan->fdwroutine->IterateForeignScan(scan);
+	answer = palloc(sizeof(ServerAnswer));
+	*answer = (ServerAnswer)
+	{
+		plan->fs_server, user, !TupIsNull(slot)
+	};
+	*answers = lappend(*answers, answer);
+	ExecClearTuple(slot);
+	scan->ss.ps.async_capable = async;
+	begin_again(scan, plan);
+	return answer->able;
+}
+
+/*
+ * sent_keys_link
+ *		Tell which scans on a join's outer side have the parameter, and ask their servers whether
+ *		they have the function
+ *
+ * The plan has just been started: the current user and subtransaction are those by which
+ * postgres_fdw has connected.  Scans that cannot be filtered go on with the plain statement;
+ * so do all of them if the setting has been turned off.
+ */
+void
+sent_keys_link(SentKeys *sent, PlanState *outer, List **answers)
+{
+	MemoryContext old = MemoryContextSwitchTo(sent->estate->es_query_cxt);
+	ListCell   *cell;
+
 	sent->outer = outer;
 	(void) find_scans(outer, sent);
-	Assert(sent->scans != NIL);
+	sent->asked = foreign_filter &&
+		(sent->estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0;
+	foreach(cell, sent->scans)
+	{
+		ForeignScanState *scan = lfirst(cell);
+		ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
+		ForeignScan *plain = foreign_statement_plain(plan);
+		ForeignScan *ask;
+
+		if (sent->estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY)
+			break;
+		/* another join may have removed all filters */
+		ask = sent->asked && plain ? foreign_statement_ask(plan, largest_filter(sent)) : NULL;
+		if (ask && is_able(scan, plan, ask, answers))
+			sent->able = lappend(sent->able, scan);
+		else
+		{
+			if (plain)
+				begin_again(scan, plain);
+			if (sent->asked)
+				sent->unable = lappend(sent->unable, scan);
+		}
+	}
+	MemoryContextSwitchTo(old);
 }
 
 /* The keys are collected anew. */
@@ -106,13 +214,14 @@ sent_keys_forget(SentKeys *sent)
 
 		sent->outer->chgParam = bms_add_member(sent->outer->chgParam, sent->parameter);
 		MemoryContextSwitchTo(old);
+		pfree(DatumGetPointer(parameter->value));
 	}
 	parameter->isnull = true;
 	parameter->value = (Datum) 0;
 	MemoryContextReset(sent->mcxt);
 	sent->hashes = NULL;
 	sent->count = sent->room = 0;
-	sent->too_many = !foreign_filter;
+	sent->too_many = sent->able == NIL;
 }
 
 /* Make room for another hash; false: there must be no more. */
@@ -128,7 +237,7 @@ make_room(SentKeys *sent)
 	}
 	if (sent->room == 0)
 	{
-		sent->room = FIRST_HASHES;
+		sent->room = Min(FIRST_HASHES, sent->room_max);
 		sent->hashes = MemoryContextAlloc(sent->mcxt, sent->room * sizeof(uint64));
 	}
 	else
@@ -148,60 +257,6 @@ sent_keys_add(SentKeys *sent, Datum key)
 	sent->hashes[sent->count++] = le64(element_hash(sent->hasher, key, 0));
 }
 
-/* Have a foreign scan that has returned no row begin again, with another plan. */
-static void
-begin_again(ForeignScanState *scan, ForeignScan *plan)
-{
-	scan->fdwroutine->EndForeignScan(scan);
-	scan->fdw_state = NULL;
-	scan->ss.ps.plan = (Plan *) plan;
-	scan->fdwroutine->BeginForeignScan(scan, scan->ss.ps.state->es_top_eflags);
-}
-
-/*
- * Ask the servers of all scans whether they have the function.  Scans of others go on without
- * filters.
- *
- * No scan has begun to read: the join is told to build first (foreign_filter.c).
- */
-static void
-ask_servers(SentKeys *sent)
-{
-	ListCell   *cell;
-
-	foreach(cell, sent->scans)
-	{
-		ForeignScanState *scan = lfirst(cell);
-		ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
-		ForeignScan *plain = foreign_statement_plain(plan);
-		ForeignScan *ask = foreign_statement_ask(plan);
-		bool		able = false;
-
-		/* another join's keys may have asked before, and removed all filters */
-		if (plain != NULL && ask == NULL)
-			begin_again(scan, plain);
-		else if (plain != NULL)
-		{
-			TupleTableSlot *answer;
-			bool		async = scan->ss.ps.async_capable;
-
-			/* wait for the answer */
-			scan->ss.ps.async_capable = false;
-			begin_again(scan, ask);
-			answer = scan->fdwroutine->IterateForeignScan(scan);
-			able = !TupIsNull(answer);
-			ExecClearTuple(answer);
-			scan->ss.ps.async_capable = async;
-			begin_again(scan, able ? plan : plain);
-		}
-		if (able)
-			sent->able = lappend(sent->able, scan);
-		else
-			sent->unable = lappend(sent->unable, scan);
-	}
-	sent->asked = true;
-}
-
 /* All keys are there: set the parameter, unless they were too many. */
 void
 sent_keys_finish(SentKeys *sent)
@@ -212,15 +267,8 @@ sent_keys_finish(SentKeys *sent)
 
 	if (sent->too_many)
 		return;
-	if (!sent->asked)
-	{
-		old = MemoryContextSwitchTo(sent->estate->es_query_cxt);
-		ask_servers(sent);
-		MemoryContextSwitchTo(old);
-	}
-	if (sent->able == NIL)
-		return;
-	old = MemoryContextSwitchTo(sent->mcxt);
+	Assert(parameter->isnull && parameter->execPlan == NULL);
+	old = MemoryContextSwitchTo(sent->estate->es_query_cxt);
 	if (sent->count == 0)
 		value = value_make_empty(FILTER_BLOOM);
 	else
@@ -242,8 +290,14 @@ sent_keys_finish(SentKeys *sent)
 		value = value_make_from_set(image, image_count(image));
 	}
 	MemoryContextSwitchTo(old);
-	sent->bytes += VARSIZE(value);
-	Assert(parameter->isnull && parameter->execPlan == NULL);
+	MemoryContextReset(sent->mcxt);
+	sent->hashes = NULL;
+	sent->count = sent->room = 0;
+	/* the servers have been asked whether they take so much */
+	Assert(VARSIZE(value) <= largest_filter(sent));
+	/* base64, with a checksum, to each scan */
+	sent->bytes += (VARSIZE_ANY_EXHDR(value) + sizeof(uint64) + 2) / 3 * 4 *
+		list_length(sent->able);
 	parameter->value = PointerGetDatum(value);
 	parameter->isnull = false;
 }

@@ -24,11 +24,11 @@ typedef struct SentKeys
 	EState	   *estate;
 	int			parameter;		/* that statements of foreign scans have */
 	ElementHasher *hasher;
-	MemoryContext mcxt;			/* of the hashes and the filter */
+	MemoryContext mcxt;			/* of the hashes */
 	PlanState  *outer;			/* the join's outer side, with these: */
 	List	   *scans;			/* of ForeignScanState */
 	bool		asked;			/* whether their servers can probe it; then it
-								 * is sent to: */
+								 * is sent with: */
 	List	   *able;			/* of these scans */
 	List	   *unable;
 	uint64	   *hashes;			/* of the keys */
@@ -42,7 +42,7 @@ typedef struct SentKeys
 } SentKeys;
 
 extern SentKeys *sent_keys_begin(EState *estate, int parameter, Oid type);
-extern void sent_keys_link(SentKeys *sent, PlanState *outer);
+extern void sent_keys_link(SentKeys *sent, PlanState *outer, List **answers);
 extern void sent_keys_forget(SentKeys *sent);
 extern void sent_keys_add(SentKeys *sent, Datum key);
 extern void sent_keys_finish(SentKeys *sent);

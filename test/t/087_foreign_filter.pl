@@ -33,7 +33,7 @@ foreach my $database ('second', 'latin', 'ascii', 'utf')
 }
 $remote->safe_psql('second', qq{
 	CREATE TABLE visits AS SELECT n AS id, 'https://example.com/' || n AS url, n % 7 AS site FROM generate_series($rows + 1, 2 * $rows) n});
-$remote->safe_psql('bare', q{CREATE TABLE visits AS SELECT n AS id, 'https://example.com/' || n AS url FROM generate_series(1, 2000) n});
+$remote->safe_psql('bare', q{CREATE TABLE visits AS SELECT n AS id, 'https://example.com/' || n AS url, 1 AS site FROM generate_series(1, 2000) n});
 
 $local->safe_psql('postgres', qq{
 	ALTER SYSTEM SET session_preload_libraries = 'bloomfilter';
@@ -134,9 +134,17 @@ stands_aside('several key columns', 'SELECT v.id FROM visits v JOIN list l USING
 stands_aside('an expression', 'SELECT v.id FROM visits v JOIN list l ON v.id + 1 = l.id ORDER BY 1');
 stands_aside('row locks', 'SELECT v.id FROM visits v JOIN list l USING (url) ORDER BY 1 FOR UPDATE OF l');
 stands_aside('volatile functions', 'SELECT v.id FROM visits v JOIN list l USING (url) WHERE random() >= 0 ORDER BY 1');
+sends('two scans on one connection', 'SELECT v.id FROM visits v JOIN list l USING (url) UNION ALL SELECT v.id FROM visits v JOIN list l USING (id) ORDER BY 1');
 # the list is the foreign one: the local table is filtered by its rows, as by any others
 my $there = 'SELECT count(*) FROM parts_3 p JOIN sites s ON p.site = s.site WHERE s.name = $$site 3$$';
 like($local->safe_psql('postgres', "$on EXPLAIN (COSTS off) $there"), qr/Filter Scan\) on parts_3 p\n +Probe: site in join filter 1/, 'a foreign list filters a local table');
+
+is($local->safe_psql('postgres', "$on $there"), $local->safe_psql('postgres', "SET bloomfilter.join_filter = off; $there"), 'with the same result');
+$local->safe_psql('postgres', q{
+	CREATE EXTENSION file_fdw;
+	CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
+	CREATE FOREIGN TABLE lines (url text) SERVER files OPTIONS (program 'echo https://example.com/100')});
+stands_aside('another FDW', 'SELECT * FROM lines JOIN list USING (url)', "$on SET bloomfilter.join_filter = force;");
 
 # ---------------------------------------------------------------- types
 
@@ -311,9 +319,10 @@ $remote->safe_psql('older', q{
 	CREATE TYPE bloom AS (x integer);
 	CREATE FUNCTION _bloom_may_contain(bloom, anyelement, regtype) RETURNS boolean LANGUAGE sql AS 'SELECT false'});
 $remote->safe_psql('elsewhere', 'CREATE SCHEMA ext; CREATE EXTENSION bloomfilter SCHEMA ext');
+$remote->safe_psql('utf', q{ALTER DATABASE utf SET bloomfilter.max_filter_size = '2kB'});
 $remote->safe_psql('second', q{
 	REVOKE EXECUTE ON FUNCTION _bloom_may_contain FROM PUBLIC; GRANT SELECT ON visits TO stranger});
-foreach my $database ('older', 'elsewhere')
+foreach my $database ('older', 'elsewhere', 'utf')
 {
 	$remote->safe_psql($database, q{CREATE TABLE visits AS SELECT n AS id, 'https://example.com/' || n AS url FROM generate_series(1, 2000) n});
 	$local->safe_psql('postgres', qq{
@@ -325,7 +334,7 @@ $local->safe_psql('postgres', qq{
 	CREATE SERVER denied FOREIGN DATA WRAPPER postgres_fdw OPTIONS ($options, dbname 'second', extensions 'bloomfilter');
 	CREATE USER MAPPING FOR CURRENT_USER SERVER denied OPTIONS (user 'stranger', password_required 'false');
 	CREATE FOREIGN TABLE denied_visits (id integer, url text) SERVER denied OPTIONS (table_name 'visits')});
-foreach my $case ([ 'bare', 10 ], [ 'older', 10 ], [ 'elsewhere', 10 ], [ 'denied', 0 ])
+foreach my $case ([ 'bare', 10 ], [ 'older', 10 ], [ 'elsewhere', 10 ], [ 'denied', 0 ], [ 'utf', 10 ])
 {
 	my ($server, $count) = @$case;
 	my $query = "SELECT count(*) FROM ${server}_visits v JOIN list USING (url)";
@@ -336,6 +345,27 @@ foreach my $case ([ 'bare', 10 ], [ 'older', 10 ], [ 'elsewhere', 10 ], [ 'denie
 	unlike($plan, qr/_bloom_may_contain|Sent To/, 'and has the statement without it');
 	like(plan_of($query), qr/_bloom_may_contain.*\n(.*\n)*.*Sent To: $server\n/, 'the plan tries');
 }
+# so does one that has no filter for another reason
+is($local->safe_psql('postgres', qq{$on SET plan_cache_mode = force_generic_plan; PREPARE b AS SELECT count(*) FROM bare_visits JOIN list USING (url);
+	EXECUTE b; SET bloomfilter.foreign_filter = off; EXECUTE b}), "10\n10", 'the setting is off when a plan with a filter is executed');
+is($local->safe_psql('postgres', "$on SET work_mem = '64kB'; SET hash_mem_multiplier = 1; SET bloomfilter.join_filter = force;
+	SELECT count(*) FROM bare_visits JOIN (SELECT 'https://example.com/' || n AS url FROM generate_series(1, 30000) n OFFSET 0) l USING (url)"), 2000, 'too many keys');
+# other filters that start scans late, or never
+$local->safe_psql('postgres', q{
+	CREATE TABLE mixed (id integer, site integer) PARTITION BY RANGE (id);
+	CREATE FOREIGN TABLE mixed_1 PARTITION OF mixed FOR VALUES FROM (1) TO (2001) SERVER bare OPTIONS (table_name 'visits');
+	CREATE TABLE mixed_2 PARTITION OF mixed FOR VALUES FROM (2001) TO (4001);
+	INSERT INTO mixed SELECT n, n FROM generate_series(2001, 4000) n;
+	CREATE INDEX ON mixed_2 USING membership (site); ANALYZE mixed});
+my $late = q{SELECT m.id FROM mixed m JOIN (SELECT id FROM list OFFSET 0) l USING (id) WHERE m.site = 1};
+my $filtered = "$on SET bloomfilter.partition_filter = on;";
+is($local->safe_psql('postgres', "$filtered SELECT count(*) FROM ($late) x"), 10, 'a Partition Filter');
+$plan = plan_of($late, $filtered);
+like($plan, qr/_bloom_may_contain/, 'is not used where a filter is sent') or diag($plan);
+unlike($plan, qr/Partition Filter/, 'which asks before');
+like(plan_of($late, "$filtered SET bloomfilter.foreign_filter = off;"), qr/Partition Filter/, 'but else');
+is($local->safe_psql('postgres', qq{$filtered SET plan_cache_mode = force_generic_plan; PREPARE m(integer) AS
+	SELECT count(*) FROM mixed m JOIN (SELECT id FROM list OFFSET 0) l USING (id) WHERE m.id >= \$1; EXECUTE m(2100)}), 10, 'all foreign partitions are pruned');
 my $both = 'SELECT v.id FROM (SELECT * FROM bare_visits UNION ALL SELECT id, url FROM visits) v JOIN list l USING (url) ORDER BY 1';
 like($local->safe_psql('postgres', "$on EXPLAIN (ANALYZE, VERBOSE) $both"), qr/Sent To: remote\n.*Cannot Be Probed On: bare\n/, 'one can, the other cannot');
 is($local->safe_psql('postgres', "$on $both"), $local->safe_psql('postgres', "$off $both"), 'the result is the same');
@@ -366,7 +396,6 @@ $remote->safe_psql('postgres', q{
 	CREATE ROLE reader LOGIN;
 	CREATE TABLE secrets AS SELECT n AS id, 'https://example.com/' || n AS url, n % 2 = 0 AS mine FROM generate_series(1, 20000) n;
 	ANALYZE secrets;
-	CREATE FUNCTION noisy(text) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS $$ BEGIN RAISE 'saw %', $1; END $$;
 	ALTER TABLE secrets ENABLE ROW LEVEL SECURITY;
 	CREATE POLICY own ON secrets USING (mine);
 	GRANT SELECT ON secrets TO reader;
@@ -387,6 +416,15 @@ like($explained, qr/Filter: \(mine AND _bloom_may_contain/, 'these conditions co
 $local->safe_psql('postgres', q{
 	ALTER TABLE list ADD mine boolean DEFAULT true;
 	CREATE VIEW guarded WITH (security_barrier) AS SELECT * FROM list WHERE mine});
+$local->safe_psql('postgres', q{
+	CREATE ROLE owner; CREATE TABLE hidden AS SELECT * FROM list; ALTER TABLE hidden OWNER TO owner;
+	ALTER TABLE hidden ENABLE ROW LEVEL SECURITY; ALTER TABLE hidden FORCE ROW LEVEL SECURITY;
+	CREATE POLICY own ON hidden USING (id < 1000); ANALYZE hidden;
+	CREATE USER MAPPING FOR owner SERVER remote OPTIONS (user 'reader', password_required 'false'); GRANT SELECT ON visits TO owner});
+$remote->safe_psql('postgres', 'GRANT SELECT ON visits TO reader');
+my $of_hidden = 'SELECT count(*) FROM visits v JOIN hidden l USING (url)';
+unlike(plan_of($of_hidden, "$on SET ROLE owner;"), qr/_bloom_may_contain/, 'policies here send nothing');
+is($local->safe_psql('postgres', "$on SET ROLE owner; $of_hidden"), 5, 'the result is that of the policy');
 stands_aside('a security barrier here', 'SELECT v.id FROM visits v JOIN guarded l USING (url) ORDER BY 1');
 
 # ---------------------------------------------------------------- again and again
@@ -412,23 +450,27 @@ $session->query(q{ALTER SERVER remote OPTIONS (SET extensions 'bloomfilter');});
 cmp_ok(fetched(), '<', 170, 'until that is undone');
 $session->query(q{SET work_mem = '64kB'; SET hash_mem_multiplier = 1;});
 is($session->query('EXECUTE p;'), 134, 'with little memory');
-$session->query('RESET work_mem;');
-$session->query("CREATE TABLE many AS SELECT 'https://example.com/' || n AS url FROM generate_series(1, 30000) n; ANALYZE many;");
-$session->query(q{SET work_mem = '64kB'; SET bloomfilter.join_filter = force; SET enable_hashjoin = on;});
+cmp_ok(fetched(), '<', 170, 'the filter is sent');
+$session->query("CREATE TABLE many AS SELECT 'https://example.com/' || n AS url FROM generate_series(1, 30000) n; ANALYZE many; SET bloomfilter.join_filter = force;");
 my $crowd = 'SELECT count(*) FROM visits v WHERE EXISTS (SELECT FROM many m WHERE m.url = v.url)';
 is($session->query("$crowd;"), $rows, 'more keys than memory');
+like($session->query("$analyze $crowd;"), qr/Elements Sent: 0\n +Bytes Sent: 0\n +Rows Fetched: $rows\n/, 'are not sent');
 $session->query(q{RESET work_mem; RESET hash_mem_multiplier; SET bloomfilter.join_filter = on;});
-# cursors
-is($session->query(q{BEGIN; DECLARE c SCROLL CURSOR FOR SELECT v.id FROM visits v JOIN list l USING (url) ORDER BY 1;
-	FETCH 3 FROM c; MOVE ABSOLUTE 0 IN c; FETCH 3 FROM c; MOVE LAST IN c; FETCH PRIOR FROM c; CLOSE c;
-	DECLARE c SCROLL CURSOR FOR SELECT v.id FROM visits v JOIN list l USING (url);
-	MOVE 30 IN c; MOVE ABSOLUTE 0 IN c; MOVE FORWARD ALL IN c; COMMIT;}) =~ s/\s+/ /gr,
-	'100 300 500 100 300 500 19700', 'cursors');
-# again for each row of another table: core keeps or builds the hash table, and nothing is lost
-is($session->query(q{SET enable_material = off; SET enable_nestloop = on;
-	SELECT sum(n) FROM generate_series(1, 3) s, LATERAL (SELECT count(*) AS n FROM visits v JOIN list l USING (url) WHERE l.id % 3 <> s OFFSET 0) x;
-	RESET enable_material; SET enable_nestloop = off;}), $session->query(q{SELECT 3 * count(*) - count(*) FILTER (WHERE l.id % 3 IN (1, 2)) FROM visits v JOIN list l USING (url);}),
-	'lateral');
+# cursors: the servers are asked by whom, and at the level of subtransactions where, the plan was started
+$session->query("CREATE ROLE fetcher; BEGIN; DECLARE c CURSOR FOR SELECT v.id FROM visits v JOIN list l USING (url) ORDER BY 1; SET ROLE fetcher;");
+is($session->query('FETCH 2 FROM c;'), "100\n300", 'another role fetches');
+$session->query('COMMIT; RESET ROLE; BEGIN; DECLARE c CURSOR FOR SELECT v.id FROM visits v JOIN list l USING (url) ORDER BY 1; SAVEPOINT s;');
+is($session->query('FETCH 1 FROM c;'), 100, 'a subtransaction fetches');
+is($session->query('ROLLBACK TO s; FETCH 1 FROM c;'), 300, 'and is rolled back');
+# what is kept while the cursor is open: the hashes are not
+is($session->query(q{SELECT used_bytes < 1024 FROM pg_backend_memory_contexts WHERE name = 'keys for foreign servers'; COMMIT;}), 't', 'the hashes are freed');
+my $slow = Session->new($local);
+$slow->start("$on SET bloomfilter.join_filter = force; SELECT count(*) FROM slow JOIN list USING (url);");
+ok($remote->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'}), 'a query waits for the server');
+$session->query("SELECT pg_cancel_backend($slow->{pid});");
+like($slow->end, qr/57014.*canceling statement/, 'and is cancelled');
+is($slow->query('SELECT count(*) FROM visits JOIN list USING (url);'), 134, 'the session goes on');
+$slow->quit;
 $session->query(q{DROP EXTENSION bloomfilter CASCADE;});
 is($session->query('EXECUTE p;'), 134, 'after DROP EXTENSION');
 is(fetched(), 'all', 'without a filter');
@@ -438,8 +480,10 @@ cmp_ok(fetched(), '<', 170, 'until it is there again') if $session->query('DISCA
 # EvalPlanQual: the row of the list changes while its update waits
 my $other = Session->new($local);
 $other->query("BEGIN; UPDATE list SET url = 'https://example.com/1' WHERE id = 100;");
-$session->start("$on UPDATE list l SET long = -v.id FROM visits v WHERE l.url = v.url AND l.id IN (100, 300) RETURNING l.id, long");
-ok($session->waits($local), 'an update waits for a row of the list');
+my $late_update = 'UPDATE list l SET long = -v.id FROM visits v WHERE l.url = v.url AND l.id IN (100, 300) RETURNING l.id, long';
+like($session->query("$on SET bloomfilter.join_filter = force; EXPLAIN (VERBOSE) $late_update"), $sent, 'an update of the list sends a filter');
+$session->start("$late_update;");
+ok($session->waits($local), 'it waits for a row of the list');
 $other->query('COMMIT;');
 is($session->end, '300|-300', 'and finds what core finds when that has changed');
 
