@@ -223,6 +223,7 @@ extern bool membership_may_read_parent(Relation heap);
 extern List *membership_leaves(Oid oid);
 extern bool has_children(Relation heap);
 extern void refuse_children(Oid index);
+extern bool catalog_row_written_later(int cache, Oid oid, Snapshot snapshot, bool own);
 extern bool snapshot_too_old(Relation index, Snapshot snapshot);
 extern void refuse_old_snapshot(Relation index, Snapshot snapshot);
 

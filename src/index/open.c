@@ -763,25 +763,25 @@ own_has_all(Relation index)
 }
 
 /*
- * Was the row of an index in a catalog written by a transaction that the snapshot
- * sees running?  Reads it from the syscache "cache", because the relation cache may
- * have lost its xmin.
+ * Was the row of a relation in a catalog written by a transaction that the snapshot
+ * sees running?  "own" answers for our own transaction.  Reads it from the syscache
+ * "cache", because the relation cache may have lost its xmin.
  */
-static bool
-written_later(int cache, Relation index, Snapshot snapshot)
+bool
+catalog_row_written_later(int cache, Oid oid, Snapshot snapshot, bool own)
 {
-	Oid			oid = RelationGetRelid(index);
 	HeapTuple	tuple = SearchSysCache1(cache, ObjectIdGetDatum(oid));
 	TransactionId writer;
 	bool		is_frozen;
 
+	/* dropped meanwhile */
 	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for relation %u", oid);
+		return true;
 	writer = HeapTupleHeaderGetRawXmin(tuple->t_data);
 	is_frozen = HeapTupleHeaderXminFrozen(tuple->t_data);
 	ReleaseSysCache(tuple);
 	if (TransactionIdIsCurrentTransactionId(writer))
-		return !own_has_all(index);
+		return own;
 
 	/* VACUUM FULL of the catalog freezes the row, but keeps its xmin */
 	if (is_frozen &&
@@ -795,15 +795,17 @@ written_later(int cache, Relation index, Snapshot snapshot)
 bool
 snapshot_too_old(Relation index, Snapshot snapshot)
 {
+	Oid			oid = RelationGetRelid(index);
+
 	Assert(IsMVCCSnapshot(snapshot));
 	/* broken HOT chains; the same test as in core */
 	if (index->rd_index->indcheckxmin &&
 		!TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data),
 							   TransactionXmin))
 		return true;
-	return written_later(INDEXRELID, index, snapshot) ||
+	return catalog_row_written_later(INDEXRELID, oid, snapshot, !own_has_all(index)) ||
 		(snapshot->takenDuringRecovery &&
-		 written_later(RELOID, index, snapshot));
+		 catalog_row_written_later(RELOID, oid, snapshot, !own_has_all(index)));
 }
 
 /*

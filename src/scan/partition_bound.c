@@ -18,7 +18,8 @@
  */
 #include "partition_bound.h"
 
-#include "access/htup_details.h"
+#include "index/membership.h"
+
 #include "access/stratnum.h"
 #include "access/transam.h"
 #include "catalog/partition.h"
@@ -33,7 +34,6 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/partcache.h"
-#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
@@ -124,14 +124,8 @@ may_fail(Node *node, void *context)
 static bool
 sees_bound(Oid partition, Snapshot snapshot)
 {
-	HeapTuple	row = SearchSysCache1(RELOID, ObjectIdGetDatum(partition));
-	bool		sees;
-
-	if (!HeapTupleIsValid(row))
-		return false;
-	sees = !XidInMVCCSnapshot(HeapTupleHeaderGetXmin(row->t_data), snapshot);
-	ReleaseSysCache(row);
-	return sees;
+	/* not of its own transaction: that may see rows that it has deleted */
+	return !catalog_row_written_later(RELOID, partition, snapshot, true);
 }
 
 /*
@@ -156,6 +150,9 @@ rows_satisfy_constraint(Relation table, Snapshot snapshot)
 			return false;
 		if (get_default_partition_oid(parent) == partition)
 		{
+			/* below it, the cached constraint outlives siblings */
+			if (partition != RelationGetRelid(table))
+				return false;
 			foreach(child, find_inheritance_children(parent, NoLock))
 			{
 				if (!sees_bound(lfirst_oid(child), snapshot))
@@ -164,7 +161,8 @@ rows_satisfy_constraint(Relation table, Snapshot snapshot)
 		}
 		partition = parent;
 	}
-	return true;
+	/* one that is being detached ends the list, not the constraint */
+	return !get_rel_relispartition(partition);
 }
 
 /* The parts of a table's partition constraint that are of this column alone */

@@ -143,6 +143,20 @@ SELECT * FROM compared('SELECT pairs.* FROM pairs JOIN dim USING (k) WHERE dim.b
 SELECT * FROM compared('SELECT pairs.* FROM pairs JOIN dim USING (k) WHERE dim.big = 5');
 SELECT * FROM compared('SELECT pairs.* FROM pairs JOIN dim USING (k) WHERE dim.big = 8');
 
+-- below a default partition: core keeps a constraint that excludes what a dropped sibling had
+CREATE TABLE list (k int, v int) PARTITION BY LIST (k);
+CREATE TABLE list_1 PARTITION OF list FOR VALUES IN (1);
+CREATE TABLE list_5 PARTITION OF list FOR VALUES IN (5);
+CREATE TABLE list_default PARTITION OF list DEFAULT PARTITION BY HASH (v);
+CREATE TABLE list_default_0 PARTITION OF list_default FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+INSERT INTO list SELECT i, i FROM generate_series(1, 100) i;
+CREATE TABLE five AS SELECT 5 k;
+ANALYZE list, five;
+SELECT * FROM compared('SELECT list.* FROM list JOIN five USING (k)');
+DROP TABLE list_5;
+INSERT INTO list SELECT 5, i FROM generate_series(1, 10) i;
+SELECT * FROM compared('SELECT list.* FROM list JOIN five USING (k)');
+
 -- a serializable transaction locks what it does not read
 BEGIN ISOLATION LEVEL SERIALIZABLE;
 SELECT count(*) FROM ranges JOIN dim USING (k) WHERE dim.big = 99;
