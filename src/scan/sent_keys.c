@@ -109,7 +109,7 @@ typedef struct ServerAnswer
 	Oid			server;
 	Oid			user;
 	bool		able;			/* it can probe filters */
-}			ServerAnswer;
+} ServerAnswer;
 
 /* As whom does a scan read?  InvalidOid: the current user */
 static Oid
