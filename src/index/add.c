@@ -396,6 +396,7 @@ add_prepare(Relation index, Size in_memory)
 	Size		most = Max(WAITING_LEAST, in_memory);
 	double		room;
 	double		growths;		/* until COMMIT may not create the next layer */
+	const uint64 blocks_max = COMMIT_PAGES_MAX * BLOCKS_PER_PAGE;
 
 	meta_read(index, &meta);
 	if (meta.layers == 0 ||
@@ -408,7 +409,7 @@ add_prepare(Relation index, Size in_memory)
 		return most;
 	/* planning it would take longer; its elements have more bits */
 	last = &meta.layer[meta.layers - 1];
-	growths = (double) COMMIT_PAGES_MAX * BLOCKS_PER_PAGE / (2 * last->size) *
+	growths = (double) blocks_max / (2 * last->size) *
 		last->capacity / next_capacity(&meta);
 	if (growths >= 1)
 	{

@@ -456,7 +456,8 @@ cmp_ok(fetched(), '<', 170, 'the filter is sent');
 $session->query("CREATE TABLE many AS SELECT 'https://example.com/' || n AS url FROM generate_series(1, 30000) n; ANALYZE many; SET bloomfilter.join_filter = force;");
 my $crowd = 'SELECT count(*) FROM visits v WHERE EXISTS (SELECT FROM many m WHERE m.url = v.url)';
 is($session->query("$crowd;"), $rows, 'more keys than memory');
-like($session->query("$analyze $crowd;"), qr/Elements Sent: 0\n +Bytes Sent: 0\n +Rows Fetched: $rows\n/, 'are not sent');
+# 19 hashes the other side, and plans no filter
+like($session->query("$analyze $crowd;"), qr/Elements Sent: 0\n +Bytes Sent: 0\n +Rows Fetched: $rows\n|Remote SQL: SELECT url FROM public\.visits$/m, 'are not sent');
 $session->query(q{RESET work_mem; RESET hash_mem_multiplier; SET bloomfilter.join_filter = on;});
 # cursors: the servers are asked by whom, and at the level of subtransactions where, the plan was started
 $session->query("CREATE ROLE fetcher; BEGIN; DECLARE c CURSOR FOR SELECT v.id FROM visits v JOIN list l USING (url) ORDER BY 1; SET ROLE fetcher;");
