@@ -154,6 +154,33 @@ page_rest()
 	measured_on rest rest
 }
 
+page_writing()
+{
+	cat <<-'TABLE'
+		Insertions of a million URLs into five million, growth from 100,000 elements to ten times as many, and making an index or
+		a filter of five million. The bar is the most of the ratio, where there is one, else of the figure; the least
+		and the most of the rounds are in parentheses.
+
+		| work | compared with | figure | ratio | bar |
+		|---|---|---|---|---|
+	TABLE
+	rows writing '
+		BEGIN {
+			name["bulk"] = "bulk insertion"; name["wal"] = "its log, a row"; name["single"] = "INSERT of one row"
+			name["bytes"] = "index, an element"; name["batch"] = "lookup of 1,000"
+			name["create"] = name["create_2"] = "CREATE INDEX"; name["bloom_agg"] = "`bloom_agg` with a capacity"
+			of["none"] = "no index"; of["grown"] = "grown index"; of["fresh"] = "fresh index"
+			of["membership"] = "membership index"; of["btree"] = "btree"; of["bloom"] = "contrib/bloom"
+			of["stored"] = "stored filter"; of["index"] = "grown index"; of["built"] = "when built"
+			of["mean"] = "mean"; of["worst"] = "worst"; of["serial"] = "no worker"; of["workers"] = "two workers"
+		}
+		function figure(i) { return sprintf($5 ~ /ms/ && $7 > 10 ? "%.0f" : "%.2f", $i) }
+		{ printf "| %s, %s | %s | %s %s (%s to %s) | %s | %s |\n", name[$2],
+			($3 in of) ? of[$3] : "grown to " $3 " times", of[$4], figure(7), $5, figure(8), figure(9),
+			$10 == "" ? "" : range(10), $13 }'
+	measured_on writing writing
+}
+
 page_planning()
 {
 	cat <<-'TABLE'
@@ -439,6 +466,7 @@ fill_pages()
 	fill_from join "$developer" join_all
 	fill_from rest "$developer" rest
 	fill_from planning "$developer" planning
+	fill_from writing "$developer" writing
 	fill_from star "$developer" star_all
 	fill_from server "$developer" saves methods pays
 	fill_from filters "$developer" filters
