@@ -18,7 +18,9 @@
  *
  * If most rows may have a partner, storing them costs more than the few others save.  So
  * after STORED_ROWS the feeder reads all further rows for the hash join, whatever the
- * index says of them: to join a row is always right.
+ * index says of them: to join a row is always right.  Not if the rows are hashed: rows
+ * that pass at once, those with NULL keys among them, would fill the hash table, and no
+ * number of batches separates these.
  *
  * Rescan.  A hash join would use its table again if nothing below it has changed.  If the
  * table has the rows of the feeder, it must not: the index may know more by now, and
@@ -334,7 +336,7 @@ feed(BypassState *state, TupleTableSlot *slot)
 	}
 	tuplestore_puttupleslot(state->feeder->store, slot);
 	state->feeder->has_stored = true;
-	if (++state->fed >= STORED_ROWS &&
+	if (++state->fed >= STORED_ROWS && !state->feeds_inner &&
 		state->fed > BYPASS_SHARE_MAX * (state->fed + state->passed))
 	{
 		state->feeder->reads = true;
