@@ -11,7 +11,7 @@ unset key
 set label 101 ranges at screen 0.99, 0.025 right font ",11" tc rgb "#666666"
 of(form, method) = lines("partitions", "$2 == \"".form."\" && $5 == \"".method."\"")
 array forms[2] = ["lookup", "cold"]
-array titles[2] = ["all in memory: CPU time, ms", "only membership indexes in memory: elapsed, ms"]
+array titles[2] = ["all in memory: CPU time, ms", "btrees not in memory: elapsed, ms"]
 do for [i = 1 : 2] {
 	set title titles[i] font ",14"
 	plot of(forms[i], "without") using 3:8:9:10 with yerrorlines lw 2 pt 5 lc rgb orange, \
