@@ -53,11 +53,12 @@
 #define partitions_skipped		nfiltered2
 
 /*
- * After so many partitions in a row that may have the value, only each 16th is
- * asked, until one does not have it: asking costs up to a fourth of a look-up.
+ * After so many partitions in a row that may have the value, only each 17th is
+ * asked, until one does not have it: asking costs up to a fourth of a look-up.  A
+ * prime, so that rescans do not always ask the same ones.
  */
 #define YES_IN_A_ROW			8
-#define ASKED_THEN				16
+#define ASKED_THEN				17
 
 /* A child of the Append that core's pruning at the start has left */
 typedef struct Partition
@@ -95,6 +96,7 @@ typedef struct PartitionFilterState
 	MembershipKeys *keys;		/* NULL before the first index is asked */
 	bool		keys_set;		/* to the present value */
 	int			yes;			/* that the last indexes said in a row */
+	int			unasked;		/* partitions since then */
 } PartitionFilterState;
 
 /* Give a Partition Filter what it asks. */
@@ -139,10 +141,10 @@ init_partition(PartitionFilterState *state, Partition *partition)
 {
 	EState	   *estate = state->css.ss.ps.state;
 	ResourceOwner owner = CurrentResourceOwner;
+	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 	Oid			user;
 	int			security;
 
-	Assert(CurrentMemoryContext == estate->es_query_cxt);
 	/* an error resets both with the transaction */
 	GetUserIdAndSecContext(&user, &security);
 	SetUserIdAndSecContext(state->user, state->security);
@@ -151,6 +153,7 @@ init_partition(PartitionFilterState *state, Partition *partition)
 	state->css.custom_ps = lappend(state->css.custom_ps, partition->state);
 	CurrentResourceOwner = owner;
 	SetUserIdAndSecContext(user, security);
+	MemoryContextSwitchTo(old);
 }
 
 /*
@@ -320,7 +323,7 @@ may_have_rows(PartitionFilterState *state, Partition *partition)
 	bool		may;
 
 	if (!state->asks || !OidIsValid(partition->index) ||
-		(state->yes >= YES_IN_A_ROW && state->current % ASKED_THEN != 0))
+		(state->yes == YES_IN_A_ROW && ++state->unasked < ASKED_THEN))
 		return true;
 	if (partition->asked == NULL)
 		open_index(state, partition);
@@ -330,6 +333,7 @@ may_have_rows(PartitionFilterState *state, Partition *partition)
 		set_keys(state);
 	may = membership_ask(state->keys, partition->asked);
 	state->yes = may ? Min(state->yes + 1, YES_IN_A_ROW) : 0;
+	state->unasked = 0;
 	if (instrument)
 	{
 		instrument->partitions_asked++;
