@@ -18,8 +18,8 @@
 #include "events.h"
 
 #include "index/membership.h"
-#include "scan/join_filter_build.h"
-#include "scan/join_filter_link.h"
+#include "scan/join/join_filter_build.h"
+#include "scan/join/join_filter_link.h"
 #include "value/stored.h"
 
 #include "access/xact.h"

@@ -3,7 +3,7 @@
  *	  Probing a filter that another server has sent: _bloom_may_contain().
  *
  * A join of local rows with a foreign table sends a filter of its keys with the statement
- * of postgres_fdw (scan/foreign_filter.c).  The column that the foreign server looks up has
+ * of postgres_fdw (scan/foreign/foreign_filter.c).  The column that the foreign server looks up has
  * a type there, and the foreign table declares another, perhaps: its values travel as text,
  * and the declared type reads them.  That may change a value: char(10) drops the blanks of
  * a text, varchar(3) cuts them off.  Then a "no" would be about another value.

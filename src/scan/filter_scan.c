@@ -37,7 +37,7 @@
  */
 #include "filter_scan.h"
 
-#include "partition_bound.h"
+#include "scan/partition/partition_bound.h"
 #include "plan_fields.h"
 
 #include "access/tableam.h"

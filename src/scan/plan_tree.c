@@ -6,8 +6,8 @@
 #include "plan_tree.h"
 
 #include "filter_scan.h"
-#include "join_filter_build.h"
-#include "join_filter_probe.h"
+#include "scan/join/join_filter_build.h"
+#include "scan/join/join_filter_probe.h"
 
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"

@@ -7,17 +7,17 @@
  */
 #include "planner_hooks.h"
 
-#include "bypass.h"
-#include "bypass_path.h"
+#include "scan/bypass/bypass.h"
+#include "scan/bypass/bypass_path.h"
 #include "filter_path.h"
 #include "heap_page.h"
-#include "join_filter_build.h"
-#include "join_filter_plan.h"
-#include "join_filter_probe.h"
+#include "scan/join/join_filter_build.h"
+#include "scan/join/join_filter_plan.h"
+#include "scan/join/join_filter_probe.h"
 #include "loop_path.h"
-#include "partition_filter.h"
-#include "partition_plan.h"
-#include "sent_keys.h"
+#include "scan/partition/partition_filter.h"
+#include "scan/partition/partition_plan.h"
+#include "scan/foreign/sent_keys.h"
 
 #if PG_VERSION_NUM >= 190000
 #include "commands/explain.h"

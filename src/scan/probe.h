@@ -10,7 +10,7 @@
 #define BLOOMFILTER_PROBE_H
 
 #include "heap_page.h"
-#include "join_filter_probe.h"
+#include "scan/join/join_filter_probe.h"
 
 #include "executor/executor.h"
 #include "nodes/pathnodes.h"

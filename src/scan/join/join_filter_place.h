@@ -6,7 +6,7 @@
 #define BLOOMFILTER_JOIN_FILTER_PLACE_H
 
 #include "join_filter_key.h"
-#include "plan_tree.h"
+#include "scan/plan_tree.h"
 
 #include "nodes/plannodes.h"
 

@@ -15,8 +15,8 @@
  */
 #include "join_filter_place.h"
 
-#include "filter_scan.h"
-#include "foreign_filter.h"
+#include "scan/filter_scan.h"
+#include "scan/foreign/foreign_filter.h"
 
 #include "access/table.h"
 #include "catalog/pg_proc.h"

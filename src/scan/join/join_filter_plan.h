@@ -5,7 +5,7 @@
 #ifndef BLOOMFILTER_JOIN_FILTER_PLAN_H
 #define BLOOMFILTER_JOIN_FILTER_PLAN_H
 
-#include "filter_scan.h"
+#include "scan/filter_scan.h"
 
 #include "nodes/plannodes.h"
 

@@ -5,7 +5,7 @@
 #ifndef BLOOMFILTER_BYPASS_H
 #define BLOOMFILTER_BYPASS_H
 
-#include "plan_fields.h"
+#include "scan/plan_fields.h"
 
 #include "nodes/extensible.h"
 

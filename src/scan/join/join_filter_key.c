@@ -4,7 +4,7 @@
  */
 #include "join_filter_key.h"
 
-#include "plan_tree.h"
+#include "scan/plan_tree.h"
 
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"

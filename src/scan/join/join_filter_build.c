@@ -32,9 +32,9 @@
  * letting their rows pass meanwhile would take longer.
  */
 #include "join_filter_build.h"
-#include "plan_fields.h"
-#include "probe_switch.h"
-#include "sent_keys.h"
+#include "scan/plan_fields.h"
+#include "scan/probe_switch.h"
+#include "scan/foreign/sent_keys.h"
 
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000

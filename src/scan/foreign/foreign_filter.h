@@ -5,7 +5,7 @@
 #ifndef BLOOMFILTER_FOREIGN_FILTER_H
 #define BLOOMFILTER_FOREIGN_FILTER_H
 
-#include "plan_tree.h"
+#include "scan/plan_tree.h"
 
 #include "nodes/plannodes.h"
 

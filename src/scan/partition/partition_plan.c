@@ -25,10 +25,10 @@
  */
 #include "partition_plan.h"
 
-#include "foreign_filter.h"
+#include "scan/foreign/foreign_filter.h"
 #include "index/membership.h"
 #include "partition_filter.h"
-#include "plan_tree.h"
+#include "scan/plan_tree.h"
 
 #include "access/relation.h"
 #include "catalog/pg_class.h"

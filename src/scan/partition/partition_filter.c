@@ -30,9 +30,9 @@
 #include "partition_filter.h"
 
 #include "index/membership.h"
-#include "join_filter_build.h"
-#include "plan_fields.h"
-#include "plan_tree.h"
+#include "scan/join/join_filter_build.h"
+#include "scan/plan_fields.h"
+#include "scan/plan_tree.h"
 
 #include "access/parallel.h"
 #include "catalog/partition.h"

@@ -8,7 +8,7 @@
  */
 #include "join_filter_link.h"
 
-#include "filter_scan.h"
+#include "scan/filter_scan.h"
 #include "join_filter_probe.h"
 
 #include "access/parallel.h"

@@ -8,9 +8,9 @@
  */
 #include "join_filter_edit.h"
 
-#include "filter_scan.h"
-#include "foreign_filter.h"
-#include "sent_keys.h"
+#include "scan/filter_scan.h"
+#include "scan/foreign/foreign_filter.h"
+#include "scan/foreign/sent_keys.h"
 
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"

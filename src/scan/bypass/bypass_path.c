@@ -36,8 +36,8 @@
 #include "bypass_path.h"
 
 #include "bypass.h"
-#include "filter_path.h"
-#include "loop_path.h"
+#include "scan/filter_path.h"
+#include "scan/loop_path.h"
 
 #include <math.h>
 

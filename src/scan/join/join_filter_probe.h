@@ -6,7 +6,7 @@
 #define BLOOMFILTER_JOIN_FILTER_PROBE_H
 
 #include "join_filter_build.h"
-#include "probe_switch.h"
+#include "scan/probe_switch.h"
 
 #include "commands/explain.h"
 #include "fmgr.h"

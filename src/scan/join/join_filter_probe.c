@@ -13,7 +13,7 @@
  */
 #include "join_filter_probe.h"
 
-#include "plan_fields.h"
+#include "scan/plan_fields.h"
 
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000

@@ -46,10 +46,10 @@
  */
 #include "join_filter_plan.h"
 
-#include "foreign_filter.h"
+#include "scan/foreign/foreign_filter.h"
 #include "join_filter_edit.h"
 #include "join_filter_probe.h"
-#include "sent_keys.h"
+#include "scan/foreign/sent_keys.h"
 
 #include "access/table.h"
 #include "executor/executor.h"

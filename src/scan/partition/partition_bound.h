@@ -5,7 +5,7 @@
 #ifndef BLOOMFILTER_PARTITION_BOUND_H
 #define BLOOMFILTER_PARTITION_BOUND_H
 
-#include "join_filter_probe.h"
+#include "scan/join/join_filter_probe.h"
 
 #include "utils/rel.h"
 

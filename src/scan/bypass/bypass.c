@@ -34,8 +34,8 @@
  */
 #include "bypass.h"
 
-#include "filter_scan.h"
-#include "join_filter_build.h"
+#include "scan/filter_scan.h"
+#include "scan/join/join_filter_build.h"
 
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
