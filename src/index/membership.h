@@ -162,7 +162,8 @@ extern void layer_contains_sorted(Relation index, const MembershipLayer *layer,
 extern void pages_create(Relation index, const MembershipMeta *meta, int number,
 						 bool log);
 extern void pages_fill(Relation index, MembershipMeta *meta,
-					   bool (*next) (void *from, uint64 *hash), void *from);
+					   Size (*next) (void *from, uint64 *hashes, Size limit),
+					   void *from);
 extern uint64 pages_image_bytes(const MembershipMeta *meta);
 extern void pages_read(Relation index, const MembershipMeta *meta,
 					   ElementClass class, uint8 *image);

@@ -369,25 +369,24 @@ write_batch(Relation index, const MembershipLayer *layer, const uint64 *hashes,
  * pages_fill
  *		Fill the first layer of an index that is being built
  *
- * Its pages exist and are empty.  next(from, &hash) returns the next hash, or
- * false after the last; sorted hashes are faster.  Updates bits_reported of
+ * Its pages exist and are empty.  next(from, hashes, limit) gets hashes, and returns their
+ * number, 0 at the end; sorted hashes are faster.  Updates bits_reported of
  * the layer in *meta.  Does not log, and no other session may use the index.
  */
 void
 pages_fill(Relation index, MembershipMeta *meta,
-		   bool (*next) (void *from, uint64 *hash), void *from)
+		   Size (*next) (void *from, uint64 *hashes, Size limit), void *from)
 {
 	MembershipLayer *layer = &meta->layer[0];
 	uint64		hashes[BATCH];
 	Size		count;
 
 	/* a locked page holds interrupts, so next() is called without one */
-	do
+	while ((count = next(from, hashes, BATCH)) > 0)
 	{
-		for (count = 0; count < BATCH && next(from, &hashes[count]); count++)
-			;
+		CHECK_FOR_INTERRUPTS();
 		write_batch(index, layer, hashes, count);
-	} while (count == BATCH);
+	}
 
 	layer->bits_reported = 0;
 	for (BlockNumber i = 0; i < layer_pages(layer); i++)

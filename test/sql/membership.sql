@@ -521,8 +521,16 @@ SELECT temp_bytes > :temp_bytes_before AS spilled FROM pg_stat_database WHERE da
 SET maintenance_work_mem = '1GB';
 CREATE INDEX built_much ON built USING membership (x);
 SELECT md5(membership_filter('built_little')::bytea) = md5(membership_filter('built_much')::bytea) AS same;
+-- Files that are merged while the table is read, with elements that are in several
+CREATE TABLE pieces AS
+	SELECT (SELECT array_agg(n) FROM generate_series(200000 * i, 200000 * i + 249999) n) AS x FROM generate_series(1, 12) i;
+SET maintenance_work_mem = '1MB';
+CREATE INDEX pieces_little ON pieces USING membership (x array_elements_ops);
+SET maintenance_work_mem = '1GB';
+CREATE INDEX pieces_much ON pieces USING membership (x array_elements_ops);
+SELECT md5(membership_filter('pieces_little')::bytea) = md5(membership_filter('pieces_much')::bytea) AS same;
 RESET maintenance_work_mem;
-DROP TABLE built;
+DROP TABLE built, pieces;
 DROP FUNCTION tell;
 
 -- A tablespace, to and fro
