@@ -13,8 +13,8 @@
  * Keys of joins.  Of an expression without statistics nothing tells how many of its values
  * an index contains, nor of a row of several columns.  As core does for the rows of a
  * semi-join of which it knows nothing, we expect half of them, or fewer if the index
- * has fewer elements than the table has such rows.  A scan that finds more stops probing
- * (scan/probe_switch.c).
+ * has fewer elements than the table has such rows.  If a scan finds more, its
+ * probe pauses (scan/probe_switch.c).
  *
  * Who can.  The pages of a temporary table's index are in the memory of one process.
  * A function is parallel safe or not, whatever its arguments.  So where it may have the

@@ -203,7 +203,7 @@ add_join_probe(PlannerInfo *root, CustomScan *scan, ProbeKind kind,
 		.indexes = join->indexes,
 		.types = join->types,
 		.table = planner_rt_fetch(join->source, root)->relid,
-		.switched = join->assumed && !join->forced
+		.may_pause = join->assumed && !join->forced
 	};
 
 	filter_scan_add_probe(scan, &probe);

@@ -731,7 +731,7 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 												   &scan->scan.plan, ancestors);
 	List	   *texts = NIL;
 	uint64		bytes = 0;
-	uint64		switched_off = key_probes_switched_off(state->key_probes);
+	uint64		pauses = key_probes_pauses(state->key_probes);
 	ListCell   *cell;
 
 	foreach(cell, filter_scan_probes(scan))
@@ -764,7 +764,7 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		if (probe->methods->bytes)
 			bytes += probe->methods->bytes(probe);
 		if (probe->pays)
-			switched_off += probe->pays->switched_off;
+			pauses += probe->pays->pauses;
 	}
 	if (bytes > 0)
 		ExplainPropertyInteger("Filter Size", "kB", (bytes + 1023) / 1024, es);
@@ -772,9 +772,9 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (state->scans_excluded > 0)
 		ExplainPropertyUInteger("Scans Skipped by Partition Bound", NULL,
 								state->scans_excluded, es);
-	key_probes_explain(switched_off, instrument->rows_probed,
+	key_probes_explain(pauses, instrument->rows_probed,
 					   texts == NIL ? -1 : instrument->rows_removed,
-					   state->key_probes == NIL && switched_off == 0 ? 0 :
+					   state->key_probes == NIL && pauses == 0 ? 0 :
 					   instrument->ntuples + instrument->nfiltered1 +
 					   instrument->rows_removed - instrument->rows_probed, es);
 }
@@ -840,7 +840,7 @@ filter_scan_add_probe(CustomScan *scan, const ProbePlan *probe)
 	List	   *fields = list_make3(list_make2_int(probe->kind, probe->conditions),
 									list_make4(probe->indexes, probe->types,
 											   list_make1_oid(probe->table),
-											   list_make1_int(probe->switched)),
+											   list_make1_int(probe->may_pause)),
 									probe->keys);
 
 	scan->custom_exprs = lappend(scan->custom_exprs, probe->expression);
@@ -868,7 +868,7 @@ filter_scan_probes(const CustomScan *scan)
 		probe->indexes = linitial(join);
 		probe->types = lsecond(join);
 		probe->table = linitial_oid(lthird(join));
-		probe->switched = linitial_int(lfourth(join)) != 0;
+		probe->may_pause = linitial_int(lfourth(join)) != 0;
 		probe->keys = lthird(all);
 		probes = lappend(probes, probe);
 	}

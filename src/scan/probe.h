@@ -39,7 +39,7 @@ typedef struct ProbePlan
 	List	   *indexes;		/* OIDs: one, or those of a table's partitions */
 	List	   *types;			/* OIDs, by which to hash each column of a key */
 	Oid			table;			/* that the indexes are of */
-	bool		switched;		/* it is switched off if it drops too little */
+	bool		may_pause;		/* pauses if it drops too little */
 	/* of PROBE_KEYS: what key_probe_write() made */
 	List	   *keys;
 } ProbePlan;
@@ -92,8 +92,8 @@ struct Probe
 	const ProbeMethods *methods;
 	bool		settled;		/* probes of further rows raise no error */
 	bool		guarded;		/* but elements may: the conditions come first */
-	ProbeSwitch *pays;			/* of an index, for a join; NULL: it is not
-								 * switched off */
+	ProbeSwitch *pays;			/* of an index, for a join; NULL: it never
+								 * pauses */
 	/* what is looked up; not of PROBE_KEYS, nor for several columns */
 	AttrNumber	attribute;		/* the column, or 0: */
 	ExprState  *element;		/* the expression */

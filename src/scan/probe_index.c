@@ -79,7 +79,7 @@ begin_join(const ProbePlan *plan, PlanState *node)
 	probe->condition.value = ObjectIdGetDatum(linitial_oid(plan->indexes));
 	probe->site = membership_site_make_join(CurrentMemoryContext, plan->indexes,
 											plan->types);
-	if (plan->switched)
+	if (plan->may_pause)
 	{
 		base->pays = palloc(sizeof(ProbeSwitch));
 		probe_switch_init(base->pays, 0, false);

@@ -1,9 +1,8 @@
 /*
  * probe_switch.c
- *	  Switching off a probe that drops too few rows: it costs more than it saves.
+ *	  Pausing a probe that drops too few rows: it costs more than it saves.
  *
- * If most of SWITCH_ROWS rows have passed, the probe is switched off, for a while that
- * gets longer each time.
+ * If most of SWITCH_ROWS rows have passed, the probe pauses, each time for longer.
  */
 #include "probe_switch.h"
 
@@ -17,7 +16,7 @@
 #define SKIP_GROWTH				4
 #define SKIP_ROWS_MAX			(SKIP_ROWS * 4096)
 
-/* "share" of the rows is expected to pass; a probe that is "forced" is never off. */
+/* "share" of the rows is expected to pass; a "forced" probe never pauses. */
 void
 probe_switch_init(ProbeSwitch *pays, double share, bool forced)
 {
@@ -38,7 +37,7 @@ probe_switch_count(ProbeSwitch *pays, int probed, int passed)
 	pays->share = (double) pays->passed / pays->probed;
 	if (pays->share > PROBE_SHARE_MAX && !pays->forced)
 	{
-		pays->switched_off++;
+		pays->pauses++;
 		pays->skip = pays->skip_next;
 		pays->skip_next = Min(pays->skip_next * SKIP_GROWTH, SKIP_ROWS_MAX);
 	}

@@ -1,6 +1,6 @@
 /*
  * probe_switch.h
- *	  Switching off a probe that does not pay; see probe_switch.c.
+ *	  Pausing a probe that does not pay; see probe_switch.c.
  */
 #ifndef BLOOMFILTER_PROBE_SWITCH_H
 #define BLOOMFILTER_PROBE_SWITCH_H
@@ -8,19 +8,19 @@
 #include "postgres.h"
 
 /*
- * A filter that lets more of the rows pass is not planned, and is switched off: the
- * other rows must save more than the probes of all cost.
+ * A probe that lets more of the rows pass is not planned, or pauses: the rows that it
+ * drops must save more than probing all rows costs.
  */
 #define PROBE_SHARE_MAX			0.75
 
 typedef struct ProbeSwitch
 {
-	bool		forced;			/* always on */
+	bool		forced;			/* never pauses */
 	uint64		probed;			/* rows, of the window */
 	uint64		passed;
 	uint64		skip;			/* rows that pass before the next window */
 	uint64		skip_next;		/* if that one does not pay either */
-	uint64		switched_off;	/* times that one did not pay */
+	uint64		pauses;			/* how often one did not pay */
 	double		share;			/* that passed in the last window */
 } ProbeSwitch;
 

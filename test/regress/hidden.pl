@@ -7,7 +7,7 @@ use strict;
 use warnings;
 
 my $number = qr/^\s*Rows Removed by (?:Filter|Probe):/m;
-my $others = qr/^\s*(?:Rows (?:Not )?Probed|Times Switched Off):/m;
+my $others = qr/^\s*(?:Rows (?:Not )?Probed|Probe Pauses):/m;
 # Scans with probes of such tables: more than these
 my $least = 1;
 # Scans that are told

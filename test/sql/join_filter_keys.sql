@@ -400,10 +400,10 @@ SELECT builds('SELECT FROM (SELECT k, count(*) FROM few_groups GROUP BY k) g JOI
 RESET enable_nestloop;
 RESET enable_mergejoin;
 
--- The filter of a semijoin is tried.  If most rows pass, it is switched off: after 2,048 rows
+-- The filter of a semijoin is tried.  If most rows pass, it pauses: after 2,048 rows
 -- and some of the page, and once more after 65,536.
 SELECT (n->>'Rows Probed')::int BETWEEN 4096 AND 5000 AS probed, n->'Rows Removed by Probe' AS removed,
-	(n->>'Rows Probed')::int + (n->>'Rows Not Probed')::int AS all_rows, n->'Times Switched Off' AS times
+	(n->>'Rows Probed')::int + (n->>'Rows Not Probed')::int AS all_rows, n->'Probe Pauses' AS times
 FROM nodes('SELECT FROM copied f WHERE EXISTS (SELECT FROM copied_keys k WHERE k.dense = f.k)') n
 WHERE n ? 'Rows Probed';
 

@@ -35,8 +35,8 @@
  * has to be complete before any outer row, the inner side is read even if there are no
  * outer rows.  The shares that pass follow from the planner's estimates.  For a semijoin, or
  * a join with a unique inner side, a share of 1 says little: the planner assumes that all
- * rows have partners in a larger side.  So we try, and the probe switches itself off if
- * the planner was right.
+ * rows have partners in a larger side.  So we try, and the probe pauses if the planner
+ * was right.
  *
  * Privileges.  EXPLAIN ANALYZE must not count dropped rows that the user may not see.
  * Policies are conditions of a table's scan.  So if a statement has any, rows are looked up

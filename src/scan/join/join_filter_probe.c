@@ -3,9 +3,9 @@
  *	  Looking up rows in the filter of a join's keys, and Join Filter Probe, the node
  *	  that does this where the rows do not come from a Filter Scan.
  *
- * Until all keys are known every row passes.  A probe that drops too few rows is switched
- * off for a while (probe_switch.c).  Of several probes in one place, the one that lets the
- * fewest rows pass comes first.
+ * Until all keys are known every row passes.  A probe that drops too few rows pauses
+ * (probe_switch.c).  Of several probes in one place, the one that lets the fewest rows
+ * pass comes first.
  *
  * The plan (join_filter_plan.c): for each probe, custom_exprs has the list of the key's
  * columns, and custom_private its KeyProbePlan, as key_probe_write() makes a list of it;
@@ -179,16 +179,16 @@ key_probe_text(List *keys, List *fields, List *context, bool prefix)
 					key_probe_read(fields).number);
 }
 
-/* How often these probes were switched off; that in workers is not known here */
+/* How often these probes paused in this process */
 uint64
-key_probes_switched_off(List *probes)
+key_probes_pauses(List *probes)
 {
-	uint64		switched_off = 0;
+	uint64		pauses = 0;
 	ListCell   *cell;
 
 	foreach(cell, probes)
-		switched_off += ((KeyProbe *) lfirst(cell))->pays.switched_off;
-	return switched_off;
+		pauses += ((KeyProbe *) lfirst(cell))->pays.pauses;
+	return pauses;
 }
 
 /*
@@ -196,10 +196,10 @@ key_probes_switched_off(List *probes)
  *		Print what EXPLAIN ANALYZE says of the rows of a node with probes
  *
  * "removed" is negative if they remove none; "skipped" rows came before the filter was
- * complete, or while it was switched off.
+ * complete, or during a pause.
  */
 void
-key_probes_explain(uint64 switched_off, double probed, double removed,
+key_probes_explain(uint64 pauses, double probed, double removed,
 				   double skipped, ExplainState *es)
 {
 	ExplainPropertyInteger("Rows Probed", NULL, (int64) probed, es);
@@ -207,9 +207,8 @@ key_probes_explain(uint64 switched_off, double probed, double removed,
 		ExplainPropertyInteger("Rows Removed by Probe", NULL, (int64) removed, es);
 	if (skipped > 0)
 		ExplainPropertyInteger("Rows Not Probed", NULL, (int64) skipped, es);
-	if (switched_off > 0)
-		ExplainPropertyInteger("Times Switched Off", NULL,
-							   (int64) switched_off, es);
+	if (pauses > 0)
+		ExplainPropertyInteger("Probe Pauses", NULL, (int64) pauses, es);
 }
 
 /* ----------------------------------------------------------------
@@ -363,7 +362,7 @@ key_probe_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	}
 	ExplainPropertyList("Probe", probes, es);
 	if (es->analyze && instrument)
-		key_probes_explain(key_probes_switched_off(((KeyProbeState *) node)->probes),
+		key_probes_explain(key_probes_pauses(((KeyProbeState *) node)->probes),
 						   instrument->rows_probed, instrument->rows_removed,
 						   instrument->rows_skipped, es);
 }

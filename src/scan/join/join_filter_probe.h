@@ -17,7 +17,7 @@ typedef struct KeyProbePlan
 	int			number;			/* of the join filter in the plan */
 	KeyKind		kind;
 	KeyInteger	integer;		/* of KEY_INTEGER: the column's */
-	bool		forced;			/* it does not switch itself off */
+	bool		forced;			/* it never pauses */
 	double		share;			/* that is expected to pass */
 	List	   *functions;		/* of KEY_HASH: the OIDs of hash functions */
 	List	   *collations;		/* for these */
@@ -50,8 +50,8 @@ extern bool key_probe_key(KeyProbe *probe, const Datum *values,
 extern void key_probes_sort(List *probes);
 extern char *key_probe_text(List *keys, List *fields, List *context,
 							bool prefix);
-extern uint64 key_probes_switched_off(List *probes);
-extern void key_probes_explain(uint64 switched_off, double probed, double removed,
+extern uint64 key_probes_pauses(List *probes);
+extern void key_probes_explain(uint64 pauses, double probed, double removed,
 							   double skipped, ExplainState *es);
 
 /* The node */
