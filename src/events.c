@@ -147,7 +147,7 @@ at_subtransaction_event(SubXactEvent event, SubTransactionId subtransaction,
 			break;
 		case SUBXACT_EVENT_ABORT_SUB:
 			truncate_pending(subtransaction);
-			/* the values that it has stored may go at once */
+			/* the values that it has stored may be removed at once */
 			forget_caches();
 			break;
 		case SUBXACT_EVENT_START_SUB:
@@ -168,7 +168,7 @@ access_object(ObjectAccessType access, Oid class, Oid object, int column,
 
 /*
  * events_init
- *		Have the server call us; when the library is loaded
+ *		Install the hooks and callbacks when the library is loaded
  */
 void
 events_init(void)

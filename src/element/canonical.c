@@ -75,7 +75,7 @@ append_utf8(StringInfo buf, const char *data, int length)
 	}
 }
 
-/* Append a string in UTF-8 after its length there; returns that length. */
+/* Append the length of a string in UTF-8, and the string; returns the length. */
 static int
 append_counted_utf8(StringInfo buf, const char *data, int length)
 {
@@ -90,9 +90,9 @@ append_counted_utf8(StringInfo buf, const char *data, int length)
 }
 
 /*
- * A string in UTF-8 if portable, or as the hash of text: that of name ignores the
- * collation, and that of bpchar (in 15) counts trailing blanks if it is
- * nondeterministic.
+ * A string in UTF-8 if portable, otherwise the hash that it has as text.  The hash of
+ * name ignores the collation, and in 15 that of bpchar counts trailing blanks if the
+ * collation is nondeterministic.
  */
 static void
 append_string(ElementNode *node, StringInfo buf, const char *data, int length)
@@ -530,7 +530,7 @@ append_jsonb(ElementNode *node, StringInfo buf, Datum value)
 
 /* ---- The types that have no parts ---- */
 
-/* Of the types of one class, hints tell users to cast to the first. */
+/* Hints tell users to cast to the first type of a class. */
 static const LeafType leaf_types[] = {
 	{INT4OID, 'i', "integer", append_int4, hash_int4},
 	{INT8OID, 'i', "integer", append_int8, hash_int8},

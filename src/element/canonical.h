@@ -101,12 +101,12 @@ struct ElementState
 {
 	ElementNode *root;
 	bool		portable;		/* hashes mean the same everywhere */
-	bool		local;			/* a node hashes otherwise than if portable */
+	bool		local;			/* some hashes differ from portable ones */
 	StringInfoData buf;			/* data is NULL until it is needed */
 
 	/*
-	 * "structure" counts changes of the tree; the hasher's class is that of
-	 * "class_structure".
+	 * "structure" counts changes of the tree; it was "class_structure" when
+	 * the hasher's class was computed.
 	 */
 	uint64		structure;
 	uint64		class_structure;
@@ -134,7 +134,10 @@ extern void append_oid(ElementNode *node, StringInfo buf, Datum value);
 extern void append_enum(ElementNode *node, StringInfo buf, Datum value);
 extern void append_other(ElementNode *node, StringInfo buf, Datum value);
 
-/* Not those of SQL_ASCII: their encoding is not known. */
+/*
+ * Does text have to be converted to UTF-8?  Not in SQL_ASCII, where its encoding is
+ * unknown.
+ */
 static inline bool
 needs_conversion(void)
 {

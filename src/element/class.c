@@ -306,7 +306,7 @@ foreign_form_name(const ForeignType *type)
 	return pstrdup(foreign_forms[type->form].name);
 }
 
-/* The class's name if "tokens" and type name describe it; "description": work space */
+/* The class's name, if "tokens" and the type's name are its description */
 static char *
 name_if_class(ElementClass class, const char *tokens, const char *type_name,
 			  StringInfo description)
@@ -325,7 +325,9 @@ name_if_class(ElementClass class, const char *tokens, const char *type_name,
 	return name.data;
 }
 
-/* The name of a hashed class, if a type here, or arrays of it, have it; else NULL */
+/*
+ * The name of a hashed class, if a type of this database or its array has it; else NULL
+ */
 static char *
 name_by_types(ElementClass class)
 {
@@ -370,7 +372,7 @@ forget_last_named(Datum arg, int cache, uint32 hash)
 	last_named.class = ELEMENT_CLASS_NONE;
 }
 
-/* name_by_types(), which is slow, for one filter after the other; do not free it. */
+/* name_by_types(), which is slow, with the last result cached; do not free the name. */
 static const char *
 hashed_class_name(ElementClass class)
 {
@@ -395,9 +397,9 @@ hashed_class_name(ElementClass class)
 
 /*
  * The name of a class, palloc'd: "integer", "text[]", "(integer, text)", "range of
- * date", "enum mood"; if it is hashed, that of a type that has it, or "structure #" and
- * 14 hex digits; of another system's filter, "guava text".  Accepts any number, as
- * stored filters may be forged.
+ * date", "enum mood"; "guava text" in a filter of another system.  A hashed class has the
+ * name of a type that has this class, or "structure #" and 14 hex digits.  Accepts any
+ * number, as stored filters may be forged.
  */
 char *
 element_class_name(ElementClass class)

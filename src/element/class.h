@@ -16,8 +16,8 @@ struct ElementState;
 /*
  * What canonical bytes mean, the same on every server.  Up to eight ASCII tokens, padded
  * with zeros ("i" integer, "[i" array of integers, "(it)" a record); or '#' and 56 bits
- * of the hash of a longer description.  A number, for one comparison; byte 0 is the
- * lowest; 0: no element yet.
+ * of the hash of a longer description.  Kept as a number, to be compared at once; byte 0
+ * is the lowest.  0: no element yet.
  */
 typedef uint64 ElementClass;
 

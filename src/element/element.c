@@ -684,8 +684,8 @@ hash_by_buffer(ElementHasher *hasher, Datum value, uint64 seed)
 }
 
 /*
- * As element_hash() of a record with these values, which may be toasted; "hasher" is for
- * the type record, "type" this record's, as of BlessTupleDesc().
+ * Hash a record with these values, which may be toasted, as element_hash() would.  The
+ * hasher is for the type record, and BlessTupleDesc() has returned "type".
  */
 uint64
 element_hash_columns(ElementHasher *hasher, TupleDesc type,
@@ -717,8 +717,8 @@ element_hash_columns(ElementHasher *hasher, TupleDesc type,
  *
  * Errors: of the type or a part that cannot be hashed, a collation that is missing or
  * nondeterministic, a range type with another operator class than its subtype's
- * default.  Of anonymous records element_hash() raises them, and one if those of an
- * array differ.
+ * default.  For anonymous records, element_hash() raises these errors, and one more if
+ * the records of an array differ.
  */
 ElementHasher *
 element_hasher_create(Oid type, Oid collation, ElementScope scope,
@@ -775,9 +775,9 @@ element_hasher_is_local(const ElementHasher *hasher)
 }
 
 /*
- * A number that changes with the columns of a composite type, which change its hashes:
- * those stored with another are invalid.  0 without such a type; of an anonymous record,
- * that of the last one.
+ * A number that changes when the columns of a composite type in the element do: hashes
+ * stored under another number are invalid.  0 without a composite type.  For an anonymous
+ * record, it is that of the last value.
  */
 uint64
 element_structure(const ElementHasher *hasher)

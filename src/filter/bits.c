@@ -76,8 +76,8 @@ united_bytes(const FilterPlan *plan, int i, const uint8_t *a,
 }
 
 /*
- * The order of two layers in the result: that in which a filter grows or, of one shape,
- * that of their bits, so that it does not matter which filter comes first
+ * The order of two layers in the result: as a filter grows, and by their bits if they
+ * have one shape.  So it does not matter which filter comes first.
  */
 static int
 compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
@@ -92,7 +92,7 @@ compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 	if (left->capacity != right->capacity)
 		return left->capacity < right->capacity ? -1 : 1;
 	if (!layer_same_shape(left, right))
-		return 0;				/* not of filters that we made */
+		return 0;				/* never in filters that we made */
 	if (bytes > united_bytes(plan, j, a, b))
 		bytes = united_bytes(plan, j, a, b);
 	for (uint64_t at = 0; at < bytes;)

@@ -85,8 +85,8 @@ block_word(uint64_t hash)
 }
 
 /*
- * An element's block among "blocks" and, with at least 2 of them, another, as likely as
- * any
+ * An element's block among "blocks" and, if there are several, another one: all are
+ * equally likely
  */
 static inline uint64_t
 first_block(uint64_t hash, uint64_t blocks)

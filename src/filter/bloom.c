@@ -25,8 +25,8 @@
 #include "sizing.h"
 
 /*
- * Bytes read of a layer to estimate what others have in common, to half a percent; and
- * the clear bits of a union from which its elements can be estimated, to a percent
+ * Bytes of a layer that suffice to estimate its overlap with others to half a percent;
+ * and clear bits of a union that suffice to estimate its elements to a percent
  */
 #define OVERLAP_BYTES	65536
 #define OVERLAP_CLEAR_MIN	256
@@ -324,7 +324,7 @@ bloom_plan_layer(const FilterParams *params, const FilterLayer *before,
 		capacity = 0;
 		for (int i = 0; i < count; i++)
 		{
-			/* two such layers are more than there can be */
+			/* the sum of two such layers is never allowed */
 			if (before[i].capacity > IMAGE_MAX_BITS)
 				return false;
 			capacity += before[i].capacity;
@@ -338,7 +338,7 @@ bloom_plan_layer(const FilterParams *params, const FilterLayer *before,
 	if (!params->counting)
 		return layer_plan(capacity, error_rate, use, IMAGE_MAX_BITS, layer);
 
-	/* that of blocks, for all its bits in that room have counters */
+	/* always of blocks; bits and counters share the room */
 	if (!blocks_plan(capacity, error_rate, use,
 					 IMAGE_MAX_BITS / COUNTING_PLANES, layer))
 		return false;
@@ -356,10 +356,10 @@ sample_cardinality(FilterLayer *sample, const uint8_t *bits, uint64_t bytes)
 }
 
 /*
- * The share of each layer's elements that no layer of the same shape before it has: what
- * the union of their bits gains, in the first OVERLAP_BYTES, whose blocks are a random
- * sample.  Once that union has hardly a clear bit, the share outside of the most similar
- * layer, an upper bound.
+ * The share of each layer's elements that no earlier layer of the same shape has: the
+ * union of their bits gains as much in the first OVERLAP_BYTES, whose blocks are a random
+ * sample.  If that union has hardly a clear bit, the result is an upper bound: the share
+ * that the most similar layer lacks.
  */
 static void
 find_added(const uint8_t *image, const FilterLayer *layers, int count,
@@ -424,7 +424,10 @@ find_added(const uint8_t *image, const FilterLayer *layers, int count,
 	}
 }
 
-/* What layers of one shape, from a union, have in common; of others, no bit tells. */
+/*
+ * What layers of one shape, from a union, have in common; bits of others cannot be
+ * compared.
+ */
 static double
 bloom_cardinality(const uint8_t *image)
 {

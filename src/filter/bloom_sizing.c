@@ -33,18 +33,18 @@
 #define TWO_BLOCKS_BELOW	6e-4
 
 /*
- * With so many bits of an element in a block, the error rate exceeds the computed one by
- * up to 0.7 % (measured): neighbouring lanes are filled by the same elements, and probed
- * together.
+ * With this many bits of an element in a block, the error rate exceeds the computed one
+ * by up to 0.7 % (measured): neighbouring lanes are filled by the same elements, and
+ * probed together.
  */
 #define RUN_HASHES_MIN		2
 #define RUN_HASHES_MAX		4
 #define RUN_ERROR			1.008
 
-/* The part of the rest of the error rate that a layer leaves to those after it */
+/* The part of the remaining error rate that a layer leaves to later ones */
 #define NEXT_SHARE_KEPT		0.823
 
-/* Each next layer has the part growth / GROWTH_PARTS of all before it. */
+/* Each next layer has growth / GROWTH_PARTS of the capacity of all before it. */
 #define GROWTH_PARTS		4
 
 /* From this number of layers on, twice that */
@@ -478,8 +478,9 @@ layers_cardinality(const FilterLayer *layers, const double *added, int count)
 	double		not_before = 1;
 
 	/*
-	 * Later layers lack false positives of earlier ones, and stand for more.
-	 * Of layers of one shape, from different filters, only one was before.
+	 * An element that an earlier layer seemed to contain was not added to a
+	 * later one, which so stands for more elements than it has.  Of layers of
+	 * one shape, from different filters, only one was there before.
 	 */
 	for (int i = 0; i < count; i++)
 	{

@@ -18,7 +18,8 @@
 #include "block512.h"
 
 /*
- * 64-bit hashes allow no error rate below 2^-64, which takes so many bits of an element.
+ * 64-bit hashes allow no error rate below 2^-64, which takes this many bits of an
+ * element.
  */
 #define CLASSIC_MAX_HASHES	64
 

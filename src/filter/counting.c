@@ -212,8 +212,9 @@ find_layer(const uint8_t *image, uint64_t hash, int end)
 }
 
 /*
- * Change each lane's counters by a function of them and of ones where the element has
- * some.  Returns how many became zero, or were; *counted: was any not full?
+ * Change the element's counters: "change" gets each lane's counters, and ones for those
+ * of the element.  Returns how many of them became zero, or were zero before; *counted:
+ * was any not saturated?
  */
 static ALWAYS_INLINE unsigned
 change_element(const CountingLayer *layer, uint64_t hash, bool *counted,

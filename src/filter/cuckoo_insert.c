@@ -101,7 +101,7 @@ search_repeats(Search *search, uint32_t slot)
 	return *search_entry(search, slot) != 0;
 }
 
-/* Move the entries on the way to a free slot, the last first, and put the new one. */
+/* Move the entries on the way to a free slot, the last first, and store the new one. */
 static void
 search_move(const CuckooLayer *layer, const Search *search,
 			const SearchStep *step, uint64_t fingerprint)

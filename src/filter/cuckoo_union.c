@@ -10,7 +10,7 @@
 /* Takes milliseconds, even if each slot takes a search of the maximum length */
 #define INTERRUPT_SLOTS			256
 
-/* The class in a layer that corresponds to a class in a finer one, or an equal */
+/* The class in a layer that corresponds to a class in a layer as fine or finer */
 static CuckooPlace
 coarser_place(const CuckooLayer *layer, const CuckooLayer *finer,
 			  const CuckooPlace *place)
@@ -34,8 +34,8 @@ is_coarser(const CuckooLayer *layer, const CuckooLayer *finer)
 }
 
 /*
- * Add the missing entries of a class that is saturated elsewhere to layer i; if they
- * don't all find a place, none, and return false.
+ * Add the missing entries of a class that is saturated elsewhere to layer i; if one finds
+ * no place, add none and return false.
  */
 static bool
 saturate(uint8_t *image, int i, const CuckooPlace *place)

@@ -188,7 +188,7 @@ filter_difference(const uint8_t *a, const uint8_t *b)
 	if (image_class(a) != image_class(b) &&
 		image_class(a) != 0 && image_class(b) != 0)
 		return DIFFERENT_CLASS;
-	/* what they were made for, the other system does not compare */
+	/* the other system does not compare what they were made for */
 	if (image_is_foreign(a))
 		return ops->compatible(a, b) ? FILTERS_COMPATIBLE : DIFFERENT_SIZE;
 	if (image_is_set(a) || image_is_set(b))
@@ -231,7 +231,7 @@ filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 	image_get_params(a, &params);
 	if (params.class == 0)
 		params.class = image_class(b);
-	/* foreign ones alone may differ in these; then the union is made for none */
+	/* only foreign filters may differ in these; then their union has none */
 	if (image_capacity(b) != params.capacity ||
 		image_error_rate(b) != params.error_rate || plan->layer[0].error_rate == 0)
 	{

@@ -36,14 +36,14 @@ extern FilterStatus filter_plan_layers(FilterPlan *plan);
 extern void filter_init(uint8_t *image, const FilterParams *params,
 						const FilterPlan *plan);
 
-/* Plan a counting filter without its counters: with the elements of now */
+/* Plan a filter of the same elements without the counters of a counting filter. */
 extern FilterStatus filter_plan_plain(const uint8_t *image, FilterPlan *plan);
 
 /* Plan one more layer, for "waiting" elements at least. */
 extern FilterStatus filter_plan_growth(const uint8_t *image, uint64_t waiting,
 									   FilterPlan *plan);
 
-/* Copy a filter into an image as either has planned it. */
+/* Copy a filter into an image that one of these two has planned. */
 extern void filter_copy(uint8_t *image, const uint8_t *from,
 						const FilterPlan *plan);
 
@@ -173,15 +173,15 @@ typedef enum FilterDifference
 
 /*
  * The first difference for which two filters cannot be united or intersected, by headers
- * and descriptors alone.  Of an explicit one only seed and class count, and no class
- * fits any.
+ * and descriptors alone.  Of an explicit filter only seed and class matter; without
+ * elements, its class fits any.
  */
 extern FilterDifference filter_difference(const uint8_t *a, const uint8_t *b);
 
 /*
- * Union of two compatible filters into a third image.  That of cuckoo filters is a sum,
- * and filter_unite() returns false, with an unusable image, if an entry finds no place:
- * never with a plan "apart", which has all layers of both, takes more room, and may be
+ * Union of two compatible filters into a third image.  For cuckoo filters it is a sum.
+ * If an entry finds no place, filter_unite() returns false, and the image is unusable.  A
+ * plan "apart" avoids that: it has all layers of both, but takes more room, and may be
  * impossible.
  */
 extern FilterStatus filter_plan_union(const uint8_t *a, const uint8_t *b,
@@ -202,8 +202,8 @@ extern void filter_intersect_set(uint8_t *set, const uint8_t *other);
 
 /*
  * Estimates from the set bits: distinct elements (of a cuckoo filter, entries; after an
- * intersection, an upper bound), and the error rate.  With the header and descriptors
- * alone, elements count twice that layers of a union have in common; a compact image is
+ * intersection, an upper bound), and the error rate.  Given the header and descriptors
+ * alone, elements in several layers of a union count several times; a compact image is
  * needed in full.
  */
 IMAGE_GETTER(double, filter_cardinality, image_ops(image)->cardinality(image))
@@ -219,7 +219,10 @@ IMAGE_GETTER(double, filter_estimated_error_rate,
 extern void filter_bits(const uint8_t *image, uint64_t *bits,
 						uint64_t *bits_set);
 
-/* The bits of a layer, and the bytes that it takes: by layout, hashes and size alone */
+/*
+ * A layer's bits, and the bytes that it takes; they depend on layout, hashes and size
+ * alone
+ */
 static inline uint64_t
 layer_bits(const FilterLayer *layer)
 {
@@ -271,12 +274,15 @@ extern const char *image_check_kind(const uint8_t *image, uint64_t bytes,
 extern bool check_element_class(const uint8_t class[8]);
 
 /*
- * Enough for 10^10 elements at one percent, or 10^9 at the lowest error rate.  Who asks
- * for them gets all filters at once, of up to SHARD_BYTES (shards.c): 18 GB.
+ * Enough for 10^10 elements at one percent, or 10^9 at the lowest error rate.  A caller
+ * gets all filters at once, each of up to SHARD_BYTES (shards.c): 18 GB.
  */
 #define MAX_SHARDS		(1 << 24)
 
-/* How many filters for the set of "params", and each one's; 0: over MAX_SHARDS */
+/*
+ * The number of filters for a set with these params, and the params of each; 0: over
+ * MAX_SHARDS
+ */
 extern uint64_t filter_plan_shards(const FilterParams *params,
 								   FilterParams *each);
 

@@ -154,7 +154,7 @@ image_put_layers(uint8_t *image, const FilterParams *params,
 			layer->error_rate == params->error_rate * SMALL_EXACT_SHARE)
 			image[IMAGE_OFF_FLAGS] = IMAGE_FLAG_EXACT;
 		image[IMAGE_OFF_LAYERS] = 1;
-		/* the filter's, unless its layers are from outside */
+		/* as in params, unless its layers are from outside */
 		put16(image + COMPACT_OFF_CAPACITY, layer->capacity);
 		put16(image + COMPACT_OFF_BYTES, layer->size / 8);
 		put16(image + COMPACT_OFF_BITS_FULL, layer->bits_full);
@@ -180,7 +180,7 @@ layer_same_shape(const FilterLayer *a, const FilterLayer *b)
 		a->multiple == b->multiple;
 }
 
-/* count_bits() without interrupt checks */
+/* As count_bits(), without interrupt checks */
 static uint64_t
 count_some(const uint8_t *bits, uint64_t bytes)
 {

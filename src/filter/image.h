@@ -289,7 +289,7 @@ image_set_class(uint8_t *image, uint64_t class)
 	put64(image + IMAGE_OFF_CLASS, class);
 }
 
-/* The image, not a compact one, has this number of layers, and of bytes in all. */
+/* Set the number of layers, and of bytes in all, of an image that is not compact. */
 static inline void
 image_set_layers(uint8_t *image, int layers, uint64_t bytes)
 {

@@ -1,7 +1,7 @@
 /*
  * occupancy.c
- *	  How many bits of a Bloom filter's layer n elements set, and how many
- *	  elements have set so many bits.
+ *	  How many bits n elements set in a layer of a Bloom filter, and how many elements
+ *	  have set a given number of bits.
  *
  * The bits of a layer are urns, and those that elements pick are balls.  The
  * mean and the deviation of the number of occupied urns are the textbook's

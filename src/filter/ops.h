@@ -90,7 +90,7 @@ typedef struct FilterOps
 	/* Do layers of this family use the field "detail"? */
 	bool		detailed;
 
-	/* layer_bytes is NULL if the bits take no more than they need. */
+	/* layer_bytes is NULL if a layer takes no bytes but those of its bits. */
 	uint64_t	(*layer_bits) (const FilterLayer *layer);
 	uint64_t	(*layer_bytes) (const FilterLayer *layer);
 
@@ -143,10 +143,10 @@ typedef struct FilterOps
 	bool		(*compatible) (const uint8_t *a, const uint8_t *b);
 
 	/*
-	 * Plan the layers of a union; "apart": those of b beside those of a, only
-	 * asked for where unite may fail.  unite fills an image that has the
-	 * header and descriptors of the plan; with in_place, it may be a itself,
-	 * and is without interrupt checks then.
+	 * Plan the layers of a union; "apart" keeps those of a and b apart, and
+	 * is only asked for where unite may fail.  unite fills an image that has
+	 * the header and descriptors of the plan.  With in_place, that may be a
+	 * itself; then there are no interrupt checks.
 	 */
 	FilterStatus (*plan_union) (const uint8_t *a, const uint8_t *b, bool apart,
 								FilterPlan *plan);

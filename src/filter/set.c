@@ -21,8 +21,8 @@
 #define SCATTER_MAX		1024
 
 /*
- * Bits of a pass: so many that buckets of about RADIX_LEAVES are left for
- * scatter_sort(); at most eight, as caches cannot track more places that are written.
+ * Bits of a pass: enough that buckets of about RADIX_LEAVES are left for scatter_sort();
+ * at most eight, as caches cannot track more places that are written.
  */
 #define RADIX_MAX_BITS	8
 #define RADIX_MAX		(1 << RADIX_MAX_BITS)

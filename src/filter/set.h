@@ -20,8 +20,8 @@ extern bool hashset_contains(const uint8_t *hashes, uint64_t count,
 							 uint64_t hash);
 
 /*
- * The rest works on images of explicit filters (who only reads, also of empty ones),
- * behind which callers provide the room for additions.
+ * The rest works on images of explicit filters, behind which callers provide the room for
+ * additions.  Functions that only read also take empty filters.
  */
 
 /* Sort the hashes of an image to which some were appended; remove duplicates. */

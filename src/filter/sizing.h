@@ -8,7 +8,7 @@
 
 #include "image.h"
 
-/* The lowest that bench/ measures; and where a filter hardly discards rows */
+/* Limits: the lowest rate that bench/ measures, and one that hardly discards rows */
 #define ERROR_RATE_MIN		1e-7
 #define ERROR_RATE_MAX		0.5
 #define ERROR_RATE_DEFAULT	0.01
@@ -51,7 +51,7 @@ typedef enum LayerUse
  */
 #define SAME_FIGURE			1e-9
 
-/* A layer's set bits exceed the expectation so far by chance once in 10^9. */
+/* Set bits exceed the expectation by this many deviations once in 10^9. */
 #define FULL_SIGMAS			6.0
 
 /*
@@ -65,8 +65,8 @@ extern bool blocks_plan(uint64_t capacity, double error_rate, LayerUse use,
 						uint64_t max_bits, FilterLayer *layer);
 
 /*
- * A layer of at most so many elements is small: it has fewer bits than blocks would.  In
- * larger ones that saves less than 5 % at 1 %, and probing a block, one cache line, is
+ * A layer of at most this many elements is small: it has fewer bits than blocks would.
+ * In larger ones that saves less than 5 % at 1 %, and probing a block, one cache line, is
  * faster.
  */
 #define SMALL_CAPACITY_MAX		1500
@@ -81,8 +81,9 @@ extern bool small_plan(uint64_t capacity, double error_rate, LayerUse use,
 extern double small_expected_error_rate(const FilterLayer *layer, double n);
 
 /*
- * The capacity of a growing filter's layer after "index" others, of the capacity "whole"
- * together; the share of its first layer, and of the one after "index" others
+ * Of a growing filter: the capacity of the layer after "index" others, which have the
+ * capacity "whole" together; and the share of the error rate that its first layer has,
+ * and the layer after "index" others
  */
 extern uint64_t next_layer_capacity(uint64_t whole, int growth, int index);
 extern double first_layer_error_rate(uint64_t capacity, double error_rate,
@@ -148,9 +149,9 @@ extern double bits_full_within(const FilterLayer *layer, double bits);
 extern double layer_expected_error_rate(const FilterLayer *layer, double n);
 
 /*
- * Estimates from set bits: a layer's elements, those of a filter's layers as it grew
- * ("added": the share of each that is in none before, or NULL for 1), a layer's error
- * rate
+ * Estimates from set bits: the elements of a layer; those of a filter's layers as it grew
+ * ("added": the share of each layer's elements that no earlier one has, or NULL for 1);
+ * and the error rate of a layer
  */
 extern double layer_cardinality(const FilterLayer *layer);
 extern double layers_cardinality(const FilterLayer *layers,

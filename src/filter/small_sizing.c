@@ -64,7 +64,7 @@ small_expected_error_rate(const FilterLayer *layer, double n)
 		(1 + k * (k - 1) / 2 * deviation * deviation);
 }
 
-/* Does a layer of this shape do for n elements?  Then sets its bits_full. */
+/* Is a layer of this shape enough for n elements?  If so, sets its bits_full. */
 static bool
 fits(FilterLayer *layer, double n, LayerUse use)
 {
@@ -90,7 +90,7 @@ fits(FilterLayer *layer, double n, LayerUse use)
 	return true;
 }
 
-/* The fewest bytes, and the fewest hashes with which these do */
+/* The fewest bytes that are enough, and the fewest hashes with which they are */
 static bool
 find_size(FilterLayer *layer, double n, LayerUse use)
 {
@@ -102,7 +102,7 @@ find_size(FilterLayer *layer, double n, LayerUse use)
 		uint64_t	low = 1;
 		uint64_t	high = best;
 
-		/* "high" does, or is as much as another number of hashes needs */
+		/* "high" is enough, or as much as another number of hashes needs */
 		while (low < high)
 		{
 			uint64_t	middle = (low + high) / 2;

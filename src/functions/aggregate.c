@@ -108,8 +108,8 @@ same_state(FunctionCallInfo fcinfo)
 }
 
 /*
- * What takes more than appending: a group's first, without room, to layers.  Not inline,
- * so that the common step keeps its few registers.
+ * Add a hash where appending is not enough: to a new group, without room, to layers.  Not
+ * inline, so that the common step needs few registers.
  */
 static pg_noinline Datum
 change_state(FunctionCallInfo fcinfo, FilterKind kind,
@@ -138,7 +138,7 @@ change_state(FunctionCallInfo fcinfo, FilterKind kind,
 	PG_RETURN_DATUM(writer_close_state(&writer));
 }
 
-/* Add an element, of a type that is InvalidOid if it was hashed before. */
+/* Add an element; "type" is InvalidOid if it was hashed before. */
 static pg_attribute_always_inline Datum
 add_to_state(FunctionCallInfo fcinfo, FilterKind kind,
 			 const AggArguments *arguments, uint64 hash, ElementClass class,
@@ -200,8 +200,8 @@ SQL_FUNCTIONS(agg_trans, add_element, false)
 SQL_FUNCTIONS(agg_trans_sized, add_element, true)
 
 /*
- * The same for values of hashed_element.  They need no call site, so callers may
- * have neither an expression nor an FmgrInfo that lasts: Citus has not.
+ * The same for values of hashed_element.  They need no call site, so callers need neither
+ * an expression nor an FmgrInfo that lasts.  Citus has neither.
  */
 static pg_attribute_always_inline Datum
 add_hashed(FunctionCallInfo fcinfo, FilterKind kind, bool sized)

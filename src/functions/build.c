@@ -41,8 +41,8 @@ get_request(FunctionCallInfo fcinfo, FilterKind kind)
 }
 
 /*
- * The class of elements of a type; of InvalidOid, the first element decides.  Errors: no
- * such type, a pseudo-type, those of element_hasher_create().
+ * The class of elements of a type; none for InvalidOid: the first element decides.
+ * Errors: no such type, a pseudo-type, those of element_hasher_create().
  */
 static ElementClass
 class_of_type(Oid type)
@@ -190,7 +190,7 @@ contains_all(StoredUser *user, FilterReader *reader, const uint64 *hashes,
 	return true;
 }
 
-/* Add the elements that were collected to a filter of another system. */
+/* Add the collected elements to a filter of another system. */
 static Datum
 add_foreign(Datum filter, Lookup *lookup)
 {
@@ -209,7 +209,10 @@ add_foreign(Datum filter, Lookup *lookup)
 	return writer_close(&writer);
 }
 
-/* Add hashed elements unless all are in; with "unique", cuckoo filters skip these. */
+/*
+ * Add hashed elements unless all are in; with "unique", cuckoo filters skip those that
+ * are.
+ */
 static Datum
 add_hashed(Datum filter, Lookup *lookup, const uint64 *hashes, uint64 count,
 		   bool unique)
@@ -294,7 +297,7 @@ SQL_RESULT(bloomfilter_union, combine(fcinfo, writer_unite))
 /* bloom_intersection(bloom, bloom) */
 SQL_RESULT(bloomfilter_intersection, combine(fcinfo, writer_intersect))
 
-/* bloom_clear(bloom), and cuckoo_clear: as it was created, with the class it has now */
+/* bloom_clear(bloom), and cuckoo_clear: as created, but with its present class */
 SQL_FUNCTION(bloomfilter_clear)
 {
 	const uint8 *image = value_image(PG_GETARG_DATUM(0));

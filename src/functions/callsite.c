@@ -122,8 +122,8 @@ array_elements(ArrayType *array, const ElementType *type,
 }
 
 /*
- * Move the first "probed" results, of elements that are not NULL, to all; false for
- * NULL.
+ * Move the first "probed" results to their elements, those that are not NULL; the others
+ * get false.
  */
 void
 spread_answers(ArrayAnswers *answers, int probed)
@@ -134,8 +134,8 @@ spread_answers(ArrayAnswers *answers, int probed)
 }
 
 /*
- * ..._any ("wanted": true) or ..._all (false), as ANY and ALL in SQL: "wanted" if an
- * element has it; else NULL if one is NULL; else not "wanted"
+ * ..._any ("wanted" is true) or ..._all (false), as ANY and ALL in SQL: "wanted" if an
+ * element has that result; else NULL if an element is NULL; else not "wanted"
  */
 Datum
 find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers, bool wanted)

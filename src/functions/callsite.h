@@ -89,8 +89,8 @@ extern Datum each_answer(const ArrayAnswers *answers);
  * From elements to answers.
  *
  * Whatever takes elements goes this way: lookup_open(), then lookup_hash() for each, then
- * lookup_find() or lookup_reopen().  Between the first and the last, nothing of the
- * reader is used: a user's hash function may itself probe the same filter.
+ * lookup_find() or lookup_reopen().  Between the first and the last, nobody uses the
+ * reader: a user's hash function may itself probe the same filter.
  *
  * Elements for another system's filter are collected on the way (foreign_element.c); the
  * hashes that are returned for them mean nothing.
@@ -106,8 +106,8 @@ typedef struct Lookup
 } Lookup;
 
 /*
- * Open a filter for so many elements; of another system's, errors as of
- * foreign_elements()
+ * Open a filter to look up or change this many elements.  If it is another system's,
+ * errors are those of foreign_elements().
  */
 static inline void
 lookup_open(Lookup *lookup, CallSite *site, Datum filter, uint64 probes)

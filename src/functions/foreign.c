@@ -14,7 +14,8 @@
 #define VERSION_MARK	':'
 
 /*
- * A name of the entry: its own, or that of all versions?  A string of bits shows none.
+ * Does the entry have this name: its own, or one for all versions?  A string of bits does
+ * not show its version.
  */
 static bool
 names_format(const char *format, const ForeignFormat *entry)
@@ -138,7 +139,7 @@ SQL_FUNCTION(bloomfilter_import)
 		PG_RETURN_NULL();
 	format = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	source.format = find_format(format);
-	/* the name of the version which we make is that of all */
+	/* the name of the version that we make stands for all versions */
 	source.any_version = strchr(format, VERSION_MARK) == NULL;
 	type = find_form(source.format, text_to_cstring(PG_GETARG_TEXT_PP(2)));
 	get_shape(fcinfo, &source);
@@ -163,7 +164,7 @@ SQL_FUNCTION(bloomfilter_import)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 				 errmsg("invalid filter of format %s: %s", format, fault)));
-	/* with a wrong number of bits, too, the length may be a multiple */
+	/* the length may be a multiple even with a wrong number of bits */
 	if (import.format->needs_shape && import.plan.layers > 1)
 		ereport(NOTICE,
 				(errmsg("%llu bytes are taken for %d strings of %llu bits",

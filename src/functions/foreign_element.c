@@ -3,8 +3,8 @@
  *	  From values to the bytes that another system has for them.
  *
  * The form of a filter's elements (filter/foreign/formats.h) says which bytes the other
- * system hashes: int4 and int8 of the same number differ there.  We take values of any
- * type that may be equal to one of that form.
+ * system hashes: there, the int4 and the int8 of a number may differ.  We take values of
+ * any type that may be equal to one of that form.
  *
  * To be added, a value has the one hash that the other system would give it.  To be
  * looked up, it may have several, where PostgreSQL's "=" is wider than the other system's
@@ -54,11 +54,12 @@ struct ForeignElements
 	uint64		elements;		/* so far */
 	uint64		count;			/* of their hashes */
 	uint64		room;			/* for hashes, and for elements */
-	bool		single;			/* each element has one hash, and that decides */
-	bool		plain;			/* that of a varlena's bytes as they are */
+	bool		single;			/* each element has exactly one hash */
+	bool		plain;			/* for a varlena: its bytes are hashed as they
+								 * are */
 	ForeignHash *hashes;
 	uint64	   *owners;			/* the element of each hash, by number */
-	bool	   *perhaps;		/* of an element: true whatever the filter has */
+	bool	   *perhaps;		/* of an element: the answer is always "yes" */
 };
 
 /* The types of values that may equal elements of a form, and one for hints */
@@ -404,7 +405,8 @@ decimal_bytes(int precision)
  * A decimal: an integer up to some precision; beyond it Spark hashes the fewest bytes
  * that hold the number.  Parquet lets writers choose: an integer, as DuckDB and Spark do
  * up to 18 digits, or as many bytes as the precision needs, as Arrow always does; and
- * DuckDB has 16 beyond 18 digits.  To add, we do as Spark; we look up what others do, too.
+ * DuckDB has 16 beyond 18 digits.  An element is added as Spark does it, and looked up as
+ * any of them may have.
  */
 static bool
 push_numeric(ForeignElements *elements, Datum value, bool all)

@@ -181,7 +181,7 @@ SQL_FUNCTION(bloomfilter_out)
 	uint8		end[BASE64_BYTES + CHECKSUM_BYTES];
 	int			length = 0;
 
-	/* what is left over begins the group that the checksum goes on with */
+	/* the last bytes begin the group that the checksum continues */
 	encode(image, bytes - rest, base64, room, &length);
 	memcpy(end, image + bytes - rest, rest);
 	put64(end + rest, checksum(image, bytes));
@@ -301,7 +301,7 @@ hash_value(Datum value, uint64 seed)
 	return DatumGetUInt64(hash);
 }
 
-/* With seed 0, the lower half of the other */
+/* With seed 0, it is the lower half of the 64-bit hash */
 SQL_RESULT(bloomfilter_hash_value,
 		   UInt32GetDatum((uint32) hash_value(PG_GETARG_DATUM(0), 0)))
 

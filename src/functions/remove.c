@@ -119,7 +119,7 @@ SQL_FUNCTION(bloomfilter_replace)
 		writer_add_hashes(&writer, class, &new, 1, false);
 	else if (filter_add_batch(writer.image, &new, 1) == 0)
 	{
-		/* put "old" back, which fits: adding "new" may raise an error */
+		/* put "old" back, which fits, because adding "new" may raise an error */
 		(void) filter_add_batch(writer.image, &old, 1);
 		writer_add_hashes(&writer, class, &new, 1, false);
 		(void) filter_remove(writer.image, old);

@@ -34,7 +34,7 @@
 
 /*
  * sent_family
- *		The type that stands for all whose elements are the same
+ *		The type that stands for all types with the same elements
  *
  * InvalidOid: it is not certain that the text of a value is read as the same value, as with
  * money, regclass, or types of extensions.
@@ -66,7 +66,7 @@ sent_family(Oid type)
 	}
 }
 
-/* Is a string the same element in a database of that encoding? */
+/* Is a string the same element here as in a database of that encoding? */
 static bool
 encoding_fits(const char *name)
 {
@@ -142,7 +142,7 @@ sent_call_site(FmgrInfo *flinfo)
 	return site;
 }
 
-/* Has a filter elements of the class that the call looks up, or none? */
+/* Does a filter have no elements, or elements of the class that the call looks up? */
 bool
 sent_filter_fits(const CallSite *site, const uint8 *header)
 {
@@ -159,8 +159,8 @@ typedef struct SentCall
 
 /*
  * _bloom_may_contain(filter bloom, element anyelement, type regtype, modifier integer,
- * encoding name).  Not strict: without a filter the answer is "yes".  NULL is in none, because
- * it joins nothing.
+ * encoding name).  Not strict: without a filter the answer is "yes".  A NULL element is
+ * in no filter, because it joins nothing.
  */
 SQL_FUNCTION(bloomfilter_may_contain)
 {

@@ -40,7 +40,7 @@ foreign_set_full(const ForeignFormat *format, FilterLayer *layer)
 	if (format->more_variance)
 		variance += format->more_variance(layer);
 	full = ceil(m * (1 - clear) + FULL_SIGMAS * sqrt(variance > 0 ? variance : 0));
-	/* more than all of them, in different places, cannot be needed */
+	/* n elements cannot set more bits */
 	if (full > n * layer->hashes)
 		full = n * layer->hashes;
 	layer->bits_full = full >= m ? layer->size : (uint64_t) full;

@@ -25,8 +25,8 @@ extern double best_hashes(double bits, double n);
 extern double foreign_log_spared(const FilterLayer *layer);
 
 /*
- * Set bits_full for the capacity, or also that: the largest for which the other system
- * would have chosen this size and number of hashes.
+ * Set bits_full for the layer's capacity; or set the capacity, too, to the largest for
+ * which the other system would have chosen this size and number of hashes.
  */
 extern void foreign_set_full(const ForeignFormat *format, FilterLayer *layer);
 extern void foreign_set_capacity(const ForeignFormat *format,
@@ -48,7 +48,7 @@ extern const char *parse_words(const ForeignSource *source,
 							   uint64_t words, uint64_t stored,
 							   uint64_t hashes);
 
-/* Write bytes, a little-endian number of so many bytes, or a big-endian one */
+/* Write bytes, a little-endian number of this many bytes, or a big-endian one */
 extern void write_bytes(Writer *writer, const uint8_t *bytes, uint64_t count,
 						BitOrder order);
 extern void write_number(Writer *writer, uint64_t value, int bytes);

@@ -7,10 +7,10 @@
  * filter is probed as it is, and can be given back to the byte.  What each
  * format has of its own is in its ForeignFormat.
  *
- * Limits: such a filter does not grow, and is not united with others than of
- * its format, form of element, hashes and size.  (One of Parquet's is folded to
- * a smaller size that divides its own.)  Numbers of elements are
- * estimates from its bits, except RedisBloom's, which counts.
+ * Limits: such a filter does not grow, and is united only with filters of its format,
+ * form of element, hashes and size.  (One of Parquet's is folded to a smaller size that
+ * divides its own.)  Numbers of elements are estimates from its bits, except
+ * RedisBloom's, which counts.
  */
 #include "foreign.h"
 
@@ -36,7 +36,7 @@ foreign_contains_sliced(const uint8_t *header, const ForeignHash *hash,
 																 fetch, from);
 }
 
-/* A block is one slice; each of other bits may be in another one. */
+/* A block is one slice.  Without blocks, each bit may be in another slice. */
 static unsigned
 foreign_slices(const uint8_t *header)
 {
@@ -48,7 +48,7 @@ foreign_slices(const uint8_t *header)
 	return slices;
 }
 
-/* What a layer still takes */
+/* How many elements a layer still takes */
 static ForeignCount
 room_of(const ForeignFormat *format, const FilterLayer *layer)
 {
@@ -236,7 +236,7 @@ foreign_check_bits(const uint8_t *image, int i, const FilterLayer *layer)
 		format->check_bits(layer, image_layer_bits(image, i)) : NULL;
 
 	if (format->counted)
-		counted.bits_full = 0;	/* is another number there */
+		counted.bits_full = 0;	/* these formats store another number there */
 	return fault ? fault : bits_check(image, i, &counted);
 }
 

@@ -3,9 +3,8 @@
  *	  Filters of other systems: the operations on them; see foreign.c, union.c
  *	  and io.c.
  *
- * Elements are not our hashes, but a ForeignHash of bytes that the other system
- * defines.  So these filters have functions of their own for what takes an
- * element.
+ * An element is not one of our hashes, but a ForeignHash of bytes that the other system
+ * defines.  So all functions that take elements are separate for these filters.
  */
 #ifndef FILTER_FOREIGN_H
 #define FILTER_FOREIGN_H

@@ -143,7 +143,7 @@ struct ForeignFormat
 	bool		one_zero;		/* DuckDB and Spark write 0 for -0 */
 	bool		no_empty_text;	/* it never adds an empty string */
 
-	/* From these to the numbers of bits */
+	/* From these bytes to the places of bits */
 	ForeignHash (*hash) (uint64_t seed, const uint8_t *bytes, size_t length);
 	const ForeignPlaces *places;
 
@@ -172,7 +172,7 @@ struct ForeignFormat
 
 	/*
 	 * The variance beyond that of independent places (NULL: none), and the
-	 * error rate of so many elements (NULL: that of such places)
+	 * error rate of this many elements (NULL: that of independent places)
 	 */
 	double		(*more_variance) (const FilterLayer *layer);
 	double		(*error_rate) (const FilterLayer *layer, double elements);
@@ -181,31 +181,36 @@ struct ForeignFormat
 	void		(*note_added) (FilterLayer *layer, const uint8_t *bits);
 
 	/*
-	 * The own fields of a layer with the bits of both or, if !united, in
-	 * both; all are one's before.  NULL if these remain right.
+	 * Set the format's own fields of a layer that has the bits of either or,
+	 * if !united, of both; they are copied from one before.  NULL if they
+	 * remain right.
 	 */
 	void		(*join) (const FilterLayer *left, const FilterLayer *right,
 						 bool united, FilterLayer *joined);
 
-	/* The own fields of a layer after "first", and its bits.  May be NULL. */
+	/*
+	 * Check the format's own fields of a layer after "first", and its bits.
+	 * May be NULL.
+	 */
 	const char *(*check_layer) (const FilterLayer *first,
 								const FilterLayer *layer);
 	const char *(*check_bits) (const FilterLayer *layer, const uint8_t *bits);
 
 	/*
-	 * With needs_shape, the bytes are bits alone, each layer a string, the
-	 * last perhaps a short one, of "multiple" bytes.
+	 * With needs_shape, the bytes are bits alone: for each layer a string of
+	 * "multiple" bytes, the last one perhaps shorter.
 	 */
 	bool		needs_shape;
 	BitOrder	order;
 
-	/* import_bits copies bits that do not just lie behind each other. */
+	/* import_bits copies bits that are not contiguous. */
 	const char *(*parse) (const ForeignSource *source, ForeignImport *import);
 	void		(*import_bits) (const ForeignSource *source,
 								const ForeignImport *import, uint8_t *image);
 
 	/*
-	 * Write what is before the bits; or all, and return false.  May be NULL.
+	 * Write what precedes the bits; or write everything, and return false.
+	 * May be NULL.
 	 */
 	bool		(*write) (Writer *writer, const ForeignFormat *format,
 						  const uint8_t *image, const FilterLayer *layer);

@@ -155,8 +155,8 @@ parquet_capacity(const FilterLayer *layer)
 }
 
 /*
- * The variance due to blocks with more or fewer elements: Poisson's, less what all
- * blocks together cannot vary
+ * The variance due to blocks with more or fewer elements: that of a Poisson distribution,
+ * less the variance of its sum, which is fixed
  */
 static double
 parquet_more_variance(const FilterLayer *layer)
@@ -173,7 +173,7 @@ parquet_more_variance(const FilterLayer *layer)
 		blocks * PARQUET_BLOCK_BITS * PARQUET_BLOCK_BITS * variance;
 }
 
-/* Elements of blocks are Poisson's, with the mean that the set bits tell. */
+/* The elements of a block are Poisson distributed; the set bits give the mean. */
 static double
 parquet_error_rate(const FilterLayer *layer, double elements)
 {
@@ -212,7 +212,7 @@ static const uint8_t parquet_rest[] = {
 
 /* Bytes of a number of 32 bits, 7 in each */
 #define VARINT_MAX			5
-/* So many of the bytes after it do not equal a header's by chance. */
+/* This many of the bytes after it do not equal a header's by chance. */
 #define PARQUET_LIKELY		8
 
 /* Read a length in ZigZag: the number of bytes read, or 0 if it does not end. */

@@ -82,7 +82,7 @@ bloom_hashes(double bits_per_element)
 	return ceil(BLOOM_LN2 * bits_per_element);
 }
 
-/* The layer of that error rate of its own, and with these options of its filter */
+/* Size a layer with this error rate, in a filter with these options. */
 static double
 size_layer(double n, double error_rate, unsigned options, FilterLayer *layer)
 {
@@ -349,7 +349,7 @@ redisbloom_write(Writer *writer, const ForeignFormat *format,
 	return false;
 }
 
-/* What both have, as a filter's bytes tell which it is */
+/* What both formats share; a filter's bytes show which one it is */
 #define REDISBLOOM_FORMAT(format_name, format_size) \
 { \
 	.name = (format_name), \

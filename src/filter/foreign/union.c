@@ -41,8 +41,8 @@ foreign_compatible(const uint8_t *a, const uint8_t *b)
 }
 
 /*
- * The joined layer's fields are those of the smaller one, or of one that differs in a
- * figure, so that it does not matter which filter comes first.
+ * Does the joined layer get its fields from "left"?  It gets those of the smaller one or,
+ * if both are of one size, a choice that does not depend on which filter comes first.
  */
 static bool
 left_is_first(const FilterLayer *left, const FilterLayer *right)
@@ -99,7 +99,7 @@ foreign_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 	return FILTER_OK;
 }
 
-/* "bytes" bytes of a layer "times" as large as the result: so many neighbours in one */
+/* The union of the "times" parts, of "bytes" bytes each, that begin at "from" */
 static void
 get_folded(uint8_t *folded, uint64_t bytes, const uint8_t *from, uint64_t times)
 {
