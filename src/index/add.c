@@ -44,12 +44,15 @@
 #define COMMIT_PAGES_MAX			1024
 
 /*
- * As many sessions may commit at the same time, each with all hashes that may wait,
- * before one has to create a large layer
+ * This many sessions may commit at the same time, each with all hashes that
+ * may wait, before one has to create a large layer
  */
 #define COMMIT_SESSIONS				8
 
-/* As many hashes may wait, even if there is little memory, or layers are small */
+/*
+ * This many hashes may wait, even if there is little memory, or layers are
+ * small
+ */
 #define WAITING_LEAST				16384
 
 /* Which bits of a layer to set for an element */
@@ -95,8 +98,8 @@ drop_contained(Relation index, const MembershipLayer *layer, uint64 *hashes,
 }
 
 /*
- * How many bits of the layer may be set, if it may be overfilled by its number of
- * bits divided by "fraction"; 0: it may not.
+ * How many bits of the layer may be set: those at which it is full and, unless
+ * "fraction" is 0, another 1 / fraction of them.
  */
 static uint64
 bits_max(const FilterLayer *layer, unsigned fraction)
@@ -104,7 +107,7 @@ bits_max(const FilterLayer *layer, unsigned fraction)
 	return layer->bits_full + (fraction > 0 ? layer->bits_full / fraction : 0);
 }
 
-/* Is the layer full, see bits_max(), or is there another one behind it? */
+/* Is the layer full (see bits_max()), or is there a later one? */
 static bool
 layer_is_full(const MembershipMeta *meta, int number, unsigned fraction)
 {
@@ -137,8 +140,8 @@ typedef struct Adding
 } Adding;
 
 /*
- * Note which bits places, all on the page of "change" and sorted by block, set
- * there.  Returns the number of those that are clear now.
+ * Note the bits that places set on the page of "change"; all are on it, and
+ * sorted by block.  Returns how many of these bits are clear now.
  */
 static uint32
 change_blocks(PageChange *change, const Place *places, Size count,
@@ -316,7 +319,10 @@ whole_capacity(const MembershipMeta *meta)
 	return whole;
 }
 
-/* That of the next layer, which makes the index as much larger as a filter's */
+/*
+ * The number of elements of the next layer, which makes the index grow as a
+ * filter does
+ */
 static uint64
 next_capacity(const MembershipMeta *meta)
 {
@@ -384,9 +390,10 @@ room_for(const MembershipMeta *meta, unsigned fraction)
  * cancelled: the next one goes on where it ended.  Returns how many hashes, of all
  * indexes together, may wait: "in_memory" at most, unless that is less than
  * WAITING_LEAST; and no more than COMMIT_SESSIONS may each add to that layer, and to
- * small ones behind it, unless there can be no other.  It holds until hashes are
- * written.  Errors: those of meta_read(); ERRCODE_PROGRAM_LIMIT_EXCEEDED if the first
- * layer would be too large; ERRCODE_INDEX_CORRUPTED; a cancel.
+ * small ones behind it, unless there can be no other.  The number holds until
+ * hashes are written.  Errors: those of meta_read();
+ * ERRCODE_PROGRAM_LIMIT_EXCEEDED if the first layer would be too large;
+ * ERRCODE_INDEX_CORRUPTED; a cancel.
  */
 Size
 add_prepare(Relation index, Size in_memory)

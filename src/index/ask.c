@@ -1,7 +1,7 @@
 /*
  * ask.c
- *	  Asks the indexes of single tables whether these may have a key: for a scan of
- *	  partitions that reads only those which may.
+ *	  Asks the indexes of single tables whether these may have a key: for a
+ *	  scan that reads only such partitions.
  *
  * Interface.  While a plan is made, membership_key_of() tells whether an index answers
  * for a condition.  When it is executed, membership_keys_make() and membership_keys_set()

@@ -74,7 +74,8 @@ struct MembershipSite
 	ElementClass class;			/* of the elements of all indexes */
 	uint64		structure;		/* see element_structure(); 0: cannot change */
 	ElementHasher *hasher;		/* of the elements to probe for */
-	MembershipHasher of_index;	/* that "hasher" was made like */
+	MembershipHasher of_index;	/* the hasher of the index, which "hasher"
+								 * agrees with */
 	ElementType type;			/* of the call's elements */
 	bool		for_scan;		/* it counts what it probes */
 	bool		unavailable;	/* it cannot be probed: always "yes" */
@@ -158,8 +159,8 @@ membership_site_make(MemoryContext mcxt, Oid element_type)
  * "indexes" are the OIDs of the indexes that together have all rows to be joined: of
  * a table, or of its partitions.  "types" are those by which to hash the values of a key,
  * one for each column of an index.  Both lists must outlive the site.  To open it,
- * name the first index.  The place is not refused by any error; if one index cannot be
- * probed, they contain everything; and rows of inheritance children do not matter.
+ * name the first index.  Opening it raises no error: if one index cannot be
+ * probed, every answer is "yes".  Rows of inheritance children do not matter.
  */
 MembershipSite *
 membership_site_make_join(MemoryContext mcxt, List *indexes, List *types)
@@ -212,7 +213,7 @@ make_join_hasher(MembershipSite *site, Relation index)
 	MemoryContextSwitchTo(old);
 }
 
-/* A MembershipVisitor: add an index to the site. */
+/* A MembershipVisitor: adds an index to the site. */
 static void
 add_index(Relation heap, Relation index, void *arg)
 {
@@ -299,7 +300,7 @@ open_indexes(MembershipSite *site, Oid oid)
 	site->probed = oid;
 }
 
-/* Have the site probe with another snapshot, by views if possible. */
+/* Probe with another snapshot from now on, by views if possible. */
 static void
 turn_to_snapshot(MembershipSite *site, Snapshot snapshot)
 {
@@ -432,8 +433,9 @@ is_undisturbed(const MembershipSite *site)
 }
 
 /*
- * Open the index again after hashing.  Are the hashes still right?  Not if the type
- * has changed, which it cannot do and undo, nor if there was no index to hash for.
+ * Open the index again after hashing.  Are the hashes still right?  Not if the
+ * type has changed (no change leads back to an old structure), nor if there
+ * was no index to hash for.
  */
 static bool
 reopen_hashed(MembershipSite *site)
@@ -450,10 +452,11 @@ reopen_hashed(MembershipSite *site)
 
 /*
  * membership_site_settled
- *		Have the site open after hashing the "attempt"th time, from 0
+ *		Make sure that the site is open after hashing for the "attempt"th time,
+ *		from 0
  *
- * False if the caller has to hash again: then something has changed that may change
- * hashes, or there was nothing to hash for.  Error, but not for a join:
+ * False if the caller has to hash again: something that hashes depend on has
+ * changed, or there was nothing to hash for.  Error, but not for a join:
  * ERRCODE_OBJECT_IN_USE if that has happened too often.
  */
 bool
@@ -533,10 +536,10 @@ probe_pages_or_copy(const MembershipSite *site, SiteIndex *at,
 }
 
 /*
- * May the rows that this session has inserted since the view was made matter?  Not for a
- * join before its query has been left and resumed.  Its snapshot sees rows of commands
- * that are older than itself.  One of these that is still inserting has called the
- * query, and goes on when the query is left.
+ * May rows that this session has inserted since the view was made be visible?
+ * For a join, not before its query has been left and resumed.  The snapshot
+ * sees rows of older commands.  If one of these is still inserting, it has
+ * called the query, and goes on only when the query is left.
  */
 static inline bool
 own_insertions_matter(const MembershipSite *site, const IndexView *view)

@@ -41,9 +41,10 @@
 #define PROBE_OPERATORS		4.0
 
 /*
- * What a row of a page that is lossy in a bitmap costs more than in a sequential scan:
- * its visibility is looked up for itself.  About 45 ns.  We count that where a yes is
- * certain or its probability known, and not beside PRESENT_UNKNOWN, which is a guess.
+ * The extra cost of a row on a page that is lossy in a bitmap, compared with a
+ * sequential scan: its visibility is looked up separately.  About 45 ns.  We
+ * count it if a yes is certain or its probability known, and not beside
+ * PRESENT_UNKNOWN, which is a guess.
  */
 #define LOSSY_ROW_COST		(1.0 * cpu_tuple_cost)
 
@@ -208,7 +209,7 @@ present_once(PlannerInfo *root, IndexOptInfo *info, OpExpr *clause,
 	return selectivity > least_common ? 1 : PRESENT_UNKNOWN;
 }
 
-/* Does at most one row of a table satisfy the query's conditions for it? */
+/* Do the query's conditions on a table let at most one of its rows pass? */
 static bool
 is_single_row(RelOptInfo *table)
 {

@@ -22,7 +22,7 @@
 
 /*
  * table_is_distributed
- *		Is it a table that Citus distributes, so that its rows are elsewhere?
+ *		Does Citus distribute this table, so that its rows are elsewhere?
  */
 bool
 table_is_distributed(Oid table)

@@ -10,15 +10,16 @@
  * user who could call membership_contains(), and only with statistics that this user
  * may see.  For others the share is unknown.
  *
- * Keys of joins.  Of an expression without statistics nothing tells how many of its values
- * an index contains, nor of a row of several columns.  As core does for the rows of a
- * semi-join of which it knows nothing, we expect half of them, or fewer if the index
- * has fewer elements than the table has such rows.  If a scan finds more, its
- * probe pauses (scan/probe_switch.c).
+ * Keys of joins.  Without statistics on an expression, nobody knows how many
+ * of its values an index contains; the same is true of rows of several
+ * columns.  We expect half of them, as core does for a semi-join without
+ * statistics, or fewer if the index has fewer elements than the table has such
+ * rows.  If a scan finds more, its probe pauses (scan/probe_switch.c).
  *
  * Who can.  The pages of a temporary table's index are in the memory of one process.
- * A function is parallel safe or not, whatever its arguments.  So where it may have the
- * index of a temporary table, we have the whole statement planned without workers.
+ * A function is parallel safe or not, whatever its arguments.  So if it may
+ * read the index of a temporary table, the whole statement is planned without
+ * workers.
  */
 #include "membership.h"
 
@@ -54,7 +55,9 @@ extern Datum bloomfilter_membership_contains(PG_FUNCTION_ARGS);
  */
 #define MEASURED_PAGES_MAX		64
 
-/* The share of a join's keys that is expected if nothing tells more; as core has it */
+/*
+ * The share of a join's keys that is expected if nothing is known; as in core
+ */
 #define JOIN_SHARE_ASSUMED		0.5
 
 /* One index, or that of a partition */
@@ -181,8 +184,8 @@ examine_indexes(IndexEstimate *estimate, List *leaves)
 
 /*
  * The function whose rights to see statistics count.  Core trusts operators that are
- * leakproof; but what we call is the type's hash function, and that of a user's type
- * may tell what it has seen.
+ * leakproof; but we call the type's hash function, and that of a user's type
+ * may reveal the values.
  */
 static Oid
 function_to_trust(const ShareKey *key)
@@ -267,8 +270,9 @@ membership_share(PlannerInfo *root, Node *index, Oid function, Node *element,
  *		The same for a join, and the indexes of a table or of its partitions
  *
  * "key" is an expression, or a List of them, one for each column of an index;
- * "function" and the following arguments are those of the first.  *assumed tells whether
- * statistics do not bear out the share.  SHARE_UNKNOWN only for a column.
+ * "function" and the following arguments are those of the first.  *assumed is
+ * set to whether the share is a guess without statistics.  SHARE_UNKNOWN only
+ * for a column.
  */
 double
 membership_join_share(PlannerInfo *root, List *indexes, Oid function, Node *key,
@@ -307,8 +311,8 @@ is_membership_contains(Oid function)
 }
 
 /*
- * May it be the index of a temporary table?  If that is known only at run time, any may
- * that the session has.
+ * May it be the index of a temporary table?  If the index is known only at run
+ * time, it may be any that the session has.
  */
 static bool
 may_be_temporary(Node *index)

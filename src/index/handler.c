@@ -72,7 +72,7 @@ membership_endscan(IndexScanDesc scan)
 {
 }
 
-/* Is it the operator whose meaning array_may_match() takes for this strategy? */
+/* Is it the operator that array_may_match() assumes for this strategy? */
 static bool
 is_array_operator(int strategy, RegProcedure function)
 {
@@ -105,8 +105,8 @@ array_may_match(Relation index, const MembershipMeta *meta,
 
 /*
  * May there be a row that matches the keys, in an index of the elements of arrays?
- * False is certain.  A key of another operator tells nothing, and neither does an
- * array of another type.
+ * False is certain.  True for a key of another operator, or an array of
+ * another type.
  */
 static bool
 arrays_may_match(Relation index, ScanKey keys, int number_of_keys)
@@ -133,7 +133,7 @@ arrays_may_match(Relation index, ScanKey keys, int number_of_keys)
 									  keys[i].sk_argument, strategy);
 		}
 	}
-	/* after hashing, which reads the type of composite elements anew */
+	/* only after hashing, which rereads the type of composite elements */
 	if (meta.structure != element_structure(hasher.hasher))
 		matches = true;
 	membership_hasher_free(&hasher);
@@ -346,10 +346,11 @@ membership_buildphasename(int64 phase)
 }
 
 /*
- * May an operator be, later, the equality by which elements of these types are hashed?  A
- * restore creates operator classes in the order of their names, so the default class of
- * the left type may be missing yet, or that of another type stand in for it, or lack an
- * operator of two types.  Then we believe what the operator was declared to be.
+ * May an operator become the equality by which elements of these types are
+ * hashed?  A restore creates operator classes in the order of their names.  So
+ * the default class of the left type may not exist yet, another type's class
+ * may stand in for it, or it may still lack an operator of two types.  Then we
+ * believe what the operator was declared to be.
  */
 static bool
 may_be_equality(Oid operator, Oid left, Oid right)

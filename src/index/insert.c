@@ -65,9 +65,10 @@
 #include "utils/resowner.h"
 
 /*
- * Memory for a waiting hash: itself, in a log that may be half empty, its copy in
- * flush_pending(), two hashes and "seen", and what add_hashes() needs.  All stay
- * within maintenance_work_mem, unless that has no room for WAITING_LEAST.
+ * Memory for a waiting hash: its entry in a log that may be half empty, its
+ * copy in flush_pending(), two hashes and "seen", and what add_hashes() needs.
+ * All waiting hashes stay within maintenance_work_mem, unless that has no room
+ * for WAITING_LEAST.
  */
 #define PENDING_BYTES		(3 * sizeof(PendingHash) + 4 * sizeof(uint64))
 
@@ -79,8 +80,8 @@
 #define MARKS_FIRST			8
 
 /*
- * Size in bits of a small filter that tells that a hash is not waiting.  When the
- * log's room is used, it is wrong for one in sixteen of the others.
+ * Size in bits of a small filter of the waiting hashes.  When the log is full,
+ * one in sixteen other hashes seems to be in the filter.
  */
 #define SEEN_BITS			(16 * pending.room)
 #define WORD_BITS			((int) sizeof(uint64) * BITS_PER_BYTE)
@@ -284,7 +285,7 @@ flush_pending(void)
 	MemoryContextDelete(mcxt);
 }
 
-/* Note that the hash waits: is_pending() looks here first. */
+/* Note in "seen" that the hash waits: is_pending() looks there first. */
 static inline void
 mark_pending(uint64 hash)
 {
@@ -413,8 +414,9 @@ add_pending(Relation index, uint64 hash, Size room)
 }
 
 /*
- * Make sure that the index has a layer with room, and how many hashes may wait: what is
- * written, also to other indexes, may take room from its last layer.
+ * Make sure that the index has a layer with room, and find out how many hashes
+ * may wait: hashes that are written, also to other indexes, may have taken
+ * room from its last layer.
  */
 static void
 prepare(Inserter *inserter, Relation index)

@@ -231,9 +231,10 @@ membership_hash_array(MembershipHasher *hasher, Datum array, bool *has_null)
  * membership_hash
  *		Hash the elements of an index row
  *
- * Returns their number; hasher->hashes has the hashes, until the next call.  That is 1
- * unless the index holds the elements of arrays, and 0 if its only key is NULL.
- * Allocates nothing in the current memory context.  Errors: those of element_hash().
+ * Returns their number; hasher->hashes has the hashes, until the next call.
+ * Their number is 1 unless the index holds the elements of arrays, and 0 if
+ * its only key is NULL. Allocates nothing in the current memory context.
+ * Errors: those of element_hash().
  */
 Size
 membership_hash(MembershipHasher *hasher, Datum *values, bool *nulls)

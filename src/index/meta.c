@@ -303,8 +303,8 @@ meta_pages(const MembershipMeta *meta)
  * meta_note_vacuum
  *		Record the number of rows that a VACUUM of the whole table has left
  *
- * Writes it, and the number of elements now, to the metapage, unless both are
- * there already: then nothing is logged.
+ * Writes it and the present number of elements to the metapage, and logs that,
+ * unless both are there already.
  */
 void
 meta_note_vacuum(Relation index, double live_rows)

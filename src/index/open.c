@@ -6,20 +6,20 @@
  * Interface.  membership_open_all() takes the OID of an index, or of a
  * partitioned one, and calls back for each index to be probed, open and
  * locked.  membership_open_readable() does so for each index that can be read,
- * to describe it.  snapshot_too_old() tells whether an index may lack rows that
+ * to describe it.  snapshot_too_old() says whether an index may lack rows that
  * a snapshot sees.
  *
  * Locks.  Like all other code, we lock the table before the index, and keep
  * both locked until the end of the transaction: no other session can truncate,
  * rebuild or drop the index meanwhile.
  *
- * Privileges.  The index tells what is in the table.  So the user needs the
+ * Privileges.  The index reveals what is in the table.  So the user needs the
  * SELECT privilege on all columns that the index uses, and must not be subject
  * to row-level security there.  For a partitioned index, the privileges and
  * policies of the partitioned table count, as they do when that is queried.
  * Whoever has the privileges of pg_stat_scan_tables, such as pg_monitor, may
- * have any index described, as in core's pgstattuple and pgrowlocks.
- * The expressions of the index are examined as they are stored, because
+ * have any index described, as in core's pgstattuple and pgrowlocks.  The
+ * expressions of the index are examined as they are stored, because
  * simplifying them would run functions.
  *
  * What an index cannot know.  It has the rows of its own table: not those of
@@ -722,7 +722,8 @@ has_children(Relation heap)
 
 /*
  * refuse_children
- *		The error instead of "no", if the table of an index has children
+ *		Raise an error instead of the answer "no" if the table of an index has
+ *		children
  *
  * Its SQLSTATE is ERRCODE_WRONG_OBJECT_TYPE.
  */
@@ -741,12 +742,13 @@ refuse_children(Oid index)
 }
 
 /*
- * Has an index whose catalog row our own transaction has written all that we see?
+ * Our own transaction has written the catalog row of an index: does the index
+ * have all rows that we see?
  *
  * Yes if we have made its file, too.  But ALTER TABLE may have given the file of an
- * old index to a new one: then it may lack what it lacked before, and nothing tells
- * when it was built.  This matters to a snapshot that lasts for the transaction.  A
- * parallel worker does not know who has made the file.
+ * old index to a new one: then it may lack what it lacked before, and we
+ * cannot know when it was built.  This matters to a snapshot that lasts for
+ * the transaction.  A parallel worker does not know who has made the file.
  */
 static bool
 own_has_all(Relation index)
@@ -763,9 +765,10 @@ own_has_all(Relation index)
 }
 
 /*
- * Was the row of a relation in a catalog written by a transaction that the snapshot
- * sees running?  "own" answers for our own transaction.  Reads it from the syscache
- * "cache", because the relation cache may have lost its xmin.
+ * Was a relation's row in a catalog written by a transaction that the snapshot
+ * sees as running?  If our own transaction wrote it, returns "own".  Reads the
+ * row from the syscache "cache", because the relation cache may have lost its
+ * xmin.
  */
 bool
 catalog_row_written_later(int cache, Oid oid, Snapshot snapshot, bool own)

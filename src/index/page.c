@@ -106,7 +106,7 @@ page_change_begin(PageChange *change, Buffer buffer)
 	change->count = 0;
 }
 
-/* Let bytes of the page change, behind all that do so far. */
+/* Note that bytes of the page change, behind those that are noted already. */
 static void
 add_run(PageChange *change, OffsetNumber offset, const char *bytes,
 		OffsetNumber count)
@@ -147,7 +147,7 @@ add_run(PageChange *change, OffsetNumber offset, const char *bytes,
 
 /*
  * page_change_bytes
- *		Let "count" bytes of the page, from "at" on, become these
+ *		Note that "count" bytes of the page, from "at" on, become "bytes"
  *
  * They are behind those of earlier calls.  Nothing is changed yet.
  */

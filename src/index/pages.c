@@ -33,8 +33,8 @@
 #include "miscadmin.h"
 
 /*
- * A batch pins so many pages before it probes them, so that the processor fetches their
- * cache lines together.
+ * A batch pins this many pages before it probes them, so that the processor
+ * fetches their cache lines together.
  */
 #define PAGES_AHEAD			8
 
@@ -53,7 +53,7 @@ block_contains(Relation index, const MembershipLayer *layer, uint64 block,
 	return found;
 }
 
-/* Does the second block of an element, if it has one, have its bits? */
+/* Are the element's bits set in its second block, if it has one? */
 static bool
 second_contains(Relation index, const MembershipLayer *layer, uint64 hash)
 {

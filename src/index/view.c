@@ -16,8 +16,8 @@
  * UpdateActiveSnapshotCommandId(), and of VACUUM: call sites of simple
  * expressions in PL/pgSQL live to the end of the transaction.  So a view is
  * made only while the executor runs a query with its snapshot, and is closed
- * with the last such query, or earlier, with its last call site.  Two things
- * tell that a query is gone: the release of the memory of its executor state,
+ * with the last such query, or earlier, with its last call site.  Two events
+ * show that a query is gone: the release of the memory of its executor state,
  * and an error that leaves ExecutorRun() or ExecutorFinish().  We need both,
  * because ExecutorEnd() is not called for a query that fails, and the memory
  * of a cursor that fails lives to the end of the transaction.
@@ -301,8 +301,9 @@ find_query(EState *estate)
 }
 
 /*
- * A query with a snapshot goes on, that others or it itself have used before.  Meanwhile
- * a command that called it may have inserted rows that the snapshot sees: see insert.c.
+ * A query goes on, with a snapshot that it or other queries have used before.
+ * Meanwhile the command that called it may have inserted rows that the
+ * snapshot sees: see insert.c.
  */
 static void
 note_resumed(Snapshot snapshot)

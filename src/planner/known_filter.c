@@ -52,7 +52,7 @@ subquery_of(PlannerInfo *root, const Param *param)
 	return NULL;
 }
 
-/* May the user read these columns of a table, in all rows? */
+/* May the user read these columns in all rows of a table? */
 static bool
 may_read(const RangeTblEntry *rte, Bitmapset *columns)
 {
@@ -76,7 +76,7 @@ may_read(const RangeTblEntry *rte, Bitmapset *columns)
 	return true;
 }
 
-/* A column or a constant, perhaps of another type with the same bytes */
+/* Is it a column or a constant, perhaps relabeled as another type? */
 static bool
 is_plain(Node *node)
 {
@@ -86,7 +86,10 @@ is_plain(Node *node)
 		(IsA(node, Var) && ((Var *) node)->varlevelsup == 0);
 }
 
-/* A query's conditions, with parameters' values; false if one might fail or tell. */
+/*
+ * Get a query's conditions, with the values of parameters; false if one might fail or
+ * reveal something.
+ */
 static bool
 simple_conditions(PlannerInfo *root, List **conditions)
 {

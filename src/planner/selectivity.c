@@ -39,8 +39,8 @@
 #define HISTOGRAM_MIN_SIZE		10
 
 /*
- * Standard deviations by which the histogram contradicts the other estimate, which is
- * rarely too low; above, one more bound must pass.
+ * The histogram contradicts the other estimate if it deviates by this many standard
+ * deviations.  That estimate is rarely too low, so above it one more bound must pass.
  */
 #define HISTOGRAM_SIGMAS_BELOW	2.0
 #define HISTOGRAM_SIGMAS_ABOVE	3.0
@@ -86,7 +86,10 @@ can_be_hashed(Node *element, Oid collation)
 	return !type_is_collatable(type);
 }
 
-/* The share of all but the most common values; "hist": of the bounds, < 0: none */
+/*
+ * The share of all but the most common values that pass; "hist" is the share of the
+ * histogram's bounds, or negative without a histogram
+ */
 static double
 share_of_values(const KnownFilter *filter, double n_distinct, double hist,
 				int hist_size)
@@ -330,8 +333,8 @@ has_statistics(PlannerInfo *root, Node *element, int varRelid)
 }
 
 /*
- * The share of values that pass, by "estimate", once for all partitions of a table, in
- * memory that is freed; may be SHARE_UNKNOWN
+ * Call "estimate" once for all partitions of a table, in memory that is then freed.  The
+ * share of values that pass may be SHARE_UNKNOWN.
  */
 double
 share_once(PlannerInfo *root, const ShareKey *key, int varRelid,

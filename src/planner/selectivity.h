@@ -20,8 +20,9 @@ typedef struct KnownFilter
 	double		error_rate;
 
 	/*
-	 * Probes "filter" with a value, in this order unless element_first, or
-	 * NULL.  Core checks whether its fn_oid may see the statistics.
+	 * Probes a filter with a value; the filter is the first argument unless
+	 * element_first.  May be NULL.  Core checks whether its fn_oid may see
+	 * the statistics.
 	 */
 	FmgrInfo   *contains;
 	Datum		filter;

@@ -31,14 +31,16 @@ extern Datum bloomfilter_contains(PG_FUNCTION_ARGS);
 extern Datum bloomfilter_contained(PG_FUNCTION_ARGS);
 
 /*
- * Planning reads a stored filter up to this size in full, in half a millisecond; of
- * others the header, and for tables of so many rows, which take longer, some two hundred
- * slices: 5 ms of 12 MB.
+ * Planning reads a stored filter up to this size in full, in half a millisecond; of a
+ * larger one it reads the header and, for tables of at least this many rows, some two
+ * hundred slices: 5 ms with 12 MB.
  */
 #define PROBE_BYTES_MAX			((Size) 1024 * 1024)
 #define PROBE_ROWS_MIN			100000.0
 
-/* A constant filter, or NULL; of a larger stored one value_header(), and !*whole */
+/*
+ * A constant filter, or NULL.  Of a larger stored one, only value_header(): then !*whole.
+ */
 static const uint8 *
 image_of(Node *node, Size whole_up_to, bool *whole)
 {
@@ -125,7 +127,10 @@ contains_selectivity(PlannerInfo *root, Oid function, List *args,
 	return share >= 0 ? share : DEFAULT_SELECTIVITY;
 }
 
-/* Of @> and <@; users can name it as that of any operator: so look at the function. */
+/*
+ * The estimator of @> and <@.  Users can declare it for any operator, so look at the
+ * function.
+ */
 SQL_FUNCTION(bloomfilter_contains_sel)
 {
 	PlannerInfo *root = (PlannerInfo *) PG_GETARG_POINTER(0);

@@ -32,7 +32,7 @@ cache_bound(void)
 	return (Size) cache_size * 1024;
 }
 
-/* Would "bytes" more fit if everything unpinned was evicted? */
+/* Would "bytes" more fit if everything that is not pinned were evicted? */
 bool
 cache_can_hold(Size bytes)
 {
@@ -96,7 +96,7 @@ cache_remove(CacheItem *item)
 	dlist_delete(&item->use);
 }
 
-/* Keep an item until it is unpinned as often; then others are evicted before it. */
+/* Keep an item until it has been unpinned as often as pinned. */
 void
 cache_pin(CacheItem *item)
 {

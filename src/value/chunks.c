@@ -1,7 +1,7 @@
 /*
  * chunks.c
- *	  The chunks of a value in a TOAST table: read them into place, and tell
- *	  whether they are still those that were read before.
+ *	  The chunks of a value in a TOAST table: read them into place, and find out whether
+ *	  they are still those that were read before.
  *
  * A TOAST pointer holds the OID of a TOAST table, the OID of a value in it, and two
  * sizes.  While a snapshot sees a row with this pointer, the value never changes.  Later
@@ -11,10 +11,10 @@
  * the index leads to a first chunk that is still where it was, written by the same
  * command of the same transaction, and begins with the same bytes, it is the same value.
  *
- * Mostly the buffer that had its page tells this without the index.  We go through the
+ * Mostly the buffer that had the chunk's page shows this without the index.  We use the
  * index only if that buffer has another page by now, the chunk's writer has aborted, or
- * its removal is committed: such a chunk can stay in its page without an index entry,
- * and its OID may be another value's.
+ * its removal is committed: such a chunk can stay in its page without an index entry, and
+ * its OID may be another value's.
  *
  * What may happen to the chunk:
  *
@@ -150,8 +150,8 @@ is_indexed(HeapTupleHeader header)
 }
 
 /*
- * Set *same to whether the chunk in the buffer is the same.  Returns false if the
- * buffer does not tell: it has another page, or the index may not lead to the chunk.
+ * Set *same to whether the chunk in the buffer is the same.  Returns false if the buffer
+ * cannot decide that: it has another page, or the index may not lead to the chunk.
  */
 static bool
 look_at_buffer(Relation toast, const struct varatt_external *place,
@@ -241,7 +241,7 @@ close_chunk(FoundChunk *found)
 
 /*
  * Note where a value's first chunk is, and read it: returns its bytes, or 0 if it is in
- * no heap, or missing, for which reading the value will raise the error.
+ * no heap, or missing.  Then reading the value will raise the error.
  */
 Size
 chunks_find_first(const struct varatt_external *place, FirstChunk *first,

@@ -29,8 +29,8 @@ writer_add_sorted(FilterWriter *writer, const uint8 *other)
 }
 
 /*
- * Add sorted hashes, in the order of the blocks; but if these may get full on the way,
- * which would leave the last ones empty, evenly spread.
+ * Add sorted hashes in the order of the blocks.  If the filter may get full on the way,
+ * add them evenly spread instead: otherwise its last blocks would stay empty.
  */
 static void
 add_set(FilterWriter *writer, const uint8 *hashes, uint64 count)
@@ -115,8 +115,8 @@ value_make_from_set(const uint8 *set, uint64 capacity)
 }
 
 /*
- * *adding: a writer for the filter itself or, if an error could leave it with only some
- * of "count" elements, for a copy, which finish_adding() puts in its place
+ * Set *adding to a writer for the filter itself or, if an error could leave it with only
+ * some of "count" elements, for a copy.  finish_adding() puts the copy in its place.
  */
 static void
 begin_adding(FilterWriter *writer, uint64 count, FilterWriter *adding)
@@ -318,8 +318,8 @@ writer_unite(FilterWriter *writer, const uint8 *other)
 }
 
 /*
- * Remove what another filter does not contain; of filters with layers, both must have
- * one.
+ * Remove what another filter does not contain.  Filters with layers must have one layer
+ * each.
  */
 void
 writer_intersect(FilterWriter *writer, const uint8 *other)

@@ -61,7 +61,10 @@ class_hint(ElementClass filter, ElementClass element)
 					"The class is stored as a hash. " : "");
 }
 
-/* The error of an element of another class; its type is InvalidOid if it was hashed before */
+/*
+ * Raise the error for an element of another class; "type" is InvalidOid if it was hashed
+ * before.
+ */
 void
 report_other_class(ElementClass class, ElementClass element, Oid type)
 {
@@ -75,7 +78,9 @@ report_other_class(ElementClass class, ElementClass element, Oid type)
 			 errhint("%s", class_hint(class, element))));
 }
 
-/* The error of check_class(), which is inlined: so that it need not load the arguments */
+/*
+ * Raise the error of check_class(), which is inlined, and so need not load the arguments.
+ */
 void
 report_class(ElementClass class, const ElementHasher *hasher)
 {

@@ -119,7 +119,7 @@ leave_cache(void *arg)
 		unpin(last);
 }
 
-/* Called before a user's first probe of a stored filter */
+/* Prepare a user of the cache before its first probe of a stored filter. */
 static void
 join_cache(StoredUser *user)
 {
@@ -323,7 +323,7 @@ read_first(StoredFilter *stored, struct varlena *pointer)
 		stored->spent += SLICE_COST;
 }
 
-/* Would slices, with those read before, cost at least as much as all of the filter? */
+/* Would these slices and those read before cost at least as much as the whole filter? */
 static inline bool
 whole_pays(const StoredFilter *stored, double slices)
 {
@@ -333,8 +333,8 @@ whole_pays(const StoredFilter *stored, double slices)
 }
 
 /*
- * The filter is not flat in memory: read and cache what so many probes are certain to
- * pay for, nothing new, the header, or all.
+ * The filter is not flat in memory: read and cache what this many probes certainly pay
+ * for: nothing new, the header, or everything.
  */
 void
 reader_open_stored(StoredUser *user, Datum filter, uint64 probes,

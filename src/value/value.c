@@ -266,7 +266,10 @@ writer_replace(FilterWriter *writer, const uint8 *image)
 
 /* ---- Opening and closing ---- */
 
-/* Open a value, sorted: a read/write expanded object in place, others as copies. */
+/*
+ * Open a value, and sort its hashes: a read/write expanded object in place, any other
+ * value as a copy.
+ */
 void
 writer_open_copy(FilterWriter *writer, Datum value)
 {
@@ -462,7 +465,10 @@ writer_append(FilterWriter *writer, const uint8 *hashes, uint64 count)
 	set_append(writer->image, hashes, count);
 }
 
-/* Merge a sorted set into a sorted one, whose size is checked unless it is a state. */
+/*
+ * Merge a sorted set into a sorted one; checks the size of the result unless that is a
+ * state.
+ */
 void
 merge_set(FilterWriter *writer, const uint8 *other, bool is_state)
 {
