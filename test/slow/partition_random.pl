@@ -1,6 +1,6 @@
-# Partition Filters lose no row, whatever happens to the partitions meanwhile: random
-# queries, cursors and changes in the snapshot of one transaction, without filters, with
-# them, and without again, while other sessions attach, detach, truncate, reindex and move
+# Partition Filters lose no row, nor do joins that skip partitions by their bounds, whatever
+# happens to the partitions meanwhile: random queries, cursors and changes in the snapshot
+# of one transaction, without filters, with them, and without again, while other sessions attach, detach, truncate, reindex and move
 # rows.  All three find the same rows if no partition comes between them and none is being
 # detached.  Otherwise core's own pruning misses rows, and the filter must lose none of
 # those it finds.  Rows of some keys are always there: a change of them, READ COMMITTED,
@@ -32,7 +32,7 @@ my $counters = 2;
 my $kept_days = 2;
 my $first_kept = 1000;
 my $kept_keys = 3;
-my %count = map { $_ => 0 } qw(compared equal filtered failed changed refused counted);
+my %count = map { $_ => 0 } qw(compared equal filtered joined skipped failed changed refused counted);
 my @faults;
 
 srand($seed);
@@ -47,23 +47,25 @@ max_parallel_workers_per_gather = 0
 session_preload_libraries = bloomfilter
 });
 
-# The bounds of the partition of one day, by the table's kind
+# The bounds of the partition of one day, by table; one has a default partition
 my %bounds = (
-	range => sub { "FROM ($_[0]) TO ($_[0] + 1)" },
-	list => sub { "IN ($_[0])" },
-	hash => sub { "WITH (MODULUS $days, REMAINDER $_[0])" });
+	range => sub { "FOR VALUES FROM ($_[0]) TO ($_[0] + 1)" },
+	list => sub { "FOR VALUES IN ($_[0])" },
+	hash => sub { "FOR VALUES WITH (MODULUS $days, REMAINDER $_[0])" },
+	rest => sub { $_[0] == $kept_days ? 'DEFAULT' : "FOR VALUES IN ($_[0])" });
 my @tables = sort keys %bounds;
 
 foreach my $table (@tables)
 {
-	my $setup = "CREATE TABLE $table (day int, k bigint, name text, n int) PARTITION BY $table (day);\n";
+	my $kind = $table eq 'rest' ? 'list' : $table;
+	my $setup = "CREATE TABLE $table (day int, k bigint, name text, n int) PARTITION BY $kind (day);\n";
 
 	foreach my $day (0 .. $days - 1)
 	{
 		# a partition with partitions
 		my $below = $day == $days - 1 ? ' PARTITION BY HASH (k)' : '';
 
-		$setup .= "CREATE TABLE ${table}_$day PARTITION OF $table FOR VALUES " . $bounds{$table}->($day) . "$below;\n";
+		$setup .= "CREATE TABLE ${table}_$day PARTITION OF $table " . $bounds{$table}->($day) . "$below;\n";
 		$setup .= join '', map { "CREATE TABLE ${table}_${day}_$_ PARTITION OF ${table}_$day FOR VALUES WITH (MODULUS 2, REMAINDER $_);\n" } 0, 1 if $below;
 		# those of one table are nobody's part, so each can be dropped by itself
 		$setup .= "CREATE INDEX ${table}_${day}_filter ON ${table}_$day USING membership (k);\n" if $table eq 'list';
@@ -77,6 +79,7 @@ foreach my $table (@tables)
 }
 $node->safe_psql('postgres', q{
 	CREATE TABLE wanted AS SELECT i::bigint AS id FROM generate_series(1, 40, 3) i;
+	CREATE TABLE days AS SELECT i AS day, i::bigint * 1000000 AS far FROM generate_series(0, 12) i;
 	CREATE FUNCTION looped(query text) RETURNS SETOF text LANGUAGE plpgsql AS
 		$$ DECLARE r record; BEGIN FOR r IN EXECUTE query LOOP RETURN NEXT r::text; END LOOP; END $$;
 	VACUUM ANALYZE});
@@ -105,6 +108,39 @@ sub query
 		"SELECT * FROM wanted w, LATERAL (SELECT * FROM $table t WHERE t.k IN (w.id, w.id + 1) OFFSET 0) l",
 		"SELECT 1, * FROM $table WHERE $condition UNION ALL SELECT 2, * FROM " . one_of(@tables) . " WHERE " . condition(),
 		"SELECT looped('SELECT * FROM $table WHERE k = " . key() . "')");
+}
+
+# Of the days' table, so that core cannot prune by it
+sub some_days
+{
+	my @all = map { roll($days + 2) } 1 .. 3;
+
+	return one_of("d.day IN ($all[0], $all[1])", "d.day IN ($all[0], $all[1], $all[2])", "d.day BETWEEN $all[0] AND $all[0] + 1",
+		"d.far = $all[0] * 1000000", "d.day + 0 = $all[0]");
+}
+
+# Of a hash join, whose keys are days
+sub joined
+{
+	my ($table) = @_;
+	my $days = some_days();
+
+	return one_of("SELECT t.* FROM $table t JOIN days d ON t.day = d.day WHERE $days", "SELECT t.* FROM $table t JOIN days d ON t.day = d.day WHERE $days",
+		"SELECT t.tableoid::regclass, t.ctid, t.* FROM $table t WHERE day IN (SELECT day FROM days d WHERE $days)",
+		"SELECT t.* FROM $table t JOIN days d ON t.day = d.day JOIN wanted w ON t.k = w.id WHERE $days",
+		# so sparse that only the least and the greatest are known
+		"SELECT t.* FROM $table t JOIN days d ON t.day = d.far WHERE d.day < " . between(1, 5),
+		"SELECT t.* FROM $table t RIGHT JOIN (SELECT * FROM days d WHERE $days OFFSET 0) d ON t.day = d.day WHERE t.k >= 0");
+}
+
+sub joined_change
+{
+	my ($table) = @_;
+	my $days = some_days();
+
+	return one_of("UPDATE $table t SET n = n + 1 FROM days d WHERE t.day = d.day AND $days RETURNING t.*",
+		"DELETE FROM $table t USING days d WHERE t.day = d.day AND $days RETURNING t.*",
+		"SELECT t.* FROM $table t JOIN days d ON t.day = d.day WHERE $days FOR UPDATE OF t");
 }
 
 sub change
@@ -146,29 +182,41 @@ sub steps
 		[ 1, [ "DECLARE c CURSOR FOR SELECT * FROM $table WHERE k = " . key() . ' FOR UPDATE', 'FETCH c', "UPDATE $table SET n = 0 WHERE CURRENT OF c RETURNING k", 'FETCH ALL c' ] ]);
 }
 
+sub joined_steps
+{
+	my ($table) = @_;
+	my $query = joined($table);
+
+	return weighted([ 8, [$query] ], [ 2, [ joined_change($table) ] ], [ 1, ["EXECUTE ${table}_days_\$way(" . roll($days) . ')'] ],
+		[ 1, [ "DECLARE c SCROLL CURSOR FOR $query", 'FETCH ' . between(1, 3) . ' c', 'FETCH BACKWARD 1 c', 'FETCH ALL c' ] ]);
+}
+
 sub reader_start
 {
 	my ($self) = @_;
 	my $table = one_of(@tables);
-	my $steps = steps($table);
+	my $joins = chance(0.4);
+	my $steps = $joins ? joined_steps($table) : steps($table);
 	my $partitions = partitions($steps);
+	my $explain = $joins ? 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF)' : 'EXPLAIN';
 	# a lock that ROLLBACK TO does not release: partitions that were read remain so
 	my $sql = 'BEGIN ISOLATION LEVEL ' . one_of('REPEATABLE READ', 'REPEATABLE READ', 'SERIALIZABLE') . ";\n"
 		. 'LOCK TABLE ' . join(', ', @tables) . " IN ACCESS SHARE MODE;\n"
-		. "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;\n";
+		. join '', map { "SET LOCAL enable_$_ = off;\n" } $joins ? qw(indexscan bitmapscan nestloop mergejoin) : qw(seqscan hashjoin mergejoin);
 
-	$sql .= 'SET LOCAL ' . one_of(qw(enable_bitmapscan enable_indexscan enable_indexonlyscan enable_memoize)) . " = off;\n" if chance(0.5);
+	$sql .= 'SET LOCAL ' . one_of(qw(enable_bitmapscan enable_indexscan enable_indexonlyscan enable_memoize)) . " = off;\n" if !$joins && chance(0.5);
 	# the snapshot; and rows of its own
 	$sql .= "SELECT 1 FROM wanted WHERE false;\n";
 	$sql .= "INSERT INTO $table SELECT d, " . key() . ", 'n' || d, 7 FROM generate_series(0, 1) d;\n" if chance(0.3);
 	foreach my $part (qw(off on again))
 	{
 		my $way = $part eq 'on' ? 'on' : 'off';
+		my $setting = $joins ? 'join_filter = ' . ($way eq 'on' ? 'force' : 'off') : "partition_filter = $way";
 
-		$sql .= "SET LOCAL bloomfilter.partition_filter = $way; SAVEPOINT s;\n"
+		$sql .= "SET LOCAL bloomfilter.$setting; SAVEPOINT s;\n"
 			. "\\echo part before $part\n$partitions;\n\\echo part $part\n";
 		$sql .= join '', map { (my $step = $_) =~ s/\$way/$way/; "$step;\n" } @$steps;
-		$sql .= "\\echo part plan\nEXPLAIN $steps->[0];\n" =~ s/\$way/on/r if $part eq 'on';
+		$sql .= "\\echo part plan\n$explain $steps->[0];\n" =~ s/\$way/on/r if $part eq 'on';
 		$sql .= "\\echo part none\nROLLBACK TO s;\n";
 		$sql .= 'DO $$ BEGIN PERFORM pg_sleep(' . rand(0.02) . "); END \$\$;\n";
 	}
@@ -199,6 +247,8 @@ sub reader_end
 		push @faults, "$self->{told}\n$out" if $refused !~ /^ERROR:/m && !$moving;
 		return;
 	}
+	$count{joined}++ if $self->{told} =~ /join_filter/;
+	$count{skipped} += $_ foreach map { /Skipped by Partition Bound: (\d+)/ } @{ $rows{plan} };
 	$count{filtered}++ if grep { /Partition Filter/ } @{ $rows{plan} };
 	if ($out =~ /^ERROR:/m || lost_and_added($rows{off}, $rows{again})) { $count{failed}++; return }
 	$count{compared}++;
@@ -215,7 +265,9 @@ sub changer_start
 	my $part = $table . '_' . between($kept_days, $days - 1);
 	my ($day) = $part =~ /(\d+)$/;
 	my $detached = sub { "ALTER TABLE $table DETACH PARTITION $part" . one_of('', ' CONCURRENTLY') . ";\nALTER TABLE $table DETACH PARTITION $part FINALIZE" };
-	my $attach = "ALTER TABLE $table ATTACH PARTITION $part FOR VALUES " . $bounds{$table}->($day);
+	my $attach = "ALTER TABLE $table ATTACH PARTITION $part " . $bounds{$table}->($day);
+	# a row of that day in the default partition would refuse it
+	$attach = "DELETE FROM rest_$kept_days WHERE day = $day;\n$attach" if $table eq 'rest';
 	my $in_part = "INSERT INTO $part SELECT day, k, name, n FROM $table WHERE day = $day LIMIT 5";
 	my $key = key();
 
@@ -250,12 +302,14 @@ sub counter_start
 {
 	my ($self) = @_;
 	# a day's place in a hash is not in the hands of this test
-	my $table = one_of(qw(list range));
+	my $table = one_of(qw(list range rest));
 	my $where = "k = $first_kept + " . roll($kept_keys);
+	my $join = join '', map { "SET LOCAL enable_$_ = off; " } qw(indexscan bitmapscan nestloop mergejoin);
 
 	$self->{session}->start('BEGIN; ' . one_of("UPDATE $table SET n = n + 1 WHERE $where RETURNING 'kept'",
 			"SELECT 'kept' FROM $table WHERE $where FOR UPDATE",
-			"UPDATE $table SET n = n + 1 WHERE $where AND name = (SELECT 'kept') RETURNING name")
+			"UPDATE $table SET n = n + 1 WHERE $where AND name = (SELECT 'kept') RETURNING name",
+			$join . "SELECT 'kept' FROM $table t JOIN days d ON t.day = d.day WHERE $where AND d.day < $kept_days" . one_of('', ' FOR UPDATE OF t'))
 		. ";\nDO \$\$ BEGIN PERFORM pg_sleep(" . rand(0.01) . "); END \$\$;\nCOMMIT");
 }
 
@@ -282,10 +336,14 @@ foreach my $self (@sessions)
 		$session->query("SET plan_cache_mode = force_generic_plan; SET statement_timeout = '60s'");
 		foreach my $table (@tables)
 		{
-			$session->query("PREPARE ${table}_$_(bigint) AS SELECT * FROM $table WHERE k = \$1") foreach qw(on off);
+			foreach (qw(on off))
+			{
+				$session->query("PREPARE ${table}_$_(bigint) AS SELECT * FROM $table WHERE k = \$1");
+				$session->query("PREPARE ${table}_days_$_(int) AS SELECT t.* FROM $table t JOIN days d ON t.day = d.day WHERE d.day + 0 = \$1");
+			}
 		}
 	}
-	else { $session->query("SET enable_seqscan = off; SET bloomfilter.partition_filter = on; SET lock_timeout = '300ms'") }
+	else { $session->query("SET enable_seqscan = off; SET bloomfilter.partition_filter = on; SET bloomfilter.join_filter = force; SET lock_timeout = '300ms'") }
 	$doing{ $self->{kind} }[0]->($self);
 }
 my $until = time + $seconds;
@@ -308,6 +366,8 @@ note(join ', ', map { "$_ $count{$_}" } sort keys %count);
 cmp_ok($count{compared}, '>=', 2 * $seconds, 'enough was compared');
 cmp_ok($count{equal}, '>=', $count{compared} / 4, 'enough had to be equal');
 cmp_ok($count{filtered}, '>=', $count{compared} / 4, 'enough plans had a filter');
+cmp_ok($count{joined}, '>=', $count{compared} / 5, 'enough were joins');
+cmp_ok($count{skipped}, '>=', 2 * $count{joined}, 'enough partitions were skipped by their bounds');
 cmp_ok($count{changed}, '>=', $count{refused} / 4, 'enough was changed meanwhile');
 cmp_ok($count{counted}, '>=', $seconds, 'enough rows that stay were found');
 
