@@ -178,9 +178,19 @@ SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 ALTER TABLE ranges_3 SET (parallel_workers = 0);
+CREATE FUNCTION skips(query text, OUT parallel boolean, OUT skips boolean) LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, FORMAT json) ' || query INTO plan;
+	parallel := plan @? 'strict $.** ? (@."Node Type" == "Append" && @."Parallel Aware" == true)';
+	skips := plan @? 'strict $.** ? (@."Scans Skipped by Partition Bound" > 0)';
+END $$;
+SELECT * FROM skips('SELECT ranges.* FROM ranges JOIN dim USING (k) WHERE dim.k IN (150, 299, 300)');
 SELECT rows FROM compared('SELECT ranges.* FROM ranges JOIN dim USING (k) WHERE dim.k IN (150, 299, 300)');
 SELECT rows FROM compared('SELECT hashes.* FROM hashes JOIN dim ON hashes.k = dim.k WHERE dim.k IN (1, 500, 999)');
 SET enable_parallel_hash = off;
+SELECT * FROM skips('SELECT ranges.* FROM ranges JOIN dim USING (k) WHERE dim.k IN (150, 299, 300)');
 SELECT rows FROM compared('SELECT ranges.* FROM ranges JOIN dim USING (k) WHERE dim.k IN (150, 299, 300)');
 SET max_parallel_workers_per_gather = 0;
 
