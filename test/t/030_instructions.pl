@@ -10,6 +10,7 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use Instructions;
+use List::Util qw(min);
 use PostgreSQL::Test::Utils;
 use Server;
 use Test::More;
@@ -117,13 +118,15 @@ foreach my $function (sort keys %of_function)
 }
 
 # what the library adds to a query of one table, with join filters on: a percent of it.  The
-# first queries fill caches.
+# first queries fill caches, and once a second the server adds up its statistics, after
+# whichever query: hence the lower of two.
 my $one_table = 'SELECT url FROM urls LIMIT 1';
 my (undef, @whole) = instructions($node, 'PostgresMain', ($one_table) x 4,
 	"LOAD 'bloomfilter'", 'SET bloomfilter.join_filter = on', ($one_table) x 4);
-my $added = $whole[8] - $whole[3];
+my $without = min(@whole[2, 3]);
+my $added = min(@whole[8, 9]) - $without;
 
-cmp_ok($added, '<=', 2150, "a query of one table: $added instructions more than $whole[3] without the library, at most 2150");
+cmp_ok($added, '<=', 2150, "a query of one table: $added instructions more than $without without the library, at most 2150");
 
 # what Partition Filters add to planning where no table has partitions: half a percent of it
 my $three_tables = 'EXPLAIN SELECT count(*) FROM urls a JOIN urls b USING (number) JOIN keys c ON a.url = c.url WHERE a.number = 1';
