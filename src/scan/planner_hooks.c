@@ -27,6 +27,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
+#include "optimizer/planmain.h"
 #include "optimizer/planner.h"
 #include "utils/guc.h"
 
@@ -149,7 +150,8 @@ plan_statement(PLANNER_PARAMETERS)
 	if (adds)
 		join_filters_add(statement, join_filter_setting,
 						 filter_scan_setting != FILTER_SCAN_OFF,
-						 is_volatile, has_policies);
+						 is_volatile, has_policies,
+						 (options & CURSOR_OPT_FAST_PLAN) ? cursor_tuple_fraction : 1);
 	/* join filters know an Append, but not what may take its place */
 	if (partition_filter_setting)
 		partition_filters_add(statement, options);

@@ -132,6 +132,20 @@ stands_aside('an anti join', 'SELECT v.id FROM visits v WHERE NOT EXISTS (SELECT
 stands_aside('a server without the option "extensions"', 'SELECT v.id FROM silent_visits v JOIN list l USING (url) ORDER BY 1');
 stands_aside('several key columns', 'SELECT v.id FROM visits v JOIN list l USING (url, id) ORDER BY 1');
 stands_aside('an expression', 'SELECT v.id FROM visits v JOIN list l ON v.id + 1 = l.id ORDER BY 1');
+# where few rows are expected to be read, as few are fetched without a filter
+stands_aside('LIMIT', 'SELECT count(*) FROM (SELECT v.id FROM visits v JOIN list l USING (url) LIMIT 1) x');
+stands_aside('EXISTS', 'SELECT EXISTS (SELECT FROM visits v JOIN list l USING (url) OFFSET 0)');
+sends('LIMIT, and partners are rare', 'SELECT count(*) FROM (SELECT v.id FROM visits v JOIN list l USING (url) LIMIT 30) x');
+sends('LIMIT after OFFSET', 'SELECT count(*) FROM (SELECT v.id FROM visits v JOIN list l USING (url) LIMIT 1 OFFSET 30) x');
+sends('LIMIT above a sort', 'SELECT v.id FROM visits v JOIN list l USING (url) ORDER BY 1 LIMIT 1');
+sends('LIMIT above a window function', 'SELECT sum(v.id) OVER () FROM visits v JOIN list l USING (url) LIMIT 1');
+sends('LIMIT below the join', 'SELECT id FROM visits v JOIN (SELECT url FROM list LIMIT 5) l USING (url) ORDER BY 1');
+foreach my $fraction (0.001, 0.9)
+{
+	my $plan = plan_of("DECLARE c CURSOR FOR SELECT v.id FROM visits v JOIN list l USING (url)", "$on SET cursor_tuple_fraction = $fraction;");
+
+	is($plan =~ $sent, $fraction > 0.5, "a cursor of which $fraction is fetched");
+}
 stands_aside('row locks', 'SELECT v.id FROM visits v JOIN list l USING (url) ORDER BY 1 FOR UPDATE OF l');
 stands_aside('volatile functions', 'SELECT v.id FROM visits v JOIN list l USING (url) WHERE random() >= 0 ORDER BY 1');
 sends('two scans on one connection', 'SELECT v.id FROM visits v JOIN list l USING (url) UNION ALL SELECT v.id FROM visits v JOIN list l USING (id) ORDER BY 1');

@@ -226,6 +226,13 @@ foreign_filter_fits(const PlanEffects *effects, Plan *plan, AttrNumber column,
 		!node_has_effects(effects, plan) && OidIsValid(foreign_probe_function());
 }
 
+/* How many rows of a scan are fetched at once? */
+int
+foreign_fetch_size(const Plan *plan)
+{
+	return intVal(list_nth(((const ForeignScan *) plan)->fdw_private, PRIVATE_FETCH_SIZE));
+}
+
 /* Was the foreign table of a scan never analyzed?  Then its rows are a guess. */
 bool
 foreign_rows_unknown(const PlannedStmt *statement, const Plan *plan)

@@ -12,6 +12,7 @@
 extern Oid	foreign_key_type(const HashJoin *join);
 extern bool foreign_filter_fits(const PlanEffects *effects, Plan *plan,
 								AttrNumber column, Oid key_type, bool ordered);
+extern int	foreign_fetch_size(const Plan *plan);
 extern bool foreign_rows_unknown(const PlannedStmt *statement, const Plan *plan);
 extern int	foreign_filter_parameter(PlannedStmt *statement);
 extern void foreign_filter_send(Plan *plan, AttrNumber column, int parameter);

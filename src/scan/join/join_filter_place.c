@@ -35,6 +35,8 @@
 #define OTHER_NS				10.0
 /* and of a row that a foreign server sends, to both (docs/dev/measurements.md) */
 #define FETCHED_ROW_NS			2500.0
+/* and of one that it reads and probes to fill a fetch, of which nothing is needed any more */
+#define READ_AHEAD_NS			150.0
 
 /*
  * A filter runs before a table's own conditions if these keep at least this share of the
@@ -91,10 +93,11 @@ deals_out_rows(const Plan *plan)
 }
 
 /* Does a node read many rows of a child before it returns one? */
-static bool
+bool
 is_blocking(const Plan *plan, Plan *const *child)
 {
 	return IsA(plan, Sort) || IsA(plan, IncrementalSort) || IsA(plan, Agg) ||
+		IsA(plan, WindowAgg) || IsA(plan, SetOp) ||
 		(IsA(plan, HashJoin) && child != &outerPlan(plan));
 }
 
@@ -274,15 +277,21 @@ find_foreign(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 			 Placement *placement)
 {
 	Plan	   *plan = *slot;
+	double		rows = plan->plan_rows * placement->fraction;
+	double		read;
 
 	if (!OidIsValid(placement->foreign_type) ||
 		!foreign_filter_fits(&editor->effects, plan, columns[0],
 							 placement->foreign_type, placement->ordered))
 		return false;
 	add_place(placement, slot, columns)->is_foreign = true;
-	placement->foreign += plan->plan_rows;
-	placement->foreign_unknown |= foreign_rows_unknown(editor->statement, plan);
-	placement->saved += (1 - placement->share) * plan->plan_rows * FETCHED_ROW_NS;
+	placement->foreign += rows;
+	placement->foreign_unknown |= placement->fraction == 1 &&
+		foreign_rows_unknown(editor->statement, plan);
+	placement->saved += (1 - placement->share) * rows * FETCHED_ROW_NS;
+	/* it looks for as many rows that pass as are fetched at once */
+	read = Min(foreign_fetch_size(plan) / placement->share, plan->plan_rows);
+	placement->saved -= Max(read - rows, 0) * READ_AHEAD_NS;
 	/* the first row needs the parameter */
 	placement->blocked = true;
 	return true;
@@ -322,7 +331,7 @@ find_scan(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	if (!IsA(plan, SeqScan))
 		rows *= share_of_probes((CustomScan *) plan);
 	add_place(placement, slot, columns)->in_scan = true;
-	placement->probed += rows;
+	placement->probed += rows * placement->fraction;
 	return true;
 }
 
@@ -401,6 +410,7 @@ find_below(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	AttrNumber	child_columns[KEY_COLUMNS_MAX];
 	Plan	  **child = NULL;
 	bool		above = placement->ordered;
+	double		fraction = placement->fraction;
 	ListCell   *cell;
 
 	check_stack_depth();
@@ -414,9 +424,11 @@ find_below(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 		foreach(cell, plan_children(plan))
 		{
 			child = lfirst(cell);
-			placement->saved += (1 - placement->share) * OTHER_NS * (*child)->plan_rows;
+			placement->saved += (1 - placement->share) * OTHER_NS *
+				(*child)->plan_rows * fraction;
 			find_below(editor, child, columns, below_gather, placement);
 			placement->ordered = relies_on_order(plan, above);
+			placement->fraction = fraction;
 		}
 		return;
 	}
@@ -429,16 +441,20 @@ find_below(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 		child = child_with_key(editor, plan, columns, placement->key, child_columns);
 	if (child != NULL)
 	{
+		if (is_blocking(plan, child))
+		{
+			placement->blocked = true;
+			placement->fraction = 1;
+		}
 		placement->saved += (1 - placement->share) * (*child)->plan_rows *
-			cost_of_row(plan);
-		placement->blocked |= is_blocking(plan, child);
+			cost_of_row(plan) * placement->fraction;
 		find_below(editor, child, child_columns, below_gather, placement);
 	}
 	else if (!find_scan(editor, slot, columns, below_gather, placement) &&
 			 !below_gather)
 	{
 		add_place(placement, slot, columns);
-		placement->probed += plan->plan_rows;
+		placement->probed += plan->plan_rows * fraction;
 	}
 }
 

@@ -18,6 +18,9 @@ typedef struct PlanEditor
 	bool		scans;			/* may be Filter Scans */
 	bool		hides_rows;		/* policies are among the conditions of tables */
 	PlanEffects effects;
+	Bitmapset  *exists;			/* subplans of which one row is read */
+	double		fraction;		/* of a node's rows that is expected to be
+								 * read */
 	int			next_node_id;
 	int			filters;		/* numbers given so far */
 	List	   *added;			/* of KeyFilterPlan */
@@ -43,10 +46,12 @@ typedef struct Placement
 	bool		shared;			/* by the processes of a Parallel Hash */
 	Oid			foreign_type;	/* of the keys, to send them to foreign
 								 * servers; InvalidOid: they are not sent */
+	double		fraction;		/* of the outer rows that is expected to be
+								 * read */
 	/* found by find_places(): */
 	bool		blocked;		/* one outer row needs many probed ones */
 	List	   *places;
-	double		probed;			/* rows there */
+	double		probed;			/* rows there, that are read */
 	bool		ordered;		/* a node above relies on the rows' order */
 	bool		only_foreign;	/* all places are statements of foreign scans */
 	double		foreign;		/* rows of these */
@@ -56,6 +61,7 @@ typedef struct Placement
 
 extern double cost_of_row(const Plan *plan);
 extern bool deals_out_rows(const Plan *plan);
+extern bool is_blocking(const Plan *plan, Plan *const *child);
 extern bool columns_of_table(Plan *plan, const AttrNumber *columns, int count,
 							 AttrNumber *attributes);
 extern Plan **child_with_key(const PlanEditor *editor, Plan *plan,

@@ -300,6 +300,29 @@ drops_outer(JoinType type)
 	}
 }
 
+/*
+ * Find the places on the outer side of a hash join.  Is it worth it?  Where the filter could be
+ * sent, counts only the rows that are expected to be read, as below a LIMIT: without, they may
+ * be there at once.
+ */
+static bool
+find_worthy_places(const PlanEditor *editor, HashJoin *join, Placement *placement)
+{
+	Plan	   *outer = outerPlan(join);
+
+	placement->places = NIL;
+	placement->blocked = placement->foreign_unknown = false;
+	placement->probed = placement->foreign = 0;
+	placement->fraction = OidIsValid(placement->foreign_type) ? editor->fraction : 1;
+	placement->saved = (1 - placement->share) * outer->plan_rows *
+		cost_of_row(&join->join.plan) * placement->fraction;
+	find_places(editor, &outerPlan(join), placement);
+	return placement->places != NIL &&
+		(editor->force ||
+		 worth_it(placement, outerPlan(innerPlan(join))->plan_rows,
+				  placement->blocked ? cost_of_not_looking(join) : 0));
+}
+
 /* Filter the outer side of a hash join, if it can be done, and pays. */
 static void
 filter_join(PlanEditor *editor, HashJoin *join)
@@ -322,15 +345,16 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	if (foreign_filter && !editor->hides_rows && !placement.shared && !has_effects &&
 		key->inner.columns[0] != 0)
 		placement.foreign_type = foreign_key_type(join);
-	placement.saved = (1 - placement.share) * outerPlan(plan)->plan_rows *
-		cost_of_row(plan);
-	find_places(editor, &outerPlan(plan), &placement);
-	if (placement.places == NIL)
-		return;
-	if (!editor->force &&
-		(!worth_it(&placement, outerPlan(innerPlan(plan))->plan_rows,
-				   placement.blocked ? cost_of_not_looking(join) : 0) ||
-		 has_foreign_key(editor, join, key)))
+	if (!find_worthy_places(editor, join, &placement))
+	{
+		if (placement.foreign == 0)
+			return;
+		/* as if it could not be sent */
+		placement.foreign_type = InvalidOid;
+		if (!find_worthy_places(editor, join, &placement))
+			return;
+	}
+	if (!editor->force && has_foreign_key(editor, join, key))
 		return;
 	parameter = add_probes(editor, &placement);
 	if (parameter != SENT_NOWHERE)
@@ -458,7 +482,8 @@ receive_filter(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 		.number = filter->number,
 		.share = filter->share,
 		.tried = filter->tried,
-		.shared = innerPlan(filter->join)->parallel_aware
+		.shared = innerPlan(filter->join)->parallel_aware,
+		.fraction = 1
 	};
 
 	/* the builder stays next to the Hash node */
@@ -507,11 +532,23 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
  * ----------------------------------------------------------------
  */
 
+/* The fraction of its child's rows that a Limit is expected to read: core has priced it so */
+static double
+fraction_of_limit(const Plan *limit)
+{
+	const Plan *child = outerPlan(limit);
+	double		all = child->total_cost - child->startup_cost;
+
+	return all > 0 ?
+		Max(Min((limit->total_cost - child->startup_cost) / all, 1), 0) : 1;
+}
+
 /* Call "visit" for each hash join that is executed once, those below first. */
 static void
 visit_joins(PlanEditor *editor, Plan *plan,
 			void (*visit) (PlanEditor *editor, HashJoin *join))
 {
+	double		fraction = editor->fraction;
 	ListCell   *cell;
 
 	/* what is below a foreign scan rechecks single rows */
@@ -526,8 +563,11 @@ visit_joins(PlanEditor *editor, Plan *plan,
 		if ((IsA(plan, NestLoop) || IsA(plan, RecursiveUnion)) &&
 			child == &innerPlan(plan))
 			continue;
+		editor->fraction = is_blocking(plan, child) ? 1 :
+			IsA(plan, Limit) ? fraction * fraction_of_limit(plan) : fraction;
 		visit_joins(editor, *child, visit);
 	}
+	editor->fraction = fraction;
 	if (IsA(plan, HashJoin))
 		visit(editor, (HashJoin *) plan);
 }
@@ -543,9 +583,13 @@ look_at_plan(PlanEditor *editor, Plan *plan)
 	editor->next_node_id = Max(editor->next_node_id, plan->plan_node_id + 1);
 	foreach(cell, plan->initPlan)
 	{
-		foreach(param, lfirst_node(SubPlan, cell)->setParam)
+		SubPlan    *subplan = lfirst_node(SubPlan, cell);
+
+		foreach(param, subplan->setParam)
 			editor->effects.init_params = bms_add_member(editor->effects.init_params,
 														 lfirst_int(param));
+		if (subplan->subLinkType == EXISTS_SUBLINK)
+			editor->exists = bms_add_member(editor->exists, subplan->plan_id);
 	}
 	foreach(cell, plan_children(plan))
 		look_at_plan(editor, *(Plan **) lfirst(cell));
@@ -570,9 +614,11 @@ has_barriers(const PlannedStmt *statement)
 	return false;
 }
 
+/* Edit a plan of whose rows this fraction is expected to be read. */
 static void
-edit_plan(PlanEditor *editor, Plan *plan)
+edit_plan(PlanEditor *editor, Plan *plan, double fraction)
 {
+	editor->fraction = fraction;
 	visit_joins(editor, plan, filter_join);
 	visit_joins(editor, plan, mark_join);
 	if (editor->added != NIL)
@@ -607,11 +653,12 @@ is_executed_once(const PlannedStmt *statement, const Plan *subplan, int plan_id)
  * "setting" is JOIN_FILTER_ON or JOIN_FILTER_FORCE; "scans" tells whether scans may
  * become Filter Scans; "is_volatile" whether the query calls volatile functions;
  * "has_policies" whether policies apply to its tables, of which a finished plan says
- * nothing.  The nodes are allocated in the current memory context.
+ * nothing; "fraction" how many of the rows will be read.  The nodes are allocated in the
+ * current memory context.
  */
 void
 join_filters_add(PlannedStmt *statement, JoinFilterSetting setting,
-				 bool scans, bool is_volatile, bool has_policies)
+				 bool scans, bool is_volatile, bool has_policies, double fraction)
 {
 	PlanEditor	editor = {
 		.statement = statement,
@@ -632,7 +679,7 @@ join_filters_add(PlannedStmt *statement, JoinFilterSetting setting,
 		if (lfirst(cell))
 			look_at_plan(&editor, lfirst(cell));
 	}
-	edit_plan(&editor, statement->planTree);
+	edit_plan(&editor, statement->planTree, fraction);
 	foreach(cell, statement->subplans)
 	{
 		Plan	   *subplan = lfirst(cell);
@@ -640,7 +687,8 @@ join_filters_add(PlannedStmt *statement, JoinFilterSetting setting,
 
 		if (subplan && !editor.hides_rows &&
 			is_executed_once(statement, subplan, plan_id))
-			edit_plan(&editor, subplan);
+			edit_plan(&editor, subplan, bms_is_member(plan_id, editor.exists) ?
+					  1 / Max(subplan->plan_rows, 1) : 1);
 	}
 	check_filters(&editor);
 }

@@ -11,6 +11,7 @@
 
 extern void join_filters_add(PlannedStmt *statement,
 							 JoinFilterSetting setting, bool scans,
-							 bool is_volatile, bool has_policies);
+							 bool is_volatile, bool has_policies,
+							 double fraction);
 
 #endif							/* BLOOMFILTER_JOIN_FILTER_PLAN_H */
