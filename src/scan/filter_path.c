@@ -631,10 +631,15 @@ is_looked_up(const PlannedTable *table)
 	{
 		Path	   *path = lfirst(cell);
 		int			other;
+		QualCost	key;
 
-		if (path->param_info != NULL &&
-			bms_get_singleton_member(PATH_REQ_OUTER(path), &other) &&
-			find_base_rel(table->root, other)->rows * path->total_cost < scan)
+		if (path->param_info == NULL ||
+			!bms_get_singleton_member(PATH_REQ_OUTER(path), &other))
+			continue;
+		/* a hash join evaluates the key of each row, and hashes it */
+		cost_qual_eval(&key, path->param_info->ppi_clauses, table->root);
+		if (find_base_rel(table->root, other)->rows * path->total_cost <
+			scan + rel->rows * key.per_tuple)
 			return true;
 	}
 	return false;

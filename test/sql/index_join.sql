@@ -356,5 +356,16 @@ ANALYZE users;
 SELECT probes_of($$SELECT * FROM users WHERE split_part(email, '@', 2) IN (SELECT host FROM same)$$),
 	probes_of($$SELECT * FROM users WHERE split_part(email, '@', 2) IN (SELECT domain FROM domains)$$);
 
+-- Whether a table is looked up instead of scanned depends on what its key costs
+RESET bloomfilter.filter_scan;
+SET random_page_cost = 1.1;
+CREATE TABLE addresses AS SELECT 'Reader' || n || '@example.org' AS address, repeat('x', 40) AS note FROM generate_series(1, 100000) n;
+CREATE INDEX addresses_lower ON addresses (lower(address));
+CREATE TABLE absent AS SELECT 'reader' || -n || '@example.org' AS address FROM generate_series(1, 2000) n;
+CREATE INDEX ON absent USING membership (lower(address));
+VACUUM (ANALYZE) addresses, absent;
+SELECT plan_of('SELECT note FROM addresses a JOIN absent b ON lower(a.address) = lower(b.address)');
+RESET random_page_cost;
+
 DROP SCHEMA index_join CASCADE;
 DROP ROLE index_join_user;
