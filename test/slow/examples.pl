@@ -1,5 +1,5 @@
 # The readers in examples/ know the golden vectors of docs/dev/format.md, and give the
-# answers of the images in test/vectors/images; Guava reads what bloom_export() gives.
+# answers of test/vectors/images/1.0.0.tsv; Guava reads what bloom_export() gives.
 # Each is run if its libraries are installed, and skipped otherwise.
 use strict;
 use warnings;
