@@ -1,5 +1,5 @@
 # META.json conforms to PGXN's specification 1.0.0 and names files that exist, and
-# the version of this extension is the same everywhere.
+# the version of this extension and its date are the same everywhere.
 use strict;
 use warnings;
 
@@ -7,6 +7,7 @@ use Cwd qw(abs_path);
 use File::Basename;
 use JSON::PP;
 use Test::More;
+use Time::Piece;
 
 my $root = abs_path(dirname(__FILE__) . '/../..');
 
@@ -119,5 +120,13 @@ is(found_in('CHANGELOG.md', qr/^## ([0-9.]+)/m),
 is( found_in('debian/changelog', qr/^\S+ \(([^)]+)-[0-9]+\)/),
 	$meta->{version},
 	"debian/changelog's newest version");
+is(found_in('packaging/bloomfilter.spec', qr/^Version:\s+(\S+)$/m),
+	$meta->{version}, "the RPM spec's version");
+
+# The date, as Debian and as the changelog write it
+my $date = found_in('debian/changelog', qr/^ -- .*>  \w{3}, ([0-9]+ \w{3} [0-9]{4}) /m);
+is( found_in('CHANGELOG.md', qr/^## [0-9.]+ \(([^)]+)\)/m),
+	Time::Piece->strptime($date, '%d %b %Y')->ymd,
+	"the newest version's date is that of debian/changelog");
 
 done_testing();
