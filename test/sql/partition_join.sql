@@ -127,6 +127,18 @@ INSERT INTO hashes SELECT i % 1000, i FROM generate_series(1, 3000) i;
 SELECT * FROM compared('SELECT hashes.* FROM hashes JOIN dim ON hashes.k = dim.big WHERE dim.k = 77');
 SELECT not_read BETWEEN 4 AND 7 FROM compared('SELECT hashes.* FROM hashes JOIN dim ON hashes.k = dim.k WHERE dim.k IN (1, 500, 999)');
 SELECT * FROM compared('SELECT hashes.* FROM hashes JOIN dim ON hashes.k = dim.k WHERE dim.k > 10');
+-- keys far apart, of which a few are known one by one
+CREATE TABLE far (n, k) AS SELECT i, i * 1000000000000 FROM generate_series(0, 999) i;
+ANALYZE far;
+CREATE TABLE far_hashes (k bigint, v int) PARTITION BY HASH (k);
+SELECT format('CREATE TABLE far_hashes_%s PARTITION OF far_hashes FOR VALUES WITH (MODULUS 8, REMAINDER %s)', i, i) FROM generate_series(0, 7) i \gexec
+INSERT INTO far_hashes SELECT k, n FROM far, generate_series(1, 3);
+SELECT rows, not_read BETWEEN 5 AND 7 FROM compared('SELECT far_hashes.* FROM far_hashes JOIN far USING (k) WHERE far.n IN (1, 500, 999)');
+SELECT * FROM compared('SELECT far_hashes.* FROM far_hashes JOIN far USING (k) WHERE far.n < 600');
+CREATE TABLE far_lists (k bigint, v int) PARTITION BY LIST (k);
+SELECT format('CREATE TABLE far_lists_%s PARTITION OF far_lists FOR VALUES IN (%s)', n, k) FROM far WHERE n < 4 \gexec
+INSERT INTO far_lists SELECT k, n FROM far WHERE n < 4;
+SELECT * FROM compared('SELECT far_lists.* FROM far_lists JOIN far USING (k) WHERE far.n IN (0, 3, 999)');
 CREATE TABLE trees (d int, k int, v int) PARTITION BY RANGE (d);
 SELECT format('CREATE TABLE trees_%s PARTITION OF trees FOR VALUES FROM (%s) TO (%s) PARTITION BY LIST (k)', i, i, i + 1) FROM generate_series(0, 2) i \gexec
 SELECT format('CREATE TABLE trees_%s_%s PARTITION OF trees_%s FOR VALUES IN (%s, %s)', i, j, i, j, j + 10) FROM generate_series(0, 2) i, generate_series(0, 3) j \gexec

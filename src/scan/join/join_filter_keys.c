@@ -10,7 +10,8 @@
  * a bitmap over their range is smaller than a Bloom filter, exact, and faster:
  * there is nothing to hash.  Else we check the range first, which discards rows of
  * other years without touching the filter.  A bitmap grows with the range of its
- * keys, and turns into a Bloom filter if it gets too large.
+ * keys, and turns into a Bloom filter if it gets too large.  Few keys are kept beside
+ * their Bloom filter, for those who have to know each (partition_bound.c).
  *
  * Hashes.  A join hashes its keys to 32 bits.  That adds an error of n / 2^32, 0.2 % for
  * ten million keys, to that of the Bloom filter.
@@ -108,6 +109,9 @@ bloom_new(KeyCollector *collector, bool more)
 {
 	Size		room = collector->limit - collector->limit / COLLECTED_PART;
 
+	uint64		kept = !more && collector->kind == KEY_INTEGER &&
+		collector->held <= KEYS_KEPT_MAX ? collector->held : 0;
+
 	/* no filter has as many keys as bytes at the usual error rate */
 	bool		is_small = more && collector->expected >= room;
 	FilterParams params = {
@@ -122,7 +126,7 @@ bloom_new(KeyCollector *collector, bool more)
 
 	/* the smallest fits in the least memory that a hash table may have, 64 kB */
 	while (filter_plan(&params, &plan) != FILTER_OK ||
-		   plan.bytes + offsetof(KeyFilter, data) > room)
+		   plan.bytes + offsetof(KeyFilter, data) + kept * sizeof(uint64) > room)
 	{
 		if (is_small && params.error_rate < KEY_ERROR_RATE_MAX)
 			params.error_rate = Min(params.error_rate * KEY_ERROR_RATE_STEP,
@@ -133,8 +137,12 @@ bloom_new(KeyCollector *collector, bool more)
 	}
 	/* never full: more keys than planned only raise its error rate */
 	plan.layer[0].bits_full = 0;
-	filter = filter_new(collector, KEYS_BLOOM, plan.bytes);
+	filter = filter_new(collector, KEYS_BLOOM,
+						MAXALIGN(plan.bytes) + kept * sizeof(uint64));
+	filter->kept = kept;
 	filter_init(image_of(filter), &params, &plan);
+	if (kept > 0)
+		memcpy(unconstify(uint64 *, kept_keys(filter)), collector->keys, kept * sizeof(uint64));
 	return filter;
 }
 

@@ -32,8 +32,11 @@ typedef struct KeyFilter
 	uint64		most;
 	uint64		base;			/* the first bit's key, of a bitmap */
 	uint64		bits;			/* of a bitmap; a multiple of 64 */
+	uint64		kept;			/* keys that follow the image of a Bloom
+								 * filter */
 	Size		bytes;			/* of all of this */
-	uint64		data[FLEXIBLE_ARRAY_MEMBER];	/* keys, bits, or an image */
+	uint64		data[FLEXIBLE_ARRAY_MEMBER];	/* keys, bits, or an image,
+												 * and the "kept" keys */
 } KeyFilter;
 
 /* Collects keys, and makes a filter of them */
@@ -51,6 +54,16 @@ typedef struct KeyCollector
 	uint32		room_max;
 	KeyFilter  *filter;			/* NULL: all are in "keys" */
 } KeyCollector;
+
+/* At most this many integers are kept beside their Bloom filter, which takes as much */
+#define KEYS_KEPT_MAX			512
+
+/* The keys that are kept beside a Bloom filter */
+static inline const uint64 *
+kept_keys(const KeyFilter *filter)
+{
+	return (const uint64 *) ((const char *) filter + filter->bytes) - filter->kept;
+}
 
 /* Integers, in their order */
 static inline uint64

@@ -37,8 +37,9 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-/* So many keys are tried one by one: 0.1 ms, much less than reading a partition takes */
+/* This many keys are tried one by one: 0.1 ms, much less than reading a partition takes */
 #define KEYS_TRIED_MAX			1000
+StaticAssertDecl(KEYS_KEPT_MAX <= KEYS_TRIED_MAX, "all keys that are kept are tried");
 
 /* A smaller partition is read: asking takes 50 us, reading so many pages a millisecond */
 #define PAGES_MIN				128
@@ -237,10 +238,18 @@ refutes_keys(List *constraint, KeyInteger type, const KeyFilter *filter,
 	int			tried = 0;
 	ListCell   *cell;
 
-	if (filter->form != KEYS_BITMAP)
+	if (filter->form == KEYS_BLOOM && filter->kept == 0)
 		return false;
 	foreach(cell, constraint)
 		parts = lappend(parts, ExecInitExpr((Expr *) column_to_value(lfirst(cell), NULL), NULL));
+	for (uint64 i = 0; i < filter->kept; i++)
+	{
+		int64		key = integer_of_key(kept_keys(filter)[i]);
+
+		if (key >= least && key <= most &&
+			!refutes_key(parts, econtext, datum_of_key(type, key)))
+			return false;
+	}
 	for (uint64 i = 0; i < filter->bits / 64; i++)
 	{
 		for (uint64 word = filter->data[i]; word != 0; word &= word - 1)
