@@ -54,8 +54,8 @@
 #define JOIN_ROWS_MIN		1000.0
 
 /*
- * Probe for a join only if at most this share of the rows is expected to pass: of
- * the others, a join discards too few for what the probes cost.
+ * Probe for a join only if at most this share of the rows is expected to pass: if more do,
+ * too few are dropped for what the probes cost.
  */
 #define JOIN_SHARE_MAX		0.7
 
@@ -70,8 +70,8 @@
 #define JOIN_COST_MAX		0.99
 
 /*
- * The share of rows that pass is estimated from some hundred values.  That cannot tell
- * smaller numbers of rows apart, so at least this many are expected.
+ * Expect at least this many rows to pass: their share is estimated from a few hundred
+ * values, which cannot tell smaller numbers apart.
  */
 #define JOIN_ROWS_LEAST		100.0
 
@@ -150,7 +150,7 @@ find_conditions(RelOptInfo *rel)
 #define path_joins(path)		((List *) lsecond((path)->custom_private))
 #define path_mark(path)			((IndexJoin *) lthird((path)->custom_private))
 
-/* The probe that a condition is in a path, or NULL */
+/* The probe that a path makes of a condition, or NULL */
 static const ProbeCondition *
 probe_of(CustomPath *path, RestrictInfo *rinfo)
 {
@@ -257,7 +257,7 @@ static const CustomPathMethods path_methods = {
  * ----------------------------------------------------------------
  */
 
-/* A table that gets further paths */
+/* A table to add paths to */
 typedef struct PlannedTable
 {
 	PlannerInfo *root;
@@ -265,10 +265,10 @@ typedef struct PlannedTable
 	bool		force;			/* wherever it is possible; for tests */
 	/* the costs of its sequential scans; negative if there is none */
 	Cost		plain_cost;
-	Cost		plain_partial_cost; /* of a parallel one */
+	Cost		plain_partial_cost; /* of a parallel sequential scan */
 } PlannedTable;
 
-/* By how many processes the rows of a scan are divided; as core has it */
+/* Among how many processes the rows of a scan are divided, as core counts them */
 static double
 parallel_divisor(int workers)
 {
@@ -371,12 +371,12 @@ cost_path(PlannerInfo *root, CustomPath *path)
 		const IndexJoin *join = lfirst(cell);
 		double		share = share_of_rest(&passed, join->key, join->share);
 
-		/* it may have to wait for the table's other conditions */
+		/* the probe may have to wait for the table's other conditions */
 		double		probed = join->may_fail ? rows : survivors;
 
 		rows_cost += lookup_cost(join, probed) +
 			expression_cost(root, join->key, probed, &startup);
-		/* by each process, before it returns much */
+		/* each process reads the indexes, before it returns many rows */
 		startup += join->read_cost;
 		if (!join->may_fail)
 			survivors *= share;
@@ -407,8 +407,8 @@ cost_path(PlannerInfo *root, CustomPath *path)
 
 	/*
 	 * A hash join reads an outer row before it builds, if that seems to start
-	 * sooner.  Here the first row may come late, or never, as if few passed.
-	 * If all rows are wanted, expect it at the end of the scan.
+	 * sooner.  Here the first row may come late, or never, if few rows pass.
+	 * So where all rows are wanted, expect it at the end of the scan.
 	 */
 	if (path_joins(path) != NIL)
 		path->path.startup_cost += root->tuple_fraction == 0 ? run :
@@ -535,7 +535,7 @@ add_paths(const PlannedTable *table, List *conditions, List *joins)
 	int			workers;
 
 	limit_cost(table, path);
-	/* this may free it */
+	/* this may free the path */
 	add_path(rel, &path->path);
 	if (!parallel_safe)
 		return;
@@ -653,7 +653,7 @@ find_joins(const PlannedTable *table, List *conditions)
 	List	   *guarded = NIL;
 	ListCell   *cell;
 
-	/* the query's only table */
+	/* a query of one table joins nothing */
 	if (bms_equal(table->rel->relids, table->root->all_baserels))
 		return NIL;
 	if (!((may_pay(table->rel) && !is_looked_up(table)) || table->force))
@@ -678,7 +678,7 @@ find_joins(const PlannedTable *table, List *conditions)
 	return list_concat(joins, guarded);
 }
 
-/* Of the filters for one element, only the one that fewest rows pass sizes a join. */
+/* Size joins by their filters; of several for one element, by the one that passes fewest. */
 static void
 size_joins(const PlannedTable *table, List *joins)
 {
@@ -721,8 +721,8 @@ is_vain_lookup(const PlannedTable *table, Path *path)
 }
 
 /*
- * Remove such paths.  That of a partition makes core consider a sequential scan for each
- * outer row, too.
+ * Remove such paths.  If a partition has one, core also considers a sequential scan of it
+ * for each outer row.
  */
 static void
 remove_vain_lookups(const PlannedTable *table)
@@ -775,7 +775,7 @@ filter_path_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte,
 		joins = find_joins(&table, conditions);
 	if ((conditions == NIL && joins == NIL) || !is_heap(rte))
 		return;
-	/* all that are forced cost nothing, so there must be only one */
+	/* forced paths all cost nothing, so add only one */
 	if (conditions != NIL && (joins == NIL || !table.force))
 		add_paths(&table, conditions, NIL);
 	if (joins != NIL)

@@ -52,7 +52,7 @@
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
-/* The fields of Instrumentation for rows that were probed, and that did not pass */
+/* The fields of Instrumentation that count the rows probed, and those that did not pass */
 #define rows_probed				ntuples2
 #define rows_removed			nfiltered2
 
@@ -62,19 +62,19 @@
 typedef struct FilterScanState
 {
 	CustomScanState css;
-	List	   *probes;			/* of Probe, in order of application */
-	List	   *key_probes;		/* of KeyProbe: those among them */
-	int			key_place;		/* of the first of them in "probes" */
-	uint64		pages;			/* since these were sorted */
+	List	   *probes;			/* of Probe, in the order of probing */
+	List	   *key_probes;		/* of KeyProbe: the joins' keys among them */
+	int			key_place;		/* index in "probes" of the first of these */
+	uint64		pages;			/* read since these were sorted */
 	bool		begun;			/* a row was asked for since the last rescan */
-	bool		excluded;		/* if so: the table has none of a join's keys */
+	bool		excluded;		/* the table has none of a join's keys */
 	uint64		scans_excluded;
 	TableScanDesc scan;			/* NULL: not begun */
 	ParallelTableScanDesc parallel; /* of a parallel scan, or NULL */
 	HeapTupleData tuple;		/* of the row returned last */
-	int			rows[HEAP_PAGE_ROWS_MAX];	/* of the page, that have passed */
+	int			rows[HEAP_PAGE_ROWS_MAX];	/* of the page: those that passed */
 	int			count;			/* of "rows"; 0: before or after all pages */
-	int			place;			/* in "rows", of the one returned last */
+	int			place;			/* index in "rows" of the row returned last */
 	Probe	   *mark;			/* the probe that drops no rows, or NULL */
 	bool		passes[HEAP_PAGE_ROWS_MAX]; /* does each of "rows" pass it? */
 
@@ -82,17 +82,17 @@ typedef struct FilterScanState
 	 * The other conditions, in parts: those before each probe, and after the
 	 * last
 	 */
-	ExprState **parts;			/* of which some are NULL; NULL: no conditions */
+	ExprState **parts;			/* NULL, also in it: no conditions */
 	int			part_count;
 	/* how many parts each row of the page has satisfied so far */
 	int			satisfied[HEAP_PAGE_ROWS_MAX];
-	bool		some_satisfied; /* else 0 for all rows */
+	bool		some_satisfied; /* false: "satisfied" is 0 for all rows */
 
 	/* What is counted if rows of the query are hidden from the user */
 	bool		hides_rows;
-	int			page_rows;		/* of the page, with those that did not pass */
-	int			page_place;		/* of the row returned last; or the end of the
-								 * page where we begin */
+	int			page_rows;		/* rows of the page, passed or not */
+	int			page_place;		/* of the row returned last; at first, the end
+								 * of the page where we begin */
 } FilterScanState;
 
 static const ProbeMethods *const methods_of[] = {
@@ -128,7 +128,7 @@ leave_pages(FilterScanState *state)
 	state->place = state->page_place = -1;
 }
 
-/* Prepare the conditions number "first" to "end" - 1. */
+/* Prepare the conditions from number "first" to "end" - 1. */
 static ExprState *
 begin_part(CustomScanState *node, int first, int end)
 {
@@ -271,8 +271,8 @@ count_page(FilterScanState *state, int rows, bool forward)
 }
 
 /*
- * Keep those of "count" rows of the page that pass a probe, and return their number.
- * Sets *probed unless all pass without a look.
+ * Keep those of "count" rows of the page that pass a probe, and return their number.  Sets
+ * *probed unless all pass without being looked up.
  */
 static int
 probe_rows(FilterScanState *state, Probe *probe, int *rows, int count,
@@ -306,7 +306,7 @@ probe_rows(FilterScanState *state, Probe *probe, int *rows, int count,
 
 /*
  * Keep those of state->rows that satisfy the conditions before a probe, and return their
- * number.  *unsatisfied is raised by the number of the others.
+ * number.  Adds the number of the others to *unsatisfied.
  */
 static int
 keep_satisfying(FilterScanState *state, int part, int count, int *unsatisfied)
@@ -333,8 +333,8 @@ keep_satisfying(FilterScanState *state, int part, int count, int *unsatisfied)
 }
 
 /*
- * probe_rows() with state->rows, for a probe that is not settled: until it is, only rows
- * that satisfy the conditions before it are probed.  Adds the number of the others to
+ * Call probe_rows() with state->rows for a probe that is not settled: until it is, probe
+ * only rows that satisfy the conditions before it.  Adds the number of the others to
  * *unsatisfied.
  */
 static int
@@ -372,7 +372,7 @@ probe_reached(FilterScanState *state, int part, int count, bool *probed,
 	return passed + probe_rows(state, probe, &rows[passed], count - next, probed);
 }
 
-/* Look up the first "count" of state->rows by the mark, and note which pass. */
+/* Look up the first "count" of state->rows for the mark, and note which pass. */
 static void
 mark_rows(FilterScanState *state, int count, bool *probed)
 {
@@ -574,9 +574,9 @@ filter_scan_rescan(CustomScanState *node)
  */
 
 /*
- * The processes share a parallel scan, and copies of the joins' filters that are
- * complete when the workers start: these are of joins above the Gather.  Other
- * filters each process finds in its own part of the plan.
+ * The processes share a parallel scan, and copies of those join filters that are complete
+ * when the workers start: the joins are above the Gather.  A process finds all other
+ * filters in its own part of the plan.
  */
 typedef struct SharedCopy
 {
@@ -584,7 +584,7 @@ typedef struct SharedCopy
 	dsa_pointer filter;			/* one copy for all scans below the Gather */
 } SharedCopy;
 
-/* Before the parallel scan, in shared memory */
+/* In shared memory, in front of the state of the parallel scan */
 typedef struct SharedScan
 {
 	int			copies;
@@ -616,8 +616,8 @@ filter_scan_estimate_dsm(CustomScanState *node, ParallelContext *context)
 }
 
 /*
- * A copy of a filter for the workers, made for the first scan that probes it; or
- * InvalidDsaPointer if it is not complete, or there is no memory for it.
+ * Return a copy of a filter for the workers, made for the first scan that probes it.
+ * Returns InvalidDsaPointer if the filter is not complete, or memory does not suffice.
  */
 static dsa_pointer
 copy_filter(KeySource *source, dsa_area *area)

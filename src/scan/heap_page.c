@@ -43,8 +43,8 @@
 #define SERVER_MAJOR	(PG_VERSION_NUM / 10000)
 
 /*
- * Up to so many rows of a page lie too far apart for the processor to read ahead by
- * itself.  So we fetch the beginnings of all, where they may hold the element.
+ * If a page has at most this many rows, they lie too far apart for the processor to read
+ * ahead by itself.  So we fetch the beginning of each, where the element may be.
  */
 #define SPARSE_ROWS				32
 #define SPARSE_BYTES			192
@@ -61,9 +61,9 @@ major_is_known(void)
 }
 
 /*
- * Is the library loaded for the first time since the server began?  Told by a temporary
- * file, which the server removes when it starts, rather than by shared memory: no session
- * may fail for the sake of a message.
+ * Is the library loaded for the first time since the server began?  A temporary file tells,
+ * which the server removes when it starts.  Shared memory could tell too, but might run
+ * out, and no session may fail for the sake of a message.
  */
 static bool
 is_first(void)

@@ -65,7 +65,7 @@
 #include "utils/lsyscache.h"
 #include "utils/spccache.h"
 
-/* Looking up a row in more indexes would cost more than joining it. */
+/* Looking up a row in more indexes than this would cost more than joining it. */
 #define INDEXES_MAX			16
 
 /* The column that an expression is, apart from changes of its type's name */
@@ -154,13 +154,13 @@ is_suitable(IndexOptInfo *info)
 	return !of_arrays;
 }
 
-/* The search for a clause that lets one index serve */
+/* The search for the clauses by which a scan can probe an index */
 typedef struct Search
 {
 	PlannerInfo *root;
 	RelOptInfo *rel;			/* to be scanned */
 	RelOptInfo *other;			/* the table that it is joined to */
-	RelOptInfo *leaf;			/* it, or one of leaves_of() it */
+	RelOptInfo *leaf;			/* one of leaves_of(other) */
 	IndexOptInfo *index;		/* of the leaf */
 	int			column;			/* of the index */
 	bool		plain;			/* compared with a column of the scan */
@@ -321,7 +321,7 @@ movable_clauses(Search *search)
 	List	   *clauses = NIL;
 	ListCell   *cell;
 
-	/* of the members of a class core takes the first: rather a column */
+	/* core takes the first match: so look for a plain column first */
 	for (int plain = 1; rel->has_eclass_joins && clauses == NIL && plain >= 0; plain--)
 	{
 		search->plain = plain;
@@ -509,8 +509,8 @@ is_better(const IndexJoin *filter, const IndexJoin *other)
 }
 
 /*
- * Add a filter to the list, unless one has the same equality, and is better: the rows that
- * pass both are not fewer by both shares.
+ * Add a filter to the list.  Of those with the same equality keep only the best: the shares
+ * that pass them are not independent.
  */
 static List *
 keep_better(List *filters, IndexJoin *filter)
@@ -532,10 +532,10 @@ keep_better(List *filters, IndexJoin *filter)
 
 /*
  * index_joins_between
- *		The indexes of "other" that know rows of "rel" which satisfy none of its joins
+ *		The indexes of "other" that can tell that a row of "rel" has no partner there
  *
- * A list of IndexJoin, for each key only one.  "clauses" are the join's that a pair of rows
- * has to satisfy; NIL: those that core could move into a scan of "rel".
+ * Returns a list of IndexJoin, one for each key.  "clauses" are those that a pair of joined
+ * rows has to satisfy; NIL: those that core could move into a scan of "rel".
  */
 List *
 index_joins_between(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *other,
@@ -636,13 +636,13 @@ index_joins_find(PlannerInfo *root, RelOptInfo *rel)
 
 /*
  * index_join_find_preserved
- *		An index that knows rows of "rel" which have no partner in "others"
+ *		The best index that can tell that a row of "rel" has no partner in "others"
  *
- * "rel" is the side of an outer or an anti join whose rows without a partner are
- * returned; "clauses" are the conditions of "join", the whole.  NULL: no index.
- * Other than index_joins_find() it takes only the join's own equalities: a row of
- * "others" has the indexed columns' values or, below another outer join, NULL, and so
- * does not satisfy all of them if the key is not in the index.
+ * "rel" is the side of an outer or an anti join whose rows without a partner are returned;
+ * "clauses" are the conditions of "join", the join of both.  Returns NULL if there is no
+ * index.  Unlike index_joins_find() it uses only the join's own equalities: a row of
+ * "others" has the indexed columns' values or, below another outer join, NULL, and so does
+ * not satisfy all of them if the key is not in the index.
  */
 IndexJoin *
 index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
@@ -664,14 +664,14 @@ index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
 		if (RINFO_IS_PUSHED_DOWN(rinfo, join->relids))
 			continue;
 		own = lappend(own, rinfo);
-		/* it may keep the key from failing */
+		/* it may protect the key from an error */
 		has_guard |= bms_is_subset(rinfo->clause_relids, rel->relids);
 	}
 	if (own == NIL)
 		return NULL;
 	while ((relid = bms_next_member(others->relids, relid)) >= 0)
 	{
-		/* the number of an outer join has no table */
+		/* NULL if this is the number of an outer join */
 		RelOptInfo *other = root->simple_rel_array[relid];
 
 		if (other != NULL)
@@ -695,7 +695,7 @@ index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
  * ----------------------------------------------------------------
  */
 
-/* The table that the query names, of which this one may be a partition */
+/* The table that the query names: this one, or the one of which it is a partition */
 static RelOptInfo *
 uppermost(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -708,9 +708,9 @@ uppermost(PlannerInfo *root, RelOptInfo *rel)
 }
 
 /*
- * Where core keeps the selectivity that a clause has for the size of the join of "rel"
- * and "other", once it is estimated; sets *type to that of the join.  NULL if that size
- * does not depend on the number of rows of "rel" that have a partner.
+ * Return where core caches the selectivity of a clause with which it estimates the size of
+ * the join of "rel" and "other"; sets *type to that of the join.  Returns NULL if the size
+ * does not depend on how many rows of "rel" have a partner.
  */
 static Selectivity *
 selectivity_for_size(PlannerInfo *root, RestrictInfo *rinfo, RelOptInfo *rel,
@@ -762,7 +762,7 @@ typedef struct SizedClause
 	double		factor;
 } SizedClause;
 
-/* Those of the query being planned, in the memory of its planner */
+/* The SizedClauses of the query being planned, in the memory of its planner */
 static struct
 {
 	MemoryContext mcxt;
@@ -778,9 +778,9 @@ forget_sized(void *mcxt)
 }
 
 /*
- * May the selectivity of a clause be lowered?  Of the clauses of an equivalence class,
- * only that with the least factor: core multiplies them, but those who have a partner in
- * one list have more often one in another.
+ * May the selectivity of a clause be lowered?  If several clauses come from one equivalence
+ * class, only that with the least factor: core multiplies the selectivities, but a row that
+ * has a partner in one list more often has one in another.
  */
 static bool
 note_sized(PlannerInfo *root, EquivalenceClass *ec, Selectivity *selectivity,
@@ -811,7 +811,7 @@ note_sized(PlannerInfo *root, EquivalenceClass *ec, Selectivity *selectivity,
 			continue;
 		if (clause->factor <= factor)
 			return false;
-		/* core estimates it as any other */
+		/* core then estimates it anew */
 		*clause->selectivity = -1;
 		clause->selectivity = selectivity;
 		clause->factor = factor;
@@ -828,8 +828,8 @@ note_sized(PlannerInfo *root, EquivalenceClass *ec, Selectivity *selectivity,
 }
 
 /*
- * The equalities of a filter, of the uppermost table of the one that it filters; NIL if
- * core derives others for that
+ * The equalities of a filter as clauses of "upper", of which the filtered table may be a
+ * partition; NIL if core derives others for "upper"
  */
 static List *
 clauses_for(PlannerInfo *root, RelOptInfo *upper, RelOptInfo *other,
@@ -854,12 +854,12 @@ clauses_for(PlannerInfo *root, RelOptInfo *upper, RelOptInfo *other,
 
 /*
  * index_join_size
- *		Let core expect no more of the scan's rows to have a partner than pass the filter
+ *		Let core expect a partner for no more rows of the scan than pass the filter
  *
- * Otherwise a scan that returns few rows would be part of a join that is expected to
- * return many: the first of these seem to come soon, and LIMIT chooses the worst of
- * plans.  So we lower the selectivity that core caches in the join's clause, by the
- * share that passes to the share for which core expects a partner in the whole of the
+ * Otherwise a scan that returns few rows would be part of a join that is expected to return
+ * many: the first of these seem to come soon, and LIMIT chooses the worst of plans.  So we
+ * multiply the selectivity that core caches in the join's clause by the share that passes
+ * the filter, divided by the share that core expects to have a partner in the whole of the
  * other table.
  */
 void
@@ -882,7 +882,7 @@ index_join_size(PlannerInfo *root, RelOptInfo *rel,
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
 
-		/* the others restrict the other table */
+		/* the other clauses restrict the other table */
 		if (!bms_overlap(rinfo->clause_relids, upper->relids))
 			continue;
 		if (first == NULL)

@@ -9,7 +9,7 @@
 
 #include "nodes/pathnodes.h"
 
-/* A key of a table's rows, to be looked up in indexes of another table of its joins */
+/* A key of a table's rows that can be looked up in the indexes of a table it is joined to */
 typedef struct IndexJoin
 {
 	Node	   *key;			/* an expression, or a List: one for each
@@ -19,10 +19,10 @@ typedef struct IndexJoin
 	List	   *indexes;		/* OIDs: one, or those of its partitions */
 	List	   *types;			/* OIDs, by column: by which to hash the key */
 	double		share;			/* of the rows that pass, or SHARE_UNKNOWN */
-	bool		assumed;		/* no statistics bear it out */
+	bool		assumed;		/* the share is a guess, without statistics */
 	bool		forced;			/* whatever the share is */
-	double		read_cost;		/* of reading all of the indexes */
-	bool		may_fail;		/* to evaluate the key may raise an error */
+	double		read_cost;		/* cost of reading all of the indexes */
+	bool		may_fail;		/* evaluating the key may raise an error */
 	bool		parallel_safe;	/* workers can evaluate the key, and read them */
 } IndexJoin;
 

@@ -9,9 +9,9 @@
  * reads neither side if the other is empty.  So once core has added its joins of two
  * sides, each such loop is replaced by
  *
- *		a hash join of the same sides,
- *		loops that look the other row up, which core may have dropped for the loop, and
- *		the loop itself, if it has an order, at the price that it has without filters.
+ *		a hash join of the same sides, loops that look the other row up, which core may have
+ *		dropped for the loop, and the loop itself, if it has an order, at the cost that it
+ *		has without filters.
  *
  * The last is what core takes for the first of very many rows in that order.
  */
@@ -135,7 +135,7 @@ lookups_instead(PlannerInfo *root, RelOptInfo *join, NestPath *nested,
 	return loops;
 }
 
-/* How many rows there are without a filter for each that passes the filters of a path */
+/* How many times as many rows a path would return without its filters */
 static double
 rows_unfiltered(Path *path)
 {
@@ -144,8 +144,8 @@ rows_unfiltered(Path *path)
 }
 
 /*
- * Give a nested loop in some order the price that it has without filters, as each row more
- * than expected that passes them is compared with all of the other side.
+ * Give a nested loop that has some order the cost that it has without filters: each row
+ * that passes them beyond those expected is compared with all of the other side.
  */
 static NestPath *
 priced_unfiltered(NestPath *nested)

@@ -12,7 +12,7 @@
 
 #include "nodes/pg_list.h"
 
-/* The list itself; error if it has not so many fields */
+/* Return the list.  Raises an error if it does not have this many fields. */
 static inline List *
 plan_fields(List *fields, int count)
 {

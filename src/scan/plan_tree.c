@@ -18,8 +18,8 @@
  * plan_children
  *		Where a node points to its children: a list of Plan **
  *
- * The custom_plans of a custom scan are not among them: it is not known what that does
- * with them.
+ * The custom_plans of a custom scan are not among them: we do not know what it does with
+ * them.
  */
 List *
 plan_children(Plan *plan)
@@ -135,7 +135,7 @@ make_node_above(Plan *child, int plan_node_id, const CustomScanMethods *methods)
 	return node;
 }
 
-/* Is a subplan executed for an expression?  An InitPlan is when first needed. */
+/* Does evaluating an expression execute a subplan?  So does an InitPlan's first use. */
 static bool
 needs_subplan(Node *node, void *context)
 {
@@ -222,7 +222,7 @@ plan_has_effects(const PlanEffects *effects, Plan *plan)
 		case T_IndexOnlyScan:
 			break;
 		case T_BitmapHeapScan:
-			/* what is below computes the same conditions */
+			/* the plan below computes the same conditions */
 			return plan->initPlan != NIL || node_has_effects(effects, plan);
 		case T_HashJoin:
 		case T_MergeJoin:

@@ -110,7 +110,7 @@ may_join(const Query *query)
 }
 
 #if PG_VERSION_NUM >= 190000
-/* In PlannedStmt.extension_state: Filter Scans were refused, see heap_page.h */
+/* Marks in PlannedStmt.extension_state that Filter Scans were refused, see heap_page.h */
 #define REFUSED_NAME	"bloomfilter_refused"
 
 /* An explain_per_plan_hook */
@@ -134,7 +134,7 @@ explain_refused(PlannedStmt *statement, IntoClause *into, ExplainState *es,
 static PlannedStmt *
 plan_statement(PLANNER_PARAMETERS)
 {
-	/* without a join, looking at the query costs more than all else here */
+	/* without a join, looking at the query would cost more than all else here */
 	bool		adds = join_filter_setting >= JOIN_FILTER_ON && may_join(query);
 
 #if PG_VERSION_NUM >= 190000

@@ -261,8 +261,8 @@ is_filter_type(Oid type)
 }
 
 /*
- * Replace the constant filters of an expression by their sizes: their base64 would be
- * the longest part of the plan by far.
+ * Replace the constant filters of an expression by their sizes: their base64 would be by
+ * far the longest part of the plan.
  */
 static Node *
 shorten_filters(Node *node, void *unused)

@@ -33,14 +33,14 @@ typedef struct ProbePlan
 	ProbeKind	kind;
 	Node	   *expression;		/* a condition; the element to be looked up
 								 * for a join, or the List of a key's columns */
-	int			conditions;		/* that a sequential scan checks before this
-								 * one, or that its element needs */
+	int			conditions;		/* number of conditions to check before: for
+								 * order, or against errors */
 	/* of PROBE_JOIN and PROBE_MARK */
 	List	   *indexes;		/* OIDs: one, or those of a table's partitions */
 	List	   *types;			/* OIDs, by which to hash each column of a key */
 	Oid			table;			/* that the indexes are of */
 	bool		may_pause;		/* pauses if it drops too little */
-	/* of PROBE_KEYS: what key_probe_write() made */
+	/* of PROBE_KEYS: the result of key_probe_write() */
 	List	   *keys;
 } ProbePlan;
 
@@ -73,7 +73,7 @@ typedef struct ProbeMethods
 	 * reset.
 	 */
 	bool		(*look_up) (Probe *probe, ProbedPage *page);
-	/* Does a newer version of a row pass, in ecxt_scantuple?  NULL: yes */
+	/* Does a newer version of a row pass, in ecxt_scantuple?  NULL: it does */
 	bool		(*recheck) (Probe *probe, ExprContext *econtext);
 	/* Size in memory of what is probed; NULL: another node shows it */
 	Size		(*bytes) (const Probe *probe);
@@ -91,12 +91,12 @@ struct Probe
 {
 	const ProbeMethods *methods;
 	bool		settled;		/* probes of further rows raise no error */
-	bool		guarded;		/* but elements may: the conditions come first */
+	bool		guarded;		/* elements may: check the conditions first */
 	ProbeSwitch *pays;			/* of an index, for a join; NULL: it never
 								 * pauses */
-	/* what is looked up; not of PROBE_KEYS, nor for several columns */
-	AttrNumber	attribute;		/* the column, or 0: */
-	ExprState  *element;		/* the expression */
+	/* what is looked up; not by PROBE_KEYS, nor for several columns */
+	AttrNumber	attribute;		/* a column; or 0, and then "element" */
+	ExprState  *element;		/* is the expression to evaluate */
 };
 
 /* A probe by the call of a function in a condition */
@@ -108,9 +108,9 @@ typedef struct ConditionProbe
 	FmgrInfo	function;		/* never called */
 	int			element_arg;	/* of the function */
 	Oid			collation;		/* of its call */
-	MemoryContext mcxt;			/* of "value" */
-	bool		ready;			/* these are this scan's: */
-	bool		isnull;			/* no row passes */
+	MemoryContext mcxt;			/* where "value" is allocated */
+	bool		ready;			/* the next two are those of this scan */
+	bool		isnull;			/* the filter is NULL: no row passes */
 	Datum		value;			/* of "filter" */
 } ConditionProbe;
 

@@ -12,7 +12,7 @@ typedef struct FilterProbe
 {
 	ConditionProbe condition;
 	Size		bytes;			/* the filter's size */
-	bool		sent;			/* by another server: errors are no errors */
+	bool		sent;			/* by another server: errors let rows pass */
 	CallSite   *site;			/* to hash elements; NULL: none yet */
 	Lookup		lookup;			/* for the page that is being probed */
 } FilterProbe;
@@ -36,7 +36,7 @@ take_value(FilterProbe *probe)
 	ConditionProbe *condition = &probe->condition;
 	struct varlena *pointer = (struct varlena *) DatumGetPointer(condition->value);
 
-	/* one that may be changed, or that each page would unpack again */
+	/* copy one that may change, or that each page would unpack again */
 	if (!VARATT_IS_4B_U(pointer) && !VARATT_IS_EXTERNAL_ONDISK(pointer))
 	{
 		MemoryContext old = MemoryContextSwitchTo(condition->mcxt);

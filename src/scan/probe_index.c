@@ -17,13 +17,13 @@
 /* One of several columns of a key */
 typedef struct KeyColumn
 {
-	AttrNumber	attribute;		/* the column of the scan, or 0: */
+	AttrNumber	attribute;		/* a column of the scan; or 0, and then */
 	ExprState  *expression;
 } KeyColumn;
 
 typedef struct IndexProbe
 {
-	ConditionProbe condition;	/* for a join, of the rest only "value" */
+	ConditionProbe condition;	/* of it, a join uses only "value" */
 	MembershipSite *site;		/* to hash elements; NULL: none yet */
 	/* of a key of several columns, for a join: */
 	KeyColumn  *columns;		/* NULL: the key is one element */
@@ -172,9 +172,9 @@ hash_keys(IndexProbe *probe, ProbedPage *page)
 }
 
 /*
- * Look up the rows one by one, each as soon as it is hashed, as the function does.  What
- * evaluating an element changes then matters to no hash: a function that catches an
- * error releases locks with every row.
+ * Look up the rows one by one, each as soon as it is hashed, as the function does.
+ * Whatever the evaluation of an element changes, no hash is then kept across it: a function
+ * that catches an error releases locks with every row.
  */
 static void
 look_up_singly(IndexProbe *probe, ProbedPage *page)

@@ -9,8 +9,8 @@
 /* Whether a probe pays is decided by this many rows. */
 #define SWITCH_ROWS				2048
 /*
- * If it does not, this many rows pass before it is tried again: 3 % of the rows are
- * probed.  If it fails again they are four times as many, six times in a row at most.
+ * If it does not pay, this many rows pass before it is tried again: 3 % of the rows are
+ * probed.  Each time it fails again they are four times as many, up to six times.
  */
 #define SKIP_ROWS				UINT64CONST(65536)
 #define SKIP_GROWTH				4

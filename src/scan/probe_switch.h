@@ -16,12 +16,12 @@
 typedef struct ProbeSwitch
 {
 	bool		forced;			/* never pauses */
-	uint64		probed;			/* rows, of the window */
+	uint64		probed;			/* rows probed in this window */
 	uint64		passed;
 	uint64		skip;			/* rows that pass before the next window */
-	uint64		skip_next;		/* if that one does not pay either */
-	uint64		pauses;			/* how often one did not pay */
-	double		share;			/* that passed in the last window */
+	uint64		skip_next;		/* the same, if that one does not pay */
+	uint64		pauses;			/* how many windows did not pay */
+	double		share;			/* of the rows that passed in the last window */
 } ProbeSwitch;
 
 extern void probe_switch_init(ProbeSwitch *pays, double share, bool forced);

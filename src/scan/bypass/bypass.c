@@ -17,10 +17,10 @@
  * all if there are none and it has no rows of its own to return (a full join has).
  *
  * If most rows may have a partner, storing them costs more than the few others save.  So
- * after STORED_ROWS the feeder reads all further rows for the hash join, whatever the
- * index says of them: to join a row is always right.  Not if the rows are hashed: rows
- * that pass at once, those with NULL keys among them, would fill the hash table, and no
- * number of batches separates these.
+ * after STORED_ROWS the feeder reads all further rows for the hash join, whatever the index
+ * says of them: to join a row is always right.  It does not if its rows are hashed: those
+ * without a partner would then fill the hash table too, and those with NULL keys, which no
+ * number of batches separates.
  *
  * Rescan.  A hash join would use its table again if nothing below it has changed.  If the
  * table has the rows of the feeder, it must not: the index may know more by now, and
@@ -45,28 +45,28 @@
 #include "miscadmin.h"
 #include "utils/tuplestore.h"
 
-/* The fields of Instrumentation for rows that were returned at once, and joined */
+/* The fields of Instrumentation that count the rows returned at once, and those joined */
 #define rows_passed				ntuples2
 #define rows_joined				nfiltered2
 
-/* So many rows are stored before it is decided whether to store any more. */
+/* Decide whether to store any more after this many rows. */
 #define STORED_ROWS				65536
 
 typedef struct FeederState
 {
 	CustomScanState css;
-	TupleTableSlot *next;		/* to be returned next, or NULL */
-	Tuplestorestate *store;		/* instead of "next", for hash joins; or NULL */
-	TupleTableSlot *stored;		/* a row of it */
-	bool		has_stored;		/* the store has more of them */
-	bool		reads;			/* the scan, after the store's rows */
-	NodeInstrumentation *counts;	/* where to count these */
+	TupleTableSlot *next;		/* the row to return next, or NULL */
+	Tuplestorestate *store;		/* for hash joins; else NULL */
+	TupleTableSlot *stored;		/* a row of the store */
+	bool		has_stored;		/* the store has more rows */
+	bool		reads;			/* after the store's rows, read the scan */
+	NodeInstrumentation *counts;	/* of rows read so */
 } FeederState;
 
 typedef enum BypassPhase
 {
-	BYPASS_READING,				/* rows of the scan */
-	BYPASS_JOINING,				/* the rows that the feeder has */
+	BYPASS_READING,				/* reads rows of the scan */
+	BYPASS_JOINING,				/* joins the rows that the feeder has */
 	BYPASS_DONE
 } BypassPhase;
 
@@ -77,13 +77,12 @@ typedef struct BypassState
 	FeederState *feeder;
 	bool		feeds_inner;	/* the feeder is the join's inner side */
 	bool		stores;			/* the feeder has a store */
-	bool		always_joins;	/* even if no row is left */
+	bool		always_joins;	/* the join runs even if no row is left for it */
 	uint64		passed;			/* rows returned at once */
-	uint64		fed;			/* and stored */
+	uint64		fed;			/* rows given to the feeder */
 	BypassPhase phase;
 	TupleTableSlot *null_slot;	/* a row of the other side */
-	TupleTableSlot *inner_slot; /* a row of the feeder, if that is the inner
-								 * side */
+	TupleTableSlot *inner_slot; /* a row of the feeder as inner side */
 } BypassState;
 
 static PlanState *
@@ -176,7 +175,7 @@ feeder_exec(CustomScanState *node)
 		state->next = NULL;
 		return slot;
 	}
-	/* once at its end, a store on disk is slow to tell so again */
+	/* a store on disk is slow to report its end a second time */
 	state->has_stored = state->has_stored &&
 		tuplestore_gettupleslot(state->store, true, false, state->stored);
 	if (state->has_stored)
@@ -412,7 +411,7 @@ bypass_rescan(CustomScanState *node)
 
 	state->phase = BYPASS_READING;
 	state->passed = state->fed = 0;
-	/* any parameter; the hash table is built anew */
+	/* any parameter does: the hash table is built anew */
 	if (state->feeds_inner)
 		side->chgParam = bms_add_member(side->chgParam, 0);
 	rescan_child(node);

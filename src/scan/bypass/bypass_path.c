@@ -29,9 +29,9 @@
  * Parallel Hash, or beside one: what it shares is complete before a process that is late
  * has scanned its rows.
  *
- * Cost.  That of the join of the rows left, and of the scan.  What is saved is the look-up
- * of the other rows, unless the list is small.  The number of rows is that of core, as of
- * all paths of the join.
+ * Cost.  That of the join of the rows left, and of the scan.  What is saved is looking up
+ * the other rows, unless the list is small.  The number of rows is that of core, as of all
+ * paths of the join.
  */
 #include "bypass_path.h"
 
@@ -52,24 +52,24 @@
 #include "optimizer/restrictinfo.h"
 
 /*
- * Cost of a row that is returned at once, at least, if the look-up is saved, and of one
- * that a hash join stores before
+ * Costs of a row: returned at once; the same at least, however much the saved lookup costs;
+ * stored for a hash join
  */
 #define PASS_COST			cpu_tuple_cost
 #define PASS_COST_MIN		(0.25 * cpu_tuple_cost)
 #define STORE_COST			(2.0 * cpu_tuple_cost)
 
 /*
- * What it costs to look up a row without a partner: core counts only the hash, but a large
- * hash table has to be waited for.  Of up to so many rows it is in the processor's caches.
- * Measured with 4 million rows of 70 bytes: lists of 1,000, 10,000 and 100,000 took 540, 600
- * and 1,250 ms, and a bypass 620 to 650 ms.
+ * Cost of looking up a row without a partner: core counts only the hash, but the processor
+ * waits for each row of a large hash table.  A table of at most CACHED_ROWS is in its
+ * caches.  Measured with 4 million rows of 70 bytes: lists of 1,000, 10,000 and 100,000
+ * took 540, 600 and 1,250 ms, and a bypass 620 to 650 ms.
  */
 #define LOOKUP_COST			(2.0 * cpu_tuple_cost)
 #define CACHED_ROWS			10000.0
 #define UNCACHED_ROWS		100000.0
 
-/* For tests: the share of its cost that a bypass has which is forced */
+/* For tests: the cost of a forced bypass is this share of what it would be */
 #define FORCED_COST			1e-6
 
 /* What the search for paths of a join shares */
@@ -234,10 +234,10 @@ lookup_cost(double rows)
 }
 
 /*
- * Cost of storing rows: on disk, if memory does not suffice, as core's of a batch's file.
- * An assumed share says nothing of that: if few rows pass, these are the few.  Measured with
- * such a plan, 2 million rows of two columns, 4 MB: as fast as a hash join if half of the
- * rows, 70 % or all have a partner.
+ * Cost of storing the rows to be joined.  If memory does not suffice, they go to disk, at
+ * the cost that core has for the file of a batch.  We leave that out if the share of these
+ * rows is only assumed.  Measured with 2 million rows of two columns, and 4 MB of work_mem:
+ * as fast as a hash join if half of the rows, 70 % or all have a partner.
  */
 static Cost
 store_cost(const Path *feeder, bool assumed)
@@ -251,7 +251,7 @@ store_cost(const Path *feeder, bool assumed)
 	return cost;
 }
 
-/* The Filter Bypass above a join, which may be NULL */
+/* The Filter Bypass above a join; NULL if there is no join */
 static CustomPath *
 make_bypass(const Bypass *bypass, Path *join, Path *feeder)
 {
@@ -263,26 +263,26 @@ make_bypass(const Bypass *bypass, Path *join, Path *feeder)
 		return NULL;
 	path = path_above(join, bypass->join, &bypass_path_methods);
 	path->custom_private = bypass_fields(bypass->feeds_inner);
-	/* it is told of all rows of the join */
+	/* core has set this to all rows of the join */
 	join->rows = clamp_row_est(join->rows - passed);
 	path->path.total_cost += passed * (PASS_COST - lookup_cost(bypass->others->rows));
 	if (IsA(join, HashPath))
 		path->path.total_cost += store_cost(feeder, bypass->filter->assumed);
-	/* or other joins would seem cheaper above it than below */
+	/* else core would find other joins cheaper above the bypass than below */
 	path->path.total_cost = Max(path->path.total_cost,
 								scan->total_cost + passed * PASS_COST_MIN);
 	/* rows that are not joined come at once */
 	path->path.startup_cost = Min(join->startup_cost, scan->startup_cost);
 	if (bypass->force)
 	{
-		/* less than anything else, but the cheapest of these is taken */
+		/* any bypass beats all else, and the cheapest bypass the others */
 		path->path.startup_cost *= FORCED_COST;
 		path->path.total_cost *= FORCED_COST;
 	}
 	return path;
 }
 
-/* Of two paths, of which any may be NULL, the cheaper one */
+/* The cheaper of two paths, either of which may be NULL */
 static Path *
 cheaper(Path *one, Path *other)
 {
@@ -292,8 +292,8 @@ cheaper(Path *one, Path *other)
 }
 
 /*
- * The cheapest Filter Bypass for so many parallel workers, or NULL.  The conditions of
- * nested loops are those of nodeNestloop.c, which returns no inner row by itself.
+ * The cheapest Filter Bypass for this number of parallel workers, or NULL.  The conditions
+ * of nested loops are those of nodeNestloop.c, which returns no inner row by itself.
  */
 static Path *
 find_bypass(const Bypass *bypass, int workers)

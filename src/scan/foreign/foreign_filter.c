@@ -83,7 +83,7 @@ is_postgres_fdw(Oid handler)
 	return found;
 }
 
-/* Is it said of a server that it is PostgreSQL, and has the extension? */
+/* Do the server's options say that it is PostgreSQL, and has the extension? */
 static bool
 server_has_extension(Oid oid)
 {
@@ -110,7 +110,7 @@ server_has_extension(Oid oid)
 	return false;
 }
 
-/* Is an item of a list such a node? */
+/* Is this item of a list a node of this type? */
 static bool
 is_item(const List *items, int number, NodeTag tag)
 {
@@ -328,8 +328,8 @@ foreign_filter_send(Plan *plan, AttrNumber column, int parameter)
 
 /*
  * foreign_filter_depend
- *		Let the nodes of a plan that are above scans with the parameter depend on it, too: if it
- *		changes, they are executed anew.  Returns false if there are none.
+ *		Let the nodes above scans with the parameter depend on it, too: if it changes, they
+ *		are executed anew.  Returns false if no scan has the parameter.
  */
 bool
 foreign_filter_depend(Plan *plan, int parameter)

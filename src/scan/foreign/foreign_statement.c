@@ -68,14 +68,14 @@ foreign_statement(const ForeignScan *scan)
 	return strVal(list_nth(scan->fdw_private, PRIVATE_STATEMENT));
 }
 
-/* The statement of a scan with a condition, of columns that are called c1, c2.. */
+/* Wrap the statement of a scan in one with a condition, which calls the columns c1, c2... */
 char *
 foreign_statement_wrap(const ForeignScan *scan, const char *condition)
 {
 	int			columns = list_length(list_nth(scan->fdw_private, PRIVATE_COLUMNS));
 	StringInfoData statement;
 
-	/* foreign_statement_plain() looks for it */
+	/* foreign_statement_plain() looks for the end of the wrap */
 	Assert(strstr(condition, WRAP_END) == NULL && columns > 0);
 	initStringInfo(&statement);
 	appendStringInfo(&statement, WRAP_BEGIN "%s" WRAP_END, foreign_statement(scan));

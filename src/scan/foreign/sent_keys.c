@@ -34,13 +34,13 @@
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 
-/* Of the filter: an error costs a row on the way, a bit on the other way */
+/* Error rate of the filter: an error sends a row too many here, a lower rate more bits there */
 #define SENT_ERROR_RATE			0.001
-/* Bytes of a filter of that rate, at most: for each key, and besides */
+/* A filter of that rate has at most this many bytes for each key, and these besides */
 #define SENT_KEY_BYTES_MAX		3
 #define SENT_BYTES_MIN			1024
 
-/* Hashes that there is room for at first */
+/* Room for this many hashes at first */
 #define FIRST_HASHES			1024
 
 bool		foreign_filter = false;
@@ -93,7 +93,7 @@ find_scans(PlanState *node, void *context)
 	return planstate_tree_walker(node, find_scans, context);
 }
 
-/* Have a foreign scan that has returned no row begin again, with another plan. */
+/* Begin a foreign scan again, with another plan.  It must not have returned a row yet. */
 static void
 begin_again(ForeignScanState *scan, ForeignScan *plan)
 {
@@ -127,7 +127,7 @@ user_of_scan(const ForeignScanState *scan)
 #endif
 }
 
-/* Ask the server of a scan, with its plan and another to ask, unless the answer is there. */
+/* Can a scan's server probe filters?  Unless that is known, executes the plan "ask" for it. */
 static bool
 is_able(ForeignScanState *scan, ForeignScan *plan, ForeignScan *ask, List **answers)
 {
@@ -143,7 +143,7 @@ is_able(ForeignScanState *scan, ForeignScan *plan, ForeignScan *ask, List **answ
 		if (answer->server == plan->fs_server && answer->user == user)
 			return answer->able;
 	}
-	/* wait for it */
+	/* we wait for the answer */
 	scan->ss.ps.async_capable = false;
 	begin_again(scan, ask);
 	slot = scan->fdwroutine->IterateForeignScan(scan);
@@ -165,8 +165,8 @@ is_able(ForeignScanState *scan, ForeignScan *plan, ForeignScan *ask, List **answ
  *		they have the function
  *
  * The plan has just been started: the current user and subtransaction are those by which
- * postgres_fdw has connected.  Scans that cannot be filtered go on with the plain statement;
- * so do all of them if the setting has been turned off.
+ * postgres_fdw has connected.  Scans that cannot be filtered go on with the plain
+ * statement; if the setting has been turned off, all do.
  */
 void
 sent_keys_link(SentKeys *sent, PlanState *outer, List **answers)
@@ -257,7 +257,7 @@ sent_keys_add(SentKeys *sent, Datum key)
 	sent->hashes[sent->count++] = le64(element_hash(sent->hasher, key, 0));
 }
 
-/* All keys are there: set the parameter, unless they were too many. */
+/* All keys have been collected: set the parameter, unless they are too many. */
 void
 sent_keys_finish(SentKeys *sent)
 {

@@ -27,9 +27,9 @@ typedef struct SentKeys
 	MemoryContext mcxt;			/* of the hashes */
 	PlanState  *outer;			/* the join's outer side, with these: */
 	List	   *scans;			/* of ForeignScanState */
-	bool		asked;			/* whether their servers can probe it; then it
-								 * is sent with: */
-	List	   *able;			/* of these scans */
+	bool		asked;			/* whether their servers can probe the filter */
+	List	   *able;			/* those of the scans whose servers can: it is
+								 * sent with these */
 	List	   *unable;
 	uint64	   *hashes;			/* of the keys */
 	uint64		count;

@@ -4,10 +4,10 @@
  *
  * It stands below the Hash node and passes on all rows.  It reads integer keys from the
  * row.  The join hashes other keys anyway, right after it got the row; so we take the
- * join's own hash instead of computing it twice: up to PostgreSQL 17 by putting a
- * function of ours in front of the hash functions in the hash table, later by an
- * expression around that of the Hash node.  When the child has no more rows, all have
- * been hashed, and the filter is made.
+ * join's own hash instead of computing it twice: up to PostgreSQL 17 by putting a function
+ * of ours in front of the hash functions in the hash table, later by an expression around
+ * that of the Hash node.  When the child has no more rows, all have been hashed, and the
+ * filter is made.
  *
  * Foreign servers get a filter of their own, of hashes that are the same everywhere
  * (sent_keys.c).
@@ -55,7 +55,7 @@
 #define PHASE_INNER_HASHED		PHJ_BUILD_HASHING_OUTER
 #endif
 
-/* The fields of Instrumentation for what was built, added up over all times, and marked */
+/* The fields of Instrumentation that count what all builds collected, and rows marked */
 #define keys_collected			ntuples2
 #define bytes_of_filters		nfiltered2
 #define rows_marked				nfiltered1
@@ -70,14 +70,14 @@ typedef struct SharedPart
 typedef enum SharedPhase
 {
 	SHARED_COLLECTING,			/* the barrier tells when all parts are there */
-	SHARED_MERGING,				/* by one of the processes */
+	SHARED_MERGING,				/* one of the processes merges the parts */
 	SHARED_COMPLETE
 } SharedPhase;
 
 /* In the query's shared memory */
 typedef struct SharedKeys
 {
-	Size		limit;			/* of memory: parts of one limit can be merged */
+	Size		limit;			/* of memory, the same for all parts */
 	slock_t		mutex;			/* of the rest */
 	SharedPhase phase;
 	ConditionVariable merged;	/* the phase is SHARED_COMPLETE */
@@ -88,8 +88,8 @@ typedef struct SharedKeys
 } SharedKeys;
 
 /*
- * Instead of a mark.  Neither is one: many rows have the hash 0, and no table has so many
- * buckets.
+ * Values of "mark" that are no marks: many rows have the hash 0, and no hash table has as
+ * many buckets as the other says.
  */
 #define MARK_NONE				0	/* no bucket is empty */
 #define MARK_UNKNOWN			PG_UINT32_MAX
@@ -106,7 +106,7 @@ typedef struct RecordedFunction
 /* The hash of a row whose columns are being hashed */
 typedef struct RecordedHash
 {
-	uint32		hash;			/* of the columns up to: */
+	uint32		hash;			/* of the first "hashed" columns */
 	int			hashed;
 } RecordedHash;
 #endif
@@ -120,9 +120,9 @@ struct KeyBuildState
 	KeyCollector collector;
 	MemoryContext mcxt;
 	bool		collecting;
-	ProbeSwitch marking;		/* if outer rows are marked */
-	uint32		mark;			/* their hash, see find_mark() */
-	SentKeys   *sent;			/* to foreign servers; NULL: nothing is */
+	ProbeSwitch marking;		/* decides whether outer rows are marked */
+	uint32		mark;			/* the hash of marked rows, see find_mark() */
+	SentKeys   *sent;			/* keys for foreign servers, or NULL */
 	SharedKeys *shared;			/* of a Parallel Hash, or NULL */
 	dsa_area   *area;			/* with its parts and filter */
 	/* what EXPLAIN says of a filter that was shared */
@@ -174,7 +174,7 @@ is_marked(KeyBuildState *build, uint32 hash)
 
 	if (filter == NULL || !probe_switch_is_on(&build->marking, 1))
 		return false;
-	/* only now has the table all of its buckets */
+	/* before, the hash table did not have all of its buckets */
 	if (unlikely(build->mark == MARK_UNKNOWN))
 		build->mark = find_mark(build, filter);
 	if (unlikely(build->mark == MARK_NONE))
@@ -187,7 +187,7 @@ is_marked(KeyBuildState *build, uint32 hash)
 }
 
 #if PG_VERSION_NUM < 180000
-/* Call the function that is recorded for the one that was called. */
+/* Call the join's own function, in whose place one of ours was called. */
 static uint32
 call_recorded(FunctionCallInfo fcinfo, RecordedFunction *recorded)
 {
@@ -202,8 +202,8 @@ call_recorded(FunctionCallInfo fcinfo, RecordedFunction *recorded)
 
 /*
  * Append the hash of a column to that of the columns before it.  Returns true if it is the
- * last one.  Columns that are NULL are not hashed, and rows with one find no partner.  At
- * worst we combine the hashes of two such rows.
+ * last one.  The join does not hash a column that is NULL, so we may combine the hashes of
+ * two such rows: no harm, as neither has a partner.
  */
 static bool
 append_hash(RecordedHash *row, const RecordedFunction *recorded, uint32 hash)
@@ -238,7 +238,7 @@ mark_hash(PG_FUNCTION_ARGS)
 	uint32		hash = call_recorded(fcinfo, recorded);
 	uint32		before = recorded->column == 0 ? 0 : build->outer_hash.hash;
 
-	/* what the join combines with the columns before it to the mark */
+	/* the join combines this with the hash before, to the mark */
 	if (append_hash(&build->outer_hash, recorded, hash) &&
 		is_marked(build, build->outer_hash.hash))
 		hash = key_combine(before, build->mark);
@@ -392,7 +392,7 @@ end_collecting(KeyBuildState *build)
 	}
 }
 
-/* Merge what the processes have collected.  All of them have finished. */
+/* Merge what the processes have collected, when all of them have finished. */
 static void
 merge_parts(KeyBuildState *build)
 {
@@ -763,7 +763,7 @@ key_build_link(HashJoinState *join, List **answers)
 	}
 	if (build->sent)
 		sent_keys_link(build->sent, outerPlanState(join), answers);
-	/* a join that knows that there are outer rows does not look */
+	/* a join that knows that there are outer rows does not look for one first */
 	if (build->plan.comes_first)
 		join->hj_OuterNotEmpty = true;
 	return &build->source;

@@ -35,8 +35,8 @@ make_own_column(Node *node, void *context)
 }
 
 /*
- * Collect the keys of a hash join, for probes, or to mark its outer rows, or for foreign
- * servers: by the type foreign_type, for a parameter of the plan, else SENT_NOWHERE.
+ * Collect the keys of a hash join: for probes, to mark its outer rows, or to send them,
+ * hashed as foreign_type, to foreign servers in "parameter", if that is not SENT_NOWHERE.
  */
 void
 add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
@@ -117,8 +117,8 @@ probe_above(PlanEditor *editor, const Place *place, const SideKey *key,
 }
 
 /*
- * Probe a filter in the places that were found.  Returns the parameter of the plan that
- * foreign servers get, or SENT_NOWHERE if no place is there.
+ * Probe a filter in the places that were found.  Returns the parameter of the plan that is
+ * sent to foreign servers; SENT_NOWHERE if none of the places is foreign.
  */
 int
 add_probes(PlanEditor *editor, const Placement *placement)
@@ -131,7 +131,7 @@ add_probes(PlanEditor *editor, const Placement *placement)
 		.kind = key->kind,
 		.integer = key->integer,
 		.forced = editor->force,
-		/* others do not rely on a share that is not known */
+		/* a guessed share must not lower the estimates of other nodes */
 		.share = placement->tried ? 1 : placement->share
 	};
 
@@ -161,7 +161,7 @@ add_probes(PlanEditor *editor, const Placement *placement)
 }
 
 #ifdef USE_ASSERT_CHECKING
-/* What an edited plan has of a filter; rows are dealt out between two origins */
+/* What an edited plan does with a filter; processes exchange rows between two origins */
 typedef struct FilterSeen
 {
 	bool		built;

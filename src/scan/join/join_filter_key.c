@@ -79,7 +79,7 @@ key_of_join(HashJoin *join, JoinKey *key)
 		outer->collations[i] = inner->collations[i] =
 			list_nth_oid(join->hashcollations, i);
 	}
-	/* they are computed a second time, and must give the same result */
+	/* evaluated a second time, they must give the same result */
 	if (contain_volatile_functions((Node *) outer->expressions) ||
 		contain_subplans((Node *) outer->expressions))
 		return false;

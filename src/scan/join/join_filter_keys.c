@@ -25,14 +25,14 @@
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
-/* Collected keys may take this fraction of the memory, a fourth; the filter the rest. */
+/* Collected keys may take one part in this many of the memory, the filter the rest. */
 #define COLLECTED_PART			4
-/* The first keys get this much room. */
+/* Room for this many keys at first */
 #define COLLECTED_ROOM_MIN		256
 
 /* Error rate of a Bloom filter, if there is memory for it: 10 bits a key */
 #define KEY_ERROR_RATE			0.01
-/* Its least capacity: 4 kB, with which it hardly ever errs on a few keys */
+/* Its least capacity: these 4 kB hardly ever err if there are few keys */
 #define KEYS_LEAST				4096
 /* Its error rate at most, if more keys are expected than memory allows */
 #define KEY_ERROR_RATE_MAX		0.4

@@ -17,7 +17,7 @@ typedef enum KeyKind
 
 typedef enum KeyForm
 {
-	KEYS_LIST,					/* the keys themselves: a part of a filter */
+	KEYS_LIST,					/* the keys themselves, in a part to merge */
 	KEYS_BITMAP,				/* a bit for each integer of a range: exact */
 	KEYS_BLOOM					/* a Bloom filter */
 } KeyForm;
@@ -27,8 +27,8 @@ typedef struct KeyFilter
 {
 	KeyKind		kind;
 	KeyForm		form;
-	uint64		count;			/* keys that were added, and duplicates */
-	uint64		least;			/* of all keys; greater than "most": none */
+	uint64		count;			/* keys that were added, counting duplicates */
+	uint64		least;			/* of all keys; greater than "most": no keys */
 	uint64		most;
 	uint64		base;			/* the first bit's key, of a bitmap */
 	uint64		bits;			/* of a bitmap; a multiple of 64 */
@@ -44,8 +44,8 @@ typedef struct KeyCollector
 {
 	KeyKind		kind;
 	Size		limit;			/* of memory, in bytes */
-	uint64		expected;		/* keys; only if they take more memory than
-								 * that */
+	uint64		expected;		/* number of keys; used only if they need more
+								 * memory than "limit" */
 	MemoryContext mcxt;
 	uint64		count;
 	uint64	   *keys;			/* that are not in "filter" yet */

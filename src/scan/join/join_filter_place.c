@@ -33,7 +33,7 @@
 #define AGGREGATE_NS			150.0
 #define SORT_NS					400.0
 #define OTHER_NS				10.0
-/* and of a row that a foreign server sends, to both (docs/dev/measurements.md) */
+/* and of a row that a foreign server sends, to both servers together (docs/dev/measurements.md) */
 #define FETCHED_ROW_NS			2500.0
 /* and of one that it reads and probes to fill a fetch, of which nothing is needed any more */
 #define READ_AHEAD_NS			150.0
@@ -289,10 +289,10 @@ find_foreign(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	placement->foreign_unknown |= placement->fraction == 1 &&
 		foreign_rows_unknown(editor->statement, plan);
 	placement->saved += (1 - placement->share) * rows * FETCHED_ROW_NS;
-	/* it looks for as many rows that pass as are fetched at once */
+	/* the server looks for as many rows that pass as one fetch takes */
 	read = Min(foreign_fetch_size(plan) / placement->share, plan->plan_rows);
 	placement->saved -= Max(read - rows, 0) * READ_AHEAD_NS;
-	/* the first row needs the parameter */
+	/* the statement is sent, with the parameter, before the first row comes */
 	placement->blocked = true;
 	return true;
 }
@@ -381,7 +381,7 @@ find_below_gather(const PlanEditor *editor, Plan *gather,
 	return false;
 }
 
-/* Does a node rely on the order of its children's rows, or does one above by way of it? */
+/* Does a node rely on its children's order, or pass it on to a node that does? */
 static bool
 relies_on_order(const Plan *plan, bool above)
 {

@@ -15,7 +15,7 @@ typedef struct PlanEditor
 {
 	PlannedStmt *statement;
 	bool		force;			/* wherever it is possible */
-	bool		scans;			/* may be Filter Scans */
+	bool		scans;			/* scans may become Filter Scans */
 	bool		hides_rows;		/* policies are among the conditions of tables */
 	PlanEffects effects;
 	Bitmapset  *exists;			/* subplans of which one row is read */
@@ -31,9 +31,9 @@ typedef struct Place
 {
 	Plan	  **slot;			/* what points to it */
 	AttrNumber	columns[KEY_COLUMNS_MAX];	/* the key, of its result */
-	bool		in_scan;		/* by a Filter Scan */
-	bool		is_foreign;		/* by a foreign server; if neither, above the
-								 * node */
+	bool		in_scan;		/* a Filter Scan probes */
+	bool		is_foreign;		/* a foreign server probes; if neither, a node
+								 * above */
 } Place;
 
 /* Where a filter is to be probed, and what that is worth */
@@ -41,7 +41,7 @@ typedef struct Placement
 {
 	const SideKey *key;
 	int			number;			/* of the filter */
-	double		share;			/* of the rows that is expected to pass */
+	double		share;			/* of the rows that are expected to pass */
 	bool		tried;			/* the share is a guess */
 	bool		shared;			/* by the processes of a Parallel Hash */
 	Oid			foreign_type;	/* of the keys, to send them to foreign
@@ -49,14 +49,14 @@ typedef struct Placement
 	double		fraction;		/* of the outer rows that is expected to be
 								 * read */
 	/* found by find_places(): */
-	bool		blocked;		/* one outer row needs many probed ones */
+	bool		blocked;		/* rows are probed before the join gets one */
 	List	   *places;
-	double		probed;			/* rows there, that are read */
+	double		probed;			/* rows in all places that are read */
 	bool		ordered;		/* a node above relies on the rows' order */
 	bool		only_foreign;	/* all places are statements of foreign scans */
 	double		foreign;		/* rows of these */
-	bool		foreign_unknown;	/* they may be many more */
-	double		saved;			/* nanoseconds */
+	bool		foreign_unknown;	/* or many more: never analyzed */
+	double		saved;			/* nanoseconds that the dropped rows save */
 } Placement;
 
 extern double cost_of_row(const Plan *plan);

@@ -77,10 +77,10 @@
 
 /* Fewer rows are not worth a filter: 20,000 take a millisecond. */
 #define PROBED_ROWS_MIN			20000.0
-#define FOREIGN_ROWS_MIN		1000.0	/* and fetched, two */
+#define FOREIGN_ROWS_MIN		1000.0	/* fetching them takes two */
 /* Assumed share of a join whose estimate says little: neither few rows nor most */
 #define SHARE_TRY				0.5
-/* Such a join is tried if its inner side has at most this many times the outer's rows. */
+/* Such a join is tried if the inner side has at most this many times as many rows as the outer. */
 #define TRY_ROWS_MAX			4.0
 
 /* A join with a filter */
@@ -111,8 +111,8 @@ table_of(const PlanEditor *editor, const Plan *plan)
 }
 
 /*
- * Follow a key down to the scan of a table.  Returns the table and sets its columns, or
- * returns InvalidOid.
+ * Follow a key down to the scan of a table.  Returns the table, or InvalidOid, and sets the
+ * key's columns there.
  */
 static Oid
 table_with_key(const PlanEditor *editor, Plan *plan, const SideKey *key,
@@ -191,8 +191,8 @@ has_foreign_key(const PlanEditor *editor, HashJoin *join, const JoinKey *key)
 }
 
 /*
- * The share of the outer rows that is expected to have a partner; sets *tried if it is
- * not known
+ * The share of the outer rows that are expected to have a partner; sets *tried if it is a
+ * guess
  */
 static double
 share_with_partner(const HashJoin *join, bool *tried)
@@ -208,7 +208,7 @@ share_with_partner(const HashJoin *join, bool *tried)
 }
 
 /*
- * Does the server's join look for an outer row before it builds its hash table, and build
+ * Does core's hash join look for an outer row before it builds its hash table, and build
  * none if there is no row?  See HJ_BUILD_HASHTABLE in core.
  */
 static bool
@@ -234,12 +234,12 @@ looks_for_outer_row(const HashJoin *join)
 }
 
 /*
- * What it is expected to cost, in nanoseconds, that a join builds its hash table without
- * looking for an outer row before.
+ * The expected cost, in nanoseconds, of building a join's hash table without first looking
+ * for an outer row.
  *
- * There is no row with a probability of exp(-n), if n are expected.  The estimate may be
- * wrong: if n is itself distributed exponentially, with the estimate as its mean, that
- * is 1 / (1 + estimate).
+ * It is wasted if there is no outer row.  If n rows are expected, the probability of that
+ * is exp(-n).  But the estimate may be wrong: if n itself is distributed exponentially,
+ * with the estimate as its mean, the probability is 1 / (1 + estimate).
  */
 static double
 cost_of_not_looking(const HashJoin *join)
@@ -253,8 +253,8 @@ cost_of_not_looking(const HashJoin *join)
 }
 
 /*
- * Do the dropped rows save more than the filter costs: to collect this many keys, to probe,
- * and "other" nanoseconds?
+ * Do the dropped rows save more than it costs to collect this many keys, to probe, and
+ * "other" nanoseconds besides?
  */
 static bool
 worth_it(const Placement *placement, double keys, double other)
@@ -375,9 +375,9 @@ filter_join(PlanEditor *editor, HashJoin *join)
 }
 
 /*
- * Have a hash join mark the outer rows that it will return without a partner, if that can
- * be done, and pays.  Nothing tells how many they are: the planner expects one row of an
- * anti join, and all rows of a left join are returned.  So we try.
+ * Let a hash join mark the outer rows that it will return without a partner, where that is
+ * possible and may pay.  No estimate tells how many these are: the planner expects one row
+ * of an anti join, and all rows of a left join are returned.  So we try.
  */
 static void
 mark_join(PlanEditor *editor, HashJoin *join)
@@ -398,7 +398,7 @@ mark_join(PlanEditor *editor, HashJoin *join)
 		 rows * MARK_NS + keys * COLLECT_HASH_NS ||
 		 has_foreign_key(editor, join, &key)))
 		return;
-	/* by the join's own hash, whatever the key */
+	/* the mark replaces the join's own hash, whatever the key */
 	key.inner.kind = KEY_HASH;
 	add_build(editor, join, &key, false, true, SENT_NOWHERE, InvalidOid);
 }
@@ -453,9 +453,9 @@ can_receive(const PlanEditor *editor, HashJoin *join, JoinKey *key)
 }
 
 /*
- * "key" is that of a join above a filter's join, and was traced to "column" of "child",
- * a child of the latter.  Are all values of that column that come out of the filter's
- * join among the filter's keys, by the equality of "key"?
+ * "key" is that of a join above a filter's join, and was traced to "column" of "child", a
+ * child of the latter.  Is each value of that column which the filter's join returns one of
+ * the filter's keys, by the equality of "key"?
  */
 static bool
 has_keys(const KeyFilterPlan *filter, Plan **child, AttrNumber column,
@@ -492,7 +492,7 @@ receive_filter(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 	placement.saved = (1 - filter->share) * (*inner)->plan_rows *
 		cost_of_row((Plan *) join);
 	find_places(editor, inner, &placement);
-	/* its keys are collected anyway */
+	/* collecting costs nothing more: the filter is there anyway */
 	if (editor->force || worth_it(&placement, 0, 0))
 		(void) add_probes(editor, &placement);
 }
@@ -559,7 +559,7 @@ visit_joins(PlanEditor *editor, Plan *plan,
 	{
 		Plan	  **child = lfirst(cell);
 
-		/* this side is read again, with other parameters or other rows */
+		/* the inner side is read again, with other parameters or other rows */
 		if ((IsA(plan, NestLoop) || IsA(plan, RecursiveUnion)) &&
 			child == &innerPlan(plan))
 			continue;

@@ -24,7 +24,7 @@
 #include "nodes/primnodes.h"
 #include "utils/ruleutils.h"
 
-/* The unit of a plan's shares */
+/* Plans have shares as integers; this is a share of 1. */
 #define SHARE_ONE				1000
 
 /* A probe in a plan's custom_private */
@@ -219,7 +219,7 @@ key_probes_explain(uint64 pauses, double probed, double removed,
 /* The probes are sorted anew after this many rows. */
 #define SORT_ROWS				2048
 
-/* Fields of Instrumentation: rows that were probed, were not, and did not pass */
+/* The fields of Instrumentation that count the rows probed, not probed, and not passed */
 #define rows_probed				ntuples2
 #define rows_skipped			nfiltered1
 #define rows_removed			nfiltered2
@@ -227,8 +227,8 @@ key_probes_explain(uint64 pauses, double probed, double removed,
 typedef struct KeyProbeState
 {
 	CustomScanState css;
-	List	   *probes;			/* of KeyProbe, in order of application */
-	uint64		rows;			/* since they were sorted */
+	List	   *probes;			/* of KeyProbe, in the order of probing */
+	uint64		rows;			/* rows since they were sorted */
 } KeyProbeState;
 
 static void

@@ -18,7 +18,7 @@ typedef struct KeyProbePlan
 	KeyKind		kind;
 	KeyInteger	integer;		/* of KEY_INTEGER: the column's */
 	bool		forced;			/* it never pauses */
-	double		share;			/* that is expected to pass */
+	double		share;			/* of the rows that are expected to pass */
 	List	   *functions;		/* of KEY_HASH: the OIDs of hash functions */
 	List	   *collations;		/* for these */
 } KeyProbePlan;
@@ -28,8 +28,8 @@ typedef struct KeyProbe
 {
 	KeyProbePlan plan;
 	KeySource  *source;			/* NULL: not linked, all rows pass, unless: */
-	const KeyFilter *copy;		/* in a worker: of a filter that the leader
-								 * has */
+	const KeyFilter *copy;		/* in a worker: the copy of the leader's
+								 * filter */
 	int			columns;
 	AttrNumber	attributes[KEY_COLUMNS_MAX];
 	ExprState  *expressions[KEY_COLUMNS_MAX];	/* NULL: the attribute */

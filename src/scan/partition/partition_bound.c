@@ -37,11 +37,11 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-/* This many keys are tried one by one: 0.1 ms, much less than reading a partition takes */
+/* At most this many keys are tried one by one: 0.1 ms, much less than reading a partition */
 #define KEYS_TRIED_MAX			1000
 StaticAssertDecl(KEYS_KEPT_MAX <= KEYS_TRIED_MAX, "all keys that are kept are tried");
 
-/* A smaller partition is read: asking takes 50 us, reading so many pages a millisecond */
+/* A smaller partition is read at once: asking takes 50 us, reading this many pages 1 ms */
 #define PAGES_MIN				128
 
 /* The number of a table in its partition constraint */
@@ -69,7 +69,7 @@ integer_of_key(uint64 key)
 	return (int64) (key ^ (UINT64CONST(1) << 63));
 }
 
-/* The values that a column may have */
+/* The least and the greatest value that a column can have */
 static void
 range_of_type(KeyInteger type, int64 *least, int64 *most)
 {
@@ -162,11 +162,11 @@ rows_satisfy_constraint(Relation table, Snapshot snapshot)
 		}
 		partition = parent;
 	}
-	/* one that is being detached ends the list, not the constraint */
+	/* one being detached ends the list, but its constraint goes on */
 	return !get_rel_relispartition(partition);
 }
 
-/* The parts of a table's partition constraint that are of this column alone */
+/* The parts of a table's partition constraint that refer to this column alone */
 static List *
 constraint_of(Relation table, AttrNumber attribute)
 {
@@ -271,7 +271,7 @@ refutes_keys(List *constraint, KeyInteger type, const KeyFilter *filter,
  * ----------------------------------------------------------------
  */
 
-/* The condition that a column compares in this way with a value, or NULL */
+/* The condition that compares a column with a value by the operator of a strategy, or NULL */
 static Expr *
 comparison(Form_pg_attribute column, Oid family, StrategyNumber strategy, Datum value)
 {
@@ -334,7 +334,7 @@ partition_bound_excludes(Relation table, KeyProbe *probe, Snapshot snapshot,
 		return false;
 	Assert(probe->columns == 1 && probe->attributes[0] > 0);
 	column = TupleDescAttr(RelationGetDescr(table), probe->attributes[0] - 1);
-	/* its order is another: it has no sign */
+	/* an oid is not signed, so its order is not that of the keys */
 	if (column->atttypid == OIDOID)
 		return false;
 	range_of_type(type, &least, &most);

@@ -9,11 +9,10 @@
  * started or started again, its membership index is asked for the value (index/ask.c).  A
  * partition whose index says "no" has no row that the scan would return.
  *
- * A child is initialized when it is first needed: that is most of what a look-up in many
- * partitions costs.  Until then, its table is kept open, so that a command which
- * the query itself calls cannot alter it; and it is initialized with the user, and for the
- * resource owner, that it would have had at the beginning.  All children are initialized at
- * once if
+ * A child is initialized when it is first needed: that is most of the cost of a lookup in
+ * many partitions.  Until then, its table is kept open, so that a command which the query
+ * itself calls cannot alter it; and it is initialized with the user, and for the resource
+ * owner, that it would have had at the beginning.  All children are initialized at once if
  *
  * - EXPLAIN shows them without executing them;
  *
@@ -48,13 +47,13 @@
 #include "utils/resowner.h"
 #include "utils/ruleutils.h"
 
-/* The fields of Instrumentation for partitions whose index was asked, and that were skipped */
+/* The fields of Instrumentation that count partitions whose index was asked, and those skipped */
 #define partitions_asked		ntuples2
 #define partitions_skipped		nfiltered2
 
 /*
- * After so many partitions in a row that may have the value, only each 17th is
- * asked, until one does not have it: asking costs up to a fourth of a look-up.  A
+ * After YES_IN_A_ROW partitions that may have the value, only one in ASKED_THEN is asked,
+ * until one does not have it: asking costs up to a fourth of looking the value up.  A
  * prime, so that rescans do not always ask the same ones.
  */
 #define YES_IN_A_ROW			8
@@ -65,7 +64,7 @@ typedef struct Partition
 {
 	Plan	   *plan;
 	PlanState  *state;			/* NULL: not initialized yet */
-	uint64		scan;			/* the node's, in which it was started last */
+	uint64		scan;			/* "scan" of the node at its last start */
 	Oid			index;			/* to be asked; InvalidOid: always read */
 	Index		table;			/* of the index; 0: none */
 	AskedIndex *asked;			/* the index, once it is open; or NULL */
@@ -84,18 +83,18 @@ typedef struct PartitionFilterState
 	uint64		scan;			/* number of this scan: grows with rescans */
 	Bitmapset  *changed;		/* parameters changed by any rescan so far */
 
-	/* What children need that are initialized late */
+	/* What it takes to initialize children late */
 	int			eflags;
 	Oid			user;
 	int			security;
 	ResourceOwner owner;
 
-	bool		asks;			/* else all are read */
+	bool		asks;			/* false: all partitions are read */
 	PartitionLookup key;
 	ExprState  *value;
 	MembershipKeys *keys;		/* NULL before the first index is asked */
-	bool		keys_set;		/* to the present value */
-	int			yes;			/* that the last indexes said in a row */
+	bool		keys_set;		/* "keys" are of the present value */
+	int			yes;			/* times in a row that an index said so */
 	int			unasked;		/* partitions since then */
 } PartitionFilterState;
 
@@ -157,10 +156,11 @@ init_partition(PartitionFilterState *state, Partition *partition)
 }
 
 /*
- * Core numbers the partitions of a table that is not pruned itself, above one that is, as the
- * planner did, but maps them to children as they are numbered now.  If one has been detached
- * concurrently since, it reads beyond the map; and if one has been attached, it misses the
- * last.  The numbers of all that there are now are right: the map tells which have a child.
+ * Correct core's list of partitions for a table that is not pruned itself, but has one
+ * below that is.  Core numbers the partitions as the planner did, but maps them to children
+ * by their present numbers: if one has been detached concurrently since, it reads beyond
+ * the map; if one has been attached, it misses the last.  We list all present numbers: the
+ * map tells which have a child.
  */
 static void
 renumber_partitions(PartitionPruneState *pruning)
@@ -351,7 +351,7 @@ start_partition(PartitionFilterState *state, Partition *partition)
 	/* a new one, too: SubPlans that it shares may have run */
 	if (partition->scan != state->scan)
 	{
-		/* also those that it has seen already: no harm */
+		/* some of these it has seen already, which does no harm */
 		if (state->changed != NULL)
 			UpdateChangedParamSet(partition->state, state->changed);
 		/* otherwise the first ExecProcNode() does */
@@ -456,7 +456,7 @@ index_names(const PartitionLookup *key)
 
 		if (!OidIsValid(index))
 			continue;
-		/* none any more, if another session has detached the partition */
+		/* it has none any more if another session has detached the partition */
 		ancestors = get_partition_ancestors(index);
 		if (ancestors != NIL)
 			index = llast_oid(ancestors);

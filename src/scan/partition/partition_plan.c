@@ -44,7 +44,7 @@
 typedef struct Children
 {
 	PlannedStmt *statement;
-	PartitionLookup key;		/* its value is NULL if there is none yet */
+	PartitionLookup key;		/* value is NULL: no child can be asked yet */
 	Oid			hashed_type;	/* by which the indexes hash */
 	Oid			collation;		/* of the indexes */
 } Children;
@@ -109,11 +109,11 @@ get_comparison(Node *clause, Oid index, Equality *equality)
 	return equality->column != 0 && !contain_subplans((Node *) equality->value);
 }
 
-/* The index conditions of a scan that it always checks; sets *index to that of the scan. */
+/* The index conditions that a scan checks for each row; sets *index to the scan's index. */
 static List *
 index_conditions(Plan *scan, Oid *index)
 {
-	/* its processes deal out what they read */
+	/* the processes of a parallel scan divide its rows */
 	if (scan->parallel_aware)
 		return NIL;
 	switch (nodeTag(scan))
@@ -166,8 +166,8 @@ index_for(Oid table, const Equality *equality, Oid *type, Oid *hashed_type)
 }
 
 /*
- * Can the children before be asked for the same?  If there are none that can be asked,
- * it is to be this.
+ * Is this what the earlier children are asked for?  If none of them can be asked, it becomes
+ * what all are asked for.
  */
 static bool
 agrees(Children *children, const Equality *equality, Oid type, Oid hashed_type)
