@@ -142,7 +142,7 @@ layer_add(const ProbeLayer *layer, uint64_t hash)
 	return added;
 }
 
-/* Always inline: gcc takes a function that only prefetches for one without effect. */
+/* Always inline: gcc drops the calls of a function that does nothing but prefetch. */
 static ALWAYS_INLINE void
 layer_prefetch(const ProbeLayer *layer, uint64_t hash)
 {
@@ -347,7 +347,7 @@ bloom_plan_layer(const FilterParams *params, const FilterLayer *before,
 	return true;
 }
 
-/* The layer with the bits of a sample: "bytes" of it */
+/* The cardinality of a sample of a layer: "bytes" of its bits */
 static double
 sample_cardinality(FilterLayer *sample, const uint8_t *bits, uint64_t bytes)
 {

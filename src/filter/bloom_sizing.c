@@ -163,7 +163,7 @@ mean_error_rate(unsigned k, double trials, double p)
 	return sum;
 }
 
-/* Error rate of n elements in "blocks" blocks, or in each if blocks is 0 */
+/* Error rate of n elements in "blocks" blocks; if blocks is 0, of n in each block */
 static double
 blocked_error_rate(FilterLayout layout, unsigned k, double blocks, double n)
 {
@@ -288,7 +288,7 @@ sizes_for(double error_rate)
 			return sizes;
 	}
 
-	/* in turn, so that two rates of one place do not evict each other */
+	/* take places in turn, so that two rates do not evict each other */
 	sizes = &sizes_cache[(place + turn++ % SIZES_TRIED) % SIZES_CACHED];
 	memset(sizes, 0, sizeof(*sizes));
 	sizes->layout = error_rate < TWO_BLOCKS_BELOW ?
@@ -444,7 +444,7 @@ first_layer_error_rate(uint64_t capacity, double error_rate, bool exact)
 double
 next_layer_error_rate(double error_rate, double first, int index)
 {
-	/* of bytes from outside, it may be any share */
+	/* "first" may be anything if it comes from bytes of a user */
 	double		rest = error_rate - fmin(first, error_rate * SMALL_EXACT_SHARE);
 
 	for (int i = 1; i < index; i++)

@@ -118,9 +118,8 @@ typedef struct FilterOps
 	bool		(*may_fill) (const uint8_t *image, uint64_t count);
 
 	/*
-	 * Changing; only cuckoo filters are asked for "unique", and others'
-	 * compact is NULL; add_batch is NULL if our hashes mean nothing in the
-	 * filter
+	 * Change the filter.  Only cuckoo filters have "unique" set, and a
+	 * compact. add_batch is NULL if our hashes mean nothing in the filter.
 	 */
 	size_t		(*add_batch) (uint8_t *image, const uint64_t *hashes,
 							  size_t count, bool unique);

@@ -21,7 +21,7 @@
 #define BASE64_BYTES	3
 #define BASE64_CHARS	4
 
-/* Of the checksum behind an image */
+/* Size of the checksum behind an image */
 #define CHECKSUM_BYTES	((int) sizeof(uint64))
 
 /* Groups to convert between two interrupt checks: takes milliseconds */

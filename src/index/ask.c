@@ -48,7 +48,7 @@ struct MembershipKeys
 
 /*
  * membership_key_of
- *		Does an index know the values of a column for which an operator may be true?
+ *		Can an index tell that "column operator value" is false for all rows?
  *
  * "column" is the table's, on the operator's left; "collation" is that of the
  * comparison.  Returns the type by which to hash the right side, or InvalidOid; sets

@@ -175,7 +175,7 @@ discard_pending(void)
 static void
 flush_index(const PendingHash *hashes, Size count, PendingIndex *index)
 {
-	/* we have locked it since the first insertion; or it was dropped */
+	/* locked since the first insertion, unless it was dropped */
 	Relation	relation = try_relation_open(hashes->index, NoLock);
 	uint64	   *to_write;
 	Size		writes = 0;

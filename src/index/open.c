@@ -493,7 +493,7 @@ partition_indexes(Relation heap, Relation index, bool leaving, bool missing_ok)
 		found = bsearch(&table, of_tables, count, sizeof(IndexOfTable), oid_cmp);
 		if (found)
 			result = lappend_oid(result, found->index);
-		/* not if it has been detached meanwhile */
+		/* no error if the partition has been detached meanwhile */
 		else if (!missing_ok && get_rel_relispartition(table))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -266,9 +266,9 @@ end_query(void *arg)
 
 /*
  * views_enter_query
- *		The executor has a query that was started
+ *		Note a query that the executor has started
  *
- * It leaves with the memory of its executor state.
+ * It is forgotten when the memory of its executor state is released.
  */
 void
 views_enter_query(EState *estate)

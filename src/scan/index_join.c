@@ -471,7 +471,7 @@ add_leaves(const Search *first, IndexJoin *filter, List *leaves)
 	return true;
 }
 
-/* The filter by an index of the first of some tables that has these matches, or NULL */
+/* Make a filter of an index with these matches, which the first of "leaves" has; or NULL */
 static IndexJoin *
 make_filter(Search *search, List *leaves, List *matches)
 {

@@ -50,9 +50,9 @@ typedef struct FilterReader
 } FilterReader;
 
 /*
- * A TOAST pointer may mean another value from now on: when a query starts, a transaction
- * ends or a subtransaction aborts, the snapshot that kept a value may be gone, and its
- * OID another's.
+ * From now on a TOAST pointer may mean another value: when a query starts, a transaction
+ * ends or a subtransaction aborts, the snapshot that protected a value may be gone, and its
+ * OID reused.
  */
 static inline void
 stored_new_epoch(void)

@@ -188,9 +188,9 @@ allocate_image(MemoryContext mcxt, uint64 bytes, bool zero,
 }
 
 /*
- * Make *fresh a detached writer with storage of "bytes" bytes; the writer keeps its
- * image until writer_take().  From EXPANDED_FROM_BYTES on, with a context for one, an
- * expanded object.
+ * Make *fresh a detached writer with storage of "bytes" bytes; the writer keeps its image
+ * until writer_take().  If it has EXPANDED_FROM_BYTES or more, and the writer a context, it
+ * becomes an expanded object.
  */
 void
 writer_fresh(FilterWriter *writer, uint64 bytes, bool zero, FilterWriter *fresh)

@@ -1,7 +1,7 @@
 /*
  * common.c
- *	  What the formats of other systems have in common: the textbook's sizes,
- *	  words behind a header, bits in some order, what writes numbers.
+ *	  What the formats of other systems have in common: the textbook's sizes, words behind a
+ *	  header, bits in some order, writing numbers.
  */
 #include "common.h"
 

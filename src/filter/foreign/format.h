@@ -236,8 +236,8 @@ extern const ForeignFormat redis_guava64_format;
 #define FOREIGN_MAX_PRECISION	38
 
 /*
- * In an element class: '@', both codes, of a numeric precision and scale in 2 digits
- * each
+ * An element class has it as '@' and the codes of format and form; a numeric also has its
+ * precision and scale, in 2 digits each
  */
 typedef struct ForeignType
 {
