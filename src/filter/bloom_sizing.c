@@ -479,8 +479,8 @@ layers_cardinality(const FilterLayer *layers, const double *added, int count)
 
 	/*
 	 * An element that an earlier layer seemed to contain was not added to a
-	 * later one, which so stands for more elements than it has.  Of layers of
-	 * one shape, from different filters, only one was there before.
+	 * later one: the later one stands for more elements than it has.  Of
+	 * layers of one shape, from different filters, only one was there before.
 	 */
 	for (int i = 0; i < count; i++)
 	{

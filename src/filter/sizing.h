@@ -36,8 +36,8 @@ typedef enum LayerUse
 
 	/*
 	 * A layer that gets exactly as many elements as its capacity, all at
-	 * once, and is full then.  Needs no room for chance, but bits_full may be
-	 * reached before the last of them.
+	 * once, and is full then.  Its bits leave no margin for chance, so
+	 * bits_full may be reached before the last of them.
 	 */
 	LAYER_EXACT
 } LayerUse;
@@ -55,9 +55,8 @@ typedef enum LayerUse
 #define FULL_SIGMAS			6.0
 
 /*
- * Plan a Bloom filter's layer for "capacity" elements (at least 1) at its own error
- * rate.  Returns false beyond max_bits.  blocks_plan() makes blocks for however few
- * elements.
+ * Plan a Bloom filter's layer for "capacity" elements (at least 1) at its own error rate.
+ * Returns false beyond max_bits.  blocks_plan() makes blocks however few the elements are.
  */
 extern bool layer_plan(uint64_t capacity, double error_rate, LayerUse use,
 					   uint64_t max_bits, FilterLayer *layer);

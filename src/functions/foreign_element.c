@@ -95,7 +95,7 @@ type_fits(Oid type, ForeignForm form)
 static void
 set_room(ForeignElements *elements, uint64 room)
 {
-	/* an error must not leave it larger than an array */
+	/* if an error follows, "room" must not exceed that of an array */
 	elements->room = Min(elements->room, room);
 	elements->hashes = repalloc_huge(elements->hashes, room * sizeof(ForeignHash));
 	elements->owners = repalloc_huge(elements->owners, room * sizeof(uint64));
@@ -355,7 +355,7 @@ push_timestamp(ForeignElements *elements, Timestamp timestamp)
 	return true;
 }
 
-/* Times 10 to the scale; false if it is no number, or has too many digits. */
+/* Multiply a decimal by 10^scale; false if it is no number, or has too many digits. */
 static bool
 unscaled(const char *decimal, const ForeignType *type, unsigned __int128 * number)
 {

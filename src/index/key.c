@@ -85,8 +85,8 @@ check_several_columns(Relation index)
  * membership_hashed_type
  *		The type by which to hash the values of a column
  *
- * Its own, unless the operator class is that of another one whose equality differs, as
- * char(n)'s in an index of text.
+ * It is the column's own, unless the operator class is that of another type with another
+ * equality, as for char(n) in an index of text.
  */
 Oid
 membership_hashed_type(Relation index, int column)

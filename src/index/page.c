@@ -97,7 +97,7 @@ page_new(Relation index, ForkNumber fork, BlockNumber number)
 	return buffer;
 }
 
-/* Nothing is to change yet on the page of a buffer that is locked exclusively. */
+/* Begin to edit the page of a buffer that is locked exclusively: no change is noted yet. */
 void
 page_change_begin(PageChange *change, Buffer buffer)
 {

@@ -88,7 +88,7 @@ drop_copy(IndexView *view)
 	view->spent = 0;
 }
 
-/* CacheItem's evict().  Nobody is reading the copy: that calls no other code. */
+/* CacheItem's evict().  Nobody is reading the copy: a reader calls no code that evicts. */
 static void
 evict_copy(CacheItem *item)
 {

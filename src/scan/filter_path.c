@@ -439,8 +439,8 @@ disable_path(CustomPath *path)
 }
 
 /*
- * A scan that probes by these conditions and for these joins, in a process, or in
- * as many parallel workers.  "mark" is what marks its rows, or NULL.
+ * A scan that probes by these conditions and for these joins, in one process, or in this
+ * many parallel workers.  "mark" is what marks its rows, or NULL.
  */
 static CustomPath *
 make_path(const PlannedTable *table, List *conditions, List *joins,

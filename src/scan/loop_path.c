@@ -13,7 +13,7 @@
  *		dropped for the loop, and the loop itself, if it has an order, at the cost that it
  *		has without filters.
  *
- * The last is what core takes for the first of very many rows in that order.
+ * Core takes that loop if only the first of very many rows in its order are wanted.
  */
 #include "loop_path.h"
 

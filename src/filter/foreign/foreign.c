@@ -2,10 +2,9 @@
  * foreign.c
  *	  Filters of other systems: the operations of the layout.
  *
- * Their bits lie in our order (bit i is bit i % 8 of byte i / 8), and are the
- * other system's otherwise: an element has the same bits here and there.  So a
- * filter is probed as it is, and can be given back to the byte.  What each
- * format has of its own is in its ForeignFormat.
+ * An element has the same bits here as in the other system; only their order is ours (bit i
+ * is bit i % 8 of byte i / 8).  So a filter is probed as it is, and can be given back to
+ * the byte.  What each format has of its own is in its ForeignFormat.
  *
  * Limits: such a filter does not grow, and is united only with filters of its format,
  * form of element, hashes and size.  (One of Parquet's is folded to a smaller size that
@@ -209,7 +208,7 @@ foreign_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 		return "number of hashes out of range";
 	if (layer->size < 1 || layer->size > IMAGE_MAX_BITS)
 		return "number of bits out of range";
-	/* it was made for what the filter was requested for, or for nothing */
+	/* the layer has the capacity of the filter, unless the filter has none */
 	if (layer->capacity < 1 || layer->capacity > INT64_MAX ||
 		(image_capacity(image) != 0 && layer->capacity != image_capacity(image)))
 		return "capacity of a layer out of range";

@@ -175,7 +175,7 @@ redis_check_bits(const FilterLayer *layer, const uint8_t *bits)
 		"bits after the end of a string" : NULL;
 }
 
-/* One string, perhaps short, as Redis stores no last zeros; or several full ones */
+/* Parse one string, which may be short, as Redis omits zeros at the end; or several full ones */
 static const char *
 redis_parse(const ForeignSource *source, ForeignImport *import)
 {

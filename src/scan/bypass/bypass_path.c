@@ -275,7 +275,7 @@ make_bypass(const Bypass *bypass, Path *join, Path *feeder)
 	path->path.startup_cost = Min(join->startup_cost, scan->startup_cost);
 	if (bypass->force)
 	{
-		/* a bypass is cheaper than any other path; of several, the cheapest wins */
+		/* cheaper than any other path; of several, the cheapest wins */
 		path->path.startup_cost *= FORCED_COST;
 		path->path.total_cost *= FORCED_COST;
 	}

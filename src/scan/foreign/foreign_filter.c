@@ -142,7 +142,7 @@ is_known_scan(const ForeignScan *scan)
 static bool
 can_be_wrapped(const char *statement, bool ordered)
 {
-	/* a literal may have these words, too: then nothing is lost */
+	/* not sent either if a literal has these words: no harm */
 	return strncmp(statement, "SELECT ", strlen("SELECT ")) == 0 &&
 		(!ordered || strstr(statement, " ORDER BY ") == NULL);
 }

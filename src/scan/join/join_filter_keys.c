@@ -118,7 +118,7 @@ bloom_new(KeyCollector *collector, bool more)
 		.capacity = more ? Max(room, collector->expected) : Max(collector->held, KEYS_LEAST),
 		.error_rate = KEY_ERROR_RATE,
 		.kind = FILTER_BLOOM,
-		/* never full, see below, so it needs no room for chance */
+		/* bits_full is set below, so it needs no margin for chance */
 		.exact = true
 	};
 	FilterPlan	plan;

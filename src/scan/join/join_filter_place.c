@@ -462,7 +462,7 @@ find_below(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
  * find_places
  *		Find where to probe, as far below *slot as possible
  *
- * Adds to placement->saved what the nodes between save by that.
+ * Adds to placement->saved what the nodes passed on the way save.
  */
 void
 find_places(const PlanEditor *editor, Plan **slot, Placement *placement)

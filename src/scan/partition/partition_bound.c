@@ -95,7 +95,7 @@ has_users_function(Node *node, void *context)
 
 /*
  * May a part of a constraint raise an error for a value that the partition does not have?
- * Comparisons of the column itself with constants don't, and the routing of rows.
+ * Comparing the column itself with constants never does, nor does routing rows.
  */
 static bool
 may_fail(Node *node, void *context)
@@ -151,7 +151,7 @@ rows_satisfy_constraint(Relation table, Snapshot snapshot)
 			return false;
 		if (get_default_partition_oid(parent) == partition)
 		{
-			/* below it, the cached constraint outlives siblings */
+			/* below it, a cached constraint outlives changes of siblings */
 			if (partition != RelationGetRelid(table))
 				return false;
 			foreach(child, find_inheritance_children(parent, NoLock))
