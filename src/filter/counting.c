@@ -126,7 +126,7 @@ counters_sum(const Counters *a, const Counters *b)
 {
 	Counters	sum = {.above = a->above | b->above};
 
-	/* what is above one in each; where both are above zero, one more */
+	/* add what is above one in each, and one more where both are above zero */
 	uint64_t	carry = a->above & b->above;
 
 	for (int plane = 0; plane < HIGHER_PLANES; plane++)

@@ -112,8 +112,8 @@ filter_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
  */
 
 /*
- * Skips hashes that the filter seems to contain.  If that was another's entry, removing
- * that one loses both.
+ * Skips hashes that the filter seems to contain.  If such a hash only matches another's
+ * entry, removing that one loses both.
  */
 static inline size_t
 filter_add_unique_batch(uint8_t *image, const uint64_t *hashes, size_t count)

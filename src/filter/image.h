@@ -336,8 +336,8 @@ typedef struct FilterParams
 	uint64_t	class;			/* of its elements; 0 if not known yet */
 	FilterKind	kind;
 	bool		counting;		/* as image_is_counting() */
-	bool		exact;			/* for a plan: the filter is to get "capacity"
-								 * elements at once, and not full before */
+	bool		exact;			/* for a plan: "capacity" elements are added
+								 * at once, and it must not be full before */
 } FilterParams;
 
 extern void image_get_params(const uint8_t *image, FilterParams *params);

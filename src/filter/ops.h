@@ -227,7 +227,7 @@ typedef struct KindEntry
 	const char *name;			/* of the type */
 	const FilterOps *ops;		/* of filters that are made for a capacity */
 
-	/* faults for check.c: an image is of this kind, or is not */
+	/* what check.c says if an image is of this kind, or is not, by mistake */
 	const char *is_this;
 	const char *is_not_this;
 } KindEntry;

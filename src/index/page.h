@@ -16,7 +16,7 @@
 typedef struct MembershipOpaque
 {
 	uint32		bits_set;		/* number of set bits on the page */
-	int16		unreported;		/* of these bits; negative if too many are */
+	int16		unreported;		/* to the metapage; < 0: reported too many */
 	uint16		page_id;
 } MembershipOpaque;
 

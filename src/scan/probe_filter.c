@@ -53,10 +53,7 @@ open_filter(Probe *base, ProbedPage *page)
 	FilterProbe *probe = (FilterProbe *) base;
 	ConditionProbe *condition = &probe->condition;
 
-	/*
-	 * only here, so that an element's type is refused where the function
-	 * would
-	 */
+	/* not before: an element's type is to be refused as the function does */
 	if (unlikely(probe->site == NULL))
 		probe->site = call_site_make(&condition->function, condition->element_arg,
 									 false, condition->collation);

@@ -93,10 +93,7 @@ open_index(Probe *base, ProbedPage *page)
 	IndexProbe *probe = (IndexProbe *) base;
 	FmgrInfo   *function = &probe->condition.function;
 
-	/*
-	 * only here, so that an element's type is refused where the function
-	 * would
-	 */
+	/* not before: an element's type is to be refused as the function does */
 	if (unlikely(probe->site == NULL))
 		probe->site =
 			membership_site_make(function->fn_mcxt,

@@ -16,7 +16,8 @@
  * The session keeps filters, or their headers, from statement to statement, within
  * bloomfilter.cache_size (cache.c), by their whole TOAST pointer.  That identifies the
  * bytes only while a snapshot holds them.  So the first use in a query, or with another
- * xmin, rechecks the first chunk (chunks.c), and begins an epoch in which it does.
+ * xmin, rechecks the first chunk (chunks.c), and begins an epoch in which the pointer
+ * identifies them.
  *
  * Each call site pins the filter that it probed last, which is never evicted, and once
  * read in full stays where it is.  If a recheck finds another value, the filter is removed

@@ -33,7 +33,7 @@ probe_layer(const uint8_t *image, int i)
 	uint64_t	m = get64(at + LAYER_OFF_SIZE);
 	ProbeLayer	layer = {
 		.bits = (uint8_t *) image + get64(at + LAYER_OFF_OFFSET),
-		/* if it was damaged on disk, the answer may be wrong, but no division */
+		/* damage on disk may make answers wrong, but must not divide by 0 */
 		.m = m + (m == 0),
 		.k = at[LAYER_OFF_HASHES]
 	};

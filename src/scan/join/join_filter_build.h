@@ -63,7 +63,7 @@ typedef struct KeySource
 
 extern const CustomScanMethods join_filter_build_methods;
 
-/* How many of these nodes this process has begun; so one sees that a plan has some */
+/* How many of these nodes this process has begun: if it grows, the plan has some */
 extern uint64 join_filters_begun;
 
 extern List *key_build_write(const KeyBuildPlan *plan);
