@@ -60,8 +60,8 @@
 #define LOAD_STEPS			1024.0
 
 /*
- * Steps of the secant method on logarithms, enough for a few multiples of the wanted
- * step, and the least power of the load by which it takes the error rate to rise
+ * The secant method on logarithms: steps, enough for a few multiples of the wanted step;
+ * and the least power of the load with which the error rate is assumed to rise
  */
 #define SECANT_STEPS		5
 #define SECANT_LEAST_POWER	0.25

@@ -159,8 +159,9 @@ calls_leaky(Node *node, void *context)
  * probe_may_fail
  *		May evaluating an element, or a list of them, raise an error for some row?
  *
- * A leakproof expression does not.  But core also calls one leakproof if it calls other
- * functions only without columns, as for a parameter, which CASE may keep from failing.
+ * A leakproof expression does not.  But core also calls an expression leakproof if its
+ * other functions get no columns but, say, parameters: these may fail, unless CASE prevents
+ * it.
  */
 bool
 probe_may_fail(Node *element)

@@ -230,7 +230,7 @@ get_varint(const uint8_t *bytes, uint64_t length, uint64_t *value)
 }
 
 /*
- * Do the bytes begin like a header, perhaps a damaged one? A header of 15 to 19 bytes and
+ * Do the bytes begin like a header, perhaps a damaged one?  A header of 15 to 19 bytes and
  * whole blocks are no multiple of 32 bytes.  If the length is one, it may be a bitset
  * alone: but no bitset begins with all of these bytes by chance.
  */
