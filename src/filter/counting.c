@@ -460,7 +460,7 @@ counting_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 	return true;
 }
 
-/* The lesser counters: how often an element is in the one that has it less often */
+/* The lesser of both counters of each element */
 static void
 counting_intersect_in_place(uint8_t *a, const uint8_t *b)
 {
