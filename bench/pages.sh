@@ -181,7 +181,7 @@ page_writing()
 	measured_on writing writing
 }
 
-# The look-ups, for users
+# The lookups, for users
 page_partitions()
 {
 	cat <<-'TABLE'

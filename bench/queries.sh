@@ -17,7 +17,7 @@
 #
 # Most times are those that the backend was running on a core, from
 # /proc/self/schedstat: what other processes do on the machine falls into them
-# only by their use of caches and memory.  Look-ups and parallel queries are
+# only by their use of caches and memory.  Lookups and parallel queries are
 # measured by the clock, so the machine should have nothing else to do.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -214,7 +214,7 @@ print_table()
 		FROM bars ORDER BY place"
 	say
 	say "a, b: nanoseconds, medians of $pairs; of a row, a query or an element."
-	say "CPU time, but for the look-ups and for workers: these by the clock."
+	say "CPU time, but for the lookups and for workers: these by the clock."
 }
 
 main()

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 #
-# script/bench partitions: a look-up by another key than that of the partitions, and a join
+# script/bench partitions: a lookup by another key than that of the partitions, and a join
 # whose bounds exclude most partitions.  Prepared statements with a generic plan.
 #
 #	lookup		trace_id = $1, which one partition has; each in a transaction of its own

@@ -12,7 +12,7 @@
 # cost 1.5 times as much as all before them.
 #
 # repeated.csv, CPU time of prepared statements that are executed again and again,
-# beside an empty one, and a look-up in the btree of as many numbers.
+# beside an empty one, and a lookup in the btree of as many numbers.
 
 questions_sizes()
 {

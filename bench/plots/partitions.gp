@@ -1,4 +1,4 @@
-# A look-up by another key than that of the partitions: what does each partition add?
+# A lookup by another key than that of the partitions: what does each partition add?
 load style
 set output output_file
 set multiplot layout 1, 2 title "A look-up in a partitioned table, by a value that one partition has (log scales)" \

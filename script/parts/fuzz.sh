@@ -6,7 +6,7 @@
 # SQL over tables with membership indexes, from several sessions, compared with exact
 # answers (test/slow/membership_random.pl); and random joins, and queries that read, lock
 # and change rows in every way, compared with plans without filters
-# (test/slow/join_filter_random.pl, random_queries.pl); and look-ups in partitions that
+# (test/slow/join_filter_random.pl, random_queries.pl); and lookups in partitions that
 # others attach and detach (test/slow/partition_random.pl).  Needs clang, with its libraries
 # for the sanitizers.  Ten minutes; for longer by hand:
 #

@@ -85,7 +85,7 @@ END
 $$;
 
 -- ------------------------------------------------------------------ chosen
--- The planner does it by itself, but not if the list is so small that a look-up costs as little
+-- The planner does it by itself, but not if the list is so small that a lookup costs as little
 CREATE TABLE large_list AS SELECT 'bad ' || i AS url FROM generate_series(1, 50000) i;
 CREATE INDEX ON large_list USING membership (url);
 ANALYZE large_list;

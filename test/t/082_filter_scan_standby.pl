@@ -62,7 +62,7 @@ $primary->safe_psql('postgres', q{
 });
 $primary->wait_for_catchup($standby);
 my $lookup = q{LOAD 'bloomfilter'; SET enable_seqscan = off; SET bloomfilter.partition_filter = on; %s SELECT * FROM parts WHERE url = 'url150'};
-like($standby->safe_psql('postgres', sprintf($lookup, 'EXPLAIN (ANALYZE, COSTS off)')), qr/Partitions Skipped: 2/, 'a look-up on a standby skips partitions');
+like($standby->safe_psql('postgres', sprintf($lookup, 'EXPLAIN (ANALYZE, COSTS off)')), qr/Partitions Skipped: 2/, 'a lookup on a standby skips partitions');
 is($standby->safe_psql('postgres', sprintf($lookup, '')), '150|url150', 'and has its row');
 my $few = q{LOAD 'bloomfilter'; SET enable_nestloop = off; SET enable_mergejoin = off; SET bloomfilter.join_filter = force; %s SELECT count(*) FROM parts JOIN few USING (k)};
 like($standby->safe_psql('postgres', sprintf($few, 'EXPLAIN (ANALYZE, COSTS off)')), qr/Scans Skipped by Partition Bound: 1/, 'a join, too');
