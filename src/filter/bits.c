@@ -182,8 +182,8 @@ bits_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 }
 
 /*
- * Without interrupt checks, as the number of set bits is wrong meanwhile: a few tenths
- * of a second for the largest filter
+ * No interrupt checks, because the number of set bits is wrong meanwhile.  The largest
+ * filter takes a few tenths of a second.
  */
 static void
 unite_bits(uint8_t *into, int i, const uint8_t *from, int j)

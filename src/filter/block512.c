@@ -9,9 +9,9 @@
  * register, or two of AVX2, process at once.
  *
  * An element sets k = 8 q + r bits: q in every lane, and one more in each of r neighbouring
- * lanes, a window that wraps around, whose place is the word's upper three bits.  Six bits
- * of the word, from bit 13 + 6 i, select the bit in lane i; remixed words select the second
- * and third.  The lowest 13 bits of the word, a product, are mixed worst, and not used.
+ * lanes.  This window wraps around; the word's upper three bits are its place.  Six bits of
+ * the word, from bit 13 + 6 i, select the bit in lane i; remixed words select the second and
+ * third.  The word is a product: its lowest 13 bits are mixed worst, and not used.
  * Bits of one element in one lane may coincide; bloom_sizing.c accounts for that.
  *
  * The three implementations set the same bits; test/unit checks it.  Bit b of lane i is
@@ -140,8 +140,8 @@ portable_add(uint8_t *block, uint64_t word, unsigned k)
 #define TARGET_AVX512	__attribute__((target("avx512f,popcnt")))
 
 /*
- * Windows of r lanes, twice: one that begins at lane "start" is the 8 bytes at [r][8 -
- * start].
+ * For each r, a window of r lanes, written twice: the 8 bytes from [r][8 - start] are the
+ * window that begins at lane "start".
  */
 static const uint8_t window_ones[BLOCK_LANES][2 * BLOCK_LANES] = {
 	{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
@@ -209,9 +209,8 @@ avx2_contains(const uint8_t *block, uint64_t word, unsigned k)
 }
 
 /*
- * Extracts the lanes: gcc stores a variable as an aligned vector, but its address
- * sanitizer may keep that on a stack that is not aligned
- * (detect_stack_use_after_return).
+ * Extract the lanes rather than store the vector: gcc would use an aligned store, but
+ * with detect_stack_use_after_return its address sanitizer may not align the stack.
  */
 TARGET_AVX2
 static inline unsigned
@@ -271,7 +270,7 @@ avx512_mask(uint64_t word, unsigned k)
 	const __mmask8 window = window_lanes(word, k % BLOCK_LANES);
 	__m512i		mask = _mm512_setzero_si512();
 
-	/* a rotation uses the lower six bits of its count, which we need */
+	/* a rotation uses only the lower six bits of its count, as we want */
 	for (; k >= BLOCK_LANES; k -= BLOCK_LANES)
 	{
 		mask = _mm512_or_si512(mask,

@@ -14,14 +14,13 @@
 #define LANE_BITS		64
 
 /*
- * Three in each lane; beyond, a second block (block512x2) is worth more than another
- * bit.
+ * Three in each lane; instead of more bits, a second block (block512x2) then pays more.
  */
 #define BLOCK_MAX_HASHES	24
 
 /*
- * Parquet's blocks: one bit in each of eight words, by the upper bits of products with
- * these
+ * Parquet's blocks: in each of eight words, the upper bits of a product of the hash select
+ * one bit.
  */
 #define PARQUET_BLOCK_BITS	256
 #define PARQUET_BLOCK_BYTES	(PARQUET_BLOCK_BITS / 8)
@@ -76,7 +75,8 @@ remix64(uint64_t word)
 }
 
 /*
- * Places bits within a block; the block took the hash's upper bits, a product mixes all.
+ * The word that places bits within a block.  The hash's upper bits chose the block, so
+ * a product mixes all bits.
  */
 static inline uint64_t
 block_word(uint64_t hash)
@@ -85,8 +85,8 @@ block_word(uint64_t hash)
 }
 
 /*
- * An element's block among "blocks" and, if there are several, another one: all are
- * equally likely
+ * Which of "blocks" is an element's first?  second_block() returns another one.  All are
+ * equally likely.
  */
 static inline uint64_t
 first_block(uint64_t hash, uint64_t blocks)

@@ -1,7 +1,7 @@
 /*
  * bloom.c
- *	  Bloom filters: the layouts block512, block512x2 and small, of which the
- *	  layers of one filter may be, and classic.
+ *	  Bloom filters: the layouts block512, block512x2 and small, which the
+ *	  layers of one filter may mix, and classic.
  *
  * When the last layer is full, and the filter may grow, we append one that takes all new
  * elements (Almeida, Baquero, Preguica and Hutchison, "Scalable Bloom Filters", 2007,
@@ -260,7 +260,7 @@ bloom_contains_batch(const uint8_t *image, const uint64_t *hashes,
 	}
 }
 
-/* Add to the last layer until it is full; "earlier": others may contain a hash. */
+/* Add to the last layer until it is full.  If "earlier", others may contain a hash. */
 static size_t
 add_to_layer(const ProbeLayer *layer, uint64_t *bits_set, uint64_t bits_full,
 			 const uint8_t *image, bool earlier, const uint64_t *hashes,
@@ -356,10 +356,10 @@ sample_cardinality(FilterLayer *sample, const uint8_t *bits, uint64_t bytes)
 }
 
 /*
- * The share of each layer's elements that no earlier layer of the same shape has: the
- * union of their bits gains as much in the first OVERLAP_BYTES, whose blocks are a random
- * sample.  If that union has hardly a clear bit, the result is an upper bound: the share
- * that the most similar layer lacks.
+ * The share of each layer's elements that no earlier layer of the same shape has.  We
+ * estimate it by what the layer adds to the union of the earlier ones, in the first
+ * OVERLAP_BYTES, whose blocks are a random sample.  If that union has hardly a clear bit,
+ * the result is an upper bound: the share that the most similar layer lacks.
  */
 static void
 find_added(const uint8_t *image, const FilterLayer *layers, int count,
@@ -425,8 +425,8 @@ find_added(const uint8_t *image, const FilterLayer *layers, int count,
 }
 
 /*
- * What layers of one shape, from a union, have in common; bits of others cannot be
- * compared.
+ * Count once what layers of one shape, which come from a union, have in common.  Layers of
+ * different shapes cannot be compared.
  */
 static double
 bloom_cardinality(const uint8_t *image)

@@ -29,7 +29,7 @@
 
 #include "block512.h"
 
-/* Below it two blocks take 7 % fewer bits than one; few probes read the second. */
+/* For error rates below this, two blocks take 7 % fewer bits; few probes read both. */
 #define TWO_BLOCKS_BELOW	6e-4
 
 /*
@@ -50,7 +50,7 @@
 /* From this number of layers on, twice that */
 #define FASTER_FROM			19
 
-/* And at least this capacity: a smaller layer's descriptor is larger than it */
+/* And at least this capacity: smaller layers would be shorter than their descriptors */
 #define NEXT_CAPACITY_MIN	64
 
 /* Numbers of blocks up to this are treated as few: binomial, not Poisson */
@@ -178,7 +178,7 @@ blocked_error_rate(FilterLayout layout, unsigned k, double blocks, double n)
 		rate = mean_error_rate(k, INFINITY, choices * n / blocks);
 	else
 		rate = mean_error_rate(k, n, choices / blocks);
-	/* the two blocks of an element differ, so they are almost independent */
+	/* an element's two blocks are never the same one, so almost independent */
 	return choices == 2 ? rate * rate : rate;
 }
 
@@ -190,7 +190,7 @@ static double
 most_elements(FilterLayout layout, unsigned k, double blocks, double step,
 			  double guess, double error_rate)
 {
-	/* the error rate rises with some power of the load, near to the k-th */
+	/* the error rate rises about as this power of the load */
 	double		power = k * layer_blocks(layout);
 	double		last_rate = 0;
 	double		last_guess = 0;
@@ -220,7 +220,7 @@ most_elements(FilterLayout layout, unsigned k, double blocks, double step,
 	return steps * step;
 }
 
-/* The same for the best k, in *hashes: the number rises up to it, and then falls. */
+/* The same for the best k, stored in *hashes: the result rises up to that k, then falls. */
 static double
 most_elements_best(FilterLayout layout, unsigned *hashes, double blocks,
 				   double step, double guess, double error_rate)
@@ -265,8 +265,8 @@ typedef struct Sizes
 } Sizes;
 
 /*
- * Room for the layers of several growing filters; an entry is at a place computed from
- * its error rate, or one of the next.
+ * Room for the layers of several growing filters.  An entry's error rate tells its place; it
+ * is there, or at one of the next SIZES_TRIED - 1.
  */
 #define SIZES_CACHED	64
 #define SIZES_TRIED		4
@@ -288,7 +288,7 @@ sizes_for(double error_rate)
 			return sizes;
 	}
 
-	/* take places in turn, so that two rates do not evict each other */
+	/* replace entries in turn, so that two rates do not evict each other */
 	sizes = &sizes_cache[(place + turn++ % SIZES_TRIED) % SIZES_CACHED];
 	memset(sizes, 0, sizeof(*sizes));
 	sizes->layout = error_rate < TWO_BLOCKS_BELOW ?

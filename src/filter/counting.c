@@ -6,16 +6,16 @@
  * A counter stands where another filter has a bit (Fan, Cao, Almeida and Broder, "Summary
  * Cache", 2000, section V).  Counters are cut into planes.  The first plane of a layer is
  * the bits of block512 or block512x2, each of which says whether its counter is above
- * zero: a probe reads these alone, with their speed and error rate.  The others lie behind
- * them, three blocks for each block, and have what a counter is above one, so that it
+ * zero: a probe reads these alone, with their speed and error rate.  The other planes lie
+ * behind them, three blocks for each block.  They store the counter less one, so that it
  * counts to COUNTING_MOST.  There it is saturated: its true value is lost, so it is never
  * decremented, and no removal clears a bit that another element needs.  Eight lanes of 64
  * counters change at once, by the logic of an adder along the planes.
  *
- * An element is counted in the first layer that contains it: the first that seemed to when
- * it was added, else the last at that time, since only the last layer ever gets new bits.
- * docs/dev/internals.md says why a later one would lose elements.  For the same reason a
- * union must have one layer.
+ * An element is counted in the first layer that contains it.  If a layer seemed to contain
+ * it when it was added, that is the first such layer; else it is the layer that was last
+ * then, since only the last layer ever gets new bits.  docs/dev/internals.md says why a
+ * later one would lose elements.  For the same reason a union must have one layer.
  */
 #include "ops.h"
 
@@ -33,7 +33,7 @@
 typedef struct Counters
 {
 	uint64_t	above;			/* is it above zero? */
-	uint64_t	higher[HIGHER_PLANES];	/* what it is above one, lowest first */
+	uint64_t	higher[HIGHER_PLANES];	/* the counter less one, lowest first */
 } Counters;
 
 /* A block of a layer, and its counters' higher planes */
@@ -142,7 +142,7 @@ counters_sum(const Counters *a, const Counters *b)
 	return sum;
 }
 
-/* One less for each of the counters where "one" is one, which are above zero */
+/* Subtract one, where "one" is set, from counters that are above zero. */
 static inline Counters
 counters_down(const Counters *counters, const Counters *one)
 {
@@ -154,7 +154,7 @@ counters_down(const Counters *counters, const Counters *one)
 		less.higher[plane] ^= borrow;
 		borrow &= less.higher[plane];
 	}
-	/* it was one: nothing was there to borrow */
+	/* where there was nothing to borrow, the counter was one */
 	less.above &= ~borrow;
 	for (int plane = 0; plane < HIGHER_PLANES; plane++)
 		less.higher[plane] &= ~borrow;
@@ -212,9 +212,9 @@ find_layer(const uint8_t *image, uint64_t hash, int end)
 }
 
 /*
- * Change the element's counters: "change" gets each lane's counters, and ones for those
- * of the element.  Returns how many of them became zero, or were zero before; *counted:
- * was any not saturated?
+ * Change the element's counters.  "change" gets each lane's counters, and ones at those of
+ * the element.  Return how many became zero, or were zero before; set *counted if any was
+ * not saturated.
  */
 static ALWAYS_INLINE unsigned
 change_element(const CountingLayer *layer, uint64_t hash, bool *counted,
@@ -374,7 +374,7 @@ counting_remove(uint8_t *image, uint64_t hash)
 
 /* ---- Two filters ---- */
 
-/* Without interrupt checks in place: the number of set bits is wrong meanwhile. */
+/* If in_place, without interrupt checks: the number of set bits is wrong meanwhile. */
 static inline void
 change_layer(const CountingLayer *layer, const CountingLayer *other, bool in_place,
 			 Counters (*change) (const Counters *a, const Counters *b))
@@ -407,7 +407,7 @@ has_no_bits(const uint8_t *image)
 	return true;
 }
 
-/* The sum of both in one layer, no fuller than the last addition may have left it */
+/* The sum of both in one layer, which may be as full as after the last addition */
 static FilterStatus
 counting_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 					FilterPlan *plan)

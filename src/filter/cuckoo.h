@@ -97,10 +97,10 @@ cuckoo_spread(uint64_t first, unsigned first_bits)
 }
 
 /*
- * The other window of an entry, from either: in the other half, and their places there
- * add up to H modulo the half.  H follows from the first layer's fingerprint, in
- * proportion to the layer's size, so that other windows in coarser layers correspond to
- * those in finer ones.
+ * The other window of an entry, given either of them.  It is in the other half; the places
+ * of the two in their halves add up to H, modulo the half's size.  H follows from the first
+ * layer's fingerprint, in proportion to the layer's size, so that other windows in coarser
+ * layers correspond to those in finer ones.
  */
 static inline uint64_t
 cuckoo_other_window(const CuckooLayer *layer, uint64_t window, uint64_t first)
@@ -128,7 +128,7 @@ cuckoo_place(const CuckooLayer *layer, const CuckooKey *key)
 	return place;
 }
 
-/* cuckoo_layer_bytes() leaves room for a whole word there: a window, if it fits. */
+/* Where to read a slot, as a whole word: cuckoo_layer_bytes() leaves room for that. */
 static inline const uint8_t *
 cuckoo_slot_at(const uint8_t *slots, unsigned width, uint64_t slot,
 			   unsigned *shift)

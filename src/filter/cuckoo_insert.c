@@ -5,9 +5,9 @@
 #include "cuckoo.h"
 
 /*
- * Slots that a search for a free one visits; then the layer counts as full.  Filling a
- * layer of a million elements took 1,126 at most, of 20 million 1,813; the mean was 6,
- * at the end 100.
+ * A search for a free slot visits so many others; then the layer counts as full.  To fill
+ * a layer of a million elements took 1,126 at most, one of 20 million 1,813; the mean was
+ * 6, and 100 at the end.
  */
 #define SEARCH_SLOTS		4096
 
@@ -28,12 +28,12 @@ typedef struct Search
 {
 	SearchStep	steps[SEARCH_SLOTS];
 	int			count;
-	/* once there are many: numbers of steps from 1 on, at a hash of the slot */
+	/* once there are many: a hash table of their numbers, from 1 on, by slot */
 	int			table_end;		/* number of steps in the table */
 	int16_t		table[SEARCH_TABLE];
 } Search;
 
-/* The entry in a slot of both windows belongs to one of them, as its offset says. */
+/* Where windows overlap, an entry's offset says to which of the two it belongs. */
 unsigned
 cuckoo_class_entries(const CuckooLayer *layer, const CuckooPlace *place,
 					 uint64_t slots[CUCKOO_CLASS_MAX])
@@ -101,7 +101,7 @@ search_repeats(Search *search, uint32_t slot)
 	return *search_entry(search, slot) != 0;
 }
 
-/* Move the entries on the way to a free slot, the last first, and store the new one. */
+/* Move entries along the path, from its free end back; then store the new one. */
 static void
 search_move(const CuckooLayer *layer, const Search *search,
 			const SearchStep *step, uint64_t fingerprint)
@@ -114,10 +114,10 @@ search_move(const CuckooLayer *layer, const Search *search,
 }
 
 /*
- * Move others to make a place; false, without a change, if there is none.  The search is
- * breadth-first: the slots of both windows, then those to which their entries could
- * move, until one is free.  The first way found is among the shortest, so it passes no
- * slot twice.
+ * Move other entries to make room; if that is impossible, change nothing and return
+ * false.  The search is breadth-first: the slots of both windows, then those to which
+ * their entries could move, until one is free.  No path is shorter than the first one
+ * found, so it passes no slot twice.
  */
 static NEVER_INLINE bool
 insert_by_moves(const CuckooLayer *layer, const CuckooPlace *place)
@@ -128,7 +128,7 @@ insert_by_moves(const CuckooLayer *layer, const CuckooPlace *place)
 	search.table_end = 0;
 	for (int at = -1; at < search.count; at++)
 	{
-		/* the entry in search of a slot: the new one, or the one in a slot */
+		/* the entry that needs a slot: the new one, or one already stored */
 		CuckooPlace entry = at < 0 ? *place :
 			cuckoo_slot_place(layer, search.steps[at].slot, search.steps[at].value);
 

@@ -18,12 +18,12 @@
 #include "sizing.h"
 
 /*
- * A growing filter's first layer may use this share of the error rate: at 1 % and 0.1 %
- * fingerprints leave more than a twentieth anyway, at 3 % it costs a bit.
+ * A growing filter's first layer may use this share of the error rate.  At 1 % and 0.1 %,
+ * whole bits of fingerprints leave more than a twentieth anyway; at 3 % it costs one bit.
  */
 #define CUCKOO_FIRST_SHARE		0.95
 
-/* Of the i-th layer after the first, this / i^2: the sum of 1 / i^2 is pi^2 / 6. */
+/* The i-th layer after the first gets this / i^2: the sum of 1 / i^2 is pi^2 / 6. */
 #define CUCKOO_NEXT_SHARE	0.6079271018540267
 
 /*
@@ -145,7 +145,7 @@ windows_within(const FilterLayer *layer)
 	return windows - windows % 2;
 }
 
-/* Holds more than "capacity" elements if its last bytes have room for them */
+/* The layer holds more than "capacity" elements if its last bytes have room for them. */
 bool
 cuckoo_plan_first(uint64_t capacity, double error_rate, bool grows,
 				  FilterLayer *layer)
@@ -172,8 +172,8 @@ cuckoo_plan_first(uint64_t capacity, double error_rate, bool grows,
 }
 
 /*
- * The number of windows decides which layer this is, unless it is always the same.  So
- * layers of compatible filters that have as many windows are of one shape.
+ * A layer's share of the error rate follows from its number of windows, unless all layers
+ * have the same.  So layers of compatible filters with as many windows are of one shape.
  */
 bool
 cuckoo_plan_next(const FilterLayer *first, const FilterLayer *last,

@@ -91,7 +91,7 @@ place_entry(uint8_t *image, int layers, const CuckooLayer *from,
 	return false;
 }
 
-/* The number of entries that still fit the layers before this one */
+/* The number of entries that still fit into the layers before this one */
 static uint64_t
 room_before(const uint8_t *image, int i)
 {
@@ -200,8 +200,8 @@ cuckoo_compact(uint8_t *image)
 }
 
 /*
- * The layer with more windows must not have shorter fingerprints; of filters that we
- * made, only if the rules of growth have changed.
+ * The layer with more windows must not have shorter fingerprints.  In filters that we made
+ * it has them only if the rules of growth have changed.
  */
 bool
 cuckoo_compatible(const uint8_t *a, const uint8_t *b)

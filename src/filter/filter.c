@@ -7,7 +7,7 @@
 #include "block512.h"
 #include "set.h"
 
-/* A filter whose only layer begins with block512's bits, as most, needs no table. */
+/* Most filters have one layer that begins with block512's bits; these need no table. */
 bool
 filter_contains(const uint8_t *image, uint64_t hash)
 {

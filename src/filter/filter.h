@@ -26,7 +26,7 @@ extern FilterStatus filter_plan(const FilterParams *params, FilterPlan *plan);
 extern FilterStatus filter_plan_classic(uint64_t m, unsigned k,
 										FilterPlan *plan);
 
-/* Plan a filter with layers as it was created: the first, without elements. */
+/* Plan a filter with layers as it was when created: the first layer, no elements. */
 extern FilterStatus filter_plan_again(const uint8_t *image, FilterPlan *plan);
 
 /* Place the layers of a plan, of which all else is set, one after the other. */
@@ -51,8 +51,8 @@ extern void filter_copy(uint8_t *image, const uint8_t *from,
 extern bool filter_may_fill(const uint8_t *image, uint64_t count);
 
 /*
- * Could adding "count" elements fail after some of them?  A cuckoo filter may run out of
- * slots for an element long before its capacity.
+ * Could adding "count" elements fail half-way?  A cuckoo filter may run out of slots for
+ * an element long before its capacity.
  */
 extern bool filter_may_need_room(const uint8_t *image, uint64_t count);
 
@@ -102,9 +102,9 @@ filter_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 }
 
 /*
- * For cuckoo filters, of any layout, and, but for filter_add_unique_batch() and
- * filter_compact(), counting filters: what is said of a class is true of an element's
- * counters, which count to COUNTING_MOST (counting.c).
+ * The next functions are for cuckoo filters of any layout, and all but
+ * filter_add_unique_batch() and filter_compact() also for counting filters.  There, what
+ * they say of a class is true of an element's counters, up to COUNTING_MOST (counting.c).
  *
  * An element that was added twice is in until it has been removed twice.  Elements of
  * one class cannot be told apart; if all slots of a class are taken, it is saturated,
@@ -134,8 +134,8 @@ filter_count(const uint8_t *image, uint64_t hash)
 }
 
 /*
- * Remove an element once, which must have been added: otherwise, if it seems to be in,
- * another is removed.  A sorted explicit filter gets shorter.
+ * Remove an element once.  It must have been added: if it only seems to be in, another
+ * is removed.  A sorted explicit filter gets shorter.
  */
 static inline FilterRemoval
 filter_remove(uint8_t *image, uint64_t hash)
@@ -172,8 +172,8 @@ typedef enum FilterDifference
 } FilterDifference;
 
 /*
- * The first difference for which two filters cannot be united or intersected, by headers
- * and descriptors alone.  Of an explicit filter only seed and class matter; without
+ * The first difference that keeps two filters from being united or intersected, by headers
+ * and descriptors alone.  Of an explicit filter only seed and class matter; if it has no
  * elements, its class fits any.
  */
 extern FilterDifference filter_difference(const uint8_t *a, const uint8_t *b);
@@ -215,7 +215,7 @@ IMAGE_GETTER(double, filter_estimated_error_rate,
 			 image_ops(image)->error_rate ?
 			 image_ops(image)->error_rate(image) : 0)
 
-/* The bits of all layers or hashes; those set (hashes: 0; cuckoo: of slots in use) */
+/* The bits of all layers, or of hashes; *bits_set: hashes 0, cuckoo: of used slots */
 extern void filter_bits(const uint8_t *image, uint64_t *bits,
 						uint64_t *bits_set);
 
@@ -239,7 +239,8 @@ layer_bytes(const FilterLayer *layer)
 }
 
 /*
- * Does it count how often an element was added?  True of any cuckoo filter, also a set.
+ * Does it count how often an element was added?  True of every cuckoo filter, even while
+ * it is an explicit set.
  */
 IMAGE_GETTER(bool, filter_is_multiset,
 			 filter_kinds[image_kind(image)].ops->multiset ||

@@ -41,7 +41,7 @@
 /* Growth: how large each next layer is (bloom.c, cuckoo.c), 0 for a fixed filter */
 #define IMAGE_MAX_GROWTH		16
 
-/* The two types.  Filters of different kind are never compatible. */
+/* The two types.  Filters of different kinds are never compatible. */
 typedef enum FilterKind
 {
 	FILTER_BLOOM = 0,

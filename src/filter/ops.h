@@ -118,8 +118,8 @@ typedef struct FilterOps
 	bool		(*may_fill) (const uint8_t *image, uint64_t count);
 
 	/*
-	 * Change the filter.  Only cuckoo filters have "unique" set, and a
-	 * compact. add_batch is NULL if our hashes mean nothing in the filter.
+	 * Change the filter.  Only for cuckoo filters is "unique" ever set, and
+	 * compact not NULL.  add_batch is NULL if our hashes mean nothing here.
 	 */
 	size_t		(*add_batch) (uint8_t *image, const uint64_t *hashes,
 							  size_t count, bool unique);
@@ -138,7 +138,7 @@ typedef struct FilterOps
 	/* Empty a layer of the image; NULL if only bits_set tells of elements */
 	void		(*clear_layer) (const uint8_t *image, FilterLayer *layer);
 
-	/* Can layers of both be of one filter?  NULL: if the first match. */
+	/* Can one filter have layers of both?  NULL: yes, if the first match. */
 	bool		(*compatible) (const uint8_t *a, const uint8_t *b);
 
 	/*

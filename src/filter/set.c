@@ -46,9 +46,9 @@ insertion_sort(uint64_t *hashes, uint64_t count)
 }
 
 /*
- * Sort up to SCATTER_MAX hashes that differ only in their lowest "low_bits" bits: near
- * its place by its leading bits, then by insertion, which has next to nothing to do if
- * they are uniform.
+ * Sort up to SCATTER_MAX hashes that differ only in their lowest "low_bits" bits.  Put each
+ * near its place by its leading bits, then sort by insertion, which has next to nothing to
+ * do if they are uniform.
  */
 static void
 scatter_sort(uint64_t *hashes, unsigned count, int low_bits)

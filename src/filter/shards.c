@@ -5,7 +5,7 @@
  * Adding one element to a stored filter writes the whole filter; a small one in
  * a row of its own is written in microseconds.  An element's hash chooses the
  * filter, as bloom_shard() does, so the number of elements of a filter is
- * binomial: nearly its mean, with the square root of it as standard deviation.
+ * binomial: its standard deviation is nearly the square root of its mean.
  * Each gets a capacity for somewhat more than the mean.
  */
 #include "filter.h"
@@ -20,8 +20,8 @@
 
 /*
  * Standard deviations by which each capacity exceeds the mean.  A fixed filter should
- * not be full before the set is: it is exceeded once in 10^8.  Of those that grow, one
- * in fifty does.
+ * not be full before the set is: its capacity is exceeded once in 10^8.  Of growing
+ * filters, one in fifty adds a layer.
  */
 #define FIXED_SIGMAS	6
 #define GROWING_SIGMAS	2

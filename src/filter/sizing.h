@@ -13,7 +13,7 @@
 #define ERROR_RATE_MAX		0.5
 #define ERROR_RATE_DEFAULT	0.01
 
-/* The bits of a layer, and the bytes of a cuckoo's: by layout, hashes, size alone */
+/* A layer's bits, and a cuckoo layer's bytes; by layout, hashes and size alone */
 extern uint64_t bloom_layer_bits(const FilterLayer *layer);
 extern uint64_t cuckoo_layer_bits(const FilterLayer *layer);
 extern uint64_t cuckoo_layer_bytes(const FilterLayer *layer);
@@ -80,9 +80,9 @@ extern bool small_plan(uint64_t capacity, double error_rate, LayerUse use,
 extern double small_expected_error_rate(const FilterLayer *layer, double n);
 
 /*
- * Of a growing filter: the capacity of the layer after "index" others, which have the
- * capacity "whole" together; and the share of the error rate that its first layer has,
- * and the layer after "index" others
+ * For a growing filter: the capacity of the layer after "index" others whose capacities
+ * add up to "whole"; and the error rates of its first layer, and of the layer after
+ * "index" others
  */
 extern uint64_t next_layer_capacity(uint64_t whole, int growth, int index);
 extern double first_layer_error_rate(uint64_t capacity, double error_rate,

@@ -3,16 +3,17 @@
  *	  From values to the bytes that another system has for them.
  *
  * The form of a filter's elements (filter/foreign/formats.h) says which bytes the other
- * system hashes: there, the int4 and the int8 of a number may differ.  We take values of
- * any type that may be equal to one of that form.
+ * system hashes; it may hash different bytes for the same number as int4 and as int8.  We
+ * accept values of any type that may be equal to one of that form.
  *
- * To be added, a value has the one hash that the other system would give it.  To be
- * looked up, it may have several, where PostgreSQL's "=" is wider than the other system's
- * bytes: 0 and -0, the NaNs, a char(n) without its trailing blanks and with all of them
- * (each number between would be one more false positive, and no system is known to write
- * them).  A value that no element of the form can equal has none, and is certainly absent.
+ * A value that is added has the one hash that the other system would give it.  A value
+ * that is looked up has several if values with different bytes are equal in PostgreSQL: 0
+ * and -0; the NaNs; a char(n) without its trailing blanks and with all of them (not with
+ * some of them: each number would add to the false positives, and no system is known to
+ * write that).  A value that no element of the form can equal has none; it is certainly
+ * absent.
  *
- * DataSketches never adds an empty string: whether it is an element, we answer "perhaps".
+ * DataSketches never adds an empty string, so for it we answer "perhaps".
  */
 #include "foreign_element.h"
 
@@ -31,7 +32,7 @@
 #define FIRST_ROOM			64
 #define ROOM_KEPT			16384
 
-/* NaN as Java writes it; with the sign, as arithmetic on x86 makes it */
+/* The NaN that Java writes; with the sign set, it is that of arithmetic on x86. */
 #define FLOAT4_NAN			UINT64CONST(0x7fc00000)
 #define FLOAT4_SIGN			UINT64CONST(0x80000000)
 #define FLOAT8_NAN			UINT64CONST(0x7ff8000000000000)
@@ -40,7 +41,7 @@
 /* Bytes of the largest numeric: 38 digits fit in 127 bits. */
 #define NUMERIC_BYTES		16
 
-/* Precisions up to which a decimal is an int4 or an int8 in Parquet and Spark */
+/* In Parquet and Spark, a decimal up to these precisions is an int4 or an int8. */
 #define PRECISION_INT4		9
 #define PRECISION_INT8		18
 
@@ -155,7 +156,7 @@ foreign_elements(ForeignElements **kept, const uint8 *image, Oid type,
 	return elements;
 }
 
-/* One more hash of the element: of these bytes */
+/* Add the hash of these bytes to the element's. */
 static void
 push(ForeignElements *elements, const void *bytes, Size length)
 {
@@ -273,7 +274,7 @@ push_number(ForeignElements *elements, uint64 number, Size length)
 	push(elements, bytes, length);
 }
 
-/* An integer, as the other system has those of this form */
+/* An integer, with the bytes that the other system has for it in this form */
 static bool
 push_integer(ForeignElements *elements, int64 number)
 {
@@ -402,11 +403,11 @@ decimal_bytes(int precision)
 }
 
 /*
- * A decimal: an integer up to some precision; beyond it Spark hashes the fewest bytes
- * that hold the number.  Parquet lets writers choose: an integer, as DuckDB and Spark do
- * up to 18 digits, or as many bytes as the precision needs, as Arrow always does; and
- * DuckDB has 16 beyond 18 digits.  An element is added as Spark does it, and looked up as
- * any of them may have.
+ * A decimal.  Up to 18 digits Spark hashes an integer, beyond that the fewest bytes that
+ * hold the number.  In Parquet, the writer chooses: DuckDB and Spark write an integer up
+ * to 18 digits; Arrow always writes as many bytes as the precision needs; DuckDB writes
+ * 16 bytes beyond 18 digits.  We add an element as Spark does, and look up what any of
+ * them may have written.
  */
 static bool
 push_numeric(ForeignElements *elements, Datum value, bool all)
@@ -442,7 +443,7 @@ push_numeric(ForeignElements *elements, Datum value, bool all)
 			push(elements, bytes, NUMERIC_BYTES);
 		return true;
 	}
-	/* as long as the next byte has the sign, too */
+	/* drop leading bytes that only repeat the sign */
 	while (first < NUMERIC_BYTES - 1 &&
 		   ((bytes[first] == 0 && bytes[first + 1] < 0x80) ||
 			(bytes[first] == 0xff && bytes[first + 1] >= 0x80)))
@@ -451,7 +452,7 @@ push_numeric(ForeignElements *elements, Datum value, bool all)
 	return true;
 }
 
-/* The hashes of a value: all that an equal element may have, or the one to add */
+/* Hash a value: every hash that an equal element may have, or the one to add */
 static bool
 push_value(ForeignElements *elements, Datum value, bool all)
 {
@@ -526,7 +527,7 @@ foreign_elements_probe(ForeignElements *elements, Datum value)
 		(void) next_element(elements, value, true);
 		return;
 	}
-	/* the shortest way for the most frequent types; "single" remains true */
+	/* a shortcut for the most frequent types; "single" remains true */
 	push_varlena(elements, value);
 	elements->elements++;
 }
@@ -544,7 +545,7 @@ foreign_elements_add(ForeignElements *elements, Datum value)
 					foreign_form_name(&elements->type))));
 }
 
-/* Look up all values in the filter that they were hashed for: found[i] for number i */
+/* Look up all values in the filter that they were hashed for; found[i] answers for the i-th. */
 void
 foreign_elements_find(ForeignElements *elements, FilterReader *reader,
 					  bool *found)

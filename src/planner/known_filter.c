@@ -3,11 +3,12 @@
  *	  Filters that the planner can know: constants, parameters of custom plans, and
  *	  the results of simple subqueries.
  *
- * In "WHERE bloom_contains((SELECT f FROM filters WHERE name = 'x'), url)" an InitPlan gives
- * the filter, when the query runs.  We read the row ourselves, if that costs little and
- * reveals nothing: it is a column of one small table, by leakproof comparisons of columns
- * and constants; the user holds SELECT on these columns, without row-level security; and
- * exactly one row is found.  If the query finds another later, the estimate is wrong.
+ * In "WHERE bloom_contains((SELECT f FROM filters WHERE name = 'x'), url)" an InitPlan reads
+ * the filter when the query runs.  While planning, we read the row ourselves if that costs
+ * little and reveals nothing: the filter is a column of one small table; the conditions
+ * are leakproof comparisons of columns and constants; the user holds SELECT on these
+ * columns, without row-level security; and exactly one row is found.  If the query finds
+ * another row later, the estimate is wrong.
  */
 #include "selectivity.h"
 
@@ -32,7 +33,7 @@
 /* Tables of more pages are not read: planning should take less than the query. */
 #define TABLE_PAGES_MAX		64
 
-/* The planner's state of the subquery whose result a parameter is, or NULL */
+/* The PlannerInfo of the subquery that sets a parameter, or NULL */
 static PlannerInfo *
 subquery_of(PlannerInfo *root, const Param *param)
 {
@@ -214,8 +215,9 @@ result_of(PlannerInfo *root)
 }
 
 /*
- * The filter of an expression, perhaps a NULL, or NULL if planning cannot know it.
- * Reads rows only if read_subqueries; a stored filter remains a pointer.
+ * The filter that an expression will yield, or NULL if planning cannot know it; the
+ * constant may be an SQL NULL.  Rows are read only if read_subqueries; a stored filter
+ * remains a pointer.
  */
 Const *
 known_filter(PlannerInfo *root, Node *expression, bool read_subqueries)

@@ -9,9 +9,9 @@
  * reads neither side if the other is empty.  So once core has added its joins of two
  * sides, each such loop is replaced by
  *
- *		a hash join of the same sides, loops that look the other row up, which core may have
- *		dropped for the loop, and the loop itself, if it has an order, at the cost that it
- *		has without filters.
+ *		a hash join of the same sides; loops that look the other row up, which core may have
+ *		dropped in favour of this loop; and, if the loop has an order, the loop itself, at
+ *		its cost without filters.
  *
  * Core takes that loop if only the first of very many rows in its order are wanted.
  */
@@ -44,8 +44,8 @@ compares_filtered(Path *path)
  * loop_path_hash_join
  *		A hash join of these paths, or NULL
  *
- * "required" are the tables whose rows parameterize it; "extra" is what core has for joins
- * of type "type" of the two sides.
+ * "required" are the tables whose rows parameterize it; "extra" is core's data for a join
+ * of this type between the two sides.
  */
 Path *
 loop_path_hash_join(PlannerInfo *root, RelOptInfo *join, JoinType type,
@@ -97,8 +97,8 @@ hash_instead(PlannerInfo *root, RelOptInfo *join, NestPath *nested,
 }
 
 /*
- * Nested loops that look up in an index what a nested loop compares.  Core has made them,
- * and dropped those that the other made look expensive, or in no better order.
+ * Nested loops that look up in an index what the given loop compares.  Core had made them,
+ * but dropped those that looked more expensive than it and had no better order.
  */
 static List *
 lookups_instead(PlannerInfo *root, RelOptInfo *join, NestPath *nested,
@@ -108,7 +108,7 @@ lookups_instead(PlannerInfo *root, RelOptInfo *join, NestPath *nested,
 	List	   *loops = NIL;
 	ListCell   *cell;
 
-	/* not of partitions: what their paths need is told by the parent's number */
+	/* not for partitions: their paths name the parent as what they need */
 	if (outer->parent->top_parent_relids != NULL ||
 		PATH_REQ_OUTER(&nested->jpath.path) != NULL)
 		return NIL;
@@ -135,7 +135,7 @@ lookups_instead(PlannerInfo *root, RelOptInfo *join, NestPath *nested,
 	return loops;
 }
 
-/* How many times as many rows a path would return without its filters */
+/* By what factor a path would return more rows without its filters */
 static double
 rows_unfiltered(Path *path)
 {
@@ -144,8 +144,8 @@ rows_unfiltered(Path *path)
 }
 
 /*
- * Give a nested loop that has some order the cost that it has without filters: each row
- * that passes them beyond those expected is compared with all of the other side.
+ * Give a nested loop that has some order the cost that it has without filters: if more rows
+ * pass than expected, each of them is compared with all of the other side.
  */
 static NestPath *
 priced_unfiltered(NestPath *nested)
@@ -161,8 +161,8 @@ priced_unfiltered(NestPath *nested)
 
 /*
  * Remove such nested loops of two sides from a list of paths, and return the joins that
- * can replace them.  The list has paths of other sides and types, too, which have other
- * conditions than "extra".
+ * can replace them.  Leave alone paths of other sides and types, because "extra" does not
+ * have their conditions.
  */
 static List *
 take_comparing(PlannerInfo *root, RelOptInfo *join, bool partial,

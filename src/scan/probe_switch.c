@@ -6,11 +6,11 @@
  */
 #include "probe_switch.h"
 
-/* Whether a probe pays is decided by this many rows. */
+/* Decide by this many rows whether a probe pays. */
 #define SWITCH_ROWS				2048
 /*
- * If it does not pay, this many rows pass before it is tried again: 3 % of the rows are
- * probed.  Each time it fails again they are four times as many, up to six times.
+ * If it does not pay, let this many rows pass before the next try: 3 % of the rows are
+ * probed.  Each further failure multiplies the number by four, six times at most.
  */
 #define SKIP_ROWS				UINT64CONST(65536)
 #define SKIP_GROWTH				4

@@ -41,7 +41,7 @@ typedef struct StoredUser
 extern uint64 stored_epoch;
 extern TransactionId stored_xmin;	/* our oldest snapshot's, in this epoch */
 
-/* A filter to probe: "image" is all or, with slices_of, header and descriptors alone */
+/* A filter to probe; if slices_of is set, "image" has only header and descriptors. */
 typedef struct FilterReader
 {
 	const uint8 *image;
@@ -65,9 +65,9 @@ stored_new_epoch(void)
  *
  * A utility command within a transaction, or a change of logical replication, has a
  * snapshot of its own, but starts no query.  While our xmin is the same, nothing that we
- * could see has been removed: who deleted it has an xid not before xmin, and if there
- * was no snapshot in between, the new one has the same xmin only because that
- * transaction has been running all the time.
+ * could see has been removed: the transaction that deleted it has an xid not before xmin.
+ * If we had no snapshot in between, the new one has the same xmin only because its owner
+ * has been running all the time.
  */
 static inline bool
 stored_is_now(uint64 epoch)

@@ -182,8 +182,8 @@ struct ForeignFormat
 
 	/*
 	 * Set the format's own fields of a layer that has the bits of either or,
-	 * if !united, of both; they are copied from one before.  NULL if they
-	 * remain right.
+	 * if !united, those that both have.  Before, they are a copy of one's;
+	 * NULL if that is right.
 	 */
 	void		(*join) (const FilterLayer *left, const FilterLayer *right,
 						 bool united, FilterLayer *joined);

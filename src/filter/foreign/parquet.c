@@ -210,12 +210,12 @@ static const uint8_t parquet_rest[] = {
 
 #define PARQUET_REST		(sizeof(parquet_rest))
 
-/* Bytes of a number of 32 bits, 7 in each */
+/* The most bytes that encode a 32-bit number, with 7 of its bits in each */
 #define VARINT_MAX			5
-/* This many of the bytes after it do not equal a header's by chance. */
+/* If this many of the bytes after it are a header's, that is no coincidence. */
 #define PARQUET_LIKELY		8
 
-/* Read a length in ZigZag: the number of bytes read, or 0 if it does not end. */
+/* Read a ZigZag length; return the number of bytes read, or 0 if it does not end. */
 static unsigned
 get_varint(const uint8_t *bytes, uint64_t length, uint64_t *value)
 {
@@ -230,9 +230,9 @@ get_varint(const uint8_t *bytes, uint64_t length, uint64_t *value)
 }
 
 /*
- * Do the bytes begin like a header, perhaps a damaged one?  A header of 15 to 19 bytes and
- * whole blocks are no multiple of 32 bytes.  If the length is one, it may be a bitset
- * alone: but no bitset begins with all of these bytes by chance.
+ * Do the bytes begin like a header, perhaps a damaged one?  A header has 15 to 19 bytes, so
+ * with whole blocks the length is no multiple of 32.  If it is one, this may be a bitset
+ * alone; but no bitset has all of these bytes by chance.
  */
 static bool
 has_parquet_header(const uint8_t *bytes, uint64_t length)
@@ -277,7 +277,7 @@ parquet_parse(const ForeignSource *source, ForeignImport *import)
 		if (memcmp(source->bytes + 1 + digits, parquet_rest, PARQUET_REST) != 0)
 			return "unknown algorithm, hash or compression in the header";
 		left -= import->data;
-		/* ZigZag: the lowest bit is the sign; and no digit more than needed */
+		/* ZigZag: the lowest bit is the sign; and no digit is needless */
 		if (number % 2 != 0 || number / 2 > IMAGE_MAX_BITS / 8 ||
 			number / 2 % PARQUET_BLOCK_BYTES != 0 || number == 0 ||
 			source->bytes[digits] == 0)

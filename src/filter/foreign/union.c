@@ -13,8 +13,9 @@
 #include "common.h"
 
 /*
- * Of one format, form and seed: the same layers, or numbers of blocks that divide each
- * other.  Block b of n is block b / r of n / r: both are upper bits of one product.
+ * Filters of one format, form and seed must have the same layers, or one's number of blocks
+ * must divide the other's.  Block b of n is block b / r of n / r: both are upper bits of one
+ * product.
  */
 bool
 foreign_compatible(const uint8_t *a, const uint8_t *b)
@@ -110,8 +111,8 @@ get_folded(uint8_t *folded, uint64_t bytes, const uint8_t *from, uint64_t times)
 }
 
 /*
- * Make the bits of a layer with those of layer i of both images or, if !united, in both;
- * returns how many are set.  Then "into" may be a's, without interrupt checks.
+ * Unite the bits of layer i of both images or, if !united, intersect them; return how many
+ * are set.  An intersection may go into a's own bits, so it has no interrupt checks.
  */
 static uint64_t
 join_bits(uint8_t *into, const FilterLayer *joined, const uint8_t *a,

@@ -55,7 +55,7 @@ typedef struct KeySource
 	int			number;			/* of the join filter in the plan */
 	const KeyFilter *filter;	/* of all keys, or NULL */
 	HashState  *hash;			/* the join's Hash node; NULL: not linked */
-	void	   *table;			/* its table that has these keys, unless: */
+	void	   *table;			/* the hash table that has these keys */
 	bool		is_shared;		/* by the processes of a Parallel Hash */
 	dsa_pointer copy;			/* for the workers of a Gather that begins */
 	KeyBuildState *build;
