@@ -206,6 +206,7 @@ make_join_hasher(MembershipSite *site, Relation index)
 			TupleDescInitEntryCollation(site->row, column + 1,
 										index->rd_indcollation[column]);
 		}
+		TupleDescFinalize(site->row);
 		BlessTupleDesc(site->row);
 		site->hasher = element_hasher_create(RECORDOID, InvalidOid,
 											 ELEMENT_LOCAL, NULL, site->opened);

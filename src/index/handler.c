@@ -195,6 +195,7 @@ may_match(Relation index, ScanKey keys, int number_of_keys)
 			TupleDescInitEntry(row, i + 1, NULL, types[i], -1, 0);
 			TupleDescInitEntryCollation(row, i + 1, index->rd_indcollation[i]);
 		}
+		TupleDescFinalize(row);
 		BlessTupleDesc(row);
 		element = HeapTupleGetDatum(heap_form_tuple(row, values, nulls));
 		element_type = RECORDOID;

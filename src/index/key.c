@@ -162,6 +162,7 @@ membership_hasher_init(MembershipHasher *hasher, Relation index,
 		}
 		hasher->row->tdtypeid = RECORDOID;
 		hasher->row->tdtypmod = -1;
+		TupleDescFinalize(hasher->row);
 		BlessTupleDesc(hasher->row);
 		hasher->hasher = element_hasher_create(RECORDOID, InvalidOid,
 											   ELEMENT_LOCAL, NULL, mcxt);

@@ -18,6 +18,11 @@
 #include "storage/bufpage.h"
 #include "utils/rel.h"
 
+/* From 19 on, a row's description needs it before its use, after the last column */
+#if PG_VERSION_NUM < 190000
+#define TupleDescFinalize(row)	((void) 0)
+#endif
+
 /* The default of the option capacity: elements to size an index for, at least */
 #define MEMBERSHIP_CAPACITY_DEFAULT		100000
 
