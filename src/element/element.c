@@ -705,18 +705,18 @@ element_hash_columns(ElementHasher *hasher, TupleDesc type,
  * records and bounds of ranges have their type's.
  *
  * The hasher is in a memory context of its own below "mcxt": delete hasher->mcxt to free
- * it.  "like" is NULL, or another hasher, which outlives this one, of values that these
- * are compared with.  Then text is hashed by its collation, and without trailing blanks
- * if its elements are char(n), so that an untyped literal means the same as in "column =
- * 'ab   '".
+ * it.  "like" is NULL, or the hasher of the values that these are compared with, which
+ * outlives this one.  Then text is hashed by the collation of "like", and without trailing
+ * blanks if the elements of "like" are char(n), so that an untyped literal means the same
+ * as in "column = 'ab   '".
  *
  * Hashes of ELEMENT_LOCAL always agree with "=" within the database: an enum's value is
  * its OID, text is not converted, and with a nondeterministic collation a value is
  * hashed by its type's function.  Others are those of ELEMENT_PORTABLE; see
  * element_hasher_is_local().
  *
- * Errors: of the type or a part that cannot be hashed, a collation that is missing or
- * nondeterministic, a range type with another operator class than its subtype's
+ * Errors: the type or a part of it cannot be hashed; a collation is missing or
+ * nondeterministic; a range type has another operator class than its subtype's
  * default.  For anonymous records, element_hash() raises these errors, and one more if
  * the records of an array differ.
  */

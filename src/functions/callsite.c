@@ -102,8 +102,8 @@ element_type_init(ElementType *type, Oid oid)
 }
 
 /*
- * Take an array apart: those not NULL together.  By-reference elements point into
- * "array".
+ * Take an array apart, and collect the elements that are not NULL.  By-reference elements
+ * point into "array".
  */
 void
 array_elements(ArrayType *array, const ElementType *type,
@@ -122,8 +122,8 @@ array_elements(ArrayType *array, const ElementType *type,
 }
 
 /*
- * Move the first "probed" results to their elements, those that are not NULL; the others
- * get false.
+ * Spread the first "probed" results over the elements that are not NULL; the others get
+ * false.
  */
 void
 spread_answers(ArrayAnswers *answers, int probed)

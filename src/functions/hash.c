@@ -26,7 +26,7 @@ enum
 /* Hexadecimal digits of a byte */
 #define HEX_DIGITS			2
 
-/* Unlikely to be the filters' seed, with which a shard would use only some blocks */
+/* Unlikely to be the filters' seed: with the same one, a shard would use few blocks */
 #define SHARD_SEED		UINT64CONST(0x7368617264736565)
 
 /* bloom_hash(element anycompatible, seed bigint) */

@@ -16,7 +16,7 @@
  * still inserting.  Bits are never cleared.  The metapage is read once for a snapshot, and
  * again after we have written hashes: these may be in a new layer.
  *
- * Locks.  An index that is locked otherwise is not asked.  The lock is kept until the
+ * Locks.  An index that we would have to wait for is not asked.  The lock is kept until the
  * end of the transaction, as core keeps those of the indexes that it scans.  SERIALIZABLE:
  * asking locks the whole index against insertions, as a scan of it does, so a partition
  * that is not read is locked by its index.

@@ -74,8 +74,8 @@ lowest_frequency(HeapTuple statistics, int kind)
 
 /*
  * The selectivity above which an operator's array has one of the most common elements
- * or, of STRATEGY_CONTAINS, all.  Of other elements core assumes half of the lowest
- * frequency, at most, and adds them up.
+ * or, for STRATEGY_CONTAINS, has no others.  For any other element core assumes at most
+ * half of the lowest frequency, and it adds these up.
  */
 static double
 least_common_array(PlannerInfo *root, Node *array, int strategy,
@@ -285,9 +285,9 @@ values_of(PlannerInfo *root, Expr *clause)
  * The probability that one execution of a scan gets the answer yes.
  *
  * On the inner side of a nested loop we take it for certain, unless there is but one outer
- * row.  Each yes reads the whole table, and another join reads it once.  So the plan must
- * not depend on how many rows or yes are expected: the outer rows may be more, or just
- * those that a join filter let pass, or that a LIMIT waits for.
+ * row.  Each yes reads the whole table, which another kind of join reads only once.  So the
+ * plan must not depend on how many rows, or how many yes, are expected: there may be more
+ * outer rows, or they may be just those that a join filter let pass or a LIMIT waits for.
  */
 static double
 present_probability(PlannerInfo *root, IndexOptInfo *info, List *clauses,

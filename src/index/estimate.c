@@ -16,7 +16,7 @@
  * statistics, or fewer if the index has fewer elements than the table has such
  * rows.  If a scan finds more, its probe pauses (scan/probe_switch.c).
  *
- * Who can.  The pages of a temporary table's index are in the memory of one process.
+ * Who can read it.  A temporary table's index has its pages in the memory of one process.
  * A function is parallel safe or not, whatever its arguments.  So if it may
  * read the index of a temporary table, the whole statement is planned without
  * workers.

@@ -3,8 +3,9 @@
  *	  Inserts into a membership index, batched until somebody may look.
  *
  * Setting the bits of an element takes a page's lock and a WAL record.  So the
- * hashes that a transaction inserts wait in memory, as many as add_prepare() lets,
- * and are then written together, many to each page.  They are in the pages before anybody can see their rows:
+ * hashes that a transaction inserts wait in memory, as many as add_prepare() allows,
+ * and are then written together, many to each page.  They are in the pages before
+ * anybody can see their rows:
  *
  * - Other sessions see the rows when the transaction has committed.  All hashes
  *	 are written before it commits or is prepared (flush_before_commit()).  What a
@@ -72,7 +73,7 @@
  */
 #define PENDING_BYTES		(3 * sizeof(PendingHash) + 4 * sizeof(uint64))
 
-/* Search no more waiting hashes than this for one; write them before */
+/* If more hashes than this wait, write them rather than search them for one */
 #define SEARCHED_MAX		16384
 
 /* Initial room for hashes and marks, which doubles when it is full */

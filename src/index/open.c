@@ -294,7 +294,7 @@ refuse_invalid(Relation index)
 
 /*
  * Lock a relation until the end of the transaction, and open it; NULL if it does not
- * exist, or if it is locked otherwise and we do not "wait".
+ * exist, or if the lock is not free and we do not "wait".
  */
 static Relation
 lock_and_open(Oid oid, bool wait)

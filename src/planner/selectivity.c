@@ -317,7 +317,7 @@ rows_of(PlannerInfo *root, Node *element)
 	return Max(root->simple_rel_array[table]->tuples, 0);
 }
 
-/* Does an expression have statistics?  What core estimates of several needs none. */
+/* Does an expression have statistics?  A list of them is estimated without. */
 static bool
 has_statistics(PlannerInfo *root, Node *element, int varRelid)
 {

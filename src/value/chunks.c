@@ -72,8 +72,8 @@ is_heap(Relation toast)
 /*
  * Read bytes of an uncompressed value straight to where they belong.  Core writes a
  * slice behind a length word, so there is room for one before "to".  A heap leaves that
- * word alone; another access method may use it as core sets it, and is asked for all at
- * once.
+ * word alone.  Another access method may rely on the length that core puts there, so we
+ * ask it for all bytes at once.
  */
 void
 chunks_read(const struct varatt_external *place, Size offset, Size bytes,

@@ -139,8 +139,8 @@ finish_adding(FilterWriter *writer, const FilterWriter *adding)
 
 /*
  * Add hashes of elements of "class" to any filter.  An explicit one gets layers: a Bloom
- * filter beyond EXPLICIT_ADD_MAX, for twice as many; a cuckoo filter always, being no
- * multiset.  With "unique", a cuckoo filter skips what it seems to contain.
+ * filter beyond EXPLICIT_ADD_MAX, for twice as many; a cuckoo filter always, because a
+ * set is no multiset.  With "unique", a cuckoo filter skips what it seems to contain.
  */
 void
 writer_add_hashes(FilterWriter *writer, ElementClass class,

@@ -79,7 +79,8 @@ report_other_class(ElementClass class, ElementClass element, Oid type)
 }
 
 /*
- * Raise the error of check_class(), which is inlined, and so need not load the arguments.
+ * Raise the error of check_class().  This is a separate function, so that the inlined
+ * part need not load the arguments.
  */
 void
 report_class(ElementClass class, const ElementHasher *hasher)

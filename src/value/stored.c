@@ -226,8 +226,8 @@ find_stored(StoredUser *user, const struct varatt_external *pointer)
 /* ---- Reading ---- */
 
 /*
- * Get the memory of an image at once, which takes half as long as page faults for each 4
- * kB, longer than reading what goes there.  If the kernel refuses, they come one by one.
+ * Get the memory of an image at once.  A page fault for each 4 kB would take twice as
+ * long, and longer than reading what goes there.  If the kernel refuses, that happens.
  */
 static void
 populate(const uint8 *image, Size bytes)
@@ -259,7 +259,7 @@ read_stored(StoredFilter *stored, struct varlena *pointer, Size bytes,
 	stored->image = NULL;
 	stored->bytes = 0;
 	MemoryContextReset(stored->mcxt);
-	/* before there is that memory; an error leaves the account too high */
+	/* before the memory is allocated; an error leaves the account too high */
 	cache_resize(&stored->item, STORED_OVERHEAD + bytes);
 	if (VARATT_EXTERNAL_IS_COMPRESSED(stored->pointer))
 	{
@@ -334,8 +334,8 @@ whole_pays(const StoredFilter *stored, double slices)
 }
 
 /*
- * The filter is not flat in memory: read and cache what this many probes certainly pay
- * for: nothing new, the header, or everything.
+ * Open a filter that is not flat in memory.  Read and cache what this many probes
+ * certainly pay for, which may be nothing new, the header, or everything.
  */
 void
 reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
@@ -347,7 +347,7 @@ reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
 
 	if (!VARATT_IS_EXTERNAL_ONDISK(pointer))
 	{
-		/* compressed in its row, indirect, expanded, with a short header */
+		/* compressed in its row, indirect, expanded, or with a short header */
 		reader->image = value_image(filter);
 		return;
 	}

@@ -26,10 +26,10 @@
 #define PENDING_HASHES			64
 
 /*
- * Growth of an explicit filter's room.  Before, from UNIQUE_FROM_BYTES on, it is sorted
- * to remove duplicates; with a factor of 4, all these sorts cost a third of the final
- * one.  Small values grow by less, as hash aggregation counts memory that was never
- * written to.
+ * Growth of an explicit filter's room.  From UNIQUE_FROM_BYTES on, we first sort it to
+ * remove duplicates; with a factor of 4, all these sorts together cost a third of the
+ * final one.  Small values grow by less, because hash aggregation counts memory even if it
+ * was never written to.
  */
 #define FLAT_ROOM_GROWTH		2
 #define EXPANDED_ROOM_GROWTH	4
@@ -494,7 +494,7 @@ state_header(Datum state)
 }
 
 /*
- * Add a hash to a transition value, as for almost every row; false if there is no room.
+ * Add a hash to a transition value, the step of almost every row; false without room.
  */
 bool
 state_push(Datum state, uint64 hash)

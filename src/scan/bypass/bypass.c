@@ -112,7 +112,7 @@ project(CustomScanState *node, TupleTableSlot *slot)
 	return ExecProject(node->ss.ps.ps_ProjInfo);
 }
 
-/* Rescan the child, at once: what is below it is read past it. */
+/* Rescan the child at once: the Bypass itself reads what is below it. */
 static void
 rescan_child(CustomScanState *node)
 {

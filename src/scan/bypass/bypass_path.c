@@ -25,9 +25,9 @@
  * which core would check in a node that comes between these.  And it is not a join with
  * the partitions of a table that is changed.
  *
- * Parallel.  Each process joins the rows that it has scanned.  So they are never below a
- * Parallel Hash, or beside one: what it shares is complete before a process that is late
- * has scanned its rows.
+ * Parallel.  Each process joins the rows that it has scanned.  So these nodes are never
+ * below a Parallel Hash, or beside one: what that shares is complete before a process that
+ * is late has scanned its rows.
  *
  * Cost.  That of the join of the rows left, and of the scan.  What is saved is looking up
  * the other rows, unless the list is small.  The number of rows is that of core, as of all
@@ -293,7 +293,7 @@ cheaper(Path *one, Path *other)
 
 /*
  * The cheapest Filter Bypass for this number of parallel workers, or NULL.  The conditions
- * of nested loops are those of nodeNestloop.c, which returns no inner row by itself.
+ * of nested loops are those of nodeNestloop.c, which never returns an inner row alone.
  */
 static Path *
 find_bypass(const Bypass *bypass, int workers)

@@ -238,7 +238,7 @@ mark_hash(PG_FUNCTION_ARGS)
 	uint32		hash = call_recorded(fcinfo, recorded);
 	uint32		before = recorded->column == 0 ? 0 : build->outer_hash.hash;
 
-	/* the join combines this with the hash before, to the mark */
+	/* the join combines this with the hash before: the mark comes out */
 	if (append_hash(&build->outer_hash, recorded, hash) &&
 		is_marked(build, build->outer_hash.hash))
 		hash = key_combine(before, build->mark);

@@ -161,7 +161,7 @@ add_probes(PlanEditor *editor, const Placement *placement)
 }
 
 #ifdef USE_ASSERT_CHECKING
-/* What an edited plan does with a filter; processes exchange rows between two origins */
+/* What an edited plan does with a filter.  An origin is where processes exchange rows. */
 typedef struct FilterSeen
 {
 	bool		built;

@@ -301,9 +301,9 @@ drops_outer(JoinType type)
 }
 
 /*
- * Find the places on the outer side of a hash join.  Is it worth it?  Where the filter could be
- * sent, counts only the rows that are expected to be read, as below a LIMIT: without, they may
- * be there at once.
+ * Find the places on the outer side of a hash join; return whether a filter pays there.  Where
+ * it could be sent, count only the rows that are expected to be read: below a LIMIT, so few
+ * may come at once without a filter.
  */
 static bool
 find_worthy_places(const PlanEditor *editor, HashJoin *join, Placement *placement)
