@@ -414,7 +414,7 @@ blocks_plan(uint64_t capacity, double error_rate, LayerUse use,
 		before = most_bits(layer, (double) capacity - 1);
 		if (full > before)
 			break;
-		/* by the slope here, which is no less than where the bits are enough */
+		/* step by the slope here, which is no less than at the result */
 		n += fmax(1, floor((before - full) /
 						   (layer_expected_bits(layer, n + 1) -
 							layer_expected_bits(layer, n))));

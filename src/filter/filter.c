@@ -231,7 +231,7 @@ filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 	image_get_params(a, &params);
 	if (params.class == 0)
 		params.class = image_class(b);
-	/* only foreign filters may differ in these; then their union has none */
+	/* only foreign filters may differ in these; their union then has neither */
 	if (image_capacity(b) != params.capacity ||
 		image_error_rate(b) != params.error_rate || plan->layer[0].error_rate == 0)
 	{

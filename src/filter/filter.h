@@ -122,8 +122,8 @@ filter_add_unique_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 }
 
 /*
- * The entries that the element may have: at least its additions that were not removed,
- * unless saturated.  At most 1 in an explicit filter, which is a set.
+ * The number of entries that the element may have: unless it is saturated, at least that
+ * of its additions that were not removed.  At most 1 in an explicit filter, a set.
  */
 static inline unsigned
 filter_count(const uint8_t *image, uint64_t hash)

@@ -105,8 +105,9 @@ typedef struct FilterOps
 	unsigned	(*count) (const uint8_t *image, uint64_t hash);
 
 	/*
-	 * error_rate is NULL if it is 0, layer_bits_set if it is the layer's own
-	 * number, header_cardinality if cardinality reads no more.
+	 * A NULL error_rate stands for 0, a NULL layer_bits_set for the layer's
+	 * own number; header_cardinality is NULL if cardinality needs no more
+	 * than the header.
 	 */
 	double		(*cardinality) (const uint8_t *image);
 	double		(*header_cardinality) (const uint8_t *header);
@@ -114,7 +115,7 @@ typedef struct FilterOps
 	double		(*layer_cardinality) (const FilterLayer *layer);
 	uint64_t	(*layer_bits_set) (const FilterLayer *layer);
 
-	/* NULL if the estimated number of the last layer's elements tells */
+	/* NULL: the estimated number of the last layer's elements tells */
 	bool		(*may_fill) (const uint8_t *image, uint64_t count);
 
 	/*
@@ -155,9 +156,9 @@ typedef struct FilterOps
 	void		(*intersect_in_place) (uint8_t *a, const uint8_t *b);
 
 	/*
-	 * For check.c, in this order; NULL or the fault: of the header (of a set,
-	 * everything); of the fields of layer i, after valid layers; of its bits,
-	 * within the image.
+	 * For check.c, in this order; each returns NULL or the fault.  The first
+	 * checks the header (of a set, everything), the second the fields of
+	 * layer i after valid ones, the third its bits, within the image.
 	 */
 	const char *(*check_image) (const uint8_t *image);
 	const char *(*check_layer) (const uint8_t *image, int i,

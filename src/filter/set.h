@@ -11,7 +11,7 @@
 /* Sort little-endian hashes in place, and drop duplicates; returns how many are left. */
 extern uint64_t hashset_sort_unique(uint8_t *bytes, uint64_t count);
 
-/* The union of two sorted, distinct arrays in a third place; returns its number */
+/* Write the union of two such arrays to a third place; return how many hashes it has. */
 extern uint64_t hashset_merge(uint8_t *to, const uint8_t *a, uint64_t count_a,
 							  const uint8_t *b, uint64_t count_b);
 

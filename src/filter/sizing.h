@@ -114,7 +114,7 @@ cuckoo_width(unsigned fingerprint)
 	return fingerprint + 1;
 }
 
-/* Of a cuckoo filter: its first layer, or that after "layers" (cuckoo_sizing.c) */
+/* Plan a cuckoo filter's first layer, or the one after "layers" others. */
 extern bool cuckoo_plan_first(uint64_t capacity, double error_rate, bool grows,
 							  FilterLayer *layer);
 extern bool cuckoo_plan_next(const FilterLayer *first,
@@ -134,14 +134,12 @@ extern double elements_from_bits(double bits, double bits_set,
 /* The chance that an element's k bits of a block spare d given bits of a lane */
 extern double block_spares(unsigned k, int d);
 
-/* The bits that n elements set: expected, deviation, and exceeded once in 10^9 */
+/* The number of bits that n elements set: mean, deviation, and what 1 in 10^9 exceeds */
 extern double layer_expected_bits(const FilterLayer *layer, double n);
 extern double set_bits_sigma(const FilterLayer *layer, double n);
 extern double most_bits(const FilterLayer *layer, double n);
 
-/*
- * The bits_full of a layer for "bits" set bits: the last element may set all of its own
- */
+/* The bits_full below which one more element leaves at most "bits" set bits */
 extern double bits_full_within(const FilterLayer *layer, double bits);
 
 /* The expected error rate of a layer with n elements */

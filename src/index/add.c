@@ -414,7 +414,7 @@ add_prepare(Relation index, Size in_memory)
 	room = room_for(&meta, COMMIT_FRACTION);
 	if (room == 0 || meta.layers == IMAGE_MAX_LAYERS)
 		return most;
-	/* planning it would take longer; its elements have more bits */
+	/* only estimated: planning takes longer; elements there have more bits */
 	last = &meta.layer[meta.layers - 1];
 	growths = (double) blocks_max / (2 * last->size) *
 		last->capacity / next_capacity(&meta);

@@ -274,7 +274,7 @@ membership_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	/* the index does not count rows */
 	stats->num_index_tuples = info->num_heap_tuples;
 	stats->estimated_count = true;
-	/* an array's elements are more than its row */
+	/* rows count as elements, but the row of an array has several */
 	if (!info->estimated_count && RelationGetIndexPredicate(info->index) == NIL &&
 		!membership_of_arrays(info->index))
 		meta_note_vacuum(info->index, info->num_heap_tuples);

@@ -4,11 +4,10 @@
  *	  the results of simple subqueries.
  *
  * In "WHERE bloom_contains((SELECT f FROM filters WHERE name = 'x'), url)" an InitPlan reads
- * the filter when the query runs.  While planning, we read the row ourselves if that costs
- * little and reveals nothing: the filter is a column of one small table; the conditions
- * are leakproof comparisons of columns and constants; the user holds SELECT on these
- * columns, without row-level security; and exactly one row is found.  If the query finds
- * another row later, the estimate is wrong.
+ * the filter when the query runs.  We read it while planning if that costs little and
+ * reveals nothing: it is a column of one small table; the conditions are leakproof
+ * comparisons of columns and constants; the user holds SELECT on these columns, without
+ * row-level security; and there is one row.  If the query finds another, we err.
  */
 #include "selectivity.h"
 
@@ -215,9 +214,8 @@ result_of(PlannerInfo *root)
 }
 
 /*
- * The filter that an expression will yield, or NULL if planning cannot know it; the
- * constant may be an SQL NULL.  Rows are read only if read_subqueries; a stored filter
- * remains a pointer.
+ * The filter that an expression will yield, perhaps an SQL NULL; or NULL if planning cannot
+ * know it.  Rows are read only if read_subqueries; a stored filter remains a pointer.
  */
 Const *
 known_filter(PlannerInfo *root, Node *expression, bool read_subqueries)

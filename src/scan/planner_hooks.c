@@ -163,8 +163,8 @@ plan_statement(PLANNER_PARAMETERS)
 					makeDefElem(pstrdup(REFUSED_NAME), NULL, -1));
 
 		/*
-		 * not in the plan of a query that called this one while it was
-		 * planned
+		 * the plan of a query that called this one while it was planned must
+		 * not say so
 		 */
 		heap_page_refused = refused;
 	}

@@ -78,10 +78,7 @@ report_other_class(ElementClass class, ElementClass element, Oid type)
 			 errhint("%s", class_hint(class, element))));
 }
 
-/*
- * Raise the error of check_class().  This is a separate function, so that the inlined
- * part need not load the arguments.
- */
+/* Raise the error of check_class(): apart, so that inlined code need not load arguments. */
 void
 report_class(ElementClass class, const ElementHasher *hasher)
 {

@@ -1,7 +1,7 @@
 /*
  * format.h
  *	  What a format of other systems' filters is: its operations; and the table of
- *	  formats, the forms of their elements, and both as an element class, formats.c.
+ *	  formats, the forms of elements, and the classes that stand for both, formats.c.
  *
  * Code outside of a format's own file calls through these instead of testing
  * for a format.  To add one, see docs/dev/internals.md.
@@ -111,8 +111,8 @@ typedef struct ForeignCount
 } ForeignCount;
 
 /*
- * From hashes to bits: the loops of places.h.  As foreign.h says; add_batch() adds to
- * the last layer while that has "room", and counts.
+ * From hashes to bits: the loops of places.h.  foreign.h says what they do; add_batch()
+ * adds to the last layer while that has "room", and counts.
  */
 typedef struct ForeignPlaces
 {
@@ -236,7 +236,7 @@ extern const ForeignFormat redis_guava64_format;
 #define FOREIGN_MAX_PRECISION	38
 
 /*
- * An element class has it as '@' and the codes of format and form; a numeric also has its
+ * A format and a form.  As an element class: '@' and their codes; for a numeric also its
  * precision and scale, in 2 digits each
  */
 typedef struct ForeignType

@@ -1,7 +1,7 @@
 /*
  * formats.c
- *	  The table of formats, the forms of their elements, and both as an element
- *	  class.
+ *	  The table of formats, the forms of their elements, and the element classes
+ *	  that stand for both.
  *
  * Stored filters contain the codes, so these never change.
  */

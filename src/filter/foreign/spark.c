@@ -126,7 +126,7 @@ spark_write(Writer *writer, const ForeignFormat *format, const uint8_t *image,
 	return true;
 }
 
-/* What both versions share, by the kind of the element's bytes */
+/* What both versions of spark share, and those of spark-sql */
 #define SPARK_OPS \
 	GUAVA_WORDS, \
 	.forms = SPARK_FORMS, \

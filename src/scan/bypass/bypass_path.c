@@ -52,8 +52,8 @@
 #include "optimizer/restrictinfo.h"
 
 /*
- * Costs of a row: returned at once; the same at least, however much the saved lookup costs;
- * stored for a hash join
+ * Costs of a row: one returned at once; the least that such a row costs, however much its
+ * lookup would; and one stored for a hash join
  */
 #define PASS_COST			cpu_tuple_cost
 #define PASS_COST_MIN		(0.25 * cpu_tuple_cost)

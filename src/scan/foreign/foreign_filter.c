@@ -12,13 +12,13 @@
  * The statement is any that postgres_fdw has made: of a table, of joined tables, of groups, with
  * row locks.  Dropping rows of its result is what a node above the scan would do.  The parameter
  * is one of the plan; the executor sets it when all keys are known (sent_keys.c).  It is NULL
- * before, and where the plan is executed by others.
+ * until then, and stays NULL where nothing sets it.
  *
  * postgres_fdw owns what its plan says.  We know the shape that its fdw_private has from 15 to
  * 18: the statement, the numbers of the columns that it returns, the rows that are fetched at
  * once, and for joined tables a text for EXPLAIN.  Any other shape, another FDW's scan, and
  * statements with an ORDER BY that a node relies on, which the wrapping would not promise, are
- * left alone.  So are servers of which nobody has said that they have the extension (the option "extensions").
+ * left alone.  So are servers whose option "extensions" does not name this extension.
  *
  * Types.  The values travel as text, and the foreign server's types may be others than those
  * declared here: see functions/sent_filter.c for when it says "no".  Here, the join compares by the

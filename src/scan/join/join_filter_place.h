@@ -55,7 +55,7 @@ typedef struct Placement
 	bool		ordered;		/* a node above relies on the rows' order */
 	bool		only_foreign;	/* all places are statements of foreign scans */
 	double		foreign;		/* rows of these */
-	bool		foreign_unknown;	/* or many more: never analyzed */
+	bool		foreign_unknown;	/* there may be many more: never analyzed */
 	double		saved;			/* nanoseconds that the dropped rows save */
 } Placement;
 

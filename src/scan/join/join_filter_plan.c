@@ -60,15 +60,15 @@
 #include "utils/relcache.h"
 
 /*
- * Measured costs of probing a row, or with the join's own hash, and of collecting a key, in
- * ns (docs/dev/measurements.md)
+ * Measured costs, in ns (docs/dev/measurements.md): to probe a row, to look it up by the
+ * join's own hash in order to mark it, and to collect a key
  */
 #define PROBE_INTEGER_NS		15.0
 #define PROBE_HASH_NS			40.0
 #define MARK_NS					15.0
 #define COLLECT_INTEGER_NS		8.0
 #define COLLECT_HASH_NS			20.0
-/* and those of foreign filters: to probe a row there; to hash a key, send and read it */
+/* and for a foreign filter: to probe a row there; to hash a key, send and read it */
 #define PROBE_FOREIGN_NS		60.0
 #define SEND_KEY_NS				200.0
 

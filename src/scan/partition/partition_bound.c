@@ -13,8 +13,8 @@
  * the greatest, and core (predtest.c) tells whether the constraint refutes all values
  * between them.
  *
- * Limits.  Keys of one column, an integer, date or timestamp: of others we have only
- * hashes.  Nothing of what other columns' bounds say.
+ * Limits.  The key is one column, an integer, date or timestamp: of others we have only
+ * hashes.  What the bound says of other columns is not used.
  */
 #include "partition_bound.h"
 
