@@ -144,9 +144,8 @@ make_exact(uint64_t capacity, double error_rate, int growth)
 static inline void
 finish_exact(uint8_t *image)
 {
-	FilterLayer layer;
+	FilterLayer layer = image_get_layer(image, 0);
 
-	image_get_layer(image, 0, &layer);
 	image_put_bits_full(image, 0, layer.bits_set);
 }
 

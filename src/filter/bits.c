@@ -146,10 +146,9 @@ bits_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 
 		for (int j = 0; j < image_layers(b); j++)
 		{
-			FilterLayer other;
+			FilterLayer other = image_get_layer(b, j);
 			uint64_t	set;
 
-			image_get_layer(b, j, &other);
 			if (joined[j] || !layer_same_shape(layer, &other))
 				continue;
 			set = count_united(a, i, b, j);
@@ -170,7 +169,7 @@ bits_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 			continue;
 		if (plan->layers == IMAGE_MAX_LAYERS)
 			return FILTER_TOO_MANY_LAYERS;
-		image_get_layer(b, j, &plan->layer[plan->layers]);
+		plan->layer[plan->layers] = image_get_layer(b, j);
 		plan->from_a[plan->layers] = -1;
 		plan->from_b[plan->layers] = j;
 		plan->layers++;
@@ -215,15 +214,13 @@ bits_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 void
 bits_intersect_in_place(uint8_t *a, const uint8_t *b)
 {
-	FilterLayer layer;
-	FilterLayer other;
+	FilterLayer layer = image_get_layer(a, 0);
+	FilterLayer other = image_get_layer(b, 0);
 	uint8_t    *bits = image_layer_bits(a, 0);
 	const uint8_t *others = image_layer_bits(b, 0);
 	uint64_t	bytes = common_bytes(a, 0, b, 0);
 	uint64_t	set;
 
-	image_get_layer(a, 0, &layer);
-	image_get_layer(b, 0, &other);
 	/* counted before: no interrupt check is allowed while bits change */
 	set = layer.bits_set + other.bits_set - count_united(a, 0, b, 0);
 	for (uint64_t at = 0; at < bytes; at++)

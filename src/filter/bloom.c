@@ -446,9 +446,8 @@ bloom_error_rate(const uint8_t *image)
 
 	for (int i = 0; i < image_layers(image); i++)
 	{
-		FilterLayer layer;
+		FilterLayer layer = image_get_layer(image, i);
 
-		image_get_layer(image, i, &layer);
 		right *= 1 - layer_error_rate(&layer);
 	}
 	return 1 - right;
@@ -458,9 +457,8 @@ bloom_error_rate(const uint8_t *image)
 static double
 classic_error_rate(const uint8_t *image)
 {
-	FilterLayer layer;
+	FilterLayer layer = image_get_layer(image, 0);
 
-	image_get_layer(image, 0, &layer);
 	return layer_error_rate(&layer);
 }
 

@@ -54,11 +54,10 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 	const FilterOps *ops = image_ops(image);
 	const uint8_t *end;
 	const char *fault;
-	FilterLayer layer;
+	FilterLayer layer = image_get_layer(image, i);
 	uint64_t	bits;
 	uint64_t	its_bytes;
 
-	image_get_layer(image, i, &layer);
 	if ((int) layer.layout >= layout_count ||
 		layouts[layer.layout].layer_ops != ops)
 		return "layer of another kind of filter";
@@ -95,11 +94,10 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 static const char *
 check_layout(const uint8_t *image)
 {
-	FilterLayer layer;
-
 	for (int i = 0; i < image_layers(image); i++)
 	{
-		image_get_layer(image, i, &layer);
+		FilterLayer layer = image_get_layer(image, i);
+
 		if (layer.layout != LAYOUT_SMALL)
 			return layer.layout == image_layout(image) ? NULL :
 				"layout of the first layer is not the filter's";
@@ -160,7 +158,7 @@ check_compact(const uint8_t *image)
 	fault = ops->check_image(image);
 	if (fault)
 		return fault;
-	image_get_layer(image, 0, &layer);
+	layer = image_get_layer(image, 0);
 	fault = ops->check_layer(image, 0, &layer);
 	if (fault)
 		return fault;

@@ -423,8 +423,8 @@ counting_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 	}
 	if (image_layers(a) > 1 || image_layers(b) > 1)
 		return FILTER_NOT_ONE_LAYER;
-	image_get_layer(a, 0, layer);
-	image_get_layer(b, 0, &other);
+	*layer = image_get_layer(a, 0);
+	other = image_get_layer(b, 0);
 	set = bits_count_united(image_layer_bits(a, 0), image_layer_bits(b, 0),
 							BLOCK_BYTES * layer->size);
 	if (layer->bits_full != 0 &&

@@ -375,11 +375,9 @@ is_power(uint64_t number, uint64_t base)
 static const char *
 cuckoo_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 {
-	FilterLayer first;
-	FilterLayer before;
+	FilterLayer first = image_get_layer(image, 0);
+	FilterLayer before = image_get_layer(image, i > 0 ? i - 1 : 0);
 
-	image_get_layer(image, 0, &first);
-	image_get_layer(image, i > 0 ? i - 1 : 0, &before);
 	if (layer->hashes < CUCKOO_MIN_FINGERPRINT ||
 		layer->hashes > CUCKOO_MAX_FINGERPRINT ||
 		layer->hashes < before.hashes)

@@ -184,7 +184,7 @@ cuckoo_compact(uint8_t *image)
 
 	for (int i = 0; i < layers; i++)
 		if (i == 0 || cuckoo_entries(image, i) > 0)
-			image_get_layer(image, i, &kept[count++]);
+			kept[count++] = image_get_layer(image, i);
 	bytes = IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * (uint64_t) count;
 	for (int i = 0; i < count; i++)
 	{
@@ -271,9 +271,8 @@ cuckoo_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 	plan_side(plan, a, true);
 	for (int j = 0; j < image_layers(b); j++)
 	{
-		FilterLayer layer;
+		FilterLayer layer = image_get_layer(b, j);
 
-		image_get_layer(b, j, &layer);
 		if (layer.bits_set == 0 || (!apart && plan_within(plan, &layer)))
 			continue;
 		if (image_growth(a) == 0)

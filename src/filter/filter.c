@@ -86,7 +86,7 @@ FilterStatus
 filter_plan_again(const uint8_t *image, FilterPlan *plan)
 {
 	/* the first layer is the one that the filter was made with */
-	image_get_layer(image, 0, &plan->layer[0]);
+	plan->layer[0] = image_get_layer(image, 0);
 	plan->layer[0].bits_set = 0;
 	if (image_ops(image)->clear_layer)
 		image_ops(image)->clear_layer(image, &plan->layer[0]);
@@ -113,9 +113,8 @@ filter_init(uint8_t *image, const FilterParams *params, const FilterPlan *plan)
 FilterStatus
 filter_plan_growth(const uint8_t *image, uint64_t waiting, FilterPlan *plan)
 {
-	FilterParams params;
+	FilterParams params = image_get_params(image);
 
-	image_get_params(image, &params);
 	if (params.growth == 0)
 		return FILTER_FIXED;
 	plan->layers = image_get_layers(image, plan->layer);
@@ -127,9 +126,8 @@ filter_plan_growth(const uint8_t *image, uint64_t waiting, FilterPlan *plan)
 void
 filter_copy(uint8_t *image, const uint8_t *from, const FilterPlan *plan)
 {
-	FilterParams params;
+	FilterParams params = image_get_params(from);
 
-	image_get_params(from, &params);
 	filter_init(image, &params, plan);
 	for (int i = 0; i < image_layers(from); i++)
 	{
@@ -152,7 +150,7 @@ filter_may_fill(const uint8_t *image, uint64_t count)
 
 	if (ops->may_fill)
 		return ops->may_fill(image, count);
-	image_get_layer(image, image_layers(image) - 1, &last);
+	last = image_get_layer(image, image_layers(image) - 1);
 	return last.capacity != 0 &&
 		ops->layer_cardinality(&last) + count > last.capacity;
 }
@@ -205,8 +203,8 @@ filter_difference(const uint8_t *a, const uint8_t *b)
 	if (image_growth(a) != image_growth(b))
 		return DIFFERENT_GROWTH;
 	/* the first layer is the smallest, and made for what was requested */
-	image_get_shape(a, 0, &first_a);
-	image_get_shape(b, 0, &first_b);
+	first_a = image_get_shape(a, 0);
+	first_b = image_get_shape(b, 0);
 	if (!layer_same_shape(&first_a, &first_b) ||
 		(ops->compatible && !ops->compatible(a, b)))
 		return DIFFERENT_SIZE;
@@ -226,9 +224,8 @@ bool
 filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 			 const FilterPlan *plan)
 {
-	FilterParams params;
+	FilterParams params = image_get_params(a);
 
-	image_get_params(a, &params);
 	if (params.class == 0)
 		params.class = image_class(b);
 	/* only foreign filters may differ in these; their union then has neither */
@@ -286,9 +283,8 @@ filter_bits(const uint8_t *image, uint64_t *bits, uint64_t *bits_set)
 	*bits_set = 0;
 	for (int i = 0; i < image_layers(image); i++)
 	{
-		FilterLayer layer;
+		FilterLayer layer = image_get_layer(image, i);
 
-		image_get_layer(image, i, &layer);
 		*bits += layer_bits(&layer);
 		*bits_set += ops->layer_bits_set ? ops->layer_bits_set(&layer) :
 			layer.bits_set;

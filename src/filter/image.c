@@ -7,15 +7,15 @@
 void		(*filter_interrupt_check) (void);
 
 /* A compact header has the fields of its layer that cannot be derived. */
-static void
-get_compact_shape(const uint8_t *header, FilterLayer *layer)
+static FilterLayer
+get_compact_shape(const uint8_t *header)
 {
 	double		share = 1;
 
 	if (image_growth(header) > 0)
 		share = (header[IMAGE_OFF_FLAGS] & IMAGE_FLAG_EXACT) != 0 ?
 			SMALL_EXACT_SHARE : BLOOM_FIRST_SHARE;
-	*layer = (FilterLayer)
+	return (FilterLayer)
 	{
 		.layout = LAYOUT_SMALL,
 			.hashes = header[COMPACT_OFF_HASHES],
@@ -27,37 +27,38 @@ get_compact_shape(const uint8_t *header, FilterLayer *layer)
 	};
 }
 
-void
-image_get_shape(const uint8_t *header, int i, FilterLayer *layer)
+FilterLayer
+image_get_shape(const uint8_t *header, int i)
 {
-	const uint8_t *at;
+	const uint8_t *at = image_layer_at(header, i);
 
 	if (image_is_compact(header))
+		return get_compact_shape(header);
+	return (FilterLayer)
 	{
-		get_compact_shape(header, layer);
-		return;
-	}
-	at = image_layer_at(header, i);
-	layer->layout = (FilterLayout) at[LAYER_OFF_LAYOUT];
-	layer->hashes = at[LAYER_OFF_HASHES];
-	layer->size = get64(at + LAYER_OFF_SIZE);
-	layer->capacity = get64(at + LAYER_OFF_CAPACITY);
-	layer->error_rate = get_double(at + LAYER_OFF_ERROR_RATE);
-	layer->bits_set = get64(at + LAYER_OFF_BITS_SET);
-	layer->bits_full = get64(at + LAYER_OFF_BITS_FULL);
-	layer->offset = get64(at + LAYER_OFF_OFFSET);
-	layer->multiple = get64(at + LAYER_OFF_MULTIPLE);
-	/* the six upper bytes of the word in which it ends */
-	layer->detail = get64(at) >> (8 * LAYER_OFF_DETAIL);
+		.layout = (FilterLayout) at[LAYER_OFF_LAYOUT],
+			.hashes = at[LAYER_OFF_HASHES],
+			.size = get64(at + LAYER_OFF_SIZE),
+			.capacity = get64(at + LAYER_OFF_CAPACITY),
+			.error_rate = get_double(at + LAYER_OFF_ERROR_RATE),
+			.bits_set = get64(at + LAYER_OFF_BITS_SET),
+			.bits_full = get64(at + LAYER_OFF_BITS_FULL),
+			.offset = get64(at + LAYER_OFF_OFFSET),
+			.multiple = get64(at + LAYER_OFF_MULTIPLE),
+		/* the six upper bytes of the word in which it ends */
+			.detail = get64(at) >> (8 * LAYER_OFF_DETAIL)
+	};
 }
 
-void
-image_get_layer(const uint8_t *image, int i, FilterLayer *layer)
+FilterLayer
+image_get_layer(const uint8_t *image, int i)
 {
-	image_get_shape(image, i, layer);
+	FilterLayer layer = image_get_shape(image, i);
+
 	if (image_is_compact(image))
-		layer->bits_set = count_bits(image + IMAGE_COMPACT_BYTES,
-									 layer->size / 8);
+		layer.bits_set = count_bits(image + IMAGE_COMPACT_BYTES,
+									layer.size / 8);
+	return layer;
 }
 
 int
@@ -66,7 +67,7 @@ image_get_layers(const uint8_t *image, FilterLayer layers[IMAGE_MAX_LAYERS])
 	int			count = image_layers(image);
 
 	for (int i = 0; i < count; i++)
-		image_get_layer(image, i, &layers[i]);
+		layers[i] = image_get_layer(image, i);
 	return count;
 }
 
@@ -89,17 +90,19 @@ image_put_layer(uint8_t *image, int i, const FilterLayer *layer)
 	put64(at + LAYER_OFF_MULTIPLE, layer->multiple);
 }
 
-void
-image_get_params(const uint8_t *image, FilterParams *params)
+FilterParams
+image_get_params(const uint8_t *image)
 {
-	params->capacity = image_capacity(image);
-	params->error_rate = image_error_rate(image);
-	params->growth = image_growth(image);
-	params->seed = image_seed(image);
-	params->class = image_class(image);
-	params->kind = image_kind(image);
-	params->counting = image_is_counting(image);
-	params->exact = false;
+	return (FilterParams)
+	{
+		.capacity = image_capacity(image),
+			.error_rate = image_error_rate(image),
+			.growth = image_growth(image),
+			.seed = image_seed(image),
+			.class = image_class(image),
+			.kind = image_kind(image),
+			.counting = image_is_counting(image)
+	};
 }
 
 /* Write the fields that every header has. */

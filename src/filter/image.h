@@ -300,14 +300,14 @@ image_set_layers(uint8_t *image, int layers, uint64_t bytes)
 extern void image_put_layer(uint8_t *image, int i, const FilterLayer *layer);
 
 /* The fields of layer i; a compact image's bits_set is counted. */
-extern void image_get_layer(const uint8_t *image, int i, FilterLayer *layer);
+extern FilterLayer image_get_layer(const uint8_t *image, int i);
 
 /* The fields of all layers, whose number is returned */
 extern int	image_get_layers(const uint8_t *image,
 							 FilterLayer layers[IMAGE_MAX_LAYERS]);
 
 /* The same with the header and descriptors alone; a compact image's bits_set is 0. */
-extern void image_get_shape(const uint8_t *header, int i, FilterLayer *layer);
+extern FilterLayer image_get_shape(const uint8_t *header, int i);
 
 /* Replace the number of a layer's set bits, or at how many it is full. */
 static inline void
@@ -340,7 +340,7 @@ typedef struct FilterParams
 								 * at once, and it must not be full before */
 } FilterParams;
 
-extern void image_get_params(const uint8_t *image, FilterParams *params);
+extern FilterParams image_get_params(const uint8_t *image);
 extern void image_put_header(uint8_t *image, FilterLayout layout,
 							 const FilterParams *params);
 

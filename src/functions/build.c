@@ -301,10 +301,9 @@ SQL_RESULT(bloomfilter_intersection, combine(fcinfo, writer_intersect))
 SQL_FUNCTION(bloomfilter_clear)
 {
 	const uint8 *image = value_image(PG_GETARG_DATUM(0));
-	FilterParams params;
+	FilterParams params = image_get_params(image);
 	FilterPlan	plan;
 
-	image_get_params(image, &params);
 	if (!image_has_layers(image))
 		PG_RETURN_POINTER(value_make_bare(image_layout(image), &params));
 	/* no larger than it is: needs no check_size() */

@@ -73,7 +73,7 @@ SQL_FUNCTION(bloomfilter_info)
 	else if (image_class(image) != ELEMENT_CLASS_NONE)
 		class = element_class_name(image_class(image));
 	if (has_layers)
-		image_get_layer(image, 0, &first);
+		first = image_get_layer(image, 0);
 
 	put_column(&row, true, text_datum(layout));
 	put_column(&row, class != NULL, text_datum(class));

@@ -67,7 +67,7 @@ static void
 plan_sized(const uint8 *image, uint64 capacity, FilterParams *params,
 		   FilterPlan *plan)
 {
-	image_get_params(image, params);
+	*params = image_get_params(image);
 	if (params->capacity == 0)
 	{
 		params->capacity = Max(capacity, 1);

@@ -88,9 +88,8 @@ report_class(ElementClass class, const ElementHasher *hasher)
 static void
 report_full_foreign(const uint8 *image)
 {
-	FilterLayer last;
+	FilterLayer last = image_get_layer(image, image_layers(image) - 1);
 
-	image_get_layer(image, image_layers(image) - 1, &last);
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			 errmsg("filter of another system is full, and cannot grow"),

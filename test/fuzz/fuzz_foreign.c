@@ -32,7 +32,7 @@ must_round_trip(const uint8_t *image, const ForeignSource *like)
 	/* strings of other lengths than the first are not told apart */
 	if (like->format->needs_shape && image_layers(image) > 1)
 		return;
-	image_get_layer(image, 0, &layer);
+	layer = image_get_layer(image, 0);
 	source.length = foreign_export_bytes(image);
 	bytes = allocate_image(source.length);
 	foreign_export(image, bytes);
@@ -41,7 +41,7 @@ must_round_trip(const uint8_t *image, const ForeignSource *like)
 	source.hashes = layer.hashes;
 	fault = foreign_parse(&source, &import);
 	must(fault == NULL, "export is refused: %s", fault);
-	image_get_params(image, &params);
+	params = image_get_params(image);
 	params.capacity = 0;
 	params.error_rate = 0;
 	back = allocate_image(import.plan.bytes);
@@ -115,7 +115,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		must_be_as_it_was(image, &source);
 		must_round_trip(image, &source);
 		/* the other one was made for fewer elements */
-		image_get_layer(image, 0, &layer);
+		layer = image_get_layer(image, 0);
 		if (layer.capacity > layer.multiple && layer.capacity > 1)
 			layer.capacity--;
 		image_put_layer(image, 0, &layer);

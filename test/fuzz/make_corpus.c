@@ -149,14 +149,13 @@ foreign(const ForeignFormat *format, uint64_t capacity, uint64_t count)
 static uint8_t *
 foreign_grown(uint8_t *first)
 {
-	FilterParams params;
+	FilterParams params = image_get_params(first);
 	FilterPlan	plan;
 	uint8_t    *image;
 
-	image_get_params(first, &params);
 	plan.layers = 2;
 	for (int i = 0; i < 2; i++)
-		image_get_layer(first, 0, &plan.layer[i]);
+		plan.layer[i] = image_get_layer(first, 0);
 	if (filter_plan_layers(&plan) != FILTER_OK)
 		give_up("cannot plan two layers");
 	image = allocate_image(plan.bytes);
@@ -269,10 +268,9 @@ write_foreign(void)
 			{
 				uint8_t		input[INPUT_MAX];
 				uint8_t    *image = foreign(foreign_formats[format], 60, count);
-				FilterLayer layer;
+				FilterLayer layer = image_get_layer(image, 0);
 				char		name[64];
 
-				image_get_layer(image, 0, &layer);
 				if (layers > 1)
 				{
 					if (!foreign_formats[format]->counted &&

@@ -456,7 +456,7 @@ repair_layers(uint8_t *image, size_t size, size_t max_size)
 			image[IMAGE_OFF_LAYERS] = i;
 			return repair_layers(image, size, max_size);
 		}
-		image_get_layer(image, i, layer);
+		*layer = image_get_layer(image, i);
 		repair_layer(image, i, layer, &layers[0], &layers[i > 0 ? i - 1 : 0],
 					 LAYER_BYTES_MAX);
 		if (to_repair())
@@ -522,9 +522,8 @@ repair_foreign(uint8_t *image, size_t size)
 	for (int i = 0; i < image_layers(image) &&
 		 IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * (size_t) (i + 1) <= size; i++)
 	{
-		FilterLayer layer;
+		FilterLayer layer = image_get_layer(image, i);
 
-		image_get_layer(image, i, &layer);
 		if (layer.size <= 8 * (uint64_t) size && layer.offset <= size &&
 			(layer.size + 7) / 8 <= size - layer.offset)
 			image_put_bits_set(image, i, count_bits(image + layer.offset,

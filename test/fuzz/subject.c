@@ -367,9 +367,8 @@ entries_in(const uint8_t *image)
 
 	for (int i = 0; i < image_layers(image); i++)
 	{
-		FilterLayer layer;
+		FilterLayer layer = image_get_layer(image, i);
 
-		image_get_layer(image, i, &layer);
 		sum += layer.bits_set;
 	}
 	return sum;
@@ -640,8 +639,8 @@ made_compatible(const uint8_t *image)
 
 	if (image_layers(image) == 0)
 		return NULL;
-	image_get_params(image, &params);
-	image_get_layer(image, 0, &first);
+	params = image_get_params(image);
+	first = image_get_layer(image, 0);
 	status = first.layout == LAYOUT_CLASSIC ?
 		filter_plan_classic(first.size, first.hashes, &plan) :
 		image_is_foreign(image) ? filter_plan_again(image, &plan) :

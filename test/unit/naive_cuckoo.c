@@ -38,11 +38,9 @@ naive_place(uint64_t n0, uint64_t multiple, unsigned f0, unsigned f,
 NaivePlace
 naive_place_in(const uint8_t *image, int i, uint64_t hash)
 {
-	FilterLayer first;
-	FilterLayer layer;
+	FilterLayer first = image_get_layer(image, 0);
+	FilterLayer layer = image_get_layer(image, i);
 
-	image_get_layer(image, 0, &first);
-	image_get_layer(image, i, &layer);
 	return naive_place(first.size, layer.multiple, first.hashes, layer.hashes,
 					   hash);
 }
@@ -78,10 +76,9 @@ naive_count_in(const uint8_t *image, int i, uint64_t hash, bool *full)
 	NaivePlace	place = naive_place_in(image, i, hash);
 	uint64_t	low = fmin(place.window[0], place.window[1]);
 	uint64_t	high = fmax(place.window[0], place.window[1]);
-	FilterLayer layer;
+	FilterLayer layer = image_get_layer(image, i);
 	unsigned	count = 0;
 
-	image_get_layer(image, i, &layer);
 	for (int w = 0; w < 2; w++)
 		for (int offset = 0; offset < 2; offset++)
 			count += naive_slot(image, &layer, place.window[w] + offset) ==

@@ -32,11 +32,10 @@ static unsigned
 counter_of(const uint8_t *image, int i, uint64_t bit)
 {
 	const uint8_t *bits = image_layer_bits(image, i);
-	FilterLayer layer;
+	FilterLayer layer = image_get_layer(image, i);
 	const uint8_t *higher;
 	unsigned	above_one = 0;
 
-	image_get_layer(image, i, &layer);
 	if (((bits[bit / 8] >> (bit % 8)) & 1) == 0)
 		return 0;
 	higher = bits + BLOCK_BYTES * layer.size +

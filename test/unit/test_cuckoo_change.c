@@ -62,10 +62,9 @@ test_saturation(void)
 	begin_test("where windows overlap, three entries saturate");
 	{
 		uint8_t    *image = make_cuckoo(1, 0.5, 0);
-		FilterLayer layer;
+		FilterLayer layer = image_get_layer(image, 0);
 		int			tried = 0;
 
-		image_get_layer(image, 0, &layer);
 		for (uint64_t element = 0; tried < 20; element++)
 		{
 			uint64_t	hash = number_hash(element);
@@ -249,7 +248,7 @@ test_compact(void)
 			 * not twice as many windows as it takes, but for the first
 			 * layer's
 			 */
-			image_get_layer(image, image_layers(image) - 1, &finest);
+			finest = image_get_layer(image, image_layers(image) - 1);
 			expect(image_layers(image) == 1 || image_layers(image) == layers ||
 				   left + finest.capacity > 0.9 * growth * finest.capacity / 2,
 				   "%llu left in %d layers", (unsigned long long) left,

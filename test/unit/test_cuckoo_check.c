@@ -165,10 +165,9 @@ test_fields(void)
 	for (int sample = 0; sample < SAMPLES; sample++)
 		for (int i = 0; i < image_layers(samples[sample]); i++)
 		{
-			FilterLayer layer;
+			FilterLayer layer = image_get_layer(samples[sample], i);
 			uint64_t	wrong[4];
 
-			image_get_layer(samples[sample], i, &layer);
 			wrong[0] = 0;
 			wrong[1] = layer.size + 2;
 			wrong[2] = UINT64_MAX;
@@ -203,14 +202,14 @@ test_fields(void)
 			   "two layers of a fixed filter");
 		image[IMAGE_OFF_GROWTH] = 1;
 		/* of the same size, and valid in its own filter */
-		image_get_layer(image, 1, &layer);
-		image_get_layer(other, 1, &of_other);
+		layer = image_get_layer(image, 1);
+		of_other = image_get_layer(other, 1);
 		of_other.offset = layer.offset;
 		of_other.size = layer_bytes(&layer) / BLOCK_BYTES;
 		image_put_layer(image, 1, &of_other);
 		expect(image_check(image, image_bytes(image), FILTER_CUCKOO) != NULL,
 			   "a bloom filter's layer");
-		image_get_layer(other, 1, &of_other);
+		of_other = image_get_layer(other, 1);
 		layer.hashes = CUCKOO_MAX_FINGERPRINT;
 		layer.size = 2;
 		layer.capacity = 1;
@@ -251,10 +250,9 @@ test_fields(void)
 	for (int sample = 0; sample < SAMPLES; sample++)
 		for (int i = 0; i < image_layers(samples[sample]); i++)
 		{
-			FilterLayer layer;
+			FilterLayer layer = image_get_layer(samples[sample], i);
 			unsigned	width;
 
-			image_get_layer(samples[sample], i, &layer);
 			width = layer.hashes + 1;
 			for (int what = 0; what < 5; what++)
 			{
@@ -277,9 +275,8 @@ test_fields(void)
 				if (what == 3)
 				{
 					/* a prefix that no fingerprint of the first layer is */
-					FilterLayer first;
+					FilterLayer first = image_get_layer(image, 0);
 
-					image_get_layer(image, 0, &first);
 					if (first.hashes == layer.hashes)
 					{
 						release_image(image);
@@ -331,10 +328,9 @@ repair(uint8_t *image, uint64_t bytes)
 		return;
 	for (int i = 0; i < image_layers(image); i++)
 	{
-		FilterLayer layer;
+		FilterLayer layer = image_get_layer(image, i);
 		uint64_t	entries = 0;
 
-		image_get_layer(image, i, &layer);
 		if (layer.layout != LAYOUT_CUCKOO || layer.size > 100000 ||
 			layer.hashes > CUCKOO_MAX_FINGERPRINT ||
 			layer.offset > bytes || layer_bytes(&layer) > bytes - layer.offset)

@@ -148,9 +148,8 @@ test_error_rates(void)
 			for (int filter = 0; filter < filters; filter++)
 			{
 				uint8_t    *image = make_cuckoo(sizes[j], rates[i], 0);
-				FilterLayer layer;
+				FilterLayer layer = image_get_layer(image, 0);
 
-				image_get_layer(image, 0, &layer);
 				expect(layer.error_rate <= rates[i], "%g: layer at %g",
 					   rates[i], layer.error_rate);
 				add_numbers(&image, filter * layer.capacity, layer.capacity);
@@ -297,7 +296,7 @@ test_sizes(void)
 					   "growth ended with %d", status);
 			for (int i = 0; i < image_layers(image); i++)
 			{
-				image_get_layer(image, i, &layer);
+				layer = image_get_layer(image, i);
 				sum += layer.error_rate;
 			}
 			expect(sum <= rate, "%g, growth %d: %g in %d layers", rate, growth,

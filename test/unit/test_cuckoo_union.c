@@ -36,9 +36,8 @@ test_unions(void)
 				united = unite(a, b, &status);
 				if (united == NULL)
 				{
-					FilterLayer layer;
+					FilterLayer layer = image_get_layer(a, 0);
 
-					image_get_layer(a, 0, &layer);
 					expect(growth == 0 ? status == FILTER_FIXED &&
 						   na + nb > layer.capacity :
 						   status == FILTER_TOO_MANY_LAYERS && growth == 1,

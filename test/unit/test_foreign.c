@@ -184,7 +184,7 @@ test_model(const ForeignFormat *format, uint64_t capacity, double error_rate)
 	begin_test("%s of %llu at %g: the bits of a model, by all ways to probe",
 			   format->name, (unsigned long long) capacity,
 			   error_rate);
-	image_get_layer(image, 0, &layer);
+	layer = image_get_layer(image, 0);
 	if (layer.size > BITS_MAX)
 		give_up("the model is too small");
 	memset(bits, false, sizeof(bits));
@@ -207,7 +207,7 @@ test_model(const ForeignFormat *format, uint64_t capacity, double error_rate)
 	expect(foreign_add_batch(image, hashes, capacity) == capacity,
 		   "full before its capacity");
 	expect_sound("a foreign filter", image);
-	image_get_layer(image, 0, &layer);
+	layer = image_get_layer(image, 0);
 	expect(layer.bits_set == set, "%llu bits set, not %llu",
 		   (unsigned long long) layer.bits_set, (unsigned long long) set);
 	for (uint64_t i = 0; i < layer.size; i++)
@@ -260,8 +260,8 @@ test_round_trip(const ForeignFormat *format)
 		uint8_t    *back;
 
 		add_foreign(image, format, 0, counts[i]);
-		image_get_layer(image, 0, &layer);
-		image_get_params(image, &params);
+		layer = image_get_layer(image, 0);
+		params = image_get_params(image);
 		source.length = foreign_export_bytes(image);
 		bytes = allocate_image(source.length);
 		foreign_export(image, bytes);
@@ -394,9 +394,8 @@ test_sizes(void)
 	{
 		uint8_t    *image = make_foreign(sizes[i].format, sizes[i].capacity,
 										 sizes[i].error_rate);
-		FilterLayer layer;
+		FilterLayer layer = image_get_layer(image, 0);
 
-		image_get_layer(image, 0, &layer);
 		expect(layer.size == sizes[i].bits && layer.hashes == sizes[i].hashes,
 			   "%s: %llu bits and %u hashes", sizes[i].format->name,
 			   (unsigned long long) layer.size, layer.hashes);

@@ -461,11 +461,9 @@ test_lengths(void)
 static bool
 at_small_layer(int sample, uint64_t at)
 {
-	FilterLayer layer;
+	int			i = (at - IMAGE_HEADER_BYTES) / IMAGE_LAYER_BYTES;
 
-	image_get_layer(samples[sample], (at - IMAGE_HEADER_BYTES) / IMAGE_LAYER_BYTES,
-					&layer);
-	return layer.layout == LAYOUT_SMALL;
+	return image_get_layer(samples[sample], i).layout == LAYOUT_SMALL;
 }
 
 /*
@@ -566,7 +564,7 @@ test_combined(void)
 		FilterLayer layer;
 
 		image = copy_image(samples[CLASSIC_ODD]);
-		image_get_layer(image, 0, &layer);
+		layer = image_get_layer(image, 0);
 		image[layer.offset + bit / 8] |= 1 << (bit % 8);
 		layer.bits_set++;
 		image_put_layer(image, 0, &layer);
@@ -714,9 +712,8 @@ repair(uint8_t *image, uint64_t bytes)
 		return;
 	for (int i = 0; i < image_layers(image); i++)
 	{
-		FilterLayer layer;
+		FilterLayer layer = image_get_layer(image, i);
 
-		image_get_layer(image, i, &layer);
 		if (layer.layout < LAYOUT_BLOCK512 || layer.layout > LAYOUT_SMALL ||
 			layer.size > IMAGE_MAX_BITS ||
 			layer_bytes(&layer) > bytes - offset)

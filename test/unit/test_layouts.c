@@ -68,10 +68,9 @@ expect_sound_layers(const uint8_t *image)
 	expect_sound("a filter", image);
 	for (int i = 0; i < image_layers(image); i++)
 	{
-		FilterLayer layer;
+		FilterLayer layer = image_get_layer(image, i);
 		uint64_t	set;
 
-		image_get_layer(image, i, &layer);
 		set = set_bits(image_layer_bits(image, i), 8 * image_layer_bytes(image, i));
 		expect(layer.bits_set == set, "layer %d: %llu bits set, not %llu", i,
 			   (unsigned long long) set, (unsigned long long) layer.bits_set);
@@ -319,7 +318,7 @@ try_full(const Kind *kind)
 		expect(filter_add_batch(image, hashes, done) == done &&
 			   image_bytes(image) > image_bytes(full), "%s: not grown",
 			   kind->name);
-		image_get_layer(image, image_layers(image) - 1, &last);
+		last = image_get_layer(image, image_layers(image) - 1);
 		expect(last.bits_set == 0,
 			   "%s: elements of an earlier layer added again", kind->name);
 		expect(filter_add_batch(image, hashes + done, 1) == 1 &&

@@ -354,7 +354,7 @@ test_compact_beside_equal(void)
 	 * the first layer's bits are in the second, too, and all these in
 	 * "compact"
 	 */
-	image_get_layer(both, 0, &layer);
+	layer = image_get_layer(both, 0);
 	compact = copy_image(first);
 	for (uint64_t i = 0; i < layer.size / 8; i++)
 	{

@@ -66,10 +66,9 @@ foreign_add_batch(uint8_t *image, const ForeignHash *hashes, size_t count)
 	const ForeignFormat *format = foreign_image_format(image);
 	int			last = image_layers(image) - 1;
 	ForeignCount added;
-	FilterLayer layer;
+	FilterLayer layer = image_get_layer(image, last);
 	size_t		done;
 
-	image_get_layer(image, last, &layer);
 	done = format->places->add_batch(image, hashes, count,
 									 room_of(format, &layer), &added);
 	if (added.elements > 0)
@@ -123,9 +122,8 @@ foreign_cardinality(const uint8_t *image)
 
 	for (int i = 0; i < image_layers(image); i++)
 	{
-		FilterLayer layer;
+		FilterLayer layer = image_get_layer(image, i);
 
-		image_get_layer(image, i, &layer);
 		sum += foreign_layer_cardinality(&layer);
 	}
 	return sum;
@@ -140,10 +138,9 @@ foreign_error_rate(const uint8_t *image)
 
 	for (int i = 0; i < image_layers(image); i++)
 	{
-		FilterLayer layer;
+		FilterLayer layer = image_get_layer(image, i);
 		double		rate;
 
-		image_get_layer(image, i, &layer);
 		if (layer.bits_set == 0)
 			continue;
 		rate = format->error_rate ?
@@ -159,10 +156,9 @@ foreign_error_rate(const uint8_t *image)
 static bool
 foreign_may_fill(const uint8_t *image, uint64_t count)
 {
-	FilterLayer last;
+	FilterLayer last = image_get_layer(image, image_layers(image) - 1);
 	ForeignCount room;
 
-	image_get_layer(image, image_layers(image) - 1, &last);
 	room = room_of(foreign_image_format(image), &last);
 	return count > room.elements || count * last.hashes > room.bits;
 }
@@ -222,7 +218,7 @@ foreign_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 		return "multiple in a layer of a Bloom filter";
 	if (!format->needs_shape && layer->size % format->unit != 0)
 		return "number of bits out of range";
-	image_get_layer(image, 0, &first);
+	first = image_get_layer(image, 0);
 	return format->check_layer ? format->check_layer(&first, layer) : NULL;
 }
 

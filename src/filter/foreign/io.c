@@ -64,14 +64,13 @@ write_all(Writer *writer, const uint8_t *image)
 {
 	const ForeignFormat *format = foreign_image_format(image);
 	int			layers = image_layers(image);
-	FilterLayer layer;
+	FilterLayer layer = image_get_layer(image, 0);
 
-	image_get_layer(image, 0, &layer);
 	if (format->write && !format->write(writer, format, image, &layer))
 		return;
 	for (int i = 0; i < layers; i++)
 	{
-		image_get_layer(image, i, &layer);
+		layer = image_get_layer(image, i);
 		write_bytes(writer, image_layer_bits(image, i),
 					format->needs_shape && i == layers - 1 ?
 					layer.multiple : (layer.size + 7) / 8, format->order);

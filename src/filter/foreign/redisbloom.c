@@ -296,9 +296,8 @@ write_chunks(Writer *writer, const uint8_t *image)
 	for (int i = 0; i < image_layers(image); i++)
 	{
 		const uint8_t *bits = image_layer_bits(image, i);
-		FilterLayer layer;
+		FilterLayer layer = image_get_shape(image, i);
 
-		image_get_shape(image, i, &layer);
 		for (uint64_t left = layer.size / 8; left > 0;)
 		{
 			uint64_t	some = smaller(left, CHUNK_MAX);
@@ -318,15 +317,11 @@ static bool
 redisbloom_write(Writer *writer, const ForeignFormat *format,
 				 const uint8_t *image, const FilterLayer *first)
 {
-	FilterLayer layer;
 	uint64_t	elements = 0;
 	int			layers = image_layers(image);
 
 	for (int i = 0; i < layers; i++)
-	{
-		image_get_shape(image, i, &layer);
-		elements += layer.multiple;
-	}
+		elements += image_get_shape(image, i).multiple;
 	write_number(writer, 1, 8);
 	write_number(writer, BLOOM_HEADER + layers * BLOOM_LINK, 4);
 	write_number(writer, elements, 8);
@@ -335,7 +330,8 @@ redisbloom_write(Writer *writer, const ForeignFormat *format,
 	write_number(writer, DETAIL_GROWTH(first->detail), 4);
 	for (int i = 0; i < layers; i++)
 	{
-		image_get_shape(image, i, &layer);
+		FilterLayer layer = image_get_shape(image, i);
+
 		write_number(writer, layer.size / 8, 8);
 		write_number(writer, layer.size, 8);
 		write_number(writer, layer.multiple, 8);

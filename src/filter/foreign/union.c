@@ -26,11 +26,9 @@ foreign_compatible(const uint8_t *a, const uint8_t *b)
 		return false;
 	for (int i = 0; i < image_layers(a); i++)
 	{
-		FilterLayer left;
-		FilterLayer right;
+		FilterLayer left = image_get_shape(a, i);
+		FilterLayer right = image_get_shape(b, i);
 
-		image_get_shape(a, i, &left);
-		image_get_shape(b, i, &right);
 		if (left.hashes != right.hashes)
 			return false;
 		if (left.size != right.size &&
@@ -60,22 +58,24 @@ left_is_first(const FilterLayer *left, const FilterLayer *right)
 }
 
 /* The layer that has the bits of both, or, if !united, those that both have */
-static void
+static FilterLayer
 join_layers(const ForeignFormat *format, const FilterLayer *left,
-			const FilterLayer *right, bool united, FilterLayer *joined)
+			const FilterLayer *right, bool united)
 {
-	*joined = left_is_first(left, right) ? *left : *right;
-	joined->bits_set = 0;
+	FilterLayer joined = left_is_first(left, right) ? *left : *right;
+
+	joined.bits_set = 0;
 	if (format->join)
-		format->join(left, right, united, joined);
+		format->join(left, right, united, &joined);
 	/* they may have been made for different numbers of elements */
 	if (!format->counted &&
 		(left->capacity != right->capacity || left->size != right->size ||
 		 left->error_rate != right->error_rate))
 	{
-		joined->error_rate = 0;
-		foreign_set_capacity(format, joined);
+		joined.error_rate = 0;
+		foreign_set_capacity(format, &joined);
 	}
+	return joined;
 }
 
 /* Full filters are united, too, as the other system does. */
@@ -88,12 +88,10 @@ foreign_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 	plan->layers = image_layers(a);
 	for (int i = 0; i < plan->layers; i++)
 	{
-		FilterLayer left;
-		FilterLayer right;
+		FilterLayer left = image_get_layer(a, i);
+		FilterLayer right = image_get_layer(b, i);
 
-		image_get_layer(a, i, &left);
-		image_get_layer(b, i, &right);
-		join_layers(format, &left, &right, true, &plan->layer[i]);
+		plan->layer[i] = join_layers(format, &left, &right, true);
 		plan->from_a[i] = i;
 		plan->from_b[i] = i;
 	}
@@ -122,14 +120,9 @@ join_bits(uint8_t *into, const FilterLayer *joined, const uint8_t *a,
 	const uint8_t *right_bits = image_layer_bits(b, i);
 	uint64_t	bytes = (joined->size + 7) / 8;
 	uint64_t	set = 0;
-	uint64_t	left_times;
-	uint64_t	right_times;
-	FilterLayer layer;
+	uint64_t	left_times = image_get_shape(a, i).size / joined->size;
+	uint64_t	right_times = image_get_shape(b, i).size / joined->size;
 
-	image_get_shape(a, i, &layer);
-	left_times = layer.size / joined->size;
-	image_get_shape(b, i, &layer);
-	right_times = layer.size / joined->size;
 	for (uint64_t at = 0; at < bytes; at += PARQUET_BLOCK_BYTES)
 	{
 		uint8_t		left[PARQUET_BLOCK_BYTES] = {0};
@@ -171,17 +164,14 @@ foreign_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 void
 foreign_intersect_in_place(uint8_t *a, const uint8_t *b)
 {
-	FilterParams params;
-	FilterLayer left;
-	FilterLayer right;
-	FilterLayer joined;
+	FilterParams params = image_get_params(a);
+	FilterLayer left = image_get_layer(a, 0);
+	FilterLayer right = image_get_layer(b, 0);
+	FilterLayer joined = join_layers(foreign_image_format(a), &left, &right,
+									 false);
 	uint8_t    *bits = image_layer_bits(a, 0);
-	uint64_t	bytes;
+	uint64_t	bytes = (joined.size + 7) / 8;
 
-	image_get_params(a, &params);
-	image_get_layer(a, 0, &left);
-	image_get_layer(b, 0, &right);
-	join_layers(foreign_image_format(a), &left, &right, false, &joined);
 	if (joined.error_rate == 0 || image_capacity(b) != params.capacity ||
 		image_error_rate(b) != params.error_rate)
 	{
@@ -190,7 +180,6 @@ foreign_intersect_in_place(uint8_t *a, const uint8_t *b)
 	}
 	joined.bits_set = join_bits(bits, &joined, a, b, 0, false);
 	joined.offset = left.offset;
-	bytes = (joined.size + 7) / 8;
 	memset(bits + bytes, 0, image_aligned(bytes) - bytes);
 	image_put_layers(a, &params, &joined, 1,
 					 joined.offset + image_aligned(bytes));
