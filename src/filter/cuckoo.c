@@ -288,19 +288,6 @@ add(uint8_t *image, const CuckooKey *key)
 	return false;
 }
 
-static bool
-cuckoo_plan_layer(const FilterParams *params, const FilterLayer *before,
-				  int count, uint64_t waiting, FilterLayer *layer)
-{
-	(void) waiting;				/* a layer's windows are a multiple of the
-								 * first's */
-	if (count == 0)
-		return cuckoo_plan_first(params->capacity, params->error_rate,
-								 params->growth > 0, layer);
-	return cuckoo_plan_next(&before[0], &before[count - 1], count,
-							params->error_rate, params->growth, layer);
-}
-
 static size_t
 cuckoo_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
 				 bool unique)
@@ -415,26 +402,20 @@ cuckoo_check_slots(const uint8_t *image, int i, const FilterLayer *fields)
 	uint64_t	slots = cuckoo_slots(fields->size);
 	uint64_t	entries = 0;
 
-	for (uint64_t slot = 0; slot < slots;)
+	for (uint64_t slot = 0; slot < slots; slot++)
 	{
-		uint64_t	stop = slots - slot > INTERRUPT_READ_SLOTS ?
-			slot + INTERRUPT_READ_SLOTS : slots;
+		uint64_t	value = cuckoo_get_slot(layer.slots, layer.width, slot);
 
-		filter_check_interrupts();
-		for (; slot < stop; slot++)
-		{
-			uint64_t	value = cuckoo_get_slot(layer.slots, layer.width,
-												slot);
-
-			if (value == 0)
-				continue;
-			if (value >> 1 >> layer.extra == 0)
-				return "fingerprint is zero";
-			if (slot == 0 ? (value & 1) != 0 :
-				slot == slots - 1 && (value & 1) == 0)
-				return "entry outside all windows";
-			entries++;
-		}
+		if (slot % INTERRUPT_READ_SLOTS == 0)
+			filter_check_interrupts();
+		if (value == 0)
+			continue;
+		if (value >> 1 >> layer.extra == 0)
+			return "fingerprint is zero";
+		if (slot == 0 ? (value & 1) != 0 :
+			slot == slots - 1 && (value & 1) == 0)
+			return "entry outside all windows";
+		entries++;
 	}
 	return entries == fields->bits_set ? NULL :
 		"number of entries is wrong";

@@ -13,7 +13,6 @@
  * Two machines must come to the same size, or their filters could not be
  * united.  So we use only sums, products and quotients here, and no function
  * whose last digit may differ.
-
  */
 #include "sizing.h"
 
@@ -123,18 +122,6 @@ full_error_rate(const FilterLayer *layer, unsigned first_bits)
 	return first - second + third;
 }
 
-/* Set the other fields of a layer whose windows and fingerprints are known. */
-static void
-finish_layer(FilterLayer *layer, unsigned first_bits)
-{
-	layer->layout = LAYOUT_CUCKOO;
-	layer->capacity = cuckoo_capacity(layer->size);
-	layer->bits_full = layer->capacity;
-	layer->bits_set = 0;
-	layer->offset = 0;
-	layer->error_rate = full_error_rate(layer, first_bits);
-}
-
 /* The maximum number of windows, which is even, that take no more bytes */
 static uint64_t
 windows_within(const FilterLayer *layer)
@@ -145,64 +132,54 @@ windows_within(const FilterLayer *layer)
 	return windows - windows % 2;
 }
 
-/* The layer holds more than "capacity" elements if its last bytes have room for them. */
-bool
-cuckoo_plan_first(uint64_t capacity, double error_rate, bool grows,
-				  FilterLayer *layer)
-{
-	uint64_t	windows;
-
-	/* no layer has more elements than bits */
-	if (capacity > IMAGE_MAX_BITS)
-		return false;
-	windows = least_windows(capacity);
-	layer->layout = LAYOUT_CUCKOO;
-	layer->multiple = 1;
-	layer->detail = 0;
-	for (layer->hashes = CUCKOO_MIN_FINGERPRINT;; layer->hashes++)
-	{
-		layer->size = windows;
-		layer->size = windows_within(layer);
-		finish_layer(layer, layer->hashes);
-		if (layer->error_rate <= (grows ? CUCKOO_FIRST_SHARE : 1) * error_rate ||
-			layer->hashes == CUCKOO_MAX_FINGERPRINT)
-			break;
-	}
-	return cuckoo_layer_bits(layer) <= IMAGE_MAX_BITS;
-}
-
 /*
- * A layer's share of the error rate follows from its number of windows, unless all layers
- * have the same.  So layers of compatible filters with as many windows are of one shape.
+ * The first layer holds more than its capacity if its last bytes have room for that.  A
+ * later one's share of the error rate follows from its number of windows, unless all have
+ * the same.  So layers of compatible filters with as many windows are of one shape.
  */
 bool
-cuckoo_plan_next(const FilterLayer *first, const FilterLayer *last,
-				 int layers, double error_rate, int growth,
-				 FilterLayer *layer)
+cuckoo_plan_layer(const FilterParams *params, const FilterLayer *before,
+				  int count, uint64_t waiting, FilterLayer *layer)
 {
-	double		share = (error_rate - first->error_rate) * CUCKOO_NEXT_SHARE;
-	uint64_t	index = layers;
+	double		share = (params->growth > 0 ? CUCKOO_FIRST_SHARE : 1) * params->error_rate;
+	uint64_t	windows;
 
-	layer->layout = LAYOUT_CUCKOO;
-	layer->multiple = last->multiple * growth;
-	layer->detail = 0;
-	layer->size = last->size * growth;
-	if (growth > 1)
+	*layer = (FilterLayer)
 	{
-		index = 0;
-		for (uint64_t multiple = layer->multiple; multiple > 1;
-			 multiple /= growth)
-			index++;
-	}
-	share /= (double) (index * index);
-	for (layer->hashes = last->hashes;; layer->hashes++)
+		.layout = LAYOUT_CUCKOO, .multiple = 1, .hashes = CUCKOO_MIN_FINGERPRINT
+	};
+	if (count == 0)
 	{
-		if (layer->size > IMAGE_MAX_BITS ||
-			cuckoo_layer_bits(layer) > IMAGE_MAX_BITS)
+		/* no layer has more elements than bits */
+		if (params->capacity > IMAGE_MAX_BITS)
 			return false;
-		finish_layer(layer, first->hashes);
-		if (layer->error_rate <= share ||
-			layer->hashes == CUCKOO_MAX_FINGERPRINT)
-			return true;
+		windows = least_windows(params->capacity);
+	}
+	else
+	{
+		const FilterLayer *last = &before[count - 1];
+		uint64_t	index = params->growth > 1 ? 0 : count;
+
+		windows = last->size * params->growth;
+		layer->multiple = last->multiple * params->growth;
+		layer->hashes = last->hashes;
+		for (uint64_t multiple = layer->multiple;
+			 params->growth > 1 && multiple > 1; multiple /= params->growth)
+			index++;
+		share = (params->error_rate - before[0].error_rate) * CUCKOO_NEXT_SHARE /
+			(double) (index * index);
+	}
+	for (;; layer->hashes++)
+	{
+		layer->size = windows;
+		if (windows > IMAGE_MAX_BITS || cuckoo_layer_bits(layer) > IMAGE_MAX_BITS)
+			return false;
+		if (count == 0)
+			layer->size = windows_within(layer);
+		layer->capacity = layer->bits_full = cuckoo_capacity(layer->size);
+		layer->error_rate =
+			full_error_rate(layer, count > 0 ? before[0].hashes : layer->hashes);
+		if (layer->error_rate <= share || layer->hashes == CUCKOO_MAX_FINGERPRINT)
+			return cuckoo_layer_bits(layer) <= IMAGE_MAX_BITS;
 	}
 }

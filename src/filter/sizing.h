@@ -114,13 +114,10 @@ cuckoo_width(unsigned fingerprint)
 	return fingerprint + 1;
 }
 
-/* Plan a cuckoo filter's first layer, or the one after "layers" others. */
-extern bool cuckoo_plan_first(uint64_t capacity, double error_rate, bool grows,
-							  FilterLayer *layer);
-extern bool cuckoo_plan_next(const FilterLayer *first,
-							 const FilterLayer *last, int layers,
-							 double error_rate, int growth,
-							 FilterLayer *layer);
+/* plan_layer() of ops.h; "waiting" is not used: windows are a multiple of the first's */
+extern bool cuckoo_plan_layer(const FilterParams *params,
+							  const FilterLayer *before, int count,
+							  uint64_t waiting, FilterLayer *layer);
 
 /* The number of entries at which a layer of this number of windows is full */
 extern uint64_t cuckoo_capacity(uint64_t windows);
