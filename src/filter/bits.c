@@ -13,10 +13,7 @@
 static uint64_t
 common_bytes(const uint8_t *a, int i, const uint8_t *b, int j)
 {
-	uint64_t	bytes_a = image_layer_bytes(a, i);
-	uint64_t	bytes_b = image_layer_bytes(b, j);
-
-	return bytes_a < bytes_b ? bytes_a : bytes_b;
+	return smaller(image_layer_bytes(a, i), image_layer_bytes(b, j));
 }
 
 uint64_t
@@ -69,9 +66,8 @@ united_bytes(const FilterPlan *plan, int i, const uint8_t *a,
 
 	if (plan->from_a[i] >= 0)
 		bytes = image_layer_bytes(a, plan->from_a[i]);
-	if (plan->from_b[i] >= 0 &&
-		bytes > image_layer_bytes(b, plan->from_b[i]))
-		bytes = image_layer_bytes(b, plan->from_b[i]);
+	if (plan->from_b[i] >= 0)
+		bytes = smaller(bytes, image_layer_bytes(b, plan->from_b[i]));
 	return bytes;
 }
 
@@ -85,7 +81,8 @@ compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 {
 	const FilterLayer *left = &plan->layer[i];
 	const FilterLayer *right = &plan->layer[j];
-	uint64_t	bytes = united_bytes(plan, i, a, b);
+	uint64_t	bytes = smaller(united_bytes(plan, i, a, b),
+								united_bytes(plan, j, a, b));
 
 	if (left->error_rate != right->error_rate)
 		return left->error_rate > right->error_rate ? -1 : 1;
@@ -93,21 +90,15 @@ compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 		return left->capacity < right->capacity ? -1 : 1;
 	if (!layer_same_shape(left, right))
 		return 0;				/* never in filters that we made */
-	if (bytes > united_bytes(plan, j, a, b))
-		bytes = united_bytes(plan, j, a, b);
-	for (uint64_t at = 0; at < bytes;)
+	for (uint64_t at = 0; at < bytes; at++)
 	{
-		uint64_t	stop = bytes - at > INTERRUPT_BYTES ? at + INTERRUPT_BYTES : bytes;
+		int			difference = (int) united_byte(plan, i, a, b, at) -
+			(int) united_byte(plan, j, a, b, at);
 
-		filter_check_interrupts();
-		for (; at < stop; at++)
-		{
-			int			difference = (int) united_byte(plan, i, a, b, at) -
-				(int) united_byte(plan, j, a, b, at);
-
-			if (difference != 0)
-				return difference;
-		}
+		if (difference != 0)
+			return difference;
+		if (at % INTERRUPT_BYTES == 0)
+			filter_check_interrupts();
 	}
 	return 0;
 }
@@ -117,19 +108,8 @@ static void
 sort_layers(FilterPlan *plan, const uint8_t *a, const uint8_t *b)
 {
 	for (int i = 1; i < plan->layers; i++)
-	{
 		for (int j = i; j > 0 && compare_layers(plan, j, j - 1, a, b) < 0; j--)
-		{
-			FilterLayer layer = plan->layer[j];
-			int			from_a = plan->from_a[j];
-			int			from_b = plan->from_b[j];
-
-			plan_move(plan, j, j - 1);
-			plan->layer[j - 1] = layer;
-			plan->from_a[j - 1] = from_a;
-			plan->from_b[j - 1] = from_b;
-		}
-	}
+			plan_exchange(plan, j);
 }
 
 /* Unite layers of one shape, unless that would be more than full; others stay apart. */
@@ -165,14 +145,10 @@ bits_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 	}
 	for (int j = 0; j < image_layers(b); j++)
 	{
-		if (joined[j])
-			continue;
-		if (plan->layers == IMAGE_MAX_LAYERS)
+		FilterLayer layer = image_get_layer(b, j);
+
+		if (!joined[j] && !plan_beside(plan, &layer, j))
 			return FILTER_TOO_MANY_LAYERS;
-		plan->layer[plan->layers] = image_get_layer(b, j);
-		plan->from_a[plan->layers] = -1;
-		plan->from_b[plan->layers] = j;
-		plan->layers++;
 	}
 	if (plan->layers > 1 && image_growth(a) == 0)
 		return FILTER_FIXED;

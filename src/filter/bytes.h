@@ -25,6 +25,12 @@
 #define NEVER_INLINE	__attribute__((noinline))
 
 static inline uint64_t
+smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t
 le64(uint64_t value)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__

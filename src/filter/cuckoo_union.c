@@ -218,27 +218,6 @@ cuckoo_compatible(const uint8_t *a, const uint8_t *b)
 	return true;
 }
 
-/* Put a layer of b after those that are as fine; false if there are too many. */
-static bool
-plan_beside(FilterPlan *plan, const FilterLayer *layer, int j)
-{
-	int			at = plan->layers;
-
-	if (plan->layers == IMAGE_MAX_LAYERS)
-		return false;
-	while (at > 0 && (plan->layer[at - 1].multiple > layer->multiple ||
-					  plan->layer[at - 1].hashes > layer->hashes))
-	{
-		plan_move(plan, at, at - 1);
-		at--;
-	}
-	plan->layer[at] = *layer;
-	plan->from_a[at] = -1;
-	plan->from_b[at] = j;
-	plan->layers++;
-	return true;
-}
-
 /* Plan to put a layer's entries where others have room; false if they do not fit. */
 static bool
 plan_within(FilterPlan *plan, const FilterLayer *layer)
@@ -251,7 +230,7 @@ plan_within(FilterPlan *plan, const FilterLayer *layer)
 		const FilterLayer *to = &plan->layer[i];
 		uint64_t	room = to->bits_full - to->bits_set;
 
-		taken[i] = entries < room ? entries : room;
+		taken[i] = smaller(entries, room);
 		if (to->multiple > layer->multiple || to->hashes > layer->hashes)
 			taken[i] = 0;
 		entries -= taken[i];
@@ -279,6 +258,11 @@ cuckoo_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 			return FILTER_FIXED;
 		if (!plan_beside(plan, &layer, j))
 			return FILTER_TOO_MANY_LAYERS;
+		/* after those that are as fine */
+		for (int at = plan->layers - 1;
+			 at > 0 && (plan->layer[at - 1].multiple > layer.multiple ||
+						plan->layer[at - 1].hashes > layer.hashes); at--)
+			plan_exchange(plan, at);
 	}
 	return FILTER_OK;
 }

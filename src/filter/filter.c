@@ -132,13 +132,11 @@ filter_copy(uint8_t *image, const uint8_t *from, const FilterPlan *plan)
 	for (int i = 0; i < image_layers(from); i++)
 	{
 		const FilterLayer *layer = &plan->layer[i];
-		uint64_t	room = layer_bytes(layer);
-		uint64_t	bytes = image_layer_bytes(from, i);
 
 		filter_check_interrupts();
 		/* without padding that a compact image lacks, and without counters */
 		memcpy(image + layer->offset, image_layer_bits(from, i),
-			   bytes < room ? bytes : room);
+			   smaller(image_layer_bytes(from, i), layer_bytes(layer)));
 	}
 }
 

@@ -45,13 +45,32 @@ plan_side(FilterPlan *plan, const uint8_t *image, bool is_a)
 	}
 }
 
-/* Move entry "from" of the plan to "to". */
-static inline void
-plan_move(FilterPlan *plan, int to, int from)
+/* Add layer j of b to the plan of a union; false if there are too many. */
+static inline bool
+plan_beside(FilterPlan *plan, const FilterLayer *layer, int j)
 {
-	plan->layer[to] = plan->layer[from];
-	plan->from_a[to] = plan->from_a[from];
-	plan->from_b[to] = plan->from_b[from];
+	if (plan->layers == IMAGE_MAX_LAYERS)
+		return false;
+	plan->layer[plan->layers] = *layer;
+	plan->from_a[plan->layers] = -1;
+	plan->from_b[plan->layers++] = j;
+	return true;
+}
+
+/* Exchange layer i of the plan and the one before it. */
+static inline void
+plan_exchange(FilterPlan *plan, int i)
+{
+	FilterLayer layer = plan->layer[i];
+	int			from_a = plan->from_a[i];
+	int			from_b = plan->from_b[i];
+
+	plan->layer[i] = plan->layer[i - 1];
+	plan->from_a[i] = plan->from_a[i - 1];
+	plan->from_b[i] = plan->from_b[i - 1];
+	plan->layer[i - 1] = layer;
+	plan->from_a[i - 1] = from_a;
+	plan->from_b[i - 1] = from_b;
 }
 
 /* Returns bytes of an image that is not in memory, valid until the next call. */

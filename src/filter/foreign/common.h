@@ -11,12 +11,6 @@
 #define WORD_BYTES			8
 #define WORD_BITS			64
 
-static inline uint64_t
-smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* The textbook's number of bits for n elements, and of hashes */
 extern double best_bits(double n, double error_rate);
 extern double best_hashes(double bits, double n);
