@@ -64,15 +64,10 @@ append_utf8(StringInfo buf, const char *data, int length)
 		append_bytes(buf, data, length);
 		return;
 	}
-
 	converted = pg_server_to_any(data, length, PG_UTF8);
-	if (converted == data)
-		append_bytes(buf, data, length);
-	else
-	{
-		append_bytes(buf, converted, strlen(converted));
+	append_bytes(buf, converted, converted == data ? length : (int) strlen(converted));
+	if (converted != data)
 		pfree(converted);
-	}
 }
 
 /* Append the length of a string in UTF-8, and the string; returns the length. */
@@ -131,14 +126,7 @@ append_bpchar(ElementNode *node, StringInfo buf, Datum value)
 	free_copy(string, value);
 }
 
-static void
-append_name(ElementNode *node, StringInfo buf, Datum value)
-{
-	Name		name = DatumGetName(value);
-
-	append_string(node, buf, NameStr(*name), strlen(NameStr(*name)));
-}
-
+/* Also of a name, which ends with a zero, too */
 static void
 append_cstring(ElementNode *node, StringInfo buf, Datum value)
 {
@@ -200,14 +188,10 @@ hash_uint32(uint32 value, uint64 seed)
 static inline uint64
 float_bits(float8 value)
 {
-	uint64		bits;
-
 	if (isnan(value))
 		return CANONICAL_NAN;
-	if (value == 0)
-		return 0;				/* the bits of 0, not of -0 */
-	memcpy(&bits, &value, sizeof(bits));
-	return bits;
+	/* the bits of 0, not of -0 */
+	return value == 0 ? 0 : bits_of_double(value);
 }
 
 /* Define append_TYPE() for a type whose canonical bytes take one call to append. */
@@ -538,7 +522,7 @@ static const LeafType leaf_types[] = {
 	{TEXTOID, TOKEN_TEXT, "text", append_text, hash_varlena},
 	{VARCHAROID, TOKEN_TEXT, "text", append_text, hash_varlena},
 	{BPCHAROID, TOKEN_TEXT, "text", append_bpchar, NULL},
-	{NAMEOID, TOKEN_TEXT, "text", append_name, NULL},
+	{NAMEOID, TOKEN_TEXT, "text", append_cstring, NULL},
 	/* an untyped literal, as in ROW('a', 1) */
 	{UNKNOWNOID, TOKEN_TEXT, "text", append_cstring, NULL},
 	{FLOAT8OID, 'f', "float", append_float8, hash_float8},

@@ -97,31 +97,13 @@ quoted_type_name(Oid type)
 static ElementClass
 pack_class(const char *description, size_t length)
 {
-	ElementClass class = 0;
+	uint8		bytes[sizeof(ElementClass)] = {0};
 
-	if (length > sizeof(ElementClass))
+	if (length > sizeof(bytes))
 		return (canonical_hash(description, length, 0) << BITS_PER_BYTE) |
 			CLASS_HASHED;
-
-	for (size_t i = 0; i < length; i++)
-		class |= (ElementClass) (uint8) description[i] << (BITS_PER_BYTE * i);
-	return class;
-}
-
-/* Unpack a class into up to eight bytes and a 0, and return their number. */
-static int
-unpack_class(ElementClass class, char *description)
-{
-	int			length = 0;
-
-	for (size_t i = 0; i < sizeof(ElementClass); i++)
-	{
-		description[i] = (char) (class >> (BITS_PER_BYTE * i));
-		if (description[i] != '\0')
-			length = i + 1;
-	}
-	description[sizeof(ElementClass)] = '\0';
-	return length;
+	memcpy(bytes, description, length);
+	return get64(bytes);
 }
 
 /* Was the description too long, so that the class is its hash? */
@@ -404,9 +386,8 @@ hashed_class_name(ElementClass class)
 char *
 element_class_name(ElementClass class)
 {
-	char		description[sizeof(ElementClass) + 1];
+	char		description[sizeof(ElementClass) + 1] = {0};
 	const char *at = description;
-	int			length;
 	StringInfoData name;
 	ForeignType foreign;
 
@@ -426,10 +407,10 @@ element_class_name(ElementClass class)
 					 (unsigned long long) (class >> BITS_PER_BYTE));
 	}
 
-	length = unpack_class(class, description);
-
+	put64((uint8 *) description, class);
 	initStringInfo(&name);
-	if (name_description(&at, &name) && at == description + length)
+	if (name_description(&at, &name) &&
+		pack_class(description, at - description) == class)
 		return name.data;
 
 	pfree(name.data);
@@ -480,12 +461,12 @@ cast_description(const char **at, int *number, StringInfo cast)
 char *
 element_class_cast(ElementClass class)
 {
-	char		description[sizeof(ElementClass) + 1];
+	char		description[sizeof(ElementClass) + 1] = {0};
 	const char *at = description;
 	int			number = 0;
 	StringInfoData cast;
 
-	unpack_class(class, description);
+	put64((uint8 *) description, class);
 	initStringInfo(&cast);
 	if (class != ELEMENT_CLASS_NONE &&
 		cast_description(&at, &number, &cast) && *at == '\0')

@@ -256,11 +256,10 @@ add_all(FunctionCallInfo fcinfo, bool unique)
 {
 	Datum		filter = PG_GETARG_DATUM(0);
 	CallSite   *site = call_site(fcinfo, 1, true);
-	ArrayElements elements;
+	ArrayElements elements = array_elements(PG_GETARG_ARRAYTYPE_P(1), site->type);
 	Lookup		lookup;
 	uint64	   *hashes;
 
-	array_elements(PG_GETARG_ARRAYTYPE_P(1), &site->type, &elements);
 	lookup_open(&lookup, site, filter, 1);
 	hashes = lookup_hash_array(&lookup, &elements, true);
 	return add_hashed(filter, &lookup, hashes, elements.count, unique);

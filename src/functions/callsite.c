@@ -88,37 +88,32 @@ call_site_make(FmgrInfo *flinfo, int element_arg, bool is_array,
 	site->hasher = element_hasher_create(type, collation,
 										 ELEMENT_PORTABLE, NULL,
 										 flinfo->fn_mcxt);
-	element_type_init(&site->type, type);
+	if (is_array)
+		site->type = lookup_type_cache(type, 0);
 	flinfo->fn_extra = site;
 	return site;
-}
-
-/* Look up what array_elements() needs to know of a type. */
-void
-element_type_init(ElementType *type, Oid oid)
-{
-	type->oid = oid;
-	get_typlenbyvalalign(oid, &type->length, &type->byval, &type->align);
 }
 
 /*
  * Take an array apart, and collect the elements that are not NULL.  By-reference elements
  * point into "array".
  */
-void
-array_elements(ArrayType *array, const ElementType *type,
-			   ArrayElements *elements)
+ArrayElements
+array_elements(ArrayType *array, const TypeCacheEntry *type)
 {
-	deconstruct_array(array, type->oid, type->length, type->byval,
-					  type->align, &elements->values, &elements->nulls,
-					  &elements->length);
-	elements->count = elements->length;
+	ArrayElements elements;
+
+	deconstruct_array(array, type->type_id, type->typlen, type->typbyval,
+					  type->typalign, &elements.values, &elements.nulls,
+					  &elements.length);
+	elements.count = elements.length;
 	if (!ARR_HASNULL(array))
-		return;
-	elements->count = 0;
-	for (int i = 0; i < elements->length; i++)
-		if (!elements->nulls[i])
-			elements->values[elements->count++] = elements->values[i];
+		return elements;
+	elements.count = 0;
+	for (int i = 0; i < elements.length; i++)
+		if (!elements.nulls[i])
+			elements.values[elements.count++] = elements.values[i];
+	return elements;
 }
 
 /*

@@ -11,21 +11,13 @@
 
 #include "miscadmin.h"
 #include "utils/array.h"
-
-/* The type of a call's elements, and what deconstruct_array() needs of it */
-typedef struct ElementType
-{
-	Oid			oid;
-	int16		length;
-	bool		byval;
-	char		align;
-} ElementType;
+#include "utils/typcache.h"
 
 typedef struct CallSite
 {
 	StoredUser	user;			/* first, so that its address costs nothing */
 	ElementHasher *hasher;
-	ElementType type;
+	TypeCacheEntry *type;		/* of an array's elements */
 	ForeignElements *foreign;	/* NULL before a filter of another system */
 } CallSite;
 
@@ -60,7 +52,6 @@ typedef struct ArrayElements
 
 extern Oid	call_site_element_type(FmgrInfo *flinfo, int element_arg,
 								   bool is_array);
-extern void element_type_init(ElementType *type, Oid oid);
 extern CallSite *call_site_make(FmgrInfo *flinfo, int element_arg,
 								bool is_array, Oid collation);
 
@@ -78,8 +69,7 @@ call_site(FunctionCallInfo fcinfo, int element_arg, bool is_array)
 						  PG_GET_COLLATION());
 }
 
-extern void array_elements(ArrayType *array, const ElementType *type,
-						   ArrayElements *elements);
+extern ArrayElements array_elements(ArrayType *array, const TypeCacheEntry *type);
 extern void spread_answers(ArrayAnswers *answers, int probed);
 extern Datum find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers,
 						 bool wanted);

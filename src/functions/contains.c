@@ -58,7 +58,7 @@ probe_array(FunctionCallInfo fcinfo)
 	uint64	   *hashes;
 
 	answers->array = PG_GETARG_ARRAYTYPE_P(1);
-	array_elements(answers->array, &site->type, &elements);
+	elements = array_elements(answers->array, site->type);
 	lookup_open(&lookup, site, PG_GETARG_DATUM(0), elements.count);
 	answers->length = elements.length;
 	answers->nulls = elements.nulls;

@@ -318,7 +318,7 @@ push_float(ForeignElements *elements, float8 number, bool all)
 		bits = narrow_bits;
 	}
 	else
-		memcpy(&bits, &number, sizeof(bits));
+		bits = bits_of_double(number);
 	if (number == 0 && elements->type.format->one_zero)
 		bits = 0;
 	push_number(elements, bits, length);

@@ -84,11 +84,10 @@ SQL_FUNCTION(bloomfilter_remove)
 SQL_FUNCTION(bloomfilter_remove_all)
 {
 	CallSite   *site = call_site(fcinfo, 1, true);
-	ArrayElements elements;
+	ArrayElements elements = array_elements(PG_GETARG_ARRAYTYPE_P(1), site->type);
 	Lookup		lookup;
 	uint64	   *hashes;
 
-	array_elements(PG_GETARG_ARRAYTYPE_P(1), &site->type, &elements);
 	lookup_open(&lookup, site, PG_GETARG_DATUM(0), elements.count);
 	check_removable(lookup.reader.image);
 	hashes = lookup_hash_array(&lookup, &elements, true);

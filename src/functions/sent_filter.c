@@ -138,7 +138,6 @@ sent_call_site(FmgrInfo *flinfo)
 	site->user.mcxt = flinfo->fn_mcxt;
 	site->hasher = element_hasher_create(type, C_COLLATION_OID, ELEMENT_PORTABLE,
 										 NULL, flinfo->fn_mcxt);
-	element_type_init(&site->type, type);
 	return site;
 }
 

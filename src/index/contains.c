@@ -76,7 +76,7 @@ struct MembershipSite
 	ElementHasher *hasher;		/* of the elements to probe for */
 	MembershipHasher of_index;	/* the hasher of the index, which "hasher"
 								 * agrees with */
-	ElementType type;			/* of the call's elements */
+	TypeCacheEntry *type;		/* of the call's elements */
 	bool		for_scan;		/* it counts what it probes */
 	bool		unavailable;	/* it cannot be probed: always "yes" */
 
@@ -128,7 +128,7 @@ allocate_site(MemoryContext mcxt, Oid element_type)
 		MemoryContextAllocZero(mcxt, sizeof(MembershipSite));
 
 	site->mcxt = mcxt;
-	element_type_init(&site->type, element_type);
+	site->type = lookup_type_cache(element_type, 0);
 	site->leave.func = leave_views;
 	site->leave.arg = site;
 	MemoryContextRegisterResetCallback(mcxt, &site->leave);
@@ -191,7 +191,7 @@ make_join_hasher(MembershipSite *site, Relation index)
 	ListCell   *cell;
 
 	if (list_length(site->key_types) == 1)
-		site->hasher = element_hasher_create(site->type.oid,
+		site->hasher = element_hasher_create(site->type->type_id,
 											 index->rd_indcollation[0],
 											 ELEMENT_LOCAL, NULL, site->opened);
 	else
@@ -246,7 +246,7 @@ add_index(Relation heap, Relation index, void *arg)
 		if (for_join(site))
 			make_join_hasher(site, index);
 		else
-			site->hasher = element_hasher_create(site->type.oid,
+			site->hasher = element_hasher_create(site->type->type_id,
 												 index->rd_indcollation[0],
 												 ELEMENT_LOCAL,
 												 site->of_index.hasher,
@@ -788,7 +788,7 @@ probe_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 
 	membership_site_open(site, PG_GETARG_OID(0));
 	answers->array = PG_GETARG_ARRAYTYPE_P(1);
-	array_elements(answers->array, &site->type, &elements);
+	elements = array_elements(answers->array, site->type);
 	hashes = palloc_extended(elements.count * sizeof(uint64), MCXT_ALLOC_HUGE);
 	hash_and_open(site, &elements, hashes);
 
