@@ -1,7 +1,6 @@
 /*
  * canonical.h
- *	  The tree that mirrors the type of an element, and the canonical bytes of the
- *	  types that have no parts; see element.c and canonical.c.
+ *	  The tree that mirrors an element's type, and canonical bytes; see element.c, canonical.c.
  */
 #ifndef BLOOMFILTER_ELEMENT_CANONICAL_H
 #define BLOOMFILTER_ELEMENT_CANONICAL_H
@@ -53,10 +52,7 @@ struct ElementNode
 	ElementState *state;		/* of the whole tree */
 	MemoryContext mcxt;			/* where this node lives */
 
-	/*
-	 * A RECORD, or an array of them: each value has its own structure, and a
-	 * NULL has none.
-	 */
+	/* A RECORD, or an array: each value has its own structure, a NULL none */
 	bool		anonymous;
 
 	/* Enums and other types */
@@ -134,10 +130,7 @@ extern void append_oid(ElementNode *node, StringInfo buf, Datum value);
 extern void append_enum(ElementNode *node, StringInfo buf, Datum value);
 extern void append_other(ElementNode *node, StringInfo buf, Datum value);
 
-/*
- * Does text have to be converted to UTF-8?  Not in SQL_ASCII, where its encoding is
- * unknown.
- */
+/* Does text have to be converted to UTF-8?  Not in SQL_ASCII, whose encoding is unknown. */
 static inline bool
 needs_conversion(void)
 {

@@ -1,9 +1,6 @@
 /*
  * class.c
- *	  The class of an element: describe it, pack the description into eight
- *	  bytes, and name what they mean.
- *
- * See element.c for the tokens of a description.
+ *	  Describe, pack and name the class of an element; see element.c for its tokens.
  */
 #include "class.h"
 
@@ -21,9 +18,7 @@
 /* The first byte of a class whose description is longer than eight bytes */
 #define CLASS_HASHED		'#'
 
-/*
- * Append the description of the last value; false if a record's structure is not known.
- */
+/* Append the description of the last value; false if a record's structure is not known. */
 bool
 describe(ElementNode *node, StringInfo description)
 {
@@ -307,9 +302,7 @@ name_if_class(ElementClass class, const char *tokens, const char *type_name,
 	return name.data;
 }
 
-/*
- * The name of a hashed class, if a type of this database or its array has it; else NULL
- */
+/* The name of a hashed class, if a type of this database or its array has it; else NULL */
 static char *
 name_by_types(ElementClass class)
 {

@@ -481,9 +481,7 @@ init_range(ElementNode *node, TypeCacheEntry *range)
 						   range->rng_collation, NULL);
 }
 
-/*
- * Multiranges are compared by bounds, even if the range type has an equality of its own.
- */
+/* Multiranges are compared by bounds, even if the range type has an equality of its own. */
 static void
 init_multirange(ElementNode *node, TypeCacheEntry *range)
 {
@@ -764,10 +762,7 @@ element_hasher_create(Oid type, Oid collation, ElementScope scope,
 	return hasher;
 }
 
-/*
- * Do hashes differ from portable ones?  An anonymous record may make it true by its
- * first value.
- */
+/* Do hashes differ from portable ones?  The first anonymous record may make it true. */
 bool
 element_hasher_is_local(const ElementHasher *hasher)
 {

@@ -1,9 +1,7 @@
 /*
  * bits.c
- *	  Filters whose layers are arrays of bits: union, intersection, and the
- *	  check of a layer's bits.
- *
- * None of these depends on which bits an element sets.
+ *	  Filters whose layers are arrays of bits, whichever of them an element sets:
+ *	  union, intersection, and the check of the bits.
  */
 #include "ops.h"
 
@@ -71,10 +69,7 @@ united_bytes(const FilterPlan *plan, int i, const uint8_t *a,
 	return bytes;
 }
 
-/*
- * The order of two layers in the result: as a filter grows, and by their bits if they
- * have one shape.  So it does not matter which filter comes first.
- */
+/* As a filter grows, then by their bits: it does not matter which filter comes first. */
 static int
 compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 			   const uint8_t *b)
@@ -156,10 +151,7 @@ bits_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 	return FILTER_OK;
 }
 
-/*
- * No interrupt checks, because the number of set bits is wrong meanwhile.  The largest
- * filter takes a few tenths of a second.
- */
+/* Without interrupt checks, for some tenths of a second: bits_set is wrong meanwhile. */
 static void
 unite_bits(uint8_t *into, int i, const uint8_t *from, int j)
 {

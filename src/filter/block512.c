@@ -62,9 +62,7 @@ lane_place(uint64_t word, int lane)
 	return (word >> (LANE_SHIFT + LANE_SHIFT_STEP * lane)) & (LANE_BITS - 1);
 }
 
-/*
- * The r lanes of the word's window, as a mask of eight bits
- */
+/* The r lanes of the word's window, as a mask of eight bits */
 static inline unsigned
 window_lanes(uint64_t word, unsigned r)
 {
@@ -74,8 +72,7 @@ window_lanes(uint64_t word, unsigned r)
 }
 
 /*
- * Not 0 if a bit that "word" selects in one of "lanes", a mask of eight bits, is clear.
- * Unrolled, so that places in the word and the mask are constants.
+ * Not 0 if "word" selects a clear bit in one of "lanes".  Unrolled: places are constants.
  */
 static inline uint64_t
 lanes_miss(const uint8_t *block, uint64_t word, unsigned lanes)
@@ -139,10 +136,7 @@ portable_add(uint8_t *block, uint64_t word, unsigned k)
 #define TARGET_AVX2		__attribute__((target("avx2,popcnt")))
 #define TARGET_AVX512	__attribute__((target("avx512f,popcnt")))
 
-/*
- * For each r, a window of r lanes, written twice: the 8 bytes from [r][8 - start] are the
- * window that begins at lane "start".
- */
+/* By r, r lanes, written twice: from [r][8 - start], 8 bytes are the window at "start". */
 static const uint8_t window_ones[BLOCK_LANES][2 * BLOCK_LANES] = {
 	{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
 	{1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0},

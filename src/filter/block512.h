@@ -1,7 +1,6 @@
 /*
  * block512.h
- *	  The operations on one block of 512 bits, and on one of Parquet's; see
- *	  block512.c.
+ *	  The operations on one block of 512 bits, and on one of Parquet's; see block512.c.
  */
 #ifndef FILTER_BLOCK512_H
 #define FILTER_BLOCK512_H
@@ -13,15 +12,10 @@
 #define BLOCK_LANES		8
 #define LANE_BITS		64
 
-/*
- * Three in each lane; instead of more bits, a second block (block512x2) then pays more.
- */
+/* Three in each lane; instead of more bits, a second block (block512x2) then pays more. */
 #define BLOCK_MAX_HASHES	24
 
-/*
- * Parquet's blocks: in each of eight words, the upper bits of a product of the hash select
- * one bit.
- */
+/* In each of eight words, the upper bits of a product of the hash select one bit. */
 #define PARQUET_BLOCK_BITS	256
 #define PARQUET_BLOCK_BYTES	(PARQUET_BLOCK_BITS / 8)
 #define PARQUET_HASHES		8
@@ -36,10 +30,7 @@ parquet_bit(uint64_t hash, int j)
 	return UINT32_C(1) << (((uint32_t) hash * parquet_salt[j]) >> PARQUET_SHIFT);
 }
 
-/*
- * "word" is the element's for this block, k the number of its bits, 1 to
- * BLOCK_MAX_HASHES.
- */
+/* "word" is the element's for this block, k its number of bits, 1 to BLOCK_MAX_HASHES. */
 typedef struct BlockKernel
 {
 	const char *name;
@@ -74,20 +65,14 @@ remix64(uint64_t word)
 	return (word ^ (word >> 32)) * REMIX_MULTIPLIER;
 }
 
-/*
- * The word that places bits within a block.  The hash's upper bits chose the block, so
- * a product mixes all bits.
- */
+/* Places bits in a block: a product mixes all bits, as the upper ones chose the block. */
 static inline uint64_t
 block_word(uint64_t hash)
 {
 	return hash * BLOCK_MULTIPLIER;
 }
 
-/*
- * Which of "blocks" is an element's first?  second_block() returns another one.  All are
- * equally likely.
- */
+/* Which of "blocks" is an element's first, or second?  All are equally likely. */
 static inline uint64_t
 first_block(uint64_t hash, uint64_t blocks)
 {

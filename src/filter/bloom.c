@@ -424,10 +424,7 @@ find_added(const uint8_t *image, const FilterLayer *layers, int count,
 	}
 }
 
-/*
- * Count once what layers of one shape, which come from a union, have in common.  Layers of
- * different shapes cannot be compared.
- */
+/* Counts once what layers of one shape have in common; others cannot be compared. */
 static double
 bloom_cardinality(const uint8_t *image)
 {

@@ -33,9 +33,8 @@
 #define TWO_BLOCKS_BELOW	6e-4
 
 /*
- * With this many bits of an element in a block, the error rate exceeds the computed one
- * by up to 0.7 % (measured): neighbouring lanes are filled by the same elements, and
- * probed together.
+ * With this many bits of an element in a block, the error rate exceeds the computed one by
+ * up to 0.7 % (measured): elements fill neighbouring lanes, and probe them, together.
  */
 #define RUN_HASHES_MIN		2
 #define RUN_HASHES_MAX		4
@@ -321,10 +320,7 @@ few_capacity(Sizes *sizes, int blocks)
 	return sizes->few[blocks].capacity;
 }
 
-/*
- * Set size and hashes for n elements in the fewest blocks; returns the most within the
- * rate.
- */
+/* Set the fewest blocks for n elements, and hashes; returns the most within the rate. */
 static double
 fit_blocks(double n, double error_rate, FilterLayer *layer)
 {
@@ -355,9 +351,7 @@ fit_blocks(double n, double error_rate, FilterLayer *layer)
 	return floor(blocks * sizes->load);
 }
 
-/*
- * The most elements of a layer of fit_blocks() at FIXED_TOLERANCE times its error rate
- */
+/* The most elements of a layer of fit_blocks() at FIXED_TOLERANCE times its error rate */
 static double
 tolerated_elements(const FilterLayer *layer)
 {

@@ -17,10 +17,7 @@
 
 #include "block512.h"
 
-/*
- * 64-bit hashes allow no error rate below 2^-64, which takes this many bits of an
- * element.
- */
+/* With 64-bit hashes, no error rate is below 2^-64, which takes so many bits. */
 #define CLASSIC_MAX_HASHES	64
 
 /* A single bit could not tell a second element from the first. */

@@ -212,9 +212,8 @@ find_layer(const uint8_t *image, uint64_t hash, int end)
 }
 
 /*
- * Change the element's counters.  "change" gets each lane's counters, and ones at those of
- * the element.  Return how many became zero, or were zero before; set *counted if any was
- * not saturated.
+ * Change the element's counters.  "change" gets each lane's, and ones at those of the
+ * element.  Return how many became zero, or were; set *counted if any was not saturated.
  */
 static ALWAYS_INLINE unsigned
 change_element(const CountingLayer *layer, uint64_t hash, bool *counted,

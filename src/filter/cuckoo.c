@@ -266,10 +266,7 @@ saturated_in(const uint8_t *image, int layers, const CuckooKey *key)
 	return false;
 }
 
-/*
- * Add to the last layer or, without a place there, to an earlier one, from which
- * elements may have been removed.  Returns false if no layer has a place.
- */
+/* Add to the last layer or, if it has no place, to an earlier one; false if none has. */
 static bool
 add(uint8_t *image, const CuckooKey *key)
 {

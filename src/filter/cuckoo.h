@@ -1,9 +1,6 @@
 /*
  * cuckoo.h
- *	  The slots of a cuckoo filter, and where an element's entry may be; see
- *	  cuckoo.c.
- *
- * The functions of a probe are inline.
+ *	  The slots of a cuckoo filter, and where an element's entry may be; see cuckoo.c.
  */
 #ifndef FILTER_CUCKOO_H
 #define FILTER_CUCKOO_H
@@ -19,9 +16,7 @@
 /* Maximum number of slots that can hold entries of one class */
 #define CUCKOO_CLASS_MAX		4
 
-/*
- * Bits of other slots in the word that we read where a slot begins, at any bit of a byte
- */
+/* Bits of other slots in the word that we read where a slot begins, at any bit of a byte */
 #define CUCKOO_LOST_BITS		7
 
 /* A layer; if it is read by slices, "slots" is where they would be */
@@ -208,9 +203,7 @@ cuckoo_layer_contains(const CuckooLayer *layer, const CuckooPlace *place)
 	return in_first | in_second;
 }
 
-/*
- * Prefetch both windows.  Always inline, as layer_prefetch() in bloom.c.
- */
+/* Prefetch both windows; always inline, as layer_prefetch() in bloom.c. */
 static ALWAYS_INLINE void
 cuckoo_prefetch(const CuckooLayer *layer, const CuckooPlace *place)
 {

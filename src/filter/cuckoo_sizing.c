@@ -104,10 +104,7 @@ least_windows(uint64_t capacity)
 	return 2 * low;
 }
 
-/*
- * 1 - (1 - p)^n of a full layer, by three terms of the binomial series: the fourth is
- * negligible because n p is at most a thirtieth.
- */
+/* 1 - (1 - p)^n of a full layer, by three terms of a series: n p is at most a thirtieth. */
 static double
 full_error_rate(const FilterLayer *layer, unsigned first_bits)
 {

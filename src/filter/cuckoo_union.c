@@ -34,8 +34,7 @@ is_coarser(const CuckooLayer *layer, const CuckooLayer *finer)
 }
 
 /*
- * Add the missing entries of a class that is saturated elsewhere to layer i; if one finds
- * no place, add none and return false.
+ * Saturate in layer i a class that is so elsewhere; without places for that, add nothing.
  */
 static bool
 saturate(uint8_t *image, int i, const CuckooPlace *place)

@@ -50,10 +50,7 @@ extern void filter_copy(uint8_t *image, const uint8_t *from,
 /* Might the last layer be too small for "count" more elements? */
 extern bool filter_may_fill(const uint8_t *image, uint64_t count);
 
-/*
- * Could adding "count" elements fail half-way?  A cuckoo filter may run out of slots for
- * an element long before its capacity.
- */
+/* Could adding "count" elements fail half-way?  A cuckoo filter may lack slots early. */
 extern bool filter_may_need_room(const uint8_t *image, uint64_t count);
 
 /* Does a filter of any layout contain this hash? */
@@ -111,10 +108,7 @@ filter_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
  * and its elements stay: adding or removing one changes nothing (cuckoo.c).
  */
 
-/*
- * Skips hashes that the filter seems to contain.  If such a hash only matches another's
- * entry, removing that one loses both.
- */
+/* Skips hashes it seems to contain.  Removing one that matches another's loses both. */
 static inline size_t
 filter_add_unique_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 {
@@ -219,10 +213,7 @@ IMAGE_GETTER(double, filter_estimated_error_rate,
 extern void filter_bits(const uint8_t *image, uint64_t *bits,
 						uint64_t *bits_set);
 
-/*
- * A layer's bits, and the bytes that it takes; they depend on layout, hashes and size
- * alone
- */
+/* A layer's bits, and the bytes that it takes, by layout, hashes and size alone */
 static inline uint64_t
 layer_bits(const FilterLayer *layer)
 {
@@ -238,10 +229,7 @@ layer_bytes(const FilterLayer *layer)
 		image_aligned((ops->layer_bits(layer) + 7) / 8);
 }
 
-/*
- * Does it count how often an element was added?  True of every cuckoo filter, even while
- * it is an explicit set.
- */
+/* Does it count how often an element was added?  A cuckoo filter does, even as a set. */
 IMAGE_GETTER(bool, filter_is_multiset,
 			 filter_kinds[image_kind(image)].ops->multiset ||
 			 image_ops(image)->multiset)
@@ -280,10 +268,7 @@ extern bool check_element_class(const uint8_t class[8]);
  */
 #define MAX_SHARDS		(1 << 24)
 
-/*
- * The number of filters for a set with these params, and the params of each; 0: over
- * MAX_SHARDS
- */
+/* The filters for a set with these params: their number, 0 if over MAX_SHARDS; params */
 extern uint64_t filter_plan_shards(const FilterParams *params,
 								   FilterParams *each);
 

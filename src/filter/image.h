@@ -371,10 +371,7 @@ extern uint64_t count_bits(const uint8_t *bits, uint64_t bytes);
  * visible to anyone else.
  */
 
-/*
- * Bytes that a pass processes between two checks: a millisecond even on a slow machine,
- * and a whole number of words and blocks
- */
+/* Bytes between two checks: a millisecond on a slow machine; whole words and blocks */
 #define INTERRUPT_BYTES		((uint64_t) 1 << 20)
 
 /* Called at each check, unless it is NULL */

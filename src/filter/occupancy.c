@@ -1,13 +1,11 @@
 /*
  * occupancy.c
- *	  How many bits n elements set in a layer of a Bloom filter, and how many elements
- *	  have set a given number of bits.
+ *	  How many bits n elements set in a layer of a Bloom filter, and the other way round.
  *
- * The bits of a layer are urns, and those that elements pick are balls.  The
- * mean and the deviation of the number of occupied urns are the textbook's
- * (Johnson and Kotz, "Urn Models and Their Application", 1977).
- * That the bits of one element are in one block, or in two, matters little for
- * their sum.
+ * The bits of a layer are urns, and those that elements pick are balls.  The mean and the
+ * deviation of the number of occupied urns are the textbook's (Johnson and Kotz, "Urn Models
+ * and Their Application", 1977).  That the bits of an element are in one block, or in two,
+ * matters little for their sum.
  */
 #include "sizing.h"
 

@@ -15,9 +15,7 @@
 
 #include "ops.h"
 
-/*
- * Hashes that are sorted by way of a copy, which stays in the cache nearest to the core
- */
+/* Hashes that are sorted by way of a copy, which stays in the cache nearest to the core */
 #define SCATTER_MAX		1024
 
 /*
@@ -46,9 +44,8 @@ insertion_sort(uint64_t *hashes, uint64_t count)
 }
 
 /*
- * Sort up to SCATTER_MAX hashes that differ only in their lowest "low_bits" bits.  Put each
- * near its place by its leading bits, then sort by insertion, which has next to nothing to
- * do if they are uniform.
+ * Sort up to SCATTER_MAX hashes that differ only in their lowest "low_bits" bits: put each
+ * near its place by its leading bits; then insertion has next to nothing to do.
  */
 static void
 scatter_sort(uint64_t *hashes, unsigned count, int low_bits)

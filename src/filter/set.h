@@ -1,7 +1,6 @@
 /*
  * set.h
- *	  Explicit filters, which are sets of hashes, and sorted arrays of hashes;
- *	  see set.c.
+ *	  Explicit filters, which are sets of hashes, and sorted arrays of hashes; see set.c.
  */
 #ifndef FILTER_SET_H
 #define FILTER_SET_H

@@ -26,10 +26,7 @@
 #define FIXED_SIGMAS	6
 #define GROWING_SIGMAS	2
 
-/*
- * The capacity of each of "shards" filters of n elements, in integers: the same on all
- * machines.
- */
+/* The capacity of each of "shards" filters of n elements, by integers: the same anywhere */
 static uint64_t
 shard_capacity(uint64_t n, uint64_t shards, int growth)
 {

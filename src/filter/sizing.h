@@ -1,7 +1,6 @@
 /*
  * sizing.h
- *	  The size of a layer, and estimates from its bits; see bloom_sizing.c and
- *	  cuckoo_sizing.c.
+ *	  The size of a layer, and estimates from its bits; see bloom_sizing.c, cuckoo_sizing.c.
  */
 #ifndef FILTER_SIZING_H
 #define FILTER_SIZING_H
@@ -65,8 +64,7 @@ extern bool blocks_plan(uint64_t capacity, double error_rate, LayerUse use,
 
 /*
  * A layer of at most this many elements is small: it has fewer bits than blocks would.
- * In larger ones that saves less than 5 % at 1 %, and probing a block, one cache line, is
- * faster.
+ * Beyond, that saves less than 5 % at 1 %, and a block, one cache line, is probed faster.
  */
 #define SMALL_CAPACITY_MAX		1500
 

@@ -209,10 +209,7 @@ add_foreign(Datum filter, Lookup *lookup)
 	return writer_close(&writer);
 }
 
-/*
- * Add hashed elements unless all are in; with "unique", cuckoo filters skip those that
- * are.
- */
+/* Add hashed elements unless all are in; if "unique", a cuckoo filter skips those in it. */
 static Datum
 add_hashed(Datum filter, Lookup *lookup, const uint64 *hashes, uint64 count,
 		   bool unique)

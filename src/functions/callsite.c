@@ -46,10 +46,7 @@ refuse_own_type(Oid function, Oid element_type)
 			 errhint("To combine filters, use a function whose name ends in _union or _union_agg.")));
 }
 
-/*
- * The declared type of a call's elements.  Errors: no type information; no array;
- * filters.
- */
+/* A call's declared element type.  Errors: no type information; no array; filters. */
 Oid
 call_site_element_type(FmgrInfo *flinfo, int element_arg, bool is_array)
 {
@@ -94,10 +91,7 @@ call_site_make(FmgrInfo *flinfo, int element_arg, bool is_array,
 	return site;
 }
 
-/*
- * Take an array apart, and collect the elements that are not NULL.  By-reference elements
- * point into "array".
- */
+/* Collect an array's elements that are not NULL; those by reference point into "array". */
 ArrayElements
 array_elements(ArrayType *array, const TypeCacheEntry *type)
 {
@@ -116,10 +110,7 @@ array_elements(ArrayType *array, const TypeCacheEntry *type)
 	return elements;
 }
 
-/*
- * Spread the first "probed" results over the elements that are not NULL; the others get
- * false.
- */
+/* Spread the first "probed" results over elements that are not NULL; others get false. */
 void
 spread_answers(ArrayAnswers *answers, int probed)
 {

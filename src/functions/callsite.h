@@ -1,7 +1,6 @@
 /*
  * callsite.h
- *	  The state of one call in a query, kept from row to row, and its arguments;
- *	  see callsite.c.
+ *	  The state of one call in a query, from row to row, and its arguments; see callsite.c.
  */
 #ifndef BLOOMFILTER_CALLSITE_H
 #define BLOOMFILTER_CALLSITE_H
@@ -95,10 +94,7 @@ typedef struct Lookup
 	ForeignElements *foreign;	/* of another system's filter, or NULL */
 } Lookup;
 
-/*
- * Open a filter to look up or change this many elements.  If it is another system's,
- * errors are those of foreign_elements().
- */
+/* Open a filter to look up or change so many elements.  Errors: of foreign_elements() */
 static inline void
 lookup_open(Lookup *lookup, CallSite *site, Datum filter, uint64 probes)
 {

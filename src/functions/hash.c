@@ -1,12 +1,10 @@
 /*
  * hash.c
- *	  An element's hash in SQL: bloom_hash; bloom_shard for sets that are
- *	  distributed among several filters; bloom_element and its type,
- *	  hashed_element.
+ *	  An element's hash in SQL: bloom_hash; bloom_shard; bloom_element, of hashed_element.
  *
- * A hashed_element is of one type whatever the element's type was, so that an aggregate
- * of it has no polymorphic arguments.  Its external form is its three numbers,
- * little-endian: the hash, the class and the seed; text is their hexadecimal digits.
+ * A hashed_element is of one type whatever the element's type was, so that an aggregate of it
+ * has no polymorphic arguments.  Its external form is its three numbers, little-endian: the
+ * hash, the class and the seed; text is their hexadecimal digits.
  */
 #include "callsite.h"
 #include "filter/bytes.h"
@@ -53,9 +51,7 @@ SQL_FUNCTION(bloomfilter_shard)
 										 SHARD_SEED), shards));
 }
 
-/*
- * bloom_element(element, seed): not strict, as aggregates would skip all for a NULL seed
- */
+/* bloom_element(element, seed): not strict, as aggregates would skip all for a NULL seed */
 SQL_FUNCTION(bloomfilter_element)
 {
 	CallSite   *site;

@@ -33,11 +33,8 @@
 #include "utils/lsyscache.h"
 
 /*
- * sent_family
- *		The type that stands for all types with the same elements
- *
- * InvalidOid: it is not certain that the text of a value is read as the same value, as with
- * money, regclass, or types of extensions.
+ * The type that stands for all with the same elements.  InvalidOid: it is not certain that
+ * the text of a value is read as the same value, as of money, or types of extensions.
  */
 Oid
 sent_family(Oid type)
@@ -112,9 +109,7 @@ element_fits(List *args, Oid type, int32 modifier)
 }
 
 /*
- * sent_call_site
- *		The state of a call of _bloom_may_contain(), or NULL if the answer is always "yes"
- *
+ * The state of a call of _bloom_may_contain(), or NULL if the answer is always "yes".
  * Raises no error.  Lives as long as flinfo->fn_mcxt.
  */
 CallSite *

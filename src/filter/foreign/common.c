@@ -1,7 +1,6 @@
 /*
  * common.c
- *	  What the formats of other systems have in common: the textbook's sizes, words behind a
- *	  header, bits in some order, writing numbers.
+ *	  Sizes, words behind a header, bits in some order, and writing numbers; see common.h.
  */
 #include "common.h"
 

@@ -34,9 +34,7 @@ extern void copy_bits(uint8_t *to, const uint8_t *from, uint64_t bytes,
 extern FilterLayer *one_layer(ForeignImport *import, uint64_t bits,
 							  unsigned hashes);
 
-/*
- * Plan "words" words, "stored" of them behind a header of this length, and nothing else.
- */
+/* Plan "words" words, "stored" of them behind a header of this length, and nothing else. */
 extern const char *parse_words(const ForeignSource *source,
 							   ForeignImport *import, uint64_t header,
 							   uint64_t words, uint64_t stored,

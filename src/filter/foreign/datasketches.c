@@ -2,8 +2,7 @@
  * datasketches.c
  *	  The BloomFilter of Apache DataSketches.
  *
- * Bytes: a preamble of 32 bytes, then words; 24 bytes if there is no element;
- * little-endian.
+ * Bytes: a preamble of 32 bytes, then words; 24 bytes without an element; little-endian.
  *
  * Source: org.apache.datasketches.filters.bloomfilter.BloomFilter.
  */

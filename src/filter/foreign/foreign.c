@@ -84,9 +84,7 @@ foreign_add_batch(uint8_t *image, const ForeignHash *hashes, size_t count)
 	return done;
 }
 
-/*
- * No caller looks a hash of ours up here; "perhaps" is the answer that is never wrong.
- */
+/* No caller looks a hash of ours up here; "perhaps" is the answer that is never wrong. */
 static bool
 contains_ours(const uint8_t *image, uint64_t hash)
 {

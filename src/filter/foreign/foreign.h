@@ -1,7 +1,6 @@
 /*
  * foreign.h
- *	  Filters of other systems: the operations on them; see foreign.c, union.c
- *	  and io.c.
+ *	  The operations on filters of other systems; see foreign.c, union.c and io.c.
  *
  * An element is not one of our hashes, but a ForeignHash of bytes that the other system
  * defines.  So all functions that take elements are separate for these filters.
@@ -32,9 +31,7 @@ extern void foreign_intersect_in_place(uint8_t *a, const uint8_t *b);
 
 /* The bytes of other systems' filters: io.c */
 
-/*
- * Read a source's fields and plan the image, reading no byte beyond.  NULL or the fault.
- */
+/* Read a source's fields and plan the image, reading no byte beyond.  NULL or the fault. */
 extern const char *foreign_parse(const ForeignSource *source,
 								 ForeignImport *import);
 

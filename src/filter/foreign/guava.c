@@ -1,7 +1,6 @@
 /*
  * guava.c
- *	  Guava's BloomFilter, with either strategy; strings of bits in Redis, which
- *	  are hashed by these.
+ *	  Guava's BloomFilter, with either strategy; strings of bits in Redis, hashed by these.
  *
  * Bytes: byte strategy, byte hashes, int32 words, words; big-endian.
  *

@@ -43,10 +43,7 @@ foreign_import(const ForeignSource *source, const ForeignImport *import,
 	else
 		for (int i = 0; i < plan->layers; i++)
 		{
-			/*
-			 * the bits of a string, or of a sketch without elements, may be
-			 * cut short
-			 */
+			/* a string, or a sketch without elements, may be cut short */
 			uint64_t	bytes = smaller((plan->layer[i].size + 7) / 8,
 										source->length - at);
 

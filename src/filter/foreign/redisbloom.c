@@ -2,11 +2,10 @@
  * redisbloom.c
  *	  RedisBloom's filters, which may have layers.
  *
- * Bytes: the replies of BF.SCANDUMP, each as uint64 iterator, uint32 length, and
- * the data; little-endian.
+ * Bytes: the replies of BF.SCANDUMP: each uint64 iterator, uint32 length, data; little-endian.
  *
- * It counts elements, so a layer is full at its capacity.  Its bits_full holds
- * another number instead: the bits per element, as a double.
+ * It counts elements, so a layer is full at its capacity.  Its bits_full holds another
+ * number instead: the bits per element, as a double.
  *
  * Sources: deps/bloom/bloom.c and src/sb.c of RedisBloom.
  */

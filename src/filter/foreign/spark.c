@@ -1,12 +1,9 @@
 /*
  * spark.c
- *	  Spark's BloomFilter, both versions; and spark-sql, the same of
- *	  xxhash64(column).
+ *	  Spark's BloomFilter, both versions; and spark-sql, the same of xxhash64(column).
  *
- * Bytes: int32 version, int32 hashes, version 2: int32 seed, int32 words, words;
- * big-endian.
- *
- * Version 1 has Guava's places; both versions have Guava's sizes.
+ * Bytes: int32 version, hashes, seed (of version 2 alone), words; words; big-endian.  Version
+ * 1 has Guava's places; both have its sizes.
  *
  * Sources: org.apache.spark.util.sketch.BloomFilterImpl and BloomFilterImplV2.
  */
