@@ -74,14 +74,10 @@ append_utf8(StringInfo buf, const char *data, int length)
 static int
 append_counted_utf8(StringInfo buf, const char *data, int length)
 {
-	int			start = buf->len;
-	int			counted;
+	int			start = begin_part(buf);
 
-	append_uint32(buf, 0);
 	append_utf8(buf, data, length);
-	counted = buf->len - start - sizeof(uint32);
-	put32((uint8 *) (buf->data + start), counted);
-	return counted;
+	return end_part(buf, start);
 }
 
 /*

@@ -181,4 +181,22 @@ append_uint64(StringInfo buf, uint64 value)
 	append_bytes(buf, bytes, sizeof(bytes));
 }
 
+/* Begin a part, leaving room for its length; returns where it begins. */
+static inline int
+begin_part(StringInfo buf)
+{
+	append_uint32(buf, 0);
+	return buf->len - sizeof(uint32);
+}
+
+/* Write the length of the part that began there, and return it. */
+static inline int
+end_part(StringInfo buf, int start)
+{
+	int			length = buf->len - start - sizeof(uint32);
+
+	put32((uint8 *) (buf->data + start), length);
+	return length;
+}
+
 #endif							/* BLOOMFILTER_ELEMENT_CANONICAL_H */

@@ -85,22 +85,6 @@ reset_structure(ElementNode *node)
 	}
 }
 
-/* Begin a part, leaving room for its length; returns where it begins. */
-static inline int
-begin_part(StringInfo buf)
-{
-	int			start = buf->len;
-
-	append_uint32(buf, 0);
-	return start;
-}
-
-static inline void
-end_part(StringInfo buf, int start)
-{
-	put32((uint8 *) (buf->data + start), buf->len - start - sizeof(uint32));
-}
-
 static void
 append_part(ElementNode *node, StringInfo buf, Datum value)
 {

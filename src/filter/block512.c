@@ -153,10 +153,9 @@ TARGET_AVX2
 static inline __m256i
 avx2_bits(__m256i ones, uint64_t word, __m256i shift)
 {
-	return _mm256_sllv_epi64(ones,
-							 _mm256_and_si256(_mm256_srlv_epi64(_mm256_set1_epi64x(word),
-																shift),
-											  _mm256_set1_epi64x(LANE_BITS - 1)));
+	__m256i		places = _mm256_srlv_epi64(_mm256_set1_epi64x(word), shift);
+
+	return _mm256_sllv_epi64(ones, _mm256_and_si256(places, _mm256_set1_epi64x(LANE_BITS - 1)));
 }
 
 /* Lanes 0 to 3 in mask[0], 4 to 7 in mask[1]. */
@@ -168,6 +167,7 @@ avx2_mask(uint64_t word, unsigned k, __m256i mask[2])
 		_mm256_setr_epi64x(13, 19, 25, 31),
 		_mm256_setr_epi64x(37, 43, 49, 55)
 	};
+	const __m256i ones = _mm256_set1_epi64x(1);
 	__m128i		window = _mm_loadl_epi64((const __m128i *)
 										 &window_ones[k % BLOCK_LANES]
 										 [BLOCK_LANES - (word >> WINDOW_SHIFT)]);
@@ -176,9 +176,7 @@ avx2_mask(uint64_t word, unsigned k, __m256i mask[2])
 	for (; k >= BLOCK_LANES; k -= BLOCK_LANES)
 	{
 		for (int half = 0; half < 2; half++)
-			mask[half] = _mm256_or_si256(mask[half],
-										 avx2_bits(_mm256_set1_epi64x(1), word,
-												   shift[half]));
+			mask[half] = _mm256_or_si256(mask[half], avx2_bits(ones, word, shift[half]));
 		word = remix64(word);
 	}
 	mask[0] = _mm256_or_si256(mask[0],
@@ -263,20 +261,17 @@ avx512_mask(uint64_t word, unsigned k)
 	const __m512i shift = _mm512_setr_epi64(13, 19, 25, 31, 37, 43, 49, 55);
 	const __mmask8 window = window_lanes(word, k % BLOCK_LANES);
 	__m512i		mask = _mm512_setzero_si512();
+	__m512i		counts;
 
 	/* a rotation uses only the lower six bits of its count, as we want */
 	for (; k >= BLOCK_LANES; k -= BLOCK_LANES)
 	{
-		mask = _mm512_or_si512(mask,
-							   _mm512_rolv_epi64(one,
-												 _mm512_srlv_epi64(_mm512_set1_epi64(word),
-																   shift)));
+		counts = _mm512_srlv_epi64(_mm512_set1_epi64(word), shift);
+		mask = _mm512_or_si512(mask, _mm512_rolv_epi64(one, counts));
 		word = remix64(word);
 	}
-	return _mm512_or_si512(mask,
-						   _mm512_maskz_rolv_epi64(window, one,
-												   _mm512_srlv_epi64(_mm512_set1_epi64(word),
-																	 shift)));
+	counts = _mm512_srlv_epi64(_mm512_set1_epi64(word), shift);
+	return _mm512_or_si512(mask, _mm512_maskz_rolv_epi64(window, one, counts));
 }
 
 TARGET_AVX512

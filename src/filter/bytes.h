@@ -30,15 +30,13 @@ smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static inline uint64_t
-le64(uint64_t value)
-{
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	return __builtin_bswap64(value);
+#define le32(value)		__builtin_bswap32(value)
+#define le64(value)		__builtin_bswap64(value)
 #else
-	return value;
+#define le32(value)		((uint32_t) (value))
+#define le64(value)		((uint64_t) (value))
 #endif
-}
 
 static inline uint16_t
 get16(const uint8_t *from)
@@ -59,10 +57,7 @@ get32(const uint8_t *from)
 	uint32_t	value;
 
 	memcpy(&value, from, sizeof(value));
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	value = __builtin_bswap32(value);
-#endif
-	return value;
+	return le32(value);
 }
 
 static inline uint64_t
@@ -77,9 +72,7 @@ get64(const uint8_t *from)
 static inline void
 put32(uint8_t *to, uint32_t value)
 {
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	value = __builtin_bswap32(value);
-#endif
+	value = le32(value);
 	memcpy(to, &value, sizeof(value));
 }
 
@@ -94,8 +87,7 @@ put64(uint8_t *to, uint64_t value)
 static inline uint32_t
 get32_big(const uint8_t *from)
 {
-	return (uint32_t) from[0] << 24 | (uint32_t) from[1] << 16 |
-		(uint32_t) from[2] << 8 | from[3];
+	return __builtin_bswap32(get32(from));
 }
 
 /* An IEEE 754 double is stored as the 64-bit number with the same bits. */

@@ -52,22 +52,16 @@ cuckoo_class_entries(const CuckooLayer *layer, const CuckooPlace *place,
 	return count;
 }
 
-/* The number of slots in the windows of a class */
-static unsigned
-class_slots(const CuckooPlace *place)
-{
-	bool		overlap = place->window[0] + 1 == place->window[1] ||
-		place->window[1] + 1 == place->window[0];
-
-	return CUCKOO_CLASS_MAX - overlap;
-}
-
 bool
 cuckoo_is_saturated(const CuckooLayer *layer, const CuckooPlace *place)
 {
 	uint64_t	slots[CUCKOO_CLASS_MAX];
 
-	return cuckoo_class_entries(layer, place, slots) == class_slots(place);
+	/* windows that overlap share a slot */
+	unsigned	shared = place->window[0] + 1 == place->window[1] ||
+		place->window[1] + 1 == place->window[0];
+
+	return cuckoo_class_entries(layer, place, slots) == CUCKOO_CLASS_MAX - shared;
 }
 
 /* Where in the table the step at this slot is, or belongs */

@@ -10,27 +10,28 @@
 /* Takes milliseconds, even if each slot takes a search of the maximum length */
 #define INTERRUPT_SLOTS			256
 
-/* The class in a layer that corresponds to a class in a layer as fine or finer */
-static CuckooPlace
-coarser_place(const CuckooLayer *layer, const CuckooLayer *finer,
-			  const CuckooPlace *place)
-{
-	uint64_t	times = finer->multiple / layer->multiple;
-	CuckooPlace coarser;
-
-	coarser.window[0] = place->window[0] / times;
-	coarser.window[1] = place->window[1] / times;
-	coarser.fingerprint = place->fingerprint >>
-		(finer->extra - layer->extra);
-	return coarser;
-}
-
 /* May entries of layer "finer" move to this layer? */
 static bool
 is_coarser(const CuckooLayer *layer, const CuckooLayer *finer)
 {
 	return layer->multiple <= finer->multiple &&
 		layer->extra <= finer->extra;
+}
+
+/* The class in a layer that corresponds to one in another; false if that is coarser */
+static bool
+coarser_place(const CuckooLayer *layer, const CuckooLayer *finer,
+			  const CuckooPlace *place, CuckooPlace *coarser)
+{
+	uint64_t	times = finer->multiple / layer->multiple;
+
+	if (!is_coarser(layer, finer))
+		return false;
+	coarser->window[0] = place->window[0] / times;
+	coarser->window[1] = place->window[1] / times;
+	coarser->fingerprint = place->fingerprint >>
+		(finer->extra - layer->extra);
+	return true;
 }
 
 /*
@@ -68,10 +69,8 @@ place_entry(uint8_t *image, int layers, const CuckooLayer *from,
 		CuckooLayer layer = cuckoo_layer(image, i);
 		CuckooPlace here;
 
-		if (!is_coarser(&layer, from))
-			continue;
-		here = coarser_place(&layer, from, place);
-		if (cuckoo_is_saturated(&layer, &here))
+		if (coarser_place(&layer, from, place, &here) &&
+			cuckoo_is_saturated(&layer, &here))
 			return true;
 	}
 	for (int n = 0; n < layers; n++)
@@ -80,9 +79,8 @@ place_entry(uint8_t *image, int layers, const CuckooLayer *from,
 		CuckooLayer layer = cuckoo_layer(image, i);
 		CuckooPlace here;
 
-		if (!is_coarser(&layer, from))
+		if (!coarser_place(&layer, from, place, &here))
 			continue;
-		here = coarser_place(&layer, from, place);
 		if (whole ? saturate(image, i, &here) :
 			cuckoo_insert(image, i, &layer, &here))
 			return true;

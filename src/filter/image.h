@@ -53,12 +53,7 @@ typedef enum FilterKind
 static inline const char *
 kind_magic(FilterKind kind)
 {
-	static const char *const magics[FILTER_KINDS] = {
-		[FILTER_BLOOM] = IMAGE_MAGIC_BLOOM,
-		[FILTER_CUCKOO] = IMAGE_MAGIC_CUCKOO
-	};
-
-	return magics[kind];
+	return kind == FILTER_CUCKOO ? IMAGE_MAGIC_CUCKOO : IMAGE_MAGIC_BLOOM;
 }
 
 /* The layout of an image, or of a layer.  The first two are of any kind. */

@@ -86,10 +86,8 @@ foreign_export_bytes(const uint8_t *image)
 void
 foreign_export(const uint8_t *image, uint8_t *to)
 {
-	Writer		writer;
+	Writer		writer = {to, 0};
 
-	writer.at = to;
-	writer.length = 0;
 	write_all(&writer, image);
 }
 
