@@ -64,6 +64,10 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 	fault = ops->check_layer(image, i, &layer);
 	if (fault)
 		return fault;
+	/* of layers made for a capacity, a share of the filter's; false for NaN */
+	if (ops->plan_layer && !(layer.error_rate > 0 &&
+							 layer.error_rate <= image_error_rate(image)))
+		return "error rate of a layer out of range";
 	if (layer.detail != 0 && !ops->detailed)
 		return "reserved bytes of a layer are not zero";
 

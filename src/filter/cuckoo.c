@@ -381,10 +381,6 @@ cuckoo_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 		layer->bits_full != layer->capacity ||
 		layer->bits_set > layer->bits_full)
 		return "number of entries out of range";
-	/* false for NaN */
-	if (!(layer->error_rate > 0 &&
-		  layer->error_rate <= image_error_rate(image)))
-		return "error rate of a layer out of range";
 	return NULL;
 }
 
