@@ -1,9 +1,7 @@
 /*
  * canonical.c
- *	  The canonical bytes of values that have no parts: scalars and jsonb.
- *
- * See element.c for the rules.  Common types also have a function that hashes a whole
- * element without a buffer.
+ *	  The canonical bytes of values that have no parts, by the rules of element.c: scalars and
+ *	  jsonb.  Common types also have a function that hashes an element without a buffer.
  */
 #include "postgres.h"
 

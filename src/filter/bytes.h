@@ -1,11 +1,9 @@
 /*
  * bytes.h
- *	  Numbers as little-endian bytes at any address, and the arithmetic that
- *	  all layouts share.
+ *	  Little-endian numbers at any address, and the arithmetic that all layouts share.
  *
- * A filter's bytes mean the same on every machine, so all code in this
- * directory reads and writes stored numbers through these functions.  On a
- * little-endian host each is one plain load or store.
+ * A filter's bytes mean the same on every machine, so all code in this directory reads and
+ * writes stored numbers through these functions: on a little-endian host, plain loads and stores.
  */
 #ifndef FILTER_BYTES_H
 #define FILTER_BYTES_H

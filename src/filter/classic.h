@@ -1,16 +1,13 @@
 /*
  * classic.h
- *	  The textbook's Bloom filter: m bits, k of them for an element; see
- *	  bloom.c.
+ *	  The textbook's Bloom filter: m bits, k of them for an element; see bloom.c.
  *
- * Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970.
- * The k places come from two words, much as in double hashing (Kirsch and
- * Mitzenmacher, "Less Hashing, Same Performance", 2006).  There, place i is
- * that of the word a + i b; but if b is near a simple fraction of 2^64, places
- * coincide.  With 20 bits for each of 1,000 elements, that raises the error
- * rate by a tenth at k = 10, and sixfold at k = 20.  So we multiply b at each
- * step.  This layout is for users who need an exact (m, k); a probe may cost k
- * cache misses.
+ * Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970.  The k places
+ * come from two words, much as in double hashing (Kirsch and Mitzenmacher, "Less Hashing, Same
+ * Performance", 2006).  There, place i is that of the word a + i b; but if b is near a simple
+ * fraction of 2^64, places coincide: with 20 bits for each of 1,000 elements, that raises the
+ * error rate by a tenth at k = 10, and sixfold at k = 20.  So we multiply b at each step.  This
+ * layout is for users who need an exact (m, k); a probe may cost k cache misses.
  */
 #ifndef FILTER_CLASSIC_H
 #define FILTER_CLASSIC_H

@@ -180,7 +180,6 @@ counters_least(const Counters *a, const Counters *b)
 	return least;
 }
 
-/* Does the layer contain the element? */
 static inline bool
 layer_contains(const CountingLayer *layer, uint64_t hash)
 {
@@ -396,7 +395,6 @@ change_layer(const CountingLayer *layer, const CountingLayer *other, bool in_pla
 	}
 }
 
-/* Is no element in any layer? */
 static bool
 has_no_bits(const uint8_t *image)
 {

@@ -1,18 +1,14 @@
 /*
  * cuckoo_sizing.c
- *	  The number of windows of a cuckoo filter's layer, and the length of its
- *	  fingerprints.
+ *	  The number of windows of a cuckoo filter's layer, and the length of its fingerprints.
  *
- * There is no formula for the maximum load of a filter of few windows: we
- * measured it (loads[] below).  The error rate is exact.  An absent element
- * matches the entries of its class.  There are F N / 2 classes if F is the
- * number of fingerprints, all equally likely, because the two windows of an
- * element never coincide.  So with p = 2 / (F N), n elements give an error
- * rate of 1 - (1 - p)^n.
+ * The load is measured (loads[]), the error rate exact: an absent element matches the entries
+ * of its class.  There are F N / 2 classes if F is the number of fingerprints, all equally
+ * likely, because the two windows of an element never coincide.  So with p = 2 / (F N), n
+ * elements give an error rate of 1 - (1 - p)^n.
  *
- * Two machines must come to the same size, or their filters could not be
- * united.  So we use only sums, products and quotients here, and no function
- * whose last digit may differ.
+ * Two machines must come to the same size, or their filters could not be united.  So we use
+ * only sums, products and quotients here, and no function whose last digit may differ.
  */
 #include "sizing.h"
 

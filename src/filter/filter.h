@@ -2,13 +2,10 @@
  * filter.h
  *	  The operations on a filter: make, add, probe, unite, intersect, estimate.
  *
- * An image (image.h) is the whole state of a filter.  These functions allocate
- * nothing: if a result needs room, one function computes its size
- * (filter_plan_*), the caller provides the room, and another function fills
- * it.  They know hashes and parameters, and accept images that image_check()
- * accepts, or that they have made.  They fail only as their comments say.
- *
- * See bloom.c and cuckoo.c for how a filter grows.
+ * An image (image.h) is the whole state of a filter.  These functions allocate nothing: if a
+ * result needs room, one function computes its size (filter_plan_*), the caller provides the
+ * room, and another function fills it.  They know hashes and parameters, and accept images
+ * that image_check() accepts, or that they have made.  They fail only as their comments say.
  */
 #ifndef FILTER_FILTER_H
 #define FILTER_FILTER_H

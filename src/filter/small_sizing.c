@@ -1,14 +1,13 @@
 /*
  * small_sizing.c
- *	  The arithmetic of small layers: the textbook's Bloom filter of m bits, a
- *	  multiple of 8, of which each of n elements picks k.
+ *	  The arithmetic of small layers: the textbook's Bloom filter of m bits, a multiple of 8,
+ *	  of which each of n elements picks k.
  *
  * A probe of an absent element reads k bits, so the error rate of a layer with s set bits
  * is (s / m)^k.  s has the mean m (1 - (1 - 1/m)^(k n)) and the deviation of the occupancy
  * of m urns by k n balls; for the mean of (s / m)^k we take the first two terms of its
  * expansion.  The textbook's formula, the first term alone, is 6 % too low for ten elements
  * at 1 % (Bose et al., "On the false-positive rate of Bloom filters", 2008).
- * test/unit/test_error_rate.c compares it with filters.
  *
  * The search tries each k, and finds the fewest bytes by bisection: some microseconds, so
  * the results are cached, and the functions of this file are not thread-safe.

@@ -14,9 +14,6 @@
  * Sets of more than EXPLICIT_STATE_MAX elements continue in a growing filter.  Those of
  * several workers are united.  Then the bytes may depend on the order of rows, and a cuckoo
  * filter, which until then had each element once, counts repeated ones.
- *
- * Aggregates of elements that are hashed already (hashed_element) have no polymorphic
- * argument, and work without an expression, as on Citus's workers.
  */
 #include "callsite.h"
 #include "filter/set.h"

@@ -1,8 +1,7 @@
 /*
  * callsite.c
- *	  The state of one call in a query, kept from row to row: how its elements are
- *	  hashed, and the stored filter that it probed last.  Arrays, as arguments and
- *	  of results.  From many elements to answers.
+ *	  The state of one call in a query, kept from row to row; arrays, as arguments and of
+ *	  results; from many elements to answers.
  */
 #include "callsite.h"
 

@@ -1,12 +1,11 @@
 /*
  * remove.c
- *	  Removing elements: cuckoo_remove, cuckoo_count and the like of cuckoo
- *	  filters, bloom_remove and the like of counting Bloom filters.
+ *	  Removing elements of cuckoo filters (cuckoo_remove, cuckoo_count and the like), and of
+ *	  counting Bloom filters (bloom_remove and the like).
  *
- * A cuckoo filter is a multiset of fingerprints (filter/cuckoo.c), a counting filter has
- * counters (filter/counting.c).  Callers must remove only what they have added: removing
- * a false positive removes other elements.  Removing an element that is certainly absent,
- * or whose class or counters are saturated, changes nothing.
+ * Callers must remove only what they have added: removing a false positive removes other
+ * elements.  Removing an element that is certainly absent, or whose class (filter/cuckoo.c) or
+ * counters (filter/counting.c) are saturated, changes nothing.
  */
 #include "callsite.h"
 #include "miscadmin.h"
@@ -77,10 +76,7 @@ SQL_FUNCTION(bloomfilter_remove)
 	PG_RETURN_DATUM(remove_hashes(PG_GETARG_DATUM(0), &lookup, &hash, 1));
 }
 
-/*
- * cuckoo_remove_all(filter cuckoo, elements anycompatiblearray), and
- * bloom_remove_all: removes an element once for each time that it is in the array
- */
+/* cuckoo_remove_all(filter, elements), and bloom_remove_all: each as often as in the array */
 SQL_FUNCTION(bloomfilter_remove_all)
 {
 	CallSite   *site = call_site(fcinfo, 1, true);

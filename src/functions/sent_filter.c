@@ -3,22 +3,18 @@
  *	  Probing a filter that another server has sent: _bloom_may_contain().
  *
  * A join of local rows with a foreign table sends a filter of its keys with the statement
- * of postgres_fdw (scan/foreign/foreign_filter.c).  The foreign table here may declare another
- * type than the column has there: its values travel as text, and the declared type reads
- * them.  That may change a value: char(10) ignores the trailing blanks of a text, varchar(3)
- * cuts them off.  Then a "no" would be about another value.
+ * of postgres_fdw (scan/foreign/foreign_filter.c).  The foreign table may declare another type
+ * than the column has here: values travel as text, and the declared type reads them.  That may
+ * change a value: char(10) ignores the trailing blanks of a text, varchar(3) cuts them off.
+ * Then a "no" would be about another value.
  *
- * So the call names the type as declared, and the encoding of the database that declares it.
- * Where it is not certain that the text of a value is read as the same element, the answer is
- * "yes".  It is certain
- *
- * - of integers, whatever their width: what does not fit is an error;
- * - of text and varchar, if the declared type has no length;
- * - of the other types below, if the declared type is the real one, and has the same
- *	 modifier or none;
- *
- * and, of strings, only if both databases have the same encoding, or the declaring one has
- * UTF-8: strings are converted to that before they are hashed, and before they travel.
+ * So the call names the declared type, and the encoding of the database that declares it.  The
+ * answer is "yes" unless it is certain that the text of a value is read as the same element:
+ * as of integers, whatever their width (what does not fit is an error); of text and varchar,
+ * if the declared type has no length; of the other types below, if the declared type is the
+ * real one, and has the same modifier or none.  Strings also need one encoding in both
+ * databases, or UTF-8 in the declaring one: they are converted to that before they are hashed,
+ * and before they travel.
  *
  * A missing filter also means "yes": there is none yet, or the keys were too many.  The
  * collations do not matter: the sender compares by bytes (foreign_filter.c checks that).

@@ -1,10 +1,9 @@
 /*
  * places.h
- *	  The loops that probe filters of other systems and add to them, for each
- *	  rule from an element's hash to the numbers of its bits.
+ *	  The loops that probe other systems' filters and add to them.
  *
- * A rule is a ForeignPlace, an inline function.  FOREIGN_LOOPS() makes the
- * loops of it, without a call for each bit.
+ * A rule, from an element's hash to the numbers of its bits, is a ForeignPlace, an inline
+ * function.  FOREIGN_LOOPS() makes the loops of it, without a call for each bit.
  */
 #ifndef FILTER_FOREIGN_PLACES_H
 #define FILTER_FOREIGN_PLACES_H
