@@ -34,36 +34,11 @@
 /* An absent element passes four bits of a full layer once in 16 times. */
 #define FLAT_TESTED	4
 
-typedef struct ProbeLayer
-{
-	const uint8_t *bits;
-	uint64_t	size;
-	unsigned	hashes;
-	bool		flat;			/* bits anywhere, not in blocks */
-	bool		second;			/* an element has a second block */
-} ProbeLayer;
-
-static inline ProbeLayer
-probe_layer(const uint8_t *image, int i)
-{
-	const uint8_t *at = image_layer_at(image, i);
-	FilterLayout layout = (FilterLayout) at[LAYER_OFF_LAYOUT];
-	ProbeLayer	layer = {
-		.bits = image + get64(at + LAYER_OFF_OFFSET),
-		.size = get64(at + LAYER_OFF_SIZE),
-		.hashes = at[LAYER_OFF_HASHES],
-		.flat = layout == LAYOUT_SMALL || layout == LAYOUT_CLASSIC,
-		.second = layer_blocks(layout) > 1
-	};
-
-	return layer;
-}
-
 static inline ProbeLayer
 compact_layer(const uint8_t *image)
 {
 	ProbeLayer	layer = {
-		.bits = image + IMAGE_COMPACT_BYTES,
+		.bits = (uint8_t *) image + IMAGE_COMPACT_BYTES,
 		.size = 8 * (uint64_t) get16(image + COMPACT_OFF_BYTES),
 		.hashes = image[COMPACT_OFF_HASHES],
 		.flat = true
@@ -126,17 +101,16 @@ layer_contains(const ProbeLayer *layer, uint64_t hash)
 static inline unsigned
 layer_add(const ProbeLayer *layer, uint64_t hash)
 {
-	uint8_t    *bits = (uint8_t *) layer->bits;
 	uint8_t    *block;
 	unsigned	added;
 
 	if (layer->flat)
-		return classic_bits_add(bits, layer->size, layer->hashes, hash);
-	block = bits + BLOCK_BYTES * first_block(hash, layer->size);
+		return classic_bits_add(layer->bits, layer->size, layer->hashes, hash);
+	block = layer->bits + BLOCK_BYTES * first_block(hash, layer->size);
 	added = block_kernel->add(block, block_word(hash), layer->hashes);
 	if (layer->second)
 	{
-		block = bits + BLOCK_BYTES * second_block(hash, layer->size);
+		block = layer->bits + BLOCK_BYTES * second_block(hash, layer->size);
 		added += block_kernel->add(block, second_word(hash), layer->hashes);
 	}
 	return added;

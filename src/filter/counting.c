@@ -43,35 +43,12 @@ typedef struct CountingBlock
 	uint8_t    *higher;
 } CountingBlock;
 
-/* What is read of a layer's descriptor */
-typedef struct CountingLayer
-{
-	uint8_t    *bits;
-	uint64_t	blocks;
-	unsigned	hashes;
-	unsigned	choices;		/* blocks of an element */
-} CountingLayer;
-
-static inline CountingLayer
-counting_layer(const uint8_t *image, int i)
-{
-	const uint8_t *at = image_layer_at(image, i);
-	CountingLayer layer = {
-		.bits = (uint8_t *) image + get64(at + LAYER_OFF_OFFSET),
-		.blocks = get64(at + LAYER_OFF_SIZE),
-		.hashes = at[LAYER_OFF_HASHES],
-		.choices = layer_blocks((FilterLayout) at[LAYER_OFF_LAYOUT])
-	};
-
-	return layer;
-}
-
 static inline CountingBlock
-counting_block(const CountingLayer *layer, uint64_t block)
+counting_block(const ProbeLayer *layer, uint64_t block)
 {
 	CountingBlock place = {
 		.bits = layer->bits + BLOCK_BYTES * block,
-		.higher = layer->bits + BLOCK_BYTES * layer->blocks +
+		.higher = layer->bits + BLOCK_BYTES * layer->size +
 			HIGHER_BYTES * block
 		};
 
@@ -80,13 +57,13 @@ counting_block(const CountingLayer *layer, uint64_t block)
 
 /* The element's block, or its second one, and the word that places its bits */
 static inline CountingBlock
-element_block(const CountingLayer *layer, uint64_t hash, unsigned choice,
+element_block(const ProbeLayer *layer, uint64_t hash, unsigned choice,
 			  uint64_t *word)
 {
 	*word = choice == 0 ? block_word(hash) : second_word(hash);
 	return counting_block(layer, choice == 0 ?
-						  first_block(hash, layer->blocks) :
-						  second_block(hash, layer->blocks));
+						  first_block(hash, layer->size) :
+						  second_block(hash, layer->size));
 }
 
 static inline Counters
@@ -181,9 +158,9 @@ counters_least(const Counters *a, const Counters *b)
 }
 
 static inline bool
-layer_contains(const CountingLayer *layer, uint64_t hash)
+layer_contains(const ProbeLayer *layer, uint64_t hash)
 {
-	for (unsigned choice = 0; choice < layer->choices; choice++)
+	for (unsigned choice = 0; choice <= layer->second; choice++)
 	{
 		uint64_t	word;
 		CountingBlock block = element_block(layer, hash, choice, &word);
@@ -202,7 +179,7 @@ find_layer(const uint8_t *image, uint64_t hash, int end)
 
 	for (; i < end; i++)
 	{
-		CountingLayer layer = counting_layer(image, i);
+		ProbeLayer	layer = probe_layer(image, i);
 
 		if (layer_contains(&layer, hash))
 			break;
@@ -215,13 +192,13 @@ find_layer(const uint8_t *image, uint64_t hash, int end)
  * element.  Return how many became zero, or were; set *counted if any was not saturated.
  */
 static ALWAYS_INLINE unsigned
-change_element(const CountingLayer *layer, uint64_t hash, bool *counted,
+change_element(const ProbeLayer *layer, uint64_t hash, bool *counted,
 			   Counters (*change) (const Counters *old, const Counters *one))
 {
 	unsigned	flipped = 0;
 
 	*counted = false;
-	for (unsigned choice = 0; choice < layer->choices; choice++)
+	for (unsigned choice = 0; choice <= layer->second; choice++)
 	{
 		uint8_t		mask[BLOCK_BYTES] = {0};
 		uint64_t	word;
@@ -244,7 +221,7 @@ change_element(const CountingLayer *layer, uint64_t hash, bool *counted,
 
 /* Count the element up, and return the number of counters that were zero. */
 static unsigned
-count_up(const CountingLayer *layer, uint64_t hash)
+count_up(const ProbeLayer *layer, uint64_t hash)
 {
 	bool		counted;
 
@@ -285,12 +262,12 @@ counting_count(const uint8_t *image, uint64_t hash)
 	int			layers = image_layers(image);
 	int			i = find_layer(image, hash, layers);
 	unsigned	least = COUNTING_MOST;
-	CountingLayer layer;
+	ProbeLayer	layer;
 
 	if (i == layers)
 		return 0;
-	layer = counting_layer(image, i);
-	for (unsigned choice = 0; choice < layer.choices; choice++)
+	layer = probe_layer(image, i);
+	for (unsigned choice = 0; choice <= layer.second; choice++)
 	{
 		uint64_t	word;
 		CountingBlock block = element_block(&layer, hash, choice, &word);
@@ -304,9 +281,9 @@ counting_count(const uint8_t *image, uint64_t hash)
 
 /* Prefetch what an addition changes; always inline, as in bloom.c. */
 static ALWAYS_INLINE void
-layer_prefetch(const CountingLayer *layer, uint64_t hash)
+layer_prefetch(const ProbeLayer *layer, uint64_t hash)
 {
-	for (unsigned choice = 0; choice < layer->choices; choice++)
+	for (unsigned choice = 0; choice <= layer->second; choice++)
 	{
 		uint64_t	word;
 		CountingBlock block = element_block(layer, hash, choice, &word);
@@ -325,7 +302,7 @@ counting_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
 	uint8_t    *descriptor = image_layer_at(image, last);
 	uint64_t	bits_set = get64(descriptor + LAYER_OFF_BITS_SET);
 	uint64_t	bits_full = get64(descriptor + LAYER_OFF_BITS_FULL);
-	CountingLayer layer = counting_layer(image, last);
+	ProbeLayer	layer = probe_layer(image, last);
 	size_t		i;
 
 	for (i = 0; i < count && i < PREFETCH_AHEAD; i++)
@@ -338,7 +315,7 @@ counting_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
 			layer_prefetch(&layer, hashes[i + PREFETCH_AHEAD]);
 		if (home < last)
 		{
-			CountingLayer earlier = counting_layer(image, home);
+			ProbeLayer	earlier = probe_layer(image, home);
 
 			(void) count_up(&earlier, hashes[i]);
 			continue;
@@ -358,13 +335,13 @@ counting_remove(uint8_t *image, uint64_t hash)
 	int			layers = image_layers(image);
 	int			i = find_layer(image, hash, layers);
 	uint8_t    *bits_set;
-	CountingLayer layer;
+	ProbeLayer	layer;
 	bool		counted;
 
 	if (i == layers)
 		return FILTER_ABSENT;
 	bits_set = image_layer_at(image, i) + LAYER_OFF_BITS_SET;
-	layer = counting_layer(image, i);
+	layer = probe_layer(image, i);
 	put64(bits_set, get64(bits_set) -
 		  change_element(&layer, hash, &counted, counters_down));
 	return counted ? FILTER_REMOVED : FILTER_SATURATED;
@@ -374,10 +351,10 @@ counting_remove(uint8_t *image, uint64_t hash)
 
 /* If in_place, without interrupt checks: the number of set bits is wrong meanwhile. */
 static inline void
-change_layer(const CountingLayer *layer, const CountingLayer *other, bool in_place,
+change_layer(const ProbeLayer *layer, const ProbeLayer *other, bool in_place,
 			 Counters (*change) (const Counters *a, const Counters *b))
 {
-	for (uint64_t i = 0; i < layer->blocks; i++)
+	for (uint64_t i = 0; i < layer->size; i++)
 	{
 		CountingBlock block = counting_block(layer, i);
 		CountingBlock from = counting_block(other, i);
@@ -440,17 +417,17 @@ counting_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 {
 	for (int i = 0; i < plan->layers; i++)
 	{
-		CountingLayer layer = counting_layer(image, i);
-		CountingLayer other;
+		ProbeLayer	layer = probe_layer(image, i);
+		ProbeLayer	other;
 
 		if (image != a && plan->from_a[i] >= 0)
 		{
-			other = counting_layer(a, plan->from_a[i]);
+			other = probe_layer(a, plan->from_a[i]);
 			change_layer(&layer, &other, false, counters_sum);
 		}
 		if (plan->from_b[i] >= 0)
 		{
-			other = counting_layer(b, plan->from_b[i]);
+			other = probe_layer(b, plan->from_b[i]);
 			change_layer(&layer, &other, image == a, counters_sum);
 		}
 	}
@@ -461,9 +438,9 @@ counting_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 static void
 counting_intersect_in_place(uint8_t *a, const uint8_t *b)
 {
-	CountingLayer layer = counting_layer(a, 0);
-	CountingLayer other = counting_layer(b, 0);
-	uint64_t	bytes = BLOCK_BYTES * layer.blocks;
+	ProbeLayer	layer = probe_layer(a, 0);
+	ProbeLayer	other = probe_layer(b, 0);
+	uint64_t	bytes = BLOCK_BYTES * layer.size;
 	uint64_t	set = count_bits(layer.bits, bytes) +
 		count_bits(other.bits, bytes) -
 		bits_count_united(layer.bits, other.bits, bytes);
@@ -483,9 +460,9 @@ counting_layer_bits(const FilterLayer *layer)
 static const char *
 counting_check_bits(const uint8_t *image, int i, const FilterLayer *layer)
 {
-	CountingLayer counting = counting_layer(image, i);
+	ProbeLayer	counting = probe_layer(image, i);
 
-	for (uint64_t at = 0; at < counting.blocks; at++)
+	for (uint64_t at = 0; at < counting.size; at++)
 	{
 		CountingBlock block = counting_block(&counting, at);
 

@@ -207,6 +207,32 @@ extern const char *bits_check(const uint8_t *image, int i,
 extern uint64_t bits_count_united(const uint8_t *a, const uint8_t *b,
 								  uint64_t bytes);
 
+/* A layer of a Bloom filter, as a probe reads it from its descriptor */
+typedef struct ProbeLayer
+{
+	uint8_t    *bits;
+	uint64_t	size;
+	unsigned	hashes;
+	bool		flat;			/* bits anywhere, not in blocks */
+	bool		second;			/* an element has a second block */
+} ProbeLayer;
+
+static inline ProbeLayer
+probe_layer(const uint8_t *image, int i)
+{
+	const uint8_t *at = image_layer_at(image, i);
+	FilterLayout layout = (FilterLayout) at[LAYER_OFF_LAYOUT];
+	ProbeLayer	layer = {
+		.bits = (uint8_t *) image + get64(at + LAYER_OFF_OFFSET),
+		.size = get64(at + LAYER_OFF_SIZE),
+		.hashes = at[LAYER_OFF_HASHES],
+		.flat = layout == LAYOUT_SMALL || layout == LAYOUT_CLASSIC,
+		.second = layer_blocks(layout) > 1
+	};
+
+	return layer;
+}
+
 /* Of Bloom filters made for a capacity, also of counting ones (bloom.c) */
 extern bool bloom_contains(const uint8_t *image, uint64_t hash);
 extern void bloom_contains_batch(const uint8_t *image, const uint64_t *hashes,

@@ -50,7 +50,7 @@ static void
 parquet_contains_batch(const uint8_t *image, const ForeignHash *hashes,
 					   size_t count, bool *found)
 {
-	ProbeLayer	layer = probe_layer(image, 0);
+	PlacesLayer layer = places_layer(image, 0);
 
 	while (count > 0)
 	{
@@ -74,7 +74,7 @@ static bool
 parquet_contains_sliced(const uint8_t *header, const ForeignHash *hash,
 						FilterFetch fetch, void *from)
 {
-	ProbeLayer	layer = probe_layer(header, 0);
+	PlacesLayer layer = places_layer(header, 0);
 	uint64_t	offset = layer.bits - header + parquet_block(hash, layer.m);
 
 	return block_kernel->parquet_contains(fetch(from, offset, PARQUET_BLOCK_BYTES),
@@ -103,7 +103,7 @@ static size_t
 parquet_add_batch(const uint8_t *image, const ForeignHash *hashes,
 				  size_t count, ForeignCount room, ForeignCount *added)
 {
-	ProbeLayer	layer = probe_layer(image, 0);
+	PlacesLayer layer = places_layer(image, 0);
 	ForeignCount sum = {0, 0};
 	size_t		i;
 

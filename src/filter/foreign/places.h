@@ -18,19 +18,19 @@ typedef uint64_t (*ForeignPlace) (const ForeignHash *hash, uint64_t i,
 								  uint64_t m);
 
 /* A layer as a probe reads it from its descriptor */
-typedef struct ProbeLayer
+typedef struct PlacesLayer
 {
 	uint8_t    *bits;
 	uint64_t	m;
 	unsigned	k;
-} ProbeLayer;
+} PlacesLayer;
 
-static inline ProbeLayer
-probe_layer(const uint8_t *image, int i)
+static inline PlacesLayer
+places_layer(const uint8_t *image, int i)
 {
 	const uint8_t *at = image_layer_at(image, i);
 	uint64_t	m = get64(at + LAYER_OFF_SIZE);
-	ProbeLayer	layer = {
+	PlacesLayer layer = {
 		.bits = (uint8_t *) image + get64(at + LAYER_OFF_OFFSET),
 		/* damage on disk may make answers wrong, but must not divide by 0 */
 		.m = m + (m == 0),
@@ -42,7 +42,7 @@ probe_layer(const uint8_t *image, int i)
 
 /* Does a layer contain the element, whose first place is "place"? */
 static ALWAYS_INLINE bool
-layer_contains_from(ForeignPlace place_of, const ProbeLayer *layer,
+layer_contains_from(ForeignPlace place_of, const PlacesLayer *layer,
 					const ForeignHash *hash, uint64_t place)
 {
 	if (!bit_is_set(layer->bits, place))
@@ -64,7 +64,7 @@ places_contain_batch(ForeignPlace place_of, const uint8_t *image,
 	{
 		uint64_t	places[PLACES_AHEAD];
 		size_t		batch = count < PLACES_AHEAD ? count : PLACES_AHEAD;
-		ProbeLayer	layer = probe_layer(image, layers - 1);
+		PlacesLayer layer = places_layer(image, layers - 1);
 
 		for (size_t i = 0; i < batch; i++)
 		{
@@ -76,7 +76,7 @@ places_contain_batch(ForeignPlace place_of, const uint8_t *image,
 										   places[i]);
 		for (int other = layers - 2; other >= 0; other--)
 		{
-			layer = probe_layer(image, other);
+			layer = places_layer(image, other);
 			for (size_t i = 0; i < batch; i++)
 				if (!found[i])
 					found[i] = layer_contains_from(place_of, &layer, &hashes[i],
@@ -94,7 +94,7 @@ places_contain_sliced(ForeignPlace place_of, const uint8_t *header,
 {
 	for (int other = image_layers(header) - 1; other >= 0; other--)
 	{
-		ProbeLayer	layer = probe_layer(header, other);
+		PlacesLayer layer = places_layer(header, other);
 		bool		found = true;
 
 		for (unsigned i = 0; found && i < layer.k; i++)
@@ -112,7 +112,7 @@ places_contain_sliced(ForeignPlace place_of, const uint8_t *header,
 
 /* Set the element's bits, and return how many were clear before. */
 static ALWAYS_INLINE unsigned
-layer_add(ForeignPlace place_of, const ProbeLayer *layer,
+layer_add(ForeignPlace place_of, const PlacesLayer *layer,
 		  const ForeignHash *hash)
 {
 	unsigned	added = 0;
@@ -127,7 +127,7 @@ places_add_batch(ForeignPlace place_of, const uint8_t *image,
 				 const ForeignHash *hashes, size_t count,
 				 ForeignCount room, ForeignCount *added)
 {
-	ProbeLayer	last = probe_layer(image, image_layers(image) - 1);
+	PlacesLayer last = places_layer(image, image_layers(image) - 1);
 	ForeignCount sum = {0, 0};
 	size_t		i;
 
