@@ -120,15 +120,6 @@ append_bpchar(ElementNode *node, StringInfo buf, Datum value)
 	free_copy(string, value);
 }
 
-/* Also of a name, which ends with a zero, too */
-static void
-append_cstring(ElementNode *node, StringInfo buf, Datum value)
-{
-	char	   *string = DatumGetCString(value);
-
-	append_string(node, buf, string, strlen(string));
-}
-
 /* An untyped literal in place of text */
 void
 append_literal(ElementNode *node, StringInfo buf, Datum value)
@@ -230,6 +221,8 @@ append_oid(ElementNode *node, StringInfo buf, Datum value)
 	append_uint32(buf, DatumGetObjectId(value));
 }
 
+/* Also of a name, which ends with a zero, too */
+APPEND(cstring, append_string(node, buf, DatumGetCString(value), strlen(DatumGetCString(value))))
 APPEND(bool, append_uint8(buf, DatumGetBool(value) ? 1 : 0))
 APPEND(char, append_uint8(buf, (uint8) DatumGetChar(value)))
 

@@ -12,13 +12,6 @@
 
 #include "foreign/foreign.h"
 
-/* Can a filter have this requested error rate?  False for NaN. */
-static bool
-valid_error_rate(double rate)
-{
-	return rate >= ERROR_RATE_MIN && rate <= ERROR_RATE_MAX;
-}
-
 /*
  * Up to eight bytes, padded with zeros: printable characters, and any between double
  * quotes, which enclose names of types; or '#' and any seven bytes
@@ -98,17 +91,16 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 static const char *
 check_layout(const uint8_t *image)
 {
-	for (int i = 0; i < image_layers(image); i++)
-	{
-		FilterLayer layer = image_get_layer(image, i);
+	int			layers = image_layers(image);
+	FilterLayout layout = LAYOUT_SMALL;
 
-		if (layer.layout != LAYOUT_SMALL)
-			return layer.layout == image_layout(image) ? NULL :
-				"layout of the first layer is not the filter's";
-	}
-	if (image_layers(image) == 1)
+	for (int i = 0; layout == LAYOUT_SMALL && i < layers; i++)
+		layout = image_get_shape(image, i).layout;
+	if (layout == LAYOUT_SMALL && layers == 1)
 		return "small filter that is not compact";
-	return image_layout(image) == LAYOUT_BLOCK512 ? NULL :
+	if (layout == LAYOUT_SMALL)
+		layout = LAYOUT_BLOCK512;
+	return layout == image_layout(image) ? NULL :
 		"layout of the first layer is not the filter's";
 }
 
@@ -209,9 +201,10 @@ image_check(const uint8_t *image, uint64_t bytes, FilterKind kind)
 		return "length differs from the one in the header";
 	if (image_growth(image) > IMAGE_MAX_GROWTH)
 		return "growth out of range";
-	/* exactly zero if none was requested */
-	if (!valid_error_rate(image_error_rate(image)) &&
-		get64(image + IMAGE_OFF_ERROR_RATE) != 0)
+	/* exactly zero if none was requested; the comparisons are false for NaN */
+	if (get64(image + IMAGE_OFF_ERROR_RATE) != 0 &&
+		!(image_error_rate(image) >= ERROR_RATE_MIN &&
+		  image_error_rate(image) <= ERROR_RATE_MAX))
 		return "error rate out of range";
 	if (image_capacity(image) > INT64_MAX)
 		return "capacity out of range";
