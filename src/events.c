@@ -55,7 +55,6 @@ start_executor(QueryDesc *query, int eflags)
 		previous_executor_start(query, eflags);
 	else
 		standard_ExecutorStart(query, eflags);
-	views_enter_query(query->estate);
 	if (join_filters_begun != builds && query->planstate)
 		join_filters_link(query->planstate);
 }
@@ -63,7 +62,9 @@ start_executor(QueryDesc *query, int eflags)
 static void
 run_executor(RUN_PARAMETERS)
 {
-	views_run_query(query->estate, true);
+	RunningQuery running;
+
+	views_begin_run(&running, query->estate);
 	PG_TRY();
 	{
 		if (previous_executor_run)
@@ -73,24 +74,36 @@ run_executor(RUN_PARAMETERS)
 	}
 	PG_CATCH();
 	{
-		views_run_query(query->estate, false);
+		views_end_run(&running);
 		views_fail_query(query->estate);
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
-	views_run_query(query->estate, false);
+	views_end_run(&running);
 }
 
-/* ExecutorFinish() fires AFTER triggers, which may probe with the query's snapshot. */
+static void
+call_finish(QueryDesc *query)
+{
+	if (previous_executor_finish)
+		previous_executor_finish(query);
+	else
+		standard_ExecutorFinish(query);
+}
+
+/* AFTER triggers, which ExecutorFinish() fires, may probe with the query's snapshot. */
 static void
 finish_executor(QueryDesc *query)
 {
+	if (query->estate->es_top_eflags & EXEC_FLAG_SKIP_TRIGGERS)
+	{
+		call_finish(query);
+		return;
+	}
+	views_note_query(query->estate);
 	PG_TRY();
 	{
-		if (previous_executor_finish)
-			previous_executor_finish(query);
-		else
-			standard_ExecutorFinish(query);
+		call_finish(query);
 	}
 	PG_CATCH();
 	{

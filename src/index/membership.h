@@ -251,14 +251,22 @@ typedef struct IndexView
 	dlist_node	use;			/* in the list of views, unless closed */
 } IndexView;
 
+/* A call of ExecutorRun() in progress, on its stack */
+typedef struct RunningQuery
+{
+	EState	   *estate;
+	struct RunningQuery *outer;
+} RunningQuery;
+
 /* view.c */
 extern IndexView *view_join(Relation index, Snapshot snapshot);
 extern void view_leave(IndexView *view);
 extern bool view_copy_pays(IndexView *view, Relation index,
 						   const MembershipMeta *meta, ElementClass class,
 						   Size probes);
-extern void views_enter_query(EState *estate);
-extern void views_run_query(EState *estate, bool begins);
+extern void views_begin_run(RunningQuery *query, EState *estate);
+extern void views_end_run(const RunningQuery *query);
+extern void views_note_query(EState *estate);
 extern void views_fail_query(EState *estate);
 extern void views_end_transaction(bool aborts);
 

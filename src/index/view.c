@@ -16,7 +16,9 @@
  * UpdateActiveSnapshotCommandId(), and of VACUUM: call sites of simple
  * expressions in PL/pgSQL live to the end of the transaction.  So a view is
  * made only while the executor runs a query with its snapshot, and is closed
- * with the last such query, or earlier, with its last call site.  Two events
+ * with the last noted query that has it, or earlier, with its last call site.  We note
+ * those that run when a call site joins the view, and those that may fire AFTER triggers:
+ * to note each query would cost those that probe no index.  Two events
  * show that a query is gone: the release of the memory of its executor state,
  * and an error that leaves ExecutorRun() or ExecutorFinish().  We need both,
  * because ExecutorEnd() is not called for a query that fails, and the memory
@@ -47,24 +49,47 @@ static dlist_head views = DLIST_STATIC_INIT(views);
 /* Owns the registered snapshots of views; NULL before the first view */
 static ResourceOwner owner = NULL;
 
-/* A query between ExecutorStart() and its end; allocated in its own memory */
+/* The calls of ExecutorRun() in progress, the innermost first */
+static RunningQuery *running_queries = NULL;
+
+/* A noted query, until its end; allocated in its own memory */
 typedef struct OpenQuery
 {
 	EState	   *estate;
 	Snapshot	snapshot;		/* NULL: the query has failed */
-	int			runs;			/* calls of ExecutorRun() in progress */
 	MemoryContextCallback end;
 	dlist_node	node;			/* in open_queries */
 } OpenQuery;
 
 static dlist_head open_queries = DLIST_STATIC_INIT(open_queries);
 
-/*
- * Does the executor have a query with this snapshot?  If "running", only queries
- * within ExecutorRun() count.
- */
+/* Does the executor run a query with this snapshot? */
 static bool
-is_of_query(Snapshot snapshot, bool running)
+is_running(Snapshot snapshot)
+{
+	for (RunningQuery *query = running_queries; query; query = query->outer)
+		if (query->estate->es_snapshot == snapshot)
+			return true;
+	return false;
+}
+
+/* Is a query with this snapshot noted? */
+static bool
+is_open(Snapshot snapshot)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &open_queries)
+	{
+		if (dlist_container(OpenQuery, node, iter.cur)->snapshot == snapshot)
+			return true;
+	}
+	return false;
+}
+
+/* A noted query, or NULL */
+static OpenQuery *
+find_query(EState *estate)
 {
 	dlist_iter	iter;
 
@@ -72,10 +97,10 @@ is_of_query(Snapshot snapshot, bool running)
 	{
 		OpenQuery  *query = dlist_container(OpenQuery, node, iter.cur);
 
-		if (query->snapshot == snapshot && (!running || query->runs > 0))
-			return true;
+		if (query->estate == estate)
+			return query;
 	}
-	return false;
+	return NULL;
 }
 
 /* Evict the copy; the pages are probed again. */
@@ -109,6 +134,62 @@ close_view(IndexView *view)
 	UnregisterSnapshotFromOwner(snapshot, owner);
 }
 
+/* Close the views of a snapshot, or all views if it is NULL. */
+static void
+close_views(Snapshot snapshot)
+{
+	dlist_mutable_iter iter;
+
+	dlist_foreach_modify(iter, &views)
+	{
+		IndexView  *view = dlist_container(IndexView, use, iter.cur);
+
+		if (snapshot == NULL || view->snapshot == snapshot)
+			close_view(view);
+	}
+}
+
+/* A query has ended, or failed. */
+static void
+leave_query(OpenQuery *query)
+{
+	Snapshot	snapshot = query->snapshot;
+
+	query->snapshot = NULL;
+	if (snapshot != NULL && !is_open(snapshot))
+		close_views(snapshot);
+}
+
+/* Callback when the memory of an executor state is released */
+static void
+end_query(void *arg)
+{
+	OpenQuery  *query = (OpenQuery *) arg;
+
+	dlist_delete(&query->node);
+	leave_query(query);
+}
+
+/*
+ * views_note_query
+ *		Note a query whose snapshot may have views, until its memory is released
+ */
+void
+views_note_query(EState *estate)
+{
+	OpenQuery  *query;
+
+	if (find_query(estate))
+		return;
+	query = MemoryContextAllocZero(estate->es_query_cxt, sizeof(OpenQuery));
+	query->estate = estate;
+	query->snapshot = estate->es_snapshot;
+	query->end.func = end_query;
+	query->end.arg = query;
+	dlist_push_head(&open_queries, &query->node);
+	MemoryContextRegisterResetCallback(estate->es_query_cxt, &query->end);
+}
+
 /*
  * view_leave
  *		Stop using a view, which may be NULL
@@ -139,8 +220,11 @@ view_join(Relation index, Snapshot snapshot)
 	MemoryContext mcxt;
 	dlist_iter	iter;
 
-	if (!is_of_query(snapshot, true))
+	if (!is_running(snapshot))
 		return NULL;
+	for (RunningQuery *query = running_queries; query; query = query->outer)
+		if (query->estate->es_snapshot == snapshot)
+			views_note_query(query->estate);
 	dlist_foreach(iter, &views)
 	{
 		view = dlist_container(IndexView, use, iter.cur);
@@ -216,7 +300,7 @@ view_copy_pays(IndexView *view, Relation index, const MembershipMeta *meta,
 {
 	double		cost = pages_probe_cost(meta, probes);
 
-	Assert(view->snapshot != NULL && is_of_query(view->snapshot, false));
+	Assert(view->snapshot != NULL && is_open(view->snapshot));
 	Assert(view->file == file_number(index));
 	if (cache_can_hold(pages_image_bytes(meta)) &&
 		view->spent + cost >= COPY_COST * meta_pages(meta))
@@ -226,78 +310,6 @@ view_copy_pays(IndexView *view, Relation index, const MembershipMeta *meta,
 	}
 	view->spent += cost;
 	return false;
-}
-
-/* Close the views of a snapshot, or all views if it is NULL. */
-static void
-close_views(Snapshot snapshot)
-{
-	dlist_mutable_iter iter;
-
-	dlist_foreach_modify(iter, &views)
-	{
-		IndexView  *view = dlist_container(IndexView, use, iter.cur);
-
-		if (snapshot == NULL || view->snapshot == snapshot)
-			close_view(view);
-	}
-}
-
-/* A query has ended, or failed. */
-static void
-leave_query(OpenQuery *query)
-{
-	Snapshot	snapshot = query->snapshot;
-
-	query->snapshot = NULL;
-	if (snapshot != NULL && !is_of_query(snapshot, false))
-		close_views(snapshot);
-}
-
-/* Callback when the memory of an executor state is released */
-static void
-end_query(void *arg)
-{
-	OpenQuery  *query = (OpenQuery *) arg;
-
-	dlist_delete(&query->node);
-	leave_query(query);
-}
-
-/*
- * views_enter_query
- *		Note a query that the executor has started
- *
- * It is forgotten when the memory of its executor state is released.
- */
-void
-views_enter_query(EState *estate)
-{
-	OpenQuery  *query = (OpenQuery *)
-		MemoryContextAllocZero(estate->es_query_cxt, sizeof(OpenQuery));
-
-	query->estate = estate;
-	query->snapshot = estate->es_snapshot;
-	query->end.func = end_query;
-	query->end.arg = query;
-	dlist_push_head(&open_queries, &query->node);
-	MemoryContextRegisterResetCallback(estate->es_query_cxt, &query->end);
-}
-
-/* Returns NULL if the query was started before the library was loaded. */
-static OpenQuery *
-find_query(EState *estate)
-{
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &open_queries)
-	{
-		OpenQuery  *query = dlist_container(OpenQuery, node, iter.cur);
-
-		if (query->estate == estate)
-			return query;
-	}
-	return NULL;
 }
 
 /*
@@ -318,18 +330,23 @@ note_resumed(Snapshot snapshot)
 	}
 }
 
-/* ExecutorRun() begins, or ends. */
+/* ExecutorRun() begins; "query" is the caller's, until views_end_run(). */
 void
-views_run_query(EState *estate, bool begins)
+views_begin_run(RunningQuery *query, EState *estate)
 {
-	OpenQuery  *query = find_query(estate);
+	if (!dlist_is_empty(&views) && !is_running(estate->es_snapshot))
+		note_resumed(estate->es_snapshot);
+	query->estate = estate;
+	query->outer = running_queries;
+	running_queries = query;
+}
 
-	if (query == NULL)
-		return;
-	if (begins && !dlist_is_empty(&views) &&
-		!is_of_query(query->snapshot, true))
-		note_resumed(query->snapshot);
-	query->runs += begins ? 1 : -1;
+/* ExecutorRun() ends, or fails. */
+void
+views_end_run(const RunningQuery *query)
+{
+	Assert(running_queries == query);
+	running_queries = query->outer;
 }
 
 /* An error leaves the executor: nobody goes on with the query. */

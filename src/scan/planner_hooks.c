@@ -49,7 +49,9 @@ add_filter_scans(PlannerInfo *root, RelOptInfo *rel, Index rti,
 {
 	if (previous_set_rel_pathlist)
 		previous_set_rel_pathlist(root, rel, rti, rte);
-	filter_path_add(root, rel, rte, filter_scan_setting, join_filter_setting);
+	/* without a condition, there is nothing to probe for, nor to look up */
+	if (rel->baserestrictinfo != NIL || rel->joininfo != NIL || rel->has_eclass_joins)
+		filter_path_add(root, rel, rte, filter_scan_setting, join_filter_setting);
 }
 
 /* A set_join_pathlist_hook */
