@@ -488,12 +488,51 @@ ok($remote->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_acti
 $session->query("SELECT pg_cancel_backend($slow->{pid});");
 like($slow->end, qr/57014.*canceling statement/, 'and is cancelled');
 is($slow->query('SELECT count(*) FROM visits JOIN list USING (url);'), 134, 'the session goes on');
+# the connection is lost while rows are fetched, or between two queries
+$slow->start('SELECT count(*) FROM slow JOIN list USING (url);');
+ok($remote->poll_query_until('postgres', q{SELECT count(pg_terminate_backend(pid)) = 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'}), 'the connection is lost');
+like($slow->end, qr/^ERROR:  (57P01|08006)/m, 'an error says so');
+is($slow->query('SELECT count(*) FROM visits JOIN list USING (url);'), 134, 'the next query connects again');
+$remote->safe_psql('postgres', q{SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'postgres_fdw'});
+like($slow->query("$analyze SELECT count(*) FROM visits JOIN list USING (url);"), qr/Rows Fetched: 1[0-6]\d$/m, 'also if the server is asked first, and with a filter');
 $slow->quit;
 $session->query(q{DROP EXTENSION bloomfilter CASCADE;});
 is($session->query('EXECUTE p;'), 134, 'after DROP EXTENSION');
 is(fetched(), 'all', 'without a filter');
 $session->query('CREATE EXTENSION bloomfilter;');
 cmp_ok(fetched(), '<', 170, 'until it is there again') if $session->query('DISCARD PLANS; SELECT 1;') eq '1';
+
+# what is executed again, with other keys each time
+$session->query($on . 'SET bloomfilter.join_filter = force; SET enable_memoize = off;');
+my %again = (
+	'a nested loop' => 'SELECT o.n, x.id FROM generate_series(0, 400, 100) o(n) CROSS JOIN LATERAL (SELECT v.id FROM visits v JOIN list l USING (url) WHERE l.id BETWEEN o.n AND o.n + 150 OFFSET 0) x ORDER BY 1, 2',
+	'a subquery of each row' => 'SELECT n, ARRAY(SELECT v.id FROM visits v JOIN list l USING (url) WHERE l.id BETWEEN n AND n + 150 ORDER BY 1) FROM generate_series(0, 400, 100) n',
+	'a recursion' => 'WITH RECURSIVE r(id) AS (SELECT 100 UNION ALL SELECT v.id + 200 FROM visits v JOIN (SELECT l.url FROM r JOIN list l ON l.id = r.id OFFSET 0) k USING (url)) SELECT count(*) FROM r');
+foreach my $what (sort keys %again)
+{
+	my $query = "$again{$what};";
+
+	unlike($session->query("EXPLAIN (VERBOSE) $query"), qr/_bloom_may_contain/, "$what sends no filter");
+	my $result = $session->query($query);
+	is($session->query("SET bloomfilter.join_filter = off; $query"), $result, 'and has the same rows');
+	cmp_ok(length($result), '>', 2, 'which are some');
+	$session->query('SET bloomfilter.join_filter = force;');
+}
+$session->query(q{CREATE FUNCTION fetched_each() RETURNS SETOF text LANGUAGE plpgsql AS $$
+	DECLARE c CURSOR (least integer) FOR SELECT v.id FROM visits v JOIN list l USING (url) WHERE l.id BETWEEN least AND least + 150; r record;
+	BEGIN
+		FOR n IN 0..4 LOOP
+			FOR r IN c(n * 100) LOOP RETURN NEXT n || ' ' || r.id; END LOOP;
+		END LOOP;
+	END $$;
+	SET plan_cache_mode = force_generic_plan;});
+my $each = $session->query('SELECT * FROM fetched_each();');
+is($session->query('SET bloomfilter.join_filter = off; DISCARD PLANS; SELECT * FROM fetched_each();'), $each, 'a cursor that is opened with other parameters');
+cmp_ok(scalar(split /\n/, $each), '>', 4, 'which finds rows');
+$session->query('RESET plan_cache_mode; SET bloomfilter.join_filter = force; BEGIN; DECLARE s SCROLL CURSOR FOR SELECT v.id FROM visits v JOIN list l USING (url);');
+my $forward = $session->query('FETCH ALL FROM s;');
+is($session->query('MOVE ABSOLUTE 0 FROM s; FETCH ALL FROM s;'), $forward, 'a cursor that is rewound');
+is($session->query('FETCH BACKWARD ALL FROM s; COMMIT; SET bloomfilter.join_filter = on; RESET enable_memoize;'), join("\n", reverse split /\n/, $forward), 'or read backwards');
 
 # EvalPlanQual: the row of the list changes while its update waits
 my $other = Session->new($local);
