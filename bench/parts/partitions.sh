@@ -69,6 +69,11 @@ prewarm_indexes()
 	done
 }
 
+restart()
+{
+	as_server "$bindir/pg_ctl" -s -w -D "$work/data" -l "$work/log/server" restart >/dev/null
+}
+
 # Have only the membership indexes in memory
 evict()
 {
@@ -76,7 +81,7 @@ evict()
 
 	sql -c "CHECKPOINT" -c "SELECT pg_relation_filepath(relid) FROM (SELECT * FROM pg_partition_tree('events')
 		UNION ALL SELECT * FROM pg_partition_tree('events_btree')) t WHERE isleaf" >"$work/log/evict"
-	as_server "$bindir/pg_ctl" -s -w -D "$work/data" -l "$work/log/server" restart >/dev/null
+	restart
 	while read -r file; do
 		dd of="$work/data/$file" oflag=nocache conv=notrunc,fdatasync count=0 status=none
 	done <"$work/log/evict"
@@ -150,10 +155,24 @@ make_months()
 
 part_partitions()
 {
-	local partition_rows outer_rows look_ups month_rows everywhere count last
+	local partition_rows outer_rows look_ups month_rows everywhere
 	local -a counts
 
 	partitions_sizes
+	# Keep freed memory: whether the C library returns it after each execution depends on
+	# what else is allocated, and costs more than asking the indexes.
+	(
+		export MALLOC_TRIM_THRESHOLD_=$((1 << 28)) MALLOC_TOP_PAD_=$((1 << 20)) MALLOC_MMAP_THRESHOLD_=$((1 << 25))
+		restart
+		measure_all_partitions
+	)
+	restart
+}
+
+measure_all_partitions()
+{
+	local count last
+
 	sql -c "CREATE FUNCTION key_of(partition int, number int) RETURNS bigint IMMUTABLE
 			RETURN hashint8extended(partition::bigint * $partition_rows + number, 1)" \
 		-c "CREATE FUNCTION keys_of(times int, partitions int) RETURNS bigint[]
