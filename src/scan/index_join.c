@@ -710,7 +710,9 @@ uppermost(PlannerInfo *root, RelOptInfo *rel)
 /*
  * Return where core caches the selectivity of a clause with which it estimates the size of
  * the join of "rel" and "other"; sets *type to that of the join.  Returns NULL if the size
- * does not depend on how many rows of "rel" have a partner.
+ * depends on other rows than those of "rel" that have a partner: an outer join has at least
+ * one row for each of its preserved side, and core does not lower how many lookups in the
+ * nullable side find, so with a lower size what is above these looked too expensive.
  */
 static Selectivity *
 selectivity_for_size(PlannerInfo *root, RestrictInfo *rinfo, RelOptInfo *rel,
@@ -727,7 +729,7 @@ selectivity_for_size(PlannerInfo *root, RestrictInfo *rinfo, RelOptInfo *rel,
 			bms_is_subset(other->relids, join->syn_lefthand);
 
 		*type = join->jointype;
-		if ((is_left && *type == JOIN_SEMI) || (is_right && *type == JOIN_LEFT))
+		if (is_left && *type == JOIN_SEMI)
 			return &rinfo->outer_selec;
 		if (is_left || is_right)
 			return NULL;

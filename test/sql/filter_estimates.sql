@@ -222,6 +222,16 @@ CREATE TABLE short WITH (autovacuum_enabled = off) AS SELECT i AS n, md5(i::text
 ANALYZE short;
 CREATE INDEX visits_parted_url ON visits_parted USING membership (url);
 SELECT plan_has('SELECT * FROM short JOIN visits_parted USING (url) WHERE n % 10 = 8', 'Nested Loop') AS nested_loop;
+-- A left join keeps the size that it has without the filter of its second side, as do the
+-- lookups in that side: so the first rows of an order cost as much as without it
+CREATE TABLE rare WITH (autovacuum_enabled = off) AS SELECT i AS id, 3000 + i % 10000 AS n FROM generate_series(1, 20000) i;
+CREATE TABLE often WITH (autovacuum_enabled = off) AS SELECT id / 15 AS n, url FROM visits;
+CREATE INDEX rare_n ON rare USING membership (n);
+CREATE INDEX rare_id ON rare (id);
+CREATE INDEX often_n ON often (n);
+ANALYZE rare, often;
+SELECT plan_has('SELECT * FROM rare LEFT JOIN often USING (n)', 'Filter Scan') AS filtered,
+	plan_has('SELECT rare.id FROM rare LEFT JOIN often USING (n) LEFT JOIN short ON lower(short.url) = lower(often.url) ORDER BY id LIMIT 1000', 'Sort') AS sorts_all;
 -- A subquery asks the index if most rows of the outer query are not in it
 CREATE TABLE all_visited WITH (autovacuum_enabled = off) AS SELECT url FROM visits;
 CREATE INDEX all_visited_url ON all_visited USING membership (url);
