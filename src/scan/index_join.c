@@ -738,6 +738,27 @@ selectivity_for_size(PlannerInfo *root, RestrictInfo *rinfo, RelOptInfo *rel,
 	return &rinfo->norm_selec;
 }
 
+/*
+ * The same of this equality with its sides swapped, or NULL if core has no such clause.
+ * Before 16 that is a clause of its own, and the order of FROM decides which one core uses.
+ */
+static Selectivity *
+swapped_for_size(PlannerInfo *root, RestrictInfo *rinfo, RelOptInfo *rel,
+				 RelOptInfo *other)
+{
+	List	   *clauses;
+	JoinType	type;
+
+	if (rinfo->parent_ec == NULL)
+		return NULL;
+	clauses = generate_join_implied_equalities_for_ecs(root,
+													   list_make1(rinfo->parent_ec),
+													   bms_union(rel->relids, other->relids),
+													   other->relids, rel);
+	return clauses == NIL ? NULL :
+		selectivity_for_size(root, linitial(clauses), rel, other, &type);
+}
+
 /* A clause's selectivity for a join of just these two tables, as core estimates it */
 static Selectivity
 core_selectivity(PlannerInfo *root, OpExpr *clause, JoinType type,
@@ -761,6 +782,7 @@ typedef struct SizedClause
 {
 	EquivalenceClass *ec;		/* of which it was derived */
 	Selectivity *selectivity;
+	Selectivity *swapped;		/* see swapped_for_size() */
 	double		factor;
 } SizedClause;
 
@@ -786,7 +808,7 @@ forget_sized(void *mcxt)
  */
 static bool
 note_sized(PlannerInfo *root, EquivalenceClass *ec, Selectivity *selectivity,
-		   double factor)
+		   Selectivity *swapped, double factor)
 {
 	MemoryContext old;
 	SizedClause *added;
@@ -816,6 +838,9 @@ note_sized(PlannerInfo *root, EquivalenceClass *ec, Selectivity *selectivity,
 		/* core then estimates it anew */
 		*clause->selectivity = -1;
 		clause->selectivity = selectivity;
+		if (clause->swapped != NULL)
+			*clause->swapped = -1;
+		clause->swapped = swapped;
 		clause->factor = factor;
 		return true;
 	}
@@ -823,6 +848,7 @@ note_sized(PlannerInfo *root, EquivalenceClass *ec, Selectivity *selectivity,
 	added = palloc(sizeof(SizedClause));
 	added->ec = ec;
 	added->selectivity = selectivity;
+	added->swapped = swapped;
 	added->factor = factor;
 	sized.clauses = lappend(sized.clauses, added);
 	MemoryContextSwitchTo(old);
@@ -876,6 +902,7 @@ index_join_size(PlannerInfo *root, RelOptInfo *rel,
 	OpExpr	   *clause;
 	JoinType	type;
 	Selectivity *selectivity;
+	Selectivity *swapped;
 	ListCell   *cell;
 
 	/* the index has all rows */
@@ -900,9 +927,13 @@ index_join_size(PlannerInfo *root, RelOptInfo *rel,
 	/* it was lowered for another partition, or for the other table */
 	if (selectivity == NULL || *selectivity >= 0)
 		return;
-	if (filter->share < partner &&
-		note_sized(root, first->parent_ec, selectivity,
-				   filter->share / partner))
-		*selectivity = core_selectivity(root, clause, type, upper, other) *
-			filter->share / partner;
+	swapped = swapped_for_size(root, first, upper, other);
+	if (filter->share >= partner ||
+		!note_sized(root, first->parent_ec, selectivity, swapped,
+					filter->share / partner))
+		return;
+	*selectivity = core_selectivity(root, clause, type, upper, other) *
+		filter->share / partner;
+	if (swapped != NULL)
+		*swapped = *selectivity;
 }

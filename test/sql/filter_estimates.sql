@@ -173,6 +173,7 @@ $$;
 SELECT query, r.*
 FROM unnest(ARRAY[
 	'SELECT v.url FROM visits v JOIN mixed USING (url)',
+	'SELECT v.url FROM mixed JOIN visits v USING (url)',
 	'SELECT v.url FROM visits v JOIN mixed USING (url) WHERE mixed.n = 2',
 	'SELECT v.url FROM visits v JOIN mixed USING (url) WHERE v.m < 25',
 	'SELECT v.url FROM visits v WHERE EXISTS (SELECT FROM mixed WHERE mixed.url = v.url)',
