@@ -60,7 +60,7 @@ foreach my $line (map { split /\n/, slurp_file($_) } @files)
 	  or diag($grown);
 	$images++;
 }
-cmp_ok($images, '>=', 94, 'images were found');
+cmp_ok($images, '>=', 95, 'images were found');
 
 $session->quit;
 $node->stop;
