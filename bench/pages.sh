@@ -256,15 +256,30 @@ page_star_all()
 	measured_on star star
 }
 
-# A sentence for README.md: the largest list at 1 % hits
+# A sentence for README.md: the largest list at 1 % hits and the default work_mem, on the
+# newest PostgreSQL that was measured, and on the other
 page_gain()
 {
-	rows join '$3 == 1 && $5 == "plain" { plain[$2, $4] = $10 }
-		$5 == "automatic" && $3 == 1 && $2 + 0 >= most { most = $2; gain[$4] = $16; memory[$4] = $2; with[$4] = $10 }
-		END { for (m in gain) if (memory[m] == most && m != "1GB") { small = gain[m]; name = m }
-			printf "Five million visits, a list of %s URLs with a primary key, 1 %% hits, all in memory, PostgreSQL 15: %.1f seconds\n" \
-				"without the index and %.1f with it, %.1f times as fast. With 50 %% hits there is no gain. `script/bench join`.\n",
-				commas(most), plain[most, name] / 1000, with[name] / 1000, small }'
+	{
+		rows join '{ print }'
+		[ ! -e "$results/join-18.csv" ] || rows join-18 '{ print }'
+	} | awk -F, '
+		$3 == 1 && $4 != "1GB" && $5 == "plain" { plain[$1, $2] = $10 }
+		$3 == 1 && $4 != "1GB" && $5 == "automatic" {
+			if ($1 in list && $2 + 0 < list[$1] + 0) next
+			list[$1] = $2; with[$1] = $10; gain[$1] = $16
+			if ($1 + 0 > newest + 0) { other = newest; newest = $1 }
+		}
+		END {
+			size = list[newest]
+			for (i = length(size) - 3; i > 0; i -= 3)
+				size = substr(size, 1, i) "," substr(size, i + 1)
+			printf "Five million visits, a list of %s URLs with a primary key, 1 %% hits, all in memory, PostgreSQL %s: %.1f seconds\n", size,
+				newest, plain[newest, list[newest]] / 1000
+			printf "without the index and %.1f with it, %.1f times as fast", with[newest] / 1000, gain[newest]
+			if (other) printf " (%.1f on %s)", gain[other], other
+			print ". With 50 % hits there is no gain. `script/bench join`."
+		}'
 }
 
 page_methods()
@@ -478,7 +493,6 @@ fill_pages()
 {
 	local pages=$root pages_failed=no user developer
 
-	[ "$suffix" = '' ] || return 0
 	if [ "$quick" = yes ] || [ "$rounds" -lt 5 ]; then
 		pages=$here/results/quick/pages
 		mkdir -p "$pages/docs/dev"
