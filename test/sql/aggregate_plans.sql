@@ -3,19 +3,12 @@
 -- aggregation below joins gives the same results.  The results are the same in all versions.
 --
 SET max_parallel_workers_per_gather = 0;
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/shared/plans.sql'
+\i :file
 -- The lines of a plan that match, in one
-CREATE FUNCTION plan_of(query text, pattern text) RETURNS text LANGUAGE plpgsql AS
-$$
-DECLARE
-	line		text;
-	lines		text := '';
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (VERBOSE, COSTS OFF) ' || query LOOP
-		lines := concat_ws(E'\n', lines, substring(line FROM pattern));
-	END LOOP;
-	RETURN ltrim(lines, E'\n');
-END
-$$;
+CREATE FUNCTION lines_of(query text, pattern text) RETURNS text LANGUAGE sql AS
+$$ SELECT coalesce(string_agg(substring(line FROM pattern), E'\n'), '') FROM plan_of(query, 'VERBOSE, COSTS off') line $$;
 SELECT current_setting('server_version_num')::int >= 190000 AS is_19 \gset
 CREATE TABLE facts AS SELECT i % 100 AS id, (i * 7) % 3000 AS x, 'text ' || i % 500 AS t, i::numeric / 2 AS n
 FROM generate_series(1, 20000) AS i;
@@ -35,7 +28,7 @@ SELECT id FROM facts GROUP BY id HAVING bloom_agg(DISTINCT x) @> 7 AND NOT bloom
 CREATE VIEW distinct_facts AS SELECT bloom_agg(DISTINCT x ORDER BY x) AS f FROM facts;
 SELECT f = (SELECT bloom_agg(x) FROM facts) AS same, pg_get_viewdef('distinct_facts') LIKE '%DISTINCT%ORDER BY%' AS as_written FROM distinct_facts;
 -- From 19 on there is no sort
-SELECT query, plan_of(query, 'Sort|DISTINCT|ORDER BY') = '' AS simple
+SELECT query, lines_of(query, 'Sort|DISTINCT|ORDER BY') = '' AS simple
 FROM unnest(ARRAY[
 	'SELECT bloom_agg(DISTINCT x) FROM facts',
 	'SELECT bloom_agg(x ORDER BY n) FROM facts',
@@ -45,9 +38,9 @@ FROM unnest(ARRAY[
 	'SELECT bloom_agg(DISTINCT x, 1000, 0.001) FROM facts',
 	'SELECT bloom_agg(DISTINCT x, 1000, 0.001 ORDER BY x) FROM facts',
 	'SELECT f FROM distinct_facts']) AS query
-WHERE :'is_19' AND plan_of(query, 'Sort|DISTINCT|ORDER BY') <> '';
+WHERE :'is_19' AND lines_of(query, 'Sort|DISTINCT|ORDER BY') <> '';
 -- but where an expression has effects of its own, and where repeated elements may count
-SELECT plan_of(query, 'DISTINCT|ORDER BY') <> '' AS kept
+SELECT lines_of(query, 'DISTINCT|ORDER BY') <> '' AS kept
 FROM unnest(ARRAY[
 	'SELECT bloom_agg(x ORDER BY random()) FROM facts',
 	'SELECT cuckoo_agg(DISTINCT x) FROM facts',
@@ -57,7 +50,7 @@ SELECT bloom_agg(x) = bloom_agg(x ORDER BY random()) AS same FROM facts;
 -- A state grows with its elements, so none is made below a join
 SELECT bool_and(aggtransspace < 0) = :'is_19' AS unbounded, count(*) AS aggregates FROM pg_aggregate
 WHERE aggtranstype IN ('bloom'::regtype, 'cuckoo'::regtype);
-SELECT plan_of('SELECT kind, bloom_agg(x) FROM facts JOIN kinds USING (id) GROUP BY kind', 'Partial') AS partial;
+SELECT lines_of('SELECT kind, bloom_agg(x) FROM facts JOIN kinds USING (id) GROUP BY kind', 'Partial') AS partial;
 -- If it is, as after an upgrade from a version that has no such sizes, the results are the
 -- same
 CREATE AGGREGATE eager_bloom(anycompatible) (SFUNC = _bloom_agg_trans, STYPE = bloom, SSPACE = 1024,
@@ -83,7 +76,7 @@ FROM facts JOIN kinds USING (id) GROUP BY kind;
 CREATE VIEW eager_parts AS
 SELECT kind, eager_union(f) AS unions, eager_intersection(f) AS intersections, cuckoo_cardinality(eager_sum(c)) AS sums
 FROM parts JOIN part_kinds USING (id) GROUP BY kind;
-SELECT (plan_of('SELECT * FROM eager', 'Partial') <> '') = :'is_19' AS eager, (plan_of('SELECT * FROM eager_parts', 'Partial') <> '') = :'is_19' AS eager_parts;
+SELECT (lines_of('SELECT * FROM eager', 'Partial') <> '') = :'is_19' AS eager, (lines_of('SELECT * FROM eager_parts', 'Partial') <> '') = :'is_19' AS eager_parts;
 SELECT kind, blooms = bloom_agg(x) AS blooms, keyed = bloom_agg(bloom_element(t, 42), 1000, 0.001) AS keyed, cuckoos = cuckoo_agg(n) AS cuckoos
 FROM eager JOIN kinds USING (kind) JOIN facts USING (id) GROUP BY kind, blooms, keyed, cuckoos ORDER BY kind;
 SELECT kind, unions = bloom_union_agg(f) AS unions, intersections = bloom_intersection_agg(f) AS intersections,

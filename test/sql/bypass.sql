@@ -27,7 +27,7 @@ INSERT INTO few VALUES (1), (3), (NULL), (50);
 VACUUM ANALYZE visits, list, more, few;
 
 \getenv dir PG_ABS_SRCDIR
-\set file :dir '/sql/shared/plan_of.sql'
+\set file :dir '/sql/shared/plans.sql'
 \i :file
 
 -- A plan with counts that are the same on all majors

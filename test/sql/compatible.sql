@@ -63,16 +63,11 @@ SELECT bloom_compatible(NULL, bloom_create(10)) IS NULL AS first, bloom_compatib
 	   bloom_compatible(bloom_add(bloom_add(bloom_create(20000), 1), 2), bloom_add(bloom_add(bloom_create(20000), 3::text), 4::text)) AS other_class;
 
 -- Of stored filters only the header is read
-CREATE FUNCTION buffers(query text) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT json) ' || query INTO plan;
-	RETURN (plan->0->'Plan'->>'Shared Hit Blocks')::bigint + (plan->0->'Plan'->>'Shared Read Blocks')::bigint;
-END
-$$;
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/shared/plans.sql'
+\i :file
 INSERT INTO blooms VALUES (20, 'very large', bloom_create(2000000));
 SELECT buffers('SELECT bloom_compatible(f, f) FROM blooms WHERE id = 20') < 60 AS few,
 	   buffers('SELECT length(f::bytea) FROM blooms WHERE id = 20') > 200 AS of_many;
 DROP TABLE blooms, cuckoos;
-DROP FUNCTION buffers, can_unite(bloom, bloom), can_unite(cuckoo, cuckoo);
+DROP FUNCTION can_unite(bloom, bloom), can_unite(cuckoo, cuckoo);

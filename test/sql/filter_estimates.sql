@@ -8,15 +8,9 @@ SET max_parallel_workers_per_gather = 0;
 -- large enough for ANALYZE to read every row, so that chance has no part
 SET default_statistics_target = 1000;
 
-CREATE FUNCTION expected_rows(query text) RETURNS float8
-LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
-	RETURN plan->0->'Plan'->>'Plan Rows';
-END
-$$;
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/shared/plans.sql'
+\i :file
 CREATE FUNCTION rows_of(query text) RETURNS float8
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -123,13 +117,9 @@ ROLLBACK;
 
 -- ---------------------------------------------------------------- of joins
 CREATE FUNCTION filtered_rows(query text) RETURNS float8
-LANGUAGE plpgsql AS $$
-DECLARE
-	plan text;
-BEGIN
-	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
-	RETURN (regexp_match(plan, 'Filter Scan"[^{}]*"visits"[^{}]*"Plan Rows": (\d+)'))[1];
-END
+LANGUAGE sql AS $$
+	SELECT (regexp_match(string_agg(line, E'\n'), 'Filter Scan"[^{}]*"visits"[^{}]*"Plan Rows": (\d+)'))[1]::float8
+	FROM plan_of(query, 'FORMAT json') line
 $$;
 SET bloomfilter.filter_scan = force;
 SELECT filtered_rows('SELECT * FROM visits JOIN half USING (url)') BETWEEN 20000 AND 30000 AS half,
@@ -196,13 +186,8 @@ FROM unnest(ARRAY[
 
 -- ---------------------------------------------------------------- plans
 CREATE FUNCTION plan_has(query text, node text) RETURNS boolean
-LANGUAGE plpgsql AS $$
-DECLARE
-	plan text;
-BEGIN
-	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
-	RETURN plan LIKE '%"' || node || '%';
-END
+LANGUAGE sql AS $$
+	SELECT bool_or(line LIKE '%"' || node || '%') FROM plan_of(query, 'FORMAT json') line
 $$;
 CREATE INDEX visits_id ON visits (id);
 -- No nested loop compares all rows that pass a filter, however cheap the first seems to be

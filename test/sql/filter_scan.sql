@@ -7,19 +7,9 @@ SET max_parallel_workers_per_gather = 0;
 -- whatever it costs
 SET bloomfilter.filter_scan = force;
 
--- A plan, in words that all majors share: how results of subqueries are
--- named differs
-CREATE FUNCTION plan_of(query text) RETURNS SETOF text
-LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS off) ' || query LOOP
-		line := regexp_replace(regexp_replace(line, '\(InitPlan \w+\)\.col1', '$0', 'g'), '(Init|Sub)Plan expr_', '\1Plan ');
-		RETURN NEXT regexp_replace(line, ' \(returns [^)]*\)', '');
-	END LOOP;
-END
-$$;
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/shared/plans.sql'
+\i :file
 
 -- The Filter Scans of a plan
 CREATE FUNCTION scans_of(query text) RETURNS bigint
@@ -28,7 +18,7 @@ LANGUAGE sql AS $$
 $$;
 
 -- The result of a query, in any order, or its error
-CREATE FUNCTION result_of(query text) RETURNS text[]
+CREATE FUNCTION outcome_of(query text) RETURNS text[]
 LANGUAGE plpgsql AS $$
 DECLARE
 	result text[];
@@ -49,9 +39,9 @@ DECLARE
 	without text[];
 BEGIN
 	scans := scans_of(query);
-	with_scan := result_of(query);
+	with_scan := outcome_of(query);
 	PERFORM set_config('bloomfilter.filter_scan', 'off', false);
-	without := result_of(query);
+	without := outcome_of(query);
 	IF scans_of(query) <> 0 THEN
 		RAISE WARNING 'a Filter Scan where it is off';
 	END IF;
@@ -301,15 +291,10 @@ FROM (VALUES
 	('called(id) AND id < 20 AND membership_contains(''parent_url'', url)')
 ) AS q (condition), compare('SELECT id FROM scanned WHERE ' || condition) AS r;
 -- a subquery that nobody needs is not executed
-CREATE FUNCTION analyzed(query text) RETURNS SETOF text
-LANGUAGE plpgsql AS $$
-BEGIN
-	RETURN QUERY EXECUTE 'EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off, BUFFERS off) ' || query;
-END
-$$;
 SELECT id, string_agg(substring(line, 'never executed'), '') AS filter
 FROM (VALUES (0), (5)) AS ids (id),
-	analyzed('SELECT FROM scanned WHERE id < ' || id || ' AND bloom_contains((SELECT f FROM filters WHERE name = ''url''), url)') AS line
+	plan_of('SELECT FROM scanned WHERE id < ' || id || ' AND bloom_contains((SELECT f FROM filters WHERE name = ''url''), url)',
+		'ANALYZE, COSTS off, TIMING off, SUMMARY off, BUFFERS off') AS line
 GROUP BY id ORDER BY id;
 -- once for each scan
 SELECT * FROM compare('SELECT g, s.* FROM generate_series(0, 3) g,
@@ -685,19 +670,11 @@ SELECT count(*) FROM parted WHERE membership_contains('listed_n', told(id));
 RESET ROLE;
 ALTER TABLE parted DISABLE ROW LEVEL SECURITY;
 
--- ---------------------------------------------------------------- EXPLAIN ANALYZE, statistics
 CREATE FUNCTION explained(query text) RETURNS SETOF text
-LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off, BUFFERS off) ' || query LOOP
-		CONTINUE WHEN line ~ 'Worker|Filter Size|Disabled|Window|Index Searches';
-		line := regexp_replace(regexp_replace(line, '\(InitPlan \w+\)\.col1', '$0', 'g'), '(Init|Sub)Plan expr_', '\1Plan ');
-		line := regexp_replace(line, '(rows=\d+)\.00', '\1');
-		RETURN NEXT regexp_replace(line, ' \(returns [^)]*\)', '');
-	END LOOP;
-END
+LANGUAGE sql AS $$
+	SELECT regexp_replace(line, '(rows=\d+)\.00', '\1')
+	FROM plan_of(query, 'ANALYZE, COSTS off, TIMING off, SUMMARY off, BUFFERS off') line
+	WHERE line !~ 'Worker|Filter Size|Disabled|Window|Index Searches'
 $$;
 SELECT count(*) AS rows, count(*) FILTER (WHERE membership_contains('listed_url', url)) AS passed FROM scanned;
 SELECT explained('SELECT * FROM scanned WHERE membership_contains(''listed_url'', url) AND id % 2 = 0');
@@ -706,14 +683,9 @@ SELECT explained('SELECT i, (SELECT count(*) FROM scanned WHERE membership_conta
 SELECT explained('SELECT * FROM scanned WHERE bloom_contains((SELECT f FROM filters WHERE name = ''null''), url)');
 SELECT explained('SELECT * FROM scanned WHERE membership_contains(''listed_url'', url) AND current_user = ''nobody''');
 EXPLAIN (COSTS off, VERBOSE) SELECT url FROM scanned WHERE membership_contains('listed_url', lower(url));
-CREATE FUNCTION property(query text, name text, analyzed boolean) RETURNS json
-LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE format('EXPLAIN (ANALYZE %s, FORMAT json) ', analyzed::text) || query INTO plan;
-	RETURN plan->0->'Plan'->name;
-END
+CREATE FUNCTION property(query text, name text, analyzed boolean) RETURNS jsonb
+LANGUAGE sql AS $$
+	SELECT first_node(query, 'ANALYZE ' || analyzed::text) -> name
 $$;
 SELECT property('SELECT id FROM scanned WHERE membership_contains(''listed_url'', url) AND membership_contains(''listed_n'', n)', 'Probe', false);
 -- what is probed is shown in kB
@@ -772,10 +744,10 @@ DECLARE
 BEGIN
 	SET LOCAL bloomfilter.filter_scan = on;
 	parallel := EXISTS (SELECT FROM plan_of(query) line WHERE line ~ 'Parallel Custom Scan \(Filter Scan\)');
-	together := result_of(query);
+	together := outcome_of(query);
 	SET LOCAL bloomfilter.filter_scan = off;
 	SET LOCAL max_parallel_workers_per_gather = 0;
-	alone := result_of(query);
+	alone := outcome_of(query);
 	SET LOCAL max_parallel_workers_per_gather = 2;
 	SET LOCAL bloomfilter.filter_scan = on;
 	result := left(together::text, 60);

@@ -48,16 +48,11 @@ SELECT count(*) FROM nothing WHERE membership_contains('nowhere'::text::regclass
 -- Which plans the planner chooses by itself
 RESET bloomfilter.filter_scan;
 SET max_parallel_workers_per_gather = 0;
-CREATE FUNCTION probes(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS off) ' || query LOOP
-		IF line ~ 'Probe:' THEN
-			RETURN NEXT trim(line);
-		END IF;
-	END LOOP;
-END $$;
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/shared/plans.sql'
+\i :file
+CREATE FUNCTION probes(query text) RETURNS SETOF text LANGUAGE sql AS
+$$ SELECT trim(line) FROM plan_of(query) line WHERE line ~ 'Probe:' $$;
 CREATE TABLE numbers (x int, y int);
 INSERT INTO numbers SELECT n, n FROM generate_series(1, 20000) n;
 -- a join filter without statistics would be a guess

@@ -223,40 +223,23 @@ FROM stored, unnest(bloom_contains_each(f, ARRAY(SELECT generate_series(99001, 1
 GROUP BY name ORDER BY name;
 CREATE TABLE numbers AS SELECT generate_series(90001, 190000)::bigint AS n;
 ANALYZE numbers;
--- (versions of the server name the subquery otherwise)
-CREATE FUNCTION is_filter_scan(query text) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		IF line ~ 'Filter Scan' THEN
-			RETURN true;
-		END IF;
-	END LOOP;
-	RETURN false;
-END $$;
-SELECT is_filter_scan('SELECT count(*) FROM numbers WHERE bloom_contains((SELECT f FROM stored WHERE name = ''parquet''), n)');
-DROP FUNCTION is_filter_scan;
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/shared/plans.sql'
+\i :file
+SELECT bool_or(line ~ 'Filter Scan') AS is_filter_scan
+FROM plan_of('SELECT count(*) FROM numbers WHERE bloom_contains((SELECT f FROM stored WHERE name = ''parquet''), n)') line;
 SELECT count(*) BETWEEN 10000 AND 12000 AS right FROM numbers WHERE bloom_contains((SELECT f FROM stored WHERE name = 'parquet'), n);
 SELECT count(*) BETWEEN 10000 AND 12000 AS right FROM numbers WHERE n <@ (SELECT f FROM stored WHERE name = 'guava');
 SET bloomfilter.filter_scan = off;
 SELECT count(*) BETWEEN 10000 AND 12000 AS right FROM numbers WHERE n <@ (SELECT f FROM stored WHERE name = 'guava');
 RESET bloomfilter.filter_scan;
 -- the planner knows how many pass
-CREATE FUNCTION estimate(query text) RETURNS float8 LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
-	RETURN plan -> 0 -> 'Plan' ->> 'Plan Rows';
-END $$;
 CREATE TABLE halves AS SELECT generate_series(50001, 150000)::bigint AS n;
 ANALYZE halves;
-SELECT name, estimate(format('SELECT FROM halves WHERE bloom_contains((SELECT f FROM stored WHERE name = %L), n)', name)) BETWEEN 40000 AND 60000 AS right
+SELECT name, expected_rows(format('SELECT FROM halves WHERE bloom_contains((SELECT f FROM stored WHERE name = %L), n)', name)) BETWEEN 40000 AND 60000 AS right
 FROM stored ORDER BY name;
 DROP TABLE halves;
-SELECT estimate(format('SELECT FROM numbers WHERE bloom_contains(%L::bloom, n)', bloom_create_foreign('guava', 'int8', 100))) AS none;
-DROP FUNCTION estimate;
+SELECT expected_rows(format('SELECT FROM numbers WHERE bloom_contains(%L::bloom, n)', bloom_create_foreign('guava', 'int8', 100))) AS none;
 UPDATE stored SET f = bloom_add(f, -1) WHERE name = 'guava';
 SELECT bloom_contains(f, -1) FROM stored WHERE name = 'guava';
 SELECT bloom_contains(f, 77777), bloom_contains(f, 'x'::text) FROM stored WHERE name = 'guava';

@@ -61,11 +61,12 @@ END
 $$;
 SELECT fill('hit', 'guess', 7), fill('miss', 'wrong', 8);
 SET LOCAL search_path = public;
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/shared/plans.sql'
+\i :file
 CREATE FUNCTION analyzed(query text) RETURNS SETOF text
-LANGUAGE plpgsql AS $$
-BEGIN
-	RETURN QUERY EXECUTE 'EXPLAIN (ANALYZE, VERBOSE, TIMING off, SUMMARY off, BUFFERS off) ' || query;
-END
+LANGUAGE sql AS $$
+	SELECT plan_of(query, 'ANALYZE, VERBOSE, TIMING off, SUMMARY off, BUFFERS off')
 $$;
 -- What the user sees, without the schema's name
 CREATE FUNCTION told(name text, scan text, join_filter text, query text) RETURNS text

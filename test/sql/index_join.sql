@@ -10,7 +10,7 @@ SET client_min_messages = warning;
 SET bloomfilter.filter_scan = force;
 
 \getenv dir PG_ABS_SRCDIR
-\set file :dir '/sql/shared/plan_of.sql'
+\set file :dir '/sql/shared/plans.sql'
 \i :file
 
 -- What the scans of a query probe
@@ -18,17 +18,6 @@ CREATE FUNCTION probes_of(query text) RETURNS text
 LANGUAGE sql AS $$
 	SELECT string_agg(probe, '; ' ORDER BY probe COLLATE "C")
 	FROM (SELECT substring(line FROM 'Probe: (.*)') FROM plan_of(query) line) AS p (probe)
-$$;
-
-CREATE FUNCTION result_of(query text) RETURNS text[]
-LANGUAGE plpgsql AS $$
-DECLARE
-	result text[];
-BEGIN
-	EXECUTE format('SELECT coalesce(array_agg(q::text ORDER BY q::text), ''{}'') FROM (%s) AS q', query)
-		INTO result;
-	RETURN result;
-END
 $$;
 
 -- These, the number of rows, and whether the rows are the same without

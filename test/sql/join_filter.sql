@@ -9,7 +9,7 @@ SET max_parallel_workers_per_gather = 0;
 SET bloomfilter.filter_scan = force;
 
 \getenv dir PG_ABS_SRCDIR
-\set file :dir '/sql/shared/plan_of.sql'
+\set file :dir '/sql/shared/plans.sql'
 \i :file
 
 -- What is probed for joins, sorted
@@ -18,17 +18,6 @@ LANGUAGE sql AS $$
 	SELECT string_agg(m[1], ', ' ORDER BY m[1])
 	FROM plan_of(query) line, regexp_matches(line, '((?:\([\w, ]+\)|[\w:()\.]+) in index \w+)', 'g') m
 	WHERE line ~ 'Probe:'
-$$;
-
-CREATE FUNCTION result_of(query text) RETURNS text[]
-LANGUAGE plpgsql AS $$
-DECLARE
-	result text[];
-BEGIN
-	EXECUTE format('SELECT coalesce(array_agg(q::text ORDER BY q::text), ''{}'') FROM (%s) AS q', query)
-		INTO result;
-	RETURN result;
-END
 $$;
 
 -- A query's probes, its rows, and whether these are the same without

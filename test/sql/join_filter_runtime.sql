@@ -10,7 +10,7 @@ SET enable_mergejoin = off;
 SET enable_nestloop = off;
 
 \getenv dir PG_ABS_SRCDIR
-\set file :dir '/sql/shared/plan_of.sql'
+\set file :dir '/sql/shared/plans.sql'
 \i :file
 
 -- How many join filters a query makes
@@ -28,7 +28,7 @@ LANGUAGE sql AS $$
 $$;
 
 -- A query's rows, sorted, or its error
-CREATE FUNCTION result_of(query text) RETURNS text[]
+CREATE FUNCTION outcome_of(query text) RETURNS text[]
 LANGUAGE plpgsql AS $$
 DECLARE
 	result text[];
@@ -54,12 +54,12 @@ BEGIN
 	PERFORM set_config('bloomfilter.join_filter', 'force', false);
 	filters := builds(query);
 	as_expected := filtered IS NULL OR filtered = (filters > 0);
-	with_filters := result_of(query);
+	with_filters := outcome_of(query);
 	PERFORM set_config('bloomfilter.join_filter', 'off', false);
 	IF builds(query) > 0 THEN
 		RAISE WARNING 'a join filter where it is off';
 	END IF;
-	without := result_of(query);
+	without := outcome_of(query);
 	PERFORM set_config('bloomfilter.join_filter', 'force', false);
 	rows := cardinality(without);
 	same := with_filters = without;
@@ -88,7 +88,7 @@ BEGIN
 			END LOOP;
 			rows := cardinality(found);
 			SELECT array_agg(f ORDER BY f) INTO found FROM unnest(found) f;
-			results := results || (found::text || result_of(tables)::text);
+			results := results || (found::text || outcome_of(tables)::text);
 			RAISE EXCEPTION USING ERRCODE = 'TR000';
 		EXCEPTION WHEN SQLSTATE 'TR000' THEN
 			-- as if it had not been
@@ -251,18 +251,8 @@ SELECT * FROM compare('WITH c AS MATERIALIZED (SELECT f.id, f.k FROM facts f JOI
 -- -------------------------------------------------------------------- marks
 -- The outer rows that a join marks, as EXPLAIN ANALYZE counts them: none that has a partner,
 -- and nearly all others; rows with a NULL may be marked or not
-CREATE FUNCTION marked(query text) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-	found text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) ' || query
-	LOOP
-		found := coalesce(substring(line FROM 'Outer Rows Marked: (\d+)'), found);
-	END LOOP;
-	RETURN found;
-END
-$$;
+CREATE FUNCTION marked(query text) RETURNS bigint LANGUAGE sql AS
+$$ SELECT max(substring(line FROM 'Outer Rows Marked: (\d+)')::bigint) FROM plan_of(query, 'ANALYZE, COSTS off, TIMING off, SUMMARY off') line $$;
 CREATE TABLE visits (id int, k int, t text, p int) WITH (autovacuum_enabled = off);
 INSERT INTO visits SELECT i, CASE WHEN i % 10 > 0 THEN i END, 'v' || i, i % 2 FROM generate_series(1, 20000) i;
 CREATE TABLE listed (k bigint, t text, p int) WITH (autovacuum_enabled = off);
@@ -472,7 +462,7 @@ SET LOCAL join_collapse_limit = 1;
 SELECT (SELECT count(*) FROM plan_of(query) line WHERE line ~ 'Probe: .*in join filter 1') AS probes,
 	count > 100000 * 0.1 / 2 AS all_rows
 FROM (VALUES ('SELECT * FROM (joined_to_sample j JOIN (SELECT k FROM sampled TABLESAMPLE bernoulli (10)) s USING (k)) JOIN (SELECT k FROM sampled OFFSET 0) o USING (k)')) q (query),
-	LATERAL (SELECT cardinality(result_of(query)) AS count) r;
+	LATERAL (SELECT cardinality(outcome_of(query)) AS count) r;
 ROLLBACK;
 -- Nor does a process drop rows by its own keys that others may join: those that a Parallel
 -- Hash Join reads, on either side.  Of each pair, the leader has the even key in its hash
@@ -688,7 +678,7 @@ CREATE FUNCTION called(query text) RETURNS bigint
 LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM setval('calls', 1, false);
-	PERFORM result_of(query);
+	PERFORM outcome_of(query);
 	RETURN nextval('calls') - 1;
 END
 $$;
@@ -734,7 +724,7 @@ DECLARE
 BEGIN
 	CREATE TABLE lockable AS SELECT id, k FROM facts, generate_series(1, 2);
 	ANALYZE lockable;
-	PERFORM result_of(query);
+	PERFORM outcome_of(query);
 	SELECT count(*) INTO rows FROM lockable WHERE xmax <> 0;
 	RAISE EXCEPTION USING ERRCODE = 'TR000';
 EXCEPTION WHEN SQLSTATE 'TR000' THEN

@@ -331,13 +331,11 @@ EXPLAIN (COSTS OFF) SELECT id FROM kept WHERE n = 501;
 ANALYZE blacklist;
 EXPLAIN (COSTS OFF) SELECT FROM blacklist WHERE url = 'http://good.example/';
 -- pages of the table that a search reads
-CREATE FUNCTION pages_read(query text) RETURNS int LANGUAGE plpgsql AS $$
-DECLARE
-	plan jsonb;
-BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, FORMAT json) ' || query INTO plan;
-	RETURN plan->0->'Plan'->>'Lossy Heap Blocks';
-END $$;
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/shared/plans.sql'
+\i :file
+CREATE FUNCTION pages_read(query text) RETURNS int LANGUAGE sql AS
+$$ SELECT (first_node(query, 'ANALYZE') ->> 'Lossy Heap Blocks')::int $$;
 SET enable_seqscan = off;
 SELECT pages_read('SELECT FROM blacklist WHERE url = ''http://good.example/''') AS absent,
 	pages_read('SELECT FROM blacklist WHERE url = ''http://bad.example/1''')
@@ -439,17 +437,8 @@ EXPLAIN (COSTS OFF) SELECT count(*) FROM quick WHERE NOT membership_contains('qu
 SELECT count(*) FROM quick WHERE NOT membership_contains('quick_a', a);
 COMMIT;
 -- but cannot read the leader's temporary tables
-CREATE FUNCTION gathers(query text) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-	found boolean := false;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
-		found := found OR line ~ 'Gather';
-	END LOOP;
-	RETURN found;
-END
-$$;
+CREATE FUNCTION gathers(query text) RETURNS boolean LANGUAGE sql AS
+$$ SELECT bool_or(line ~ 'Gather') FROM plan_of(query) line $$;
 CREATE TEMP TABLE scratch_parted (a int) PARTITION BY RANGE (a);
 CREATE TEMP TABLE scratch_part PARTITION OF scratch_parted FOR VALUES FROM (0) TO (500);
 CREATE INDEX scratch_parted_a ON scratch_parted USING membership (a);

@@ -38,17 +38,11 @@ EXPLAIN (COSTS OFF) EXECUTE find('{a}');
 DEALLOCATE find;
 RESET plan_cache_mode;
 -- other operators of arrays say nothing of a single element
-CREATE FUNCTION can_use_index(query text) RETURNS boolean LANGUAGE plpgsql SET enable_seqscan = off AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
-		IF line LIKE '%Bitmap Index Scan%' THEN
-			RETURN true;
-		END IF;
-	END LOOP;
-	RETURN false;
-END $$;
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/shared/plans.sql'
+\i :file
+CREATE FUNCTION can_use_index(query text) RETURNS boolean LANGUAGE sql SET enable_seqscan = off AS
+$$ SELECT bool_or(line LIKE '%Bitmap Index Scan%') FROM plan_of(query) line $$;
 SELECT can_use_index($$SELECT FROM docs WHERE tags @> ARRAY['postgres']$$) AS contains,
 	can_use_index($$SELECT FROM docs WHERE tags = ARRAY['postgres']$$) AS equals,
 	can_use_index($$SELECT FROM docs WHERE tags <@ ARRAY['postgres']$$) AS contained,

@@ -9,16 +9,9 @@ INSERT INTO planned
 	FROM generate_series(1, 100000) i;
 ANALYZE planned;
 
--- How many rows the planner expects of a query
-CREATE FUNCTION expected_rows(query text) RETURNS float8
-LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
-	RETURN plan->0->'Plan'->>'Plan Rows';
-END
-$$;
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/shared/plans.sql'
+\i :file
 
 -- The filter holds a share of the column's values: expected over actual number
 -- of rows, for the function and both operators
@@ -83,13 +76,8 @@ RESET ROLE;
 
 -- An empty constant filter is false where the element cannot be NULL.
 CREATE FUNCTION is_folded(query text) RETURNS boolean
-LANGUAGE plpgsql AS $$
-DECLARE
-	plan text;
-BEGIN
-	EXECUTE 'EXPLAIN (FORMAT json, COSTS off) ' || query INTO plan;
-	RETURN plan LIKE '%"One-Time Filter": "false"%';
-END
+LANGUAGE sql AS $$
+	SELECT bool_or(line LIKE '%One-Time Filter: false%') FROM plan_of(query) line
 $$;
 SELECT is_folded('SELECT * FROM planned WHERE bloom_contains(bloom_create(10), n)') AS contains,
 	is_folded('SELECT * FROM planned WHERE bloom_create(10) @> n') AS operator,

@@ -15,17 +15,9 @@ INSERT INTO stored VALUES
 SELECT name, pg_column_size(filter) > 1000000 AS large, (bloom_info(filter)).layers
 FROM stored ORDER BY name COLLATE "C";
 
--- Buffers that a query touches
-CREATE FUNCTION buffers(query text) RETURNS bigint
-LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT json) ' || query INTO plan;
-	RETURN (plan->0->'Plan'->>'Shared Hit Blocks')::bigint +
-		(plan->0->'Plan'->>'Shared Read Blocks')::bigint;
-END
-$$;
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/shared/plans.sql'
+\i :file
 
 -- A lookup reads a few blocks of the TOAST table and its index, not the
 -- hundreds that the filter takes.
@@ -239,5 +231,4 @@ DROP FUNCTION probe_probers;
 DROP TYPE prober CASCADE;
 RESET client_min_messages;
 
-DROP FUNCTION buffers;
 DROP TABLE stored, small;

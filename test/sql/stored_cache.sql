@@ -13,16 +13,9 @@ $$ SELECT array_agg(DISTINCT i % 100 ORDER BY i % 100) FROM generate_series(0, 9
 	WHERE bloom_contains_all(filter, ARRAY(SELECT i + 100 * j FROM generate_series(1, 9) AS j)) $$;
 CREATE FUNCTION kept(OUT filters bigint, OUT kilobytes bigint) LANGUAGE sql AS
 $$ SELECT count(*), coalesce(sum(total_bytes), 0) / 1024 FROM pg_backend_memory_contexts WHERE name = 'stored filter' $$;
--- Buffers that a query touches
-CREATE FUNCTION buffers(query text) RETURNS int LANGUAGE plpgsql AS
-$$
-DECLARE
-	plan	json;
-BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' || query INTO plan;
-	RETURN (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::int + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::int;
-END
-$$;
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/shared/plans.sql'
+\i :file
 INSERT INTO filters SELECT 'class ' || i, of_class(i) FROM generate_series(0, 4) AS i;
 VACUUM ANALYZE filters;
 
@@ -358,4 +351,4 @@ RESET client_min_messages;
 RESET bloomfilter.cache_size;
 
 DROP TABLE filters, probed;
-DROP FUNCTION of_class, classes_in, kept, buffers, copied, planned_workers;
+DROP FUNCTION of_class, classes_in, kept, copied, planned_workers;
