@@ -156,11 +156,23 @@ SELECT make('int', 'i', 'RANGE (tenth(k))', 'FOR VALUES FROM (MINVALUE) TO (0)',
 SELECT * FROM compare('SELECT f.* FROM facts f JOIN keys ON k = i4 WHERE keys.n BETWEEN 100 AND 110');
 
 -- ------------------------------------------------------------------ parallel
-SELECT make('int', 'i', 'RANGE (k)', 'FOR VALUES FROM (MINVALUE) TO (-500)', 'FOR VALUES FROM (-500) TO (0)', 'FOR VALUES FROM (0) TO (500)', 'FOR VALUES FROM (500) TO (MAXVALUE)');
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
+-- keys that are kept beside a Bloom filter: of each process, of all of them, and a copy
+SELECT make('bigint', 'i * 2000000::bigint', 'RANGE (k)', 'FOR VALUES FROM (MINVALUE) TO (-1000000000)', 'FOR VALUES FROM (-1000000000) TO (0)', 'FOR VALUES FROM (0) TO (1000000000)', 'FOR VALUES FROM (1000000000) TO (MAXVALUE)');
+SET enable_parallel_hash = off;
+SELECT rows, same FROM compare('SELECT f.* FROM facts f JOIN keys ON k = sparse WHERE keys.n IN (-900, 900)');
+SET enable_parallel_hash = on;
+SELECT rows, same FROM compare('SELECT f.* FROM facts f JOIN keys ON k = sparse WHERE keys.n IN (-900, 900)');
+SELECT rows, same FROM compare('SELECT f.* FROM (SELECT k, count(*) FROM facts GROUP BY k) f JOIN keys ON k = sparse WHERE keys.n IN (-900, 900)');
+-- no worker starts: the leader says what it skips
+SET max_parallel_workers = 0;
+SELECT skipped, rows, same FROM compare('SELECT f.* FROM facts f JOIN keys ON k = sparse WHERE keys.n IN (-900, 900)');
+SELECT skipped, rows, same FROM compare('SELECT f.* FROM (SELECT k, count(*) FROM facts GROUP BY k) f JOIN keys ON k = sparse WHERE keys.n IN (-900, 900)');
+RESET max_parallel_workers;
+SELECT make('int', 'i', 'RANGE (k)', 'FOR VALUES FROM (MINVALUE) TO (-500)', 'FOR VALUES FROM (-500) TO (0)', 'FOR VALUES FROM (0) TO (500)', 'FOR VALUES FROM (500) TO (MAXVALUE)');
 SELECT rows, same FROM compare('SELECT f.* FROM facts f JOIN keys ON k = i4 WHERE keys.n BETWEEN 100 AND 110');
 SET enable_parallel_hash = off;
 SELECT rows, same FROM compare('SELECT f.* FROM facts f JOIN keys ON k = i4 WHERE keys.n IN (-400, 900)');
