@@ -135,6 +135,7 @@ stands_aside('an expression', 'SELECT v.id FROM visits v JOIN list l ON v.id + 1
 # where few rows are expected to be read, as few are fetched without a filter
 stands_aside('LIMIT', 'SELECT count(*) FROM (SELECT v.id FROM visits v JOIN list l USING (url) LIMIT 1) x');
 stands_aside('EXISTS', 'SELECT EXISTS (SELECT FROM visits v JOIN list l USING (url) OFFSET 0)');
+unlike(plan_of('SELECT v.id FROM visits v JOIN list l USING (url) LIMIT 1'), qr/Join Filter/, 'nor are the rows probed here');
 sends('LIMIT, and partners are rare', 'SELECT count(*) FROM (SELECT v.id FROM visits v JOIN list l USING (url) LIMIT 30) x');
 sends('LIMIT after OFFSET', 'SELECT count(*) FROM (SELECT v.id FROM visits v JOIN list l USING (url) LIMIT 1 OFFSET 30) x');
 sends('LIMIT above a sort', 'SELECT v.id FROM visits v JOIN list l USING (url) ORDER BY 1 LIMIT 1');

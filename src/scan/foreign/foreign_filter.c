@@ -15,7 +15,7 @@
  * until then, and stays NULL where nothing sets it.
  *
  * postgres_fdw owns what its plan says.  We know the shape that its fdw_private has from 15 to
- * 18: the statement, the numbers of the columns that it returns, the rows that are fetched at
+ * 19: the statement, the numbers of the columns that it returns, the rows that are fetched at
  * once, and for joined tables a text for EXPLAIN.  Any other shape, another FDW's scan, and
  * statements with an ORDER BY that a node relies on, which the wrapping would not promise, are
  * left alone.  So are servers whose option "extensions" does not name this extension.

@@ -306,14 +306,15 @@ drops_outer(JoinType type)
  * may come at once without a filter.
  */
 static bool
-find_worthy_places(const PlanEditor *editor, HashJoin *join, Placement *placement)
+find_worthy_places(const PlanEditor *editor, HashJoin *join, double fraction,
+				   Placement *placement)
 {
 	Plan	   *outer = outerPlan(join);
 
 	placement->places = NIL;
 	placement->blocked = placement->foreign_unknown = false;
 	placement->probed = placement->foreign = 0;
-	placement->fraction = OidIsValid(placement->foreign_type) ? editor->fraction : 1;
+	placement->fraction = fraction;
 	placement->saved = (1 - placement->share) * outer->plan_rows *
 		cost_of_row(&join->join.plan) * placement->fraction;
 	find_places(editor, &outerPlan(join), placement);
@@ -333,6 +334,7 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	Placement	placement = {0};
 	bool		has_effects;
 	int			parameter;
+	double		fraction;
 
 	if (!drops_outer(join->join.jointype) || !key_of_join(join, key))
 		return;
@@ -345,13 +347,14 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	if (foreign_filter && !editor->hides_rows && !placement.shared && !has_effects &&
 		key->inner.columns[0] != 0)
 		placement.foreign_type = foreign_key_type(join);
-	if (!find_worthy_places(editor, join, &placement))
+	fraction = OidIsValid(placement.foreign_type) ? editor->fraction : 1;
+	if (!find_worthy_places(editor, join, fraction, &placement))
 	{
 		if (placement.foreign == 0)
 			return;
-		/* as if it could not be sent */
+		/* as if it could not be sent, but no more rows are fetched */
 		placement.foreign_type = InvalidOid;
-		if (!find_worthy_places(editor, join, &placement))
+		if (!find_worthy_places(editor, join, fraction, &placement))
 			return;
 	}
 	if (!editor->force && has_foreign_key(editor, join, key))
