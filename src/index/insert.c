@@ -22,10 +22,10 @@
  *	 in this session for that query after the insertion (the snapshot of an
  *	 earlier query does not see the row), and events.c writes the hashes there.
  *
- * Subtransactions.  The hashes are a log in the order of insertion, with a mark
- * where those of each subtransaction begin.  One that commits passes its hashes to
- * its parent by changing the mark; one that aborts truncates the log there.
- * Neither can fail, and nothing happens when a subtransaction begins.
+ * Subtransactions.  The hashes are a log in the order of insertion, so those of the
+ * innermost subtransaction are the last ones.  When it commits they become its
+ * parent's; when it aborts they are cut off.  Neither can fail, and nothing happens
+ * when a subtransaction begins.
  *
  * Files.  TRUNCATE, REINDEX, CLUSTER and rewrites give the index another file,
  * and a rollback restores the old one.  So each hash has the number of the
@@ -76,9 +76,8 @@
 /* If more hashes than this wait, write them rather than search them for one */
 #define SEARCHED_MAX		16384
 
-/* Initial room for hashes and marks, which doubles when it is full */
+/* Initial room for hashes, which doubles when it is full */
 #define PENDING_FIRST		64
-#define MARKS_FIRST			8
 
 /*
  * Size in bits of a small filter of the waiting hashes.  When the log is full,
@@ -94,14 +93,8 @@ typedef struct PendingHash
 	Oid			index;
 	FileNumber	inserted;		/* file of the index at the insertion */
 	FileNumber	written;		/* file that it was last written to, or 0 */
+	SubTransactionId owner;		/* whose abort makes it void */
 } PendingHash;
-
-/* Where the hashes of a subtransaction and its children begin in the log */
-typedef struct PendingMark
-{
-	SubTransactionId subtransaction;
-	Size		first;
-} PendingMark;
 
 static struct
 {
@@ -113,9 +106,6 @@ static struct
 	Size		flushed;		/* number of hashes, the first ones, that were
 								 * written; a rollback may need them again */
 	uint64		flushed_at;		/* invalidation_count at that time */
-	PendingMark *marks;			/* the innermost subtransaction's last */
-	Size		marks_count;
-	Size		marks_room;
 	uint64	   *seen;			/* SEEN_BITS; made by is_pending(); NULL again
 								 * if the log gets more room */
 	bool		committing;		/* hashes are written at once */
@@ -212,15 +202,12 @@ drop_written(const PendingIndex *indexes, int indexes_count)
 {
 	bool		may_roll_back = GetCurrentTransactionNestLevel() > 1;
 	Size		kept = 0;
-	Size		mark = 0;
 
 	for (Size i = 0; i < pending.count; i++)
 	{
 		PendingHash *hash = &pending.log[i];
 		const PendingIndex *index;
 
-		while (mark < pending.marks_count && pending.marks[mark].first == i)
-			pending.marks[mark++].first = kept;
 		index = bsearch(&hash->index, indexes, indexes_count,
 						sizeof(PendingIndex), oid_cmp);
 		Assert(index != NULL);
@@ -234,8 +221,6 @@ drop_written(const PendingIndex *indexes, int indexes_count)
 		}
 		pending.log[kept++] = *hash;
 	}
-	while (mark < pending.marks_count)
-		pending.marks[mark++].first = kept;
 	pending.count = kept;
 	pending.flushed = kept;
 	pending.flushed_at = invalidation_count;
@@ -339,18 +324,7 @@ inserted_since(Relation index, const OwnInsertions *then, uint64 hash)
 	return pages_contain(index, &meta, hash);
 }
 
-/* Double an array of "room" items if all of them are in use. */
-static void *
-grow_array(void *array, Size used, Size *room, Size item_bytes)
-{
-	if (used < *room)
-		return array;
-	array = repalloc_huge(array, 2 * *room * item_bytes);
-	*room *= 2;
-	return array;
-}
-
-/* Make room for one more hash and one more mark. */
+/* Make room for one more hash. */
 static void
 make_room(void)
 {
@@ -362,51 +336,30 @@ make_room(void)
 
 		/* an error here leaves only an empty context */
 		pending.log = MemoryContextAlloc(mcxt, PENDING_FIRST * sizeof(PendingHash));
-		pending.marks = MemoryContextAlloc(mcxt, MARKS_FIRST * sizeof(PendingMark));
 		pending.room = PENDING_FIRST;
-		pending.marks_room = MARKS_FIRST;
 		pending.mcxt = mcxt;
 	}
-	if (pending.seen && pending.count == pending.room)
-	{
+	if (pending.count < pending.room)
+		return;
+	if (pending.seen)
 		pfree(pending.seen);
-		pending.seen = NULL;
-	}
-	pending.log = grow_array(pending.log, pending.count, &pending.room,
-							 sizeof(PendingHash));
-	pending.marks = grow_array(pending.marks, pending.marks_count,
-							   &pending.marks_room, sizeof(PendingMark));
-}
-
-/* The mark of a subtransaction, which is the innermost; NULL if it has inserted nothing */
-static PendingMark *
-mark_of(SubTransactionId subtransaction)
-{
-	PendingMark *last = pending.marks_count == 0 ? NULL :
-		&pending.marks[pending.marks_count - 1];
-
-	return last && last->subtransaction == subtransaction ? last : NULL;
+	pending.seen = NULL;
+	pending.log = repalloc_huge(pending.log, 2 * pending.room * sizeof(PendingHash));
+	pending.room *= 2;
 }
 
 /* Let a hash wait.  Writes all if more than "room" would wait then. */
 static void
 add_pending(Relation index, uint64 hash, Size room)
 {
-	SubTransactionId current = GetCurrentSubTransactionId();
-
 	Assert(CheckRelationLockedByMe(index, RowExclusiveLock, true));
 	make_room();
-	if (mark_of(current) == NULL)
-		pending.marks[pending.marks_count++] = (PendingMark)
-	{
-		.subtransaction = current,
-			.first = pending.count
-	};
 	pending.log[pending.count++] = (PendingHash)
 		{
 			.hash = hash,
 				.index = RelationGetRelid(index),
-				.inserted = file_number(index)
+				.inserted = file_number(index),
+				.owner = GetCurrentSubTransactionId()
 		};
 	if (pending.seen)
 		mark_pending(hash);
@@ -503,25 +456,15 @@ forget_pending(void)
 void
 pass_pending(SubTransactionId subtransaction, SubTransactionId parent)
 {
-	PendingMark *mark = mark_of(subtransaction);
-
-	if (mark == NULL)
-		return;
-	if (pending.marks_count > 1 && mark[-1].subtransaction == parent)
-		pending.marks_count--;
-	else
-		mark->subtransaction = parent;
+	for (Size i = pending.count; i > 0 && pending.log[i - 1].owner == subtransaction; i--)
+		pending.log[i - 1].owner = parent;
 }
 
 /* A subtransaction aborts: what it has inserted is gone. */
 void
 truncate_pending(SubTransactionId subtransaction)
 {
-	PendingMark *mark = mark_of(subtransaction);
-
-	if (mark == NULL)
-		return;
-	pending.count = mark->first;
+	while (pending.count > 0 && pending.log[pending.count - 1].owner == subtransaction)
+		pending.count--;
 	pending.flushed = Min(pending.flushed, pending.count);
-	pending.marks_count--;
 }
