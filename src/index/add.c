@@ -55,13 +55,6 @@
  */
 #define WAITING_LEAST				16384
 
-/* Which bits of a layer to set for an element */
-typedef struct Place
-{
-	uint64		block;
-	uint64		word;
-} Place;
-
 #define ST_SORT sort_hashes
 #define ST_ELEMENT_TYPE uint64
 #define ST_COMPARE(a, b) (*(a) < *(b) ? -1 : *(a) > *(b))
@@ -288,18 +281,12 @@ add_to_layer(Adding *adding, const uint64 *hashes, Size count)
 	Place	   *places = palloc(count * sizeof(Place));
 
 	for (Size i = 0; i < count; i++)
-	{
-		places[i].block = first_block(hashes[i], layer->size);
-		places[i].word = block_word(hashes[i]);
-	}
+		places[i] = place_of(layer, false, hashes[i]);
 	count = add_places(adding, places, count);
 	if (layer_blocks(layer->layout) > 1)
 	{
 		for (Size i = 0; i < count; i++)
-		{
-			places[i].block = second_block(hashes[i], layer->size);
-			places[i].word = second_word(hashes[i]);
-		}
+			places[i] = place_of(layer, true, hashes[i]);
 		sort_places(places, count);
 		adding->second = true;
 		(void) add_places(adding, places, count);

@@ -56,6 +56,24 @@ layer_pages(const MembershipLayer *layer)
 	return (layer->size + BLOCKS_PER_PAGE - 1) / BLOCKS_PER_PAGE;
 }
 
+/* Which bits of a layer to set for an element, in one of its blocks */
+typedef struct Place
+{
+	uint64		block;
+	uint64		word;
+} Place;
+
+static inline Place
+place_of(const MembershipLayer *layer, bool second, uint64 hash)
+{
+	Place		place;
+
+	place.block = second ? second_block(hash, layer->size) :
+		first_block(hash, layer->size);
+	place.word = second ? second_word(hash) : block_word(hash);
+	return place;
+}
+
 /* The number of the page after the last layer's */
 static inline BlockNumber
 end_of_layers(const MembershipMeta *meta)

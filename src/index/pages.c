@@ -38,28 +38,23 @@
  */
 #define PAGES_AHEAD			8
 
-/* Are the bits that "word" stands for set in this block of the layer? */
+/* Does the layer contain the element with this hash? */
 static bool
-block_contains(Relation index, const MembershipLayer *layer, uint64 block,
-			   uint64 word)
+layer_contains(Relation index, const MembershipLayer *layer, uint64 hash)
 {
-	Buffer		buffer = page_read(index, block_page(layer, block),
-								   BUFFER_LOCK_SHARE);
-	bool		found = block_kernel->contains(page_block(BufferGetPage(buffer),
-														  block),
-											   word, layer->hashes);
+	bool		found = true;
 
-	UnlockReleaseBuffer(buffer);
+	for (unsigned i = 0; i < layer_blocks(layer->layout) && found; i++)
+	{
+		const Place place = place_of(layer, i > 0, hash);
+		Buffer		buffer = page_read(index, block_page(layer, place.block),
+									   BUFFER_LOCK_SHARE);
+
+		found = block_kernel->contains(page_block(BufferGetPage(buffer), place.block),
+									   place.word, layer->hashes);
+		UnlockReleaseBuffer(buffer);
+	}
 	return found;
-}
-
-/* Are the element's bits set in its second block, if it has one? */
-static bool
-second_contains(Relation index, const MembershipLayer *layer, uint64 hash)
-{
-	return layer_blocks(layer->layout) == 1 ||
-		block_contains(index, layer, second_block(hash, layer->size),
-					   second_word(hash));
 }
 
 /*
@@ -72,22 +67,9 @@ bool
 pages_contain(Relation index, const MembershipMeta *meta, uint64 hash)
 {
 	for (int i = meta->layers - 1; i >= 0; i--)
-	{
-		const MembershipLayer *layer = &meta->layer[i];
-
-		if (block_contains(index, layer, first_block(hash, layer->size),
-						   block_word(hash)) &&
-			second_contains(index, layer, hash))
+		if (layer_contains(index, &meta->layer[i], hash))
 			return true;
-	}
 	return false;
-}
-
-static inline uint64
-block_of(const MembershipLayer *layer, bool second, uint64 hash)
-{
-	return second ? second_block(hash, layer->size) :
-		first_block(hash, layer->size);
 }
 
 /*
@@ -108,12 +90,12 @@ probe_blocks(Relation index, const MembershipLayer *layer, bool second,
 
 	for (Size i = 0; i < count; i++)
 	{
-		const uint64 here = block_of(layer, second, hashes[i]);
+		const Place here = place_of(layer, second, hashes[i]);
 
 		if (!found[i])
 			continue;
 		if (BufferIsValid(locked) &&
-			BufferGetBlockNumber(locked) != block_page(layer, here))
+			BufferGetBlockNumber(locked) != block_page(layer, here.block))
 		{
 			UnlockReleaseBuffer(locked);
 			locked = InvalidBuffer;
@@ -127,7 +109,7 @@ probe_blocks(Relation index, const MembershipLayer *layer, bool second,
 			*pin = InvalidBuffer;
 			if (!found[ahead])
 				continue;
-			block = block_of(layer, second, hashes[ahead]);
+			block = place_of(layer, second, hashes[ahead]).block;
 			if (block_page(layer, block) != last)
 			{
 				/* it may have to be read from disk */
@@ -148,11 +130,9 @@ probe_blocks(Relation index, const MembershipLayer *layer, bool second,
 			locked = pinned[i % PAGES_AHEAD];
 			page_lock(index, locked, BUFFER_LOCK_SHARE);
 		}
-		Assert(BufferGetBlockNumber(locked) == block_page(layer, here));
-		found[i] = block_kernel->contains(page_block(BufferGetPage(locked), here),
-										  second ? second_word(hashes[i]) :
-										  block_word(hashes[i]),
-										  layer->hashes);
+		Assert(BufferGetBlockNumber(locked) == block_page(layer, here.block));
+		found[i] = block_kernel->contains(page_block(BufferGetPage(locked), here.block),
+										  here.word, layer->hashes);
 	}
 	if (BufferIsValid(locked))
 		UnlockReleaseBuffer(locked);
@@ -318,51 +298,35 @@ pages_create(Relation index, const MembershipMeta *meta, int number, bool log)
 	}
 }
 
-/* The page that bits are written to; locked until they go to another one */
-typedef struct PageWriter
-{
-	Relation	index;
-	const MembershipLayer *layer;
-	Buffer		buffer;
-} PageWriter;
-
-static void
-write_bits(PageWriter *writer, uint64 block, uint64 word)
-{
-	const BlockNumber number = block_page(writer->layer, block);
-	Page		page;
-
-	if (!BufferIsValid(writer->buffer) ||
-		BufferGetBlockNumber(writer->buffer) != number)
-	{
-		if (BufferIsValid(writer->buffer))
-			UnlockReleaseBuffer(writer->buffer);
-		writer->buffer = page_read(writer->index, number, BUFFER_LOCK_EXCLUSIVE);
-		MarkBufferDirty(writer->buffer);
-	}
-	page = BufferGetPage(writer->buffer);
-	page_opaque(page)->bits_set +=
-		block_kernel->add(page_block(page, block), word, writer->layer->hashes);
-}
-
 /* Add hashes to a layer of an index that is being built. */
 static void
 write_batch(Relation index, const MembershipLayer *layer, const uint64 *hashes,
 			Size count)
 {
 	/* one page is locked at a time, and both blocks may be on the same one */
-	PageWriter	writer = {index, layer, InvalidBuffer};
+	Buffer		buffer = InvalidBuffer;
 
 	for (Size i = 0; i < count; i++)
-	{
-		write_bits(&writer, first_block(hashes[i], layer->size),
-				   block_word(hashes[i]));
-		if (layer_blocks(layer->layout) > 1)
-			write_bits(&writer, second_block(hashes[i], layer->size),
-					   second_word(hashes[i]));
-	}
-	if (BufferIsValid(writer.buffer))
-		UnlockReleaseBuffer(writer.buffer);
+		for (unsigned j = 0; j < layer_blocks(layer->layout); j++)
+		{
+			const Place place = place_of(layer, j > 0, hashes[i]);
+			const BlockNumber number = block_page(layer, place.block);
+			Page		page;
+
+			if (!BufferIsValid(buffer) || BufferGetBlockNumber(buffer) != number)
+			{
+				if (BufferIsValid(buffer))
+					UnlockReleaseBuffer(buffer);
+				buffer = page_read(index, number, BUFFER_LOCK_EXCLUSIVE);
+				MarkBufferDirty(buffer);
+			}
+			page = BufferGetPage(buffer);
+			page_opaque(page)->bits_set +=
+				block_kernel->add(page_block(page, place.block), place.word,
+								  layer->hashes);
+		}
+	if (BufferIsValid(buffer))
+		UnlockReleaseBuffer(buffer);
 }
 
 /*
