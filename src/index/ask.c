@@ -36,14 +36,10 @@
 /* The values that a column is compared with */
 struct MembershipKeys
 {
-	ElementHasher *hasher;		/* of the values */
+	MembershipHasher values;	/* without a row or arrays */
 	ElementClass class;			/* of the elements of the indexes */
 	bool		comparable;		/* else the hashes say nothing */
-	MemoryContext mcxt;			/* of the hashes */
-	MemoryContext scratch;		/* for hashing */
-	uint64	   *hashes;
-	Size		count;
-	Size		room;			/* allocated in "hashes" */
+	Size		count;			/* of hashes */
 };
 
 /*
@@ -131,36 +127,23 @@ membership_keys_make(MemoryContext mcxt, Relation index, Oid type)
 	keys->class = element_structure(of_index.hasher) == 0 ?
 		of_index.hasher->class : ELEMENT_CLASS_NONE;
 	membership_hasher_free(&of_index);
-	keys->hasher = element_hasher_create(type, index->rd_indcollation[0],
-										 ELEMENT_LOCAL, NULL, mcxt);
-	keys->mcxt = mcxt;
-	keys->scratch = AllocSetContextCreate(mcxt, "membership keys",
-										  ALLOCSET_SMALL_SIZES);
+	keys->values.hasher = element_hasher_create(type, index->rd_indcollation[0],
+												ELEMENT_LOCAL, NULL, mcxt);
+	keys->values.scratch = AllocSetContextCreate(mcxt, "membership keys",
+												 ALLOCSET_SMALL_SIZES);
 	return keys;
 }
 
 static void
 add_key(MembershipKeys *keys, Datum value)
 {
-	MemoryContext caller = MemoryContextSwitchTo(keys->scratch);
+	MembershipHasher *values = &keys->values;
+	MemoryContext caller = MemoryContextSwitchTo(values->scratch);
 
-	Assert(keys->count < keys->room);
-	keys->hashes[keys->count++] = element_hash(keys->hasher, value, 0);
-	keys->comparable &= keys->hasher->class == keys->class;
+	Assert(keys->count < values->room);
+	values->hashes[keys->count++] = element_hash(values->hasher, value, 0);
+	keys->comparable &= values->hasher->class == keys->class;
 	MemoryContextSwitchTo(caller);
-}
-
-static void
-reserve_keys(MembershipKeys *keys, Size count)
-{
-	if (count <= keys->room)
-		return;
-	if (keys->hashes)
-		pfree(keys->hashes);
-	keys->hashes = NULL;
-	keys->room = 0;
-	keys->hashes = MemoryContextAllocHuge(keys->mcxt, count * sizeof(uint64));
-	keys->room = count;
 }
 
 /*
@@ -179,12 +162,12 @@ membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
 		return;
 	if (is_array)
 	{
-		MemoryContext caller = MemoryContextSwitchTo(keys->scratch);
+		MemoryContext caller = MemoryContextSwitchTo(keys->values.scratch);
 		ArrayType  *array = DatumGetArrayTypeP(value);
 		ArrayIterator iterator = array_create_iterator(array, 0, NULL);
 		Datum		item;
 
-		reserve_keys(keys, ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)));
+		membership_reserve(&keys->values, ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)));
 		while (array_iterate(iterator, &item, &isnull))
 		{
 			CHECK_FOR_INTERRUPTS();
@@ -195,10 +178,10 @@ membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
 	}
 	else
 	{
-		reserve_keys(keys, 1);
+		membership_reserve(&keys->values, 1);
 		add_key(keys, value);
 	}
-	MemoryContextReset(keys->scratch);
+	MemoryContextReset(keys->values.scratch);
 }
 
 /*
@@ -248,7 +231,7 @@ membership_ask(const MembershipKeys *keys, AskedIndex *asked)
 	for (Size i = 0; i < keys->count && !found; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		found = pages_contain(index, meta, keys->hashes[i]);
+		found = pages_contain(index, meta, keys->values.hashes[i]);
 	}
 	if (found)
 		pgstat_count_heap_fetch(index);

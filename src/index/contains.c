@@ -44,11 +44,6 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-SQL_FUNCTION(bloomfilter_membership_contains);
-SQL_FUNCTION(bloomfilter_membership_contains_any);
-SQL_FUNCTION(bloomfilter_membership_contains_all);
-SQL_FUNCTION(bloomfilter_membership_contains_each);
-
 /* One of the indexes that a call site probes */
 typedef struct SiteIndex
 {
@@ -172,46 +167,16 @@ membership_site_make_join(MemoryContext mcxt, List *indexes, List *types)
 	return site;
 }
 
-static MembershipSite *
-make_site(FunctionCallInfo fcinfo, bool is_array)
-{
-	MembershipSite *site =
-		allocate_site(fcinfo->flinfo->fn_mcxt,
-					  call_site_element_type(fcinfo->flinfo, 1, is_array));
-
-	fcinfo->flinfo->fn_extra = site;
-	return site;
-}
-
 /* Prepare to hash the keys of a join as an index does. */
 static void
 make_join_hasher(MembershipSite *site, Relation index)
 {
-	MemoryContext old = MemoryContextSwitchTo(site->opened);
+	Oid			types[INDEX_MAX_KEYS];
 	ListCell   *cell;
 
-	if (list_length(site->key_types) == 1)
-		site->hasher = element_hasher_create(site->type.oid,
-											 index->rd_indcollation[0],
-											 ELEMENT_LOCAL, NULL, site->opened);
-	else
-	{
-		site->row = CreateTemplateTupleDesc(list_length(site->key_types));
-		foreach(cell, site->key_types)
-		{
-			int			column = foreach_current_index(cell);
-
-			TupleDescInitEntry(site->row, column + 1, NULL, lfirst_oid(cell),
-							   -1, 0);
-			TupleDescInitEntryCollation(site->row, column + 1,
-										index->rd_indcollation[column]);
-		}
-		TupleDescFinalize(site->row);
-		BlessTupleDesc(site->row);
-		site->hasher = element_hasher_create(RECORDOID, InvalidOid,
-											 ELEMENT_LOCAL, NULL, site->opened);
-	}
-	MemoryContextSwitchTo(old);
+	foreach(cell, site->key_types)
+		types[foreach_current_index(cell)] = lfirst_oid(cell);
+	site->hasher = membership_key_hasher(index, types, &site->row, site->opened);
 }
 
 /* A MembershipVisitor: adds an index to the site. */
@@ -375,33 +340,22 @@ membership_site_open(MembershipSite *site, Oid oid)
 	turn_to_snapshot(site, snapshot);
 }
 
+/* The state of a call of an SQL function, from its first row on */
 static inline MembershipSite *
 call_site_of(FunctionCallInfo fcinfo, bool is_array)
 {
-	if (likely(fcinfo->flinfo->fn_extra != NULL))
-		return (MembershipSite *) fcinfo->flinfo->fn_extra;
-	return make_site(fcinfo, is_array);
+	FmgrInfo   *flinfo = fcinfo->flinfo;
+
+	if (unlikely(flinfo->fn_extra == NULL))
+		flinfo->fn_extra = allocate_site(flinfo->fn_mcxt,
+										 call_site_element_type(flinfo, 1, is_array));
+	return (MembershipSite *) flinfo->fn_extra;
 }
 
 /* ----------------------------------------------------------------
  *		Hashes
  * ----------------------------------------------------------------
  */
-
-/* The hint if the site's elements have another class than the index */
-static const char *
-class_hint(const MembershipSite *site)
-{
-	const char *cast = element_class_cast(site->class);
-
-	if (element_class_is_array_of(site->hasher->class, site->class))
-		return "For the elements of an array, use a function whose name ends in _any, _all or _each.";
-	if (cast != NULL)
-		return psprintf("Cast the element, for example %s.", cast);
-	if (site->of_index.row != NULL)
-		return "Cast the element to the types of the index's columns, for example ROW($1::my_type, $2::text).";
-	return "Cast the element to the type of the index's column, for example $1::my_type.";
-}
 
 static uint64
 hash_element(MembershipSite *site, Datum element)
@@ -421,7 +375,10 @@ hash_element(MembershipSite *site, Datum element)
 						element_class_name(site->hasher->class)),
 				 errdetail("The element is of type %s.",
 						   format_type_be(site->hasher->type)),
-				 errhint("%s", class_hint(site))));
+				 errhint("%s", class_hint(site->class, site->hasher->class,
+										  site->of_index.row ?
+										  "Cast the element to the types of the index's columns, for example ROW($1::my_type, $2::text)." :
+										  "Cast the element to the type of the index's column, for example $1::my_type."))));
 	return hash;
 }
 
@@ -756,8 +713,7 @@ is_simple(const MembershipSite *site)
 }
 
 /* membership_contains(index regclass, element anycompatible) */
-Datum
-bloomfilter_membership_contains(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_membership_contains)
 {
 	MembershipSite *site = call_site_of(fcinfo, false);
 	Datum		element = PG_GETARG_DATUM(1);
@@ -779,11 +735,12 @@ bloomfilter_membership_contains(PG_FUNCTION_ARGS)
 }
 
 /* Probe the index in argument 0 with the elements of argument 1. */
-static void
-probe_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
+static ArrayAnswers *
+probe_array(FunctionCallInfo fcinfo)
 {
 	MembershipSite *site = call_site_of(fcinfo, true);
 	ArrayElements elements;
+	ArrayAnswers *answers = palloc(sizeof(ArrayAnswers));
 	uint64	   *hashes;
 
 	membership_site_open(site, PG_GETARG_OID(0));
@@ -797,37 +754,19 @@ probe_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 	answers->found = palloc(elements.length * sizeof(bool));
 	probe_indexes(site, hashes, elements.count, answers->found);
 	spread_answers(answers, elements.count);
+	return answers;
 }
 
 /* membership_contains_any(index regclass, elements anycompatiblearray) */
-Datum
-bloomfilter_membership_contains_any(PG_FUNCTION_ARGS)
-{
-	ArrayAnswers answers;
-
-	probe_array(fcinfo, &answers);
-	return find_answer(fcinfo, &answers, true);
-}
+SQL_RESULT(bloomfilter_membership_contains_any,
+		   find_answer(fcinfo, probe_array(fcinfo), true))
 
 /* membership_contains_all(index regclass, elements anycompatiblearray) */
-Datum
-bloomfilter_membership_contains_all(PG_FUNCTION_ARGS)
-{
-	ArrayAnswers answers;
-
-	probe_array(fcinfo, &answers);
-	return find_answer(fcinfo, &answers, false);
-}
+SQL_RESULT(bloomfilter_membership_contains_all,
+		   find_answer(fcinfo, probe_array(fcinfo), false))
 
 /*
  * membership_contains_each(index regclass, elements anycompatiblearray):
  * returns an array of the same dimensions
  */
-Datum
-bloomfilter_membership_contains_each(PG_FUNCTION_ARGS)
-{
-	ArrayAnswers answers;
-
-	probe_array(fcinfo, &answers);
-	return each_answer(&answers);
-}
+SQL_RESULT(bloomfilter_membership_contains_each, each_answer(probe_array(fcinfo)))

@@ -38,8 +38,6 @@
 #include "utils/snapmgr.h"
 #include "utils/typcache.h"
 
-SQL_FUNCTION(bloomfilter_membership_support);
-
 extern Datum bloomfilter_membership_contains(PG_FUNCTION_ARGS);
 
 /*
@@ -242,37 +240,14 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 }
 
 /*
- * membership_share
- *		The fraction of an expression's values that an index contains, 0 to 1
- *
- * "function" is the function or operator's function that is called with the
- * statistics, as for core's estimators.  "element_type" is the type by which
- * elements are hashed.  SHARE_UNKNOWN if nothing is known, or may be.
- */
-double
-membership_share(PlannerInfo *root, Node *index, Oid function, Node *element,
-				 Oid element_type, Oid collation, int varRelid)
-{
-	ShareKey	key = {
-		.filter = index,
-		.filter_first = true,
-		.function = function,
-		.element = element,
-		.element_type = element_type,
-		.collation = collation
-	};
-
-	return share_once(root, &key, varRelid, estimate_share);
-}
-
-/*
  * membership_join_share
- *		The same for a join, and the indexes of a table or of its partitions
+ *		The fraction of a join's keys that indexes contain, 0 to 1
  *
- * "key" is an expression, or a List of them, one for each column of an index;
- * "function" and the following arguments are those of the first.  *assumed is
- * set to whether the share is a guess without statistics.  SHARE_UNKNOWN only
- * for a column.
+ * The indexes are those of a table or of its partitions.  "key" is an expression, or a
+ * List of them, one for each column of an index.  Of the first one, "function" is that
+ * of the operator, which core's estimators would call with the statistics, and
+ * "element_type" the type by which it is hashed.  Sets *assumed to whether the share is
+ * a guess without statistics.  SHARE_UNKNOWN only for a column.
  */
 double
 membership_join_share(PlannerInfo *root, List *indexes, Oid function, Node *key,
@@ -337,11 +312,15 @@ estimate_selectivity(SupportRequestSelectivity *req)
 	if (!req->is_join && list_length(req->args) == 2 &&
 		is_membership_contains(req->funcid))
 	{
-		double		share =
-			membership_share(req->root, linitial(req->args), req->funcid,
-							 lsecond(req->args),
-							 getBaseType(exprType(lsecond(req->args))),
-							 req->inputcollid, req->varRelid);
+		ShareKey	key = {
+			.filter = linitial(req->args),
+			.filter_first = true,
+			.function = req->funcid,
+			.element = lsecond(req->args),
+			.element_type = getBaseType(exprType(lsecond(req->args))),
+			.collation = req->inputcollid
+		};
+		double		share = share_once(req->root, &key, req->varRelid, estimate_share);
 
 		if (share >= 0)
 			req->selectivity = share;
@@ -349,8 +328,7 @@ estimate_selectivity(SupportRequestSelectivity *req)
 }
 
 /* Planner support of membership_contains(), its array variants, and membership_filter() */
-Datum
-bloomfilter_membership_support(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_membership_support)
 {
 	Node	   *request = (Node *) PG_GETARG_POINTER(0);
 

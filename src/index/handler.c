@@ -41,8 +41,6 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-SQL_FUNCTION(bloomfilter_membership_handler);
-
 /* Limit of the option capacity; CREATE INDEX counts larger tables by itself */
 #define CAPACITY_MAX		INT_MAX
 
@@ -52,12 +50,6 @@ static relopt_kind membership_options_kind;
  *		Scans
  * ----------------------------------------------------------------
  */
-
-static IndexScanDesc
-membership_beginscan(Relation index, int keys, int orderbys)
-{
-	return RelationGetIndexScan(index, keys, orderbys);
-}
 
 static void
 membership_rescan(IndexScanDesc scan, ScanKey keys, int number_of_keys,
@@ -136,7 +128,6 @@ arrays_may_match(Relation index, ScanKey keys, int number_of_keys)
 	/* only after hashing, which rereads the type of composite elements */
 	if (meta.structure != element_structure(hasher.hasher))
 		matches = true;
-	membership_hasher_free(&hasher);
 	return matches;
 }
 
@@ -157,10 +148,8 @@ may_match(Relation index, ScanKey keys, int number_of_keys)
 	MembershipMeta meta;
 	MembershipHasher of_index;
 	ElementHasher *hasher;
-	Datum		element;
-	Oid			element_type;
+	TupleDesc	row;
 	uint64		hash;
-	bool		found;
 
 	Assert(columns > 0);
 	if (membership_of_arrays(index))
@@ -184,33 +173,14 @@ may_match(Relation index, ScanKey keys, int number_of_keys)
 		if (!OidIsValid(types[i]))
 			return true;
 
-	element = values[0];
-	element_type = types[0];
-	if (columns > 1)
-	{
-		TupleDesc	row = CreateTemplateTupleDesc(columns);
-
-		for (int i = 0; i < columns; i++)
-		{
-			TupleDescInitEntry(row, i + 1, NULL, types[i], -1, 0);
-			TupleDescInitEntryCollation(row, i + 1, index->rd_indcollation[i]);
-		}
-		TupleDescFinalize(row);
-		BlessTupleDesc(row);
-		element = HeapTupleGetDatum(heap_form_tuple(row, values, nulls));
-		element_type = RECORDOID;
-	}
-	hasher = element_hasher_create(element_type, index->rd_indcollation[0],
-								   ELEMENT_LOCAL, NULL, CurrentMemoryContext);
-	hash = element_hash(hasher, element, 0);
+	hasher = membership_key_hasher(index, types, &row, CurrentMemoryContext);
+	hash = row ? element_hash_columns(hasher, row, values, nulls) :
+		element_hash(hasher, values[0], 0);
 	membership_hasher_init(&of_index, index, CurrentMemoryContext);
 	meta_read(index, &meta);
-	found = hasher->class != of_index.hasher->class ||
+	return hasher->class != of_index.hasher->class ||
 		meta.structure != element_structure(of_index.hasher) ||
 		pages_contain(index, &meta, hash);
-	membership_hasher_free(&of_index);
-	MemoryContextDelete(hasher->mcxt);
-	return found;
 }
 
 /* amgetbitmap */
@@ -524,14 +494,13 @@ static const IndexAmRoutine routine = {
 	.ambuildphasename = membership_buildphasename,
 	.amvalidate = membership_validate,
 	.amadjustmembers = membership_adjustmembers,
-	.ambeginscan = membership_beginscan,
+	.ambeginscan = RelationGetIndexScan,
 	.amrescan = membership_rescan,
 	.amgetbitmap = membership_getbitmap,
 	.amendscan = membership_endscan
 };
 
-Datum
-bloomfilter_membership_handler(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_membership_handler)
 {
 #if PG_VERSION_NUM >= 190000
 	PG_RETURN_POINTER(&routine);

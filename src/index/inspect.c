@@ -26,10 +26,6 @@
 #include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
 
-SQL_FUNCTION(bloomfilter_membership_filter);
-SQL_FUNCTION(bloomfilter_membership_info);
-SQL_FUNCTION(bloomfilter_membership_check);
-
 #if PG_VERSION_NUM >= 190000
 #define begin_scan(heap, snapshot) \
 	table_beginscan(heap, snapshot, 0, NULL, SO_NONE)
@@ -88,8 +84,7 @@ read_filter(Relation heap, Relation index, void *arg)
 }
 
 /* membership_filter(index regclass): returns the index's content as a bloom */
-Datum
-bloomfilter_membership_filter(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_membership_filter)
 {
 	Oid			oid = PG_GETARG_OID(0);
 	struct varlena *value = NULL;
@@ -158,8 +153,7 @@ put_info(Relation heap, Relation index, void *arg)
  * membership_info(index regclass): returns a row, or one for each partition;
  * none for an index that cannot be read.
  */
-Datum
-bloomfilter_membership_info(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_membership_info)
 {
 	InitMaterializedSRF(fcinfo, 0);
 	membership_open_readable(PG_GETARG_OID(0), put_info, fcinfo->resultinfo);
@@ -251,8 +245,7 @@ check_index(Relation heap, Relation index, void *arg)
  * membership_check(index regclass): checks that every page is valid and that
  * every visible row is in the index.  Returns the number of rows.
  */
-Datum
-bloomfilter_membership_check(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_membership_check)
 {
 	int64		rows = 0;
 

@@ -68,19 +68,6 @@ membership_of_arrays(Relation index)
 		takes_arrays_apart(index, 0);
 }
 
-/* Error if one of several columns has a class that takes arrays apart. */
-static void
-check_several_columns(Relation index)
-{
-	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
-		if (takes_arrays_apart(index, i))
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("index \"%s\" cannot hold the elements of arrays together with other columns",
-							RelationGetRelationName(index)),
-					 errhint("Create an index of its own for the array.")));
-}
-
 /*
  * membership_hashed_type
  *		The type by which to hash the values of a column
@@ -102,9 +89,12 @@ membership_hashed_type(Relation index, int column)
 		membership_agrees(get_opcode(equality), of_class, of_class) ? type : of_class;
 }
 
-/* Make room for the hashes of one row, whose old ones are lost. */
-static void
-reserve_hashes(MembershipHasher *hasher, Size count)
+/*
+ * membership_reserve
+ *		Make room for this many hashes; the old ones are lost
+ */
+void
+membership_reserve(MembershipHasher *hasher, Size count)
 {
 	if (count <= hasher->room)
 		return;
@@ -115,6 +105,39 @@ reserve_hashes(MembershipHasher *hasher, Size count)
 	hasher->hashes = MemoryContextAllocHuge(hasher->hasher->mcxt,
 											count * sizeof(uint64));
 	hasher->room = count;
+}
+
+/*
+ * membership_key_hasher
+ *		Prepare to hash keys, with a value for each column of an index
+ *
+ * "types" are those by which to hash the values.  Sets *row to the description of a key,
+ * or to NULL if the index has one column.  Both are in "mcxt".  Errors: those of
+ * element_hasher_create().
+ */
+ElementHasher *
+membership_key_hasher(Relation index, const Oid *types, TupleDesc *row,
+					  MemoryContext mcxt)
+{
+	int			columns = IndexRelationGetNumberOfKeyAttributes(index);
+	MemoryContext caller = MemoryContextSwitchTo(mcxt);
+
+	*row = NULL;
+	if (columns > 1)
+	{
+		*row = CreateTemplateTupleDesc(columns);
+		for (int i = 0; i < columns; i++)
+		{
+			TupleDescInitEntry(*row, i + 1, NULL, types[i], -1, 0);
+			TupleDescInitEntryCollation(*row, i + 1, index->rd_indcollation[i]);
+		}
+		TupleDescFinalize(*row);
+		BlessTupleDesc(*row);
+	}
+	MemoryContextSwitchTo(caller);
+	return element_hasher_create(*row ? RECORDOID : types[0],
+								 index->rd_indcollation[0], ELEMENT_LOCAL, NULL,
+								 mcxt);
 }
 
 /*
@@ -130,49 +153,35 @@ void
 membership_hasher_init(MembershipHasher *hasher, Relation index,
 					   MemoryContext mcxt)
 {
+	Oid			types[INDEX_MAX_KEYS];
+	Datum		values[INDEX_MAX_KEYS] = {0};
+	bool		nulls[INDEX_MAX_KEYS];
+
 	memset(hasher, 0, sizeof(*hasher));
 	hasher->scratch = AllocSetContextCreate(mcxt, "membership element",
 											ALLOCSET_SMALL_SIZES);
-	if (IndexRelationGetNumberOfKeyAttributes(index) == 1)
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+		types[i] = membership_hashed_type(index, i);
+	hasher->hasher = membership_key_hasher(index, types, &hasher->row, mcxt);
+	membership_reserve(hasher, 1);
+	if (membership_of_arrays(index))
 	{
-		Oid			type = membership_hashed_type(index, 0);
-
-		hasher->hasher = element_hasher_create(type, index->rd_indcollation[0],
-											   ELEMENT_LOCAL, NULL, mcxt);
-		if (takes_arrays_apart(index, 0))
-		{
-			hasher->array_of = type;
-			hasher->array = AllocSetContextCreate(mcxt, "membership array",
-												  ALLOCSET_SMALL_SIZES);
-		}
-		reserve_hashes(hasher, 1);
+		hasher->array_of = types[0];
+		hasher->array = AllocSetContextCreate(mcxt, "membership array",
+											  ALLOCSET_SMALL_SIZES);
 	}
-	else
-	{
-		MemoryContext caller = MemoryContextSwitchTo(mcxt);
-		Datum		values[INDEX_MAX_KEYS] = {0};
-		bool		nulls[INDEX_MAX_KEYS];
-
-		check_several_columns(index);
-		hasher->row = CreateTupleDescCopy(RelationGetDescr(index));
-		for (int i = 0; i < hasher->row->natts; i++)
-		{
-			TupleDescInitEntry(hasher->row, i + 1, NULL, membership_hashed_type(index, i), -1, 0);
-			TupleDescInitEntryCollation(hasher->row, i + 1, index->rd_indcollation[i]);
-		}
-		hasher->row->tdtypeid = RECORDOID;
-		hasher->row->tdtypmod = -1;
-		TupleDescFinalize(hasher->row);
-		BlessTupleDesc(hasher->row);
-		hasher->hasher = element_hasher_create(RECORDOID, InvalidOid,
-											   ELEMENT_LOCAL, NULL, mcxt);
-		MemoryContextSwitchTo(caller);
-		reserve_hashes(hasher, 1);
-
-		/* the class of records is determined when the first one is hashed */
-		memset(nulls, true, sizeof(nulls));
-		(void) membership_hash(hasher, values, nulls);
-	}
+	if (hasher->row == NULL)
+		return;
+	for (int i = 0; i < hasher->row->natts; i++)
+		if (takes_arrays_apart(index, i))
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("index \"%s\" cannot hold the elements of arrays together with other columns",
+							RelationGetRelationName(index)),
+					 errhint("Create an index of its own for the array.")));
+	/* the class of records is determined when the first one is hashed */
+	memset(nulls, true, sizeof(nulls));
+	(void) membership_hash(hasher, values, nulls);
 }
 
 /* Free what membership_hasher_init() has made, except the row type. */
@@ -208,7 +217,7 @@ membership_hash_array(MembershipHasher *hasher, Datum array, bool *has_null)
 		elog(ERROR, "array has elements of type %u, expected %u",
 			 ARR_ELEMTYPE(value), hasher->array_of);
 	*has_null = false;
-	reserve_hashes(hasher, ArrayGetNItems(ARR_NDIM(value), ARR_DIMS(value)));
+	membership_reserve(hasher, ArrayGetNItems(ARR_NDIM(value), ARR_DIMS(value)));
 	iterator = array_create_iterator(value, 0, NULL);
 	MemoryContextSwitchTo(hasher->scratch);
 	while (array_iterate(iterator, &item, &isnull))

@@ -124,6 +124,9 @@ extern void membership_costestimate(PlannerInfo *root, IndexPath *path,
 extern bool membership_is_method_of(const IndexOptInfo *info);
 
 /* key.c */
+extern ElementHasher *membership_key_hasher(Relation index, const Oid *types,
+											TupleDesc *row, MemoryContext mcxt);
+extern void membership_reserve(MembershipHasher *hasher, Size count);
 extern void membership_hasher_init(MembershipHasher *hasher, Relation index,
 								   MemoryContext mcxt);
 extern Size membership_hash(MembershipHasher *hasher, Datum *values,
@@ -309,9 +312,6 @@ extern void membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
 extern bool membership_ask(const MembershipKeys *keys, AskedIndex *asked);
 
 /* estimate.c */
-extern double membership_share(PlannerInfo *root, Node *index, Oid function,
-							   Node *element, Oid element_type, Oid collation,
-							   int varRelid);
 extern double membership_join_share(PlannerInfo *root, List *indexes,
 									Oid function, Node *key, Oid element_type,
 									Oid collation, bool *assumed);
