@@ -43,12 +43,10 @@ struct MembershipKeys
 };
 
 /*
- * membership_key_of
- *		Can an index tell that "column operator value" is false for all rows?
- *
- * "column" is the table's, on the operator's left; "collation" is that of the
- * comparison.  Returns the type by which to hash the right side, or InvalidOid; sets
- * *hashed_type to that by which the index hashes.  The index, of any method, is open.
+ * Can an index, of any method and open, tell that "column operator value" is false for all
+ * rows?  The column is the table's; "collation" is that of the comparison.  Returns the
+ * type by which to hash the value, or InvalidOid; sets *hashed_type to that by which the
+ * index hashes.
  */
 Oid
 membership_key_of(Relation index, AttrNumber column, Oid operator, Oid collation,
@@ -73,11 +71,9 @@ membership_key_of(Relation index, AttrNumber column, Oid operator, Oid collation
 }
 
 /*
- * membership_ask_open
- *		Open an index to be asked for rows that a snapshot sees, or return NULL
- *
- * NULL if it cannot be read, now or by this process, or may lack some of these rows.
- * Its table is open.  It may be asked with this snapshot only; its state is in "mcxt".
+ * Open an index of an open table, to be asked for rows that this snapshot sees.  NULL if it
+ * cannot be read, now or by this process, or may lack some of these rows.  Its state is in
+ * "mcxt".
  */
 AskedIndex *
 membership_ask_open(MemoryContext mcxt, Relation heap, Oid oid, Snapshot snapshot)
@@ -101,7 +97,7 @@ membership_ask_open(MemoryContext mcxt, Relation heap, Oid oid, Snapshot snapsho
 	return asked;
 }
 
-/* membership_ask_close: end what membership_ask_open() began; keeps the lock. */
+/* End what membership_ask_open() began; keeps the lock. */
 void
 membership_ask_close(AskedIndex *asked)
 {
@@ -109,11 +105,8 @@ membership_ask_close(AskedIndex *asked)
 }
 
 /*
- * membership_keys_make
- *		Prepare to look up values of a type in an index, and in others that hash alike
- *
- * The index is open; "type" and the type by which it hashes are those that
- * membership_key_of() has returned for each of them, with the same collation.
+ * Prepare to look up values of a type in an open index, and in others that hash alike: with
+ * the same collation, and the two types that membership_key_of() has returned for each.
  * Errors: those of membership_hasher_init().
  */
 MembershipKeys *
@@ -147,10 +140,8 @@ add_key(MembershipKeys *keys, Datum value)
 }
 
 /*
- * membership_keys_set
- *		Look up this value from now on, or the elements of an array
- *
- * A NULL is equal to nothing.  Errors: those of element_hash().
+ * Look up this value from now on, or the elements of an array; a NULL is equal to nothing.
+ * Errors: those of element_hash().
  */
 void
 membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
@@ -208,10 +199,8 @@ current_meta(AskedIndex *asked)
 }
 
 /*
- * membership_ask
- *		May the table of an index have rows with one of the keys?  False is certain.
- *
- * Errors: those of flush_pending() and of reading its pages.
+ * May the table of an index have rows with one of the keys?  False is certain.  Errors:
+ * those of flush_pending() and of reading its pages.
  */
 bool
 membership_ask(const MembershipKeys *keys, AskedIndex *asked)

@@ -89,16 +89,12 @@ for_join(const MembershipSite *site)
 }
 
 /*
- * How often to hash elements whose type changes meanwhile, before we raise an
- * error: enough for ALTER TYPE in other sessions, but a hash function that
- * does it must not keep us here forever.
+ * How often to hash elements whose type changes meanwhile: enough for ALTER TYPE in other
+ * sessions, but a hash function that does it must not keep us here forever
  */
 #define HASHINGS_MAX		10
 
-/* ----------------------------------------------------------------
- *		Call sites
- * ----------------------------------------------------------------
- */
+/* ---- Call sites ---- */
 
 /* Also the callback when the site is freed */
 static void
@@ -131,12 +127,9 @@ allocate_site(MemoryContext mcxt, Oid element_type)
 }
 
 /*
- * membership_site_make
- *		The state of one place in a query that probes an index
- *
- * For a scan; it lives in "mcxt", which may be reset at any time.  The index counts
- * the elements that are looked up, as idx_tup_read in pg_stat_user_indexes, and those
- * that it contains, as idx_tup_fetch.
+ * The state of one place in a query that probes an index, for a scan; in "mcxt", which may
+ * be reset at any time.  The index counts the elements that are looked up, as idx_tup_read
+ * in pg_stat_user_indexes, and those that it contains, as idx_tup_fetch.
  */
 MembershipSite *
 membership_site_make(MemoryContext mcxt, Oid element_type)
@@ -148,14 +141,12 @@ membership_site_make(MemoryContext mcxt, Oid element_type)
 }
 
 /*
- * membership_site_make_join
- *		The same for indexes that serve a join which the planner knows
+ * The same for a join, and the indexes that together have all rows to be joined: of a
+ * table, or of its partitions.  "types" are those by which to hash the values of a key, one
+ * for each column of an index.  Both lists must outlive the site.
  *
- * "indexes" are the OIDs of the indexes that together have all rows to be joined: of
- * a table, or of its partitions.  "types" are those by which to hash the values of a key,
- * one for each column of an index.  Both lists must outlive the site.  To open it,
- * name the first index.  Opening it raises no error: if one index cannot be
- * probed, every answer is "yes".  Rows of inheritance children do not matter.
+ * To open it, name the first index.  That raises no error: if one index cannot be probed,
+ * every answer is "yes".  Rows of inheritance children do not matter.
  */
 MembershipSite *
 membership_site_make_join(MemoryContext mcxt, List *indexes, List *types)
@@ -234,8 +225,8 @@ add_index(Relation heap, Relation index, void *arg)
 }
 
 /*
- * Open an index that was not probed last, or by another user, or that may have
- * changed.  The next call notices changes that happen while we open it.
+ * Open an index that was not probed last, or by another user, or that may have changed.
+ * The next call notices changes that happen while we open it.
  */
 static void
 open_indexes(MembershipSite *site, Oid oid)
@@ -303,8 +294,8 @@ is_open(const MembershipSite *site, Oid oid)
 }
 
 /*
- * Does the site have open views of its snapshot?  All views of a snapshot are
- * closed together, so we test only one.
+ * Does the site have open views of its snapshot?  All of them are closed together, so we
+ * test only one.
  */
 static inline bool
 has_open_views(const MembershipSite *site)
@@ -314,11 +305,9 @@ has_open_views(const MembershipSite *site)
 }
 
 /*
- * membership_site_open
- *		Open the index for the active snapshot, unless it is already
- *
- * Errors: those of membership_open_all(), unless the site is for a join;
- * ERRCODE_ACTIVE_SQL_TRANSACTION if there is no snapshot.
+ * Open the index for the active snapshot, unless it is already.  Errors: those of
+ * membership_open_all(), unless the site is for a join; ERRCODE_ACTIVE_SQL_TRANSACTION
+ * without a snapshot.
  */
 void
 membership_site_open(MembershipSite *site, Oid oid)
@@ -352,10 +341,7 @@ call_site_of(FunctionCallInfo fcinfo, bool is_array)
 	return (MembershipSite *) flinfo->fn_extra;
 }
 
-/* ----------------------------------------------------------------
- *		Hashes
- * ----------------------------------------------------------------
- */
+/* ---- Hashes ---- */
 
 static uint64
 hash_element(MembershipSite *site, Datum element)
@@ -391,9 +377,8 @@ is_undisturbed(const MembershipSite *site)
 }
 
 /*
- * Open the index again after hashing.  Are the hashes still right?  Not if the
- * type has changed (no change leads back to an old structure), nor if there
- * was no index to hash for.
+ * Open the index again after hashing.  Are the hashes still right?  Not if the type has
+ * changed (no change leads back to an old structure), nor if there was nothing to hash for.
  */
 static bool
 reopen_hashed(MembershipSite *site)
@@ -409,13 +394,9 @@ reopen_hashed(MembershipSite *site)
 }
 
 /*
- * membership_site_settled
- *		Make sure that the site is open after hashing for the "attempt"th time,
- *		from 0
- *
- * False if the caller has to hash again: something that hashes depend on has
- * changed, or there was nothing to hash for.  Error, but not for a join:
- * ERRCODE_OBJECT_IN_USE if that has happened too often.
+ * Make sure that the site is open after hashing for the "attempt"th time, from 0.  False if
+ * the caller has to hash again: what hashes depend on has changed, or there was nothing to
+ * hash for.  After too many attempts ERRCODE_OBJECT_IN_USE, but not for a join.
  */
 bool
 membership_site_settled(MembershipSite *site, int attempt)
@@ -434,9 +415,8 @@ membership_site_settled(MembershipSite *site, int attempt)
 }
 
 /*
- * Hash elements, and make sure that the index is open afterwards: hashing
- * reads types and calls their functions, which may change the index, or
- * release its lock.
+ * Hash elements, and make sure that the index is open afterwards: hashing reads types and
+ * calls their functions, which may change the index, or release its lock.
  */
 static void
 hash_and_open(MembershipSite *site, const ArrayElements *elements,
@@ -454,10 +434,7 @@ hash_and_open(MembershipSite *site, const ArrayElements *elements,
 	while (!membership_site_settled(site, attempt++));
 }
 
-/* ----------------------------------------------------------------
- *		Probing
- * ----------------------------------------------------------------
- */
+/* ---- Probing ---- */
 
 /* Probe the pages of an index, or its copy in memory. */
 static void
@@ -494,10 +471,9 @@ probe_pages_or_copy(const MembershipSite *site, SiteIndex *at,
 }
 
 /*
- * May rows that this session has inserted since the view was made be visible?
- * For a join, not before its query has been left and resumed.  The snapshot
- * sees rows of older commands.  If one of these is still inserting, it has
- * called the query, and goes on only when the query is left.
+ * May rows that this session has inserted since the view was made be visible?  For a join,
+ * not before its query has been left and resumed: the snapshot sees rows of older commands,
+ * and one of these that is still inserting has called the query.
  */
 static inline bool
 own_insertions_matter(const MembershipSite *site, const IndexView *view)
@@ -506,10 +482,7 @@ own_insertions_matter(const MembershipSite *site, const IndexView *view)
 		(!for_join(site) || view->resumed);
 }
 
-/*
- * For elements that the view does not contain, also check what this session
- * has inserted since: see insert.c.
- */
+/* Where the view says no, also check what this session has inserted: see insert.c. */
 static void
 probe_own_insertions(const SiteIndex *at, const uint64 *hashes, Size count,
 					 bool *found)
@@ -558,8 +531,8 @@ probe_index(const MembershipSite *site, SiteIndex *at, const uint64 *hashes,
 }
 
 /*
- * Probe all indexes of the site: found[i] tells whether any contains
- * hashes[i].  Probes each one only with the hashes that those before it lack.
+ * Probe all indexes of the site: found[i] tells whether any contains hashes[i].  Each one
+ * is probed only with the hashes that those before it lack.
  */
 static void
 probe_indexes(const MembershipSite *site, const uint64 *hashes, Size count,
@@ -606,19 +579,17 @@ probe_indexes(const MembershipSite *site, const uint64 *hashes, Size count,
 	pfree(answers);
 }
 
-/* ----------------------------------------------------------------
- *		For scans: open the site, hash the elements of many rows, and probe if it
- *		is still open; if not, do that again, for each element by itself
- * ----------------------------------------------------------------
+/*
+ * ---- For scans ----
+ *
+ * Open the site, hash the elements of many rows, and probe if it is still open; if not, do
+ * that again, for each element by itself.
  */
 
 /*
- * membership_site_hash
- *		Hash an element, which is not NULL
- *
- * For a join, *comparable is false if the element's hash says nothing of the
- * index's: "=" may still call it equal to one of them.  Otherwise that is the
- * error ERRCODE_DATATYPE_MISMATCH.  Other errors: those of element_hash().
+ * Hash an element, which is not NULL.  If it has another class than the index's elements,
+ * ERRCODE_DATATYPE_MISMATCH; for a join, sets *comparable to false instead: "=" may still
+ * call it equal to one of them.  Other errors: those of element_hash().
  */
 uint64
 membership_site_hash(MembershipSite *site, Datum element, bool *comparable)
@@ -639,10 +610,7 @@ membership_site_hash(MembershipSite *site, Datum element, bool *comparable)
 	return hash;
 }
 
-/*
- * membership_site_hash_key
- *		The same for a join by several columns, by the values of a key
- */
+/* The same for a join by several columns, by the values of a key. */
 uint64
 membership_site_hash_key(MembershipSite *site, const Datum *values,
 						 bool *comparable)
@@ -659,11 +627,8 @@ membership_site_hash_key(MembershipSite *site, const Datum *values,
 }
 
 /*
- * membership_site_probe
- *		found[i] tells whether the index may contain hashes[i]
- *
- * The site is open.  Errors: those of reading its pages, and
- * ERRCODE_WRONG_OBJECT_TYPE for a "no" about a table with inheritance children.
+ * found[i] tells whether the index, which is open, may contain hashes[i].  Errors: those of
+ * reading its pages; ERRCODE_WRONG_OBJECT_TYPE for a "no" about a table with children.
  */
 void
 membership_site_probe(const MembershipSite *site, const uint64 *hashes,
@@ -697,10 +662,7 @@ membership_site_bytes(const MembershipSite *site)
 	return bytes;
 }
 
-/* ----------------------------------------------------------------
- *		The SQL functions
- * ----------------------------------------------------------------
- */
+/* ---- The SQL functions ---- */
 
 /* Is one copy, and nothing else, to be probed? */
 static inline bool
@@ -765,8 +727,5 @@ SQL_RESULT(bloomfilter_membership_contains_any,
 SQL_RESULT(bloomfilter_membership_contains_all,
 		   find_answer(fcinfo, probe_array(fcinfo), false))
 
-/*
- * membership_contains_each(index regclass, elements anycompatiblearray):
- * returns an array of the same dimensions
- */
+/* membership_contains_each(index, elements): an array of the same dimensions */
 SQL_RESULT(bloomfilter_membership_contains_each, each_answer(probe_array(fcinfo)))

@@ -20,10 +20,7 @@
 #define CITUS_CATALOG		"pg_dist_partition"
 #define CITUS_TABLE_COLUMN	"logicalrelid"
 
-/*
- * table_is_distributed
- *		Does Citus distribute this table, so that its rows are elsewhere?
- */
+/* Does Citus distribute this table, so that its rows are elsewhere? */
 bool
 table_is_distributed(Oid table)
 {

@@ -47,15 +47,13 @@ extern Datum bloomfilter_membership_contains(PG_FUNCTION_ARGS);
 #define PROBED_LEAVES_MAX		8
 
 /*
- * If an index has more pages than this, we trust the number of elements in its
- * metapage.  That lacks the last few of each page (pages.c): in an index that was made
- * for many elements and has a thousand, these may be all.
+ * If an index has more pages than this, we trust the number of elements in its metapage.
+ * That lacks the last few of each page: in an index that was made for many elements and has
+ * a thousand, these may be all.
  */
 #define MEASURED_PAGES_MAX		64
 
-/*
- * The share of a join's keys that is expected if nothing is known; as in core
- */
+/* The share of a join's keys that is expected if nothing is known; as in core */
 #define JOIN_SHARE_ASSUMED		0.5
 
 /* One index, or that of a partition */
@@ -181,9 +179,8 @@ examine_indexes(IndexEstimate *estimate, List *leaves)
 }
 
 /*
- * The function whose rights to see statistics count.  Core trusts operators that are
- * leakproof; but we call the type's hash function, and that of a user's type
- * may reveal the values.
+ * The function whose rights to see statistics count.  Core trusts leakproof operators; but
+ * we call the type's hash function, and that of a user's type may reveal the values.
  */
 static Oid
 function_to_trust(const ShareKey *key)
@@ -240,14 +237,11 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 }
 
 /*
- * membership_join_share
- *		The fraction of a join's keys that indexes contain, 0 to 1
- *
- * The indexes are those of a table or of its partitions.  "key" is an expression, or a
- * List of them, one for each column of an index.  Of the first one, "function" is that
- * of the operator, which core's estimators would call with the statistics, and
- * "element_type" the type by which it is hashed.  Sets *assumed to whether the share is
- * a guess without statistics.  SHARE_UNKNOWN only for a column.
+ * The fraction of a join's keys, 0 to 1, that the indexes of a table or of its partitions
+ * contain.  "key" is an expression, or a List of them, one for each column of an index.  Of
+ * the first, "function" is that of the operator, which core's estimators would call with
+ * the statistics, and "element_type" the type by which it is hashed.  Sets *assumed to
+ * whether the share is a guess without statistics.  SHARE_UNKNOWN only for a column.
  */
 double
 membership_join_share(PlannerInfo *root, List *indexes, Oid function, Node *key,
@@ -286,8 +280,8 @@ is_membership_contains(Oid function)
 }
 
 /*
- * May it be the index of a temporary table?  If the index is known only at run
- * time, it may be any that the session has.
+ * May it be the index of a temporary table?  Any may, if it is known only at run time and
+ * the session has such tables.
  */
 static bool
 may_be_temporary(Node *index)

@@ -46,10 +46,7 @@
 
 static relopt_kind membership_options_kind;
 
-/* ----------------------------------------------------------------
- *		Scans
- * ----------------------------------------------------------------
- */
+/* ---- Scans ---- */
 
 static void
 membership_rescan(IndexScanDesc scan, ScanKey keys, int number_of_keys,
@@ -72,9 +69,9 @@ is_array_operator(int strategy, RegProcedure function)
 }
 
 /*
- * May there be an array that an operator finds to match "probe"?  An array contains
- * all of the probe's elements or, of STRATEGY_OVERLAPS, any.  Core never finds a NULL
- * element in another array, and any array contains the empty one.
+ * May there be an array that an operator finds to match "probe"?  An array contains all of
+ * the probe's elements or, of STRATEGY_OVERLAPS, any.  Core never finds a NULL element in
+ * another array, and any array contains the empty one.
  */
 static bool
 array_may_match(Relation index, const MembershipMeta *meta,
@@ -96,9 +93,8 @@ array_may_match(Relation index, const MembershipMeta *meta,
 }
 
 /*
- * May there be a row that matches the keys, in an index of the elements of arrays?
- * False is certain.  True for a key of another operator, or an array of
- * another type.
+ * May there be a row that matches the keys, in an index of the elements of arrays?  False
+ * is certain.  True for a key of another operator, or an array of another type.
  */
 static bool
 arrays_may_match(Relation index, ScanKey keys, int number_of_keys)
@@ -132,11 +128,11 @@ arrays_may_match(Relation index, ScanKey keys, int number_of_keys)
 }
 
 /*
- * May there be a row that matches the keys?  False is certain.  The keys are
- * joined by AND, so if a column has two, it suffices to probe for one of
- * them.  True, without a probe, if the keys do not cover all columns, if their
- * values have another class than the index's elements (citext compared as text may
- * be equal), and if the type of the elements has been altered.
+ * May there be a row that matches the keys?  False is certain.  The keys are joined by AND,
+ * so if a column has two, it suffices to probe for one of them.  True, without a probe, if
+ * the keys do not cover all columns, their values have another class than the index's
+ * elements (citext compared as text may be equal), or these elements' type has been
+ * altered.
  */
 static bool
 may_match(Relation index, ScanKey keys, int number_of_keys)
@@ -219,10 +215,7 @@ membership_getbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 	return pages;
 }
 
-/* ----------------------------------------------------------------
- *		VACUUM
- * ----------------------------------------------------------------
- */
+/* ---- VACUUM ---- */
 
 /* ambulkdelete: an index has no rows that could be removed */
 static IndexBulkDeleteResult *
@@ -251,10 +244,7 @@ membership_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	return stats;
 }
 
-/* ----------------------------------------------------------------
- *		The access method
- * ----------------------------------------------------------------
- */
+/* ---- The access method ---- */
 
 /* ambuildempty: the initial fork of an unlogged index */
 static void
@@ -317,11 +307,10 @@ membership_buildphasename(int64 phase)
 }
 
 /*
- * May an operator become the equality by which elements of these types are
- * hashed?  A restore creates operator classes in the order of their names.  So
- * the default class of the left type may not exist yet, another type's class
- * may stand in for it, or it may still lack an operator of two types.  Then we
- * believe what the operator was declared to be.
+ * May an operator become the equality by which elements of these types are hashed?  A
+ * restore creates operator classes in the order of their names: the default class of the
+ * left type may not exist yet, another type's class may stand in for it, or it may still
+ * lack an operator of two types.  Then we believe what the operator was declared to be.
  */
 static bool
 may_be_equality(Oid operator, Oid left, Oid right)
@@ -348,8 +337,8 @@ complain_of_class(const char *name, const char *complaint)
 }
 
 /*
- * amadjustmembers: refuse operators whose meaning we do not know.  Scans probe for none
- * of these (membership_key_type()), so they would be of no use.
+ * amadjustmembers: refuse operators whose meaning we do not know.  They would be of no use:
+ * scans probe for none of these (membership_key_type()).
  */
 static void
 membership_adjustmembers(Oid family, Oid opclass, List *operators,
@@ -386,9 +375,8 @@ membership_adjustmembers(Oid family, Oid opclass, List *operators,
 }
 
 /*
- * What is wrong with an operator of a class's family, or NULL.  An equality is the
- * default one of its types, because elements are hashed by that.  The others are
- * core's operators of arrays.
+ * What is wrong with an operator of a class's family, or NULL.  An equality is the default
+ * one of its types, because elements are hashed by that.  The others are core's of arrays.
  */
 static const char *
 operator_complaint(Form_pg_amop operator)
@@ -416,8 +404,8 @@ operator_complaint(Form_pg_amop operator)
 }
 
 /*
- * amvalidate: an operator class has an equality of its own type; or, with the storage
- * type anyelement, the operator by which arrays contain others.
+ * amvalidate: an operator class has an equality of its own type; or, with the storage type
+ * anyelement, the operator by which arrays contain others.
  */
 static bool
 membership_validate(Oid opclass)

@@ -149,10 +149,7 @@ put_info(Relation heap, Relation index, void *arg)
 	tuplestore_putvalues(rows->setResult, rows->setDesc, values, nulls);
 }
 
-/*
- * membership_info(index regclass): returns a row, or one for each partition;
- * none for an index that cannot be read.
- */
+/* membership_info(index regclass): a row, or one for each partition, of what can be read */
 SQL_FUNCTION(bloomfilter_membership_info)
 {
 	InitMaterializedSRF(fcinfo, 0);
@@ -161,8 +158,8 @@ SQL_FUNCTION(bloomfilter_membership_info)
 }
 
 /*
- * Check the pages of the index, and that it contains all rows that the
- * snapshot sees.  Returns the number of rows.
+ * Check the pages of the index, and that it contains all rows that the snapshot sees;
+ * returns their number.
  */
 static int64
 check_rows(Relation heap, Relation index)
@@ -214,12 +211,11 @@ check_rows(Relation heap, Relation index)
 }
 
 /*
- * A MembershipVisitor: check the index, and add the number of its rows to
- * *arg, an int64.
+ * A MembershipVisitor: check the index, and add the number of its rows to *arg, an int64.
  *
- * Evaluates the expressions of the index as the owner of the table, with a
- * fixed search path.  So they cannot act in the name of the user who checks
- * the index, nor can that user make them act in the name of the owner.
+ * Evaluates the expressions of the index as the owner of the table, with a fixed search
+ * path.  So they cannot act in the name of the user who checks the index, nor can that user
+ * make them act in the name of the owner.
  */
 static void
 check_index(Relation heap, Relation index, void *arg)
@@ -242,8 +238,8 @@ check_index(Relation heap, Relation index, void *arg)
 }
 
 /*
- * membership_check(index regclass): checks that every page is valid and that
- * every visible row is in the index.  Returns the number of rows.
+ * membership_check(index regclass): checks that every page is valid, and that every visible
+ * row is in the index.  Returns the number of rows.
  */
 SQL_FUNCTION(bloomfilter_membership_check)
 {

@@ -28,8 +28,8 @@
 #include "utils/typcache.h"
 
 /*
- * Does a column's operator class put the elements of arrays into the index, and not
- * the column's values?  Error if it stores anything else, which we could not hash.
+ * Does a column's operator class put the elements of arrays into the index, and not the
+ * column's values?  Error if it stores anything else, which we could not hash.
  */
 static bool
 takes_arrays_apart(Relation index, int column)
@@ -69,11 +69,8 @@ membership_of_arrays(Relation index)
 }
 
 /*
- * membership_hashed_type
- *		The type by which to hash the values of a column
- *
- * It is the column's own, unless the operator class is that of another type with another
- * equality, as for char(n) in an index of text.
+ * The type by which to hash the values of a column: its own, unless the operator class is
+ * that of another type with another equality, as for char(n) in an index of text
  */
 Oid
 membership_hashed_type(Relation index, int column)
@@ -89,10 +86,7 @@ membership_hashed_type(Relation index, int column)
 		membership_agrees(get_opcode(equality), of_class, of_class) ? type : of_class;
 }
 
-/*
- * membership_reserve
- *		Make room for this many hashes; the old ones are lost
- */
+/* Make room for this many hashes; the old ones are lost. */
 void
 membership_reserve(MembershipHasher *hasher, Size count)
 {
@@ -108,12 +102,9 @@ membership_reserve(MembershipHasher *hasher, Size count)
 }
 
 /*
- * membership_key_hasher
- *		Prepare to hash keys, with a value for each column of an index
- *
- * "types" are those by which to hash the values.  Sets *row to the description of a key,
- * or to NULL if the index has one column.  Both are in "mcxt".  Errors: those of
- * element_hasher_create().
+ * Prepare to hash keys, with a value for each column of an index; "types" are those by
+ * which to hash these.  Sets *row to the description of a key, or to NULL if there is one
+ * column.  Both results are in "mcxt".  Errors: those of element_hasher_create().
  */
 ElementHasher *
 membership_key_hasher(Relation index, const Oid *types, TupleDesc *row,
@@ -141,12 +132,9 @@ membership_key_hasher(Relation index, const Oid *types, TupleDesc *row,
 }
 
 /*
- * membership_hasher_init
- *		Prepare to hash the values of an index
- *
- * Fills in *hasher.  All that it points to is in "mcxt", or in contexts below.
- * Errors: those of element_hasher_create() and, for a key of several columns,
- * of element_hash(); ERRCODE_INVALID_OBJECT_DEFINITION and
+ * Fill in *hasher, to hash the values of an index.  All that it points to is in "mcxt", or
+ * in contexts below.  Errors: those of element_hasher_create() and, for a key of several
+ * columns, of element_hash(); ERRCODE_INVALID_OBJECT_DEFINITION and
  * ERRCODE_FEATURE_NOT_SUPPORTED if we cannot hash by an operator class.
  */
 void
@@ -195,12 +183,8 @@ membership_hasher_free(MembershipHasher *hasher)
 }
 
 /*
- * membership_hash_array
- *		Hash the elements of an array, for an index that holds these
- *
- * Returns their number, without those that are NULL; hasher->hashes has the hashes,
- * until the next call.  Sets *has_null.  Allocates nothing in the current memory
- * context.  Errors: those of element_hash().
+ * Hash the elements of an array, for an index that holds these.  As membership_hash(), but
+ * returns the number of elements that are not NULL, and sets *has_null.
  */
 Size
 membership_hash_array(MembershipHasher *hasher, Datum array, bool *has_null)
@@ -238,13 +222,10 @@ membership_hash_array(MembershipHasher *hasher, Datum array, bool *has_null)
 }
 
 /*
- * membership_hash
- *		Hash the elements of an index row
- *
- * Returns their number; hasher->hashes has the hashes, until the next call.
- * Their number is 1 unless the index holds the elements of arrays, and 0 if
- * its only key is NULL. Allocates nothing in the current memory context.
- * Errors: those of element_hash().
+ * Hash the elements of an index row.  Returns their number: 1 unless the index holds the
+ * elements of arrays, and 0 if its only key is NULL.  hasher->hashes has the hashes, until
+ * the next call.  Allocates nothing in the current memory context.  Errors: those of
+ * element_hash().
  */
 Size
 membership_hash(MembershipHasher *hasher, Datum *values, bool *nulls)
@@ -266,11 +247,8 @@ membership_hash(MembershipHasher *hasher, Datum *values, bool *nulls)
 }
 
 /*
- * membership_check_structure
- *		Refuse an index whose hashes are outdated
- *
- * ALTER TYPE changes the hashes of elements that contain the composite type.
- * Error: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.
+ * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if the hashes in an index are outdated: ALTER
+ * TYPE changes those of elements that contain the composite type
  */
 void
 membership_check_structure(const MembershipHasher *hasher, Relation index,
@@ -286,11 +264,9 @@ membership_check_structure(const MembershipHasher *hasher, Relation index,
 }
 
 /*
- * membership_equality
- *		The equality of two types that hashes of their elements agree with
- *
- * That of the left one's default operator class for btree, otherwise for hash, or
- * another of its family.  InvalidOid if there is none.
+ * The equality of two types that hashes of their elements agree with: that of the left
+ * one's default operator class for btree, otherwise for hash, or another of its family.
+ * InvalidOid if there is none.
  */
 Oid
 membership_equality(Oid left, Oid right)
@@ -330,13 +306,11 @@ membership_agrees(Oid function, Oid left, Oid right)
 }
 
 /*
- * membership_key_type
- *		The type by which to hash a value that a column is compared with
- *
- * "function" is that of the operator, "subtype" the type of its right argument.
- * The column's own type if the operator is that type's default equality, even one
- * borrowed from another type (regclass uses oid's); otherwise "subtype".  InvalidOid if
- * equal hashes do not agree with the operator: it is in a class that amvalidate() refuses.
+ * The type by which to hash a value that a column is compared with by an operator with this
+ * function, and "subtype" as the type of its right argument.  The column's own type if the
+ * operator is that type's default equality, even one borrowed from another type (regclass
+ * uses oid's); otherwise "subtype".  InvalidOid if equal hashes do not agree with the
+ * operator: it is in a class that amvalidate() refuses.
  */
 Oid
 membership_key_type(Relation index, int column, Oid subtype, Oid function)

@@ -35,10 +35,7 @@
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
-/*
- * Cost of copying a page, in units of probing one: measured, 1 microsecond and
- * 0.3 microseconds.
- */
+/* Cost of copying a page, where probing one costs 1: measured, 1 and 0.3 microseconds */
 #define COPY_COST			3.0
 
 /* All open views */
@@ -59,10 +56,7 @@ typedef struct OpenQuery
 
 static dlist_head open_queries = DLIST_STATIC_INIT(open_queries);
 
-/*
- * Does the executor have a query with this snapshot?  If "running", only queries
- * within ExecutorRun() count.
- */
+/* Does the executor have a query with this snapshot or, if "running", in ExecutorRun()? */
 static bool
 is_of_query(Snapshot snapshot, bool running)
 {
@@ -109,12 +103,7 @@ close_view(IndexView *view)
 	UnregisterSnapshotFromOwner(snapshot, owner);
 }
 
-/*
- * view_leave
- *		Stop using a view, which may be NULL
- *
- * Frees it if it has no other call site.  No errors.
- */
+/* Stop using a view, or NULL; frees it if it has no other call site.  No errors. */
 void
 view_leave(IndexView *view)
 {
@@ -125,12 +114,9 @@ view_leave(IndexView *view)
 }
 
 /*
- * view_join
- *		Find or make the view of an index, for one more call site
- *
- * Returns NULL if the executor runs no query with the snapshot.  Otherwise the
- * caller calls view_leave() in the end.  A view is of the file that the index
- * has now; the caller has locked the index.
+ * Find or make the view of an index, which is locked, for one more call site: that of its
+ * present file.  NULL if the executor runs no query with the snapshot; otherwise the caller
+ * calls view_leave() in the end.
  */
 IndexView *
 view_join(Relation index, Snapshot snapshot)
@@ -178,8 +164,8 @@ view_join(Relation index, Snapshot snapshot)
 }
 
 /*
- * Copy the whole index.  To make room, evicts what was used longest ago; other
- * views then probe pages again until that has cost as much as another copy.
+ * Copy the whole index.  To make room, evicts what was used longest ago; other views then
+ * probe pages again until that has cost as much as another copy.
  */
 static void
 copy_index(IndexView *view, Relation index, const MembershipMeta *meta,
@@ -201,14 +187,10 @@ copy_index(IndexView *view, Relation index, const MembershipMeta *meta,
 }
 
 /*
- * view_copy_pays
- *		Make a copy of the index if it pays, before "probes" more probes
- *
- * The view is open and has no copy.  Returns true, with the copy in
- * view->copy, if the probes of pages so far and these would cost as much as a
- * copy.  Otherwise adds their cost to view->spent and returns false, and the
- * caller probes the pages.  "class" is that of the index's elements.  Errors:
- * those of pages_read().
+ * Make a copy of the index, in view->copy, if "probes" more probes and those of pages so
+ * far would cost as much; the view is open and has none.  Otherwise adds their cost to
+ * view->spent, returns false, and the caller probes the pages.  "class" is that of the
+ * index's elements.  Errors: those of pages_read().
  */
 bool
 view_copy_pays(IndexView *view, Relation index, const MembershipMeta *meta,
@@ -264,12 +246,7 @@ end_query(void *arg)
 	leave_query(query);
 }
 
-/*
- * views_enter_query
- *		Note a query that the executor has started
- *
- * It is forgotten when the memory of its executor state is released.
- */
+/* Note a query that has started, until the memory of its executor state is released. */
 void
 views_enter_query(EState *estate)
 {
@@ -301,9 +278,8 @@ find_query(EState *estate)
 }
 
 /*
- * A query goes on, with a snapshot that it or other queries have used before.
- * Meanwhile the command that called it may have inserted rows that the
- * snapshot sees: see insert.c.
+ * A query goes on, with a snapshot that was used before.  Meanwhile the command that called
+ * it may have inserted rows that the snapshot sees: see insert.c.
  */
 static void
 note_resumed(Snapshot snapshot)
@@ -343,12 +319,9 @@ views_fail_query(EState *estate)
 }
 
 /*
- * views_end_transaction
- *		Close what views are left
- *
- * No query outlives its transaction.  If the transaction aborts, snapmgr.c
- * drops its list of registered snapshots before the memory of queries is
- * released, so this comes before.
+ * Close what views are left: no query outlives its transaction.  If it aborts, snapmgr.c
+ * drops its list of registered snapshots before the memory of queries is released, so this
+ * comes before.
  */
 void
 views_end_transaction(bool aborts)
