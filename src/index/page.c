@@ -93,8 +93,8 @@ void
 page_change_begin(PageChange *change, Buffer buffer)
 {
 	change->buffer = buffer;
-	change->last = 0;
 	change->count = 0;
+	memset(change->header, 0, sizeof(change->header));
 }
 
 /* Note that bytes of the page change, behind those that are noted already. */
@@ -103,37 +103,29 @@ add_run(PageChange *change, OffsetNumber offset, const char *bytes,
 		OffsetNumber count)
 {
 	char	   *fragments = change->fragments;
-	OffsetNumber header[2];		/* offset and length of the last fragment */
+	OffsetNumber *header = change->header;
+	Size		gap = offset - (header[0] + header[1]);
 
-	if (change->count > 0)
+	Assert(change->count == 0 || offset >= header[0] + header[1]);
+	if (change->count == 0 || gap > FRAGMENT_HEADER_BYTES)
 	{
-		OffsetNumber end;
-		Size		gap;
-
-		memcpy(header, fragments + change->last, FRAGMENT_HEADER_BYTES);
-		end = header[0] + header[1];
-		Assert(offset >= end);
-		gap = offset - end;
-		if (gap <= FRAGMENT_HEADER_BYTES)
-		{
-			memcpy(fragments + change->count,
-				   (char *) BufferGetPage(change->buffer) + end, gap);
-			change->count += gap;
-			header[1] += gap + count;
-		}
-		else
-			change->last = change->count;
-	}
-	if (change->last == change->count)
-	{
-		header[0] = offset;
-		header[1] = count;
+		change->last = change->count;
 		change->count += FRAGMENT_HEADER_BYTES;
+		header[0] = offset;
+		header[1] = 0;
 	}
-	memcpy(fragments + change->last, header, FRAGMENT_HEADER_BYTES);
+	else
+	{
+		memcpy(fragments + change->count,
+			   (char *) BufferGetPage(change->buffer) + offset - gap, gap);
+		change->count += gap;
+		header[1] += gap;
+	}
 	Assert(change->count + count <= sizeof(change->fragments));
 	memcpy(fragments + change->count, bytes, count);
 	change->count += count;
+	header[1] += count;
+	memcpy(fragments + change->last, header, FRAGMENT_HEADER_BYTES);
 }
 
 /*
