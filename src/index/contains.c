@@ -158,6 +158,14 @@ membership_site_make_join(MemoryContext mcxt, List *indexes, List *types)
 	return site;
 }
 
+/* Not inline, so that later calls need fewer registers */
+static pg_noinline void
+make_site(FmgrInfo *flinfo, bool is_array)
+{
+	flinfo->fn_extra = allocate_site(flinfo->fn_mcxt,
+									 call_site_element_type(flinfo, 1, is_array));
+}
+
 /* Prepare to hash the keys of a join as an index does. */
 static void
 make_join_hasher(MembershipSite *site, Relation index)
@@ -333,12 +341,9 @@ membership_site_open(MembershipSite *site, Oid oid)
 static inline MembershipSite *
 call_site_of(FunctionCallInfo fcinfo, bool is_array)
 {
-	FmgrInfo   *flinfo = fcinfo->flinfo;
-
-	if (unlikely(flinfo->fn_extra == NULL))
-		flinfo->fn_extra = allocate_site(flinfo->fn_mcxt,
-										 call_site_element_type(flinfo, 1, is_array));
-	return (MembershipSite *) flinfo->fn_extra;
+	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
+		make_site(fcinfo->flinfo, is_array);
+	return (MembershipSite *) fcinfo->flinfo->fn_extra;
 }
 
 /* ---- Hashes ---- */
