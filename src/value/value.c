@@ -344,9 +344,8 @@ writer_open_new_state(FilterWriter *writer, const FilterParams *params,
 Datum
 writer_close(FilterWriter *writer)
 {
-	if (writer->expanded)
-		return EOHPGetRWDatum(&writer->expanded->hdr);
-	writer->room = image_bytes(writer->image);
+	if (writer->expanded == NULL)
+		writer->room = image_bytes(writer->image);
 	return writer_close_state(writer);
 }
 
