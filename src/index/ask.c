@@ -115,15 +115,15 @@ membership_keys_make(MemoryContext mcxt, Relation index, Oid type)
 	MembershipKeys *keys = MemoryContextAllocZero(mcxt, sizeof(MembershipKeys));
 	MembershipHasher of_index;
 
-	membership_hasher_init(&of_index, index, mcxt);
-	/* a class that ALTER TYPE may change is not compared */
-	keys->class = element_structure(of_index.hasher) == 0 ?
-		of_index.hasher->class : ELEMENT_CLASS_NONE;
-	membership_hasher_free(&of_index);
 	keys->values.hasher = element_hasher_create(type, index->rd_indcollation[0],
 												ELEMENT_LOCAL, NULL, mcxt);
 	keys->values.scratch = AllocSetContextCreate(mcxt, "membership keys",
 												 ALLOCSET_SMALL_SIZES);
+	membership_hasher_init(&of_index, index, keys->values.scratch);
+	/* a class that ALTER TYPE may change is not compared */
+	keys->class = element_structure(of_index.hasher) == 0 ?
+		of_index.hasher->class : ELEMENT_CLASS_NONE;
+	MemoryContextReset(keys->values.scratch);
 	return keys;
 }
 

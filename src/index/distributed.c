@@ -5,7 +5,7 @@
  * Citus need not be installed where the extension is built: we know its catalog by
  * its name.
  */
-#include "distributed.h"
+#include "membership.h"
 
 #include "access/genam.h"
 #include "access/table.h"
@@ -14,7 +14,6 @@
 #include "catalog/pg_type.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
 
 /* The catalog that lists Citus's tables, and its column with their OIDs */
 #define CITUS_CATALOG		"pg_dist_partition"

@@ -107,8 +107,9 @@ static struct
 	uint64		flushed_at;		/* invalidation_count at that time */
 	uint64	   *seen;			/* SEEN_BITS; made by is_pending(); NULL again
 								 * if the log gets more room */
-	bool		committing;		/* hashes are written at once */
 }			pending;
+
+static bool committing = false; /* hashes are written at once */
 
 /* The state of insertions into an index, kept from row to row of a command */
 typedef struct Inserter
@@ -141,7 +142,7 @@ OwnInsertions own_insertions;
 static void
 write_hashes(Relation index, uint64 *hashes, Size count)
 {
-	add_hashes(index, hashes, count, pending.committing);
+	add_hashes(index, hashes, count, committing);
 	own_insertions.written++;
 	CheckForSerializableConflictIn(index, NULL, InvalidBlockNumber);
 }
@@ -150,12 +151,9 @@ write_hashes(Relation index, uint64 *hashes, Size count)
 static void
 discard_pending(void)
 {
-	bool		committing = pending.committing;
-
 	if (pending.mcxt)
 		MemoryContextDelete(pending.mcxt);
 	memset(&pending, 0, sizeof(pending));
-	pending.committing = committing;
 }
 
 /* Write the hashes, all of one index, that its present file lacks.  Fills in *index. */
@@ -406,7 +404,7 @@ membership_insert(Relation index, Datum *values, bool *nulls,
 	}
 	own_insertions.made++;
 	prepare(inserter, index);
-	if (pending.committing)
+	if (committing)
 		write_hashes(index, inserter->hasher.hashes, count);
 	else
 		for (Size i = 0; i < count; i++)
@@ -424,7 +422,7 @@ membership_insert(Relation index, Datum *values, bool *nulls,
 void
 flush_before_commit(void)
 {
-	pending.committing = true;
+	committing = true;
 	flush_pending();
 }
 
@@ -433,7 +431,7 @@ void
 forget_pending(void)
 {
 	discard_pending();
-	pending.committing = false;
+	committing = false;
 }
 
 /* A subtransaction commits: what it has inserted is its parent's. */

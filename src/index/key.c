@@ -172,16 +172,6 @@ membership_hasher_init(MembershipHasher *hasher, Relation index,
 	(void) membership_hash(hasher, values, nulls);
 }
 
-/* Free what membership_hasher_init() has made, except the row type. */
-void
-membership_hasher_free(MembershipHasher *hasher)
-{
-	MemoryContextDelete(hasher->hasher->mcxt);
-	MemoryContextDelete(hasher->scratch);
-	if (hasher->array)
-		MemoryContextDelete(hasher->array);
-}
-
 /*
  * Hash the elements of an array, for an index that holds these.  As membership_hash(), but
  * returns the number of elements that are not NULL, and sets *has_null.

@@ -133,7 +133,6 @@ extern Size membership_hash(MembershipHasher *hasher, Datum *values,
 							bool *nulls);
 extern Size membership_hash_array(MembershipHasher *hasher, Datum array,
 								  bool *has_null);
-extern void membership_hasher_free(MembershipHasher *hasher);
 extern bool membership_of_arrays(Relation index);
 extern Oid	membership_hashed_type(Relation index, int column);
 extern Oid	membership_equality(Oid left, Oid right);
@@ -214,6 +213,9 @@ extern bool inserted_since(Relation index, const OwnInsertions *then,
 /* Number of events so far that may invalidate cached facts about indexes */
 extern uint64 invalidation_count;
 extern void membership_changes_init(void);
+
+/* distributed.c */
+extern bool table_is_distributed(Oid table);
 
 /* open.c */
 

@@ -59,7 +59,6 @@
 #include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
-#include "distributed.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "storage/lmgr.h"
