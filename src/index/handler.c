@@ -26,7 +26,6 @@
 #include "commands/progress.h"
 #include "commands/vacuum.h"
 #include "common/shortest_dec.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
 #include "pgstat.h"
@@ -39,7 +38,6 @@
 #include "utils/memutils.h"
 #include "utils/regproc.h"
 #include "utils/syscache.h"
-#include "utils/typcache.h"
 
 /* Limit of the option capacity; CREATE INDEX counts larger tables by itself */
 #define CAPACITY_MAX		INT_MAX
@@ -327,13 +325,15 @@ may_be_equality(Oid operator, Oid left, Oid right)
 		(op_mergejoinable(operator, left) || op_hashjoinable(operator, left));
 }
 
-static void
-complain_of_class(const char *name, const char *complaint)
+/* Report what is wrong with an operator class: returns false, for amvalidate(). */
+static bool
+complain_of_class(Form_pg_opclass class, const char *complaint)
 {
 	ereport(INFO,
 			(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
 			 errmsg("operator class \"%s\" of access method %s %s",
-					name, "membership", complaint)));
+					NameStr(class->opcname), "membership", complaint)));
+	return false;
 }
 
 /*
@@ -411,33 +411,21 @@ static bool
 membership_validate(Oid opclass)
 {
 	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
-	Form_pg_opclass form;
+	Form_pg_opclass class;
 	CatCList   *operators;
-	char	   *name;
-	Oid			family;
-	Oid			type;
-	Oid			storage;
 	int			needed;
 	bool		has_needed = false;
 	bool		valid = true;
 
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for operator class %u", opclass);
-	form = (Form_pg_opclass) GETSTRUCT(tuple);
-	name = pstrdup(NameStr(form->opcname));
-	family = form->opcfamily;
-	type = form->opcintype;
-	storage = form->opckeytype;
-	ReleaseSysCache(tuple);
-
-	if (OidIsValid(storage) && !(type == ANYARRAYOID && storage == ANYELEMENTOID))
-	{
-		complain_of_class(name, psprintf("has invalid storage type %s",
-										 format_type_be(storage)));
-		valid = false;
-	}
-	needed = OidIsValid(storage) ? STRATEGY_CONTAINS : STRATEGY_EQUAL;
-	operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(family));
+	class = (Form_pg_opclass) GETSTRUCT(tuple);
+	if (OidIsValid(class->opckeytype) &&
+		!(class->opcintype == ANYARRAYOID && class->opckeytype == ANYELEMENTOID))
+		valid = complain_of_class(class, psprintf("has invalid storage type %s",
+												  format_type_be(class->opckeytype)));
+	needed = OidIsValid(class->opckeytype) ? STRATEGY_CONTAINS : STRATEGY_EQUAL;
+	operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(class->opcfamily));
 	for (int i = 0; i < operators->n_members; i++)
 	{
 		Form_pg_amop operator = (Form_pg_amop)
@@ -445,21 +433,17 @@ membership_validate(Oid opclass)
 		const char *complaint = operator_complaint(operator);
 
 		if (complaint != NULL)
-		{
-			complain_of_class(name, psprintf("contains %s %s", complaint,
-											 format_operator(operator->amopopr)));
-			valid = false;
-		}
+			valid = complain_of_class(class, psprintf("contains %s %s", complaint,
+													  format_operator(operator->amopopr)));
 		if (operator->amopstrategy == needed &&
-			operator->amoplefttype == type && operator->amoprighttype == type)
+			operator->amoplefttype == class->opcintype &&
+			operator->amoprighttype == class->opcintype)
 			has_needed = true;
 	}
 	ReleaseCatCacheList(operators);
 	if (!has_needed)
-	{
-		complain_of_class(name, "is missing operator(s)");
-		valid = false;
-	}
+		valid = complain_of_class(class, "is missing operator(s)");
+	ReleaseSysCache(tuple);
 	return valid;
 }
 
