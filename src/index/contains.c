@@ -29,10 +29,6 @@
 #include "membership.h"
 
 #include "access/relation.h"
-#include "access/tupdesc.h"
-#include "access/xact.h"
-#include "catalog/pg_type.h"
-#include "funcapi.h"
 #include "functions/callsite.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -592,30 +588,10 @@ probe_indexes(const MembershipSite *site, const uint64 *hashes, Size count,
  */
 
 /*
- * Hash an element, which is not NULL.  If it has another class than the index's elements,
- * ERRCODE_DATATYPE_MISMATCH; for a join, sets *comparable to false instead: "=" may still
- * call it equal to one of them.  Other errors: those of element_hash().
+ * Hash the values of a key for a join, none of them NULL.  Sets *comparable to whether that
+ * tells if the key is in the index: if its class is another one, "=" may still call it
+ * equal to one that is.  Errors: those of element_hash().
  */
-uint64
-membership_site_hash(MembershipSite *site, Datum element, bool *comparable)
-{
-	uint64		hash;
-
-	*comparable = true;
-	if (!for_join(site))
-		return hash_element(site, element);
-	if (site->unavailable)
-	{
-		/* it may be available when we probe */
-		*comparable = false;
-		return 0;
-	}
-	hash = element_hash(site->hasher, element, 0);
-	*comparable = site->hasher->class == site->class;
-	return hash;
-}
-
-/* The same for a join by several columns, by the values of a key. */
 uint64
 membership_site_hash_key(MembershipSite *site, const Datum *values,
 						 bool *comparable)
@@ -623,12 +599,27 @@ membership_site_hash_key(MembershipSite *site, const Datum *values,
 	static const bool nulls[INDEX_MAX_KEYS] = {false};
 	uint64		hash;
 
+	/* it may be available when we probe */
 	*comparable = false;
 	if (site->unavailable)
 		return 0;
-	hash = element_hash_columns(site->hasher, site->row, values, nulls);
+	hash = site->row ? element_hash_columns(site->hasher, site->row, values, nulls) :
+		element_hash(site->hasher, values[0], 0);
 	*comparable = site->hasher->class == site->class;
 	return hash;
+}
+
+/*
+ * The same for one value.  If the site is not for a join, *comparable is true, and another
+ * class is ERRCODE_DATATYPE_MISMATCH.
+ */
+uint64
+membership_site_hash(MembershipSite *site, Datum element, bool *comparable)
+{
+	if (for_join(site))
+		return membership_site_hash_key(site, &element, comparable);
+	*comparable = true;
+	return hash_element(site, element);
 }
 
 /*
