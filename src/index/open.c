@@ -58,7 +58,6 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h"
-#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "storage/lmgr.h"
@@ -295,13 +294,9 @@ lock_and_open(Oid oid, bool wait)
 static Relation
 try_open_with_table(Oid oid, bool wait, Relation *heap)
 {
-	char		kind = get_rel_relkind(oid);
-	Oid			heap_oid;
+	Oid			heap_oid = IndexGetRelation(oid, true);
 	Relation	index;
 
-	if (kind != RELKIND_INDEX && kind != RELKIND_PARTITIONED_INDEX)
-		return NULL;
-	heap_oid = IndexGetRelation(oid, true);
 	if (!OidIsValid(heap_oid))
 		return NULL;
 	*heap = lock_and_open(heap_oid, wait);

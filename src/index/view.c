@@ -278,33 +278,28 @@ find_query(EState *estate)
 }
 
 /*
- * A query goes on, with a snapshot that was used before.  Meanwhile the command that called
- * it may have inserted rows that the snapshot sees: see insert.c.
+ * ExecutorRun() begins, or ends.  If it goes on with a snapshot that was used before, the
+ * command that called it may have inserted rows meanwhile that the snapshot sees: see
+ * insert.c.
  */
-static void
-note_resumed(Snapshot snapshot)
-{
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &views)
-	{
-		IndexView  *view = dlist_container(IndexView, use, iter.cur);
-
-		view->resumed |= view->snapshot == snapshot;
-	}
-}
-
-/* ExecutorRun() begins, or ends. */
 void
 views_run_query(EState *estate, bool begins)
 {
 	OpenQuery  *query = find_query(estate);
+	dlist_iter	iter;
 
 	if (query == NULL)
 		return;
 	if (begins && !dlist_is_empty(&views) &&
 		!is_of_query(query->snapshot, true))
-		note_resumed(query->snapshot);
+	{
+		dlist_foreach(iter, &views)
+		{
+			IndexView  *view = dlist_container(IndexView, use, iter.cur);
+
+			view->resumed |= view->snapshot == query->snapshot;
+		}
+	}
 	query->runs += begins ? 1 : -1;
 }
 
