@@ -12,8 +12,6 @@
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "catalog/pg_statistic.h"
-#include "catalog/pg_type.h"
-#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"

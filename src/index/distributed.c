@@ -9,7 +9,6 @@
 
 #include "access/genam.h"
 #include "access/table.h"
-#include "catalog/namespace.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "utils/fmgroids.h"

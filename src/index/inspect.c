@@ -10,7 +10,6 @@
 
 #include <math.h>
 
-#include "access/relation.h"
 #include "access/tableam.h"
 #include "catalog/index.h"
 #include "executor/executor.h"
@@ -19,7 +18,6 @@
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
-#include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
