@@ -262,10 +262,7 @@ add_places(Adding *adding, const Place *places, Size count)
 	return done;
 }
 
-/*
- * Add sorted hashes to the last layer until it is full.  Returns how many; the rest belongs
- * to the next layer.
- */
+/* Add sorted hashes to the last layer until it is full, and return how many were added. */
 static Size
 add_to_layer(Adding *adding, const uint64 *hashes, Size count)
 {

@@ -297,10 +297,7 @@ is_open(const MembershipSite *site, Oid oid)
 		site->user == GetUserId();
 }
 
-/*
- * Does the site have open views of its snapshot?  All of them are closed together, so we
- * test only one.
- */
+/* Does the site have open views of its snapshot?  All are closed together: test one. */
 static inline bool
 has_open_views(const MembershipSite *site)
 {

@@ -155,10 +155,7 @@ SQL_FUNCTION(bloomfilter_membership_info)
 	return (Datum) 0;
 }
 
-/*
- * Check the pages of the index, and that it contains all rows that the snapshot sees;
- * returns their number.
- */
+/* Check the pages, and that the index has all rows that the snapshot sees; count these. */
 static int64
 check_rows(Relation heap, Relation index)
 {

@@ -64,10 +64,7 @@ cache_make_room(Size bytes)
 	limit_cache(bytes < cache_bound() ? cache_bound() - bytes : 0);
 }
 
-/*
- * Set an item's size, at least 1, or add it; evicts others, and itself unless it is
- * pinned.
- */
+/* Set an item's size, at least 1, or add it; evicts others, and itself unless pinned. */
 void
 cache_resize(CacheItem *item, Size bytes)
 {

@@ -61,10 +61,7 @@ class_hint(ElementClass held, ElementClass element, const char *otherwise)
 	return cast ? psprintf("Cast the element, for example %s.", cast) : otherwise;
 }
 
-/*
- * Raise the error for an element of another class; "type" is InvalidOid if it was hashed
- * before.
- */
+/* Raise the error for an element of another class; "type": InvalidOid if hashed before */
 void
 report_other_class(ElementClass class, ElementClass element, Oid type)
 {
