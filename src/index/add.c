@@ -49,10 +49,7 @@
  */
 #define COMMIT_SESSIONS				8
 
-/*
- * This many hashes may wait, even if there is little memory, or layers are
- * small
- */
+/* This many hashes may wait, even if there is little memory, or layers are small */
 #define WAITING_LEAST				16384
 
 #define ST_SORT sort_hashes
@@ -71,10 +68,7 @@
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/*
- * Drop the hashes that the layer contains from a sorted array; returns the
- * number that is left.
- */
+/* Drop from sorted hashes those that the layer contains; returns how many are left. */
 static Size
 drop_contained(Relation index, const MembershipLayer *layer, uint64 *hashes,
 			   Size count)
@@ -133,8 +127,8 @@ typedef struct Adding
 } Adding;
 
 /*
- * Note the bits that places set on the page of "change"; all are on it, and
- * sorted by block.  Returns how many of these bits are clear now.
+ * Note the bits that places set on the page of "change": all are on it, sorted by block.
+ * Returns how many of these bits are clear now.
  */
 static uint32
 change_blocks(PageChange *change, const Place *places, Size count,
@@ -161,10 +155,9 @@ change_blocks(PageChange *change, const Place *places, Size count,
 }
 
 /*
- * Set the bits of places that are all on one page.  "reserved" is the number
- * of bits reserved for them.  Returns false, and sets nothing, if the layer
- * turns out to be full, or would be overfilled; never if adding->anyway or
- * adding->second.
+ * Set the bits of places that are all on one page, with "reserved" bits reserved for them.
+ * Returns false, and sets nothing, if the layer turns out to be full, or would be
+ * overfilled; never if adding->anyway or adding->second.
  */
 static bool
 add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
@@ -237,9 +230,8 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 }
 
 /*
- * Set the bits of places, sorted by block, until the layer is full.  Returns
- * the number of places whose bits are set now.  Each place gets an equal share
- * of the reserved bits.
+ * Set the bits of places, sorted by block, until the layer is full; each gets an equal
+ * share of the reserved bits.  Returns the number of places whose bits are set now.
  */
 static Size
 add_places(Adding *adding, const Place *places, Size count)
@@ -270,10 +262,7 @@ add_places(Adding *adding, const Place *places, Size count)
 	return done;
 }
 
-/*
- * Add sorted hashes to the last layer until it is full.  Returns the number
- * added; the rest belongs to the next layer.
- */
+/* Add sorted hashes to the last layer until it is full, and return how many were added. */
 static Size
 add_to_layer(Adding *adding, const uint64 *hashes, Size count)
 {
@@ -306,10 +295,7 @@ whole_capacity(const MembershipMeta *meta)
 	return whole;
 }
 
-/*
- * The number of elements of the next layer, which makes the index grow as a
- * filter does
- */
+/* The capacity of the next layer: the index grows as a filter does */
 static uint64
 next_capacity(const MembershipMeta *meta)
 {
@@ -318,9 +304,8 @@ next_capacity(const MembershipMeta *meta)
 }
 
 /*
- * Create the next layer, unless the index has more layers than "layers" by
- * now, because another session has created it, or can have no more.  Updates
- * *meta.
+ * Create layer number "layers", from 0, unless another session has, or there can be no
+ * more.  Updates *meta.
  */
 static void
 grow(Relation index, int layers, MembershipMeta *meta)
@@ -369,18 +354,15 @@ room_for(const MembershipMeta *meta, unsigned fraction)
 }
 
 /*
- * add_prepare
- *		Make sure that the index has a layer that is not full
+ * Make sure that the index has a layer that is not full: the statement that inserts creates
+ * it, and can be cancelled, which COMMIT cannot.  The next attempt goes on where this one
+ * ended.
  *
- * Hashes are written late, mostly in COMMIT, where no timeout applies.  So the
- * statement that inserts creates the layer that they will go to, and can be
- * cancelled: the next one goes on where it ended.  Returns how many hashes, of all
- * indexes together, may wait: "in_memory" at most, unless that is less than
- * WAITING_LEAST; and no more than COMMIT_SESSIONS may each add to that layer, and to
- * small ones behind it, unless there can be no other.  The number holds until
- * hashes are written.  Errors: those of meta_read();
- * ERRCODE_PROGRAM_LIMIT_EXCEEDED if the first layer would be too large;
- * ERRCODE_INDEX_CORRUPTED; a cancel.
+ * Returns how many hashes, of all indexes together, may wait until some are written:
+ * "in_memory" at most, unless that is less than WAITING_LEAST; and no more than
+ * COMMIT_SESSIONS may each add to that layer, and to small ones behind it, unless there can
+ * be no other.  Errors: those of meta_read(); ERRCODE_PROGRAM_LIMIT_EXCEEDED if the first
+ * layer would be too large; ERRCODE_INDEX_CORRUPTED; a cancel.
  */
 Size
 add_prepare(Relation index, Size in_memory)
@@ -414,17 +396,14 @@ add_prepare(Relation index, Size in_memory)
 }
 
 /*
- * add_hashes
- *		Add hashes to the index
- *
- * Reorders the array.  A hash that is already present costs a page read, but
- * no write and no WAL.  An index without layers needs none of them: it was emptied
- * after add_prepare(), see insert.c.  Errors: those of page_read() and meta_read();
+ * Add hashes to the index; reorders the array.  A hash that is already present costs a page
+ * read, but no write and no WAL.  An index without layers needs none of them: it was
+ * emptied after add_prepare(), see insert.c.  Errors: those of page_read() and meta_read();
  * ERRCODE_INDEX_CORRUPTED; a cancel.  After an error some hashes may be added.
  *
- * With "committing", creates no layer if the hashes fit into the last one, even if
- * that is full then: the next insertion does, by add_prepare().  But it does if
- * sessions that commit at the same time have filled the layer.
+ * With "committing", creates no layer if the hashes fit into the last one, even if that is
+ * full then: the next insertion does.  But it does if sessions that commit at the same time
+ * have filled the layer.
  */
 void
 add_hashes(Relation index, uint64 *hashes, Size count, bool committing)

@@ -36,23 +36,17 @@
 /* The values that a column is compared with */
 struct MembershipKeys
 {
-	ElementHasher *hasher;		/* of the values */
+	MembershipHasher values;	/* without a row or arrays */
 	ElementClass class;			/* of the elements of the indexes */
 	bool		comparable;		/* else the hashes say nothing */
-	MemoryContext mcxt;			/* of the hashes */
-	MemoryContext scratch;		/* for hashing */
-	uint64	   *hashes;
-	Size		count;
-	Size		room;			/* allocated in "hashes" */
+	Size		count;			/* of hashes */
 };
 
 /*
- * membership_key_of
- *		Can an index tell that "column operator value" is false for all rows?
- *
- * "column" is the table's, on the operator's left; "collation" is that of the
- * comparison.  Returns the type by which to hash the right side, or InvalidOid; sets
- * *hashed_type to that by which the index hashes.  The index, of any method, is open.
+ * Can an index, of any method and open, tell that "column operator value" is false for all
+ * rows?  The column is the table's; "collation" is that of the comparison.  Returns the
+ * type by which to hash the value, or InvalidOid; sets *hashed_type to that by which the
+ * index hashes.
  */
 Oid
 membership_key_of(Relation index, AttrNumber column, Oid operator, Oid collation,
@@ -77,11 +71,9 @@ membership_key_of(Relation index, AttrNumber column, Oid operator, Oid collation
 }
 
 /*
- * membership_ask_open
- *		Open an index to be asked for rows that a snapshot sees, or return NULL
- *
- * NULL if it cannot be read, now or by this process, or may lack some of these rows.
- * Its table is open.  It may be asked with this snapshot only; its state is in "mcxt".
+ * Open an index of an open table, to be asked for rows that this snapshot sees.  NULL if it
+ * cannot be read, now or by this process, or may lack some of these rows.  Its state is in
+ * "mcxt".
  */
 AskedIndex *
 membership_ask_open(MemoryContext mcxt, Relation heap, Oid oid, Snapshot snapshot)
@@ -105,7 +97,7 @@ membership_ask_open(MemoryContext mcxt, Relation heap, Oid oid, Snapshot snapsho
 	return asked;
 }
 
-/* membership_ask_close: end what membership_ask_open() began; keeps the lock. */
+/* End what membership_ask_open() began; keeps the lock. */
 void
 membership_ask_close(AskedIndex *asked)
 {
@@ -113,11 +105,8 @@ membership_ask_close(AskedIndex *asked)
 }
 
 /*
- * membership_keys_make
- *		Prepare to look up values of a type in an index, and in others that hash alike
- *
- * The index is open; "type" and the type by which it hashes are those that
- * membership_key_of() has returned for each of them, with the same collation.
+ * Prepare to look up values of a type in an open index, and in others that hash alike: with
+ * the same collation, and the two types that membership_key_of() has returned for each.
  * Errors: those of membership_hasher_init().
  */
 MembershipKeys *
@@ -126,48 +115,33 @@ membership_keys_make(MemoryContext mcxt, Relation index, Oid type)
 	MembershipKeys *keys = MemoryContextAllocZero(mcxt, sizeof(MembershipKeys));
 	MembershipHasher of_index;
 
-	membership_hasher_init(&of_index, index, mcxt);
+	keys->values.hasher = element_hasher_create(type, index->rd_indcollation[0],
+												ELEMENT_LOCAL, NULL, mcxt);
+	keys->values.scratch = AllocSetContextCreate(mcxt, "membership keys",
+												 ALLOCSET_SMALL_SIZES);
+	membership_hasher_init(&of_index, index, keys->values.scratch);
 	/* a class that ALTER TYPE may change is not compared */
 	keys->class = element_structure(of_index.hasher) == 0 ?
 		of_index.hasher->class : ELEMENT_CLASS_NONE;
-	membership_hasher_free(&of_index);
-	keys->hasher = element_hasher_create(type, index->rd_indcollation[0],
-										 ELEMENT_LOCAL, NULL, mcxt);
-	keys->mcxt = mcxt;
-	keys->scratch = AllocSetContextCreate(mcxt, "membership keys",
-										  ALLOCSET_SMALL_SIZES);
+	MemoryContextReset(keys->values.scratch);
 	return keys;
 }
 
 static void
 add_key(MembershipKeys *keys, Datum value)
 {
-	MemoryContext caller = MemoryContextSwitchTo(keys->scratch);
+	MembershipHasher *values = &keys->values;
+	MemoryContext caller = MemoryContextSwitchTo(values->scratch);
 
-	Assert(keys->count < keys->room);
-	keys->hashes[keys->count++] = element_hash(keys->hasher, value, 0);
-	keys->comparable &= keys->hasher->class == keys->class;
+	Assert(keys->count < values->room);
+	values->hashes[keys->count++] = element_hash(values->hasher, value, 0);
+	keys->comparable &= values->hasher->class == keys->class;
 	MemoryContextSwitchTo(caller);
 }
 
-static void
-reserve_keys(MembershipKeys *keys, Size count)
-{
-	if (count <= keys->room)
-		return;
-	if (keys->hashes)
-		pfree(keys->hashes);
-	keys->hashes = NULL;
-	keys->room = 0;
-	keys->hashes = MemoryContextAllocHuge(keys->mcxt, count * sizeof(uint64));
-	keys->room = count;
-}
-
 /*
- * membership_keys_set
- *		Look up this value from now on, or the elements of an array
- *
- * A NULL is equal to nothing.  Errors: those of element_hash().
+ * Look up this value from now on, or the elements of an array; a NULL is equal to nothing.
+ * Errors: those of element_hash().
  */
 void
 membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
@@ -179,12 +153,12 @@ membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
 		return;
 	if (is_array)
 	{
-		MemoryContext caller = MemoryContextSwitchTo(keys->scratch);
+		MemoryContext caller = MemoryContextSwitchTo(keys->values.scratch);
 		ArrayType  *array = DatumGetArrayTypeP(value);
 		ArrayIterator iterator = array_create_iterator(array, 0, NULL);
 		Datum		item;
 
-		reserve_keys(keys, ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)));
+		membership_reserve(&keys->values, ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)));
 		while (array_iterate(iterator, &item, &isnull))
 		{
 			CHECK_FOR_INTERRUPTS();
@@ -195,10 +169,10 @@ membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
 	}
 	else
 	{
-		reserve_keys(keys, 1);
+		membership_reserve(&keys->values, 1);
 		add_key(keys, value);
 	}
-	MemoryContextReset(keys->scratch);
+	MemoryContextReset(keys->values.scratch);
 }
 
 /*
@@ -225,10 +199,8 @@ current_meta(AskedIndex *asked)
 }
 
 /*
- * membership_ask
- *		May the table of an index have rows with one of the keys?  False is certain.
- *
- * Errors: those of flush_pending() and of reading its pages.
+ * May the table of an index have rows with one of the keys?  False is certain.  Errors:
+ * those of flush_pending() and of reading its pages.
  */
 bool
 membership_ask(const MembershipKeys *keys, AskedIndex *asked)
@@ -248,7 +220,7 @@ membership_ask(const MembershipKeys *keys, AskedIndex *asked)
 	for (Size i = 0; i < keys->count && !found; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		found = pages_contain(index, meta, keys->hashes[i]);
+		found = pages_contain(index, meta, keys->values.hashes[i]);
 	}
 	if (found)
 		pgstat_count_heap_fetch(index);

@@ -29,10 +29,6 @@
 #include "membership.h"
 
 #include "access/relation.h"
-#include "access/tupdesc.h"
-#include "access/xact.h"
-#include "catalog/pg_type.h"
-#include "funcapi.h"
 #include "functions/callsite.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -43,11 +39,6 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
-
-SQL_FUNCTION(bloomfilter_membership_contains);
-SQL_FUNCTION(bloomfilter_membership_contains_any);
-SQL_FUNCTION(bloomfilter_membership_contains_all);
-SQL_FUNCTION(bloomfilter_membership_contains_each);
 
 /* One of the indexes that a call site probes */
 typedef struct SiteIndex
@@ -94,16 +85,12 @@ for_join(const MembershipSite *site)
 }
 
 /*
- * How often to hash elements whose type changes meanwhile, before we raise an
- * error: enough for ALTER TYPE in other sessions, but a hash function that
- * does it must not keep us here forever.
+ * How often to hash elements whose type changes meanwhile: enough for ALTER TYPE in other
+ * sessions, but a hash function that does it must not keep us here forever
  */
 #define HASHINGS_MAX		10
 
-/* ----------------------------------------------------------------
- *		Call sites
- * ----------------------------------------------------------------
- */
+/* ---- Call sites ---- */
 
 /* Also the callback when the site is freed */
 static void
@@ -136,12 +123,9 @@ allocate_site(MemoryContext mcxt, Oid element_type)
 }
 
 /*
- * membership_site_make
- *		The state of one place in a query that probes an index
- *
- * For a scan; it lives in "mcxt", which may be reset at any time.  The index counts
- * the elements that are looked up, as idx_tup_read in pg_stat_user_indexes, and those
- * that it contains, as idx_tup_fetch.
+ * The state of one place in a query that probes an index, for a scan; in "mcxt", which may
+ * be reset at any time.  The index counts the elements that are looked up, as idx_tup_read
+ * in pg_stat_user_indexes, and those that it contains, as idx_tup_fetch.
  */
 MembershipSite *
 membership_site_make(MemoryContext mcxt, Oid element_type)
@@ -153,14 +137,12 @@ membership_site_make(MemoryContext mcxt, Oid element_type)
 }
 
 /*
- * membership_site_make_join
- *		The same for indexes that serve a join which the planner knows
+ * The same for a join, and the indexes that together have all rows to be joined: of a
+ * table, or of its partitions.  "types" are those by which to hash the values of a key, one
+ * for each column of an index.  Both lists must outlive the site.
  *
- * "indexes" are the OIDs of the indexes that together have all rows to be joined: of
- * a table, or of its partitions.  "types" are those by which to hash the values of a key,
- * one for each column of an index.  Both lists must outlive the site.  To open it,
- * name the first index.  Opening it raises no error: if one index cannot be
- * probed, every answer is "yes".  Rows of inheritance children do not matter.
+ * To open it, name the first index.  That raises no error: if one index cannot be probed,
+ * every answer is "yes".  Rows of inheritance children do not matter.
  */
 MembershipSite *
 membership_site_make_join(MemoryContext mcxt, List *indexes, List *types)
@@ -172,46 +154,24 @@ membership_site_make_join(MemoryContext mcxt, List *indexes, List *types)
 	return site;
 }
 
-static MembershipSite *
-make_site(FunctionCallInfo fcinfo, bool is_array)
+/* Not inline, so that later calls need fewer registers */
+static pg_noinline void
+make_site(FmgrInfo *flinfo, bool is_array)
 {
-	MembershipSite *site =
-		allocate_site(fcinfo->flinfo->fn_mcxt,
-					  call_site_element_type(fcinfo->flinfo, 1, is_array));
-
-	fcinfo->flinfo->fn_extra = site;
-	return site;
+	flinfo->fn_extra = allocate_site(flinfo->fn_mcxt,
+									 call_site_element_type(flinfo, 1, is_array));
 }
 
 /* Prepare to hash the keys of a join as an index does. */
 static void
 make_join_hasher(MembershipSite *site, Relation index)
 {
-	MemoryContext old = MemoryContextSwitchTo(site->opened);
+	Oid			types[INDEX_MAX_KEYS];
 	ListCell   *cell;
 
-	if (list_length(site->key_types) == 1)
-		site->hasher = element_hasher_create(site->type->type_id,
-											 index->rd_indcollation[0],
-											 ELEMENT_LOCAL, NULL, site->opened);
-	else
-	{
-		site->row = CreateTemplateTupleDesc(list_length(site->key_types));
-		foreach(cell, site->key_types)
-		{
-			int			column = foreach_current_index(cell);
-
-			TupleDescInitEntry(site->row, column + 1, NULL, lfirst_oid(cell),
-							   -1, 0);
-			TupleDescInitEntryCollation(site->row, column + 1,
-										index->rd_indcollation[column]);
-		}
-		TupleDescFinalize(site->row);
-		BlessTupleDesc(site->row);
-		site->hasher = element_hasher_create(RECORDOID, InvalidOid,
-											 ELEMENT_LOCAL, NULL, site->opened);
-	}
-	MemoryContextSwitchTo(old);
+	foreach(cell, site->key_types)
+		types[foreach_current_index(cell)] = lfirst_oid(cell);
+	site->hasher = membership_key_hasher(index, types, &site->row, site->opened);
 }
 
 /* A MembershipVisitor: adds an index to the site. */
@@ -269,8 +229,8 @@ add_index(Relation heap, Relation index, void *arg)
 }
 
 /*
- * Open an index that was not probed last, or by another user, or that may have
- * changed.  The next call notices changes that happen while we open it.
+ * Open an index that was not probed last, or by another user, or that may have changed.
+ * The next call notices changes that happen while we open it.
  */
 static void
 open_indexes(MembershipSite *site, Oid oid)
@@ -337,10 +297,7 @@ is_open(const MembershipSite *site, Oid oid)
 		site->user == GetUserId();
 }
 
-/*
- * Does the site have open views of its snapshot?  All views of a snapshot are
- * closed together, so we test only one.
- */
+/* Does the site have open views of its snapshot?  All are closed together: test one. */
 static inline bool
 has_open_views(const MembershipSite *site)
 {
@@ -349,11 +306,9 @@ has_open_views(const MembershipSite *site)
 }
 
 /*
- * membership_site_open
- *		Open the index for the active snapshot, unless it is already
- *
- * Errors: those of membership_open_all(), unless the site is for a join;
- * ERRCODE_ACTIVE_SQL_TRANSACTION if there is no snapshot.
+ * Open the index for the active snapshot, unless it is already.  Errors: those of
+ * membership_open_all(), unless the site is for a join; ERRCODE_ACTIVE_SQL_TRANSACTION
+ * without a snapshot.
  */
 void
 membership_site_open(MembershipSite *site, Oid oid)
@@ -375,33 +330,16 @@ membership_site_open(MembershipSite *site, Oid oid)
 	turn_to_snapshot(site, snapshot);
 }
 
+/* The state of a call of an SQL function, from its first row on */
 static inline MembershipSite *
 call_site_of(FunctionCallInfo fcinfo, bool is_array)
 {
-	if (likely(fcinfo->flinfo->fn_extra != NULL))
-		return (MembershipSite *) fcinfo->flinfo->fn_extra;
-	return make_site(fcinfo, is_array);
+	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
+		make_site(fcinfo->flinfo, is_array);
+	return (MembershipSite *) fcinfo->flinfo->fn_extra;
 }
 
-/* ----------------------------------------------------------------
- *		Hashes
- * ----------------------------------------------------------------
- */
-
-/* The hint if the site's elements have another class than the index */
-static const char *
-class_hint(const MembershipSite *site)
-{
-	const char *cast = element_class_cast(site->class);
-
-	if (element_class_is_array_of(site->hasher->class, site->class))
-		return "For the elements of an array, use a function whose name ends in _any, _all or _each.";
-	if (cast != NULL)
-		return psprintf("Cast the element, for example %s.", cast);
-	if (site->of_index.row != NULL)
-		return "Cast the element to the types of the index's columns, for example ROW($1::my_type, $2::text).";
-	return "Cast the element to the type of the index's column, for example $1::my_type.";
-}
+/* ---- Hashes ---- */
 
 static uint64
 hash_element(MembershipSite *site, Datum element)
@@ -421,7 +359,10 @@ hash_element(MembershipSite *site, Datum element)
 						element_class_name(site->hasher->class)),
 				 errdetail("The element is of type %s.",
 						   format_type_be(site->hasher->type)),
-				 errhint("%s", class_hint(site))));
+				 errhint("%s", class_hint(site->class, site->hasher->class,
+										  site->of_index.row ?
+										  "Cast the element to the types of the index's columns, for example ROW($1::my_type, $2::text)." :
+										  "Cast the element to the type of the index's column, for example $1::my_type."))));
 	return hash;
 }
 
@@ -434,9 +375,8 @@ is_undisturbed(const MembershipSite *site)
 }
 
 /*
- * Open the index again after hashing.  Are the hashes still right?  Not if the
- * type has changed (no change leads back to an old structure), nor if there
- * was no index to hash for.
+ * Open the index again after hashing.  Are the hashes still right?  Not if the type has
+ * changed (no change leads back to an old structure), nor if there was nothing to hash for.
  */
 static bool
 reopen_hashed(MembershipSite *site)
@@ -452,13 +392,9 @@ reopen_hashed(MembershipSite *site)
 }
 
 /*
- * membership_site_settled
- *		Make sure that the site is open after hashing for the "attempt"th time,
- *		from 0
- *
- * False if the caller has to hash again: something that hashes depend on has
- * changed, or there was nothing to hash for.  Error, but not for a join:
- * ERRCODE_OBJECT_IN_USE if that has happened too often.
+ * Make sure that the site is open after hashing for the "attempt"th time, from 0.  False if
+ * the caller has to hash again: what hashes depend on has changed, or there was nothing to
+ * hash for.  After too many attempts ERRCODE_OBJECT_IN_USE, but not for a join.
  */
 bool
 membership_site_settled(MembershipSite *site, int attempt)
@@ -477,9 +413,8 @@ membership_site_settled(MembershipSite *site, int attempt)
 }
 
 /*
- * Hash elements, and make sure that the index is open afterwards: hashing
- * reads types and calls their functions, which may change the index, or
- * release its lock.
+ * Hash elements, and make sure that the index is open afterwards: hashing reads types and
+ * calls their functions, which may change the index, or release its lock.
  */
 static void
 hash_and_open(MembershipSite *site, const ArrayElements *elements,
@@ -497,10 +432,7 @@ hash_and_open(MembershipSite *site, const ArrayElements *elements,
 	while (!membership_site_settled(site, attempt++));
 }
 
-/* ----------------------------------------------------------------
- *		Probing
- * ----------------------------------------------------------------
- */
+/* ---- Probing ---- */
 
 /* Probe the pages of an index, or its copy in memory. */
 static void
@@ -537,10 +469,9 @@ probe_pages_or_copy(const MembershipSite *site, SiteIndex *at,
 }
 
 /*
- * May rows that this session has inserted since the view was made be visible?
- * For a join, not before its query has been left and resumed.  The snapshot
- * sees rows of older commands.  If one of these is still inserting, it has
- * called the query, and goes on only when the query is left.
+ * May rows that this session has inserted since the view was made be visible?  For a join,
+ * not before its query has been left and resumed: the snapshot sees rows of older commands,
+ * and one of these that is still inserting has called the query.
  */
 static inline bool
 own_insertions_matter(const MembershipSite *site, const IndexView *view)
@@ -549,10 +480,7 @@ own_insertions_matter(const MembershipSite *site, const IndexView *view)
 		(!for_join(site) || view->resumed);
 }
 
-/*
- * For elements that the view does not contain, also check what this session
- * has inserted since: see insert.c.
- */
+/* Where the view says no, also check what this session has inserted: see insert.c. */
 static void
 probe_own_insertions(const SiteIndex *at, const uint64 *hashes, Size count,
 					 bool *found)
@@ -601,8 +529,8 @@ probe_index(const MembershipSite *site, SiteIndex *at, const uint64 *hashes,
 }
 
 /*
- * Probe all indexes of the site: found[i] tells whether any contains
- * hashes[i].  Probes each one only with the hashes that those before it lack.
+ * Probe all indexes of the site: found[i] tells whether any contains hashes[i].  Each one
+ * is probed only with the hashes that those before it lack.
  */
 static void
 probe_indexes(const MembershipSite *site, const uint64 *hashes, Size count,
@@ -649,42 +577,17 @@ probe_indexes(const MembershipSite *site, const uint64 *hashes, Size count,
 	pfree(answers);
 }
 
-/* ----------------------------------------------------------------
- *		For scans: open the site, hash the elements of many rows, and probe if it
- *		is still open; if not, do that again, for each element by itself
- * ----------------------------------------------------------------
- */
-
 /*
- * membership_site_hash
- *		Hash an element, which is not NULL
+ * ---- For scans ----
  *
- * For a join, *comparable is false if the element's hash says nothing of the
- * index's: "=" may still call it equal to one of them.  Otherwise that is the
- * error ERRCODE_DATATYPE_MISMATCH.  Other errors: those of element_hash().
+ * Open the site, hash the elements of many rows, and probe if it is still open; if not, do
+ * that again, for each element by itself.
  */
-uint64
-membership_site_hash(MembershipSite *site, Datum element, bool *comparable)
-{
-	uint64		hash;
-
-	*comparable = true;
-	if (!for_join(site))
-		return hash_element(site, element);
-	if (site->unavailable)
-	{
-		/* it may be available when we probe */
-		*comparable = false;
-		return 0;
-	}
-	hash = element_hash(site->hasher, element, 0);
-	*comparable = site->hasher->class == site->class;
-	return hash;
-}
 
 /*
- * membership_site_hash_key
- *		The same for a join by several columns, by the values of a key
+ * Hash the values of a key for a join, none of them NULL.  Sets *comparable to whether that
+ * tells if the key is in the index: if its class is another one, "=" may still call it
+ * equal to one that is.  Errors: those of element_hash().
  */
 uint64
 membership_site_hash_key(MembershipSite *site, const Datum *values,
@@ -693,20 +596,32 @@ membership_site_hash_key(MembershipSite *site, const Datum *values,
 	static const bool nulls[INDEX_MAX_KEYS] = {false};
 	uint64		hash;
 
+	/* it may be available when we probe */
 	*comparable = false;
 	if (site->unavailable)
 		return 0;
-	hash = element_hash_columns(site->hasher, site->row, values, nulls);
+	hash = site->row ? element_hash_columns(site->hasher, site->row, values, nulls) :
+		element_hash(site->hasher, values[0], 0);
 	*comparable = site->hasher->class == site->class;
 	return hash;
 }
 
 /*
- * membership_site_probe
- *		found[i] tells whether the index may contain hashes[i]
- *
- * The site is open.  Errors: those of reading its pages, and
- * ERRCODE_WRONG_OBJECT_TYPE for a "no" about a table with inheritance children.
+ * The same for one value.  If the site is not for a join, *comparable is true, and another
+ * class is ERRCODE_DATATYPE_MISMATCH.
+ */
+uint64
+membership_site_hash(MembershipSite *site, Datum element, bool *comparable)
+{
+	if (for_join(site))
+		return membership_site_hash_key(site, &element, comparable);
+	*comparable = true;
+	return hash_element(site, element);
+}
+
+/*
+ * found[i] tells whether the index, which is open, may contain hashes[i].  Errors: those of
+ * reading its pages; ERRCODE_WRONG_OBJECT_TYPE for a "no" about a table with children.
  */
 void
 membership_site_probe(const MembershipSite *site, const uint64 *hashes,
@@ -740,10 +655,7 @@ membership_site_bytes(const MembershipSite *site)
 	return bytes;
 }
 
-/* ----------------------------------------------------------------
- *		The SQL functions
- * ----------------------------------------------------------------
- */
+/* ---- The SQL functions ---- */
 
 /* Is one copy, and nothing else, to be probed? */
 static inline bool
@@ -756,8 +668,7 @@ is_simple(const MembershipSite *site)
 }
 
 /* membership_contains(index regclass, element anycompatible) */
-Datum
-bloomfilter_membership_contains(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_membership_contains)
 {
 	MembershipSite *site = call_site_of(fcinfo, false);
 	Datum		element = PG_GETARG_DATUM(1);
@@ -779,11 +690,12 @@ bloomfilter_membership_contains(PG_FUNCTION_ARGS)
 }
 
 /* Probe the index in argument 0 with the elements of argument 1. */
-static void
-probe_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
+static ArrayAnswers *
+probe_array(FunctionCallInfo fcinfo)
 {
 	MembershipSite *site = call_site_of(fcinfo, true);
 	ArrayElements elements;
+	ArrayAnswers *answers = palloc(sizeof(ArrayAnswers));
 	uint64	   *hashes;
 
 	membership_site_open(site, PG_GETARG_OID(0));
@@ -797,37 +709,16 @@ probe_array(FunctionCallInfo fcinfo, ArrayAnswers *answers)
 	answers->found = palloc(elements.length * sizeof(bool));
 	probe_indexes(site, hashes, elements.count, answers->found);
 	spread_answers(answers, elements.count);
+	return answers;
 }
 
 /* membership_contains_any(index regclass, elements anycompatiblearray) */
-Datum
-bloomfilter_membership_contains_any(PG_FUNCTION_ARGS)
-{
-	ArrayAnswers answers;
-
-	probe_array(fcinfo, &answers);
-	return find_answer(fcinfo, &answers, true);
-}
+SQL_RESULT(bloomfilter_membership_contains_any,
+		   find_answer(fcinfo, probe_array(fcinfo), true))
 
 /* membership_contains_all(index regclass, elements anycompatiblearray) */
-Datum
-bloomfilter_membership_contains_all(PG_FUNCTION_ARGS)
-{
-	ArrayAnswers answers;
+SQL_RESULT(bloomfilter_membership_contains_all,
+		   find_answer(fcinfo, probe_array(fcinfo), false))
 
-	probe_array(fcinfo, &answers);
-	return find_answer(fcinfo, &answers, false);
-}
-
-/*
- * membership_contains_each(index regclass, elements anycompatiblearray):
- * returns an array of the same dimensions
- */
-Datum
-bloomfilter_membership_contains_each(PG_FUNCTION_ARGS)
-{
-	ArrayAnswers answers;
-
-	probe_array(fcinfo, &answers);
-	return each_answer(&answers);
-}
+/* membership_contains_each(index, elements): an array of the same dimensions */
+SQL_RESULT(bloomfilter_membership_contains_each, each_answer(probe_array(fcinfo)))

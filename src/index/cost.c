@@ -12,8 +12,6 @@
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "catalog/pg_statistic.h"
-#include "catalog/pg_type.h"
-#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -27,10 +25,9 @@
 #include "utils/spccache.h"
 
 /*
- * Probability that a value is present that is not among the column's most
- * common ones: even odds.  Only the index knows better, but a plan must not
- * reveal it: policies or a view may hide the row from the user who sees the
- * plan.
+ * Probability that a value is present that is not among the column's most common ones: even
+ * odds.  Only the index knows better, but a plan must not reveal it: policies or a view may
+ * hide the row from the user who sees the plan.
  */
 #define PRESENT_UNKNOWN		0.5
 
@@ -41,16 +38,15 @@
 #define PROBE_OPERATORS		4.0
 
 /*
- * The extra cost of a row on a page that is lossy in a bitmap, compared with a
- * sequential scan: its visibility is looked up separately.  About 45 ns.  We
- * count it if a yes is certain or its probability known, and not beside
- * PRESENT_UNKNOWN, which is a guess.
+ * The extra cost of a row on a page that is lossy in a bitmap, compared with a sequential
+ * scan: its visibility is looked up separately.  About 45 ns.  We count it if a yes is
+ * certain or its probability known, and not beside PRESENT_UNKNOWN, which is a guess.
  */
 #define LOSSY_ROW_COST		(1.0 * cpu_tuple_cost)
 
 /*
- * The lowest frequency among a column's most common values, or elements, by the
- * kind of statistics; infinite if there are none
+ * The lowest frequency among a column's most common values, or elements, by the kind of
+ * statistics; infinite if there are none
  */
 static double
 lowest_frequency(HeapTuple statistics, int kind)
@@ -340,11 +336,7 @@ membership_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 		return;
 	}
 
-
-	/*
-	 * Either the index answers no, or the whole table is read, and each row
-	 * is checked.
-	 */
+	/* the index answers no, or the whole table is read and each row checked */
 	get_tablespace_page_costs(table->reltablespace, NULL, &sequential_page);
 	get_tablespace_page_costs(info->reltablespace, &random_page, NULL);
 	cost_qual_eval(&check, clauses, root);

@@ -5,25 +5,20 @@
  * Citus need not be installed where the extension is built: we know its catalog by
  * its name.
  */
-#include "distributed.h"
+#include "membership.h"
 
 #include "access/genam.h"
 #include "access/table.h"
-#include "catalog/namespace.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
 
 /* The catalog that lists Citus's tables, and its column with their OIDs */
 #define CITUS_CATALOG		"pg_dist_partition"
 #define CITUS_TABLE_COLUMN	"logicalrelid"
 
-/*
- * table_is_distributed
- *		Does Citus distribute this table, so that its rows are elsewhere?
- */
+/* Does Citus distribute this table, so that its rows are elsewhere? */
 bool
 table_is_distributed(Oid table)
 {

@@ -27,8 +27,6 @@
 #include "access/transam.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_type.h"
-#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
@@ -37,8 +35,6 @@
 #include "utils/selfuncs.h"
 #include "utils/snapmgr.h"
 #include "utils/typcache.h"
-
-SQL_FUNCTION(bloomfilter_membership_support);
 
 extern Datum bloomfilter_membership_contains(PG_FUNCTION_ARGS);
 
@@ -49,15 +45,13 @@ extern Datum bloomfilter_membership_contains(PG_FUNCTION_ARGS);
 #define PROBED_LEAVES_MAX		8
 
 /*
- * If an index has more pages than this, we trust the number of elements in its
- * metapage.  That lacks the last few of each page (pages.c): in an index that was made
- * for many elements and has a thousand, these may be all.
+ * If an index has more pages than this, we trust the number of elements in its metapage.
+ * That lacks the last few of each page: in an index that was made for many elements and has
+ * a thousand, these may be all.
  */
 #define MEASURED_PAGES_MAX		64
 
-/*
- * The share of a join's keys that is expected if nothing is known; as in core
- */
+/* The share of a join's keys that is expected if nothing is known; as in core */
 #define JOIN_SHARE_ASSUMED		0.5
 
 /* One index, or that of a partition */
@@ -183,9 +177,8 @@ examine_indexes(IndexEstimate *estimate, List *leaves)
 }
 
 /*
- * The function whose rights to see statistics count.  Core trusts operators that are
- * leakproof; but we call the type's hash function, and that of a user's type
- * may reveal the values.
+ * The function whose rights to see statistics count.  Core trusts leakproof operators; but
+ * we call the type's hash function, and that of a user's type may reveal the values.
  */
 static Oid
 function_to_trust(const ShareKey *key)
@@ -242,37 +235,11 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 }
 
 /*
- * membership_share
- *		The fraction of an expression's values that an index contains, 0 to 1
- *
- * "function" is the function or operator's function that is called with the
- * statistics, as for core's estimators.  "element_type" is the type by which
- * elements are hashed.  SHARE_UNKNOWN if nothing is known, or may be.
- */
-double
-membership_share(PlannerInfo *root, Node *index, Oid function, Node *element,
-				 Oid element_type, Oid collation, int varRelid)
-{
-	ShareKey	key = {
-		.filter = index,
-		.filter_first = true,
-		.function = function,
-		.element = element,
-		.element_type = element_type,
-		.collation = collation
-	};
-
-	return share_once(root, &key, varRelid, estimate_share);
-}
-
-/*
- * membership_join_share
- *		The same for a join, and the indexes of a table or of its partitions
- *
- * "key" is an expression, or a List of them, one for each column of an index;
- * "function" and the following arguments are those of the first.  *assumed is
- * set to whether the share is a guess without statistics.  SHARE_UNKNOWN only
- * for a column.
+ * The fraction of a join's keys, 0 to 1, that the indexes of a table or of its partitions
+ * contain.  "key" is an expression, or a List of them, one for each column of an index.  Of
+ * the first, "function" is that of the operator, which core's estimators would call with
+ * the statistics, and "element_type" the type by which it is hashed.  Sets *assumed to
+ * whether the share is a guess without statistics.  SHARE_UNKNOWN only for a column.
  */
 double
 membership_join_share(PlannerInfo *root, List *indexes, Oid function, Node *key,
@@ -311,8 +278,8 @@ is_membership_contains(Oid function)
 }
 
 /*
- * May it be the index of a temporary table?  If the index is known only at run
- * time, it may be any that the session has.
+ * May it be the index of a temporary table?  Any may, if it is known only at run time and
+ * the session has such tables.
  */
 static bool
 may_be_temporary(Node *index)
@@ -337,11 +304,15 @@ estimate_selectivity(SupportRequestSelectivity *req)
 	if (!req->is_join && list_length(req->args) == 2 &&
 		is_membership_contains(req->funcid))
 	{
-		double		share =
-			membership_share(req->root, linitial(req->args), req->funcid,
-							 lsecond(req->args),
-							 getBaseType(exprType(lsecond(req->args))),
-							 req->inputcollid, req->varRelid);
+		ShareKey	key = {
+			.filter = linitial(req->args),
+			.filter_first = true,
+			.function = req->funcid,
+			.element = lsecond(req->args),
+			.element_type = getBaseType(exprType(lsecond(req->args))),
+			.collation = req->inputcollid
+		};
+		double		share = share_once(req->root, &key, req->varRelid, estimate_share);
 
 		if (share >= 0)
 			req->selectivity = share;
@@ -349,8 +320,7 @@ estimate_selectivity(SupportRequestSelectivity *req)
 }
 
 /* Planner support of membership_contains(), its array variants, and membership_filter() */
-Datum
-bloomfilter_membership_support(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_membership_support)
 {
 	Node	   *request = (Node *) PG_GETARG_POINTER(0);
 

@@ -26,7 +26,6 @@
 #include "commands/progress.h"
 #include "commands/vacuum.h"
 #include "common/shortest_dec.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
 #include "pgstat.h"
@@ -39,25 +38,13 @@
 #include "utils/memutils.h"
 #include "utils/regproc.h"
 #include "utils/syscache.h"
-#include "utils/typcache.h"
-
-SQL_FUNCTION(bloomfilter_membership_handler);
 
 /* Limit of the option capacity; CREATE INDEX counts larger tables by itself */
 #define CAPACITY_MAX		INT_MAX
 
 static relopt_kind membership_options_kind;
 
-/* ----------------------------------------------------------------
- *		Scans
- * ----------------------------------------------------------------
- */
-
-static IndexScanDesc
-membership_beginscan(Relation index, int keys, int orderbys)
-{
-	return RelationGetIndexScan(index, keys, orderbys);
-}
+/* ---- Scans ---- */
 
 static void
 membership_rescan(IndexScanDesc scan, ScanKey keys, int number_of_keys,
@@ -80,9 +67,9 @@ is_array_operator(int strategy, RegProcedure function)
 }
 
 /*
- * May there be an array that an operator finds to match "probe"?  An array contains
- * all of the probe's elements or, of STRATEGY_OVERLAPS, any.  Core never finds a NULL
- * element in another array, and any array contains the empty one.
+ * May there be an array that an operator finds to match "probe"?  An array contains all of
+ * the probe's elements or, of STRATEGY_OVERLAPS, any.  Core never finds a NULL element in
+ * another array, and any array contains the empty one.
  */
 static bool
 array_may_match(Relation index, const MembershipMeta *meta,
@@ -104,9 +91,8 @@ array_may_match(Relation index, const MembershipMeta *meta,
 }
 
 /*
- * May there be a row that matches the keys, in an index of the elements of arrays?
- * False is certain.  True for a key of another operator, or an array of
- * another type.
+ * May there be a row that matches the keys, in an index of the elements of arrays?  False
+ * is certain.  True for a key of another operator, or an array of another type.
  */
 static bool
 arrays_may_match(Relation index, ScanKey keys, int number_of_keys)
@@ -136,16 +122,15 @@ arrays_may_match(Relation index, ScanKey keys, int number_of_keys)
 	/* only after hashing, which rereads the type of composite elements */
 	if (meta.structure != element_structure(hasher.hasher))
 		matches = true;
-	membership_hasher_free(&hasher);
 	return matches;
 }
 
 /*
- * May there be a row that matches the keys?  False is certain.  The keys are
- * joined by AND, so if a column has two, it suffices to probe for one of
- * them.  True, without a probe, if the keys do not cover all columns, if their
- * values have another class than the index's elements (citext compared as text may
- * be equal), and if the type of the elements has been altered.
+ * May there be a row that matches the keys?  False is certain.  The keys are joined by AND,
+ * so if a column has two, it suffices to probe for one of them.  True, without a probe, if
+ * the keys do not cover all columns, their values have another class than the index's
+ * elements (citext compared as text may be equal), or these elements' type has been
+ * altered.
  */
 static bool
 may_match(Relation index, ScanKey keys, int number_of_keys)
@@ -157,10 +142,8 @@ may_match(Relation index, ScanKey keys, int number_of_keys)
 	MembershipMeta meta;
 	MembershipHasher of_index;
 	ElementHasher *hasher;
-	Datum		element;
-	Oid			element_type;
+	TupleDesc	row;
 	uint64		hash;
-	bool		found;
 
 	Assert(columns > 0);
 	if (membership_of_arrays(index))
@@ -184,33 +167,14 @@ may_match(Relation index, ScanKey keys, int number_of_keys)
 		if (!OidIsValid(types[i]))
 			return true;
 
-	element = values[0];
-	element_type = types[0];
-	if (columns > 1)
-	{
-		TupleDesc	row = CreateTemplateTupleDesc(columns);
-
-		for (int i = 0; i < columns; i++)
-		{
-			TupleDescInitEntry(row, i + 1, NULL, types[i], -1, 0);
-			TupleDescInitEntryCollation(row, i + 1, index->rd_indcollation[i]);
-		}
-		TupleDescFinalize(row);
-		BlessTupleDesc(row);
-		element = HeapTupleGetDatum(heap_form_tuple(row, values, nulls));
-		element_type = RECORDOID;
-	}
-	hasher = element_hasher_create(element_type, index->rd_indcollation[0],
-								   ELEMENT_LOCAL, NULL, CurrentMemoryContext);
-	hash = element_hash(hasher, element, 0);
+	hasher = membership_key_hasher(index, types, &row, CurrentMemoryContext);
+	hash = row ? element_hash_columns(hasher, row, values, nulls) :
+		element_hash(hasher, values[0], 0);
 	membership_hasher_init(&of_index, index, CurrentMemoryContext);
 	meta_read(index, &meta);
-	found = hasher->class != of_index.hasher->class ||
+	return hasher->class != of_index.hasher->class ||
 		meta.structure != element_structure(of_index.hasher) ||
 		pages_contain(index, &meta, hash);
-	membership_hasher_free(&of_index);
-	MemoryContextDelete(hasher->mcxt);
-	return found;
 }
 
 /* amgetbitmap */
@@ -249,10 +213,7 @@ membership_getbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 	return pages;
 }
 
-/* ----------------------------------------------------------------
- *		VACUUM
- * ----------------------------------------------------------------
- */
+/* ---- VACUUM ---- */
 
 /* ambulkdelete: an index has no rows that could be removed */
 static IndexBulkDeleteResult *
@@ -281,10 +242,7 @@ membership_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	return stats;
 }
 
-/* ----------------------------------------------------------------
- *		The access method
- * ----------------------------------------------------------------
- */
+/* ---- The access method ---- */
 
 /* ambuildempty: the initial fork of an unlogged index */
 static void
@@ -347,11 +305,10 @@ membership_buildphasename(int64 phase)
 }
 
 /*
- * May an operator become the equality by which elements of these types are
- * hashed?  A restore creates operator classes in the order of their names.  So
- * the default class of the left type may not exist yet, another type's class
- * may stand in for it, or it may still lack an operator of two types.  Then we
- * believe what the operator was declared to be.
+ * May an operator become the equality by which elements of these types are hashed?  A
+ * restore creates operator classes in the order of their names: the default class of the
+ * left type may not exist yet, another type's class may stand in for it, or it may still
+ * lack an operator of two types.  Then we believe what the operator was declared to be.
  */
 static bool
 may_be_equality(Oid operator, Oid left, Oid right)
@@ -368,18 +325,20 @@ may_be_equality(Oid operator, Oid left, Oid right)
 		(op_mergejoinable(operator, left) || op_hashjoinable(operator, left));
 }
 
-static void
-complain_of_class(const char *name, const char *complaint)
+/* Report what is wrong with an operator class: returns false, for amvalidate(). */
+static bool
+complain_of_class(Form_pg_opclass class, const char *complaint)
 {
 	ereport(INFO,
 			(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
 			 errmsg("operator class \"%s\" of access method %s %s",
-					name, "membership", complaint)));
+					NameStr(class->opcname), "membership", complaint)));
+	return false;
 }
 
 /*
- * amadjustmembers: refuse operators whose meaning we do not know.  Scans probe for none
- * of these (membership_key_type()), so they would be of no use.
+ * amadjustmembers: refuse operators whose meaning we do not know.  They would be of no use:
+ * scans probe for none of these (membership_key_type()).
  */
 static void
 membership_adjustmembers(Oid family, Oid opclass, List *operators,
@@ -416,9 +375,8 @@ membership_adjustmembers(Oid family, Oid opclass, List *operators,
 }
 
 /*
- * What is wrong with an operator of a class's family, or NULL.  An equality is the
- * default one of its types, because elements are hashed by that.  The others are
- * core's operators of arrays.
+ * What is wrong with an operator of a class's family, or NULL.  An equality is the default
+ * one of its types, because elements are hashed by that.  The others are core's of arrays.
  */
 static const char *
 operator_complaint(Form_pg_amop operator)
@@ -446,40 +404,28 @@ operator_complaint(Form_pg_amop operator)
 }
 
 /*
- * amvalidate: an operator class has an equality of its own type; or, with the storage
- * type anyelement, the operator by which arrays contain others.
+ * amvalidate: an operator class has an equality of its own type; or, with the storage type
+ * anyelement, the operator by which arrays contain others.
  */
 static bool
 membership_validate(Oid opclass)
 {
 	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
-	Form_pg_opclass form;
+	Form_pg_opclass class;
 	CatCList   *operators;
-	char	   *name;
-	Oid			family;
-	Oid			type;
-	Oid			storage;
 	int			needed;
 	bool		has_needed = false;
 	bool		valid = true;
 
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for operator class %u", opclass);
-	form = (Form_pg_opclass) GETSTRUCT(tuple);
-	name = pstrdup(NameStr(form->opcname));
-	family = form->opcfamily;
-	type = form->opcintype;
-	storage = form->opckeytype;
-	ReleaseSysCache(tuple);
-
-	if (OidIsValid(storage) && !(type == ANYARRAYOID && storage == ANYELEMENTOID))
-	{
-		complain_of_class(name, psprintf("has invalid storage type %s",
-										 format_type_be(storage)));
-		valid = false;
-	}
-	needed = OidIsValid(storage) ? STRATEGY_CONTAINS : STRATEGY_EQUAL;
-	operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(family));
+	class = (Form_pg_opclass) GETSTRUCT(tuple);
+	if (OidIsValid(class->opckeytype) &&
+		!(class->opcintype == ANYARRAYOID && class->opckeytype == ANYELEMENTOID))
+		valid = complain_of_class(class, psprintf("has invalid storage type %s",
+												  format_type_be(class->opckeytype)));
+	needed = OidIsValid(class->opckeytype) ? STRATEGY_CONTAINS : STRATEGY_EQUAL;
+	operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(class->opcfamily));
 	for (int i = 0; i < operators->n_members; i++)
 	{
 		Form_pg_amop operator = (Form_pg_amop)
@@ -487,21 +433,17 @@ membership_validate(Oid opclass)
 		const char *complaint = operator_complaint(operator);
 
 		if (complaint != NULL)
-		{
-			complain_of_class(name, psprintf("contains %s %s", complaint,
-											 format_operator(operator->amopopr)));
-			valid = false;
-		}
+			valid = complain_of_class(class, psprintf("contains %s %s", complaint,
+													  format_operator(operator->amopopr)));
 		if (operator->amopstrategy == needed &&
-			operator->amoplefttype == type && operator->amoprighttype == type)
+			operator->amoplefttype == class->opcintype &&
+			operator->amoprighttype == class->opcintype)
 			has_needed = true;
 	}
 	ReleaseCatCacheList(operators);
 	if (!has_needed)
-	{
-		complain_of_class(name, "is missing operator(s)");
-		valid = false;
-	}
+		valid = complain_of_class(class, "is missing operator(s)");
+	ReleaseSysCache(tuple);
 	return valid;
 }
 
@@ -524,14 +466,13 @@ static const IndexAmRoutine routine = {
 	.ambuildphasename = membership_buildphasename,
 	.amvalidate = membership_validate,
 	.amadjustmembers = membership_adjustmembers,
-	.ambeginscan = membership_beginscan,
+	.ambeginscan = RelationGetIndexScan,
 	.amrescan = membership_rescan,
 	.amgetbitmap = membership_getbitmap,
 	.amendscan = membership_endscan
 };
 
-Datum
-bloomfilter_membership_handler(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_membership_handler)
 {
 #if PG_VERSION_NUM >= 190000
 	PG_RETURN_POINTER(&routine);

@@ -66,10 +66,9 @@
 #include "utils/resowner.h"
 
 /*
- * Memory for a waiting hash: its entry in a log that may be half empty, its
- * copy in flush_pending(), two hashes and "seen", and what add_hashes() needs.
- * All waiting hashes stay within maintenance_work_mem, unless that has no room
- * for WAITING_LEAST.
+ * Memory for a waiting hash: its entry in a log that may be half empty, its copy in
+ * flush_pending(), two hashes and "seen", and what add_hashes() needs.  All waiting hashes
+ * stay within maintenance_work_mem, unless that has no room for WAITING_LEAST.
  */
 #define PENDING_BYTES		(3 * sizeof(PendingHash) + 4 * sizeof(uint64))
 
@@ -108,8 +107,9 @@ static struct
 	uint64		flushed_at;		/* invalidation_count at that time */
 	uint64	   *seen;			/* SEEN_BITS; made by is_pending(); NULL again
 								 * if the log gets more room */
-	bool		committing;		/* hashes are written at once */
 }			pending;
+
+static bool committing = false; /* hashes are written at once */
 
 /* The state of insertions into an index, kept from row to row of a command */
 typedef struct Inserter
@@ -142,7 +142,7 @@ OwnInsertions own_insertions;
 static void
 write_hashes(Relation index, uint64 *hashes, Size count)
 {
-	add_hashes(index, hashes, count, pending.committing);
+	add_hashes(index, hashes, count, committing);
 	own_insertions.written++;
 	CheckForSerializableConflictIn(index, NULL, InvalidBlockNumber);
 }
@@ -151,18 +151,12 @@ write_hashes(Relation index, uint64 *hashes, Size count)
 static void
 discard_pending(void)
 {
-	bool		committing = pending.committing;
-
 	if (pending.mcxt)
 		MemoryContextDelete(pending.mcxt);
 	memset(&pending, 0, sizeof(pending));
-	pending.committing = committing;
 }
 
-/*
- * Write the hashes, all of one index, that are not in its present file yet.
- * Fills in *index.
- */
+/* Write the hashes, all of one index, that its present file lacks.  Fills in *index. */
 static void
 flush_index(const PendingHash *hashes, Size count, PendingIndex *index)
 {
@@ -194,8 +188,8 @@ flush_index(const PendingHash *hashes, Size count, PendingIndex *index)
 }
 
 /*
- * Drop from the log the hashes that have been written, except those that must
- * be written to another file after a rollback.  The indexes are sorted by OID.
+ * Drop from the log the hashes that have been written, except those that must be written to
+ * another file after a rollback.  The indexes are sorted by OID.
  */
 static void
 drop_written(const PendingIndex *indexes, int indexes_count)
@@ -229,11 +223,9 @@ drop_written(const PendingIndex *indexes, int indexes_count)
 }
 
 /*
- * flush_pending
- *		Write the waiting hashes to their pages
- *
- * After an error, all of them still wait; to write one again does no harm.
- * Errors: those of add_hashes(), a cancel, a serialization failure.
+ * Write the waiting hashes to their pages.  After an error all of them still wait: to write
+ * one again does no harm.  Errors: those of add_hashes(), a cancel, a serialization
+ * conflict
  */
 void
 flush_pending(void)
@@ -302,12 +294,9 @@ is_pending(Oid index, uint64 hash)
 }
 
 /*
- * inserted_since
- *		Has this session inserted the element into the index since *then?
- *
- * *then is a copy of own_insertions.  True is not certain: another session may
- * have inserted it, and false positives of the index are possible.  Errors:
- * those of flush_pending(), meta_read() and pages_contain().
+ * Has this session inserted the element into the index since *then, a copy of
+ * own_insertions?  True is not certain: another session may have inserted it, or the index
+ * errs.  Errors: those of flush_pending(), meta_read() and pages_contain().
  */
 bool
 inserted_since(Relation index, const OwnInsertions *then, uint64 hash)
@@ -368,9 +357,8 @@ add_pending(Relation index, uint64 hash, Size room)
 }
 
 /*
- * Make sure that the index has a layer with room, and find out how many hashes
- * may wait: hashes that are written, also to other indexes, may have taken
- * room from its last layer.
+ * Make sure that the index has a layer with room, and find out how many hashes may wait:
+ * those written since, also to other indexes, may have taken room from its last layer.
  */
 static void
 prepare(Inserter *inserter, Relation index)
@@ -383,11 +371,8 @@ prepare(Inserter *inserter, Relation index)
 }
 
 /*
- * membership_insert
- *		aminsert: queue the hashes of a row's elements, or write them
- *
- * Always returns false, because the index is not unique.  Errors: those of
- * membership_hash() and flush_pending().
+ * aminsert: queue the hashes of a row's elements, or write them.  Returns false: the index
+ * is not unique.  Errors: those of membership_hash() and flush_pending().
  */
 bool
 membership_insert(Relation index, Datum *values, bool *nulls,
@@ -419,7 +404,7 @@ membership_insert(Relation index, Datum *values, bool *nulls,
 	}
 	own_insertions.made++;
 	prepare(inserter, index);
-	if (pending.committing)
+	if (committing)
 		write_hashes(index, inserter->hasher.hashes, count);
 	else
 		for (Size i = 0; i < count; i++)
@@ -431,16 +416,13 @@ membership_insert(Relation index, Datum *values, bool *nulls,
 }
 
 /*
- * flush_before_commit
- *		Write what waits, and from now on write each hash at once
- *
- * Other libraries may insert in what they do before a commit.  Errors: those of
- * flush_pending().
+ * Write what waits, and from now on each hash at once: other libraries may insert in what
+ * they do before a commit.  Errors: those of flush_pending().
  */
 void
 flush_before_commit(void)
 {
-	pending.committing = true;
+	committing = true;
 	flush_pending();
 }
 
@@ -449,7 +431,7 @@ void
 forget_pending(void)
 {
 	discard_pending();
-	pending.committing = false;
+	committing = false;
 }
 
 /* A subtransaction commits: what it has inserted is its parent's. */

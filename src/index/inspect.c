@@ -10,7 +10,6 @@
 
 #include <math.h>
 
-#include "access/relation.h"
 #include "access/tableam.h"
 #include "catalog/index.h"
 #include "executor/executor.h"
@@ -19,16 +18,11 @@
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
-#include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
-
-SQL_FUNCTION(bloomfilter_membership_filter);
-SQL_FUNCTION(bloomfilter_membership_info);
-SQL_FUNCTION(bloomfilter_membership_check);
 
 #if PG_VERSION_NUM >= 190000
 #define begin_scan(heap, snapshot) \
@@ -88,8 +82,7 @@ read_filter(Relation heap, Relation index, void *arg)
 }
 
 /* membership_filter(index regclass): returns the index's content as a bloom */
-Datum
-bloomfilter_membership_filter(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_membership_filter)
 {
 	Oid			oid = PG_GETARG_OID(0);
 	struct varlena *value = NULL;
@@ -154,22 +147,15 @@ put_info(Relation heap, Relation index, void *arg)
 	tuplestore_putvalues(rows->setResult, rows->setDesc, values, nulls);
 }
 
-/*
- * membership_info(index regclass): returns a row, or one for each partition;
- * none for an index that cannot be read.
- */
-Datum
-bloomfilter_membership_info(PG_FUNCTION_ARGS)
+/* membership_info(index regclass): a row, or one for each partition, of what can be read */
+SQL_FUNCTION(bloomfilter_membership_info)
 {
 	InitMaterializedSRF(fcinfo, 0);
 	membership_open_readable(PG_GETARG_OID(0), put_info, fcinfo->resultinfo);
 	return (Datum) 0;
 }
 
-/*
- * Check the pages of the index, and that it contains all rows that the
- * snapshot sees.  Returns the number of rows.
- */
+/* Check the pages, and that the index has all rows that the snapshot sees; count these. */
 static int64
 check_rows(Relation heap, Relation index)
 {
@@ -220,12 +206,11 @@ check_rows(Relation heap, Relation index)
 }
 
 /*
- * A MembershipVisitor: check the index, and add the number of its rows to
- * *arg, an int64.
+ * A MembershipVisitor: check the index, and add the number of its rows to *arg, an int64.
  *
- * Evaluates the expressions of the index as the owner of the table, with a
- * fixed search path.  So they cannot act in the name of the user who checks
- * the index, nor can that user make them act in the name of the owner.
+ * Evaluates the expressions of the index as the owner of the table, with a fixed search
+ * path.  So they cannot act in the name of the user who checks the index, nor can that user
+ * make them act in the name of the owner.
  */
 static void
 check_index(Relation heap, Relation index, void *arg)
@@ -248,11 +233,10 @@ check_index(Relation heap, Relation index, void *arg)
 }
 
 /*
- * membership_check(index regclass): checks that every page is valid and that
- * every visible row is in the index.  Returns the number of rows.
+ * membership_check(index regclass): checks that every page is valid, and that every visible
+ * row is in the index.  Returns the number of rows.
  */
-Datum
-bloomfilter_membership_check(PG_FUNCTION_ARGS)
+SQL_FUNCTION(bloomfilter_membership_check)
 {
 	int64		rows = 0;
 

@@ -28,8 +28,8 @@
 #include "utils/typcache.h"
 
 /*
- * Does a column's operator class put the elements of arrays into the index, and not
- * the column's values?  Error if it stores anything else, which we could not hash.
+ * Does a column's operator class put the elements of arrays into the index, and not the
+ * column's values?  Error if it stores anything else, which we could not hash.
  */
 static bool
 takes_arrays_apart(Relation index, int column)
@@ -68,25 +68,9 @@ membership_of_arrays(Relation index)
 		takes_arrays_apart(index, 0);
 }
 
-/* Error if one of several columns has a class that takes arrays apart. */
-static void
-check_several_columns(Relation index)
-{
-	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
-		if (takes_arrays_apart(index, i))
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("index \"%s\" cannot hold the elements of arrays together with other columns",
-							RelationGetRelationName(index)),
-					 errhint("Create an index of its own for the array.")));
-}
-
 /*
- * membership_hashed_type
- *		The type by which to hash the values of a column
- *
- * It is the column's own, unless the operator class is that of another type with another
- * equality, as for char(n) in an index of text.
+ * The type by which to hash the values of a column: its own, unless the operator class is
+ * that of another type with another equality, as for char(n) in an index of text
  */
 Oid
 membership_hashed_type(Relation index, int column)
@@ -102,9 +86,9 @@ membership_hashed_type(Relation index, int column)
 		membership_agrees(get_opcode(equality), of_class, of_class) ? type : of_class;
 }
 
-/* Make room for the hashes of one row, whose old ones are lost. */
-static void
-reserve_hashes(MembershipHasher *hasher, Size count)
+/* Make room for this many hashes; the old ones are lost. */
+void
+membership_reserve(MembershipHasher *hasher, Size count)
 {
 	if (count <= hasher->room)
 		return;
@@ -118,80 +102,79 @@ reserve_hashes(MembershipHasher *hasher, Size count)
 }
 
 /*
- * membership_hasher_init
- *		Prepare to hash the values of an index
- *
- * Fills in *hasher.  All that it points to is in "mcxt", or in contexts below.
- * Errors: those of element_hasher_create() and, for a key of several columns,
- * of element_hash(); ERRCODE_INVALID_OBJECT_DEFINITION and
+ * Prepare to hash keys, with a value for each column of an index; "types" are those by
+ * which to hash these.  Sets *row to the description of a key, or to NULL if there is one
+ * column.  Both results are in "mcxt".  Errors: those of element_hasher_create().
+ */
+ElementHasher *
+membership_key_hasher(Relation index, const Oid *types, TupleDesc *row,
+					  MemoryContext mcxt)
+{
+	int			columns = IndexRelationGetNumberOfKeyAttributes(index);
+	MemoryContext caller = MemoryContextSwitchTo(mcxt);
+
+	*row = NULL;
+	if (columns > 1)
+	{
+		*row = CreateTemplateTupleDesc(columns);
+		for (int i = 0; i < columns; i++)
+		{
+			TupleDescInitEntry(*row, i + 1, NULL, types[i], -1, 0);
+			TupleDescInitEntryCollation(*row, i + 1, index->rd_indcollation[i]);
+		}
+		TupleDescFinalize(*row);
+		BlessTupleDesc(*row);
+	}
+	MemoryContextSwitchTo(caller);
+	return element_hasher_create(*row ? RECORDOID : types[0],
+								 index->rd_indcollation[0], ELEMENT_LOCAL, NULL,
+								 mcxt);
+}
+
+/*
+ * Fill in *hasher, to hash the values of an index.  All that it points to is in "mcxt", or
+ * in contexts below.  Errors: those of element_hasher_create() and, for a key of several
+ * columns, of element_hash(); ERRCODE_INVALID_OBJECT_DEFINITION and
  * ERRCODE_FEATURE_NOT_SUPPORTED if we cannot hash by an operator class.
  */
 void
 membership_hasher_init(MembershipHasher *hasher, Relation index,
 					   MemoryContext mcxt)
 {
+	Oid			types[INDEX_MAX_KEYS];
+	Datum		values[INDEX_MAX_KEYS] = {0};
+	bool		nulls[INDEX_MAX_KEYS];
+
 	memset(hasher, 0, sizeof(*hasher));
 	hasher->scratch = AllocSetContextCreate(mcxt, "membership element",
 											ALLOCSET_SMALL_SIZES);
-	if (IndexRelationGetNumberOfKeyAttributes(index) == 1)
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+		types[i] = membership_hashed_type(index, i);
+	hasher->hasher = membership_key_hasher(index, types, &hasher->row, mcxt);
+	membership_reserve(hasher, 1);
+	if (membership_of_arrays(index))
 	{
-		Oid			type = membership_hashed_type(index, 0);
-
-		hasher->hasher = element_hasher_create(type, index->rd_indcollation[0],
-											   ELEMENT_LOCAL, NULL, mcxt);
-		if (takes_arrays_apart(index, 0))
-		{
-			hasher->array_of = type;
-			hasher->array = AllocSetContextCreate(mcxt, "membership array",
-												  ALLOCSET_SMALL_SIZES);
-		}
-		reserve_hashes(hasher, 1);
+		hasher->array_of = types[0];
+		hasher->array = AllocSetContextCreate(mcxt, "membership array",
+											  ALLOCSET_SMALL_SIZES);
 	}
-	else
-	{
-		MemoryContext caller = MemoryContextSwitchTo(mcxt);
-		Datum		values[INDEX_MAX_KEYS] = {0};
-		bool		nulls[INDEX_MAX_KEYS];
-
-		check_several_columns(index);
-		hasher->row = CreateTupleDescCopy(RelationGetDescr(index));
-		for (int i = 0; i < hasher->row->natts; i++)
-		{
-			TupleDescInitEntry(hasher->row, i + 1, NULL, membership_hashed_type(index, i), -1, 0);
-			TupleDescInitEntryCollation(hasher->row, i + 1, index->rd_indcollation[i]);
-		}
-		hasher->row->tdtypeid = RECORDOID;
-		hasher->row->tdtypmod = -1;
-		TupleDescFinalize(hasher->row);
-		BlessTupleDesc(hasher->row);
-		hasher->hasher = element_hasher_create(RECORDOID, InvalidOid,
-											   ELEMENT_LOCAL, NULL, mcxt);
-		MemoryContextSwitchTo(caller);
-		reserve_hashes(hasher, 1);
-
-		/* the class of records is determined when the first one is hashed */
-		memset(nulls, true, sizeof(nulls));
-		(void) membership_hash(hasher, values, nulls);
-	}
-}
-
-/* Free what membership_hasher_init() has made, except the row type. */
-void
-membership_hasher_free(MembershipHasher *hasher)
-{
-	MemoryContextDelete(hasher->hasher->mcxt);
-	MemoryContextDelete(hasher->scratch);
-	if (hasher->array)
-		MemoryContextDelete(hasher->array);
+	if (hasher->row == NULL)
+		return;
+	for (int i = 0; i < hasher->row->natts; i++)
+		if (takes_arrays_apart(index, i))
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("index \"%s\" cannot hold the elements of arrays together with other columns",
+							RelationGetRelationName(index)),
+					 errhint("Create an index of its own for the array.")));
+	/* the class of records is determined when the first one is hashed */
+	memset(nulls, true, sizeof(nulls));
+	(void) membership_hash(hasher, values, nulls);
 }
 
 /*
- * membership_hash_array
- *		Hash the elements of an array, for an index that holds these
- *
- * Returns their number, without those that are NULL; hasher->hashes has the hashes,
- * until the next call.  Sets *has_null.  Allocates nothing in the current memory
- * context.  Errors: those of element_hash().
+ * Hash the elements of an array, for an index that holds these.  As membership_hash(), but
+ * returns the number of elements that are not NULL, and sets *has_null.
  */
 Size
 membership_hash_array(MembershipHasher *hasher, Datum array, bool *has_null)
@@ -208,7 +191,7 @@ membership_hash_array(MembershipHasher *hasher, Datum array, bool *has_null)
 		elog(ERROR, "array has elements of type %u, expected %u",
 			 ARR_ELEMTYPE(value), hasher->array_of);
 	*has_null = false;
-	reserve_hashes(hasher, ArrayGetNItems(ARR_NDIM(value), ARR_DIMS(value)));
+	membership_reserve(hasher, ArrayGetNItems(ARR_NDIM(value), ARR_DIMS(value)));
 	iterator = array_create_iterator(value, 0, NULL);
 	MemoryContextSwitchTo(hasher->scratch);
 	while (array_iterate(iterator, &item, &isnull))
@@ -229,13 +212,10 @@ membership_hash_array(MembershipHasher *hasher, Datum array, bool *has_null)
 }
 
 /*
- * membership_hash
- *		Hash the elements of an index row
- *
- * Returns their number; hasher->hashes has the hashes, until the next call.
- * Their number is 1 unless the index holds the elements of arrays, and 0 if
- * its only key is NULL. Allocates nothing in the current memory context.
- * Errors: those of element_hash().
+ * Hash the elements of an index row.  Returns their number: 1 unless the index holds the
+ * elements of arrays, and 0 if its only key is NULL.  hasher->hashes has the hashes, until
+ * the next call.  Allocates nothing in the current memory context.  Errors: those of
+ * element_hash().
  */
 Size
 membership_hash(MembershipHasher *hasher, Datum *values, bool *nulls)
@@ -257,11 +237,8 @@ membership_hash(MembershipHasher *hasher, Datum *values, bool *nulls)
 }
 
 /*
- * membership_check_structure
- *		Refuse an index whose hashes are outdated
- *
- * ALTER TYPE changes the hashes of elements that contain the composite type.
- * Error: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.
+ * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if the hashes in an index are outdated: ALTER
+ * TYPE changes those of elements that contain the composite type
  */
 void
 membership_check_structure(const MembershipHasher *hasher, Relation index,
@@ -277,11 +254,9 @@ membership_check_structure(const MembershipHasher *hasher, Relation index,
 }
 
 /*
- * membership_equality
- *		The equality of two types that hashes of their elements agree with
- *
- * That of the left one's default operator class for btree, otherwise for hash, or
- * another of its family.  InvalidOid if there is none.
+ * The equality of two types that hashes of their elements agree with: that of the left
+ * one's default operator class for btree, otherwise for hash, or another of its family.
+ * InvalidOid if there is none.
  */
 Oid
 membership_equality(Oid left, Oid right)
@@ -321,13 +296,11 @@ membership_agrees(Oid function, Oid left, Oid right)
 }
 
 /*
- * membership_key_type
- *		The type by which to hash a value that a column is compared with
- *
- * "function" is that of the operator, "subtype" the type of its right argument.
- * The column's own type if the operator is that type's default equality, even one
- * borrowed from another type (regclass uses oid's); otherwise "subtype".  InvalidOid if
- * equal hashes do not agree with the operator: it is in a class that amvalidate() refuses.
+ * The type by which to hash a value that a column is compared with by an operator with this
+ * function, and "subtype" as the type of its right argument.  The column's own type if the
+ * operator is that type's default equality, even one borrowed from another type (regclass
+ * uses oid's); otherwise "subtype".  InvalidOid if equal hashes do not agree with the
+ * operator: it is in a class that amvalidate() refuses.
  */
 Oid
 membership_key_type(Relation index, int column, Oid subtype, Oid function)

@@ -124,13 +124,15 @@ extern void membership_costestimate(PlannerInfo *root, IndexPath *path,
 extern bool membership_is_method_of(const IndexOptInfo *info);
 
 /* key.c */
+extern ElementHasher *membership_key_hasher(Relation index, const Oid *types,
+											TupleDesc *row, MemoryContext mcxt);
+extern void membership_reserve(MembershipHasher *hasher, Size count);
 extern void membership_hasher_init(MembershipHasher *hasher, Relation index,
 								   MemoryContext mcxt);
 extern Size membership_hash(MembershipHasher *hasher, Datum *values,
 							bool *nulls);
 extern Size membership_hash_array(MembershipHasher *hasher, Datum array,
 								  bool *has_null);
-extern void membership_hasher_free(MembershipHasher *hasher);
 extern bool membership_of_arrays(Relation index);
 extern Oid	membership_hashed_type(Relation index, int column);
 extern Oid	membership_equality(Oid left, Oid right);
@@ -211,6 +213,9 @@ extern bool inserted_since(Relation index, const OwnInsertions *then,
 /* Number of events so far that may invalidate cached facts about indexes */
 extern uint64 invalidation_count;
 extern void membership_changes_init(void);
+
+/* distributed.c */
+extern bool table_is_distributed(Oid table);
 
 /* open.c */
 
@@ -317,9 +322,6 @@ extern void membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
 extern bool membership_ask(const MembershipKeys *keys, AskedIndex *asked);
 
 /* estimate.c */
-extern double membership_share(PlannerInfo *root, Node *index, Oid function,
-							   Node *element, Oid element_type, Oid collation,
-							   int varRelid);
 extern double membership_join_share(PlannerInfo *root, List *indexes,
 									Oid function, Node *key, Oid element_type,
 									Oid collation, bool *assumed);

@@ -25,14 +25,13 @@
 #define BUILD_HEADROOM			1.05
 
 /*
- * A page reports its new set bits in steps of this number: those of about
- * fifty elements, so that the metapage is no bottleneck, and less than a
- * hundredth of the bits of a page.
+ * A page reports its new set bits in steps of this number: those of about fifty elements,
+ * so that the metapage is no bottleneck, and less than a hundredth of the bits of a page.
  */
 #define REPORT_STEP_MAX		512
 /*
- * In a small layer, the step is the number of its bits divided by this:
- * otherwise it would be full before any page has reported.
+ * In a small layer, the step is the number of its bits divided by this: otherwise it would
+ * be full before any page has reported.
  */
 #define REPORT_STEPS_MIN	1024
 
@@ -40,10 +39,8 @@
 #define LAYER_MAX_BITS			(UINT64CONST(1) << 40)
 
 /*
- * meta_layer
- *		Describe layer i, from 0, as the functions of sizing.h expect it
- *
- * Fills in *layer; its bits_set is an estimate, because pages report late.
+ * Describe layer i, from 0, as the functions of sizing.h expect it, in *layer.  Its
+ * bits_set is an estimate, because pages report late.
  */
 void
 meta_layer(const MembershipMeta *meta, int i, FilterLayer *layer)
@@ -67,11 +64,8 @@ meta_layer(const MembershipMeta *meta, int i, FilterLayer *layer)
 }
 
 /*
- * meta_plan_layer
- *		Append a layer for "capacity" elements
- *
- * Changes *meta alone, not the index.  Returns false, and appends nothing, if
- * the index already has IMAGE_MAX_LAYERS, or the layer would be too large.
+ * Append a layer for "capacity" elements to *meta, not to the index.  False, without a
+ * change, if there are IMAGE_MAX_LAYERS already, or the layer would be too large.
  */
 bool
 meta_plan_layer(MembershipMeta *meta, uint64 capacity)
@@ -118,13 +112,9 @@ meta_report_too_large(Relation index, const MembershipMeta *meta,
 }
 
 /*
- * meta_init
- *		Describe a new index
- *
- * Fills in *meta by the options of the index.  "structure" is that of its
- * elements, see element_structure().  If "elements" is greater than 0, appends
- * a layer with room for that number of elements and BUILD_HEADROOM.  Error:
- * ERRCODE_PROGRAM_LIMIT_EXCEEDED if that would be too large.
+ * Describe a new index, with its options, in *meta; "structure" is that of its elements,
+ * see element_structure().  With "elements", adds a layer with room for these and
+ * BUILD_HEADROOM; ERRCODE_PROGRAM_LIMIT_EXCEEDED if that would be too large.
  */
 void
 meta_init(MembershipMeta *meta, Relation index, uint64 structure,
@@ -159,10 +149,8 @@ page_put_meta(Page page, const MembershipMeta *meta)
 }
 
 /*
- * meta_put_empty
- *		Write and log the initial fork of an unlogged index: the metapage alone
- *
- * "structure" is that of its elements, see element_structure().
+ * Write and log the initial fork of an unlogged index: the metapage alone.  "structure" is
+ * as of meta_init().
  */
 void
 meta_put_empty(Relation index, uint64 structure)
@@ -191,10 +179,7 @@ meta_write(Relation index, const MembershipMeta *meta)
 	UnlockReleaseBuffer(buffer);
 }
 
-/*
- * Is the metapage valid?  Check every field, so that a corrupted page raises
- * an error and nothing worse.
- */
+/* Is the metapage valid?  Every field is checked: damage is an error and nothing worse. */
 static bool
 meta_is_valid(const MembershipMeta *meta)
 {
@@ -231,11 +216,8 @@ meta_is_valid(const MembershipMeta *meta)
 }
 
 /*
- * meta_read
- *		Read the metapage
- *
- * Fills in *meta, of its layers only those in use.  Errors: those of
- * page_read(); ERRCODE_INDEX_CORRUPTED if the metapage is not valid.
+ * Read the metapage to *meta, of the layers only those in use.  Errors: those of
+ * page_read(); ERRCODE_INDEX_CORRUPTED if it is not valid.
  */
 void
 meta_read(Relation index, MembershipMeta *meta)
@@ -253,12 +235,9 @@ meta_read(Relation index, MembershipMeta *meta)
 }
 
 /*
- * meta_measure
- *		Count the set bits of all layers exactly
- *
- * Reads all pages, and changes the layers in *meta, a copy of the metapage, so
- * that meta_layer() and meta_elements() have the exact numbers.  Within
- * VACUUM, it observes the cost-based delay.
+ * Count the set bits of all layers in *meta, a copy of the metapage, exactly: then
+ * meta_layer() and meta_elements() have the exact numbers.  Reads all pages; within VACUUM,
+ * with its cost-based delay.
  */
 void
 meta_measure(Relation index, MembershipMeta *meta)
@@ -300,11 +279,8 @@ meta_pages(const MembershipMeta *meta)
 }
 
 /*
- * meta_note_vacuum
- *		Record the number of rows that a VACUUM of the whole table has left
- *
- * Writes it and the present number of elements to the metapage, and logs that,
- * unless both are there already.
+ * Record, and log, the number of rows that a VACUUM of the whole table has left, and the
+ * present number of elements, unless the metapage has both already.
  */
 void
 meta_note_vacuum(Relation index, double live_rows)

@@ -58,8 +58,6 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h"
-#include "catalog/pg_type.h"
-#include "distributed.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "storage/lmgr.h"
@@ -74,10 +72,7 @@
 #define HINT_NOT_MEMBERSHIP \
 	errhint("Name an index that was created by CREATE INDEX ... USING membership.")
 
-/* ----------------------------------------------------------------
- *		What the catalogs say about an index
- * ----------------------------------------------------------------
- */
+/* ---- What the catalogs say about an index ---- */
 
 /* Is the relation an index, partitioned or not, of this access method? */
 static bool
@@ -89,9 +84,9 @@ is_membership(Relation index)
 }
 
 /*
- * The expressions or the predicate of an index as they are stored, or NULL.
- * Does not simplify them as RelationGetIndexExpressions() does, which may call
- * functions.  "attribute" is a column of pg_index.
+ * The expressions or the predicate of an index as they are stored, or NULL; "attribute" is
+ * a column of pg_index.  RelationGetIndexExpressions() would simplify them, and so call
+ * functions.
  */
 static Node *
 stored_expression(Relation index, AttrNumber attribute)
@@ -135,10 +130,7 @@ same_definition(Relation a, Relation b)
 			  stored_expression(b, Anum_pg_index_indpred));
 }
 
-/* ----------------------------------------------------------------
- *		Who may query which index
- * ----------------------------------------------------------------
- */
+/* ---- Who may query which index ---- */
 
 /* Does the user have SELECT on all columns that the index uses? */
 static bool
@@ -173,12 +165,7 @@ holds_select(Relation heap, Relation index)
 	return true;
 }
 
-/*
- * membership_may_query
- *		May the user query this index?
- *
- * True if membership_open_all() would not refuse the user.
- */
+/* May the user query this index?  If so, membership_open_all() does not refuse the user. */
 bool
 membership_may_query(Relation heap, Relation index)
 {
@@ -186,10 +173,7 @@ membership_may_query(Relation heap, Relation index)
 		check_enable_rls(RelationGetRelid(heap), InvalidOid, true) != RLS_ENABLED;
 }
 
-/*
- * membership_may_read_parent
- *		Is the table a partition whose rows the user may see in the partitioned table?
- */
+/* Is the table a partition whose rows the user may see in the partitioned table? */
 bool
 membership_may_read_parent(Relation heap)
 {
@@ -208,8 +192,8 @@ membership_may_read_parent(Relation heap)
 }
 
 /*
- * Error unless the user has SELECT on all columns that the index uses, and is
- * not subject to row-level security.
+ * Error unless the user has SELECT on all columns that the index uses, and is not subject
+ * to row-level security.
  */
 static void
 check_privileges(Relation heap, Relation index)
@@ -243,8 +227,8 @@ operators_of(Relation index)
 	} while (0)
 
 /*
- * Can this process read the index, and does it have the rows of its table?  If
- * not, returns false if "quiet", and otherwise raises the error.
+ * Can this process read the index, and does it have the rows of its table?  If not, false
+ * if "quiet", and otherwise an error
  */
 static bool
 is_usable(Relation heap, Relation index, bool quiet)
@@ -287,14 +271,11 @@ refuse_invalid(Relation index)
 			 errhint("After a failure, REINDEX it or drop it.")));
 }
 
-/* ----------------------------------------------------------------
- *		Opening
- * ----------------------------------------------------------------
- */
+/* ---- Opening ---- */
 
 /*
- * Lock a relation until the end of the transaction, and open it; NULL if it does not
- * exist, or if the lock is not free and we do not "wait".
+ * Lock a relation until the end of the transaction, and open it; NULL if it does not exist,
+ * or if the lock is not free and we do not "wait".
  */
 static Relation
 lock_and_open(Oid oid, bool wait)
@@ -307,20 +288,15 @@ lock_and_open(Oid oid, bool wait)
 }
 
 /*
- * Open an index, of any access method, partitioned or not, and its table: returns
- * the index, and *heap; or NULL if lock_and_open() of one of them does.  Locks the
- * table first.
+ * Open an index, of any access method, partitioned or not, and its table, *heap, which is
+ * locked first.  NULL if lock_and_open() of one of them is.
  */
 static Relation
 try_open_with_table(Oid oid, bool wait, Relation *heap)
 {
-	char		kind = get_rel_relkind(oid);
-	Oid			heap_oid;
+	Oid			heap_oid = IndexGetRelation(oid, true);
 	Relation	index;
 
-	if (kind != RELKIND_INDEX && kind != RELKIND_PARTITIONED_INDEX)
-		return NULL;
-	heap_oid = IndexGetRelation(oid, true);
 	if (!OidIsValid(heap_oid))
 		return NULL;
 	*heap = lock_and_open(heap_oid, wait);
@@ -333,8 +309,8 @@ try_open_with_table(Oid oid, bool wait, Relation *heap)
 }
 
 /*
- * The same for a membership index.  Error if "oid" is not one; but NULL if there
- * is no such relation, and that is "missing_ok".
+ * The same for a membership index.  Error if "oid" is not one; but NULL if there is no such
+ * relation, and that is "missing_ok".
  */
 static Relation
 open_with_table(Oid oid, bool missing_ok, Relation *heap)
@@ -364,10 +340,10 @@ open_with_table(Oid oid, bool missing_ok, Relation *heap)
 }
 
 /*
- * Was the index valid when the active snapshot was taken, and do insertions
- * still go to it?  If so, it has all rows that this snapshot sees, even if
- * DROP INDEX CONCURRENTLY is about to drop it.  Once DROP has marked it as
- * dead, neither our own insertions nor those of SERIALIZABLE writers reach it.
+ * Was the index valid when the active snapshot was taken, and do insertions still go to
+ * it?  If so, it has all rows that this snapshot sees, even if DROP INDEX CONCURRENTLY is
+ * about to drop it.  Once DROP has marked it as dead, neither our own insertions nor those
+ * of SERIALIZABLE writers reach it.
  */
 static bool
 was_valid(Relation index)
@@ -394,10 +370,9 @@ was_valid(Relation index)
 }
 
 /*
- * Open a valid index with the same elements as one that is not valid, or
- * return NULL if there is none.  A caller that knows the index by its OID
- * still finds the old one, not valid any more, after REINDEX CONCURRENTLY has
- * given its name to another.
+ * Open a valid index with the same elements as one that is not valid; NULL if there is
+ * none.  A caller that knows the index by its OID still finds the old one after REINDEX
+ * CONCURRENTLY has given its name to another.
  */
 static Relation
 open_successor(Relation heap, Relation index)
@@ -424,8 +399,7 @@ open_successor(Relation heap, Relation index)
 
 /*
  * The OIDs of a partitioned table or index and of all its descendants, like
- * find_all_inheritors().  If "leaving", includes partitions that DETACH
- * CONCURRENTLY has marked.
+ * find_all_inheritors(); if "leaving", with partitions that DETACH CONCURRENTLY has marked
  */
 static List *
 partition_tree(Oid root, bool leaving, LOCKMODE lock)
@@ -450,9 +424,8 @@ typedef struct IndexOfTable
 } IndexOfTable;
 
 /*
- * The OIDs of the indexes of all partitions that belong to a partitioned
- * index.  Locks the tables.  Error if a partition has no such index, unless
- * "missing_ok".
+ * The OIDs of the indexes of all partitions that belong to a partitioned index.  Locks the
+ * tables.  Error if a partition has no such index, unless "missing_ok".
  */
 static List *
 partition_indexes(Relation heap, Relation index, bool leaving, bool missing_ok)
@@ -507,8 +480,8 @@ partition_indexes(Relation heap, Relation index, bool leaving, bool missing_ok)
 }
 
 /*
- * Is the index valid, or was it so for the active snapshot?  If REINDEX
- * CONCURRENTLY has replaced it, puts the new one in its place, open and locked.
+ * Is the index valid, or was it so for the active snapshot?  If REINDEX CONCURRENTLY has
+ * replaced it, puts the new one in its place, open and locked.
  */
 static bool
 replace_invalid(Relation heap, Relation *index)
@@ -533,8 +506,8 @@ close_with_table(Relation heap, Relation index)
 }
 
 /*
- * Call back for an index or, if it is partitioned, for those of its partitions.
- * Without errors if "to_describe", see membership_open_readable().
+ * Call back for an index or, if it is partitioned, for those of its partitions; without
+ * errors if "to_describe", see membership_open_readable().
  */
 static void
 visit_indexes(Oid oid, bool leaving, bool to_describe, MembershipVisitor visit,
@@ -576,26 +549,20 @@ visit_indexes(Oid oid, bool leaving, bool to_describe, MembershipVisitor visit,
 }
 
 /*
- * membership_open_all
- *		Call visit(heap, index, arg) for each index to probe
+ * Call visit(heap, index, arg) for an index or, if it is partitioned, for the indexes of
+ * all partitions.  If "leaving", with those that DETACH CONCURRENTLY has marked: a plan
+ * made earlier still reads them, and DETACH waits for its end.
  *
- * That is the index itself or, if it is partitioned, the indexes of all
- * partitions.  If "leaving", these include partitions that DETACH CONCURRENTLY
- * has marked: a plan made earlier still reads them, and DETACH waits for its
- * end.
+ * Each index and its table stay locked (AccessShareLock) until the end of the transaction;
+ * both relations are closed after the call.  It is a membership index that the user may
+ * query and this process can read.  It is valid, or was so for the active snapshot; if
+ * REINDEX CONCURRENTLY has replaced it, visit() gets the new one.
  *
- * Each index and its table stay locked (AccessShareLock) until the end of the
- * transaction; both relations are closed after the call.  The index is a
- * membership index that the user may query and this process can read.  It is
- * valid, or was so for the active snapshot; if REINDEX CONCURRENTLY has
- * replaced it, visit() gets the new one.
- *
- * Errors: ERRCODE_UNDEFINED_OBJECT; ERRCODE_WRONG_OBJECT_TYPE, also for a
- * foreign partition; ERRCODE_INSUFFICIENT_PRIVILEGE;
- * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if it is not valid, is being
- * reindexed, or lacks the index of a partition;
- * ERRCODE_INVALID_TRANSACTION_STATE for a temporary index in a parallel
- * worker; ERRCODE_FEATURE_NOT_SUPPORTED.
+ * Errors: ERRCODE_UNDEFINED_OBJECT; ERRCODE_WRONG_OBJECT_TYPE, also for a foreign
+ * partition; ERRCODE_INSUFFICIENT_PRIVILEGE; ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if it
+ * is not valid, is being reindexed, or lacks the index of a partition;
+ * ERRCODE_INVALID_TRANSACTION_STATE for a temporary index in a parallel worker;
+ * ERRCODE_FEATURE_NOT_SUPPORTED.
  */
 void
 membership_open_all(Oid oid, bool leaving, MembershipVisitor visit, void *arg)
@@ -604,13 +571,10 @@ membership_open_all(Oid oid, bool leaving, MembershipVisitor visit, void *arg)
 }
 
 /*
- * membership_open_readable
- *		Call visit(heap, index, arg) for each index that can be read, to describe it
- *
- * Like membership_open_all(), also for users who may monitor but not query, and
- * without a call where that raises an error: for an index that does not exist any
- * more, is not valid, lies elsewhere or in another session, and for partitions
- * without one.  So a query of the catalogs can describe all indexes.
+ * The same to describe the indexes, also for users who may monitor but not query, and
+ * without a call where that raises an error: for an index that does not exist any more, is
+ * not valid, lies elsewhere or in another session, and for partitions without one.  So a
+ * query of the catalogs can describe all indexes.
  *
  * Errors: ERRCODE_WRONG_OBJECT_TYPE; ERRCODE_INSUFFICIENT_PRIVILEGE.
  */
@@ -621,13 +585,9 @@ membership_open_readable(Oid oid, MembershipVisitor visit, void *arg)
 }
 
 /*
- * membership_open_quietly
- *		Call back for an index if it can be probed; returns false if it cannot
- *
- * Not for a partitioned index: probe those of its partitions.  Locks as
- * membership_open_all() does, but waits for no lock, and raises none of its errors.
- * The caller decides whether the user may know the answers, see
- * membership_may_query().
+ * Call back for an index if it can be probed; false if it cannot, or is partitioned.  Locks
+ * as membership_open_all() does, but waits for no lock, and raises none of its errors.  The
+ * caller decides whether the user may know the answers, see membership_may_query().
  */
 bool
 membership_open_quietly(Oid oid, MembershipVisitor visit, void *arg)
@@ -648,11 +608,8 @@ membership_open_quietly(Oid oid, MembershipVisitor visit, void *arg)
 }
 
 /*
- * membership_open_below
- *		Open a membership index of a table that is open, or return NULL
- *
- * NULL if it cannot be read now, or is not valid.  Locked, but waits for no lock, until
- * the end of the transaction.  The caller closes it with NoLock.
+ * Open a membership index of an open table, locked until the end of the transaction; NULL
+ * if it is not valid, or cannot be read now, without waiting.  Close it with NoLock.
  */
 Relation
 membership_open_below(Relation heap, Oid oid)
@@ -671,11 +628,9 @@ membership_open_below(Relation heap, Oid oid)
 }
 
 /*
- * membership_leaves
- *		The indexes of a partitioned index's partitions, none of them locked
- *
- * NIL if it cannot be locked without waiting, or if the user may not query it.  It and
- * its table are locked before the partitions are, as in all other code.
+ * The indexes of a partitioned index's partitions, none of them locked.  NIL if the user
+ * may not query it, or if it and its table, which are locked first, cannot be without
+ * waiting.
  */
 List *
 membership_leaves(Oid oid)
@@ -700,17 +655,9 @@ membership_leaves(Oid oid)
 	return leaves;
 }
 
-/* ----------------------------------------------------------------
- *		Which rows an index has
- * ----------------------------------------------------------------
- */
+/* ---- Which rows an index has ---- */
 
-/*
- * has_children
- *		Does the table have inheritance children?
- *
- * A query of the table finds their rows, but they are not in its index.
- */
+/* Does the table have inheritance children, whose rows its index lacks? */
 bool
 has_children(Relation heap)
 {
@@ -720,13 +667,7 @@ has_children(Relation heap)
 		find_inheritance_children(RelationGetRelid(heap), NoLock) != NIL;
 }
 
-/*
- * refuse_children
- *		Raise an error instead of the answer "no" if the table of an index has
- *		children
- *
- * Its SQLSTATE is ERRCODE_WRONG_OBJECT_TYPE.
- */
+/* Raise ERRCODE_WRONG_OBJECT_TYPE, instead of "no", for a table with children. */
 void
 refuse_children(Oid index)
 {
@@ -742,13 +683,13 @@ refuse_children(Oid index)
 }
 
 /*
- * Our own transaction has written the catalog row of an index: does the index
- * have all rows that we see?
+ * Our own transaction has written the catalog row of an index: does it have all rows that
+ * we see?
  *
- * Yes if we have made its file, too.  But ALTER TABLE may have given the file of an
- * old index to a new one: then it may lack what it lacked before, and we
- * cannot know when it was built.  This matters to a snapshot that lasts for
- * the transaction.  A parallel worker does not know who has made the file.
+ * Yes if we have made its file, too.  But ALTER TABLE may have given the file of an old
+ * index to a new one: then it may lack what it lacked before, and we cannot know when it
+ * was built.  This matters to a snapshot that lasts for the transaction.  A parallel worker
+ * does not know who has made the file.
  */
 static bool
 own_has_all(Relation index)
@@ -765,10 +706,9 @@ own_has_all(Relation index)
 }
 
 /*
- * Was a relation's row in a catalog written by a transaction that the snapshot
- * sees as running?  If our own transaction wrote it, returns "own".  Reads the
- * row from the syscache "cache", because the relation cache may have lost its
- * xmin.
+ * Was a relation's row in a catalog written by a transaction that the snapshot sees as
+ * running?  If our own transaction wrote it, returns "own".  Reads the row from the
+ * syscache "cache", because the relation cache may have lost its xmin.
  */
 bool
 catalog_row_written_later(int cache, Oid oid, Snapshot snapshot, bool own)
@@ -811,12 +751,7 @@ snapshot_too_old(Relation index, Snapshot snapshot)
 		 catalog_row_written_later(RELOID, oid, snapshot, !own_has_all(index)));
 }
 
-/*
- * refuse_old_snapshot
- *		Raise an error if snapshot_too_old()
- *
- * Its SQLSTATE is ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.
- */
+/* ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if snapshot_too_old() */
 void
 refuse_old_snapshot(Relation index, Snapshot snapshot)
 {

@@ -21,8 +21,8 @@
 #define MEMBERSHIP_PAGE_ID		0xFB0F
 
 /*
- * Make an empty page.  Its first "used" bytes after the header count as
- * content, so that WAL does not leave them out as the page's hole.
+ * Make an empty page.  Its first "used" bytes after the header count as content, so that
+ * WAL does not leave them out as the page's hole.
  */
 void
 page_init(Page page, Size used)
@@ -42,10 +42,7 @@ page_is_valid(Page page)
 }
 
 /*
- * page_lock
- *		Lock a pinned page of the index
- *
- * "lock" is BUFFER_LOCK_SHARE or BUFFER_LOCK_EXCLUSIVE.  Error:
+ * Lock a pinned page of the index, by BUFFER_LOCK_SHARE or BUFFER_LOCK_EXCLUSIVE.
  * ERRCODE_INDEX_CORRUPTED if it is no page of such an index.
  */
 void
@@ -59,11 +56,8 @@ page_lock(Relation index, Buffer buffer, int lock)
 }
 
 /*
- * page_read
- *		Read and lock a page of the index
- *
- * The caller releases the buffer.  Errors: those of page_lock(), and of
- * ReadBuffer(), also for a page past the end.
+ * Read and lock a page of the index; the caller releases the buffer.  Errors: those of
+ * page_lock(), and of ReadBuffer(), also for a page past the end.
  */
 Buffer
 page_read(Relation index, BlockNumber number, int lock)
@@ -75,11 +69,8 @@ page_read(Relation index, BlockNumber number, int lock)
 }
 
 /*
- * page_new
- *		Lock a page in order to initialize it
- *
- * The page exists, or is the first one past the end of the fork, which is then
- * extended.  It is all zero, and locked exclusively; the caller releases the
+ * Lock a page exclusively in order to initialize it; it is all zero.  It exists, or is the
+ * first one past the end of the fork, which is then extended.  The caller releases the
  * buffer.
  */
 Buffer
@@ -97,13 +88,13 @@ page_new(Relation index, ForkNumber fork, BlockNumber number)
 	return buffer;
 }
 
-/* Begin to edit the page of a buffer that is locked exclusively: no change is noted yet. */
+/* Begin to edit the page of a buffer that is locked exclusively. */
 void
 page_change_begin(PageChange *change, Buffer buffer)
 {
 	change->buffer = buffer;
-	change->last = 0;
 	change->count = 0;
+	memset(change->header, 0, sizeof(change->header));
 }
 
 /* Note that bytes of the page change, behind those that are noted already. */
@@ -112,44 +103,34 @@ add_run(PageChange *change, OffsetNumber offset, const char *bytes,
 		OffsetNumber count)
 {
 	char	   *fragments = change->fragments;
-	OffsetNumber header[2];		/* offset and length of the last fragment */
+	OffsetNumber *header = change->header;
+	Size		gap = offset - (header[0] + header[1]);
 
-	if (change->count > 0)
+	Assert(change->count == 0 || offset >= header[0] + header[1]);
+	if (change->count == 0 || gap > FRAGMENT_HEADER_BYTES)
 	{
-		OffsetNumber end;
-		Size		gap;
-
-		memcpy(header, fragments + change->last, FRAGMENT_HEADER_BYTES);
-		end = header[0] + header[1];
-		Assert(offset >= end);
-		gap = offset - end;
-		if (gap <= FRAGMENT_HEADER_BYTES)
-		{
-			memcpy(fragments + change->count,
-				   (char *) BufferGetPage(change->buffer) + end, gap);
-			change->count += gap;
-			header[1] += gap + count;
-		}
-		else
-			change->last = change->count;
-	}
-	if (change->last == change->count)
-	{
-		header[0] = offset;
-		header[1] = count;
+		change->last = change->count;
 		change->count += FRAGMENT_HEADER_BYTES;
+		header[0] = offset;
+		header[1] = 0;
 	}
-	memcpy(fragments + change->last, header, FRAGMENT_HEADER_BYTES);
+	else
+	{
+		memcpy(fragments + change->count,
+			   (char *) BufferGetPage(change->buffer) + offset - gap, gap);
+		change->count += gap;
+		header[1] += gap;
+	}
 	Assert(change->count + count <= sizeof(change->fragments));
 	memcpy(fragments + change->count, bytes, count);
 	change->count += count;
+	header[1] += count;
+	memcpy(fragments + change->last, header, FRAGMENT_HEADER_BYTES);
 }
 
 /*
- * page_change_bytes
- *		Note that "count" bytes of the page, from "at" on, become "bytes"
- *
- * They are behind those of earlier calls.  Nothing is changed yet.
+ * Note that "count" bytes of the page, from "at" on, behind those noted before, become
+ * "bytes".  Nothing is changed yet.
  */
 void
 page_change_bytes(PageChange *change, const void *at, const void *bytes,
@@ -171,12 +152,7 @@ page_change_bytes(PageChange *change, const void *at, const void *bytes,
 	}
 }
 
-/*
- * page_changes_apply
- *		Change the pages, and log that as one record
- *
- * The caller keeps the locks of the buffers.  No errors.
- */
+/* Change the pages, and log that as one record.  Buffers stay locked; no errors. */
 void
 page_changes_apply(Relation index, PageChange *const *changes, int count)
 {

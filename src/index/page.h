@@ -97,6 +97,7 @@ typedef struct PageChange
 {
 	Buffer		buffer;			/* locked exclusively */
 	Size		last;			/* where the last fragment begins */
+	OffsetNumber header[2];		/* its offset and length */
 	Size		count;			/* bytes of all */
 	/* joined fragments are shorter than the page, but for one header */
 	char		fragments[BLCKSZ + FRAGMENT_HEADER_BYTES];

@@ -33,8 +33,8 @@
 #include "miscadmin.h"
 
 /*
- * A batch pins this many pages before it probes them, so that the processor
- * fetches their cache lines together.
+ * A batch pins this many pages before it probes them, so that the processor fetches their
+ * cache lines together.
  */
 #define PAGES_AHEAD			8
 
@@ -57,12 +57,7 @@ layer_contains(Relation index, const MembershipLayer *layer, uint64 hash)
 	return found;
 }
 
-/*
- * pages_contain
- *		Probe the index for the element with this hash
- *
- * True if any layer in *meta contains it.  Errors: those of page_read().
- */
+/* Does any layer in *meta contain this hash's element?  Errors: those of page_read(). */
 bool
 pages_contain(Relation index, const MembershipMeta *meta, uint64 hash)
 {
@@ -73,9 +68,9 @@ pages_contain(Relation index, const MembershipMeta *meta, uint64 hash)
 }
 
 /*
- * Probe the first, or the second, blocks of the elements whose found[i] is true, and
- * clear it where the block lacks bits.  Locks a page once for elements that follow
- * each other on it, and neither pins one nor can be cancelled meanwhile.
+ * Probe the first, or the second, blocks of the elements whose found[i] is true, and clear
+ * it where the block lacks bits.  Locks a page once for elements that follow each other on
+ * it, and neither pins one nor can be cancelled meanwhile.
  */
 static void
 probe_blocks(Relation index, const MembershipLayer *layer, bool second,
@@ -139,11 +134,8 @@ probe_blocks(Relation index, const MembershipLayer *layer, bool second,
 }
 
 /*
- * layer_contains_sorted
- *		Probe one layer for elements with these hashes, which are sorted
- *
- * Locks each page of first blocks once, because sorted hashes have sorted first
- * blocks.  Errors: those of page_read().
+ * Probe one layer for elements with these hashes.  They are sorted, as their first blocks
+ * are then: each page of these is locked once.  Errors: those of page_read().
  */
 void
 layer_contains_sorted(Relation index, const MembershipLayer *layer,
@@ -170,11 +162,8 @@ typedef struct SortedHash
 #include "lib/sort_template.h"
 
 /*
- * pages_contain_batch
- *		Probe the index for elements with these hashes, up to BATCH
- *
- * found[i] tells whether any layer in *meta contains hashes[i].  Errors: those of
- * page_read().
+ * found[i] tells whether any layer in *meta contains hashes[i], up to BATCH of them.
+ * Errors: those of page_read().
  */
 void
 pages_contain_batch(Relation index, const MembershipMeta *meta,
@@ -217,11 +206,9 @@ pages_contain_batch(Relation index, const MembershipMeta *meta,
 }
 
 /*
- * pages_probe_cost
- *		How many pages do probes for "probes" elements read, at most?
- *
- * The caller reads the metapage, and calls pages_contain_batch() for each BATCH.  No
- * second blocks are counted: few absent elements, and one layer of a present one.
+ * How many pages do these probes read, at most, with the metapage, if pages_contain_batch()
+ * is called for each BATCH?  Second blocks do not count: those of few absent elements, and
+ * of one layer of a present one.
  */
 double
 pages_probe_cost(const MembershipMeta *meta, Size probes)
@@ -257,13 +244,10 @@ page_is_made(Relation index, BlockNumber number)
 }
 
 /*
- * pages_create
- *		Create the empty pages of layer "number", from 0
- *
- * *meta describes the layer; the metapage in the index does not name it yet.  Empty
- * pages that exist are kept, so that repeated attempts, each within a timeout, come
- * to an end.  Does not log if "log" is false: when an index is built, all its
- * pages are logged at the end.
+ * Create the empty pages of layer "number", from 0, which *meta describes, and the metapage
+ * in the index does not name yet.  Those that exist are kept, so that repeated attempts,
+ * each within a timeout, come to an end.  Logs unless "log" is false: when an index is
+ * built, all its pages are logged at the end.
  */
 void
 pages_create(Relation index, const MembershipMeta *meta, int number, bool log)
@@ -330,12 +314,9 @@ write_batch(Relation index, const MembershipLayer *layer, const uint64 *hashes,
 }
 
 /*
- * pages_fill
- *		Fill the first layer of an index that is being built
- *
- * Its pages exist and are empty.  next(from, hashes, limit) gets hashes, and returns their
- * number, 0 at the end; sorted hashes are faster.  Updates bits_reported of
- * the layer in *meta.  Does not log, and no other session may use the index.
+ * Fill the first layer of an index that is being built: its pages are empty, and nobody
+ * else uses it.  next(from, hashes, limit) gets hashes, and returns their number, 0 at the
+ * end; sorted ones are faster.  Sets bits_reported of the layer in *meta.  Does not log.
  */
 void
 pages_fill(Relation index, MembershipMeta *meta,
@@ -381,12 +362,9 @@ pages_image_bytes(const MembershipMeta *meta)
 }
 
 /*
- * pages_read
- *		Copy the layers in *meta to an image of a bloom
- *
- * "class" is that of its elements; "image" has room for pages_image_bytes().
- * Bits that are set at the same time may be in it or not.  Errors: those of
- * page_read().
+ * Copy the layers in *meta to an image of a bloom with elements of this class, which has
+ * room for pages_image_bytes().  Bits that are set at the same time may be in it or not.
+ * Errors: those of page_read().
  */
 void
 pages_read(Relation index, const MembershipMeta *meta, ElementClass class,
@@ -432,12 +410,7 @@ pages_read(Relation index, const MembershipMeta *meta, ElementClass class,
 	}
 }
 
-/*
- * pages_check
- *		Check that every page is valid, and has as many bits as it counts
- *
- * Error: ERRCODE_INDEX_CORRUPTED.
- */
+/* ERRCODE_INDEX_CORRUPTED unless every page is valid, and has as many bits as it counts */
 void
 pages_check(Relation index, const MembershipMeta *meta)
 {

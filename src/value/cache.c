@@ -21,7 +21,7 @@
 
 static int	cache_size = CACHE_SIZE_DEFAULT;
 
-/* All items, the most recently used first */
+/* All items, the least recently used first */
 static dlist_head items = DLIST_STATIC_INIT(items);
 static Size total_bytes = 0;
 static Size pinned_bytes = 0;
@@ -43,15 +43,14 @@ cache_can_hold(Size bytes)
 static void
 limit_cache(Size bound)
 {
-	dlist_node *node = dlist_is_empty(&items) ? NULL :
-		dlist_tail_node(&items);
+	dlist_mutable_iter iter;
 
-	while (node && total_bytes > bound)
+	dlist_foreach_modify(iter, &items)
 	{
-		CacheItem  *item = dlist_container(CacheItem, use, node);
+		CacheItem  *item = dlist_container(CacheItem, use, iter.cur);
 
-		node = dlist_has_prev(&items, node) ?
-			dlist_prev_node(&items, node) : NULL;
+		if (total_bytes <= bound)
+			break;
 		if (item->pins == 0)
 			item->evict(item);
 	}
@@ -65,16 +64,13 @@ cache_make_room(Size bytes)
 	limit_cache(bytes < cache_bound() ? cache_bound() - bytes : 0);
 }
 
-/*
- * Set an item's size, at least 1, or add it; evicts others, and itself unless it is
- * pinned.
- */
+/* Set an item's size, at least 1, or add it; evicts others, and itself unless pinned. */
 void
 cache_resize(CacheItem *item, Size bytes)
 {
 	Assert(bytes > 0);
 	if (item->bytes == 0)
-		dlist_push_head(&items, &item->use);
+		dlist_push_tail(&items, &item->use);
 	total_bytes += bytes - item->bytes;
 	if (item->pins > 0)
 		pinned_bytes += bytes - item->bytes;
@@ -101,7 +97,7 @@ void
 cache_pin(CacheItem *item)
 {
 	Assert(item->bytes > 0);
-	dlist_move_head(&items, &item->use);
+	dlist_move_tail(&items, &item->use);
 	if (item->pins++ == 0)
 		pinned_bytes += item->bytes;
 }

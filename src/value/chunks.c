@@ -278,8 +278,7 @@ chunks_find_first(const struct varatt_external *place, FirstChunk *first,
 }
 
 /*
- * Is a value still the one whose first chunk was noted?  "data": how it begins, not
- * compressed
+ * Is it still the value whose first chunk was noted?  It begins with "data", uncompressed.
  */
 bool
 chunks_are_same(const struct varatt_external *place, FirstChunk *first,

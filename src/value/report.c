@@ -47,24 +47,21 @@ check_error_rate(double error_rate)
 				 errhint("An error rate of one percent is 0.01.")));
 }
 
-static const char *
-class_hint(ElementClass filter, ElementClass element)
+/*
+ * The hint for an element that is of another class than what is held; "otherwise" if no
+ * cast to the latter has a name
+ */
+const char *
+class_hint(ElementClass held, ElementClass element, const char *otherwise)
 {
-	const char *cast = element_class_cast(filter);
+	const char *cast = element_class_cast(held);
 
-	if (element_class_is_array_of(element, filter))
+	if (element_class_is_array_of(element, held))
 		return "For the elements of an array, use a function whose name ends in _any, _all or _each.";
-	if (cast)
-		return psprintf("Cast the element, for example %s.", cast);
-	return psprintf("%sCast the element to the type of the column that the filter was built from, for example $1::my_type.",
-					element_class_is_hashed(filter) ?
-					"The class is stored as a hash. " : "");
+	return cast ? psprintf("Cast the element, for example %s.", cast) : otherwise;
 }
 
-/*
- * Raise the error for an element of another class; "type" is InvalidOid if it was hashed
- * before.
- */
+/* Raise the error for an element of another class; "type": InvalidOid if hashed before */
 void
 report_other_class(ElementClass class, ElementClass element, Oid type)
 {
@@ -75,7 +72,10 @@ report_other_class(ElementClass class, ElementClass element, Oid type)
 					element_class_name(element)),
 			 OidIsValid(type) ?
 			 errdetail("The element is of type %s.", format_type_be(type)) : 0,
-			 errhint("%s", class_hint(class, element))));
+			 errhint("%s", class_hint(class, element,
+									  psprintf("%sCast the element to the type of the column that the filter was built from, for example $1::my_type.",
+											   element_class_is_hashed(class) ?
+											   "The class is stored as a hash. " : "")))));
 }
 
 /* Raise the error of check_class(): apart, so that inlined code need not load arguments. */

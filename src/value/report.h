@@ -23,6 +23,8 @@ extern void check_capacity(int64 capacity);
 extern void check_error_rate(double error_rate);
 extern void check_number(const char *name, int64 number, int64 least,
 						 int64 most);
+extern const char *class_hint(ElementClass held, ElementClass element,
+							  const char *otherwise);
 extern void report_other_class(ElementClass class, ElementClass element,
 							   Oid type) __attribute__((noreturn));
 extern void report_class(ElementClass class,

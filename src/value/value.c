@@ -344,9 +344,8 @@ writer_open_new_state(FilterWriter *writer, const FilterParams *params,
 Datum
 writer_close(FilterWriter *writer)
 {
-	if (writer->expanded)
-		return EOHPGetRWDatum(&writer->expanded->hdr);
-	writer->room = image_bytes(writer->image);
+	if (writer->expanded == NULL)
+		writer->room = image_bytes(writer->image);
 	return writer_close_state(writer);
 }
 
@@ -465,10 +464,7 @@ writer_append(FilterWriter *writer, const uint8 *hashes, uint64 count)
 	set_append(writer->image, hashes, count);
 }
 
-/*
- * Merge a sorted set into a sorted one; checks the size of the result unless that is a
- * state.
- */
+/* Merge a sorted set into a sorted one; checks the result's size unless it is a state. */
 void
 merge_set(FilterWriter *writer, const uint8 *other, bool is_state)
 {
@@ -493,9 +489,7 @@ state_header(Datum state)
 	return (const uint8 *) VARDATA(DatumGetPointer(state));
 }
 
-/*
- * Add a hash to a transition value, the step of almost every row; false without room.
- */
+/* Add a hash to a transition value, the step of almost every row; false without room. */
 bool
 state_push(Datum state, uint64 hash)
 {

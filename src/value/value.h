@@ -63,9 +63,7 @@
  */
 #define EXPANDED_FROM_BYTES		8192
 
-/*
- * Distinct hashes of an aggregate's explicit state: 128 MB, twice that with duplicates
- */
+/* Distinct hashes of an aggregate's explicit state: 128 MB, twice that with duplicates */
 #define EXPLICIT_STATE_MAX		(UINT64CONST(1) << 24)
 
 /* Hashes to process at once, between two checks for interrupts */
