@@ -141,7 +141,7 @@ void
 membership_hasher_init(MembershipHasher *hasher, Relation index,
 					   MemoryContext mcxt)
 {
-	Oid			types[INDEX_MAX_KEYS];
+	Oid			types[INDEX_MAX_KEYS] = {0};
 	Datum		values[INDEX_MAX_KEYS] = {0};
 	bool		nulls[INDEX_MAX_KEYS];
 

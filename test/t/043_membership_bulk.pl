@@ -51,9 +51,12 @@ sub crash
 		$session->works($seconds);
 	}
 	my $committed = defined $seconds && $session->answered;
+	my $log = -s $primary->logfile;
 	# the session may not live to commit after all
 	kill 'KILL', $session->{pid};
 	$session->quit;
+	# before it notices, the server lets others in, and ends them
+	$primary->wait_for_log(qr/all server processes terminated; reinitializing/, $log);
 	# no query: a psql whose connection is refused does not read its input
 	$primary->poll_query_until('postgres', undef, '') or die 'the server does not come back';
 
