@@ -30,9 +30,11 @@ my $session = Session->new($node);
 $session->query("SET timezone = 'Asia/Kathmandu';
 	CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy', 'glad', 'e5', 'e6', 'e7', 'e8');
 	CREATE TYPE pair AS (n bigint, t text)");
+# PostgreSQL 19 is the first that has this type
+my $has_oid8 = $session->query("SELECT count(to_regtype('oid8'))");
 my $images = 0;
 
-foreach my $line (map { split /\n/, slurp_file($_) } @files)
+foreach my $line (grep { $has_oid8 || !/::oid8\t/ } map { split /\n/, slurp_file($_) } @files)
 {
 	my ($kind, $type, $made_by, $asked, $answers, $image) = split /\t/, $line;
 	my $data_type = $kind eq 'cuckoo' ? 'cuckoo' : 'bloom';
@@ -60,7 +62,7 @@ foreach my $line (map { split /\n/, slurp_file($_) } @files)
 	  or diag($grown);
 	$images++;
 }
-cmp_ok($images, '>=', 95, 'images were found');
+cmp_ok($images, '>=', 95 + $has_oid8, 'images were found');
 
 $session->quit;
 $node->stop;
