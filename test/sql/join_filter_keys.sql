@@ -11,20 +11,9 @@ SET enable_mergejoin = off;
 SET enable_nestloop = off;
 SET max_parallel_workers_per_gather = 0;
 
--- The nodes of a plan that has run, as JSON objects
-CREATE FUNCTION nodes(query text) RETURNS SETOF jsonb LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, TIMING off, FORMAT json) ' || query INTO plan;
-	RETURN QUERY
-		WITH RECURSIVE node AS (
-			SELECT plan::jsonb->0->'Plan' AS n
-			UNION ALL
-			SELECT jsonb_array_elements(n->'Plans') FROM node)
-		SELECT n FROM node;
-END
-$$;
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/shared/plans.sql'
+\i :file
 
 -- A join's rows with and without filter; what EXPLAIN says of the filter, and the share
 -- of the rows without a partner that passed it

@@ -656,15 +656,8 @@ DROP TABLE full_soon;
 CREATE TABLE bulk (a integer);
 CREATE INDEX bulk_a ON bulk USING membership (a) WITH (capacity = 4000000);
 INSERT INTO bulk VALUES (0);
-CREATE PROCEDURE insert_bulk(OUT records bigint) LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, WAL, FORMAT json) INSERT INTO bulk SELECT generate_series(1, 40000)' INTO plan;
-	records := plan->0->'Plan'->>'WAL Records';
-END $$;
 SET maintenance_work_mem = '64MB';
-CALL insert_bulk(NULL) \gset
+SELECT first_node('INSERT INTO bulk SELECT generate_series(1, 40000)', 'ANALYZE, WAL') ->> 'WAL Records' AS records \gset
 SELECT pg_relation_size('bulk_a') > 500 * 8192 AS large, :records BETWEEN 40000 AND 40500 AS only_rows;
 -- and in a transaction that inserts fewer than 16,384 rows
 BEGIN;
@@ -673,6 +666,5 @@ COMMIT;
 SELECT membership_check('bulk_a') AS rows;
 RESET maintenance_work_mem;
 DROP TABLE bulk;
-DROP PROCEDURE insert_bulk;
 DROP TABLE early, late CASCADE;
 DROP PROCEDURE insert_one_by_one;

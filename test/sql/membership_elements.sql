@@ -52,18 +52,18 @@ SELECT can_use_index($$SELECT FROM docs WHERE tags @> ARRAY['postgres']$$) AS co
 CREATE FUNCTION compare(condition text) RETURNS TABLE (rows bigint, same boolean, pages int)
 LANGUAGE plpgsql AS $$
 DECLARE
-	plan jsonb;
+	node jsonb;
 	query text := 'SELECT count(*), sum(id) FROM docs WHERE ' || condition;
 	sum bigint;
 	sum_without bigint;
 	rows_without bigint;
 BEGIN
 	SET LOCAL enable_seqscan = off;
-	EXECUTE 'EXPLAIN (ANALYZE, FORMAT json) SELECT FROM docs WHERE ' || condition INTO plan;
-	IF plan->0->'Plan'->>'Node Type' <> 'Bitmap Heap Scan' THEN
-		RAISE WARNING '%', plan;
+	node := first_node('SELECT FROM docs WHERE ' || condition, 'ANALYZE');
+	IF node->>'Node Type' <> 'Bitmap Heap Scan' THEN
+		RAISE WARNING '%', node;
 	END IF;
-	pages := plan->0->'Plan'->>'Lossy Heap Blocks';
+	pages := node->>'Lossy Heap Blocks';
 	EXECUTE query INTO rows, sum;
 	SET LOCAL enable_seqscan = on;
 	SET LOCAL enable_bitmapscan = off;

@@ -12,36 +12,24 @@ SET enable_nestloop = off;
 SET enable_indexscan = off;
 SET enable_bitmapscan = off;
 
-CREATE FUNCTION result_of(query text) RETURNS text
-LANGUAGE plpgsql AS $$
-DECLARE
-	result text;
-BEGIN
-	EXECUTE format('SELECT count(*) || '' '' || coalesce(md5(string_agg(q::text, '' '' ORDER BY q::text)), '''') FROM (%s) AS q', query)
-		INTO result;
-	RETURN result;
-END
-$$;
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/shared/plans.sql'
+\i :file
 
 -- How many scans of partitions EXPLAIN says were skipped, of how many Filter Scans; and
 -- whether the rows are the same without join filters
 CREATE FUNCTION compare(query text, OUT skipped bigint, OUT scans bigint, OUT rows bigint, OUT same boolean)
 LANGUAGE plpgsql AS $$
 DECLARE
-	line text;
-	filtered text;
+	filtered text[];
 BEGIN
 	PERFORM set_config('bloomfilter.join_filter', 'force', false);
-	skipped := 0;
-	scans := 0;
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS off, TIMING off) ' || query LOOP
-		skipped := skipped + coalesce(substring(line FROM 'Skipped by Partition Bound: (\d+)')::bigint, 0);
-		scans := scans + (line ~ 'Filter Scan')::int;
-	END LOOP;
+	SELECT coalesce(sum(substring(line FROM 'Skipped by Partition Bound: (\d+)')::bigint), 0), sum((line ~ 'Filter Scan')::int)
+	INTO skipped, scans FROM plan_of(query, 'ANALYZE, COSTS off, TIMING off') line;
 	filtered := result_of(query);
 	PERFORM set_config('bloomfilter.join_filter', 'off', false);
 	same := filtered = result_of(query);
-	rows := split_part(filtered, ' ', 1);
+	rows := cardinality(filtered);
 END
 $$;
 

@@ -6,35 +6,31 @@ SET enable_seqscan = off;
 CREATE SCHEMA partition_filter;
 SET search_path = partition_filter, public;
 
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/shared/plans.sql'
+\i :file
+
 -- what a query's Partition Filters, all together, have asked and skipped
 CREATE FUNCTION asked(query text, OUT asked int, OUT skipped int, OUT started int)
-LANGUAGE plpgsql AS $$
-DECLARE plan jsonb;
-BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, FORMAT json) ' || query INTO plan;
+LANGUAGE sql AS $$
 	SELECT sum((node->'Partitions Asked')::int), sum((node->'Partitions Skipped')::int),
 		sum(jsonb_array_length(coalesce(node->'Plans', '[]')))
-	INTO asked, skipped, started
-	FROM jsonb_path_query(plan, 'strict $.**') node
-	WHERE jsonb_typeof(node) = 'object' AND node ? 'Partitions Asked';
-END $$;
+	FROM nodes(query) node WHERE node ? 'Partitions Asked'
+$$;
 -- is a query's result the same with and without them?  If so, what was asked
 CREATE FUNCTION compared(query text, OUT rows bigint, OUT asked int, OUT skipped int)
 LANGUAGE plpgsql AS $$
 DECLARE
-	others bigint;
-	with_filter text;
-	without text;
+	with_filter text[] := result_of(query);
+	without text[];
 BEGIN
-	EXECUTE format('SELECT count(*), md5(coalesce(string_agg(q::text, '','' ORDER BY q::text), ''''))
-		FROM (%s) q', query) INTO rows, with_filter;
+	rows := cardinality(with_filter);
 	SELECT a.asked, a.skipped INTO asked, skipped FROM asked(query) a;
 	SET LOCAL bloomfilter.partition_filter = off;
-	EXECUTE format('SELECT count(*), md5(coalesce(string_agg(q::text, '','' ORDER BY q::text), ''''))
-		FROM (%s) q', query) INTO others, without;
+	without := result_of(query);
 	SET LOCAL bloomfilter.partition_filter = on;
 	IF with_filter <> without THEN
-		RAISE 'different rows, % and %: %', rows, others, query;
+		RAISE 'different rows, % and %: %', rows, cardinality(without), query;
 	END IF;
 END $$;
 
@@ -160,15 +156,9 @@ SELECT count(*) FROM events WHERE trace_id IN (25, 26, 27);
 ROLLBACK;
 
 -- MERGE: its EXPLAIN is not JSON in some versions
-CREATE FUNCTION merged(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) ' || query LOOP
-		IF line ~ 'Partitions' THEN
-			RETURN NEXT trim(line);
-		END IF;
-	END LOOP;
-END $$;
+CREATE FUNCTION merged(query text) RETURNS SETOF text LANGUAGE sql AS $$
+	SELECT trim(line) FROM plan_of(query, 'ANALYZE, COSTS OFF, TIMING OFF') line WHERE line ~ 'Partitions'
+$$;
 BEGIN;
 SELECT merged('MERGE INTO events e USING (VALUES (27::bigint, 100), (28, 9), (29, 0), (-1, 0)) w(id, n) ON e.trace_id = w.id
 	WHEN MATCHED AND w.n = 100 THEN UPDATE SET payload = w.n

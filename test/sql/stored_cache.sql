@@ -201,14 +201,8 @@ DROP ACCESS METHOD like_heap;
 
 -- Parallel workers
 CREATE TABLE probed AS SELECT i FROM generate_series(0, 9999) AS i;
-CREATE FUNCTION planned_workers(query text) RETURNS int LANGUAGE plpgsql AS
-$$
-DECLARE
-	plan	json;
-BEGIN
-	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
-	RETURN substring(plan::text FROM '"Workers Planned": (\d+)');
-END
+CREATE FUNCTION planned_workers(query text) RETURNS int LANGUAGE sql AS $$
+	SELECT substring(first_node(query)::text FROM '"Workers Planned": (\d+)')::int
 $$;
 ALTER TABLE probed SET (parallel_workers = 2);
 ANALYZE probed;

@@ -23,6 +23,11 @@ BEGIN
 	RETURN plan -> 0 -> 'Plan';
 END
 $$;
+-- All of its nodes, if it runs
+CREATE OR REPLACE FUNCTION nodes(query text) RETURNS SETOF jsonb
+LANGUAGE sql AS $$
+	SELECT jsonb_path_query(first_node(query, 'ANALYZE, TIMING off'), 'strict $.** ? (exists (@."Node Type"))')
+$$;
 -- The rows that the planner expects
 CREATE OR REPLACE FUNCTION expected_rows(query text) RETURNS float8
 LANGUAGE sql AS $$
