@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 #
 # Filters made under PostgreSQL 15 are the same under later ones, after
-# pg_upgrade and after pg_dump: test/slow/upgrade.pl, in throw-away roots that
+# pg_upgrade and after pg_dump: test/slow/upgrade.pl.  Joins send their filters
+# from either to the other: test/slow/foreign_majors.pl.  In throw-away roots that
 # have both versions (see script/roots.sh).  Needs what the part majors needs.
 
 # shellcheck source-path=SCRIPTDIR source=../roots.sh
@@ -37,8 +38,8 @@ upgrade_here()
 	suite "Build for both versions" both_installed "$old/bin/pg_config"
 	suite "Filters that move" as_server env OLD_INSTALLATION="$old" \
 		make -C "$work/gcc" --no-print-directory PG_CONFIG="$PG_CONFIG" \
-		installcheck REGRESS= ISOLATION= PROVE_TESTS=test/slow/upgrade.pl \
-		PROVE_FLAGS=--verbose
+		installcheck REGRESS= ISOLATION= PROVE_FLAGS=--verbose \
+		PROVE_TESTS="test/slow/upgrade.pl test/slow/foreign_majors.pl"
 }
 
 both_installed()
