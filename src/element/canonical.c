@@ -83,7 +83,7 @@ append_counted_utf8(StringInfo buf, const char *data, int length)
  * name ignores the collation, and in 15 that of bpchar counts trailing blanks if the
  * collation is nondeterministic.
  */
-static void
+static inline void
 append_string(ElementNode *node, StringInfo buf, const char *data, int length)
 {
 	if (node->state->portable)

@@ -147,38 +147,38 @@ free_copy(void *detoasted, Datum value)
 		pfree(detoasted);
 }
 
-/* appendBinaryStringInfoNT(), but inline: most elements fit without growth */
-static inline void
-append_bytes(StringInfo buf, const void *data, int length)
+/* Make room at the end, and return where it is.  Inline: most elements fit without growth */
+static inline uint8 *
+append_room(StringInfo buf, int length)
 {
 	if (unlikely(length >= buf->maxlen - buf->len))
 		enlargeStringInfo(buf, length);
-	memcpy(buf->data + buf->len, data, length);
 	buf->len += length;
+	return (uint8 *) buf->data + buf->len - length;
+}
+
+static inline void
+append_bytes(StringInfo buf, const void *data, int length)
+{
+	memcpy(append_room(buf, length), data, length);
 }
 
 static inline void
 append_uint8(StringInfo buf, uint8 value)
 {
-	append_bytes(buf, &value, sizeof(value));
+	*append_room(buf, sizeof(value)) = value;
 }
 
 static inline void
 append_uint32(StringInfo buf, uint32 value)
 {
-	uint8		bytes[sizeof(value)];
-
-	put32(bytes, value);
-	append_bytes(buf, bytes, sizeof(bytes));
+	put32(append_room(buf, sizeof(value)), value);
 }
 
 static inline void
 append_uint64(StringInfo buf, uint64 value)
 {
-	uint8		bytes[sizeof(value)];
-
-	put64(bytes, value);
-	append_bytes(buf, bytes, sizeof(bytes));
+	put64(append_room(buf, sizeof(value)), value);
 }
 
 /* Begin a part, leaving room for its length; returns where it begins. */

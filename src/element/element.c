@@ -85,7 +85,7 @@ reset_structure(ElementNode *node)
 	}
 }
 
-static void
+static inline void
 append_part(ElementNode *node, StringInfo buf, Datum value)
 {
 	int			start = begin_part(buf);
@@ -305,13 +305,23 @@ set_layout(ElementNode *node, Oid type, int32 typmod)
 	node->state->structure++;
 }
 
+/*
+ * Is this the layout of records of a type?  What a typmod stands for never changes: only for
+ * others look into the server's cache.
+ */
+static inline bool
+is_layout_for(const RecordLayout *layout, Oid type, int32 typmod)
+{
+	return (type == RECORDOID && layout->desc->tdtypeid == RECORDOID &&
+			layout->desc->tdtypmod == typmod) ||
+		layout->identifier == assign_record_type_identifier(type, typmod);
+}
+
 /* The layout of a record of this type, which may be another than the last one's */
 static inline RecordLayout *
 layout_for(ElementNode *node, Oid type, int32 typmod)
 {
-	if (node->layout == NULL ||
-		node->layout->identifier != assign_record_type_identifier(type,
-																  typmod))
+	if (node->layout == NULL || !is_layout_for(node->layout, type, typmod))
 		set_layout(node, type, typmod);
 	else if (!node->seen)
 	{
@@ -321,7 +331,7 @@ layout_for(ElementNode *node, Oid type, int32 typmod)
 	return node->layout;
 }
 
-static void
+static inline void
 append_columns(const RecordLayout *layout, StringInfo buf,
 			   const Datum *values, const bool *nulls)
 {
@@ -626,7 +636,7 @@ begin_element(ElementHasher *hasher)
 		initStringInfo(buf);
 		MemoryContextSwitchTo(oldcontext);
 	}
-	resetStringInfo(buf);
+	buf->len = 0;
 	return buf;
 }
 
