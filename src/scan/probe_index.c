@@ -10,6 +10,7 @@
 #include "functions/callsite.h"
 #include "index/membership.h"
 
+#include "access/htup_details.h"
 #include "executor/executor.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -29,6 +30,8 @@ typedef struct IndexProbe
 	KeyColumn  *columns;		/* NULL: the key is one element */
 	int			column_count;
 	bool		has_expressions;	/* of the scan's row, among the columns */
+	int			walked;			/* columns of a row to go through; or 0 */
+	Datum	   *row;			/* their values */
 	/* of the page that is being probed */
 	bool		comparable[HEAP_PAGE_ROWS_MAX];
 	bool		all_comparable;
@@ -47,6 +50,8 @@ begin_index(const ProbePlan *plan, PlanState *node)
 static void
 begin_columns(IndexProbe *probe, List *key, PlanState *node)
 {
+	TupleDesc	desc = RelationGetDescr(((ScanState *) node)->ss_currentRelation);
+	int			last = 0;
 	ListCell   *cell;
 
 	probe->column_count = list_length(key);
@@ -60,7 +65,38 @@ begin_columns(IndexProbe *probe, List *key, PlanState *node)
 		column->attribute = element.attribute;
 		column->expression = element.element;
 		probe->has_expressions |= column->expression && !IsA(lfirst(cell), Const);
+		last = Max(last, column->attribute);
 	}
+	/* without columns of any length, the server knows where others begin */
+	for (int i = 0; i < last - 1; i++)
+		if (TupleDescAttr(desc, i)->attlen < 0)
+			probe->walked = last;
+	probe->row = palloc(probe->walked * sizeof(Datum));
+}
+
+/*
+ * Set probe->row, in one walk through a row: heap_getattr() would begin anew for each column.
+ * Returns false if the row has a NULL, or lacks the last columns.
+ */
+static inline bool
+walk_row(IndexProbe *probe, HeapTuple tuple, TupleDesc columns)
+{
+	char	   *data = (char *) tuple->t_data + tuple->t_data->t_hoff;
+	uint32		place = 0;
+
+	if (HeapTupleHasNulls(tuple) ||
+		HeapTupleHeaderGetNatts(tuple->t_data) < probe->walked)
+		return false;
+	for (int i = 0; i < probe->walked; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(columns, i);
+
+		place = att_align_pointer(place, column->attalign, column->attlen,
+								  data + place);
+		probe->row[i] = fetchatt(column, data + place);
+		place = att_addlength_pointer(place, column->attlen, data + place);
+	}
+	return true;
 }
 
 static Probe *
@@ -115,13 +151,15 @@ hash_for_index(Probe *base, Datum element, int row)
 }
 
 /* Evaluate the columns of a row's key; returns false if one is NULL. */
-static bool
+static inline bool
 evaluate_key(IndexProbe *probe, ProbedPage *page, int row, HeapTuple tuple,
 			 Datum *values)
 {
 	TupleDesc	columns = RelationGetDescr(page->scan->rs_rd);
+	bool		walked;
 
 	heap_page_row(page->scan, row, tuple);
+	walked = probe->walked > 0 && walk_row(probe, tuple, columns);
 	if (probe->has_expressions)
 	{
 		heap_page_store(page->scan, tuple, page->slot);
@@ -130,12 +168,12 @@ evaluate_key(IndexProbe *probe, ProbedPage *page, int row, HeapTuple tuple,
 	for (int i = 0; i < probe->column_count; i++)
 	{
 		const KeyColumn *column = &probe->columns[i];
-		bool		isnull;
+		bool		isnull = false;
 
 		if (column->expression)
 			values[i] = ExecEvalExpr(column->expression, page->econtext, &isnull);
-		else if (probe->has_expressions)
-			values[i] = slot_getattr(page->slot, column->attribute, &isnull);
+		else if (walked)
+			values[i] = probe->row[column->attribute - 1];
 		else
 			values[i] = heap_getattr(tuple, column->attribute, columns, &isnull);
 		/* the join stops here, too: the next expression might fail */

@@ -159,6 +159,15 @@ FROM (VALUES
 	(14, $$users u JOIN pairs p ON p.domain = split_part(u.email, '@', 2) COLLATE "C" AND p.tenant = u.tenant$$)
 ) AS q (i, query), compare('SELECT * FROM ' || q.query) AS r
 ORDER BY i;
+-- by columns behind others, of any length or dropped, in rows with NULLs and without the last ones
+CREATE TABLE visits (id smallint, note text, gone text, host text, tenant int) WITH (autovacuum_enabled = off);
+INSERT INTO visits SELECT i, CASE WHEN i % 5 > 0 THEN repeat('n', i % 300) END, repeat('g', i % 7),
+	CASE WHEN i % 11 > 0 THEN 'Host' || i END, i % 9 FROM generate_series(1, 1500) i;
+ALTER TABLE visits DROP gone, ADD referer text DEFAULT 'Host8';
+UPDATE visits SET referer = 'Host' || id + 7 WHERE id % 4 = 0;
+SELECT r.*
+FROM (VALUES ('host', 'v.tenant'), ('referer', 'v.tenant'), ('host', 'length(v.note) % 9')) AS q (host, tenant),
+	compare(format('SELECT * FROM visits v JOIN pairs p ON p.domain = v.%s AND p.tenant = %s', q.host, q.tenant)) AS r;
 -- types of each column that cannot be compared by their hashes
 ALTER TABLE pairs ALTER tenant TYPE numeric;
 SELECT * FROM compare($$SELECT * FROM users u JOIN pairs p ON p.domain = split_part(u.email, '@', 2) AND p.tenant = u.tenant$$);

@@ -36,7 +36,9 @@ $node->safe_psql('postgres', qq{
 			bloom_add_all(bloom_create_foreign('parquet', 'int8', $rows), array_agg(number)) AS parquet_numbers
 		FROM urls;
 	CREATE TABLE keys AS SELECT url || 'x' AS url, -number * number * number AS number FROM urls WHERE number < 1000;
-	VACUUM ANALYZE urls, keys;
+	CREATE TABLE pairs AS TABLE keys;
+	CREATE INDEX ON pairs USING membership (number, url);
+	VACUUM ANALYZE urls, keys, pairs;
 });
 $node->stop;
 
@@ -71,6 +73,9 @@ my @cases = (
 		'filter_scan_exec', 1100, $join->('url') ],
 	[ 'a row that a join\'s keys remove, by a bigint behind a URL',
 		'filter_scan_exec', 470, $join->('number') ],
+	[ 'a row that an index of two columns removes, a bigint and a URL of 73 bytes before it',
+		'filter_scan_exec', 940,
+		"LOAD 'bloomfilter'\nSET bloomfilter.filter_scan = force\nSELECT count(*) FROM urls JOIN pairs USING (url, number)" ],
 	[ 'a probe of a stored Guava filter for a URL of 73 bytes',
 		'bloomfilter_contains', 790,
 		sprintf($query, '(SELECT guava_urls FROM filters)', 'url') ],
