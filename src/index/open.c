@@ -60,6 +60,7 @@
 #include "catalog/pg_inherits.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
+#include "pgstat.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -614,10 +615,18 @@ membership_open_quietly(Oid oid, MembershipVisitor visit, void *arg)
 Relation
 membership_open_below(Relation heap, Oid oid)
 {
-	Relation	index = lock_and_open(oid, false);
+	Relation	index;
 
+	if (!ConditionalLockRelationOid(oid, AccessShareLock))
+		return NULL;
+	/* try_relation_open() would ask the syscache first, although the lock is held */
+	index = RelationIdGetRelation(oid);
 	if (index == NULL)
 		return NULL;
+	/* what else it does: count, and note that the table is temporary */
+	pgstat_init_relation(index);
+	Assert(!RelationUsesLocalBuffers(heap) ||
+		   (MyXactFlags & XACT_FLAGS_ACCESSEDTEMPNAMESPACE));
 	/* the OID may be another index's by now */
 	if (index->rd_rel->relkind == RELKIND_INDEX && is_membership(index) &&
 		index->rd_index->indrelid == RelationGetRelid(heap) &&
