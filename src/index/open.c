@@ -748,6 +748,7 @@ bool
 snapshot_too_old(Relation index, Snapshot snapshot)
 {
 	Oid			oid = RelationGetRelid(index);
+	TransactionId writer = HeapTupleHeaderGetRawXmin(index->rd_indextuple->t_data);
 
 	Assert(IsMVCCSnapshot(snapshot));
 	/* broken HOT chains; the same test as in core */
@@ -755,6 +756,13 @@ snapshot_too_old(Relation index, Snapshot snapshot)
 		!TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data),
 							   TransactionXmin))
 		return true;
+	/* spare the syscache if what the relation cache has kept suffices: the usual case */
+	if (TransactionIdIsNormal(writer) && !snapshot->takenDuringRecovery &&
+		TransactionIdPrecedes(writer, snapshot->xmin))
+	{
+		Assert(!TransactionIdIsCurrentTransactionId(writer));
+		return false;
+	}
 	return catalog_row_written_later(INDEXRELID, oid, snapshot, !own_has_all(index)) ||
 		(snapshot->takenDuringRecovery &&
 		 catalog_row_written_later(RELOID, oid, snapshot, !own_has_all(index)));
