@@ -222,8 +222,7 @@ meta_is_valid(const MembershipMeta *meta)
 void
 meta_read(Relation index, MembershipMeta *meta)
 {
-	Buffer		buffer = page_read(index, MEMBERSHIP_META_PAGE,
-								   BUFFER_LOCK_SHARE);
+	Buffer		buffer = page_read_again(index, MEMBERSHIP_META_PAGE);
 	const MembershipMeta *from = page_meta(BufferGetPage(buffer));
 
 	if (!meta_is_valid(from))

@@ -619,7 +619,7 @@ membership_open_below(Relation heap, Oid oid)
 
 	if (!ConditionalLockRelationOid(oid, AccessShareLock))
 		return NULL;
-	/* try_relation_open() would ask the syscache first, although the lock is held */
+	/* unlike try_relation_open(), without asking the syscache first */
 	index = RelationIdGetRelation(oid);
 	if (index == NULL)
 		return NULL;
@@ -756,7 +756,7 @@ snapshot_too_old(Relation index, Snapshot snapshot)
 		!TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data),
 							   TransactionXmin))
 		return true;
-	/* spare the syscache if what the relation cache has kept suffices: the usual case */
+	/* what the relation cache has kept of the row usually suffices */
 	if (TransactionIdIsNormal(writer) && !snapshot->takenDuringRecovery &&
 		TransactionIdPrecedes(writer, snapshot->xmin))
 	{

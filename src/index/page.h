@@ -112,6 +112,7 @@ extern void page_init(Page page, Size used);
 extern bool page_is_valid(Page page);
 extern void page_lock(Relation index, Buffer buffer, int lock);
 extern Buffer page_read(Relation index, BlockNumber number, int lock);
+extern Buffer page_read_again(Relation index, BlockNumber number);
 extern Buffer page_new(Relation index, ForkNumber fork, BlockNumber number);
 
 #endif							/* BLOOMFILTER_PAGE_H */

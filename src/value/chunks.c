@@ -56,12 +56,6 @@
 /* Read between two checks for interrupts: full chunks, so that none is read twice */
 #define READ_BYTES			((Size) 4096 * TOAST_MAX_CHUNK_SIZE)
 
-#if PG_VERSION_NUM >= 160000
-#define file_locator(relation)	((relation)->rd_locator)
-#else
-#define file_locator(relation)	((relation)->rd_node)
-#endif
-
 /* Other table access methods store chunks in a way that only they know. */
 static inline bool
 is_heap(Relation toast)

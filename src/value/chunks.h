@@ -14,6 +14,13 @@
 #include "varatt.h"
 #endif
 
+/* A relation's file, as ReadRecentBuffer() takes it */
+#if PG_VERSION_NUM >= 160000
+#define file_locator(relation)	((relation)->rd_locator)
+#else
+#define file_locator(relation)	((relation)->rd_node)
+#endif
+
 /* Where the first chunk of a value is, and who wrote it */
 typedef struct FirstChunk
 {
