@@ -18,19 +18,30 @@
 #define CITUS_CATALOG		"pg_dist_partition"
 #define CITUS_TABLE_COLUMN	"logicalrelid"
 
-/* Does Citus distribute this table, so that its rows are elsewhere? */
+/*
+ * Does Citus distribute this table, so that its rows are elsewhere?  As long as nothing is
+ * invalidated, a catalog that was not there is not looked for again.
+ */
 bool
 table_is_distributed(Oid table)
 {
-	Oid			catalog = get_relname_relid(CITUS_CATALOG, PG_CATALOG_NAMESPACE);
+	static uint64 absent_at = PG_UINT64_MAX;	/* when there was none */
+	const uint64 now = invalidation_count;
+	Oid			catalog;
 	AttrNumber	column;
 	Relation	relation;
 	SysScanDesc scan;
 	ScanKeyData key;
 	bool		found;
 
-	if (likely(!OidIsValid(catalog)))
+	if (likely(absent_at == now))
 		return false;
+	catalog = get_relname_relid(CITUS_CATALOG, PG_CATALOG_NAMESPACE);
+	if (!OidIsValid(catalog))
+	{
+		absent_at = now;
+		return false;
+	}
 	column = get_attnum(catalog, CITUS_TABLE_COLUMN);
 	if (column == InvalidAttrNumber ||
 		get_atttype(catalog, column) != REGCLASSOID)

@@ -37,10 +37,11 @@ sub is_asked
 	is($session->query("SELECT there('$index', 2), bloom_contains(membership_filter('$index'), 1)"), 'f|t', "$when: $index, in PL/pgSQL and whole");
 }
 
+my $refused = qr/^ERROR:  0A000: [^\n]*\n(DETAIL: [^\n]*\n)?HINT: /;
+
 sub is_refused
 {
 	my ($index, $when) = @_;
-	my $refused = qr/^ERROR:  0A000: [^\n]*\n(DETAIL: [^\n]*\n)?HINT: /;
 
 	foreach my $call (
 		"membership_contains('$index'::regclass, 2)",
@@ -52,10 +53,11 @@ sub is_refused
 	}
 }
 
+$session->query('BEGIN');
 is_asked($_, 'no such catalog') foreach qw(spread_x spread_x_102008);
 
-# as Citus makes it
-is( $session->query(q{
+# as Citus makes it, while a session goes on
+is( $node->safe_psql('postgres', q{
 	CREATE TABLE pg_catalog.pg_dist_partition (
 		logicalrelid regclass NOT NULL,
 		partmethod "char" NOT NULL,
@@ -64,8 +66,11 @@ is( $session->query(q{
 		repmodel "char" DEFAULT 'c' NOT NULL,
 		autoconverted boolean DEFAULT false NOT NULL);
 	CREATE UNIQUE INDEX pg_dist_partition_logical_relid_index ON pg_catalog.pg_dist_partition (logicalrelid);
-	CREATE INDEX pg_dist_partition_colocationid_index ON pg_catalog.pg_dist_partition (colocationid)}),
+	CREATE INDEX pg_dist_partition_colocationid_index ON pg_catalog.pg_dist_partition (colocationid);
+	INSERT INTO pg_catalog.pg_dist_partition VALUES ('spread', 'h', NULL)}),
 	'', 'the catalog');
+like($session->query("SELECT membership_contains('spread_x'::regclass, 2)"), $refused, 'it is made within a transaction');
+$session->query('ROLLBACK; DELETE FROM pg_dist_partition');
 is_asked($_, 'nothing is listed') foreach qw(spread_x spread_x_102008);
 
 $session->query("INSERT INTO pg_dist_partition VALUES ('spread', 'h', NULL)");
