@@ -222,7 +222,9 @@ meta_is_valid(const MembershipMeta *meta)
 void
 meta_read(Relation index, MembershipMeta *meta)
 {
-	Buffer		buffer = page_read_again(index, MEMBERSHIP_META_PAGE);
+	Buffer		buffer = page_read_again(index, MEMBERSHIP_META_PAGE,
+										 MAXALIGN(SizeOfPageHeaderData) +
+										 offsetof(MembershipMeta, layer));
 	const MembershipMeta *from = page_meta(BufferGetPage(buffer));
 
 	if (!meta_is_valid(from))

@@ -37,11 +37,17 @@ page_meta(Page page)
 	return (MembershipMeta *) PageGetContents(page);
 }
 
+/* Where a block is on its page */
+static inline Size
+block_offset(uint64 block)
+{
+	return MAXALIGN(SizeOfPageHeaderData) + BLOCK_BYTES * (block % BLOCKS_PER_PAGE);
+}
+
 static inline uint8 *
 page_block(Page page, uint64 block)
 {
-	return (uint8 *) PageGetContents(page) +
-		BLOCK_BYTES * (block % BLOCKS_PER_PAGE);
+	return (uint8 *) page + block_offset(block);
 }
 
 static inline BlockNumber
@@ -112,7 +118,7 @@ extern void page_init(Page page, Size used);
 extern bool page_is_valid(Page page);
 extern void page_lock(Relation index, Buffer buffer, int lock);
 extern Buffer page_read(Relation index, BlockNumber number, int lock);
-extern Buffer page_read_again(Relation index, BlockNumber number);
+extern Buffer page_read_again(Relation index, BlockNumber number, Size offset);
 extern Buffer page_new(Relation index, ForkNumber fork, BlockNumber number);
 
 #endif							/* BLOOMFILTER_PAGE_H */

@@ -47,7 +47,8 @@ layer_contains(Relation index, const MembershipLayer *layer, uint64 hash)
 	for (unsigned i = 0; i < layer_blocks(layer->layout) && found; i++)
 	{
 		const Place place = place_of(layer, i > 0, hash);
-		Buffer		buffer = page_read_again(index, block_page(layer, place.block));
+		Buffer		buffer = page_read_again(index, block_page(layer, place.block),
+											 block_offset(place.block));
 
 		found = block_kernel->contains(page_block(BufferGetPage(buffer), place.block),
 									   place.word, layer->hashes);
