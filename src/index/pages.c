@@ -30,6 +30,7 @@
 #include "page.h"
 
 #include "access/generic_xlog.h"
+#include "filter/set.h"
 #include "miscadmin.h"
 
 /*
@@ -68,9 +69,9 @@ pages_contain(Relation index, const MembershipMeta *meta, uint64 hash)
 }
 
 /*
- * Probe the first, or the second, blocks of the elements whose found[i] is true, and clear
- * it where the block lacks bits.  Locks a page once for elements that follow each other on
- * it, and neither pins one nor can be cancelled meanwhile.
+ * Do the first, or the second, blocks of the elements have their bits?  Locks a page once
+ * for elements that follow each other on it, and neither pins one nor can be cancelled
+ * meanwhile.
  */
 static void
 probe_blocks(Relation index, const MembershipLayer *layer, bool second,
@@ -87,8 +88,6 @@ probe_blocks(Relation index, const MembershipLayer *layer, bool second,
 	{
 		const Place here = place_of(layer, second, hashes[i]);
 
-		if (!found[i])
-			continue;
 		if (BufferIsValid(locked) &&
 			BufferGetBlockNumber(locked) != block_page(layer, here.block))
 		{
@@ -99,12 +98,9 @@ probe_blocks(Relation index, const MembershipLayer *layer, bool second,
 		for (; ahead < Min(count, i + PAGES_AHEAD); ahead++)
 		{
 			Buffer	   *pin = &pinned[ahead % PAGES_AHEAD];
-			uint64		block;
+			const uint64 block = place_of(layer, second, hashes[ahead]).block;
 
 			*pin = InvalidBuffer;
-			if (!found[ahead])
-				continue;
-			block = place_of(layer, second, hashes[ahead]).block;
 			if (block_page(layer, block) != last)
 			{
 				/* it may have to be read from disk */
@@ -133,6 +129,51 @@ probe_blocks(Relation index, const MembershipLayer *layer, bool second,
 		UnlockReleaseBuffer(locked);
 }
 
+/* The lowest bits of a hash to sort by, which give way to its element's place */
+#define PLACE_BITS			((uint64) (BATCH - 1))
+
+static inline uint64
+sort_key(uint64 hash, Size place)
+{
+	Assert(place < BATCH);
+	return le64((hash & ~PLACE_BITS) | place);
+}
+
+/* Sort such keys, and leave only the places. */
+static void
+sort_places(uint64 *keys, Size count)
+{
+	hashset_sort_unique((uint8 *) keys, count);
+	for (Size i = 0; i < count; i++)
+		keys[i] = le64(keys[i]) & PLACE_BITS;
+}
+
+/*
+ * Clear found[i], of up to BATCH elements, if it is true and the second block lacks bits.
+ * They are sorted by what places these blocks, so that few pages are locked twice.
+ */
+static void
+probe_second_blocks(Relation index, const MembershipLayer *layer,
+					const uint64 *hashes, Size count, bool *found)
+{
+	uint64		places[BATCH];
+	uint64		sorted[BATCH];
+	bool		in_second[BATCH];
+	Size		left = 0;
+
+	for (Size i = 0; i < count; i++)
+		if (found[i])
+			places[left++] = sort_key(remix64(hashes[i]), i);
+	if (left == 0)
+		return;
+	sort_places(places, left);
+	for (Size i = 0; i < left; i++)
+		sorted[i] = hashes[places[i]];
+	probe_blocks(index, layer, true, sorted, left, in_second);
+	for (Size i = 0; i < left; i++)
+		found[places[i]] = in_second[i];
+}
+
 /*
  * Probe one layer for elements with these hashes.  They are sorted, as their first blocks
  * are then: each page of these is locked once.  Errors: those of page_read().
@@ -141,25 +182,12 @@ void
 layer_contains_sorted(Relation index, const MembershipLayer *layer,
 					  const uint64 *hashes, Size count, bool *found)
 {
-	memset(found, true, count * sizeof(bool));
 	probe_blocks(index, layer, false, hashes, count, found);
 	if (layer_blocks(layer->layout) > 1)
-		probe_blocks(index, layer, true, hashes, count, found);
+		for (Size done = 0; done < count; done += BATCH)
+			probe_second_blocks(index, layer, hashes + done,
+								Min(count - done, BATCH), found + done);
 }
-
-/* A hash to probe for, and its place among the caller's */
-typedef struct SortedHash
-{
-	uint64		hash;
-	uint32		place;
-} SortedHash;
-
-#define ST_SORT sort_hashes
-#define ST_ELEMENT_TYPE SortedHash
-#define ST_COMPARE(a, b) ((a)->hash < (b)->hash ? -1 : (a)->hash > (b)->hash)
-#define ST_SCOPE static
-#define ST_DEFINE
-#include "lib/sort_template.h"
 
 /*
  * found[i] tells whether any layer in *meta contains hashes[i], up to BATCH of them.
@@ -169,8 +197,8 @@ void
 pages_contain_batch(Relation index, const MembershipMeta *meta,
 					const uint64 *hashes, Size count, bool *found)
 {
-	SortedHash	sorted[BATCH];
-	uint64		left[BATCH];	/* the hashes of "sorted" */
+	uint64		places[BATCH];
+	uint64		left[BATCH];	/* the hashes at these places */
 	bool		in_layer[BATCH];
 
 	Assert(count <= BATCH);
@@ -181,13 +209,10 @@ pages_contain_batch(Relation index, const MembershipMeta *meta,
 	}
 	memset(found, true, count * sizeof(bool));
 	for (Size i = 0; i < count; i++)
-	{
-		sorted[i].hash = hashes[i];
-		sorted[i].place = i;
-	}
-	sort_hashes(sorted, count);
+		places[i] = sort_key(hashes[i], i);
+	sort_places(places, count);
 	for (Size i = 0; i < count; i++)
-		left[i] = sorted[i].hash;
+		left[i] = hashes[places[i]];
 	for (int i = meta->layers - 1; i >= 0; i--)
 	{
 		Size		lacking = 0;
@@ -197,12 +222,12 @@ pages_contain_batch(Relation index, const MembershipMeta *meta,
 			if (!in_layer[j])
 			{
 				left[lacking] = left[j];
-				sorted[lacking++] = sorted[j];
+				places[lacking++] = places[j];
 			}
 		count = lacking;
 	}
 	for (Size i = 0; i < count; i++)
-		found[sorted[i].place] = false;
+		found[places[i]] = false;
 }
 
 /*

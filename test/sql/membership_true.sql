@@ -204,6 +204,12 @@ CREATE INDEX listed_large ON listed USING membership (x) WITH (capacity = 120000
 SELECT membership_contains_any('listed_large', ARRAY[-1]);
 SELECT buffers($$SELECT membership_contains_any('listed_large', (SELECT array_agg(-i) FROM generate_series(1, 300) i))$$) <
 	0.9 * pg_relation_size('listed_large') / 8192 AS few;
+-- of elements that it contains also the pages of their second blocks
+CREATE INDEX listed_exact ON listed USING membership (x) WITH (capacity = 1200000, error_rate = 0.00001);
+SELECT layout FROM bloom_info(membership_filter('listed_exact'));
+SELECT membership_contains_any('listed_exact', ARRAY[-1]);
+SELECT buffers($$SELECT membership_contains_all('listed_exact', (SELECT array_agg(i) FROM generate_series(1, 1000) i))$$) <
+	2 * pg_relation_size('listed_exact') / 8192 AS few;
 RESET max_parallel_workers_per_gather;
 DROP TABLE listed, probing;
 
