@@ -77,7 +77,7 @@
 
 /* Fewer rows are not worth a filter: 20,000 take a millisecond. */
 #define PROBED_ROWS_MIN			20000.0
-#define FOREIGN_ROWS_MIN		1000.0	/* fetching them takes two */
+#define FOREIGN_ROWS_MIN		1000.0	/* fetching them takes one to three */
 /* Assumed share of a join whose estimate says little: neither few rows nor most */
 #define SHARE_TRY				0.5
 /* Such a join is tried if the inner side has at most this many times as many rows as the outer. */
