@@ -23,8 +23,13 @@
 /* Marks the end of each page; no other access method uses this number */
 #define MEMBERSHIP_PAGE_ID		0xFB0F
 
-/* The most pages of an index whose buffers the relation cache keeps */
-#define RECENT_BUFFERS			32
+/*
+ * How many pages' buffers a session keeps in mind: those of 128 MB.  A page has its place by
+ * its number, so that neighbours do not share one; files whose numbers are close begin far
+ * from each other, by the golden ratio.
+ */
+#define RECENT_PAGES			16384
+#define FILE_STEP				((uint32) 10125)
 
 /*
  * Once in so many times, do not use them: until 18, ReadRecentBuffer() does not count as a
@@ -33,12 +38,15 @@
  */
 #define RECENT_IN_A_ROW			13
 
-/* What rd_amcache has.  Hints: whoever uses a buffer looks whose page it has. */
-typedef struct RecentBuffers
+/* A hint: whoever uses a buffer looks whose page it has. */
+typedef struct RecentPage
 {
-	unsigned	uses;
-	Buffer		buffers[RECENT_BUFFERS];	/* by page number, modulo */
-} RecentBuffers;
+	FileNumber	file;
+	BlockNumber number;
+	Buffer		buffer;
+} RecentPage;
+
+static RecentPage recent_pages[RECENT_PAGES];
 
 /*
  * Make an empty page.  Its first "used" bytes after the header count as content, so that
@@ -88,32 +96,37 @@ page_read(Relation index, BlockNumber number, int lock)
 	return buffer;
 }
 
+/* The place of a page; another one may have it. */
+static inline RecentPage *
+recent_place(Relation index, BlockNumber number)
+{
+	return &recent_pages[(number + FILE_STEP * file_number(index)) % RECENT_PAGES];
+}
+
+/* The buffer that had this page the last time, or InvalidBuffer */
+Buffer
+page_recent(Relation index, BlockNumber number)
+{
+	const RecentPage *place = recent_place(index, number);
+
+	/* a file of a temporary table may have the number of another one */
+	if (place->number == number && place->file == file_number(index) &&
+		BufferIsLocal(place->buffer) == RelationUsesLocalBuffers(index))
+		return place->buffer;
+	return InvalidBuffer;
+}
+
 /*
- * The same with a share lock, for pages that are read again and again.  Looks first into
- * the buffer that had the page the last time, which takes a fourth of finding it, and lets
- * the processor fetch what page_is_valid() reads, and the bytes at "offset", meanwhile.
+ * Pin a page that is read again and again.  Looks first into the buffer that had it the
+ * last time, which takes a fourth of finding it.  Errors: those of ReadBuffer().
  */
 Buffer
-page_read_again(Relation index, BlockNumber number, Size offset)
+page_pin(Relation index, BlockNumber number)
 {
-	RecentBuffers *recent = index->rd_amcache;
-	Buffer	   *last;
-	Buffer		buffer;
+	static unsigned uses = 0;
+	Buffer		buffer = page_recent(index, number);
 
-	if (recent == NULL)
-		recent = index->rd_amcache =
-			MemoryContextAllocZero(index->rd_indexcxt, sizeof(RecentBuffers));
-	last = &recent->buffers[number % RECENT_BUFFERS];
-	buffer = *last;
-	if (BufferIsValid(buffer))
-	{
-		const char *page = (const char *) BufferGetPage(buffer);
-
-		__builtin_prefetch(page);
-		__builtin_prefetch(page + offset);
-		__builtin_prefetch(page + BLCKSZ - 1);
-	}
-	if (++recent->uses % RECENT_IN_A_ROW != 0 && BufferIsValid(buffer) &&
+	if (++uses % RECENT_IN_A_ROW != 0 && BufferIsValid(buffer) &&
 		ReadRecentBuffer(file_locator(index), MAIN_FORKNUM, number, buffer))
 	{
 		pgstat_count_buffer_read(index);
@@ -122,11 +135,27 @@ page_read_again(Relation index, BlockNumber number, Size offset)
 	else
 	{
 		buffer = ReadBuffer(index, number);
-		/* that handles no invalidation, which would have freed the hints */
-		Assert(index->rd_amcache == recent);
-		*last = buffer;
+		*recent_place(index, number) = (RecentPage)
+		{
+			.file = file_number(index), .number = number, .buffer = buffer
+		};
 	}
 	Assert(BufferGetBlockNumber(buffer) == number);
+	return buffer;
+}
+
+/*
+ * Pin such a page, and lock it in share mode, as page_read() does.  Meanwhile the processor
+ * fetches what page_is_valid() reads, and the bytes at "offset".
+ */
+Buffer
+page_read_again(Relation index, BlockNumber number, Size offset)
+{
+	Buffer		buffer = page_recent(index, number);
+
+	if (BufferIsValid(buffer))
+		page_prefetch(BufferGetPage(buffer), offset);
+	buffer = page_pin(index, number);
 	page_lock(index, buffer, BUFFER_LOCK_SHARE);
 	return buffer;
 }

@@ -37,6 +37,17 @@ page_meta(Page page)
 	return (MembershipMeta *) PageGetContents(page);
 }
 
+/* Have the processor fetch what page_is_valid() reads, and the bytes at "offset". */
+static inline void
+page_prefetch(Page page, Size offset)
+{
+	const char *bytes = (const char *) page;
+
+	__builtin_prefetch(bytes);
+	__builtin_prefetch(bytes + offset);
+	__builtin_prefetch(bytes + BLCKSZ - 1);
+}
+
 /* Where a block is on its page */
 static inline Size
 block_offset(uint64 block)
@@ -118,6 +129,8 @@ extern void page_init(Page page, Size used);
 extern bool page_is_valid(Page page);
 extern void page_lock(Relation index, Buffer buffer, int lock);
 extern Buffer page_read(Relation index, BlockNumber number, int lock);
+extern Buffer page_recent(Relation index, BlockNumber number);
+extern Buffer page_pin(Relation index, BlockNumber number);
 extern Buffer page_read_again(Relation index, BlockNumber number, Size offset);
 extern Buffer page_new(Relation index, ForkNumber fork, BlockNumber number);
 

@@ -34,10 +34,10 @@
 #include "miscadmin.h"
 
 /*
- * A batch pins this many pages before it probes them, so that the processor fetches their
- * cache lines together.
+ * A batch prefetches this many blocks before it probes them, so that the processor fetches
+ * their cache lines together.  As many pages may be pinned.
  */
-#define PAGES_AHEAD			8
+#define PROBES_AHEAD			8
 
 /* Does the layer contain the element with this hash? */
 static bool
@@ -77,10 +77,12 @@ static void
 probe_blocks(Relation index, const MembershipLayer *layer, bool second,
 			 const uint64 *hashes, Size count, bool *found)
 {
-	Buffer		pinned[PAGES_AHEAD];	/* of found[i % PAGES_AHEAD]; invalid:
-										 * it has the page of one before */
-	BlockNumber last = InvalidBlockNumber;	/* pinned last */
+	Buffer		pinned[PROBES_AHEAD];	/* of found[i % PROBES_AHEAD];
+										 * invalid: it is not pinned ahead, or
+										 * has the page of one before */
+	BlockNumber last = InvalidBlockNumber;	/* prefetched last */
 	Page		last_page = NULL;
+	BlockNumber number = InvalidBlockNumber;	/* locked last */
 	Buffer		locked = InvalidBuffer;
 	Size		ahead = 0;
 
@@ -88,37 +90,42 @@ probe_blocks(Relation index, const MembershipLayer *layer, bool second,
 	{
 		const Place here = place_of(layer, second, hashes[i]);
 
-		if (BufferIsValid(locked) &&
-			BufferGetBlockNumber(locked) != block_page(layer, here.block))
+		if (BufferIsValid(locked) && block_page(layer, here.block) != number)
 		{
 			UnlockReleaseBuffer(locked);
 			locked = InvalidBuffer;
 			CHECK_FOR_INTERRUPTS();
 		}
-		for (; ahead < Min(count, i + PAGES_AHEAD); ahead++)
+		for (; ahead < Min(count, i + PROBES_AHEAD); ahead++)
 		{
-			Buffer	   *pin = &pinned[ahead % PAGES_AHEAD];
+			Buffer	   *pin = &pinned[ahead % PROBES_AHEAD];
 			const uint64 block = place_of(layer, second, hashes[ahead]).block;
 
 			*pin = InvalidBuffer;
 			if (block_page(layer, block) != last)
 			{
-				/* it may have to be read from disk */
-				if (BufferIsValid(locked))
-					break;
+				/* if it has another page now, we prefetch in vain */
+				Buffer		buffer = page_recent(index, block_page(layer, block));
+
+				if (!BufferIsValid(buffer))
+				{
+					/* it may have to be read from disk */
+					if (BufferIsValid(locked))
+						break;
+					buffer = *pin = page_pin(index, block_page(layer, block));
+				}
 				last = block_page(layer, block);
-				*pin = ReadBuffer(index, last);
-				last_page = BufferGetPage(*pin);
-				/* what page_is_valid() reads */
-				__builtin_prefetch(last_page);
-				__builtin_prefetch((char *) last_page + BLCKSZ - 1);
+				last_page = BufferGetPage(buffer);
 			}
-			__builtin_prefetch(page_block(last_page, block));
+			page_prefetch(last_page, block_offset(block));
 		}
 		Assert(ahead > i);
 		if (!BufferIsValid(locked))
 		{
-			locked = pinned[i % PAGES_AHEAD];
+			number = block_page(layer, here.block);
+			locked = pinned[i % PROBES_AHEAD];
+			if (!BufferIsValid(locked))
+				locked = page_pin(index, number);
 			page_lock(index, locked, BUFFER_LOCK_SHARE);
 		}
 		Assert(BufferGetBlockNumber(locked) == block_page(layer, here.block));
