@@ -109,9 +109,13 @@ page_recent(Relation index, BlockNumber number)
 {
 	const RecentPage *place = recent_place(index, number);
 
-	/* a file of a temporary table may have the number of another one */
+	/*
+	 * A file of a temporary table may have the number of another one.  Those
+	 * of other sessions are for ReadBuffer() to refuse.
+	 */
 	if (place->number == number && place->file == file_number(index) &&
-		BufferIsLocal(place->buffer) == RelationUsesLocalBuffers(index))
+		BufferIsLocal(place->buffer) == RelationUsesLocalBuffers(index) &&
+		!RELATION_IS_OTHER_TEMP(index))
 		return place->buffer;
 	return InvalidBuffer;
 }
