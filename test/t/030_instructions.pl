@@ -124,10 +124,12 @@ foreach my $function (sort keys %of_function)
 
 # what the library adds to a query of one table, with join filters on: half a percent of it.
 # The first queries fill caches, and once a second the server adds up its statistics, after
-# whichever query, which makes the two after it dearer, too: hence the least of twelve.  A
-# count includes reading the next line, so that of the last query is not compared.
+# whichever query, which makes the two after it dearer, too: hence the least of twelve.  What
+# malloc() takes depends on the pieces that earlier queries left, and is no less than all of
+# the library.  A count includes reading the next line, so that of the last query is not
+# compared.
 my $one_table = 'SELECT url FROM urls LIMIT 1';
-my (undef, @whole) = instructions($node, 'PostgresMain', ($one_table) x 15,
+my (undef, @whole) = instructions($node, 'PostgresMain malloc realloc free', ($one_table) x 15,
 	"LOAD 'bloomfilter'", 'SET bloomfilter.join_filter = on', ($one_table) x 15);
 my $without = min(@whole[2 .. 13]);
 my $added = min(@whole[19 .. 30]) - $without;

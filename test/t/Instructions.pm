@@ -19,9 +19,11 @@ sub need_valgrind
 
 # What the server printed, and the count of each case: queries, one a line, which its
 # only session is asked in turn.  The server of $node must not run: one of a single user does.
+# Of several functions, "f g h", what runs in g and h, called by f, is not counted.
 sub instructions
 {
 	my ($node, $function, @cases) = @_;
+	my @toggles = map { "--toggle-collect=$_" } split ' ', $function;
 	# other tests, which run at the same time, have theirs
 	my $out = PostgreSQL::Test::Utils::tempdir() . '/callgrind.out';
 	my @lines = map { split /\n/ } @cases;
@@ -30,7 +32,7 @@ sub instructions
 	# Each query begins with this function, and its count ends where the next one begins
 	IPC::Run::run(
 		[
-			'valgrind', '--tool=callgrind', "--toggle-collect=$function", '--dump-before=pg_parse_query',
+			'valgrind', '--tool=callgrind', @toggles, '--dump-before=pg_parse_query',
 			"--callgrind-out-file=$out", 'postgres', '--single', '-D', $node->data_dir, 'postgres'
 		],
 		'<', \join('', map { "$_\n" } @lines), '>', \$stdout, '2>', \$stderr);
