@@ -175,7 +175,8 @@ present_of_outer(const OuterParameter *param, const OpExpr *clause,
 	setup_simple_rel_arrays(outer);
 	(void) build_simple_rel(outer, var->varno, NULL);
 	share = membership_join_share(outer, list_make1_oid(info->indexoid),
-								  get_opcode(clause->opno), (Node *) var, type,
+								  get_opcode(clause->opno), (Node *) var,
+								  list_make1_oid(type),
 								  info->indexcollations[0], &assumed);
 	return share < 0 ? 1 : share;
 }

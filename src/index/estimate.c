@@ -10,11 +10,12 @@
  * user who could call membership_contains(), and only with statistics that this user
  * may see.  For others the share is unknown.
  *
- * Keys of joins.  Without statistics on an expression, nobody knows how many
- * of its values an index contains; the same is true of rows of several
- * columns.  We expect half of them, as core does for a semi-join without
- * statistics, or fewer if the index has fewer elements than the table has such
- * rows.  If a scan finds more, its probe pauses (scan/probe_switch.c).
+ * Keys of joins.  The statistics do not tell which values of several columns are in one
+ * row, so we probe with some rows of a large table.  Without such a sample, and without
+ * statistics on an expression, nobody knows how many of the keys an index contains.  We
+ * expect half of them, as core does for a semi-join without statistics, or fewer if the
+ * index has fewer elements than the table has such keys.  If a scan finds more, its probe
+ * pauses (scan/probe_switch.c).
  *
  * Who can read it.  A temporary table's index has its pages in the memory of one process.
  * A function is parallel safe or not, whatever its arguments.  So if it may
@@ -23,15 +24,22 @@
  */
 #include "membership.h"
 
+#include "access/heapam.h"
 #include "access/relation.h"
+#include "access/tableam.h"
 #include "access/transam.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
+#include "common/pg_prng.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "parser/parsetree.h"
 #include "planner/selectivity.h"
+#include "storage/bufmgr.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/selfuncs.h"
 #include "utils/snapmgr.h"
 #include "utils/typcache.h"
@@ -54,6 +62,14 @@ extern Datum bloomfilter_membership_contains(PG_FUNCTION_ARGS);
 /* The share of a join's keys that is expected if nothing is known; as in core */
 #define JOIN_SHARE_ASSUMED		0.5
 
+/*
+ * We read some rows of each of so many pages of a table, if the query reads a hundred times
+ * as many
+ */
+#define SAMPLED_PAGES			32
+#define SAMPLED_ROWS_OF_PAGE	8
+#define SAMPLED_TABLE_ROWS_MIN	(100 * SAMPLED_PAGES * SAMPLED_ROWS_OF_PAGE)
+
 /* One index, or that of a partition */
 typedef struct Leaf
 {
@@ -66,9 +82,11 @@ typedef struct IndexEstimate
 {
 	Oid			element_type;
 	bool		for_join;
-	bool		is_row;			/* the element is a row, and only counted */
+	Oid			types[INDEX_MAX_KEYS];	/* of a key of several columns */
+	bool		is_row;			/* it is one */
+	TupleDesc	row;			/* of these types */
 	bool		allowed;		/* the user may query all of it */
-	bool		comparable;		/* its elements have the class of the column's */
+	ElementClass class;			/* of its elements */
 	ElementHasher *hasher;		/* NULL: no index seen yet */
 	Leaf		leaves[PROBED_LEAVES_MAX];
 	int			count;			/* of leaves */
@@ -103,19 +121,30 @@ add_leaf(Relation heap, Relation index, void *arg)
 	meta_read(index, &leaf->meta);
 	estimate->filter.elements += count_elements(index, &leaf->meta);
 	estimate->filter.error_rate += leaf->meta.error_rate;
-	if (estimate->hasher == NULL && !estimate->is_row)
+	if (estimate->hasher == NULL)
 	{
 		MembershipHasher of_index;
 
 		membership_hasher_init(&of_index, index, CurrentMemoryContext);
-		estimate->hasher =
+		estimate->hasher = estimate->is_row ?
+			membership_key_hasher(index, estimate->types, &estimate->row,
+								  CurrentMemoryContext) :
 			element_hasher_create(estimate->element_type,
 								  index->rd_indcollation[0], ELEMENT_LOCAL,
 								  estimate->for_join ? NULL : of_index.hasher,
 								  CurrentMemoryContext);
-		estimate->comparable = estimate->hasher->class == of_index.hasher->class;
+		estimate->class = of_index.hasher->class;
 	}
 	estimate->count++;
+}
+
+static bool
+leaves_contain_hash(const IndexEstimate *estimate, uint64 hash)
+{
+	for (int i = 0; i < estimate->count; i++)
+		if (pages_contain(estimate->leaves[i].index, &estimate->leaves[i].meta, hash))
+			return true;
+	return false;
 }
 
 /* Called for statistics: does any leaf contain the value in argument 1? */
@@ -123,12 +152,10 @@ static Datum
 leaves_contain(PG_FUNCTION_ARGS)
 {
 	const IndexEstimate *estimate = (const IndexEstimate *) fcinfo->flinfo->fn_extra;
-	uint64		hash = element_hash(estimate->hasher, PG_GETARG_DATUM(1), 0);
 
-	for (int i = 0; i < estimate->count; i++)
-		if (pages_contain(estimate->leaves[i].index, &estimate->leaves[i].meta, hash))
-			PG_RETURN_BOOL(true);
-	PG_RETURN_BOOL(false);
+	PG_RETURN_BOOL(leaves_contain_hash(estimate,
+									   element_hash(estimate->hasher,
+													PG_GETARG_DATUM(1), 0)));
 }
 
 /* The indexes that a call probes: those of a join, or that of a function's argument */
@@ -160,7 +187,8 @@ examine_indexes(IndexEstimate *estimate, List *leaves)
 			!estimate->allowed)
 			return false;
 	}
-	if (estimate->count == 0 || !(estimate->comparable || estimate->is_row))
+	if (estimate->count == 0 ||
+		(!estimate->is_row && estimate->hasher->class != estimate->class))
 		return false;
 	estimate->filter.elements *= (double) all / estimate->count;
 	estimate->filter.error_rate = Min(estimate->filter.error_rate * all / estimate->count, 1);
@@ -189,14 +217,138 @@ function_to_trust(const ShareKey *key)
 	return hash >= FirstNormalObjectId ? hash : key->function;
 }
 
+/* The column that an expression of a key is, NULL if it is none */
+static Var *
+key_column(Node *expression)
+{
+	while (IsA(expression, RelabelType))
+		expression = (Node *) ((RelabelType *) expression)->arg;
+	return IsA(expression, Var) && ((Var *) expression)->varattno > 0 ?
+		(Var *) expression : NULL;
+}
+
+/*
+ * The table that has all columns of a key, if the query reads enough of it to take a
+ * sample, and the user may see the statistics of these columns; else NULL
+ */
+static RelOptInfo *
+sampled_table(PlannerInfo *root, List *key)
+{
+	RelOptInfo *table = NULL;
+	RangeTblEntry *entry;
+	ListCell   *cell;
+
+	foreach(cell, key)
+	{
+		Node	   *column = (Node *) key_column(lfirst(cell));
+		VariableStatData vardata;
+		bool		visible;
+
+		if (column == NULL || !can_be_hashed(column, exprCollation(column)))
+			return NULL;
+		examine_variable(root, column, 0, &vardata);
+		visible = HeapTupleIsValid(vardata.statsTuple) && vardata.acl_ok;
+		ReleaseVariableStats(vardata);
+		if (!visible || (table && table != vardata.rel))
+			return NULL;
+		table = vardata.rel;
+	}
+	entry = planner_rt_fetch(table->relid, root);
+	if (entry->rtekind != RTE_RELATION || entry->inh ||
+		table->rows < SAMPLED_TABLE_ROWS_MIN)
+		return NULL;
+	return table;
+}
+
+/* May the columns of a row, which has been read, be in one of the indexes? */
+static bool
+leaves_contain_key(const IndexEstimate *estimate, List *key, TupleTableSlot *row)
+{
+	static const bool nulls[INDEX_MAX_KEYS] = {false};
+	Datum		values[INDEX_MAX_KEYS];
+	uint64		hash;
+	bool		isnull;
+	ListCell   *cell;
+
+	foreach(cell, key)
+	{
+		values[foreach_current_index(cell)] =
+			slot_getattr(row, key_column(lfirst(cell))->varattno, &isnull);
+		if (isnull)
+			return false;
+	}
+	hash = element_hash_columns(estimate->hasher, estimate->row, values, nulls);
+	/* only now does the hasher of rows tell its class */
+	return estimate->hasher->class != estimate->class ||
+		leaves_contain_hash(estimate, hash);
+}
+
+/*
+ * The fraction of a table's rows whose key of several columns is in one of the indexes.
+ * Sets *rows to how many were read, which may be none.
+ */
+static double
+sample_share(PlannerInfo *root, const RelOptInfo *info, List *key,
+			 const IndexEstimate *estimate, int *rows)
+{
+	Relation	table = relation_open(planner_rt_fetch(info->relid, root)->relid, NoLock);
+	TupleTableSlot *row = table_slot_create(table, NULL);
+	BlockNumber pages = RelationGetNumberOfBlocks(table);
+	double		rows_of_page = info->tuples / Max(pages, 1);
+	MemoryContext of_row = AllocSetContextCreate(CurrentMemoryContext, "sampled row",
+												 ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(of_row);
+	pg_prng_state random;
+	BlockNumber page = 0;
+	int			found = 0;
+
+	*rows = 0;
+	/* another access method may not have rows in such places */
+	if (table->rd_tableam != GetHeapamTableAmRoutine())
+		pages = 0;
+	/* the same rows each time, and so the same plan */
+	pg_prng_seed(&random, 0);
+	for (int i = 0; pages > 0 && i < SAMPLED_PAGES * SAMPLED_ROWS_OF_PAGE; i++)
+	{
+		ItemPointerData place;
+
+		if (i % SAMPLED_ROWS_OF_PAGE == 0)
+			page = pages * pg_prng_double(&random);
+		ItemPointerSet(&place, page,
+					   FirstOffsetNumber + (int) (rows_of_page * pg_prng_double(&random)));
+		/* with an MVCC snapshot, this would take predicate locks */
+		if (table_tuple_fetch_row_version(table, &place, SnapshotSelf, row))
+		{
+			found += leaves_contain_key(estimate, key, row);
+			(*rows)++;
+		}
+		MemoryContextReset(of_row);
+	}
+	MemoryContextSwitchTo(old);
+	ExecDropSingleTupleTableSlot(row);
+	relation_close(table, NoLock);
+	return (double) found / Max(*rows, 1);
+}
+
 /* The share of a key of several columns, or JOIN_SHARE_ASSUMED */
 static double
-share_of_rows(PlannerInfo *root, const ShareKey *key, const KnownFilter *filter)
+share_of_rows(PlannerInfo *root, const ShareKey *key, const IndexEstimate *estimate)
 {
-	double		rows = estimate_num_groups(root, (List *) key->element,
-										   Max(key->rows, 1), NULL, NULL);
+	List	   *columns = (List *) key->element;
+	double		n_distinct = estimate_num_groups(root, columns, Max(key->rows, 1),
+												 NULL, NULL);
+	RelOptInfo *table = NULL;
+	int			rows = 0;
+	double		sample = 0;
 
-	return Min(filter->elements / rows + filter->error_rate, JOIN_SHARE_ASSUMED);
+	if (estimate->filter.contains)
+		table = sampled_table(root, columns);
+	if (table)
+		sample = sample_share(root, table, columns, estimate, &rows);
+	if (rows > 0)
+		return share_of_values(&estimate->filter, n_distinct, sample, rows);
+	return Min(estimate->filter.elements / n_distinct + estimate->filter.error_rate,
+			   JOIN_SHARE_ASSUMED);
 }
 
 /* A ShareEstimator */
@@ -210,7 +362,10 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 		.is_row = IsA(key->element, List)
 	};
 	double		share = SHARE_UNKNOWN;
+	ListCell   *cell;
 
+	foreach(cell, key->types)
+		estimate.types[foreach_current_index(cell)] = lfirst_oid(cell);
 	/* what has to be looked up by its name may not be there */
 	if (!key->for_join && !IsA(index, Const))
 		return SHARE_UNKNOWN;
@@ -221,7 +376,7 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 		examine_indexes(&estimate, indexes_of(key->filter)))
 	{
 		if (estimate.is_row)
-			share = share_of_rows(root, key, &estimate.filter);
+			share = share_of_rows(root, key, &estimate);
 		else
 		{
 			estimate.contains.fn_oid = function_to_trust(key);
@@ -236,21 +391,22 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 
 /*
  * The fraction of a join's keys, 0 to 1, that the indexes of a table or of its partitions
- * contain.  "key" is an expression, or a List of them, one for each column of an index.  Of
- * the first, "function" is that of the operator, which core's estimators would call with
- * the statistics, and "element_type" the type by which it is hashed.  Sets *assumed to
- * whether the share is a guess without statistics.  SHARE_UNKNOWN only for a column.
+ * contain.  "key" is an expression, or a List of them, one for each column of an index;
+ * "types" are those by which they are hashed.  Of the first, "function" is that of the
+ * operator, which core's estimators would call with the statistics.  Sets *assumed to
+ * whether the share is a guess, or that of a sample.  SHARE_UNKNOWN only for a column.
  */
 double
 membership_join_share(PlannerInfo *root, List *indexes, Oid function, Node *key,
-					  Oid element_type, Oid collation, bool *assumed)
+					  List *types, Oid collation, bool *assumed)
 {
 	ShareKey	share_key = {
 		.filter = (Node *) indexes,
 		.filter_first = true,
 		.function = function,
 		.element = key,
-		.element_type = element_type,
+		.element_type = linitial_oid(types),
+		.types = types,
 		.for_join = true,
 		.collation = collation
 	};

@@ -323,7 +323,7 @@ extern bool membership_ask(const MembershipKeys *keys, AskedIndex *asked);
 
 /* estimate.c */
 extern double membership_join_share(PlannerInfo *root, List *indexes,
-									Oid function, Node *key, Oid element_type,
+									Oid function, Node *key, List *types,
 									Oid collation, bool *assumed);
 
 #endif							/* BLOOMFILTER_MEMBERSHIP_H */

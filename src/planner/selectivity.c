@@ -87,24 +87,24 @@ can_be_hashed(Node *element, Oid collation)
 }
 
 /*
- * The share of all but the most common values that pass; "hist" is the share of the
- * histogram's bounds, or negative without a histogram
+ * The share of so many distinct values that pass; "sample" is the share of some of them,
+ * such as the bounds of a histogram, or negative without one
  */
-static double
-share_of_values(const KnownFilter *filter, double n_distinct, double hist,
-				int hist_size)
+double
+share_of_values(const KnownFilter *filter, double n_distinct, double sample,
+				int sample_size)
 {
 	double		share = Min(filter->elements / n_distinct, 1.0);
 	double		sigma;
 
 	share += (1 - share) * filter->error_rate;
-	if (hist < 0)
+	if (sample < 0)
 		return share;
-	sigma = sqrt(share * (1 - share) / hist_size);
-	if (hist >= share - HISTOGRAM_SIGMAS_BELOW * sigma &&
-		hist <= share + HISTOGRAM_SIGMAS_ABOVE * sigma + 1.0 / hist_size)
+	sigma = sqrt(share * (1 - share) / sample_size);
+	if (sample >= share - HISTOGRAM_SIGMAS_BELOW * sigma &&
+		sample <= share + HISTOGRAM_SIGMAS_ABOVE * sigma + 1.0 / sample_size)
 		return share;
-	return Max(hist, filter->error_rate);
+	return Max(sample, filter->error_rate);
 }
 
 /*
@@ -225,6 +225,7 @@ add_known(PlannerInfo *root, const ShareKey *key, double share)
 	added->root = root;
 	added->key = *key;
 	added->key.filter = copyObject(key->filter);
+	added->key.types = list_copy(key->types);
 	added->key.element = copyObject(key->element);
 	added->share = share;
 	known.shares = lappend(known.shares, added);
@@ -247,6 +248,7 @@ find_known(PlannerInfo *root, const ShareKey *key)
 			share->key.collation == key->collation &&
 			share->key.element_type == key->element_type &&
 			share->key.for_join == key->for_join &&
+			equal(share->key.types, key->types) &&
 			equal(share->key.element, key->element) &&
 			equal(share->key.filter, key->filter))
 			return share->share;

@@ -33,6 +33,8 @@ extern Const *known_filter(PlannerInfo *root, Node *expression,
 						   bool read_subqueries);
 extern double column_share(PlannerInfo *root, Node *element, int varRelid,
 						   Oid collation, const KnownFilter *filter);
+extern double share_of_values(const KnownFilter *filter, double n_distinct,
+							  double sample, int sample_size);
 extern bool can_be_hashed(Node *element, Oid collation);
 
 /* A probe of a filter with a column, or any other expression, of one table */
@@ -44,6 +46,7 @@ typedef struct ShareKey
 	Node	   *element;		/* or a List of them, for several columns */
 	Oid			collation;
 	Oid			element_type;	/* by which an index hashes elements */
+	List	   *types;			/* the same for each column; or NIL */
 	bool		for_join;		/* see membership_site_make_join() */
 	/* set by share_once(): */
 	bool		has_statistics; /* the element has some */

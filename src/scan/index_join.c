@@ -493,7 +493,7 @@ make_filter(Search *search, List *leaves, List *matches)
 	filter->parallel_safe &= is_parallel_safe(search->root, filter->key);
 	filter->share = membership_join_share(search->root, filter->indexes,
 										  get_opcode(((Match *) linitial(matches))->operator),
-										  filter->key, linitial_oid(filter->types),
+										  filter->key, filter->types,
 										  search->index->indexcollations[0],
 										  &filter->assumed);
 	return filter;

@@ -19,7 +19,7 @@ typedef struct IndexJoin
 	List	   *indexes;		/* OIDs: one, or those of its partitions */
 	List	   *types;			/* OIDs, by column: by which to hash the key */
 	double		share;			/* of the rows that pass, or SHARE_UNKNOWN */
-	bool		assumed;		/* the share is a guess, without statistics */
+	bool		assumed;		/* the share is a guess, or that of a sample */
 	bool		forced;			/* whatever the share is */
 	double		read_cost;		/* cost of reading all of the indexes */
 	bool		may_fail;		/* evaluating the key may raise an error */

@@ -136,6 +136,20 @@ SELECT filtered_rows('SELECT * FROM visits JOIN twentieth USING (url) JOIN again
 	filtered_rows('SELECT * FROM visits JOIN again USING (url) WHERE membership_contains(''twentieth_url_idx'', url)') BETWEEN 1250 AND 5000 AS condition_and_list,
 	-- of two columns, both do
 	filtered_rows('SELECT * FROM visits JOIN half USING (url) JOIN numbers ON m = n') BETWEEN 3000 AND 7500 AS two_columns;
+-- No statistics tell which pairs of values an index has: some rows of a large table do
+CREATE TABLE pairs (share float8, m int, url text) PARTITION BY LIST (share);
+CREATE TABLE pairs_half PARTITION OF pairs FOR VALUES IN (0.5) WITH (autovacuum_enabled = off);
+CREATE TABLE pairs_hundredth PARTITION OF pairs FOR VALUES IN (0.01) WITH (autovacuum_enabled = off);
+INSERT INTO pairs SELECT share, CASE WHEN id % 100 < 100 * share THEN m ELSE m + 50 END, url
+	FROM visits, unnest(ARRAY[0.5, 0.01]) share WHERE id % 4 < 2;
+CREATE INDEX pairs_two ON pairs USING membership (m, url) WITH (error_rate = 0.0001);
+ANALYZE pairs;
+SELECT filtered_rows('SELECT * FROM visits JOIN pairs_half USING (url, m)') BETWEEN 8000 AND 17000 AS quarter,
+	filtered_rows('SELECT * FROM visits JOIN pairs_hundredth USING (url, m)') < 3000 AS hundredth,
+	-- by the numbers of pairs alone
+	filtered_rows('SELECT * FROM visits JOIN pairs_hundredth l ON l.url = visits.url AND l.m = visits.m + 0') BETWEEN 20000 AND 30000 AS expression,
+	filtered_rows('SELECT * FROM visits JOIN pairs_hundredth USING (url, m) WHERE id < 20000') BETWEEN 8000 AND 12000 AS few_rows;
+DROP TABLE pairs;
 RESET bloomfilter.filter_scan;
 
 -- ---------------------------------------------------------------- of the joins' results
@@ -295,12 +309,14 @@ SELECT expected_rows('SELECT * FROM parted WHERE membership_contains(''half_url_
 -- ---------------------------------------------------------------- who may know
 -- Two lists of the same size: one has the values of visits, the other has not.  To who
 -- may not ask both indexes, all plans are the same.
-CREATE TABLE found (n int, url text) WITH (autovacuum_enabled = off);
-INSERT INTO found SELECT 1 + i % 2, md5(i::text) FROM generate_series(1, 20000) i;
-CREATE TABLE other (n int, url text) WITH (autovacuum_enabled = off);
-INSERT INTO other SELECT 1 + i % 2, md5('x' || i) FROM generate_series(1, 20000) i;
+CREATE TABLE found (n int, url text, m int) WITH (autovacuum_enabled = off);
+INSERT INTO found SELECT 1 + i % 2, md5(i::text), i % 50 FROM generate_series(1, 20000) i;
+CREATE TABLE other (n int, url text, m int) WITH (autovacuum_enabled = off);
+INSERT INTO other SELECT 1 + i % 2, md5('x' || i), i % 50 FROM generate_series(1, 20000) i;
 CREATE INDEX found_url ON found USING membership (url);
 CREATE INDEX other_url ON other USING membership (url);
+CREATE INDEX found_two ON found USING membership (m, url);
+CREATE INDEX other_two ON other USING membership (m, url);
 CREATE TABLE saved (name text, f bloom);
 INSERT INTO saved SELECT 'found', bloom_agg(url) FROM found;
 INSERT INTO saved SELECT 'other', bloom_agg(url) FROM other;
@@ -349,6 +365,7 @@ LANGUAGE sql AS $$
 		'visits WHERE membership_contains(''WHICH_url'', url)',
 		'visits_barrier WHERE membership_contains(''WHICH_url'', url)',
 		'visits JOIN WHICH USING (url)',
+		'visits JOIN WHICH USING (m, url)',
 		'visits WHERE EXISTS (SELECT FROM WHICH WHERE WHICH.url = visits.url)',
 		'visits WHERE (SELECT count(*) FROM WHICH WHERE WHICH.url = visits.url) > 0',
 		'visits WHERE (SELECT count(*) FROM WHICH_view WHERE WHICH_view.url = visits.url) > 0',
