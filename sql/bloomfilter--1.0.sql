@@ -109,14 +109,14 @@ COMMENT ON FUNCTION bloom_create_bits(bigint, integer, bigint, regtype)
 
 CREATE FUNCTION bloom_add(filter bloom, element anycompatible) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_add'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100
 	SUPPORT _bloom_support;
 COMMENT ON FUNCTION bloom_add(bloom, anycompatible)
 	IS 'filter with the element added';
 
 CREATE FUNCTION bloom_add_all(filter bloom, elements anycompatiblearray) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_add_all'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100
 	SUPPORT _bloom_support;
 COMMENT ON FUNCTION bloom_add_all(bloom, anycompatiblearray)
 	IS 'filter with the elements of the array added';
@@ -147,14 +147,14 @@ COMMENT ON FUNCTION bloom_clear(bloom)
 
 CREATE FUNCTION bloom_remove(filter bloom, element anycompatible) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_remove'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100
 	SUPPORT _bloom_support;
 COMMENT ON FUNCTION bloom_remove(bloom, anycompatible)
 	IS 'counting filter with the element removed, which must have been added';
 
 CREATE FUNCTION bloom_remove_all(filter bloom, elements anycompatiblearray) RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_remove_all'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100
 	SUPPORT _bloom_support;
 COMMENT ON FUNCTION bloom_remove_all(bloom, anycompatiblearray)
 	IS 'counting filter with the elements of the array removed, which must have been added';
@@ -673,49 +673,49 @@ COMMENT ON FUNCTION cuckoo_shards(bigint, float8, integer, bigint, regtype)
 
 CREATE FUNCTION cuckoo_add(filter cuckoo, element anycompatible) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_add'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100
 	SUPPORT _bloom_support;
 COMMENT ON FUNCTION cuckoo_add(cuckoo, anycompatible)
 	IS 'filter with the element added, once more if it is already in';
 
 CREATE FUNCTION cuckoo_add_unique(filter cuckoo, element anycompatible) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_add_unique'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100
 	SUPPORT _bloom_support;
 COMMENT ON FUNCTION cuckoo_add_unique(cuckoo, anycompatible)
 	IS 'filter with the element added unless it seems to be in; not for filters from which elements are removed';
 
 CREATE FUNCTION cuckoo_add_all(filter cuckoo, elements anycompatiblearray) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_add_all'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100
 	SUPPORT _bloom_support;
 COMMENT ON FUNCTION cuckoo_add_all(cuckoo, anycompatiblearray)
 	IS 'filter with the elements of the array added';
 
 CREATE FUNCTION cuckoo_add_all_unique(filter cuckoo, elements anycompatiblearray) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_add_all_unique'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100
 	SUPPORT _bloom_support;
 COMMENT ON FUNCTION cuckoo_add_all_unique(cuckoo, anycompatiblearray)
 	IS 'filter with those elements of the array added that seem not to be in; not for filters from which elements are removed';
 
 CREATE FUNCTION cuckoo_remove(filter cuckoo, element anycompatible) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_remove'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100
 	SUPPORT _bloom_support;
 COMMENT ON FUNCTION cuckoo_remove(cuckoo, anycompatible)
 	IS 'filter with the element removed once; it must have been added before';
 
 CREATE FUNCTION cuckoo_remove_all(filter cuckoo, elements anycompatiblearray) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_remove_all'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100
 	SUPPORT _bloom_support;
 COMMENT ON FUNCTION cuckoo_remove_all(cuckoo, anycompatiblearray)
 	IS 'filter with the elements of the array removed; they must have been added before';
 
 CREATE FUNCTION cuckoo_replace(filter cuckoo, old anycompatible, new anycompatible) RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_replace'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100
 	SUPPORT _bloom_support;
 COMMENT ON FUNCTION cuckoo_replace(cuckoo, anycompatible, anycompatible)
 	IS 'filter with one element removed and another added';

@@ -441,13 +441,15 @@ cast_description(const char **at, int *number, StringInfo cast)
 	if (leaf == NULL)
 		return false;
 	(*at)++;
-	appendStringInfo(cast, "$%d::%s%s", ++*number, format_type_be(leaf->type),
+	/* of the integers, which are one class, that with all values */
+	appendStringInfo(cast, "$%d::%s%s", ++*number,
+					 format_type_be(leaf->type == INT4OID ? INT8OID : leaf->type),
 					 is_array ? "[]" : "");
 	return true;
 }
 
 /*
- * A cast to elements of this class, for hints: "$1::text[]", "ROW($1::integer,
+ * A cast to elements of this class, for hints: "$1::text[]", "ROW($1::bigint,
  * $2::text)"; palloc'd.  NULL for enums, ranges, others, and what is hashed or not
  * valid.
  */

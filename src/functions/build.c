@@ -237,6 +237,7 @@ add(FunctionCallInfo fcinfo, bool unique)
 	Lookup		lookup;
 	uint64		hash;
 
+	RETURN_IF_NULL();
 	lookup_open(&lookup, call_site(fcinfo, 1, false), filter, 1);
 	hash = lookup_hash(&lookup, PG_GETARG_DATUM(1), true);
 	return add_hashed(filter, &lookup, &hash, 1, unique);
@@ -252,11 +253,14 @@ static Datum
 add_all(FunctionCallInfo fcinfo, bool unique)
 {
 	Datum		filter = PG_GETARG_DATUM(0);
-	CallSite   *site = call_site(fcinfo, 1, true);
-	ArrayElements elements = array_elements(PG_GETARG_ARRAYTYPE_P(1), site->type);
+	CallSite   *site;
+	ArrayElements elements;
 	Lookup		lookup;
 	uint64	   *hashes;
 
+	RETURN_IF_NULL();
+	site = call_site(fcinfo, 1, true);
+	elements = array_elements(PG_GETARG_ARRAYTYPE_P(1), site->type);
 	lookup_open(&lookup, site, filter, 1);
 	hashes = lookup_hash_array(&lookup, &elements, true);
 	return add_hashed(filter, &lookup, hashes, elements.count, unique);

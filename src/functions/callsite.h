@@ -68,6 +68,18 @@ call_site(FunctionCallInfo fcinfo, int element_arg, bool is_array)
 						  PG_GET_COLLATION());
 }
 
+/*
+ * Return from a function that adds or removes its argument 1, if nothing is to be done: a
+ * NULL leaves the filter as it is, as in aggregates.  Without a filter, NULL.
+ */
+#define RETURN_IF_NULL() \
+	do { \
+		if (PG_ARGISNULL(0)) \
+			PG_RETURN_NULL(); \
+		if (PG_ARGISNULL(1)) \
+			PG_RETURN_DATUM(PG_GETARG_DATUM(0)); \
+	} while (0)
+
 extern ArrayElements array_elements(ArrayType *array, const TypeCacheEntry *type);
 extern void spread_answers(ArrayAnswers *answers, int probed);
 extern Datum find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers,

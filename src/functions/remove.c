@@ -70,6 +70,7 @@ SQL_FUNCTION(bloomfilter_remove)
 	Lookup		lookup;
 	uint64		hash;
 
+	RETURN_IF_NULL();
 	lookup_open(&lookup, call_site(fcinfo, 1, false), PG_GETARG_DATUM(0), 1);
 	check_removable(lookup.reader.image);
 	hash = lookup_hash(&lookup, PG_GETARG_DATUM(1), false);
@@ -79,11 +80,14 @@ SQL_FUNCTION(bloomfilter_remove)
 /* cuckoo_remove_all(filter, elements), and bloom_remove_all: each as often as in the array */
 SQL_FUNCTION(bloomfilter_remove_all)
 {
-	CallSite   *site = call_site(fcinfo, 1, true);
-	ArrayElements elements = array_elements(PG_GETARG_ARRAYTYPE_P(1), site->type);
+	CallSite   *site;
+	ArrayElements elements;
 	Lookup		lookup;
 	uint64	   *hashes;
 
+	RETURN_IF_NULL();
+	site = call_site(fcinfo, 1, true);
+	elements = array_elements(PG_GETARG_ARRAYTYPE_P(1), site->type);
 	lookup_open(&lookup, site, PG_GETARG_DATUM(0), elements.count);
 	check_removable(lookup.reader.image);
 	hashes = lookup_hash_array(&lookup, &elements, true);
@@ -91,25 +95,37 @@ SQL_FUNCTION(bloomfilter_remove_all)
 								  elements.count));
 }
 
-/* cuckoo_replace(filter cuckoo, old anycompatible, new anycompatible) */
+/*
+ * cuckoo_replace(filter cuckoo, old anycompatible, new anycompatible): if one of these is
+ * NULL, only the other is removed or added
+ */
 SQL_FUNCTION(bloomfilter_replace)
 {
-	CallSite   *site = call_site(fcinfo, 1, false);
+	CallSite   *site;
 	FilterWriter writer;
 	ElementClass class;
-	uint64		old;
+	uint64		old = 0;
 	uint64		new;
 
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(2))
+		return bloomfilter_remove(fcinfo);
+	site = call_site(fcinfo, 1, false);
 	writer_open_copy(&writer, PG_GETARG_DATUM(0));
-	old = element_hash(site->hasher, PG_GETARG_DATUM(1),
-					   image_seed(writer.image));
-	class = site->hasher->class;
-	check_class(image_class(writer.image), site->hasher);
+	class = image_class(writer.image);
+	if (!PG_ARGISNULL(1))
+	{
+		old = element_hash(site->hasher, PG_GETARG_DATUM(1),
+						   image_seed(writer.image));
+		check_class(class, site->hasher);
+		class = site->hasher->class;
+	}
 	new = element_hash(site->hasher, PG_GETARG_DATUM(2),
 					   image_seed(writer.image));
 	check_class(class, site->hasher);
+	class = site->hasher->class;
 
-	if (filter_remove(writer.image, old) != FILTER_REMOVED ||
+	if (PG_ARGISNULL(1) ||
+		filter_remove(writer.image, old) != FILTER_REMOVED ||
 		!image_has_layers(writer.image))
 		writer_add_hashes(&writer, class, &new, 1, false);
 	else if (filter_add_batch(writer.image, &new, 1) == 0)

@@ -94,4 +94,5 @@ DROP TABLE kept, before;
 -- Errors are the same
 SELECT bloom_add(bloom_add(bloom_create(10), 1), 'x'::text);
 SELECT bloom_add_all(bloom_add(bloom_create(10), 1), ARRAY['x'::text]);
-SELECT bloom_add(bloom_add(bloom_create(10), 1), NULL::int) IS NULL AS null_element;
+SELECT bloom_add(f, NULL::int) = f AS null_element, bloom_add_all(f, NULL::int[]) = f AS null_array, bloom_add(NULL::bloom, 1) IS NULL AS no_filter,
+	   bloom_add(NULL::bloom, NULL::int) IS NULL AS nothing FROM bloom_add(bloom_create(10), 1) AS f;

@@ -42,7 +42,7 @@ END $$;
 
 -- Arrays of any form
 SELECT cuckoo_cardinality(cuckoo_add_all_unique(f, ARRAY[[1, 2], [2, NULL]])) AS dimensions, cuckoo_cardinality(cuckoo_add_all_unique(f, ARRAY[NULL]::int[])) AS nulls,
-	   cuckoo_cardinality(cuckoo_add_all_unique(f, '{}'::int[])) AS none, cuckoo_add_all_unique(f, NULL::int[]) IS NULL AS null_array,
+	   cuckoo_cardinality(cuckoo_add_all_unique(f, '{}'::int[])) AS none, cuckoo_add_all_unique(f, NULL::int[]) = f AS null_array,
 	   cuckoo_count(cuckoo_add_all_unique(f, array_fill(5, ARRAY[1000])), 5) AS once
 FROM cuckoo_create(100) AS f;
 

@@ -28,7 +28,7 @@ FROM made, LATERAL (SELECT bloom_add_all(f, array_fill('x'::text, ARRAY[8])) AS 
 -- What is certainly absent leaves the filter unchanged, and the row unwritten.
 SELECT what, bloom_remove(f, 'absent') = f AS remove, bloom_remove_all(f, ARRAY['absent', 'missing']) = f AS remove_all,
 	   bloom_remove_all(f, '{}'::text[]) = f AS nothing, bloom_remove_all(f, ARRAY[NULL::text]) = f AS null_element, bloom_count(f, 'absent') FROM made ORDER BY n;
-SELECT bloom_remove(f, NULL::text) IS NULL AS element, bloom_remove(NULL::bloom, 'x') IS NULL AS filter, bloom_count(NULL::bloom, 1) IS NULL AS count, bloom_plain(NULL) IS NULL AS plain FROM made WHERE n = 1;
+SELECT bloom_remove(f, NULL::text) = f AS element, bloom_remove_all(f, NULL::text[]) = f AS elements, bloom_remove(NULL::bloom, 'x') IS NULL AS filter, bloom_count(NULL::bloom, 1) IS NULL AS count, bloom_plain(NULL) IS NULL AS plain FROM made WHERE n = 1;
 
 -- A column that is not unique: each row is added, and removed when it goes. Four
 -- times as many elements as the capacity, which the filter grows by.

@@ -61,12 +61,12 @@ FROM (SELECT cuckoo_add(cuckoo_create(100), 'x') AS f, cuckoo_add(cuckoo_create(
 SELECT bool_and(cuckoo_contains(cuckoo_add(cuckoo_create(100, seed => s), 'x'), 'x')) AS found
 FROM (VALUES (9223372036854775807), (-9223372036854775808), (-1)) AS t(s);
 
--- NULL in, NULL out
+-- NULL in, NULL out; but to add, remove or replace NULL changes nothing
 SELECT cuckoo_create(NULL) IS NULL AS a, cuckoo_create(10, NULL) IS NULL AS b,
 	   cuckoo_create(10, growth => NULL) IS NULL AS c, cuckoo_create(10, seed => NULL) IS NULL AS d,
-	   cuckoo_add(NULL, 1) IS NULL AS e, cuckoo_add(cuckoo_create(10), NULL::int) IS NULL AS f,
-	   cuckoo_add_unique(NULL, 1) IS NULL AS g, cuckoo_add_unique(cuckoo_create(10), NULL::int) IS NULL AS h,
-	   cuckoo_add_all(NULL, ARRAY[1]) IS NULL AS i, cuckoo_add_all(cuckoo_create(10), NULL::int[]) IS NULL AS j,
+	   cuckoo_add(NULL, 1) IS NULL AS e, cuckoo_add(cuckoo_create(10), NULL::int) = cuckoo_create(10) AS f,
+	   cuckoo_add_unique(NULL, 1) IS NULL AS g, cuckoo_add_unique(cuckoo_create(10), NULL::int) = cuckoo_create(10) AS h,
+	   cuckoo_add_all(NULL, ARRAY[1]) IS NULL AS i, cuckoo_add_all(cuckoo_create(10), NULL::int[]) = cuckoo_create(10) AS j, cuckoo_add_all_unique(cuckoo_create(10), NULL::int[]) = cuckoo_create(10) AS p,
 	   cuckoo_clear(NULL) IS NULL AS k, cuckoo_info(NULL) IS NULL AS l,
 	   cuckoo_cardinality(NULL) IS NULL AS m, cuckoo_error_rate(NULL) IS NULL AS n, cuckoo_compact(NULL) IS NULL AS o;
 SELECT cuckoo_contains(NULL, 1) IS NULL AS a, cuckoo_contains(f, NULL::int) IS NULL AS b, (f @> NULL::int) IS NULL AS c,

@@ -68,9 +68,9 @@ GROUP BY n, what ORDER BY n;
 SELECT what, cuckoo_remove(f, 1) = f AS int, cuckoo_remove(f, 'x') = f AS text, cuckoo_remove_all(f, ARRAY[ROW(1)]) = f AS records, cuckoo_count(f, 'x') AS count
 FROM made ORDER BY n;
 -- NULLs and dimensions
-SELECT cuckoo_remove(NULL, 1) IS NULL AS a, cuckoo_remove(f, NULL::int) IS NULL AS b, cuckoo_remove_all(NULL, ARRAY[1]) IS NULL AS c,
-	   cuckoo_remove_all(f, NULL::int[]) IS NULL AS d, cuckoo_replace(NULL, 1, 2) IS NULL AS e, cuckoo_replace(f, NULL, 2) IS NULL AS f,
-	   cuckoo_replace(f, 1, NULL) IS NULL AS g, cuckoo_remove_all(f, ARRAY[NULL, 1, NULL]) = cuckoo_remove(f, 1) AS nulls_passed_over,
+SELECT cuckoo_remove(NULL, 1) IS NULL AS a, cuckoo_remove(f, NULL::int) = f AS b, cuckoo_remove_all(NULL, ARRAY[1]) IS NULL AS c,
+	   cuckoo_remove_all(f, NULL::int[]) = f AS d, cuckoo_replace(NULL, 1, 2) IS NULL AS e, cuckoo_replace(f, NULL, 2) = cuckoo_add(f, 2) AS f,
+	   cuckoo_replace(f, 1, NULL) = cuckoo_remove(f, 1) AS g, cuckoo_replace(f, NULL::int, NULL) = f AS h, cuckoo_remove_all(f, ARRAY[NULL, 1, NULL]) = cuckoo_remove(f, 1) AS nulls_passed_over,
 	   cuckoo_remove_all(f, '{}'::int[]) = f AS no_elements, cuckoo_remove_all(f, ARRAY[NULL]::int[]) = f AS only_null,
 	   cuckoo_remove_all(f, ARRAY[[1, 2], [3, 1]]) = cuckoo_remove_all(f, ARRAY[1, 2, 3, 1]) AS matrix, cuckoo_remove_all(f, '[0:1]={1,1}'::int[]) = cuckoo_remove_all(f, ARRAY[1, 1]) AS bounds
 FROM (SELECT cuckoo_add_all(f, ARRAY[1, 1, 1, 2, 2, 3]) AS f FROM made WHERE what = 'small') AS t;

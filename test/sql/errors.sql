@@ -70,6 +70,7 @@ SELECT * FROM errors_of(
 	'cuckoo_remove_all(none, ARRAY[ROW(1), ROW(''x''::text)]) FROM cuckoo_classes', 'cuckoo_add_all(none, ARRAY[ROW(1), ROW(''x''::text)]) FROM cuckoo_classes',
 	'cuckoo_agg(CASE i WHEN 1 THEN ROW(1) ELSE ROW(''x''::text) END) FROM generate_series(1, 2) AS i');
 SELECT hint FROM error_of('SELECT cuckoo_remove(texts, 1) FROM cuckoo_classes');
+SELECT hint FROM error_of('SELECT cuckoo_remove(texts, ''\x78''::bytea) FROM cuckoo_classes');
 SELECT hint FROM error_of('SELECT cuckoo_remove(ints, ARRAY[1]) FROM cuckoo_classes');
 SELECT hint FROM error_of('SELECT cuckoo_add_all(cuckoo_create(10, growth => 0), ARRAY(SELECT generate_series(1, 1000)))');
 -- One type's functions do not take the other's filters

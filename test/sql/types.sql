@@ -38,9 +38,11 @@ WHERE provolatile <> CASE WHEN proname ~ 'handler$' THEN 'v'
 	OR proparallel <> CASE proname WHEN 'membership_check' THEN 'u' WHEN 'membership_info' THEN 'r' ELSE 's' END OR proleakproof OR prosecdef
 	OR prolang NOT IN (SELECT oid FROM pg_language WHERE lanname IN ('c', 'internal'));
 -- All functions but aggregates' own, the one that has arguments which most formats must not have, the one whose
--- result aggregates would skip if it were NULL, and the one that is sent before there is a filter, are strict: no rows
+-- result aggregates would skip if it were NULL, the one that is sent before there is a filter, and those that add or
+-- remove elements, which skip NULLs, are strict: no rows
 SELECT signature FROM members
-WHERE prokind = 'f' AND NOT proisstrict AND NOT signature::text ~ '_agg_' AND proname NOT IN ('bloom_import', 'bloom_element', '_bloom_may_contain');
+WHERE prokind = 'f' AND NOT proisstrict AND NOT signature::text ~ '_agg_' AND proname NOT IN ('bloom_import', 'bloom_element', '_bloom_may_contain')
+	AND proname !~ '^(bloom|cuckoo)_(add|remove|replace)';
 -- An underscore begins the names of functions that only the server calls, by a type, an operator class, a cast, an
 -- aggregate, the planner or a scan; others, which t/010_docs.pl looks for in the reference, may serve an aggregate, too: no
 -- rows
