@@ -1,5 +1,6 @@
-# META.json conforms to PGXN's specification 1.0.0 and names files that exist, and
-# the version of this extension and its date are the same everywhere.
+# META.json conforms to PGXN's specification 1.0.0 and names files that exist; the
+# version of this extension and its date are the same everywhere; and its contacts are
+# made up nowhere: there are none before MAINTAINERS.md has them, and then everywhere.
 use strict;
 use warnings;
 
@@ -122,6 +123,53 @@ is( found_in('debian/changelog', qr/^\S+ \(([^)]+)-[0-9]+\)/),
 	"debian/changelog's newest version");
 is(found_in('packaging/bloomfilter.spec', qr/^Version:\s+(\S+)$/m),
 	$meta->{version}, "the RPM spec's version");
+
+# The contacts
+my $named = read_text('MAINTAINERS.md') !~ /to be filled in/;
+my $url = qr{^[a-z][a-z0-9+.-]*://[^\s<>"]+$};
+my %resource_of = (
+	homepage => { '' => $url },
+	bugtracker => { web => $url, mailto => qr/^[^\s@]+@[^\s@]+$/ },
+	repository => { url => $url, web => $url, type => qr/^[a-z]+$/ });
+
+# The names of those that do not conform
+sub faults_of_resources
+{
+	my ($resources) = @_;
+	my @faults;
+
+	foreach my $name (grep { !/^x_/i } sort keys %$resources)
+	{
+		my $value = $resources->{$name};
+		my $known = $resource_of{$name} // {};
+		my %fields = ref $value ? %$value : ('' => $value);
+
+		push @faults, $name
+		  if !%fields || grep { $fields{$_} !~ ($known->{$_} // qr/(?!)/) } keys %fields;
+	}
+	return @faults;
+}
+
+is_deeply(
+	[ faults_of_resources(
+		{ homepage => 'https://x.org/y', bugtracker => { mailto => 'a@x.org' },
+			repository => { url => 'git://x.org/y.git', type => 'git' }, x_chat => 'z' }) ],
+	[], 'resources that conform');
+is_deeply(
+	[ faults_of_resources(
+		{ homepage => 'x.org', bugtracker => { web => 'https://x.org', mail => 'a@x.org' },
+			repository => {}, wiki => 'https://x.org' }) ],
+	[ 'bugtracker', 'homepage', 'repository', 'wiki' ], 'resources that do not');
+is_deeply([ faults_of_resources($meta->{resources} // {}) ], [], 'resources');
+is_deeply(
+	[ grep { exists $meta->{resources}{$_} } sort keys %resource_of ],
+	[ $named ? sort keys %resource_of : () ],
+	'resources of META.json are there once MAINTAINERS.md has them');
+foreach my $name ('debian/control.in', 'debian/control', 'debian/changelog')
+{
+	is(read_text($name) !~ /example\.org/, $named, "$name has a true address once MAINTAINERS.md has it");
+}
+is(read_text('packaging/bloomfilter.spec') =~ /^URL:/m ? 1 : '', $named, 'the RPM spec has an URL then');
 
 # The date, as Debian and as the changelog write it
 my $date = found_in('debian/changelog', qr/^ -- .*>  \w{3}, ([0-9]+ \w{3} [0-9]{4}) /m);
