@@ -149,7 +149,7 @@ sub check_links
 	is(join(' ', @broken), '', "links of $page");
 }
 
-my @pages = ('README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'test/README.md',
+my @pages = ('README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'MAINTAINERS.md', 'SECURITY.md', 'test/README.md',
 	map { substr($_, length("$root/")) }
 	  sort(glob("$root/docs/*.md"), glob("$root/docs/*/*.md"), glob("$root/examples/*.md")));
 my @reference = grep { m{^docs/reference/} } @pages;
