@@ -275,6 +275,7 @@ membership_build(Relation heap, Relation index, IndexInfo *info)
 		elog(ERROR, "index \"%s\" already contains data",
 			 RelationGetRelationName(index));
 
+	membership_warn_of_equality(index);
 	membership_hasher_init(&state.hasher, index, CurrentMemoryContext);
 	structure = element_structure(state.hasher.hasher);
 	state.runs = palloc(sizeof(SortedRun));

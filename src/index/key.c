@@ -18,6 +18,7 @@
 #include "catalog/pg_index.h"
 #include "catalog/pg_opclass.h"
 #include "catalog/pg_type.h"
+#include "commands/defrem.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
@@ -27,6 +28,18 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
+/* The operator class of a column */
+static Oid
+operator_class(Relation index, int column)
+{
+	bool		isnull;
+	Datum		classes = SysCacheGetAttr(INDEXRELID, index->rd_indextuple,
+										  Anum_pg_index_indclass, &isnull);
+
+	Assert(!isnull);
+	return ((oidvector *) DatumGetPointer(classes))->values[column];
+}
+
 /*
  * Does a column's operator class put the elements of arrays into the index, and not the
  * column's values?  Error if it stores anything else, which we could not hash.
@@ -34,16 +47,12 @@
 static bool
 takes_arrays_apart(Relation index, int column)
 {
-	bool		isnull;
-	Datum		classes = SysCacheGetAttr(INDEXRELID, index->rd_indextuple,
-										  Anum_pg_index_indclass, &isnull);
-	Oid			opclass = ((oidvector *) DatumGetPointer(classes))->values[column];
+	Oid			opclass = operator_class(index, column);
 	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
 	Form_pg_opclass form;
 	bool		is_stored;
 	bool		is_array;
 
-	Assert(!isnull);
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for operator class %u", opclass);
 	form = (Form_pg_opclass) GETSTRUCT(tuple);
@@ -84,6 +93,32 @@ membership_hashed_type(Relation index, int column)
 	equality = lookup_type_cache(getBaseType(type), TYPECACHE_EQ_OPR)->eq_opr;
 	return !OidIsValid(equality) ||
 		membership_agrees(get_opcode(equality), of_class, of_class) ? type : of_class;
+}
+
+/*
+ * Warn of columns whose type has its own equality, but no operator class, so that core chose
+ * that of another type: a value that is equal by the former may not be found.
+ */
+void
+membership_warn_of_equality(Relation index)
+{
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), i);
+		Oid			type = column->atttypid;
+		Oid			hashed = membership_hashed_type(index, i);
+
+		if (hashed != type &&
+			operator_class(index, i) == GetDefaultOpClass(type, index->rd_rel->relam))
+			ereport(WARNING,
+					(errmsg("index \"%s\" compares column \"%s\" of type %s as type %s",
+							RelationGetRelationName(index), NameStr(column->attname),
+							format_type_be(type), format_type_be(hashed)),
+					 errdetail("Values that are equal only as type %s are not found.",
+							   format_type_be(type)),
+					 errhint("First CREATE OPERATOR CLASS ... DEFAULT FOR TYPE %s USING membership AS OPERATOR 1 =.",
+							 format_type_be(type))));
+	}
 }
 
 /* Make room for this many hashes; the old ones are lost. */

@@ -135,6 +135,7 @@ extern Size membership_hash_array(MembershipHasher *hasher, Datum array,
 								  bool *has_null);
 extern bool membership_of_arrays(Relation index);
 extern Oid	membership_hashed_type(Relation index, int column);
+extern void membership_warn_of_equality(Relation index);
 extern Oid	membership_equality(Oid left, Oid right);
 extern bool membership_agrees(Oid function, Oid left, Oid right);
 extern Oid	membership_key_type(Relation index, int column, Oid subtype,
