@@ -61,7 +61,13 @@ class_hint(ElementClass held, ElementClass element, const char *otherwise)
 	/* as text, it would be its bytes in hexadecimal */
 	if (strcmp(element_class_name(element), "bytea") == 0)
 		return "Convert the element to the type of the column that the filter was built from.";
-	return cast ? psprintf("Cast the element, for example %s.", cast) : otherwise;
+	if (cast == NULL)
+		return otherwise;
+	/* the caller does not tell whether it was one of an array */
+	if (cast[0] == '$' && !strchr(cast, '['))
+		return psprintf("Cast the element, for example %s, or the array, %s[].",
+						cast, cast);
+	return psprintf("Cast the element, for example %s.", cast);
 }
 
 /* Raise the error for an element of another class; "type": InvalidOid if hashed before */

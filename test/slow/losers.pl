@@ -58,8 +58,9 @@ $PostgreSQL::Test::Utils::timeout_default = 24 * 3600;
 my %rows = (a => 400_000, b => 300_000, c => 200_000, m => 100_000, n => 30_000, l => 5_000, o => 1_000, s => 200);
 my @large = qw(a b c);
 my @lists = qw(m n l o s);
-# Columns by which tables are joined
+# Columns by which tables are joined, and other keys of indexes
 my @keys = qw(k r z t);
+my @other_keys = ('k, p', 't, p', 'lower(t)');
 # Values of k
 my $domain = 1_000_000;
 
@@ -99,7 +100,7 @@ sub create_table
 # The membership indexes of a round
 sub create_indexes
 {
-	return map { my $name = $_; map { "CREATE INDEX ON $name USING membership ($_)" } grep { chance(0.75) } @keys } @lists, @large;
+	return map { my $name = $_; map { "CREATE INDEX ON $name USING membership ($_)" } (grep { chance(0.75) } @keys), (grep { chance(0.4) } @other_keys) } @lists, @large;
 }
 
 # ----------------------------------------------------------------- queries
@@ -125,7 +126,8 @@ sub equality
 	my $key = weighted([ 4, 'k' ], [ 4, 't' ], [ 2, 'r' ], [ 1, 'z' ]);
 	my $other = $key ne 't' && chance(0.1) ? one_of(qw(k r id)) : $key;
 
-	return "$one->{alias}.$key = $two->{alias}.$other" . (chance(0.07) ? " AND $one->{alias}.p = $two->{alias}.p" : '');
+	return "lower($one->{alias}.t) = lower($two->{alias}.t)" if chance(0.1);
+	return "$one->{alias}.$key = $two->{alias}.$other" . (chance(0.15) ? " AND $one->{alias}.p = $two->{alias}.p" : '');
 }
 
 # A condition of one table, or ''
