@@ -136,7 +136,7 @@ change_state(FunctionCallInfo fcinfo, FilterKind kind,
 }
 
 /* Add an element; "type" is InvalidOid if it was hashed before. */
-static pg_attribute_always_inline Datum
+static ALWAYS_INLINE Datum
 add_to_state(FunctionCallInfo fcinfo, FilterKind kind,
 			 const AggArguments *arguments, uint64 hash, ElementClass class,
 			 Oid type)
@@ -175,7 +175,7 @@ get_arguments(FunctionCallInfo fcinfo, bool sized)
 }
 
 /* Transition function for elements of any type */
-static pg_attribute_always_inline Datum
+static ALWAYS_INLINE Datum
 add_element(FunctionCallInfo fcinfo, FilterKind kind, bool sized)
 {
 	AggArguments arguments = get_arguments(fcinfo, sized);
@@ -200,7 +200,7 @@ SQL_FUNCTIONS(agg_trans_sized, add_element, true)
  * The same for values of hashed_element.  They need no call site, so callers need neither
  * an expression nor an FmgrInfo that lasts.  Citus has neither.
  */
-static pg_attribute_always_inline Datum
+static ALWAYS_INLINE Datum
 add_hashed(FunctionCallInfo fcinfo, FilterKind kind, bool sized)
 {
 	AggArguments arguments = get_arguments(fcinfo, sized);

@@ -125,7 +125,7 @@ lookup_open(Lookup *lookup, CallSite *site, Datum filter, uint64 probes)
  * Hash an element to look it up or, with "change", to add or remove it: then all must have
  * one class, lookup->class.  Errors: those of element_hash() and check_class().
  */
-static pg_attribute_always_inline uint64
+static ALWAYS_INLINE uint64
 lookup_hash(Lookup *lookup, Datum element, bool change)
 {
 	uint64		hash;

@@ -219,7 +219,7 @@ store_row(FilterScanState *state, int row)
  * Does a row of the page satisfy the first "parts" parts of the conditions?  It is in the
  * slot.  Skips the parts that it is known to satisfy.
  */
-static pg_attribute_always_inline bool
+static ALWAYS_INLINE bool
 satisfies(FilterScanState *state, int row, int parts)
 {
 	ScanState  *ss = &state->css.ss;

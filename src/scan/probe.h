@@ -13,6 +13,7 @@
 #include "scan/join/join_filter_probe.h"
 
 #include "executor/executor.h"
+#include "filter/bytes.h"
 #include "nodes/pathnodes.h"
 #include "utils/memutils.h"
 
@@ -159,7 +160,7 @@ probe_element(Probe *probe, ProbedPage *page, int row, HeapTuple tuple,
  * Hash the elements of the rows, and drop the rows that have none.  "open" is called
  * before the first.  Inline, so that the calls through pointers cost nothing.
  */
-static pg_attribute_always_inline void
+static ALWAYS_INLINE void
 probe_hash_rows(Probe *probe, ProbedPage *page,
 				void (*open) (Probe *probe, ProbedPage *page),
 				uint64 (*hash) (Probe *probe, Datum element, int row))

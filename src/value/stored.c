@@ -421,7 +421,7 @@ reader_contains_sliced(FilterReader *reader, uint64 hash)
  * Probe the filter for many hashes, of another system if is_foreign: found[i] is the
  * result for number i.
  */
-static pg_attribute_always_inline void
+static ALWAYS_INLINE void
 contains_batch(FilterReader *reader, bool is_foreign, const void *hashes,
 			   Size count, bool *found)
 {
