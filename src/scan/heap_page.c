@@ -153,6 +153,19 @@ heap_page_begin(ScanState *node, ParallelTableScanDesc parallel)
 	return scan;
 }
 
+/* In the statistics of a table */
+static inline void
+count_rows(Relation table, int rows)
+{
+#if PG_VERSION_NUM >= 200000
+	if (pgstat_should_count_relation(table))
+		table->pgstat_info->tab.counts.tuples_returned += rows;
+#else
+	/* counts rows of any relation */
+	pgstat_count_index_tuples(table, rows);
+#endif
+}
+
 /*
  * heap_page_next
  *		Go on to the next page that has visible rows, or the one before
@@ -173,8 +186,8 @@ heap_page_next(TableScanDesc scan, ScanDirection direction)
 		return 0;
 	Assert(heap->rs_cindex == (forward ? 0 : heap->rs_ntuples - 1));
 	Assert(heap->rs_ntuples > 0 && heap->rs_ntuples <= HEAP_PAGE_ROWS_MAX);
-	/* heap_getnext() has counted one; this counts rows of any relation */
-	pgstat_count_index_tuples(scan->rs_rd, heap->rs_ntuples - 1);
+	/* heap_getnext() has counted one */
+	count_rows(scan->rs_rd, heap->rs_ntuples - 1);
 	for (int i = 0; heap->rs_ntuples <= SPARSE_ROWS && i < (int) heap->rs_ntuples; i++)
 	{
 		HeapTupleData tuple;
