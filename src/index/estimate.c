@@ -24,6 +24,7 @@
  */
 #include "membership.h"
 
+#include "access/detoast.h"
 #include "access/heapam.h"
 #include "access/relation.h"
 #include "access/tableam.h"
@@ -64,11 +65,12 @@ extern Datum bloomfilter_membership_contains(PG_FUNCTION_ARGS);
 
 /*
  * We read some rows of each of so many pages of a table, if the query reads a hundred times
- * as many
+ * as many; but none with a longer value than ANALYZE keeps
  */
-#define SAMPLED_PAGES			32
-#define SAMPLED_ROWS_OF_PAGE	8
+#define SAMPLED_PAGES			64
+#define SAMPLED_ROWS_OF_PAGE	4
 #define SAMPLED_TABLE_ROWS_MIN	(100 * SAMPLED_PAGES * SAMPLED_ROWS_OF_PAGE)
+#define SAMPLED_VALUE_BYTES_MAX	1024
 
 /* One index, or that of a partition */
 typedef struct Leaf
@@ -217,14 +219,16 @@ function_to_trust(const ShareKey *key)
 	return hash >= FirstNormalObjectId ? hash : key->function;
 }
 
-/* The column that an expression of a key is, NULL if it is none */
-static Var *
-key_column(Node *expression)
+/* An expression of a key as a column or a constant; NULL if it is neither */
+static Node *
+key_part(Node *expression)
 {
 	while (IsA(expression, RelabelType))
 		expression = (Node *) ((RelabelType *) expression)->arg;
+	if (IsA(expression, Const))
+		return ((Const *) expression)->constisnull ? NULL : expression;
 	return IsA(expression, Var) && ((Var *) expression)->varattno > 0 ?
-		(Var *) expression : NULL;
+		expression : NULL;
 }
 
 /*
@@ -240,29 +244,34 @@ sampled_table(PlannerInfo *root, List *key)
 
 	foreach(cell, key)
 	{
-		Node	   *column = (Node *) key_column(lfirst(cell));
+		Node	   *part = key_part(lfirst(cell));
 		VariableStatData vardata;
 		bool		visible;
 
-		if (column == NULL || !can_be_hashed(column, exprCollation(column)))
+		if (part == NULL || !can_be_hashed(part, exprCollation(part)))
 			return NULL;
-		examine_variable(root, column, 0, &vardata);
+		if (IsA(part, Const))
+			continue;
+		examine_variable(root, part, 0, &vardata);
 		visible = HeapTupleIsValid(vardata.statsTuple) && vardata.acl_ok;
 		ReleaseVariableStats(vardata);
 		if (!visible || (table && table != vardata.rel))
 			return NULL;
 		table = vardata.rel;
 	}
-	entry = planner_rt_fetch(table->relid, root);
-	if (entry->rtekind != RTE_RELATION || entry->inh ||
-		table->rows < SAMPLED_TABLE_ROWS_MIN)
+	if (table == NULL || table->rows < SAMPLED_TABLE_ROWS_MIN)
 		return NULL;
-	return table;
+	entry = planner_rt_fetch(table->relid, root);
+	return entry->rtekind == RTE_RELATION && !entry->inh ? table : NULL;
 }
 
-/* May the columns of a row, which has been read, be in one of the indexes? */
+/*
+ * May the key of a row be in one of the indexes?  Sets *hashed to whether that was looked
+ * up: not if a value is so long that it might take much time or memory.
+ */
 static bool
-leaves_contain_key(const IndexEstimate *estimate, List *key, TupleTableSlot *row)
+leaves_contain_key(const IndexEstimate *estimate, List *key, TupleTableSlot *row,
+				   bool *hashed)
 {
 	static const bool nulls[INDEX_MAX_KEYS] = {false};
 	Datum		values[INDEX_MAX_KEYS];
@@ -270,12 +279,27 @@ leaves_contain_key(const IndexEstimate *estimate, List *key, TupleTableSlot *row
 	bool		isnull;
 	ListCell   *cell;
 
+	*hashed = true;
 	foreach(cell, key)
 	{
-		values[foreach_current_index(cell)] =
-			slot_getattr(row, key_column(lfirst(cell))->varattno, &isnull);
+		Node	   *part = key_part(lfirst(cell));
+		int			column = IsA(part, Var) ? ((Var *) part)->varattno : 0;
+		Datum	   *value = &values[foreach_current_index(cell)];
+
+		if (column == 0)
+		{
+			*value = ((Const *) part)->constvalue;
+			continue;
+		}
+		*value = slot_getattr(row, column, &isnull);
 		if (isnull)
 			return false;
+		if (TupleDescAttr(row->tts_tupleDescriptor, column - 1)->attlen == -1 &&
+			toast_raw_datum_size(*value) > SAMPLED_VALUE_BYTES_MAX)
+		{
+			*hashed = false;
+			return false;
+		}
 	}
 	hash = element_hash_columns(estimate->hasher, estimate->row, values, nulls);
 	/* only now does the hasher of rows tell its class */
@@ -285,49 +309,55 @@ leaves_contain_key(const IndexEstimate *estimate, List *key, TupleTableSlot *row
 
 /*
  * The fraction of a table's rows whose key of several columns is in one of the indexes.
- * Sets *rows to how many were read, which may be none.
+ * Sets *pages to that of which rows were read, which may be 0.
  */
 static double
 sample_share(PlannerInfo *root, const RelOptInfo *info, List *key,
-			 const IndexEstimate *estimate, int *rows)
+			 const IndexEstimate *estimate, int *pages)
 {
 	Relation	table = relation_open(planner_rt_fetch(info->relid, root)->relid, NoLock);
-	TupleTableSlot *row = table_slot_create(table, NULL);
-	BlockNumber pages = RelationGetNumberOfBlocks(table);
-	double		rows_of_page = info->tuples / Max(pages, 1);
+	TupleTableSlot *slot = table_slot_create(table, NULL);
+	BlockNumber blocks = RelationGetNumberOfBlocks(table);
+	double		rows_of_page = Min(info->tuples / Max(blocks, 1), MaxHeapTuplesPerPage);
 	MemoryContext of_row = AllocSetContextCreate(CurrentMemoryContext, "sampled row",
 												 ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(of_row);
 	pg_prng_state random;
-	BlockNumber page = 0;
+	int			rows = 0;
 	int			found = 0;
 
-	*rows = 0;
+	*pages = 0;
 	/* another access method may not have rows in such places */
 	if (table->rd_tableam != GetHeapamTableAmRoutine())
-		pages = 0;
+		blocks = 0;
 	/* the same rows each time, and so the same plan */
 	pg_prng_seed(&random, 0);
-	for (int i = 0; pages > 0 && i < SAMPLED_PAGES * SAMPLED_ROWS_OF_PAGE; i++)
+	for (int page = 0; page < SAMPLED_PAGES && blocks > 0; page++)
 	{
-		ItemPointerData place;
+		BlockNumber block = blocks * ((page + pg_prng_double(&random)) / SAMPLED_PAGES);
+		int			before = rows;
 
-		if (i % SAMPLED_ROWS_OF_PAGE == 0)
-			page = pages * pg_prng_double(&random);
-		ItemPointerSet(&place, page,
-					   FirstOffsetNumber + (int) (rows_of_page * pg_prng_double(&random)));
-		/* with an MVCC snapshot, this would take predicate locks */
-		if (table_tuple_fetch_row_version(table, &place, SnapshotSelf, row))
+		for (int row = 0; row < SAMPLED_ROWS_OF_PAGE; row++)
 		{
-			found += leaves_contain_key(estimate, key, row);
-			(*rows)++;
+			ItemPointerData place;
+			bool		hashed;
+
+			ItemPointerSet(&place, block,
+						   FirstOffsetNumber + (int) (rows_of_page * pg_prng_double(&random)));
+			/* with an MVCC snapshot, this would take predicate locks */
+			if (table_tuple_fetch_row_version(table, &place, SnapshotSelf, slot))
+			{
+				found += leaves_contain_key(estimate, key, slot, &hashed);
+				rows += hashed;
+			}
+			MemoryContextReset(of_row);
 		}
-		MemoryContextReset(of_row);
+		*pages += rows > before;
 	}
 	MemoryContextSwitchTo(old);
-	ExecDropSingleTupleTableSlot(row);
+	ExecDropSingleTupleTableSlot(slot);
 	relation_close(table, NoLock);
-	return (double) found / Max(*rows, 1);
+	return (double) found / Max(rows, 1);
 }
 
 /* The share of a key of several columns, or JOIN_SHARE_ASSUMED */
@@ -338,15 +368,16 @@ share_of_rows(PlannerInfo *root, const ShareKey *key, const IndexEstimate *estim
 	double		n_distinct = estimate_num_groups(root, columns, Max(key->rows, 1),
 												 NULL, NULL);
 	RelOptInfo *table = NULL;
-	int			rows = 0;
+	int			pages = 0;
 	double		sample = 0;
 
 	if (estimate->filter.contains)
 		table = sampled_table(root, columns);
 	if (table)
-		sample = sample_share(root, table, columns, estimate, &rows);
-	if (rows > 0)
-		return share_of_values(&estimate->filter, n_distinct, sample, rows);
+		sample = sample_share(root, table, columns, estimate, &pages);
+	/* rows of one page may be alike */
+	if (pages > 0)
+		return share_of_values(&estimate->filter, n_distinct, sample, pages);
 	return Min(estimate->filter.elements / n_distinct + estimate->filter.error_rate,
 			   JOIN_SHARE_ASSUMED);
 }

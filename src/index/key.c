@@ -97,18 +97,22 @@ membership_hashed_type(Relation index, int column)
 
 /*
  * Warn of columns whose type has its own equality, but no operator class, so that core chose
- * that of another type: a value that is equal by the former may not be found.
+ * that of another type: a value that is equal by the former may not be found.  Only when
+ * the index is made, not when it is built again.
  */
 void
 membership_warn_of_equality(Relation index)
 {
+	/* CREATE INDEX CONCURRENTLY builds it in another transaction */
+	if (index->rd_createSubid == InvalidSubTransactionId && index->rd_index->indisready)
+		return;
 	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
 	{
 		Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), i);
-		Oid			type = column->atttypid;
+		Oid			type = getBaseType(column->atttypid);
 		Oid			hashed = membership_hashed_type(index, i);
 
-		if (hashed != type &&
+		if (hashed != column->atttypid &&
 			operator_class(index, i) == GetDefaultOpClass(type, index->rd_rel->relam))
 			ereport(WARNING,
 					(errmsg("index \"%s\" compares column \"%s\" of type %s as type %s",
@@ -116,7 +120,7 @@ membership_warn_of_equality(Relation index)
 							format_type_be(type), format_type_be(hashed)),
 					 errdetail("Values that are equal only as type %s are not found.",
 							   format_type_be(type)),
-					 errhint("First CREATE OPERATOR CLASS ... DEFAULT FOR TYPE %s USING membership AS OPERATOR 1 =.",
+					 errhint("Make the index anew after CREATE OPERATOR CLASS ... DEFAULT FOR TYPE %s USING membership AS OPERATOR 1 =.",
 							 format_type_be(type))));
 	}
 }

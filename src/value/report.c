@@ -57,7 +57,7 @@ class_hint(ElementClass held, ElementClass element, const char *otherwise)
 	const char *cast = element_class_cast(held);
 
 	if (element_class_is_array_of(element, held))
-		return "For the elements of an array, use a function whose name ends in _any, _all or _each, such as bloom_add_all.";
+		return "For the elements of an array, use a function whose name ends in _any, _all or _each (to add, _all).";
 	/* as text, it would be its bytes in hexadecimal */
 	if (strcmp(element_class_name(element), "bytea") == 0)
 		return "Convert the element to the type of the column that the filter was built from.";

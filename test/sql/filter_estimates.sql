@@ -148,8 +148,21 @@ SELECT filtered_rows('SELECT * FROM visits JOIN pairs_half USING (url, m)') BETW
 	filtered_rows('SELECT * FROM visits JOIN pairs_hundredth USING (url, m)') < 3000 AS hundredth,
 	-- by the numbers of pairs alone
 	filtered_rows('SELECT * FROM visits JOIN pairs_hundredth l ON l.url = visits.url AND l.m = visits.m + 0') BETWEEN 20000 AND 30000 AS expression,
-	filtered_rows('SELECT * FROM visits JOIN pairs_hundredth USING (url, m) WHERE id < 20000') BETWEEN 8000 AND 12000 AS few_rows;
-DROP TABLE pairs;
+	filtered_rows('SELECT * FROM visits JOIN pairs_hundredth USING (url, m) WHERE id < 20000') BETWEEN 8000 AND 12000 AS few_rows,
+	-- one by a constant
+	filtered_rows('SELECT * FROM visits JOIN pairs_half USING (url) WHERE pairs_half.m = 3') < 3000 AS constant;
+-- rows of one page are alike: a list of the newest, which one page in twenty has
+CREATE TABLE newest WITH (autovacuum_enabled = off) AS SELECT m, url FROM visits WHERE id > 47500;
+CREATE INDEX newest_two ON newest USING membership (m, url) WITH (error_rate = 0.0001);
+-- a key too long to be hashed while planning
+CREATE TABLE long WITH (autovacuum_enabled = off) AS SELECT m, repeat(url, 40) AS url FROM visits;
+CREATE TABLE long_list WITH (autovacuum_enabled = off) AS SELECT m + 50 AS m, url FROM long LIMIT 20000;
+CREATE INDEX long_two ON long_list USING membership (m, url) WITH (error_rate = 0.0001);
+ANALYZE newest, long, long_list;
+SELECT filtered_rows('SELECT * FROM visits JOIN newest USING (url, m)') BETWEEN 1250 AND 5000 AS newest,
+	-- by the numbers of pairs
+	filtered_rows('SELECT * FROM long visits JOIN long_list USING (url, m)') BETWEEN 15000 AND 25000 AS long;
+DROP TABLE pairs, newest, long, long_list;
 RESET bloomfilter.filter_scan;
 
 -- ---------------------------------------------------------------- of the joins' results

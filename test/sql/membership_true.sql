@@ -10,6 +10,7 @@ CREATE TABLE by_other (c regclass, e citext);
 CREATE INDEX by_other_c ON by_other USING membership (c);
 CREATE INDEX by_other_e ON by_other USING membership (e);
 CREATE INDEX by_other_both ON by_other USING membership (e, c);
+REINDEX TABLE by_other;
 INSERT INTO by_other VALUES ('pg_class', 'Abc');
 EXPLAIN (COSTS OFF) SELECT FROM by_other WHERE c = 'pg_class'::regclass;
 EXPLAIN (COSTS OFF) SELECT FROM by_other WHERE e::text = 'Abc';
