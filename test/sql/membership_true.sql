@@ -5,8 +5,10 @@
 SET enable_seqscan = off;
 
 -- Compared as another type: by its equality, or by one that calls less equal
-CREATE EXTENSION citext;
-CREATE TABLE by_other (c regclass, e citext);
+-- (in a schema that no version leaves out of the type's name)
+CREATE SCHEMA beside;
+CREATE EXTENSION citext SCHEMA beside;
+CREATE TABLE by_other (c regclass, e beside.citext);
 CREATE INDEX by_other_c ON by_other USING membership (c);
 CREATE INDEX by_other_e ON by_other USING membership (e);
 CREATE INDEX by_other_both ON by_other USING membership (e, c);
@@ -21,6 +23,7 @@ EXPLAIN (COSTS OFF) SELECT FROM by_other WHERE e::text = 'Abc' AND c = 'pg_class
 SELECT count(*) FROM by_other WHERE e::text = 'Abc' AND c = 'pg_class'::regclass;
 DROP TABLE by_other;
 DROP EXTENSION citext;
+DROP SCHEMA beside;
 
 -- A nondeterministic collation, of text and of names
 CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
