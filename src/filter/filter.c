@@ -5,6 +5,7 @@
 #include "filter.h"
 
 #include "block512.h"
+#include "foreign/foreign.h"
 #include "set.h"
 
 /* Most filters have one layer that begins with block512's bits; these need no table. */
@@ -185,6 +186,8 @@ filter_difference(const uint8_t *a, const uint8_t *b)
 		image_class(a) != 0 && image_class(b) != 0)
 		return DIFFERENT_CLASS;
 	/* the other system does not compare what they were made for */
+	if (image_is_foreign(a) && !foreign_takes_elements(a))
+		return NOT_COMBINED;
 	if (image_is_foreign(a))
 		return ops->compatible(a, b) ? FILTERS_COMPATIBLE : DIFFERENT_SIZE;
 	if (image_is_set(a) || image_is_set(b))

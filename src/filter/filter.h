@@ -155,6 +155,7 @@ typedef enum FilterDifference
 	DIFFERENT_SEED,
 	DIFFERENT_CLASS,
 	DIFFERENT_SYSTEM,			/* one of them is another system's */
+	NOT_COMBINED,				/* nothing is added to them, however alike */
 	DIFFERENT_COUNTING,			/* one of them has counters */
 	DIFFERENT_CAPACITY,
 	DIFFERENT_ERROR_RATE,

@@ -11,6 +11,7 @@
 
 #include "access/htup_details.h"
 #include "filter/classic.h"
+#include "filter/foreign/foreign.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -196,10 +197,16 @@ add_foreign(Datum filter, Lookup *lookup)
 {
 	uint64		count;
 	const ForeignHash *hashes = foreign_elements_hashes(lookup->foreign, &count);
-	bool	   *found = palloc_extended(count, MCXT_ALLOC_HUGE);
+	bool	   *found;
 	FilterWriter writer;
 
 	lookup_reopen(lookup);
+	if (!foreign_takes_elements(lookup->reader.image))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("elements cannot be added to a cuckoo filter of RedisBloom"),
+				 errhint("Add them to a filter of bloom_create() or cuckoo_create(), and look up in both.")));
+	found = palloc_extended(count, MCXT_ALLOC_HUGE);
 	reader_contains_foreign(&lookup->reader, hashes, count, found);
 	if (memchr(found, false, count) == NULL)
 		return filter;

@@ -219,6 +219,10 @@ SQL_FUNCTION(bloomfilter_create_foreign)
 	};
 	FilterPlan	plan;
 
+	if (!format->size)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("filters of format %s can only be imported", format->name)));
 	check_capacity(PG_GETARG_INT64(2));
 	check_error_rate(params.error_rate);
 	check_plan(foreign_plan(format, &params, &plan), &plan, NULL);

@@ -1,26 +1,40 @@
 /*
  * remove.c
  *	  Removing elements of cuckoo filters (cuckoo_remove, cuckoo_count and the like), and of
- *	  counting Bloom filters (bloom_remove and the like).
+ *	  counting Bloom filters and RedisBloom's cuckoo filters (bloom_remove and the like).
  *
  * Callers must remove only what they have added: removing a false positive removes other
  * elements.  Removing an element that is certainly absent, or whose class (filter/cuckoo.c) or
  * counters (filter/counting.c) are saturated, changes nothing.
  */
 #include "callsite.h"
+
+#include "filter/foreign/foreign.h"
 #include "miscadmin.h"
 
 /* An error unless the filter knows how often an element was added */
 static void
 check_removable(const uint8 *image)
 {
-	if (image_kind(image) == FILTER_BLOOM && !image_is_counting(image))
+	if (image_kind(image) == FILTER_BLOOM && !image_is_counting(image) &&
+		!foreign_counts(image))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("filter does not count its elements"),
 				 errdetail("Its layout is %s.",
 						   filter_layout_name(image_layout(image))),
 				 errhint("Make a filter by bloom_create() with counting => true, or a cuckoo filter.")));
+}
+
+/* The i-th hash to count or remove by, of those that were collected to be changed */
+static inline uint64
+hash_of(const Lookup *lookup, const uint64 *hashes, uint64 i)
+{
+	uint64		count;
+
+	if (!lookup->foreign)
+		return hashes[i];
+	return foreign_elements_hashes(lookup->foreign, &count)[i].a;
 }
 
 /* cuckoo_count(filter cuckoo, element anycompatible), and bloom_count */
@@ -33,9 +47,9 @@ SQL_FUNCTION(bloomfilter_count)
 	lookup_open(&lookup, call_site(fcinfo, 1, false), PG_GETARG_DATUM(0),
 				PG_UINT32_MAX);
 	check_removable(lookup.reader.image);
-	hash = lookup_hash(&lookup, PG_GETARG_DATUM(1), false);
+	hash = lookup_hash(&lookup, PG_GETARG_DATUM(1), lookup.foreign != NULL);
 	lookup_reopen(&lookup);
-	PG_RETURN_INT32(filter_count(lookup.reader.image, hash));
+	PG_RETURN_INT32(filter_count(lookup.reader.image, hash_of(&lookup, &hash, 0)));
 }
 
 /* Remove elements that were hashed; returns the argument if that changes nothing. */
@@ -56,7 +70,7 @@ remove_hashes(Datum filter, Lookup *lookup, const uint64 *hashes, uint64 count)
 		/* each moves half of a large explicit filter */
 		CHECK_FOR_INTERRUPTS();
 		if (found[i] &&
-			filter_remove(writer.image, hashes[i]) == FILTER_REMOVED)
+			filter_remove(writer.image, hash_of(lookup, hashes, i)) == FILTER_REMOVED)
 			removed = true;
 	}
 	result = writer_close(&writer);
@@ -73,7 +87,7 @@ SQL_FUNCTION(bloomfilter_remove)
 	RETURN_IF_NULL();
 	lookup_open(&lookup, call_site(fcinfo, 1, false), PG_GETARG_DATUM(0), 1);
 	check_removable(lookup.reader.image);
-	hash = lookup_hash(&lookup, PG_GETARG_DATUM(1), false);
+	hash = lookup_hash(&lookup, PG_GETARG_DATUM(1), lookup.foreign != NULL);
 	PG_RETURN_DATUM(remove_hashes(PG_GETARG_DATUM(0), &lookup, &hash, 1));
 }
 

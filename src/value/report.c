@@ -238,6 +238,10 @@ check_compatible(const uint8 *a, const uint8 *b)
 			detail = "Only one of them is a filter of another system.";
 			hint = "Build both by bloom_create_foreign() or bloom_import(), with the same format, or neither.";
 			break;
+		case NOT_COMBINED:
+			detail = "They are cuckoo filters of RedisBloom, which take no elements.";
+			hint = "Look elements up in both.";
+			break;
 		case DIFFERENT_COUNTING:
 			detail = "Only one of them is a counting filter.";
 			hint = "Create both with counting => true, or neither.";

@@ -267,10 +267,14 @@ write_foreign(void)
 			for (int layers = 1; layers <= 2; layers++)
 			{
 				uint8_t		input[INPUT_MAX];
-				uint8_t    *image = foreign(foreign_formats[format], 60, count);
-				FilterLayer layer = image_get_layer(image, 0);
+				uint8_t    *image;
+				FilterLayer layer;
 				char		name[64];
 
+				if (!foreign_formats[format]->size)
+					continue;
+				image = foreign(foreign_formats[format], 60, count);
+				layer = image_get_layer(image, 0);
 				if (layers > 1)
 				{
 					if (!foreign_formats[format]->counted &&
@@ -292,6 +296,42 @@ write_foreign(void)
 							5 + foreign_export_bytes(image));
 				release_image(image);
 			}
+}
+
+/* A cuckoo filter of RedisBloom: layers of 8 and 16 buckets of 2 slots, 2 entries in each */
+static void
+write_redisbloom_cuckoo(void)
+{
+	static const uint8_t sizes[] = {16, 32};
+	uint8_t		input[5 + 12 + 38 + 2 * 12 + 48] = {0};
+	uint8_t    *at = input + 5;
+	uint64_t	end = 1;
+
+	while (foreign_formats[input[0]] != &redisbloom_format)
+		input[0]++;
+	input[1] = FORM_BYTEA;
+	put64(at, 1);
+	put32(at + 8, 38);
+	put64(at + 12, 4);			/* elements */
+	put64(at + 20, 8);			/* buckets */
+	put64(at + 36, 2);			/* layers */
+	put16(at + 44, 2);			/* slots */
+	put16(at + 46, 20);			/* moves */
+	put16(at + 48, 2);			/* growth */
+	at += 12 + 38;
+	for (int i = 0; i < 2; i++)
+	{
+		put64(at, end += sizes[i]);
+		put32(at + 8, sizes[i]);
+		for (int j = 0; j < 2; j++)
+		{
+			uint64_t	hash = number_hash(i + j);
+
+			at[12 + 2 * (hash % (sizes[i] / 2)) + j] = 1 + hash % 255;
+		}
+		at += 12 + sizes[i];
+	}
+	write_input("foreign", "redisbloom_cuckoo", input, at - input);
 }
 
 static void
@@ -347,6 +387,7 @@ main(int argc, char **argv)
 	directory = argv[1];
 	write_images();
 	write_foreign();
+	write_redisbloom_cuckoo();
 	write_sets();
 	write_requests();
 	return 0;

@@ -103,6 +103,12 @@ foreign_element(uint64_t hash)
 }
 
 static bool
+takes_elements(const uint8_t *image)
+{
+	return !image_is_foreign(image) || foreign_takes_elements(image);
+}
+
+static bool
 contains(const uint8_t *image, uint64_t hash)
 {
 	ForeignHash foreign = foreign_element(hash);
@@ -335,7 +341,8 @@ subject_probe(const Subject *subject)
 		probe_by_slices(image, found);
 	}
 	call_estimates(image);
-	must(filter_difference(image, image) == FILTERS_COMPATIBLE, "unlike itself");
+	must(filter_difference(image, image) == FILTERS_COMPATIBLE ||
+		 !takes_elements(image), "unlike itself");
 	if (image_layout(image) == LAYOUT_EXPLICIT)
 		for (uint64_t i = 0; i < image_count(image); i++)
 			must(contains(image, get64(image_hashes(image) + 8 * i)),
@@ -403,7 +410,7 @@ add(Subject *subject, unsigned first, unsigned count, bool unique)
 	uint64_t	hashes[ELEMENTS];
 	unsigned	done = 0;
 
-	if (image_layers(subject->image) == 0)
+	if (image_layers(subject->image) == 0 || !takes_elements(subject->image))
 		return;
 	/* the caller has to set it, because it knows what the elements are */
 	if (image_class(subject->image) == 0)

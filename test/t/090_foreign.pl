@@ -75,6 +75,49 @@ while (my $line = <$files>)
 }
 close $files;
 
+# Elements leave RedisBloom's cuckoo filters, and none enters: each once, those that were
+# added four times three times more, those that were removed never
+$session->query(q(
+	DROP TABLE stored;
+	CREATE TABLE stored (f bloom);
+	INSERT INTO stored SELECT bloom_import(pg_read_binary_file('$vectors/redisbloom/cf-url-1000-exp4.bin'),
+		'redisbloom', 'text');
+) =~ s/\$vectors/$vectors/r);
+is($session->query("SELECT bloom_cardinality(f), bloom_count(f, 'http://bad.example/1') >= 4,
+			bloom_count(f, 'http://bad.example/2'::varchar) >= 1, bloom_count(f, 'absent'::text) FROM stored"),
+	'964|t|t|0', 'redisbloom:cuckoo: counts');
+is($session->query(q(
+	DO $$
+	DECLARE
+		g bloom := (SELECT f FROM stored);
+		lost int := 0;
+	BEGIN
+		FOR i IN 1..1000 LOOP
+			CONTINUE WHEN i BETWEEN 500 AND 540;
+			lost := lost + (NOT bloom_contains(g, 'http://bad.example/' || i))::int;
+			g := bloom_remove(g, 'http://bad.example/' || i);
+		END LOOP;
+		g := bloom_remove_all(g, '{http://bad.example/1,http://bad.example/1}'::text[]);
+		g := bloom_remove_all(g, '{http://bad.example/1,http://bad.example/21,http://bad.example/41,absent}'::text[]);
+		RAISE EXCEPTION 'lost %, left %', lost, bloom_cardinality(g);
+	END $$;)) =~ s/.*(lost \d+, left \d+).*/$1/sr,
+	'lost 0, left 0', 'redisbloom:cuckoo: each element removed, and none lost by that');
+is($session->query("SELECT count(*) FROM stored, generate_series(1, 450) i
+		WHERE NOT bloom_contains(bloom_remove(f, 'http://bad.example/' || 1000 - i), 'http://bad.example/' || 1 + (i - 1) % 400)"),
+	'0', 'redisbloom:cuckoo: a removal loses no other');
+is($session->query("SELECT count(*) FROM stored, LATERAL bloom_remove(f, 'http://bad.example/77'::text) g,
+			LATERAL bloom_import(bloom_export(g, 'redisbloom:cuckoo'), 'redisbloom:cuckoo', 'text') h
+		WHERE h = g AND bloom_cardinality(h) = 963 AND bloom_cardinality(bloom_clear(h)) = 0"),
+	'1', 'redisbloom:cuckoo: exported after a removal');
+like($session->query("SELECT bloom_add(f, 'http://bad.example/1'::text) FROM stored"),
+	qr/^ERROR:  55000: elements cannot be added to a cuckoo filter of RedisBloom/, 'redisbloom:cuckoo: no additions');
+like($session->query("SELECT bloom_union(f, f) FROM stored"),
+	qr/^ERROR:  22023: cannot combine incompatible filters/, 'redisbloom:cuckoo: no union');
+like($session->query("SELECT bloom_create_foreign('redisbloom:cuckoo', 'text', 100)"),
+	qr/^ERROR:  22023: filters of format redisbloom:cuckoo can only be imported/, 'redisbloom:cuckoo: not made here');
+refused("SELECT bloom_import(pg_read_binary_file('$vectors/redisbloom/bf-uni-10.bin'), 'redisbloom:cuckoo', 'text')",
+	'another version of the format', 'a Bloom filter of RedisBloom is no cuckoo filter');
+
 # BF.RESERVE ... NONSCALING: its file has option 8, and the whole error rate
 is($session->query("SELECT bloom_export(bloom_add_all(
 			bloom_create_foreign('redisbloom:nonscaling', 'text', 1000, 0.1),
@@ -155,6 +198,19 @@ my %damage = (
 		'bf-k-0' => 'number of hashes',
 		'bf-n2-200' => 'n2',
 		'bf-error-nan' => 'error rate',
+		'cf-items-11' => 'number of elements',
+		'cf-entry-more' => 'number of elements',
+		'cf-buckets-0' => 'number of buckets',
+		'cf-buckets-2e60' => 'number of buckets',
+		'cf-buckets-256' => 'bytes after the last layer',
+		'cf-buckets-341' => 'not a power of two',
+		'cf-layers-0' => 'number of layers',
+		'cf-layers-33' => 'number of layers',
+		'cf-layers-2' => 'chunks are missing',
+		'cf-slots-0' => 'slots of a bucket',
+		'cf-slots-256' => 'slots of a bucket',
+		'cf-growth-0' => 'number of buckets',
+		'cf-cut' => 'cut short',
 	});
 
 foreach my $format (sort keys %damage)

@@ -9,7 +9,7 @@
  * Limits: such a filter does not grow, and is united only with filters of its format,
  * form of element, hashes and size.  (One of Parquet's is folded to a smaller size that
  * divides its own.)  Numbers of elements are estimates from its bits, except
- * RedisBloom's, which counts.
+ * RedisBloom's, which counts.  RedisBloom's cuckoo filters take no elements.
  */
 #include "foreign.h"
 
@@ -35,16 +35,16 @@ foreign_contains_sliced(const uint8_t *header, const ForeignHash *hash,
 																 fetch, from);
 }
 
-/* A block is one slice.  Without blocks, each bit may be in another slice. */
+/* A block is one slice.  Without blocks, each bit, or slot, may be in another slice. */
 static unsigned
 foreign_slices(const uint8_t *header)
 {
-	bool		blocks = foreign_image_format(header)->blocks;
+	const ForeignFormat *format = foreign_image_format(header);
 	unsigned	slices = 0;
 
 	for (int i = 0; i < image_layers(header); i++)
-		slices += blocks ? 1 : image_layer_at(header, i)[LAYER_OFF_HASHES];
-	return slices;
+		slices += format->blocks ? 1 : image_layer_at(header, i)[LAYER_OFF_HASHES];
+	return format->cuckoo ? 2 * slices : slices;
 }
 
 /* How many elements a layer still takes */
@@ -105,6 +105,37 @@ contains_ours_sliced(const uint8_t *header, uint64_t hash,
 	return true;
 }
 
+static unsigned
+foreign_count(const uint8_t *image, uint64_t hash)
+{
+	return foreign_image_format(image)->places->count(image, hash);
+}
+
+static FilterRemoval
+foreign_remove(uint8_t *image, uint64_t hash)
+{
+	return foreign_image_format(image)->places->remove(image, hash);
+}
+
+bool
+foreign_takes_elements(const uint8_t *image)
+{
+	return foreign_image_format(image)->places->add_batch != NULL;
+}
+
+bool
+foreign_counts(const uint8_t *image)
+{
+	return image_is_foreign(image) && foreign_image_format(image)->places->count != NULL;
+}
+
+static double
+layer_elements(const ForeignFormat *format, const FilterLayer *layer)
+{
+	return format->layer_elements ? format->layer_elements(layer) :
+		foreign_layer_cardinality(layer);
+}
+
 double
 foreign_layer_cardinality(const FilterLayer *layer)
 {
@@ -116,13 +147,14 @@ foreign_layer_cardinality(const FilterLayer *layer)
 static double
 foreign_cardinality(const uint8_t *image)
 {
+	const ForeignFormat *format = foreign_image_format(image);
 	double		sum = 0;
 
 	for (int i = 0; i < image_layers(image); i++)
 	{
 		FilterLayer layer = image_get_layer(image, i);
 
-		sum += foreign_layer_cardinality(&layer);
+		sum += layer_elements(format, &layer);
 	}
 	return sum;
 }
@@ -142,7 +174,7 @@ foreign_error_rate(const uint8_t *image)
 		if (layer.bits_set == 0)
 			continue;
 		rate = format->error_rate ?
-			format->error_rate(&layer, foreign_layer_cardinality(&layer)) :
+			format->error_rate(&layer, layer_elements(format, &layer)) :
 			pow((double) layer.bits_set / layer.size, layer.hashes);
 		if (rate >= 1)
 			return 1;
@@ -195,7 +227,7 @@ static const char *
 foreign_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 {
 	const ForeignFormat *format = foreign_image_format(image);
-	FilterLayer first;
+	FilterLayer before;
 
 	if (layer->hashes < 1 ||
 		(format->hashes != 0 && layer->hashes != format->hashes))
@@ -216,8 +248,12 @@ foreign_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 		return "multiple in a layer of a Bloom filter";
 	if (!format->needs_shape && layer->size % format->unit != 0)
 		return "number of bits out of range";
-	first = image_get_layer(image, 0);
-	return format->check_layer ? format->check_layer(&first, layer) : NULL;
+	if (!format->check_layer)
+		return NULL;
+	if (i == 0)
+		return format->check_layer(layer, layer);
+	before = image_get_layer(image, i - 1);
+	return format->check_layer(&before, layer);
 }
 
 static const char *
@@ -241,10 +277,12 @@ const FilterOps foreign_ops = {
 	.contains_batch = contains_ours_batch,
 	.slices = foreign_slices,
 	.contains_sliced = contains_ours_sliced,
+	.count = foreign_count,
 	.cardinality = foreign_cardinality,
 	.error_rate = foreign_error_rate,
 	.layer_cardinality = foreign_layer_cardinality,
 	.may_fill = foreign_may_fill,
+	.remove = foreign_remove,
 	.clear_layer = foreign_clear_layer,
 	.compatible = foreign_compatible,
 	.plan_union = foreign_plan_union,

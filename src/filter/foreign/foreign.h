@@ -20,6 +20,12 @@ extern bool foreign_contains_sliced(const uint8_t *header,
 extern size_t foreign_add_batch(uint8_t *image, const ForeignHash *hashes,
 								size_t count);
 
+/* Can elements be added, and it be united with others? */
+extern bool foreign_takes_elements(const uint8_t *image);
+
+/* Is it foreign, and do filter_count() and filter_remove() take word a of its hashes? */
+extern bool foreign_counts(const uint8_t *image);
+
 /* Operations of ops.h: of foreign.c, and of union.c */
 extern double foreign_layer_cardinality(const FilterLayer *layer);
 extern bool foreign_compatible(const uint8_t *a, const uint8_t *b);

@@ -112,7 +112,7 @@ typedef struct ForeignCount
 
 /*
  * From hashes to bits: the loops of places.h.  foreign.h says what they do; add_batch()
- * adds to the last layer while that has "room", and counts.
+ * adds to the last layer while that has "room", and counts.  A hash here is its word a.
  */
 typedef struct ForeignPlaces
 {
@@ -125,6 +125,10 @@ typedef struct ForeignPlaces
 	size_t		(*add_batch) (const uint8_t *image, const ForeignHash *hashes,
 							  size_t count, ForeignCount room,
 							  ForeignCount *added);
+
+	/* of filters that count, which nothing is added to; else NULL */
+	unsigned	(*count) (const uint8_t *image, uint64_t hash);
+	FilterRemoval (*remove) (uint8_t *image, uint64_t hash);
 } ForeignPlaces;
 
 /*
@@ -155,6 +159,7 @@ struct ForeignFormat
 	bool		counted;		/* full at its capacity: "multiple" is the
 								 * number of elements, and "bits_full" free */
 	bool		blocks;			/* an element has one of Parquet's blocks */
+	bool		cuckoo;			/* it has a slot of two buckets of "hashes" */
 	unsigned	unit;			/* the number of bits is a multiple of this */
 	unsigned	hashes;			/* if it is always the same number */
 	uint64_t	most_detail;	/* the largest, unless it is counted */
@@ -163,7 +168,8 @@ struct ForeignFormat
 
 	/*
 	 * The bits that the other system chooses for n elements, not yet rounded
-	 * to the unit; sets hashes, and fields of this format alone
+	 * to the unit; sets hashes, and fields of this format alone.  NULL: such
+	 * filters are only imported.
 	 */
 	double		(*size) (double n, double error_rate, FilterLayer *layer);
 
@@ -171,10 +177,12 @@ struct ForeignFormat
 	double		(*capacity) (const FilterLayer *layer);
 
 	/*
-	 * The variance beyond that of independent places (NULL: none), and the
-	 * error rate of this many elements (NULL: that of independent places)
+	 * The variance beyond that of independent places (NULL: none), the number
+	 * of elements (NULL: by the bits that are set), and the error rate of
+	 * this many (NULL: that of independent places)
 	 */
 	double		(*more_variance) (const FilterLayer *layer);
+	double		(*layer_elements) (const FilterLayer *layer);
 	double		(*error_rate) (const FilterLayer *layer, double elements);
 
 	/* Keep the format's own fields true after an addition.  May be NULL. */
@@ -189,10 +197,10 @@ struct ForeignFormat
 						 bool united, FilterLayer *joined);
 
 	/*
-	 * Check the format's own fields of a layer after "first", and its bits.
-	 * May be NULL.
+	 * Check the format's own fields of a layer after the one "before", which
+	 * is the first layer itself, and its bits.  May be NULL.
 	 */
-	const char *(*check_layer) (const FilterLayer *first,
+	const char *(*check_layer) (const FilterLayer *before,
 								const FilterLayer *layer);
 	const char *(*check_bits) (const FilterLayer *layer, const uint8_t *bits);
 
@@ -226,6 +234,7 @@ extern const ForeignFormat spark_sql_format;
 extern const ForeignFormat spark_sql2_format;
 extern const ForeignFormat datasketches_format;
 extern const ForeignFormat redisbloom_format;
+extern const ForeignFormat redisbloom_cuckoo_format;
 
 /* Only to make filters: its bytes and its code are redisbloom_format's */
 extern const ForeignFormat redisbloom_nonscaling_format;

@@ -19,7 +19,8 @@ const ForeignFormat *const foreign_formats[] = {
 	&datasketches_format,
 	&redisbloom_format,
 	&redis_guava32_format,
-	&redis_guava64_format
+	&redis_guava64_format,
+	&redisbloom_cuckoo_format
 };
 
 const int	foreign_format_count = sizeof(foreign_formats) / sizeof(foreign_formats[0]);

@@ -158,9 +158,9 @@ redis_join(const FilterLayer *left, const FilterLayer *right, bool united,
 }
 
 static const char *
-redis_check_layer(const FilterLayer *first, const FilterLayer *layer)
+redis_check_layer(const FilterLayer *before, const FilterLayer *layer)
 {
-	if (first->size != layer->size || first->hashes != layer->hashes)
+	if (before->size != layer->size || before->hashes != layer->hashes)
 		return "layers of different filters";
 	if (layer->multiple > string_bytes(layer))
 		return "length of a string out of range";

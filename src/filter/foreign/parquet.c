@@ -123,7 +123,9 @@ parquet_add_batch(const uint8_t *image, const ForeignHash *hashes,
 }
 
 static const ForeignPlaces parquet_places = {
-	parquet_contains_batch, parquet_contains_sliced, parquet_add_batch
+	.contains_batch = parquet_contains_batch,
+	.contains_sliced = parquet_contains_sliced,
+	.add_batch = parquet_add_batch
 };
 
 static uint64_t

@@ -169,6 +169,8 @@ rule##_add_batch(const uint8_t *image, const ForeignHash *hashes, \
 }
 
 #define FOREIGN_PLACES(rule) \
-	{rule##_contains_batch, rule##_contains_sliced, rule##_add_batch}
+	{.contains_batch = rule##_contains_batch, \
+	 .contains_sliced = rule##_contains_sliced, \
+	 .add_batch = rule##_add_batch}
 
 #endif							/* FILTER_FOREIGN_PLACES_H */

@@ -1,6 +1,6 @@
 /*
  * redisbloom.c
- *	  RedisBloom's filters, which may have layers.
+ *	  RedisBloom's Bloom filters, which may have layers, and its chunks; see redisbloom.h.
  *
  * Bytes: the replies of BF.SCANDUMP: each uint64 iterator, uint32 length, data; little-endian.
  *
@@ -9,14 +9,15 @@
  *
  * Sources: deps/bloom/bloom.c and src/sb.c of RedisBloom.
  */
-#include "common.h"
+#include "redisbloom.h"
 
 #include <math.h>
 
 #include "places.h"
 
 #define CHUNK_HEADER		12
-#define CHUNK_MAX			((uint64_t) 16 << 20)	/* BF.SCANDUMP's */
+#define CHUNK_MAX			((uint64_t) 16 << 20)	/* BF.SCANDUMP's, and
+													 * CF.SCANDUMP's */
 #define BLOOM_HEADER		20
 #define BLOOM_LINK			53
 
@@ -119,14 +120,14 @@ redisbloom_join(const FilterLayer *left, const FilterLayer *right, bool united,
 }
 
 static const char *
-redisbloom_check_layer(const FilterLayer *first, const FilterLayer *layer)
+redisbloom_check_layer(const FilterLayer *before, const FilterLayer *layer)
 {
 	unsigned	options = DETAIL_OPTIONS(layer->detail);
 	unsigned	log_bits = DETAIL_LOG_BITS(layer->detail);
 	double		bits_per_element = double_of_bits(layer->bits_full);
 
 	/* all but the size */
-	if (first->detail >> 8 != layer->detail >> 8)
+	if (before->detail >> 8 != layer->detail >> 8)
 		return "layers of different filters";
 	if ((options & ~(OPTION_NOROUND | OPTION_ENTS_IS_BITS |
 					 OPTION_FORCE64 | OPTION_NO_SCALING)) != 0)
@@ -174,17 +175,9 @@ parse_link(const uint8_t *link, uint64_t options, uint32_t growth,
 	return NULL;
 }
 
-/* One reply of BF.SCANDUMP */
-typedef struct Chunk
-{
-	uint64_t	iterator;
-	uint64_t	length;
-	uint64_t	data;			/* where it is, in the source */
-} Chunk;
-
 /* The chunk that begins at *at, which is advanced past it */
 static const char *
-next_chunk(const ForeignSource *source, uint64_t *at, Chunk *chunk)
+next_chunk(const ForeignSource *source, uint64_t *at, RedisBloomChunk *chunk)
 {
 	if (source->length - *at < CHUNK_HEADER)
 		return "chunk is cut short";
@@ -197,16 +190,39 @@ next_chunk(const ForeignSource *source, uint64_t *at, Chunk *chunk)
 	return NULL;
 }
 
-static const char *
+const char *
+redisbloom_check_bits(const ForeignSource *source, uint64_t at, uint64_t bytes)
+{
+	RedisBloomChunk chunk;
+	uint64_t	read = 0;
+
+	/* each iterator tells where the next chunk begins */
+	while (at < source->length)
+	{
+		const char *fault = next_chunk(source, &at, &chunk);
+
+		if (fault)
+			return fault;
+		read += chunk.length;
+		if (chunk.length == 0 || chunk.iterator != 1 + read)
+			return "iterator of a chunk is not where it ends";
+	}
+	if (read < bytes)
+		return "chunks are missing";
+	if (read > bytes)
+		return "bytes after the last layer";
+	return NULL;
+}
+
+const char *
 redisbloom_parse(const ForeignSource *source, ForeignImport *import)
 {
 	const uint8_t *header;
-	Chunk		chunk;
+	RedisBloomChunk chunk;
 	uint64_t	at = 0;
 	uint64_t	links;
 	uint64_t	elements = 0;
 	uint64_t	bytes = 0;
-	uint64_t	read = 0;
 	const char *fault = next_chunk(source, &at, &chunk);
 
 	if (fault)
@@ -215,6 +231,10 @@ redisbloom_parse(const ForeignSource *source, ForeignImport *import)
 	header = source->bytes + chunk.data;
 	if (chunk.iterator != 1)
 		return "iterator of the first chunk is not 1";
+	/* no Bloom filter has a header of this length */
+	if (chunk.length == CUCKOO_HEADER)
+		return redisbloom_parse_cuckoo(source, header, import);
+	import->format = &redisbloom_format;
 	if (chunk.length < BLOOM_HEADER)
 		return "header is cut short";
 	links = get32(header + BLOOM_OFF_LINKS);
@@ -239,33 +259,17 @@ redisbloom_parse(const ForeignSource *source, ForeignImport *import)
 	}
 	if (elements != get64(header + BLOOM_OFF_SIZE))
 		return "number of elements is not the sum of its layers";
-
-	/* the bits: each iterator tells where the next chunk begins */
-	while (at < source->length)
-	{
-		fault = next_chunk(source, &at, &chunk);
-		if (fault)
-			return fault;
-		read += chunk.length;
-		if (chunk.length == 0 || chunk.iterator != 1 + read)
-			return "iterator of a chunk is not where it ends";
-	}
-	if (read < bytes)
-		return "chunks are missing";
-	if (read > bytes)
-		return "bytes after the last layer";
-	return NULL;
+	return redisbloom_check_bits(source, at, bytes);
 }
 
-/* Copy the bits of all chunks but the first; they were read before. */
-static void
+void
 redisbloom_import_bits(const ForeignSource *source,
 					   const ForeignImport *import, uint8_t *image)
 {
 	uint64_t	at = import->data;
 	uint64_t	done = 0;		/* of the layer */
 	int			i = 0;
-	Chunk		chunk;
+	RedisBloomChunk chunk;
 
 	while (at < source->length && next_chunk(source, &at, &chunk) == NULL)
 		while (chunk.length > 0)
@@ -286,9 +290,8 @@ redisbloom_import_bits(const ForeignSource *source,
 		}
 }
 
-/* A chunk for each layer, or for each CHUNK_MAX bytes of it */
-static void
-write_chunks(Writer *writer, const uint8_t *image)
+void
+redisbloom_write_bits(Writer *writer, const uint8_t *image)
 {
 	uint64_t	written = 0;
 
@@ -340,7 +343,7 @@ redisbloom_write(Writer *writer, const ForeignFormat *format,
 		write_number(writer, layer.capacity, 8);
 		write_number(writer, DETAIL_LOG_BITS(layer.detail), 1);
 	}
-	write_chunks(writer, image);
+	redisbloom_write_bits(writer, image);
 	return false;
 }
 
@@ -349,8 +352,7 @@ redisbloom_write(Writer *writer, const ForeignFormat *format,
 { \
 	.name = (format_name), \
 	.code = 'R', \
-	.forms = FORM(TEXT) | FORM(INT4) | FORM(INT8) | FORM(BYTEA), \
-	.integers = INTEGERS_DECIMAL, \
+	REDISBLOOM_ELEMENTS, \
 	.hash = redisbloom_hash, \
 	.places = &redisbloom_places, \
 	.counted = true, \
