@@ -3,8 +3,9 @@
  *	  The set of a join's keys: what a row has to be in to find a partner.
  *
  * Keys are collected first, so that the filter gets the size that their true number
- * needs.  If they take too much memory, they and all later keys go into a filter as
- * large as the memory allows.
+ * needs.  If they take too much memory, they and all later keys go into a filter for
+ * twice as many as are expected.  It is no larger, even if the memory allows that: probes
+ * of a larger one miss the processor's caches more often.
  *
  * Integers.  If the keys are dense, as those of a dimension or a range of dates are,
  * a bitmap over their range is smaller than a Bloom filter, exact, and faster:
@@ -29,6 +30,11 @@
 #define COLLECTED_PART			4
 /* Room for this many keys at first */
 #define COLLECTED_ROOM_MIN		256
+
+/* A filter whose keys are still to come is made for so many times those that are expected. */
+#define KEYS_EXPECTED_TIMES		2
+/* And for so many times those that can be held: expectations may be far too low. */
+#define KEYS_HELD_TIMES			8
 
 /* Error rate of a Bloom filter, if there is memory for it: 10 bits a key */
 #define KEY_ERROR_RATE			0.01
@@ -101,8 +107,9 @@ filter_new(KeyCollector *collector, KeyForm form, Size data_bytes)
  */
 
 /*
- * A Bloom filter for the keys that are held; or, if "more" may follow, one as large as the
- * memory allows, for the keys that are expected or that fit at the usual error rate
+ * A Bloom filter for the keys that are held; or, if "more" may follow, for those that are
+ * expected and some more, as far as the memory allows.  The size of the latter depends on
+ * the limit and "expected" alone: merge_bloom() unites filters of several processes.
  */
 static KeyFilter *
 bloom_new(KeyCollector *collector, bool more)
@@ -115,12 +122,15 @@ bloom_new(KeyCollector *collector, bool more)
 	/* no filter has as many keys as bytes at the usual error rate */
 	bool		is_small = more && collector->expected >= room;
 	FilterParams params = {
-		.capacity = more ? Max(room, collector->expected) : Max(collector->held, KEYS_LEAST),
-		.error_rate = KEY_ERROR_RATE,
-		.kind = FILTER_BLOOM,
-		/* bits_full is set below, so it needs no margin for chance */
-		.exact = true
-	};
+		.capacity = !more ? Max(collector->held, KEYS_LEAST) :
+			is_small ? collector->expected :
+			Max(KEYS_EXPECTED_TIMES * collector->expected,
+				KEYS_HELD_TIMES * (uint64) collector->room_max),
+			.error_rate = KEY_ERROR_RATE,
+			.kind = FILTER_BLOOM,
+			/* bits_full is set below, so it needs no margin for chance */
+			.exact = true
+		};
 	FilterPlan	plan;
 	KeyFilter  *filter;
 
@@ -439,8 +449,7 @@ key_collector_part(KeyCollector *collector)
 
 /*
  * Unite the collector's filter with a Bloom filter, whose keys are not known.  Both have
- * the same size: they were made for all of the memory, and the processes of a query have
- * the same limit.
+ * the same size: the processes of a query have the same limit and expectation.
  */
 static void
 merge_bloom(KeyCollector *collector, const KeyFilter *filter)
