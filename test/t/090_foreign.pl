@@ -116,7 +116,7 @@ like($session->query("SELECT bloom_union(f, f) FROM stored"),
 like($session->query("SELECT bloom_create_foreign('redisbloom:cuckoo', 'text', 100)"),
 	qr/^ERROR:  22023: filters of format redisbloom:cuckoo can only be imported/, 'redisbloom:cuckoo: not made here');
 refused("SELECT bloom_import(pg_read_binary_file('$vectors/redisbloom/bf-uni-10.bin'), 'redisbloom:cuckoo', 'text')",
-	'another version of the format', 'a Bloom filter of RedisBloom is no cuckoo filter');
+	'length of the header', 'a Bloom filter of RedisBloom is no cuckoo filter');
 
 # BF.RESERVE ... NONSCALING: its file has option 8, and the whole error rate
 is($session->query("SELECT bloom_export(bloom_add_all(

@@ -1,8 +1,6 @@
 /*
  * redisbloom.c
- *	  RedisBloom's Bloom filters, which may have layers, and its chunks; see redisbloom.h.
- *
- * Bytes: the replies of BF.SCANDUMP: each uint64 iterator, uint32 length, data; little-endian.
+ *	  RedisBloom's Bloom filters, which may have layers.
  *
  * It counts elements, so a layer is full at its capacity.  Its bits_full holds another
  * number instead: the bits per element, as a double.
@@ -15,9 +13,6 @@
 
 #include "places.h"
 
-#define CHUNK_HEADER		12
-#define CHUNK_MAX			((uint64_t) 16 << 20)	/* BF.SCANDUMP's, and
-													 * CF.SCANDUMP's */
 #define BLOOM_HEADER		20
 #define BLOOM_LINK			53
 
@@ -175,46 +170,7 @@ parse_link(const uint8_t *link, uint64_t options, uint32_t growth,
 	return NULL;
 }
 
-/* The chunk that begins at *at, which is advanced past it */
 static const char *
-next_chunk(const ForeignSource *source, uint64_t *at, RedisBloomChunk *chunk)
-{
-	if (source->length - *at < CHUNK_HEADER)
-		return "chunk is cut short";
-	chunk->iterator = get64(source->bytes + *at);
-	chunk->length = get32(source->bytes + *at + 8);
-	chunk->data = *at + CHUNK_HEADER;
-	if (source->length - chunk->data < chunk->length)
-		return "chunk is cut short";
-	*at = chunk->data + chunk->length;
-	return NULL;
-}
-
-const char *
-redisbloom_check_bits(const ForeignSource *source, uint64_t at, uint64_t bytes)
-{
-	RedisBloomChunk chunk;
-	uint64_t	read = 0;
-
-	/* each iterator tells where the next chunk begins */
-	while (at < source->length)
-	{
-		const char *fault = next_chunk(source, &at, &chunk);
-
-		if (fault)
-			return fault;
-		read += chunk.length;
-		if (chunk.length == 0 || chunk.iterator != 1 + read)
-			return "iterator of a chunk is not where it ends";
-	}
-	if (read < bytes)
-		return "chunks are missing";
-	if (read > bytes)
-		return "bytes after the last layer";
-	return NULL;
-}
-
-const char *
 redisbloom_parse(const ForeignSource *source, ForeignImport *import)
 {
 	const uint8_t *header;
@@ -223,17 +179,15 @@ redisbloom_parse(const ForeignSource *source, ForeignImport *import)
 	uint64_t	links;
 	uint64_t	elements = 0;
 	uint64_t	bytes = 0;
-	const char *fault = next_chunk(source, &at, &chunk);
+	const char *fault = redisbloom_first_chunk(source, &at, &chunk);
 
 	if (fault)
 		return fault;
-	import->data = at;
-	header = source->bytes + chunk.data;
-	if (chunk.iterator != 1)
-		return "iterator of the first chunk is not 1";
 	/* no Bloom filter has a header of this length */
 	if (chunk.length == CUCKOO_HEADER)
-		return redisbloom_parse_cuckoo(source, header, import);
+		return redisbloom_cuckoo_format.parse(source, import);
+	import->data = at;
+	header = source->bytes + chunk.data;
 	import->format = &redisbloom_format;
 	if (chunk.length < BLOOM_HEADER)
 		return "header is cut short";
@@ -260,58 +214,6 @@ redisbloom_parse(const ForeignSource *source, ForeignImport *import)
 	if (elements != get64(header + BLOOM_OFF_SIZE))
 		return "number of elements is not the sum of its layers";
 	return redisbloom_check_bits(source, at, bytes);
-}
-
-void
-redisbloom_import_bits(const ForeignSource *source,
-					   const ForeignImport *import, uint8_t *image)
-{
-	uint64_t	at = import->data;
-	uint64_t	done = 0;		/* of the layer */
-	int			i = 0;
-	RedisBloomChunk chunk;
-
-	while (at < source->length && next_chunk(source, &at, &chunk) == NULL)
-		while (chunk.length > 0)
-		{
-			uint64_t	bytes = import->plan.layer[i].size / 8;
-			uint64_t	some = smaller(chunk.length, bytes - done);
-
-			copy_bits(image_layer_bits(image, i) + done,
-					  source->bytes + chunk.data, some, BITS_AS_OURS);
-			chunk.data += some;
-			chunk.length -= some;
-			done += some;
-			if (done == bytes)
-			{
-				i++;
-				done = 0;
-			}
-		}
-}
-
-void
-redisbloom_write_bits(Writer *writer, const uint8_t *image)
-{
-	uint64_t	written = 0;
-
-	for (int i = 0; i < image_layers(image); i++)
-	{
-		const uint8_t *bits = image_layer_bits(image, i);
-		FilterLayer layer = image_get_shape(image, i);
-
-		for (uint64_t left = layer.size / 8; left > 0;)
-		{
-			uint64_t	some = smaller(left, CHUNK_MAX);
-
-			written += some;
-			write_number(writer, 1 + written, 8);
-			write_number(writer, some, 4);
-			write_bytes(writer, bits, some, BITS_AS_OURS);
-			bits += some;
-			left -= some;
-		}
-	}
 }
 
 /* The chunk of the header, and those of the bits */

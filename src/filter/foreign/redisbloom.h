@@ -1,7 +1,7 @@
 /*
  * redisbloom.h
  *	  What RedisBloom's Bloom and cuckoo filters have in common: elements, and bytes in
- *	  chunks; see redisbloom.c.
+ *	  chunks; see redisbloom_chunks.c.
  */
 #ifndef FILTER_FOREIGN_REDISBLOOM_H
 #define FILTER_FOREIGN_REDISBLOOM_H
@@ -24,6 +24,10 @@ typedef struct RedisBloomChunk
 	uint64_t	data;			/* where it is, in the source */
 } RedisBloomChunk;
 
+/* The chunk of the header, at *at = 0, which is advanced past it.  NULL or the fault. */
+extern const char *redisbloom_first_chunk(const ForeignSource *source,
+										  uint64_t *at, RedisBloomChunk *chunk);
+
 /* Do the chunks from "at" on have this many bytes?  NULL or the fault. */
 extern const char *redisbloom_check_bits(const ForeignSource *source,
 										 uint64_t at, uint64_t bytes);
@@ -34,14 +38,5 @@ extern void redisbloom_import_bits(const ForeignSource *source,
 
 /* Write a chunk for each layer, or for each CHUNK_MAX bytes of it. */
 extern void redisbloom_write_bits(Writer *writer, const uint8_t *image);
-
-/* Parse a filter of either kind. */
-extern const char *redisbloom_parse(const ForeignSource *source,
-									ForeignImport *import);
-
-/* Parse a cuckoo filter with this header, of CUCKOO_HEADER bytes; import->data is set. */
-extern const char *redisbloom_parse_cuckoo(const ForeignSource *source,
-										   const uint8_t *header,
-										   ForeignImport *import);
 
 #endif							/* FILTER_FOREIGN_REDISBLOOM_H */

@@ -234,18 +234,28 @@ cuckoo_check_bits(const FilterLayer *layer, const uint8_t *bits)
 	return NULL;
 }
 
-const char *
-redisbloom_parse_cuckoo(const ForeignSource *source, const uint8_t *header,
-						ForeignImport *import)
+static const char *
+cuckoo_parse(const ForeignSource *source, ForeignImport *import)
 {
-	uint64_t	layers = get64(header + CUCKOO_OFF_LAYERS);
-	uint64_t	buckets = get64(header + CUCKOO_OFF_BUCKETS);
-	unsigned	slots = get16(header + CUCKOO_OFF_SLOTS);
-	unsigned	growth = get16(header + CUCKOO_OFF_GROWTH);
+	RedisBloomChunk chunk;
+	const uint8_t *header;
+	uint64_t	layers;
+	uint64_t	buckets;
+	unsigned	slots;
+	unsigned	growth;
 	uint64_t	bytes = 0;
-	const char *fault;
+	const char *fault = redisbloom_first_chunk(source, &import->data, &chunk);
 
+	if (fault)
+		return fault;
+	if (chunk.length != CUCKOO_HEADER)
+		return "length of the header is not that of a cuckoo filter";
 	import->format = &redisbloom_cuckoo_format;
+	header = source->bytes + chunk.data;
+	layers = get64(header + CUCKOO_OFF_LAYERS);
+	buckets = get64(header + CUCKOO_OFF_BUCKETS);
+	slots = get16(header + CUCKOO_OFF_SLOTS);
+	growth = get16(header + CUCKOO_OFF_GROWTH);
 	if (layers < 1 || layers > IMAGE_MAX_LAYERS)
 		return "number of layers (numFilters) out of range";
 	if (slots < 1 || slots > FOREIGN_MAX_HASHES)
@@ -334,7 +344,7 @@ const ForeignFormat redisbloom_cuckoo_format = {
 	.error_rate = cuckoo_error_rate,
 	.check_layer = cuckoo_check_layer,
 	.check_bits = cuckoo_check_bits,
-	.parse = redisbloom_parse,
+	.parse = cuckoo_parse,
 	.import_bits = cuckoo_import_bits,
 	.write = cuckoo_write
 };
