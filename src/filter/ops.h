@@ -73,7 +73,10 @@ plan_exchange(FilterPlan *plan, int i)
 	plan->from_b[i - 1] = from_b;
 }
 
-/* Returns bytes of an image that is not in memory, valid until the next call. */
+/* The largest slice that a layout reads: a block, a window, or slots of a bucket */
+#define SLICE_MAX_BYTES		64
+
+/* Returns a slice of an image that is not in memory, valid until the next call. */
 typedef const uint8_t *(*FilterFetch) (void *from, uint64_t offset,
 									   uint32_t bytes);
 

@@ -201,6 +201,8 @@ add_foreign(Datum filter, Lookup *lookup)
 	FilterWriter writer;
 
 	lookup_reopen(lookup);
+	if (count == 0)
+		return filter;
 	if (!foreign_takes_elements(lookup->reader.image))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -20,6 +20,7 @@
 #include "catalog/pg_type.h"
 #include "common/int.h"
 #include "element/canonical.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/numeric.h"
@@ -565,6 +566,36 @@ foreign_elements_find(ForeignElements *elements, FilterReader *reader,
 	for (uint64 i = 0; i < elements->count; i++)
 		found[elements->owners[i]] |= of_hashes[i];
 	pfree(of_hashes);
+}
+
+/* How often a filter that counts has the one value that was hashed to look it up */
+unsigned
+foreign_elements_count(const ForeignElements *elements, const uint8 *image)
+{
+	unsigned	sum = 0;
+
+	for (uint64 i = 0; i < elements->count; i++)
+		sum += filter_count(image, elements->hashes[i].a);
+	return sum;
+}
+
+/*
+ * Remove each value that was hashed to look it up once, from a filter that counts.  False
+ * if that changes nothing.
+ */
+bool
+foreign_elements_remove(const ForeignElements *elements, uint8 *image)
+{
+	uint64		removed = 0;	/* the last one's number, from 1 */
+
+	for (uint64 i = 0; i < elements->count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (elements->owners[i] + 1 != removed &&
+			filter_remove(image, elements->hashes[i].a) == FILTER_REMOVED)
+			removed = elements->owners[i] + 1;
+	}
+	return removed != 0;
 }
 
 /* The hashes of all values, in their order, for additions */

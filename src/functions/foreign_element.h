@@ -17,6 +17,10 @@ extern void foreign_elements_probe(ForeignElements *elements, Datum value);
 extern void foreign_elements_add(ForeignElements *elements, Datum value);
 extern void foreign_elements_find(ForeignElements *elements,
 								  FilterReader *reader, bool *found);
+extern unsigned foreign_elements_count(const ForeignElements *elements,
+									   const uint8 *image);
+extern bool foreign_elements_remove(const ForeignElements *elements,
+									uint8 *image);
 extern const ForeignHash *foreign_elements_hashes(const ForeignElements *elements,
 												  uint64 *count);
 

@@ -26,17 +26,6 @@ check_removable(const uint8 *image)
 				 errhint("Make a filter by bloom_create() with counting => true, or a cuckoo filter.")));
 }
 
-/* The i-th hash to count or remove by, of those that were collected to be changed */
-static inline uint64
-hash_of(const Lookup *lookup, const uint64 *hashes, uint64 i)
-{
-	uint64		count;
-
-	if (!lookup->foreign)
-		return hashes[i];
-	return foreign_elements_hashes(lookup->foreign, &count)[i].a;
-}
-
 /* cuckoo_count(filter cuckoo, element anycompatible), and bloom_count */
 SQL_FUNCTION(bloomfilter_count)
 {
@@ -47,9 +36,11 @@ SQL_FUNCTION(bloomfilter_count)
 	lookup_open(&lookup, call_site(fcinfo, 1, false), PG_GETARG_DATUM(0),
 				PG_UINT32_MAX);
 	check_removable(lookup.reader.image);
-	hash = lookup_hash(&lookup, PG_GETARG_DATUM(1), lookup.foreign != NULL);
+	hash = lookup_hash(&lookup, PG_GETARG_DATUM(1), false);
 	lookup_reopen(&lookup);
-	PG_RETURN_INT32(filter_count(lookup.reader.image, hash_of(&lookup, &hash, 0)));
+	PG_RETURN_INT32(lookup.foreign ?
+					foreign_elements_count(lookup.foreign, lookup.reader.image) :
+					filter_count(lookup.reader.image, hash));
 }
 
 /* Remove elements that were hashed; returns the argument if that changes nothing. */
@@ -65,12 +56,14 @@ remove_hashes(Datum filter, Lookup *lookup, const uint64 *hashes, uint64 count)
 	if (memchr(found, true, count) == NULL)
 		return filter;
 	reader_open_writer(&lookup->reader, filter, &writer);
-	for (uint64 i = 0; i < count; i++)
+	if (lookup->foreign)
+		removed = foreign_elements_remove(lookup->foreign, writer.image);
+	for (uint64 i = 0; i < count && !lookup->foreign; i++)
 	{
 		/* each moves half of a large explicit filter */
 		CHECK_FOR_INTERRUPTS();
 		if (found[i] &&
-			filter_remove(writer.image, hash_of(lookup, hashes, i)) == FILTER_REMOVED)
+			filter_remove(writer.image, hashes[i]) == FILTER_REMOVED)
 			removed = true;
 	}
 	result = writer_close(&writer);
@@ -87,7 +80,7 @@ SQL_FUNCTION(bloomfilter_remove)
 	RETURN_IF_NULL();
 	lookup_open(&lookup, call_site(fcinfo, 1, false), PG_GETARG_DATUM(0), 1);
 	check_removable(lookup.reader.image);
-	hash = lookup_hash(&lookup, PG_GETARG_DATUM(1), lookup.foreign != NULL);
+	hash = lookup_hash(&lookup, PG_GETARG_DATUM(1), false);
 	PG_RETURN_DATUM(remove_hashes(PG_GETARG_DATUM(0), &lookup, &hash, 1));
 }
 
@@ -104,7 +97,7 @@ SQL_FUNCTION(bloomfilter_remove_all)
 	elements = array_elements(PG_GETARG_ARRAYTYPE_P(1), site->type);
 	lookup_open(&lookup, site, PG_GETARG_DATUM(0), elements.count);
 	check_removable(lookup.reader.image);
-	hashes = lookup_hash_array(&lookup, &elements, true);
+	hashes = lookup_hash_array(&lookup, &elements, false);
 	PG_RETURN_DATUM(remove_hashes(PG_GETARG_DATUM(0), &lookup, hashes,
 								  elements.count));
 }

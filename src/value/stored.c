@@ -43,9 +43,6 @@
  */
 #define SLICE_COST			4.0
 
-/* The largest slice that a layout reads: a block, or a window */
-#define SLICE_MAX_BYTES		64
-
 /*
  * Sizes of images whose memory we ask for at once.  Smaller ones come from malloc()'s
  * heap, most of which is mapped; larger ones use huge pages (allocate_image()).

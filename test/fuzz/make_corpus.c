@@ -16,6 +16,9 @@
 /* The largest input for a target */
 #define INPUT_MAX		4096
 
+/* Bytes of dump_redisbloom_cuckoo(): a header, two layers, and what precedes each */
+#define DUMP_BYTES		(12 + 38 + 12 + 16 + 12 + 32)
+
 typedef struct Sample
 {
 	const char *name;
@@ -194,6 +197,69 @@ write_pair(const char *name, const uint8_t *a, const uint8_t *b)
 	write_input("operations", name, input, at);
 }
 
+/*
+ * What RedisBloom dumps of a cuckoo filter, DUMP_BYTES to "at": layers of 8 and 16 buckets
+ * of 2 slots, 2 entries in each
+ */
+static void
+dump_redisbloom_cuckoo(uint8_t *at)
+{
+	static const uint8_t sizes[] = {16, 32};
+	uint64_t	end = 1;
+
+	memset(at, 0, DUMP_BYTES);
+	put64(at, 1);
+	put32(at + 8, 38);
+	put64(at + 12, 4);			/* elements */
+	put64(at + 20, 8);			/* buckets */
+	put64(at + 36, 2);			/* layers */
+	put16(at + 44, 2);			/* slots */
+	put16(at + 46, 20);			/* moves */
+	put16(at + 48, 2);			/* growth */
+	at += 12 + 38;
+	for (int i = 0; i < 2; i++)
+	{
+		put64(at, end += sizes[i]);
+		put32(at + 8, sizes[i]);
+		for (int j = 0; j < 2; j++)
+		{
+			uint64_t	hash = number_hash(i + j);
+
+			at[12 + 2 * (hash % (sizes[i] / 2)) + j] = 1 + hash % 255;
+		}
+		at += 12 + sizes[i];
+	}
+}
+
+static uint8_t *
+redisbloom_cuckoo(void)
+{
+	uint8_t		bytes[DUMP_BYTES];
+	ForeignType type = {.format = &redisbloom_cuckoo_format, .form = FORM_BYTEA};
+	FilterParams params = {.class = foreign_class(&type)};
+	ForeignSource source = {.bytes = bytes, .length = DUMP_BYTES, .format = type.format};
+	ForeignImport import;
+	uint8_t    *image;
+
+	dump_redisbloom_cuckoo(bytes);
+	must(foreign_parse(&source, &import) == NULL, "refused");
+	image = allocate_image(import.plan.bytes);
+	foreign_import(&source, &import, &params, image);
+	return image;
+}
+
+static void
+write_redisbloom_cuckoo(void)
+{
+	uint8_t		input[5 + DUMP_BYTES] = {0};
+
+	while (foreign_formats[input[0]] != &redisbloom_format)
+		input[0]++;
+	input[1] = FORM_BYTEA;
+	dump_redisbloom_cuckoo(input + 5);
+	write_input("foreign", "redisbloom_cuckoo", input, sizeof(input));
+}
+
 static void
 write_images(void)
 {
@@ -236,7 +302,8 @@ write_images(void)
 		{"foreign_parquet_larger", foreign(&parquet_format, 400, 50)},
 		{"foreign_datasketches", foreign(&datasketches_format, 60, 60)},
 		{"foreign_redisbloom", foreign_grown(foreign(&redisbloom_format, 60, 40))},
-		{"foreign_redis_bits", foreign(&redis_guava32_format, 60, 40)}
+		{"foreign_redis_bits", foreign(&redis_guava32_format, 60, 40)},
+		{"foreign_redisbloom_cuckoo", redisbloom_cuckoo()}
 	};
 	const int	count = sizeof(samples) / sizeof(samples[0]);
 
@@ -296,42 +363,6 @@ write_foreign(void)
 							5 + foreign_export_bytes(image));
 				release_image(image);
 			}
-}
-
-/* A cuckoo filter of RedisBloom: layers of 8 and 16 buckets of 2 slots, 2 entries in each */
-static void
-write_redisbloom_cuckoo(void)
-{
-	static const uint8_t sizes[] = {16, 32};
-	uint8_t		input[5 + 12 + 38 + 2 * 12 + 48] = {0};
-	uint8_t    *at = input + 5;
-	uint64_t	end = 1;
-
-	while (foreign_formats[input[0]] != &redisbloom_format)
-		input[0]++;
-	input[1] = FORM_BYTEA;
-	put64(at, 1);
-	put32(at + 8, 38);
-	put64(at + 12, 4);			/* elements */
-	put64(at + 20, 8);			/* buckets */
-	put64(at + 36, 2);			/* layers */
-	put16(at + 44, 2);			/* slots */
-	put16(at + 46, 20);			/* moves */
-	put16(at + 48, 2);			/* growth */
-	at += 12 + 38;
-	for (int i = 0; i < 2; i++)
-	{
-		put64(at, end += sizes[i]);
-		put32(at + 8, sizes[i]);
-		for (int j = 0; j < 2; j++)
-		{
-			uint64_t	hash = number_hash(i + j);
-
-			at[12 + 2 * (hash % (sizes[i] / 2)) + j] = 1 + hash % 255;
-		}
-		at += 12 + sizes[i];
-	}
-	write_input("foreign", "redisbloom_cuckoo", input, at - input);
 }
 
 static void

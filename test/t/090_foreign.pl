@@ -107,8 +107,24 @@ is($session->query("SELECT count(*) FROM stored, generate_series(1, 450) i
 	'0', 'redisbloom:cuckoo: a removal loses no other');
 is($session->query("SELECT count(*) FROM stored, LATERAL bloom_remove(f, 'http://bad.example/77'::text) g,
 			LATERAL bloom_import(bloom_export(g, 'redisbloom:cuckoo'), 'redisbloom:cuckoo', 'text') h
-		WHERE h = g AND bloom_cardinality(h) = 963 AND bloom_cardinality(bloom_clear(h)) = 0"),
-	'1', 'redisbloom:cuckoo: exported after a removal');
+		WHERE h = g AND bloom_cardinality(h) = 963 AND bloom_cardinality(bloom_clear(h)) = 0
+			AND bloom_clear(g) = bloom_clear(f)"),
+	'1', 'redisbloom:cuckoo: exported after a removal, and cleared');
+is($session->query("SELECT bloom_count(g, 5000000000), bloom_remove(g, 5000000000) = g, bloom_remove_all(g, '{5000000000}'::bigint[]) = g
+		FROM stored, LATERAL bloom_import(bloom_export(f, 'redisbloom:cuckoo'), 'redisbloom:cuckoo', 'int4') g"),
+	'0|t|t', 'redisbloom:cuckoo: a number that no element can be');
+# a filter of one slot, with each fingerprint: one of them is that of the string with blanks
+is($session->query("SELECT count(*), bool_and(bloom_count(f, 'a'::char(8)) = 1 AND NOT bloom_contains(f, 'a'::text)
+			AND bloom_cardinality(bloom_remove(f, 'a'::char(8))) = 0
+			AND bloom_cardinality(bloom_remove_all(f, '{b,a,a}'::char(8)[])) = 0)
+		FROM generate_series(1, 255) fingerprint,
+			LATERAL bloom_import(decode('0100000000000000260000000100000000000000010000000000000000000000'
+				|| '0000000001000000000000000100140001000200000000000000' || '01000000' || lpad(to_hex(fingerprint), 2, '0'), 'hex'),
+				'redisbloom:cuckoo', 'text') f
+		WHERE bloom_contains(f, 'a       '::text)"),
+	'1|t', 'redisbloom:cuckoo: a char(n) that was added with its blanks');
+is($session->query("SELECT bloom_add_all(f, '{}'::text[]) = f AND bloom_add_all(f, '{NULL}'::text[]) = f FROM stored"),
+	't', 'redisbloom:cuckoo: nothing may be added');
 like($session->query("SELECT bloom_add(f, 'http://bad.example/1'::text) FROM stored"),
 	qr/^ERROR:  55000: elements cannot be added to a cuckoo filter of RedisBloom/, 'redisbloom:cuckoo: no additions');
 like($session->query("SELECT bloom_union(f, f) FROM stored"),

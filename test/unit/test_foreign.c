@@ -164,7 +164,7 @@ model_places(const ForeignFormat *format, const ForeignHash *hash, uint64_t m,
 static const uint8_t *
 fetch_slice(void *from, uint64_t offset, uint32_t bytes)
 {
-	static uint8_t slice[PARQUET_BLOCK_BYTES];
+	static uint8_t slice[SLICE_MAX_BYTES];
 
 	expect(bytes <= sizeof(slice), "a slice of %u bytes", bytes);
 	return memcpy(slice, (const uint8_t *) from + offset, bytes);
@@ -629,6 +629,20 @@ test_redisbloom_cuckoo(unsigned slots, int layers, unsigned growth)
 			expect_sound("after a removal", image);
 	}
 	expect(filter_cardinality(image) == 0, "not empty");
+	expect(image_get_layer(image, 0).bits_full == added, "removals are not counted");
+	if (layers > 1)
+	{
+		FilterLayer second = image_get_layer(image, 1);
+
+		second.bits_full = 1;
+		image_put_layer(image, 1, &second);
+		expect(image_check(image, image_bytes(image), FILTER_BLOOM) != NULL,
+			   "removals in a later layer");
+		second.bits_full = 0;
+		image_put_layer(image, 1, &second);
+	}
+	expect(filter_slices(image) == layers * 2 * ((slots + 63) / 64), "%u slices",
+		   filter_slices(image));
 	expect(filter_remove(image, hashes[0].a) == FILTER_ABSENT, "removed from nothing");
 	expect_sound("an empty one", image);
 	release_image(image);

@@ -35,7 +35,7 @@ foreign_contains_sliced(const uint8_t *header, const ForeignHash *hash,
 																 fetch, from);
 }
 
-/* A block is one slice.  Without blocks, each bit, or slot, may be in another slice. */
+/* A block is one slice, and a bucket few.  Else each bit may be in another slice. */
 static unsigned
 foreign_slices(const uint8_t *header)
 {
@@ -43,8 +43,13 @@ foreign_slices(const uint8_t *header)
 	unsigned	slices = 0;
 
 	for (int i = 0; i < image_layers(header); i++)
-		slices += format->blocks ? 1 : image_layer_at(header, i)[LAYER_OFF_HASHES];
-	return format->cuckoo ? 2 * slices : slices;
+	{
+		unsigned	hashes = image_layer_at(header, i)[LAYER_OFF_HASHES];
+
+		slices += format->blocks ? 1 :
+			format->cuckoo ? 2 * ((hashes + SLICE_MAX_BYTES - 1) / SLICE_MAX_BYTES) : hashes;
+	}
+	return slices;
 }
 
 /* How many elements a layer still takes */
@@ -198,6 +203,8 @@ foreign_clear_layer(const uint8_t *image, FilterLayer *layer)
 {
 	layer->bits_set = 0;
 	layer->multiple = 0;
+	if (foreign_image_format(image)->cuckoo)
+		layer->bits_full = 0;	/* number of removals */
 	layer->detail &= ~foreign_image_format(image)->clear_unsets;
 }
 

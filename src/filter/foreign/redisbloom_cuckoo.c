@@ -10,8 +10,7 @@
  * Numbers of buckets are powers of two, and those of later layers multiples of those of
  * earlier ones, so that elements that a later layer cannot tell apart are one to all
  * earlier layers, too.  So removing the last layer's entry, as RedisBloom does, loses no
- * other element.  (It had filters without powers of two once, and lost elements in them:
- * these are refused.)
+ * other element.  Other numbers of buckets are refused.
  *
  * Sources: src/cuckoo.c and src/cf.c of RedisBloom; Fan, Andersen, Kaminsky and
  * Mitzenmacher, "Cuckoo Filter: Practically Better Than Bloom", 2014.
@@ -127,9 +126,14 @@ cuckoo_contains_sliced(const uint8_t *header, const ForeignHash *hash,
 		uint64_t	bits = get64(image_layer_at(header, i) + LAYER_OFF_OFFSET);
 
 		for (int b = 0; b < places.buckets; b++)
-			for (unsigned s = 0; s < places.slots; s++)
-				if (*fetch(from, bits + places.bucket[b] + s, 1) == places.fingerprint)
+			for (unsigned s = 0; s < places.slots; s += SLICE_MAX_BYTES)
+			{
+				uint32_t	some = smaller(places.slots - s, SLICE_MAX_BYTES);
+
+				if (memchr(fetch(from, bits + places.bucket[b] + s, some),
+						   places.fingerprint, some))
 					return true;
+			}
 	}
 	return false;
 }
@@ -223,6 +227,8 @@ cuckoo_check_layer(const FilterLayer *before, const FilterLayer *layer)
 		return "capacity is not the number of slots";
 	if (layer->error_rate != 0)
 		return "error rate of a layer out of range";
+	if (before != layer && layer->bits_full != 0)
+		return "number of removals in a later layer";
 	return NULL;
 }
 
