@@ -3,6 +3,9 @@
 #
 # A block of code has the name of its language, and of the driver; the block that follows
 # is its output.
+#
+# Those in docs/foreign.md that speak with RedisBloom carry each of its filters in
+# test/vectors from a module that replays SCANDUMP to the table, and back.
 use strict;
 use warnings;
 
@@ -13,7 +16,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $page = abs_path(dirname(__FILE__) . '/../../docs/clients.md');
+my $root = abs_path(dirname(__FILE__) . '/../..');
 # Debian's, whatever else is in PATH
 my $python = '/usr/bin/python3';
 my $jdbc = '/usr/share/java/postgresql.jar';
@@ -74,7 +77,7 @@ sub output_of
 	return ($output . ($@ // ''), $good);
 }
 
-my $text = slurp_file($page);
+my $text = slurp_file("$root/docs/clients.md");
 my $node = PostgreSQL::Test::Cluster->new('clients');
 $node->init;
 # JDBC knows no other sockets
@@ -107,6 +110,73 @@ while ($text =~ /^```(\w+) (\S+)\n(.*?)^```\n+```text\n(.*?)^```\n/msg)
 	}
 }
 is(join(' ', sort keys %seen), join(' ', sort keys %drivers), 'the page has a program for each driver');
+
+# The module that docs/foreign.md imports: a server whose key "seen" is the file that
+# the environment names, and that keeps what LOADCHUNK brings
+append_to_file("$dir/redis.py", <<'PYTHON');
+import os
+import struct
+
+class Redis:
+    def __init__(self):
+        path = os.environ["REDISBLOOM_FILE"]
+        self.kind = os.path.basename(path)[:2].upper()
+        self.chunks, self.loaded = [], []
+        with open(path, "rb") as file:
+            while head := file.read(12):
+                iterator, length = struct.unpack("<QI", head)
+                self.chunks.append((iterator, file.read(length)))
+
+    def execute_command(self, command, key, iterator, data=None):
+        kind, command = command.split(".")
+        if (kind, key) != (self.kind, "seen"):
+            raise KeyError(kind, key)
+        if command == "LOADCHUNK":
+            self.loaded.append((iterator, data))
+            return b"OK"
+        assert command == "SCANDUMP"
+        if iterator == 0:
+            return list(self.chunks[0])
+        follows = [i for i, _ in self.chunks].index(iterator) + 1
+        return list(self.chunks[follows]) if follows < len(self.chunks) else [0, b""]
+PYTHON
+
+my $foreign = slurp_file("$root/docs/foreign.md");
+my ($dump, $load, $insert, @more) = $foreign =~ /^```python\n(.*?)^```$/msg;
+is(scalar(@more), 0, 'docs/foreign.md has three blocks of Python');
+my ($table) = $foreign =~ /^(CREATE TABLE filters .*;)$/m;
+$node->safe_psql('postgres', 'CREATE DATABASE leaving_redis');
+$node->safe_psql('leaving_redis', "CREATE EXTENSION bloomfilter; $table");
+$ENV{PGDATABASE} = 'leaving_redis';
+$ENV{PYTHONPATH} = $dir;
+
+my @files = glob "$root/test/vectors/foreign/redisbloom/*.bin";
+cmp_ok(scalar(@files), '>=', 10, 'filters of RedisBloom were found');
+foreach my $file (@files)
+{
+	my $name = basename($file, '.bin');
+	my $program = <<"PYTHON";
+import os
+import psycopg
+os.chdir("$dir")
+$dump
+connection = psycopg.connect(autocommit=True)
+$insert
+chunks = connection.execute("DELETE FROM filters RETURNING bloom_export(f, 'redisbloom')").fetchone()[0]
+$load
+print(r.loaded == r.chunks, open("seen.bin", "rb").read() == open("$file", "rb").read())
+PYTHON
+
+	# the page says that the same lines do for CF.
+	$program =~ s/"BF\./"CF./g if $name =~ /^cf-/;
+  SKIP:
+	{
+		skip("$name: not installed (python3-psycopg)", 1) unless (output_of($python, '-c', 'import psycopg'))[1];
+		append_to_file("$dir/$name.py", $program);
+		$ENV{REDISBLOOM_FILE} = $file;
+		is((output_of($python, "$dir/$name.py"))[0], "True True\n", "docs/foreign.md: $name");
+	}
+}
 
 $node->stop;
 done_testing();
