@@ -97,7 +97,8 @@ SQL_FUNCTION(bloomfilter_remove_all)
 	elements = array_elements(PG_GETARG_ARRAYTYPE_P(1), site->type);
 	lookup_open(&lookup, site, PG_GETARG_DATUM(0), elements.count);
 	check_removable(lookup.reader.image);
-	hashes = lookup_hash_array(&lookup, &elements, false);
+	/* all of one class; those of a foreign filter have one, and are looked up */
+	hashes = lookup_hash_array(&lookup, &elements, lookup.foreign == NULL);
 	PG_RETURN_DATUM(remove_hashes(PG_GETARG_DATUM(0), &lookup, hashes,
 								  elements.count));
 }
