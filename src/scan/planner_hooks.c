@@ -148,6 +148,7 @@ plan_statement(PLANNER_PARAMETERS)
 	bool		has_policies = adds && has_policies_walker((Node *) query, NULL);
 	PlannedStmt *statement = previous_planner ?
 		previous_planner(PLANNER_ARGUMENTS) : standard_planner(PLANNER_ARGUMENTS);
+	int			parameters = list_length(statement->paramExecTypes);
 
 	if (adds)
 		join_filters_add(statement, join_filter_setting,
@@ -156,7 +157,7 @@ plan_statement(PLANNER_PARAMETERS)
 						 (options & CURSOR_OPT_FAST_PLAN) ? cursor_tuple_fraction : 1);
 	/* join filters know an Append, but not what may take its place */
 	if (partition_filter_setting)
-		partition_filters_add(statement, options);
+		partition_filters_add(statement, options, parameters);
 #if PG_VERSION_NUM >= 190000
 	if (heap_page_refused != refused)
 	{

@@ -544,6 +544,21 @@ $session->start("$late_update;");
 ok($session->waits($local), 'it waits for a row of the list');
 $other->query('COMMIT;');
 is($session->end, '300|-300', 'and finds what core finds when that has changed');
+# EvalPlanQual starts subplans anew, and scans below UNION ALL, with the statements of the plan, whatever the server has said
+my $bare_ids = 'SELECT v.id FROM bare_visits v JOIN list k USING (url)';
+foreach my $case (
+	[ "UPDATE list SET long = 5 WHERE id = 100 AND id NOT IN ($bare_ids WHERE k.id > 1000) RETURNING id", 100 ],
+	[ "SELECT id FROM list WHERE id = 100 AND id NOT IN ($bare_ids WHERE k.id > 1000) FOR UPDATE", 100 ],
+	[ 'UPDATE list l SET long = 5 FROM (SELECT id, url FROM bare_visits UNION ALL SELECT id, url FROM visits) v WHERE l.url = v.url AND l.id = 100 RETURNING l.id, v.id', '100|1' ])
+{
+	my ($statement, $result) = @$case;
+
+	$other->query('BEGIN; UPDATE list SET long = 4 WHERE id = 100;');
+	$session->start("$statement;");
+	ok($session->waits($local), 'a statement waits');
+	$other->query('COMMIT;');
+	is($session->end, $result, 'and reads then from a server that cannot probe');
+}
 
 $_->quit foreach $session, $other;
 $_->stop foreach $remote, $local;

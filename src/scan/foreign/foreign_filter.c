@@ -11,8 +11,11 @@
  *
  * The statement is any that postgres_fdw has made: of a table, of joined tables, of groups, with
  * row locks.  Dropping rows of its result is what a node above the scan would do.  The parameter
- * is one of the plan; the executor sets it when all keys are known (sent_keys.c).  It is NULL
- * until then, and stays NULL where nothing sets it.
+ * is one of the plan; the executor sets it when all keys are known.  It is NULL until then, and
+ * stays NULL where nothing sets it.
+ *
+ * The plan itself keeps the plain statement, and the filter is added when it has been started
+ * (sent_keys.c): EvalPlanQual starts parts of the plan anew without asking any server.
  *
  * postgres_fdw owns what its plan says.  We know the shape that its fdw_private has from 15 to
  * 19: the statement, the numbers of the columns that it returns, the rows that are fetched at
@@ -27,6 +30,7 @@
 #include "foreign_filter.h"
 
 #include "foreign_statement.h"
+#include "sent_keys.h"
 #include "functions/sent_filter.h"
 #include "index/membership.h"
 
@@ -37,9 +41,7 @@
 #include "catalog/pg_proc.h"
 #include "commands/defrem.h"
 #include "foreign/foreign.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
@@ -274,56 +276,39 @@ add_parameter(Plan *plan, int parameter)
 	plan->allParam = bms_add_member(bms_copy(plan->allParam), parameter);
 }
 
-/* Add a parameter to the plan whose value is a filter, and return its number. */
-int
-foreign_filter_parameter(PlannedStmt *statement)
-{
-	Oid			function = foreign_probe_function();
-	Oid			type = foreign_filter_type(function);
-	int			number = list_length(statement->paramExecTypes);
-
-	statement->paramExecTypes = lappend_oid(statement->paramExecTypes, type);
-	/* DROP EXTENSION, or ALTER EXTENSION SET SCHEMA */
-	depend_on(statement, PROCOID, function);
-	depend_on(statement, TYPEOID, type);
-	return number;
-}
-
 /*
- * foreign_filter_send
- *		Send the filter that a parameter has with the statement of a scan, for a column of its
- *		result; see foreign_filter_fits()
+ * foreign_filter_plan
+ *		Plan to send a filter of keys of a type: adds a parameter to the plan whose value it is
+ *
+ * Returns what Join Filter Build has to know of it, see SentPlanField.
  */
-void
-foreign_filter_send(Plan *plan, AttrNumber column, int parameter)
+List *
+foreign_filter_plan(PlannedStmt *statement, Oid type)
 {
-	ForeignScan *scan = (ForeignScan *) plan;
 	Oid			function = foreign_probe_function();
 	Oid			filter = foreign_filter_type(function);
-	const char *schema = quote_identifier(get_namespace_name(get_func_namespace(function)));
-	char	   *condition;
-	Param	   *param = makeNode(Param);
+	int			parameter = list_length(statement->paramExecTypes);
+
+	statement->paramExecTypes = lappend_oid(statement->paramExecTypes, filter);
+	/* DROP EXTENSION, or ALTER EXTENSION SET SCHEMA */
+	depend_on(statement, PROCOID, function);
+	depend_on(statement, TYPEOID, filter);
+	return list_make2_int(parameter, (int) type);
+}
+
+/* Let a scan send it, for a column of its result; see foreign_filter_fits(). */
+void
+foreign_filter_add_scan(List **sent, Plan *plan, AttrNumber column)
+{
 	Expr	   *declared;
 	int			key = column_of_statement(plan, column, &declared);
 	int32		modifier = exprTypmod((Node *) declared);
 	Oid			type = getBaseTypeAndTypmod(exprType((Node *) declared), &modifier);
 
 	Assert(key > 0);
-	param->paramkind = PARAM_EXEC;
-	param->paramid = parameter;
-	param->paramtype = filter;
-	param->paramtypmod = -1;
-	param->location = -1;
-	/* postgres_fdw numbers them in their order */
-	scan->fdw_exprs = lappend(list_copy(scan->fdw_exprs), param);
-
-	condition = psprintf("%s.%s($%d::%s, c%d, '%s', %d, '%s')",
-						 schema, MAY_CONTAIN_NAME, list_length(scan->fdw_exprs),
-						 format_type_be_qualified(filter), key, format_type_be(type),
-						 modifier, GetDatabaseEncodingName());
-	lfirst(list_nth_cell(scan->fdw_private, PRIVATE_STATEMENT)) =
-		makeString(foreign_statement_wrap(scan, condition));
-	add_parameter(plan, parameter);
+	*sent = list_concat(*sent, list_make4_int(plan->plan_node_id, key, (int) type,
+											  modifier));
+	add_parameter(plan, list_nth_int(*sent, SENT_PARAMETER));
 }
 
 /*
@@ -343,22 +328,4 @@ foreign_filter_depend(Plan *plan, int parameter)
 	if (depends)
 		add_parameter(plan, parameter);
 	return depends;
-}
-
-/* Is a filter sent with a scan of a plan? */
-bool
-foreign_filter_is_sent(Plan *plan)
-{
-	ListCell   *cell;
-
-	check_stack_depth();
-	if (IsA(plan, ForeignScan))
-		return is_known_scan((ForeignScan *) plan) &&
-			foreign_statement_plain((ForeignScan *) plan) != NULL;
-	foreach(cell, plan_children(plan))
-	{
-		if (foreign_filter_is_sent(*(Plan **) lfirst(cell)))
-			return true;
-	}
-	return false;
 }

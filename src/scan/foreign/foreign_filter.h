@@ -14,9 +14,8 @@ extern bool foreign_filter_fits(const PlanEffects *effects, Plan *plan,
 								AttrNumber column, Oid key_type, bool ordered);
 extern int	foreign_fetch_size(const Plan *plan);
 extern bool foreign_rows_unknown(const PlannedStmt *statement, const Plan *plan);
-extern int	foreign_filter_parameter(PlannedStmt *statement);
-extern void foreign_filter_send(Plan *plan, AttrNumber column, int parameter);
+extern List *foreign_filter_plan(PlannedStmt *statement, Oid type);
+extern void foreign_filter_add_scan(List **sent, Plan *plan, AttrNumber column);
 extern bool foreign_filter_depend(Plan *plan, int parameter);
-extern bool foreign_filter_is_sent(Plan *plan);
 
 #endif							/* BLOOMFILTER_FOREIGN_FILTER_H */

@@ -1,7 +1,7 @@
 /*
  * foreign_statement.c
- *	  The statement of a foreign scan: with filters around it, without them again, and the one
- *	  that asks whether the foreign server can probe them.
+ *	  The statement of a foreign scan: with a filter around it, and the one that asks whether the
+ *	  foreign server can probe it.
  *
  * The option "extensions" says that a foreign server has the extension, but nobody checks it: it
  * may be missing there, be in another schema, or of a version without the function.  A
@@ -20,15 +20,12 @@
 #include "catalog/pg_proc.h"
 #include "commands/extension.h"
 #include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
 #include "nodes/makefuncs.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
-
-/* Before and after the statement that is wrapped.  postgres_fdw names the columns it selects. */
-#define WRAP_BEGIN		"SELECT * FROM ("
-#define WRAP_END		") f(c1"
 
 /* The function that the foreign server calls, as it is declared here; or InvalidOid */
 Oid
@@ -68,23 +65,6 @@ foreign_statement(const ForeignScan *scan)
 	return strVal(list_nth(scan->fdw_private, PRIVATE_STATEMENT));
 }
 
-/* Wrap the statement of a scan in one with a condition, which calls the columns c1, c2... */
-char *
-foreign_statement_wrap(const ForeignScan *scan, const char *condition)
-{
-	int			columns = list_length(list_nth(scan->fdw_private, PRIVATE_COLUMNS));
-	StringInfoData statement;
-
-	/* foreign_statement_plain() looks for the end of the wrap */
-	Assert(strstr(condition, WRAP_END) == NULL && columns > 0);
-	initStringInfo(&statement);
-	appendStringInfo(&statement, WRAP_BEGIN "%s" WRAP_END, foreign_statement(scan));
-	for (int i = 2; i <= columns; i++)
-		appendStringInfo(&statement, ", c%d", i);
-	appendStringInfo(&statement, ") WHERE %s", condition);
-	return statement.data;
-}
-
 /* A scan's plan with another statement, of these columns and parameters */
 static ForeignScan *
 with_statement(const ForeignScan *scan, char *statement, List *columns, List *exprs)
@@ -100,33 +80,37 @@ with_statement(const ForeignScan *scan, char *statement, List *columns, List *ex
 }
 
 /*
- * foreign_statement_plain
- *		The plan of a scan without the filters that its statement has; or NULL if it has none
+ * foreign_statement_send
+ *		The plan of a scan that sends the filter which a parameter has: its statement in one with a
+ *		condition on its column "key", of this type and modifier here
  */
 ForeignScan *
-foreign_statement_plain(const ForeignScan *scan)
+foreign_statement_send(const ForeignScan *scan, int parameter, int key, Oid type,
+					   int32 modifier)
 {
-	char	   *statement = pstrdup(foreign_statement(scan));
-	int			filters = 0;
+	Oid			function = foreign_probe_function();
+	Oid			filter = foreign_filter_type(function);
+	List	   *columns = list_nth(scan->fdw_private, PRIVATE_COLUMNS);
+	Param	   *param = makeNode(Param);
+	StringInfoData statement;
 
-	while (strncmp(statement, WRAP_BEGIN, strlen(WRAP_BEGIN)) == 0)
-	{
-		char	   *end = NULL;
-
-		statement += strlen(WRAP_BEGIN);
-		for (char *next = strstr(statement, WRAP_END); next != NULL;
-			 next = strstr(next + 1, WRAP_END))
-				end = next;
-		Assert(end != NULL);
-		*end = '\0';
-		filters++;
-	}
-	Assert(filters <= list_length(scan->fdw_exprs));
-	if (filters == 0)
-		return NULL;
-	return with_statement(scan, statement, list_nth(scan->fdw_private, PRIVATE_COLUMNS),
-						  list_truncate(list_copy(scan->fdw_exprs),
-										list_length(scan->fdw_exprs) - filters));
+	param->paramkind = PARAM_EXEC;
+	param->paramid = parameter;
+	param->paramtype = filter;
+	param->paramtypmod = -1;
+	param->location = -1;
+	initStringInfo(&statement);
+	appendStringInfo(&statement, "SELECT * FROM (%s) f(c1", foreign_statement(scan));
+	for (int i = 2; i <= list_length(columns); i++)
+		appendStringInfo(&statement, ", c%d", i);
+	/* postgres_fdw numbers the parameters in their order */
+	appendStringInfo(&statement, ") WHERE %s.%s($%d::%s, c%d, '%s', %d, '%s')",
+					 quote_identifier(get_namespace_name(get_func_namespace(function))),
+					 MAY_CONTAIN_NAME, list_length(scan->fdw_exprs) + 1,
+					 format_type_be_qualified(filter), key, format_type_be(type),
+					 modifier, GetDatabaseEncodingName());
+	return with_statement(scan, statement.data, columns,
+						  lappend(list_copy(scan->fdw_exprs), param));
 }
 
 /*

@@ -23,8 +23,8 @@ enum
 extern Oid	foreign_probe_function(void);
 extern Oid	foreign_filter_type(Oid function);
 extern char *foreign_statement(const ForeignScan *scan);
-extern char *foreign_statement_wrap(const ForeignScan *scan, const char *condition);
-extern ForeignScan *foreign_statement_plain(const ForeignScan *scan);
+extern ForeignScan *foreign_statement_send(const ForeignScan *scan, int parameter,
+										   int key, Oid type, int32 modifier);
 extern ForeignScan *foreign_statement_ask(const ForeignScan *scan, uint64 bytes);
 
 #endif							/* BLOOMFILTER_FOREIGN_STATEMENT_H */

@@ -2,10 +2,11 @@
  * sent_keys.c
  *	  The keys of a hash join in a filter for foreign servers, while the plan is executed.
  *
- * The statement of a foreign scan has the filter as a parameter (foreign_filter.c).
- * postgres_fdw evaluates it when the scan returns its first row.  Until all keys are known
- * it is NULL, and all rows are fetched.  Join Filter Build (join_filter_build.c) adds the
- * keys.  Before, when the plan is started, the servers are asked whether they can probe it.
+ * When a plan has been started, the servers of its foreign scans are asked whether they can probe
+ * a filter; scans of those that can begin again with a statement that has it as a parameter
+ * (foreign_filter.c).  postgres_fdw evaluates that when the scan returns its first row.  Until
+ * all keys are known it is NULL, and all rows are fetched.  Join Filter Build
+ * (join_filter_build.c) adds the keys.
  *
  * The hashes are those of elements, the same on every server.  They take at most the memory of a
  * hash table; with more keys nothing is sent.
@@ -55,21 +56,22 @@ largest_filter(const SentKeys *sent)
 static ParamExecData *
 parameter_of(const SentKeys *sent)
 {
-	return &sent->estate->es_param_exec_vals[sent->parameter];
+	return &sent->estate->es_param_exec_vals[list_nth_int(sent->plan, SENT_PARAMETER)];
 }
 
-/* Prepare to collect keys of a type for a parameter of the plan. */
+/* Prepare to collect keys. */
 SentKeys *
-sent_keys_begin(EState *estate, int parameter, Oid type)
+sent_keys_begin(EState *estate, List *plan)
 {
 	SentKeys   *sent = palloc0(sizeof(SentKeys));
 
 	sent->estate = estate;
-	sent->parameter = parameter;
+	sent->plan = plan;
 	sent->mcxt = AllocSetContextCreate(CurrentMemoryContext, "keys for foreign servers",
 									   ALLOCSET_SMALL_SIZES);
 	/* the join compares bytes, whatever the collation */
-	sent->hasher = element_hasher_create(type, C_COLLATION_OID, ELEMENT_PORTABLE,
+	sent->hasher = element_hasher_create((Oid) list_nth_int(plan, SENT_TYPE),
+										 C_COLLATION_OID, ELEMENT_PORTABLE,
 										 NULL, CurrentMemoryContext);
 	sent->room_max = Min(get_hash_memory_limit() / sizeof(uint64),
 						 ((uint64) max_filter_size * 1024 - SENT_BYTES_MIN) / SENT_KEY_BYTES_MAX);
@@ -83,7 +85,8 @@ find_scans(PlanState *node, void *context)
 {
 	SentKeys   *sent = context;
 
-	if (node == NULL || !bms_is_member(sent->parameter, node->plan->allParam))
+	if (node == NULL || !bms_is_member(list_nth_int(sent->plan, SENT_PARAMETER),
+									   node->plan->allParam))
 		return false;
 	if (IsA(node, ForeignScanState))
 	{
@@ -159,14 +162,29 @@ is_able(ForeignScanState *scan, ForeignScan *plan, ForeignScan *ask, List **answ
 	return answer->able;
 }
 
+/* Let a scan send the filter. */
+static void
+begin_sending(const SentKeys *sent, ForeignScanState *scan)
+{
+	ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
+	int			field = SENT_SCANS;
+
+	while (list_nth_int(sent->plan, field + SENT_NODE) != plan->scan.plan.plan_node_id)
+		field += SENT_SCAN_FIELDS;
+	begin_again(scan, foreign_statement_send(plan, list_nth_int(sent->plan, SENT_PARAMETER),
+											 list_nth_int(sent->plan, field + SENT_KEY),
+											 (Oid) list_nth_int(sent->plan, field + SENT_DECLARED),
+											 list_nth_int(sent->plan, field + SENT_MODIFIER)));
+}
+
 /*
  * sent_keys_link
- *		Tell which scans on a join's outer side have the parameter, and ask their servers whether
- *		they have the function
+ *		Tell which scans on a join's outer side have the parameter, and let those send the filter
+ *		whose servers say that they have the function
  *
  * The plan has just been started: the current user and subtransaction are those by which
- * postgres_fdw has connected.  Scans that cannot be filtered go on with the plain
- * statement; if the setting has been turned off, all do.
+ * postgres_fdw has connected.  If the setting has been turned off, nothing is sent.  EXPLAIN
+ * alone does not ask.
  */
 void
 sent_keys_link(SentKeys *sent, PlanState *outer, List **answers)
@@ -176,28 +194,20 @@ sent_keys_link(SentKeys *sent, PlanState *outer, List **answers)
 
 	sent->outer = outer;
 	(void) find_scans(outer, sent);
-	sent->asked = foreign_filter &&
-		(sent->estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0;
-	foreach(cell, sent->scans)
+	foreach(cell, foreign_filter ? sent->scans : NIL)
 	{
 		ForeignScanState *scan = lfirst(cell);
 		ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
-		ForeignScan *plain = foreign_statement_plain(plan);
-		ForeignScan *ask;
+		ForeignScan *ask = foreign_statement_ask(plan, largest_filter(sent));
 
-		if (sent->estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY)
-			break;
-		/* another join may have removed all filters */
-		ask = sent->asked && plain ? foreign_statement_ask(plan, largest_filter(sent)) : NULL;
-		if (ask && is_able(scan, plan, ask, answers))
-			sent->able = lappend(sent->able, scan);
-		else
+		if (ask && ((sent->estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) ||
+					is_able(scan, plan, ask, answers)))
 		{
-			if (plain)
-				begin_again(scan, plain);
-			if (sent->asked)
-				sent->unable = lappend(sent->unable, scan);
+			begin_sending(sent, scan);
+			sent->able = lappend(sent->able, scan);
 		}
+		else
+			sent->unable = lappend(sent->unable, scan);
 	}
 	MemoryContextSwitchTo(old);
 }
@@ -212,7 +222,8 @@ sent_keys_forget(SentKeys *sent)
 	{
 		MemoryContext old = MemoryContextSwitchTo(sent->estate->es_query_cxt);
 
-		sent->outer->chgParam = bms_add_member(sent->outer->chgParam, sent->parameter);
+		sent->outer->chgParam = bms_add_member(sent->outer->chgParam,
+											   list_nth_int(sent->plan, SENT_PARAMETER));
 		MemoryContextSwitchTo(old);
 		pfree(DatumGetPointer(parameter->value));
 	}
@@ -325,11 +336,11 @@ explain_servers(const char *label, List *scans, ExplainState *es)
 		ExplainPropertyText(label, names.data, es);
 }
 
-/* Print to which servers the filter is sent; once they have been asked, which cannot probe it. */
+/* Print to which servers the filter is sent, and which cannot probe it. */
 void
 sent_keys_explain_servers(const SentKeys *sent, ExplainState *es)
 {
-	explain_servers("Sent To", sent->asked ? sent->able : sent->scans, es);
+	explain_servers("Sent To", sent->able, es);
 	explain_servers("Cannot Be Probed On", sent->unable, es);
 }
 

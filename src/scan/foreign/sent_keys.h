@@ -13,8 +13,23 @@
 #endif
 #include "nodes/execnodes.h"
 
-/* No parameter of the plan is the filter: it is not sent. */
-#define SENT_NOWHERE		(-1)
+/* The numbers of which the plan of a filter that is sent consists */
+typedef enum SentPlanField
+{
+	SENT_PARAMETER,				/* whose value it is */
+	SENT_TYPE,					/* by which the keys are hashed */
+	SENT_SCANS					/* and from here on of each scan: */
+} SentPlanField;
+
+typedef enum SentScanField
+{
+	SENT_NODE,					/* its plan_node_id */
+	SENT_KEY,					/* the column of its statement that has the
+								 * key */
+	SENT_DECLARED,				/* that column's type here */
+	SENT_MODIFIER,				/* and its modifier */
+	SENT_SCAN_FIELDS			/* so many for each scan */
+} SentScanField;
 
 /* Setting: are keys sent at all? */
 extern bool foreign_filter;
@@ -22,14 +37,13 @@ extern bool foreign_filter;
 typedef struct SentKeys
 {
 	EState	   *estate;
-	int			parameter;		/* that statements of foreign scans have */
+	List	   *plan;			/* see SentPlanField */
 	ElementHasher *hasher;
 	MemoryContext mcxt;			/* of the hashes */
 	PlanState  *outer;			/* the join's outer side, with these: */
 	List	   *scans;			/* of ForeignScanState */
-	bool		asked;			/* whether their servers can probe the filter */
-	List	   *able;			/* those of the scans whose servers can: it is
-								 * sent with these */
+	List	   *able;			/* those whose servers can probe the filter:
+								 * it is sent with these */
 	List	   *unable;
 	uint64	   *hashes;			/* of the keys */
 	uint64		count;
@@ -41,7 +55,7 @@ typedef struct SentKeys
 	Size		bytes;
 } SentKeys;
 
-extern SentKeys *sent_keys_begin(EState *estate, int parameter, Oid type);
+extern SentKeys *sent_keys_begin(EState *estate, List *plan);
 extern void sent_keys_link(SentKeys *sent, PlanState *outer, List **answers);
 extern void sent_keys_forget(SentKeys *sent);
 extern void sent_keys_add(SentKeys *sent, Datum key);

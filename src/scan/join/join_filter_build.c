@@ -491,9 +491,8 @@ key_build_begin(CustomScanState *node, EState *estate, int eflags)
 										ALLOCSET_SMALL_SIZES);
 	key_collector_init(&build->collector, build->plan.kind, get_hash_memory_limit(),
 					   build->plan.expected, build->mcxt);
-	if (build->plan.parameter != SENT_NOWHERE)
-		build->sent = sent_keys_begin(estate, build->plan.parameter,
-									  build->plan.foreign_type);
+	if (build->plan.sent != NIL)
+		build->sent = sent_keys_begin(estate, build->plan.sent);
 	join_filters_begun++;
 }
 
@@ -708,19 +707,22 @@ const CustomScanMethods join_filter_build_methods = {
 List *
 key_build_write(const KeyBuildPlan *plan)
 {
-	return list_concat(list_make5_int(plan->number, plan->kind, plan->attribute,
-									  plan->integer, plan->expected),
-					   list_make5_int(plan->comes_first, plan->marks,
-									  plan->forced, plan->parameter,
-									  (int) plan->foreign_type));
+	return list_make2(list_concat(list_make5_int(plan->number, plan->kind,
+												 plan->attribute, plan->integer,
+												 plan->expected),
+								  list_make3_int(plan->comes_first, plan->marks,
+												 plan->forced)),
+					  plan->sent);
 }
 
 KeyBuildPlan
-key_build_read(List *fields)
+key_build_read(List *private)
 {
+	List	   *fields = plan_fields(linitial(plan_fields(private, 2)), 8);
+
 	return (KeyBuildPlan)
 	{
-		.number = list_nth_int(plan_fields(fields, 10), 0),
+		.number = linitial_int(fields),
 			.kind = list_nth_int(fields, 1),
 			.attribute = list_nth_int(fields, 2),
 			.integer = list_nth_int(fields, 3),
@@ -728,8 +730,7 @@ key_build_read(List *fields)
 			.comes_first = list_nth_int(fields, 5) != 0,
 			.marks = list_nth_int(fields, 6) != 0,
 			.forced = list_nth_int(fields, 7) != 0,
-			.parameter = list_nth_int(fields, 8),
-			.foreign_type = (Oid) list_nth_int(fields, 9)
+			.sent = lsecond(private)
 	};
 }
 

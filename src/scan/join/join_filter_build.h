@@ -43,8 +43,7 @@ typedef struct KeyBuildPlan
 	bool		comes_first;	/* it is complete before an outer row is read */
 	bool		marks;			/* outer rows; of KEY_HASH */
 	bool		forced;			/* it goes on even if few rows are marked */
-	int			parameter;		/* for foreign servers, or SENT_NOWHERE */
-	Oid			foreign_type;	/* by which the keys are hashed for them */
+	List	   *sent;			/* to foreign servers: SentPlanField; or NIL */
 } KeyBuildPlan;
 
 typedef struct KeyBuildState KeyBuildState;

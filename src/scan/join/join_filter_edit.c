@@ -35,12 +35,12 @@ make_own_column(Node *node, void *context)
 }
 
 /*
- * Collect the keys of a hash join: for probes, to mark its outer rows, or to send them,
- * hashed as foreign_type, to foreign servers in "parameter", if that is not SENT_NOWHERE.
+ * Collect the keys of a hash join: for probes, to mark its outer rows, or to send them as
+ * add_probes() has planned
  */
 void
 add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
-		  bool comes_first, bool marks, int parameter, Oid foreign_type)
+		  bool comes_first, bool marks, List *sent)
 {
 	Plan	   *hash = innerPlan(join);
 	Plan	   *child = outerPlan(hash);
@@ -55,8 +55,7 @@ add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 		.comes_first = comes_first,
 		.marks = marks,
 		.forced = editor->force,
-		.parameter = parameter,
-		.foreign_type = foreign_type
+		.sent = sent
 	};
 
 	build->custom_private = key_build_write(&plan);
@@ -117,14 +116,14 @@ probe_above(PlanEditor *editor, const Place *place, const SideKey *key,
 }
 
 /*
- * Probe a filter in the places that were found.  Returns the parameter of the plan that is
- * sent to foreign servers; SENT_NOWHERE if none of the places is foreign.
+ * Probe a filter in the places that were found.  Returns what is sent to foreign servers, see
+ * SentPlanField; NIL if none of the places is foreign.
  */
-int
+List *
 add_probes(PlanEditor *editor, const Placement *placement)
 {
 	const SideKey *key = placement->key;
-	int			parameter = SENT_NOWHERE;
+	List	   *sent = NIL;
 	ListCell   *cell;
 	KeyProbePlan plan = {
 		.number = placement->number,
@@ -146,9 +145,9 @@ add_probes(PlanEditor *editor, const Placement *placement)
 
 		if (place->is_foreign)
 		{
-			if (parameter == SENT_NOWHERE)
-				parameter = foreign_filter_parameter(editor->statement);
-			foreign_filter_send(*place->slot, place->columns[0], parameter);
+			if (sent == NIL)
+				sent = foreign_filter_plan(editor->statement, placement->foreign_type);
+			foreign_filter_add_scan(&sent, *place->slot, place->columns[0]);
 		}
 		else if (place->in_scan)
 			probe_in_scan(place, key, key_probe_write(&plan));
@@ -157,7 +156,7 @@ add_probes(PlanEditor *editor, const Placement *placement)
 		(*place->slot)->plan_rows = clamp_row_est((*place->slot)->plan_rows *
 												  plan.share);
 	}
-	return parameter;
+	return sent;
 }
 
 #ifdef USE_ASSERT_CHECKING
@@ -216,7 +215,7 @@ see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
 		Assert(!filter->built);
 		filter->built = true;
 		filter->marks = build.marks;
-		filter->sent = build.parameter != SENT_NOWHERE;
+		filter->sent = build.sent != NIL;
 		filter->shared = plan->parallel_aware;
 		filter->origin = origin;
 	}

@@ -8,9 +8,8 @@
 #include "join_filter_place.h"
 
 extern void add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
-					  bool comes_first, bool marks, int parameter,
-					  Oid foreign_type);
-extern int	add_probes(PlanEditor *editor, const Placement *placement);
+					  bool comes_first, bool marks, List *sent);
+extern List *add_probes(PlanEditor *editor, const Placement *placement);
 extern void check_filters(const PlanEditor *editor);
 
 #endif							/* BLOOMFILTER_JOIN_FILTER_EDIT_H */

@@ -333,7 +333,7 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	JoinKey    *key = &filter->key;
 	Placement	placement = {0};
 	bool		has_effects;
-	int			parameter;
+	List	   *sent;
 	double		fraction;
 
 	if (!drops_outer(join->join.jointype) || !key_of_join(join, key))
@@ -359,16 +359,15 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	}
 	if (!editor->force && has_foreign_key(editor, join, key))
 		return;
-	parameter = add_probes(editor, &placement);
-	if (parameter != SENT_NOWHERE)
-		(void) foreign_filter_depend(outerPlan(plan), parameter);
+	sent = add_probes(editor, &placement);
+	if (sent != NIL)
+		(void) foreign_filter_depend(outerPlan(plan), list_nth_int(sent, SENT_PARAMETER));
 	/* if one side is empty, volatile functions of the other may not be called */
 	placement.blocked &= !has_effects;
 	filter->only_sent = placement.only_foreign;
 	if (filter->only_sent)
 		key->inner.kind = KEY_NONE;
-	add_build(editor, join, key, placement.blocked, false, parameter,
-			  placement.foreign_type);
+	add_build(editor, join, key, placement.blocked, false, sent);
 	filter->join = join;
 	filter->number = placement.number;
 	filter->share = placement.share;
@@ -403,7 +402,7 @@ mark_join(PlanEditor *editor, HashJoin *join)
 		return;
 	/* the mark replaces the join's own hash, whatever the key */
 	key.inner.kind = KEY_HASH;
-	add_build(editor, join, &key, false, true, SENT_NOWHERE, InvalidOid);
+	add_build(editor, join, &key, false, true, NIL);
 }
 
 /* The filter of a join, or NULL */

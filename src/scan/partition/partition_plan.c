@@ -25,7 +25,6 @@
  */
 #include "partition_plan.h"
 
-#include "scan/foreign/foreign_filter.h"
 #include "index/membership.h"
 #include "partition_filter.h"
 #include "scan/plan_tree.h"
@@ -217,7 +216,7 @@ index_of_child(Children *children, Plan *child)
 
 /* Put a Partition Filter in the place of an Append, if it has something to ask. */
 static void
-filter_partitions(PlannedStmt *statement, Plan **slot)
+filter_partitions(PlannedStmt *statement, int first_sent, Plan **slot)
 {
 	Append	   *append = (Append *) *slot;
 	Children	children = {.statement = statement};
@@ -237,7 +236,8 @@ filter_partitions(PlannedStmt *statement, Plan **slot)
 								  OidIsValid(index) ? ((Scan *) child)->scanrelid : 0);
 	}
 	/* scans with filters are asked about before any is executed (sent_keys.c) */
-	if (key->value == NULL || foreign_filter_is_sent(*slot))
+	if (key->value == NULL ||
+		bms_next_member(append->plan.allParam, first_sent - 1) >= 0)
 		return;
 	scan = make_node_above(&append->plan, append->plan.plan_node_id,
 						   &partition_filter_methods);
@@ -251,7 +251,7 @@ filter_partitions(PlannedStmt *statement, Plan **slot)
 }
 
 static void
-visit_appends(PlannedStmt *statement, Plan **slot)
+visit_appends(PlannedStmt *statement, int first_sent, Plan **slot)
 {
 	ListCell   *cell;
 
@@ -260,9 +260,9 @@ visit_appends(PlannedStmt *statement, Plan **slot)
 		return;
 	check_stack_depth();
 	foreach(cell, plan_children(*slot))
-		visit_appends(statement, lfirst(cell));
+		visit_appends(statement, first_sent, lfirst(cell));
 	if (IsA(*slot, Append))
-		filter_partitions(statement, slot);
+		filter_partitions(statement, first_sent, slot);
 }
 
 static bool
@@ -282,18 +282,19 @@ reads_partitions(const PlannedStmt *statement)
  * partition_filters_add
  *		Add Partition Filters to a finished plan
  *
- * "options" are those of its cursor.  The nodes are allocated in the current memory
+ * "options" are those of its cursor; the parameters from first_sent on are join filters that are
+ * sent to foreign servers.  The nodes are allocated in the current memory
  * context.
  */
 void
-partition_filters_add(PlannedStmt *statement, int options)
+partition_filters_add(PlannedStmt *statement, int options, int first_sent)
 {
 	ListCell   *cell;
 
 	if (!reads_partitions(statement) || (options & CURSOR_OPT_SCROLL) ||
 		((options & CURSOR_OPT_FAST_PLAN) && !locks_rows(statement)))
 		return;
-	visit_appends(statement, &statement->planTree);
+	visit_appends(statement, first_sent, &statement->planTree);
 	foreach(cell, statement->subplans)
-		visit_appends(statement, (Plan **) &lfirst(cell));
+		visit_appends(statement, first_sent, (Plan **) &lfirst(cell));
 }

@@ -9,6 +9,7 @@
 
 #include "nodes/plannodes.h"
 
-extern void partition_filters_add(PlannedStmt *statement, int options);
+extern void partition_filters_add(PlannedStmt *statement, int options,
+								  int first_sent);
 
 #endif							/* BLOOMFILTER_PARTITION_PLAN_H */
