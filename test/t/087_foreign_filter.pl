@@ -163,7 +163,7 @@ stands_aside('another FDW', 'SELECT * FROM lines JOIN list USING (url)', "$on SE
 
 # ---------------------------------------------------------------- types
 
-# Real types, and values of them; each is declared as any of the types
+# Real types, or names for them, and values; each is declared as any of the types
 my %real = (
 	'smallint' => '(1), (2), (300)',
 	'integer' => '(1), (2), (300)',
@@ -189,11 +189,18 @@ my %real = (
 	'jsonb' => q{('1'), ('"ab"')},
 	'regclass' => q{('pg_class'), ('pg_type')},
 	'positive' => '(1), (2)',
-	'short' => q{('ab'), ('abcd')});
-my @declared = ((grep { !/positive|short/ } sort keys %real), 'varchar(6)', 'bit(4)');
+	'short' => q{('ab'), ('abcd')},
+	# texts of which each can be read as another type
+	'digits' => q{('1'), ('01'), ('2 '), (' 3'), ('300')},
+	'padded' => q{('1'), ('01'), ('300')},
+	'decimals' => q{('1'), ('1.0'), ('1.50'), ('1e0'), ('0.1'), ('0.10'), ('NaN')},
+	'moments' => q{('2024-05-01'), ('20240501'), ('2024-05-01 12:00:00.7'), ('2024-05-01T12:00:00.70'), ('infinity')},
+	'uuids' => q{('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'), ('A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'), ('{a0eebc999c0b4ef8bb6d6bb9bd380a11}')});
+my %type_of = ((map { $_ => 'text' } qw(digits decimals moments uuids)), 'padded' => 'char(6)');
+my @declared = ((grep { !/positive|short/ && !$type_of{$_} } sort keys %real), 'varchar(6)', 'bit(4)');
 my $types = 'CREATE DOMAIN positive AS integer CHECK (VALUE > 0); CREATE DOMAIN short AS varchar(4);';
 $remote->safe_psql('postgres', $types . join('', map { my $values = $real{$_}; my $table = s/\W/_/gr; qq{
-	CREATE TABLE t_$table (k $_); INSERT INTO t_$table VALUES $values, (NULL)} . ';' } sort keys %real));
+	CREATE TABLE t_$table (k @{[ $type_of{$_} // $_ ]}); INSERT INTO t_$table VALUES $values, (NULL)} . ';' } sort keys %real));
 my @cases;
 my $create = $types;
 foreach my $type (@declared, 'positive', 'short')
@@ -248,6 +255,8 @@ my $checked = $local->safe_psql('postgres', "$on SET bloomfilter.join_filter = f
 my @wrong = grep { /instead/ } split /\n/, $checked;
 is("@wrong", '', 'no row is lost, whatever the types');
 cmp_ok(scalar(() = $checked =~ /\|sent$/mg), '>', 100, 'many pairs are sent');
+is(scalar(() = $checked =~ /\|unreadable$/mg), 499, 'pairs of which a value cannot be read say nothing');
+is(scalar(() = $checked =~ /^(?:(?:bigint|double_precision|integer|numeric|real|smallint)__(?:digits|padded)|(?:date|timestamp|timestamptz)__moments|uuid__uuids)\|sent$/mg), 16, 'but all texts of numbers, dates and uuids can');
 $local->safe_psql('postgres', q{DROP FUNCTION joined, check_type});
 
 # What passes: probes by hand, with and without a Filter Scan
