@@ -105,8 +105,10 @@ sends('of integers of different widths', 'SELECT v.id FROM visits v JOIN list l 
 sends('a semi join', 'SELECT id FROM visits v WHERE EXISTS (SELECT FROM list l WHERE l.url = v.url) ORDER BY 1');
 sends('a right join', 'SELECT l.id, v.id FROM visits v RIGHT JOIN list l USING (url) ORDER BY 1');
 sends('with conditions there and here', 'SELECT v.id FROM visits v JOIN list l USING (url) WHERE v.site <> 3 AND md5(v.url) > $$4$$ ORDER BY 1');
-sends('joined tables of the server', 'SELECT v.id, s.name FROM visits v JOIN sites s USING (site) JOIN list l USING (url) ORDER BY 1');
-sends('groups', 'SELECT * FROM (SELECT url, count(*) FROM visits GROUP BY url OFFSET 0) v JOIN list l USING (url) ORDER BY 1');
+$plan = sends('joined tables of the server', 'SELECT v.id, s.name FROM visits v JOIN sites s USING (site) JOIN list l USING (url) WHERE s.name = $$site 3$$ ORDER BY 1');
+like($plan, qr/Relations: \(public\.visits v\) INNER JOIN \(public\.sites s\)\n +$sent/, 'joined there');
+$plan = sends('groups', 'SELECT * FROM (SELECT url, count(*) FROM visits GROUP BY url OFFSET 0) v JOIN list l USING (url) ORDER BY 1');
+like($plan, qr/Relations: Aggregate on \(public\.visits\)\n +$sent/, 'made there');
 sends('below a sort and an aggregate here', 'SELECT * FROM (SELECT id, count(md5(url)) FROM visits GROUP BY id OFFSET 0) v JOIN list l USING (id) ORDER BY 1');
 $local->safe_psql('postgres', q{CREATE TABLE days AS SELECT n AS site FROM generate_series(2, 3) n; ANALYZE days});
 my $two = 'SELECT v.id FROM visits v JOIN list l USING (url) JOIN days d ON d.site = v.site ORDER BY 1';
@@ -126,6 +128,10 @@ like($plan, qr/Async Foreign Scan/, 'also those that are read at the same time')
 like($plan, qr/Filter Scan\) on public\.parts_3.*\n(.*\n){0,3}.*Probe: /, 'and those that are here');
 like($plan, qr/Sent To: second, remote\n/, 'to several servers');
 is(() = $plan =~ /$sent/g, 2, 'with each statement');
+$local->safe_psql('postgres', q{ALTER SERVER remote OPTIONS (ADD async_capable 'true')});
+$plan = sends('partitions of two servers that are read at the same time', 'SELECT p.id FROM parts p JOIN list l USING (url) ORDER BY 1', 260);
+is(() = $plan =~ /Async Foreign Scan on .*\n.*\n +$sent/g, 2, 'to both');
+$local->safe_psql('postgres', q{ALTER SERVER remote OPTIONS (DROP async_capable)});
 
 stands_aside('a left join keeps its rows', 'SELECT v.id FROM visits v LEFT JOIN list l USING (url) ORDER BY 1');
 stands_aside('an anti join', 'SELECT v.id FROM visits v WHERE NOT EXISTS (SELECT FROM list l WHERE l.url = v.url) ORDER BY 1 LIMIT 9');
@@ -160,6 +166,17 @@ $local->safe_psql('postgres', q{
 	CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
 	CREATE FOREIGN TABLE lines (url text) SERVER files OPTIONS (program 'echo https://example.com/100')});
 stands_aside('another FDW', 'SELECT * FROM lines JOIN list USING (url)', "$on SET bloomfilter.join_filter = force;");
+
+# the other server loads the library with the parameter, and then plans the statement
+$local->safe_psql('postgres', qq{
+	CREATE SERVER scanning FOREIGN DATA WRAPPER postgres_fdw OPTIONS ($options, dbname 'postgres', extensions 'bloomfilter',
+		options '-c session_preload_libraries=auto_explain -c auto_explain.log_min_duration=0');
+	CREATE USER MAPPING FOR CURRENT_USER SERVER scanning;
+	CREATE FOREIGN TABLE scanned (id integer, url text) SERVER scanning OPTIONS (table_name 'visits');
+	ANALYZE scanned});
+my $logged = -s $remote->logfile;
+sends('with a plan there', 'SELECT v.id FROM scanned v JOIN list l USING (url) ORDER BY 1');
+cmp_ok(scalar(() = slurp_file($remote->logfile, $logged) =~ /Custom Scan \(Filter Scan\) on visits .*\n\s+Probe: public\._bloom_may_contain\('bloom of /g), '>', 0, 'a Filter Scan probes');
 
 # ---------------------------------------------------------------- types
 
@@ -404,8 +421,15 @@ $remote->safe_psql('postgres', q{
 	CREATE VIEW slow WITH (security_barrier) AS SELECT * FROM visits WHERE pg_sleep(0.1) IS NOT NULL});
 $local->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE fails (id integer, url text) SERVER remote;
-	CREATE FOREIGN TABLE slow (id integer, url text) SERVER remote});
-foreach my $case ([ 'fails', 'division by zero', '' ], [ 'slow', 'statement timeout', q{SET statement_timeout = '500ms';} ])
+	CREATE FOREIGN TABLE slow (id integer, url text) SERVER remote;
+	CREATE SERVER hasty FOREIGN DATA WRAPPER postgres_fdw OPTIONS (}
+	. $options . q{, dbname 'postgres', extensions 'bloomfilter', options '-c statement_timeout=200ms');
+	CREATE USER MAPPING FOR CURRENT_USER SERVER hasty;
+	CREATE FOREIGN TABLE hasty (id integer, url text) SERVER hasty OPTIONS (table_name 'slow')});
+foreach my $case (
+	[ 'fails', 'division by zero', '' ],
+	[ 'slow', 'statement timeout', q{SET statement_timeout = '500ms';} ],
+	[ 'hasty', 'statement timeout\nCONTEXT:  .*SQL command: .*_bloom_may_contain', '' ])
 {
 	my ($table, $message, $settings) = @$case;
 	my ($code, $out, $error) = $local->psql('postgres',
@@ -460,7 +484,7 @@ my $analyze = 'EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off, SUMMARY off)';
 my $session = Session->new($local);
 sub fetched
 {
-	my ($plan) = $session->query("$analyze EXECUTE p;");
+	my $plan = $session->query("$analyze EXECUTE " . (shift // 'p') . ';');
 	return $plan =~ /Rows Fetched: (\d+)/ ? $1 : 'all';
 }
 $session->query($on . $prepared);
@@ -492,6 +516,9 @@ is(scalar(split /\n/, $session->query('ROLLBACK TO s; FETCH ALL FROM c;')), 1999
 like($session->query("$analyze SELECT v.id FROM visits v JOIN (SELECT url FROM many LIMIT 2000) m USING (url);"), qr/Elements Sent: 2000\n/, 'all of its keys are sent');
 # what is kept while the cursor is open: the hashes are not
 is($session->query(q{SET bloomfilter.join_filter = on; SELECT used_bytes < 1024 FROM pg_backend_memory_contexts WHERE name = 'keys for foreign servers'; COMMIT;}), 't', 'the hashes are freed');
+my $held = 'DECLARE h CURSOR WITH HOLD FOR SELECT v.id FROM visits v JOIN list l USING (url)';
+like($session->query("EXPLAIN (VERBOSE) $held;"), $sent, 'a cursor that is held');
+is(scalar(split /\n/, $session->query("BEGIN; $held; COMMIT; FETCH ALL FROM h; CLOSE h;")), 134, 'returns its rows later');
 my $slow = Session->new($local);
 $slow->start("$on SET bloomfilter.join_filter = force; SELECT count(*) FROM slow JOIN list USING (url);");
 ok($remote->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'}), 'a query waits for the server');
@@ -509,8 +536,17 @@ $slow->quit;
 $session->query(q{DROP EXTENSION bloomfilter CASCADE;});
 is($session->query('EXECUTE p;'), 134, 'after DROP EXTENSION');
 is(fetched(), 'all', 'without a filter');
-$session->query('CREATE EXTENSION bloomfilter;');
-cmp_ok(fetched(), '<', 170, 'until it is there again') if $session->query('DISCARD PLANS; SELECT 1;') eq '1';
+$session->query('CREATE EXTENSION bloomfilter; DISCARD PLANS;');
+cmp_ok(fetched(), '<', 170, 'until it is there again');
+$session->query('PREPARE there AS SELECT count(*) FROM bare_visits JOIN list USING (url);');
+foreach my $case ([ 'CREATE', 50 ], [ 'DROP', 2000 ])
+{
+	my ($do, $most) = @$case;
+
+	$remote->safe_psql('bare', "$do EXTENSION bloomfilter");
+	is(fetched('there') <= $most, $most < 2000 || fetched('there') eq '2000', "$do EXTENSION on the other server");
+	is($session->query('EXECUTE there;'), 44, 'does not change the result');
+}
 
 # what is executed again, with other keys each time
 $session->query($on . 'SET bloomfilter.join_filter = force; SET enable_memoize = off;');
@@ -553,12 +589,15 @@ $session->start("$late_update;");
 ok($session->waits($local), 'it waits for a row of the list');
 $other->query('COMMIT;');
 is($session->end, '300|-300', 'and finds what core finds when that has changed');
-# EvalPlanQual starts subplans anew, and scans below UNION ALL, with the statements of the plan, whatever the server has said
+# EvalPlanQual starts subplans anew, and scans below UNION ALL, and asks no server whether it can probe
 my $bare_ids = 'SELECT v.id FROM bare_visits v JOIN list k USING (url)';
+my $update_by_joined = 'UPDATE list l SET long = 5 FROM visits v JOIN sites s USING (site) WHERE l.url = v.url AND l.id = 100 AND s.name = $$site 1$$ RETURNING l.id, v.id, s.name';
+like($session->query("EXPLAIN (VERBOSE) $update_by_joined;"), qr/Relations: .* INNER JOIN .*\n +$sent/, 'an update by tables that are joined there');
 foreach my $case (
 	[ "UPDATE list SET long = 5 WHERE id = 100 AND id NOT IN ($bare_ids WHERE k.id > 1000) RETURNING id", 100 ],
 	[ "SELECT id FROM list WHERE id = 100 AND id NOT IN ($bare_ids WHERE k.id > 1000) FOR UPDATE", 100 ],
-	[ 'UPDATE list l SET long = 5 FROM (SELECT id, url FROM bare_visits UNION ALL SELECT id, url FROM visits) v WHERE l.url = v.url AND l.id = 100 RETURNING l.id, v.id', '100|1' ])
+	[ 'UPDATE list l SET long = 5 FROM (SELECT id, url FROM bare_visits UNION ALL SELECT id, url FROM visits) v WHERE l.url = v.url AND l.id = 100 RETURNING l.id, v.id', '100|1' ],
+	[ $update_by_joined, '100|1|site 1' ])
 {
 	my ($statement, $result) = @$case;
 
@@ -566,7 +605,7 @@ foreach my $case (
 	$session->start("$statement;");
 	ok($session->waits($local), 'a statement waits');
 	$other->query('COMMIT;');
-	is($session->end, $result, 'and reads then from a server that cannot probe');
+	is($session->end, $result, 'and reads then what core reads');
 }
 
 $_->quit foreach $session, $other;
