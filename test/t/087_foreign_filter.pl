@@ -99,6 +99,10 @@ sub stands_aside
 
 my $joined = 'SELECT v.id FROM visits v JOIN list l USING (url) ORDER BY 1';
 stands_aside('by default nothing is sent', $joined, $off);
+$local->safe_psql('postgres', 'CREATE INDEX list_url ON list USING membership (url)');
+stands_aside('nor is a membership index', $joined, 'SET bloomfilter.foreign_filter = on; SET enable_nestloop = off; SET enable_mergejoin = off;');
+sends('keys though there is one', $joined);
+$local->safe_psql('postgres', 'DROP INDEX list_url');
 my $plan = sends('an inner join', $joined);
 like($plan, qr/Sent To: remote\n.*Elements Sent: 101\n.*Bytes Sent: \d+\n/, 'EXPLAIN says what');
 sends('of integers of different widths', 'SELECT v.id FROM visits v JOIN list l ON v.id = l.long ORDER BY 1');
