@@ -58,6 +58,8 @@ class_hint(ElementClass held, ElementClass element, const char *otherwise)
 
 	if (element_class_is_array_of(element, held))
 		return "For the elements of an array, use a function whose name ends in _any, _all or _each (to add, _all).";
+	if (element_class_is_array_of(held, element))
+		return "Its elements are whole arrays. For those of arrays, build it by a function whose name ends in _all.";
 	/* as text, it would be its bytes in hexadecimal */
 	if (strcmp(element_class_name(element), "bytea") == 0)
 		return "Convert the element to the type of the column that the filter was built from.";
@@ -81,10 +83,12 @@ report_other_class(ElementClass class, ElementClass element, Oid type)
 					element_class_name(element)),
 			 OidIsValid(type) ?
 			 errdetail("The element is of type %s.", format_type_be(type)) : 0,
-			 errhint("%s", class_hint(class, element,
-									  psprintf("%sCast the element to the type of the column that the filter was built from, for example $1::my_type.",
-											   element_class_is_hashed(class) ?
-											   "The class is stored as a hash. " : "")))));
+			 errhint("%s%s", class_hint(class, element,
+										psprintf("%sCast the element to the type of the column that the filter was built from, for example $1::my_type.",
+												 element_class_is_hashed(class) ?
+												 "The class is stored as a hash. " : "")),
+					 strcmp(element_class_name(class), "text") == 0 ?
+					 " If it should not hold texts, build it anew with element_type, or a cast of the first element." : "")));
 }
 
 /* Raise the error of check_class(): apart, so that inlined code need not load arguments. */
