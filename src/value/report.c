@@ -88,7 +88,7 @@ report_other_class(ElementClass class, ElementClass element, Oid type)
 												 element_class_is_hashed(class) ?
 												 "The class is stored as a hash. " : "")),
 					 strcmp(element_class_name(class), "text") == 0 ?
-					 " If it should not hold texts, build it anew with element_type, or a cast of the first element." : "")));
+					 " If the filter should not hold texts, build it anew: its first element lacked a cast." : "")));
 }
 
 /* Raise the error of check_class(): apart, so that inlined code need not load arguments. */
