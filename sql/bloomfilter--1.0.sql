@@ -214,10 +214,12 @@ COMMENT ON FUNCTION _bloom_contained(anycompatible, bloom)
 	IS 'implementation of <@ operator';
 
 CREATE FUNCTION _bloom_may_contain(filter bloom, element anyelement,
-	type regtype, modifier integer, encoding name) RETURNS boolean
+	type regtype, modifier integer, encoding name,
+	least_key bigint DEFAULT NULL, greatest_key bigint DEFAULT NULL) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_may_contain'
-	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2;
-COMMENT ON FUNCTION _bloom_may_contain(bloom, anyelement, regtype, integer, name)
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2
+	SUPPORT _bloom_support;
+COMMENT ON FUNCTION _bloom_may_contain(bloom, anyelement, regtype, integer, name, bigint, bigint)
 	IS 'bloom_contains() for a foreign table of this type and encoding: true if not certain';
 
 CREATE FUNCTION bloom_contains_any(filter bloom, elements anycompatiblearray) RETURNS boolean

@@ -16,16 +16,23 @@
  * databases, or UTF-8 in the declaring one: they are converted to that before they are hashed,
  * and before they travel.
  *
+ * Beside a filter of integers, dates or timestamps travel the least and the greatest of them.
+ * Where "no" is certain, the planner there gets them as conditions of their own, for partitions,
+ * B-trees and BRIN to use.
+ *
  * A missing filter also means "yes": there is none yet, or the keys were too many.  The
  * collations do not matter: the sender compares by bytes (foreign_filter.c checks that).
  */
 #include "sent_filter.h"
 
+#include "access/stratnum.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
+#include "utils/date.h"
 #include "utils/lsyscache.h"
 
 /*
@@ -141,6 +148,78 @@ sent_filter_fits(const CallSite *site, const uint8 *header)
 		 image_class(header) == site->hasher->class);
 }
 
+/* A value as a number that sorts as it does; false: there is none for its type */
+bool
+sent_number(Oid type, Datum value, int64 *number)
+{
+	switch (type)
+	{
+		case INT2OID:
+			*number = DatumGetInt16(value);
+			return true;
+		case INT4OID:
+		case DATEOID:
+			*number = DatumGetInt32(value);
+			return true;
+		case INT8OID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			*number = DatumGetInt64(value);
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* The condition that compares a column with a bigint, which has a number of its values */
+static Expr *
+make_bound(Var *column, StrategyNumber strategy, Datum number)
+{
+	Oid			type = column->vartype;
+	Oid			bound_type = sent_family(type);
+	Oid			operator = get_opfamily_member(lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf,
+											   type, bound_type, strategy);
+	Datum		bound = bound_type == DATEOID ?
+		DateADTGetDatum((DateADT) DatumGetInt64(number)) : number;
+	Expr	   *condition = make_opclause(operator, BOOLOID, false, (Expr *) column,
+										  (Expr *) makeConst(bound_type, -1, InvalidOid,
+															 get_typlen(bound_type), bound, false,
+															 get_typbyval(bound_type)),
+										  InvalidOid, InvalidOid);
+
+	set_opfuncid((OpExpr *) condition);
+	return condition;
+}
+
+/*
+ * For the planner: a call whose arguments are known, behind conditions on the least and the
+ * greatest value; or NULL.  The call there has them no more, so that this happens once.
+ */
+Node *
+sent_range(FuncExpr *call)
+{
+	Var		   *column = list_nth(call->args, MAY_CONTAIN_ELEMENT);
+	Const	   *none = makeNullConst(INT8OID, -1, InvalidOid);
+	Datum		filter;
+	Datum		least;
+	Datum		greatest;
+	int64		number;
+	FuncExpr   *rest;
+
+	if (!IsA(column, Var) || !sent_number(column->vartype, (Datum) 0, &number) ||
+		!get_constant(call->args, MAY_CONTAIN_FILTER, &filter) ||
+		!get_constant(call->args, MAY_CONTAIN_LEAST, &least) ||
+		!get_constant(call->args, MAY_CONTAIN_GREATEST, &greatest) ||
+		!element_fits(call->args, column->vartype, column->vartypmod))
+		return NULL;
+	rest = copyObject(call);
+	lfirst(list_nth_cell(rest->args, MAY_CONTAIN_LEAST)) = none;
+	lfirst(list_nth_cell(rest->args, MAY_CONTAIN_GREATEST)) = none;
+	return (Node *) make_andclause(list_make3(make_bound(column, BTGreaterEqualStrategyNumber, least),
+											  make_bound(column, BTLessEqualStrategyNumber, greatest),
+											  rest));
+}
+
 /* What a call keeps in fn_extra */
 typedef struct SentCall
 {
@@ -149,8 +228,9 @@ typedef struct SentCall
 
 /*
  * _bloom_may_contain(filter bloom, element anyelement, type regtype, modifier integer,
- * encoding name).  Not strict: without a filter the answer is "yes".  A NULL element is
- * in no filter, because it joins nothing.
+ * encoding name, least_key bigint, greatest_key bigint).  Not strict: without a filter the answer is
+ * "yes".  A NULL element is in no filter, because it joins nothing.  The last two are for the
+ * planner.
  */
 SQL_FUNCTION(bloomfilter_may_contain)
 {

@@ -7,6 +7,8 @@
 
 #include "callsite.h"
 
+#include "nodes/primnodes.h"
+
 /* The function that postgres_fdw's statements call, and its arguments */
 #define MAY_CONTAIN_NAME	"_bloom_may_contain"
 
@@ -17,6 +19,8 @@ enum
 	MAY_CONTAIN_TYPE,
 	MAY_CONTAIN_MODIFIER,
 	MAY_CONTAIN_ENCODING,
+	MAY_CONTAIN_LEAST,
+	MAY_CONTAIN_GREATEST,
 	MAY_CONTAIN_ARGUMENTS
 };
 
@@ -24,6 +28,8 @@ extern PGDLLEXPORT Datum bloomfilter_may_contain(PG_FUNCTION_ARGS);
 
 extern Oid	sent_family(Oid type);
 extern CallSite *sent_call_site(FmgrInfo *flinfo);
+extern bool sent_number(Oid type, Datum value, int64 *number);
+extern Node *sent_range(FuncExpr *call);
 extern bool sent_filter_fits(const CallSite *site, const uint8 *header);
 
 #endif							/* BLOOMFILTER_SENT_FILTER_H */

@@ -5,6 +5,7 @@
  *
  * - Selectivity, by statistics (selectivity.c) if the planner can know the filter
  *	 (known_filter.c); else DEFAULT_SELECTIVITY: filters are used to discard most rows.
+ * - _bloom_may_contain() gets conditions on the least and the greatest key beside it.
  * - Probing a constant filter without elements is false, if the element cannot be NULL.
  * - From PostgreSQL 19 on, we drop the DISTINCT and ORDER BY of bloom_agg().
  * - From PostgreSQL 18 on, PL/pgSQL checks whether "f := bloom_add(f, x)" may change the
@@ -17,6 +18,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "functions/foreign_element.h"
+#include "functions/sent_filter.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
@@ -233,6 +235,13 @@ estimate(SupportRequestSelectivity *req)
 							 has_filter_first(req->funcid));
 }
 
+/* Is this a call of _bloom_may_contain()?  No other function has so many arguments. */
+static inline bool
+is_sent(const List *args)
+{
+	return list_length(args) == MAY_CONTAIN_ARGUMENTS;
+}
+
 /* False, if the call probes an empty filter; NULL if there is nothing to simplify */
 static Node *
 simplify(SupportRequestSimplify *req)
@@ -245,6 +254,8 @@ simplify(SupportRequestSimplify *req)
 	/* functions that change a filter return one */
 	if (call->funcresulttype != BOOLOID)
 		return NULL;
+	if (is_sent(call->args))
+		return sent_range(call);
 	filter_first = has_filter_first(call->funcid);
 	image = image_of(filter_first ? linitial(call->args) :
 					 lsecond(call->args), 0, &whole);
@@ -303,7 +314,8 @@ SQL_FUNCTION(bloomfilter_support)
 {
 	Node	   *request = (Node *) PG_GETARG_POINTER(0);
 
-	if (IsA(request, SupportRequestSelectivity))
+	if (IsA(request, SupportRequestSelectivity) &&
+		!is_sent(((SupportRequestSelectivity *) request)->args))
 		estimate((SupportRequestSelectivity *) request);
 	else if (IsA(request, SupportRequestSimplify))
 		request = simplify((SupportRequestSimplify *) request);

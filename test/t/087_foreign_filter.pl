@@ -117,7 +117,7 @@ sends('below a sort and an aggregate here', 'SELECT * FROM (SELECT id, count(md5
 $local->safe_psql('postgres', q{CREATE TABLE days AS SELECT n AS site FROM generate_series(2, 3) n; ANALYZE days});
 my $two = 'SELECT v.id FROM visits v JOIN list l USING (url) JOIN days d ON d.site = v.site ORDER BY 1';
 sends('two lists, two filters', $two);
-like(plan_of($two, "$on SET bloomfilter.join_filter = force;"), qr/_bloom_may_contain\(\$2::public\.bloom, c/, 'each with a parameter');
+like(plan_of($two, "$on SET bloomfilter.join_filter = force;"), qr/_bloom_may_contain\(\$4::public\.bloom, c/, 'each with parameters');
 sends('an empty list', q{SELECT v.id FROM visits v JOIN (SELECT url FROM list WHERE id = 3 OFFSET 0) l USING (url)}, 0);
 $local->safe_psql('postgres', 'DELETE FROM list WHERE url IS NULL');
 sends('an update', 'UPDATE visits v SET site = 8 FROM list l WHERE l.url = v.url RETURNING v.id');
@@ -181,6 +181,34 @@ $local->safe_psql('postgres', qq{
 my $logged = -s $remote->logfile;
 sends('with a plan there', 'SELECT v.id FROM scanned v JOIN list l USING (url) ORDER BY 1');
 cmp_ok(scalar(() = slurp_file($remote->logfile, $logged) =~ /Custom Scan \(Filter Scan\) on visits .*\n\s+Probe: public\._bloom_may_contain\('bloom of /g), '>', 0, 'a Filter Scan probes');
+
+# the least and the greatest key go with it, as conditions that the plan there can use
+$remote->safe_psql('postgres', q{
+	CREATE TABLE events (id bigint, day date, at timestamptz, word text) PARTITION BY RANGE (day);
+	CREATE TABLE early PARTITION OF events FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');
+	CREATE TABLE late PARTITION OF events FOR VALUES FROM ('2026-02-01') TO ('2026-03-01');
+	INSERT INTO events SELECT n, date '2026-01-01' + n / 1000, timestamptz '2026-01-01 00:00Z' + n * interval '1 minute', n
+		FROM generate_series(0, 58999) n;
+	CREATE INDEX ON events (id);
+	CREATE INDEX ON events USING brin (at);
+	ANALYZE events});
+$local->safe_psql('postgres', q{
+	CREATE FOREIGN TABLE events (id integer, day date, at timestamptz, word integer) SERVER scanning;
+	CREATE TABLE latest AS SELECT n::bigint AS id, date '2026-02-20' AS day, timestamptz '2026-01-01 00:00Z' + n * interval '1 minute' AS at, n AS word
+		FROM generate_series(58900, 58999) n;
+	ANALYZE events, latest});
+foreach my $of (
+	[ 'id', qr/Index Cond: \(\(id >= '58900'::bigint\) AND \(id <= '58999'::bigint\)\)/, 120 ],
+	[ 'at', qr/Index Cond: \(\(at >= '[^']*'::timestamp with time zone\) AND \(at <= /, 120 ],
+	[ 'day', qr/Scan on late events(?!.*Scan on early)/s, 1020 ],
+	[ 'word', qr/Query Text: (?!.*word >=)/s, 60000 ])
+{
+	my ($column, $planned, $most) = @$of;
+
+	$logged = -s $remote->logfile;
+	sends("by $column", "SELECT count(*), sum(v.id) FROM events v JOIN (SELECT DISTINCT $column FROM latest) l USING ($column)", $most);
+	like(slurp_file($remote->logfile, $logged), $planned, 'the plan there knows the range');
+}
 
 # ---------------------------------------------------------------- types
 

@@ -39,6 +39,7 @@
 #include "catalog/pg_collation.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
@@ -290,6 +291,9 @@ foreign_filter_plan(PlannedStmt *statement, Oid type)
 	int			parameter = list_length(statement->paramExecTypes);
 
 	statement->paramExecTypes = lappend_oid(statement->paramExecTypes, filter);
+	/* the least and the greatest key */
+	statement->paramExecTypes = lappend_oid(statement->paramExecTypes, INT8OID);
+	statement->paramExecTypes = lappend_oid(statement->paramExecTypes, INT8OID);
 	/* DROP EXTENSION, or ALTER EXTENSION SET SCHEMA */
 	depend_on(statement, PROCOID, function);
 	depend_on(statement, TYPEOID, filter);

@@ -18,6 +18,7 @@
 #include "access/htup_details.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "commands/extension.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
@@ -79,10 +80,25 @@ with_statement(const ForeignScan *scan, char *statement, List *columns, List *ex
 	return copy;
 }
 
+/* A parameter of the plan */
+static Param *
+make_parameter(int number, Oid type)
+{
+	Param	   *param = makeNode(Param);
+
+	param->paramkind = PARAM_EXEC;
+	param->paramid = number;
+	param->paramtype = type;
+	param->paramtypmod = -1;
+	param->location = -1;
+	return param;
+}
+
 /*
  * foreign_statement_send
- *		The plan of a scan that sends the filter which a parameter has: its statement in one with a
- *		condition on its column "key", of this type and modifier here
+ *		The plan of a scan that sends the filter which a parameter has, and what the two behind it
+ *		have: its statement in one with a condition on its column "key", of this type and modifier
+ *		here
  */
 ForeignScan *
 foreign_statement_send(const ForeignScan *scan, int parameter, int key, Oid type,
@@ -91,26 +107,28 @@ foreign_statement_send(const ForeignScan *scan, int parameter, int key, Oid type
 	Oid			function = foreign_probe_function();
 	Oid			filter = foreign_filter_type(function);
 	List	   *columns = list_nth(scan->fdw_private, PRIVATE_COLUMNS);
-	Param	   *param = makeNode(Param);
+	List	   *exprs = list_copy(scan->fdw_exprs);
 	StringInfoData statement;
+	int64		number;
 
-	param->paramkind = PARAM_EXEC;
-	param->paramid = parameter;
-	param->paramtype = filter;
-	param->paramtypmod = -1;
-	param->location = -1;
 	initStringInfo(&statement);
 	appendStringInfo(&statement, "SELECT * FROM (%s) f(c1", foreign_statement(scan));
 	for (int i = 2; i <= list_length(columns); i++)
 		appendStringInfo(&statement, ", c%d", i);
 	/* postgres_fdw numbers the parameters in their order */
-	appendStringInfo(&statement, ") WHERE %s.%s($%d::%s, c%d, '%s', %d, '%s')",
+	exprs = lappend(exprs, make_parameter(parameter, filter));
+	appendStringInfo(&statement, ") WHERE %s.%s($%d::%s, c%d, '%s', %d, '%s'",
 					 quote_identifier(get_namespace_name(get_func_namespace(function))),
-					 MAY_CONTAIN_NAME, list_length(scan->fdw_exprs) + 1,
+					 MAY_CONTAIN_NAME, list_length(exprs),
 					 format_type_be_qualified(filter), key, format_type_be(type),
 					 modifier, GetDatabaseEncodingName());
-	return with_statement(scan, statement.data, columns,
-						  lappend(list_copy(scan->fdw_exprs), param));
+	for (int i = 1; sent_number(type, (Datum) 0, &number) && i <= 2; i++)
+	{
+		exprs = lappend(exprs, make_parameter(parameter + i, INT8OID));
+		appendStringInfo(&statement, ", $%d::pg_catalog.int8", list_length(exprs));
+	}
+	appendStringInfoChar(&statement, ')');
+	return with_statement(scan, statement.data, columns, exprs);
 }
 
 /*

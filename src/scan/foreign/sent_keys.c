@@ -20,6 +20,7 @@
 #include "foreign_statement.h"
 #include "filter/image.h"
 #include "filter/sizing.h"
+#include "functions/sent_filter.h"
 #include "value/report.h"
 #include "value/value.h"
 
@@ -53,10 +54,30 @@ largest_filter(const SentKeys *sent)
 	return SENT_BYTES_MIN + sent->room_max * SENT_KEY_BYTES_MAX;
 }
 
+/* The filter's parameter, and behind it those of the least and the greatest key */
 static ParamExecData *
 parameter_of(const SentKeys *sent)
 {
 	return &sent->estate->es_param_exec_vals[list_nth_int(sent->plan, SENT_PARAMETER)];
+}
+
+/* Set the parameters of the least and the greatest key, or make them NULL. */
+static void
+set_range(SentKeys *sent)
+{
+	ParamExecData *bounds = parameter_of(sent) + 1;
+
+	bounds[0].isnull = bounds[1].isnull = sent->least > sent->greatest;
+	bounds[0].value = Int64GetDatum(sent->least);
+	bounds[1].value = Int64GetDatum(sent->greatest);
+}
+
+static void
+forget_range(SentKeys *sent)
+{
+	sent->least = PG_INT64_MAX;
+	sent->greatest = PG_INT64_MIN;
+	set_range(sent);
 }
 
 /* Prepare to collect keys. */
@@ -76,6 +97,7 @@ sent_keys_begin(EState *estate, List *plan)
 	sent->room_max = Min(get_hash_memory_limit() / sizeof(uint64),
 						 ((uint64) max_filter_size * 1024 - SENT_BYTES_MIN) / SENT_KEY_BYTES_MAX);
 	parameter_of(sent)->isnull = true;
+	forget_range(sent);
 	return sent;
 }
 
@@ -229,6 +251,7 @@ sent_keys_forget(SentKeys *sent)
 	}
 	parameter->isnull = true;
 	parameter->value = (Datum) 0;
+	forget_range(sent);
 	MemoryContextReset(sent->mcxt);
 	sent->hashes = NULL;
 	sent->count = sent->room = 0;
@@ -263,9 +286,16 @@ make_room(SentKeys *sent)
 void
 sent_keys_add(SentKeys *sent, Datum key)
 {
+	int64		number;
+
 	if (sent->too_many || (sent->count == sent->room && !make_room(sent)))
 		return;
 	sent->hashes[sent->count++] = le64(element_hash(sent->hasher, key, 0));
+	if (sent_number((Oid) list_nth_int(sent->plan, SENT_TYPE), key, &number))
+	{
+		sent->least = Min(sent->least, number);
+		sent->greatest = Max(sent->greatest, number);
+	}
 }
 
 /* All keys have been collected: set the parameter, unless they are too many. */
@@ -311,6 +341,7 @@ sent_keys_finish(SentKeys *sent)
 		list_length(sent->able);
 	parameter->value = PointerGetDatum(value);
 	parameter->isnull = false;
+	set_range(sent);
 }
 
 /* Print the names of the servers of some scans, if there are any. */

@@ -16,7 +16,8 @@
 /* The numbers of which the plan of a filter that is sent consists */
 typedef enum SentPlanField
 {
-	SENT_PARAMETER,				/* whose value it is */
+	SENT_PARAMETER,				/* whose value it is; the two behind it have
+								 * the least and the greatest key */
 	SENT_TYPE,					/* by which the keys are hashed */
 	SENT_SCANS					/* and from here on of each scan: */
 } SentPlanField;
@@ -49,6 +50,8 @@ typedef struct SentKeys
 	uint64		count;
 	uint64		room;
 	uint64		room_max;
+	int64		least;			/* see sent_number() */
+	int64		greatest;
 	bool		too_many;		/* keys: nothing is sent */
 	/* for EXPLAIN */
 	uint64		elements;
