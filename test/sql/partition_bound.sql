@@ -143,6 +143,28 @@ CREATE FUNCTION tenth(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RE
 SELECT make('int', 'i', 'RANGE (tenth(k))', 'FOR VALUES FROM (MINVALUE) TO (0)', 'FOR VALUES FROM (0) TO (3)', 'FOR VALUES FROM (3) TO (5)', 'DEFAULT');
 SELECT * FROM compare('SELECT f.* FROM facts f JOIN keys ON k = i4 WHERE keys.n BETWEEN 100 AND 110');
 
+-- a partition of less than 1 MB is read at once
+CREATE TABLE sized (k int) PARTITION BY RANGE (k);
+CREATE TABLE sized_1 PARTITION OF sized FOR VALUES FROM (0) TO (200);
+CREATE TABLE sized_2 PARTITION OF sized FOR VALUES FROM (200) TO (400) WITH (fillfactor = 10);
+CREATE TABLE sized_3 PARTITION OF sized FOR VALUES FROM (400) TO (600) WITH (fillfactor = 10);
+CREATE TABLE sized_4 PARTITION OF sized FOR VALUES FROM (600) TO (800);
+INSERT INTO sized SELECT i FROM generate_series(0, 199) i;
+-- 22 in a page
+INSERT INTO sized SELECT 200 + i % 200 FROM generate_series(1, 127 * 22) i;
+INSERT INTO sized SELECT 400 + i % 200 FROM generate_series(1, 128 * 22) i;
+-- makes filters worth it
+INSERT INTO sized SELECT 600 + i % 200 FROM generate_series(1, 100000) i;
+ANALYZE sized;
+SET bloomfilter.join_filter = on;
+SELECT node->'Alias' AS scan, node->'Scans Skipped by Partition Bound' AS skipped
+FROM nodes('SELECT s.k FROM sized s JOIN keys ON s.k = i4 WHERE keys.n = 7') node
+WHERE node->>'Custom Plan Provider' = 'Filter Scan';
+SET bloomfilter.join_filter = force;
+SELECT node->'Alias' AS scan, node->'Scans Skipped by Partition Bound' AS skipped
+FROM nodes('SELECT s.k FROM sized s JOIN keys ON s.k = i4 WHERE keys.n = 7') node
+WHERE node->>'Custom Plan Provider' = 'Filter Scan';
+
 -- ------------------------------------------------------------------ parallel
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
@@ -176,6 +198,21 @@ FETCH BACKWARD 3 FROM c;
 FETCH ALL FROM c;
 FETCH BACKWARD 1 FROM c;
 COMMIT;
+-- one that sees a row which its transaction has deleted since, for the table to become a partition
+CREATE TABLE later AS SELECT i AS k FROM generate_series(1, 1000) i;
+CREATE TABLE parted (k int) PARTITION BY RANGE (k);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (10);
+INSERT INTO parted VALUES (1);
+ANALYZE parted, later;
+SET cursor_tuple_fraction = 1;
+SET max_parallel_workers_per_gather = 0;
+BEGIN;
+DECLARE c CURSOR FOR SELECT l.k FROM (SELECT k FROM parted_1 UNION ALL SELECT k FROM later) l JOIN keys ON k = i4 WHERE keys.n = 5;
+DELETE FROM later WHERE k < 10;
+ALTER TABLE parted ATTACH PARTITION later FOR VALUES FROM (10) TO (2000);
+FETCH ALL FROM c;
+COMMIT;
+SELECT * FROM compare('SELECT l.k FROM (SELECT k FROM parted_1 UNION ALL SELECT k FROM later) l JOIN keys ON k = i4 WHERE keys.n = 5');
 
 DROP SCHEMA partition_bound CASCADE;
 DROP ROLE partition_bound_user;
