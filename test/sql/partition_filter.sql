@@ -75,6 +75,37 @@ ANALYZE alone;
 SELECT * FROM compared('SELECT trace_id, 1 FROM alone WHERE trace_id = (SELECT 25 OFFSET 0)
 	UNION ALL SELECT trace_id, 2 FROM alone WHERE trace_id = (SELECT 26 OFFSET 0)
 	UNION ALL SELECT trace_id, 3::bigint FROM events WHERE trace_id = 0');
+-- NULLs that cannot be hashed
+SELECT * FROM compared('SELECT * FROM events WHERE name = (SELECT NULL::text)');
+SELECT * FROM compared('SELECT * FROM events WHERE name = ANY (''{n29, NULL}'')');
+-- children that look for different values, or with different collations
+SELECT * FROM compared('SELECT * FROM events_1 WHERE trace_id = 31 UNION ALL SELECT * FROM events_2 WHERE trace_id = 32
+	UNION ALL SELECT * FROM events WHERE payload < 0');
+CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE TABLE exact (name text);
+CREATE TABLE inexact (name text COLLATE any_case);
+INSERT INTO exact SELECT name FROM events;
+INSERT INTO inexact SELECT name FROM events;
+CREATE INDEX ON exact (name);
+CREATE INDEX ON inexact (name);
+CREATE INDEX ON exact USING membership (name) WITH (error_rate = 0.000001);
+CREATE INDEX ON inexact USING membership (name) WITH (error_rate = 0.000001);
+ANALYZE exact, inexact;
+SELECT * FROM compared('SELECT name, 1 FROM exact WHERE name = ''N29'' UNION ALL SELECT name, 2 FROM inexact WHERE name = ''N29''
+	UNION ALL SELECT name, 3 FROM events WHERE payload < 0');
+CREATE INDEX ON events (name COLLATE any_case);
+SELECT * FROM compared('SELECT * FROM events WHERE name = ''N29'' COLLATE any_case');
+-- a type that was altered, so that equal values have other hashes
+CREATE TYPE pair AS (a int);
+CREATE TABLE pairs (day int, p pair) PARTITION BY LIST (day);
+CREATE TABLE pairs_0 PARTITION OF pairs FOR VALUES IN (0);
+CREATE TABLE pairs_1 PARTITION OF pairs FOR VALUES IN (1);
+INSERT INTO pairs SELECT i % 2, ROW(i)::pair FROM generate_series(1, 100) i;
+CREATE INDEX ON pairs (p);
+CREATE INDEX ON pairs USING membership (p) WITH (error_rate = 0.000001);
+ANALYZE pairs;
+ALTER TYPE pair ADD ATTRIBUTE b int;
+SELECT * FROM compared('SELECT * FROM pairs WHERE p = ROW(5, NULL)::pair');
 -- nothing to ask: no equality; the collation is another
 SELECT * FROM compared('SELECT * FROM events WHERE trace_id < 10');
 SELECT * FROM compared('SELECT * FROM events WHERE name = ''n29'' COLLATE "POSIX"');
@@ -130,17 +161,60 @@ SELECT * FROM compared('SELECT * FROM wanted w JOIN events e ON e.trace_id = w.i
 SELECT * FROM compared('SELECT * FROM wanted w LEFT JOIN events e ON e.trace_id = w.id');
 SELECT * FROM compared('SELECT * FROM wanted w, LATERAL (SELECT * FROM events e WHERE e.trace_id IN (w.id, w.id + 1) LIMIT 1) l');
 SELECT * FROM compared('SELECT *, (SELECT count(*) FROM events e WHERE e.trace_id = w.id) FROM wanted w');
+-- a scan that was not read to its end, and starts again
+SELECT * FROM compared('SELECT * FROM wanted w, LATERAL (SELECT * FROM events e WHERE e.trace_id IN (w.id, w.id + 10) LIMIT 1) l');
+-- a value that has a subplan is not asked for
+SELECT * FROM compared('SELECT * FROM wanted w JOIN events e ON e.trace_id = (SELECT max(v.id) FROM wanted v WHERE v.id <= w.id)');
 -- after many that have the value few partitions are asked, whichever core's pruning leaves
 CREATE TABLE in_day_1 AS SELECT i * 10 + 1 AS id, 1 AS day FROM generate_series(0, 7) i;
 INSERT INTO in_day_1 SELECT -i, 1 FROM generate_series(1, 60) i;
 ANALYZE in_day_1;
 SELECT * FROM compared('SELECT * FROM in_day_1 w JOIN events e ON e.trace_id = w.id AND e.day = w.day');
+CREATE TABLE all_in_day_1 AS SELECT i * 10 + 1 AS id, 1 AS day FROM generate_series(0, 99) i;
+ANALYZE all_in_day_1;
+SELECT * FROM compared('SELECT * FROM all_in_day_1 w JOIN events e ON e.trace_id = w.id AND e.day = w.day');
 -- a partition started late, with a SubPlan that has run with an earlier parameter
 SET enable_sort = off;
 SELECT * FROM compared('SELECT * FROM (VALUES (11::bigint, 1), (22, 2), (33, 3)) w(id, n), LATERAL (SELECT *
 	FROM events e WHERE e.trace_id = w.id AND (e.trace_id IN (SELECT v.id FROM
 	(VALUES (11, 1), (22, 2), (33, 3)) v(id, n) WHERE v.n = w.n GROUP BY v.id)) IS NOT FALSE OFFSET 0) l');
 RESET enable_sort;
+-- rows of a command that goes on while a cursor of its trigger is read, in layers made since
+CREATE TABLE grown (day int, key int) PARTITION BY LIST (day);
+CREATE TABLE grown_0 PARTITION OF grown FOR VALUES IN (0);
+CREATE TABLE grown_1 PARTITION OF grown FOR VALUES IN (1);
+CREATE INDEX ON grown (key);
+CREATE INDEX ON grown USING membership (key) WITH (capacity = 100, error_rate = 0.000001);
+CREATE TABLE grown_wanted AS SELECT 2 AS key UNION ALL SELECT generate_series(4902, 5000, 2);
+ANALYZE grown_wanted;
+SET enable_bitmapscan = off;
+CREATE FUNCTION read_grown() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+	c refcursor := 'grown_cursor';
+	found_key int;
+	found_keys int := 0;
+BEGIN
+	IF NEW.key = 100 THEN
+		OPEN c FOR SELECT g.key FROM grown_wanted w LEFT JOIN grown g USING (key) FOR UPDATE OF w;
+		FETCH c INTO found_key;
+		RAISE NOTICE 'first %', found_key;
+	ELSIF NEW.key = 5001 THEN
+		LOOP
+			FETCH c INTO found_key;
+			EXIT WHEN NOT FOUND;
+			found_keys := found_keys + (found_key IS NOT NULL)::int;
+		END LOOP;
+		RAISE NOTICE 'then % more', found_keys;
+	END IF;
+	RETURN NEW;
+END $$;
+CREATE TRIGGER read_grown BEFORE INSERT ON grown FOR EACH ROW EXECUTE FUNCTION read_grown();
+SELECT * FROM asked('SELECT g.key FROM grown_wanted w LEFT JOIN grown g USING (key) FOR UPDATE OF w');
+SET client_min_messages = notice;
+INSERT INTO grown SELECT key % 2, key FROM generate_series(1, 5001) key;
+SET client_min_messages = warning;
+SELECT layers > 1 AS grown FROM membership_info('grown_0_key_idx1');
+RESET enable_bitmapscan;
 RESET enable_hashjoin;
 RESET enable_mergejoin;
 RESET enable_memoize;
@@ -221,18 +295,51 @@ SET ROLE regress_reader;
 SELECT * FROM compared('SELECT * FROM events WHERE trace_id = 25');
 SELECT * FROM compared('SELECT * FROM events WHERE trace_id = 23');
 RESET ROLE;
+-- a partition is prepared for the user who has opened a cursor, though another reads it
+CREATE FUNCTION is_low(int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN $1 < 7; END $$;
+REVOKE EXECUTE ON FUNCTION is_low FROM PUBLIC;
+CREATE FUNCTION open_low() RETURNS refcursor LANGUAGE plpgsql SECURITY DEFINER AS $$
+DECLARE
+	c refcursor := 'low';
+BEGIN
+	OPEN c FOR SELECT * FROM events WHERE trace_id = 25 AND is_low(payload) FOR UPDATE;
+	RETURN c;
+END $$;
+BEGIN;
+SET LOCAL ROLE regress_reader;
+SELECT open_low();
+FETCH ALL FROM low;
+ROLLBACK;
+
 -- in workers
+CREATE FUNCTION is_parallel(query text) RETURNS boolean LANGUAGE sql AS $$
+	SELECT bool_or(node->>'Node Type' = 'Gather') FROM nodes(query) node
+$$;
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET min_parallel_index_scan_size = 0;
+SET random_page_cost = 0.1;
+SET enable_seqscan = on; -- plans with a scan that is off cost the same, parallel or not
+SET enable_bitmapscan = off;
 SET enable_parallel_append = off;
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 ALTER TABLE wanted SET (parallel_workers = 2);
-SELECT rows FROM compared('SELECT * FROM wanted w JOIN events e ON e.trace_id = w.id');
-SELECT rows FROM compared('SELECT * FROM events WHERE trace_id = 25');
+\set join 'SELECT * FROM wanted w JOIN events e ON e.trace_id = w.id'
+\set array 'SELECT * FROM events WHERE trace_id = ANY (ARRAY[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20])'
+SELECT is_parallel(:'join'), rows FROM compared(:'join');
+SELECT is_parallel(:'array'), rows FROM compared(:'array');
+-- workers start partitions that the leader does not
+SET parallel_leader_participation = off;
+SELECT is_parallel(:'join'), rows FROM compared(:'join');
+RESET parallel_leader_participation;
+-- an append that deals out its partitions
+SET enable_parallel_append = on;
+ALTER TABLE events_0 SET (parallel_workers = 0);
+ALTER TABLE events_1 SET (parallel_workers = 0);
+SELECT is_parallel(:'array'), rows FROM compared(:'array');
 
 SET client_min_messages = error;
 DROP SCHEMA partition_filter CASCADE;

@@ -64,6 +64,18 @@ $primary->wait_for_catchup($standby);
 my $lookup = q{LOAD 'bloomfilter'; SET enable_seqscan = off; SET bloomfilter.partition_filter = on; %s SELECT * FROM parts WHERE url = 'url150'};
 like($standby->safe_psql('postgres', sprintf($lookup, 'EXPLAIN (ANALYZE, COSTS off)')), qr/Partitions Skipped: 2/, 'a lookup on a standby skips partitions');
 is($standby->safe_psql('postgres', sprintf($lookup, '')), '150|url150', 'and has its row');
+# a transaction that is older than the index, and sees a row that is not in it
+my $older = Session->new($standby);
+$older->query("LOAD 'bloomfilter'; SET enable_seqscan = off; SET bloomfilter.partition_filter = on; BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM few");
+my $built = $primary->safe_psql('postgres', q{
+	DELETE FROM parts WHERE url = 'url150';
+	REINDEX INDEX parts_1_url_idx1;
+	SELECT pg_current_wal_insert_lsn()});
+$standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$built'") or die 'not replayed';
+is($standby->safe_psql('postgres', sprintf($lookup, '')), '', 'the row is deleted');
+like($older->query("EXPLAIN (ANALYZE, COSTS off) SELECT * FROM parts WHERE url = 'url150'"), qr/Partition Filter.*Partitions Skipped: 2/s, 'an older transaction skips the others');
+is($older->query("SELECT * FROM parts WHERE url = 'url150'"), '150|url150', 'and still has it');
+$older->quit;
 my $few = q{LOAD 'bloomfilter'; SET enable_nestloop = off; SET enable_mergejoin = off; SET bloomfilter.join_filter = force; %s SELECT count(*) FROM parts JOIN few USING (k)};
 like($standby->safe_psql('postgres', sprintf($few, 'EXPLAIN (ANALYZE, COSTS off)')), qr/Scans Skipped by Partition Bound: 1/, 'a join, too');
 is($standby->safe_psql('postgres', sprintf($few, '')), '10', 'and has its rows');
