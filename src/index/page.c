@@ -24,12 +24,14 @@
 #define MEMBERSHIP_PAGE_ID		0xFB0F
 
 /*
- * How many pages' buffers a session keeps in mind: those of 128 MB.  A page has its place by
- * its number, so that neighbours do not share one; files whose numbers are close begin far
- * from each other, by the golden ratio.
+ * How many pages' buffers a session keeps in mind: those of 512 MB.  A page has its place by
+ * its number, so that neighbours do not share one; files whose numbers are close, as those
+ * of 1,000 partitions, begin far from each other, by the golden ratio of 32 bits: with fewer
+ * bits some did not.
  */
-#define RECENT_PAGES			16384
-#define FILE_STEP				((uint32) 10125)
+#define RECENT_BITS				16
+#define RECENT_PAGES			(1 << RECENT_BITS)
+#define FILE_STEP				UINT32_C(0x9E3779B9)
 
 /*
  * Once in so many times, do not use them: until 18, ReadRecentBuffer() does not count as a
@@ -100,7 +102,9 @@ page_read(Relation index, BlockNumber number, int lock)
 static inline RecentPage *
 recent_place(Relation index, BlockNumber number)
 {
-	return &recent_pages[(number + FILE_STEP * file_number(index)) % RECENT_PAGES];
+	uint32		first = (FILE_STEP * file_number(index)) >> (32 - RECENT_BITS);
+
+	return &recent_pages[(first + number) % RECENT_PAGES];
 }
 
 /* The buffer that had this page the last time, or InvalidBuffer */
