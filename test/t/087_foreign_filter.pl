@@ -441,6 +441,10 @@ unlike($plan, qr/Partition Filter/, 'which asks before');
 like(plan_of($late, "$filtered SET bloomfilter.foreign_filter = off;"), qr/Partition Filter/, 'but else');
 is($local->safe_psql('postgres', qq{$filtered SET plan_cache_mode = force_generic_plan; PREPARE m(integer) AS
 	SELECT count(*) FROM mixed m JOIN (SELECT id FROM list OFFSET 0) l USING (id) WHERE m.id >= \$1; EXECUTE m(2100)}), 10, 'all foreign partitions are pruned');
+$local->safe_psql('postgres', "ALTER SERVER bare OPTIONS (ADD async_capable 'true')");
+like(plan_of('SELECT FROM mixed WHERE site = 1', $filtered), qr/Async Foreign Scan/, 'an asynchronous scan');
+is($local->safe_psql('postgres', "$filtered SELECT count(*) FROM mixed WHERE site = 1"), 2000, 'is executed by its Append');
+$local->safe_psql('postgres', 'ALTER SERVER bare OPTIONS (DROP async_capable)');
 my $both = 'SELECT v.id FROM (SELECT * FROM bare_visits UNION ALL SELECT id, url FROM visits) v JOIN list l USING (url) ORDER BY 1';
 like($local->safe_psql('postgres', "$on EXPLAIN (ANALYZE, VERBOSE) $both"), qr/Sent To: remote\n.*Cannot Be Probed On: bare\n/, 'one can, the other cannot');
 is($local->safe_psql('postgres', "$on $both"), $local->safe_psql('postgres', "$off $both"), 'the result is the same');
