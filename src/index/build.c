@@ -7,21 +7,43 @@
  * distinct elements, for which we size the first layer.  Then we set their bits, in the
  * order of the pages.  All pages are logged at the end.
  *
+ * Parallel builds.  The hashes fall into as many ranges as there are processes.  Each process
+ * scans a part of the table, and deals its hashes out to the others, each to the one that has
+ * its range, by way of files.  Then each sorts and counts its range, as a serial build does
+ * with all, but within its part of maintenance_work_mem.  The ranges follow each other as the
+ * pages do, so each process sets the bits of its own, after the leader has created the pages.
+ * These are the same as in a serial build.  Nothing is sorted twice, and nothing is left to the
+ * leader alone but to create and to log the pages.
+ *
  * tuplesort.c would do, but a membership index then takes 2.8 times as long to make: it
  * compares and moves tuples, where a radix sort of 8-byte hashes suffices.
  */
 #include "membership.h"
 
+#include "access/parallel.h"
+#include "access/table.h"
 #include "access/tableam.h"
+#include "access/xact.h"
 #include "access/xloginsert.h"
+#include "catalog/index.h"
 #include "commands/progress.h"
+#include "executor/instrument.h"
 #include "filter/bytes.h"
 #include "filter/set.h"
 #include "miscadmin.h"
+#include "optimizer/optimizer.h"
 #include "pgstat.h"
+#include "port/atomics.h"
+#include "storage/barrier.h"
 #include "storage/buffile.h"
 #include "storage/bufmgr.h"
+#include "storage/sharedfileset.h"
+#include "storage/spin.h"
+#include "tcop/tcopprot.h"
 #include "utils/backend_progress.h"
+#include "utils/backend_status.h"
+#include "utils/snapmgr.h"
+#include "utils/wait_event.h"
 
 /* Hashes for which there is memory at first, and for each file in a merge */
 #define ROOM_FIRST			4096
@@ -29,6 +51,47 @@
 
 /* Files of one level that are merged while the table is read, so that few are open */
 #define MERGE_ORDER			16
+
+/* What a parallel build keeps in shared memory, by key */
+#define KEY_BUILD			1
+#define KEY_SCAN			2
+#define KEY_USAGE			3
+#define KEY_QUERY			4
+
+/* KEY_BUILD: what its processes share */
+typedef struct SharedBuild
+{
+	Oid			heap;
+	Oid			index;
+	bool		concurrent;		/* CREATE INDEX CONCURRENTLY */
+	uint64		query_id;
+	uint64		structure;		/* see element_structure() */
+	int			ranges;			/* number of processes, as planned */
+	Size		room_max;		/* hashes in the memory of each */
+	Barrier		barrier;		/* all are attached from the start */
+	SharedFileSet files;		/* see portion_name() */
+	pg_atomic_uint64 elements;	/* counted so far */
+	pg_atomic_uint64 written;	/* of these, for the progress report */
+	slock_t		mutex;			/* of what follows: counts of the scan */
+	double		tuples;
+	double		rows;
+	bool		broken_hot_chain;
+} SharedBuild;
+
+/* KEY_USAGE: what each worker used */
+typedef struct WorkerUsage
+{
+	BufferUsage buffers;
+	WalUsage	wal;
+} WorkerUsage;
+
+/* A process's hashes of one range */
+typedef struct Portion
+{
+	BufFile    *file;
+	Size		count;
+	uint64		hashes[BATCH];	/* to be written */
+} Portion;
 
 /* Sorted, distinct hashes in a temporary file */
 typedef struct SortedRun
@@ -42,7 +105,12 @@ typedef struct SortedRun
 typedef struct BuildState
 {
 	MemoryContext mcxt;
+	SharedBuild *shared;		/* NULL: it is a serial build */
+	ParallelContext *context;	/* in the leader; NULL in workers */
+	Snapshot	snapshot;		/* of the scan; in the leader */
+	Portion    *portions;		/* while dealing out, one for each range */
 	MembershipHasher hasher;
+	uint64		structure;		/* when the build began */
 	double		rows;			/* number of those with elements */
 	uint64	   *hashes;			/* little-endian, see filter/set.h */
 	Size		count;
@@ -204,6 +272,24 @@ make_room(BuildState *state)
 		merge_runs(state, state->run_count - MERGE_ORDER);
 }
 
+static void
+flush_portion(Portion *portion)
+{
+	BufFileWrite(portion->file, portion->hashes, portion->count * sizeof(uint64));
+	portion->count = 0;
+}
+
+/* Give a hash to the process that has its range. */
+static void
+deal(BuildState *state, uint64 hash)
+{
+	Portion    *portion = &state->portions[mulhi64(hash, state->shared->ranges)];
+
+	portion->hashes[portion->count++] = le64(hash);
+	if (portion->count == BATCH)
+		flush_portion(portion);
+}
+
 /* Called for each row of the table, in a memory context that is then reset. */
 static void
 build_row(Relation index, ItemPointer tid, Datum *values, bool *nulls,
@@ -214,6 +300,11 @@ build_row(Relation index, ItemPointer tid, Datum *values, bool *nulls,
 
 	for (Size i = 0; i < count; i++)
 	{
+		if (state->portions)
+		{
+			deal(state, state->hasher.hashes[i]);
+			continue;
+		}
 		if (state->count == state->room)
 			make_room(state);
 		state->hashes[state->count++] = le64(state->hasher.hashes[i]);
@@ -251,8 +342,294 @@ next_to_write(void *from, uint64 *hashes, Size limit)
 	for (Size i = 0; i < count; i++)
 		hashes[i] = le64(state->hashes[state->next++]);
 	state->written += count;
+	if (state->shared)
+		state->written = pg_atomic_add_fetch_u64(&state->shared->written, count);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, state->written);
 	return count;
+}
+
+/* Prepare to scan, with up to "room_max" hashes in memory. */
+static void
+begin_build(BuildState *state, Relation index, Size room_max)
+{
+	memset(state, 0, sizeof(*state));
+	state->mcxt = CurrentMemoryContext;
+	membership_hasher_init(&state->hasher, index, CurrentMemoryContext);
+	state->structure = element_structure(state->hasher.hasher);
+	state->runs = palloc(sizeof(SortedRun));
+	state->room = ROOM_FIRST;
+	state->hashes = palloc(ROOM_FIRST * sizeof(uint64));
+	state->room_max = room_max;
+}
+
+/* Hash the rows of the table, or those that "scan" returns; returns their number. */
+static double
+scan_table(BuildState *state, Relation heap, Relation index, IndexInfo *info,
+		   TableScanDesc scan)
+{
+	double		tuples = table_index_build_scan(heap, index, info, true, true,
+												build_row, state, scan);
+
+	if (state->structure != element_structure(state->hasher.hasher))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("the composite type of the elements of index \"%s\" was altered while it was built",
+						RelationGetRelationName(index)),
+				 errhint("Try again.")));
+	return tuples;
+}
+
+/* Set the bits of the hashes that finish_sort() has left. */
+static void
+end_build(BuildState *state, Relation index, const MembershipMeta *meta)
+{
+	if (meta->layers > 0)
+		pages_fill(index, meta, next_to_write, state);
+	if (state->run_count > 0)
+		BufFileClose(state->runs[0].file);
+	pfree(state->hashes);
+}
+
+/* ---- Parallel builds ---- */
+
+/* The leader is number 0. */
+#define this_process		(ParallelWorkerNumber + 1)
+
+/* Wait until all processes are here. */
+static void
+wait_for_all(SharedBuild *shared)
+{
+	BarrierArriveAndWait(&shared->barrier, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+}
+
+/* The name of the file with a process's hashes of one range */
+static const char *
+portion_name(int process, int range)
+{
+	static char name[MAXPGPATH];
+
+	snprintf(name, sizeof(name), "%d.%d", process, range);
+	return name;
+}
+
+/* Scan a part of the table, and deal out its hashes. */
+static void
+scan_part(BuildState *state, Relation heap, Relation index, IndexInfo *info,
+		  ParallelTableScanDesc scan)
+{
+	SharedBuild *shared = state->shared;
+	double		tuples;
+
+	state->portions = palloc(shared->ranges * sizeof(Portion));
+	for (int i = 0; i < shared->ranges; i++)
+	{
+		state->portions[i].file = BufFileCreateFileSet(&shared->files.fs,
+													   portion_name(this_process, i));
+		state->portions[i].count = 0;
+	}
+	tuples = scan_table(state, heap, index, info,
+#if PG_VERSION_NUM >= 190000
+						table_beginscan_parallel(heap, scan, 0)
+#else
+						table_beginscan_parallel(heap, scan)
+#endif
+		);
+	for (int i = 0; i < shared->ranges; i++)
+	{
+		flush_portion(&state->portions[i]);
+		BufFileExportFileSet(state->portions[i].file);
+		BufFileClose(state->portions[i].file);
+	}
+	pfree(state->portions);
+	state->portions = NULL;
+
+	SpinLockAcquire(&shared->mutex);
+	shared->tuples += tuples;
+	shared->rows += state->rows;
+	shared->broken_hot_chain |= info->ii_BrokenHotChain;
+	SpinLockRelease(&shared->mutex);
+}
+
+/* Get a range's hashes from a process, as build_row() gets those of a row. */
+static void
+take_portion(BuildState *state, int process, int range)
+{
+	FileSet    *files = &state->shared->files.fs;
+	const char *name = portion_name(process, range);
+	BufFile    *file = BufFileOpenFileSet(files, name, O_RDONLY, false);
+	SortedRun	portion = {.file = file, .count = BufFileSize(file) / sizeof(uint64)};
+
+	while (portion.count > 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (state->count == state->room)
+			make_room(state);
+		read_hashes(state, &portion, state->room - state->count);
+	}
+	BufFileClose(file);
+	BufFileDeleteFileSet(files, name, false);
+}
+
+/* What each process does before the pages are created */
+static void
+sort_in_parallel(BuildState *state, Relation heap, Relation index, IndexInfo *info,
+				 shm_toc *toc)
+{
+	SharedBuild *shared = state->shared;
+	int			processes;
+
+	scan_part(state, heap, index, info, shm_toc_lookup(toc, KEY_SCAN, false));
+
+	/* otherwise we would wait in vain for one that cannot start */
+	if (state->context)
+		WaitForParallelWorkersToAttach(state->context);
+	wait_for_all(shared);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
+								 MEMBERSHIP_PHASE_SORT);
+	processes = BarrierParticipants(&shared->barrier);
+	for (int range = 0; range < shared->ranges; range++)
+		/* the leader has those of workers that could not be had, too */
+		if (range == this_process || (range >= processes && this_process == 0))
+			for (int i = 0; i < processes; i++)
+				take_portion(state, i, range);
+	pg_atomic_fetch_add_u64(&shared->elements, finish_sort(state));
+	wait_for_all(shared);
+}
+
+extern PGDLLEXPORT void bloomfilter_build_worker(dsm_segment *segment, shm_toc *toc);
+
+/* A worker's part */
+void
+bloomfilter_build_worker(dsm_segment *segment, shm_toc *toc)
+{
+	SharedBuild *shared = shm_toc_lookup(toc, KEY_BUILD, false);
+	WorkerUsage *usage = shm_toc_lookup(toc, KEY_USAGE, false);
+
+	/* as the leader has locked them */
+	LOCKMODE	heap_lock = shared->concurrent ? ShareUpdateExclusiveLock : ShareLock;
+	LOCKMODE	index_lock = shared->concurrent ? RowExclusiveLock : AccessExclusiveLock;
+	Relation	heap;
+	Relation	index;
+	IndexInfo  *info;
+	BuildState	state;
+	MembershipMeta meta;
+
+	debug_query_string = shm_toc_lookup(toc, KEY_QUERY, true);
+	pgstat_report_activity(STATE_RUNNING, debug_query_string);
+	pgstat_report_query_id(shared->query_id, false);
+	SharedFileSetAttach(&shared->files, segment);
+	heap = table_open(shared->heap, heap_lock);
+	index = index_open(shared->index, index_lock);
+	info = BuildIndexInfo(index);
+	info->ii_Concurrent = shared->concurrent;
+
+	InstrStartParallelQuery();
+	begin_build(&state, index, shared->room_max);
+	state.shared = shared;
+	state.structure = shared->structure;
+	sort_in_parallel(&state, heap, index, info, toc);
+	/* until the leader has created the pages */
+	wait_for_all(shared);
+	meta_read(index, &meta);
+	end_build(&state, index, &meta);
+	usage += ParallelWorkerNumber;
+	InstrEndParallelQuery(&usage->buffers, &usage->wal);
+	index_close(index, index_lock);
+	table_close(heap, heap_lock);
+}
+
+/* End it, also if there was none. */
+static void
+end_parallel(BuildState *state)
+{
+	ParallelContext *context = state->context;
+	WorkerUsage *usage = shm_toc_lookup(context->toc, KEY_USAGE, false);
+
+	WaitForParallelWorkersToFinish(context);
+	for (int i = 0; i < context->nworkers_launched; i++)
+		InstrAccumParallelQuery(&usage[i].buffers, &usage[i].wal);
+	if (IsMVCCSnapshot(state->snapshot))
+		UnregisterSnapshot(state->snapshot);
+	DestroyParallelContext(context);
+	ExitParallelMode();
+}
+
+/* Launch workers; state->shared remains NULL if none can be had. */
+static void
+begin_parallel(BuildState *state, Relation heap, Relation index, bool concurrent,
+			   int workers)
+{
+	/* as a serial build does by itself */
+	Snapshot	snapshot = concurrent ? RegisterSnapshot(GetTransactionSnapshot()) :
+		SnapshotAny;
+	const Size	scan_bytes = table_parallelscan_estimate(heap, snapshot);
+	const Size	usage_bytes = mul_size(workers, sizeof(WorkerUsage));
+	const Size	query_bytes = debug_query_string ? strlen(debug_query_string) + 1 : 0;
+	ParallelContext *context;
+	ParallelTableScanDesc scan;
+	SharedBuild *shared;
+
+	EnterParallelMode();
+	context = CreateParallelContext("$libdir/bloomfilter", "bloomfilter_build_worker",
+									workers);
+	shm_toc_estimate_chunk(&context->estimator, sizeof(SharedBuild));
+	shm_toc_estimate_chunk(&context->estimator, scan_bytes);
+	shm_toc_estimate_chunk(&context->estimator, usage_bytes);
+	shm_toc_estimate_chunk(&context->estimator, query_bytes);
+	shm_toc_estimate_keys(&context->estimator, 4);
+	InitializeParallelDSM(context);
+
+	shared = shm_toc_allocate(context->toc, sizeof(SharedBuild));
+	memset(shared, 0, sizeof(SharedBuild));
+	shared->heap = RelationGetRelid(heap);
+	shared->index = RelationGetRelid(index);
+	shared->concurrent = concurrent;
+	shared->query_id = pgstat_get_my_query_id();
+	shared->structure = state->structure;
+	shared->ranges = workers + 1;
+	shared->room_max = state->room_max / shared->ranges;
+	BarrierInit(&shared->barrier, 0);
+	for (int i = 0; i < shared->ranges; i++)
+		BarrierAttach(&shared->barrier);
+	SharedFileSetInit(&shared->files, context->seg);
+	pg_atomic_init_u64(&shared->elements, 0);
+	pg_atomic_init_u64(&shared->written, 0);
+	SpinLockInit(&shared->mutex);
+	shm_toc_insert(context->toc, KEY_BUILD, shared);
+	scan = shm_toc_allocate(context->toc, scan_bytes);
+	table_parallelscan_initialize(heap, scan, snapshot);
+	shm_toc_insert(context->toc, KEY_SCAN, scan);
+	shm_toc_insert(context->toc, KEY_USAGE,
+				   shm_toc_allocate(context->toc, usage_bytes));
+	if (debug_query_string)
+		shm_toc_insert(context->toc, KEY_QUERY,
+					   memcpy(shm_toc_allocate(context->toc, query_bytes),
+							  debug_query_string, query_bytes));
+
+	LaunchParallelWorkers(context);
+	state->context = context;
+	state->snapshot = snapshot;
+	if (context->nworkers_launched == 0)
+	{
+		end_parallel(state);
+		return;
+	}
+	for (int i = context->nworkers_launched; i < workers; i++)
+		BarrierDetach(&shared->barrier);
+	state->room_max = shared->room_max;
+	state->shared = shared;
+}
+
+/* How many workers core would use */
+static int
+plan_workers(Relation heap, Relation index, const IndexInfo *info)
+{
+#if PG_VERSION_NUM >= 170000
+	return info->ii_ParallelWorkers;
+#else
+	/* core itself asks this only for B-trees */
+	return plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index));
+#endif
 }
 
 /*
@@ -266,53 +643,56 @@ IndexBuildResult *
 membership_build(Relation heap, Relation index, IndexInfo *info)
 {
 	IndexBuildResult *result = palloc(sizeof(IndexBuildResult));
-	BuildState	state = {.mcxt = CurrentMemoryContext};
+	BuildState	state;
 	MembershipMeta meta;
-	uint64		structure;
 	uint64		elements;
+	int			workers = plan_workers(heap, index, info);
 
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data",
 			 RelationGetRelationName(index));
 
 	membership_warn_of_equality(index);
-	membership_hasher_init(&state.hasher, index, CurrentMemoryContext);
-	structure = element_structure(state.hasher.hasher);
-	state.runs = palloc(sizeof(SortedRun));
-	state.room = ROOM_FIRST;
-	state.hashes = palloc(ROOM_FIRST * sizeof(uint64));
-	state.room_max = (Size) maintenance_work_mem * 1024 / sizeof(uint64);
+	begin_build(&state, index, (Size) maintenance_work_mem * 1024 / sizeof(uint64));
+	if (workers > 0)
+		begin_parallel(&state, heap, index, info->ii_Concurrent, workers);
 
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
 								 MEMBERSHIP_PHASE_SCAN);
-	result->heap_tuples = table_index_build_scan(heap, index, info, true, true,
-												 build_row, &state, NULL);
-	result->index_tuples = state.rows;
-	if (structure != element_structure(state.hasher.hasher))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_IN_USE),
-				 errmsg("the composite type of the elements of index \"%s\" was altered while it was built",
-						RelationGetRelationName(index)),
-				 errhint("Try again.")));
-
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
-								 MEMBERSHIP_PHASE_SORT);
-	elements = finish_sort(&state);
+	if (state.shared)
+	{
+		sort_in_parallel(&state, heap, index, info, state.context->toc);
+		result->heap_tuples = state.shared->tuples;
+		result->index_tuples = state.shared->rows;
+		info->ii_BrokenHotChain = state.shared->broken_hot_chain;
+		elements = pg_atomic_read_u64(&state.shared->elements);
+	}
+	else
+	{
+		result->heap_tuples = scan_table(&state, heap, index, info, NULL);
+		result->index_tuples = state.rows;
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
+									 MEMBERSHIP_PHASE_SORT);
+		elements = finish_sort(&state);
+	}
 
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
 								 MEMBERSHIP_PHASE_WRITE);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, elements);
-	meta_init(&meta, index, structure, elements);
+	meta_init(&meta, index, state.structure, elements);
 	meta_write(index, &meta);
 	if (elements > 0)
-	{
 		pages_create(index, &meta, 0, false);
-		pages_fill(index, &meta, next_to_write, &state);
+	if (state.shared)
+		wait_for_all(state.shared);
+	end_build(&state, index, &meta);
+	if (state.shared)
+		end_parallel(&state);
+	if (elements > 0)
+	{
+		pages_report(index, &meta);
 		meta_write(index, &meta);
 	}
-	if (state.run_count > 0)
-		BufFileClose(state.runs[0].file);
-	pfree(state.hashes);
 
 	if (RelationNeedsWAL(index))
 		log_newpage_range(index, MAIN_FORKNUM, 0,

@@ -451,6 +451,9 @@ static const IndexAmRoutine routine = {
 	.type = T_IndexAmRoutine,
 	.amstrategies = STRATEGIES,
 	.amcanmulticol = true,
+#if PG_VERSION_NUM >= 170000
+	.amcanbuildparallel = true,
+#endif
 	.amstorage = true,			/* see key.c */
 	.amusemaintenanceworkmem = false,	/* VACUUM needs none */
 	.amparallelvacuumoptions = VACUUM_OPTION_NO_PARALLEL,

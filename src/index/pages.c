@@ -346,15 +346,14 @@ write_batch(Relation index, const MembershipLayer *layer, const uint64 *hashes,
 }
 
 /*
- * Fill the first layer of an index that is being built: its pages are empty, and nobody
- * else uses it.  next(from, hashes, limit) gets hashes, and returns their number, 0 at the
- * end; sorted ones are faster.  Sets bits_reported of the layer in *meta.  Does not log.
+ * Fill the first layer of an index that is being built: only the processes that build it use
+ * it.  next(from, hashes, limit) gets hashes, and returns their number, 0 at the end; sorted
+ * ones are faster.  Does not log.
  */
 void
-pages_fill(Relation index, MembershipMeta *meta,
+pages_fill(Relation index, const MembershipMeta *meta,
 		   Size (*next) (void *from, uint64 *hashes, Size limit), void *from)
 {
-	MembershipLayer *layer = &meta->layer[0];
 	uint64		hashes[BATCH];
 	Size		count;
 
@@ -362,8 +361,15 @@ pages_fill(Relation index, MembershipMeta *meta,
 	while ((count = next(from, hashes, BATCH)) > 0)
 	{
 		CHECK_FOR_INTERRUPTS();
-		write_batch(index, layer, hashes, count);
+		write_batch(index, &meta->layer[0], hashes, count);
 	}
+}
+
+/* When the first layer is filled, report its bits in *meta.  Does not log. */
+void
+pages_report(Relation index, MembershipMeta *meta)
+{
+	MembershipLayer *layer = &meta->layer[0];
 
 	layer->bits_reported = 0;
 	for (BlockNumber i = 0; i < layer_pages(layer); i++)

@@ -1,0 +1,145 @@
+# CREATE INDEX with parallel workers makes the same pages as without, whatever is indexed, in
+# little memory, and with fewer workers than planned.  An error or a cancel in any process ends
+# all, and nothing remains.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PostgreSQL::Test::Utils;
+use Server;
+use Session;
+use Test::More;
+
+# workers are counted in the log
+my $node = start_server('parallel_build', conf => q{
+autovacuum = off
+log_min_messages = debug1
+max_worker_processes = 8
+max_parallel_workers = 8
+});
+my $session = Session->new($node);
+
+# Run a statement, and return how many workers were started for it.
+sub workers
+{
+	my ($sql) = @_;
+	my $log = -s $node->logfile;
+
+	is($session->query($sql), '', $sql);
+	return scalar(() = slurp_file($node->logfile, $log) =~ /DEBUG:  registering background worker "parallel worker/g);
+}
+
+# An index's pages, without what writing them to the log and to disk changes
+sub pages
+{
+	my ($index) = @_;
+	my $file = $session->query("CHECKPOINT; SELECT pg_relation_filepath('$index')");
+
+	open my $in, '<:raw', $node->data_dir . "/$file" or die "$file: $!";
+	local $/;
+	return join '', map { substr $_, 10 } unpack '(a8192)*', <$in>;
+}
+
+$session->query(q{
+	CREATE TABLE none (x int) WITH (parallel_workers = 2);
+	CREATE TABLE many (x int, s text) WITH (parallel_workers = 2, fillfactor = 50);
+	INSERT INTO many SELECT nullif(n % 250000, 7), n % 1000 || 'x' FROM generate_series(1, 300000) n;
+	CREATE TABLE arrays (a int[]) WITH (parallel_workers = 2);
+	INSERT INTO arrays SELECT array_agg(n) FROM generate_series(1, 3000000) n GROUP BY n / 1000;
+	INSERT INTO arrays SELECT a FROM arrays LIMIT 500;
+	SELECT set_config('test.leader', pg_backend_pid()::text, false);
+
+
+	-- what the leader does now and then, or a worker
+	CREATE FUNCTION acting(x int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS $$
+	BEGIN
+		IF x % 100 = 1 THEN
+			EXECUTE current_setting(CASE WHEN pg_backend_pid() = current_setting('test.leader')::int
+				THEN 'test.leader_does' ELSE 'test.worker_does' END);
+		END IF;
+		RETURN x;
+	END $$;
+	SET test.leader_does = 'SELECT';
+	SET test.worker_does = 'SELECT';
+	CREATE FUNCTION unsafe(x int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RETURN x; END $$});
+
+foreach my $case ([ 'none (x)' ], [ 'many (x)' ], [ 'many (x)', '1MB' ],
+	[ 'many (x) WITH (error_rate = 0.0001)', '1MB' ], [ 'many (s)', '1MB' ], [ 'many (s, x)' ],
+	[ 'many ((x % 100), s)' ], [ 'many (s) WHERE x % 3 = 0' ], [ 'many (acting(x))' ],
+	[ 'arrays (a array_elements_ops)', '1MB' ])
+{
+	my ($definition, $memory) = ($case->[0] =~ s/ / USING membership /r, $case->[1] // '1GB');
+	my $serial;
+
+	$session->query("SET max_parallel_maintenance_workers = 0; SET maintenance_work_mem = '1GB'");
+	is(workers("CREATE INDEX i ON $definition"), 0, 'without workers');
+	$serial = pages('i');
+	$session->query("DROP INDEX i; SET max_parallel_maintenance_workers = 2; SET maintenance_work_mem = '$memory'");
+	is(workers("CREATE INDEX i ON $definition"), 2, "with workers, in $memory");
+	ok(pages('i') eq $serial, 'the same pages');
+	foreach my $had ($definition =~ /many \(x\)$/ ? (0, 1) : ())
+	{
+		$session->query("SET max_parallel_workers = $had");
+		is(workers('REINDEX INDEX i'), $had, "with $had of them");
+		ok(pages('i') eq $serial, 'the same pages');
+		$session->query('RESET max_parallel_workers');
+	}
+	# with a snapshot, which excludes what is dead; and there is none
+	is(workers('REINDEX INDEX CONCURRENTLY i'), 2, 'concurrently');
+	ok(pages('i') eq $serial, 'the same pages');
+	$session->query('DROP INDEX i');
+}
+
+foreach my $where ('many USING membership (unsafe(x))', 'many USING membership (x) WHERE unsafe(x) > 0', 'temporary USING membership (x)')
+{
+	$session->query('CREATE TEMPORARY TABLE IF NOT EXISTS temporary WITH (parallel_workers = 2) AS SELECT * FROM many');
+	is(workers("CREATE INDEX i ON $where"), 0, 'without workers');
+	$session->query('DROP INDEX i');
+}
+
+# A row that changed after a snapshot, and is found through its old place.  A worker sees it.
+my $old = Session->new($node);
+$session->query("SET test.leader_does = 'SELECT pg_sleep(1)'");
+foreach my $workers (0, 2)
+{
+	$old->query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM many');
+	$session->query("SET max_parallel_maintenance_workers = $workers; UPDATE many SET x = -x WHERE ctid = (SELECT max(ctid) FROM many)");
+	is(workers($workers > 0 ? 'CREATE INDEX i ON many USING membership (acting(x))' : 'CREATE INDEX i ON many USING membership (x)'), $workers, 'a broken HOT chain');
+	is($session->query("SELECT indcheckxmin FROM pg_index WHERE indexrelid = 'i'::regclass"), 't', 'is noticed');
+	$old->query('COMMIT');
+	$session->query('DROP INDEX i');
+}
+$old->quit;
+
+# What fails leaves nothing, in whatever process and phase.
+foreach my $fails ([ 'SELECT 1 / 0', 'SELECT pg_sleep(1)', qr/^ERROR:  22012/ ],
+	[ 'SELECT pg_sleep(1)', 'SELECT 1 / 0', qr/^ERROR:  22012.*^CONTEXT:.*parallel worker/ms ],
+	[ 'SELECT pg_sleep(1)', 'SELECT pg_sleep(1)', qr/^ERROR:  57014/ ],
+	[ 'SELECT', 'SELECT pg_sleep(100)', qr/^ERROR:  57014/ ])
+{
+	my ($leader_does, $worker_does, $error) = @$fails;
+
+	$session->query("SET test.leader_does = '$leader_does'; SET test.worker_does = '$worker_does'; SET statement_timeout = '2s'");
+	like($session->query('CREATE INDEX i ON many USING membership (acting(x))'), $error, "$leader_does, $worker_does");
+	$session->query('RESET statement_timeout');
+	is($session->query("SELECT to_regclass('i')"), '', 'no index');
+	ok($node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'parallel worker'}), 'no workers');
+	is($session->query('SELECT count(*) FROM pg_ls_tmpdir()'), 0, 'no files');
+}
+
+# The pages are in the log
+$session->query(q{SET test.leader_does = 'SELECT'; SET test.worker_does = 'SELECT'});
+is(workers('CREATE INDEX i ON many USING membership (x)'), 2, 'an index before a crash');
+my $made = pages('i');
+$session->query('UPDATE many SET s = s WHERE x = 1');
+$session->quit;
+$node->stop('immediate');
+$node->start;
+$session = Session->new($node);
+ok(pages('i') eq $made, 'and after it');
+is($session->query("SELECT membership_check('i') = count(*) FROM many"), 't', 'has all elements');
+unlike(slurp_file($node->logfile), qr/leak|TRAP|PANIC/, 'nothing in the log');
+$session->quit;
+done_testing();
