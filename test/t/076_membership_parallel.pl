@@ -47,7 +47,7 @@ $session->query(q{
 	CREATE TABLE many (x int, s text) WITH (parallel_workers = 2, fillfactor = 50);
 	INSERT INTO many SELECT nullif(n % 250000, 7), n % 1000 || 'x' FROM generate_series(1, 300000) n;
 	CREATE TABLE arrays (a int[]) WITH (parallel_workers = 2);
-	INSERT INTO arrays SELECT array_agg(n) FROM generate_series(1, 3000000) n GROUP BY n / 1000;
+	INSERT INTO arrays SELECT array_agg(n) FROM generate_series(1, 2200000) n GROUP BY n / 1000;
 	INSERT INTO arrays SELECT a FROM arrays LIMIT 500;
 	SELECT set_config('test.leader', pg_backend_pid()::text, false);
 
@@ -121,7 +121,7 @@ foreach my $fails ([ 'SELECT 1 / 0', 'SELECT pg_sleep(1)', qr/^ERROR:  22012/ ],
 {
 	my ($leader_does, $worker_does, $error) = @$fails;
 
-	$session->query("SET test.leader_does = '$leader_does'; SET test.worker_does = '$worker_does'; SET statement_timeout = '2s'");
+	$session->query("SET test.leader_does = '$leader_does'; SET test.worker_does = '$worker_does'; SET statement_timeout = '1s'");
 	like($session->query('CREATE INDEX i ON many USING membership (acting(x))'), $error, "$leader_does, $worker_does");
 	$session->query('RESET statement_timeout');
 	is($session->query("SELECT to_regclass('i')"), '', 'no index');
