@@ -57,6 +57,7 @@
 #define KEY_SCAN			2
 #define KEY_USAGE			3
 #define KEY_QUERY			4
+#define KEYS				KEY_QUERY
 
 /* KEY_BUILD: what its processes share */
 typedef struct SharedBuild
@@ -576,7 +577,7 @@ begin_parallel(BuildState *state, Relation heap, Relation index, bool concurrent
 	shm_toc_estimate_chunk(&context->estimator, scan_bytes);
 	shm_toc_estimate_chunk(&context->estimator, usage_bytes);
 	shm_toc_estimate_chunk(&context->estimator, query_bytes);
-	shm_toc_estimate_keys(&context->estimator, 4);
+	shm_toc_estimate_keys(&context->estimator, KEYS);
 	InitializeParallelDSM(context);
 
 	shared = shm_toc_allocate(context->toc, sizeof(SharedBuild));

@@ -20,6 +20,7 @@ max_worker_processes = 8
 max_parallel_workers = 8
 });
 my $session = Session->new($node);
+my $page = $session->query('SHOW block_size');
 
 # Run a statement, and return how many workers were started for it.
 sub workers
@@ -39,7 +40,7 @@ sub pages
 
 	open my $in, '<:raw', $node->data_dir . "/$file" or die "$file: $!";
 	local $/;
-	return join '', map { substr $_, 10 } unpack '(a8192)*', <$in>;
+	return join '', map { substr $_, 10 } unpack "(a$page)*", <$in>;
 }
 
 $session->query(q{
