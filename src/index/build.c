@@ -539,7 +539,7 @@ bloomfilter_build_worker(dsm_segment *segment, shm_toc *toc)
 	table_close(heap, heap_lock);
 }
 
-/* End it, also if there was none. */
+/* End a parallel build, also one for which no worker could be had. */
 static void
 end_parallel(BuildState *state)
 {
