@@ -52,7 +52,6 @@ $session->query(q{
 	INSERT INTO arrays SELECT a FROM arrays LIMIT 500;
 	SELECT set_config('test.leader', pg_backend_pid()::text, false);
 
-
 	-- what the leader does now and then, or a worker
 	CREATE FUNCTION acting(x int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS $$
 	BEGIN
@@ -112,6 +111,15 @@ foreach my $workers (0, 2)
 	$old->query('COMMIT');
 	$session->query('DROP INDEX i');
 }
+
+# A composite type is altered meanwhile, and all hear of it.
+$old->query('CREATE TYPE place AS (x int, y int); SELECT pg_advisory_lock(1);
+	CREATE TABLE placed WITH (parallel_workers = 2) AS SELECT ROW(n, n)::place AS at, n AS x FROM generate_series(1, 20000) n');
+$session->query("SET test.$_ = 'SELECT pg_advisory_xact_lock_shared(1) FROM (SELECT count(*) FROM public.none) n'") foreach qw(leader_does worker_does);
+$session->start('CREATE INDEX i ON placed USING membership (at, acting(x))');
+ok($session->waits($node), 'hashes of an old type');
+$old->query('ALTER TYPE place ADD ATTRIBUTE z int; SELECT pg_advisory_unlock(1)');
+like($session->end, qr/^ERROR:  55006/, 'and of a new one');
 $old->quit;
 
 # What fails leaves nothing, in whatever process and phase.
