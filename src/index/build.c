@@ -86,14 +86,6 @@ typedef struct WorkerUsage
 	WalUsage	wal;
 } WorkerUsage;
 
-/* A process's hashes of one range */
-typedef struct Portion
-{
-	BufFile    *file;
-	Size		count;
-	uint64		hashes[BATCH];	/* to be written */
-} Portion;
-
 /* Sorted, distinct hashes in a temporary file */
 typedef struct SortedRun
 {
@@ -109,7 +101,7 @@ typedef struct BuildState
 	SharedBuild *shared;		/* NULL: it is a serial build */
 	ParallelContext *context;	/* in the leader; NULL in workers */
 	Snapshot	snapshot;		/* of the scan; in the leader */
-	Portion    *portions;		/* while dealing out, one for each range */
+	BufFile   **portions;		/* while dealing out, one for each range */
 	MembershipHasher hasher;
 	uint64		structure;		/* when the build began */
 	double		rows;			/* number of those with elements */
@@ -273,24 +265,6 @@ make_room(BuildState *state)
 		merge_runs(state, state->run_count - MERGE_ORDER);
 }
 
-static void
-flush_portion(Portion *portion)
-{
-	BufFileWrite(portion->file, portion->hashes, portion->count * sizeof(uint64));
-	portion->count = 0;
-}
-
-/* Give a hash to the process that has its range. */
-static void
-deal(BuildState *state, uint64 hash)
-{
-	Portion    *portion = &state->portions[mulhi64(hash, state->shared->ranges)];
-
-	portion->hashes[portion->count++] = le64(hash);
-	if (portion->count == BATCH)
-		flush_portion(portion);
-}
-
 /* Called for each row of the table, in a memory context that is then reset. */
 static void
 build_row(Relation index, ItemPointer tid, Datum *values, bool *nulls,
@@ -301,14 +275,18 @@ build_row(Relation index, ItemPointer tid, Datum *values, bool *nulls,
 
 	for (Size i = 0; i < count; i++)
 	{
+		uint64		hash = le64(state->hasher.hashes[i]);
+
 		if (state->portions)
 		{
-			deal(state, state->hasher.hashes[i]);
+			int			range = mulhi64(state->hasher.hashes[i], state->shared->ranges);
+
+			BufFileWrite(state->portions[range], &hash, sizeof(hash));
 			continue;
 		}
 		if (state->count == state->room)
 			make_room(state);
-		state->hashes[state->count++] = le64(state->hasher.hashes[i]);
+		state->hashes[state->count++] = hash;
 	}
 	if (count > 0)
 		state->rows++;
@@ -421,13 +399,10 @@ scan_part(BuildState *state, Relation heap, Relation index, IndexInfo *info,
 	SharedBuild *shared = state->shared;
 	double		tuples;
 
-	state->portions = palloc(shared->ranges * sizeof(Portion));
+	state->portions = palloc(shared->ranges * sizeof(BufFile *));
 	for (int i = 0; i < shared->ranges; i++)
-	{
-		state->portions[i].file = BufFileCreateFileSet(&shared->files.fs,
-													   portion_name(this_process, i));
-		state->portions[i].count = 0;
-	}
+		state->portions[i] = BufFileCreateFileSet(&shared->files.fs,
+												  portion_name(this_process, i));
 	tuples = scan_table(state, heap, index, info,
 #if PG_VERSION_NUM >= 190000
 						table_beginscan_parallel(heap, scan, 0)
@@ -437,9 +412,8 @@ scan_part(BuildState *state, Relation heap, Relation index, IndexInfo *info,
 		);
 	for (int i = 0; i < shared->ranges; i++)
 	{
-		flush_portion(&state->portions[i]);
-		BufFileExportFileSet(state->portions[i].file);
-		BufFileClose(state->portions[i].file);
+		BufFileExportFileSet(state->portions[i]);
+		BufFileClose(state->portions[i]);
 	}
 	pfree(state->portions);
 	state->portions = NULL;
