@@ -602,8 +602,13 @@ plan_workers(Relation heap, Relation index, const IndexInfo *info)
 #if PG_VERSION_NUM >= 170000
 	return info->ii_ParallelWorkers;
 #else
-	/* core itself asks this only for B-trees */
-	return plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index));
+	/*
+	 * Core itself asks this only for B-trees, and not when it empties a
+	 * table, by TRUNCATE or ON COMMIT DELETE ROWS: then no code of users may
+	 * run, as planning runs it.
+	 */
+	return RelationGetNumberOfBlocks(heap) == 0 ? 0 :
+		plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index));
 #endif
 }
 

@@ -45,6 +45,7 @@ sub pages
 
 $session->query(q{
 	CREATE TABLE none (x int) WITH (parallel_workers = 2);
+	INSERT INTO none VALUES (NULL);
 	CREATE TABLE many (x int, s text) WITH (parallel_workers = 2, fillfactor = 50);
 	INSERT INTO many SELECT nullif(n % 250000, 7), n % 1000 || 'x' FROM generate_series(1, 300000) n;
 	CREATE TABLE arrays (a int[]) WITH (parallel_workers = 2);
@@ -98,6 +99,12 @@ foreach my $where ('many USING membership (unsafe(x))', 'many USING membership (
 	is(workers("CREATE INDEX i ON $where"), 0, 'without workers');
 	$session->query('DROP INDEX i');
 }
+
+# Nor when core empties a table; then it runs no code of users, either.
+$session->query('BEGIN; CREATE TABLE emptied (x int) WITH (parallel_workers = 2); CREATE INDEX ON emptied USING membership (x)');
+is(workers('TRUNCATE emptied'), 0, 'without workers');
+is($session->query('COMMIT; CREATE TEMPORARY TABLE committed (x int) ON COMMIT DELETE ROWS; CREATE STATISTICS committed_x ON (x + acting(1)), x FROM committed'), '', 'a table that COMMIT empties');
+is($session->query('CREATE INDEX ON committed USING membership (x)'), '', 'and its index');
 
 # A row that changed after a snapshot, and is found through its old place.  A worker sees it.
 my $old = Session->new($node);
