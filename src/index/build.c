@@ -265,6 +265,24 @@ make_room(BuildState *state)
 		merge_runs(state, state->run_count - MERGE_ORDER);
 }
 
+/*
+ * Give a hash to the process that has its range.  state->hashes serves to tell hashes that
+ * were dealt out lately: few different ones take as little disk as in a serial build.
+ */
+static void
+deal(BuildState *state, uint64 hash)
+{
+	uint64	   *recent = &state->hashes[hash % ROOM_FIRST];
+	uint64		stored = le64(hash);
+
+	/* 0 means that there was none yet */
+	if (stored == *recent && stored != 0)
+		return;
+	*recent = stored;
+	BufFileWrite(state->portions[mulhi64(hash, state->shared->ranges)],
+				 &stored, sizeof(stored));
+}
+
 /* Called for each row of the table, in a memory context that is then reset. */
 static void
 build_row(Relation index, ItemPointer tid, Datum *values, bool *nulls,
@@ -275,18 +293,14 @@ build_row(Relation index, ItemPointer tid, Datum *values, bool *nulls,
 
 	for (Size i = 0; i < count; i++)
 	{
-		uint64		hash = le64(state->hasher.hashes[i]);
-
 		if (state->portions)
 		{
-			int			range = mulhi64(state->hasher.hashes[i], state->shared->ranges);
-
-			BufFileWrite(state->portions[range], &hash, sizeof(hash));
+			deal(state, state->hasher.hashes[i]);
 			continue;
 		}
 		if (state->count == state->room)
 			make_room(state);
-		state->hashes[state->count++] = hash;
+		state->hashes[state->count++] = le64(state->hasher.hashes[i]);
 	}
 	if (count > 0)
 		state->rows++;
@@ -337,7 +351,7 @@ begin_build(BuildState *state, Relation index, Size room_max)
 	state->structure = element_structure(state->hasher.hasher);
 	state->runs = palloc(sizeof(SortedRun));
 	state->room = ROOM_FIRST;
-	state->hashes = palloc(ROOM_FIRST * sizeof(uint64));
+	state->hashes = palloc0(ROOM_FIRST * sizeof(uint64));
 	state->room_max = room_max;
 }
 

@@ -106,6 +106,11 @@ is(workers('TRUNCATE emptied'), 0, 'without workers');
 is($session->query('COMMIT; CREATE TEMPORARY TABLE committed (x int) ON COMMIT DELETE ROWS; CREATE STATISTICS committed_x ON (x + acting(1)), x FROM committed'), '', 'a table that COMMIT empties');
 is($session->query('CREATE INDEX ON committed USING membership (x)'), '', 'and its index');
 
+# Few different values take no disk
+$session->query("SET temp_file_limit = '100kB'");
+is(workers('CREATE INDEX i ON many USING membership ((x % 100))'), 2, 'within a limit');
+$session->query('RESET temp_file_limit; DROP INDEX i');
+
 # A row that changed after a snapshot, and is found through its old place.  A worker sees it.
 my $old = Session->new($node);
 $session->query("SET test.leader_does = 'SELECT pg_sleep(1)'");
