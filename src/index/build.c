@@ -558,6 +558,8 @@ begin_parallel(BuildState *state, Relation heap, Relation index, bool concurrent
 	ParallelTableScanDesc scan;
 	SharedBuild *shared;
 
+	/* what the index's expressions read, as before a query starts workers */
+	flush_pending();
 	EnterParallelMode();
 	context = CreateParallelContext("$libdir/bloomfilter", "bloomfilter_build_worker",
 									workers);

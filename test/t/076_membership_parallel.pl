@@ -111,6 +111,17 @@ $session->query("SET temp_file_limit = '100kB'");
 is(workers('CREATE INDEX i ON many USING membership ((x % 100))'), 2, 'within a limit');
 $session->query('RESET temp_file_limit; DROP INDEX i');
 
+# Workers, too, find what the transaction has inserted
+$session->query(q{
+	BEGIN;
+	SET LOCAL test.leader_does = 'SELECT pg_sleep(1)';
+	SET LOCAL test.worker_does = 'SELECT 1 / membership_contains(''own_x'', 1)::int';
+	CREATE TABLE own (x int);
+	CREATE INDEX own_x ON own USING membership (x);
+	INSERT INTO own VALUES (1)});
+is(workers('CREATE INDEX i ON many USING membership (acting(x))'), 2, 'an expression that asks an index');
+$session->query('ROLLBACK');
+
 # A row that changed after a snapshot, and is found through its old place.  A worker sees it.
 my $old = Session->new($node);
 $session->query("SET test.leader_does = 'SELECT pg_sleep(1)'");
