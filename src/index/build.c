@@ -55,9 +55,15 @@
 /* What a parallel build keeps in shared memory, by key */
 #define KEY_BUILD			1
 #define KEY_SCAN			2
-#define KEY_USAGE			3
-#define KEY_QUERY			4
+#define KEY_QUERY			3
 #define KEYS				KEY_QUERY
+
+/* What a worker used */
+typedef struct WorkerUsage
+{
+	BufferUsage buffers;
+	WalUsage	wal;
+} WorkerUsage;
 
 /* KEY_BUILD: what its processes share */
 typedef struct SharedBuild
@@ -77,14 +83,8 @@ typedef struct SharedBuild
 	double		tuples;
 	double		rows;
 	bool		broken_hot_chain;
+	WorkerUsage usage[FLEXIBLE_ARRAY_MEMBER];
 } SharedBuild;
-
-/* KEY_USAGE: what each worker used */
-typedef struct WorkerUsage
-{
-	BufferUsage buffers;
-	WalUsage	wal;
-} WorkerUsage;
 
 /* Sorted, distinct hashes in a temporary file */
 typedef struct SortedRun
@@ -101,7 +101,7 @@ typedef struct BuildState
 	SharedBuild *shared;		/* NULL: it is a serial build */
 	ParallelContext *context;	/* in the leader; NULL in workers */
 	Snapshot	snapshot;		/* of the scan; in the leader */
-	BufFile   **portions;		/* while dealing out, one for each range */
+	BufFile   **portions;		/* of a parallel scan, one for each range */
 	MembershipHasher hasher;
 	uint64		structure;		/* when the build began */
 	double		rows;			/* number of those with elements */
@@ -429,8 +429,6 @@ scan_part(BuildState *state, Relation heap, Relation index, IndexInfo *info,
 		BufFileExportFileSet(state->portions[i]);
 		BufFileClose(state->portions[i]);
 	}
-	pfree(state->portions);
-	state->portions = NULL;
 
 	SpinLockAcquire(&shared->mutex);
 	shared->tuples += tuples;
@@ -492,7 +490,7 @@ void
 bloomfilter_build_worker(dsm_segment *segment, shm_toc *toc)
 {
 	SharedBuild *shared = shm_toc_lookup(toc, KEY_BUILD, false);
-	WorkerUsage *usage = shm_toc_lookup(toc, KEY_USAGE, false);
+	WorkerUsage *usage = &shared->usage[ParallelWorkerNumber];
 
 	/* as the leader has locked them */
 	LOCKMODE	heap_lock = shared->concurrent ? ShareUpdateExclusiveLock : ShareLock;
@@ -521,7 +519,6 @@ bloomfilter_build_worker(dsm_segment *segment, shm_toc *toc)
 	wait_for_all(shared);
 	meta_read(index, &meta);
 	end_build(&state, index, &meta);
-	usage += ParallelWorkerNumber;
 	InstrEndParallelQuery(&usage->buffers, &usage->wal);
 	index_close(index, index_lock);
 	table_close(heap, heap_lock);
@@ -532,11 +529,11 @@ static void
 end_parallel(BuildState *state)
 {
 	ParallelContext *context = state->context;
-	WorkerUsage *usage = shm_toc_lookup(context->toc, KEY_USAGE, false);
+	SharedBuild *shared = shm_toc_lookup(context->toc, KEY_BUILD, false);
 
 	WaitForParallelWorkersToFinish(context);
 	for (int i = 0; i < context->nworkers_launched; i++)
-		InstrAccumParallelQuery(&usage[i].buffers, &usage[i].wal);
+		InstrAccumParallelQuery(&shared->usage[i].buffers, &shared->usage[i].wal);
 	if (IsMVCCSnapshot(state->snapshot))
 		UnregisterSnapshot(state->snapshot);
 	DestroyParallelContext(context);
@@ -552,7 +549,8 @@ begin_parallel(BuildState *state, Relation heap, Relation index, bool concurrent
 	Snapshot	snapshot = concurrent ? RegisterSnapshot(GetTransactionSnapshot()) :
 		SnapshotAny;
 	const Size	scan_bytes = table_parallelscan_estimate(heap, snapshot);
-	const Size	usage_bytes = mul_size(workers, sizeof(WorkerUsage));
+	const Size	shared_bytes = offsetof(SharedBuild, usage) +
+		workers * sizeof(WorkerUsage);
 	const Size	query_bytes = debug_query_string ? strlen(debug_query_string) + 1 : 0;
 	ParallelContext *context;
 	ParallelTableScanDesc scan;
@@ -563,15 +561,14 @@ begin_parallel(BuildState *state, Relation heap, Relation index, bool concurrent
 	EnterParallelMode();
 	context = CreateParallelContext("$libdir/bloomfilter", "bloomfilter_build_worker",
 									workers);
-	shm_toc_estimate_chunk(&context->estimator, sizeof(SharedBuild));
+	shm_toc_estimate_chunk(&context->estimator, shared_bytes);
 	shm_toc_estimate_chunk(&context->estimator, scan_bytes);
-	shm_toc_estimate_chunk(&context->estimator, usage_bytes);
 	shm_toc_estimate_chunk(&context->estimator, query_bytes);
 	shm_toc_estimate_keys(&context->estimator, KEYS);
 	InitializeParallelDSM(context);
 
-	shared = shm_toc_allocate(context->toc, sizeof(SharedBuild));
-	memset(shared, 0, sizeof(SharedBuild));
+	shared = shm_toc_allocate(context->toc, shared_bytes);
+	memset(shared, 0, shared_bytes);
 	shared->heap = RelationGetRelid(heap);
 	shared->index = RelationGetRelid(index);
 	shared->concurrent = concurrent;
@@ -590,8 +587,6 @@ begin_parallel(BuildState *state, Relation heap, Relation index, bool concurrent
 	scan = shm_toc_allocate(context->toc, scan_bytes);
 	table_parallelscan_initialize(heap, scan, snapshot);
 	shm_toc_insert(context->toc, KEY_SCAN, scan);
-	shm_toc_insert(context->toc, KEY_USAGE,
-				   shm_toc_allocate(context->toc, usage_bytes));
 	if (debug_query_string)
 		shm_toc_insert(context->toc, KEY_QUERY,
 					   memcpy(shm_toc_allocate(context->toc, query_bytes),
