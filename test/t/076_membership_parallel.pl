@@ -115,7 +115,7 @@ $session->query('RESET temp_file_limit; DROP INDEX i');
 $session->query(q{
 	BEGIN;
 	SET LOCAL test.leader_does = 'SELECT pg_sleep(1)';
-	SET LOCAL test.worker_does = 'SELECT 1 / membership_contains(''own_x'', 1)::int';
+	SET LOCAL test.worker_does = 'SELECT 1 / public.membership_contains(''public.own_x'', 1)::int';
 	CREATE TABLE own (x int);
 	CREATE INDEX own_x ON own USING membership (x);
 	INSERT INTO own VALUES (1)});
