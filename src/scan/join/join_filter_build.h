@@ -66,7 +66,7 @@ extern const CustomScanMethods join_filter_build_methods;
 extern uint64 join_filters_begun;
 
 extern List *key_build_write(const KeyBuildPlan *plan);
-extern KeyBuildPlan key_build_read(List *fields);
+extern KeyBuildPlan key_build_read(List *private);
 extern KeySource *key_build_link(HashJoinState *join, List **answers);
 extern const KeyFilter *key_source_open(KeySource *source);
 
