@@ -26,11 +26,14 @@
 #include "sent_filter.h"
 
 #include "access/stratnum.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "parser/parsetree.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/lsyscache.h"
@@ -192,11 +195,37 @@ make_bound(Var *column, StrategyNumber strategy, Datum number)
 }
 
 /*
+ * Is this a column of a table whose rows are all here?  postgres_fdw would send conditions on to
+ * the server of a foreign table, where the column may have yet another type.  (The call stays
+ * here, because the encoding's type has a collation.)  If the column is that of a view or a
+ * parent, the planner asks again when it has moved the call to the tables.
+ */
+static bool
+is_here(PlannerInfo *root, const Var *column)
+{
+	RangeTblEntry *rte;
+	ListCell   *cell;
+
+	if (root == NULL || column->varlevelsup > 0)
+		return false;
+	rte = rt_fetch(column->varno, root->parse->rtable);
+	if (rte->rtekind != RTE_RELATION)
+		return false;
+	foreach(cell, rte->inh ? find_all_inheritors(rte->relid, NoLock, NULL) :
+			list_make1_oid(rte->relid))
+	{
+		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE)
+			return false;
+	}
+	return true;
+}
+
+/*
  * For the planner: a call whose arguments are known, behind conditions on the least and the
  * greatest value; or NULL.  The call there has them no more, so that this happens once.
  */
 Node *
-sent_range(FuncExpr *call)
+sent_range(PlannerInfo *root, FuncExpr *call)
 {
 	Var		   *column = list_nth(call->args, MAY_CONTAIN_ELEMENT);
 	Const	   *none = makeNullConst(INT8OID, -1, InvalidOid);
@@ -210,7 +239,8 @@ sent_range(FuncExpr *call)
 		!get_constant(call->args, MAY_CONTAIN_FILTER, &filter) ||
 		!get_constant(call->args, MAY_CONTAIN_LEAST, &least) ||
 		!get_constant(call->args, MAY_CONTAIN_GREATEST, &greatest) ||
-		!element_fits(call->args, column->vartype, column->vartypmod))
+		!element_fits(call->args, column->vartype, column->vartypmod) ||
+		!is_here(root, column))
 		return NULL;
 	rest = copyObject(call);
 	lfirst(list_nth_cell(rest->args, MAY_CONTAIN_LEAST)) = none;

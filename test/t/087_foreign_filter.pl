@@ -210,6 +210,39 @@ foreach my $of (
 	like(slurp_file($remote->logfile, $logged), $planned, 'the plan there knows the range');
 }
 
+$logged = -s $remote->logfile;
+sends('an update by a range', 'UPDATE events v SET word = 1 FROM latest l WHERE v.id = l.id', 120);
+like(slurp_file($remote->logfile, $logged), qr/Query Text: .* FOR UPDATE.*LockRows.*Index Cond: \(\(id >= '58900'/s, 'locks no other rows');
+
+# a foreign table there may declare another type than a third server has, which nobody knows here
+$remote->safe_psql('second', q{
+	CREATE TABLE chained AS SELECT n AS id, timestamp '2026-01-01 12:00:00.7' + n * interval '1 day' AS at, n::text AS word FROM generate_series(1, 5000) n});
+$remote->safe_psql('postgres', qq{
+	CREATE EXTENSION postgres_fdw;
+	CREATE SERVER third FOREIGN DATA WRAPPER postgres_fdw OPTIONS ($options, dbname 'second', extensions 'bloomfilter');
+	CREATE USER MAPPING FOR CURRENT_USER SERVER third;
+	CREATE FOREIGN TABLE chained (id integer, day date OPTIONS (column_name 'at'), at timestamp(0), word integer) SERVER third;
+	CREATE TABLE parents (LIKE chained) PARTITION BY RANGE (id);
+	CREATE FOREIGN TABLE parents_1 PARTITION OF parents FOR VALUES FROM (1) TO (5001) SERVER third OPTIONS (table_name 'chained');
+	ALTER FOREIGN TABLE parents_1 ALTER day OPTIONS (column_name 'at');
+	CREATE TABLE parents_2 PARTITION OF parents FOR VALUES FROM (5001) TO (10001);
+	INSERT INTO parents SELECT n, date '2026-01-01' + n, timestamp '2026-01-01 12:00:01' + n * interval '1 day', n FROM generate_series(5001, 10000) n;
+	CREATE VIEW unions AS SELECT * FROM chained UNION ALL SELECT * FROM parents_2;
+	ANALYZE parents});
+$local->safe_psql('postgres', join('', map { qq{
+	CREATE FOREIGN TABLE $_ (id integer, day date, at timestamp, word integer) SERVER scanning; ANALYZE $_;} } 'chained', 'parents', 'unions')
+	. 'CREATE TABLE few AS SELECT * FROM parents WHERE id % 1000 = 5; ANALYZE few');
+foreach my $table ('chained', 'parents', 'unions')
+{
+	foreach my $column ('day', 'at', 'word')
+	{
+		$logged = -s $remote->logfile;
+		$plan = sends("$column of $table, by a foreign table there", "SELECT count(*) FROM $table v JOIN few USING ($column)", 30);
+		like($plan, $table eq 'chained' ? qr/Hash Join \(actual rows=5\b/ : qr/Hash Join \(actual rows=10\b/, 'finds all');
+	}
+	like(slurp_file($remote->logfile, $logged), qr/ on parents_2 .*\n\s+Filter: \(\(word >= '5'::bigint\) AND /, 'a range is for its own tables') if $table ne 'chained';
+}
+
 # ---------------------------------------------------------------- types
 
 # Real types, or names for them, and values; each is declared as any of the types
