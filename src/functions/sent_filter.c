@@ -33,6 +33,7 @@
 #include "mb/pg_wchar.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
@@ -220,12 +221,9 @@ is_here(PlannerInfo *root, const Var *column)
 	return true;
 }
 
-/*
- * For the planner: a call whose arguments are known, behind conditions on the least and the
- * greatest value; or NULL.  The call there has them no more, so that this happens once.
- */
-Node *
-sent_range(PlannerInfo *root, FuncExpr *call)
+/* A call whose arguments are known, behind conditions on the least and the greatest value; or NULL */
+static Node *
+add_range(PlannerInfo *root, FuncExpr *call)
 {
 	Var		   *column = list_nth(call->args, MAY_CONTAIN_ELEMENT);
 	Const	   *none = makeNullConst(INT8OID, -1, InvalidOid);
@@ -242,12 +240,30 @@ sent_range(PlannerInfo *root, FuncExpr *call)
 		!element_fits(call->args, column->vartype, column->vartypmod) ||
 		!is_here(root, column))
 		return NULL;
+	/* the call has them no more, so that this happens once */
 	rest = copyObject(call);
 	lfirst(list_nth_cell(rest->args, MAY_CONTAIN_LEAST)) = none;
 	lfirst(list_nth_cell(rest->args, MAY_CONTAIN_GREATEST)) = none;
 	return (Node *) make_andclause(list_make3(make_bound(column, BTGreaterEqualStrategyNumber, least),
 											  make_bound(column, BTLessEqualStrategyNumber, greatest),
 											  rest));
+}
+
+/*
+ * For the planner: what is simpler than a call, or NULL
+ *
+ * An expression of a view may fail for rows that the view's own conditions or joins drop, and
+ * the planner may place the call before these.  So the answer is "yes", unless it cannot fail,
+ * as leakproof functions cannot, or has been computed before, as aggregates have.
+ */
+Node *
+sent_simplify(PlannerInfo *root, FuncExpr *call)
+{
+	Node	   *element = list_nth(call->args, MAY_CONTAIN_ELEMENT);
+
+	if (!IsA(element, Aggref) && contain_leaked_vars(element))
+		return makeBoolConst(true, false);
+	return add_range(root, call);
 }
 
 /* What a call keeps in fn_extra */

@@ -29,7 +29,7 @@ extern PGDLLEXPORT Datum bloomfilter_may_contain(PG_FUNCTION_ARGS);
 extern Oid	sent_family(Oid type);
 extern CallSite *sent_call_site(FmgrInfo *flinfo);
 extern bool sent_number(Oid type, Datum value, int64 *number);
-extern Node *sent_range(PlannerInfo *root, FuncExpr *call);
+extern Node *sent_simplify(PlannerInfo *root, FuncExpr *call);
 extern bool sent_filter_fits(const CallSite *site, const uint8 *header);
 
 #endif							/* BLOOMFILTER_SENT_FILTER_H */

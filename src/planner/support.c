@@ -255,7 +255,7 @@ simplify(SupportRequestSimplify *req)
 	if (call->funcresulttype != BOOLOID)
 		return NULL;
 	if (is_sent(call->args))
-		return sent_range(req->root, call);
+		return sent_simplify(req->root, call);
 	filter_first = has_filter_first(call->funcid);
 	image = image_of(filter_first ? linitial(call->args) :
 					 lsecond(call->args), 0, &whole);

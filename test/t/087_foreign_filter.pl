@@ -243,6 +243,22 @@ foreach my $table ('chained', 'parents', 'unions')
 	like(slurp_file($remote->logfile, $logged), qr/ on parents_2 .*\n\s+Filter: \(\(word >= '5'::bigint\) AND /, 'a range is for its own tables') if $table ne 'chained';
 }
 
+# a view there may compute what fails for rows that it does not have
+$remote->safe_psql('postgres', q{
+	CREATE TABLE mixture AS SELECT CASE WHEN n % 10 = 0 THEN 'x' || n ELSE n::text END AS k, n FROM generate_series(1, 20000) n;
+	CREATE TABLE numerals AS SELECT k FROM mixture WHERE k ~ '^[0-9]+$';
+	ANALYZE mixture, numerals;
+	CREATE VIEW computed AS SELECT k::integer AS id FROM mixture JOIN numerals USING (k);
+	CREATE VIEW converted AS SELECT n::bigint AS id FROM mixture;
+	CREATE VIEW summed AS SELECT sum(n) AS id FROM mixture GROUP BY k});
+foreach my $case ([ 'computed', 18000 ], [ 'converted', 130 ], [ 'summed', 130 ])
+{
+	my ($table, $most) = @$case;
+
+	$local->safe_psql('postgres', "CREATE FOREIGN TABLE $table (id bigint) SERVER remote");
+	sends("$table by a view there", "SELECT v.id FROM $table v JOIN list l ON l.long = v.id ORDER BY 1", $most);
+}
+
 # ---------------------------------------------------------------- types
 
 # Real types, or names for them, and values; each is declared as any of the types
