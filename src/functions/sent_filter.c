@@ -207,7 +207,8 @@ is_here(PlannerInfo *root, const Var *column)
 	RangeTblEntry *rte;
 	ListCell   *cell;
 
-	if (root == NULL || column->varlevelsup > 0)
+	/* core simplifies that of an EXISTS with the root of the query around it */
+	if (root == NULL || root->parse->hasSubLinks || column->varlevelsup > 0)
 		return false;
 	rte = rt_fetch(column->varno, root->parse->rtable);
 	if (rte->rtekind != RTE_RELATION)

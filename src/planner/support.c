@@ -197,9 +197,13 @@ is_never_null(PlannerInfo *root, Node *node)
 	if (IsA(node, RelabelType))
 		return is_never_null(root, (Node *) ((RelabelType *) node)->arg);
 
-	/* Only before planning: in constraints all Vars have varno 1. */
+	/*
+	 * Only before planning: in constraints all Vars have varno 1.  Not if
+	 * there are subqueries: core simplifies the condition of an EXISTS with
+	 * the root of the query around it.
+	 */
 	if (!IsA(node, Var) || root == NULL || root->simple_rel_array != NULL ||
-		var->varlevelsup != 0 ||
+		root->parse->hasSubLinks || var->varlevelsup != 0 ||
 		var->varattno <= 0 || root->parse->groupingSets != NIL ||
 		has_outer_join(root->parse))
 		return false;

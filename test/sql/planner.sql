@@ -106,6 +106,20 @@ INSERT INTO child VALUES (1);
 SELECT (SELECT count(*) FROM parent WHERE NOT bloom_contains(bloom_create(10), n)) AS known,
 	(SELECT count(*) FROM parent WHERE NOT bloom_contains((SELECT bloom_create(10) OFFSET 0), n)) AS unknown;
 DROP TABLE parent CASCADE;
+-- nor by the columns of the query around an EXISTS, with whose root core simplifies its condition
+CREATE TABLE nullable AS SELECT g AS id, NULL::integer AS n FROM generate_series(1, 3) g;
+ANALYZE nullable;
+SELECT count(*) FILTER (WHERE one) AS one, count(*) FILTER (WHERE two) AS two
+FROM (SELECT EXISTS (SELECT FROM nullable a WHERE a.id = p.n AND NOT bloom_contains(bloom_create(10), a.n)) AS one,
+		EXISTS (SELECT FROM nullable a, nullable b WHERE a.id = p.n AND a.id = b.id AND NOT bloom_contains(bloom_create(10), b.n)) AS two
+	FROM planned p OFFSET 0) x;
+-- which has fewer
+SELECT bloom_agg(g) AS two_to_five FROM generate_series(2, 5) g \gset
+SELECT count(*) FILTER (WHERE sent) AS sent
+FROM (SELECT EXISTS (SELECT FROM nullable a, nullable b, nullable c, nullable d WHERE a.id = p.n AND b.id = a.id AND c.id = a.id AND d.id = a.id
+			AND _bloom_may_contain(:'two_to_five'::bloom, d.id, 'integer', -1, 'UTF8', 2, 5)) AS sent
+	FROM planned p OFFSET 0) x;
+DROP TABLE nullable;
 
 -- An element that cannot be hashed is left to the executor, if it gets that far.
 CREATE TABLE points (p point);
