@@ -215,11 +215,11 @@ COMMENT ON FUNCTION _bloom_contained(anycompatible, bloom)
 
 CREATE FUNCTION _bloom_may_contain(filter bloom, element anyelement,
 	type regtype, modifier integer, encoding name,
-	least_key bigint DEFAULT NULL, greatest_key bigint DEFAULT NULL) RETURNS boolean
+	least_key bigint DEFAULT NULL, greatest_key bigint DEFAULT NULL, keys bigint[] DEFAULT NULL) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_may_contain'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2
 	SUPPORT _bloom_support;
-COMMENT ON FUNCTION _bloom_may_contain(bloom, anyelement, regtype, integer, name, bigint, bigint)
+COMMENT ON FUNCTION _bloom_may_contain(bloom, anyelement, regtype, integer, name, bigint, bigint, bigint[])
 	IS 'bloom_contains() for a foreign table of this type and encoding: true if not certain';
 
 CREATE FUNCTION bloom_contains_any(filter bloom, elements anycompatiblearray) RETURNS boolean

@@ -16,9 +16,9 @@
  * databases, or UTF-8 in the declaring one: they are converted to that before they are hashed,
  * and before they travel.
  *
- * Beside a filter of integers, dates or timestamps travel the least and the greatest of them.
- * Where "no" is certain, the planner there gets them as conditions of their own, for partitions,
- * B-trees and BRIN to use.
+ * Beside a filter of integers, dates or timestamps travel the least and the greatest of them or,
+ * if they are few, all of them.  Where "no" is certain, the planner there gets conditions of these, for
+ * partitions, B-trees and BRIN to use.
  *
  * A missing filter also means "yes": there is none yet, or the keys were too many.  The
  * collations do not matter: the sender compares by bytes (foreign_filter.c checks that).
@@ -35,6 +35,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "parser/parsetree.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/lsyscache.h"
@@ -175,24 +176,62 @@ sent_number(Oid type, Datum value, int64 *number)
 	}
 }
 
-/* The condition that compares a column with a bigint, which has a number of its values */
+/* A value of the type with this number; see sent_number() */
+static Datum
+value_of_number(Oid type, Datum number)
+{
+	return type == DATEOID ? DateADTGetDatum((DateADT) DatumGetInt64(number)) : number;
+}
+
+/* The operator of a column's default B-tree for values of another type of its family */
+static Oid
+column_operator(const Var *column, Oid type, StrategyNumber strategy)
+{
+	TypeCacheEntry *cache = lookup_type_cache(column->vartype, TYPECACHE_BTREE_OPFAMILY);
+
+	return get_opfamily_member(cache->btree_opf, column->vartype, type, strategy);
+}
+
+/* The condition that compares a column with the value that has a number */
 static Expr *
 make_bound(Var *column, StrategyNumber strategy, Datum number)
 {
-	Oid			type = column->vartype;
-	Oid			bound_type = sent_family(type);
-	Oid			operator = get_opfamily_member(lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf,
-											   type, bound_type, strategy);
-	Datum		bound = bound_type == DATEOID ?
-		DateADTGetDatum((DateADT) DatumGetInt64(number)) : number;
-	Expr	   *condition = make_opclause(operator, BOOLOID, false, (Expr *) column,
-										  (Expr *) makeConst(bound_type, -1, InvalidOid,
-															 get_typlen(bound_type), bound, false,
-															 get_typbyval(bound_type)),
+	Oid			type = sent_family(column->vartype);
+	Const	   *bound = makeConst(type, -1, InvalidOid, get_typlen(type),
+								  value_of_number(type, number), false,
+								  get_typbyval(type));
+	Expr	   *condition = make_opclause(column_operator(column, type, strategy), BOOLOID,
+										  false, (Expr *) column, (Expr *) bound,
 										  InvalidOid, InvalidOid);
 
 	set_opfuncid((OpExpr *) condition);
 	return condition;
+}
+
+/* The condition that a column has one of the values with these numbers */
+static Expr *
+make_any(Var *column, ArrayType *numbers)
+{
+	Oid			type = sent_family(column->vartype);
+	ScalarArrayOpExpr *condition = makeNode(ScalarArrayOpExpr);
+	ArrayType  *values;
+	Datum	   *each;
+	int			count;
+
+	deconstruct_array(numbers, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE,
+					  &each, NULL, &count);
+	for (int i = 0; i < count; i++)
+		each[i] = value_of_number(type, each[i]);
+	values = construct_array(each, count, type, get_typlen(type), get_typbyval(type),
+							 type == DATEOID ? TYPALIGN_INT : TYPALIGN_DOUBLE);
+	condition->opno = column_operator(column, type, BTEqualStrategyNumber);
+	condition->opfuncid = get_opcode(condition->opno);
+	condition->useOr = true;
+	condition->args = list_make2(column,
+								 makeConst(get_array_type(type), -1, InvalidOid, -1,
+										   PointerGetDatum(values), false, false));
+	condition->location = -1;
+	return (Expr *) condition;
 }
 
 /*
@@ -222,32 +261,51 @@ is_here(PlannerInfo *root, const Var *column)
 	return true;
 }
 
-/* A call whose arguments are known, behind conditions on the least and the greatest value; or NULL */
-static Node *
-add_range(PlannerInfo *root, FuncExpr *call)
+/* The conditions on a column that the constants of a call allow, or NIL */
+static List *
+make_conditions(Var *column, List *args)
 {
-	Var		   *column = list_nth(call->args, MAY_CONTAIN_ELEMENT);
-	Const	   *none = makeNullConst(INT8OID, -1, InvalidOid);
-	Datum		filter;
 	Datum		least;
 	Datum		greatest;
+	Datum		keys;
+
+	if (get_constant(args, MAY_CONTAIN_KEYS, &keys) &&
+		!array_contains_nulls(DatumGetArrayTypeP(keys)))
+		return list_make1(make_any(column, DatumGetArrayTypeP(keys)));
+	if (get_constant(args, MAY_CONTAIN_LEAST, &least) &&
+		get_constant(args, MAY_CONTAIN_GREATEST, &greatest))
+		return list_make2(make_bound(column, BTGreaterEqualStrategyNumber, least),
+						  make_bound(column, BTLessEqualStrategyNumber, greatest));
+	return NIL;
+}
+
+/* A call whose arguments are known, behind conditions on the column; or NULL */
+static Node *
+add_conditions(PlannerInfo *root, FuncExpr *call)
+{
+	Var		   *column = list_nth(call->args, MAY_CONTAIN_ELEMENT);
+	List	   *conditions;
+	Datum		filter;
 	int64		number;
 	FuncExpr   *rest;
 
 	if (!IsA(column, Var) || !sent_number(column->vartype, (Datum) 0, &number) ||
 		!get_constant(call->args, MAY_CONTAIN_FILTER, &filter) ||
-		!get_constant(call->args, MAY_CONTAIN_LEAST, &least) ||
-		!get_constant(call->args, MAY_CONTAIN_GREATEST, &greatest) ||
 		!element_fits(call->args, column->vartype, column->vartypmod) ||
 		!is_here(root, column))
 		return NULL;
+	conditions = make_conditions(column, call->args);
+	if (conditions == NIL)
+		return NULL;
 	/* the call has them no more, so that this happens once */
 	rest = copyObject(call);
-	lfirst(list_nth_cell(rest->args, MAY_CONTAIN_LEAST)) = none;
-	lfirst(list_nth_cell(rest->args, MAY_CONTAIN_GREATEST)) = none;
-	return (Node *) make_andclause(list_make3(make_bound(column, BTGreaterEqualStrategyNumber, least),
-											  make_bound(column, BTLessEqualStrategyNumber, greatest),
-											  rest));
+	for (int i = MAY_CONTAIN_LEAST; i <= MAY_CONTAIN_KEYS; i++)
+	{
+		ListCell   *cell = list_nth_cell(rest->args, i);
+
+		lfirst(cell) = makeNullConst(exprType(lfirst(cell)), -1, InvalidOid);
+	}
+	return (Node *) make_andclause(lappend(conditions, rest));
 }
 
 /*
@@ -264,7 +322,7 @@ sent_simplify(PlannerInfo *root, FuncExpr *call)
 
 	if (!IsA(element, Aggref) && contain_leaked_vars(element))
 		return makeBoolConst(true, false);
-	return add_range(root, call);
+	return add_conditions(root, call);
 }
 
 /* What a call keeps in fn_extra */
@@ -275,9 +333,9 @@ typedef struct SentCall
 
 /*
  * _bloom_may_contain(filter bloom, element anyelement, type regtype, modifier integer,
- * encoding name, least_key bigint, greatest_key bigint).  Not strict: without a filter the answer is
- * "yes".  A NULL element is in no filter, because it joins nothing.  The last two are for the
- * planner.
+ * encoding name, least_key bigint, greatest_key bigint, keys bigint[]).  Not strict: without a
+ * filter the answer is "yes".  A NULL element is in no filter, because it joins nothing.  The last
+ * three are for the planner.
  */
 SQL_FUNCTION(bloomfilter_may_contain)
 {

@@ -212,7 +212,7 @@ planner_hooks_init(void)
 							 NULL, NULL, NULL);
 	DefineCustomBoolVariable("bloomfilter.foreign_filter",
 							 "Sends filters of the keys of hash joins to foreign servers.",
-							 "The keys leave the database: as hashes, which a server may compare with those of values that it guesses; the least and the greatest number, date or timestamp as it is.",
+							 "The keys leave the database: as hashes, which a server may compare with those of values that it guesses; few numbers, dates or timestamps, or the least and the greatest, as they are.",
 							 &foreign_filter, false, PGC_USERSET, GUC_EXPLAIN,
 							 NULL, NULL, NULL);
 	MarkGUCPrefixReserved("bloomfilter");

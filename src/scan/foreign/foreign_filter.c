@@ -291,9 +291,10 @@ foreign_filter_plan(PlannedStmt *statement, Oid type)
 	int			parameter = list_length(statement->paramExecTypes);
 
 	statement->paramExecTypes = lappend_oid(statement->paramExecTypes, filter);
-	/* the least and the greatest key */
+	/* the least and the greatest key, and few */
 	statement->paramExecTypes = lappend_oid(statement->paramExecTypes, INT8OID);
 	statement->paramExecTypes = lappend_oid(statement->paramExecTypes, INT8OID);
+	statement->paramExecTypes = lappend_oid(statement->paramExecTypes, INT8ARRAYOID);
 	/* DROP EXTENSION, or ALTER EXTENSION SET SCHEMA */
 	depend_on(statement, PROCOID, function);
 	depend_on(statement, TYPEOID, filter);

@@ -96,7 +96,7 @@ make_parameter(int number, Oid type)
 
 /*
  * foreign_statement_send
- *		The plan of a scan that sends the filter which a parameter has, and what the two behind it
+ *		The plan of a scan that sends the filter which a parameter has, and what those behind it
  *		have: its statement in one with a condition on its column "key", of this type and modifier
  *		here
  */
@@ -122,10 +122,11 @@ foreign_statement_send(const ForeignScan *scan, int parameter, int key, Oid type
 					 MAY_CONTAIN_NAME, list_length(exprs),
 					 format_type_be_qualified(filter), key, format_type_be(type),
 					 modifier, GetDatabaseEncodingName());
-	for (int i = 1; sent_number(type, (Datum) 0, &number) && i <= 2; i++)
+	for (int i = 1; sent_number(type, (Datum) 0, &number) && i <= 3; i++)
 	{
-		exprs = lappend(exprs, make_parameter(parameter + i, INT8OID));
-		appendStringInfo(&statement, ", $%d::pg_catalog.int8", list_length(exprs));
+		exprs = lappend(exprs, make_parameter(parameter + i, i == 3 ? INT8ARRAYOID : INT8OID));
+		appendStringInfo(&statement, ", $%d::pg_catalog.int8%s", list_length(exprs),
+						 i == 3 ? "[]" : "");
 	}
 	appendStringInfoChar(&statement, ')');
 	return with_statement(scan, statement.data, columns, exprs);

@@ -25,6 +25,7 @@
 #include "value/value.h"
 
 #include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
 #endif
@@ -35,6 +36,7 @@
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "utils/array.h"
 
 /* Error rate of the filter: an error sends a row too many here, a lower rate more bits there */
 #define SENT_ERROR_RATE			0.001
@@ -54,30 +56,63 @@ largest_filter(const SentKeys *sent)
 	return SENT_BYTES_MIN + sent->room_max * SENT_KEY_BYTES_MAX;
 }
 
-/* The filter's parameter, and behind it those of the least and the greatest key */
+/* The filter's parameter, and behind it those of the least and the greatest key, and of few */
 static ParamExecData *
 parameter_of(const SentKeys *sent)
 {
 	return &sent->estate->es_param_exec_vals[list_nth_int(sent->plan, SENT_PARAMETER)];
 }
 
-/* Set the parameters of the least and the greatest key, or make them NULL. */
+/* Few distinct keys as an array */
+static Datum
+few_keys(const SentKeys *sent)
+{
+	Datum		keys[SENT_FEW_MAX];
+
+	for (int i = 0; i < sent->few_count; i++)
+		keys[i] = Int64GetDatum(sent->few[i]);
+	return PointerGetDatum(construct_array(keys, sent->few_count, INT8OID, sizeof(int64),
+										   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+/* Set the parameters of few keys, or of the least and the greatest. */
 static void
-set_range(SentKeys *sent)
+set_numbers(SentKeys *sent)
 {
 	ParamExecData *bounds = parameter_of(sent) + 1;
+	ParamExecData *keys = bounds + 2;
 
-	bounds[0].isnull = bounds[1].isnull = sent->least > sent->greatest;
+	keys->isnull = sent->few_count == 0 || sent->few_count > SENT_FEW_MAX;
+	if (!keys->isnull)
+		keys->value = few_keys(sent);
+	bounds[0].isnull = bounds[1].isnull = !keys->isnull || sent->few_count == 0;
 	bounds[0].value = Int64GetDatum(sent->least);
 	bounds[1].value = Int64GetDatum(sent->greatest);
 }
 
 static void
-forget_range(SentKeys *sent)
+forget_numbers(SentKeys *sent)
 {
 	sent->least = PG_INT64_MAX;
 	sent->greatest = PG_INT64_MIN;
-	set_range(sent);
+	sent->few_count = 0;
+	set_numbers(sent);
+}
+
+/* Note the number of a key. */
+static void
+add_number(SentKeys *sent, int64 number)
+{
+	sent->least = Min(sent->least, number);
+	sent->greatest = Max(sent->greatest, number);
+	if (sent->few_count > SENT_FEW_MAX)
+		return;
+	for (int i = 0; i < sent->few_count; i++)
+		if (sent->few[i] == number)
+			return;
+	if (sent->few_count < SENT_FEW_MAX)
+		sent->few[sent->few_count] = number;
+	sent->few_count++;
 }
 
 /* Prepare to collect keys. */
@@ -97,7 +132,7 @@ sent_keys_begin(EState *estate, List *plan)
 	sent->room_max = Min(get_hash_memory_limit() / sizeof(uint64),
 						 ((uint64) max_filter_size * 1024 - SENT_BYTES_MIN) / SENT_KEY_BYTES_MAX);
 	parameter_of(sent)->isnull = true;
-	forget_range(sent);
+	forget_numbers(sent);
 	return sent;
 }
 
@@ -251,7 +286,7 @@ sent_keys_forget(SentKeys *sent)
 	}
 	parameter->isnull = true;
 	parameter->value = (Datum) 0;
-	forget_range(sent);
+	forget_numbers(sent);
 	MemoryContextReset(sent->mcxt);
 	sent->hashes = NULL;
 	sent->count = sent->room = 0;
@@ -292,10 +327,7 @@ sent_keys_add(SentKeys *sent, Datum key)
 		return;
 	sent->hashes[sent->count++] = le64(element_hash(sent->hasher, key, 0));
 	if (sent_number((Oid) list_nth_int(sent->plan, SENT_TYPE), key, &number))
-	{
-		sent->least = Min(sent->least, number);
-		sent->greatest = Max(sent->greatest, number);
-	}
+		add_number(sent, number);
 }
 
 /* All keys have been collected: set the parameter, unless they are too many. */
@@ -341,7 +373,7 @@ sent_keys_finish(SentKeys *sent)
 		list_length(sent->able);
 	parameter->value = PointerGetDatum(value);
 	parameter->isnull = false;
-	set_range(sent);
+	set_numbers(sent);
 }
 
 /* Print the names of the servers of some scans, if there are any. */

@@ -16,8 +16,8 @@
 /* The numbers of which the plan of a filter that is sent consists */
 typedef enum SentPlanField
 {
-	SENT_PARAMETER,				/* whose value it is; the two behind it have
-								 * the least and the greatest key */
+	SENT_PARAMETER,				/* whose value it is; those behind it have the
+								 * least and the greatest key, and all if few */
 	SENT_TYPE,					/* by which the keys are hashed */
 	SENT_SCANS					/* and from here on of each scan: */
 } SentPlanField;
@@ -34,6 +34,9 @@ typedef enum SentScanField
 
 /* Setting: are keys sent at all? */
 extern bool foreign_filter;
+
+/* So many keys at most travel as they are: for each, the other server may search an index. */
+#define SENT_FEW_MAX			100
 
 typedef struct SentKeys
 {
@@ -52,6 +55,8 @@ typedef struct SentKeys
 	uint64		room_max;
 	int64		least;			/* see sent_number() */
 	int64		greatest;
+	int64		few[SENT_FEW_MAX];	/* distinct ones */
+	int			few_count;		/* SENT_FEW_MAX + 1: there are more */
 	bool		too_many;		/* keys: nothing is sent */
 	/* for EXPLAIN */
 	uint64		elements;
