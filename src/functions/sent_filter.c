@@ -16,9 +16,9 @@
  * databases, or UTF-8 in the declaring one: they are converted to that before they are hashed,
  * and before they travel.
  *
- * Beside a filter of integers, dates or timestamps travel the least and the greatest of them or,
- * if they are few, all of them.  Where "no" is certain, the planner there gets conditions of these, for
- * partitions, B-trees and BRIN to use.
+ * Integers, dates and timestamps also travel as they are, beside the filter: all of them if they
+ * are few, else the least and the greatest.  Where "no" is certain, the planner there makes
+ * conditions of these, which partitions, B-trees and BRIN can use.
  *
  * A missing filter also means "yes": there is none yet, or the keys were too many.  The
  * collations do not matter: the sender compares by bytes (foreign_filter.c checks that).

@@ -5,7 +5,7 @@
  *
  * - Selectivity, by statistics (selectivity.c) if the planner can know the filter
  *	 (known_filter.c); else DEFAULT_SELECTIVITY: filters are used to discard most rows.
- * - _bloom_may_contain() gets conditions on the least and the greatest key beside it.
+ * - _bloom_may_contain() gets conditions beside it that indexes and partitions can use.
  * - Probing a constant filter without elements is false, if the element cannot be NULL.
  * - From PostgreSQL 19 on, we drop the DISTINCT and ORDER BY of bloom_agg().
  * - From PostgreSQL 18 on, PL/pgSQL checks whether "f := bloom_add(f, x)" may change the

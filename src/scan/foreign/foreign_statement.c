@@ -122,11 +122,13 @@ foreign_statement_send(const ForeignScan *scan, int parameter, int key, Oid type
 					 MAY_CONTAIN_NAME, list_length(exprs),
 					 format_type_be_qualified(filter), key, format_type_be(type),
 					 modifier, GetDatabaseEncodingName());
-	for (int i = 1; sent_number(type, (Datum) 0, &number) && i <= 3; i++)
+	for (int i = MAY_CONTAIN_LEAST; i <= MAY_CONTAIN_KEYS && sent_number(type, (Datum) 0, &number); i++)
 	{
-		exprs = lappend(exprs, make_parameter(parameter + i, i == 3 ? INT8ARRAYOID : INT8OID));
+		bool		is_array = i == MAY_CONTAIN_KEYS;
+
+		exprs = lappend(exprs, make_parameter(++parameter, is_array ? INT8ARRAYOID : INT8OID));
 		appendStringInfo(&statement, ", $%d::pg_catalog.int8%s", list_length(exprs),
-						 i == 3 ? "[]" : "");
+						 is_array ? "[]" : "");
 	}
 	appendStringInfoChar(&statement, ')');
 	return with_statement(scan, statement.data, columns, exprs);

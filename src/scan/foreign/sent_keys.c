@@ -63,16 +63,20 @@ parameter_of(const SentKeys *sent)
 	return &sent->estate->es_param_exec_vals[list_nth_int(sent->plan, SENT_PARAMETER)];
 }
 
-/* Few distinct keys as an array */
+/* Few distinct keys as an array, which lives until the keys are forgotten */
 static Datum
 few_keys(const SentKeys *sent)
 {
+	MemoryContext old = MemoryContextSwitchTo(sent->mcxt);
 	Datum		keys[SENT_FEW_MAX];
+	ArrayType  *array;
 
 	for (int i = 0; i < sent->few_count; i++)
 		keys[i] = Int64GetDatum(sent->few[i]);
-	return PointerGetDatum(construct_array(keys, sent->few_count, INT8OID, sizeof(int64),
-										   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	array = construct_array(keys, sent->few_count, INT8OID, sizeof(int64),
+							FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+	MemoryContextSwitchTo(old);
+	return PointerGetDatum(array);
 }
 
 /* Set the parameters of few keys, or of the least and the greatest. */
