@@ -443,7 +443,7 @@ probe_pages_or_copy(const MembershipSite *site, SiteIndex *at,
 	Relation	index = NULL;	/* to probe its pages */
 	MembershipMeta meta;
 
-	if (view == NULL || view->copy == NULL)
+	if (view == NULL || view->copy->image == NULL)
 	{
 		index = relation_open(at->oid, NoLock);
 		meta_read(index, &meta);
@@ -462,7 +462,7 @@ probe_pages_or_copy(const MembershipSite *site, SiteIndex *at,
 		if (index)
 			pages_contain_batch(index, &meta, hashes + done, some, found + done);
 		else
-			filter_contains_batch(view->copy, hashes + done, some, found + done);
+			filter_contains_batch(view->copy->image, hashes + done, some, found + done);
 	}
 	if (index)
 		relation_close(index, NoLock);
@@ -650,8 +650,12 @@ membership_site_bytes(const MembershipSite *site)
 	Size		bytes = 0;
 
 	for (int i = 0; i < site->count; i++)
-		if (site->indexes[i].view)
-			bytes += site->indexes[i].view->kept.bytes;
+	{
+		const IndexView *view = site->indexes[i].view;
+
+		if (view && view->copy && view->copy->image)
+			bytes += image_bytes(view->copy->image);
+	}
 	return bytes;
 }
 
@@ -663,7 +667,7 @@ is_simple(const MembershipSite *site)
 {
 	const SiteIndex *at = site->indexes;
 
-	return site->count == 1 && at->view && at->view->copy && !at->always &&
+	return site->count == 1 && at->view && at->view->copy->image && !at->always &&
 		!at->children && at->view->inserted.made == own_insertions.made;
 }
 
@@ -684,7 +688,7 @@ SQL_FUNCTION(bloomfilter_membership_contains)
 		hash_and_open(site, &one, &hash);
 	}
 	if (likely(is_simple(site)))
-		PG_RETURN_BOOL(filter_contains(site->indexes[0].view->copy, hash));
+		PG_RETURN_BOOL(filter_contains(site->indexes[0].view->copy->image, hash));
 	probe_indexes(site, &hash, 1, &found);
 	PG_RETURN_BOOL(found);
 }

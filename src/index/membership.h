@@ -240,6 +240,28 @@ extern bool catalog_row_written_later(int cache, Oid oid, Snapshot snapshot, boo
 extern bool snapshot_too_old(Relation index, Snapshot snapshot);
 extern void refuse_old_snapshot(Relation index, Snapshot snapshot);
 
+/* With more running transactions, the next snapshot is another one anyway. */
+#define RUNNING_MAX				32
+
+/*
+ * The copy of an index in memory, and what was spent on probes without it.  A view has it
+ * until it closes, and then the next one whose snapshot sees the same; see view.c.
+ */
+typedef struct IndexCopy
+{
+	Oid			index;
+	FileNumber	file;
+	SnapshotData seen;			/* its content; not a snapshot to be used */
+	TransactionId running[RUNNING_MAX]; /* its xip, and then subxip */
+	OwnInsertions inserted;		/* the view's */
+	uint8	   *image;			/* NULL: not read, or evicted */
+	void	   *memory;			/* that holds it, or NULL */
+	CacheItem	account;		/* of the image or, without a view, of all */
+	double		spent;			/* cost of probes without a copy, in pages */
+	bool		unused;			/* it has no view */
+	dlist_node	node;			/* in unused_copies */
+} IndexCopy;
+
 /* An index as one snapshot sees it; shared by call sites, see view.c */
 typedef struct IndexView
 {
@@ -247,10 +269,7 @@ typedef struct IndexView
 	FileNumber	file;
 	Snapshot	snapshot;		/* registered; NULL: the view is closed */
 	MemoryContext mcxt;			/* holds this struct */
-	MemoryContext copy_mcxt;
-	uint8	   *copy;			/* NULL: not read, or evicted */
-	CacheItem	kept;			/* accounts for it */
-	double		spent;			/* cost of probes without a copy, in pages */
+	IndexCopy  *copy;			/* NULL: the view is closed */
 	OwnInsertions inserted;		/* when the view was made, or the copy read */
 	bool		resumed;		/* a query has gone on with the snapshot since
 								 * the view was made */

@@ -7,7 +7,13 @@
  * view probes the pages of the index until that has cost as much as reading the
  * whole index; then it reads all of it, and answers from memory.  The copy lacks
  * what is inserted later.  Its snapshot cannot see that, so the copy is valid for
- * this snapshot only.
+ * this snapshot, and for others that see the same transactions: when a view closes,
+ * its copy, or what was spent, remains for the next view of such a snapshot.  The
+ * transactions that it does not see are those that ran at the time, and later ones.  As
+ * long as these are the same, none has ended.  This session's own transaction is not among
+ * them, so nothing remains if we have inserted since.  A SERIALIZABLE transaction has to
+ * find what another, which still runs, has inserted before it took its predicate lock, and so
+ * takes no such copy.
  *
  * Which snapshot.  The address of its snapshot identifies a view.  The view
  * keeps the snapshot registered, with its own resource owner, so that the
@@ -30,6 +36,7 @@
  */
 #include "membership.h"
 
+#include "access/xact.h"
 #include "nodes/execnodes.h"
 #include "pgstat.h"
 #include "value/stored.h"
@@ -45,6 +52,10 @@
 
 /* All open views */
 static dlist_head views = DLIST_STATIC_INIT(views);
+
+/* The copies without a view, those that were left last first, and the memory of all */
+static dlist_head unused_copies = DLIST_STATIC_INIT(unused_copies);
+static MemoryContext copies = NULL;
 
 /* Owns the registered snapshots of views; NULL before the first view */
 static ResourceOwner owner = NULL;
@@ -103,22 +114,148 @@ find_query(EState *estate)
 	return NULL;
 }
 
-/* Evict the copy; the pages are probed again. */
+/* ---- Copies ---- */
+
+/* Free the image; the pages are probed again. */
 static void
-drop_copy(IndexView *view)
+free_image(IndexCopy *copy)
 {
-	cache_remove(&view->kept);
-	MemoryContextReset(view->copy_mcxt);
-	view->copy = NULL;
-	view->spent = 0;
+	cache_remove(&copy->account);
+	if (copy->memory)
+		pfree(copy->memory);
+	copy->memory = NULL;
+	copy->image = NULL;
+	copy->spent = 0;
+}
+
+static void
+free_copy(IndexCopy *copy)
+{
+	Assert(copy->unused);
+	free_image(copy);
+	dlist_delete(&copy->node);
+	pfree(copy);
 }
 
 /* CacheItem's evict().  Nobody is reading the copy: a reader calls no code that evicts. */
 static void
 evict_copy(CacheItem *item)
 {
-	drop_copy((IndexView *) ((char *) item - offsetof(IndexView, kept)));
+	IndexCopy  *copy = (IndexCopy *) ((char *) item - offsetof(IndexCopy, account));
+
+	if (copy->unused)
+		free_copy(copy);
+	else
+		free_image(copy);
 }
+
+/* How many of a snapshot's subtransactions count?  If there are too many, it has none. */
+static inline uint32
+subtransactions(const SnapshotData *snapshot)
+{
+	return snapshot->subxip ? snapshot->subxcnt : 0;
+}
+
+static inline bool
+are_equal(const TransactionId *a, const TransactionId *b, uint32 count)
+{
+	return count == 0 || memcmp(a, b, count * sizeof(TransactionId)) == 0;
+}
+
+/* Do two snapshots see the same transactions of other sessions? */
+static bool
+see_the_same(const SnapshotData *a, const SnapshotData *b)
+{
+	return a->xmin == b->xmin && a->xmax == b->xmax && a->xcnt == b->xcnt &&
+		subtransactions(a) == subtransactions(b) &&
+		a->suboverflowed == b->suboverflowed &&
+		a->takenDuringRecovery == b->takenDuringRecovery &&
+		are_equal(a->xip, b->xip, a->xcnt) &&
+		are_equal(a->subxip, b->subxip, subtransactions(a));
+}
+
+/* Note what the snapshot sees. */
+static void
+note_seen(IndexCopy *copy, Snapshot snapshot)
+{
+	const uint32 subs = subtransactions(snapshot);
+
+	copy->seen = *snapshot;
+	copy->seen.xip = copy->running;
+	copy->seen.subxip = copy->running + snapshot->xcnt;
+	copy->seen.subxcnt = subs;
+	for (uint32 i = 0; i < snapshot->xcnt; i++)
+		copy->seen.xip[i] = snapshot->xip[i];
+	for (uint32 i = 0; i < subs; i++)
+		copy->seen.subxip[i] = snapshot->subxip[i];
+}
+
+/* Find, or make, an unused copy for a new view, and leave it so. */
+static IndexCopy *
+find_copy(Relation index, Snapshot snapshot)
+{
+	IndexCopy  *copy;
+	dlist_mutable_iter iter;
+
+	dlist_foreach_modify(iter, &unused_copies)
+	{
+		copy = dlist_container(IndexCopy, node, iter.cur);
+		if (copy->index != RelationGetRelid(index))
+			continue;
+		if (copy->file == file_number(index) && !IsolationIsSerializable() &&
+			memcmp(&copy->inserted, &own_insertions, sizeof(OwnInsertions)) == 0 &&
+			see_the_same(&copy->seen, snapshot))
+			return copy;
+		free_copy(copy);
+	}
+
+	if (copies == NULL)
+		copies = AllocSetContextCreate(TopMemoryContext, "membership copy",
+									   ALLOCSET_SMALL_SIZES);
+	copy = MemoryContextAllocZero(copies, sizeof(IndexCopy));
+	copy->index = RelationGetRelid(index);
+	copy->file = file_number(index);
+	copy->account.evict = evict_copy;
+	copy->unused = true;
+	dlist_push_head(&unused_copies, &copy->node);
+	return copy;
+}
+
+/* Give an unused copy to a view. */
+static void
+use_copy(IndexView *view, IndexCopy *copy)
+{
+	dlist_delete(&copy->node);
+	copy->unused = false;
+	view->copy = copy;
+	cache_remove(&copy->account);
+	if (copy->image)
+		cache_resize(&copy->account, image_bytes(copy->image));
+}
+
+/* Keep the copy of a view that closes for the next one, if that may be able to use it. */
+static void
+leave_copy(IndexView *view)
+{
+	IndexCopy  *copy = view->copy;
+	const SnapshotData *seen = view->snapshot;
+
+	view->copy = NULL;
+	copy->unused = true;
+	copy->inserted = view->inserted;
+	dlist_push_head(&unused_copies, &copy->node);
+	if ((copy->image == NULL && (copy->spent == 0 || copy->memory != NULL)) ||
+		seen->xcnt + subtransactions(seen) > RUNNING_MAX)
+	{
+		free_copy(copy);
+		return;
+	}
+	note_seen(copy, view->snapshot);
+	cache_resize(&copy->account, sizeof(IndexCopy) +
+				 (copy->image ? image_bytes(copy->image) : 0));
+}
+
+/* ---- Views ---- */
 
 /* Close a view: it answers no more probes. */
 static void
@@ -128,7 +265,7 @@ close_view(IndexView *view)
 
 	if (snapshot == NULL)
 		return;
-	drop_copy(view);
+	leave_copy(view);
 	dlist_delete(&view->use);
 	view->snapshot = NULL;
 	UnregisterSnapshotFromOwner(snapshot, owner);
@@ -217,6 +354,7 @@ IndexView *
 view_join(Relation index, Snapshot snapshot)
 {
 	IndexView  *view;
+	IndexCopy  *copy;
 	MemoryContext mcxt;
 	dlist_iter	iter;
 
@@ -240,6 +378,7 @@ view_join(Relation index, Snapshot snapshot)
 
 	if (owner == NULL)
 		owner = ResourceOwnerCreate(NULL, "membership views");
+	copy = find_copy(index, snapshot);
 	/* CurrentMemoryContext, so that an error before it is listed frees it */
 	mcxt = AllocSetContextCreate(CurrentMemoryContext, "membership view",
 								 ALLOCSET_SMALL_SIZES);
@@ -247,15 +386,13 @@ view_join(Relation index, Snapshot snapshot)
 	view->index = RelationGetRelid(index);
 	view->file = file_number(index);
 	view->mcxt = mcxt;
-	view->copy_mcxt = AllocSetContextCreate(mcxt, "membership copy",
-											ALLOCSET_SMALL_SIZES);
 	view->inserted = own_insertions;
-	view->kept.evict = evict_copy;
 	view->sites = 1;
 	view->snapshot = RegisterSnapshotOnOwner(snapshot, owner);
 	/* not a copy: then the address would differ from the active snapshot's */
 	Assert(view->snapshot == snapshot);
 	MemoryContextSetParent(mcxt, TopMemoryContext);
+	use_copy(view, copy);
 	dlist_push_head(&views, &view->use);
 	pgstat_count_index_scan(index);
 	return view;
@@ -270,17 +407,17 @@ copy_index(IndexView *view, Relation index, const MembershipMeta *meta,
 		   ElementClass class)
 {
 	Size		bytes = pages_image_bytes(meta);
-	void	   *memory;
-	uint8	   *copy;
+	IndexCopy  *copy = view->copy;
+	uint8	   *image;
 
 	cache_make_room(bytes);
 	/* memory that an error has left behind */
-	MemoryContextReset(view->copy_mcxt);
-	copy = allocate_image(view->copy_mcxt, bytes, false, &memory);
-	pages_read(index, meta, class, copy);
-	view->copy = copy;
-	cache_resize(&view->kept, bytes);
-	Assert(view->copy == copy);
+	free_image(copy);
+	image = allocate_image(copies, bytes, false, &copy->memory);
+	pages_read(index, meta, class, image);
+	copy->image = image;
+	cache_resize(&copy->account, bytes);
+	Assert(copy->image == image);
 	view->inserted.written = own_insertions.written;
 }
 
@@ -288,7 +425,7 @@ copy_index(IndexView *view, Relation index, const MembershipMeta *meta,
  * view_copy_pays
  *		Make a copy of the index if it pays, before "probes" more probes
  *
- * The view is open and has no copy.  Returns true, with the copy in
+ * The view is open and has no image.  Returns true, with the image in
  * view->copy, if the probes of pages so far and these would cost as much as a
  * copy.  Otherwise adds their cost to view->spent and returns false, and the
  * caller probes the pages.  "class" is that of the index's elements.  Errors:
@@ -303,12 +440,12 @@ view_copy_pays(IndexView *view, Relation index, const MembershipMeta *meta,
 	Assert(view->snapshot != NULL && is_open(view->snapshot));
 	Assert(view->file == file_number(index));
 	if (cache_can_hold(pages_image_bytes(meta)) &&
-		view->spent + cost >= COPY_COST * meta_pages(meta))
+		view->copy->spent + cost >= COPY_COST * meta_pages(meta))
 	{
 		copy_index(view, index, meta, class);
 		return true;
 	}
-	view->spent += cost;
+	view->copy->spent += cost;
 	return false;
 }
 
