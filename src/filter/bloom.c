@@ -220,17 +220,21 @@ void
 bloom_contains_batch(const uint8_t *image, const uint64_t *hashes,
 					 size_t count, bool *found)
 {
-	int			layers = image_layers(image);
-	ProbeLayer	last = probe_layer(image, layers - 1);
-
-	for (size_t i = 0; i < count && i < PREFETCH_AHEAD; i++)
-		layer_prefetch(&last, hashes[i]);
-	for (size_t i = 0; i < count; i++)
+	memset(found, false, count * sizeof(bool));
+	for (int i = image_layers(image) - 1; i >= 0; i--)
 	{
-		if (i + PREFETCH_AHEAD < count)
-			layer_prefetch(&last, hashes[i + PREFETCH_AHEAD]);
-		found[i] = layers == 1 ? layer_contains(&last, hashes[i]) :
-			bloom_contains(image, hashes[i]);
+		ProbeLayer	layer = probe_layer(image, i);
+
+		for (size_t j = 0; j < count && j < PREFETCH_AHEAD; j++)
+			if (!found[j])
+				layer_prefetch(&layer, hashes[j]);
+		for (size_t j = 0; j < count; j++)
+		{
+			if (j + PREFETCH_AHEAD < count && !found[j + PREFETCH_AHEAD])
+				layer_prefetch(&layer, hashes[j + PREFETCH_AHEAD]);
+			if (!found[j])
+				found[j] = layer_contains(&layer, hashes[j]);
+		}
 	}
 }
 
