@@ -190,6 +190,13 @@ note_seen(IndexCopy *copy, Snapshot snapshot)
 		copy->seen.subxip[i] = snapshot->subxip[i];
 }
 
+/* Has this session inserted nothing since? */
+static inline bool
+is_last_insertion(const OwnInsertions *then)
+{
+	return memcmp(then, &own_insertions, sizeof(OwnInsertions)) == 0;
+}
+
 /* Find, or make, an unused copy for a new view, and leave it so. */
 static IndexCopy *
 find_copy(Relation index, Snapshot snapshot)
@@ -203,7 +210,7 @@ find_copy(Relation index, Snapshot snapshot)
 		if (copy->index != RelationGetRelid(index))
 			continue;
 		if (copy->file == file_number(index) && !IsolationIsSerializable() &&
-			memcmp(&copy->inserted, &own_insertions, sizeof(OwnInsertions)) == 0 &&
+			is_last_insertion(&copy->inserted) &&
 			see_the_same(&copy->seen, snapshot))
 			return copy;
 		free_copy(copy);
@@ -233,7 +240,7 @@ use_copy(IndexView *view, IndexCopy *copy)
 		cache_resize(&copy->account, image_bytes(copy->image));
 }
 
-/* Keep the copy of a view that closes for the next one, if that may be able to use it. */
+/* Keep the copy of a view that closes, if another one may use it. */
 static void
 leave_copy(IndexView *view)
 {
@@ -244,8 +251,10 @@ leave_copy(IndexView *view)
 	copy->unused = true;
 	copy->inserted = view->inserted;
 	dlist_push_head(&unused_copies, &copy->node);
+	/* there is nothing to keep, or an error has left memory without an image */
 	if ((copy->image == NULL && (copy->spent == 0 || copy->memory != NULL)) ||
-		seen->xcnt + subtransactions(seen) > RUNNING_MAX)
+		seen->xcnt + subtransactions(seen) > RUNNING_MAX ||
+		!is_last_insertion(&copy->inserted))
 	{
 		free_copy(copy);
 		return;
