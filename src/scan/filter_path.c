@@ -194,19 +194,20 @@ filter_path_hides_rows(PlannerInfo *root)
 /* Add to the plan of a scan a probe of a kind that serves a join. */
 static void
 add_join_probe(PlannerInfo *root, CustomScan *scan, ProbeKind kind,
-			   const IndexJoin *join)
+			   const IndexJoin *join, bool hides_rows)
 {
 	ProbePlan	probe = {
 		.kind = kind,
 		.expression = join->key,
 		.conditions = join->may_fail ? list_length(scan->scan.plan.qual) : 0,
+		.hides_rows = hides_rows,
 		.indexes = join->indexes,
 		.types = join->types,
 		.table = planner_rt_fetch(join->source, root)->relid,
 		.may_pause = join->assumed && !join->forced
 	};
 
-	filter_scan_add_probe(scan, &probe);
+	probe_plan_add(scan, &probe);
 }
 
 /* A PlanCustomPath */
@@ -214,11 +215,13 @@ static Plan *
 plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 				 List *targetlist, List *clauses, List *children)
 {
-	CustomScan *scan = filter_scan_make(rel->relid,
-										filter_path_hides_rows(root));
+	CustomScan *scan = makeNode(CustomScan);
 	Plan	   *plan = &scan->scan.plan;
+	bool		hides_rows = filter_path_hides_rows(root);
 	ListCell   *cell;
 
+	scan->scan.scanrelid = rel->relid;
+	scan->methods = &filter_scan_methods;
 	/* they are in the order in which a sequential scan would check them */
 	foreach(cell, clauses)
 	{
@@ -230,10 +233,11 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 			ProbePlan	probe = {
 				.kind = condition->kind,
 				.expression = (Node *) rinfo->clause,
-				.conditions = list_length(plan->qual)
+				.conditions = list_length(plan->qual),
+				.hides_rows = hides_rows
 			};
 
-			filter_scan_add_probe(scan, &probe);
+			probe_plan_add(scan, &probe);
 		}
 		else if (!rinfo->pseudoconstant)
 			plan->qual = lappend(plan->qual, rinfo->clause);
@@ -241,9 +245,9 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	plan->targetlist = targetlist;
 	scan->flags = path->flags;
 	foreach(cell, path_joins(path))
-		add_join_probe(root, scan, PROBE_JOIN, lfirst(cell));
+		add_join_probe(root, scan, PROBE_JOIN, lfirst(cell), hides_rows);
 	if (path_mark(path))
-		add_join_probe(root, scan, PROBE_MARK, path_mark(path));
+		add_join_probe(root, scan, PROBE_MARK, path_mark(path), hides_rows);
 	return plan;
 }
 

@@ -5,8 +5,7 @@
  *
  * The plan is a CustomScan of a table, which filter_path.c makes; join_filter_plan.c
  * adds probes of the keys of hash joins.  The table's other conditions are in "qual" as in
- * any scan.  custom_exprs has the expression of each probe, and custom_private the rest
- * of its ProbePlan: see filter_scan_probes().
+ * any scan.  The probes are those of probe_plans().
  *
  * A row that a filter removes needs no slot and no call of the executor.  The rows
  * that pass are stored in a slot one by one, to check the other conditions;
@@ -37,8 +36,8 @@
  */
 #include "filter_scan.h"
 
+#include "scan/join/join_filter_probe.h"
 #include "scan/partition/partition_bound.h"
-#include "plan_fields.h"
 
 #include "access/tableam.h"
 #include "commands/explain.h"
@@ -47,7 +46,6 @@
 #endif
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
 #include "storage/predicate.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
@@ -63,8 +61,8 @@ typedef struct FilterScanState
 {
 	CustomScanState css;
 	List	   *probes;			/* of Probe, in the order of probing */
-	List	   *key_probes;		/* of KeyProbe: the joins' keys among them */
-	int			key_place;		/* index in "probes" of the first of these */
+	List	   *key_probes;		/* of KeyProbe: the joins' keys among them, in
+								 * the order of the plan */
 	uint64		pages;			/* read since these were sorted */
 	bool		begun;			/* a row was asked for since the last rescan */
 	bool		excluded;		/* the table has none of a join's keys */
@@ -107,17 +105,8 @@ static const ProbeMethods *const methods_of[] = {
 static void
 sort_key_probes(FilterScanState *state)
 {
-	int			place = state->key_place;
-	ListCell   *cell;
-
-	key_probes_sort(state->key_probes);
-	foreach(cell, state->key_probes)
-	{
-		KeysProbe  *probe = list_nth(state->probes, place++);
-
-		Assert(probe->probe.methods == &probe_keys_methods);
-		probe->keys = lfirst(cell);
-	}
+	key_probes_sort(state->probes,
+					list_length(state->probes) - list_length(state->key_probes));
 }
 
 /* No page is current: the first comes next, or in a backward scan the last. */
@@ -173,7 +162,7 @@ filter_scan_begin(CustomScanState *node, EState *estate, int eflags)
 {
 	FilterScanState *state = (FilterScanState *) node;
 	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
-	List	   *plans = filter_scan_probes(scan);
+	List	   *plans = probe_plans(scan);
 	ListCell   *cell;
 
 #if PG_VERSION_NUM < 160000
@@ -186,7 +175,6 @@ filter_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	ExecAssignScanProjectionInfo(&node->ss);
 #endif
 	leave_pages(state);
-	state->hides_rows = boolVal(lsecond(scan->custom_private));
 	/* for EXPLAIN too: this checks that the user may call the functions */
 	foreach(cell, plans)
 	{
@@ -195,14 +183,12 @@ filter_scan_begin(CustomScanState *node, EState *estate, int eflags)
 
 		probe->methods = methods_of[plan->kind];
 		state->probes = lappend(state->probes, probe);
+		state->hides_rows |= plan->hides_rows;
 		if (plan->kind == PROBE_MARK)
 			state->mark = probe;
 		if (plan->kind == PROBE_KEYS)
-			state->key_probes = lappend(state->key_probes,
-										((KeysProbe *) probe)->keys);
+			state->key_probes = lappend(state->key_probes, probe);
 	}
-	state->key_place = list_length(state->probes) -
-		list_length(state->key_probes);
 	sort_key_probes(state);
 	begin_parts(state, plans);
 }
@@ -574,27 +560,14 @@ filter_scan_rescan(CustomScanState *node)
  */
 
 /*
- * The processes share a parallel scan, and copies of those join filters that are complete
- * when the workers start: the joins are above the Gather.  A process finds all other
- * filters in its own part of the plan.
+ * In shared memory, in front of the state of the parallel scan: for each of key_probes a copy
+ * of its filter, one for all scans below the Gather; or InvalidDsaPointer.  Complete when the
+ * workers start are those filters whose joins are above the Gather.  A process finds all others
+ * in its own part of the plan.
  */
-typedef struct SharedCopy
-{
-	int			number;			/* of the filter */
-	dsa_pointer filter;			/* one copy for all scans below the Gather */
-} SharedCopy;
-
-/* In shared memory, in front of the state of the parallel scan */
-typedef struct SharedScan
-{
-	int			copies;
-	SharedCopy	copy[FLEXIBLE_ARRAY_MEMBER];	/* room for all probes */
-} SharedScan;
-
-#define shared_scan_bytes(probes) \
-	MAXALIGN(offsetof(SharedScan, copy) + list_length(probes) * sizeof(SharedCopy))
-#define shared_scan(shared, probes) \
-	((ParallelTableScanDesc) ((char *) (shared) + shared_scan_bytes(probes)))
+#define copies_bytes(probes)	MAXALIGN(list_length(probes) * sizeof(dsa_pointer))
+#define behind_copies(memory, probes) \
+	((ParallelTableScanDesc) ((char *) (memory) + copies_bytes(probes)))
 
 static Size
 filter_scan_estimate_dsm(CustomScanState *node, ParallelContext *context)
@@ -610,7 +583,7 @@ filter_scan_estimate_dsm(CustomScanState *node, ParallelContext *context)
 		if (probe->source)
 			probe->source->copy = InvalidDsaPointer;
 	}
-	return add_size(shared_scan_bytes(state->key_probes),
+	return add_size(copies_bytes(state->key_probes),
 					table_parallelscan_estimate(node->ss.ss_currentRelation,
 												node->ss.ps.state->es_snapshot));
 }
@@ -641,38 +614,30 @@ filter_scan_initialize_dsm(CustomScanState *node, ParallelContext *context,
 						   void *memory)
 {
 	FilterScanState *state = (FilterScanState *) node;
-	SharedScan *shared = memory;
+	dsa_pointer *copies = memory;
 	ListCell   *cell;
 
 	Assert(state->scan == NULL);
-	state->parallel = shared_scan(shared, state->key_probes);
+	state->parallel = behind_copies(memory, state->key_probes);
 	table_parallelscan_initialize(node->ss.ss_currentRelation, state->parallel,
 								  node->ss.ps.state->es_snapshot);
-	shared->copies = 0;
 	foreach(cell, state->key_probes)
-	{
-		KeyProbe   *probe = lfirst(cell);
-		dsa_pointer filter = copy_filter(probe->source,
-										 node->ss.ps.state->es_query_dsa);
-
-		if (DsaPointerIsValid(filter))
-		{
-			SharedCopy *copy = &shared->copy[shared->copies++];
-
-			copy->number = probe->plan.number;
-			copy->filter = filter;
-		}
-	}
+		copies[foreach_current_index(cell)] =
+			copy_filter(((KeyProbe *) lfirst(cell))->source,
+						node->ss.ps.state->es_query_dsa);
 }
 
 static void
 filter_scan_reinitialize_dsm(CustomScanState *node, ParallelContext *context,
 							 void *memory)
 {
+	FilterScanState *state = (FilterScanState *) node;
+	dsa_pointer *copies = memory;
+
 	/* their joins may have been executed again, too */
-	((SharedScan *) memory)->copies = 0;
-	table_parallelscan_reinitialize(node->ss.ss_currentRelation,
-									((FilterScanState *) node)->parallel);
+	for (int i = 0; i < list_length(state->key_probes); i++)
+		copies[i] = InvalidDsaPointer;
+	table_parallelscan_reinitialize(node->ss.ss_currentRelation, state->parallel);
 }
 
 static void
@@ -680,21 +645,17 @@ filter_scan_initialize_worker(CustomScanState *node, shm_toc *toc,
 							  void *memory)
 {
 	FilterScanState *state = (FilterScanState *) node;
-	SharedScan *shared = memory;
+	dsa_pointer *copies = memory;
+	ListCell   *cell;
 
-	state->parallel = shared_scan(shared, state->key_probes);
-	for (int i = 0; i < shared->copies; i++)
+	state->parallel = behind_copies(memory, state->key_probes);
+	foreach(cell, state->key_probes)
 	{
-		ListCell   *cell;
+		dsa_pointer copy = copies[foreach_current_index(cell)];
 
-		foreach(cell, state->key_probes)
-		{
-			KeyProbe   *probe = lfirst(cell);
-
-			if (probe->plan.number == shared->copy[i].number)
-				probe->copy = dsa_get_address(node->ss.ps.state->es_query_dsa,
-											  shared->copy[i].filter);
-		}
+		if (DsaPointerIsValid(copy))
+			((KeyProbe *) lfirst(cell))->copy =
+				dsa_get_address(node->ss.ps.state->es_query_dsa, copy);
 	}
 }
 
@@ -731,10 +692,10 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 												   &scan->scan.plan, ancestors);
 	List	   *texts = NIL;
 	uint64		bytes = 0;
-	uint64		pauses = key_probes_pauses(state->key_probes);
+	uint64		pauses = 0;
 	ListCell   *cell;
 
-	foreach(cell, filter_scan_probes(scan))
+	foreach(cell, probe_plans(scan))
 	{
 		const ProbePlan *plan = lfirst(cell);
 		char	   *text = methods_of[plan->kind]->text(plan, context,
@@ -810,70 +771,6 @@ const CustomScanMethods filter_scan_methods = {
 	.CustomName = "Filter Scan",
 	.CreateCustomScanState = filter_scan_create_state
 };
-
-/* ----------------------------------------------------------------
- *		The plan
- * ----------------------------------------------------------------
- */
-
-/*
- * filter_scan_make
- *		The plan of a scan without probes
- *
- * "hides_rows" tells whether policies or security barriers hide rows of the query.
- */
-CustomScan *
-filter_scan_make(Index relid, bool hides_rows)
-{
-	CustomScan *scan = makeNode(CustomScan);
-
-	scan->scan.scanrelid = relid;
-	scan->custom_private = list_make2(NIL, makeBoolean(hides_rows));
-	scan->methods = &filter_scan_methods;
-	return scan;
-}
-
-/* Add a probe to a plan, behind those that it has. */
-void
-filter_scan_add_probe(CustomScan *scan, const ProbePlan *probe)
-{
-	List	   *fields = list_make3(list_make2_int(probe->kind, probe->conditions),
-									list_make4(probe->indexes, probe->types,
-											   list_make1_oid(probe->table),
-											   list_make1_int(probe->may_pause)),
-									probe->keys);
-
-	scan->custom_exprs = lappend(scan->custom_exprs, probe->expression);
-	linitial(scan->custom_private) = lappend(linitial(scan->custom_private), fields);
-}
-
-/* The probes of a plan, as ProbePlans */
-List *
-filter_scan_probes(const CustomScan *scan)
-{
-	List	   *probes = NIL;
-	ListCell   *expression;
-	ListCell   *fields;
-
-	forboth(expression, scan->custom_exprs, fields, linitial(plan_fields(scan->custom_private, 2)))
-	{
-		ProbePlan  *probe = palloc(sizeof(ProbePlan));
-		List	   *all = plan_fields(lfirst(fields), 3);
-		List	   *numbers = plan_fields(linitial(all), 2);
-		List	   *join = plan_fields(lsecond(all), 4);
-
-		probe->kind = linitial_int(numbers);
-		probe->expression = lfirst(expression);
-		probe->conditions = lsecond_int(numbers);
-		probe->indexes = linitial(join);
-		probe->types = lsecond(join);
-		probe->table = linitial_oid(lthird(join));
-		probe->may_pause = linitial_int(lfourth(join)) != 0;
-		probe->keys = lthird(all);
-		probes = lappend(probes, probe);
-	}
-	return probes;
-}
 
 /* The KeyProbes of a node, if it is a Filter Scan; else NIL */
 List *

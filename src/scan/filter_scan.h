@@ -27,9 +27,6 @@ typedef enum JoinFilterSetting
 	JOIN_FILTER_FORCE			/* wherever it is possible; for tests */
 } JoinFilterSetting;
 
-extern CustomScan *filter_scan_make(Index relid, bool hides_rows);
-extern void filter_scan_add_probe(CustomScan *scan, const ProbePlan *probe);
-extern List *filter_scan_probes(const CustomScan *scan);
 extern const CustomScanMethods filter_scan_methods;
 extern List *filter_scan_key_probes(PlanState *node);
 extern bool filter_scan_row_passes(PlanState *node);

@@ -17,6 +17,8 @@
  */
 #include "probe.h"
 
+#include "plan_fields.h"
+
 #include "functions/sent_filter.h"
 #include "value/value.h"
 
@@ -34,6 +36,63 @@
 #include "utils/memutils.h"
 #include "utils/ruleutils.h"
 #include "utils/syscache.h"
+
+/* Plans have shares as integers; this is a share of 1. */
+#define SHARE_ONE				1000
+
+/* Add a probe to the plan of a node, behind those that it has. */
+void
+probe_plan_add(CustomScan *scan, const ProbePlan *plan)
+{
+	const KeyProbePlan *keys = &plan->keys;
+	List	   *numbers = list_concat(list_make5_int(plan->kind, plan->conditions, plan->hides_rows,
+													 plan->table, plan->may_pause),
+									  list_make5_int(keys->number, keys->kind, keys->integer,
+													 keys->forced, keys->share * SHARE_ONE));
+
+	scan->custom_exprs = lappend(scan->custom_exprs, plan->expression);
+	scan->custom_private = lappend(scan->custom_private,
+								   list_make5(numbers, plan->indexes, plan->types,
+											  keys->functions, keys->collations));
+}
+
+/* The probes of a plan: ProbePlans */
+List *
+probe_plans(const CustomScan *scan)
+{
+	List	   *plans = NIL;
+	ListCell   *expression;
+	ListCell   *fields;
+
+	forboth(expression, scan->custom_exprs,
+			fields, plan_fields(scan->custom_private, list_length(scan->custom_exprs)))
+	{
+		ProbePlan  *plan = palloc(sizeof(ProbePlan));
+		List	   *lists = plan_fields(lfirst(fields), 5);
+		List	   *numbers = plan_fields(linitial(lists), 10);
+
+		*plan = (ProbePlan)
+		{
+			.kind = list_nth_int(numbers, 0),
+				.expression = lfirst(expression),
+				.conditions = list_nth_int(numbers, 1),
+				.hides_rows = list_nth_int(numbers, 2) != 0,
+				.table = list_nth_int(numbers, 3),
+				.may_pause = list_nth_int(numbers, 4) != 0,
+				.indexes = lsecond(lists),
+				.types = lthird(lists),
+				.keys.number = list_nth_int(numbers, 5),
+				.keys.kind = list_nth_int(numbers, 6),
+				.keys.integer = list_nth_int(numbers, 7),
+				.keys.forced = list_nth_int(numbers, 8) != 0,
+				.keys.share = (double) list_nth_int(numbers, 9) / SHARE_ONE,
+				.keys.functions = lfourth(lists),
+				.keys.collations = list_nth(lists, 4)
+		};
+		plans = lappend(plans, plan);
+	}
+	return plans;
+}
 
 /* Functions that probe a filter, in functions/contains.c and index/contains.c */
 extern Datum bloomfilter_contains(PG_FUNCTION_ARGS);

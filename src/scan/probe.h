@@ -3,14 +3,15 @@
  *	  Probing a filter with the rows of a page: what the kinds of probes share.
  *
  * A Filter Scan (filter_scan.c) has a list of probes, and calls their methods.  Each
- * kind has a file of its own: probe_filter.c, probe_index.c and probe_keys.c.
- * probe.c finds the conditions that probe.
+ * kind has a file of its own: probe_filter.c, probe_index.c and join_filter_probe.c.
+ * probe.c has their plans, and finds the conditions that probe.
  */
 #ifndef BLOOMFILTER_PROBE_H
 #define BLOOMFILTER_PROBE_H
 
 #include "heap_page.h"
-#include "scan/join/join_filter_probe.h"
+#include "probe_switch.h"
+#include "scan/join/join_filter_build.h"
 
 #include "executor/executor.h"
 #include "filter/bytes.h"
@@ -28,7 +29,19 @@ typedef enum ProbeKind
 	PROBE_KEYS					/* the keys of a hash join */
 } ProbeKind;
 
-/* What the plan of a scan says of a probe */
+/* What a plan says of a probe of the keys of a hash join, besides its columns */
+typedef struct KeyProbePlan
+{
+	int			number;			/* of the join filter in the plan */
+	KeyKind		kind;
+	KeyInteger	integer;		/* of KEY_INTEGER: the column's */
+	bool		forced;			/* it never pauses */
+	double		share;			/* of the rows that are expected to pass */
+	List	   *functions;		/* of KEY_HASH: the OIDs of hash functions */
+	List	   *collations;		/* for these */
+} KeyProbePlan;
+
+/* What the plan of a Filter Scan or a Join Filter Probe says of a probe */
 typedef struct ProbePlan
 {
 	ProbeKind	kind;
@@ -36,13 +49,15 @@ typedef struct ProbePlan
 								 * for a join, or the List of a key's columns */
 	int			conditions;		/* number of conditions to check before: for
 								 * order, or against errors */
+	bool		hides_rows;		/* policies or security barriers hide rows of
+								 * the query */
 	/* of PROBE_JOIN and PROBE_MARK */
 	List	   *indexes;		/* OIDs: one, or those of a table's partitions */
 	List	   *types;			/* OIDs, by which to hash each column of a key */
 	Oid			table;			/* that the indexes are of */
 	bool		may_pause;		/* pauses if it drops too little */
-	/* of PROBE_KEYS: the result of key_probe_write() */
-	List	   *keys;
+	/* of PROBE_KEYS */
+	KeyProbePlan keys;
 } ProbePlan;
 
 /* The rows of a page that are being probed */
@@ -93,8 +108,7 @@ struct Probe
 	const ProbeMethods *methods;
 	bool		settled;		/* probes of further rows raise no error */
 	bool		guarded;		/* elements may: check the conditions first */
-	ProbeSwitch *pays;			/* of an index, for a join; NULL: it never
-								 * pauses */
+	ProbeSwitch *pays;			/* for a join; NULL: it never pauses */
 	/* what is looked up; not by PROBE_KEYS, nor for several columns */
 	AttrNumber	attribute;		/* a column; or 0, and then "element" */
 	ExprState  *element;		/* is the expression to evaluate */
@@ -115,12 +129,6 @@ typedef struct ConditionProbe
 	Datum		value;			/* of "filter" */
 } ConditionProbe;
 
-typedef struct KeysProbe
-{
-	Probe		probe;
-	KeyProbe   *keys;
-} KeysProbe;
-
 /* A condition of a query that probes */
 typedef struct ProbeCondition
 {
@@ -130,6 +138,8 @@ typedef struct ProbeCondition
 	Node	   *element;
 } ProbeCondition;
 
+extern void probe_plan_add(CustomScan *scan, const ProbePlan *plan);
+extern List *probe_plans(const CustomScan *scan);
 extern ProbeCondition *probe_condition_make(RestrictInfo *rinfo);
 extern void probe_condition_begin(ConditionProbe *condition,
 								  const ProbePlan *plan, PlanState *node);

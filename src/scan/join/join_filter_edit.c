@@ -8,6 +8,7 @@
  */
 #include "join_filter_edit.h"
 
+#include "join_filter_probe.h"
 #include "scan/filter_scan.h"
 #include "scan/foreign/foreign_filter.h"
 #include "scan/foreign/sent_keys.h"
@@ -69,34 +70,32 @@ add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 static CustomScan *
 make_filter_scan(Plan *plan)
 {
-	CustomScan *scan = filter_scan_make(((Scan *) plan)->scanrelid, false);
+	CustomScan *scan = makeNode(CustomScan);
 
-	scan->scan.plan = *plan;
+	scan->scan = *(Scan *) plan;
 	scan->scan.plan.type = T_CustomScan;
 	scan->custom_relids = bms_make_singleton(scan->scan.scanrelid);
+	scan->methods = &filter_scan_methods;
 	return scan;
 }
 
-/* Probe in the scan of a table. */
-static void
-probe_in_scan(const Place *place, const SideKey *key, List *fields)
+/* Prepare to probe in the scan of a table.  Returns the key, as the scan knows it. */
+static List *
+probe_in_scan(const Place *place, const SideKey *key)
 {
 	Plan	   *plan = *place->slot;
-	List	   *columns = NIL;
-	ProbePlan	probe = {.kind = PROBE_KEYS, .keys = fields};
+	List	   *keys = NIL;
 
 	for (int i = 0; i < key->count; i++)
-		columns = lappend(columns, copyObject(var_of_column(plan, place->columns[i])));
-	probe.expression = (Node *) columns;
+		keys = lappend(keys, copyObject(var_of_column(plan, place->columns[i])));
 	if (IsA(plan, SeqScan))
 		*place->slot = (Plan *) make_filter_scan(plan);
-	filter_scan_add_probe((CustomScan *) *place->slot, &probe);
+	return keys;
 }
 
-/* Probe above a node. */
-static void
-probe_above(PlanEditor *editor, const Place *place, const SideKey *key,
-			List *fields)
+/* Prepare to probe above a node.  Returns the key, as the node above knows it. */
+static List *
+probe_above(PlanEditor *editor, const Place *place, const SideKey *key)
 {
 	Plan	   *plan = *place->slot;
 	List	   *keys = NIL;
@@ -105,14 +104,11 @@ probe_above(PlanEditor *editor, const Place *place, const SideKey *key,
 		*place->slot = (Plan *) make_node_above(plan, editor->next_node_id++,
 												&join_filter_probe_methods);
 	if (key->expressions != NIL)
-		keys = (List *) make_own_column((Node *) key->expressions, NULL);
-	else
-	{
-		for (int i = 0; i < key->count; i++)
-			keys = lappend(keys, var_for(INDEX_VAR,
-										 list_nth(plan->targetlist, place->columns[i] - 1)));
-	}
-	key_probe_add((CustomScan *) *place->slot, keys, fields);
+		return (List *) make_own_column((Node *) key->expressions, NULL);
+	for (int i = 0; i < key->count; i++)
+		keys = lappend(keys, var_for(INDEX_VAR,
+									 list_nth(plan->targetlist, place->columns[i] - 1)));
+	return keys;
 }
 
 /*
@@ -125,19 +121,20 @@ add_probes(PlanEditor *editor, const Placement *placement)
 	const SideKey *key = placement->key;
 	List	   *sent = NIL;
 	ListCell   *cell;
-	KeyProbePlan plan = {
-		.number = placement->number,
-		.kind = key->kind,
-		.integer = key->integer,
-		.forced = editor->force,
+	ProbePlan	plan = {
+		.kind = PROBE_KEYS,
+		.keys.number = placement->number,
+		.keys.kind = key->kind,
+		.keys.integer = key->integer,
+		.keys.forced = editor->force,
 		/* a guessed share must not lower the estimates of other nodes */
-		.share = placement->tried ? 1 : placement->share
+		.keys.share = placement->tried ? 1 : placement->share
 	};
 
 	for (int i = 0; key->kind == KEY_HASH && i < key->count; i++)
 	{
-		plan.functions = lappend_oid(plan.functions, key->functions[i]);
-		plan.collations = lappend_oid(plan.collations, key->collations[i]);
+		plan.keys.functions = lappend_oid(plan.keys.functions, key->functions[i]);
+		plan.keys.collations = lappend_oid(plan.keys.collations, key->collations[i]);
 	}
 	foreach(cell, placement->places)
 	{
@@ -149,12 +146,14 @@ add_probes(PlanEditor *editor, const Placement *placement)
 				sent = foreign_filter_plan(editor->statement, placement->foreign_type);
 			foreign_filter_add_scan(&sent, *place->slot, place->columns[0]);
 		}
-		else if (place->in_scan)
-			probe_in_scan(place, key, key_probe_write(&plan));
 		else
-			probe_above(editor, place, key, key_probe_write(&plan));
+		{
+			plan.expression = (Node *) (place->in_scan ? probe_in_scan(place, key) :
+										probe_above(editor, place, key));
+			probe_plan_add((CustomScan *) *place->slot, &plan);
+		}
 		(*place->slot)->plan_rows = clamp_row_est((*place->slot)->plan_rows *
-												  plan.share);
+												  plan.keys.share);
 	}
 	return sent;
 }
@@ -170,32 +169,6 @@ typedef struct FilterSeen
 	const Plan *origin;			/* of the rows that the builder reads */
 	List	   *probed;			/* origins of the rows that are probed */
 } FilterSeen;
-
-/* The numbers of the filters that a node probes */
-static List *
-probed_by(const Plan *plan)
-{
-	const CustomScan *scan = (const CustomScan *) plan;
-	List	   *numbers = NIL;
-	ListCell   *cell;
-
-	if (is_custom(plan, &join_filter_probe_methods))
-	{
-		foreach(cell, key_probe_fields(scan))
-			numbers = lappend_int(numbers, key_probe_read(lfirst(cell)).number);
-	}
-	else if (is_custom(plan, &filter_scan_methods))
-	{
-		foreach(cell, filter_scan_probes(scan))
-		{
-			const ProbePlan *probe = lfirst(cell);
-
-			if (probe->kind == PROBE_KEYS)
-				numbers = lappend_int(numbers, key_probe_read(probe->keys).number);
-		}
-	}
-	return numbers;
-}
 
 /*
  * Note the filters that a plan builds and probes, by their numbers.  "origin" is the
@@ -219,9 +192,9 @@ see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
 		filter->shared = plan->parallel_aware;
 		filter->origin = origin;
 	}
-	foreach(cell, probed_by(plan))
+	foreach(cell, key_probe_plans(plan))
 	{
-		FilterSeen *filter = seen + lfirst_int(cell);
+		FilterSeen *filter = seen + ((KeyProbePlan *) lfirst(cell))->number;
 
 		filter->probed = lappend(filter->probed, (void *) origin);
 	}

@@ -15,6 +15,7 @@
  */
 #include "join_filter_place.h"
 
+#include "join_filter_probe.h"
 #include "scan/filter_scan.h"
 #include "scan/foreign/foreign_filter.h"
 
@@ -247,21 +248,24 @@ rows_read(const Plan *plan, Relation relation)
 	return Max(rows, plan->plan_rows);
 }
 
-/* The share of the rows that passes the probes of joins' keys that a scan already has */
-static double
-share_of_probes(const CustomScan *scan)
+/* What a node's plan says of its probes of joins' keys: KeyProbePlans */
+List *
+key_probe_plans(const Plan *plan)
 {
-	double		share = 1;
+	List	   *plans = NIL;
 	ListCell   *cell;
 
-	foreach(cell, filter_scan_probes(scan))
+	if (!is_custom(plan, &filter_scan_methods) &&
+		!is_custom(plan, &join_filter_probe_methods))
+		return NIL;
+	foreach(cell, probe_plans((const CustomScan *) plan))
 	{
-		const ProbePlan *probe = lfirst(cell);
+		ProbePlan  *probe = lfirst(cell);
 
 		if (probe->kind == PROBE_KEYS)
-			share *= key_probe_read(probe->keys).share;
+			plans = lappend(plans, &probe->keys);
 	}
-	return share;
+	return plans;
 }
 
 static Place *
@@ -317,6 +321,7 @@ find_scan(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	RangeTblEntry *rte;
 	double		rows;
 	bool		is_heap;
+	ListCell   *cell;
 
 	if (!(IsA(plan, SeqScan) || is_custom(plan, &filter_scan_methods)) ||
 		!editor->scans || node_has_effects(&editor->effects, plan) ||
@@ -334,8 +339,8 @@ find_scan(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 		(plan->qual != NIL && plan->plan_rows < rows * SCAN_SHARE_MIN &&
 		 !editor->force))
 		return false;
-	if (!IsA(plan, SeqScan))
-		rows *= share_of_probes((CustomScan *) plan);
+	foreach(cell, key_probe_plans(plan))
+		rows *= ((KeyProbePlan *) lfirst(cell))->share;
 	add_place(placement, slot, columns)->in_scan = true;
 	placement->probed += rows * placement->fraction;
 	return true;

@@ -67,6 +67,7 @@ extern bool columns_of_table(Plan *plan, const AttrNumber *columns, int count,
 extern Plan **child_with_key(const PlanEditor *editor, Plan *plan,
 							 const AttrNumber *columns, const SideKey *key,
 							 AttrNumber *child_columns);
+extern List *key_probe_plans(const Plan *plan);
 extern void find_places(const PlanEditor *editor, Plan **slot, Placement *placement);
 
 #endif							/* BLOOMFILTER_JOIN_FILTER_PLACE_H */

@@ -7,13 +7,9 @@
  * (probe_switch.c).  Of several probes in one place, the one that lets the fewest rows
  * pass comes first.
  *
- * The plan (join_filter_plan.c): for each probe, custom_exprs has the list of the key's
- * columns, and custom_private its KeyProbePlan, as key_probe_write() makes a list of it;
- * key_probe_add() and key_probe_fields() write and read both.
+ * The plan (join_filter_edit.c) has ProbePlans, as that of a Filter Scan.
  */
 #include "join_filter_probe.h"
-
-#include "scan/plan_fields.h"
 
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
@@ -24,64 +20,17 @@
 #include "nodes/primnodes.h"
 #include "utils/ruleutils.h"
 
-/* Plans have shares as integers; this is a share of 1. */
-#define SHARE_ONE				1000
-
-/* A probe in a plan's custom_private */
-List *
-key_probe_write(const KeyProbePlan *plan)
+/* A method; "expression" is a list of columns of the node's rows, or of expressions. */
+static Probe *
+begin_keys(const ProbePlan *plan, PlanState *node)
 {
-	return list_make3(list_make5_int(plan->number, plan->kind, plan->integer,
-									 plan->forced, (int) (plan->share * SHARE_ONE)),
-					  plan->functions, plan->collations);
-}
-
-KeyProbePlan
-key_probe_read(List *fields)
-{
-	List	   *numbers = plan_fields(linitial(plan_fields(fields, 3)), 5);
-
-	return (KeyProbePlan)
-	{
-		.number = list_nth_int(numbers, 0),
-			.kind = list_nth_int(numbers, 1),
-			.integer = list_nth_int(numbers, 2),
-			.forced = list_nth_int(numbers, 3) != 0,
-			.share = (double) list_nth_int(numbers, 4) / SHARE_ONE,
-			.functions = lsecond(fields),
-			.collations = lthird(fields)
-	};
-}
-
-/* Add a probe to the plan of a Join Filter Probe. */
-void
-key_probe_add(CustomScan *scan, List *keys, List *fields)
-{
-	scan->custom_exprs = lappend(scan->custom_exprs, keys);
-	scan->custom_private = lappend(scan->custom_private, fields);
-}
-
-/* What its plan says of its probes, beside the keys in custom_exprs */
-List *
-key_probe_fields(const CustomScan *scan)
-{
-	return plan_fields(scan->custom_private, list_length(scan->custom_exprs));
-}
-
-/*
- * key_probe_begin
- *		Prepare a probe, from what the plan says of it
- *
- * "keys" is a list of columns of the rows of a node, or of expressions of its scan
- * tuple.  Allocates in the current memory context.
- */
-KeyProbe *
-key_probe_begin(List *keys, List *fields, PlanState *node)
-{
+	List	   *keys = (List *) plan->expression;
 	KeyProbe   *probe = palloc0(sizeof(KeyProbe));
 
 	Assert(list_length(keys) <= KEY_COLUMNS_MAX);
-	probe->plan = key_probe_read(fields);
+	probe->probe.settled = true;
+	probe->probe.pays = &probe->pays;
+	probe->plan = plan->keys;
 	probe->columns = list_length(keys);
 	probe_switch_init(&probe->pays, probe->plan.share, probe->plan.forced);
 	for (int i = 0; i < probe->columns; i++)
@@ -95,7 +44,7 @@ key_probe_begin(List *keys, List *fields, PlanState *node)
 		fmgr_info(list_nth_oid(probe->plan.functions, i), &probe->functions[i]);
 		probe->collations[i] = list_nth_oid(probe->plan.collations, i);
 	}
-	return probe;
+	return &probe->probe;
 }
 
 /* The filter of all keys, or NULL if they are not known (yet) */
@@ -105,12 +54,9 @@ key_probe_filter(KeyProbe *probe)
 	return probe->source ? key_source_filter(probe->source) : probe->copy;
 }
 
-/*
- * key_probe_open
- *		The filter for the next "rows" rows, or NULL if they pass without a probe
- */
-const KeyFilter *
-key_probe_open(KeyProbe *probe, int rows)
+/* The filter for the next "rows" rows, or NULL if they pass without a probe */
+static const KeyFilter *
+open_filter(KeyProbe *probe, int rows)
 {
 	const KeyFilter *filter = key_probe_filter(probe);
 
@@ -118,15 +64,12 @@ key_probe_open(KeyProbe *probe, int rows)
 }
 
 /*
- * key_probe_key
- *		The key of a row, by the values of its columns
- *
- * Returns false if one is NULL: such a row has no partner.  Reads no values beyond
- * the first NULL.  May allocate memory in the current context.
+ * Set *key to the key of a row, by the values of its columns.  Returns false if one is
+ * NULL: such a row has no partner.  Reads no values beyond the first NULL.  May allocate
+ * memory in the current context.
  */
-bool
-key_probe_key(KeyProbe *probe, const Datum *values, const bool *nulls,
-			  uint64 *key)
+static bool
+make_key(KeyProbe *probe, const Datum *values, const bool *nulls, uint64 *key)
 {
 	uint32		hash = 0;
 
@@ -148,47 +91,71 @@ key_probe_key(KeyProbe *probe, const Datum *values, const bool *nulls,
 	return true;
 }
 
-/* Sort probes of one place: those that let the fewest rows pass come first. */
-void
-key_probes_sort(List *probes)
+/* A method */
+static bool
+look_up_in_keys(Probe *base, ProbedPage *page)
 {
-	for (int i = 1; i < list_length(probes); i++)
+	KeyProbe   *probe = (KeyProbe *) base;
+	const KeyFilter *filter = open_filter(probe, page->count);
+	TupleDesc	columns = RelationGetDescr(page->scan->rs_rd);
+	Datum		values[KEY_COLUMNS_MAX];
+	bool		nulls[KEY_COLUMNS_MAX];
+	int			probed = page->count;
+	int			found = 0;
+	int			hashed = 0;
+
+	if (filter == NULL)
+		return false;
+	for (int i = 0; i < probed; i++)
+	{
+		HeapTupleData tuple;
+
+		heap_page_row(page->scan, page->rows[i], &tuple);
+		for (int j = 0; j < probe->columns; j++)
+			values[j] = heap_getattr(&tuple, probe->attributes[j], columns,
+									 &nulls[j]);
+		if (make_key(probe, values, nulls, &page->hashes[hashed]))
+			page->rows[hashed++] = page->rows[i];
+		if (probe->plan.kind == KEY_HASH)
+			MemoryContextReset(CurrentMemoryContext);
+	}
+	page->count = hashed;
+	key_filter_contains_batch(filter, page->hashes, hashed, page->found);
+	for (int i = 0; i < hashed; i++)
+		found += page->found[i];
+	probe_switch_count(&probe->pays, probed, found);
+	return true;
+}
+
+/* A method */
+static char *
+text_of_keys(const ProbePlan *plan, List *context, bool verbose)
+{
+	return psprintf("%s in join filter %d",
+					deparse_expression(plan->expression, context, verbose, false),
+					plan->keys.number);
+}
+
+const ProbeMethods probe_keys_methods = {
+	.begin = begin_keys,
+	.look_up = look_up_in_keys,
+	.text = text_of_keys
+};
+
+/* Sort the KeyProbes of a list from "first" on: those that let the fewest rows pass come first. */
+void
+key_probes_sort(List *probes, int first)
+{
+	for (int i = first + 1; i < list_length(probes); i++)
 	{
 		KeyProbe   *probe = list_nth(probes, i);
 		int			place = i;
 
-		for (; place > 0 &&
+		for (; place > first &&
 			 ((KeyProbe *) list_nth(probes, place - 1))->pays.share > probe->pays.share; place--)
 			lfirst(list_nth_cell(probes, place)) = list_nth(probes, place - 1);
 		lfirst(list_nth_cell(probes, place)) = probe;
 	}
-}
-
-/*
- * key_probe_text
- *		What EXPLAIN says of a probe, from what the plan says
- *
- * "context" is that of the plan's node; "prefix" puts the tables' names before the
- * columns.
- */
-char *
-key_probe_text(List *keys, List *fields, List *context, bool prefix)
-{
-	return psprintf("%s in join filter %d",
-					deparse_expression((Node *) keys, context, prefix, false),
-					key_probe_read(fields).number);
-}
-
-/* How often these probes paused in this process */
-uint64
-key_probes_pauses(List *probes)
-{
-	uint64		pauses = 0;
-	ListCell   *cell;
-
-	foreach(cell, probes)
-		pauses += ((KeyProbe *) lfirst(cell))->pays.pauses;
-	return pauses;
 }
 
 /*
@@ -237,8 +204,7 @@ key_probe_begin_scan(CustomScanState *node, EState *estate, int eflags)
 	KeyProbeState *state = (KeyProbeState *) node;
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
 	PlanState  *child = ExecInitNode(outerPlan(plan), estate, eflags);
-	ListCell   *keys;
-	ListCell   *fields;
+	ListCell   *cell;
 
 	outerPlanState(node) = child;
 	/* we return the child's slots, of whatever type */
@@ -249,13 +215,9 @@ key_probe_begin_scan(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.scanopsset = true;
 	node->ss.ps.scanops = node->ss.ps.resultops;
 	node->ss.ps.scanopsfixed = node->ss.ps.resultopsfixed;
-	forboth(keys, plan->custom_exprs, fields, key_probe_fields(plan))
-	{
-		state->probes = lappend(state->probes,
-								key_probe_begin(lfirst(keys), lfirst(fields),
-												&node->ss.ps));
-	}
-	key_probes_sort(state->probes);
+	foreach(cell, probe_plans(plan))
+		state->probes = lappend(state->probes, begin_keys(lfirst(cell), &node->ss.ps));
+	key_probes_sort(state->probes, 0);
 }
 
 /*
@@ -266,7 +228,7 @@ static bool
 row_passes(KeyProbe *probe, TupleTableSlot *slot, ExprContext *econtext,
 		   bool *seen)
 {
-	const KeyFilter *filter = key_probe_open(probe, 1);
+	const KeyFilter *filter = open_filter(probe, 1);
 	Datum		values[KEY_COLUMNS_MAX];
 	bool		nulls[KEY_COLUMNS_MAX];
 	uint64		key;
@@ -283,7 +245,7 @@ row_passes(KeyProbe *probe, TupleTableSlot *slot, ExprContext *econtext,
 		if (nulls[i])
 			break;
 	}
-	passes = key_probe_key(probe, values, nulls, &key) &&
+	passes = make_key(probe, values, nulls, &key) &&
 		key_filter_contains(filter, key);
 	probe_switch_count(&probe->pays, 1, passes);
 	*seen = true;
@@ -318,7 +280,7 @@ key_probe_exec(CustomScanState *node)
 		}
 		MemoryContextSwitchTo(old);
 		if (++state->rows % SORT_ROWS == 0)
-			key_probes_sort(state->probes);
+			key_probes_sort(state->probes, 0);
 		if (instrument)
 		{
 			instrument->rows_probed += seen;
@@ -351,19 +313,17 @@ key_probe_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	NodeInstrumentation *instrument = node->ss.ps.instrument;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt,
 												   &plan->scan.plan, ancestors);
-	List	   *probes = NIL;
-	ListCell   *keys;
-	ListCell   *fields;
+	List	   *texts = NIL;
+	uint64		pauses = 0;
+	ListCell   *cell;
 
-	forboth(keys, plan->custom_exprs, fields, key_probe_fields(plan))
-	{
-		probes = lappend(probes, key_probe_text(lfirst(keys), lfirst(fields),
-												context, true));
-	}
-	ExplainPropertyList("Probe", probes, es);
+	foreach(cell, probe_plans(plan))
+		texts = lappend(texts, text_of_keys(lfirst(cell), context, true));
+	ExplainPropertyList("Probe", texts, es);
+	foreach(cell, ((KeyProbeState *) node)->probes)
+		pauses += ((KeyProbe *) lfirst(cell))->pays.pauses;
 	if (es->analyze && instrument)
-		key_probes_explain(key_probes_pauses(((KeyProbeState *) node)->probes),
-						   instrument->rows_probed, instrument->rows_removed,
+		key_probes_explain(pauses, instrument->rows_probed, instrument->rows_removed,
 						   instrument->rows_skipped, es);
 }
 
