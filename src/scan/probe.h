@@ -166,33 +166,4 @@ probe_element(Probe *probe, ProbedPage *page, int row, HeapTuple tuple,
 	return ExecEvalExpr(probe->element, page->econtext, isnull);
 }
 
-/*
- * Hash the elements of the rows, and drop the rows that have none.  "open" is called
- * before the first.  Inline, so that the calls through pointers cost nothing.
- */
-static ALWAYS_INLINE void
-probe_hash_rows(Probe *probe, ProbedPage *page,
-				void (*open) (Probe *probe, ProbedPage *page),
-				uint64 (*hash) (Probe *probe, Datum element, int row))
-{
-	HeapTupleData tuple;
-	int			hashed = 0;
-
-	for (int i = 0; i < page->count; i++)
-	{
-		bool		isnull;
-		Datum		element = probe_element(probe, page, page->rows[i], &tuple,
-											&isnull);
-
-		if (isnull)
-			continue;
-		if (hashed == 0)
-			open(probe, page);
-		page->hashes[hashed] = hash(probe, element, hashed);
-		page->rows[hashed++] = page->rows[i];
-		MemoryContextReset(CurrentMemoryContext);
-	}
-	page->count = hashed;
-}
-
 #endif							/* BLOOMFILTER_PROBE_H */

@@ -47,23 +47,33 @@ take_value(FilterProbe *probe)
 	probe->bytes = toast_raw_datum_size(condition->value);
 }
 
+/* Hash the elements of the rows, and drop the rows that have none. */
 static void
-open_filter(Probe *base, ProbedPage *page)
+hash_rows(FilterProbe *probe, ProbedPage *page)
 {
-	FilterProbe *probe = (FilterProbe *) base;
 	ConditionProbe *condition = &probe->condition;
+	HeapTupleData tuple;
+	int			hashed = 0;
 
-	/* not before: an element's type is to be refused as the function does */
-	if (unlikely(probe->site == NULL))
-		probe->site = call_site_make(&condition->function, condition->element_arg,
-									 false, condition->collation);
-	lookup_open(&probe->lookup, probe->site, condition->value, page->count);
-}
+	for (int i = 0; i < page->count; i++)
+	{
+		bool		isnull;
+		Datum		element = probe_element(&condition->probe, page, page->rows[i],
+											&tuple, &isnull);
 
-static inline uint64
-hash_for_filter(Probe *probe, Datum element, int row)
-{
-	return lookup_hash(&((FilterProbe *) probe)->lookup, element, false);
+		if (isnull)
+			continue;
+		/* not before: an element's type is to be refused as the function does */
+		if (unlikely(probe->site == NULL))
+			probe->site = call_site_make(&condition->function, condition->element_arg,
+										 false, condition->collation);
+		if (hashed == 0)
+			lookup_open(&probe->lookup, probe->site, condition->value, page->count);
+		page->hashes[hashed] = lookup_hash(&probe->lookup, element, false);
+		page->rows[hashed++] = page->rows[i];
+		MemoryContextReset(CurrentMemoryContext);
+	}
+	page->count = hashed;
 }
 
 /* Do all rows pass a filter that another server has sent? */
@@ -87,7 +97,7 @@ look_up_in_filter(Probe *base, ProbedPage *page)
 	if (probe->condition.isnull)
 		page->count = 0;
 	else
-		probe_hash_rows(base, page, open_filter, hash_for_filter);
+		hash_rows(probe, page);
 	if (page->count > 0)
 	{
 		lookup_find(&probe->lookup, page->hashes, page->count, page->found);

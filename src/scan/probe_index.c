@@ -124,9 +124,8 @@ begin_join(const ProbePlan *plan, PlanState *node)
 }
 
 static void
-open_index(Probe *base, ProbedPage *page)
+open_index(IndexProbe *probe)
 {
-	IndexProbe *probe = (IndexProbe *) base;
 	FmgrInfo   *function = &probe->condition.function;
 
 	/* not before: an element's type is to be refused as the function does */
@@ -139,25 +138,20 @@ open_index(Probe *base, ProbedPage *page)
 	membership_site_open(probe->site, DatumGetObjectId(probe->condition.value));
 }
 
-static inline uint64
-hash_for_index(Probe *base, Datum element, int row)
-{
-	IndexProbe *probe = (IndexProbe *) base;
-	uint64		hash = membership_site_hash(probe->site, element,
-											&probe->comparable[row]);
-
-	probe->all_comparable &= probe->comparable[row];
-	return hash;
-}
-
-/* Evaluate the columns of a row's key; returns false if one is NULL. */
+/* Evaluate a row's key; returns false if it, or one of its columns, is NULL. */
 static inline bool
 evaluate_key(IndexProbe *probe, ProbedPage *page, int row, HeapTuple tuple,
 			 Datum *values)
 {
 	TupleDesc	columns = RelationGetDescr(page->scan->rs_rd);
+	bool		isnull = false;
 	bool		walked;
 
+	if (probe->columns == NULL)
+	{
+		values[0] = probe_element(&probe->condition.probe, page, row, tuple, &isnull);
+		return !isnull;
+	}
 	heap_page_row(page->scan, row, tuple);
 	walked = probe->walked > 0 && walk_row(probe, tuple, columns);
 	if (probe->has_expressions)
@@ -168,7 +162,6 @@ evaluate_key(IndexProbe *probe, ProbedPage *page, int row, HeapTuple tuple,
 	for (int i = 0; i < probe->column_count; i++)
 	{
 		const KeyColumn *column = &probe->columns[i];
-		bool		isnull = false;
 
 		if (column->expression)
 			values[i] = ExecEvalExpr(column->expression, page->econtext, &isnull);
@@ -183,22 +176,30 @@ evaluate_key(IndexProbe *probe, ProbedPage *page, int row, HeapTuple tuple,
 	return true;
 }
 
-/* As probe_hash_rows(), for keys of several columns */
+static inline uint64
+hash_key(IndexProbe *probe, const Datum *values, bool *comparable)
+{
+	return probe->columns ?
+		membership_site_hash_key(probe->site, values, comparable) :
+		membership_site_hash(probe->site, values[0], comparable);
+}
+
+/* Hash the keys of the rows, and drop the rows that have none. */
 static void
-hash_keys(IndexProbe *probe, ProbedPage *page)
+hash_rows(IndexProbe *probe, ProbedPage *page)
 {
 	HeapTupleData tuple;
 	Datum		values[INDEX_MAX_KEYS];
 	int			hashed = 0;
 
+	probe->all_comparable = true;
 	for (int i = 0; i < page->count; i++)
 	{
 		if (!evaluate_key(probe, page, page->rows[i], &tuple, values))
 			continue;
 		if (hashed == 0)
-			open_index(&probe->condition.probe, page);
-		page->hashes[hashed] = membership_site_hash_key(probe->site, values,
-														&probe->comparable[hashed]);
+			open_index(probe);
+		page->hashes[hashed] = hash_key(probe, values, &probe->comparable[hashed]);
 		probe->all_comparable &= probe->comparable[hashed];
 		page->rows[hashed++] = page->rows[i];
 		MemoryContextReset(CurrentMemoryContext);
@@ -214,31 +215,23 @@ hash_keys(IndexProbe *probe, ProbedPage *page)
 static void
 look_up_singly(IndexProbe *probe, ProbedPage *page)
 {
-	Probe	   *base = &probe->condition.probe;
 	HeapTupleData tuple;
-	Datum		values[INDEX_MAX_KEYS] = {0};
+	Datum		values[INDEX_MAX_KEYS];
 	int			passed = 0;
 
 	for (int i = 0; i < page->count; i++)
 	{
 		int			row = page->rows[i];
 		int			attempt = 0;
-		bool		isnull;
 		bool		found;
 		bool		comparable;
 		uint64		hash;
 
-		if (probe->columns)
-			isnull = !evaluate_key(probe, page, row, &tuple, values);
-		else
-			values[0] = probe_element(base, page, row, &tuple, &isnull);
-		if (isnull)
+		if (!evaluate_key(probe, page, row, &tuple, values))
 			continue;
-		open_index(base, page);
+		open_index(probe);
 		do
-			hash = probe->columns ?
-				membership_site_hash_key(probe->site, values, &comparable) :
-				membership_site_hash(probe->site, values[0], &comparable);
+			hash = hash_key(probe, values, &comparable);
 		while (!membership_site_settled(probe->site, attempt++));
 		membership_site_probe(probe->site, &hash, 1, &found);
 		if (found || !comparable)
@@ -278,11 +271,7 @@ look_up_in_index(Probe *base, ProbedPage *page)
 		page->count = 0;
 		return true;
 	}
-	probe->all_comparable = true;
-	if (probe->columns)
-		hash_keys(probe, page);
-	else
-		probe_hash_rows(base, page, open_index, hash_for_index);
+	hash_rows(probe, page);
 	if (page->count > 0)
 		look_up_hashes(probe, page);
 	if (base->pays)
@@ -297,6 +286,7 @@ look_up_in_index(Probe *base, ProbedPage *page)
 			!membership_site_may_refuse(probe->site);
 	return true;
 }
+
 static Size
 index_probe_bytes(const Probe *base)
 {
