@@ -55,7 +55,7 @@
 #define BITMAP_BITS_FREE		(64 * 1024)
 #define WORD_BITS				64
 
-/* Keys of a bitmap to move to a Bloom filter at once, or to look up in one */
+/* Keys of a bitmap to move to a Bloom filter at once */
 #define KEY_BATCH				256
 
 /* A hash of all 64 bits: the finalizer of MurmurHash3 (Appleby) */
@@ -86,6 +86,13 @@ bitmap_contains(const KeyFilter *filter, uint64 key)
 		(filter->data[bit / WORD_BITS] >> (bit % WORD_BITS)) & 1;
 }
 
+/* Bytes of a filter, at most */
+static Size
+filter_room(const KeyCollector *collector)
+{
+	return collector->limit - collector->limit / COLLECTED_PART;
+}
+
 static KeyFilter *
 filter_new(KeyCollector *collector, KeyForm form, Size data_bytes)
 {
@@ -114,8 +121,7 @@ filter_new(KeyCollector *collector, KeyForm form, Size data_bytes)
 static KeyFilter *
 bloom_new(KeyCollector *collector, bool more)
 {
-	Size		room = collector->limit - collector->limit / COLLECTED_PART;
-
+	Size		room = filter_room(collector);
 	uint64		kept = !more && collector->kind == KEY_INTEGER &&
 		collector->held <= KEYS_KEPT_MAX ? collector->held : 0;
 
@@ -156,9 +162,9 @@ bloom_new(KeyCollector *collector, bool more)
 	return filter;
 }
 
-/* Add keys to a Bloom filter.  Replaces them by their hashes. */
+/* Add keys to a Bloom filter, a KeyFilter.  Replaces them by their hashes. */
 static void
-bloom_add(KeyFilter *filter, uint64 *keys, uint32 count)
+bloom_add(void *filter, uint64 *keys, uint32 count)
 {
 	size_t		added;
 
@@ -182,7 +188,7 @@ static bool
 bitmap_fits(const KeyCollector *collector, uint64 least, uint64 most,
 			uint64 count, uint64 *base, uint64 *bits)
 {
-	Size		room = collector->limit - collector->limit / COLLECTED_PART;
+	Size		room = filter_room(collector);
 	uint64		first = least / WORD_BITS;
 	uint64		words = most / WORD_BITS - first + 1;
 
@@ -270,12 +276,6 @@ bitmap_each(const KeyFilter *bitmap,
 }
 
 static void
-add_to_bloom(void *to, uint64 *keys, uint32 count)
-{
-	bloom_add(to, keys, count);
-}
-
-static void
 add_to_collector(void *to, uint64 *keys, uint32 count)
 {
 	for (uint32 i = 0; i < count; i++)
@@ -330,7 +330,7 @@ replace_bitmap(KeyCollector *collector)
 	collector->filter = bloom_new(collector, true);
 	collector->filter->least = bitmap->least;
 	collector->filter->most = bitmap->most;
-	bitmap_each(bitmap, add_to_bloom, collector->filter);
+	bitmap_each(bitmap, bloom_add, collector->filter);
 	pfree(bitmap);
 }
 
@@ -504,15 +504,14 @@ key_collector_merge(KeyCollector *collector, const KeyFilter *part)
 /*
  * key_filter_contains
  *		Is a key in the filter?  If it was added, yes; if not, rarely
+ *
+ * A key beyond the least and the greatest is not: callers look first, which touches no memory.
  */
 bool
 key_filter_contains(const KeyFilter *filter, uint64 key)
 {
 	if (filter->form == KEYS_BITMAP)
 		return bitmap_contains(filter, key);
-	if (filter->kind == KEY_INTEGER &&
-		(key < filter->least || key > filter->most))
-		return false;
 	return filter_contains(image_of(filter), mix_key(key));
 }
 
@@ -532,35 +531,7 @@ key_filter_contains_batch(const KeyFilter *filter, uint64 *keys, int count,
 			found[i] = bitmap_contains(filter, keys[i]);
 		return;
 	}
-	if (filter->kind == KEY_HASH)
-	{
-		for (int i = 0; i < count; i++)
-			keys[i] = mix_key(keys[i]);
-		filter_contains_batch(image_of(filter), keys, count, found);
-		return;
-	}
-	/* keys out of range touch no memory */
-	while (count > 0)
-	{
-		uint64		hashes[KEY_BATCH];
-		bool		contained[KEY_BATCH];
-		int			some = Min(count, KEY_BATCH);
-		int			hashed = 0;
-
-		for (int i = 0; i < some; i++)
-		{
-			found[i] = keys[i] >= filter->least && keys[i] <= filter->most;
-			hashes[hashed] = mix_key(keys[i]);
-			hashed += found[i];
-		}
-		filter_contains_batch(image_of(filter), hashes, hashed, contained);
-		for (int i = some - 1; i >= 0; i--)
-		{
-			if (found[i])
-				found[i] = contained[--hashed];
-		}
-		keys += some;
-		found += some;
-		count -= some;
-	}
+	for (int i = 0; i < count; i++)
+		keys[i] = mix_key(keys[i]);
+	filter_contains_batch(image_of(filter), keys, count, found);
 }

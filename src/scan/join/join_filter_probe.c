@@ -65,14 +65,16 @@ open_filter(KeyProbe *probe, int rows)
 
 /*
  * Set *key to the key of a row, by the values of its columns.  Returns false if one is
- * NULL: such a row has no partner.  Reads no values beyond the first NULL.  May allocate
- * memory in the current context.
+ * NULL, or beyond all keys of the filter: such a row has no partner.  Reads no values beyond
+ * the first NULL.  May allocate memory in the current context.
  */
 static bool
-make_key(KeyProbe *probe, const Datum *values, const bool *nulls, uint64 *key)
+make_key(KeyProbe *probe, const KeyFilter *filter, const Datum *values,
+		 const bool *nulls, uint64 *key)
 {
 	uint32		hash = 0;
 
+	Assert(filter->kind == probe->plan.kind);
 	for (int i = 0; i < probe->columns; i++)
 	{
 		if (nulls[i])
@@ -80,7 +82,7 @@ make_key(KeyProbe *probe, const Datum *values, const bool *nulls, uint64 *key)
 		if (probe->plan.kind == KEY_INTEGER)
 		{
 			*key = key_of_datum(probe->plan.integer, values[i]);
-			return true;
+			return *key >= filter->least && *key <= filter->most;
 		}
 		hash = key_combine(hash,
 						   DatumGetUInt32(FunctionCall1Coll(&probe->functions[i],
@@ -114,7 +116,7 @@ look_up_in_keys(Probe *base, ProbedPage *page)
 		for (int j = 0; j < probe->columns; j++)
 			values[j] = heap_getattr(&tuple, probe->attributes[j], columns,
 									 &nulls[j]);
-		if (make_key(probe, values, nulls, &page->hashes[hashed]))
+		if (make_key(probe, filter, values, nulls, &page->hashes[hashed]))
 			page->rows[hashed++] = page->rows[i];
 		if (probe->plan.kind == KEY_HASH)
 			MemoryContextReset(CurrentMemoryContext);
@@ -245,7 +247,7 @@ row_passes(KeyProbe *probe, TupleTableSlot *slot, ExprContext *econtext,
 		if (nulls[i])
 			break;
 	}
-	passes = make_key(probe, values, nulls, &key) &&
+	passes = make_key(probe, filter, values, nulls, &key) &&
 		key_filter_contains(filter, key);
 	probe_switch_count(&probe->pays, 1, passes);
 	*seen = true;
