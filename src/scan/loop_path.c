@@ -41,11 +41,33 @@ compares_filtered(Path *path)
 }
 
 /*
+ * loop_path_nested_loop
+ *		A nested loop of these paths, which needs no rows of other tables
+ *
+ * "extra" is core's data for a join of this type between the two sides.
+ */
+Path *
+loop_path_nested_loop(PlannerInfo *root, RelOptInfo *join, JoinType type,
+					  Path *outer, Path *inner, List *pathkeys,
+					  JoinPathExtraData *extra)
+{
+	JoinCostWorkspace workspace;
+
+#if PG_VERSION_NUM >= 190000
+	initial_cost_nestloop(root, &workspace, type, PGS_NESTLOOP_PLAIN, outer, inner,
+						  extra);
+#else
+	initial_cost_nestloop(root, &workspace, type, outer, inner, extra);
+#endif
+	return (Path *) create_nestloop_path(root, join, type, &workspace, extra, outer,
+										 inner, extra->restrictlist, pathkeys, NULL);
+}
+
+/*
  * loop_path_hash_join
  *		A hash join of these paths, or NULL
  *
- * "required" are the tables whose rows parameterize it; "extra" is core's data for a join
- * of this type between the two sides.
+ * "required" are the tables whose rows parameterize it; "extra" is as above.
  */
 Path *
 loop_path_hash_join(PlannerInfo *root, RelOptInfo *join, JoinType type,
@@ -115,22 +137,13 @@ lookups_instead(PlannerInfo *root, RelOptInfo *join, NestPath *nested,
 	foreach(cell, nested->jpath.innerjoinpath->parent->cheapest_parameterized_paths)
 	{
 		Path	   *inner = lfirst(cell);
-		JoinCostWorkspace workspace;
 
-		if (PATH_REQ_OUTER(inner) == NULL || (partial && !inner->parallel_safe) ||
-			!bms_is_subset(PATH_REQ_OUTER(inner), outer->parent->relids))
-			continue;
-#if PG_VERSION_NUM >= 190000
-		initial_cost_nestloop(root, &workspace, nested->jpath.jointype,
-							  PGS_NESTLOOP_PLAIN, outer, inner, extra);
-#else
-		initial_cost_nestloop(root, &workspace, nested->jpath.jointype, outer, inner,
-							  extra);
-#endif
-		loops = lappend(loops,
-						create_nestloop_path(root, join, nested->jpath.jointype, &workspace,
-											 extra, outer, inner, extra->restrictlist,
-											 nested->jpath.path.pathkeys, NULL));
+		if (PATH_REQ_OUTER(inner) != NULL && (!partial || inner->parallel_safe) &&
+			bms_is_subset(PATH_REQ_OUTER(inner), outer->parent->relids))
+			loops = lappend(loops,
+							loop_path_nested_loop(root, join, nested->jpath.jointype,
+												  outer, inner,
+												  nested->jpath.path.pathkeys, extra));
 	}
 	return loops;
 }

@@ -12,6 +12,9 @@
 extern void loop_path_replace(PlannerInfo *root, RelOptInfo *join,
 							  RelOptInfo *outer, RelOptInfo *inner, JoinType type,
 							  JoinPathExtraData *extra);
+extern Path *loop_path_nested_loop(PlannerInfo *root, RelOptInfo *join,
+								   JoinType type, Path *outer, Path *inner,
+								   List *pathkeys, JoinPathExtraData *extra);
 extern Path *loop_path_hash_join(PlannerInfo *root, RelOptInfo *join,
 								 JoinType type, Path *outer, Path *inner,
 								 Relids required, JoinPathExtraData *extra);

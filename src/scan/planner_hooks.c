@@ -8,7 +8,6 @@
 #include "planner_hooks.h"
 
 #include "scan/bypass/bypass.h"
-#include "scan/bypass/bypass_path.h"
 #include "filter_path.h"
 #include "heap_page.h"
 #include "scan/join/join_filter_build.h"

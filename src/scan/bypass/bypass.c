@@ -76,8 +76,6 @@ typedef struct BypassState
 	JoinState  *join;
 	FeederState *feeder;
 	bool		feeds_inner;	/* the feeder is the join's inner side */
-	bool		stores;			/* the feeder has a store */
-	bool		always_joins;	/* the join runs even if no row is left for it */
 	uint64		passed;			/* rows returned at once */
 	uint64		fed;			/* rows given to the feeder */
 	BypassPhase phase;
@@ -239,54 +237,45 @@ const CustomScanMethods bypass_feeder_methods = {
  * ----------------------------------------------------------------
  */
 
-static bool
-is_feeder(PlanState *node)
+/* The feeder on a side of the join, or NULL */
+static FeederState *
+feeder_on(PlanState *side)
 {
-	return IsA(node, CustomScanState) &&
-		((CustomScanState *) node)->methods == &feeder_exec_methods;
-}
-
-/* The side of the join with the feeder, and the other one */
-static PlanState *
-feeding_side(BypassState *state)
-{
-	return state->feeds_inner ? innerPlanState(state->join) :
-		outerPlanState(state->join);
-}
-
-static PlanState *
-other_side(BypassState *state)
-{
-	return state->feeds_inner ? outerPlanState(state->join) :
-		innerPlanState(state->join);
+	if (IsA(side, HashState))
+		side = outerPlanState(side);
+	return IsA(side, CustomScanState) &&
+		((CustomScanState *) side)->methods == &feeder_exec_methods ?
+		(FeederState *) side : NULL;
 }
 
 static void
 bypass_begin(CustomScanState *node, EState *estate, int eflags)
 {
 	BypassState *state = (BypassState *) node;
-	PlanState  *side;
+	PlanState  *other;
+	FeederState *feeder;
 
 	begin_child(node, estate, eflags);
 	state->join = (JoinState *) child_of(node);
-	state->feeds_inner = bypass_feeds_inner((CustomScan *) node->ss.ps.plan);
-	state->stores = IsA(state->join, HashJoinState);
-	state->always_joins = state->join->jointype == JOIN_FULL;
-	side = feeding_side(state);
-	if (IsA(side, HashState))
-		side = outerPlanState(side);
-	if (!is_feeder(side))
+	other = innerPlanState(state->join);
+	feeder = feeder_on(outerPlanState(state->join));
+	if (feeder == NULL)
+	{
+		state->feeds_inner = true;
+		other = outerPlanState(state->join);
+		feeder = feeder_on(innerPlanState(state->join));
+	}
+	if (feeder == NULL)
 		elog(ERROR, "no Bypass Feeder is below the join of a Filter Bypass");
-	state->feeder = (FeederState *) side;
-	if (state->stores)
-		state->feeder->store = tuplestore_begin_heap(false, false, work_mem);
-	state->null_slot = ExecInitNullTupleSlot(estate,
-											 ExecGetResultType(other_side(state)),
+	state->feeder = feeder;
+	if (IsA(state->join, HashJoinState))
+		feeder->store = tuplestore_begin_heap(false, false, work_mem);
+	state->null_slot = ExecInitNullTupleSlot(estate, ExecGetResultType(other),
 											 &TTSOpsVirtual);
 	/* a hash join's expressions read a Hash node's rows, or virtual ones */
 	if (state->feeds_inner)
 		state->inner_slot = ExecInitExtraTupleSlot(estate,
-												   ExecGetResultType(side),
+												   ExecGetResultType(&feeder->css.ss.ps),
 												   &TTSOpsVirtual);
 }
 
@@ -327,7 +316,7 @@ pass(BypassState *state, TupleTableSlot *slot)
 static void
 feed(BypassState *state, TupleTableSlot *slot)
 {
-	if (!state->stores)
+	if (state->feeder->store == NULL)
 	{
 		state->feeder->next = slot;
 		state->phase = BYPASS_JOINING;
@@ -361,13 +350,14 @@ next_row(BypassState *state)
 			slot = ExecProcNode(&state->join->ps);
 			if (!TupIsNull(slot))
 				return slot;
-			state->phase = state->stores ? BYPASS_DONE : BYPASS_READING;
+			state->phase = state->feeder->store ? BYPASS_DONE : BYPASS_READING;
 			continue;
 		}
 		slot = feeder_read(state->feeder, &passes);
 		if (slot == NULL)
 		{
-			state->phase = state->fed > 0 || state->always_joins ?
+			/* a full join returns the other side's rows, too */
+			state->phase = state->fed > 0 || state->join->jointype == JOIN_FULL ?
 				BYPASS_JOINING : BYPASS_DONE;
 			continue;
 		}
@@ -407,7 +397,8 @@ static void
 bypass_rescan(CustomScanState *node)
 {
 	BypassState *state = (BypassState *) node;
-	PlanState  *side = feeding_side(state);
+	PlanState  *side = state->feeds_inner ? innerPlanState(state->join) :
+		outerPlanState(state->join);
 
 	state->phase = BYPASS_READING;
 	state->passed = state->fed = 0;

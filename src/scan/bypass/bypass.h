@@ -1,17 +1,14 @@
 /*
  * bypass.h
- *	  The Filter Bypass: what its planner and its executor share.
+ *	  The Filter Bypass; see bypass.c and bypass_path.c.
  */
 #ifndef BLOOMFILTER_BYPASS_H
 #define BLOOMFILTER_BYPASS_H
 
-#include "scan/plan_fields.h"
+#include "postgres.h"
 
 #include "nodes/extensible.h"
-
-/* The custom_private of a Filter Bypass: is the feeder the join's inner side? */
-#define bypass_fields(feeds_inner)	list_make1(makeBoolean(feeds_inner))
-#define bypass_feeds_inner(scan)	(boolVal(linitial(plan_fields((scan)->custom_private, 1))))
+#include "nodes/pathnodes.h"
 
 /*
  * A bypass is planned only if at most this share of the rows is expected to be joined;
@@ -22,5 +19,11 @@
 /* bypass.c */
 extern const CustomScanMethods bypass_methods;
 extern const CustomScanMethods bypass_feeder_methods;
+
+/* bypass_path.c */
+extern void bypass_add_paths(PlannerInfo *root, RelOptInfo *join,
+							 RelOptInfo *outer, RelOptInfo *inner,
+							 JoinType type, JoinPathExtraData *extra,
+							 bool force);
 
 #endif							/* BLOOMFILTER_BYPASS_H */

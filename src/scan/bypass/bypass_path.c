@@ -33,9 +33,8 @@
  * the other rows, unless the list is small.  The number of rows is that of core, as of all
  * paths of the join.
  */
-#include "bypass_path.h"
-
 #include "bypass.h"
+
 #include "scan/filter_path.h"
 #include "scan/loop_path.h"
 
@@ -81,7 +80,7 @@ typedef struct Bypass
 	RelOptInfo *others;			/* the other side */
 	bool		feeds_inner;	/* "rel" is the join's inner side */
 	JoinType	type;
-	JoinPathExtraData extra;
+	JoinPathExtraData *extra;	/* core's */
 	IndexJoin  *filter;
 	bool		force;
 } Bypass;
@@ -94,7 +93,7 @@ typedef struct Bypass
 /* A node that returns the columns of its only child */
 static Plan *
 plan_above(CustomPath *path, List *targetlist, List *children,
-		   const CustomScanMethods *methods, List *private)
+		   const CustomScanMethods *methods)
 {
 	CustomScan *scan = makeNode(CustomScan);
 	Plan	   *child = linitial(children);
@@ -103,7 +102,6 @@ plan_above(CustomPath *path, List *targetlist, List *children,
 	scan->flags = path->flags;
 	scan->custom_plans = children;
 	scan->custom_scan_tlist = copyObject(child->targetlist);
-	scan->custom_private = private;
 	scan->methods = methods;
 	return &scan->scan.plan;
 }
@@ -114,7 +112,7 @@ plan_feeder(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 			List *targetlist, List *clauses, List *children)
 {
 	/* the scan below it has the conditions of the table */
-	return plan_above(path, targetlist, children, &bypass_feeder_methods, NIL);
+	return plan_above(path, targetlist, children, &bypass_feeder_methods);
 }
 
 /* A PlanCustomPath */
@@ -124,8 +122,7 @@ plan_bypass(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 {
 	Assert(clauses == NIL);
 	Assert(IsA(linitial(children), NestLoop) || IsA(linitial(children), HashJoin));
-	return plan_above(path, targetlist, children, &bypass_methods,
-					  path->custom_private);
+	return plan_above(path, targetlist, children, &bypass_methods);
 }
 
 static const CustomPathMethods feeder_path_methods = {
@@ -190,35 +187,21 @@ make_feeder(const Bypass *bypass, int workers)
 static Path *
 make_nested_loop(const Bypass *bypass, Path *feeder, Path *inner)
 {
-	JoinPathExtraData extra = bypass->extra;
-	JoinCostWorkspace workspace;
-
 	if (!bms_is_subset(PATH_REQ_OUTER(inner), bypass->rel->relids))
 		return NULL;
-#if PG_VERSION_NUM >= 190000
-	initial_cost_nestloop(bypass->root, &workspace, bypass->type,
-						  PGS_NESTLOOP_PLAIN, feeder, inner, &extra);
-#else
-	initial_cost_nestloop(bypass->root, &workspace, bypass->type, feeder, inner,
-						  &extra);
-#endif
-	return (Path *) create_nestloop_path(bypass->root, bypass->join,
-										 bypass->type, &workspace, &extra,
-										 feeder, inner, extra.restrictlist,
-										 NIL, NULL);
+	return loop_path_nested_loop(bypass->root, bypass->join, bypass->type, feeder, inner,
+								 NIL, bypass->extra);
 }
 
 static Path *
 make_hash_join(const Bypass *bypass, Path *feeder, Path *other)
 {
-	JoinPathExtraData extra = bypass->extra;
-
 	if (PATH_REQ_OUTER(other) != NULL)
 		return NULL;
 	return loop_path_hash_join(bypass->root, bypass->join, bypass->type,
 							   bypass->feeds_inner ? other : feeder,
 							   bypass->feeds_inner ? feeder : other, NULL,
-							   &extra);
+							   bypass->extra);
 }
 
 /* Cost of looking up a row without a partner in a hash table, beside core's */
@@ -262,7 +245,6 @@ make_bypass(const Bypass *bypass, Path *join, Path *feeder)
 	if (join == NULL)
 		return NULL;
 	path = path_above(join, bypass->join, &bypass_path_methods);
-	path->custom_private = bypass_fields(bypass->feeds_inner);
 	/* core has set this to all rows of the join */
 	join->rows = clamp_row_est(join->rows - passed);
 	path->path.total_cost += passed * (PASS_COST - lookup_cost(bypass->others->rows));
@@ -317,6 +299,19 @@ find_bypass(const Bypass *bypass, int workers)
 	return (Path *) make_bypass(bypass, join, feeder);
 }
 
+static bool
+has_pseudoconstant(List *clauses)
+{
+	ListCell   *cell;
+
+	foreach(cell, clauses)
+	{
+		if (lfirst_node(RestrictInfo, cell)->pseudoconstant)
+			return true;
+	}
+	return false;
+}
+
 /* Add the paths that filter one side, in one process and in several. */
 static void
 add_paths(Bypass *bypass)
@@ -325,9 +320,12 @@ add_paths(Bypass *bypass)
 	Path	   *path;
 	int			workers;
 
+	if (bypass->rel->reloptkind != RELOPT_BASEREL ||
+		has_pseudoconstant(bypass->rel->baserestrictinfo))
+		return;
 	filter = index_join_find_preserved(bypass->root, bypass->rel,
 									   bypass->others, bypass->join,
-									   bypass->extra.restrictlist);
+									   bypass->extra->restrictlist);
 	if (filter == NULL)
 		return;
 	if (filter->share < 0)
@@ -356,19 +354,6 @@ add_paths(Bypass *bypass)
 		add_partial_path(bypass->join, path);
 }
 
-static bool
-has_pseudoconstant(List *clauses)
-{
-	ListCell   *cell;
-
-	foreach(cell, clauses)
-	{
-		if (lfirst_node(RestrictInfo, cell)->pseudoconstant)
-			return true;
-	}
-	return false;
-}
-
 /*
  * Does the join return what tells a changed table's rows apart?  Core knows these columns of
  * joins and Appends, and not of other nodes.
@@ -388,20 +373,6 @@ returns_row_identities(RelOptInfo *join)
 	return false;
 }
 
-/* As add_paths(), unless nothing of this side can be filtered */
-static void
-try_side(PlannerInfo *root, RelOptInfo *join, RelOptInfo *rel,
-		 RelOptInfo *others, bool feeds_inner, JoinType type,
-		 JoinPathExtraData *extra, bool force)
-{
-	Bypass		bypass = {root, join, rel, others, feeds_inner, type, *extra,
-	NULL, force};
-
-	if (rel->reloptkind == RELOPT_BASEREL &&
-		!has_pseudoconstant(rel->baserestrictinfo))
-		add_paths(&bypass);
-}
-
 /*
  * bypass_add_paths
  *		Add paths of a join that has just got core's paths for these two sides
@@ -417,6 +388,15 @@ bypass_add_paths(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 	bool		outer_preserved = type == JOIN_LEFT || type == JOIN_ANTI ||
 		type == JOIN_FULL;
 	bool		inner_preserved = type == JOIN_RIGHT || type == JOIN_FULL;
+	Bypass		bypass = {
+		.root = root,
+		.join = join,
+		.rel = outer,
+		.others = inner,
+		.type = type,
+		.extra = extra,
+		.force = force
+	};
 
 #if PG_VERSION_NUM >= 160000
 	inner_preserved |= type == JOIN_RIGHT_ANTI;
@@ -428,7 +408,12 @@ bypass_add_paths(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 		filter_path_hides_rows(root))
 		return;
 	if (outer_preserved)
-		try_side(root, join, outer, inner, false, type, extra, force);
+		add_paths(&bypass);
 	if (inner_preserved)
-		try_side(root, join, inner, outer, true, type, extra, force);
+	{
+		bypass.rel = inner;
+		bypass.others = outer;
+		bypass.feeds_inner = true;
+		add_paths(&bypass);
+	}
 }
