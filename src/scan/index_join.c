@@ -46,6 +46,9 @@
  */
 #include "index_join.h"
 
+#include "plan_tree.h"
+#include "probe.h"
+
 #include "index/membership.h"
 
 #include "access/relation.h"
@@ -61,30 +64,11 @@
 #include "optimizer/plancat.h"
 #include "parser/parsetree.h"
 #include "planner/selectivity.h"
-#include "probe.h"
 #include "utils/lsyscache.h"
 #include "utils/spccache.h"
 
 /* Looking up a row in more indexes than this would cost more than joining it. */
 #define INDEXES_MAX			16
-
-/* The column that an expression is, apart from changes of its type's name */
-static Var *
-column_of(Expr *expression)
-{
-	while (IsA(expression, RelabelType))
-		expression = ((RelabelType *) expression)->arg;
-	return (Var *) expression;
-}
-
-static bool
-is_column(Expr *expression, Index relid, AttrNumber attribute)
-{
-	Var		   *var = column_of(expression);
-
-	return IsA(var, Var) && var->varno == (int) relid &&
-		var->varattno == attribute && var->varlevelsup == 0;
-}
 
 /*
  * Do row-level security or the conditions of a security barrier hide rows?  A
@@ -179,10 +163,11 @@ static bool
 is_key(const Search *search, Expr *operand)
 {
 	AttrNumber	attribute = search->index->indexkeys[search->column];
-	Node	   *key = (Node *) column_of(operand);
+	Node	   *key = (Node *) operand;
+	Var		   *var = var_of(key);
 
 	if (attribute != 0 ?
-		!IsA(key, Var) || ((Var *) key)->varno != (int) search->other->relid :
+		var == NULL || var->varno != (int) search->other->relid :
 		!bms_equal(pull_varnos(search->root, key), search->other->relids))
 		return false;
 	if (search->leaf != search->other)
@@ -194,9 +179,11 @@ is_key(const Search *search, Expr *operand)
 												search->leaf->relids,
 												search->other->relids);
 #endif
-	if (attribute != 0)
-		return is_column((Expr *) key, search->leaf->relid, attribute);
-	return match_index_to_operand(key, search->column, search->index);
+	if (attribute == 0)
+		return match_index_to_operand(key, search->column, search->index);
+	var = var_of(key);
+	return var && var->varno == (int) search->leaf->relid &&
+		var->varattno == attribute && var->varlevelsup == 0;
 }
 
 /* Is there a part of an expression that a scan cannot evaluate for itself? */
@@ -299,7 +286,7 @@ class_has_column(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *ec,
 	const Search *search = (const Search *) arg;
 	ListCell   *cell;
 
-	if (search->plain != IsA(column_of(em->em_expr), Var))
+	if (search->plain != (var_of((Node *) em->em_expr) != NULL))
 		return false;
 	foreach(cell, ec->ec_members)
 	{
@@ -576,14 +563,14 @@ index_joins_between(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *other,
 
 /* Does a query in an expression lock rows? */
 static bool
-locks_rows(Node *node, void *context)
+query_locks_rows(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
 	if (IsA(node, Query))
 		return ((Query *) node)->rowMarks != NIL ||
-			query_tree_walker((Query *) node, locks_rows, context, 0);
-	return expression_tree_walker(node, locks_rows, context);
+			query_tree_walker((Query *) node, query_locks_rows, context, 0);
+	return expression_tree_walker(node, query_locks_rows, context);
 }
 
 /* May the query have side effects on other rows than those of its result? */
@@ -595,7 +582,7 @@ has_side_effects(PlannerInfo *root)
 
 	query.targetList = query.returningList = query.rowMarks = NIL;
 	if (contain_volatile_functions((Node *) &query) ||
-		locks_rows((Node *) &query, NULL))
+		query_locks_rows((Node *) &query, NULL))
 		return true;
 	/* the expressions of the query have parameters instead */
 	foreach(cell, root->glob->subroots)
@@ -603,7 +590,7 @@ has_side_effects(PlannerInfo *root)
 		Node	   *subquery = (Node *) lfirst_node(PlannerInfo, cell)->parse;
 
 		if (contain_volatile_functions(subquery) ||
-			locks_rows(subquery, NULL))
+			query_locks_rows(subquery, NULL))
 			return true;
 	}
 	return false;
