@@ -204,7 +204,7 @@ add_join_probe(PlannerInfo *root, CustomScan *scan, ProbeKind kind,
 		.indexes = join->indexes,
 		.types = join->types,
 		.table = planner_rt_fetch(join->source, root)->relid,
-		.may_pause = join->assumed && !join->forced
+		.may_pause = join->assumed && filter_scan_setting != FILTER_SCAN_FORCE
 	};
 
 	probe_plan_add(scan, &probe);
@@ -266,7 +266,6 @@ typedef struct PlannedTable
 {
 	PlannerInfo *root;
 	RelOptInfo *rel;
-	bool		force;			/* wherever it is possible; for tests */
 	/* the costs of its sequential scans; negative if there is none */
 	Cost		plain_cost;
 	Cost		plain_partial_cost; /* of a parallel sequential scan */
@@ -472,7 +471,7 @@ make_path(const PlannedTable *table, List *conditions, List *joins,
 	if (mark)
 		path->path.parallel_safe &= mark->parallel_safe;
 	cost_path(table->root, path);
-	if (table->force)
+	if (filter_scan_setting == FILTER_SCAN_FORCE)
 		path->path.startup_cost = path->path.total_cost = 0;
 	else
 		disable_path(path);
@@ -603,17 +602,17 @@ may_pay(RelOptInfo *rel)
  * filter_path_mark
  *		A scan that marks the rows which pass a join filter, or NULL
  *
- * It drops none of them.  "workers" is the number of parallel workers that share it, or 0;
- * "force" disregards whether it may pay.
+ * It drops none of them.  "workers" is the number of parallel workers that share it, or 0.
  */
 CustomPath *
 filter_path_mark(PlannerInfo *root, RelOptInfo *rel, IndexJoin *mark,
-				 int workers, bool force)
+				 int workers)
 {
-	PlannedTable table = {.root = root, .rel = rel, .force = force};
+	PlannedTable table = {.root = root, .rel = rel};
 	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
 
-	if (!is_candidate(rel, rte) || !(may_pay(rel) || force) || !is_heap(rte))
+	if (!is_candidate(rel, rte) ||
+		(filter_scan_setting != FILTER_SCAN_FORCE && !may_pay(rel)) || !is_heap(rte))
 		return NULL;
 	return make_path(&table, find_conditions(rel), NIL, mark, workers);
 }
@@ -660,7 +659,8 @@ find_joins(const PlannedTable *table, List *conditions)
 	/* a query of one table joins nothing */
 	if (bms_equal(table->rel->relids, table->root->all_baserels))
 		return NIL;
-	if (!((may_pay(table->rel) && !is_looked_up(table)) || table->force))
+	if (filter_scan_setting != FILTER_SCAN_FORCE &&
+		(!may_pay(table->rel) || is_looked_up(table)))
 		return NIL;
 	foreach(cell, index_joins_find(table->root, table->rel))
 	{
@@ -669,8 +669,8 @@ find_joins(const PlannedTable *table, List *conditions)
 
 		if (!is_known)
 			filter->share = 1;
-		filter->forced = table->force;
-		if (((is_known && filter->share <= JOIN_SHARE_MAX) || table->force) &&
+		if (((is_known && filter->share <= JOIN_SHARE_MAX) ||
+			 filter_scan_setting == FILTER_SCAN_FORCE) &&
 			!is_probed(filter, conditions))
 		{
 			if (filter->may_fail)
@@ -744,16 +744,14 @@ remove_vain_lookups(const PlannedTable *table)
 
 /*
  * filter_path_add
- *		Add the paths of Filter Scans to a table that has its other paths, by the settings
+ *		Add the paths of Filter Scans to a table that has its other paths
  */
 void
-filter_path_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte,
-				FilterScanSetting scans, JoinFilterSetting join_filters)
+filter_path_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
 	PlannedTable table = {
 		.root = root,
 		.rel = rel,
-		.force = scans == FILTER_SCAN_FORCE,
 		.plain_cost = -1,
 		.plain_partial_cost = -1
 	};
@@ -772,15 +770,15 @@ filter_path_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte,
 	}
 	if ((scan = find_plain_scan(rel->partial_pathlist)) != NULL)
 		table.plain_partial_cost = scan->total_cost;
-	if (scans == FILTER_SCAN_OFF || !is_candidate(rel, rte))
+	if (filter_scan_setting == FILTER_SCAN_OFF || !is_candidate(rel, rte))
 		return;
 	conditions = find_conditions(rel);
-	if (join_filters != JOIN_FILTER_OFF)
+	if (join_filter_setting != JOIN_FILTER_OFF)
 		joins = find_joins(&table, conditions);
 	if ((conditions == NIL && joins == NIL) || !is_heap(rte))
 		return;
 	/* forced paths all cost nothing, so add only one */
-	if (conditions != NIL && (joins == NIL || !table.force))
+	if (conditions != NIL && (joins == NIL || filter_scan_setting != FILTER_SCAN_FORCE))
 		add_paths(&table, conditions, NIL);
 	if (joins != NIL)
 	{

@@ -11,11 +11,10 @@
 #include "nodes/pathnodes.h"
 
 extern void filter_path_add(PlannerInfo *root, RelOptInfo *rel,
-							RangeTblEntry *rte, FilterScanSetting scans,
-							JoinFilterSetting join_filters);
+							RangeTblEntry *rte);
 extern bool filter_path_hides_rows(PlannerInfo *root);
 extern CustomPath *filter_path_mark(PlannerInfo *root, RelOptInfo *rel,
-									IndexJoin *mark, int workers, bool force);
+									IndexJoin *mark, int workers);
 extern bool filter_path_has_join(Path *path);
 
 #endif							/* BLOOMFILTER_FILTER_PATH_H */

@@ -27,6 +27,10 @@ typedef enum JoinFilterSetting
 	JOIN_FILTER_FORCE			/* wherever it is possible; for tests */
 } JoinFilterSetting;
 
+/* These settings, as int */
+extern int	filter_scan_setting;
+extern int	join_filter_setting;
+
 extern const CustomScanMethods filter_scan_methods;
 extern List *filter_scan_key_probes(PlanState *node);
 extern bool filter_scan_row_passes(PlanState *node);

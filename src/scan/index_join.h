@@ -20,7 +20,6 @@ typedef struct IndexJoin
 	List	   *types;			/* OIDs, by column: by which to hash the key */
 	double		share;			/* of the rows that pass, or SHARE_UNKNOWN */
 	bool		assumed;		/* the share is a guess, or that of a sample */
-	bool		forced;			/* whatever the share is */
 	double		read_cost;		/* cost of reading all of the indexes */
 	bool		may_fail;		/* evaluating the key may raise an error */
 	bool		parallel_safe;	/* workers can evaluate the key, and read them */

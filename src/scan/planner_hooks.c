@@ -30,8 +30,6 @@
 #include "optimizer/planner.h"
 #include "utils/guc.h"
 
-static int	filter_scan_setting = FILTER_SCAN_ON;
-static int	join_filter_setting = JOIN_FILTER_INDEX;
 static bool partition_filter_setting = false;
 
 static set_rel_pathlist_hook_type previous_set_rel_pathlist = NULL;
@@ -50,7 +48,7 @@ add_filter_scans(PlannerInfo *root, RelOptInfo *rel, Index rti,
 		previous_set_rel_pathlist(root, rel, rti, rte);
 	/* without a condition, there is nothing to probe for, nor to look up */
 	if (rel->baserestrictinfo != NIL || rel->joininfo != NIL || rel->has_eclass_joins)
-		filter_path_add(root, rel, rte, filter_scan_setting, join_filter_setting);
+		filter_path_add(root, rel, rte);
 }
 
 /* A set_join_pathlist_hook */
@@ -63,8 +61,7 @@ change_join_paths(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 	loop_path_replace(root, join, outer, inner, type, extra);
 	if (filter_scan_setting != FILTER_SCAN_OFF &&
 		join_filter_setting != JOIN_FILTER_OFF)
-		bypass_add_paths(root, join, outer, inner, type, extra,
-						 filter_scan_setting == FILTER_SCAN_FORCE);
+		bypass_add_paths(root, join, outer, inner, type, extra);
 }
 
 #if PG_VERSION_NUM >= 190000
@@ -150,9 +147,7 @@ plan_statement(PLANNER_PARAMETERS)
 	int			parameters = list_length(statement->paramExecTypes);
 
 	if (adds)
-		join_filters_add(statement, join_filter_setting,
-						 filter_scan_setting != FILTER_SCAN_OFF,
-						 is_volatile, has_policies,
+		join_filters_add(statement, is_volatile, has_policies,
 						 (options & CURSOR_OPT_FAST_PLAN) ? cursor_tuple_fraction : 1);
 	/* join filters know an Append, but not what may take its place */
 	if (partition_filter_setting)

@@ -23,7 +23,6 @@ extern const CustomScanMethods bypass_feeder_methods;
 /* bypass_path.c */
 extern void bypass_add_paths(PlannerInfo *root, RelOptInfo *join,
 							 RelOptInfo *outer, RelOptInfo *inner,
-							 JoinType type, JoinPathExtraData *extra,
-							 bool force);
+							 JoinType type, JoinPathExtraData *extra);
 
 #endif							/* BLOOMFILTER_BYPASS_H */

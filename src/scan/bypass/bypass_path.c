@@ -82,7 +82,6 @@ typedef struct Bypass
 	JoinType	type;
 	JoinPathExtraData *extra;	/* core's */
 	IndexJoin  *filter;
-	bool		force;
 } Bypass;
 
 /* ----------------------------------------------------------------
@@ -166,8 +165,7 @@ static Path *
 make_feeder(const Bypass *bypass, int workers)
 {
 	CustomPath *scan = filter_path_mark(bypass->root, bypass->rel,
-										bypass->filter, workers,
-										bypass->force);
+										bypass->filter, workers);
 	RelOptInfo *few;
 	CustomPath *feeder;
 
@@ -255,7 +253,7 @@ make_bypass(const Bypass *bypass, Path *join, Path *feeder)
 								scan->total_cost + passed * PASS_COST_MIN);
 	/* rows that are not joined come at once */
 	path->path.startup_cost = Min(join->startup_cost, scan->startup_cost);
-	if (bypass->force)
+	if (filter_scan_setting == FILTER_SCAN_FORCE)
 	{
 		/* cheaper than any other path; of several, the cheapest wins */
 		path->path.startup_cost *= FORCED_COST;
@@ -330,13 +328,12 @@ add_paths(Bypass *bypass)
 		return;
 	if (filter->share < 0)
 	{
-		if (!bypass->force)
+		if (filter_scan_setting != FILTER_SCAN_FORCE)
 			return;
 		filter->share = 1;
 	}
-	if (filter->share > BYPASS_SHARE_MAX && !bypass->force)
+	if (filter->share > BYPASS_SHARE_MAX && filter_scan_setting != FILTER_SCAN_FORCE)
 		return;
-	filter->forced = bypass->force;
 	bypass->filter = filter;
 	path = find_bypass(bypass, 0);
 	if (path != NULL)
@@ -377,13 +374,11 @@ returns_row_identities(RelOptInfo *join)
  * bypass_add_paths
  *		Add paths of a join that has just got core's paths for these two sides
  *
- * The arguments are those of a set_join_pathlist_hook, and whether to plan a Filter
- * Bypass wherever it is possible.
+ * The arguments are those of a set_join_pathlist_hook.
  */
 void
 bypass_add_paths(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
-				 RelOptInfo *inner, JoinType type, JoinPathExtraData *extra,
-				 bool force)
+				 RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
 {
 	bool		outer_preserved = type == JOIN_LEFT || type == JOIN_ANTI ||
 		type == JOIN_FULL;
@@ -394,8 +389,7 @@ bypass_add_paths(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 		.rel = outer,
 		.others = inner,
 		.type = type,
-		.extra = extra,
-		.force = force
+		.extra = extra
 	};
 
 #if PG_VERSION_NUM >= 160000

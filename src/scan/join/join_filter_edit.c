@@ -55,7 +55,7 @@ add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 		.expected = (int) Min(child->plan_rows, INT_MAX),
 		.comes_first = comes_first,
 		.marks = marks,
-		.forced = editor->force,
+		.forced = join_filter_setting == JOIN_FILTER_FORCE,
 		.sent = sent
 	};
 
@@ -126,7 +126,7 @@ add_probes(PlanEditor *editor, const Placement *placement)
 		.keys.number = placement->number,
 		.keys.kind = key->kind,
 		.keys.integer = key->integer,
-		.keys.forced = editor->force,
+		.keys.forced = join_filter_setting == JOIN_FILTER_FORCE,
 		/* a guessed share must not lower the estimates of other nodes */
 		.keys.share = placement->tried ? 1 : placement->share
 	};

@@ -324,7 +324,7 @@ find_scan(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	ListCell   *cell;
 
 	if (!(IsA(plan, SeqScan) || is_custom(plan, &filter_scan_methods)) ||
-		!editor->scans || node_has_effects(&editor->effects, plan) ||
+		filter_scan_setting == FILTER_SCAN_OFF || node_has_effects(&editor->effects, plan) ||
 		(below_gather && !plan->parallel_aware) ||
 		(editor->hides_rows && plan->qual != NIL) ||
 		!columns_of_table(plan, columns, placement->key->count, attributes))
@@ -337,7 +337,7 @@ find_scan(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	table_close(relation, NoLock);
 	if (!is_heap ||
 		(plan->qual != NIL && plan->plan_rows < rows * SCAN_SHARE_MIN &&
-		 !editor->force))
+		 join_filter_setting != JOIN_FILTER_FORCE))
 		return false;
 	foreach(cell, key_probe_plans(plan))
 		rows *= ((KeyProbePlan *) lfirst(cell))->share;

@@ -14,8 +14,6 @@
 typedef struct PlanEditor
 {
 	PlannedStmt *statement;
-	bool		force;			/* wherever it is possible */
-	bool		scans;			/* scans may become Filter Scans */
 	bool		hides_rows;		/* policies are among the conditions of tables */
 	PlanEffects effects;
 	Bitmapset  *exists;			/* subplans of which one row is read */

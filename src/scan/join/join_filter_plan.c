@@ -319,7 +319,7 @@ find_worthy_places(const PlanEditor *editor, HashJoin *join, double fraction,
 		cost_of_row(&join->join.plan) * placement->fraction;
 	find_places(editor, &outerPlan(join), placement);
 	return placement->places != NIL &&
-		(editor->force ||
+		(join_filter_setting == JOIN_FILTER_FORCE ||
 		 worth_it(placement, outerPlan(innerPlan(join))->plan_rows,
 				  placement->blocked ? cost_of_not_looking(join) : 0));
 }
@@ -357,7 +357,7 @@ filter_join(PlanEditor *editor, HashJoin *join)
 		if (!find_worthy_places(editor, join, fraction, &placement))
 			return;
 	}
-	if (!editor->force && has_foreign_key(editor, join, key))
+	if (join_filter_setting != JOIN_FILTER_FORCE && has_foreign_key(editor, join, key))
 		return;
 	sent = add_probes(editor, &placement);
 	if (sent != NIL)
@@ -394,7 +394,7 @@ mark_join(PlanEditor *editor, HashJoin *join)
 	if ((type != JOIN_ANTI && type != JOIN_LEFT && type != JOIN_FULL) ||
 		hash->parallel_aware || !key_of_join(join, &key))
 		return;
-	if (!editor->force &&
+	if (join_filter_setting != JOIN_FILTER_FORCE &&
 		(rows < PROBED_ROWS_MIN || keys > rows * TRY_ROWS_MAX ||
 		 (1 - SHARE_TRY) * rows * cost_of_row(&join->join.plan) <=
 		 rows * MARK_NS + keys * COLLECT_HASH_NS ||
@@ -448,7 +448,7 @@ can_receive(const PlanEditor *editor, HashJoin *join, JoinKey *key)
 	if (type != JOIN_INNER && type != JOIN_SEMI && type != JOIN_LEFT &&
 		type != JOIN_ANTI)
 		return false;
-	return (reads_outer_first(editor, join) || editor->force) &&
+	return (reads_outer_first(editor, join) || join_filter_setting == JOIN_FILTER_FORCE) &&
 		!plan_has_effects(&editor->effects, outerPlan(join)) &&
 		key_of_join(join, key) && key->inner.count == 1 &&
 		key->inner.columns[0] != 0 && key->outer.columns[0] != 0;
@@ -495,7 +495,7 @@ receive_filter(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 		cost_of_row((Plan *) join);
 	find_places(editor, inner, &placement);
 	/* collecting costs nothing more: the filter is there anyway */
-	if (editor->force || worth_it(&placement, 0, 0))
+	if (join_filter_setting == JOIN_FILTER_FORCE || worth_it(&placement, 0, 0))
 		(void) add_probes(editor, &placement);
 }
 
@@ -652,20 +652,17 @@ is_executed_once(const PlannedStmt *statement, const Plan *subplan, int plan_id)
  * join_filters_add
  *		Add join filters to a finished plan
  *
- * "setting" is JOIN_FILTER_ON or JOIN_FILTER_FORCE; "scans" tells whether scans may
- * become Filter Scans; "is_volatile" whether the query calls volatile functions;
- * "has_policies" whether policies apply to its tables, of which a finished plan says
- * nothing; "fraction" how many of the rows will be read.  The nodes are allocated in the
- * current memory context.
+ * The setting is JOIN_FILTER_ON or JOIN_FILTER_FORCE.  "is_volatile" tells whether the query
+ * calls volatile functions; "has_policies" whether policies apply to its tables, of which a
+ * finished plan says nothing; "fraction" how many of the rows will be read.  The nodes are
+ * allocated in the current memory context.
  */
 void
-join_filters_add(PlannedStmt *statement, JoinFilterSetting setting,
-				 bool scans, bool is_volatile, bool has_policies, double fraction)
+join_filters_add(PlannedStmt *statement, bool is_volatile, bool has_policies,
+				 double fraction)
 {
 	PlanEditor	editor = {
 		.statement = statement,
-		.force = setting == JOIN_FILTER_FORCE,
-		.scans = scans,
 		/* functions that were inlined may have policies, too */
 		.hides_rows = has_policies || statement->dependsOnRole,
 		.effects.any = is_volatile || locks_rows(statement)

@@ -9,9 +9,7 @@
 
 #include "nodes/plannodes.h"
 
-extern void join_filters_add(PlannedStmt *statement,
-							 JoinFilterSetting setting, bool scans,
-							 bool is_volatile, bool has_policies,
-							 double fraction);
+extern void join_filters_add(PlannedStmt *statement, bool is_volatile,
+							 bool has_policies, double fraction);
 
 #endif							/* BLOOMFILTER_JOIN_FILTER_PLAN_H */
