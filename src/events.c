@@ -19,7 +19,6 @@
 
 #include "index/membership.h"
 #include "scan/join/join_filter_build.h"
-#include "scan/join/join_filter_link.h"
 #include "value/stored.h"
 
 #include "access/xact.h"

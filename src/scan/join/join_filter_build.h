@@ -70,6 +70,9 @@ extern KeyBuildPlan key_build_read(List *private);
 extern KeySource *key_build_link(HashJoinState *join, List **answers);
 extern const KeyFilter *key_source_open(KeySource *source);
 
+/* join_filter_link.c */
+extern void join_filters_link(PlanState *root);
+
 /*
  * key_source_filter
  *		The filter of all keys, or NULL if they are not known (yet): then any row may

@@ -6,10 +6,9 @@
  * join_filter_place.c found places: into a Filter Scan, which a sequential scan becomes,
  * or into a Join Filter Probe above another node.
  */
-#include "join_filter_edit.h"
+#include "join_filter_plan.h"
 
 #include "join_filter_probe.h"
-#include "scan/filter_scan.h"
 #include "scan/foreign/foreign_filter.h"
 #include "scan/foreign/sent_keys.h"
 

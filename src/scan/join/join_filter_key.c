@@ -2,9 +2,7 @@
  * join_filter_key.c
  *	  The key of a hash join, as it compares it.
  */
-#include "join_filter_key.h"
-
-#include "scan/plan_tree.h"
+#include "join_filter_plan.h"
 
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"

@@ -6,10 +6,8 @@
  * in different parts of the plan.  We find them by the number that the plan gives to each
  * filter, when a query starts (events.c), also in parallel workers.
  */
-#include "join_filter_link.h"
-
-#include "scan/filter_scan.h"
 #include "join_filter_probe.h"
+#include "scan/filter_scan.h"
 
 #include "access/parallel.h"
 #include "executor/executor.h"

@@ -13,10 +13,9 @@
  * A key that is an expression is not traced: it might fail for rows that the join does
  * not see.
  */
-#include "join_filter_place.h"
+#include "join_filter_plan.h"
 
 #include "join_filter_probe.h"
-#include "scan/filter_scan.h"
 #include "scan/foreign/foreign_filter.h"
 
 #include "access/table.h"

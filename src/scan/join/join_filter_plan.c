@@ -47,7 +47,6 @@
 #include "join_filter_plan.h"
 
 #include "scan/foreign/foreign_filter.h"
-#include "join_filter_edit.h"
 #include "join_filter_probe.h"
 #include "scan/foreign/sent_keys.h"
 
