@@ -228,16 +228,6 @@ satisfies(FilterScanState *state, int row, int parts)
 	return true;
 }
 
-/* Remember that a row has satisfied these parts. */
-static void
-note_satisfied(FilterScanState *state, int row, int parts)
-{
-	if (!state->some_satisfied)
-		memset(state->satisfied, 0, sizeof(state->satisfied));
-	state->some_satisfied = true;
-	state->satisfied[row] = parts;
-}
-
 /*
  * Where rows are hidden: count the rows between the last place in the page and this one, a
  * row or an end of the page, as removed by the table's conditions.
@@ -293,6 +283,27 @@ probe_rows(FilterScanState *state, Probe *probe, int *rows, int count,
 	return passed;
 }
 
+/* Does a row satisfy the conditions before a probe?  If so, they are not checked again. */
+static bool
+reaches(FilterScanState *state, int row, int part)
+{
+	ScanState  *ss = &state->css.ss;
+	bool		reached;
+
+	CHECK_FOR_INTERRUPTS();
+	store_row(state, row);
+	reached = satisfies(state, row, part + 1);
+	ExecClearTuple(ss->ss_ScanTupleSlot);
+	ResetExprContext(ss->ps.ps_ExprContext);
+	if (!reached)
+		return false;
+	if (!state->some_satisfied)
+		memset(state->satisfied, 0, sizeof(state->satisfied));
+	state->some_satisfied = true;
+	state->satisfied[row] = part + 1;
+	return true;
+}
+
 /*
  * Keep those of state->rows that satisfy the conditions before a probe, and return their
  * number.  Adds the number of the others to *unsatisfied.
@@ -300,22 +311,12 @@ probe_rows(FilterScanState *state, Probe *probe, int *rows, int count,
 static int
 keep_satisfying(FilterScanState *state, int part, int count, int *unsatisfied)
 {
-	ScanState  *ss = &state->css.ss;
 	int			kept = 0;
 
 	for (int i = 0; i < count; i++)
 	{
-		int			row = state->rows[i];
-
-		CHECK_FOR_INTERRUPTS();
-		store_row(state, row);
-		if (satisfies(state, row, part + 1))
-		{
-			note_satisfied(state, row, part + 1);
-			state->rows[kept++] = row;
-		}
-		ExecClearTuple(ss->ss_ScanTupleSlot);
-		ResetExprContext(ss->ps.ps_ExprContext);
+		if (reaches(state, state->rows[i], part))
+			state->rows[kept++] = state->rows[i];
 	}
 	*unsatisfied += count - kept;
 	return kept;
@@ -330,29 +331,19 @@ static int
 probe_reached(FilterScanState *state, int part, int count, bool *probed,
 			  int *unsatisfied)
 {
-	ScanState  *ss = &state->css.ss;
 	Probe	   *probe = list_nth(state->probes, part);
 	int		   *rows = state->rows;
 	int			passed = 0;
 	int			next = 0;
 
-	while (next < count && !probe->settled)
+	for (; next < count && !probe->settled; next++)
 	{
-		int			row = rows[next++];
-		bool		reached;
-
-		CHECK_FOR_INTERRUPTS();
-		store_row(state, row);
-		reached = satisfies(state, row, part + 1);
-		ExecClearTuple(ss->ss_ScanTupleSlot);
-		ResetExprContext(ss->ps.ps_ExprContext);
-		if (!reached)
+		if (!reaches(state, rows[next], part))
 		{
 			(*unsatisfied)++;
 			continue;
 		}
-		note_satisfied(state, row, part + 1);
-		rows[passed] = row;
+		rows[passed] = rows[next];
 		passed += probe_rows(state, probe, &rows[passed], 1, probed);
 	}
 	if (next == count)
