@@ -408,16 +408,14 @@ key_types_of(IndexOptInfo *info, List *matches)
 static void
 add_index(IndexJoin *filter, IndexOptInfo *info)
 {
-	Relation	index = relation_open(info->indexoid, NoLock);
 	double		page_cost;
 
 	get_tablespace_page_costs(info->reltablespace, NULL, &page_cost);
 	filter->indexes = lappend_oid(filter->indexes, info->indexoid);
 	filter->read_cost += info->pages * page_cost;
 	/* no other process can read it */
-	if (RelationUsesLocalBuffers(index))
+	if (get_rel_persistence(info->indexoid) == RELPERSISTENCE_TEMP)
 		filter->parallel_safe = false;
-	relation_close(index, NoLock);
 }
 
 /*
@@ -518,15 +516,13 @@ keep_better(List *filters, IndexJoin *filter)
 }
 
 /*
- * index_joins_between
- *		The indexes of "other" that can tell that a row of "rel" has no partner there
- *
- * Returns a list of IndexJoin, one for each key.  "clauses" are those that a pair of joined
- * rows has to satisfy; NIL: those that core could move into a scan of "rel".
+ * The indexes of "other" that can tell that a row of "rel" has no partner there: a list of
+ * IndexJoin, one for each key.  "clauses" are those that a pair of joined rows has to
+ * satisfy; NIL: those that core could move into a scan of "rel".
  */
-List *
-index_joins_between(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *other,
-					List *clauses)
+static List *
+joins_between(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *other,
+			  List *clauses)
 {
 	List	   *filters = NIL;
 	List	   *leaves;
@@ -616,7 +612,7 @@ index_joins_find(PlannerInfo *root, RelOptInfo *rel)
 
 		if (other != NULL && other != rel)
 			filters = list_concat(filters,
-								  index_joins_between(root, rel, other, NIL));
+								  joins_between(root, rel, other, NIL));
 	}
 	return filters == NIL || has_side_effects(root) ? NIL : filters;
 }
@@ -663,7 +659,7 @@ index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
 
 		if (other != NULL)
 			filters = list_concat(filters,
-								  index_joins_between(root, rel, other, own));
+								  joins_between(root, rel, other, own));
 	}
 	foreach(cell, filters)
 	{

@@ -25,8 +25,6 @@ typedef struct IndexJoin
 	bool		parallel_safe;	/* workers can evaluate the key, and read them */
 } IndexJoin;
 
-extern List *index_joins_between(PlannerInfo *root, RelOptInfo *rel,
-								 RelOptInfo *other, List *clauses);
 extern List *index_joins_find(PlannerInfo *root, RelOptInfo *rel);
 extern IndexJoin *index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
 											RelOptInfo *others,

@@ -108,26 +108,6 @@ is_blocking(const Plan *plan, Plan *const *child)
 }
 
 /*
- * Sets "attributes" to the columns of a scan's table that these columns of its result
- * are; returns false if one is something else.
- */
-bool
-columns_of_table(Plan *plan, const AttrNumber *columns, int count,
-				 AttrNumber *attributes)
-{
-	for (int i = 0; i < count; i++)
-	{
-		Var		   *var = var_of_column(plan, columns[i]);
-
-		if (var == NULL || var->varno != (int) ((Scan *) plan)->scanrelid ||
-			var->varattno <= 0)
-			return false;
-		attributes[i] = var->varattno;
-	}
-	return true;
-}
-
-/*
  * Sets child_columns to the columns of a child that these columns of a node are, and
  * *varno to which child that is; returns false if they are not columns of one child.
  */
@@ -146,6 +126,20 @@ columns_of_child(Plan *plan, const AttrNumber *columns, int count,
 		child_columns[i] = var->varattno;
 	}
 	return true;
+}
+
+/*
+ * Sets "attributes" to the columns of a scan's table that these columns of its result
+ * are; returns false if one is something else.
+ */
+bool
+columns_of_table(Plan *plan, const AttrNumber *columns, int count,
+				 AttrNumber *attributes)
+{
+	int			varno;
+
+	return columns_of_child(plan, columns, count, &varno, attributes) &&
+		varno == (int) ((Scan *) plan)->scanrelid;
 }
 
 /* Does an aggregate group by these columns of its child, by the join's equality? */

@@ -87,11 +87,8 @@ typedef struct KeyFilterPlan
 {
 	HashJoin   *join;
 	JoinKey		key;
-	int			number;
-	double		share;
-	bool		tried;
-	bool		comes_first;	/* no outer row is read before it is complete */
-	bool		only_sent;		/* to foreign servers: nothing is probed here */
+	Placement	placement;		/* "blocked": no outer row is read before the
+								 * filter is complete */
 } KeyFilterPlan;
 
 /* ----------------------------------------------------------------
@@ -330,48 +327,43 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	Plan	   *plan = &join->join.plan;
 	KeyFilterPlan *filter = palloc0(sizeof(KeyFilterPlan));
 	JoinKey    *key = &filter->key;
-	Placement	placement = {0};
+	Placement  *placement = &filter->placement;
 	bool		has_effects;
 	List	   *sent;
 	double		fraction;
 
 	if (!drops_outer(join->join.jointype) || !key_of_join(join, key))
 		return;
-	placement.key = &key->outer;
-	placement.number = editor->filters + 1;
-	placement.share = share_with_partner(join, &placement.tried);
-	placement.shared = innerPlan(plan)->parallel_aware;
+	placement->key = &key->outer;
+	placement->number = editor->filters + 1;
+	placement->share = share_with_partner(join, &placement->tried);
+	placement->shared = innerPlan(plan)->parallel_aware;
 	has_effects = plan_has_effects(&editor->effects, outerPlan(plan)) ||
 		plan_has_effects(&editor->effects, innerPlan(plan));
-	if (foreign_filter && !editor->hides_rows && !placement.shared && !has_effects &&
+	if (foreign_filter && !editor->hides_rows && !placement->shared && !has_effects &&
 		key->inner.columns[0] != 0)
-		placement.foreign_type = foreign_key_type(join);
-	fraction = OidIsValid(placement.foreign_type) ? editor->fraction : 1;
-	if (!find_worthy_places(editor, join, fraction, &placement))
+		placement->foreign_type = foreign_key_type(join);
+	fraction = OidIsValid(placement->foreign_type) ? editor->fraction : 1;
+	if (!find_worthy_places(editor, join, fraction, placement))
 	{
-		if (placement.foreign == 0)
+		if (placement->foreign == 0)
 			return;
 		/* as if it could not be sent, but no more rows are fetched */
-		placement.foreign_type = InvalidOid;
-		if (!find_worthy_places(editor, join, fraction, &placement))
+		placement->foreign_type = InvalidOid;
+		if (!find_worthy_places(editor, join, fraction, placement))
 			return;
 	}
 	if (join_filter_setting != JOIN_FILTER_FORCE && has_foreign_key(editor, join, key))
 		return;
-	sent = add_probes(editor, &placement);
+	sent = add_probes(editor, placement);
 	if (sent != NIL)
 		(void) foreign_filter_depend(outerPlan(plan), list_nth_int(sent, SENT_PARAMETER));
 	/* if one side is empty, volatile functions of the other may not be called */
-	placement.blocked &= !has_effects;
-	filter->only_sent = placement.only_foreign;
-	if (filter->only_sent)
+	placement->blocked &= !has_effects;
+	if (placement->only_foreign)
 		key->inner.kind = KEY_NONE;
-	add_build(editor, join, key, placement.blocked, false, sent);
+	add_build(editor, join, key, placement->blocked, false, sent);
 	filter->join = join;
-	filter->number = placement.number;
-	filter->share = placement.share;
-	filter->tried = placement.tried;
-	filter->comes_first = placement.blocked;
 	editor->added = lappend(editor->added, filter);
 }
 
@@ -434,7 +426,7 @@ reads_outer_first(const PlanEditor *editor, const HashJoin *join)
 {
 	const KeyFilterPlan *own = filter_of(editor, &join->join.plan);
 
-	return looks_for_outer_row(join) && !(own && own->comes_first);
+	return looks_for_outer_row(join) && !(own && own->placement.blocked);
 }
 
 /* Can the inner side of a join use filters of its outer side?  If so, sets *key. */
@@ -480,17 +472,17 @@ receive_filter(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 	Plan	  **inner = &outerPlan(innerPlan(join));
 	Placement	placement = {
 		.key = &key->inner,
-		.number = filter->number,
-		.share = filter->share,
-		.tried = filter->tried,
-		.shared = innerPlan(filter->join)->parallel_aware,
+		.number = filter->placement.number,
+		.share = filter->placement.share,
+		.tried = filter->placement.tried,
+		.shared = filter->placement.shared,
 		.fraction = 1
 	};
 
 	/* the builder stays next to the Hash node */
 	if (is_custom(*inner, &join_filter_build_methods))
 		inner = &outerPlan(*inner);
-	placement.saved = (1 - filter->share) * (*inner)->plan_rows *
+	placement.saved = (1 - placement.share) * (*inner)->plan_rows *
 		cost_of_row((Plan *) join);
 	find_places(editor, inner, &placement);
 	/* collecting costs nothing more: the filter is there anyway */
@@ -520,7 +512,7 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 		const KeyFilterPlan *filter = filter_of(editor, plan);
 
 		dealt_out |= deals_out_rows(plan);
-		if (filter && !filter->only_sent && (!dealt_out || innerPlan(plan)->parallel_aware) &&
+		if (filter && !filter->placement.only_foreign && (!dealt_out || filter->placement.shared) &&
 			has_keys(filter, child, below, &key.outer))
 			receive_filter(editor, join, &key, filter);
 		plan = *child;
