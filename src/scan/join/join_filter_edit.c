@@ -10,28 +10,19 @@
 
 #include "join_filter_probe.h"
 #include "scan/foreign/foreign_filter.h"
-#include "scan/foreign/sent_keys.h"
 
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "rewrite/rewriteManip.h"
 
-/* An expression_tree_mutator(): a child's column is one of the node above it. */
-static Node *
-make_own_column(Node *node, void *context)
+/* A child's columns in expressions as those of the node above it */
+static List *
+own_columns(List *expressions)
 {
-	if (node == NULL)
-		return NULL;
-	if (IsA(node, Var))
-	{
-		Var		   *var = copyObject((Var *) node);
+	List	   *own = copyObject(expressions);
 
-		Assert(var->varno == OUTER_VAR);
-		var->varno = INDEX_VAR;
-		return (Node *) var;
-	}
-	return expression_tree_mutator(node, make_own_column, context);
+	ChangeVarNodes((Node *) own, OUTER_VAR, INDEX_VAR, 0);
+	return own;
 }
 
 /*
@@ -59,8 +50,7 @@ add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 	};
 
 	build->custom_private = key_build_write(&plan);
-	build->custom_exprs = (List *)
-		make_own_column((Node *) ((Hash *) hash)->hashkeys, NULL);
+	build->custom_exprs = own_columns(((Hash *) hash)->hashkeys);
 	build->scan.plan.parallel_aware = hash->parallel_aware;
 	outerPlan(hash) = &build->scan.plan;
 }
@@ -103,7 +93,7 @@ probe_above(PlanEditor *editor, const Place *place, const SideKey *key)
 		*place->slot = (Plan *) make_node_above(plan, editor->next_node_id++,
 												&join_filter_probe_methods);
 	if (key->expressions != NIL)
-		return (List *) make_own_column((Node *) key->expressions, NULL);
+		return own_columns(key->expressions);
 	for (int i = 0; i < key->count; i++)
 		keys = lappend(keys, var_for(INDEX_VAR,
 									 list_nth(plan->targetlist, place->columns[i] - 1)));
