@@ -137,10 +137,7 @@ find_conditions(RelOptInfo *rel)
 	return conditions;
 }
 
-/* ----------------------------------------------------------------
- *		Plans
- * ----------------------------------------------------------------
- */
+/* ---- Plans ---- */
 
 /*
  * The custom_private of a path: lists of ProbeConditions and of IndexJoins, and the
@@ -256,10 +253,7 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = plan_filter_scan
 };
 
-/* ----------------------------------------------------------------
- *		Paths
- * ----------------------------------------------------------------
- */
+/* ---- Paths ---- */
 
 /* A table to add paths to */
 typedef struct PlannedTable

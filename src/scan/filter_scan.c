@@ -548,10 +548,7 @@ filter_scan_rescan(CustomScanState *node)
 	ExecScanReScan(&node->ss);
 }
 
-/* ----------------------------------------------------------------
- *		Parallel scans
- * ----------------------------------------------------------------
- */
+/* ---- Parallel scans ---- */
 
 /*
  * In shared memory, in front of the state of the parallel scan: for each of key_probes a copy
@@ -671,10 +668,7 @@ filter_scan_shutdown(CustomScanState *node)
 	state->scan = NULL;
 }
 
-/* ----------------------------------------------------------------
- *		EXPLAIN
- * ----------------------------------------------------------------
- */
+/* ---- EXPLAIN ---- */
 
 static void
 filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)

@@ -673,10 +673,7 @@ index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
 	return best == NULL || has_side_effects(root) ? NULL : best;
 }
 
-/* ----------------------------------------------------------------
- *		The size of the join
- * ----------------------------------------------------------------
- */
+/* ---- The size of the join ---- */
 
 /* The table that the query names: this one, or the one of which it is a partition */
 static RelOptInfo *

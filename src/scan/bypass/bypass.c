@@ -121,10 +121,7 @@ rescan_child(CustomScanState *node)
 	ExecReScan(child);
 }
 
-/* ----------------------------------------------------------------
- *		Bypass Feeder
- * ----------------------------------------------------------------
- */
+/* ---- Bypass Feeder ---- */
 
 static void
 feeder_begin(CustomScanState *node, EState *estate, int eflags)
@@ -232,10 +229,7 @@ const CustomScanMethods bypass_feeder_methods = {
 	.CreateCustomScanState = feeder_create_state
 };
 
-/* ----------------------------------------------------------------
- *		Filter Bypass
- * ----------------------------------------------------------------
- */
+/* ---- Filter Bypass ---- */
 
 /* The feeder on a side of the join, or NULL */
 static FeederState *

@@ -84,10 +84,7 @@ typedef struct Bypass
 	IndexJoin  *filter;
 } Bypass;
 
-/* ----------------------------------------------------------------
- *		Plans
- * ----------------------------------------------------------------
- */
+/* ---- Plans ---- */
 
 /* A node that returns the columns of its only child */
 static Plan *
@@ -134,10 +131,7 @@ static const CustomPathMethods bypass_path_methods = {
 	.PlanCustomPath = plan_bypass
 };
 
-/* ----------------------------------------------------------------
- *		Paths
- * ----------------------------------------------------------------
- */
+/* ---- Paths ---- */
 
 /* A path of a node that returns the rows of another one, to which "rel" belongs */
 static CustomPath *

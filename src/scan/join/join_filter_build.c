@@ -141,10 +141,7 @@ struct KeyBuildState
 
 uint64		join_filters_begun = 0;
 
-/* ----------------------------------------------------------------
- *		The join's hashes
- * ----------------------------------------------------------------
- */
+/* ---- The join's hashes ---- */
 
 /*
  * The mark: the number of an empty bucket, which is a hash of that bucket and of the
@@ -306,10 +303,7 @@ replace_expression(KeyBuildState *build, ExprState **recorded,
 }
 #endif
 
-/* ----------------------------------------------------------------
- *		Building
- * ----------------------------------------------------------------
- */
+/* ---- Building ---- */
 
 static void
 forget_filter(KeyBuildState *build)
@@ -465,10 +459,7 @@ key_source_open(KeySource *source)
 	return source->filter;
 }
 
-/* ----------------------------------------------------------------
- *		The node
- * ----------------------------------------------------------------
- */
+/* ---- The node ---- */
 
 static void
 key_build_begin(CustomScanState *node, EState *estate, int eflags)
@@ -698,10 +689,7 @@ const CustomScanMethods join_filter_build_methods = {
 	.CreateCustomScanState = key_build_create_state
 };
 
-/* ----------------------------------------------------------------
- *		The plan
- * ----------------------------------------------------------------
- */
+/* ---- The plan ---- */
 
 /* The custom_private of a plan */
 List *

@@ -108,10 +108,7 @@ filter_new(KeyCollector *collector, KeyForm form, Size data_bytes)
 	return filter;
 }
 
-/* ----------------------------------------------------------------
- *		Bloom filters
- * ----------------------------------------------------------------
- */
+/* ---- Bloom filters ---- */
 
 /*
  * A Bloom filter for the keys that are held; or, if "more" may follow, for those that are
@@ -175,10 +172,7 @@ bloom_add(void *filter, uint64 *keys, uint32 count)
 		elog(ERROR, "a join's filter is full");
 }
 
-/* ----------------------------------------------------------------
- *		Bitmaps
- * ----------------------------------------------------------------
- */
+/* ---- Bitmaps ---- */
 
 /*
  * May a bitmap have a bit for each integer from "least" to "most", if there are
@@ -282,10 +276,7 @@ add_to_collector(void *to, uint64 *keys, uint32 count)
 		key_collector_add(to, keys[i]);
 }
 
-/* ----------------------------------------------------------------
- *		Collecting
- * ----------------------------------------------------------------
- */
+/* ---- Collecting ---- */
 
 /*
  * key_collector_init
@@ -496,10 +487,7 @@ key_collector_merge(KeyCollector *collector, const KeyFilter *part)
 	}
 }
 
-/* ----------------------------------------------------------------
- *		Looking up
- * ----------------------------------------------------------------
- */
+/* ---- Looking up ---- */
 
 /*
  * key_filter_contains

@@ -91,10 +91,7 @@ typedef struct KeyFilterPlan
 								 * filter is complete */
 } KeyFilterPlan;
 
-/* ----------------------------------------------------------------
- *		What is expected
- * ----------------------------------------------------------------
- */
+/* ---- What is expected ---- */
 
 /* The table that a scan reads, or InvalidOid */
 static Oid
@@ -270,10 +267,7 @@ worth_it(const Placement *placement, double keys, double other)
 		placement->share <= PROBE_SHARE_MAX && placement->saved > costs;
 }
 
-/* ----------------------------------------------------------------
- *		Filters of joins
- * ----------------------------------------------------------------
- */
+/* ---- Filters of joins ---- */
 
 /* May the outer rows of this join be dropped if they have no partner? */
 static bool
@@ -412,10 +406,7 @@ filter_of(const PlanEditor *editor, const Plan *join)
 	return NULL;
 }
 
-/* ----------------------------------------------------------------
- *		Transfer
- * ----------------------------------------------------------------
- */
+/* ---- Transfer ---- */
 
 /*
  * Does the join read an outer row before it builds its hash table?  Then the hash tables
@@ -520,10 +511,7 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 	}
 }
 
-/* ----------------------------------------------------------------
- *		Statements
- * ----------------------------------------------------------------
- */
+/* ---- Statements ---- */
 
 /* The fraction of its child's rows that a Limit is expected to read: core has priced it so */
 static double

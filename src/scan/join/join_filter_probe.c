@@ -180,10 +180,7 @@ key_probes_explain(uint64 pauses, double probed, double removed,
 		ExplainPropertyInteger("Probe Pauses", NULL, (int64) pauses, es);
 }
 
-/* ----------------------------------------------------------------
- *		Join Filter Probe
- * ----------------------------------------------------------------
- */
+/* ---- Join Filter Probe ---- */
 
 /* The probes are sorted anew after this many rows. */
 #define SORT_ROWS				2048
