@@ -17,7 +17,7 @@
  */
 #include "probe.h"
 
-#include "plan_fields.h"
+#include "node.h"
 
 #include "functions/sent_filter.h"
 #include "value/value.h"

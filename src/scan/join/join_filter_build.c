@@ -32,7 +32,7 @@
  * letting their rows pass meanwhile would take longer.
  */
 #include "join_filter_build.h"
-#include "scan/plan_fields.h"
+#include "scan/node.h"
 #include "scan/probe_switch.h"
 #include "scan/foreign/sent_keys.h"
 

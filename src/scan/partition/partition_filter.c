@@ -30,7 +30,7 @@
 
 #include "index/membership.h"
 #include "scan/join/join_filter_build.h"
-#include "scan/plan_fields.h"
+#include "scan/node.h"
 #include "scan/plan_tree.h"
 
 #include "access/parallel.h"

@@ -1,12 +1,12 @@
 /*
- * plan_fields.h
+ * node.h
  *	  The fields of our nodes' plans, which are lists of values.
  *
  * A session keeps the library that it has loaded when a newer one is installed.  Its
  * parallel workers load that one, and get the session's plans.
  */
-#ifndef BLOOMFILTER_PLAN_FIELDS_H
-#define BLOOMFILTER_PLAN_FIELDS_H
+#ifndef BLOOMFILTER_NODE_H
+#define BLOOMFILTER_NODE_H
 
 #include "postgres.h"
 
@@ -24,4 +24,4 @@ plan_fields(List *fields, int count)
 	return fields;
 }
 
-#endif							/* BLOOMFILTER_PLAN_FIELDS_H */
+#endif							/* BLOOMFILTER_NODE_H */
