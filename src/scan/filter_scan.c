@@ -40,10 +40,6 @@
 #include "scan/partition/partition_bound.h"
 
 #include "access/tableam.h"
-#include "commands/explain.h"
-#if PG_VERSION_NUM >= 180000
-#include "commands/explain_format.h"
-#endif
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "storage/predicate.h"

@@ -8,7 +8,6 @@
 #include "probe.h"
 
 #include "nodes/extensible.h"
-#include "nodes/plannodes.h"
 
 /* bloomfilter.filter_scan: does the planner consider Filter Scans? */
 typedef enum FilterScanSetting

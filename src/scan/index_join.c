@@ -53,7 +53,6 @@
 
 #include "access/relation.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/appendinfo.h"
 #include "optimizer/clauses.h"

@@ -1,18 +1,29 @@
 /*
  * node.h
- *	  The fields of our nodes' plans, which are lists of values.
- *
- * A session keeps the library that it has loaded when a newer one is installed.  Its
- * parallel workers load that one, and get the session's plans.
+ *	  What our nodes have in common.
  */
 #ifndef BLOOMFILTER_NODE_H
 #define BLOOMFILTER_NODE_H
 
 #include "postgres.h"
 
+#include "commands/explain.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#endif
+#include "nodes/extensible.h"
 #include "nodes/pg_list.h"
 
-/* Return the list.  Raises an error if it does not have this many fields. */
+#if PG_VERSION_NUM < 190000
+/* what nodes count, by its later name */
+typedef Instrumentation NodeInstrumentation;
+#endif
+
+/*
+ * Return the fields of a plan.  Raises an error if there are not this many: a session keeps
+ * the library that it has loaded when a newer one is installed, but its parallel workers load
+ * that one, and get the session's plans.
+ */
 static inline List *
 plan_fields(List *fields, int count)
 {

@@ -35,12 +35,8 @@
 #include "bypass.h"
 
 #include "scan/filter_scan.h"
-#include "scan/join/join_filter_build.h"
+#include "scan/node.h"
 
-#include "commands/explain.h"
-#if PG_VERSION_NUM >= 180000
-#include "commands/explain_format.h"
-#endif
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/tuplestore.h"

@@ -42,7 +42,6 @@
 
 #include "access/htup_details.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
 #include "nodes/value.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"

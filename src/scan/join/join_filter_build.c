@@ -32,14 +32,9 @@
  * letting their rows pass meanwhile would take longer.
  */
 #include "join_filter_build.h"
-#include "scan/node.h"
 #include "scan/probe_switch.h"
 #include "scan/foreign/sent_keys.h"
 
-#include "commands/explain.h"
-#if PG_VERSION_NUM >= 180000
-#include "commands/explain_format.h"
-#endif
 #include "executor/executor.h"
 #include "executor/hashjoin.h"
 #include "miscadmin.h"

@@ -6,16 +6,10 @@
 #define BLOOMFILTER_JOIN_FILTER_BUILD_H
 
 #include "join_filter_keys.h"
+#include "scan/node.h"
 
-#include "executor/instrument.h"
 #include "nodes/execnodes.h"
-#include "nodes/extensible.h"
 #include "utils/dsa.h"
-
-#if PG_VERSION_NUM < 190000
-/* what nodes count, by its later name */
-typedef Instrumentation NodeInstrumentation;
-#endif
 
 /* Columns of a join's key at most; joins with more are not filtered. */
 #define KEY_COLUMNS_MAX		8

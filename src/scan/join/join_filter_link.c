@@ -10,7 +10,6 @@
 #include "scan/filter_scan.h"
 
 #include "access/parallel.h"
-#include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 
 /* The parts of a plan that belong together */

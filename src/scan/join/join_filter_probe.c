@@ -11,13 +11,8 @@
  */
 #include "join_filter_probe.h"
 
-#include "commands/explain.h"
-#if PG_VERSION_NUM >= 180000
-#include "commands/explain_format.h"
-#endif
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "nodes/primnodes.h"
 #include "utils/ruleutils.h"
 
 /* A method; "expression" is a list of columns of the node's rows, or of expressions. */

@@ -7,9 +7,6 @@
 
 #include "scan/probe.h"
 
-#include "commands/explain.h"
-#include "fmgr.h"
-
 /* A join's keys, and the columns of a row that are looked up in them */
 typedef struct KeyProbe
 {

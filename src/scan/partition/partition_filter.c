@@ -29,16 +29,11 @@
 #include "partition_filter.h"
 
 #include "index/membership.h"
-#include "scan/join/join_filter_build.h"
 #include "scan/node.h"
 #include "scan/plan_tree.h"
 
 #include "access/parallel.h"
 #include "catalog/partition.h"
-#include "commands/explain.h"
-#if PG_VERSION_NUM >= 180000
-#include "commands/explain_format.h"
-#endif
 #include "executor/execPartition.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
