@@ -3,7 +3,7 @@
  *	  The executor's side of the Filter Scan: a sequential scan that probes filters
  *	  with the rows of a page, all at once, before any of them leaves the scan.
  *
- * The plan is a CustomScan of a table, which filter_path.c makes; join_filter_plan.c
+ * The plan is a CustomScan of a table, which filter_path.c makes; join_filter_edit.c
  * adds probes of the keys of hash joins.  The table's other conditions are in "qual" as in
  * any scan.  The probes are those of probe_plans().
  *
@@ -17,22 +17,16 @@
  * No condition is checked twice for a row, as it may call volatile functions.
  *
  * EvalPlanQual replaces the row of a scan by a newer one, which is probed again: that
- * is the recheck.
+ * is the recheck.  A cursor can scan backward, by whole pages.  The processes of a parallel
+ * scan share the table's pages as in a parallel sequential scan.
  *
- * A cursor can scan backward, by whole pages.  The processes of a parallel scan share the
- * table's pages as in a parallel sequential scan.
- *
- * Marks.  Below a Filter Bypass (bypass.c) the last probe drops no row.  It tells whether
+ * Below a Filter Bypass (bypass.c) the last probe, the mark, drops no row.  It tells whether
  * the row that was returned last passes.
  *
  * We count the rows that are probed and removed in spare fields of the node's
- * instrumentation.  The server adds up those of all processes, also if one worker makes
- * the whole scan.
- *
- * Policies and security barriers.  The number of rows that a probe removes before the
- * conditions that hide them would tell the user how many hidden rows have certain values.
- * So where a query hides rows, we count only what a sequential scan would: the rows between
- * one row that it returns and the next, whatever removes them.
+ * instrumentation: the server adds up those of all processes.  Where policies or security
+ * barriers hide rows, we count only what a sequential scan would: the rows between one row
+ * that it returns and the next, whatever removes them.
  */
 #include "filter_scan.h"
 

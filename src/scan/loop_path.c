@@ -3,11 +3,9 @@
  *	  Nested loops that compare each row of a Filter Scan with others.
  *
  * A filter makes a nested loop look cheap: few rows are expected to pass, so core compares
- * each of them with all of the other side, instead of hashing.  If fewer rows have a
- * partner than we expect, or more pass, such a loop takes hundreds of times as long.
- * LIMIT makes it look cheaper, since the first row seems to suffice.  And a hash join
- * reads neither side if the other is empty.  So once core has added its joins of two
- * sides, each such loop is replaced by
+ * each of them with all of the other side, instead of hashing; LIMIT makes it look cheaper
+ * still.  If more rows pass than we expect, such a loop takes hundreds of times as long.  So
+ * once core has added its joins of two sides, each such loop is replaced by
  *
  *		a hash join of the same sides; loops that look the other row up, which core may have
  *		dropped in favour of this loop; and, if the loop has an order, the loop itself, at

@@ -1,12 +1,11 @@
 /*
  * probe.c
- *	  Conditions that probe a filter with an element of each row.
+ *	  The plans of probes, and conditions that probe a filter with an element of each row.
  *
  * They call bloom_contains(), cuckoo_contains() or membership_contains(), directly or by
  * their operators, or the function that other servers call.  The filter is evaluated once
  * for a scan, when there is a row to be probed.  For a page we hash the elements of all its
- * rows, and then probe: so the misses of the cache overlap, and rows that do not pass cost
- * no slot, no expression and no trip through the executor.
+ * rows, and then probe: so the misses of the cache overlap.
  *
  * The answers are those of the functions themselves, as are the errors: both hash
  * an element as its call site says (functions/callsite.c), and read the filter through the

@@ -5,32 +5,23 @@
  *
  * Two nodes, and a join between them (bypass_path.c makes them).  The Filter Bypass reads
  * the Filter Scan below the feeder.  If an index says that a row has no partner, or its
- * key is NULL, the Bypass returns it with NULLs for the other side's columns.  It does so
- * by the join's own conditions and projection, in the join's own state, as the join
- * would: nothing in the query sees a difference.
+ * key is NULL, the Bypass returns it with NULLs for the other side's columns, by the join's
+ * own conditions and projection, in the join's own state.
  *
  * A row that may have a partner goes to the feeder.  A nested loop gets each of them at
  * once, and is called until it needs the next: it then returns NULL, as at its end, and
- * goes on when it is called again.  So the rows keep their order, and none waits.  A
- * hash join ends when its outer side does, and reads its inner side only once.  So
- * the feeder stores the rows for it; it runs when all others have been returned, or not at
- * all if there are none and it has no rows of its own to return (a full join has).
+ * goes on when it is called again.  A hash join ends when its outer side does, and reads its
+ * inner side only once.  So the feeder stores the rows for it; it runs when all others have
+ * been returned, or not at all if there are none and it has no rows of its own to return (a
+ * full join has).
  *
  * If most rows may have a partner, storing them costs more than the few others save.  So
- * after STORED_ROWS the feeder reads all further rows for the hash join, whatever the index
- * says of them: to join a row is always right.  It does not if its rows are hashed: those
- * without a partner would then fill the hash table too, and those with NULL keys, which no
- * number of batches separates.
- *
- * Rescan.  A hash join would use its table again if nothing below it has changed.  If the
- * table has the rows of the feeder, it must not: the index may know more by now, and
- * a row that was joined would be returned at once.  So we tell it that something has.
+ * after STORED_ROWS the feeder reads all further rows for the hash join: to join a row is
+ * always right.  It does not if its rows are hashed: those without a partner would then fill
+ * the hash table too, and those with NULL keys, which no number of batches separates.
  *
  * EvalPlanQual has all rows joined, since those that it puts in the place of others are
  * not probed.
- *
- * We count the rows of both kinds in the Bypass' instrumentation, in fields for counts
- * of a node's own.
  */
 #include "bypass.h"
 
@@ -392,7 +383,11 @@ bypass_rescan(CustomScanState *node)
 
 	state->phase = BYPASS_READING;
 	state->passed = state->fed = 0;
-	/* any parameter does: the hash table is built anew */
+
+	/*
+	 * Any parameter does: the hash table is built anew.  The index may know
+	 * more by now, and a row that was joined would be returned at once
+	 */
 	if (state->feeds_inner)
 		side->chgParam = bms_add_member(side->chgParam, 0);
 	rescan_child(node);

@@ -14,9 +14,10 @@
  *					-> Filter Scan, which marks the rows that may have a partner
  *			   -> the other side
  *
- * bypass.c says how they work together.  Core makes and costs the join, of a copy of the
- * table's RelOptInfo that has fewer rows.  The feeder is its outer side, or, where core
- * swaps the sides (right joins), its inner one, which is hashed.
+ * Core makes and costs the join, of a copy of the table's RelOptInfo that has fewer rows.
+ * The feeder is its outer side, or, where core swaps the sides (right joins), its inner one,
+ * which is hashed.  Each process joins the rows that it has scanned, so these nodes are never
+ * below a Parallel Hash, or beside one.
  *
  * Which joins.  One side is a table that can be scanned by a Filter Scan, and is
  * preserved; the other one may itself be a join, which has a table with an index as
@@ -24,10 +25,6 @@
  * query hides rows from the user, has side effects, or a condition without variables,
  * which core would check in a node that comes between these.  And it is not a join with
  * the partitions of a table that is changed.
- *
- * Parallel.  Each process joins the rows that it has scanned.  So these nodes are never
- * below a Parallel Hash, or beside one: what that shares is complete before a process that
- * is late has scanned its rows.
  *
  * Cost.  That of the join of the rows left, and of the scan.  What is saved is looking up
  * the other rows, unless the list is small.  The number of rows is that of core, as of all

@@ -7,24 +7,18 @@
  * join's own hash instead of computing it twice: up to PostgreSQL 17 by putting a function
  * of ours in front of the hash functions in the hash table, later by an expression around
  * that of the Hash node.  When the child has no more rows, all have been hashed, and the
- * filter is made.
+ * filter is made.  Foreign servers get a filter of their own (sent_keys.c).
  *
- * Foreign servers get a filter of their own, of hashes that are the same everywhere
- * (sent_keys.c).
- *
- * The plan (join_filter_plan.c makes it): custom_private is what key_build_write() makes.
+ * The plan (join_filter_edit.c makes it): custom_private is what key_build_write() makes.
  * custom_exprs has the key's columns, for EXPLAIN.
  *
  * Marks.  Where rows without a partner are wanted, as by an anti or a left join, the outer
  * rows cannot be dropped.  But once the filter is complete, the join's hash of a row that is
- * not in it is replaced by the mark, no matter what its key.  So the row goes to the first
- * batch and is not written to a file, and finds an empty bucket: find_mark() looks for one.
- * No fixed hash would do, since many inner rows may have it, as 0.0 and NULL have 0.  The
- * join still checks its own condition, so correctness does not depend on the mark.
+ * not in it is replaced by the mark, that of an empty bucket of the first batch: no row is
+ * compared, and none written to a file.  The join still checks its own condition.
  *
- * Linking.  A node cannot find the nodes above it.  join_filter_link.c does, when the whole
- * plan has been started.  EvalPlanQual starts plans in another way: there, nodes are not
- * linked, and only pass on their rows.
+ * Linking.  join_filter_link.c tells the node of those above it when the whole plan has been
+ * started.  Nodes that EvalPlanQual starts are not linked, and only pass on their rows.
  *
  * Parallel Hash.  Each process hashes a part of the rows, and puts their keys in shared
  * memory.  The join's barrier tells when all have done so: no process may read the outer

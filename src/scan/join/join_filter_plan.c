@@ -8,22 +8,10 @@
  * rows there: in the scan of a table, before they are joined, sorted or aggregated.  The
  * planner knows nothing of this, so the order of joins remains the same.
  *
- * Which joins.  Those that return nothing for an outer row without a partner: inner,
- * semi and right joins, right semi and right anti joins.  Not those that may be
- * executed again with other parameters or rows: on the inner side of a nested loop, in
- * the recursive part of a query, in subplans with parameters, or whose rows are read
- * again but not materialized.  There, a node below may keep rows that were filtered by
- * keys which the join has since replaced.
- *
- * Anti, left and full joins return such rows, so nothing may drop them.  The join marks
- * them itself, and does not look them up (join_filter_build.c).
- *
- * Processes.  Each worker builds a hash table of its own, except in a Parallel Hash, and
- * these may differ, as those of samples do.  So a worker may drop rows by its own keys only
- * where it would join them itself.  A Parallel Hash Join deals out the rows of both its
- * sides anew: the inner ones in a table that all processes look up, the outer ones in
- * files, if there are several batches.  Below it we put only filters that all processes
- * share: of a Parallel Hash, or of a join above the Gather.
+ * Which joins.  Those that return nothing for an outer row without a partner, and are
+ * executed once.  Anti, left and full joins return such rows: they mark them, and do not look
+ * them up.  docs/dev/internals.md says what that rests on, which filters the processes of a
+ * query may share, and what EXPLAIN must not tell of rows that are hidden.
  *
  * Transfer.  Suppose a join has the same key as a join with a filter on its outer side.
  * Then rows of the upper join's inner side need that key, too.  The upper join usually
@@ -31,18 +19,10 @@
  * complete.  Rows that a Gather or a Parallel Hash Join has dealt out have the keys of any
  * process, so from below it we take only filters that all share.
  *
- * Cost.  A probe must cost less than the dropped rows save, see worth_it().  If the filter
- * has to be complete before any outer row, the inner side is read even if there are no
- * outer rows.  The shares that pass follow from the planner's estimates.  For a semijoin, or
- * a join with a unique inner side, a share of 1 says little: the planner assumes that all
- * rows have partners in a larger side.  So we try, and the probe pauses if the planner
- * was right.
- *
- * Privileges.  EXPLAIN ANALYZE must not count dropped rows that the user may not see.
- * Policies are conditions of a table's scan.  So if a statement has any, rows are looked up
- * only after the conditions of their table, and subplans, which policies may have, get no
- * filters.  A finished plan does not tell where a view begins, and a view may hide rows by
- * any node.  So if one is a security barrier, there are no filters at all.
+ * Cost.  A probe must cost less than the dropped rows save, see worth_it().  For a semijoin,
+ * or a join with a unique inner side, an expected share of 1 says little: the planner assumes
+ * that all rows have partners in a larger side.  So we try, and the probe pauses if the
+ * planner was right.
  */
 #include "join_filter_plan.h"
 
