@@ -32,7 +32,7 @@
 #include "executor/executor.h"
 #include "executor/hashjoin.h"
 #include "miscadmin.h"
-#include "storage/condition_variable.h"
+#include "storage/barrier.h"
 #include "storage/spin.h"
 #include "utils/ruleutils.h"
 #include "utils/wait_event.h"
@@ -56,21 +56,22 @@ typedef struct SharedPart
 	KeyFilter	keys;
 } SharedPart;
 
-typedef enum SharedPhase
+/* The phases of SharedKeys.merging */
+enum
 {
-	SHARED_COLLECTING,			/* the barrier tells when all parts are there */
+	SHARED_COLLECTED,			/* no process has asked for the filter */
 	SHARED_MERGING,				/* one of the processes merges the parts */
 	SHARED_COMPLETE
-} SharedPhase;
+};
 
 /* In the query's shared memory */
 typedef struct SharedKeys
 {
 	Size		limit;			/* of memory, the same for all parts */
-	slock_t		mutex;			/* of the rest */
-	SharedPhase phase;
-	ConditionVariable merged;	/* the phase is SHARED_COMPLETE */
+	slock_t		mutex;			/* of "parts" */
 	dsa_pointer parts;			/* list of SharedPart */
+	Barrier		merging;
+	/* of phase SHARED_COMPLETE */
 	dsa_pointer filter;
 	uint64		count;			/* of the filter, for EXPLAIN */
 	Size		bytes;
@@ -398,28 +399,10 @@ merge_parts(KeyBuildState *build)
 	filter = key_collector_finish(&build->collector);
 	pointer = dsa_allocate_extended(area, filter->bytes, DSA_ALLOC_HUGE);
 	memcpy(dsa_get_address(area, pointer), filter, filter->bytes);
-	SpinLockAcquire(&shared->mutex);
 	shared->filter = pointer;
 	shared->count = filter->count;
 	shared->bytes = filter->bytes;
-	shared->phase = SHARED_COMPLETE;
-	SpinLockRelease(&shared->mutex);
-	ConditionVariableBroadcast(&shared->merged);
 	pfree(filter);
-}
-
-/* Returns the phase.  If it is SHARED_COLLECTING, the caller has to merge the parts. */
-static SharedPhase
-claim_merging(SharedKeys *shared)
-{
-	SharedPhase phase;
-
-	SpinLockAcquire(&shared->mutex);
-	phase = shared->phase;
-	if (phase == SHARED_COLLECTING)
-		shared->phase = SHARED_MERGING;
-	SpinLockRelease(&shared->mutex);
-	return phase;
 }
 
 /* For key_source_filter(): the filter of a Parallel Hash, if it is complete */
@@ -433,17 +416,20 @@ key_source_open(KeySource *source)
 	if (shared == NULL || source->hash->parallel_state == NULL ||
 		BarrierPhase(&source->hash->parallel_state->build_barrier) < PHASE_INNER_HASHED)
 		return NULL;
-	for (;;)
+	switch (BarrierAttach(&shared->merging))
 	{
-		SharedPhase phase = claim_merging(shared);
-
-		if (phase == SHARED_COLLECTING)
-			merge_parts(build);
-		if (phase != SHARED_MERGING)
+		case SHARED_COLLECTED:
+			if (BarrierArriveAndWait(&shared->merging, PG_WAIT_EXTENSION))
+				merge_parts(build);
+			/* FALLTHROUGH */
+		case SHARED_MERGING:
+			BarrierArriveAndWait(&shared->merging, PG_WAIT_EXTENSION);
 			break;
-		ConditionVariableSleep(&shared->merged, PG_WAIT_EXTENSION);
+		default:
+			break;
 	}
-	ConditionVariableCancelSleep();
+	Assert(BarrierPhase(&shared->merging) == SHARED_COMPLETE);
+	BarrierDetach(&shared->merging);
 	source->filter = dsa_get_address(build->area, shared->filter);
 	return source->filter;
 }
@@ -557,7 +543,7 @@ key_build_initialize_dsm(CustomScanState *node, ParallelContext *context,
 	memset(shared, 0, sizeof(SharedKeys));
 	shared->limit = build->collector.limit;
 	SpinLockInit(&shared->mutex);
-	ConditionVariableInit(&shared->merged);
+	BarrierInit(&shared->merging, 0);
 	attach(build, shared);
 }
 
@@ -579,7 +565,7 @@ key_build_reinitialize_dsm(CustomScanState *node, ParallelContext *context,
 	}
 	if (DsaPointerIsValid(shared->filter))
 		dsa_free(area, shared->filter);
-	shared->phase = SHARED_COLLECTING;
+	BarrierInit(&shared->merging, 0);
 	shared->parts = shared->filter = InvalidDsaPointer;
 }
 
