@@ -19,9 +19,6 @@
  */
 #include "filter_path.h"
 
-#include "filter_scan.h"
-#include "index_join.h"
-
 #include "index/membership.h"
 
 #include <math.h>

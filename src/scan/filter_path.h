@@ -1,20 +1,55 @@
 /*
  * filter_path.h
- *	  The planner's paths with Filter Scans; see filter_path.c.
+ *	  The planner's paths with Filter Scans.
  */
 #ifndef BLOOMFILTER_FILTER_PATH_H
 #define BLOOMFILTER_FILTER_PATH_H
 
 #include "filter_scan.h"
-#include "index_join.h"
 
 #include "nodes/pathnodes.h"
 
+/* A key of a table's rows that can be looked up in the indexes of a table it is joined to */
+typedef struct IndexJoin
+{
+	Node	   *key;			/* an expression, or a List: one for each
+								 * column of the index */
+	Index		source;			/* the other table */
+	List	   *clauses;		/* the equalities, by column: RestrictInfos */
+	List	   *indexes;		/* OIDs: one, or those of its partitions */
+	List	   *types;			/* OIDs, by column: by which to hash the key */
+	double		share;			/* of the rows that pass, or SHARE_UNKNOWN */
+	bool		assumed;		/* the share is a guess, or that of a sample */
+	double		read_cost;		/* cost of reading all of the indexes */
+	bool		may_fail;		/* evaluating the key may raise an error */
+	bool		parallel_safe;	/* workers can evaluate the key, and read them */
+} IndexJoin;
+
+/* index_join.c */
+extern List *index_joins_find(PlannerInfo *root, RelOptInfo *rel);
+extern IndexJoin *index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
+											RelOptInfo *others,
+											RelOptInfo *join, List *clauses);
+extern void index_join_size(PlannerInfo *root, RelOptInfo *rel,
+							const IndexJoin *filter);
+
+/* filter_path.c */
 extern void filter_path_add(PlannerInfo *root, RelOptInfo *rel,
 							RangeTblEntry *rte);
 extern bool filter_path_hides_rows(PlannerInfo *root);
 extern CustomPath *filter_path_mark(PlannerInfo *root, RelOptInfo *rel,
 									IndexJoin *mark, int workers);
 extern bool filter_path_has_join(Path *path);
+
+/* loop_path.c */
+extern void loop_path_replace(PlannerInfo *root, RelOptInfo *join,
+							  RelOptInfo *outer, RelOptInfo *inner, JoinType type,
+							  JoinPathExtraData *extra);
+extern Path *loop_path_nested_loop(PlannerInfo *root, RelOptInfo *join,
+								   JoinType type, Path *outer, Path *inner,
+								   List *pathkeys, JoinPathExtraData *extra);
+extern Path *loop_path_hash_join(PlannerInfo *root, RelOptInfo *join,
+								 JoinType type, Path *outer, Path *inner,
+								 Relids required, JoinPathExtraData *extra);
 
 #endif							/* BLOOMFILTER_FILTER_PATH_H */

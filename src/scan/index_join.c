@@ -44,7 +44,7 @@
  * EXPLAIN shows how many rows of "rel" were probed before policies of "rel" hide
  * them.  So tables with policies have no filters, on either side.
  */
-#include "index_join.h"
+#include "filter_path.h"
 
 #include "plan_tree.h"
 #include "probe.h"

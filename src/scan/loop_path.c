@@ -13,8 +13,6 @@
  *
  * Core takes that loop if only the first of very many rows in its order are wanted.
  */
-#include "loop_path.h"
-
 #include "filter_path.h"
 
 #include "optimizer/cost.h"

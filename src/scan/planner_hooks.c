@@ -13,7 +13,6 @@
 #include "scan/join/join_filter_build.h"
 #include "scan/join/join_filter_plan.h"
 #include "scan/join/join_filter_probe.h"
-#include "loop_path.h"
 #include "scan/partition/partition_filter.h"
 #include "scan/partition/partition_plan.h"
 #include "scan/foreign/sent_keys.h"

@@ -33,7 +33,6 @@
 #include "bypass.h"
 
 #include "scan/filter_path.h"
-#include "scan/loop_path.h"
 
 #include <math.h>
 
