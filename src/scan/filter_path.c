@@ -215,7 +215,7 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	ListCell   *cell;
 
 	scan->scan.scanrelid = rel->relid;
-	scan->methods = &filter_scan_methods;
+	scan->methods = &filter_scan_node.plan;
 	/* they are in the order in which a sequential scan would check them */
 	foreach(cell, clauses)
 	{

@@ -718,36 +718,21 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 					   instrument->rows_removed - instrument->rows_probed, es);
 }
 
-static const CustomExecMethods exec_methods = {
-	.CustomName = "Filter Scan",
-	.BeginCustomScan = filter_scan_begin,
-	.ExecCustomScan = filter_scan_exec,
-	.EndCustomScan = filter_scan_end,
-	.ReScanCustomScan = filter_scan_rescan,
-	.EstimateDSMCustomScan = filter_scan_estimate_dsm,
-	.InitializeDSMCustomScan = filter_scan_initialize_dsm,
-	.ReInitializeDSMCustomScan = filter_scan_reinitialize_dsm,
-	.InitializeWorkerCustomScan = filter_scan_initialize_worker,
-	.ShutdownCustomScan = filter_scan_shutdown,
-	.ExplainCustomScan = filter_scan_explain
-};
-
-static Node *
-filter_scan_create_state(CustomScan *plan)
-{
-	FilterScanState *state = (FilterScanState *)
-		newNode(sizeof(FilterScanState), T_CustomScanState);
-
-	state->css.methods = &exec_methods;
-#if PG_VERSION_NUM >= 160000
-	state->css.slotOps = &TTSOpsBufferHeapTuple;
-#endif
-	return (Node *) state;
-}
-
-const CustomScanMethods filter_scan_methods = {
-	.CustomName = "Filter Scan",
-	.CreateCustomScanState = filter_scan_create_state
+const NodeKind filter_scan_node = {
+	.plan = {"Filter Scan", node_create_state},
+	.state_bytes = sizeof(FilterScanState),
+	.slots = &TTSOpsBufferHeapTuple,
+	.exec.CustomName = "Filter Scan",
+	.exec.BeginCustomScan = filter_scan_begin,
+	.exec.ExecCustomScan = filter_scan_exec,
+	.exec.EndCustomScan = filter_scan_end,
+	.exec.ReScanCustomScan = filter_scan_rescan,
+	.exec.EstimateDSMCustomScan = filter_scan_estimate_dsm,
+	.exec.InitializeDSMCustomScan = filter_scan_initialize_dsm,
+	.exec.ReInitializeDSMCustomScan = filter_scan_reinitialize_dsm,
+	.exec.InitializeWorkerCustomScan = filter_scan_initialize_worker,
+	.exec.ShutdownCustomScan = filter_scan_shutdown,
+	.exec.ExplainCustomScan = filter_scan_explain
 };
 
 /* The KeyProbes of a node, if it is a Filter Scan; else NIL */
@@ -755,7 +740,7 @@ List *
 filter_scan_key_probes(PlanState *node)
 {
 	if (!IsA(node, CustomScanState) ||
-		((CustomScanState *) node)->methods != &exec_methods)
+		((CustomScanState *) node)->methods != &filter_scan_node.exec)
 		return NIL;
 	return ((FilterScanState *) node)->key_probes;
 }
@@ -771,7 +756,7 @@ filter_scan_row_passes(PlanState *node)
 {
 	FilterScanState *state = (FilterScanState *) node;
 
-	Assert(IsA(node, CustomScanState) && state->css.methods == &exec_methods);
+	Assert(IsA(node, CustomScanState) && state->css.methods == &filter_scan_node.exec);
 	Assert(state->mark != NULL);
 	return node->state->es_epq_active != NULL || state->passes[state->place];
 }

@@ -7,7 +7,6 @@
 
 #include "probe.h"
 
-#include "nodes/extensible.h"
 
 /* bloomfilter.filter_scan: does the planner consider Filter Scans? */
 typedef enum FilterScanSetting
@@ -30,7 +29,7 @@ typedef enum JoinFilterSetting
 extern int	filter_scan_setting;
 extern int	join_filter_setting;
 
-extern const CustomScanMethods filter_scan_methods;
+extern const NodeKind filter_scan_node;
 extern List *filter_scan_key_probes(PlanState *node);
 extern bool filter_scan_row_passes(PlanState *node);
 

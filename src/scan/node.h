@@ -19,6 +19,32 @@
 typedef Instrumentation NodeInstrumentation;
 #endif
 
+/* A kind of our nodes */
+typedef struct NodeKind
+{
+	CustomScanMethods plan;		/* its name, and node_create_state() */
+	Size		state_bytes;	/* of a state, which begins with that of a
+								 * custom scan */
+	const TupleTableSlotOps *slots; /* of the rows that it scans; NULL:
+									 * virtual */
+	CustomExecMethods exec;
+} NodeKind;
+
+/* The method of their plans */
+static inline Node *
+node_create_state(CustomScan *plan)
+{
+	const NodeKind *kind = (const NodeKind *) plan->methods;
+	CustomScanState *state = (CustomScanState *)
+		newNode(kind->state_bytes, T_CustomScanState);
+
+	state->methods = &kind->exec;
+#if PG_VERSION_NUM >= 160000
+	state->slotOps = kind->slots;
+#endif
+	return (Node *) state;
+}
+
 /*
  * Return the fields of a plan.  Raises an error if there are not this many: a session keeps
  * the library that it has loaded when a newer one is installed, but its parallel workers load

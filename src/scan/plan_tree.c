@@ -57,10 +57,10 @@ plan_children(Plan *plan)
 }
 
 bool
-is_custom(const Plan *plan, const CustomScanMethods *methods)
+is_custom(const Plan *plan, const NodeKind *kind)
 {
 	return IsA(plan, CustomScan) &&
-		((const CustomScan *) plan)->methods == methods;
+		((const CustomScan *) plan)->methods == &kind->plan;
 }
 
 /* The Var that an expression is, apart from changes of its type's name; or NULL */
@@ -91,7 +91,7 @@ var_for(Index varno, const TargetEntry *entry)
 
 /* A node above "child" that passes on its rows, or some of them */
 CustomScan *
-make_node_above(Plan *child, int plan_node_id, const CustomScanMethods *methods)
+make_node_above(Plan *child, int plan_node_id, const NodeKind *kind)
 {
 	CustomScan *node = makeNode(CustomScan);
 	Plan	   *plan = &node->scan.plan;
@@ -131,7 +131,7 @@ make_node_above(Plan *child, int plan_node_id, const CustomScanMethods *methods)
 		plan->targetlist = lappend(plan->targetlist, own);
 		node->custom_scan_tlist = lappend(node->custom_scan_tlist, below);
 	}
-	node->methods = methods;
+	node->methods = &kind->plan;
 	return node;
 }
 
@@ -242,9 +242,9 @@ plan_has_effects(const PlanEffects *effects, Plan *plan)
 		case T_SubqueryScan:
 			break;
 		case T_CustomScan:
-			if (!is_custom(plan, &filter_scan_methods) &&
-				!is_custom(plan, &join_filter_build_methods) &&
-				!is_custom(plan, &join_filter_probe_methods))
+			if (!is_custom(plan, &filter_scan_node) &&
+				!is_custom(plan, &join_filter_build_node) &&
+				!is_custom(plan, &join_filter_probe_node))
 				return true;
 			break;
 		default:

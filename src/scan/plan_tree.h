@@ -5,9 +5,8 @@
 #ifndef BLOOMFILTER_PLAN_TREE_H
 #define BLOOMFILTER_PLAN_TREE_H
 
-#include "postgres.h"
+#include "node.h"
 
-#include "nodes/extensible.h"
 #include "nodes/plannodes.h"
 
 /* What a plan does besides returning rows */
@@ -18,12 +17,12 @@ typedef struct PlanEffects
 } PlanEffects;
 
 extern List *plan_children(Plan *plan);
-extern bool is_custom(const Plan *plan, const CustomScanMethods *methods);
+extern bool is_custom(const Plan *plan, const NodeKind *kind);
 extern Var *var_of(Node *expression);
 extern Var *var_of_column(const Plan *plan, AttrNumber column);
 extern Var *var_for(Index varno, const TargetEntry *entry);
 extern CustomScan *make_node_above(Plan *child, int plan_node_id,
-								   const CustomScanMethods *methods);
+								   const NodeKind *kind);
 extern bool node_has_effects(const PlanEffects *effects, const Plan *plan);
 extern bool locks_rows(const PlannedStmt *statement);
 extern bool plan_has_effects(const PlanEffects *effects, Plan *plan);

@@ -185,6 +185,10 @@ planner_hooks_init(void)
 		{"force", JOIN_FILTER_FORCE, true},
 		{NULL, 0, false}
 	};
+	static const NodeKind *const nodes[] = {
+		&filter_scan_node, &bypass_node, &bypass_feeder_node,
+		&join_filter_build_node, &join_filter_probe_node, &partition_filter_node
+	};
 
 	DefineCustomEnumVariable("bloomfilter.filter_scan",
 							 "Enables the planner's use of Filter Scans.",
@@ -210,12 +214,8 @@ planner_hooks_init(void)
 							 NULL, NULL, NULL);
 	MarkGUCPrefixReserved("bloomfilter");
 	heap_page_init();
-	RegisterCustomScanMethods(&filter_scan_methods);
-	RegisterCustomScanMethods(&bypass_methods);
-	RegisterCustomScanMethods(&bypass_feeder_methods);
-	RegisterCustomScanMethods(&join_filter_build_methods);
-	RegisterCustomScanMethods(&join_filter_probe_methods);
-	RegisterCustomScanMethods(&partition_filter_methods);
+	for (size_t i = 0; i < lengthof(nodes); i++)
+		RegisterCustomScanMethods(&nodes[i]->plan);
 	previous_planner = planner_hook;
 	planner_hook = plan_statement;
 	previous_set_rel_pathlist = set_rel_pathlist_hook;

@@ -193,27 +193,14 @@ feeder_rescan(CustomScanState *node)
 	rescan_child(node);
 }
 
-static const CustomExecMethods feeder_exec_methods = {
-	.CustomName = "Bypass Feeder",
-	.BeginCustomScan = feeder_begin,
-	.ExecCustomScan = feeder_exec,
-	.EndCustomScan = feeder_end,
-	.ReScanCustomScan = feeder_rescan
-};
-
-static Node *
-feeder_create_state(CustomScan *plan)
-{
-	FeederState *state = (FeederState *)
-		newNode(sizeof(FeederState), T_CustomScanState);
-
-	state->css.methods = &feeder_exec_methods;
-	return (Node *) state;
-}
-
-const CustomScanMethods bypass_feeder_methods = {
-	.CustomName = "Bypass Feeder",
-	.CreateCustomScanState = feeder_create_state
+const NodeKind bypass_feeder_node = {
+	.plan = {"Bypass Feeder", node_create_state},
+	.state_bytes = sizeof(FeederState),
+	.exec.CustomName = "Bypass Feeder",
+	.exec.BeginCustomScan = feeder_begin,
+	.exec.ExecCustomScan = feeder_exec,
+	.exec.EndCustomScan = feeder_end,
+	.exec.ReScanCustomScan = feeder_rescan
 };
 
 /* ---- Filter Bypass ---- */
@@ -225,7 +212,7 @@ feeder_on(PlanState *side)
 	if (IsA(side, HashState))
 		side = outerPlanState(side);
 	return IsA(side, CustomScanState) &&
-		((CustomScanState *) side)->methods == &feeder_exec_methods ?
+		((CustomScanState *) side)->methods == &bypass_feeder_node.exec ?
 		(FeederState *) side : NULL;
 }
 
@@ -411,26 +398,13 @@ bypass_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 						   (int64) instrument->rows_joined, es);
 }
 
-static const CustomExecMethods exec_methods = {
-	.CustomName = "Filter Bypass",
-	.BeginCustomScan = bypass_begin,
-	.ExecCustomScan = bypass_exec,
-	.EndCustomScan = bypass_end,
-	.ReScanCustomScan = bypass_rescan,
-	.ExplainCustomScan = bypass_explain
-};
-
-static Node *
-bypass_create_state(CustomScan *plan)
-{
-	BypassState *state = (BypassState *)
-		newNode(sizeof(BypassState), T_CustomScanState);
-
-	state->css.methods = &exec_methods;
-	return (Node *) state;
-}
-
-const CustomScanMethods bypass_methods = {
-	.CustomName = "Filter Bypass",
-	.CreateCustomScanState = bypass_create_state
+const NodeKind bypass_node = {
+	.plan = {"Filter Bypass", node_create_state},
+	.state_bytes = sizeof(BypassState),
+	.exec.CustomName = "Filter Bypass",
+	.exec.BeginCustomScan = bypass_begin,
+	.exec.ExecCustomScan = bypass_exec,
+	.exec.EndCustomScan = bypass_end,
+	.exec.ReScanCustomScan = bypass_rescan,
+	.exec.ExplainCustomScan = bypass_explain
 };

@@ -5,9 +5,8 @@
 #ifndef BLOOMFILTER_BYPASS_H
 #define BLOOMFILTER_BYPASS_H
 
-#include "postgres.h"
+#include "scan/node.h"
 
-#include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 
 /*
@@ -17,8 +16,8 @@
 #define BYPASS_SHARE_MAX		0.6
 
 /* bypass.c */
-extern const CustomScanMethods bypass_methods;
-extern const CustomScanMethods bypass_feeder_methods;
+extern const NodeKind bypass_node;
+extern const NodeKind bypass_feeder_node;
 
 /* bypass_path.c */
 extern void bypass_add_paths(PlannerInfo *root, RelOptInfo *join,

@@ -84,7 +84,7 @@ typedef struct Bypass
 /* A node that returns the columns of its only child */
 static Plan *
 plan_above(CustomPath *path, List *targetlist, List *children,
-		   const CustomScanMethods *methods)
+		   const NodeKind *kind)
 {
 	CustomScan *scan = makeNode(CustomScan);
 	Plan	   *child = linitial(children);
@@ -93,7 +93,7 @@ plan_above(CustomPath *path, List *targetlist, List *children,
 	scan->flags = path->flags;
 	scan->custom_plans = children;
 	scan->custom_scan_tlist = copyObject(child->targetlist);
-	scan->methods = methods;
+	scan->methods = &kind->plan;
 	return &scan->scan.plan;
 }
 
@@ -103,7 +103,7 @@ plan_feeder(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 			List *targetlist, List *clauses, List *children)
 {
 	/* the scan below it has the conditions of the table */
-	return plan_above(path, targetlist, children, &bypass_feeder_methods);
+	return plan_above(path, targetlist, children, &bypass_feeder_node);
 }
 
 /* A PlanCustomPath */
@@ -113,7 +113,7 @@ plan_bypass(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 {
 	Assert(clauses == NIL);
 	Assert(IsA(linitial(children), NestLoop) || IsA(linitial(children), HashJoin));
-	return plan_above(path, targetlist, children, &bypass_methods);
+	return plan_above(path, targetlist, children, &bypass_node);
 }
 
 static const CustomPathMethods feeder_path_methods = {

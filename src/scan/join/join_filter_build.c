@@ -635,33 +635,20 @@ key_build_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		sent_keys_explain(build->sent, es);
 }
 
-static const CustomExecMethods exec_methods = {
-	.CustomName = "Join Filter Build",
-	.BeginCustomScan = key_build_begin,
-	.ExecCustomScan = key_build_exec,
-	.EndCustomScan = key_build_end,
-	.ReScanCustomScan = key_build_rescan,
-	.EstimateDSMCustomScan = key_build_estimate_dsm,
-	.InitializeDSMCustomScan = key_build_initialize_dsm,
-	.ReInitializeDSMCustomScan = key_build_reinitialize_dsm,
-	.InitializeWorkerCustomScan = key_build_initialize_worker,
-	.ShutdownCustomScan = key_build_shutdown,
-	.ExplainCustomScan = key_build_explain
-};
-
-static Node *
-key_build_create_state(CustomScan *plan)
-{
-	KeyBuildState *build = (KeyBuildState *)
-		newNode(sizeof(KeyBuildState), T_CustomScanState);
-
-	build->css.methods = &exec_methods;
-	return (Node *) build;
-}
-
-const CustomScanMethods join_filter_build_methods = {
-	.CustomName = "Join Filter Build",
-	.CreateCustomScanState = key_build_create_state
+const NodeKind join_filter_build_node = {
+	.plan = {"Join Filter Build", node_create_state},
+	.state_bytes = sizeof(KeyBuildState),
+	.exec.CustomName = "Join Filter Build",
+	.exec.BeginCustomScan = key_build_begin,
+	.exec.ExecCustomScan = key_build_exec,
+	.exec.EndCustomScan = key_build_end,
+	.exec.ReScanCustomScan = key_build_rescan,
+	.exec.EstimateDSMCustomScan = key_build_estimate_dsm,
+	.exec.InitializeDSMCustomScan = key_build_initialize_dsm,
+	.exec.ReInitializeDSMCustomScan = key_build_reinitialize_dsm,
+	.exec.InitializeWorkerCustomScan = key_build_initialize_worker,
+	.exec.ShutdownCustomScan = key_build_shutdown,
+	.exec.ExplainCustomScan = key_build_explain
 };
 
 /* ---- The plan ---- */
@@ -711,7 +698,7 @@ key_build_link(HashJoinState *join, List **answers)
 	HashState  *hash = (HashState *) innerPlanState(join);
 	KeyBuildState *build = (KeyBuildState *) outerPlanState(hash);
 
-	if (!IsA(build, CustomScanState) || build->css.methods != &exec_methods)
+	if (!IsA(build, CustomScanState) || build->css.methods != &join_filter_build_node.exec)
 		return NULL;
 	if (build->source.hash == NULL)
 	{

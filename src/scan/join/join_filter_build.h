@@ -54,7 +54,7 @@ typedef struct KeySource
 	KeyBuildState *build;
 } KeySource;
 
-extern const CustomScanMethods join_filter_build_methods;
+extern const NodeKind join_filter_build_node;
 
 /* How many of these nodes this process has begun: if it grows, the plan has some */
 extern uint64 join_filters_begun;

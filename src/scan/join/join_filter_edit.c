@@ -36,7 +36,7 @@ add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 	Plan	   *hash = innerPlan(join);
 	Plan	   *child = outerPlan(hash);
 	CustomScan *build = make_node_above(child, editor->next_node_id++,
-										&join_filter_build_methods);
+										&join_filter_build_node);
 	KeyBuildPlan plan = {
 		.number = ++editor->filters,
 		.kind = key->inner.kind,
@@ -64,7 +64,7 @@ make_filter_scan(Plan *plan)
 	scan->scan = *(Scan *) plan;
 	scan->scan.plan.type = T_CustomScan;
 	scan->custom_relids = bms_make_singleton(scan->scan.scanrelid);
-	scan->methods = &filter_scan_methods;
+	scan->methods = &filter_scan_node.plan;
 	return scan;
 }
 
@@ -89,9 +89,9 @@ probe_above(PlanEditor *editor, const Place *place, const SideKey *key)
 	Plan	   *plan = *place->slot;
 	List	   *keys = NIL;
 
-	if (!is_custom(plan, &join_filter_probe_methods))
+	if (!is_custom(plan, &join_filter_probe_node))
 		*place->slot = (Plan *) make_node_above(plan, editor->next_node_id++,
-												&join_filter_probe_methods);
+												&join_filter_probe_node);
 	if (key->expressions != NIL)
 		return own_columns(key->expressions);
 	for (int i = 0; i < key->count; i++)
@@ -169,7 +169,7 @@ see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
 	ListCell   *cell;
 
 	check_stack_depth();
-	if (is_custom(plan, &join_filter_build_methods))
+	if (is_custom(plan, &join_filter_build_node))
 	{
 		KeyBuildPlan build = key_build_read(((CustomScan *) plan)->custom_private);
 		FilterSeen *filter = seen + build.number;

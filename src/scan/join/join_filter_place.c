@@ -187,8 +187,8 @@ child_with_key(const PlanEditor *editor, Plan *plan, const AttrNumber *columns,
 	int			varno;
 	JoinType	type;
 
-	if (is_custom(plan, &join_filter_build_methods) ||
-		is_custom(plan, &join_filter_probe_methods))
+	if (is_custom(plan, &join_filter_build_node) ||
+		is_custom(plan, &join_filter_probe_node))
 	{
 		memcpy(child_columns, columns, key->count * sizeof(AttrNumber));
 		return &outerPlan(plan);
@@ -248,8 +248,8 @@ key_probe_plans(const Plan *plan)
 	List	   *plans = NIL;
 	ListCell   *cell;
 
-	if (!is_custom(plan, &filter_scan_methods) &&
-		!is_custom(plan, &join_filter_probe_methods))
+	if (!is_custom(plan, &filter_scan_node) &&
+		!is_custom(plan, &join_filter_probe_node))
 		return NIL;
 	foreach(cell, probe_plans((const CustomScan *) plan))
 	{
@@ -316,7 +316,7 @@ find_scan(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	bool		is_heap;
 	ListCell   *cell;
 
-	if (!(IsA(plan, SeqScan) || is_custom(plan, &filter_scan_methods)) ||
+	if (!(IsA(plan, SeqScan) || is_custom(plan, &filter_scan_node)) ||
 		filter_scan_setting == FILTER_SCAN_OFF || node_has_effects(&editor->effects, plan) ||
 		(below_gather && !plan->parallel_aware) ||
 		(editor->hides_rows && plan->qual != NIL) ||

@@ -101,7 +101,7 @@ table_with_key(const PlanEditor *editor, Plan *plan, const SideKey *key,
 		memcpy(here, attributes, key->count * sizeof(AttrNumber));
 	}
 	if (!(IsA(plan, SeqScan) || IsA(plan, IndexScan) || IsA(plan, BitmapHeapScan) ||
-		  is_custom(plan, &filter_scan_methods)) ||
+		  is_custom(plan, &filter_scan_node)) ||
 		!columns_of_table(plan, here, key->count, attributes))
 		return InvalidOid;
 	return table_of(editor, plan);
@@ -451,7 +451,7 @@ receive_filter(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 	};
 
 	/* the builder stays next to the Hash node */
-	if (is_custom(*inner, &join_filter_build_methods))
+	if (is_custom(*inner, &join_filter_build_node))
 		inner = &outerPlan(*inner);
 	placement.saved = (1 - placement.share) * (*inner)->plan_rows *
 		cost_of_row((Plan *) join);

@@ -321,28 +321,15 @@ key_probe_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 						   instrument->rows_skipped, es);
 }
 
-static const CustomExecMethods exec_methods = {
-	.CustomName = "Join Filter Probe",
-	.BeginCustomScan = key_probe_begin_scan,
-	.ExecCustomScan = key_probe_exec,
-	.EndCustomScan = key_probe_end,
-	.ReScanCustomScan = key_probe_rescan,
-	.ExplainCustomScan = key_probe_explain
-};
-
-static Node *
-key_probe_create_state(CustomScan *plan)
-{
-	KeyProbeState *state = (KeyProbeState *)
-		newNode(sizeof(KeyProbeState), T_CustomScanState);
-
-	state->css.methods = &exec_methods;
-	return (Node *) state;
-}
-
-const CustomScanMethods join_filter_probe_methods = {
-	.CustomName = "Join Filter Probe",
-	.CreateCustomScanState = key_probe_create_state
+const NodeKind join_filter_probe_node = {
+	.plan = {"Join Filter Probe", node_create_state},
+	.state_bytes = sizeof(KeyProbeState),
+	.exec.CustomName = "Join Filter Probe",
+	.exec.BeginCustomScan = key_probe_begin_scan,
+	.exec.ExecCustomScan = key_probe_exec,
+	.exec.EndCustomScan = key_probe_end,
+	.exec.ReScanCustomScan = key_probe_rescan,
+	.exec.ExplainCustomScan = key_probe_explain
 };
 
 /* The KeyProbes of a node, if it is a Join Filter Probe; else NIL */
@@ -350,7 +337,7 @@ List *
 key_probes_of(PlanState *node)
 {
 	if (!IsA(node, CustomScanState) ||
-		((CustomScanState *) node)->methods != &exec_methods)
+		((CustomScanState *) node)->methods != &join_filter_probe_node.exec)
 		return NIL;
 	return ((KeyProbeState *) node)->probes;
 }

@@ -29,7 +29,7 @@ extern void key_probes_explain(uint64 pauses, double probed, double removed,
 							   double skipped, ExplainState *es);
 
 /* The node */
-extern const CustomScanMethods join_filter_probe_methods;
+extern const NodeKind join_filter_probe_node;
 extern List *key_probes_of(PlanState *node);
 
 #endif							/* BLOOMFILTER_JOIN_FILTER_PROBE_H */

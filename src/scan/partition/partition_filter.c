@@ -494,26 +494,13 @@ partition_filter_explain(CustomScanState *node, List *ancestors,
 						   (int64) instrument->partitions_skipped, es);
 }
 
-static const CustomExecMethods exec_methods = {
-	.CustomName = "Partition Filter",
-	.BeginCustomScan = partition_filter_begin,
-	.ExecCustomScan = partition_filter_exec,
-	.EndCustomScan = partition_filter_end,
-	.ReScanCustomScan = partition_filter_rescan,
-	.ExplainCustomScan = partition_filter_explain
-};
-
-static Node *
-partition_filter_create_state(CustomScan *plan)
-{
-	PartitionFilterState *state = (PartitionFilterState *)
-		newNode(sizeof(PartitionFilterState), T_CustomScanState);
-
-	state->css.methods = &exec_methods;
-	return (Node *) state;
-}
-
-const CustomScanMethods partition_filter_methods = {
-	.CustomName = "Partition Filter",
-	.CreateCustomScanState = partition_filter_create_state
+const NodeKind partition_filter_node = {
+	.plan = {"Partition Filter", node_create_state},
+	.state_bytes = sizeof(PartitionFilterState),
+	.exec.CustomName = "Partition Filter",
+	.exec.BeginCustomScan = partition_filter_begin,
+	.exec.ExecCustomScan = partition_filter_exec,
+	.exec.EndCustomScan = partition_filter_end,
+	.exec.ReScanCustomScan = partition_filter_rescan,
+	.exec.ExplainCustomScan = partition_filter_explain
 };

@@ -5,9 +5,7 @@
 #ifndef BLOOMFILTER_PARTITION_FILTER_H
 #define BLOOMFILTER_PARTITION_FILTER_H
 
-#include "postgres.h"
-
-#include "nodes/extensible.h"
+#include "scan/node.h"
 
 /* What a Partition Filter asks the indexes of partitions */
 typedef struct PartitionLookup
@@ -22,7 +20,7 @@ typedef struct PartitionLookup
 } PartitionLookup;
 
 /* partition_filter.c */
-extern const CustomScanMethods partition_filter_methods;
+extern const NodeKind partition_filter_node;
 extern void partition_filter_set_key(CustomScan *scan, const PartitionLookup *key);
 
 #endif							/* BLOOMFILTER_PARTITION_FILTER_H */

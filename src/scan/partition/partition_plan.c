@@ -240,7 +240,7 @@ filter_partitions(PlannedStmt *statement, int first_sent, Plan **slot)
 		bms_next_member(append->plan.allParam, first_sent - 1) >= 0)
 		return;
 	scan = make_node_above(&append->plan, append->plan.plan_node_id,
-						   &partition_filter_methods);
+						   &partition_filter_node);
 	scan->custom_relids = bms_copy(append->apprelids);
 	/* the Append is not executed */
 	scan->scan.plan.initPlan = append->plan.initPlan;
