@@ -23,7 +23,6 @@
 
 #include <math.h>
 
-#include "access/table.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
@@ -90,17 +89,6 @@ is_candidate(RelOptInfo *rel, RangeTblEntry *rte)
 			return false;
 	}
 	return true;
-}
-
-static bool
-is_heap(RangeTblEntry *rte)
-{
-	/* the planner has locked it */
-	Relation	relation = table_open(rte->relid, NoLock);
-	bool		supported = heap_page_supported(relation);
-
-	table_close(relation, NoLock);
-	return supported;
 }
 
 /*
@@ -603,7 +591,7 @@ filter_path_mark(PlannerInfo *root, RelOptInfo *rel, IndexJoin *mark,
 	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
 
 	if (!is_candidate(rel, rte) ||
-		(filter_scan_setting != FILTER_SCAN_FORCE && !may_pay(rel)) || !is_heap(rte))
+		(filter_scan_setting != FILTER_SCAN_FORCE && !may_pay(rel)) || !heap_page_supported(rte->relid))
 		return NULL;
 	return make_path(&table, find_conditions(rel), NIL, mark, workers);
 }
@@ -766,7 +754,7 @@ filter_path_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	conditions = find_conditions(rel);
 	if (join_filter_setting != JOIN_FILTER_OFF)
 		joins = find_joins(&table, conditions);
-	if ((conditions == NIL && joins == NIL) || !is_heap(rte))
+	if ((conditions == NIL && joins == NIL) || !heap_page_supported(rte->relid))
 		return;
 	/* forced paths all cost nothing, so add only one */
 	if (conditions != NIL && (joins == NIL || filter_scan_setting != FILTER_SCAN_FORCE))

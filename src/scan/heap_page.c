@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "access/heapam.h"
+#include "access/table.h"
 #include "access/tableam.h"
 #include "common/file_perm.h"
 #include "common/file_utils.h"
@@ -107,16 +108,16 @@ heap_page_refusal(void)
 					SERVER_MAJOR, HEAP_PAGE_FIRST_MAJOR, last_major);
 }
 
-/* Can heap_page_begin() scan this relation? */
+/* Can heap_page_begin() scan this table, which the planner has locked? */
 bool
-heap_page_supported(Relation relation)
+heap_page_supported(Oid table)
 {
-	if (relation->rd_tableam != GetHeapamTableAmRoutine())
-		return false;
-	if (major_is_known())
-		return true;
-	heap_page_refused++;
-	return false;
+	Relation	relation = table_open(table, NoLock);
+	bool		is_heap = relation->rd_tableam == GetHeapamTableAmRoutine();
+
+	table_close(relation, NoLock);
+	heap_page_refused += is_heap && !major_is_known();
+	return is_heap && major_is_known();
 }
 
 /*

@@ -29,7 +29,7 @@ extern int	heap_page_refused;
 
 extern void heap_page_init(void);
 extern char *heap_page_refusal(void);
-extern bool heap_page_supported(Relation relation);
+extern bool heap_page_supported(Oid table);
 extern TableScanDesc heap_page_begin(ScanState *node,
 									 ParallelTableScanDesc parallel);
 extern int	heap_page_next(TableScanDesc scan, ScanDirection direction);

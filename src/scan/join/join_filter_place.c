@@ -313,7 +313,6 @@ find_scan(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	Relation	relation;
 	RangeTblEntry *rte;
 	double		rows;
-	bool		is_heap;
 	ListCell   *cell;
 
 	if (!(IsA(plan, SeqScan) || is_custom(plan, &filter_scan_node)) ||
@@ -323,14 +322,14 @@ find_scan(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 		!columns_of_table(plan, columns, placement->key->count, attributes))
 		return false;
 	rte = rt_fetch(((Scan *) plan)->scanrelid, editor->statement->rtable);
+	if (!heap_page_supported(rte->relid))
+		return false;
 	/* the planner has locked it */
 	relation = table_open(rte->relid, NoLock);
-	is_heap = heap_page_supported(relation);
 	rows = rows_read(plan, relation);
 	table_close(relation, NoLock);
-	if (!is_heap ||
-		(plan->qual != NIL && plan->plan_rows < rows * SCAN_SHARE_MIN &&
-		 join_filter_setting != JOIN_FILTER_FORCE))
+	if (plan->qual != NIL && plan->plan_rows < rows * SCAN_SHARE_MIN &&
+		join_filter_setting != JOIN_FILTER_FORCE)
 		return false;
 	foreach(cell, key_probe_plans(plan))
 		rows *= ((KeyProbePlan *) lfirst(cell))->share;
