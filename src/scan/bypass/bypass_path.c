@@ -33,6 +33,7 @@
 #include "bypass.h"
 
 #include "scan/filter_path.h"
+#include "scan/plan_tree.h"
 
 #include <math.h>
 
@@ -79,58 +80,32 @@ typedef struct Bypass
 	IndexJoin  *filter;
 } Bypass;
 
-/* ---- Plans ---- */
-
-/* A node that returns the columns of its only child */
+/* A PlanCustomPath, of both nodes: all conditions are below them, in scan and join. */
 static Plan *
-plan_above(CustomPath *path, List *targetlist, List *children,
-		   const NodeKind *kind)
+plan_above(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+		   List *targetlist, List *clauses, List *children)
 {
 	CustomScan *scan = makeNode(CustomScan);
 	Plan	   *child = linitial(children);
+	bool		is_feeder = is_custom(child, &filter_scan_node);
 
+	Assert(is_feeder || IsA(child, NestLoop) || IsA(child, HashJoin));
 	scan->scan.plan.targetlist = targetlist;
 	scan->flags = path->flags;
 	scan->custom_plans = children;
 	scan->custom_scan_tlist = copyObject(child->targetlist);
-	scan->methods = &kind->plan;
+	scan->methods = is_feeder ? &bypass_feeder_node.plan : &bypass_node.plan;
 	return &scan->scan.plan;
 }
 
-/* A PlanCustomPath */
-static Plan *
-plan_feeder(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
-			List *targetlist, List *clauses, List *children)
-{
-	/* the scan below it has the conditions of the table */
-	return plan_above(path, targetlist, children, &bypass_feeder_node);
-}
-
-/* A PlanCustomPath */
-static Plan *
-plan_bypass(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
-			List *targetlist, List *clauses, List *children)
-{
-	Assert(clauses == NIL);
-	Assert(IsA(linitial(children), NestLoop) || IsA(linitial(children), HashJoin));
-	return plan_above(path, targetlist, children, &bypass_node);
-}
-
-static const CustomPathMethods feeder_path_methods = {
-	.CustomName = "Bypass Feeder",
-	.PlanCustomPath = plan_feeder
-};
-
-static const CustomPathMethods bypass_path_methods = {
+static const CustomPathMethods path_methods = {
 	.CustomName = "Filter Bypass",
-	.PlanCustomPath = plan_bypass
+	.PlanCustomPath = plan_above
 };
-
-/* ---- Paths ---- */
 
 /* A path of a node that returns the rows of another one, to which "rel" belongs */
 static CustomPath *
-path_above(Path *child, RelOptInfo *rel, const CustomPathMethods *methods)
+path_above(Path *child, RelOptInfo *rel)
 {
 	CustomPath *path = makeNode(CustomPath);
 
@@ -142,7 +117,7 @@ path_above(Path *child, RelOptInfo *rel, const CustomPathMethods *methods)
 	path->path.pathkeys = NIL;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(child);
-	path->methods = methods;
+	path->methods = &path_methods;
 	return path;
 }
 
@@ -165,7 +140,7 @@ make_feeder(const Bypass *bypass, int workers)
 	few->rows = clamp_row_est(few->rows * bypass->filter->share);
 	few->baserestrictinfo = NIL;
 	few->pathlist = few->partial_pathlist = NIL;
-	feeder = path_above(&scan->path, few, &feeder_path_methods);
+	feeder = path_above(&scan->path, few);
 	feeder->path.rows = clamp_row_est(scan->path.rows * bypass->filter->share);
 	return &feeder->path;
 }
@@ -231,7 +206,7 @@ make_bypass(const Bypass *bypass, Path *join, Path *feeder)
 
 	if (join == NULL)
 		return NULL;
-	path = path_above(join, bypass->join, &bypass_path_methods);
+	path = path_above(join, bypass->join);
 	/* core has set this to all rows of the join */
 	join->rows = clamp_row_est(join->rows - passed);
 	path->path.total_cost += passed * (PASS_COST - lookup_cost(bypass->others->rows));
