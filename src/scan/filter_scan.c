@@ -43,10 +43,6 @@
 int			filter_scan_setting = FILTER_SCAN_ON;
 int			join_filter_setting = JOIN_FILTER_INDEX;
 
-/* The fields of Instrumentation that count the rows probed, and those that did not pass */
-#define rows_probed				ntuples2
-#define rows_removed			nfiltered2
-
 /* The probes of joins' keys are sorted again after this many pages. */
 #define SORT_PAGES				64
 

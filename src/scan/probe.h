@@ -72,6 +72,10 @@ typedef struct ProbedPage
 	bool		found[HEAP_PAGE_ROWS_MAX];
 } ProbedPage;
 
+/* The fields of Instrumentation that count the rows probed, and those that did not pass */
+#define rows_probed				ntuples2
+#define rows_removed			nfiltered2
+
 typedef struct Probe Probe;
 
 /* What a kind of probes does */

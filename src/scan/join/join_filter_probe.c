@@ -180,10 +180,8 @@ key_probes_explain(uint64 pauses, double probed, double removed,
 /* The probes are sorted anew after this many rows. */
 #define SORT_ROWS				2048
 
-/* The fields of Instrumentation that count the rows probed, not probed, and not passed */
-#define rows_probed				ntuples2
+/* The field of Instrumentation that counts the rows not probed */
 #define rows_skipped			nfiltered1
-#define rows_removed			nfiltered2
 
 typedef struct KeyProbeState
 {
