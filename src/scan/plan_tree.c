@@ -79,16 +79,6 @@ var_of_column(const Plan *plan, AttrNumber column)
 	return var_of((Node *) list_nth_node(TargetEntry, plan->targetlist, column - 1)->expr);
 }
 
-/* A Var for the column of a child that an entry of its targetlist is */
-Var *
-var_for(Index varno, const TargetEntry *entry)
-{
-	Node	   *expression = (Node *) entry->expr;
-
-	return makeVar(varno, entry->resno, exprType(expression),
-				   exprTypmod(expression), exprCollation(expression), 0);
-}
-
 /* A node above "child" that passes on its rows, or some of them */
 CustomScan *
 make_node_above(Plan *child, int plan_node_id, const NodeKind *kind)
@@ -126,8 +116,8 @@ make_node_above(Plan *child, int plan_node_id, const NodeKind *kind)
 		TargetEntry *own = flatCopyTargetEntry(entry);
 		TargetEntry *below = flatCopyTargetEntry(entry);
 
-		own->expr = (Expr *) var_for(INDEX_VAR, entry);
-		below->expr = (Expr *) var_for(OUTER_VAR, entry);
+		own->expr = (Expr *) makeVarFromTargetEntry(INDEX_VAR, entry);
+		below->expr = (Expr *) makeVarFromTargetEntry(OUTER_VAR, entry);
 		plan->targetlist = lappend(plan->targetlist, own);
 		node->custom_scan_tlist = lappend(node->custom_scan_tlist, below);
 	}

@@ -20,7 +20,6 @@ extern List *plan_children(Plan *plan);
 extern bool is_custom(const Plan *plan, const NodeKind *kind);
 extern Var *var_of(Node *expression);
 extern Var *var_of_column(const Plan *plan, AttrNumber column);
-extern Var *var_for(Index varno, const TargetEntry *entry);
 extern CustomScan *make_node_above(Plan *child, int plan_node_id,
 								   const NodeKind *kind);
 extern bool node_has_effects(const PlanEffects *effects, const Plan *plan);

@@ -12,6 +12,7 @@
 #include "scan/foreign/foreign_filter.h"
 
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "optimizer/optimizer.h"
 #include "rewrite/rewriteManip.h"
 
@@ -95,8 +96,9 @@ probe_above(PlanEditor *editor, const Place *place, const SideKey *key)
 	if (key->expressions != NIL)
 		return own_columns(key->expressions);
 	for (int i = 0; i < key->count; i++)
-		keys = lappend(keys, var_for(INDEX_VAR,
-									 list_nth(plan->targetlist, place->columns[i] - 1)));
+		keys = lappend(keys, makeVarFromTargetEntry(INDEX_VAR,
+													list_nth(plan->targetlist,
+															 place->columns[i] - 1)));
 	return keys;
 }
 
