@@ -11,6 +11,7 @@
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
 #endif
+#include "executor/instrument.h"
 #include "nodes/extensible.h"
 #include "nodes/pg_list.h"
 
