@@ -85,20 +85,21 @@ typedef struct SharedKeys
 #define MARK_UNKNOWN			PG_UINT32_MAX
 
 #if PG_VERSION_NUM < 180000
-/* One of the join's hash functions, of either side */
-typedef struct RecordedFunction
-{
-	FmgrInfo	function;
-	KeyBuildState *build;
-	int			column;			/* of the key */
-} RecordedFunction;
-
 /* The hash of a row whose columns are being hashed */
 typedef struct RecordedHash
 {
 	uint32		hash;			/* of the first "hashed" columns */
 	int			hashed;
 } RecordedHash;
+
+/* One of the join's hash functions, of either side */
+typedef struct RecordedFunction
+{
+	FmgrInfo	function;
+	KeyBuildState *build;
+	RecordedHash *row;			/* of the side */
+	int			column;			/* of the key */
+} RecordedFunction;
 #endif
 
 struct KeyBuildState
@@ -174,27 +175,16 @@ is_marked(KeyBuildState *build, uint32 hash)
 }
 
 #if PG_VERSION_NUM < 180000
-/* Call the join's own function, in whose place one of ours was called. */
-static uint32
-call_recorded(FunctionCallInfo fcinfo, RecordedFunction *recorded)
-{
-	FmgrInfo   *own = fcinfo->flinfo;
-	Datum		hash;
-
-	fcinfo->flinfo = &recorded->function;
-	hash = FunctionCallInvoke(fcinfo);
-	fcinfo->flinfo = own;
-	return DatumGetUInt32(hash);
-}
-
 /*
  * Append the hash of a column to that of the columns before it.  Returns true if it is the
  * last one.  The join does not hash a column that is NULL, so we may combine the hashes of
  * two such rows: no harm, as neither has a partner.
  */
 static bool
-append_hash(RecordedHash *row, const RecordedFunction *recorded, uint32 hash)
+append_hash(const RecordedFunction *recorded, uint32 hash)
 {
+	RecordedHash *row = recorded->row;
+
 	if (recorded->column == 0)
 		row->hash = row->hashed = 0;
 	if (recorded->column != row->hashed)
@@ -203,44 +193,41 @@ append_hash(RecordedHash *row, const RecordedFunction *recorded, uint32 hash)
 	return ++row->hashed == recorded->build->columns;
 }
 
-/* Called instead of a hash function of the join's inner side; a key too many does no harm. */
+/* Called instead of a hash function of the join: calls that, and records or marks the row. */
 static Datum
 record_hash(PG_FUNCTION_ARGS)
 {
-	RecordedFunction *recorded = (RecordedFunction *) fcinfo->flinfo->fn_extra;
+	FmgrInfo   *own = fcinfo->flinfo;
+	RecordedFunction *recorded = (RecordedFunction *) own->fn_extra;
 	KeyBuildState *build = recorded->build;
-	uint32		hash = call_recorded(fcinfo, recorded);
+	RecordedHash *row = recorded->row;
+	uint32		before = recorded->column == 0 ? 0 : row->hash;
+	uint32		hash;
 
-	if (append_hash(&build->inner_hash, recorded, hash))
-		key_collector_add(&build->collector, build->inner_hash.hash);
-	return UInt32GetDatum(hash);
-}
-
-/* Called instead of a hash function of the join's outer side */
-static Datum
-mark_hash(PG_FUNCTION_ARGS)
-{
-	RecordedFunction *recorded = (RecordedFunction *) fcinfo->flinfo->fn_extra;
-	KeyBuildState *build = recorded->build;
-	uint32		hash = call_recorded(fcinfo, recorded);
-	uint32		before = recorded->column == 0 ? 0 : build->outer_hash.hash;
-
+	fcinfo->flinfo = &recorded->function;
+	hash = DatumGetUInt32(FunctionCallInvoke(fcinfo));
+	fcinfo->flinfo = own;
+	if (!append_hash(recorded, hash))
+		return UInt32GetDatum(hash);
+	/* a key too many does no harm */
+	if (row == &build->inner_hash)
+		key_collector_add(&build->collector, row->hash);
 	/* the join combines this with the hash before: the mark comes out */
-	if (append_hash(&build->outer_hash, recorded, hash) &&
-		is_marked(build, build->outer_hash.hash))
+	else if (is_marked(build, row->hash))
 		hash = key_combine(before, build->mark);
 	return UInt32GetDatum(hash);
 }
 
 /* Put a function of ours in front of a hash function of the join. */
 static void
-replace_function(KeyBuildState *build, RecordedFunction *recorded, int column,
-				 FmgrInfo *function, PGFunction ours)
+replace_function(KeyBuildState *build, RecordedHash *row, int column,
+				 RecordedFunction *recorded, FmgrInfo *function)
 {
 	recorded->function = *function;
 	recorded->build = build;
+	recorded->row = row;
 	recorded->column = column;
-	function->fn_addr = ours;
+	function->fn_addr = record_hash;
 	function->fn_extra = recorded;
 }
 
@@ -250,11 +237,11 @@ record_hashes(KeyBuildState *build, HashJoinTable table)
 {
 	for (int i = 0; i < build->columns; i++)
 	{
-		replace_function(build, &build->inner_functions[i], i,
-						 &table->inner_hashfunctions[i], record_hash);
+		replace_function(build, &build->inner_hash, i, &build->inner_functions[i],
+						 &table->inner_hashfunctions[i]);
 		if (build->plan.marks)
-			replace_function(build, &build->outer_functions[i], i,
-							 &table->outer_hashfunctions[i], mark_hash);
+			replace_function(build, &build->outer_hash, i, &build->outer_functions[i],
+							 &table->outer_hashfunctions[i]);
 	}
 }
 #else
