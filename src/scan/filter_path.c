@@ -91,17 +91,6 @@ is_candidate(RelOptInfo *rel, RangeTblEntry *rte)
 	return true;
 }
 
-/*
- * May an element be evaluated before the table's other conditions?  See
- * probe_may_fail().
- */
-static bool
-may_come_first(RelOptInfo *rel, Node *element)
-{
-	return list_length(rel->baserestrictinfo) == 1 ||
-		!probe_may_fail(element);
-}
-
 /* The conditions of a table that a Filter Scan can probe: ProbeConditions */
 static List *
 find_conditions(RelOptInfo *rel)
@@ -116,7 +105,9 @@ find_conditions(RelOptInfo *rel)
 
 		if (!rinfo->pseudoconstant && restriction_is_securely_promotable(rinfo, rel))
 			condition = probe_condition_make(rinfo);
-		if (condition && may_come_first(rel, condition->element))
+		/* another condition may keep the element from failing */
+		if (condition && (list_length(rel->baserestrictinfo) == 1 ||
+						  !probe_may_fail(condition->element)))
 			conditions = lappend(conditions, condition);
 	}
 	return conditions;
