@@ -145,27 +145,6 @@ make_feeder(const Bypass *bypass, int workers)
 	return &feeder->path;
 }
 
-/* A nested loop that needs nothing from outside, or NULL */
-static Path *
-make_nested_loop(const Bypass *bypass, Path *feeder, Path *inner)
-{
-	if (!bms_is_subset(PATH_REQ_OUTER(inner), bypass->rel->relids))
-		return NULL;
-	return loop_path_nested_loop(bypass->root, bypass->join, bypass->type, feeder, inner,
-								 NIL, bypass->extra);
-}
-
-static Path *
-make_hash_join(const Bypass *bypass, Path *feeder, Path *other)
-{
-	if (PATH_REQ_OUTER(other) != NULL)
-		return NULL;
-	return loop_path_hash_join(bypass->root, bypass->join, bypass->type,
-							   bypass->feeds_inner ? other : feeder,
-							   bypass->feeds_inner ? feeder : other, NULL,
-							   bypass->extra);
-}
-
 /* Cost of looking up a row without a partner in a hash table, beside core's */
 static Cost
 lookup_cost(double rows)
@@ -254,9 +233,18 @@ find_bypass(const Bypass *bypass, int workers)
 
 		if (workers > 0 && !other->parallel_safe)
 			continue;
-		if (!bypass->feeds_inner && bypass->type != JOIN_FULL)
-			join = cheaper(join, make_nested_loop(bypass, feeder, other));
-		join = cheaper(join, make_hash_join(bypass, feeder, other));
+		/* the join needs nothing from outside */
+		if (!bypass->feeds_inner && bypass->type != JOIN_FULL &&
+			bms_is_subset(PATH_REQ_OUTER(other), bypass->rel->relids))
+			join = cheaper(join, loop_path_nested_loop(bypass->root, bypass->join,
+													   bypass->type, feeder, other,
+													   NIL, bypass->extra));
+		if (PATH_REQ_OUTER(other) == NULL)
+			join = cheaper(join, loop_path_hash_join(bypass->root, bypass->join,
+													 bypass->type,
+													 bypass->feeds_inner ? other : feeder,
+													 bypass->feeds_inner ? feeder : other,
+													 NULL, bypass->extra));
 	}
 	return (Path *) make_bypass(bypass, join, feeder);
 }

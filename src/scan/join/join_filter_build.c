@@ -314,19 +314,6 @@ begin_collecting(KeyBuildState *build)
 	build->collecting = true;
 }
 
-/* For EXPLAIN */
-static void
-count_filter(KeyBuildState *build, uint64 count, Size bytes)
-{
-	NodeInstrumentation *instrument = build->css.ss.ps.instrument;
-
-	if (instrument)
-	{
-		instrument->keys_collected += count;
-		instrument->bytes_of_filters += bytes;
-	}
-}
-
 /* Put the keys of this process in shared memory. */
 static void
 share_part(KeyBuildState *build)
@@ -349,17 +336,23 @@ share_part(KeyBuildState *build)
 static void
 end_collecting(KeyBuildState *build)
 {
+	NodeInstrumentation *instrument = build->css.ss.ps.instrument;
+	KeyFilter  *filter;
+
 	Assert(build->source.table == build->source.hash->hashtable);
 	build->collecting = false;
 	if (build->sent)
 		sent_keys_finish(build->sent);
 	if (build->source.is_shared)
-		share_part(build);
-	else
 	{
-		build->source.filter = key_collector_finish(&build->collector);
-		count_filter(build, build->source.filter->count,
-					 build->source.filter->bytes);
+		share_part(build);
+		return;
+	}
+	build->source.filter = filter = key_collector_finish(&build->collector);
+	if (instrument)
+	{
+		instrument->keys_collected += filter->count;
+		instrument->bytes_of_filters += filter->bytes;
 	}
 }
 
