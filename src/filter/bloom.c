@@ -34,25 +34,6 @@
 /* An absent element passes four bits of a full layer once in 16 times. */
 #define FLAT_TESTED	4
 
-static inline ProbeLayer
-compact_layer(const uint8_t *image)
-{
-	ProbeLayer	layer = {
-		.bits = (uint8_t *) image + IMAGE_COMPACT_BYTES,
-		.size = 8 * (uint64_t) get16(image + COMPACT_OFF_BYTES),
-		.hashes = image[COMPACT_OFF_HASHES],
-		.flat = true
-	};
-
-	return layer;
-}
-
-static inline ProbeLayer
-any_layer(const uint8_t *image, int i)
-{
-	return image_is_compact(image) ? compact_layer(image) : probe_layer(image, i);
-}
-
 /*
  * Tests FLAT_TESTED bits before each branch: in the cache, a test costs less than a
  * branch that is taken at random, and elsewhere the misses overlap.
@@ -144,6 +125,13 @@ layer_prefetch(const ProbeLayer *layer, uint64_t hash)
 bool
 bloom_contains(const uint8_t *image, uint64_t hash)
 {
+	/* without the registers that blocks take */
+	if (image_is_compact(image))
+	{
+		ProbeLayer	small = probe_layer(image, 0);
+
+		return flat_contains(&small, hash);
+	}
 	for (int i = image_layers(image) - 1; i >= 0; i--)
 	{
 		ProbeLayer	layer = probe_layer(image, i);
@@ -161,7 +149,7 @@ bloom_slices(const uint8_t *header)
 
 	for (int i = 0; i < image_layers(header); i++)
 	{
-		ProbeLayer	layer = any_layer(header, i);
+		ProbeLayer	layer = probe_layer(header, i);
 
 		slices += layer.flat ? layer.hashes : layer.second ? 2 : 1;
 	}
@@ -192,7 +180,7 @@ bloom_contains_sliced(const uint8_t *header, uint64_t hash,
 {
 	for (int i = image_layers(header) - 1; i >= 0; i--)
 	{
-		ProbeLayer	layer = any_layer(header, i);
+		ProbeLayer	layer = probe_layer(header, i);
 		uint64_t	offset = layer.bits - header;
 		uint64_t	place;
 
@@ -238,47 +226,35 @@ bloom_contains_batch(const uint8_t *image, const uint64_t *hashes,
 	}
 }
 
-/* Add to the last layer until it is full.  If "earlier", others may contain a hash. */
-static size_t
-add_to_layer(const ProbeLayer *layer, uint64_t *bits_set, uint64_t bits_full,
-			 const uint8_t *image, bool earlier, const uint64_t *hashes,
-			 size_t count)
-{
-	size_t		i;
-
-	for (i = 0; i < count && i < PREFETCH_AHEAD; i++)
-		layer_prefetch(layer, hashes[i]);
-	for (i = 0; i < count; i++)
-	{
-		if (i + PREFETCH_AHEAD < count)
-			layer_prefetch(layer, hashes[i + PREFETCH_AHEAD]);
-		if (earlier && bloom_contains(image, hashes[i]))
-			continue;
-		if (bits_full != 0 && *bits_set >= bits_full)
-		{
-			if (layer_contains(layer, hashes[i]))
-				continue;
-			break;
-		}
-		*bits_set += layer_add(layer, hashes[i]);
-	}
-	return i;
-}
-
 static size_t
 bloom_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
 				bool unique)
 {
 	int			last = image_layers(image) - 1;
-	uint8_t    *descriptor = image_layer_at(image, last);
-	uint64_t	bits_set = get64(descriptor + LAYER_OFF_BITS_SET);
-	uint64_t	bits_full = get64(descriptor + LAYER_OFF_BITS_FULL);
+	FilterLayer fields = image_get_shape(image, last);
 	ProbeLayer	layer = probe_layer(image, last);
-	size_t		added = add_to_layer(&layer, &bits_set, bits_full, image,
-									 last > 0, hashes, count);
+	size_t		i;
 
-	put64(descriptor + LAYER_OFF_BITS_SET, bits_set);
-	return added;
+	if (image_is_compact(image) && fields.bits_full != 0)
+		fields.bits_set = count_bits(layer.bits, layer.size / 8);
+	for (i = 0; i < count && i < PREFETCH_AHEAD; i++)
+		layer_prefetch(&layer, hashes[i]);
+	for (i = 0; i < count; i++)
+	{
+		if (i + PREFETCH_AHEAD < count)
+			layer_prefetch(&layer, hashes[i + PREFETCH_AHEAD]);
+		if (last > 0 && bloom_contains(image, hashes[i]))
+			continue;
+		if (fields.bits_full != 0 && fields.bits_set >= fields.bits_full)
+		{
+			if (layer_contains(&layer, hashes[i]))
+				continue;
+			break;
+		}
+		fields.bits_set += layer_add(&layer, hashes[i]);
+	}
+	image_put_bits_set(image, last, fields.bits_set);
+	return i;
 }
 
 bool
@@ -437,39 +413,6 @@ classic_error_rate(const uint8_t *image)
 	return layer_error_rate(&layer);
 }
 
-/* ---- Compact images ---- */
-
-static bool
-compact_contains(const uint8_t *image, uint64_t hash)
-{
-	ProbeLayer	layer = compact_layer(image);
-
-	return flat_contains(&layer, hash);
-}
-
-static void
-compact_contains_batch(const uint8_t *image, const uint64_t *hashes,
-					   size_t count, bool *found)
-{
-	ProbeLayer	layer = compact_layer(image);
-
-	for (size_t i = 0; i < count; i++)
-		found[i] = flat_contains(&layer, hashes[i]);
-}
-
-static size_t
-compact_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
-				  bool unique)
-{
-	ProbeLayer	layer = compact_layer(image);
-	uint64_t	bits_full = get16(image + COMPACT_OFF_BITS_FULL);
-	uint64_t	bits_set = bits_full == 0 ? 0 :
-		count_bits(layer.bits, layer.size / 8);
-
-	return add_to_layer(&layer, &bits_set, bits_full, image, false, hashes,
-						count);
-}
-
 /* ---- Bytes from outside ---- */
 
 const char *
@@ -546,33 +489,22 @@ classic_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 	return check_shape(layer);
 }
 
-/* What images with and without descriptors share */
-#define BLOOM_OPS \
-	.kind = FILTER_BLOOM, \
-	.layer_bits = bloom_layer_bits, \
-	.slices = bloom_slices, \
-	.contains_sliced = bloom_contains_sliced, \
-	.cardinality = bloom_cardinality, \
-	.header_cardinality = bits_cardinality, \
-	.error_rate = bloom_error_rate, \
-	.layer_cardinality = layer_cardinality, \
-	.plan_layer = bloom_plan_layer, \
-	BITS_OPS, \
-	.check_image = bloom_check_image, \
-	.check_layer = bloom_check_layer
-
 const FilterOps bloom_ops = {
-	BLOOM_OPS,
+	.kind = FILTER_BLOOM,
+	.layer_bits = bloom_layer_bits,
 	.contains = bloom_contains,
 	.contains_batch = bloom_contains_batch,
-	.add_batch = bloom_add_batch
-};
-
-const FilterOps compact_ops = {
-	BLOOM_OPS,
-	.contains = compact_contains,
-	.contains_batch = compact_contains_batch,
-	.add_batch = compact_add_batch
+	.slices = bloom_slices,
+	.contains_sliced = bloom_contains_sliced,
+	.cardinality = bloom_cardinality,
+	.header_cardinality = bits_cardinality,
+	.error_rate = bloom_error_rate,
+	.layer_cardinality = layer_cardinality,
+	.add_batch = bloom_add_batch,
+	.plan_layer = bloom_plan_layer,
+	BITS_OPS,
+	.check_image = bloom_check_image,
+	.check_layer = bloom_check_layer
 };
 
 const FilterOps classic_ops = {

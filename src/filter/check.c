@@ -52,7 +52,7 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 	uint64_t	its_bytes;
 
 	if ((int) layer.layout >= layout_count ||
-		layouts[layer.layout].layer_ops != ops)
+		layouts[layer.layout].ops != ops)
 		return "layer of another kind of filter";
 	fault = ops->check_layer(image, i, &layer);
 	if (fault)
@@ -66,7 +66,7 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 
 	/* check_layer() has bounded the sizes, so nothing here overflows */
 	bits = layer_bits(&layer);
-	its_bytes = layer_bytes(&layer);
+	its_bytes = image_is_compact(image) ? bits / 8 : layer_bytes(&layer);
 	if (layer.offset != *offset)
 		return "offset of a layer is wrong";
 	if (its_bytes > bytes - *offset)
@@ -74,6 +74,8 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 	fault = ops->check_bits(image, i, &layer);
 	if (fault)
 		return fault;
+	if (layer.bits_set > 0 && image_class(image) == 0)
+		return "elements without a class";
 	*offset += its_bytes;
 
 	/* the bits after the last one, and the bytes after its byte */
@@ -97,7 +99,8 @@ check_layout(const uint8_t *image)
 	for (int i = 0; layout == LAYOUT_SMALL && i < layers; i++)
 		layout = image_get_shape(image, i).layout;
 	if (layout == LAYOUT_SMALL && layers == 1)
-		return "small filter that is not compact";
+		return image_is_compact(image) ? NULL :
+			"small filter that is not compact";
 	if (layout == LAYOUT_SMALL)
 		layout = LAYOUT_BLOCK512;
 	return layout == image_layout(image) ? NULL :
@@ -109,9 +112,8 @@ static const char *
 check_layers(const uint8_t *image, uint64_t bytes)
 {
 	int			layers = image_layers(image);
-	uint64_t	header = IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * (uint64_t) layers;
+	uint64_t	header = filter_header_bytes(image);
 	uint64_t	offset = header;
-	uint64_t	set = 0;
 	const char *fault;
 
 	if (bytes < header)
@@ -124,7 +126,6 @@ check_layers(const uint8_t *image, uint64_t bytes)
 		fault = check_layer(image, i, bytes, &offset);
 		if (fault)
 			return fault;
-		set += get64(image_layer_at(image, i) + LAYER_OFF_BITS_SET);
 	}
 	fault = check_layout(image);
 	if (fault)
@@ -133,36 +134,6 @@ check_layers(const uint8_t *image, uint64_t bytes)
 		return "bytes after the last layer";
 	if (offset - header > IMAGE_MAX_BITS / 8)
 		return "larger than a filter can be";
-	if (set > 0 && image_class(image) == 0)
-		return "elements without a class";
-	return NULL;
-}
-
-/* Check what follows the common fields of a compact image. */
-static const char *
-check_compact(const uint8_t *image)
-{
-	const FilterOps *ops = image_ops(image);
-	FilterLayer layer;
-	const char *fault;
-
-	if (image_layers(image) != 1)
-		return "number of layers out of range";
-	if (image[IMAGE_OFF_FLAGS] != 0 &&
-		(image[IMAGE_OFF_FLAGS] != IMAGE_FLAG_EXACT || image_growth(image) == 0))
-		return "unknown flags";
-	fault = ops->check_image(image);
-	if (fault)
-		return fault;
-	layer = image_get_layer(image, 0);
-	fault = ops->check_layer(image, 0, &layer);
-	if (fault)
-		return fault;
-	fault = ops->check_bits(image, 0, &layer);
-	if (fault)
-		return fault;
-	if (layer.bits_set > 0 && image_class(image) == 0)
-		return "elements without a class";
 	return NULL;
 }
 
@@ -191,11 +162,12 @@ image_check(const uint8_t *image, uint64_t bytes, FilterKind kind)
 {
 	const FilterOps *ops;
 	const char *fault = image_check_kind(image, bytes, kind);
+	bool		compact = image_is_compact(image);
 	bool		has_layers;
 
 	if (fault)
 		return fault;
-	if (!image_is_compact(image) && bytes < IMAGE_HEADER_BYTES)
+	if (!compact && bytes < IMAGE_HEADER_BYTES)
 		return "shorter than a header";
 	if (image_bytes(image) != bytes)
 		return "length differs from the one in the header";
@@ -211,14 +183,12 @@ image_check(const uint8_t *image, uint64_t bytes, FilterKind kind)
 	if (!valid_class(image + IMAGE_OFF_CLASS) ||
 		(image[IMAGE_OFF_CLASS] == FOREIGN_CLASS) != image_is_foreign(image))
 		return "invalid element class";
-	if (image_is_compact(image))
-		return kind == FILTER_BLOOM ? check_compact(image) : "unknown layout";
-
-	if (image[IMAGE_OFF_FLAGS] != 0)
+	if (image[IMAGE_OFF_FLAGS] !=
+		(compact && image_growth(image) > 0 ? image[IMAGE_OFF_FLAGS] & IMAGE_FLAG_EXACT : 0))
 		return "unknown flags";
-	if (!all_zero(image + IMAGE_OFF_RESERVED, 4))
+	if (!compact && !all_zero(image + IMAGE_OFF_RESERVED, 4))
 		return "reserved bytes are not zero";
-	if (!image_is_set(image) && get64(image + IMAGE_OFF_COUNT) != 0)
+	if (!compact && !image_is_set(image) && get64(image + IMAGE_OFF_COUNT) != 0)
 		return "number of hashes in a filter without hashes";
 
 	if ((int) image_layout(image) >= layout_count)
@@ -227,8 +197,8 @@ image_check(const uint8_t *image, uint64_t bytes, FilterKind kind)
 	has_layers = ops->check_layer != NULL;
 	if (has_layers && ops->kind != kind)
 		return "unknown layout";
-	if (has_layers &&
-		(image_layers(image) < 1 || image_layers(image) > IMAGE_MAX_LAYERS))
+	if (has_layers && (image_layers(image) < 1 ||
+					   image_layers(image) > (compact ? 1 : IMAGE_MAX_LAYERS)))
 		return "number of layers out of range";
 	fault = ops->check_image(image);
 	if (fault || !has_layers)

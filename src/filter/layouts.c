@@ -5,16 +5,16 @@
 #include "ops.h"
 
 const LayoutEntry layouts[] = {
-	[LAYOUT_EMPTY] = {"empty", &set_ops, NULL},
-	[LAYOUT_EXPLICIT] = {"explicit", &set_ops, NULL},
-	[LAYOUT_BLOCK512] = {"block512", &bloom_ops, &bloom_ops},
-	[LAYOUT_BLOCK512X2] = {"block512x2", &bloom_ops, &bloom_ops},
-	[LAYOUT_CLASSIC] = {"classic", &classic_ops, &classic_ops},
-	[LAYOUT_CUCKOO] = {"cuckoo", &cuckoo_ops, &cuckoo_ops},
-	[LAYOUT_SMALL] = {"small", &compact_ops, &bloom_ops},
-	[LAYOUT_COUNTING] = {"counting", &counting_ops, &counting_ops},
-	[LAYOUT_COUNTINGX2] = {"countingx2", &counting_ops, &counting_ops},
-	[LAYOUT_FOREIGN] = {"foreign", &foreign_ops, &foreign_ops}
+	[LAYOUT_EMPTY] = {"empty", &set_ops},
+	[LAYOUT_EXPLICIT] = {"explicit", &set_ops},
+	[LAYOUT_BLOCK512] = {"block512", &bloom_ops},
+	[LAYOUT_BLOCK512X2] = {"block512x2", &bloom_ops},
+	[LAYOUT_CLASSIC] = {"classic", &classic_ops},
+	[LAYOUT_CUCKOO] = {"cuckoo", &cuckoo_ops},
+	[LAYOUT_SMALL] = {"small", &bloom_ops},
+	[LAYOUT_COUNTING] = {"counting", &counting_ops},
+	[LAYOUT_COUNTINGX2] = {"countingx2", &counting_ops},
+	[LAYOUT_FOREIGN] = {"foreign", &foreign_ops}
 };
 
 const int	layout_count = sizeof(layouts) / sizeof(layouts[0]);

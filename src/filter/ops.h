@@ -225,15 +225,23 @@ probe_layer(const uint8_t *image, int i)
 {
 	const uint8_t *at = image_layer_at(image, i);
 	FilterLayout layout = (FilterLayout) at[LAYER_OFF_LAYOUT];
-	ProbeLayer	layer = {
-		.bits = (uint8_t *) image + get64(at + LAYER_OFF_OFFSET),
-		.size = get64(at + LAYER_OFF_SIZE),
-		.hashes = at[LAYER_OFF_HASHES],
-		.flat = layout == LAYOUT_SMALL || layout == LAYOUT_CLASSIC,
-		.second = layer_blocks(layout) > 1
-	};
 
-	return layer;
+	if (image_is_compact(image))
+		return (ProbeLayer)
+	{
+		.bits = (uint8_t *) image + IMAGE_COMPACT_BYTES,
+			.size = 8 * (uint64_t) get16(image + COMPACT_OFF_BYTES),
+			.hashes = image[COMPACT_OFF_HASHES],
+			.flat = true
+	};
+	return (ProbeLayer)
+	{
+		.bits = (uint8_t *) image + get64(at + LAYER_OFF_OFFSET),
+			.size = get64(at + LAYER_OFF_SIZE),
+			.hashes = at[LAYER_OFF_HASHES],
+			.flat = layout == LAYOUT_SMALL || layout == LAYOUT_CLASSIC,
+			.second = layer_blocks(layout) > 1
+	};
 }
 
 /* Of Bloom filters made for a capacity, also of counting ones (bloom.c) */
@@ -254,7 +262,6 @@ extern const char *bloom_check_layer(const uint8_t *image, int i,
 /* All tables of operations, each in the file of its family */
 extern const FilterOps set_ops;
 extern const FilterOps bloom_ops;
-extern const FilterOps compact_ops;
 extern const FilterOps counting_ops;
 extern const FilterOps classic_ops;
 extern const FilterOps cuckoo_ops;
@@ -263,8 +270,7 @@ extern const FilterOps foreign_ops;
 typedef struct LayoutEntry
 {
 	const char *name;			/* as bloom_info() shows it */
-	const FilterOps *ops;		/* of images whose header has this layout */
-	const FilterOps *layer_ops; /* of images that have descriptors of it */
+	const FilterOps *ops;		/* of images and layers of it */
 } LayoutEntry;
 
 /* By FilterLayout */
