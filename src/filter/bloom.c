@@ -20,7 +20,6 @@
  */
 #include "ops.h"
 
-#include "block512.h"
 #include "classic.h"
 #include "sizing.h"
 
@@ -36,16 +35,17 @@
 
 /*
  * Tests FLAT_TESTED bits before each branch: in the cache, a test costs less than a
- * branch that is taken at random, and elsewhere the misses overlap.
+ * branch that is taken at random, and elsewhere the misses overlap.  But to fetch a bit
+ * costs more than that.
  */
-static inline bool
+static ALWAYS_INLINE bool
 flat_contains(const ProbeLayer *layer, uint64_t hash)
 {
 	uint64_t	step = classic_step(hash);
 
 	for (unsigned left = layer->hashes; left > 0;)
 	{
-		unsigned	now = left < FLAT_TESTED ? left : FLAT_TESTED;
+		unsigned	now = layer->fetch ? 1 : smaller(left, FLAT_TESTED);
 		unsigned	set = 1;
 
 		left -= now;
@@ -53,7 +53,7 @@ flat_contains(const ProbeLayer *layer, uint64_t hash)
 		{
 			uint64_t	place = mulhi64(hash, layer->size);
 
-			set &= layer->bits[place / 8] >> (place % 8);
+			set &= *layer_slice(layer, place / 8, 1) >> (place % 8);
 			classic_next(&hash, &step);
 		}
 		if ((set & 1) == 0)
@@ -62,20 +62,10 @@ flat_contains(const ProbeLayer *layer, uint64_t hash)
 	return true;
 }
 
-static inline bool
+static ALWAYS_INLINE bool
 layer_contains(const ProbeLayer *layer, uint64_t hash)
 {
-	const uint8_t *block;
-
-	if (layer->flat)
-		return flat_contains(layer, hash);
-	block = layer->bits + BLOCK_BYTES * first_block(hash, layer->size);
-	if (!block_kernel->contains(block, block_word(hash), layer->hashes))
-		return false;
-	if (!layer->second)
-		return true;
-	block = layer->bits + BLOCK_BYTES * second_block(hash, layer->size);
-	return block_kernel->contains(block, second_word(hash), layer->hashes);
+	return layer->flat ? flat_contains(layer, hash) : blocks_contain(layer, hash);
 }
 
 /* Set the element's bits, and return how many were not set before. */
@@ -101,45 +91,65 @@ layer_add(const ProbeLayer *layer, uint64_t hash)
 static ALWAYS_INLINE void
 layer_prefetch(const ProbeLayer *layer, uint64_t hash)
 {
-	if (layer->flat)
-	{
-		uint64_t	step = classic_step(hash);
+	uint64_t	step = classic_step(hash);
 
-		/* a small one is in the cache soon */
-		if (layer->size <= 8 * SMALL_MAX_BYTES)
-			return;
-		for (unsigned k = layer->hashes; k > 0; k--)
-		{
-			__builtin_prefetch(layer->bits + mulhi64(hash, layer->size) / 8);
-			classic_next(&hash, &step);
-		}
+	if (!layer->flat)
+	{
+		__builtin_prefetch(layer->bits + BLOCK_BYTES * first_block(hash, layer->size));
+		if (layer->second)
+			__builtin_prefetch(layer->bits + BLOCK_BYTES * second_block(hash, layer->size));
 		return;
 	}
-	__builtin_prefetch(layer->bits +
-					   BLOCK_BYTES * first_block(hash, layer->size));
-	if (layer->second)
-		__builtin_prefetch(layer->bits +
-						   BLOCK_BYTES * second_block(hash, layer->size));
+	/* a small one is in the cache soon */
+	if (layer->size <= 8 * SMALL_MAX_BYTES)
+		return;
+	for (unsigned k = layer->hashes; k > 0; k--)
+	{
+		__builtin_prefetch(layer->bits + mulhi64(hash, layer->size) / 8);
+		classic_next(&hash, &step);
+	}
 }
 
-bool
-bloom_contains(const uint8_t *image, uint64_t hash)
+/* Always inline: code for both, slices and memory, costs memory a third more. */
+static ALWAYS_INLINE bool
+layers_contain(const uint8_t *image, uint64_t hash, FilterFetch fetch,
+			   void *from)
 {
-	/* without the registers that blocks take */
-	if (image_is_compact(image))
-	{
-		ProbeLayer	small = probe_layer(image, 0);
-
-		return flat_contains(&small, hash);
-	}
 	for (int i = image_layers(image) - 1; i >= 0; i--)
 	{
 		ProbeLayer	layer = probe_layer(image, i);
 
+		layer.fetch = fetch;
+		layer.from = from;
 		if (layer_contains(&layer, hash))
 			return true;
 	}
 	return false;
+}
+
+static NEVER_INLINE bool
+memory_layers_contain(const uint8_t *image, uint64_t hash)
+{
+	return layers_contain(image, hash, NULL, NULL);
+}
+
+/* A compact image does not need the registers that blocks take. */
+bool
+bloom_contains(const uint8_t *image, uint64_t hash)
+{
+	ProbeLayer	small;
+
+	if (!image_is_compact(image))
+		return memory_layers_contain(image, hash);
+	small = probe_layer(image, 0);
+	return flat_contains(&small, hash);
+}
+
+bool
+bloom_contains_sliced(const uint8_t *header, uint64_t hash, FilterFetch fetch,
+					  void *from)
+{
+	return layers_contain(header, hash, fetch, from);
 }
 
 unsigned
@@ -154,54 +164,6 @@ bloom_slices(const uint8_t *header)
 		slices += layer.flat ? layer.hashes : layer.second ? 2 : 1;
 	}
 	return slices;
-}
-
-/* flat_contains() with each byte fetched; the bits begin at "offset" */
-static bool
-flat_contains_sliced(const ProbeLayer *layer, uint64_t offset, uint64_t hash,
-					 FilterFetch fetch, void *from)
-{
-	uint64_t	step = classic_step(hash);
-
-	for (unsigned k = layer->hashes; k > 0; k--)
-	{
-		uint64_t	place = mulhi64(hash, layer->size);
-
-		if (!bit_is_set(fetch(from, offset + place / 8, 1), place % 8))
-			return false;
-		classic_next(&hash, &step);
-	}
-	return true;
-}
-
-bool
-bloom_contains_sliced(const uint8_t *header, uint64_t hash,
-					  FilterFetch fetch, void *from)
-{
-	for (int i = image_layers(header) - 1; i >= 0; i--)
-	{
-		ProbeLayer	layer = probe_layer(header, i);
-		uint64_t	offset = layer.bits - header;
-		uint64_t	place;
-
-		if (layer.flat)
-		{
-			if (flat_contains_sliced(&layer, offset, hash, fetch, from))
-				return true;
-			continue;
-		}
-		place = offset + BLOCK_BYTES * first_block(hash, layer.size);
-		if (!block_kernel->contains(fetch(from, place, BLOCK_BYTES),
-									block_word(hash), layer.hashes))
-			continue;
-		if (!layer.second)
-			return true;
-		place = offset + BLOCK_BYTES * second_block(hash, layer.size);
-		if (block_kernel->contains(fetch(from, place, BLOCK_BYTES),
-								   second_word(hash), layer.hashes))
-			return true;
-	}
-	return false;
 }
 
 void

@@ -19,7 +19,6 @@
  */
 #include "ops.h"
 
-#include "block512.h"
 #include "sizing.h"
 
 /* Planes of a counter behind the bits */
@@ -157,20 +156,6 @@ counters_least(const Counters *a, const Counters *b)
 	return least;
 }
 
-static inline bool
-layer_contains(const ProbeLayer *layer, uint64_t hash)
-{
-	for (unsigned choice = 0; choice <= layer->second; choice++)
-	{
-		uint64_t	word;
-		CountingBlock block = element_block(layer, hash, choice, &word);
-
-		if (!block_kernel->contains(block.bits, word, layer->hashes))
-			return false;
-	}
-	return true;
-}
-
 /* The first of the image's layers before "end" that contains the element, or "end" */
 static inline int
 find_layer(const uint8_t *image, uint64_t hash, int end)
@@ -181,7 +166,7 @@ find_layer(const uint8_t *image, uint64_t hash, int end)
 	{
 		ProbeLayer	layer = probe_layer(image, i);
 
-		if (layer_contains(&layer, hash))
+		if (blocks_contain(&layer, hash))
 			break;
 	}
 	return i;
@@ -321,7 +306,7 @@ counting_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
 			continue;
 		}
 		if (bits_full != 0 && bits_set >= bits_full &&
-			!layer_contains(&layer, hashes[i]))
+			!blocks_contain(&layer, hashes[i]))
 			break;
 		bits_set += count_up(&layer, hashes[i]);
 	}

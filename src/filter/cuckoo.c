@@ -71,8 +71,9 @@ image_key(const uint8_t *image, uint64_t hash)
 /* ---- Probing ---- */
 
 /* Probes the last layer, which is the largest, first. */
-static bool
-layers_contain(const uint8_t *image, uint64_t hash)
+static ALWAYS_INLINE bool
+layers_contain(const uint8_t *image, uint64_t hash, FilterFetch fetch,
+			   void *from)
 {
 	CuckooKey	key = image_key(image, hash);
 
@@ -81,10 +82,18 @@ layers_contain(const uint8_t *image, uint64_t hash)
 		CuckooLayer layer = cuckoo_layer(image, i);
 		CuckooPlace place = cuckoo_place(&layer, &key);
 
+		layer.fetch = fetch;
+		layer.from = from;
 		if (cuckoo_layer_contains(&layer, &place))
 			return true;
 	}
 	return false;
+}
+
+static NEVER_INLINE bool
+memory_layers_contain(const uint8_t *image, uint64_t hash)
+{
+	return layers_contain(image, hash, NULL, NULL);
 }
 
 /* Filters of one layer, which are the most frequent, take a shorter path. */
@@ -103,10 +112,17 @@ cuckoo_contains(const uint8_t *image, uint64_t hash)
 	CuckooPlace place;
 
 	if (image_layers(image) != 1)
-		return layers_contain(image, hash);
+		return memory_layers_contain(image, hash);
 	key = cuckoo_key(hash, bits);
 	place = cuckoo_place(&layer, &key);
 	return cuckoo_layer_contains(&layer, &place);
+}
+
+static bool
+cuckoo_contains_sliced(const uint8_t *header, uint64_t hash,
+					   FilterFetch fetch, void *from)
+{
+	return layers_contain(header, hash, fetch, from);
 }
 
 static void
@@ -125,7 +141,7 @@ cuckoo_contains_batch(const uint8_t *image, const uint64_t *hashes,
 		/* the one that was put there PREFETCH_AHEAD rounds before */
 		if (i >= PREFETCH_AHEAD)
 			found[begun] = cuckoo_layer_contains(&last, place) ||
-				(layers > 1 && layers_contain(image, hashes[begun]));
+				(layers > 1 && memory_layers_contain(image, hashes[begun]));
 		if (i < count)
 		{
 			CuckooKey	key = image_key(image, hashes[i]);
@@ -134,50 +150,6 @@ cuckoo_contains_batch(const uint8_t *image, const uint64_t *hashes,
 			cuckoo_prefetch(&last, place);
 		}
 	}
-}
-
-/* cuckoo_window_contains() with the window fetched; slots begin at "offset" */
-static bool
-window_contains_sliced(uint64_t offset, const CuckooLayer *layer,
-					   uint64_t window, uint64_t fingerprint,
-					   FilterFetch fetch, void *from)
-{
-	uint64_t	bit = window * layer->width;
-	unsigned	bytes = (bit % 8 + CUCKOO_WINDOW * layer->width + 7) / 8;
-
-	/* its second slot begins within the window, and is read as a word */
-	uint8_t		copy[CUCKOO_WINDOW_BYTES + sizeof(uint64_t)] = {0};
-	uint64_t	entry = fingerprint << 1;
-	uint64_t	mask = (UINT64_C(1) << layer->width) - 1;
-	unsigned	shift = bit % 8;
-	const uint8_t *next;
-
-	memcpy(copy, fetch(from, offset + bit / 8, bytes), bytes);
-	if (((get64(copy) >> shift) & mask) == entry)
-		return true;
-	shift += layer->width;
-	next = copy + shift / 8;
-	return ((get64(next) >> (shift % 8)) & mask) == (entry | 1);
-}
-
-static bool
-cuckoo_contains_sliced(const uint8_t *header, uint64_t hash,
-					   FilterFetch fetch, void *from)
-{
-	CuckooKey	key = image_key(header, hash);
-
-	for (int i = image_layers(header) - 1; i >= 0; i--)
-	{
-		CuckooLayer layer = cuckoo_layer(header, i);
-		CuckooPlace place = cuckoo_place(&layer, &key);
-
-		for (int j = 0; j < 2; j++)
-			if (window_contains_sliced(layer.slots - header, &layer,
-									   place.window[j], place.fingerprint,
-									   fetch, from))
-				return true;
-	}
-	return false;
 }
 
 /* Both windows, in each layer */

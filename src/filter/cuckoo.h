@@ -19,16 +19,19 @@
 /* Bits of other slots in the word that we read where a slot begins, at any bit of a byte */
 #define CUCKOO_LOST_BITS		7
 
-/* A layer; if it is read by slices, "slots" is where they would be */
+/* A layer */
 typedef struct CuckooLayer
 {
-	uint8_t    *slots;
+	uint8_t    *slots;			/* where they are, or would be */
 	uint64_t	half;			/* half of its windows */
 	uint64_t	multiple;		/* its windows over those of the first layer */
 	uint64_t	first_half;		/* half of the first layer's windows */
 	unsigned	width;			/* bits of a slot */
 	unsigned	first_bits;		/* bits of a fingerprint in the first layer */
 	unsigned	extra;			/* how many more they have in this one */
+	const uint8_t *image;
+	FilterFetch fetch;			/* gets slots that are not in memory; or NULL */
+	void	   *from;
 } CuckooLayer;
 
 /* An element, as all layers of a filter see it */
@@ -58,7 +61,8 @@ cuckoo_layer(const uint8_t *image, int i)
 		.first_half = get64(first + LAYER_OFF_SIZE) / 2,
 		.width = cuckoo_width(at[LAYER_OFF_HASHES]),
 		.first_bits = first[LAYER_OFF_HASHES],
-		.extra = at[LAYER_OFF_HASHES] - first[LAYER_OFF_HASHES]
+		.extra = at[LAYER_OFF_HASHES] - first[LAYER_OFF_HASHES],
+		.image = image
 	};
 
 	return layer;
@@ -145,22 +149,33 @@ cuckoo_get_slot(const uint8_t *slots, unsigned width, uint64_t slot)
 }
 
 /* Does the window that begins at this slot hold the fingerprint? */
-static inline bool
-cuckoo_window_contains(const uint8_t *slots, unsigned width, uint64_t window,
+static ALWAYS_INLINE bool
+cuckoo_window_contains(const CuckooLayer *layer, uint64_t window,
 					   uint64_t fingerprint)
 {
+	unsigned	width = layer->width;
 	uint64_t	mask = (UINT64_C(1) << width) - 1;
 	uint64_t	entry = fingerprint << 1;
 	unsigned	shift;
-	const uint8_t *at = cuckoo_slot_at(slots, width, window, &shift);
-	uint64_t	word = get64(at) >> shift;
+	const uint8_t *at = cuckoo_slot_at(layer->slots, width, window, &shift);
+	uint8_t		copy[CUCKOO_WINDOW_BYTES + sizeof(uint64_t)];
+	uint64_t	word;
 	uint64_t	next;
 
+	if (layer->fetch)
+	{
+		unsigned	bytes = (shift + CUCKOO_WINDOW * width + 7) / 8;
+
+		/* slots are read as words */
+		memset(copy, 0, sizeof(copy));
+		at = memcpy(copy, layer->fetch(layer->from, at - layer->image, bytes), bytes);
+	}
+	word = get64(at) >> shift;
 	/* both slots are in one word, unless they are wide */
 	if (CUCKOO_WINDOW * width + CUCKOO_LOST_BITS <= 64)
 		next = word >> width;
 	else
-		next = cuckoo_get_slot(slots, width, window + 1);
+		next = get64(at + (shift + width) / 8) >> ((shift + width) % 8);
 	return (((word ^ entry) & mask) == 0) |
 		(((next ^ entry ^ 1) & mask) == 0);
 }
@@ -189,18 +204,20 @@ cuckoo_slot_place(const CuckooLayer *layer, uint64_t slot, uint64_t value)
 	return place;
 }
 
-/* Looks at both windows: a branch on the first could not be predicted. */
-static inline bool
+/*
+ * In memory, looks at both windows: a branch on the first could not be predicted, but to
+ * fetch the second costs more.
+ */
+static ALWAYS_INLINE bool
 cuckoo_layer_contains(const CuckooLayer *layer, const CuckooPlace *place)
 {
-	bool		in_first = cuckoo_window_contains(layer->slots, layer->width,
-												  place->window[0],
+	bool		in_first = cuckoo_window_contains(layer, place->window[0],
 												  place->fingerprint);
-	bool		in_second = cuckoo_window_contains(layer->slots, layer->width,
-												   place->window[1],
-												   place->fingerprint);
 
-	return in_first | in_second;
+	if (layer->fetch && in_first)
+		return true;
+	return in_first | cuckoo_window_contains(layer, place->window[1],
+											 place->fingerprint);
 }
 
 /* Prefetch both windows; always inline, as layer_prefetch() in bloom.c. */

@@ -25,6 +25,19 @@ filter_contains(const uint8_t *image, uint64_t hash)
 								  block_word(hash), at[LAYER_OFF_HASHES]);
 }
 
+void
+filter_contains_batch(const uint8_t *image, const uint64_t *hashes,
+					  size_t count, bool *found)
+{
+	const FilterOps *ops = image_ops(image);
+
+	if (ops->contains_batch)
+		ops->contains_batch(image, hashes, count, found);
+	else
+		for (size_t i = 0; i < count; i++)
+			found[i] = ops->contains(image, hashes[i]);
+}
+
 FilterStatus
 filter_plan_layers(FilterPlan *plan)
 {

@@ -54,12 +54,9 @@ extern bool filter_may_need_room(const uint8_t *image, uint64_t count);
 extern bool filter_contains(const uint8_t *image, uint64_t hash);
 
 /* The same for many hashes, with their places prefetched */
-static inline void
-filter_contains_batch(const uint8_t *image, const uint64_t *hashes,
-					  size_t count, bool *found)
-{
-	image_ops(image)->contains_batch(image, hashes, count, found);
-}
+extern void filter_contains_batch(const uint8_t *image,
+								  const uint64_t *hashes, size_t count,
+								  bool *found);
 
 /* The same for a filter with layers, with the header and descriptors alone */
 static inline bool
@@ -121,7 +118,7 @@ filter_count(const uint8_t *image, uint64_t hash)
 {
 	const FilterOps *ops = image_ops(image);
 
-	return ops->count ? ops->count(image, hash) : ops->contains(image, hash);
+	return ops->count ? ops->count(image, hash) : filter_contains(image, hash);
 }
 
 /*

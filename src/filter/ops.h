@@ -9,6 +9,7 @@
 #ifndef FILTER_OPS_H
 #define FILTER_OPS_H
 
+#include "block512.h"
 #include "image.h"
 
 /* Why a plan was not made */
@@ -116,7 +117,10 @@ typedef struct FilterOps
 	uint64_t	(*layer_bits) (const FilterLayer *layer);
 	uint64_t	(*layer_bytes) (const FilterLayer *layer);
 
-	/* Reading; count is NULL if it is at most 1 */
+	/*
+	 * Reading.  contains_batch is NULL if it can do no better than contains,
+	 * and count if it is at most 1.
+	 */
 	bool		(*contains) (const uint8_t *image, uint64_t hash);
 	void		(*contains_batch) (const uint8_t *image,
 								   const uint64_t *hashes, size_t count,
@@ -213,11 +217,14 @@ extern uint64_t bits_count_united(const uint8_t *a, const uint8_t *b,
 /* A layer of a Bloom filter, as a probe reads it from its descriptor */
 typedef struct ProbeLayer
 {
-	uint8_t    *bits;
+	uint8_t    *bits;			/* where they are, or would be */
 	uint64_t	size;
 	unsigned	hashes;
 	bool		flat;			/* bits anywhere, not in blocks */
 	bool		second;			/* an element has a second block */
+	const uint8_t *image;
+	FilterFetch fetch;			/* gets bits that are not in memory; or NULL */
+	void	   *from;
 } ProbeLayer;
 
 static inline ProbeLayer
@@ -232,7 +239,8 @@ probe_layer(const uint8_t *image, int i)
 		.bits = (uint8_t *) image + IMAGE_COMPACT_BYTES,
 			.size = 8 * (uint64_t) get16(image + COMPACT_OFF_BYTES),
 			.hashes = image[COMPACT_OFF_HASHES],
-			.flat = true
+			.flat = true,
+			.image = image
 	};
 	return (ProbeLayer)
 	{
@@ -240,17 +248,44 @@ probe_layer(const uint8_t *image, int i)
 			.size = get64(at + LAYER_OFF_SIZE),
 			.hashes = at[LAYER_OFF_HASHES],
 			.flat = layout == LAYOUT_SMALL || layout == LAYOUT_CLASSIC,
-			.second = layer_blocks(layout) > 1
+			.second = layer_blocks(layout) > 1,
+			.image = image
 	};
+}
+
+/* Some bytes of a layer, "at" bytes from its first: a slice */
+static ALWAYS_INLINE const uint8_t *
+layer_slice(const ProbeLayer *layer, uint64_t at, uint32_t bytes)
+{
+	const uint8_t *slice = layer->bits + at;
+
+	return layer->fetch ?
+		layer->fetch(layer->from, slice - layer->image, bytes) : slice;
+}
+
+/* Does an element's block, its first or second, contain it? */
+static ALWAYS_INLINE bool
+block_contains(const ProbeLayer *layer, uint64_t block, uint64_t word)
+{
+	return block_kernel->contains(layer_slice(layer, BLOCK_BYTES * block, BLOCK_BYTES),
+								  word, layer->hashes);
+}
+
+static ALWAYS_INLINE bool
+blocks_contain(const ProbeLayer *layer, uint64_t hash)
+{
+	return block_contains(layer, first_block(hash, layer->size), block_word(hash)) &&
+		(!layer->second ||
+		 block_contains(layer, second_block(hash, layer->size), second_word(hash)));
 }
 
 /* Of Bloom filters made for a capacity, also of counting ones (bloom.c) */
 extern bool bloom_contains(const uint8_t *image, uint64_t hash);
+extern bool bloom_contains_sliced(const uint8_t *header, uint64_t hash,
+								  FilterFetch fetch, void *from);
 extern void bloom_contains_batch(const uint8_t *image, const uint64_t *hashes,
 								 size_t count, bool *found);
 extern unsigned bloom_slices(const uint8_t *header);
-extern bool bloom_contains_sliced(const uint8_t *header, uint64_t hash,
-								  FilterFetch fetch, void *from);
 extern bool bloom_plan_layer(const FilterParams *params,
 							 const FilterLayer *before, int count,
 							 uint64_t waiting, FilterLayer *layer);

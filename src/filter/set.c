@@ -320,14 +320,6 @@ set_remove(uint8_t *image, uint64_t hash)
 	return FILTER_REMOVED;
 }
 
-static void
-set_contains_batch(const uint8_t *image, const uint64_t *hashes, size_t count,
-				   bool *found)
-{
-	for (size_t i = 0; i < count; i++)
-		found[i] = set_contains(image, hashes[i]);
-}
-
 static double
 set_cardinality(const uint8_t *image)
 {
@@ -370,7 +362,6 @@ set_check_image(const uint8_t *image)
 
 const FilterOps set_ops = {
 	.contains = set_contains,
-	.contains_batch = set_contains_batch,
 	.cardinality = set_cardinality,
 	.remove = set_remove,
 	.check_image = set_check_image

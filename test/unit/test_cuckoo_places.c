@@ -27,8 +27,12 @@ test_places(void)
 		NaivePlace	naive = naive_place(n0, coarse * times, f0, f2, hash);
 		NaivePlace	coarser = naive_place(n0, coarse, f0, f1, hash);
 		CuckooLayer layer = {
-			NULL, n0 / 2 * coarse * times, coarse * times, n0 / 2, f2 + 1, f0,
-			f2 - f0
+			.half = n0 / 2 * coarse * times,
+			.multiple = coarse * times,
+			.first_half = n0 / 2,
+			.width = f2 + 1,
+			.first_bits = f0,
+			.extra = f2 - f0
 		};
 		CuckooKey	key = cuckoo_key(hash, f0);
 		CuckooPlace place = cuckoo_place(&layer, &key);

@@ -23,16 +23,19 @@ void
 foreign_contains_batch(const uint8_t *image, const ForeignHash *hashes,
 					   size_t count, bool *found)
 {
-	foreign_image_format(image)->places->contains_batch(image, hashes, count,
-														found);
+	foreign_image_format(image)->places->contains(image, hashes, count, found,
+												  NULL, NULL);
 }
 
 bool
 foreign_contains_sliced(const uint8_t *header, const ForeignHash *hash,
 						FilterFetch fetch, void *from)
 {
-	return foreign_image_format(header)->places->contains_sliced(header, hash,
-																 fetch, from);
+	bool		found;
+
+	foreign_image_format(header)->places->contains(header, hash, 1, &found,
+												   fetch, from);
+	return found;
 }
 
 /* A block is one slice, and a bucket few.  Else each bit may be in another slice. */
@@ -94,13 +97,6 @@ static bool
 contains_ours(const uint8_t *image, uint64_t hash)
 {
 	return true;
-}
-
-static void
-contains_ours_batch(const uint8_t *image, const uint64_t *hashes,
-					size_t count, bool *found)
-{
-	memset(found, true, count * sizeof(bool));
 }
 
 static bool
@@ -281,7 +277,6 @@ const FilterOps foreign_ops = {
 	.detailed = true,
 	.layer_bits = bloom_layer_bits,
 	.contains = contains_ours,
-	.contains_batch = contains_ours_batch,
 	.slices = foreign_slices,
 	.contains_sliced = contains_ours_sliced,
 	.count = foreign_count,

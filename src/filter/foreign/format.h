@@ -116,12 +116,9 @@ typedef struct ForeignCount
  */
 typedef struct ForeignPlaces
 {
-	void		(*contains_batch) (const uint8_t *image,
-								   const ForeignHash *hashes, size_t count,
-								   bool *found);
-	bool		(*contains_sliced) (const uint8_t *header,
-									const ForeignHash *hash, FilterFetch fetch,
-									void *from);
+	void		(*contains) (const uint8_t *image, const ForeignHash *hashes,
+							 size_t count, bool *found, FilterFetch fetch,
+							 void *from);
 	size_t		(*add_batch) (const uint8_t *image, const ForeignHash *hashes,
 							  size_t count, ForeignCount room,
 							  ForeignCount *added);

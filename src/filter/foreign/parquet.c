@@ -47,38 +47,29 @@ parquet_block(const ForeignHash *hash, uint64_t bits)
 
 /* There is one layer, and a block is probed at once. */
 static void
-parquet_contains_batch(const uint8_t *image, const ForeignHash *hashes,
-					   size_t count, bool *found)
+parquet_contains(const uint8_t *image, const ForeignHash *hashes, size_t count,
+				 bool *found, FilterFetch fetch, void *from)
 {
-	PlacesLayer layer = places_layer(image, 0);
+	ProbeLayer	layer = places_layer(image, 0, fetch, from);
 
 	while (count > 0)
 	{
-		const uint8_t *blocks[PLACES_AHEAD];
+		uint64_t	blocks[PLACES_AHEAD];
 		size_t		batch = smaller(count, PLACES_AHEAD);
 
 		for (size_t i = 0; i < batch; i++)
 		{
-			blocks[i] = layer.bits + parquet_block(&hashes[i], layer.m);
-			__builtin_prefetch(blocks[i]);
+			blocks[i] = parquet_block(&hashes[i], layer.size);
+			__builtin_prefetch(layer.bits + blocks[i]);
 		}
 		for (size_t i = 0; i < batch; i++)
-			found[i] = block_kernel->parquet_contains(blocks[i], hashes[i].a);
+			found[i] = block_kernel->parquet_contains(layer_slice(&layer, blocks[i],
+																  PARQUET_BLOCK_BYTES),
+													  hashes[i].a);
 		hashes += batch;
 		found += batch;
 		count -= batch;
 	}
-}
-
-static bool
-parquet_contains_sliced(const uint8_t *header, const ForeignHash *hash,
-						FilterFetch fetch, void *from)
-{
-	PlacesLayer layer = places_layer(header, 0);
-	uint64_t	offset = layer.bits - header + parquet_block(hash, layer.m);
-
-	return block_kernel->parquet_contains(fetch(from, offset, PARQUET_BLOCK_BYTES),
-										  hash->a);
 }
 
 /* Set the element's bits, and return how many were clear before. */
@@ -103,13 +94,13 @@ static size_t
 parquet_add_batch(const uint8_t *image, const ForeignHash *hashes,
 				  size_t count, ForeignCount room, ForeignCount *added)
 {
-	PlacesLayer layer = places_layer(image, 0);
+	ProbeLayer	layer = places_layer(image, 0, NULL, NULL);
 	ForeignCount sum = {0, 0};
 	size_t		i;
 
 	for (i = 0; i < count; i++)
 	{
-		uint8_t    *block = layer.bits + parquet_block(&hashes[i], layer.m);
+		uint8_t    *block = layer.bits + parquet_block(&hashes[i], layer.size);
 
 		if (block_kernel->parquet_contains(block, hashes[i].a))
 			continue;
@@ -123,8 +114,7 @@ parquet_add_batch(const uint8_t *image, const ForeignHash *hashes,
 }
 
 static const ForeignPlaces parquet_places = {
-	.contains_batch = parquet_contains_batch,
-	.contains_sliced = parquet_contains_sliced,
+	.contains = parquet_contains,
 	.add_batch = parquet_add_batch
 };
 

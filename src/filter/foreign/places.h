@@ -17,46 +17,44 @@
 typedef uint64_t (*ForeignPlace) (const ForeignHash *hash, uint64_t i,
 								  uint64_t m);
 
-/* A layer as a probe reads it from its descriptor */
-typedef struct PlacesLayer
-{
-	uint8_t    *bits;
-	uint64_t	m;
-	unsigned	k;
-} PlacesLayer;
-
-static inline PlacesLayer
-places_layer(const uint8_t *image, int i)
+/* A layer, which is not compact */
+static inline ProbeLayer
+places_layer(const uint8_t *image, int i, FilterFetch fetch, void *from)
 {
 	const uint8_t *at = image_layer_at(image, i);
-	uint64_t	m = get64(at + LAYER_OFF_SIZE);
-	PlacesLayer layer = {
+	uint64_t	size = get64(at + LAYER_OFF_SIZE);
+
+	return (ProbeLayer)
+	{
 		.bits = (uint8_t *) image + get64(at + LAYER_OFF_OFFSET),
 		/* damage on disk may make answers wrong, but must not divide by 0 */
-		.m = m + (m == 0),
-		.k = at[LAYER_OFF_HASHES]
+			.size = size + (size == 0),
+			.hashes = at[LAYER_OFF_HASHES],
+			.image = image, .fetch = fetch, .from = from
 	};
-
-	return layer;
 }
 
 /* Does a layer contain the element, whose first place is "place"? */
 static ALWAYS_INLINE bool
-layer_contains_from(ForeignPlace place_of, const PlacesLayer *layer,
+layer_contains_from(ForeignPlace place_of, const ProbeLayer *layer,
 					const ForeignHash *hash, uint64_t place)
 {
-	if (!bit_is_set(layer->bits, place))
+	if (!bit_is_set(layer_slice(layer, place / 8, 1), place % 8))
 		return false;
-	for (unsigned i = 1; i < layer->k; i++)
-		if (!bit_is_set(layer->bits, place_of(hash, i, layer->m)))
+	for (unsigned i = 1; i < layer->hashes; i++)
+	{
+		place = place_of(hash, i, layer->size);
+		if (!bit_is_set(layer_slice(layer, place / 8, 1), place % 8))
 			return false;
+	}
 	return true;
 }
 
 /* Probe the last layer for all, then the others for those that are not in it. */
 static ALWAYS_INLINE void
 places_contain_batch(ForeignPlace place_of, const uint8_t *image,
-					 const ForeignHash *hashes, size_t count, bool *found)
+					 const ForeignHash *hashes, size_t count, bool *found,
+					 FilterFetch fetch, void *from)
 {
 	int			layers = image_layers(image);
 
@@ -64,11 +62,11 @@ places_contain_batch(ForeignPlace place_of, const uint8_t *image,
 	{
 		uint64_t	places[PLACES_AHEAD];
 		size_t		batch = count < PLACES_AHEAD ? count : PLACES_AHEAD;
-		PlacesLayer layer = places_layer(image, layers - 1);
+		ProbeLayer	layer = places_layer(image, layers - 1, fetch, from);
 
 		for (size_t i = 0; i < batch; i++)
 		{
-			places[i] = place_of(&hashes[i], 0, layer.m);
+			places[i] = place_of(&hashes[i], 0, layer.size);
 			__builtin_prefetch(layer.bits + places[i] / 8);
 		}
 		for (size_t i = 0; i < batch; i++)
@@ -76,11 +74,11 @@ places_contain_batch(ForeignPlace place_of, const uint8_t *image,
 										   places[i]);
 		for (int other = layers - 2; other >= 0; other--)
 		{
-			layer = places_layer(image, other);
+			layer = places_layer(image, other, fetch, from);
 			for (size_t i = 0; i < batch; i++)
 				if (!found[i])
 					found[i] = layer_contains_from(place_of, &layer, &hashes[i],
-												   place_of(&hashes[i], 0, layer.m));
+												   place_of(&hashes[i], 0, layer.size));
 		}
 		hashes += batch;
 		found += batch;
@@ -88,37 +86,15 @@ places_contain_batch(ForeignPlace place_of, const uint8_t *image,
 	}
 }
 
-static ALWAYS_INLINE bool
-places_contain_sliced(ForeignPlace place_of, const uint8_t *header,
-					  const ForeignHash *hash, FilterFetch fetch, void *from)
-{
-	for (int other = image_layers(header) - 1; other >= 0; other--)
-	{
-		PlacesLayer layer = places_layer(header, other);
-		bool		found = true;
-
-		for (unsigned i = 0; found && i < layer.k; i++)
-		{
-			uint64_t	place = place_of(hash, i, layer.m);
-
-			found = bit_is_set(fetch(from, layer.bits - header + place / 8, 1),
-							   place % 8);
-		}
-		if (found)
-			return true;
-	}
-	return false;
-}
-
 /* Set the element's bits, and return how many were clear before. */
 static ALWAYS_INLINE unsigned
-layer_add(ForeignPlace place_of, const PlacesLayer *layer,
+layer_add(ForeignPlace place_of, const ProbeLayer *layer,
 		  const ForeignHash *hash)
 {
 	unsigned	added = 0;
 
-	for (unsigned i = 0; i < layer->k; i++)
-		added += set_bit(layer->bits, place_of(hash, i, layer->m));
+	for (unsigned i = 0; i < layer->hashes; i++)
+		added += set_bit(layer->bits, place_of(hash, i, layer->size));
 	return added;
 }
 
@@ -127,7 +103,7 @@ places_add_batch(ForeignPlace place_of, const uint8_t *image,
 				 const ForeignHash *hashes, size_t count,
 				 ForeignCount room, ForeignCount *added)
 {
-	PlacesLayer last = places_layer(image, image_layers(image) - 1);
+	ProbeLayer	last = places_layer(image, image_layers(image) - 1, NULL, NULL);
 	ForeignCount sum = {0, 0};
 	size_t		i;
 
@@ -135,7 +111,7 @@ places_add_batch(ForeignPlace place_of, const uint8_t *image,
 	{
 		bool		found;
 
-		places_contain_batch(place_of, image, &hashes[i], 1, &found);
+		places_contain_batch(place_of, image, &hashes[i], 1, &found, NULL, NULL);
 		if (found)
 			continue;
 		if (sum.elements >= room.elements || sum.bits >= room.bits)
@@ -147,19 +123,19 @@ places_add_batch(ForeignPlace place_of, const uint8_t *image,
 	return i;
 }
 
-/* The loops of a rule, and its ForeignPlaces */
+/*
+ * The loops of a rule, and its ForeignPlaces.  Code for slices and for memory is made
+ * apart: a look at "fetch" for each bit would cost memory a tenth more.
+ */
 #define FOREIGN_LOOPS(rule) \
 static void \
-rule##_contains_batch(const uint8_t *image, const ForeignHash *hashes, \
-					  size_t count, bool *found) \
+rule##_contains(const uint8_t *image, const ForeignHash *hashes, size_t count, \
+				bool *found, FilterFetch fetch, void *from) \
 { \
-	places_contain_batch(rule, image, hashes, count, found); \
-} \
-static bool \
-rule##_contains_sliced(const uint8_t *header, const ForeignHash *hash, \
-					   FilterFetch fetch, void *from) \
-{ \
-	return places_contain_sliced(rule, header, hash, fetch, from); \
+	if (fetch == NULL) \
+		places_contain_batch(rule, image, hashes, count, found, NULL, NULL); \
+	else \
+		places_contain_batch(rule, image, hashes, count, found, fetch, from); \
 } \
 static size_t \
 rule##_add_batch(const uint8_t *image, const ForeignHash *hashes, \
@@ -169,8 +145,7 @@ rule##_add_batch(const uint8_t *image, const ForeignHash *hashes, \
 }
 
 #define FOREIGN_PLACES(rule) \
-	{.contains_batch = rule##_contains_batch, \
-	 .contains_sliced = rule##_contains_sliced, \
+	{.contains = rule##_contains, \
 	 .add_batch = rule##_add_batch}
 
 #endif							/* FILTER_FOREIGN_PLACES_H */

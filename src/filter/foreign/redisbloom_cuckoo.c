@@ -102,40 +102,36 @@ layer_matches(const uint8_t *image, int i, uint64_t hash, unsigned most,
 	return matches;
 }
 
-static void
-cuckoo_contains_batch(const uint8_t *image, const ForeignHash *hashes,
-					  size_t count, bool *found)
-{
-	uint8_t    *slot;
-
-	for (size_t i = 0; i < count; i++)
-	{
-		found[i] = false;
-		for (int layer = image_layers(image) - 1; layer >= 0 && !found[i]; layer--)
-			found[i] = layer_matches(image, layer, hashes[i].a, 1, &slot) > 0;
-	}
-}
-
 static bool
-cuckoo_contains_sliced(const uint8_t *header, const ForeignHash *hash,
-					   FilterFetch fetch, void *from)
+layers_contain(const uint8_t *image, uint64_t hash, FilterFetch fetch,
+			   void *from)
 {
-	for (int i = image_layers(header) - 1; i >= 0; i--)
+	for (int i = image_layers(image) - 1; i >= 0; i--)
 	{
-		Places		places = places_of(header, i, hash->a);
-		uint64_t	bits = get64(image_layer_at(header, i) + LAYER_OFF_OFFSET);
+		Places		places = places_of(image, i, hash);
+		ProbeLayer	layer = probe_layer(image, i);
 
+		layer.fetch = fetch;
+		layer.from = from;
 		for (int b = 0; b < places.buckets; b++)
 			for (unsigned s = 0; s < places.slots; s += SLICE_MAX_BYTES)
 			{
 				uint32_t	some = smaller(places.slots - s, SLICE_MAX_BYTES);
 
-				if (memchr(fetch(from, bits + places.bucket[b] + s, some),
+				if (memchr(layer_slice(&layer, places.bucket[b] + s, some),
 						   places.fingerprint, some))
 					return true;
 			}
 	}
 	return false;
+}
+
+static void
+cuckoo_contains(const uint8_t *image, const ForeignHash *hashes, size_t count,
+				bool *found, FilterFetch fetch, void *from)
+{
+	for (size_t i = 0; i < count; i++)
+		found[i] = layers_contain(image, hashes[i].a, fetch, from);
 }
 
 static unsigned
@@ -174,8 +170,7 @@ cuckoo_remove(uint8_t *image, uint64_t hash)
 }
 
 static const ForeignPlaces cuckoo_places = {
-	.contains_batch = cuckoo_contains_batch,
-	.contains_sliced = cuckoo_contains_sliced,
+	.contains = cuckoo_contains,
 	.count = cuckoo_count,
 	.remove = cuckoo_remove
 };
