@@ -352,29 +352,6 @@ bloom_cardinality(const uint8_t *image)
 	return layers_cardinality(layers, added, count);
 }
 
-double
-bloom_error_rate(const uint8_t *image)
-{
-	double		right = 1;
-
-	for (int i = 0; i < image_layers(image); i++)
-	{
-		FilterLayer layer = image_get_layer(image, i);
-
-		right *= 1 - layer_error_rate(&layer);
-	}
-	return 1 - right;
-}
-
-/* Not 1 - (1 - rate), which has fewer digits */
-static double
-classic_error_rate(const uint8_t *image)
-{
-	FilterLayer layer = image_get_layer(image, 0);
-
-	return layer_error_rate(&layer);
-}
-
 /* ---- Bytes from outside ---- */
 
 const char *
@@ -460,8 +437,6 @@ const FilterOps bloom_ops = {
 	.contains_sliced = bloom_contains_sliced,
 	.cardinality = bloom_cardinality,
 	.header_cardinality = bits_cardinality,
-	.error_rate = bloom_error_rate,
-	.layer_cardinality = layer_cardinality,
 	.add_batch = bloom_add_batch,
 	.plan_layer = bloom_plan_layer,
 	BITS_OPS,
@@ -476,9 +451,6 @@ const FilterOps classic_ops = {
 	.contains_batch = bloom_contains_batch,
 	.slices = bloom_slices,
 	.contains_sliced = bloom_contains_sliced,
-	.cardinality = bits_cardinality,
-	.error_rate = classic_error_rate,
-	.layer_cardinality = layer_cardinality,
 	.add_batch = bloom_add_batch,
 	BITS_OPS,
 	.check_image = classic_check_image,

@@ -178,17 +178,7 @@ cuckoo_count(const uint8_t *image, uint64_t hash)
 
 /* Entries are counted, not estimated. */
 static double
-cuckoo_cardinality(const uint8_t *image)
-{
-	uint64_t	entries = 0;
-
-	for (int i = 0; i < image_layers(image); i++)
-		entries += cuckoo_entries(image, i);
-	return entries;
-}
-
-static double
-cuckoo_layer_cardinality(const FilterLayer *layer)
+cuckoo_layer_cardinality(const uint8_t *header, const FilterLayer *layer)
 {
 	return layer->bits_set;
 }
@@ -205,20 +195,13 @@ cuckoo_layer_bits_set(const FilterLayer *layer)
  * counts, so if elements repeat the rate is too high.
  */
 static double
-cuckoo_error_rate(const uint8_t *image)
+cuckoo_layer_error_rate(const uint8_t *header, const FilterLayer *layer)
 {
-	double		log_right = 0;
+	unsigned	first_bits = image_layer_at(header, 0)[LAYER_OFF_HASHES];
+	double		fingerprints = ldexp(ldexp(1, first_bits) - 1,
+									 layer->hashes - first_bits);
 
-	for (int i = 0; i < image_layers(image); i++)
-	{
-		CuckooLayer layer = cuckoo_layer(image, i);
-		double		fingerprints = ldexp(ldexp(1, layer.first_bits) - 1,
-										 layer.extra);
-
-		log_right += cuckoo_entries(image, i) *
-			log1p(-1 / (layer.half * fingerprints));
-	}
-	return 0 - expm1(log_right);	/* never -0 */
+	return -expm1(layer->bits_set * log1p(-2 / (layer->size * fingerprints)));
 }
 
 /* ---- Changing ---- */
@@ -397,9 +380,8 @@ const FilterOps cuckoo_ops = {
 	.slices = cuckoo_slices,
 	.contains_sliced = cuckoo_contains_sliced,
 	.count = cuckoo_count,
-	.cardinality = cuckoo_cardinality,
-	.error_rate = cuckoo_error_rate,
 	.layer_cardinality = cuckoo_layer_cardinality,
+	.layer_error_rate = cuckoo_layer_error_rate,
 	.layer_bits_set = cuckoo_layer_bits_set,
 	.add_batch = cuckoo_add_batch,
 	.remove = cuckoo_remove,

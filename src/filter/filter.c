@@ -4,6 +4,8 @@
  */
 #include "filter.h"
 
+#include <math.h>
+
 #include "block512.h"
 #include "foreign/foreign.h"
 #include "set.h"
@@ -154,6 +156,15 @@ filter_copy(uint8_t *image, const uint8_t *from, const FilterPlan *plan)
 	}
 }
 
+static double
+elements_of(const uint8_t *header, const FilterLayer *layer)
+{
+	const FilterOps *ops = image_ops(header);
+
+	return ops->layer_cardinality ? ops->layer_cardinality(header, layer) :
+		layer_cardinality(layer);
+}
+
 bool
 filter_may_fill(const uint8_t *image, uint64_t count)
 {
@@ -163,8 +174,7 @@ filter_may_fill(const uint8_t *image, uint64_t count)
 	if (ops->may_fill)
 		return ops->may_fill(image, count);
 	last = image_get_layer(image, image_layers(image) - 1);
-	return last.capacity != 0 &&
-		ops->layer_cardinality(&last) + count > last.capacity;
+	return last.capacity != 0 && elements_of(image, &last) + count > last.capacity;
 }
 
 bool
@@ -286,6 +296,50 @@ void
 filter_intersect_set(uint8_t *set, const uint8_t *other)
 {
 	set_retain(set, filter_contains, other);
+}
+
+double
+filter_cardinality(const uint8_t *image)
+{
+	const FilterOps *ops = image_ops(image);
+
+	return ops->cardinality ? ops->cardinality(image) :
+		filter_header_cardinality(image);
+}
+
+double
+filter_header_cardinality(const uint8_t *header)
+{
+	const FilterOps *ops = image_ops(header);
+	double		sum = image_count(header);
+
+	if (ops->header_cardinality)
+		return ops->header_cardinality(header);
+	for (int i = 0; i < image_layers(header); i++)
+	{
+		FilterLayer layer = image_get_layer(header, i);
+
+		sum += elements_of(header, &layer);
+	}
+	return sum;
+}
+
+/* The chance that one of the layers errs, by logarithms, as it may have few digits */
+double
+filter_estimated_error_rate(const uint8_t *image)
+{
+	const FilterOps *ops = image_ops(image);
+	double		log_right = 0;
+
+	for (int i = 0; i < image_layers(image); i++)
+	{
+		FilterLayer layer = image_get_layer(image, i);
+
+		log_right += log1p(-(ops->layer_error_rate ?
+							 ops->layer_error_rate(image, &layer) :
+							 layer_error_rate(&layer)));
+	}
+	return 0 - expm1(log_right);	/* never -0 */
 }
 
 void

@@ -195,14 +195,9 @@ extern void filter_intersect_set(uint8_t *set, const uint8_t *other);
  * alone, elements in several layers of a union count several times; a compact image is
  * needed in full.
  */
-IMAGE_GETTER(double, filter_cardinality, image_ops(image)->cardinality(image))
-IMAGE_GETTER(double, filter_header_cardinality,
-			 image_ops(image)->header_cardinality ?
-			 image_ops(image)->header_cardinality(image) :
-			 image_ops(image)->cardinality(image))
-IMAGE_GETTER(double, filter_estimated_error_rate,
-			 image_ops(image)->error_rate ?
-			 image_ops(image)->error_rate(image) : 0)
+extern double filter_cardinality(const uint8_t *image);
+extern double filter_header_cardinality(const uint8_t *header);
+extern double filter_estimated_error_rate(const uint8_t *image);
 
 /* The bits of all layers, or of hashes; *bits_set: hashes 0, cuckoo: of used slots */
 extern void filter_bits(const uint8_t *image, uint64_t *bits,

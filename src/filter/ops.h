@@ -131,14 +131,17 @@ typedef struct FilterOps
 	unsigned	(*count) (const uint8_t *image, uint64_t hash);
 
 	/*
-	 * A NULL error_rate stands for 0, a NULL layer_bits_set for the layer's
-	 * own number; header_cardinality is NULL if cardinality needs no more
-	 * than the header.
+	 * Each may be NULL: cardinality if it needs no more than the header,
+	 * header_cardinality if it is the sum of the layers', the next two if
+	 * they are those of a Bloom filter's layer (sizing.h), and layer_bits_set
+	 * if it is the layer's own number.
 	 */
 	double		(*cardinality) (const uint8_t *image);
 	double		(*header_cardinality) (const uint8_t *header);
-	double		(*error_rate) (const uint8_t *image);
-	double		(*layer_cardinality) (const FilterLayer *layer);
+	double		(*layer_cardinality) (const uint8_t *header,
+									  const FilterLayer *layer);
+	double		(*layer_error_rate) (const uint8_t *header,
+									 const FilterLayer *layer);
 	uint64_t	(*layer_bits_set) (const FilterLayer *layer);
 
 	/* NULL: the estimated number of the last layer's elements tells */
@@ -289,7 +292,6 @@ extern unsigned bloom_slices(const uint8_t *header);
 extern bool bloom_plan_layer(const FilterParams *params,
 							 const FilterLayer *before, int count,
 							 uint64_t waiting, FilterLayer *layer);
-extern double bloom_error_rate(const uint8_t *image);
 extern const char *bloom_check_image(const uint8_t *image);
 extern const char *bloom_check_layer(const uint8_t *image, int i,
 									 const FilterLayer *layer);

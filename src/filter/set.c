@@ -320,12 +320,6 @@ set_remove(uint8_t *image, uint64_t hash)
 	return FILTER_REMOVED;
 }
 
-static double
-set_cardinality(const uint8_t *image)
-{
-	return image_count(image);
-}
-
 /* An empty filter has no fields other than its kind and length. */
 static const char *
 check_empty(const uint8_t *image)
@@ -362,7 +356,6 @@ set_check_image(const uint8_t *image)
 
 const FilterOps set_ops = {
 	.contains = set_contains,
-	.cardinality = set_cardinality,
 	.remove = set_remove,
 	.check_image = set_check_image
 };

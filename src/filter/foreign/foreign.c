@@ -13,7 +13,6 @@
  */
 #include "foreign.h"
 
-#include <math.h>
 
 #include "../ops.h"
 #include "../sizing.h"
@@ -130,13 +129,6 @@ foreign_counts(const uint8_t *image)
 	return image_is_foreign(image) && foreign_image_format(image)->places->count != NULL;
 }
 
-static double
-layer_elements(const ForeignFormat *format, const FilterLayer *layer)
-{
-	return format->layer_elements ? format->layer_elements(layer) :
-		foreign_layer_cardinality(layer);
-}
-
 double
 foreign_layer_cardinality(const FilterLayer *layer)
 {
@@ -146,42 +138,24 @@ foreign_layer_cardinality(const FilterLayer *layer)
 
 /* RedisBloom adds an element to one layer. */
 static double
-foreign_cardinality(const uint8_t *image)
+layer_elements(const uint8_t *header, const FilterLayer *layer)
 {
-	const ForeignFormat *format = foreign_image_format(image);
-	double		sum = 0;
+	const ForeignFormat *format = foreign_image_format(header);
 
-	for (int i = 0; i < image_layers(image); i++)
-	{
-		FilterLayer layer = image_get_layer(image, i);
-
-		sum += layer_elements(format, &layer);
-	}
-	return sum;
+	return format->layer_elements ? format->layer_elements(layer) :
+		foreign_layer_cardinality(layer);
 }
 
-/* Reads the header alone. */
 static double
-foreign_error_rate(const uint8_t *image)
+foreign_layer_error_rate(const uint8_t *header, const FilterLayer *layer)
 {
-	const ForeignFormat *format = foreign_image_format(image);
-	double		log_right = 0;
+	const ForeignFormat *format = foreign_image_format(header);
 
-	for (int i = 0; i < image_layers(image); i++)
-	{
-		FilterLayer layer = image_get_layer(image, i);
-		double		rate;
-
-		if (layer.bits_set == 0)
-			continue;
-		rate = format->error_rate ?
-			format->error_rate(&layer, layer_elements(format, &layer)) :
-			pow((double) layer.bits_set / layer.size, layer.hashes);
-		if (rate >= 1)
-			return 1;
-		log_right += log1p(-rate);
-	}
-	return 0 - expm1(log_right);	/* never -0 */
+	if (layer->bits_set == 0)
+		return 0;
+	return format->error_rate ?
+		format->error_rate(layer, layer_elements(header, layer)) :
+		layer_error_rate(layer);
 }
 
 static bool
@@ -280,9 +254,8 @@ const FilterOps foreign_ops = {
 	.slices = foreign_slices,
 	.contains_sliced = contains_ours_sliced,
 	.count = foreign_count,
-	.cardinality = foreign_cardinality,
-	.error_rate = foreign_error_rate,
-	.layer_cardinality = foreign_layer_cardinality,
+	.layer_cardinality = layer_elements,
+	.layer_error_rate = foreign_layer_error_rate,
 	.may_fill = foreign_may_fill,
 	.remove = foreign_remove,
 	.clear_layer = foreign_clear_layer,
