@@ -7,13 +7,6 @@
 
 #include "sizing.h"
 
-/* Bytes that two layers of one shape have in common: a compact image has no padding. */
-static uint64_t
-common_bytes(const uint8_t *a, int i, const uint8_t *b, int j)
-{
-	return smaller(image_layer_bytes(a, i), image_layer_bytes(b, j));
-}
-
 uint64_t
 bits_count_united(const uint8_t *a, const uint8_t *b, uint64_t bytes)
 {
@@ -33,12 +26,11 @@ bits_count_united(const uint8_t *a, const uint8_t *b, uint64_t bytes)
 	return count;
 }
 
-/* The number of bits that are set in either of two layers of one shape */
+/* The bytes of a layer's bits, without padding, which not all images have */
 static uint64_t
-count_united(const uint8_t *a, int i, const uint8_t *b, int j)
+bits_bytes(const FilterLayer *layer)
 {
-	return bits_count_united(image_layer_bits(a, i), image_layer_bits(b, j),
-							 common_bytes(a, i, b, j));
+	return (bloom_layer_bits(layer) + 7) / 8;
 }
 
 /* The byte at "offset" of the bits of the planned layer i */
@@ -55,20 +47,6 @@ united_byte(const FilterPlan *plan, int i, const uint8_t *a, const uint8_t *b,
 	return byte;
 }
 
-/* The number of bytes that all sources of the planned layer i have */
-static uint64_t
-united_bytes(const FilterPlan *plan, int i, const uint8_t *a,
-			 const uint8_t *b)
-{
-	uint64_t	bytes = UINT64_MAX;
-
-	if (plan->from_a[i] >= 0)
-		bytes = image_layer_bytes(a, plan->from_a[i]);
-	if (plan->from_b[i] >= 0)
-		bytes = smaller(bytes, image_layer_bytes(b, plan->from_b[i]));
-	return bytes;
-}
-
 /* As a filter grows, then by their bits: it does not matter which filter comes first. */
 static int
 compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
@@ -76,8 +54,7 @@ compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 {
 	const FilterLayer *left = &plan->layer[i];
 	const FilterLayer *right = &plan->layer[j];
-	uint64_t	bytes = smaller(united_bytes(plan, i, a, b),
-								united_bytes(plan, j, a, b));
+	uint64_t	bytes = bits_bytes(left);
 
 	if (left->error_rate != right->error_rate)
 		return left->error_rate > right->error_rate ? -1 : 1;
@@ -107,6 +84,14 @@ sort_layers(FilterPlan *plan, const uint8_t *a, const uint8_t *b)
 			plan_exchange(plan, j);
 }
 
+bool
+bits_too_full(const FilterLayer *layer, const FilterLayer *other, uint64_t set)
+{
+	return layer->bits_full != 0 &&
+		set >= layer->bits_full + layer_picks(layer) &&
+		set > layer->bits_set && set > other->bits_set;
+}
+
 /* Unite layers of one shape, unless that would be more than full; others stay apart. */
 FilterStatus
 bits_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
@@ -126,11 +111,9 @@ bits_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 
 			if (joined[j] || !layer_same_shape(layer, &other))
 				continue;
-			set = count_united(a, i, b, j);
-			/* as full as the last addition may have left it, but no fuller */
-			if (layer->bits_full != 0 &&
-				set >= layer->bits_full + layer_picks(layer) &&
-				set > layer->bits_set && set > other.bits_set)
+			set = bits_count_united(image_layer_bits(a, i), image_layer_bits(b, j),
+									bits_bytes(layer));
+			if (bits_too_full(layer, &other, set))
 				continue;
 			layer->bits_set = set;
 			plan->from_b[i] = j;
@@ -153,11 +136,10 @@ bits_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 
 /* Without interrupt checks, for some tenths of a second: bits_set is wrong meanwhile. */
 static void
-unite_bits(uint8_t *into, int i, const uint8_t *from, int j)
+unite_bits(uint8_t *image, int i, const FilterLayer *layer, const uint8_t *other)
 {
-	uint8_t    *bits = image_layer_bits(into, i);
-	const uint8_t *other = image_layer_bits(from, j);
-	uint64_t	bytes = common_bytes(into, i, from, j);
+	uint8_t    *bits = image_layer_bits(image, i);
+	uint64_t	bytes = bits_bytes(layer);
 
 	for (uint64_t at = 0; at < bytes; at++)
 		bits[at] |= other[at];
@@ -172,9 +154,9 @@ bits_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 		if (image != a)
 			filter_check_interrupts();
 		if (image != a && plan->from_a[i] >= 0)
-			unite_bits(image, i, a, plan->from_a[i]);
+			unite_bits(image, i, &plan->layer[i], image_layer_bits(a, plan->from_a[i]));
 		if (plan->from_b[i] >= 0)
-			unite_bits(image, i, b, plan->from_b[i]);
+			unite_bits(image, i, &plan->layer[i], image_layer_bits(b, plan->from_b[i]));
 	}
 	return true;
 }
@@ -186,11 +168,12 @@ bits_intersect_in_place(uint8_t *a, const uint8_t *b)
 	FilterLayer other = image_get_layer(b, 0);
 	uint8_t    *bits = image_layer_bits(a, 0);
 	const uint8_t *others = image_layer_bits(b, 0);
-	uint64_t	bytes = common_bytes(a, 0, b, 0);
-	uint64_t	set;
+	uint64_t	bytes = bits_bytes(&layer);
 
 	/* counted before: no interrupt check is allowed while bits change */
-	set = layer.bits_set + other.bits_set - count_united(a, 0, b, 0);
+	uint64_t	set = layer.bits_set + other.bits_set -
+		bits_count_united(bits, others, bytes);
+
 	for (uint64_t at = 0; at < bytes; at++)
 		bits[at] &= others[at];
 	image_put_bits_set(a, 0, set);

@@ -366,7 +366,7 @@ has_no_bits(const uint8_t *image)
 	return true;
 }
 
-/* The sum of both in one layer, which may be as full as after the last addition */
+/* The sum of both in one layer */
 static FilterStatus
 counting_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 					FilterPlan *plan)
@@ -386,9 +386,7 @@ counting_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 	other = image_get_layer(b, 0);
 	set = bits_count_united(image_layer_bits(a, 0), image_layer_bits(b, 0),
 							BLOCK_BYTES * layer->size);
-	if (layer->bits_full != 0 &&
-		set >= layer->bits_full + layer_picks(layer) &&
-		set > layer->bits_set && set > other.bits_set)
+	if (bits_too_full(layer, &other, set))
 		return image_growth(a) == 0 ? FILTER_FIXED : FILTER_NOT_ONE_LAYER;
 	layer->bits_set = set;
 	plan->layers = 1;

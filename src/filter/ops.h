@@ -213,6 +213,10 @@ extern const char *bits_check(const uint8_t *image, int i,
 	.intersect_in_place = bits_intersect_in_place, \
 	.check_bits = bits_check
 
+/* Would a union of two layers be fuller than the last addition may have left either? */
+extern bool bits_too_full(const FilterLayer *layer, const FilterLayer *other,
+						  uint64_t set);
+
 /* The number of bits that are set in "bytes" bytes of either */
 extern uint64_t bits_count_united(const uint8_t *a, const uint8_t *b,
 								  uint64_t bytes);

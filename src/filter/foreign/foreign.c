@@ -13,7 +13,6 @@
  */
 #include "foreign.h"
 
-
 #include "../ops.h"
 #include "../sizing.h"
 #include "common.h"
