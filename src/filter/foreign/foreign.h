@@ -1,6 +1,6 @@
 /*
  * foreign.h
- *	  The operations on filters of other systems; see foreign.c, union.c and io.c.
+ *	  The operations on filters of other systems; see foreign.c and io.c.
  *
  * An element is not one of our hashes, but a ForeignHash of bytes that the other system
  * defines.  So all functions that take elements are separate for these filters.
@@ -26,14 +26,8 @@ extern bool foreign_takes_elements(const uint8_t *image);
 /* Is it foreign, and do filter_count() and filter_remove() take word a of its hashes? */
 extern bool foreign_counts(const uint8_t *image);
 
-/* Operations of ops.h: of foreign.c, and of union.c */
+/* The elements of a layer by its bits: what RedisBloom's, which count, do not need */
 extern double foreign_layer_cardinality(const FilterLayer *layer);
-extern bool foreign_compatible(const uint8_t *a, const uint8_t *b);
-extern FilterStatus foreign_plan_union(const uint8_t *a, const uint8_t *b,
-									   bool apart, FilterPlan *plan);
-extern bool foreign_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
-						  const FilterPlan *plan);
-extern void foreign_intersect_in_place(uint8_t *a, const uint8_t *b);
 
 /* The bytes of other systems' filters: io.c */
 

@@ -6,7 +6,7 @@
  * blocks alone.
  *
  * An element has one block, and one bit in each of its eight words.  A filter can
- * be folded to a smaller one (union.c).
+ * be folded to a smaller one (foreign.c).
  *
  * Sources: the Parquet format, BloomFilter.md; the header is in parquet.thrift,
  * its encoding in Thrift's thrift-compact-protocol.md.
