@@ -61,19 +61,6 @@ next_chunk(const ForeignSource *source, uint64_t *at, RedisBloomChunk *chunk)
 	return NULL;
 }
 
-/* The chunk of the header, at *at = 0, which is advanced past it.  NULL or the fault. */
-static const char *
-redisbloom_first_chunk(const ForeignSource *source, uint64_t *at,
-					   RedisBloomChunk *chunk)
-{
-	const char *fault = next_chunk(source, at, chunk);
-
-	if (fault)
-		return fault;
-	return chunk->iterator == 1 ? NULL :
-		"iterator of the first chunk is not 1";
-}
-
 /* Do the chunks from "at" on have this many bytes?  NULL or the fault. */
 static const char *
 redisbloom_check_bits(const ForeignSource *source, uint64_t at, uint64_t bytes)
@@ -126,6 +113,19 @@ redisbloom_import_bits(const ForeignSource *source,
 				done = 0;
 			}
 		}
+}
+
+/* Write what both headers begin with: the number of elements.  It has "length" bytes. */
+static void
+write_header(Writer *writer, const uint8_t *image, uint64_t length)
+{
+	uint64_t	elements = 0;
+
+	for (int i = 0; i < image_layers(image); i++)
+		elements += image_get_shape(image, i).multiple;
+	write_number(writer, 1, 8);
+	write_number(writer, length, 4);
+	write_number(writer, elements, 8);
 }
 
 /* Write a chunk for each layer, or for each CHUNK_MAX bytes of it. */
@@ -372,27 +372,17 @@ cuckoo_check_bits(const FilterLayer *layer, const uint8_t *bits)
 }
 
 static const char *
-cuckoo_parse(const ForeignSource *source, ForeignImport *import)
+parse_cuckoo(const ForeignSource *source, const uint8_t *header,
+			 ForeignImport *import)
 {
-	RedisBloomChunk chunk;
-	const uint8_t *header;
-	uint64_t	layers;
-	uint64_t	buckets;
-	unsigned	slots;
-	unsigned	growth;
+	uint64_t	layers = get64(header + CUCKOO_OFF_LAYERS);
+	uint64_t	buckets = get64(header + CUCKOO_OFF_BUCKETS);
+	unsigned	slots = get16(header + CUCKOO_OFF_SLOTS);
+	unsigned	growth = get16(header + CUCKOO_OFF_GROWTH);
 	uint64_t	bytes = 0;
-	const char *fault = redisbloom_first_chunk(source, &import->data, &chunk);
+	const char *fault;
 
-	if (fault)
-		return fault;
-	if (chunk.length != CUCKOO_HEADER)
-		return "length of the header is not that of a cuckoo filter";
 	import->format = &redisbloom_cuckoo_format;
-	header = source->bytes + chunk.data;
-	layers = get64(header + CUCKOO_OFF_LAYERS);
-	buckets = get64(header + CUCKOO_OFF_BUCKETS);
-	slots = get16(header + CUCKOO_OFF_SLOTS);
-	growth = get16(header + CUCKOO_OFF_GROWTH);
 	if (layers < 1 || layers > IMAGE_MAX_LAYERS)
 		return "number of layers (numFilters) out of range";
 	if (slots < 1 || slots > FOREIGN_MAX_HASHES)
@@ -451,13 +441,7 @@ static bool
 cuckoo_write(Writer *writer, const ForeignFormat *format, const uint8_t *image,
 			 const FilterLayer *first)
 {
-	uint64_t	elements = 0;
-
-	for (int i = 0; i < image_layers(image); i++)
-		elements += image_get_shape(image, i).multiple;
-	write_number(writer, 1, 8);
-	write_number(writer, CUCKOO_HEADER, 4);
-	write_number(writer, elements, 8);
+	write_header(writer, image, CUCKOO_HEADER);
 	write_number(writer, first->capacity / first->hashes, 8);
 	write_number(writer, first->bits_full, 8);
 	write_number(writer, image_layers(image), 8);
@@ -467,24 +451,6 @@ cuckoo_write(Writer *writer, const ForeignFormat *format, const uint8_t *image,
 	redisbloom_write_bits(writer, image);
 	return false;
 }
-
-const ForeignFormat redisbloom_cuckoo_format = {
-	.name = "redisbloom:cuckoo",
-	.code = 'C',
-	REDISBLOOM_ELEMENTS,
-	.hash = cuckoo_hash,
-	.places = &cuckoo_places,
-	.counted = true,
-	.cuckoo = true,
-	.unit = 8,
-	.layer_elements = cuckoo_layer_elements,
-	.error_rate = cuckoo_error_rate,
-	.check_layer = cuckoo_check_layer,
-	.check_bits = cuckoo_check_bits,
-	.parse = cuckoo_parse,
-	.import_bits = cuckoo_import_bits,
-	.write = cuckoo_write
-};
 
 /* ---- Bloom filters ---- */
 
@@ -646,30 +612,21 @@ parse_link(const uint8_t *link, uint64_t options, uint32_t growth,
 }
 
 static const char *
-redisbloom_parse(const ForeignSource *source, ForeignImport *import)
+parse_bloom(const ForeignSource *source, const uint8_t *header,
+			uint64_t length, ForeignImport *import)
 {
-	const uint8_t *header;
-	RedisBloomChunk chunk;
-	uint64_t	at = 0;
 	uint64_t	links;
 	uint64_t	elements = 0;
 	uint64_t	bytes = 0;
-	const char *fault = redisbloom_first_chunk(source, &at, &chunk);
+	const char *fault;
 
-	if (fault)
-		return fault;
-	/* no Bloom filter has a header of this length */
-	if (chunk.length == CUCKOO_HEADER)
-		return redisbloom_cuckoo_format.parse(source, import);
-	import->data = at;
-	header = source->bytes + chunk.data;
 	import->format = &redisbloom_format;
-	if (chunk.length < BLOOM_HEADER)
+	if (length < BLOOM_HEADER)
 		return "header is cut short";
 	links = get32(header + BLOOM_OFF_LINKS);
 	if (links < 1 || links > IMAGE_MAX_LAYERS)
 		return "number of layers (nfilters) out of range";
-	if (chunk.length != BLOOM_HEADER + links * BLOOM_LINK)
+	if (length != BLOOM_HEADER + links * BLOOM_LINK)
 		return "length of the header is not that of its layers";
 	if (get32(header + BLOOM_OFF_OPTIONS) > UINT8_MAX)
 		return "unknown options";
@@ -688,7 +645,7 @@ redisbloom_parse(const ForeignSource *source, ForeignImport *import)
 	}
 	if (elements != get64(header + BLOOM_OFF_SIZE))
 		return "number of elements is not the sum of its layers";
-	return redisbloom_check_bits(source, at, bytes);
+	return redisbloom_check_bits(source, import->data, bytes);
 }
 
 /* The chunk of the header, and those of the bits */
@@ -696,14 +653,9 @@ static bool
 redisbloom_write(Writer *writer, const ForeignFormat *format,
 				 const uint8_t *image, const FilterLayer *first)
 {
-	uint64_t	elements = 0;
 	int			layers = image_layers(image);
 
-	for (int i = 0; i < layers; i++)
-		elements += image_get_shape(image, i).multiple;
-	write_number(writer, 1, 8);
-	write_number(writer, BLOOM_HEADER + layers * BLOOM_LINK, 4);
-	write_number(writer, elements, 8);
+	write_header(writer, image, BLOOM_HEADER + layers * BLOOM_LINK);
 	write_number(writer, layers, 4);
 	write_number(writer, DETAIL_OPTIONS(first->detail), 4);
 	write_number(writer, DETAIL_GROWTH(first->detail), 4);
@@ -722,6 +674,26 @@ redisbloom_write(Writer *writer, const ForeignFormat *format,
 	}
 	redisbloom_write_bits(writer, image);
 	return false;
+}
+
+/* Of both: no Bloom filter has a header as long as a cuckoo filter's. */
+static const char *
+redisbloom_parse(const ForeignSource *source, ForeignImport *import)
+{
+	RedisBloomChunk chunk;
+	const char *fault = next_chunk(source, &import->data, &chunk);
+	const uint8_t *header;
+
+	if (fault)
+		return fault;
+	header = source->bytes + chunk.data;
+	if (chunk.iterator != 1)
+		return "iterator of the first chunk is not 1";
+	if (chunk.length == CUCKOO_HEADER)
+		return parse_cuckoo(source, header, import);
+	if (source->format == &redisbloom_cuckoo_format)
+		return "length of the header is not that of a cuckoo filter";
+	return parse_bloom(source, header, chunk.length, import);
 }
 
 /* What both formats share; a filter's bytes show which one it is */
@@ -747,3 +719,21 @@ const ForeignFormat redisbloom_format =
 
 const ForeignFormat redisbloom_nonscaling_format =
 	REDISBLOOM_FORMAT("redisbloom:nonscaling", nonscaling_size);
+
+const ForeignFormat redisbloom_cuckoo_format = {
+	.name = "redisbloom:cuckoo",
+	.code = 'C',
+	REDISBLOOM_ELEMENTS,
+	.hash = cuckoo_hash,
+	.places = &cuckoo_places,
+	.counted = true,
+	.cuckoo = true,
+	.unit = 8,
+	.layer_elements = cuckoo_layer_elements,
+	.error_rate = cuckoo_error_rate,
+	.check_layer = cuckoo_check_layer,
+	.check_bits = cuckoo_check_bits,
+	.parse = redisbloom_parse,
+	.import_bits = cuckoo_import_bits,
+	.write = cuckoo_write
+};
