@@ -10,6 +10,9 @@
 #include "foreign/foreign.h"
 #include "set.h"
 
+/* Probes between two interrupt checks */
+#define INTERRUPT_PROBES	1024
+
 /* Most filters have one layer that begins with block512's bits; these need no table. */
 bool
 filter_contains(const uint8_t *image, uint64_t hash)
@@ -295,7 +298,23 @@ filter_intersect_in_place(uint8_t *a, const uint8_t *b)
 void
 filter_intersect_set(uint8_t *set, const uint8_t *other)
 {
-	set_retain(set, filter_contains, other);
+	uint8_t    *hashes = image_hashes(set);
+	uint64_t	count = image_count(set);
+	uint64_t	kept = 0;
+
+	/* unsorted meanwhile, so that it stays valid if the query is cancelled */
+	set[IMAGE_OFF_FLAGS] |= IMAGE_FLAG_UNSORTED;
+	for (uint64_t i = 0; i < count; i++)
+	{
+		uint64_t	hash = get64(hashes + 8 * i);
+
+		if (i % INTERRUPT_PROBES == 0)
+			filter_check_interrupts();
+		if (filter_contains(other, hash))
+			put64(hashes + 8 * kept++, hash);
+	}
+	set[IMAGE_OFF_FLAGS] &= ~IMAGE_FLAG_UNSORTED;
+	image_set_count(set, kept);
 }
 
 double

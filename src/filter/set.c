@@ -26,9 +26,6 @@
 #define RADIX_MAX		(1 << RADIX_MAX_BITS)
 #define RADIX_LEAVES	256
 
-/* Probes of another filter between two interrupt checks */
-#define INTERRUPT_PROBES	1024
-
 static inline void
 insertion_sort(uint64_t *hashes, uint64_t count)
 {
@@ -266,30 +263,6 @@ set_merge(uint8_t *to, const uint8_t *a, const uint8_t *b)
 	image_set_count(to, hashset_merge(image_hashes(to),
 									  image_hashes(a), image_count(a),
 									  image_hashes(b), image_count(b)));
-}
-
-void
-set_retain(uint8_t *image,
-		   bool (*contains) (const uint8_t *other, uint64_t hash),
-		   const uint8_t *other)
-{
-	uint8_t    *hashes = image_hashes(image);
-	uint64_t	count = image_count(image);
-	uint64_t	kept = 0;
-
-	/* unsorted meanwhile, so that it stays valid if the query is cancelled */
-	image[IMAGE_OFF_FLAGS] |= IMAGE_FLAG_UNSORTED;
-	for (uint64_t i = 0; i < count; i++)
-	{
-		uint64_t	hash = get64(hashes + 8 * i);
-
-		if (i % INTERRUPT_PROBES == 0)
-			filter_check_interrupts();
-		if (contains(other, hash))
-			put64(hashes + 8 * kept++, hash);
-	}
-	image[IMAGE_OFF_FLAGS] &= ~IMAGE_FLAG_UNSORTED;
-	image_set_count(image, kept);
 }
 
 static bool

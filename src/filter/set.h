@@ -32,11 +32,6 @@ extern void set_append(uint8_t *image, const uint8_t *hashes, uint64_t count);
 /* Write the union of two sorted sets to a third place, with the header of a. */
 extern void set_merge(uint8_t *to, const uint8_t *a, const uint8_t *b);
 
-/* Keep the hashes of a sorted set that another filter contains. */
-extern void set_retain(uint8_t *image,
-					   bool (*contains) (const uint8_t *other, uint64_t hash),
-					   const uint8_t *other);
-
 /* Append one hash.  Inline, because it is the step of an aggregate. */
 static inline void
 set_push(uint8_t *image, uint64_t hash)
