@@ -357,16 +357,11 @@ bloom_cardinality(const uint8_t *image)
 const char *
 bloom_check_image(const uint8_t *image)
 {
+	if (image_layout(image) == LAYOUT_CLASSIC)
+		return image_capacity(image) != 0 || image_error_rate(image) != 0 ?
+			"classic filter with a capacity or error rate" : NULL;
 	if (image_capacity(image) == 0 || image_error_rate(image) == 0)
 		return "filter without capacity or error rate";
-	return NULL;
-}
-
-static const char *
-classic_check_image(const uint8_t *image)
-{
-	if (image_capacity(image) != 0 || image_error_rate(image) != 0)
-		return "classic filter with a capacity or error rate";
 	return NULL;
 }
 
@@ -410,22 +405,22 @@ bloom_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 {
 	const char *fault = check_shape(layer);
 
+	if ((layer->layout == LAYOUT_CLASSIC) != (image_layout(image) == LAYOUT_CLASSIC))
+		return "layer of another kind of filter";
 	if (fault)
 		return fault;
+	if (layer->layout == LAYOUT_CLASSIC)
+	{
+		if (layer->capacity != 0 || layer->bits_full != 0 ||
+			get64(image_layer_at(image, i) + LAYER_OFF_ERROR_RATE) != 0)
+			return "classic layer with a capacity or error rate";
+		if (image_layers(image) != 1 || image_growth(image) != 0)
+			return "classic filter with several layers";
+		return NULL;
+	}
 	if (layer->layout == LAYOUT_SMALL && layer->capacity > SMALL_CAPACITY_MAX)
 		return "capacity of a layer out of range";
 	return layer->capacity == 0 ? "layer without capacity" : NULL;
-}
-
-static const char *
-classic_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
-{
-	if (layer->capacity != 0 || layer->bits_full != 0 ||
-		get64(image_layer_at(image, i) + LAYER_OFF_ERROR_RATE) != 0)
-		return "classic layer with a capacity or error rate";
-	if (image_layers(image) != 1 || image_growth(image) != 0)
-		return "classic filter with several layers";
-	return check_shape(layer);
 }
 
 const FilterOps bloom_ops = {
@@ -439,20 +434,11 @@ const FilterOps bloom_ops = {
 	.header_cardinality = bits_cardinality,
 	.add_batch = bloom_add_batch,
 	.plan_layer = bloom_plan_layer,
-	BITS_OPS,
+	.plan_union = bits_plan_union,
+	.unite = bits_unite,
+	.in_place = true,
+	.intersect_in_place = bits_intersect_in_place,
 	.check_image = bloom_check_image,
-	.check_layer = bloom_check_layer
-};
-
-const FilterOps classic_ops = {
-	.kind = FILTER_BLOOM,
-	.layer_bits = bloom_layer_bits,
-	.contains = bloom_contains,
-	.contains_batch = bloom_contains_batch,
-	.slices = bloom_slices,
-	.contains_sliced = bloom_contains_sliced,
-	.add_batch = bloom_add_batch,
-	BITS_OPS,
-	.check_image = classic_check_image,
-	.check_layer = classic_check_layer
+	.check_layer = bloom_check_layer,
+	.check_bits = bits_check
 };

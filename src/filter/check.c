@@ -58,8 +58,8 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 	if (fault)
 		return fault;
 	/* of layers made for a capacity, a share of the filter's; false for NaN */
-	if (ops->plan_layer && !(layer.error_rate > 0 &&
-							 layer.error_rate <= image_error_rate(image)))
+	if (ops->plan_layer && image_capacity(image) != 0 && !(layer.error_rate > 0 &&
+														   layer.error_rate <= image_error_rate(image)))
 		return "error rate of a layer out of range";
 	if (layer.detail != 0 && !ops->detailed)
 		return "reserved bytes of a layer are not zero";

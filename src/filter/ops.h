@@ -206,13 +206,6 @@ extern double bits_cardinality(const uint8_t *header);
 extern const char *bits_check(const uint8_t *image, int i,
 							  const FilterLayer *layer);
 
-#define BITS_OPS \
-	.plan_union = bits_plan_union, \
-	.unite = bits_unite, \
-	.in_place = true, \
-	.intersect_in_place = bits_intersect_in_place, \
-	.check_bits = bits_check
-
 /* Would a union of two layers be fuller than the last addition may have left either? */
 extern bool bits_too_full(const FilterLayer *layer, const FilterLayer *other,
 						  uint64_t set);
@@ -304,7 +297,6 @@ extern const char *bloom_check_layer(const uint8_t *image, int i,
 extern const FilterOps set_ops;
 extern const FilterOps bloom_ops;
 extern const FilterOps counting_ops;
-extern const FilterOps classic_ops;
 extern const FilterOps cuckoo_ops;
 extern const FilterOps foreign_ops;
 
