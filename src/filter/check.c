@@ -86,32 +86,12 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 	return NULL;
 }
 
-/*
- * The header has the layout of the first layer that is not small.  If all are, it is
- * block512, and there are several: one alone would be in a compact image.
- */
-static const char *
-check_layout(const uint8_t *image)
-{
-	int			layers = image_layers(image);
-	FilterLayout layout = LAYOUT_SMALL;
-
-	for (int i = 0; layout == LAYOUT_SMALL && i < layers; i++)
-		layout = image_get_shape(image, i).layout;
-	if (layout == LAYOUT_SMALL && layers == 1)
-		return image_is_compact(image) ? NULL :
-			"small filter that is not compact";
-	if (layout == LAYOUT_SMALL)
-		layout = LAYOUT_BLOCK512;
-	return layout == image_layout(image) ? NULL :
-		"layout of the first layer is not the filter's";
-}
-
 /* Check the layers of an image whose header is valid. */
 static const char *
 check_layers(const uint8_t *image, uint64_t bytes)
 {
-	int			layers = image_layers(image);
+	FilterLayer layer[IMAGE_MAX_LAYERS];
+	FilterLayout layout;
 	uint64_t	header = filter_header_bytes(image);
 	uint64_t	offset = header;
 	const char *fault;
@@ -121,15 +101,17 @@ check_layers(const uint8_t *image, uint64_t bytes)
 	if (bytes > IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * IMAGE_MAX_LAYERS +
 		IMAGE_MAX_BITS / 8)
 		return "larger than a filter can be";
-	for (int i = 0; i < layers; i++)
+	for (int i = 0; i < image_layers(image); i++)
 	{
 		fault = check_layer(image, i, bytes, &offset);
 		if (fault)
 			return fault;
 	}
-	fault = check_layout(image);
-	if (fault)
-		return fault;
+	layout = layers_layout(layer, image_get_layers(image, layer));
+	if (layout == LAYOUT_SMALL && !image_is_compact(image))
+		return "small filter that is not compact";
+	if (layout != image_layout(image))
+		return "layout of the first layer is not the filter's";
 	if (offset != bytes)
 		return "bytes after the last layer";
 	if (offset - header > IMAGE_MAX_BITS / 8)

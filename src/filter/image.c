@@ -130,17 +130,20 @@ image_put_header(uint8_t *image, FilterLayout layout,
 	put64(image + IMAGE_OFF_BYTES, IMAGE_HEADER_BYTES);
 }
 
-/* One small layer makes a compact image. */
-static bool
-layers_are_compact(const FilterLayer *layer, int layers)
+FilterLayout
+layers_layout(const FilterLayer *layer, int layers)
 {
-	return layers == 1 && layer->layout == LAYOUT_SMALL;
+	for (int i = 0; i < layers; i++)
+		if (layer[i].layout != LAYOUT_SMALL)
+			return layer[i].layout;
+	/* several small ones: of the same family */
+	return layers == 1 ? LAYOUT_SMALL : LAYOUT_BLOCK512;
 }
 
 uint64_t
 layers_header_bytes(const FilterLayer *layer, int layers)
 {
-	return layers_are_compact(layer, layers) ? IMAGE_COMPACT_BYTES :
+	return layers_layout(layer, layers) == LAYOUT_SMALL ? IMAGE_COMPACT_BYTES :
 		IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * (uint64_t) layers;
 }
 
@@ -148,9 +151,9 @@ void
 image_put_layers(uint8_t *image, const FilterParams *params,
 				 const FilterLayer *layer, int layers, uint64_t bytes)
 {
-	FilterLayout layout = layer[0].layout;
+	FilterLayout layout = layers_layout(layer, layers);
 
-	if (layers_are_compact(layer, layers))
+	if (layout == LAYOUT_SMALL)
 	{
 		put_common(image, LAYOUT_SMALL, params);
 		if (params->growth > 0 &&
@@ -164,10 +167,6 @@ image_put_layers(uint8_t *image, const FilterParams *params,
 		image[COMPACT_OFF_HASHES] = layer->hashes;
 		return;
 	}
-	for (int i = 1; layout == LAYOUT_SMALL && i < layers; i++)
-		layout = layer[i].layout;
-	if (layout == LAYOUT_SMALL)
-		layout = LAYOUT_BLOCK512;	/* of the same family */
 	image_put_header(image, layout, params);
 	image_set_layers(image, layers, bytes);
 	for (int i = 0; i < layers; i++)

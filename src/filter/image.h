@@ -344,6 +344,9 @@ extern void image_put_layers(uint8_t *image, const FilterParams *params,
 							 const FilterLayer *layer, int layers,
 							 uint64_t bytes);
 
+/* The layout of an image of these layers: small if there is one, which is */
+extern FilterLayout layers_layout(const FilterLayer *layer, int layers);
+
 /* The bytes of the header and descriptors that image_put_layers() writes */
 extern uint64_t layers_header_bytes(const FilterLayer *layer, int layers);
 
