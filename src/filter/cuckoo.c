@@ -352,7 +352,7 @@ cuckoo_check_slots(const uint8_t *image, int i, const FilterLayer *fields)
 
 	for (uint64_t slot = 0; slot < slots; slot++)
 	{
-		uint64_t	value = cuckoo_get_slot(layer.slots, layer.width, slot);
+		uint64_t	value = cuckoo_get_slot(&layer, slot);
 
 		if (slot % INTERRUPT_READ_SLOTS == 0)
 			filter_check_interrupts();

@@ -128,24 +128,23 @@ cuckoo_place(const CuckooLayer *layer, const CuckooKey *key)
 }
 
 /* Where to read a slot, as a whole word: cuckoo_layer_bytes() leaves room for that. */
-static inline const uint8_t *
-cuckoo_slot_at(const uint8_t *slots, unsigned width, uint64_t slot,
-			   unsigned *shift)
+static inline uint8_t *
+cuckoo_slot_at(const CuckooLayer *layer, uint64_t slot, unsigned *shift)
 {
-	uint64_t	bit = slot * width;
+	uint64_t	bit = slot * layer->width;
 
 	*shift = bit % 8;
-	return slots + bit / 8;
+	return layer->slots + bit / 8;
 }
 
 /* The value of a slot: 0, or a fingerprint with its offset in the lowest bit */
 static inline uint64_t
-cuckoo_get_slot(const uint8_t *slots, unsigned width, uint64_t slot)
+cuckoo_get_slot(const CuckooLayer *layer, uint64_t slot)
 {
 	unsigned	shift;
-	const uint8_t *at = cuckoo_slot_at(slots, width, slot, &shift);
+	const uint8_t *at = cuckoo_slot_at(layer, slot, &shift);
 
-	return (get64(at) >> shift) & ((UINT64_C(1) << width) - 1);
+	return (get64(at) >> shift) & ((UINT64_C(1) << layer->width) - 1);
 }
 
 /* Does the window that begins at this slot hold the fingerprint? */
@@ -157,7 +156,7 @@ cuckoo_window_contains(const CuckooLayer *layer, uint64_t window,
 	uint64_t	mask = (UINT64_C(1) << width) - 1;
 	uint64_t	entry = fingerprint << 1;
 	unsigned	shift;
-	const uint8_t *at = cuckoo_slot_at(layer->slots, width, window, &shift);
+	const uint8_t *at = cuckoo_slot_at(layer, window, &shift);
 	uint8_t		copy[CUCKOO_WINDOW_BYTES + sizeof(uint64_t)];
 	uint64_t	word;
 	uint64_t	next;
@@ -184,8 +183,7 @@ static inline void
 cuckoo_put_slot(const CuckooLayer *layer, uint64_t slot, uint64_t value)
 {
 	unsigned	shift;
-	uint8_t    *at = (uint8_t *) cuckoo_slot_at(layer->slots, layer->width,
-												slot, &shift);
+	uint8_t    *at = cuckoo_slot_at(layer, slot, &shift);
 	uint64_t	mask = ((UINT64_C(1) << layer->width) - 1) << shift;
 
 	put64(at, (get64(at) & ~mask) | value << shift);

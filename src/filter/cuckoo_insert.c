@@ -45,7 +45,7 @@ cuckoo_class_entries(const CuckooLayer *layer, const CuckooPlace *place,
 		{
 			uint64_t	slot = place->window[i] + offset;
 
-			if (cuckoo_get_slot(layer->slots, layer->width, slot) ==
+			if (cuckoo_get_slot(layer, slot) ==
 				(place->fingerprint << 1 | offset))
 				slots[count++] = slot;
 		}
@@ -143,8 +143,7 @@ insert_by_moves(const CuckooLayer *layer, const CuckooPlace *place)
 			if ((at >= 0 && step->slot == search.steps[at].slot) ||
 				search_repeats(&search, step->slot))
 				continue;
-			step->value = cuckoo_get_slot(layer->slots, layer->width,
-										  step->slot);
+			step->value = cuckoo_get_slot(layer, step->slot);
 			if (step->value == 0)
 			{
 				search_move(layer, &search, step, place->fingerprint);
@@ -165,7 +164,7 @@ insert_at_once(const CuckooLayer *layer, const CuckooPlace *place)
 		unsigned	offset = i % CUCKOO_WINDOW;
 		uint64_t	slot = place->window[i / CUCKOO_WINDOW] + offset;
 
-		if (cuckoo_get_slot(layer->slots, layer->width, slot) == 0)
+		if (cuckoo_get_slot(layer, slot) == 0)
 		{
 			cuckoo_put_slot(layer, slot, place->fingerprint << 1 | offset);
 			return true;

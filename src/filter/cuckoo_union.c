@@ -127,7 +127,7 @@ walk_next(SlotWalk *walk, const CuckooLayer *layer, uint64_t *slot,
 		walk->slot += walk->stride;
 		if (walk->slot >= walk->slots)
 			walk->slot -= walk->slots;
-		value = cuckoo_get_slot(layer->slots, layer->width, *slot);
+		value = cuckoo_get_slot(layer, *slot);
 		if (value != 0)
 		{
 			*place = cuckoo_slot_place(layer, *slot, value);

@@ -293,23 +293,16 @@ set_remove(uint8_t *image, uint64_t hash)
 	return FILTER_REMOVED;
 }
 
-/* An empty filter has no fields other than its kind and length. */
-static const char *
-check_empty(const uint8_t *image)
-{
-	if (image_bytes(image) != IMAGE_HEADER_BYTES || image_layers(image) != 0 ||
-		!all_zero(image + IMAGE_OFF_GROWTH, IMAGE_OFF_BYTES - IMAGE_OFF_GROWTH))
-		return "empty filter with content";
-	return NULL;
-}
-
 static const char *
 set_check_image(const uint8_t *image)
 {
 	uint64_t	count = image_count(image);
 
+	/* an empty filter has no fields other than its kind and length */
 	if (image_is_empty(image))
-		return check_empty(image);
+		return image_bytes(image) == IMAGE_HEADER_BYTES &&
+			all_zero(image + IMAGE_OFF_GROWTH, IMAGE_OFF_BYTES - IMAGE_OFF_GROWTH) ?
+			NULL : "empty filter with content";
 	if (image_layers(image) != 0)
 		return "explicit filter with layers";
 	if (count > IMAGE_MAX_BITS / 64 ||

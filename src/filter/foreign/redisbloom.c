@@ -216,13 +216,9 @@ places_of(const uint8_t *header, int i, uint64_t hash)
 	return places;
 }
 
-/*
- * The entries that match in layer i, up to "most"; *slot is the first.  Only if some
- * match is *slot set.
- */
+/* The entries that match in layer i; if there are some, *slot is the first. */
 static unsigned
-layer_matches(const uint8_t *image, int i, uint64_t hash, unsigned most,
-			  uint8_t **slot)
+layer_matches(const uint8_t *image, int i, uint64_t hash, uint8_t **slot)
 {
 	Places		places = places_of(image, i, hash);
 	unsigned	matches = 0;
@@ -231,7 +227,7 @@ layer_matches(const uint8_t *image, int i, uint64_t hash, unsigned most,
 	{
 		uint8_t    *bucket = image_layer_bits(image, i) + places.bucket[b];
 
-		for (unsigned s = 0; s < places.slots && matches < most; s++)
+		for (unsigned s = 0; s < places.slots; s++)
 			if (bucket[s] == places.fingerprint && matches++ == 0)
 				*slot = &bucket[s];
 	}
@@ -277,7 +273,7 @@ cuckoo_count(const uint8_t *image, uint64_t hash)
 	uint8_t    *slot;
 
 	for (int i = 0; i < image_layers(image); i++)
-		matches += layer_matches(image, i, hash, 2 * FOREIGN_MAX_HASHES, &slot);
+		matches += layer_matches(image, i, hash, &slot);
 	return matches;
 }
 
@@ -291,7 +287,7 @@ cuckoo_remove(uint8_t *image, uint64_t hash)
 		FilterLayer first;
 		uint8_t    *slot;
 
-		if (layer_matches(image, i, hash, 1, &slot) == 0)
+		if (layer_matches(image, i, hash, &slot) == 0)
 			continue;
 		layer.bits_set -= popcount64(*slot);
 		layer.multiple--;
