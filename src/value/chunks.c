@@ -185,54 +185,6 @@ look_at_buffer(Relation toast, const struct varatt_external *place,
 	return tells;
 }
 
-/* A value's first chunk, looked up in the index: valid until close_chunk() */
-typedef struct FoundChunk
-{
-	Relation   *indexes;
-	int			index_count;
-	SysScanDesc scan;
-	HeapTuple	tuple;			/* NULL: there is no such chunk */
-	Buffer		buffer;			/* that has its page, if that is known */
-#if PG_VERSION_NUM < 180000
-	SnapshotData snapshot;
-#endif
-} FoundChunk;
-
-/* Look a value's first chunk up, as heap_fetch_toast_slice() does. */
-static void
-find_chunk(Relation toast, Oid value, FoundChunk *found)
-{
-	int			valid = toast_open_indexes(toast, AccessShareLock,
-										   &found->indexes,
-										   &found->index_count);
-	ScanKeyData keys[2];
-#if PG_VERSION_NUM >= 180000
-	Snapshot	snapshot = get_toast_snapshot();
-#else
-	Snapshot	snapshot = &found->snapshot;
-
-	init_toast_snapshot(snapshot);
-#endif
-
-	ScanKeyInit(&keys[0], CHUNK_ID, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(value));
-	ScanKeyInit(&keys[1], CHUNK_SEQ, BTEqualStrategyNumber, F_INT4EQ,
-				Int32GetDatum(0));
-	found->scan = systable_beginscan_ordered(toast, found->indexes[valid],
-											 snapshot, 2, keys);
-	found->tuple = systable_getnext_ordered(found->scan, ForwardScanDirection);
-	found->buffer = InvalidBuffer;
-	if (found->tuple && TTS_IS_BUFFERTUPLE(found->scan->slot))
-		found->buffer = ((BufferHeapTupleTableSlot *) found->scan->slot)->buffer;
-}
-
-static void
-close_chunk(FoundChunk *found)
-{
-	systable_endscan_ordered(found->scan);
-	toast_close_indexes(found->indexes, found->index_count, AccessShareLock);
-}
-
 /*
  * Note where a value's first chunk is, and read it: returns its bytes, or 0 if it is in
  * no heap, or missing.  Then reading the value will raise the error.
@@ -242,31 +194,55 @@ chunks_find_first(const struct varatt_external *place, FirstChunk *first,
 				  uint8 *data)
 {
 	Relation	toast = table_open(place->va_toastrelid, AccessShareLock);
-	FoundChunk	found;
+	Relation   *indexes;
+	int			index_count;
+	int			valid;
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple	tuple;
 	Size		bytes = 0;
+#if PG_VERSION_NUM >= 180000
+	Snapshot	snapshot = get_toast_snapshot();
+#else
+	SnapshotData toast_snapshot;
+	Snapshot	snapshot = &toast_snapshot;
+
+	init_toast_snapshot(snapshot);
+#endif
 
 	ItemPointerSetInvalid(&first->tid);
-	if (is_heap(toast))
+	if (!is_heap(toast))
 	{
-		find_chunk(toast, place->va_valueid, &found);
-		if (found.tuple)
-		{
-			struct varlena *content = chunk_data(toast, found.tuple);
-
-			bytes = VARSIZE_ANY_EXHDR(content);
-			if (bytes > TOAST_MAX_CHUNK_SIZE)
-				ereport(ERROR,
-						(errcode(ERRCODE_DATA_CORRUPTED),
-						 errmsg_internal("first chunk of a TOAST value in %s has %zu bytes",
-										 RelationGetRelationName(toast), bytes)));
-			memcpy(data, VARDATA_ANY(content), bytes);
-			first->tid = found.tuple->t_self;
-			first->xmin = HeapTupleHeaderGetRawXmin(found.tuple->t_data);
-			first->cid = HeapTupleHeaderGetRawCommandId(found.tuple->t_data);
-			first->buffer = found.buffer;
-		}
-		close_chunk(&found);
+		table_close(toast, AccessShareLock);
+		return 0;
 	}
+	/* as heap_fetch_toast_slice() does */
+	valid = toast_open_indexes(toast, AccessShareLock, &indexes, &index_count);
+	ScanKeyInit(&keys[0], CHUNK_ID, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(place->va_valueid));
+	ScanKeyInit(&keys[1], CHUNK_SEQ, BTEqualStrategyNumber, F_INT4EQ,
+				Int32GetDatum(0));
+	scan = systable_beginscan_ordered(toast, indexes[valid], snapshot, 2, keys);
+	tuple = systable_getnext_ordered(scan, ForwardScanDirection);
+	if (tuple)
+	{
+		struct varlena *content = chunk_data(toast, tuple);
+
+		bytes = VARSIZE_ANY_EXHDR(content);
+		if (bytes > TOAST_MAX_CHUNK_SIZE)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg_internal("first chunk of a TOAST value in %s has %zu bytes",
+									 RelationGetRelationName(toast), bytes)));
+		memcpy(data, VARDATA_ANY(content), bytes);
+		first->tid = tuple->t_self;
+		first->xmin = HeapTupleHeaderGetRawXmin(tuple->t_data);
+		first->cid = HeapTupleHeaderGetRawCommandId(tuple->t_data);
+		first->buffer = TTS_IS_BUFFERTUPLE(scan->slot) ?
+			((BufferHeapTupleTableSlot *) scan->slot)->buffer : InvalidBuffer;
+	}
+	systable_endscan_ordered(scan);
+	toast_close_indexes(indexes, index_count, AccessShareLock);
 	table_close(toast, AccessShareLock);
 	return bytes;
 }
@@ -279,23 +255,25 @@ chunks_are_same(const struct varatt_external *place, FirstChunk *first,
 				const uint8 *data, Size bytes)
 {
 	Relation	toast;
-	FoundChunk	found;
-	bool		same = false;
+	FirstChunk	now;
+	uint8		chunk[TOAST_MAX_CHUNK_SIZE];
+	Size		length;
+	bool		same;
+	bool		decided;
 
 	if (!ItemPointerIsValid(&first->tid))
 		return false;
 	toast = table_open(place->va_toastrelid, AccessShareLock);
-	if (is_heap(toast) &&
-		!look_at_buffer(toast, place, first, data, bytes, &same))
-	{
-		find_chunk(toast, place->va_valueid, &found);
-		same = found.tuple &&
-			ItemPointerEquals(&found.tuple->t_self, &first->tid) &&
-			is_same_chunk(toast, found.tuple, place, first, data, bytes);
-		if (found.tuple)
-			first->buffer = found.buffer;
-		close_chunk(&found);
-	}
+	decided = is_heap(toast) &&
+		look_at_buffer(toast, place, first, data, bytes, &same);
 	table_close(toast, AccessShareLock);
-	return same;
+	if (decided)
+		return same;
+	length = chunks_find_first(place, &now, chunk);
+	if (length == 0)
+		return false;
+	first->buffer = now.buffer;
+	return ItemPointerEquals(&now.tid, &first->tid) &&
+		now.xmin == first->xmin && now.cid == first->cid &&
+		(bytes == 0 || memcmp(chunk, data, Min(bytes, length)) == 0);
 }
