@@ -126,7 +126,7 @@ append_literal(ElementNode *node, StringInfo buf, Datum value)
 {
 	text	   *string = cstring_to_text(DatumGetCString(value));
 
-	node->append_text(node, buf, PointerGetDatum(string));
+	(node->blank_padded ? append_bpchar : append_text) (node, buf, PointerGetDatum(string));
 	pfree(string);
 }
 
@@ -149,24 +149,6 @@ hash_varlena(struct ElementHasher *hasher, Datum value, uint64 seed)
 
 	free_copy(bytes, value);
 	return hash;
-}
-
-static inline uint64
-hash_uint64(uint64 value, uint64 seed)
-{
-	uint8		bytes[sizeof(value)];
-
-	put64(bytes, value);
-	return XXH3_64bits_withSeed(bytes, sizeof(bytes), seed);
-}
-
-static inline uint64
-hash_uint32(uint32 value, uint64 seed)
-{
-	uint8		bytes[sizeof(value)];
-
-	put32(bytes, value);
-	return XXH3_64bits_withSeed(bytes, sizeof(bytes), seed);
 }
 
 /* The bits of a float, the same for all floats that are equal. */
@@ -193,7 +175,10 @@ APPEND(type, append_uint##bits(buf, number)) \
 static uint64 \
 hash_##type(struct ElementHasher *hasher, Datum value, uint64 seed) \
 { \
-	return hash_uint##bits(number, seed); \
+	uint8		bytes[(bits) / BITS_PER_BYTE]; \
+\
+	put##bits(bytes, number); \
+	return XXH3_64bits_withSeed(bytes, sizeof(bytes), seed); \
 }
 
 NUMBER(int2, 64, (int64) DatumGetInt16(value))

@@ -61,12 +61,12 @@ struct ElementNode
 
 	/*
 	 * Arrays, ranges, multiranges (of ranges).  All parts of an array have
-	 * one structure: "part_description", current as of "part_structure".
+	 * one class, current as of "part_structure"; 0: none yet.
 	 */
 	ElementNode *part;
 	ArrayMetaState array_meta;
 	TypeCacheEntry *range_type;
-	char	   *part_description;
+	uint64		part_class;
 	uint64		part_structure;
 
 	/* Records */
@@ -76,7 +76,6 @@ struct ElementNode
 	/* For a hasher made like another */
 	bool		is_text;		/* or varchar, or char(n) */
 	bool		blank_padded;	/* char(n) */
-	AppendFunction append_text; /* of a literal */
 	const ElementNode *like;	/* the other's node, or NULL */
 };
 

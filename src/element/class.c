@@ -19,7 +19,7 @@
 #define CLASS_HASHED		'#'
 
 /* Append the description of the last value; false if a record's structure is not known. */
-bool
+static bool
 describe(ElementNode *node, StringInfo description)
 {
 	RecordLayout *layout = node->layout;
@@ -115,15 +115,15 @@ element_class_is_array_of(ElementClass class, ElementClass part)
 	return class == (part << BITS_PER_BYTE | TOKEN_ARRAY);
 }
 
-/* The class of the tree's last value; *complete: all of its structure is known */
+/* The class of a node's last value; *complete: all of its structure is known */
 ElementClass
-current_class(ElementState *state, bool *complete)
+current_class(ElementNode *node, bool *complete)
 {
 	StringInfoData description;
 	ElementClass class;
 
 	initStringInfo(&description);
-	*complete = describe(state->root, &description);
+	*complete = describe(node, &description);
 	class = pack_class(description.data, description.len);
 	pfree(description.data);
 	return class;
@@ -215,62 +215,69 @@ name_type(const char **at, StringInfo name)
 	return false;
 }
 
-/* Append the name of the description at *at, and advance over it; false if not valid. */
+/*
+ * Append the name of the description at *at or, unless number is NULL, an expression that
+ * casts parameters to it, and advance over it; *number is that of the last parameter used.
+ * Returns false if the description is not valid, or a part has no type to cast to.
+ */
 static bool
-name_description(const char **at, StringInfo name)
+read_description(const char **at, int *number, StringInfo text)
 {
-	char		token = **at;
-	const LeafType *leaf;
+	char		token = *(*at)++;
+	const LeafType *leaf = leaf_type_of_token(token);
 	bool		bracket;
 
-	if (token == '\0')
+	if (number && !leaf && token != TOKEN_ARRAY && token != TOKEN_RECORD)
 		return false;
-	(*at)++;
-
 	switch (token)
 	{
 		case TOKEN_ARRAY:
+			if (number && leaf_type_of_token(**at) == NULL)
+				return false;
 			/* "range of integer[]" would be a range of arrays */
 			bracket = (**at == TOKEN_RANGE || **at == TOKEN_MULTIRANGE);
 			if (bracket)
-				appendStringInfoChar(name, '(');
-			if (!name_description(at, name))
+				appendStringInfoChar(text, '(');
+			if (!read_description(at, number, text))
 				return false;
-			appendStringInfoString(name, bracket ? ")[]" : "[]");
+			appendStringInfoString(text, bracket ? ")[]" : "[]");
 			return true;
 		case TOKEN_RANGE:
-			appendStringInfoString(name, "range of ");
-			return name_description(at, name);
+			appendStringInfoString(text, "range of ");
+			return read_description(at, number, text);
 		case TOKEN_MULTIRANGE:
-			appendStringInfoString(name, "multirange of ");
-			return name_description(at, name);
+			appendStringInfoString(text, "multirange of ");
+			return read_description(at, number, text);
 		case TOKEN_RECORD:
-			appendStringInfoChar(name, '(');
+			appendStringInfoString(text, number ? "ROW(" : "(");
 			for (int i = 0; **at != TOKEN_RECORD_END; i++)
 			{
 				if (i > 0)
-					appendStringInfoString(name, ", ");
-				if (!name_description(at, name))
+					appendStringInfoString(text, ", ");
+				if (!read_description(at, number, text))
 					return false;
 			}
 			(*at)++;
-			appendStringInfoChar(name, ')');
+			appendStringInfoChar(text, ')');
 			return true;
 		case TOKEN_RECORD_UNSEEN:
-			appendStringInfoString(name, "record");
+			appendStringInfoString(text, "record");
 			return true;
 		case TOKEN_ENUM:
-			appendStringInfoString(name, "enum ");
-			return name_type(at, name);
+			appendStringInfoString(text, "enum ");
+			return name_type(at, text);
 		case TOKEN_OTHER:
-			appendStringInfoString(name, "type ");
-			return name_type(at, name);
+			appendStringInfoString(text, "type ");
+			return name_type(at, text);
 	}
-
-	leaf = leaf_type_of_token(token);
 	if (leaf == NULL)
 		return false;
-	appendStringInfoString(name, leaf->name);
+	if (number)
+		/* of the integers, which are one class, that with all values */
+		appendStringInfo(text, "$%d::%s", ++*number,
+						 format_type_be(leaf->type == INT4OID ? INT8OID : leaf->type));
+	else
+		appendStringInfoString(text, leaf->name);
 	return true;
 }
 
@@ -283,55 +290,43 @@ foreign_form_name(const ForeignType *type)
 	return pstrdup(foreign_forms[type->form].name);
 }
 
-/* The class's name, if "tokens" and the type's name are its description */
-static char *
-name_if_class(ElementClass class, const char *tokens, const char *type_name,
-			  StringInfo description)
-{
-	StringInfoData name;
-	const char *at;
-
-	resetStringInfo(description);
-	appendStringInfoString(description, tokens);
-	append_quoted(description, type_name);
-	if (pack_class(description->data, description->len) != class)
-		return NULL;
-	initStringInfo(&name);
-	at = description->data;
-	(void) name_description(&at, &name);
-	return name.data;
-}
-
 /* The name of a hashed class, if a type of this database or its array has it; else NULL */
 static char *
 name_by_types(ElementClass class)
 {
-	static const char *const of_enums[] = {"E", "[E"};
-	static const char *const of_others[] = {"X", "[X"};
 	Relation	types = table_open(TypeRelationId, AccessShareLock);
 	SysScanDesc scan = systable_beginscan(types, InvalidOid, false, NULL, 0, NULL);
-	StringInfoData description;
+	StringInfoData of_array;	/* its description; the type's is behind its
+								 * first token */
+	StringInfoData name;
 	HeapTuple	tuple;
-	char	   *name = NULL;
+	const char *found = NULL;
 
-	initStringInfo(&description);
-	while (name == NULL && HeapTupleIsValid(tuple = systable_getnext(scan)))
+	initStringInfo(&of_array);
+	initStringInfo(&name);
+	while (found == NULL && HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
 		Form_pg_type type = (Form_pg_type) GETSTRUCT(tuple);
-		const char *const *tokens = type->typtype == TYPTYPE_ENUM ? of_enums : of_others;
 
 		CHECK_FOR_INTERRUPTS();
 		/* a domain counts as its base type */
 		if (type->typtype == TYPTYPE_PSEUDO || type->typtype == TYPTYPE_DOMAIN)
 			continue;
-		for (size_t i = 0; name == NULL && i < lengthof(of_enums); i++)
-			name = name_if_class(class, tokens[i], NameStr(type->typname),
-								 &description);
+		resetStringInfo(&of_array);
+		appendStringInfoChar(&of_array, TOKEN_ARRAY);
+		appendStringInfoChar(&of_array, type->typtype == TYPTYPE_ENUM ?
+							 TOKEN_ENUM : TOKEN_OTHER);
+		append_quoted(&of_array, NameStr(type->typname));
+		if (pack_class(of_array.data + 1, of_array.len - 1) == class)
+			found = of_array.data + 1;
+		else if (pack_class(of_array.data, of_array.len) == class)
+			found = of_array.data;
 	}
-	pfree(description.data);
+	if (found)
+		(void) read_description(&found, NULL, &name);
 	systable_endscan(scan);
 	table_close(types, AccessShareLock);
-	return name;
+	return name.len > 0 ? name.data : NULL;
 }
 
 /* The hashed class that was named last, and its name, or NULL if no type has it */
@@ -359,15 +354,14 @@ hashed_class_name(ElementClass class)
 	if (!registered)
 		CacheRegisterSyscacheCallback(TYPEOID, forget_last_named, (Datum) 0);
 	registered = true;
-	last_named.class = ELEMENT_CLASS_NONE;
 	name = name_by_types(class);
+	if (name)
+		name = MemoryContextStrdup(TopMemoryContext, name);
 	if (last_named.name)
 		pfree(last_named.name);
-	last_named.name = NULL;
-	if (name)
-		last_named.name = MemoryContextStrdup(TopMemoryContext, name);
+	last_named.name = name;
 	last_named.class = class;
-	return last_named.name;
+	return name;
 }
 
 /*
@@ -402,50 +396,12 @@ element_class_name(ElementClass class)
 
 	put64((uint8 *) description, class);
 	initStringInfo(&name);
-	if (name_description(&at, &name) &&
+	if (read_description(&at, NULL, &name) &&
 		pack_class(description, at - description) == class)
 		return name.data;
 
 	pfree(name.data);
 	return psprintf("unknown structure %016llx", (unsigned long long) class);
-}
-
-/*
- * Append an expression for the description at *at, and advance over it; *number is that
- * of the last parameter used.  Returns false if a part has no type to cast to.
- */
-static bool
-cast_description(const char **at, int *number, StringInfo cast)
-{
-	bool		is_array = **at == TOKEN_ARRAY;
-	const LeafType *leaf;
-
-	if (**at == TOKEN_RECORD)
-	{
-		(*at)++;
-		appendStringInfoString(cast, "ROW(");
-		for (int i = 0; **at != TOKEN_RECORD_END; i++)
-		{
-			if (i > 0)
-				appendStringInfoString(cast, ", ");
-			if (!cast_description(at, number, cast))
-				return false;
-		}
-		(*at)++;
-		appendStringInfoChar(cast, ')');
-		return true;
-	}
-	if (is_array)
-		(*at)++;
-	leaf = **at != '\0' ? leaf_type_of_token(**at) : NULL;
-	if (leaf == NULL)
-		return false;
-	(*at)++;
-	/* of the integers, which are one class, that with all values */
-	appendStringInfo(cast, "$%d::%s%s", ++*number,
-					 format_type_be(leaf->type == INT4OID ? INT8OID : leaf->type),
-					 is_array ? "[]" : "");
-	return true;
 }
 
 /*
@@ -464,7 +420,7 @@ element_class_cast(ElementClass class)
 	put64((uint8 *) description, class);
 	initStringInfo(&cast);
 	if (class != ELEMENT_CLASS_NONE &&
-		cast_description(&at, &number, &cast) && *at == '\0')
+		read_description(&at, &number, &cast) && *at == '\0')
 		return cast.data;
 	pfree(cast.data);
 	return NULL;

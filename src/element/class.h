@@ -31,8 +31,7 @@ extern bool element_class_is_array_of(ElementClass class, ElementClass part);
 
 /* For element.c */
 extern char *quoted_type_name(Oid type);
-extern bool describe(struct ElementNode *node, StringInfo description);
-extern ElementClass current_class(struct ElementState *state, bool *complete);
+extern ElementClass current_class(struct ElementNode *node, bool *complete);
 extern uint64 current_structure(struct ElementState *state);
 
 #endif							/* BLOOMFILTER_ELEMENT_CLASS_H */

@@ -106,28 +106,21 @@ append_null(ElementNode *node, StringInfo buf)
 static void
 check_part_structure(ElementNode *node, bool first)
 {
-	StringInfoData description;
+	ElementClass class;
+	bool		complete;
 
-	if (node->part_structure == node->state->structure &&
-		node->part_description != NULL)
+	if (node->part_structure == node->state->structure && node->part_class != 0)
 		return;
-
-	initStringInfo(&description);
-	(void) describe(node->part, &description);
-	Assert(first || node->part_description != NULL);
-	if (!first && strcmp(description.data, node->part_description) != 0)
+	class = current_class(node->part, &complete);
+	Assert(first || node->part_class != 0);
+	if (!first && class != node->part_class)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("records in an array differ in their structure"),
 				 errdetail("All records of an array must have the same column types, and a NULL record has none."),
 				 errhint("Cast each record to a composite type, for example ROW(1, 'a')::my_type.")));
-
-	if (node->part_description != NULL)
-		pfree(node->part_description);
-	node->part_description = NULL;
-	node->part_description = MemoryContextStrdup(node->mcxt, description.data);
+	node->part_class = class;
 	node->part_structure = node->state->structure;
-	pfree(description.data);
 }
 
 static void
@@ -426,14 +419,6 @@ init_other(ElementNode *node)
 				   CurrentMemoryContext);
 }
 
-/* Use the type's own hash, because ours disagrees with its local equality. */
-static void
-init_other_locally(ElementNode *node)
-{
-	init_other(node);
-	node->state->local = true;
-}
-
 static void
 init_array(ElementNode *node, Oid element_type)
 {
@@ -536,30 +521,32 @@ init_by_kind(ElementNode *node)
 	}
 }
 
-/* Adapt a node to ELEMENT_LOCAL: no conversion, but collations may matter. */
+/*
+ * Adapt a node to ELEMENT_LOCAL: no conversion, but collations may matter.  Where our hash
+ * disagrees with the local equality, use the type's own.
+ */
 static void
 adapt_leaf_locally(ElementNode *node)
 {
+	AppendFunction append = node->append;
+
 	/* a literal without type has no collation */
 	if (node->token == TOKEN_TEXT && node->type != UNKNOWNOID &&
 		OidIsValid(node->collation) &&
 		!get_collation_isdeterministic(node->collation))
 	{
-		bool		is_other = node->type == NAMEOID || node->type == BPCHAROID;
-		AppendFunction append = node->append;
-
 		/* the equality of text, so that all these types have one class */
 		node->type = TEXTOID;
 		node->hash = NULL;
-		init_other_locally(node);
-		/* these convert the value, and append it as text */
-		if (is_other)
-			node->append = append;
+		init_other(node);
+		/* it converts the value, and appends it as text */
+		node->append = append;
 	}
 	else if (node->type == JSONBOID && needs_conversion())
-		init_other_locally(node);
-	else if (node->token == TOKEN_TEXT && needs_conversion())
-		node->state->local = true;
+		init_other(node);
+	else if (node->token != TOKEN_TEXT || !needs_conversion())
+		return;
+	node->state->local = true;
 }
 
 /* The tree for a type; "like" is the node of what its values are compared with. */
@@ -616,7 +603,6 @@ make_node(ElementState *state, Oid type, Oid collation,
 	}
 	if (literal)
 	{
-		node->append_text = node->append;
 		node->append = append_literal;
 		node->hash = NULL;
 	}
@@ -652,7 +638,7 @@ end_element(ElementHasher *hasher, uint64 seed)
 	{
 		bool		complete;
 
-		hasher->class = current_class(state, &complete);
+		hasher->class = current_class(state->root, &complete);
 		state->class_structure = state->structure;
 	}
 
@@ -742,7 +728,7 @@ element_hasher_create(Oid type, Oid collation, ElementScope scope,
 	if (hasher->hash == NULL)
 		hasher->hash = hash_by_buffer;
 
-	hasher->class = current_class(state, &complete);
+	hasher->class = current_class(state->root, &complete);
 	state->class_structure = state->structure;
 	if (!complete)
 	{
