@@ -169,24 +169,18 @@ SQL_FUNCTION(bloomfilter_create_bits)
  * of the first; a stored one is read by slices as long as that is cheaper.
  */
 static bool
-contains_all(StoredUser *user, FilterReader *reader, const uint64 *hashes,
-			 uint64 count)
+contains_all(FilterReader *reader, const uint64 *hashes, uint64 count)
 {
 	bool		found[BATCH];
-	uint64		batch = 1;
 
-	while (count > 0)
+	for (uint64 batch = 1; count > 0; batch = Min(2 * batch, BATCH))
 	{
 		batch = Min(batch, count);
-		if (reader->slices_of != NULL)
-			reader_open(user, PointerGetDatum(reader->slices_of), batch,
-						reader);
 		reader_contains_batch(reader, hashes, batch, found);
 		if (memchr(found, false, batch))
 			return false;
 		hashes += batch;
 		count -= batch;
-		batch = Min(2 * batch, BATCH);
 	}
 	return true;
 }
@@ -218,68 +212,49 @@ add_foreign(Datum filter, Lookup *lookup)
 	return writer_close(&writer);
 }
 
-/* Add hashed elements unless all are in; if "unique", a cuckoo filter skips those in it. */
+/*
+ * Add argument 1 or, if is_array, its elements, unless all are in; if "unique", a cuckoo
+ * filter skips those in it.
+ */
 static Datum
-add_hashed(Datum filter, Lookup *lookup, const uint64 *hashes, uint64 count,
-		   bool unique)
+add(FunctionCallInfo fcinfo, bool is_array, bool unique)
 {
-	FilterReader *reader = &lookup->reader;
+	Datum		filter = PG_GETARG_DATUM(0);
+	Lookup		lookup;
+	CallSite   *site;
+	ArrayElements elements;
+	uint64	   *hashes;
 	FilterWriter writer;
 
-	if (lookup->foreign)
-		return add_foreign(filter, lookup);
-	lookup_reopen(lookup);
-	if (count == 0 ||
-		((unique || !filter_is_multiset(reader->image)) &&
-		 contains_all(&lookup->site->user, reader, hashes, count)))
+	RETURN_IF_NULL();
+	site = call_site(fcinfo, 1, is_array);
+	elements = argument_elements(fcinfo, site);
+	lookup_open(&lookup, site, filter, 1);
+	hashes = lookup_hash_array(&lookup, &elements, true);
+	if (lookup.foreign)
+		return add_foreign(filter, &lookup);
+	lookup_reopen(&lookup);
+	if (elements.count == 0 ||
+		((unique || !filter_is_multiset(lookup.reader.image)) &&
+		 contains_all(&lookup.reader, hashes, elements.count)))
 		return filter;
 
-	reader_open_writer(reader, filter, &writer);
-	writer_add_hashes(&writer, lookup->class, hashes, count, unique);
+	reader_open_writer(&lookup.reader, filter, &writer);
+	writer_add_hashes(&writer, lookup.class, hashes, elements.count, unique);
 	return writer_close(&writer);
 }
 
-static Datum
-add(FunctionCallInfo fcinfo, bool unique)
-{
-	Datum		filter = PG_GETARG_DATUM(0);
-	Lookup		lookup;
-	uint64		hash;
-
-	RETURN_IF_NULL();
-	lookup_open(&lookup, call_site(fcinfo, 1, false), filter, 1);
-	hash = lookup_hash(&lookup, PG_GETARG_DATUM(1), true);
-	return add_hashed(filter, &lookup, &hash, 1, unique);
-}
-
 /* bloom_add(filter bloom, element anycompatible), and cuckoo_add */
-SQL_RESULT(bloomfilter_add, add(fcinfo, false))
+SQL_RESULT(bloomfilter_add, add(fcinfo, false, false))
 
 /* cuckoo_add_unique(filter cuckoo, element anycompatible) */
-SQL_RESULT(bloomfilter_add_unique, add(fcinfo, true))
-
-static Datum
-add_all(FunctionCallInfo fcinfo, bool unique)
-{
-	Datum		filter = PG_GETARG_DATUM(0);
-	CallSite   *site;
-	ArrayElements elements;
-	Lookup		lookup;
-	uint64	   *hashes;
-
-	RETURN_IF_NULL();
-	site = call_site(fcinfo, 1, true);
-	elements = array_elements(PG_GETARG_ARRAYTYPE_P(1), site->type);
-	lookup_open(&lookup, site, filter, 1);
-	hashes = lookup_hash_array(&lookup, &elements, true);
-	return add_hashed(filter, &lookup, hashes, elements.count, unique);
-}
+SQL_RESULT(bloomfilter_add_unique, add(fcinfo, false, true))
 
 /* bloom_add_all(filter bloom, elements anycompatiblearray), and cuckoo_add_all */
-SQL_RESULT(bloomfilter_add_all, add_all(fcinfo, false))
+SQL_RESULT(bloomfilter_add_all, add(fcinfo, true, false))
 
 /* cuckoo_add_all_unique(filter cuckoo, elements anycompatiblearray) */
-SQL_RESULT(bloomfilter_add_all_unique, add_all(fcinfo, true))
+SQL_RESULT(bloomfilter_add_all_unique, add(fcinfo, true, true))
 
 static Datum
 combine(FunctionCallInfo fcinfo,

@@ -109,6 +109,15 @@ array_elements(ArrayType *array, const TypeCacheEntry *type)
 	return elements;
 }
 
+/* Argument 1 of a function that changes a filter, not NULL: an element, or an array of them */
+ArrayElements
+argument_elements(FunctionCallInfo fcinfo, const CallSite *site)
+{
+	ArrayElements one = {.count = 1, .values = &fcinfo->args[1].value};
+
+	return site->type ? array_elements(PG_GETARG_ARRAYTYPE_P(1), site->type) : one;
+}
+
 /* Spread the first "probed" results over elements that are not NULL; others get false. */
 void
 spread_answers(ArrayAnswers *answers, int probed)

@@ -40,11 +40,11 @@ typedef struct ArrayAnswers
 	bool	   *found;			/* valid if it is not */
 } ArrayAnswers;
 
-/* The elements of an array argument */
+/* The elements of an argument: of an array, or itself */
 typedef struct ArrayElements
 {
 	int			length;			/* of the array */
-	bool	   *nulls;			/* one for each of "length" */
+	bool	   *nulls;			/* one for each of "length", in an array */
 	int			count;			/* of the elements that are not NULL */
 	Datum	   *values;			/* these alone, in the array's order */
 } ArrayElements;
@@ -81,6 +81,7 @@ call_site(FunctionCallInfo fcinfo, int element_arg, bool is_array)
 	} while (0)
 
 extern ArrayElements array_elements(ArrayType *array, const TypeCacheEntry *type);
+extern ArrayElements argument_elements(FunctionCallInfo fcinfo, const CallSite *site);
 extern void spread_answers(ArrayAnswers *answers, int probed);
 extern Datum find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers,
 						 bool wanted);

@@ -168,10 +168,10 @@ push(ForeignElements *elements, const void *bytes, Size length)
 		elements->type.format->hash(elements->seed, bytes, length);
 }
 
-/* ---- Functions that push hashes; false if no element of the form equals the value ---- */
+/* ---- Functions that push hashes; none if no element of the form equals the value ---- */
 
 /* The same string in UTF-16, little-endian; in SQL_ASCII it may be no UTF-8. */
-static bool
+static void
 push_utf16(ForeignElements *elements, const char *utf8, int length)
 {
 	const unsigned char *from = (const unsigned char *) utf8;
@@ -180,7 +180,7 @@ push_utf16(ForeignElements *elements, const char *utf8, int length)
 	uint8	   *to;
 
 	if (!pg_verify_mbstr(PG_UTF8, utf8, length, true))
-		return false;
+		return;
 	/* no character has more than twice its bytes */
 	to = bytes = palloc_extended((Size) 2 * length, MCXT_ALLOC_HUGE);
 	for (; from < end; from += pg_utf_mblen(from))
@@ -198,24 +198,20 @@ push_utf16(ForeignElements *elements, const char *utf8, int length)
 	}
 	push(elements, bytes, to - bytes);
 	pfree(bytes);
-	return true;
 }
 
-static bool
+static void
 push_string(ForeignElements *elements, const char *utf8, int length)
 {
 	if (length == 0 && elements->type.format->no_empty_text)
-	{
 		elements->perhaps[elements->elements] = true;
-		return true;
-	}
-	if (elements->type.form == FORM_TEXT_UTF16)
-		return push_utf16(elements, utf8, length);
-	push(elements, utf8, length);
-	return true;
+	else if (elements->type.form == FORM_TEXT_UTF16)
+		push_utf16(elements, utf8, length);
+	else
+		push(elements, utf8, length);
 }
 
-static bool
+static void
 push_text(ForeignElements *elements, Datum value, bool all)
 {
 	struct varlena *detoasted = NULL;
@@ -223,7 +219,6 @@ push_text(ForeignElements *elements, Datum value, bool all)
 	const char *utf8;
 	int			length;
 	int			shortest;
-	bool		fits;
 
 	if (elements->value_type == NAMEOID)
 	{
@@ -246,14 +241,13 @@ push_text(ForeignElements *elements, Datum value, bool all)
 	shortest = length;
 	if (elements->value_type == BPCHAROID)
 		shortest = bpchartruelen(unconstify(char *, utf8), length);
-	fits = push_string(elements, utf8, shortest);
+	push_string(elements, utf8, shortest);
 	if (all && shortest < length)
-		fits |= push_string(elements, utf8, length);
+		push_string(elements, utf8, length);
 	if (utf8 != string)
 		pfree(unconstify(char *, utf8));
 	if (detoasted)
 		free_copy(detoasted, value);
-	return fits;
 }
 
 static void
@@ -276,56 +270,45 @@ push_number(ForeignElements *elements, uint64 number, Size length)
 }
 
 /* An integer, with the bytes that the other system has for it in this form */
-static bool
+static void
 push_integer(ForeignElements *elements, int64 number)
 {
 	bool		is_int4 = elements->type.form == FORM_INT4;
 	char		decimal[MAXINT8LEN + 1];
 
 	if (is_int4 && number != (int32) number)
-		return false;
+		return;
 	if (elements->type.format->integers == INTEGERS_DECIMAL)
 		push(elements, decimal, pg_lltoa(number, decimal));
 	else
 		push_number(elements, (uint64) number,
 					is_int4 && elements->type.format->integers == INTEGERS_BY_FORM ?
 					sizeof(int32) : sizeof(int64));
-	return true;
 }
 
-static bool
+static void
 push_float(ForeignElements *elements, float8 number, bool all)
 {
 	bool		is_float4 = elements->type.form == FORM_FLOAT4;
 	Size		length = is_float4 ? sizeof(float4) : sizeof(float8);
 	uint64		sign = is_float4 ? FLOAT4_SIGN : FLOAT8_SIGN;
-	uint64		bits = is_float4 ? FLOAT4_NAN : FLOAT8_NAN;
+	bool		two = isnan(number) || number == 0;
+	float4		narrow = (float4) number;
+	uint32		narrow_bits;
+	uint64		bits;
 
+	memcpy(&narrow_bits, &narrow, sizeof(narrow_bits));
 	if (isnan(number))
-	{
-		push_number(elements, bits, length);
-		if (all)
-			push_number(elements, bits | sign, length);
-		return true;
-	}
-	if (is_float4)
-	{
-		float4		narrow = (float4) number;
-		uint32		narrow_bits;
-
-		if (narrow != number)
-			return false;
-		memcpy(&narrow_bits, &narrow, sizeof(narrow_bits));
-		bits = narrow_bits;
-	}
+		bits = is_float4 ? FLOAT4_NAN : FLOAT8_NAN;
+	else if (is_float4 && narrow != number)
+		return;
 	else
-		bits = bits_of_double(number);
+		bits = is_float4 ? narrow_bits : bits_of_double(number);
 	if (number == 0 && elements->type.format->one_zero)
 		bits = 0;
 	push_number(elements, bits, length);
-	if (number == 0 && all)
+	if (two && all)
 		push_number(elements, bits ^ sign, length);
-	return true;
 }
 
 /* Days since 1970; infinity as DuckDB has it */
@@ -342,7 +325,7 @@ push_date(ForeignElements *elements, DateADT date)
 }
 
 /* Microseconds since 1970 */
-static bool
+static void
 push_timestamp(ForeignElements *elements, Timestamp timestamp)
 {
 	int64		since = (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
@@ -352,9 +335,8 @@ push_timestamp(ForeignElements *elements, Timestamp timestamp)
 		number = -PG_INT64_MAX;
 	else if (!TIMESTAMP_IS_NOEND(timestamp) &&
 			 pg_add_s64_overflow(timestamp, since, &number))
-		return false;
+		return;
 	push_number(elements, (uint64) number, sizeof(number));
-	return true;
 }
 
 /* Multiply a decimal by 10^scale; false if it is no number, or has too many digits. */
@@ -410,7 +392,7 @@ decimal_bytes(int precision)
  * 16 bytes beyond 18 digits.  We add an element as Spark does, and look up what any of
  * them may have written.
  */
-static bool
+static void
 push_numeric(ForeignElements *elements, Datum value, bool all)
 {
 	Numeric		number = DatumGetNumeric(value);
@@ -425,7 +407,7 @@ push_numeric(ForeignElements *elements, Datum value, bool all)
 	pfree(decimal);
 	free_copy(number, value);
 	if (!fits)
-		return false;
+		return;
 	for (int i = 0; i < NUMERIC_BYTES; i++)
 		bytes[i] = (uint8) (integer >> (NUMERIC_BYTES - 1 - i) * BITS_PER_BYTE);
 	if (precision <= PRECISION_INT8)
@@ -435,26 +417,20 @@ push_numeric(ForeignElements *elements, Datum value, bool all)
 					sizeof(int32) : sizeof(int64));
 		if (parquet && all)
 			push(elements, bytes + first, NUMERIC_BYTES - first);
-		return true;
-	}
-	if (parquet)
-	{
-		push(elements, bytes + first, NUMERIC_BYTES - first);
-		if (all && first > 0)
-			push(elements, bytes, NUMERIC_BYTES);
-		return true;
+		return;
 	}
 	/* drop leading bytes that only repeat the sign */
-	while (first < NUMERIC_BYTES - 1 &&
+	while (!parquet && first < NUMERIC_BYTES - 1 &&
 		   ((bytes[first] == 0 && bytes[first + 1] < 0x80) ||
 			(bytes[first] == 0xff && bytes[first + 1] >= 0x80)))
 		first++;
 	push(elements, bytes + first, NUMERIC_BYTES - first);
-	return true;
+	if (parquet && all && first > 0)
+		push(elements, bytes, NUMERIC_BYTES);
 }
 
 /* Hash a value: every hash that an equal element may have, or the one to add */
-static bool
+static void
 push_value(ForeignElements *elements, Datum value, bool all)
 {
 	switch (elements->value_type)
@@ -463,50 +439,58 @@ push_value(ForeignElements *elements, Datum value, bool all)
 		case VARCHAROID:
 		case BPCHAROID:
 		case NAMEOID:
-			return push_text(elements, value, all);
+			push_text(elements, value, all);
+			break;
 		case INT2OID:
-			return push_integer(elements, DatumGetInt16(value));
+			push_integer(elements, DatumGetInt16(value));
+			break;
 		case INT4OID:
-			return push_integer(elements, DatumGetInt32(value));
+			push_integer(elements, DatumGetInt32(value));
+			break;
 		case INT8OID:
-			return push_integer(elements, DatumGetInt64(value));
+			push_integer(elements, DatumGetInt64(value));
+			break;
 		case BYTEAOID:
 			push_varlena(elements, value);
-			return true;
+			break;
 		case FLOAT4OID:
-			return push_float(elements, DatumGetFloat4(value), all);
+			push_float(elements, DatumGetFloat4(value), all);
+			break;
 		case FLOAT8OID:
-			return push_float(elements, DatumGetFloat8(value), all);
+			push_float(elements, DatumGetFloat8(value), all);
+			break;
 		case UUIDOID:
 			push(elements, DatumGetUUIDP(value)->data, UUID_LEN);
-			return true;
+			break;
 		case DATEOID:
 			push_date(elements, DatumGetDateADT(value));
-			return true;
+			break;
 		case TIMESTAMPOID:
 		case TIMESTAMPTZOID:
-			return push_timestamp(elements, DatumGetTimestamp(value));
+			push_timestamp(elements, DatumGetTimestamp(value));
+			break;
 		case NUMERICOID:
-			return push_numeric(elements, value, all);
+			push_numeric(elements, value, all);
+			break;
+		default:
+			elog(ERROR, "unexpected type of an element: %u", elements->value_type);
 	}
-	elog(ERROR, "unexpected type of an element: %u", elements->value_type);
-	return false;
 }
 
+/* The same, and begin the next element; false if none equals the value */
 static bool
 next_element(ForeignElements *elements, Datum value, bool all)
 {
 	uint64		before = elements->count;
-	bool		fits;
+	bool		perhaps;
 
 	if (elements->elements == elements->room)
 		set_room(elements, 2 * elements->room);
 	elements->perhaps[elements->elements] = false;
-	fits = push_value(elements, value, all);
-	elements->single &= elements->count == before + 1 &&
-		!elements->perhaps[elements->elements];
-	elements->elements++;
-	return fits;
+	push_value(elements, value, all);
+	perhaps = elements->perhaps[elements->elements++];
+	elements->single &= elements->count == before + 1 && !perhaps;
+	return elements->count > before || perhaps;
 }
 
 /* Can values of this type, no domain, be elements of the filter with this image? */

@@ -43,22 +43,39 @@ SQL_FUNCTION(bloomfilter_count)
 					filter_count(lookup.reader.image, hash));
 }
 
-/* Remove elements that were hashed; returns the argument if that changes nothing. */
+/*
+ * Remove argument 1 or, if is_array, its elements, each as often as it is there.  Returns
+ * the filter itself if that changes nothing.
+ */
 static Datum
-remove_hashes(Datum filter, Lookup *lookup, const uint64 *hashes, uint64 count)
+remove_elements(FunctionCallInfo fcinfo, bool is_array)
 {
+	Datum		filter = PG_GETARG_DATUM(0);
+	CallSite   *site;
+	ArrayElements elements;
+	Lookup		lookup;
+	uint64	   *hashes;
+	bool	   *found;
 	FilterWriter writer;
-	bool	   *found = palloc_extended(count, MCXT_ALLOC_HUGE);
 	bool		removed = false;
 	Datum		result;
 
-	lookup_find(lookup, hashes, count, found);
-	if (memchr(found, true, count) == NULL)
+	RETURN_IF_NULL();
+	site = call_site(fcinfo, 1, is_array);
+	elements = argument_elements(fcinfo, site);
+	lookup_open(&lookup, site, filter, elements.count);
+	check_removable(lookup.reader.image);
+	/* all of one class; those of a foreign filter have one, and are looked up */
+	hashes = lookup_hash_array(&lookup, &elements, lookup.foreign == NULL);
+	found = palloc_extended(elements.count, MCXT_ALLOC_HUGE);
+	lookup_find(&lookup, hashes, elements.count, found);
+	if (memchr(found, true, elements.count) == NULL)
 		return filter;
-	reader_open_writer(&lookup->reader, filter, &writer);
-	if (lookup->foreign)
-		removed = foreign_elements_remove(lookup->foreign, writer.image);
-	for (uint64 i = 0; i < count && !lookup->foreign; i++)
+
+	reader_open_writer(&lookup.reader, filter, &writer);
+	if (lookup.foreign)
+		removed = foreign_elements_remove(lookup.foreign, writer.image);
+	for (int i = 0; i < elements.count && !lookup.foreign; i++)
 	{
 		/* each moves half of a large explicit filter */
 		CHECK_FOR_INTERRUPTS();
@@ -72,36 +89,10 @@ remove_hashes(Datum filter, Lookup *lookup, const uint64 *hashes, uint64 count)
 }
 
 /* cuckoo_remove(filter cuckoo, element anycompatible), and bloom_remove */
-SQL_FUNCTION(bloomfilter_remove)
-{
-	Lookup		lookup;
-	uint64		hash;
+SQL_RESULT(bloomfilter_remove, remove_elements(fcinfo, false))
 
-	RETURN_IF_NULL();
-	lookup_open(&lookup, call_site(fcinfo, 1, false), PG_GETARG_DATUM(0), 1);
-	check_removable(lookup.reader.image);
-	hash = lookup_hash(&lookup, PG_GETARG_DATUM(1), false);
-	PG_RETURN_DATUM(remove_hashes(PG_GETARG_DATUM(0), &lookup, &hash, 1));
-}
-
-/* cuckoo_remove_all(filter, elements), and bloom_remove_all: each as often as in the array */
-SQL_FUNCTION(bloomfilter_remove_all)
-{
-	CallSite   *site;
-	ArrayElements elements;
-	Lookup		lookup;
-	uint64	   *hashes;
-
-	RETURN_IF_NULL();
-	site = call_site(fcinfo, 1, true);
-	elements = array_elements(PG_GETARG_ARRAYTYPE_P(1), site->type);
-	lookup_open(&lookup, site, PG_GETARG_DATUM(0), elements.count);
-	check_removable(lookup.reader.image);
-	/* all of one class; those of a foreign filter have one, and are looked up */
-	hashes = lookup_hash_array(&lookup, &elements, lookup.foreign == NULL);
-	PG_RETURN_DATUM(remove_hashes(PG_GETARG_DATUM(0), &lookup, hashes,
-								  elements.count));
-}
+/* cuckoo_remove_all(filter cuckoo, elements anycompatiblearray), and bloom_remove_all */
+SQL_RESULT(bloomfilter_remove_all, remove_elements(fcinfo, true))
 
 /*
  * cuckoo_replace(filter cuckoo, old anycompatible, new anycompatible): if one of these is
