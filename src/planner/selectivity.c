@@ -186,23 +186,30 @@ column_share(PlannerInfo *root, Node *element, int varRelid, Oid collation,
 typedef struct KnownShare
 {
 	PlannerInfo *root;
-	ShareKey	key;			/* its element is that of the uppermost table */
+	List	   *probe;			/* as probe_of() tells it from others */
 	double		share;
 } KnownShare;
 
 /* Of the query being planned; all in the memory of its planner */
 static struct
 {
-	MemoryContext mcxt;
 	PlannerGlobal *glob;		/* NULL: of none */
 	List	   *shares;
 }			known;
 
 static void
-forget_known(void *mcxt)
+forget_known(void *glob)
 {
-	if (known.mcxt == (MemoryContext) mcxt)
+	if (known.glob == glob)
 		memset(&known, 0, sizeof(known));
+}
+
+/* What tells a probe from others; its element is that of the uppermost table. */
+static List *
+probe_of(const ShareKey *key)
+{
+	return list_make4(key->filter, key->element, key->types,
+					  list_make3_oid(key->function, key->collation, key->element_type));
 }
 
 static void
@@ -216,17 +223,13 @@ add_known(PlannerInfo *root, const ShareKey *key, double share)
 		MemoryContextCallback *callback = palloc(sizeof(MemoryContextCallback));
 
 		callback->func = forget_known;
-		callback->arg = root->planner_cxt;
+		callback->arg = root->glob;
 		MemoryContextRegisterResetCallback(root->planner_cxt, callback);
-		known.mcxt = root->planner_cxt;
 		known.glob = root->glob;
 		known.shares = NIL;
 	}
 	added->root = root;
-	added->key = *key;
-	added->key.filter = copyObject(key->filter);
-	added->key.types = list_copy(key->types);
-	added->key.element = copyObject(key->element);
+	added->probe = copyObject(probe_of(key));
 	added->share = share;
 	known.shares = lappend(known.shares, added);
 	MemoryContextSwitchTo(old);
@@ -236,6 +239,7 @@ add_known(PlannerInfo *root, const ShareKey *key, double share)
 static double
 find_known(PlannerInfo *root, const ShareKey *key)
 {
+	List	   *probe = probe_of(key);
 	ListCell   *cell;
 
 	if (known.glob != root->glob)
@@ -244,30 +248,17 @@ find_known(PlannerInfo *root, const ShareKey *key)
 	{
 		const KnownShare *share = lfirst(cell);
 
-		if (share->root == root && share->key.function == key->function &&
-			share->key.collation == key->collation &&
-			share->key.element_type == key->element_type &&
-			share->key.for_join == key->for_join &&
-			equal(share->key.types, key->types) &&
-			equal(share->key.element, key->element) &&
-			equal(share->key.filter, key->filter))
+		if (share->root == root && equal(share->probe, probe))
 			return share->share;
 	}
 	return SHARE_UNKNOWN;
 }
 
-/* What the search for a partition's columns in the uppermost table shares */
-typedef struct ParentSearch
-{
-	PlannerInfo *root;
-	bool		found;			/* a partition's column */
-} ParentSearch;
-
 /* Replace the columns of partitions in a copy of an expression. */
 static bool
 replace_by_parent(Node *node, void *arg)
 {
-	ParentSearch *search = (ParentSearch *) arg;
+	PlannerInfo *root = (PlannerInfo *) arg;
 	Var		   *var = (Var *) node;
 
 	if (node == NULL)
@@ -275,9 +266,9 @@ replace_by_parent(Node *node, void *arg)
 	if (!IsA(node, Var))
 		return expression_tree_walker(node, replace_by_parent, arg);
 	while (var->varlevelsup == 0 && var->varattno > 0 &&
-		   var->varno < search->root->simple_rel_array_size)
+		   var->varno < root->simple_rel_array_size)
 	{
-		AppendRelInfo *info = search->root->append_rel_array[var->varno];
+		AppendRelInfo *info = root->append_rel_array[var->varno];
 
 		/* of UNION ALL, or of none */
 		if (info == NULL || !OidIsValid(info->parent_reloid) ||
@@ -286,7 +277,6 @@ replace_by_parent(Node *node, void *arg)
 			break;
 		var->varattno = info->parent_colnos[var->varattno - 1];
 		var->varno = info->parent_relid;
-		search->found = true;
 	}
 	return false;
 }
@@ -295,14 +285,13 @@ replace_by_parent(Node *node, void *arg)
 static Node *
 parent_element(PlannerInfo *root, Node *element)
 {
-	ParentSearch search = {.root = root};
 	Node	   *parent;
 
 	if (root->append_rel_array == NULL)
 		return NULL;
 	parent = copyObject(element);
-	replace_by_parent(parent, &search);
-	return search.found ? parent : NULL;
+	replace_by_parent(parent, root);
+	return equal(parent, element) ? NULL : parent;
 }
 
 /* The rows of the only table that an expression reads, as far as they are known */
