@@ -86,7 +86,7 @@ append_counted_utf8(StringInfo buf, const char *data, int length)
 static inline void
 append_string(ElementNode *node, StringInfo buf, const char *data, int length)
 {
-	if (node->state->portable)
+	if (node->portable)
 		append_utf8(buf, data, length);
 	else if (node->token == TOKEN_OTHER)
 	{

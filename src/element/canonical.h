@@ -33,7 +33,6 @@ struct ElementHasher;
 #define TOKEN_QUOTE			'"'
 
 typedef struct ElementNode ElementNode;
-typedef struct ElementState ElementState;
 typedef struct RecordLayout RecordLayout;
 
 typedef uint64 (*HashFunction) (struct ElementHasher *hasher, Datum value,
@@ -49,7 +48,8 @@ struct ElementNode
 	Oid			collation;
 	AppendFunction append;
 	HashFunction hash;			/* fast path for a whole element, or NULL */
-	ElementState *state;		/* of the whole tree */
+	struct ElementHasher *hasher;	/* of the whole tree; see class.h */
+	bool		portable;		/* the hasher is */
 	MemoryContext mcxt;			/* where this node lives */
 
 	/* A RECORD, or an array: each value has its own structure, a NULL none */
@@ -89,22 +89,6 @@ struct RecordLayout
 	ElementNode **columns;		/* NULL for a dropped one */
 	Datum	   *values;			/* work space for heap_deform_tuple() */
 	bool	   *nulls;
-};
-
-/* The state of a hasher */
-struct ElementState
-{
-	ElementNode *root;
-	bool		portable;		/* hashes mean the same everywhere */
-	bool		local;			/* some hashes differ from portable ones */
-	StringInfoData buf;			/* data is NULL until it is needed */
-
-	/*
-	 * "structure" counts changes of the tree; it was "class_structure" when
-	 * the hasher's class was computed.
-	 */
-	uint64		structure;
-	uint64		class_structure;
 };
 
 typedef struct LeafType

@@ -169,15 +169,19 @@ append_columns(ElementNode *node, StringInfo columns)
 	return false;
 }
 
-/* The number that element_structure() returns */
+/*
+ * A number that changes when the columns of a composite type in the element do: hashes
+ * stored under another number are invalid.  0 without a composite type.  For an anonymous
+ * record, it is that of the last value.
+ */
 uint64
-current_structure(ElementState *state)
+element_structure(const ElementHasher *hasher)
 {
 	StringInfoData columns;
 	uint64		structure = 0;
 
 	initStringInfo(&columns);
-	if (append_columns(state->root, &columns))
+	if (append_columns(hasher->root, &columns))
 		structure = Max(canonical_hash(columns.data, columns.len, 0), 1);
 	pfree(columns.data);
 	return structure;

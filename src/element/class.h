@@ -10,8 +10,8 @@
 #include "filter/foreign/format.h"
 #include "lib/stringinfo.h"
 
+typedef struct ElementHasher ElementHasher;
 struct ElementNode;
-struct ElementState;
 
 /*
  * What canonical bytes mean, the same on every server.  Up to eight ASCII tokens, padded
@@ -23,15 +23,39 @@ typedef uint64 ElementClass;
 
 #define ELEMENT_CLASS_NONE	UINT64CONST(0)
 
+/*
+ * How to hash the elements of one call site.
+ *
+ * Read "class" after element_hash(), which may change it: an anonymous record shows its
+ * structure only in each value, and a composite type may be altered while the hasher
+ * lives.  Before the first anonymous record, or array of them, it is ELEMENT_CLASS_NONE.
+ */
+struct ElementHasher
+{
+	Oid			type;			/* the declared type, a domain's base */
+	ElementClass class;			/* class of the last element hashed */
+	uint64		(*hash) (ElementHasher *hasher, Datum value, uint64 seed);
+	MemoryContext mcxt;			/* holds the hasher and all its memory */
+
+	/* Private to element.c and class.c */
+	struct ElementNode *root;
+	bool		portable;		/* hashes mean the same everywhere */
+	bool		local;			/* some hashes differ from portable ones */
+	StringInfoData buf;			/* data is NULL until it is needed */
+	uint64		structure;		/* counts changes of the tree */
+	uint64		class_structure;	/* "structure" when the class was computed */
+};
+
 extern char *element_class_name(ElementClass class);
 extern char *foreign_form_name(const ForeignType *type);
 extern char *element_class_cast(ElementClass class);
 extern bool element_class_is_hashed(ElementClass class);
 extern bool element_class_is_array_of(ElementClass class, ElementClass part);
 
+extern uint64 element_structure(const ElementHasher *hasher);
+
 /* For element.c */
 extern char *quoted_type_name(Oid type);
 extern ElementClass current_class(struct ElementNode *node, bool *complete);
-extern uint64 current_structure(struct ElementState *state);
 
 #endif							/* BLOOMFILTER_ELEMENT_CLASS_H */

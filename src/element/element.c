@@ -69,7 +69,7 @@
 /* A larger buffer of canonical bytes is not kept for the next element. */
 #define BUFFER_REUSE_MAX			(1024 * 1024)
 
-static ElementNode *make_node(ElementState *state, Oid type, Oid collation,
+static ElementNode *make_node(ElementHasher *hasher, Oid type, Oid collation,
 							  const ElementNode *like);
 
 /* An anonymous record is NULL or missing: forget the structure of the last one. */
@@ -81,7 +81,7 @@ reset_structure(ElementNode *node)
 	if (node->seen)
 	{
 		node->seen = false;
-		node->state->structure++;
+		node->hasher->structure++;
 	}
 }
 
@@ -109,7 +109,7 @@ check_part_structure(ElementNode *node, bool first)
 	ElementClass class;
 	bool		complete;
 
-	if (node->part_structure == node->state->structure && node->part_class != 0)
+	if (node->part_structure == node->hasher->structure && node->part_class != 0)
 		return;
 	class = current_class(node->part, &complete);
 	Assert(first || node->part_class != 0);
@@ -120,7 +120,7 @@ check_part_structure(ElementNode *node, bool first)
 				 errdetail("All records of an array must have the same column types, and a NULL record has none."),
 				 errhint("Cast each record to a composite type, for example ROW(1, 'a')::my_type.")));
 	node->part_class = class;
-	node->part_structure = node->state->structure;
+	node->part_structure = node->hasher->structure;
 }
 
 static void
@@ -283,7 +283,7 @@ set_layout(ElementNode *node, Oid type, int32 typmod)
 
 		if (column->attisdropped)
 			continue;
-		layout->columns[i] = make_node(node->state, column->atttypid,
+		layout->columns[i] = make_node(node->hasher, column->atttypid,
 									   column->attcollation,
 									   like_column(node->like, layout->live));
 		layout->live++;
@@ -295,7 +295,7 @@ set_layout(ElementNode *node, Oid type, int32 typmod)
 		MemoryContextDelete(node->layout->mcxt);
 	node->layout = layout;
 	node->seen = true;
-	node->state->structure++;
+	node->hasher->structure++;
 }
 
 /*
@@ -319,7 +319,7 @@ layout_for(ElementNode *node, Oid type, int32 typmod)
 	else if (!node->seen)
 	{
 		node->seen = true;
-		node->state->structure++;
+		node->hasher->structure++;
 	}
 	return node->layout;
 }
@@ -383,13 +383,14 @@ check_collation(Oid collation)
 
 /* A new node in the current memory context, not yet initialized for its type */
 static ElementNode *
-new_node(ElementState *state, Oid type, Oid collation)
+new_node(ElementHasher *hasher, Oid type, Oid collation)
 {
 	ElementNode *node = palloc0(sizeof(ElementNode));
 
 	node->type = type;
 	node->collation = collation;
-	node->state = state;
+	node->hasher = hasher;
+	node->portable = hasher->portable;
 	node->mcxt = CurrentMemoryContext;
 	return node;
 }
@@ -409,7 +410,7 @@ init_other(ElementNode *node)
 						   format_type_be(node->type)),
 				 errhint("Cast the element to a type that has one, for example $1::text.")));
 	if (OidIsValid(get_typcollation(node->type)) &&
-		node->state->portable)
+		node->portable)
 		check_collation(node->collation);
 
 	node->token = TOKEN_OTHER;
@@ -424,7 +425,7 @@ init_array(ElementNode *node, Oid element_type)
 {
 	node->token = TOKEN_ARRAY;
 	node->append = append_array;
-	node->part = make_node(node->state, element_type, node->collation,
+	node->part = make_node(node->hasher, element_type, node->collation,
 						   node->like ? node->like->part : NULL);
 	node->anonymous = node->part->anonymous;
 	node->array_meta.element_type = element_type;
@@ -456,7 +457,7 @@ init_range(ElementNode *node, TypeCacheEntry *range)
 	node->token = TOKEN_RANGE;
 	node->append = append_range;
 	node->range_type = range;
-	node->part = make_node(node->state, range->rngelemtype->type_id,
+	node->part = make_node(node->hasher, range->rngelemtype->type_id,
 						   range->rng_collation, NULL);
 }
 
@@ -466,7 +467,7 @@ init_multirange(ElementNode *node, TypeCacheEntry *range)
 {
 	node->token = TOKEN_MULTIRANGE;
 	node->append = append_multirange;
-	node->part = new_node(node->state, range->type_id, InvalidOid);
+	node->part = new_node(node->hasher, range->type_id, InvalidOid);
 	init_range(node->part, range);
 }
 
@@ -492,11 +493,11 @@ init_by_kind(ElementNode *node)
 			node->token = TOKEN_ENUM;
 			node->append = append_enum;
 			node->name = quoted_type_name(node->type);
-			if (!node->state->portable)
+			if (!node->portable)
 			{
 				/* by OID, because labels may be renamed */
 				node->append = append_oid;
-				node->state->local = true;
+				node->hasher->local = true;
 			}
 			break;
 		case TYPTYPE_RANGE:
@@ -546,12 +547,12 @@ adapt_leaf_locally(ElementNode *node)
 		init_other(node);
 	else if (node->token != TOKEN_TEXT || !needs_conversion())
 		return;
-	node->state->local = true;
+	node->hasher->local = true;
 }
 
 /* The tree for a type; "like" is the node of what its values are compared with. */
 static ElementNode *
-make_node(ElementState *state, Oid type, Oid collation,
+make_node(ElementHasher *hasher, Oid type, Oid collation,
 		  const ElementNode *like)
 {
 	const LeafType *leaf;
@@ -569,7 +570,7 @@ make_node(ElementState *state, Oid type, Oid collation,
 		if (OidIsValid(get_typcollation(base)))
 			collation = like->collation;
 	}
-	node = new_node(state, base, collation);
+	node = new_node(hasher, base, collation);
 	node->blank_padded = base == BPCHAROID;
 	node->is_text = node->blank_padded || base == TEXTOID || base == VARCHAROID;
 	node->like = like;
@@ -591,7 +592,7 @@ make_node(ElementState *state, Oid type, Oid collation,
 	node->token = leaf->token;
 	node->append = leaf->append;
 	node->hash = leaf->hash;
-	if (!state->portable)
+	if (!node->portable)
 		adapt_leaf_locally(node);
 	else if (leaf->token == TOKEN_TEXT)
 	{
@@ -613,7 +614,7 @@ make_node(ElementState *state, Oid type, Oid collation,
 static inline StringInfo
 begin_element(ElementHasher *hasher)
 {
-	StringInfo	buf = &((ElementState *) hasher->state)->buf;
+	StringInfo	buf = &hasher->buf;
 
 	if (buf->data == NULL)
 	{
@@ -630,16 +631,14 @@ begin_element(ElementHasher *hasher)
 static inline uint64
 end_element(ElementHasher *hasher, uint64 seed)
 {
-	ElementState *state = hasher->state;
-	StringInfo	buf = &state->buf;
+	StringInfo	buf = &hasher->buf;
 	uint64		hash;
+	bool		complete;
 
-	if (state->class_structure != state->structure)
+	if (hasher->class_structure != hasher->structure)
 	{
-		bool		complete;
-
-		hasher->class = current_class(state->root, &complete);
-		state->class_structure = state->structure;
+		hasher->class = current_class(hasher->root, &complete);
+		hasher->class_structure = hasher->structure;
 	}
 
 	hash = canonical_hash(buf->data, buf->len, seed);
@@ -655,9 +654,7 @@ end_element(ElementHasher *hasher, uint64 seed)
 static uint64
 hash_by_buffer(ElementHasher *hasher, Datum value, uint64 seed)
 {
-	ElementNode *root = ((ElementState *) hasher->state)->root;
-
-	root->append(root, begin_element(hasher), value);
+	hasher->root->append(hasher->root, begin_element(hasher), value);
 	return end_element(hasher, seed);
 }
 
@@ -669,7 +666,7 @@ uint64
 element_hash_columns(ElementHasher *hasher, TupleDesc type,
 					 const Datum *values, const bool *nulls)
 {
-	ElementNode *root = ((ElementState *) hasher->state)->root;
+	ElementNode *root = hasher->root;
 	StringInfo	buf = begin_element(hasher);
 
 	Assert(root->anonymous && root->token == TOKEN_RECORD);
@@ -705,7 +702,6 @@ element_hasher_create(Oid type, Oid collation, ElementScope scope,
 	MemoryContext own;
 	MemoryContext oldcontext;
 	ElementHasher *hasher;
-	ElementState *state;
 	bool		complete;
 
 	Assert(OidIsValid(type));
@@ -716,46 +712,21 @@ element_hasher_create(Oid type, Oid collation, ElementScope scope,
 	oldcontext = MemoryContextSwitchTo(own);
 
 	hasher = palloc0(sizeof(ElementHasher));
-	state = palloc0(sizeof(ElementState));
-	state->portable = scope == ELEMENT_PORTABLE;
-	state->root = make_node(state, type, collation,
-							like ? ((ElementState *) like->state)->root : NULL);
-	hasher->type = state->root->type;
-	hasher->collation = collation;
 	hasher->mcxt = own;
-	hasher->state = state;
-	hasher->hash = state->root->hash;
-	if (hasher->hash == NULL)
-		hasher->hash = hash_by_buffer;
-
-	hasher->class = current_class(state->root, &complete);
-	state->class_structure = state->structure;
+	hasher->portable = scope == ELEMENT_PORTABLE;
+	hasher->root = make_node(hasher, type, collation, like ? like->root : NULL);
+	hasher->type = hasher->root->type;
+	hasher->hash = hasher->root->hash ? hasher->root->hash : hash_by_buffer;
+	hasher->class = current_class(hasher->root, &complete);
+	hasher->class_structure = hasher->structure;
 	if (!complete)
 	{
 		/* the first value sets it */
 		hasher->class = ELEMENT_CLASS_NONE;
-		state->structure++;
+		hasher->structure++;
 	}
 
 	MemoryContextSwitchTo(oldcontext);
 	MemoryContextSetParent(own, mcxt);
 	return hasher;
-}
-
-/* Do hashes differ from portable ones?  The first anonymous record may make it true. */
-bool
-element_hasher_is_local(const ElementHasher *hasher)
-{
-	return ((ElementState *) hasher->state)->local;
-}
-
-/*
- * A number that changes when the columns of a composite type in the element do: hashes
- * stored under another number are invalid.  0 without a composite type.  For an anonymous
- * record, it is that of the last value.
- */
-uint64
-element_structure(const ElementHasher *hasher)
-{
-	return current_structure(hasher->state);
 }
