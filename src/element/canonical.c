@@ -68,14 +68,14 @@ append_utf8(StringInfo buf, const char *data, int length)
 		pfree(converted);
 }
 
-/* Append the length of a string in UTF-8, and the string; returns the length. */
-static int
+/* Append the length of a string in UTF-8, and the string. */
+static void
 append_counted_utf8(StringInfo buf, const char *data, int length)
 {
 	int			start = begin_part(buf);
 
 	append_utf8(buf, data, length);
-	return end_part(buf, start);
+	end_part(buf, start);
 }
 
 /*
@@ -324,13 +324,11 @@ append_other(ElementNode *node, StringInfo buf, Datum value)
 
 /* ---- jsonb ---- */
 
-/* Where in the buffer a key and its value are */
+/* Where in the buffer a key, behind its length, and its value are */
 typedef struct JsonPair
 {
-	const char *key;
-	int			key_length;
-	int			offset;			/* of the whole pair, from the first one */
-	int			length;			/* of the whole pair */
+	int			offset;			/* from the first pair */
+	int			length;
 } JsonPair;
 
 static void append_json_container(StringInfo buf, JsonbContainer *container);
@@ -370,17 +368,18 @@ append_json_value(StringInfo buf, const JsonbValue *value)
 	}
 }
 
-/* Shorter keys first, as in a jsonb object itself. */
+/* Shorter keys first, as in a jsonb object itself; "pairs" is where the first pair begins. */
 static int
-compare_json_pairs(const void *a, const void *b)
+compare_json_pairs(const void *a, const void *b, void *pairs)
 {
-	const JsonPair *x = a;
-	const JsonPair *y = b;
+	const uint8 *x = (const uint8 *) pairs + ((const JsonPair *) a)->offset;
+	const uint8 *y = (const uint8 *) pairs + ((const JsonPair *) b)->offset;
+	uint32		length = get32(x);
 
 	CHECK_FOR_INTERRUPTS();
-	if (x->key_length != y->key_length)
-		return x->key_length < y->key_length ? -1 : 1;
-	return memcmp(x->key, y->key, x->key_length);
+	if (length != get32(y))
+		return length < get32(y) ? -1 : 1;
+	return memcmp(x + sizeof(length), y + sizeof(length), length);
 }
 
 /* Sort the pairs at the end of the buffer, from "start" on. */
@@ -391,10 +390,7 @@ sort_json_pairs(StringInfo buf, int start, JsonPair *pairs, int count)
 	char	   *copy = palloc(length);
 
 	memcpy(copy, buf->data + start, length);
-	for (int i = 0; i < count; i++)
-		pairs[i].key = copy + pairs[i].offset + sizeof(uint32);
-	qsort(pairs, count, sizeof(JsonPair), compare_json_pairs);
-
+	qsort_arg(pairs, count, sizeof(JsonPair), compare_json_pairs, copy);
 	buf->len = start;
 	for (int i = 0; i < count; i++)
 		append_bytes(buf, copy + pairs[i].offset, pairs[i].length);
@@ -406,39 +402,24 @@ static void
 append_json_object(StringInfo buf, JsonbIterator *iterator, int count)
 {
 	JsonbValue	value;
-	JsonPair   *pairs = NULL;
+	JsonPair   *pairs = palloc(count * sizeof(JsonPair));
 	int			start;
 
 	append_uint8(buf, JSON_OBJECT);
 	append_uint32(buf, count);
 	start = buf->len;
-	if (count > 0 && needs_conversion())
-		pairs = palloc(count * sizeof(JsonPair));
-
 	for (int i = 0; i < count; i++)
 	{
-		int			offset = buf->len - start;
-		int			key_length;
-
+		pairs[i].offset = buf->len - start;
 		(void) JsonbIteratorNext(&iterator, &value, true);
-		key_length = append_counted_utf8(buf, value.val.string.val,
-										 value.val.string.len);
+		append_counted_utf8(buf, value.val.string.val, value.val.string.len);
 		(void) JsonbIteratorNext(&iterator, &value, true);
 		append_json_value(buf, &value);
-
-		if (pairs != NULL)
-		{
-			pairs[i].key_length = key_length;
-			pairs[i].offset = offset;
-			pairs[i].length = buf->len - start - offset;
-		}
+		pairs[i].length = buf->len - start - pairs[i].offset;
 	}
-
-	if (pairs != NULL)
-	{
+	if (needs_conversion())
 		sort_json_pairs(buf, start, pairs, count);
-		pfree(pairs);
-	}
+	pfree(pairs);
 }
 
 static void

@@ -14,9 +14,6 @@
 #include "mb/pg_wchar.h"
 #include "utils/array.h"
 #include "utils/typcache.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 struct ElementHasher;
 
@@ -172,14 +169,11 @@ begin_part(StringInfo buf)
 	return buf->len - sizeof(uint32);
 }
 
-/* Write the length of the part that began there, and return it. */
-static inline int
+/* Write the length of the part that began there. */
+static inline void
 end_part(StringInfo buf, int start)
 {
-	int			length = buf->len - start - sizeof(uint32);
-
-	put32((uint8 *) (buf->data + start), length);
-	return length;
+	put32((uint8 *) (buf->data + start), buf->len - start - sizeof(uint32));
 }
 
 #endif							/* BLOOMFILTER_ELEMENT_CANONICAL_H */
