@@ -299,22 +299,18 @@ set_layout(ElementNode *node, Oid type, int32 typmod)
 }
 
 /*
- * Is this the layout of records of a type?  What a typmod stands for never changes: only for
- * others look into the server's cache.
+ * The layout of a record of this type, which may be another than the last one's.  What a
+ * typmod stands for never changes: only for others look into the server's cache.
  */
-static inline bool
-is_layout_for(const RecordLayout *layout, Oid type, int32 typmod)
-{
-	return (type == RECORDOID && layout->desc->tdtypeid == RECORDOID &&
-			layout->desc->tdtypmod == typmod) ||
-		layout->identifier == assign_record_type_identifier(type, typmod);
-}
-
-/* The layout of a record of this type, which may be another than the last one's */
 static inline RecordLayout *
 layout_for(ElementNode *node, Oid type, int32 typmod)
 {
-	if (node->layout == NULL || !is_layout_for(node->layout, type, typmod))
+	const RecordLayout *last = node->layout;
+
+	if (last == NULL ||
+		!((type == RECORDOID && last->desc->tdtypeid == RECORDOID &&
+		   last->desc->tdtypmod == typmod) ||
+		  last->identifier == assign_record_type_identifier(type, typmod)))
 		set_layout(node, type, typmod);
 	else if (!node->seen)
 	{

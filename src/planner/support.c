@@ -230,15 +230,6 @@ has_filter_first(Oid function)
 	return count > 0 && !IsPolymorphicType(types[0]);
 }
 
-static void
-estimate(SupportRequestSelectivity *req)
-{
-	req->selectivity = req->is_join ? DEFAULT_SELECTIVITY :
-		contains_selectivity(req->root, req->funcid, req->args,
-							 req->inputcollid, req->varRelid,
-							 has_filter_first(req->funcid));
-}
-
 /* Is this a call of _bloom_may_contain()?  No other function has so many arguments. */
 static inline bool
 is_sent(const List *args)
@@ -320,7 +311,14 @@ SQL_FUNCTION(bloomfilter_support)
 
 	if (IsA(request, SupportRequestSelectivity) &&
 		!is_sent(((SupportRequestSelectivity *) request)->args))
-		estimate((SupportRequestSelectivity *) request);
+	{
+		SupportRequestSelectivity *req = (SupportRequestSelectivity *) request;
+
+		req->selectivity = req->is_join ? DEFAULT_SELECTIVITY :
+			contains_selectivity(req->root, req->funcid, req->args,
+								 req->inputcollid, req->varRelid,
+								 has_filter_first(req->funcid));
+	}
 	else if (IsA(request, SupportRequestSimplify))
 		request = simplify((SupportRequestSimplify *) request);
 #if PG_VERSION_NUM >= 180000

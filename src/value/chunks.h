@@ -10,9 +10,6 @@
 #include "access/heaptoast.h"
 #include "storage/buf.h"
 #include "storage/itemptr.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 /* A relation's file, as ReadRecentBuffer() takes it */
 #if PG_VERSION_NUM >= 160000

@@ -139,7 +139,6 @@ join_cache(StoredUser *user)
 	user->leave.func = leave_cache;
 	user->leave.arg = user;
 	MemoryContextRegisterResetCallback(user->mcxt, &user->leave);
-	user->joined = true;
 }
 
 /* Add a filter to the cache, without reading any of it. */
@@ -178,7 +177,7 @@ find_stored(StoredUser *user, const struct varatt_external *pointer)
 	if (before && user->epoch == stored_epoch &&
 		memcmp(&before->pointer, pointer, sizeof(*pointer)) == 0)
 		return before;
-	if (!user->joined)
+	if (user->leave.func == NULL)
 		join_cache(user);
 	entry = hash_search(stored_filters, pointer, HASH_FIND, NULL);
 	if (entry)

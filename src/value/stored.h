@@ -33,8 +33,7 @@ typedef struct StoredUser
 	MemoryContext mcxt;
 	StoredFilter *last;			/* the one probed last, pinned, or NULL */
 	uint64		epoch;			/* stored_epoch when it was */
-	MemoryContextCallback leave;	/* registered if joined */
-	bool		joined;
+	MemoryContextCallback leave;	/* registered if it has a function */
 } StoredUser;
 
 /* Number of the epoch: while it lasts, a TOAST pointer identifies a value */

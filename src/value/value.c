@@ -108,18 +108,6 @@ value_make_empty(FilterKind kind)
 /* ---- Storage ---- */
 
 static ExpandedFilter *
-expanded_new(MemoryContext parent)
-{
-	MemoryContext mcxt = AllocSetContextCreate(parent, "expanded filter",
-											   ALLOCSET_SMALL_SIZES);
-	ExpandedFilter *expanded = MemoryContextAllocZero(mcxt, sizeof(*expanded));
-
-	EOH_init_header(&expanded->hdr, &expanded_methods, mcxt);
-	expanded->magic = EXPANDED_FILTER_MAGIC;
-	return expanded;
-}
-
-static ExpandedFilter *
 expanded_get(Datum value)
 {
 	ExpandedFilter *expanded = (ExpandedFilter *) DatumGetEOHP(value);
@@ -200,8 +188,13 @@ writer_fresh(FilterWriter *writer, uint64 bytes, bool zero, FilterWriter *fresh)
 	if (writer->expanded == NULL && writer->mcxt != NULL &&
 		bytes >= EXPANDED_FROM_BYTES)
 	{
+		MemoryContext mcxt = AllocSetContextCreate(writer->mcxt, "expanded filter",
+												   ALLOCSET_SMALL_SIZES);
+
+		writer->expanded = MemoryContextAllocZero(mcxt, sizeof(ExpandedFilter));
+		EOH_init_header(&writer->expanded->hdr, &expanded_methods, mcxt);
+		writer->expanded->magic = EXPANDED_FILTER_MAGIC;
 		/* the new object's content is the flat value until it is replaced */
-		writer->expanded = expanded_new(writer->mcxt);
 		writer->memory = NULL;
 		writer_sync(writer);
 	}
@@ -246,14 +239,6 @@ copy_to_fresh(FilterWriter *writer, const uint8 *image, uint64 bytes)
 	writer_take(writer, &fresh);
 }
 
-/* Enlarge the room to "bytes" bytes, if it is smaller, and keep the image. */
-static void
-writer_reserve(FilterWriter *writer, uint64 bytes)
-{
-	if (bytes > writer->room)
-		copy_to_fresh(writer, writer->image, bytes);
-}
-
 /* Replace the writer's image by a copy of another. */
 void
 writer_replace(FilterWriter *writer, const uint8 *image)
@@ -290,9 +275,7 @@ writer_open_copied_image(FilterWriter *writer, const uint8 *image,
 {
 	memset(writer, 0, sizeof(*writer));
 	writer->mcxt = mcxt;
-	writer->image = (uint8 *) image;
-	/* there is no room yet, so this copies */
-	writer_reserve(writer, image_bytes(image));
+	copy_to_fresh(writer, image, image_bytes(image));
 }
 
 /*
@@ -457,9 +440,9 @@ writer_append(FilterWriter *writer, const uint8 *hashes, uint64 count)
 			bytes = image_explicit_bytes(image_count(writer->image) + count);
 		}
 		if (bytes > writer->room / 2)
-			writer_reserve(writer, bytes *
-						   (bytes < EXPANDED_FROM_BYTES ? FLAT_ROOM_GROWTH :
-							EXPANDED_ROOM_GROWTH));
+			copy_to_fresh(writer, writer->image, bytes *
+						  (bytes < EXPANDED_FROM_BYTES ? FLAT_ROOM_GROWTH :
+						   EXPANDED_ROOM_GROWTH));
 	}
 	set_append(writer->image, hashes, count);
 }

@@ -14,9 +14,6 @@
 #endif
 #include "report.h"
 #include "utils/expandeddatum.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 /*
  * Begins the definition of an SQL entry point.  PostgreSQL 15 exports every symbol
