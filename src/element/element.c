@@ -431,40 +431,26 @@ init_array(ElementNode *node, Oid element_type)
 						 &node->array_meta.typalign);
 }
 
-/* Our hash of bounds agrees only with the default operator class of their type. */
 static void
-check_range_order(TypeCacheEntry *range)
+init_range(ElementNode *node, TypeCacheEntry *range)
 {
 	TypeCacheEntry *subtype = lookup_type_cache(range->rngelemtype->type_id,
 												TYPECACHE_CMP_PROC);
 
+	/*
+	 * our hash of bounds agrees only with the default operator class of their
+	 * type
+	 */
 	if (range->rng_cmp_proc_finfo.fn_oid != subtype->cmp_proc)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("range type %s has an operator class that is not its subtype's default",
 						format_type_be(range->type_id)),
 				 errdetail("Bounds that are equal by this operator class may have different hashes.")));
-}
-
-static void
-init_range(ElementNode *node, TypeCacheEntry *range)
-{
-	check_range_order(range);
 	node->token = TOKEN_RANGE;
 	node->append = append_range;
 	node->range_type = range;
-	node->part = make_node(node->hasher, range->rngelemtype->type_id,
-						   range->rng_collation, NULL);
-}
-
-/* Multiranges are compared by bounds, even if the range type has an equality of its own. */
-static void
-init_multirange(ElementNode *node, TypeCacheEntry *range)
-{
-	node->token = TOKEN_MULTIRANGE;
-	node->append = append_multirange;
-	node->part = new_node(node->hasher, range->type_id, InvalidOid);
-	init_range(node->part, range);
+	node->part = make_node(node->hasher, subtype->type_id, range->rng_collation, NULL);
 }
 
 /*
@@ -497,12 +483,19 @@ init_by_kind(ElementNode *node)
 			}
 			break;
 		case TYPTYPE_RANGE:
-			entry = lookup_type_cache(node->type, TYPECACHE_RANGE_INFO);
-			init_range(node, entry);
+			init_range(node, lookup_type_cache(node->type, TYPECACHE_RANGE_INFO));
 			break;
 		case TYPTYPE_MULTIRANGE:
 			entry = lookup_type_cache(node->type, TYPECACHE_MULTIRANGE_INFO);
-			init_multirange(node, entry->rngtype);
+			node->token = TOKEN_MULTIRANGE;
+			node->append = append_multirange;
+
+			/*
+			 * compared by bounds, even if the range type has an equality of
+			 * its own
+			 */
+			node->part = new_node(node->hasher, entry->rngtype->type_id, InvalidOid);
+			init_range(node->part, entry->rngtype);
 			break;
 		case TYPTYPE_COMPOSITE:
 			node->token = TOKEN_RECORD;

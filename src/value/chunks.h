@@ -34,11 +34,4 @@ extern Size chunks_find_first(const struct varatt_external *place,
 extern bool chunks_are_same(const struct varatt_external *place,
 							FirstChunk *first, const uint8 *data, Size bytes);
 
-/* The number of chunks of a value, the last in part */
-static inline double
-chunks_count(const struct varatt_external *place)
-{
-	return (double) VARATT_EXTERNAL_GET_EXTSIZE(*place) / TOAST_MAX_CHUNK_SIZE;
-}
-
 #endif							/* BLOOMFILTER_CHUNKS_H */

@@ -324,9 +324,11 @@ read_first(StoredFilter *stored, struct varlena *pointer)
 static inline bool
 whole_pays(const StoredFilter *stored, double slices)
 {
+	double		chunks = (double) VARATT_EXTERNAL_GET_EXTSIZE(stored->pointer) /
+		TOAST_MAX_CHUNK_SIZE;
+
 	return VARATT_EXTERNAL_IS_COMPRESSED(stored->pointer) ||
-		stored->spent + SLICE_COST * slices >=
-		SLICE_COST + chunks_count(&stored->pointer);
+		stored->spent + SLICE_COST * slices >= SLICE_COST + chunks;
 }
 
 /*
