@@ -386,36 +386,6 @@ fetch_slice(void *from, uint64_t offset, uint32_t bytes)
 }
 
 /*
- * Does one more probe still pay by slices?  Otherwise reads the whole filter.  Not
- * inline, so that probes of filters that were read need fewer registers.
- */
-static pg_noinline bool
-stays_sliced(FilterReader *reader, SliceReader *slices)
-{
-	Assert(reader->stored->item.pins > 0);
-	Assert(reader->image == reader->stored->image);
-	if (whole_pays(reader->stored, 1))
-	{
-		read_whole(reader->stored, reader->slices_of);
-		reader->image = reader->stored->image;
-		reader->slices_of = NULL;
-		return false;
-	}
-	slices->stored = reader->stored;
-	return true;
-}
-
-bool
-reader_contains_sliced(FilterReader *reader, uint64 hash)
-{
-	SliceReader slices;
-
-	if (!stays_sliced(reader, &slices))
-		return filter_contains(reader->image, hash);
-	return filter_contains_sliced(reader->image, hash, fetch_slice, &slices);
-}
-
-/*
  * Probe the filter for many hashes, of another system if is_foreign: found[i] is the
  * result for number i.
  */
@@ -431,8 +401,16 @@ contains_batch(FilterReader *reader, bool is_foreign, const void *hashes,
 	Assert(image_is_foreign(reader->image) == is_foreign);
 	for (; done < count && reader->slices_of != NULL; done++)
 	{
-		if (!stays_sliced(reader, &slices))
+		Assert(reader->stored->item.pins > 0);
+		Assert(reader->image == reader->stored->image);
+		if (whole_pays(reader->stored, 1))
+		{
+			read_whole(reader->stored, reader->slices_of);
+			reader->image = reader->stored->image;
+			reader->slices_of = NULL;
 			break;
+		}
+		slices.stored = reader->stored;
 		found[done] = is_foreign ?
 			foreign_contains_sliced(reader->image, &foreign[done], fetch_slice,
 									&slices) :

@@ -76,7 +76,6 @@ stored_is_now(uint64 epoch)
 
 extern void reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
 							   FilterReader *reader);
-extern bool reader_contains_sliced(FilterReader *reader, uint64 hash);
 extern void reader_open_writer(const FilterReader *reader, Datum filter,
 							   FilterWriter *writer);
 extern void reader_contains_batch(FilterReader *reader, const uint64 *hashes,
@@ -125,9 +124,14 @@ reader_reopen(StoredUser *user, uint64 probes, FilterReader *reader)
 static inline bool
 reader_contains(FilterReader *reader, uint64 hash)
 {
+	uint64		sliced;
+	bool		found;
+
 	if (likely(reader->slices_of == NULL))
 		return filter_contains(reader->image, hash);
-	return reader_contains_sliced(reader, hash);
+	sliced = hash;
+	reader_contains_batch(reader, &sliced, 1, &found);
+	return found;
 }
 
 #endif							/* BLOOMFILTER_STORED_H */
