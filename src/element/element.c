@@ -173,16 +173,9 @@ append_array(ElementNode *node, StringInfo buf, Datum value)
 /* Discrete ranges need no special care: they are stored in canonical form. */
 static void
 append_range_bounds(ElementNode *node, StringInfo buf,
-					const RangeBound *lower, const RangeBound *upper,
-					bool empty)
+					const RangeBound *lower, const RangeBound *upper)
 {
 	uint8		flags = 0;
-
-	if (empty)
-	{
-		append_uint8(buf, CANONICAL_EMPTY);
-		return;
-	}
 
 	if (lower->infinite)
 		flags |= CANONICAL_LOWER_INF;
@@ -211,7 +204,10 @@ append_range(ElementNode *node, StringInfo buf, Datum value)
 	check_stack_depth();
 
 	range_deserialize(node->range_type, range, &lower, &upper, &empty);
-	append_range_bounds(node, buf, &lower, &upper, empty);
+	if (empty)
+		append_uint8(buf, CANONICAL_EMPTY);
+	else
+		append_range_bounds(node, buf, &lower, &upper);
 	free_copy(range, value);
 }
 
@@ -232,7 +228,7 @@ append_multirange(ElementNode *node, StringInfo buf, Datum value)
 		CHECK_FOR_INTERRUPTS();
 		multirange_get_bounds(node->part->range_type, multirange, i,
 							  &lower, &upper);
-		append_range_bounds(node->part, buf, &lower, &upper, false);
+		append_range_bounds(node->part, buf, &lower, &upper);
 		end_part(buf, start);
 	}
 	free_copy(multirange, value);

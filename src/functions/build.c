@@ -50,24 +50,21 @@ class_of_type(Oid type)
 {
 	ElementHasher *hasher;
 	ElementClass class;
+	char		kind;
 
 	if (!OidIsValid(type))
 		return ELEMENT_CLASS_NONE;
-	switch (get_typtype(type))
-	{
-		case '\0':
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_OBJECT),
-					 errmsg("type with OID %u does not exist", type)));
-			break;
-		case TYPTYPE_PSEUDO:
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("elements of a filter cannot be declared as pseudo-type %s",
-							format_type_be(type)),
-					 errhint("Use the type of the column that they come from, for example element_type => 'text'.")));
-			break;
-	}
+	kind = get_typtype(type);
+	if (kind == '\0')
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("type with OID %u does not exist", type)));
+	if (kind == TYPTYPE_PSEUDO)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("elements of a filter cannot be declared as pseudo-type %s",
+						format_type_be(type)),
+				 errhint("Use the type of the column that they come from, for example element_type => 'text'.")));
 	hasher = element_hasher_create(type, get_typcollation(type),
 								   ELEMENT_PORTABLE, NULL, CurrentMemoryContext);
 	class = hasher->class;

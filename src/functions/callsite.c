@@ -99,9 +99,6 @@ array_elements(ArrayType *array, const TypeCacheEntry *type)
 	deconstruct_array(array, type->type_id, type->typlen, type->typbyval,
 					  type->typalign, &elements.values, &elements.nulls,
 					  &elements.length);
-	elements.count = elements.length;
-	if (!ARR_HASNULL(array))
-		return elements;
 	elements.count = 0;
 	for (int i = 0; i < elements.length; i++)
 		if (!elements.nulls[i])

@@ -62,7 +62,6 @@ image_of(Node *node, Size whole_up_to, bool *whole)
 static double
 estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 {
-	bool		filter_first = key->filter_first;
 	Const	   *constant = known_filter(root, key->filter, key->has_statistics);
 	const uint8 *image;
 	bool		whole;
@@ -94,11 +93,11 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 	/* with the header alone, it cannot be probed */
 	if (whole || key->rows >= PROBE_ROWS_MIN)
 	{
-		List	   *args = filter_first ?
+		List	   *args = key->filter_first ?
 			list_make2(constant, key->element) : list_make2(key->element, constant);
 
 		filter.filter = constant->constvalue;
-		filter.element_first = !filter_first;
+		filter.element_first = !key->filter_first;
 		/* flat in memory, so that not every call reads it again */
 		if (whole && !VARATT_IS_4B_U(DatumGetPointer(filter.filter)))
 			filter.filter = PointerGetDatum(value_copy_flat(filter.filter));
@@ -118,10 +117,10 @@ contains_selectivity(PlannerInfo *root, Oid function, List *args,
 					 Oid collation, int varRelid, bool filter_first)
 {
 	ShareKey	key = {
-		.filter = filter_first ? linitial(args) : lsecond(args),
+		.filter = list_nth(args, filter_first ? 0 : 1),
 		.filter_first = filter_first,
 		.function = function,
-		.element = filter_first ? lsecond(args) : linitial(args),
+		.element = list_nth(args, filter_first ? 1 : 0),
 		.collation = collation
 	};
 	double		share = share_once(root, &key, varRelid, estimate_share);
@@ -252,11 +251,9 @@ simplify(SupportRequestSimplify *req)
 	if (is_sent(call->args))
 		return sent_simplify(req->root, call);
 	filter_first = has_filter_first(call->funcid);
-	image = image_of(filter_first ? linitial(call->args) :
-					 lsecond(call->args), 0, &whole);
+	image = image_of(list_nth(call->args, filter_first ? 0 : 1), 0, &whole);
 	if (image && image_class(image) == ELEMENT_CLASS_NONE &&
-		is_never_null(req->root, filter_first ? lsecond(call->args) :
-					  linitial(call->args)))
+		is_never_null(req->root, list_nth(call->args, filter_first ? 1 : 0)))
 		return makeBoolConst(false, false);
 	return NULL;
 }
