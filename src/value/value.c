@@ -53,9 +53,21 @@ struct ExpandedFilter
 	uint64		pending[PENDING_HASHES];
 };
 
-static Size expanded_flat_size(ExpandedObjectHeader *eohptr);
-static void expanded_flatten(ExpandedObjectHeader *eohptr, void *result,
-							 Size allocated_size);
+static Size
+expanded_flat_size(ExpandedObjectHeader *eohptr)
+{
+	return VARHDRSZ + image_bytes(value_image(EOHPGetRODatum(eohptr)));
+}
+
+static void
+expanded_flatten(ExpandedObjectHeader *eohptr, void *result,
+				 Size allocated_size)
+{
+	ExpandedFilter *expanded = (ExpandedFilter *) eohptr;
+
+	SET_VARSIZE(result, allocated_size);
+	memcpy(VARDATA(result), expanded->image, allocated_size - VARHDRSZ);
+}
 
 static const ExpandedObjectMethods expanded_methods = {
 	expanded_flat_size,
@@ -403,22 +415,6 @@ value_copy_flat(Datum value)
 	SET_VARSIZE(flat, VARHDRSZ + image_bytes(image));
 	memcpy(VARDATA(flat), image, image_bytes(image));
 	return flat;
-}
-
-static Size
-expanded_flat_size(ExpandedObjectHeader *eohptr)
-{
-	return VARHDRSZ + image_bytes(value_image(EOHPGetRODatum(eohptr)));
-}
-
-static void
-expanded_flatten(ExpandedObjectHeader *eohptr, void *result,
-				 Size allocated_size)
-{
-	ExpandedFilter *expanded = (ExpandedFilter *) eohptr;
-
-	SET_VARSIZE(result, allocated_size);
-	memcpy(VARDATA(result), expanded->image, allocated_size - VARHDRSZ);
 }
 
 /* ---- Changing ---- */
