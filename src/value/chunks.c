@@ -187,7 +187,7 @@ look_at_buffer(Relation toast, const struct varatt_external *place,
 
 /*
  * Note where a value's first chunk is, and read it: returns its bytes, or 0 if it is in
- * no heap, or missing.  Then reading the value will raise the error.
+ * no heap, missing, or too long.  Then reading the value will raise the error.
  */
 Size
 chunks_find_first(const struct varatt_external *place, FirstChunk *first,
@@ -200,6 +200,7 @@ chunks_find_first(const struct varatt_external *place, FirstChunk *first,
 	ScanKeyData keys[2];
 	SysScanDesc scan;
 	HeapTuple	tuple;
+	struct varlena *content;
 	Size		bytes = 0;
 #if PG_VERSION_NUM >= 180000
 	Snapshot	snapshot = get_toast_snapshot();
@@ -224,16 +225,10 @@ chunks_find_first(const struct varatt_external *place, FirstChunk *first,
 				Int32GetDatum(0));
 	scan = systable_beginscan_ordered(toast, indexes[valid], snapshot, 2, keys);
 	tuple = systable_getnext_ordered(scan, ForwardScanDirection);
-	if (tuple)
+	content = tuple ? chunk_data(toast, tuple) : NULL;
+	if (content && VARSIZE_ANY_EXHDR(content) <= TOAST_MAX_CHUNK_SIZE)
 	{
-		struct varlena *content = chunk_data(toast, tuple);
-
 		bytes = VARSIZE_ANY_EXHDR(content);
-		if (bytes > TOAST_MAX_CHUNK_SIZE)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_CORRUPTED),
-					 errmsg_internal("first chunk of a TOAST value in %s has %zu bytes",
-									 RelationGetRelationName(toast), bytes)));
 		memcpy(data, VARDATA_ANY(content), bytes);
 		first->tid = tuple->t_self;
 		first->xmin = HeapTupleHeaderGetRawXmin(tuple->t_data);
