@@ -12,14 +12,8 @@
 #include "libpq/pqformat.h"
 #include "utils/builtins.h"
 
-/* Of the external form: where each number is, and how many bytes they are */
-enum
-{
-	ELEMENT_OFF_HASH = 0,
-	ELEMENT_OFF_CLASS = 8,
-	ELEMENT_OFF_SEED = 16,
-	ELEMENT_BYTES = 24
-};
+/* Of the external form, whose numbers are where HashedElement has them */
+#define ELEMENT_BYTES		24
 
 /* Hexadecimal digits of a byte */
 #define HEX_DIGITS			2
@@ -80,21 +74,21 @@ element_from_external(const uint8 *external)
 {
 	HashedElement *element;
 
-	if (!check_element_class(external + ELEMENT_OFF_CLASS))
+	if (!check_element_class(external + offsetof(HashedElement, class)))
 		return NULL;
 	element = palloc(sizeof(HashedElement));
-	element->hash = get64(external + ELEMENT_OFF_HASH);
-	element->class = get64(external + ELEMENT_OFF_CLASS);
-	element->seed = (int64) get64(external + ELEMENT_OFF_SEED);
+	element->hash = get64(external + offsetof(HashedElement, hash));
+	element->class = get64(external + offsetof(HashedElement, class));
+	element->seed = (int64) get64(external + offsetof(HashedElement, seed));
 	return element;
 }
 
 static void
 element_to_external(const HashedElement *element, uint8 *external)
 {
-	put64(external + ELEMENT_OFF_HASH, element->hash);
-	put64(external + ELEMENT_OFF_CLASS, element->class);
-	put64(external + ELEMENT_OFF_SEED, (uint64) element->seed);
+	put64(external + offsetof(HashedElement, hash), element->hash);
+	put64(external + offsetof(HashedElement, class), element->class);
+	put64(external + offsetof(HashedElement, seed), (uint64) element->seed);
 }
 
 SQL_FUNCTION(bloomfilter_element_in)
