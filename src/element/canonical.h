@@ -47,7 +47,6 @@ struct ElementNode
 	HashFunction hash;			/* fast path for a whole element, or NULL */
 	struct ElementHasher *hasher;	/* of the whole tree; see class.h */
 	bool		portable;		/* the hasher is */
-	MemoryContext mcxt;			/* where this node lives */
 
 	/* A RECORD, or an array: each value has its own structure, a NULL none */
 	bool		anonymous;
@@ -76,10 +75,9 @@ struct ElementNode
 	const ElementNode *like;	/* the other's node, or NULL */
 };
 
-/* The columns of a record */
+/* The columns of a record, in a memory context of their own */
 struct RecordLayout
 {
-	MemoryContext mcxt;			/* holds all of this layout */
 	uint64		identifier;		/* see assign_record_type_identifier() */
 	TupleDesc	desc;
 	int			live;			/* number of columns that are not dropped */

@@ -260,8 +260,6 @@ set_layout(ElementNode *node, Oid type, int32 typmod)
 	RecordLayout *layout = palloc0(sizeof(RecordLayout));
 	TupleDesc	desc;
 
-	layout->mcxt = mcxt;
-
 	/* first: if the type changes after this, the next value notices */
 	layout->identifier = assign_record_type_identifier(type, typmod);
 	desc = lookup_rowtype_tupdesc(type, typmod);
@@ -286,9 +284,9 @@ set_layout(ElementNode *node, Oid type, int32 typmod)
 	}
 
 	MemoryContextSwitchTo(oldcontext);
-	MemoryContextSetParent(mcxt, node->mcxt);
+	MemoryContextSetParent(mcxt, GetMemoryChunkContext(node));
 	if (node->layout != NULL)
-		MemoryContextDelete(node->layout->mcxt);
+		MemoryContextDelete(GetMemoryChunkContext(node->layout));
 	node->layout = layout;
 	node->seen = true;
 	node->hasher->structure++;
@@ -383,7 +381,6 @@ new_node(ElementHasher *hasher, Oid type, Oid collation)
 	node->collation = collation;
 	node->hasher = hasher;
 	node->portable = hasher->portable;
-	node->mcxt = CurrentMemoryContext;
 	return node;
 }
 

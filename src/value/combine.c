@@ -262,9 +262,8 @@ writer_unite(FilterWriter *writer, const uint8 *other)
 	FilterWriter adding;
 
 	check_compatible(writer->image, other);
-	if (image_is_empty(other))
-		return;
-	if (other == writer->image && !filter_is_multiset(other))
+	if (image_is_empty(other) ||
+		(other == writer->image && !filter_is_multiset(other)))
 		return;
 	if (image_is_empty(writer->image))
 	{
