@@ -100,38 +100,30 @@ SQL_RESULT(bloomfilter_remove_all, remove_elements(fcinfo, true))
  */
 SQL_FUNCTION(bloomfilter_replace)
 {
-	CallSite   *site;
 	FilterWriter writer;
-	ElementClass class;
+	Lookup		lookup = {0};
 	uint64		old = 0;
 	uint64		new;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(2))
 		return bloomfilter_remove(fcinfo);
-	site = call_site(fcinfo, 1, false);
+	lookup.site = call_site(fcinfo, 1, false);
 	writer_open_copy(&writer, PG_GETARG_DATUM(0));
-	class = image_class(writer.image);
+	lookup.seed = image_seed(writer.image);
+	lookup.class = image_class(writer.image);
 	if (!PG_ARGISNULL(1))
-	{
-		old = element_hash(site->hasher, PG_GETARG_DATUM(1),
-						   image_seed(writer.image));
-		check_class(class, site->hasher);
-		class = site->hasher->class;
-	}
-	new = element_hash(site->hasher, PG_GETARG_DATUM(2),
-					   image_seed(writer.image));
-	check_class(class, site->hasher);
-	class = site->hasher->class;
+		old = lookup_hash(&lookup, PG_GETARG_DATUM(1), true);
+	new = lookup_hash(&lookup, PG_GETARG_DATUM(2), true);
 
 	if (PG_ARGISNULL(1) ||
 		filter_remove(writer.image, old) != FILTER_REMOVED ||
 		!image_has_layers(writer.image))
-		writer_add_hashes(&writer, class, &new, 1, false);
+		writer_add_hashes(&writer, lookup.class, &new, 1, false);
 	else if (filter_add_batch(writer.image, &new, 1) == 0)
 	{
 		/* put "old" back, which fits, because adding "new" may raise an error */
 		(void) filter_add_batch(writer.image, &old, 1);
-		writer_add_hashes(&writer, class, &new, 1, false);
+		writer_add_hashes(&writer, lookup.class, &new, 1, false);
 		(void) filter_remove(writer.image, old);
 	}
 	PG_RETURN_DATUM(writer_close(&writer));
