@@ -32,12 +32,6 @@ put_column(InfoRow *row, bool known, Datum value)
 	row->nulls[row->columns++] = !known;
 }
 
-static Datum
-text_datum(const char *string)
-{
-	return string ? CStringGetTextDatum(string) : (Datum) 0;
-}
-
 /* Estimated number of elements, limited: with all bits set, it may exceed a bigint */
 static int64
 estimated_elements(const uint8 *image)
@@ -75,8 +69,8 @@ SQL_FUNCTION(bloomfilter_info)
 	if (has_layers)
 		first = image_get_layer(image, 0);
 
-	put_column(&row, true, text_datum(layout));
-	put_column(&row, class != NULL, text_datum(class));
+	put_column(&row, true, CStringGetTextDatum(layout));
+	put_column(&row, class != NULL, class ? CStringGetTextDatum(class) : (Datum) 0);
 	put_column(&row, capacity != 0, Int64GetDatum(capacity));
 	put_column(&row, error_rate != 0, Float8GetDatum(error_rate));
 	put_column(&row, true, Int32GetDatum(image_growth(image)));

@@ -79,22 +79,6 @@ value_from_external(struct varlena *external, FilterKind kind)
 	return external;
 }
 
-static bytea *
-value_to_external(Datum value)
-{
-	const uint8 *image = value_image(value);
-	uint64		bytes = image_bytes(image);
-	bytea	   *external = palloc(VARHDRSZ + bytes + CHECKSUM_BYTES);
-
-	SET_VARSIZE(external, VARHDRSZ + bytes + CHECKSUM_BYTES);
-	/* each pass over the largest filter takes some tenths of a second */
-	CHECK_FOR_INTERRUPTS();
-	memcpy(VARDATA(external), image, bytes);
-	CHECK_FOR_INTERRUPTS();
-	put64((uint8 *) VARDATA(external) + bytes, checksum(image, bytes));
-	return external;
-}
-
 /* Decode base64: returns the number of bytes, at most "room", or -1 if it is no base64. */
 static int
 decode(const char *base64, size_t length, uint8 *bytes, int room)
@@ -205,8 +189,20 @@ filter_recv(FunctionCallInfo fcinfo, FilterKind kind)
 SQL_FUNCTIONS(recv, filter_recv)
 
 /* The type's binary output function, and the cast to bytea */
-SQL_RESULT(bloomfilter_send,
-		   PointerGetDatum(value_to_external(PG_GETARG_DATUM(0))))
+SQL_FUNCTION(bloomfilter_send)
+{
+	const uint8 *image = value_image(PG_GETARG_DATUM(0));
+	uint64		bytes = image_bytes(image);
+	bytea	   *external = palloc(VARHDRSZ + bytes + CHECKSUM_BYTES);
+
+	SET_VARSIZE(external, VARHDRSZ + bytes + CHECKSUM_BYTES);
+	/* each pass over the largest filter takes some tenths of a second */
+	CHECK_FOR_INTERRUPTS();
+	memcpy(VARDATA(external), image, bytes);
+	CHECK_FOR_INTERRUPTS();
+	put64((uint8 *) VARDATA(external) + bytes, checksum(image, bytes));
+	PG_RETURN_BYTEA_P(external);
+}
 
 SQL_RESULT(bloomfilter_bloom_from_bytea,
 		   PointerGetDatum(value_from_external(PG_GETARG_BYTEA_P_COPY(0), FILTER_BLOOM)))
