@@ -222,32 +222,17 @@ append_timetz(ElementNode *node, StringInfo buf, Datum value)
 
 /*
  * Intervals are compared as a number of microseconds, with months of 30 days and days of
- * 24 hours.  It needs about 74 bits: we use 128, in two halves.  No product below can
- * overflow, because days and microseconds of a day need less than 37 bits each.
+ * 24 hours.  It needs about 74 bits: we use 128.
  */
 static void
 append_interval(ElementNode *node, StringInfo buf, Datum value)
 {
 	Interval   *interval = DatumGetIntervalP(value);
 	int64		days = interval->month * (int64) DAYS_PER_MONTH + interval->day;
-	int64		upper = (days >> 16) * USECS_PER_DAY;
-	uint64		addends[2];
-	uint64		low = (uint64) upper << 16;
-	int64		high = upper >> 48;
+	__int128	span = (__int128) days * USECS_PER_DAY + interval->time;
 
-	addends[0] = (uint64) (days & 0xffff) * USECS_PER_DAY;
-	addends[1] = (uint64) interval->time;
-	if (interval->time < 0)
-		high--;					/* extend its sign */
-	for (size_t i = 0; i < lengthof(addends); i++)
-	{
-		low += addends[i];
-		if (low < addends[i])
-			high++;
-	}
-
-	append_uint64(buf, low);
-	append_uint64(buf, high);
+	append_uint64(buf, (uint64) span);
+	append_uint64(buf, (uint64) (span >> 64));
 }
 
 APPEND(uuid, append_bytes(buf, DatumGetUUIDP(value)->data, UUID_LEN))
