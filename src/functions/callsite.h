@@ -133,10 +133,7 @@ lookup_hash(Lookup *lookup, Datum element, bool change)
 
 	if (unlikely(lookup->foreign != NULL))
 	{
-		if (change)
-			foreign_elements_add(lookup->foreign, element);
-		else
-			foreign_elements_probe(lookup->foreign, element);
+		foreign_elements_push(lookup->foreign, element, change);
 		return 0;
 	}
 	hash = element_hash(lookup->site->hasher, element, lookup->seed);

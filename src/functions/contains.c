@@ -16,7 +16,7 @@ contains_foreign(CallSite *site, FilterReader *reader, Datum element)
 												 site->user.mcxt);
 	bool		found;
 
-	foreign_elements_probe(elements, element);
+	foreign_elements_push(elements, element, false);
 	foreign_elements_find(elements, reader, &found);
 	return found;
 }

@@ -477,22 +477,6 @@ push_value(ForeignElements *elements, Datum value, bool all)
 	}
 }
 
-/* The same, and begin the next element; false if none equals the value */
-static bool
-next_element(ForeignElements *elements, Datum value, bool all)
-{
-	uint64		before = elements->count;
-	bool		perhaps;
-
-	if (elements->elements == elements->room)
-		set_room(elements, 2 * elements->room);
-	elements->perhaps[elements->elements] = false;
-	push_value(elements, value, all);
-	perhaps = elements->perhaps[elements->elements++];
-	elements->single &= elements->count == before + 1 && !perhaps;
-	return elements->count > before || perhaps;
-}
-
 /* Can values of this type, no domain, be elements of the filter with this image? */
 bool
 foreign_elements_fit(const uint8 *image, Oid type)
@@ -503,31 +487,42 @@ foreign_elements_fit(const uint8 *image, Oid type)
 		type_fits(type, of_filter.form);
 }
 
-/* Hash one more value, not NULL, to look it up. */
+/* The slow path of foreign_elements_push(), apart so that the other needs few registers */
+static pg_noinline void
+push_element(ForeignElements *elements, Datum value, bool change)
+{
+	uint64		before = elements->count;
+	bool		perhaps;
+
+	if (elements->elements == elements->room)
+		set_room(elements, 2 * elements->room);
+	elements->perhaps[elements->elements] = false;
+	push_value(elements, value, !change);
+	perhaps = elements->perhaps[elements->elements++];
+	elements->single &= elements->count == before + 1 && !perhaps;
+	/* no message shows an element */
+	if (change && elements->count == before && !perhaps)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("value is out of range for elements of form %s",
+						foreign_form_name(&elements->type))));
+}
+
+/*
+ * Hash one more value, not NULL, to look it up or, with "change", to add it: then
+ * ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE if no element equals it.
+ */
 void
-foreign_elements_probe(ForeignElements *elements, Datum value)
+foreign_elements_push(ForeignElements *elements, Datum value, bool change)
 {
 	if (!elements->plain)
 	{
-		(void) next_element(elements, value, true);
+		push_element(elements, value, change);
 		return;
 	}
 	/* a shortcut for the most frequent types; "single" remains true */
 	push_varlena(elements, value);
 	elements->elements++;
-}
-
-/* Hash a value to add it: ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE if no element equals it. */
-void
-foreign_elements_add(ForeignElements *elements, Datum value)
-{
-	if (next_element(elements, value, false))
-		return;
-	/* no message shows an element */
-	ereport(ERROR,
-			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-			 errmsg("value is out of range for elements of form %s",
-					foreign_form_name(&elements->type))));
 }
 
 /* Look up all values in the filter that they were hashed for; found[i] answers for the i-th. */

@@ -13,8 +13,7 @@ extern ForeignElements *foreign_elements(ForeignElements **kept,
 										 const uint8 *image, Oid type,
 										 MemoryContext mcxt);
 extern bool foreign_elements_fit(const uint8 *image, Oid type);
-extern void foreign_elements_probe(ForeignElements *elements, Datum value);
-extern void foreign_elements_add(ForeignElements *elements, Datum value);
+extern void foreign_elements_push(ForeignElements *elements, Datum value, bool change);
 extern void foreign_elements_find(ForeignElements *elements,
 								  FilterReader *reader, bool *found);
 extern unsigned foreign_elements_count(const ForeignElements *elements,
