@@ -31,6 +31,15 @@
  */
 #define PRESENT_UNKNOWN		0.5
 
+/* Does a unique index prove, by a table's own conditions, that at most one row passes? */
+#if PG_VERSION_NUM >= 190000
+#define has_single_row(root, table) \
+	relation_has_unique_index_for(root, table, NIL, NULL)
+#else
+#define has_single_row(root, table) \
+	relation_has_unique_index_for(root, table, NIL, NIL, NIL)
+#endif
+
 /* Cost of a scan that cannot use the index; more than any other path */
 #define COST_UNUSABLE		1.0e15
 
@@ -206,43 +215,10 @@ present_once(PlannerInfo *root, IndexOptInfo *info, OpExpr *clause,
 	return selectivity > least_common ? 1 : PRESENT_UNKNOWN;
 }
 
-/* Do the query's conditions on a table let at most one of its rows pass? */
-static bool
-is_single_row(RelOptInfo *table)
-{
-	ListCell   *cell;
-	ListCell   *condition;
-
-	foreach(cell, table->indexlist)
-	{
-		IndexOptInfo *index = lfirst_node(IndexOptInfo, cell);
-		bool		fixed = index->unique && index->immediate &&
-			(index->indpred == NIL || index->predOK);
-
-		for (int column = 0; fixed && column < index->nkeycolumns; column++)
-		{
-			fixed = false;
-			foreach(condition, table->baserestrictinfo)
-			{
-				RestrictInfo *rinfo = lfirst_node(RestrictInfo, condition);
-
-				/* column = constant */
-				if (list_member_oid(rinfo->mergeopfamilies,
-									index->opfamily[column]) &&
-					((bms_is_empty(rinfo->right_relids) &&
-					  match_index_to_operand(get_leftop(rinfo->clause), column, index)) ||
-					 (bms_is_empty(rinfo->left_relids) &&
-					  match_index_to_operand(get_rightop(rinfo->clause), column, index))))
-					fixed = true;
-			}
-		}
-		if (fixed)
-			return true;
-	}
-	return false;
-}
-
-/* May the clauses compare the index with many rows of other tables of the query? */
+/*
+ * May the clauses compare the index with many rows of other tables of the query?  Not if
+ * the query's conditions let at most one row of such a table pass.
+ */
 static bool
 has_many_outer_rows(PlannerInfo *root, IndexOptInfo *info, List *clauses)
 {
@@ -258,7 +234,7 @@ has_many_outer_rows(PlannerInfo *root, IndexOptInfo *info, List *clauses)
 			RelOptInfo *other = root->simple_rel_array[relid];
 
 			if (other != info->rel &&
-				!(other && other->rtekind == RTE_RELATION && is_single_row(other)))
+				!(other && has_single_row(root, other)))
 				return true;
 		}
 	}
