@@ -7,9 +7,7 @@
 #include "page.h"
 
 #include "access/generic_xlog.h"
-#include "access/xloginsert.h"
 #include "commands/vacuum.h"
-#include "miscadmin.h"
 
 /* The cost-based delay of VACUUM; checks for interrupts anywhere */
 #if PG_VERSION_NUM >= 180000
@@ -137,16 +135,9 @@ meta_init(MembershipMeta *meta, Relation index, uint64 structure,
 		meta_report_too_large(index, meta, elements);
 }
 
-static void
-page_put_meta(Page page, const MembershipMeta *meta)
-{
-	StaticAssertStmt(sizeof(MembershipMeta) <= BLCKSZ -
-					 MAXALIGN(SizeOfPageHeaderData) -
-					 MAXALIGN(sizeof(MembershipOpaque)),
-					 "the metapage must have room for all layers");
-	page_init(page, sizeof(MembershipMeta));
-	memcpy(page_meta(page), meta, sizeof(MembershipMeta));
-}
+StaticAssertDecl(sizeof(MembershipMeta) <= BLCKSZ - MAXALIGN(SizeOfPageHeaderData) -
+				 MAXALIGN(sizeof(MembershipOpaque)),
+				 "the metapage must have room for all layers");
 
 /*
  * Write and log the initial fork of an unlogged index: the metapage alone.  "structure" is
@@ -156,27 +147,16 @@ void
 meta_put_empty(Relation index, uint64 structure)
 {
 	MembershipMeta meta;
-	Buffer		buffer;
 
 	meta_init(&meta, index, structure, 0);
-	buffer = page_new(index, INIT_FORKNUM, MEMBERSHIP_META_PAGE);
-	START_CRIT_SECTION();
-	page_put_meta(BufferGetPage(buffer), &meta);
-	MarkBufferDirty(buffer);
-	log_newpage_buffer(buffer, true);
-	END_CRIT_SECTION();
-	UnlockReleaseBuffer(buffer);
+	page_make(index, INIT_FORKNUM, MEMBERSHIP_META_PAGE, &meta, sizeof(meta), true);
 }
 
 /* Write the metapage of an index that is being built, without logging it. */
 void
 meta_write(Relation index, const MembershipMeta *meta)
 {
-	Buffer		buffer = page_new(index, MAIN_FORKNUM, MEMBERSHIP_META_PAGE);
-
-	page_put_meta(BufferGetPage(buffer), meta);
-	MarkBufferDirty(buffer);
-	UnlockReleaseBuffer(buffer);
+	page_make(index, MAIN_FORKNUM, MEMBERSHIP_META_PAGE, meta, sizeof(*meta), false);
 }
 
 /* Is the metapage valid?  Every field is checked: damage is an error and nothing worse. */

@@ -50,19 +50,7 @@ typedef struct RecentPage
 
 static RecentPage recent_pages[RECENT_PAGES];
 
-/*
- * Make an empty page.  Its first "used" bytes after the header count as content, so that
- * WAL does not leave them out as the page's hole.
- */
-void
-page_init(Page page, Size used)
-{
-	PageInit(page, BLCKSZ, sizeof(MembershipOpaque));
-	page_opaque(page)->page_id = MEMBERSHIP_PAGE_ID;
-	((PageHeader) page)->pd_lower = MAXALIGN(SizeOfPageHeaderData) + used;
-}
-
-/* Is it a page that page_init() has made? */
+/* Is it a page that page_make() has made? */
 bool
 page_is_valid(Page page)
 {
@@ -169,23 +157,35 @@ page_read_again(Relation index, BlockNumber number, Size offset)
 }
 
 /*
- * Lock a page exclusively in order to initialize it; it is all zero.  It exists, or is the
- * first one past the end of the fork, which is then extended.  The caller releases the
- * buffer.
+ * Make a page anew, with this content, or all zero if that is NULL.  The page exists, or is
+ * the first one past the end of the fork, which is then extended.  Its first "used" bytes
+ * after the header count as content, so that WAL does not leave them out as the page's hole.
  */
-Buffer
-page_new(Relation index, ForkNumber fork, BlockNumber number)
+void
+page_make(Relation index, ForkNumber fork, BlockNumber number, const void *content,
+		  Size used, bool log)
 {
 	bool		exists = number < RelationGetNumberOfBlocksInFork(index, fork);
 	Buffer		buffer = ReadBufferExtended(index, fork,
 											exists ? number : P_NEW,
 											RBM_ZERO_AND_LOCK, NULL);
+	Page		page = BufferGetPage(buffer);
 
 	if (BufferGetBlockNumber(buffer) != number)
 		elog(ERROR, "unexpected end of index \"%s\": block %u instead of %u",
 			 RelationGetRelationName(index), BufferGetBlockNumber(buffer),
 			 number);
-	return buffer;
+	START_CRIT_SECTION();
+	PageInit(page, BLCKSZ, sizeof(MembershipOpaque));
+	page_opaque(page)->page_id = MEMBERSHIP_PAGE_ID;
+	((PageHeader) page)->pd_lower = MAXALIGN(SizeOfPageHeaderData) + used;
+	if (content)
+		memcpy(PageGetContents(page), content, used);
+	MarkBufferDirty(buffer);
+	if (log)
+		log_newpage_buffer(buffer, true);
+	END_CRIT_SECTION();
+	UnlockReleaseBuffer(buffer);
 }
 
 /* Begin to edit the page of a buffer that is locked exclusively. */

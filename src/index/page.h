@@ -125,13 +125,13 @@ extern void page_change_bytes(PageChange *change, const void *at,
 							  const void *bytes, Size count);
 extern void page_changes_apply(Relation index, PageChange *const *changes,
 							   int count);
-extern void page_init(Page page, Size used);
 extern bool page_is_valid(Page page);
 extern void page_lock(Relation index, Buffer buffer, int lock);
 extern Buffer page_read(Relation index, BlockNumber number, int lock);
 extern Buffer page_recent(Relation index, BlockNumber number);
 extern Buffer page_pin(Relation index, BlockNumber number);
 extern Buffer page_read_again(Relation index, BlockNumber number, Size offset);
-extern Buffer page_new(Relation index, ForkNumber fork, BlockNumber number);
+extern void page_make(Relation index, ForkNumber fork, BlockNumber number,
+					  const void *content, Size used, bool log);
 
 #endif							/* BLOOMFILTER_PAGE_H */

@@ -25,11 +25,11 @@
  * Locks: a backend locks one page and, while it holds that, the metapage.  No
  * backend that holds the metapage's lock waits for another page.
  *
- * All changes are records of generic WAL (access/generic_xlog.h; page.c).
+ * Changes are records of generic WAL (access/generic_xlog.h; page.c); new pages are
+ * logged as a whole.
  */
 #include "page.h"
 
-#include "access/generic_xlog.h"
 #include "filter/set.h"
 #include "miscadmin.h"
 
@@ -287,30 +287,13 @@ pages_create(Relation index, const MembershipMeta *meta, int number, bool log)
 	const MembershipLayer *layer = &meta->layer[number];
 	BlockNumber end = layer->first_page + layer_pages(layer);
 	BlockNumber existing = RelationGetNumberOfBlocks(index);
-	const Size	used = BLOCK_BYTES * BLOCKS_PER_PAGE;
 
 	for (BlockNumber i = layer->first_page; i < end; i++)
 	{
-		Buffer		buffer;
-
 		CHECK_FOR_INTERRUPTS();
-		if (i < existing && page_is_made(index, i))
-			continue;
-		buffer = page_new(index, MAIN_FORKNUM, i);
-		if (log)
-		{
-			GenericXLogState *state = GenericXLogStart(index);
-
-			page_init(GenericXLogRegisterBuffer(state, buffer,
-												GENERIC_XLOG_FULL_IMAGE), used);
-			GenericXLogFinish(state);
-		}
-		else
-		{
-			page_init(BufferGetPage(buffer), used);
-			MarkBufferDirty(buffer);
-		}
-		UnlockReleaseBuffer(buffer);
+		if (i >= existing || !page_is_made(index, i))
+			page_make(index, MAIN_FORKNUM, i, NULL, BLOCK_BYTES * BLOCKS_PER_PAGE,
+					  log && RelationNeedsWAL(index));
 	}
 }
 
