@@ -25,6 +25,7 @@
 
 #include "access/relation.h"
 #include "catalog/pg_class.h"
+#include "functions/callsite.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/predicate.h"
@@ -36,10 +37,12 @@
 /* The values that a column is compared with */
 struct MembershipKeys
 {
-	MembershipHasher values;	/* without a row or arrays */
+	ElementHasher *hasher;		/* of the values */
 	ElementClass class;			/* of the elements of the indexes */
+	MemoryContext mcxt;			/* of what membership_keys_set() makes */
+	uint64	   *hashes;			/* of the values */
+	int			count;			/* of hashes */
 	bool		comparable;		/* else the hashes say nothing */
-	Size		count;			/* of hashes */
 };
 
 /*
@@ -115,28 +118,15 @@ membership_keys_make(MemoryContext mcxt, Relation index, Oid type)
 	MembershipKeys *keys = MemoryContextAllocZero(mcxt, sizeof(MembershipKeys));
 	MembershipHasher of_index;
 
-	keys->values.hasher = element_hasher_create(type, index->rd_indcollation[0],
-												ELEMENT_LOCAL, NULL, mcxt);
-	keys->values.scratch = AllocSetContextCreate(mcxt, "membership keys",
-												 ALLOCSET_SMALL_SIZES);
-	membership_hasher_init(&of_index, index, keys->values.scratch);
+	keys->hasher = element_hasher_create(type, index->rd_indcollation[0],
+										 ELEMENT_LOCAL, NULL, mcxt);
+	keys->mcxt = AllocSetContextCreate(mcxt, "membership keys",
+									   ALLOCSET_SMALL_SIZES);
+	membership_hasher_init(&of_index, index, keys->mcxt);
 	/* a class that ALTER TYPE may change is not compared */
 	keys->class = element_structure(of_index.hasher) == 0 ?
 		of_index.hasher->class : ELEMENT_CLASS_NONE;
-	MemoryContextReset(keys->values.scratch);
 	return keys;
-}
-
-static void
-add_key(MembershipKeys *keys, Datum value)
-{
-	MembershipHasher *values = &keys->values;
-	MemoryContext caller = MemoryContextSwitchTo(values->scratch);
-
-	Assert(keys->count < values->room);
-	values->hashes[keys->count++] = element_hash(values->hasher, value, 0);
-	keys->comparable &= values->hasher->class == keys->class;
-	MemoryContextSwitchTo(caller);
 }
 
 /*
@@ -147,55 +137,27 @@ void
 membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
 					bool is_array)
 {
-	keys->count = 0;
-	keys->comparable = keys->class != ELEMENT_CLASS_NONE;
-	if (isnull)
-		return;
-	if (is_array)
+	ArrayElements elements = {.count = isnull ? 0 : 1, .values = &value};
+	MemoryContext caller;
+
+	MemoryContextReset(keys->mcxt);
+	caller = MemoryContextSwitchTo(keys->mcxt);
+	if (is_array && !isnull)
 	{
-		MemoryContext caller = MemoryContextSwitchTo(keys->values.scratch);
 		ArrayType  *array = DatumGetArrayTypeP(value);
-		ArrayIterator iterator = array_create_iterator(array, 0, NULL);
-		Datum		item;
 
-		membership_reserve(&keys->values, ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)));
-		while (array_iterate(iterator, &item, &isnull))
-		{
-			CHECK_FOR_INTERRUPTS();
-			if (!isnull)
-				add_key(keys, item);
-		}
-		MemoryContextSwitchTo(caller);
+		elements = array_elements(array, lookup_type_cache(ARR_ELEMTYPE(array), 0));
 	}
-	else
+	keys->count = elements.count;
+	keys->hashes = palloc_extended(keys->count * sizeof(uint64), MCXT_ALLOC_HUGE);
+	keys->comparable = keys->class != ELEMENT_CLASS_NONE;
+	for (int i = 0; i < keys->count; i++)
 	{
-		membership_reserve(&keys->values, 1);
-		add_key(keys, value);
+		CHECK_FOR_INTERRUPTS();
+		keys->hashes[i] = element_hash(keys->hasher, elements.values[i], 0);
+		keys->comparable &= keys->hasher->class == keys->class;
 	}
-	MemoryContextReset(keys->values.scratch);
-}
-
-/*
- * Read the metapage, unless it cannot have changed for this snapshot.  Only our own
- * hashes can reach a newer layer: those of others were written before it was taken.
- */
-static const MembershipMeta *
-current_meta(AskedIndex *asked)
-{
-	MembershipMeta meta;
-	Size		size;
-
-	if (asked->meta != NULL && asked->written == own_insertions.written)
-		return asked->meta;
-	meta_read(asked->index, &meta);
-	size = offsetof(MembershipMeta, layer) + meta.layers * sizeof(MembershipLayer);
-	if (asked->meta == NULL)
-		asked->meta = MemoryContextAlloc(GetMemoryChunkContext(asked), size);
-	else
-		asked->meta = repalloc(asked->meta, size);
-	memcpy(asked->meta, &meta, size);
-	asked->written = own_insertions.written;
-	return asked->meta;
+	MemoryContextSwitchTo(caller);
 }
 
 /*
@@ -206,7 +168,6 @@ bool
 membership_ask(const MembershipKeys *keys, AskedIndex *asked)
 {
 	Relation	index = asked->index;
-	const MembershipMeta *meta;
 	bool		found = false;
 
 	if (!keys->comparable)
@@ -216,11 +177,24 @@ membership_ask(const MembershipKeys *keys, AskedIndex *asked)
 	pgstat_count_index_tuples(index, keys->count);
 	if (keys->count == 0)
 		return false;
-	meta = current_meta(asked);
-	for (Size i = 0; i < keys->count && !found; i++)
+	/* a newer layer has no row that the snapshot sees, unless it is our own */
+	if (asked->meta == NULL || asked->written != own_insertions.written)
+	{
+		MembershipMeta meta;
+		Size		size;
+
+		meta_read(index, &meta);
+		size = offsetof(MembershipMeta, layer) + meta.layers * sizeof(MembershipLayer);
+		if (asked->meta)
+			pfree(asked->meta);
+		asked->meta = MemoryContextAlloc(GetMemoryChunkContext(asked), size);
+		memcpy(asked->meta, &meta, size);
+		asked->written = own_insertions.written;
+	}
+	for (int i = 0; i < keys->count && !found; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		found = pages_contain(index, meta, keys->values.hashes[i]);
+		found = pages_contain(index, asked->meta, keys->hashes[i]);
 	}
 	if (found)
 		pgstat_count_heap_fetch(index);

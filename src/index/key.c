@@ -15,10 +15,10 @@
 
 #include "access/htup_details.h"
 #include "access/stratnum.h"
-#include "catalog/pg_index.h"
 #include "catalog/pg_opclass.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
+#include "functions/callsite.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
@@ -28,18 +28,6 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-/* The operator class of a column */
-static Oid
-operator_class(Relation index, int column)
-{
-	bool		isnull;
-	Datum		classes = SysCacheGetAttr(INDEXRELID, index->rd_indextuple,
-										  Anum_pg_index_indclass, &isnull);
-
-	Assert(!isnull);
-	return ((oidvector *) DatumGetPointer(classes))->values[column];
-}
-
 /*
  * Does a column's operator class put the elements of arrays into the index, and not the
  * column's values?  Error if it stores anything else, which we could not hash.
@@ -47,7 +35,7 @@ operator_class(Relation index, int column)
 static bool
 takes_arrays_apart(Relation index, int column)
 {
-	Oid			opclass = operator_class(index, column);
+	Oid			opclass = get_index_column_opclass(RelationGetRelid(index), column + 1);
 	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
 	Form_pg_opclass form;
 	bool		is_stored;
@@ -113,7 +101,8 @@ membership_warn_of_equality(Relation index)
 		Oid			hashed = membership_hashed_type(index, i);
 
 		if (hashed != column->atttypid &&
-			operator_class(index, i) == GetDefaultOpClass(type, index->rd_rel->relam))
+			get_index_column_opclass(RelationGetRelid(index), i + 1) ==
+			GetDefaultOpClass(type, index->rd_rel->relam))
 			ereport(WARNING,
 					(errmsg("index \"%s\" compares column \"%s\" of type %s as type %s",
 							RelationGetRelationName(index), NameStr(column->attname),
@@ -126,8 +115,8 @@ membership_warn_of_equality(Relation index)
 }
 
 /* Make room for this many hashes; the old ones are lost. */
-void
-membership_reserve(MembershipHasher *hasher, Size count)
+static void
+reserve(MembershipHasher *hasher, Size count)
 {
 	if (count <= hasher->room)
 		return;
@@ -190,7 +179,7 @@ membership_hasher_init(MembershipHasher *hasher, Relation index,
 	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
 		types[i] = membership_hashed_type(index, i);
 	hasher->hasher = membership_key_hasher(index, types, &hasher->row, mcxt);
-	membership_reserve(hasher, 1);
+	reserve(hasher, 1);
 	if (membership_of_arrays(index))
 	{
 		hasher->array_of = types[0];
@@ -220,34 +209,25 @@ membership_hash_array(MembershipHasher *hasher, Datum array, bool *has_null)
 {
 	MemoryContext caller = MemoryContextSwitchTo(hasher->array);
 	ArrayType  *value = DatumGetArrayTypeP(array);
-	ArrayIterator iterator;
-	Datum		item;
-	bool		isnull;
-	Size		count = 0;
+	ArrayElements elements;
 
 	/* others would be hashed as what they are not */
 	if (ARR_ELEMTYPE(value) != hasher->array_of)
 		elog(ERROR, "array has elements of type %u, expected %u",
 			 ARR_ELEMTYPE(value), hasher->array_of);
-	*has_null = false;
-	membership_reserve(hasher, ArrayGetNItems(ARR_NDIM(value), ARR_DIMS(value)));
-	iterator = array_create_iterator(value, 0, NULL);
+	elements = array_elements(value, lookup_type_cache(hasher->array_of, 0));
+	*has_null = elements.count < elements.length;
+	reserve(hasher, elements.count);
 	MemoryContextSwitchTo(hasher->scratch);
-	while (array_iterate(iterator, &item, &isnull))
+	for (int i = 0; i < elements.count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (isnull)
-		{
-			*has_null = true;
-			continue;
-		}
-		Assert(count < hasher->room);
-		hasher->hashes[count++] = element_hash(hasher->hasher, item, 0);
+		hasher->hashes[i] = element_hash(hasher->hasher, elements.values[i], 0);
 		MemoryContextReset(hasher->scratch);
 	}
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(hasher->array);
-	return count;
+	return elements.count;
 }
 
 /*

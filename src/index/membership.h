@@ -126,7 +126,6 @@ extern bool membership_is_method_of(const IndexOptInfo *info);
 /* key.c */
 extern ElementHasher *membership_key_hasher(Relation index, const Oid *types,
 											TupleDesc *row, MemoryContext mcxt);
-extern void membership_reserve(MembershipHasher *hasher, Size count);
 extern void membership_hasher_init(MembershipHasher *hasher, Relation index,
 								   MemoryContext mcxt);
 extern Size membership_hash(MembershipHasher *hasher, Datum *values,
@@ -327,8 +326,8 @@ typedef struct AskedIndex
 {
 	Relation	index;
 	uint64		written;		/* of own_insertions, when *meta was read */
-	MembershipMeta *meta;		/* what to read, with the layers then; NULL:
-								 * not read yet */
+	MembershipMeta *meta;		/* what to read, with the layers then and no
+								 * room for others; NULL: not read yet */
 } AskedIndex;
 
 extern Oid	membership_key_of(Relation index, AttrNumber column, Oid operator,
