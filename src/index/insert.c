@@ -61,16 +61,16 @@
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "storage/predicate.h"
-#include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
 /*
- * Memory for a waiting hash: its entry in a log that may be half empty, its copy in
+ * Memory for a waiting hash: its entry in a log that may be half empty, its place in
  * flush_pending(), two hashes and "seen", and what add_hashes() needs.  All waiting hashes
  * stay within maintenance_work_mem, unless that has no room for WAITING_LEAST.
  */
-#define PENDING_BYTES		(3 * sizeof(PendingHash) + 4 * sizeof(uint64))
+#define PENDING_BYTES \
+	(2 * sizeof(PendingHash) + sizeof(HashInLog) + 4 * sizeof(uint64))
 
 /* If more hashes than this wait, write them rather than search them for one */
 #define SEARCHED_MAX		16384
@@ -89,11 +89,13 @@
 typedef struct PendingHash
 {
 	uint64		hash;
-	Oid			index;
+	Oid			index;			/* InvalidOid: it need not be written again */
 	FileNumber	inserted;		/* file of the index at the insertion */
 	FileNumber	written;		/* file that it was last written to, or 0 */
 	SubTransactionId owner;		/* whose abort makes it void */
 } PendingHash;
+
+typedef PendingHash *HashInLog;
 
 static struct
 {
@@ -120,18 +122,9 @@ typedef struct Inserter
 	Size		room;			/* hashes that may wait */
 } Inserter;
 
-/* What flush_index() found about an index */
-typedef struct PendingIndex
-{
-	Oid			oid;			/* first, for oid_cmp() */
-	bool		exists;
-	bool		rebuilding;		/* by this session; new file is not ready */
-	FileNumber	file;			/* of the index now */
-} PendingIndex;
-
 #define ST_SORT sort_by_index
-#define ST_ELEMENT_TYPE PendingHash
-#define ST_COMPARE(a, b) ((a)->index < (b)->index ? -1 : (a)->index > (b)->index)
+#define ST_ELEMENT_TYPE HashInLog
+#define ST_COMPARE(a, b) ((*a)->index < (*b)->index ? -1 : (*a)->index > (*b)->index)
 #define ST_SCOPE static
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_DEFINE
@@ -156,65 +149,57 @@ discard_pending(void)
 	memset(&pending, 0, sizeof(pending));
 }
 
-/* Write the hashes, all of one index, that its present file lacks.  Fills in *index. */
+/*
+ * Write the hashes, all of one index, that its present file lacks.  Those that no rollback
+ * may need again lose their index.
+ */
 static void
-flush_index(const PendingHash *hashes, Size count, PendingIndex *index)
+flush_index(const HashInLog *hashes, Size count)
 {
 	/* locked since the first insertion, unless it was dropped */
-	Relation	relation = try_relation_open(hashes->index, NoLock);
-	uint64	   *to_write;
-	Size		writes = 0;
-
-	index->oid = hashes->index;
-	index->exists = relation != NULL &&
+	Relation	relation = try_relation_open(hashes[0]->index, NoLock);
+	bool		exists = relation != NULL &&
 		relation->rd_rel->relkind == RELKIND_INDEX &&
 		relation->rd_indam->aminsert == membership_insert;
-	index->rebuilding = ReindexIsProcessingIndex(hashes->index);
-	if (index->exists && !index->rebuilding)
+	FileNumber	file = exists ? file_number(relation) : 0;
+	bool		rebuilding = ReindexIsProcessingIndex(hashes[0]->index);
+	bool		may_roll_back = GetCurrentTransactionNestLevel() > 1;
+
+	/* the new file is not ready while this session rebuilds the index */
+	if (exists && !rebuilding)
 	{
+		uint64	   *to_write = MemoryContextAllocHuge(CurrentMemoryContext,
+													  count * sizeof(uint64));
+		Size		writes = 0;
+
 		Assert(CheckRelationLockedByMe(relation, RowExclusiveLock, true));
-		index->file = file_number(relation);
-		to_write = MemoryContextAllocHuge(CurrentMemoryContext,
-										  count * sizeof(uint64));
 		for (Size i = 0; i < count; i++)
-			if (hashes[i].written != index->file)
-				to_write[writes++] = hashes[i].hash;
+			if (hashes[i]->written != file)
+				to_write[writes++] = hashes[i]->hash;
 		if (writes > 0)
 			write_hashes(relation, to_write, writes);
 		pfree(to_write);
+	}
+	for (Size i = 0; i < count && !rebuilding; i++)
+	{
+		if (exists)
+			hashes[i]->written = file;
+		if (!may_roll_back || (exists && file == hashes[i]->inserted))
+			hashes[i]->index = InvalidOid;
 	}
 	if (relation)
 		relation_close(relation, NoLock);
 }
 
-/*
- * Drop from the log the hashes that have been written, except those that must be written to
- * another file after a rollback.  The indexes are sorted by OID.
- */
+/* Drop from the log the hashes that flush_index() is done with. */
 static void
-drop_written(const PendingIndex *indexes, int indexes_count)
+drop_written(void)
 {
-	bool		may_roll_back = GetCurrentTransactionNestLevel() > 1;
 	Size		kept = 0;
 
 	for (Size i = 0; i < pending.count; i++)
-	{
-		PendingHash *hash = &pending.log[i];
-		const PendingIndex *index;
-
-		index = bsearch(&hash->index, indexes, indexes_count,
-						sizeof(PendingIndex), oid_cmp);
-		Assert(index != NULL);
-		if (!index->rebuilding)
-		{
-			if (!may_roll_back ||
-				(index->exists && index->file == hash->inserted))
-				continue;
-			if (index->exists)
-				hash->written = index->file;
-		}
-		pending.log[kept++] = *hash;
-	}
+		if (OidIsValid(pending.log[i].index))
+			pending.log[kept++] = pending.log[i];
 	pending.count = kept;
 	pending.flushed = kept;
 	pending.flushed_at = invalidation_count;
@@ -223,18 +208,15 @@ drop_written(const PendingIndex *indexes, int indexes_count)
 }
 
 /*
- * Write the waiting hashes to their pages.  After an error all of them still wait: to write
- * one again does no harm.  Errors: those of add_hashes(), a cancel, a serialization
- * conflict
+ * Write the waiting hashes to their pages.  After an error some still wait: to write one
+ * again does no harm.  Errors: those of add_hashes(), a cancel, a serialization conflict
  */
 void
 flush_pending(void)
 {
 	MemoryContext mcxt;
 	MemoryContext caller;
-	PendingHash *sorted;
-	PendingIndex *indexes;
-	Size		indexes_count = 1;
+	HashInLog  *sorted;
 	Size		here;
 
 	/* nothing waits, or all of it is in the right files */
@@ -244,21 +226,20 @@ flush_pending(void)
 	mcxt = AllocSetContextCreate(CurrentMemoryContext, "membership flush",
 								 ALLOCSET_DEFAULT_SIZES);
 	caller = MemoryContextSwitchTo(mcxt);
-	sorted = MemoryContextAllocHuge(mcxt, pending.count * sizeof(PendingHash));
-	memcpy(sorted, pending.log, pending.count * sizeof(PendingHash));
+	sorted = MemoryContextAllocHuge(mcxt, pending.count * sizeof(HashInLog));
+	for (Size i = 0; i < pending.count; i++)
+		sorted[i] = &pending.log[i];
 	sort_by_index(sorted, pending.count);
-	for (Size i = 1; i < pending.count; i++)
-		indexes_count += sorted[i].index != sorted[i - 1].index;
-	indexes = MemoryContextAllocHuge(mcxt, indexes_count * sizeof(PendingIndex));
-	indexes_count = 0;
 	for (Size i = 0; i < pending.count; i += here)
 	{
 		for (here = 1; i + here < pending.count &&
-			 sorted[i + here].index == sorted[i].index; here++)
+			 sorted[i + here]->index == sorted[i]->index; here++)
 			;
-		flush_index(sorted + i, here, &indexes[indexes_count++]);
+		/* otherwise an error has kept it in the log */
+		if (OidIsValid(sorted[i]->index))
+			flush_index(sorted + i, here);
 	}
-	drop_written(indexes, indexes_count);
+	drop_written();
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(mcxt);
 }
