@@ -63,7 +63,8 @@ membership_endscan(IndexScanDesc scan)
 static bool
 is_array_operator(int strategy, RegProcedure function)
 {
-	return function == (strategy == STRATEGY_CONTAINS ? F_ARRAYCONTAINS : F_ARRAYOVERLAP);
+	return (strategy == STRATEGY_CONTAINS && function == F_ARRAYCONTAINS) ||
+		(strategy == STRATEGY_OVERLAPS && function == F_ARRAYOVERLAP);
 }
 
 /*
@@ -289,19 +290,14 @@ membership_options(Datum options, bool validate)
 static char *
 membership_buildphasename(int64 phase)
 {
-	switch (phase)
-	{
-		case PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE:
-			return "initializing";
-		case MEMBERSHIP_PHASE_SCAN:
-			return "scanning table";
-		case MEMBERSHIP_PHASE_SORT:
-			return "sorting elements";
-		case MEMBERSHIP_PHASE_WRITE:
-			return "writing filter";
-		default:
-			return NULL;
-	}
+	static char *const names[] = {
+		[PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE] = "initializing",
+		[MEMBERSHIP_PHASE_SCAN] = "scanning table",
+		[MEMBERSHIP_PHASE_SORT] = "sorting elements",
+		[MEMBERSHIP_PHASE_WRITE] = "writing filter"
+	};
+
+	return phase >= 0 && phase <= MEMBERSHIP_PHASE_WRITE ? names[phase] : NULL;
 }
 
 /*
@@ -349,28 +345,23 @@ membership_adjustmembers(Oid family, Oid opclass, List *operators,
 	foreach(cell, operators)
 	{
 		OpFamilyMember *member = (OpFamilyMember *) lfirst(cell);
+		bool		equality = member->number == STRATEGY_EQUAL;
 
-		if (member->number == STRATEGY_EQUAL)
-		{
-			if (!may_be_equality(member->object, member->lefttype,
-								 member->righttype))
-				ereport(ERROR,
-						(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-						 errmsg("operator %s cannot be number %d of access method %s",
-								format_operator(member->object),
-								member->number, "membership"),
-						 errdetail("It is not the equality of a default operator class of type %s.",
-								   format_type_be(member->lefttype))));
-		}
-		else if (!is_array_operator(member->number, get_opcode(member->object)))
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-					 errmsg("operator %s cannot be number %d of access method %s",
-							format_operator(member->object), member->number,
-							"membership"),
-					 errdetail("Number %d is %s of arrays.", member->number,
-							   member->number == STRATEGY_CONTAINS ? "@>" : "&&"),
-					 errhint("Use number %d for an equality.", STRATEGY_EQUAL)));
+		if (equality ?
+			may_be_equality(member->object, member->lefttype, member->righttype) :
+			is_array_operator(member->number, get_opcode(member->object)))
+			continue;
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("operator %s cannot be number %d of access method %s",
+						format_operator(member->object), member->number, "membership"),
+				 equality ?
+				 errdetail("It is not the equality of a default operator class of type %s.",
+						   format_type_be(member->lefttype)) :
+				 errdetail("Number %d is %s of arrays.", member->number,
+						   member->number == STRATEGY_CONTAINS ? "@>" : "&&"),
+				 equality ? 0 :
+				 errhint("Use number %d for an equality.", STRATEGY_EQUAL)));
 	}
 }
 
@@ -386,21 +377,13 @@ operator_complaint(Form_pg_amop operator)
 							  operator->amoplefttype,
 							  operator->amoprighttype))
 		return "invalid operator";
-	switch (operator->amopstrategy)
-	{
-		case STRATEGY_EQUAL:
-			return membership_agrees(get_opcode(operator->amopopr),
-									 operator->amoplefttype,
-									 operator->amoprighttype) ? NULL :
-				"an operator that is not the default equality of its type:";
-		case STRATEGY_CONTAINS:
-		case STRATEGY_OVERLAPS:
-			return is_array_operator(operator->amopstrategy,
-									 get_opcode(operator->amopopr)) ? NULL :
-				"invalid operator";
-		default:
-			return "invalid operator";
-	}
+	if (operator->amopstrategy == STRATEGY_EQUAL)
+		return membership_agrees(get_opcode(operator->amopopr),
+								 operator->amoplefttype,
+								 operator->amoprighttype) ? NULL :
+			"an operator that is not the default equality of its type:";
+	return is_array_operator(operator->amopstrategy, get_opcode(operator->amopopr)) ?
+		NULL : "invalid operator";
 }
 
 /*
