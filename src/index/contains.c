@@ -162,18 +162,6 @@ make_site(FmgrInfo *flinfo, bool is_array)
 									 call_site_element_type(flinfo, 1, is_array));
 }
 
-/* Prepare to hash the keys of a join as an index does. */
-static void
-make_join_hasher(MembershipSite *site, Relation index)
-{
-	Oid			types[INDEX_MAX_KEYS];
-	ListCell   *cell;
-
-	foreach(cell, site->key_types)
-		types[foreach_current_index(cell)] = lfirst_oid(cell);
-	site->hasher = membership_key_hasher(index, types, &site->row, site->opened);
-}
-
 /* A MembershipVisitor: adds an index to the site. */
 static void
 add_index(Relation heap, Relation index, void *arg)
@@ -204,7 +192,8 @@ add_index(Relation heap, Relation index, void *arg)
 		site->class = site->of_index.hasher->class;
 		site->structure = element_structure(site->of_index.hasher);
 		if (for_join(site))
-			make_join_hasher(site, index);
+			site->hasher = membership_key_hasher(index, site->key_types,
+												 &site->row, site->opened);
 		else
 			site->hasher = element_hasher_create(site->type->type_id,
 												 index->rd_indcollation[0],

@@ -82,11 +82,8 @@ typedef struct Leaf
 /* What is collected of an index */
 typedef struct IndexEstimate
 {
-	Oid			element_type;
-	bool		for_join;
-	Oid			types[INDEX_MAX_KEYS];	/* of a key of several columns */
-	bool		is_row;			/* it is one */
-	TupleDesc	row;			/* of these types */
+	const ShareKey *key;
+	TupleDesc	row;			/* of a key of several columns; else NULL */
 	bool		allowed;		/* the user may query all of it */
 	ElementClass class;			/* of its elements */
 	ElementHasher *hasher;		/* NULL: no index seen yet */
@@ -128,13 +125,12 @@ add_leaf(Relation heap, Relation index, void *arg)
 		MembershipHasher of_index;
 
 		membership_hasher_init(&of_index, index, CurrentMemoryContext);
-		estimate->hasher = estimate->is_row ?
-			membership_key_hasher(index, estimate->types, &estimate->row,
+		estimate->hasher = estimate->key->for_join ?
+			membership_key_hasher(index, estimate->key->types, &estimate->row,
 								  CurrentMemoryContext) :
-			element_hasher_create(estimate->element_type,
+			element_hasher_create(estimate->key->element_type,
 								  index->rd_indcollation[0], ELEMENT_LOCAL,
-								  estimate->for_join ? NULL : of_index.hasher,
-								  CurrentMemoryContext);
+								  of_index.hasher, CurrentMemoryContext);
 		estimate->class = of_index.hasher->class;
 	}
 	estimate->count++;
@@ -190,7 +186,7 @@ examine_indexes(IndexEstimate *estimate, List *leaves)
 			return false;
 	}
 	if (estimate->count == 0 ||
-		(!estimate->is_row && estimate->hasher->class != estimate->class))
+		(estimate->row == NULL && estimate->hasher->class != estimate->class))
 		return false;
 	estimate->filter.elements *= (double) all / estimate->count;
 	estimate->filter.error_rate = Min(estimate->filter.error_rate * all / estimate->count, 1);
@@ -387,26 +383,20 @@ static double
 estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 {
 	Const	   *index = (Const *) key->filter;
-	IndexEstimate estimate = {
-		.element_type = key->element_type,
-		.for_join = key->for_join,
-		.is_row = IsA(key->element, List)
-	};
+	IndexEstimate estimate = {.key = key};
+	bool		is_row = IsA(key->element, List);
 	double		share = SHARE_UNKNOWN;
-	ListCell   *cell;
 
-	foreach(cell, key->types)
-		estimate.types[foreach_current_index(cell)] = lfirst_oid(cell);
 	/* what has to be looked up by its name may not be there */
 	if (!key->for_join && !IsA(index, Const))
 		return SHARE_UNKNOWN;
 	if (!key->for_join && index->constisnull)
 		return 0;				/* the functions are strict */
 	if (key->has_statistics && ActiveSnapshotSet() &&
-		(estimate.is_row || can_be_hashed(key->element, key->collation)) &&
+		(is_row || can_be_hashed(key->element, key->collation)) &&
 		examine_indexes(&estimate, indexes_of(key->filter)))
 	{
-		if (estimate.is_row)
+		if (is_row)
 			share = share_of_rows(root, key, &estimate);
 		else
 		{

@@ -140,6 +140,7 @@ may_match(Relation index, ScanKey keys, int number_of_keys)
 	Datum		values[INDEX_MAX_KEYS];
 	bool		nulls[INDEX_MAX_KEYS];
 	Oid			types[INDEX_MAX_KEYS] = {0};
+	List	   *key_types = NIL;
 	MembershipMeta meta;
 	MembershipHasher of_index;
 	ElementHasher *hasher;
@@ -165,10 +166,13 @@ may_match(Relation index, ScanKey keys, int number_of_keys)
 											keys[i].sk_func.fn_oid);
 	}
 	for (int i = 0; i < columns; i++)
+	{
 		if (!OidIsValid(types[i]))
 			return true;
+		key_types = lappend_oid(key_types, types[i]);
+	}
 
-	hasher = membership_key_hasher(index, types, &row, CurrentMemoryContext);
+	hasher = membership_key_hasher(index, key_types, &row, CurrentMemoryContext);
 	hash = row ? element_hash_columns(hasher, row, values, nulls) :
 		element_hash(hasher, values[0], 0);
 	membership_hasher_init(&of_index, index, CurrentMemoryContext);

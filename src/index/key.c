@@ -130,31 +130,32 @@ reserve(MembershipHasher *hasher, Size count)
 }
 
 /*
- * Prepare to hash keys, with a value for each column of an index; "types" are those by
- * which to hash these.  Sets *row to the description of a key, or to NULL if there is one
- * column.  Both results are in "mcxt".  Errors: those of element_hasher_create().
+ * Prepare to hash keys, with a value for each column of an index; "types" are the OIDs of
+ * those by which to hash these.  Sets *row to the description of a key, or to NULL if there
+ * is one column.  Both results are in "mcxt".  Errors: those of element_hasher_create().
  */
 ElementHasher *
-membership_key_hasher(Relation index, const Oid *types, TupleDesc *row,
+membership_key_hasher(Relation index, const List *types, TupleDesc *row,
 					  MemoryContext mcxt)
 {
-	int			columns = IndexRelationGetNumberOfKeyAttributes(index);
+	int			columns = list_length(types);
 	MemoryContext caller = MemoryContextSwitchTo(mcxt);
 
+	Assert(columns == IndexRelationGetNumberOfKeyAttributes(index));
 	*row = NULL;
 	if (columns > 1)
 	{
 		*row = CreateTemplateTupleDesc(columns);
 		for (int i = 0; i < columns; i++)
 		{
-			TupleDescInitEntry(*row, i + 1, NULL, types[i], -1, 0);
+			TupleDescInitEntry(*row, i + 1, NULL, list_nth_oid(types, i), -1, 0);
 			TupleDescInitEntryCollation(*row, i + 1, index->rd_indcollation[i]);
 		}
 		TupleDescFinalize(*row);
 		BlessTupleDesc(*row);
 	}
 	MemoryContextSwitchTo(caller);
-	return element_hasher_create(*row ? RECORDOID : types[0],
+	return element_hasher_create(*row ? RECORDOID : linitial_oid(types),
 								 index->rd_indcollation[0], ELEMENT_LOCAL, NULL,
 								 mcxt);
 }
@@ -169,7 +170,7 @@ void
 membership_hasher_init(MembershipHasher *hasher, Relation index,
 					   MemoryContext mcxt)
 {
-	Oid			types[INDEX_MAX_KEYS] = {0};
+	List	   *types = NIL;
 	Datum		values[INDEX_MAX_KEYS] = {0};
 	bool		nulls[INDEX_MAX_KEYS];
 
@@ -177,15 +178,16 @@ membership_hasher_init(MembershipHasher *hasher, Relation index,
 	hasher->scratch = AllocSetContextCreate(mcxt, "membership element",
 											ALLOCSET_SMALL_SIZES);
 	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
-		types[i] = membership_hashed_type(index, i);
+		types = lappend_oid(types, membership_hashed_type(index, i));
 	hasher->hasher = membership_key_hasher(index, types, &hasher->row, mcxt);
 	reserve(hasher, 1);
 	if (membership_of_arrays(index))
 	{
-		hasher->array_of = types[0];
+		hasher->array_of = linitial_oid(types);
 		hasher->array = AllocSetContextCreate(mcxt, "membership array",
 											  ALLOCSET_SMALL_SIZES);
 	}
+	list_free(types);
 	if (hasher->row == NULL)
 		return;
 	for (int i = 0; i < hasher->row->natts; i++)

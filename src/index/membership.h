@@ -124,7 +124,7 @@ extern void membership_costestimate(PlannerInfo *root, IndexPath *path,
 extern bool membership_is_method_of(const IndexOptInfo *info);
 
 /* key.c */
-extern ElementHasher *membership_key_hasher(Relation index, const Oid *types,
+extern ElementHasher *membership_key_hasher(Relation index, const List *types,
 											TupleDesc *row, MemoryContext mcxt);
 extern void membership_hasher_init(MembershipHasher *hasher, Relation index,
 								   MemoryContext mcxt);
