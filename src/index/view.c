@@ -316,10 +316,7 @@ end_query(void *arg)
 	leave_query(query);
 }
 
-/*
- * views_note_query
- *		Note a query whose snapshot may have views, until its memory is released
- */
+/* Note a query whose snapshot may have views, until its memory is released. */
 void
 views_note_query(EState *estate)
 {
@@ -336,12 +333,7 @@ views_note_query(EState *estate)
 	MemoryContextRegisterResetCallback(estate->es_query_cxt, &query->end);
 }
 
-/*
- * view_leave
- *		Stop using a view, which may be NULL
- *
- * Frees it if it has no other call site.  No errors.
- */
+/* Stop using a view, which may be NULL.  Frees it if it has no other call site.  No errors. */
 void
 view_leave(IndexView *view)
 {
@@ -352,12 +344,9 @@ view_leave(IndexView *view)
 }
 
 /*
- * view_join
- *		Find or make the view of an index, for one more call site
- *
- * Returns NULL if the executor runs no query with the snapshot.  Otherwise the
- * caller calls view_leave() in the end.  A view is of the file that the index
- * has now; the caller has locked the index.
+ * Find or make the view of an index, which the caller has locked, for one more call site; it
+ * is of the file that the index has now.  NULL if the executor runs no query with the
+ * snapshot; otherwise the caller calls view_leave() in the end.
  */
 IndexView *
 view_join(Relation index, Snapshot snapshot)
@@ -408,17 +397,30 @@ view_join(Relation index, Snapshot snapshot)
 }
 
 /*
- * Copy the whole index.  To make room, evicts what was used longest ago; other
- * views then probe pages again until that has cost as much as another copy.
+ * Copy the whole index to view->copy if that pays before "probes" more probes: if those of
+ * pages so far and these cost as much.  If not, adds their cost to its "spent" and returns
+ * false, and the caller probes the pages.  The view is open and has no image; "class" is that
+ * of the index's elements.  Errors: those of pages_read().
+ *
+ * To make room, evicts what was used longest ago; other views then probe pages again until
+ * that has cost as much as another copy.
  */
-static void
-copy_index(IndexView *view, Relation index, const MembershipMeta *meta,
-		   ElementClass class)
+bool
+view_copy_pays(IndexView *view, Relation index, const MembershipMeta *meta,
+			   ElementClass class, Size probes)
 {
-	Size		bytes = pages_image_bytes(meta);
 	IndexCopy  *copy = view->copy;
+	double		spent = copy->spent + pages_probe_cost(meta, probes);
+	Size		bytes = pages_image_bytes(meta);
 	uint8	   *image;
 
+	Assert(view->snapshot != NULL && is_open(view->snapshot));
+	Assert(view->file == file_number(index));
+	if (!cache_can_hold(bytes) || spent < COPY_COST * meta_pages(meta))
+	{
+		copy->spent = spent;
+		return false;
+	}
 	cache_make_room(bytes);
 	/* memory that an error has left behind */
 	free_image(copy);
@@ -428,60 +430,27 @@ copy_index(IndexView *view, Relation index, const MembershipMeta *meta,
 	cache_resize(&copy->account, bytes);
 	Assert(copy->image == image);
 	view->inserted.written = own_insertions.written;
-}
-
-/*
- * view_copy_pays
- *		Make a copy of the index if it pays, before "probes" more probes
- *
- * The view is open and has no image.  Returns true, with the image in
- * view->copy, if the probes of pages so far and these would cost as much as a
- * copy.  Otherwise adds their cost to view->spent and returns false, and the
- * caller probes the pages.  "class" is that of the index's elements.  Errors:
- * those of pages_read().
- */
-bool
-view_copy_pays(IndexView *view, Relation index, const MembershipMeta *meta,
-			   ElementClass class, Size probes)
-{
-	double		cost = pages_probe_cost(meta, probes);
-
-	Assert(view->snapshot != NULL && is_open(view->snapshot));
-	Assert(view->file == file_number(index));
-	if (cache_can_hold(pages_image_bytes(meta)) &&
-		view->copy->spent + cost >= COPY_COST * meta_pages(meta))
-	{
-		copy_index(view, index, meta, class);
-		return true;
-	}
-	view->copy->spent += cost;
-	return false;
-}
-
-/*
- * A query goes on, with a snapshot that it or other queries have used before.
- * Meanwhile the command that called it may have inserted rows that the
- * snapshot sees: see insert.c.
- */
-static void
-note_resumed(Snapshot snapshot)
-{
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &views)
-	{
-		IndexView  *view = dlist_container(IndexView, use, iter.cur);
-
-		view->resumed |= view->snapshot == snapshot;
-	}
+	return true;
 }
 
 /* ExecutorRun() begins; "query" is the caller's, until views_end_run(). */
 void
 views_begin_run(RunningQuery *query, EState *estate)
 {
-	if (!dlist_is_empty(&views) && !is_running(estate->es_snapshot))
-		note_resumed(estate->es_snapshot);
+	bool		resumes = !dlist_is_empty(&views) && !is_running(estate->es_snapshot);
+	dlist_iter	iter;
+
+	/*
+	 * The query goes on, with a snapshot that it or other queries have used
+	 * before.  Meanwhile the command that called it may have inserted rows
+	 * that the snapshot sees: see insert.c.
+	 */
+	dlist_foreach(iter, &views)
+	{
+		IndexView  *view = dlist_container(IndexView, use, iter.cur);
+
+		view->resumed |= resumes && view->snapshot == estate->es_snapshot;
+	}
 	query->estate = estate;
 	query->outer = running_queries;
 	running_queries = query;
@@ -506,12 +475,9 @@ views_fail_query(EState *estate)
 }
 
 /*
- * views_end_transaction
- *		Close what views are left
- *
- * No query outlives its transaction.  If the transaction aborts, snapmgr.c
- * drops its list of registered snapshots before the memory of queries is
- * released, so this comes before.
+ * Close what views are left.  No query outlives its transaction.  If that aborts, snapmgr.c
+ * drops its list of registered snapshots before the memory of queries is released, so this
+ * comes before.
  */
 void
 views_end_transaction(bool aborts)
