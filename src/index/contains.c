@@ -239,7 +239,7 @@ open_indexes(MembershipSite *site, Oid oid)
 	site->unavailable = false;
 	site->row = NULL;
 	if (!for_join(site))
-		membership_open_all(oid, true, add_index, site);
+		membership_open_all(oid, OPEN_TO_PROBE, add_index, site);
 	foreach(cell, site->joined)
 	{
 		if (!membership_open_quietly(lfirst_oid(cell), add_index, site))

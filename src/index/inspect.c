@@ -93,7 +93,7 @@ SQL_FUNCTION(bloomfilter_membership_filter)
 				 errmsg("cannot convert partitioned index \"%s\" to a filter",
 						get_rel_name(oid)),
 				 errhint("Combine the filters of its partitions' indexes with bloom_union_agg().")));
-	membership_open_all(oid, false, read_filter, &value);
+	membership_open_all(oid, OPEN_TO_READ, read_filter, &value);
 	PG_RETURN_POINTER(value);
 }
 
@@ -151,7 +151,7 @@ put_info(Relation heap, Relation index, void *arg)
 SQL_FUNCTION(bloomfilter_membership_info)
 {
 	InitMaterializedSRF(fcinfo, 0);
-	membership_open_readable(PG_GETARG_OID(0), put_info, fcinfo->resultinfo);
+	membership_open_all(PG_GETARG_OID(0), OPEN_TO_DESCRIBE, put_info, fcinfo->resultinfo);
 	return (Datum) 0;
 }
 
@@ -240,6 +240,6 @@ SQL_FUNCTION(bloomfilter_membership_check)
 {
 	int64		rows = 0;
 
-	membership_open_all(PG_GETARG_OID(0), false, check_index, &rows);
+	membership_open_all(PG_GETARG_OID(0), OPEN_TO_READ, check_index, &rows);
 	PG_RETURN_INT64(rows);
 }

@@ -223,10 +223,16 @@ extern bool table_is_distributed(Oid table);
 /* Called with a table and its index, open and locked */
 typedef void (*MembershipVisitor) (Relation heap, Relation index, void *arg);
 
-extern void membership_open_all(Oid oid, bool leaving,
+/* What indexes are opened for */
+typedef enum MembershipPurpose
+{
+	OPEN_TO_PROBE,
+	OPEN_TO_READ,
+	OPEN_TO_DESCRIBE
+} MembershipPurpose;
+
+extern void membership_open_all(Oid oid, MembershipPurpose purpose,
 								MembershipVisitor visit, void *arg);
-extern void membership_open_readable(Oid oid, MembershipVisitor visit,
-									 void *arg);
 extern bool membership_open_quietly(Oid oid, MembershipVisitor visit,
 									void *arg);
 extern Relation membership_open_below(Relation heap, Oid oid);

@@ -4,10 +4,8 @@
  *	  users, and for which snapshots.
  *
  * Interface.  membership_open_all() takes the OID of an index, or of a
- * partitioned one, and calls back for each index to be probed, open and
- * locked.  membership_open_readable() does so for each index that can be read,
- * to describe it.  snapshot_too_old() says whether an index may lack rows that
- * a snapshot sees.
+ * partitioned one, and calls back for each index, open and locked.
+ * snapshot_too_old() says whether an index may lack rows that a snapshot sees.
  *
  * Locks.  Like all other code, we lock the table before the index, and keep
  * both locked until the end of the transaction: no other session can truncate,
@@ -399,11 +397,11 @@ open_successor(Relation heap, Relation index)
 }
 
 /*
- * The OIDs of a partitioned table or index and of all its descendants, like
+ * The OIDs of a partitioned table and of all its descendants, locked, like
  * find_all_inheritors(); if "leaving", with partitions that DETACH CONCURRENTLY has marked
  */
 static List *
-partition_tree(Oid root, bool leaving, LOCKMODE lock)
+partition_tree(Oid root, bool leaving)
 {
 	List	   *tree = list_make1_oid(root);
 	ListCell   *cell;
@@ -412,7 +410,8 @@ partition_tree(Oid root, bool leaving, LOCKMODE lock)
 	foreach(cell, tree)
 		tree = list_concat(tree,
 						   find_inheritance_children_extended(lfirst_oid(cell),
-															  !leaving, lock,
+															  !leaving,
+															  AccessShareLock,
 															  NULL, NULL));
 	return tree;
 }
@@ -426,14 +425,14 @@ typedef struct IndexOfTable
 
 /*
  * The OIDs of the indexes of all partitions that belong to a partitioned index.  Locks the
- * tables.  Error if a partition has no such index, unless "missing_ok".
+ * tables.  Error if a partition has no such index, unless OPEN_TO_DESCRIBE.
  */
 static List *
-partition_indexes(Relation heap, Relation index, bool leaving, bool missing_ok)
+partition_indexes(Relation heap, Relation index, MembershipPurpose purpose)
 {
-	List	   *tables = partition_tree(RelationGetRelid(heap), leaving,
-										AccessShareLock);
-	List	   *indexes = partition_tree(RelationGetRelid(index), true, NoLock);
+	bool		missing_ok = purpose == OPEN_TO_DESCRIBE;
+	List	   *tables = partition_tree(RelationGetRelid(heap), purpose == OPEN_TO_PROBE);
+	List	   *indexes = find_all_inheritors(RelationGetRelid(index), NoLock, NULL);
 	int			count = list_length(indexes);
 	IndexOfTable *of_tables = palloc(count * sizeof(IndexOfTable));
 	List	   *result = NIL;
@@ -507,13 +506,31 @@ close_with_table(Relation heap, Relation index)
 }
 
 /*
- * Call back for an index or, if it is partitioned, for those of its partitions; without
- * errors if "to_describe", see membership_open_readable().
+ * Call visit(heap, index, arg) for an index or, if it is partitioned, for the indexes of
+ * all partitions.  OPEN_TO_PROBE includes those that DETACH CONCURRENTLY has marked: a plan
+ * made earlier still reads them, and DETACH waits for its end.
+ *
+ * Each index and its table stay locked (AccessShareLock) until the end of the transaction;
+ * both relations are closed after the call.  It is a membership index that the user may
+ * query and this process can read.  It is valid, or was so for the active snapshot; if
+ * REINDEX CONCURRENTLY has replaced it, visit() gets the new one.
+ *
+ * Errors: ERRCODE_UNDEFINED_OBJECT; ERRCODE_WRONG_OBJECT_TYPE, also for a foreign
+ * partition; ERRCODE_INSUFFICIENT_PRIVILEGE; ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if it
+ * is not valid, is being reindexed, or lacks the index of a partition;
+ * ERRCODE_INVALID_TRANSACTION_STATE for a temporary index in a parallel worker;
+ * ERRCODE_FEATURE_NOT_SUPPORTED.
+ *
+ * OPEN_TO_DESCRIBE serves users who may monitor but not query, too, so that a query of the
+ * catalogs can describe all indexes: without a call, it passes over an index that does not
+ * exist any more, is not valid, lies elsewhere or in another session, and partitions without
+ * one.  Of the errors, ERRCODE_WRONG_OBJECT_TYPE and ERRCODE_INSUFFICIENT_PRIVILEGE remain.
  */
-static void
-visit_indexes(Oid oid, bool leaving, bool to_describe, MembershipVisitor visit,
-			  void *arg)
+void
+membership_open_all(Oid oid, MembershipPurpose purpose, MembershipVisitor visit,
+					void *arg)
 {
+	bool		to_describe = purpose == OPEN_TO_DESCRIBE;
 	Relation	heap;
 	Relation	index = open_with_table(oid, to_describe, &heap);
 	List	   *oids = list_make1_oid(oid);
@@ -527,7 +544,7 @@ visit_indexes(Oid oid, bool leaving, bool to_describe, MembershipVisitor visit,
 	if (!to_describe)
 		(void) is_usable(heap, index, false);
 	if (index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
-		oids = partition_indexes(heap, index, leaving, to_describe);
+		oids = partition_indexes(heap, index, purpose);
 	close_with_table(heap, index);
 	foreach(cell, oids)
 	{
@@ -547,42 +564,6 @@ visit_indexes(Oid oid, bool leaving, bool to_describe, MembershipVisitor visit,
 		close_with_table(heap, index);
 	}
 	list_free(oids);
-}
-
-/*
- * Call visit(heap, index, arg) for an index or, if it is partitioned, for the indexes of
- * all partitions.  If "leaving", with those that DETACH CONCURRENTLY has marked: a plan
- * made earlier still reads them, and DETACH waits for its end.
- *
- * Each index and its table stay locked (AccessShareLock) until the end of the transaction;
- * both relations are closed after the call.  It is a membership index that the user may
- * query and this process can read.  It is valid, or was so for the active snapshot; if
- * REINDEX CONCURRENTLY has replaced it, visit() gets the new one.
- *
- * Errors: ERRCODE_UNDEFINED_OBJECT; ERRCODE_WRONG_OBJECT_TYPE, also for a foreign
- * partition; ERRCODE_INSUFFICIENT_PRIVILEGE; ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if it
- * is not valid, is being reindexed, or lacks the index of a partition;
- * ERRCODE_INVALID_TRANSACTION_STATE for a temporary index in a parallel worker;
- * ERRCODE_FEATURE_NOT_SUPPORTED.
- */
-void
-membership_open_all(Oid oid, bool leaving, MembershipVisitor visit, void *arg)
-{
-	visit_indexes(oid, leaving, false, visit, arg);
-}
-
-/*
- * The same to describe the indexes, also for users who may monitor but not query, and
- * without a call where that raises an error: for an index that does not exist any more, is
- * not valid, lies elsewhere or in another session, and for partitions without one.  So a
- * query of the catalogs can describe all indexes.
- *
- * Errors: ERRCODE_WRONG_OBJECT_TYPE; ERRCODE_INSUFFICIENT_PRIVILEGE.
- */
-void
-membership_open_readable(Oid oid, MembershipVisitor visit, void *arg)
-{
-	visit_indexes(oid, false, true, visit, arg);
 }
 
 /*
@@ -656,7 +637,7 @@ membership_leaves(Oid oid)
 	close_with_table(heap, index);
 	if (!allowed)
 		return NIL;
-	foreach(cell, partition_tree(oid, true, NoLock))
+	foreach(cell, find_all_inheritors(oid, NoLock, NULL))
 	{
 		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_INDEX)
 			leaves = lappend_oid(leaves, lfirst_oid(cell));
