@@ -157,7 +157,7 @@ change_blocks(PageChange *change, const Place *places, Size count,
 /*
  * Set the bits of places that are all on one page, with "reserved" bits reserved for them.
  * Returns false, and sets nothing, if the layer turns out to be full, or would be
- * overfilled; never if adding->anyway or adding->second.
+ * overfilled; never if adding->anyway.
  */
 static bool
 add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
@@ -165,9 +165,7 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 	Relation	index = adding->index;
 	const MembershipLayer *layer = adding->layer;
 	bool		reserve = !adding->second && layer_blocks(layer->layout) > 1;
-	PageChange	page_change;
-	PageChange	meta_change;
-	PageChange *const changes[] = {&page_change, &meta_change};
+	PageChange	changes[2];		/* of the page, and of the metapage */
 	Buffer		buffer = page_read(index, block_page(layer, places->block),
 								   BUFFER_LOCK_EXCLUSIVE);
 	Buffer		meta_buffer = InvalidBuffer;
@@ -179,8 +177,8 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 	int32		reports;		/* steps */
 	bool		add;
 
-	page_change_begin(&page_change, buffer);
-	new_bits = change_blocks(&page_change, places, count, layer->hashes);
+	page_change_begin(&changes[0], buffer);
+	new_bits = change_blocks(&changes[0], places, count, layer->hashes);
 	old = page_opaque(BufferGetPage(buffer));
 	opaque = *old;
 	opaque.bits_set += new_bits;
@@ -189,7 +187,7 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 		unreported += new_bits;
 	reports = unreported / report_step;
 	opaque.unreported = unreported % report_step;
-	page_change_bytes(&page_change, old, &opaque, sizeof(opaque));
+	page_change_bytes(&changes[0], old, &opaque, sizeof(opaque));
 	/* nothing to do if another session has just set the bits */
 	add = new_bits > 0 || reserved > 0;
 	if (reports != 0)
@@ -208,11 +206,11 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 		/* other sessions' reservations may not have been reported yet */
 		*bits = Max((int64) *bits + (int64) reports * report_step, 0);
 		is_full = layer_is_full(&meta, adding->number, adding->fraction);
-		page_change_begin(&meta_change, meta_buffer);
-		page_change_bytes(&meta_change,
+		page_change_begin(&changes[1], meta_buffer);
+		page_change_bytes(&changes[1],
 						  &old_meta->layer[adding->number].bits_reported, bits,
 						  sizeof(*bits));
-		add = adding->anyway || adding->second || !is_full ||
+		add = adding->anyway || !is_full ||
 			(!was_full && count <= last_batch_max(layer->capacity));
 		if (add ? is_full : was_full)
 			adding->full = true;
@@ -239,8 +237,7 @@ add_places(Adding *adding, const Place *places, Size count)
 	const MembershipLayer *layer = adding->layer;
 	Size		done = 0;
 
-	while (done < count &&
-		   (adding->anyway || adding->second || !adding->full))
+	while (done < count && (adding->anyway || !adding->full))
 	{
 		BlockNumber page = block_page(layer, places[done].block);
 		Size		here = 1;
@@ -277,7 +274,7 @@ add_to_layer(Adding *adding, const uint64 *hashes, Size count)
 		for (Size i = 0; i < count; i++)
 			places[i] = place_of(layer, true, hashes[i]);
 		sort_places(places, count);
-		adding->second = true;
+		adding->second = adding->anyway = true;
 		(void) add_places(adding, places, count);
 	}
 	pfree(places);

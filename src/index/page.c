@@ -254,7 +254,7 @@ page_change_bytes(PageChange *change, const void *at, const void *bytes,
 
 /* Change the pages, and log that as one record.  Buffers stay locked; no errors. */
 void
-page_changes_apply(Relation index, PageChange *const *changes, int count)
+page_changes_apply(Relation index, PageChange *changes, int count)
 {
 	bool		log = RelationNeedsWAL(index);
 
@@ -263,7 +263,7 @@ page_changes_apply(Relation index, PageChange *const *changes, int count)
 	START_CRIT_SECTION();
 	for (int i = 0; i < count; i++)
 	{
-		PageChange *change = changes[i];
+		PageChange *change = &changes[i];
 		Page		page = BufferGetPage(change->buffer);
 		OffsetNumber header[2];
 
@@ -285,7 +285,7 @@ page_changes_apply(Relation index, PageChange *const *changes, int count)
 		XLogRecPtr	end = XLogInsert(RM_GENERIC_ID, 0);
 
 		for (int i = 0; i < count; i++)
-			PageSetLSN(BufferGetPage(changes[i]->buffer), end);
+			PageSetLSN(BufferGetPage(changes[i].buffer), end);
 	}
 	END_CRIT_SECTION();
 }

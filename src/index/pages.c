@@ -435,27 +435,21 @@ pages_read(Relation index, const MembershipMeta *meta, ElementClass class,
 void
 pages_check(Relation index, const MembershipMeta *meta)
 {
-	for (int i = 0; i < meta->layers; i++)
+	for (BlockNumber i = MEMBERSHIP_META_PAGE + 1; i < end_of_layers(meta); i++)
 	{
-		const MembershipLayer *layer = &meta->layer[i];
+		Buffer		buffer;
+		Page		page;
+		uint64		bits;
 
-		for (BlockNumber j = 0; j < layer_pages(layer); j++)
-		{
-			Buffer		buffer;
-			Page		page;
-			uint64		bits;
-
-			CHECK_FOR_INTERRUPTS();
-			buffer = page_read(index, layer->first_page + j, BUFFER_LOCK_SHARE);
-			page = BufferGetPage(buffer);
-			bits = count_bits((uint8 *) PageGetContents(page),
-							  BLOCK_BYTES * BLOCKS_PER_PAGE);
-			if (bits != page_opaque(page)->bits_set)
-				report_corrupted("index \"%s\" has " UINT64_FORMAT " bits set in block %u, which counts %u",
-								 RelationGetRelationName(index), bits,
-								 BufferGetBlockNumber(buffer),
-								 page_opaque(page)->bits_set);
-			UnlockReleaseBuffer(buffer);
-		}
+		CHECK_FOR_INTERRUPTS();
+		buffer = page_read(index, i, BUFFER_LOCK_SHARE);
+		page = BufferGetPage(buffer);
+		bits = count_bits((uint8 *) PageGetContents(page),
+						  BLOCK_BYTES * BLOCKS_PER_PAGE);
+		if (bits != page_opaque(page)->bits_set)
+			report_corrupted("index \"%s\" has " UINT64_FORMAT " bits set in block %u, which counts %u",
+							 RelationGetRelationName(index), bits, i,
+							 page_opaque(page)->bits_set);
+		UnlockReleaseBuffer(buffer);
 	}
 }
