@@ -93,16 +93,6 @@ typedef struct IndexEstimate
 	FmgrInfo	contains;
 } IndexEstimate;
 
-static double
-count_elements(Relation index, const MembershipMeta *meta)
-{
-	MembershipMeta measured = *meta;
-
-	if (meta_pages(meta) <= MEASURED_PAGES_MAX)
-		meta_measure(index, &measured);
-	return meta_elements(&measured);
-}
-
 /* A MembershipVisitor */
 static void
 add_leaf(Relation heap, Relation index, void *arg)
@@ -118,7 +108,9 @@ add_leaf(Relation heap, Relation index, void *arg)
 	/* opened by the visit, and once more until we have probed */
 	leaf->index = relation_open(RelationGetRelid(index), NoLock);
 	meta_read(index, &leaf->meta);
-	estimate->filter.elements += count_elements(index, &leaf->meta);
+	if (meta_pages(&leaf->meta) <= MEASURED_PAGES_MAX)
+		meta_measure(index, &leaf->meta);
+	estimate->filter.elements += meta_elements(&leaf->meta);
 	estimate->filter.error_rate += leaf->meta.error_rate;
 	if (estimate->hasher == NULL)
 	{

@@ -294,10 +294,11 @@ inserted_since(Relation index, const OwnInsertions *then, uint64 hash)
 	return pages_contain(index, &meta, hash);
 }
 
-/* Make room for one more hash. */
+/* Let a hash wait.  Writes all if more than "room" would wait then. */
 static void
-make_room(void)
+add_pending(Relation index, uint64 hash, Size room)
 {
+	Assert(CheckRelationLockedByMe(index, RowExclusiveLock, true));
 	if (pending.mcxt == NULL)
 	{
 		MemoryContext mcxt = AllocSetContextCreate(TopTransactionContext,
@@ -309,21 +310,14 @@ make_room(void)
 		pending.room = PENDING_FIRST;
 		pending.mcxt = mcxt;
 	}
-	if (pending.count < pending.room)
-		return;
-	if (pending.seen)
-		pfree(pending.seen);
-	pending.seen = NULL;
-	pending.log = repalloc_huge(pending.log, 2 * pending.room * sizeof(PendingHash));
-	pending.room *= 2;
-}
-
-/* Let a hash wait.  Writes all if more than "room" would wait then. */
-static void
-add_pending(Relation index, uint64 hash, Size room)
-{
-	Assert(CheckRelationLockedByMe(index, RowExclusiveLock, true));
-	make_room();
+	if (pending.count == pending.room)
+	{
+		if (pending.seen)
+			pfree(pending.seen);
+		pending.seen = NULL;
+		pending.log = repalloc_huge(pending.log, 2 * pending.room * sizeof(PendingHash));
+		pending.room *= 2;
+	}
 	pending.log[pending.count++] = (PendingHash)
 		{
 			.hash = hash,
