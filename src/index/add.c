@@ -1,21 +1,17 @@
 /*
  * add.c
- *	  Adds hashes to a membership index.
+ *	  Adds hashes to a membership index; pages.c describes why this needs few locks.
  *
- * pages.c describes why this needs few locks.
- *
- * A page reports newly set bits to the metapage in steps of the layer's
- * report_step, in the same WAL record, and keeps the remainder in
- * "unreported".  If an element has two blocks, each new bit in the first
- * reserves one for the second, so that the second always has room.  When the
- * second is written, the page reports the difference.  (A crash in between
- * leaves the reservation, so that the layer is full a little early.)  The sum
- * in the metapage tells when the layer is full.  The session that notices
- * creates the next layer, holding the lock for extending the relation, and
- * names it in the metapage last.  If there is a crash or a cancel in between, the
- * next attempt uses the pages that exist.  Once no other layer is possible (32 are
- * in use), the last one is filled beyond its capacity: insertions do not fail,
- * but the error rate rises.
+ * A page reports newly set bits to the metapage in steps of the layer's report_step, in the
+ * same WAL record, and keeps the remainder in "unreported".  If an element has two blocks,
+ * each new bit in the first reserves one for the second, so that the second always has
+ * room.  When the second is written, the page reports the difference.  (A crash in between
+ * leaves the reservation, so that the layer is full a little early.)  The sum in the
+ * metapage tells when the layer is full.  The session that notices creates the next layer,
+ * holding the lock for extending the relation, and names it in the metapage last.  After a
+ * crash or a cancel in between, the next attempt uses the pages that exist.  Once no other
+ * layer is possible (32 are in use), the last one is filled beyond its capacity: insertions
+ * do not fail, but the error rate rises.
  */
 #include "page.h"
 
@@ -24,15 +20,14 @@
 #include "storage/lmgr.h"
 
 /*
- * A batch that may fill a layer has at most the layer's capacity divided by
- * this.  The layer may be overfilled by as much.
+ * A batch that may fill a layer, and overfill it, has at most its capacity divided by this.
  */
 #define ADD_FRACTION				64
 
 /*
- * A committing transaction overfills a layer, by up to its number of bits divided by
- * this, rather than create the next one: that may take seconds, and no timeout ends
- * it in COMMIT.  A layer of one percent has three percent more errors then.
+ * A committing transaction overfills a layer, by up to its number of bits divided by this,
+ * rather than create the next one: that may take seconds, and no timeout ends it in COMMIT.
+ * A layer of one percent has three percent more errors then.
  */
 #define COMMIT_FRACTION				256
 
@@ -43,10 +38,7 @@
  */
 #define COMMIT_PAGES_MAX			1024
 
-/*
- * This many sessions may commit at the same time, each with all hashes that
- * may wait, before one has to create a large layer
- */
+/* So many sessions may commit at once before one has to create a large layer */
 #define COMMIT_SESSIONS				8
 
 /* This many hashes may wait, even if there is little memory, or layers are small */

@@ -1,20 +1,20 @@
 /*
  * ask.c
- *	  Asks the indexes of single tables whether these may have a key: for a
- *	  scan that reads only such partitions.
+ *	  Asks the indexes of single tables whether these may have a key: for a scan that reads
+ *	  only such partitions.
  *
- * Interface.  While a plan is made, membership_key_of() tells whether an index answers
- * for a condition.  When it is executed, membership_keys_make() and membership_keys_set()
- * hash the values that a column is compared with, once for all partitions, and
- * membership_ask() looks them up in one partition's index.
+ * While a plan is made, membership_key_of() tells whether an index answers for a condition.
+ * When it is executed, membership_keys_make() and membership_keys_set() hash the values
+ * that a column is compared with, once for all partitions, and membership_ask() looks them
+ * up in one partition's index.
  *
  * Why a "no" is true.  As for membership_contains() (contains.c), with one difference: we
  * look at the time when the partition's scan would begin, and keep no answer.  Other
- * sessions wrote the elements of all rows that the snapshot sees before it was taken.
- * Our own hashes that still wait are written before we look.  So the index has all rows
- * that the scan would find, even with a snapshot that sees rows of a command which is
- * still inserting.  Bits are never cleared.  The metapage is read once for a snapshot, and
- * again after we have written hashes: these may be in a new layer.
+ * sessions wrote the elements of all rows that the snapshot sees before it was taken; our
+ * own hashes that still wait are written before we look.  So the index has all rows that
+ * the scan would find, even with a snapshot that sees rows of a command which is still
+ * inserting.  The metapage is read once for a snapshot, and again after we have written
+ * hashes: these may be in a new layer.
  *
  * Locks.  An index that we would have to wait for is not asked.  The lock is kept until the
  * end of the transaction, as core keeps those of the indexes that it scans.  SERIALIZABLE:

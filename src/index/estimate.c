@@ -6,9 +6,8 @@
  * We probe the pages of the index with the column's statistics (planner/selectivity.c):
  * about two hundred values by default.
  *
- * Who may know.  The plan and its cost reveal the answers.  So we probe only for a
- * user who could call membership_contains(), and only with statistics that this user
- * may see.  For others the share is unknown.
+ * Who may know.  The plan and its cost reveal the answers.  So we probe only for a user who
+ * could call membership_contains(), and only with statistics that this user may see.
  *
  * Keys of joins.  The statistics do not tell which values of several columns are in one
  * row, so we probe with some rows of a large table.  Without such a sample, and without
@@ -18,9 +17,8 @@
  * pauses (scan/probe_switch.c).
  *
  * Who can read it.  A temporary table's index has its pages in the memory of one process.
- * A function is parallel safe or not, whatever its arguments.  So if it may
- * read the index of a temporary table, the whole statement is planned without
- * workers.
+ * A function is parallel safe or not, whatever its arguments.  So if it may read such an
+ * index, the whole statement is planned without workers.
  */
 #include "membership.h"
 

@@ -1,17 +1,15 @@
 /*
  * handler.c
- *	  The index access method "membership": a Bloom filter of a column that the
- *	  server keeps up to date.
+ *	  The index access method "membership": a Bloom filter of a column that the server keeps
+ *	  up to date.
  *
- * membership_contains(index, element) probes it (contains.c).  As an index for
- * the planner, it can give one of two answers for "column = value": there is
- * no such row, or any page of the table may have one.  So a bitmap scan gets
- * no page or all of them.  An index of the elements of arrays answers
- * "array @> elements" and "array && elements" in the same way.  key.c says how the
- * values of a row are hashed.
+ * As an index for the planner, it can give one of two answers for "column = value": there
+ * is no such row, or any page of the table may have one.  So a bitmap scan gets no page or
+ * all of them.  An index of the elements of arrays answers "array @> elements" and "array
+ * && elements" in the same way.  key.c says how the values of a row are hashed.
  *
- * VACUUM can remove nothing.  It records the number of remaining rows, from
- * which membership_info() computes a lower bound of dead elements.
+ * VACUUM can remove nothing.  It records the number of remaining rows, from which
+ * membership_info() computes a lower bound of dead elements.
  */
 #include "membership.h"
 

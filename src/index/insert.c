@@ -2,55 +2,50 @@
  * insert.c
  *	  Inserts into a membership index, batched until somebody may look.
  *
- * Setting the bits of an element takes a page's lock and a WAL record.  So the
- * hashes that a transaction inserts wait in memory, as many as add_prepare() allows,
- * and are then written together, many to each page.  They are in the pages before
- * anybody can see their rows:
+ * Setting the bits of an element takes a page's lock and a WAL record.  So the hashes that
+ * a transaction inserts wait in memory, as many as add_prepare() allows, and are then
+ * written together, many to each page.  They are in the pages before anybody can see their
+ * rows:
  *
- * - Other sessions see the rows when the transaction has committed.  All hashes
- *	 are written before it commits or is prepared (flush_before_commit()).  What a
- *	 callback of another library inserts after that moment is not batched.
+ * - Other sessions see the rows when the transaction has committed.  All hashes are written
+ *	 before it commits or is prepared (flush_before_commit()).
  *
- * - This session sees the rows at its next command, or, within the same
- *	 command, from a trigger or a volatile function with a new snapshot.  All
- *	 code that reads an index for a snapshot calls flush_pending() first.  A
- *	 trigger's snapshot can see rows that the triggering command inserts later, so
- *	 callers that cache what they read recheck every "no" with inserted_since(),
- *	 unless the trigger's query has not been left since (contains.c).
+ * - This session sees the rows at its next command, or, within the same command, from a
+ *	 trigger or a volatile function with a new snapshot.  All code that reads an index for a
+ *	 snapshot calls flush_pending() first.  A trigger's snapshot can see rows that the
+ *	 triggering command inserts later, so callers that cache what they read recheck every
+ *	 "no" with inserted_since(), unless the trigger's query has not been left since
+ *	 (contains.c).
  *
- * - Workers of a parallel query cannot flush.  But ExecutorStart() was called
- *	 in this session for that query after the insertion (the snapshot of an
- *	 earlier query does not see the row), and events.c writes the hashes there.
+ * - Workers of a parallel query cannot flush.  But ExecutorStart() was called here for that
+ *	 query after the insertion (the snapshot of an earlier query does not see the row), and
+ *	 events.c writes the hashes there.
  *
  * Subtransactions.  The hashes are a log in the order of insertion, so those of the
- * innermost subtransaction are the last ones.  When it commits they become its
- * parent's; when it aborts they are cut off.  Neither can fail, and nothing happens
- * when a subtransaction begins.
+ * innermost subtransaction are the last ones.  When it commits they become its parent's;
+ * when it aborts they are cut off.  Neither can fail.
  *
- * Files.  TRUNCATE, REINDEX, CLUSTER and rewrites give the index another file,
- * and a rollback restores the old one.  So each hash has the number of the
- * file that the index had when the row was inserted.  If the index has another
- * file when we write the hash, it goes there (ALTER INDEX ... SET TABLESPACE
- * copies the file as it is), and we also keep the hash as long as a rollback
- * may restore the old file, that is, within any subtransaction.  ALTER TABLE
- * ... TYPE, if it need not rebuild an index, gives its file to a new index,
- * and drops the old one.  So all hashes are written before a relation is
- * dropped.
+ * Files.  TRUNCATE, REINDEX, CLUSTER and rewrites give the index another file, and a
+ * rollback restores the old one.  So each hash has the number of the file that the index
+ * had at the insertion.  If that has changed when we write the hash, it goes to the new
+ * file (ALTER INDEX ... SET TABLESPACE copies the file as it is), and we keep it as long as
+ * a rollback may restore the old one, that is, within any subtransaction.  ALTER TABLE ...
+ * TYPE, if it need not rebuild an index, gives its file to a new index, and drops the old
+ * one: so all hashes are written before a relation is dropped.
  *
- * Layers.  The first insertion of a command makes sure that the file has a layer
- * that is not full (add_prepare()), and no more hashes wait than it has room for,
- * so that COMMIT need not create a large one.  Therefore a file without layers was
- * built after the insertion, without the row, and does not need its hash.
+ * Layers.  The first insertion of a command makes sure that the file has a layer that is
+ * not full, and no more hashes wait than it has room for, so that COMMIT need not create a
+ * large one (add_prepare()).  So a file without layers was built after the insertion,
+ * without the row, and does not need its hash.
  *
- * Locks.  The executor releases its lock on the index at the end of the
- * command.  With the first insertion of a command we take another one until the
- * end of the (sub)transaction, so that flushing never waits for a relation lock.
- * (The resource owner of the portal would not do: a portal that fails in a later
- * subtransaction loses its locks.)
+ * Locks.  The executor releases its lock on the index at the end of the command.  With the
+ * first insertion of a command we take another one until the end of the (sub)transaction,
+ * so that flushing never waits for a relation lock.  (The portal's resource owner would not
+ * do: a portal that fails in a later subtransaction loses its locks.)
  *
- * Under SERIALIZABLE, index_insert() looks for readers of the index before the
- * bits are set.  A reader that comes in between would neither see the bits nor
- * be noticed, so we look again after setting the bits.
+ * Under SERIALIZABLE, index_insert() looks for readers of the index before the bits are
+ * set.  One that comes in between would neither see the bits nor be noticed, so we look
+ * again after setting them.
  */
 #include "membership.h"
 
@@ -78,10 +73,7 @@
 /* Initial room for hashes, which doubles when it is full */
 #define PENDING_FIRST		64
 
-/*
- * Size in bits of a small filter of the waiting hashes.  When the log is full,
- * one in sixteen other hashes seems to be in the filter.
- */
+/* Bits of a small filter of the waiting hashes, of which a sixteenth is set if the log is full */
 #define SEEN_BITS			(16 * pending.room)
 #define WORD_BITS			((int) sizeof(uint64) * BITS_PER_BYTE)
 
@@ -391,8 +383,8 @@ membership_insert(Relation index, Datum *values, bool *nulls,
 }
 
 /*
- * Write what waits, and from now on each hash at once: other libraries may insert in what
- * they do before a commit.  Errors: those of flush_pending().
+ * Write what waits, and from now on each hash at once: other libraries' callbacks before a
+ * commit may still insert.  Errors: those of flush_pending().
  */
 void
 flush_before_commit(void)

@@ -84,9 +84,9 @@ membership_hashed_type(Relation index, int column)
 }
 
 /*
- * Warn of columns whose type has its own equality, but no operator class, so that core chose
- * that of another type: a value that is equal by the former may not be found.  Only when
- * the index is made, not when it is built again.
+ * When an index is made, warn of columns whose type has its own equality, but no operator
+ * class, so that core chose that of another type: a value that is equal by the former may
+ * not be found.
  */
 void
 membership_warn_of_equality(Relation index)

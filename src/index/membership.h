@@ -1,8 +1,6 @@
 /*
  * membership.h
  *	  Declarations shared by the files of the index access method "membership".
- *
- * pages.c describes the pages of an index.
  */
 #ifndef BLOOMFILTER_MEMBERSHIP_H
 #define BLOOMFILTER_MEMBERSHIP_H

@@ -1,8 +1,6 @@
 /*
  * meta.c
- *	  The metapage of a membership index: its parameters and its layers.
- *
- * pages.c describes how it is used.
+ *	  The metapage of a membership index: its parameters and its layers; see pages.c.
  */
 #include "page.h"
 
@@ -139,10 +137,7 @@ StaticAssertDecl(sizeof(MembershipMeta) <= BLCKSZ - MAXALIGN(SizeOfPageHeaderDat
 				 MAXALIGN(sizeof(MembershipOpaque)),
 				 "the metapage must have room for all layers");
 
-/*
- * Write and log the initial fork of an unlogged index: the metapage alone.  "structure" is
- * as of meta_init().
- */
+/* Write and log the initial fork of an unlogged index: the metapage alone. */
 void
 meta_put_empty(Relation index, uint64 structure)
 {

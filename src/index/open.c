@@ -1,43 +1,33 @@
 /*
  * open.c
- *	  Opens membership indexes for SQL functions: which indexes, for which
- *	  users, and for which snapshots.
+ *	  Opens membership indexes: which, for which users, and for which snapshots.
  *
- * Interface.  membership_open_all() takes the OID of an index, or of a
- * partitioned one, and calls back for each index, open and locked.
- * snapshot_too_old() says whether an index may lack rows that a snapshot sees.
+ * Locks.  Like all other code, we lock the table before the index, and keep both locked
+ * until the end of the transaction: no other session can truncate, rebuild or drop the
+ * index meanwhile.
  *
- * Locks.  Like all other code, we lock the table before the index, and keep
- * both locked until the end of the transaction: no other session can truncate,
- * rebuild or drop the index meanwhile.
+ * Privileges.  The index reveals what is in the table.  So the user needs the SELECT
+ * privilege on all columns that the index uses, and must not be subject to row-level
+ * security there.  For a partitioned index, the privileges and policies of the partitioned
+ * table count, as they do when that is queried.  Whoever has the privileges of
+ * pg_stat_scan_tables, such as pg_monitor, may have any index described, as in core's
+ * pgstattuple and pgrowlocks.
  *
- * Privileges.  The index reveals what is in the table.  So the user needs the
- * SELECT privilege on all columns that the index uses, and must not be subject
- * to row-level security there.  For a partitioned index, the privileges and
- * policies of the partitioned table count, as they do when that is queried.
- * Whoever has the privileges of pg_stat_scan_tables, such as pg_monitor, may
- * have any index described, as in core's pgstattuple and pgrowlocks.  The
- * expressions of the index are examined as they are stored, because
- * simplifying them would run functions.
+ * What an index cannot know.  It has the rows of its own table: not those of inheritance
+ * children, of the shards of a distributed table, or of foreign partitions.  It may also
+ * have been built without deleted rows that an older snapshot still sees:
  *
- * What an index cannot know.  It has the rows of its own table: not those of
- * inheritance children, of the shards of a distributed table, or of foreign
- * partitions.  It may also have been built without deleted rows that an older
- * snapshot still sees:
+ * - On the primary, core marks the index by indcheckxmin if HOT chains were broken.  CREATE
+ *	 INDEX and REINDEX include rows that older snapshots see.  With CONCURRENTLY they wait
+ *	 for older snapshots instead, but not for one that is imported meanwhile.  So an index
+ *	 is too new for a snapshot if its row in pg_index was last written by a transaction that
+ *	 the snapshot sees as running.
  *
- * - On the primary, core marks the index by indcheckxmin if HOT chains were
- *	 broken.  CREATE INDEX and REINDEX include rows that older snapshots see.
- *	 With CONCURRENTLY they wait for older snapshots instead, but not for one
- *	 that is imported meanwhile.  So an index is too new for a snapshot if its
- *	 row in pg_index was last written by a transaction that the snapshot sees
- *	 as running.
- *
- * - On a standby, the primary did not know of the snapshot.  There, an index
- *	 is too new for it also if its row in pg_class was last written by such a
- *	 transaction.  REINDEX and TRUNCATE write the row in pg_class (another
- *	 file), CREATE INDEX and REINDEX CONCURRENTLY the one in pg_index, once the
- *	 index is valid.  Promotion does not change which snapshots were taken
- *	 during recovery.
+ * - On a standby, the primary did not know of the snapshot.  There, an index is too new for
+ *	 it also if its row in pg_class was last written by such a transaction.  REINDEX and
+ *	 TRUNCATE write that row (another file), CREATE INDEX and REINDEX CONCURRENTLY the one
+ *	 in pg_index, once the index is valid.  Promotion does not change which snapshots were
+ *	 taken during recovery.
  */
 #include "membership.h"
 
@@ -339,10 +329,8 @@ open_with_table(Oid oid, bool missing_ok, Relation *heap)
 }
 
 /*
- * Was the index valid when the active snapshot was taken, and do insertions still go to
- * it?  If so, it has all rows that this snapshot sees, even if DROP INDEX CONCURRENTLY is
- * about to drop it.  Once DROP has marked it as dead, neither our own insertions nor those
- * of SERIALIZABLE writers reach it.
+ * Was the index valid when the active snapshot was taken, and do insertions still go to it,
+ * which DROP INDEX CONCURRENTLY ends?  If so, it has all rows that this snapshot sees.
  */
 static bool
 was_valid(Relation index)

@@ -1,14 +1,12 @@
 /*
  * page.c
- *	  One page of a membership index: make, lock, check and change it.
+ *	  One page of a membership index: make, lock, check and change it; see pages.c.
  *
- * pages.c describes what the pages contain.
- *
- * An insertion changes a few bytes of a page.  GenericXLogFinish() finds them by
- * copying the page and comparing both, byte by byte, which took most of the time of
- * an insertion.  We know them, and write the same record: generic_redo() replays it, in
- * servers without this library, too.  generic_xlog.c describes its form, which has been
- * the same from 9.6 to 19; test/t/040_membership.pl replays and compares pages.
+ * An insertion changes a few bytes of a page.  GenericXLogFinish() finds them by copying
+ * the page and comparing both, byte by byte, which took most of the time of an insertion.
+ * We know them, and write the same record: generic_redo() replays it, in servers without
+ * this library, too.  generic_xlog.c describes its form, which has been the same from 9.6
+ * to 19; test/t/040_membership.pl replays and compares pages.
  */
 #include "page.h"
 
@@ -25,8 +23,8 @@
 
 /*
  * How many pages' buffers a session keeps in mind: those of 512 MB.  A page has its place by
- * its number, so that neighbours do not share one; files whose numbers are close, as those
- * of 1,000 partitions, begin far from each other, by the golden ratio of 32 bits: with fewer
+ * its number, so that neighbours do not share one; files with close numbers, as those of
+ * 1,000 partitions, begin far from each other, by the golden ratio of 32 bits: with fewer
  * bits some did not.
  */
 #define RECENT_BITS				16

@@ -1,29 +1,28 @@
 /*
  * pages.c
- *	  The pages of a membership index: a growing Bloom filter that is changed
- *	  in place, under buffer locks, and logged.
+ *	  The pages of a membership index: a growing Bloom filter that is changed in place,
+ *	  under buffer locks, and logged.
  *
- * Page 0 is the metapage: it has the parameters of the index and its layers,
- * which bloom_sizing.c plans as for a growing bloom.  The 512-bit blocks of a
- * layer follow each other from its first page on.  So a probe reads the metapage
- * and, in each layer, the one page with the element's block, or two pages if the
- * layout is block512x2.  Every page counts its own set bits.
+ * Page 0 is the metapage: it has the parameters of the index and its layers, which
+ * bloom_sizing.c plans as for a growing bloom.  The 512-bit blocks of a layer follow each
+ * other from its first page on.  So a probe reads the metapage and, in each layer, the page
+ * with the element's block, or two if the layout is block512x2.  Every page counts its own
+ * set bits.
  *
  * Bits are set and never cleared.  Therefore
  *
- * - readers lock only the page that they read, in share mode.  A layer that
- *	 the metapage names has all its pages, and a probe finds every element
- *	 whose insertion ended before the probe began;
+ * - readers lock only the page that they read, in share mode.  A layer that the metapage
+ *	 names has all its pages, and a probe finds every element whose insertion has ended;
  *
- * - an inserter may use an outdated copy of the metapage: an element is found
- *	 in a full layer as well as in any other;
+ * - an inserter may use an outdated copy of the metapage: an element is found in a full
+ *	 layer as well as in any other;
  *
  * - it does no harm to add an element twice, or for a transaction that aborts.
  *
  * add.c says how a page reports its set bits, and how a layer follows another.
  *
- * Locks: a backend locks one page and, while it holds that, the metapage.  No
- * backend that holds the metapage's lock waits for another page.
+ * Locks: a backend locks one page and, while it holds that, the metapage.  None that holds
+ * the metapage's lock waits for another page.
  *
  * Changes are records of generic WAL (access/generic_xlog.h; page.c); new pages are
  * logged as a whole.

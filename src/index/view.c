@@ -2,37 +2,33 @@
  * view.c
  *	  Views: a membership index as one snapshot sees it.
  *
- * All call sites of the session that probe an index with the same snapshot
- * share a view, because the scan of each partition has a call site of its own.  A
- * view probes the pages of the index until that has cost as much as reading the
- * whole index; then it reads all of it, and answers from memory.  The copy lacks
- * what is inserted later.  Its snapshot cannot see that, so the copy is valid for
- * this snapshot, and for others that see the same transactions: when a view closes,
- * its copy, or what was spent, remains for the next view of such a snapshot.  The
- * transactions that it does not see are those that ran at the time, and later ones.  As
- * long as these are the same, none has ended.  This session's own transaction is not among
- * them, so nothing remains if we have inserted since.  A SERIALIZABLE transaction has to
- * find what another, which still runs, has inserted before it took its predicate lock, and so
- * takes no such copy.
+ * All call sites of the session that probe an index with the same snapshot share a view,
+ * because the scan of each partition has a call site of its own.  A view probes the pages
+ * of the index until that has cost as much as reading the whole index; then it reads all of
+ * it, and answers from memory.  The copy lacks what is inserted later.  Its snapshot cannot
+ * see that, so the copy is valid for this snapshot, and for others that see the same
+ * transactions: when a view closes, its copy, or what was spent, remains for the next view
+ * of such a snapshot.  The transactions that it does not see are those that ran at the time,
+ * and later ones.  As long as these are the same, none has ended.  This session's own
+ * transaction is not among them, so nothing remains if we have inserted since.  A
+ * SERIALIZABLE transaction has to find what another, which still runs, has inserted before
+ * it took its predicate lock, and so takes no such copy.
  *
- * Which snapshot.  The address of its snapshot identifies a view.  The view
- * keeps the snapshot registered, with its own resource owner, so that the
- * address is not used again, and snapmgr.c lets nobody change the snapshot.
- * If we held it longer than its query, it would be in the way of
- * UpdateActiveSnapshotCommandId(), and of VACUUM: call sites of simple
- * expressions in PL/pgSQL live to the end of the transaction.  So a view is
- * made only while the executor runs a query with its snapshot, and is closed
- * with the last noted query that has it, or earlier, with its last call site.  We note
- * those that run when a call site joins the view, and those that may fire AFTER triggers:
- * to note each query would cost those that probe no index.  Two events
- * show that a query is gone: the release of the memory of its executor state,
- * and an error that leaves ExecutorRun() or ExecutorFinish().  We need both,
- * because ExecutorEnd() is not called for a query that fails, and the memory
+ * Which snapshot.  The address of its snapshot identifies a view.  The view keeps it
+ * registered, with its own resource owner, so that the address is not used again, and
+ * snapmgr.c lets nobody change the snapshot.  If we held it longer than its query, it would
+ * be in the way of UpdateActiveSnapshotCommandId(), and of VACUUM: call sites of simple
+ * expressions in PL/pgSQL live to the end of the transaction.  So a view is made only while
+ * the executor runs a query with its snapshot, and is closed with the last noted query that
+ * has it, or earlier, with its last call site.  We note those that run when a call site
+ * joins the view, and those that may fire AFTER triggers: to note each query would cost
+ * those that probe no index.  Two events show that a query is gone: the release of the
+ * memory of its executor state, and an error that leaves ExecutorRun() or ExecutorFinish().
+ * We need both, because ExecutorEnd() is not called for a query that fails, and the memory
  * of a cursor that fails lives to the end of the transaction.
  *
- * A closed view answers no probes.  Where no query has the snapshot, as in a
- * simple expression of a volatile function, which has a new one each time, there
- * is no view: view_join() returns NULL, and the caller reads the pages.
+ * Where no query has the snapshot, as in a simple expression of a volatile function, which
+ * has a new one each time, there is no view, and the caller reads the pages.
  */
 #include "membership.h"
 
@@ -44,10 +40,7 @@
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
-/*
- * Cost of copying a page, in units of probing one: measured, 1 microsecond and
- * 0.3 microseconds.
- */
+/* Cost of copying a page, in units of probing one: measured, 1 and 0.3 microseconds */
 #define COPY_COST			3.0
 
 /* All open views */
