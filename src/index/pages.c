@@ -138,25 +138,33 @@ probe_blocks(Relation index, const MembershipLayer *layer, bool second,
 /* The lowest bits of a hash to sort by, which give way to its element's place */
 #define PLACE_BITS			((uint64) (BATCH - 1))
 
-static inline uint64
-sort_key(uint64 hash, Size place)
+/*
+ * Copy the hashes of the elements that are wanted, sorted by what places their first or
+ * second blocks, and the place of each in "hashes", up to BATCH.  Returns their number.
+ */
+static Size
+sort_wanted(const uint64 *hashes, Size count, const bool *wanted, bool second,
+			uint64 *sorted, uint64 *places)
 {
-	Assert(place < BATCH);
-	return le64((hash & ~PLACE_BITS) | place);
-}
+	Size		taken = 0;
 
-/* Sort such keys, and leave only the places. */
-static void
-sort_places(uint64 *keys, Size count)
-{
-	hashset_sort_unique((uint8 *) keys, count);
+	Assert(count <= BATCH);
 	for (Size i = 0; i < count; i++)
-		keys[i] = le64(keys[i]) & PLACE_BITS;
+		if (wanted[i])
+			places[taken++] =
+				le64(((second ? remix64(hashes[i]) : hashes[i]) & ~PLACE_BITS) | i);
+	hashset_sort_unique((uint8 *) places, taken);
+	for (Size i = 0; i < taken; i++)
+	{
+		places[i] = le64(places[i]) & PLACE_BITS;
+		sorted[i] = hashes[places[i]];
+	}
+	return taken;
 }
 
 /*
  * Clear found[i], of up to BATCH elements, if it is true and the second block lacks bits.
- * They are sorted by what places these blocks, so that few pages are locked twice.
+ * They are sorted, so that few pages are locked twice.
  */
 static void
 probe_second_blocks(Relation index, const MembershipLayer *layer,
@@ -165,18 +173,10 @@ probe_second_blocks(Relation index, const MembershipLayer *layer,
 	uint64		places[BATCH];
 	uint64		sorted[BATCH];
 	bool		in_second[BATCH];
-	Size		left = 0;
 
+	count = sort_wanted(hashes, count, found, true, sorted, places);
+	probe_blocks(index, layer, true, sorted, count, in_second);
 	for (Size i = 0; i < count; i++)
-		if (found[i])
-			places[left++] = sort_key(remix64(hashes[i]), i);
-	if (left == 0)
-		return;
-	sort_places(places, left);
-	for (Size i = 0; i < left; i++)
-		sorted[i] = hashes[places[i]];
-	probe_blocks(index, layer, true, sorted, left, in_second);
-	for (Size i = 0; i < left; i++)
 		found[places[i]] = in_second[i];
 }
 
@@ -207,18 +207,13 @@ pages_contain_batch(Relation index, const MembershipMeta *meta,
 	uint64		left[BATCH];	/* the hashes at these places */
 	bool		in_layer[BATCH];
 
-	Assert(count <= BATCH);
 	if (count == 1)
 	{
 		*found = pages_contain(index, meta, *hashes);
 		return;
 	}
 	memset(found, true, count * sizeof(bool));
-	for (Size i = 0; i < count; i++)
-		places[i] = sort_key(hashes[i], i);
-	sort_places(places, count);
-	for (Size i = 0; i < count; i++)
-		left[i] = hashes[places[i]];
+	sort_wanted(hashes, count, found, false, left, places);
 	for (int i = meta->layers - 1; i >= 0; i--)
 	{
 		Size		lacking = 0;
