@@ -107,10 +107,8 @@ same_definition(Relation a, Relation b)
 		return false;
 	for (int i = 0; i < keys; i++)
 		if (form_a->indkey.values[i] != form_b->indkey.values[i] ||
-			TupleDescAttr(RelationGetDescr(a), i)->atttypid !=
-			TupleDescAttr(RelationGetDescr(b), i)->atttypid ||
-			a->rd_opfamily[i] != b->rd_opfamily[i] ||
-			a->rd_opcintype[i] != b->rd_opcintype[i] ||
+			get_index_column_opclass(RelationGetRelid(a), i + 1) !=
+			get_index_column_opclass(RelationGetRelid(b), i + 1) ||
 			a->rd_indcollation[i] != b->rd_indcollation[i])
 			return false;
 	return equal(stored_expression(a, Anum_pg_index_indexprs),
