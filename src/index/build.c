@@ -319,11 +319,10 @@ finish_sort(BuildState *state)
 	return state->runs[0].count;
 }
 
-/* Get up to "limit" sorted hashes for pages_fill(); reports progress. */
+/* Get up to BATCH sorted hashes to write; reports progress. */
 static Size
-next_to_write(void *from, uint64 *hashes, Size limit)
+next_to_write(BuildState *state, uint64 *hashes)
 {
-	BuildState *state = (BuildState *) from;
 	Size		count;
 
 	if (state->next == state->count && state->run_count > 0)
@@ -331,7 +330,7 @@ next_to_write(void *from, uint64 *hashes, Size limit)
 		state->next = state->count = 0;
 		read_hashes(state, &state->runs[0], state->room);
 	}
-	count = Min(limit, state->count - state->next);
+	count = Min(BATCH, state->count - state->next);
 	for (Size i = 0; i < count; i++)
 		hashes[i] = le64(state->hashes[state->next++]);
 	state->written += count;
@@ -376,8 +375,14 @@ scan_table(BuildState *state, Relation heap, Relation index, IndexInfo *info,
 static void
 end_build(BuildState *state, Relation index, const MembershipMeta *meta)
 {
-	if (meta->layers > 0)
-		pages_fill(index, meta, next_to_write, state);
+	uint64		hashes[BATCH];
+	Size		count;
+
+	while ((count = next_to_write(state, hashes)) > 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		layer_fill(index, &meta->layer[0], hashes, count);
+	}
 	if (state->run_count > 0)
 		BufFileClose(state->runs[0].file);
 	pfree(state->hashes);

@@ -166,9 +166,8 @@ extern void layer_contains_sorted(Relation index, const MembershipLayer *layer,
 								  const uint64 *hashes, Size count, bool *found);
 extern void pages_create(Relation index, const MembershipMeta *meta, int number,
 						 bool log);
-extern void pages_fill(Relation index, const MembershipMeta *meta,
-					   Size (*next) (void *from, uint64 *hashes, Size limit),
-					   void *from);
+extern void layer_fill(Relation index, const MembershipLayer *layer,
+					   const uint64 *hashes, Size count);
 extern void pages_report(Relation index, MembershipMeta *meta);
 extern uint64 pages_image_bytes(const MembershipMeta *meta);
 extern void pages_read(Relation index, const MembershipMeta *meta,

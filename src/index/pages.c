@@ -291,10 +291,13 @@ pages_create(Relation index, const MembershipMeta *meta, int number, bool log)
 	}
 }
 
-/* Add hashes to a layer of an index that is being built. */
-static void
-write_batch(Relation index, const MembershipLayer *layer, const uint64 *hashes,
-			Size count)
+/*
+ * Add hashes to a layer of an index that is being built, and that only the processes which
+ * build it use; sorted ones are faster.  Does not log.  Cannot be cancelled meanwhile.
+ */
+void
+layer_fill(Relation index, const MembershipLayer *layer, const uint64 *hashes,
+		   Size count)
 {
 	/* one page is locked at a time, and both blocks may be on the same one */
 	Buffer		buffer = InvalidBuffer;
@@ -320,26 +323,6 @@ write_batch(Relation index, const MembershipLayer *layer, const uint64 *hashes,
 		}
 	if (BufferIsValid(buffer))
 		UnlockReleaseBuffer(buffer);
-}
-
-/*
- * Fill the first layer of an index that is being built: only the processes that build it use
- * it.  next(from, hashes, limit) gets hashes, and returns their number, 0 at the end; sorted
- * ones are faster.  Does not log.
- */
-void
-pages_fill(Relation index, const MembershipMeta *meta,
-		   Size (*next) (void *from, uint64 *hashes, Size limit), void *from)
-{
-	uint64		hashes[BATCH];
-	Size		count;
-
-	/* a locked page holds interrupts, so next() is called without one */
-	while ((count = next(from, hashes, BATCH)) > 0)
-	{
-		CHECK_FOR_INTERRUPTS();
-		write_batch(index, &meta->layer[0], hashes, count);
-	}
 }
 
 /* When the first layer is filled, report its bits in *meta.  Does not log. */
