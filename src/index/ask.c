@@ -3,7 +3,7 @@
  *	  Asks the indexes of single tables whether these may have a key: for a scan that reads
  *	  only such partitions.
  *
- * While a plan is made, membership_key_of() tells whether an index answers for a condition.
+ * While a plan is made, membership_index_for() tells which index answers for a condition.
  * When it is executed, membership_keys_make() and membership_keys_set() hash the values
  * that a column is compared with, once for all partitions, and membership_ask() looks them
  * up in one partition's index.
@@ -51,9 +51,9 @@ struct MembershipKeys
  * type by which to hash the value, or InvalidOid; sets *hashed_type to that by which the
  * index hashes.
  */
-Oid
-membership_key_of(Relation index, AttrNumber column, Oid operator, Oid collation,
-				  Oid *hashed_type)
+static Oid
+key_of_index(Relation index, AttrNumber column, Oid operator, Oid collation,
+			 Oid *hashed_type)
 {
 	Oid			left;
 	Oid			right;
@@ -71,6 +71,37 @@ membership_key_of(Relation index, AttrNumber column, Oid operator, Oid collation
 	op_input_types(operator, &left, &right);
 	*hashed_type = membership_hashed_type(index, 0);
 	return membership_key_type(index, 0, right, get_opcode(operator));
+}
+
+/*
+ * The membership index of a table that answers for "column operator value", or InvalidOid;
+ * sets *type to that by which to hash the value, and *hashed_type.  The planner has locked
+ * the table.
+ */
+Oid
+membership_index_for(Oid table, AttrNumber column, Oid operator, Oid collation,
+					 Oid *type, Oid *hashed_type)
+{
+	Relation	relation = relation_open(table, NoLock);
+	List	   *oids = RelationGetIndexList(relation);
+	Oid			found = InvalidOid;
+	ListCell   *cell;
+
+	relation_close(relation, NoLock);
+	foreach(cell, oids)
+	{
+		Relation	index = relation_open(lfirst_oid(cell), AccessShareLock);
+
+		*type = key_of_index(index, column, operator, collation, hashed_type);
+		relation_close(index, NoLock);
+		if (OidIsValid(*type))
+		{
+			found = lfirst_oid(cell);
+			break;
+		}
+	}
+	list_free(oids);
+	return found;
 }
 
 /*
@@ -109,7 +140,7 @@ membership_ask_close(AskedIndex *asked)
 
 /*
  * Prepare to look up values of a type in an open index, and in others that hash alike: with
- * the same collation, and the two types that membership_key_of() has returned for each.
+ * the same collation, and the two types that membership_index_for() has set for each.
  * Errors: those of membership_hasher_init().
  */
 MembershipKeys *

@@ -333,8 +333,8 @@ typedef struct AskedIndex
 								 * room for others; NULL: not read yet */
 } AskedIndex;
 
-extern Oid	membership_key_of(Relation index, AttrNumber column, Oid operator,
-							  Oid collation, Oid *hashed_type);
+extern Oid	membership_index_for(Oid table, AttrNumber column, Oid operator,
+								 Oid collation, Oid *type, Oid *hashed_type);
 extern AskedIndex *membership_ask_open(MemoryContext mcxt, Relation heap, Oid oid,
 									   Snapshot snapshot);
 extern void membership_ask_close(AskedIndex *asked);

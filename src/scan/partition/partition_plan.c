@@ -134,37 +134,6 @@ index_conditions(Plan *scan, Oid *index)
 }
 
 /*
- * The membership index of a table that answers for a comparison, or InvalidOid; sets
- * *type to that by which to hash the value, and *hashed_type
- */
-static Oid
-index_for(Oid table, const Equality *equality, Oid *type, Oid *hashed_type)
-{
-	Relation	relation = relation_open(table, NoLock);
-	List	   *oids = RelationGetIndexList(relation);
-	Oid			found = InvalidOid;
-	ListCell   *cell;
-
-	relation_close(relation, NoLock);
-	foreach(cell, oids)
-	{
-		/* the planner has locked it */
-		Relation	index = relation_open(lfirst_oid(cell), AccessShareLock);
-
-		*type = membership_key_of(index, equality->column, equality->operator,
-								  equality->collation, hashed_type);
-		relation_close(index, NoLock);
-		if (OidIsValid(*type))
-		{
-			found = lfirst_oid(cell);
-			break;
-		}
-	}
-	list_free(oids);
-	return found;
-}
-
-/*
  * Is this what the earlier children are asked for?  If none of them can be asked, it becomes
  * what all are asked for.
  */
@@ -206,8 +175,9 @@ index_of_child(Children *children, Plan *child)
 
 		if (!get_comparison(lfirst(cell), used, &equality))
 			continue;
-		index = index_for(rt_fetch(table, children->statement->rtable)->relid,
-						  &equality, &type, &hashed_type);
+		index = membership_index_for(rt_fetch(table, children->statement->rtable)->relid,
+									 equality.column, equality.operator,
+									 equality.collation, &type, &hashed_type);
 		if (OidIsValid(index) && agrees(children, &equality, type, hashed_type))
 			return index;
 	}
