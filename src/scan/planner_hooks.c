@@ -131,8 +131,11 @@ explain_refused(PlannedStmt *statement, IntoClause *into, ExplainState *es,
 static PlannedStmt *
 plan_statement(PLANNER_PARAMETERS)
 {
+	bool		filters = join_filter_setting >= JOIN_FILTER_ON ||
+		(join_filter_setting == JOIN_FILTER_INDEX && foreign_filter);
+
 	/* without a join, looking at the query would cost more than all else here */
-	bool		adds = join_filter_setting >= JOIN_FILTER_ON && may_join(query);
+	bool		adds = filters && may_join(query);
 
 #if PG_VERSION_NUM >= 190000
 	int			refused = heap_page_refused;

@@ -75,14 +75,15 @@ sub plan_of
 # A query sends its filter, fetches few rows, and returns what it does without.
 sub sends
 {
-	my ($what, $query, $most) = @_;
-	my $plan = $local->safe_psql('postgres', "$on BEGIN; EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off, SUMMARY off) $query; ROLLBACK");
+	my ($what, $query, $most, $settings) = @_;
+	$settings //= $on;
+	my $plan = $local->safe_psql('postgres', "$settings BEGIN; EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off, SUMMARY off) $query; ROLLBACK");
 	my ($fetched) = $plan =~ /Rows Fetched: (\d+)/;
 	my $result = "BEGIN; $query; ROLLBACK";
 
 	like($plan, $sent, "$what: the filter is sent") or diag($plan);
 	cmp_ok($fetched // -1, '<=', $most // 130, 'few rows are fetched');
-	is($local->safe_psql('postgres', "$on $result"), $local->safe_psql('postgres', "$off $result"), 'the result is the same');
+	is($local->safe_psql('postgres', "$settings $result"), $local->safe_psql('postgres', "$off $result"), 'the result is the same');
 	return $plan;
 }
 
@@ -99,11 +100,48 @@ sub stands_aside
 
 my $joined = 'SELECT v.id FROM visits v JOIN list l USING (url) ORDER BY 1';
 stands_aside('by default nothing is sent', $joined, $off);
-$local->safe_psql('postgres', 'CREATE INDEX list_url ON list USING membership (url)');
-stands_aside('nor is a membership index', $joined, 'SET bloomfilter.foreign_filter = on; SET enable_nestloop = off; SET enable_mergejoin = off;');
-sends('keys though there is one', $joined);
-$local->safe_psql('postgres', 'DROP INDEX list_url');
-my $plan = sends('an inner join', $joined);
+my $by_index = $on =~ s/join_filter = on/join_filter = index/r;
+stands_aside('nor, with "index", are keys of a list that has no membership index', $joined, $by_index);
+foreach my $index ('(id)', '(url, id)', '(url) WHERE id > 0')
+{
+	$local->safe_psql('postgres', "CREATE INDEX list_url ON list USING membership $index");
+	stands_aside("or one of $index", $joined, $by_index);
+	$local->safe_psql('postgres', 'DROP INDEX list_url');
+}
+$local->safe_psql('postgres', q{
+	CREATE INDEX list_url ON list USING membership (url);
+	CREATE TABLE lists (url text, id integer) PARTITION BY LIST (id);
+	CREATE TABLE lists_1 PARTITION OF lists FOR VALUES IN (1);
+	CREATE TABLE lists_2 PARTITION OF lists FOR VALUES IN (2);
+	INSERT INTO lists SELECT url, CASE WHEN id < 5000 THEN 1 ELSE 2 END FROM list WHERE id > 0;
+	CREATE TABLE kinds AS SELECT 2 AS id; ANALYZE lists, kinds;
+	CREATE INDEX ON lists_1 USING membership (url)});
+my $of_lists = 'SELECT v.id FROM visits v JOIN lists l USING (url) ORDER BY 1';
+foreach my $case (
+	[ 'a list that has one', $joined ],
+	[ 'a part of it', 'SELECT v.id FROM visits v JOIN (SELECT * FROM list WHERE id % 7 <> 3) l USING (url) ORDER BY 1' ],
+	[ 'a list that is joined here', 'SELECT v.id FROM visits v JOIN (SELECT l.url FROM list l JOIN lists ON lists.id = l.id % 200 + 2 OFFSET 0) l USING (url) ORDER BY 1', 260 ],
+	[ 'a list in a semi join', 'SELECT v.id FROM visits v WHERE EXISTS (SELECT FROM list l WHERE l.url = v.url) ORDER BY 1' ],
+	[ 'an update', 'UPDATE visits v SET site = 8 FROM list l WHERE l.url = v.url RETURNING v.id' ])
+{
+	my ($what, $query, $most) = @$case;
+
+	like(sends("but those of $what are", $query, $most, $by_index), qr/Sent To: remote\n/, 'as EXPLAIN says');
+	stands_aside('not if joins are not filtered', $query, $by_index =~ s/join_filter = index/join_filter = off/r);
+}
+stands_aside('an index of one partition', $of_lists, $by_index);
+$local->safe_psql('postgres', 'CREATE INDEX ON lists_2 USING membership (url)');
+sends('indexes of all', $of_lists, undef, $by_index);
+$local->safe_psql('postgres', 'CREATE UNIQUE INDEX list_once ON list (url); VACUUM list');
+like(sends('a list that is read by another index', $joined, undef, "$by_index SET enable_seqscan = off; SET enable_bitmapscan = off;"), qr/Index Only Scan using list_once/, 'alone');
+my $plan = sends('partitions, one of them here', 'SELECT p.id FROM parts p JOIN list l USING (url) ORDER BY 1', 260, $by_index);
+like($plan, qr/Sent To: second, remote\n/, 'to the servers');
+unlike($plan, qr/join filter/, 'and nothing else is filtered by keys');
+my $beside = 'SELECT v.id FROM visits v JOIN list l USING (url) UNION ALL SELECT p.id FROM parts_3 p LEFT JOIN list l USING (id)';
+is(scalar(() = plan_of($beside, $_) =~ /Join Filter Build/g), $_ eq $on ? 2 : 1, 'nor another join') foreach $on, $by_index;
+is($local->safe_psql('postgres', "$by_index SET plan_cache_mode = force_generic_plan; PREPARE p AS $joined; EXPLAIN (VERBOSE) EXECUTE p; DROP INDEX list_url; EXPLAIN (VERBOSE) EXECUTE p") =~ s/(_bloom_may_contain|Foreign Scan)|./$1 ? "$1\n" : ''/gesr, "Foreign Scan\n_bloom_may_contain\nForeign Scan\n", 'a prepared plan, and without its index');
+$local->safe_psql('postgres', 'DROP INDEX list_once; DROP TABLE lists, kinds');
+$plan = sends('an inner join', $joined);
 like($plan, qr/Sent To: remote\n.*Elements Sent: 101\n.*Bytes Sent: \d+\n/, 'EXPLAIN says what');
 sends('of integers of different widths', 'SELECT v.id FROM visits v JOIN list l ON v.id = l.long ORDER BY 1');
 sends('a semi join', 'SELECT id FROM visits v WHERE EXISTS (SELECT FROM list l WHERE l.url = v.url) ORDER BY 1');
@@ -160,6 +198,20 @@ foreach my $fraction (0.001, 0.9)
 stands_aside('row locks', 'SELECT v.id FROM visits v JOIN list l USING (url) ORDER BY 1 FOR UPDATE OF l');
 stands_aside('volatile functions', 'SELECT v.id FROM visits v JOIN list l USING (url) WHERE random() >= 0 ORDER BY 1');
 sends('two scans on one connection', 'SELECT v.id FROM visits v JOIN list l USING (url) UNION ALL SELECT v.id FROM visits v JOIN list l USING (id) ORDER BY 1');
+# rows of partitions here are not filtered, so they save nothing
+$local->safe_psql('postgres', q{
+	CREATE TABLE tilted (id integer, url text) PARTITION BY RANGE (id);
+	CREATE FOREIGN TABLE tilted_1 PARTITION OF tilted FOR VALUES FROM (1) TO (2001) SERVER bare OPTIONS (table_name 'visits');
+	CREATE TABLE tilted_2 PARTITION OF tilted FOR VALUES FROM (2001) TO (60001);
+	INSERT INTO tilted SELECT n, n FROM generate_series(2001, 60000) n;
+	CREATE TABLE lots AS SELECT n AS id FROM generate_series(10001, 30000) n;
+	CREATE INDEX ON lots USING membership (id); ANALYZE tilted, lots});
+foreach my $case ([ 24000, 1 ], [ 16000, 0 ])
+{
+	my ($from, $sends) = @$case;
+
+	is(plan_of("SELECT id FROM tilted WHERE id IN (SELECT id FROM lots WHERE id > $from)", $by_index) =~ /_bloom_may_contain/ ? 1 : 0, $sends, "keys from $from");
+}
 # the list is the foreign one: the local table is filtered by its rows, as by any others
 my $there = 'SELECT count(*) FROM parts_3 p JOIN sites s ON p.site = s.site WHERE s.name = $$site 3$$';
 like($local->safe_psql('postgres', "$on EXPLAIN (COSTS off) $there"), qr/Filter Scan\) on parts_3 p\n +Probe: site in join filter 1/, 'a foreign list filters a local table');

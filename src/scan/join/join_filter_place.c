@@ -90,6 +90,17 @@ cost_of_row(const Plan *plan)
 	}
 }
 
+/*
+ * Add what it saves that a node has fewer rows of these.  Where only some are filtered, those
+ * that foreign servers send, their fetch counts alone; see find_foreign().
+ */
+void
+add_saved(const PlanEditor *editor, Placement *placement, double rows, double row_ns)
+{
+	if (!editor->only_sends)
+		placement->saved += (1 - placement->share) * rows * row_ns;
+}
+
 /* May a node return rows that another process has read? */
 bool
 deals_out_rows(const Plan *plan)
@@ -128,6 +139,18 @@ columns_of_child(Plan *plan, const AttrNumber *columns, int count,
 	return true;
 }
 
+/* The Var of a scan's table that a column of its result is; else NULL */
+static const Var *
+var_of_table(Plan *plan, AttrNumber column)
+{
+	const Var  *var = var_of_column(plan, column);
+
+	if (var != NULL && IsA(plan, IndexOnlyScan) && var->varno == INDEX_VAR)
+		var = var_of((Node *) list_nth_node(TargetEntry, ((IndexOnlyScan *) plan)->indextlist,
+											var->varattno - 1)->expr);
+	return var != NULL && var->varno == (int) ((Scan *) plan)->scanrelid ? var : NULL;
+}
+
 /*
  * Sets "attributes" to the columns of a scan's table that these columns of its result
  * are; returns false if one is something else.
@@ -136,10 +159,15 @@ bool
 columns_of_table(Plan *plan, const AttrNumber *columns, int count,
 				 AttrNumber *attributes)
 {
-	int			varno;
+	for (int i = 0; i < count; i++)
+	{
+		const Var  *var = var_of_table(plan, columns[i]);
 
-	return columns_of_child(plan, columns, count, &varno, attributes) &&
-		varno == (int) ((Scan *) plan)->scanrelid;
+		if (var == NULL || var->varattno <= 0)
+			return false;
+		attributes[i] = var->varattno;
+	}
+	return true;
 }
 
 /* Does an aggregate group by these columns of its child, by the join's equality? */
@@ -427,8 +455,7 @@ find_below(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 		foreach(cell, plan_children(plan))
 		{
 			child = lfirst(cell);
-			placement->saved += (1 - placement->share) * OTHER_NS *
-				(*child)->plan_rows * fraction;
+			add_saved(editor, placement, (*child)->plan_rows * fraction, OTHER_NS);
 			find_below(editor, child, columns, below_gather, placement);
 			placement->ordered = relies_on_order(plan, above);
 			placement->fraction = fraction;
@@ -449,11 +476,12 @@ find_below(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 			placement->blocked = true;
 			placement->fraction = 1;
 		}
-		placement->saved += (1 - placement->share) * (*child)->plan_rows *
-			cost_of_row(plan) * placement->fraction;
+		add_saved(editor, placement, (*child)->plan_rows * placement->fraction,
+				  cost_of_row(plan));
 		find_below(editor, child, child_columns, below_gather, placement);
 	}
-	else if (!find_scan(editor, slot, columns, below_gather, placement) &&
+	else if (!editor->only_sends &&
+			 !find_scan(editor, slot, columns, below_gather, placement) &&
 			 !below_gather)
 	{
 		add_place(placement, slot, columns);
@@ -474,7 +502,7 @@ find_places(const PlanEditor *editor, Plan **slot, Placement *placement)
 
 	if (placement->key->expressions == NIL)
 		find_below(editor, slot, placement->key->columns, false, placement);
-	else if (!(*slot)->async_capable)
+	else if (!(*slot)->async_capable && !editor->only_sends)
 	{
 		add_place(placement, slot, NULL);
 		placement->probed += (*slot)->plan_rows;

@@ -19,6 +19,10 @@
  * complete.  Rows that a Gather or a Parallel Hash Join has dealt out have the keys of any
  * process, so from below it we take only filters that all share.
  *
+ * Sent filters.  With the setting "index", the only filters are those that are sent to foreign
+ * servers, of keys that a table's membership index has, too: as that filters the rows of tables
+ * here (index_join.c), such a list filters those there.
+ *
  * Cost.  A probe must cost less than the dropped rows save, see worth_it().  For a semijoin,
  * or a join with a unique inner side, an expected share of 1 says little: the planner assumes
  * that all rows have partners in a larger side.  So we try, and the probe pauses if the
@@ -28,6 +32,7 @@
 
 #include "scan/foreign/foreign_filter.h"
 #include "join_filter_probe.h"
+#include "index/membership.h"
 #include "scan/foreign/sent_keys.h"
 
 #include "access/table.h"
@@ -35,6 +40,7 @@
 #include "miscadmin.h"
 #include "parser/parsetree.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
 
@@ -83,6 +89,23 @@ table_of(const PlanEditor *editor, const Plan *plan)
 	return rte->rtekind == RTE_RELATION ? rte->relid : InvalidOid;
 }
 
+/* Follow a key down as far as possible.  Returns the node, and sets the key's columns there. */
+static Plan *
+lowest_with_key(const PlanEditor *editor, Plan *plan, const SideKey *key,
+				AttrNumber *columns)
+{
+	AttrNumber	below[KEY_COLUMNS_MAX];
+	Plan	  **child;
+
+	memcpy(columns, key->columns, sizeof(below));
+	while ((child = child_with_key(editor, plan, columns, key, below)) != NULL)
+	{
+		plan = *child;
+		memcpy(columns, below, key->count * sizeof(AttrNumber));
+	}
+	return plan;
+}
+
 /*
  * Follow a key down to the scan of a table.  Returns the table, or InvalidOid, and sets the
  * key's columns there.
@@ -91,20 +114,44 @@ static Oid
 table_with_key(const PlanEditor *editor, Plan *plan, const SideKey *key,
 			   AttrNumber *attributes)
 {
-	AttrNumber	here[KEY_COLUMNS_MAX];
-	Plan	  **child;
-
-	memcpy(here, key->columns, sizeof(here));
-	while ((child = child_with_key(editor, plan, here, key, attributes)) != NULL)
-	{
-		plan = *child;
-		memcpy(here, attributes, key->count * sizeof(AttrNumber));
-	}
-	if (!(IsA(plan, SeqScan) || IsA(plan, IndexScan) || IsA(plan, BitmapHeapScan) ||
-		  is_custom(plan, &filter_scan_node)) ||
-		!columns_of_table(plan, here, key->count, attributes))
+	plan = lowest_with_key(editor, plan, key, attributes);
+	if (!(IsA(plan, SeqScan) || IsA(plan, IndexScan) || IsA(plan, IndexOnlyScan) ||
+		  IsA(plan, BitmapHeapScan) || is_custom(plan, &filter_scan_node)) ||
+		!columns_of_table(plan, attributes, key->count, attributes))
 		return InvalidOid;
 	return table_of(editor, plan);
+}
+
+/*
+ * Do the keys of one column on a join's inner side come from tables that have a membership
+ * index of them?  "operator" has these on its left.
+ */
+static bool
+keys_have_index(const PlanEditor *editor, Plan *plan, const SideKey *key,
+				Oid operator)
+{
+	SideKey		below = *key;
+	Plan	   *lowest = lowest_with_key(editor, plan, key, below.columns);
+	AttrNumber	attributes[KEY_COLUMNS_MAX];
+	Oid			table;
+	Oid			type;
+	Oid			hashed_type;
+	ListCell   *cell;
+
+	check_stack_depth();
+	if (IsA(lowest, Append) || IsA(lowest, MergeAppend))
+	{
+		foreach(cell, plan_children(lowest))
+		{
+			if (!keys_have_index(editor, *(Plan **) lfirst(cell), &below, operator))
+				return false;
+		}
+		return true;
+	}
+	table = table_with_key(editor, lowest, &below, attributes);
+	return OidIsValid(table) &&
+		OidIsValid(membership_index_for(table, attributes[0], operator,
+										key->collations[0], &type, &hashed_type));
 }
 
 /* Does a foreign key consist of just these columns of two tables? */
@@ -285,8 +332,9 @@ find_worthy_places(const PlanEditor *editor, HashJoin *join, double fraction,
 	placement->blocked = placement->foreign_unknown = false;
 	placement->probed = placement->foreign = 0;
 	placement->fraction = fraction;
-	placement->saved = (1 - placement->share) * outer->plan_rows *
-		cost_of_row(&join->join.plan) * placement->fraction;
+	placement->saved = 0;
+	add_saved(editor, placement, outer->plan_rows * placement->fraction,
+			  cost_of_row(&join->join.plan));
 	find_places(editor, &outerPlan(join), placement);
 	return placement->places != NIL &&
 		(join_filter_setting == JOIN_FILTER_FORCE ||
@@ -317,6 +365,11 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	if (foreign_filter && !editor->hides_rows && !placement->shared && !has_effects &&
 		key->inner.columns[0] != 0)
 		placement->foreign_type = foreign_key_type(join);
+	if (editor->only_sends &&
+		(!OidIsValid(placement->foreign_type) ||
+		 !keys_have_index(editor, outerPlan(innerPlan(plan)), &key->inner,
+						  get_commutator(linitial_oid(join->hashoperators)))))
+		return;
 	fraction = OidIsValid(placement->foreign_type) ? editor->fraction : 1;
 	if (!find_worthy_places(editor, join, fraction, placement))
 	{
@@ -581,6 +634,8 @@ edit_plan(PlanEditor *editor, Plan *plan, double fraction)
 {
 	editor->fraction = fraction;
 	visit_joins(editor, plan, filter_join);
+	if (editor->only_sends)
+		return;
 	visit_joins(editor, plan, mark_join);
 	if (editor->added != NIL)
 		visit_joins(editor, plan, transfer_filters);
@@ -611,7 +666,7 @@ is_executed_once(const PlannedStmt *statement, const Plan *subplan, int plan_id)
  * join_filters_add
  *		Add join filters to a finished plan
  *
- * The setting is JOIN_FILTER_ON or JOIN_FILTER_FORCE.  "is_volatile" tells whether the query
+ * The setting is not JOIN_FILTER_OFF.  "is_volatile" tells whether the query
  * calls volatile functions; "has_policies" whether policies apply to its tables, of which a
  * finished plan says nothing; "fraction" how many of the rows will be read.  The nodes are
  * allocated in the current memory context.
@@ -622,6 +677,7 @@ join_filters_add(PlannedStmt *statement, bool is_volatile, bool has_policies,
 {
 	PlanEditor	editor = {
 		.statement = statement,
+		.only_sends = join_filter_setting == JOIN_FILTER_INDEX,
 		/* functions that were inlined may have policies, too */
 		.hides_rows = has_policies || statement->dependsOnRole,
 		.effects.any = is_volatile || locks_rows(statement)

@@ -33,6 +33,8 @@ typedef struct JoinKey
 typedef struct PlanEditor
 {
 	PlannedStmt *statement;
+	bool		only_sends;		/* to foreign servers, the keys of tables with
+								 * membership indexes; probes nothing here */
 	bool		hides_rows;		/* policies are among the conditions of tables */
 	PlanEffects effects;
 	Bitmapset  *exists;			/* subplans of which one row is read */
@@ -82,6 +84,8 @@ extern bool key_of_join(HashJoin *join, JoinKey *key);
 
 /* join_filter_place.c */
 extern double cost_of_row(const Plan *plan);
+extern void add_saved(const PlanEditor *editor, Placement *placement, double rows,
+					  double row_ns);
 extern bool deals_out_rows(const Plan *plan);
 extern bool is_blocking(const Plan *plan, Plan *const *child);
 extern bool columns_of_table(Plan *plan, const AttrNumber *columns, int count,
