@@ -8,6 +8,7 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use Instructions;
+use Module;
 use PostgreSQL::Test::Utils;
 use Server;
 use Session;
@@ -17,24 +18,7 @@ my $node = start_server('citus', init => [ extra => [ '--encoding=UTF8', '--loca
 
 # ---------------------------------------------------------------- the stand-in
 
-sub pg_config
-{
-	my ($what) = @_;
-	my ($stdout, $stderr) = run_command([ $ENV{PG_CONFIG} // 'pg_config', $what ]);
-
-	return $stdout;
-}
-
-my $library = PostgreSQL::Test::Utils::tempdir() . '/stand_in.so';
-my $source = "$FindBin::RealBin/../citus/stand_in.c";
-# stand_in.c needs the server's headers, which the extension was built with
-my ($compiled, $messages);
-{
-	my @command = ('cc', '-shared', '-fPIC', '-O2', '-std=gnu99', '-isystem', pg_config('--includedir-server'),
-		'-D_GNU_SOURCE', '-o', $library, $source);
-	$compiled = eval { IPC::Run::run(\@command, '>&', \$messages) };
-	diag($messages // $@) unless $compiled;
-}
+my $library = compile_module("$FindBin::RealBin/../citus/stand_in.c");
 
 # Of all of them, a filter has blocks; of a fifth, a small layer
 my $rows = 5000;
@@ -65,7 +49,7 @@ sub pushed_down
 
 SKIP:
 {
-	skip 'no compiler', 1 unless $compiled;
+	skip 'no compiler', 1 unless defined $library;
 
 	$node->safe_psql('postgres', qq{
 		CREATE FUNCTION partial_step(internal, oid, anyelement) RETURNS internal AS '$library' LANGUAGE C;
