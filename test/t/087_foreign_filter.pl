@@ -7,6 +7,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
+use Module;
 use PostgreSQL::Test::Utils;
 use Server;
 use Session;
@@ -222,6 +223,25 @@ $local->safe_psql('postgres', q{
 	CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
 	CREATE FOREIGN TABLE lines (url text) SERVER files OPTIONS (program 'echo https://example.com/100')});
 stands_aside('another FDW', 'SELECT * FROM lines JOIN list USING (url)', "$on SET bloomfilter.join_filter = force;");
+
+# what postgres_fdw's plans have is its own: nothing is sent if that has another shape
+SKIP:
+{
+	my $library = compile_module("$FindBin::RealBin/../foreign/other_shape.c");
+	skip 'no compiler', 1 unless defined $library;
+	local $ENV{PGOPTIONS} = "-c session_preload_libraries=$library,bloomfilter";
+	my $of_sites = 'SELECT v.id FROM visits v JOIN sites s USING (site) JOIN list l USING (url)';
+	my @changes = ('none', 'more items', 'fewer items', 'no items', 'no statement', 'columns by OID', 'fetch size as text', 'columns of its own');
+
+	foreach my $case (map { [ $_, $joined ], [ $_, $of_sites ] } @changes)
+	{
+		my ($change, $query) = @$case;
+		my $plan = $local->safe_psql('postgres', "$on SET other_shape.change = '$change'; EXPLAIN $query");
+
+		like($plan, $change eq 'none' ? qr/Sent To: remote$/m : qr/^((?!Sent To).)*$/s, "a plan with other things: $change");
+	}
+	is($local->safe_psql('postgres', "$on SET other_shape.change = 'more items'; $joined"), $local->safe_psql('postgres', "$off $joined"), 'the result is the same');
+}
 
 # the other server loads the library with the parameter, and then plans the statement
 $local->safe_psql('postgres', qq{
