@@ -251,8 +251,13 @@ $local->safe_psql('postgres', qq{
 	CREATE FOREIGN TABLE scanned (id integer, url text) SERVER scanning OPTIONS (table_name 'visits');
 	ANALYZE scanned});
 my $logged = -s $remote->logfile;
+# The plans there of statements with a filter
+sub plans_there
+{
+	return join '', slurp_file($remote->logfile, $logged) =~ /Query Text: DECLARE \w+ CURSOR FOR\n\tSELECT \* FROM \(.*\n((?:\t.*\n)+)/g;
+}
 sends('with a plan there', 'SELECT v.id FROM scanned v JOIN list l USING (url) ORDER BY 1');
-cmp_ok(scalar(() = slurp_file($remote->logfile, $logged) =~ /Custom Scan \(Filter Scan\) on visits .*\n\s+Probe: public\._bloom_may_contain\('bloom of /g), '>', 0, 'a Filter Scan probes');
+like(plans_there(), qr/Custom Scan \(Filter Scan\) on visits .*\n\s+Probe: public\._bloom_may_contain\('bloom of /, 'a Filter Scan probes');
 
 # the least and the greatest key, or few keys, go with it, as conditions that the plan there can use
 $remote->safe_psql('postgres', q{
@@ -274,23 +279,23 @@ $local->safe_psql('postgres', q{
 foreach my $of (
 	[ 'id', 'latest', qr/Index Cond: \(\(id >= '58880'::bigint\) AND \(id <= '58999'::bigint\)\)/, 140 ],
 	[ 'at', 'latest', qr/Index Cond: \(\(at >= '[^']*'::timestamp with time zone\) AND \(at <= /, 140 ],
-	[ 'day', 'latest', qr/Scan on late events(?!.*Scan on early)/s, 1020 ],
-	[ 'word', 'latest', qr/Query Text: (?!.*word >=)/s, 60000 ],
+	[ 'day', 'latest', qr/\A(?!.* on early).* on late/s, 1020 ],
+	[ 'word', 'latest', qr/\A(?!.*word >=)./s, 60000 ],
 	[ 'id', 'scattered', qr/Index Cond: \(id = ANY \('\{100,700,1300,[^}]*,58900\}'::bigint\[\]\)\)/, 101 ],
 	[ 'at', 'scattered', qr/\(at = ANY \('\{[^}]*\}'::timestamp with time zone\[\]\)\)/, 101 ],
-	[ 'day', 'scattered', qr/Scan on late events(?!.*Scan on early)/s, 3020 ],
-	[ 'word', 'scattered', qr/Query Text: (?!.*word = ANY)/s, 60000 ])
+	[ 'day', 'scattered', qr/\A(?!.* on early).* on late/s, 3020 ],
+	[ 'word', 'scattered', qr/\A(?!.*word = ANY)./s, 60000 ])
 {
 	my ($column, $list, $planned, $most) = @$of;
 
 	$logged = -s $remote->logfile;
 	sends("by $column", "SELECT count(*), sum(v.id) FROM events v WHERE $column IN (SELECT $column FROM $list)", $most);
-	like(slurp_file($remote->logfile, $logged), $planned, 'the plan there knows the keys');
+	like(plans_there(), $planned, 'the plan there knows the keys');
 }
 
 $logged = -s $remote->logfile;
 sends('an update by a range', 'UPDATE events v SET word = 1 FROM latest l WHERE v.id = l.id', 140);
-like(slurp_file($remote->logfile, $logged), qr/Query Text: .* FOR UPDATE.*LockRows.*Index Cond: \(\(id >= '58880'/s, 'locks no other rows');
+like(plans_there(), qr/LockRows.*Index Cond: \(\(id >= '58880'/s, 'locks no other rows');
 
 # a foreign table there may declare another type than a third server has, which nobody knows here
 $remote->safe_psql('second', q{
@@ -318,7 +323,7 @@ foreach my $table ('chained', 'parents', 'unions')
 		$plan = sends("$column of $table, by a foreign table there", "SELECT count(*) FROM $table v JOIN few USING ($column)", 30);
 		like($plan, $table eq 'chained' ? qr/Hash Join \(actual rows=5\b/ : qr/Hash Join \(actual rows=10\b/, 'finds all');
 	}
-	like(slurp_file($remote->logfile, $logged), qr/ on parents_2 .*\n\s+Filter: .*\(word = ANY \('\{[^}]*,9005\}'::bigint\[\]\)\)/, 'the keys are for its own tables') if $table ne 'chained';
+	like(plans_there(), qr/ on parents_2 .*\n\s+Filter: .*\(word = ANY \('\{[^}]*,9005\}'::bigint\[\]\)\)/, 'the keys are for its own tables') if $table ne 'chained';
 }
 
 # a view there may compute what fails for rows that it does not have
