@@ -297,6 +297,10 @@ $logged = -s $remote->logfile;
 sends('an update by a range', 'UPDATE events v SET word = 1 FROM latest l WHERE v.id = l.id', 140);
 like(plans_there(), qr/LockRows.*Index Cond: \(\(id >= '58880'/s, 'locks no other rows');
 
+$logged = -s $remote->logfile;
+like(sends('groups by few keys', 'SELECT day, v.count FROM (SELECT day, count(*) FROM events GROUP BY day OFFSET 0) v JOIN scattered USING (day) ORDER BY 1', 3, "$on SET bloomfilter.join_filter = force;"), qr/Aggregate on \(public\.events\)/, 'made there');
+like(plans_there(), qr/\A(?!.* on early).*Aggregate.* on late.*\((\w+\.)?day = ANY \('\{/s, 'of rows that have these');
+
 # a foreign table there may declare another type than a third server has, which nobody knows here
 $remote->safe_psql('second', q{
 	CREATE TABLE chained AS SELECT n AS id, timestamp '2026-01-01 12:00:00.7' + n * interval '1 day' AS at, n::text AS word FROM generate_series(1, 5000) n});
@@ -333,8 +337,9 @@ $remote->safe_psql('postgres', q{
 	ANALYZE mixture, numerals;
 	CREATE VIEW computed AS SELECT k::integer AS id FROM mixture JOIN numerals USING (k);
 	CREATE VIEW converted AS SELECT n::bigint AS id FROM mixture;
+	CREATE VIEW grouped AS SELECT k::integer AS id, count(*) FROM mixture JOIN numerals USING (k) GROUP BY 1;
 	CREATE VIEW summed AS SELECT sum(n) AS id FROM mixture GROUP BY k});
-foreach my $case ([ 'computed', 18000 ], [ 'converted', 130 ], [ 'summed', 130 ])
+foreach my $case ([ 'computed', 18000 ], [ 'grouped', 18000 ], [ 'converted', 130 ], [ 'summed', 130 ])
 {
 	my ($table, $most) = @$case;
 
