@@ -185,23 +185,24 @@ value_of_number(Oid type, Datum number)
 
 /* The operator of a column's default B-tree for values of another type of its family */
 static Oid
-column_operator(const Var *column, Oid type, StrategyNumber strategy)
+column_operator(const Expr *column, Oid type, StrategyNumber strategy)
 {
-	TypeCacheEntry *cache = lookup_type_cache(column->vartype, TYPECACHE_BTREE_OPFAMILY);
+	Oid			own = exprType((const Node *) column);
+	TypeCacheEntry *cache = lookup_type_cache(own, TYPECACHE_BTREE_OPFAMILY);
 
-	return get_opfamily_member(cache->btree_opf, column->vartype, type, strategy);
+	return get_opfamily_member(cache->btree_opf, own, type, strategy);
 }
 
 /* The condition that compares a column with the value that has a number */
 static Expr *
-make_bound(Var *column, StrategyNumber strategy, Datum number)
+make_bound(Expr *column, StrategyNumber strategy, Datum number)
 {
-	Oid			type = sent_family(column->vartype);
+	Oid			type = sent_family(exprType((Node *) column));
 	Const	   *bound = makeConst(type, -1, InvalidOid, get_typlen(type),
 								  value_of_number(type, number), false,
 								  get_typbyval(type));
 	Expr	   *condition = make_opclause(column_operator(column, type, strategy), BOOLOID,
-										  false, (Expr *) column, (Expr *) bound,
+										  false, column, (Expr *) bound,
 										  InvalidOid, InvalidOid);
 
 	set_opfuncid((OpExpr *) condition);
@@ -210,9 +211,9 @@ make_bound(Var *column, StrategyNumber strategy, Datum number)
 
 /* The condition that a column has one of the values with these numbers */
 static Expr *
-make_any(Var *column, ArrayType *numbers)
+make_any(Expr *column, ArrayType *numbers)
 {
-	Oid			type = sent_family(column->vartype);
+	Oid			type = sent_family(exprType((Node *) column));
 	ScalarArrayOpExpr *condition = makeNode(ScalarArrayOpExpr);
 	ArrayType  *values;
 	Datum	   *each;
@@ -263,7 +264,7 @@ is_here(PlannerInfo *root, const Var *column)
 
 /* The conditions on a column that the constants of a call allow, or NIL */
 static List *
-make_conditions(Var *column, List *args)
+make_conditions(Expr *column, List *args)
 {
 	Datum		least;
 	Datum		greatest;
@@ -284,17 +285,26 @@ static Node *
 add_conditions(PlannerInfo *root, FuncExpr *call)
 {
 	Var		   *column = list_nth(call->args, MAY_CONTAIN_ELEMENT);
+	Expr	   *value = (Expr *) column;
+	Oid			type;
+	int32		modifier;
 	List	   *conditions;
 	Datum		filter;
 	int64		number;
 	FuncExpr   *rest;
 
-	if (!IsA(column, Var) || !sent_number(column->vartype, (Datum) 0, &number) ||
-		!get_constant(call->args, MAY_CONTAIN_FILTER, &filter) ||
-		!element_fits(call->args, column->vartype, column->vartypmod) ||
-		!is_here(root, column))
+	if (!IsA(column, Var))
 		return NULL;
-	conditions = make_conditions(column, call->args);
+	modifier = column->vartypmod;
+	type = getBaseTypeAndTypmod(column->vartype, &modifier);
+	if (!sent_number(type, (Datum) 0, &number) ||
+		!get_constant(call->args, MAY_CONTAIN_FILTER, &filter) ||
+		!element_fits(call->args, type, modifier) || !is_here(root, column))
+		return NULL;
+	/* operators are those of a domain's base type */
+	if (type != column->vartype)
+		value = (Expr *) makeRelabelType(value, type, -1, InvalidOid, COERCE_IMPLICIT_CAST);
+	conditions = make_conditions(value, call->args);
 	if (conditions == NIL)
 		return NULL;
 	/* the call has them no more, so that this happens once */

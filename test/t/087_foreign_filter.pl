@@ -261,27 +261,33 @@ like(plans_there(), qr/Custom Scan \(Filter Scan\) on visits .*\n\s+Probe: publi
 
 # the least and the greatest key, or few keys, go with it, as conditions that the plan there can use
 $remote->safe_psql('postgres', q{
-	CREATE TABLE events (id bigint, day date, at timestamptz, word text) PARTITION BY RANGE (day);
+	CREATE DOMAIN number AS bigint;
+	CREATE DOMAIN moment AS timestamptz(0);
+	CREATE TABLE events (id bigint, day date, at timestamptz, word text, of_domain number, at_second moment) PARTITION BY RANGE (day);
 	CREATE TABLE early PARTITION OF events FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');
 	CREATE TABLE late PARTITION OF events FOR VALUES FROM ('2026-02-01') TO ('2026-03-01');
-	INSERT INTO events SELECT n, date '2026-01-01' + n / 1000, timestamptz '2026-01-01 00:00Z' + n * interval '1 minute', n
+	INSERT INTO events SELECT n, date '2026-01-01' + n / 1000, timestamptz '2026-01-01 00:00Z' + n * interval '1 minute', n, n, timestamptz '2026-01-01 00:00Z' + n * interval '1 minute'
 		FROM generate_series(0, 58999) n;
 	CREATE INDEX ON events (id);
+	CREATE INDEX ON events (of_domain);
 	CREATE INDEX ON events USING brin (at);
 	ANALYZE events});
 $local->safe_psql('postgres', q{
-	CREATE FOREIGN TABLE events (id integer, day date, at timestamptz, word integer) SERVER scanning;
-	CREATE TABLE latest AS SELECT n::bigint AS id, date '2026-02-20' AS day, timestamptz '2026-01-01 00:00Z' + n * interval '1 minute' AS at, n AS word
+	CREATE FOREIGN TABLE events (id integer, day date, at timestamptz, word integer, of_domain integer, at_second timestamptz) SERVER scanning;
+	CREATE TABLE latest AS SELECT n::bigint AS id, n AS of_domain, date '2026-02-20' AS day, timestamptz '2026-01-01 00:00Z' + n * interval '1 minute' AS at, timestamptz '2026-01-01 00:00Z' + n * interval '1 minute' AS at_second, n AS word
 		FROM generate_series(58880, 58999) n;
-	CREATE TABLE scattered AS SELECT n::bigint AS id, date '2026-02-20' + n / 20000 AS day, timestamptz '2026-01-01 00:00Z' + n * interval '1 minute' AS at, n AS word
+	CREATE TABLE scattered AS SELECT n::bigint AS id, n AS of_domain, date '2026-02-20' + n / 20000 AS day, timestamptz '2026-01-01 00:00Z' + n * interval '1 minute' AS at, timestamptz '2026-01-01 00:00Z' + n * interval '1 minute' AS at_second, n AS word
 		FROM (SELECT generate_series(100, 58999, 600) UNION ALL VALUES (100), (700)) AS s (n);
 	ANALYZE events, latest, scattered});
 foreach my $of (
 	[ 'id', 'latest', qr/Index Cond: \(\(id >= '58880'::bigint\) AND \(id <= '58999'::bigint\)\)/, 140 ],
+	[ 'of_domain', 'latest', qr/Index Cond: \(\(\(of_domain\)::bigint >= '58880'::bigint\) AND /, 140 ],
 	[ 'at', 'latest', qr/Index Cond: \(\(at >= '[^']*'::timestamp with time zone\) AND \(at <= /, 140 ],
 	[ 'day', 'latest', qr/\A(?!.* on early).* on late/s, 1020 ],
 	[ 'word', 'latest', qr/\A(?!.*word >=)./s, 60000 ],
 	[ 'id', 'scattered', qr/Index Cond: \(id = ANY \('\{100,700,1300,[^}]*,58900\}'::bigint\[\]\)\)/, 101 ],
+	[ 'of_domain', 'scattered', qr/Index Cond: \(\(of_domain\)::bigint = ANY \('\{100,700,1300,[^}]*,58900\}'::bigint\[\]\)\)/, 101 ],
+	[ 'at_second', 'scattered', qr/\(\(at_second\)::timestamp with time zone = ANY \('\{[^}]*\}'::timestamp with time zone\[\]\)\)/, 101 ],
 	[ 'at', 'scattered', qr/\(at = ANY \('\{[^}]*\}'::timestamp with time zone\[\]\)\)/, 101 ],
 	[ 'day', 'scattered', qr/\A(?!.* on early).* on late/s, 3020 ],
 	[ 'word', 'scattered', qr/\A(?!.*word = ANY)./s, 60000 ])
