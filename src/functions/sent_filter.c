@@ -20,8 +20,9 @@
  * are few, else the least and the greatest.  Where "no" is certain, the planner there makes
  * conditions of these, which partitions, B-trees and BRIN can use.
  *
- * A missing filter also means "yes": there is none yet, or the keys were too many.  The
- * collations do not matter: the sender compares by bytes (foreign_filter.c checks that).
+ * A missing filter also means "yes": there is none yet, or the keys were too many.  The sender
+ * compares by bytes (foreign_filter.c checks that), so the collation of a column does not matter,
+ * unless it decides here which rows are one; see sent_simplify().
  */
 #include "sent_filter.h"
 
@@ -319,18 +320,42 @@ add_conditions(PlannerInfo *root, FuncExpr *call)
 }
 
 /*
+ * May rows with equal values become one, or be counted together, in a query or in one around it?
+ * The planner moves a call below that.
+ */
+static bool
+merges_rows(const PlannerInfo *root)
+{
+	for (; root != NULL; root = root->parent_root)
+	{
+		const Query *query = root->parse;
+
+		if (query->groupClause != NIL || query->distinctClause != NIL ||
+			query->windowClause != NIL || query->setOperations != NULL)
+			return true;
+	}
+	return false;
+}
+
+/*
  * For the planner: what is simpler than a call, or NULL
  *
  * An expression of a view may fail for rows that the view's own conditions or joins drop, and
  * the planner may place the call before these.  So the answer is "yes", unless it cannot fail,
  * as leakproof functions cannot, or has been computed before, as aggregates have.
+ *
+ * By a nondeterministic collation, a group may have strings of other bytes, which the call would
+ * drop from it.
  */
 Node *
 sent_simplify(PlannerInfo *root, FuncExpr *call)
 {
 	Node	   *element = list_nth(call->args, MAY_CONTAIN_ELEMENT);
+	Oid			collation = exprCollation(element);
 
-	if (!IsA(element, Aggref) && contain_leaked_vars(element))
+	if ((!IsA(element, Aggref) && contain_leaked_vars(element)) ||
+		(OidIsValid(collation) && !get_collation_isdeterministic(collation) &&
+		 (root == NULL || merges_rows(root))))
 		return makeBoolConst(true, false);
 	return add_conditions(root, call);
 }
