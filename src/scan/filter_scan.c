@@ -390,7 +390,7 @@ read_page(FilterScanState *state, ScanDirection direction)
 	if (!state->begun)
 	{
 		state->begun = true;
-		state->excluded = false && is_excluded(state);
+		state->excluded = is_excluded(state);
 		state->scans_excluded += state->excluded;
 	}
 	if (state->excluded)
