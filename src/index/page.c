@@ -36,7 +36,7 @@
  * use of the buffer, which would soon be evicted.  A prime, because lookups alternate
  * between few pages.
  */
-#define RECENT_IN_A_ROW			13
+#define RECENT_IN_A_ROW			31
 
 /* A hint: whoever uses a buffer looks whose page it has. */
 typedef struct RecentPage
