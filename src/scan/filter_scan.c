@@ -246,6 +246,7 @@ probe_rows(FilterScanState *state, Probe *probe, int *rows, int count,
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
 	ProbedPage	page;
 	MemoryContext old;
+	bool		looked;
 	int			passed = 0;
 
 	Assert(count > 0 && count <= HEAP_PAGE_ROWS_MAX);
@@ -257,13 +258,16 @@ probe_rows(FilterScanState *state, Probe *probe, int *rows, int count,
 	/* until a probe says no */
 	memset(page.found, true, count * sizeof(bool));
 	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
-	*probed |= probe->methods->look_up(probe, &page);
+	looked = probe->methods->look_up(probe, &page);
 	MemoryContextSwitchTo(old);
 	for (int i = 0; i < page.count; i++)
 	{
 		if (page.found[i])
 			rows[passed++] = rows[i];
 	}
+	if (looked && probe->pays)
+		probe_switch_count(probe->pays, count, passed);
+	*probed |= looked;
 	ExecClearTuple(page.slot);
 	ResetExprContext(econtext);
 	return passed;

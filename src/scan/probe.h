@@ -112,7 +112,8 @@ struct Probe
 	const ProbeMethods *methods;
 	bool		settled;		/* probes of further rows raise no error */
 	bool		guarded;		/* elements may: check the conditions first */
-	ProbeSwitch *pays;			/* for a join; NULL: it never pauses */
+	ProbeSwitch *pays;			/* for a join; NULL: it never pauses.  What
+								 * calls look_up counts the rows */
 	/* what is looked up; not by PROBE_KEYS, nor for several columns */
 	AttrNumber	attribute;		/* a column; or 0, and then "element" */
 	ExprState  *element;		/* is the expression to evaluate */

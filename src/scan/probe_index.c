@@ -260,10 +260,8 @@ static bool
 look_up_in_index(Probe *base, ProbedPage *page)
 {
 	IndexProbe *probe = (IndexProbe *) base;
-	int			probed = page->count;
-	int			found = 0;
 
-	if (base->pays && !probe_switch_is_on(base->pays, probed))
+	if (base->pays && !probe_switch_is_on(base->pays, page->count))
 		return false;
 	probe_condition_evaluate(&probe->condition, page->econtext);
 	if (probe->condition.isnull)
@@ -274,12 +272,6 @@ look_up_in_index(Probe *base, ProbedPage *page)
 	hash_rows(probe, page);
 	if (page->count > 0)
 		look_up_hashes(probe, page);
-	if (base->pays)
-	{
-		for (int i = 0; i < page->count; i++)
-			found += page->found[i];
-		probe_switch_count(base->pays, probed, found);
-	}
 	/* an index whose table has inheritance children may refuse any element */
 	if (unlikely(!base->settled))
 		base->settled = page->count > 0 &&

@@ -97,13 +97,11 @@ look_up_in_keys(Probe *base, ProbedPage *page)
 	TupleDesc	columns = RelationGetDescr(page->scan->rs_rd);
 	Datum		values[KEY_COLUMNS_MAX];
 	bool		nulls[KEY_COLUMNS_MAX];
-	int			probed = page->count;
-	int			found = 0;
 	int			hashed = 0;
 
 	if (filter == NULL)
 		return false;
-	for (int i = 0; i < probed; i++)
+	for (int i = 0; i < page->count; i++)
 	{
 		HeapTupleData tuple;
 
@@ -118,9 +116,6 @@ look_up_in_keys(Probe *base, ProbedPage *page)
 	}
 	page->count = hashed;
 	key_filter_contains_batch(filter, page->hashes, hashed, page->found);
-	for (int i = 0; i < hashed; i++)
-		found += page->found[i];
-	probe_switch_count(&probe->pays, probed, found);
 	return true;
 }
 
