@@ -144,11 +144,12 @@ image_check(const uint8_t *image, uint64_t bytes, FilterKind kind)
 {
 	const FilterOps *ops;
 	const char *fault = image_check_kind(image, bytes, kind);
-	bool		compact = image_is_compact(image);
+	bool		compact;
 	bool		has_layers;
 
 	if (fault)
 		return fault;
+	compact = image_is_compact(image);
 	if (!compact && bytes < IMAGE_HEADER_BYTES)
 		return "shorter than a header";
 	if (image_bytes(image) != bytes)
