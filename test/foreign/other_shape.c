@@ -28,7 +28,6 @@ void		_PG_init(void);
 #define NO_STATEMENT	"no statement"
 #define COLUMN_OIDS		"columns by OID"
 #define FETCH_AS_TEXT	"fetch size as text"
-#define OWN_COLUMNS		"columns of its own"
 
 /* How many items postgres_fdw's next version adds */
 #define ITEMS_ADDED		2
@@ -67,20 +66,21 @@ as_oids(const List *numbers)
 static void
 change_scan(ForeignScan *scan)
 {
-	for (int i = 0; is_changed(MORE_ITEMS) && i < ITEMS_ADDED; i++)
-		scan->fdw_private = lappend(scan->fdw_private, makeString(""));
-	if (is_changed(FEWER_ITEMS))
+	if (is_changed(MORE_ITEMS))
+	{
+		for (int i = 0; i < ITEMS_ADDED; i++)
+			scan->fdw_private = lappend(scan->fdw_private, makeString(""));
+	}
+	else if (is_changed(FEWER_ITEMS))
 		scan->fdw_private = list_truncate(scan->fdw_private, list_length(scan->fdw_private) - 1);
-	if (is_changed(NO_ITEMS))
+	else if (is_changed(NO_ITEMS))
 		scan->fdw_private = NIL;
-	if (is_changed(NO_STATEMENT))
+	else if (is_changed(NO_STATEMENT))
 		change_item(scan, STATEMENT, NULL);
-	if (is_changed(COLUMN_OIDS))
+	else if (is_changed(COLUMN_OIDS))
 		change_item(scan, COLUMNS, as_oids(list_nth(scan->fdw_private, COLUMNS)));
-	if (is_changed(FETCH_AS_TEXT))
+	else if (is_changed(FETCH_AS_TEXT))
 		change_item(scan, FETCH_SIZE, makeString("100"));
-	if (is_changed(OWN_COLUMNS))
-		scan->fdw_scan_tlist = scan->scan.plan.targetlist;
 }
 
 /* Change the foreign scans below joins. */
