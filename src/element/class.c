@@ -220,45 +220,45 @@ name_type(const char **at, StringInfo name)
 }
 
 /*
- * Append the name of the description at *at or, unless number is NULL, an expression that
- * casts parameters to it, and advance over it; *number is that of the last parameter used.
- * Returns false if the description is not valid, or a part has no type to cast to.
+ * Append the name of the description at *at or, with "is_cast", an expression that casts
+ * values to it, and advance over it.  Returns false if the description is not valid, or a
+ * part has no type to cast to.
  */
 static bool
-read_description(const char **at, int *number, StringInfo text)
+read_description(const char **at, bool is_cast, StringInfo text)
 {
 	char		token = *(*at)++;
 	const LeafType *leaf = leaf_type_of_token(token);
 	bool		bracket;
 
-	if (number && !leaf && token != TOKEN_ARRAY && token != TOKEN_RECORD)
+	if (is_cast && !leaf && token != TOKEN_ARRAY && token != TOKEN_RECORD)
 		return false;
 	switch (token)
 	{
 		case TOKEN_ARRAY:
-			if (number && leaf_type_of_token(**at) == NULL)
+			if (is_cast && leaf_type_of_token(**at) == NULL)
 				return false;
 			/* "range of integer[]" would be a range of arrays */
 			bracket = (**at == TOKEN_RANGE || **at == TOKEN_MULTIRANGE);
 			if (bracket)
 				appendStringInfoChar(text, '(');
-			if (!read_description(at, number, text))
+			if (!read_description(at, is_cast, text))
 				return false;
 			appendStringInfoString(text, bracket ? ")[]" : "[]");
 			return true;
 		case TOKEN_RANGE:
 			appendStringInfoString(text, "range of ");
-			return read_description(at, number, text);
+			return read_description(at, is_cast, text);
 		case TOKEN_MULTIRANGE:
 			appendStringInfoString(text, "multirange of ");
-			return read_description(at, number, text);
+			return read_description(at, is_cast, text);
 		case TOKEN_RECORD:
-			appendStringInfoString(text, number ? "ROW(" : "(");
+			appendStringInfoString(text, is_cast ? "ROW(" : "(");
 			for (int i = 0; **at != TOKEN_RECORD_END; i++)
 			{
 				if (i > 0)
 					appendStringInfoString(text, ", ");
-				if (!read_description(at, number, text))
+				if (!read_description(at, is_cast, text))
 					return false;
 			}
 			(*at)++;
@@ -276,9 +276,9 @@ read_description(const char **at, int *number, StringInfo text)
 	}
 	if (leaf == NULL)
 		return false;
-	if (number)
+	if (is_cast)
 		/* of the integers, which are one class, that with all values */
-		appendStringInfo(text, "$%d::%s", ++*number,
+		appendStringInfo(text, "value::%s",
 						 format_type_be(leaf->type == INT4OID ? INT8OID : leaf->type));
 	else
 		appendStringInfoString(text, leaf->name);
@@ -327,7 +327,7 @@ name_by_types(ElementClass class)
 			found = of_array.data;
 	}
 	if (found)
-		(void) read_description(&found, NULL, &name);
+		(void) read_description(&found, false, &name);
 	systable_endscan(scan);
 	table_close(types, AccessShareLock);
 	return name.len > 0 ? name.data : NULL;
@@ -400,7 +400,7 @@ element_class_name(ElementClass class)
 
 	put64((uint8 *) description, class);
 	initStringInfo(&name);
-	if (read_description(&at, NULL, &name) &&
+	if (read_description(&at, false, &name) &&
 		pack_class(description, at - description) == class)
 		return name.data;
 
@@ -409,22 +409,21 @@ element_class_name(ElementClass class)
 }
 
 /*
- * A cast to elements of this class, for hints: "$1::text[]", "ROW($1::bigint,
- * $2::text)"; palloc'd.  NULL for enums, ranges, others, and what is hashed or not
- * valid.
+ * A cast to elements of this class, for hints: "value::text[]", "ROW(value::bigint,
+ * value::text)"; palloc'd.  NULL for enums, ranges, others, and what is hashed or not
+ * valid.  No "$1": some drivers have other parameters, and send a NULL for it.
  */
 char *
 element_class_cast(ElementClass class)
 {
 	char		description[sizeof(ElementClass) + 1] = {0};
 	const char *at = description;
-	int			number = 0;
 	StringInfoData cast;
 
 	put64((uint8 *) description, class);
 	initStringInfo(&cast);
 	if (class != ELEMENT_CLASS_NONE &&
-		read_description(&at, &number, &cast) && *at == '\0')
+		read_description(&at, true, &cast) && *at == '\0')
 		return cast.data;
 	pfree(cast.data);
 	return NULL;

@@ -397,7 +397,7 @@ init_other(ElementNode *node)
 						format_type_be(node->type)),
 				 errdetail("Elements of a filter are found by their hash, and type %s has no default hash operator class with an extended hash function.",
 						   format_type_be(node->type)),
-				 errhint("Cast the element to a type that has one, for example $1::text.")));
+				 errhint("Cast the element to a type that has one, for example value::text.")));
 	if (OidIsValid(get_typcollation(node->type)) &&
 		node->portable)
 		check_collation(node->collation);

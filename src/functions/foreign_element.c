@@ -137,7 +137,7 @@ foreign_elements(ForeignElements **kept, const uint8 *image, Oid type,
 							elements->type.format->name,
 							foreign_form_name(&elements->type),
 							format_type_be(type)),
-					 errhint("Cast the element, for example $1::%s.",
+					 errhint("Cast the element, for example value::%s.",
 							 of_forms[elements->type.form].cast)));
 		elements->class = image_class(image);
 		elements->value_type = type;

@@ -350,8 +350,8 @@ hash_element(MembershipSite *site, Datum element)
 						   format_type_be(site->hasher->type)),
 				 errhint("%s", class_hint(site->class, site->hasher->class,
 										  site->of_index.row ?
-										  "Cast the element to the types of the index's columns, for example ROW($1::my_type, $2::text)." :
-										  "Cast the element to the type of the index's column, for example $1::my_type."))));
+										  "Cast the element to the types of the index's columns, for example ROW(value::my_type, value::text)." :
+										  "Cast the element to the type of the index's column, for example value::my_type."))));
 	return hash;
 }
 

@@ -66,7 +66,7 @@ class_hint(ElementClass held, ElementClass element, const char *otherwise)
 	if (cast == NULL)
 		return otherwise;
 	/* the caller does not tell whether it was one of an array */
-	if (cast[0] == '$' && !strchr(cast, '['))
+	if (strncmp(cast, "ROW", 3) != 0 && !strchr(cast, '['))
 		return psprintf("Cast the element, for example %s, or the array, %s[].",
 						cast, cast);
 	return psprintf("Cast the element, for example %s.", cast);
@@ -84,7 +84,7 @@ report_other_class(ElementClass class, ElementClass element, Oid type)
 			 OidIsValid(type) ?
 			 errdetail("The element is of type %s.", format_type_be(type)) : 0,
 			 errhint("%s%s", class_hint(class, element,
-										psprintf("%sCast the element to the type of the column that the filter was built from, for example $1::my_type.",
+										psprintf("%sCast the element to the type of the column that the filter was built from, for example value::my_type.",
 												 element_class_is_hashed(class) ?
 												 "The class is stored as a hash. " : "")),
 					 strcmp(element_class_name(class), "text") == 0 ?

@@ -190,7 +190,7 @@ BEGIN
 	END;
 	IF hint NOT LIKE '%my_type%' THEN
 		EXECUTE format('SELECT bloom_contains(%s, %s)', filter,
-			regexp_replace(substring(hint FROM 'for example (.*?)(?:, or the array, .*)?\.$'), '\$\d', quote_literal(literal), 'g')) INTO contained;
+			regexp_replace(substring(hint FROM 'for example (.*?)(?:, or the array, .*)?\.$'), 'value', quote_literal(literal), 'g')) INTO contained;
 	END IF;
 END
 $$;
