@@ -45,8 +45,8 @@ portable_parquet_contains(const uint8_t *block, uint64_t hash)
 	uint32_t	missing = 0;
 
 	for (int j = 0; j < PARQUET_HASHES; j++)
-		missing |= ~get32(block + sizeof(uint32_t) * j) >> parquet_bit(hash, j);
-	return (missing & 1) == 0;
+		missing |= parquet_bit(hash, j) & ~get32(block + sizeof(uint32_t) * j);
+	return missing == 0;
 }
 
 static bool

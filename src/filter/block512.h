@@ -23,11 +23,11 @@
 
 extern const uint32_t parquet_salt[PARQUET_HASHES];
 
-/* The place of an element's one bit in word j of its block */
-static inline unsigned
+/* The one bit of an element in word j of its block */
+static inline uint32_t
 parquet_bit(uint64_t hash, int j)
 {
-	return ((uint32_t) hash * parquet_salt[j]) >> PARQUET_SHIFT;
+	return UINT32_C(1) << (((uint32_t) hash * parquet_salt[j]) >> PARQUET_SHIFT);
 }
 
 /* "word" is the element's for this block, k its number of bits, 1 to BLOCK_MAX_HASHES. */

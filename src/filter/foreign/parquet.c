@@ -72,19 +72,45 @@ parquet_contains(const uint8_t *image, const ForeignHash *hashes, size_t count,
 	}
 }
 
-/* The element's bit in word i of its block */
-static ALWAYS_INLINE uint64_t
-parquet_place(const ForeignHash *hash, uint64_t i, uint64_t bits)
+/* Set the element's bits, and return how many were clear before. */
+static inline unsigned
+parquet_add(uint8_t *block, uint64_t hash)
 {
-	return 8 * parquet_block(hash, bits) + PARQUET_BLOCK_BITS / PARQUET_HASHES * i +
-		parquet_bit(hash->a, i);
+	unsigned	added = 0;
+
+	for (int j = 0; j < PARQUET_HASHES; j++)
+	{
+		uint8_t    *at = block + sizeof(uint32_t) * j;
+		uint32_t	word = get32(at);
+		uint32_t	bit = parquet_bit(hash, j);
+
+		added += (word & bit) == 0;
+		put32(at, word | bit);
+	}
+	return added;
 }
 
 static size_t
 parquet_add_batch(const uint8_t *image, const ForeignHash *hashes,
 				  size_t count, ForeignCount room, ForeignCount *added)
 {
-	return places_add_batch(parquet_place, image, hashes, count, room, added);
+	ProbeLayer	layer = places_layer(image, 0, NULL, NULL);
+	ForeignCount sum = {0, 0};
+	size_t		i;
+
+	for (i = 0; i < count; i++)
+	{
+		uint8_t    *block = layer.bits + parquet_block(&hashes[i], layer.size);
+
+		if (block_kernel->parquet_contains(block, hashes[i].a))
+			continue;
+		if (sum.bits >= room.bits)
+			break;
+		sum.bits += parquet_add(block, hashes[i].a);
+		sum.elements++;
+	}
+	*added = sum;
+	return i;
 }
 
 static const ForeignPlaces parquet_places = {
