@@ -231,7 +231,7 @@ static inline ProbeLayer
 probe_layer(const uint8_t *image, int i)
 {
 	const uint8_t *at = image_layer_at(image, i);
-	FilterLayout layout = (FilterLayout) at[LAYER_OFF_LAYOUT];
+	FilterLayout layout;
 
 	if (image_is_compact(image))
 		return (ProbeLayer)
@@ -242,6 +242,7 @@ probe_layer(const uint8_t *image, int i)
 			.flat = true,
 			.image = image
 	};
+	layout = (FilterLayout) at[LAYER_OFF_LAYOUT];
 	return (ProbeLayer)
 	{
 		.bits = (uint8_t *) image + get64(at + LAYER_OFF_OFFSET),
