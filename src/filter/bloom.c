@@ -166,25 +166,36 @@ bloom_slices(const uint8_t *header)
 	return slices;
 }
 
+/* Probe a layer for the hashes; with "again", for those that no newer layer had. */
+static inline void
+probe_batch(const ProbeLayer *layer, const uint64_t *hashes, size_t count, bool again,
+			bool *found)
+{
+	for (size_t i = 0; i < count && i < PREFETCH_AHEAD; i++)
+		if (!again || !found[i])
+			layer_prefetch(layer, hashes[i]);
+	for (size_t i = 0; i < count; i++)
+	{
+		if (i + PREFETCH_AHEAD < count && !(again && found[i + PREFETCH_AHEAD]))
+			layer_prefetch(layer, hashes[i + PREFETCH_AHEAD]);
+		if (!again || !found[i])
+			found[i] = layer_contains(layer, hashes[i]);
+	}
+}
+
 void
 bloom_contains_batch(const uint8_t *image, const uint64_t *hashes,
 					 size_t count, bool *found)
 {
-	memset(found, false, count * sizeof(bool));
-	for (int i = image_layers(image) - 1; i >= 0; i--)
+	int			last = image_layers(image) - 1;
+	ProbeLayer	newest = probe_layer(image, last);
+
+	probe_batch(&newest, hashes, count, false, found);
+	for (int i = last - 1; i >= 0; i--)
 	{
 		ProbeLayer	layer = probe_layer(image, i);
 
-		for (size_t j = 0; j < count && j < PREFETCH_AHEAD; j++)
-			if (!found[j])
-				layer_prefetch(&layer, hashes[j]);
-		for (size_t j = 0; j < count; j++)
-		{
-			if (j + PREFETCH_AHEAD < count && !found[j + PREFETCH_AHEAD])
-				layer_prefetch(&layer, hashes[j + PREFETCH_AHEAD]);
-			if (!found[j])
-				found[j] = layer_contains(&layer, hashes[j]);
-		}
+		probe_batch(&layer, hashes, count, true, found);
 	}
 }
 

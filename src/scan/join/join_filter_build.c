@@ -391,23 +391,18 @@ key_source_open(KeySource *source)
 {
 	KeyBuildState *build = source->build;
 	SharedKeys *shared = build->shared;
+	int			phase;
 
 	Assert(source->is_shared);
 	if (shared == NULL || source->hash->parallel_state == NULL ||
 		BarrierPhase(&source->hash->parallel_state->build_barrier) < PHASE_INNER_HASHED)
 		return NULL;
-	switch (BarrierAttach(&shared->merging))
-	{
-		case SHARED_COLLECTED:
-			if (BarrierArriveAndWait(&shared->merging, PG_WAIT_EXTENSION))
-				merge_parts(build);
-			/* FALLTHROUGH */
-		case SHARED_MERGING:
-			BarrierArriveAndWait(&shared->merging, PG_WAIT_EXTENSION);
-			break;
-		default:
-			break;
-	}
+	phase = BarrierAttach(&shared->merging);
+	if (phase == SHARED_COLLECTED &&
+		BarrierArriveAndWait(&shared->merging, PG_WAIT_EXTENSION))
+		merge_parts(build);
+	if (phase != SHARED_COMPLETE)
+		BarrierArriveAndWait(&shared->merging, PG_WAIT_EXTENSION);
 	Assert(BarrierPhase(&shared->merging) == SHARED_COMPLETE);
 	BarrierDetach(&shared->merging);
 	source->filter = dsa_get_address(build->area, shared->filter);
