@@ -16,24 +16,10 @@
  * inserting.  The metapage is read once for a snapshot, and again after we have written
  * hashes: these may be in a new layer.
  *
- * Locks.  Locking and releasing an index would be a fourth of asking it.  As its table is
- * locked, nobody can drop it, but REINDEX and ALTER INDEX can give it another file.  We do
- * without its lock if
- *
- * - we have locked it since the relation cache has its entry, which is then of one moment:
- *	 one that is made without the lock may mix what was before a change with what came after;
- *
- * - invalidations have been read since the snapshot was taken.  Whoever wrote rows that it
- *	 sees had the index locked meanwhile, so an earlier change of its file is known to us;
- *
- * - its pages are still in the buffers that had them the last time.  Each names its file,
- *	 which has all rows that the snapshot sees, even if it has been replaced since.
- *
- * Otherwise we lock it until the end of the transaction, as core does with the indexes that
- * it scans.  If we would have to wait for that, or it has another file now, it is not asked.
- *
- * SERIALIZABLE: asking locks the whole index against insertions, as a scan of it does, so a
- * partition that is not read is locked by its index.
+ * Locks.  An index that we would have to wait for is not asked.  The lock is kept until the
+ * end of the transaction, as core keeps those of the indexes that it scans.  SERIALIZABLE:
+ * asking locks the whole index against insertions, as a scan of it does, so a partition
+ * that is not read is locked by its index.
  */
 #include "membership.h"
 
@@ -42,7 +28,6 @@
 #include "functions/callsite.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "storage/lmgr.h"
 #include "storage/predicate.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
@@ -135,8 +120,7 @@ membership_ask_open(MemoryContext mcxt, Relation heap, Oid oid, Snapshot snapsho
 	index = membership_open_below(heap, oid);
 	if (index == NULL)
 		return NULL;
-	/* what was checked may have been changed meanwhile */
-	if (snapshot_too_old(index, snapshot) || !membership_was_locked(index))
+	if (snapshot_too_old(index, snapshot))
 	{
 		relation_close(index, NoLock);
 		return NULL;
@@ -144,11 +128,10 @@ membership_ask_open(MemoryContext mcxt, Relation heap, Oid oid, Snapshot snapsho
 	PredicateLockRelation(index, snapshot);
 	asked = MemoryContextAllocZero(mcxt, sizeof(AskedIndex));
 	asked->index = index;
-	asked->file = file_number(index);
 	return asked;
 }
 
-/* End what membership_ask_open() began; keeps locks. */
+/* End what membership_ask_open() began; keeps the lock. */
 void
 membership_ask_close(AskedIndex *asked)
 {
@@ -209,50 +192,6 @@ membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
 }
 
 /*
- * Read the metapage, unless it cannot have changed for this snapshot: a newer layer has no row
- * that it sees, unless that is our own.  NULL if *unread becomes true, as by
- * pages_contain_recent().
- */
-static const MembershipMeta *
-current_meta(AskedIndex *asked, bool *unread)
-{
-	MembershipMeta meta;
-	Size		size;
-
-	if (asked->meta != NULL && asked->written == own_insertions.written)
-		return asked->meta;
-	if (unread == NULL)
-		meta_read(asked->index, &meta);
-	else if (!meta_read_recent(asked->index, &meta))
-	{
-		*unread = true;
-		return NULL;
-	}
-	size = offsetof(MembershipMeta, layer) + meta.layers * sizeof(MembershipLayer);
-	if (asked->meta)
-		pfree(asked->meta);
-	asked->meta = MemoryContextAlloc(GetMemoryChunkContext(asked), size);
-	memcpy(asked->meta, &meta, size);
-	asked->written = own_insertions.written;
-	return asked->meta;
-}
-
-/* Does an index contain one of the keys?  "unread" as for pages_contain_recent() */
-static bool
-has_key(const MembershipKeys *keys, AskedIndex *asked, bool *unread)
-{
-	const MembershipMeta *meta = current_meta(asked, unread);
-	bool		found = false;
-
-	for (int i = 0; i < keys->count && !found && meta != NULL; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		found = pages_contain_recent(asked->index, meta, keys->hashes[i], unread);
-	}
-	return found;
-}
-
-/*
  * May the table of an index have rows with one of the keys?  False is certain.  Errors:
  * those of flush_pending() and of reading its pages.
  */
@@ -260,7 +199,6 @@ bool
 membership_ask(const MembershipKeys *keys, AskedIndex *asked)
 {
 	Relation	index = asked->index;
-	bool		unread = false;
 	bool		found = false;
 
 	if (!keys->comparable)
@@ -270,12 +208,25 @@ membership_ask(const MembershipKeys *keys, AskedIndex *asked)
 	pgstat_count_index_tuples(index, keys->count);
 	if (keys->count == 0)
 		return false;
-	if (membership_was_locked(index))
-		found = has_key(keys, asked, &unread);
-	/* an entry that has changed meanwhile has lost the note */
-	if (unread || !membership_was_locked(index))
-		found = !ConditionalLockRelation(index, AccessShareLock) ||
-			file_number(index) != asked->file || has_key(keys, asked, NULL);
+	/* a newer layer has no row that the snapshot sees, unless it is our own */
+	if (asked->meta == NULL || asked->written != own_insertions.written)
+	{
+		MembershipMeta meta;
+		Size		size;
+
+		meta_read(index, &meta);
+		size = offsetof(MembershipMeta, layer) + meta.layers * sizeof(MembershipLayer);
+		if (asked->meta)
+			pfree(asked->meta);
+		asked->meta = MemoryContextAlloc(GetMemoryChunkContext(asked), size);
+		memcpy(asked->meta, &meta, size);
+		asked->written = own_insertions.written;
+	}
+	for (int i = 0; i < keys->count && !found; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		found = pages_contain(index, asked->meta, keys->hashes[i]);
+	}
 	if (found)
 		pgstat_count_heap_fetch(index);
 	return found;

@@ -149,7 +149,6 @@ extern void meta_report_too_large(Relation index, const MembershipMeta *meta,
 extern void meta_put_empty(Relation index, uint64 structure);
 extern void meta_write(Relation index, const MembershipMeta *meta);
 extern void meta_read(Relation index, MembershipMeta *meta);
-extern bool meta_read_recent(Relation index, MembershipMeta *meta);
 extern void meta_note_vacuum(Relation index, double live_rows);
 extern void meta_layer(const MembershipMeta *meta, int i, FilterLayer *layer);
 extern bool meta_plan_layer(MembershipMeta *meta, uint64 capacity);
@@ -160,8 +159,6 @@ extern void meta_measure(Relation index, MembershipMeta *meta);
 /* pages.c */
 extern bool pages_contain(Relation index, const MembershipMeta *meta,
 						  uint64 hash);
-extern bool pages_contain_recent(Relation index, const MembershipMeta *meta,
-								 uint64 hash, bool *unread);
 extern void pages_contain_batch(Relation index, const MembershipMeta *meta,
 								const uint64 *hashes, Size count, bool *found);
 extern double pages_probe_cost(const MembershipMeta *meta, Size probes);
@@ -235,7 +232,6 @@ extern void membership_open_all(Oid oid, MembershipPurpose purpose,
 								MembershipVisitor visit, void *arg);
 extern bool membership_open_quietly(Oid oid, MembershipVisitor visit,
 									void *arg);
-extern bool membership_was_locked(Relation index);
 extern Relation membership_open_below(Relation heap, Oid oid);
 extern bool membership_may_query(Relation heap, Relation index);
 extern bool membership_may_read_parent(Relation heap);
@@ -259,6 +255,8 @@ typedef struct IndexCopy
 	FileNumber	file;
 	SnapshotData seen;			/* its content; not a snapshot to be used */
 	TransactionId running[RUNNING_MAX]; /* its xip, and then subxip */
+	FullTransactionId next;		/* the next transaction then: without the
+								 * epoch, "seen" may be of an older one */
 	OwnInsertions inserted;		/* the view's */
 	uint8	   *image;			/* NULL: not read, or evicted */
 	void	   *memory;			/* that holds it, or NULL */
@@ -332,7 +330,6 @@ typedef struct MembershipKeys MembershipKeys;
 typedef struct AskedIndex
 {
 	Relation	index;
-	FileNumber	file;			/* that it had when it was opened */
 	uint64		written;		/* of own_insertions, when *meta was read */
 	MembershipMeta *meta;		/* what to read, with the layers then and no
 								 * room for others; NULL: not read yet */

@@ -190,13 +190,16 @@ meta_is_valid(const MembershipMeta *meta)
 	return true;
 }
 
-/* Where the layers begin on the metapage */
-#define META_LAYERS_OFFSET	(MAXALIGN(SizeOfPageHeaderData) + offsetof(MembershipMeta, layer))
-
-/* Copy a locked metapage to *meta, and release it. */
-static void
-copy_and_release(Relation index, Buffer buffer, MembershipMeta *meta)
+/*
+ * Read the metapage to *meta, of the layers only those in use.  Errors: those of
+ * page_read(); ERRCODE_INDEX_CORRUPTED if it is not valid.
+ */
+void
+meta_read(Relation index, MembershipMeta *meta)
 {
+	Buffer		buffer = page_read_again(index, MEMBERSHIP_META_PAGE,
+										 MAXALIGN(SizeOfPageHeaderData) +
+										 offsetof(MembershipMeta, layer));
 	const MembershipMeta *from = page_meta(BufferGetPage(buffer));
 
 	if (!meta_is_valid(from))
@@ -205,29 +208,6 @@ copy_and_release(Relation index, Buffer buffer, MembershipMeta *meta)
 	memcpy(meta, from, offsetof(MembershipMeta, layer) +
 		   sizeof(MembershipLayer) * from->layers);
 	UnlockReleaseBuffer(buffer);
-}
-
-/*
- * Read the metapage to *meta, of the layers only those in use.  Errors: those of
- * page_read(); ERRCODE_INDEX_CORRUPTED if it is not valid.
- */
-void
-meta_read(Relation index, MembershipMeta *meta)
-{
-	copy_and_release(index, page_read_again(index, MEMBERSHIP_META_PAGE, META_LAYERS_OFFSET),
-					 meta);
-}
-
-/* The same by page_read_recent(); false if that has no page */
-bool
-meta_read_recent(Relation index, MembershipMeta *meta)
-{
-	Buffer		buffer = page_read_recent(index, MEMBERSHIP_META_PAGE, META_LAYERS_OFFSET);
-
-	if (!BufferIsValid(buffer))
-		return false;
-	copy_and_release(index, buffer, meta);
-	return true;
 }
 
 /*

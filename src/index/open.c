@@ -4,7 +4,7 @@
  *
  * Locks.  Like all other code, we lock the table before the index, and keep both locked
  * until the end of the transaction: no other session can truncate, rebuild or drop the
- * index meanwhile.  Only ask.c does without the index's lock.
+ * index meanwhile.
  *
  * Privileges.  The index reveals what is in the table.  So the user needs the SELECT
  * privilege on all columns that the index uses, and must not be subject to row-level
@@ -53,9 +53,7 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
-#include "utils/inval.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
@@ -578,38 +576,16 @@ membership_open_quietly(Oid oid, MembershipVisitor visit, void *arg)
 }
 
 /*
- * Lock an open index until the end of the transaction, without waiting, and note that in its
- * entry of the relation cache.  The note disappears with the entry, or when it is changed.
- */
-static bool
-lock_and_note(Relation index)
-{
-	if (!ConditionalLockRelation(index, AccessShareLock))
-		return false;
-	if (index->rd_amcache == NULL)
-		index->rd_amcache = MemoryContextAlloc(index->rd_indexcxt, 1);
-	return true;
-}
-
-/* Has this session locked an open index since the relation cache has its present entry? */
-bool
-membership_was_locked(Relation index)
-{
-	return index->rd_amcache != NULL;
-}
-
-/*
- * Open a membership index of an open table, which either is locked until the end of the
- * transaction, or membership_was_locked(), see ask.c; NULL if it is not valid, or cannot be
- * read now, without waiting.  Close it with NoLock.
+ * Open a membership index of an open table, locked until the end of the transaction; NULL
+ * if it is not valid, or cannot be read now, without waiting.  Close it with NoLock.
  */
 Relation
 membership_open_below(Relation heap, Oid oid)
 {
 	Relation	index;
 
-	/* as locking it would do */
-	AcceptInvalidationMessages();
+	if (!ConditionalLockRelationOid(oid, AccessShareLock))
+		return NULL;
 	/* unlike try_relation_open(), without asking the syscache first */
 	index = RelationIdGetRelation(oid);
 	if (index == NULL)
@@ -620,7 +596,6 @@ membership_open_below(Relation heap, Oid oid)
 		   (MyXactFlags & XACT_FLAGS_ACCESSEDTEMPNAMESPACE));
 	/* the OID may be another index's by now */
 	if (index->rd_rel->relkind == RELKIND_INDEX && is_membership(index) &&
-		(membership_was_locked(index) || lock_and_note(index)) &&
 		index->rd_index->indrelid == RelationGetRelid(heap) &&
 		index->rd_index->indisvalid && is_usable(heap, index, true))
 		return index;

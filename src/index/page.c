@@ -32,7 +32,7 @@
 #define FILE_STEP				UINT32_C(0x9E3779B9)
 
 /*
- * Once in so many times, forget one: until 18, ReadRecentBuffer() does not count as a
+ * Once in so many times, do not use them: until 18, ReadRecentBuffer() does not count as a
  * use of the buffer, which would soon be evicted.  A prime, because lookups alternate
  * between few pages.
  */
@@ -111,83 +111,46 @@ page_recent(Relation index, BlockNumber number)
 }
 
 /*
- * Pin a page in "recent", the buffer that had it the last time, or return InvalidBuffer.  A
- * page that is forgotten is looked up next, which is not a use here.
- */
-static Buffer
-pin_recent(Relation index, BlockNumber number, Buffer recent)
-{
-	static unsigned uses = 0;
-
-	if (!BufferIsValid(recent))
-		return InvalidBuffer;
-	if (++uses % RECENT_IN_A_ROW == 0)
-	{
-		recent_place(index, number)->buffer = InvalidBuffer;
-		return InvalidBuffer;
-	}
-	if (!ReadRecentBuffer(file_locator(index), MAIN_FORKNUM, number, recent))
-		return InvalidBuffer;
-	pgstat_count_buffer_read(index);
-	pgstat_count_buffer_hit(index);
-	Assert(BufferGetBlockNumber(recent) == number);
-	return recent;
-}
-
-/* Pin a page, and keep its buffer in mind. */
-static Buffer
-pin_and_note(Relation index, BlockNumber number)
-{
-	Buffer		buffer = ReadBuffer(index, number);
-
-	*recent_place(index, number) = (RecentPage)
-	{
-		.file = file_number(index), .number = number, .buffer = buffer
-	};
-	return buffer;
-}
-
-/*
  * Pin a page that is read again and again.  Looks first into the buffer that had it the
  * last time, which takes a fourth of finding it.  Errors: those of ReadBuffer().
  */
 Buffer
 page_pin(Relation index, BlockNumber number)
 {
-	Buffer		buffer = pin_recent(index, number, page_recent(index, number));
+	static unsigned uses = 0;
+	Buffer		buffer = page_recent(index, number);
 
-	return BufferIsValid(buffer) ? buffer : pin_and_note(index, number);
+	if (++uses % RECENT_IN_A_ROW != 0 && BufferIsValid(buffer) &&
+		ReadRecentBuffer(file_locator(index), MAIN_FORKNUM, number, buffer))
+	{
+		pgstat_count_buffer_read(index);
+		pgstat_count_buffer_hit(index);
+	}
+	else
+	{
+		buffer = ReadBuffer(index, number);
+		*recent_place(index, number) = (RecentPage)
+		{
+			.file = file_number(index), .number = number, .buffer = buffer
+		};
+	}
+	Assert(BufferGetBlockNumber(buffer) == number);
+	return buffer;
 }
 
 /*
- * Pin such a page, and lock it in share mode, if it is in the buffer that had it the last
- * time; otherwise, or if that is forgotten, InvalidBuffer.  Reads no file.  Meanwhile the
- * processor fetches what page_is_valid() reads, and the bytes at "offset".
+ * Pin such a page, and lock it in share mode, as page_read() does.  Meanwhile the processor
+ * fetches what page_is_valid() reads, and the bytes at "offset".
  */
 Buffer
-page_read_recent(Relation index, BlockNumber number, Size offset)
+page_read_again(Relation index, BlockNumber number, Size offset)
 {
 	Buffer		buffer = page_recent(index, number);
 
 	if (BufferIsValid(buffer))
 		page_prefetch(BufferGetPage(buffer), offset);
-	buffer = pin_recent(index, number, buffer);
-	if (BufferIsValid(buffer))
-		page_lock(index, buffer, BUFFER_LOCK_SHARE);
-	return buffer;
-}
-
-/* The same, but it always reads the page, as page_read() does */
-Buffer
-page_read_again(Relation index, BlockNumber number, Size offset)
-{
-	Buffer		buffer = page_read_recent(index, number, offset);
-
-	if (!BufferIsValid(buffer))
-	{
-		buffer = pin_and_note(index, number);
-		page_lock(index, buffer, BUFFER_LOCK_SHARE);
-	}
+	buffer = page_pin(index, number);
+	page_lock(index, buffer, BUFFER_LOCK_SHARE);
 	return buffer;
 }
 

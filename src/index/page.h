@@ -129,7 +129,6 @@ extern void page_lock(Relation index, Buffer buffer, int lock);
 extern Buffer page_read(Relation index, BlockNumber number, int lock);
 extern Buffer page_recent(Relation index, BlockNumber number);
 extern Buffer page_pin(Relation index, BlockNumber number);
-extern Buffer page_read_recent(Relation index, BlockNumber number, Size offset);
 extern Buffer page_read_again(Relation index, BlockNumber number, Size offset);
 extern void page_make(Relation index, ForkNumber fork, BlockNumber number,
 					  const void *content, Size used, bool log);

@@ -38,25 +38,18 @@
  */
 #define PROBES_AHEAD			8
 
-/* Does the layer contain the element with this hash?  See pages_contain_recent(). */
+/* Does the layer contain the element with this hash? */
 static bool
-layer_contains(Relation index, const MembershipLayer *layer, uint64 hash, bool *unread)
+layer_contains(Relation index, const MembershipLayer *layer, uint64 hash)
 {
-	Buffer		(*read) (Relation, BlockNumber, Size) =
-		unread ? page_read_recent : page_read_again;
 	bool		found = true;
 
 	for (unsigned i = 0; i < layer_blocks(layer->layout) && found; i++)
 	{
 		const Place place = place_of(layer, i > 0, hash);
-		Buffer		buffer = read(index, block_page(layer, place.block),
-								  block_offset(place.block));
+		Buffer		buffer = page_read_again(index, block_page(layer, place.block),
+											 block_offset(place.block));
 
-		if (!BufferIsValid(buffer))
-		{
-			*unread = true;
-			break;
-		}
 		found = block_kernel->contains(page_block(BufferGetPage(buffer), place.block),
 									   place.word, layer->hashes);
 		UnlockReleaseBuffer(buffer);
@@ -64,25 +57,14 @@ layer_contains(Relation index, const MembershipLayer *layer, uint64 hash, bool *
 	return found;
 }
 
-/*
- * Does any layer in *meta contain this hash's element?  Reads only by page_read_recent(),
- * unless "unread" is NULL; if that has not all pages, *unread becomes true, and the result
- * means nothing.  Errors: those of page_read().
- */
-bool
-pages_contain_recent(Relation index, const MembershipMeta *meta, uint64 hash, bool *unread)
-{
-	for (int i = meta->layers - 1; i >= 0; i--)
-		if (layer_contains(index, &meta->layer[i], hash, unread))
-			return true;
-	return false;
-}
-
-/* The same, of all pages */
+/* Does any layer in *meta contain this hash's element?  Errors: those of page_read(). */
 bool
 pages_contain(Relation index, const MembershipMeta *meta, uint64 hash)
 {
-	return pages_contain_recent(index, meta, hash, NULL);
+	for (int i = meta->layers - 1; i >= 0; i--)
+		if (layer_contains(index, &meta->layer[i], hash))
+			return true;
+	return false;
 }
 
 /*

@@ -32,6 +32,7 @@
  */
 #include "membership.h"
 
+#include "access/transam.h"
 #include "access/xact.h"
 #include "nodes/execnodes.h"
 #include "pgstat.h"
@@ -174,6 +175,7 @@ note_seen(IndexCopy *copy, Snapshot snapshot)
 	const uint32 subs = subtransactions(snapshot);
 
 	copy->seen = *snapshot;
+	copy->next = ReadNextFullTransactionId();
 	copy->seen.xip = copy->running;
 	copy->seen.subxip = copy->running + snapshot->xcnt;
 	copy->seen.subxcnt = subs;
@@ -190,6 +192,14 @@ is_last_insertion(const OwnInsertions *then)
 	return memcmp(then, &own_insertions, sizeof(OwnInsertions)) == 0;
 }
 
+/* Do the same XIDs still mean the same transactions? */
+static inline bool
+is_recent(const IndexCopy *copy)
+{
+	return U64FromFullTransactionId(ReadNextFullTransactionId()) -
+		U64FromFullTransactionId(copy->next) < MaxTransactionId / 2;
+}
+
 /* Find, or make, an unused copy for a new view, and leave it so. */
 static IndexCopy *
 find_copy(Relation index, Snapshot snapshot)
@@ -204,7 +214,7 @@ find_copy(Relation index, Snapshot snapshot)
 			continue;
 		if (copy->file == file_number(index) && !IsolationIsSerializable() &&
 			is_last_insertion(&copy->inserted) &&
-			see_the_same(&copy->seen, snapshot))
+			see_the_same(&copy->seen, snapshot) && is_recent(copy))
 			return copy;
 		free_copy(copy);
 	}
