@@ -87,7 +87,7 @@ lanes_miss(const uint8_t *block, uint64_t word, unsigned lanes)
 	return missing;
 }
 
-/* Set it, and return the number of bits that changed. */
+/* Set the bit that "word" selects in a lane, and return the number of bits that changed. */
 static inline unsigned
 lane_set(uint8_t *block, uint64_t word, int lane)
 {

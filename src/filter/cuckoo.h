@@ -22,7 +22,7 @@
 /* A layer */
 typedef struct CuckooLayer
 {
-	uint8_t    *slots;			/* where they are, or would be */
+	uint8_t    *slots;			/* where they are; with "fetch", would be */
 	uint64_t	half;			/* half of its windows */
 	uint64_t	multiple;		/* its windows over those of the first layer */
 	uint64_t	first_half;		/* half of the first layer's windows */
@@ -30,8 +30,8 @@ typedef struct CuckooLayer
 	unsigned	first_bits;		/* bits of a fingerprint in the first layer */
 	unsigned	extra;			/* how many more they have in this one */
 	const uint8_t *image;
-	FilterFetch fetch;			/* gets slots that are not in memory; or NULL */
-	void	   *from;
+	FilterFetch fetch;			/* reads slots; NULL: all are in memory */
+	void	   *from;			/* its argument */
 } CuckooLayer;
 
 /* An element, as all layers of a filter see it */

@@ -17,7 +17,7 @@
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
 
-/* Of base64; pg_b64_enc_len() and pg_b64_dec_len() overflow with the largest filters */
+/* A group of base64; pg_b64_enc_len() and pg_b64_dec_len() overflow for large filters */
 #define BASE64_BYTES	3
 #define BASE64_CHARS	4
 

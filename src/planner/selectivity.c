@@ -63,8 +63,8 @@ is_native(Oid function)
 }
 
 /*
- * Can values be hashed for certain without an error, which planning must not raise?  Not
- * those of types that consist of others, nor by functions that are not written in C.
+ * Is it certain that values can be hashed without an error?  Planning must not raise one.
+ * No for records, ranges and multiranges, and for hash functions that are not in C.
  */
 bool
 can_be_hashed(Node *element, Oid collation)

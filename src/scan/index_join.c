@@ -903,7 +903,7 @@ index_join_size(PlannerInfo *root, RelOptInfo *rel,
 		return;
 	clause = (OpExpr *) first->clause;
 	selectivity = selectivity_for_size(root, first, upper, other, &type);
-	/* it was lowered for another partition, or for the other table */
+	/* already set: lowered for another partition, or for the other table */
 	if (selectivity == NULL || *selectivity >= 0)
 		return;
 	swapped = swapped_for_size(root, first, upper, other);

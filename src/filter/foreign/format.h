@@ -32,7 +32,7 @@ extern ForeignHash foreign_murmur128(const uint8_t *bytes, size_t length);
 extern uint64_t foreign_murmur64a(const uint8_t *bytes, size_t length,
 								  uint64_t seed);
 
-/* As Spark has it: each byte after the last whole word is a signed word of its own */
+/* Spark's Murmur3_x86_32, where each byte after the last whole word is a signed word */
 extern uint32_t foreign_murmur32_spark(const uint8_t *bytes, size_t length,
 									   uint32_t seed);
 

@@ -74,8 +74,8 @@ extern void join_filters_link(PlanState *root);
  *
  * A join that drops its hash table sets the pointer in its Hash node to NULL before it
  * reads another outer row.  It fills the new table, with other keys, before it reads the
- * next one; and the first inner row makes us forget the old filter.  A shared filter is
- * freed before the processes begin anew.
+ * next outer row; and the first inner row makes us forget the old filter.  A shared filter
+ * is freed before a rescan starts the processes again.
  */
 static inline const KeyFilter *
 key_source_filter(KeySource *source)

@@ -63,7 +63,7 @@
 /* Fewer rows are not worth a filter: 20,000 take a millisecond. */
 #define PROBED_ROWS_MIN			20000.0
 #define FOREIGN_ROWS_MIN		1000.0	/* fetching them takes one to three */
-/* Assumed share of a join whose estimate says little: neither few rows nor most */
+/* The share of rows assumed to pass where the planner's estimate is only a guess */
 #define SHARE_TRY				0.5
 /* Such a join is tried if the inner side has at most this many times as many rows as the outer. */
 #define TRY_ROWS_MAX			4.0
@@ -124,7 +124,7 @@ table_with_key(const PlanEditor *editor, Plan *plan, const SideKey *key,
 
 /*
  * Do the keys of one column on a join's inner side come from tables that have a membership
- * index of them?  "operator" has these on its left.
+ * index of that column?  The keys are the left argument of "operator".
  */
 static bool
 keys_have_index(const PlanEditor *editor, Plan *plan, const SideKey *key,

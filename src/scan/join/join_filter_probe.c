@@ -228,7 +228,7 @@ row_passes(KeyProbe *probe, TupleTableSlot *slot, ExprContext *econtext,
 		values[i] = probe->expressions[i] ?
 			ExecEvalExpr(probe->expressions[i], econtext, &nulls[i]) :
 			slot_getattr(slot, probe->attributes[i], &nulls[i]);
-		/* the join stops here, too: the next expression might fail */
+		/* the join stops at a NULL, too: the next expression might fail */
 		if (nulls[i])
 			break;
 	}

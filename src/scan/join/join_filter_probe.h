@@ -12,9 +12,9 @@ typedef struct KeyProbe
 {
 	Probe		probe;
 	KeyProbePlan plan;
-	KeySource  *source;			/* NULL: not linked, all rows pass, unless: */
-	const KeyFilter *copy;		/* in a worker: the copy of the leader's
-								 * filter */
+	KeySource  *source;			/* the join's; NULL: "copy" is probed */
+	const KeyFilter *copy;		/* in a worker: a copy of the leader's filter;
+								 * NULL, too: all rows pass */
 	int			columns;
 	AttrNumber	attributes[KEY_COLUMNS_MAX];
 	ExprState  *expressions[KEY_COLUMNS_MAX];	/* NULL: the attribute */
