@@ -167,7 +167,7 @@ begin_part(StringInfo buf)
 	return buf->len - sizeof(uint32);
 }
 
-/* Write the length of the part that began there. */
+/* Write the length of the part that begins at "start". */
 static inline void
 end_part(StringInfo buf, int start)
 {

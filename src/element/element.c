@@ -293,8 +293,8 @@ set_layout(ElementNode *node, Oid type, int32 typmod)
 }
 
 /*
- * The layout of a record of this type, which may be another than the last one's.  What a
- * typmod stands for never changes: only for others look into the server's cache.
+ * The layout of a record of this type: the last record's layout, if it had the same type.
+ * What a typmod of RECORD means never changes; for other types ask the server's cache.
  */
 static inline RecordLayout *
 layout_for(ElementNode *node, Oid type, int32 typmod)

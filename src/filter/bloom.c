@@ -110,7 +110,7 @@ layer_prefetch(const ProbeLayer *layer, uint64_t hash)
 	}
 }
 
-/* Always inline: code for both, slices and memory, costs memory a third more. */
+/* Always inline: if slices and memory share code, a probe in memory costs a third more. */
 static ALWAYS_INLINE bool
 layers_contain(const uint8_t *image, uint64_t hash, FilterFetch fetch,
 			   void *from)
@@ -133,7 +133,7 @@ memory_layers_contain(const uint8_t *image, uint64_t hash)
 	return layers_contain(image, hash, NULL, NULL);
 }
 
-/* A compact image does not need the registers that blocks take. */
+/* Compact images have a path of their own: code for blocks takes more registers. */
 bool
 bloom_contains(const uint8_t *image, uint64_t hash)
 {

@@ -24,7 +24,7 @@ typedef struct CuckooLayer
 {
 	uint8_t    *slots;			/* where they are; with "fetch", would be */
 	uint64_t	half;			/* half of its windows */
-	uint64_t	multiple;		/* its windows over those of the first layer */
+	uint64_t	multiple;		/* its windows divided by the first layer's */
 	uint64_t	first_half;		/* half of the first layer's windows */
 	unsigned	width;			/* bits of a slot */
 	unsigned	first_bits;		/* bits of a fingerprint in the first layer */

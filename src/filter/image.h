@@ -127,8 +127,8 @@ typedef enum FilterLayout
 									 * elements; cuckoo: maximum of entries,
 									 * its capacity */
 #define LAYER_OFF_OFFSET		48	/* of its bits, in the image */
-#define LAYER_OFF_MULTIPLE		56	/* cuckoo: its windows over those of the
-									 * first layer; foreign: see foreign/;
+#define LAYER_OFF_MULTIPLE		56	/* cuckoo: its windows divided by those of
+									 * the first layer; foreign: see foreign/;
 									 * others: 0 */
 
 /* A layer's descriptor, unpacked. */

@@ -26,8 +26,8 @@
 
 /*
  * A committing transaction overfills a layer, by up to its number of bits divided by this,
- * rather than create the next one: that may take seconds, and no timeout ends it in COMMIT.
- * A layer of one percent has three percent more errors then.
+ * rather than create the next layer, which may take seconds: no timeout ends it in COMMIT.
+ * A layer with an error rate of 1 % then gives 3 % more false positives.
  */
 #define COMMIT_FRACTION				256
 

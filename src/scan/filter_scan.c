@@ -121,7 +121,10 @@ begin_part(CustomScanState *node, int first, int end)
 	return ExecInitQual(conditions, &node->ss.ps);
 }
 
-/* Prepare the other conditions.  ExecScan() then has none left to check. */
+/*
+ * Prepare the conditions that are no probes, in parts: those that come before each probe,
+ * and the rest.  ExecScan() then has none left to check.
+ */
 static void
 begin_parts(FilterScanState *state, List *plans)
 {

@@ -56,7 +56,7 @@ largest_filter(const SentKeys *sent)
 	return SENT_BYTES_MIN + sent->room_max * SENT_KEY_BYTES_MAX;
 }
 
-/* The filter's parameter, and behind it those of the least and the greatest key, and of few */
+/* The filter's parameter; behind it those of the least key, the greatest, and the few keys */
 static ParamExecData *
 parameter_of(const SentKeys *sent)
 {

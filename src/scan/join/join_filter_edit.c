@@ -200,8 +200,8 @@ see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
 
 /*
  * check_filters
- *		Assert that each filter is built once and probed somewhere, marks, or is sent, and that
- *		the rows probed are the process's own, unless the filter is that of all processes
+ *		Assert that each filter is built once; that it is probed or sent, or else marks rows;
+ *		and that a process probes only with its own keys, unless all processes share them
  */
 void
 check_filters(const PlanEditor *editor)
