@@ -18,7 +18,7 @@
 /* The first byte of a class whose description is longer than eight bytes */
 #define CLASS_HASHED		'#'
 
-/* Append the description of the last value; false if a record's structure is not known. */
+/* Append the description of a node's last value; false if a record in it is not known. */
 static bool
 describe(ElementNode *node, StringInfo description)
 {

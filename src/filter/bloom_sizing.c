@@ -59,8 +59,8 @@
 #define LOAD_STEPS			1024.0
 
 /*
- * The secant method on logarithms: steps, enough for a few multiples of the wanted step;
- * and the least power of the load with which the error rate is assumed to rise
+ * The secant method on logarithms: its number of steps, after which the load is near enough
+ * to search step by step; and the least power of the load by which the rate may rise
  */
 #define SECANT_STEPS		5
 #define SECANT_LEAST_POWER	0.25

@@ -23,7 +23,7 @@ extern FilterStatus filter_plan(const FilterParams *params, FilterPlan *plan);
 extern FilterStatus filter_plan_classic(uint64_t m, unsigned k,
 										FilterPlan *plan);
 
-/* Plan a filter with layers as it was when created: the first layer, no elements. */
+/* Plan a filter like *image when it was created: its first layer alone, no elements. */
 extern FilterStatus filter_plan_again(const uint8_t *image, FilterPlan *plan);
 
 /* Place the layers of a plan, of which all else is set, one after the other. */

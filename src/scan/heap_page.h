@@ -14,9 +14,9 @@
 #include "utils/rel.h"
 
 /*
- * Majors whose heap scans these functions know.  On others they are not called:
- * heap_page_supported() is false, and the planner keeps to plans of its own; the log
- * says so once, and EXPLAIN of each query that misses a Filter Scan.
+ * PostgreSQL majors whose heap scans these functions know.  On others they are not called:
+ * heap_page_supported() is false, and no Filter Scan is planned.  The log says so once, and
+ * so does EXPLAIN of each query that would have one.
  */
 #define HEAP_PAGE_FIRST_MAJOR	15
 #define HEAP_PAGE_LAST_MAJOR	19

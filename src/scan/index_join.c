@@ -234,8 +234,8 @@ is_nullable(const Search *search, const RestrictInfo *rinfo)
 }
 
 /*
- * Is this an equality of an expression of the scan, or of a constant, and the index's
- * column?  If so, sets *match.
+ * Does this clause compare the index's column by "=" with an expression of the scan, or
+ * with a constant?  If so, set *match.
  */
 static bool
 clause_matches(const Search *search, RestrictInfo *rinfo, Match *match)

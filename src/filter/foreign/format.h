@@ -62,7 +62,7 @@ typedef enum ForeignForm
 typedef enum ForeignIntegers
 {
 	INTEGERS_BY_FORM,			/* 4 of an int4, 8 of an int8 */
-	INTEGERS_LONG,				/* 8 of either */
+	INTEGERS_LONG,				/* 8 of an int4, too */
 	INTEGERS_DECIMAL			/* its digits */
 } ForeignIntegers;
 
@@ -82,7 +82,7 @@ typedef struct ForeignSource
 	const uint8_t *bytes;
 	uint64_t	length;
 	const ForeignFormat *format;	/* or the other version of it */
-	bool		any_version;	/* which of the two, the bytes tell */
+	bool		any_version;	/* the bytes tell which of the two */
 	uint64_t	bits;			/* if the format needs the shape; else 0 */
 	unsigned	hashes;			/* likewise */
 } ForeignSource;
@@ -148,9 +148,8 @@ struct ForeignFormat
 	ForeignHash (*hash) (uint64_t seed, const uint8_t *bytes, size_t length);
 	const ForeignPlaces *places;
 
-	/* The seed: how many bits it has, 0, 32 or 64, and which one we choose */
-	int			seed_bits;
-	uint64_t	seed;
+	int			seed_bits;		/* width of the seed: 0, 32 or 64 bits */
+	uint64_t	seed;			/* of the filters that we make */
 
 	/* Layers */
 	bool		counted;		/* full at its capacity: "multiple" is the
@@ -158,10 +157,10 @@ struct ForeignFormat
 	bool		blocks;			/* an element has one of Parquet's blocks */
 	bool		cuckoo;			/* it has a slot of two buckets of "hashes" */
 	unsigned	unit;			/* the number of bits is a multiple of this */
-	unsigned	hashes;			/* if it is always the same number */
-	uint64_t	most_detail;	/* the largest, unless it is counted */
-	uint64_t	clear_unsets;	/* bits of detail that clearing unsets */
-	uint64_t	add_unsets;		/* likewise, an addition */
+	unsigned	hashes;			/* of a layer, if always the same number */
+	uint64_t	most_detail;	/* the largest "detail", unless it is counted */
+	uint64_t	clear_unsets;	/* bits of "detail" that clearing unsets */
+	uint64_t	add_unsets;		/* those that an addition unsets */
 
 	/*
 	 * The bits that the other system chooses for n elements, not yet rounded
@@ -174,9 +173,9 @@ struct ForeignFormat
 	double		(*capacity) (const FilterLayer *layer);
 
 	/*
-	 * The variance beyond that of independent places (NULL: none), the number
-	 * of elements (NULL: by the bits that are set), and the error rate of
-	 * this many (NULL: that of independent places)
+	 * The variance of the set bits beyond that of independent places (NULL:
+	 * none); the number of elements (NULL: estimated from the set bits); the
+	 * error rate with so many elements (NULL: that of independent places)
 	 */
 	double		(*more_variance) (const FilterLayer *layer);
 	double		(*layer_elements) (const FilterLayer *layer);
@@ -186,16 +185,16 @@ struct ForeignFormat
 	void		(*note_added) (FilterLayer *layer, const uint8_t *bits);
 
 	/*
-	 * Set the format's own fields of a layer that has the bits of either or,
-	 * if !united, those that both have.  Before, they are a copy of one's;
-	 * NULL if that is right.
+	 * Set the format's own fields of "joined", the union of two layers or, if
+	 * !united, their intersection.  They begin as a copy of one layer's; NULL
+	 * if that is right.
 	 */
 	void		(*join) (const FilterLayer *left, const FilterLayer *right,
 						 bool united, FilterLayer *joined);
 
 	/*
-	 * Check the format's own fields of a layer after the one "before", which
-	 * is the first layer itself, and its bits.  May be NULL.
+	 * Check the format's own fields of a layer, and its bits.  "before" is the
+	 * layer before it; of the first layer, itself.  May be NULL.
 	 */
 	const char *(*check_layer) (const FilterLayer *before,
 								const FilterLayer *layer);
@@ -208,7 +207,7 @@ struct ForeignFormat
 	bool		needs_shape;
 	BitOrder	order;
 
-	/* import_bits copies bits that are not contiguous. */
+	/* import_bits copies bits that are not contiguous; else it is NULL. */
 	const char *(*parse) (const ForeignSource *source, ForeignImport *import);
 	void		(*import_bits) (const ForeignSource *source,
 								const ForeignImport *import, uint8_t *image);
@@ -269,10 +268,10 @@ extern const int foreign_format_count;
 
 extern uint64_t foreign_class(const ForeignType *type);
 
-/* False if that is not the class of a foreign filter */
+/* Set *type; false if that is not the class of a foreign filter */
 extern bool foreign_type(uint64_t class, ForeignType *type);
 
-/* Of an image; bytes that were damaged on disk give some format, too */
+/* The format of an image; bytes that were damaged on disk have some format, too */
 extern const ForeignFormat *foreign_image_format(const uint8_t *image);
 
 #endif							/* FILTER_FOREIGN_FORMAT_H */

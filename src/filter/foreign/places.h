@@ -13,7 +13,7 @@
 /* Elements whose first places are computed ahead, so that cache misses overlap */
 #define PLACES_AHEAD	32
 
-/* The place of an element's bit i, from 0, among m */
+/* The place of an element's bit i, from 0, among the m bits of a layer */
 typedef uint64_t (*ForeignPlace) (const ForeignHash *hash, uint64_t i,
 								  uint64_t m);
 
@@ -50,7 +50,7 @@ layer_contains_from(ForeignPlace place_of, const ProbeLayer *layer,
 	return true;
 }
 
-/* Probe the last layer for all, then the others for those that are not in it. */
+/* Probe the last layer for all elements, then the others for those that it lacks. */
 static ALWAYS_INLINE void
 places_contain_batch(ForeignPlace place_of, const uint8_t *image,
 					 const ForeignHash *hashes, size_t count, bool *found,
@@ -124,8 +124,8 @@ places_add_batch(ForeignPlace place_of, const uint8_t *image,
 }
 
 /*
- * The loops of a rule, and its ForeignPlaces.  Code for slices and for memory is made
- * apart: a look at "fetch" for each bit would cost memory a tenth more.
+ * The loops of a rule, and its ForeignPlaces.  Slices and memory get separate code: if each
+ * bit looked at "fetch", a probe in memory would cost a tenth more.
  */
 #define FOREIGN_LOOPS(rule) \
 static void \

@@ -56,7 +56,7 @@ largest_filter(const SentKeys *sent)
 	return SENT_BYTES_MIN + sent->room_max * SENT_KEY_BYTES_MAX;
 }
 
-/* The filter's parameter; behind it those of the least key, the greatest, and the few keys */
+/* The filter's parameter; behind it those of the least key, the greatest, and all if few */
 static ParamExecData *
 parameter_of(const SentKeys *sent)
 {

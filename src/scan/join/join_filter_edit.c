@@ -27,8 +27,8 @@ own_columns(List *expressions)
 }
 
 /*
- * Collect the keys of a hash join: for probes, to mark its outer rows, or to send them as
- * add_probes() has planned
+ * Add the node that collects the keys of a hash join, whether they are probed, mark its
+ * outer rows, or are sent as add_probes() has planned.
  */
 void
 add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
@@ -200,8 +200,8 @@ see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
 
 /*
  * check_filters
- *		Assert that each filter is built once; that it is probed or sent, or else marks rows;
- *		and that a process probes only with its own keys, unless all processes share them
+ *		Assert that each filter is built once; that it is probed or sent, or else marks
+ *		rows; and that the process that built it probes, unless all processes share it
  */
 void
 check_filters(const PlanEditor *editor)
