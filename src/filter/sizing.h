@@ -7,12 +7,12 @@
 
 #include "image.h"
 
-/* Limits: the lowest rate that bench/ measures, and one that hardly discards rows */
+/* Limits: the lowest error rate that bench/ measures, and one that hardly discards rows */
 #define ERROR_RATE_MIN		1e-7
 #define ERROR_RATE_MAX		0.5
 #define ERROR_RATE_DEFAULT	0.01
 
-/* A layer's bits, and a cuckoo layer's bytes; by layout, hashes and size alone */
+/* A layer's bits, and a cuckoo layer's bytes; they read only its layout, hashes and size */
 extern uint64_t bloom_layer_bits(const FilterLayer *layer);
 extern uint64_t cuckoo_layer_bits(const FilterLayer *layer);
 extern uint64_t cuckoo_layer_bytes(const FilterLayer *layer);
@@ -68,19 +68,19 @@ extern bool blocks_plan(uint64_t capacity, double error_rate, LayerUse use,
  */
 #define SMALL_CAPACITY_MAX		1500
 
-/* Bounds of the bits that an element has, and of the bytes of a layer */
+/* At most this many bits of an element, and bytes of a small layer */
 #define SMALL_MAX_HASHES		24
 #define SMALL_MAX_BYTES			8191
 
-/* As layer_plan(), and layer_expected_error_rate(), of small layers */
+/* layer_plan() and layer_expected_error_rate() of small layers */
 extern bool small_plan(uint64_t capacity, double error_rate, LayerUse use,
 					   FilterLayer *layer);
 extern double small_expected_error_rate(const FilterLayer *layer, double n);
 
 /*
- * For a growing filter: the capacity of the layer after "index" others whose capacities
- * add up to "whole"; and the error rates of its first layer, and of the layer after
- * "index" others
+ * For a growing filter: the capacity of the layer that follows "index" others, whose
+ * capacities add up to "whole"; the error rate of the first layer; and that of the layer
+ * that follows "index" others
  */
 extern uint64_t next_layer_capacity(uint64_t whole, int growth, int index);
 extern double first_layer_error_rate(uint64_t capacity, double error_rate,
@@ -89,8 +89,8 @@ extern double next_layer_error_rate(double error_rate, double first,
 									int index);
 
 /*
- * With fewer bits, too many elements are of one class (cuckoo_sizing.c).  The lowest
- * error rate's 31st layer after the first needs the most.
+ * Bits of a fingerprint.  With fewer, too many elements are of one class (cuckoo_sizing.c).
+ * The most are needed at the lowest error rate, by the 31st layer after the first.
  */
 #define CUCKOO_MIN_FINGERPRINT	6
 #define CUCKOO_MAX_FINGERPRINT	40
@@ -120,7 +120,7 @@ extern bool cuckoo_plan_layer(const FilterParams *params,
 /* The number of entries at which a layer of this number of windows is full */
 extern uint64_t cuckoo_capacity(uint64_t windows);
 
-/* The elements that have set these bits, if each spares exp(log_spared) of the rest */
+/* The number of elements that have set "bits_set" bits, if each spares exp(log_spared) */
 extern double elements_from_bits(double bits, double bits_set,
 								 double log_spared);
 
@@ -129,7 +129,7 @@ extern double elements_from_bits(double bits, double bits_set,
 /* The chance that an element's k bits of a block spare d given bits of a lane */
 extern double block_spares(unsigned k, int d);
 
-/* The number of bits that n elements set: mean, deviation, and what 1 in 10^9 exceeds */
+/* The number of bits that n elements set: its mean, its deviation, its 1 - 10^-9 quantile */
 extern double layer_expected_bits(const FilterLayer *layer, double n);
 extern double set_bits_sigma(const FilterLayer *layer, double n);
 extern double most_bits(const FilterLayer *layer, double n);
@@ -141,9 +141,9 @@ extern double bits_full_within(const FilterLayer *layer, double bits);
 extern double layer_expected_error_rate(const FilterLayer *layer, double n);
 
 /*
- * Estimates from set bits: the elements of a layer; those of a filter's layers as it grew
- * ("added": the share of each layer's elements that no earlier one has, or NULL for 1);
- * and the error rate of a layer
+ * Estimates from set bits: the elements of a layer; the elements of all layers of a filter
+ * ("added": the share of each layer's elements that no earlier layer has; NULL: all 1); and
+ * the error rate of a layer
  */
 extern double layer_cardinality(const FilterLayer *layer);
 extern double layers_cardinality(const FilterLayer *layers,

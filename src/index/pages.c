@@ -164,7 +164,7 @@ sort_wanted(const uint64 *hashes, Size count, const bool *wanted, bool second,
 
 /*
  * Clear found[i], of up to BATCH elements, if it is true and the second block lacks bits.
- * They are sorted, so that few pages are locked twice.
+ * The elements are sorted by that block, so that few pages are locked twice.
  */
 static void
 probe_second_blocks(Relation index, const MembershipLayer *layer,
@@ -181,8 +181,8 @@ probe_second_blocks(Relation index, const MembershipLayer *layer,
 }
 
 /*
- * Probe one layer for elements with these hashes.  They are sorted, as their first blocks
- * are then: each page of these is locked once.  Errors: those of page_read().
+ * Probe one layer for elements with these hashes, which are sorted.  So their first blocks
+ * are in order, and each page of first blocks is locked once.  Errors: those of page_read().
  */
 void
 layer_contains_sorted(Relation index, const MembershipLayer *layer,

@@ -12,8 +12,9 @@
  * ExecScan() projects.
  *
  * No filter is evaluated, and no element compared, before a row has satisfied the
- * conditions that a sequential scan would check first: that might raise an error which a
- * sequential scan does not, or run a subquery in vain.  So until then we go row by row.
+ * conditions that a sequential scan would check first: else a probe might raise an error
+ * that a sequential scan does not, or run a subquery in vain.  Until the first such row we
+ * go row by row.
  * No condition is checked twice for a row, as it may call volatile functions.
  *
  * EvalPlanQual replaces the row of a scan by a newer one, which is probed again: that

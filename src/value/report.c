@@ -212,7 +212,7 @@ check_union_plan(FilterStatus status, const FilterPlan *plan, const uint8 *a,
 	check_plan(status, plan, a);
 }
 
-/* ERRCODE_INVALID_PARAMETER_VALUE unless two filters can be united or intersected */
+/* Raise ERRCODE_INVALID_PARAMETER_VALUE unless two filters can be united or intersected. */
 void
 check_compatible(const uint8 *a, const uint8 *b)
 {

@@ -193,8 +193,8 @@ struct ForeignFormat
 						 bool united, FilterLayer *joined);
 
 	/*
-	 * Check the format's own fields of a layer, and its bits.  "before" is the
-	 * layer before it; of the first layer, itself.  May be NULL.
+	 * Check the format's own fields of a layer, and its bits.  "before" is
+	 * the layer before it; of the first layer, itself.  May be NULL.
 	 */
 	const char *(*check_layer) (const FilterLayer *before,
 								const FilterLayer *layer);
