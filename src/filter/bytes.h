@@ -130,8 +130,8 @@ mulhi64(uint64_t hash, uint64_t range)
 }
 
 /*
- * Warren, "Hacker's Delight", 5-1.  Compilers use the processor's instruction for it if
- * they may; else their own function is three times slower.
+ * Warren, "Hacker's Delight", 5-1.  Compilers replace this by the processor's instruction
+ * if they may; else it is three times as fast as their own function.
  */
 static inline unsigned
 popcount64(uint64_t word)

@@ -22,7 +22,7 @@
 /* A layer */
 typedef struct CuckooLayer
 {
-	uint8_t    *slots;			/* where they are; with "fetch", would be */
+	uint8_t    *slots;			/* where they are or, with "fetch", would be */
 	uint64_t	half;			/* half of its windows */
 	uint64_t	multiple;		/* its windows divided by the first layer's */
 	uint64_t	first_half;		/* half of the first layer's windows */
@@ -39,7 +39,7 @@ typedef struct CuckooKey
 {
 	uint64_t	hash;
 	uint64_t	first;			/* its fingerprint in the first layer */
-	uint64_t	extra;			/* its upper bits are for longer ones */
+	uint64_t	extra;			/* its upper bits make longer fingerprints */
 } CuckooKey;
 
 /* An element's class in one layer: both windows, in any order, and fingerprint */
@@ -68,7 +68,7 @@ cuckoo_layer(const uint8_t *image, int i)
 	return layer;
 }
 
-/* For a filter whose first layer has fingerprints of "first_bits" bits */
+/* The key of a hash in a filter whose first layer has fingerprints of "first_bits" bits */
 static inline CuckooKey
 cuckoo_key(uint64_t hash, unsigned first_bits)
 {
@@ -85,8 +85,8 @@ cuckoo_key(uint64_t hash, unsigned first_bits)
 
 /*
  * A number that looks random, but whose upper bits are the fingerprint, so that they are
- * evenly spread.  Otherwise more fingerprints would share windows: of 6 bits, with one
- * failure in a million, 80 windows would hold 33 elements instead of 48.
+ * evenly spread.  Otherwise more fingerprints would share windows: with 6 bits and one
+ * failure in a million, 80 windows would hold only 33 elements instead of 48.
  */
 static inline uint64_t
 cuckoo_spread(uint64_t first, unsigned first_bits)
@@ -189,7 +189,7 @@ cuckoo_put_slot(const CuckooLayer *layer, uint64_t slot, uint64_t value)
 	put64(at, (get64(at) & ~mask) | value << shift);
 }
 
-/* The class of the entry of this value in this slot */
+/* The class of the entry that is stored as "value" in this slot */
 static inline CuckooPlace
 cuckoo_slot_place(const CuckooLayer *layer, uint64_t slot, uint64_t value)
 {
@@ -203,8 +203,8 @@ cuckoo_slot_place(const CuckooLayer *layer, uint64_t slot, uint64_t value)
 }
 
 /*
- * In memory, looks at both windows: a branch on the first could not be predicted, but to
- * fetch the second costs more.
+ * In memory, look at both windows, since a branch on the first could not be predicted.  A
+ * fetch costs more than such a branch, so fetch the second window only if needed.
  */
 static ALWAYS_INLINE bool
 cuckoo_layer_contains(const CuckooLayer *layer, const CuckooPlace *place)

@@ -19,14 +19,14 @@
  */
 extern FilterStatus filter_plan(const FilterParams *params, FilterPlan *plan);
 
-/* Plan a classic filter, m bits, k of an element, with nothing else in its params. */
+/* Plan a classic filter of m bits, k for an element; it has no capacity or error rate. */
 extern FilterStatus filter_plan_classic(uint64_t m, unsigned k,
 										FilterPlan *plan);
 
 /* Plan a filter like *image when it was created: its first layer alone, no elements. */
 extern FilterStatus filter_plan_again(const uint8_t *image, FilterPlan *plan);
 
-/* Place the layers of a plan, of which all else is set, one after the other. */
+/* Set the offsets of a plan's layers, one after the other; all else of them is set. */
 extern FilterStatus filter_plan_layers(FilterPlan *plan);
 
 /* Make a filter without elements, as planned. */
@@ -102,7 +102,10 @@ filter_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
  * and its elements stay: adding or removing one changes nothing (cuckoo.c).
  */
 
-/* Skips hashes it seems to contain.  Removing one that matches another's loses both. */
+/*
+ * Add hashes, but skip those that it seems to contain.  A skipped element shares the entry
+ * of another one: removing either loses both.
+ */
 static inline size_t
 filter_add_unique_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 {
@@ -199,7 +202,10 @@ extern double filter_cardinality(const uint8_t *image);
 extern double filter_header_cardinality(const uint8_t *header);
 extern double filter_estimated_error_rate(const uint8_t *image);
 
-/* The bits of all layers, or of hashes; *bits_set: hashes 0, cuckoo: of used slots */
+/*
+ * The bits of all layers, or of hashes.  *bits_set: of hashes 0, of a cuckoo filter the
+ * bits of used slots
+ */
 extern void filter_bits(const uint8_t *image, uint64_t *bits,
 						uint64_t *bits_set);
 

@@ -89,13 +89,13 @@ typedef enum FilterLayout
 #define IMAGE_OFF_SEED			16	/* 8 bytes */
 #define IMAGE_OFF_ERROR_RATE	24	/* requested, double, 0 if none was */
 
-/* In others than compact ones */
+/* In the header of an image that is not compact */
 #define IMAGE_OFF_CAPACITY		32	/* requested, 8 bytes, 0 if none was */
 #define IMAGE_OFF_COUNT			40	/* explicit: hashes, 8 bytes; else 0 */
 #define IMAGE_OFF_BYTES			48	/* of the whole image, 8 bytes */
 #define IMAGE_OFF_RESERVED		56	/* 4 bytes, zero */
 
-/* In a compact one; these numbers have 2 bytes */
+/* In the header of a compact image; these numbers have 2 bytes, but hashes 1 */
 #define COMPACT_OFF_CAPACITY	32	/* requested */
 #define COMPACT_OFF_BYTES		34	/* of the bits */
 #define COMPACT_OFF_BITS_FULL	36	/* as LAYER_OFF_BITS_FULL */
@@ -108,14 +108,14 @@ typedef enum FilterLayout
 #define BLOOM_FIRST_SHARE		0.808
 #define SMALL_EXACT_SHARE		0.95
 
-/* Bits of a counting layer's counter, with its own bit, and where a counter stays */
+/* Bits of a counter, that of the Bloom filter included, and the value where it stays */
 #define COUNTING_PLANES			4
 #define COUNTING_MOST			8
 
 /* Offsets in a layer's descriptor */
 #define LAYER_OFF_LAYOUT		0	/* FilterLayout */
-#define LAYER_OFF_HASHES		1	/* k; of each block; cuckoo: bits of a
-									 * fingerprint */
+#define LAYER_OFF_HASHES		1	/* k, in each block if there are two;
+									 * cuckoo: bits of a fingerprint */
 #define LAYER_OFF_DETAIL		2	/* 6 bytes, zero but in foreign layers */
 #define LAYER_OFF_SIZE			8	/* blocks; classic, foreign: bits; cuckoo:
 									 * windows */
@@ -344,7 +344,7 @@ extern void image_put_layers(uint8_t *image, const FilterParams *params,
 							 const FilterLayer *layer, int layers,
 							 uint64_t bytes);
 
-/* The layout of an image of these layers: small if there is one, which is */
+/* The layout of an image of these layers: small only if its one layer is small */
 extern FilterLayout layers_layout(const FilterLayer *layer, int layers);
 
 /* The bytes of the header and descriptors that image_put_layers() writes */

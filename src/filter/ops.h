@@ -34,7 +34,7 @@ typedef struct FilterPlan
 	int			from_b[IMAGE_MAX_LAYERS];
 } FilterPlan;
 
-/* Plan the layers of an image, which is a or b of a union. */
+/* Begin the plan of a union with the layers of one side, a or b. */
 static inline void
 plan_side(FilterPlan *plan, const uint8_t *image, bool is_a)
 {
@@ -95,9 +95,9 @@ typedef enum FilterRemoval
 #define PREFETCH_AHEAD	16
 
 /*
- * The operations of a layout, or of a family that the layers of one filter may have.
- * Without a comment, as filter.h says of the same name.  Those on layers are NULL for
- * sets.
+ * The operations of a layout, or of a family of layouts that may be mixed in one filter.
+ * One without a comment does what filter.h says of the function of its name.  Operations
+ * on layers are NULL for sets.
  */
 typedef struct FilterOps
 {
@@ -168,7 +168,7 @@ typedef struct FilterOps
 	/* Empty a layer of the image; NULL if only bits_set tells of elements */
 	void		(*clear_layer) (const uint8_t *image, FilterLayer *layer);
 
-	/* Can one filter have layers of both?  NULL: yes, if the first match. */
+	/* Can one filter have the layers of both?  NULL: if the first ones match */
 	bool		(*compatible) (const uint8_t *a, const uint8_t *b);
 
 	/*
@@ -206,25 +206,25 @@ extern double bits_cardinality(const uint8_t *header);
 extern const char *bits_check(const uint8_t *image, int i,
 							  const FilterLayer *layer);
 
-/* Would a union of two layers be fuller than the last addition may have left either? */
+/* Would a union of two layers, with "set" bits set, be fuller than additions leave one? */
 extern bool bits_too_full(const FilterLayer *layer, const FilterLayer *other,
 						  uint64_t set);
 
-/* The number of bits that are set in "bytes" bytes of either */
+/* The number of bits that are set in a or in b, each of "bytes" bytes */
 extern uint64_t bits_count_united(const uint8_t *a, const uint8_t *b,
 								  uint64_t bytes);
 
 /* A layer of a Bloom filter, as a probe reads it from its descriptor */
 typedef struct ProbeLayer
 {
-	uint8_t    *bits;			/* where they are, or would be */
+	uint8_t    *bits;			/* where they are or, with "fetch", would be */
 	uint64_t	size;
 	unsigned	hashes;
 	bool		flat;			/* bits anywhere, not in blocks */
 	bool		second;			/* an element has a second block */
 	const uint8_t *image;
-	FilterFetch fetch;			/* gets bits that are not in memory; or NULL */
-	void	   *from;
+	FilterFetch fetch;			/* reads bits; NULL: all are in memory */
+	void	   *from;			/* its argument */
 } ProbeLayer;
 
 static inline ProbeLayer

@@ -129,7 +129,7 @@ extern double elements_from_bits(double bits, double bits_set,
 /* The chance that an element's k bits of a block spare d given bits of a lane */
 extern double block_spares(unsigned k, int d);
 
-/* The number of bits that n elements set: its mean, its deviation, its 1 - 10^-9 quantile */
+/* The number of bits that n elements set: mean, deviation, and 1 - 10^-9 quantile */
 extern double layer_expected_bits(const FilterLayer *layer, double n);
 extern double set_bits_sigma(const FilterLayer *layer, double n);
 extern double most_bits(const FilterLayer *layer, double n);

@@ -16,7 +16,7 @@
 #include "storage/bufpage.h"
 #include "utils/rel.h"
 
-/* From 19 on, a row's description needs it before its use, after the last column */
+/* From PostgreSQL 19 on, a TupleDesc needs this call after its last column is set */
 #if PG_VERSION_NUM < 190000
 #define TupleDescFinalize(row)	((void) 0)
 #endif
@@ -242,7 +242,7 @@ extern bool catalog_row_written_later(int cache, Oid oid, Snapshot snapshot, boo
 extern bool snapshot_too_old(Relation index, Snapshot snapshot);
 extern void refuse_old_snapshot(Relation index, Snapshot snapshot);
 
-/* With more running transactions, the next snapshot is another one anyway. */
+/* With more running transactions in a snapshot, the next one hardly ever sees the same. */
 #define RUNNING_MAX				32
 
 /*

@@ -104,9 +104,9 @@ end_of_layers(const MembershipMeta *meta)
 }
 
 /*
- * What is to change on a page, as a record of generic WAL has it: an offset and a
- * length, each an OffsetNumber, and the bytes there, again and again in ascending
- * order.  Fragments no further apart than a header are joined.
+ * What is to change on a page, as a record of generic WAL has it: fragments in ascending
+ * order, each with a header (an offset and a length, each an OffsetNumber) and its bytes.
+ * Fragments no further apart than a header are joined.
  */
 #define FRAGMENT_HEADER_BYTES	(2 * sizeof(OffsetNumber))
 
@@ -116,7 +116,7 @@ typedef struct PageChange
 	Size		last;			/* where the last fragment begins */
 	OffsetNumber header[2];		/* its offset and length */
 	Size		count;			/* bytes of all */
-	/* joined fragments are shorter than the page, but for one header */
+	/* as they are joined, all fit in a page and one more header */
 	char		fragments[BLCKSZ + FRAGMENT_HEADER_BYTES];
 } PageChange;
 

@@ -182,7 +182,7 @@ probe_second_blocks(Relation index, const MembershipLayer *layer,
 
 /*
  * Probe one layer for elements with these hashes, which are sorted.  So their first blocks
- * are in order, and each page of first blocks is locked once.  Errors: those of page_read().
+ * are in order, and each page of these is locked once.  Errors: those of page_read().
  */
 void
 layer_contains_sorted(Relation index, const MembershipLayer *layer,

@@ -10,8 +10,8 @@
 #include "nodes/pathnodes.h"
 
 /*
- * A bypass is planned only if at most this share of the rows is expected to be joined;
- * if more are, those of a hash join are no longer stored.
+ * A bypass is planned only if at most this share of the rows is expected to be joined.  If
+ * execution shows that more are, it stores no further rows for a hash join.
  */
 #define BYPASS_SHARE_MAX		0.6
 

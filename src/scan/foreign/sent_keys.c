@@ -2,11 +2,11 @@
  * sent_keys.c
  *	  The keys of a hash join in a filter for foreign servers, while the plan is executed.
  *
- * When a plan has been started, the servers of its foreign scans are asked whether they can probe
- * a filter; scans of those that can begin again with a statement whose parameter is the filter
- * (foreign_filter.c).  postgres_fdw evaluates the parameter when the scan returns its first
- * row.  Until all keys are known, it is NULL, and all rows are fetched.  Join Filter Build
- * (join_filter_build.c) adds the keys.
+ * When a plan has been started, the servers of its foreign scans are asked whether they can
+ * probe a filter.  The scans of servers that can do so begin again with a statement that
+ * has the filter as a parameter (foreign_filter.c).  postgres_fdw evaluates the parameter
+ * when the scan returns its first row.  Until all keys are known, it is NULL, and all rows
+ * are fetched.  Join Filter Build (join_filter_build.c) adds the keys.
  *
  * The hashes are those of elements, the same on every server.  They take at most the memory of a
  * hash table; with more keys nothing is sent.

@@ -13,13 +13,14 @@
 #endif
 #include "nodes/execnodes.h"
 
-/* The numbers of which the plan of a filter that is sent consists */
+/* The plan of a filter that is sent: a list of these numbers */
 typedef enum SentPlanField
 {
-	SENT_PARAMETER,				/* whose value it is; those behind it have the
-								 * least and the greatest key, and all if few */
+	SENT_PARAMETER,				/* the parameter that has the filter; those
+								 * behind it have the least key, the greatest,
+								 * and an array of all if they are few */
 	SENT_TYPE,					/* by which the keys are hashed */
-	SENT_SCANS					/* and from here on of each scan: */
+	SENT_SCANS					/* from here on, SentScanFields of each scan */
 } SentPlanField;
 
 typedef enum SentScanField
@@ -29,7 +30,7 @@ typedef enum SentScanField
 								 * key */
 	SENT_DECLARED,				/* that column's type here */
 	SENT_MODIFIER,				/* and its modifier */
-	SENT_SCAN_FIELDS			/* so many for each scan */
+	SENT_SCAN_FIELDS			/* the number of these fields */
 } SentScanField;
 
 /* Setting: are keys sent at all? */

@@ -35,7 +35,7 @@ typedef struct KeyBuildPlan
 	KeyInteger	integer;		/* and its type */
 	int			expected;		/* number of keys */
 	bool		comes_first;	/* it is complete before an outer row is read */
-	bool		marks;			/* outer rows; of KEY_HASH */
+	bool		marks;			/* it marks outer rows; only with KEY_HASH */
 	bool		forced;			/* it goes on even if few rows are marked */
 	List	   *sent;			/* to foreign servers: SentPlanField; or NIL */
 } KeyBuildPlan;

@@ -34,7 +34,7 @@ typedef struct KeyFilter
 	uint64		bits;			/* of a bitmap; a multiple of 64 */
 	uint64		kept;			/* keys that follow the image of a Bloom
 								 * filter */
-	Size		bytes;			/* of all of this */
+	Size		bytes;			/* of the struct, with its data */
 	uint64		data[FLEXIBLE_ARRAY_MEMBER];	/* keys, bits, or an image,
 												 * and the "kept" keys */
 } KeyFilter;
@@ -49,13 +49,13 @@ typedef struct KeyCollector
 	MemoryContext mcxt;
 	uint64		count;
 	uint64	   *keys;			/* that are not in "filter" yet */
-	uint32		held;			/* of them */
+	uint32		held;			/* their number */
 	uint32		room;
 	uint32		room_max;
 	KeyFilter  *filter;			/* NULL: all are in "keys" */
 } KeyCollector;
 
-/* At most this many integers are kept beside their Bloom filter, which takes as much */
+/* At most this many integers are kept beside a Bloom filter, which takes as much itself */
 #define KEYS_KEPT_MAX			512
 
 /* The keys that are kept beside a Bloom filter */

@@ -15,7 +15,7 @@
 typedef struct SideKey
 {
 	KeyKind		kind;			/* the same on both sides */
-	int			count;			/* of its columns, too */
+	int			count;			/* of columns; the same on both sides */
 	AttrNumber	columns[KEY_COLUMNS_MAX];	/* of the child; 0: no column */
 	List	   *expressions;	/* of the outer side, if one is not a column */
 	KeyInteger	integer;		/* of KEY_INTEGER */
