@@ -11,9 +11,9 @@
  * A row that may have a partner goes to the feeder.  A nested loop gets each of them at
  * once, and is called until it needs the next: it then returns NULL, as at its end, and
  * goes on when it is called again.  A hash join ends when its outer side does, and reads its
- * inner side only once.  So the feeder stores the rows for it; it runs when all others have
- * been returned, or not at all if there are none and it has no rows of its own to return (a
- * full join has).
+ * inner side only once.  So the feeder stores the rows for it.  The join runs when all
+ * other rows have been returned.  It does not run at all if no row is stored, unless it is a
+ * full join, which also returns rows of the other side.
  *
  * If most rows may have a partner, storing them costs more than the few others save.  So
  * after STORED_ROWS the feeder reads all further rows for the hash join: to join a row is
@@ -47,7 +47,7 @@ typedef struct FeederState
 	TupleTableSlot *stored;		/* a row of the store */
 	bool		has_stored;		/* the store has more rows */
 	bool		reads;			/* after the store's rows, read the scan */
-	NodeInstrumentation *counts;	/* of rows read so */
+	NodeInstrumentation *counts;	/* of rows read from the scan */
 } FeederState;
 
 typedef enum BypassPhase
@@ -84,7 +84,7 @@ begin_child(CustomScanState *node, EState *estate, int eflags)
 	node->custom_ps = list_make1(ExecInitNode(plan, estate, eflags));
 }
 
-/* The node's row for one of its child */
+/* The node's result row for a row of its child */
 static inline TupleTableSlot *
 project(CustomScanState *node, TupleTableSlot *slot)
 {
@@ -247,7 +247,7 @@ bypass_begin(CustomScanState *node, EState *estate, int eflags)
 												   &TTSOpsVirtual);
 }
 
-/* The join's row for one of the feeder that has no partner, or NULL if a condition fails */
+/* The join's result for a feeder's row without a partner; NULL if a condition fails */
 static TupleTableSlot *
 pass(BypassState *state, TupleTableSlot *slot)
 {
@@ -372,8 +372,9 @@ bypass_rescan(CustomScanState *node)
 	state->passed = state->fed = 0;
 
 	/*
-	 * Any parameter does: the hash table is built anew.  The index may know
-	 * more by now, and a row that was joined would be returned at once
+	 * Any parameter will do, to have the hash table built anew.  The index
+	 * may tell more by now: a row in the old table could also be returned at
+	 * once.
 	 */
 	if (state->feeds_inner)
 		side->chgParam = bms_add_member(side->chgParam, 0);

@@ -26,9 +26,9 @@
  * which core would check in a node that comes between these.  And it is not a join with
  * the partitions of a table that is changed.
  *
- * Cost.  That of the join of the rows left, and of the scan.  What is saved is looking up
- * the other rows, unless the list is small.  The number of rows is that of core, as of all
- * paths of the join.
+ * Cost.  A bypass costs the scan, and the join of the rows that are left.  It saves the
+ * lookups of the other rows, unless the list is small.  The number of result rows is
+ * core's, as for all paths of the join.
  */
 #include "bypass.h"
 
@@ -47,8 +47,8 @@
 #include "optimizer/restrictinfo.h"
 
 /*
- * Costs of a row: one returned at once; the least that such a row costs, however much its
- * lookup would; and one stored for a hash join
+ * Costs of a row: if it is returned at once; the least then, however much its lookup would
+ * have cost; and if it is stored for a hash join
  */
 #define PASS_COST			cpu_tuple_cost
 #define PASS_COST_MIN		(0.25 * cpu_tuple_cost)
@@ -80,7 +80,7 @@ typedef struct Bypass
 	IndexJoin  *filter;
 } Bypass;
 
-/* A PlanCustomPath, of both nodes: all conditions are below them, in scan and join. */
+/* PlanCustomPath of both nodes: all conditions are below them, in scan and join. */
 static Plan *
 plan_above(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 		   List *targetlist, List *clauses, List *children)
@@ -122,8 +122,8 @@ path_above(Path *child, RelOptInfo *rel)
 }
 
 /*
- * The side that is filtered, as the join sees it: a path that returns the rows which may
- * have a partner, of a table that has no others.  NULL if it cannot be scanned so.
+ * The filtered side, as the join sees it: a path that returns the rows which may have a
+ * partner, as if the table had no others.  NULL if it cannot be scanned in this way.
  */
 static Path *
 make_feeder(const Bypass *bypass, int workers)
@@ -145,7 +145,7 @@ make_feeder(const Bypass *bypass, int workers)
 	return &feeder->path;
 }
 
-/* Cost of looking up a row without a partner in a hash table, beside core's */
+/* Cost of looking up a row without a partner in a hash table, beyond what core counts */
 static Cost
 lookup_cost(double rows)
 {
@@ -304,8 +304,8 @@ add_paths(Bypass *bypass)
 }
 
 /*
- * Does the join return what tells a changed table's rows apart?  Core knows these columns of
- * joins and Appends, and not of other nodes.
+ * Does the join return columns that identify the rows of a changed table?  Core finds these
+ * columns through joins and Appends, but not through other nodes.
  */
 static bool
 returns_row_identities(RelOptInfo *join)

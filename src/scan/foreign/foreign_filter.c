@@ -151,8 +151,8 @@ can_be_wrapped(const char *statement, bool ordered)
 }
 
 /*
- * The column of the statement's result, from 1, that a column of the scan's result is; or 0.
- * Sets *declared to a Var of the type that it is read by.
+ * Which column of the statement's result, from 1, is this column of the scan's result?  0:
+ * none.  Sets *declared to a Var of the type by which it is read.
  */
 static int
 column_of_statement(Plan *plan, AttrNumber column, Expr **declared)
@@ -279,9 +279,9 @@ add_parameter(Plan *plan, int parameter)
 
 /*
  * foreign_filter_plan
- *		Plan to send a filter of keys of a type: adds a parameter to the plan whose value it is
+ *		Plan to send a filter of keys of a type: adds a parameter for it to the plan
  *
- * Returns what Join Filter Build has to know of it, see SentPlanField.
+ * Returns what Join Filter Build has to know of the filter, see SentPlanField.
  */
 List *
 foreign_filter_plan(PlannedStmt *statement, Oid type)
@@ -291,7 +291,7 @@ foreign_filter_plan(PlannedStmt *statement, Oid type)
 	int			parameter = list_length(statement->paramExecTypes);
 
 	statement->paramExecTypes = lappend_oid(statement->paramExecTypes, filter);
-	/* the least and the greatest key, and few */
+	/* the least key, the greatest, and all keys if they are few */
 	statement->paramExecTypes = lappend_oid(statement->paramExecTypes, INT8OID);
 	statement->paramExecTypes = lappend_oid(statement->paramExecTypes, INT8OID);
 	statement->paramExecTypes = lappend_oid(statement->paramExecTypes, INT8ARRAYOID);
@@ -301,7 +301,7 @@ foreign_filter_plan(PlannedStmt *statement, Oid type)
 	return list_make2_int(parameter, (int) type);
 }
 
-/* Let a scan send it, for a column of its result; see foreign_filter_fits(). */
+/* Let a scan send the filter, for a column of its result; see foreign_filter_fits(). */
 void
 foreign_filter_add_scan(List **sent, Plan *plan, AttrNumber column)
 {

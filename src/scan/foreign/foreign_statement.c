@@ -96,9 +96,10 @@ make_parameter(int number, Oid type)
 
 /*
  * foreign_statement_send
- *		The plan of a scan that sends the filter which a parameter has, and what those behind it
- *		have: its statement in one with a condition on its column "key", of this type and modifier
- *		here
+ *		The plan of a scan that sends the filter in "parameter", and those behind it
+ *
+ * The scan's statement is wrapped in another, with a condition on the column "key", which
+ * has this type and modifier here.
  */
 ForeignScan *
 foreign_statement_send(const ForeignScan *scan, int parameter, int key, Oid type,

@@ -78,8 +78,8 @@ typedef struct SharedKeys
 } SharedKeys;
 
 /*
- * Values of "mark" that are no marks: many rows have the hash 0, and no hash table has as
- * many buckets as the other says.
+ * Values of "mark" that are no marks: many rows have the hash 0, and no hash table has
+ * PG_UINT32_MAX buckets.
  */
 #define MARK_NONE				0	/* no bucket is empty */
 #define MARK_UNKNOWN			PG_UINT32_MAX
@@ -135,8 +135,8 @@ uint64		join_filters_begun = 0;
 /* ---- The join's hashes ---- */
 
 /*
- * The mark: the number of an empty bucket, which is a hash of that bucket and of the
- * first batch.  No inner row has it, in later batches or among those of frequent keys either.
+ * The mark: the number of an empty bucket.  A row with this hash belongs to that bucket and
+ * to the first batch.  No inner row has it, not even in later batches or with frequent keys.
  */
 static uint32
 find_mark(const KeyBuildState *build, const KeyFilter *filter)
@@ -193,7 +193,7 @@ append_hash(const RecordedFunction *recorded, uint32 hash)
 	return ++row->hashed == recorded->build->columns;
 }
 
-/* Called instead of a hash function of the join: calls that, and records or marks the row. */
+/* Stand in for a hash function of the join: call it, and record or mark the row's hash. */
 static Datum
 record_hash(PG_FUNCTION_ARGS)
 {
@@ -212,7 +212,7 @@ record_hash(PG_FUNCTION_ARGS)
 	/* a key too many does no harm */
 	if (row == &build->inner_hash)
 		key_collector_add(&build->collector, row->hash);
-	/* the join combines this with the hash before: the mark comes out */
+	/* the join combines this with "before": the result is the mark */
 	else if (is_marked(build, row->hash))
 		hash = key_combine(before, build->mark);
 	return UInt32GetDatum(hash);

@@ -16,7 +16,7 @@
 #include "optimizer/optimizer.h"
 #include "rewrite/rewriteManip.h"
 
-/* A child's columns in expressions as those of the node above it */
+/* Expressions of a child's columns, as the node above the child has them */
 static List *
 own_columns(List *expressions)
 {

@@ -122,7 +122,10 @@ bloom_new(KeyCollector *collector, bool more)
 	uint64		kept = !more && collector->kind == KEY_INTEGER &&
 		collector->held <= KEYS_KEPT_MAX ? collector->held : 0;
 
-	/* no filter has as many keys as bytes at the usual error rate */
+	/*
+	 * more keys are expected than bytes fit: too many for the usual error
+	 * rate
+	 */
 	bool		is_small = more && collector->expected >= room;
 	FilterParams params = {
 		.capacity = !more ? Max(collector->held, KEYS_LEAST) :
@@ -493,7 +496,7 @@ key_collector_merge(KeyCollector *collector, const KeyFilter *part)
  * key_filter_contains
  *		Is a key in the filter?  If it was added, yes; if not, rarely
  *
- * A key beyond the least and the greatest is not: callers look first, which touches no memory.
+ * A key outside of "least" to "most" is not: callers check that first, without the filter.
  */
 bool
 key_filter_contains(const KeyFilter *filter, uint64 key)

@@ -39,8 +39,9 @@
  */
 #define FETCHED_ROW_NS			2500.0
 /*
- * And of one that it reads and probes to fill a fetch when no more are needed: above the 63
- * measured, as the former is for few columns, so that the two compare well there
+ * And of a row that it reads and probes only to fill a fetch, when no more are needed.  It
+ * was measured as 63.  For few columns FETCHED_ROW_NS is too high: so is this, to compare
+ * well there.
  */
 #define READ_AHEAD_NS			150.0
 
@@ -91,8 +92,8 @@ cost_of_row(const Plan *plan)
 }
 
 /*
- * Add what it saves that a node has fewer rows of these.  Where only some are filtered, those
- * that foreign servers send, their fetch counts alone; see find_foreign().
+ * Add what a node saves if it gets fewer of these rows.  Where only the rows that foreign
+ * servers send are filtered, only their fetch counts; see find_foreign().
  */
 void
 add_saved(const PlanEditor *editor, Placement *placement, double rows, double row_ns)
@@ -119,8 +120,8 @@ is_blocking(const Plan *plan, Plan *const *child)
 }
 
 /*
- * Sets child_columns to the columns of a child that these columns of a node are, and
- * *varno to which child that is; returns false if they are not columns of one child.
+ * Trace columns of a node to columns of one child: sets child_columns to these, and *varno
+ * to the child; returns false if they are not columns of one child.
  */
 static bool
 columns_of_child(Plan *plan, const AttrNumber *columns, int count,

@@ -19,9 +19,9 @@
  * complete.  Rows that a Gather or a Parallel Hash Join has dealt out have the keys of any
  * process, so from below it we take only filters that all share.
  *
- * Sent filters.  With the setting "index", the only filters are those that are sent to foreign
- * servers, of keys that a table's membership index has, too: as that filters the rows of tables
- * here (index_join.c), such a list filters those there.
+ * Sent filters.  With the setting "index", filters are only sent to foreign servers, and
+ * only if a membership index has the keys: the index filters the rows of tables here
+ * (index_join.c), and the filter those of the foreign tables.
  *
  * Cost.  A probe must cost less than the dropped rows save, see worth_it().  For a semijoin,
  * or a join with a unique inner side, an expected share of 1 says little: the planner assumes
@@ -318,9 +318,9 @@ drops_outer(JoinType type)
 }
 
 /*
- * Find the places on the outer side of a hash join; return whether a filter pays there.  Where
- * it could be sent, count only the rows that are expected to be read: below a LIMIT, so few
- * may come at once without a filter.
+ * Find the places on the outer side of a hash join; return whether a filter pays there.  If
+ * it could be sent, count only the rows that are expected to be read: below a LIMIT they
+ * may be so few that they come sooner without a filter.
  */
 static bool
 find_worthy_places(const PlanEditor *editor, HashJoin *join, double fraction,
@@ -470,9 +470,9 @@ can_receive(const PlanEditor *editor, HashJoin *join, JoinKey *key)
 }
 
 /*
- * "key" is that of a join above a filter's join, and was traced to "column" of "child", a
- * child of the latter.  Is each value of that column which the filter's join returns one of
- * the filter's keys, by the equality of "key"?
+ * "key" is that of a join above the filter's join, and was traced to "column" of "child", a
+ * child of the filter's join.  Are all values of this column that the filter's join returns
+ * keys of the filter, by the equality of "key"?
  */
 static bool
 has_keys(const KeyFilterPlan *filter, Plan **child, AttrNumber column,

@@ -15,7 +15,7 @@
 #include "miscadmin.h"
 #include "utils/ruleutils.h"
 
-/* A method; "expression" is a list of columns of the node's rows, or of expressions. */
+/* The method "begin": plan->expression lists columns of the node's rows, or expressions. */
 static Probe *
 begin_keys(const ProbePlan *plan, PlanState *node)
 {
@@ -198,7 +198,7 @@ key_probe_begin_scan(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.resultopsset = true;
 	node->ss.ps.resultops = ExecGetResultSlotOps(child,
 												 &node->ss.ps.resultopsfixed);
-	/* keys that are expressions read such slots, too */
+	/* keys that are expressions read the child's slots, too */
 	node->ss.ps.scanopsset = true;
 	node->ss.ps.scanops = node->ss.ps.resultops;
 	node->ss.ps.scanopsfixed = node->ss.ps.resultopsfixed;
