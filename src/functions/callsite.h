@@ -40,7 +40,7 @@ typedef struct ArrayAnswers
 	bool	   *found;			/* valid if it is not */
 } ArrayAnswers;
 
-/* The elements of an argument: of an array, or itself */
+/* The elements of an argument: those of an array, or the argument itself */
 typedef struct ArrayElements
 {
 	int			length;			/* of the array */

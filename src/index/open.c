@@ -735,7 +735,7 @@ snapshot_too_old(Relation index, Snapshot snapshot)
 		 catalog_row_written_later(RELOID, oid, snapshot, !own_has_all(index)));
 }
 
-/* ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if snapshot_too_old() */
+/* Raise ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if snapshot_too_old(). */
 void
 refuse_old_snapshot(Relation index, Snapshot snapshot)
 {

@@ -408,7 +408,10 @@ pages_read(Relation index, const MembershipMeta *meta, ElementClass class,
 	}
 }
 
-/* ERRCODE_INDEX_CORRUPTED unless every page is valid, and has as many bits as it counts */
+/*
+ * Raise ERRCODE_INDEX_CORRUPTED unless every page is valid, and has as many bits set as it
+ * counts.
+ */
 void
 pages_check(Relation index, const MembershipMeta *meta)
 {

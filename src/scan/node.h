@@ -16,7 +16,7 @@
 #include "nodes/pg_list.h"
 
 #if PG_VERSION_NUM < 190000
-/* what nodes count, by its later name */
+/* the counts of a node, under the name that the type has from 19 on */
 typedef Instrumentation NodeInstrumentation;
 #endif
 
@@ -47,9 +47,9 @@ node_create_state(CustomScan *plan)
 }
 
 /*
- * Return the fields of a plan.  Raises an error if there are not this many: a session keeps
- * the library that it has loaded when a newer one is installed, but its parallel workers load
- * that one, and get the session's plans.
+ * Return the fields of a plan.  Raises an error if there are not this many: when a newer
+ * library is installed, a session keeps the one that it has loaded, but its parallel
+ * workers load the newer one, and get the session's plans.
  */
 static inline List *
 plan_fields(List *fields, int count)

@@ -47,8 +47,8 @@ typedef struct ProbePlan
 	ProbeKind	kind;
 	Node	   *expression;		/* a condition; the element to be looked up
 								 * for a join, or the List of a key's columns */
-	int			conditions;		/* number of conditions to check before: for
-								 * order, or against errors */
+	int			conditions;		/* number of conditions to check before the
+								 * probe: for order, or against errors */
 	bool		hides_rows;		/* policies or security barriers hide rows of
 								 * the query */
 	/* of PROBE_JOIN and PROBE_MARK */
@@ -111,12 +111,13 @@ struct Probe
 {
 	const ProbeMethods *methods;
 	bool		settled;		/* probes of further rows raise no error */
-	bool		guarded;		/* elements may: check the conditions first */
-	ProbeSwitch *pays;			/* for a join; NULL: it never pauses.  What
-								 * calls look_up counts the rows */
+	bool		guarded;		/* evaluating elements may raise one: check
+								 * the conditions first */
+	ProbeSwitch *pays;			/* for a join; NULL: it never pauses.  The
+								 * caller of look_up counts the rows */
 	/* what is looked up; not by PROBE_KEYS, nor for several columns */
-	AttrNumber	attribute;		/* a column; or 0, and then "element" */
-	ExprState  *element;		/* is the expression to evaluate */
+	AttrNumber	attribute;		/* a column; 0: "element" */
+	ExprState  *element;		/* the expression to evaluate */
 };
 
 /* A probe by the call of a function in a condition */

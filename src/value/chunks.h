@@ -23,7 +23,7 @@ typedef struct FirstChunk
 {
 	ItemPointerData tid;		/* invalid: not known */
 	TransactionId xmin;			/* raw: freezing keeps it */
-	CommandId	cid;			/* raw: of xmin, or who deleted it since */
+	CommandId	cid;			/* raw: of xmin, or of a later deletion */
 	Buffer		buffer;			/* that probably has its page still */
 } FirstChunk;
 

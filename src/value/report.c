@@ -12,7 +12,7 @@
 
 int			max_filter_size = MAX_FILTER_SIZE_MAX;
 
-/* ERRCODE_INVALID_PARAMETER_VALUE unless a number of a filter is in the range */
+/* Raise ERRCODE_INVALID_PARAMETER_VALUE unless a number of a filter is in its range. */
 void
 check_number(const char *name, int64 number, int64 least, int64 most)
 {
@@ -161,8 +161,8 @@ exceeds_max_size(uint64 bytes)
 }
 
 /*
- * ERRCODE_PROGRAM_LIMIT_EXCEEDED unless a filter that is created, grown or combined may
- * have this size.  Filters that exist already can be used, whatever their size.
+ * Raise ERRCODE_PROGRAM_LIMIT_EXCEEDED unless a filter that is created, grown or combined
+ * may have this size.  Filters that exist already can be used, whatever their size.
  */
 void
 check_size(uint64 bytes)
@@ -176,7 +176,7 @@ check_size(uint64 bytes)
 				 errhint("Use a smaller capacity or a higher error rate, or distribute the elements among several filters. A superuser can raise bloomfilter.max_filter_size.")));
 }
 
-/* ERRCODE_PROGRAM_LIMIT_EXCEEDED unless a plan could be made, of an allowed size */
+/* Raise ERRCODE_PROGRAM_LIMIT_EXCEEDED unless a plan was made, and has an allowed size. */
 void
 check_plan(FilterStatus status, const FilterPlan *plan, const uint8 *image)
 {

@@ -39,7 +39,7 @@ extern void check_union_plan(FilterStatus status, const FilterPlan *plan,
 							 const uint8 *a, const uint8 *b);
 
 /*
- * ERRCODE_DATATYPE_MISMATCH unless the element that was hashed last fits a filter of
+ * Raise ERRCODE_DATATYPE_MISMATCH unless the element that was hashed last fits a filter of
  * "class", which may have none yet.
  */
 static inline void

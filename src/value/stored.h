@@ -60,13 +60,13 @@ stored_new_epoch(void)
 }
 
 /*
- * Does the current epoch go on?
+ * Is this the current epoch, and does it go on?
  *
  * A utility command within a transaction, or a change of logical replication, has a
  * snapshot of its own, but starts no query.  While our xmin is the same, nothing that we
  * could see has been removed: the transaction that deleted it has an xid not before xmin.
- * If we had no snapshot in between, the new one has the same xmin only because its owner
- * has been running all the time.
+ * If we had no snapshot in between, the new one has the same xmin only because the
+ * transaction with that xid has been running all the time.
  */
 static inline bool
 stored_is_now(uint64 epoch)

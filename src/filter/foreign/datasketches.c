@@ -19,11 +19,11 @@
 #define SKETCH_VERSION		1
 #define SKETCH_FAMILY		21
 #define SKETCH_FLAG_EMPTY	4
-#define SKETCH_SEED			9001	/* for ours: the library takes any */
+#define SKETCH_SEED			9001	/* of filters that we make; it reads any */
 
 /* Bits of a layer's detail */
-#define SKETCH_COUNTED		1	/* the number of set bits is told */
-#define SKETCH_WRITES_WORDS	2	/* also if no bit is set */
+#define SKETCH_COUNTED		1	/* the bytes tell the number of set bits */
+#define SKETCH_WRITES_WORDS	2	/* write words even if no bit is set */
 
 static ForeignHash
 datasketches_hash(uint64_t seed, const uint8_t *bytes, size_t length)
@@ -54,7 +54,7 @@ datasketches_size(double n, double error_rate, FilterLayer *layer)
 	return bits;
 }
 
-/* It rounds the number of hashes up. */
+/* DataSketches rounds the number of hashes up. */
 static double
 datasketches_capacity(const FilterLayer *layer)
 {

@@ -37,7 +37,7 @@ foreign_contains_sliced(const uint8_t *header, const ForeignHash *hash,
 	return found;
 }
 
-/* A block is one slice, and a bucket few.  Else each bit may be in another slice. */
+/* One slice for a block, a few for a bucket; else each bit may be in another slice. */
 static unsigned
 foreign_slices(const uint8_t *header)
 {
@@ -225,7 +225,7 @@ left_is_first(const FilterLayer *left, const FilterLayer *right)
 	return left->detail <= right->detail;
 }
 
-/* The layer that has the bits of both, or, if !united, those that both have */
+/* The fields of the union of two layers or, if !united, of their intersection */
 static FilterLayer
 join_layers(const ForeignFormat *format, const FilterLayer *left,
 			const FilterLayer *right, bool united)
@@ -235,7 +235,7 @@ join_layers(const ForeignFormat *format, const FilterLayer *left,
 	joined.bits_set = 0;
 	if (format->join)
 		format->join(left, right, united, &joined);
-	/* they may have been made for different numbers of elements */
+	/* the two may have been made for different numbers of elements */
 	if (!format->counted &&
 		(left->capacity != right->capacity || left->size != right->size ||
 		 left->error_rate != right->error_rate))
@@ -328,7 +328,7 @@ foreign_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 	return true;
 }
 
-/* a gets the lesser size.  No interrupt check, as fields and bits disagree. */
+/* a gets the lesser size.  No interrupt check, as fields and bits disagree meanwhile. */
 static void
 foreign_intersect_in_place(uint8_t *a, const uint8_t *b)
 {

@@ -78,7 +78,7 @@ foreign_class(const ForeignType *type)
 	return get64(class);
 }
 
-/* The places of a class behind the form: of a numeric alone, not zero */
+/* Read what a class has behind the form: only for a numeric is it not zero */
 static bool
 get_precision(const uint8_t *class, ForeignType *type)
 {

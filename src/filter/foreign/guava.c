@@ -1,6 +1,6 @@
 /*
  * guava.c
- *	  Guava's BloomFilter, with either strategy; strings of bits in Redis, hashed by these.
+ *	  Guava's BloomFilter, with both strategies; strings of bits in Redis, hashed alike.
  *
  * Bytes: byte strategy, byte hashes, int32 words, words; big-endian.
  *
@@ -47,7 +47,7 @@ mitz32(const ForeignHash *hash, uint64_t i, uint64_t m)
 {
 	uint32_t	sum = (uint32_t) (hash->a + (i + 1) * hash->b);
 
-	/* the complement of a negative one; below 2^31, for a shorter division */
+	/* the complement of a negative sum; below 2^31, for a shorter division */
 	return (sum ^ -(sum >> 31)) % (uint32_t) smaller(m, UINT32_MAX);
 }
 
@@ -118,8 +118,8 @@ const ForeignFormat guava32_format = {
 /* ---- Strings of bits in Redis ---- */
 
 /*
- * Bytes: strings of bits, the first is the highest of byte 0; those of several keys one
- * after the other.  A layer's "multiple" is the length of its string: SETBIT lengthens it
+ * Bytes: strings of bits, one after the other, one of each Redis key.  The first bit is the
+ * highest of byte 0.  A layer's "multiple" is the length of its string: SETBIT lengthens it
  * up to the bit, and what is behind its end is zero.
  */
 

@@ -100,7 +100,7 @@ foreign_plan(const ForeignFormat *format, FilterParams *params,
 	double		n = (double) params->capacity;
 	double		bits;
 
-	/* no format chooses so much less than the textbook */
+	/* no format takes less than half of the textbook's bits */
 	if (best_bits(n, params->error_rate) > 2 * (double) IMAGE_MAX_BITS)
 		return FILTER_TOO_LARGE;
 	*layer = (FilterLayer)

@@ -9,8 +9,8 @@
  * A Bloom filter counts elements, so a layer is full at its capacity.  Its bits_full holds
  * another number instead: the bits per element, as a double.
  *
- * Of a cuckoo filter, an element is a byte from 1 to 255, its fingerprint, in one of two
- * buckets of a layer.  Here, a layer has the other system's bytes as its bits: "hashes" is
+ * In a cuckoo filter, an element is a byte from 1 to 255, its fingerprint, in one of two
+ * buckets of a layer.  Here, a layer has RedisBloom's bytes as its bits: "hashes" is
  * the number of slots of a bucket, "multiple" that of the entries.  Elements are not added:
  * for one more entry, others may have to move, or a layer may have to be made.
  *
@@ -115,7 +115,7 @@ redisbloom_import_bits(const ForeignSource *source,
 		}
 }
 
-/* Write what both headers begin with: the number of elements.  It has "length" bytes. */
+/* Begin the chunk of a header, of "length" bytes, with the number of elements. */
 static void
 write_header(Writer *writer, const uint8_t *image, uint64_t length)
 {
@@ -313,7 +313,7 @@ cuckoo_layer_elements(const FilterLayer *layer)
 	return (double) layer->multiple;
 }
 
-/* Each entry in the two buckets has another fingerprint. */
+/* The rate at which some entry in the two buckets has the fingerprint by chance */
 static double
 cuckoo_error_rate(const FilterLayer *layer, double elements)
 {
@@ -403,8 +403,8 @@ parse_cuckoo(const ForeignSource *source, const uint8_t *header,
 	fault = redisbloom_check_bits(source, import->data, bytes);
 
 	/*
-	 * the entries are counted when the bits are there: until then, all are
-	 * the first's
+	 * entries of layers are counted when the bits are there: until then, all
+	 * are the first layer's
 	 */
 	import->plan.layer[0].multiple = get64(header + CUCKOO_OFF_ITEMS);
 	return fault;
@@ -419,8 +419,8 @@ cuckoo_import_bits(const ForeignSource *source, const ForeignImport *import,
 	redisbloom_import_bits(source, import, image);
 
 	/*
-	 * what the header has too many or too few stays with the first, to be
-	 * refused
+	 * if the header's number of entries is wrong, so is the first layer's:
+	 * the check refuses it
 	 */
 	for (int i = import->plan.layers - 1; i >= 0; i--)
 	{
@@ -480,7 +480,7 @@ cuckoo_write(Writer *writer, const ForeignFormat *format, const uint8_t *image,
 #define OPTION_FORCE64		4	/* hashes of 64 bits, always */
 #define OPTION_NO_SCALING	8
 
-/* Its own figures for ln 2 and the square of that, and how it halves rates */
+/* RedisBloom's figures for ln 2 and its square, and how it halves error rates */
 #define BLOOM_LN2			0.693147180559945
 #define BLOOM_LN2_SQUARED	0.480453013918201
 #define BLOOM_TIGHTENING	0.5
@@ -644,7 +644,7 @@ parse_bloom(const ForeignSource *source, const uint8_t *header,
 	return redisbloom_check_bits(source, import->data, bytes);
 }
 
-/* The chunk of the header, and those of the bits */
+/* Write the chunk of the header, and those of the bits. */
 static bool
 redisbloom_write(Writer *writer, const ForeignFormat *format,
 				 const uint8_t *image, const FilterLayer *first)
@@ -672,7 +672,7 @@ redisbloom_write(Writer *writer, const ForeignFormat *format,
 	return false;
 }
 
-/* Of both: no Bloom filter has a header as long as a cuckoo filter's. */
+/* Parse both kinds: no Bloom filter has a header as long as a cuckoo filter's. */
 static const char *
 redisbloom_parse(const ForeignSource *source, ForeignImport *import)
 {

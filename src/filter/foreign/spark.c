@@ -69,7 +69,7 @@ spark2(const ForeignHash *hash, uint64_t i, uint64_t m)
 {
 	uint64_t	sum = hash->a + (i + 1) * hash->b;
 
-	/* the complement of a negative one */
+	/* the complement of a negative sum */
 	return (sum ^ -(sum >> 63)) % m;
 }
 

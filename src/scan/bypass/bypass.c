@@ -12,8 +12,8 @@
  * once, and is called until it needs the next: it then returns NULL, as at its end, and
  * goes on when it is called again.  A hash join ends when its outer side does, and reads its
  * inner side only once.  So the feeder stores the rows for it.  The join runs when all
- * other rows have been returned.  It does not run at all if no row is stored, unless it is a
- * full join, which also returns rows of the other side.
+ * other rows have been returned.  It does not run at all if no row is stored, unless it is
+ * a full join, which also returns rows of the other side.
  *
  * If most rows may have a partner, storing them costs more than the few others save.  So
  * after STORED_ROWS the feeder reads all further rows for the hash join: to join a row is

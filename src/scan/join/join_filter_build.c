@@ -136,7 +136,7 @@ uint64		join_filters_begun = 0;
 
 /*
  * The mark: the number of an empty bucket.  A row with this hash belongs to that bucket and
- * to the first batch.  No inner row has it, not even in later batches or with frequent keys.
+ * to the first batch.  No inner row has it, not even in later batches or of frequent keys.
  */
 static uint32
 find_mark(const KeyBuildState *build, const KeyFilter *filter)

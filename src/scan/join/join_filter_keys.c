@@ -122,10 +122,7 @@ bloom_new(KeyCollector *collector, bool more)
 	uint64		kept = !more && collector->kind == KEY_INTEGER &&
 		collector->held <= KEYS_KEPT_MAX ? collector->held : 0;
 
-	/*
-	 * more keys are expected than bytes fit: too many for the usual error
-	 * rate
-	 */
+	/* a byte for each key would not suffice for the usual error rate */
 	bool		is_small = more && collector->expected >= room;
 	FilterParams params = {
 		.capacity = !more ? Max(collector->held, KEYS_LEAST) :
