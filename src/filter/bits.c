@@ -47,7 +47,7 @@ united_byte(const FilterPlan *plan, int i, const uint8_t *a, const uint8_t *b,
 	return byte;
 }
 
-/* As a filter grows, then by their bits: it does not matter which filter comes first. */
+/* Order layers as a filter grows, then by their bits, whichever filter comes first. */
 static int
 compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 			   const uint8_t *b)

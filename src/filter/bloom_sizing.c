@@ -320,7 +320,7 @@ few_capacity(Sizes *sizes, int blocks)
 	return sizes->few[blocks].capacity;
 }
 
-/* Set the fewest blocks for n elements, and hashes; returns the most within the rate. */
+/* Set the fewest blocks for n elements, and hashes; returns the most elements they hold. */
 static double
 fit_blocks(double n, double error_rate, FilterLayer *layer)
 {

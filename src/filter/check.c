@@ -57,7 +57,7 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 	fault = ops->check_layer(image, i, &layer);
 	if (fault)
 		return fault;
-	/* of layers made for a capacity, a share of the filter's; false for NaN */
+	/* made for a capacity: a share of the filter's rate; false for NaN */
 	if (ops->plan_layer && image_capacity(image) != 0 && !(layer.error_rate > 0 &&
 														   layer.error_rate <= image_error_rate(image)))
 		return "error rate of a layer out of range";
@@ -78,7 +78,7 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 		return "elements without a class";
 	*offset += its_bytes;
 
-	/* the bits after the last one, and the bytes after its byte */
+	/* the rest of the byte with the last bit, and all bytes after it */
 	end = image + layer.offset + bits / 8;
 	if ((bits % 8 != 0 && (*end++ >> (bits % 8)) != 0) ||
 		!all_zero(end, image + *offset - end))

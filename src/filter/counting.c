@@ -173,8 +173,9 @@ find_layer(const uint8_t *image, uint64_t hash, int end)
 }
 
 /*
- * Change the element's counters.  "change" gets each lane's, and ones at those of the
- * element.  Return how many became zero, or were; set *counted if any was not saturated.
+ * Change the element's counters.  "change" gets the counters of each lane, and ones where
+ * the element's are.  Return how many became zero, or were zero before; set *counted if any
+ * was not saturated.
  */
 static ALWAYS_INLINE unsigned
 change_element(const ProbeLayer *layer, uint64_t hash, bool *counted,
@@ -417,7 +418,7 @@ counting_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 	return true;
 }
 
-/* The lesser of both counters of each element */
+/* Keep the lesser of the two counters at each place. */
 static void
 counting_intersect_in_place(uint8_t *a, const uint8_t *b)
 {

@@ -138,7 +138,7 @@ cuckoo_contains_batch(const uint8_t *image, const uint64_t *hashes,
 		CuckooPlace *place = &places[i % PREFETCH_AHEAD];
 		size_t		begun = i - PREFETCH_AHEAD;
 
-		/* the one that was put there PREFETCH_AHEAD rounds before */
+		/* the element that was put there PREFETCH_AHEAD rounds before */
 		if (i >= PREFETCH_AHEAD)
 			found[begun] = cuckoo_layer_contains(&last, place) ||
 				(layers > 1 && memory_layers_contain(image, hashes[begun]));
@@ -251,7 +251,7 @@ cuckoo_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
 	{
 		CuckooKey  *key = &keys[i % PREFETCH_AHEAD];
 
-		/* the one that was put there PREFETCH_AHEAD rounds before */
+		/* the element that was put there PREFETCH_AHEAD rounds before */
 		if (i >= PREFETCH_AHEAD &&
 			!(unique && cuckoo_contains(image, key->hash)) && !add(image, key))
 			return i - PREFETCH_AHEAD;

@@ -11,7 +11,7 @@
  */
 #define SEARCH_SLOTS		4096
 
-/* From here on, a search looks for slots that it visited before, in a table. */
+/* From this many slots on, a search looks up in a table whether it visited one before. */
 #define SEARCH_FEW			512
 #define SEARCH_TABLE		(2 * SEARCH_SLOTS)
 

@@ -18,7 +18,7 @@ is_coarser(const CuckooLayer *layer, const CuckooLayer *finer)
 		layer->extra <= finer->extra;
 }
 
-/* The class in a layer that corresponds to one in another; false if that is coarser */
+/* Set *coarser to the class in "layer" of one in "finer"; false unless is_coarser() */
 static bool
 coarser_place(const CuckooLayer *layer, const CuckooLayer *finer,
 			  const CuckooPlace *place, CuckooPlace *coarser)
@@ -35,7 +35,8 @@ coarser_place(const CuckooLayer *layer, const CuckooLayer *finer,
 }
 
 /*
- * Saturate in layer i a class that is so elsewhere; without places for that, add nothing.
+ * Saturate in layer i a class that is saturated elsewhere; without room for that, change
+ * nothing, and return false.
  */
 static bool
 saturate(uint8_t *image, int i, const CuckooPlace *place)
@@ -166,7 +167,7 @@ empty_layer(uint8_t *image, int i)
 	}
 }
 
-/* Only if all entries of a layer have room elsewhere: to move a few saves no byte. */
+/* Empties a layer only if all its entries have room elsewhere: fewer would save no byte. */
 uint64_t
 cuckoo_compact(uint8_t *image)
 {

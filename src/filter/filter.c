@@ -211,7 +211,7 @@ filter_difference(const uint8_t *a, const uint8_t *b)
 	if (image_class(a) != image_class(b) &&
 		image_class(a) != 0 && image_class(b) != 0)
 		return DIFFERENT_CLASS;
-	/* the other system does not compare what they were made for */
+	/* of another system's filters, what they were made for does not matter */
 	if (image_is_foreign(a) && !foreign_takes_elements(a))
 		return NOT_COMBINED;
 	if (image_is_foreign(a))
@@ -343,7 +343,7 @@ filter_header_cardinality(const uint8_t *header)
 	return sum;
 }
 
-/* The chance that one of the layers errs, by logarithms, as it may have few digits */
+/* The chance that one of the layers errs: by logarithms, so that low rates stay exact */
 double
 filter_estimated_error_rate(const uint8_t *image)
 {

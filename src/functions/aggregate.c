@@ -182,7 +182,7 @@ add_element(FunctionCallInfo fcinfo, FilterKind kind, bool sized)
 	CallSite   *site;
 	uint64		hash;
 
-	/* once is enough: a call site does not change its caller */
+	/* check once: a call site always has the same caller */
 	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
 		(void) aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
@@ -243,7 +243,7 @@ SQL_FUNCTION(bloomfilter_agg_combine)
 	PG_RETURN_DATUM(writer_close_state(&writer));
 }
 
-/* Final function: returns a filter with layers, or the empty one without elements. */
+/* Final function: returns a filter with layers or, without elements, the empty filter. */
 static Datum
 agg_final(FunctionCallInfo fcinfo, FilterKind kind)
 {

@@ -480,7 +480,7 @@ sort_in_parallel(BuildState *state, Relation heap, Relation index, IndexInfo *in
 								 MEMBERSHIP_PHASE_SORT);
 	processes = BarrierParticipants(&shared->barrier);
 	for (int range = 0; range < shared->ranges; range++)
-		/* the leader has those of workers that could not be had, too */
+		/* the leader also has the ranges of workers that could not be had */
 		if (range == this_process || (range >= processes && this_process == 0))
 			for (int i = 0; i < processes; i++)
 				take_portion(state, i, range);

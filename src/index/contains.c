@@ -74,8 +74,8 @@ struct MembershipSite
 	/* For a join, see membership_site_make_join(); otherwise NIL and NULL */
 	List	   *joined;			/* OIDs of the indexes to probe */
 	List	   *key_types;		/* OIDs of the types of the values of a key */
-	TupleDesc	row;			/* of these types, in "opened"; NULL: it is
-								 * one */
+	TupleDesc	row;			/* of these types, in "opened"; NULL: there is
+								 * one type */
 };
 
 static inline bool
@@ -86,7 +86,7 @@ for_join(const MembershipSite *site)
 
 /*
  * How often to hash elements whose type changes meanwhile: enough for ALTER TYPE in other
- * sessions, but a hash function that does it must not keep us here forever
+ * sessions, but a hash function that alters it must not keep us here forever
  */
 #define HASHINGS_MAX		10
 
@@ -530,7 +530,7 @@ probe_indexes(const MembershipSite *site, const uint64 *hashes, Size count,
 	Size	   *places;
 	bool	   *answers;
 
-	/* with all of them, until one has some */
+	/* with all hashes, until an index contains some */
 	if (unlikely(site->count == 0))
 		memset(found, false, count * sizeof(bool));
 	while (probed < site->count)
@@ -574,9 +574,9 @@ probe_indexes(const MembershipSite *site, const uint64 *hashes, Size count,
  */
 
 /*
- * Hash the values of a key for a join, none of them NULL.  Sets *comparable to whether that
- * tells if the key is in the index: if its class is another one, "=" may still call it
- * equal to one that is.  Errors: those of element_hash().
+ * Hash the values of a key for a join, none of them NULL.  Sets *comparable: does the hash
+ * tell whether the key is in the index?  Not if the key is of another class: "=" may still
+ * call it equal to a key in the index.  Errors: those of element_hash().
  */
 uint64
 membership_site_hash_key(MembershipSite *site, const Datum *values,

@@ -69,7 +69,8 @@ lowest_frequency(HeapTuple statistics, int kind)
 						  ATTSTATSSLOT_NUMBERS |
 						  (of_elements ? ATTSTATSSLOT_VALUES : 0)))
 		return lowest;
-	/* for elements it follows their frequencies; values are in falling order */
+
+	/* behind those of elements; frequencies of values are in falling order */
 	at = of_elements ? slot.nvalues : slot.nnumbers - 1;
 	if (at >= 0 && at < slot.nnumbers)
 		lowest = slot.numbers[at];
@@ -110,7 +111,7 @@ typedef struct OuterParameter
 	Node	   *item;			/* what it stands for there */
 } OuterParameter;
 
-/* An expression_tree_walker: finds the first one. */
+/* An expression_tree_walker: finds the first OuterParameter. */
 static bool
 find_outer_parameter(Node *node, void *context)
 {

@@ -403,8 +403,8 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 /*
  * The fraction of a join's keys, 0 to 1, that the indexes of a table or of its partitions
  * contain.  "key" is an expression, or a List of them, one for each column of an index;
- * "types" are those by which they are hashed.  Of the first, "function" is that of the
- * operator, which core's estimators would call with the statistics.  Sets *assumed to
+ * "types" are those by which they are hashed.  For the first column, "function" is the
+ * operator's, which core's estimators would call with the statistics.  Sets *assumed to
  * whether the share is a guess, or that of a sample.  SHARE_UNKNOWN only for a column.
  */
 double

@@ -131,8 +131,9 @@ reserve(MembershipHasher *hasher, Size count)
 
 /*
  * Prepare to hash keys, with a value for each column of an index; "types" are the OIDs of
- * those by which to hash these.  Sets *row to the description of a key, or to NULL if there
- * is one column.  Both results are in "mcxt".  Errors: those of element_hasher_create().
+ * the types by which to hash these values.  Sets *row to the description of a key, or to
+ * NULL if there is one column.  Both results are in "mcxt".  Errors: those of
+ * element_hasher_create().
  */
 ElementHasher *
 membership_key_hasher(Relation index, const List *types, TupleDesc *row,
@@ -213,7 +214,7 @@ membership_hash_array(MembershipHasher *hasher, Datum array, bool *has_null)
 	ArrayType  *value = DatumGetArrayTypeP(array);
 	ArrayElements elements;
 
-	/* others would be hashed as what they are not */
+	/* elements of another type would be hashed as if they were of this one */
 	if (ARR_ELEMTYPE(value) != hasher->array_of)
 		elog(ERROR, "array has elements of type %u, expected %u",
 			 ARR_ELEMTYPE(value), hasher->array_of);
@@ -275,8 +276,8 @@ membership_check_structure(const MembershipHasher *hasher, Relation index,
 }
 
 /*
- * The equality of two types that hashes of their elements agree with: that of the left
- * one's default operator class for btree, otherwise for hash, or another of its family.
+ * The equality of two types that hashes of their elements agree with: "=" of the left
+ * type's default operator class for btree, otherwise for hash, or of the class's family.
  * InvalidOid if there is none.
  */
 Oid

@@ -7,7 +7,7 @@
 #include "access/generic_xlog.h"
 #include "commands/vacuum.h"
 
-/* The cost-based delay of VACUUM; checks for interrupts anywhere */
+/* The cost-based delay of VACUUM; elsewhere only a check for interrupts */
 #if PG_VERSION_NUM >= 180000
 #define delay_vacuum()			vacuum_delay_point(false)
 #else

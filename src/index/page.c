@@ -22,10 +22,10 @@
 #define MEMBERSHIP_PAGE_ID		0xFB0F
 
 /*
- * How many pages' buffers a session keeps in mind: those of 512 MB.  A page has its place by
- * its number, so that neighbours do not share one; files with close numbers, as those of
- * 1,000 partitions, begin far from each other, by the golden ratio of 32 bits: with fewer
- * bits some did not.
+ * How many pages' buffers a session keeps in mind: those of 512 MB.  A page's place follows
+ * from its number, so that neighbours do not share one.  Files with close numbers, as those
+ * of 1,000 partitions, begin far apart, by the golden ratio of 32 bits: with fewer bits,
+ * some did not.
  */
 #define RECENT_BITS				16
 #define RECENT_PAGES			(1 << RECENT_BITS)
@@ -84,7 +84,7 @@ page_read(Relation index, BlockNumber number, int lock)
 	return buffer;
 }
 
-/* The place of a page; another one may have it. */
+/* The place of a page in recent_pages; another page may be there. */
 static inline RecentPage *
 recent_place(Relation index, BlockNumber number)
 {
@@ -112,7 +112,7 @@ page_recent(Relation index, BlockNumber number)
 
 /*
  * Pin a page that is read again and again.  Looks first into the buffer that had it the
- * last time, which takes a fourth of finding it.  Errors: those of ReadBuffer().
+ * last time: that takes a fourth of a lookup.  Errors: those of ReadBuffer().
  */
 Buffer
 page_pin(Relation index, BlockNumber number)

@@ -139,8 +139,8 @@ probe_blocks(Relation index, const MembershipLayer *layer, bool second,
 #define PLACE_BITS			((uint64) (BATCH - 1))
 
 /*
- * Copy the hashes of the elements that are wanted, sorted by what places their first or
- * second blocks, and the place of each in "hashes", up to BATCH.  Returns their number.
+ * Copy the hashes of the elements that are wanted, up to BATCH, sorted by their first or
+ * second blocks, and the place of each in "hashes".  Returns their number.
  */
 static Size
 sort_wanted(const uint64 *hashes, Size count, const bool *wanted, bool second,

@@ -429,7 +429,7 @@ make_path(const PlannedTable *table, List *conditions, List *joins,
 	path->path.parallel_aware = workers > 0;
 	path->path.parallel_safe = rel->consider_parallel;
 	path->path.parallel_workers = workers;
-	/* of the executor, parallel scans go only forward, as core's do */
+	/* in the executor, parallel scans go only forward, as core's do */
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION |
 		CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
 	path->custom_private = list_make3(conditions, joins, mark);

@@ -162,7 +162,7 @@ rows_satisfy_constraint(Relation table, Snapshot snapshot)
 		}
 		partition = parent;
 	}
-	/* one being detached ends the list, but its constraint goes on */
+	/* a partition that is being detached ends the list, but keeps its bound */
 	return !get_rel_relispartition(partition);
 }
 

@@ -343,7 +343,7 @@ start_partition(PartitionFilterState *state, Partition *partition)
 {
 	if (partition->state == NULL)
 		init_partition(state, partition);
-	/* a new one, too: SubPlans that it shares may have run */
+	/* a new partition, too: SubPlans that it shares may have run */
 	if (partition->scan != state->scan)
 	{
 		/* some of these it has seen already, which does no harm */
@@ -451,7 +451,7 @@ index_names(const PartitionLookup *key)
 
 		if (!OidIsValid(index))
 			continue;
-		/* it has none any more if another session has detached the partition */
+		/* none any more if another session has detached the partition */
 		ancestors = get_partition_ancestors(index);
 		if (ancestors != NIL)
 			index = llast_oid(ancestors);

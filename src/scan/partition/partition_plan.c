@@ -12,8 +12,8 @@
  * Which plans.  An Append, of one process, that has children which are index scans, or
  * bitmap scans, with the index condition "column = value" or "column = ANY (array)", where
  * the partition has a valid membership index of just that column, without a predicate.  The
- * value is the same for all children; one that differs, or has no such index, is always
- * read.
+ * value is the same for all children.  A child with another value, or without such an
+ * index, is always read.
  *
  * Conditions.  Only those that core has made index conditions: these are checked before
  * all others, those of policies included, so neither the number of partitions that are
