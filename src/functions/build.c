@@ -287,7 +287,7 @@ SQL_FUNCTION(bloomfilter_clear)
 
 	if (!image_has_layers(image))
 		PG_RETURN_POINTER(value_make_bare(image_layout(image), &params));
-	/* no larger than it is: needs no check_size() */
+	/* no larger than the filter is: needs no check_size() */
 	check_status(filter_plan_again(image, &plan), image);
 	PG_RETURN_POINTER(value_make_planned(&params, &plan));
 }

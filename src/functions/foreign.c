@@ -10,7 +10,7 @@
 #include "filter/foreign/foreign.h"
 #include "utils/builtins.h"
 
-/* Between the name of a format and the one of its versions */
+/* Between the name of a format and that of its version */
 #define VERSION_MARK	':'
 
 /*

@@ -12,7 +12,7 @@
 #include "libpq/pqformat.h"
 #include "utils/builtins.h"
 
-/* Of the external form, whose numbers are where HashedElement has them */
+/* Bytes of the external form; its numbers are where HashedElement has them */
 #define ELEMENT_BYTES		24
 
 /* Hexadecimal digits of a byte */

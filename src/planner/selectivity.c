@@ -190,7 +190,7 @@ typedef struct KnownShare
 	double		share;
 } KnownShare;
 
-/* Of the query being planned; all in the memory of its planner */
+/* The estimates for the query being planned, in the memory of its planner */
 static struct
 {
 	PlannerGlobal *glob;		/* NULL: of none */

@@ -41,7 +41,8 @@ extern Datum bloomfilter_contained(PG_FUNCTION_ARGS);
 #define PROBE_ROWS_MIN			100000.0
 
 /*
- * A constant filter, or NULL.  Of a larger stored one, only value_header(): then !*whole.
+ * A constant filter, or NULL.  Of a larger stored one only value_header(): then *whole is
+ * false.
  */
 static const uint8 *
 image_of(Node *node, Size whole_up_to, bool *whole)

@@ -14,8 +14,8 @@
  * No filter is evaluated, and no element compared, before a row has satisfied the
  * conditions that a sequential scan would check first: else a probe might raise an error
  * that a sequential scan does not, or run a subquery in vain.  Until the first such row we
- * go row by row.
- * No condition is checked twice for a row, as it may call volatile functions.
+ * go row by row.  No condition is checked twice for a row, as it may call volatile
+ * functions.
  *
  * EvalPlanQual replaces the row of a scan by a newer one, which is probed again: that
  * is the recheck.  A cursor can scan backward, by whole pages.  The processes of a parallel
@@ -70,7 +70,7 @@ typedef struct FilterScanState
 	 * The other conditions, in parts: those before each probe, and after the
 	 * last
 	 */
-	ExprState **parts;			/* NULL, also in it: no conditions */
+	ExprState **parts;			/* NULL, also a part: no conditions */
 	int			part_count;
 	/* how many parts each row of the page has satisfied so far */
 	int			satisfied[HEAP_PAGE_ROWS_MAX];
@@ -159,7 +159,7 @@ filter_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	ListCell   *cell;
 
 #if PG_VERSION_NUM < 160000
-	/* the server has made a virtual slot, and expressions that read such */
+	/* the server has made a virtual slot, and expressions that read one */
 	node->ss.ps.subPlan = NIL;
 	node->ss.ps.qual = NULL;
 	ExecInitScanTupleSlot(estate, &node->ss,
@@ -546,9 +546,9 @@ filter_scan_rescan(CustomScanState *node)
 
 /*
  * In shared memory, in front of the state of the parallel scan: for each of key_probes a copy
- * of its filter, one for all scans below the Gather; or InvalidDsaPointer.  Complete when the
- * workers start are those filters whose joins are above the Gather.  A process finds all others
- * in its own part of the plan.
+ * of its filter, one for all scans below the Gather; or InvalidDsaPointer.  Filters whose
+ * joins are above the Gather are complete when the workers start.  A process finds all
+ * others in its own part of the plan.
  */
 #define copies_bytes(probes)	MAXALIGN(list_length(probes) * sizeof(dsa_pointer))
 #define behind_copies(memory, probes) \

@@ -200,7 +200,7 @@ heap_page_next(TableScanDesc scan, ScanDirection direction)
 	return heap->rs_ntuples;
 }
 
-/* Row number "row", from 0, of the page: "tuple" then points to it, in the page. */
+/* Let "tuple" point to row number "row", from 0, in the page. */
 void
 heap_page_row(TableScanDesc scan, int row, HeapTuple tuple)
 {

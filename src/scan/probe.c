@@ -268,8 +268,8 @@ probe_condition_begin(ConditionProbe *condition, const ProbePlan *plan,
 }
 
 /*
- * Evaluate the filter of this scan.  Returns true if it was not before, so that its value
- * is new.
+ * Evaluate the filter of this scan, once.  Returns true if it had not been evaluated: then
+ * its value is new.
  */
 bool
 probe_condition_evaluate(ConditionProbe *condition, ExprContext *econtext)
@@ -287,7 +287,7 @@ probe_condition_evaluate(ConditionProbe *condition, ExprContext *econtext)
 	return true;
 }
 
-/* A method: the filter is to be evaluated again. */
+/* The method "rescan": the filter is to be evaluated again. */
 void
 probe_condition_rescan(Probe *probe)
 {

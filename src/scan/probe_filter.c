@@ -36,7 +36,7 @@ take_value(FilterProbe *probe)
 	ConditionProbe *condition = &probe->condition;
 	struct varlena *pointer = (struct varlena *) DatumGetPointer(condition->value);
 
-	/* copy one that may change, or that each page would unpack again */
+	/* copy a value that may change, or that each page would unpack again */
 	if (!VARATT_IS_4B_U(pointer) && !VARATT_IS_EXTERNAL_ONDISK(pointer))
 	{
 		MemoryContext old = MemoryContextSwitchTo(condition->mcxt);
@@ -63,7 +63,11 @@ hash_rows(FilterProbe *probe, ProbedPage *page)
 
 		if (isnull)
 			continue;
-		/* not before: an element's type is to be refused as the function does */
+
+		/*
+		 * not before: the type is refused only when the function would refuse
+		 * it
+		 */
 		if (unlikely(probe->site == NULL))
 			probe->site = call_site_make(&condition->function, condition->element_arg,
 										 false, condition->collation);

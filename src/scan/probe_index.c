@@ -67,7 +67,7 @@ begin_columns(IndexProbe *probe, List *key, PlanState *node)
 		probe->has_expressions |= column->expression && !IsA(lfirst(cell), Const);
 		last = Max(last, column->attribute);
 	}
-	/* without columns of any length, the server knows where others begin */
+	/* behind columns of fixed length, the server knows where others begin */
 	for (int i = 0; i < last - 1; i++)
 		if (TupleDescAttr(desc, i)->attlen < 0)
 			probe->walked = last;
@@ -128,7 +128,7 @@ open_index(IndexProbe *probe)
 {
 	FmgrInfo   *function = &probe->condition.function;
 
-	/* not before: an element's type is to be refused as the function does */
+	/* not before: the type is refused only when the function would refuse it */
 	if (unlikely(probe->site == NULL))
 		probe->site =
 			membership_site_make(function->fn_mcxt,
@@ -169,7 +169,7 @@ evaluate_key(IndexProbe *probe, ProbedPage *page, int row, HeapTuple tuple,
 			values[i] = probe->row[column->attribute - 1];
 		else
 			values[i] = heap_getattr(tuple, column->attribute, columns, &isnull);
-		/* the join stops here, too: the next expression might fail */
+		/* the join stops at a NULL, too: the next expression might fail */
 		if (isnull)
 			return false;
 	}

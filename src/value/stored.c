@@ -37,9 +37,9 @@
 #include "utils/memutils.h"
 
 /*
- * In chunks of a value read in full.  Measured: 2 microseconds a slice, 0.35 a chunk of
- * 1.3 MB, 0.7 to 0.9 of 13 MB.  A wrong value costs at most a factor of two, near equal
- * costs.
+ * The cost of a slice, in chunks of a value read in full.  Measured: 2 microseconds a
+ * slice, 0.35 a chunk of 1.3 MB, 0.7 to 0.9 of 13 MB.  A wrong value costs at most a factor
+ * of two, near equal costs.
  */
 #define SLICE_COST			4.0
 

@@ -185,8 +185,8 @@ allocate_image(MemoryContext mcxt, uint64 bytes, bool zero,
 
 /*
  * Make *fresh a detached writer with storage of "bytes" bytes; the writer keeps its image
- * until writer_take().  If it has EXPANDED_FROM_BYTES or more, and the writer a context, it
- * becomes an expanded object.
+ * until writer_take().  *fresh is an expanded object if it has EXPANDED_FROM_BYTES or more,
+ * and the writer has a context.
  */
 void
 writer_fresh(FilterWriter *writer, uint64 bytes, bool zero, FilterWriter *fresh)
