@@ -65,7 +65,7 @@ remix64(uint64_t word)
 	return (word ^ (word >> 32)) * REMIX_MULTIPLIER;
 }
 
-/* Places bits in a block: a product mixes all bits, as the upper ones chose the block. */
+/* The word that places bits in a block.  The hash's upper bits chose the block: mix all. */
 static inline uint64_t
 block_word(uint64_t hash)
 {

@@ -96,7 +96,7 @@ counters_full(const Counters *counters)
 	return full;
 }
 
-/* The sum of both, limited to COUNTING_MOST */
+/* The sums of both sides' counters, each limited to COUNTING_MOST */
 static inline Counters
 counters_sum(const Counters *a, const Counters *b)
 {

@@ -76,7 +76,7 @@ typedef enum FilterLayout
 /* Only in memory: an explicit filter's hashes may be out of order, and not distinct. */
 #define IMAGE_FLAG_UNSORTED		0x01
 
-/* Of compact images that may grow: made for known elements, with SMALL_EXACT_SHARE */
+/* Of compact images that may grow: the layer has SMALL_EXACT_SHARE of the error rate */
 #define IMAGE_FLAG_EXACT		0x02
 
 /* Offsets in every header; numbers are little-endian. */

@@ -112,7 +112,7 @@ cuckoo_width(unsigned fingerprint)
 	return fingerprint + 1;
 }
 
-/* plan_layer() of ops.h; "waiting" is not used: windows are a multiple of the first's */
+/* plan_layer() of ops.h; ignores "waiting": windows are a multiple of the first layer's */
 extern bool cuckoo_plan_layer(const FilterParams *params,
 							  const FilterLayer *before, int count,
 							  uint64_t waiting, FilterLayer *layer);

@@ -6,8 +6,8 @@
  * otherwise a record of all columns' values.  A row whose only key is NULL has none.
  * Hashes agree with "=" within the database (ELEMENT_LOCAL in element/element.c).
  *
- * With the operator class array_elements_ops, an index has one column, of arrays, and
- * its elements are theirs: as many for a row as its array has that are not NULL.
+ * With the operator class array_elements_ops, an index has one column, of arrays.  Its
+ * elements are those of the arrays: for a row, as many as its array has that are not NULL.
  * Such a class has the storage type anyelement, so core makes the type of the index's
  * column that of the elements.
  */

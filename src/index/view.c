@@ -47,7 +47,7 @@
 /* All open views */
 static dlist_head views = DLIST_STATIC_INIT(views);
 
-/* The copies without a view, those that were left last first, and the memory of all */
+/* The copies without a view, the one left last first; and the memory of all copies */
 static dlist_head unused_copies = DLIST_STATIC_INIT(unused_copies);
 static MemoryContext copies = NULL;
 

@@ -652,7 +652,7 @@ find_joins(const PlannedTable *table, List *conditions)
 	return list_concat(joins, guarded);
 }
 
-/* Size joins by their filters; of several for one element, by the one that passes fewest. */
+/* Size joins by their filters; of several for one element, by the most selective one. */
 static void
 size_joins(const PlannedTable *table, List *joins)
 {

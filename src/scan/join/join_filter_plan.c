@@ -57,7 +57,7 @@
 #define PROBE_FOREIGN_NS		60.0
 #define SEND_KEY_NS				200.0
 
-/* A unit of the planner's costs: a row of a sequential scan costs 0.0125, and 78 ns */
+/* A unit of the planner's costs: a sequential scan's row costs 0.0125 units, or 78 ns */
 #define COST_UNIT_NS			6240.0
 
 /* Fewer rows are not worth a filter: 20,000 take a millisecond. */
