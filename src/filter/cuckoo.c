@@ -267,7 +267,7 @@ cuckoo_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
 	return count;
 }
 
-/* The first entry of the class in the finest layer that has one, as explained above */
+/* Remove an entry of the class in the finest layer that has one, as explained above. */
 static FilterRemoval
 cuckoo_remove(uint8_t *image, uint64_t hash)
 {

@@ -11,7 +11,7 @@
  */
 #define SEARCH_SLOTS		4096
 
-/* From this many slots on, a search looks up in a table whether it visited one before. */
+/* From this many slots on, a search looks up in a table which ones it has visited. */
 #define SEARCH_FEW			512
 #define SEARCH_TABLE		(2 * SEARCH_SLOTS)
 

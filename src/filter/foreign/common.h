@@ -7,7 +7,7 @@
 
 #include "format.h"
 
-/* Fields of formats that are words behind a header of integers */
+/* Fields of a ForeignFormat whose bytes are words behind a header of integers */
 #define WORD_BYTES			8
 #define WORD_BITS			64
 

@@ -461,7 +461,7 @@ index_names(const PartitionLookup *key)
 	{
 		char	   *name = get_rel_name(lfirst_oid(cell));
 
-		/* dropped meanwhile, with what it was a part of */
+		/* NULL: dropped meanwhile, with the index that it was a part of */
 		if (name)
 			names = lappend(names, (char *) quote_identifier(name));
 	}

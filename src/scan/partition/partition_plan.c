@@ -252,8 +252,8 @@ reads_partitions(const PlannedStmt *statement)
  * partition_filters_add
  *		Add Partition Filters to a finished plan
  *
- * "options" are those of its cursor; the parameters from first_sent on are join filters that are
- * sent to foreign servers.  The nodes are allocated in the current memory
+ * "options" are those of the statement's cursor; the parameters from first_sent on are join
+ * filters that are sent to foreign servers.  The nodes are allocated in the current memory
  * context.
  */
 void
