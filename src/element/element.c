@@ -659,10 +659,10 @@ element_hash_columns(ElementHasher *hasher, TupleDesc type,
 
 /*
  * Prepare to hash elements of a declared type, with the call's collation; columns of
- * records and bounds of ranges have their type's.
+ * records and bounds of ranges have the collation that the type declares.
  *
  * The hasher is in a memory context of its own below "mcxt": delete hasher->mcxt to free
- * it.  "like" is NULL, or the hasher of the values that these are compared with, which
+ * it.  "like" is NULL, or the hasher of the values that the elements are compared with; it
  * outlives this one.  Then text is hashed by the collation of "like", and without trailing
  * blanks if the elements of "like" are char(n), so that an untyped literal means the same
  * as in "column = 'ab   '".

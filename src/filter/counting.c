@@ -222,7 +222,7 @@ block_count(const CountingBlock *block, uint64_t word, unsigned hashes)
 	unsigned	least = 1;
 
 	(void) block_kernel->add(mask, word, hashes);
-	/* keep those of the counters whose leading bits are the least */
+	/* from the highest bit: keep the counters where it is clear, if any */
 	for (int plane = HIGHER_PLANES - 1; plane >= 0; plane--)
 	{
 		const uint8_t *at = block->higher + BLOCK_BYTES * plane;

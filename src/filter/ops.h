@@ -23,7 +23,7 @@ typedef enum FilterStatus
 								 * must have one */
 } FilterStatus;
 
-/* The layers of a result, and how many bytes, all zero, the caller provides */
+/* The layers of a result, and its size in bytes, which the caller allocates as zeros */
 typedef struct FilterPlan
 {
 	int			layers;

@@ -89,8 +89,8 @@ extern double next_layer_error_rate(double error_rate, double first,
 									int index);
 
 /*
- * Bits of a fingerprint.  With fewer, too many elements are of one class (cuckoo_sizing.c).
- * The most are needed at the lowest error rate, by the 31st layer after the first.
+ * The fewest and the most bits of a fingerprint.  With fewer, too many elements are of one
+ * class (cuckoo_sizing.c).  The last layer at the lowest error rate needs the most.
  */
 #define CUCKOO_MIN_FINGERPRINT	6
 #define CUCKOO_MAX_FINGERPRINT	40

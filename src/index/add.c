@@ -103,7 +103,7 @@ last_batch_max(uint64 capacity)
 	return Max(1, capacity / ADD_FRACTION);
 }
 
-/* What functions that add hashes to a layer share */
+/* The state of adding hashes to a layer, which the functions below share */
 typedef struct Adding
 {
 	Relation	index;
@@ -113,7 +113,7 @@ typedef struct Adding
 								 * bits_max() */
 	bool		anyway;			/* add even if the layer is full */
 	bool		full;			/* out: the layer was full, or is now */
-	/* if elements have two blocks */
+	/* of a layer whose elements have two blocks */
 	bool		second;			/* add to the second block */
 	uint64		reserved;		/* bits reserved for the second blocks */
 } Adding;

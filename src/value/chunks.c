@@ -104,7 +104,7 @@ chunk_data(Relation toast, HeapTuple tuple)
 		DatumGetPointer(fastgetattr(tuple, CHUNK_DATA, toast->rd_att, &isnull));
 }
 
-/* Is this tuple the first chunk that was noted?  Arguments as of chunks_are_same() */
+/* Is this tuple the first chunk that was noted?  The arguments are chunks_are_same()'s. */
 static bool
 is_same_chunk(Relation toast, HeapTuple tuple,
 			  const struct varatt_external *place, const FirstChunk *first,

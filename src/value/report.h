@@ -39,8 +39,8 @@ extern void check_union_plan(FilterStatus status, const FilterPlan *plan,
 							 const uint8 *a, const uint8 *b);
 
 /*
- * Raise ERRCODE_DATATYPE_MISMATCH unless the element that was hashed last fits a filter of
- * "class", which may have none yet.
+ * Raise ERRCODE_DATATYPE_MISMATCH unless the element that was hashed last is of "class",
+ * the filter's, or the filter has no class yet.
  */
 static inline void
 check_class(ElementClass class, const ElementHasher *hasher)

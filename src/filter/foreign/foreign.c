@@ -182,8 +182,8 @@ foreign_clear_layer(const uint8_t *image, FilterLayer *layer)
 
 /*
  * Filters of one format, form and seed must have the same layers, or one's number of blocks
- * must divide the other's.  Block b of n is block b / r of n / r: both are upper bits of one
- * product.
+ * must divide the other's.  A hash that chooses block b of n chooses block b / r of n / r:
+ * the block is the upper bits of the hash times the number of blocks.
  */
 static bool
 foreign_compatible(const uint8_t *a, const uint8_t *b)

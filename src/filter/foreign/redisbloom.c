@@ -277,7 +277,7 @@ cuckoo_count(const uint8_t *image, uint64_t hash)
 	return matches;
 }
 
-/* The first layer's bits_full has the number of removals. */
+/* Remove an element; the first layer's bits_full counts the removals. */
 static FilterRemoval
 cuckoo_remove(uint8_t *image, uint64_t hash)
 {

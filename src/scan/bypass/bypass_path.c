@@ -67,7 +67,7 @@
 /* For tests: the cost of a forced bypass is this share of what it would be */
 #define FORCED_COST			1e-6
 
-/* What the search for paths of a join shares */
+/* A join whose paths are searched for, and the filter that may bypass it */
 typedef struct Bypass
 {
 	PlannerInfo *root;

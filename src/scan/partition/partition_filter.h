@@ -11,10 +11,10 @@
 typedef struct PartitionLookup
 {
 	Expr	   *value;			/* that a column is compared with */
-	bool		is_array;		/* or with the elements of this array */
-	Oid			type;			/* by which to hash the value, or an element */
+	bool		is_array;		/* "value" is an array of such values */
+	Oid			type;			/* hash the values as this type */
 	List	   *indexes;		/* OIDs, by child of the Append; InvalidOid:
-								 * it is always read */
+								 * that child is always read */
 	List	   *tables;			/* range table indexes of the children's
 								 * tables; 0 where there is no index */
 } PartitionLookup;
