@@ -154,7 +154,7 @@ sent_filter_fits(const CallSite *site, const uint8 *header)
 		 image_class(header) == site->hasher->class);
 }
 
-/* A value as a number that sorts as it does; false: there is none for its type */
+/* Set *number to one that sorts as the value does; false: there is none for the type. */
 bool
 sent_number(Oid type, Datum value, int64 *number)
 {

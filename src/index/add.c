@@ -343,15 +343,15 @@ room_for(const MembershipMeta *meta, unsigned fraction)
 }
 
 /*
- * Make sure that the index has a layer that is not full: the statement that inserts creates
- * it, and can be cancelled, which COMMIT cannot.  The next attempt goes on where this one
- * ended.
+ * Make sure that the index has a layer that is not full.  The statement that inserts has to
+ * create it, because COMMIT cannot be cancelled.  After a cancel, the next attempt goes on
+ * where this one ended.
  *
- * Returns how many hashes, of all indexes together, may wait until some are written:
- * "in_memory" at most, unless that is less than WAITING_LEAST; and no more than
- * COMMIT_SESSIONS may each add to that layer, and to small ones behind it, unless there can
- * be no other.  Errors: those of meta_read(); ERRCODE_PROGRAM_LIMIT_EXCEEDED if the first
- * layer would be too large; ERRCODE_INDEX_CORRUPTED; a cancel.
+ * Returns how many hashes, of all indexes together, may wait until some are written: at
+ * most "in_memory", or WAITING_LEAST if that is more; and, while another layer is possible,
+ * so few that COMMIT_SESSIONS may each add as many to that layer, and to small ones behind
+ * it.  Errors: those of meta_read(); ERRCODE_PROGRAM_LIMIT_EXCEEDED if the first layer
+ * would be too large; ERRCODE_INDEX_CORRUPTED; a cancel.
  */
 Size
 add_prepare(Relation index, Size in_memory)
@@ -390,9 +390,9 @@ add_prepare(Relation index, Size in_memory)
  * emptied after add_prepare(), see insert.c.  Errors: those of page_read() and meta_read();
  * ERRCODE_INDEX_CORRUPTED; a cancel.  After an error some hashes may be added.
  *
- * With "committing", creates no layer if the hashes fit into the last one, even if that is
- * full then: the next insertion does.  But it does if sessions that commit at the same time
- * have filled the layer.
+ * With "committing", creates no layer if the hashes fit into the last one, even if they
+ * fill it: the next insertion creates one.  But it creates one if sessions that commit at
+ * the same time have filled the last layer.
  */
 void
 add_hashes(Relation index, uint64 *hashes, Size count, bool committing)

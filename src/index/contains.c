@@ -205,7 +205,7 @@ add_index(Relation heap, Relation index, void *arg)
 	{
 		MembershipMeta meta;
 
-		/* the planner takes no types that may change for a join */
+		/* for a join, the planner takes no index on a type that may change */
 		if (for_join(site))
 		{
 			site->unavailable = true;

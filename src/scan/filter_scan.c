@@ -219,8 +219,8 @@ satisfies(FilterScanState *state, int row, int parts)
 }
 
 /*
- * Where rows are hidden: count the rows between the last place in the page and this one, a
- * row or an end of the page, as removed by the table's conditions.
+ * If rows are hidden, count those between the last place in the page and this one as
+ * removed by the table's conditions.  A place is a row, or an end of the page.
  */
 static void
 count_passed_over(FilterScanState *state, int place)

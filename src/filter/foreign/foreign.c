@@ -37,7 +37,7 @@ foreign_contains_sliced(const uint8_t *header, const ForeignHash *hash,
 	return found;
 }
 
-/* One slice for a block, a few for a bucket; else each bit may be in another slice. */
+/* The slices of a look-up: one for a block, a few for a bucket, else one for each bit */
 static unsigned
 foreign_slices(const uint8_t *header)
 {

@@ -372,9 +372,9 @@ bypass_rescan(CustomScanState *node)
 	state->passed = state->fed = 0;
 
 	/*
-	 * Any parameter will do, to have the hash table built anew.  The index
-	 * may tell more by now: a row in the old table could also be returned at
-	 * once.
+	 * Mark any parameter as changed, to have the hash table built anew: the
+	 * index may tell more by now, and rows in the old table could also be
+	 * returned at once.
 	 */
 	if (state->feeds_inner)
 		side->chgParam = bms_add_member(side->chgParam, 0);

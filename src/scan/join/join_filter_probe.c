@@ -7,7 +7,7 @@
  * (probe_switch.c).  Of several probes in one place, the one that lets the fewest rows
  * pass comes first.
  *
- * The plan (join_filter_edit.c) has ProbePlans, as that of a Filter Scan.
+ * The plan of the node (join_filter_edit.c) has ProbePlans, as a Filter Scan's has.
  */
 #include "join_filter_probe.h"
 
