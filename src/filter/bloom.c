@@ -265,7 +265,7 @@ bloom_plan_layer(const FilterParams *params, const FilterLayer *before,
 	if (!params->counting)
 		return layer_plan(capacity, error_rate, use, IMAGE_MAX_BITS, layer);
 
-	/* always of blocks; bits and counters share the room */
+	/* counting layers always have blocks; bits and counters share the room */
 	if (!blocks_plan(capacity, error_rate, use,
 					 IMAGE_MAX_BITS / COUNTING_PLANES, layer))
 		return false;

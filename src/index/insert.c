@@ -60,9 +60,10 @@
 #include "utils/resowner.h"
 
 /*
- * Memory for a waiting hash: its entry in a log that may be half empty, its place in
- * flush_pending(), two hashes and "seen", and what add_hashes() needs.  All waiting hashes
- * stay within maintenance_work_mem, unless that has no room for WAITING_LEAST.
+ * Memory for a waiting hash: its entries in the log, which may be half empty, and in the
+ * list of flush_pending(); and four words for "seen", for the copies of the hash, and for
+ * add_hashes().  All waiting hashes stay within maintenance_work_mem, unless that has no
+ * room for WAITING_LEAST.
  */
 #define PENDING_BYTES \
 	(2 * sizeof(PendingHash) + sizeof(HashInLog) + 4 * sizeof(uint64))

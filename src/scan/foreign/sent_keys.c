@@ -38,9 +38,9 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/array.h"
 
-/* Error rate of the filter: an error sends a row too many here, a lower rate more bits there */
+/* Error rate of the filter: an error costs a row sent to us, a lower rate more bits sent */
 #define SENT_ERROR_RATE			0.001
-/* A filter of that rate has at most this many bytes for each key, and these besides */
+/* A filter of that rate has at most SENT_BYTES_MIN bytes, and this many more for each key. */
 #define SENT_KEY_BYTES_MAX		3
 #define SENT_BYTES_MIN			1024
 
