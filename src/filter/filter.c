@@ -13,7 +13,7 @@
 /* Probes between two interrupt checks */
 #define INTERRUPT_PROBES	1024
 
-/* Most filters have one layer that begins with block512's bits; these need no table. */
+/* Most filters have one layer that begins with block512's bits: call no layout's method. */
 bool
 filter_contains(const uint8_t *image, uint64_t hash)
 {

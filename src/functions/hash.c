@@ -104,7 +104,7 @@ SQL_FUNCTION(bloomfilter_element_in)
 						  (char *) external);
 		element = element_from_external(external);
 	}
-	/* without the text, which may be the element itself */
+	/* do not show the text: it may be the element itself */
 	if (element == NULL)
 		INPUT_ERROR(fcinfo,
 					(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),

@@ -3,26 +3,27 @@
  *	  Probing a filter that another server has sent: _bloom_may_contain().
  *
  * A join of local rows with a foreign table sends a filter of its keys with the statement
- * of postgres_fdw (scan/foreign/foreign_filter.c).  The foreign table may declare another type
- * than the column has here: values travel as text, and the declared type reads them.  That may
- * change a value: char(10) ignores the trailing blanks of a text, varchar(3) cuts them off.
+ * of postgres_fdw (scan/foreign/foreign_filter.c).  The foreign table may declare another
+ * type than the column has here: values travel as text, and the declared type reads them.
+ * That may change a value: char(10) ignores the trailing blanks of a text, varchar(3) cuts
+ * them off.
  * Then a "no" would be about another value.
  *
- * So the call names the declared type, and the encoding of the database that declares it.  The
- * answer is "yes" unless it is certain that the text of a value is read as the same element:
- * as of integers, whatever their width (what does not fit is an error); of text and varchar,
- * if the declared type has no length; of the other types below, if the declared type is the
- * real one, and has the same modifier or none.  Strings also need one encoding in both
- * databases, or UTF-8 in the declaring one: they are converted to that before they are hashed,
- * and before they travel.
+ * So the call names the declared type, and the encoding of the database that declares it.
+ * The answer is "yes" unless it is certain that the text of a value is read as the same
+ * element.  This is certain for integers, whatever their width (what does not fit is an
+ * error); for text and varchar, if the declared type has no length; for the other types
+ * below, if the declared type is the column's, and has the same modifier or none.  Strings
+ * also need one encoding in both databases, or UTF-8 in the declaring one: they are
+ * converted to that before they are hashed, and before they travel.
  *
- * Integers, dates and timestamps also travel as they are, beside the filter: all of them if they
- * are few, else the least and the greatest.  Where "no" is certain, the planner there makes
+ * Integers, dates and timestamps also travel as they are, beside the filter: all of them if
+ * they are few, else the least and the greatest.  Where "no" is certain, our planner makes
  * conditions of these, which partitions, B-trees and BRIN can use.
  *
- * A missing filter also means "yes": there is none yet, or the keys were too many.  The sender
- * compares by bytes (foreign_filter.c checks that), so the collation of a column does not matter,
- * unless it decides here which rows are one; see sent_simplify().
+ * A missing filter also means "yes": there is none yet, or the keys were too many.  The
+ * sender compares by bytes (foreign_filter.c checks that), so the collation of a column
+ * does not matter, unless rows are grouped by it here; see sent_simplify().
  */
 #include "sent_filter.h"
 
@@ -340,12 +341,13 @@ merges_rows(const PlannerInfo *root)
 /*
  * For the planner: what is simpler than a call, or NULL
  *
- * An expression of a view may fail for rows that the view's own conditions or joins drop, and
- * the planner may place the call before these.  So the answer is "yes", unless it cannot fail,
- * as leakproof functions cannot, or has been computed before, as aggregates have.
+ * An expression of a view may fail for rows that the view's own conditions or joins drop,
+ * and the planner may place the call before these.  So the answer is "yes", unless the
+ * expression cannot fail, as leakproof functions cannot, or has been computed before, as
+ * aggregates have.
  *
- * By a nondeterministic collation, a group may have strings of other bytes, which the call would
- * drop from it.
+ * With a nondeterministic collation, the strings of a group may have different bytes, and
+ * the call would drop some of them.
  */
 Node *
 sent_simplify(PlannerInfo *root, FuncExpr *call)

@@ -220,7 +220,7 @@ struct ForeignFormat
 						  const uint8_t *image, const FilterLayer *layer);
 };
 
-/* All of them, each in the file of its family */
+/* All formats, each in the file of its family */
 extern const ForeignFormat guava_format;
 extern const ForeignFormat guava32_format;
 extern const ForeignFormat parquet_format;

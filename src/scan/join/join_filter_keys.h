@@ -55,7 +55,7 @@ typedef struct KeyCollector
 	KeyFilter  *filter;			/* NULL: all are in "keys" */
 } KeyCollector;
 
-/* At most this many integers are kept beside a Bloom filter, which takes as much itself */
+/* Keep at most this many integers beside a Bloom filter: they take as much memory as it. */
 #define KEYS_KEPT_MAX			512
 
 /* The keys that are kept beside a Bloom filter */

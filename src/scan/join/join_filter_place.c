@@ -92,8 +92,8 @@ cost_of_row(const Plan *plan)
 }
 
 /*
- * Add what a node saves if it gets fewer of these rows.  Where only the rows that foreign
- * servers send are filtered, only their fetch counts; see find_foreign().
+ * Add what a node saves if the filter drops some of its "rows".  Where only the rows that
+ * foreign servers send are filtered, only their fetch counts; see find_foreign().
  */
 void
 add_saved(const PlanEditor *editor, Placement *placement, double rows, double row_ns)

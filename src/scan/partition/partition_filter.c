@@ -346,10 +346,10 @@ start_partition(PartitionFilterState *state, Partition *partition)
 	/* a new partition, too: SubPlans that it shares may have run */
 	if (partition->scan != state->scan)
 	{
-		/* some of these it has seen already, which does no harm */
+		/* the partition may know of some of them already: no harm */
 		if (state->changed != NULL)
 			UpdateChangedParamSet(partition->state, state->changed);
-		/* otherwise the first ExecProcNode() does */
+		/* with changed parameters, the first ExecProcNode() does this */
 		if (partition->state->chgParam == NULL)
 			ExecReScan(partition->state);
 		partition->scan = state->scan;
