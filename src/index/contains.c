@@ -74,8 +74,8 @@ struct MembershipSite
 	/* For a join, see membership_site_make_join(); otherwise NIL and NULL */
 	List	   *joined;			/* OIDs of the indexes to probe */
 	List	   *key_types;		/* OIDs of the types of the values of a key */
-	TupleDesc	row;			/* of these types, in "opened"; NULL: there is
-								 * one type */
+	TupleDesc	row;			/* of "key_types", in "opened"; NULL if there
+								 * is only one */
 };
 
 static inline bool
@@ -218,8 +218,8 @@ add_index(Relation heap, Relation index, void *arg)
 }
 
 /*
- * Open an index that was not probed last, or by another user, or that may have changed.
- * The next call notices changes that happen while we open it.
+ * Open an index that was not the last one probed, was probed by another user, or may have
+ * changed.  The next call notices changes that happen while we open it.
  */
 static void
 open_indexes(MembershipSite *site, Oid oid)

@@ -297,7 +297,7 @@ sent_keys_forget(SentKeys *sent)
 	sent->too_many = sent->able == NIL;
 }
 
-/* Make room for another hash; false: there must be no more. */
+/* Make room for another hash; false: there are too many, and nothing will be sent. */
 static bool
 make_room(SentKeys *sent)
 {
