@@ -40,7 +40,7 @@
 
 /* Error rate of the filter: an error costs a row sent to us, a lower rate more bits sent */
 #define SENT_ERROR_RATE			0.001
-/* A filter of that rate has at most SENT_BYTES_MIN bytes, and this many more for each key. */
+/* A filter of that rate has at most SENT_BYTES_MIN bytes, and this many for each key. */
 #define SENT_KEY_BYTES_MAX		3
 #define SENT_BYTES_MIN			1024
 
