@@ -160,7 +160,7 @@ image_put_layers(uint8_t *image, const FilterParams *params,
 			layer->error_rate == params->error_rate * SMALL_EXACT_SHARE)
 			image[IMAGE_OFF_FLAGS] = IMAGE_FLAG_EXACT;
 		image[IMAGE_OFF_LAYERS] = 1;
-		/* also the capacity in params, unless the layers are from outside */
+		/* equals that of params, unless the layers are from outside */
 		put16(image + COMPACT_OFF_CAPACITY, layer->capacity);
 		put16(image + COMPACT_OFF_BYTES, layer->size / 8);
 		put16(image + COMPACT_OFF_BITS_FULL, layer->bits_full);

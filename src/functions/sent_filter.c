@@ -18,8 +18,8 @@
  * converted to that before they are hashed, and before they travel.
  *
  * Integers, dates and timestamps also travel as they are, beside the filter: all of them if
- * they are few, else the least and the greatest.  Where "no" is certain, our planner makes
- * conditions of these, which partitions, B-trees and BRIN can use.
+ * they are few, else the least and the greatest.  Where "no" is certain, the planner here
+ * makes conditions of these, which partitions, B-trees and BRIN can use.
  *
  * A missing filter also means "yes": there is none yet, or the keys were too many.  The
  * sender compares by bytes (foreign_filter.c checks that), so the collation of a column
