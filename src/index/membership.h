@@ -255,8 +255,8 @@ typedef struct IndexCopy
 	FileNumber	file;
 	SnapshotData seen;			/* its content; not a snapshot to be used */
 	TransactionId running[RUNNING_MAX]; /* its xip, and then subxip */
-	FullTransactionId next;		/* the next transaction then: without the
-								 * epoch, "seen" may be of an older one */
+	FullTransactionId next;		/* the view's: without the epoch, "seen" may be
+								 * of another time */
 	OwnInsertions inserted;		/* the view's */
 	uint8	   *image;			/* NULL: not read, or evicted */
 	void	   *memory;			/* that holds it, or NULL */
@@ -275,6 +275,7 @@ typedef struct IndexView
 	MemoryContext mcxt;			/* holds this struct */
 	IndexCopy  *copy;			/* NULL: the view is closed */
 	OwnInsertions inserted;		/* when the view was made, or the copy read */
+	FullTransactionId next;		/* the next transaction when it was made */
 	bool		resumed;		/* a query has gone on with the snapshot since
 								 * the view was made */
 	int			sites;			/* call sites that use it */

@@ -168,14 +168,15 @@ see_the_same(const SnapshotData *a, const SnapshotData *b)
 		are_equal(a->subxip, b->subxip, subtransactions(a));
 }
 
-/* Note what the snapshot sees. */
+/* Note what a view's snapshot sees. */
 static void
-note_seen(IndexCopy *copy, Snapshot snapshot)
+note_seen(IndexCopy *copy, const IndexView *view)
 {
+	Snapshot	snapshot = view->snapshot;
 	const uint32 subs = subtransactions(snapshot);
 
 	copy->seen = *snapshot;
-	copy->next = ReadNextFullTransactionId();
+	copy->next = view->next;
 	copy->seen.xip = copy->running;
 	copy->seen.subxip = copy->running + snapshot->xcnt;
 	copy->seen.subxcnt = subs;
@@ -243,7 +244,10 @@ use_copy(IndexView *view, IndexCopy *copy)
 		cache_resize(&copy->account, image_bytes(copy->image));
 }
 
-/* Keep the copy of a view that closes, if another one may use it. */
+/*
+ * Keep the copy of a view that closes, if another one may use it.  No errors, and no locks: an
+ * error that leaves a query may have left the server's held.
+ */
 static void
 leave_copy(IndexView *view)
 {
@@ -262,7 +266,7 @@ leave_copy(IndexView *view)
 		free_copy(copy);
 		return;
 	}
-	note_seen(copy, view->snapshot);
+	note_seen(copy, view);
 	cache_resize(&copy->account, sizeof(IndexCopy) +
 				 (copy->image ? image_bytes(copy->image) : 0));
 }
@@ -388,6 +392,7 @@ view_join(Relation index, Snapshot snapshot)
 	view->file = file_number(index);
 	view->mcxt = mcxt;
 	view->inserted = own_insertions;
+	view->next = ReadNextFullTransactionId();
 	view->sites = 1;
 	view->snapshot = RegisterSnapshotOnOwner(snapshot, owner);
 	/* not a copy: then the address would differ from the active snapshot's */

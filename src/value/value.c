@@ -171,6 +171,10 @@ allocate_image(MemoryContext mcxt, uint64 bytes, bool zero,
 		IMAGE_ALIGNMENT : HUGE_PAGE_BYTES;
 	uint8	   *start;
 
+	/* with a damaged length, the sum must not wrap around */
+	if (bytes > MaxAllocHugeSize - VARHDRSZ - alignment)
+		elog(ERROR, "invalid size of a filter: %llu bytes",
+			 (unsigned long long) bytes);
 	*memory = MemoryContextAllocHuge(mcxt, VARHDRSZ + bytes + alignment);
 	start = (uint8 *) TYPEALIGN(alignment, *memory);
 #ifdef MADV_HUGEPAGE
