@@ -10,6 +10,7 @@
 
 #include "access/amapi.h"
 #include "access/genam.h"
+#include "access/transam.h"
 #include "lib/ilist.h"
 #include "nodes/execnodes.h"
 #include "nodes/pathnodes.h"

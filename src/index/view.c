@@ -32,7 +32,6 @@
  */
 #include "membership.h"
 
-#include "access/transam.h"
 #include "access/xact.h"
 #include "nodes/execnodes.h"
 #include "pgstat.h"
