@@ -256,8 +256,8 @@ typedef struct IndexCopy
 	FileNumber	file;
 	SnapshotData seen;			/* its content; not a snapshot to be used */
 	TransactionId running[RUNNING_MAX]; /* its xip, and then subxip */
-	FullTransactionId next;		/* the view's: without the epoch, "seen" may be
-								 * of another time */
+	FullTransactionId next;		/* the view's: without the epoch, "seen" may
+								 * be of another time */
 	OwnInsertions inserted;		/* the view's */
 	uint8	   *image;			/* NULL: not read, or evicted */
 	void	   *memory;			/* that holds it, or NULL */
