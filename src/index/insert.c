@@ -117,7 +117,8 @@ typedef struct Inserter
 
 #define ST_SORT sort_by_index
 #define ST_ELEMENT_TYPE HashInLog
-#define ST_COMPARE(a, b) ((*a)->index < (*b)->index ? -1 : (*a)->index > (*b)->index)
+#define ST_COMPARE(a, b) \
+	((*(a))->index < (*(b))->index ? -1 : (*(a))->index > (*(b))->index)
 #define ST_SCOPE static
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_DEFINE

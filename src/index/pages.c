@@ -213,7 +213,7 @@ pages_contain_batch(Relation index, const MembershipMeta *meta,
 		return;
 	}
 	memset(found, true, count * sizeof(bool));
-	sort_wanted(hashes, count, found, false, left, places);
+	count = sort_wanted(hashes, count, found, false, left, places);
 	for (int i = meta->layers - 1; i >= 0; i--)
 	{
 		Size		lacking = 0;

@@ -189,7 +189,7 @@ static void
 hash_rows(IndexProbe *probe, ProbedPage *page)
 {
 	HeapTupleData tuple;
-	Datum		values[INDEX_MAX_KEYS];
+	Datum		values[INDEX_MAX_KEYS] = {0};
 	int			hashed = 0;
 
 	probe->all_comparable = true;
@@ -216,7 +216,7 @@ static void
 look_up_singly(IndexProbe *probe, ProbedPage *page)
 {
 	HeapTupleData tuple;
-	Datum		values[INDEX_MAX_KEYS];
+	Datum		values[INDEX_MAX_KEYS] = {0};
 	int			passed = 0;
 
 	for (int i = 0; i < page->count; i++)
