@@ -13,8 +13,8 @@
  * sessions wrote the elements of all rows that the snapshot sees before it was taken; our
  * own hashes that still wait are written before we look.  So the index has all rows that
  * the scan would find, even with a snapshot that sees rows of a command which is still
- * inserting.  The metapage is read once for a snapshot, and again after we have written
- * hashes: these may be in a new layer.
+ * inserting.  The metapage is kept for snapshots that see the same, and read again after we
+ * have written hashes: these may be in a new layer.
  *
  * Locks.  An index that we would have to wait for is not asked.  The lock is kept until the
  * end of the transaction, as core keeps those of the indexes that it scans.  SERIALIZABLE:
@@ -40,10 +40,22 @@ struct MembershipKeys
 	ElementHasher *hasher;		/* of the values */
 	ElementClass class;			/* of the elements of the indexes */
 	MemoryContext mcxt;			/* of what membership_keys_set() makes */
+	uint64		seen;			/* snapshot_number() */
 	uint64	   *hashes;			/* of the values */
 	int			count;			/* of hashes */
 	bool		comparable;		/* else the hashes say nothing */
 };
+
+/*
+ * What the relation cache keeps of an index, as rd_amcache: its metapage.  Other sessions'
+ * newer layers have no rows that a snapshot of the same number sees.
+ */
+typedef struct KeptMeta
+{
+	uint64		seen;			/* snapshot_number() */
+	uint64		written;		/* of own_insertions */
+	MembershipMeta meta;		/* no more than meta_size() of it */
+} KeptMeta;
 
 /*
  * Can an index, of any method and open, tell that "column operator value" is false for all
@@ -106,14 +118,13 @@ membership_index_for(Oid table, AttrNumber column, Oid operator, Oid collation,
 
 /*
  * Open an index of an open table, to be asked for rows that this snapshot sees.  NULL if it
- * cannot be read, now or by this process, or may lack some of these rows.  Its state is in
- * "mcxt".
+ * cannot be read, now or by this process, or may lack some of these rows.  Close it with
+ * NoLock.
  */
-AskedIndex *
-membership_ask_open(MemoryContext mcxt, Relation heap, Oid oid, Snapshot snapshot)
+Relation
+membership_ask_open(Relation heap, Oid oid, Snapshot snapshot)
 {
 	Relation	index;
-	AskedIndex *asked;
 
 	if (!IsMVCCSnapshot(snapshot))
 		return NULL;
@@ -126,31 +137,24 @@ membership_ask_open(MemoryContext mcxt, Relation heap, Oid oid, Snapshot snapsho
 		return NULL;
 	}
 	PredicateLockRelation(index, snapshot);
-	asked = MemoryContextAllocZero(mcxt, sizeof(AskedIndex));
-	asked->index = index;
-	return asked;
-}
-
-/* End what membership_ask_open() began; keeps the lock. */
-void
-membership_ask_close(AskedIndex *asked)
-{
-	relation_close(asked->index, NoLock);
+	return index;
 }
 
 /*
  * Prepare to look up values of a type in an open index, and in others that hash alike: with
- * the same collation, and the two types that membership_index_for() has set for each.
+ * the same collation, and the two types that membership_index_for() has set for each; for
+ * rows that this snapshot sees.
  * Errors: those of membership_hasher_init().
  */
 MembershipKeys *
-membership_keys_make(MemoryContext mcxt, Relation index, Oid type)
+membership_keys_make(MemoryContext mcxt, Relation index, Oid type, Snapshot snapshot)
 {
 	MembershipKeys *keys = MemoryContextAllocZero(mcxt, sizeof(MembershipKeys));
 	MembershipHasher of_index;
 
 	keys->hasher = element_hasher_create(type, index->rd_indcollation[0],
 										 ELEMENT_LOCAL, NULL, mcxt);
+	keys->seen = snapshot_number(snapshot);
 	keys->mcxt = AllocSetContextCreate(mcxt, "membership keys",
 									   ALLOCSET_SMALL_SIZES);
 	membership_hasher_init(&of_index, index, keys->mcxt);
@@ -192,13 +196,40 @@ membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
 }
 
 /*
- * May the table of an index have rows with one of the keys?  False is certain.  Errors:
- * those of flush_pending() and of reading its pages.
+ * Copy the metapage of an index to *meta, with all layers that have rows which the keys'
+ * snapshot sees.
+ */
+static void
+get_layers(const MembershipKeys *keys, Relation index, MembershipMeta *meta)
+{
+	KeptMeta   *kept = index->rd_amcache;
+
+	if (kept != NULL && kept->seen == keys->seen &&
+		kept->written == own_insertions.written)
+	{
+		memcpy(meta, &kept->meta, meta_size(&kept->meta));
+		return;
+	}
+	meta_read(index, meta);
+	index->rd_amcache = NULL;
+	if (kept != NULL)
+		pfree(kept);
+	kept = MemoryContextAlloc(index->rd_indexcxt,
+							  offsetof(KeptMeta, meta) + meta_size(meta));
+	kept->seen = keys->seen;
+	kept->written = own_insertions.written;
+	memcpy(&kept->meta, meta, meta_size(meta));
+	index->rd_amcache = kept;
+}
+
+/*
+ * May the table of an index have rows with one of the keys, which their snapshot sees?
+ * False is certain.  Errors: those of flush_pending() and of reading its pages.
  */
 bool
-membership_ask(const MembershipKeys *keys, AskedIndex *asked)
+membership_ask(const MembershipKeys *keys, Relation index)
 {
-	Relation	index = asked->index;
+	MembershipMeta meta;
 	bool		found = false;
 
 	if (!keys->comparable)
@@ -208,24 +239,11 @@ membership_ask(const MembershipKeys *keys, AskedIndex *asked)
 	pgstat_count_index_tuples(index, keys->count);
 	if (keys->count == 0)
 		return false;
-	/* a newer layer has no row that the snapshot sees, unless it is our own */
-	if (asked->meta == NULL || asked->written != own_insertions.written)
-	{
-		MembershipMeta meta;
-		Size		size;
-
-		meta_read(index, &meta);
-		size = offsetof(MembershipMeta, layer) + meta.layers * sizeof(MembershipLayer);
-		if (asked->meta)
-			pfree(asked->meta);
-		asked->meta = MemoryContextAlloc(GetMemoryChunkContext(asked), size);
-		memcpy(asked->meta, &meta, size);
-		asked->written = own_insertions.written;
-	}
+	get_layers(keys, index, &meta);
 	for (int i = 0; i < keys->count && !found; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		found = pages_contain(index, asked->meta, keys->hashes[i]);
+		found = pages_contain(index, &meta, keys->hashes[i]);
 	}
 	if (found)
 		pgstat_count_heap_fetch(index);

@@ -94,6 +94,13 @@ typedef struct MembershipMeta
 	MembershipLayer layer[IMAGE_MAX_LAYERS];
 } MembershipMeta;
 
+/* The bytes of a metapage's content, with the layers in use */
+static inline Size
+meta_size(const MembershipMeta *meta)
+{
+	return offsetof(MembershipMeta, layer) + meta->layers * sizeof(MembershipLayer);
+}
+
 /* How the values of an index are hashed; see key.c */
 typedef struct MembershipHasher
 {
@@ -243,9 +250,6 @@ extern bool catalog_row_written_later(int cache, Oid oid, Snapshot snapshot, boo
 extern bool snapshot_too_old(Relation index, Snapshot snapshot);
 extern void refuse_old_snapshot(Relation index, Snapshot snapshot);
 
-/* With more running transactions in a snapshot, the next one hardly ever sees the same. */
-#define RUNNING_MAX				32
-
 /*
  * The copy of an index in memory, and what was spent on probes without it.  A view has it
  * until it closes, and then the next one whose snapshot sees the same; see view.c.
@@ -254,10 +258,7 @@ typedef struct IndexCopy
 {
 	Oid			index;
 	FileNumber	file;
-	SnapshotData seen;			/* its content; not a snapshot to be used */
-	TransactionId running[RUNNING_MAX]; /* its xip, and then subxip */
-	FullTransactionId next;		/* the view's: without the epoch, "seen" may
-								 * be of another time */
+	uint64		seen;			/* the view's */
 	OwnInsertions inserted;		/* the view's */
 	uint8	   *image;			/* NULL: not read, or evicted */
 	void	   *memory;			/* that holds it, or NULL */
@@ -276,7 +277,7 @@ typedef struct IndexView
 	MemoryContext mcxt;			/* holds this struct */
 	IndexCopy  *copy;			/* NULL: the view is closed */
 	OwnInsertions inserted;		/* when the view was made, or the copy read */
-	FullTransactionId next;		/* the next transaction when it was made */
+	uint64		seen;			/* snapshot_number() */
 	bool		resumed;		/* a query has gone on with the snapshot since
 								 * the view was made */
 	int			sites;			/* call sites that use it */
@@ -291,6 +292,7 @@ typedef struct RunningQuery
 } RunningQuery;
 
 /* view.c */
+extern uint64 snapshot_number(Snapshot snapshot);
 extern IndexView *view_join(Relation index, Snapshot snapshot);
 extern void view_leave(IndexView *view);
 extern bool view_copy_pays(IndexView *view, Relation index,
@@ -328,25 +330,14 @@ extern Size membership_site_bytes(const MembershipSite *site);
 /* Values that a column of several tables is compared with */
 typedef struct MembershipKeys MembershipKeys;
 
-/* An index that is asked */
-typedef struct AskedIndex
-{
-	Relation	index;
-	uint64		written;		/* of own_insertions, when *meta was read */
-	MembershipMeta *meta;		/* what to read, with the layers then and no
-								 * room for others; NULL: not read yet */
-} AskedIndex;
-
 extern Oid	membership_index_for(Oid table, AttrNumber column, Oid operator,
 								 Oid collation, Oid *type, Oid *hashed_type);
-extern AskedIndex *membership_ask_open(MemoryContext mcxt, Relation heap, Oid oid,
-									   Snapshot snapshot);
-extern void membership_ask_close(AskedIndex *asked);
+extern Relation membership_ask_open(Relation heap, Oid oid, Snapshot snapshot);
 extern MembershipKeys *membership_keys_make(MemoryContext mcxt, Relation index,
-											Oid type);
+											Oid type, Snapshot snapshot);
 extern void membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
 								bool is_array);
-extern bool membership_ask(const MembershipKeys *keys, AskedIndex *asked);
+extern bool membership_ask(const MembershipKeys *keys, Relation index);
 
 /* estimate.c */
 extern double membership_join_share(PlannerInfo *root, List *indexes,

@@ -205,8 +205,7 @@ meta_read(Relation index, MembershipMeta *meta)
 	if (!meta_is_valid(from))
 		report_corrupted("index \"%s\" has no valid metapage",
 						 RelationGetRelationName(index));
-	memcpy(meta, from, offsetof(MembershipMeta, layer) +
-		   sizeof(MembershipLayer) * from->layers);
+	memcpy(meta, from, meta_size(from));
 	UnlockReleaseBuffer(buffer);
 }
 

@@ -43,6 +43,9 @@
 /* Cost of copying a page, in units of probing one: measured, 1 and 0.3 microseconds */
 #define COPY_COST			3.0
 
+/* With more running transactions in a snapshot, the next one hardly ever sees the same. */
+#define RUNNING_MAX			32
+
 /* All open views */
 static dlist_head views = DLIST_STATIC_INIT(views);
 
@@ -107,6 +110,69 @@ find_query(EState *estate)
 	return NULL;
 }
 
+/* ---- What snapshots see ---- */
+
+/* How many of a snapshot's subtransactions count?  If there are too many, it has none. */
+static inline uint32
+subtransactions(const SnapshotData *snapshot)
+{
+	return snapshot->subxip ? snapshot->subxcnt : 0;
+}
+
+static inline bool
+are_equal(const TransactionId *a, const TransactionId *b, uint32 count)
+{
+	return count == 0 || memcmp(a, b, count * sizeof(TransactionId)) == 0;
+}
+
+/* Do two snapshots see the same transactions of other sessions? */
+static bool
+see_the_same(const SnapshotData *a, const SnapshotData *b)
+{
+	return a->xmin == b->xmin && a->xmax == b->xmax && a->xcnt == b->xcnt &&
+		subtransactions(a) == subtransactions(b) &&
+		a->suboverflowed == b->suboverflowed &&
+		a->takenDuringRecovery == b->takenDuringRecovery &&
+		are_equal(a->xip, b->xip, a->xcnt) &&
+		are_equal(a->subxip, b->subxip, subtransactions(a));
+}
+
+/*
+ * A number for what a snapshot sees of other sessions' transactions.  A later snapshot with
+ * the same number sees the same; one that sees the same may have another number.  Not so of
+ * SERIALIZABLE transactions, which have to find what they do not see.
+ */
+uint64
+snapshot_number(Snapshot snapshot)
+{
+	static SnapshotData last;	/* its content; not a snapshot to be used */
+	static TransactionId running[RUNNING_MAX];	/* its xip, and then subxip */
+	static FullTransactionId next;	/* then; without the epoch, the XIDs may
+									 * be of another time */
+	static uint64 number = 0;
+	const uint32 subs = subtransactions(snapshot);
+	const FullTransactionId now = ReadNextFullTransactionId();
+
+	if (number > 0 && !IsolationIsSerializable() && see_the_same(&last, snapshot) &&
+		U64FromFullTransactionId(now) - U64FromFullTransactionId(next) < MaxTransactionId / 2)
+		return number;
+	last = *snapshot;
+	if (snapshot->xcnt + subs > RUNNING_MAX || IsolationIsSerializable())
+		last.xmax = InvalidTransactionId;	/* as no snapshot has it */
+	else
+	{
+		last.xip = running;
+		last.subxip = running + snapshot->xcnt;
+		last.subxcnt = subs;
+		for (uint32 i = 0; i < snapshot->xcnt; i++)
+			last.xip[i] = snapshot->xip[i];
+		for (uint32 i = 0; i < subs; i++)
+			last.subxip[i] = snapshot->subxip[i];
+	}
+	next = now;
+	return ++number;
+}
+
 /* ---- Copies ---- */
 
 /* Free the image; the pages are probed again. */
@@ -142,49 +208,6 @@ evict_copy(CacheItem *item)
 		free_image(copy);
 }
 
-/* How many of a snapshot's subtransactions count?  If there are too many, it has none. */
-static inline uint32
-subtransactions(const SnapshotData *snapshot)
-{
-	return snapshot->subxip ? snapshot->subxcnt : 0;
-}
-
-static inline bool
-are_equal(const TransactionId *a, const TransactionId *b, uint32 count)
-{
-	return count == 0 || memcmp(a, b, count * sizeof(TransactionId)) == 0;
-}
-
-/* Do two snapshots see the same transactions of other sessions? */
-static bool
-see_the_same(const SnapshotData *a, const SnapshotData *b)
-{
-	return a->xmin == b->xmin && a->xmax == b->xmax && a->xcnt == b->xcnt &&
-		subtransactions(a) == subtransactions(b) &&
-		a->suboverflowed == b->suboverflowed &&
-		a->takenDuringRecovery == b->takenDuringRecovery &&
-		are_equal(a->xip, b->xip, a->xcnt) &&
-		are_equal(a->subxip, b->subxip, subtransactions(a));
-}
-
-/* Note what a view's snapshot sees. */
-static void
-note_seen(IndexCopy *copy, const IndexView *view)
-{
-	Snapshot	snapshot = view->snapshot;
-	const uint32 subs = subtransactions(snapshot);
-
-	copy->seen = *snapshot;
-	copy->next = view->next;
-	copy->seen.xip = copy->running;
-	copy->seen.subxip = copy->running + snapshot->xcnt;
-	copy->seen.subxcnt = subs;
-	for (uint32 i = 0; i < snapshot->xcnt; i++)
-		copy->seen.xip[i] = snapshot->xip[i];
-	for (uint32 i = 0; i < subs; i++)
-		copy->seen.subxip[i] = snapshot->subxip[i];
-}
-
 /* Has this session inserted nothing since? */
 static inline bool
 is_last_insertion(const OwnInsertions *then)
@@ -192,17 +215,9 @@ is_last_insertion(const OwnInsertions *then)
 	return memcmp(then, &own_insertions, sizeof(OwnInsertions)) == 0;
 }
 
-/* Do the same XIDs still mean the same transactions? */
-static inline bool
-is_recent(const IndexCopy *copy)
-{
-	return U64FromFullTransactionId(ReadNextFullTransactionId()) -
-		U64FromFullTransactionId(copy->next) < MaxTransactionId / 2;
-}
-
 /* Find, or make, an unused copy for a new view, and leave it so. */
 static IndexCopy *
-find_copy(Relation index, Snapshot snapshot)
+find_copy(Relation index, uint64 seen)
 {
 	IndexCopy  *copy;
 	dlist_mutable_iter iter;
@@ -212,9 +227,8 @@ find_copy(Relation index, Snapshot snapshot)
 		copy = dlist_container(IndexCopy, node, iter.cur);
 		if (copy->index != RelationGetRelid(index))
 			continue;
-		if (copy->file == file_number(index) && !IsolationIsSerializable() &&
-			is_last_insertion(&copy->inserted) &&
-			see_the_same(&copy->seen, snapshot) && is_recent(copy))
+		if (copy->file == file_number(index) &&
+			is_last_insertion(&copy->inserted) && copy->seen == seen)
 			return copy;
 		free_copy(copy);
 	}
@@ -251,21 +265,19 @@ static void
 leave_copy(IndexView *view)
 {
 	IndexCopy  *copy = view->copy;
-	const SnapshotData *seen = view->snapshot;
 
 	view->copy = NULL;
 	copy->unused = true;
 	copy->inserted = view->inserted;
+	copy->seen = view->seen;
 	dlist_push_head(&unused_copies, &copy->node);
 	/* there is nothing to keep, or an error has left memory without an image */
 	if ((copy->image == NULL && (copy->spent == 0 || copy->memory != NULL)) ||
-		seen->xcnt + subtransactions(seen) > RUNNING_MAX ||
 		!is_last_insertion(&copy->inserted))
 	{
 		free_copy(copy);
 		return;
 	}
-	note_seen(copy, view);
 	cache_resize(&copy->account, sizeof(IndexCopy) +
 				 (copy->image ? image_bytes(copy->image) : 0));
 }
@@ -359,6 +371,7 @@ view_join(Relation index, Snapshot snapshot)
 {
 	IndexView  *view;
 	IndexCopy  *copy;
+	uint64		seen;
 	MemoryContext mcxt;
 	dlist_iter	iter;
 
@@ -382,7 +395,8 @@ view_join(Relation index, Snapshot snapshot)
 
 	if (owner == NULL)
 		owner = ResourceOwnerCreate(NULL, "membership views");
-	copy = find_copy(index, snapshot);
+	seen = snapshot_number(snapshot);
+	copy = find_copy(index, seen);
 	/* CurrentMemoryContext, so that an error before it is listed frees it */
 	mcxt = AllocSetContextCreate(CurrentMemoryContext, "membership view",
 								 ALLOCSET_SMALL_SIZES);
@@ -391,7 +405,7 @@ view_join(Relation index, Snapshot snapshot)
 	view->file = file_number(index);
 	view->mcxt = mcxt;
 	view->inserted = own_insertions;
-	view->next = ReadNextFullTransactionId();
+	view->seen = seen;
 	view->sites = 1;
 	view->snapshot = RegisterSnapshotOnOwner(snapshot, owner);
 	/* not a copy: then the address would differ from the active snapshot's */

@@ -64,6 +64,29 @@ $session->query('SELECT count(*) FROM kept');
 $other->query('SELECT count(*) FROM kept');
 is(pages($session), 0, 'transactions that write nothing change nothing');
 
+# The metapages of partitions' indexes are kept as copies are
+$session->query(q{
+	CREATE TABLE parted (part int, key int) PARTITION BY LIST (part);
+	CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1);
+	CREATE TABLE parted_2 PARTITION OF parted FOR VALUES IN (2);
+	INSERT INTO parted SELECT i % 2 + 1, i FROM generate_series(1, 10000) i;
+	CREATE INDEX ON parted (key);
+	CREATE INDEX ON parted USING membership (key) WITH (error_rate = 0.000001);
+	SET enable_seqscan = off;
+	SET bloomfilter.partition_filter = on});
+
+sub pages_asked
+{
+	return $session->query(q{EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT FROM parted WHERE key = -1}) =~
+	  /Partitions Skipped: 2.*?shared hit=(\d+)/s ? $1 : 0;
+}
+pages_asked();
+my $asked = pages_asked();
+cmp_ok($asked, '>', 0, 'partitions are asked');
+$other->query('INSERT INTO parted VALUES (1, 0)');
+is(pages_asked(), $asked + 2, 'two metapages are read after a commit');
+is(pages_asked(), $asked, 'and not again');
+
 # Other sessions
 $added++;
 $other->query("INSERT INTO kept VALUES ($added)");

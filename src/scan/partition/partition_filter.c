@@ -33,6 +33,7 @@
 #include "scan/plan_tree.h"
 
 #include "access/parallel.h"
+#include "access/relation.h"
 #include "catalog/partition.h"
 #include "executor/execPartition.h"
 #include "executor/executor.h"
@@ -62,7 +63,7 @@ typedef struct Partition
 	uint64		scan;			/* "scan" of the node at its last start */
 	Oid			index;			/* to be asked; InvalidOid: always read */
 	Index		table;			/* of the index; 0: none */
-	AskedIndex *asked;			/* the index, once it is open; or NULL */
+	Relation	asked;			/* the index, once it is open; or NULL */
 } Partition;
 
 typedef struct PartitionFilterState
@@ -270,7 +271,7 @@ partition_filter_end(CustomScanState *node)
 		if (partition->state)
 			ExecEndNode(partition->state);
 		if (partition->asked)
-			membership_ask_close(partition->asked);
+			relation_close(partition->asked, NoLock);
 	}
 }
 
@@ -287,12 +288,11 @@ open_index(PartitionFilterState *state, Partition *partition)
 	ResourceOwner owner = CurrentResourceOwner;
 
 	CurrentResourceOwner = state->owner;
-	partition->asked = membership_ask_open(estate->es_query_cxt,
-										   open_table(estate, partition->table),
+	partition->asked = membership_ask_open(open_table(estate, partition->table),
 										   partition->index, estate->es_snapshot);
 	if (partition->asked && state->keys == NULL)
-		state->keys = membership_keys_make(estate->es_query_cxt, partition->asked->index,
-										   state->key.type);
+		state->keys = membership_keys_make(estate->es_query_cxt, partition->asked,
+										   state->key.type, estate->es_snapshot);
 	CurrentResourceOwner = owner;
 }
 
