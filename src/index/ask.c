@@ -40,7 +40,8 @@ struct MembershipKeys
 	ElementHasher *hasher;		/* of the values */
 	ElementClass class;			/* of the elements of the indexes */
 	MemoryContext mcxt;			/* of what membership_keys_set() makes */
-	uint64		seen;			/* snapshot_number() */
+	Snapshot	snapshot;
+	uint64		seen;			/* its snapshot_number() */
 	uint64	   *hashes;			/* of the values */
 	int			count;			/* of hashes */
 	bool		comparable;		/* else the hashes say nothing */
@@ -136,7 +137,6 @@ membership_ask_open(Relation heap, Oid oid, Snapshot snapshot)
 		relation_close(index, NoLock);
 		return NULL;
 	}
-	PredicateLockRelation(index, snapshot);
 	return index;
 }
 
@@ -154,6 +154,7 @@ membership_keys_make(MemoryContext mcxt, Relation index, Oid type, Snapshot snap
 
 	keys->hasher = element_hasher_create(type, index->rd_indcollation[0],
 										 ELEMENT_LOCAL, NULL, mcxt);
+	keys->snapshot = snapshot;
 	keys->seen = snapshot_number(snapshot);
 	keys->mcxt = AllocSetContextCreate(mcxt, "membership keys",
 									   ALLOCSET_SMALL_SIZES);
@@ -223,6 +224,19 @@ get_layers(const MembershipKeys *keys, Relation index, MembershipMeta *meta)
 }
 
 /*
+ * Have the processor fetch what membership_ask() will read of an index, if that is in
+ * memory: for the first of the keys.
+ */
+void
+membership_ask_soon(const MembershipKeys *keys, Relation index)
+{
+	const KeptMeta *kept = index->rd_amcache;
+
+	if (kept != NULL && keys->count > 0)
+		pages_prefetch(index, &kept->meta, keys->hashes[0]);
+}
+
+/*
  * May the table of an index have rows with one of the keys, which their snapshot sees?
  * False is certain.  Errors: those of flush_pending() and of reading its pages.
  */
@@ -235,6 +249,7 @@ membership_ask(const MembershipKeys *keys, Relation index)
 	if (!keys->comparable)
 		return true;
 	flush_pending();
+	PredicateLockRelation(index, keys->snapshot);
 	pgstat_count_index_scan(index);
 	pgstat_count_index_tuples(index, keys->count);
 	if (keys->count == 0)

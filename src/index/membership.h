@@ -167,6 +167,8 @@ extern void meta_measure(Relation index, MembershipMeta *meta);
 /* pages.c */
 extern bool pages_contain(Relation index, const MembershipMeta *meta,
 						  uint64 hash);
+extern void pages_prefetch(Relation index, const MembershipMeta *meta,
+						   uint64 hash);
 extern void pages_contain_batch(Relation index, const MembershipMeta *meta,
 								const uint64 *hashes, Size count, bool *found);
 extern double pages_probe_cost(const MembershipMeta *meta, Size probes);
@@ -337,6 +339,7 @@ extern MembershipKeys *membership_keys_make(MemoryContext mcxt, Relation index,
 											Oid type, Snapshot snapshot);
 extern void membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
 								bool is_array);
+extern void membership_ask_soon(const MembershipKeys *keys, Relation index);
 extern bool membership_ask(const MembershipKeys *keys, Relation index);
 
 /* estimate.c */

@@ -68,6 +68,24 @@ pages_contain(Relation index, const MembershipMeta *meta, uint64 hash)
 }
 
 /*
+ * Have the processor fetch what pages_contain() will read, but for second blocks, from
+ * pages that the session keeps in mind.
+ */
+void
+pages_prefetch(Relation index, const MembershipMeta *meta, uint64 hash)
+{
+	for (int i = 0; i < meta->layers; i++)
+	{
+		const uint64 block = place_of(&meta->layer[i], false, hash).block;
+		const Buffer buffer = page_recent(index, block_page(&meta->layer[i], block));
+
+		/* if it has another page now, we prefetch in vain */
+		if (BufferIsValid(buffer))
+			page_prefetch(BufferGetPage(buffer), block_offset(block));
+	}
+}
+
+/*
  * Do the first, or the second, blocks of the elements have their bits?  Locks a page once
  * for elements that follow each other on it, and neither pins one nor can be cancelled
  * meanwhile.

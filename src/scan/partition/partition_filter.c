@@ -310,6 +310,21 @@ set_keys(PartitionFilterState *state)
 	state->keys_set = true;
 }
 
+/* Open the index to be asked next, and have the processor fetch what it will read there. */
+static void
+look_ahead(PartitionFilterState *state)
+{
+	int			next = bms_next_member(state->valid, state->current);
+	Partition  *partition = &state->partitions[Max(next, 0)];
+
+	if (next < 0 || !OidIsValid(partition->index))
+		return;
+	if (partition->asked == NULL)
+		open_index(state, partition);
+	if (partition->asked != NULL)
+		membership_ask_soon(state->keys, partition->asked);
+}
+
 /* May a partition have rows that its scan returns? */
 static bool
 may_have_rows(PartitionFilterState *state, Partition *partition)
@@ -326,6 +341,8 @@ may_have_rows(PartitionFilterState *state, Partition *partition)
 		return true;
 	if (!state->keys_set)
 		set_keys(state);
+	if (state->yes < YES_IN_A_ROW)
+		look_ahead(state);
 	may = membership_ask(state->keys, partition->asked);
 	state->yes = may ? Min(state->yes + 1, YES_IN_A_ROW) : 0;
 	state->unasked = 0;
