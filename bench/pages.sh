@@ -41,7 +41,7 @@ found_in()
 page_scan()
 {
 	cat <<-'TABLE'
-		| condition | elements | ns a row, first query of a session | ns a row, later queries | later, compared with `url <> 'x'` |
+		| condition | elements | ns per row, first query of a session | ns per row, later queries | later, as a multiple of `url <> 'x'` |
 		|---|---|---|---|---|
 	TABLE
 	rows scan '
@@ -86,9 +86,9 @@ page_star()
 		!(kind in least) || $3 < least[kind] { least[kind] = $3 }
 		$3 > most[kind] { most[kind] = $3 }
 		END {
-			printf "The %d queries of the star were %.1f times as fast in the mean (each %.1f to %.1f times), and the %d of TPC-H %.1f\n",
+			printf "The %d queries of the star schema were %.1f times as fast (each %.1f to %.1f times), and the %d queries like TPC-H %.1f\n",
 				number["ssb"], mean["ssb"], least["ssb"], most["ssb"], number["tpch"], mean["tpch"]
-			printf "times (%.1f to %.1f). The joins that drop no row took %.2f and %.2f times as long.\n", least["tpch"], most["tpch"],
+			printf "times (%.1f to %.1f). Two joins in which no row is dropped took %.2f and %.2f times as long.\n", least["tpch"], most["tpch"],
 				1 / most["worst"], 1 / least["worst"]
 		}'
 	found_in star star
@@ -291,11 +291,11 @@ page_gain()
 			size = list[newest]
 			for (i = length(size) - 3; i > 0; i -= 3)
 				size = substr(size, 1, i) "," substr(size, i + 1)
-			printf "Five million visits, a list of %s URLs with a primary key, 1 %% hits, all in memory, PostgreSQL %s: %.1f seconds\n", size,
-				newest, plain[newest, list[newest]] / 1000
-			printf "without the index and %.1f with it, %.1f times as fast", with[newest] / 1000, gain[newest]
-			if (other) printf " (%.1f on %s)", gain[other], other
-			print ". With 50 % hits there is no gain. `script/bench join`."
+			printf "A join of five million visits with a list of %s URLs takes %.1f seconds without the index and %.1f with it\n", size,
+				plain[newest, list[newest]] / 1000, with[newest] / 1000
+			printf "(1 %% hits, a primary key on the list, all in memory, PostgreSQL %s). It is %.1f times as fast", newest, gain[newest]
+			if (other) printf " (%.1f times on %s)", gain[other], other
+			print ".\nWith 50 % hits there is no gain. `script/bench join` measures it."
 		}'
 }
 
@@ -366,15 +366,15 @@ page_build()
 	builds '
 		printf "Building a filter of %s URLs took %.1f times as long as `count(url)` (a btree %.0f times, a hash index\n",
 			commas(number), over["bloom_agg", 0], over["btree", 0]
-		printf "%.0f times), and %.0f MB of memory (a btree %.0f). The filter has %.1f MB, a btree %.0f and a hash index %.0f.\n",
+		printf "%.0f times), and %.0f MB of memory (a btree %.0f). The filter takes %.1f MB, a btree %.0f and a hash index %.0f.\n",
 			over["hash_index", 0], memory["bloom_agg", 0] / 1e6, memory["btree", 0] / 1e6,
 			kept["bloom_agg", 0] / 1e6, kept["btree", 0] / 1e6, kept["hash_index", 0] / 1e6
-		print "Memory is what the processes of the server had at the peak, without shared buffers, where a hash index is built.\n"
+		print "Memory is the peak of all server processes without shared buffers, in which a hash index is built.\n"
 		printf "With two workers, `count(url)` was %.2f times as fast, and `bloom_agg` %.2f times. Each worker sends its sorted\n",
 			time["count", 0] / time["count", 2], time["bloom_agg", 0] / time["bloom_agg", 2]
-		printf "hashes to the leader, 8 bytes for each element, where they take memory a second time (%.0f MB instead of %.0f).\n",
+		printf "hashes, 8 bytes per element, to the leader, which holds a second copy of them (%.0f MB of memory instead of %.0f).\n",
 			memory["bloom_agg", 2] / 1e6, memory["bloom_agg", 0] / 1e6
-		printf "`cuckoo_agg` took %.1f times as long as `count(url)`, because near the capacity each addition has to move\n",
+		printf "`cuckoo_agg` took %.1f times as long as `count(url)`, because near the capacity each addition moves\n",
 			over["cuckoo_agg", 0]
 		print "other entries."'
 	found_in build build
@@ -417,10 +417,10 @@ page_growth()
 				if (ratio > slow)
 					slow = ratio
 			}
-			print "A filter that was made ten thousand times too small still keeps the requested error rate: all that were measured"
-			printf "had at most %.2f times that. But it takes %.1f to %.1f times as many bits, and a probe, which checks all layers, %.0f to\n",
-				worst, least, most, fast
-			printf "%.0f times as long. So rebuild a filter that has grown much.\n", slow
+			print "A filter that was made ten thousand times too small still keeps the requested error rate: the measured rate was"
+			printf "at most %.2f times the requested one. But the filter takes %.1f to %.1f times as many bits, and a probe takes\n",
+				worst, least, most
+			printf "%.0f to %.0f times as long, because it checks all layers. So rebuild a filter that has grown a lot.\n", fast, slow
 		}'
 	found_in growth growth
 }
@@ -464,12 +464,12 @@ lookups()
 page_lookup()
 {
 	lookups '
-		printf "With a prepared query, a client waits %s microseconds%s for one lookup in a stored filter,\n" \
-			"and %s%s for one in the btree of the table itself%s.\n", client("filter"), server("filter"),
+		printf "With a prepared query, a client waits %s microseconds%s for a lookup in a stored filter,\n" \
+			"and %s%s for a lookup in a btree of the table%s.\n", client("filter"), server("filter"),
 			client("btree"), server("btree"),
 			"select_1" in client_least ? "; for `SELECT 1`, " client("select_1") server("select_1") : ""
 		if ("filter" in server_least)
-			print "In parentheses is the CPU time of the server for the same queries, in the same run."'
+			print "The figures in parentheses are the CPU time of the server for these queries."'
 	found_in lookup lookup
 }
 
