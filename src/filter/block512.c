@@ -1,21 +1,23 @@
 /*
  * block512.c
- *	  One cache line as a small Bloom filter: where an element's bits lie.
+ *	  An element's bits in a block, which is one cache line; kernels to probe and set them.
  *
  * A blocked Bloom filter (Putze, Sanders and Singler, "Cache-, Hash- and Space-Efficient
  * Bloom Filters", 2007, section 3.1) keeps the bits of an element in one cache line.  Here
- * the line is cut into eight lanes of 64 bits (a "sectorized" block: Lang, Neumann, Kemper
- * and Boncz, "Performance-Optimal Filtering", 2019, section 4), which one AVX-512
- * register, or two of AVX2, process at once.
+ * the line consists of eight lanes of 64 bits (a "sectorized" block: Lang, Neumann, Kemper
+ * and Boncz, "Performance-Optimal Filtering", 2019, section 4).  One AVX-512 register, or two
+ * AVX2 registers, process all lanes at once.
  *
- * An element sets k = 8 q + r bits: q in every lane, and one more in each of r neighbouring
- * lanes.  This window wraps around; the word's upper three bits are its place.  Six bits of
- * the word, from bit 13 + 6 i, select the bit in lane i; remixed words select the second and
- * third.  The word is a product: its lowest 13 bits are mixed worst, and not used.
- * Bits of one element in one lane may coincide; bloom_sizing.c accounts for that.
+ * An element sets k = 8 q + r bits: q in every lane, and one more in each lane of its window.
+ * The window is r neighbouring lanes, where lane 0 follows lane 7.  All places come from a
+ * 64-bit word (block_word()): its upper three bits are the window's first lane; the six bits
+ * from bit 13 + 6 i on select the bit in lane i.  remix64() of the word selects the second bit
+ * of each lane, and another remix64() the third.  The word is a product, so its lowest bits are
+ * mixed worst: the lowest 13 are not used.  Two bits of one element in one lane may coincide;
+ * bloom_sizing.c accounts for that.
  *
- * The three implementations set the same bits; test/unit checks it.  Bit b of lane i is
- * bit b % 8 of byte 8 i + b / 8.
+ * All kernels set the same bits; test/unit checks it.  Bit b of lane i is bit b % 8 of byte
+ * 8 i + b / 8.
  */
 #include "block512.h"
 
@@ -24,13 +26,13 @@
 #include <immintrin.h>
 #endif
 
-/* Where the six bits for lane 0 begin in a word, and the bits per lane */
+/* The bit of a word at which the selector of lane 0 begins, and the bits of each selector */
 #define LANE_SHIFT		13
 #define LANE_SHIFT_STEP 6
-/* Where the window's place begins: the three bits above those of lane 7 */
+/* The bit at which the window's first lane begins: three bits above the selector of lane 7 */
 #define WINDOW_SHIFT	(LANE_SHIFT + LANE_SHIFT_STEP * BLOCK_LANES)
 
-/* A mask of lanes */
+/* Masks of lanes have one bit for each lane. */
 #define ALL_LANES		((1u << BLOCK_LANES) - 1)
 
 const uint32_t parquet_salt[PARQUET_HASHES] = {
@@ -38,7 +40,7 @@ const uint32_t parquet_salt[PARQUET_HASHES] = {
 	0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31
 };
 
-/* Without a branch: half of the words of a block would mispredict one. */
+/* No branch for each word: in a full block about half of the words would mispredict it. */
 static bool
 portable_parquet_contains(const uint8_t *block, uint64_t hash)
 {
@@ -55,14 +57,14 @@ always_supported(void)
 	return true;
 }
 
-/* Where "word" selects a bit in a lane */
+/* Return the bit that "word" selects in a lane, from 0 to 63. */
 static inline unsigned
 lane_place(uint64_t word, int lane)
 {
 	return (word >> (LANE_SHIFT + LANE_SHIFT_STEP * lane)) & (LANE_BITS - 1);
 }
 
-/* The r lanes of the word's window, as a mask of eight bits */
+/* Return the r lanes of the word's window as a mask of lanes. */
 static inline unsigned
 window_lanes(uint64_t word, unsigned r)
 {
@@ -71,9 +73,7 @@ window_lanes(uint64_t word, unsigned r)
 	return (lanes | lanes >> BLOCK_LANES) & ALL_LANES;
 }
 
-/*
- * Not 0 if "word" selects a clear bit in one of "lanes".  Unrolled: places are constants.
- */
+/* Return non-zero if "word" selects a clear bit in one of "lanes".  Unrolled: constant shifts. */
 static inline uint64_t
 lanes_miss(const uint8_t *block, uint64_t word, unsigned lanes)
 {
@@ -136,7 +136,7 @@ portable_add(uint8_t *block, uint64_t word, unsigned k)
 #define TARGET_AVX2		__attribute__((target("avx2,popcnt")))
 #define TARGET_AVX512	__attribute__((target("avx512f,popcnt")))
 
-/* By r, r lanes, written twice: from [r][8 - start], 8 bytes are the window at "start". */
+/* Row r: r lanes, twice.  The 8 bytes from [r][8 - start] on are the window from "start" on. */
 static const uint8_t window_ones[BLOCK_LANES][2 * BLOCK_LANES] = {
 	{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
 	{1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0},
@@ -148,7 +148,7 @@ static const uint8_t window_ones[BLOCK_LANES][2 * BLOCK_LANES] = {
 	{1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 0}
 };
 
-/* Four lanes with the bits that "word" selects: "ones", shifted there */
+/* Shift the ones of four lanes (each 0 or 1) to the bits that "word" selects there. */
 TARGET_AVX2
 static inline __m256i
 avx2_bits(__m256i ones, uint64_t word, __m256i shift)
@@ -158,7 +158,7 @@ avx2_bits(__m256i ones, uint64_t word, __m256i shift)
 	return _mm256_sllv_epi64(ones, _mm256_and_si256(places, _mm256_set1_epi64x(LANE_BITS - 1)));
 }
 
-/* Lanes 0 to 3 in mask[0], 4 to 7 in mask[1]. */
+/* Set the element's mask: lanes 0 to 3 in mask[0], 4 to 7 in mask[1]. */
 TARGET_AVX2
 static inline void
 avx2_mask(uint64_t word, unsigned k, __m256i mask[2])
@@ -201,8 +201,8 @@ avx2_contains(const uint8_t *block, uint64_t word, unsigned k)
 }
 
 /*
- * Extract the lanes rather than store the vector: gcc would use an aligned store, but
- * with detect_stack_use_after_return its address sanitizer may not align the stack.
+ * Extract the lanes one by one.  To store the vector, gcc would use an aligned store, but its
+ * address sanitizer may not align the stack (with detect_stack_use_after_return).
  */
 TARGET_AVX2
 static inline unsigned
@@ -263,7 +263,7 @@ avx512_mask(uint64_t word, unsigned k)
 	__m512i		mask = _mm512_setzero_si512();
 	__m512i		counts;
 
-	/* a rotation uses only the lower six bits of its count, as we want */
+	/* a rotation uses only the lower six bits of its count: the selector */
 	for (; k >= BLOCK_LANES; k -= BLOCK_LANES)
 	{
 		counts = _mm512_srlv_epi64(_mm512_set1_epi64(word), shift);
@@ -304,8 +304,8 @@ avx512_supported(void)
 }
 
 /*
- * The first processors with AVX-512 lower their clock for it: on a Cascade Lake a probe
- * takes a sixth longer than with AVX2.  Those that count bits in vectors do not.
+ * The first processors with AVX-512 lower their clock when they use it: on a Cascade Lake a
+ * probe takes a sixth longer than with AVX2.  Processors that have AVX512_VPOPCNTDQ do not.
  */
 static bool
 avx512_preferred(void)
@@ -332,8 +332,8 @@ const BlockKernel *block_kernel =
 	&block_kernels[sizeof(block_kernels) / sizeof(block_kernels[0]) - 1];
 
 /*
- * Use the kernel of this name or, if it is NULL, the fastest here; false if there is
- * none that this processor can run.  Call it once, when the library is loaded.
+ * Use the kernel of this name or, if it is NULL, the fastest for this processor.  Return false
+ * if the processor cannot run a kernel of that name.  Call it once, when the library is loaded.
  */
 bool
 block_kernel_choose(const char *name)

@@ -1,14 +1,14 @@
 /*
  * bytes.h
- *	  Little-endian numbers at any address, and the arithmetic that all layouts share.
+ *	  Read and write little-endian numbers at any address; arithmetic that all layouts share.
  *
  * A filter's bytes mean the same on every machine, so all code in this directory reads and
- * writes stored numbers through these functions: on a little-endian host, plain loads and stores.
+ * writes stored numbers by these functions: plain loads and stores on little-endian hosts.
  */
 #ifndef FILTER_BYTES_H
 #define FILTER_BYTES_H
 
-/* For products of 128 bits; all 64-bit machines that PostgreSQL runs on have it */
+/* mulhi64() needs 128-bit products; all 64-bit platforms of PostgreSQL support them. */
 #ifndef __SIZEOF_INT128__
 #error "bloomfilter needs a 64-bit machine, and a compiler with integers of 128 bits"
 #endif
@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* To overrule the compiler's choice */
+/* Overrule the compiler's choice of what to inline. */
 #define ALWAYS_INLINE	inline __attribute__((always_inline))
 #define NEVER_INLINE	__attribute__((noinline))
 
@@ -81,14 +81,14 @@ put64(uint8_t *to, uint64_t value)
 	memcpy(to, &value, sizeof(value));
 }
 
-/* Big-endian numbers, as Java writes them */
+/* Read a big-endian number, as Java writes it. */
 static inline uint32_t
 get32_big(const uint8_t *from)
 {
 	return __builtin_bswap32(get32(from));
 }
 
-/* An IEEE 754 double is stored as the 64-bit number with the same bits. */
+/* Return the 64-bit number as which we store an IEEE 754 double: the same bits. */
 static inline uint64_t
 bits_of_double(double value)
 {
@@ -120,8 +120,8 @@ put_double(uint8_t *to, double value)
 }
 
 /*
- * A uniform hash's place in [0, range): no division, and in the order of the hashes, so
- * that sorted ones walk through a filter once
+ * Map a uniform hash to [0, range) without a division.  The result rises with the hash, so
+ * sorted hashes visit a filter from its beginning to its end.
  */
 static inline uint64_t
 mulhi64(uint64_t hash, uint64_t range)
@@ -130,8 +130,8 @@ mulhi64(uint64_t hash, uint64_t range)
 }
 
 /*
- * Warren, "Hacker's Delight", 5-1.  Compilers replace this by the processor's instruction
- * if they may; else it is three times as fast as their own function.
+ * Count the set bits (Warren, "Hacker's Delight", 5-1).  Compilers turn this into the popcnt
+ * instruction if the target has it; if not, their builtin takes three times as long.
  */
 static inline unsigned
 popcount64(uint64_t word)
@@ -149,7 +149,7 @@ bit_is_set(const uint8_t *bits, uint64_t place)
 	return ((bits[place / 8] >> (place % 8)) & 1) != 0;
 }
 
-/* Set a bit, and return 1 if it was clear before, else 0. */
+/* Set a bit; return 1 if it was clear before, 0 if it was set. */
 static inline unsigned
 set_bit(uint8_t *bits, uint64_t place)
 {
@@ -182,11 +182,11 @@ common_divisor(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* A stride that visits each of 0 .. count-1 once, modulo count, and always evenly */
+/* Return a stride that visits each of 0 .. count-1 once, modulo count, evenly in all regions. */
 static inline uint64_t
 even_stride(uint64_t count)
 {
-	/* multiples of the golden ratio, modulo 1, are as even as can be */
+	/* multiples of the golden ratio, modulo 1, are the most even */
 	uint64_t	stride = (uint64_t) (count * 0.6180339887498949) | 1;
 
 	while (common_divisor(stride, count) != 1)
