@@ -1,12 +1,12 @@
 /*
  * image.c
- *	  Writes and reads the fields of an image; see image.h.
+ *	  Read and write the fields of an image; see image.h.
  */
 #include "image.h"
 
 void		(*filter_interrupt_check) (void);
 
-/* A compact header has the fields of its layer that cannot be derived. */
+/* Return the layer of a compact image: a compact header has no fields that can be derived. */
 static FilterLayer
 get_compact_shape(const uint8_t *header)
 {
@@ -45,7 +45,7 @@ image_get_shape(const uint8_t *header, int i)
 			.bits_full = get64(at + LAYER_OFF_BITS_FULL),
 			.offset = get64(at + LAYER_OFF_OFFSET),
 			.multiple = get64(at + LAYER_OFF_MULTIPLE),
-		/* the six upper bytes of the word in which it ends */
+		/* its six bytes are the upper ones of the word at 0 */
 			.detail = get64(at) >> (8 * LAYER_OFF_DETAIL)
 	};
 }
@@ -71,7 +71,7 @@ image_get_layers(const uint8_t *image, FilterLayer layers[IMAGE_MAX_LAYERS])
 	return count;
 }
 
-/* Write the whole descriptor, including reserved bytes. */
+/* Write the whole descriptor, including bytes that are always zero. */
 void
 image_put_layer(uint8_t *image, int i, const FilterLayer *layer)
 {
@@ -119,7 +119,7 @@ put_common(uint8_t *image, FilterLayout layout, const FilterParams *params)
 	put_double(image + IMAGE_OFF_ERROR_RATE, params->error_rate);
 }
 
-/* Without layers or hashes; who adds hashes sets their number and the length. */
+/* Write a header without layers or hashes: set_append() and the like update the length. */
 void
 image_put_header(uint8_t *image, FilterLayout layout,
 				 const FilterParams *params)
@@ -136,7 +136,7 @@ layers_layout(const FilterLayer *layer, int layers)
 	for (int i = 0; i < layers; i++)
 		if (layer[i].layout != LAYOUT_SMALL)
 			return layer[i].layout;
-	/* several small ones: of the same family */
+	/* several small layers: the image is not compact, so it cannot be "small" */
 	return layers == 1 ? LAYOUT_SMALL : LAYOUT_BLOCK512;
 }
 
@@ -160,7 +160,11 @@ image_put_layers(uint8_t *image, const FilterParams *params,
 			layer->error_rate == params->error_rate * SMALL_EXACT_SHARE)
 			image[IMAGE_OFF_FLAGS] = IMAGE_FLAG_EXACT;
 		image[IMAGE_OFF_LAYERS] = 1;
-		/* equals that of params, unless the layers are from outside */
+
+		/*
+		 * equals params->capacity, unless the layers come from bytes of a
+		 * user
+		 */
 		put16(image + COMPACT_OFF_CAPACITY, layer->capacity);
 		put16(image + COMPACT_OFF_BYTES, layer->size / 8);
 		put16(image + COMPACT_OFF_BITS_FULL, layer->bits_full);
@@ -182,7 +186,7 @@ layer_same_shape(const FilterLayer *a, const FilterLayer *b)
 		a->multiple == b->multiple;
 }
 
-/* As count_bits(), without interrupt checks */
+/* Do as count_bits(), without interrupt checks. */
 static uint64_t
 count_some(const uint8_t *bits, uint64_t bytes)
 {
