@@ -3,8 +3,8 @@
  *	  The image of a filter: its bytes, and where each field is in them.
  *
  * An image is a header, then a descriptor for each layer, then the bits of each layer.  An
- * explicit filter has its hashes behind the header.  All operations work on the image, which has
- * no unpacked form.  The header has 60 bytes: with PostgreSQL's length word of 4 before it,
+ * explicit filter has its hashes behind the header.  All operations work on the image; it has no
+ * unpacked form.  The header has 60 bytes: with PostgreSQL's length word of 4 before it,
  * descriptors and bits begin at multiples of 64.
  *
  * A compact image is a filter of one small layer, for few elements: a shorter header, which

@@ -1,11 +1,11 @@
 /*
  * occupancy.c
- *	  How many bits n elements set in a layer of a Bloom filter, and the other way round.
+ *	  Compute how many bits n elements set in a layer of a Bloom filter, and how many elements
+ *	  have set a number of bits.
  *
- * The bits of a layer are urns, and those that elements pick are balls.  The mean and the
- * deviation of the number of occupied urns are the textbook's (Johnson and Kotz, "Urn Models
- * and Their Application", 1977).  That the bits of an element are in one block, or in two,
- * matters little for their sum.
+ * The bits of a layer are urns, and the bits that elements pick are balls.  We use the mean and
+ * the deviation of the number of occupied urns (Johnson and Kotz, "Urn Models and Their
+ * Application", 1977), though an element's bits are in one block or two: that hardly matters.
  */
 #include "sizing.h"
 
@@ -30,7 +30,7 @@ bloom_layer_bits(const FilterLayer *layer)
 		layer->size * BLOCK_BITS;
 }
 
-/* log of the expected share of clear bits that each element leaves clear */
+/* Return the logarithm of the expected share of clear bits that an element leaves clear. */
 static double
 log_spared(const FilterLayer *layer)
 {
@@ -55,7 +55,7 @@ set_bits_sigma(const FilterLayer *layer, double n)
 	double		log_clear = n * log_spared(layer);
 	double		clear = exp(log_clear);
 
-	/* of the occupancy of "bits" urns by n k balls */
+	/* the deviation of the number of occupied urns, with n k balls */
 	return sqrt(fmax(0, bits * clear * (1 - clear + clear * log_clear)));
 }
 
@@ -78,7 +78,7 @@ elements_from_bits(double bits, double bits_set, double log_spared)
 {
 	double		clear = bits - bits_set;
 
-	/* if no bit is clear, assume half a bit: that gives a lower bound */
+	/* if no bit is clear, assume half a clear bit, which gives a lower bound */
 	if (clear < 0.5)
 		clear = 0.5;
 	return log(clear / bits) / log_spared;

@@ -1,10 +1,9 @@
 /*
  * ops.h
- *	  What a layout is: its operations; the only table of layouts, layouts.c; plans,
- *	  made before memory is allocated, and results of operations.
+ *	  FilterOps, the operations of a layout; plans of new filters; what operations share.
  *
- * Code outside of a layout's own files calls through these instead of testing
- * for a layout.  To add one, see docs/dev/internals.md.
+ * Code outside of a layout's own files calls these operations instead of testing for a layout.
+ * layouts.c has the table of all layouts.  docs/dev/internals.md says how to add one.
  */
 #ifndef FILTER_OPS_H
 #define FILTER_OPS_H
@@ -12,29 +11,29 @@
 #include "block512.h"
 #include "image.h"
 
-/* Why a plan was not made */
+/* Has a plan been made, or why not? */
 typedef enum FilterStatus
 {
 	FILTER_OK,
-	FILTER_TOO_LARGE,			/* would exceed IMAGE_MAX_BITS */
-	FILTER_FIXED,				/* full, and growth is 0 */
-	FILTER_TOO_MANY_LAYERS,		/* full, and has IMAGE_MAX_LAYERS */
-	FILTER_NOT_ONE_LAYER		/* a union that would have several layers, and
-								 * must have one */
+	FILTER_TOO_LARGE,			/* it would exceed IMAGE_MAX_BITS */
+	FILTER_FIXED,				/* it needs a layer, and growth is 0 */
+	FILTER_TOO_MANY_LAYERS,		/* it would exceed IMAGE_MAX_LAYERS */
+	FILTER_NOT_ONE_LAYER		/* the union needs several layers, but must
+								 * have one */
 } FilterStatus;
 
-/* The layers of a result, and its size in bytes, which the caller allocates as zeros */
+/* The layers of a new image, and its length: the caller allocates so many bytes, all zero */
 typedef struct FilterPlan
 {
 	int			layers;
 	FilterLayer layer[IMAGE_MAX_LAYERS];
 	uint64_t	bytes;
-	/* of a union: the layer of each side that goes into it, or -1 */
+	/* of a union: the layers of a and of b that a layer unites; -1 if none */
 	int			from_a[IMAGE_MAX_LAYERS];
 	int			from_b[IMAGE_MAX_LAYERS];
 } FilterPlan;
 
-/* Begin the plan of a union with the layers of one side, a or b. */
+/* Begin the plan of a union with all layers of one of its sides, a or b. */
 static inline void
 plan_side(FilterPlan *plan, const uint8_t *image, bool is_a)
 {
@@ -46,7 +45,7 @@ plan_side(FilterPlan *plan, const uint8_t *image, bool is_a)
 	}
 }
 
-/* Add layer j of b to the plan of a union; false if there are too many. */
+/* Add layer j of b to the plan of a union; return false if that is one too many. */
 static inline bool
 plan_beside(FilterPlan *plan, const FilterLayer *layer, int j)
 {
@@ -74,37 +73,37 @@ plan_exchange(FilterPlan *plan, int i)
 	plan->from_b[i - 1] = from_b;
 }
 
-/* The largest slice that a layout reads: a block, a window, or slots of a bucket */
+/* Maximum length of a slice: a block, a window, or slots of a bucket */
 #define SLICE_MAX_BYTES		64
 
-/* Returns a slice of an image that is not in memory, valid until the next call. */
+/* Return a slice of an image that is not in memory; it is valid until the next call. */
 typedef const uint8_t *(*FilterFetch) (void *from, uint64_t offset,
 									   uint32_t bytes);
 
 typedef enum FilterRemoval
 {
 	FILTER_REMOVED,
-	FILTER_ABSENT,				/* was not in */
-	FILTER_SATURATED			/* cannot be removed any more */
+	FILTER_ABSENT,				/* the filter does not contain the element */
+	FILTER_SATURATED			/* the element can never be removed */
 } FilterRemoval;
 
 /*
- * Hashes that a batch prefetches ahead: enough to hide a cache miss of some 100 ns, and
- * no more lines than a core can have in flight
+ * How many elements ahead a batch prefetches: enough to hide a cache miss of some 100 ns, with
+ * no more cache lines in flight than a core supports
  */
 #define PREFETCH_AHEAD	16
 
 /*
- * The operations of a layout, or of a family of layouts that may be mixed in one filter.
- * One without a comment does what filter.h says of the function of its name.  Operations
- * on layers are NULL for sets.
+ * The operations of a layout, or of a family of layouts, which one filter's layers may mix.
+ * filter.h documents operations that have no comment here, as filter_NAME().  All operations on
+ * layers are NULL for explicit filters.
  */
 typedef struct FilterOps
 {
-	/* The type of filters with layers of this family.  Sets are of any. */
+	/* The type of filters with layers of this family */
 	FilterKind	kind;
 
-	/* Does it count how often an element was added? */
+	/* Does the filter count how often an element was added? */
 	bool		multiset;
 
 	/* Can the filter run out of room before it is at capacity? */
@@ -113,13 +112,13 @@ typedef struct FilterOps
 	/* Do layers of this family use the field "detail"? */
 	bool		detailed;
 
-	/* layer_bytes is NULL if a layer takes no bytes but those of its bits. */
+	/* NULL for layer_bytes: a layer takes only the bytes of its bits, aligned */
 	uint64_t	(*layer_bits) (const FilterLayer *layer);
 	uint64_t	(*layer_bytes) (const FilterLayer *layer);
 
 	/*
-	 * Reading.  contains_batch is NULL if it can do no better than contains,
-	 * and count if it is at most 1.
+	 * Probe.  NULL for contains_batch: call contains for each hash; NULL for
+	 * count: it is 1 if the filter contains the hash, else 0.
 	 */
 	bool		(*contains) (const uint8_t *image, uint64_t hash);
 	void		(*contains_batch) (const uint8_t *image,
@@ -131,10 +130,10 @@ typedef struct FilterOps
 	unsigned	(*count) (const uint8_t *image, uint64_t hash);
 
 	/*
-	 * Each may be NULL: cardinality if it needs no more than the header,
-	 * header_cardinality if it is the sum of the layers', the next two if
-	 * they are those of a Bloom filter's layer (sizing.h), and layer_bits_set
-	 * if it is the layer's own number.
+	 * Estimate.  NULL for cardinality: header_cardinality is as good; NULL
+	 * for header_cardinality: the sum of all layers' cardinalities; NULL for
+	 * the next two: those of a Bloom filter's layer (sizing.h); NULL for
+	 * layer_bits_set: the field bits_set.
 	 */
 	double		(*cardinality) (const uint8_t *image);
 	double		(*header_cardinality) (const uint8_t *header);
@@ -144,12 +143,12 @@ typedef struct FilterOps
 									 const FilterLayer *layer);
 	uint64_t	(*layer_bits_set) (const FilterLayer *layer);
 
-	/* NULL: the estimated number of the last layer's elements tells */
+	/* NULL: compare the last layer's estimated cardinality and capacity */
 	bool		(*may_fill) (const uint8_t *image, uint64_t count);
 
 	/*
-	 * Change the filter.  Only for cuckoo filters is "unique" ever set, and
-	 * compact not NULL.  add_batch is NULL if our hashes mean nothing here.
+	 * Change.  Only cuckoo filters support "unique" and have compact.  NULL
+	 * for add_batch: foreign filters, which have foreign_add_batch().
 	 */
 	size_t		(*add_batch) (uint8_t *image, const uint64_t *hashes,
 							  size_t count, bool unique);
@@ -157,25 +156,28 @@ typedef struct FilterOps
 	uint64_t	(*compact) (uint8_t *image);
 
 	/*
-	 * The layer after "count" others; false if it would be too large.
-	 * "waiting" elements are added at once.  NULL if filters are not made for
-	 * a capacity.
+	 * Plan the layer that follows "count" others, and will get "waiting"
+	 * elements at once.  Return false if it would be too large.  NULL:
+	 * filters of this family do not grow.
 	 */
 	bool		(*plan_layer) (const FilterParams *params,
 							   const FilterLayer *before, int count,
 							   uint64_t waiting, FilterLayer *layer);
 
-	/* Empty a layer of the image; NULL if only bits_set tells of elements */
+	/* Reset other fields than bits_set to those of a layer without elements */
 	void		(*clear_layer) (const uint8_t *image, FilterLayer *layer);
 
-	/* Can one filter have the layers of both?  NULL: if the first ones match */
+	/*
+	 * Can one filter have the layers of both?  NULL: if their first layers
+	 * match
+	 */
 	bool		(*compatible) (const uint8_t *a, const uint8_t *b);
 
 	/*
-	 * Plan the layers of a union; "apart" keeps those of a and b apart, and
-	 * is only asked for where unite may fail.  unite fills an image that has
-	 * the header and descriptors of the plan.  With in_place, that may be a
-	 * itself; then there are no interrupt checks.
+	 * plan_union plans a union.  With "apart", it joins no layers of a and b,
+	 * so that unite cannot fail.  unite fills an image that has the header
+	 * and descriptors of the plan, and may return false.  in_place: the image
+	 * may be a itself; then unite makes no interrupt checks.
 	 */
 	FilterStatus (*plan_union) (const uint8_t *a, const uint8_t *b, bool apart,
 								FilterPlan *plan);
@@ -185,9 +187,10 @@ typedef struct FilterOps
 	void		(*intersect_in_place) (uint8_t *a, const uint8_t *b);
 
 	/*
-	 * For check.c, in this order; each returns NULL or the fault.  The first
-	 * checks the header (of a set, everything), the second the fields of
-	 * layer i after valid ones, the third its bits, within the image.
+	 * check.c calls these in this order.  They return NULL or the fault.
+	 * check_image checks the header (and all of an explicit filter),
+	 * check_layer the fields of layer i after valid layers, and check_bits
+	 * the bits of layer i, which are within the image.
 	 */
 	const char *(*check_image) (const uint8_t *image);
 	const char *(*check_layer) (const uint8_t *image, int i,
@@ -196,7 +199,7 @@ typedef struct FilterOps
 							   const FilterLayer *layer);
 } FilterOps;
 
-/* Operations that layouts share: of layers that are arrays of bits (bits.c) */
+/* Operations on layers that are arrays of bits, which several layouts share (bits.c) */
 extern FilterStatus bits_plan_union(const uint8_t *a, const uint8_t *b,
 									bool apart, FilterPlan *plan);
 extern bool bits_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
@@ -206,25 +209,25 @@ extern double bits_cardinality(const uint8_t *header);
 extern const char *bits_check(const uint8_t *image, int i,
 							  const FilterLayer *layer);
 
-/* Would a union of two layers, with "set" bits set, be fuller than additions leave one? */
+/* Is a union of two layers, with "set" set bits, fuller than additions can make a layer? */
 extern bool bits_too_full(const FilterLayer *layer, const FilterLayer *other,
 						  uint64_t set);
 
-/* The number of bits that are set in a or in b, each of "bytes" bytes */
+/* Return the number of bits that are set in a or in b (or in both), each of "bytes" bytes. */
 extern uint64_t bits_count_united(const uint8_t *a, const uint8_t *b,
 								  uint64_t bytes);
 
-/* A layer of a Bloom filter, as a probe reads it from its descriptor */
+/* What a probe needs of a Bloom filter's layer */
 typedef struct ProbeLayer
 {
-	uint8_t    *bits;			/* where they are or, with "fetch", would be */
+	uint8_t    *bits;			/* with "fetch", not to be dereferenced */
 	uint64_t	size;
 	unsigned	hashes;
-	bool		flat;			/* bits anywhere, not in blocks */
+	bool		flat;			/* an element's bits are not in blocks */
 	bool		second;			/* an element has a second block */
 	const uint8_t *image;
-	FilterFetch fetch;			/* reads bits; NULL: all are in memory */
-	void	   *from;			/* its argument */
+	FilterFetch fetch;			/* NULL: the whole image is in memory */
+	void	   *from;			/* argument of fetch */
 } ProbeLayer;
 
 static inline ProbeLayer
@@ -254,7 +257,7 @@ probe_layer(const uint8_t *image, int i)
 	};
 }
 
-/* Some bytes of a layer, "at" bytes from its first: a slice */
+/* Return "bytes" bytes of a layer, from its byte "at" on. */
 static ALWAYS_INLINE const uint8_t *
 layer_slice(const ProbeLayer *layer, uint64_t at, uint32_t bytes)
 {
@@ -264,7 +267,7 @@ layer_slice(const ProbeLayer *layer, uint64_t at, uint32_t bytes)
 		layer->fetch(layer->from, slice - layer->image, bytes) : slice;
 }
 
-/* Does an element's block, its first or second, contain it? */
+/* Does this block contain the element with this word? */
 static ALWAYS_INLINE bool
 block_contains(const ProbeLayer *layer, uint64_t block, uint64_t word)
 {
@@ -280,7 +283,7 @@ blocks_contain(const ProbeLayer *layer, uint64_t hash)
 		 block_contains(layer, second_block(hash, layer->size), second_word(hash)));
 }
 
-/* Of Bloom filters made for a capacity, also of counting ones (bloom.c) */
+/* Operations that bloom_ops and counting_ops share (bloom.c) */
 extern bool bloom_contains(const uint8_t *image, uint64_t hash);
 extern bool bloom_contains_sliced(const uint8_t *header, uint64_t hash,
 								  FilterFetch fetch, void *from);
@@ -294,7 +297,7 @@ extern const char *bloom_check_image(const uint8_t *image);
 extern const char *bloom_check_layer(const uint8_t *image, int i,
 									 const FilterLayer *layer);
 
-/* All tables of operations, each in the file of its family */
+/* The operations of each family, defined in its file */
 extern const FilterOps set_ops;
 extern const FilterOps bloom_ops;
 extern const FilterOps counting_ops;
@@ -304,7 +307,7 @@ extern const FilterOps foreign_ops;
 typedef struct LayoutEntry
 {
 	const char *name;			/* as bloom_info() shows it */
-	const FilterOps *ops;		/* of images and layers of it */
+	const FilterOps *ops;		/* of images and layers of this layout */
 } LayoutEntry;
 
 /* By FilterLayout */
@@ -313,10 +316,10 @@ extern const int layout_count;
 
 typedef struct KindEntry
 {
-	const char *name;			/* of the type */
+	const char *name;			/* of the SQL type */
 	const FilterOps *ops;		/* of filters that are made for a capacity */
 
-	/* what check.c says if an image is of this kind, or is not, by mistake */
+	/* faults: an image is of this kind, or is not, where it should not be */
 	const char *is_this;
 	const char *is_not_this;
 } KindEntry;
@@ -325,8 +328,8 @@ typedef struct KindEntry
 extern const KindEntry filter_kinds[FILTER_KINDS];
 
 /*
- * Bytes that were damaged on disk have passed no validator: an unknown layout must not
- * lead outside of the table, but the answers may be wrong.
+ * Return the operations of an image.  Bytes that were damaged on disk are not validated: with an
+ * unknown layout, answers may be wrong, but nothing outside of the table is read.
  */
 static inline const FilterOps *
 image_ops(const uint8_t *image)

@@ -1,25 +1,25 @@
 /*
  * small_sizing.c
- *	  The arithmetic of small layers: the textbook's Bloom filter of m bits, a multiple of 8,
- *	  of which each of n elements picks k.
+ *	  The size of small layers: the textbook's Bloom filter, where each of n elements picks k of
+ *	  m bits.  m is a multiple of 8.
  *
- * A probe of an absent element reads k bits, so the error rate of a layer with s set bits
- * is (s / m)^k.  s has the mean m (1 - (1 - 1/m)^(k n)) and the deviation of the occupancy
- * of m urns by k n balls; for the mean of (s / m)^k we take the first two terms of its
- * expansion.  The textbook's formula, the first term alone, is 6 % too low for ten elements
- * at 1 % (Bose et al., "On the false-positive rate of Bloom filters", 2008).
+ * A probe of an absent element reads k bits, so the error rate of a layer with s set bits is
+ * (s / m)^k.  occupancy.c gives the mean and the deviation of s.  We compute the mean of
+ * (s / m)^k by the first two terms of its expansion.  The textbook's formula, which is the first
+ * term alone, is 6 % too low for ten elements at 1 % (Bose et al., "On the false-positive rate
+ * of Bloom filters", 2008).
  *
- * The search tries each k, and finds the fewest bytes by bisection: some microseconds, so
- * the results are cached, and the functions of this file are not thread-safe.
+ * The search tries each k, and finds the fewest bytes by bisection.  That takes some
+ * microseconds, so results are cached: the functions of this file are not thread-safe.
  */
 #include "sizing.h"
 
 #include <math.h>
 
-/* Error rates and uses whose sizes are cached; an entry takes 6 kB */
+/* Number of tables of sizes that are cached, one for each error rate and use; each takes 6 kB */
 #define TABLES_CACHED	8
 
-/* The sizes for one error rate and use, as far as they have been computed */
+/* Sizes for one error rate and use, by capacity, as far as they have been computed */
 typedef struct SmallSizes
 {
 	double		error_rate;		/* 0: nothing yet */
@@ -63,7 +63,7 @@ small_expected_error_rate(const FilterLayer *layer, double n)
 		(1 + k * (k - 1) / 2 * deviation * deviation);
 }
 
-/* Is a layer of this shape enough for n elements?  If so, sets its bits_full. */
+/* Is a layer with these fields large enough for n elements?  If so, set its bits_full. */
 static bool
 fits(FilterLayer *layer, double n, LayerUse use)
 {
@@ -77,11 +77,11 @@ fits(FilterLayer *layer, double n, LayerUse use)
 		full = ceil(layer_expected_bits(layer, n) * (1 - SAME_FIGURE));
 	else
 	{
-		/* as its error rate allows, whatever the number of elements */
+		/* as many set bits as the error rate allows */
 		full = bits_full_within(layer, layer->size *
 								pow(tolerance * layer->error_rate,
 									1.0 / layer->hashes));
-		/* the last of its elements must still find room */
+		/* not full before the last of n elements, except once in 10^9 times */
 		if (full <= most_bits(layer, n - 1))
 			return false;
 	}
@@ -89,7 +89,7 @@ fits(FilterLayer *layer, double n, LayerUse use)
 	return true;
 }
 
-/* The fewest bytes that are enough, and the fewest hashes with which they are */
+/* Find the fewest bytes that are enough, and the fewest hashes for that length. */
 static bool
 find_size(FilterLayer *layer, double n, LayerUse use)
 {
@@ -101,7 +101,7 @@ find_size(FilterLayer *layer, double n, LayerUse use)
 		uint64_t	low = 1;
 		uint64_t	high = best;
 
-		/* "high" is enough, or as much as another number of hashes needs */
+		/* "high" is large enough for these hashes, or no better than "best" */
 		while (low < high)
 		{
 			uint64_t	middle = (low + high) / 2;
