@@ -1,27 +1,26 @@
 /*
  * bloom_sizing.c
- *	  The arithmetic of blocked Bloom filters: the number of blocks, the bits
- *	  per element, when a layer is full, and the current error rate.
+ *	  The size of blocked Bloom filters: the number of blocks, the bits of an
+ *	  element, when a layer is full, and its error rate.
  *
- * The textbook's formula undersizes a blocked filter, whose blocks are not equally full
- * (Putze, Sanders and Singler 2007, section 3.1).  A block of a layer with n elements in N
- * blocks holds j of them, where j is binomial (Poisson for many blocks); f(j) is the error
- * rate of such a block, and the layer's error rate is the mean of f.
+ * The textbook's formula undersizes a blocked filter, because its blocks are not equally full
+ * (Putze, Sanders and Singler 2007, section 3.1).  If n elements are in N blocks, a block has j
+ * of them; j is binomial, and Poisson for many blocks.  The error rate of a block with j
+ * elements is f(j), and that of the layer is the mean of f.
  *
- * f(j) is exact for one lane, and assumes that lanes are independent.  One element leaves
- * a given set of d bits of a lane clear with probability
- * ((64 - d) / 64)^q (1 - (r/8) (d/64)), and j elements with the j-th power of that.  A
- * probe picks q bits (q + 1 in r of the lanes), some of which may coincide; inclusion and
- * exclusion over the subsets that are left clear gives the probability that all are set.
+ * f(j) is exact for one lane, and assumes that lanes are independent.  With k = 8 q + r
+ * (block512.c), one element leaves d given bits of a lane clear with the probability
+ * ((64 - d) / 64)^q (1 - (r/8) (d/64)), and j elements with its j-th power.  A probe picks q
+ * bits of a lane (q + 1 in r lanes), some of which may coincide.  The probability that all of
+ * these are set follows by inclusion and exclusion over the subsets that are clear.
  *
- * To find a size, we search the highest load (elements per block) for each k, and use the
- * best k; for few blocks, for each number of them.  This takes half a millisecond, so the
- * results are cached, and the functions of this file are not thread-safe.
+ * To find a size, we search the highest load (elements per block) for each k, and use the best
+ * k.  Up to FEW_BLOCKS blocks, we do so for each number of blocks.  This takes half a
+ * millisecond, so results are cached: the functions of this file are not thread-safe.
  *
- * Two machines must come to the same size, or their filters could not be united.  So the
- * load is rounded down to a multiple of 1/1024: a difference in the last digit of exp() or
- * log() then does not matter.  docs/dev/internals.md has the measurements behind the
- * shares of layers; small layers are in small_sizing.c.
+ * All machines must compute the same size, or their filters could not be united.  So the load
+ * is rounded down to a multiple of 1/1024: a difference in the last digit of exp() or log()
+ * then does not matter.  docs/dev/internals.md has the measurements behind the shares of layers.
  */
 #include "sizing.h"
 
@@ -29,38 +28,38 @@
 
 #include "block512.h"
 
-/* For error rates below this, two blocks take 7 % fewer bits; few probes read both. */
+/* Below this error rate, two blocks take 7 % fewer bits; few probes read the second one. */
 #define TWO_BLOCKS_BELOW	6e-4
 
 /*
- * With this many bits of an element in a block, the error rate exceeds the computed one by
- * up to 0.7 % (measured): elements fill neighbouring lanes, and probe them, together.
+ * If an element has this many bits in a block, its error rate exceeds the computed one by up to
+ * 0.7 % (measured), because windows fill, and probe, neighbouring lanes together.
  */
 #define RUN_HASHES_MIN		2
 #define RUN_HASHES_MAX		4
 #define RUN_ERROR			1.008
 
-/* The part of the remaining error rate that a layer leaves to later ones */
+/* The part of the error rate left over by earlier layers that each layer leaves to later ones */
 #define NEXT_SHARE_KEPT		0.823
 
 /* Each next layer has growth / GROWTH_PARTS of the capacity of all before it. */
 #define GROWTH_PARTS		4
 
-/* From this number of layers on, twice that */
+/* Layers that follow at least this many others have twice that capacity. */
 #define FASTER_FROM			19
 
-/* And at least this capacity: smaller layers would be shorter than their descriptors */
+/* Minimum capacity of later layers: smaller layers would be shorter than their descriptors. */
 #define NEXT_CAPACITY_MIN	64
 
-/* Numbers of blocks up to this are treated as few: binomial, not Poisson */
+/* Up to this number of blocks, the elements of a block are binomial; beyond, Poisson */
 #define FEW_BLOCKS			64
 
 /* Loads are multiples of 1 / LOAD_STEPS */
 #define LOAD_STEPS			1024.0
 
 /*
- * The secant method on logarithms: its number of steps, after which the load is near enough
- * to search step by step; and the least power of the load by which the rate may rise
+ * The secant method on logarithms: the number of iterations, after which the load is close
+ * enough for a search step by step; and the minimum slope
  */
 #define SECANT_STEPS		5
 #define SECANT_LEAST_POWER	0.25
@@ -69,8 +68,8 @@
 #define MAX_PICKS			((BLOCK_MAX_HASHES + BLOCK_LANES - 1) / BLOCK_LANES)
 
 /*
- * Probability that m random picks hit d different bits of a lane, [m][d]: Stirling
- * numbers of the second kind, times the falling factorial of 64, over 64^m
+ * [m][d]: the probability that m random picks hit d different bits of a lane, which is a Stirling
+ * number of the second kind times the falling factorial of 64, divided by 64^m
  */
 static const double picks_distinct[MAX_PICKS + 1][MAX_PICKS + 1] = {
 	{1},
@@ -79,7 +78,7 @@ static const double picks_distinct[MAX_PICKS + 1][MAX_PICKS + 1] = {
 	{0, 1.0 / (64 * 64), 3 * 63.0 / (64 * 64), 63.0 * 62 / (64 * 64)}
 };
 
-/* The chance that "picks" bits of a lane are all set; spared[d]: d given ones clear */
+/* Return the chance that "picks" bits of a lane are set; spared[d]: that d given ones are clear. */
 static double
 picks_all_set(int picks, const double spared[MAX_PICKS + 1])
 {
@@ -96,8 +95,8 @@ picks_all_set(int picks, const double spared[MAX_PICKS + 1])
 }
 
 /*
- * Error rate of a probe of one block: the mean over its number of elements, binomial
- * with "trials" and "p", or Poisson with mean "p" if trials is infinite
+ * Return the error rate of a probe of one block: the mean over its number of elements, which is
+ * binomial with "trials" and "p", or Poisson with mean "p" if trials is infinite.
  */
 static double
 mean_error_rate(unsigned k, double trials, double p)
@@ -107,7 +106,7 @@ mean_error_rate(unsigned k, double trials, double p)
 	double		sigma = sqrt(poisson ? mean : mean * (1 - p));
 	double		mode = floor(mean);
 
-	/* beyond 12 sigma (and a few more if the mean is small), negligible */
+	/* beyond 12 sigma, and some more for small means, weights are negligible */
 	double		low = fmax(0, floor(mode - 12 * sigma - 20));
 	double		high = ceil(mode + 12 * sigma + 40);
 	double		spares[MAX_PICKS + 1];
@@ -122,7 +121,7 @@ mean_error_rate(unsigned k, double trials, double p)
 		high = fmin(high, trials);
 	}
 
-	/* weight of the lowest j, then from each to the next */
+	/* the weight of the lowest j; the loop computes each next one from it */
 	if (p >= 1 && !poisson)
 		weight = 1;
 	else if (poisson)
@@ -162,7 +161,7 @@ mean_error_rate(unsigned k, double trials, double p)
 	return sum;
 }
 
-/* Error rate of n elements in "blocks" blocks; if blocks is 0, of n in each block */
+/* Return the error rate of n elements in "blocks" blocks; if blocks is 0, of n in each block. */
 static double
 blocked_error_rate(FilterLayout layout, unsigned k, double blocks, double n)
 {
@@ -177,19 +176,19 @@ blocked_error_rate(FilterLayout layout, unsigned k, double blocks, double n)
 		rate = mean_error_rate(k, INFINITY, choices * n / blocks);
 	else
 		rate = mean_error_rate(k, n, choices / blocks);
-	/* an element's two blocks are never the same one, so almost independent */
+	/* an element's two blocks always differ, so they are almost independent */
 	return choices == 2 ? rate * rate : rate;
 }
 
 /*
- * The most elements, a multiple of "step" (in all blocks, or in each if blocks is 0),
- * for which k bits meet the error rate; the search begins at "guess"
+ * Return the most elements, a multiple of "step", with which k bits of an element keep the error
+ * rate: in "blocks" blocks or, if blocks is 0, in each block.  Begin the search at "guess".
  */
 static double
 most_elements(FilterLayout layout, unsigned k, double blocks, double step,
 			  double guess, double error_rate)
 {
-	/* the error rate rises about as this power of the load */
+	/* the error rate is about proportional to this power of the load */
 	double		power = k * layer_blocks(layout);
 	double		last_rate = 0;
 	double		last_guess = 0;
@@ -208,7 +207,7 @@ most_elements(FilterLayout layout, unsigned k, double blocks, double step,
 		guess = fmin(fmax(guess, step), BLOCK_BITS * fmax(blocks, 1));
 	}
 
-	/* the rest is a few steps, so the result does not depend on pow() */
+	/* search step by step, so that the result does not depend on pow() */
 	steps = floor(guess / step);
 	while (steps > 0 &&
 		   blocked_error_rate(layout, k, blocks, steps * step) > error_rate)
@@ -219,7 +218,10 @@ most_elements(FilterLayout layout, unsigned k, double blocks, double step,
 	return steps * step;
 }
 
-/* The same for the best k, stored in *hashes: the result rises up to that k, then falls. */
+/*
+ * Do the same for the best k, to which *hashes is set.  Up to the best k, more bits allow more
+ * elements, and beyond it fewer: search from *hashes up, then down.
+ */
 static double
 most_elements_best(FilterLayout layout, unsigned *hashes, double blocks,
 				   double step, double guess, double error_rate)
@@ -246,26 +248,27 @@ most_elements_best(FilterLayout layout, unsigned *hashes, double blocks,
 	return most;
 }
 
-/* The sizes for one error rate, as far as they have been computed */
+/* Sizes for one error rate, as far as they have been computed */
 typedef struct Sizes
 {
 	double		error_rate;		/* 0: nothing yet */
 	FilterLayout layout;
-	unsigned	hashes;			/* the best for many blocks */
-	double		load;			/* elements per block then */
-	double		tolerated;		/* the same at FIXED_TOLERANCE times the error
+	unsigned	hashes;			/* the best k for many blocks */
+	double		load;			/* elements per block with these hashes */
+	double		tolerated;		/* the load at FIXED_TOLERANCE times the error
 								 * rate; 0: not yet known */
 	struct
 	{
-		uint64_t	capacity;	/* of this number of blocks; 0: not yet known */
-		uint64_t	tolerated;	/* likewise */
-		unsigned	hashes;		/* bits of each */
-	}			few[FEW_BLOCKS + 1];
+		uint64_t	capacity;	/* of all these blocks; 0: not yet known */
+		uint64_t	tolerated;	/* at FIXED_TOLERANCE times the error rate; 0:
+								 * not yet known */
+		unsigned	hashes;		/* the best k */
+	}			few[FEW_BLOCKS + 1];	/* by number of blocks */
 } Sizes;
 
 /*
- * Room for the layers of several growing filters.  An entry's error rate tells its place; it
- * is there, or at one of the next SIZES_TRIED - 1.
+ * A hash table of sizes by error rate, with room for the layers of several growing filters.  An
+ * entry is at the place of its error rate's hash, or in one of the next SIZES_TRIED - 1.
  */
 #define SIZES_CACHED	64
 #define SIZES_TRIED		4
@@ -287,16 +290,16 @@ sizes_for(double error_rate)
 			return sizes;
 	}
 
-	/* replace entries in turn, so that two rates do not evict each other */
+	/* evict entries in turn, so that two rates do not always evict each other */
 	sizes = &sizes_cache[(place + turn++ % SIZES_TRIED) % SIZES_CACHED];
 	memset(sizes, 0, sizeof(*sizes));
 	sizes->layout = error_rate < TWO_BLOCKS_BELOW ?
 		LAYOUT_BLOCK512X2 : LAYOUT_BLOCK512;
-	/* the classic filter's best k */
+	/* begin the search with the best k of a classic filter */
 	sizes->hashes = (unsigned)
 		fmin(fmax(round(-log2(error_rate) / layer_blocks(sizes->layout)), 1),
 			 BLOCK_MAX_HASHES);
-	/* and its load */
+	/* and the load of a classic filter */
 	sizes->load = most_elements_best(sizes->layout, &sizes->hashes, 0,
 									 1 / LOAD_STEPS,
 									 BLOCK_BITS * M_LN2 * M_LN2 /
@@ -305,7 +308,7 @@ sizes_for(double error_rate)
 	return sizes;
 }
 
-/* The maximum number of elements in this number of blocks, up to FEW_BLOCKS */
+/* Return the capacity of this number of blocks, which is at most FEW_BLOCKS. */
 static uint64_t
 few_capacity(Sizes *sizes, int blocks)
 {
@@ -320,7 +323,7 @@ few_capacity(Sizes *sizes, int blocks)
 	return sizes->few[blocks].capacity;
 }
 
-/* Set the fewest blocks for n elements, and hashes; returns the most elements they hold. */
+/* Set layout, size and hashes for n elements; return the most elements that the size allows. */
 static double
 fit_blocks(double n, double error_rate, FilterLayer *layer)
 {
@@ -333,7 +336,7 @@ fit_blocks(double n, double error_rate, FilterLayer *layer)
 	{
 		int			few = (int) blocks;
 
-		/* few blocks are filled more evenly, and so hold a little more */
+		/* few blocks are filled more evenly, so the load can be higher */
 		while (few <= FEW_BLOCKS && few_capacity(sizes, few) < n)
 			few++;
 		while (few > least && few_capacity(sizes, few - 1) >= n)
@@ -351,7 +354,7 @@ fit_blocks(double n, double error_rate, FilterLayer *layer)
 	return floor(blocks * sizes->load);
 }
 
-/* The most elements of a layer of fit_blocks() at FIXED_TOLERANCE times its error rate */
+/* Return the most elements of fit_blocks()'s layer at FIXED_TOLERANCE times its error rate. */
 static double
 tolerated_elements(const FilterLayer *layer)
 {
@@ -404,11 +407,11 @@ blocks_plan(uint64_t capacity, double error_rate, LayerUse use,
 		if (use == LAYER_FIXED)
 			most = tolerated_elements(layer);
 		full = bits_full_within(layer, layer_expected_bits(layer, most));
-		/* the last of its elements must still find room */
+		/* not full before the last element, except once in 10^9 times */
 		before = most_bits(layer, (double) capacity - 1);
 		if (full > before)
 			break;
-		/* step by the slope here, which is no less than at the result */
+		/* the curve gets flatter: with the slope here, no step is too long */
 		n += fmax(1, floor((before - full) /
 						   (layer_expected_bits(layer, n + 1) -
 							layer_expected_bits(layer, n))));
@@ -438,7 +441,7 @@ first_layer_error_rate(uint64_t capacity, double error_rate, bool exact)
 double
 next_layer_error_rate(double error_rate, double first, int index)
 {
-	/* "first" may be anything if it comes from bytes of a user */
+	/* "first" may be any number, as it may come from bytes of a user */
 	double		rest = error_rate - fmin(first, error_rate * SMALL_EXACT_SHARE);
 
 	for (int i = 1; i < index; i++)
@@ -472,9 +475,10 @@ layers_cardinality(const FilterLayer *layers, const double *added, int count)
 	double		not_before = 1;
 
 	/*
-	 * An element that an earlier layer seemed to contain was not added to a
-	 * later one: the later one stands for more elements than it has.  Of
-	 * layers of one shape, from different filters, only one was there before.
+	 * An element that earlier layers seem to contain is not added to a later
+	 * one.  So a later layer stands for more elements than it has.  Layers of
+	 * one shape come from different filters: only the first of them was an
+	 * earlier layer when the others got their elements.
 	 */
 	for (int i = 0; i < count; i++)
 	{
@@ -495,7 +499,7 @@ layers_cardinality(const FilterLayer *layers, const double *added, int count)
 double
 layer_error_rate(const FilterLayer *layer)
 {
-	/* a probe may read any of the bits, so their share is all that counts */
+	/* a probe reads bits anywhere, so the rate depends on their share alone */
 	if (layout_is_flat(layer->layout))
 		return pow((double) layer->bits_set / layer->size, layer->hashes);
 	return layer_expected_error_rate(layer, layer_cardinality(layer));

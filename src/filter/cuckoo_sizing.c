@@ -2,37 +2,36 @@
  * cuckoo_sizing.c
  *	  The number of windows of a cuckoo filter's layer, and the length of its fingerprints.
  *
- * The load is measured (loads[]), the error rate exact: an absent element matches the entries
- * of its class.  There are F N / 2 classes if F is the number of fingerprints, all equally
- * likely, because the two windows of an element never coincide.  So with p = 2 / (F N), n
- * elements give an error rate of 1 - (1 - p)^n.
+ * cuckoo.c explains windows and classes.  The maximum load is measured (loads[]).  The error
+ * rate is exact: an absent element matches the entries of its class.  With F fingerprints and N
+ * windows there are F N / 2 classes, all equally likely, because the two windows of an element
+ * always differ.  So n elements have an error rate of 1 - (1 - p)^n, where p = 2 / (F N).
  *
- * Two machines must come to the same size, or their filters could not be united.  So we use
+ * All machines must compute the same size, or their filters could not be united.  So we use
  * only sums, products and quotients here, and no function whose last digit may differ.
  */
 #include "sizing.h"
 
 /*
- * A growing filter's first layer may use this share of the error rate.  At 1 % and 0.1 %,
- * whole bits of fingerprints leave more than a twentieth anyway; at 3 % it costs one bit.
+ * The share of a growing filter's error rate that its first layer may use.  At 1 % and 0.1 %,
+ * fingerprints of whole bits use less than that anyway; at 3 %, it costs one bit.
  */
 #define CUCKOO_FIRST_SHARE		0.95
 
-/* The i-th layer after the first gets this / i^2: the sum of 1 / i^2 is pi^2 / 6. */
+/* The i-th layer after the first gets 1 / i^2 of this (6 / pi^2) times the remaining error rate. */
 #define CUCKOO_NEXT_SHARE	0.6079271018540267
 
 /*
- * Measured capacity by number of windows: about one fixed filter in a million fails to
- * build.  (With these and those between them, 4 to 4,400 windows, 67 of 159 million
- * builds failed with fingerprints of 6 bits, and 43 with 11.)  Small filters fail when
- * too many elements share a few windows.  From a thousand windows on, the load is the
- * limit: 0.925 is reached with ease, and up to 0.94 with searches that are many times
- * longer.
+ * Measured capacity by number of windows: at most about one fixed filter in a million fails to
+ * build.  (For capacities from this table and interpolated ones, 4 to 4,400 windows, 67 of 159
+ * million builds failed with fingerprints of 6 bits, and 43 with 11 bits.)  A small filter fails
+ * when too many elements share a few windows.  From a thousand windows on, the load is the
+ * limit: 0.925 is reached easily; up to 0.94, insertions search many times longer.
  *
- * Large filters fail when two classes of one fingerprint, whose adjacent windows share 6
- * slots, have seven elements: with a probability of l^7 / 5040 for l = 4 n / (N F).
- * With 6 bits that is once in 65,000 builds at a million elements, and once in 6,500 at
- * ten million; each bit less makes it 64 times as frequent, so we use no fewer.
+ * A large filter fails when seven elements are in two classes of one fingerprint whose adjacent
+ * windows have 6 slots in all.  The probability is l^7 / 5040 with l = 4 n / (N F).  With
+ * fingerprints of 6 bits, that is one in 65,000 builds for a million elements, and one in 6,500
+ * for ten million.  Each bit less makes it 64 times as frequent, so 6 bits are the minimum.
  */
 static const struct
 {
@@ -53,7 +52,7 @@ cuckoo_layer_bits(const FilterLayer *layer)
 	return cuckoo_slots(layer->size) * cuckoo_width(layer->hashes);
 }
 
-/* A whole word can be read where the last slot begins. */
+/* cuckoo_get_slot() reads a whole word where a slot begins: leave room after the last one. */
 uint64_t
 cuckoo_layer_bytes(const FilterLayer *layer)
 {
@@ -61,7 +60,7 @@ cuckoo_layer_bytes(const FilterLayer *layer)
 						 sizeof(uint64_t));
 }
 
-/* Interpolates between measurements; after the last one, assumes its load. */
+/* Interpolate between measurements; beyond the last one, assume the same load. */
 uint64_t
 cuckoo_capacity(uint64_t windows)
 {
@@ -79,7 +78,7 @@ cuckoo_capacity(uint64_t windows)
 		(windows - from) * gain / (loads[i + 1].windows - from);
 }
 
-/* The least number of windows, an even one, for "capacity" elements */
+/* Return the least even number of windows for "capacity" elements. */
 static uint64_t
 least_windows(uint64_t capacity)
 {
@@ -100,7 +99,7 @@ least_windows(uint64_t capacity)
 	return 2 * low;
 }
 
-/* 1 - (1 - p)^n of a full layer, by three terms of a series: n p is at most a thirtieth. */
+/* Return 1 - (1 - p)^n of a full layer, by three terms of its series: n p is at most 1/30. */
 static double
 full_error_rate(const FilterLayer *layer, unsigned first_bits)
 {
@@ -115,7 +114,7 @@ full_error_rate(const FilterLayer *layer, unsigned first_bits)
 	return first - second + third;
 }
 
-/* The maximum number of windows, which is even, that take no more bytes */
+/* Return the maximum even number of windows for which the layer gets no more bytes. */
 static uint64_t
 windows_within(const FilterLayer *layer)
 {
@@ -126,9 +125,10 @@ windows_within(const FilterLayer *layer)
 }
 
 /*
- * The first layer holds more than its capacity if its last bytes have room for that.  A
- * later one's share of the error rate follows from its number of windows, unless all have
- * the same.  So layers of compatible filters with as many windows are of one shape.
+ * The first layer gets as many windows as its bytes have room for.  The error rate of a later
+ * layer depends on its number of windows or, if growth is 1, where all layers have the same
+ * number, on its index.  So two layers of compatible filters with the same number of windows
+ * have the same shape.
  */
 bool
 cuckoo_plan_layer(const FilterParams *params, const FilterLayer *before,
