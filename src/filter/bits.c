@@ -1,7 +1,7 @@
 /*
  * bits.c
- *	  Filters whose layers are arrays of bits, whichever of them an element sets:
- *	  union, intersection, and the check of the bits.
+ *	  Unite, intersect and check layers that are arrays of bits.  Nothing here
+ *	  depends on which bits an element sets.
  */
 #include "ops.h"
 
@@ -26,14 +26,14 @@ bits_count_united(const uint8_t *a, const uint8_t *b, uint64_t bytes)
 	return count;
 }
 
-/* The bytes of a layer's bits, without padding, which not all images have */
+/* Return the bytes of a layer's bits without padding, which compact images lack. */
 static uint64_t
 bits_bytes(const FilterLayer *layer)
 {
 	return (bloom_layer_bits(layer) + 7) / 8;
 }
 
-/* The byte at "offset" of the bits of the planned layer i */
+/* Return the byte at "offset" of what will be the bits of the planned layer i. */
 static inline uint8_t
 united_byte(const FilterPlan *plan, int i, const uint8_t *a, const uint8_t *b,
 			uint64_t offset)
@@ -47,7 +47,10 @@ united_byte(const FilterPlan *plan, int i, const uint8_t *a, const uint8_t *b,
 	return byte;
 }
 
-/* Order layers as a filter grows, then by their bits, whichever filter comes first. */
+/*
+ * Order two planned layers: earlier layers of a growing filter first, and layers of one shape by
+ * their bits.  So the union of b and a is that of a and b.
+ */
 static int
 compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 			   const uint8_t *b)
@@ -61,7 +64,7 @@ compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 	if (left->capacity != right->capacity)
 		return left->capacity < right->capacity ? -1 : 1;
 	if (!layer_same_shape(left, right))
-		return 0;				/* never in filters that we made */
+		return 0;				/* impossible in filters that we made */
 	for (uint64_t at = 0; at < bytes; at++)
 	{
 		int			difference = (int) united_byte(plan, i, a, b, at) -
@@ -75,7 +78,7 @@ compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 	return 0;
 }
 
-/* Sort the planned layers: those of b alone are at the end so far. */
+/* Sort the planned layers by insertion. */
 static void
 sort_layers(FilterPlan *plan, const uint8_t *a, const uint8_t *b)
 {
@@ -92,7 +95,7 @@ bits_too_full(const FilterLayer *layer, const FilterLayer *other, uint64_t set)
 		set > layer->bits_set && set > other->bits_set;
 }
 
-/* Unite layers of one shape, unless that would be more than full; others stay apart. */
+/* Unite layers of one shape unless bits_too_full(); keep all others apart. */
 FilterStatus
 bits_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 				FilterPlan *plan)
@@ -134,7 +137,7 @@ bits_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 	return FILTER_OK;
 }
 
-/* Without interrupt checks, for some tenths of a second: bits_set is wrong meanwhile. */
+/* Set the bits of "other" in layer i.  No interrupt checks: bits_set is wrong meanwhile. */
 static void
 unite_bits(uint8_t *image, int i, const FilterLayer *layer, const uint8_t *other)
 {
@@ -170,7 +173,7 @@ bits_intersect_in_place(uint8_t *a, const uint8_t *b)
 	const uint8_t *others = image_layer_bits(b, 0);
 	uint64_t	bytes = bits_bytes(&layer);
 
-	/* counted before: no interrupt check is allowed while bits change */
+	/* count before, because counting checks for interrupts */
 	uint64_t	set = layer.bits_set + other.bits_set -
 		bits_count_united(bits, others, bytes);
 

@@ -1,22 +1,22 @@
 /*
  * bloom.c
  *	  Bloom filters: the layouts block512, block512x2 and small, which the
- *	  layers of one filter may mix, and classic.
+ *	  layers of one filter may mix; and the layout classic.
  *
- * When the last layer is full, and the filter may grow, we append one that takes all new
- * elements (Almeida, Baquero, Preguica and Hutchison, "Scalable Bloom Filters", 2007,
- * with the error rates of bloom_sizing.c).  Its capacity is growth/4 of all layers before
- * it, or what waits to be added, if that is more: by default each makes the filter one and
- * a half times as large, and from the 20th on growth is twice as fast, so that
- * IMAGE_MAX_LAYERS take the smallest filter to the largest.
+ * When the last layer is full, and the filter may grow, we append a layer, which gets all new
+ * elements (Almeida, Baquero, Preguica and Hutchison, "Scalable Bloom Filters", 2007; we use
+ * the error rates of bloom_sizing.c).  Its capacity is growth/4 times that of all earlier
+ * layers, or the number of elements that wait to be added, if that is larger.  By default, each
+ * layer makes the filter one and a half times as large.  From the 20th layer on, growth doubles,
+ * so that the smallest filter reaches the maximum size within IMAGE_MAX_LAYERS.
  *
- * We probe the last layer first, usually the largest, and do not add again what an earlier
- * one contains.  Layers of up to SMALL_CAPACITY_MAX elements are small: bits anywhere, as
- * in classic.h.  A classic filter has one such layer of any size, made for bits, not for a
- * capacity: it is never full, and does not grow.
+ * We probe the last layer first, as it is usually the largest.  An element that an earlier layer
+ * contains is not added again.  Layers of up to SMALL_CAPACITY_MAX elements are small: an
+ * element's bits may be anywhere, as in classic.h.  A classic filter has one layer, whose size
+ * the user chooses in bits: it has no capacity, is never full, and does not grow.
  *
- * The number of set bits, updated whenever bits are set, tells how full a layer is: it
- * depends on the set of elements alone, a count of additions also on their order.
+ * The number of set bits is kept up to date, and shows how full a layer is.  It depends on the
+ * set of elements alone; a count of additions would also depend on their order.
  */
 #include "ops.h"
 
@@ -24,19 +24,19 @@
 #include "sizing.h"
 
 /*
- * Bytes of a layer that suffice to estimate its overlap with others to half a percent;
- * and clear bits of a union that suffice to estimate its elements to a percent
+ * Bytes of a layer from which its overlap with others is estimated, to half a percent; and
+ * the clear bits that a union needs for an estimate to a percent
  */
 #define OVERLAP_BYTES	65536
 #define OVERLAP_CLEAR_MIN	256
 
-/* An absent element passes four bits of a full layer once in 16 times. */
+/* Bits to test before a branch: in a full layer, an absent element passes 4 once in 16 times */
 #define FLAT_TESTED	4
 
 /*
- * Tests FLAT_TESTED bits before each branch: in the cache, a test costs less than a
- * branch that is taken at random, and elsewhere the misses overlap.  But to fetch a bit
- * costs more than that.
+ * Test FLAT_TESTED bits before each branch.  A test costs less than a mispredicted branch; if
+ * the layer is not in the cache, misses overlap.  With "fetch", test one bit: fetching the next
+ * costs more than a branch.
  */
 static ALWAYS_INLINE bool
 flat_contains(const ProbeLayer *layer, uint64_t hash)
@@ -68,7 +68,7 @@ layer_contains(const ProbeLayer *layer, uint64_t hash)
 	return layer->flat ? flat_contains(layer, hash) : blocks_contain(layer, hash);
 }
 
-/* Set the element's bits, and return how many were not set before. */
+/* Set the element's bits, and return how many of them were clear before. */
 static inline unsigned
 layer_add(const ProbeLayer *layer, uint64_t hash)
 {
@@ -87,7 +87,7 @@ layer_add(const ProbeLayer *layer, uint64_t hash)
 	return added;
 }
 
-/* Always inline: gcc drops the calls of a function that does nothing but prefetch. */
+/* Always inline: gcc removes calls of a function that only prefetches. */
 static ALWAYS_INLINE void
 layer_prefetch(const ProbeLayer *layer, uint64_t hash)
 {
@@ -100,7 +100,7 @@ layer_prefetch(const ProbeLayer *layer, uint64_t hash)
 			__builtin_prefetch(layer->bits + BLOCK_BYTES * second_block(hash, layer->size));
 		return;
 	}
-	/* a small one is in the cache soon */
+	/* a small layer is soon in the cache as a whole */
 	if (layer->size <= 8 * SMALL_MAX_BYTES)
 		return;
 	for (unsigned k = layer->hashes; k > 0; k--)
@@ -110,7 +110,7 @@ layer_prefetch(const ProbeLayer *layer, uint64_t hash)
 	}
 }
 
-/* Always inline: if slices and memory share code, a probe in memory costs a third more. */
+/* Always inline: if code for slices also probed memory, such a probe would cost a third more. */
 static ALWAYS_INLINE bool
 layers_contain(const uint8_t *image, uint64_t hash, FilterFetch fetch,
 			   void *from)
@@ -133,7 +133,7 @@ memory_layers_contain(const uint8_t *image, uint64_t hash)
 	return layers_contain(image, hash, NULL, NULL);
 }
 
-/* Compact images have a path of their own: code for blocks takes more registers. */
+/* Probe compact images without the code for blocks, which needs more registers. */
 bool
 bloom_contains(const uint8_t *image, uint64_t hash)
 {
@@ -166,7 +166,7 @@ bloom_slices(const uint8_t *header)
 	return slices;
 }
 
-/* Probe a layer for the hashes; with "again", for those that no newer layer had. */
+/* Probe a layer for the hashes or, with "again", for those that are not found so far. */
 static inline void
 probe_batch(const ProbeLayer *layer, const uint64_t *hashes, size_t count, bool again,
 			bool *found)
@@ -251,7 +251,7 @@ bloom_plan_layer(const FilterParams *params, const FilterLayer *before,
 		capacity = 0;
 		for (int i = 0; i < count; i++)
 		{
-			/* the sum of two such layers is never allowed */
+			/* too large for any layer; and the sum must not overflow */
 			if (before[i].capacity > IMAGE_MAX_BITS)
 				return false;
 			capacity += before[i].capacity;
@@ -265,7 +265,7 @@ bloom_plan_layer(const FilterParams *params, const FilterLayer *before,
 	if (!params->counting)
 		return layer_plan(capacity, error_rate, use, IMAGE_MAX_BITS, layer);
 
-	/* counting layers always have blocks; bits and counters share the room */
+	/* counting layers have blocks only; bits and counters share the maximum */
 	if (!blocks_plan(capacity, error_rate, use,
 					 IMAGE_MAX_BITS / COUNTING_PLANES, layer))
 		return false;
@@ -274,7 +274,7 @@ bloom_plan_layer(const FilterParams *params, const FilterLayer *before,
 	return true;
 }
 
-/* The cardinality of a sample of a layer: "bytes" of its bits */
+/* Estimate the elements of "sample", a layer of which only these bits are looked at. */
 static double
 sample_cardinality(FilterLayer *sample, const uint8_t *bits, uint64_t bytes)
 {
@@ -283,10 +283,10 @@ sample_cardinality(FilterLayer *sample, const uint8_t *bits, uint64_t bytes)
 }
 
 /*
- * The share of each layer's elements that no earlier layer of the same shape has.  We
- * estimate it by what the layer adds to the union of the earlier ones, in the first
- * OVERLAP_BYTES, whose blocks are a random sample.  If that union has hardly a clear bit,
- * the result is an upper bound: the share that the most similar layer lacks.
+ * Set added[i] to the share of layer i's elements that no earlier layer of its shape contains.
+ * We estimate it by what the layer adds to the union of these layers, in the first
+ * OVERLAP_BYTES: a random sample, since elements choose blocks at random.  If the union has too
+ * few clear bits, the result is an upper bound: the share that the most similar layer lacks.
  */
 static void
 find_added(const uint8_t *image, const FilterLayer *layers, int count,
@@ -313,7 +313,7 @@ find_added(const uint8_t *image, const FilterLayer *layers, int count,
 		}
 		if (!begun || !layer_same_shape(&layers[i], &layers[i - 1]))
 		{
-			/* most layers are alone, and need no look at their bits */
+			/* skip layers whose shape no other layer has, as most do */
 			begun = i + 1 < count &&
 				layer_same_shape(&layers[i], &layers[i + 1]);
 			if (!begun)
@@ -346,12 +346,12 @@ find_added(const uint8_t *image, const FilterLayer *layers, int count,
 			if (outside < added[i])
 				added[i] = outside;
 		}
-		/* estimates err to either side */
+		/* an estimate may be outside of 0 to 1 */
 		added[i] = added[i] < 0 ? 0 : added[i] > 1 ? 1 : added[i];
 	}
 }
 
-/* Counts once what layers of one shape have in common; others cannot be compared. */
+/* Count elements once if several layers of one shape contain them. */
 static double
 bloom_cardinality(const uint8_t *image)
 {
@@ -376,10 +376,10 @@ bloom_check_image(const uint8_t *image)
 	return NULL;
 }
 
-/* IMAGE_MAX_BITS bounds the bits of all counters together. */
+/* IMAGE_MAX_BITS limits the bits of all counters. */
 #define COUNTING_MAX_BLOCKS	(IMAGE_MAX_BITS / (COUNTING_PLANES * BLOCK_BITS))
 
-/* Bounds of an element's bits, and of the size */
+/* Limits of an element's bits, and of a layer's size, by layout */
 static const struct
 {
 	unsigned	hashes_max;
@@ -395,7 +395,7 @@ static const struct
 	[LAYOUT_COUNTINGX2] = {BLOCK_MAX_HASHES, 2, COUNTING_MAX_BLOCKS}
 };
 
-/* What layers of all these layouts have to satisfy */
+/* Check the fields of a layer by the limits of its layout.  Return NULL or the fault. */
 static const char *
 check_shape(const FilterLayer *layer)
 {

@@ -2,25 +2,25 @@
  * set.c
  *	  The explicit layout: a set of hashes, sorted and distinct.
  *
- * Hashes are uniform, so they are sorted by their leading bytes (the "American
+ * Hashes are uniform, so they are sorted by their leading bits (the "American
  * flag sort" of McIlroy, Bostic and McIlroy, "Engineering Radix Sort", 1993:
- * count, then permute in place), and looked up by interpolation.  Hashes that
- * someone chose to be similar cost more, but at most the passes for 64 bits and
- * insertion sorts of SCATTER_MAX hashes each, or a bisection.
+ * count, then permute in place), and looked up by interpolation.  If someone
+ * chose similar hashes, a sort costs at most the passes for 64 bits, and
+ * insertion sorts of SCATTER_MAX hashes; a look-up costs at most a bisection.
  *
- * Hashes are little-endian, 8 bytes each, at any address, also while they are
- * being sorted.  At each interrupt check, none is missing.
+ * A hash has 8 bytes, little-endian, also while it is being sorted.  At each
+ * interrupt check, no hash is missing.
  */
 #include "set.h"
 
 #include "ops.h"
 
-/* Hashes that are sorted by way of a copy, which stays in the cache nearest to the core */
+/* Maximum number of hashes that scatter_sort() sorts: their copy fits into the first cache */
 #define SCATTER_MAX		1024
 
 /*
- * Bits of a pass: enough that buckets of about RADIX_LEAVES are left for scatter_sort();
- * at most eight, as caches cannot track more places that are written.
+ * A pass of radix_sort() distributes hashes by up to 8 bits: with more buckets, writes would miss
+ * the cache.  It takes fewer if buckets of about RADIX_LEAVES hashes are left for scatter_sort().
  */
 #define RADIX_MAX_BITS	8
 #define RADIX_MAX		(1 << RADIX_MAX_BITS)
@@ -41,8 +41,8 @@ insertion_sort(uint64_t *hashes, uint64_t count)
 }
 
 /*
- * Sort up to SCATTER_MAX hashes that differ only in their lowest "low_bits" bits: put each
- * near its place by its leading bits; then insertion has next to nothing to do.
+ * Sort up to SCATTER_MAX hashes that differ only in their lowest "low_bits" bits.  The upper of
+ * these bits place each hash near its final position, so that the insertion sort is short.
  */
 static void
 scatter_sort(uint64_t *hashes, unsigned count, int low_bits)
@@ -80,7 +80,7 @@ scatter_sort(uint64_t *hashes, unsigned count, int low_bits)
 static void
 radix_sort(uint64_t *hashes, uint64_t count, int low_bits)
 {
-	uint64_t	next[RADIX_MAX];	/* where the next hash of a bucket goes */
+	uint64_t	next[RADIX_MAX];	/* where a bucket's next hash goes */
 	uint64_t	end[RADIX_MAX];
 	uint64_t	sum = 0;
 	bool		moved;
@@ -88,7 +88,7 @@ radix_sort(uint64_t *hashes, uint64_t count, int low_bits)
 	int			shift = low_bits - 1;
 
 	if (low_bits == 0)
-		return;					/* all are equal */
+		return;					/* all hashes are equal */
 	if (count <= SCATTER_MAX)
 	{
 		scatter_sort(hashes, count, low_bits);
@@ -111,7 +111,7 @@ radix_sort(uint64_t *hashes, uint64_t count, int low_bits)
 		end[bucket] = sum;
 	}
 
-	/* Unlike in the cycles of the original, no swap waits for another. */
+	/* Independent swaps, faster than the original's cycles of dependent ones */
 	do
 	{
 		moved = false;
@@ -144,7 +144,7 @@ radix_sort(uint64_t *hashes, uint64_t count, int low_bits)
 uint64_t
 hashset_sort_unique(uint8_t *bytes, uint64_t count)
 {
-	/* the image's alignment makes this one of 8 */
+	/* callers align hashes to 8 bytes */
 	uint64_t   *hashes = (uint64_t *) bytes;
 	uint64_t	kept = 0;
 
@@ -171,7 +171,7 @@ hashset_merge(uint8_t *to, const uint8_t *a, uint64_t count_a,
 			a + INTERRUPT_BYTES : end_a;
 
 		filter_check_interrupts();
-		/* without branches, because it is random which of the two is less */
+		/* without branches: nobody can predict which of the two is less */
 		while (a < stop && b < end_b)
 		{
 			uint64_t	first = get64(a);
@@ -194,9 +194,9 @@ bool
 hashset_contains(const uint8_t *hashes, uint64_t count, uint64_t hash)
 {
 	uint64_t	low = 0;
-	uint64_t	high = count;	/* the hash is before this */
+	uint64_t	high = count;
 
-	/* begin where a uniform hash is expected, then double the distance */
+	/* find bounds: begin where a uniform hash is expected, double the steps */
 	if (count > 0)
 	{
 		uint64_t	guess = mulhi64(hash, count);
@@ -283,7 +283,7 @@ set_remove(uint8_t *image, uint64_t hash)
 	uint8_t    *at = image_hashes(image);
 	uint8_t    *end = at + 8 * count;
 
-	/* a linear search, because the hashes after it have to be moved anyway */
+	/* a linear search, because all hashes after this one move anyway */
 	while (at < end && get64(at) != hash)
 		at += 8;
 	if (at == end)
@@ -298,7 +298,7 @@ set_check_image(const uint8_t *image)
 {
 	uint64_t	count = image_count(image);
 
-	/* an empty filter has no fields other than its kind and length */
+	/* all fields of an empty filter except kind and length are zero */
 	if (image_is_empty(image))
 		return image_bytes(image) == IMAGE_HEADER_BYTES &&
 			all_zero(image + IMAGE_OFF_GROWTH, IMAGE_OFF_BYTES - IMAGE_OFF_GROWTH) ?

@@ -1,35 +1,35 @@
 /*
  * set.h
- *	  Explicit filters, which are sets of hashes, and sorted arrays of hashes; see set.c.
+ *	  Explicit filters, which are sets of hashes; sorted arrays of hashes; see set.c.
  */
 #ifndef FILTER_SET_H
 #define FILTER_SET_H
 
 #include "image.h"
 
-/* Sort little-endian hashes in place, and drop duplicates; returns how many are left. */
+/* Sort little-endian hashes in place, remove duplicates, and return how many are left. */
 extern uint64_t hashset_sort_unique(uint8_t *bytes, uint64_t count);
 
-/* Write the union of two such arrays to a third place; return how many hashes it has. */
+/* Write the union of two sorted arrays to "to"; return its number of hashes. */
 extern uint64_t hashset_merge(uint8_t *to, const uint8_t *a, uint64_t count_a,
 							  const uint8_t *b, uint64_t count_b);
 
-/* Is the hash among "count" sorted ones? */
+/* Do these "count" sorted hashes contain the hash? */
 extern bool hashset_contains(const uint8_t *hashes, uint64_t count,
 							 uint64_t hash);
 
 /*
- * The rest works on images of explicit filters, behind which callers provide the room for
- * additions.  Functions that only read also take empty filters.
+ * The functions below take images of explicit filters.  Callers provide the room behind the
+ * image for additions.
  */
 
-/* Sort the hashes of an image to which some were appended; remove duplicates. */
+/* Sort the hashes of an image, if it is unsorted, and remove duplicates. */
 extern void set_sort(uint8_t *image);
 
-/* Append little-endian hashes, unsorted. */
+/* Append little-endian hashes; the image is unsorted then. */
 extern void set_append(uint8_t *image, const uint8_t *hashes, uint64_t count);
 
-/* Write the union of two sorted sets to a third place, with the header of a. */
+/* Write the union of two sorted sets to "to", with the header of a. */
 extern void set_merge(uint8_t *to, const uint8_t *a, const uint8_t *b);
 
 /* Append one hash.  Inline, because it is the step of an aggregate. */
