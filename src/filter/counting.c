@@ -1,41 +1,42 @@
 /*
  * counting.c
- *	  Counting Bloom filters: the layouts counting and countingx2, blocks whose
- *	  bits are counters, so that elements can be removed.
+ *	  Counting Bloom filters: the layouts counting and countingx2, blocks with a
+ *	  counter for each bit, so that elements can be removed.
  *
- * A counter stands where another filter has a bit (Fan, Cao, Almeida and Broder, "Summary
- * Cache", 2000, section V).  Counters are cut into planes.  The first plane of a layer is
- * the bits of block512 or block512x2, each of which says whether its counter is above
- * zero: a probe reads these alone, with their speed and error rate.  The other planes lie
- * behind them, three blocks for each block.  They store the counter less one, so that it
- * counts to COUNTING_MOST.  There it is saturated: its true value is lost, so it is never
- * decremented, and no removal clears a bit that another element needs.  Eight lanes of 64
- * counters change at once, by the logic of an adder along the planes.
+ * Each bit of a Bloom filter is replaced by a counter (Fan, Cao, Almeida and Broder, "Summary
+ * Cache", 2000, section V).  Counters are stored in planes.  The first plane of a layer is the
+ * bits of block512 or block512x2: a bit is set if its counter is above zero.  A probe reads this
+ * plane alone, so it has the speed and the error rate of those layouts.  Behind the first plane,
+ * each block has the blocks of three higher planes: three bits of each counter, which store the
+ * counter minus one.  So the maximum is COUNTING_MOST.  A counter that reaches it is saturated:
+ * its true value is lost.  It is never decremented, so that no removal clears a bit that another
+ * element needs.  The 64 counters of a lane change at once, by the logic of an adder.
  *
- * An element is counted in the first layer that contains it.  If a layer seemed to contain
- * it when it was added, that is the first such layer; else it is the layer that was last
- * then, since only the last layer ever gets new bits.  docs/dev/internals.md says why a
- * later one would lose elements.  For the same reason a union must have one layer.
+ * Additions and removals of an element change the first layer that contains it.  If earlier
+ * layers contained it when it was added, that is the first one of them; else it is the layer
+ * that was the last then, since only the last layer gets new bits.  docs/dev/internals.md says
+ * why any other layer would lose elements.  For the same reason, a union must have one layer.
  */
 #include "ops.h"
 
 #include "sizing.h"
 
-/* Planes of a counter behind the bits */
+/* The planes of a layer behind its bits, and the bytes of a block in all of them */
 #define HIGHER_PLANES	(COUNTING_PLANES - 1)
 #define HIGHER_BYTES	(HIGHER_PLANES * BLOCK_BYTES)
 
 /* Blocks between two interrupt checks */
 #define INTERRUPT_BLOCKS	(INTERRUPT_BYTES / (COUNTING_PLANES * BLOCK_BYTES))
 
-/* The counters of a lane's 64 bits: each has one bit of every word */
+/* The 64 counters of a lane: bit i of all these words is the counter of bit i */
 typedef struct Counters
 {
-	uint64_t	above;			/* is it above zero? */
-	uint64_t	higher[HIGHER_PLANES];	/* the counter less one, lowest first */
+	uint64_t	above;			/* is the counter above zero? */
+	uint64_t	higher[HIGHER_PLANES];	/* the counter minus one, from the
+										 * lowest bit */
 } Counters;
 
-/* A block of a layer, and its counters' higher planes */
+/* A block of a layer, and its blocks in the higher planes */
 typedef struct CountingBlock
 {
 	uint8_t    *bits;
@@ -54,7 +55,7 @@ counting_block(const ProbeLayer *layer, uint64_t block)
 	return place;
 }
 
-/* The element's block, or its second one, and the word that places its bits */
+/* Return the element's first (choice 0) or second block; set *word, which selects its bits. */
 static inline CountingBlock
 element_block(const ProbeLayer *layer, uint64_t hash, unsigned choice,
 			  uint64_t *word)
@@ -96,13 +97,13 @@ counters_full(const Counters *counters)
 	return full;
 }
 
-/* The sums of both sides' counters, each limited to COUNTING_MOST */
+/* Return the sum of each two counters, at most COUNTING_MOST. */
 static inline Counters
 counters_sum(const Counters *a, const Counters *b)
 {
 	Counters	sum = {.above = a->above | b->above};
 
-	/* add what is above one in each, and one more where both are above zero */
+	/* (a - 1) + (b - 1) + 1 where both are above zero */
 	uint64_t	carry = a->above & b->above;
 
 	for (int plane = 0; plane < HIGHER_PLANES; plane++)
@@ -118,7 +119,7 @@ counters_sum(const Counters *a, const Counters *b)
 	return sum;
 }
 
-/* Subtract one, where "one" is set, from counters that are above zero. */
+/* Subtract one from the counters that "one" selects; these are above zero. */
 static inline Counters
 counters_down(const Counters *counters, const Counters *one)
 {
@@ -130,14 +131,14 @@ counters_down(const Counters *counters, const Counters *one)
 		less.higher[plane] ^= borrow;
 		borrow &= less.higher[plane];
 	}
-	/* where there was nothing to borrow, the counter was one */
+	/* the counter was one where the borrow remains: now it is zero */
 	less.above &= ~borrow;
 	for (int plane = 0; plane < HIGHER_PLANES; plane++)
 		less.higher[plane] &= ~borrow;
 	return less;
 }
 
-/* The lesser of both */
+/* Return the lesser of each two counters. */
 static inline Counters
 counters_least(const Counters *a, const Counters *b)
 {
@@ -156,7 +157,7 @@ counters_least(const Counters *a, const Counters *b)
 	return least;
 }
 
-/* The first of the image's layers before "end" that contains the element, or "end" */
+/* Return the first of the layers before "end" that contains the element, or "end". */
 static inline int
 find_layer(const uint8_t *image, uint64_t hash, int end)
 {
@@ -173,9 +174,9 @@ find_layer(const uint8_t *image, uint64_t hash, int end)
 }
 
 /*
- * Change the element's counters.  "change" gets the counters of each lane, and ones where
- * the element's are.  Return how many became zero, or were zero before; set *counted if any
- * was not saturated.
+ * Change the element's counters by "change", which gets the counters of a lane, and Counters
+ * that are one for the element's bits and else zero.  Return how many counters were zero before
+ * or are zero now, but not both.  Set *counted if any was not saturated before.
  */
 static ALWAYS_INLINE unsigned
 change_element(const ProbeLayer *layer, uint64_t hash, bool *counted,
@@ -205,7 +206,7 @@ change_element(const ProbeLayer *layer, uint64_t hash, bool *counted,
 	return flipped;
 }
 
-/* Count the element up, and return the number of counters that were zero. */
+/* Add one to each of the element's counters; return how many of them were zero before. */
 static unsigned
 count_up(const ProbeLayer *layer, uint64_t hash)
 {
@@ -214,7 +215,7 @@ count_up(const ProbeLayer *layer, uint64_t hash)
 	return change_element(layer, hash, &counted, counters_sum);
 }
 
-/* The least of an element's counters in one of its blocks */
+/* Return the least of an element's counters in one of its blocks. */
 static unsigned
 block_count(const CountingBlock *block, uint64_t word, unsigned hashes)
 {
@@ -222,7 +223,7 @@ block_count(const CountingBlock *block, uint64_t word, unsigned hashes)
 	unsigned	least = 1;
 
 	(void) block_kernel->add(mask, word, hashes);
-	/* from the highest bit: keep the counters where it is clear, if any */
+	/* from the highest plane: keep the counters whose bit is clear, if any */
 	for (int plane = HIGHER_PLANES - 1; plane >= 0; plane--)
 	{
 		const uint8_t *at = block->higher + BLOCK_BYTES * plane;
@@ -265,7 +266,7 @@ counting_count(const uint8_t *image, uint64_t hash)
 	return least;
 }
 
-/* Prefetch what an addition changes; always inline, as in bloom.c. */
+/* Prefetch what an addition changes.  Always inline: see layer_prefetch() in bloom.c. */
 static ALWAYS_INLINE void
 layer_prefetch(const ProbeLayer *layer, uint64_t hash)
 {
@@ -335,7 +336,10 @@ counting_remove(uint8_t *image, uint64_t hash)
 
 /* ---- Two filters ---- */
 
-/* If in_place, without interrupt checks: the number of set bits is wrong meanwhile. */
+/*
+ * Change all counters of a layer, given those of another one.  If in_place, the image is in use
+ * and its bits_set is wrong meanwhile, so there are no interrupt checks.
+ */
 static inline void
 change_layer(const ProbeLayer *layer, const ProbeLayer *other, bool in_place,
 			 Counters (*change) (const Counters *a, const Counters *b))
@@ -367,7 +371,7 @@ has_no_bits(const uint8_t *image)
 	return true;
 }
 
-/* The sum of both in one layer */
+/* Plan one layer with the sums of both filters' counters. */
 static FilterStatus
 counting_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 					FilterPlan *plan)
@@ -418,7 +422,7 @@ counting_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 	return true;
 }
 
-/* Keep the lesser of the two counters at each place. */
+/* Keep the lesser of each two counters. */
 static void
 counting_intersect_in_place(uint8_t *a, const uint8_t *b)
 {

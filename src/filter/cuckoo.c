@@ -1,55 +1,55 @@
 /*
  * cuckoo.c
  *	  The cuckoo filter: a multiset from which elements can be removed; filter.h
- *	  says what its operations promise.
+ *	  describes its operations.
  *
- * An element leaves a fingerprint in one of two places (Fan, Andersen, Kaminsky and
- * Mitzenmacher, "Cuckoo Filter: Practically Better Than Bloom", 2014).  A place is a
- * window of two slots, and windows overlap: the i-th consists of the slots i and i + 1
- * (Schmitz, Zentgraf and Rahmann, "Smaller and More Flexible Cuckoo Filters", 2025, arXiv
- * 2505.05847).  One more bit in the slot, the offset, tells whether the entry is of the
- * window that begins there (0) or of the one before (1).  Loads up to 0.93 are reached by
- * reading two slots; buckets would need four, and one more bit of fingerprint.  A slot of
- * value 0 is empty: no fingerprint is 0.  Slots are packed without gaps.
+ * Adding an element stores its fingerprint as an entry in one of two windows (Fan, Andersen,
+ * Kaminsky and Mitzenmacher, "Cuckoo Filter: Practically Better Than Bloom", 2014).  Window i
+ * consists of the slots i and i + 1, so that neighbouring windows share a slot (Schmitz,
+ * Zentgraf and Rahmann, "Smaller and More Flexible Cuckoo Filters", 2025, arXiv 2505.05847).
+ * Each slot has one more bit, the offset: the entry in slot s belongs to window s if it is 0,
+ * and to window s - 1 if it is 1.  These windows of two slots reach loads up to 0.93; buckets
+ * without overlap would need four slots, and one more bit of fingerprint.  A slot of value 0 is
+ * empty, and no fingerprint is 0.  Slots are packed without gaps.
  *
- * The other window of an entry follows from the fingerprint and the window it is in.  N
- * is even; one window is in the first half, the other in the second, and their places
- * there, a and b, are such that a + b = H(fingerprint) modulo N/2.  So the two never
- * coincide, and overlap in one case only.  (With i + j = H modulo N they would, for a few
- * elements: with one failure in a million, 128 windows would hold 55 elements instead of
+ * An entry's other window follows from its fingerprint and the window that it is in.  The number
+ * of windows N is even.  One window is in the first half, the other in the second, and their
+ * places there, a and b, satisfy a + b = H(fingerprint) modulo N/2.  So the two windows always
+ * differ, and share a slot in one case only.  (With i + j = H modulo N, they would coincide for
+ * a few elements: with one failure in a million, 128 windows would hold 55 elements instead of
  * 100, and 48 would hold 12 instead of 22.)
  *
- * A class is a fingerprint and an unordered pair of windows: a layer cannot tell elements
- * of one class apart.
+ * A class is a fingerprint and an unordered pair of windows: a layer cannot distinguish the
+ * elements of a class.
  *
- * A full filter grows by a layer.  An element of a coarse layer may match another's entry
- * in a fine one, and taking that would lose the other, were classes not nested.  Layer k
- * has m_k times the windows of the first.  An element's window there, floor(hash N_k /
- * 2^64), divided by m_k / m_l is its window in the coarser layer l.  Fingerprints get
- * longer at the lower end.  H follows from the first layer's fingerprint, and
- * H_k = m_k (H_0 + 1) - 1, so that with g = m_k / m_l
+ * A full filter grows by a layer.  An element whose entry is in a coarse layer may match another
+ * element's entry in a finer one.  Removing it takes that entry, and would lose the other
+ * element, if classes were not nested.  Layer k has m_k times the windows of the first layer.
+ * An element's window in layer k, floor(hash N_k / 2^64), divided by m_k / m_l, is its window in
+ * a coarser layer l.  Longer fingerprints have more bits at the lower end.  H depends on the
+ * fingerprint in the first layer: H_k = m_k (H_0 + 1) - 1, so that with g = m_k / m_l
  *
  *		floor((H_k - a) / g) = H_l - floor(a / g)
  *
- * and the other window over g is the other window in layer l.  Hence two elements of one
+ * and the other window, divided by g, is the other window in layer l.  Hence elements of one
  * class in layer k are of one class in every coarser layer.
  *
- * Invariant: the elements (each as often as it is in) can be assigned to entries of their
- * class, no two to one entry, unless its class is saturated.  Adding an element adds an
- * entry for it.  Removing element e takes the matching entry in the finest layer that has
- * one.  Let that be c in layer k, assigned to an element e' (if to e, or to none, nothing
- * is lost).  In layer k, e' is of e's class.  e was assigned to some d in a layer l no
- * finer than k, where e' is of e's class, too: so d can be assigned to e' from now on.
- * Moving an entry to a coarser layer preserves the assignment in the same way.
+ * Invariant: all elements, each as often as it is in the filter, can be assigned to entries of
+ * their class, at most one element to an entry unless the class is saturated.  Adding an element
+ * adds an entry for it.  Removing element e removes the matching entry in the finest layer that
+ * has one: let this be entry c in layer k.  If c is assigned to e, or to none, nothing is lost.
+ * If it is assigned to another element e', then e' and e are of one class in layer k.  e was
+ * assigned to an entry d in a layer l that is not finer than k, so there, too, e' and e are of
+ * one class, and d can be assigned to e'.  Moving an entry to a coarser layer preserves the
+ * assignment in the same way.
  *
- * If all slots of both windows of a class hold this class, it is saturated, and stays so:
- * no move can free them, and neither additions nor removals change anything, as with
- * counters that stick (Fan, Cao, Almeida and Broder, "Summary Cache", 2000).  Any number
- * of elements may be assigned to it.  But two classes that share a slot cannot both be
- * saturated in one layer, so that many elements which are added several times fill it
- * early.  At 1 %, a fixed filter for 100,000 elements holds 32,000 that are added twice,
- * 900 three times, and 110 four times or more; a growing one then has 2, 3 and 4 layers,
- * and 6 if each element was added ten times.
+ * If all slots of both windows contain entries of one class, the class is saturated, and stays
+ * so: no move can free the slots, and additions and removals of its elements change nothing,
+ * like those of a saturated counter (counting.c).  Any number of elements may be assigned to the
+ * class.  Two classes that share a slot cannot both be saturated in one layer, so a layer is
+ * full early if many elements are added several times.  At 1 %, a fixed filter for 100,000
+ * elements holds 32,000 that are added twice, 900 three times, and 110 four times or more.  A
+ * growing filter for 100,000 then has 2, 3 and 4 layers, and 6 if each is added ten times.
  *
  * All operations are deterministic: the same calls give the same bytes.
  */
@@ -70,7 +70,7 @@ image_key(const uint8_t *image, uint64_t hash)
 
 /* ---- Probing ---- */
 
-/* Probes the last layer, which is the largest, first. */
+/* Probe the last layer first, as it is the largest. */
 static ALWAYS_INLINE bool
 layers_contain(const uint8_t *image, uint64_t hash, FilterFetch fetch,
 			   void *from)
@@ -96,7 +96,7 @@ memory_layers_contain(const uint8_t *image, uint64_t hash)
 	return layers_contain(image, hash, NULL, NULL);
 }
 
-/* Filters of one layer, which are the most frequent, take a shorter path. */
+/* Filters of one layer, the most frequent ones, take a shorter path. */
 static bool
 cuckoo_contains(const uint8_t *image, uint64_t hash)
 {
@@ -138,7 +138,7 @@ cuckoo_contains_batch(const uint8_t *image, const uint64_t *hashes,
 		CuckooPlace *place = &places[i % PREFETCH_AHEAD];
 		size_t		begun = i - PREFETCH_AHEAD;
 
-		/* the element that was put there PREFETCH_AHEAD rounds before */
+		/* probe the element whose place was stored PREFETCH_AHEAD rounds ago */
 		if (i >= PREFETCH_AHEAD)
 			found[begun] = cuckoo_layer_contains(&last, place) ||
 				(layers > 1 && memory_layers_contain(image, hashes[begun]));
@@ -152,7 +152,7 @@ cuckoo_contains_batch(const uint8_t *image, const uint64_t *hashes,
 	}
 }
 
-/* Both windows, in each layer */
+/* A probe reads two windows in each layer. */
 static unsigned
 cuckoo_slices(const uint8_t *header)
 {
@@ -183,7 +183,7 @@ cuckoo_layer_cardinality(const uint8_t *header, const FilterLayer *layer)
 	return layer->bits_set;
 }
 
-/* The number of bits in slots that are in use */
+/* Return the number of bits of all slots that are in use. */
 static uint64_t
 cuckoo_layer_bits_set(const FilterLayer *layer)
 {
@@ -191,8 +191,8 @@ cuckoo_layer_bits_set(const FilterLayer *layer)
 }
 
 /*
- * An absent element matches entries of one fingerprint in two windows.  Each entry
- * counts, so if elements repeat the rate is too high.
+ * Estimate the error rate as cuckoo_sizing.c does, by the number of entries.  If elements were
+ * added several times, the result is too high.
  */
 static double
 cuckoo_layer_error_rate(const uint8_t *header, const FilterLayer *layer)
@@ -221,7 +221,7 @@ saturated_in(const uint8_t *image, int layers, const CuckooKey *key)
 	return false;
 }
 
-/* Add to the last layer or, if it has no place, to an earlier one; false if none has. */
+/* Add to the last layer or, if that has no place, to an earlier one; false if none has. */
 static bool
 add(uint8_t *image, const CuckooKey *key)
 {
@@ -251,7 +251,7 @@ cuckoo_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
 	{
 		CuckooKey  *key = &keys[i % PREFETCH_AHEAD];
 
-		/* the element that was put there PREFETCH_AHEAD rounds before */
+		/* add the element whose key was stored PREFETCH_AHEAD rounds ago */
 		if (i >= PREFETCH_AHEAD &&
 			!(unique && cuckoo_contains(image, key->hash)) && !add(image, key))
 			return i - PREFETCH_AHEAD;
@@ -267,7 +267,7 @@ cuckoo_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
 	return count;
 }
 
-/* Remove an entry of the class in the finest layer that has one, as explained above. */
+/* Remove the matching entry in the finest layer that has one, as explained above. */
 static FilterRemoval
 cuckoo_remove(uint8_t *image, uint64_t hash)
 {
@@ -301,7 +301,7 @@ cuckoo_check_image(const uint8_t *image)
 	return NULL;
 }
 
-/* Is the number a power of the base, which is not 0? */
+/* Is "number" a power of "base", which is not 0? */
 static bool
 is_power(uint64_t number, uint64_t base)
 {
@@ -310,7 +310,7 @@ is_power(uint64_t number, uint64_t base)
 	return number == 1;
 }
 
-/* After valid layers, windows and fingerprints may get finer, but not coarser. */
+/* A layer may have no fewer windows, and no shorter fingerprints, than the one before it. */
 static const char *
 cuckoo_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 {
@@ -340,8 +340,8 @@ cuckoo_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 }
 
 /*
- * Every entry is in an existing window, with a fingerprint that the first layer could
- * have: so all functions stay within the slots, whatever the other bytes are.
+ * Check that each entry is in an existing window, and has a fingerprint that the first layer
+ * could have.  So all functions stay within the slots, whatever the bits are.
  */
 static const char *
 cuckoo_check_slots(const uint8_t *image, int i, const FilterLayer *fields)

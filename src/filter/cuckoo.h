@@ -1,6 +1,6 @@
 /*
  * cuckoo.h
- *	  The slots of a cuckoo filter, and where an element's entry may be; see cuckoo.c.
+ *	  The slots of a cuckoo filter, and the windows of an element; see cuckoo.c.
  */
 #ifndef FILTER_CUCKOO_H
 #define FILTER_CUCKOO_H
@@ -9,40 +9,41 @@
 #include "ops.h"
 #include "sizing.h"
 
-/* Slots of a window, and bytes that hold the widest window at any bit */
+/* Slots of a window, and the bytes of the widest window, from any bit of a byte on */
 #define CUCKOO_WINDOW			2
 #define CUCKOO_WINDOW_BYTES		12
 
 /* Maximum number of slots that can hold entries of one class */
 #define CUCKOO_CLASS_MAX		4
 
-/* Bits of other slots in the word that we read where a slot begins, at any bit of a byte */
+/* A slot may begin at any bit of a byte, so the word read there may begin with 7 other bits. */
 #define CUCKOO_LOST_BITS		7
 
-/* A layer */
+/* What operations need of a layer */
 typedef struct CuckooLayer
 {
-	uint8_t    *slots;			/* where they are or, with "fetch", would be */
-	uint64_t	half;			/* half of its windows */
+	uint8_t    *slots;			/* with "fetch", not to be dereferenced */
+	uint64_t	half;			/* half of the number of windows */
 	uint64_t	multiple;		/* its windows divided by the first layer's */
 	uint64_t	first_half;		/* half of the first layer's windows */
 	unsigned	width;			/* bits of a slot */
 	unsigned	first_bits;		/* bits of a fingerprint in the first layer */
-	unsigned	extra;			/* how many more they have in this one */
+	unsigned	extra;			/* further bits of a fingerprint in this one */
 	const uint8_t *image;
-	FilterFetch fetch;			/* reads slots; NULL: all are in memory */
-	void	   *from;			/* its argument */
+	FilterFetch fetch;			/* NULL: the whole image is in memory */
+	void	   *from;			/* argument of fetch */
 } CuckooLayer;
 
-/* An element, as all layers of a filter see it */
+/* An element in all layers of a filter */
 typedef struct CuckooKey
 {
 	uint64_t	hash;
 	uint64_t	first;			/* its fingerprint in the first layer */
-	uint64_t	extra;			/* its upper bits make longer fingerprints */
+	uint64_t	extra;			/* its upper bits extend the fingerprint in
+								 * later layers */
 } CuckooKey;
 
-/* An element's class in one layer: both windows, in any order, and fingerprint */
+/* An element's class in one layer: its two windows, in any order, and its fingerprint */
 typedef struct CuckooPlace
 {
 	uint64_t	window[2];
@@ -68,14 +69,14 @@ cuckoo_layer(const uint8_t *image, int i)
 	return layer;
 }
 
-/* The key of a hash in a filter whose first layer has fingerprints of "first_bits" bits */
+/* Return a hash's key in a filter whose first layer has fingerprints of "first_bits" bits. */
 static inline CuckooKey
 cuckoo_key(uint64_t hash, unsigned first_bits)
 {
 	uint64_t	word = block_word(hash);
 	CuckooKey	key = {
 		.hash = hash,
-		/* never 0, which means that a slot is empty */
+		/* never 0, as a slot of value 0 is empty */
 		.first = 1 + mulhi64(word, (UINT64_C(1) << first_bits) - 1),
 		.extra = remix64(word)
 	};
@@ -84,9 +85,10 @@ cuckoo_key(uint64_t hash, unsigned first_bits)
 }
 
 /*
- * A number that looks random, but whose upper bits are the fingerprint, so that they are
- * evenly spread.  Otherwise more fingerprints would share windows: with 6 bits and one
- * failure in a million, 80 windows would hold only 33 elements instead of 48.
+ * Hash a fingerprint.  The upper bits of the result are the fingerprint itself, so that the
+ * results of all fingerprints are evenly spread.  With a random hash, more fingerprints would
+ * share windows: at 6 bits and one failure in a million, 80 windows would hold only 33 elements
+ * instead of 48.
  */
 static inline uint64_t
 cuckoo_spread(uint64_t first, unsigned first_bits)
@@ -96,10 +98,10 @@ cuckoo_spread(uint64_t first, unsigned first_bits)
 }
 
 /*
- * The other window of an entry, given either of them.  It is in the other half; the places
- * of the two in their halves add up to H, modulo the half's size.  H follows from the first
- * layer's fingerprint, in proportion to the layer's size, so that other windows in coarser
- * layers correspond to those in finer ones.
+ * Return one of an entry's two windows, given the other one and the fingerprint in the first
+ * layer.  The two are in different halves, and their places there add up to H modulo the half's
+ * size.  H depends on the fingerprint, and is proportional to the layer's size, so that the
+ * windows of a class in a finer layer are in its windows in a coarser layer.
  */
 static inline uint64_t
 cuckoo_other_window(const CuckooLayer *layer, uint64_t window, uint64_t first)
@@ -109,7 +111,7 @@ cuckoo_other_window(const CuckooLayer *layer, uint64_t window, uint64_t first)
 		(mulhi64(cuckoo_spread(first, layer->first_bits), layer->first_half) + 1) - 1;
 	uint64_t	other = h + 2 * half - window;
 
-	/* from the first half: half to 2 half - 1, from the second: 0 to half - 1 */
+	/* the result is in the second half if "window" is in the first */
 	return other - (other >= (window < half ? 2 * half : half) ? half : 0);
 }
 
@@ -121,13 +123,13 @@ cuckoo_place(const CuckooLayer *layer, const CuckooKey *key)
 
 	place.window[0] = window;
 	place.window[1] = cuckoo_other_window(layer, window, key->first);
-	/* shifted by one and 63 - n, since n may be 0 */
+	/* two shifts, since layer->extra may be 0, and no shift by 64 is defined */
 	place.fingerprint = key->first << layer->extra |
 		(key->extra >> 1) >> (63 - layer->extra);
 	return place;
 }
 
-/* Where to read a slot, as a whole word: cuckoo_layer_bytes() leaves room for that. */
+/* Return where to read a slot as a 64-bit word; set *shift to the bit where it begins there. */
 static inline uint8_t *
 cuckoo_slot_at(const CuckooLayer *layer, uint64_t slot, unsigned *shift)
 {
@@ -137,7 +139,7 @@ cuckoo_slot_at(const CuckooLayer *layer, uint64_t slot, unsigned *shift)
 	return layer->slots + bit / 8;
 }
 
-/* The value of a slot: 0, or a fingerprint with its offset in the lowest bit */
+/* Return the value of a slot: 0, or the fingerprint, and the offset as the lowest bit. */
 static inline uint64_t
 cuckoo_get_slot(const CuckooLayer *layer, uint64_t slot)
 {
@@ -147,7 +149,7 @@ cuckoo_get_slot(const CuckooLayer *layer, uint64_t slot)
 	return (get64(at) >> shift) & ((UINT64_C(1) << layer->width) - 1);
 }
 
-/* Does the window that begins at this slot hold the fingerprint? */
+/* Does this window contain an entry with the fingerprint? */
 static ALWAYS_INLINE bool
 cuckoo_window_contains(const CuckooLayer *layer, uint64_t window,
 					   uint64_t fingerprint)
@@ -165,7 +167,7 @@ cuckoo_window_contains(const CuckooLayer *layer, uint64_t window,
 	{
 		unsigned	bytes = (shift + CUCKOO_WINDOW * width + 7) / 8;
 
-		/* slots are read as words */
+		/* the code below reads words beyond the slice */
 		memset(copy, 0, sizeof(copy));
 		at = memcpy(copy, layer->fetch(layer->from, at - layer->image, bytes), bytes);
 	}
@@ -189,7 +191,7 @@ cuckoo_put_slot(const CuckooLayer *layer, uint64_t slot, uint64_t value)
 	put64(at, (get64(at) & ~mask) | value << shift);
 }
 
-/* The class of the entry that is stored as "value" in this slot */
+/* Return the class of the entry that is stored as "value" in this slot. */
 static inline CuckooPlace
 cuckoo_slot_place(const CuckooLayer *layer, uint64_t slot, uint64_t value)
 {
@@ -203,8 +205,8 @@ cuckoo_slot_place(const CuckooLayer *layer, uint64_t slot, uint64_t value)
 }
 
 /*
- * In memory, look at both windows, since a branch on the first could not be predicted.  A
- * fetch costs more than such a branch, so fetch the second window only if needed.
+ * In memory, read both windows: a branch on the first result would be mispredicted.  A fetch
+ * costs more than such a branch, so with "fetch" read the second window only if needed.
  */
 static ALWAYS_INLINE bool
 cuckoo_layer_contains(const CuckooLayer *layer, const CuckooPlace *place)
@@ -218,7 +220,7 @@ cuckoo_layer_contains(const CuckooLayer *layer, const CuckooPlace *place)
 											 place->fingerprint);
 }
 
-/* Prefetch both windows; always inline, as layer_prefetch() in bloom.c. */
+/* Prefetch both windows.  Always inline: see layer_prefetch() in bloom.c. */
 static ALWAYS_INLINE void
 cuckoo_prefetch(const CuckooLayer *layer, const CuckooPlace *place)
 {
@@ -226,7 +228,7 @@ cuckoo_prefetch(const CuckooLayer *layer, const CuckooPlace *place)
 		__builtin_prefetch(layer->slots + place->window[i] * layer->width / 8);
 }
 
-/* The number of entries in layer i of an image, and its maximum */
+/* Return the number of entries in layer i of an image, and the maximum number. */
 static inline uint64_t
 cuckoo_entries(const uint8_t *image, int i)
 {
@@ -245,23 +247,23 @@ cuckoo_set_entries(uint8_t *image, int i, uint64_t entries)
 	put64(image_layer_at(image, i) + LAYER_OFF_BITS_SET, entries);
 }
 
-/* Do entries of this class take all slots of both windows? */
+/* Is the class saturated: do its entries take all slots of both windows? */
 extern bool cuckoo_is_saturated(const CuckooLayer *layer,
 								const CuckooPlace *place);
 
-/* Store the slots that hold entries of a class in "slots", and return their number. */
+/* Set "slots" to the slots with entries of a class, and return their number. */
 extern unsigned cuckoo_class_entries(const CuckooLayer *layer,
 									 const CuckooPlace *place,
 									 uint64_t slots[CUCKOO_CLASS_MAX]);
 
 /*
- * Put an entry into layer i of an image, unless its class is saturated there.  Returns
- * false, without a change, if the layer is at capacity or has no place.
+ * Add an entry to layer i of an image, unless its class is saturated there.  Return false, and
+ * change nothing, if the layer is at capacity, or no slot can be made free.
  */
 extern bool cuckoo_insert(uint8_t *image, int i, const CuckooLayer *layer,
 						  const CuckooPlace *place);
 
-/* Take "count" entries of a class, which must have them, out of layer i. */
+/* Remove "count" entries of a class, which must have as many, from layer i. */
 extern void cuckoo_take(uint8_t *image, int i, const CuckooLayer *layer,
 						const CuckooPlace *place, unsigned count);
 
