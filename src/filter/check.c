@@ -1,20 +1,20 @@
 /*
  * check.c
- *	  Validates images: image_check() of filter.h.
+ *	  Validate images: image_check() of filter.h.
  *
- * image_check() is the only gate for bytes from outside.  All other functions
- * of this directory rely on it: given an image that it accepts, they read no
- * byte beyond it, and return.  It compares the number of set bits that a layer
- * claims with the bits themselves, but cannot detect all damage: that is what the
- * checksum behind the image is for.
+ * image_check() validates all bytes that come from outside.  The other functions
+ * of this directory rely on that: given an image that it accepts, they read no
+ * byte beyond it, and they return.  It compares each layer's number of set bits with
+ * the bits themselves, but cannot detect all damage.  The checksum that clients get
+ * behind the image does that.
  */
 #include "filter.h"
 
 #include "foreign/foreign.h"
 
 /*
- * Up to eight bytes, padded with zeros: printable characters, and any between double
- * quotes, which enclose names of types; or '#' and any seven bytes
+ * An element class is up to eight printable characters, padded with zeros; double quotes enclose
+ * type names, which may have any bytes.  Or it is '#' and any seven bytes, a hash.
  */
 static bool
 valid_class(const uint8_t class[8])
@@ -40,7 +40,7 @@ check_element_class(const uint8_t class[8])
 	return valid_class(class) && class[0] != 0 && class[0] != FOREIGN_CLASS;
 }
 
-/* Check layer i, whose bits must begin at *offset, which is advanced past them. */
+/* Check layer i.  Its bits must begin at *offset; advance *offset to their end. */
 static const char *
 check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 {
@@ -57,14 +57,14 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 	fault = ops->check_layer(image, i, &layer);
 	if (fault)
 		return fault;
-	/* made for a capacity: a share of the filter's rate; false for NaN */
+	/* filters made for a capacity only; the comparisons are false for NaN */
 	if (ops->plan_layer && image_capacity(image) != 0 && !(layer.error_rate > 0 &&
 														   layer.error_rate <= image_error_rate(image)))
 		return "error rate of a layer out of range";
 	if (layer.detail != 0 && !ops->detailed)
 		return "reserved bytes of a layer are not zero";
 
-	/* check_layer() has bounded the sizes, so nothing here overflows */
+	/* ops->check_layer() has limited the sizes, so nothing here overflows */
 	bits = layer_bits(&layer);
 	its_bytes = image_is_compact(image) ? bits / 8 : layer_bytes(&layer);
 	if (layer.offset != *offset)
@@ -78,7 +78,7 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 		return "elements without a class";
 	*offset += its_bytes;
 
-	/* the rest of the byte with the last bit, and all bytes after it */
+	/* check the other bits of the last bit's byte, and all bytes after it */
 	end = image + layer.offset + bits / 8;
 	if ((bits % 8 != 0 && (*end++ >> (bits % 8)) != 0) ||
 		!all_zero(end, image + *offset - end))
@@ -156,7 +156,7 @@ image_check(const uint8_t *image, uint64_t bytes, FilterKind kind)
 		return "length differs from the one in the header";
 	if (image_growth(image) > IMAGE_MAX_GROWTH)
 		return "growth out of range";
-	/* exactly zero if none was requested; the comparisons are false for NaN */
+	/* zero if none was requested; the comparisons are false for NaN */
 	if (get64(image + IMAGE_OFF_ERROR_RATE) != 0 &&
 		!(image_error_rate(image) >= ERROR_RATE_MIN &&
 		  image_error_rate(image) <= ERROR_RATE_MAX))

@@ -1,39 +1,40 @@
 /*
  * cuckoo_insert.c
- *	  Puts entries into the slots of a cuckoo filter's layer, and takes them out.
+ *	  Add entries to the slots of a cuckoo filter's layer, and remove them.
  */
 #include "cuckoo.h"
 
 /*
- * A search for a free slot visits so many others; then the layer counts as full.  To fill
- * a layer of a million elements took 1,126 at most, one of 20 million 1,813; the mean was
- * 6, and 100 at the end.
+ * If a search has visited this many slots and found none that is free, the layer counts as
+ * full.  Filling a layer of a million elements took searches of up to 1,126 slots, and one of 20
+ * million up to 1,813.  The mean was 6 slots, and 100 for the last insertions.
  */
 #define SEARCH_SLOTS		4096
 
-/* From this many slots on, a search looks up in a table which ones it has visited. */
+/* A search that has visited this many slots keeps them in a hash table. */
 #define SEARCH_FEW			512
 #define SEARCH_TABLE		(2 * SEARCH_SLOTS)
 
-/* A slot on the way to a free one */
+/* A slot that a search has visited */
 typedef struct SearchStep
 {
-	uint64_t	value;			/* its content */
+	uint64_t	value;			/* of the slot */
 	uint32_t	slot;
-	int16_t		from;			/* the step before, or -1 */
-	uint16_t	offset;			/* of the entry that is to move in */
+	int16_t		from;			/* step whose entry would move to this slot;
+								 * -1: the new entry would */
+	uint16_t	offset;			/* of that entry in this slot */
 } SearchStep;
 
 typedef struct Search
 {
 	SearchStep	steps[SEARCH_SLOTS];
 	int			count;
-	/* once there are many: a hash table of their numbers, from 1 on, by slot */
 	int			table_end;		/* number of steps in the table */
-	int16_t		table[SEARCH_TABLE];
+	int16_t		table[SEARCH_TABLE];	/* hash table by slot: a step's index
+										 * plus 1, or 0 */
 } Search;
 
-/* Where windows overlap, an entry's offset says to which of the two it belongs. */
+/* Two windows share a slot: the offset of its entry shows to which of the two it belongs. */
 unsigned
 cuckoo_class_entries(const CuckooLayer *layer, const CuckooPlace *place,
 					 uint64_t slots[CUCKOO_CLASS_MAX])
@@ -57,14 +58,14 @@ cuckoo_is_saturated(const CuckooLayer *layer, const CuckooPlace *place)
 {
 	uint64_t	slots[CUCKOO_CLASS_MAX];
 
-	/* windows that overlap share a slot */
+	/* adjacent windows share a slot */
 	unsigned	shared = place->window[0] + 1 == place->window[1] ||
 		place->window[1] + 1 == place->window[0];
 
 	return cuckoo_class_entries(layer, place, slots) == CUCKOO_CLASS_MAX - shared;
 }
 
-/* Where in the table the step at this slot is, or belongs */
+/* Return the entry of the table for this slot. */
 static int16_t *
 search_entry(Search *search, uint32_t slot)
 {
@@ -76,7 +77,7 @@ search_entry(Search *search, uint32_t slot)
 	return &search->table[at];
 }
 
-/* Was the slot visited before?  A short search, as most are, is not worth a check. */
+/* Was the slot visited before?  Short searches, as most are, do without the check. */
 static bool
 search_repeats(Search *search, uint32_t slot)
 {
@@ -95,7 +96,7 @@ search_repeats(Search *search, uint32_t slot)
 	return *search_entry(search, slot) != 0;
 }
 
-/* Move entries along the path, from its free end back; then store the new one. */
+/* Move entries along the path that ends at the free slot of "step"; then store the new entry. */
 static void
 search_move(const CuckooLayer *layer, const Search *search,
 			const SearchStep *step, uint64_t fingerprint)
@@ -108,10 +109,10 @@ search_move(const CuckooLayer *layer, const Search *search,
 }
 
 /*
- * Move other entries to make room; if that is impossible, change nothing and return
- * false.  The search is breadth-first: the slots of both windows, then those to which
- * their entries could move, until one is free.  No path is shorter than the first one
- * found, so it passes no slot twice.
+ * Add an entry by moving others to other slots.  If that is impossible, change nothing and return
+ * false.  The search is breadth-first: it visits the slots of both windows, then the slots to
+ * which their entries could move, and so on, until one is free.  The path that it finds is a
+ * shortest one, so it passes no slot twice.
  */
 static NEVER_INLINE bool
 insert_by_moves(const CuckooLayer *layer, const CuckooPlace *place)
@@ -122,7 +123,7 @@ insert_by_moves(const CuckooLayer *layer, const CuckooPlace *place)
 	search.table_end = 0;
 	for (int at = -1; at < search.count; at++)
 	{
-		/* the entry that needs a slot: the new one, or one already stored */
+		/* the entry for which a slot is sought: the new one, or a stored one */
 		CuckooPlace entry = at < 0 ? *place :
 			cuckoo_slot_place(layer, search.steps[at].slot, search.steps[at].value);
 
@@ -132,14 +133,14 @@ insert_by_moves(const CuckooLayer *layer, const CuckooPlace *place)
 
 			if (search.count == SEARCH_SLOTS)
 			{
-				/* a batch of such searches would take long */
+				/* a batch of additions may have many such searches */
 				filter_check_interrupts();
 				return false;
 			}
 			step->offset = i % CUCKOO_WINDOW;
 			step->slot = entry.window[i / CUCKOO_WINDOW] + step->offset;
 			step->from = at;
-			/* not where it is now, nor where this search has been */
+			/* skip the entry's own slot, and slots that were visited before */
 			if ((at >= 0 && step->slot == search.steps[at].slot) ||
 				search_repeats(&search, step->slot))
 				continue;
@@ -152,10 +153,10 @@ insert_by_moves(const CuckooLayer *layer, const CuckooPlace *place)
 			search.count++;
 		}
 	}
-	return false;				/* no slot that can be reached is free */
+	return false;				/* all reachable slots are in use */
 }
 
-/* Put an entry of this class into a free slot of its windows, if there is one. */
+/* Add an entry in a free slot of its windows; return false if none is free. */
 static inline bool
 insert_at_once(const CuckooLayer *layer, const CuckooPlace *place)
 {

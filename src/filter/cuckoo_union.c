@@ -1,13 +1,13 @@
 /*
  * cuckoo_union.c
- *	  Moves a cuckoo filter's entries from layer to layer: compaction and union.
+ *	  Move a cuckoo filter's entries to other layers: compaction and union.
  *
- * An entry may move to a layer that is not finer, because its class there
- * follows from the one it has; cuckoo.c explains why this loses no element.
+ * An entry may move to any layer that is not finer than its own: its class
+ * there follows from its present class.  cuckoo.c shows why no element is lost.
  */
 #include "cuckoo.h"
 
-/* Takes milliseconds, even if each slot takes a search of the maximum length */
+/* Slots between two interrupt checks: milliseconds, even if each takes the longest search */
 #define INTERRUPT_SLOTS			256
 
 /* May entries of layer "finer" move to this layer? */
@@ -18,7 +18,7 @@ is_coarser(const CuckooLayer *layer, const CuckooLayer *finer)
 		layer->extra <= finer->extra;
 }
 
-/* Set *coarser to the class in "layer" of one in "finer"; false unless is_coarser() */
+/* Set *coarser to the class in "layer" that follows from "place" in "finer", if is_coarser(). */
 static bool
 coarser_place(const CuckooLayer *layer, const CuckooLayer *finer,
 			  const CuckooPlace *place, CuckooPlace *coarser)
@@ -35,8 +35,8 @@ coarser_place(const CuckooLayer *layer, const CuckooLayer *finer,
 }
 
 /*
- * Saturate in layer i a class that is saturated elsewhere; without room for that, change
- * nothing, and return false.
+ * Saturate a class in layer i, as it is saturated in the layer that its entries come from.  If
+ * there is no room, change nothing and return false.
  */
 static bool
 saturate(uint8_t *image, int i, const CuckooPlace *place)
@@ -55,8 +55,8 @@ saturate(uint8_t *image, int i, const CuckooPlace *place)
 }
 
 /*
- * Find a place for an entry of the layer "from" (of any image), or for its whole class
- * if that is saturated there, in one of the first "layers" layers that are not finer
+ * Add an entry of the layer "from" (of any image) to one of the first "layers" layers that is
+ * not finer than "from".  If its class is saturated in "from", saturate it in the new layer.
  */
 static bool
 place_entry(uint8_t *image, int layers, const CuckooLayer *from,
@@ -64,7 +64,7 @@ place_entry(uint8_t *image, int layers, const CuckooLayer *from,
 {
 	bool		whole = cuckoo_is_saturated(from, place);
 
-	/* if its class is saturated in one of them, nothing needs to be added */
+	/* if its class is saturated in one of these layers, add nothing */
 	for (int i = 0; i < layers; i++)
 	{
 		CuckooLayer layer = cuckoo_layer(image, i);
@@ -89,7 +89,7 @@ place_entry(uint8_t *image, int layers, const CuckooLayer *from,
 	return false;
 }
 
-/* The number of entries that still fit into the layers before this one */
+/* Return the number of entries for which the layers before layer i have room. */
 static uint64_t
 room_before(const uint8_t *image, int i)
 {
@@ -101,8 +101,8 @@ room_before(const uint8_t *image, int i)
 }
 
 /*
- * A walk through all slots of a layer, evenly in all regions: else a layer that gets
- * full half-way would be crowded in its first windows, and empty in its last.
+ * A walk through all slots of a layer, by an even_stride().  In sequence, a layer that gets full
+ * half-way would be crowded in its first windows, and empty in its last.
  */
 typedef struct SlotWalk
 {
@@ -112,7 +112,7 @@ typedef struct SlotWalk
 	uint64_t	slot;
 } SlotWalk;
 
-/* Find the next entry, if there is one: its slot and its class. */
+/* Set *slot and *place (the class) to those of the next entry; return false if there is none. */
 static bool
 walk_next(SlotWalk *walk, const CuckooLayer *layer, uint64_t *slot,
 		  CuckooPlace *place)
@@ -147,7 +147,7 @@ walk_begin(const CuckooLayer *layer)
 	return walk;
 }
 
-/* Move the entries of layer i, if possible, to layers before it. */
+/* Move as many entries of layer i as possible to layers before it. */
 static void
 empty_layer(uint8_t *image, int i)
 {
@@ -158,7 +158,10 @@ empty_layer(uint8_t *image, int i)
 
 	while (walk_next(&walk, &layer, &slot, &place))
 	{
-		/* if its class was saturated here, its other entries may go, too */
+		/*
+		 * if the class was saturated, it now is in an earlier layer: then its
+		 * other entries here can be removed, too
+		 */
 		if (place_entry(image, i, &layer, &place, false))
 		{
 			cuckoo_put_slot(&layer, slot, 0);
@@ -167,7 +170,7 @@ empty_layer(uint8_t *image, int i)
 	}
 }
 
-/* Empties a layer only if all its entries have room elsewhere: fewer would save no byte. */
+/* Move entries only if the earlier layers have room for a whole layer: less saves no byte. */
 uint64_t
 cuckoo_compact(uint8_t *image)
 {
@@ -186,7 +189,7 @@ cuckoo_compact(uint8_t *image)
 	bytes = IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * (uint64_t) count;
 	for (int i = 0; i < count; i++)
 	{
-		/* only to lower addresses, so none is overwritten before it moves */
+		/* layers move to lower addresses, in order: none is overwritten */
 		memmove(image + bytes, image + kept[i].offset, cuckoo_layer_bytes(&kept[i]));
 		kept[i].offset = bytes;
 		bytes += cuckoo_layer_bytes(&kept[i]);
@@ -198,8 +201,8 @@ cuckoo_compact(uint8_t *image)
 }
 
 /*
- * The layer with more windows must not have shorter fingerprints.  In filters that we made
- * it has them only if the rules of growth have changed.
+ * Of each two layers, the one with more windows must not have shorter fingerprints.  That is true
+ * of all filters that we make, unless the rules of growth change.
  */
 bool
 cuckoo_compatible(const uint8_t *a, const uint8_t *b)
@@ -216,7 +219,7 @@ cuckoo_compatible(const uint8_t *a, const uint8_t *b)
 	return true;
 }
 
-/* Plan to put a layer's entries where others have room; false if they do not fit. */
+/* Plan to move a layer's entries to layers in the plan; return false if they have no room. */
 static bool
 plan_within(FilterPlan *plan, const FilterLayer *layer)
 {
@@ -240,7 +243,10 @@ plan_within(FilterPlan *plan, const FilterLayer *layer)
 	return true;
 }
 
-/* All layers of a, and those of b without room elsewhere; bits_set is an estimate. */
+/*
+ * Plan all layers of a, and those layers of b whose entries do not fit into others.  bits_set of
+ * the plan is an estimate.
+ */
 FilterStatus
 cuckoo_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 				  FilterPlan *plan)
@@ -256,7 +262,7 @@ cuckoo_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 			return FILTER_FIXED;
 		if (!plan_beside(plan, &layer, j))
 			return FILTER_TOO_MANY_LAYERS;
-		/* after those that are as fine */
+		/* move it before all layers that are finer */
 		for (int at = plan->layers - 1;
 			 at > 0 && (plan->layer[at - 1].multiple > layer.multiple ||
 						plan->layer[at - 1].hashes > layer.hashes); at--)
@@ -279,7 +285,7 @@ cuckoo_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 		memcpy(image + plan->layer[i].offset, cuckoo_layer(from, j).slots,
 			   cuckoo_layer_bytes(&plan->layer[i]));
 		cuckoo_set_entries(image, i, cuckoo_entries(from, j));
-		/* look at the plan, because a and b may be the same image */
+		/* not "from == b", because a and b may be the same image */
 		if (plan->from_a[i] < 0)
 			copied[j] = true;
 	}

@@ -1,6 +1,6 @@
 /*
  * filter.c
- *	  The operations on a filter's image; see filter.h.
+ *	  Operations on images of any layout; see filter.h.
  */
 #include "filter.h"
 
@@ -13,7 +13,7 @@
 /* Probes between two interrupt checks */
 #define INTERRUPT_PROBES	1024
 
-/* Most filters have one layer that begins with block512's bits: call no layout's method. */
+/* Most filters have one layer, which begins with bits of block512: probe without a call by ops. */
 bool
 filter_contains(const uint8_t *image, uint64_t hash)
 {
@@ -50,7 +50,7 @@ filter_plan_layers(FilterPlan *plan)
 
 	if (header == IMAGE_COMPACT_BYTES)
 	{
-		/* its bits are not padded */
+		/* the bits of a compact image are not padded */
 		plan->layer[0].offset = header;
 		plan->bytes = header + layer_bits(&plan->layer[0]) / 8;
 		return FILTER_OK;
@@ -68,7 +68,7 @@ filter_plan_layers(FilterPlan *plan)
 	return FILTER_OK;
 }
 
-/* Plan a layer after those in the plan. */
+/* Plan a layer that follows the layers in the plan. */
 static FilterStatus
 plan_layer(const FilterParams *params, uint64_t waiting, FilterPlan *plan)
 {
@@ -104,7 +104,7 @@ filter_plan_classic(uint64_t m, unsigned k, FilterPlan *plan)
 FilterStatus
 filter_plan_again(const uint8_t *image, FilterPlan *plan)
 {
-	/* the first layer is the one that the filter was made with */
+	/* the filter was created with its first layer alone */
 	plan->layer[0] = image_get_layer(image, 0);
 	plan->layer[0].bits_set = 0;
 	if (image_ops(image)->clear_layer)
@@ -153,7 +153,7 @@ filter_copy(uint8_t *image, const uint8_t *from, const FilterPlan *plan)
 		const FilterLayer *layer = &plan->layer[i];
 
 		filter_check_interrupts();
-		/* without padding that a compact image lacks, and without counters */
+		/* compact images lack padding; a plan may lack counters */
 		memcpy(image + layer->offset, image_layer_bits(from, i),
 			   smaller(image_layer_bytes(from, i), layer_bytes(layer)));
 	}
@@ -211,14 +211,14 @@ filter_difference(const uint8_t *a, const uint8_t *b)
 	if (image_class(a) != image_class(b) &&
 		image_class(a) != 0 && image_class(b) != 0)
 		return DIFFERENT_CLASS;
-	/* of another system's filters, what they were made for does not matter */
+	/* capacities and error rates of foreign filters may differ */
 	if (image_is_foreign(a) && !foreign_takes_elements(a))
 		return NOT_COMBINED;
 	if (image_is_foreign(a))
 		return ops->compatible(a, b) ? FILTERS_COMPATIBLE : DIFFERENT_SIZE;
 	if (image_is_set(a) || image_is_set(b))
 		return FILTERS_COMPATIBLE;
-	/* only one of them was made for a number of bits */
+	/* only one of them is classic */
 	if ((image_capacity(a) == 0) != (image_capacity(b) == 0))
 		return DIFFERENT_LAYOUT;
 	if (image_is_counting(a) != image_is_counting(b))
@@ -229,7 +229,7 @@ filter_difference(const uint8_t *a, const uint8_t *b)
 		return DIFFERENT_ERROR_RATE;
 	if (image_growth(a) != image_growth(b))
 		return DIFFERENT_GROWTH;
-	/* the first layer is the smallest, and made for what was requested */
+	/* compare the layer that was made for the requested parameters */
 	first_a = image_get_shape(a, 0);
 	first_b = image_get_shape(b, 0);
 	if (!layer_same_shape(&first_a, &first_b) ||
@@ -255,7 +255,7 @@ filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 
 	if (params.class == 0)
 		params.class = image_class(b);
-	/* only foreign filters may differ in these; their union then has neither */
+	/* if foreign filters differ in capacity or rate, their union has neither */
 	if (image_capacity(b) != params.capacity ||
 		image_error_rate(b) != params.error_rate || plan->layer[0].error_rate == 0)
 	{
@@ -302,7 +302,7 @@ filter_intersect_set(uint8_t *set, const uint8_t *other)
 	uint64_t	count = image_count(set);
 	uint64_t	kept = 0;
 
-	/* unsorted meanwhile, so that it stays valid if the query is cancelled */
+	/* keep the set valid if the query is cancelled: hashes may repeat */
 	set[IMAGE_OFF_FLAGS] |= IMAGE_FLAG_UNSORTED;
 	for (uint64_t i = 0; i < count; i++)
 	{
@@ -343,7 +343,7 @@ filter_header_cardinality(const uint8_t *header)
 	return sum;
 }
 
-/* The chance that one of the layers errs: by logarithms, so that low rates stay exact */
+/* Return the chance that a layer gives a false positive; by logarithms, exact at low rates. */
 double
 filter_estimated_error_rate(const uint8_t *image)
 {
@@ -358,7 +358,7 @@ filter_estimated_error_rate(const uint8_t *image)
 							 ops->layer_error_rate(image, &layer) :
 							 layer_error_rate(&layer)));
 	}
-	return 0 - expm1(log_right);	/* never -0 */
+	return 0 - expm1(log_right);	/* "0 -" avoids a result of -0 */
 }
 
 void

@@ -1,6 +1,6 @@
 /*
  * layouts.c
- *	  The tables of layouts and of types; see ops.h.
+ *	  The table of layouts, and that of kinds of filters; see ops.h.
  */
 #include "ops.h"
 

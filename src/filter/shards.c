@@ -1,39 +1,39 @@
 /*
  * shards.c
- *	  How a set is split over many small filters, each in a row of its own.
+ *	  Split a set over many small filters, each in a row of its own.
  *
- * Adding one element to a stored filter writes the whole filter; a small one in
- * a row of its own is written in microseconds.  An element's hash chooses the
- * filter, as bloom_shard() does, so the number of elements of a filter is
- * binomial: its standard deviation is nearly the square root of its mean.
- * Each gets a capacity for somewhat more than the mean.
+ * Adding an element to a stored filter writes the whole filter: a small one is
+ * written in microseconds.  bloom_shard() chooses an element's filter by its
+ * hash, so the number of elements of a filter is binomial, and its standard
+ * deviation is nearly the square root of its mean.  Each filter gets a capacity
+ * somewhat above the mean.
  */
 #include "filter.h"
 
 #include <math.h>
 
 /*
- * The largest filter of a row: a page has room for several and their new versions,
- * without which an update changes indexes.  Smaller ones would need more bits.
+ * Maximum length of a filter in a row.  A page has room for several filters and their new
+ * versions, so that updates can be HOT.  Smaller filters would need more bits per element.
  */
 #define SHARD_BYTES		1100
 
 /*
- * Standard deviations by which each capacity exceeds the mean.  A fixed filter should
- * not be full before the set is: its capacity is exceeded once in 10^8.  Of growing
- * filters, one in fifty adds a layer.
+ * Standard deviations by which the capacity of each filter exceeds the mean.  A fixed filter must
+ * not be full before the set is complete: one in 10^8 gets more elements than its capacity.  Of
+ * growing filters, one in fifty adds a layer.
  */
 #define FIXED_SIGMAS	6
 #define GROWING_SIGMAS	2
 
-/* The capacity of each of "shards" filters of n elements, by integers: the same anywhere */
+/* Return the capacity of each of "shards" filters for n elements, the same on all machines. */
 static uint64_t
 shard_capacity(uint64_t n, uint64_t shards, int growth)
 {
 	uint64_t	mean;
 	uint64_t	sigma;
 
-	/* one shard has them all */
+	/* one filter has all elements */
 	if (shards <= 1)
 		return n;
 	mean = n / shards + (n % shards != 0);
@@ -41,7 +41,7 @@ shard_capacity(uint64_t n, uint64_t shards, int growth)
 	return mean + (growth > 0 ? GROWING_SIGMAS : FIXED_SIGMAS) * sigma;
 }
 
-/* Is a filter for this capacity small enough? */
+/* Does a filter for this capacity have at most SHARD_BYTES? */
 static bool
 fits_row(const FilterParams *params, uint64_t capacity)
 {
@@ -63,7 +63,7 @@ filter_plan_shards(const FilterParams *params, FilterParams *each)
 	if (fits_row(params, n))
 		return 1;
 
-	/* one for each element is enough; then bisect */
+	/* bisect: more than one filter for each element is never needed */
 	most = n < MAX_SHARDS ? n : MAX_SHARDS;
 	if (!fits_row(params, shard_capacity(n, most, params->growth)))
 		return 0;
