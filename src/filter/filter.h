@@ -2,10 +2,10 @@
  * filter.h
  *	  The operations on a filter: make, add, probe, unite, intersect, estimate.
  *
- * An image (image.h) is the whole state of a filter.  These functions allocate nothing: if a
- * result needs room, one function computes its size (filter_plan_*), the caller provides the
- * room, and another function fills it.  They know hashes and parameters, and accept images
- * that image_check() accepts, or that they have made.  They fail only as their comments say.
+ * An image (image.h) is the whole state of a filter.  These functions do not allocate memory: a
+ * function filter_plan_*() computes the size of the result, the caller allocates it, and another
+ * function fills it.  Elements are hashes.  Images must come from these functions, or have
+ * passed image_check().  Functions fail only as their comments say.
  */
 #ifndef FILTER_FILTER_H
 #define FILTER_FILTER_H
@@ -14,51 +14,52 @@
 #include "sizing.h"
 
 /*
- * Plan a filter without elements for params->capacity (at least 1) at params->error_rate
- * (in its limits).  If params->exact, set bits_full to 0 while its elements are added.
+ * Plan a filter without elements for params->capacity (at least 1) and params->error_rate
+ * (ERROR_RATE_MIN to ERROR_RATE_MAX).  If params->exact, the caller must set bits_full of the
+ * layer to 0 while it adds the elements.
  */
 extern FilterStatus filter_plan(const FilterParams *params, FilterPlan *plan);
 
-/* Plan a classic filter of m bits, k for an element; it has no capacity or error rate. */
+/* Plan a classic filter of m bits, where an element sets k; it has no capacity or error rate. */
 extern FilterStatus filter_plan_classic(uint64_t m, unsigned k,
 										FilterPlan *plan);
 
-/* Plan a filter like *image when it was created: its first layer alone, no elements. */
+/* Plan the filter as it was created: the first layer of *image alone, without elements. */
 extern FilterStatus filter_plan_again(const uint8_t *image, FilterPlan *plan);
 
-/* Set the offsets of a plan's layers, one after the other; all else of them is set. */
+/* Set the offsets of a plan's layers, whose other fields are set, and its length. */
 extern FilterStatus filter_plan_layers(FilterPlan *plan);
 
-/* Make a filter without elements, as planned. */
+/* Write the header and descriptors of a filter without elements, as planned. */
 extern void filter_init(uint8_t *image, const FilterParams *params,
 						const FilterPlan *plan);
 
-/* Plan a filter of the same elements without the counters of a counting filter. */
+/* Plan a copy of a counting filter without its counters. */
 extern FilterStatus filter_plan_plain(const uint8_t *image, FilterPlan *plan);
 
-/* Plan one more layer, for "waiting" elements at least. */
+/* Plan a copy of a filter with one more layer, for at least "waiting" elements. */
 extern FilterStatus filter_plan_growth(const uint8_t *image, uint64_t waiting,
 									   FilterPlan *plan);
 
-/* Copy a filter into an image that one of these two has planned. */
+/* Make the copy of a filter that filter_plan_plain() or filter_plan_growth() has planned. */
 extern void filter_copy(uint8_t *image, const uint8_t *from,
 						const FilterPlan *plan);
 
-/* Might the last layer be too small for "count" more elements? */
+/* May the last layer get full before "count" elements are added? */
 extern bool filter_may_fill(const uint8_t *image, uint64_t count);
 
-/* Could adding "count" elements fail half-way?  A cuckoo filter may lack slots early. */
+/* May adding "count" elements stop half-way?  Cuckoo filters may lack a slot at any load. */
 extern bool filter_may_need_room(const uint8_t *image, uint64_t count);
 
 /* Does a filter of any layout contain this hash? */
 extern bool filter_contains(const uint8_t *image, uint64_t hash);
 
-/* The same for many hashes, with their places prefetched */
+/* Probe many hashes, with prefetches; found[i] is set to the answer for hashes[i]. */
 extern void filter_contains_batch(const uint8_t *image,
 								  const uint64_t *hashes, size_t count,
 								  bool *found);
 
-/* The same for a filter with layers, with the header and descriptors alone */
+/* Probe a filter with layers, given its header and descriptors: read the rest by "fetch". */
 static inline bool
 filter_contains_sliced(const uint8_t *header, uint64_t hash,
 					   FilterFetch fetch, void *from)
@@ -66,11 +67,11 @@ filter_contains_sliced(const uint8_t *header, uint64_t hash,
 	return image_ops(header)->contains_sliced(header, hash, fetch, from);
 }
 
-/* The maximum number of fetches for that; 0 if the layout does not support it */
+/* Return how many slices filter_contains_sliced() fetches at most; 0: it is not supported. */
 IMAGE_GETTER(unsigned, filter_slices,
 			 image_ops(image)->slices ? image_ops(image)->slices(image) : 0)
 
-/* Bytes of the header and the descriptors, of an image that is not explicit */
+/* Return the bytes of the header and the descriptors of an image that is not explicit. */
 static inline uint64_t
 filter_header_bytes(const uint8_t *image)
 {
@@ -79,10 +80,10 @@ filter_header_bytes(const uint8_t *image)
 }
 
 /*
- * Add hashes, in their order, to a filter with layers.  Returns the number processed,
- * less than count if there is no place for the next: in a Bloom filter, the last layer
- * is full, and none contains it; in a cuckoo filter, no layer has a place, and its class
- * is not saturated.
+ * Add hashes, in their order, to a filter with layers.  Return the number of hashes that were
+ * processed.  It is less than "count" if the next one has no place: in a Bloom filter, no layer
+ * contains it, and the last one is full; in a cuckoo filter, no layer has a free slot for it,
+ * and its class is not saturated.
  */
 static inline size_t
 filter_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
@@ -93,18 +94,18 @@ filter_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 }
 
 /*
- * The next functions are for cuckoo filters of any layout, and all but
- * filter_add_unique_batch() and filter_compact() also for counting filters.  There, what
- * they say of a class is true of an element's counters, up to COUNTING_MOST (counting.c).
+ * The functions down to filter_compact() are for cuckoo filters, also explicit ones.
+ * filter_count() and filter_remove() take counting filters, too: an element's counters, up to
+ * COUNTING_MOST, then behave as a class does here (counting.c).
  *
- * An element that was added twice is in until it has been removed twice.  Elements of
- * one class cannot be told apart; if all slots of a class are taken, it is saturated,
- * and its elements stay: adding or removing one changes nothing (cuckoo.c).
+ * An element that was added twice stays until it is removed twice.  A filter cannot distinguish
+ * elements of one class.  If entries take all slots of a class, it is saturated: its elements
+ * stay, and adding or removing one changes nothing (cuckoo.c).
  */
 
 /*
- * Add hashes, but skip those that it seems to contain.  A skipped element shares the entry
- * of another one: removing either loses both.
+ * Add hashes, but skip those that the filter seems to contain.  A skipped element may share the
+ * entry of another one; then removing one of them removes both.
  */
 static inline size_t
 filter_add_unique_batch(uint8_t *image, const uint64_t *hashes, size_t count)
@@ -113,8 +114,8 @@ filter_add_unique_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 }
 
 /*
- * The number of entries that the element may have: unless it is saturated, at least that
- * of its additions that were not removed.  At most 1 in an explicit filter, a set.
+ * Return how often the element may be in the filter: unless its class is saturated, at least as
+ * often as it was added and not removed.  In an explicit filter, at most 1.
  */
 static inline unsigned
 filter_count(const uint8_t *image, uint64_t hash)
@@ -125,8 +126,8 @@ filter_count(const uint8_t *image, uint64_t hash)
 }
 
 /*
- * Remove an element once.  It must have been added: if it only seems to be in, another
- * is removed.  A sorted explicit filter gets shorter.
+ * Remove an element once.  It must have been added: if the filter only seems to contain it,
+ * another element is removed.  An explicit filter must be sorted, and gets shorter.
  */
 static inline FilterRemoval
 filter_remove(uint8_t *image, uint64_t hash)
@@ -135,8 +136,8 @@ filter_remove(uint8_t *image, uint64_t hash)
 }
 
 /*
- * Move entries from the finest layers to coarser ones with room, and drop layers that
- * get empty except the first.  Returns the image's new length.
+ * Move entries from the finest layers to coarser ones with room, and remove empty layers except
+ * the first.  Return the image's new length.
  */
 static inline uint64_t
 filter_compact(uint8_t *image)
@@ -146,7 +147,7 @@ filter_compact(uint8_t *image)
 	return ops->compact ? ops->compact(image) : image_bytes(image);
 }
 
-/* What two compatible filters must have in common, in the order of the checks */
+/* Why two filters are not compatible, in the order of the checks */
 typedef enum FilterDifference
 {
 	FILTERS_COMPATIBLE,
@@ -154,9 +155,9 @@ typedef enum FilterDifference
 	DIFFERENT_LAYOUT,
 	DIFFERENT_SEED,
 	DIFFERENT_CLASS,
-	DIFFERENT_SYSTEM,			/* one of them is another system's */
-	NOT_COMBINED,				/* nothing is added to them, however alike */
-	DIFFERENT_COUNTING,			/* one of them has counters */
+	DIFFERENT_SYSTEM,			/* only one of them is another system's */
+	NOT_COMBINED,				/* foreign filters that take no elements */
+	DIFFERENT_COUNTING,			/* only one of them has counters */
 	DIFFERENT_CAPACITY,
 	DIFFERENT_ERROR_RATE,
 	DIFFERENT_GROWTH,
@@ -164,52 +165,52 @@ typedef enum FilterDifference
 } FilterDifference;
 
 /*
- * The first difference that keeps two filters from being united or intersected, by headers
- * and descriptors alone.  Of an explicit filter only seed and class matter; if it has no
- * elements, its class fits any.
+ * Return the first difference that keeps two filters from being united or intersected.  This
+ * reads their headers and descriptors alone.  Of an explicit filter, only seed and class matter.
+ * A filter without a class is compatible with any class.
  */
 extern FilterDifference filter_difference(const uint8_t *a, const uint8_t *b);
 
 /*
- * Union of two compatible filters into a third image.  For cuckoo filters it is a sum.
- * If an entry finds no place, filter_unite() returns false, and the image is unusable.  A
- * plan "apart" avoids that: it has all layers of both, but takes more room, and may be
- * impossible.
+ * Plan the union of two compatible filters, and make it in a third image.  For cuckoo filters,
+ * the union is a sum.  If an entry finds no place, filter_unite() returns false, and the image
+ * is unusable.  With a plan "apart", which has all layers of both, it never fails; but the plan
+ * takes more bytes, and may be impossible.
  */
 extern FilterStatus filter_plan_union(const uint8_t *a, const uint8_t *b,
 									  bool apart, FilterPlan *plan);
 extern bool filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 						 const FilterPlan *plan);
 
-/* Does the plan keep the layers of a?  False where a union might fail half-way. */
+/* Can filter_unite_in_place() execute this plan?  It can if the union has the layers of a. */
 extern bool filter_unites_in_place(const uint8_t *a, const FilterPlan *plan);
 extern void filter_unite_in_place(uint8_t *a, const uint8_t *b,
 								  const FilterPlan *plan);
 
-/* Intersect a with b; they are compatible, and have one layer each. */
+/* Intersect a with b, in a; they are compatible, and have one layer each. */
 extern void filter_intersect_in_place(uint8_t *a, const uint8_t *b);
 
-/* Remove what another filter lacks from a sorted explicit filter, or an empty one. */
+/* Remove the hashes that "other" does not contain from a sorted explicit filter. */
 extern void filter_intersect_set(uint8_t *set, const uint8_t *other);
 
 /*
- * Estimates from the set bits: distinct elements (of a cuckoo filter, entries; after an
- * intersection, an upper bound), and the error rate.  Given the header and descriptors
- * alone, elements in several layers of a union count several times; a compact image is
- * needed in full.
+ * Estimate from the set bits the number of distinct elements (of a cuckoo filter, of entries;
+ * after an intersection, an upper bound), and the error rate.  filter_header_cardinality() reads
+ * the header and descriptors alone, except for a compact image.  It counts an element of several
+ * layers of a union several times.
  */
 extern double filter_cardinality(const uint8_t *image);
 extern double filter_header_cardinality(const uint8_t *header);
 extern double filter_estimated_error_rate(const uint8_t *image);
 
 /*
- * The bits of all layers, or of hashes.  *bits_set: of hashes 0, of a cuckoo filter the
- * bits of used slots
+ * Get the number of bits of all layers, or of all hashes, and how many are set: 0 for hashes,
+ * and for a cuckoo filter all bits of the slots that are in use.
  */
 extern void filter_bits(const uint8_t *image, uint64_t *bits,
 						uint64_t *bits_set);
 
-/* A layer's bits, and the bytes that it takes, by layout, hashes and size alone */
+/* Return a layer's bits, and the bytes it takes, by its fields layout, hashes and size. */
 static inline uint64_t
 layer_bits(const FilterLayer *layer)
 {
@@ -225,19 +226,19 @@ layer_bytes(const FilterLayer *layer)
 		image_aligned((ops->layer_bits(layer) + 7) / 8);
 }
 
-/* Does it count how often an element was added?  A cuckoo filter does, even as a set. */
+/* Do its kind or layout count how often an element was added?  True for explicit cuckoo filters. */
 IMAGE_GETTER(bool, filter_is_multiset,
 			 filter_kinds[image_kind(image)].ops->multiset ||
 			 image_ops(image)->multiset)
 
-/* The name of a filter type, with which its functions' names begin */
+/* Return the name of a filter type; the names of its SQL functions begin with it. */
 static inline const char *
 kind_name(FilterKind kind)
 {
 	return filter_kinds[kind].name;
 }
 
-/* As bloom_info() shows it */
+/* Return the name of a layout, as bloom_info() shows it. */
 static inline const char *
 filter_layout_name(FilterLayout layout)
 {
@@ -245,26 +246,29 @@ filter_layout_name(FilterLayout layout)
 }
 
 /*
- * Check that this is a valid image of this length and kind.  Returns NULL or the fault,
- * as text that can follow "invalid filter: ".
+ * Check that this is a valid image of this length and kind.  Return NULL or the fault, a text
+ * that can follow "invalid filter: ".
  */
 extern const char *image_check(const uint8_t *image, uint64_t bytes,
 							   FilterKind kind);
 
-/* The first part of that: does it begin like one of this kind, in a known version? */
+/* Do the first part of image_check(): kind and version of the format.  Return NULL or the fault. */
 extern const char *image_check_kind(const uint8_t *image, uint64_t bytes,
 									FilterKind kind);
 
-/* Can elements of this class be in a filter of ours, not of another system? */
+/* Is it a valid element class of a filter that is not foreign? */
 extern bool check_element_class(const uint8_t class[8]);
 
 /*
- * Enough for 10^10 elements at one percent, or 10^9 at the lowest error rate.  A caller
- * gets all filters at once, each of up to SHARD_BYTES (shards.c): 18 GB.
+ * Maximum number of shards: enough for 10^10 elements at 1 %, or 10^9 at the lowest error rate.
+ * All of them, of up to SHARD_BYTES (shards.c), take 18 GB.
  */
 #define MAX_SHARDS		(1 << 24)
 
-/* The filters for a set with these params: their number, 0 if over MAX_SHARDS; params */
+/*
+ * Plan the filters for a set with these params.  Return their number, 0 if it would exceed
+ * MAX_SHARDS, and set *each to the params of each filter.
+ */
 extern uint64_t filter_plan_shards(const FilterParams *params,
 								   FilterParams *each);
 
