@@ -2,15 +2,15 @@
  * foreign.c
  *	  Filters of other systems: the operations of the layout.
  *
- * An element has the same bits here as in the other system; only their order is ours (bit i
- * is bit i % 8 of byte i / 8).  So a filter is probed as it is, and can be given back to
- * the byte.  What each format has of its own is in its ForeignFormat.
+ * An element has the same bits here as in the other system; only their order is ours (bit i is
+ * bit i % 8 of byte i / 8).  So an export gives exactly the bytes that were imported.  Each
+ * format's own operations are in its ForeignFormat.
  *
- * Limits: such a filter does not grow, and is united only with filters of its format,
- * form of element, hashes and size.  (One of Parquet's is folded, block by block, to a
- * smaller size that divides its own; see BloomFilter.md of the Parquet format.)  Numbers of
- * elements are estimates from its bits, except RedisBloom's, which counts.  RedisBloom's
- * cuckoo filters take no elements.
+ * Limits: foreign filters do not grow.  They are united only with filters of the same format,
+ * form of elements, hashes and size.  (A filter of Parquet's can be folded, block by block, to a
+ * size that divides its own; see BloomFilter.md of the Parquet format.)  The number of elements
+ * is estimated from the bits, but RedisBloom's filters count it.  RedisBloom's cuckoo filters
+ * take no elements.
  */
 #include "foreign.h"
 
@@ -37,7 +37,7 @@ foreign_contains_sliced(const uint8_t *header, const ForeignHash *hash,
 	return found;
 }
 
-/* The slices of a look-up: one for a block, a few for a bucket, else one for each bit */
+/* Return the slices of a probe: one for a block, a few for two buckets, else one for each bit. */
 static unsigned
 foreign_slices(const uint8_t *header)
 {
@@ -54,7 +54,7 @@ foreign_slices(const uint8_t *header)
 	return slices;
 }
 
-/* How many elements a layer still takes */
+/* Return how many elements, and how many set bits, a layer has room for. */
 static ForeignCount
 room_of(const ForeignFormat *format, const FilterLayer *layer)
 {
@@ -91,7 +91,7 @@ foreign_add_batch(uint8_t *image, const ForeignHash *hashes, size_t count)
 	return done;
 }
 
-/* No caller looks a hash of ours up here; "perhaps" is the answer that is never wrong. */
+/* No caller probes a foreign filter for a hash of ours; if one did, "true" means "perhaps". */
 static bool
 contains_ours(const uint8_t *image, uint64_t hash)
 {
@@ -136,7 +136,7 @@ foreign_layer_cardinality(const FilterLayer *layer)
 							  foreign_log_spared(layer));
 }
 
-/* RedisBloom adds an element to one layer. */
+/* Each element is in one layer only, so the filter's cardinality is the sum of its layers'. */
 static double
 layer_elements(const uint8_t *header, const FilterLayer *layer)
 {
@@ -181,9 +181,9 @@ foreign_clear_layer(const uint8_t *image, FilterLayer *layer)
 /* ---- Two filters ---- */
 
 /*
- * Filters of one format, form and seed must have the same layers, or one's number of blocks
- * must divide the other's.  A hash that chooses block b of n chooses block b / r of n / r:
- * the block is the upper bits of the hash times the number of blocks.
+ * The two filters, of one format, form and seed, must have layers of the same sizes and hashes.
+ * Sizes of Parquet's filters may differ if one divides the other: a hash that chooses block b of
+ * n chooses block b / r of n / r, as the block is mulhi(hash, number of blocks).
  */
 static bool
 foreign_compatible(const uint8_t *a, const uint8_t *b)
@@ -208,8 +208,8 @@ foreign_compatible(const uint8_t *a, const uint8_t *b)
 }
 
 /*
- * Does the joined layer get its fields from "left"?  It gets those of the smaller one or,
- * if both are of one size, a choice that does not depend on which filter comes first.
+ * Does the joined layer get its fields from "left"?  It gets those of the smaller layer.  For
+ * layers of one size, the choice does not depend on which filter is the left one.
  */
 static bool
 left_is_first(const FilterLayer *left, const FilterLayer *right)
@@ -225,7 +225,7 @@ left_is_first(const FilterLayer *left, const FilterLayer *right)
 	return left->detail <= right->detail;
 }
 
-/* The fields of the union of two layers or, if !united, of their intersection */
+/* Return the fields of the union of two layers or, if !united, of their intersection. */
 static FilterLayer
 join_layers(const ForeignFormat *format, const FilterLayer *left,
 			const FilterLayer *right, bool united)
@@ -235,7 +235,7 @@ join_layers(const ForeignFormat *format, const FilterLayer *left,
 	joined.bits_set = 0;
 	if (format->join)
 		format->join(left, right, united, &joined);
-	/* the two may have been made for different numbers of elements */
+	/* if the two were made for different parameters, derive the capacity */
 	if (!format->counted &&
 		(left->capacity != right->capacity || left->size != right->size ||
 		 left->error_rate != right->error_rate))
@@ -246,7 +246,7 @@ join_layers(const ForeignFormat *format, const FilterLayer *left,
 	return joined;
 }
 
-/* Full filters are united, too, as the other system does. */
+/* The union may be more than full: other systems do not refuse that, either. */
 static FilterStatus
 foreign_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 				   FilterPlan *plan)
@@ -266,7 +266,7 @@ foreign_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 	return FILTER_OK;
 }
 
-/* The union of the "times" parts, of "bytes" bytes each, that begin at "from" */
+/* Set "folded" to the union of "times" consecutive parts of "bytes" bytes, from "from" on. */
 static void
 get_folded(uint8_t *folded, uint64_t bytes, const uint8_t *from, uint64_t times)
 {
@@ -277,8 +277,8 @@ get_folded(uint8_t *folded, uint64_t bytes, const uint8_t *from, uint64_t times)
 }
 
 /*
- * Unite the bits of layer i of both images or, if !united, intersect them; return how many
- * are set.  An intersection may go into a's own bits, so it has no interrupt checks.
+ * Write the union of layer i's bits of both images or, if !united, their intersection to "into";
+ * return how many are set.  An intersection may overwrite a's bits, so it has no interrupt checks.
  */
 static uint64_t
 join_bits(uint8_t *into, const FilterLayer *joined, const uint8_t *a,
@@ -296,7 +296,7 @@ join_bits(uint8_t *into, const FilterLayer *joined, const uint8_t *a,
 		uint8_t		left[PARQUET_BLOCK_BYTES] = {0};
 		uint8_t		right[PARQUET_BLOCK_BYTES] = {0};
 
-		/* of other formats, any number of bytes, and no folding */
+		/* other formats have any number of bytes, and no folding */
 		uint64_t	some = bytes - at < sizeof(left) ? bytes - at : sizeof(left);
 
 		if (united && at % INTERRUPT_BYTES == 0)
@@ -328,7 +328,7 @@ foreign_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 	return true;
 }
 
-/* a gets the lesser size.  No interrupt check, as fields and bits disagree meanwhile. */
+/* a gets the smaller size.  No interrupt checks: fields and bits disagree meanwhile. */
 static void
 foreign_intersect_in_place(uint8_t *a, const uint8_t *b)
 {
@@ -388,7 +388,7 @@ foreign_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 		return "number of hashes out of range";
 	if (layer->size < 1 || layer->size > IMAGE_MAX_BITS)
 		return "number of bits out of range";
-	/* the layer has the capacity of the filter, unless the filter has none */
+	/* if the filter has a capacity, it is that of the layer */
 	if (layer->capacity < 1 || layer->capacity > INT64_MAX ||
 		(image_capacity(image) != 0 && layer->capacity != image_capacity(image)))
 		return "capacity of a layer out of range";
@@ -419,7 +419,7 @@ foreign_check_bits(const uint8_t *image, int i, const FilterLayer *layer)
 		format->check_bits(layer, image_layer_bits(image, i)) : NULL;
 
 	if (format->counted)
-		counted.bits_full = 0;	/* these formats store another number there */
+		counted.bits_full = 0;	/* the format may store another number there */
 	return fault ? fault : bits_check(image, i, &counted);
 }
 

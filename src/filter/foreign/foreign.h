@@ -2,15 +2,15 @@
  * foreign.h
  *	  The operations on filters of other systems; see foreign.c and io.c.
  *
- * An element is not one of our hashes, but a ForeignHash of bytes that the other system
- * defines.  So all functions that take elements are separate for these filters.
+ * Elements are not hashed as in our filters: an element is a ForeignHash of the bytes that the
+ * other system hashes.  So the functions here that take elements replace those of filter.h.
  */
 #ifndef FILTER_FOREIGN_H
 #define FILTER_FOREIGN_H
 
 #include "format.h"
 
-/* As the functions of filter.h whose names begin with filter_ */
+/* Do as filter_contains_batch(), filter_contains_sliced() and filter_add_batch(). */
 extern void foreign_contains_batch(const uint8_t *image,
 								   const ForeignHash *hashes, size_t count,
 								   bool *found);
@@ -20,36 +20,36 @@ extern bool foreign_contains_sliced(const uint8_t *header,
 extern size_t foreign_add_batch(uint8_t *image, const ForeignHash *hashes,
 								size_t count);
 
-/* Can elements be added, and it be united with others? */
+/* Can elements be added to this foreign filter?  If not, it cannot be united either. */
 extern bool foreign_takes_elements(const uint8_t *image);
 
-/* Is it foreign, and do filter_count() and filter_remove() take word a of its hashes? */
+/* Is it foreign, and do filter_count() and filter_remove() take word a of a ForeignHash? */
 extern bool foreign_counts(const uint8_t *image);
 
-/* The elements of a layer by its bits: what RedisBloom's, which count, do not need */
+/* Estimate the elements of a layer from its bits, even if the format counts them. */
 extern double foreign_layer_cardinality(const FilterLayer *layer);
 
-/* The bytes of other systems' filters: io.c */
+/* Functions of io.c: the bytes of other systems' filters */
 
-/* Read a source's fields and plan the image, reading no byte beyond.  NULL or the fault. */
+/* Read the fields of a source, and plan the image.  Return NULL or the fault. */
 extern const char *foreign_parse(const ForeignSource *source,
 								 ForeignImport *import);
 
 /*
- * Make the image, of plan.bytes zeros, with the class and seed of "params"; it must be
- * given to image_check(), which decides the fields' ranges.
+ * Make the image, which is plan.bytes zeros, with the class and seed of "params".  The caller
+ * must then call image_check(): foreign_parse() does not check the ranges of all fields.
  */
 extern void foreign_import(const ForeignSource *source,
 						   const ForeignImport *import,
 						   const FilterParams *params, uint8_t *image);
 
-/* The length of the other system's bytes of an image; and write them. */
+/* Return the length of an image in the other system's bytes; write these bytes. */
 extern uint64_t foreign_export_bytes(const uint8_t *image);
 extern void foreign_export(const uint8_t *image, uint8_t *to);
 
 /*
- * Plan the filter that the other system makes for a capacity (at least 1) and error rate
- * (in its limits), with its seed in params.
+ * Plan the filter that the other system would make for params->capacity (at least 1) and
+ * params->error_rate (ERROR_RATE_MIN to ERROR_RATE_MAX).  Set params->seed.
  */
 extern FilterStatus foreign_plan(const ForeignFormat *format,
 								 FilterParams *params, FilterPlan *plan);

@@ -1,42 +1,42 @@
 /*
  * format.h
- *	  What a format of other systems' filters is: its operations; and the table of
- *	  formats, the forms of elements, and the classes that stand for both, formats.c.
+ *	  ForeignFormat, the operations of a format of another system's filters; forms of
+ *	  elements; element classes, which name a format and a form.
  *
- * Code outside of a format's own file calls through these instead of testing
- * for a format.  To add one, see docs/dev/internals.md.
+ * Code outside of a format's own file calls these operations instead of testing for a
+ * format.  docs/dev/internals.md says how to add one.
  */
 #ifndef FILTER_FOREIGN_FORMAT_H
 #define FILTER_FOREIGN_FORMAT_H
 
 #include "../ops.h"
 
-/* Maximum number of bits that an element sets: what Guava writes in a byte */
+/* Maximum number of bits that an element sets: Guava stores this number in a byte. */
 #define FOREIGN_MAX_HASHES	255
 
-/* All that a filter of another system needs to know of an element's bytes */
+/* The hash of an element's bytes, from which all of its places follow */
 typedef struct ForeignHash
 {
 	uint64_t	a;
-	uint64_t	b;				/* 0 where one word is enough */
+	uint64_t	b;				/* 0 if the format needs one word alone */
 } ForeignHash;
 
-/* The hash functions (hash.c): XXH64 */
+/* Hash functions (hash.c): XXH64 */
 extern uint64_t foreign_xxh64(const uint8_t *bytes, size_t length,
 							  uint64_t seed) __attribute__((nonnull));
 
-/* MurmurHash3_x64_128 with seed 0: both halves */
+/* MurmurHash3_x64_128 with seed 0: a and b are its two halves */
 extern ForeignHash foreign_murmur128(const uint8_t *bytes, size_t length);
 
 /* MurmurHash64A */
 extern uint64_t foreign_murmur64a(const uint8_t *bytes, size_t length,
 								  uint64_t seed);
 
-/* Spark's Murmur3_x86_32, where each byte after the last whole word is a signed word */
+/* Spark's Murmur3_x86_32, which takes each byte after the last whole word as a signed word */
 extern uint32_t foreign_murmur32_spark(const uint8_t *bytes, size_t length,
 									   uint32_t seed);
 
-/* What bytes an element has there */
+/* The form of an element: which bytes of it the other system hashes */
 typedef enum ForeignForm
 {
 	FORM_TEXT,					/* UTF-8 */
@@ -58,52 +58,52 @@ typedef enum ForeignForm
 /* A form as a bit of ForeignFormat.forms */
 #define FORM(form)			(1u << FORM_##form)
 
-/* What bytes an integer has */
+/* Which bytes of an integer the other system hashes */
 typedef enum ForeignIntegers
 {
-	INTEGERS_BY_FORM,			/* 4 of an int4, 8 of an int8 */
-	INTEGERS_LONG,				/* 8 of an int4, too */
-	INTEGERS_DECIMAL			/* its digits */
+	INTEGERS_BY_FORM,			/* 4 bytes of an int4, 8 of an int8 */
+	INTEGERS_LONG,				/* always 8 bytes */
+	INTEGERS_DECIMAL			/* its decimal digits, as text */
 } ForeignIntegers;
 
-/* How bits lie in the other system's bytes */
+/* The order of bits in the other system's bytes */
 typedef enum BitOrder
 {
 	BITS_AS_OURS,
-	BITS_IN_BIG_WORDS,			/* of 64 bits, big-endian */
-	BITS_FROM_HIGHEST			/* of each byte */
+	BITS_IN_BIG_WORDS,			/* in big-endian words of 64 bits */
+	BITS_FROM_HIGHEST			/* from the highest bit of each byte */
 } BitOrder;
 
 typedef struct ForeignFormat ForeignFormat;
 
-/* What is known of a filter whose bytes are to be imported */
+/* The bytes to import, and what the caller knows of them */
 typedef struct ForeignSource
 {
 	const uint8_t *bytes;
 	uint64_t	length;
-	const ForeignFormat *format;	/* or the other version of it */
-	bool		any_version;	/* the bytes tell which of the two */
-	uint64_t	bits;			/* if the format needs the shape; else 0 */
-	unsigned	hashes;			/* likewise */
+	const ForeignFormat *format;
+	bool		any_version;	/* it may be the format's other version */
+	uint64_t	bits;			/* 0 unless format->needs_shape */
+	unsigned	hashes;			/* 0 unless format->needs_shape */
 } ForeignSource;
 
-/* The image to make of it */
+/* The image to make of a source */
 typedef struct ForeignImport
 {
 	const ForeignFormat *format;
 	uint64_t	seed;
 	FilterPlan	plan;
-	uint64_t	data;			/* where the bits begin, in the source */
+	uint64_t	data;			/* where the bits begin in the source */
 } ForeignImport;
 
-/* Where the other system's bytes are written, or NULL to count them only */
+/* Output of the other system's bytes */
 typedef struct Writer
 {
-	uint8_t    *at;
-	uint64_t	length;
+	uint8_t    *at;				/* NULL: only count them */
+	uint64_t	length;			/* written so far */
 } Writer;
 
-/* Numbers of elements, and of the bits that they set */
+/* A number of elements, and the number of bits that they set */
 typedef struct ForeignCount
 {
 	uint64_t	elements;
@@ -111,8 +111,9 @@ typedef struct ForeignCount
 } ForeignCount;
 
 /*
- * From hashes to bits: the loops of places.h.  foreign.h says what they do; add_batch()
- * adds to the last layer while that has "room", and counts.  A hash here is its word a.
+ * Probe, add and remove by hashes; most formats use the loops of places.h.  contains probes
+ * "count" hashes.  add_batch adds elements that no layer contains to the last layer while that
+ * has "room".  It returns how many hashes it has processed, and sets *added.
  */
 typedef struct ForeignPlaces
 {
@@ -123,25 +124,26 @@ typedef struct ForeignPlaces
 							  size_t count, ForeignCount room,
 							  ForeignCount *added);
 
-	/* of filters that count, which nothing is added to; else NULL */
+	/* filters that count take a hash's word a, and have no add_batch */
 	unsigned	(*count) (const uint8_t *image, uint64_t hash);
 	FilterRemoval (*remove) (uint8_t *image, uint64_t hash);
 } ForeignPlaces;
 
 /*
- * Flags and numbers are usually 0; functions may be NULL where a comment says so.  A
- * format defines a layer's "detail" (what else the bytes say) and "multiple".
+ * A format of another system.  It decides what a layer's field "multiple" means, and "detail",
+ * which keeps what else the other system's bytes contain.  Functions may be NULL where their
+ * comment says so.
  */
 struct ForeignFormat
 {
-	const char *name;			/* as users write it; with ':', a version */
+	const char *name;			/* as users write it; a version is after ':' */
 	char		code;			/* in an element class */
 
-	/* From a value to its bytes */
-	unsigned	forms;			/* a bit for each form that it defines */
+	/* From a value to the bytes that are hashed */
+	unsigned	forms;			/* a bit for each form that it supports */
 	ForeignIntegers integers;
 	bool		parquet_numerics;	/* by Parquet's rules; else by Spark's */
-	bool		one_zero;		/* DuckDB and Spark write 0 for -0 */
+	bool		one_zero;		/* -0 is hashed as 0 (DuckDB, Spark) */
 	bool		no_empty_text;	/* it never adds an empty string */
 
 	/* From these bytes to the places of bits */
@@ -152,75 +154,86 @@ struct ForeignFormat
 	uint64_t	seed;			/* of the filters that we make */
 
 	/* Layers */
-	bool		counted;		/* full at its capacity: "multiple" is the
-								 * number of elements, and "bits_full" free */
-	bool		blocks;			/* an element has one of Parquet's blocks */
-	bool		cuckoo;			/* it has a slot of two buckets of "hashes" */
+	bool		counted;		/* "multiple" is the number of elements, and
+								 * capacity its maximum; the format may store
+								 * another number in "bits_full" */
+	bool		blocks;			/* an element's bits are in one Parquet block */
+	bool		cuckoo;			/* an element has a slot in one of two buckets
+								 * of "hashes" slots */
 	unsigned	unit;			/* the number of bits is a multiple of this */
-	unsigned	hashes;			/* of a layer, if always the same number */
-	uint64_t	most_detail;	/* the largest "detail", unless it is counted */
+	unsigned	hashes;			/* of every layer; 0 if they may differ */
+	uint64_t	most_detail;	/* maximum of "detail" unless "counted" */
 	uint64_t	clear_unsets;	/* bits of "detail" that clearing unsets */
-	uint64_t	add_unsets;		/* those that an addition unsets */
+	uint64_t	add_unsets;		/* bits of "detail" that an addition unsets */
 
 	/*
-	 * The bits that the other system chooses for n elements, not yet rounded
-	 * to the unit; sets hashes, and fields of this format alone.  NULL: such
-	 * filters are only imported.
+	 * Return the number of bits that the other system chooses for n elements,
+	 * before it is rounded up to the unit.  Set layer->hashes, and fields
+	 * that only this format uses.  NULL: we only import such filters.
 	 */
 	double		(*size) (double n, double error_rate, FilterLayer *layer);
 
-	/* The most elements of such a layer.  NULL: hashes are rounded. */
+	/*
+	 * Return the most elements for which "size" chooses this layer.  NULL:
+	 * "size" rounds hashes to the nearest integer.
+	 */
 	double		(*capacity) (const FilterLayer *layer);
 
 	/*
-	 * The variance of the set bits beyond that of independent places (NULL:
-	 * none); the number of elements (NULL: estimated from the set bits); the
-	 * error rate with so many elements (NULL: that of independent places)
+	 * Return the variance of the set bits beyond that of independent places
+	 * (NULL: none); the number of elements (NULL: estimate it from the set
+	 * bits); the error rate with so many elements (NULL: that of independent
+	 * places).
 	 */
 	double		(*more_variance) (const FilterLayer *layer);
 	double		(*layer_elements) (const FilterLayer *layer);
 	double		(*error_rate) (const FilterLayer *layer, double elements);
 
-	/* Keep the format's own fields true after an addition.  May be NULL. */
+	/* Update the format's own fields after an addition.  May be NULL. */
 	void		(*note_added) (FilterLayer *layer, const uint8_t *bits);
 
 	/*
 	 * Set the format's own fields of "joined", the union of two layers or, if
-	 * !united, their intersection.  They begin as a copy of one layer's; NULL
-	 * if that is right.
+	 * !united, their intersection.  NULL: keep the fields of "joined", which
+	 * is a copy of one of the two.
 	 */
 	void		(*join) (const FilterLayer *left, const FilterLayer *right,
 						 bool united, FilterLayer *joined);
 
 	/*
-	 * Check the format's own fields of a layer, and its bits.  "before" is
-	 * the layer before it; of the first layer, itself.  May be NULL.
+	 * Check the format's own fields of a layer, and its bits.  Return NULL or
+	 * the fault.  "before" is the layer before it, or itself if it is the
+	 * first.  May be NULL.
 	 */
 	const char *(*check_layer) (const FilterLayer *before,
 								const FilterLayer *layer);
 	const char *(*check_bits) (const FilterLayer *layer, const uint8_t *bits);
 
 	/*
-	 * With needs_shape, the bytes are bits alone: for each layer a string of
-	 * "multiple" bytes, the last one perhaps shorter.
+	 * With needs_shape, the bytes are only the bits: a string for each layer.
+	 * "multiple" is the length of the string, which may omit zeros at its
+	 * end.
 	 */
 	bool		needs_shape;
 	BitOrder	order;
 
-	/* import_bits copies bits that are not contiguous; else it is NULL. */
+	/*
+	 * parse sets *import; it returns NULL or the fault.  import_bits copies
+	 * the bits into the image.  NULL: they are contiguous in the source.
+	 */
 	const char *(*parse) (const ForeignSource *source, ForeignImport *import);
 	void		(*import_bits) (const ForeignSource *source,
 								const ForeignImport *import, uint8_t *image);
 
 	/*
-	 * Write what precedes the bits; or write everything, and return false.
-	 * May be NULL.
+	 * Write what precedes the bits, and return true; or write all, and return
+	 * false.  May be NULL.
 	 */
 	bool		(*write) (Writer *writer, const ForeignFormat *format,
 						  const uint8_t *image, const FilterLayer *layer);
 };
 
-/* All formats, each in the file of its family */
+/* All formats, each defined in the file of its system */
 extern const ForeignFormat guava_format;
 extern const ForeignFormat guava32_format;
 extern const ForeignFormat parquet_format;
@@ -232,24 +245,24 @@ extern const ForeignFormat datasketches_format;
 extern const ForeignFormat redisbloom_format;
 extern const ForeignFormat redisbloom_cuckoo_format;
 
-/* Only to make filters: its bytes and its code are redisbloom_format's */
+/* Only to make filters, which then have the bytes and the code of redisbloom_format */
 extern const ForeignFormat redisbloom_nonscaling_format;
 extern const ForeignFormat redis_guava32_format;
 extern const ForeignFormat redis_guava64_format;
 
-/* Maximum precision of a numeric: what fits in 16 bytes, as everywhere else */
+/* Maximum precision of a numeric: these systems store it in up to 16 bytes */
 #define FOREIGN_MAX_PRECISION	38
 
 /*
- * A format and a form.  As an element class: '@' and their codes; for a numeric also its
- * precision and scale, in 2 digits each
+ * A format and a form.  The element class is '@', the code of the format, and that of the form;
+ * for a numeric also its precision and scale, in 2 digits each.
  */
 typedef struct ForeignType
 {
 	const ForeignFormat *format;
 	ForeignForm form;
 	int			precision;		/* of a numeric, from 1; else 0 */
-	int			scale;			/* from 0 to the precision */
+	int			scale;			/* of a numeric, 0 to precision; else 0 */
 } ForeignType;
 
 #define FOREIGN_CLASS		'@'
@@ -268,10 +281,10 @@ extern const int foreign_format_count;
 
 extern uint64_t foreign_class(const ForeignType *type);
 
-/* Set *type; false if that is not the class of a foreign filter */
+/* Set *type to a class's format and form; return false if it is no class of foreign filters. */
 extern bool foreign_type(uint64_t class, ForeignType *type);
 
-/* The format of an image; bytes that were damaged on disk have some format, too */
+/* Return the format of an image; if bytes were damaged on disk, return any format. */
 extern const ForeignFormat *foreign_image_format(const uint8_t *image);
 
 #endif							/* FILTER_FOREIGN_FORMAT_H */

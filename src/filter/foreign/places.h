@@ -1,23 +1,23 @@
 /*
  * places.h
- *	  The loops that probe other systems' filters and add to them.
+ *	  The loops that probe other systems' filters, and add to them.
  *
- * A rule, from an element's hash to the numbers of its bits, is a ForeignPlace, an inline
- * function.  FOREIGN_LOOPS() makes the loops of it, without a call for each bit.
+ * A format's rule from an element's hash to the numbers of its bits is an inline function, a
+ * ForeignPlace.  FOREIGN_LOOPS() defines the loops of a rule, without a call for each bit.
  */
 #ifndef FILTER_FOREIGN_PLACES_H
 #define FILTER_FOREIGN_PLACES_H
 
 #include "format.h"
 
-/* Elements whose first places are computed ahead, so that cache misses overlap */
+/* Elements whose first places are prefetched together, so that cache misses overlap */
 #define PLACES_AHEAD	32
 
-/* The place of an element's bit i, from 0, among the m bits of a layer */
+/* Return the place of an element's bit i, counted from 0, in a layer of m bits. */
 typedef uint64_t (*ForeignPlace) (const ForeignHash *hash, uint64_t i,
 								  uint64_t m);
 
-/* A layer, which is not compact */
+/* Return layer i of a foreign filter for probes. */
 static inline ProbeLayer
 places_layer(const uint8_t *image, int i, FilterFetch fetch, void *from)
 {
@@ -27,14 +27,14 @@ places_layer(const uint8_t *image, int i, FilterFetch fetch, void *from)
 	return (ProbeLayer)
 	{
 		.bits = (uint8_t *) image + get64(at + LAYER_OFF_OFFSET),
-		/* damage on disk may make answers wrong, but must not divide by 0 */
+		/* after damage on disk answers may be wrong, but never divide by 0 */
 			.size = size + (size == 0),
 			.hashes = at[LAYER_OFF_HASHES],
 			.image = image, .fetch = fetch, .from = from
 	};
 }
 
-/* Does a layer contain the element, whose first place is "place"? */
+/* Does a layer contain the element?  Its first place is "place". */
 static ALWAYS_INLINE bool
 layer_contains_from(ForeignPlace place_of, const ProbeLayer *layer,
 					const ForeignHash *hash, uint64_t place)
@@ -50,7 +50,7 @@ layer_contains_from(ForeignPlace place_of, const ProbeLayer *layer,
 	return true;
 }
 
-/* Probe the last layer for all elements, then the others for those that it lacks. */
+/* Probe the last layer for all elements, then earlier ones for elements not yet found. */
 static ALWAYS_INLINE void
 places_contain_batch(ForeignPlace place_of, const uint8_t *image,
 					 const ForeignHash *hashes, size_t count, bool *found,
@@ -86,7 +86,7 @@ places_contain_batch(ForeignPlace place_of, const uint8_t *image,
 	}
 }
 
-/* Set the element's bits, and return how many were clear before. */
+/* Set the element's bits, and return how many of them were clear before. */
 static ALWAYS_INLINE unsigned
 layer_add(ForeignPlace place_of, const ProbeLayer *layer,
 		  const ForeignHash *hash)
@@ -124,8 +124,8 @@ places_add_batch(ForeignPlace place_of, const uint8_t *image,
 }
 
 /*
- * The loops of a rule, and its ForeignPlaces.  Slices and memory get separate code: if each
- * bit looked at "fetch", a probe in memory would cost a tenth more.
+ * Define the loops of a rule, and its ForeignPlaces.  Slices and memory have separate code: if
+ * each bit looked at "fetch", a probe in memory would cost a tenth more.
  */
 #define FOREIGN_LOOPS(rule) \
 static void \
