@@ -78,7 +78,7 @@ static const double picks_distinct[MAX_PICKS + 1][MAX_PICKS + 1] = {
 	{0, 1.0 / (64 * 64), 3 * 63.0 / (64 * 64), 63.0 * 62 / (64 * 64)}
 };
 
-/* Return the chance that "picks" bits of a lane are set; spared[d]: that d given ones are clear. */
+/* Return the chance that "picks" bits of a lane are set; spared[d]: that d given bits are not. */
 static double
 picks_all_set(int picks, const double spared[MAX_PICKS + 1])
 {

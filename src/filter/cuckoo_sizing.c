@@ -18,7 +18,7 @@
  */
 #define CUCKOO_FIRST_SHARE		0.95
 
-/* The i-th layer after the first gets 1 / i^2 of this (6 / pi^2) times the remaining error rate. */
+/* The i-th layer after the first gets this (6 / pi^2) times the remaining error rate / i^2. */
 #define CUCKOO_NEXT_SHARE	0.6079271018540267
 
 /*

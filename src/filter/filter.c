@@ -13,7 +13,7 @@
 /* Probes between two interrupt checks */
 #define INTERRUPT_PROBES	1024
 
-/* Most filters have one layer, which begins with bits of block512: probe without a call by ops. */
+/* Most filters have one layer, which begins with bits of block512: probe these without "ops". */
 bool
 filter_contains(const uint8_t *image, uint64_t hash)
 {

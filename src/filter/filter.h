@@ -226,7 +226,7 @@ layer_bytes(const FilterLayer *layer)
 		image_aligned((ops->layer_bits(layer) + 7) / 8);
 }
 
-/* Do its kind or layout count how often an element was added?  True for explicit cuckoo filters. */
+/* Do filters of its kind, or its layout, count how often an element was added? */
 IMAGE_GETTER(bool, filter_is_multiset,
 			 filter_kinds[image_kind(image)].ops->multiset ||
 			 image_ops(image)->multiset)
@@ -252,7 +252,7 @@ filter_layout_name(FilterLayout layout)
 extern const char *image_check(const uint8_t *image, uint64_t bytes,
 							   FilterKind kind);
 
-/* Do the first part of image_check(): kind and version of the format.  Return NULL or the fault. */
+/* Check only its kind, and the version of its format.  Return NULL or the fault. */
 extern const char *image_check_kind(const uint8_t *image, uint64_t bytes,
 									FilterKind kind);
 

@@ -130,7 +130,7 @@ extern double elements_from_bits(double bits, double bits_set,
 
 /* The rest is for layers of Bloom filters. */
 
-/* Return the chance that an element with k bits in a block leaves d given bits of a lane clear. */
+/* Return the chance that an element's k bits of a block leave d given bits of a lane clear. */
 extern double block_spares(unsigned k, int d);
 
 /* Return the number of bits that n elements set: its mean, deviation, and 1 - 10^-9 quantile. */

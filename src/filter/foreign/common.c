@@ -39,7 +39,7 @@ foreign_set_full(const ForeignFormat *format, FilterLayer *layer)
 	if (format->more_variance)
 		variance += format->more_variance(layer);
 	full = ceil(m * (1 - clear) + FULL_SIGMAS * sqrt(variance > 0 ? variance : 0));
-	/* n elements cannot set more bits */
+	/* n elements set at most this many bits */
 	if (full > n * layer->hashes)
 		full = n * layer->hashes;
 	layer->bits_full = full >= m ? layer->size : (uint64_t) full;
@@ -107,7 +107,7 @@ const char *
 parse_words(const ForeignSource *source, ForeignImport *import,
 			uint64_t header, uint64_t words, uint64_t stored, uint64_t hashes)
 {
-	/* a filter of no bits could not be probed */
+	/* a filter without bits cannot be probed */
 	if (words == 0 || words > IMAGE_MAX_BITS / WORD_BITS)
 		return "number of words out of range";
 	if (source->length < header + stored * WORD_BYTES)

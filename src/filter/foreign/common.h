@@ -1,55 +1,58 @@
 /*
  * common.h
- *	  What the formats of other systems have in common; see common.c.
+ *	  Functions that formats of other systems share; see common.c.
  */
 #ifndef FILTER_FOREIGN_COMMON_H
 #define FILTER_FOREIGN_COMMON_H
 
 #include "format.h"
 
-/* Fields of a ForeignFormat whose bytes are words behind a header of integers */
+/* Words of 64 bits, in which several formats store their bits */
 #define WORD_BYTES			8
 #define WORD_BITS			64
 
-/* The textbook's number of bits for n elements, and of hashes */
+/* Return the textbook's number of bits for n elements; of hashes for n elements in "bits". */
 extern double best_bits(double n, double error_rate);
 extern double best_hashes(double bits, double n);
 
-/* Log of the expected share of clear bits that each element leaves clear */
+/* Return the logarithm of the expected share of clear bits that an element leaves clear. */
 extern double foreign_log_spared(const FilterLayer *layer);
 
 /*
- * Set bits_full for the layer's capacity; or set the capacity, too, to the largest for
- * which the other system would have chosen this size and number of hashes.
+ * foreign_set_full() sets bits_full by the layer's capacity.  foreign_set_capacity() first sets
+ * the capacity to the most elements for which the other system would choose the layer.
  */
 extern void foreign_set_full(const ForeignFormat *format, FilterLayer *layer);
 extern void foreign_set_capacity(const ForeignFormat *format,
 								 FilterLayer *layer);
 
-/* Copy bits from one order to the other; each order is its own opposite. */
+/* Copy bits from our order to this one, or from this one to ours. */
 extern void copy_bits(uint8_t *to, const uint8_t *from, uint64_t bytes,
 					  BitOrder order);
 
-/* The layer of a filter that has one, of "bits" bits */
+/* Plan one layer of "bits" bits, and return it. */
 extern FilterLayer *one_layer(ForeignImport *import, uint64_t bits,
 							  unsigned hashes);
 
-/* Plan "words" words, "stored" of them behind a header of this length, and nothing else. */
+/*
+ * Plan one layer of "words" words.  The source must be a header of "header" bytes, then "stored"
+ * words.  Return NULL or the fault.
+ */
 extern const char *parse_words(const ForeignSource *source,
 							   ForeignImport *import, uint64_t header,
 							   uint64_t words, uint64_t stored,
 							   uint64_t hashes);
 
-/* Write bytes, a little-endian number of this many bytes, or a big-endian one */
+/* Write bytes in this order; a little-endian number of "bytes" bytes; a big-endian one of 4. */
 extern void write_bytes(Writer *writer, const uint8_t *bytes, uint64_t count,
 						BitOrder order);
 extern void write_number(Writer *writer, uint64_t value, int bytes);
 extern void write32_big(Writer *writer, uint64_t value);
 
-/* What Guava's filters share with those made after their model; see guava.c */
+/* What Spark's filters have in common with Guava's; see guava.c */
 extern const ForeignPlaces mitz32_places;
 
-/* The filter is as large as Guava's, and is Java's words behind a header. */
+/* Fields of formats with Guava's size, whose bits are Java's words */
 #define GUAVA_WORDS \
 	.unit = WORD_BITS, \
 	.size = guava_size, \

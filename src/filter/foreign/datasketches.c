@@ -2,7 +2,8 @@
  * datasketches.c
  *	  The BloomFilter of Apache DataSketches.
  *
- * Bytes: a preamble of 32 bytes, then words; 24 bytes without an element; little-endian.
+ * Bytes: a preamble of 32 bytes, then words; little-endian.  A filter without elements is a
+ * preamble of 24 bytes alone.
  *
  * Source: org.apache.datasketches.filters.bloomfilter.BloomFilter.
  */
@@ -19,10 +20,10 @@
 #define SKETCH_VERSION		1
 #define SKETCH_FAMILY		21
 #define SKETCH_FLAG_EMPTY	4
-#define SKETCH_SEED			9001	/* of filters that we make; it reads any */
+#define SKETCH_SEED			9001	/* of filters that we make */
 
 /* Bits of a layer's detail */
-#define SKETCH_COUNTED		1	/* the bytes tell the number of set bits */
+#define SKETCH_COUNTED		1	/* the preamble has the number of set bits */
 #define SKETCH_WRITES_WORDS	2	/* write words even if no bit is set */
 
 static ForeignHash
@@ -105,7 +106,7 @@ datasketches_parse(const ForeignSource *source, ForeignImport *import)
 		return fault;
 	import->plan.layer[0].detail = SKETCH_WRITES_WORDS;
 	counted = get64(bytes + 24);
-	/* -1 once an element was added */
+	/* -1 stands for an unknown number: DataSketches then counts the bits */
 	if (counted != UINT64_MAX)
 	{
 		import->plan.layer[0].detail |= SKETCH_COUNTED;
@@ -148,7 +149,7 @@ const ForeignFormat datasketches_format = {
 	.unit = WORD_BITS,
 	.most_detail = SKETCH_COUNTED | SKETCH_WRITES_WORDS,
 	.clear_unsets = SKETCH_COUNTED | SKETCH_WRITES_WORDS,
-	.add_unsets = SKETCH_COUNTED,	/* its update() forgets it, too */
+	.add_unsets = SKETCH_COUNTED,	/* as DataSketches' update() does */
 	.size = datasketches_size,
 	.capacity = datasketches_capacity,
 	.join = datasketches_join,

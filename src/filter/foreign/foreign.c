@@ -278,7 +278,7 @@ get_folded(uint8_t *folded, uint64_t bytes, const uint8_t *from, uint64_t times)
 
 /*
  * Write the union of layer i's bits of both images or, if !united, their intersection to "into";
- * return how many are set.  An intersection may overwrite a's bits, so it has no interrupt checks.
+ * return how many are set.  An intersection overwrites a's bits: it has no interrupt checks.
  */
 static uint64_t
 join_bits(uint8_t *into, const FilterLayer *joined, const uint8_t *a,

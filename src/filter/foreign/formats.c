@@ -1,13 +1,12 @@
 /*
  * formats.c
- *	  The table of formats, the forms of their elements, and the element classes
- *	  that stand for both.
+ *	  The table of formats, the table of forms, and element classes of foreign filters.
  *
- * Stored filters contain the codes, so these never change.
+ * Codes of formats and forms never change, because stored filters contain them.
  */
 #include "format.h"
 
-/* In the order in which error messages list them */
+/* All formats, in the order in which error messages list them */
 const ForeignFormat *const foreign_formats[] = {
 	&guava_format,
 	&guava32_format,
@@ -40,7 +39,7 @@ const ForeignFormEntry foreign_forms[FOREIGN_FORMS] = {
 	[FORM_NUMERIC] = {"numeric", 'n'}
 };
 
-/* Places in a class */
+/* Offsets in a class, and its length */
 #define CLASS_FORMAT	1
 #define CLASS_FORM		2
 #define CLASS_PRECISION	3
@@ -54,7 +53,7 @@ put_digits(uint8_t *to, int number)
 	to[1] = (uint8_t) ('0' + number % 10);
 }
 
-/* A number of two digits, or -1 */
+/* Return the number that two digits make; -1 if they are not digits. */
 static int
 get_digits(const uint8_t *from)
 {
@@ -78,7 +77,7 @@ foreign_class(const ForeignType *type)
 	return get64(class);
 }
 
-/* Read what a class has behind the form: only for a numeric is it not zero */
+/* Get precision and scale of a class; the class of another form must end with zeros. */
 static bool
 get_precision(const uint8_t *class, ForeignType *type)
 {

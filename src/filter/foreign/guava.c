@@ -1,8 +1,8 @@
 /*
  * guava.c
- *	  Guava's BloomFilter, with both strategies; strings of bits in Redis, hashed alike.
+ *	  Guava's BloomFilter, with both strategies; strings of bits in Redis with Guava's hashes.
  *
- * Bytes: byte strategy, byte hashes, int32 words, words; big-endian.
+ * Bytes: strategy (1 byte), hashes (1 byte), number of words (4 bytes), words; big-endian.
  *
  * Source: com.google.common.hash.BloomFilterStrategies.
  */
@@ -26,7 +26,7 @@ mitz64_hash(uint64_t seed, const uint8_t *bytes, size_t length)
 	return foreign_murmur128(bytes, length);
 }
 
-/* The two halves of the first word alone */
+/* a and b are the two halves of the first word. */
 static ForeignHash
 mitz32_hash(uint64_t seed, const uint8_t *bytes, size_t length)
 {
@@ -47,7 +47,7 @@ mitz32(const ForeignHash *hash, uint64_t i, uint64_t m)
 {
 	uint32_t	sum = (uint32_t) (hash->a + (i + 1) * hash->b);
 
-	/* the complement of a negative sum; below 2^31, for a shorter division */
+	/* a negative sum is complemented; the division is one of 32 bits */
 	return (sum ^ -(sum >> 31)) % (uint32_t) smaller(m, UINT32_MAX);
 }
 
@@ -62,7 +62,7 @@ guava_size(double n, double error_rate, FilterLayer *layer)
 {
 	double		bits = floor(best_bits(n, error_rate));
 
-	/* as Java's Math.round() */
+	/* round as Java's Math.round() does */
 	layer->hashes = (unsigned) floor(best_hashes(bits, n) + 0.5);
 	return bits;
 }
@@ -92,7 +92,7 @@ guava_write(Writer *writer, const ForeignFormat *format, const uint8_t *image,
 	return true;
 }
 
-/* What both versions share */
+/* Fields that both versions have in common */
 #define GUAVA_OPS \
 	GUAVA_WORDS, \
 	.forms = GUAVA_FORMS, \
@@ -118,9 +118,9 @@ const ForeignFormat guava32_format = {
 /* ---- Strings of bits in Redis ---- */
 
 /*
- * Bytes: strings of bits, one after the other, one of each Redis key.  The first bit is the
- * highest of byte 0.  A layer's "multiple" is the length of its string: SETBIT lengthens it
- * up to the bit, and what is behind its end is zero.
+ * Bytes: a string of bits for each Redis key, one after the other.  Bit 0 is the highest bit of
+ * byte 0.  A layer's "multiple" is the length of its string, which SETBIT extends to the byte of
+ * the bit that it sets: bits behind the end are clear.
  */
 
 static uint64_t
@@ -129,7 +129,7 @@ string_bytes(const FilterLayer *layer)
 	return (layer->size + 7) / 8;
 }
 
-/* The number of bytes up to the last one that is not zero */
+/* Return the number of bytes up to the last one that is not zero. */
 static uint64_t
 used_bytes(const FilterLayer *layer, const uint8_t *bits)
 {
@@ -174,7 +174,7 @@ redis_check_bits(const FilterLayer *layer, const uint8_t *bits)
 		"bits after the end of a string" : NULL;
 }
 
-/* Parse one string, which may be short, as Redis omits zeros at the end; or several full ones */
+/* Parse one string, from which Redis may have omitted zeros at the end, or several full ones. */
 static const char *
 redis_parse(const ForeignSource *source, ForeignImport *import)
 {
@@ -197,7 +197,7 @@ redis_parse(const ForeignSource *source, ForeignImport *import)
 	return NULL;
 }
 
-/* What both share */
+/* Fields that both formats have in common */
 #define REDIS_OPS \
 	.forms = GUAVA_FORMS, \
 	.size = guava_size, \
@@ -209,7 +209,7 @@ redis_parse(const ForeignSource *source, ForeignImport *import)
 	.order = BITS_FROM_HIGHEST, \
 	.parse = redis_parse
 
-/* With the older hashing, strings have any length. */
+/* With Guava's older strategy, the number of bits can be any number. */
 const ForeignFormat redis_guava32_format = {
 	.name = "redis-bits:guava32",
 	.code = 'b',

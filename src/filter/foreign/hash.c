@@ -2,13 +2,12 @@
  * hash.c
  *	  The hash functions of other systems' filters.
  *
- * Our own filters hash by XXH3 (element/element.c).  These are for filters that another
- * system made, or is to read, and give the same on every machine.
+ * Our own filters use XXH3 (element/element.c).  These functions are for filters that another
+ * system has made, or will read.  Their results are the same on every machine.
  *
  * Sources: XXH64 is libxxhash's.  MurmurHash3 and MurmurHash64A are by Austin
- * Appleby, in the public domain: https://github.com/aappleby/smhasher.  How
- * Spark departs from it is in the class Murmur3_x86_32 of Spark's
- * common/sketch.
+ * Appleby, in the public domain: https://github.com/aappleby/smhasher.  Spark's
+ * variant is the class Murmur3_x86_32 of Spark's common/sketch.
  */
 #include "format.h"
 
@@ -31,7 +30,7 @@ rotate32(uint32_t word, int by)
 	return (word << by) | (word >> (32 - by));
 }
 
-/* Fewer than eight bytes as the low ones of a little-endian word */
+/* Return up to eight bytes as the lowest ones of a little-endian word. */
 static inline uint64_t
 get_tail(const uint8_t *bytes, size_t count)
 {

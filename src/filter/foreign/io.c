@@ -1,9 +1,9 @@
 /*
  * io.c
- *	  The bytes of other systems' filters: import, export, and their sizes.
+ *	  Import and export filters of other systems; plan filters as they make them.
  *
- * We read strictly: what these systems overlook (bytes after the end, a chunk
- * that is cut short, no hashes at all) would become wrong answers here.
+ * An import is strict.  Faults that other systems overlook (bytes after the end, a chunk
+ * that is cut short, no hashes at all) would lead to wrong answers here.
  */
 #include "foreign.h"
 
@@ -43,7 +43,7 @@ foreign_import(const ForeignSource *source, const ForeignImport *import,
 	else
 		for (int i = 0; i < plan->layers; i++)
 		{
-			/* a string, or a sketch without elements, may be cut short */
+			/* strings omit zeros at the end, an empty sketch all words */
 			uint64_t	bytes = smaller((plan->layer[i].size + 7) / 8,
 										source->length - at);
 
@@ -100,7 +100,7 @@ foreign_plan(const ForeignFormat *format, FilterParams *params,
 	double		n = (double) params->capacity;
 	double		bits;
 
-	/* no format takes less than half of the textbook's bits */
+	/* no format takes fewer than half of the textbook's bits */
 	if (best_bits(n, params->error_rate) > 2 * (double) IMAGE_MAX_BITS)
 		return FILTER_TOO_LARGE;
 	*layer = (FilterLayer)

@@ -2,11 +2,8 @@
  * parquet.c
  *	  The Bloom filters of Parquet's columns.
  *
- * Bytes: a header in Thrift's compact protocol, then blocks of 32 bytes; or
- * blocks alone.
- *
- * An element has one block, and one bit in each of its eight words.  A filter can
- * be folded to a smaller one (foreign.c).
+ * Bytes: a header in Thrift's compact protocol, then blocks of 32 bytes; or blocks alone.  An
+ * element sets one bit in each of the eight words of one block.
  *
  * Sources: the Parquet format, BloomFilter.md; the header is in parquet.thrift,
  * its encoding in Thrift's thrift-compact-protocol.md.
@@ -23,10 +20,10 @@
 	 FORM(FLOAT8) | FORM(UUID) | FORM(DATE) | FORM(TIMESTAMP) | \
 	 FORM(TIMESTAMPTZ) | FORM(NUMERIC))
 
-/* A layer's detail: a bitset without a header */
+/* A layer's detail: the filter's bytes are blocks without a header */
 #define PARQUET_BARE		1
 
-/* The error rate at which a filter of unknown capacity counts as full */
+/* The error rate at which a filter of unknown capacity is full */
 #define PARQUET_FULL_RATE	0.1
 
 static ForeignHash
@@ -37,7 +34,7 @@ parquet_hash(uint64_t seed, const uint8_t *bytes, size_t length)
 	return hash;
 }
 
-/* Where an element's block begins, in bytes */
+/* Return the offset of an element's block in bytes. */
 static inline uint64_t
 parquet_block(const ForeignHash *hash, uint64_t bits)
 {
@@ -45,7 +42,7 @@ parquet_block(const ForeignHash *hash, uint64_t bits)
 		(((hash->a >> 32) * (bits / PARQUET_BLOCK_BITS)) >> 32);
 }
 
-/* There is one layer, and a block is probed at once. */
+/* Probe the filter, which has one layer, a block at a time. */
 static void
 parquet_contains(const uint8_t *image, const ForeignHash *hashes, size_t count,
 				 bool *found, FilterFetch fetch, void *from)
@@ -72,7 +69,7 @@ parquet_contains(const uint8_t *image, const ForeignHash *hashes, size_t count,
 	}
 }
 
-/* Set the element's bits, and return how many were clear before. */
+/* Set the element's bits, and return how many of them were clear before. */
 static inline unsigned
 parquet_add(uint8_t *block, uint64_t hash)
 {
@@ -147,8 +144,8 @@ parquet_capacity(const FilterLayer *layer)
 }
 
 /*
- * The variance due to blocks with more or fewer elements: that of a Poisson distribution,
- * less the variance of its sum, which is fixed
+ * Return the variance due to blocks that have more or fewer elements.  They are Poisson
+ * distributed, but their sum is fixed: subtract the variance of a Poisson distributed sum.
  */
 static double
 parquet_more_variance(const FilterLayer *layer)
@@ -165,7 +162,7 @@ parquet_more_variance(const FilterLayer *layer)
 		blocks * PARQUET_BLOCK_BITS * PARQUET_BLOCK_BITS * variance;
 }
 
-/* The elements of a block are Poisson distributed; the set bits give the mean. */
+/* Return the mean error rate of a block; the number of its elements is Poisson distributed. */
 static double
 parquet_error_rate(const FilterLayer *layer, double elements)
 {
@@ -175,7 +172,7 @@ parquet_error_rate(const FilterLayer *layer, double elements)
 	double		log_chance = -mean;
 	double		sum = 0;
 
-	/* a block without elements contains none */
+	/* begin with 1, since a block without elements contains none */
 	for (double n = 1; n <= most; n++)
 	{
 		log_chance += log(mean) - log(n);
@@ -192,8 +189,9 @@ parquet_join(const FilterLayer *left, const FilterLayer *right, bool united,
 }
 
 /*
- * The header around the number of bytes: field 1 of the struct, an i32; fields 2 to 4,
- * unions whose first member, an empty struct, is set: BLOCK, XXHASH, UNCOMPRESSED
+ * The header: parquet_first begins field 1, an i32, the number of bytes; parquet_rest follows
+ * the number.  It is fields 2 to 4: unions whose first member, an empty struct, is set, which
+ * means BLOCK, XXHASH and UNCOMPRESSED.
  */
 static const uint8_t parquet_first = 0x15;
 static const uint8_t parquet_rest[] = {
@@ -202,12 +200,12 @@ static const uint8_t parquet_rest[] = {
 
 #define PARQUET_REST		(sizeof(parquet_rest))
 
-/* The most bytes that encode a 32-bit number, with 7 of its bits in each */
+/* Maximum number of bytes that encode a 32-bit number, 7 bits in each */
 #define VARINT_MAX			5
-/* If this many of the bytes after it are a header's, that is no coincidence. */
+/* If this many bytes are as in parquet_rest, that is no coincidence. */
 #define PARQUET_LIKELY		8
 
-/* Read a ZigZag length; return the number of bytes read, or 0 if it does not end. */
+/* Read a varint; return the number of bytes read, or 0 if it is too long or cut short. */
 static unsigned
 get_varint(const uint8_t *bytes, uint64_t length, uint64_t *value)
 {
@@ -222,9 +220,9 @@ get_varint(const uint8_t *bytes, uint64_t length, uint64_t *value)
 }
 
 /*
- * Do the bytes begin like a header, perhaps a damaged one?  A header has 15 to 19 bytes, so
- * with whole blocks the length is no multiple of 32.  If it is one, this may be a bitset
- * alone; but no bitset has all of these bytes by chance.
+ * Do the bytes begin like a header, perhaps a damaged one?  A header has 15 to 19 bytes, so with
+ * a header and whole blocks, the length is no multiple of 32.  If it is a multiple, the bytes may
+ * be blocks alone: then only all bytes of parquet_rest, which no block has by chance, count.
  */
 static bool
 has_parquet_header(const uint8_t *bytes, uint64_t length)
@@ -269,7 +267,7 @@ parquet_parse(const ForeignSource *source, ForeignImport *import)
 		if (memcmp(source->bytes + 1 + digits, parquet_rest, PARQUET_REST) != 0)
 			return "unknown algorithm, hash or compression in the header";
 		left -= import->data;
-		/* ZigZag: the lowest bit is the sign; and no digit is needless */
+		/* ZigZag: the lowest bit is the sign; the last digit is not zero */
 		if (number % 2 != 0 || number / 2 > IMAGE_MAX_BITS / 8 ||
 			number / 2 % PARQUET_BLOCK_BYTES != 0 || number == 0 ||
 			source->bytes[digits] == 0)
@@ -292,7 +290,7 @@ static bool
 parquet_write(Writer *writer, const ForeignFormat *format,
 			  const uint8_t *image, const FilterLayer *layer)
 {
-	/* ZigZag of a positive number is twice that number */
+	/* ZigZag encodes a positive number as twice that number */
 	uint64_t	number = 2 * (layer->size / 8);
 
 	if (layer->detail == PARQUET_BARE)

@@ -1,23 +1,23 @@
 /*
  * redisbloom.c
- *	  RedisBloom's Bloom filters and its cuckoo filters; both may have layers.
+ *	  RedisBloom's Bloom filters and cuckoo filters; both may have layers.
  *
- * Their bytes are chunks, the replies of BF.SCANDUMP or CF.SCANDUMP: each uint64 iterator,
- * uint32 length, data; little-endian.  The first chunk is the header, whose length tells
- * which of the two it is.
+ * Bytes: chunks, the replies of BF.SCANDUMP or CF.SCANDUMP.  A chunk is an iterator (8 bytes), a
+ * length (4 bytes), and data; little-endian.  The data of the first chunk is the header; its
+ * length shows whether it is a Bloom filter or a cuckoo filter.
  *
- * A Bloom filter counts elements, so a layer is full at its capacity.  Its bits_full holds
- * another number instead: the bits per element, as a double.
+ * A Bloom filter counts its elements, so a layer is full at its capacity.  A layer's bits_full
+ * stores another number: the bits per element, as a double.
  *
- * In a cuckoo filter, an element is a byte from 1 to 255, its fingerprint, in one of two
- * buckets of a layer.  Here, a layer has RedisBloom's bytes as its bits: "hashes" is
- * the number of slots of a bucket, "multiple" that of the entries.  Elements are not added:
- * for one more entry, others may have to move, or a layer may have to be made.
+ * In a cuckoo filter, an element is stored as its fingerprint, a byte from 1 to 255, in one of
+ * two buckets of a layer.  A layer's bits are RedisBloom's bytes, "hashes" is the number of slots
+ * of a bucket, and "multiple" the number of entries.  No elements are added: one more entry
+ * might need moves of other entries, or another layer.
  *
- * Numbers of buckets are powers of two, and those of later layers multiples of those of
- * earlier ones, so that elements that a later layer cannot tell apart are one to all
- * earlier layers, too.  So removing the last layer's entry, as RedisBloom does, loses no
- * other element.  Other numbers of buckets are refused.
+ * The numbers of buckets are powers of two, and each is a multiple of those of earlier layers.
+ * So elements that a later layer cannot distinguish are the same to all earlier layers, and
+ * removing an entry of the last layer, as RedisBloom does, loses no other element.  We refuse
+ * filters with other numbers of buckets.
  *
  * Sources: deps/bloom/bloom.c, src/sb.c, src/cuckoo.c and src/cf.c of RedisBloom; Fan,
  * Andersen, Kaminsky and Mitzenmacher, "Cuckoo Filter: Practically Better Than Bloom", 2014.
@@ -28,7 +28,7 @@
 
 #include "places.h"
 
-/* To Redis, all elements are strings. */
+/* In Redis, all elements are strings. */
 #define REDISBLOOM_ELEMENTS \
 	.forms = FORM(TEXT) | FORM(INT4) | FORM(INT8) | FORM(BYTEA), \
 	.integers = INTEGERS_DECIMAL
@@ -36,17 +36,17 @@
 /* ---- Chunks ---- */
 
 #define CHUNK_HEADER		12
-#define CHUNK_MAX			((uint64_t) 16 << 20)	/* RedisBloom's */
+#define CHUNK_MAX			((uint64_t) 16 << 20)	/* RedisBloom's limit */
 
 /* One reply of BF.SCANDUMP or CF.SCANDUMP */
 typedef struct RedisBloomChunk
 {
 	uint64_t	iterator;
 	uint64_t	length;
-	uint64_t	data;			/* where it is, in the source */
+	uint64_t	data;			/* where it begins in the source */
 } RedisBloomChunk;
 
-/* The chunk that begins at *at, which is advanced past it */
+/* Get the chunk that begins at *at, and advance *at to its end.  Return NULL or the fault. */
 static const char *
 next_chunk(const ForeignSource *source, uint64_t *at, RedisBloomChunk *chunk)
 {
@@ -61,14 +61,14 @@ next_chunk(const ForeignSource *source, uint64_t *at, RedisBloomChunk *chunk)
 	return NULL;
 }
 
-/* Do the chunks from "at" on have this many bytes?  NULL or the fault. */
+/* Check that the chunks from "at" on have "bytes" bytes of data.  Return NULL or the fault. */
 static const char *
 redisbloom_check_bits(const ForeignSource *source, uint64_t at, uint64_t bytes)
 {
 	RedisBloomChunk chunk;
 	uint64_t	read = 0;
 
-	/* each iterator tells where the next chunk begins */
+	/* each iterator is 1 plus the number of bytes up to the chunk's end */
 	while (at < source->length)
 	{
 		const char *fault = next_chunk(source, &at, &chunk);
@@ -86,7 +86,7 @@ redisbloom_check_bits(const ForeignSource *source, uint64_t at, uint64_t bytes)
 	return NULL;
 }
 
-/* Copy the bits of these chunks, import->data on, which were checked. */
+/* Copy the bits of the chunks from import->data on, which redisbloom_check_bits() accepts. */
 static void
 redisbloom_import_bits(const ForeignSource *source,
 					   const ForeignImport *import, uint8_t *image)
@@ -115,7 +115,7 @@ redisbloom_import_bits(const ForeignSource *source,
 		}
 }
 
-/* Begin the chunk of a header, of "length" bytes, with the number of elements. */
+/* Begin the header's chunk, of "length" bytes; both headers begin with the number of elements. */
 static void
 write_header(Writer *writer, const uint8_t *image, uint64_t length)
 {
@@ -166,22 +166,22 @@ redisbloom_write_bits(Writer *writer, const uint8_t *image)
 #define CUCKOO_OFF_TRIES	34
 #define CUCKOO_OFF_GROWTH	36
 
-/* Fingerprints, and what leads from one of an element's buckets to the other */
+/* Number of fingerprints; hash ^ fingerprint * ALTERNATE chooses an element's second bucket */
 #define FINGERPRINTS		255
 #define ALTERNATE			UINT64_C(0x5bd1e995)
 
-/* A layer's detail: the header's limit of moves, and growth */
+/* A layer's detail: two fields of the header, the maximum of moves and the growth */
 #define CUCKOO_DETAIL_TRIES(detail)	((uint16_t) (detail))
 #define CUCKOO_DETAIL_GROWTH(detail)	((uint16_t) ((detail) >> 16))
 #define CUCKOO_DETAIL(tries, growth)	((uint64_t) (tries) | (uint64_t) (growth) << 16)
 #define CUCKOO_DETAIL_MOST				UINT32_MAX
 
-/* An element's places in a layer: numbers of bytes, from the layer's first */
+/* An element's buckets in a layer, as offsets in its bytes */
 typedef struct Places
 {
 	uint64_t	bucket[2];
-	int			buckets;		/* 1 if both are the same */
-	unsigned	slots;			/* in each */
+	int			buckets;		/* 1 if both are the same one */
+	unsigned	slots;			/* of a bucket */
 	uint8_t		fingerprint;
 } Places;
 
@@ -204,7 +204,7 @@ places_of(const uint8_t *header, int i, uint64_t hash)
 	uint64_t	other = hash ^ places.fingerprint * ALTERNATE;
 	uint64_t	buckets = 0;
 
-	/* damage on disk may make answers wrong, but must not divide by 0 */
+	/* after damage on disk answers may be wrong, but never divide by 0 */
 	if (places.slots > 0)
 		buckets = get64(at + LAYER_OFF_SIZE) / 8 / places.slots;
 	if (buckets > 0)
@@ -216,7 +216,7 @@ places_of(const uint8_t *header, int i, uint64_t hash)
 	return places;
 }
 
-/* The entries that match in layer i; if there are some, *slot is the first. */
+/* Return the number of entries in layer i that match, and set *slot to the first one. */
 static unsigned
 layer_matches(const uint8_t *image, int i, uint64_t hash, uint8_t **slot)
 {
@@ -277,7 +277,7 @@ cuckoo_count(const uint8_t *image, uint64_t hash)
 	return matches;
 }
 
-/* Remove an element; the first layer's bits_full counts the removals. */
+/* Remove an element once; bits_full of the first layer is the number of removals. */
 static FilterRemoval
 cuckoo_remove(uint8_t *image, uint64_t hash)
 {
@@ -313,7 +313,7 @@ cuckoo_layer_elements(const FilterLayer *layer)
 	return (double) layer->multiple;
 }
 
-/* The rate at which some entry in the two buckets has the fingerprint by chance */
+/* Return the chance that an absent element's two buckets have an entry with its fingerprint. */
 static double
 cuckoo_error_rate(const FilterLayer *layer, double elements)
 {
@@ -403,8 +403,8 @@ parse_cuckoo(const ForeignSource *source, const uint8_t *header,
 	fault = redisbloom_check_bits(source, import->data, bytes);
 
 	/*
-	 * entries of layers are counted when the bits are there: until then, all
-	 * are the first layer's
+	 * the header has only the sum of all layers' entries: store it in the
+	 * first layer until cuckoo_import_bits() counts those of the others
 	 */
 	import->plan.layer[0].multiple = get64(header + CUCKOO_OFF_ITEMS);
 	return fault;
@@ -419,8 +419,8 @@ cuckoo_import_bits(const ForeignSource *source, const ForeignImport *import,
 	redisbloom_import_bits(source, import, image);
 
 	/*
-	 * if the header's number of entries is wrong, so is the first layer's:
-	 * the check refuses it
+	 * the first layer gets the rest of the sum; if the sum is wrong,
+	 * cuckoo_check_bits() refuses it
 	 */
 	for (int i = import->plan.layers - 1; i >= 0; i--)
 	{
@@ -467,7 +467,7 @@ cuckoo_write(Writer *writer, const ForeignFormat *format, const uint8_t *image,
 #define LINK_OFF_ENTRIES	44
 #define LINK_OFF_N2			52
 
-/* A layer's detail: the binary logarithm of its size or 0, and the header's rest */
+/* A layer's detail: its field n2, and the header's options and growth */
 #define DETAIL_LOG_BITS(detail)	((unsigned) ((detail) & 0xff))
 #define DETAIL_OPTIONS(detail)	((unsigned) ((detail) >> 8 & 0xff))
 #define DETAIL_GROWTH(detail)	((uint32_t) ((detail) >> 16))
@@ -477,10 +477,10 @@ cuckoo_write(Writer *writer, const ForeignFormat *format, const uint8_t *image,
 /* Options */
 #define OPTION_NOROUND		1	/* sizes need not be powers of two */
 #define OPTION_ENTS_IS_BITS	2
-#define OPTION_FORCE64		4	/* hashes of 64 bits, always */
+#define OPTION_FORCE64		4	/* hashes always have 64 bits */
 #define OPTION_NO_SCALING	8
 
-/* RedisBloom's figures for ln 2 and its square, and how it halves error rates */
+/* RedisBloom's constants: ln 2, its square, the error rate's factor and growth of a new layer */
 #define BLOOM_LN2			0.693147180559945
 #define BLOOM_LN2_SQUARED	0.480453013918201
 #define BLOOM_TIGHTENING	0.5
@@ -514,7 +514,7 @@ bloom_hashes(double bits_per_element)
 	return ceil(BLOOM_LN2 * bits_per_element);
 }
 
-/* Size a layer with this error rate, in a filter with these options. */
+/* Set the fields of a layer with this error rate and these options; return its bits. */
 static double
 size_layer(double n, double error_rate, unsigned options, FilterLayer *layer)
 {
@@ -533,7 +533,7 @@ redisbloom_size(double n, double error_rate, FilterLayer *layer)
 	return size_layer(n, error_rate * BLOOM_TIGHTENING, 0, layer);
 }
 
-/* No layers follow, so this one has the whole error rate. */
+/* No layer follows, so this layer has the whole error rate. */
 static double
 nonscaling_size(double n, double error_rate, FilterLayer *layer)
 {
@@ -544,7 +544,7 @@ static void
 redisbloom_join(const FilterLayer *left, const FilterLayer *right, bool united,
 				FilterLayer *joined)
 {
-	/* neither number is above 2^63 */
+	/* both numbers are below 2^63, so their sum does not overflow */
 	uint64_t	elements = united ? left->multiple + right->multiple :
 		smaller(left->multiple, right->multiple);
 
@@ -558,7 +558,7 @@ redisbloom_check_layer(const FilterLayer *before, const FilterLayer *layer)
 	unsigned	log_bits = DETAIL_LOG_BITS(layer->detail);
 	double		bits_per_element = double_of_bits(layer->bits_full);
 
-	/* all but the size */
+	/* options and growth are those of the filter */
 	if (before->detail >> 8 != layer->detail >> 8)
 		return "layers of different filters";
 	if ((options & ~(OPTION_NOROUND | OPTION_ENTS_IS_BITS |
@@ -580,7 +580,7 @@ redisbloom_check_layer(const FilterLayer *before, const FilterLayer *layer)
 	return NULL;
 }
 
-/* The layer that a link of RedisBloom's header describes */
+/* Set *layer as a link of RedisBloom's header describes it.  Return NULL or the fault. */
 static const char *
 parse_link(const uint8_t *link, uint64_t options, uint32_t growth,
 		   FilterLayer *layer)
@@ -644,7 +644,7 @@ parse_bloom(const ForeignSource *source, const uint8_t *header,
 	return redisbloom_check_bits(source, import->data, bytes);
 }
 
-/* Write the chunk of the header, and those of the bits. */
+/* Write the chunk of the header, and the chunks of the bits. */
 static bool
 redisbloom_write(Writer *writer, const ForeignFormat *format,
 				 const uint8_t *image, const FilterLayer *first)
@@ -672,7 +672,7 @@ redisbloom_write(Writer *writer, const ForeignFormat *format,
 	return false;
 }
 
-/* Parse both kinds: no Bloom filter has a header as long as a cuckoo filter's. */
+/* Parse a Bloom or a cuckoo filter: no Bloom filter's header has CUCKOO_HEADER bytes. */
 static const char *
 redisbloom_parse(const ForeignSource *source, ForeignImport *import)
 {
@@ -692,7 +692,7 @@ redisbloom_parse(const ForeignSource *source, ForeignImport *import)
 	return parse_bloom(source, header, chunk.length, import);
 }
 
-/* What both formats share; a filter's bytes show which one it is */
+/* A format of Bloom filters; the two differ only in the filters that we make */
 #define REDISBLOOM_FORMAT(format_name, format_size) \
 { \
 	.name = (format_name), \

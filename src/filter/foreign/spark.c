@@ -1,9 +1,9 @@
 /*
  * spark.c
- *	  Spark's BloomFilter, both versions; and spark-sql, the same of xxhash64(column).
+ *	  Spark's BloomFilter, both versions; and spark-sql, whose elements are xxhash64(column).
  *
- * Bytes: int32 version, hashes, seed (of version 2 alone), words; words; big-endian.  Version
- * 1 has Guava's places; both have its sizes.
+ * Bytes: version, hashes, seed (version 2 only), number of words (4 bytes each), words;
+ * big-endian.  Version 1 has the places of guava:mitz32; both versions have Guava's sizes.
  *
  * Sources: org.apache.spark.util.sketch.BloomFilterImpl and BloomFilterImplV2.
  */
@@ -21,7 +21,7 @@
 /* The seed of xxhash64() */
 #define SPARK_SQL_SEED	42
 
-/* The first hash of version 2 is multiplied by Java's Integer.MAX_VALUE. */
+/* Version 2 multiplies the first hash by Java's Integer.MAX_VALUE. */
 #define SPARK2_FACTOR	INT64_C(0x7fffffff)
 
 static ForeignHash
@@ -43,7 +43,7 @@ spark_sql_hash(uint64_t seed, const uint8_t *bytes, size_t length)
 	return spark_hash(seed, column, sizeof(column));
 }
 
-/* The hash of version 2, by that of version 1 */
+/* Return the hash of version 2, given that of version 1. */
 static ForeignHash
 second_version(ForeignHash hash)
 {
@@ -69,7 +69,7 @@ spark2(const ForeignHash *hash, uint64_t i, uint64_t m)
 {
 	uint64_t	sum = hash->a + (i + 1) * hash->b;
 
-	/* the complement of a negative sum */
+	/* a negative sum is complemented */
 	return (sum ^ -(sum >> 63)) % m;
 }
 
@@ -123,7 +123,7 @@ spark_write(Writer *writer, const ForeignFormat *format, const uint8_t *image,
 	return true;
 }
 
-/* What both versions of spark share, and those of spark-sql */
+/* Fields that both versions of spark have in common, and both versions of spark-sql */
 #define SPARK_OPS \
 	GUAVA_WORDS, \
 	.forms = SPARK_FORMS, \
