@@ -51,11 +51,8 @@ mitz32(const ForeignHash *hash, uint64_t i, uint64_t m)
 	return (sum ^ -(sum >> 31)) % (uint32_t) smaller(m, UINT32_MAX);
 }
 
-FOREIGN_LOOPS(mitz64)
-FOREIGN_LOOPS(mitz32)
-
-static const ForeignPlaces mitz64_places = FOREIGN_PLACES(mitz64);
-const ForeignPlaces mitz32_places = FOREIGN_PLACES(mitz32);
+FOREIGN_PLACES(static, mitz64, bits_contain, bits_add)
+FOREIGN_PLACES(, mitz32, bits_contain, bits_add)
 
 double
 guava_size(double n, double error_rate, FilterLayer *layer)

@@ -34,86 +34,43 @@ parquet_hash(uint64_t seed, const uint8_t *bytes, size_t length)
 	return hash;
 }
 
-/* Return the offset of an element's block in bytes. */
-static inline uint64_t
-parquet_block(const ForeignHash *hash, uint64_t bits)
+/* Return the first bit of an element's block. */
+static ALWAYS_INLINE uint64_t
+parquet(const ForeignHash *hash, uint64_t i, uint64_t bits)
 {
-	return PARQUET_BLOCK_BYTES *
+	return PARQUET_BLOCK_BITS *
 		(((hash->a >> 32) * (bits / PARQUET_BLOCK_BITS)) >> 32);
 }
 
-/* Probe the filter, which has one layer, a block at a time. */
-static void
-parquet_contains(const uint8_t *image, const ForeignHash *hashes, size_t count,
-				 bool *found, FilterFetch fetch, void *from)
+/* Probe a block as a whole. */
+static ALWAYS_INLINE bool
+block_contain(ForeignPlace place_of, const ProbeLayer *layer,
+			  const ForeignHash *hash, uint64_t place)
 {
-	ProbeLayer	layer = places_layer(image, 0, fetch, from);
-
-	while (count > 0)
-	{
-		uint64_t	blocks[PLACES_AHEAD];
-		size_t		batch = smaller(count, PLACES_AHEAD);
-
-		for (size_t i = 0; i < batch; i++)
-		{
-			blocks[i] = parquet_block(&hashes[i], layer.size);
-			__builtin_prefetch(layer.bits + blocks[i]);
-		}
-		for (size_t i = 0; i < batch; i++)
-			found[i] = block_kernel->parquet_contains(layer_slice(&layer, blocks[i],
-																  PARQUET_BLOCK_BYTES),
-													  hashes[i].a);
-		hashes += batch;
-		found += batch;
-		count -= batch;
-	}
+	return block_kernel->parquet_contains(layer_slice(layer, place / 8, PARQUET_BLOCK_BYTES),
+										  hash->a);
 }
 
 /* Set the element's bits, and return how many of them were clear before. */
-static inline unsigned
-parquet_add(uint8_t *block, uint64_t hash)
+static ALWAYS_INLINE unsigned
+block_add(ForeignPlace place_of, const ProbeLayer *layer, const ForeignHash *hash)
 {
+	uint8_t    *at = layer->bits + place_of(hash, 0, layer->size) / 8;
 	unsigned	added = 0;
 
 	for (int j = 0; j < PARQUET_HASHES; j++)
 	{
-		uint8_t    *at = block + sizeof(uint32_t) * j;
 		uint32_t	word = get32(at);
-		uint32_t	bit = parquet_bit(hash, j);
+		uint32_t	bit = parquet_bit(hash->a, j);
 
 		added += (word & bit) == 0;
 		put32(at, word | bit);
+		at += sizeof(word);
 	}
 	return added;
 }
 
-static size_t
-parquet_add_batch(const uint8_t *image, const ForeignHash *hashes,
-				  size_t count, ForeignCount room, ForeignCount *added)
-{
-	ProbeLayer	layer = places_layer(image, 0, NULL, NULL);
-	ForeignCount sum = {0, 0};
-	size_t		i;
-
-	for (i = 0; i < count; i++)
-	{
-		uint8_t    *block = layer.bits + parquet_block(&hashes[i], layer.size);
-
-		if (block_kernel->parquet_contains(block, hashes[i].a))
-			continue;
-		if (sum.bits >= room.bits)
-			break;
-		sum.bits += parquet_add(block, hashes[i].a);
-		sum.elements++;
-	}
-	*added = sum;
-	return i;
-}
-
-static const ForeignPlaces parquet_places = {
-	.contains = parquet_contains,
-	.add_batch = parquet_add_batch
-};
+FOREIGN_PLACES(static, parquet, block_contain, block_add)
 
 static uint64_t
 next_power_of_two(uint64_t number)

@@ -3,7 +3,7 @@
  *	  The loops that probe other systems' filters, and add to them.
  *
  * A format's rule from an element's hash to the numbers of its bits is an inline function, a
- * ForeignPlace.  FOREIGN_LOOPS() defines the loops of a rule, without a call for each bit.
+ * ForeignPlace.  FOREIGN_PLACES() defines the loops of a rule, without a call for each bit.
  */
 #ifndef FILTER_FOREIGN_PLACES_H
 #define FILTER_FOREIGN_PLACES_H
@@ -34,27 +34,46 @@ places_layer(const uint8_t *image, int i, FilterFetch fetch, void *from)
 	};
 }
 
-/* Does a layer contain the element?  Its first place is "place". */
+/*
+ * Does a layer contain the element?  Its first place is "place".  A format that probes a layer
+ * otherwise has a function of its own for this, and for bits_add().
+ */
 static ALWAYS_INLINE bool
-layer_contains_from(ForeignPlace place_of, const ProbeLayer *layer,
-					const ForeignHash *hash, uint64_t place)
+bits_contain(ForeignPlace place_of, const ProbeLayer *layer,
+			 const ForeignHash *hash, uint64_t place)
 {
-	if (!bit_is_set(layer_slice(layer, place / 8, 1), place % 8))
-		return false;
-	for (unsigned i = 1; i < layer->hashes; i++)
+	for (unsigned i = 1;; i++)
 	{
-		place = place_of(hash, i, layer->size);
 		if (!bit_is_set(layer_slice(layer, place / 8, 1), place % 8))
 			return false;
+		if (i >= layer->hashes)
+			return true;
+		place = place_of(hash, i, layer->size);
 	}
-	return true;
 }
+
+/* Set the element's bits, and return how many of them were clear before. */
+static ALWAYS_INLINE unsigned
+bits_add(ForeignPlace place_of, const ProbeLayer *layer,
+		 const ForeignHash *hash)
+{
+	unsigned	added = 0;
+
+	for (unsigned i = 0; i < layer->hashes; i++)
+		added += set_bit(layer->bits, place_of(hash, i, layer->size));
+	return added;
+}
+
+typedef bool (*ForeignContain) (ForeignPlace place_of, const ProbeLayer *layer,
+								const ForeignHash *hash, uint64_t place);
+typedef unsigned (*ForeignAdd) (ForeignPlace place_of, const ProbeLayer *layer,
+								const ForeignHash *hash);
 
 /* Probe the last layer for all elements, then earlier ones for elements not yet found. */
 static ALWAYS_INLINE void
-places_contain_batch(ForeignPlace place_of, const uint8_t *image,
-					 const ForeignHash *hashes, size_t count, bool *found,
-					 FilterFetch fetch, void *from)
+places_contain_batch(ForeignPlace place_of, ForeignContain contain,
+					 const uint8_t *image, const ForeignHash *hashes,
+					 size_t count, bool *found, FilterFetch fetch, void *from)
 {
 	int			layers = image_layers(image);
 
@@ -70,15 +89,14 @@ places_contain_batch(ForeignPlace place_of, const uint8_t *image,
 			__builtin_prefetch(layer.bits + places[i] / 8);
 		}
 		for (size_t i = 0; i < batch; i++)
-			found[i] = layer_contains_from(place_of, &layer, &hashes[i],
-										   places[i]);
+			found[i] = contain(place_of, &layer, &hashes[i], places[i]);
 		for (int other = layers - 2; other >= 0; other--)
 		{
 			layer = places_layer(image, other, fetch, from);
 			for (size_t i = 0; i < batch; i++)
 				if (!found[i])
-					found[i] = layer_contains_from(place_of, &layer, &hashes[i],
-												   place_of(&hashes[i], 0, layer.size));
+					found[i] = contain(place_of, &layer, &hashes[i],
+									   place_of(&hashes[i], 0, layer.size));
 		}
 		hashes += batch;
 		found += batch;
@@ -86,22 +104,10 @@ places_contain_batch(ForeignPlace place_of, const uint8_t *image,
 	}
 }
 
-/* Set the element's bits, and return how many of them were clear before. */
-static ALWAYS_INLINE unsigned
-layer_add(ForeignPlace place_of, const ProbeLayer *layer,
-		  const ForeignHash *hash)
-{
-	unsigned	added = 0;
-
-	for (unsigned i = 0; i < layer->hashes; i++)
-		added += set_bit(layer->bits, place_of(hash, i, layer->size));
-	return added;
-}
-
 static ALWAYS_INLINE size_t
-places_add_batch(ForeignPlace place_of, const uint8_t *image,
-				 const ForeignHash *hashes, size_t count,
-				 ForeignCount room, ForeignCount *added)
+places_add_batch(ForeignPlace place_of, ForeignContain contain, ForeignAdd add,
+				 const uint8_t *image, const ForeignHash *hashes,
+				 size_t count, ForeignCount room, ForeignCount *added)
 {
 	ProbeLayer	last = places_layer(image, image_layers(image) - 1, NULL, NULL);
 	ForeignCount sum = {0, 0};
@@ -111,12 +117,13 @@ places_add_batch(ForeignPlace place_of, const uint8_t *image,
 	{
 		bool		found;
 
-		places_contain_batch(place_of, image, &hashes[i], 1, &found, NULL, NULL);
+		places_contain_batch(place_of, contain, image, &hashes[i], 1, &found,
+							 NULL, NULL);
 		if (found)
 			continue;
 		if (sum.elements >= room.elements || sum.bits >= room.bits)
 			break;
-		sum.bits += layer_add(place_of, &last, &hashes[i]);
+		sum.bits += add(place_of, &last, &hashes[i]);
 		sum.elements++;
 	}
 	*added = sum;
@@ -124,28 +131,29 @@ places_add_batch(ForeignPlace place_of, const uint8_t *image,
 }
 
 /*
- * Define the loops of a rule, and its ForeignPlaces.  Slices and memory have separate code: if
- * each bit looked at "fetch", a probe in memory would cost a tenth more.
+ * Define the ForeignPlaces of a rule, rule_places, and its loops.  "linkage" is static or empty.
+ * Slices and memory have separate code: if each bit looked at "fetch", a probe in memory would
+ * cost a tenth more.
  */
-#define FOREIGN_LOOPS(rule) \
+#define FOREIGN_PLACES(linkage, rule, contain, add) \
 static void \
 rule##_contains(const uint8_t *image, const ForeignHash *hashes, size_t count, \
 				bool *found, FilterFetch fetch, void *from) \
 { \
 	if (fetch == NULL) \
-		places_contain_batch(rule, image, hashes, count, found, NULL, NULL); \
+		places_contain_batch(rule, contain, image, hashes, count, found, NULL, NULL); \
 	else \
-		places_contain_batch(rule, image, hashes, count, found, fetch, from); \
+		places_contain_batch(rule, contain, image, hashes, count, found, fetch, from); \
 } \
 static size_t \
 rule##_add_batch(const uint8_t *image, const ForeignHash *hashes, \
 				 size_t count, ForeignCount room, ForeignCount *added) \
 { \
-	return places_add_batch(rule, image, hashes, count, room, added); \
-}
-
-#define FOREIGN_PLACES(rule) \
-	{.contains = rule##_contains, \
-	 .add_batch = rule##_add_batch}
+	return places_add_batch(rule, contain, add, image, hashes, count, room, added); \
+} \
+linkage const ForeignPlaces rule##_places = { \
+	.contains = rule##_contains, \
+	.add_batch = rule##_add_batch \
+};
 
 #endif							/* FILTER_FOREIGN_PLACES_H */

@@ -504,9 +504,7 @@ redisbloom(const ForeignHash *hash, uint64_t i, uint64_t m)
 	return (hash->a + i * hash->b) % m;
 }
 
-FOREIGN_LOOPS(redisbloom)
-
-static const ForeignPlaces redisbloom_places = FOREIGN_PLACES(redisbloom);
+FOREIGN_PLACES(static, redisbloom, bits_contain, bits_add)
 
 static double
 bloom_hashes(double bits_per_element)
