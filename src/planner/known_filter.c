@@ -1,13 +1,13 @@
 /*
  * known_filter.c
- *	  Filters that the planner can know: constants, parameters of custom plans, and
- *	  the results of simple subqueries.
+ *	  Find the filter of a condition at plan time: a constant, a parameter of a custom
+ *	  plan, or the result of a simple subquery.
  *
  * In "WHERE bloom_contains((SELECT f FROM filters WHERE name = 'x'), url)" an InitPlan reads
- * the filter when the query runs.  We read it while planning if that costs little and
- * reveals nothing: it is a column of one small table; the conditions are leakproof
- * comparisons of columns and constants; the user holds SELECT on these columns, without
- * row-level security; and there is one row.  If the query finds another, we err.
+ * the filter when the query runs.  The planner reads it, too, if this is cheap and reveals
+ * nothing: the subquery selects a column of one small table, and the user may read all
+ * columns that it uses; it compares columns and constants by leakproof operators; and one
+ * row matches.  If that row changes before execution, only the estimate is wrong.
  */
 #include "selectivity.h"
 
@@ -29,10 +29,10 @@
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
 
-/* Tables of more pages are not read: planning should take less than the query. */
+/* Do not read larger tables: planning should take less time than the query. */
 #define TABLE_PAGES_MAX		64
 
-/* The PlannerInfo of the subquery that sets a parameter, or NULL */
+/* Return the PlannerInfo of the subquery whose result a parameter holds, or NULL. */
 static PlannerInfo *
 subquery_of(PlannerInfo *root, const Param *param)
 {
@@ -76,7 +76,7 @@ may_read(const RangeTblEntry *rte, Bitmapset *columns)
 	return true;
 }
 
-/* Is it a column or a constant, perhaps relabeled as another type? */
+/* Is an expression a column or a constant, perhaps relabeled as another type? */
 static bool
 is_plain(Node *node)
 {
@@ -87,8 +87,8 @@ is_plain(Node *node)
 }
 
 /*
- * Get a query's conditions, with the values of parameters; false if one might fail or
- * reveal something.
+ * Get the conditions of a subquery, with parameters replaced by their values.  Returns
+ * false if one of the conditions might raise an error or reveal data.
  */
 static bool
 simple_conditions(PlannerInfo *root, List **conditions)
@@ -96,7 +96,7 @@ simple_conditions(PlannerInfo *root, List **conditions)
 	ListCell   *cell;
 
 	*conditions = NIL;
-	/* planning has made a list of them */
+	/* the planner has turned the WHERE clause into a list */
 	foreach(cell, (List *) root->parse->jointree->quals)
 	{
 		OpExpr	   *clause = (OpExpr *) estimate_expression_value(root, lfirst(cell));
@@ -112,7 +112,7 @@ simple_conditions(PlannerInfo *root, List **conditions)
 	return true;
 }
 
-/* The only range table entry of a query that does nothing but select, or NULL */
+/* Return the table of a query that does nothing but select from one table, or NULL. */
 static RangeTblEntry *
 only_table(Query *query)
 {
@@ -132,13 +132,13 @@ only_table(Query *query)
 	if (rte->rtekind != RTE_RELATION || rte->tablesample ||
 		(rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW))
 		return NULL;
-	/* children have rows, too */
+	/* inheritance children would have rows, too */
 	if (rte->inh)
 		return NULL;
 	return rte;
 }
 
-/* The column in the only row that meets the conditions; NULL if none, or several */
+/* Return the column of the only row that meets the conditions; NULL unless there is one. */
 static Const *
 read_only_row(Relation table, const Var *column, List *conditions)
 {
@@ -178,7 +178,7 @@ read_only_row(Relation table, const Var *column, List *conditions)
 	return found == 1 ? result : NULL;
 }
 
-/* The result of a subquery, as a constant, or NULL if planning cannot know it */
+/* Return the result of a subquery as a Const, or NULL if the planner cannot know it. */
 static Const *
 result_of(PlannerInfo *root)
 {
@@ -204,7 +204,7 @@ result_of(PlannerInfo *root)
 	if (!may_read(rte, columns))
 		return NULL;
 
-	/* the planner has locked it */
+	/* the planner has locked the table */
 	table = table_open(rte->relid, NoLock);
 	if (table->rd_tableam == GetHeapamTableAmRoutine() &&
 		RelationGetNumberOfBlocks(table) <= TABLE_PAGES_MAX)
@@ -214,8 +214,9 @@ result_of(PlannerInfo *root)
 }
 
 /*
- * The filter that an expression will yield, perhaps an SQL NULL; or NULL if planning cannot
- * know it.  Rows are read only if read_subqueries; a stored filter remains a pointer.
+ * Return the filter that an expression will yield, as a Const, which may be an SQL NULL; or
+ * return NULL if the planner cannot know the filter.  Subqueries are read only if
+ * read_subqueries is true.  A stored filter remains a TOAST pointer.
  */
 Const *
 known_filter(PlannerInfo *root, Node *expression, bool read_subqueries)
@@ -227,7 +228,7 @@ known_filter(PlannerInfo *root, Node *expression, bool read_subqueries)
 		return (Const *) node;
 	if (!IsA(node, Param) || ((Param *) node)->paramkind != PARAM_EXEC ||
 		!read_subqueries || !ActiveSnapshotSet() ||
-	/* our scan would lock the whole table against writers' commits */
+	/* our scan would take a predicate lock on the whole table */
 		IsolationIsSerializable())
 		return NULL;
 	subquery = subquery_of(root, (Param *) node);

@@ -1,21 +1,21 @@
 /*
  * selectivity.c
- *	  How many rows of a column pass a filter.
+ *	  Estimate the share of a column's rows that pass a filter.
  *
- * We probe the filter with the column's most common values and the bounds of its
- * histogram, each of which represents a known fraction of the rows.  A histogram has
- * about a hundred bounds, too few for a filter that one row in a thousand passes.  So
- * there is a second, more precise estimate, used unless the histogram contradicts it: if
- * all elements of the filter are in the column, they are elements / n_distinct of its
- * values, and the filter's error rate applies to the others.
+ * We probe the filter with the column's most common values and with the bounds of its
+ * histogram: each stands for a known fraction of the rows.  But a histogram has about a
+ * hundred bounds, too few for a filter that one row in a thousand passes.  A second, more
+ * precise estimate assumes that all elements of the filter are values of the column:
+ * then elements / n_distinct of the values pass, and the filter's error rate applies to the
+ * others.  We use this estimate unless the histogram contradicts it.
  *
- * Core lets only users who may read the column see its statistics, unless the function is
- * leakproof (statistic_proc_security_check).
+ * Core hides the statistics from users who may not read the column, unless the function is
+ * leakproof (statistic_proc_security_check()).
  *
- * Each of a table's partitions has a copy of the condition, and probing for each would be
- * most of the planning.  So one estimate serves them all.  It uses the statistics of the
- * partitioned table, or, since autovacuum does not collect these, those of the first
- * partition that has some.
+ * The planner estimates a condition for each partition of a table.  Probing for each would
+ * dominate planning time, so we estimate once for all partitions: by the statistics of the
+ * partitioned table or, since autovacuum does not collect these, by those of the first
+ * partition that has statistics.
  */
 #include "selectivity.h"
 
@@ -39,13 +39,14 @@
 #define HISTOGRAM_MIN_SIZE		10
 
 /*
- * The histogram contradicts the other estimate if it deviates by this many standard
- * deviations.  That estimate is rarely too low, so above it one more bound must pass.
+ * The histogram contradicts the estimate by elements / n_distinct if it deviates by this
+ * many standard deviations, and above the estimate by one bound more: the estimate is
+ * rarely too low.
  */
 #define HISTOGRAM_SIGMAS_BELOW	2.0
 #define HISTOGRAM_SIGMAS_ABOVE	3.0
 
-/* Is a function written in C?  Others may fail, and take their time. */
+/* Is a function written in C?  Functions in other languages may be slow or raise errors. */
 static bool
 is_native(Oid function)
 {
@@ -63,8 +64,9 @@ is_native(Oid function)
 }
 
 /*
- * Is it certain that values can be hashed without an error?  Planning must not raise one.
- * No for records, ranges and multiranges, and for hash functions that are not in C.
+ * Can all values of an expression be hashed without an error, as planning must raise none?
+ * Returns false for records, ranges, multiranges, nondeterministic collations, and types
+ * whose hash function is not written in C.
  */
 bool
 can_be_hashed(Node *element, Oid collation)
@@ -87,8 +89,8 @@ can_be_hashed(Node *element, Oid collation)
 }
 
 /*
- * The share of so many distinct values that pass; "sample" is the share of some of them,
- * such as the bounds of a histogram, or negative without one
+ * Estimate the share of n_distinct values that pass a filter.  "sample" is the share that
+ * passes of sample_size values, such as a histogram's bounds; negative without a sample.
  */
 double
 share_of_values(const KnownFilter *filter, double n_distinct, double sample,
@@ -108,8 +110,8 @@ share_of_values(const KnownFilter *filter, double n_distinct, double sample,
 }
 
 /*
- * Can we use this kind of a column's statistics as elements?  Users can write them, so
- * values may be of another type than the column, or lack a frequency.
+ * Can the values in this kind of a column's statistics be probed as elements?  Users can
+ * restore any statistics: values may have another type than the column, or no frequency.
  */
 static bool
 statistics_fit(VariableStatData *vardata, int kind)
@@ -128,7 +130,7 @@ statistics_fit(VariableStatData *vardata, int kind)
 	return fit;
 }
 
-/* Limit a fraction from statistics, in which users may have written any number. */
+/* Clamp a fraction computed from statistics, in which users may restore any number. */
 static double
 probability(double share)
 {
@@ -138,7 +140,7 @@ probability(double share)
 	return share;
 }
 
-/* The share of values, NULLs included, that pass; SHARE_UNKNOWN without statistics */
+/* Estimate the share of a column's rows, including NULLs, that pass; or SHARE_UNKNOWN. */
 double
 column_share(PlannerInfo *root, Node *element, int varRelid, Oid collation,
 			 const KnownFilter *filter)
@@ -186,14 +188,14 @@ column_share(PlannerInfo *root, Node *element, int varRelid, Oid collation,
 typedef struct KnownShare
 {
 	PlannerInfo *root;
-	List	   *probe;			/* as probe_of() tells it from others */
+	List	   *probe;			/* see probe_of() */
 	double		share;
 } KnownShare;
 
-/* The estimates for the query being planned, in the memory of its planner */
+/* The estimates made so far for the query being planned, in planner_cxt */
 static struct
 {
-	PlannerGlobal *glob;		/* NULL: of none */
+	PlannerGlobal *glob;		/* of the query; NULL without estimates */
 	List	   *shares;
 }			known;
 
@@ -204,7 +206,7 @@ forget_known(void *glob)
 		memset(&known, 0, sizeof(known));
 }
 
-/* What tells a probe from others; its element is that of the uppermost table. */
+/* Build a list that identifies a probe: equal() compares it with those of other probes. */
 static List *
 probe_of(const ShareKey *key)
 {
@@ -235,7 +237,7 @@ add_known(PlannerInfo *root, const ShareKey *key, double share)
 	MemoryContextSwitchTo(old);
 }
 
-/* Find what was estimated before; SHARE_UNKNOWN if nothing was. */
+/* Return the share that was estimated for this probe before, or SHARE_UNKNOWN. */
 static double
 find_known(PlannerInfo *root, const ShareKey *key)
 {
@@ -254,7 +256,7 @@ find_known(PlannerInfo *root, const ShareKey *key)
 	return SHARE_UNKNOWN;
 }
 
-/* Replace the columns of partitions in a copy of an expression. */
+/* Replace a partition's columns in an expression, in place, by the topmost table's. */
 static bool
 replace_by_parent(Node *node, void *arg)
 {
@@ -270,7 +272,7 @@ replace_by_parent(Node *node, void *arg)
 	{
 		AppendRelInfo *info = root->append_rel_array[var->varno];
 
-		/* of UNION ALL, or of none */
+		/* the topmost table, UNION ALL, or a column that the parent lacks */
 		if (info == NULL || !OidIsValid(info->parent_reloid) ||
 			var->varattno > info->num_child_cols ||
 			info->parent_colnos[var->varattno - 1] == 0)
@@ -281,7 +283,7 @@ replace_by_parent(Node *node, void *arg)
 	return false;
 }
 
-/* A partition's element as that of the uppermost table; NULL if it has no column */
+/* Copy a partition's element, with the topmost table's columns; NULL if it has none. */
 static Node *
 parent_element(PlannerInfo *root, Node *element)
 {
@@ -294,7 +296,7 @@ parent_element(PlannerInfo *root, Node *element)
 	return equal(parent, element) ? NULL : parent;
 }
 
-/* The rows of the only table that an expression reads, as far as they are known */
+/* Return the number of rows of the only table in an expression; 0 if it is unknown. */
 static double
 rows_of(PlannerInfo *root, Node *element)
 {
@@ -308,7 +310,7 @@ rows_of(PlannerInfo *root, Node *element)
 	return Max(root->simple_rel_array[table]->tuples, 0);
 }
 
-/* Does an expression have statistics?  A list of them is estimated without. */
+/* Does an element have statistics?  Yes for a List of columns: its estimate needs none. */
 static bool
 has_statistics(PlannerInfo *root, Node *element, int varRelid)
 {
@@ -324,8 +326,8 @@ has_statistics(PlannerInfo *root, Node *element, int varRelid)
 }
 
 /*
- * Call "estimate" once for all partitions of a table, in memory that is then freed.  The
- * share of values that pass may be SHARE_UNKNOWN.
+ * Call "estimate" once for all partitions of a table, in a temporary memory context.
+ * Returns the share of rows that pass, or SHARE_UNKNOWN.
  */
 double
 share_once(PlannerInfo *root, const ShareKey *key, int varRelid,
@@ -351,7 +353,7 @@ share_once(PlannerInfo *root, const ShareKey *key, int varRelid,
 		share = of_parent.has_statistics || !of_table.has_statistics ?
 			estimate(root, &of_parent, 0) :
 			estimate(root, &of_table, varRelid);
-		/* the next partition may have statistics */
+		/* do not keep SHARE_UNKNOWN: the next partition may have statistics */
 		if (share >= 0)
 			add_known(root, &of_parent, share);
 	}

@@ -1,6 +1,6 @@
 /*
  * selectivity.h
- *	  How many rows of a column pass a filter; see selectivity.c and known_filter.c.
+ *	  Estimate the share of rows that pass a filter; see selectivity.c, known_filter.c.
  */
 #ifndef BLOOMFILTER_SELECTIVITY_H
 #define BLOOMFILTER_SELECTIVITY_H
@@ -13,20 +13,19 @@
 /* Assumed fraction of the rows that pass an unknown filter */
 #define DEFAULT_SELECTIVITY		0.1
 
-/* What planning knows of a filter */
+/* What the planner knows of a filter */
 typedef struct KnownFilter
 {
 	double		elements;
 	double		error_rate;
 
 	/*
-	 * Probes a filter with a value; the filter is the first argument unless
-	 * element_first.  May be NULL.  Core checks whether its fn_oid may see
-	 * the statistics.
+	 * Function that probes the filter, or NULL to estimate without probing.
+	 * Core checks by fn_oid whether this function may see statistics.
 	 */
 	FmgrInfo   *contains;
 	Datum		filter;
-	bool		element_first;
+	bool		element_first;	/* "contains" takes it before the filter */
 } KnownFilter;
 
 extern Const *known_filter(PlannerInfo *root, Node *expression,
@@ -41,19 +40,19 @@ extern bool can_be_hashed(Node *element, Oid collation);
 typedef struct ShareKey
 {
 	Node	   *filter;			/* an expression */
-	bool		filter_first;	/* the function takes it before the element */
-	Oid			function;		/* that probes it */
-	Node	   *element;		/* or a List of them, for several columns */
+	bool		filter_first;	/* "function" takes it before the element */
+	Oid			function;		/* probes the filter */
+	Node	   *element;		/* an expression, or a List of several columns */
 	Oid			collation;
-	Oid			element_type;	/* by which an index hashes elements */
-	List	   *types;			/* the same for each column; or NIL */
+	Oid			element_type;	/* by which an index hashes "element" */
+	List	   *types;			/* element_type of each in a List, else NIL */
 	bool		for_join;		/* see membership_site_make_join() */
 	/* set by share_once(): */
-	bool		has_statistics; /* the element has some */
-	double		rows;			/* of its table */
+	bool		has_statistics; /* there are statistics of the element */
+	double		rows;			/* of the element's table; 0 if unknown */
 } ShareKey;
 
-/* Returns the share, or SHARE_UNKNOWN */
+/* Returns the share of rows that pass, or SHARE_UNKNOWN */
 typedef double (*ShareEstimator) (PlannerInfo *root, const ShareKey *key,
 								  int varRelid);
 

@@ -3,13 +3,13 @@
  *	  Planner support for bloom_contains(), its operators, and the functions that
  *	  change a filter.
  *
- * - Selectivity, by statistics (selectivity.c) if the planner can know the filter
- *	 (known_filter.c); else DEFAULT_SELECTIVITY: filters are used to discard most rows.
- * - _bloom_may_contain() gets conditions beside it that indexes and partitions can use.
- * - Probing a constant filter without elements is false, if the element cannot be NULL.
- * - From PostgreSQL 19 on, we drop the DISTINCT and ORDER BY of bloom_agg().
- * - From PostgreSQL 18 on, PL/pgSQL checks whether "f := bloom_add(f, x)" may change the
- *	 variable's own value.  It may: see FilterWriter.
+ * - Estimate the selectivity: by statistics (selectivity.c) if the planner can know the
+ *	 filter (known_filter.c); else DEFAULT_SELECTIVITY, as filters discard most rows.
+ * - Put conditions for indexes and partition pruning beside _bloom_may_contain().
+ * - Replace a probe of an empty constant filter by false, if the element is never NULL.
+ * - From PostgreSQL 19 on, drop the DISTINCT and ORDER BY of bloom_agg().
+ * - From PostgreSQL 18 on, let PL/pgSQL's "f := bloom_add(f, x)" change the value of the
+ *	 variable in place; see FilterWriter.
  */
 #include "value/value.h"
 
@@ -28,21 +28,21 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-/* The functions behind the operators, in functions/contains.c */
+/* The functions of the operators @> and <@, in functions/contains.c */
 extern Datum bloomfilter_contains(PG_FUNCTION_ARGS);
 extern Datum bloomfilter_contained(PG_FUNCTION_ARGS);
 
 /*
- * Planning reads a stored filter up to this size in full, in half a millisecond; of a
- * larger one it reads the header and, for tables of at least this many rows, some two
- * hundred slices: 5 ms with 12 MB.
+ * The planner reads a stored filter up to PROBE_BYTES_MAX in full, in half a millisecond.
+ * It probes a larger one only for tables of at least PROBE_ROWS_MIN rows, by some two
+ * hundred slices, which takes 5 ms with 12 MB; for other tables it reads the header.
  */
 #define PROBE_BYTES_MAX			((Size) 1024 * 1024)
 #define PROBE_ROWS_MIN			100000.0
 
 /*
- * A constant filter, or NULL.  Of a larger stored one only value_header(): then *whole is
- * false.
+ * Return the image of a constant filter, or NULL if there is none.  For a stored filter of
+ * more than whole_up_to bytes, return value_header() and set *whole to false.
  */
 static const uint8 *
 image_of(Node *node, Size whole_up_to, bool *whole)
@@ -59,7 +59,7 @@ image_of(Node *node, Size whole_up_to, bool *whole)
 		value_header(constant->constvalue);
 }
 
-/* A ShareEstimator for a filter that is a value */
+/* A ShareEstimator for filters that are values, unlike membership indexes */
 static double
 estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 {
@@ -78,12 +78,12 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 	if (image_class(image) == ELEMENT_CLASS_NONE)
 		return 0;
 
-	/* an element of another class is an error, but not here */
 	if (!key->has_statistics || !can_be_hashed(key->element, key->collation))
 		return SHARE_UNKNOWN;
 	hasher = element_hasher_create(exprType(key->element), key->collation,
 								   ELEMENT_PORTABLE, NULL,
 								   CurrentMemoryContext);
+	/* an element of another class is an error only when the query runs */
 	if (image_is_foreign(image) ? !foreign_elements_fit(image, hasher->type) :
 		hasher->class != image_class(image))
 		return SHARE_UNKNOWN;
@@ -91,7 +91,7 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 	filter.elements = whole ? filter_cardinality(image) :
 		filter_header_cardinality(image);
 	filter.error_rate = filter_estimated_error_rate(image);
-	/* with the header alone, it cannot be probed */
+	/* do not read slices of a large filter for a small table */
 	if (whole || key->rows >= PROBE_ROWS_MIN)
 	{
 		List	   *args = key->filter_first ?
@@ -99,7 +99,7 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 
 		filter.filter = constant->constvalue;
 		filter.element_first = !key->filter_first;
-		/* flat in memory, so that not every call reads it again */
+		/* detoast the filter once, not in each call of the function */
 		if (whole && !VARATT_IS_4B_U(DatumGetPointer(filter.filter)))
 			filter.filter = PointerGetDatum(value_copy_flat(filter.filter));
 		fmgr_info(key->function, &contains);
@@ -112,7 +112,7 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 	return column_share(root, key->element, varRelid, key->collation, &filter);
 }
 
-/* Selectivity, from 0 to 1, of a call of bloom_contains() or the like as a restriction */
+/* Estimate the selectivity of a restriction that calls a function that probes a filter. */
 static double
 contains_selectivity(PlannerInfo *root, Oid function, List *args,
 					 Oid collation, int varRelid, bool filter_first)
@@ -130,8 +130,8 @@ contains_selectivity(PlannerInfo *root, Oid function, List *args,
 }
 
 /*
- * The estimator of @> and <@.  Users can declare it for any operator, so look at the
- * function.
+ * Restriction estimator of @> and <@.  Users can declare it for any operator, so check
+ * which function the operator calls.
  */
 SQL_FUNCTION(bloomfilter_contains_sel)
 {
@@ -150,7 +150,7 @@ SQL_FUNCTION(bloomfilter_contains_sel)
 										  flinfo.fn_addr == bloomfilter_contains));
 }
 
-/* Does a valid constraint say that this attribute is not NULL? */
+/* Does the column have a validated NOT NULL constraint? */
 static bool
 attribute_is_not_null(Oid relation_id, AttrNumber attribute)
 {
@@ -158,7 +158,7 @@ attribute_is_not_null(Oid relation_id, AttrNumber attribute)
 	bool		not_null;
 
 #if PG_VERSION_NUM >= 180000
-	/* from 18 on, a constraint may not be validated yet */
+	/* from 18 on, the constraint may be NOT VALID */
 	not_null = TupleDescCompactAttr(RelationGetDescr(relation),
 									attribute - 1)->attnullability ==
 		ATTNULLABLE_VALID;
@@ -170,7 +170,7 @@ attribute_is_not_null(Oid relation_id, AttrNumber attribute)
 	return not_null;
 }
 
-/* Does the query have an outer join, which may replace its columns by NULLs? */
+/* Does the query have an outer join, which may set columns to NULL? */
 static bool
 has_outer_join(Query *parse)
 {
@@ -198,9 +198,9 @@ is_never_null(PlannerInfo *root, Node *node)
 		return is_never_null(root, (Node *) ((RelabelType *) node)->arg);
 
 	/*
-	 * Only before planning: in constraints all Vars have varno 1.  Not if
-	 * there are subqueries: core simplifies the condition of an EXISTS with
-	 * the root of the query around it.
+	 * Trust varno only if it surely is an index into root->parse->rtable.  In
+	 * constraints, which core simplifies once simple_rel_array is set, it is
+	 * always 1.  In an EXISTS, "root" belongs to the query around it.
 	 */
 	if (!IsA(node, Var) || root == NULL || root->simple_rel_array != NULL ||
 		root->parse->hasSubLinks || var->varlevelsup != 0 ||
@@ -208,7 +208,7 @@ is_never_null(PlannerInfo *root, Node *node)
 		has_outer_join(root->parse))
 		return false;
 #if PG_VERSION_NUM >= 180000
-	/* RETURNING old.x is NULL where there was no old row */
+	/* RETURNING old.x is NULL for a row that was inserted */
 	if (var->varreturningtype != VAR_RETURNING_DEFAULT)
 		return false;
 #endif
@@ -219,7 +219,7 @@ is_never_null(PlannerInfo *root, Node *node)
 		attribute_is_not_null(rte->relid, var->varattno);
 }
 
-/* Is the filter the first argument of this function, before the element? */
+/* Does a function take the filter before the element, whose type is polymorphic? */
 static bool
 has_filter_first(Oid function)
 {
@@ -230,14 +230,14 @@ has_filter_first(Oid function)
 	return count > 0 && !IsPolymorphicType(types[0]);
 }
 
-/* Is this a call of _bloom_may_contain()?  No other function has so many arguments. */
+/* Are these the arguments of _bloom_may_contain()?  No other function takes as many. */
 static inline bool
 is_sent(const List *args)
 {
 	return list_length(args) == MAY_CONTAIN_ARGUMENTS;
 }
 
-/* False, if the call probes an empty filter; NULL if there is nothing to simplify */
+/* Return a simpler expression than the call, such as false, or NULL if there is none. */
 static Node *
 simplify(SupportRequestSimplify *req)
 {
@@ -246,7 +246,7 @@ simplify(SupportRequestSimplify *req)
 	bool		whole;
 	const uint8 *image;
 
-	/* functions that change a filter return one */
+	/* a function that does not return a boolean changes a filter */
 	if (call->funcresulttype != BOOLOID)
 		return NULL;
 	if (is_sent(call->args))
@@ -260,7 +260,7 @@ simplify(SupportRequestSimplify *req)
 }
 
 #if PG_VERSION_NUM >= 180000
-/* The first argument, if it is the variable that PL/pgSQL assigns the result to */
+/* Return the first argument if it is the variable to which PL/pgSQL assigns the result. */
 static Node *
 changed_in_place(SupportRequestModifyInPlace *req)
 {
@@ -274,7 +274,7 @@ changed_in_place(SupportRequestModifyInPlace *req)
 #endif
 
 #if PG_VERSION_NUM >= 190000
-/* An aggregate's call without DISTINCT and ORDER BY, or NULL if none can be dropped */
+/* Copy an aggregate call without DISTINCT and ORDER BY; NULL if they cannot be dropped. */
 static Node *
 without_order(Aggref *aggref)
 {
@@ -302,7 +302,7 @@ without_order(Aggref *aggref)
 }
 #endif
 
-/* Support of functions that probe or change a filter; from 19 on, of bloom_agg(), too */
+/* Planner support of functions that probe or change a filter, and of bloom_agg() in 19 */
 SQL_FUNCTION(bloomfilter_support)
 {
 	Node	   *request = (Node *) PG_GETARG_POINTER(0);
