@@ -1,19 +1,19 @@
 /*
  * aggregate.c
- *	  Aggregates: a filter of elements, and combinations of filters.
+ *	  Aggregates that make a filter of elements, or combine filters.
  *
- * The state of bloom_agg() and cuckoo_agg() is an explicit filter: the hashes in the order
- * of the rows.  When its memory is full, we remove duplicates, and enlarge it only if that
- * does not help.  The final function knows the number of distinct elements, and makes a
+ * The state of bloom_agg() and cuckoo_agg() is an explicit filter: an array of hashes in
+ * the order of the rows.  When the array is full, we remove duplicates, and enlarge it only
+ * if that does not help.  The final function counts the distinct elements, and makes a
  * filter of exactly the right size: the same bytes for any order of rows and workers.
  *
- * The state is of the filter's own type, so workers send it without serialization.  A small
- * one is flat and changed in place; larger ones are expanded objects (value/value.c).  The
- * final functions do not change it, because window aggregates continue with it.
+ * The state has the type of the filter, so workers send it without serialization.  A small
+ * state is flat and changed in place, a larger state is an expanded object (value/value.c).
+ * The final functions leave it as it is, because window aggregates add to it later.
  *
- * Sets of more than EXPLICIT_STATE_MAX elements continue in a growing filter.  Those of
- * several workers are united.  Then the bytes may depend on the order of rows, and a cuckoo
- * filter, which until then had each element once, counts repeated ones.
+ * A state of more than EXPLICIT_STATE_MAX elements becomes a growing filter, and states of
+ * several workers are united.  From then on, the bytes may depend on the order of rows, and
+ * cuckoo_agg() counts repeated elements, which before it added only once.
  */
 #include "callsite.h"
 #include "filter/set.h"
@@ -21,7 +21,7 @@
 /* Four times EXPLICIT_STATE_MAX, so that a few workers' filters unite in one layer */
 #define AUTO_CAPACITY		(UINT64CONST(1) << 26)
 
-/* Hashes that a new state has room for: few, as GROUP BY may have millions of groups */
+/* Room for hashes in a new state: little, as GROUP BY may have millions of groups */
 #define FIRST_HASHES		12
 
 /* Warn if the estimated error rate is more than this many times the requested one. */
@@ -47,7 +47,7 @@ aggregate_context(FunctionCallInfo fcinfo)
 	return mcxt;
 }
 
-/* For the first element of a group: check the arguments, and make a state. */
+/* Check the arguments, and make the state of a group. */
 static void
 begin_state(FilterWriter *writer, FilterKind kind,
 			const AggArguments *arguments, MemoryContext mcxt)
@@ -63,13 +63,13 @@ begin_state(FilterWriter *writer, FilterKind kind,
 
 	check_error_rate(arguments->error_rate);
 	if (arguments->capacity != 0)
-		/* fail now, not after an hour */
+		/* fail at the first row, not after an hour in the final function */
 		check_plan(filter_plan(&params, &plan), &plan, NULL);
 	writer_open_new_state(writer, &params, image_explicit_bytes(FIRST_HASHES),
 						  mcxt);
 }
 
-/* Give a state layers if "count" more distinct hashes would be too many for a set. */
+/* Turn an explicit state into layers if "count" more hashes would make it too large. */
 static void
 bound_explicit(FilterWriter *writer, uint64 count)
 {
@@ -82,12 +82,13 @@ bound_explicit(FilterWriter *writer, uint64 count)
 		writer_make_sized(writer, AUTO_CAPACITY);
 }
 
-/* Was this state made with other arguments?  One with layers may have AUTO_CAPACITY. */
+/* Was the state with this header made with other arguments than these? */
 static inline bool
 other_arguments(const uint8 *header, const AggArguments *arguments)
 {
 	uint64		capacity = arguments->capacity;
 
+	/* bound_explicit() gives layers this capacity */
 	if (unlikely(capacity == 0 && !image_is_set(header)))
 		capacity = AUTO_CAPACITY;
 	return image_capacity(header) != capacity ||
@@ -95,7 +96,7 @@ other_arguments(const uint8 *header, const AggArguments *arguments)
 		image_seed(header) != (uint64) arguments->seed;
 }
 
-/* The state as it was, because there is nothing to add */
+/* Return the state unchanged, because there is nothing to add. */
 static Datum
 same_state(FunctionCallInfo fcinfo)
 {
@@ -105,8 +106,8 @@ same_state(FunctionCallInfo fcinfo)
 }
 
 /*
- * Add a hash where appending is not enough: to a new group, without room, to layers.  Not
- * inline, so that the common step needs few registers.
+ * Add a hash to the state where state_push() cannot: the state is missing or full, or has
+ * layers.  Not inline, so that the common case uses few registers.
  */
 static pg_noinline Datum
 change_state(FunctionCallInfo fcinfo, FilterKind kind,
@@ -135,7 +136,7 @@ change_state(FunctionCallInfo fcinfo, FilterKind kind,
 	PG_RETURN_DATUM(writer_close_state(&writer));
 }
 
-/* Add an element; "type" is InvalidOid if it was hashed before. */
+/* Add an element; "type" is InvalidOid for a hashed_element, whose type is not known. */
 static ALWAYS_INLINE Datum
 add_to_state(FunctionCallInfo fcinfo, FilterKind kind,
 			 const AggArguments *arguments, uint64 hash, ElementClass class,
@@ -158,7 +159,7 @@ add_to_state(FunctionCallInfo fcinfo, FilterKind kind,
 	return change_state(fcinfo, kind, arguments, hash, class);
 }
 
-/* The arguments; a capacity or an error rate that is missing or NULL has its default */
+/* Get the arguments, with defaults for a capacity or error rate that is missing or NULL. */
 static inline AggArguments
 get_arguments(FunctionCallInfo fcinfo, bool sized)
 {
@@ -174,7 +175,7 @@ get_arguments(FunctionCallInfo fcinfo, bool sized)
 	return arguments;
 }
 
-/* Transition function for elements of any type */
+/* Transition function for elements of any type; "sized": with capacity and error rate */
 static ALWAYS_INLINE Datum
 add_element(FunctionCallInfo fcinfo, FilterKind kind, bool sized)
 {
@@ -182,7 +183,7 @@ add_element(FunctionCallInfo fcinfo, FilterKind kind, bool sized)
 	CallSite   *site;
 	uint64		hash;
 
-	/* check once: a call site always has the same caller */
+	/* check in the first call: the caller stays the same */
 	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
 		(void) aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
@@ -197,8 +198,8 @@ SQL_FUNCTIONS(agg_trans, add_element, false)
 SQL_FUNCTIONS(agg_trans_sized, add_element, true)
 
 /*
- * The same for values of hashed_element.  They need no call site, so callers need neither
- * an expression nor an FmgrInfo that lasts.  Citus has neither.
+ * Transition function for values of type hashed_element.  It uses no call site, because
+ * Citus calls it without an expression, and with a new FmgrInfo for each row.
  */
 static ALWAYS_INLINE Datum
 add_hashed(FunctionCallInfo fcinfo, FilterKind kind, bool sized)
@@ -218,7 +219,7 @@ add_hashed(FunctionCallInfo fcinfo, FilterKind kind, bool sized)
 SQL_FUNCTIONS(hashed_agg_trans, add_hashed, false)
 SQL_FUNCTIONS(hashed_agg_trans_sized, add_hashed, true)
 
-/* Combine function: the union of two states.  Their arguments are the same. */
+/* Combine function: unites two states, which were made with the same arguments. */
 SQL_FUNCTION(bloomfilter_agg_combine)
 {
 	MemoryContext mcxt = aggregate_context(fcinfo);
@@ -243,7 +244,7 @@ SQL_FUNCTION(bloomfilter_agg_combine)
 	PG_RETURN_DATUM(writer_close_state(&writer));
 }
 
-/* Final function: returns a filter with layers or, without elements, the empty filter. */
+/* Final function: returns a filter with layers, or an empty filter without a state. */
 static Datum
 agg_final(FunctionCallInfo fcinfo, FilterKind kind)
 {
@@ -272,6 +273,6 @@ agg_final(FunctionCallInfo fcinfo, FilterKind kind)
 
 SQL_FUNCTIONS(agg_final, agg_final)
 
-/* Final function of aggregates whose steps are bloom_union() and bloom_intersection() */
+/* Final function of aggregates whose transition function is a union or an intersection */
 SQL_RESULT(bloomfilter_final,
 		   PointerGetDatum(value_copy_flat(PG_GETARG_DATUM(0))))

@@ -1,11 +1,11 @@
 /*
  * build.c
- *	  Making and changing filters: bloom_create, bloom_size, bloom_add, bloom_union
- *	  and the like.
+ *	  Make and change filters: bloom_create(), bloom_size(), bloom_add(), bloom_union(),
+ *	  and their variants.
  *
- * These functions change an argument in place only if it is a read/write expanded
- * object, which the caller has given up.  If the elements to add are in the filter
- * already, they return the argument itself, so that an UPDATE need not write it again.
+ * A function changes its argument in place only if this is a read/write expanded object,
+ * because then the caller no longer uses the old value.  A function that adds elements
+ * returns its argument if all are in the filter, so that an UPDATE need not write it again.
  */
 #include "callsite.h"
 
@@ -17,7 +17,7 @@
 #include "utils/lsyscache.h"
 #include "utils/tuplestore.h"
 
-/* The first three arguments: ERRCODE_INVALID_PARAMETER_VALUE if one is out of range */
+/* Get the arguments capacity, error_rate and growth, and check their ranges. */
 static FilterParams
 get_request(FunctionCallInfo fcinfo, FilterKind kind)
 {
@@ -42,8 +42,9 @@ get_request(FunctionCallInfo fcinfo, FilterKind kind)
 }
 
 /*
- * The class of elements of a type; none for InvalidOid: the first element decides.
- * Errors: no such type, a pseudo-type, those of element_hasher_create().
+ * Return the class of elements of a type, or for InvalidOid ELEMENT_CLASS_NONE: the first
+ * element will set it.  Raises errors for a type that does not exist, and for pseudo-types,
+ * and those of element_hasher_create().
  */
 static ElementClass
 class_of_type(Oid type)
@@ -89,7 +90,7 @@ create(FunctionCallInfo fcinfo, FilterKind kind)
 
 SQL_FUNCTIONS(create, create)
 
-/* bloom_size(capacity, error_rate, growth, counting): what create() would make */
+/* bloom_size(capacity, error_rate, growth, counting): describes what create() would make */
 static Datum
 size(FunctionCallInfo fcinfo, FilterKind kind)
 {
@@ -105,7 +106,7 @@ size(FunctionCallInfo fcinfo, FilterKind kind)
 		params.counting = PG_GETARG_BOOL(3);
 	check_status(filter_plan(&params, &plan), NULL);
 	values[0] = Int64GetDatum(plan.bytes);
-	/* hashes; cuckoo: bits in a fingerprint */
+	/* number of hashes; for cuckoo: bits in a fingerprint */
 	values[1] = Int32GetDatum(layer_picks(&plan.layer[0]));
 	values[2] = CStringGetTextDatum(filter_layout_name(plan.layer[0].layout));
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc),
@@ -114,7 +115,7 @@ size(FunctionCallInfo fcinfo, FilterKind kind)
 
 SQL_FUNCTIONS(size, size)
 
-/* bloom_shards(capacity, error_rate, growth, seed, element_type): as many as needed */
+/* bloom_shards(capacity, error_rate, growth, seed, element_type): a row for each shard */
 static Datum
 shards(FunctionCallInfo fcinfo, FilterKind kind)
 {
@@ -162,8 +163,8 @@ SQL_FUNCTION(bloomfilter_create_bits)
 }
 
 /*
- * Does a filter contain all of these hashes?  Begins with few, as most filters lack one
- * of the first; a stored one is read by slices as long as that is cheaper.
+ * Does a filter contain all of these hashes?  The first batches are small, because most
+ * filters lack one of the first hashes, and a stored filter may be read by slices.
  */
 static bool
 contains_all(FilterReader *reader, const uint64 *hashes, uint64 count)
@@ -182,7 +183,7 @@ contains_all(FilterReader *reader, const uint64 *hashes, uint64 count)
 	return true;
 }
 
-/* Add the collected elements to a filter of another system. */
+/* Add the elements in lookup->foreign to a filter of another system. */
 static Datum
 add_foreign(Datum filter, Lookup *lookup)
 {
@@ -210,8 +211,8 @@ add_foreign(Datum filter, Lookup *lookup)
 }
 
 /*
- * Add argument 1 or, if is_array, its elements, unless all are in; if "unique", a cuckoo
- * filter skips those in it.
+ * Add argument 1 or, if is_array, the elements of that array.  Unless "unique" is true, a
+ * cuckoo filter also adds elements that it contains.
  */
 static Datum
 add(FunctionCallInfo fcinfo, bool is_array, bool unique)
@@ -253,6 +254,7 @@ SQL_RESULT(bloomfilter_add_all, add(fcinfo, true, false))
 /* cuckoo_add_all_unique(filter cuckoo, elements anycompatiblearray) */
 SQL_RESULT(bloomfilter_add_all_unique, add(fcinfo, true, true))
 
+/* Call "change" to unite or intersect argument 0 with argument 1. */
 static Datum
 combine(FunctionCallInfo fcinfo,
 		void (*change) (FilterWriter *writer, const uint8 *other))
@@ -278,7 +280,7 @@ SQL_RESULT(bloomfilter_union, combine(fcinfo, writer_unite))
 /* bloom_intersection(bloom, bloom) */
 SQL_RESULT(bloomfilter_intersection, combine(fcinfo, writer_intersect))
 
-/* bloom_clear(bloom), and cuckoo_clear: as created, but with its present class */
+/* bloom_clear(bloom), and cuckoo_clear: removes all elements, but keeps their class */
 SQL_FUNCTION(bloomfilter_clear)
 {
 	const uint8 *image = value_image(PG_GETARG_DATUM(0));
@@ -287,7 +289,7 @@ SQL_FUNCTION(bloomfilter_clear)
 
 	if (!image_has_layers(image))
 		PG_RETURN_POINTER(value_make_bare(image_layout(image), &params));
-	/* no larger than the filter is: needs no check_size() */
+	/* no check_size(): the result is no larger than the argument */
 	check_status(filter_plan_again(image, &plan), image);
 	PG_RETURN_POINTER(value_make_planned(&params, &plan));
 }

@@ -1,7 +1,7 @@
 /*
  * callsite.c
- *	  The state of one call in a query, kept from row to row; arrays, as arguments and of
- *	  results; from many elements to answers.
+ *	  The state of one call in a query, kept from row to row; arrays of elements and of
+ *	  results; hashing and looking up the elements of a call.
  */
 #include "callsite.h"
 
@@ -13,9 +13,9 @@
 #include "utils/lsyscache.h"
 
 /*
- * A filter as an element is almost certainly a mistake that would go unnoticed, such as
- * bloom_agg() for bloom_union_agg().  So is a hashed element, which would be hashed
- * again; its type is the only one of these with a fixed length.
+ * Raise an error if elements are filters, or of type hashed_element.  This is almost
+ * certainly a mistake, such as bloom_agg() instead of bloom_union_agg(), or hashing twice,
+ * and the wrong result would go unnoticed.
  */
 static void
 refuse_own_type(Oid function, Oid element_type)
@@ -25,7 +25,7 @@ refuse_own_type(Oid function, Oid element_type)
 
 	if (element_type < FirstNormalObjectId)
 		return;
-	/* before 17, the array types of an extension are not its own */
+	/* before 17, the array types of an extension's types do not belong to it */
 	type = get_base_element_type(element_type);
 	if (!OidIsValid(type))
 		type = element_type;
@@ -33,6 +33,7 @@ refuse_own_type(Oid function, Oid element_type)
 	if (!OidIsValid(extension) ||
 		extension != getExtensionOfObject(ProcedureRelationId, function))
 		return;
+	/* of our types, only hashed_element has a fixed length */
 	if (get_typlen(type) > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -45,7 +46,10 @@ refuse_own_type(Oid function, Oid element_type)
 			 errhint("To combine filters, use a function whose name ends in _union or _union_agg.")));
 }
 
-/* A call's declared element type.  Errors: no type information; no array; filters. */
+/*
+ * Return the declared element type of a call.  Raises an error if it is unknown, if
+ * is_array and the argument is no array, or if elements are filters or hashed elements.
+ */
 Oid
 call_site_element_type(FmgrInfo *flinfo, int element_arg, bool is_array)
 {
@@ -71,7 +75,7 @@ call_site_element_type(FmgrInfo *flinfo, int element_arg, bool is_array)
 	return type;
 }
 
-/* The slow path of call_site(): make the state, and put it into fn_extra. */
+/* The slow path of call_site(): make the state in the first call, and set fn_extra. */
 CallSite *
 call_site_make(FmgrInfo *flinfo, int element_arg, bool is_array,
 			   Oid collation)
@@ -90,7 +94,7 @@ call_site_make(FmgrInfo *flinfo, int element_arg, bool is_array,
 	return site;
 }
 
-/* Collect an array's elements that are not NULL; those by reference point into "array". */
+/* Collect the elements of an array, except NULLs, as Datums that may point into it. */
 ArrayElements
 array_elements(ArrayType *array, const TypeCacheEntry *type)
 {
@@ -106,7 +110,7 @@ array_elements(ArrayType *array, const TypeCacheEntry *type)
 	return elements;
 }
 
-/* Argument 1 of a function that changes a filter, not NULL: an element, or an array of them */
+/* Collect the elements to add or remove: argument 1, an element or an array, not NULL. */
 ArrayElements
 argument_elements(FunctionCallInfo fcinfo, const CallSite *site)
 {
@@ -115,7 +119,10 @@ argument_elements(FunctionCallInfo fcinfo, const CallSite *site)
 	return site->type ? array_elements(PG_GETARG_ARRAYTYPE_P(1), site->type) : one;
 }
 
-/* Spread the first "probed" results over elements that are not NULL; others get false. */
+/*
+ * Move the first "probed" results of found[], one for each element that is not NULL, to
+ * the indexes of these elements in the array.  NULL elements get false.
+ */
 void
 spread_answers(ArrayAnswers *answers, int probed)
 {
@@ -125,8 +132,9 @@ spread_answers(ArrayAnswers *answers, int probed)
 }
 
 /*
- * ..._any ("wanted" is true) or ..._all (false), as ANY and ALL in SQL: "wanted" if an
- * element has that result; else NULL if an element is NULL; else not "wanted"
+ * Compute the result of ..._any ("wanted" is true) or ..._all (false), by the rules of ANY
+ * and ALL in SQL: "wanted" if an element has this result; otherwise NULL if an element is
+ * NULL; otherwise the opposite of "wanted".
  */
 Datum
 find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers, bool wanted)
@@ -145,7 +153,7 @@ find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers, bool wanted)
 	PG_RETURN_BOOL(!wanted);
 }
 
-/* All results, in an array with the dimensions and bounds of the one probed */
+/* Return all results, in an array with the dimensions and bounds of answers->array. */
 Datum
 each_answer(const ArrayAnswers *answers)
 {
@@ -161,7 +169,7 @@ each_answer(const ArrayAnswers *answers)
 											 TYPALIGN_CHAR));
 }
 
-/* The hashes of an array's elements that are not NULL, by lookup_hash(); palloc'd */
+/* Hash elements by lookup_hash(), and return the hashes in a palloc'd array. */
 uint64 *
 lookup_hash_array(Lookup *lookup, const ArrayElements *elements, bool change)
 {
@@ -177,7 +185,7 @@ lookup_hash_array(Lookup *lookup, const ArrayElements *elements, bool change)
 	return hashes;
 }
 
-/* Look up the elements that were hashed: found[i] is the result for hashes[i]. */
+/* Look up the elements hashed by lookup_hash(); found[i] is the result of the i-th. */
 void
 lookup_find(Lookup *lookup, const uint64 *hashes, Size count, bool *found)
 {

@@ -1,6 +1,6 @@
 /*
  * callsite.h
- *	  The state of one call in a query, from row to row, and its arguments; see callsite.c.
+ *	  The state of one call in a query, kept from row to row; see callsite.c.
  */
 #ifndef BLOOMFILTER_CALLSITE_H
 #define BLOOMFILTER_CALLSITE_H
@@ -14,39 +14,39 @@
 
 typedef struct CallSite
 {
-	StoredUser	user;			/* first, so that its address costs nothing */
+	StoredUser	user;			/* first, as its address is used most often */
 	ElementHasher *hasher;
-	TypeCacheEntry *type;		/* of an array's elements */
-	ForeignElements *foreign;	/* NULL before a filter of another system */
+	TypeCacheEntry *type;		/* of an array's elements; NULL for no array */
+	ForeignElements *foreign;	/* kept by foreign_elements() */
 } CallSite;
 
-/* A value of the type hashed_element; its length is in the SQL script */
+/* A value of the type hashed_element, whose length the SQL script declares */
 typedef struct HashedElement
 {
 	uint64		hash;
 	ElementClass class;
-	int64		seed;			/* that the hash was made with */
+	int64		seed;			/* of the hash */
 } HashedElement;
 
 #define DatumGetHashedElement(datum) \
 	((const HashedElement *) DatumGetPointer(datum))
 
-/* Results of probing with an array of elements */
+/* The results of looking up the elements of an array */
 typedef struct ArrayAnswers
 {
 	ArrayType  *array;
 	int			length;
-	bool	   *nulls;			/* the element is NULL, and the result too */
-	bool	   *found;			/* valid if it is not */
+	bool	   *nulls;			/* the element, so also its result, is NULL */
+	bool	   *found;			/* the result, if it is not NULL */
 } ArrayAnswers;
 
-/* The elements of an argument: those of an array, or the argument itself */
+/* The elements in an argument, which is an array or one element */
 typedef struct ArrayElements
 {
-	int			length;			/* of the array */
-	bool	   *nulls;			/* one for each of "length", in an array */
-	int			count;			/* of the elements that are not NULL */
-	Datum	   *values;			/* these alone, in the array's order */
+	int			length;			/* number of elements in the array */
+	bool	   *nulls;			/* is the element NULL?  "length" entries */
+	int			count;			/* number of elements that are not NULL */
+	Datum	   *values;			/* only those, in the array's order */
 } ArrayElements;
 
 extern Oid	call_site_element_type(FmgrInfo *flinfo, int element_arg,
@@ -55,9 +55,9 @@ extern CallSite *call_site_make(FmgrInfo *flinfo, int element_arg,
 								bool is_array, Oid collation);
 
 /*
- * The state of this call, from its first row on, in flinfo->fn_mcxt.  element_arg: the
- * argument that is the element or, if is_array, an array of them.  Errors: of
- * call_site_element_type() and element_hasher_create()
+ * Return the state of a call, which the first row makes in flinfo->fn_mcxt.  Argument
+ * element_arg is the element or, if is_array, an array of elements.  Raises the errors of
+ * call_site_element_type() and element_hasher_create().
  */
 static inline CallSite *
 call_site(FunctionCallInfo fcinfo, int element_arg, bool is_array)
@@ -69,8 +69,8 @@ call_site(FunctionCallInfo fcinfo, int element_arg, bool is_array)
 }
 
 /*
- * Return from a function that adds or removes its argument 1, if nothing is to be done: a
- * NULL leaves the filter as it is, as in aggregates.  Without a filter, NULL.
+ * Return from a function that adds or removes elements if an argument is NULL: return NULL
+ * if the filter is NULL; the filter itself if the element or array is NULL.
  */
 #define RETURN_IF_NULL() \
 	do { \
@@ -88,26 +88,24 @@ extern Datum find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers,
 extern Datum each_answer(const ArrayAnswers *answers);
 
 /*
- * From elements to answers.
+ * Look up, add or remove the elements of a call: first lookup_open(), then lookup_hash()
+ * for each element, then lookup_find() or lookup_reopen().  Do not use the reader between
+ * these: a user's hash function may probe the same filter, and so move its image.
  *
- * Whatever takes elements goes this way: lookup_open(), then lookup_hash() for each, then
- * lookup_find() or lookup_reopen().  Between the first and the last, nobody uses the
- * reader: a user's hash function may itself probe the same filter.
- *
- * Elements for another system's filter are collected on the way (foreign_element.c); the
- * hashes that are returned for them mean nothing.
+ * For a filter of another system, lookup_hash() collects the elements in "foreign", and its
+ * return value means nothing.
  */
 typedef struct Lookup
 {
 	CallSite   *site;
 	FilterReader reader;
-	uint64		probes;			/* see reader_open() */
+	uint64		probes;			/* expected; see reader_open() */
 	uint64		seed;
-	ElementClass class;			/* of the filter, or of elements to add */
-	ForeignElements *foreign;	/* of another system's filter, or NULL */
+	ElementClass class;			/* of the filter or the elements to add */
+	ForeignElements *foreign;	/* NULL for a filter of ours */
 } Lookup;
 
-/* Open a filter to look up or change so many elements.  Errors: of foreign_elements() */
+/* Open a filter for about "probes" probes.  Raises the errors of foreign_elements(). */
 static inline void
 lookup_open(Lookup *lookup, CallSite *site, Datum filter, uint64 probes)
 {
@@ -123,8 +121,8 @@ lookup_open(Lookup *lookup, CallSite *site, Datum filter, uint64 probes)
 }
 
 /*
- * Hash an element to look it up or, with "change", to add or remove it: then all must have
- * one class, lookup->class.  Errors: those of element_hash() and check_class().
+ * Hash an element to look it up or, with "change", to add or remove it.  Elements to add or
+ * remove must all have one class.  Raises the errors of element_hash() and check_class().
  */
 static ALWAYS_INLINE uint64
 lookup_hash(Lookup *lookup, Datum element, bool change)
@@ -146,7 +144,7 @@ lookup_hash(Lookup *lookup, Datum element, bool change)
 extern uint64 *lookup_hash_array(Lookup *lookup,
 								 const ArrayElements *elements, bool change);
 
-/* The elements are hashed: make sure that the reader is valid. */
+/* After hashing all elements, make the reader valid again. */
 static inline void
 lookup_reopen(Lookup *lookup)
 {

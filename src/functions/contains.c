@@ -1,10 +1,10 @@
 /*
  * contains.c
- *	  Probing a filter: bloom_contains and the like.
+ *	  Probe a filter: bloom_contains() and its variants.
  *
- * "False" is certain; an absent element gives "true" with the probability that is the
- * filter's error rate.  An element of another class than the filter's is an error,
- * because their hashes cannot be compared; a filter without elements has no class.
+ * The result false is certain.  For an absent element the result is true with a probability
+ * that is the filter's error rate.  It is an error if the class of the element differs from
+ * that of the filter, because hashes of different classes cannot be compared.
  */
 #include "callsite.h"
 
@@ -21,7 +21,7 @@ contains_foreign(CallSite *site, FilterReader *reader, Datum element)
 	return found;
 }
 
-/* As a Lookup does, but without its memory, which saves ten of 200 instructions */
+/* Look up one element.  Without a struct Lookup, this takes 190 instructions, not 200. */
 static inline bool
 contains(CallSite *site, Datum filter, Datum element)
 {
@@ -42,7 +42,7 @@ SQL_RESULT(bloomfilter_contains,
 		   BoolGetDatum(contains(call_site(fcinfo, 1, false),
 								 PG_GETARG_DATUM(0), PG_GETARG_DATUM(1))))
 
-/* The same for the operator <@, with the element first */
+/* The function of the operator <@, whose left operand is the element */
 SQL_RESULT(bloomfilter_contained,
 		   BoolGetDatum(contains(call_site(fcinfo, 0, false),
 								 PG_GETARG_DATUM(1), PG_GETARG_DATUM(0))))
@@ -75,5 +75,5 @@ SQL_RESULT(bloomfilter_contains_any, find_answer(fcinfo, probe_array(fcinfo), tr
 /* bloom_contains_all(filter bloom, elements anycompatiblearray) */
 SQL_RESULT(bloomfilter_contains_all, find_answer(fcinfo, probe_array(fcinfo), false))
 
-/* bloom_contains_each(filter, elements anycompatiblearray): of the same dimensions */
+/* bloom_contains_each(filter bloom, elements anycompatiblearray): an array of results */
 SQL_RESULT(bloomfilter_contains_each, each_answer(probe_array(fcinfo)))

@@ -1,10 +1,10 @@
 /*
  * hash.c
- *	  An element's hash in SQL: bloom_hash; bloom_shard; bloom_element, of hashed_element.
+ *	  SQL functions of an element's hash: bloom_hash(), bloom_shard(), bloom_element().
  *
- * A hashed_element is of one type whatever the element's type was, so that an aggregate of it
- * has no polymorphic arguments.  Its external form is its three numbers, little-endian: the
- * hash, the class and the seed; text is their hexadecimal digits.
+ * The type hashed_element holds the hash of an element of any type, so that an aggregate of
+ * hashed elements needs no polymorphic argument.  Its binary format is three little-endian
+ * numbers: the hash, the class and the seed.  Text has the same bytes in hexadecimal.
  */
 #include "callsite.h"
 #include "filter/bytes.h"
@@ -12,13 +12,16 @@
 #include "libpq/pqformat.h"
 #include "utils/builtins.h"
 
-/* Bytes of the external form; its numbers are where HashedElement has them */
+/* Bytes of the binary format, whose numbers have the offsets of HashedElement's fields */
 #define ELEMENT_BYTES		24
 
 /* Hexadecimal digits of a byte */
 #define HEX_DIGITS			2
 
-/* Unlikely to be the filters' seed: with the same one, a shard would use few blocks */
+/*
+ * The seed of bloom_shard().  Filters should have another: with the same seed, the elements
+ * of one shard would fall into few blocks of its filter.
+ */
 #define SHARD_SEED		UINT64CONST(0x7368617264736565)
 
 /* bloom_hash(element anycompatible, seed bigint) */
@@ -45,7 +48,7 @@ SQL_FUNCTION(bloomfilter_shard)
 										 SHARD_SEED), shards));
 }
 
-/* bloom_element(element, seed): not strict, as aggregates would skip all for a NULL seed */
+/* bloom_element(element, seed): not strict, so that a NULL seed is an error */
 SQL_FUNCTION(bloomfilter_element)
 {
 	CallSite   *site;
@@ -68,7 +71,7 @@ SQL_FUNCTION(bloomfilter_element)
 	PG_RETURN_POINTER(element);
 }
 
-/* The element of an external form, or NULL if no filter can have its class */
+/* Make a hashed element from its binary format; NULL if its class is not valid. */
 static HashedElement *
 element_from_external(const uint8 *external)
 {
@@ -104,7 +107,7 @@ SQL_FUNCTION(bloomfilter_element_in)
 						  (char *) external);
 		element = element_from_external(external);
 	}
-	/* do not show the text: it may be the element itself */
+	/* do not show the input: it may be a confidential element */
 	if (element == NULL)
 		INPUT_ERROR(fcinfo,
 					(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),

@@ -1,6 +1,6 @@
 /*
  * info.c
- *	  Facts about a filter: bloom_info, cuckoo_info, cardinality and error rate.
+ *	  Describe a filter: bloom_info(), cuckoo_info(), bloom_cardinality() and others.
  */
 #include "value/value.h"
 
@@ -10,13 +10,13 @@
 #include "funcapi.h"
 #include "utils/builtins.h"
 
-/* Upper limit for a number of elements: fits a bigint, and is exact as a double */
+/* Upper limit of the estimated elements: a power of two that fits into a bigint */
 #define MOST_ELEMENTS		((double) (INT64CONST(1) << 62))
 
-/* Room for the columns of bloom_info and cuckoo_info */
+/* Number of columns of bloom_info() and cuckoo_info() */
 #define INFO_COLUMNS	14
 
-/* The result, filled in the order of the OUT parameters */
+/* The result row, to be filled in the order of the OUT parameters */
 typedef struct InfoRow
 {
 	int			columns;
@@ -32,14 +32,14 @@ put_column(InfoRow *row, bool known, Datum value)
 	row->nulls[row->columns++] = !known;
 }
 
-/* Estimated number of elements, limited: with all bits set, it may exceed a bigint */
+/* Estimate the number of elements, within a bigint even if all bits are set. */
 static int64
 estimated_elements(const uint8 *image)
 {
 	return (int64) fmin(rint(filter_cardinality(image)), MOST_ELEMENTS);
 }
 
-/* bloom_info(bloom), and cuckoo_info: one row; columns that do not apply are NULL */
+/* bloom_info(bloom), and cuckoo_info: columns that do not apply are NULL */
 SQL_FUNCTION(bloomfilter_info)
 {
 	const uint8 *image = value_image(PG_GETARG_DATUM(0));
@@ -76,10 +76,10 @@ SQL_FUNCTION(bloomfilter_info)
 	put_column(&row, true, Int32GetDatum(image_growth(image)));
 	put_column(&row, true, Int64GetDatum(image_seed(image)));
 	put_column(&row, true, Int32GetDatum(image_layers(image)));
-	/* hashes; cuckoo: bits in a fingerprint */
+	/* number of hashes; for cuckoo: bits in a fingerprint */
 	put_column(&row, has_layers, Int32GetDatum(layer_picks(&first)));
 	put_column(&row, true, Int64GetDatum(bits));
-	/* bits set; cuckoo: load factor */
+	/* bits set; for cuckoo: load factor */
 	put_column(&row, has_layers, image_kind(image) == FILTER_CUCKOO ?
 			   Float8GetDatum(bits > 0 ? (double) bits_set / bits : 0) :
 			   Int64GetDatum(bits_set));
@@ -92,7 +92,7 @@ SQL_FUNCTION(bloomfilter_info)
 													  row.values, row.nulls)));
 }
 
-/* bloom_cardinality(bloom), and cuckoo_cardinality: additions less removals */
+/* bloom_cardinality(bloom): an estimate; cuckoo_cardinality: additions less removals */
 SQL_RESULT(bloomfilter_cardinality,
 		   Int64GetDatum(estimated_elements(value_image(PG_GETARG_DATUM(0)))))
 
