@@ -1,21 +1,21 @@
 /*
  * foreign.c
- *	  Filters of other systems: bloom_import, bloom_export, bloom_create_foreign.
+ *	  Filters of other systems: bloom_import(), bloom_export(), bloom_create_foreign().
  *
- * See filter/foreign/foreign.c for what such a filter can do, filter/foreign/io.c
- * for the other systems' bytes, and foreign_element.c for elements.
+ * filter/foreign/io.c reads and writes the other systems' bytes, filter/foreign/foreign.c
+ * implements operations on their filters, and foreign_element.c converts elements.
  */
 #include "value/value.h"
 
 #include "filter/foreign/foreign.h"
 #include "utils/builtins.h"
 
-/* Between the name of a format and that of its version */
+/* Separates the name of a format from its version */
 #define VERSION_MARK	':'
 
 /*
- * Does the entry have this name: its own, or one for all versions?  A string of bits does
- * not show its version.
+ * Is "format" the name of a format in the table, with or without its version?  The version
+ * is required if needs_shape: the bytes of such a filter do not show it.
  */
 static bool
 names_format(const char *format, const ForeignFormat *entry)
@@ -27,7 +27,7 @@ names_format(const char *format, const ForeignFormat *entry)
 		 (entry->name[length] == VERSION_MARK && !entry->needs_shape));
 }
 
-/* The format of exactly that name, or ERRCODE_INVALID_PARAMETER_VALUE */
+/* Return the format of exactly this name; raises an error if there is none. */
 static const ForeignFormat *
 find_format(const char *format)
 {
@@ -47,13 +47,13 @@ find_format(const char *format)
 			 errhint("Formats are %s.", names.data)));
 }
 
-/* Precision and scale of "numeric(p,s)" or "numeric(p)"; false if it is neither */
+/* Parse "numeric(p,s)" or "numeric(p)" into precision and scale; false if not valid. */
 static bool
 parse_numeric(const char *element, ForeignType *type)
 {
 	char	   *written;
 
-	/* sscanf() also takes blanks and signs, so compare what it has read */
+	/* sscanf() also accepts blanks and signs: print its result to compare */
 	if (sscanf(element, "numeric(%2d,%2d)", &type->precision, &type->scale) == 2)
 		written = psprintf("numeric(%d,%d)", type->precision, type->scale);
 	else if (sscanf(element, "numeric(%2d)", &type->precision) == 1)
@@ -68,7 +68,7 @@ parse_numeric(const char *element, ForeignType *type)
 		type->scale >= 0 && type->scale <= type->precision;
 }
 
-/* The form of elements of that name, or ERRCODE_INVALID_PARAMETER_VALUE */
+/* Return a format's form of elements by its name; raises an error if there is none. */
 static ForeignType
 find_form(const ForeignFormat *format, const char *element)
 {
@@ -95,7 +95,7 @@ find_form(const ForeignFormat *format, const char *element)
 			 errhint("Forms of this format are %s.", names.data)));
 }
 
-/* The numbers of bits and hashes, for a format that does not record them */
+/* Set source->bits and source->hashes from the arguments, if the format needs them. */
 static void
 get_shape(FunctionCallInfo fcinfo, ForeignSource *source)
 {
@@ -139,7 +139,7 @@ SQL_FUNCTION(bloomfilter_import)
 		PG_RETURN_NULL();
 	format = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	source.format = find_format(format);
-	/* the name of the version that we make stands for all versions */
+	/* a name without a version stands for all versions */
 	source.any_version = strchr(format, VERSION_MARK) == NULL;
 	type = find_form(source.format, text_to_cstring(PG_GETARG_TEXT_PP(2)));
 	get_shape(fcinfo, &source);
@@ -164,7 +164,7 @@ SQL_FUNCTION(bloomfilter_import)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 				 errmsg("invalid filter of format %s: %s", format, fault)));
-	/* the length may be a multiple even with a wrong number of bits */
+	/* a wrong number of bits may divide the length: show what we assume */
 	if (import.format->needs_shape && import.plan.layers > 1)
 		ereport(NOTICE,
 				(errmsg("%llu bytes are taken for %d strings of %llu bits",
@@ -173,7 +173,7 @@ SQL_FUNCTION(bloomfilter_import)
 	PG_RETURN_POINTER(result);
 }
 
-/* bloom_export(filter bloom, format text): the other system's bytes */
+/* bloom_export(filter bloom, format text): returns the other system's bytes */
 SQL_FUNCTION(bloomfilter_export)
 {
 	const uint8 *image = value_image(PG_GETARG_DATUM(0));
@@ -202,7 +202,7 @@ SQL_FUNCTION(bloomfilter_export)
 	PG_RETURN_BYTEA_P(result);
 }
 
-/* bloom_create_foreign(format, element, capacity, error_rate): as the other system */
+/* bloom_create_foreign(format, element, capacity, error_rate) */
 SQL_FUNCTION(bloomfilter_create_foreign)
 {
 	const char *name = text_to_cstring(PG_GETARG_TEXT_PP(0));

@@ -1,19 +1,18 @@
 /*
  * foreign_element.c
- *	  From values to the bytes that another system has for them.
+ *	  Convert values to the bytes that another system hashes for them.
  *
- * The form of a filter's elements (filter/foreign/formats.h) says which bytes the other
- * system hashes; it may hash different bytes for the same number as int4 and as int8.  We
- * accept values of any type that may be equal to one of that form.
+ * The form of a filter's elements (filter/foreign/format.h) determines these bytes: as int4
+ * and as int8, the same number may have different bytes.  We accept values of all types
+ * that can be equal to an element of the form.
  *
- * A value that is added has the one hash that the other system would give it.  A value
- * that is looked up has several if values with different bytes are equal in PostgreSQL: 0
- * and -0; the NaNs; a char(n) without its trailing blanks and with all of them (not with
- * some of them: each number would add to the false positives, and no system is known to
- * write that).  A value that no element of the form can equal has none; it is certainly
- * absent.
+ * To add a value, we compute the one hash that the other system would.  To look up a value,
+ * we compute several hashes if values with different bytes are equal in PostgreSQL: 0 and
+ * -0; NaNs; a char(n) without trailing blanks and with all of them (but not with some:
+ * each hash would add to the false positives, and no system is known to write such
+ * strings).  A value that no element of the form can equal has no hash: it is absent.
  *
- * DataSketches never adds an empty string, so for it we answer "perhaps".
+ * DataSketches never adds an empty string, so we answer "perhaps" when one is looked up.
  */
 #include "foreign_element.h"
 
@@ -29,42 +28,41 @@
 
 #include <math.h>
 
-/* Room for elements at first, and the most that is kept for the next call */
+/* Initial room of the arrays; larger room than ROOM_KEPT is not kept for the next call */
 #define FIRST_ROOM			64
 #define ROOM_KEPT			16384
 
-/* The NaN that Java writes; with the sign set, it is that of arithmetic on x86. */
+/* Java writes this NaN; arithmetic on x86 makes the same one with the sign bit set. */
 #define FLOAT4_NAN			UINT64CONST(0x7fc00000)
 #define FLOAT4_SIGN			UINT64CONST(0x80000000)
 #define FLOAT8_NAN			UINT64CONST(0x7ff8000000000000)
 #define FLOAT8_SIGN			UINT64CONST(0x8000000000000000)
 
-/* Bytes of the largest numeric: 38 digits fit in 127 bits. */
+/* Bytes of the largest number of form numeric: 38 digits fit into 127 bits */
 #define NUMERIC_BYTES		16
 
-/* In Parquet and Spark, a decimal up to these precisions is an int4 or an int8. */
+/* Largest precisions of the decimals that Parquet and Spark write as int4 or int8 */
 #define PRECISION_INT4		9
 #define PRECISION_INT8		18
 
-/* The elements of a call, and their hashes */
+/* The elements of a call, collected as hashes */
 struct ForeignElements
 {
 	ElementClass class;			/* of the filter */
-	ForeignType type;			/* the same, unpacked */
+	ForeignType type;			/* "class", unpacked */
 	uint64		seed;
 	Oid			value_type;
-	uint64		elements;		/* so far */
-	uint64		count;			/* of their hashes */
-	uint64		room;			/* for hashes, and for elements */
+	uint64		elements;		/* number of elements so far */
+	uint64		count;			/* number of hashes so far */
+	uint64		room;			/* entries that each array has room for */
 	bool		single;			/* each element has exactly one hash */
-	bool		plain;			/* for a varlena: its bytes are hashed as they
-								 * are */
+	bool		plain;			/* values are varlenas, hashed without change */
 	ForeignHash *hashes;
-	uint64	   *owners;			/* the element of each hash, by number */
-	bool	   *perhaps;		/* of an element: the answer is always "yes" */
+	uint64	   *owners;			/* for each hash, the number of its element */
+	bool	   *perhaps;		/* for each element: always answer "yes" */
 };
 
-/* The types of values that may equal elements of a form, and one for hints */
+/* The types of values that may equal elements of a form, and a type to cast to in hints */
 static const struct
 {
 	Oid			types[4];
@@ -97,7 +95,7 @@ type_fits(Oid type, ForeignForm form)
 static void
 set_room(ForeignElements *elements, uint64 room)
 {
-	/* if an error follows, "room" must not exceed that of an array */
+	/* if repalloc fails, "room" must not exceed the size of any array */
 	elements->room = Min(elements->room, room);
 	elements->hashes = repalloc_huge(elements->hashes, room * sizeof(ForeignHash));
 	elements->owners = repalloc_huge(elements->owners, room * sizeof(uint64));
@@ -106,9 +104,9 @@ set_room(ForeignElements *elements, uint64 room)
 }
 
 /*
- * Begin to collect elements, of a type that is no domain, for the filter with this
- * header.  *kept, NULL at first, is for the next call, in "mcxt".
- * ERRCODE_DATATYPE_MISMATCH unless values of the type can be elements.
+ * Begin to collect values of a type, which is no domain, for the filter with this header.
+ * Returns *kept or, if it is NULL, sets it to a new struct in "mcxt".  Raises
+ * ERRCODE_DATATYPE_MISMATCH if values of the type cannot be elements of the filter.
  */
 ForeignElements *
 foreign_elements(ForeignElements **kept, const uint8 *image, Oid type,
@@ -147,7 +145,7 @@ foreign_elements(ForeignElements **kept, const uint8 *image, Oid type,
 			 (type == TEXTOID || type == VARCHAROID) &&
 			 !needs_conversion());
 	}
-	/* one huge array should not hold memory until the end of the query */
+	/* after a huge array, do not keep its memory until the end of the query */
 	if (elements->room > ROOM_KEPT)
 		set_room(elements, FIRST_ROOM);
 	elements->seed = image_seed(image);
@@ -157,7 +155,7 @@ foreign_elements(ForeignElements **kept, const uint8 *image, Oid type,
 	return elements;
 }
 
-/* Add the hash of these bytes to the element's. */
+/* Add the hash of these bytes to the hashes of the current element. */
 static void
 push(ForeignElements *elements, const void *bytes, Size length)
 {
@@ -168,9 +166,9 @@ push(ForeignElements *elements, const void *bytes, Size length)
 		elements->type.format->hash(elements->seed, bytes, length);
 }
 
-/* ---- Functions that push hashes; none if no element of the form equals the value ---- */
+/* ---- Push the hashes of a value, or none if no element of the form can equal it ---- */
 
-/* The same string in UTF-16, little-endian; in SQL_ASCII it may be no UTF-8. */
+/* Push a string as UTF-16, little-endian, or nothing if it is not valid UTF-8. */
 static void
 push_utf16(ForeignElements *elements, const char *utf8, int length)
 {
@@ -181,7 +179,7 @@ push_utf16(ForeignElements *elements, const char *utf8, int length)
 
 	if (!pg_verify_mbstr(PG_UTF8, utf8, length, true))
 		return;
-	/* no character has more than twice its bytes */
+	/* UTF-16 takes at most twice the bytes of UTF-8 */
 	to = bytes = palloc_extended((Size) 2 * length, MCXT_ALLOC_HUGE);
 	for (; from < end; from += pg_utf_mblen(from))
 	{
@@ -259,7 +257,7 @@ push_varlena(ForeignElements *elements, Datum value)
 	free_copy(bytes, value);
 }
 
-/* The lower bytes of a number, little-endian */
+/* Push the lowest "length" bytes of a number, little-endian. */
 static void
 push_number(ForeignElements *elements, uint64 number, Size length)
 {
@@ -269,7 +267,7 @@ push_number(ForeignElements *elements, uint64 number, Size length)
 	push(elements, bytes, length);
 }
 
-/* An integer, with the bytes that the other system has for it in this form */
+/* Push an integer with the bytes that the other system hashes for it in this form. */
 static void
 push_integer(ForeignElements *elements, int64 number)
 {
@@ -311,7 +309,7 @@ push_float(ForeignElements *elements, float8 number, bool all)
 		push_number(elements, bits ^ sign, length);
 }
 
-/* Days since 1970; infinity as DuckDB has it */
+/* Push a date as the number of days since 1970, with DuckDB's numbers for infinities. */
 static void
 push_date(ForeignElements *elements, DateADT date)
 {
@@ -324,7 +322,7 @@ push_date(ForeignElements *elements, DateADT date)
 	push_number(elements, (uint32) days, sizeof(days));
 }
 
-/* Microseconds since 1970 */
+/* Push a timestamp as microseconds since 1970, with DuckDB's numbers for infinities. */
 static void
 push_timestamp(ForeignElements *elements, Timestamp timestamp)
 {
@@ -339,7 +337,7 @@ push_timestamp(ForeignElements *elements, Timestamp timestamp)
 	push_number(elements, (uint64) number, sizeof(number));
 }
 
-/* Multiply a decimal by 10^scale; false if it is no number, or has too many digits. */
+/* Multiply a decimal by 10^scale; false if it is not finite, or has too many digits. */
 static bool
 unscaled(const char *decimal, const ForeignType *type, unsigned __int128 * number)
 {
@@ -354,7 +352,7 @@ unscaled(const char *decimal, const ForeignType *type, unsigned __int128 * numbe
 		fraction++;
 	else if (*fraction != '\0')
 		return false;			/* NaN or an infinity */
-	/* without zeros at its end */
+	/* numeric_normalize() has removed trailing zeros */
 	fraction_count = strlen(fraction);
 	if (whole_count == 0 || fraction_count > type->scale)
 		return false;
@@ -376,7 +374,7 @@ unscaled(const char *decimal, const ForeignType *type, unsigned __int128 * numbe
 	return true;
 }
 
-/* Bytes that a fixed-length decimal of this precision needs in Parquet */
+/* Number of bytes that Arrow writes into Parquet for a decimal of this precision */
 static int
 decimal_bytes(int precision)
 {
@@ -386,11 +384,11 @@ decimal_bytes(int precision)
 }
 
 /*
- * A decimal.  Up to 18 digits Spark hashes an integer, beyond that the fewest bytes that
- * hold the number.  In Parquet, the writer chooses: DuckDB and Spark write an integer up
- * to 18 digits; Arrow always writes as many bytes as the precision needs; DuckDB writes
- * 16 bytes beyond 18 digits.  We add an element as Spark does, and look up what any of
- * them may have written.
+ * Push a decimal.  In Spark's own filters, it is an int8 up to a precision of 18, and takes
+ * the fewest bytes that hold the number beyond that.  In Parquet, it depends on the writer:
+ * up to a precision of 18, DuckDB and Spark write an integer, and Arrow as many bytes as
+ * the precision needs; beyond that, DuckDB writes 16 bytes, and Spark and Arrow as many as
+ * the precision needs.  We add an element as Spark does, and look up all variants.
  */
 static void
 push_numeric(ForeignElements *elements, Datum value, bool all)
@@ -398,7 +396,7 @@ push_numeric(ForeignElements *elements, Datum value, bool all)
 	Numeric		number = DatumGetNumeric(value);
 	char	   *decimal = numeric_normalize(number);
 	unsigned	__int128 integer;
-	uint8		bytes[NUMERIC_BYTES];	/* of it, big-endian */
+	uint8		bytes[NUMERIC_BYTES];	/* of "integer", big-endian */
 	int			precision = elements->type.precision;
 	bool		fits = unscaled(decimal, &elements->type, &integer);
 	bool		parquet = elements->type.format->parquet_numerics;
@@ -429,7 +427,7 @@ push_numeric(ForeignElements *elements, Datum value, bool all)
 		push(elements, bytes, NUMERIC_BYTES);
 }
 
-/* Hash a value: every hash that an equal element may have, or the one to add */
+/* Push a value: with "all", every hash that an equal element may have, else one to add. */
 static void
 push_value(ForeignElements *elements, Datum value, bool all)
 {
@@ -477,7 +475,7 @@ push_value(ForeignElements *elements, Datum value, bool all)
 	}
 }
 
-/* Can values of this type, no domain, be elements of the filter with this image? */
+/* Can values of this type, which is no domain, be elements of the filter? */
 bool
 foreign_elements_fit(const uint8 *image, Oid type)
 {
@@ -487,7 +485,7 @@ foreign_elements_fit(const uint8 *image, Oid type)
 		type_fits(type, of_filter.form);
 }
 
-/* The slow path of foreign_elements_push(), apart so that the other needs few registers */
+/* The slow path of foreign_elements_push(), not inline: the fast path has few registers */
 static pg_noinline void
 push_element(ForeignElements *elements, Datum value, bool change)
 {
@@ -500,7 +498,7 @@ push_element(ForeignElements *elements, Datum value, bool change)
 	push_value(elements, value, !change);
 	perhaps = elements->perhaps[elements->elements++];
 	elements->single &= elements->count == before + 1 && !perhaps;
-	/* no message shows an element */
+	/* do not show the value: it may be confidential */
 	if (change && elements->count == before && !perhaps)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
@@ -509,8 +507,8 @@ push_element(ForeignElements *elements, Datum value, bool change)
 }
 
 /*
- * Hash one more value, not NULL, to look it up or, with "change", to add it: then
- * ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE if no element equals it.
+ * Collect one more value, not NULL, to look it up or, with "change", to add it.  With
+ * "change", raises ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE if no element can equal the value.
  */
 void
 foreign_elements_push(ForeignElements *elements, Datum value, bool change)
@@ -520,12 +518,12 @@ foreign_elements_push(ForeignElements *elements, Datum value, bool change)
 		push_element(elements, value, change);
 		return;
 	}
-	/* a shortcut for the most frequent types; "single" remains true */
+	/* a shortcut for the most frequent types: one hash for each element */
 	push_varlena(elements, value);
 	elements->elements++;
 }
 
-/* Look up all values in the filter that they were hashed for; found[i] answers for the i-th. */
+/* Look up the collected values in their filter; found[i] is the result of the i-th. */
 void
 foreign_elements_find(ForeignElements *elements, FilterReader *reader,
 					  bool *found)
@@ -547,7 +545,7 @@ foreign_elements_find(ForeignElements *elements, FilterReader *reader,
 	pfree(of_hashes);
 }
 
-/* How often a filter that counts has the one value that was hashed to look it up */
+/* Return how often a counting filter contains the only value that was collected. */
 unsigned
 foreign_elements_count(const ForeignElements *elements, const uint8 *image)
 {
@@ -559,13 +557,13 @@ foreign_elements_count(const ForeignElements *elements, const uint8 *image)
 }
 
 /*
- * Remove each value that was hashed to look it up once, from a filter that counts.  False
- * if that changes nothing.
+ * Remove each collected value once from a counting filter; values were collected to look
+ * them up.  Returns false if that changes nothing.
  */
 bool
 foreign_elements_remove(const ForeignElements *elements, uint8 *image)
 {
-	uint64		removed = 0;	/* the last one's number, from 1 */
+	uint64		removed = 0;	/* the element removed last, counted from 1 */
 
 	for (uint64 i = 0; i < elements->count; i++)
 	{
@@ -577,7 +575,7 @@ foreign_elements_remove(const ForeignElements *elements, uint8 *image)
 	return removed != 0;
 }
 
-/* The hashes of all values, in their order, for additions */
+/* Return the hashes of the collected values, in their order, to add them. */
 const ForeignHash *
 foreign_elements_hashes(const ForeignElements *elements, uint64 *count)
 {

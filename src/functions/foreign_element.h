@@ -1,6 +1,6 @@
 /*
  * foreign_element.h
- *	  From values to the bytes that another system has for them; see foreign_element.c.
+ *	  Convert values to the bytes that another system hashes; see foreign_element.c.
  */
 #ifndef BLOOMFILTER_FOREIGN_ELEMENT_H
 #define BLOOMFILTER_FOREIGN_ELEMENT_H

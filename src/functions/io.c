@@ -2,11 +2,11 @@
  * io.c
  *	  Input and output of filters; equality, order and hash of whole filters.
  *
- * The external forms of a filter are the bytes of its image (filter/image.h) and a
- * checksum behind them: XXH3 of these bytes, 64 bits, little-endian.  Binary format and
- * bytea are these bytes, text is their base64.  Every input function verifies the
- * checksum and validates with image_check().  A stored value has no checksum: it would be
- * an eighth of a small filter, and data_checksums serve the purpose.
+ * The external form of a filter is its image (filter/image.h) followed by a checksum: the
+ * image's 64-bit XXH3 hash, little-endian.  The binary format and bytea have these bytes,
+ * and text has them in base64.  Each input function verifies the checksum, and validates
+ * the image by image_check().  A stored value has no checksum: it would add an eighth to a
+ * small filter, and data_checksums serve the purpose.
  */
 #include "value/value.h"
 
@@ -17,20 +17,23 @@
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
 
-/* A group of base64; pg_b64_enc_len() and pg_b64_dec_len() overflow for large filters */
+/*
+ * Bytes and characters of a base64 group.  We compute lengths by these, because
+ * pg_b64_enc_len() and pg_b64_dec_len() overflow for large filters.
+ */
 #define BASE64_BYTES	3
 #define BASE64_CHARS	4
 
 /* Size of the checksum behind an image */
 #define CHECKSUM_BYTES	((int) sizeof(uint64))
 
-/* Groups to convert between two interrupt checks: takes milliseconds */
+/* Groups to convert between two interrupt checks, which takes milliseconds */
 #define BASE64_GROUPS	((size_t) 1 << 20)
 
-/* Bytes to compare before the rest of a stored filter is read: one or two chunks */
+/* Bytes to compare before a stored filter is read in full: one or two TOAST chunks */
 #define COMPARE_FIRST_BYTES	2048
 
-/* The error for input of that many bytes, more than bloomfilter.max_filter_size */
+/* The error for input of an image that exceeds bloomfilter.max_filter_size */
 #define TOO_LARGE(bytes) \
 	(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), \
 	 errmsg("filter is larger than bloomfilter.max_filter_size"), \
@@ -44,7 +47,7 @@ checksum(const uint8 *image, uint64 bytes)
 	return canonical_hash(image, bytes, 0);
 }
 
-/* Check an external form of "bytes" bytes: returns NULL, or the fault. */
+/* Check an external form of "bytes" bytes.  Returns NULL if it is valid, else the fault. */
 static const char *
 check_external(const uint8 *external, int bytes, FilterKind kind)
 {
@@ -53,20 +56,20 @@ check_external(const uint8 *external, int bytes, FilterKind kind)
 
 	if (fault)
 		return fault;
-	/* before the rest: in damaged bytes, any other fault is a consequence */
+	/* check this first: in damaged bytes, any other fault is a consequence */
 	if (get64(external + image_length) != checksum(external, image_length))
 		return "checksum does not match, so bytes are damaged or missing";
 	return image_check(external, image_length, kind);
 }
 
-/* Make a value of an external form of ours; or ERRCODE_INVALID_BINARY_REPRESENTATION. */
+/* Turn an external form, in place, into a value; raises an error if it is not valid. */
 static struct varlena *
 value_from_external(struct varlena *external, FilterKind kind)
 {
 	int			bytes = VARSIZE(external) - VARHDRSZ;
 	const char *fault;
 
-	/* first, as it takes less time */
+	/* check the size first, because this takes no time */
 	if (exceeds_max_size(Max(bytes - CHECKSUM_BYTES, 0)))
 		ereport(ERROR, TOO_LARGE(bytes - CHECKSUM_BYTES));
 	CHECK_FOR_INTERRUPTS();
@@ -79,7 +82,7 @@ value_from_external(struct varlena *external, FilterKind kind)
 	return external;
 }
 
-/* Decode base64: returns the number of bytes, at most "room", or -1 if it is no base64. */
+/* Decode base64.  Returns the number of bytes, at most "room", or -1 if it is not valid. */
 static int
 decode(const char *base64, size_t length, uint8 *bytes, int room)
 {
@@ -103,7 +106,7 @@ decode(const char *base64, size_t length, uint8 *bytes, int room)
 	return decoded;
 }
 
-/* The type's input function: base64 of the external form */
+/* The type's input function, which reads base64 of the external form */
 static Datum
 filter_in(FunctionCallInfo fcinfo, FilterKind kind)
 {
@@ -118,7 +121,7 @@ filter_in(FunctionCallInfo fcinfo, FilterKind kind)
 	if (bytes >= 0 && exceeds_max_size(Max(bytes - CHECKSUM_BYTES, 0)))
 		INPUT_ERROR(fcinfo, TOO_LARGE(bytes - CHECKSUM_BYTES));
 
-	/* what is too short for a filter may be the name of an index */
+	/* input too short for a filter may be the name of an index: see the hint */
 	fault = bytes < 0 ? "not base64" :
 		check_external((uint8 *) VARDATA(result), bytes, kind);
 	if (fault)
@@ -137,7 +140,7 @@ filter_in(FunctionCallInfo fcinfo, FilterKind kind)
 
 SQL_FUNCTIONS(in, filter_in)
 
-/* Append the base64 of "bytes" bytes.  All but the last call encode whole groups. */
+/* Append bytes in base64.  All calls but the last must pass whole groups of bytes. */
 static void
 encode(const uint8 *bytes, int count, char *base64, int room, int *length)
 {
@@ -165,7 +168,7 @@ SQL_FUNCTION(bloomfilter_out)
 	uint8		end[BASE64_BYTES + CHECKSUM_BYTES];
 	int			length = 0;
 
-	/* the last bytes begin the group that the checksum continues */
+	/* the image may end within a group, which the checksum continues */
 	encode(image, bytes - rest, base64, room, &length);
 	memcpy(end, image + bytes - rest, rest);
 	put64(end + rest, checksum(image, bytes));
@@ -209,7 +212,7 @@ SQL_RESULT(bloomfilter_bloom_from_bytea,
 SQL_RESULT(bloomfilter_cuckoo_from_bytea,
 		   PointerGetDatum(value_from_external(PG_GETARG_BYTEA_P_COPY(0), FILTER_CUCKOO)))
 
-/* Free what value_image() has copied: sorts and indexes call us without a reset. */
+/* Free value_image()'s copy, if any, as sorts do not reset the context between calls. */
 static void
 release_image(Datum value, const uint8 *image)
 {
@@ -220,7 +223,7 @@ release_image(Datum value, const uint8 *image)
 		pfree(flat);
 }
 
-/* Compare the first bytes of two values: 0 if that does not decide. */
+/* Compare the first bytes of two values.  Returns 0 if they do not decide the order. */
 static int
 compare_first_bytes(Datum a, Datum b)
 {
@@ -233,7 +236,7 @@ compare_first_bytes(Datum a, Datum b)
 	uint64		bytes = Min(image_bytes(x), image_bytes(y));
 	int			result = 0;
 
-	/* to sort a set, all of it is needed */
+	/* hashes that are not sorted cannot be compared by their first bytes */
 	if (!image_is_unsorted(x) && !image_is_unsorted(y))
 		result = memcmp(x, y, Min(bytes, COMPARE_FIRST_BYTES));
 	pfree(first);
@@ -247,7 +250,7 @@ is_stored(Datum value)
 	return VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value));
 }
 
-/* Compare two filters by their bytes, then by their length: negative, 0 or positive. */
+/* Compare two filters by their bytes, then by their length; see memcmp() for the result. */
 static int
 compare(FunctionCallInfo fcinfo)
 {
@@ -286,7 +289,7 @@ SQL_RESULT(bloomfilter_ge, BoolGetDatum(compare(fcinfo) >= 0))
 SQL_RESULT(bloomfilter_gt, BoolGetDatum(compare(fcinfo) > 0))
 SQL_RESULT(bloomfilter_cmp, Int32GetDatum(compare(fcinfo)))
 
-/* For the hash operator class: a hash of the bytes, which equality compares */
+/* Hash a filter's bytes for the hash operator class, whose equality compares the bytes. */
 static uint64
 hash_value(Datum value, uint64 seed)
 {
@@ -297,7 +300,7 @@ hash_value(Datum value, uint64 seed)
 	return DatumGetUInt64(hash);
 }
 
-/* With seed 0, it is the lower half of the 64-bit hash */
+/* A 32-bit hash must be the lower half of the 64-bit hash with seed 0 */
 SQL_RESULT(bloomfilter_hash_value,
 		   UInt32GetDatum((uint32) hash_value(PG_GETARG_DATUM(0), 0)))
 

@@ -1,18 +1,18 @@
 /*
  * remove.c
- *	  Removing elements of cuckoo filters (cuckoo_remove, cuckoo_count and the like), and of
- *	  counting Bloom filters and RedisBloom's cuckoo filters (bloom_remove and the like).
+ *	  Remove and count elements: of cuckoo filters (cuckoo_remove(), cuckoo_count()); of
+ *	  counting Bloom filters and of RedisBloom's cuckoo filters (bloom_remove() etc.)
  *
- * Callers must remove only what they have added: removing a false positive removes other
- * elements.  Removing an element that is certainly absent, or whose class (filter/cuckoo.c) or
- * counters (filter/counting.c) are saturated, changes nothing.
+ * Users must remove only elements that they have added: to remove a false positive removes
+ * another element.  Removing an element changes nothing if the filter surely lacks it, or
+ * its class (filter/cuckoo.c) or its counters (filter/counting.c) are saturated.
  */
 #include "callsite.h"
 
 #include "filter/foreign/foreign.h"
 #include "miscadmin.h"
 
-/* An error unless the filter knows how often an element was added */
+/* Raise an error unless the filter counts how often an element was added. */
 static void
 check_removable(const uint8 *image)
 {
@@ -32,7 +32,7 @@ SQL_FUNCTION(bloomfilter_count)
 	Lookup		lookup;
 	uint64		hash;
 
-	/* the maximum, so that a stored filter is read in full, and cached */
+	/* claim many probes, so that a stored filter is read in full, and cached */
 	lookup_open(&lookup, call_site(fcinfo, 1, false), PG_GETARG_DATUM(0),
 				PG_UINT32_MAX);
 	check_removable(lookup.reader.image);
@@ -44,8 +44,8 @@ SQL_FUNCTION(bloomfilter_count)
 }
 
 /*
- * Remove argument 1 or, if is_array, its elements, each as often as it is there.  Returns
- * the filter itself if that changes nothing.
+ * Remove argument 1 or, if is_array, the elements of that array; an element that is in the
+ * array several times is removed as often.  Returns argument 0 if nothing changes.
  */
 static Datum
 remove_elements(FunctionCallInfo fcinfo, bool is_array)
@@ -65,7 +65,7 @@ remove_elements(FunctionCallInfo fcinfo, bool is_array)
 	elements = argument_elements(fcinfo, site);
 	lookup_open(&lookup, site, filter, elements.count);
 	check_removable(lookup.reader.image);
-	/* all of one class; those of a foreign filter have one, and are looked up */
+	/* foreign elements are hashed as if to look them up, not to change them */
 	hashes = lookup_hash_array(&lookup, &elements, lookup.foreign == NULL);
 	found = palloc_extended(elements.count, MCXT_ALLOC_HUGE);
 	lookup_find(&lookup, hashes, elements.count, found);
@@ -77,14 +77,14 @@ remove_elements(FunctionCallInfo fcinfo, bool is_array)
 		removed = foreign_elements_remove(lookup.foreign, writer.image);
 	for (int i = 0; i < elements.count && !lookup.foreign; i++)
 	{
-		/* each moves half of a large explicit filter */
+		/* removal from a large explicit filter moves half of it */
 		CHECK_FOR_INTERRUPTS();
 		if (found[i] &&
 			filter_remove(writer.image, hashes[i]) == FILTER_REMOVED)
 			removed = true;
 	}
 	result = writer_close(&writer);
-	/* saturated elements stay, and then an UPDATE need not write the copy */
+	/* if all are saturated, discard the copy: an UPDATE need not write it */
 	return removed ? result : filter;
 }
 
@@ -95,8 +95,8 @@ SQL_RESULT(bloomfilter_remove, remove_elements(fcinfo, false))
 SQL_RESULT(bloomfilter_remove_all, remove_elements(fcinfo, true))
 
 /*
- * cuckoo_replace(filter cuckoo, old anycompatible, new anycompatible): if one of these is
- * NULL, only the other is removed or added
+ * cuckoo_replace(filter cuckoo, old anycompatible, new anycompatible): only adds "new" if
+ * "old" is NULL; only removes "old" if "new" is NULL
  */
 SQL_FUNCTION(bloomfilter_replace)
 {
@@ -121,7 +121,7 @@ SQL_FUNCTION(bloomfilter_replace)
 		writer_add_hashes(&writer, lookup.class, &new, 1, false);
 	else if (filter_add_batch(writer.image, &new, 1) == 0)
 	{
-		/* put "old" back, which fits, because adding "new" may raise an error */
+		/* no room: "old" fits again, and stays in case adding "new" fails */
 		(void) filter_add_batch(writer.image, &old, 1);
 		writer_add_hashes(&writer, lookup.class, &new, 1, false);
 		(void) filter_remove(writer.image, old);
@@ -139,7 +139,7 @@ SQL_FUNCTION(bloomfilter_compact)
 	PG_RETURN_DATUM(writer_close(&writer));
 }
 
-/* bloom_plain(bloom): a counting filter without its counters; any other as it is */
+/* bloom_plain(bloom): drops the counters of a counting filter; returns others unchanged */
 SQL_FUNCTION(bloomfilter_plain)
 {
 	const uint8 *image = value_image(PG_GETARG_DATUM(0));

@@ -1,29 +1,29 @@
 /*
  * sent_filter.c
- *	  Probing a filter that another server has sent: _bloom_may_contain().
+ *	  Probe a filter that another server has sent: _bloom_may_contain().
  *
- * A join of local rows with a foreign table sends a filter of its keys with the statement
- * of postgres_fdw (scan/foreign/foreign_filter.c).  The foreign table may declare another
- * type than the column has here: values travel as text, and the declared type reads them.
- * That may change a value: char(10) ignores the trailing blanks of a text, varchar(3) cuts
- * them off.
- * Then a "no" would be about another value.
+ * When a server joins local rows with a foreign table, it sends a filter of the join's keys
+ * with the statement of postgres_fdw (scan/foreign/foreign_filter.c).  The remote server,
+ * which runs this file, drops rows whose column is not in the filter.  But the foreign
+ * table may declare another type for the column.  Then postgres_fdw converts each value to
+ * text and reads it as the declared type, which may change the value: varchar(3) cuts off
+ * trailing blanks.  The joined value may be in the filter though the column's is not.
  *
- * So the call names the declared type, and the encoding of the database that declares it.
- * The answer is "yes" unless it is certain that the text of a value is read as the same
- * element.  This is certain for integers, whatever their width (what does not fit is an
- * error); for text and varchar, if the declared type has no length; for the other types
- * below, if the declared type is the column's, and has the same modifier or none.  Strings
- * also need one encoding in both databases, or UTF-8 in the declaring one: they are
- * converted to that before they are hashed, and before they travel.
+ * So the call passes the declared type, and the encoding of the sender's database.  The
+ * answer is "yes" unless a value certainly remains the same element when it is converted.
+ * This is certain for integers of any width (a value out of range raises an error); for
+ * text and varchar, if the declared type has no length; and for the other types in
+ * sent_family(), if the declared type is the column's, with the same modifier or none.  For
+ * strings, both databases must also have the same encoding, or the sender's must be UTF-8,
+ * to which we convert a string before we hash it.
  *
- * Integers, dates and timestamps also travel as they are, beside the filter: all of them if
- * they are few, else the least and the greatest.  Where "no" is certain, the planner here
- * makes conditions of these, which partitions, B-trees and BRIN can use.
+ * The call also passes integers, dates and timestamps themselves: all keys if they are few,
+ * else the least and the greatest.  Where "no" can be certain, the planner makes conditions
+ * of these keys, for partition pruning, B-trees and BRIN.
  *
- * A missing filter also means "yes": there is none yet, or the keys were too many.  The
- * sender compares by bytes (foreign_filter.c checks that), so the collation of a column
- * does not matter, unless rows are grouped by it here; see sent_simplify().
+ * A NULL filter means "yes": there is none yet, or the keys were too many.  The sender
+ * compares strings by bytes (foreign_filter.c checks that), so the collation of a column
+ * does not matter, unless rows are grouped by the column here; see sent_simplify().
  */
 #include "sent_filter.h"
 
@@ -43,8 +43,8 @@
 #include "utils/lsyscache.h"
 
 /*
- * The type that stands for all with the same elements.  InvalidOid: it is not certain that
- * the text of a value is read as the same value, as of money, or types of extensions.
+ * Return one type for all types whose values convert to each other through text without a
+ * change.  Returns InvalidOid if a value may change, as for money and types of extensions.
  */
 Oid
 sent_family(Oid type)
@@ -73,7 +73,7 @@ sent_family(Oid type)
 	}
 }
 
-/* Is a string the same element here as in a database of that encoding? */
+/* Is a string the same element here as in a database of the encoding with this name? */
 static bool
 encoding_fits(const char *name)
 {
@@ -83,7 +83,7 @@ encoding_fits(const char *name)
 		(encoding == PG_UTF8 && GetDatabaseEncoding() != PG_SQL_ASCII);
 }
 
-/* A constant argument of a call; returns false if it is NULL, or no constant. */
+/* Get the value of a call's constant argument; false if it is NULL or not constant. */
 static bool
 get_constant(List *args, int number, Datum *value)
 {
@@ -95,7 +95,7 @@ get_constant(List *args, int number, Datum *value)
 	return true;
 }
 
-/* Is the element of a call the same in the type that the other arguments name? */
+/* Does a call's element, of this type, certainly stay the same in the declared type? */
 static bool
 element_fits(List *args, Oid type, int32 modifier)
 {
@@ -119,8 +119,8 @@ element_fits(List *args, Oid type, int32 modifier)
 }
 
 /*
- * The state of a call of _bloom_may_contain(), or NULL if the answer is always "yes".
- * Raises no error.  Lives as long as flinfo->fn_mcxt.
+ * Make the state of a call of _bloom_may_contain() in flinfo->fn_mcxt.  Returns NULL if the
+ * answer is always "yes".  Raises no error.
  */
 CallSite *
 sent_call_site(FmgrInfo *flinfo)
@@ -146,7 +146,7 @@ sent_call_site(FmgrInfo *flinfo)
 	return site;
 }
 
-/* Does a filter have no elements, or elements of the class that the call looks up? */
+/* Is a filter empty, or are its elements of the class that the call looks up? */
 bool
 sent_filter_fits(const CallSite *site, const uint8 *header)
 {
@@ -155,7 +155,7 @@ sent_filter_fits(const CallSite *site, const uint8 *header)
 		 image_class(header) == site->hasher->class);
 }
 
-/* Set *number to one that sorts as the value does; false: there is none for the type. */
+/* Map a value to an integer, in the order of the type; false if the type has no map. */
 bool
 sent_number(Oid type, Datum value, int64 *number)
 {
@@ -178,14 +178,14 @@ sent_number(Oid type, Datum value, int64 *number)
 	}
 }
 
-/* A value of the type with this number; see sent_number() */
+/* The inverse of sent_number() */
 static Datum
 value_of_number(Oid type, Datum number)
 {
 	return type == DATEOID ? DateADTGetDatum((DateADT) DatumGetInt64(number)) : number;
 }
 
-/* The operator of a column's default B-tree for values of another type of its family */
+/* The operator that compares a column with another type, of its default B-tree opfamily */
 static Oid
 column_operator(const Expr *column, Oid type, StrategyNumber strategy)
 {
@@ -195,7 +195,7 @@ column_operator(const Expr *column, Oid type, StrategyNumber strategy)
 	return get_opfamily_member(cache->btree_opf, own, type, strategy);
 }
 
-/* The condition that compares a column with the value that has a number */
+/* Make a condition that compares a column with the value of sent_number() "number". */
 static Expr *
 make_bound(Expr *column, StrategyNumber strategy, Datum number)
 {
@@ -211,7 +211,7 @@ make_bound(Expr *column, StrategyNumber strategy, Datum number)
 	return condition;
 }
 
-/* The condition that a column has one of the values with these numbers */
+/* Make a condition that a column has one of the values of these numbers. */
 static Expr *
 make_any(Expr *column, ArrayType *numbers)
 {
@@ -238,10 +238,10 @@ make_any(Expr *column, ArrayType *numbers)
 }
 
 /*
- * Is this a column of a table whose rows are all here?  postgres_fdw would send conditions on to
- * the server of a foreign table, where the column may have yet another type.  (The call stays
- * here, because the encoding's type has a collation.)  If the column is that of a view or a
- * parent, the planner asks again when it has moved the call to the tables.
+ * Does a column belong to a table with local rows only?  For a foreign table, postgres_fdw
+ * would send our conditions to a third server, where the column may have yet another type.
+ * (It does not send the call itself, as its argument "encoding" has a collation.)  For a
+ * column of a view or a parent table, core simplifies the call again for each table.
  */
 static bool
 is_here(PlannerInfo *root, const Var *column)
@@ -249,7 +249,7 @@ is_here(PlannerInfo *root, const Var *column)
 	RangeTblEntry *rte;
 	ListCell   *cell;
 
-	/* core simplifies that of an EXISTS with the root of the query around it */
+	/* in the condition of an EXISTS, "root" belongs to the query around it */
 	if (root == NULL || root->parse->hasSubLinks || column->varlevelsup > 0)
 		return false;
 	rte = rt_fetch(column->varno, root->parse->rtable);
@@ -264,7 +264,7 @@ is_here(PlannerInfo *root, const Var *column)
 	return true;
 }
 
-/* The conditions on a column that the constants of a call allow, or NIL */
+/* Make conditions on a column from the keys that a call passes; NIL if it passes none. */
 static List *
 make_conditions(Expr *column, List *args)
 {
@@ -282,7 +282,7 @@ make_conditions(Expr *column, List *args)
 	return NIL;
 }
 
-/* A call whose arguments are known, behind conditions on the column; or NULL */
+/* Return a call with constant arguments ANDed with conditions on its column, or NULL. */
 static Node *
 add_conditions(PlannerInfo *root, FuncExpr *call)
 {
@@ -303,13 +303,13 @@ add_conditions(PlannerInfo *root, FuncExpr *call)
 		!get_constant(call->args, MAY_CONTAIN_FILTER, &filter) ||
 		!element_fits(call->args, type, modifier) || !is_here(root, column))
 		return NULL;
-	/* operators are those of a domain's base type */
+	/* a domain has no operators of its own: compare the base type */
 	if (type != column->vartype)
 		value = (Expr *) makeRelabelType(value, type, -1, InvalidOid, COERCE_IMPLICIT_CAST);
 	conditions = make_conditions(value, call->args);
 	if (conditions == NIL)
 		return NULL;
-	/* the call has them no more, so that this happens once */
+	/* remove the keys from the call, so that it is simplified only once */
 	rest = copyObject(call);
 	for (int i = MAY_CONTAIN_LEAST; i <= MAY_CONTAIN_KEYS; i++)
 	{
@@ -321,8 +321,8 @@ add_conditions(PlannerInfo *root, FuncExpr *call)
 }
 
 /*
- * May rows with equal values become one, or be counted together, in a query or in one around it?
- * The planner moves a call below that.
+ * May this query, or a query around it, merge or group rows with equal values?  The planner
+ * may move a call below the grouping.
  */
 static bool
 merges_rows(const PlannerInfo *root)
@@ -339,15 +339,15 @@ merges_rows(const PlannerInfo *root)
 }
 
 /*
- * For the planner: what is simpler than a call, or NULL
+ * Return a simpler expression for a call, or NULL if there is none.
  *
- * An expression of a view may fail for rows that the view's own conditions or joins drop,
- * and the planner may place the call before these.  So the answer is "yes", unless the
- * expression cannot fail, as leakproof functions cannot, or has been computed before, as
- * aggregates have.
+ * The element may be an expression of a view, which may fail for rows that the view's own
+ * conditions or joins would have dropped.  As the planner may evaluate the call before
+ * these, return true, unless the expression only calls leakproof functions, which never
+ * fail, or is an aggregate, which is computed before the call in any case.
  *
- * With a nondeterministic collation, the strings of a group may have different bytes, and
- * the call would drop some of them.
+ * With a nondeterministic collation, strings in one group may have different bytes, and the
+ * call would drop some of them: then return true as well.
  */
 Node *
 sent_simplify(PlannerInfo *root, FuncExpr *call)
@@ -362,17 +362,18 @@ sent_simplify(PlannerInfo *root, FuncExpr *call)
 	return add_conditions(root, call);
 }
 
-/* What a call keeps in fn_extra */
+/* The state that a call keeps in fn_extra */
 typedef struct SentCall
 {
-	CallSite   *site;			/* NULL: always "yes" */
+	CallSite   *site;			/* NULL if the answer is always "yes" */
 } SentCall;
 
 /*
  * _bloom_may_contain(filter bloom, element anyelement, type regtype, modifier integer,
- * encoding name, least_key bigint, greatest_key bigint, keys bigint[]).  Not strict: without a
- * filter the answer is "yes".  A NULL element is in no filter, because it joins nothing.  The last
- * three are for the planner.
+ * encoding name, least_key bigint, greatest_key bigint, keys bigint[])
+ *
+ * Returns true if the filter is NULL, and false if the element is: NULL joins nothing.  The
+ * last three arguments are for the planner.
  */
 SQL_FUNCTION(bloomfilter_may_contain)
 {

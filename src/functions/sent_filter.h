@@ -1,6 +1,6 @@
 /*
  * sent_filter.h
- *	  Probing a filter that another server has sent; see sent_filter.c.
+ *	  Probe a filter that another server has sent; see sent_filter.c.
  */
 #ifndef BLOOMFILTER_SENT_FILTER_H
 #define BLOOMFILTER_SENT_FILTER_H
@@ -9,7 +9,7 @@
 
 #include "nodes/pathnodes.h"
 
-/* The function that postgres_fdw's statements call, and its arguments */
+/* The function called in statements of postgres_fdw, and the order of its arguments */
 #define MAY_CONTAIN_NAME	"_bloom_may_contain"
 
 enum
