@@ -1,7 +1,8 @@
 /*
  * canonical.c
- *	  The canonical bytes of values that have no parts, by the rules of element.c: scalars and
- *	  jsonb.  Common types also have a function that hashes an element without a buffer.
+ *	  The canonical bytes (see element.c) of scalars and jsonb.
+ *
+ * Common types also have a function that hashes an element without a buffer.
  */
 #include "postgres.h"
 
@@ -28,18 +29,18 @@
 
 #include "canonical.h"
 
-/* The NaN that represents all others: quiet, positive, without payload */
+/* The NaN that stands for all NaNs: quiet, positive, without payload */
 #define CANONICAL_NAN		UINT64CONST(0x7ff8000000000000)
 
-/* Family byte of a network address: the version of its protocol */
+/* The family byte of a network address: the version of the Internet Protocol */
 #define NETWORK_IPV4		4
 #define NETWORK_IPV6		6
 
-/* Tags of a jsonb value, each followed by what the comment says */
+/* Tags of a jsonb value; the comment says which bytes follow */
 #define JSON_NULL			'n'
 #define JSON_TRUE			't'
 #define JSON_FALSE			'f'
-#define JSON_NUMBER			'd' /* length, normalised decimal */
+#define JSON_NUMBER			'd' /* length, decimal of numeric_normalize() */
 #define JSON_STRING			's' /* length, UTF-8 */
 #define JSON_ARRAY			'[' /* count, values */
 #define JSON_OBJECT			'{' /* count, pairs of (length, key) and value */
@@ -51,7 +52,7 @@ canonical_hash(const void *bytes, size_t length, uint64 seed)
 	return XXH3_64bits_withSeed(bytes, length, seed);
 }
 
-/* Append a string of the database's encoding in UTF-8. */
+/* Convert a string from the database's encoding to UTF-8, and append it. */
 void
 append_utf8(StringInfo buf, const char *data, int length)
 {
@@ -68,7 +69,7 @@ append_utf8(StringInfo buf, const char *data, int length)
 		pfree(converted);
 }
 
-/* Append the length of a string in UTF-8, and the string. */
+/* Convert a string to UTF-8, and append its length and the string. */
 static void
 append_counted_utf8(StringInfo buf, const char *data, int length)
 {
@@ -79,9 +80,9 @@ append_counted_utf8(StringInfo buf, const char *data, int length)
 }
 
 /*
- * A string in UTF-8 if portable, otherwise the hash that it has as text.  The hash of
- * name ignores the collation, and in 15 that of bpchar counts trailing blanks if the
- * collation is nondeterministic.
+ * Append a string: in UTF-8 if the hasher is portable; for TOKEN_OTHER as its hash as text;
+ * otherwise unchanged.  The hash functions of other types do not suit a nondeterministic
+ * collation: name's ignores it, and in 15 bpchar's does not ignore trailing blanks.
  */
 static inline void
 append_string(ElementNode *node, StringInfo buf, const char *data, int length)
@@ -108,7 +109,7 @@ append_text(ElementNode *node, StringInfo buf, Datum value)
 	free_copy(string, value);
 }
 
-/* Trailing blanks do not count in bpchar, and a cast to text removes them. */
+/* Append a bpchar without trailing blanks, which "=" ignores and a cast to text removes. */
 static void
 append_bpchar(ElementNode *node, StringInfo buf, Datum value)
 {
@@ -120,7 +121,7 @@ append_bpchar(ElementNode *node, StringInfo buf, Datum value)
 	free_copy(string, value);
 }
 
-/* An untyped literal in place of text */
+/* Append an untyped literal, which is compared with text or char(n). */
 void
 append_literal(ElementNode *node, StringInfo buf, Datum value)
 {
@@ -139,7 +140,7 @@ append_bytea(ElementNode *node, StringInfo buf, Datum value)
 	free_copy(bytes, value);
 }
 
-/* bytea, and text that needs no conversion: hash it in place. */
+/* Hash bytea, or text that needs no conversion, in place. */
 static uint64
 hash_varlena(struct ElementHasher *hasher, Datum value, uint64 seed)
 {
@@ -151,17 +152,16 @@ hash_varlena(struct ElementHasher *hasher, Datum value, uint64 seed)
 	return hash;
 }
 
-/* The bits of a float, the same for all floats that are equal. */
+/* Return the bits of a float, the same for NaNs, and the same for 0 and -0. */
 static inline uint64
 float_bits(float8 value)
 {
 	if (isnan(value))
 		return CANONICAL_NAN;
-	/* the bits of 0, not of -0 */
 	return value == 0 ? 0 : bits_of_double(value);
 }
 
-/* Define append_TYPE() for a type whose canonical bytes take one call to append. */
+/* Define append_TYPE() for a type whose canonical bytes are appended by one call. */
 #define APPEND(type, call) \
 static void \
 append_##type(ElementNode *node, StringInfo buf, Datum value) \
@@ -169,7 +169,7 @@ append_##type(ElementNode *node, StringInfo buf, Datum value) \
 	call; \
 }
 
-/* The same, and hash_TYPE(), for bytes that are a number of "bits" bits */
+/* Define append_TYPE() and hash_TYPE() for a type that becomes a number of "bits" bits. */
 #define NUMBER(type, bits, number) \
 APPEND(type, append_uint##bits(buf, number)) \
 static uint64 \
@@ -183,7 +183,7 @@ hash_##type(struct ElementHasher *hasher, Datum value, uint64 seed) \
 
 NUMBER(int2, 64, (int64) DatumGetInt16(value))
 NUMBER(int4, 64, (int64) DatumGetInt32(value))
-/* and types with the same representation: money, time, timestamps, pg_lsn, ... */
+/* also for other types that are an int64: money, time, timestamps, pg_lsn, ... */
 NUMBER(int8, 64, DatumGetInt64(value))
 NUMBER(float4, 64, float_bits(DatumGetFloat4(value)))
 NUMBER(float8, 64, float_bits(DatumGetFloat8(value)))
@@ -206,7 +206,7 @@ append_oid(ElementNode *node, StringInfo buf, Datum value)
 	append_uint32(buf, DatumGetObjectId(value));
 }
 
-/* Also of a name, which ends with a zero, too */
+/* For the types unknown and name, which both end with a zero byte */
 APPEND(cstring, append_string(node, buf, DatumGetCString(value), strlen(DatumGetCString(value))))
 APPEND(bool, append_uint8(buf, DatumGetBool(value) ? 1 : 0))
 APPEND(char, append_uint8(buf, (uint8) DatumGetChar(value)))
@@ -221,8 +221,8 @@ append_timetz(ElementNode *node, StringInfo buf, Datum value)
 }
 
 /*
- * Intervals are compared as a number of microseconds, with months of 30 days and days of
- * 24 hours.  It needs about 74 bits: we use 128.
+ * Append an interval as the number of microseconds by which "=" compares intervals, with
+ * months of 30 days and days of 24 hours.  It needs about 74 bits: we use 128.
  */
 static void
 append_interval(ElementNode *node, StringInfo buf, Datum value)
@@ -255,7 +255,7 @@ append_bits(ElementNode *node, StringInfo buf, Datum value)
 	free_copy(bits, value);
 }
 
-/* Includes the host part of the address, as "=" does. */
+/* Append an inet or cidr with the host part of the address, which "=" compares, too. */
 static void
 append_network(ElementNode *node, StringInfo buf, Datum value)
 {
@@ -268,7 +268,7 @@ append_network(ElementNode *node, StringInfo buf, Datum value)
 	free_copy(address, value);
 }
 
-/* The two halves of ai_privs, which has 32 bits in 15 and 64 in later versions */
+/* Append both halves of ai_privs, which has 32 bits in 15 and 64 bits from 16 on. */
 static void
 append_aclitem(ElementNode *node, StringInfo buf, Datum value)
 {
@@ -280,7 +280,7 @@ append_aclitem(ElementNode *node, StringInfo buf, Datum value)
 	append_uint32(buf, ACLITEM_GET_GOPTIONS(*item));
 }
 
-/* Looks the label up for each value: it may be renamed while the hasher lives. */
+/* Append the label.  Look it up each time: it may be renamed while the hasher lives. */
 void
 append_enum(ElementNode *node, StringInfo buf, Datum value)
 {
@@ -297,7 +297,7 @@ append_enum(ElementNode *node, StringInfo buf, Datum value)
 	ReleaseSysCache(tuple);
 }
 
-/* A type of which we know only the hash function */
+/* Append the result of the type's extended hash function. */
 void
 append_other(ElementNode *node, StringInfo buf, Datum value)
 {
@@ -309,10 +309,10 @@ append_other(ElementNode *node, StringInfo buf, Datum value)
 
 /* ---- jsonb ---- */
 
-/* Where in the buffer a key, behind its length, and its value are */
+/* The bytes of an object's pair in the buffer: length of the key, key, value */
 typedef struct JsonPair
 {
-	int			offset;			/* from the first pair */
+	int			offset;			/* from the start of the first pair */
 	int			length;
 } JsonPair;
 
@@ -353,7 +353,7 @@ append_json_value(StringInfo buf, const JsonbValue *value)
 	}
 }
 
-/* Shorter keys first, as in a jsonb object itself; "pairs" is where the first pair begins. */
+/* qsort_arg() comparator: shorter keys first, as in jsonb; "pairs" are the pairs' bytes. */
 static int
 compare_json_pairs(const void *a, const void *b, void *pairs)
 {
@@ -367,7 +367,7 @@ compare_json_pairs(const void *a, const void *b, void *pairs)
 	return memcmp(x + sizeof(length), y + sizeof(length), length);
 }
 
-/* Sort the pairs at the end of the buffer, from "start" on. */
+/* Sort the pairs in the buffer, which begin at "start". */
 static void
 sort_json_pairs(StringInfo buf, int start, JsonPair *pairs, int count)
 {
@@ -382,7 +382,7 @@ sort_json_pairs(StringInfo buf, int start, JsonPair *pairs, int count)
 	pfree(copy);
 }
 
-/* Conversion to UTF-8 may change the order of an object's keys: then sort them again. */
+/* Append an object.  Its keys may need to be sorted again after conversion to UTF-8. */
 static void
 append_json_object(StringInfo buf, JsonbIterator *iterator, int count)
 {
@@ -415,7 +415,7 @@ append_json_container(StringInfo buf, JsonbContainer *container)
 
 	check_stack_depth();
 
-	/* a single scalar is stored as an array of one, but is not equal to it */
+	/* jsonb stores a scalar as an array of one, but "=" tells them apart */
 	if (JsonContainerIsScalar(container))
 	{
 		(void) JsonbExtractScalar(container, &value);
@@ -452,7 +452,7 @@ append_jsonb(ElementNode *node, StringInfo buf, Datum value)
 
 /* ---- The types that have no parts ---- */
 
-/* Hints tell users to cast to the first type of a class. */
+/* The types without parts.  Hints use the first type of a class in casts. */
 static const LeafType leaf_types[] = {
 	{INT4OID, 'i', "integer", append_int4, hash_int4},
 	{INT8OID, 'i', "integer", append_int8, hash_int8},
@@ -485,7 +485,7 @@ static const LeafType leaf_types[] = {
 	{INETOID, 'w', "network address", append_network, NULL},
 	{CIDROID, 'w', "network address", append_network, NULL},
 	{JSONBOID, 'j', "jsonb", append_jsonb, NULL},
-	/* the hash functions of these map many values to one */
+	/* not TOKEN_OTHER, as their hash functions map many values to one hash */
 	{PG_LSNOID, 'l', "pg_lsn", append_int8, hash_int8},
 	{XID8OID, 'x', "xid8", append_int8, hash_int8},
 	{ACLITEMOID, 'g', "aclitem", append_aclitem, NULL},
@@ -495,7 +495,7 @@ static const LeafType leaf_types[] = {
 #endif
 };
 
-/* The entry for a type, or NULL if it is not one of the leaf_types[] */
+/* Return the entry of a type in leaf_types[], or NULL if there is none. */
 const LeafType *
 leaf_type(Oid type)
 {
@@ -505,7 +505,7 @@ leaf_type(Oid type)
 	return NULL;
 }
 
-/* The first type of the class that a token stands for, or NULL if there is none */
+/* Return the first entry with this token in leaf_types[], or NULL if there is none. */
 const LeafType *
 leaf_type_of_token(char token)
 {

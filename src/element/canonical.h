@@ -1,6 +1,6 @@
 /*
  * canonical.h
- *	  The tree that mirrors an element's type, and canonical bytes; see element.c, canonical.c.
+ *	  The tree of ElementNodes, and canonical bytes; see element.c and canonical.c.
  */
 #ifndef BLOOMFILTER_ELEMENT_CANONICAL_H
 #define BLOOMFILTER_ELEMENT_CANONICAL_H
@@ -17,7 +17,7 @@
 
 struct ElementHasher;
 
-/* Tokens of the types that have parts or names; the others are leaf_types[] */
+/* Tokens; those of the types without parts are in leaf_types[] */
 #define TOKEN_ARRAY			'['
 #define TOKEN_RANGE			'R'
 #define TOKEN_MULTIRANGE	'M'
@@ -46,33 +46,30 @@ struct ElementNode
 	AppendFunction append;
 	HashFunction hash;			/* fast path for a whole element, or NULL */
 	struct ElementHasher *hasher;	/* of the whole tree; see class.h */
-	bool		portable;		/* the hasher is */
+	bool		portable;		/* hasher->portable */
 
-	/* A RECORD, or an array: each value has its own structure, a NULL none */
+	/* The type is RECORD, or an array of it: each value has its own structure */
 	bool		anonymous;
 
 	/* Enums and other types */
 	char	   *name;			/* quoted type name, UTF-8 */
-	FmgrInfo	hash_proc;		/* extended hash function, other types only */
+	FmgrInfo	hash_proc;		/* extended hash function, only of TOKEN_OTHER */
 
-	/*
-	 * Arrays, ranges, multiranges (of ranges).  All parts of an array have
-	 * one class, current as of "part_structure"; 0: none yet.
-	 */
-	ElementNode *part;
+	/* Arrays, ranges, multiranges */
+	ElementNode *part;			/* of a multirange: its range type */
 	ArrayMetaState array_meta;
 	TypeCacheEntry *range_type;
-	uint64		part_class;
-	uint64		part_structure;
+	uint64		part_class;		/* of an array's records; 0: none yet */
+	uint64		part_structure; /* hasher->structure when it was computed */
 
 	/* Records */
-	RecordLayout *layout;		/* the last one seen */
-	bool		seen;			/* false: the last value was NULL or missing */
+	RecordLayout *layout;		/* of the last value that was not NULL */
+	bool		seen;			/* false if the last value was NULL or missing */
 
-	/* For a hasher made like another */
-	bool		is_text;		/* or varchar, or char(n) */
+	/* For element_hasher_create() with "like" */
+	bool		is_text;		/* text, varchar or char(n) */
 	bool		blank_padded;	/* char(n) */
-	const ElementNode *like;	/* the other's node, or NULL */
+	const ElementNode *like;	/* the corresponding node of "like", or NULL */
 };
 
 /* The columns of a record, in a memory context of their own */
@@ -81,7 +78,7 @@ struct RecordLayout
 	uint64		identifier;		/* see assign_record_type_identifier() */
 	TupleDesc	desc;
 	int			live;			/* number of columns that are not dropped */
-	ElementNode **columns;		/* NULL for a dropped one */
+	ElementNode **columns;		/* NULL for a dropped column */
 	Datum	   *values;			/* work space for heap_deform_tuple() */
 	bool	   *nulls;
 };
@@ -90,7 +87,7 @@ typedef struct LeafType
 {
 	Oid			type;
 	char		token;
-	const char *name;			/* of the class, for a user to read */
+	const char *name;			/* name of the class in messages */
 	AppendFunction append;
 	HashFunction hash;
 } LeafType;
@@ -102,13 +99,13 @@ extern uint64 canonical_hash(const void *bytes, size_t length, uint64 seed);
 
 extern void append_utf8(StringInfo buf, const char *data, int length);
 
-/* AppendFunctions for nodes that are not hashed as leaf_type() says */
+/* AppendFunctions that are not in leaf_types[] */
 extern void append_literal(ElementNode *node, StringInfo buf, Datum value);
 extern void append_oid(ElementNode *node, StringInfo buf, Datum value);
 extern void append_enum(ElementNode *node, StringInfo buf, Datum value);
 extern void append_other(ElementNode *node, StringInfo buf, Datum value);
 
-/* Does text have to be converted to UTF-8?  Not in SQL_ASCII, whose encoding is unknown. */
+/* Must text be converted to UTF-8?  It cannot in SQL_ASCII, whose encoding is unknown. */
 static inline bool
 needs_conversion(void)
 {
@@ -117,7 +114,7 @@ needs_conversion(void)
 	return encoding != PG_UTF8 && encoding != PG_SQL_ASCII;
 }
 
-/* Free what detoasting a value has copied. */
+/* Free the copy, if any, that detoasting made of a value. */
 static inline void
 free_copy(void *detoasted, Datum value)
 {
@@ -125,7 +122,7 @@ free_copy(void *detoasted, Datum value)
 		pfree(detoasted);
 }
 
-/* Make room at the end, and return where it is.  Inline: most elements fit without growth */
+/* Enlarge a buffer by "length" bytes, and return their address.  Inline, as most fit. */
 static inline uint8 *
 append_room(StringInfo buf, int length)
 {
@@ -159,7 +156,7 @@ append_uint64(StringInfo buf, uint64 value)
 	put64(append_room(buf, sizeof(value)), value);
 }
 
-/* Begin a part, leaving room for its length; returns where it begins. */
+/* Begin a part, with room for its length.  Returns the offset of its length. */
 static inline int
 begin_part(StringInfo buf)
 {
@@ -167,7 +164,7 @@ begin_part(StringInfo buf)
 	return buf->len - sizeof(uint32);
 }
 
-/* Write the length of the part that begins at "start". */
+/* Write the length of the part that begins at offset "start". */
 static inline void
 end_part(StringInfo buf, int start)
 {

@@ -1,6 +1,6 @@
 /*
  * class.c
- *	  Describe, pack and name the class of an element; see element.c for its tokens.
+ *	  Compute and name the class of an element; see element.c for the tokens of a class.
  */
 #include "class.h"
 
@@ -18,7 +18,7 @@
 /* The first byte of a class whose description is longer than eight bytes */
 #define CLASS_HASHED		'#'
 
-/* Append the description of a node's last value; false if a record in it is not known. */
+/* Append the tokens of a node's last value; false if a record's structure is not known. */
 static bool
 describe(ElementNode *node, StringInfo description)
 {
@@ -39,7 +39,7 @@ describe(ElementNode *node, StringInfo description)
 		case TOKEN_RANGE:
 			return describe(node->part, description);
 		case TOKEN_MULTIRANGE:
-			/* its parts are ranges: omit their token */
+			/* the parts are ranges: omit the token of a range */
 			return describe(node->part->part, description);
 		case TOKEN_RECORD:
 			if (unseen)
@@ -73,7 +73,7 @@ append_quoted(StringInfo description, const char *name)
 	pfree(utf8.data);
 }
 
-/* The name of a type as it is in descriptions; palloc'd. */
+/* Return the quoted name of a type, as it is in descriptions; palloc'd. */
 char *
 quoted_type_name(Oid type)
 {
@@ -89,6 +89,7 @@ quoted_type_name(Oid type)
 	return quoted.data;
 }
 
+/* Make a class from its description. */
 static ElementClass
 pack_class(const char *description, size_t length)
 {
@@ -101,7 +102,7 @@ pack_class(const char *description, size_t length)
 	return get64(bytes);
 }
 
-/* Was the description too long, so that the class is its hash? */
+/* Does the class have the hash of a description, instead of the description? */
 bool
 element_class_is_hashed(ElementClass class)
 {
@@ -115,7 +116,7 @@ element_class_is_array_of(ElementClass class, ElementClass part)
 	return class == (part << BITS_PER_BYTE | TOKEN_ARRAY);
 }
 
-/* The class of a node's last value; *complete: all of its structure is known */
+/* Compute the class of a node's last value; *complete: all of its structure is known. */
 ElementClass
 current_class(ElementNode *node, bool *complete)
 {
@@ -130,9 +131,8 @@ current_class(ElementNode *node, bool *complete)
 }
 
 /*
- * Append the attribute number and type of each column of the records in an element: a
- * column that replaces a dropped one has another number.  Returns true if any record is
- * of a named type, which can be altered.
+ * Append the attribute number and type of each column of all records in an element.
+ * Returns true if one of the records has a named type, which can be altered.
  */
 static bool
 append_columns(ElementNode *node, StringInfo columns)
@@ -152,7 +152,7 @@ append_columns(ElementNode *node, StringInfo columns)
 			if (layout == NULL)
 				return false;
 			named = !node->anonymous;
-			/* count dropped columns, too, to notice ADD followed by DROP */
+			/* include the number of dropped columns, to notice ADD and DROP */
 			append_uint32(columns, layout->desc->natts);
 			append_uint32(columns, layout->live);
 			for (int i = 0; i < layout->desc->natts; i++)
@@ -170,9 +170,9 @@ append_columns(ElementNode *node, StringInfo columns)
 }
 
 /*
- * A number that changes when the columns of a composite type in the element do: hashes
- * stored under another number are invalid.  0 without a composite type.  For an anonymous
- * record, it is that of the last value.
+ * Return a number that changes when the columns of a composite type in the element change,
+ * which invalidates stored hashes; 0 without a composite type.  Of an anonymous record, it
+ * covers the columns of the last value.
  */
 uint64
 element_structure(const ElementHasher *hasher)
@@ -190,8 +190,9 @@ element_structure(const ElementHasher *hasher)
 /* ---- The name of a class ---- */
 
 /*
- * Append a type's name without its quotes, and advance over it.  It may be of another
- * encoding: bytes that are not printable ASCII show as \x and two digits.
+ * Append the name of a type that is quoted at *at, and advance *at over it.  Bytes that are
+ * not printable ASCII are appended as \x and two digits, because the name is in UTF-8.
+ * Returns false if the quotes are not valid.
  */
 static bool
 name_type(const char **at, StringInfo name)
@@ -220,9 +221,9 @@ name_type(const char **at, StringInfo name)
 }
 
 /*
- * Append the name of the description at *at or, with "is_cast", an expression that casts
- * values to it, and advance over it.  Returns false if the description is not valid, or a
- * part has no type to cast to.
+ * Append a readable name of the description at *at or, with "is_cast", an expression that
+ * casts values to its type, and advance *at.  Returns false if the description is not valid
+ * or, with "is_cast", if a part has no type to cast to.
  */
 static bool
 read_description(const char **at, bool is_cast, StringInfo text)
@@ -277,7 +278,7 @@ read_description(const char **at, bool is_cast, StringInfo text)
 	if (leaf == NULL)
 		return false;
 	if (is_cast)
-		/* of the integers, which are one class, that with all values */
+		/* integers are one class: cast to the type with the most values */
 		appendStringInfo(text, "value::%s",
 						 format_type_be(leaf->type == INT4OID ? INT8OID : leaf->type));
 	else
@@ -285,7 +286,7 @@ read_description(const char **at, bool is_cast, StringInfo text)
 	return true;
 }
 
-/* The name of a form of another system's elements; palloc'd */
+/* Return the name of a form of another system's elements; palloc'd. */
 char *
 foreign_form_name(const ForeignType *type)
 {
@@ -294,14 +295,13 @@ foreign_form_name(const ForeignType *type)
 	return pstrdup(foreign_forms[type->form].name);
 }
 
-/* The name of a hashed class, if a type of this database or its array has it; else NULL */
+/* Name a hashed class by a type in pg_type, or its array type, that has it; or NULL. */
 static char *
 name_by_types(ElementClass class)
 {
 	Relation	types = table_open(TypeRelationId, AccessShareLock);
 	SysScanDesc scan = systable_beginscan(types, InvalidOid, false, NULL, 0, NULL);
-	StringInfoData of_array;	/* its description; the type's is behind its
-								 * first token */
+	StringInfoData of_array;	/* TOKEN_ARRAY, and the type's description */
 	StringInfoData name;
 	HeapTuple	tuple;
 	const char *found = NULL;
@@ -313,7 +313,7 @@ name_by_types(ElementClass class)
 		Form_pg_type type = (Form_pg_type) GETSTRUCT(tuple);
 
 		CHECK_FOR_INTERRUPTS();
-		/* a domain counts as its base type */
+		/* a domain has the class of its base type */
 		if (type->typtype == TYPTYPE_PSEUDO || type->typtype == TYPTYPE_DOMAIN)
 			continue;
 		resetStringInfo(&of_array);
@@ -333,10 +333,10 @@ name_by_types(ElementClass class)
 	return name.len > 0 ? name.data : NULL;
 }
 
-/* The hashed class that was named last, and its name, or NULL if no type has it */
+/* The hashed class that was named last, with its name; NULL if no type has the class */
 static struct
 {
-	ElementClass class;			/* ELEMENT_CLASS_NONE: there is none */
+	ElementClass class;			/* ELEMENT_CLASS_NONE if nothing is cached */
 	char	   *name;
 }			last_named;
 
@@ -346,7 +346,7 @@ forget_last_named(Datum arg, int cache, uint32 hash)
 	last_named.class = ELEMENT_CLASS_NONE;
 }
 
-/* name_by_types(), which is slow, with the last result cached; do not free the name. */
+/* Return name_by_types(), which is slow, or its cached last result.  Do not free it. */
 static const char *
 hashed_class_name(ElementClass class)
 {
@@ -369,10 +369,10 @@ hashed_class_name(ElementClass class)
 }
 
 /*
- * The name of a class, palloc'd: "integer", "text[]", "(integer, text)", "range of
- * date", "enum mood"; "guava text" in a filter of another system.  A hashed class has the
- * name of a type that has this class, or "structure #" and 14 hex digits.  Accepts any
- * number, as stored filters may be forged.
+ * Return the name of a class, palloc'd: "integer", "text[]", "(integer, text)", "range of
+ * date", "enum mood"; "guava text" in a filter of another system.  For a hashed class,
+ * return the name of a type that has this class, or "structure #" and 14 hexadecimal
+ * digits.  Accepts any number, as stored filters may be forged.
  */
 char *
 element_class_name(ElementClass class)
@@ -409,9 +409,10 @@ element_class_name(ElementClass class)
 }
 
 /*
- * A cast to elements of this class, for hints: "value::text[]", "ROW(value::bigint,
- * value::text)"; palloc'd.  NULL for enums, ranges, others, and what is hashed or not
- * valid.  No "$1": some drivers have other parameters, and send a NULL for it.
+ * Return a cast to elements of this class, for hints, palloc'd: "value::text[]",
+ * "ROW(value::bigint, value::text)".  Returns NULL if the class is hashed or not valid, or
+ * contains ranges, enums, or types of token X.  We show "value", not "$1", which some
+ * drivers would take for a parameter without a value.
  */
 char *
 element_class_cast(ElementClass class)

@@ -14,10 +14,10 @@ typedef struct ElementHasher ElementHasher;
 struct ElementNode;
 
 /*
- * What canonical bytes mean, the same on every server.  Up to eight ASCII tokens, padded
- * with zeros ("i" integer, "[i" array of integers, "(it)" a record); or '#' and 56 bits
- * of the hash of a longer description.  Kept as a number, to be compared at once; byte 0
- * is the lowest.  0: no element yet.
+ * The class of an element: how to read its canonical bytes, on any server.  Up to eight
+ * ASCII tokens, padded with zeros ("i" integer, "[i" array of integers, "(it)" a record);
+ * or '#' and 56 bits of the hash of a longer description.  The first byte is the lowest of
+ * the number.  ELEMENT_CLASS_NONE is the class of a filter without elements.
  */
 typedef uint64 ElementClass;
 
@@ -26,13 +26,13 @@ typedef uint64 ElementClass;
 /*
  * How to hash the elements of one call site.
  *
- * Read "class" after element_hash(), which may change it: an anonymous record shows its
- * structure only in each value, and a composite type may be altered while the hasher
- * lives.  Before the first anonymous record, or array of them, it is ELEMENT_CLASS_NONE.
+ * Read "class" after element_hash(), which may change it: each anonymous record may have
+ * another structure, and ALTER TYPE may change a composite type while the hasher lives.  If
+ * the type contains anonymous records, "class" is ELEMENT_CLASS_NONE until the first call.
  */
 struct ElementHasher
 {
-	Oid			type;			/* the declared type, a domain's base */
+	Oid			type;			/* the declared type or, of a domain, its base */
 	ElementClass class;			/* class of the last element hashed */
 	uint64		(*hash) (ElementHasher *hasher, Datum value, uint64 seed);
 	MemoryContext mcxt;			/* holds the hasher and all its memory */
@@ -41,7 +41,7 @@ struct ElementHasher
 	struct ElementNode *root;
 	bool		portable;		/* hashes mean the same everywhere */
 	bool		local;			/* some hashes differ from portable ones */
-	StringInfoData buf;			/* data is NULL until it is needed */
+	StringInfoData buf;			/* canonical bytes; data may be NULL */
 	uint64		structure;		/* counts changes of the tree */
 	uint64		class_structure;	/* "structure" when the class was computed */
 };

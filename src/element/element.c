@@ -1,11 +1,11 @@
 /*
  * element.c
- *	  From a value of any type to the 64-bit hash that filters store.
+ *	  Convert a value of any type to the 64-bit hash that filters store.
  *
- * A filter outlives the server that built it: it may be restored on another major version,
- * or on a machine of the other byte order, or probed by another client.  The server's own
- * hash functions do not support that.  So we turn an element into *canonical bytes*, and
- * hash these by XXH3_64bits_withSeed.  docs/dev/format.md specifies both.
+ * A filter may be restored on another major version or a machine of the other byte order,
+ * and clients may probe it.  PostgreSQL's hash functions do not guarantee the same hashes
+ * there.  So we convert an element to *canonical bytes*, and hash these by
+ * XXH3_64bits_withSeed().  docs/dev/format.md specifies both.
  *
  * Every element belongs to a *class* (class.h).  Within a class, values that are equal
  * under "=" have the same canonical bytes, even if their types differ: 1::int2 and 1::int8,
@@ -17,30 +17,29 @@
  *		X"name"			any other type that can be hashed
  *		[e				array of e
  *		Re, Me			range, multirange of e
- *		(e...)			record of the columns e...; names don't matter
+ *		(e...)			record of columns e...; their names do not matter
  *		r				record whose structure is not known yet
  *
- * A domain counts as its base type.
+ * A domain has the class of its base type.
  *
  * A tree of ElementNodes mirrors the type.  Each node appends the canonical bytes of a
- * value to a buffer; parts are preceded by their length, so that no two values share their
- * bytes.  Common scalar types have a hash function that bypasses tree and buffer.
+ * value to a buffer.  The length of each part precedes its bytes, so that different values
+ * have different bytes.  Common scalar types have a function that hashes a value without
+ * the buffer.
  *
- * The structure of an anonymous record is known only from the descriptor that each value's
- * header names.  Its node caches the layout of the last value, and the class is computed
- * again only when a layout changes, as those of named types may by ALTER TYPE.
+ * The structure of an anonymous record (of type "record") is known only from the header of
+ * each value.  Its node caches the layout of the last value.  We compute the class again
+ * only when a layout changes, which ALTER TYPE may also do to the layout of a named type.
  *
  * Limits:
- *	- A type needs a default hash operator class, whose equality the hash agrees with.
- *	- Nondeterministic collations are refused, as they call different bytes equal.
- *	- Hashes of token X are only as stable as the type's own extended hash function.
- *	- A renamed enum label is another element; a renamed type of token E or X,
- *	  another class.
- *	- Canonical bytes are limited to 1 GB, except for text and bytea.
- *	- Range types must have their subtype's default operator class.
+ *	- A type needs a default hash operator class, by whose equality we compare.
+ *	- Nondeterministic collations are refused, because by them different bytes are equal.
+ *	- Hashes of token X are only as stable as the type's extended hash function.
+ *	- Renaming an enum label changes the element; renaming an enum, or a type of token X,
+ *	  changes the class.
+ *	- Canonical bytes are limited to 1 GB, except those of text and bytea.
+ *	- Range types must use their subtype's default operator class.
  *	- All anonymous records in an array must have the same structure.
- *
- * What "=" means for each type is in PostgreSQL's src/backend/utils/adt/.
  */
 #include "postgres.h"
 
@@ -56,23 +55,23 @@
 #include "canonical.h"
 #include "element.h"
 
-/* Length of a NULL part; no other length is negative */
+/* Stands for the length of a part that is NULL */
 #define PART_NULL			(-1)
 
-/* Flags of a range: part of our format, like PostgreSQL's own but independent */
+/* Flags of a range in canonical bytes, which are independent of PostgreSQL's flags */
 #define CANONICAL_EMPTY		0x01
 #define CANONICAL_LOWER_INC	0x02
 #define CANONICAL_UPPER_INC	0x04
 #define CANONICAL_LOWER_INF	0x08
 #define CANONICAL_UPPER_INF	0x10
 
-/* A larger buffer of canonical bytes is not kept for the next element. */
+/* Do not keep a larger buffer of canonical bytes for the next element. */
 #define BUFFER_REUSE_MAX			(1024 * 1024)
 
 static ElementNode *make_node(ElementHasher *hasher, Oid type, Oid collation,
 							  const ElementNode *like);
 
-/* An anonymous record is NULL or missing: forget the structure of the last one. */
+/* Forget the structure of the last anonymous record, as this value has none. */
 static void
 reset_structure(ElementNode *node)
 {
@@ -102,7 +101,7 @@ append_null(ElementNode *node, StringInfo buf)
 		reset_structure(node);
 }
 
-/* Check that the anonymous record appended last to an array is like those before it. */
+/* Check that an array's record appended last has the structure of those before it. */
 static void
 check_part_structure(ElementNode *node, bool first)
 {
@@ -170,7 +169,7 @@ append_array(ElementNode *node, StringInfo buf, Datum value)
 	free_copy(array, value);
 }
 
-/* Discrete ranges need no special care: they are stored in canonical form. */
+/* Append two bounds.  Those of discrete ranges are already stored in canonical form. */
 static void
 append_range_bounds(ElementNode *node, StringInfo buf,
 					const RangeBound *lower, const RangeBound *upper)
@@ -234,7 +233,7 @@ append_multirange(ElementNode *node, StringInfo buf, Datum value)
 	free_copy(multirange, value);
 }
 
-/* The "like" of a record's column, counted without dropped columns */
+/* Return the node of a column of "like", numbered from 0 without dropped columns. */
 static const ElementNode *
 like_column(const ElementNode *like, int column)
 {
@@ -247,8 +246,8 @@ like_column(const ElementNode *like, int column)
 }
 
 /*
- * Set the layout of a record from its composite type.  Replaces the old one only when
- * the new one is complete, so that an error leaves the old one, and no leak.
+ * Set the layout of a record from its composite type.  The new layout replaces the old one
+ * only when it is complete, so that an error leaves the old layout in place and no leak.
  */
 static void
 set_layout(ElementNode *node, Oid type, int32 typmod)
@@ -260,10 +259,10 @@ set_layout(ElementNode *node, Oid type, int32 typmod)
 	RecordLayout *layout = palloc0(sizeof(RecordLayout));
 	TupleDesc	desc;
 
-	/* first: if the type changes after this, the next value notices */
+	/* read this first, so that the next value notices a later change */
 	layout->identifier = assign_record_type_identifier(type, typmod);
 	desc = lookup_rowtype_tupdesc(type, typmod);
-	/* constraints include the defaults of columns missing in old tuples */
+	/* constraints include the values of columns missing in old tuples */
 	layout->desc = CreateTupleDescCopyConstr(desc);
 	ReleaseTupleDesc(desc);
 	desc = layout->desc;
@@ -293,8 +292,8 @@ set_layout(ElementNode *node, Oid type, int32 typmod)
 }
 
 /*
- * The layout of a record of this type: the last record's layout, if it had the same type.
- * What a typmod of RECORD means never changes; for other types ask the server's cache.
+ * Return the layout of a record: the last record's layout, if it is still the same.  The
+ * meaning of a typmod of RECORD never changes; for other types, ask the type cache.
  */
 static inline RecordLayout *
 layout_for(ElementNode *node, Oid type, int32 typmod)
@@ -353,7 +352,7 @@ append_record(ElementNode *node, StringInfo buf, Datum value)
 
 /* ---- Making a hasher ---- */
 
-/* With a deterministic collation, strings are equal exactly when their bytes are. */
+/* Raise an error unless, by the collation, only strings with the same bytes are equal. */
 static void
 check_collation(Oid collation)
 {
@@ -371,7 +370,7 @@ check_collation(Oid collation)
 				 errhint("Use COLLATE \"C\" to compare the elements by their bytes.")));
 }
 
-/* A new node in the current memory context, not yet initialized for its type */
+/* Make a node in the current memory context, not yet initialized for its type. */
 static ElementNode *
 new_node(ElementHasher *hasher, Oid type, Oid collation)
 {
@@ -384,6 +383,7 @@ new_node(ElementHasher *hasher, Oid type, Oid collation)
 	return node;
 }
 
+/* Initialize a node to hash values by the type's extended hash function. */
 static void
 init_other(ElementNode *node)
 {
@@ -430,10 +430,7 @@ init_range(ElementNode *node, TypeCacheEntry *range)
 	TypeCacheEntry *subtype = lookup_type_cache(range->rngelemtype->type_id,
 												TYPECACHE_CMP_PROC);
 
-	/*
-	 * our hash of bounds agrees only with the default operator class of their
-	 * type
-	 */
+	/* equal bounds have equal canonical bytes only by this operator class */
 	if (range->rng_cmp_proc_finfo.fn_oid != subtype->cmp_proc)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -447,8 +444,8 @@ init_range(ElementNode *node, TypeCacheEntry *range)
 }
 
 /*
- * A type that is not built in may be an enum, range, record and so on.  But if it has an
- * equality of its own, canonical bytes may disagree with that: use its hash function.
+ * Initialize a node whose type is not in leaf_types[], by the kind of the type.  If a user
+ * defined its equality, canonical bytes may disagree with this: use the hash function.
  */
 static void
 init_by_kind(ElementNode *node)
@@ -470,7 +467,7 @@ init_by_kind(ElementNode *node)
 			node->name = quoted_type_name(node->type);
 			if (!node->portable)
 			{
-				/* by OID, because labels may be renamed */
+				/* append the OID, because labels may be renamed */
 				node->append = append_oid;
 				node->hasher->local = true;
 			}
@@ -483,10 +480,7 @@ init_by_kind(ElementNode *node)
 			node->token = TOKEN_MULTIRANGE;
 			node->append = append_multirange;
 
-			/*
-			 * compared by bounds, even if the range type has an equality of
-			 * its own
-			 */
+			/* "=" compares bounds, even if the range type has its own "=" */
 			node->part = new_node(node->hasher, entry->rngtype->type_id, InvalidOid);
 			init_range(node->part, entry->rngtype);
 			break;
@@ -505,24 +499,24 @@ init_by_kind(ElementNode *node)
 }
 
 /*
- * Adapt a node to ELEMENT_LOCAL: no conversion, but collations may matter.  Where our hash
- * disagrees with the local equality, use the type's own.
+ * Adapt a node to ELEMENT_LOCAL: text is not converted to UTF-8, and where canonical bytes
+ * may disagree with the equality of this database, use the type's hash function.
  */
 static void
 adapt_leaf_locally(ElementNode *node)
 {
 	AppendFunction append = node->append;
 
-	/* a literal without type has no collation */
+	/* an untyped literal has no collation */
 	if (node->token == TOKEN_TEXT && node->type != UNKNOWNOID &&
 		OidIsValid(node->collation) &&
 		!get_collation_isdeterministic(node->collation))
 	{
-		/* the equality of text, so that all these types have one class */
+		/* hash all string types as text, so that they have one class */
 		node->type = TEXTOID;
 		node->hash = NULL;
 		init_other(node);
-		/* it converts the value, and appends it as text */
+		/* this function converts the value to text, and hashes that */
 		node->append = append;
 	}
 	else if (node->type == JSONBOID && needs_conversion())
@@ -532,7 +526,7 @@ adapt_leaf_locally(ElementNode *node)
 	node->hasher->local = true;
 }
 
-/* The tree for a type; "like" is the node of what its values are compared with. */
+/* Make the tree of a type; "like" is the node of the type that values are compared with. */
 static ElementNode *
 make_node(ElementHasher *hasher, Oid type, Oid collation,
 		  const ElementNode *like)
@@ -592,7 +586,7 @@ make_node(ElementHasher *hasher, Oid type, Oid collation,
 	return node;
 }
 
-/* The buffer for the canonical bytes of an element, empty */
+/* Return the hasher's buffer, emptied for the canonical bytes of an element. */
 static inline StringInfo
 begin_element(ElementHasher *hasher)
 {
@@ -609,7 +603,7 @@ begin_element(ElementHasher *hasher)
 	return buf;
 }
 
-/* Hash the bytes in the buffer, and set the class of their element. */
+/* Hash the bytes in the buffer, and set hasher->class. */
 static inline uint64
 end_element(ElementHasher *hasher, uint64 seed)
 {
@@ -632,7 +626,7 @@ end_element(ElementHasher *hasher, uint64 seed)
 	return hash;
 }
 
-/* A HashFunction for any type: put canonical bytes into the buffer, hash them. */
+/* A HashFunction for any type: puts canonical bytes into the buffer, and hashes them. */
 static uint64
 hash_by_buffer(ElementHasher *hasher, Datum value, uint64 seed)
 {
@@ -641,8 +635,8 @@ hash_by_buffer(ElementHasher *hasher, Datum value, uint64 seed)
 }
 
 /*
- * Hash a record with these values, which may be toasted, as element_hash() would.  The
- * hasher is for the type record, and BlessTupleDesc() has returned "type".
+ * Hash an anonymous record, given by the values of its columns, which may be toasted, with
+ * seed 0.  The hasher is for type RECORD; "type" is a result of BlessTupleDesc().
  */
 uint64
 element_hash_columns(ElementHasher *hasher, TupleDesc type,
@@ -658,24 +652,24 @@ element_hash_columns(ElementHasher *hasher, TupleDesc type,
 }
 
 /*
- * Prepare to hash elements of a declared type, with the call's collation; columns of
- * records and bounds of ranges have the collation that the type declares.
+ * Make a hasher for elements of a declared type.  Strings in the elements are compared by
+ * "collation", but in records and ranges by the collations that their type declares.
  *
- * The hasher is in a memory context of its own below "mcxt": delete hasher->mcxt to free
- * it.  "like" is NULL, or the hasher of the values that the elements are compared with; it
- * outlives this one.  Then text is hashed by the collation of "like", and without trailing
- * blanks if the elements of "like" are char(n), so that an untyped literal means the same
- * as in "column = 'ab   '".
+ * The hasher has a memory context below "mcxt": delete hasher->mcxt to free it.  "like" is
+ * NULL, or the hasher of the values that the elements will be compared with, which must
+ * outlive the new hasher.  With "like", text is hashed by the collation of "like", and
+ * without trailing blanks if the elements of "like" are char(n), so that an untyped literal
+ * means the same as in "column = 'ab   '".
  *
- * Hashes of ELEMENT_LOCAL always agree with "=" within the database: an enum's value is
- * its OID, text is not converted, and with a nondeterministic collation a value is
- * hashed by its type's function.  Others are those of ELEMENT_PORTABLE; see
+ * Hashes of ELEMENT_LOCAL always agree with "=" within the database: an enum is hashed by
+ * its OID, text is not converted, and a nondeterministic collation selects the type's hash
+ * function.  All other values have the hashes of ELEMENT_PORTABLE; see
  * element_hasher_is_local().
  *
- * Errors: the type or a part of it cannot be hashed; a collation is missing or
- * nondeterministic; a range type has another operator class than its subtype's
- * default.  For anonymous records, element_hash() raises these errors, and one more if
- * the records of an array differ.
+ * Raises an error if the type or a part of it cannot be hashed, if a collation is missing
+ * or nondeterministic, or if a range type lacks its subtype's default operator class.
+ * For anonymous records, element_hash() raises these errors, and one more if the records in
+ * an array differ in their structure.
  */
 ElementHasher *
 element_hasher_create(Oid type, Oid collation, ElementScope scope,
@@ -687,7 +681,7 @@ element_hasher_create(Oid type, Oid collation, ElementScope scope,
 	bool		complete;
 
 	Assert(OidIsValid(type));
-	/* at first below the current context, so that an error leaves no leak */
+	/* below the current context until it is complete, so an error frees it */
 	own = AllocSetContextCreate(CurrentMemoryContext,
 								"bloomfilter element hasher",
 								ALLOCSET_SMALL_SIZES);
@@ -703,7 +697,7 @@ element_hasher_create(Oid type, Oid collation, ElementScope scope,
 	hasher->class_structure = hasher->structure;
 	if (!complete)
 	{
-		/* the first value sets it */
+		/* the first value sets the class */
 		hasher->class = ELEMENT_CLASS_NONE;
 		hasher->structure++;
 	}

@@ -1,6 +1,6 @@
 /*
  * element.h
- *	  From a value of any type to the 64-bit hash that filters store; see element.c.
+ *	  Hash a value of any type, as filters store it; see element.c.
  */
 #ifndef BLOOMFILTER_ELEMENT_H
 #define BLOOMFILTER_ELEMENT_H
@@ -11,7 +11,7 @@
 
 #include "access/tupdesc.h"
 
-/* Where equal values must have equal hashes: everywhere, or in one database */
+/* Where equal values must have equal hashes: on all servers, or in this database only */
 typedef enum ElementScope
 {
 	ELEMENT_PORTABLE,
@@ -23,11 +23,13 @@ extern ElementHasher *element_hasher_create(Oid type, Oid collation,
 											const ElementHasher *like,
 											MemoryContext mcxt);
 
-/* Hash a record that is given by the values of its columns */
 extern uint64 element_hash_columns(ElementHasher *hasher, TupleDesc type,
 								   const Datum *values, const bool *nulls);
 
-/* Do hashes differ from portable ones?  The first anonymous record may make it true. */
+/*
+ * Do hashes differ from those of ELEMENT_PORTABLE?  When the first anonymous record is
+ * hashed, the result may change from false to true.
+ */
 static inline bool
 element_hasher_is_local(const ElementHasher *hasher)
 {
@@ -35,8 +37,8 @@ element_hasher_is_local(const ElementHasher *hasher)
 }
 
 /*
- * Hash an element, not NULL but perhaps toasted, and set hasher->class.  Errors: as of
- * element_hasher_create() and the type's hash function.
+ * Hash an element, which is not NULL but may be toasted, and set hasher->class.  Raises the
+ * errors of element_hasher_create() and of the type's hash function.
  */
 static inline uint64
 element_hash(ElementHasher *hasher, Datum value, uint64 seed)
