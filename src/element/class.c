@@ -18,17 +18,20 @@
 /* The first byte of a class whose description is longer than eight bytes */
 #define CLASS_HASHED		'#'
 
-/* Append the tokens of a node's last value; false if a record's structure is not known. */
-static bool
+/* Append the tokens of a node's last value. */
+static void
 describe(ElementNode *node, StringInfo description)
 {
 	RecordLayout *layout = node->layout;
-	bool		unseen = node->token == TOKEN_RECORD && !node->seen;
-	bool		complete = !unseen;
 
 	check_stack_depth();
 
-	appendStringInfoChar(description, unseen ? TOKEN_RECORD_UNSEEN : node->token);
+	if (node->token == TOKEN_RECORD && !node->seen)
+	{
+		appendStringInfoChar(description, TOKEN_RECORD_UNSEEN);
+		return;
+	}
+	appendStringInfoChar(description, node->token);
 	switch (node->token)
 	{
 		case TOKEN_ENUM:
@@ -37,21 +40,19 @@ describe(ElementNode *node, StringInfo description)
 			break;
 		case TOKEN_ARRAY:
 		case TOKEN_RANGE:
-			return describe(node->part, description);
+			describe(node->part, description);
+			break;
 		case TOKEN_MULTIRANGE:
 			/* the parts are ranges: omit the token of a range */
-			return describe(node->part->part, description);
+			describe(node->part->part, description);
+			break;
 		case TOKEN_RECORD:
-			if (unseen)
-				break;
 			for (int i = 0; i < layout->desc->natts; i++)
-				if (layout->columns[i] != NULL &&
-					!describe(layout->columns[i], description))
-					complete = false;
+				if (layout->columns[i] != NULL)
+					describe(layout->columns[i], description);
 			appendStringInfoChar(description, TOKEN_RECORD_END);
 			break;
 	}
-	return complete;
 }
 
 /* Append a type's name, without its schema, in UTF-8 and quoted. */
@@ -116,15 +117,15 @@ element_class_is_array_of(ElementClass class, ElementClass part)
 	return class == (part << BITS_PER_BYTE | TOKEN_ARRAY);
 }
 
-/* Compute the class of a node's last value; *complete: all of its structure is known. */
+/* Compute the class of a node's last value. */
 ElementClass
-current_class(ElementNode *node, bool *complete)
+current_class(ElementNode *node)
 {
 	StringInfoData description;
 	ElementClass class;
 
 	initStringInfo(&description);
-	*complete = describe(node, &description);
+	describe(node, &description);
 	class = pack_class(description.data, description.len);
 	pfree(description.data);
 	return class;

@@ -41,7 +41,7 @@ struct ElementHasher
 	struct ElementNode *root;
 	bool		portable;		/* hashes mean the same everywhere */
 	bool		local;			/* some hashes differ from portable ones */
-	StringInfoData buf;			/* canonical bytes; data may be NULL */
+	StringInfoData buf;			/* canonical bytes */
 	uint64		structure;		/* counts changes of the tree */
 	uint64		class_structure;	/* "structure" when the class was computed */
 };
@@ -56,6 +56,6 @@ extern uint64 element_structure(const ElementHasher *hasher);
 
 /* For element.c */
 extern char *quoted_type_name(Oid type);
-extern ElementClass current_class(struct ElementNode *node, bool *complete);
+extern ElementClass current_class(struct ElementNode *node);
 
 #endif							/* BLOOMFILTER_ELEMENT_CLASS_H */

@@ -106,11 +106,10 @@ static void
 check_part_structure(ElementNode *node, bool first)
 {
 	ElementClass class;
-	bool		complete;
 
 	if (node->part_structure == node->hasher->structure && node->part_class != 0)
 		return;
-	class = current_class(node->part, &complete);
+	class = current_class(node->part);
 	Assert(first || node->part_class != 0);
 	if (!first && class != node->part_class)
 		ereport(ERROR,
@@ -609,11 +608,10 @@ end_element(ElementHasher *hasher, uint64 seed)
 {
 	StringInfo	buf = &hasher->buf;
 	uint64		hash;
-	bool		complete;
 
 	if (hasher->class_structure != hasher->structure)
 	{
-		hasher->class = current_class(hasher->root, &complete);
+		hasher->class = current_class(hasher->root);
 		hasher->class_structure = hasher->structure;
 	}
 
@@ -678,7 +676,6 @@ element_hasher_create(Oid type, Oid collation, ElementScope scope,
 	MemoryContext own;
 	MemoryContext oldcontext;
 	ElementHasher *hasher;
-	bool		complete;
 
 	Assert(OidIsValid(type));
 	/* below the current context until it is complete, so an error frees it */
@@ -693,14 +690,11 @@ element_hasher_create(Oid type, Oid collation, ElementScope scope,
 	hasher->root = make_node(hasher, type, collation, like ? like->root : NULL);
 	hasher->type = hasher->root->type;
 	hasher->hash = hasher->root->hash ? hasher->root->hash : hash_by_buffer;
-	hasher->class = current_class(hasher->root, &complete);
 	hasher->class_structure = hasher->structure;
-	if (!complete)
-	{
-		/* the first value sets the class */
-		hasher->class = ELEMENT_CLASS_NONE;
-		hasher->structure++;
-	}
+	if (hasher->root->anonymous)
+		hasher->structure++;	/* the first value sets the class */
+	else
+		hasher->class = current_class(hasher->root);
 
 	MemoryContextSwitchTo(oldcontext);
 	MemoryContextSetParent(own, mcxt);
