@@ -65,7 +65,7 @@
 #define CANONICAL_LOWER_INF	0x08
 #define CANONICAL_UPPER_INF	0x10
 
-/* Do not keep a larger buffer of canonical bytes for the next element. */
+/* Shrink the buffer of canonical bytes to this size before the next element. */
 #define BUFFER_REUSE_MAX			(1024 * 1024)
 
 static ElementNode *make_node(ElementHasher *hasher, Oid type, Oid collation,
@@ -91,14 +91,6 @@ append_part(ElementNode *node, StringInfo buf, Datum value)
 
 	node->append(node, buf, value);
 	end_part(buf, start);
-}
-
-static void
-append_null(ElementNode *node, StringInfo buf)
-{
-	append_uint32(buf, PART_NULL);
-	if (node->anonymous)
-		reset_structure(node);
 }
 
 /* Check that an array's record appended last has the structure of those before it. */
@@ -319,12 +311,18 @@ append_columns(const RecordLayout *layout, StringInfo buf,
 	append_uint32(buf, layout->live);
 	for (int i = 0; i < layout->desc->natts; i++)
 	{
-		if (layout->columns[i] == NULL)
+		ElementNode *column = layout->columns[i];
+
+		if (column == NULL)
 			continue;
-		if (nulls[i])
-			append_null(layout->columns[i], buf);
-		else
-			append_part(layout->columns[i], buf, values[i]);
+		if (!nulls[i])
+		{
+			append_part(column, buf, values[i]);
+			continue;
+		}
+		append_uint32(buf, PART_NULL);
+		if (column->anonymous)
+			reset_structure(column);
 	}
 }
 
@@ -585,23 +583,6 @@ make_node(ElementHasher *hasher, Oid type, Oid collation,
 	return node;
 }
 
-/* Return the hasher's buffer, emptied for the canonical bytes of an element. */
-static inline StringInfo
-begin_element(ElementHasher *hasher)
-{
-	StringInfo	buf = &hasher->buf;
-
-	if (buf->data == NULL)
-	{
-		MemoryContext oldcontext = MemoryContextSwitchTo(hasher->mcxt);
-
-		initStringInfo(buf);
-		MemoryContextSwitchTo(oldcontext);
-	}
-	buf->len = 0;
-	return buf;
-}
-
 /* Hash the bytes in the buffer, and set hasher->class. */
 static inline uint64
 end_element(ElementHasher *hasher, uint64 seed)
@@ -618,8 +599,8 @@ end_element(ElementHasher *hasher, uint64 seed)
 	hash = canonical_hash(buf->data, buf->len, seed);
 	if (buf->maxlen > BUFFER_REUSE_MAX)
 	{
-		pfree(buf->data);
-		buf->data = NULL;
+		buf->data = repalloc(buf->data, BUFFER_REUSE_MAX);
+		buf->maxlen = BUFFER_REUSE_MAX;
 	}
 	return hash;
 }
@@ -628,7 +609,8 @@ end_element(ElementHasher *hasher, uint64 seed)
 static uint64
 hash_by_buffer(ElementHasher *hasher, Datum value, uint64 seed)
 {
-	hasher->root->append(hasher->root, begin_element(hasher), value);
+	hasher->buf.len = 0;
+	hasher->root->append(hasher->root, &hasher->buf, value);
 	return end_element(hasher, seed);
 }
 
@@ -641,10 +623,10 @@ element_hash_columns(ElementHasher *hasher, TupleDesc type,
 					 const Datum *values, const bool *nulls)
 {
 	ElementNode *root = hasher->root;
-	StringInfo	buf = begin_element(hasher);
 
 	Assert(root->anonymous && root->token == TOKEN_RECORD);
-	append_columns(layout_for(root, type->tdtypeid, type->tdtypmod), buf,
+	hasher->buf.len = 0;
+	append_columns(layout_for(root, type->tdtypeid, type->tdtypmod), &hasher->buf,
 				   values, nulls);
 	return end_element(hasher, 0);
 }
@@ -687,6 +669,7 @@ element_hasher_create(Oid type, Oid collation, ElementScope scope,
 	hasher = palloc0(sizeof(ElementHasher));
 	hasher->mcxt = own;
 	hasher->portable = scope == ELEMENT_PORTABLE;
+	initStringInfo(&hasher->buf);
 	hasher->root = make_node(hasher, type, collation, like ? like->root : NULL);
 	hasher->type = hasher->root->type;
 	hasher->hash = hasher->root->hash ? hasher->root->hash : hash_by_buffer;
