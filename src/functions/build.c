@@ -49,8 +49,6 @@ get_request(FunctionCallInfo fcinfo, FilterKind kind)
 static ElementClass
 class_of_type(Oid type)
 {
-	ElementHasher *hasher;
-	ElementClass class;
 	char		kind;
 
 	if (!OidIsValid(type))
@@ -66,12 +64,8 @@ class_of_type(Oid type)
 				 errmsg("elements of a filter cannot be declared as pseudo-type %s",
 						format_type_be(type)),
 				 errhint("Use the type of the column that they come from, for example element_type => 'text'.")));
-	hasher = element_hasher_create(type, get_typcollation(type),
-								   ELEMENT_PORTABLE, NULL, CurrentMemoryContext);
-	class = hasher->class;
-	Assert(class != ELEMENT_CLASS_NONE);
-	MemoryContextDelete(hasher->mcxt);
-	return class;
+	return element_hasher_create(type, get_typcollation(type), ELEMENT_PORTABLE, NULL,
+								 CurrentMemoryContext)->class;
 }
 
 /* bloom_create(capacity, error_rate, growth, seed, counting, element_type) */
