@@ -362,12 +362,6 @@ sent_simplify(PlannerInfo *root, FuncExpr *call)
 	return add_conditions(root, call);
 }
 
-/* The state that a call keeps in fn_extra */
-typedef struct SentCall
-{
-	CallSite   *site;			/* NULL if the answer is always "yes" */
-} SentCall;
-
 /*
  * _bloom_may_contain(filter bloom, element anyelement, type regtype, modifier integer,
  * encoding name, least_key bigint, greatest_key bigint, keys bigint[])
@@ -377,29 +371,31 @@ typedef struct SentCall
  */
 SQL_FUNCTION(bloomfilter_may_contain)
 {
-	SentCall   *call = (SentCall *) fcinfo->flinfo->fn_extra;
+	CallSite  **kept = (CallSite **) fcinfo->flinfo->fn_extra;
+	CallSite   *site;
 	Datum		filter;
 	FilterReader reader;
 	uint64		hash;
 
 	if (PG_ARGISNULL(MAY_CONTAIN_FILTER))
 		PG_RETURN_BOOL(true);
-	if (unlikely(call == NULL))
+	if (unlikely(kept == NULL))
 	{
-		call = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(SentCall));
-		call->site = sent_call_site(fcinfo->flinfo);
-		fcinfo->flinfo->fn_extra = call;
+		kept = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(CallSite *));
+		*kept = sent_call_site(fcinfo->flinfo);
+		fcinfo->flinfo->fn_extra = kept;
 	}
-	if (call->site == NULL)
+	site = *kept;
+	if (site == NULL)
 		PG_RETURN_BOOL(true);
 	filter = PG_GETARG_DATUM(MAY_CONTAIN_FILTER);
-	reader_open(&call->site->user, filter, 1, &reader);
-	if (!sent_filter_fits(call->site, reader.image))
+	reader_open(&site->user, filter, 1, &reader);
+	if (!sent_filter_fits(site, reader.image))
 		PG_RETURN_BOOL(true);
 	if (PG_ARGISNULL(MAY_CONTAIN_ELEMENT))
 		PG_RETURN_BOOL(false);
-	hash = element_hash(call->site->hasher, PG_GETARG_DATUM(MAY_CONTAIN_ELEMENT),
+	hash = element_hash(site->hasher, PG_GETARG_DATUM(MAY_CONTAIN_ELEMENT),
 						image_seed(reader.image));
-	reader_reopen(&call->site->user, 1, &reader);
+	reader_reopen(&site->user, 1, &reader);
 	PG_RETURN_BOOL(reader_contains(&reader, hash));
 }
