@@ -290,7 +290,6 @@ push_float(ForeignElements *elements, float8 number, bool all)
 	bool		is_float4 = elements->type.form == FORM_FLOAT4;
 	Size		length = is_float4 ? sizeof(float4) : sizeof(float8);
 	uint64		sign = is_float4 ? FLOAT4_SIGN : FLOAT8_SIGN;
-	bool		two = isnan(number) || number == 0;
 	float4		narrow = (float4) number;
 	uint32		narrow_bits;
 	uint64		bits;
@@ -305,7 +304,7 @@ push_float(ForeignElements *elements, float8 number, bool all)
 	if (number == 0 && elements->type.format->one_zero)
 		bits = 0;
 	push_number(elements, bits, length);
-	if (two && all)
+	if (all && (isnan(number) || number == 0))
 		push_number(elements, bits ^ sign, length);
 }
 
