@@ -129,11 +129,9 @@ only_table(Query *query)
 		!IsA(linitial(query->jointree->fromlist), RangeTblRef))
 		return NULL;
 	rte = linitial_node(RangeTblEntry, query->rtable);
-	if (rte->rtekind != RTE_RELATION || rte->tablesample ||
+	/* not with "inh": children have rows, too */
+	if (rte->rtekind != RTE_RELATION || rte->tablesample || rte->inh ||
 		(rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW))
-		return NULL;
-	/* inheritance children would have rows, too */
-	if (rte->inh)
 		return NULL;
 	return rte;
 }
