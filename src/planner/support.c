@@ -112,11 +112,23 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 	return column_share(root, key->element, varRelid, key->collation, &filter);
 }
 
+/* Does a function take the filter before the element, whose type is polymorphic? */
+static bool
+has_filter_first(Oid function)
+{
+	Oid		   *types;
+	int			count;
+
+	(void) get_func_signature(function, &types, &count);
+	return count > 0 && !IsPolymorphicType(types[0]);
+}
+
 /* Estimate the selectivity of a restriction that calls a function that probes a filter. */
 static double
 contains_selectivity(PlannerInfo *root, Oid function, List *args,
-					 Oid collation, int varRelid, bool filter_first)
+					 Oid collation, int varRelid)
 {
+	bool		filter_first = has_filter_first(function);
 	ShareKey	key = {
 		.filter = list_nth(args, filter_first ? 0 : 1),
 		.filter_first = filter_first,
@@ -146,8 +158,7 @@ SQL_FUNCTION(bloomfilter_contains_sel)
 		flinfo.fn_addr != bloomfilter_contained)
 		PG_RETURN_FLOAT8(DEFAULT_SELECTIVITY);
 	PG_RETURN_FLOAT8(contains_selectivity(root, function, args,
-										  PG_GET_COLLATION(), varRelid,
-										  flinfo.fn_addr == bloomfilter_contains));
+										  PG_GET_COLLATION(), varRelid));
 }
 
 /* Does the column have a validated NOT NULL constraint? */
@@ -217,17 +228,6 @@ is_never_null(PlannerInfo *root, Node *node)
 	return rte->rtekind == RTE_RELATION &&
 		(!rte->inh || rte->relkind == RELKIND_PARTITIONED_TABLE) &&
 		attribute_is_not_null(rte->relid, var->varattno);
-}
-
-/* Does a function take the filter before the element, whose type is polymorphic? */
-static bool
-has_filter_first(Oid function)
-{
-	Oid		   *types;
-	int			count;
-
-	(void) get_func_signature(function, &types, &count);
-	return count > 0 && !IsPolymorphicType(types[0]);
 }
 
 /* Are these the arguments of _bloom_may_contain()?  No other function takes as many. */
@@ -314,8 +314,7 @@ SQL_FUNCTION(bloomfilter_support)
 
 		req->selectivity = req->is_join ? DEFAULT_SELECTIVITY :
 			contains_selectivity(req->root, req->funcid, req->args,
-								 req->inputcollid, req->varRelid,
-								 has_filter_first(req->funcid));
+								 req->inputcollid, req->varRelid);
 	}
 	else if (IsA(request, SupportRequestSimplify))
 		request = simplify((SupportRequestSimplify *) request);
