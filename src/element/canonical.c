@@ -116,8 +116,7 @@ append_bpchar(ElementNode *node, StringInfo buf, Datum value)
 	BpChar	   *string = DatumGetBpCharPP(value);
 	char	   *data = VARDATA_ANY(string);
 
-	append_string(node, buf, data,
-				  bpchartruelen(data, VARSIZE_ANY_EXHDR(string)));
+	append_string(node, buf, data, bpchartruelen(data, VARSIZE_ANY_EXHDR(string)));
 	free_copy(string, value);
 }
 
@@ -341,8 +340,7 @@ append_json_value(StringInfo buf, const JsonbValue *value)
 			break;
 		case jbvString:
 			append_uint8(buf, JSON_STRING);
-			append_counted_utf8(buf, value->val.string.val,
-								value->val.string.len);
+			append_counted_utf8(buf, value->val.string.val, value->val.string.len);
 			break;
 		case jbvBinary:
 			append_json_container(buf, value->val.binary.data);

@@ -32,10 +32,8 @@ struct ElementHasher;
 typedef struct ElementNode ElementNode;
 typedef struct RecordLayout RecordLayout;
 
-typedef uint64 (*HashFunction) (struct ElementHasher *hasher, Datum value,
-								uint64 seed);
-typedef void (*AppendFunction) (ElementNode *node, StringInfo buf,
-								Datum value);
+typedef uint64 (*HashFunction) (struct ElementHasher *hasher, Datum value, uint64 seed);
+typedef void (*AppendFunction) (ElementNode *node, StringInfo buf, Datum value);
 
 /* How to turn the values of one type into canonical bytes */
 struct ElementNode

@@ -84,8 +84,7 @@ quoted_type_name(Oid type)
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for type %u", type);
 	initStringInfo(&quoted);
-	append_quoted(&quoted,
-				  NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname));
+	append_quoted(&quoted, NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname));
 	ReleaseSysCache(tuple);
 	return quoted.data;
 }

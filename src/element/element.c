@@ -216,8 +216,7 @@ append_multirange(ElementNode *node, StringInfo buf, Datum value)
 		int			start = begin_part(buf);
 
 		CHECK_FOR_INTERRUPTS();
-		multirange_get_bounds(node->part->range_type, multirange, i,
-							  &lower, &upper);
+		multirange_get_bounds(node->part->range_type, multirange, i, &lower, &upper);
 		append_range_bounds(node->part, buf, &lower, &upper);
 		end_part(buf, start);
 	}
@@ -525,8 +524,7 @@ adapt_leaf_locally(ElementNode *node)
 
 /* Make the tree of a type; "like" is the node of the type that values are compared with. */
 static ElementNode *
-make_node(ElementHasher *hasher, Oid type, Oid collation,
-		  const ElementNode *like)
+make_node(ElementHasher *hasher, Oid type, Oid collation, const ElementNode *like)
 {
 	const LeafType *leaf;
 	ElementNode *node;

@@ -65,8 +65,7 @@ begin_state(FilterWriter *writer, FilterKind kind,
 	if (arguments->capacity != 0)
 		/* fail at the first row, not after an hour in the final function */
 		check_plan(filter_plan(&params, &plan), &plan, NULL);
-	writer_open_new_state(writer, &params, image_explicit_bytes(FIRST_HASHES),
-						  mcxt);
+	writer_open_new_state(writer, &params, image_explicit_bytes(FIRST_HASHES), mcxt);
 }
 
 /* Turn an explicit state into layers if "count" more hashes would make it too large. */
@@ -122,8 +121,7 @@ change_state(FunctionCallInfo fcinfo, FilterKind kind,
 	}
 	else
 	{
-		writer_open_state(&writer, PG_GETARG_DATUM(0),
-						  aggregate_context(fcinfo));
+		writer_open_state(&writer, PG_GETARG_DATUM(0), aggregate_context(fcinfo));
 		bound_explicit(&writer, 1);
 	}
 	if (image_is_set(writer.image))
@@ -274,5 +272,4 @@ agg_final(FunctionCallInfo fcinfo, FilterKind kind)
 SQL_FUNCTIONS(agg_final, agg_final)
 
 /* Final function of aggregates whose transition function is a union or an intersection */
-SQL_RESULT(bloomfilter_final,
-		   PointerGetDatum(value_copy_flat(PG_GETARG_DATUM(0))))
+SQL_RESULT(bloomfilter_final, PointerGetDatum(value_copy_flat(PG_GETARG_DATUM(0))))

@@ -77,12 +77,10 @@ call_site_element_type(FmgrInfo *flinfo, int element_arg, bool is_array)
 
 /* The slow path of call_site(): make the state in the first call, and set fn_extra. */
 CallSite *
-call_site_make(FmgrInfo *flinfo, int element_arg, bool is_array,
-			   Oid collation)
+call_site_make(FmgrInfo *flinfo, int element_arg, bool is_array, Oid collation)
 {
 	Oid			type = call_site_element_type(flinfo, element_arg, is_array);
-	CallSite   *site = MemoryContextAllocZero(flinfo->fn_mcxt,
-											  sizeof(CallSite));
+	CallSite   *site = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(CallSite));
 
 	site->user.mcxt = flinfo->fn_mcxt;
 	site->hasher = element_hasher_create(type, collation,

@@ -49,8 +49,7 @@ typedef struct ArrayElements
 	Datum	   *values;			/* only those, in the array's order */
 } ArrayElements;
 
-extern Oid	call_site_element_type(FmgrInfo *flinfo, int element_arg,
-								   bool is_array);
+extern Oid	call_site_element_type(FmgrInfo *flinfo, int element_arg, bool is_array);
 extern CallSite *call_site_make(FmgrInfo *flinfo, int element_arg,
 								bool is_array, Oid collation);
 
@@ -64,8 +63,7 @@ call_site(FunctionCallInfo fcinfo, int element_arg, bool is_array)
 {
 	if (likely(fcinfo->flinfo->fn_extra != NULL))
 		return (CallSite *) fcinfo->flinfo->fn_extra;
-	return call_site_make(fcinfo->flinfo, element_arg, is_array,
-						  PG_GET_COLLATION());
+	return call_site_make(fcinfo->flinfo, element_arg, is_array, PG_GET_COLLATION());
 }
 
 /*
@@ -151,7 +149,6 @@ lookup_reopen(Lookup *lookup)
 	reader_reopen(&lookup->site->user, lookup->probes, &lookup->reader);
 }
 
-extern void lookup_find(Lookup *lookup, const uint64 *hashes, Size count,
-						bool *found);
+extern void lookup_find(Lookup *lookup, const uint64 *hashes, Size count, bool *found);
 
 #endif							/* BLOOMFILTER_CALLSITE_H */

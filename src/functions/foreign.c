@@ -157,8 +157,7 @@ SQL_FUNCTION(bloomfilter_import)
 								 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 		SET_VARSIZE(result, VARHDRSZ + import.plan.bytes);
 		foreign_import(&source, &import, &params, (uint8 *) VARDATA(result));
-		fault = image_check((uint8 *) VARDATA(result), import.plan.bytes,
-							FILTER_BLOOM);
+		fault = image_check((uint8 *) VARDATA(result), import.plan.bytes, FILTER_BLOOM);
 	}
 	if (fault)
 		ereport(ERROR,
@@ -206,11 +205,9 @@ SQL_FUNCTION(bloomfilter_export)
 SQL_FUNCTION(bloomfilter_create_foreign)
 {
 	const char *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	const ForeignFormat *format =
-		strcmp(name, redisbloom_nonscaling_format.name) == 0 ?
+	const ForeignFormat *format = strcmp(name, redisbloom_nonscaling_format.name) == 0 ?
 		&redisbloom_nonscaling_format : find_format(name);
-	ForeignType type =
-		find_form(format, text_to_cstring(PG_GETARG_TEXT_PP(1)));
+	ForeignType type = find_form(format, text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	FilterParams params = {
 		.capacity = PG_GETARG_INT64(2),
 		.error_rate = PG_GETARG_FLOAT8(3),

@@ -29,8 +29,7 @@ SQL_FUNCTION(bloomfilter_hash)
 {
 	CallSite   *site = call_site(fcinfo, 0, false);
 
-	PG_RETURN_INT64(element_hash(site->hasher, PG_GETARG_DATUM(0),
-								 PG_GETARG_INT64(1)));
+	PG_RETURN_INT64(element_hash(site->hasher, PG_GETARG_DATUM(0), PG_GETARG_INT64(1)));
 }
 
 /* bloom_shard(element anycompatible, shards integer): from 0 to shards - 1 */
@@ -65,8 +64,7 @@ SQL_FUNCTION(bloomfilter_element)
 	site = call_site(fcinfo, 0, false);
 	element = palloc(sizeof(HashedElement));
 	element->seed = PG_GETARG_INT64(1);
-	element->hash = element_hash(site->hasher, PG_GETARG_DATUM(0),
-								 element->seed);
+	element->hash = element_hash(site->hasher, PG_GETARG_DATUM(0), element->seed);
 	element->class = site->hasher->class;
 	PG_RETURN_POINTER(element);
 }
@@ -103,8 +101,7 @@ SQL_FUNCTION(bloomfilter_element_in)
 	if (strlen(text) == HEX_DIGITS * ELEMENT_BYTES &&
 		strspn(text, "0123456789abcdefABCDEF") == HEX_DIGITS * ELEMENT_BYTES)
 	{
-		(void) hex_decode(text, HEX_DIGITS * ELEMENT_BYTES,
-						  (char *) external);
+		(void) hex_decode(text, HEX_DIGITS * ELEMENT_BYTES, (char *) external);
 		element = element_from_external(external);
 	}
 	/* do not show the input: it may be a confidential element */

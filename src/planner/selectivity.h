@@ -28,8 +28,7 @@ typedef struct KnownFilter
 	bool		element_first;	/* "contains" takes it before the filter */
 } KnownFilter;
 
-extern Const *known_filter(PlannerInfo *root, Node *expression,
-						   bool read_subqueries);
+extern Const *known_filter(PlannerInfo *root, Node *expression, bool read_subqueries);
 extern double column_share(PlannerInfo *root, Node *element, int varRelid,
 						   Oid collation, const KnownFilter *filter);
 extern double share_of_values(const KnownFilter *filter, double n_distinct,
@@ -53,8 +52,7 @@ typedef struct ShareKey
 } ShareKey;
 
 /* Returns the share of rows that pass, or SHARE_UNKNOWN */
-typedef double (*ShareEstimator) (PlannerInfo *root, const ShareKey *key,
-								  int varRelid);
+typedef double (*ShareEstimator) (PlannerInfo *root, const ShareKey *key, int varRelid);
 
 #define SHARE_UNKNOWN			(-1.0)
 

@@ -174,8 +174,7 @@ attribute_is_not_null(Oid relation_id, AttrNumber attribute)
 									attribute - 1)->attnullability ==
 		ATTNULLABLE_VALID;
 #else
-	not_null = TupleDescAttr(RelationGetDescr(relation),
-							 attribute - 1)->attnotnull;
+	not_null = TupleDescAttr(RelationGetDescr(relation), attribute - 1)->attnotnull;
 #endif
 	relation_close(relation, NoLock);
 	return not_null;
