@@ -218,7 +218,10 @@ add(FunctionCallInfo fcinfo, bool is_array, bool unique)
 	uint64	   *hashes;
 	FilterWriter writer;
 
-	RETURN_IF_NULL();
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (PG_ARGISNULL(1))
+		return filter;
 	site = call_site(fcinfo, 1, is_array);
 	elements = argument_elements(fcinfo, site);
 	lookup_open(&lookup, site, filter, 1);

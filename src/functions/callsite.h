@@ -66,18 +66,6 @@ call_site(FunctionCallInfo fcinfo, int element_arg, bool is_array)
 	return call_site_make(fcinfo->flinfo, element_arg, is_array, PG_GET_COLLATION());
 }
 
-/*
- * Return from a function that adds or removes elements if an argument is NULL: return NULL
- * if the filter is NULL; the filter itself if the element or array is NULL.
- */
-#define RETURN_IF_NULL() \
-	do { \
-		if (PG_ARGISNULL(0)) \
-			PG_RETURN_NULL(); \
-		if (PG_ARGISNULL(1)) \
-			PG_RETURN_DATUM(PG_GETARG_DATUM(0)); \
-	} while (0)
-
 extern ArrayElements array_elements(ArrayType *array, const TypeCacheEntry *type);
 extern ArrayElements argument_elements(FunctionCallInfo fcinfo, const CallSite *site);
 extern void spread_answers(ArrayAnswers *answers, int probed);

@@ -60,7 +60,10 @@ remove_elements(FunctionCallInfo fcinfo, bool is_array)
 	bool		removed = false;
 	Datum		result;
 
-	RETURN_IF_NULL();
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (PG_ARGISNULL(1))
+		return filter;
 	site = call_site(fcinfo, 1, is_array);
 	elements = argument_elements(fcinfo, site);
 	lookup_open(&lookup, site, filter, elements.count);
