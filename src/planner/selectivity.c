@@ -22,7 +22,6 @@
 #include <math.h>
 
 #include "access/htup_details.h"
-#include "access/transam.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_statistic.h"
@@ -53,8 +52,6 @@ is_native(Oid function)
 	HeapTuple	tuple;
 	Oid			language;
 
-	if (function < FirstNormalObjectId)
-		return true;
 	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
 	if (!HeapTupleIsValid(tuple))
 		return false;
