@@ -1,21 +1,21 @@
 /*
  * filter_path.c
- *	  The planner's side of the Filter Scan.
+ *	  Planner paths of Filter Scans, and their costs.
  *
- * For each table that has a condition which probes a filter (probe.c), or a join that
- * a membership index can serve (index_join.c), the planner gets further paths: a scan
- * that probes with all rows of a page at once.
+ * A table gets Filter Scan paths if one of its conditions probes a filter (probe.c), or if it
+ * is joined to a table whose membership index can be probed (index_join.c).  A Filter Scan
+ * probes with all rows of a page at once.
  *
- * Where not.  A probe runs before the other conditions of its table, except for the first
- * row (filter_scan.c).  So there is no such path if one of these has to run first.  The
- * conditions of a security barrier (row-level security, a view) come before those of the
- * user.  And if the element is an expression, another condition may keep it from
- * failing: "x ~ '^[0-9]+$' AND bloom_contains(f, x::int)" works because the server checks
- * cheap conditions first.  We scan only heaps, on majors that heap_page.c knows,
- * without TABLESAMPLE or WHERE CURRENT OF.
+ * Where not.  A probe runs before the other conditions of its table, except for the first row
+ * (filter_scan.c).  So a condition cannot be a probe if another one has to run first.
+ * Conditions of a security barrier (row-level security, a view) run before those of the user.
+ * And if the element is an expression, another condition may protect it from errors: "x ~
+ * '^[0-9]+$' AND bloom_contains(f, x::int)" works because the server checks cheap conditions
+ * first.  Only heaps are scanned, on majors that heap_page.c supports, and without
+ * TABLESAMPLE or WHERE CURRENT OF.
  *
- * Cost.  A row that a probe removes costs less than a row of a sequential scan; one that
- * passes costs as much.
+ * Cost.  A row that a probe removes costs less than a row of a sequential scan.  A row that
+ * passes costs the same.
  */
 #include "filter_path.h"
 
@@ -36,42 +36,41 @@
 #include "utils/spccache.h"
 
 /*
- * Cost of a row, and of each probe of it.  By default together 0.0085, for 58 ns of
- * CPU time; "url <> 'x'" in a sequential scan costs 0.0125, for 78 ns
+ * Cost of a row, and of each probe of it.  With default settings they sum to 0.0085, for 58
+ * ns of CPU time; "url <> 'x'" in a sequential scan costs 0.0125, for 78 ns
  * (docs/dev/measurements.md).
  */
 #define ROW_COST			(0.35 * cpu_tuple_cost)
 #define PROBE_COST			(2.0 * cpu_operator_cost)
 
-/* Cost of looking up a row in one more index: 8 ns, as measured for four partitions */
+/* Cost of each further index in which a row is looked up: 8 ns, measured for four partitions */
 #define MORE_PROBE_COST		(0.5 * cpu_operator_cost)
 
-/* A scan of fewer rows is not worth the planning that join filters take. */
+/* Do not plan join filters for a smaller table: planning takes longer than they save. */
 #define JOIN_ROWS_MIN		1000.0
 
 /*
- * Probe for a join only if at most this share of the rows is expected to pass: if more do,
- * too few are dropped for what the probes cost.
+ * Probe an index for a join only if at most this share of rows is expected to pass.  If more
+ * pass, the dropped rows save less than the probes cost.
  */
 #define JOIN_SHARE_MAX		0.7
 
 /*
- * A join saves at least this much for each row that the scan does not return: it
- * need not be hashed and looked up.  If that exceeds the cost of the probes, we cost
- * the path at no more than JOIN_COST_MAX of the plain scan: hash joins consider only
- * a table's cheapest path, and would miss one that costs a little more but returns fewer
- * rows.
+ * Cost that a join saves for each row that the scan drops: the row need not be hashed and
+ * looked up.  If that exceeds the cost of the probes, limit_cost() lowers the path's cost to
+ * at most JOIN_COST_MAX of the plain scan's.  Hash joins consider only the cheapest path of a
+ * table; they would ignore a path that costs a little more but returns fewer rows.
  */
 #define JOIN_ROW_COST		(2.0 * cpu_tuple_cost)
 #define JOIN_COST_MAX		0.99
 
 /*
- * Expect at least this many rows to pass: their share is estimated from a few hundred
- * values, which cannot tell smaller numbers apart.
+ * Expect at least this many rows to pass: the share is estimated from a few hundred values,
+ * too few to distinguish smaller numbers.
  */
 #define JOIN_ROWS_LEAST		100.0
 
-/* Can the table be scanned as a whole, as far as the query says? */
+/* Does the query allow a Filter Scan of this table? */
 static bool
 is_candidate(RelOptInfo *rel, RangeTblEntry *rte)
 {
@@ -91,7 +90,7 @@ is_candidate(RelOptInfo *rel, RangeTblEntry *rte)
 	return true;
 }
 
-/* The conditions of a table that a Filter Scan can probe: ProbeConditions */
+/* Return the conditions of a table that a Filter Scan can probe: ProbeConditions */
 static List *
 find_conditions(RelOptInfo *rel)
 {
@@ -105,7 +104,7 @@ find_conditions(RelOptInfo *rel)
 
 		if (!rinfo->pseudoconstant && restriction_is_securely_promotable(rinfo, rel))
 			condition = probe_condition_make(rinfo);
-		/* another condition may keep the element from failing */
+		/* another condition may protect the element from errors */
 		if (condition && (list_length(rel->baserestrictinfo) == 1 ||
 						  !probe_may_fail(condition->element)))
 			conditions = lappend(conditions, condition);
@@ -116,14 +115,14 @@ find_conditions(RelOptInfo *rel)
 /* ---- Plans ---- */
 
 /*
- * The custom_private of a path: lists of ProbeConditions and of IndexJoins, and the
- * IndexJoin that only marks rows, or NULL
+ * A path's custom_private: a list of ProbeConditions, a list of IndexJoins, and the IndexJoin
+ * whose probe only marks rows, or NULL
  */
 #define path_conditions(path)	((List *) linitial((path)->custom_private))
 #define path_joins(path)		((List *) lsecond((path)->custom_private))
 #define path_mark(path)			((IndexJoin *) lthird((path)->custom_private))
 
-/* The probe that a path makes of a condition, or NULL */
+/* Return the path's ProbeCondition for a condition, or NULL if the path does not probe it. */
 static const ProbeCondition *
 probe_of(CustomPath *path, RestrictInfo *rinfo)
 {
@@ -141,10 +140,9 @@ probe_of(CustomPath *path, RestrictInfo *rinfo)
 
 /*
  * filter_path_hides_rows
- *		Does this query, or one that it is a part of, have tables with policies, or views
- *		that are security barriers?
+ *		Do policies or security barrier views hide rows from this query or an outer one?
  *
- * EXPLAIN must not count the rows that these hide.
+ * If so, EXPLAIN must not show counts that include hidden rows.
  */
 bool
 filter_path_hides_rows(PlannerInfo *root)
@@ -164,7 +162,7 @@ filter_path_hides_rows(PlannerInfo *root)
 	return false;
 }
 
-/* Add to the plan of a scan a probe of a kind that serves a join. */
+/* Add a probe of an index for a join, PROBE_JOIN or PROBE_MARK, to the plan of a scan. */
 static void
 add_join_probe(PlannerInfo *root, CustomScan *scan, ProbeKind kind,
 			   const IndexJoin *join, bool hides_rows)
@@ -195,7 +193,7 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 
 	scan->scan.scanrelid = rel->relid;
 	scan->methods = &filter_scan_node.plan;
-	/* they are in the order in which a sequential scan would check them */
+	/* core has sorted them as for a sequential scan */
 	foreach(cell, clauses)
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
@@ -231,17 +229,17 @@ static const CustomPathMethods path_methods = {
 
 /* ---- Paths ---- */
 
-/* A table to add paths to */
+/* A table to which paths are added */
 typedef struct PlannedTable
 {
 	PlannerInfo *root;
 	RelOptInfo *rel;
-	/* the costs of its sequential scans; negative if there is none */
+	/* costs of its sequential scans; negative if it has none */
 	Cost		plain_cost;
-	Cost		plain_partial_cost; /* of a parallel sequential scan */
+	Cost		plain_partial_cost; /* parallel sequential scan */
 } PlannedTable;
 
-/* Among how many processes the rows of a scan are divided, as core counts them */
+/* The number by which to divide the rows of a scan, as in core's get_parallel_divisor() */
 static double
 parallel_divisor(int workers)
 {
@@ -252,7 +250,7 @@ parallel_divisor(int workers)
 	return workers + (parallel_leader_participation && leader > 0 ? leader : 0);
 }
 
-/* Cost of evaluating an expression once for each of "rows" rows */
+/* Cost of evaluating an expression for "rows" rows; adds its startup cost to *startup */
 static Cost
 expression_cost(PlannerInfo *root, Node *expression, double rows, Cost *startup)
 {
@@ -263,7 +261,7 @@ expression_cost(PlannerInfo *root, Node *expression, double rows, Cost *startup)
 	return rows * cost.per_tuple;
 }
 
-/* An element that was probed for, and the share of the rows that passed */
+/* An element that was probed, and the least share of rows that pass one of its probes */
 typedef struct Passed
 {
 	Node	   *element;
@@ -271,9 +269,9 @@ typedef struct Passed
 } Passed;
 
 /*
- * Of the rows that passed the probes in *passed, the share that passes one more.  Lists of
- * the same kind of thing have much in common, so of the probes for one element only the
- * least share counts.
+ * Return the share of rows that pass one more probe, among the rows that pass those in
+ * *passed; add the probe to *passed.  Filters for the same element tend to contain the same
+ * values, so only the least share of all probes of an element counts.
  */
 static double
 share_of_rest(List **passed, Node *element, double share)
@@ -302,14 +300,14 @@ share_of_rest(List **passed, Node *element, double share)
 	return share;
 }
 
-/* Cost of looking up the keys of "rows" rows for a join */
+/* Return the cost of looking up the keys of "rows" rows for a join. */
 static Cost
 lookup_cost(const IndexJoin *join, double rows)
 {
 	return rows * (PROBE_COST + (list_length(join->indexes) - 1) * MORE_PROBE_COST);
 }
 
-/* Estimate what a path costs, and how many rows it returns. */
+/* Estimate a path's cost and its number of rows. */
 static void
 cost_path(PlannerInfo *root, CustomPath *path)
 {
@@ -344,7 +342,7 @@ cost_path(PlannerInfo *root, CustomPath *path)
 		const IndexJoin *join = lfirst(cell);
 		double		share = share_of_rest(&passed, join->key, join->share);
 
-		/* the probe may have to wait for the table's other conditions */
+		/* a probe that may fail runs after the table's other conditions */
 		double		probed = join->may_fail ? rows : survivors;
 
 		rows_cost += lookup_cost(join, probed) +
@@ -379,16 +377,17 @@ cost_path(PlannerInfo *root, CustomPath *path)
 	path->path.total_cost = startup + run;
 
 	/*
-	 * A hash join reads an outer row before it builds, if that seems to start
-	 * sooner.  Here the first row may come late, or never, if few rows pass.
-	 * So where all rows are wanted, expect it at the end of the scan.
+	 * A hash join reads an outer row before it builds its hash table if the
+	 * outer side is expected to start sooner.  If few rows pass, the first
+	 * may come late or never.  So if all rows are wanted, put it at the end
+	 * of the scan.
 	 */
 	if (path_joins(path) != NIL)
 		path->path.startup_cost += root->tuple_fraction == 0 ? run :
 			run / Min(path->path.rows, JOIN_ROWS_LEAST);
 }
 
-/* A Filter Scan is disabled along with sequential scans. */
+/* Disable a Filter Scan where sequential scans are disabled. */
 static void
 disable_path(CustomPath *path)
 {
@@ -412,8 +411,8 @@ disable_path(CustomPath *path)
 }
 
 /*
- * A scan that probes by these conditions and for these joins, in one process, or in this
- * many parallel workers.  "mark" is what marks its rows, or NULL.
+ * Make a path that probes "conditions", then "joins", and last "mark", which may be NULL.
+ * "workers" is the number of parallel workers, or 0.
  */
 static CustomPath *
 make_path(const PlannedTable *table, List *conditions, List *joins,
@@ -429,7 +428,7 @@ make_path(const PlannedTable *table, List *conditions, List *joins,
 	path->path.parallel_aware = workers > 0;
 	path->path.parallel_safe = rel->consider_parallel;
 	path->path.parallel_workers = workers;
-	/* in the executor, parallel scans go only forward, as core's do */
+	/* the executor never scans backward in parallel */
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION |
 		CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
 	path->custom_private = list_make3(conditions, joins, mark);
@@ -448,7 +447,7 @@ make_path(const PlannedTable *table, List *conditions, List *joins,
 	return path;
 }
 
-/* The plain sequential scan among some paths of a table, or NULL */
+/* Return the plain sequential scan among some paths of a table, or NULL. */
 static Path *
 find_plain_scan(List *paths)
 {
@@ -465,8 +464,8 @@ find_plain_scan(List *paths)
 }
 
 /*
- * Cost a path with join filters just below the plain scan, see JOIN_ROW_COST.
- * Parallel workers share the rows, but each reads the indexes.
+ * Cost a path with join filters just below the plain scan, see JOIN_ROW_COST. Parallel
+ * workers divide the rows among them, but each reads the indexes.
  */
 static void
 limit_cost(const PlannedTable *table, CustomPath *path)
@@ -487,7 +486,7 @@ limit_cost(const PlannedTable *table, CustomPath *path)
 
 		spent += join->read_cost * divisor +
 			lookup_cost(join, join->may_fail ? rel->rows : rel->tuples);
-		/* the join evaluates the keys of the rows that it gets, once more */
+		/* the join evaluates the key again for each row that passes */
 		spent += expression_cost(table->root, join->key,
 								 path->path.rows * divisor, &startup);
 	}
@@ -498,7 +497,7 @@ limit_cost(const PlannedTable *table, CustomPath *path)
 								  path->path.total_cost);
 }
 
-/* Add the paths with these probes, for one process and for several. */
+/* Add a path with these probes, and a parallel one if possible. */
 static void
 add_paths(const PlannedTable *table, List *conditions, List *joins)
 {
@@ -508,7 +507,7 @@ add_paths(const PlannedTable *table, List *conditions, List *joins)
 	int			workers;
 
 	limit_cost(table, path);
-	/* this may free the path */
+	/* add_path() may free the path */
 	add_path(rel, &path->path);
 	if (!parallel_safe)
 		return;
@@ -522,7 +521,7 @@ add_paths(const PlannedTable *table, List *conditions, List *joins)
 	}
 }
 
-/* Does one of the conditions look up the same element in the same index? */
+/* Does one of the conditions probe the same index with the same element as a join? */
 static bool
 is_probed(const IndexJoin *join, List *conditions)
 {
@@ -544,8 +543,8 @@ is_probed(const IndexJoin *join, List *conditions)
 }
 
 /*
- * May a filter of this table pay?  Not if its conditions, or a cheaper path than reading
- * all of its pages, leave few rows to be joined.
+ * Can a join filter save more than it costs?  Not if the table's conditions leave few rows to
+ * join, or if some path costs less than reading all pages.
  */
 static bool
 may_pay(RelOptInfo *rel)
@@ -570,9 +569,9 @@ may_pay(RelOptInfo *rel)
 
 /*
  * filter_path_mark
- *		A scan that marks the rows which pass a join filter, or NULL
+ *		Make a path that marks rows that pass the probe "mark" and drops none; or NULL
  *
- * It drops none of them.  "workers" is the number of parallel workers that share it, or 0.
+ * "workers" is the number of parallel workers, or 0.
  */
 CustomPath *
 filter_path_mark(PlannerInfo *root, RelOptInfo *rel, IndexJoin *mark,
@@ -588,10 +587,10 @@ filter_path_mark(PlannerInfo *root, RelOptInfo *rel, IndexJoin *mark,
 }
 
 /*
- * Would a nested loop that finds the table's rows by an index, for each row of some other
- * table, be cheaper than a scan without a filter?  Such a plan is better than its cost if
- * the pages are cached, and reads few rows however large the table is.  So a filter that
- * is a little cheaper must not replace it.
+ * Would a nested loop that looks up this table's rows in an index, once for each row of
+ * another table, be cheaper than a scan without a filter?  Such a loop is often faster than
+ * its cost suggests, because pages are cached, and it reads few rows however large the table
+ * is.  So do not offer a filtered scan that may look slightly cheaper.
  */
 static bool
 is_looked_up(const PlannedTable *table)
@@ -609,7 +608,7 @@ is_looked_up(const PlannedTable *table)
 		if (path->param_info == NULL ||
 			!bms_get_singleton_member(PATH_REQ_OUTER(path), &other))
 			continue;
-		/* a hash join evaluates the key of each row, and hashes it */
+		/* a hash join evaluates and hashes the key of each row */
 		cost_qual_eval(&key, path->param_info->ppi_clauses, table->root);
 		if (find_base_rel(table->root, other)->rows * path->total_cost <
 			scan + rel->rows * key.per_tuple)
@@ -618,7 +617,7 @@ is_looked_up(const PlannedTable *table)
 	return false;
 }
 
-/* The join filters that are expected to pay, beside these conditions */
+/* Return the join filters that are expected to pay, besides "conditions": IndexJoins */
 static List *
 find_joins(const PlannedTable *table, List *conditions)
 {
@@ -626,7 +625,7 @@ find_joins(const PlannedTable *table, List *conditions)
 	List	   *guarded = NIL;
 	ListCell   *cell;
 
-	/* a query of one table joins nothing */
+	/* a query of one table has no joins */
 	if (bms_equal(table->rel->relids, table->root->all_baserels))
 		return NIL;
 	if (filter_scan_setting != FILTER_SCAN_FORCE &&
@@ -652,7 +651,7 @@ find_joins(const PlannedTable *table, List *conditions)
 	return list_concat(joins, guarded);
 }
 
-/* Size joins by their filters; of several for one element, by the most selective one. */
+/* Adjust join sizes to the filters; of several for one key, to the most selective one. */
 static void
 size_joins(const PlannedTable *table, List *joins)
 {
@@ -678,8 +677,8 @@ size_joins(const PlannedTable *table, List *joins)
 }
 
 /*
- * Does a path look up each row of another table in a membership index, at no less cost
- * than reading its own table each time?
+ * Does a path look up each row of another table in a membership index of this table, at a
+ * cost of at least one scan of this table per lookup?
  */
 static bool
 is_vain_lookup(const PlannedTable *table, Path *path)
@@ -695,8 +694,8 @@ is_vain_lookup(const PlannedTable *table, Path *path)
 }
 
 /*
- * Remove such paths.  If a partition has one, core also considers a sequential scan of it
- * for each outer row.
+ * Remove the paths for which is_vain_lookup() is true.  If a partition has one, core also
+ * considers a sequential scan of the partition for each outer row.
  */
 static void
 remove_vain_lookups(const PlannedTable *table)
@@ -714,7 +713,7 @@ remove_vain_lookups(const PlannedTable *table)
 
 /*
  * filter_path_add
- *		Add the paths of Filter Scans to a table that has its other paths
+ *		Add Filter Scan paths to a table, after all other paths were added
  */
 void
 filter_path_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
@@ -731,7 +730,7 @@ filter_path_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 
 	if (IS_DUMMY_REL(rel))
 		return;
-	/* before a better path replaces them */
+	/* note the costs of sequential scans before add_path() drops their paths */
 	if ((scan = find_plain_scan(rel->pathlist)) != NULL)
 	{
 		table.plain_cost = scan->total_cost;
@@ -747,7 +746,7 @@ filter_path_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 		joins = find_joins(&table, conditions);
 	if ((conditions == NIL && joins == NIL) || !heap_page_supported(rte->relid))
 		return;
-	/* forced paths all cost nothing, so add only one */
+	/* all forced paths cost 0, so add only one */
 	if (conditions != NIL && (joins == NIL || filter_scan_setting != FILTER_SCAN_FORCE))
 		add_paths(&table, conditions, NIL);
 	if (joins != NIL)
@@ -759,7 +758,7 @@ filter_path_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 
 /*
  * filter_path_has_join
- *		Does a path return the rows of a table that pass a filter for a join?
+ *		Does a path return the rows of a table that pass a join filter?
  */
 bool
 filter_path_has_join(Path *path)

@@ -1,6 +1,6 @@
 /*
  * filter_path.h
- *	  The planner's paths with Filter Scans.
+ *	  Planner paths of Filter Scans.
  */
 #ifndef BLOOMFILTER_FILTER_PATH_H
 #define BLOOMFILTER_FILTER_PATH_H
@@ -9,20 +9,21 @@
 
 #include "nodes/pathnodes.h"
 
-/* A key of a table's rows that can be looked up in the indexes of a table it is joined to */
+/* A join key of a scanned table, and the indexes of the joined table that have the key */
 typedef struct IndexJoin
 {
-	Node	   *key;			/* an expression, or a List: one for each
-								 * column of the index */
-	Index		source;			/* the other table */
-	List	   *clauses;		/* the equalities, by column: RestrictInfos */
-	List	   *indexes;		/* OIDs: one, or those of its partitions */
-	List	   *types;			/* OIDs, by column: by which to hash the key */
+	Node	   *key;			/* expression of the scanned table, or a List
+								 * of one for each column of the index */
+	Index		source;			/* the joined table, which has the indexes */
+	List	   *clauses;		/* equalities, by index column: RestrictInfos */
+	List	   *indexes;		/* OIDs: one, or one for each partition */
+	List	   *types;			/* OIDs: the type to hash each column as */
 	double		share;			/* of the rows that pass, or SHARE_UNKNOWN */
-	bool		assumed;		/* the share is a guess, or that of a sample */
+	bool		assumed;		/* share is a guess, or from a sample */
 	double		read_cost;		/* cost of reading all of the indexes */
 	bool		may_fail;		/* evaluating the key may raise an error */
-	bool		parallel_safe;	/* workers can evaluate the key, and read them */
+	bool		parallel_safe;	/* workers can evaluate the key, and read the
+								 * indexes */
 } IndexJoin;
 
 /* index_join.c */

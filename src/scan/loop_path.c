@@ -1,17 +1,19 @@
 /*
  * loop_path.c
- *	  Nested loops that compare each row of a Filter Scan with others.
+ *	  Replaces nested loops that compare all rows of a Filter Scan with all of the other
+ *	  side.
  *
  * A filter makes a nested loop look cheap: few rows are expected to pass, so core compares
- * each of them with all of the other side, instead of hashing; LIMIT makes it look cheaper
- * still.  If more rows pass than we expect, such a loop takes hundreds of times as long.  So
- * once core has added its joins of two sides, each such loop is replaced by
+ * each of them with all rows of the other side instead of hashing.  With LIMIT, the loop
+ * looks cheaper still.  If more rows pass than expected, the loop takes hundreds of times as
+ * long.  So after core has added its joins of two sides, each such loop is replaced by:
  *
- *		a hash join of the same sides; loops that look the other row up, which core may have
- *		dropped in favour of this loop; and, if the loop has an order, the loop itself, at
- *		its cost without filters.
+ *	a hash join of the same sides;
+ *	nested loops that look rows up in an index, which core may have dropped in favour of
+ *	the replaced loop;
+ *	and, if the loop returns sorted rows, the loop itself, at its cost without filters.
  *
- * Core takes that loop if only the first of very many rows in its order are wanted.
+ * Core chooses the last one only if a query wants the first of very many sorted rows.
  */
 #include "filter_path.h"
 
@@ -19,7 +21,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/restrictinfo.h"
 
-/* Does a nested loop compare each row that passes a join filter with others? */
+/* Does a nested loop compare each row that passes a join filter with all of its other side? */
 static bool
 compares_filtered(Path *path)
 {
@@ -30,7 +32,7 @@ compares_filtered(Path *path)
 		return false;
 	outer = ((NestPath *) path)->jpath.outerjoinpath;
 	inner = ((NestPath *) path)->jpath.innerjoinpath;
-	/* it looks up the other row */
+	/* the inner path looks up rows by the outer row's values */
 	if (bms_overlap(PATH_REQ_OUTER(inner), outer->parent->relids))
 		return false;
 	return filter_path_has_join(outer) || filter_path_has_join(inner);
@@ -38,9 +40,9 @@ compares_filtered(Path *path)
 
 /*
  * loop_path_nested_loop
- *		A nested loop of these paths, which needs no rows of other tables
+ *		Make a nested loop of two paths that needs no parameters from other tables
  *
- * "extra" is core's data for a join of this type between the two sides.
+ * "extra" is what core passes to a set_join_pathlist_hook for the two sides.
  */
 Path *
 loop_path_nested_loop(PlannerInfo *root, RelOptInfo *join, JoinType type,
@@ -61,9 +63,10 @@ loop_path_nested_loop(PlannerInfo *root, RelOptInfo *join, JoinType type,
 
 /*
  * loop_path_hash_join
- *		A hash join of these paths, or NULL
+ *		Make a hash join of two paths; NULL if they have no clause that can be hashed
  *
- * "required" are the tables whose rows parameterize it; "extra" is as above.
+ * "required" are the tables whose rows parameterize the join; "extra" is as for
+ * loop_path_nested_loop().
  */
 Path *
 loop_path_hash_join(PlannerInfo *root, RelOptInfo *join, JoinType type,
@@ -100,7 +103,7 @@ loop_path_hash_join(PlannerInfo *root, RelOptInfo *join, JoinType type,
 										 clauses);
 }
 
-/* A hash join of the same rows as a nested loop, or NULL */
+/* Make a hash join of the two sides of a nested loop, or return NULL. */
 static Path *
 hash_instead(PlannerInfo *root, RelOptInfo *join, NestPath *nested,
 			 JoinPathExtraData *extra)
@@ -115,8 +118,9 @@ hash_instead(PlannerInfo *root, RelOptInfo *join, NestPath *nested,
 }
 
 /*
- * Nested loops that look up in an index what the given loop compares.  Core had made them,
- * but dropped those that looked more expensive than it and had no better order.
+ * Return nested loops that look up inner rows in an index, where the given loop compares all
+ * of them.  Core has made these loops before, but dropped those that looked more expensive
+ * than the given loop and were not sorted better.
  */
 static List *
 lookups_instead(PlannerInfo *root, RelOptInfo *join, NestPath *nested,
@@ -126,7 +130,7 @@ lookups_instead(PlannerInfo *root, RelOptInfo *join, NestPath *nested,
 	List	   *loops = NIL;
 	ListCell   *cell;
 
-	/* not for partitions: their paths name the parent as what they need */
+	/* not for partitions: PATH_REQ_OUTER has their parent */
 	if (outer->parent->top_parent_relids != NULL ||
 		PATH_REQ_OUTER(&nested->jpath.path) != NULL)
 		return NIL;
@@ -144,7 +148,7 @@ lookups_instead(PlannerInfo *root, RelOptInfo *join, NestPath *nested,
 	return loops;
 }
 
-/* By what factor a path would return more rows without its filters */
+/* By what factor would a path return more rows without its join filters? */
 static double
 rows_unfiltered(Path *path)
 {
@@ -153,8 +157,8 @@ rows_unfiltered(Path *path)
 }
 
 /*
- * Give a nested loop that has some order the cost that it has without filters: if more rows
- * pass than expected, each of them is compared with all of the other side.
+ * Set the cost of a nested loop with sorted rows to its cost without filters: if more rows
+ * pass than expected, the loop compares each with all rows of the other side.
  */
 static NestPath *
 priced_unfiltered(NestPath *nested)
@@ -169,9 +173,9 @@ priced_unfiltered(NestPath *nested)
 }
 
 /*
- * Remove such nested loops of two sides from a list of paths, and return the joins that
- * can replace them.  Leave alone paths of other sides and types, because "extra" does not
- * have their conditions.
+ * Remove nested loops for which compares_filtered() is true from a list of paths, and return
+ * the joins that replace them.  Keep joins of other sides and types: "extra" does not contain
+ * their conditions.
  */
 static List *
 take_comparing(PlannerInfo *root, RelOptInfo *join, bool partial,
@@ -214,7 +218,7 @@ take_comparing(PlannerInfo *root, RelOptInfo *join, bool partial,
 
 /*
  * loop_path_replace
- *		Replace the nested loops that core has added for two sides of a join
+ *		Replace the nested loops with join filters that core has added for two sides
  *
  * The arguments are those of a set_join_pathlist_hook.
  */

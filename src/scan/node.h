@@ -1,6 +1,6 @@
 /*
  * node.h
- *	  What our nodes have in common.
+ *	  What our custom scan nodes have in common.
  */
 #ifndef BLOOMFILTER_NODE_H
 #define BLOOMFILTER_NODE_H
@@ -16,22 +16,22 @@
 #include "nodes/pg_list.h"
 
 #if PG_VERSION_NUM < 190000
-/* the counts of a node, under the name that the type has from 19 on */
+/* PostgreSQL 19 renames the type that holds a node's counters */
 typedef Instrumentation NodeInstrumentation;
 #endif
 
-/* A kind of our nodes */
+/* A kind of custom scan node that this extension defines */
 typedef struct NodeKind
 {
-	CustomScanMethods plan;		/* its name, and node_create_state() */
-	Size		state_bytes;	/* of a state, which begins with that of a
-								 * custom scan */
-	const TupleTableSlotOps *slots; /* of the rows that it scans; NULL:
+	CustomScanMethods plan;		/* the node's name, and node_create_state() */
+	Size		state_bytes;	/* size of its state, which begins with a
+								 * CustomScanState */
+	const TupleTableSlotOps *slots; /* type of the scan tuple slot; NULL:
 									 * virtual */
 	CustomExecMethods exec;
 } NodeKind;
 
-/* The method of their plans */
+/* CreateCustomScanState method of every kind */
 static inline Node *
 node_create_state(CustomScan *plan)
 {
@@ -47,9 +47,10 @@ node_create_state(CustomScan *plan)
 }
 
 /*
- * Return the fields of a plan.  Raises an error if there are not this many: when a newer
- * library is installed, a session keeps the one that it has loaded, but its parallel
- * workers load the newer one, and get the session's plans.
+ * Return the fields of a plan's custom_private.  Raise an error if their number is not
+ * "count": after a newer library has been installed, a session continues with the library
+ * that it has loaded, but its parallel workers load the newer one and get the session's
+ * plans.
  */
 static inline List *
 plan_fields(List *fields, int count)

@@ -1,7 +1,6 @@
 /*
  * plan_tree.c
- *	  The nodes of a finished plan: where they keep their children, what their columns
- *	  are, and whether they have side effects.
+ *	  Nodes of a finished plan: finds children, columns and side effects.
  */
 #include "plan_tree.h"
 
@@ -16,10 +15,10 @@
 
 /*
  * plan_children
- *		Where a node points to its children: a list of Plan **
+ *		Return pointers to the fields that point to a node's children: a list of Plan **
  *
- * The custom_plans of a custom scan are not among them: we do not know what it does with
- * them.
+ * Leaves out the custom_plans of a custom scan, because we do not know how a foreign custom
+ * scan uses them.
  */
 List *
 plan_children(Plan *plan)
@@ -63,7 +62,7 @@ is_custom(const Plan *plan, const NodeKind *kind)
 		((const CustomScan *) plan)->methods == &kind->plan;
 }
 
-/* The Var that an expression is, apart from changes of its type's name; or NULL */
+/* Return the Var below any RelabelTypes, or NULL if the expression is something else. */
 Var *
 var_of(Node *expression)
 {
@@ -72,14 +71,14 @@ var_of(Node *expression)
 	return expression && IsA(expression, Var) ? (Var *) expression : NULL;
 }
 
-/* The same for a column of a node's result */
+/* Call var_of() for a column of a node's result. */
 Var *
 var_of_column(const Plan *plan, AttrNumber column)
 {
 	return var_of((Node *) list_nth_node(TargetEntry, plan->targetlist, column - 1)->expr);
 }
 
-/* A node above "child" that passes on its rows, or some of them */
+/* Make a node above "child" that returns all or some of the child's rows, unchanged. */
 CustomScan *
 make_node_above(Plan *child, int plan_node_id, const NodeKind *kind)
 {
@@ -94,8 +93,9 @@ make_node_above(Plan *child, int plan_node_id, const NodeKind *kind)
 		Result	   *stand_in = makeNode(Result);
 
 		/*
-		 * EXPLAIN compares our disabled nodes with those of custom_plans, not
-		 * of the child: this one stands in for it, and is never executed
+		 * EXPLAIN compares disabled_nodes with the sum over custom_plans, and
+		 * ignores lefttree.  So add a plan that has the child's number, and
+		 * is never executed.
 		 */
 		stand_in->plan.disabled_nodes = child->disabled_nodes;
 		node->custom_plans = list_make1(stand_in);
@@ -125,7 +125,7 @@ make_node_above(Plan *child, int plan_node_id, const NodeKind *kind)
 	return node;
 }
 
-/* Does evaluating an expression execute a subplan?  So does an InitPlan's first use. */
+/* Does an expression execute a subplan?  The first use of its parameter executes an InitPlan. */
 static bool
 needs_subplan(Node *node, void *context)
 {
@@ -142,10 +142,10 @@ needs_subplan(Node *node, void *context)
 
 /*
  * node_has_effects
- *		May a node's own expressions call volatile functions, if only in a subplan?
+ *		May a node's own expressions call volatile functions, directly or in a subplan?
  *
- * Then no row may be dropped before: they would be called for fewer rows, and
- * nextval() would return other numbers.
+ * If so, we must not drop rows below the node: the function would be called for fewer rows,
+ * and nextval(), for example, would return other numbers.
  */
 bool
 node_has_effects(const PlanEffects *effects, const Plan *plan)
@@ -153,7 +153,7 @@ node_has_effects(const PlanEffects *effects, const Plan *plan)
 	List	   *expressions = list_make2(plan->targetlist, plan->qual);
 	List	   *others = NIL;
 
-	/* of joins and indexes: not volatile themselves, but a subplan may be */
+	/* conditions of joins and indexes: only their subplans may be volatile */
 	switch (nodeTag(plan))
 	{
 		case T_HashJoin:
@@ -193,9 +193,9 @@ node_has_effects(const PlanEffects *effects, const Plan *plan)
  * plan_has_effects
  *		May executing a plan call volatile functions?
  *
- * Then a plan beside it must not have fewer rows: a nested loop would execute this one
- * less often, and a join with an empty side would not read the other one.  Returns true
- * for nodes that it does not know.
+ * If so, we must not drop rows of its sibling: a nested loop would execute this plan less
+ * often, and a join with an empty side would not read the other side.  Returns true for a
+ * node of unknown type.
  */
 bool
 plan_has_effects(const PlanEffects *effects, Plan *plan)
@@ -212,7 +212,7 @@ plan_has_effects(const PlanEffects *effects, Plan *plan)
 		case T_IndexOnlyScan:
 			break;
 		case T_BitmapHeapScan:
-			/* the plan below computes the same conditions */
+			/* the plan below evaluates the same conditions */
 			return plan->initPlan != NIL || node_has_effects(effects, plan);
 		case T_HashJoin:
 		case T_MergeJoin:
@@ -250,7 +250,7 @@ plan_has_effects(const PlanEffects *effects, Plan *plan)
 	return false;
 }
 
-/* Does a statement lock rows that it reads? */
+/* Does a statement lock the rows that it reads (FOR UPDATE or the like)? */
 bool
 locks_rows(const PlannedStmt *statement)
 {

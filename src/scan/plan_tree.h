@@ -1,6 +1,6 @@
 /*
  * plan_tree.h
- *	  The nodes of a finished plan: children, columns, side effects; see plan_tree.c.
+ *	  Nodes of a finished plan: children, columns, side effects; see plan_tree.c.
  */
 #ifndef BLOOMFILTER_PLAN_TREE_H
 #define BLOOMFILTER_PLAN_TREE_H
@@ -9,11 +9,11 @@
 
 #include "nodes/plannodes.h"
 
-/* What a plan does besides returning rows */
+/* Side effects of a plan */
 typedef struct PlanEffects
 {
-	bool		any;			/* it calls volatile functions, or locks rows */
-	Bitmapset  *init_params;	/* the parameters that InitPlans set */
+	bool		any;			/* calls of volatile functions, or row locks */
+	Bitmapset  *init_params;	/* parameters set by InitPlans */
 } PlanEffects;
 
 extern List *plan_children(Plan *plan);

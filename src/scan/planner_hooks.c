@@ -1,9 +1,10 @@
 /*
  * planner_hooks.c
- *	  The hooks of the planner, and the settings of Filter Scans, join filters and Partition Filters.
+ *	  Hooks into the planner, and the settings of Filter Scans, join filters and Partition
+ *	  Filters.
  *
- * Paths come from filter_path.c; join_filter_plan.c adds the filters of hash joins to a
- * finished plan, partition_plan.c those of partitions.
+ * filter_path.c makes paths. join_filter_plan.c adds join filters to a finished plan, and
+ * partition_plan.c adds Partition Filters to it.
  */
 #include "planner_hooks.h"
 
@@ -45,7 +46,7 @@ add_filter_scans(PlannerInfo *root, RelOptInfo *rel, Index rti,
 {
 	if (previous_set_rel_pathlist)
 		previous_set_rel_pathlist(root, rel, rti, rte);
-	/* without a condition, there is nothing to probe for, nor to look up */
+	/* a table without conditions and joins has nothing to probe with */
 	if (rel->baserestrictinfo != NIL || rel->joininfo != NIL || rel->has_eclass_joins)
 		filter_path_add(root, rel, rte);
 }
@@ -74,10 +75,10 @@ change_join_paths(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 #endif
 
 /*
- * Does row-level security, or the conditions of a security barrier, hide rows of a
- * query's tables?  A view that is updated becomes its table, and leaves only these
- * conditions.  Servers before 15.9, 16.5 and 17.1 set hasRowSecurity only for a query's
- * own tables.
+ * Does row-level security or a security barrier view hide rows from a query?  If the query
+ * updates a view, the planner replaces the view by its table, and only securityQuals remain.
+ * Servers before 15.9, 16.5 and 17.1 set hasRowSecurity only for tables of the query itself,
+ * not for those of its subqueries.
  */
 static bool
 has_policies_walker(Node *node, void *context)
@@ -94,8 +95,8 @@ has_policies_walker(Node *node, void *context)
 }
 
 /*
- * May a query have a join?  Not if it reads one table: conditions of its own have no
- * subqueries, and the planner inlines functions with subqueries only in FROM.
+ * May a query have a join?  A query that reads one table and has no sublinks and no CTEs has
+ * none: the planner inlines a function that contains a subquery only in FROM.
  */
 static bool
 may_join(const Query *query)
@@ -107,7 +108,7 @@ may_join(const Query *query)
 }
 
 #if PG_VERSION_NUM >= 190000
-/* Marks in PlannedStmt.extension_state that Filter Scans were refused, see heap_page.h */
+/* Name in PlannedStmt.extension_state: Filter Scans were refused, see heap_page.h */
 #define REFUSED_NAME	"bloomfilter_refused"
 
 /* An explain_per_plan_hook */
@@ -134,14 +135,14 @@ plan_statement(PLANNER_PARAMETERS)
 	bool		filters = join_filter_setting >= JOIN_FILTER_ON ||
 		(join_filter_setting == JOIN_FILTER_INDEX && foreign_filter);
 
-	/* without a join, looking at the query would cost more than all else here */
+	/* walking a query takes longer than the rest of this function */
 	bool		adds = filters && may_join(query);
 
 #if PG_VERSION_NUM >= 190000
 	int			refused = heap_page_refused;
 #endif
 
-	/* the planner changes the query */
+	/* call these first, because the planner changes the query */
 	bool		is_volatile = adds && contain_volatile_functions((Node *) query);
 	bool		has_policies = adds && has_policies_walker((Node *) query, NULL);
 	PlannedStmt *statement = previous_planner ?
@@ -151,7 +152,7 @@ plan_statement(PLANNER_PARAMETERS)
 	if (adds)
 		join_filters_add(statement, is_volatile, has_policies,
 						 (options & CURSOR_OPT_FAST_PLAN) ? cursor_tuple_fraction : 1);
-	/* join filters know an Append, but not what may take its place */
+	/* after join filters, which find places below an Append only */
 	if (partition_filter_setting)
 		partition_filters_add(statement, options, parameters);
 #if PG_VERSION_NUM >= 190000
@@ -162,8 +163,8 @@ plan_statement(PLANNER_PARAMETERS)
 					makeDefElem(pstrdup(REFUSED_NAME), NULL, -1));
 
 		/*
-		 * the plan of a query that called this one while it was planned must
-		 * not say so
+		 * planning may run queries: their refusals must not count for the
+		 * outer query
 		 */
 		heap_page_refused = refused;
 	}
@@ -171,7 +172,7 @@ plan_statement(PLANNER_PARAMETERS)
 	return statement;
 }
 
-/* When the library is loaded */
+/* Define the settings and install the hooks, when the library is loaded. */
 void
 planner_hooks_init(void)
 {

@@ -1,6 +1,6 @@
 /*
  * planner_hooks.h
- *	  The hooks of the planner, and the settings; see planner_hooks.c.
+ *	  Hooks into the planner, and settings; see planner_hooks.c.
  */
 #ifndef BLOOMFILTER_PLANNER_HOOKS_H
 #define BLOOMFILTER_PLANNER_HOOKS_H
