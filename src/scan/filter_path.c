@@ -464,7 +464,7 @@ find_plain_scan(List *paths)
 }
 
 /*
- * Cost a path with join filters just below the plain scan, see JOIN_ROW_COST. Parallel
+ * Cost a path with join filters just below the plain scan, see JOIN_ROW_COST.  Parallel
  * workers divide the rows among them, but each reads the indexes.
  */
 static void

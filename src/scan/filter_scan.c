@@ -1,33 +1,32 @@
 /*
  * filter_scan.c
- *	  The executor's side of the Filter Scan: a sequential scan that probes filters
- *	  with the rows of a page, all at once, before any of them leaves the scan.
+ *	  The executor's side of the Filter Scan: a sequential scan that probes filters with all
+ *	  rows of a page at once, before it returns any of them.
  *
- * The plan is a CustomScan of a table, which filter_path.c makes; join_filter_edit.c
- * adds probes of the keys of hash joins.  The table's other conditions are in "qual" as in
- * any scan.  The probes are those of probe_plans().
+ * filter_path.c plans it as a CustomScan of a table, and join_filter_edit.c adds probes of
+ * the keys of hash joins. probe_plans() returns the plans of the probes.  The table's other
+ * conditions are in plan.qual, as for any scan.
  *
- * A row that a filter removes needs no slot and no call of the executor.  The rows
- * that pass are stored in a slot one by one, to check the other conditions;
- * ExecScan() projects.
+ * A row that a filter removes needs no slot and no call of the executor.  A row that passes
+ * is stored in the slot to check the other conditions; ExecScan() projects it.
  *
- * No filter is evaluated, and no element compared, before a row has satisfied the
- * conditions that a sequential scan would check first: else a probe might raise an error
- * that a sequential scan does not, or run a subquery in vain.  Until the first such row we
- * go row by row.  No condition is checked twice for a row, as it may call volatile
- * functions.
+ * A filter is evaluated, and an element compared, only after a row has satisfied the
+ * conditions that a sequential scan would check first.  Otherwise a probe might raise an
+ * error that a sequential scan does not raise, or run a subquery for nothing.  Until the
+ * first such row, rows are processed one by one.  No condition is checked twice for a row,
+ * because it may call volatile functions.
  *
- * EvalPlanQual replaces the row of a scan by a newer one, which is probed again: that
- * is the recheck.  A cursor can scan backward, by whole pages.  The processes of a parallel
- * scan share the table's pages as in a parallel sequential scan.
+ * EvalPlanQual replaces a scan's row by its newer version, and recheck_row() probes that.  A
+ * cursor can scan backward, page by page.  The processes of a parallel scan share the table's
+ * pages as in a parallel sequential scan.
  *
- * Below a Filter Bypass (bypass.c) the last probe, the mark, drops no row.  It tells whether
- * the row that was returned last passes.
+ * Below a Filter Bypass (bypass.c), the last probe is the mark, which drops no rows.
+ * filter_scan_row_passes() returns whether the row returned last has passed it.
  *
- * We count the rows that are probed and removed in spare fields of the node's
- * instrumentation: the server adds up those of all processes.  Where policies or security
- * barriers hide rows, we count only what a sequential scan would: the rows between one row
- * that it returns and the next, whatever removes them.
+ * Rows probed and removed are counted in spare fields of the node's instrumentation, because
+ * the server sums these over all processes.  If policies or security barriers hide rows, only
+ * the number that a sequential scan shows is counted: the rows between two returned rows,
+ * whichever probe or condition removes them.
  */
 #include "filter_scan.h"
 
@@ -44,43 +43,43 @@
 int			filter_scan_setting = FILTER_SCAN_ON;
 int			join_filter_setting = JOIN_FILTER_INDEX;
 
-/* The probes of joins' keys are sorted again after this many pages. */
+/* Sort the probes of joins' keys again after this many pages. */
 #define SORT_PAGES				64
 
 typedef struct FilterScanState
 {
 	CustomScanState css;
-	List	   *probes;			/* of Probe, in the order of probing */
-	List	   *key_probes;		/* of KeyProbe: the joins' keys among them, in
-								 * the order of the plan */
-	uint64		pages;			/* read since these were sorted */
-	bool		begun;			/* a row was asked for since the last rescan */
-	bool		excluded;		/* the table has none of a join's keys */
+	List	   *probes;			/* Probes, in the order of probing */
+	List	   *key_probes;		/* KeyProbes among them, in the order of the
+								 * plan */
+	uint64		pages;			/* pages read */
+	bool		begun;			/* a row was requested since the last rescan */
+	bool		excluded;		/* partition bound excludes all join keys */
 	uint64		scans_excluded;
 	TableScanDesc scan;			/* NULL: not begun */
-	ParallelTableScanDesc parallel; /* of a parallel scan, or NULL */
-	HeapTupleData tuple;		/* of the row returned last */
-	int			rows[HEAP_PAGE_ROWS_MAX];	/* of the page: those that passed */
-	int			count;			/* of "rows"; 0: before or after all pages */
+	ParallelTableScanDesc parallel; /* state of a parallel scan, or NULL */
+	HeapTupleData tuple;		/* the row returned last */
+	int			rows[HEAP_PAGE_ROWS_MAX];	/* rows of the page that passed */
+	int			count;			/* length of "rows"; 0: outside of all pages */
 	int			place;			/* index in "rows" of the row returned last */
 	Probe	   *mark;			/* the probe that drops no rows, or NULL */
-	bool		passes[HEAP_PAGE_ROWS_MAX]; /* does each of "rows" pass it? */
+	bool		passes[HEAP_PAGE_ROWS_MAX]; /* do "rows" pass the mark? */
 
 	/*
-	 * The other conditions, in parts: those before each probe, and after the
-	 * last
+	 * The conditions that are not probes, in parts: part i is checked before
+	 * probe i, the last part after all probes
 	 */
-	ExprState **parts;			/* NULL, also a part: no conditions */
+	ExprState **parts;			/* NULL, or an element NULL: no conditions */
 	int			part_count;
 	/* how many parts each row of the page has satisfied so far */
 	int			satisfied[HEAP_PAGE_ROWS_MAX];
 	bool		some_satisfied; /* false: "satisfied" is 0 for all rows */
 
-	/* What is counted if rows of the query are hidden from the user */
+	/* used only if rows of the query are hidden from the user */
 	bool		hides_rows;
-	int			page_rows;		/* rows of the page, passed or not */
-	int			page_place;		/* of the row returned last; at first, the end
-								 * of the page where we begin */
+	int			page_rows;		/* visible rows of the page, passed or not */
+	int			page_place;		/* place of the row returned last; at first,
+								 * the end of the page where the scan begins */
 } FilterScanState;
 
 static const ProbeMethods *const methods_of[] = {
@@ -91,7 +90,7 @@ static const ProbeMethods *const methods_of[] = {
 	[PROBE_KEYS] = &probe_keys_methods
 };
 
-/* Sort the probes of joins' keys, which come last: the most selective goes first. */
+/* Sort the probes of joins' keys, which are last in the list, by their share of passing rows. */
 static void
 sort_key_probes(FilterScanState *state)
 {
@@ -99,7 +98,7 @@ sort_key_probes(FilterScanState *state)
 					list_length(state->probes) - list_length(state->key_probes));
 }
 
-/* No page is current: the first comes next, or in a backward scan the last. */
+/* Leave the current page: the first page comes next, or in a backward scan the last. */
 static void
 leave_pages(FilterScanState *state)
 {
@@ -107,13 +106,13 @@ leave_pages(FilterScanState *state)
 	state->place = state->page_place = -1;
 }
 
-/* Prepare the conditions from number "first" to "end" - 1. */
+/* Prepare the conditions from number "first" to "end" - 1 of plan.qual. */
 static ExprState *
 begin_part(CustomScanState *node, int first, int end)
 {
 	List	   *conditions = NIL;
 
-	/* the server has prepared all of them */
+	/* the executor has prepared the whole list */
 	if (node->ss.ps.qual && end - first == list_length(node->ss.ps.plan->qual))
 		return node->ss.ps.qual;
 	for (int i = first; i < end; i++)
@@ -123,8 +122,8 @@ begin_part(CustomScanState *node, int first, int end)
 }
 
 /*
- * Prepare the conditions that are no probes, in parts: those that come before each probe,
- * and the rest.  ExecScan() then has none left to check.
+ * Prepare the conditions that are not probes, in parts, see FilterScanState.  Take them away
+ * from ExecScan(), which would check them too.
  */
 static void
 begin_parts(FilterScanState *state, List *plans)
@@ -159,7 +158,8 @@ filter_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	ListCell   *cell;
 
 #if PG_VERSION_NUM < 160000
-	/* the server has made a virtual slot, and expressions that read one */
+
+	/* core has made a virtual slot, and expressions that read it */
 	node->ss.ps.subPlan = NIL;
 	node->ss.ps.qual = NULL;
 	ExecInitScanTupleSlot(estate, &node->ss,
@@ -168,7 +168,8 @@ filter_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	ExecAssignScanProjectionInfo(&node->ss);
 #endif
 	leave_pages(state);
-	/* for EXPLAIN too: this checks that the user may call the functions */
+
+	/* also for plain EXPLAIN, to check that the user may call the functions */
 	foreach(cell, plans)
 	{
 		const ProbePlan *plan = lfirst(cell);
@@ -195,8 +196,8 @@ store_row(FilterScanState *state, int row)
 }
 
 /*
- * Does a row of the page satisfy the first "parts" parts of the conditions?  It is in the
- * slot.  Skips the parts that it is known to satisfy.
+ * Does a row of the page, which is in the slot, satisfy the first "parts" parts of the
+ * conditions?  Skip those that it has satisfied before.
  */
 static ALWAYS_INLINE bool
 satisfies(FilterScanState *state, int row, int parts)
@@ -219,8 +220,8 @@ satisfies(FilterScanState *state, int row, int parts)
 }
 
 /*
- * If rows are hidden, count those between the last place in the page and this one as
- * removed by the table's conditions.  A place is a row, or an end of the page.
+ * Count the rows between the last place in the page and this one as removed by the table's
+ * conditions.  A place is a row's number, or -1 or page_rows for an end of the page.
  */
 static void
 count_passed_over(FilterScanState *state, int place)
@@ -230,7 +231,7 @@ count_passed_over(FilterScanState *state, int place)
 	state->page_place = place;
 }
 
-/* Count the rest of the page, and begin the next, which has "rows" rows. */
+/* Count the rest of the page, and begin the next page, which has "rows" rows. */
 static void
 count_page(FilterScanState *state, int rows, bool forward)
 {
@@ -240,8 +241,8 @@ count_page(FilterScanState *state, int rows, bool forward)
 }
 
 /*
- * Keep those of "count" rows of the page that pass a probe, and return their number.  Sets
- * *probed unless all pass without being looked up.
+ * Keep the rows that pass a probe, of "count" rows of the page, and return their number.  Set
+ * *probed unless all rows pass without being looked up.
  */
 static int
 probe_rows(FilterScanState *state, Probe *probe, int *rows, int count,
@@ -259,7 +260,7 @@ probe_rows(FilterScanState *state, Probe *probe, int *rows, int count,
 	page.slot = state->css.ss.ss_ScanTupleSlot;
 	page.rows = rows;
 	page.count = count;
-	/* until a probe says no */
+	/* a method sets only what it looks up */
 	memset(page.found, true, count * sizeof(bool));
 	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	looked = probe->methods->look_up(probe, &page);
@@ -277,7 +278,7 @@ probe_rows(FilterScanState *state, Probe *probe, int *rows, int count,
 	return passed;
 }
 
-/* Does a row satisfy the conditions before a probe?  If so, they are not checked again. */
+/* Does a row satisfy the conditions before a probe?  If so, do not check them again later. */
 static bool
 reaches(FilterScanState *state, int row, int part)
 {
@@ -299,8 +300,8 @@ reaches(FilterScanState *state, int row, int part)
 }
 
 /*
- * Keep those of state->rows that satisfy the conditions before a probe, and return their
- * number.  Adds the number of the others to *unsatisfied.
+ * Keep the rows of state->rows that satisfy the conditions before a probe, and return their
+ * number.  Add the number of the removed rows to *unsatisfied.
  */
 static int
 keep_satisfying(FilterScanState *state, int part, int count, int *unsatisfied)
@@ -317,9 +318,9 @@ keep_satisfying(FilterScanState *state, int part, int count, int *unsatisfied)
 }
 
 /*
- * Call probe_rows() with state->rows for a probe that is not settled: until it is, probe
- * only rows that satisfy the conditions before it.  Adds the number of the others to
- * *unsatisfied.
+ * Call probe_rows() with state->rows for a probe that is not settled.  Until it is, check the
+ * conditions before the probe first, row by row.  Add the number of rows that do not satisfy
+ * them to *unsatisfied.
  */
 static int
 probe_reached(FilterScanState *state, int part, int count, bool *probed,
@@ -346,7 +347,7 @@ probe_reached(FilterScanState *state, int part, int count, bool *probed,
 	return passed + probe_rows(state, probe, &rows[passed], count - next, probed);
 }
 
-/* Look up the first "count" of state->rows for the mark, and note which pass. */
+/* Look up the first "count" rows of state->rows for the mark, and note which of them pass. */
 static void
 mark_rows(FilterScanState *state, int count, bool *probed)
 {
@@ -364,7 +365,7 @@ mark_rows(FilterScanState *state, int count, bool *probed)
 	Assert(next == passed);
 }
 
-/* Has the table none of the keys of a join?  Asked when a scan begins. */
+/* Is the table a partition whose bound excludes all keys of a join?  Called as a scan begins. */
 static bool
 is_excluded(FilterScanState *state)
 {
@@ -378,7 +379,7 @@ is_excluded(FilterScanState *state)
 		if (partition_bound_excludes(ss->ss_currentRelation, lfirst(cell), snapshot,
 									 ss->ps.ps_ExprContext))
 		{
-			/* as the scan would, against phantoms */
+			/* lock as the scan would do, against phantoms */
 			PredicateLockRelation(ss->ss_currentRelation, snapshot);
 			return true;
 		}
@@ -387,8 +388,8 @@ is_excluded(FilterScanState *state)
 }
 
 /*
- * Read pages until a row has passed, and go to the first of that page, or backward to
- * the last.  Returns false at the end of the scan.
+ * Read pages until a row has passed all probes, and go before the first row of that page; in
+ * a backward scan, to the last.  Return false at the end of the scan.
  */
 static bool
 read_page(FilterScanState *state, ScanDirection direction)
@@ -459,7 +460,7 @@ read_page(FilterScanState *state, ScanDirection direction)
 	}
 }
 
-/* An ExecScanAccessMtd: the next row that satisfies all conditions */
+/* An ExecScanAccessMtd: return the next row that satisfies all conditions */
 static TupleTableSlot *
 next_row(ScanState *node)
 {
@@ -529,7 +530,7 @@ filter_scan_rescan(CustomScanState *node)
 
 	leave_pages(state);
 	state->begun = state->excluded = false;
-	/* the slot has a pin of its own on the page */
+	/* the slot pins its page itself */
 	if (state->scan)
 		table_rescan(state->scan, NULL);
 	foreach(cell, state->probes)
@@ -545,10 +546,10 @@ filter_scan_rescan(CustomScanState *node)
 /* ---- Parallel scans ---- */
 
 /*
- * In shared memory, in front of the state of the parallel scan: for each of key_probes a copy
- * of its filter, one for all scans below the Gather; or InvalidDsaPointer.  Filters whose
- * joins are above the Gather are complete when the workers start.  A process finds all
- * others in its own part of the plan.
+ * In shared memory, before the state of the parallel scan: for each of key_probes, a pointer
+ * to a copy of its filter, which all scans below the Gather share; or InvalidDsaPointer.
+ * Filters of joins above the Gather are copied, if they are complete when the workers start.
+ * All other filters are built in each process's own part of the plan.
  */
 #define copies_bytes(probes)	MAXALIGN(list_length(probes) * sizeof(dsa_pointer))
 #define behind_copies(memory, probes) \
@@ -560,7 +561,7 @@ filter_scan_estimate_dsm(CustomScanState *node, ParallelContext *context)
 	FilterScanState *state = (FilterScanState *) node;
 	ListCell   *cell;
 
-	/* forget copies in the memory of an earlier Gather */
+	/* forget copies in the freed memory of an earlier Gather */
 	foreach(cell, state->key_probes)
 	{
 		KeyProbe   *probe = lfirst(cell);
@@ -574,8 +575,8 @@ filter_scan_estimate_dsm(CustomScanState *node, ParallelContext *context)
 }
 
 /*
- * Return a copy of a filter for the workers, made for the first scan that probes it.
- * Returns InvalidDsaPointer if the filter is not complete, or memory does not suffice.
+ * Return a copy of a filter for the workers; make it for the first scan that probes the
+ * filter.  Return InvalidDsaPointer if the filter is not complete, or memory does not suffice.
  */
 static dsa_pointer
 copy_filter(KeySource *source, dsa_area *area)
@@ -619,7 +620,7 @@ filter_scan_reinitialize_dsm(CustomScanState *node, ParallelContext *context,
 	FilterScanState *state = (FilterScanState *) node;
 	dsa_pointer *copies = memory;
 
-	/* their joins may have been executed again, too */
+	/* the joins that built them may have been executed again */
 	for (int i = 0; i < list_length(state->key_probes); i++)
 		copies[i] = InvalidDsaPointer;
 	table_parallelscan_reinitialize(node->ss.ss_currentRelation, state->parallel);
@@ -645,8 +646,8 @@ filter_scan_initialize_worker(CustomScanState *node, shm_toc *toc,
 }
 
 /*
- * The shared memory is about to be freed.  If the scan is executed again, a Gather above
- * allocates other memory.
+ * ShutdownCustomScan: leave the shared memory, which is about to be freed.  If the scan is
+ * executed again, a Gather above allocates other memory.
  */
 static void
 filter_scan_shutdown(CustomScanState *node)
@@ -694,7 +695,7 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		return;
 	if (state->hides_rows)
 	{
-		/* the server shows them where there are other conditions */
+		/* EXPLAIN itself shows the number if there are other conditions */
 		if (scan->scan.plan.qual == NIL)
 			ExplainPropertyInteger("Rows Removed by Probe", NULL,
 								   (int64) instrument->nfiltered1, es);
@@ -711,7 +712,7 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	}
 	if (bytes > 0)
 		ExplainPropertyInteger("Filter Size", "kB", (bytes + 1023) / 1024, es);
-	/* those of workers are not known here */
+	/* leaves out scans of parallel workers */
 	if (state->scans_excluded > 0)
 		ExplainPropertyUInteger("Scans Skipped by Partition Bound", NULL,
 								state->scans_excluded, es);
@@ -739,7 +740,7 @@ const NodeKind filter_scan_node = {
 	.exec.ExplainCustomScan = filter_scan_explain
 };
 
-/* The KeyProbes of a node, if it is a Filter Scan; else NIL */
+/* Return the KeyProbes of a node, if it is a Filter Scan; else NIL. */
 List *
 filter_scan_key_probes(PlanState *node)
 {
@@ -751,9 +752,9 @@ filter_scan_key_probes(PlanState *node)
 
 /*
  * filter_scan_row_passes
- *		Does the row that a scan with a PROBE_MARK returned last pass that probe?
+ *		Did the row that a scan with a PROBE_MARK returned last pass the mark?
  *
- * A row that EvalPlanQual has put in its place does: that is not probed.
+ * A row that EvalPlanQual has substituted is not probed, and counts as passed.
  */
 bool
 filter_scan_row_passes(PlanState *node)

@@ -1,6 +1,6 @@
 /*
  * filter_scan.h
- *	  The Filter Scan: what its planner and its executor share.
+ *	  The Filter Scan: declarations that its planner and its executor share.
  */
 #ifndef BLOOMFILTER_FILTER_SCAN_H
 #define BLOOMFILTER_FILTER_SCAN_H
@@ -8,24 +8,24 @@
 #include "probe.h"
 
 
-/* bloomfilter.filter_scan: does the planner consider Filter Scans? */
+/* Values of bloomfilter.filter_scan: when does the planner use Filter Scans? */
 typedef enum FilterScanSetting
 {
 	FILTER_SCAN_OFF,
-	FILTER_SCAN_ON,				/* where it finds them cheaper */
-	FILTER_SCAN_FORCE			/* wherever they are possible; for tests */
+	FILTER_SCAN_ON,				/* where they are cheaper */
+	FILTER_SCAN_FORCE			/* wherever possible; for tests */
 } FilterScanSetting;
 
-/* bloomfilter.join_filter: which joins filter the tables that they join? */
+/* Values of bloomfilter.join_filter: which joins filter the tables that they join? */
 typedef enum JoinFilterSetting
 {
 	JOIN_FILTER_OFF,
-	JOIN_FILTER_INDEX,			/* those with a membership index */
-	JOIN_FILTER_ON,				/* also hash joins, where that should pay */
-	JOIN_FILTER_FORCE			/* wherever it is possible; for tests */
+	JOIN_FILTER_INDEX,			/* joins of tables with a membership index */
+	JOIN_FILTER_ON,				/* also hash joins, if expected to pay */
+	JOIN_FILTER_FORCE			/* wherever possible; for tests */
 } JoinFilterSetting;
 
-/* These settings, as int */
+/* The settings, as int */
 extern int	filter_scan_setting;
 extern int	join_filter_setting;
 

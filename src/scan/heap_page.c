@@ -2,18 +2,17 @@
  * heap_page.c
  *	  The visible rows of a heap's pages, a page at a time.
  *
- * This is the only file that reads the fields of a heap scan.  A heap scan in page
- * mode finds all visible rows of a page when it returns the first: it then holds
- * their line pointers in rs_vistuples, and a pin on the page, in rs_cbuf.  We take
- * the other rows from there, and set the scan's place to the last row (backward: the
- * first), so that heap_getnext() goes on to the next page.  Reading ahead, synchronized
- * and parallel scans, pruning, and the predicate locks and conflicts of SERIALIZABLE
- * transactions thus remain the server's own.
+ * Only this file reads the fields of a heap scan.  In page mode, a heap scan finds all
+ * visible rows of a page before it returns the first one: rs_vistuples then has their line
+ * pointers, and rs_cbuf pins the page.  We take the other rows from there, and set the scan's
+ * position to the last row (backward: the first), so that heap_getnext() goes on to the next
+ * page.  So read-ahead, synchronized and parallel scans, pruning, and the predicate locks and
+ * conflicts of SERIALIZABLE transactions remain the server's own.
  *
- * What we rely on, in heapgettup_pagemode() of each major: after heap_getnext() has
- * returned a row, rs_inited is set, and rs_cindex is that row's place in rs_vistuples;
- * rs_ntuples is their number; the next call goes on behind rs_cindex, or before it.  After
- * the last row, rs_inited is not set.
+ * We rely on the following, in heapgettup_pagemode() of each major version.  After
+ * heap_getnext() has returned a row, rs_inited is set, rs_cindex is the row's position in
+ * rs_vistuples, and rs_ntuples is the number of visible rows; the next call continues after
+ * rs_cindex, or before it.  After the last row, rs_inited is not set.
  */
 #include "heap_page.h"
 
@@ -33,19 +32,19 @@
 #include "utils/snapmgr.h"
 
 /*
- * Environment variable of the server that lowers HEAP_PAGE_LAST_MAJOR.  For tests, which
- * have no server that is too new.
+ * Environment variable of the server that lowers HEAP_PAGE_LAST_MAJOR, for tests: there is no
+ * server that is too new.
  */
 #define LAST_MAJOR_VARIABLE		"BLOOMFILTER_LAST_MAJOR"
 
-/* Relative to the data directory, where the server runs */
+/* Relative to the data directory, which is the server's working directory */
 #define TEMP_DIRECTORY	"base/" PG_TEMP_FILES_DIR
 
 #define SERVER_MAJOR	(PG_VERSION_NUM / 10000)
 
 /*
- * If a page has at most this many rows, they lie too far apart for the processor to read
- * ahead by itself.  So we fetch the beginning of each, where the element may be.
+ * If a page has at most this many rows, they are too far apart for the processor's own
+ * prefetching.  So prefetch the beginning of each, where the element may be.
  */
 #define SPARSE_ROWS				32
 #define SPARSE_BYTES			192
@@ -62,16 +61,16 @@ major_is_known(void)
 }
 
 /*
- * Is the library loaded for the first time since the server began?  A temporary file tells,
- * which the server removes when it starts.  Shared memory could tell too, but might run
- * out, and no session may fail for the sake of a message.
+ * Is this the first process that loads the library since the server started?  It creates a
+ * temporary file, which the server removes when it starts.  Shared memory would do, but might
+ * run out, and a message must not make a session fail.
  */
 static bool
 is_first(void)
 {
 	int			file;
 
-	/* the postmaster, and a server without one, load it once */
+	/* the postmaster or a standalone backend loads the library only once */
 	if (!IsUnderPostmaster)
 		return true;
 	(void) MakePGDirectory(TEMP_DIRECTORY);
@@ -82,7 +81,7 @@ is_first(void)
 
 /*
  * heap_page_init
- *		When the library is loaded: on a newer server, say why filters do not work
+ *		When the library is loaded: on an unsupported server, log why filters do not work
  */
 void
 heap_page_init(void)
@@ -100,7 +99,7 @@ heap_page_init(void)
 				 errhint("Install a later version of the extension.")));
 }
 
-/* What EXPLAIN says about it */
+/* What EXPLAIN says on an unsupported server */
 char *
 heap_page_refusal(void)
 {
@@ -108,7 +107,7 @@ heap_page_refusal(void)
 					SERVER_MAJOR, HEAP_PAGE_FIRST_MAJOR, last_major);
 }
 
-/* Can heap_page_begin() scan this table, which the planner has locked? */
+/* Can heap_page_begin() scan this table?  The planner has locked it. */
 bool
 heap_page_supported(Oid table)
 {
@@ -122,10 +121,10 @@ heap_page_supported(Oid table)
 
 /*
  * heap_page_begin
- *		Begin a scan of a node's relation, by the query's snapshot
+ *		Begin a scan of a node's relation, with the query's snapshot
  *
  * "parallel" is the state that the processes of a parallel scan share, or NULL.
- * Ends with table_endscan(); table_rescan() begins it anew.
+ * table_rescan() starts the scan again, table_endscan() ends it.
  */
 TableScanDesc
 heap_page_begin(ScanState *node, ParallelTableScanDesc parallel)
@@ -147,14 +146,15 @@ heap_page_begin(ScanState *node, ParallelTableScanDesc parallel)
 	scan = parallel ? table_beginscan_parallel(relation, parallel) :
 		table_beginscan(relation, snapshot, 0, NULL);
 #endif
-	/* an MVCC snapshot; else the scan would find one row at a time */
+
+	/* needs an MVCC snapshot; without, a scan finds one row at a time */
 	if (!(scan->rs_flags & SO_ALLOW_PAGEMODE))
 		elog(ERROR, "heap scan of \"%s\" does not read whole pages",
 			 RelationGetRelationName(relation));
 	return scan;
 }
 
-/* In the statistics of a table */
+/* Count rows read in the statistics of a table. */
 static inline void
 count_rows(Relation table, int rows)
 {
@@ -162,17 +162,17 @@ count_rows(Relation table, int rows)
 	if (pgstat_should_count_relation(table))
 		table->pgstat_info->tab.counts.tuples_returned += rows;
 #else
-	/* counts rows of any relation */
+	/* despite its name, this counts rows of any relation */
 	pgstat_count_index_tuples(table, rows);
 #endif
 }
 
 /*
  * heap_page_next
- *		Go on to the next page that has visible rows, or the one before
+ *		Go to the next page that has visible rows; in a backward scan, to the one before
  *
- * Returns their number, up to HEAP_PAGE_ROWS_MAX, or 0 at the end of the scan, from
- * where it begins again.  The page remains pinned until the next call.
+ * Return the number of visible rows, up to HEAP_PAGE_ROWS_MAX.  Return 0 at the end of the
+ * scan; the next call starts again.  The page remains pinned until the next call.
  */
 int
 heap_page_next(TableScanDesc scan, ScanDirection direction)
@@ -180,14 +180,14 @@ heap_page_next(TableScanDesc scan, ScanDirection direction)
 	HeapScanDesc heap = (HeapScanDesc) scan;
 	bool		forward = ScanDirectionIsForward(direction);
 
-	/* the last row returned is the one where we leave the page */
+	/* heap_getnext() leaves a page after its last row */
 	if (heap->rs_inited)
 		heap->rs_cindex = forward ? heap->rs_ntuples - 1 : 0;
 	if (heap_getnext(scan, direction) == NULL)
 		return 0;
 	Assert(heap->rs_cindex == (forward ? 0 : heap->rs_ntuples - 1));
 	Assert(heap->rs_ntuples > 0 && heap->rs_ntuples <= HEAP_PAGE_ROWS_MAX);
-	/* heap_getnext() has counted one */
+	/* heap_getnext() has counted one row */
 	count_rows(scan->rs_rd, heap->rs_ntuples - 1);
 	for (int i = 0; heap->rs_ntuples <= SPARSE_ROWS && i < (int) heap->rs_ntuples; i++)
 	{
@@ -200,7 +200,7 @@ heap_page_next(TableScanDesc scan, ScanDirection direction)
 	return heap->rs_ntuples;
 }
 
-/* Let "tuple" point to row number "row", from 0, in the page. */
+/* Make "tuple" point to row number "row" of the page, from 0. */
 void
 heap_page_row(TableScanDesc scan, int row, HeapTuple tuple)
 {
@@ -218,8 +218,8 @@ heap_page_row(TableScanDesc scan, int row, HeapTuple tuple)
 }
 
 /*
- * Store a row in a slot of type TTSOpsBufferHeapTuple, which pins the page.  "tuple"
- * has to last as long as the slot is used.
+ * Store a row in a slot of type TTSOpsBufferHeapTuple, which pins the page.  "tuple" must
+ * live as long as the slot is used.
  */
 void
 heap_page_store(TableScanDesc scan, HeapTuple tuple, TupleTableSlot *slot)

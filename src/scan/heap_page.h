@@ -14,17 +14,17 @@
 #include "utils/rel.h"
 
 /*
- * PostgreSQL majors whose heap scans these functions know.  On others they are not called:
- * heap_page_supported() is false, and no Filter Scan is planned.  The log says so once, and
- * so does EXPLAIN of each query that would have one.
+ * Major versions of PostgreSQL whose heap scans heap_page.c supports.  On others,
+ * heap_page_supported() is false, no Filter Scan is planned, and the other functions are not
+ * called.  The log says so once, and EXPLAIN of each query that would have a Filter Scan.
  */
 #define HEAP_PAGE_FIRST_MAJOR	15
 #define HEAP_PAGE_LAST_MAJOR	19
 
-/* Rows of a page at most */
+/* Maximum number of rows of a page */
 #define HEAP_PAGE_ROWS_MAX		MaxHeapTuplesPerPage
 
-/* How often heap_page_supported() has been false for a heap, because of the major */
+/* How often heap_page_supported() has returned false for a heap, because of the major version */
 extern int	heap_page_refused;
 
 extern void heap_page_init(void);

@@ -2,47 +2,46 @@
  * index_join.c
  *	  Finds membership indexes that a scan can probe because its rows are joined.
  *
- *		SELECT v.* FROM visits v JOIN blacklist b ON v.url = b.url
+ *	SELECT v.* FROM visits v JOIN blacklist b ON v.url = b.url
  *
- * If blacklist.url has a membership index, a row of visits that is not in it joins
- * no row of blacklist, and the scan of visits need not return it.
+ * If blacklist.url has a membership index, a row of visits whose url is not in the index
+ * joins no row of blacklist, and the scan of visits need not return it.
  *
- * When that is right.  We may drop a row of "rel" if it cannot be part of the
- * result without a partner in the other table.  Core decides the same before it moves
- * a join's condition into the scan of "rel" as a parameterized path: it may do so for
- * the equivalences of inner and semi-joins, and for conditions of outer joins on the
- * nullable side.  So we take the clauses that core generates for such paths, and its
- * test (join_clause_is_movable_to).  The preserved side of an outer join, and the left
- * side of an anti join, are not among them.
+ * Correctness.  A row of "rel", the scanned table, may be dropped if it cannot be part of the
+ * result without a partner in "other", the joined table.  Core checks the same before it
+ * moves a join's condition into the scan of "rel" as a parameterized path: it moves
+ * equivalences of inner and semijoins, and conditions of outer joins into the nullable side.
+ * So we take the clauses that core generates for parameterized paths, and its test,
+ * join_clause_is_movable_to().  These never drop rows of the preserved side of an outer join
+ * or the left side of an anti join.
  *
- * Which keys.  Each column of the index, plain or an expression, is equated with an
- * expression of the scanned table, or the other table's rows are restricted to a constant
- * there.  Core would check all these conditions in one parameterized path, so a partner
- * satisfies all of them.  The operators are strict, so a NULL in the key joins nothing; the
- * other table's row may be made NULL by an outer join below, and is then no partner, unless
- * an expression of the index is not strict: core tells us, or does not let it match.  Each
- * operator is an equality of its column's family, of the same collation.  An expression
- * that may fail is evaluated only for rows that satisfy the table's other conditions
- * (filter_scan.c), as core's joins do.
+ * Keys.  Each column of the index, plain or an expression, must be equated with an expression
+ * of "rel", or be restricted to a constant by a condition of "other".  Core would check all
+ * these conditions in one parameterized path, so a partner satisfies all of them.  The
+ * operators are strict, so a NULL in the key joins nothing.  An outer join below may replace
+ * a row of "other" by NULLs.  This is no partner either, unless an expression of the index is
+ * not strict: is_nullable() detects that case before 16, and later core does not let the
+ * expression match.  Each operator is an equality of its column's operator family, with the
+ * column's collation.  An expression that may raise an error is evaluated only for rows that
+ * satisfy the table's other conditions (filter_scan.c), as in core's joins.
  *
- * Which indexes.  The index holds the column's values, and not the elements of arrays.  A
- * predicate must be implied by the query: then core reads the table by the index alone,
- * so the rows that are not in it are no part of the result (predOK).  Of a table with
- * partitions or inheritance children, each one that the query reads has such an index, of
- * the same columns, and the scan probes all of them: rows of partitions that are pruned at
- * run time only let more rows pass, and one that is attached later makes a new plan.  If
- * an index cannot be probed at run time, or not by this transaction, all rows pass
- * (index/contains.c).  Dropping an index invalidates the plans on its table.
+ * Indexes.  The index must contain the column's values, not the elements of arrays.  The
+ * query must imply the index's predicate (predOK): then each row of "other" that the query
+ * reads is in the index.  If "other" has partitions or inheritance children, each that the
+ * query reads must have an index on the same columns, and the scan probes all of these.
+ * Pruning partitions at run time only lets more rows pass, and attaching a partition
+ * invalidates the plan.  If this transaction cannot probe an index at run time, all rows pass
+ * (index/contains.c).  Dropping an index invalidates the plans of its table.
  *
  * Side effects.  A filter must not change for which rows a volatile function is called, or
- * which are locked.  So a query that does either to other rows than those of its result has
- * no filters.
+ * which rows are locked.  So a query has no filters if it calls volatile functions for other
+ * rows than those of its result, or locks others.
  *
- * Privileges.  The executor checks that the user, or the owner of the view that
- * names the other table, may read it.  But the user's own conditions run on the rows
- * that pass, and would reveal values that policies of the other table hide.  And
- * EXPLAIN shows how many rows of "rel" were probed before policies of "rel" hide
- * them.  So tables with policies have no filters, on either side.
+ * Privileges.  The executor checks that the user, or the owner of the view that names
+ * "other", may read it.  But the user's own conditions run on the rows that pass, and could
+ * reveal values that policies of "other" hide.  And EXPLAIN shows how many rows of "rel" were
+ * probed, before policies of "rel" hide some.  So tables with policies have no filters, on
+ * either side.
  */
 #include "filter_path.h"
 
@@ -66,12 +65,12 @@
 #include "utils/lsyscache.h"
 #include "utils/spccache.h"
 
-/* Looking up a row in more indexes than this would cost more than joining it. */
+/* Looking up a row in more indexes than this would take longer than joining it. */
 #define INDEXES_MAX			16
 
 /*
- * Do row-level security or the conditions of a security barrier hide rows?  A
- * partition has none of its own in the query: they are those of its parent.
+ * Do row-level security or a security barrier view hide rows of a table?  For a partition,
+ * the query has the conditions in the partition's parent.
  */
 static bool
 has_policies(PlannerInfo *root, Index relid)
@@ -89,9 +88,9 @@ has_policies(PlannerInfo *root, Index relid)
 }
 
 /*
- * The tables of which a scan of "other" returns rows: itself, or those of its partitions or
- * inheritance children that the query reads.  NIL if one of them is no plain table, or
- * if there are more than INDEXES_MAX.
+ * Return the tables that a scan of "other" reads: "other" itself, or those of its partitions
+ * or inheritance children that the query reads.  Return NIL if one of them is not a plain
+ * table, or if there are more than INDEXES_MAX.
  */
 static List *
 leaves_of(PlannerInfo *root, RelOptInfo *other)
@@ -137,27 +136,27 @@ is_suitable(IndexOptInfo *info)
 	return !of_arrays;
 }
 
-/* The search for the clauses by which a scan can probe an index */
+/* State of the search for the clauses that equate the columns of an index */
 typedef struct Search
 {
 	PlannerInfo *root;
-	RelOptInfo *rel;			/* to be scanned */
-	RelOptInfo *other;			/* the table that it is joined to */
+	RelOptInfo *rel;			/* table to be scanned */
+	RelOptInfo *other;			/* the table to which "rel" is joined */
 	RelOptInfo *leaf;			/* one of leaves_of(other) */
-	IndexOptInfo *index;		/* of the leaf */
-	int			column;			/* of the index */
-	bool		plain;			/* compared with a column of the scan */
+	IndexOptInfo *index;		/* index of "leaf" */
+	int			column;			/* column of "index", from 0 */
+	bool		plain;			/* find only plain columns of "rel" */
 } Search;
 
-/* What a column of the index is compared with */
+/* A clause that equates a column of the index */
 typedef struct Match
 {
 	RestrictInfo *rinfo;
-	Expr	   *element;		/* an expression of the scan, or a constant */
-	Oid			operator;		/* with the column on its left */
+	Expr	   *element;		/* expression of "rel", or a constant */
+	Oid			operator;		/* equality, with the column on its left */
 } Match;
 
-/* Is an expression of the other table the column of the index? */
+/* Is an operand, an expression of "other", the column of the index? */
 static bool
 is_key(const Search *search, Expr *operand)
 {
@@ -185,7 +184,7 @@ is_key(const Search *search, Expr *operand)
 		var->varattno == attribute && var->varlevelsup == 0;
 }
 
-/* Is there a part of an expression that a scan cannot evaluate for itself? */
+/* Does an expression need more than columns of the scanned row and external parameters? */
 static bool
 needs_others(Node *node, void *context)
 {
@@ -207,7 +206,7 @@ needs_others(Node *node, void *context)
 	}
 }
 
-/* Can the scan look up this expression? */
+/* Can the scan of "rel" evaluate this expression to look it up? */
 static bool
 is_element(const Search *search, Expr *element)
 {
@@ -220,8 +219,8 @@ is_element(const Search *search, Expr *element)
 }
 
 /*
- * May an outer join below the condition have made the other table's row NULL?  From 16
- * on it is then another variable.
+ * May an outer join below the condition have replaced the row of "other" by NULLs?  From 16
+ * on, core represents that row by other Vars.
  */
 static bool
 is_nullable(const Search *search, const RestrictInfo *rinfo)
@@ -234,8 +233,8 @@ is_nullable(const Search *search, const RestrictInfo *rinfo)
 }
 
 /*
- * Does this clause compare the index's column by "=" with an expression of the scan, or
- * with a constant?  If so, set *match.
+ * Does a clause equate the index's column with an expression of the scan or a constant?  If
+ * so, set *match.
  */
 static bool
 clause_matches(const Search *search, RestrictInfo *rinfo, Match *match)
@@ -275,8 +274,8 @@ clause_matches(const Search *search, RestrictInfo *rinfo, Match *match)
 }
 
 /*
- * An ec_matches_callback_type: does the class hold the index's column, and is this a
- * member that we look for?
+ * An ec_matches_callback_type: does the equivalence class contain the index's column, and is
+ * "em" of the kind that search->plain asks for?
  */
 static bool
 class_has_column(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *ec,
@@ -299,7 +298,7 @@ class_has_column(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *ec,
 	return false;
 }
 
-/* The clauses of an index's column that may be moved into the scan if they match */
+/* Return the clauses that may be moved into the scan, if they equate the index's column. */
 static List *
 movable_clauses(Search *search)
 {
@@ -307,7 +306,7 @@ movable_clauses(Search *search)
 	List	   *clauses = NIL;
 	ListCell   *cell;
 
-	/* core takes the first match: so look for a plain column first */
+	/* core takes the first match of a class: so try plain columns first */
 	for (int plain = 1; rel->has_eclass_joins && clauses == NIL && plain >= 0; plain--)
 	{
 		search->plain = plain;
@@ -324,7 +323,7 @@ movable_clauses(Search *search)
 	return clauses;
 }
 
-/* Find a match of the index's column among some clauses. */
+/* Return a match of the index's column among some clauses, or NULL. */
 static Match *
 find_match(const Search *search, List *clauses)
 {
@@ -341,8 +340,8 @@ find_match(const Search *search, List *clauses)
 }
 
 /*
- * A match for each column of the index, or NIL.  "clauses" are those to choose from; NIL:
- * those that may be moved into the scan.
+ * Return a Match for each column of the index, or NIL if a column has none.  "clauses" are
+ * those to choose from; NIL: those that may be moved into the scan.
  */
 static List *
 match_index(Search *search, List *clauses)
@@ -366,7 +365,7 @@ match_index(Search *search, List *clauses)
 	return is_joined ? matches : NIL;
 }
 
-/* The equalities of some matches */
+/* Return the RestrictInfos of some matches. */
 static List *
 clauses_of(List *matches)
 {
@@ -378,7 +377,7 @@ clauses_of(List *matches)
 	return clauses;
 }
 
-/* The types by which to hash the elements for an index */
+/* Return the type to hash each matched expression as, to find it in an index. */
 static List *
 key_types_of(IndexOptInfo *info, List *matches)
 {
@@ -403,7 +402,7 @@ key_types_of(IndexOptInfo *info, List *matches)
 	return types;
 }
 
-/* Add an index to those of a filter. */
+/* Add an index to a filter. */
 static void
 add_index(IndexJoin *filter, IndexOptInfo *info)
 {
@@ -412,14 +411,14 @@ add_index(IndexJoin *filter, IndexOptInfo *info)
 	get_tablespace_page_costs(info->reltablespace, NULL, &page_cost);
 	filter->indexes = lappend_oid(filter->indexes, info->indexoid);
 	filter->read_cost += info->pages * page_cost;
-	/* no other process can read it */
+	/* other processes cannot read a temporary index */
 	if (get_rel_persistence(info->indexoid) == RELPERSISTENCE_TEMP)
 		filter->parallel_safe = false;
 }
 
 /*
- * Add to a filter, which has an index of the first of these tables, one of each of the
- * others that holds the same key.  Returns false if one has none.
+ * Add to a filter, which has an index of the first leaf, an index of each other leaf, with
+ * the same key.  Return false if a leaf has none.
  */
 static bool
 add_leaves(const Search *first, IndexJoin *filter, List *leaves)
@@ -455,7 +454,7 @@ add_leaves(const Search *first, IndexJoin *filter, List *leaves)
 	return true;
 }
 
-/* Make a filter of an index with these matches, which the first of "leaves" has; or NULL */
+/* Make a filter of an index of the first leaf, and one of each other leaf; or return NULL. */
 static IndexJoin *
 make_filter(Search *search, List *leaves, List *matches)
 {
@@ -483,7 +482,7 @@ make_filter(Search *search, List *leaves, List *matches)
 	return filter;
 }
 
-/* Is a filter expected to let fewer rows pass than another? */
+/* Is a filter expected to let fewer rows pass than another?  A known share is better. */
 static bool
 is_better(const IndexJoin *filter, const IndexJoin *other)
 {
@@ -493,8 +492,8 @@ is_better(const IndexJoin *filter, const IndexJoin *other)
 }
 
 /*
- * Add a filter to the list.  Of those with the same equality keep only the best: the shares
- * that pass them are not independent.
+ * Add a filter to the list.  Of several with a common equality keep only the best, because
+ * their shares are not independent.
  */
 static List *
 keep_better(List *filters, IndexJoin *filter)
@@ -515,9 +514,9 @@ keep_better(List *filters, IndexJoin *filter)
 }
 
 /*
- * The indexes of "other" that can tell that a row of "rel" has no partner there: a list of
- * IndexJoin, one for each key.  "clauses" are those that a pair of joined rows has to
- * satisfy; NIL: those that core could move into a scan of "rel".
+ * Return the indexes of "other" in which to look rows of "rel" up: a list of IndexJoin, one
+ * for each key.  "clauses" are the conditions that joined rows satisfy; NIL: those that core
+ * could move into a scan of "rel".
  */
 static List *
 joins_between(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *other,
@@ -556,7 +555,7 @@ joins_between(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *other,
 	return filters;
 }
 
-/* Does a query in an expression lock rows? */
+/* Does a query, or one in an expression, lock rows? */
 static bool
 query_locks_rows(Node *node, void *context)
 {
@@ -568,7 +567,7 @@ query_locks_rows(Node *node, void *context)
 	return expression_tree_walker(node, query_locks_rows, context);
 }
 
-/* May the query have side effects on other rows than those of its result? */
+/* May the query have side effects for rows that are not in its result? */
 static bool
 has_side_effects(PlannerInfo *root)
 {
@@ -579,7 +578,8 @@ has_side_effects(PlannerInfo *root)
 	if (contain_volatile_functions((Node *) &query) ||
 		query_locks_rows((Node *) &query, NULL))
 		return true;
-	/* the expressions of the query have parameters instead */
+
+	/* subplans: the expressions of the query have only their parameters */
 	foreach(cell, root->glob->subroots)
 	{
 		Node	   *subquery = (Node *) lfirst_node(PlannerInfo, cell)->parse;
@@ -593,10 +593,10 @@ has_side_effects(PlannerInfo *root)
 
 /*
  * index_joins_find
- *		The indexes of other tables that a scan of "rel" can probe
+ *		Find the indexes of other tables that a scan of "rel" can probe
  *
- * A list of IndexJoin.  Where the query has no membership index, this
- * costs a look at each table's indexes.
+ * Returns a list of IndexJoin.  If no table of the query has a membership index, this only
+ * looks at the list of each table's indexes.
  */
 List *
 index_joins_find(PlannerInfo *root, RelOptInfo *rel)
@@ -618,13 +618,13 @@ index_joins_find(PlannerInfo *root, RelOptInfo *rel)
 
 /*
  * index_join_find_preserved
- *		The best index that can tell that a row of "rel" has no partner in "others"
+ *		Find the best index of "others" in which rows of "rel" without a partner are missing
  *
- * "rel" is the side of an outer or an anti join whose rows without a partner are returned;
- * "clauses" are the conditions of "join", the join of both.  Returns NULL if there is no
- * index.  Unlike index_joins_find() it uses only the join's own equalities: a row of
- * "others" has the indexed columns' values or, below another outer join, NULL, and so does
- * not satisfy all of them if the key is not in the index.
+ * "rel" is the side of an outer or anti join whose rows without a partner are returned;
+ * "clauses" are the conditions of "join", which joins both sides.  Returns NULL if there is
+ * no index.  Unlike index_joins_find(), this uses only the join's own equalities.  A row of
+ * "others" has values that are in the index or, below another outer join, NULLs.  So if a key
+ * is not in the index, no row of "others" satisfies all equalities.
  */
 IndexJoin *
 index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
@@ -646,14 +646,14 @@ index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
 		if (RINFO_IS_PUSHED_DOWN(rinfo, join->relids))
 			continue;
 		own = lappend(own, rinfo);
-		/* it may protect the key from an error */
+		/* a condition on "rel" alone may protect the key from errors */
 		has_guard |= bms_is_subset(rinfo->clause_relids, rel->relids);
 	}
 	if (own == NIL)
 		return NULL;
 	while ((relid = bms_next_member(others->relids, relid)) >= 0)
 	{
-		/* NULL if this is the number of an outer join */
+		/* NULL if relid is that of an outer join */
 		RelOptInfo *other = root->simple_rel_array[relid];
 
 		if (other != NULL)
@@ -674,7 +674,7 @@ index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
 
 /* ---- The size of the join ---- */
 
-/* The table that the query names: this one, or the one of which it is a partition */
+/* Return the table that the query names: "rel", or the partitioned table that it belongs to. */
 static RelOptInfo *
 uppermost(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -687,11 +687,11 @@ uppermost(PlannerInfo *root, RelOptInfo *rel)
 }
 
 /*
- * Return where core caches the selectivity of a clause with which it estimates the size of
- * the join of "rel" and "other"; sets *type to that of the join.  Returns NULL if the size
- * depends on other rows than those of "rel" that have a partner: an outer join has at least
- * one row for each of its preserved side, and core does not lower how many lookups in the
- * nullable side find, so with a lower size what is above these looked too expensive.
+ * Return where core caches the clause's selectivity for the size of the join of "rel" and
+ * "other", and set *type to the type of that join.  Return NULL if they are outer-joined:
+ * each row of the preserved side is in the result anyway, and if "rel" is nullable, a smaller
+ * join size would make nodes above look too expensive, because core does not reduce its
+ * estimate of how many rows a lookup finds.
  */
 static Selectivity *
 selectivity_for_size(PlannerInfo *root, RestrictInfo *rinfo, RelOptInfo *rel,
@@ -718,8 +718,8 @@ selectivity_for_size(PlannerInfo *root, RestrictInfo *rinfo, RelOptInfo *rel,
 }
 
 /*
- * The same of this equality with its sides swapped, or NULL if core has no such clause.
- * Before 16 that is a clause of its own, and the order of FROM decides which one core uses.
+ * Call selectivity_for_size() for the equality with its sides swapped; NULL if core has no
+ * such clause.  Before 16 it has one, and the order of FROM decides which of the two it uses.
  */
 static Selectivity *
 swapped_for_size(PlannerInfo *root, RestrictInfo *rinfo, RelOptInfo *rel,
@@ -738,7 +738,7 @@ swapped_for_size(PlannerInfo *root, RestrictInfo *rinfo, RelOptInfo *rel,
 		selectivity_for_size(root, linitial(clauses), rel, other, &type);
 }
 
-/* A clause's selectivity for a join of just these two tables, as core estimates it */
+/* Estimate a clause's selectivity for a join of just these two tables, as core does. */
 static Selectivity
 core_selectivity(PlannerInfo *root, OpExpr *clause, JoinType type,
 				 RelOptInfo *rel, RelOptInfo *other)
@@ -759,13 +759,13 @@ core_selectivity(PlannerInfo *root, OpExpr *clause, JoinType type,
 /* A clause whose selectivity we lowered */
 typedef struct SizedClause
 {
-	EquivalenceClass *ec;		/* of which it was derived */
+	EquivalenceClass *ec;		/* class from which core derived the clause */
 	Selectivity *selectivity;
-	Selectivity *swapped;		/* see swapped_for_size() */
+	Selectivity *swapped;		/* see swapped_for_size(); or NULL */
 	double		factor;
 } SizedClause;
 
-/* The SizedClauses of the query being planned, in the memory of its planner */
+/* The SizedClauses of the query being planned, allocated in its planner_cxt */
 static struct
 {
 	MemoryContext mcxt;
@@ -781,9 +781,9 @@ forget_sized(void *mcxt)
 }
 
 /*
- * May the selectivity of a clause be lowered?  If several clauses come from one equivalence
- * class, only that with the least factor: core multiplies the selectivities, but a row that
- * has a partner in one list more often has one in another.
+ * May the selectivity of a clause be multiplied by "factor"?  If so, note it.  Of the clauses
+ * of one equivalence class only the one with the least factor: core multiplies selectivities,
+ * but a row with a partner in one table more often has one in another.
  */
 static bool
 note_sized(PlannerInfo *root, EquivalenceClass *ec, Selectivity *selectivity,
@@ -814,7 +814,7 @@ note_sized(PlannerInfo *root, EquivalenceClass *ec, Selectivity *selectivity,
 			continue;
 		if (clause->factor <= factor)
 			return false;
-		/* core then estimates it anew */
+		/* -1 makes core estimate the selectivity anew */
 		*clause->selectivity = -1;
 		clause->selectivity = selectivity;
 		if (clause->swapped != NULL)
@@ -835,8 +835,8 @@ note_sized(PlannerInfo *root, EquivalenceClass *ec, Selectivity *selectivity,
 }
 
 /*
- * The equalities of a filter as clauses of "upper", of which the filtered table may be a
- * partition; NIL if core derives others for "upper"
+ * Return a filter's equalities as clauses of "upper", the filtered table or the partitioned
+ * table that it belongs to; NIL if core derives other clauses for "upper".
  */
 static List *
 clauses_for(PlannerInfo *root, RelOptInfo *upper, RelOptInfo *other,
@@ -861,13 +861,13 @@ clauses_for(PlannerInfo *root, RelOptInfo *upper, RelOptInfo *other,
 
 /*
  * index_join_size
- *		Let core expect a partner for no more rows of the scan than pass the filter
+ *		Adjust core's estimate of a join's size to the rows that pass the filter
  *
- * Otherwise a scan that returns few rows would be part of a join that is expected to return
- * many: the first of these seem to come soon, and LIMIT chooses the worst of plans.  So we
- * multiply the selectivity that core caches in the join's clause by the share that passes
- * the filter, divided by the share that core expects to have a partner in the whole of the
- * other table.
+ * Otherwise a scan with few rows would be part of a join that is expected to return many.
+ * Its first rows would seem to come soon, and LIMIT would select a very slow plan.  So
+ * multiply the selectivity that core caches in the join's clause by the share of rows that
+ * pass the filter, divided by the share of rows that core expects to have a partner among all
+ * rows of "other".
  */
 void
 index_join_size(PlannerInfo *root, RelOptInfo *rel,
@@ -884,13 +884,13 @@ index_join_size(PlannerInfo *root, RelOptInfo *rel,
 	Selectivity *swapped;
 	ListCell   *cell;
 
-	/* the index has all rows */
+	/* the index contains all rows */
 	other->rows = other->tuples;
 	foreach(cell, clauses_for(root, upper, other, filter))
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
 
-		/* the other clauses restrict the other table */
+		/* the remaining clauses restrict "other" to constants */
 		if (!bms_overlap(rinfo->clause_relids, upper->relids))
 			continue;
 		if (first == NULL)
@@ -903,7 +903,7 @@ index_join_size(PlannerInfo *root, RelOptInfo *rel,
 		return;
 	clause = (OpExpr *) first->clause;
 	selectivity = selectivity_for_size(root, first, upper, other, &type);
-	/* already set: lowered for another partition, or for the other table */
+	/* set already: for another partition, or by the filter of "other" */
 	if (selectivity == NULL || *selectivity >= 0)
 		return;
 	swapped = swapped_for_size(root, first, upper, other);

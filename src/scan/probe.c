@@ -1,18 +1,18 @@
 /*
  * probe.c
- *	  The plans of probes, and conditions that probe a filter with an element of each row.
+ *	  Plans of probes, and conditions that probe a filter with an element of each row.
  *
- * They call bloom_contains(), cuckoo_contains() or membership_contains(), directly or by
- * their operators, or the function that other servers call.  The filter is evaluated once
- * for a scan, when there is a row to be probed.  For a page we hash the elements of all its
- * rows, and then probe: so the misses of the cache overlap.
+ * Such a condition calls bloom_contains(), cuckoo_contains() or membership_contains(),
+ * directly or by an operator, or the function that other servers call.  The filter is
+ * evaluated once per scan, when there is a row to probe.  The elements of all rows of a page
+ * are hashed first, and then probed together, so that the cache misses overlap.
  *
- * The answers are those of the functions themselves, as are the errors: both hash
- * an element as its call site says (functions/callsite.c), and read the filter through the
- * same cache (value/stored.c), or probe the index as its functions do (index/contains.c).
- * The functions are strict, so nothing is opened for a page whose elements are all
- * NULL.  A probe is "settled" when it has compared an element: then others raise no
- * error, so they may be probed before other conditions.
+ * Results and errors are those of the functions: both hash an element as the call site
+ * determines (functions/callsite.c), and read the filter through the same cache
+ * (value/stored.c), or probe the index by the same code (index/contains.c).  The functions
+ * are strict, so nothing is opened for a page whose elements are all NULL.  A probe is
+ * "settled" once it has compared an element: further rows raise no error, so they may be
+ * probed before other conditions are checked.
  */
 #include "probe.h"
 
@@ -36,10 +36,10 @@
 #include "utils/ruleutils.h"
 #include "utils/syscache.h"
 
-/* Plans have shares as integers; this is a share of 1. */
+/* A plan stores a share as an integer; this is the share 1. */
 #define SHARE_ONE				1000
 
-/* Add a probe to the plan of a node, behind those that it has. */
+/* Append a probe to the plan of a node. */
 void
 probe_plan_add(CustomScan *scan, const ProbePlan *plan)
 {
@@ -55,7 +55,7 @@ probe_plan_add(CustomScan *scan, const ProbePlan *plan)
 											  keys->functions, keys->collations));
 }
 
-/* The probes of a plan: ProbePlans */
+/* Return the probes of a plan: ProbePlans */
 List *
 probe_plans(const CustomScan *scan)
 {
@@ -100,9 +100,9 @@ extern Datum bloomfilter_membership_contains(PG_FUNCTION_ARGS);
 
 typedef struct ProbeFunction
 {
-	const char *name;			/* as CREATE FUNCTION gives it */
+	const char *name;			/* its name in C, as in CREATE FUNCTION */
 	PGFunction	address;
-	int			filter_arg;		/* the element is the other argument */
+	int			filter_arg;		/* 0 or 1; the element is the other one */
 	ProbeKind	kind;
 } ProbeFunction;
 
@@ -113,7 +113,7 @@ static const ProbeFunction probe_functions[] = {
 	{"bloomfilter_membership_contains", bloomfilter_membership_contains, 0, PROBE_INDEX},
 };
 
-/* The entry of a function that was looked up, or NULL */
+/* Return the entry of a function that was looked up, or NULL. */
 static const ProbeFunction *
 entry_of(const FmgrInfo *function)
 {
@@ -125,7 +125,7 @@ entry_of(const FmgrInfo *function)
 	return NULL;
 }
 
-/* Is the C name of a function one of ours? */
+/* Is the C name of a function one of those in probe_functions? */
 static bool
 has_our_name(Oid oid)
 {
@@ -148,7 +148,7 @@ has_our_name(Oid oid)
 	return found;
 }
 
-/* The function of a call or an operator, and its arguments */
+/* Return the function of a call or an operator, and set *args to its arguments. */
 static Oid
 call_of(Expr *clause, List **args)
 {
@@ -169,7 +169,7 @@ call_of(Expr *clause, List **args)
 
 /*
  * probe_condition_make
- *		A condition that probes a filter which does not depend on the row; or NULL
+ *		Make a ProbeCondition if a condition probes a filter, the same for all rows; or NULL
  */
 ProbeCondition *
 probe_condition_make(RestrictInfo *rinfo)
@@ -180,12 +180,12 @@ probe_condition_make(RestrictInfo *rinfo)
 	const ProbeFunction *entry;
 	ProbeCondition *condition;
 
-	/* loads the function's library only if the name is one of ours */
+	/* fmgr_info() loads the function's library: call it only for our names */
 	if (oid < FirstNormalObjectId || !has_our_name(oid))
 		return NULL;
 	fmgr_info(oid, &function);
 	entry = entry_of(&function);
-	if (entry == NULL ||		/* of another library, perhaps */
+	if (entry == NULL ||		/* it is another library's, perhaps */
 		contain_var_clause(list_nth(args, entry->filter_arg)) ||
 		contain_subplans((Node *) rinfo->clause) ||
 		contain_volatile_functions((Node *) rinfo->clause))
@@ -215,11 +215,11 @@ calls_leaky(Node *node, void *context)
 
 /*
  * probe_may_fail
- *		May evaluating an element, or a list of them, raise an error for some row?
+ *		May evaluating an element, or a list of elements, raise an error for some row?
  *
- * A leakproof expression does not.  But core also calls an expression leakproof if its
- * other functions get no columns but, say, parameters: these may fail, unless CASE prevents
- * it.
+ * A leakproof expression raises none.  But contain_leaked_vars() is also false if functions
+ * that are not leakproof get no columns but, for example, parameters.  These may fail, unless
+ * CASE prevents it, so check for them too.
  */
 bool
 probe_may_fail(Node *element)
@@ -227,7 +227,7 @@ probe_may_fail(Node *element)
 	return contain_leaked_vars(element) || calls_leaky(element, NULL);
 }
 
-/* Prepare to evaluate the element: a column, or any expression. */
+/* Prepare to evaluate an element: a column, or any expression. */
 void
 probe_begin_element(Probe *probe, Expr *element, PlanState *node)
 {
@@ -241,7 +241,7 @@ probe_begin_element(Probe *probe, Expr *element, PlanState *node)
 		probe->element = ExecInitExpr(element, node);
 }
 
-/* Prepare a probe by a condition. */
+/* Prepare the probe of a condition. */
 void
 probe_condition_begin(ConditionProbe *condition, const ProbePlan *plan,
 					  PlanState *node)
@@ -268,8 +268,8 @@ probe_condition_begin(ConditionProbe *condition, const ProbePlan *plan,
 }
 
 /*
- * Evaluate the filter of this scan, once.  Returns true if it had not been evaluated: then
- * its value is new.
+ * Evaluate the filter, once per scan.  Return true if it was evaluated now, so that its value
+ * is new.
  */
 bool
 probe_condition_evaluate(ConditionProbe *condition, ExprContext *econtext)
@@ -287,7 +287,7 @@ probe_condition_evaluate(ConditionProbe *condition, ExprContext *econtext)
 	return true;
 }
 
-/* The method "rescan": the filter is to be evaluated again. */
+/* The method "rescan": let the filter be evaluated again. */
 void
 probe_condition_rescan(Probe *probe)
 {
@@ -297,14 +297,14 @@ probe_condition_rescan(Probe *probe)
 	MemoryContextReset(condition->mcxt);
 }
 
-/* A method */
+/* The method "recheck" */
 bool
 probe_condition_recheck(Probe *probe, ExprContext *econtext)
 {
 	return ExecQual(((ConditionProbe *) probe)->recheck, econtext);
 }
 
-/* The output function of both types, in io.c */
+/* Output function of both filter types, in functions/io.c */
 extern Datum bloomfilter_out(PG_FUNCTION_ARGS);
 
 static bool
@@ -320,8 +320,8 @@ is_filter_type(Oid type)
 }
 
 /*
- * Replace the constant filters of an expression by their sizes: their base64 would be by
- * far the longest part of the plan.
+ * Replace constant filters in an expression by their sizes: their base64 would be by far the
+ * longest part of the plan.
  */
 static Node *
 shorten_filters(Node *node, void *unused)
@@ -340,12 +340,12 @@ shorten_filters(Node *node, void *unused)
 	text = psprintf("%s of %llu bytes", kind_name(image_kind(header)),
 					(unsigned long long) image_bytes(header));
 
-	/* a literal of type unknown is shown without its type */
+	/* EXPLAIN prints a literal of type unknown without its type */
 	return (Node *) makeConst(UNKNOWNOID, -1, InvalidOid, -2,
 							  CStringGetDatum(text), false, false);
 }
 
-/* A method */
+/* The method "text" */
 char *
 probe_condition_text(const ProbePlan *plan, List *context, bool verbose)
 {

@@ -1,10 +1,10 @@
 /*
  * probe.h
- *	  Probing a filter with the rows of a page: what the kinds of probes share.
+ *	  Probing a filter with the rows of a page: declarations for all kinds of probes.
  *
- * A Filter Scan (filter_scan.c) has a list of probes, and calls their methods.  Each
- * kind has a file of its own: probe_filter.c, probe_index.c and join_filter_probe.c.
- * probe.c has their plans, and finds the conditions that probe.
+ * A Filter Scan (filter_scan.c) has a list of probes, and calls their methods.  Each kind of
+ * probe has its own file: probe_filter.c, probe_index.c and join_filter_probe.c. probe.c
+ * writes and reads their plans, and finds conditions that can be probes.
  */
 #ifndef BLOOMFILTER_PROBE_H
 #define BLOOMFILTER_PROBE_H
@@ -24,80 +24,81 @@ typedef enum ProbeKind
 	PROBE_FILTER,				/* a bloom or a cuckoo, by a condition */
 	PROBE_INDEX,				/* a membership index, by a condition */
 	PROBE_JOIN,					/* a membership index, for a join */
-	PROBE_MARK,					/* the same, but no row is dropped: the last
+	PROBE_MARK,					/* as PROBE_JOIN, but drops no row: the last
 								 * probe of a scan below a Filter Bypass */
 	PROBE_KEYS					/* the keys of a hash join */
 } ProbeKind;
 
-/* What a plan says of a probe of the keys of a hash join, besides its columns */
+/* Plan of a probe of a hash join's keys, besides the key's columns */
 typedef struct KeyProbePlan
 {
-	int			number;			/* of the join filter in the plan */
+	int			number;			/* number of the join filter in the plan */
 	KeyKind		kind;
-	KeyInteger	integer;		/* of KEY_INTEGER: the column's */
-	bool		forced;			/* it never pauses */
-	double		share;			/* of the rows that are expected to pass */
-	List	   *functions;		/* of KEY_HASH: the OIDs of hash functions */
-	List	   *collations;		/* for these */
+	KeyInteger	integer;		/* KEY_INTEGER: the column's type */
+	bool		forced;			/* never pauses */
+	double		share;			/* share of rows expected to pass */
+	List	   *functions;		/* KEY_HASH: OIDs of hash functions, by column */
+	List	   *collations;		/* KEY_HASH: OIDs, by column */
 } KeyProbePlan;
 
-/* What the plan of a Filter Scan or a Join Filter Probe says of a probe */
+/* Plan of a probe of a Filter Scan or a Join Filter Probe */
 typedef struct ProbePlan
 {
 	ProbeKind	kind;
-	Node	   *expression;		/* a condition; the element to be looked up
-								 * for a join, or the List of a key's columns */
+	Node	   *expression;		/* condition; for a join, the element to look
+								 * up, or a List of the key's columns */
 	int			conditions;		/* number of conditions to check before the
-								 * probe: for order, or against errors */
+								 * probe, to keep the order or avoid errors */
 	bool		hides_rows;		/* policies or security barriers hide rows of
 								 * the query */
-	/* of PROBE_JOIN and PROBE_MARK */
+	/* only for PROBE_JOIN and PROBE_MARK */
 	List	   *indexes;		/* OIDs: one, or those of a table's partitions */
-	List	   *types;			/* OIDs, by which to hash each column of a key */
-	Oid			table;			/* that the indexes are of */
-	bool		may_pause;		/* pauses if it drops too little */
-	/* of PROBE_KEYS */
+	List	   *types;			/* OIDs: the type to hash each column as */
+	Oid			table;			/* table of the indexes */
+	bool		may_pause;		/* pause if few rows are dropped */
+	/* only for PROBE_KEYS */
 	KeyProbePlan keys;
 } ProbePlan;
 
-/* The rows of a page that are being probed */
+/* Rows of a page that are being probed */
 typedef struct ProbedPage
 {
 	TableScanDesc scan;
 	ExprContext *econtext;
 	TupleTableSlot *slot;		/* to evaluate expressions */
 	int		   *rows;
-	int			count;			/* of the rows */
+	int			count;			/* length of "rows" */
 	uint64		hashes[HEAP_PAGE_ROWS_MAX];
 	bool		found[HEAP_PAGE_ROWS_MAX];
 } ProbedPage;
 
-/* The fields of Instrumentation that count the rows probed, and those that did not pass */
+/* Fields of Instrumentation that count the rows probed, and the rows that did not pass */
 #define rows_probed				ntuples2
 #define rows_removed			nfiltered2
 
 typedef struct Probe Probe;
 
-/* What a kind of probes does */
+/* Methods of a kind of probe */
 typedef struct ProbeMethods
 {
-	/* Prepare to probe, in a node.  Allocates in the current memory context. */
+	/* Prepare a probe of a node.  Allocates in the current memory context. */
 	Probe	   *(*begin) (const ProbePlan *plan, PlanState *node);
-	/* Another scan begins, perhaps with another filter.  NULL: with the same */
+
+	/* Begin another scan, perhaps of another filter.  NULL: of the same */
 	void		(*rescan) (Probe *probe);
 
 	/*
-	 * Look up the rows of a page.  Keeps in page->rows those that have an
-	 * element, and sets page->found for these.  Returns false if all rows
-	 * pass without a look.  Called in the memory for one row, which it may
-	 * reset.
+	 * Look up the rows of a page.  Keep in page->rows the rows whose element
+	 * is not NULL, and set page->found for these.  Return false if all rows
+	 * pass without being looked up.  Called in the per-tuple memory context,
+	 * which it may reset.
 	 */
 	bool		(*look_up) (Probe *probe, ProbedPage *page);
-	/* Does a newer version of a row pass, in ecxt_scantuple?  NULL: it does */
+	/* Does a row's newer version, in ecxt_scantuple, pass?  NULL: always */
 	bool		(*recheck) (Probe *probe, ExprContext *econtext);
-	/* Size in memory of what is probed; NULL: another node shows it */
+	/* Return the filter's size in memory.  NULL: another node shows it */
 	Size		(*bytes) (const Probe *probe);
-	/* The probe in EXPLAIN; "context" is the node's */
+	/* Return EXPLAIN's text; "context" is the node's deparse context */
 	char	   *(*text) (const ProbePlan *plan, List *context, bool verbose);
 } ProbeMethods;
 
@@ -106,41 +107,41 @@ extern const ProbeMethods probe_index_methods;
 extern const ProbeMethods probe_join_methods;
 extern const ProbeMethods probe_keys_methods;
 
-/* Each kind's state begins with this. */
+/* State of a probe, with which the state of each kind begins */
 struct Probe
 {
 	const ProbeMethods *methods;
-	bool		settled;		/* probes of further rows raise no error */
-	bool		guarded;		/* evaluating elements may raise one: check
-								 * the conditions first */
-	ProbeSwitch *pays;			/* for a join; NULL: it never pauses.  The
-								 * caller of look_up counts the rows */
-	/* what is looked up; not by PROBE_KEYS, nor for several columns */
-	AttrNumber	attribute;		/* a column; 0: "element" */
-	ExprState  *element;		/* the expression to evaluate */
+	bool		settled;		/* probing further rows raises no error */
+	bool		guarded;		/* evaluating an element may raise an error,
+								 * so check the conditions first */
+	ProbeSwitch *pays;			/* join only; NULL: never pauses.  The caller
+								 * of look_up counts the rows */
+	/* the element; not used by PROBE_KEYS, nor for a key of several columns */
+	AttrNumber	attribute;		/* a column; 0: see "element" */
+	ExprState  *element;		/* expression of the element */
 };
 
-/* A probe by the call of a function in a condition */
+/* A probe by a condition that calls a function */
 typedef struct ConditionProbe
 {
 	Probe		probe;
-	ExprState  *filter;			/* filter or index */
-	ExprState  *recheck;		/* for one row */
-	FmgrInfo	function;		/* never called */
-	int			element_arg;	/* of the function */
-	Oid			collation;		/* of its call */
-	MemoryContext mcxt;			/* where "value" is allocated */
-	bool		ready;			/* the next two are those of this scan */
-	bool		isnull;			/* the filter is NULL: no row passes */
-	Datum		value;			/* of "filter" */
+	ExprState  *filter;			/* evaluates to the filter, or the index's OID */
+	ExprState  *recheck;		/* the whole condition, for a single row */
+	FmgrInfo	function;		/* the condition's function; never called */
+	int			element_arg;	/* number of its argument with the element */
+	Oid			collation;		/* collation of its call */
+	MemoryContext mcxt;			/* context of "value" */
+	bool		ready;			/* "isnull" and "value" are set for this scan */
+	bool		isnull;			/* "filter" is NULL, so no row passes */
+	Datum		value;			/* value of "filter" */
 } ConditionProbe;
 
-/* A condition of a query that probes */
+/* A condition of a query that can be a probe */
 typedef struct ProbeCondition
 {
 	RestrictInfo *rinfo;
 	ProbeKind	kind;
-	Node	   *filter;			/* filter or index, the same for all rows */
+	Node	   *filter;			/* filter or index; the same for all rows */
 	Node	   *element;
 } ProbeCondition;
 
@@ -158,7 +159,7 @@ extern char *probe_condition_text(const ProbePlan *plan, List *context,
 extern bool probe_may_fail(Node *element);
 extern void probe_begin_element(Probe *probe, Expr *element, PlanState *node);
 
-/* The element of a row; in the page, or in the memory for one row */
+/* Return the element of a row.  It points into the page, or into per-tuple memory. */
 static inline Datum
 probe_element(Probe *probe, ProbedPage *page, int row, HeapTuple tuple,
 			  bool *isnull)

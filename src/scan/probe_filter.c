@@ -1,6 +1,6 @@
 /*
  * probe_filter.c
- *	  Probing a filter that is a value, with the rows of a page.
+ *	  Probes a filter that is a value, with the rows of a page.
  */
 #include "probe.h"
 
@@ -12,9 +12,9 @@ typedef struct FilterProbe
 {
 	ConditionProbe condition;
 	Size		bytes;			/* the filter's size */
-	bool		sent;			/* by another server: errors let rows pass */
-	CallSite   *site;			/* to hash elements; NULL: none yet */
-	Lookup		lookup;			/* for the page that is being probed */
+	bool		sent;			/* sent by a server: errors let rows pass */
+	CallSite   *site;			/* hashes elements; NULL: not made yet */
+	Lookup		lookup;			/* lookup of the page that is being probed */
 } FilterProbe;
 
 static Probe *
@@ -29,14 +29,14 @@ begin_filter(const ProbePlan *plan, PlanState *node)
 	return &probe->condition.probe;
 }
 
-/* Read the value that the filter's expression has returned. */
+/* Note the value that the filter's expression has returned. */
 static void
 take_value(FilterProbe *probe)
 {
 	ConditionProbe *condition = &probe->condition;
 	struct varlena *pointer = (struct varlena *) DatumGetPointer(condition->value);
 
-	/* copy a value that may change, or that each page would unpack again */
+	/* copy a value that may change, or that each page would decompress again */
 	if (!VARATT_IS_4B_U(pointer) && !VARATT_IS_EXTERNAL_ONDISK(pointer))
 	{
 		MemoryContext old = MemoryContextSwitchTo(condition->mcxt);
@@ -47,7 +47,7 @@ take_value(FilterProbe *probe)
 	probe->bytes = toast_raw_datum_size(condition->value);
 }
 
-/* Hash the elements of the rows, and drop the rows that have none. */
+/* Hash the elements of the rows, and drop rows whose element is NULL. */
 static void
 hash_rows(FilterProbe *probe, ProbedPage *page)
 {
@@ -64,10 +64,7 @@ hash_rows(FilterProbe *probe, ProbedPage *page)
 		if (isnull)
 			continue;
 
-		/*
-		 * not before: the type is refused only when the function would refuse
-		 * it
-		 */
+		/* only now: the type is refused only if the function would refuse it */
 		if (unlikely(probe->site == NULL))
 			probe->site = call_site_make(&condition->function, condition->element_arg,
 										 false, condition->collation);

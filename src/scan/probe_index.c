@@ -1,9 +1,9 @@
 /*
  * probe_index.c
- *	  Probing a membership index with the rows of a page: by a condition, or for a join.
+ *	  Probes a membership index with the rows of a page: by a condition, or for a join.
  *
- * For a join (index_join.c), a probe raises no error, and lets all rows pass if the index
- * cannot be probed.
+ * For a join (index_join.c), a probe raises no error; if the index cannot be probed, all rows
+ * pass.
  */
 #include "probe.h"
 
@@ -18,21 +18,21 @@
 /* One of several columns of a key */
 typedef struct KeyColumn
 {
-	AttrNumber	attribute;		/* a column of the scan; or 0, and then */
+	AttrNumber	attribute;		/* a column of the scan; 0: "expression" */
 	ExprState  *expression;
 } KeyColumn;
 
 typedef struct IndexProbe
 {
-	ConditionProbe condition;	/* of it, a join uses only "value" */
-	MembershipSite *site;		/* to hash elements; NULL: none yet */
-	/* of a key of several columns, for a join: */
+	ConditionProbe condition;	/* a join uses only its "value" */
+	MembershipSite *site;		/* hashes and probes; NULL: not made yet */
+	/* only for a key of several columns, of a join: */
 	KeyColumn  *columns;		/* NULL: the key is one element */
 	int			column_count;
-	bool		has_expressions;	/* of the scan's row, among the columns */
-	int			walked;			/* columns of a row to go through; or 0 */
-	Datum	   *row;			/* their values */
-	/* of the page that is being probed */
+	bool		has_expressions;	/* a column is an expression of the row */
+	int			walked;			/* columns for walk_row() to read; or 0 */
+	Datum	   *row;			/* values of these columns */
+	/* about the page that is being probed */
 	bool		comparable[HEAP_PAGE_ROWS_MAX];
 	bool		all_comparable;
 } IndexProbe;
@@ -67,7 +67,8 @@ begin_columns(IndexProbe *probe, List *key, PlanState *node)
 		probe->has_expressions |= column->expression && !IsA(lfirst(cell), Const);
 		last = Max(last, column->attribute);
 	}
-	/* behind columns of fixed length, the server knows where others begin */
+
+	/* heap_getattr() is fast unless a column before it has variable length */
 	for (int i = 0; i < last - 1; i++)
 		if (TupleDescAttr(desc, i)->attlen < 0)
 			probe->walked = last;
@@ -75,8 +76,8 @@ begin_columns(IndexProbe *probe, List *key, PlanState *node)
 }
 
 /*
- * Set probe->row, in one walk through a row: heap_getattr() would begin anew for each column.
- * Returns false if the row has a NULL, or lacks the last columns.
+ * Set probe->row in one pass over a row: heap_getattr() would start again for each column.
+ * Return false if the row has a NULL, or lacks the last columns.
  */
 static inline bool
 walk_row(IndexProbe *probe, HeapTuple tuple, TupleDesc columns)
@@ -128,7 +129,7 @@ open_index(IndexProbe *probe)
 {
 	FmgrInfo   *function = &probe->condition.function;
 
-	/* not before: the type is refused only when the function would refuse it */
+	/* only now: the type is refused only if the function would refuse it */
 	if (unlikely(probe->site == NULL))
 		probe->site =
 			membership_site_make(function->fn_mcxt,
@@ -138,7 +139,7 @@ open_index(IndexProbe *probe)
 	membership_site_open(probe->site, DatumGetObjectId(probe->condition.value));
 }
 
-/* Evaluate a row's key; returns false if it, or one of its columns, is NULL. */
+/* Evaluate a row's key; return false if the key or one of its columns is NULL. */
 static inline bool
 evaluate_key(IndexProbe *probe, ProbedPage *page, int row, HeapTuple tuple,
 			 Datum *values)
@@ -169,7 +170,7 @@ evaluate_key(IndexProbe *probe, ProbedPage *page, int row, HeapTuple tuple,
 			values[i] = probe->row[column->attribute - 1];
 		else
 			values[i] = heap_getattr(tuple, column->attribute, columns, &isnull);
-		/* the join stops at a NULL, too: the next expression might fail */
+		/* stop at a NULL, as the join does: the next expression might fail */
 		if (isnull)
 			return false;
 	}
@@ -184,7 +185,7 @@ hash_key(IndexProbe *probe, const Datum *values, bool *comparable)
 		membership_site_hash(probe->site, values[0], comparable);
 }
 
-/* Hash the keys of the rows, and drop the rows that have none. */
+/* Hash the keys of the rows, and drop rows whose key is NULL. */
 static void
 hash_rows(IndexProbe *probe, ProbedPage *page)
 {
@@ -208,9 +209,9 @@ hash_rows(IndexProbe *probe, ProbedPage *page)
 }
 
 /*
- * Look up the rows one by one, each as soon as it is hashed, as the function does.
- * Whatever the evaluation of an element changes, no hash is then kept across it: a function
- * that catches an error releases locks with every row.
+ * Look up the rows one by one, each right after hashing it, as the function does.  Then no
+ * hash is kept while another element is evaluated, whatever that changes: a function that
+ * catches an error, for example, releases locks with every row.
  */
 static void
 look_up_singly(IndexProbe *probe, ProbedPage *page)
@@ -241,7 +242,7 @@ look_up_singly(IndexProbe *probe, ProbedPage *page)
 	page->count = passed;
 }
 
-/* Look up all hashes at once, unless the index has changed meanwhile. */
+/* Look up all hashes at once, or if the index has changed since they were computed, singly. */
 static void
 look_up_hashes(IndexProbe *probe, ProbedPage *page)
 {
@@ -255,7 +256,7 @@ look_up_hashes(IndexProbe *probe, ProbedPage *page)
 		page->found[i] |= !probe->comparable[i];
 }
 
-/* A method */
+/* The method "look_up" */
 static bool
 look_up_in_index(Probe *base, ProbedPage *page)
 {
@@ -272,7 +273,8 @@ look_up_in_index(Probe *base, ProbedPage *page)
 	hash_rows(probe, page);
 	if (page->count > 0)
 		look_up_hashes(probe, page);
-	/* an index whose table has inheritance children may refuse any element */
+
+	/* the index of a table with inheritance children may refuse any element */
 	if (unlikely(!base->settled))
 		base->settled = page->count > 0 &&
 			!membership_site_may_refuse(probe->site);
@@ -287,7 +289,7 @@ index_probe_bytes(const Probe *base)
 	return probe->site ? membership_site_bytes(probe->site) : 0;
 }
 
-/* The name of an index or a table, which may have been dropped meanwhile */
+/* Return the name of an index or a table, which may have been dropped meanwhile. */
 static const char *
 name_of(Oid relation, bool with_schema)
 {

@@ -1,22 +1,22 @@
 /*
  * probe_switch.c
- *	  Pausing a probe that drops too few rows: it costs more than it saves.
+ *	  Pauses a probe that drops too few rows, because it costs more than it saves.
  *
- * If most of SWITCH_ROWS rows have passed, the probe pauses, each time for longer.
+ * If too many of SWITCH_ROWS probed rows have passed, pause, each time for longer.
  */
 #include "probe_switch.h"
 
-/* Decide by this many rows whether a probe pays. */
+/* Decide after this many rows whether a probe pays. */
 #define SWITCH_ROWS				2048
 /*
- * If it does not pay, let this many rows pass before the next try: 3 % of the rows are
- * probed.  Each further failure multiplies the number by four, six times at most.
+ * If the probe does not pay, let this many rows pass before the next try: so 3 % of the rows
+ * are probed.  Each further failure multiplies the number by four, six times at most.
  */
 #define SKIP_ROWS				UINT64CONST(65536)
 #define SKIP_GROWTH				4
 #define SKIP_ROWS_MAX			(SKIP_ROWS * 4096)
 
-/* "share" of the rows is expected to pass; a "forced" probe never pauses. */
+/* Initialize; "share" of the rows is expected to pass; a "forced" probe never pauses. */
 void
 probe_switch_init(ProbeSwitch *pays, double share, bool forced)
 {
@@ -26,7 +26,7 @@ probe_switch_init(ProbeSwitch *pays, double share, bool forced)
 	pays->skip_next = SKIP_ROWS;
 }
 
-/* Count rows that were probed and that passed, and decide whether to go on. */
+/* Count rows that were probed and rows that passed; decide whether to pause. */
 void
 probe_switch_count(ProbeSwitch *pays, int probed, int passed)
 {
