@@ -2,7 +2,7 @@
  * index_join.c
  *	  Finds membership indexes that a scan can probe because its rows are joined.
  *
- *	SELECT v.* FROM visits v JOIN blacklist b ON v.url = b.url
+ *		SELECT v.* FROM visits v JOIN blacklist b ON v.url = b.url
  *
  * If blacklist.url has a membership index, a row of visits whose url is not in the index
  * joins no row of blacklist, and the scan of visits need not return it.

@@ -8,10 +8,10 @@
  * looks cheaper still.  If more rows pass than expected, the loop takes hundreds of times as
  * long.  So after core has added its joins of two sides, each such loop is replaced by:
  *
- *	a hash join of the same sides;
- *	nested loops that look rows up in an index, which core may have dropped in favour of
- *	the replaced loop;
- *	and, if the loop returns sorted rows, the loop itself, at its cost without filters.
+ *		a hash join of the same sides;
+ *		nested loops that look rows up in an index, which core may have dropped in favour of
+ *		the replaced loop;
+ *		and, if the loop returns sorted rows, the loop itself, at its cost without filters.
  *
  * Core chooses the last one only if a query wants the first of very many sorted rows.
  */

@@ -1,31 +1,31 @@
 /*
  * foreign_filter.c
- *	  Join filters that are sent to foreign servers, in the plan.
+ *	  Plans join filters that are sent to foreign servers.
  *
  * The outer side of a hash join may be a foreign table of postgres_fdw.  Then all of its rows
- * are fetched, though few of them have a partner.  So the filter of the join's keys is sent with
- * the statement, as a parameter, and that drops the other rows there:
+ * are fetched, although few have a partner.  So send a filter of the join's keys as a
+ * parameter of the statement, and let the foreign server drop the other rows:
  *
  *		SELECT * FROM (<the statement>) f(c1, c2)
  *		WHERE public._bloom_may_contain($1::public.bloom, c2, 'text', -1, 'UTF8')
  *
- * The statement is any that postgres_fdw has made: of a table, of joined tables, of groups, with
- * row locks.  Dropping rows of its result is what a node above the scan would do.  The parameter
- * is one of the plan; the executor sets it when all keys are known.  It is NULL until then, and
- * stays NULL where nothing sets it.
+ * The statement is any that postgres_fdw has made: of a table, of joined tables, of groups,
+ * or with row locks.  Dropping rows of its result is what a node above the scan would do.
+ * The parameter is an executor parameter of the plan, which is NULL until all keys are known.
  *
- * The plan itself keeps the plain statement, and the filter is added when it has been started
- * (sent_keys.c): EvalPlanQual starts parts of the plan anew without asking any server.
+ * The plan itself keeps the plain statement, because EvalPlanQual starts parts of the plan
+ * anew without asking any server.  When the plan has been started, sent_keys.c adds the
+ * filter.
  *
- * postgres_fdw owns what its plan says.  We know the shape that its fdw_private has from 15 to
- * 19: the statement, the numbers of the columns that it returns, the rows that are fetched at
- * once, and for joined tables a text for EXPLAIN.  Any other shape, another FDW's scan, and
- * statements with an ORDER BY that a node relies on, which the wrapping would not promise, are
- * left alone.  So are servers whose option "extensions" does not name this extension.
+ * The content of fdw_private belongs to postgres_fdw.  We know its form in 15 to 19: the
+ * statement, the numbers of the columns that it returns, the number of rows fetched at once,
+ * and for joined tables a text for EXPLAIN.  Not sent are filters with scans of another form
+ * or of another FDW, with a statement whose ORDER BY a node above relies on (the outer SELECT
+ * need not keep the order), and to servers whose option "extensions" lacks this extension.
  *
- * Types.  The values travel as text, and the foreign server's types may be others than those
- * declared here: see functions/sent_filter.c for when it says "no".  Here, the join compares by the
- * default equality of the type, which the hashes of elements agree with, and by bytes.
+ * Types.  Values are sent as text, and the foreign server's types may differ from those
+ * declared here: functions/sent_filter.c says when its function returns "no".  Here, the join
+ * must compare by the type's default equality, with which element hashes agree, and by bytes.
  */
 #include "foreign_filter.h"
 
@@ -60,7 +60,7 @@
  * ----------------------------------------------------------------
  */
 
-/* Is this the handler of postgres_fdw? */
+/* Is this function the handler of postgres_fdw? */
 static bool
 is_postgres_fdw(Oid handler)
 {
@@ -86,7 +86,7 @@ is_postgres_fdw(Oid handler)
 	return found;
 }
 
-/* Do the server's options say that it is PostgreSQL, and has the extension? */
+/* Is a foreign server a PostgreSQL server that has this extension, by its options? */
 static bool
 server_has_extension(Oid oid)
 {
@@ -113,7 +113,7 @@ server_has_extension(Oid oid)
 	return false;
 }
 
-/* Is this item of a list a node of this type? */
+/* Is an item of a list a node of this type? */
 static bool
 is_item(const List *items, int number, NodeTag tag)
 {
@@ -122,14 +122,14 @@ is_item(const List *items, int number, NodeTag tag)
 	return item != NULL && nodeTag(item) == tag;
 }
 
-/* Is this a scan of a server that has the extension, with a plan of the shape that we know? */
+/* Does a scan read from a server that has the extension, and does its plan have a known form? */
 static bool
 is_known_scan(const ForeignScan *scan)
 {
 	bool		is_table = scan->scan.scanrelid > 0;
 	const List *items = scan->fdw_private;
 
-	/* only then are the items those of postgres_fdw */
+	/* these checks make sure that fdw_private is that of postgres_fdw */
 	return scan->operation == CMD_SELECT &&
 		OidIsValid(scan->fs_server) && server_has_extension(scan->fs_server) &&
 		items != NIL && IsA(items, List) &&
@@ -141,18 +141,18 @@ is_known_scan(const ForeignScan *scan)
 		is_table == (scan->fdw_scan_tlist == NIL);
 }
 
-/* May the statement be part of another?  "ordered": a node relies on its order. */
+/* Can a statement be wrapped in another?  "ordered": a node above relies on its order. */
 static bool
 can_be_wrapped(const char *statement, bool ordered)
 {
-	/* not sent either if a literal has these words: no harm */
+	/* a literal with these words prevents wrapping too: that does no harm */
 	return strncmp(statement, "SELECT ", strlen("SELECT ")) == 0 &&
 		(!ordered || strstr(statement, " ORDER BY ") == NULL);
 }
 
 /*
- * Which column of the statement's result, from 1, is this column of the scan's result?  0:
- * none.  Sets *declared to a Var of the type by which it is read.
+ * Return the number, from 1, of the column of the statement's result that is a column of the
+ * scan's result, or 0.  Set *declared to an expression of the type that the column has here.
  */
 static int
 column_of_statement(Plan *plan, AttrNumber column, Expr **declared)
@@ -188,9 +188,9 @@ column_of_statement(Plan *plan, AttrNumber column, Expr **declared)
 
 /*
  * foreign_key_type
- *		The type by which to hash the inner keys of a join for foreign servers
+ *		Return the type to hash the inner keys of a join as for foreign servers
  *
- * InvalidOid: they cannot be sent.
+ * Return InvalidOid if the keys cannot be sent.
  */
 Oid
 foreign_key_type(const HashJoin *join)
@@ -229,14 +229,14 @@ foreign_filter_fits(const PlanEffects *effects, Plan *plan, AttrNumber column,
 		!node_has_effects(effects, plan) && OidIsValid(foreign_probe_function());
 }
 
-/* How many rows of a scan are fetched at once? */
+/* Return how many rows of a scan are fetched at once. */
 int
 foreign_fetch_size(const Plan *plan)
 {
 	return intVal(list_nth(((const ForeignScan *) plan)->fdw_private, PRIVATE_FETCH_SIZE));
 }
 
-/* Was the foreign table of a scan never analyzed?  Then its rows are a guess. */
+/* Was the foreign table of a scan never analyzed?  If so, its number of rows is a guess. */
 bool
 foreign_rows_unknown(const PlannedStmt *statement, const Plan *plan)
 {
@@ -258,7 +258,7 @@ foreign_rows_unknown(const PlannedStmt *statement, const Plan *plan)
  * ----------------------------------------------------------------
  */
 
-/* The statement is to be planned anew if this object changes. */
+/* Let a change of this object invalidate the plan of the statement. */
 static void
 depend_on(PlannedStmt *statement, int cache, Oid oid)
 {
@@ -269,7 +269,7 @@ depend_on(PlannedStmt *statement, int cache, Oid oid)
 	statement->invalItems = lappend(statement->invalItems, item);
 }
 
-/* A node is to be executed anew if a parameter changes. */
+/* Let a node be rescanned if a parameter changes. */
 static void
 add_parameter(Plan *plan, int parameter)
 {
@@ -279,9 +279,9 @@ add_parameter(Plan *plan, int parameter)
 
 /*
  * foreign_filter_plan
- *		Plan to send a filter of keys of a type: adds a parameter for it to the plan
+ *		Plan to send a filter of keys of a type: add parameters for it to the statement
  *
- * Returns what Join Filter Build has to know of the filter, see SentPlanField.
+ * Return the plan of the filter for Join Filter Build, see SentPlanField.
  */
 List *
 foreign_filter_plan(PlannedStmt *statement, Oid type)
@@ -291,17 +291,18 @@ foreign_filter_plan(PlannedStmt *statement, Oid type)
 	int			parameter = list_length(statement->paramExecTypes);
 
 	statement->paramExecTypes = lappend_oid(statement->paramExecTypes, filter);
-	/* the least key, the greatest, and all keys if they are few */
+
+	/* the least key, the greatest, and an array of all keys if few */
 	statement->paramExecTypes = lappend_oid(statement->paramExecTypes, INT8OID);
 	statement->paramExecTypes = lappend_oid(statement->paramExecTypes, INT8OID);
 	statement->paramExecTypes = lappend_oid(statement->paramExecTypes, INT8ARRAYOID);
-	/* DROP EXTENSION, or ALTER EXTENSION SET SCHEMA */
+	/* these change with DROP EXTENSION or ALTER EXTENSION SET SCHEMA */
 	depend_on(statement, PROCOID, function);
 	depend_on(statement, TYPEOID, filter);
 	return list_make2_int(parameter, (int) type);
 }
 
-/* Let a scan send the filter, for a column of its result; see foreign_filter_fits(). */
+/* Add a scan to the plan of a filter, for a column of its result; see foreign_filter_fits(). */
 void
 foreign_filter_add_scan(List **sent, Plan *plan, AttrNumber column)
 {
@@ -318,8 +319,8 @@ foreign_filter_add_scan(List **sent, Plan *plan, AttrNumber column)
 
 /*
  * foreign_filter_depend
- *		Let the nodes above scans with the parameter depend on it, too: if it changes, they
- *		are executed anew.  Returns false if no scan has the parameter.
+ *		Let nodes above scans with the parameter be rescanned too if it changes; return false
+ *		if no scan has it
  */
 bool
 foreign_filter_depend(Plan *plan, int parameter)

@@ -1,6 +1,6 @@
 /*
  * foreign_filter.h
- *	  Join filters that are sent to foreign servers; see foreign_filter.c.
+ *	  Sends join filters to foreign servers; see foreign_filter.c.
  */
 #ifndef BLOOMFILTER_FOREIGN_FILTER_H
 #define BLOOMFILTER_FOREIGN_FILTER_H

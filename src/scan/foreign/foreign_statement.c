@@ -1,15 +1,15 @@
 /*
  * foreign_statement.c
- *	  The statement of a foreign scan: with a filter around it, and the one that asks whether the
- *	  foreign server can probe it.
+ *	  Wraps the statement of a foreign scan with a filter, and makes the statement that asks
+ *	  whether the foreign server can probe filters.
  *
- * The option "extensions" says that a foreign server has the extension, but nobody checks it: it
- * may be missing there, be in another schema, or of a version without the function.  A
- * statement that calls it would fail.  So the server is asked when the query is executed
- * (sent_keys.c), and the scan goes on without filters if the answer is "no".
+ * The server option "extensions" says that a foreign server has the extension, but nobody
+ * checks it: the extension may be missing, be in another schema, or have a version without
+ * the function.  A statement that calls the function would then fail.  So sent_keys.c asks
+ * the server when the query is executed; if the answer is "no", the scan sends no filter.
  *
- * The question is a scan like any other, of no columns.  It reads catalogs only, and no names are
- * resolved, which would be an error where they are missing.
+ * The question is a foreign scan without columns.  It reads only catalogs and resolves no
+ * names, because a missing name would be an error.
  */
 #include "foreign_statement.h"
 
@@ -28,7 +28,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-/* The function that the foreign server calls, as it is declared here; or InvalidOid */
+/* Return the function that the foreign server calls, as declared here; or InvalidOid. */
 Oid
 foreign_probe_function(void)
 {
@@ -49,7 +49,7 @@ foreign_probe_function(void)
 	return found;
 }
 
-/* The type of the filter that the function takes */
+/* Return the type of the filter that the function takes. */
 Oid
 foreign_filter_type(Oid function)
 {
@@ -66,7 +66,7 @@ foreign_statement(const ForeignScan *scan)
 	return strVal(list_nth(scan->fdw_private, PRIVATE_STATEMENT));
 }
 
-/* A scan's plan with another statement, of these columns and parameters */
+/* Return a copy of a scan's plan with another statement, columns and parameters. */
 static ForeignScan *
 with_statement(const ForeignScan *scan, char *statement, List *columns, List *exprs)
 {
@@ -96,10 +96,10 @@ make_parameter(int number, Oid type)
 
 /*
  * foreign_statement_send
- *		The plan of a scan that sends the filter in "parameter", and those behind it
+ *		Make the plan of a scan that sends the filter in "parameter", and the numbers after it
  *
- * The scan's statement is wrapped in another, with a condition on the column "key", which
- * has this type and modifier here.
+ * The scan's statement is wrapped in another, with a condition on its column number "key",
+ * which has this type and modifier here.
  */
 ForeignScan *
 foreign_statement_send(const ForeignScan *scan, int parameter, int key, Oid type,
@@ -116,7 +116,7 @@ foreign_statement_send(const ForeignScan *scan, int parameter, int key, Oid type
 	appendStringInfo(&statement, "SELECT * FROM (%s) f(c1", foreign_statement(scan));
 	for (int i = 2; i <= list_length(columns); i++)
 		appendStringInfo(&statement, ", c%d", i);
-	/* postgres_fdw numbers the parameters in their order */
+	/* postgres_fdw numbers parameters in the order of fdw_exprs */
 	exprs = lappend(exprs, make_parameter(parameter, filter));
 	appendStringInfo(&statement, ") WHERE %s.%s($%d::%s, c%d, '%s', %d, '%s'",
 					 quote_identifier(get_namespace_name(get_func_namespace(function))),
@@ -137,11 +137,11 @@ foreign_statement_send(const ForeignScan *scan, int parameter, int key, Oid type
 
 /*
  * foreign_statement_ask
- *		The plan of a scan of the same server that returns a row if the function is there, may be
- *		called, and takes filters of that many bytes; or NULL if the extension has been dropped here
+ *		Make the plan of a scan that returns a row if its server can probe such a large filter
  *
- * The setting is unknown there before the library is loaded.  If it has another form than
- * PostgreSQL prints, the answer is "no".
+ * The function must exist there, and the user must be allowed to call it.  Return NULL if the
+ * extension was dropped here.  The setting is unknown there before the library is loaded; if
+ * it is not in the form that PostgreSQL prints, no row is returned.
  */
 ForeignScan *
 foreign_statement_ask(const ForeignScan *scan, uint64 bytes)
@@ -155,8 +155,8 @@ foreign_statement_ask(const ForeignScan *scan, uint64 bytes)
 	schema = get_namespace_name(get_func_namespace(function));
 
 	/*
-	 * postgres_fdw's search_path is pg_catalog: there, too, the name has a
-	 * schema
+	 * postgres_fdw sets search_path to pg_catalog, so format_type() there
+	 * qualifies the name too
 	 */
 	filter = format_type_be_qualified(foreign_filter_type(function));
 	return with_statement(scan,

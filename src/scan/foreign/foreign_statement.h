@@ -1,6 +1,6 @@
 /*
  * foreign_statement.h
- *	  The statement of a foreign scan with filters around it; see foreign_statement.c.
+ *	  Adds filters to the statement of a foreign scan; see foreign_statement.c.
  */
 #ifndef BLOOMFILTER_FOREIGN_STATEMENT_H
 #define BLOOMFILTER_FOREIGN_STATEMENT_H
@@ -9,13 +9,13 @@
 
 #include "nodes/plannodes.h"
 
-/* The items of postgres_fdw's fdw_private, its FdwScanPrivateIndex */
+/* Items of postgres_fdw's fdw_private, its FdwScanPrivateIndex */
 enum
 {
 	PRIVATE_STATEMENT,
 	PRIVATE_COLUMNS,
 	PRIVATE_FETCH_SIZE,
-	PRIVATE_RELATIONS			/* only of joined or grouped tables */
+	PRIVATE_RELATIONS			/* only for joined or grouped tables */
 };
 
 #define EXTENSION_NAME			"bloomfilter"

@@ -1,19 +1,19 @@
 /*
  * sent_keys.c
- *	  The keys of a hash join in a filter for foreign servers, while the plan is executed.
+ *	  Collects the keys of a hash join in a filter for foreign servers, during execution.
  *
  * When a plan has been started, the servers of its foreign scans are asked whether they can
- * probe a filter.  The scans of servers that can do so begin again with a statement that
- * has the filter as a parameter (foreign_filter.c).  postgres_fdw evaluates the parameter
- * when the scan returns its first row.  Until all keys are known, it is NULL, and all rows
+ * probe a filter.  The scans of those that can are restarted with a statement that has the
+ * filter as a parameter (foreign_filter.c). postgres_fdw evaluates the parameter when the
+ * scan returns its first row.  Until all keys are known, the parameter is NULL, and all rows
  * are fetched.  Join Filter Build (join_filter_build.c) adds the keys.
  *
- * The hashes are those of elements, the same on every server.  They take at most the memory of a
- * hash table; with more keys nothing is sent.
+ * The hashes are those of elements, which are the same on every server.  They may take as
+ * much memory as a hash table; if there are more keys, nothing is sent.
  *
- * If the join drops its hash table to build another, the parameter becomes NULL, and the join's
- * outer side is told that it has changed: so the nodes there keep no rows that the old filter
- * let pass.  They know that they depend on it.
+ * If the join drops its hash table to build another one, the parameter becomes NULL, and the
+ * join's outer side is marked as changed (chgParam).  So the nodes there keep no rows that
+ * the old filter let pass; foreign_filter_depend() has made them depend on the parameter.
  */
 #include "sent_keys.h"
 
@@ -38,32 +38,32 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/array.h"
 
-/* Error rate of the filter: an error costs a row sent to us, a lower rate more bits sent */
+/* Error rate of the filter: an error costs a row fetched, a lower rate more bytes sent */
 #define SENT_ERROR_RATE			0.001
-/* A filter of that rate has at most SENT_BYTES_MIN bytes, and this many for each key. */
+/* A filter with this rate has at most SENT_BYTES_MIN bytes, plus this many for each key. */
 #define SENT_KEY_BYTES_MAX		3
 #define SENT_BYTES_MIN			1024
 
-/* Room for this many hashes at first */
+/* Initial room for hashes */
 #define FIRST_HASHES			1024
 
 bool		foreign_filter = false;
 
-/* Bytes of a filter, at most */
+/* Return the maximum size of the filter. */
 static uint64
 largest_filter(const SentKeys *sent)
 {
 	return SENT_BYTES_MIN + sent->room_max * SENT_KEY_BYTES_MAX;
 }
 
-/* The filter's parameter; behind it those of the least key, the greatest, and all if few */
+/* Return the filter's parameter, which the other three follow, see SENT_PARAMETER. */
 static ParamExecData *
 parameter_of(const SentKeys *sent)
 {
 	return &sent->estate->es_param_exec_vals[list_nth_int(sent->plan, SENT_PARAMETER)];
 }
 
-/* Few distinct keys as an array, which lives until the keys are forgotten */
+/* Return few distinct keys as an array, which is valid until sent_keys_forget(). */
 static Datum
 few_keys(const SentKeys *sent)
 {
@@ -79,7 +79,7 @@ few_keys(const SentKeys *sent)
 	return PointerGetDatum(array);
 }
 
-/* Set the parameters of few keys, or of the least and the greatest. */
+/* Set the parameter of few keys, or those of the least and the greatest. */
 static void
 set_numbers(SentKeys *sent)
 {
@@ -103,7 +103,7 @@ forget_numbers(SentKeys *sent)
 	set_numbers(sent);
 }
 
-/* Note the number of a key. */
+/* Note a key that is a number. */
 static void
 add_number(SentKeys *sent, int64 number)
 {
@@ -157,7 +157,7 @@ find_scans(PlanState *node, void *context)
 	return planstate_tree_walker(node, find_scans, context);
 }
 
-/* Begin a foreign scan again, with another plan.  It must not have returned a row yet. */
+/* Restart a foreign scan with another plan.  It must not have returned a row yet. */
 static void
 begin_again(ForeignScanState *scan, ForeignScan *plan)
 {
@@ -167,15 +167,15 @@ begin_again(ForeignScanState *scan, ForeignScan *plan)
 	scan->fdwroutine->BeginForeignScan(scan, scan->ss.ps.state->es_top_eflags);
 }
 
-/* What a server has said to a user in this execution */
+/* Answer of a server to a user in this execution */
 typedef struct ServerAnswer
 {
 	Oid			server;
 	Oid			user;
-	bool		able;			/* it can probe filters */
+	bool		able;			/* the server can probe filters */
 } ServerAnswer;
 
-/* As whom does a scan read?  InvalidOid: the current user */
+/* Return the user who reads in a scan; InvalidOid: the current user. */
 static Oid
 user_of_scan(const ForeignScanState *scan)
 {
@@ -191,7 +191,7 @@ user_of_scan(const ForeignScanState *scan)
 #endif
 }
 
-/* Can a scan's server probe filters?  Unless that is known, executes the plan "ask" for it. */
+/* Can a scan's server probe filters?  If not known yet, execute the plan "ask" to find out. */
 static bool
 is_able(ForeignScanState *scan, ForeignScan *plan, ForeignScan *ask, List **answers)
 {
@@ -207,7 +207,7 @@ is_able(ForeignScanState *scan, ForeignScan *plan, ForeignScan *ask, List **answ
 		if (answer->server == plan->fs_server && answer->user == user)
 			return answer->able;
 	}
-	/* we wait for the answer */
+	/* wait for the answer */
 	scan->ss.ps.async_capable = false;
 	begin_again(scan, ask);
 	slot = scan->fdwroutine->IterateForeignScan(scan);
@@ -223,7 +223,7 @@ is_able(ForeignScanState *scan, ForeignScan *plan, ForeignScan *ask, List **answ
 	return answer->able;
 }
 
-/* Let a scan send the filter. */
+/* Restart a scan with a statement that sends the filter. */
 static void
 begin_sending(const SentKeys *sent, ForeignScanState *scan)
 {
@@ -240,12 +240,12 @@ begin_sending(const SentKeys *sent, ForeignScanState *scan)
 
 /*
  * sent_keys_link
- *		Tell which scans on a join's outer side have the parameter, and let those send the filter
- *		whose servers say that they have the function
+ *		Find the scans on a join's outer side with the parameter; let those send the filter
+ *		whose servers can probe it
  *
- * The plan has just been started: the current user and subtransaction are those by which
- * postgres_fdw has connected.  If the setting has been turned off, nothing is sent.  EXPLAIN
- * alone does not ask.
+ * The plan has just been started, so the current user and subtransaction are those with which
+ * postgres_fdw has connected.  If bloomfilter.foreign_filter has been turned off, nothing is
+ * sent.  Plain EXPLAIN does not ask.
  */
 void
 sent_keys_link(SentKeys *sent, PlanState *outer, List **answers)
@@ -273,7 +273,7 @@ sent_keys_link(SentKeys *sent, PlanState *outer, List **answers)
 	MemoryContextSwitchTo(old);
 }
 
-/* The keys are collected anew. */
+/* Forget all keys, which will be collected anew. */
 void
 sent_keys_forget(SentKeys *sent)
 {
@@ -297,7 +297,7 @@ sent_keys_forget(SentKeys *sent)
 	sent->too_many = sent->able == NIL;
 }
 
-/* Make room for another hash; false: there are too many, and nothing will be sent. */
+/* Make room for another hash; return false if there are too many to send. */
 static bool
 make_room(SentKeys *sent)
 {
@@ -321,7 +321,7 @@ make_room(SentKeys *sent)
 	return true;
 }
 
-/* Add a key, not NULL.  May allocate in the current memory context. */
+/* Add a key, which is not NULL.  May allocate in the current memory context. */
 void
 sent_keys_add(SentKeys *sent, Datum key)
 {
@@ -334,7 +334,7 @@ sent_keys_add(SentKeys *sent, Datum key)
 		add_number(sent, number);
 }
 
-/* All keys have been collected: set the parameter, unless they are too many. */
+/* Set the parameters after all keys have been collected, unless these are too many. */
 void
 sent_keys_finish(SentKeys *sent)
 {
@@ -370,9 +370,9 @@ sent_keys_finish(SentKeys *sent)
 	MemoryContextReset(sent->mcxt);
 	sent->hashes = NULL;
 	sent->count = sent->room = 0;
-	/* the servers have been asked whether they take so much */
+	/* the servers were asked whether they take this many bytes */
 	Assert(VARSIZE(value) <= largest_filter(sent));
-	/* base64, with a checksum, to each scan */
+	/* each scan sends the filter in base64, with a checksum */
 	sent->bytes += (VARSIZE_ANY_EXHDR(value) + sizeof(uint64) + 2) / 3 * 4 *
 		list_length(sent->able);
 	parameter->value = PointerGetDatum(value);
@@ -403,7 +403,7 @@ explain_servers(const char *label, List *scans, ExplainState *es)
 		ExplainPropertyText(label, names.data, es);
 }
 
-/* Print to which servers the filter is sent, and which cannot probe it. */
+/* Print to which servers the filter is sent, and which servers cannot probe it. */
 void
 sent_keys_explain_servers(const SentKeys *sent, ExplainState *es)
 {
@@ -411,7 +411,7 @@ sent_keys_explain_servers(const SentKeys *sent, ExplainState *es)
 	explain_servers("Cannot Be Probed On", sent->unable, es);
 }
 
-/* The rows that these servers have returned */
+/* Return the number of rows that all scans with the parameter have fetched. */
 static double
 rows_fetched(const SentKeys *sent)
 {
@@ -429,7 +429,7 @@ rows_fetched(const SentKeys *sent)
 	return rows;
 }
 
-/* Print what EXPLAIN ANALYZE says: sums, if the join was executed several times. */
+/* Print EXPLAIN ANALYZE's numbers: sums, if the join was executed several times. */
 void
 sent_keys_explain(const SentKeys *sent, ExplainState *es)
 {

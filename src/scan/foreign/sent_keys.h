@@ -1,6 +1,6 @@
 /*
  * sent_keys.h
- *	  The keys of a join in a filter for foreign servers; see sent_keys.c.
+ *	  Collects the keys of a join in a filter for foreign servers; see sent_keys.c.
  */
 #ifndef BLOOMFILTER_SENT_KEYS_H
 #define BLOOMFILTER_SENT_KEYS_H
@@ -13,30 +13,29 @@
 #endif
 #include "nodes/execnodes.h"
 
-/* The plan of a filter that is sent: a list of these numbers */
+/* Plan of a filter for foreign servers: a list of these numbers */
 typedef enum SentPlanField
 {
-	SENT_PARAMETER,				/* the parameter that has the filter; those
-								 * behind it have the least key, the greatest,
-								 * and an array of all if they are few */
-	SENT_TYPE,					/* by which the keys are hashed */
-	SENT_SCANS					/* from here on, SentScanFields of each scan */
+	SENT_PARAMETER,				/* parameter with the filter; the next ones
+								 * have the least key, the greatest, and an
+								 * array of all keys if they are few */
+	SENT_TYPE,					/* type to hash the keys as */
+	SENT_SCANS					/* SentScanFields of each scan follow */
 } SentPlanField;
 
 typedef enum SentScanField
 {
 	SENT_NODE,					/* its plan_node_id */
-	SENT_KEY,					/* the column of its statement that has the
-								 * key */
-	SENT_DECLARED,				/* that column's type here */
-	SENT_MODIFIER,				/* and its modifier */
+	SENT_KEY,					/* column of its statement with the key */
+	SENT_DECLARED,				/* the column's type in this database */
+	SENT_MODIFIER,				/* the column's type modifier */
 	SENT_SCAN_FIELDS			/* the number of these fields */
 } SentScanField;
 
-/* Setting: are keys sent at all? */
+/* bloomfilter.foreign_filter: are keys sent? */
 extern bool foreign_filter;
 
-/* So many keys at most travel as they are: for each, the other server may search an index. */
+/* Send up to this many numbers as an array, with which the server may search an index. */
 #define SENT_FEW_MAX			100
 
 typedef struct SentKeys
@@ -44,21 +43,21 @@ typedef struct SentKeys
 	EState	   *estate;
 	List	   *plan;			/* see SentPlanField */
 	ElementHasher *hasher;
-	MemoryContext mcxt;			/* of the hashes */
-	PlanState  *outer;			/* the join's outer side, with these: */
-	List	   *scans;			/* of ForeignScanState */
-	List	   *able;			/* those whose servers can probe the filter:
-								 * it is sent with these */
+	MemoryContext mcxt;			/* context of "hashes" */
+	PlanState  *outer;			/* the join's outer side */
+	List	   *scans;			/* its ForeignScanStates with the parameter */
+	List	   *able;			/* scans whose servers can probe the filter:
+								 * they send it */
 	List	   *unable;
-	uint64	   *hashes;			/* of the keys */
+	uint64	   *hashes;			/* hashes of the keys */
 	uint64		count;
 	uint64		room;
 	uint64		room_max;
-	int64		least;			/* see sent_number() */
+	int64		least;			/* least key as a number, see sent_number() */
 	int64		greatest;
-	int64		few[SENT_FEW_MAX];	/* distinct ones */
-	int			few_count;		/* SENT_FEW_MAX + 1: there are more */
-	bool		too_many;		/* keys: nothing is sent */
+	int64		few[SENT_FEW_MAX];	/* distinct keys */
+	int			few_count;		/* SENT_FEW_MAX + 1: too many for "few" */
+	bool		too_many;		/* nothing is sent */
 	/* for EXPLAIN */
 	uint64		elements;
 	Size		bytes;

@@ -1,20 +1,20 @@
 /*
  * partition_bound.c
- *	  Partitions that have none of a join's keys, by their bound.
+ *	  Excludes partitions whose bound allows none of a join's keys.
  *
  *		SELECT ... FROM sales s JOIN days d ON s.day = d.day WHERE d.quarter = '2026Q1'
  *
- * Core chooses the partitions of "sales" before it knows the days.  Once the join has
- * collected them, a partition that may have none of these days need not be read.
+ * Core selects the partitions of "sales" before it knows the days.  After the join has
+ * collected the days, a partition whose bound allows none of them need not be read.
  *
- * The bound is the partition's constraint, for all levels, as core checks it of each row
- * that is inserted.  Few keys are put into it one by one, which serves ranges, lists and
- * hashes alike, but not expressions: these may fail.  Of many keys we know the least and
- * the greatest, and core (predtest.c) tells whether the constraint refutes all values
- * between them.
+ * The bound is the partition constraint, ancestors included, that core checks for each
+ * inserted row.  If there are few keys, we evaluate it for each: this works for range, list
+ * and hash partitions, but not for expressions as partition keys, which may raise errors.
+ * Otherwise only the least and the greatest key are known, and core's predtest.c decides
+ * whether the constraint refutes all values between them.
  *
- * Limits.  The key is one column, an integer, date or timestamp: of others we have only
- * hashes.  What the bound says of other columns is not used.
+ * Limits.  The key must be one column of an integer, date or timestamp type: filters contain
+ * only hashes of other keys.  Parts of the constraint about other columns are not used.
  */
 #include "partition_bound.h"
 
@@ -37,17 +37,17 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-/* At most this many keys are tried one by one: 0.1 ms, much less than reading a partition */
+/* Try at most this many keys: that takes 0.1 ms, much less than reading a partition. */
 #define KEYS_TRIED_MAX			1000
 StaticAssertDecl(KEYS_KEPT_MAX <= KEYS_TRIED_MAX, "all keys that are kept are tried");
 
-/* A smaller partition is read at once: asking takes 50 us, reading this many pages 1 ms */
+/* Read a smaller partition unchecked: a check takes 50 us, reading this many pages 1 ms. */
 #define PAGES_MIN				128
 
-/* The number of a table in its partition constraint */
+/* Range table index of a table in its partition constraint */
 #define CONSTRAINT_VARNO		1
 
-/* The value of a key that fits the column */
+/* Return a key as a Datum of the column's type.  The key fits the type. */
 static Datum
 datum_of_key(KeyInteger type, int64 value)
 {
@@ -62,14 +62,14 @@ datum_of_key(KeyInteger type, int64 value)
 	}
 }
 
-/* The inverse of key_of_integer() */
+/* Inverse of key_of_integer() */
 static int64
 integer_of_key(uint64 key)
 {
 	return (int64) (key ^ (UINT64CONST(1) << 63));
 }
 
-/* The least and the greatest value that a column can have */
+/* Set the least and the greatest value of a type. */
 static void
 range_of_type(KeyInteger type, int64 *least, int64 *most)
 {
@@ -77,7 +77,7 @@ range_of_type(KeyInteger type, int64 *least, int64 *most)
 	*most = type == KEY_INT2 ? PG_INT16_MAX : type == KEY_INT4 ? PG_INT32_MAX : PG_INT64_MAX;
 }
 
-/* A check_function_callback: the user may lack the right to call it, or it has effects */
+/* A check_function_callback: may a function have side effects, or calling it need a right? */
 static bool
 is_users_function(Oid function, void *context)
 {
@@ -94,8 +94,8 @@ has_users_function(Node *node, void *context)
 }
 
 /*
- * May a part of a constraint raise an error for a value that the partition does not have?
- * Comparing the column itself with constants never does, nor does routing rows.
+ * May a part of a constraint raise an error for a value that the partition does not contain?
+ * Comparing the plain column with constants raises none, nor does satisfies_hash_partition().
  */
 static bool
 may_fail(Node *node, void *context)
@@ -121,18 +121,18 @@ may_fail(Node *node, void *context)
 	return expression_tree_walker(node, may_fail, context);
 }
 
-/* Does the snapshot see the row of pg_class that has a partition's bound? */
+/* Does the snapshot see the pg_class row with a partition's bound? */
 static bool
 sees_bound(Oid partition, Snapshot snapshot)
 {
-	/* not of its own transaction: that may see rows that it has deleted */
+	/* nor the row's own transaction: it may see rows that it has deleted */
 	return !catalog_row_written_later(RELOID, partition, snapshot, true);
 }
 
 /*
- * Does each row that the snapshot sees satisfy the table's constraint?  A row that was
- * deleted before its table became a partition need not, and an older snapshot sees it.  The
- * constraint of a default partition follows from all bounds beside it.
+ * Do all rows that the snapshot sees satisfy the table's partition constraint?  A row that
+ * was deleted before its table became a partition need not, but an older snapshot still sees
+ * it.  The constraint of a default partition follows from the bounds of all its siblings.
  */
 static bool
 rows_satisfy_constraint(Relation table, Snapshot snapshot)
@@ -151,7 +151,7 @@ rows_satisfy_constraint(Relation table, Snapshot snapshot)
 			return false;
 		if (get_default_partition_oid(parent) == partition)
 		{
-			/* below it, a cached constraint outlives changes of siblings */
+			/* the cached constraint of its child may lack new siblings */
 			if (partition != RelationGetRelid(table))
 				return false;
 			foreach(child, find_inheritance_children(parent, NoLock))
@@ -162,11 +162,11 @@ rows_satisfy_constraint(Relation table, Snapshot snapshot)
 		}
 		partition = parent;
 	}
-	/* a partition that is being detached ends the list, but keeps its bound */
+	/* a partition that is being detached ends the list, but still has a bound */
 	return !get_rel_relispartition(partition);
 }
 
-/* The parts of a table's partition constraint that refer to this column alone */
+/* Return the parts of a table's partition constraint that refer to this column alone. */
 static List *
 constraint_of(Relation table, AttrNumber attribute)
 {
@@ -192,7 +192,7 @@ constraint_of(Relation table, AttrNumber attribute)
  * ----------------------------------------------------------------
  */
 
-/* Put the value of ExprContext's caseValue_datum in the place of the column. */
+/* Replace the column by a CaseTestExpr, which reads the ExprContext's caseValue_datum. */
 static Node *
 column_to_value(Node *node, void *context)
 {
@@ -210,7 +210,7 @@ column_to_value(Node *node, void *context)
 	return expression_tree_mutator(node, column_to_value, context);
 }
 
-/* Is one of these parts of the constraint false for a key? */
+/* Is one of the parts of the constraint false for a key? */
 static bool
 refutes_key(List *parts, ExprContext *econtext, Datum key)
 {
@@ -229,7 +229,7 @@ refutes_key(List *parts, ExprContext *econtext, Datum key)
 	return false;
 }
 
-/* Is the constraint false for each of the keys from "least" to "most", if there are few? */
+/* Are there few keys from "least" to "most", and is the constraint false for each of them? */
 static bool
 refutes_keys(List *constraint, KeyInteger type, const KeyFilter *filter,
 			 int64 least, int64 most, ExprContext *econtext)
@@ -271,7 +271,7 @@ refutes_keys(List *constraint, KeyInteger type, const KeyFilter *filter,
  * ----------------------------------------------------------------
  */
 
-/* The condition that compares a column with a value by the operator of a strategy, or NULL */
+/* Make a condition that compares a column with a value by a strategy's operator; or NULL. */
 static Expr *
 comparison(Form_pg_attribute column, Oid family, StrategyNumber strategy, Datum value)
 {
@@ -309,11 +309,11 @@ refutes_range(List *constraint, Form_pg_attribute column, KeyInteger type,
 
 /*
  * partition_bound_excludes
- *		Is a table a partition whose bound excludes all of a join's keys?
+ *		Is a table a partition whose bound excludes all keys of a join?
  *
- * Then no row of it that the snapshot sees has a partner.  False if the keys are not known
- * yet, or asking takes too long for what it may save.  Allocates in the memory for one row
- * of "econtext", and resets it.
+ * If so, no row of the table that the snapshot sees has a partner.  Return false if the keys
+ * are not yet known, or if the check would take too long for what it may save.  Allocate in
+ * the per-tuple memory of "econtext", and reset it.
  */
 bool
 partition_bound_excludes(Relation table, KeyProbe *probe, Snapshot snapshot,
@@ -334,7 +334,7 @@ partition_bound_excludes(Relation table, KeyProbe *probe, Snapshot snapshot,
 		return false;
 	Assert(probe->columns == 1 && probe->attributes[0] > 0);
 	column = TupleDescAttr(RelationGetDescr(table), probe->attributes[0] - 1);
-	/* an oid is not signed, so its order is not that of the keys */
+	/* oid is unsigned, so its order differs from that of the keys */
 	if (column->atttypid == OIDOID)
 		return false;
 	range_of_type(type, &least, &most);

@@ -1,6 +1,6 @@
 /*
  * partition_bound.h
- *	  Partitions that have none of a join's keys; see partition_bound.c.
+ *	  Excludes partitions that have none of a join's keys; see partition_bound.c.
  */
 #ifndef BLOOMFILTER_PARTITION_BOUND_H
 #define BLOOMFILTER_PARTITION_BOUND_H

@@ -1,30 +1,29 @@
 /*
  * partition_filter.c
  *	  The executor's side of the Partition Filter, which does the work of an Append, but
- *	  starts only those partitions that may have the value that is looked for.
+ *	  reads only partitions that may contain the value that is looked for.
  *
- * partition_plan.c puts it in the place of an Append whose children look up a value in an
- * index.  The Append remains in the plan, below this node, as the list of the children
- * and for core's run-time pruning, but is not executed.  Just before a partition would be
- * started or started again, its membership index is asked for the value (index/ask.c).  A
- * partition whose index says "no" has no row that the scan would return.
+ * partition_plan.c replaces an Append whose children look up a value in an index.  The Append
+ * remains in the plan below this node, as the list of the children and for core's run-time
+ * pruning, but is not executed.  Before a partition is started or restarted, the value is
+ * looked up in its membership index (index/ask.c).  A partition whose index says "no" has no
+ * row that the scan would return.
  *
- * A child is initialized when it is first needed: that is most of the cost of a lookup in
- * many partitions.  Until then, its table is kept open, so that a command which the query
- * itself calls cannot alter it; and it is initialized with the user, and for the resource
- * owner, that it would have had at the beginning.  All children are initialized at once if
+ * A child is initialized when it is first needed, because initialization is most of the cost
+ * of a lookup in many partitions.  Until then its table is kept open, so that no command
+ * called by the query itself can alter the table.  A late child is initialized with the user
+ * and the resource owner of the query's start.  All children are initialized at the start if
  *
  * - EXPLAIN shows them without executing them;
  *
- * - EvalPlanQual puts rows in the place of those that a scan finds, which no index was
- *	 asked for: then all are executed, too;
+ * - EvalPlanQual is active: it replaces the rows that a scan finds by rows for which no
+ *	 index was asked, so all children are also executed;
  *
- * - the processes of a parallel query tell each other what each of the nodes has done:
- *	 they must have the same.
+ * - a parallel query collects instrumentation: all processes must have the same nodes.
  *
- * The plan is not read backward: see partition_plan.c about cursors.
+ * The plan is never read backward: see partition_plan.c about cursors.
  *
- * We count the partitions in the instrumentation, in fields for counts of a node's own.
+ * The partitions are counted in spare fields of the node's instrumentation.
  */
 #include "partition_filter.h"
 
@@ -43,27 +42,27 @@
 #include "utils/resowner.h"
 #include "utils/ruleutils.h"
 
-/* The fields of Instrumentation that count partitions whose index was asked, and those skipped */
+/* Fields of Instrumentation that count partitions asked about, and partitions skipped */
 #define partitions_asked		ntuples2
 #define partitions_skipped		nfiltered2
 
 /*
- * After YES_IN_A_ROW partitions that may have the value, only one in ASKED_THEN is asked,
- * until one does not have it: asking costs up to a fourth of looking the value up.  A
- * prime, so that rescans do not always ask the same ones.
+ * After YES_IN_A_ROW partitions that may contain the value, ask the index of only one
+ * partition in ASKED_THEN, until one does not: asking costs up to a fourth of the scan's
+ * lookup.  ASKED_THEN is a prime, so that rescans do not always ask the same partitions.
  */
 #define YES_IN_A_ROW			8
 #define ASKED_THEN				17
 
-/* A child of the Append that core's pruning at the start has left */
+/* A child of the Append that remains after core's pruning at the start */
 typedef struct Partition
 {
 	Plan	   *plan;
 	PlanState  *state;			/* NULL: not initialized yet */
-	uint64		scan;			/* "scan" of the node at its last start */
-	Oid			index;			/* to be asked; InvalidOid: always read */
-	Index		table;			/* of the index; 0: none */
-	Relation	asked;			/* the index, once it is open; or NULL */
+	uint64		scan;			/* the node's "scan" when this last started */
+	Oid			index;			/* index to ask; InvalidOid: always read */
+	Index		table;			/* range table index of its table, or 0 */
+	Relation	asked;			/* the open index, or NULL */
 } Partition;
 
 typedef struct PartitionFilterState
@@ -71,15 +70,15 @@ typedef struct PartitionFilterState
 	CustomScanState css;
 	int			count;
 	Partition  *partitions;
-	PartitionPruneState *pruning;	/* core's, or NULL */
-	bool		pruned;			/* "valid" holds for the present parameters */
-	Bitmapset  *valid;			/* the partitions that core would read */
-	int			current;		/* the last that was looked at, or -1 */
-	PlanState  *running;		/* its scan, or NULL */
-	uint64		scan;			/* number of this scan: grows with rescans */
-	Bitmapset  *changed;		/* parameters changed by any rescan so far */
+	PartitionPruneState *pruning;	/* core's run-time pruning, or NULL */
+	bool		pruned;			/* "valid" is up to date */
+	Bitmapset  *valid;			/* partitions that core would read */
+	int			current;		/* partition that was considered last, or -1 */
+	PlanState  *running;		/* its state, if it returns rows, or NULL */
+	uint64		scan;			/* number of rescans */
+	Bitmapset  *changed;		/* parameters that any rescan has changed */
 
-	/* What it takes to initialize children late */
+	/* used to initialize children late */
 	int			eflags;
 	Oid			user;
 	int			security;
@@ -88,13 +87,13 @@ typedef struct PartitionFilterState
 	bool		asks;			/* false: all partitions are read */
 	PartitionLookup key;
 	ExprState  *value;
-	MembershipKeys *keys;		/* NULL before the first index is asked */
-	bool		keys_set;		/* "keys" are of the present value */
-	int			yes;			/* times in a row that an index said so */
-	int			unasked;		/* partitions since then */
+	MembershipKeys *keys;		/* hashes of the value; NULL: no index yet */
+	bool		keys_set;		/* "keys" are up to date */
+	int			yes;			/* consecutive "yes", up to YES_IN_A_ROW */
+	int			unasked;		/* partitions not asked since the last one */
 } PartitionFilterState;
 
-/* Give a Partition Filter what it asks. */
+/* Write the key into the plan of a Partition Filter. */
 void
 partition_filter_set_key(CustomScan *scan, const PartitionLookup *key)
 {
@@ -130,7 +129,7 @@ append_of(const CustomScanState *node)
  * ----------------------------------------------------------------
  */
 
-/* Initialize a child. */
+/* Initialize a child, as the start of the query would have done. */
 static void
 init_partition(PartitionFilterState *state, Partition *partition)
 {
@@ -140,7 +139,7 @@ init_partition(PartitionFilterState *state, Partition *partition)
 	Oid			user;
 	int			security;
 
-	/* an error resets both with the transaction */
+	/* on error, the end of the transaction resets both */
 	GetUserIdAndSecContext(&user, &security);
 	SetUserIdAndSecContext(state->user, state->security);
 	CurrentResourceOwner = state->owner;
@@ -152,11 +151,11 @@ init_partition(PartitionFilterState *state, Partition *partition)
 }
 
 /*
- * Correct core's list of partitions for a table that is not pruned itself, but has one
- * below that is.  Core numbers the partitions as the planner did, but maps them to children
- * by their present numbers: if one has been detached concurrently since, it reads beyond
- * the map; if one has been attached, it misses the last.  We list all present numbers: the
- * map tells which have a child.
+ * Correct core's list of partitions of a table that is not pruned itself, but has a
+ * descendant that is.  Core lists the partitions as the planner has numbered them, but maps
+ * them to children by their present numbers: if a partition was detached concurrently, core
+ * reads beyond the end of the map; if one was attached, core misses the last partition.  So
+ * list all present numbers; the map has -1 for those without a child.
  */
 static void
 renumber_partitions(PartitionPruneState *pruning)
@@ -174,7 +173,7 @@ renumber_partitions(PartitionPruneState *pruning)
 	}
 }
 
-/* Core's pruning at the start: the numbers of the children that are left */
+/* Initialize core's pruning; return the numbers of the children that remain. */
 static Bitmapset *
 init_pruning(PartitionFilterState *state, Append *append)
 {
@@ -199,7 +198,7 @@ init_pruning(PartitionFilterState *state, Append *append)
 	return left;
 }
 
-/* Must all children be initialized at once? */
+/* Must all children be initialized at the start? */
 static bool
 starts_all(const EState *estate, int eflags)
 {
@@ -228,7 +227,7 @@ partition_filter_begin(CustomScanState *node, EState *estate, int eflags)
 	Bitmapset  *left = init_pruning(state, append);
 	int			child = -1;
 
-	/* we return the slots of the children, as an Append does */
+	/* return the slots of the children, as an Append does */
 	node->ss.ps.resultopsset = true;
 	node->ss.ps.resultopsfixed = false;
 	Assert(node->ss.ps.ps_ProjInfo == NULL);
@@ -280,7 +279,7 @@ partition_filter_end(CustomScanState *node)
  * ----------------------------------------------------------------
  */
 
-/* Open the index of a partition, if it can be asked. */
+/* Open the index of a partition; partition->asked remains NULL if the index cannot be asked. */
 static void
 open_index(PartitionFilterState *state, Partition *partition)
 {
@@ -296,7 +295,7 @@ open_index(PartitionFilterState *state, Partition *partition)
 	CurrentResourceOwner = owner;
 }
 
-/* Hash the present value. */
+/* Hash the current value. */
 static void
 set_keys(PartitionFilterState *state)
 {
@@ -325,7 +324,7 @@ look_ahead(PartitionFilterState *state)
 		membership_ask_soon(state->keys, partition->asked);
 }
 
-/* May a partition have rows that its scan returns? */
+/* May a partition have rows that its scan would return? */
 static bool
 may_have_rows(PartitionFilterState *state, Partition *partition)
 {
@@ -354,19 +353,20 @@ may_have_rows(PartitionFilterState *state, Partition *partition)
 	return may;
 }
 
-/* Start a partition, or start it again. */
+/* Start a partition, or restart it. */
 static void
 start_partition(PartitionFilterState *state, Partition *partition)
 {
 	if (partition->state == NULL)
 		init_partition(state, partition);
-	/* a new partition, too: SubPlans that it shares may have run */
+
+	/* a new partition too: SubPlans that it shares may have run */
 	if (partition->scan != state->scan)
 	{
-		/* the partition may know of some of them already: no harm */
+		/* repeating a change that the partition knows of does no harm */
 		if (state->changed != NULL)
 			UpdateChangedParamSet(partition->state, state->changed);
-		/* with changed parameters, the first ExecProcNode() does this */
+		/* if parameters have changed, the first ExecProcNode() rescans */
 		if (partition->state->chgParam == NULL)
 			ExecReScan(partition->state);
 		partition->scan = state->scan;
@@ -374,7 +374,7 @@ start_partition(PartitionFilterState *state, Partition *partition)
 	state->running = partition->state;
 }
 
-/* Go to the next partition that has to be read; false: there is none. */
+/* Start the next partition that has to be read; return false if there is none. */
 static bool
 next_partition(PartitionFilterState *state)
 {
@@ -453,7 +453,7 @@ partition_filter_rescan(CustomScanState *node)
  * ----------------------------------------------------------------
  */
 
-/* The names of the indexes that are asked, each by that of its uppermost partitioned one */
+/* Return the names of the indexes that are asked, of each partition tree only the root's. */
 static List *
 index_names(const PartitionLookup *key)
 {
@@ -468,7 +468,7 @@ index_names(const PartitionLookup *key)
 
 		if (!OidIsValid(index))
 			continue;
-		/* none any more if another session has detached the partition */
+		/* NIL if another session has detached the partition meanwhile */
 		ancestors = get_partition_ancestors(index);
 		if (ancestors != NIL)
 			index = llast_oid(ancestors);
@@ -478,7 +478,7 @@ index_names(const PartitionLookup *key)
 	{
 		char	   *name = get_rel_name(lfirst_oid(cell));
 
-		/* NULL: dropped meanwhile, with the index that it was a part of */
+		/* NULL if the whole index was dropped meanwhile */
 		if (name)
 			names = lappend(names, (char *) quote_identifier(name));
 	}

@@ -1,22 +1,22 @@
 /*
  * partition_filter.h
- *	  The Partition Filter: what its planner and its executor share.
+ *	  The Partition Filter: declarations that its planner and its executor share.
  */
 #ifndef BLOOMFILTER_PARTITION_FILTER_H
 #define BLOOMFILTER_PARTITION_FILTER_H
 
 #include "scan/node.h"
 
-/* What a Partition Filter asks the indexes of partitions */
+/* What a Partition Filter looks up in the indexes of partitions */
 typedef struct PartitionLookup
 {
-	Expr	   *value;			/* that a column is compared with */
+	Expr	   *value;			/* value to which a column is compared */
 	bool		is_array;		/* "value" is an array of such values */
-	Oid			type;			/* hash the values as this type */
+	Oid			type;			/* type to hash the values as */
 	List	   *indexes;		/* OIDs, by child of the Append; InvalidOid:
-								 * that child is always read */
+								 * the child is always read */
 	List	   *tables;			/* range table indexes of the children's
-								 * tables; 0 where there is no index */
+								 * tables; 0: no index */
 } PartitionLookup;
 
 /* partition_filter.c */

@@ -1,27 +1,28 @@
 /*
  * partition_plan.c
- *	  The planner's side of the Partition Filter, which asks the membership indexes of
- *	  partitions for a value before it reads these.
+ *	  Adds Partition Filters, which look a value up in the membership indexes of partitions
+ *	  before they read these, to finished plans.
  *
  *		SELECT * FROM events WHERE trace_id = $1	-- partitioned by day
  *
- * Core reads an Append of one index scan for each partition.  We edit the finished plan:
- * core makes the paths of a partitioned table anew when it applies the final target, so a
- * path of ours would be lost.
+ * Core plans an Append of one index scan for each partition.  We edit the finished plan: core
+ * makes the paths of a partitioned table anew when it applies the final target, and would
+ * drop a path of ours.
  *
- * Which plans.  An Append, of one process, that has children which are index scans, or
- * bitmap scans, with the index condition "column = value" or "column = ANY (array)", where
- * the partition has a valid membership index of just that column, without a predicate.  The
- * value is the same for all children.  A child with another value, or without such an
- * index, is always read.
+ * Which plans.  An Append that is not parallel, with children that are index or bitmap scans
+ * with the index condition "column = value" or "column = ANY (array)", whose tables have a
+ * valid membership index on just that column, without a predicate.  The value must be the
+ * same for all these children.  A child with another value, or without an index, is always
+ * read.
  *
- * Conditions.  Only those that core has made index conditions: these are checked before
- * all others, those of policies included, so neither the number of partitions that are
- * skipped nor an error in the value tells more than core's plan does.
+ * Conditions.  Only index conditions, which core checks before all others, even those of
+ * policies.  So neither the number of skipped partitions nor an error in the value reveals
+ * more than core's plan does.
  *
- * Cursors.  UPDATE ... WHERE CURRENT OF looks for the current row below an Append, but not
- * below another node.  So the plan of a declared cursor is left alone, unless it locks its
- * rows, which core notes elsewhere; and one that may be read backward.
+ * Cursors.  UPDATE ... WHERE CURRENT OF finds the current row below an Append, but not below
+ * a custom scan.  So the plan of a declared cursor is not changed, unless the cursor locks
+ * its rows, because core then notes the current row elsewhere.  Nor is that of a SCROLL
+ * cursor.
  */
 #include "partition_plan.h"
 
@@ -39,26 +40,26 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-/* What is known of the children so far */
+/* State of the search for children with an index that can be asked */
 typedef struct Children
 {
 	PlannedStmt *statement;
-	PartitionLookup key;		/* value is NULL: no child can be asked yet */
-	Oid			hashed_type;	/* by which the indexes hash */
-	Oid			collation;		/* of the indexes */
+	PartitionLookup key;		/* key.value is NULL: none found yet */
+	Oid			hashed_type;	/* type that the indexes contain hashes of */
+	Oid			collation;		/* collation of the indexes */
 } Children;
 
 /* An equality among the index conditions of a scan */
 typedef struct Equality
 {
-	AttrNumber	column;			/* of the table */
+	AttrNumber	column;			/* column of the table */
 	Oid			operator;
 	Oid			collation;
 	Expr	   *value;
 	bool		is_array;
 } Equality;
 
-/* The column of the table that a column of an index is; 0 for an expression */
+/* Return the table's column that is a column of an index; 0 for an expression. */
 static AttrNumber
 column_of_index(Oid oid, AttrNumber attribute)
 {
@@ -70,7 +71,7 @@ column_of_index(Oid oid, AttrNumber attribute)
 	return column;
 }
 
-/* Is an index condition a comparison of one column?  If so, fills in *equality. */
+/* Does an index condition compare one column with a value or an array?  If so, set *equality. */
 static bool
 get_comparison(Node *clause, Oid index, Equality *equality)
 {
@@ -108,7 +109,7 @@ get_comparison(Node *clause, Oid index, Equality *equality)
 	return equality->column != 0 && !contain_subplans((Node *) equality->value);
 }
 
-/* The index conditions that a scan checks for each row; sets *index to the scan's index. */
+/* Return the index conditions of a scan, and set *index to the index. */
 static List *
 index_conditions(Plan *scan, Oid *index)
 {
@@ -134,8 +135,8 @@ index_conditions(Plan *scan, Oid *index)
 }
 
 /*
- * Is this what the earlier children are asked for?  If none of them can be asked, it becomes
- * what all are asked for.
+ * Does a child look for the same value, in the same way, as earlier children?  The first
+ * child with an index determines the value for all.
  */
 static bool
 agrees(Children *children, const Equality *equality, Oid type, Oid hashed_type)
@@ -155,14 +156,14 @@ agrees(Children *children, const Equality *equality, Oid type, Oid hashed_type)
 	return true;
 }
 
-/* The index of a child's table that can be asked for the value; InvalidOid: none */
+/* Return the index of a child's table in which the value can be looked up, or InvalidOid. */
 static Oid
 index_of_child(Children *children, Plan *child)
 {
 	Oid			used;
 	ListCell   *cell;
 
-	/* the value may be that of its InitPlan, which starts with it */
+	/* the value may depend on an InitPlan, which starts with the child */
 	if (child->initPlan != NIL)
 		return InvalidOid;
 	foreach(cell, index_conditions(child, &used))
@@ -184,7 +185,7 @@ index_of_child(Children *children, Plan *child)
 	return InvalidOid;
 }
 
-/* Put a Partition Filter in the place of an Append, if it has something to ask. */
+/* Replace an Append by a Partition Filter, if a child has an index to look the value up. */
 static void
 filter_partitions(PlannedStmt *statement, int first_sent, Plan **slot)
 {
@@ -205,14 +206,15 @@ filter_partitions(PlannedStmt *statement, int first_sent, Plan **slot)
 		key->tables = lappend_int(key->tables,
 								  OidIsValid(index) ? ((Scan *) child)->scanrelid : 0);
 	}
-	/* scans with filters are asked about before any is executed (sent_keys.c) */
+
+	/* sent_keys.c has to find scans with join filters at the start */
 	if (key->value == NULL ||
 		bms_next_member(append->plan.allParam, first_sent - 1) >= 0)
 		return;
 	scan = make_node_above(&append->plan, append->plan.plan_node_id,
 						   &partition_filter_node);
 	scan->custom_relids = bms_copy(append->apprelids);
-	/* the Append is not executed */
+	/* the InitPlans move up, because the Append is not executed */
 	scan->scan.plan.initPlan = append->plan.initPlan;
 	append->plan.initPlan = NIL;
 	key->value = copyObject(key->value);
@@ -225,7 +227,7 @@ visit_appends(PlannedStmt *statement, int first_sent, Plan **slot)
 {
 	ListCell   *cell;
 
-	/* what is below a foreign scan rechecks single rows */
+	/* a foreign scan's child plan only rechecks single rows */
 	if (*slot == NULL || IsA(*slot, ForeignScan))
 		return;
 	check_stack_depth();
@@ -252,9 +254,8 @@ reads_partitions(const PlannedStmt *statement)
  * partition_filters_add
  *		Add Partition Filters to a finished plan
  *
- * "options" are those of the statement's cursor; the parameters from first_sent on are join
- * filters that are sent to foreign servers.  The nodes are allocated in the current memory
- * context.
+ * "options" are those of the statement's cursor.  Parameters from number first_sent on are
+ * join filters for foreign servers.  Allocates the nodes in the current memory context.
  */
 void
 partition_filters_add(PlannedStmt *statement, int options, int first_sent)
