@@ -2,28 +2,29 @@
  * join_filter_build.c
  *	  Join Filter Build: the node that collects the keys of a hash join's inner side.
  *
- * It stands below the Hash node and passes on all rows.  It reads integer keys from the
- * row.  The join hashes other keys anyway, right after it got the row; so we take the
- * join's own hash instead of computing it twice: up to PostgreSQL 17 by putting a function
- * of ours in front of the hash functions in the hash table, later by an expression around
- * that of the Hash node.  When the child has no more rows, all have been hashed, and the
- * filter is made.  Foreign servers get a filter of their own (sent_keys.c).
+ * The node is the child of the Hash node, and returns all rows of its own child.  It reads
+ * integer keys from the rows.  The join hashes other keys anyway, right after it gets a row;
+ * so record its hash instead of computing it twice: up to PostgreSQL 17, a function of ours
+ * replaces the hash functions in the hash table; later, an expression of ours replaces that
+ * of the Hash node.  When the child has no more rows, all have been hashed, and the filter is
+ * made.  Foreign servers get a separate filter (sent_keys.c).
  *
- * The plan (join_filter_edit.c makes it): custom_private is what key_build_write() makes.
- * custom_exprs has the key's columns, for EXPLAIN.
+ * Plan: custom_private is the result of key_build_write(). custom_exprs has the key's
+ * columns, for EXPLAIN.
  *
- * Marks.  Where rows without a partner are wanted, as by an anti or a left join, the outer
- * rows cannot be dropped.  But once the filter is complete, the join's hash of a row that is
- * not in it is replaced by the mark, that of an empty bucket of the first batch: no row is
- * compared, and none written to a file.  The join still checks its own condition.
+ * Marks.  An anti or a left join returns outer rows without a partner, so these cannot be
+ * dropped.  But once the filter is complete, the join's hash of an outer row that is not in
+ * the filter is replaced by the mark, the hash of an empty bucket of the first batch: the row
+ * is compared with no other and not written to a file.  The join still checks its own
+ * condition.
  *
- * Linking.  join_filter_link.c tells the node of those above it when the whole plan has been
- * started.  Nodes that EvalPlanQual starts are not linked, and only pass on their rows.
+ * Linking.  When the whole plan has been started, join_filter_link.c connects the node to the
+ * join above.  EvalPlanQual's nodes are not linked, and only return their rows.
  *
- * Parallel Hash.  Each process hashes a part of the rows, and puts their keys in shared
- * memory.  The join's barrier tells when all have done so: no process may read the outer
- * side before.  Then the first that probes merges the parts, and the others wait for it:
- * letting their rows pass meanwhile would take longer.
+ * Parallel Hash.  Each process hashes a part of the rows, and puts their keys into shared
+ * memory.  The join's barrier shows when all processes have done so; none reads the outer
+ * side before.  Then the first process that probes merges the parts, while the others wait:
+ * letting their rows pass would take longer.
  */
 #include "join_filter_build.h"
 #include "scan/probe_switch.h"
@@ -37,68 +38,68 @@
 #include "utils/ruleutils.h"
 #include "utils/wait_event.h"
 
-/* From this phase of a Parallel Hash on, all rows of its inner side are hashed. */
+/* In this phase of a Parallel Hash and later ones, all inner rows have been hashed. */
 #ifdef PHJ_BUILD_HASH_OUTER
 #define PHASE_INNER_HASHED		PHJ_BUILD_HASH_OUTER
 #else							/* PostgreSQL 15 */
 #define PHASE_INNER_HASHED		PHJ_BUILD_HASHING_OUTER
 #endif
 
-/* The fields of Instrumentation that count what all builds collected, and rows marked */
+/* Fields of Instrumentation that count the keys and bytes of all builds, and the rows marked */
 #define keys_collected			ntuples2
 #define bytes_of_filters		nfiltered2
 #define rows_marked				nfiltered1
 
-/* What was collected by a process, in dynamic shared memory */
+/* Keys that a process has collected, in dynamic shared memory */
 typedef struct SharedPart
 {
 	dsa_pointer next;
 	KeyFilter	keys;
 } SharedPart;
 
-/* The phases of SharedKeys.merging */
+/* Phases of SharedKeys.merging */
 enum
 {
-	SHARED_COLLECTED,			/* no process has asked for the filter */
-	SHARED_MERGING,				/* one of the processes merges the parts */
+	SHARED_COLLECTED,			/* no process has requested the filter yet */
+	SHARED_MERGING,				/* a process merges the parts */
 	SHARED_COMPLETE
 };
 
-/* In the query's shared memory */
+/* Shared state of the processes, in the query's dynamic shared memory */
 typedef struct SharedKeys
 {
-	Size		limit;			/* of memory, the same for all parts */
-	slock_t		mutex;			/* of "parts" */
-	dsa_pointer parts;			/* list of SharedPart */
+	Size		limit;			/* memory for each process's collector */
+	slock_t		mutex;			/* protects "parts" */
+	dsa_pointer parts;			/* list of SharedParts */
 	Barrier		merging;
-	/* of phase SHARED_COMPLETE */
+	/* set in phase SHARED_COMPLETE: */
 	dsa_pointer filter;
-	uint64		count;			/* of the filter, for EXPLAIN */
+	uint64		count;			/* keys in the filter, for EXPLAIN */
 	Size		bytes;
 } SharedKeys;
 
 /*
- * Values of "mark" that are no marks: many rows have the hash 0, and no hash table has
+ * Values of "mark" that cannot be marks: many rows have the hash 0, and no hash table has
  * PG_UINT32_MAX buckets.
  */
-#define MARK_NONE				0	/* no bucket is empty */
+#define MARK_NONE				0	/* no bucket is empty: mark no row */
 #define MARK_UNKNOWN			PG_UINT32_MAX
 
 #if PG_VERSION_NUM < 180000
-/* The hash of a row whose columns are being hashed */
+/* Hash of a row whose columns are being hashed */
 typedef struct RecordedHash
 {
-	uint32		hash;			/* of the first "hashed" columns */
+	uint32		hash;			/* hash of the first "hashed" columns */
 	int			hashed;
 } RecordedHash;
 
-/* One of the join's hash functions, of either side */
+/* A hash function of the join that record_hash() replaces */
 typedef struct RecordedFunction
 {
 	FmgrInfo	function;
 	KeyBuildState *build;
-	RecordedHash *row;			/* of the side */
-	int			column;			/* of the key */
+	RecordedHash *row;			/* inner_hash or outer_hash of "build" */
+	int			column;			/* number of the key's column, from 0 */
 } RecordedFunction;
 #endif
 
@@ -106,17 +107,17 @@ struct KeyBuildState
 {
 	CustomScanState css;
 	KeyBuildPlan plan;
-	int			columns;		/* of the key */
+	int			columns;		/* number of the key's columns */
 	KeySource	source;
 	KeyCollector collector;
 	MemoryContext mcxt;
 	bool		collecting;
-	ProbeSwitch marking;		/* decides whether outer rows are marked */
-	uint32		mark;			/* the hash of marked rows, see find_mark() */
+	ProbeSwitch marking;		/* pauses marking if few rows are marked */
+	uint32		mark;			/* hash of marked rows, see find_mark() */
 	SentKeys   *sent;			/* keys for foreign servers, or NULL */
-	SharedKeys *shared;			/* of a Parallel Hash, or NULL */
-	dsa_area   *area;			/* with its parts and filter */
-	/* what EXPLAIN says of a filter that was shared */
+	SharedKeys *shared;			/* shared state of a Parallel Hash, or NULL */
+	dsa_area   *area;			/* memory of "shared", its parts and filter */
+	/* counts of "shared", kept for EXPLAIN */
 	uint64		shared_count;
 	Size		shared_bytes;
 #if PG_VERSION_NUM < 180000
@@ -125,7 +126,7 @@ struct KeyBuildState
 	RecordedHash inner_hash;
 	RecordedHash outer_hash;
 #else
-	ExprState  *inner_expression;	/* the join's, for its hashes */
+	ExprState  *inner_expression;	/* the join's expressions for its hashes */
 	ExprState  *outer_expression;
 #endif
 };
@@ -135,8 +136,9 @@ uint64		join_filters_begun = 0;
 /* ---- The join's hashes ---- */
 
 /*
- * The mark: the number of an empty bucket.  A row with this hash belongs to that bucket and
- * to the first batch.  No inner row has it, not even in later batches or of frequent keys.
+ * Return the mark: the number of an empty bucket.  A row with this hash belongs to that
+ * bucket of the first batch.  No inner row has it, not even in later batches or the skew
+ * table.
  */
 static uint32
 find_mark(const KeyBuildState *build, const KeyFilter *filter)
@@ -162,7 +164,7 @@ is_marked(KeyBuildState *build, uint32 hash)
 
 	if (filter == NULL || !probe_switch_is_on(&build->marking, 1))
 		return false;
-	/* before, the hash table did not have all of its buckets */
+	/* not earlier, because the hash table did not have all of its buckets */
 	if (unlikely(build->mark == MARK_UNKNOWN))
 		build->mark = find_mark(build, filter);
 	if (unlikely(build->mark == MARK_NONE))
@@ -176,9 +178,9 @@ is_marked(KeyBuildState *build, uint32 hash)
 
 #if PG_VERSION_NUM < 180000
 /*
- * Append the hash of a column to that of the columns before it.  Returns true if it is the
- * last one.  The join does not hash a column that is NULL, so we may combine the hashes of
- * two such rows: no harm, as neither has a partner.
+ * Append the hash of a column to that of the columns before it.  Return true if it is the
+ * last column.  The join does not hash a column that is NULL.  So we may combine hashes of
+ * two rows that have a NULL, which does no harm because such rows have no partner.
  */
 static bool
 append_hash(const RecordedFunction *recorded, uint32 hash)
@@ -193,7 +195,7 @@ append_hash(const RecordedFunction *recorded, uint32 hash)
 	return ++row->hashed == recorded->build->columns;
 }
 
-/* Stand in for a hash function of the join: call it, and record or mark the row's hash. */
+/* Replacement of a hash function of the join: call it, and record or mark the row's hash. */
 static Datum
 record_hash(PG_FUNCTION_ARGS)
 {
@@ -209,16 +211,16 @@ record_hash(PG_FUNCTION_ARGS)
 	fcinfo->flinfo = own;
 	if (!append_hash(recorded, hash))
 		return UInt32GetDatum(hash);
-	/* a key too many does no harm */
+	/* a superfluous key does no harm */
 	if (row == &build->inner_hash)
 		key_collector_add(&build->collector, row->hash);
-	/* the join combines this with "before": the result is the mark */
+	/* the join combines the result with "before", and gets the mark */
 	else if (is_marked(build, row->hash))
 		hash = key_combine(before, build->mark);
 	return UInt32GetDatum(hash);
 }
 
-/* Put a function of ours in front of a hash function of the join. */
+/* Let record_hash() replace a hash function of the join. */
 static void
 replace_function(KeyBuildState *build, RecordedHash *row, int column,
 				 RecordedFunction *recorded, FmgrInfo *function)
@@ -231,7 +233,7 @@ replace_function(KeyBuildState *build, RecordedHash *row, int column,
 	function->fn_extra = recorded;
 }
 
-/* Record the hashes of a hash table that is about to be filled. */
+/* Let record_hash() replace the hash functions of a hash table that is about to be filled. */
 static void
 record_hashes(KeyBuildState *build, HashJoinTable table)
 {
@@ -245,7 +247,7 @@ record_hashes(KeyBuildState *build, HashJoinTable table)
 	}
 }
 #else
-/* An ExprStateEvalFunc: the join's hash of an inner row */
+/* An ExprStateEvalFunc: return and record the join's hash of an inner row */
 static Datum
 record_hash(ExprState *expression, ExprContext *econtext, bool *isnull)
 {
@@ -257,7 +259,7 @@ record_hash(ExprState *expression, ExprContext *econtext, bool *isnull)
 	return hash;
 }
 
-/* An ExprStateEvalFunc: the join's hash of an outer row */
+/* An ExprStateEvalFunc: return the join's hash of an outer row, or the mark */
 static Datum
 mark_hash(ExprState *expression, ExprContext *econtext, bool *isnull)
 {
@@ -268,7 +270,7 @@ mark_hash(ExprState *expression, ExprContext *econtext, bool *isnull)
 		UInt32GetDatum(build->mark) : hash;
 }
 
-/* Put a function of ours in front of an expression of the join. */
+/* Let a function of ours replace an expression of the join. */
 static void
 replace_expression(KeyBuildState *build, ExprState **recorded,
 				   ExprState **expression, ExprStateEvalFunc ours)
@@ -289,7 +291,7 @@ forget_filter(KeyBuildState *build)
 	if (build->sent)
 		sent_keys_forget(build->sent);
 	build->collecting = false;
-	/* a shared one lies in the memory of the query */
+	/* a shared filter is in the query's shared memory */
 	if (build->source.filter && !build->source.is_shared)
 		pfree(unconstify(KeyFilter *, build->source.filter));
 	build->source.filter = NULL;
@@ -314,7 +316,7 @@ begin_collecting(KeyBuildState *build)
 	build->collecting = true;
 }
 
-/* Put the keys of this process in shared memory. */
+/* Put the keys of this process into shared memory. */
 static void
 share_part(KeyBuildState *build)
 {
@@ -356,7 +358,7 @@ end_collecting(KeyBuildState *build)
 	}
 }
 
-/* Merge what the processes have collected, when all of them have finished. */
+/* Merge the keys of all processes, after all have finished. */
 static void
 merge_parts(KeyBuildState *build)
 {
@@ -385,7 +387,7 @@ merge_parts(KeyBuildState *build)
 	pfree(filter);
 }
 
-/* For key_source_filter(): the filter of a Parallel Hash, if it is complete */
+/* For key_source_filter(): return the filter of a Parallel Hash, if it is complete. */
 const KeyFilter *
 key_source_open(KeySource *source)
 {
@@ -419,7 +421,7 @@ key_build_begin(CustomScanState *node, EState *estate, int eflags)
 	PlanState  *child = ExecInitNode(outerPlan(plan), estate, eflags);
 
 	outerPlanState(node) = child;
-	/* we return the child's slots, of whatever type */
+	/* return the child's slots, of whatever type */
 	node->ss.ps.resultopsset = true;
 	node->ss.ps.resultops = ExecGetResultSlotOps(child,
 												 &node->ss.ps.resultopsfixed);
@@ -437,7 +439,7 @@ key_build_begin(CustomScanState *node, EState *estate, int eflags)
 	join_filters_begun++;
 }
 
-/* Collect the key of a row that the join does not hash. */
+/* Collect the key of a row, if it is an integer or is sent to foreign servers. */
 static void
 collect_key(KeyBuildState *build, TupleTableSlot *slot)
 {
@@ -498,12 +500,12 @@ key_build_estimate_dsm(CustomScanState *node, ParallelContext *context)
 	return sizeof(SharedKeys);
 }
 
-/* Use the memory that the processes share. */
+/* Use the shared memory. */
 static void
 attach(KeyBuildState *build, SharedKeys *shared)
 {
 	build->shared = shared;
-	/* of this Gather: later the executor may be in another */
+	/* note this Gather's area: later the executor may be in another Gather */
 	build->area = build->css.ss.ps.state->es_query_dsa;
 	build->source.is_shared = true;
 }
@@ -550,12 +552,12 @@ key_build_initialize_worker(CustomScanState *node, shm_toc *toc, void *memory)
 	KeyBuildState *build = (KeyBuildState *) node;
 
 	attach(build, memory);
-	/* the client may have changed the leader's limit since */
+	/* a cursor's limit may have been changed in the leader since */
 	key_collector_init(&build->collector, build->plan.kind, build->shared->limit,
 					   build->plan.expected, build->mcxt);
 }
 
-/* The shared memory, with the filter in it, is about to be freed. */
+/* ShutdownCustomScan: leave the shared memory, which is about to be freed with the filter. */
 static void
 key_build_shutdown(CustomScanState *node)
 {
@@ -628,7 +630,7 @@ const NodeKind join_filter_build_node = {
 
 /* ---- The plan ---- */
 
-/* The custom_private of a plan */
+/* Return the custom_private of a plan. */
 List *
 key_build_write(const KeyBuildPlan *plan)
 {
@@ -661,11 +663,10 @@ key_build_read(List *private)
 
 /*
  * key_build_link
- *		Tell the Join Filter Build of a join, of which nothing has been executed, which
- *		Hash node it feeds
+ *		Connect the Join Filter Build of a join with the join, before the plan is executed
  *
- * "answers" are those of foreign servers in this execution.  Returns the source of its keys, or
- * NULL if the join has no such node.
+ * "answers" are those of foreign servers in this execution.  Return the source of the join's
+ * keys, or NULL if the join has no such node.
  */
 KeySource *
 key_build_link(HashJoinState *join, List **answers)
@@ -689,7 +690,8 @@ key_build_link(HashJoinState *join, List **answers)
 	}
 	if (build->sent)
 		sent_keys_link(build->sent, outerPlanState(join), answers);
-	/* a join that knows that there are outer rows does not look for one first */
+
+	/* so the join does not look for an outer row before it builds */
 	if (build->plan.comes_first)
 		join->hj_OuterNotEmpty = true;
 	return &build->source;

@@ -1,10 +1,10 @@
 /*
  * join_filter_edit.c
- *	  Adding the nodes of join filters to a plan.
+ *	  Adds the nodes of join filters to a plan.
  *
- * A Join Filter Build goes below the Hash node of a join, and probes go where
- * join_filter_place.c found places: into a Filter Scan, which a sequential scan becomes,
- * or into a Join Filter Probe above another node.
+ * A Join Filter Build goes below the Hash node of a join.  Probes go where
+ * join_filter_place.c has found places: into a Filter Scan, which may replace a sequential
+ * scan, or into a Join Filter Probe above another node.
  */
 #include "join_filter_plan.h"
 
@@ -16,7 +16,7 @@
 #include "optimizer/optimizer.h"
 #include "rewrite/rewriteManip.h"
 
-/* Expressions of a child's columns, as the node above the child has them */
+/* Return a copy of expressions over a child's columns, for custom_exprs of the node above it. */
 static List *
 own_columns(List *expressions)
 {
@@ -27,8 +27,8 @@ own_columns(List *expressions)
 }
 
 /*
- * Add the node that collects the keys of a hash join, whether they are probed, mark its
- * outer rows, or are sent as add_probes() has planned.
+ * Add a Join Filter Build to a hash join.  Its keys are probed, or mark the join's outer
+ * rows, or are sent to foreign servers: "sent" is what add_probes() has returned.
  */
 void
 add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
@@ -56,7 +56,7 @@ add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 	outerPlan(hash) = &build->scan.plan;
 }
 
-/* Turn a sequential scan into a Filter Scan. */
+/* Make a Filter Scan from a sequential scan. */
 static CustomScan *
 make_filter_scan(Plan *plan)
 {
@@ -69,7 +69,7 @@ make_filter_scan(Plan *plan)
 	return scan;
 }
 
-/* Prepare to probe in the scan of a table.  Returns the key, as the scan knows it. */
+/* Prepare to probe in the scan of a table.  Return the key, as columns of the table. */
 static List *
 probe_in_scan(const Place *place, const SideKey *key)
 {
@@ -83,7 +83,7 @@ probe_in_scan(const Place *place, const SideKey *key)
 	return keys;
 }
 
-/* Prepare to probe above a node.  Returns the key, as the node above knows it. */
+/* Prepare to probe above a node.  Return the key, as expressions of the node above. */
 static List *
 probe_above(PlanEditor *editor, const Place *place, const SideKey *key)
 {
@@ -103,8 +103,8 @@ probe_above(PlanEditor *editor, const Place *place, const SideKey *key)
 }
 
 /*
- * Probe a filter in the places that were found.  Returns what is sent to foreign servers, see
- * SentPlanField; NIL if none of the places is foreign.
+ * Add probes of a filter in the places that were found.  Return the plan of the filter for
+ * foreign servers, see SentPlanField; NIL if no place is foreign.
  */
 List *
 add_probes(PlanEditor *editor, const Placement *placement)
@@ -118,7 +118,7 @@ add_probes(PlanEditor *editor, const Placement *placement)
 		.keys.kind = key->kind,
 		.keys.integer = key->integer,
 		.keys.forced = join_filter_setting == JOIN_FILTER_FORCE,
-		/* a guessed share must not lower the estimates of other nodes */
+		/* a guessed share must not lower the row estimates of nodes */
 		.keys.share = placement->tried ? 1 : placement->share
 	};
 
@@ -150,20 +150,20 @@ add_probes(PlanEditor *editor, const Placement *placement)
 }
 
 #ifdef USE_ASSERT_CHECKING
-/* What an edited plan does with a filter.  An origin is where processes exchange rows. */
+/* What an edited plan does with a filter.  Processes exchange rows at the rows' origin. */
 typedef struct FilterSeen
 {
 	bool		built;
-	bool		marks;			/* outer rows of its join */
-	bool		sent;			/* to foreign servers */
-	bool		shared;			/* by the processes of a Parallel Hash */
-	const Plan *origin;			/* of the rows that the builder reads */
+	bool		marks;			/* marks outer rows of its join */
+	bool		sent;			/* sent to foreign servers */
+	bool		shared;			/* built by all processes of a Parallel Hash */
+	const Plan *origin;			/* origin of the rows that the builder reads */
 	List	   *probed;			/* origins of the rows that are probed */
 } FilterSeen;
 
 /*
- * Note the filters that a plan builds and probes, by their numbers.  "origin" is the
- * child of the next node above that deals out rows, or NULL.
+ * Note the filters that a plan builds and probes, by number.  "origin" is that of the plan's
+ * rows.
  */
 static void
 see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
@@ -200,8 +200,8 @@ see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
 
 /*
  * check_filters
- *		Assert that each filter is built once; that it is probed or sent, or else marks
- *		rows; and that the process that built it probes, unless all processes share it
+ *		Assert that each filter is built once; that it is probed or sent, or else marks rows;
+ *		and that the process that built it probes it, unless all processes have built it
  */
 void
 check_filters(const PlanEditor *editor)

@@ -1,6 +1,6 @@
 /*
  * join_filter_key.c
- *	  The key of a hash join, as it compares it.
+ *	  Describes the key of a hash join: its columns, and how they are compared or hashed.
  */
 #include "join_filter_plan.h"
 
@@ -9,7 +9,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
-/* If an operator compares integers by value, sets their types; else returns false. */
+/* If an operator compares integers by value, set their types and return true. */
 bool
 integers_of(Oid operator, KeyInteger *left, KeyInteger *right)
 {
@@ -46,7 +46,7 @@ integers_of(Oid operator, KeyInteger *left, KeyInteger *right)
 	return false;
 }
 
-/* Sets *key to the key of a hash join; returns false if no filter can be made of it. */
+/* Set *key to the key of a hash join; return false if no filter can be made of it. */
 bool
 key_of_join(HashJoin *join, JoinKey *key)
 {
@@ -77,7 +77,7 @@ key_of_join(HashJoin *join, JoinKey *key)
 		outer->collations[i] = inner->collations[i] =
 			list_nth_oid(join->hashcollations, i);
 	}
-	/* evaluated a second time, they must give the same result */
+	/* a probe evaluates them again, which must give the same result */
 	if (contain_volatile_functions((Node *) outer->expressions) ||
 		contain_subplans((Node *) outer->expressions))
 		return false;

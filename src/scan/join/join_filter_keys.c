@@ -1,23 +1,23 @@
 /*
  * join_filter_keys.c
- *	  The set of a join's keys: what a row has to be in to find a partner.
+ *	  The set of a join's keys: a row whose key is not in the set has no partner.
  *
- * Keys are collected first, so that the filter gets the size that their true number
- * needs.  If they take too much memory, they and all later keys go into a filter for
- * twice as many as are expected.  It is no larger, even if the memory allows that: probes
- * of a larger one miss the processor's caches more often.
+ * Keys are first collected as a list, so that the filter's size fits their real number.  If
+ * they need too much memory, they and all later keys go into a Bloom filter for twice the
+ * expected number of keys.  It is not made larger, even if the memory allows that: probes of
+ * a larger filter miss the processor's caches more often.
  *
- * Integers.  If the keys are dense, as those of a dimension or a range of dates are,
- * a bitmap over their range is smaller than a Bloom filter, exact, and faster:
- * there is nothing to hash.  Else we check the range first, which discards rows of
- * other years without touching the filter.  A bitmap grows with the range of its
- * keys, and turns into a Bloom filter if it gets too large.  Few keys are kept beside
- * their Bloom filter, for those who have to know each (partition_bound.c).
+ * Integers.  If the keys are dense, as are those of a dimension or a range of dates, a bitmap
+ * over their range is smaller than a Bloom filter, exact, and faster, because nothing is
+ * hashed.  Otherwise the range is checked first, which drops rows outside of it without
+ * reading the filter.  A bitmap grows with the range of its keys, and is replaced by a Bloom
+ * filter if it gets too large.  If there are few keys, they are also kept in a list after
+ * their Bloom filter, for partition_bound.c, which needs each.
  *
- * Hashes.  A join hashes its keys to 32 bits.  That adds an error of n / 2^32, 0.2 % for
- * ten million keys, to that of the Bloom filter.
+ * Hashes.  A join hashes its keys to 32 bits.  For n keys, this adds an error of n / 2^32 to
+ * that of the Bloom filter: 0.2 % for ten million keys.
  *
- * The Bloom filter is the type bloom's (filter/filter.h), with one layer of fixed size.
+ * The Bloom filter is that of the type bloom (filter/filter.h), with one layer of fixed size.
  */
 #include "join_filter_keys.h"
 
@@ -26,39 +26,39 @@
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
-/* Collected keys may take one part in this many of the memory, the filter the rest. */
+/* Collected keys may take this part of the memory, 1 / 4; the filter the rest. */
 #define COLLECTED_PART			4
-/* Room for this many keys at first */
+/* Initial room for keys */
 #define COLLECTED_ROOM_MIN		256
 
-/* A filter whose keys are still to come is made for so many times those that are expected. */
+/* If more keys follow, make a filter for this many times the expected keys, */
 #define KEYS_EXPECTED_TIMES		2
-/* And for so many times those that can be held: expectations may be far too low. */
+/* or this many times the keys that can be collected, whichever is more. */
 #define KEYS_HELD_TIMES			8
 
-/* Error rate of a Bloom filter, if there is memory for it: 10 bits a key */
+/* Error rate of a Bloom filter, if memory suffices: 10 bits a key */
 #define KEY_ERROR_RATE			0.01
-/* Its least capacity: these 4 kB hardly ever err if there are few keys */
+/* Least capacity, of 4 kB: a filter with few keys hardly ever errs */
 #define KEYS_LEAST				4096
-/* Its error rate at most, if more keys are expected than memory allows */
+/* Highest error rate, if more keys are expected than fit into memory */
 #define KEY_ERROR_RATE_MAX		0.4
-/* Factors by which rate and capacity change until the filter fits */
+/* Factors by which error rate and capacity change until the filter fits */
 #define KEY_ERROR_RATE_STEP		1.5
 #define KEY_CAPACITY_STEP		0.9
 
 /*
- * A bitmap may have this many bits for each key, three times a Bloom filter's: it is
- * exact, and needs one access and no hash.  A bitmap of 8 kB fits in any processor's
- * first cache, and may be as sparse as it likes.
+ * Maximum number of bits for each key of a bitmap, three times a Bloom filter's: a bitmap is
+ * exact, and needs one access and no hash.  A bitmap of 8 kB fits into any processor's
+ * first-level cache, so it may have fewer keys.
  */
 #define BITMAP_BITS_PER_KEY		32
 #define BITMAP_BITS_FREE		(64 * 1024)
 #define WORD_BITS				64
 
-/* Keys of a bitmap to move to a Bloom filter at once */
+/* Keys of a bitmap to add to a Bloom filter at once */
 #define KEY_BATCH				256
 
-/* A hash of all 64 bits: the finalizer of MurmurHash3 (Appleby) */
+/* Hash a key: the finalizer of MurmurHash3 (Appleby) */
 static inline uint64
 mix_key(uint64 key)
 {
@@ -81,12 +81,12 @@ bitmap_contains(const KeyFilter *filter, uint64 key)
 {
 	uint64		bit = key - filter->base;
 
-	/* a key below the base wraps around, and is beyond the end */
+	/* a key below the base wraps around to a bit beyond the end */
 	return bit < filter->bits &&
 		(filter->data[bit / WORD_BITS] >> (bit % WORD_BITS)) & 1;
 }
 
-/* Bytes of a filter, at most */
+/* Return the maximum size of a filter. */
 static Size
 filter_room(const KeyCollector *collector)
 {
@@ -111,9 +111,9 @@ filter_new(KeyCollector *collector, KeyForm form, Size data_bytes)
 /* ---- Bloom filters ---- */
 
 /*
- * A Bloom filter for the keys that are held; or, if "more" may follow, for those that are
- * expected and some more, as far as the memory allows.  The size of the latter depends on
- * the limit and "expected" alone: merge_bloom() unites filters of several processes.
+ * Make an empty Bloom filter: for the collected keys; or, if "more" keys may follow, for more
+ * than the expected ones, if memory allows.  The size of the latter depends only on the limit
+ * and "expected", because merge_bloom() unites the filters of several processes.
  */
 static KeyFilter *
 bloom_new(KeyCollector *collector, bool more)
@@ -122,7 +122,7 @@ bloom_new(KeyCollector *collector, bool more)
 	uint64		kept = !more && collector->kind == KEY_INTEGER &&
 		collector->held <= KEYS_KEPT_MAX ? collector->held : 0;
 
-	/* a byte for each key would not suffice for the usual error rate */
+	/* the usual error rate needs more than a byte for each key */
 	bool		is_small = more && collector->expected >= room;
 	FilterParams params = {
 		.capacity = !more ? Max(collector->held, KEYS_LEAST) :
@@ -137,7 +137,7 @@ bloom_new(KeyCollector *collector, bool more)
 	FilterPlan	plan;
 	KeyFilter  *filter;
 
-	/* the smallest fits in the least memory that a hash table may have, 64 kB */
+	/* the smallest filter fits into the least memory of a hash table, 64 kB */
 	while (filter_plan(&params, &plan) != FILTER_OK ||
 		   plan.bytes + offsetof(KeyFilter, data) + kept * sizeof(uint64) > room)
 	{
@@ -148,7 +148,7 @@ bloom_new(KeyCollector *collector, bool more)
 			params.capacity *= KEY_CAPACITY_STEP;
 		Assert(params.capacity > 0);
 	}
-	/* never full: more keys than planned only raise its error rate */
+	/* never full: too many keys only raise the error rate */
 	plan.layer[0].bits_full = 0;
 	filter = filter_new(collector, KEYS_BLOOM,
 						MAXALIGN(plan.bytes) + kept * sizeof(uint64));
@@ -159,7 +159,7 @@ bloom_new(KeyCollector *collector, bool more)
 	return filter;
 }
 
-/* Add keys to a Bloom filter, a KeyFilter.  Replaces them by their hashes. */
+/* Add keys to a Bloom filter, a KeyFilter.  Replaces the keys by their hashes. */
 static void
 bloom_add(void *filter, uint64 *keys, uint32 count)
 {
@@ -175,8 +175,8 @@ bloom_add(void *filter, uint64 *keys, uint32 count)
 /* ---- Bitmaps ---- */
 
 /*
- * May a bitmap have a bit for each integer from "least" to "most", if there are
- * "count" keys?  If so sets *base and *bits.
+ * May a bitmap have a bit for each integer from "least" to "most", if there are "count" keys?
+ * If so, set *base and *bits.
  */
 static bool
 bitmap_fits(const KeyCollector *collector, uint64 least, uint64 most,
@@ -194,10 +194,7 @@ bitmap_fits(const KeyCollector *collector, uint64 least, uint64 most,
 		(*bits <= BITMAP_BITS_FREE || *bits / BITMAP_BITS_PER_KEY <= count);
 }
 
-/*
- * Make room in the bitmap for keys from "least" to "most".  Returns false if it would
- * be too large.
- */
+/* Extend the bitmap to keys from "least" to "most".  Return false if it would be too large. */
 static bool
 bitmap_extend(KeyCollector *collector, uint64 least, uint64 most)
 {
@@ -212,7 +209,8 @@ bitmap_extend(KeyCollector *collector, uint64 least, uint64 most)
 		return true;
 	least = Min(least, old->base);
 	most = Max(most, end);
-	/* doubled, so that we copy a few times only; or as large as needed */
+
+	/* double it, to copy it a few times only; or as large as needed */
 	if (!bitmap_fits(collector,
 					 least < old->base ? least - Min(slack, least) : least,
 					 most > end ? most + Min(slack, PG_UINT64_MAX - most) : most,
@@ -243,7 +241,7 @@ bitmap_add(KeyFilter *filter, const uint64 *keys, uint32 count)
 	}
 }
 
-/* Call "add" with all keys of a bitmap, up to KEY_BATCH at a time. */
+/* Call "add" for all keys of a bitmap, up to KEY_BATCH at a time. */
 static void
 bitmap_each(const KeyFilter *bitmap,
 			void (*add) (void *to, uint64 *keys, uint32 count), void *to)
@@ -282,8 +280,8 @@ add_to_collector(void *to, uint64 *keys, uint32 count)
  * key_collector_init
  *		Begin to collect keys
  *
- * Keys and filter take up to about "limit" bytes, in "mcxt"; while a bitmap grows or
- * becomes a Bloom filter, up to twice as much.  If that is too little for all keys, a
+ * Keys and filter take up to about "limit" bytes, in "mcxt"; up to twice as much while a
+ * bitmap grows or is replaced by a Bloom filter.  If "limit" does not suffice for all keys, a
  * Bloom filter is made for "expected" keys or more.
  */
 void
@@ -312,7 +310,7 @@ key_collector_reset(KeyCollector *collector)
 					   collector->expected, collector->mcxt);
 }
 
-/* Turn the bitmap into a Bloom filter. */
+/* Replace the bitmap by a Bloom filter with its keys. */
 static void
 replace_bitmap(KeyCollector *collector)
 {
@@ -326,8 +324,8 @@ replace_bitmap(KeyCollector *collector)
 }
 
 /*
- * Make the first filter, for the keys that are held, whose range is given; "more"
- * if others will follow.
+ * Make the first filter, for the collected keys, which are from "least" to "most"; "more" if
+ * others may follow.
  */
 static void
 make_filter(KeyCollector *collector, uint64 least, uint64 most, bool more)
@@ -347,7 +345,7 @@ make_filter(KeyCollector *collector, uint64 least, uint64 most, bool more)
 		collector->filter = bloom_new(collector, more);
 }
 
-/* Move the keys that are held to the filter; "more" if others will follow. */
+/* Move the collected keys into the filter; "more" if others may follow. */
 static void
 flush_keys(KeyCollector *collector, bool more)
 {
@@ -399,7 +397,7 @@ key_collector_make_room(KeyCollector *collector)
 
 /*
  * key_collector_finish
- *		The filter of all keys, in the collector's memory context; the caller frees it.
+ *		Return the filter of all keys, in the collector's memory context; the caller frees it.
  *		The collector is then empty
  */
 KeyFilter *
@@ -418,10 +416,10 @@ key_collector_finish(KeyCollector *collector)
 
 /*
  * key_collector_part
- *		What was collected, for key_collector_merge(); the collector is then empty
+ *		Return the collected keys for key_collector_merge(); the collector is then empty
  *
- * Unlike a filter it may be a list of keys, so that the merged filter gets the size
- * that all of them need.
+ * Unlike key_collector_finish() it may return a list of keys, so that the merged filter's
+ * size fits the number of all keys.
  */
 KeyFilter *
 key_collector_part(KeyCollector *collector)
@@ -439,8 +437,8 @@ key_collector_part(KeyCollector *collector)
 }
 
 /*
- * Unite the collector's filter with a Bloom filter, whose keys are not known.  Both have
- * the same size: the processes of a query have the same limit and expectation.
+ * Unite the collector's filter with a Bloom filter, whose keys are not known.  Both have the
+ * same size, because the processes of a query have the same limit and expectation.
  */
 static void
 merge_bloom(KeyCollector *collector, const KeyFilter *filter)
@@ -465,8 +463,7 @@ merge_bloom(KeyCollector *collector, const KeyFilter *filter)
 
 /*
  * key_collector_merge
- *		Add the keys of a part that another collector of the same kind and limit has
- *		collected
+ *		Add the keys that another collector of the same kind and limit has returned as a part
  */
 void
 key_collector_merge(KeyCollector *collector, const KeyFilter *part)
@@ -491,9 +488,9 @@ key_collector_merge(KeyCollector *collector, const KeyFilter *part)
 
 /*
  * key_filter_contains
- *		Is a key in the filter?  If it was added, yes; if not, rarely
+ *		Is a key in the filter?  If it was added, true; if not, rarely
  *
- * A key outside of "least" to "most" is not: callers check that first, without the filter.
+ * The key must be from "least" to "most": callers check that first, without a call.
  */
 bool
 key_filter_contains(const KeyFilter *filter, uint64 key)
@@ -505,7 +502,7 @@ key_filter_contains(const KeyFilter *filter, uint64 key)
 
 /*
  * key_filter_contains_batch
- *		The same for many keys: found[i] is that of keys[i]
+ *		Call key_filter_contains() for many keys: set found[i] for keys[i]
  *
  * Replaces the keys.
  */

@@ -1,6 +1,6 @@
 /*
  * join_filter_keys.h
- *	  The set of a join's keys, exact or with errors; see join_filter_keys.c.
+ *	  A set of a join's keys, exact or with errors; see join_filter_keys.c.
  */
 #ifndef BLOOMFILTER_JOIN_FILTER_KEYS_H
 #define BLOOMFILTER_JOIN_FILTER_KEYS_H
@@ -10,62 +10,62 @@
 /* What a key is */
 typedef enum KeyKind
 {
-	KEY_INTEGER,				/* the value itself, see key_of_integer() */
-	KEY_HASH,					/* a hash of the values, of 32 bits */
-	KEY_NONE					/* no key is collected */
+	KEY_INTEGER,				/* the value, see key_of_integer() */
+	KEY_HASH,					/* hash of the values, 32 bits */
+	KEY_NONE					/* keys are only sent to foreign servers */
 } KeyKind;
 
 typedef enum KeyForm
 {
-	KEYS_LIST,					/* the keys themselves, in a part to merge */
+	KEYS_LIST,					/* the keys, of a part to be merged */
 	KEYS_BITMAP,				/* a bit for each integer of a range: exact */
 	KEYS_BLOOM					/* a Bloom filter */
 } KeyForm;
 
-/* A set of keys.  Flat, without pointers: processes may share it. */
+/* A set of keys.  It has no pointers, so that processes can share it. */
 typedef struct KeyFilter
 {
 	KeyKind		kind;
 	KeyForm		form;
-	uint64		count;			/* keys that were added, counting duplicates */
-	uint64		least;			/* of all keys; greater than "most": no keys */
+	uint64		count;			/* number of keys added, with duplicates */
+	uint64		least;			/* least key; greater than "most": no keys */
 	uint64		most;
-	uint64		base;			/* the first bit's key, of a bitmap */
-	uint64		bits;			/* of a bitmap; a multiple of 64 */
-	uint64		kept;			/* keys that follow the image of a Bloom
-								 * filter */
-	Size		bytes;			/* of the struct, with its data */
-	uint64		data[FLEXIBLE_ARRAY_MEMBER];	/* keys, bits, or an image,
-												 * and the "kept" keys */
+	uint64		base;			/* bitmap: key of the first bit */
+	uint64		bits;			/* bitmap: number of bits, a multiple of 64 */
+	uint64		kept;			/* Bloom filter: number of keys kept after its
+								 * image */
+	Size		bytes;			/* size of the struct, with its data */
+	uint64		data[FLEXIBLE_ARRAY_MEMBER];	/* keys, bits, or an image and
+												 * the "kept" keys */
 } KeyFilter;
 
 /* Collects keys, and makes a filter of them */
 typedef struct KeyCollector
 {
 	KeyKind		kind;
-	Size		limit;			/* of memory, in bytes */
-	uint64		expected;		/* number of keys; used only if they need more
-								 * memory than "limit" */
+	Size		limit;			/* limit of memory, in bytes */
+	uint64		expected;		/* expected number of keys; used only if they
+								 * need more memory than "limit" */
 	MemoryContext mcxt;
 	uint64		count;
-	uint64	   *keys;			/* that are not in "filter" yet */
-	uint32		held;			/* their number */
+	uint64	   *keys;			/* keys that are not in "filter" yet */
+	uint32		held;			/* number of "keys" */
 	uint32		room;
 	uint32		room_max;
-	KeyFilter  *filter;			/* NULL: all are in "keys" */
+	KeyFilter  *filter;			/* NULL: all keys are in "keys" */
 } KeyCollector;
 
-/* Keep at most this many integers beside a Bloom filter: they take as much memory as it. */
+/* Keep up to this many integers with a Bloom filter: they take as much memory as the filter. */
 #define KEYS_KEPT_MAX			512
 
-/* The keys that are kept beside a Bloom filter */
+/* The keys that are kept with a Bloom filter, at the end of its data */
 static inline const uint64 *
 kept_keys(const KeyFilter *filter)
 {
 	return (const uint64 *) ((const char *) filter + filter->bytes) - filter->kept;
 }
 
-/* Integers, in their order */
+/* Return an integer as a key; keys have the order of the integers. */
 static inline uint64
 key_of_integer(int64 value)
 {

@@ -1,10 +1,10 @@
 /*
  * join_filter_link.c
- *	  Bringing together the nodes of a join filter when a plan is started.
+ *	  Connects the nodes of a join filter when a plan is started.
  *
- * The node that builds a filter, the Hash node above it, and the nodes that probe lie
- * in different parts of the plan.  We find them by the number that the plan gives to each
- * filter, when a query starts (events.c), also in parallel workers.
+ * The node that builds a filter, the Hash node above it, and the nodes that probe are in
+ * different parts of the plan.  They are found by the number that the plan gives to each
+ * filter, when a query starts (events.c) and in each parallel worker.
  */
 #include "join_filter_probe.h"
 #include "scan/filter_scan.h"
@@ -12,12 +12,12 @@
 #include "access/parallel.h"
 #include "nodes/nodeFuncs.h"
 
-/* The parts of a plan that belong together */
+/* What was found in a plan so far */
 typedef struct KeyLinks
 {
-	List	   *sources;		/* of KeySource */
-	List	   *probes;			/* of KeyProbe */
-	List	   *answers;		/* of foreign servers, see sent_keys.c */
+	List	   *sources;		/* KeySources */
+	List	   *probes;			/* KeyProbes */
+	List	   *answers;		/* ServerAnswers, see sent_keys.c */
 } KeyLinks;
 
 /* A planstate_tree_walker() */
@@ -40,7 +40,7 @@ find_links(PlanState *node, void *context)
 
 /*
  * join_filters_link
- *		Bring together the nodes of a plan that was started
+ *		Connect the nodes of a plan that was started
  */
 void
 join_filters_link(PlanState *root)

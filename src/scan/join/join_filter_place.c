@@ -1,17 +1,16 @@
 /*
  * join_filter_place.c
- *	  Where a join filter can be probed: traces a join's key down a plan.
+ *	  Traces a join's key down a plan, to find where a join filter can be probed.
  *
  * A row may be dropped below a node if the node then lacks only result rows with the same
- * key.  So we look below joins, on the side that has the key, unless it is the nullable
- * one; below Sort, Material, Append, and subqueries; below an aggregate that groups by
- * the key, by the same equality; and below a Gather in the scans that its workers share,
- * which get a copy of the filter.  We do not look below Limit, window functions or set
- * operations, nor below a node that calls volatile functions or locks rows, or whose other
- * side does.
+ * key.  So we look below joins, on the side that has the key, unless it is the nullable one;
+ * below Sort, Material, Append, and subqueries; below an aggregate that groups by the key,
+ * with the same equality; and below a Gather, in parallel-aware scans, which get a copy of
+ * the filter.  We do not look below Limit, window functions or set operations, nor below a
+ * node that calls volatile functions or locks rows, or whose other side does.
  *
- * A key that is an expression is not traced: it might fail for rows that the join does
- * not see.
+ * A key that is an expression is not traced, because evaluating it might fail for rows that
+ * do not reach the join.
  */
 #include "join_filter_plan.h"
 
@@ -26,7 +25,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-/* Measured costs of a child's row in the node above it, in ns (docs/performance.md) */
+/* Measured costs of a child's row in the node above, in ns (docs/performance.md) */
 #define JOIN_INTEGER_NS			65.0
 #define JOIN_OTHER_NS			150.0
 #define SPILLING_JOIN_NS		350.0
@@ -34,27 +33,27 @@
 #define SORT_NS					400.0
 #define OTHER_NS				10.0
 /*
- * And of a row that a foreign server sends, to both servers together: 700 for one column, 2,900
- * for ten, and what a network adds (docs/dev/measurements.md)
+ * Cost of a row that a foreign server sends, to both servers together: 700 ns for one column,
+ * 2,900 for ten, and what a network adds (docs/dev/measurements.md)
  */
 #define FETCHED_ROW_NS			2500.0
 /*
- * And of a row that it reads and probes only to fill a fetch, when no more are needed.  It
- * was measured as 63.  For few columns FETCHED_ROW_NS is too high: so is this, to compare
- * well there.
+ * Cost of a further row that a foreign server reads and probes only to fill a fetch. 63 ns
+ * were measured; but as FETCHED_ROW_NS is too high for few columns, this must be too high as
+ * well.
  */
 #define READ_AHEAD_NS			150.0
 
 /*
- * A filter runs before a table's own conditions if these keep at least this share of the
- * rows.  It needs no slot for a row, but all rows are hashed.
+ * Probe before a table's own conditions only if these keep at least this share of the rows.
+ * A probe needs no slot for a row, but hashes all rows.
  */
 #define SCAN_SHARE_MIN			0.2
 
-/* Bytes of a hash table's tuple besides its data; see ExecChooseHashTableSize() */
+/* Size of a hash table's tuple besides its data; see ExecChooseHashTableSize() */
 #define HASH_TUPLE_OVERHEAD		32
 
-/* Does a hash join with these estimates write to temporary files? */
+/* Does a hash join write to temporary files, by the estimates of its Hash node? */
 static bool
 spills(const Plan *hash)
 {
@@ -64,7 +63,7 @@ spills(const Plan *hash)
 		(double) get_hash_memory_limit();
 }
 
-/* What a row from a child costs in a node, in nanoseconds */
+/* Return the cost of a child's row in a node, in nanoseconds. */
 double
 cost_of_row(const Plan *plan)
 {
@@ -92,8 +91,8 @@ cost_of_row(const Plan *plan)
 }
 
 /*
- * Add what a node saves if the filter drops some of its "rows".  Where only the rows that
- * foreign servers send are filtered, only their fetch counts; see find_foreign().
+ * Add what a node saves if the filter drops some of its "rows".  If filters are only sent to
+ * foreign servers, count only the fetched rows; see find_foreign().
  */
 void
 add_saved(const PlanEditor *editor, Placement *placement, double rows, double row_ns)
@@ -102,7 +101,7 @@ add_saved(const PlanEditor *editor, Placement *placement, double rows, double ro
 		placement->saved += (1 - placement->share) * rows * row_ns;
 }
 
-/* May a node return rows that another process has read? */
+/* May a node return rows that other processes have read? */
 bool
 deals_out_rows(const Plan *plan)
 {
@@ -120,8 +119,8 @@ is_blocking(const Plan *plan, Plan *const *child)
 }
 
 /*
- * Trace columns of a node to columns of one child: sets child_columns to these, and *varno
- * to the child; returns false if they are not columns of one child.
+ * Trace columns of a node to columns of one child: set child_columns to these, and *varno to
+ * the child's; return false if the columns do not all come from one child.
  */
 static bool
 columns_of_child(Plan *plan, const AttrNumber *columns, int count,
@@ -140,7 +139,7 @@ columns_of_child(Plan *plan, const AttrNumber *columns, int count,
 	return true;
 }
 
-/* The Var of a scan's table that a column of its result is; else NULL */
+/* Return the Var of a scan's table that is a column of the scan's result, or NULL. */
 static const Var *
 var_of_table(Plan *plan, AttrNumber column)
 {
@@ -153,8 +152,8 @@ var_of_table(Plan *plan, AttrNumber column)
 }
 
 /*
- * Sets "attributes" to the columns of a scan's table that these columns of its result
- * are; returns false if one is something else.
+ * Set "attributes" to the columns of a scan's table that are these columns of the scan's
+ * result; return false if one is something else.
  */
 bool
 columns_of_table(Plan *plan, const AttrNumber *columns, int count,
@@ -171,7 +170,7 @@ columns_of_table(Plan *plan, const AttrNumber *columns, int count,
 	return true;
 }
 
-/* Does an aggregate group by these columns of its child, by the join's equality? */
+/* Does an aggregate group by these columns of its child, with the join's equality? */
 static bool
 groups_by(const Agg *agg, const AttrNumber *columns, const SideKey *key)
 {
@@ -204,10 +203,10 @@ groups_by(const Agg *agg, const AttrNumber *columns, const SideKey *key)
 
 /*
  * child_with_key
- *		The child below which rows may be dropped by a key, or NULL
+ *		Return the child below which rows may be dropped by a key, or NULL
  *
- * "columns" are those of the node that have the key; sets child_columns to the child's.
- * Returns where the node points to the child.
+ * "columns" are the key's columns in the node's result; set child_columns to those in the
+ * child's.  Return where the node points to the child.
  */
 Plan **
 child_with_key(const PlanEditor *editor, Plan *plan, const AttrNumber *columns,
@@ -259,18 +258,18 @@ child_with_key(const PlanEditor *editor, Plan *plan, const AttrNumber *columns,
 	}
 }
 
-/* Rows that a sequential scan reads, as it was known at the last ANALYZE */
+/* Return how many rows a sequential scan reads, as known from the last ANALYZE. */
 static double
 rows_read(const Plan *plan, Relation relation)
 {
 	double		rows = Max(relation->rd_rel->reltuples, 0);
 
 	if (plan->parallel_aware)
-		rows /= 2;				/* more or less */
+		rows /= 2;				/* assume two processes */
 	return Max(rows, plan->plan_rows);
 }
 
-/* What a node's plan says of its probes of joins' keys: KeyProbePlans */
+/* Return the KeyProbePlans of a node's plan. */
 List *
 key_probe_plans(const Plan *plan)
 {
@@ -296,14 +295,14 @@ add_place(Placement *placement, Plan **slot, const AttrNumber *columns)
 	Place	   *place = palloc0(sizeof(Place));
 
 	place->slot = slot;
-	/* a key that is an expression has none */
+	/* expressions have no columns */
 	if (placement->key->expressions == NIL)
 		memcpy(place->columns, columns, placement->key->count * sizeof(AttrNumber));
 	placement->places = lappend(placement->places, place);
 	return place;
 }
 
-/* Find a place in the statement of a foreign scan, if a filter can be sent with it. */
+/* Find a place in a foreign scan, if it can send the filter. */
 static bool
 find_foreign(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 			 Placement *placement)
@@ -321,16 +320,17 @@ find_foreign(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	placement->foreign_unknown |= placement->fraction == 1 &&
 		foreign_rows_unknown(editor->statement, plan);
 	placement->saved += (1 - placement->share) * rows * FETCHED_ROW_NS;
-	/* the server looks for as many rows that pass as one fetch takes */
+	/* the server reads until one fetch is full of rows that pass */
 	read = Min(foreign_fetch_size(plan) / placement->share, plan->plan_rows);
 	placement->saved -= Max(read - rows, 0) * READ_AHEAD_NS;
-	/* the statement is sent, with the parameter, before the first row comes */
+
+	/* the parameter is sent before the first row is fetched */
 	placement->blocked = true;
 	return true;
 }
 
 /*
- * Find a place in the scan of a table, if it can probe.  Below a Gather only parallel
+ * Find a place in the scan of a table, if it can probe.  Below a Gather, only parallel-aware
  * scans can.
  */
 static bool
@@ -368,8 +368,8 @@ find_scan(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 }
 
 /*
- * May workers hash keys?  The join itself may be above the Gather because they must not
- * compare them.
+ * May workers hash keys?  The join itself may be above the Gather because workers must not
+ * compare the keys.
  */
 static bool
 may_hash_in_workers(const SideKey *key)
@@ -387,9 +387,8 @@ static void find_below(const PlanEditor *editor, Plan **slot,
 					   Placement *placement);
 
 /*
- * Find places below a Gather: scans that its workers share, to which the key can be
- * traced.  Such a scan gets a copy of the filter when they start; the other nodes below
- * have no memory for one.
+ * Find places below a Gather: parallel-aware scans to which the key can be traced.  These get
+ * a copy of the filter when the workers start; other nodes have no memory for a copy.
  */
 static bool
 find_below_gather(const PlanEditor *editor, Plan *gather,
@@ -413,7 +412,7 @@ find_below_gather(const PlanEditor *editor, Plan *gather,
 	return false;
 }
 
-/* Does a node rely on its children's order, or pass it on to a node that does? */
+/* Does a node rely on its children's order, or pass it on to a node above that does? */
 static bool
 relies_on_order(const Plan *plan, bool above)
 {
@@ -450,7 +449,7 @@ find_below(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 		return;
 	placement->ordered = relies_on_order(plan, above);
 	if (plan->async_capable)
-		return;					/* its parent talks to it in another way */
+		return;					/* its parent does not call ExecProcNode() */
 	if (IsA(plan, Append) || IsA(plan, MergeAppend))
 	{
 		foreach(cell, plan_children(plan))
@@ -494,7 +493,7 @@ find_below(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
  * find_places
  *		Find where to probe, as far below *slot as possible
  *
- * Adds to placement->saved what the nodes passed on the way save.
+ * Add to placement->saved what the nodes on the way save.
  */
 void
 find_places(const PlanEditor *editor, Plan **slot, Placement *placement)

@@ -1,32 +1,33 @@
 /*
  * join_filter_plan.c
- *	  Adding join filters to finished plans.
+ *	  Adds join filters to finished plans.
  *
  * While a hash join fills its hash table, a node below it collects the keys
- * (join_filter_build.c).  Rows of the outer side that have none of these keys find no
- * partner.  So we trace the key down the outer side (join_filter_place.c), and drop such
- * rows there: in the scan of a table, before they are joined, sorted or aggregated.  The
- * planner knows nothing of this, so the order of joins remains the same.
+ * (join_filter_build.c).  Outer rows that have none of these keys find no partner.  So we
+ * trace the key down the outer side (join_filter_place.c), and drop such rows there: in the
+ * scan of a table, before they are joined, sorted or aggregated.  The planner does not know
+ * of these filters, so they do not change the order of joins.
  *
- * Which joins.  Those that return nothing for an outer row without a partner, and are
- * executed once.  Anti, left and full joins return such rows: they mark them, and do not look
- * them up.  docs/dev/internals.md says what that rests on, which filters the processes of a
- * query may share, and what EXPLAIN must not tell of rows that are hidden.
+ * Which joins.  Those that are executed once, and drop outer rows without a partner.  Anti,
+ * left and full joins return these rows; there the filter marks them, and the join need not
+ * look them up. docs/dev/internals.md says why that is correct, which filters the processes
+ * of a query may share, and what EXPLAIN must not reveal about hidden rows.
  *
- * Transfer.  Suppose a join has the same key as a join with a filter on its outer side.
- * Then rows of the upper join's inner side need that key, too.  The upper join usually
- * reads an outer row before it builds its own hash table; by then the lower filter is
- * complete.  Rows that a Gather or a Parallel Hash Join has dealt out have the keys of any
- * process, so from below it we take only filters that all share.
+ * Transfer.  Suppose that the outer side of a join contains another join on the same key,
+ * with a filter.  Then rows of the upper join's inner side also need a key of that filter to
+ * find a partner.  The upper join usually reads an outer row before it builds its own hash
+ * table; by then the lower join's filter is complete.  A Gather or a Parallel Hash Join
+ * returns rows with keys of all processes, so only a filter that all processes share can be
+ * used above it.
  *
- * Sent filters.  With the setting "index", filters are only sent to foreign servers, and
- * only if a membership index has the keys: the index filters the rows of tables here
- * (index_join.c), and the filter those of the foreign tables.
+ * Sent filters.  With the setting "index", filters are only sent to foreign servers, and only
+ * if a membership index contains the keys: then that index filters the rows of local tables
+ * (index_join.c), and the sent filter those of foreign tables.
  *
- * Cost.  A probe must cost less than the dropped rows save, see worth_it().  For a semijoin,
- * or a join with a unique inner side, an expected share of 1 says little: the planner assumes
- * that all rows have partners in a larger side.  So we try, and the probe pauses if the
- * planner was right.
+ * Cost.  The probes must cost less than the dropped rows save, see worth_it().  For a
+ * semijoin, or a join with a unique inner side, an expected share of 1 means little: the
+ * planner assumes that all rows have partners in a larger side.  So we add a filter with a
+ * guessed share, and the probe pauses if too many rows pass.
  */
 #include "join_filter_plan.h"
 
@@ -45,27 +46,27 @@
 #include "utils/relcache.h"
 
 /*
- * Measured costs, in ns (docs/dev/measurements.md): to probe a row, to look it up by the
- * join's own hash in order to mark it, and to collect a key
+ * Measured costs, in ns (docs/dev/measurements.md): of probing a row, of looking a row up by
+ * the join's own hash to mark it, and of collecting a key
  */
 #define PROBE_INTEGER_NS		15.0
 #define PROBE_HASH_NS			40.0
 #define MARK_NS					15.0
 #define COLLECT_INTEGER_NS		8.0
 #define COLLECT_HASH_NS			20.0
-/* and for a foreign filter: to probe a row there; to hash a key, send and read it */
+/* for foreign servers: of probing a row there; of hashing, sending and reading a key */
 #define PROBE_FOREIGN_NS		60.0
 #define SEND_KEY_NS				200.0
 
-/* A unit of the planner's costs: a sequential scan's row costs 0.0125 units, or 78 ns */
+/* Time per unit of the planner's costs: a sequential scan's row costs 0.0125 units, or 78 ns */
 #define COST_UNIT_NS			6240.0
 
-/* Fewer rows are not worth a filter: 20,000 take a millisecond. */
+/* Do not filter fewer rows: 20,000 take a millisecond. */
 #define PROBED_ROWS_MIN			20000.0
-#define FOREIGN_ROWS_MIN		1000.0	/* fetching them takes one to three */
-/* The share of rows assumed to pass where the planner's estimate is only a guess */
+#define FOREIGN_ROWS_MIN		1000.0	/* fetched in 1 to 3 ms */
+/* Share of rows assumed to pass where the planner's estimate is only a guess */
 #define SHARE_TRY				0.5
-/* Such a join is tried if the inner side has at most this many times as many rows as the outer. */
+/* Use this guess if the inner side has at most this many times the rows of the outer side. */
 #define TRY_ROWS_MAX			4.0
 
 /* A join with a filter */
@@ -73,13 +74,13 @@ typedef struct KeyFilterPlan
 {
 	HashJoin   *join;
 	JoinKey		key;
-	Placement	placement;		/* "blocked": no outer row is read before the
-								 * filter is complete */
+	Placement	placement;		/* "blocked": the filter is complete before an
+								 * outer row is read */
 } KeyFilterPlan;
 
 /* ---- What is expected ---- */
 
-/* The table that a scan reads, or InvalidOid */
+/* Return the table that a scan reads, or InvalidOid. */
 static Oid
 table_of(const PlanEditor *editor, const Plan *plan)
 {
@@ -89,7 +90,7 @@ table_of(const PlanEditor *editor, const Plan *plan)
 	return rte->rtekind == RTE_RELATION ? rte->relid : InvalidOid;
 }
 
-/* Follow a key down as far as possible.  Returns the node, and sets the key's columns there. */
+/* Trace a key down as far as possible.  Return the node, and set the key's columns there. */
 static Plan *
 lowest_with_key(const PlanEditor *editor, Plan *plan, const SideKey *key,
 				AttrNumber *columns)
@@ -107,7 +108,7 @@ lowest_with_key(const PlanEditor *editor, Plan *plan, const SideKey *key,
 }
 
 /*
- * Follow a key down to the scan of a table.  Returns the table, or InvalidOid, and sets the
+ * Trace a key down to the scan of a table.  Return the table, or InvalidOid, and set the
  * key's columns there.
  */
 static Oid
@@ -123,8 +124,8 @@ table_with_key(const PlanEditor *editor, Plan *plan, const SideKey *key,
 }
 
 /*
- * Do the keys of one column on a join's inner side come from tables that have a membership
- * index of that column?  The keys are the left argument of "operator".
+ * Do the keys of one column on a join's inner side come from tables with a membership index
+ * on that column?  The keys are the left argument of "operator".
  */
 static bool
 keys_have_index(const PlanEditor *editor, Plan *plan, const SideKey *key,
@@ -175,7 +176,7 @@ is_foreign_key(const ForeignKeyCacheInfo *foreign, Oid referenced, int count,
 	return matched == count;
 }
 
-/* Does a foreign key say that every row has a partner? */
+/* Does a foreign key guarantee that every outer row has a partner? */
 static bool
 has_foreign_key(const PlanEditor *editor, HashJoin *join, const JoinKey *key)
 {
@@ -194,7 +195,7 @@ has_foreign_key(const PlanEditor *editor, HashJoin *join, const JoinKey *key)
 		if (key->inner.columns[i] == 0 || key->outer.columns[i] == 0)
 			return false;
 	}
-	/* all of its rows are there */
+	/* the inner side must have all rows of the referenced table */
 	if (!IsA(inner, SeqScan) || inner->qual != NIL ||
 		!columns_of_table(inner, key->inner.columns, count, inner_columns))
 		return false;
@@ -210,10 +211,7 @@ has_foreign_key(const PlanEditor *editor, HashJoin *join, const JoinKey *key)
 	return found;
 }
 
-/*
- * The share of the outer rows that are expected to have a partner; sets *tried if it is a
- * guess
- */
+/* Return the share of outer rows expected to have a partner; set *tried if it is a guess. */
 static double
 share_with_partner(const HashJoin *join, bool *tried)
 {
@@ -228,8 +226,8 @@ share_with_partner(const HashJoin *join, bool *tried)
 }
 
 /*
- * Does core's hash join look for an outer row before it builds its hash table, and build
- * none if there is no row?  See HJ_BUILD_HASHTABLE in core.
+ * Does core's hash join look for an outer row before it builds its hash table, and skip the
+ * build if there is none?  See HJ_BUILD_HASHTABLE in core.
  */
 static bool
 looks_for_outer_row(const HashJoin *join)
@@ -254,12 +252,12 @@ looks_for_outer_row(const HashJoin *join)
 }
 
 /*
- * The expected cost, in nanoseconds, of building a join's hash table without first looking
- * for an outer row.
+ * Return the expected cost, in nanoseconds, of building a join's hash table without first
+ * looking for an outer row.
  *
- * It is wasted if there is no outer row.  If n rows are expected, the probability of that
- * is exp(-n).  But the estimate may be wrong: if n itself is distributed exponentially,
- * with the estimate as its mean, the probability is 1 / (1 + estimate).
+ * The build is wasted if there is no outer row.  If n rows are expected, the probability of
+ * no row is exp(-n).  But the estimate may be wrong: if n itself is distributed
+ * exponentially, with the estimate as its mean, the probability is 1 / (1 + estimate).
  */
 static double
 cost_of_not_looking(const HashJoin *join)
@@ -273,8 +271,8 @@ cost_of_not_looking(const HashJoin *join)
 }
 
 /*
- * Do the dropped rows save more than it costs to collect this many keys, to probe, and
- * "other" nanoseconds besides?
+ * Do the dropped rows save more than the costs: of collecting this many keys, of probing, and
+ * "other" nanoseconds?
  */
 static bool
 worth_it(const Placement *placement, double keys, double other)
@@ -296,7 +294,7 @@ worth_it(const Placement *placement, double keys, double other)
 
 /* ---- Filters of joins ---- */
 
-/* May the outer rows of this join be dropped if they have no partner? */
+/* May the outer rows of a join be dropped if they have no partner? */
 static bool
 drops_outer(JoinType type)
 {
@@ -318,9 +316,9 @@ drops_outer(JoinType type)
 }
 
 /*
- * Find the places on the outer side of a hash join; return whether a filter pays there.  If
- * it could be sent, count only the rows that are expected to be read: below a LIMIT they
- * may be so few that they come sooner without a filter.
+ * Find the places on the outer side of a hash join; return whether a filter pays there.
+ * "fraction" of the outer rows is expected to be read: with a LIMIT, the rows that are needed
+ * may be so few that fetching them takes less time without a filter.
  */
 static bool
 find_worthy_places(const PlanEditor *editor, HashJoin *join, double fraction,
@@ -342,7 +340,7 @@ find_worthy_places(const PlanEditor *editor, HashJoin *join, double fraction,
 				  placement->blocked ? cost_of_not_looking(join) : 0));
 }
 
-/* Filter the outer side of a hash join, if it can be done, and pays. */
+/* Filter the outer side of a hash join, if that is possible and pays. */
 static void
 filter_join(PlanEditor *editor, HashJoin *join)
 {
@@ -375,7 +373,8 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	{
 		if (placement->foreign == 0)
 			return;
-		/* as if it could not be sent, but no more rows are fetched */
+
+		/* try without sending, at the same fraction: no more rows are fetched */
 		placement->foreign_type = InvalidOid;
 		if (!find_worthy_places(editor, join, fraction, placement))
 			return;
@@ -396,8 +395,8 @@ filter_join(PlanEditor *editor, HashJoin *join)
 
 /*
  * Let a hash join mark the outer rows that it will return without a partner, where that is
- * possible and may pay.  No estimate tells how many these are: the planner expects one row
- * of an anti join, and all rows of a left join are returned.  So we try.
+ * possible and may pay.  There is no estimate of their number: the planner expects one row of
+ * an anti join, and a left join returns all rows.  So assume SHARE_TRY.
  */
 static void
 mark_join(PlanEditor *editor, HashJoin *join)
@@ -408,7 +407,7 @@ mark_join(PlanEditor *editor, HashJoin *join)
 	double		keys = outerPlan(hash)->plan_rows;
 	JoinKey		key;
 
-	/* the files of a Parallel Hash get all outer rows in any case */
+	/* a Parallel Hash writes all outer rows to files in any case */
 	if ((type != JOIN_ANTI && type != JOIN_LEFT && type != JOIN_FULL) ||
 		hash->parallel_aware || !key_of_join(join, &key))
 		return;
@@ -418,12 +417,12 @@ mark_join(PlanEditor *editor, HashJoin *join)
 		 rows * MARK_NS + keys * COLLECT_HASH_NS ||
 		 has_foreign_key(editor, join, &key)))
 		return;
-	/* the mark replaces the join's own hash, whatever the key */
+	/* the mark replaces the join's own hash, whatever the key is */
 	key.inner.kind = KEY_HASH;
 	add_build(editor, join, &key, false, true, NIL);
 }
 
-/* The filter of a join, or NULL */
+/* Return the filter of a join, or NULL. */
 static const KeyFilterPlan *
 filter_of(const PlanEditor *editor, const Plan *join)
 {
@@ -442,8 +441,8 @@ filter_of(const PlanEditor *editor, const Plan *join)
 /* ---- Transfer ---- */
 
 /*
- * Does the join read an outer row before it builds its hash table?  Then the hash tables
- * on its outer side are built before.
+ * Does the join read an outer row before it builds its hash table?  If so, the hash tables on
+ * its outer side are built before.
  */
 static bool
 reads_outer_first(const PlanEditor *editor, const HashJoin *join)
@@ -453,13 +452,13 @@ reads_outer_first(const PlanEditor *editor, const HashJoin *join)
 	return looks_for_outer_row(join) && !(own && own->placement.blocked);
 }
 
-/* Can the inner side of a join use filters of its outer side?  If so, sets *key. */
+/* Can the inner side of a join be filtered by filters of its outer side?  If so, set *key. */
 static bool
 can_receive(const PlanEditor *editor, HashJoin *join, JoinKey *key)
 {
 	JoinType	type = join->join.jointype;
 
-	/* inner rows without a partner may be dropped */
+	/* in these joins, inner rows without a partner may be dropped */
 	if (type != JOIN_INNER && type != JOIN_SEMI && type != JOIN_LEFT &&
 		type != JOIN_ANTI)
 		return false;
@@ -470,9 +469,9 @@ can_receive(const PlanEditor *editor, HashJoin *join, JoinKey *key)
 }
 
 /*
- * "key" is that of a join above the filter's join, and was traced to "column" of "child", a
- * child of the filter's join.  Are all values of this column that the filter's join returns
- * keys of the filter, by the equality of "key"?
+ * Are all values of "column" that the filter's join returns keys of its filter, by the
+ * equality of "key"?  "key" is that of a join above, and was traced to "column" of "child", a
+ * child of the filter's join.
  */
 static bool
 has_keys(const KeyFilterPlan *filter, Plan **child, AttrNumber column,
@@ -488,7 +487,7 @@ has_keys(const KeyFilterPlan *filter, Plan **child, AttrNumber column,
 		(!outer || type == JOIN_INNER || type == JOIN_SEMI);
 }
 
-/* Probe a filter on the inner side of a join above, if that pays. */
+/* Probe a filter on the inner side of a join above the filter's join, if that pays. */
 static void
 receive_filter(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 			   const KeyFilterPlan *filter)
@@ -503,20 +502,20 @@ receive_filter(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 		.fraction = 1
 	};
 
-	/* the builder stays next to the Hash node */
+	/* the Join Filter Build stays next to the Hash node */
 	if (is_custom(*inner, &join_filter_build_node))
 		inner = &outerPlan(*inner);
 	placement.saved = (1 - placement.share) * (*inner)->plan_rows *
 		cost_of_row((Plan *) join);
 	find_places(editor, inner, &placement);
-	/* collecting costs nothing more: the filter is there anyway */
+	/* collecting costs nothing, because the filter exists already */
 	if (join_filter_setting == JOIN_FILTER_FORCE || worth_it(&placement, 0, 0))
 		(void) add_probes(editor, &placement);
 }
 
 /*
- * Filter the inner side of a hash join by filters of joins on its outer side that have
- * the same key.
+ * Filter the inner side of a hash join by filters of joins on its outer side that have the
+ * same key.
  */
 static void
 transfer_filters(PlanEditor *editor, HashJoin *join)
@@ -546,7 +545,7 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 
 /* ---- Statements ---- */
 
-/* The fraction of its child's rows that a Limit is expected to read: core has priced it so */
+/* Return the fraction of its child's rows that a Limit reads, as core has priced it. */
 static double
 fraction_of_limit(const Plan *limit)
 {
@@ -565,7 +564,7 @@ visit_joins(PlanEditor *editor, Plan *plan,
 	double		fraction = editor->fraction;
 	ListCell   *cell;
 
-	/* what is below a foreign scan rechecks single rows */
+	/* a foreign scan's child plan only rechecks single rows */
 	if (IsA(plan, ForeignScan))
 		return;
 	check_stack_depth();
@@ -573,7 +572,7 @@ visit_joins(PlanEditor *editor, Plan *plan,
 	{
 		Plan	  **child = lfirst(cell);
 
-		/* the inner side is read again, with other parameters or other rows */
+		/* the inner side is executed again, with other parameters or rows */
 		if ((IsA(plan, NestLoop) || IsA(plan, RecursiveUnion)) &&
 			child == &innerPlan(plan))
 			continue;
@@ -614,7 +613,7 @@ look_at_plan(PlanEditor *editor, Plan *plan)
 	}
 }
 
-/* Does the plan read views that are security barriers? */
+/* Does the statement read views that are security barriers? */
 static bool
 has_barriers(const PlannedStmt *statement)
 {
@@ -628,7 +627,7 @@ has_barriers(const PlannedStmt *statement)
 	return false;
 }
 
-/* Edit a plan of whose rows this fraction is expected to be read. */
+/* Add filters to a plan of whose rows "fraction" is expected to be read. */
 static void
 edit_plan(PlanEditor *editor, Plan *plan, double fraction)
 {
@@ -641,7 +640,7 @@ edit_plan(PlanEditor *editor, Plan *plan, double fraction)
 		visit_joins(editor, plan, transfer_filters);
 }
 
-/* Does the server have join filters of its own, and are they on? */
+/* Does the server have join filters of its own that are enabled? */
 static bool
 server_filters(void)
 {
@@ -651,8 +650,8 @@ server_filters(void)
 }
 
 /*
- * Is a subplan executed once?  Not if it has parameters, nor if its rows are read again
- * and not kept: volatile functions, or workers below a LIMIT, may give it others.
+ * Is a subplan executed once?  Not if it has parameters, nor if it is rescanned without
+ * having kept its rows: volatile functions, or workers below a LIMIT, may return other rows.
  */
 static bool
 is_executed_once(const PlannedStmt *statement, const Plan *subplan, int plan_id)
@@ -666,10 +665,10 @@ is_executed_once(const PlannedStmt *statement, const Plan *subplan, int plan_id)
  * join_filters_add
  *		Add join filters to a finished plan
  *
- * The setting is not JOIN_FILTER_OFF.  "is_volatile" tells whether the query
- * calls volatile functions; "has_policies" whether policies apply to its tables, of which a
- * finished plan says nothing; "fraction" how many of the rows will be read.  The nodes are
- * allocated in the current memory context.
+ * The setting must not be JOIN_FILTER_OFF. is_volatile: the query calls volatile functions.
+ * has_policies: policies apply to its tables, which a finished plan does not show. fraction:
+ * the fraction of the rows that will be read.  Allocates the nodes in the current memory
+ * context.
  */
 void
 join_filters_add(PlannedStmt *statement, bool is_volatile, bool has_policies,
@@ -678,7 +677,7 @@ join_filters_add(PlannedStmt *statement, bool is_volatile, bool has_policies,
 	PlanEditor	editor = {
 		.statement = statement,
 		.only_sends = join_filter_setting == JOIN_FILTER_INDEX,
-		/* functions that were inlined may have policies, too */
+		/* functions that were inlined may have policies too */
 		.hides_rows = has_policies || statement->dependsOnRole,
 		.effects.any = is_volatile || locks_rows(statement)
 	};

@@ -1,6 +1,6 @@
 /*
  * join_filter_plan.h
- *	  Adding join filters to finished plans; see join_filter_plan.c.
+ *	  Adds join filters to finished plans; see join_filter_plan.c.
  */
 #ifndef BLOOMFILTER_JOIN_FILTER_PLAN_H
 #define BLOOMFILTER_JOIN_FILTER_PLAN_H
@@ -11,14 +11,14 @@
 
 #include "nodes/plannodes.h"
 
-/* A join's key on one of its sides */
+/* The key on one side of a join */
 typedef struct SideKey
 {
 	KeyKind		kind;			/* the same on both sides */
-	int			count;			/* of columns; the same on both sides */
-	AttrNumber	columns[KEY_COLUMNS_MAX];	/* of the child; 0: no column */
-	List	   *expressions;	/* of the outer side, if one is not a column */
-	KeyInteger	integer;		/* of KEY_INTEGER */
+	int			count;			/* number of columns; the same on both sides */
+	AttrNumber	columns[KEY_COLUMNS_MAX];	/* of the child; 0: expression */
+	List	   *expressions;	/* outer side: hashkeys, if one is no column */
+	KeyInteger	integer;		/* KEY_INTEGER: the type */
 	Oid			functions[KEY_COLUMNS_MAX]; /* hash functions */
 	Oid			collations[KEY_COLUMNS_MAX];
 } SideKey;
@@ -29,52 +29,52 @@ typedef struct JoinKey
 	SideKey		inner;
 } JoinKey;
 
-/* A statement whose plan gets join filters */
+/* State of adding join filters to a statement */
 typedef struct PlanEditor
 {
 	PlannedStmt *statement;
-	bool		only_sends;		/* to foreign servers, the keys of tables with
-								 * membership indexes; probes nothing here */
-	bool		hides_rows;		/* policies are among the conditions of tables */
+	bool		only_sends;		/* only send filters, of the keys of tables
+								 * with membership indexes; no probes here */
+	bool		hides_rows;		/* conditions of tables may be policies */
 	PlanEffects effects;
-	Bitmapset  *exists;			/* subplans of which one row is read */
-	double		fraction;		/* of a node's rows that is expected to be
-								 * read */
+	Bitmapset  *exists;			/* plan_ids of subplans that return one row */
+	double		fraction;		/* fraction of a node's rows that is expected
+								 * to be read */
 	int			next_node_id;
-	int			filters;		/* numbers given so far */
-	List	   *added;			/* of KeyFilterPlan */
+	int			filters;		/* number of filters so far */
+	List	   *added;			/* KeyFilterPlans */
 } PlanEditor;
 
 /* A node whose rows can be probed */
 typedef struct Place
 {
-	Plan	  **slot;			/* what points to it */
-	AttrNumber	columns[KEY_COLUMNS_MAX];	/* the key, of its result */
-	bool		in_scan;		/* a Filter Scan probes */
-	bool		is_foreign;		/* a foreign server probes; if neither, a node
-								 * above */
+	Plan	  **slot;			/* pointer to the node */
+	AttrNumber	columns[KEY_COLUMNS_MAX];	/* the key, in the node's result */
+	bool		in_scan;		/* the node is a scan, which probes itself */
+	bool		is_foreign;		/* a foreign server probes; if neither, a Join
+								 * Filter Probe above the node does */
 } Place;
 
-/* Where a filter is to be probed, and what that is worth */
+/* Where to probe a filter, and how much that saves */
 typedef struct Placement
 {
 	const SideKey *key;
-	int			number;			/* of the filter */
-	double		share;			/* of the rows that are expected to pass */
-	bool		tried;			/* the share is a guess */
-	bool		shared;			/* by the processes of a Parallel Hash */
-	Oid			foreign_type;	/* of the keys, to send them to foreign
-								 * servers; InvalidOid: they are not sent */
-	double		fraction;		/* of the outer rows that is expected to be
-								 * read */
-	/* found by find_places(): */
-	bool		blocked;		/* rows are probed before the join gets one */
+	int			number;			/* number of the filter */
+	double		share;			/* share of the rows expected to pass */
+	bool		tried;			/* "share" is a guess */
+	bool		shared;			/* a Parallel Hash's processes share it */
+	Oid			foreign_type;	/* type to hash the keys as for foreign
+								 * servers; InvalidOid: do not send them */
+	double		fraction;		/* fraction of the outer rows that is expected
+								 * to be read */
+	/* set by find_places(): */
+	bool		blocked;		/* rows are probed before the join reads any */
 	List	   *places;
-	double		probed;			/* rows in all places that are read */
+	double		probed;			/* expected rows in all places that are read */
 	bool		ordered;		/* a node above relies on the rows' order */
-	bool		only_foreign;	/* all places are statements of foreign scans */
-	double		foreign;		/* rows of these */
-	bool		foreign_unknown;	/* there may be many more: never analyzed */
+	bool		only_foreign;	/* all places are foreign scans */
+	double		foreign;		/* expected rows of foreign scans */
+	bool		foreign_unknown;	/* may be many more: not analyzed */
 	double		saved;			/* nanoseconds that the dropped rows save */
 } Placement;
 

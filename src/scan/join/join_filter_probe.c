@@ -1,13 +1,13 @@
 /*
  * join_filter_probe.c
- *	  Looking up rows in the filter of a join's keys, and Join Filter Probe, the node
- *	  that does this where the rows do not come from a Filter Scan.
+ *	  Looks rows up in the filter of a join's keys; and Join Filter Probe, the node that
+ *	  does so where the rows do not come from a Filter Scan.
  *
- * Until all keys are known every row passes.  A probe that drops too few rows pauses
- * (probe_switch.c).  Of several probes in one place, the one that lets the fewest rows
- * pass comes first.
+ * All rows pass until all keys are known.  A probe that drops too few rows pauses
+ * (probe_switch.c).  Of several probes in one node, the one that lets the fewest rows pass
+ * comes first.
  *
- * The plan of the node (join_filter_edit.c) has ProbePlans, as a Filter Scan's has.
+ * The node's plan (join_filter_edit.c) contains ProbePlans, as that of a Filter Scan.
  */
 #include "join_filter_probe.h"
 
@@ -15,7 +15,7 @@
 #include "miscadmin.h"
 #include "utils/ruleutils.h"
 
-/* The method "begin": plan->expression lists columns of the node's rows, or expressions. */
+/* The method "begin": plan->expression lists columns or expressions of the node's rows. */
 static Probe *
 begin_keys(const ProbePlan *plan, PlanState *node)
 {
@@ -42,14 +42,14 @@ begin_keys(const ProbePlan *plan, PlanState *node)
 	return &probe->probe;
 }
 
-/* The filter of all keys, or NULL if they are not known (yet) */
+/* Return the filter of all keys, or NULL if they are not known, or not yet. */
 const KeyFilter *
 key_probe_filter(KeyProbe *probe)
 {
 	return probe->source ? key_source_filter(probe->source) : probe->copy;
 }
 
-/* The filter for the next "rows" rows, or NULL if they pass without a probe */
+/* Return the filter for the next "rows" rows, or NULL if they pass without being probed. */
 static const KeyFilter *
 open_filter(KeyProbe *probe, int rows)
 {
@@ -59,9 +59,9 @@ open_filter(KeyProbe *probe, int rows)
 }
 
 /*
- * Set *key to the key of a row, by the values of its columns.  Returns false if one is
- * NULL, or beyond all keys of the filter: such a row has no partner.  Reads no values beyond
- * the first NULL.  May allocate memory in the current context.
+ * Set *key to the key of a row, from the values of its columns.  Return false if a value is
+ * NULL, or the key outside of the filter's range: the row has no partner.  Values after the
+ * first NULL are not read.  May allocate in the current memory context.
  */
 static bool
 make_key(KeyProbe *probe, const KeyFilter *filter, const Datum *values,
@@ -88,7 +88,7 @@ make_key(KeyProbe *probe, const KeyFilter *filter, const Datum *values,
 	return true;
 }
 
-/* A method */
+/* The method "look_up" */
 static bool
 look_up_in_keys(Probe *base, ProbedPage *page)
 {
@@ -119,7 +119,7 @@ look_up_in_keys(Probe *base, ProbedPage *page)
 	return true;
 }
 
-/* A method */
+/* The method "text" */
 static char *
 text_of_keys(const ProbePlan *plan, List *context, bool verbose)
 {
@@ -134,7 +134,7 @@ const ProbeMethods probe_keys_methods = {
 	.text = text_of_keys
 };
 
-/* Sort the KeyProbes of a list from "first" on: those that let the fewest rows pass come first. */
+/* Sort the KeyProbes of a list, from number "first" on, by their share of passing rows. */
 void
 key_probes_sort(List *probes, int first)
 {
@@ -152,9 +152,9 @@ key_probes_sort(List *probes, int first)
 
 /*
  * key_probes_explain
- *		Print what EXPLAIN ANALYZE says of the rows of a node with probes
+ *		Print EXPLAIN ANALYZE's numbers of rows for a node with probes
  *
- * "removed" is negative if they remove none; "skipped" rows came before the filter was
+ * "removed" is negative if the probes remove none.  "skipped" rows came before the filter was
  * complete, or during a pause.
  */
 void
@@ -172,17 +172,17 @@ key_probes_explain(uint64 pauses, double probed, double removed,
 
 /* ---- Join Filter Probe ---- */
 
-/* The probes are sorted anew after this many rows. */
+/* Sort the probes again after this many rows. */
 #define SORT_ROWS				2048
 
-/* The field of Instrumentation that counts the rows not probed */
+/* Field of Instrumentation that counts the rows not probed */
 #define rows_skipped			nfiltered1
 
 typedef struct KeyProbeState
 {
 	CustomScanState css;
-	List	   *probes;			/* of KeyProbe, in the order of probing */
-	uint64		rows;			/* rows since they were sorted */
+	List	   *probes;			/* KeyProbes, in the order of probing */
+	uint64		rows;			/* rows read */
 } KeyProbeState;
 
 static void
@@ -194,11 +194,11 @@ key_probe_begin_scan(CustomScanState *node, EState *estate, int eflags)
 	ListCell   *cell;
 
 	outerPlanState(node) = child;
-	/* we return the child's slots, of whatever type */
+	/* return the child's slots, of whatever type */
 	node->ss.ps.resultopsset = true;
 	node->ss.ps.resultops = ExecGetResultSlotOps(child,
 												 &node->ss.ps.resultopsfixed);
-	/* keys that are expressions read the child's slots, too */
+	/* expressions in the key read the child's slots too */
 	node->ss.ps.scanopsset = true;
 	node->ss.ps.scanops = node->ss.ps.resultops;
 	node->ss.ps.scanopsfixed = node->ss.ps.resultopsfixed;
@@ -208,8 +208,8 @@ key_probe_begin_scan(CustomScanState *node, EState *estate, int eflags)
 }
 
 /*
- * Does a row pass one of the probes?  It is in the slot, which is the econtext's scan
- * tuple.  Sets *seen if it was looked up.
+ * Does a row pass a probe?  The row is in the slot, which is the econtext's scan tuple.  Set
+ * *seen if the row was looked up.
  */
 static bool
 row_passes(KeyProbe *probe, TupleTableSlot *slot, ExprContext *econtext,
@@ -228,7 +228,7 @@ row_passes(KeyProbe *probe, TupleTableSlot *slot, ExprContext *econtext,
 		values[i] = probe->expressions[i] ?
 			ExecEvalExpr(probe->expressions[i], econtext, &nulls[i]) :
 			slot_getattr(slot, probe->attributes[i], &nulls[i]);
-		/* the join stops at a NULL, too: the next expression might fail */
+		/* stop at a NULL, as the join does: the next expression might fail */
 		if (nulls[i])
 			break;
 	}
@@ -325,7 +325,7 @@ const NodeKind join_filter_probe_node = {
 	.exec.ExplainCustomScan = key_probe_explain
 };
 
-/* The KeyProbes of a node, if it is a Join Filter Probe; else NIL */
+/* Return the KeyProbes of a node, if it is a Join Filter Probe; else NIL. */
 List *
 key_probes_of(PlanState *node)
 {

@@ -1,24 +1,24 @@
 /*
  * join_filter_probe.h
- *	  Looking up rows in the filter of a join's keys; see join_filter_probe.c.
+ *	  Looks rows up in the filter of a join's keys; see join_filter_probe.c.
  */
 #ifndef BLOOMFILTER_JOIN_FILTER_PROBE_H
 #define BLOOMFILTER_JOIN_FILTER_PROBE_H
 
 #include "scan/probe.h"
 
-/* A join's keys, and the columns of a row that are looked up in them */
+/* A probe of a join's keys, with the columns or expressions of a row that are its key */
 typedef struct KeyProbe
 {
 	Probe		probe;
 	KeyProbePlan plan;
-	KeySource  *source;			/* the join's; NULL: "copy" is probed */
-	const KeyFilter *copy;		/* in a worker: a copy of the leader's filter;
-								 * NULL, too: all rows pass */
+	KeySource  *source;			/* keys of the join; NULL: "copy" is probed */
+	const KeyFilter *copy;		/* in a worker: copy of the leader's filter;
+								 * both NULL: all rows pass */
 	int			columns;
 	AttrNumber	attributes[KEY_COLUMNS_MAX];
 	ExprState  *expressions[KEY_COLUMNS_MAX];	/* NULL: the attribute */
-	FmgrInfo	functions[KEY_COLUMNS_MAX]; /* of KEY_HASH */
+	FmgrInfo	functions[KEY_COLUMNS_MAX]; /* KEY_HASH only */
 	Oid			collations[KEY_COLUMNS_MAX];
 	ProbeSwitch pays;
 } KeyProbe;
