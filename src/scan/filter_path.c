@@ -634,19 +634,17 @@ find_joins(const PlannedTable *table, List *conditions)
 	foreach(cell, index_joins_find(table->root, table->rel))
 	{
 		IndexJoin  *filter = lfirst(cell);
-		bool		is_known = filter->share >= 0;
 
-		if (!is_known)
+		/* SHARE_UNKNOWN is negative */
+		if (filter->share < 0)
 			filter->share = 1;
-		if (((is_known && filter->share <= JOIN_SHARE_MAX) ||
-			 filter_scan_setting == FILTER_SCAN_FORCE) &&
-			!is_probed(filter, conditions))
-		{
-			if (filter->may_fail)
-				guarded = lappend(guarded, filter);
-			else
-				joins = lappend(joins, filter);
-		}
+		if ((filter->share > JOIN_SHARE_MAX && filter_scan_setting != FILTER_SCAN_FORCE) ||
+			is_probed(filter, conditions))
+			continue;
+		if (filter->may_fail)
+			guarded = lappend(guarded, filter);
+		else
+			joins = lappend(joins, filter);
 	}
 	return list_concat(joins, guarded);
 }
@@ -678,7 +676,8 @@ size_joins(const PlannedTable *table, List *joins)
 
 /*
  * Does a path look up each row of another table in a membership index of this table, at a
- * cost of at least one scan of this table per lookup?
+ * cost of at least one scan of this table per lookup?  If a partition has such a path, core
+ * also considers a sequential scan of the partition for each outer row.
  */
 static bool
 is_vain_lookup(const PlannedTable *table, Path *path)
@@ -691,24 +690,6 @@ is_vain_lookup(const PlannedTable *table, Path *path)
 	return IsA(bitmap, IndexPath) &&
 		membership_is_method_of(((IndexPath *) bitmap)->indexinfo) &&
 		path->total_cost >= table->plain_cost;
-}
-
-/*
- * Remove the paths for which is_vain_lookup() is true.  If a partition has one, core also
- * considers a sequential scan of the partition for each outer row.
- */
-static void
-remove_vain_lookups(const PlannedTable *table)
-{
-	List	   *paths = NIL;
-	ListCell   *cell;
-
-	foreach(cell, table->rel->pathlist)
-	{
-		if (!is_vain_lookup(table, lfirst(cell)))
-			paths = lappend(paths, lfirst(cell));
-	}
-	table->rel->pathlist = paths;
 }
 
 /*
@@ -727,6 +708,7 @@ filter_path_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	Path	   *scan;
 	List	   *conditions;
 	List	   *joins = NIL;
+	ListCell   *cell;
 
 	if (IS_DUMMY_REL(rel))
 		return;
@@ -734,8 +716,11 @@ filter_path_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	if ((scan = find_plain_scan(rel->pathlist)) != NULL)
 	{
 		table.plain_cost = scan->total_cost;
-		if (enable_seqscan)
-			remove_vain_lookups(&table);
+		foreach(cell, enable_seqscan ? rel->pathlist : NIL)
+		{
+			if (is_vain_lookup(&table, lfirst(cell)))
+				rel->pathlist = foreach_delete_current(rel->pathlist, cell);
+		}
 	}
 	if ((scan = find_plain_scan(rel->partial_pathlist)) != NULL)
 		table.plain_partial_cost = scan->total_cost;

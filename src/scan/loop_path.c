@@ -103,47 +103,32 @@ loop_path_hash_join(PlannerInfo *root, RelOptInfo *join, JoinType type,
 										 clauses);
 }
 
-/* Make a hash join of the two sides of a nested loop, or return NULL. */
-static Path *
-hash_instead(PlannerInfo *root, RelOptInfo *join, NestPath *nested,
-			 JoinPathExtraData *extra)
-{
-	Path	   *inner = nested->jpath.innerjoinpath;
-
-	if (IsA(inner, MaterialPath))
-		inner = ((MaterialPath *) inner)->subpath;
-	return loop_path_hash_join(root, join, nested->jpath.jointype,
-							   nested->jpath.outerjoinpath, inner,
-							   PATH_REQ_OUTER(&nested->jpath.path), extra);
-}
-
 /*
  * Return nested loops that look up inner rows in an index, where the given loop compares all
  * of them.  Core has made these loops before, but dropped those that looked more expensive
  * than the given loop and were not sorted better.
  */
 static List *
-lookups_instead(PlannerInfo *root, RelOptInfo *join, NestPath *nested,
+lookups_instead(PlannerInfo *root, RelOptInfo *join, JoinPath * loop,
 				bool partial, JoinPathExtraData *extra)
 {
-	Path	   *outer = nested->jpath.outerjoinpath;
+	Path	   *outer = loop->outerjoinpath;
 	List	   *loops = NIL;
 	ListCell   *cell;
 
 	/* not for partitions: PATH_REQ_OUTER has their parent */
 	if (outer->parent->top_parent_relids != NULL ||
-		PATH_REQ_OUTER(&nested->jpath.path) != NULL)
+		PATH_REQ_OUTER(&loop->path) != NULL)
 		return NIL;
-	foreach(cell, nested->jpath.innerjoinpath->parent->cheapest_parameterized_paths)
+	foreach(cell, loop->innerjoinpath->parent->cheapest_parameterized_paths)
 	{
 		Path	   *inner = lfirst(cell);
 
 		if (PATH_REQ_OUTER(inner) != NULL && (!partial || inner->parallel_safe) &&
 			bms_is_subset(PATH_REQ_OUTER(inner), outer->parent->relids))
 			loops = lappend(loops,
-							loop_path_nested_loop(root, join, nested->jpath.jointype,
-												  outer, inner,
-												  nested->jpath.path.pathkeys, extra));
+							loop_path_nested_loop(root, join, loop->jointype, outer, inner,
+												  loop->path.pathkeys, extra));
 	}
 	return loops;
 }
@@ -160,16 +145,15 @@ rows_unfiltered(Path *path)
  * Set the cost of a nested loop with sorted rows to its cost without filters: if more rows
  * pass than expected, the loop compares each with all rows of the other side.
  */
-static NestPath *
-priced_unfiltered(NestPath *nested)
+static JoinPath *
+priced_unfiltered(JoinPath * loop)
 {
-	Path	   *path = &nested->jpath.path;
+	Path	   *path = &loop->path;
 
 	path->total_cost = path->startup_cost +
 		(path->total_cost - path->startup_cost) *
-		rows_unfiltered(nested->jpath.outerjoinpath) *
-		rows_unfiltered(nested->jpath.innerjoinpath);
-	return nested;
+		rows_unfiltered(loop->outerjoinpath) * rows_unfiltered(loop->innerjoinpath);
+	return loop;
 }
 
 /*
@@ -185,34 +169,33 @@ take_comparing(PlannerInfo *root, RelOptInfo *join, bool partial,
 	bool		is_unique = type == JOIN_UNIQUE_OUTER || type == JOIN_UNIQUE_INNER;
 	List	  **paths = partial ? &join->partial_pathlist : &join->pathlist;
 	List	   *instead = NIL;
-	List	   *others = NIL;
 	ListCell   *cell;
 
 	foreach(cell, *paths)
 	{
-		NestPath   *nested = lfirst(cell);
-		Path	   *hash = NULL;
+		JoinPath   *loop = lfirst(cell);
+		Path	   *inner_path;
+		Path	   *hash;
 
-		if (compares_filtered(&nested->jpath.path) &&
-			nested->jpath.outerjoinpath->parent == outer &&
-			nested->jpath.innerjoinpath->parent == inner &&
-			nested->jpath.jointype == (is_unique ? JOIN_INNER : type))
-			hash = hash_instead(root, join, nested, extra);
-
-		if (hash == NULL)
-		{
-			others = lappend(others, nested);
+		if (!compares_filtered(&loop->path) || loop->outerjoinpath->parent != outer ||
+			loop->innerjoinpath->parent != inner ||
+			loop->jointype != (is_unique ? JOIN_INNER : type))
 			continue;
-		}
+		inner_path = loop->innerjoinpath;
+		if (IsA(inner_path, MaterialPath))
+			inner_path = ((MaterialPath *) inner_path)->subpath;
+		hash = loop_path_hash_join(root, join, loop->jointype, loop->outerjoinpath, inner_path,
+								   PATH_REQ_OUTER(&loop->path), extra);
+		if (hash == NULL)
+			continue;
+		*paths = foreach_delete_current(*paths, cell);
 		instead = lappend(instead, hash);
 		if (!is_unique)
 			instead = list_concat(instead,
-								  lookups_instead(root, join, nested, partial, extra));
-		if (nested->jpath.path.pathkeys != NIL)
-			instead = lappend(instead, priced_unfiltered(nested));
+								  lookups_instead(root, join, loop, partial, extra));
+		if (loop->path.pathkeys != NIL)
+			instead = lappend(instead, priced_unfiltered(loop));
 	}
-	if (instead != NIL)
-		*paths = others;
 	return instead;
 }
 
