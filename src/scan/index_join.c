@@ -20,7 +20,7 @@
  * these conditions in one parameterized path, so a partner satisfies all of them.  The
  * operators are strict, so a NULL in the key joins nothing.  An outer join below may replace
  * a row of "other" by NULLs.  This is no partner either, unless an expression of the index is
- * not strict: is_nullable() detects that case before 16, and later core does not let the
+ * not strict: clause_matches() detects that case before 16, and later core does not let the
  * expression match.  Each operator is an equality of its column's operator family, with the
  * column's collation.  An expression that may raise an error is evaluated only for rows that
  * satisfy the table's other conditions (filter_scan.c), as in core's joins.
@@ -219,20 +219,6 @@ is_element(const Search *search, Expr *element)
 }
 
 /*
- * May an outer join below the condition have replaced the row of "other" by NULLs?  From 16
- * on, core represents that row by other Vars.
- */
-static bool
-is_nullable(const Search *search, const RestrictInfo *rinfo)
-{
-#if PG_VERSION_NUM >= 160000
-	return false;
-#else
-	return bms_overlap(rinfo->nullable_relids, search->other->relids);
-#endif
-}
-
-/*
  * Does a clause equate the index's column with an expression of the scan or a constant?  If
  * so, set *match.
  */
@@ -261,9 +247,14 @@ clause_matches(const Search *search, RestrictInfo *rinfo, Match *match)
 	}
 	else
 		return false;
-	if (!OidIsValid(match->operator) || !is_element(search, match->element) ||
-		(index->indexkeys[column] == 0 && is_nullable(search, rinfo)))
+	if (!OidIsValid(match->operator) || !is_element(search, match->element))
 		return false;
+#if PG_VERSION_NUM < 160000
+	/* later, core has other Vars for a row that may be replaced by NULLs */
+	if (index->indexkeys[column] == 0 &&
+		bms_overlap(rinfo->nullable_relids, search->other->relids))
+		return false;
+#endif
 	op_input_types(match->operator, &left, &right);
 	return op_strict(match->operator) &&
 		get_op_opfamily_strategy(match->operator, index->opfamily[column]) == STRATEGY_EQUAL &&
@@ -327,14 +318,13 @@ movable_clauses(Search *search)
 static Match *
 find_match(const Search *search, List *clauses)
 {
+	Match	   *match = palloc(sizeof(Match));
 	ListCell   *cell;
 
 	foreach(cell, clauses)
 	{
-		Match		match;
-
-		if (clause_matches(search, lfirst_node(RestrictInfo, cell), &match))
-			return memcpy(palloc(sizeof(Match)), &match, sizeof(Match));
+		if (clause_matches(search, lfirst_node(RestrictInfo, cell), match))
+			return match;
 	}
 	return NULL;
 }
@@ -429,7 +419,6 @@ add_leaves(const Search *first, IndexJoin *filter, List *leaves)
 	for_each_from(cell, leaves, 1)
 	{
 		Search		search = *first;
-		int			before = list_length(filter->indexes);
 
 		search.leaf = lfirst(cell);
 		foreach(other, search.leaf->indexlist)
@@ -448,7 +437,7 @@ add_leaves(const Search *first, IndexJoin *filter, List *leaves)
 				break;
 			}
 		}
-		if (list_length(filter->indexes) == before)
+		if (other == NULL)
 			return false;
 	}
 	return true;
