@@ -84,26 +84,20 @@ is_users_function(Oid function, void *context)
 	return function >= FirstUnpinnedObjectId;
 }
 
-static bool
-has_users_function(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	return check_functions_in_node(node, is_users_function, NULL) ||
-		expression_tree_walker(node, has_users_function, context);
-}
-
 /*
- * May a part of a constraint raise an error for a value that the partition does not contain?
- * Comparing the plain column with constants raises none, nor does satisfies_hash_partition().
+ * Does a part of a constraint call a user's function, or may it raise an error for a value
+ * that the partition does not contain?  Comparing the plain column with constants raises
+ * none, nor does satisfies_hash_partition().
  */
 static bool
-may_fail(Node *node, void *context)
+is_unsafe(Node *node, void *context)
 {
 	List	   *args = NIL;
 
 	if (node == NULL)
 		return false;
+	if (check_functions_in_node(node, is_users_function, NULL))
+		return true;
 	if (IsA(node, OpExpr))
 		args = ((OpExpr *) node)->args;
 	else if (IsA(node, ScalarArrayOpExpr))
@@ -118,7 +112,7 @@ may_fail(Node *node, void *context)
 		return true;
 	if (args != NIL && !IsA(linitial(args), Var))
 		return true;
-	return expression_tree_walker(node, may_fail, context);
+	return expression_tree_walker(node, is_unsafe, context);
 }
 
 /* Does the snapshot see the pg_class row with a partition's bound? */
@@ -181,7 +175,7 @@ constraint_of(Relation table, AttrNumber attribute)
 		pull_varattnos(lfirst(cell), CONSTRAINT_VARNO, &columns);
 		if (bms_get_singleton_member(columns, &column) &&
 			column == attribute - FirstLowInvalidHeapAttributeNumber &&
-			!has_users_function(lfirst(cell), NULL) && !may_fail(lfirst(cell), NULL))
+			!is_unsafe(lfirst(cell), NULL))
 			parts = lappend(parts, lfirst(cell));
 	}
 	return parts;

@@ -103,21 +103,6 @@ partition_filter_set_key(CustomScan *scan, const PartitionLookup *key)
 									  key->indexes, key->tables);
 }
 
-static PartitionLookup
-get_key(const CustomScan *scan)
-{
-	List	   *fields = plan_fields(scan->custom_private, 4);
-	PartitionLookup key = {
-		.value = linitial(scan->custom_exprs),
-		.type = linitial_oid(linitial(fields)),
-		.is_array = boolVal(lsecond(fields)),
-		.indexes = lthird(fields),
-		.tables = lfourth(fields)
-	};
-
-	return key;
-}
-
 static Append *
 append_of(const CustomScanState *node)
 {
@@ -198,15 +183,6 @@ init_pruning(PartitionFilterState *state, Append *append)
 	return left;
 }
 
-/* Must all children be initialized at the start? */
-static bool
-starts_all(const EState *estate, int eflags)
-{
-	return (eflags & EXEC_FLAG_EXPLAIN_ONLY) || estate->es_epq_active != NULL ||
-		(estate->es_instrument &&
-		 (IsParallelWorker() || estate->es_plannedstmt->parallelModeNeeded));
-}
-
 /* Open a table until the end of the execution, if it is not open yet. */
 static Relation
 open_table(EState *estate, Index table)
@@ -222,10 +198,16 @@ static void
 partition_filter_begin(CustomScanState *node, EState *estate, int eflags)
 {
 	PartitionFilterState *state = (PartitionFilterState *) node;
+	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+	List	   *fields = plan_fields(plan->custom_private, 4);
 	Append	   *append = append_of(node);
-	bool		at_once = starts_all(estate, eflags);
 	Bitmapset  *left = init_pruning(state, append);
 	int			child = -1;
+
+	/* must all children be initialized now? */
+	bool		at_once = (eflags & EXEC_FLAG_EXPLAIN_ONLY) || estate->es_epq_active != NULL ||
+		(estate->es_instrument &&
+		 (IsParallelWorker() || estate->es_plannedstmt->parallelModeNeeded));
 
 	/* return the slots of the children, as an Append does */
 	node->ss.ps.resultopsset = true;
@@ -235,7 +217,11 @@ partition_filter_begin(CustomScanState *node, EState *estate, int eflags)
 	GetUserIdAndSecContext(&state->user, &state->security);
 	state->owner = CurrentResourceOwner;
 	state->asks = estate->es_epq_active == NULL;
-	state->key = get_key((CustomScan *) node->ss.ps.plan);
+	state->key.value = linitial(plan->custom_exprs);
+	state->key.type = linitial_oid(linitial(fields));
+	state->key.is_array = boolVal(lsecond(fields));
+	state->key.indexes = lthird(fields);
+	state->key.tables = lfourth(fields);
 	state->value = ExecInitExpr(state->key.value, &node->ss.ps);
 	state->current = -1;
 	state->partitions = palloc0(bms_num_members(left) * sizeof(Partition));
@@ -295,20 +281,6 @@ open_index(PartitionFilterState *state, Partition *partition)
 	CurrentResourceOwner = owner;
 }
 
-/* Hash the current value. */
-static void
-set_keys(PartitionFilterState *state)
-{
-	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
-	Datum		value;
-	bool		isnull;
-
-	ResetExprContext(econtext);
-	value = ExecEvalExprSwitchContext(state->value, econtext, &isnull);
-	membership_keys_set(state->keys, value, isnull, state->key.is_array);
-	state->keys_set = true;
-}
-
 /* Open the index to be asked next, and have the processor fetch what it will read there. */
 static void
 look_ahead(PartitionFilterState *state)
@@ -328,6 +300,7 @@ look_ahead(PartitionFilterState *state)
 static bool
 may_have_rows(PartitionFilterState *state, Partition *partition)
 {
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
 	NodeInstrumentation *instrument = state->css.ss.ps.instrument;
 	bool		may;
 
@@ -339,7 +312,15 @@ may_have_rows(PartitionFilterState *state, Partition *partition)
 	if (partition->asked == NULL)
 		return true;
 	if (!state->keys_set)
-		set_keys(state);
+	{
+		bool		isnull;
+		Datum		value;
+
+		ResetExprContext(econtext);
+		value = ExecEvalExprSwitchContext(state->value, econtext, &isnull);
+		membership_keys_set(state->keys, value, isnull, state->key.is_array);
+		state->keys_set = true;
+	}
 	if (state->yes < YES_IN_A_ROW)
 		look_ahead(state);
 	may = membership_ask(state->keys, partition->asked);
