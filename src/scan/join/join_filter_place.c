@@ -382,36 +382,6 @@ may_hash_in_workers(const SideKey *key)
 	return true;
 }
 
-static void find_below(const PlanEditor *editor, Plan **slot,
-					   const AttrNumber *columns, bool below_gather,
-					   Placement *placement);
-
-/*
- * Find places below a Gather: parallel-aware scans to which the key can be traced.  These get
- * a copy of the filter when the workers start; other nodes have no memory for a copy.
- */
-static bool
-find_below_gather(const PlanEditor *editor, Plan *gather,
-				  const AttrNumber *columns, Placement *placement)
-{
-	AttrNumber	child_columns[KEY_COLUMNS_MAX];
-	Placement	before = *placement;
-	int			count = list_length(placement->places);
-	Plan	  **child;
-
-	if (!may_hash_in_workers(placement->key))
-		return false;
-	child = child_with_key(editor, gather, columns, placement->key, child_columns);
-	if (child == NULL)
-		return false;
-	placement->blocked = true;
-	find_below(editor, child, child_columns, true, placement);
-	if (list_length(placement->places) > count)
-		return true;
-	*placement = before;
-	return false;
-}
-
 /* Does a node rely on its children's order, or pass it on to a node above that does? */
 static bool
 relies_on_order(const Plan *plan, bool above)
@@ -433,6 +403,7 @@ relies_on_order(const Plan *plan, bool above)
 	}
 }
 
+/* Find where to probe, as far below *slot as possible.  Below a Gather only scans can probe. */
 static void
 find_below(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 		   bool below_gather, Placement *placement)
@@ -464,8 +435,24 @@ find_below(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	}
 	if (IsA(plan, Gather) || IsA(plan, GatherMerge))
 	{
-		if (find_below_gather(editor, plan, columns, placement))
-			return;
+		Placement	before = *placement;
+		int			count = list_length(placement->places);
+
+		/*
+		 * a scan there gets a copy of the filter when the workers start;
+		 * other nodes below have no memory for a copy
+		 */
+		if (may_hash_in_workers(placement->key))
+			child = child_with_key(editor, plan, columns, placement->key, child_columns);
+		if (child != NULL)
+		{
+			placement->blocked = true;
+			find_below(editor, child, child_columns, true, placement);
+			if (list_length(placement->places) > count)
+				return;
+			*placement = before;
+			child = NULL;
+		}
 	}
 	else if (placement->shared || below_gather || !deals_out_rows(plan))
 		child = child_with_key(editor, plan, columns, placement->key, child_columns);

@@ -440,29 +440,25 @@ filter_of(const PlanEditor *editor, const Plan *join)
 
 /* ---- Transfer ---- */
 
-/*
- * Does the join read an outer row before it builds its hash table?  If so, the hash tables on
- * its outer side are built before.
- */
-static bool
-reads_outer_first(const PlanEditor *editor, const HashJoin *join)
-{
-	const KeyFilterPlan *own = filter_of(editor, &join->join.plan);
-
-	return looks_for_outer_row(join) && !(own && own->placement.blocked);
-}
-
 /* Can the inner side of a join be filtered by filters of its outer side?  If so, set *key. */
 static bool
 can_receive(const PlanEditor *editor, HashJoin *join, JoinKey *key)
 {
 	JoinType	type = join->join.jointype;
+	const KeyFilterPlan *own = filter_of(editor, &join->join.plan);
+
+	/*
+	 * if so, the hash tables on the outer side are built before that of the
+	 * join
+	 */
+	bool		reads_outer_first = looks_for_outer_row(join) &&
+		!(own && own->placement.blocked);
 
 	/* in these joins, inner rows without a partner may be dropped */
 	if (type != JOIN_INNER && type != JOIN_SEMI && type != JOIN_LEFT &&
 		type != JOIN_ANTI)
 		return false;
-	return (reads_outer_first(editor, join) || join_filter_setting == JOIN_FILTER_FORCE) &&
+	return (reads_outer_first || join_filter_setting == JOIN_FILTER_FORCE) &&
 		!plan_has_effects(&editor->effects, outerPlan(join)) &&
 		key_of_join(join, key) && key->inner.count == 1 &&
 		key->inner.columns[0] != 0 && key->outer.columns[0] != 0;
