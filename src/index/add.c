@@ -2,16 +2,18 @@
  * add.c
  *	  Adds hashes to a membership index; pages.c describes why this needs few locks.
  *
- * A page reports newly set bits to the metapage in steps of the layer's report_step, in the
- * same WAL record, and keeps the remainder in "unreported".  If an element has two blocks,
- * each new bit in the first reserves one for the second, so that the second always has
- * room.  When the second is written, the page reports the difference.  (A crash in between
- * leaves the reservation, so that the layer is full a little early.)  The sum in the
- * metapage tells when the layer is full.  The session that notices creates the next layer,
- * holding the lock for extending the relation, and names it in the metapage last.  After a
- * crash or a cancel in between, the next attempt uses the pages that exist.  Once no other
- * layer is possible (32 are in use), the last one is filled beyond its capacity: insertions
- * do not fail, but the error rate rises.
+ * A page reports its newly set bits to the metapage in steps of report_step bits, in the
+ * WAL record that sets them, and keeps the remainder in "unreported".  If elements have two
+ * blocks, each bit that is newly set in the first block reserves a bit of the layer for the
+ * second, so that the second block can always be written.  When it is written, its page
+ * reports the new bits minus the reserved ones.  (After a crash in between, the reservation
+ * stays, and the layer is full a little early.)
+ *
+ * A layer is full when the metapage counts bits_full bits for it.  The session that notices
+ * this creates the next layer: it takes the relation extension lock, creates the pages, and
+ * adds the layer to the metapage last.  After a crash or a cancel, the next attempt uses
+ * the pages that exist.  Once 32 layers are in use, the last one is filled beyond its
+ * capacity: insertions do not fail, but the error rate rises.
  */
 #include "page.h"
 
@@ -20,28 +22,29 @@
 #include "storage/lmgr.h"
 
 /*
- * A batch that may fill a layer, and overfill it, has at most its capacity divided by this.
+ * A batch of hashes that may overfill a layer has at most the layer's capacity divided by
+ * this.
  */
 #define ADD_FRACTION				64
 
 /*
- * A committing transaction overfills a layer, by up to its number of bits divided by this,
- * rather than create the next layer, which may take seconds: no timeout ends it in COMMIT.
- * A layer with an error rate of 1 % then gives 3 % more false positives.
+ * At COMMIT, we do not create the next layer, which may take seconds that no timeout ends,
+ * but overfill the last one, by up to bits_full divided by this.  At an error rate of 1 %,
+ * the overfilled layer gives 3 % more false positives.
  */
 #define COMMIT_FRACTION				256
 
 /*
- * But it may create a layer of up to this many pages, 8 MB, which takes some 20 ms.
- * Otherwise few hashes could wait for a small layer, and each page would be written
- * for one of them.
+ * COMMIT may create a layer of up to this many pages (8 MB), which takes about 20 ms.
+ * Otherwise only few hashes could wait while layers are small, and each page would be
+ * written for one of them.
  */
 #define COMMIT_PAGES_MAX			1024
 
-/* So many sessions may commit at once before one has to create a large layer */
+/* This many sessions can commit at once before one must create a large layer */
 #define COMMIT_SESSIONS				8
 
-/* This many hashes may wait, even if there is little memory, or layers are small */
+/* This many hashes may always wait, even if memory is short or layers are small */
 #define WAITING_LEAST				16384
 
 #define ST_SORT sort_hashes
@@ -60,7 +63,7 @@
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* Drop from sorted hashes those that the layer contains; returns how many are left. */
+/* Remove from sorted hashes those that the layer contains; returns how many are left. */
 static Size
 drop_contained(Relation index, const MembershipLayer *layer, uint64 *hashes,
 			   Size count)
@@ -77,8 +80,8 @@ drop_contained(Relation index, const MembershipLayer *layer, uint64 *hashes,
 }
 
 /*
- * How many bits of the layer may be set: those at which it is full and, unless
- * "fraction" is 0, another 1 / fraction of them.
+ * The number of bits of a layer that may be set: bits_full and, unless "fraction" is 0,
+ * another bits_full / fraction
  */
 static uint64
 bits_max(const FilterLayer *layer, unsigned fraction)
@@ -86,7 +89,7 @@ bits_max(const FilterLayer *layer, unsigned fraction)
 	return layer->bits_full + (fraction > 0 ? layer->bits_full / fraction : 0);
 }
 
-/* Is the layer full (see bits_max()), or is there a later one? */
+/* Does the layer have bits_max() bits set, or is there a later layer? */
 static bool
 layer_is_full(const MembershipMeta *meta, int number, unsigned fraction)
 {
@@ -109,18 +112,17 @@ typedef struct Adding
 	Relation	index;
 	int			number;			/* of the layer, from 0 */
 	const MembershipLayer *layer;
-	unsigned	fraction;		/* by which it may be overfilled, see
-								 * bits_max() */
+	unsigned	fraction;		/* argument of bits_max() */
 	bool		anyway;			/* add even if the layer is full */
 	bool		full;			/* out: the layer was full, or is now */
-	/* of a layer whose elements have two blocks */
+	/* used if the layout has two blocks for each element */
 	bool		second;			/* add to the second block */
 	uint64		reserved;		/* bits reserved for the second blocks */
 } Adding;
 
 /*
- * Note the bits that places set on the page of "change": all are on it, sorted by block.
- * Returns how many of these bits are clear now.
+ * Add to "change" the bits of these places, which are all on its page, sorted by block.
+ * Returns how many of the bits are clear now.
  */
 static uint32
 change_blocks(PageChange *change, const Place *places, Size count,
@@ -147,9 +149,9 @@ change_blocks(PageChange *change, const Place *places, Size count,
 }
 
 /*
- * Set the bits of places that are all on one page, with "reserved" bits reserved for them.
+ * Set the bits of places that are all on one page; "reserved" bits are reserved for them.
  * Returns false, and sets nothing, if the layer turns out to be full, or would be
- * overfilled; never if adding->anyway.
+ * overfilled.  With adding->anyway, always sets them.
  */
 static bool
 add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
@@ -195,7 +197,7 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 		old_meta = page_meta(BufferGetPage(meta_buffer));
 		was_full = layer_is_full(old_meta, adding->number, adding->fraction);
 		meta = *old_meta;
-		/* other sessions' reservations may not have been reported yet */
+		/* the pages that reserved bits may not have reported them yet */
 		*bits = Max((int64) *bits + (int64) reports * report_step, 0);
 		is_full = layer_is_full(&meta, adding->number, adding->fraction);
 		page_change_begin(&changes[1], meta_buffer);
@@ -220,8 +222,8 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 }
 
 /*
- * Set the bits of places, sorted by block, until the layer is full; each gets an equal
- * share of the reserved bits.  Returns the number of places whose bits are set now.
+ * Set the bits of places, sorted by block, until the layer is full.  Each place gets an
+ * equal share of adding->reserved.  Returns the number of places added.
  */
 static Size
 add_places(Adding *adding, const Place *places, Size count)
@@ -273,7 +275,7 @@ add_to_layer(Adding *adding, const uint64 *hashes, Size count)
 	return count;
 }
 
-/* The number of elements of all layers when they are full */
+/* The sum of the layers' capacities */
 static uint64
 whole_capacity(const MembershipMeta *meta)
 {
@@ -284,7 +286,7 @@ whole_capacity(const MembershipMeta *meta)
 	return whole;
 }
 
-/* The capacity of the next layer: the index grows as a filter does */
+/* The capacity of the next layer, by the same rule as for a growing bloom */
 static uint64
 next_capacity(const MembershipMeta *meta)
 {
@@ -293,8 +295,8 @@ next_capacity(const MembershipMeta *meta)
 }
 
 /*
- * Create layer number "layers", from 0, unless another session has, or there can be no
- * more.  Updates *meta.
+ * Create layer number "layers", counted from 0, unless another session has created it or no
+ * more layers are possible.  Reads *meta anew.
  */
 static void
 grow(Relation index, int layers, MembershipMeta *meta)
@@ -304,7 +306,7 @@ grow(Relation index, int layers, MembershipMeta *meta)
 	if (lock)
 		LockRelationForExtension(index, ExclusiveLock);
 	meta_read(index, meta);
-	/* otherwise a damaged layer would get an even larger one behind it */
+	/* do not put another, larger layer behind a damaged one */
 	if (end_of_layers(meta) > RelationGetNumberOfBlocks(index))
 		report_corrupted("index \"%s\" has %u blocks, fewer than its layers need",
 						 RelationGetRelationName(index),
@@ -329,7 +331,7 @@ grow(Relation index, int layers, MembershipMeta *meta)
 		UnlockRelationForExtension(index, ExclusiveLock);
 }
 
-/* The number of elements that certainly fit into the last layer, see bits_max() */
+/* The number of elements that certainly fit into the last layer up to bits_max() */
 static Size
 room_for(const MembershipMeta *meta, unsigned fraction)
 {
@@ -343,15 +345,16 @@ room_for(const MembershipMeta *meta, unsigned fraction)
 }
 
 /*
- * Make sure that the index has a layer that is not full.  The statement that inserts has to
- * create it, because COMMIT cannot be cancelled.  After a cancel, the next attempt goes on
- * where this one ended.
+ * Make sure that the index has a layer that is not full.  The statement that inserts calls
+ * this, because it can be cancelled and COMMIT cannot.  After a cancel, the next attempt
+ * uses the pages that exist.
  *
- * Returns how many hashes, of all indexes together, may wait until some are written: at
- * most "in_memory", or WAITING_LEAST if that is more; and, while another layer is possible,
- * so few that COMMIT_SESSIONS may each add as many to that layer, and to small ones behind
- * it.  Errors: those of meta_read(); ERRCODE_PROGRAM_LIMIT_EXCEEDED if the first layer
- * would be too large; ERRCODE_INDEX_CORRUPTED; a cancel.
+ * Returns how many hashes, of all indexes together, may wait before they are written: at
+ * most "in_memory", or WAITING_LEAST if that is more.  While another layer is possible,
+ * limits the number further, so that COMMIT_SESSIONS sessions can each add as many to the
+ * last layer and to the small layers that COMMIT may create behind it.  Errors: those of
+ * meta_read(); ERRCODE_PROGRAM_LIMIT_EXCEEDED if the first layer would be too large;
+ * ERRCODE_INDEX_CORRUPTED; a cancel.
  */
 Size
 add_prepare(Relation index, Size in_memory)
@@ -360,7 +363,8 @@ add_prepare(Relation index, Size in_memory)
 	const MembershipLayer *last;
 	Size		most = Max(WAITING_LEAST, in_memory);
 	double		room;
-	double		growths;		/* until COMMIT may not create the next layer */
+	double		growths;		/* size of COMMIT's largest layer, in next
+								 * layers */
 	const uint64 blocks_max = COMMIT_PAGES_MAX * BLOCKS_PER_PAGE;
 
 	meta_read(index, &meta);
@@ -372,7 +376,11 @@ add_prepare(Relation index, Size in_memory)
 	room = room_for(&meta, COMMIT_FRACTION);
 	if (room == 0 || meta.layers == IMAGE_MAX_LAYERS)
 		return most;
-	/* only estimated: planning takes longer; elements there have more bits */
+
+	/*
+	 * estimate the next layer, with twice the bits per element: planning
+	 * takes longer
+	 */
 	last = &meta.layer[meta.layers - 1];
 	growths = (double) blocks_max / (2 * last->size) *
 		last->capacity / next_capacity(&meta);
@@ -386,13 +394,14 @@ add_prepare(Relation index, Size in_memory)
 
 /*
  * Add hashes to the index; reorders the array.  A hash that is already present costs a page
- * read, but no write and no WAL.  An index without layers needs none of them: it was
- * emptied after add_prepare(), see insert.c.  Errors: those of page_read() and meta_read();
- * ERRCODE_INDEX_CORRUPTED; a cancel.  After an error some hashes may be added.
+ * read, but no write and no WAL.  Does nothing if the index has no layers: it was emptied
+ * after add_prepare(), and needs none of the hashes (insert.c).  Errors: those of
+ * page_read() and meta_read(); ERRCODE_INDEX_CORRUPTED; a cancel.  After an error, some of
+ * the hashes may have been added.
  *
  * With "committing", creates no layer if the hashes fit into the last one, even if they
- * fill it: the next insertion creates one.  But it creates one if sessions that commit at
- * the same time have filled the last layer.
+ * fill it: the next insertion creates a layer.  Creates one nevertheless if other
+ * committing sessions have filled the last layer meanwhile.
  */
 void
 add_hashes(Relation index, uint64 *hashes, Size count, bool committing)
@@ -400,7 +409,7 @@ add_hashes(Relation index, uint64 *hashes, Size count, bool committing)
 	MembershipMeta meta;
 	unsigned	fraction = 0;
 	bool		anyway = false; /* no other layer is possible */
-	bool		in_batches = false; /* other sessions fill it, too */
+	bool		in_batches = false; /* other sessions fill the layer, too */
 
 	meta_read(index, &meta);
 	if (meta.layers == 0)
@@ -410,8 +419,8 @@ add_hashes(Relation index, uint64 *hashes, Size count, bool committing)
 	while (count > 0)
 	{
 		/*
-		 * Take the hashes in the order in which they came: the lowest ones of
-		 * all would crowd the first blocks of the layer.
+		 * Take hashes in the order of insertion, and sort each batch alone:
+		 * the lowest of all hashes would crowd the first blocks of the layer.
 		 */
 		Size		now = last_batch_max(meta.layer[meta.layers - 1].capacity);
 		Size		left;

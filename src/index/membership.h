@@ -22,7 +22,7 @@
 #define TupleDescFinalize(row)	((void) 0)
 #endif
 
-/* The default of the option capacity: elements to size an index for, at least */
+/* Default of the option capacity: the least number of elements to size an index for */
 #define MEMBERSHIP_CAPACITY_DEFAULT		100000
 
 /* The number of a relation's file: TRUNCATE, REINDEX and rewrites change it */
@@ -42,8 +42,9 @@ typedef Oid FileNumber;
 			 errhint("Please REINDEX it.")))
 
 /*
- * What an operator of an operator class is.  The last two are those of classes that
- * take arrays apart, see membership_of_arrays().
+ * The meaning of an operator, by its strategy number.  STRATEGY_CONTAINS and
+ * STRATEGY_OVERLAPS belong to operator classes that index the elements of arrays
+ * (membership_of_arrays()).
  */
 typedef enum MembershipStrategy
 {
@@ -63,13 +64,15 @@ typedef struct MembershipOptions
 	int			growth;
 } MembershipOptions;
 
-/* A layer in the metapage: like FilterLayer, and where its pages are */
+/*
+ * A layer, as the metapage describes it: like FilterLayer, with the position of its pages
+ */
 typedef struct MembershipLayer
 {
 	uint64		size;			/* blocks of 512 bits */
 	uint64		capacity;
 	double		error_rate;
-	uint64		bits_full;		/* set bits at which it is full */
+	uint64		bits_full;		/* set bits of a full layer */
 	uint64		bits_reported;	/* set bits that pages have reported */
 	uint32		report_step;	/* pages report bits in multiples of this */
 	BlockNumber first_page;
@@ -87,9 +90,13 @@ typedef struct MembershipMeta
 	double		error_rate;
 	uint16		growth;
 	uint16		layers;
-	/* as of the last VACUUM that saw all rows; live_rows is -1 before it */
+
+	/*
+	 * both from the last VACUUM that saw all rows; live_rows is -1 before the
+	 * first
+	 */
 	double		live_rows;
-	double		live_elements;	/* estimated elements in the filter then */
+	double		live_elements;	/* estimated elements in the filter */
 	uint64		structure;		/* see element_structure() */
 	MembershipLayer layer[IMAGE_MAX_LAYERS];
 } MembershipMeta;
@@ -107,11 +114,11 @@ typedef struct MembershipHasher
 	ElementHasher *hasher;
 	TupleDesc	row;			/* type of the key; NULL if it is one column */
 	MemoryContext scratch;		/* for one element */
-	Oid			array_of;		/* the type of the elements of arrays, if
-								 * these are in the index; else InvalidOid */
+	Oid			array_of;		/* type of the arrays' elements if the index
+								 * holds these; else InvalidOid */
 	MemoryContext array;		/* for one array */
-	uint64	   *hashes;			/* of the row that was hashed last */
-	Size		room;			/* allocated in "hashes" */
+	uint64	   *hashes;			/* hashes of the row hashed last */
+	Size		room;			/* number of hashes allocated */
 } MembershipHasher;
 
 /* Phases of CREATE INDEX after PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE */
@@ -253,8 +260,9 @@ extern bool snapshot_too_old(Relation index, Snapshot snapshot);
 extern void refuse_old_snapshot(Relation index, Snapshot snapshot);
 
 /*
- * The copy of an index in memory, and what was spent on probes without it.  A view has it
- * until it closes, and then the next one whose snapshot sees the same; see view.c.
+ * The copy of an index in memory, and the cost of the probes made without a copy.  It
+ * belongs to a view until that view closes, and then to the next view whose snapshot sees
+ * the same transactions; see view.c.
  */
 typedef struct IndexCopy
 {
@@ -263,10 +271,11 @@ typedef struct IndexCopy
 	uint64		seen;			/* the view's */
 	OwnInsertions inserted;		/* the view's */
 	uint8	   *image;			/* NULL: not read, or evicted */
-	void	   *memory;			/* that holds it, or NULL */
-	CacheItem	account;		/* of the image or, without a view, of all */
+	void	   *memory;			/* allocation that holds the image, or NULL */
+	CacheItem	account;		/* size of the image or, without a view, of
+								 * image and struct */
 	double		spent;			/* cost of probes without a copy, in pages */
-	bool		unused;			/* it has no view */
+	bool		unused;			/* no view has the copy */
 	dlist_node	node;			/* in unused_copies */
 } IndexCopy;
 
@@ -278,15 +287,16 @@ typedef struct IndexView
 	Snapshot	snapshot;		/* registered; NULL: the view is closed */
 	MemoryContext mcxt;			/* holds this struct */
 	IndexCopy  *copy;			/* NULL: the view is closed */
-	OwnInsertions inserted;		/* when the view was made, or the copy read */
+	OwnInsertions inserted;		/* when the view was made, or the copy was
+								 * read */
 	uint64		seen;			/* snapshot_number() */
-	bool		resumed;		/* a query has gone on with the snapshot since
+	bool		resumed;		/* a query was resumed with the snapshot since
 								 * the view was made */
-	int			sites;			/* call sites that use it */
+	int			sites;			/* number of call sites that use the view */
 	dlist_node	use;			/* in the list of views, unless closed */
 } IndexView;
 
-/* A call of ExecutorRun() in progress, on its stack */
+/* An ExecutorRun() in progress; lives on the stack of its caller */
 typedef struct RunningQuery
 {
 	EState	   *estate;
@@ -308,7 +318,7 @@ extern void views_end_transaction(bool aborts);
 
 /* contains.c */
 
-/* An index, or a partitioned one, that one place in a query probes */
+/* One place in a query that probes an index, which may be partitioned */
 typedef struct MembershipSite MembershipSite;
 
 extern MembershipSite *membership_site_make(MemoryContext mcxt,
@@ -329,7 +339,7 @@ extern Size membership_site_bytes(const MembershipSite *site);
 
 /* ask.c */
 
-/* Values that a column of several tables is compared with */
+/* Values to look up in the indexes of several tables */
 typedef struct MembershipKeys MembershipKeys;
 
 extern Oid	membership_index_for(Oid table, AttrNumber column, Oid operator,

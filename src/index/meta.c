@@ -7,7 +7,7 @@
 #include "access/generic_xlog.h"
 #include "commands/vacuum.h"
 
-/* The cost-based delay of VACUUM; elsewhere only a check for interrupts */
+/* The cost-based delay of VACUUM; outside VACUUM, only a check for interrupts */
 #if PG_VERSION_NUM >= 180000
 #define delay_vacuum()			vacuum_delay_point(false)
 #else
@@ -21,13 +21,14 @@
 #define BUILD_HEADROOM			1.05
 
 /*
- * A page reports its new set bits in steps of this number: those of about fifty elements,
- * so that the metapage is no bottleneck, and less than a hundredth of the bits of a page.
+ * A page reports newly set bits in steps of at most this number: the bits of about fifty
+ * elements, so that the metapage is no bottleneck, and less than a hundredth of a page's
+ * bits.
  */
 #define REPORT_STEP_MAX		512
 /*
- * In a small layer, the step is the number of its bits divided by this: otherwise it would
- * be full before any page has reported.
+ * In a small layer, the step is the layer's number of bits divided by this.  With larger
+ * steps, the layer would be full before any page had reported.
  */
 #define REPORT_STEPS_MIN	1024
 
@@ -35,8 +36,8 @@
 #define LAYER_MAX_BITS			(UINT64CONST(1) << 40)
 
 /*
- * Describe layer i, from 0, as the functions of sizing.h expect it, in *layer.  Its
- * bits_set is an estimate, because pages report late.
+ * Set *layer to layer i, counted from 0, as the functions of sizing.h expect it. bits_set
+ * is an estimate, because pages report late.
  */
 void
 meta_layer(const MembershipMeta *meta, int i, FilterLayer *layer)
@@ -60,8 +61,9 @@ meta_layer(const MembershipMeta *meta, int i, FilterLayer *layer)
 }
 
 /*
- * Append a layer for "capacity" elements to *meta, not to the index.  False, without a
- * change, if there are IMAGE_MAX_LAYERS already, or the layer would be too large.
+ * Append a layer for "capacity" elements to *meta; the index itself is not changed.
+ * Returns false, and appends none, if there are IMAGE_MAX_LAYERS or the layer would be too
+ * large.
  */
 bool
 meta_plan_layer(MembershipMeta *meta, uint64 capacity)
@@ -77,7 +79,7 @@ meta_plan_layer(MembershipMeta *meta, uint64 capacity)
 		!blocks_plan(capacity, error_rate, LAYER_GROWING, LAYER_MAX_BITS,
 					 &layer))
 		return false;
-	/* padding, too, because the struct is written to the page as it is */
+	/* clear the padding: the struct is written to the page as it is */
 	memset(to, 0, sizeof(*to));
 	to->first_page = end_of_layers(meta);
 	to->size = layer.size;
@@ -108,9 +110,10 @@ meta_report_too_large(Relation index, const MembershipMeta *meta,
 }
 
 /*
- * Describe a new index, with its options, in *meta; "structure" is that of its elements,
- * see element_structure().  With "elements", adds a layer with room for these and
- * BUILD_HEADROOM; ERRCODE_PROGRAM_LIMIT_EXCEEDED if that would be too large.
+ * Set *meta to the metapage of a new index with the options of "index".  "structure" is the
+ * element_structure() of its elements.  Unless "elements" is 0, plans a layer for
+ * "elements" times BUILD_HEADROOM or the option capacity, whichever is more;
+ * ERRCODE_PROGRAM_LIMIT_EXCEEDED if that layer would be too large.
  */
 void
 meta_init(MembershipMeta *meta, Relation index, uint64 structure,
@@ -154,7 +157,10 @@ meta_write(Relation index, const MembershipMeta *meta)
 	page_make(index, MAIN_FORKNUM, MEMBERSHIP_META_PAGE, meta, sizeof(*meta), false);
 }
 
-/* Is the metapage valid?  Every field is checked: damage is an error and nothing worse. */
+/*
+ * Is the metapage valid?  Checks every field that locates pages, so that damage is only an
+ * error.
+ */
 static bool
 meta_is_valid(const MembershipMeta *meta)
 {
@@ -173,7 +179,7 @@ meta_is_valid(const MembershipMeta *meta)
 
 		if (!layout_has_blocks(layer->layout) ||
 			layer->hashes < 1 || layer->hashes > BLOCK_MAX_HASHES ||
-		/* an element has two different blocks, if it has two */
+		/* the blocks of an element are different */
 			layer->size < layer_blocks(layer->layout) ||
 			layer->size > LAYER_MAX_BITS / BLOCK_BITS ||
 			layer->first_page != (i == 0 ? MEMBERSHIP_META_PAGE + 1 :
@@ -191,8 +197,8 @@ meta_is_valid(const MembershipMeta *meta)
 }
 
 /*
- * Read the metapage to *meta, of the layers only those in use.  Errors: those of
- * page_read(); ERRCODE_INDEX_CORRUPTED if it is not valid.
+ * Read the metapage to *meta, with only the layers in use.  Errors: those of page_read();
+ * ERRCODE_INDEX_CORRUPTED if it is not valid.
  */
 void
 meta_read(Relation index, MembershipMeta *meta)
@@ -210,9 +216,9 @@ meta_read(Relation index, MembershipMeta *meta)
 }
 
 /*
- * Count the set bits of all layers in *meta, a copy of the metapage, exactly: then
- * meta_layer() and meta_elements() have the exact numbers.  Reads all pages; within VACUUM,
- * with its cost-based delay.
+ * Replace the estimated bits_reported of all layers in *meta, a copy of the metapage, by
+ * exact counts, for meta_layer() and meta_elements().  Reads all pages of the index; within
+ * VACUUM, with the cost-based delay.
  */
 void
 meta_measure(Relation index, MembershipMeta *meta)
@@ -254,8 +260,9 @@ meta_pages(const MembershipMeta *meta)
 }
 
 /*
- * Record, and log, the number of rows that a VACUUM of the whole table has left, and the
- * present number of elements, unless the metapage has both already.
+ * Write to the metapage, and log, the number of rows that a VACUUM of the whole table has
+ * left, and the present number of elements.  Writes nothing if the metapage has both
+ * already.
  */
 void
 meta_note_vacuum(Relation index, double live_rows)

@@ -2,11 +2,12 @@
  * page.c
  *	  One page of a membership index: make, lock, check and change it; see pages.c.
  *
- * An insertion changes a few bytes of a page.  GenericXLogFinish() finds them by copying
- * the page and comparing both, byte by byte, which took most of the time of an insertion.
- * We know them, and write the same record: generic_redo() replays it, in servers without
- * this library, too.  generic_xlog.c describes its form, which has been the same from 9.6
- * to 19; test/t/040_membership.pl replays and compares pages.
+ * An insertion changes a few bytes of a page.  GenericXLogFinish() would find these bytes
+ * by comparing the page with a copy, which took most of an insertion's time.  Because we
+ * know which bytes change, we write the same WAL record without the comparison.
+ * generic_redo() replays it, even in a server without this library. generic_xlog.c
+ * describes the record's format, which has been the same from 9.6 to 19;
+ * test/t/040_membership.pl replays and compares pages.
  */
 #include "page.h"
 
@@ -22,23 +23,23 @@
 #define MEMBERSHIP_PAGE_ID		0xFB0F
 
 /*
- * How many pages' buffers a session keeps in mind: those of 512 MB.  A page's place follows
- * from its number, so that neighbours do not share one.  Files with close numbers, as those
- * of 1,000 partitions, begin far apart, by the golden ratio of 32 bits: with fewer bits,
- * some did not.
+ * A session remembers the buffers of this many pages (512 MB).  A page's slot follows from
+ * its number, so neighbours have different slots.  Files with close numbers, such as those
+ * of 1,000 partitions, start at slots far apart: their numbers are multiplied by the golden
+ * ratio in 32 bits; with fewer bits, some started at close slots.
  */
 #define RECENT_BITS				16
 #define RECENT_PAGES			(1 << RECENT_BITS)
 #define FILE_STEP				UINT32_C(0x9E3779B9)
 
 /*
- * Once in so many times, do not use them: until 18, ReadRecentBuffer() does not count as a
- * use of the buffer, which would soon be evicted.  A prime, because lookups alternate
- * between few pages.
+ * Once in this many lookups, ignore the remembered buffer and call ReadBuffer(): until 18,
+ * ReadRecentBuffer() does not count as a use of the buffer, which would soon be evicted.  A
+ * prime, because lookups alternate between few pages.
  */
 #define RECENT_IN_A_ROW			31
 
-/* A hint: whoever uses a buffer looks whose page it has. */
+/* A hint: the buffer may hold another page by now, which ReadRecentBuffer() checks. */
 typedef struct RecentPage
 {
 	FileNumber	file;
@@ -48,7 +49,7 @@ typedef struct RecentPage
 
 static RecentPage recent_pages[RECENT_PAGES];
 
-/* Is it a page that page_make() has made? */
+/* Was this page initialized by page_make()? */
 bool
 page_is_valid(Page page)
 {
@@ -58,8 +59,8 @@ page_is_valid(Page page)
 }
 
 /*
- * Lock a pinned page of the index, by BUFFER_LOCK_SHARE or BUFFER_LOCK_EXCLUSIVE.
- * ERRCODE_INDEX_CORRUPTED if it is no page of such an index.
+ * Lock a pinned page of the index, in the mode BUFFER_LOCK_SHARE or BUFFER_LOCK_EXCLUSIVE.
+ * ERRCODE_INDEX_CORRUPTED unless page_is_valid().
  */
 void
 page_lock(Relation index, Buffer buffer, int lock)
@@ -73,7 +74,7 @@ page_lock(Relation index, Buffer buffer, int lock)
 
 /*
  * Read and lock a page of the index; the caller releases the buffer.  Errors: those of
- * page_lock(), and of ReadBuffer(), also for a page past the end.
+ * page_lock(), and of ReadBuffer(), which refuses a page past the end.
  */
 Buffer
 page_read(Relation index, BlockNumber number, int lock)
@@ -84,7 +85,7 @@ page_read(Relation index, BlockNumber number, int lock)
 	return buffer;
 }
 
-/* The place of a page in recent_pages; another page may be there. */
+/* The slot of a page in recent_pages, which may be taken by another page */
 static inline RecentPage *
 recent_place(Relation index, BlockNumber number)
 {
@@ -93,15 +94,16 @@ recent_place(Relation index, BlockNumber number)
 	return &recent_pages[(first + number) % RECENT_PAGES];
 }
 
-/* The buffer that had this page the last time, or InvalidBuffer */
+/* The buffer that last held this page, or InvalidBuffer if we remember none */
 Buffer
 page_recent(Relation index, BlockNumber number)
 {
 	const RecentPage *place = recent_place(index, number);
 
 	/*
-	 * A file of a temporary table may have the number of another one.  Those
-	 * of other sessions are for ReadBuffer() to refuse.
+	 * The file of a temporary table may have the same number as another file.
+	 * ReadBuffer() raises the error about a temporary table of another
+	 * session.
 	 */
 	if (place->number == number && place->file == file_number(index) &&
 		BufferIsLocal(place->buffer) == RelationUsesLocalBuffers(index) &&
@@ -111,8 +113,8 @@ page_recent(Relation index, BlockNumber number)
 }
 
 /*
- * Pin a page that is read again and again.  Looks first into the buffer that had it the
- * last time: that takes a fourth of a lookup.  Errors: those of ReadBuffer().
+ * Pin a page that is read often.  First tries the buffer that last held it, which takes a
+ * quarter of the time of a lookup in the buffer table.  Errors: those of ReadBuffer().
  */
 Buffer
 page_pin(Relation index, BlockNumber number)
@@ -139,8 +141,9 @@ page_pin(Relation index, BlockNumber number)
 }
 
 /*
- * Pin such a page, and lock it in share mode, as page_read() does.  Meanwhile the processor
- * fetches what page_is_valid() reads, and the bytes at "offset".
+ * Pin a page by page_pin(), and lock it in share mode.  Meanwhile prefetch the cache lines
+ * that page_is_valid() reads, and the one at "offset".  Errors: those of page_pin() and
+ * page_lock().
  */
 Buffer
 page_read_again(Relation index, BlockNumber number, Size offset)
@@ -155,9 +158,9 @@ page_read_again(Relation index, BlockNumber number, Size offset)
 }
 
 /*
- * Make a page anew, with this content, or all zero if that is NULL.  The page exists, or is
- * the first one past the end of the fork, which is then extended.  Its first "used" bytes
- * after the header count as content, so that WAL does not leave them out as the page's hole.
+ * Initialize a page with "content", or with zeros if that is NULL.  The page exists, or is
+ * the first one past the end of the fork, which is then extended. pd_lower is set behind
+ * the first "used" bytes of content, so that WAL does not omit these as the page's hole.
  */
 void
 page_make(Relation index, ForkNumber fork, BlockNumber number, const void *content,
@@ -195,7 +198,7 @@ page_change_begin(PageChange *change, Buffer buffer)
 	memset(change->header, 0, sizeof(change->header));
 }
 
-/* Note that bytes of the page change, behind those that are noted already. */
+/* Add bytes of the page to the change.  They lie behind all bytes added before. */
 static void
 add_run(PageChange *change, OffsetNumber offset, const char *bytes,
 		OffsetNumber count)
@@ -227,8 +230,8 @@ add_run(PageChange *change, OffsetNumber offset, const char *bytes,
 }
 
 /*
- * Note that "count" bytes of the page, from "at" on, behind those noted before, become
- * "bytes".  Nothing is changed yet.
+ * Add to the change that "count" bytes of the page at "at" become "bytes".  They lie behind
+ * all bytes added before.  The page is not changed yet.
  */
 void
 page_change_bytes(PageChange *change, const void *at, const void *bytes,
@@ -250,7 +253,10 @@ page_change_bytes(PageChange *change, const void *at, const void *bytes,
 	}
 }
 
-/* Change the pages, and log that as one record.  Buffers stay locked; no errors. */
+/*
+ * Apply the changes to their pages, and log them in one record.  Buffers stay locked.  No
+ * errors.
+ */
 void
 page_changes_apply(Relation index, PageChange *changes, int count)
 {

@@ -16,7 +16,8 @@
 typedef struct MembershipOpaque
 {
 	uint32		bits_set;		/* number of set bits on the page */
-	int16		unreported;		/* to the metapage; < 0: reported too many */
+	int16		unreported;		/* bits to report to the metapage; < 0: too
+								 * many were reported */
 	uint16		page_id;
 } MembershipOpaque;
 
@@ -37,7 +38,7 @@ page_meta(Page page)
 	return (MembershipMeta *) PageGetContents(page);
 }
 
-/* Have the processor fetch what page_is_valid() reads, and the bytes at "offset". */
+/* Prefetch the cache lines that page_is_valid() reads, and the one at "offset". */
 static inline void
 page_prefetch(Page page, Size offset)
 {
@@ -48,7 +49,7 @@ page_prefetch(Page page, Size offset)
 	__builtin_prefetch(bytes + BLCKSZ - 1);
 }
 
-/* Where a block is on its page */
+/* The offset of a block in its page */
 static inline Size
 block_offset(uint64 block)
 {
@@ -73,7 +74,7 @@ layer_pages(const MembershipLayer *layer)
 	return (layer->size + BLOCKS_PER_PAGE - 1) / BLOCKS_PER_PAGE;
 }
 
-/* Which bits of a layer to set for an element, in one of its blocks */
+/* One of an element's blocks in a layer, and the word that selects the bits in it */
 typedef struct Place
 {
 	uint64		block;
@@ -104,19 +105,19 @@ end_of_layers(const MembershipMeta *meta)
 }
 
 /*
- * What is to change on a page, as a record of generic WAL has it: fragments in ascending
- * order, each with a header (an offset and a length, each an OffsetNumber) and its bytes.
- * Fragments no further apart than a header are joined.
+ * The changes of one page, in the form of a generic WAL record: fragments in ascending
+ * order.  Each fragment has a header (offset and length, each an OffsetNumber) and the new
+ * bytes.  Fragments no further apart than the size of a header are joined.
  */
 #define FRAGMENT_HEADER_BYTES	(2 * sizeof(OffsetNumber))
 
 typedef struct PageChange
 {
 	Buffer		buffer;			/* locked exclusively */
-	Size		last;			/* where the last fragment begins */
-	OffsetNumber header[2];		/* its offset and length */
-	Size		count;			/* bytes of all */
-	/* as they are joined, all fit in a page and one more header */
+	Size		last;			/* position of the last fragment's header */
+	OffsetNumber header[2];		/* content of that header */
+	Size		count;			/* bytes used in "fragments" */
+	/* enough: joined fragments take at most a page and one header */
 	char		fragments[BLCKSZ + FRAGMENT_HEADER_BYTES];
 } PageChange;
 
