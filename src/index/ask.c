@@ -1,25 +1,25 @@
 /*
  * ask.c
- *	  Asks the indexes of single tables whether these may have a key: for a scan that reads
- *	  only such partitions.
+ *	  Probes the indexes of single partitions, so that a scan reads only the partitions that
+ *	  may contain a key.
  *
- * While a plan is made, membership_index_for() tells which index answers for a condition.
- * When it is executed, membership_keys_make() and membership_keys_set() hash the values
- * that a column is compared with, once for all partitions, and membership_ask() looks them
- * up in one partition's index.
+ * At plan time, membership_index_for() finds the index that can answer for a condition.  At
+ * execution, membership_keys_make() and membership_keys_set() hash the values that a column
+ * is compared with, once for all partitions, and membership_ask() probes the index of one
+ * partition with these hashes.
  *
- * Why a "no" is true.  As for membership_contains() (contains.c), with one difference: we
- * look at the time when the partition's scan would begin, and keep no answer.  Other
- * sessions wrote the elements of all rows that the snapshot sees before it was taken; our
- * own hashes that still wait are written before we look.  So the index has all rows that
- * the scan would find, even with a snapshot that sees rows of a command which is still
- * inserting.  The metapage is kept for snapshots that see the same, and read again after we
- * have written hashes: these may be in a new layer.
+ * Why "false" is certain.  The reasons are those of membership_contains() (contains.c),
+ * with one difference: we probe when the partition's scan would begin, and cache no answer.
+ * Other sessions wrote the elements of all rows that the snapshot sees before the snapshot
+ * was taken; our own waiting hashes are written before we probe.  So the index has all rows
+ * that the scan would find, even if the snapshot sees rows of a command that is still
+ * inserting.  We keep the metapage for snapshots that see the same transactions, and read
+ * it again after we have written hashes, because these may be in a new layer.
  *
- * Locks.  An index that we would have to wait for is not asked.  The lock is kept until the
- * end of the transaction, as core keeps those of the indexes that it scans.  SERIALIZABLE:
- * asking locks the whole index against insertions, as a scan of it does, so a partition
- * that is not read is locked by its index.
+ * Locks.  We skip an index whose lock is not free.  We keep the lock until the end of the
+ * transaction, as core keeps those of the indexes that it scans.  Under SERIALIZABLE, a
+ * probe takes a predicate lock on the whole index, as an index scan does, so a partition
+ * that is skipped is protected by its index.
  */
 #include "membership.h"
 
@@ -34,35 +34,35 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-/* The values that a column is compared with */
+/* Values to look up, and their hashes */
 struct MembershipKeys
 {
 	ElementHasher *hasher;		/* of the values */
 	ElementClass class;			/* of the elements of the indexes */
-	MemoryContext mcxt;			/* of what membership_keys_set() makes */
+	MemoryContext mcxt;			/* holds the hashes */
 	Snapshot	snapshot;
 	uint64		seen;			/* its snapshot_number() */
 	uint64	   *hashes;			/* of the values */
 	int			count;			/* of hashes */
-	bool		comparable;		/* else the hashes say nothing */
+	bool		comparable;		/* false: "no" would not be certain */
 };
 
 /*
- * What the relation cache keeps of an index, as rd_amcache: its metapage.  Other sessions'
- * newer layers have no rows that a snapshot of the same number sees.
+ * The metapage of an index, kept in rd_amcache.  Layers that other sessions have added
+ * since contain no rows that a snapshot with the same snapshot_number() sees.
  */
 typedef struct KeptMeta
 {
 	uint64		seen;			/* snapshot_number() */
-	uint64		written;		/* of own_insertions */
-	MembershipMeta meta;		/* no more than meta_size() of it */
+	uint64		written;		/* own_insertions.written */
+	MembershipMeta meta;		/* only the first meta_size() bytes */
 } KeptMeta;
 
 /*
- * Can an index, of any method and open, tell that "column operator value" is false for all
- * rows?  The column is the table's; "collation" is that of the comparison.  Returns the
- * type by which to hash the value, or InvalidOid; sets *hashed_type to that by which the
- * index hashes.
+ * Can an open index, of any access method, prove that "column operator value" is false for
+ * all rows?  "column" is a column of the table, "collation" the collation of the
+ * comparison.  Returns the type by which to hash the value, or InvalidOid if the index
+ * cannot; sets *hashed_type to the type by which the index hashes.
  */
 static Oid
 key_of_index(Relation index, AttrNumber column, Oid operator, Oid collation,
@@ -87,9 +87,9 @@ key_of_index(Relation index, AttrNumber column, Oid operator, Oid collation,
 }
 
 /*
- * The membership index of a table that answers for "column operator value", or InvalidOid;
- * sets *type to that by which to hash the value, and *hashed_type.  The planner has locked
- * the table.
+ * Find a membership index of a table for which key_of_index() is valid, or InvalidOid; sets
+ * *type to the result of key_of_index(), and *hashed_type.  The planner has locked the
+ * table.
  */
 Oid
 membership_index_for(Oid table, AttrNumber column, Oid operator, Oid collation,
@@ -118,9 +118,9 @@ membership_index_for(Oid table, AttrNumber column, Oid operator, Oid collation,
 }
 
 /*
- * Open an index of an open table, to be asked for rows that this snapshot sees.  NULL if it
- * cannot be read, now or by this process, or may lack some of these rows.  Close it with
- * NoLock.
+ * Open an index of an open table, to probe it for rows that this snapshot sees.  NULL if
+ * this process cannot read the index now, or if the index may lack some of these rows.  The
+ * caller closes it with NoLock.
  */
 Relation
 membership_ask_open(Relation heap, Oid oid, Snapshot snapshot)
@@ -141,10 +141,9 @@ membership_ask_open(Relation heap, Oid oid, Snapshot snapshot)
 }
 
 /*
- * Prepare to look up values of a type in an open index, and in others that hash alike: with
- * the same collation, and the two types that membership_index_for() has set for each; for
- * rows that this snapshot sees.
- * Errors: those of membership_hasher_init().
+ * Prepare to look up values of "type" for rows that this snapshot sees: in "index", and in
+ * other indexes with the same collation for which membership_index_for() sets the same two
+ * types.  Errors: those of membership_hasher_init().
  */
 MembershipKeys *
 membership_keys_make(MemoryContext mcxt, Relation index, Oid type, Snapshot snapshot)
@@ -159,15 +158,15 @@ membership_keys_make(MemoryContext mcxt, Relation index, Oid type, Snapshot snap
 	keys->mcxt = AllocSetContextCreate(mcxt, "membership keys",
 									   ALLOCSET_SMALL_SIZES);
 	membership_hasher_init(&of_index, index, keys->mcxt);
-	/* a class that ALTER TYPE may change is not compared */
+	/* ALTER TYPE may change the class: then do not rely on hashes */
 	keys->class = element_structure(of_index.hasher) == 0 ?
 		of_index.hasher->class : ELEMENT_CLASS_NONE;
 	return keys;
 }
 
 /*
- * Look up this value from now on, or the elements of an array; a NULL is equal to nothing.
- * Errors: those of element_hash().
+ * Set the value to look up or, if is_array, the array whose elements to look up.  A NULL
+ * equals nothing.  Errors: those of element_hash().
  */
 void
 membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
@@ -197,8 +196,8 @@ membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
 }
 
 /*
- * Copy the metapage of an index to *meta, with all layers that have rows which the keys'
- * snapshot sees.
+ * Copy the metapage of an index to *meta, with all layers that may contain rows which the
+ * keys' snapshot sees.
  */
 static void
 get_layers(const MembershipKeys *keys, Relation index, MembershipMeta *meta)
@@ -224,8 +223,8 @@ get_layers(const MembershipKeys *keys, Relation index, MembershipMeta *meta)
 }
 
 /*
- * Have the processor fetch what membership_ask() will read of an index, if that is in
- * memory: for the first of the keys.
+ * Prefetch the cache lines that membership_ask() will read for the first of the keys, as
+ * far as they are in known buffers.
  */
 void
 membership_ask_soon(const MembershipKeys *keys, Relation index)
@@ -237,8 +236,9 @@ membership_ask_soon(const MembershipKeys *keys, Relation index)
 }
 
 /*
- * May the table of an index have rows with one of the keys, which their snapshot sees?
- * False is certain.  Errors: those of flush_pending() and of reading its pages.
+ * May the table of an index have a row that the keys' snapshot sees, and that has one of
+ * the keys?  False is certain.  Errors: those of flush_pending() and of reading the index's
+ * pages.
  */
 bool
 membership_ask(const MembershipKeys *keys, Relation index)

@@ -2,21 +2,21 @@
  * build.c
  *	  CREATE INDEX ... USING membership.
  *
- * We hash the table's elements, and sort the hashes within maintenance_work_mem: those
- * that do not fit go to sorted temporary files, which are merged.  That counts the
- * distinct elements, for which we size the first layer.  Then we set their bits, in the
- * order of the pages.  All pages are logged at the end.
+ * We hash the table's elements, and sort the hashes within maintenance_work_mem.  Hashes
+ * that do not fit go to sorted temporary files, which are merged later.  Sorting yields the
+ * number of distinct elements, for which we size the first layer.  Then we set the bits of
+ * the elements, in the order of the pages.  All pages are logged at the end.
  *
- * Parallel builds.  The hashes fall into as many ranges as there are processes.  Each process
- * scans a part of the table, and deals its hashes out to the others, each to the one that has
- * its range, by way of files.  Then each sorts and counts its range, as a serial build does
- * with all, but within its part of maintenance_work_mem.  The ranges follow each other as the
- * pages do, so each process sets the bits of its own, after the leader has created the pages.
- * These are the same as in a serial build.  Nothing is sorted twice, and nothing is left to the
- * leader alone but to create and to log the pages.
+ * Parallel builds.  The hashes are divided into as many ranges as there are processes, and
+ * each process owns one range.  Each process scans a part of the table, and writes each
+ * hash to a file for the owner of its range.  Then each process sorts and counts its own
+ * range, like a serial build, but within its share of maintenance_work_mem.  Pages are in
+ * the order of hashes, so after the leader has created the pages, each process sets the
+ * bits of its own range.  The pages are the same as in a serial build.  Nothing is sorted
+ * twice; only creating and logging the pages is left to the leader alone.
  *
- * tuplesort.c would do, but a membership index then takes 2.8 times as long to make: it
- * compares and moves tuples, where a radix sort of 8-byte hashes suffices.
+ * We do not use tuplesort.c, because a build then takes 2.8 times as long: it compares and
+ * moves tuples, where a radix sort of 8-byte hashes suffices.
  */
 #include "membership.h"
 
@@ -45,27 +45,30 @@
 #include "utils/snapmgr.h"
 #include "utils/wait_event.h"
 
-/* Hashes for which there is memory at first, and for each file in a merge */
+/* Number of hashes to allocate memory for: at first, and for each file in a merge */
 #define ROOM_FIRST			4096
 #define ROOM_OF_RUN			128
 
-/* Files of one level that are merged while the table is read, so that few are open */
+/*
+ * Number of files of one level that are merged while the table is read, so that few are
+ * open
+ */
 #define MERGE_ORDER			16
 
-/* What a parallel build keeps in shared memory, by key */
+/* Keys of a parallel build's shared memory */
 #define KEY_BUILD			1
 #define KEY_SCAN			2
 #define KEY_QUERY			3
 #define KEYS				KEY_QUERY
 
-/* What a worker used */
+/* Buffer and WAL usage of a worker */
 typedef struct WorkerUsage
 {
 	BufferUsage buffers;
 	WalUsage	wal;
 } WorkerUsage;
 
-/* KEY_BUILD: what its processes share */
+/* KEY_BUILD: the state shared by the processes of a parallel build */
 typedef struct SharedBuild
 {
 	Oid			heap;
@@ -73,13 +76,13 @@ typedef struct SharedBuild
 	bool		concurrent;		/* CREATE INDEX CONCURRENTLY */
 	uint64		query_id;
 	uint64		structure;		/* see element_structure() */
-	int			ranges;			/* number of processes, as planned */
-	Size		room_max;		/* hashes in the memory of each */
-	Barrier		barrier;		/* all are attached from the start */
+	int			ranges;			/* number of processes planned */
+	Size		room_max;		/* number of hashes that each keeps in memory */
+	Barrier		barrier;		/* all processes are attached from the start */
 	SharedFileSet files;		/* see portion_name() */
 	pg_atomic_uint64 elements;	/* counted so far */
-	pg_atomic_uint64 written;	/* of these, for the progress report */
-	slock_t		mutex;			/* of what follows: counts of the scan */
+	pg_atomic_uint64 written;	/* elements written, for the progress report */
+	slock_t		mutex;			/* protects the following counts of the scan */
 	double		tuples;
 	double		rows;
 	bool		broken_hot_chain;
@@ -90,9 +93,9 @@ typedef struct SharedBuild
 typedef struct SortedRun
 {
 	BufFile    *file;
-	int			level;			/* merges that it has been through */
-	uint64		count;			/* of those not read yet */
-	uint64		last;			/* the one read last */
+	int			level;			/* number of merges that produced it */
+	uint64		count;			/* hashes not read yet */
+	uint64		last;			/* the hash read last */
 } SortedRun;
 
 typedef struct BuildState
@@ -101,21 +104,22 @@ typedef struct BuildState
 	SharedBuild *shared;		/* NULL: it is a serial build */
 	ParallelContext *context;	/* in the leader; NULL in workers */
 	Snapshot	snapshot;		/* of the scan; in the leader */
-	BufFile   **portions;		/* of a parallel scan, one for each range */
+	BufFile   **portions;		/* files of a parallel scan, one for each
+								 * range */
 	MembershipHasher hasher;
-	uint64		structure;		/* when the build began */
-	double		rows;			/* number of those with elements */
+	uint64		structure;		/* element_structure() when the build began */
+	double		rows;			/* number of rows that have elements */
 	uint64	   *hashes;			/* little-endian, see filter/set.h */
 	Size		count;
 	Size		room;
 	Size		room_max;		/* within maintenance_work_mem */
 	SortedRun  *runs;			/* by falling level */
 	int			run_count;
-	Size		next;			/* of "hashes", for next_to_write() */
+	Size		next;			/* position in "hashes", for next_to_write() */
 	int64		written;		/* elements, for the progress report */
 } BuildState;
 
-/* Begin a file. */
+/* Append a new, empty run. */
 static SortedRun *
 add_run(BuildState *state)
 {
@@ -147,7 +151,7 @@ rewind_run(SortedRun *run)
 				 errmsg("could not rewind a temporary file")));
 }
 
-/* Move up to "limit" hashes from a file to memory, where there is room for them. */
+/* Read up to "limit" hashes from a file; state->hashes has room for them. */
 static void
 read_hashes(BuildState *state, SortedRun *run, Size limit)
 {
@@ -173,7 +177,7 @@ set_room(BuildState *state, Size room)
 	state->room = room;
 }
 
-/* Sort what is in memory, and drop duplicates. */
+/* Sort the hashes in memory, and remove duplicates. */
 static void
 sort_hashes(BuildState *state)
 {
@@ -181,9 +185,9 @@ sort_hashes(BuildState *state)
 }
 
 /*
- * Merge the files from number "first" on to one.  In each round, memory has the next
- * hashes of each file, and we write those up to the smallest of the last ones: all that
- * follow are greater.
+ * Merge the runs from number "first" on into one.  In each round, memory holds the next
+ * hashes of each run.  We write the hashes up to the smallest of the runs' last ones,
+ * because all hashes still in the files are greater.
  */
 static void
 merge_runs(BuildState *state, int first)
@@ -237,7 +241,7 @@ merge_runs(BuildState *state, int first)
 	state->run_count = first + 1;
 }
 
-/* Move the hashes in memory, sorted, to a file. */
+/* Move the sorted hashes from memory to a new run. */
 static void
 write_run(BuildState *state)
 {
@@ -245,7 +249,7 @@ write_run(BuildState *state)
 	state->count = 0;
 }
 
-/* Make room for another hash, in memory or by way of a file. */
+/* Make room for another hash: get more memory, or move the hashes to a file. */
 static void
 make_room(BuildState *state)
 {
@@ -255,7 +259,7 @@ make_room(BuildState *state)
 		return;
 	}
 	sort_hashes(state);
-	/* many were equal? */
+	/* removing duplicates may have made enough room */
 	if (state->count <= state->room / 2)
 		return;
 	write_run(state);
@@ -266,8 +270,8 @@ make_room(BuildState *state)
 }
 
 /*
- * Give a hash to the process that has its range.  state->hashes serves to tell hashes that
- * were dealt out lately: few different ones take as little disk as in a serial build.
+ * Write a hash to the file for its range. state->hashes serves as a cache of hashes written
+ * lately, so that few distinct hashes take as little disk space as in a serial build.
  */
 static void
 deal(BuildState *state, uint64 hash)
@@ -275,7 +279,7 @@ deal(BuildState *state, uint64 hash)
 	uint64	   *recent = &state->hashes[hash % ROOM_FIRST];
 	uint64		stored = le64(hash);
 
-	/* 0 means that there was none yet */
+	/* 0 is an unused place in the cache */
 	if (stored == *recent && stored != 0)
 		return;
 	*recent = stored;
@@ -283,7 +287,7 @@ deal(BuildState *state, uint64 hash)
 				 &stored, sizeof(stored));
 }
 
-/* Called for each row of the table, in a memory context that is then reset. */
+/* Callback for each row of the table, in a memory context that is reset after the call */
 static void
 build_row(Relation index, ItemPointer tid, Datum *values, bool *nulls,
 		  bool alive, void *arg)
@@ -306,7 +310,7 @@ build_row(Relation index, ItemPointer tid, Datum *values, bool *nulls,
 		state->rows++;
 }
 
-/* Sort and count all hashes; next_to_write() returns them. */
+/* Sort all hashes, for next_to_write(), and return their number. */
 static uint64
 finish_sort(BuildState *state)
 {
@@ -340,7 +344,7 @@ next_to_write(BuildState *state, uint64 *hashes)
 	return count;
 }
 
-/* Prepare to scan, with up to "room_max" hashes in memory. */
+/* Prepare a build that keeps up to "room_max" hashes in memory. */
 static void
 begin_build(BuildState *state, Relation index, Size room_max)
 {
@@ -354,7 +358,10 @@ begin_build(BuildState *state, Relation index, Size room_max)
 	state->room_max = room_max;
 }
 
-/* Hash the rows of the table, or those that "scan" returns; returns their number. */
+/*
+ * Hash the rows of the table or, unless "scan" is NULL, those that it returns.  Returns the
+ * number of rows.
+ */
 static double
 scan_table(BuildState *state, Relation heap, Relation index, IndexInfo *info,
 		   TableScanDesc scan)
@@ -371,7 +378,7 @@ scan_table(BuildState *state, Relation heap, Relation index, IndexInfo *info,
 	return tuples;
 }
 
-/* Set the bits of the hashes that finish_sort() has left. */
+/* Set the bits of the hashes that finish_sort() has sorted. */
 static void
 end_build(BuildState *state, Relation index, const MembershipMeta *meta)
 {
@@ -393,14 +400,14 @@ end_build(BuildState *state, Relation index, const MembershipMeta *meta)
 /* The leader is number 0. */
 #define this_process		(ParallelWorkerNumber + 1)
 
-/* Wait until all processes are here. */
+/* Wait until all processes have called this. */
 static void
 wait_for_all(SharedBuild *shared)
 {
 	BarrierArriveAndWait(&shared->barrier, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
 }
 
-/* The name of the file with a process's hashes of one range */
+/* The name of the file for the hashes of one range that a process has found */
 static const char *
 portion_name(int process, int range)
 {
@@ -410,7 +417,7 @@ portion_name(int process, int range)
 	return name;
 }
 
-/* Scan a part of the table, and deal out its hashes. */
+/* Scan a part of the table, and write its hashes to the files of their ranges. */
 static void
 scan_part(BuildState *state, Relation heap, Relation index, IndexInfo *info,
 		  ParallelTableScanDesc scan)
@@ -442,7 +449,9 @@ scan_part(BuildState *state, Relation heap, Relation index, IndexInfo *info,
 	SpinLockRelease(&shared->mutex);
 }
 
-/* Get a range's hashes from a process, as build_row() gets those of a row. */
+/*
+ * Read the hashes of one range that a process has found, and keep them as build_row() does.
+ */
 static void
 take_portion(BuildState *state, int process, int range)
 {
@@ -462,7 +471,7 @@ take_portion(BuildState *state, int process, int range)
 	BufFileDeleteFileSet(files, name, false);
 }
 
-/* What each process does before the pages are created */
+/* The part of each process until the pages can be created */
 static void
 sort_in_parallel(BuildState *state, Relation heap, Relation index, IndexInfo *info,
 				 shm_toc *toc)
@@ -472,7 +481,10 @@ sort_in_parallel(BuildState *state, Relation heap, Relation index, IndexInfo *in
 
 	scan_part(state, heap, index, info, shm_toc_lookup(toc, KEY_SCAN, false));
 
-	/* otherwise we would wait in vain for one that cannot start */
+	/*
+	 * raise an error if a worker could not start: we would wait for it in
+	 * vain
+	 */
 	if (state->context)
 		WaitForParallelWorkersToAttach(state->context);
 	wait_for_all(shared);
@@ -480,7 +492,10 @@ sort_in_parallel(BuildState *state, Relation heap, Relation index, IndexInfo *in
 								 MEMBERSHIP_PHASE_SORT);
 	processes = BarrierParticipants(&shared->barrier);
 	for (int range = 0; range < shared->ranges; range++)
-		/* the leader also has the ranges of workers that could not be had */
+
+		/*
+		 * the leader also takes the ranges of workers that were not launched
+		 */
 		if (range == this_process || (range >= processes && this_process == 0))
 			for (int i = 0; i < processes; i++)
 				take_portion(state, i, range);
@@ -490,14 +505,14 @@ sort_in_parallel(BuildState *state, Relation heap, Relation index, IndexInfo *in
 
 extern PGDLLEXPORT void bloomfilter_build_worker(dsm_segment *segment, shm_toc *toc);
 
-/* A worker's part */
+/* The entry point of a worker */
 void
 bloomfilter_build_worker(dsm_segment *segment, shm_toc *toc)
 {
 	SharedBuild *shared = shm_toc_lookup(toc, KEY_BUILD, false);
 	WorkerUsage *usage = &shared->usage[ParallelWorkerNumber];
 
-	/* as the leader has locked them */
+	/* the lock modes of the leader */
 	LOCKMODE	heap_lock = shared->concurrent ? ShareUpdateExclusiveLock : ShareLock;
 	LOCKMODE	index_lock = shared->concurrent ? RowExclusiveLock : AccessExclusiveLock;
 	Relation	heap;
@@ -520,7 +535,7 @@ bloomfilter_build_worker(dsm_segment *segment, shm_toc *toc)
 	state.shared = shared;
 	state.structure = shared->structure;
 	sort_in_parallel(&state, heap, index, info, toc);
-	/* until the leader has created the pages */
+	/* wait until the leader has created the pages */
 	wait_for_all(shared);
 	meta_read(index, &meta);
 	end_build(&state, index, &meta);
@@ -529,7 +544,7 @@ bloomfilter_build_worker(dsm_segment *segment, shm_toc *toc)
 	table_close(heap, heap_lock);
 }
 
-/* End a parallel build, also one for which no worker could be had. */
+/* End a parallel build, even one that got no worker. */
 static void
 end_parallel(BuildState *state)
 {
@@ -545,12 +560,12 @@ end_parallel(BuildState *state)
 	ExitParallelMode();
 }
 
-/* Launch workers; state->shared remains NULL if none can be had. */
+/* Launch workers; state->shared remains NULL if none could be launched. */
 static void
 begin_parallel(BuildState *state, Relation heap, Relation index, bool concurrent,
 			   int workers)
 {
-	/* as a serial build does by itself */
+	/* the snapshot that table_index_build_scan() takes in a serial build */
 	Snapshot	snapshot = concurrent ? RegisterSnapshot(GetTransactionSnapshot()) :
 		SnapshotAny;
 	const Size	scan_bytes = table_parallelscan_estimate(heap, snapshot);
@@ -561,7 +576,7 @@ begin_parallel(BuildState *state, Relation heap, Relation index, bool concurrent
 	ParallelTableScanDesc scan;
 	SharedBuild *shared;
 
-	/* what the index's expressions read, as before a query starts workers */
+	/* the index's expressions may query other indexes in the workers */
 	flush_pending();
 	EnterParallelMode();
 	context = CreateParallelContext("$libdir/bloomfilter", "bloomfilter_build_worker",
@@ -619,9 +634,9 @@ plan_workers(Relation heap, Relation index, const IndexInfo *info)
 	return info->ii_ParallelWorkers;
 #else
 	/*
-	 * Core itself asks this only for B-trees, and not when it empties a
-	 * table, by TRUNCATE or ON COMMIT DELETE ROWS: then no code of users may
-	 * run, as planning runs it.
+	 * Core calls this function only for B-trees, and not when it empties a
+	 * table, by TRUNCATE or ON COMMIT DELETE ROWS.  Do not call it then: it
+	 * may run users' code, as planning does.
 	 */
 	return RelationGetNumberOfBlocks(heap) == 0 ? 0 :
 		plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index));
@@ -630,10 +645,10 @@ plan_workers(Relation heap, Relation index, const IndexInfo *info)
 
 /*
  * membership_build
- *		ambuild: build an index
+ *	  ambuild: build an index
  *
- * Errors: those of membership_hash() and meta_init(); ERRCODE_OBJECT_IN_USE if
- * the composite type of the elements is altered meanwhile.
+ * Errors: those of membership_hash() and meta_init(); ERRCODE_OBJECT_IN_USE if the
+ * composite type of the elements is altered during the build.
  */
 IndexBuildResult *
 membership_build(Relation heap, Relation index, IndexInfo *info)

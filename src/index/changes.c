@@ -2,9 +2,9 @@
  * changes.c
  *	  Counts the events that may invalidate what a session caches about indexes.
  *
- * A cache stores the count at which it was filled, and is checked again once that has
- * changed.  We count invalidation messages for any relation, role or role membership, ends
- * of transactions, and rollbacks of subtransactions, which release locks (events.c).
+ * A cache stores invalidation_count when it is filled, and is checked again once the count
+ * has changed.  We count invalidation messages for any relation, role or role membership,
+ * ends of transactions, and rollbacks of subtransactions, which release locks (events.c).
  */
 #include "membership.h"
 

@@ -1,30 +1,29 @@
 /*
  * contains.c
- *	  Probing a membership index: membership_contains(regclass, element) and
- *	  the like.
+ *	  Probing a membership index: membership_contains(regclass, element), its array
+ *	  variants, and join filters.
  *
- * Why a "no" is true.  Let a row be visible to the query's snapshot.  If
- * another transaction inserted it, that had written the element to the index
- * before it committed, and had committed before the snapshot was taken.  If our
- * own transaction inserted it, that was in an earlier command, and hashes that
- * still wait are written before we read anything (insert.c).  Rows that
- * existed when the index was built are in it, with two exceptions: an index
- * that is not valid yet is an error; if it was built too late for an old
- * snapshot, the answer is "yes" (open.c).  So the bits are set in pages of layers
- * that the metapage names, and we read both after the snapshot was taken.  (A
- * trigger's snapshot can see rows that our own transaction inserts later.  So we
- * also check what it has inserted.)
+ * Why "false" is certain.  Consider a row that the query's snapshot sees.  If another
+ * transaction inserted the row, it had written the element to the index before it
+ * committed, and had committed before the snapshot was taken.  If our own transaction
+ * inserted the row, an earlier command did, and we write all waiting hashes before we read
+ * any page (insert.c).  Rows that existed when the index was built are in the index, with
+ * two exceptions: an index that is not valid yet raises an error, and for an index that was
+ * built too late for an old snapshot the answer is always true (open.c).  So the bits of
+ * the element are set in layers that the metapage names, and we read the metapage and the
+ * layers after the snapshot was taken.  (The snapshot of a trigger can see rows that our
+ * own transaction inserts later.  So we also look for the element among the insertions made
+ * since.)
  *
- * A call site caches what it has opened:
+ * A call site caches:
  *
- * - The indexes to probe, locked (many if the index is partitioned), and the
- *	 fact that the user may query them.  It opens them again after an
- *	 invalidation (changes.c), for another user, and for another index.  It
- *	 notices partitions that another session attaches or detaches, and new
- *	 inheritance children, when the server's own caches do.
+ * - The indexes to probe, open and locked (many if the index is partitioned), and the fact
+ *	 that the user may query them.  It opens them again after an invalidation (changes.c),
+ *	 for another user, and for another index.  It notices partitions that another session
+ *	 attaches or detaches, and new inheritance children, when the server's own caches do.
  *
- * - For each index, the view of the snapshot (view.c), until another snapshot
- *	 is active.
+ * - For each index, the view of the active snapshot (view.c), until another snapshot is
+ *	 active.
  */
 #include "membership.h"
 
@@ -44,9 +43,9 @@
 typedef struct SiteIndex
 {
 	Oid			oid;
-	bool		always;			/* the snapshot cannot use it: always "yes" */
-	bool		children;		/* its table has children: never "no" */
-	IndexView  *view;			/* for the site's snapshot, or NULL */
+	bool		always;			/* index too new for the snapshot: always true */
+	bool		children;		/* its table has children: false is an error */
+	IndexView  *view;			/* of the site's snapshot, or NULL */
 } SiteIndex;
 
 /* The state of one call in a query, kept from row to row */
@@ -55,11 +54,13 @@ struct MembershipSite
 	MemoryContext mcxt;
 	MemoryContextCallback leave;	/* called when the site is freed */
 	Oid			probed;			/* the index probed last, or InvalidOid */
-	Oid			user;			/* who may query it */
-	uint64		invalidation_count; /* when it was opened */
-	Snapshot	snapshot;		/* of all views; NULL: there are none */
-	MemoryContext opened;		/* of the hashers; NULL before the first */
-	SiteIndex  *indexes;		/* one, or those of the partitions, in mcxt */
+	Oid			user;			/* the user who may query it */
+	uint64		invalidation_count; /* invalidation_count when it was opened */
+	Snapshot	snapshot;		/* of all views; NULL: no views */
+	MemoryContext opened;		/* holds the hashers; NULL before the first
+								 * open */
+	SiteIndex  *indexes;		/* the index, or those of the partitions; in
+								 * mcxt */
 	int			count;			/* of indexes */
 	int			room;			/* allocated in "indexes" */
 	ElementClass class;			/* of the elements of all indexes */
@@ -68,8 +69,8 @@ struct MembershipSite
 	MembershipHasher of_index;	/* the hasher of the index, which "hasher"
 								 * agrees with */
 	TypeCacheEntry *type;		/* of the call's elements */
-	bool		for_scan;		/* it counts what it probes */
-	bool		unavailable;	/* it cannot be probed: always "yes" */
+	bool		for_scan;		/* count probes in the statistics */
+	bool		unavailable;	/* an index cannot be probed: always true */
 
 	/* For a join, see membership_site_make_join(); otherwise NIL and NULL */
 	List	   *joined;			/* OIDs of the indexes to probe */
@@ -85,14 +86,15 @@ for_join(const MembershipSite *site)
 }
 
 /*
- * How often to hash elements whose type changes meanwhile: enough for ALTER TYPE in other
- * sessions, but a hash function that alters it must not keep us here forever
+ * How often to repeat hashing because the elements' type has changed meanwhile: enough for
+ * ALTER TYPE in other sessions, but finite, because a hash function may itself alter the
+ * type
  */
 #define HASHINGS_MAX		10
 
 /* ---- Call sites ---- */
 
-/* Also the callback when the site is freed */
+/* Leave all views; also the callback when the site is freed */
 static void
 leave_views(void *arg)
 {
@@ -123,9 +125,9 @@ allocate_site(MemoryContext mcxt, Oid element_type)
 }
 
 /*
- * The state of one place in a query that probes an index, for a scan; in "mcxt", which may
- * be reset at any time.  The index counts the elements that are looked up, as idx_tup_read
- * in pg_stat_user_indexes, and those that it contains, as idx_tup_fetch.
+ * Make a call site for a scan, in "mcxt", which may be reset at any time.  The site counts
+ * the elements that are looked up in an index as its idx_tup_read in pg_stat_user_indexes,
+ * and those that the index contains as idx_tup_fetch.
  */
 MembershipSite *
 membership_site_make(MemoryContext mcxt, Oid element_type)
@@ -137,12 +139,12 @@ membership_site_make(MemoryContext mcxt, Oid element_type)
 }
 
 /*
- * The same for a join, and the indexes that together have all rows to be joined: of a
- * table, or of its partitions.  "types" are those by which to hash the values of a key, one
- * for each column of an index.  Both lists must outlive the site.
+ * Make a call site for a join.  "indexes" together contain all rows to be joined: they are
+ * indexes of one table, or of its partitions.  "types" are the types by which to hash the
+ * values of a key, one for each column of an index.  Both lists must outlive the site.
  *
- * To open it, name the first index.  That raises no error: if one index cannot be probed,
- * every answer is "yes".  Rows of inheritance children do not matter.
+ * The caller opens the site with the first index.  This raises no error: if one of the
+ * indexes cannot be probed, every answer is true.  The site ignores inheritance children.
  */
 MembershipSite *
 membership_site_make_join(MemoryContext mcxt, List *indexes, List *types)
@@ -154,7 +156,7 @@ membership_site_make_join(MemoryContext mcxt, List *indexes, List *types)
 	return site;
 }
 
-/* Not inline, so that later calls need fewer registers */
+/* Not inline, so that the calls that find a site need fewer registers */
 static pg_noinline void
 make_site(FmgrInfo *flinfo, bool is_array)
 {
@@ -185,7 +187,7 @@ add_index(Relation heap, Relation index, void *arg)
 	added->children = !for_join(site) && has_children(heap);
 	added->view = NULL;
 
-	/* the others have columns of the same types and collations */
+	/* the other partitions' columns have the same types and collations */
 	if (site->count == 0)
 	{
 		membership_hasher_init(&site->of_index, index, site->opened);
@@ -205,7 +207,7 @@ add_index(Relation heap, Relation index, void *arg)
 	{
 		MembershipMeta meta;
 
-		/* for a join, the planner takes no index on a type that may change */
+		/* the planner joins by no index whose type may be altered */
 		if (for_join(site))
 		{
 			site->unavailable = true;
@@ -218,8 +220,8 @@ add_index(Relation heap, Relation index, void *arg)
 }
 
 /*
- * Open an index that was not the last one probed, was probed by another user, or may have
- * changed.  The next call notices changes that happen while we open it.
+ * Open the indexes of the site anew: for another index or user, or after an invalidation.
+ * Changes that happen meanwhile are noticed by the next call.
  */
 static void
 open_indexes(MembershipSite *site, Oid oid)
@@ -250,7 +252,7 @@ open_indexes(MembershipSite *site, Oid oid)
 	site->probed = oid;
 }
 
-/* Probe with another snapshot from now on, by views if possible. */
+/* Switch to another snapshot, and join its views if the executor runs a query with it. */
 static void
 turn_to_snapshot(MembershipSite *site, Snapshot snapshot)
 {
@@ -274,11 +276,14 @@ turn_to_snapshot(MembershipSite *site, Snapshot snapshot)
 		}
 		relation_close(index, NoLock);
 	}
-	/* without views, the next snapshot may have the same address */
+
+	/*
+	 * without views that hold the snapshot, the next one may have its address
+	 */
 	site->snapshot = has_views && site->count > 0 ? snapshot : NULL;
 }
 
-/* Is what the site has cached of this index still valid? */
+/* Are the site's indexes open for this index, and still valid? */
 static inline bool
 is_open(const MembershipSite *site, Oid oid)
 {
@@ -286,7 +291,7 @@ is_open(const MembershipSite *site, Oid oid)
 		site->user == GetUserId();
 }
 
-/* Does the site have open views of its snapshot?  All are closed together: test one. */
+/* Does the site have open views?  All of them are closed together, so test one. */
 static inline bool
 has_open_views(const MembershipSite *site)
 {
@@ -295,9 +300,9 @@ has_open_views(const MembershipSite *site)
 }
 
 /*
- * Open the index for the active snapshot, unless it is already.  Errors: those of
- * membership_open_all(), unless the site is for a join; ERRCODE_ACTIVE_SQL_TRANSACTION
- * without a snapshot.
+ * Open the index for the active snapshot, unless the site is open for both.  Errors: those
+ * of membership_open_all(), unless the site is for a join; ERRCODE_ACTIVE_SQL_TRANSACTION
+ * without an active snapshot.
  */
 void
 membership_site_open(MembershipSite *site, Oid oid)
@@ -319,7 +324,7 @@ membership_site_open(MembershipSite *site, Oid oid)
 	turn_to_snapshot(site, snapshot);
 }
 
-/* The state of a call of an SQL function, from its first row on */
+/* The call site of an SQL function, made at its first call */
 static inline MembershipSite *
 call_site_of(FunctionCallInfo fcinfo, bool is_array)
 {
@@ -335,7 +340,7 @@ hash_element(MembershipSite *site, Datum element)
 {
 	uint64		hash;
 
-	/* a partitioned index without partitions has no class, and no elements */
+	/* without partitions there is no hasher, and the index has no elements */
 	if (unlikely(site->count == 0))
 		return 0;
 	hash = element_hash(site->hasher, element, 0);
@@ -355,7 +360,7 @@ hash_element(MembershipSite *site, Datum element)
 	return hash;
 }
 
-/* Is everything still open after hashing? */
+/* Is the site still open after hashing? */
 static inline bool
 is_undisturbed(const MembershipSite *site)
 {
@@ -364,8 +369,9 @@ is_undisturbed(const MembershipSite *site)
 }
 
 /*
- * Open the index again after hashing.  Are the hashes still right?  Not if the type has
- * changed (no change leads back to an old structure), nor if there was nothing to hash for.
+ * Open the index again after hashing.  Are the hashes still right?  Not if the structure of
+ * the type has changed (no change leads back to an old structure), nor if no index was open
+ * to hash for.
  */
 static bool
 reopen_hashed(MembershipSite *site)
@@ -381,9 +387,10 @@ reopen_hashed(MembershipSite *site)
 }
 
 /*
- * Make sure that the site is open after hashing for the "attempt"th time, from 0.  False if
- * the caller has to hash again: what hashes depend on has changed, or there was nothing to
- * hash for.  After too many attempts ERRCODE_OBJECT_IN_USE, but not for a join.
+ * Make sure that the site is open after hashing for the "attempt"th time, counted from 0.
+ * Returns false if the caller must hash again, because the type has changed or no index was
+ * open.  After HASHINGS_MAX attempts, raises ERRCODE_OBJECT_IN_USE or, for a join, makes
+ * all answers true.
  */
 bool
 membership_site_settled(MembershipSite *site, int attempt)
@@ -402,8 +409,8 @@ membership_site_settled(MembershipSite *site, int attempt)
 }
 
 /*
- * Hash elements, and make sure that the index is open afterwards: hashing reads types and
- * calls their functions, which may change the index, or release its lock.
+ * Hash elements, and make sure that the index is open afterwards: hash functions, and
+ * reading catalogs for them, may change the index or release its lock.
  */
 static void
 hash_and_open(MembershipSite *site, const ArrayElements *elements,
@@ -429,7 +436,7 @@ probe_pages_or_copy(const MembershipSite *site, SiteIndex *at,
 					const uint64 *hashes, Size count, bool *found)
 {
 	IndexView  *view = at->view;
-	Relation	index = NULL;	/* to probe its pages */
+	Relation	index = NULL;	/* NULL: probe the copy */
 	MembershipMeta meta;
 
 	if (view == NULL || view->copy->image == NULL)
@@ -458,9 +465,9 @@ probe_pages_or_copy(const MembershipSite *site, SiteIndex *at,
 }
 
 /*
- * May rows that this session has inserted since the view was made be visible?  For a join,
- * not before its query has been left and resumed: the snapshot sees rows of older commands,
- * and one of these that is still inserting has called the query.
+ * Might the snapshot see rows that this session has inserted since the view was made?  In a
+ * join, only after its query was resumed: its snapshot sees rows of older commands, and
+ * only a command that calls the query can still insert.
  */
 static inline bool
 own_insertions_matter(const MembershipSite *site, const IndexView *view)
@@ -469,7 +476,9 @@ own_insertions_matter(const MembershipSite *site, const IndexView *view)
 		(!for_join(site) || view->resumed);
 }
 
-/* Where the view says no, also check what this session has inserted: see insert.c. */
+/*
+ * For elements that the view lacks, also check what this session has inserted (insert.c).
+ */
 static void
 probe_own_insertions(const SiteIndex *at, const uint64 *hashes, Size count,
 					 bool *found)
@@ -485,7 +494,7 @@ probe_own_insertions(const SiteIndex *at, const uint64 *hashes, Size count,
 	relation_close(index, NoLock);
 }
 
-/* Count what was looked up in an index, and what it contains. */
+/* Count in the statistics the elements looked up in an index, and those found. */
 static void
 count_probes(const SiteIndex *at, Size count, const bool *found)
 {
@@ -518,8 +527,8 @@ probe_index(const MembershipSite *site, SiteIndex *at, const uint64 *hashes,
 }
 
 /*
- * Probe all indexes of the site: found[i] tells whether any contains hashes[i].  Each one
- * is probed only with the hashes that those before it lack.
+ * Set found[i] to whether any index of the site contains hashes[i].  Each index is probed
+ * only with the hashes that the indexes before it lack.
  */
 static void
 probe_indexes(const MembershipSite *site, const uint64 *hashes, Size count,
@@ -530,7 +539,10 @@ probe_indexes(const MembershipSite *site, const uint64 *hashes, Size count,
 	Size	   *places;
 	bool	   *answers;
 
-	/* with all hashes, until an index contains some */
+	/*
+	 * probe with all hashes, without copying them, until an index contains
+	 * some
+	 */
 	if (unlikely(site->count == 0))
 		memset(found, false, count * sizeof(bool));
 	while (probed < site->count)
@@ -569,14 +581,15 @@ probe_indexes(const MembershipSite *site, const uint64 *hashes, Size count,
 /*
  * ---- For scans ----
  *
- * Open the site, hash the elements of many rows, and probe if it is still open; if not, do
- * that again, for each element by itself.
+ * A scan opens the site, hashes the elements of many rows, and probes with all hashes if
+ * the site is still open; otherwise it repeats this for each element alone.
  */
 
 /*
- * Hash the values of a key for a join, none of them NULL.  Sets *comparable: does the hash
- * tell whether the key is in the index?  Not if the key is of another class: "=" may still
- * call it equal to a key in the index.  Errors: those of element_hash().
+ * Hash the values of a key for a join; none is NULL.  Sets *comparable to whether the hash
+ * shows if the key is in the index.  It does not if the key's class differs from that of
+ * the index's elements: "=" may still find the key equal to one of them.  Errors: those of
+ * element_hash().
  */
 uint64
 membership_site_hash_key(MembershipSite *site, const Datum *values,
@@ -585,7 +598,9 @@ membership_site_hash_key(MembershipSite *site, const Datum *values,
 	static const bool nulls[INDEX_MAX_KEYS] = {false};
 	uint64		hash;
 
-	/* it may be available when we probe */
+	/*
+	 * false if unavailable, too: the site may be available when it is probed
+	 */
 	*comparable = false;
 	if (site->unavailable)
 		return 0;
@@ -596,8 +611,8 @@ membership_site_hash_key(MembershipSite *site, const Datum *values,
 }
 
 /*
- * The same for one value.  If the site is not for a join, *comparable is true, and another
- * class is ERRCODE_DATATYPE_MISMATCH.
+ * The same for a key of one value.  If the site is not for a join, always sets *comparable,
+ * and raises ERRCODE_DATATYPE_MISMATCH for another class.
  */
 uint64
 membership_site_hash(MembershipSite *site, Datum element, bool *comparable)
@@ -609,8 +624,9 @@ membership_site_hash(MembershipSite *site, Datum element, bool *comparable)
 }
 
 /*
- * found[i] tells whether the index, which is open, may contain hashes[i].  Errors: those of
- * reading its pages; ERRCODE_WRONG_OBJECT_TYPE for a "no" about a table with children.
+ * Set found[i] to whether the open index may contain hashes[i].  Errors: those of reading
+ * its pages; ERRCODE_WRONG_OBJECT_TYPE if the index lacks an element, and its table has
+ * inheritance children.
  */
 void
 membership_site_probe(const MembershipSite *site, const uint64 *hashes,
@@ -632,7 +648,7 @@ membership_site_may_refuse(const MembershipSite *site)
 	return false;
 }
 
-/* The size of the copies in memory that the site probes, in bytes */
+/* The total size of the copies that the site probes, in bytes */
 Size
 membership_site_bytes(const MembershipSite *site)
 {
@@ -650,7 +666,7 @@ membership_site_bytes(const MembershipSite *site)
 
 /* ---- The SQL functions ---- */
 
-/* Is one copy, and nothing else, to be probed? */
+/* Is a single copy in memory all that must be probed? */
 static inline bool
 is_simple(const MembershipSite *site)
 {

@@ -2,8 +2,9 @@
  * cost.c
  *	  What a scan of a membership index costs, for the planner.
  *
- * A scan reads no page of the table or all of them (handler.c), so its cost is that
- * of the table times the probability that the index answers yes.
+ * A scan reads either no page of the table or all of them (handler.c).  So its cost is the
+ * cost of reading the table times the probability that the index may contain the value
+ * ("yes").
  */
 #include "membership.h"
 
@@ -25,13 +26,13 @@
 #include "utils/spccache.h"
 
 /*
- * Probability that a value is present that is not among the column's most common ones: even
- * odds.  Only the index knows better, but a plan must not reveal it: policies or a view may
- * hide the row from the user who sees the plan.
+ * Probability that the index contains a value that is not among the column's most common
+ * ones.  The index could give the answer, but a plan must not reveal it: policies or a view
+ * may hide the row from the user who sees the plan.
  */
 #define PRESENT_UNKNOWN		0.5
 
-/* Does a unique index prove, by a table's own conditions, that at most one row passes? */
+/* Do the conditions on a table match a unique index, so that at most one row passes? */
 #if PG_VERSION_NUM >= 190000
 #define has_single_row(root, table) \
 	relation_has_unique_index_for(root, table, NIL, NULL)
@@ -40,7 +41,7 @@
 	relation_has_unique_index_for(root, table, NIL, NIL, NIL)
 #endif
 
-/* Cost of a scan that cannot use the index; more than any other path */
+/* Cost of a scan that cannot use the index: more than the cost of any other path */
 #define COST_UNUSABLE		1.0e15
 
 /* Cost of hashing an element and probing a block, in operators: about 20 ns */
@@ -48,14 +49,14 @@
 
 /*
  * The extra cost of a row on a page that is lossy in a bitmap, compared with a sequential
- * scan: its visibility is looked up separately.  About 45 ns.  We count it if a yes is
- * certain or its probability known, and not beside PRESENT_UNKNOWN, which is a guess.
+ * scan: its visibility is looked up separately.  About 45 ns.  Ignored if the probability
+ * of "yes" is PRESENT_UNKNOWN, which is only a guess.
  */
 #define LOSSY_ROW_COST		(1.0 * cpu_tuple_cost)
 
 /*
- * The lowest frequency among a column's most common values, or elements, by the kind of
- * statistics; infinite if there are none
+ * The lowest frequency in a column's statistics of this kind: of its most common values or
+ * elements.  Infinite without such statistics.
  */
 static double
 lowest_frequency(HeapTuple statistics, int kind)
@@ -70,7 +71,10 @@ lowest_frequency(HeapTuple statistics, int kind)
 						  (of_elements ? ATTSTATSSLOT_VALUES : 0)))
 		return lowest;
 
-	/* behind those of elements; frequencies of values are in falling order */
+	/*
+	 * that of elements follows their frequencies; those of values are
+	 * descending
+	 */
 	at = of_elements ? slot.nvalues : slot.nnumbers - 1;
 	if (at >= 0 && at < slot.nnumbers)
 		lowest = slot.numbers[at];
@@ -79,9 +83,9 @@ lowest_frequency(HeapTuple statistics, int kind)
 }
 
 /*
- * The selectivity above which an operator's array has one of the most common elements
- * or, for STRATEGY_CONTAINS, has no others.  For any other element core assumes at most
- * half of the lowest frequency, and it adds these up.
+ * A bound for the selectivity of an array operator.  Above it, the array contains one of
+ * the most common elements or, for STRATEGY_CONTAINS, only such elements.  For each other
+ * element, core assumes at most half of the lowest frequency, and adds these up.
  */
 static double
 least_common_array(PlannerInfo *root, Node *array, int strategy,
@@ -108,7 +112,7 @@ typedef struct OuterParameter
 {
 	PlannerInfo *root;
 	PlannerInfo *outer;			/* the query whose row it is; NULL: none found */
-	Node	   *item;			/* what it stands for there */
+	Node	   *item;			/* its expression in that query */
 } OuterParameter;
 
 /* An expression_tree_walker: finds the first OuterParameter. */
@@ -141,8 +145,8 @@ find_outer_parameter(Node *node, void *context)
 }
 
 /*
- * The probability that the index answers yes for a value of an outer query's row: the
- * share of its column that the index contains.  1 if that is not known: then each
+ * The probability of "yes" for a value from a row of an outer query: the share of the outer
+ * column's values that the index contains. 1 if that share is not known, because each
  * execution may read the whole table.
  */
 static double
@@ -192,10 +196,10 @@ present_of_outer(const OuterParameter *param, const OpExpr *clause,
 }
 
 /*
- * The probability that the index answers yes to a value that is looked up once: 1 for
- * one of the column's most common values or elements, otherwise PRESENT_UNKNOWN.  We
- * know a most common value by its selectivity: core limits that of any other value to
- * the lowest frequency in the list.
+ * The probability of "yes" for a value that is looked up once: 1 for one of the column's
+ * most common values or elements, otherwise PRESENT_UNKNOWN.  We recognize a most common
+ * value by its selectivity: for any other value, core's estimate is at most the lowest
+ * frequency in the list.
  */
 static double
 present_once(PlannerInfo *root, IndexOptInfo *info, OpExpr *clause,
@@ -217,8 +221,8 @@ present_once(PlannerInfo *root, IndexOptInfo *info, OpExpr *clause,
 }
 
 /*
- * May the clauses compare the index with many rows of other tables of the query?  Not if
- * the query's conditions let at most one row of such a table pass.
+ * Do the clauses compare the index with many rows of other tables?  Not with those of a
+ * table of which the query's conditions let at most one row pass.
  */
 static bool
 has_many_outer_rows(PlannerInfo *root, IndexOptInfo *info, List *clauses)
@@ -256,12 +260,12 @@ values_of(PlannerInfo *root, Expr *clause)
 }
 
 /*
- * The probability that one execution of a scan gets the answer yes.
+ * The probability that one execution of a scan gets "yes".
  *
- * On the inner side of a nested loop we take it for certain, unless there is but one outer
- * row.  Each yes reads the whole table, which another kind of join reads only once.  So the
- * plan must not depend on how many rows, or how many yes, are expected: there may be more
- * outer rows, or they may be just those that a join filter let pass or a LIMIT waits for.
+ * On the inner side of a nested loop, we take "yes" for certain, unless there is at most
+ * one outer row.  Each "yes" reads the whole table, which another kind of join reads only
+ * once.  The estimated number of outer rows must not change this: there may be more, or
+ * they may be just the rows that pass a join filter or that a LIMIT needs.
  */
 static double
 present_probability(PlannerInfo *root, IndexOptInfo *info, List *clauses,
@@ -314,7 +318,7 @@ membership_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 		return;
 	}
 
-	/* the index answers no, or the whole table is read and each row checked */
+	/* "no" costs the probe alone; "yes" reads the table and checks each row */
 	get_tablespace_page_costs(table->reltablespace, NULL, &sequential_page);
 	get_tablespace_page_costs(info->reltablespace, &random_page, NULL);
 	cost_qual_eval(&check, clauses, root);

@@ -2,8 +2,8 @@
  * distributed.c
  *	  Tables that Citus distributes: their rows are in shards, on other servers.
  *
- * Citus need not be installed where the extension is built: we know its catalog by
- * its name.
+ * Citus need not be installed where the extension is built, so we look up its catalog by
+ * name.
  */
 #include "membership.h"
 
@@ -19,13 +19,14 @@
 #define CITUS_TABLE_COLUMN	"logicalrelid"
 
 /*
- * Does Citus distribute this table, so that its rows are elsewhere?  As long as nothing is
- * invalidated, a catalog that was not there is not looked for again.
+ * Does Citus distribute this table, so that its rows are elsewhere?  Once the catalog was
+ * not found, looks for it again only after an invalidation.
  */
 bool
 table_is_distributed(Oid table)
 {
-	static uint64 absent_at = PG_UINT64_MAX;	/* when there was none */
+	static uint64 absent_at = PG_UINT64_MAX;	/* invalidation_count when
+												 * there was no catalog */
 	const uint64 now = invalidation_count;
 	Oid			catalog;
 	AttrNumber	column;
