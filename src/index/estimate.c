@@ -1,24 +1,25 @@
 /*
  * estimate.c
- *	  What the planner has to know of calls that look up a membership index: how many
- *	  rows of a column it contains, and whether workers can read it.
+ *	  What the planner needs to know about calls that probe a membership index: the share of
+ *	  a column's rows that the index contains, and whether parallel workers can read the
+ *	  index.
  *
- * We probe the pages of the index with the column's statistics (planner/selectivity.c):
- * about two hundred values by default.
+ * We probe the pages of the index with the values in the column's statistics
+ * (planner/selectivity.c), by default about two hundred.
  *
- * Who may know.  The plan and its cost reveal the answers.  So we probe only for a user who
+ * Privileges.  The plan and its cost reveal the answers.  So we probe only for a user who
  * could call membership_contains(), and only with statistics that this user may see.
  *
- * Keys of joins.  The statistics do not tell which values of several columns are in one
- * row, so we probe with some rows of a large table.  Without such a sample, and without
- * statistics on an expression, nobody knows how many of the keys an index contains.  We
- * expect half of them, as core does for a semi-join without statistics, or fewer if the
- * index has fewer elements than the table has such keys.  If a scan finds more, its probe
- * pauses (scan/probe_switch.c).
+ * Keys of joins.  Statistics do not show which values of several columns occur in one row,
+ * so for a large table we probe with a sample of its rows.  Without a sample, and for an
+ * expression without statistics, the share of keys that an index contains is unknown.  We
+ * assume half, as core does for a semi-join without statistics, or less if the index has
+ * fewer elements than the table has distinct keys.  If a scan finds more, it stops probing
+ * (scan/probe_switch.c).
  *
- * Who can read it.  A temporary table's index has its pages in the memory of one process.
- * A function is parallel safe or not, whatever its arguments.  So if it may read such an
- * index, the whole statement is planned without workers.
+ * Parallel workers.  The pages of a temporary table's index are in the memory of one
+ * process.  A function is parallel safe or not, whatever its arguments.  So if a call may
+ * read the index of a temporary table, the whole statement is planned without workers.
  */
 #include "membership.h"
 
@@ -46,43 +47,46 @@
 extern Datum bloomfilter_membership_contains(PG_FUNCTION_ARGS);
 
 /*
- * If an index has more partitions than this, we only count their elements: each
- * value would have to be looked up in each of them.
+ * If an index has more partitions than this, we probe none and only count their elements:
+ * each value would have to be looked up in each partition.
  */
 #define PROBED_LEAVES_MAX		8
 
 /*
  * If an index has more pages than this, we trust the number of elements in its metapage.
- * That lacks the last few of each page: in an index that was made for many elements and has
- * a thousand, these may be all.
+ * In smaller indexes we count the bits, because the metapage lacks the last few elements of
+ * each page: if the index was made for many elements and has a thousand, it may lack them
+ * all.
  */
 #define MEASURED_PAGES_MAX		64
 
-/* The share of a join's keys that is expected if nothing is known; as in core */
+/* The share of a join's keys that we assume if nothing is known, as in core */
 #define JOIN_SHARE_ASSUMED		0.5
 
 /*
- * We read some rows of each of so many pages of a table, if the query reads a hundred times
- * as many; but none with a longer value than ANALYZE keeps
+ * The size of a sample, in pages and in rows of each page; a table is sampled if the query
+ * reads at least a hundred times as many rows.  Rows with longer values than ANALYZE keeps
+ * are skipped.
  */
 #define SAMPLED_PAGES			64
 #define SAMPLED_ROWS_OF_PAGE	4
 #define SAMPLED_TABLE_ROWS_MIN	(100 * SAMPLED_PAGES * SAMPLED_ROWS_OF_PAGE)
 #define SAMPLED_VALUE_BYTES_MAX	1024
 
-/* One index, or that of a partition */
+/* An index of a table or of a partition */
 typedef struct Leaf
 {
 	Relation	index;
 	MembershipMeta meta;
 } Leaf;
 
-/* What is collected of an index */
+/* What we collect about an index and its partitions */
 typedef struct IndexEstimate
 {
 	const ShareKey *key;
-	TupleDesc	row;			/* of a key of several columns; else NULL */
-	bool		allowed;		/* the user may query all of it */
+	TupleDesc	row;			/* description of a key of several columns, or
+								 * NULL */
+	bool		allowed;		/* the user may query all leaves */
 	ElementClass class;			/* of its elements */
 	ElementHasher *hasher;		/* NULL: no index seen yet */
 	Leaf		leaves[PROBED_LEAVES_MAX];
@@ -91,7 +95,7 @@ typedef struct IndexEstimate
 	FmgrInfo	contains;
 } IndexEstimate;
 
-/* A MembershipVisitor */
+/* A MembershipVisitor: adds an index to the estimate */
 static void
 add_leaf(Relation heap, Relation index, void *arg)
 {
@@ -103,7 +107,7 @@ add_leaf(Relation heap, Relation index, void *arg)
 		estimate->allowed = false;
 		return;
 	}
-	/* opened by the visit, and once more until we have probed */
+	/* open it again: the visitor's caller closes it before we probe */
 	leaf->index = relation_open(RelationGetRelid(index), NoLock);
 	meta_read(index, &leaf->meta);
 	if (meta_pages(&leaf->meta) <= MEASURED_PAGES_MAX)
@@ -135,7 +139,7 @@ leaves_contain_hash(const IndexEstimate *estimate, uint64 hash)
 	return false;
 }
 
-/* Called for statistics: does any leaf contain the value in argument 1? */
+/* Called by column_share(): does any leaf contain the value in argument 1? */
 static Datum
 leaves_contain(PG_FUNCTION_ARGS)
 {
@@ -159,7 +163,7 @@ indexes_of(Node *filter)
 		membership_leaves(index) : list_make1_oid(index);
 }
 
-/* Collect what there is to know of some indexes; false if one cannot be used. */
+/* Examine indexes; false if one of them cannot be used. */
 static bool
 examine_indexes(IndexEstimate *estimate, List *leaves)
 {
@@ -193,8 +197,9 @@ examine_indexes(IndexEstimate *estimate, List *leaves)
 }
 
 /*
- * The function whose rights to see statistics count.  Core trusts leakproof operators; but
- * we call the type's hash function, and that of a user's type may reveal the values.
+ * The function that must be leakproof for the user to see the statistics.  Core trusts
+ * leakproof operators; but we call the type's hash function, which may reveal the values if
+ * a user has defined it.
  */
 static Oid
 function_to_trust(const ShareKey *key)
@@ -205,7 +210,7 @@ function_to_trust(const ShareKey *key)
 	return hash >= FirstNormalObjectId ? hash : key->function;
 }
 
-/* An expression of a key as a column or a constant; NULL if it is neither */
+/* The part of a key that an expression is: a column or a constant; NULL if neither */
 static Node *
 key_part(Node *expression)
 {
@@ -218,8 +223,8 @@ key_part(Node *expression)
 }
 
 /*
- * The table that has all columns of a key, if the query reads enough of it to take a
- * sample, and the user may see the statistics of these columns; else NULL
+ * The table that has all columns of a key; NULL if there is none, the query reads too few
+ * of its rows for a sample, or the user may not see the statistics of these columns
  */
 static RelOptInfo *
 sampled_table(PlannerInfo *root, List *key)
@@ -252,8 +257,8 @@ sampled_table(PlannerInfo *root, List *key)
 }
 
 /*
- * May the key of a row be in one of the indexes?  Sets *hashed to whether that was looked
- * up: not if a value is so long that it might take much time or memory.
+ * May the key of a row be in one of the indexes?  Sets *hashed to false, and returns false,
+ * if a value is so long that hashing might take much time or memory.
  */
 static bool
 leaves_contain_key(const IndexEstimate *estimate, List *key, TupleTableSlot *row,
@@ -288,14 +293,14 @@ leaves_contain_key(const IndexEstimate *estimate, List *key, TupleTableSlot *row
 		}
 	}
 	hash = element_hash_columns(estimate->hasher, estimate->row, values, nulls);
-	/* only now does the hasher of rows tell its class */
+	/* the hasher of rows has a class only after it has hashed a row */
 	return estimate->hasher->class != estimate->class ||
 		leaves_contain_hash(estimate, hash);
 }
 
 /*
- * The fraction of a table's rows whose key of several columns is in one of the indexes.
- * Sets *pages to that of which rows were read, which may be 0.
+ * The fraction of a table's sampled rows whose key of several columns is in one of the
+ * indexes.  Sets *pages to the number of pages that the sample has rows of; it may be 0.
  */
 static double
 sample_share(PlannerInfo *root, const RelOptInfo *info, List *key,
@@ -313,10 +318,10 @@ sample_share(PlannerInfo *root, const RelOptInfo *info, List *key,
 	int			found = 0;
 
 	*pages = 0;
-	/* another access method may not have rows in such places */
+	/* other access methods may number rows differently */
 	if (table->rd_tableam != GetHeapamTableAmRoutine())
 		blocks = 0;
-	/* the same rows each time, and so the same plan */
+	/* a fixed seed: the same rows each time, and so the same plan */
 	pg_prng_seed(&random, 0);
 	for (int page = 0; page < SAMPLED_PAGES && blocks > 0; page++)
 	{
@@ -346,7 +351,10 @@ sample_share(PlannerInfo *root, const RelOptInfo *info, List *key,
 	return (double) found / Max(rows, 1);
 }
 
-/* The share of a key of several columns, or JOIN_SHARE_ASSUMED */
+/*
+ * The share of keys of several columns that the indexes contain: that of a sample, or at
+ * most JOIN_SHARE_ASSUMED
+ */
 static double
 share_of_rows(PlannerInfo *root, const ShareKey *key, const IndexEstimate *estimate)
 {
@@ -361,7 +369,7 @@ share_of_rows(PlannerInfo *root, const ShareKey *key, const IndexEstimate *estim
 		table = sampled_table(root, columns);
 	if (table)
 		sample = sample_share(root, table, columns, estimate, &pages);
-	/* rows of one page may be alike */
+	/* rows of one page may be similar, so count pages */
 	if (pages > 0)
 		return share_of_values(&estimate->filter, n_distinct, sample, pages);
 	return Min(estimate->filter.elements / n_distinct + estimate->filter.error_rate,
@@ -377,7 +385,7 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 	bool		is_row = IsA(key->element, List);
 	double		share = SHARE_UNKNOWN;
 
-	/* what has to be looked up by its name may not be there */
+	/* an index that is named at run time may not exist */
 	if (!key->for_join && !IsA(index, Const))
 		return SHARE_UNKNOWN;
 	if (!key->for_join && index->constisnull)
@@ -402,10 +410,11 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 
 /*
  * The fraction of a join's keys, 0 to 1, that the indexes of a table or of its partitions
- * contain.  "key" is an expression, or a List of them, one for each column of an index;
- * "types" are those by which they are hashed.  For the first column, "function" is the
- * operator's, which core's estimators would call with the statistics.  Sets *assumed to
- * whether the share is a guess, or that of a sample.  SHARE_UNKNOWN only for a column.
+ * contain.  "key" is an expression, or a List of one expression for each column of an
+ * index; "types" are the types by which these are hashed.  "function" is the function of
+ * the first column's operator, which core's estimators call with statistics.  Sets *assumed
+ * to whether the result is a guess or comes from a sample.  The result is SHARE_UNKNOWN
+ * only for a single column.
  */
 double
 membership_join_share(PlannerInfo *root, List *indexes, Oid function, Node *key,
@@ -445,8 +454,8 @@ is_membership_contains(Oid function)
 }
 
 /*
- * May it be the index of a temporary table?  Any may, if it is known only at run time and
- * the session has such tables.
+ * May the argument be the index of a temporary table?  If it is not a constant, then it may
+ * if the session has temporary tables.
  */
 static bool
 may_be_temporary(Node *index)
@@ -458,7 +467,7 @@ may_be_temporary(Node *index)
 		return OidIsValid(LookupExplicitNamespace("pg_temp", true));
 	oid = constant->constisnull ? InvalidOid :
 		DatumGetObjectId(constant->constvalue);
-	/* it may have been dropped, which is an error of the call */
+	/* a dropped index is an error when the function is called */
 	return get_rel_relkind(oid) != '\0' &&
 		get_rel_persistence(oid) == RELPERSISTENCE_TEMP;
 }
@@ -467,7 +476,7 @@ static void
 estimate_selectivity(SupportRequestSelectivity *req)
 {
 	req->selectivity = DEFAULT_SELECTIVITY;
-	/* not of an array of elements */
+	/* only for a single element, not for an array */
 	if (!req->is_join && list_length(req->args) == 2 &&
 		is_membership_contains(req->funcid))
 	{
@@ -500,7 +509,10 @@ SQL_FUNCTION(bloomfilter_membership_support)
 	{
 		SupportRequestSimplify *req = (SupportRequestSimplify *) request;
 
-		/* the planner reads this for each table, later than it simplifies */
+		/*
+		 * the planner reads parallelModeOK after it has simplified
+		 * expressions
+		 */
 		if (req->root && may_be_temporary(linitial(req->fcall->args)))
 			req->root->glob->parallelModeOK = false;
 	}

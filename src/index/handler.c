@@ -3,13 +3,13 @@
  *	  The index access method "membership": a Bloom filter of a column that the server keeps
  *	  up to date.
  *
- * As an index for the planner, it can give one of two answers for "column = value": there
- * is no such row, or any page of the table may have one.  So a bitmap scan gets no page or
- * all of them.  An index of the elements of arrays answers "array @> elements" and "array
- * && elements" in the same way.  key.c says how the values of a row are hashed.
+ * For "column = value", the index gives one of two answers: there is no such row, or any
+ * page of the table may have one.  So a bitmap scan returns either no page or all pages.
+ * An index of the elements of arrays answers "array @> elements" and "array && elements" in
+ * the same way. key.c describes how the values of a row are hashed.
  *
- * VACUUM can remove nothing.  It records the number of remaining rows, from which
- * membership_info() computes a lower bound of dead elements.
+ * VACUUM can remove nothing from the index.  It records the number of remaining rows, from
+ * which membership_info() computes a lower bound of the number of dead elements.
  */
 #include "membership.h"
 
@@ -37,7 +37,7 @@
 #include "utils/regproc.h"
 #include "utils/syscache.h"
 
-/* Limit of the option capacity; CREATE INDEX counts larger tables by itself */
+/* Limit of the option capacity.  For a larger table, CREATE INDEX counts the elements. */
 #define CAPACITY_MAX		INT_MAX
 
 static relopt_kind membership_options_kind;
@@ -66,9 +66,9 @@ is_array_operator(int strategy, RegProcedure function)
 }
 
 /*
- * May there be an array that an operator finds to match "probe"?  An array contains all of
- * the probe's elements or, of STRATEGY_OVERLAPS, any.  Core never finds a NULL element in
- * another array, and any array contains the empty one.
+ * May the index contain an array that matches "probe"?  For STRATEGY_CONTAINS it must
+ * contain all elements of the probe, for STRATEGY_OVERLAPS any.  In core, a NULL element
+ * never matches, and any array contains the empty one.
  */
 static bool
 array_may_match(Relation index, const MembershipMeta *meta,
@@ -90,8 +90,8 @@ array_may_match(Relation index, const MembershipMeta *meta,
 }
 
 /*
- * May there be a row that matches the keys, in an index of the elements of arrays?  False
- * is certain.  True for a key of another operator, or an array of another type.
+ * The same as may_match(), for an index of the elements of arrays.  Also true, without a
+ * probe, for other operators and for arrays of another type.
  */
 static bool
 arrays_may_match(Relation index, ScanKey keys, int number_of_keys)
@@ -118,7 +118,7 @@ arrays_may_match(Relation index, ScanKey keys, int number_of_keys)
 									  keys[i].sk_argument, strategy);
 		}
 	}
-	/* only after hashing, which rereads the type of composite elements */
+	/* compare the structure after hashing, which rereads composite types */
 	if (meta.structure != element_structure(hasher.hasher))
 		matches = true;
 	return matches;
@@ -126,10 +126,9 @@ arrays_may_match(Relation index, ScanKey keys, int number_of_keys)
 
 /*
  * May there be a row that matches the keys?  False is certain.  The keys are joined by AND,
- * so if a column has two, it suffices to probe for one of them.  True, without a probe, if
- * the keys do not cover all columns, their values have another class than the index's
- * elements (citext compared as text may be equal), or these elements' type has been
- * altered.
+ * so if a column has two keys, one of them suffices.  True, without a probe, if the keys do
+ * not cover all columns, if the values' class differs from the elements' (citext compared
+ * as text may be equal), or if the type of the elements has been altered.
  */
 static bool
 may_match(Relation index, ScanKey keys, int number_of_keys)
@@ -238,7 +237,7 @@ membership_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	/* the index does not count rows */
 	stats->num_index_tuples = info->num_heap_tuples;
 	stats->estimated_count = true;
-	/* rows count as elements, but the row of an array has several */
+	/* the numbers compare only if each row has one element, unlike arrays */
 	if (!info->estimated_count && RelationGetIndexPredicate(info->index) == NIL &&
 		!membership_of_arrays(info->index))
 		meta_note_vacuum(info->index, info->num_heap_tuples);
@@ -260,7 +259,7 @@ membership_buildempty(Relation index)
 static bytea *
 membership_options(Datum options, bool validate)
 {
-	/* with names of fields, because 18 has another one */
+	/* name the fields, because 18 has added one */
 	static const relopt_parse_elt elements[] = {
 		{.optname = "capacity", .opttype = RELOPT_TYPE_INT,
 		.offset = offsetof(MembershipOptions, capacity)},
@@ -275,7 +274,10 @@ membership_options(Datum options, bool validate)
 						 sizeof(MembershipOptions), elements,
 						 lengthof(elements));
 
-	/* core would print the lowest rate as 0.000000, and accept NaN */
+	/*
+	 * checked here, because core would print the lowest rate as 0.000000, and
+	 * accept NaN
+	 */
 	if (validate && result &&
 		!(result->error_rate >= ERROR_RATE_MIN &&
 		  result->error_rate <= ERROR_RATE_MAX))
@@ -303,10 +305,11 @@ membership_buildphasename(int64 phase)
 }
 
 /*
- * May an operator become the equality by which elements of these types are hashed?  A
- * restore creates operator classes in the order of their names: the default class of the
- * left type may not exist yet, another type's class may stand in for it, or it may still
- * lack an operator of two types.  Then we believe what the operator was declared to be.
+ * May an operator become the equality of elements of these types?  A restore creates
+ * operator classes in the order of their names.  So the default class of the left type may
+ * not exist yet, and another type's class may be found instead, or the class may not have
+ * its operators of two types yet.  In these cases we believe the operator's declaration as
+ * mergejoinable or hashjoinable.
  */
 static bool
 may_be_equality(Oid operator, Oid left, Oid right)
@@ -323,7 +326,7 @@ may_be_equality(Oid operator, Oid left, Oid right)
 		(op_mergejoinable(operator, left) || op_hashjoinable(operator, left));
 }
 
-/* Report what is wrong with an operator class: returns false, for amvalidate(). */
+/* Report a fault of an operator class; returns false, for amvalidate(). */
 static bool
 complain_of_class(Form_pg_opclass class, const char *complaint)
 {
@@ -335,8 +338,8 @@ complain_of_class(Form_pg_opclass class, const char *complaint)
 }
 
 /*
- * amadjustmembers: refuse operators whose meaning we do not know.  They would be of no use:
- * scans probe for none of these (membership_key_type()).
+ * amadjustmembers: refuse operators whose meaning we do not know.  Scans would never use
+ * them (membership_key_type()).
  */
 static void
 membership_adjustmembers(Oid family, Oid opclass, List *operators,
@@ -368,8 +371,9 @@ membership_adjustmembers(Oid family, Oid opclass, List *operators,
 }
 
 /*
- * What is wrong with an operator of a class's family, or NULL.  An equality is the default
- * one of its types, because elements are hashed by that.  The others are core's of arrays.
+ * Describe the fault of an operator in an operator family, or return NULL.  An equality
+ * must be the default one of its types, because this is the one that hashes agree with.
+ * The other operators must be those of core for arrays.
  */
 static const char *
 operator_complaint(Form_pg_amop operator)
@@ -389,8 +393,8 @@ operator_complaint(Form_pg_amop operator)
 }
 
 /*
- * amvalidate: an operator class has an equality of its own type; or, with the storage type
- * anyelement, the operator by which arrays contain others.
+ * amvalidate: an operator class must have an equality of its own type or, with the storage
+ * type anyelement, the operator @> of arrays.
  */
 static bool
 membership_validate(Oid opclass)

@@ -1,51 +1,53 @@
 /*
  * insert.c
- *	  Inserts into a membership index, batched until somebody may look.
+ *	  Inserts into a membership index.  Collects hashes in memory until somebody may read
+ *	  the index.
  *
- * Setting the bits of an element takes a page's lock and a WAL record.  So the hashes that
- * a transaction inserts wait in memory, as many as add_prepare() allows, and are then
- * written together, many to each page.  They are in the pages before anybody can see their
- * rows:
+ * To set the bits of one element takes a page lock and a WAL record.  So the hashes that a
+ * transaction inserts wait in memory, as many as add_prepare() allows, and are then written
+ * together, many to each page.  A hash must be in the pages before anybody can see its row:
  *
- * - Other sessions see the rows when the transaction has committed.  All hashes are written
- *	 before it commits or is prepared (flush_before_commit()).
+ * - Other sessions see the row when the transaction has committed. flush_before_commit()
+ *	 writes all hashes before the transaction commits or is prepared.
  *
- * - This session sees the rows at its next command, or, within the same command, from a
- *	 trigger or a volatile function with a new snapshot.  All code that reads an index for a
- *	 snapshot calls flush_pending() first.  A trigger's snapshot can see rows that the
- *	 triggering command inserts later, so callers that cache what they read recheck every
- *	 "no" with inserted_since(), unless the trigger's query has not been left since
- *	 (contains.c).
+ * - This session sees the row in its next command, or, within the same command, in a
+ *	 trigger or a volatile function that takes a new snapshot.  All code that reads an index
+ *	 for a snapshot calls flush_pending() first.  The snapshot of a trigger can see rows
+ *	 that the triggering command inserts later.  So callers that cache what they have read
+ *	 recheck each negative answer with inserted_since(), unless the trigger's query has run
+ *	 without a break since then (contains.c).
  *
- * - Workers of a parallel query cannot flush.  But ExecutorStart() was called here for that
- *	 query after the insertion (the snapshot of an earlier query does not see the row), and
- *	 events.c writes the hashes there.
+ * - Workers of a parallel query cannot write the hashes.  But a query whose snapshot sees
+ *	 the row was started after the insertion, and our ExecutorStart() hook writes the hashes
+ *	 before it starts workers (events.c).
  *
  * Subtransactions.  The hashes are a log in the order of insertion, so those of the
- * innermost subtransaction are the last ones.  When it commits they become its parent's;
- * when it aborts they are cut off.  Neither can fail.
+ * innermost subtransaction are at its end.  When the subtransaction commits, they pass to
+ * its parent; when it aborts, they are removed.  Neither can fail.
  *
  * Files.  TRUNCATE, REINDEX, CLUSTER and rewrites give the index another file, and a
- * rollback restores the old one.  So each hash has the number of the file that the index
- * had at the insertion.  If that has changed when we write the hash, it goes to the new
- * file (ALTER INDEX ... SET TABLESPACE copies the file as it is), and we keep it as long as
- * a rollback may restore the old one, that is, within any subtransaction.  ALTER TABLE ...
- * TYPE, if it need not rebuild an index, gives its file to a new index, and drops the old
- * one: so all hashes are written before a relation is dropped.
+ * rollback restores the old one.  So we store with each hash the number of the index's file
+ * at the insertion.  If the index has another file when we write the hash, we write it to
+ * that file (ALTER INDEX ... SET TABLESPACE copies the file as it is), and within a
+ * subtransaction we also keep the hash, because a rollback may restore the old file.  ALTER
+ * TABLE ... TYPE, if it need not rebuild an index, gives the index's file to a new index
+ * and drops the old index: so all hashes are written before a relation is dropped.
  *
  * Layers.  The first insertion of a command makes sure that the file has a layer that is
- * not full, and no more hashes wait than it has room for, so that COMMIT need not create a
- * large one (add_prepare()).  So a file without layers was built after the insertion,
- * without the row, and does not need its hash.
+ * not full.  The number of waiting hashes is limited by the room in that layer, so that
+ * COMMIT need not create a large one (add_prepare()).  So if a file has no layers when a
+ * hash is written, it was built after the insertion, without the row, and does not need the
+ * hash.
  *
- * Locks.  The executor releases its lock on the index at the end of the command.  With the
- * first insertion of a command we take another one until the end of the (sub)transaction,
- * so that flushing never waits for a relation lock.  (The portal's resource owner would not
- * do: a portal that fails in a later subtransaction loses its locks.)
+ * Locks.  The executor releases its lock on the index at the end of the command.  At the
+ * first insertion of a command we take another lock until the end of the (sub)transaction,
+ * so that writing the hashes never waits for a relation lock.  The lock must not belong to
+ * the portal's resource owner: a portal that fails in a later subtransaction loses its
+ * locks.
  *
- * Under SERIALIZABLE, index_insert() looks for readers of the index before the bits are
- * set.  One that comes in between would neither see the bits nor be noticed, so we look
- * again after setting them.
+ * Under SERIALIZABLE, index_insert() checks for readers of the index before the bits are
+ * set.  A reader that comes after this check, and before the bits are set, would neither
+ * see the bits nor be noticed.  So we check again after setting them.
  */
 #include "membership.h"
 
@@ -60,21 +62,24 @@
 #include "utils/resowner.h"
 
 /*
- * Memory for a waiting hash: its entries in the log, which may be half empty, and in the
- * list of flush_pending(); and four words for "seen", for the copies of the hash, and for
- * add_hashes().  All waiting hashes stay within maintenance_work_mem, unless that has no
- * room for WAITING_LEAST.
+ * Memory for a waiting hash: its entry in the log, counted twice because half of the log
+ * may be unused; its entry in the list of flush_pending(); and four words for its bits in
+ * "seen", for copies of the hash, and for add_hashes().  All waiting hashes fit into
+ * maintenance_work_mem, unless that is too small for WAITING_LEAST.
  */
 #define PENDING_BYTES \
 	(2 * sizeof(PendingHash) + sizeof(HashInLog) + 4 * sizeof(uint64))
 
-/* If more hashes than this wait, write them rather than search them for one */
+/* If more hashes than this wait, write them instead of searching them */
 #define SEARCHED_MAX		16384
 
 /* Initial room for hashes, which doubles when it is full */
 #define PENDING_FIRST		64
 
-/* Bits of a small filter of the waiting hashes, of which a sixteenth is set if the log is full */
+/*
+ * Bits of "seen", a filter of the waiting hashes; a full log sets at most a sixteenth of
+ * them
+ */
 #define SEEN_BITS			(16 * pending.room)
 #define WORD_BITS			((int) sizeof(uint64) * BITS_PER_BYTE)
 
@@ -82,10 +87,10 @@
 typedef struct PendingHash
 {
 	uint64		hash;
-	Oid			index;			/* InvalidOid: it need not be written again */
+	Oid			index;			/* InvalidOid: no need to write it again */
 	FileNumber	inserted;		/* file of the index at the insertion */
-	FileNumber	written;		/* file that it was last written to, or 0 */
-	SubTransactionId owner;		/* whose abort makes it void */
+	FileNumber	written;		/* file it was last written to, or 0 */
+	SubTransactionId owner;		/* whose abort removes the hash */
 } PendingHash;
 
 typedef PendingHash *HashInLog;
@@ -97,21 +102,22 @@ static struct
 	PendingHash *log;
 	Size		count;
 	Size		room;
-	Size		flushed;		/* number of hashes, the first ones, that were
-								 * written; a rollback may need them again */
-	uint64		flushed_at;		/* invalidation_count at that time */
-	uint64	   *seen;			/* SEEN_BITS; made by is_pending(); NULL again
-								 * if the log gets more room */
+	Size		flushed;		/* number of hashes at the start of the log
+								 * that are written; a rollback may need them
+								 * again */
+	uint64		flushed_at;		/* invalidation_count when they were written */
+	uint64	   *seen;			/* SEEN_BITS; made by is_pending(), freed when
+								 * the log grows */
 }			pending;
 
-static bool committing = false; /* hashes are written at once */
+static bool committing = false; /* write each hash at once */
 
 /* The state of insertions into an index, kept from row to row of a command */
 typedef struct Inserter
 {
 	MembershipHasher hasher;
-	SubTransactionId locked;	/* the one that has locked the index */
-	uint64		written;		/* own_insertions.written when "room" was true */
+	SubTransactionId locked;	/* subtransaction that locked the index */
+	uint64		written;		/* own_insertions.written when "room" was set */
 	Size		room;			/* hashes that may wait */
 } Inserter;
 
@@ -144,13 +150,13 @@ discard_pending(void)
 }
 
 /*
- * Write the hashes, all of one index, that its present file lacks.  Those that no rollback
- * may need again lose their index.
+ * Write the hashes, all of one index, that the index's present file lacks.  Clears the
+ * field "index" of those that no rollback may need again.
  */
 static void
 flush_index(const HashInLog *hashes, Size count)
 {
-	/* locked since the first insertion, unless it was dropped */
+	/* the index is locked since the first insertion, unless it was dropped */
 	Relation	relation = try_relation_open(hashes[0]->index, NoLock);
 	bool		exists = relation != NULL &&
 		relation->rd_rel->relkind == RELKIND_INDEX &&
@@ -185,7 +191,7 @@ flush_index(const HashInLog *hashes, Size count)
 		relation_close(relation, NoLock);
 }
 
-/* Drop from the log the hashes that flush_index() is done with. */
+/* Remove from the log the hashes whose "index" flush_index() has cleared. */
 static void
 drop_written(void)
 {
@@ -202,8 +208,9 @@ drop_written(void)
 }
 
 /*
- * Write the waiting hashes to their pages.  After an error some still wait: to write one
- * again does no harm.  Errors: those of add_hashes(), a cancel, a serialization conflict
+ * Write the waiting hashes to their pages.  After an error, some still wait although they
+ * are written: writing them again does no harm.  Errors: those of add_hashes(); a cancel; a
+ * serialization failure.
  */
 void
 flush_pending(void)
@@ -213,7 +220,7 @@ flush_pending(void)
 	HashInLog  *sorted;
 	Size		here;
 
-	/* nothing waits, or all of it is in the right files */
+	/* nothing waits, or all hashes are in the present files */
 	if (pending.count == pending.flushed &&
 		(pending.count == 0 || pending.flushed_at == invalidation_count))
 		return;
@@ -229,7 +236,7 @@ flush_pending(void)
 		for (here = 1; i + here < pending.count &&
 			 sorted[i + here]->index == sorted[i]->index; here++)
 			;
-		/* otherwise an error has kept it in the log */
+		/* skip hashes that are done, but were left in the log by an error */
 		if (OidIsValid(sorted[i]->index))
 			flush_index(sorted + i, here);
 	}
@@ -238,7 +245,7 @@ flush_pending(void)
 	MemoryContextDelete(mcxt);
 }
 
-/* Note in "seen" that the hash waits: is_pending() looks there first. */
+/* Set the hash's bit in "seen", which is_pending() tests first. */
 static inline void
 mark_pending(uint64 hash)
 {
@@ -270,8 +277,9 @@ is_pending(Oid index, uint64 hash)
 
 /*
  * Has this session inserted the element into the index since *then, a copy of
- * own_insertions?  True is not certain: another session may have inserted it, or the index
- * errs.  Errors: those of flush_pending(), meta_read() and pages_contain().
+ * own_insertions?  True is not certain: another session may have inserted the element, or
+ * it may be a false positive.  Errors: those of flush_pending(), meta_read() and
+ * pages_contain().
  */
 bool
 inserted_since(Relation index, const OwnInsertions *then, uint64 hash)
@@ -288,7 +296,7 @@ inserted_since(Relation index, const OwnInsertions *then, uint64 hash)
 	return pages_contain(index, &meta, hash);
 }
 
-/* Let a hash wait.  Writes all if more than "room" would wait then. */
+/* Append a hash to the log; write all hashes if as many as "room" wait. */
 static void
 add_pending(Relation index, uint64 hash, Size room)
 {
@@ -299,7 +307,7 @@ add_pending(Relation index, uint64 hash, Size room)
 												   "membership insertions",
 												   ALLOCSET_DEFAULT_SIZES);
 
-		/* an error here leaves only an empty context */
+		/* an error here leaves an empty context and no state */
 		pending.log = MemoryContextAlloc(mcxt, PENDING_FIRST * sizeof(PendingHash));
 		pending.room = PENDING_FIRST;
 		pending.mcxt = mcxt;
@@ -326,8 +334,9 @@ add_pending(Relation index, uint64 hash, Size room)
 }
 
 /*
- * Make sure that the index has a layer with room, and find out how many hashes may wait:
- * those written since, also to other indexes, may have taken room from its last layer.
+ * Make sure that the index has a layer with room, and set the number of hashes that may
+ * wait.  Does so again after hashes were written to any index, because they may have taken
+ * room from the layer.
  */
 static void
 prepare(Inserter *inserter, Relation index)
@@ -340,8 +349,9 @@ prepare(Inserter *inserter, Relation index)
 }
 
 /*
- * aminsert: queue the hashes of a row's elements, or write them.  Returns false: the index
- * is not unique.  Errors: those of membership_hash() and flush_pending().
+ * aminsert: queue the hashes of a row's elements or, during commit, write them.  Returns
+ * false, because the index is not unique.  Errors: those of membership_hash() and
+ * flush_pending().
  */
 bool
 membership_insert(Relation index, Datum *values, bool *nulls,
@@ -385,8 +395,8 @@ membership_insert(Relation index, Datum *values, bool *nulls,
 }
 
 /*
- * Write what waits, and from now on each hash at once: other libraries' callbacks before a
- * commit may still insert.  Errors: those of flush_pending().
+ * Write the waiting hashes, and from now on write each hash at once: other libraries'
+ * callbacks may still insert before the commit.  Errors: those of flush_pending().
  */
 void
 flush_before_commit(void)
@@ -395,7 +405,7 @@ flush_before_commit(void)
 	flush_pending();
 }
 
-/* The transaction has ended: what waits is of no use, or was written. */
+/* Forget all hashes at the end of the transaction: they are written, or it has aborted. */
 void
 forget_pending(void)
 {
@@ -403,7 +413,7 @@ forget_pending(void)
 	committing = false;
 }
 
-/* A subtransaction commits: what it has inserted is its parent's. */
+/* A subtransaction commits: its hashes pass to its parent. */
 void
 pass_pending(SubTransactionId subtransaction, SubTransactionId parent)
 {
@@ -411,7 +421,7 @@ pass_pending(SubTransactionId subtransaction, SubTransactionId parent)
 		pending.log[i - 1].owner = parent;
 }
 
-/* A subtransaction aborts: what it has inserted is gone. */
+/* A subtransaction aborts: remove its hashes. */
 void
 truncate_pending(SubTransactionId subtransaction)
 {

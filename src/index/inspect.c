@@ -1,10 +1,10 @@
 /*
  * inspect.c
- *	  Functions on a whole membership index: membership_filter(),
- *	  membership_info(), membership_check().
+ *	  Functions on a whole membership index: membership_filter(), membership_info(),
+ *	  membership_check().
  *
- * For a partitioned index, membership_info() returns a row for each partition,
- * and membership_check() the sum over all.
+ * For a partitioned index, membership_info() returns a row for each partition, and
+ * membership_check() the number of rows of all partitions.
  */
 #include "membership.h"
 
@@ -32,10 +32,13 @@
 	table_beginscan(heap, snapshot, 0, NULL)
 #endif
 
-/* The search path for expressions of an index, that of RestrictSearchPath() */
+/*
+ * The search path for evaluating an index's expressions; the same as in
+ * RestrictSearchPath()
+ */
 #define SAFE_SEARCH_PATH	"pg_catalog, pg_temp"
 
-/* A MembershipVisitor: copy an index to a new value, *(struct varlena **) arg */
+/* A MembershipVisitor: copies an index to a new value, *(struct varlena **) arg */
 static void
 read_filter(Relation heap, Relation index, void *arg)
 {
@@ -111,7 +114,7 @@ enum
 	INFO_COLUMNS
 };
 
-/* A MembershipVisitor: put a row into the ReturnSetInfo. */
+/* A MembershipVisitor: adds a row to the ReturnSetInfo "arg" */
 static void
 put_info(Relation heap, Relation index, void *arg)
 {
@@ -119,7 +122,8 @@ put_info(Relation heap, Relation index, void *arg)
 	MembershipMeta meta;
 	Datum		values[INFO_COLUMNS];
 	bool		nulls[INFO_COLUMNS] = {false};
-	double		absent = 1;		/* probability that no layer errs */
+	double		absent = 1;		/* probability that no layer gives a false
+								 * positive */
 
 	flush_pending();
 	meta_read(index, &meta);
@@ -147,7 +151,10 @@ put_info(Relation heap, Relation index, void *arg)
 	tuplestore_putvalues(rows->setResult, rows->setDesc, values, nulls);
 }
 
-/* membership_info(index regclass): a row, or one for each partition, of what can be read */
+/*
+ * membership_info(index regclass): a row for the index, or for each partition's index that
+ * can be read
+ */
 SQL_FUNCTION(bloomfilter_membership_info)
 {
 	InitMaterializedSRF(fcinfo, 0);
@@ -155,7 +162,10 @@ SQL_FUNCTION(bloomfilter_membership_info)
 	return (Datum) 0;
 }
 
-/* Check the pages, and that the index has all rows that the snapshot sees; count these. */
+/*
+ * Check the pages, and that the index has all rows that the snapshot sees; returns their
+ * number.
+ */
 static int64
 check_rows(Relation heap, Relation index)
 {
@@ -206,11 +216,11 @@ check_rows(Relation heap, Relation index)
 }
 
 /*
- * A MembershipVisitor: check the index, and add the number of its rows to *arg, an int64.
+ * A MembershipVisitor: checks the index, and adds the number of its rows to *arg, an int64
  *
  * Evaluates the expressions of the index as the owner of the table, with a fixed search
- * path.  So they cannot act in the name of the user who checks the index, nor can that user
- * make them act in the name of the owner.
+ * path.  So the expressions cannot act in the name of the user who checks the index, and
+ * this user cannot make them act in the name of the owner.
  */
 static void
 check_index(Relation heap, Relation index, void *arg)

@@ -2,14 +2,14 @@
  * key.c
  *	  Hashes the values of an index row.
  *
- * The element of a row is the column's value if the index has one column, and
- * otherwise a record of all columns' values.  A row whose only key is NULL has none.
+ * If the index has one column, the element of a row is the column's value; otherwise it is
+ * a record of the values of all columns.  A row whose only key is NULL has no element.
  * Hashes agree with "=" within the database (ELEMENT_LOCAL in element/element.c).
  *
- * With the operator class array_elements_ops, an index has one column, of arrays.  Its
- * elements are those of the arrays: for a row, as many as its array has that are not NULL.
- * Such a class has the storage type anyelement, so core makes the type of the index's
- * column that of the elements.
+ * With the operator class array_elements_ops, an index has one column, of arrays.  Each
+ * element of an array that is not NULL is an element of the index.  This operator class has
+ * the storage type anyelement, so core gives the index's column the type of the arrays'
+ * elements.
  */
 #include "membership.h"
 
@@ -29,8 +29,8 @@
 #include "utils/typcache.h"
 
 /*
- * Does a column's operator class put the elements of arrays into the index, and not the
- * column's values?  Error if it stores anything else, which we could not hash.
+ * Does a column's operator class index the elements of arrays instead of the column's
+ * values?  Error if the class has any other storage type: we could not hash its values.
  */
 static bool
 takes_arrays_apart(Relation index, int column)
@@ -66,8 +66,9 @@ membership_of_arrays(Relation index)
 }
 
 /*
- * The type by which to hash the values of a column: its own, unless the operator class is
- * that of another type with another equality, as for char(n) in an index of text
+ * The type by which to hash the values of a column: the column's own type, unless the
+ * operator class belongs to another type with another equality.  For example, char(n) in an
+ * index with an operator class of text is hashed as text.
  */
 Oid
 membership_hashed_type(Relation index, int column)
@@ -84,14 +85,14 @@ membership_hashed_type(Relation index, int column)
 }
 
 /*
- * When an index is made, warn of columns whose type has its own equality, but no operator
- * class, so that core chose that of another type: a value that is equal by the former may
- * not be found.
+ * When an index is created, warn of each column whose type has its own equality but no
+ * default operator class, so that core chose the class of another type.  Values that are
+ * equal only by the type's own equality may not be found.
  */
 void
 membership_warn_of_equality(Relation index)
 {
-	/* CREATE INDEX CONCURRENTLY builds it in another transaction */
+	/* indisready: CREATE INDEX CONCURRENTLY builds in a later transaction */
 	if (index->rd_createSubid == InvalidSubTransactionId && index->rd_index->indisready)
 		return;
 	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
@@ -114,7 +115,7 @@ membership_warn_of_equality(Relation index)
 	}
 }
 
-/* Make room for this many hashes; the old ones are lost. */
+/* Make room for this many hashes; discards the old ones if it has to allocate. */
 static void
 reserve(MembershipHasher *hasher, Size count)
 {
@@ -130,9 +131,9 @@ reserve(MembershipHasher *hasher, Size count)
 }
 
 /*
- * Prepare to hash keys, with a value for each column of an index; "types" are the OIDs of
+ * Make a hasher of keys with one value for each column of an index; "types" are the OIDs of
  * the types by which to hash these values.  Sets *row to the description of a key, or to
- * NULL if there is one column.  Both results are in "mcxt".  Errors: those of
+ * NULL if the index has one column.  Both are allocated in "mcxt".  Errors: those of
  * element_hasher_create().
  */
 ElementHasher *
@@ -162,10 +163,10 @@ membership_key_hasher(Relation index, const List *types, TupleDesc *row,
 }
 
 /*
- * Fill in *hasher, to hash the values of an index.  All that it points to is in "mcxt", or
- * in contexts below.  Errors: those of element_hasher_create() and, for a key of several
- * columns, of element_hash(); ERRCODE_INVALID_OBJECT_DEFINITION and
- * ERRCODE_FEATURE_NOT_SUPPORTED if we cannot hash by an operator class.
+ * Initialize *hasher for the rows of an index.  Allocates in "mcxt", and in children of it.
+ * Errors: those of element_hasher_create() and, for a key of several columns, of
+ * element_hash(); ERRCODE_INVALID_OBJECT_DEFINITION and ERRCODE_FEATURE_NOT_SUPPORTED if we
+ * cannot hash the values of an operator class.
  */
 void
 membership_hasher_init(MembershipHasher *hasher, Relation index,
@@ -198,14 +199,19 @@ membership_hasher_init(MembershipHasher *hasher, Relation index,
 					 errmsg("index \"%s\" cannot hold the elements of arrays together with other columns",
 							RelationGetRelationName(index)),
 					 errhint("Create an index of its own for the array.")));
-	/* the class of records is determined when the first one is hashed */
+
+	/*
+	 * hash a record of NULLs: this determines the class of the index's
+	 * records
+	 */
 	memset(nulls, true, sizeof(nulls));
 	(void) membership_hash(hasher, values, nulls);
 }
 
 /*
- * Hash the elements of an array, for an index that holds these.  As membership_hash(), but
- * returns the number of elements that are not NULL, and sets *has_null.
+ * Hash the elements of an array, for an index of the elements of arrays.  Like
+ * membership_hash(), but returns the number of elements that are not NULL; sets *has_null
+ * to whether there are others.
  */
 Size
 membership_hash_array(MembershipHasher *hasher, Datum array, bool *has_null)
@@ -214,7 +220,7 @@ membership_hash_array(MembershipHasher *hasher, Datum array, bool *has_null)
 	ArrayType  *value = DatumGetArrayTypeP(array);
 	ArrayElements elements;
 
-	/* elements of another type would be hashed as if they were of this one */
+	/* do not hash elements of another type as if they were of this one */
 	if (ARR_ELEMTYPE(value) != hasher->array_of)
 		elog(ERROR, "array has elements of type %u, expected %u",
 			 ARR_ELEMTYPE(value), hasher->array_of);
@@ -234,9 +240,9 @@ membership_hash_array(MembershipHasher *hasher, Datum array, bool *has_null)
 }
 
 /*
- * Hash the elements of an index row.  Returns their number: 1 unless the index holds the
- * elements of arrays, and 0 if its only key is NULL.  hasher->hashes has the hashes, until
- * the next call.  Allocates nothing in the current memory context.  Errors: those of
+ * Hash the elements of an index row into hasher->hashes, where they stay until the next
+ * call.  Returns their number: 1 unless the index holds the elements of arrays, and 0 if
+ * its only key is NULL.  Allocates nothing in the current memory context.  Errors: those of
  * element_hash().
  */
 Size
@@ -259,8 +265,8 @@ membership_hash(MembershipHasher *hasher, Datum *values, bool *nulls)
 }
 
 /*
- * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if the hashes in an index are outdated: ALTER
- * TYPE changes those of elements that contain the composite type
+ * Raise ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if ALTER TYPE has changed the composite
+ * type of an index's elements since the index was built, and so their hashes.
  */
 void
 membership_check_structure(const MembershipHasher *hasher, Relation index,
@@ -276,9 +282,9 @@ membership_check_structure(const MembershipHasher *hasher, Relation index,
 }
 
 /*
- * The equality of two types that hashes of their elements agree with: "=" of the left
- * type's default operator class for btree, otherwise for hash, or of the class's family.
- * InvalidOid if there is none.
+ * The equality operator of two types that the hashes of their elements agree with: "=" in
+ * the left type's default operator family for btree or, failing that, for hash.  InvalidOid
+ * if there is none.
  */
 Oid
 membership_equality(Oid left, Oid right)
@@ -288,8 +294,8 @@ membership_equality(Oid left, Oid right)
 	const struct
 	{
 		Oid			family;
-		Oid			type;		/* of the class; a domain, or varchar, has
-								 * that of another type */
+		Oid			type;		/* input type of the class; it may differ for
+								 * a domain or varchar */
 		int16		strategy;
 	}			classes[] = {
 		{entry->btree_opf, entry->btree_opintype, BTEqualStrategyNumber},
@@ -310,7 +316,7 @@ membership_equality(Oid left, Oid right)
 	return InvalidOid;
 }
 
-/* Do equal hashes of elements of two types agree with an operator's function? */
+/* Is this function the equality of two types that hashes agree with? */
 bool
 membership_agrees(Oid function, Oid left, Oid right)
 {
@@ -318,11 +324,11 @@ membership_agrees(Oid function, Oid left, Oid right)
 }
 
 /*
- * The type by which to hash a value that a column is compared with by an operator with this
- * function, and "subtype" as the type of its right argument.  The column's own type if the
- * operator is that type's default equality, even one borrowed from another type (regclass
- * uses oid's); otherwise "subtype".  InvalidOid if equal hashes do not agree with the
- * operator: it is in a class that amvalidate() refuses.
+ * The type by which to hash a value that a column is compared with.  "function" is the
+ * function of the operator, "subtype" the type of its right argument.  The result is the
+ * column's own type if the operator is that type's default equality, even one borrowed from
+ * another type (regclass uses the operator of oid); otherwise "subtype".  InvalidOid if
+ * hashes do not agree with the operator: then amvalidate() refuses the operator class, too.
  */
 Oid
 membership_key_type(Relation index, int column, Oid subtype, Oid function)
