@@ -28,11 +28,13 @@
 #include "sent_filter.h"
 
 #include "access/stratnum.h"
+#include "access/transam.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -321,18 +323,72 @@ add_conditions(PlannerInfo *root, FuncExpr *call)
 }
 
 /*
- * May this query, or a query around it, merge or group rows with equal values?  The planner
- * may move a call below the grouping.
+ * Can values of this type and collation be equal but have different elements?  Assumed of
+ * all types of extensions, such as citext, and of records.
  */
 static bool
-merges_rows(const PlannerInfo *root)
+is_coarse(Oid type, Oid collation)
+{
+	type = getBaseType(type);
+	return type == RECORDOID || type == RECORDARRAYOID ||
+		(type >= FirstNormalObjectId && !type_is_enum(type)) ||
+		(OidIsValid(collation) && !get_collation_isdeterministic(collation));
+}
+
+/* Does the query group or sort its rows by such a column? */
+static bool
+has_coarse_columns(const Query *query)
+{
+	ListCell   *cell;
+
+	foreach(cell, query->targetList)
+	{
+		const TargetEntry *column = lfirst_node(TargetEntry, cell);
+
+		if (column->ressortgroupref != 0 &&
+			is_coarse(exprType((Node *) column->expr), exprCollation((Node *) column->expr)))
+			return true;
+	}
+	return false;
+}
+
+/* Does a set operation compare rows by such a column?  UNION ALL compares none. */
+static bool
+has_coarse_sets(const Node *node)
+{
+	const SetOperationStmt *sets = (const SetOperationStmt *) node;
+	ListCell   *type;
+	ListCell   *collation;
+
+	if (node == NULL || !IsA(node, SetOperationStmt))
+		return false;
+	if (sets->op != SETOP_UNION || !sets->all)
+	{
+		forboth(type, sets->colTypes, collation, sets->colCollations)
+		{
+			if (is_coarse(lfirst_oid(type), lfirst_oid(collation)))
+				return true;
+		}
+	}
+	check_stack_depth();
+	return has_coarse_sets(sets->larg) || has_coarse_sets(sets->rarg);
+}
+
+/*
+ * May this query, or a query around it, merge or group rows that have different elements?
+ * The planner may move a call below the grouping.  The call need not show the type by which
+ * the rows are grouped, because the planner drops casts that do nothing, and their collations.
+ */
+static bool
+merges_elements(const PlannerInfo *root)
 {
 	for (; root != NULL; root = root->parent_root)
 	{
 		const Query *query = root->parse;
+		bool		merges = query->groupClause != NIL || query->distinctClause != NIL ||
+			query->windowClause != NIL;
 
-		if (query->groupClause != NIL || query->distinctClause != NIL ||
-			query->windowClause != NIL || query->setOperations != NULL)
+		if ((merges && has_coarse_columns(query)) || has_coarse_sets(query->setOperations))
 			return true;
 	}
 	return false;
@@ -346,18 +402,15 @@ merges_rows(const PlannerInfo *root)
  * these, return true, unless the expression only calls leakproof functions, which never
  * fail, or is an aggregate, which is computed before the call in any case.
  *
- * With a nondeterministic collation, strings in one group may have different bytes, and the
- * call would drop some of them: then return true as well.
+ * With a nondeterministic collation, or citext, strings in one group may have different
+ * bytes, and the call would drop some of them: then return true as well.
  */
 Node *
 sent_simplify(PlannerInfo *root, FuncExpr *call)
 {
 	Node	   *element = list_nth(call->args, MAY_CONTAIN_ELEMENT);
-	Oid			collation = exprCollation(element);
 
-	if ((!IsA(element, Aggref) && contain_leaked_vars(element)) ||
-		(OidIsValid(collation) && !get_collation_isdeterministic(collation) &&
-		 (root == NULL || merges_rows(root))))
+	if ((!IsA(element, Aggref) && contain_leaked_vars(element)) || merges_elements(root))
 		return makeBoolConst(true, false);
 	return add_conditions(root, call);
 }
