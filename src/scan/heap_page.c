@@ -43,8 +43,9 @@
 #define SERVER_MAJOR	(PG_VERSION_NUM / 10000)
 
 /*
- * If a page has at most this many rows, they are too far apart for the processor's own
- * prefetching.  So prefetch the beginning of each, where the element may be.
+ * heap_page_next() prefetches the rows of a page, because the processor reads too few of
+ * them ahead by itself.  If a page has at most this many rows, prefetch only the beginning
+ * of each, where the element may be.
  */
 #define SPARSE_ROWS				32
 #define SPARSE_BYTES			192
@@ -179,6 +180,7 @@ heap_page_next(TableScanDesc scan, ScanDirection direction)
 {
 	HeapScanDesc heap = (HeapScanDesc) scan;
 	bool		forward = ScanDirectionIsForward(direction);
+	Page		page;
 
 	/* heap_getnext() leaves a page after its last row */
 	if (heap->rs_inited)
@@ -189,7 +191,14 @@ heap_page_next(TableScanDesc scan, ScanDirection direction)
 	Assert(heap->rs_ntuples > 0 && heap->rs_ntuples <= HEAP_PAGE_ROWS_MAX);
 	/* heap_getnext() has counted one row */
 	count_rows(scan->rs_rd, heap->rs_ntuples - 1);
-	for (int i = 0; heap->rs_ntuples <= SPARSE_ROWS && i < (int) heap->rs_ntuples; i++)
+	page = BufferGetPage(heap->rs_cbuf);
+	if (heap->rs_ntuples > SPARSE_ROWS)
+	{
+		for (int at = ((PageHeader) page)->pd_upper; at < BLCKSZ; at += CACHE_LINE)
+			__builtin_prefetch(page + at);
+		return heap->rs_ntuples;
+	}
+	for (int i = 0; i < (int) heap->rs_ntuples; i++)
 	{
 		HeapTupleData tuple;
 
