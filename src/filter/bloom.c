@@ -166,8 +166,12 @@ bloom_slices(const uint8_t *header)
 	return slices;
 }
 
-/* Probe a layer for the hashes or, with "again", for those that are not found so far. */
-static inline void
+/*
+ * Probe a layer for the hashes or, with "again", for those that are not found so far.  This
+ * is always inlined: otherwise it would read the layer's fields again for each hash, since
+ * the compiler cannot know that "found" does not alias them.
+ */
+static ALWAYS_INLINE void
 probe_batch(const ProbeLayer *layer, const uint64_t *hashes, size_t count, bool again,
 			bool *found)
 {
