@@ -2,12 +2,6 @@
  * heap_page.c
  *	  The visible rows of a heap's pages, a page at a time.
  *
- * Only this file reads the fields of a heap scan.  In page mode, a heap scan finds all
- * visible rows of a page before it returns the first one: rs_vistuples then has their line
- * pointers, and rs_cbuf pins the page.  We take the other rows from there, and set the scan's
- * position to the last row (backward: the first), so that heap_getnext() goes on to the next
- * page.  So read-ahead, synchronized and parallel scans, pruning, and the predicate locks and
- * conflicts of SERIALIZABLE transactions remain the server's own.
  *
  * We rely on the following, in heapgettup_pagemode() of each major version.  After
  * heap_getnext() has returned a row, rs_inited is set, rs_cindex is the row's position in
@@ -19,7 +13,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "access/heapam.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "common/file_perm.h"
@@ -207,23 +200,6 @@ heap_page_next(TableScanDesc scan, ScanDirection direction)
 			__builtin_prefetch((char *) tuple.t_data + at);
 	}
 	return heap->rs_ntuples;
-}
-
-/* Make "tuple" point to row number "row" of the page, from 0. */
-void
-heap_page_row(TableScanDesc scan, int row, HeapTuple tuple)
-{
-	HeapScanDesc heap = (HeapScanDesc) scan;
-	Page		page = BufferGetPage(heap->rs_cbuf);
-	OffsetNumber offset = heap->rs_vistuples[row];
-	ItemId		item = PageGetItemId(page, offset);
-
-	Assert(row >= 0 && row < (int) heap->rs_ntuples);
-	Assert(ItemIdIsNormal(item));
-	tuple->t_data = (HeapTupleHeader) PageGetItem(page, item);
-	tuple->t_len = ItemIdGetLength(item);
-	tuple->t_tableOid = RelationGetRelid(scan->rs_rd);
-	ItemPointerSet(&tuple->t_self, heap->rs_cblock, offset);
 }
 
 /*

@@ -7,10 +7,12 @@
 
 #include "postgres.h"
 
+#include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/relscan.h"
 #include "executor/tuptable.h"
 #include "nodes/execnodes.h"
+#include "storage/bufmgr.h"
 #include "utils/rel.h"
 
 /*
@@ -33,8 +35,24 @@ extern bool heap_page_supported(Oid table);
 extern TableScanDesc heap_page_begin(ScanState *node,
 									 ParallelTableScanDesc parallel);
 extern int	heap_page_next(TableScanDesc scan, ScanDirection direction);
-extern void heap_page_row(TableScanDesc scan, int row, HeapTuple tuple);
 extern void heap_page_store(TableScanDesc scan, HeapTuple tuple,
 							TupleTableSlot *slot);
+
+/* Make "tuple" point to row number "row" of the page, from 0. */
+static inline void
+heap_page_row(TableScanDesc scan, int row, HeapTuple tuple)
+{
+	HeapScanDesc heap = (HeapScanDesc) scan;
+	Page		page = BufferGetPage(heap->rs_cbuf);
+	OffsetNumber offset = heap->rs_vistuples[row];
+	ItemId		item = PageGetItemId(page, offset);
+
+	Assert(row >= 0 && row < (int) heap->rs_ntuples);
+	Assert(ItemIdIsNormal(item));
+	tuple->t_data = (HeapTupleHeader) PageGetItem(page, item);
+	tuple->t_len = ItemIdGetLength(item);
+	tuple->t_tableOid = RelationGetRelid(scan->rs_rd);
+	ItemPointerSet(&tuple->t_self, heap->rs_cblock, offset);
+}
 
 #endif							/* BLOOMFILTER_HEAP_PAGE_H */
