@@ -111,13 +111,13 @@ layer_prefetch(const ProbeLayer *layer, uint64_t hash)
 }
 
 /* Always inline: if code for slices also probed memory, such a probe would cost a third more. */
-static ALWAYS_INLINE bool
-layers_contain(const uint8_t *image, uint64_t hash, FilterFetch fetch,
-			   void *from)
+ALWAYS_INLINE bool
+bloom_contains_sliced(const uint8_t *header, uint64_t hash, FilterFetch fetch,
+					  void *from)
 {
-	for (int i = image_layers(image) - 1; i >= 0; i--)
+	for (int i = image_layers(header) - 1; i >= 0; i--)
 	{
-		ProbeLayer	layer = probe_layer(image, i);
+		ProbeLayer	layer = probe_layer(header, i);
 
 		layer.fetch = fetch;
 		layer.from = from;
@@ -130,7 +130,7 @@ layers_contain(const uint8_t *image, uint64_t hash, FilterFetch fetch,
 static NEVER_INLINE bool
 memory_layers_contain(const uint8_t *image, uint64_t hash)
 {
-	return layers_contain(image, hash, NULL, NULL);
+	return bloom_contains_sliced(image, hash, NULL, NULL);
 }
 
 /* Probe compact images without the code for blocks, which needs more registers. */
@@ -143,13 +143,6 @@ bloom_contains(const uint8_t *image, uint64_t hash)
 		return memory_layers_contain(image, hash);
 	small = probe_layer(image, 0);
 	return flat_contains(&small, hash);
-}
-
-bool
-bloom_contains_sliced(const uint8_t *header, uint64_t hash, FilterFetch fetch,
-					  void *from)
-{
-	return layers_contain(header, hash, fetch, from);
 }
 
 unsigned
@@ -399,12 +392,13 @@ static const struct
 	[LAYOUT_COUNTINGX2] = {BLOCK_MAX_HASHES, 2, COUNTING_MAX_BLOCKS}
 };
 
-/* Check the fields of a layer by the limits of its layout.  Return NULL or the fault. */
-static const char *
-check_shape(const FilterLayer *layer)
+const char *
+bloom_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 {
 	FilterLayout layout = layer->layout;
 
+	if ((layout == LAYOUT_CLASSIC) != (image_layout(image) == LAYOUT_CLASSIC))
+		return "layer of another kind of filter";
 	if (layer->hashes < 1 || layer->hashes > bounds[layout].hashes_max)
 		return "number of hashes out of range";
 	if (layer->size < bounds[layout].size_min ||
@@ -412,19 +406,9 @@ check_shape(const FilterLayer *layer)
 		(layout == LAYOUT_SMALL && layer->size % 8 != 0))
 		return layout_is_flat(layout) ? "number of bits out of range" :
 			"number of blocks out of range";
-	return layer->multiple != 0 ? "multiple in a layer of a Bloom filter" : NULL;
-}
-
-const char *
-bloom_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
-{
-	const char *fault = check_shape(layer);
-
-	if ((layer->layout == LAYOUT_CLASSIC) != (image_layout(image) == LAYOUT_CLASSIC))
-		return "layer of another kind of filter";
-	if (fault)
-		return fault;
-	if (layer->layout == LAYOUT_CLASSIC)
+	if (layer->multiple != 0)
+		return "multiple in a layer of a Bloom filter";
+	if (layout == LAYOUT_CLASSIC)
 	{
 		if (layer->capacity != 0 || layer->bits_full != 0 ||
 			get64(image_layer_at(image, i) + LAYER_OFF_ERROR_RATE) != 0)
@@ -433,7 +417,7 @@ bloom_check_layer(const uint8_t *image, int i, const FilterLayer *layer)
 			return "classic filter with several layers";
 		return NULL;
 	}
-	if (layer->layout == LAYOUT_SMALL && layer->capacity > SMALL_CAPACITY_MAX)
+	if (layout == LAYOUT_SMALL && layer->capacity > SMALL_CAPACITY_MAX)
 		return "capacity of a layer out of range";
 	return layer->capacity == 0 ? "layer without capacity" : NULL;
 }

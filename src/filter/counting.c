@@ -46,13 +46,12 @@ typedef struct CountingBlock
 static inline CountingBlock
 counting_block(const ProbeLayer *layer, uint64_t block)
 {
-	CountingBlock place = {
+	return (CountingBlock)
+	{
 		.bits = layer->bits + BLOCK_BYTES * block,
-		.higher = layer->bits + BLOCK_BYTES * layer->size +
-			HIGHER_BYTES * block
+			.higher = layer->bits + BLOCK_BYTES * layer->size +
+				HIGHER_BYTES * block
 		};
-
-	return place;
 }
 
 /* Return the element's first (choice 0) or second block; set *word, which selects its bits. */

@@ -72,14 +72,14 @@ image_key(const uint8_t *image, uint64_t hash)
 
 /* Probe the last layer first, as it is the largest. */
 static ALWAYS_INLINE bool
-layers_contain(const uint8_t *image, uint64_t hash, FilterFetch fetch,
-			   void *from)
+cuckoo_contains_sliced(const uint8_t *header, uint64_t hash, FilterFetch fetch,
+					   void *from)
 {
-	CuckooKey	key = image_key(image, hash);
+	CuckooKey	key = image_key(header, hash);
 
-	for (int i = image_layers(image) - 1; i >= 0; i--)
+	for (int i = image_layers(header) - 1; i >= 0; i--)
 	{
-		CuckooLayer layer = cuckoo_layer(image, i);
+		CuckooLayer layer = cuckoo_layer(header, i);
 		CuckooPlace place = cuckoo_place(&layer, &key);
 
 		layer.fetch = fetch;
@@ -93,7 +93,7 @@ layers_contain(const uint8_t *image, uint64_t hash, FilterFetch fetch,
 static NEVER_INLINE bool
 memory_layers_contain(const uint8_t *image, uint64_t hash)
 {
-	return layers_contain(image, hash, NULL, NULL);
+	return cuckoo_contains_sliced(image, hash, NULL, NULL);
 }
 
 /* Filters of one layer, the most frequent ones, take a shorter path. */
@@ -116,13 +116,6 @@ cuckoo_contains(const uint8_t *image, uint64_t hash)
 	key = cuckoo_key(hash, bits);
 	place = cuckoo_place(&layer, &key);
 	return cuckoo_layer_contains(&layer, &place);
-}
-
-static bool
-cuckoo_contains_sliced(const uint8_t *header, uint64_t hash,
-					   FilterFetch fetch, void *from)
-{
-	return layers_contain(header, hash, fetch, from);
 }
 
 static void

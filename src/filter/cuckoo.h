@@ -55,18 +55,18 @@ cuckoo_layer(const uint8_t *image, int i)
 {
 	const uint8_t *first = image_layer_at(image, 0);
 	const uint8_t *at = image_layer_at(image, i);
-	CuckooLayer layer = {
-		.slots = (uint8_t *) image + get64(at + LAYER_OFF_OFFSET),
-		.half = get64(at + LAYER_OFF_SIZE) / 2,
-		.multiple = get64(at + LAYER_OFF_MULTIPLE),
-		.first_half = get64(first + LAYER_OFF_SIZE) / 2,
-		.width = cuckoo_width(at[LAYER_OFF_HASHES]),
-		.first_bits = first[LAYER_OFF_HASHES],
-		.extra = at[LAYER_OFF_HASHES] - first[LAYER_OFF_HASHES],
-		.image = image
-	};
 
-	return layer;
+	return (CuckooLayer)
+	{
+		.slots = (uint8_t *) image + get64(at + LAYER_OFF_OFFSET),
+			.half = get64(at + LAYER_OFF_SIZE) / 2,
+			.multiple = get64(at + LAYER_OFF_MULTIPLE),
+			.first_half = get64(first + LAYER_OFF_SIZE) / 2,
+			.width = cuckoo_width(at[LAYER_OFF_HASHES]),
+			.first_bits = first[LAYER_OFF_HASHES],
+			.extra = at[LAYER_OFF_HASHES] - first[LAYER_OFF_HASHES],
+			.image = image
+	};
 }
 
 /* Return a hash's key in a filter whose first layer has fingerprints of "first_bits" bits. */
@@ -74,14 +74,14 @@ static inline CuckooKey
 cuckoo_key(uint64_t hash, unsigned first_bits)
 {
 	uint64_t	word = block_word(hash);
-	CuckooKey	key = {
+
+	return (CuckooKey)
+	{
 		.hash = hash,
 		/* never 0, as a slot of value 0 is empty */
-		.first = 1 + mulhi64(word, (UINT64_C(1) << first_bits) - 1),
-		.extra = remix64(word)
+			.first = 1 + mulhi64(word, (UINT64_C(1) << first_bits) - 1),
+			.extra = remix64(word)
 	};
-
-	return key;
 }
 
 /*
@@ -239,12 +239,6 @@ static inline uint64_t
 cuckoo_most_entries(const uint8_t *image, int i)
 {
 	return get64(image_layer_at(image, i) + LAYER_OFF_BITS_FULL);
-}
-
-static inline void
-cuckoo_set_entries(uint8_t *image, int i, uint64_t entries)
-{
-	put64(image_layer_at(image, i) + LAYER_OFF_BITS_SET, entries);
 }
 
 /* Is the class saturated: do its entries take all slots of both windows? */

@@ -189,7 +189,7 @@ cuckoo_insert(uint8_t *image, int i, const CuckooLayer *layer,
 		if (!(room && insert_by_moves(layer, place)))
 			return false;
 	}
-	cuckoo_set_entries(image, i, entries + 1);
+	image_put_bits_set(image, i, entries + 1);
 	return true;
 }
 
@@ -202,5 +202,5 @@ cuckoo_take(uint8_t *image, int i, const CuckooLayer *layer,
 	cuckoo_class_entries(layer, place, slots);
 	for (unsigned j = 0; j < count; j++)
 		cuckoo_put_slot(layer, slots[j], 0);
-	cuckoo_set_entries(image, i, cuckoo_entries(image, i) - count);
+	image_put_bits_set(image, i, cuckoo_entries(image, i) - count);
 }

@@ -165,7 +165,7 @@ empty_layer(uint8_t *image, int i)
 		if (place_entry(image, i, &layer, &place, false))
 		{
 			cuckoo_put_slot(&layer, slot, 0);
-			cuckoo_set_entries(image, i, cuckoo_entries(image, i) - 1);
+			image_put_bits_set(image, i, cuckoo_entries(image, i) - 1);
 		}
 	}
 }
@@ -284,7 +284,7 @@ cuckoo_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 
 		memcpy(image + plan->layer[i].offset, cuckoo_layer(from, j).slots,
 			   cuckoo_layer_bytes(&plan->layer[i]));
-		cuckoo_set_entries(image, i, cuckoo_entries(from, j));
+		image_put_bits_set(image, i, cuckoo_entries(from, j));
 		/* not "from == b", because a and b may be the same image */
 		if (plan->from_a[i] < 0)
 			copied[j] = true;

@@ -186,32 +186,22 @@ layer_same_shape(const FilterLayer *a, const FilterLayer *b)
 		a->multiple == b->multiple;
 }
 
-/* Do as count_bits(), without interrupt checks. */
-static uint64_t
-count_some(const uint8_t *bits, uint64_t bytes)
-{
-	uint64_t	count = 0;
-
-	for (; bytes >= sizeof(uint64_t); bytes -= sizeof(uint64_t))
-	{
-		count += popcount64(get64(bits));
-		bits += sizeof(uint64_t);
-	}
-	while (bytes-- > 0)
-		count += popcount64(*bits++);
-	return count;
-}
-
 uint64_t
 count_bits(const uint8_t *bits, uint64_t bytes)
 {
+	uint64_t	words = bytes - bytes % sizeof(uint64_t);
 	uint64_t	count = 0;
 
-	for (; bytes > INTERRUPT_BYTES; bytes -= INTERRUPT_BYTES)
+	for (uint64_t at = 0; at < words;)
 	{
-		count += count_some(bits, INTERRUPT_BYTES);
-		bits += INTERRUPT_BYTES;
-		filter_check_interrupts();
+		uint64_t	stop = at + smaller(words - at, INTERRUPT_BYTES);
+
+		if (at > 0)
+			filter_check_interrupts();
+		for (; at < stop; at += sizeof(uint64_t))
+			count += popcount64(get64(bits + at));
 	}
-	return count + count_some(bits, bytes);
+	for (uint64_t at = words; at < bytes; at++)
+		count += popcount64(bits[at]);
+	return count;
 }

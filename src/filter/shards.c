@@ -26,56 +26,48 @@
 #define FIXED_SIGMAS	6
 #define GROWING_SIGMAS	2
 
-/* Return the capacity of each of "shards" filters for n elements, the same on all machines. */
-static uint64_t
-shard_capacity(uint64_t n, uint64_t shards, int growth)
-{
-	uint64_t	mean;
-	uint64_t	sigma;
-
-	/* one filter has all elements */
-	if (shards <= 1)
-		return n;
-	mean = n / shards + (n % shards != 0);
-	sigma = (uint64_t) ceil(sqrt((double) mean));
-	return mean + (growth > 0 ? GROWING_SIGMAS : FIXED_SIGMAS) * sigma;
-}
-
-/* Does a filter for this capacity have at most SHARD_BYTES? */
+/*
+ * Set *each to the params of each of "shards" filters for a set of params->capacity elements, the
+ * same on all machines.  Does such a filter have at most SHARD_BYTES?
+ */
 static bool
-fits_row(const FilterParams *params, uint64_t capacity)
+plan_each(const FilterParams *params, uint64_t shards, FilterParams *each)
 {
-	FilterParams each = *params;
+	uint64_t	n = params->capacity;
 	FilterPlan	plan;
 
-	each.capacity = capacity;
-	return filter_plan(&each, &plan) == FILTER_OK && plan.bytes <= SHARD_BYTES;
+	*each = *params;
+	if (shards > 1)
+	{
+		uint64_t	mean = n / shards + (n % shards != 0);
+
+		each->capacity = mean + (params->growth > 0 ? GROWING_SIGMAS : FIXED_SIGMAS) *
+			(uint64_t) ceil(sqrt((double) mean));
+	}
+	return filter_plan(each, &plan) == FILTER_OK && plan.bytes <= SHARD_BYTES;
 }
 
 uint64_t
 filter_plan_shards(const FilterParams *params, FilterParams *each)
 {
-	uint64_t	n = params->capacity;
 	uint64_t	least = 1;
-	uint64_t	most;
+	uint64_t	most = smaller(params->capacity, MAX_SHARDS);
 
-	*each = *params;
-	if (fits_row(params, n))
-		return 1;
+	if (plan_each(params, least, each))
+		return least;
 
 	/* bisect: more than one filter for each element is never needed */
-	most = n < MAX_SHARDS ? n : MAX_SHARDS;
-	if (!fits_row(params, shard_capacity(n, most, params->growth)))
+	if (!plan_each(params, most, each))
 		return 0;
 	while (least < most)
 	{
 		uint64_t	shards = least + (most - least) / 2;
 
-		if (fits_row(params, shard_capacity(n, shards, params->growth)))
+		if (plan_each(params, shards, each))
 			most = shards;
 		else
 			least = shards + 1;
 	}
-	each->capacity = shard_capacity(n, least, params->growth);
+	(void) plan_each(params, least, each);
 	return least;
 }

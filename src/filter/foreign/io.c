@@ -86,9 +86,8 @@ foreign_export_bytes(const uint8_t *image)
 void
 foreign_export(const uint8_t *image, uint8_t *to)
 {
-	Writer		writer = {0};
+	Writer		writer = {.at = to};
 
-	writer.at = to;
 	write_all(&writer, image);
 }
 
