@@ -42,7 +42,7 @@ datasketches(const ForeignHash *hash, uint64_t i, uint64_t m)
 	return ((hash->a + (i + 1) * hash->b) >> 1) % m;
 }
 
-FOREIGN_PLACES(static, datasketches, bits_contain, bits_add)
+FOREIGN_PLACES(static, datasketches, 1, bits_contain, bits_add)
 
 static double
 datasketches_size(double n, double error_rate, FilterLayer *layer)

@@ -51,8 +51,8 @@ mitz32(const ForeignHash *hash, uint64_t i, uint64_t m)
 	return (sum ^ -(sum >> 31)) % (uint32_t) smaller(m, UINT32_MAX);
 }
 
-FOREIGN_PLACES(static, mitz64, bits_contain, bits_add)
-FOREIGN_PLACES(, mitz32, bits_contain, bits_add)
+FOREIGN_PLACES(static, mitz64, image_layers(image), bits_contain, bits_add)
+FOREIGN_PLACES(, mitz32, image_layers(image), bits_contain, bits_add)
 
 double
 guava_size(double n, double error_rate, FilterLayer *layer)

@@ -70,7 +70,7 @@ block_add(ForeignPlace place_of, const ProbeLayer *layer, const ForeignHash *has
 	return added;
 }
 
-FOREIGN_PLACES(static, parquet, block_contain, block_add)
+FOREIGN_PLACES(static, parquet, 1, block_contain, block_add)
 
 static uint64_t
 next_power_of_two(uint64_t number)

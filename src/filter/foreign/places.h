@@ -42,14 +42,15 @@ static ALWAYS_INLINE bool
 bits_contain(ForeignPlace place_of, const ProbeLayer *layer,
 			 const ForeignHash *hash, uint64_t place)
 {
-	for (unsigned i = 1;; i++)
+	if (!bit_is_set(layer_slice(layer, place / 8, 1), place % 8))
+		return false;
+	for (unsigned i = 1; i < layer->hashes; i++)
 	{
+		place = place_of(hash, i, layer->size);
 		if (!bit_is_set(layer_slice(layer, place / 8, 1), place % 8))
 			return false;
-		if (i >= layer->hashes)
-			return true;
-		place = place_of(hash, i, layer->size);
 	}
+	return true;
 }
 
 /* Set the element's bits, and return how many of them were clear before. */
@@ -71,12 +72,10 @@ typedef unsigned (*ForeignAdd) (ForeignPlace place_of, const ProbeLayer *layer,
 
 /* Probe the last layer for all elements, then earlier ones for elements not yet found. */
 static ALWAYS_INLINE void
-places_contain_batch(ForeignPlace place_of, ForeignContain contain,
+places_contain_batch(ForeignPlace place_of, ForeignContain contain, int layers,
 					 const uint8_t *image, const ForeignHash *hashes,
 					 size_t count, bool *found, FilterFetch fetch, void *from)
 {
-	int			layers = image_layers(image);
-
 	while (count > 0)
 	{
 		uint64_t	places[PLACES_AHEAD];
@@ -106,10 +105,10 @@ places_contain_batch(ForeignPlace place_of, ForeignContain contain,
 
 static ALWAYS_INLINE size_t
 places_add_batch(ForeignPlace place_of, ForeignContain contain, ForeignAdd add,
-				 const uint8_t *image, const ForeignHash *hashes,
+				 int layers, const uint8_t *image, const ForeignHash *hashes,
 				 size_t count, ForeignCount room, ForeignCount *added)
 {
-	ProbeLayer	last = places_layer(image, image_layers(image) - 1, NULL, NULL);
+	ProbeLayer	last = places_layer(image, layers - 1, NULL, NULL);
 	ForeignCount sum = {0, 0};
 	size_t		i;
 
@@ -117,8 +116,8 @@ places_add_batch(ForeignPlace place_of, ForeignContain contain, ForeignAdd add,
 	{
 		bool		found;
 
-		places_contain_batch(place_of, contain, image, &hashes[i], 1, &found,
-							 NULL, NULL);
+		places_contain_batch(place_of, contain, layers, image, &hashes[i], 1,
+							 &found, NULL, NULL);
 		if (found)
 			continue;
 		if (sum.elements >= room.elements || sum.bits >= room.bits)
@@ -131,25 +130,25 @@ places_add_batch(ForeignPlace place_of, ForeignContain contain, ForeignAdd add,
 }
 
 /*
- * Define the ForeignPlaces of a rule, rule_places, and its loops.  "linkage" is static or empty.
- * Slices and memory have separate code: if each bit looked at "fetch", a probe in memory would
- * cost a tenth more.
+ * Define the ForeignPlaces of a rule, rule_places, and its loops.  "linkage" is static or empty;
+ * "layers" is image_layers(image), or 1 if filters have no more.  Slices and memory have separate
+ * code: if each bit looked at "fetch", a probe in memory would cost a tenth more.
  */
-#define FOREIGN_PLACES(linkage, rule, contain, add) \
+#define FOREIGN_PLACES(linkage, rule, layers, contain, add) \
 static void \
 rule##_contains(const uint8_t *image, const ForeignHash *hashes, size_t count, \
 				bool *found, FilterFetch fetch, void *from) \
 { \
 	if (fetch == NULL) \
-		places_contain_batch(rule, contain, image, hashes, count, found, NULL, NULL); \
+		places_contain_batch(rule, contain, layers, image, hashes, count, found, NULL, NULL); \
 	else \
-		places_contain_batch(rule, contain, image, hashes, count, found, fetch, from); \
+		places_contain_batch(rule, contain, layers, image, hashes, count, found, fetch, from); \
 } \
 static size_t \
 rule##_add_batch(const uint8_t *image, const ForeignHash *hashes, \
 				 size_t count, ForeignCount room, ForeignCount *added) \
 { \
-	return places_add_batch(rule, contain, add, image, hashes, count, room, added); \
+	return places_add_batch(rule, contain, add, layers, image, hashes, count, room, added); \
 } \
 linkage const ForeignPlaces rule##_places = { \
 	.contains = rule##_contains, \

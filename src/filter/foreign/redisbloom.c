@@ -504,7 +504,7 @@ redisbloom(const ForeignHash *hash, uint64_t i, uint64_t m)
 	return (hash->a + i * hash->b) % m;
 }
 
-FOREIGN_PLACES(static, redisbloom, bits_contain, bits_add)
+FOREIGN_PLACES(static, redisbloom, image_layers(image), bits_contain, bits_add)
 
 static double
 bloom_hashes(double bits_per_element)

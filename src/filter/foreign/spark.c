@@ -73,7 +73,7 @@ spark2(const ForeignHash *hash, uint64_t i, uint64_t m)
 	return (sum ^ -(sum >> 63)) % m;
 }
 
-FOREIGN_PLACES(static, spark2, bits_contain, bits_add)
+FOREIGN_PLACES(static, spark2, 1, bits_contain, bits_add)
 
 static const char *
 spark_parse(const ForeignSource *source, ForeignImport *import)
