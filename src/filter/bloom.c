@@ -291,8 +291,7 @@ find_added(const uint8_t *image, const FilterLayer *layers, int count,
 {
 	uint8_t		united[OVERLAP_BYTES];
 	double		in_united = 0;
-	bool		begun = false;	/* "united" has layers from "first" to i - 1 */
-	int			first = 0;
+	int			first = 0;		/* layers from here to i have one shape */
 
 	for (int i = 0; i < count; i++)
 	{
@@ -308,16 +307,15 @@ find_added(const uint8_t *image, const FilterLayer *layers, int count,
 			bytes = OVERLAP_BYTES;
 			sample.size = bytes / BLOCK_BYTES;
 		}
-		if (!begun || !layer_same_shape(&layers[i], &layers[i - 1]))
+		if (i == 0 || !layer_same_shape(&layers[i], &layers[i - 1]))
 		{
-			/* skip layers whose shape no other layer has, as most do */
-			begun = i + 1 < count &&
-				layer_same_shape(&layers[i], &layers[i + 1]);
-			if (!begun)
-				continue;
 			first = i;
-			memcpy(united, bits, bytes);
-			in_united = sample_cardinality(&sample, bits, bytes);
+			/* skip layers whose shape no other layer has, as most do */
+			if (i + 1 < count && layer_same_shape(&layers[i], &layers[i + 1]))
+			{
+				memcpy(united, bits, bytes);
+				in_united = sample_cardinality(&sample, bits, bytes);
+			}
 			continue;
 		}
 		filter_check_interrupts();

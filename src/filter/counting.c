@@ -205,15 +205,6 @@ change_element(const ProbeLayer *layer, uint64_t hash, bool *counted,
 	return flipped;
 }
 
-/* Add one to each of the element's counters; return how many of them were zero before. */
-static unsigned
-count_up(const ProbeLayer *layer, uint64_t hash)
-{
-	bool		counted;
-
-	return change_element(layer, hash, &counted, counters_sum);
-}
-
 /* Return the least of an element's counters in one of its blocks. */
 static unsigned
 block_count(const CountingBlock *block, uint64_t word, unsigned hashes)
@@ -289,6 +280,7 @@ counting_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
 	uint64_t	bits_set = get64(descriptor + LAYER_OFF_BITS_SET);
 	uint64_t	bits_full = get64(descriptor + LAYER_OFF_BITS_FULL);
 	ProbeLayer	layer = probe_layer(image, last);
+	bool		counted;
 	size_t		i;
 
 	for (i = 0; i < count && i < PREFETCH_AHEAD; i++)
@@ -303,13 +295,13 @@ counting_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
 		{
 			ProbeLayer	earlier = probe_layer(image, home);
 
-			(void) count_up(&earlier, hashes[i]);
+			(void) change_element(&earlier, hashes[i], &counted, counters_sum);
 			continue;
 		}
 		if (bits_full != 0 && bits_set >= bits_full &&
 			!blocks_contain(&layer, hashes[i]))
 			break;
-		bits_set += count_up(&layer, hashes[i]);
+		bits_set += change_element(&layer, hashes[i], &counted, counters_sum);
 	}
 	put64(descriptor + LAYER_OFF_BITS_SET, bits_set);
 	return i;
@@ -427,10 +419,8 @@ counting_intersect_in_place(uint8_t *a, const uint8_t *b)
 {
 	ProbeLayer	layer = probe_layer(a, 0);
 	ProbeLayer	other = probe_layer(b, 0);
-	uint64_t	bytes = BLOCK_BYTES * layer.size;
-	uint64_t	set = count_bits(layer.bits, bytes) +
-		count_bits(other.bits, bytes) -
-		bits_count_united(layer.bits, other.bits, bytes);
+	uint64_t	set = image_get_shape(a, 0).bits_set + image_get_shape(b, 0).bits_set -
+		bits_count_united(layer.bits, other.bits, BLOCK_BYTES * layer.size);
 
 	change_layer(&layer, &other, true, counters_least);
 	image_put_bits_set(a, 0, set);

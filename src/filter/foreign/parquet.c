@@ -72,24 +72,17 @@ block_add(ForeignPlace place_of, const ProbeLayer *layer, const ForeignHash *has
 
 FOREIGN_PLACES(static, parquet, 1, block_contain, block_add)
 
-static uint64_t
-next_power_of_two(uint64_t number)
-{
-	uint64_t	power = 1;
-
-	while (power < number)
-		power *= 2;
-	return power;
-}
-
 static double
 parquet_size(double n, double error_rate, FilterLayer *layer)
 {
 	double		k = PARQUET_HASHES;
-	double		bits = -k * n / log1p(-pow(error_rate, 1 / k));
+	double		least = floor(-k * n / log1p(-pow(error_rate, 1 / k)) / 8);
+	double		bytes = 1;
 
 	layer->hashes = PARQUET_HASHES;
-	return 8 * (double) next_power_of_two((uint64_t) (bits / 8));
+	while (bytes < least)
+		bytes *= 2;
+	return 8 * bytes;
 }
 
 static double
