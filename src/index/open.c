@@ -1,33 +1,34 @@
 /*
  * open.c
- *	  Opens membership indexes: which, for which users, and for which snapshots.
+ *	  Opens membership indexes, and decides which users may query them with which snapshots.
  *
- * Locks.  Like all other code, we lock the table before the index, and keep both locked
- * until the end of the transaction: no other session can truncate, rebuild or drop the
- * index meanwhile.
+ * Locks.  Like core, we lock the table before the index, and keep both locked until the end
+ * of the transaction, so that no other session can truncate, rebuild or drop the index
+ * meanwhile.
  *
  * Privileges.  The index reveals what is in the table.  So the user needs the SELECT
  * privilege on all columns that the index uses, and must not be subject to row-level
- * security there.  For a partitioned index, the privileges and policies of the partitioned
- * table count, as they do when that is queried.  Whoever has the privileges of
- * pg_stat_scan_tables, such as pg_monitor, may have any index described, as in core's
- * pgstattuple and pgrowlocks.
+ * security on the table.  For a partitioned index, the privileges and policies of the
+ * partitioned table count, as in a query of that table.  Members of pg_stat_scan_tables,
+ * such as pg_monitor, may have any index described, as in core's pgstattuple and
+ * pgrowlocks.
  *
- * What an index cannot know.  It has the rows of its own table: not those of inheritance
- * children, of the shards of a distributed table, or of foreign partitions.  It may also
- * have been built without deleted rows that an older snapshot still sees:
+ * Rows that an index lacks.  An index has the rows of its own table only, not those of
+ * inheritance children, of the shards of a distributed table, or of foreign partitions.  It
+ * may also have been built without deleted rows that an older snapshot still sees:
  *
- * - On the primary, core marks the index by indcheckxmin if HOT chains were broken.  CREATE
- *	 INDEX and REINDEX include rows that older snapshots see.  With CONCURRENTLY they wait
- *	 for older snapshots instead, but not for one that is imported meanwhile.  So an index
- *	 is too new for a snapshot if its row in pg_index was last written by a transaction that
- *	 the snapshot sees as running.
+ * - On the primary, core sets indcheckxmin if HOT chains were broken.  CREATE INDEX and
+ *	 REINDEX include rows that older snapshots see.  With CONCURRENTLY they wait for older
+ *	 snapshots instead, but not for one that is imported meanwhile.  So an index is too new
+ *	 for a snapshot if its row in pg_index was last written by a transaction that the
+ *	 snapshot sees as running.
  *
- * - On a standby, the primary did not know of the snapshot.  There, an index is too new for
- *	 it also if its row in pg_class was last written by such a transaction.  REINDEX and
- *	 TRUNCATE write that row (another file), CREATE INDEX and REINDEX CONCURRENTLY the one
- *	 in pg_index, once the index is valid.  Promotion does not change which snapshots were
- *	 taken during recovery.
+ * - The primary does not know of the snapshots on a standby.  So there, an index is also
+ *	 too new for a snapshot if its row in pg_class was last written by a transaction that
+ *	 the snapshot sees as running.  REINDEX and TRUNCATE write the row in pg_class, because
+ *	 the file changes; CREATE INDEX and REINDEX CONCURRENTLY write the row in pg_index once
+ *	 the index is valid.  After promotion, this still holds for snapshots that were taken
+ *	 during recovery.
  */
 #include "membership.h"
 
@@ -73,8 +74,8 @@ is_membership(Relation index)
 }
 
 /*
- * The expressions or the predicate of an index as they are stored, or NULL; "attribute" is
- * a column of pg_index.  RelationGetIndexExpressions() would simplify them, and so call
+ * The expressions or the predicate of an index as stored in the column "attribute" of
+ * pg_index, or NULL.  RelationGetIndexExpressions() would simplify them, and so call
  * functions.
  */
 static Node *
@@ -143,7 +144,7 @@ holds_select(Relation heap, Relation index)
 	{
 		AttrNumber	attribute = column + FirstLowInvalidHeapAttributeNumber;
 
-		/* a reference to the whole row */
+		/* attribute 0 is a reference to the whole row */
 		if (attribute == InvalidAttrNumber ||
 			pg_attribute_aclcheck(RelationGetRelid(heap), attribute, user,
 								  ACL_SELECT) != ACLCHECK_OK)
@@ -152,7 +153,9 @@ holds_select(Relation heap, Relation index)
 	return true;
 }
 
-/* May the user query this index?  If so, membership_open_all() does not refuse the user. */
+/*
+ * May the user query this index?  If so, membership_open_all() raises no privilege error.
+ */
 bool
 membership_may_query(Relation heap, Relation index)
 {
@@ -170,7 +173,7 @@ membership_may_read_parent(Relation heap)
 	if (!heap->rd_rel->relispartition)
 		return false;
 	ancestors = get_partition_ancestors(RelationGetRelid(heap));
-	/* it is being detached */
+	/* NIL if the partition is being detached */
 	if (ancestors == NIL)
 		return false;
 	parent = llast_oid(ancestors);
@@ -178,10 +181,7 @@ membership_may_read_parent(Relation heap)
 		check_enable_rls(parent, InvalidOid, true) != RLS_ENABLED;
 }
 
-/*
- * Error unless the user has SELECT on all columns that the index uses, and is not subject
- * to row-level security.
- */
+/* Raise an error unless membership_may_query(). */
 static void
 check_privileges(Relation heap, Relation index)
 {
@@ -205,7 +205,7 @@ operators_of(Relation index)
 	return membership_of_arrays(index) ? "\"@>\" or \"&&\"" : "\"=\"";
 }
 
-/* For is_usable() */
+/* Return false if "quiet", else raise the error; for is_usable() */
 #define REFUSE_UNLESS_QUIET(...) \
 	do { \
 		if (quiet) \
@@ -214,8 +214,8 @@ operators_of(Relation index)
 	} while (0)
 
 /*
- * Can this process read the index, and does it have the rows of its table?  If not, false
- * if "quiet", and otherwise an error
+ * Can this process read the index, and does the index have the rows of its table?  If not,
+ * returns false if "quiet", and otherwise raises an error.
  */
 static bool
 is_usable(Relation heap, Relation index, bool quiet)
@@ -262,7 +262,7 @@ refuse_invalid(Relation index)
 
 /*
  * Lock a relation until the end of the transaction, and open it; NULL if it does not exist,
- * or if the lock is not free and we do not "wait".
+ * or if "wait" is false and the lock is not free.
  */
 static Relation
 lock_and_open(Oid oid, bool wait)
@@ -275,8 +275,8 @@ lock_and_open(Oid oid, bool wait)
 }
 
 /*
- * Open an index, of any access method, partitioned or not, and its table, *heap, which is
- * locked first.  NULL if lock_and_open() of one of them is.
+ * Open an index, partitioned or not, of any access method, and its table, *heap, which is
+ * locked first.  NULL if lock_and_open() returns NULL for one of them.
  */
 static Relation
 try_open_with_table(Oid oid, bool wait, Relation *heap)
@@ -296,8 +296,8 @@ try_open_with_table(Oid oid, bool wait, Relation *heap)
 }
 
 /*
- * The same for a membership index.  Error if "oid" is not one; but NULL if there is no such
- * relation, and that is "missing_ok".
+ * The same for a membership index.  Raises an error if "oid" is another relation, or if it
+ * does not exist and "missing_ok" is false.
  */
 static Relation
 open_with_table(Oid oid, bool missing_ok, Relation *heap)
@@ -327,8 +327,8 @@ open_with_table(Oid oid, bool missing_ok, Relation *heap)
 }
 
 /*
- * Was the index valid when the active snapshot was taken, and do insertions still go to it,
- * which DROP INDEX CONCURRENTLY ends?  If so, it has all rows that this snapshot sees.
+ * Was the index valid when the active snapshot was taken, and does it still get insertions,
+ * which DROP INDEX CONCURRENTLY ends?  If so, it has all rows that the snapshot sees.
  */
 static bool
 was_valid(Relation index)
@@ -355,9 +355,9 @@ was_valid(Relation index)
 }
 
 /*
- * Open a valid index with the same elements as one that is not valid; NULL if there is
- * none.  A caller that knows the index by its OID still finds the old one after REINDEX
- * CONCURRENTLY has given its name to another.
+ * Open a valid index with the same elements as an index that is not valid; NULL if there is
+ * none.  After REINDEX CONCURRENTLY has given the name of an index to a new one, a caller
+ * that knows the old index by its OID still finds that.
  */
 static Relation
 open_successor(Relation heap, Relation index)
@@ -383,8 +383,9 @@ open_successor(Relation heap, Relation index)
 }
 
 /*
- * The OIDs of a partitioned table and of all its descendants, locked, like
- * find_all_inheritors(); if "leaving", with partitions that DETACH CONCURRENTLY has marked
+ * The OIDs of a partitioned table and of all its descendants, locked, as from
+ * find_all_inheritors().  With "leaving", includes partitions that DETACH CONCURRENTLY has
+ * marked.
  */
 static List *
 partition_tree(Oid root, bool leaving)
@@ -410,8 +411,8 @@ typedef struct IndexOfTable
 } IndexOfTable;
 
 /*
- * The OIDs of the indexes of all partitions that belong to a partitioned index.  Locks the
- * tables.  Error if a partition has no such index, unless OPEN_TO_DESCRIBE.
+ * The OIDs of the partitions' indexes that belong to a partitioned index.  Locks the
+ * tables.  Unless OPEN_TO_DESCRIBE, raises an error if a partition has no such index.
  */
 static List *
 partition_indexes(Relation heap, Relation index, MembershipPurpose purpose)
@@ -466,8 +467,8 @@ partition_indexes(Relation heap, Relation index, MembershipPurpose purpose)
 }
 
 /*
- * Is the index valid, or was it so for the active snapshot?  If REINDEX CONCURRENTLY has
- * replaced it, puts the new one in its place, open and locked.
+ * Is the index valid, or was it valid for the active snapshot?  If REINDEX CONCURRENTLY has
+ * replaced it, sets *index to the new one, open and locked.
  */
 static bool
 replace_invalid(Relation heap, Relation *index)
@@ -493,24 +494,24 @@ close_with_table(Relation heap, Relation index)
 
 /*
  * Call visit(heap, index, arg) for an index or, if it is partitioned, for the indexes of
- * all partitions.  OPEN_TO_PROBE includes those that DETACH CONCURRENTLY has marked: a plan
- * made earlier still reads them, and DETACH waits for its end.
+ * all partitions.  OPEN_TO_PROBE includes partitions that DETACH CONCURRENTLY has marked: a
+ * plan made earlier still reads them, and DETACH waits for its end.
  *
  * Each index and its table stay locked (AccessShareLock) until the end of the transaction;
- * both relations are closed after the call.  It is a membership index that the user may
- * query and this process can read.  It is valid, or was so for the active snapshot; if
- * REINDEX CONCURRENTLY has replaced it, visit() gets the new one.
+ * both relations are closed after the call. visit() gets only membership indexes that the
+ * user may query and this process can read.  Each is valid, or was valid for the active
+ * snapshot; if REINDEX CONCURRENTLY has replaced one, visit() gets the new index.
  *
  * Errors: ERRCODE_UNDEFINED_OBJECT; ERRCODE_WRONG_OBJECT_TYPE, also for a foreign
- * partition; ERRCODE_INSUFFICIENT_PRIVILEGE; ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if it
- * is not valid, is being reindexed, or lacks the index of a partition;
+ * partition; ERRCODE_INSUFFICIENT_PRIVILEGE; ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if
+ * the index is not valid, is being reindexed, or lacks the index of a partition;
  * ERRCODE_INVALID_TRANSACTION_STATE for a temporary index in a parallel worker;
  * ERRCODE_FEATURE_NOT_SUPPORTED.
  *
- * OPEN_TO_DESCRIBE serves users who may monitor but not query, too, so that a query of the
- * catalogs can describe all indexes: without a call, it passes over an index that does not
- * exist any more, is not valid, lies elsewhere or in another session, and partitions without
- * one.  Of the errors, ERRCODE_WRONG_OBJECT_TYPE and ERRCODE_INSUFFICIENT_PRIVILEGE remain.
+ * OPEN_TO_DESCRIBE also serves users who may monitor but not query, so that a query of the
+ * catalogs can describe all indexes.  It skips indexes that no longer exist, are not valid,
+ * or cannot be read here, and partitions without an index.  It raises only
+ * ERRCODE_WRONG_OBJECT_TYPE and ERRCODE_INSUFFICIENT_PRIVILEGE.
  */
 void
 membership_open_all(Oid oid, MembershipPurpose purpose, MembershipVisitor visit,
@@ -553,9 +554,9 @@ membership_open_all(Oid oid, MembershipPurpose purpose, MembershipVisitor visit,
 }
 
 /*
- * Call back for an index if it can be probed; false if it cannot, or is partitioned.  Locks
- * as membership_open_all() does, but waits for no lock, and raises none of its errors.  The
- * caller decides whether the user may know the answers, see membership_may_query().
+ * Call visit(heap, index, arg) for an index if it can be probed.  Returns false if it
+ * cannot, or is partitioned.  Locks as membership_open_all() does, but waits for no lock
+ * and raises none of its errors.  Does not check privileges: see membership_may_query().
  */
 bool
 membership_open_quietly(Oid oid, MembershipVisitor visit, void *arg)
@@ -576,8 +577,9 @@ membership_open_quietly(Oid oid, MembershipVisitor visit, void *arg)
 }
 
 /*
- * Open a membership index of an open table, locked until the end of the transaction; NULL
- * if it is not valid, or cannot be read now, without waiting.  Close it with NoLock.
+ * Open a membership index of an open table, and lock it until the end of the transaction.
+ * NULL if the index is not valid, or cannot be read or locked now.  The caller closes it
+ * with NoLock.
  */
 Relation
 membership_open_below(Relation heap, Oid oid)
@@ -586,15 +588,15 @@ membership_open_below(Relation heap, Oid oid)
 
 	if (!ConditionalLockRelationOid(oid, AccessShareLock))
 		return NULL;
-	/* unlike try_relation_open(), without asking the syscache first */
+	/* faster than try_relation_open(), which searches the syscache first */
 	index = RelationIdGetRelation(oid);
 	if (index == NULL)
 		return NULL;
-	/* what else it does: count, and note that the table is temporary */
+	/* what else try_relation_open() does */
 	pgstat_init_relation(index);
 	Assert(!RelationUsesLocalBuffers(heap) ||
 		   (MyXactFlags & XACT_FLAGS_ACCESSEDTEMPNAMESPACE));
-	/* the OID may be another index's by now */
+	/* the OID may have been reused for another index */
 	if (index->rd_rel->relkind == RELKIND_INDEX && is_membership(index) &&
 		index->rd_index->indrelid == RelationGetRelid(heap) &&
 		index->rd_index->indisvalid && is_usable(heap, index, true))
@@ -604,9 +606,8 @@ membership_open_below(Relation heap, Oid oid)
 }
 
 /*
- * The indexes of a partitioned index's partitions, none of them locked.  NIL if the user
- * may not query it, or if it and its table, which are locked first, cannot be without
- * waiting.
+ * The indexes of a partitioned index's partitions, not locked.  NIL if the user may not
+ * query the partitioned index, or if it or its table cannot be locked without waiting.
  */
 List *
 membership_leaves(Oid oid)
@@ -637,13 +638,16 @@ membership_leaves(Oid oid)
 bool
 has_children(Relation heap)
 {
-	/* the flag may still be set after the last child has gone */
+	/* relhassubclass may still be set after the last child was dropped */
 	return heap->rd_rel->relhassubclass &&
 		heap->rd_rel->relkind == RELKIND_RELATION &&
 		find_inheritance_children(RelationGetRelid(heap), NoLock) != NIL;
 }
 
-/* Raise ERRCODE_WRONG_OBJECT_TYPE, instead of "no", for a table with children. */
+/*
+ * Raise ERRCODE_WRONG_OBJECT_TYPE for a table with children, where the answer would be
+ * false.
+ */
 void
 refuse_children(Oid index)
 {
@@ -659,13 +663,13 @@ refuse_children(Oid index)
 }
 
 /*
- * Our own transaction has written the catalog row of an index: does it have all rows that
- * we see?
+ * If our own transaction has written the catalog row of an index, does the index have all
+ * rows that we see?
  *
- * Yes if we have made its file, too.  But ALTER TABLE may have given the file of an old
- * index to a new one: then it may lack what it lacked before, and we cannot know when it
- * was built.  This matters to a snapshot that lasts for the transaction.  A parallel worker
- * does not know who has made the file.
+ * Yes if our transaction has also made the index's file.  But ALTER TABLE may have given
+ * the file of an old index to a new one, which then lacks the same rows as the old one, and
+ * we cannot know when the file was built.  This matters only to a snapshot that lasts for
+ * the whole transaction.  A parallel worker does not know who has made the file.
  */
 static bool
 own_has_all(Relation index)
@@ -683,8 +687,8 @@ own_has_all(Relation index)
 
 /*
  * Was a relation's row in a catalog written by a transaction that the snapshot sees as
- * running?  If our own transaction wrote it, returns "own".  Reads the row from the
- * syscache "cache", because the relation cache may have lost its xmin.
+ * running?  Returns "own" if our own transaction wrote it.  Reads the row from the syscache
+ * "cache", because the relation cache may have lost its xmin.
  */
 bool
 catalog_row_written_later(int cache, Oid oid, Snapshot snapshot, bool own)
@@ -693,7 +697,7 @@ catalog_row_written_later(int cache, Oid oid, Snapshot snapshot, bool own)
 	TransactionId writer;
 	bool		is_frozen;
 
-	/* dropped meanwhile */
+	/* the relation was dropped meanwhile */
 	if (!HeapTupleIsValid(tuple))
 		return true;
 	writer = HeapTupleHeaderGetRawXmin(tuple->t_data);
@@ -710,7 +714,7 @@ catalog_row_written_later(int cache, Oid oid, Snapshot snapshot, bool own)
 	return TransactionIdIsNormal(writer) && XidInMVCCSnapshot(writer, snapshot);
 }
 
-/* May rows that the snapshot sees be missing since the index was built? */
+/* May the index lack rows that the snapshot sees, because it was built too late? */
 bool
 snapshot_too_old(Relation index, Snapshot snapshot)
 {
@@ -718,12 +722,12 @@ snapshot_too_old(Relation index, Snapshot snapshot)
 	TransactionId writer = HeapTupleHeaderGetRawXmin(index->rd_indextuple->t_data);
 
 	Assert(IsMVCCSnapshot(snapshot));
-	/* broken HOT chains; the same test as in core */
+	/* the index may have broken HOT chains; core makes the same test */
 	if (index->rd_index->indcheckxmin &&
 		!TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data),
 							   TransactionXmin))
 		return true;
-	/* what the relation cache has kept of the row usually suffices */
+	/* usually the copy of the row in the relation cache suffices */
 	if (TransactionIdIsNormal(writer) && !snapshot->takenDuringRecovery &&
 		TransactionIdPrecedes(writer, snapshot->xmin))
 	{

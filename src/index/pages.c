@@ -3,11 +3,11 @@
  *	  The pages of a membership index: a growing Bloom filter that is changed in place,
  *	  under buffer locks, and logged.
  *
- * Page 0 is the metapage: it has the parameters of the index and its layers, which
- * bloom_sizing.c plans as for a growing bloom.  The 512-bit blocks of a layer follow each
- * other from its first page on.  So a probe reads the metapage and, in each layer, the page
- * with the element's block, or two if the layout is block512x2.  Every page counts its own
- * set bits.
+ * Page 0 is the metapage.  It has the parameters of the index and the description of its
+ * layers, which bloom_sizing.c plans as for a growing bloom.  The 512-bit blocks of a layer
+ * follow each other from the layer's first page on.  So a probe reads the metapage and, for
+ * each layer, the page with the element's block (two pages if the layout is block512x2).
+ * Every page counts its own set bits.
  *
  * Bits are set and never cleared.  Therefore
  *
@@ -17,14 +17,14 @@
  * - an inserter may use an outdated copy of the metapage: an element is found in a full
  *	 layer as well as in any other;
  *
- * - it does no harm to add an element twice, or for a transaction that aborts.
+ * - it does no harm to add an element twice, or to add one for a transaction that aborts.
  *
- * add.c says how a page reports its set bits, and how a layer follows another.
+ * add.c describes how a page reports its set bits, and when a layer is added.
  *
- * Locks: a backend locks one page and, while it holds that, the metapage.  None that holds
- * the metapage's lock waits for another page.
+ * Locks: a backend locks one page and, while it holds that lock, the metapage.  A backend
+ * that has locked the metapage does not wait for another page.
  *
- * Changes are records of generic WAL (access/generic_xlog.h; page.c); new pages are
+ * Changes are logged as generic WAL records (access/generic_xlog.h; page.c); new pages are
  * logged as a whole.
  */
 #include "page.h"
@@ -33,8 +33,8 @@
 #include "miscadmin.h"
 
 /*
- * A batch prefetches this many blocks before it probes them, so that the processor fetches
- * their cache lines together.  As many pages may be pinned.
+ * A batch prefetches this many blocks before it probes the first of them, so that the
+ * processor fetches their cache lines together.  It pins at most this number of pages.
  */
 #define PROBES_AHEAD			8
 
@@ -57,7 +57,10 @@ layer_contains(Relation index, const MembershipLayer *layer, uint64 hash)
 	return found;
 }
 
-/* Does any layer in *meta contain this hash's element?  Errors: those of page_read(). */
+/*
+ * Does any layer in *meta contain the element with this hash?  Errors: those of
+ * page_read().
+ */
 bool
 pages_contain(Relation index, const MembershipMeta *meta, uint64 hash)
 {
@@ -68,8 +71,8 @@ pages_contain(Relation index, const MembershipMeta *meta, uint64 hash)
 }
 
 /*
- * Have the processor fetch what pages_contain() will read, but for second blocks, from
- * pages that the session keeps in mind.
+ * Prefetch the cache lines that pages_contain() will read, from the buffers that
+ * page_recent() knows; not those of second blocks.
  */
 void
 pages_prefetch(Relation index, const MembershipMeta *meta, uint64 hash)
@@ -79,27 +82,28 @@ pages_prefetch(Relation index, const MembershipMeta *meta, uint64 hash)
 		const uint64 block = place_of(&meta->layer[i], false, hash).block;
 		const Buffer buffer = page_recent(index, block_page(&meta->layer[i], block));
 
-		/* if it has another page now, we prefetch in vain */
+		/* if the buffer holds another page now, this does no harm */
 		if (BufferIsValid(buffer))
 			page_prefetch(BufferGetPage(buffer), block_offset(block));
 	}
 }
 
 /*
- * Do the first, or the second, blocks of the elements have their bits?  Locks a page once
- * for elements that follow each other on it, and neither pins one nor can be cancelled
- * meanwhile.
+ * Probe the first or second blocks of the elements: set found[i] to whether all bits of
+ * element i are set there.  Locks a page once for elements in a row on it; while it is
+ * locked, pins no other page and cannot be cancelled.
  */
 static void
 probe_blocks(Relation index, const MembershipLayer *layer, bool second,
 			 const uint64 *hashes, Size count, bool *found)
 {
-	Buffer		pinned[PROBES_AHEAD];	/* of found[i % PROBES_AHEAD];
-										 * invalid: it is not pinned ahead, or
-										 * has the page of one before */
-	BlockNumber last = InvalidBlockNumber;	/* prefetched last */
+	Buffer		pinned[PROBES_AHEAD];	/* page of element i at i %
+										 * PROBES_AHEAD; invalid if not pinned
+										 * ahead, or if an element before it
+										 * has the same page */
+	BlockNumber last = InvalidBlockNumber;	/* the page prefetched last */
 	Page		last_page = NULL;
-	BlockNumber number = InvalidBlockNumber;	/* locked last */
+	BlockNumber number = InvalidBlockNumber;	/* the page locked last */
 	Buffer		locked = InvalidBuffer;
 	Size		ahead = 0;
 
@@ -121,12 +125,12 @@ probe_blocks(Relation index, const MembershipLayer *layer, bool second,
 			*pin = InvalidBuffer;
 			if (block_page(layer, block) != last)
 			{
-				/* if it has another page now, we prefetch in vain */
+				/* if the buffer holds another page now, this does no harm */
 				Buffer		buffer = page_recent(index, block_page(layer, block));
 
 				if (!BufferIsValid(buffer))
 				{
-					/* it may have to be read from disk */
+					/* do not read from disk while a page is locked */
 					if (BufferIsValid(locked))
 						break;
 					buffer = *pin = page_pin(index, block_page(layer, block));
@@ -153,12 +157,13 @@ probe_blocks(Relation index, const MembershipLayer *layer, bool second,
 		UnlockReleaseBuffer(locked);
 }
 
-/* The lowest bits of a hash to sort by, which give way to its element's place */
+/* Low bits of a hash that sort_wanted() replaces by the element's index while it sorts */
 #define PLACE_BITS			((uint64) (BATCH - 1))
 
 /*
- * Copy the hashes of the elements that are wanted, up to BATCH, sorted by their first or
- * second blocks, and the place of each in "hashes".  Returns their number.
+ * Copy the hashes of the wanted elements (at most BATCH) to "sorted", in the order of their
+ * first or second blocks, and set places[i] to the index of sorted[i] in "hashes".  Returns
+ * their number.
  */
 static Size
 sort_wanted(const uint64 *hashes, Size count, const bool *wanted, bool second,
@@ -181,8 +186,8 @@ sort_wanted(const uint64 *hashes, Size count, const bool *wanted, bool second,
 }
 
 /*
- * Clear found[i], of up to BATCH elements, if it is true and the second block lacks bits.
- * The elements are sorted by that block, so that few pages are locked twice.
+ * Clear found[i], for up to BATCH elements, if it is set but the element's second block
+ * lacks bits.  Probes in the order of these blocks, so that few pages are locked twice.
  */
 static void
 probe_second_blocks(Relation index, const MembershipLayer *layer,
@@ -199,8 +204,8 @@ probe_second_blocks(Relation index, const MembershipLayer *layer,
 }
 
 /*
- * Probe one layer for elements with these hashes, which are sorted.  So their first blocks
- * are in order, and each page of these is locked once.  Errors: those of page_read().
+ * Probe one layer for elements with these sorted hashes, whose first blocks are in the same
+ * order, so that each of their pages is locked once.  Errors: those of page_read().
  */
 void
 layer_contains_sorted(Relation index, const MembershipLayer *layer,
@@ -214,7 +219,7 @@ layer_contains_sorted(Relation index, const MembershipLayer *layer,
 }
 
 /*
- * found[i] tells whether any layer in *meta contains hashes[i], up to BATCH of them.
+ * Set found[i] to whether any layer in *meta contains hashes[i], for up to BATCH hashes.
  * Errors: those of page_read().
  */
 void
@@ -222,7 +227,7 @@ pages_contain_batch(Relation index, const MembershipMeta *meta,
 					const uint64 *hashes, Size count, bool *found)
 {
 	uint64		places[BATCH];
-	uint64		left[BATCH];	/* the hashes at these places */
+	uint64		left[BATCH];	/* hashes[places[i]] */
 	bool		in_layer[BATCH];
 
 	if (count == 1)
@@ -250,9 +255,9 @@ pages_contain_batch(Relation index, const MembershipMeta *meta,
 }
 
 /*
- * How many pages do these probes read, at most, with the metapage, if pages_contain_batch()
- * is called for each BATCH?  Second blocks do not count: those of few absent elements, and
- * of one layer of a present one.
+ * The number of pages, including the metapage, that these probes read at most if
+ * pages_contain_batch() is called for each BATCH of them.  Ignores second blocks: an absent
+ * element rarely needs one, and a present element needs that of one layer.
  */
 double
 pages_probe_cost(const MembershipMeta *meta, Size probes)
@@ -271,8 +276,8 @@ pages_probe_cost(const MembershipMeta *meta, Size probes)
 }
 
 /*
- * Is this an empty page of an index?  Then an attempt to create its layer that was
- * cancelled, or crashed, has made and logged it.
+ * Is this an initialized, empty page?  Then an earlier attempt to create its layer,
+ * cancelled or ended by a crash, has made and logged it.
  */
 static bool
 page_is_made(Relation index, BlockNumber number)
@@ -288,10 +293,10 @@ page_is_made(Relation index, BlockNumber number)
 }
 
 /*
- * Create the empty pages of layer "number", from 0, which *meta describes, and the metapage
- * in the index does not name yet.  Those that exist are kept, so that repeated attempts,
- * each within a timeout, come to an end.  Logs unless "log" is false: when an index is
- * built, all its pages are logged at the end.
+ * Create the empty pages of layer "number", counted from 0, as described in *meta; the
+ * metapage in the index does not name the layer yet.  Keeps pages that exist, so that
+ * repeated attempts, each within a timeout, come to an end.  Logs the pages if "log"; the
+ * build of an index logs all its pages at the end.
  */
 void
 pages_create(Relation index, const MembershipMeta *meta, int number, bool log)
@@ -310,14 +315,14 @@ pages_create(Relation index, const MembershipMeta *meta, int number, bool log)
 }
 
 /*
- * Add hashes to a layer of an index that is being built, and that only the processes which
- * build it use; sorted ones are faster.  Does not log.  Cannot be cancelled meanwhile.
+ * Add hashes to a layer of an index that only the processes that build it can use; sorted
+ * hashes are faster.  Does not log.  Cannot be cancelled.
  */
 void
 layer_fill(Relation index, const MembershipLayer *layer, const uint64 *hashes,
 		   Size count)
 {
-	/* one page is locked at a time, and both blocks may be on the same one */
+	/* lock one page at a time: both blocks may be on the same page */
 	Buffer		buffer = InvalidBuffer;
 
 	for (Size i = 0; i < count; i++)
@@ -343,7 +348,9 @@ layer_fill(Relation index, const MembershipLayer *layer, const uint64 *hashes,
 		UnlockReleaseBuffer(buffer);
 }
 
-/* When the first layer is filled, report its bits in *meta.  Does not log. */
+/*
+ * Report the bits of the first layer in *meta, after a build has filled it.  Does not log.
+ */
 void
 pages_report(Relation index, MembershipMeta *meta)
 {
@@ -378,9 +385,9 @@ pages_image_bytes(const MembershipMeta *meta)
 }
 
 /*
- * Copy the layers in *meta to an image of a bloom with elements of this class, which has
- * room for pages_image_bytes().  Bits that are set at the same time may be in it or not.
- * Errors: those of page_read().
+ * Copy the layers in *meta to "image", a bloom with elements of "class" for which
+ * pages_image_bytes() are allocated.  Bits that are set meanwhile may be missing.  Errors:
+ * those of page_read().
  */
 void
 pages_read(Relation index, const MembershipMeta *meta, ElementClass class,
@@ -427,8 +434,8 @@ pages_read(Relation index, const MembershipMeta *meta, ElementClass class,
 }
 
 /*
- * Raise ERRCODE_INDEX_CORRUPTED unless every page is valid, and has as many bits set as it
- * counts.
+ * Raise ERRCODE_INDEX_CORRUPTED unless every page is valid, and its count of set bits is
+ * right.
  */
 void
 pages_check(Relation index, const MembershipMeta *meta)

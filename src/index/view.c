@@ -3,32 +3,34 @@
  *	  Views: a membership index as one snapshot sees it.
  *
  * All call sites of the session that probe an index with the same snapshot share a view,
- * because the scan of each partition has a call site of its own.  A view probes the pages
- * of the index until that has cost as much as reading the whole index; then it reads all of
- * it, and answers from memory.  The copy lacks what is inserted later.  Its snapshot cannot
- * see that, so the copy is valid for this snapshot, and for others that see the same
- * transactions: when a view closes, its copy, or what was spent, remains for the next view
- * of such a snapshot.  The transactions that it does not see are those that ran at the time,
- * and later ones.  As long as these are the same, none has ended.  This session's own
- * transaction is not among them, so nothing remains if we have inserted since.  A
- * SERIALIZABLE transaction has to find what another, which still runs, has inserted before
- * it took its predicate lock, and so takes no such copy.
+ * because the scan of each partition has its own call site.  A view probes the pages of the
+ * index until that has cost as much as reading the whole index.  Then it copies the index,
+ * and answers from memory.  The copy lacks later insertions, but the view's snapshot cannot
+ * see those.  So the copy is valid for this snapshot, and for others that see the same
+ * transactions.  When a view closes, its copy (or the cost of its probes, if there is no
+ * copy yet) is kept for the next view of such a snapshot.  A snapshot does not see the
+ * transactions that were running when it was taken, or that began later.  As long as the
+ * running ones are the same, none has ended.  This session's own transaction is not among
+ * them, so a copy is not kept after an insertion of this session.  A SERIALIZABLE
+ * transaction takes over no copy: it must find what a transaction that still runs inserted
+ * before the predicate lock was taken.
  *
- * Which snapshot.  The address of its snapshot identifies a view.  The view keeps it
- * registered, with its own resource owner, so that the address is not used again, and
- * snapmgr.c lets nobody change the snapshot.  If we held it longer than its query, it would
- * be in the way of UpdateActiveSnapshotCommandId(), and of VACUUM: call sites of simple
- * expressions in PL/pgSQL live to the end of the transaction.  So a view is made only while
- * the executor runs a query with its snapshot, and is closed with the last noted query that
- * has it, or earlier, with its last call site.  We note those that run when a call site
- * joins the view, and those that may fire AFTER triggers: to note each query would cost
- * those that probe no index.  Two events show that a query is gone: the release of the
- * memory of its executor state, and an error that leaves ExecutorRun() or ExecutorFinish().
- * We need both, because ExecutorEnd() is not called for a query that fails, and the memory
- * of a cursor that fails lives to the end of the transaction.
+ * Snapshots.  A view is identified by the address of its snapshot.  It keeps the snapshot
+ * registered, with a resource owner of its own, so that the address is not reused and
+ * snapmgr.c does not change the snapshot.  If we held the snapshot longer than its query
+ * runs, it would block UpdateActiveSnapshotCommandId(), and hold back VACUUM: call sites of
+ * simple expressions in PL/pgSQL live to the end of the transaction.  So we make a view
+ * only while the executor runs a query with its snapshot.  The view is closed when the last
+ * noted query with this snapshot ends, or earlier, with its last call site.  We note the
+ * queries that are running when a call site joins a view, and those that may fire AFTER
+ * triggers; to note every query would cost queries that probe no index.  Two events end a
+ * query: the release of its executor state's memory, and an error that leaves ExecutorRun()
+ * or ExecutorFinish().  We need both: a failed query gets no ExecutorEnd(), and the memory
+ * of a failed cursor lives to the end of the transaction.
  *
- * Where no query has the snapshot, as in a simple expression of a volatile function, which
- * has a new one each time, there is no view, and the caller reads the pages.
+ * If no query has the snapshot, there is no view, and the caller probes the pages.  An
+ * example is a simple expression of a volatile function, which takes a new snapshot each
+ * time.
  */
 #include "membership.h"
 
@@ -43,13 +45,16 @@
 /* Cost of copying a page, in units of probing one: measured, 1 and 0.3 microseconds */
 #define COPY_COST			3.0
 
-/* With more running transactions in a snapshot, the next one hardly ever sees the same. */
+/*
+ * With more running transactions in a snapshot, the next one hardly ever sees the same
+ * ones.
+ */
 #define RUNNING_MAX			32
 
 /* All open views */
 static dlist_head views = DLIST_STATIC_INIT(views);
 
-/* The copies without a view, the one left last first; and the memory of all copies */
+/* The copies without a view, the most recently left first; and the memory of all copies */
 static dlist_head unused_copies = DLIST_STATIC_INIT(unused_copies);
 static MemoryContext copies = NULL;
 
@@ -59,7 +64,7 @@ static ResourceOwner owner = NULL;
 /* The calls of ExecutorRun() in progress, the innermost first */
 static RunningQuery *running_queries = NULL;
 
-/* A noted query, until its end; allocated in its own memory */
+/* A noted query, until its end; allocated in the query's memory */
 typedef struct OpenQuery
 {
 	EState	   *estate;
@@ -94,7 +99,7 @@ is_open(Snapshot snapshot)
 	return false;
 }
 
-/* A noted query, or NULL */
+/* Find the note of a query; NULL if there is none. */
 static OpenQuery *
 find_query(EState *estate)
 {
@@ -112,7 +117,7 @@ find_query(EState *estate)
 
 /* ---- What snapshots see ---- */
 
-/* How many of a snapshot's subtransactions count?  If there are too many, it has none. */
+/* The length of subxip, which a snapshot with too many subtransactions lacks */
 static inline uint32
 subtransactions(const SnapshotData *snapshot)
 {
@@ -138,17 +143,20 @@ see_the_same(const SnapshotData *a, const SnapshotData *b)
 }
 
 /*
- * A number for what a snapshot sees of other sessions' transactions.  A later snapshot with
- * the same number sees the same; one that sees the same may have another number.  Not so of
- * SERIALIZABLE transactions, which have to find what they do not see.
+ * A number for the set of other sessions' transactions that a snapshot sees.  Snapshots
+ * with the same number see the same transactions; snapshots that see the same may have
+ * different numbers.  Each call in a SERIALIZABLE transaction returns a new number, because
+ * it takes over no copy.
  */
 uint64
 snapshot_number(Snapshot snapshot)
 {
-	static SnapshotData last;	/* its content; not a snapshot to be used */
-	static TransactionId running[RUNNING_MAX];	/* its xip, and then subxip */
-	static FullTransactionId next;	/* then; without the epoch, the XIDs may
-									 * be of another time */
+	static SnapshotData last;	/* a copy of the last snapshot, only to
+								 * compare with */
+	static TransactionId running[RUNNING_MAX];	/* the arrays xip and subxip
+												 * of "last" */
+	static FullTransactionId next;	/* the next XID at "last", with its epoch:
+									 * XIDs are reused */
 	static uint64 number = 0;
 	const uint32 subs = subtransactions(snapshot);
 	const FullTransactionId now = ReadNextFullTransactionId();
@@ -158,7 +166,7 @@ snapshot_number(Snapshot snapshot)
 		return number;
 	last = *snapshot;
 	if (snapshot->xcnt + subs > RUNNING_MAX || IsolationIsSerializable())
-		last.xmax = InvalidTransactionId;	/* as no snapshot has it */
+		last.xmax = InvalidTransactionId;	/* no snapshot has this xmax */
 	else
 	{
 		last.xip = running;
@@ -175,7 +183,7 @@ snapshot_number(Snapshot snapshot)
 
 /* ---- Copies ---- */
 
-/* Free the image; the pages are probed again. */
+/* Free the image; later probes read the pages again. */
 static void
 free_image(IndexCopy *copy)
 {
@@ -196,7 +204,10 @@ free_copy(IndexCopy *copy)
 	pfree(copy);
 }
 
-/* CacheItem's evict().  Nobody is reading the copy: a reader calls no code that evicts. */
+/*
+ * CacheItem's evict().  Nobody reads the copy now, because a reader calls nothing that
+ * evicts.
+ */
 static void
 evict_copy(CacheItem *item)
 {
@@ -208,14 +219,14 @@ evict_copy(CacheItem *item)
 		free_image(copy);
 }
 
-/* Has this session inserted nothing since? */
+/* Has this session inserted nothing since *then? */
 static inline bool
 is_last_insertion(const OwnInsertions *then)
 {
 	return memcmp(then, &own_insertions, sizeof(OwnInsertions)) == 0;
 }
 
-/* Find, or make, an unused copy for a new view, and leave it so. */
+/* Find or make a copy for a new view; use_copy() then removes it from the unused ones. */
 static IndexCopy *
 find_copy(Relation index, uint64 seen)
 {
@@ -258,8 +269,8 @@ use_copy(IndexView *view, IndexCopy *copy)
 }
 
 /*
- * Keep the copy of a view that closes, if another one may use it.  No errors, and no locks: an
- * error that leaves a query may have left the server's held.
+ * Keep the copy of a closing view if another view may use it.  Raises no error and takes no
+ * lock: after an error in a query, locks of the server may still be held.
  */
 static void
 leave_copy(IndexView *view)
@@ -271,7 +282,11 @@ leave_copy(IndexView *view)
 	copy->inserted = view->inserted;
 	copy->seen = view->seen;
 	dlist_push_head(&unused_copies, &copy->node);
-	/* there is nothing to keep, or an error has left memory without an image */
+
+	/*
+	 * free it if there is nothing to keep, or an error has left memory
+	 * without an image
+	 */
 	if ((copy->image == NULL && (copy->spent == 0 || copy->memory != NULL)) ||
 		!is_last_insertion(&copy->inserted))
 	{
@@ -284,7 +299,7 @@ leave_copy(IndexView *view)
 
 /* ---- Views ---- */
 
-/* Close a view: it answers no more probes. */
+/* Close a view, which then answers no more probes. */
 static void
 close_view(IndexView *view)
 {
@@ -324,7 +339,7 @@ leave_query(OpenQuery *query)
 		close_views(snapshot);
 }
 
-/* Callback when the memory of an executor state is released */
+/* Memory context callback: the memory of an executor state is released */
 static void
 end_query(void *arg)
 {
@@ -351,7 +366,7 @@ views_note_query(EState *estate)
 	MemoryContextRegisterResetCallback(estate->es_query_cxt, &query->end);
 }
 
-/* Stop using a view, which may be NULL.  Frees it if it has no other call site.  No errors. */
+/* Stop using a view, which may be NULL.  Frees it after its last call site.  No errors. */
 void
 view_leave(IndexView *view)
 {
@@ -362,9 +377,9 @@ view_leave(IndexView *view)
 }
 
 /*
- * Find or make the view of an index, which the caller has locked, for one more call site; it
- * is of the file that the index has now.  NULL if the executor runs no query with the
- * snapshot; otherwise the caller calls view_leave() in the end.
+ * Find or make a view of the present file of an index, which the caller has locked, for one
+ * more call site.  NULL if the executor runs no query with the snapshot; otherwise the
+ * caller must call view_leave().
  */
 IndexView *
 view_join(Relation index, Snapshot snapshot)
@@ -397,7 +412,7 @@ view_join(Relation index, Snapshot snapshot)
 		owner = ResourceOwnerCreate(NULL, "membership views");
 	seen = snapshot_number(snapshot);
 	copy = find_copy(index, seen);
-	/* CurrentMemoryContext, so that an error before it is listed frees it */
+	/* in CurrentMemoryContext, so that an error below frees it */
 	mcxt = AllocSetContextCreate(CurrentMemoryContext, "membership view",
 								 ALLOCSET_SMALL_SIZES);
 	view = (IndexView *) MemoryContextAllocZero(mcxt, sizeof(IndexView));
@@ -408,7 +423,11 @@ view_join(Relation index, Snapshot snapshot)
 	view->seen = seen;
 	view->sites = 1;
 	view->snapshot = RegisterSnapshotOnOwner(snapshot, owner);
-	/* not a copy: then the address would differ from the active snapshot's */
+
+	/*
+	 * if this were a copy, its address would differ from the active
+	 * snapshot's
+	 */
 	Assert(view->snapshot == snapshot);
 	MemoryContextSetParent(mcxt, TopMemoryContext);
 	use_copy(view, copy);
@@ -418,13 +437,14 @@ view_join(Relation index, Snapshot snapshot)
 }
 
 /*
- * Copy the whole index to view->copy if that pays before "probes" more probes: if those of
- * pages so far and these cost as much.  If not, adds their cost to its "spent" and returns
- * false, and the caller probes the pages.  The view is open and has no image; "class" is that
- * of the index's elements.  Errors: those of pages_read().
+ * Copy the whole index to view->copy if that pays: if the cost of the probes of its pages
+ * so far, and of "probes" more, reaches that of the copy.  Otherwise adds the cost of these
+ * probes to copy->spent and returns false, and the caller probes the pages.  The view is
+ * open and has no image; "class" is the class of the index's elements.  Errors: those of
+ * pages_read().
  *
- * To make room, evicts what was used longest ago; other views then probe pages again until
- * that has cost as much as another copy.
+ * To make room, evicts the least recently used items; views whose image was evicted probe
+ * pages again until that has cost as much as another copy.
  */
 bool
 view_copy_pays(IndexView *view, Relation index, const MembershipMeta *meta,
@@ -443,7 +463,7 @@ view_copy_pays(IndexView *view, Relation index, const MembershipMeta *meta,
 		return false;
 	}
 	cache_make_room(bytes);
-	/* memory that an error has left behind */
+	/* an earlier error may have left memory behind */
 	free_image(copy);
 	image = allocate_image(copies, bytes, false, &copy->memory);
 	pages_read(index, meta, class, image);
@@ -454,7 +474,7 @@ view_copy_pays(IndexView *view, Relation index, const MembershipMeta *meta,
 	return true;
 }
 
-/* ExecutorRun() begins; "query" is the caller's, until views_end_run(). */
+/* ExecutorRun() begins; the caller keeps *query until views_end_run(). */
 void
 views_begin_run(RunningQuery *query, EState *estate)
 {
@@ -462,9 +482,9 @@ views_begin_run(RunningQuery *query, EState *estate)
 	dlist_iter	iter;
 
 	/*
-	 * The query goes on, with a snapshot that it or other queries have used
-	 * before.  Meanwhile the command that called it may have inserted rows
-	 * that the snapshot sees: see insert.c.
+	 * The query resumes with a snapshot that it or another query has used
+	 * before.  Meanwhile the calling command may have inserted rows that the
+	 * snapshot sees (insert.c).
 	 */
 	dlist_foreach(iter, &views)
 	{
@@ -485,7 +505,7 @@ views_end_run(const RunningQuery *query)
 	running_queries = query->outer;
 }
 
-/* An error leaves the executor: nobody goes on with the query. */
+/* An error leaves the executor: the query will not be resumed. */
 void
 views_fail_query(EState *estate)
 {
@@ -496,9 +516,9 @@ views_fail_query(EState *estate)
 }
 
 /*
- * Close what views are left.  No query outlives its transaction.  If that aborts, snapmgr.c
- * drops its list of registered snapshots before the memory of queries is released, so this
- * comes before.
+ * Close the remaining views at the end of the transaction, which no query outlives.  After
+ * an abort, snapmgr.c drops its list of registered snapshots before the memory of queries
+ * is released, so the caller calls this first.
  */
 void
 views_end_transaction(bool aborts)
