@@ -23,7 +23,9 @@ extern PGDLLEXPORT void _PG_init(void);
  */
 #define KERNEL_VARIABLE		"BLOOMFILTER_KERNEL"
 
-/* Raises an error if the variable names a kernel that this processor lacks. */
+/*
+ * Choose the kernel.  Raises an error if the variable names one that this processor lacks.
+ */
 static void
 choose_kernel(void)
 {
@@ -59,7 +61,7 @@ _PG_init(void)
 	cache_init();
 	membership_init();
 	events_init();
-	/* before the prefix is reserved */
+	/* before planner_hooks_init(), which reserves the prefix */
 	DefineCustomIntVariable("bloomfilter.max_filter_size",
 							"Sets the maximum size of filters.",
 							"Applies when a filter is created, grown, combined, or input.",

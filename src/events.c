@@ -5,14 +5,14 @@
  * The server calls us when a query starts, runs and finishes, when a transaction or
  * subtransaction ends, and when an object is dropped.  The order matters:
  *
- * - Before a query starts workers, and before a transaction commits, we write the
- *	 insertions that wait: workers and other sessions cannot.
- * - When a transaction aborts, we close the views first.  The server has dropped its
- *	 list of registered snapshots by then, and views hold some.
- * - Caches that rely on a transaction's locks and snapshots become invalid last,
- *	 because all of these may still fill them.
+ * - Before a query starts workers, and before a transaction commits, we write the waiting
+ *	 insertions, because workers and other sessions cannot.
+ * - When a transaction aborts, we close the views first.  Views hold registered snapshots,
+ *	 and the server has dropped its list of these.
+ * - Caches that rely on a transaction's locks and snapshots become invalid last, because
+ *	 all other actions may still fill them.
  *
- * The hooks of the planner are in scan/planner_hooks.c.  A file that caches catalog
+ * The hooks of the planner are in scan/planner_hooks.c.  Each file that caches catalog
  * entries registers for their invalidation itself.
  */
 #include "events.h"
@@ -112,7 +112,7 @@ finish_executor(QueryDesc *query)
 	PG_END_TRY();
 }
 
-/* Locks and snapshots are gone: what was cached under them may change. */
+/* Invalidate the caches that rely on locks and snapshots, which are gone. */
 static void
 forget_caches(void)
 {
@@ -120,7 +120,7 @@ forget_caches(void)
 	stored_new_epoch();
 }
 
-/* An XactCallback; parallel workers insert nothing */
+/* An XactCallback.  Parallel workers insert nothing, so they have nothing to flush. */
 static void
 at_transaction_event(XactEvent event, void *arg)
 {
@@ -159,7 +159,7 @@ at_subtransaction_event(SubXactEvent event, SubTransactionId subtransaction,
 			break;
 		case SUBXACT_EVENT_ABORT_SUB:
 			truncate_pending(subtransaction);
-			/* the values that it has stored may be removed at once */
+			/* the TOAST values that it has stored may be removed at once */
 			forget_caches();
 			break;
 		case SUBXACT_EVENT_START_SUB:

@@ -1,11 +1,11 @@
 /*
  * cache.c
- *	  What a session keeps in memory within bloomfilter.cache_size: stored filters
- *	  (stored.c) and copies of membership indexes (index/view.c).
+ *	  The account of what a session keeps in memory within bloomfilter.cache_size: stored
+ *	  filters (stored.c) and copies of membership indexes (index/view.c).
  *
- * Here is only the account; the items' owners have the memory.  When there is too much,
- * they evict items, the least recently used first, but none that is pinned because a call
- * in progress may use it.  So only what is pinned can exceed the bound.
+ * The items' memory belongs to their owners.  When the items exceed the bound, the owners
+ * evict the least recently used ones, except those that are pinned because a call in
+ * progress may use them.  So only pinned items can exceed the bound.
  *
  * Evicting must not fail: it happens when memory contexts are released, when a transaction
  * aborts, and when the setting changes.
@@ -32,7 +32,7 @@ cache_bound(void)
 	return (Size) cache_size * 1024;
 }
 
-/* Would "bytes" more fit if everything that is not pinned were evicted? */
+/* Would "bytes" more fit after evicting everything that is not pinned? */
 bool
 cache_can_hold(Size bytes)
 {
@@ -64,7 +64,10 @@ cache_make_room(Size bytes)
 	limit_cache(bytes < cache_bound() ? cache_bound() - bytes : 0);
 }
 
-/* Set an item's size, at least 1, or add it; evicts others, and itself unless pinned. */
+/*
+ * Add an item, or change its size, which is at least 1.  Evicts items if there is too much,
+ * perhaps this one unless it is pinned.
+ */
 void
 cache_resize(CacheItem *item, Size bytes)
 {
@@ -78,7 +81,7 @@ cache_resize(CacheItem *item, Size bytes)
 	limit_cache(cache_bound());
 }
 
-/* Forget an item, if the cache has it; its owner frees it. */
+/* Remove an item, if it is in the cache; its owner frees it. */
 void
 cache_remove(CacheItem *item)
 {
@@ -92,7 +95,7 @@ cache_remove(CacheItem *item)
 	dlist_delete(&item->use);
 }
 
-/* Keep an item until it has been unpinned as often as pinned. */
+/* Protect an item from eviction until it has been unpinned as often as pinned. */
 void
 cache_pin(CacheItem *item)
 {

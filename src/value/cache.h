@@ -9,11 +9,13 @@
 
 #include "lib/ilist.h"
 
-/* Something that can be read again: part of a struct of its owner */
+/*
+ * An item that can be evicted because it can be read again; embedded in its owner's struct
+ */
 typedef struct CacheItem
 {
-	Size		bytes;			/* 0: the cache does not know it */
-	int			pins;			/* by users that still need it */
+	Size		bytes;			/* 0: it is not in the cache */
+	int			pins;			/* number of pins */
 	void		(*evict) (struct CacheItem *item);	/* frees it, and calls
 													 * cache_remove() */
 	dlist_node	use;			/* link in the list by recency */

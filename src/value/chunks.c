@@ -1,36 +1,37 @@
 /*
  * chunks.c
- *	  The chunks of a value in a TOAST table: read them into place, and find out whether
- *	  they are still those that were read before.
+ *	  The chunks of a value in a TOAST table: reads them into place, and detects whether the
+ *	  value is still the one that was read before.
  *
- * A TOAST pointer holds the OID of a TOAST table, the OID of a value in it, and two
- * sizes.  While a snapshot sees a row with this pointer, the value never changes.  Later
- * its chunks may be removed, and much later, when the counter of OIDs has wrapped
- * around, another value may get its OID.  But GetNewOidWithIndex() gives no OID to a
- * value while the TOAST table's index leads to a chunk with it, even a dead one.  So if
- * the index leads to a first chunk that is still where it was, written by the same
- * command of the same transaction, and begins with the same bytes, it is the same value.
+ * A TOAST pointer holds the OID of a TOAST table, the OID of a value in it, and two sizes.
+ * While a snapshot sees a row with this pointer, the value never changes.  Later its chunks
+ * may be removed, and much later, when the OID counter has wrapped around, another value
+ * may get its OID.  But GetNewOidWithIndex() does not give a value an OID while the TOAST
+ * table's index has an entry for a chunk with this OID, even a dead chunk.  So it is the
+ * same value if the index leads to a first chunk at the same place, written by the same
+ * command of the same transaction, that begins with the same bytes.
  *
- * Mostly the buffer that had the chunk's page shows this without the index.  We use the
- * index only if that buffer has another page by now, the chunk's writer has aborted, or
- * its removal is committed: such a chunk can stay in its page without an index entry, and
- * its OID may be another value's.
+ * Usually the buffer that held the chunk's page shows this without the index.  We search
+ * the index only if the buffer holds another page by now, the chunk's writer has aborted,
+ * or the chunk's removal is committed: then the chunk can stay in its page without an index
+ * entry, and its OID may belong to another value.
  *
  * What may happen to the chunk:
  *
  * - UPDATE and DELETE mark it, which changes the raw cid: the value is read again once.
- *	 VACUUM removes it: then its line pointer is not normal, or is another chunk's.
- * - A transaction or subtransaction aborts: the same.
+ *	 VACUUM removes it: then its line pointer is not normal, or leads to another chunk.
+ * - The transaction or subtransaction that wrote it aborts: VACUUM removes it, as above.
  * - REINDEX, or a scan that has found it dead, removes its index entry.
  * - VACUUM freezes it: the raw xmin stays.
- * - VACUUM FULL, CLUSTER and ALTER TABLE write it to another file, where it has another
- *	 xmin: the value is read again.  ALTER TABLE SET TABLESPACE copies its page: it is
- *	 found through the index.
- * - TRUNCATE and DROP remove the file, whose number is in a buffer's tag.  TRUNCATE of a
- *	 file that the same transaction has made empties it, and the next value may come to
- *	 the same place with the same xmin; the cid differs.
+ * - VACUUM FULL, CLUSTER and ALTER TABLE write it to another file with another xmin: the
+ *	 value is read again.  ALTER TABLE SET TABLESPACE copies its page: it is found through
+ *	 the index.
+ * - TRUNCATE and DROP remove the file, whose number is part of a buffer's tag.  TRUNCATE of
+ *	 a file that the same transaction has created empties it, and the next value may get the
+ *	 same place and xmin, but another cid.
  *
- * All this holds for heaps.  Values in other tables are always taken for changed.
+ * All this holds for heaps.  Values in tables of other access methods are always read
+ * again.
  */
 #include "chunks.h"
 
@@ -53,10 +54,12 @@
 #define CHUNK_SEQ			2
 #define CHUNK_DATA			3
 
-/* Read between two checks for interrupts: full chunks, so that none is read twice */
+/*
+ * Bytes to read between two checks for interrupts: whole chunks, so that none is read twice
+ */
 #define READ_BYTES			((Size) 4096 * TOAST_MAX_CHUNK_SIZE)
 
-/* Other table access methods store chunks in a way that only they know. */
+/* Is it a heap?  Only the access method itself knows how others store chunks. */
 static inline bool
 is_heap(Relation toast)
 {
@@ -64,10 +67,10 @@ is_heap(Relation toast)
 }
 
 /*
- * Read bytes of an uncompressed value straight to where they belong.  Core writes a
- * slice behind a length word, so there is room for one before "to".  A heap leaves that
+ * Read bytes of an uncompressed value directly to "to".  Core writes a length word before
+ * the bytes of a slice, so the caller has room for one before "to".  A heap leaves that
  * word alone.  Another access method may rely on the length that core puts there, so we
- * ask it for all bytes at once.
+ * read all bytes from it at once.
  */
 void
 chunks_read(const struct varatt_external *place, Size offset, Size bytes,
@@ -83,7 +86,7 @@ chunks_read(const struct varatt_external *place, Size offset, Size bytes,
 	{
 		Size		length = is_heap(toast) ? Min(bytes - done, READ_BYTES) : bytes;
 
-		/* a filter that was not used for long comes from disk */
+		/* reading from disk may take long */
 		CHECK_FOR_INTERRUPTS();
 		table_relation_fetch_toast_slice(toast, place->va_valueid,
 										 VARATT_EXTERNAL_GET_EXTSIZE(*place),
@@ -104,7 +107,7 @@ chunk_data(Relation toast, HeapTuple tuple)
 		DatumGetPointer(fastgetattr(tuple, CHUNK_DATA, toast->rd_att, &isnull));
 }
 
-/* Is this tuple the first chunk that was noted?  The arguments are chunks_are_same()'s. */
+/* Is this tuple the chunk *first?  The arguments are those of chunks_are_same(). */
 static bool
 is_same_chunk(Relation toast, HeapTuple tuple,
 			  const struct varatt_external *place, const FirstChunk *first,
@@ -125,7 +128,10 @@ is_same_chunk(Relation toast, HeapTuple tuple,
 								Min(bytes, VARSIZE_ANY_EXHDR(content))) == 0;
 }
 
-/* Must the index lead to this chunk?  Not if its writer may have aborted, or it is dead. */
+/*
+ * Is there certainly an index entry for this chunk?  Not if its writer may have aborted, or
+ * if it is dead.
+ */
 static bool
 is_indexed(HeapTupleHeader header)
 {
@@ -144,8 +150,8 @@ is_indexed(HeapTupleHeader header)
 }
 
 /*
- * Set *same to whether the chunk in the buffer is the same.  Returns false if the buffer
- * cannot decide that: it has another page, or the index may not lead to the chunk.
+ * Set *same to whether the first chunk is still in the buffer.  Returns false if the buffer
+ * cannot decide that: it holds another page, or the chunk may have no index entry.
  */
 static bool
 look_at_buffer(Relation toast, const struct varatt_external *place,
@@ -186,8 +192,9 @@ look_at_buffer(Relation toast, const struct varatt_external *place,
 }
 
 /*
- * Note where a value's first chunk is, and read it: returns its bytes, or 0 if it is in
- * no heap, missing, or too long.  Then reading the value will raise the error.
+ * Set *first to the place of a value's first chunk, and copy the chunk to "data".  Returns
+ * its length, or 0 if the table is no heap, or the chunk is missing or too long.  Then
+ * reading the value will raise the error.
  */
 Size
 chunks_find_first(const struct varatt_external *place, FirstChunk *first,
@@ -217,7 +224,7 @@ chunks_find_first(const struct varatt_external *place, FirstChunk *first,
 		table_close(toast, AccessShareLock);
 		return 0;
 	}
-	/* as heap_fetch_toast_slice() does */
+	/* open and search the index like heap_fetch_toast_slice() */
 	valid = toast_open_indexes(toast, AccessShareLock, &indexes, &index_count);
 	ScanKeyInit(&keys[0], CHUNK_ID, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(place->va_valueid));
@@ -243,7 +250,8 @@ chunks_find_first(const struct varatt_external *place, FirstChunk *first,
 }
 
 /*
- * Is it still the value whose first chunk was noted?  It begins with "data", uncompressed.
+ * Is it still the value with the first chunk *first?  The value begins with these "bytes"
+ * bytes of "data", uncompressed.  Updates first->buffer.
  */
 bool
 chunks_are_same(const struct varatt_external *place, FirstChunk *first,

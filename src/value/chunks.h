@@ -11,7 +11,7 @@
 #include "storage/buf.h"
 #include "storage/itemptr.h"
 
-/* A relation's file, as ReadRecentBuffer() takes it */
+/* A relation's file, as an argument of ReadRecentBuffer() */
 #if PG_VERSION_NUM >= 160000
 #define file_locator(relation)	((relation)->rd_locator)
 #else
@@ -23,8 +23,9 @@ typedef struct FirstChunk
 {
 	ItemPointerData tid;		/* invalid: not known */
 	TransactionId xmin;			/* raw: freezing keeps it */
-	CommandId	cid;			/* raw: of xmin, or of a later deletion */
-	Buffer		buffer;			/* that probably has its page still */
+	CommandId	cid;			/* raw: command of the insertion, or of a
+								 * later deletion */
+	Buffer		buffer;			/* probably still holds the page */
 } FirstChunk;
 
 extern void chunks_read(const struct varatt_external *place, Size offset,

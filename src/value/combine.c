@@ -1,8 +1,8 @@
 /*
  * combine.c
- *	  Adding elements to filters of any form; union and intersection.
+ *	  Adds elements to filters of any form, and unites and intersects filters.
  *
- * An explicit filter that gets too many hashes is given layers.  Steps that may fail
+ * An explicit filter that gets too many hashes is converted to layers.  Steps that may fail
  * come before a filter is changed in place, or work on a copy.
  */
 #include "value.h"
@@ -10,12 +10,16 @@
 #include "filter/set.h"
 #include "miscadmin.h"
 
-/* Merge sets of up to this ratio: sorting one hash takes as long as passing over 8. */
+/*
+ * Merge two sets if they differ in size by at most this factor: sorting one hash takes as
+ * long as copying 8.
+ */
 #define MERGE_RATIO				8
 
 /*
- * Add sorted hashes to an explicit state.  A much smaller set is appended: to merge a
- * thousand of them would copy the large one a thousand times.
+ * Add the sorted explicit filter "other" to an explicit state.  If it is much smaller,
+ * appends its hashes unsorted: merging a thousand such sets would copy the large set a
+ * thousand times.
  */
 void
 writer_add_sorted(FilterWriter *writer, const uint8 *other)
@@ -29,8 +33,9 @@ writer_add_sorted(FilterWriter *writer, const uint8 *other)
 }
 
 /*
- * Add sorted hashes in the order of the blocks.  If the filter may get full on the way,
- * add them evenly spread instead: otherwise its last blocks would stay empty.
+ * Add sorted hashes to a filter with layers, in order, which is that of the blocks.  If a
+ * layer may get full on the way, takes evenly spread hashes instead, so that its last
+ * blocks do not stay empty.
  */
 static void
 add_set(FilterWriter *writer, const uint8 *hashes, uint64 count)
@@ -59,9 +64,9 @@ add_set(FilterWriter *writer, const uint8 *hashes, uint64 count)
 }
 
 /*
- * Plan the layers of an explicit or empty filter: for the capacity and error rate in
- * its header, or, where these are missing, for "capacity" and the defaults.  A capacity
- * that is the number of its hashes makes the first layer just large enough for them.
+ * Plan the layers of an explicit or empty filter, for the capacity and error rate in its
+ * header or, where these are missing, for "capacity" and the defaults.  If "capacity" is
+ * the number of its hashes, the first layer is just large enough for these.
  */
 static void
 plan_sized(const uint8 *image, uint64 capacity, FilterParams *params,
@@ -82,7 +87,10 @@ plan_sized(const uint8 *image, uint64 capacity, FilterParams *params,
 	check_plan(filter_plan(params, plan), plan, image);
 }
 
-/* Give an explicit or empty filter layers, as plan_sized().  Errors: check_plan(). */
+/*
+ * Convert an explicit or empty filter to layers, as plan_sized() plans them.  Errors:
+ * check_plan().
+ */
 void
 writer_make_sized(FilterWriter *writer, uint64 capacity)
 {
@@ -93,7 +101,10 @@ writer_make_sized(FilterWriter *writer, uint64 capacity)
 	set_sort(writer->image);
 	plan_sized(writer->image, capacity, &params, &plan);
 
-	/* keep the hashes until all are added: there may be an error */
+	/*
+	 * do not change the writer until all hashes are added: there may be an
+	 * error
+	 */
 	writer_fresh(writer, plan.bytes, true, &fresh);
 	filter_init(fresh.image, &params, &plan);
 	if (params.exact)
@@ -104,7 +115,7 @@ writer_make_sized(FilterWriter *writer, uint64 capacity)
 	writer_take(writer, &fresh);
 }
 
-/* The same in a new, flat filter made from the explicit filter "set" */
+/* Convert the explicit filter "set" to a new, flat filter with layers. */
 struct varlena *
 value_make_from_set(const uint8 *set, uint64 capacity)
 {
@@ -115,8 +126,9 @@ value_make_from_set(const uint8 *set, uint64 capacity)
 }
 
 /*
- * Set *adding to a writer for the filter itself or, if an error could leave it with only
- * some of "count" elements, for a copy.  finish_adding() puts the copy in its place.
+ * Set *adding to a writer for the filter itself or, if an error could leave the filter with
+ * only some of "count" elements, for a copy. finish_adding() replaces the filter by the
+ * copy.
  */
 static void
 begin_adding(FilterWriter *writer, uint64 count, FilterWriter *adding)
@@ -138,9 +150,10 @@ finish_adding(FilterWriter *writer, const FilterWriter *adding)
 }
 
 /*
- * Add hashes of elements of "class" to any filter.  An explicit one gets layers: a Bloom
- * filter beyond EXPLICIT_ADD_MAX, for twice as many; a cuckoo filter always, because a
- * set is no multiset.  With "unique", a cuckoo filter skips what it seems to contain.
+ * Add hashes of elements of "class" to any filter.  An explicit Bloom filter with more than
+ * EXPLICIT_ADD_MAX hashes is converted to layers, for twice as many; an explicit cuckoo
+ * filter always is, because a set is no multiset.  With "unique", a cuckoo filter skips
+ * elements that it seems to contain.
  */
 void
 writer_add_hashes(FilterWriter *writer, ElementClass class,
@@ -161,7 +174,7 @@ writer_add_hashes(FilterWriter *writer, ElementClass class,
 				FilterParams params;
 				FilterPlan	plan;
 
-				/* before adding any: there may be an error */
+				/* plan before adding any hash: there may be an error */
 				plan_sized(writer->image, 2 * total, &params, &plan);
 			}
 			image_set_class(writer->image, class);
@@ -187,7 +200,10 @@ writer_add_hashes(FilterWriter *writer, ElementClass class,
 	finish_adding(writer, &adding);
 }
 
-/* The same for a filter of another system.  Errors: check_status(), if it is full. */
+/*
+ * The same for a filter of another system.  Errors: those of check_status(), if the filter
+ * is full.
+ */
 void
 writer_add_foreign(FilterWriter *writer, const ForeignHash *hashes,
 				   uint64 count)
@@ -208,7 +224,10 @@ writer_add_foreign(FilterWriter *writer, const ForeignHash *hashes,
 	finish_adding(writer, &adding);
 }
 
-/* Unite as planned; false, without a change, if the elements do not fit the layers. */
+/*
+ * Unite two filters in the layers of a plan.  Returns false, without a change, if the
+ * elements do not fit.
+ */
 static bool
 unite_as_planned(FilterWriter *writer, const uint8 *other,
 				 const FilterPlan *plan)
@@ -230,7 +249,10 @@ unite_layers(FilterWriter *writer, const uint8 *other)
 {
 	FilterPlan	plan;
 
-	/* a filter without elements is neutral, to the byte, but for its class */
+	/*
+	 * uniting with a filter without elements gives the other filter, byte for
+	 * byte, except for its class
+	 */
 	if (filter_is_multiset(other) && other != writer->image &&
 		filter_cardinality(writer->image) == 0)
 	{
@@ -247,7 +269,7 @@ unite_layers(FilterWriter *writer, const uint8 *other)
 		filter_unite_in_place(writer->image, other, &plan);
 	else if (!unite_as_planned(writer, other, &plan))
 	{
-		/* two cuckoo filters do not always fit the planned layers */
+		/* two cuckoo filters do not always fit: plan larger layers */
 		check_union_plan(filter_plan_union(writer->image, other, true, &plan),
 						 &plan, writer->image, other);
 		if (!unite_as_planned(writer, other, &plan))
@@ -334,7 +356,10 @@ writer_intersect(FilterWriter *writer, const uint8 *other)
 		filter_intersect_set(writer->image, other);
 	else if (!image_has_layers(other))
 	{
-		/* the other way round: the part of the set that this filter contains */
+		/*
+		 * "other" is explicit: keep those of its hashes that this filter
+		 * contains
+		 */
 		writer_fresh(writer, image_bytes(other), false, &fresh);
 		memcpy(fresh.image, other, image_bytes(other));
 		filter_intersect_set(fresh.image, writer->image);

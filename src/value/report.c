@@ -1,8 +1,6 @@
 /*
  * report.c
- *	  Checks of arguments and of filters.
- *
- * Each error names the wrong value and the allowed ones.
+ *	  Checks arguments and filters.  Each error names the wrong value and the allowed ones.
  */
 #include "report.h"
 
@@ -12,7 +10,9 @@
 
 int			max_filter_size = MAX_FILTER_SIZE_MAX;
 
-/* Raise ERRCODE_INVALID_PARAMETER_VALUE unless a number of a filter is in its range. */
+/*
+ * Raise ERRCODE_INVALID_PARAMETER_VALUE unless a filter's parameter "name" is in its range.
+ */
 void
 check_number(const char *name, int64 number, int64 least, int64 most)
 {
@@ -37,7 +37,7 @@ check_capacity(int64 capacity)
 void
 check_error_rate(double error_rate)
 {
-	/* written so that NaN fails */
+	/* this form of the condition refuses NaN */
 	if (!(error_rate >= ERROR_RATE_MIN && error_rate <= ERROR_RATE_MAX))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -48,8 +48,8 @@ check_error_rate(double error_rate)
 }
 
 /*
- * The hint for an element that is of another class than what is held; "otherwise" if no
- * cast to the latter has a name
+ * The hint for an element whose class differs from "held", the filter's class.  Returns
+ * "otherwise" if no named cast leads to that class.
  */
 const char *
 class_hint(ElementClass held, ElementClass element, const char *otherwise)
@@ -60,19 +60,22 @@ class_hint(ElementClass held, ElementClass element, const char *otherwise)
 		return "For the elements of an array, use a function whose name ends in _any, _all or _each (to add, _all).";
 	if (element_class_is_array_of(held, element))
 		return "Its elements are whole arrays. For those of arrays, build it by a function whose name ends in _all.";
-	/* as text, it would be its bytes in hexadecimal */
+	/* cast to text, a bytea would become its bytes in hexadecimal */
 	if (strcmp(element_class_name(element), "bytea") == 0)
 		return "Convert the element to the type of the column that the filter was built from.";
 	if (cast == NULL)
 		return otherwise;
-	/* the caller does not tell whether it was one of an array */
+	/* the element may have been one of an array: name both casts */
 	if (strncmp(cast, "ROW", 3) != 0 && !strchr(cast, '['))
 		return psprintf("Cast the element, for example %s, or the array, %s[].",
 						cast, cast);
 	return psprintf("Cast the element, for example %s.", cast);
 }
 
-/* Raise the error for an element of another class; "type": InvalidOid if hashed before */
+/*
+ * Raise the error for an element of another class; "type" is InvalidOid if only its hash is
+ * known
+ */
 void
 report_other_class(ElementClass class, ElementClass element, Oid type)
 {
@@ -91,7 +94,10 @@ report_other_class(ElementClass class, ElementClass element, Oid type)
 					 " If the filter should not hold texts, build it anew: its first element lacked a cast." : "")));
 }
 
-/* Raise the error of check_class(): apart, so that inlined code need not load arguments. */
+/*
+ * Raise the error of check_class().  Not inline, so that the callers need not load its
+ * arguments.
+ */
 void
 report_class(ElementClass class, const ElementHasher *hasher)
 {
@@ -112,7 +118,9 @@ report_full_foreign(const uint8 *image)
 			 errhint("Create a larger filter with bloom_create_foreign(), or in the system that it came from.")));
 }
 
-/* An error if no plan could be made; "image" may be NULL if the filter can grow. */
+/*
+ * Raise an error unless "status" is FILTER_OK; "image" may be NULL if the filter can grow.
+ */
 void
 check_status(FilterStatus status, const uint8 *image)
 {
@@ -161,8 +169,9 @@ exceeds_max_size(uint64 bytes)
 }
 
 /*
- * Raise ERRCODE_PROGRAM_LIMIT_EXCEEDED unless a filter that is created, grown or combined
- * may have this size.  Filters that exist already can be used, whatever their size.
+ * Raise ERRCODE_PROGRAM_LIMIT_EXCEEDED if a filter would be larger than
+ * bloomfilter.max_filter_size when it is created, grown or combined.  Existing filters can
+ * be used, whatever their size.
  */
 void
 check_size(uint64 bytes)
@@ -176,7 +185,7 @@ check_size(uint64 bytes)
 				 errhint("Use a smaller capacity or a higher error rate, or distribute the elements among several filters. A superuser can raise bloomfilter.max_filter_size.")));
 }
 
-/* Raise ERRCODE_PROGRAM_LIMIT_EXCEEDED unless a plan was made, and has an allowed size. */
+/* Raise ERRCODE_PROGRAM_LIMIT_EXCEEDED unless a plan was made, and its size is allowed. */
 void
 check_plan(FilterStatus status, const FilterPlan *plan, const uint8 *image)
 {
@@ -184,7 +193,7 @@ check_plan(FilterStatus status, const FilterPlan *plan, const uint8 *image)
 	check_size(plan->bytes);
 }
 
-/* The same for the union of two filters with layers, neither of which needs to be full */
+/* The same for the union of two filters with layers.  Neither filter need be full. */
 void
 check_union_plan(FilterStatus status, const FilterPlan *plan, const uint8 *a,
 				 const uint8 *b)

@@ -10,10 +10,13 @@
 #include "element/element.h"
 #include "filter/filter.h"
 
-/* Growth factor of filters if none is given */
+/* Default growth of filters */
 #define GROWTH_DEFAULT			2
 
-/* bloomfilter.max_filter_size, in kB.  At its maximum, only the format limits filters. */
+/*
+ * Limits of bloomfilter.max_filter_size, in kB.  At the maximum, only the format limits
+ * filters.
+ */
 #define MAX_FILTER_SIZE_MIN		1
 #define MAX_FILTER_SIZE_MAX		((int) (IMAGE_MAX_BITS / 8 / 1024))
 
@@ -39,8 +42,8 @@ extern void check_union_plan(FilterStatus status, const FilterPlan *plan,
 							 const uint8 *a, const uint8 *b);
 
 /*
- * Raise ERRCODE_DATATYPE_MISMATCH unless the element that was hashed last is of "class",
- * the filter's, or the filter has no class yet.
+ * Raise ERRCODE_DATATYPE_MISMATCH unless the element that was hashed last is of the
+ * filter's class "class", or the filter has no class yet.
  */
 static inline void
 check_class(ElementClass class, const ElementHasher *hasher)

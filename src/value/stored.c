@@ -1,27 +1,28 @@
 /*
  * stored.c
- *	  Reading filters that are stored in tables: by slices or in full, and cached.
+ *	  Reads filters that are stored in tables, in slices or in full, and caches them.
  *
  * A filter that comes from a table, even through a scalar subquery, is a TOAST pointer.  To
- * read all of a large one for each row would cost far more than the filter saves.  So:
+ * read all of a large filter for each row would cost far more than the filter saves.  So:
  *
  * - The first probes read slices: the header, which is cached, and the few blocks that hold
  *	 the element's bits.  Compressed values have no slices.
  *
- * - As soon as the next slice would bring the cost to that of the whole filter, we read it,
- *	 and cache it.  This is the "ski rental" rule: however many probes follow, the cost is
- *	 at most twice that of the better choice.  The unit is a chunk of the TOAST table (about
- *	 2 kB); a slice needs one or two, but descends the index.
+ * - As soon as the next slice would raise the cost of all slices to that of the whole
+ *	 filter, we read the whole filter and cache it.  This is the "ski rental" rule: however
+ *	 many probes follow, the cost is at most twice that of the better choice.  The unit is a
+ *	 chunk of the TOAST table (about 2 kB); a slice reads only one or two, but descends the
+ *	 index.
  *
  * The session keeps filters, or their headers, from statement to statement, within
- * bloomfilter.cache_size (cache.c), by their whole TOAST pointer.  That identifies the
- * bytes only while a snapshot holds them.  So the first use in a query, or with another
- * xmin, rechecks the first chunk (chunks.c), and begins an epoch in which the pointer
- * identifies them.
+ * bloomfilter.cache_size (cache.c), by their whole TOAST pointer.  The pointer identifies
+ * the bytes only while a snapshot protects them.  An epoch is a period in which this
+ * certainly holds; a new one begins with each query, and whenever our xmin changes.  The
+ * first use of a filter in an epoch checks its first chunk again (chunks.c).
  *
- * Each call site pins the filter that it probed last, which is never evicted, and once
- * read in full stays where it is.  If a recheck finds another value, the filter is removed
- * from the table, and freed when it is unpinned.
+ * Each call site pins the filter that it probed last.  A pinned filter is never evicted,
+ * and once it is read in full, its image stays in place.  If the check finds another value,
+ * the filter is removed from the hash table, and freed when it is unpinned.
  *
  * An error while reading leaves a filter without an image: the next user reads it.
  */
@@ -37,20 +38,20 @@
 #include "utils/memutils.h"
 
 /*
- * The cost of a slice, in chunks of a value read in full.  Measured: 2 microseconds a
- * slice, 0.35 a chunk of 1.3 MB, 0.7 to 0.9 of 13 MB.  A wrong value costs at most a factor
- * of two, near equal costs.
+ * The cost of a slice, in chunks of a value read in full.  Measured: 2 microseconds for a
+ * slice; for a chunk, 0.35 in a value of 1.3 MB, and 0.7 to 0.9 in one of 13 MB.  A wrong
+ * number costs at most a factor of two, and only where both costs are similar.
  */
 #define SLICE_COST			4.0
 
 /*
- * Sizes of images whose memory we ask for at once.  Smaller ones come from malloc()'s
- * heap, most of which is mapped; larger ones use huge pages (allocate_image()).
+ * Sizes of images that populate() maps at once.  Smaller images come from malloc()'s heap,
+ * most of which is mapped; larger ones use huge pages (allocate_image()).
  */
 #define POPULATE_FROM_BYTES	((Size) 64 * 1024)
 #define POPULATE_BELOW_BYTES ((Size) 4 * 1024 * 1024)
 
-/* Bytes that a cached filter takes besides its image */
+/* Memory of a cached filter besides its image */
 #define STORED_OVERHEAD		1536
 
 /* Initial size of the hash table, in filters; it grows as needed */
@@ -69,7 +70,7 @@ TransactionId stored_xmin = InvalidTransactionId;
 static MemoryContext stored_mcxt = NULL;
 static HTAB *stored_filters;
 
-/* Remove a filter from the table, so that nobody finds it again. */
+/* Remove a filter from the hash table, so that it is not found again. */
 static void
 unlist(StoredFilter *stored)
 {
@@ -78,7 +79,7 @@ unlist(StoredFilter *stored)
 	stored->listed = false;
 }
 
-/* Free a filter that nobody uses.  This is its CacheItem's evict(). */
+/* Free a filter that nobody has pinned; its CacheItem's evict(). */
 static void
 free_stored(CacheItem *item)
 {
@@ -91,7 +92,7 @@ free_stored(CacheItem *item)
 	pfree(stored);
 }
 
-/* A user turns to another filter, or goes. */
+/* Unpin the filter of a user that probes another filter, or ends. */
 static void
 unpin(StoredFilter *stored)
 {
@@ -105,7 +106,7 @@ unpin(StoredFilter *stored)
 	free_stored(&stored->item);
 }
 
-/* Memory context callback: a user of the cache ends. */
+/* Memory context callback: unpin the filter of a user that ends. */
 static void
 leave_cache(void *arg)
 {
@@ -117,7 +118,7 @@ leave_cache(void *arg)
 		unpin(last);
 }
 
-/* Prepare a user of the cache before its first probe of a stored filter. */
+/* Prepare a user of the cache, and the cache itself, for the user's first stored filter. */
 static void
 join_cache(StoredUser *user)
 {
@@ -141,7 +142,7 @@ join_cache(StoredUser *user)
 	MemoryContextRegisterResetCallback(user->mcxt, &user->leave);
 }
 
-/* Add a filter to the cache, without reading any of it. */
+/* Add a filter to the hash table, without reading any of it. */
 static StoredFilter *
 make_stored(const struct varatt_external *pointer)
 {
@@ -196,7 +197,7 @@ find_stored(StoredUser *user, const struct varatt_external *pointer)
 		}
 		else if (stored->checked != stored_epoch && !stored->whole &&
 				 (Size) stored->pointer.va_rawsize > cache_bound())
-			stored->spent = 0;	/* the whole would not be kept either */
+			stored->spent = 0;	/* the whole filter would exceed the cache */
 	}
 	if (stored == NULL)
 		stored = make_stored(pointer);
@@ -206,7 +207,7 @@ find_stored(StoredUser *user, const struct varatt_external *pointer)
 	{
 		if (stored->item.bytes == 0)
 		{
-			/* pinned at once, so that it is not evicted for lack of room */
+			/* pin it before resizing, so that it is not evicted at once */
 			stored->item.pins = 1;
 			cache_resize(&stored->item, STORED_OVERHEAD);
 		}
@@ -222,8 +223,8 @@ find_stored(StoredUser *user, const struct varatt_external *pointer)
 /* ---- Reading ---- */
 
 /*
- * Get the memory of an image at once.  A page fault for each 4 kB would take twice as
- * long, and longer than reading what goes there.  If the kernel refuses, that happens.
+ * Map the memory of an image at once.  A page fault for each 4 kB would take twice as long,
+ * and longer than reading the image.  If the kernel refuses, these page faults happen.
  */
 static void
 populate(const uint8 *image, Size bytes)
@@ -241,8 +242,8 @@ populate(const uint8 *image, Size bytes)
 }
 
 /*
- * Keep the first "bytes" bytes, or all of a compressed value, in place of what was kept
- * before: read them, or copy them from "known" if that is not NULL.
+ * Replace the filter's image by the first "bytes" bytes of the value, or by all of a
+ * compressed value.  Reads them, or copies them from "known" unless that is NULL.
  */
 static void
 read_stored(StoredFilter *stored, struct varlena *pointer, Size bytes,
@@ -255,11 +256,15 @@ read_stored(StoredFilter *stored, struct varlena *pointer, Size bytes,
 	stored->image = NULL;
 	stored->bytes = 0;
 	MemoryContextReset(stored->mcxt);
-	/* before the memory is allocated; an error leaves the account too high */
+
+	/*
+	 * account for the memory before it is allocated; after an error the
+	 * account is too high
+	 */
 	cache_resize(&stored->item, STORED_OVERHEAD + bytes);
 	if (VARATT_EXTERNAL_IS_COMPRESSED(stored->pointer))
 	{
-		/* core decompresses it where it will stay */
+		/* core decompresses it into this context, where it stays */
 		MemoryContext old = MemoryContextSwitchTo(stored->mcxt);
 
 		image = (uint8 *) VARDATA(detoast_attr(pointer));
@@ -289,8 +294,8 @@ read_whole(StoredFilter *stored, struct varlena *pointer)
 }
 
 /*
- * Read the first chunk, note where it is, and keep the header and the layers'
- * descriptors, or all if there is no more.  A compressed value shows no header yet.
+ * Read the first chunk, and note its place.  Keep the header and the layers' descriptors,
+ * or the whole value if it has no more than that.  Of a compressed value, keep nothing yet.
  */
 static void
 read_first(StoredFilter *stored, struct varlena *pointer)
@@ -307,11 +312,11 @@ read_first(StoredFilter *stored, struct varlena *pointer)
 		return;
 	if (bytes == 0)
 	{
-		/* not in a heap; or there is no such chunk, which raises the error */
+		/* not in a heap; or the chunk is missing, and this raises the error */
 		bytes = Min(all, TOAST_MAX_CHUNK_SIZE);
 		chunks_read(&stored->pointer, 0, bytes, chunk);
 	}
-	/* the chunk may be damaged: reading then raises the error */
+	/* if the chunk is damaged, reading the value raises the error */
 	needed = bytes == all ? all :
 		Min(all, bytes < IMAGE_HEADER_BYTES ? IMAGE_HEADER_BYTES :
 			filter_header_bytes(chunk));
@@ -320,7 +325,7 @@ read_first(StoredFilter *stored, struct varlena *pointer)
 		stored->spent += SLICE_COST;
 }
 
-/* Would these slices and those read before cost at least as much as the whole filter? */
+/* Would "slices" more slices raise the cost of all slices to that of the whole filter? */
 static inline bool
 whole_pays(const StoredFilter *stored, double slices)
 {
@@ -332,8 +337,8 @@ whole_pays(const StoredFilter *stored, double slices)
 }
 
 /*
- * Open a filter that is not flat in memory.  Read and cache what this many probes
- * certainly pay for, which may be nothing new, the header, or everything.
+ * Open a filter that is not flat in memory.  Reads and caches as much as is worthwhile for
+ * "probes" probes: nothing new, the header, or everything.
  */
 void
 reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
@@ -354,7 +359,11 @@ reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
 	stored = find_stored(user, &place);
 	if (stored->image == NULL)
 		read_first(stored, pointer);
-	/* even an array of NULLs needs the header; each probe, one slice or more */
+
+	/*
+	 * without probes, too, the caller needs the header; each probe needs a
+	 * slice or more
+	 */
 	if (!stored->whole &&
 		(stored->image == NULL || filter_slices(stored->image) == 0 ||
 		 whole_pays(stored, (double) Max(probes, 1))))
@@ -365,14 +374,14 @@ reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
 	reader->stored = stored;
 }
 
-/* A FilterFetch's argument: where to read from, and room for a slice */
+/* The argument of fetch_slice(): the filter to read from, and room for a slice */
 typedef struct SliceReader
 {
 	StoredFilter *stored;
 	uint8		room[VARHDRSZ + SLICE_MAX_BYTES];
 } SliceReader;
 
-/* A FilterFetch: read bytes of a stored value; valid until the next call. */
+/* A FilterFetch: read bytes of a stored value.  The result is valid until the next call. */
 static const uint8_t *
 fetch_slice(void *from, uint64_t offset, uint32_t bytes)
 {
@@ -386,8 +395,8 @@ fetch_slice(void *from, uint64_t offset, uint32_t bytes)
 }
 
 /*
- * Probe the filter for many hashes, of another system if is_foreign: found[i] is the
- * result for number i.
+ * Set found[i] to whether the filter contains hashes[i].  The hashes are those of another
+ * system (ForeignHash) if is_foreign, otherwise uint64.
  */
 static ALWAYS_INLINE void
 contains_batch(FilterReader *reader, bool is_foreign, const void *hashes,
@@ -446,7 +455,10 @@ reader_contains_foreign(FilterReader *reader, const ForeignHash *hashes,
 	contains_batch(reader, true, hashes, count, found);
 }
 
-/* As writer_open_copy(), but what a reader has read in full is not read again. */
+/*
+ * Like writer_open_copy(), but does not read again a value that the reader has read in
+ * full.
+ */
 void
 reader_open_writer(const FilterReader *reader, Datum filter,
 				   FilterWriter *writer)

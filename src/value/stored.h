@@ -15,32 +15,37 @@
 /* A stored filter in the cache */
 typedef struct StoredFilter
 {
-	CacheItem	item;			/* pinned by those who probed it last */
+	CacheItem	item;			/* pinned by users that probed it last */
 	struct varatt_external pointer; /* hash key; where it is stored */
-	FirstChunk	first;			/* tells whether it is still the same */
+	FirstChunk	first;			/* to check that it is still the same value */
 	MemoryContext mcxt;			/* of the image */
-	uint8	   *image;			/* header and descriptors, or all; or NULL */
+	uint8	   *image;			/* header and layers' descriptors, or
+								 * everything, or NULL */
 	Size		bytes;			/* of the image */
-	bool		whole;			/* has been read in full */
+	bool		whole;			/* image has everything */
 	bool		listed;			/* in the hash table */
-	double		spent;			/* on reading slices, in chunks (stored.c) */
-	uint64		checked;		/* epoch of the last check */
+	double		spent;			/* cost of slices read, in chunks (stored.c) */
+	uint64		checked;		/* stored_epoch at the last check */
 } StoredFilter;
 
-/* A user of the cache: a call site, until its memory context goes */
+/* A user of the cache: a call site, until its memory context is reset */
 typedef struct StoredUser
 {
 	MemoryContext mcxt;
 	StoredFilter *last;			/* the one probed last, pinned, or NULL */
-	uint64		epoch;			/* stored_epoch when it was */
+	uint64		epoch;			/* stored_epoch when it was probed */
 	MemoryContextCallback leave;	/* registered if it has a function */
 } StoredUser;
 
-/* Number of the epoch: while it lasts, a TOAST pointer identifies a value */
+/* Number of the epoch, in which a TOAST pointer identifies one value (stored.c) */
 extern uint64 stored_epoch;
-extern TransactionId stored_xmin;	/* our oldest snapshot's, in this epoch */
+extern TransactionId stored_xmin;	/* xmin of our oldest snapshot in this
+									 * epoch */
 
-/* A filter to probe; if slices_of is set, "image" has only header and descriptors. */
+/*
+ * A filter to probe.  If slices_of is set, "image" has only the header and layers'
+ * descriptors.
+ */
 typedef struct FilterReader
 {
 	const uint8 *image;
@@ -49,9 +54,9 @@ typedef struct FilterReader
 } FilterReader;
 
 /*
- * From now on a TOAST pointer may mean another value: when a query starts, a transaction
- * ends or a subtransaction aborts, the snapshot that protected a value may be gone, and its
- * OID reused.
+ * Begin an epoch: from now on, a TOAST pointer may identify another value.  When a query
+ * starts, a transaction ends or a subtransaction aborts, the snapshot that protected a
+ * value may be gone, and the value's OID reused.
  */
 static inline void
 stored_new_epoch(void)
@@ -60,13 +65,13 @@ stored_new_epoch(void)
 }
 
 /*
- * Is this the current epoch, and does it go on?
+ * Is this the current epoch, and is it still valid?
  *
- * A utility command within a transaction, or a change of logical replication, has a
- * snapshot of its own, but starts no query.  While our xmin is the same, nothing that we
- * could see has been removed: the transaction that deleted it has an xid not before xmin.
- * If we had no snapshot in between, the new one has the same xmin only because the
- * transaction with that xid has been running all the time.
+ * A utility command within a transaction, and the application of a change of logical
+ * replication, have snapshots of their own, but start no query.  While our xmin is the
+ * same, nothing that we could see has been removed, because the xid of a transaction that
+ * deleted it is not before xmin.  If we had no snapshot in between, the new one has the
+ * same xmin only because the transaction with that xid has been running all the time.
  */
 static inline bool
 stored_is_now(uint64 epoch)
@@ -85,9 +90,9 @@ extern void reader_contains_foreign(FilterReader *reader,
 									bool *found);
 
 /*
- * Open a filter for "probes" elements: the more, the sooner a stored one is read in
- * full.  One that is flat in memory costs nothing.  Valid until "filter" goes, or the
- * user opens another.
+ * Open a filter to probe it for "probes" elements; the more they are, the sooner a stored
+ * filter is read in full.  A filter that is flat in memory costs nothing.  The reader is
+ * valid until "filter" is freed, or the user opens another filter.
  */
 static inline void
 reader_open(StoredUser *user, Datum filter, uint64 probes,
@@ -108,9 +113,9 @@ reader_open(StoredUser *user, Datum filter, uint64 probes,
 }
 
 /*
- * A type's hash function may have probed the same filter: then it was read in full, and
- * lies elsewhere.  A user's last filter is never evicted, and once read in full it stays
- * where it is.
+ * Open a filter again after hashing: a type's hash function may have probed the same
+ * filter, and so have read it in full to another place.  The last filter of a user is never
+ * evicted, and once read in full it stays in place.
  */
 static inline void
 reader_reopen(StoredUser *user, uint64 probes, FilterReader *reader)

@@ -1,14 +1,14 @@
 /*
  * value.c
- *	  Filters as Datums: the forms of a value, reading and changing it.
+ *	  Filters as Datums: the forms of a value, and how to read and change it.
  *
- * A value is an image (filter/image.h) behind a length word, in the forms of any varlena
- * (toasted, with a short header), or as the state of an aggregate, with room behind the
- * image and perhaps unsorted hashes, or as an expanded object: the image in memory of its
- * own, aligned to a cache line, with room to grow.  All readers go through value_image(),
- * and all changes through a FilterWriter, which hide these forms.  A writer allocates flat
- * values in the current memory context, and expanded ones in the context that it was given,
- * as nodeAgg.c requires.
+ * A value is an image (filter/image.h) behind a length word.  It may have any form of a
+ * varlena (toasted, or with a short header).  Or it is the state of an aggregate, with room
+ * behind the image, and perhaps unsorted hashes.  Or it is an expanded object: the image in
+ * memory of its own, aligned to a cache line, with room to grow.  All readers use
+ * value_image(), and all changes a FilterWriter; both hide these forms.  A writer allocates
+ * flat values in the current memory context, and expanded ones in the context that it was
+ * given, as nodeAgg.c requires.
  */
 #include "value.h"
 
@@ -19,25 +19,27 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-/* Tells our expanded objects from others, in assertions */
+/* Identifies our expanded objects, in assertions */
 #define EXPANDED_FILTER_MAGIC	0x626c6f6d
 
-/* Hashes that an expanded object collects, to prefetch their cache lines together */
+/*
+ * Number of hashes that an expanded object collects, to prefetch their cache lines together
+ */
 #define PENDING_HASHES			64
 
 /*
- * Growth of an explicit filter's room.  From UNIQUE_FROM_BYTES on, we first sort it to
- * remove duplicates; with a factor of 4, all these sorts together cost a third of the
- * final one.  Small values grow by less, because hash aggregation counts memory even if it
- * was never written to.
+ * Factors by which an explicit filter's room grows.  From UNIQUE_FROM_BYTES on, we first
+ * sort the filter to remove duplicates; with a factor of 4, all these sorts together cost a
+ * third of the final one.  Small values grow by less, because hash aggregation counts
+ * allocated memory even if it is unused.
  */
 #define FLAT_ROOM_GROWTH		2
 #define EXPANDED_ROOM_GROWTH	4
 #define UNIQUE_FROM_BYTES		1024
 
 /*
- * Images from this size up get huge pages.  Otherwise each probe of a filter of 100 MB
- * waits for a TLB miss besides a cache miss (45 ns a probe in a batch instead of 24).
+ * Images of at least this size get huge pages.  Otherwise each probe of a filter of 100 MB
+ * has a TLB miss besides a cache miss (45 ns for a probe in a batch instead of 24).
  */
 #define HUGE_PAGES_FROM_BYTES	((uint64) 4 << 20)
 #define HUGE_PAGE_BYTES			((uint64) 2 << 20)
@@ -76,7 +78,7 @@ static const ExpandedObjectMethods expanded_methods = {
 
 /* ---- New values ---- */
 
-/* A filter without elements, as planned by filter_plan() or the like */
+/* Make a filter without elements, for a plan such as filter_plan() makes. */
 struct varlena *
 value_make_planned(const FilterParams *params, const FilterPlan *plan)
 {
@@ -87,7 +89,7 @@ value_make_planned(const FilterParams *params, const FilterPlan *plan)
 	return result;
 }
 
-/* A filter without elements, sized for params.  Errors: check_plan(). */
+/* Make a filter without elements, sized for params.  Errors: check_plan(). */
 struct varlena *
 value_make(const FilterParams *params)
 {
@@ -97,7 +99,9 @@ value_make(const FilterParams *params)
 	return value_make_planned(params, &plan);
 }
 
-/* A filter that is a header alone: the empty one, or an explicit one without hashes */
+/*
+ * Make a filter that is only a header: the empty filter, or an explicit one without hashes.
+ */
 struct varlena *
 value_make_bare(FilterLayout layout, const FilterParams *params)
 {
@@ -108,7 +112,9 @@ value_make_bare(FilterLayout layout, const FilterParams *params)
 	return result;
 }
 
-/* The empty filter, neutral in unions: no elements, no parameters */
+/*
+ * Make the empty filter, which has no elements and no parameters, and is neutral in unions.
+ */
 struct varlena *
 value_make_empty(FilterKind kind)
 {
@@ -160,8 +166,8 @@ writer_sync(FilterWriter *writer)
 }
 
 /*
- * Memory for an image, behind room for a length word that begins at a cache line or, if
- * it is large, at a huge page.  To free it, pfree *memory.
+ * Allocate memory for an image, behind room for a length word that begins at a cache line
+ * or, if the image is large, at a huge page.  To free it, pfree *memory.
  */
 uint8 *
 allocate_image(MemoryContext mcxt, uint64 bytes, bool zero,
@@ -171,14 +177,18 @@ allocate_image(MemoryContext mcxt, uint64 bytes, bool zero,
 		IMAGE_ALIGNMENT : HUGE_PAGE_BYTES;
 	uint8	   *start;
 
-	/* with a damaged length, the sum must not wrap around */
+	/* "bytes" may come from damaged data: the sum must not wrap around */
 	if (bytes > MaxAllocHugeSize - VARHDRSZ - alignment)
 		elog(ERROR, "invalid size of a filter: %llu bytes",
 			 (unsigned long long) bytes);
 	*memory = MemoryContextAllocHuge(mcxt, VARHDRSZ + bytes + alignment);
 	start = (uint8 *) TYPEALIGN(alignment, *memory);
 #ifdef MADV_HUGEPAGE
-	/* before the first access; if the kernel refuses, it is only slower */
+
+	/*
+	 * call this before the first access; if the kernel refuses, probes are
+	 * only slower
+	 */
 	if (alignment == HUGE_PAGE_BYTES)
 		(void) madvise(start, VARHDRSZ + bytes, MADV_HUGEPAGE);
 #endif
@@ -188,14 +198,14 @@ allocate_image(MemoryContext mcxt, uint64 bytes, bool zero,
 }
 
 /*
- * Make *fresh a detached writer with storage of "bytes" bytes; the writer keeps its image
- * until writer_take().  *fresh is an expanded object if it has EXPANDED_FROM_BYTES or more,
- * and the writer has a context.
+ * Make *fresh a detached writer with new storage of "bytes" bytes; the writer keeps its own
+ * until writer_take().  From EXPANDED_FROM_BYTES on, *fresh is an expanded object if the
+ * writer has a memory context.
  */
 void
 writer_fresh(FilterWriter *writer, uint64 bytes, bool zero, FilterWriter *fresh)
 {
-	/* filling it, and getting the memory, may take long */
+	/* allocating and filling the memory may take long */
 	CHECK_FOR_INTERRUPTS();
 	if (writer->expanded == NULL && writer->mcxt != NULL &&
 		bytes >= EXPANDED_FROM_BYTES)
@@ -206,7 +216,10 @@ writer_fresh(FilterWriter *writer, uint64 bytes, bool zero, FilterWriter *fresh)
 		writer->expanded = MemoryContextAllocZero(mcxt, sizeof(ExpandedFilter));
 		EOH_init_header(&writer->expanded->hdr, &expanded_methods, mcxt);
 		writer->expanded->magic = EXPANDED_FILTER_MAGIC;
-		/* the new object's content is the flat value until it is replaced */
+
+		/*
+		 * until writer_take(), the new object has the image of the flat value
+		 */
 		writer->memory = NULL;
 		writer_sync(writer);
 	}
@@ -220,12 +233,12 @@ writer_fresh(FilterWriter *writer, uint64 bytes, bool zero, FilterWriter *fresh)
 	else
 	{
 		fresh->memory = NULL;	/* the receiver of a flat value frees it */
-		/* zeros, as a user's aggregate may store room that stays empty */
+		/* zeros, because a user's aggregate may store the unused room */
 		fresh->image = (uint8 *) VARDATA(palloc0(VARHDRSZ + bytes));
 	}
 }
 
-/* Replace the writer's storage by that of writer_fresh(), and free the old. */
+/* Replace the writer's storage by that of writer_fresh(), and free the old one. */
 void
 writer_take(FilterWriter *writer, const FilterWriter *fresh)
 {
@@ -240,7 +253,7 @@ writer_take(FilterWriter *writer, const FilterWriter *fresh)
 		pfree(old);
 }
 
-/* Copy an image to new storage of "bytes" bytes, and make that the writer's. */
+/* Copy an image to new storage of "bytes" bytes for the writer. */
 static void
 copy_to_fresh(FilterWriter *writer, const uint8 *image, uint64 bytes)
 {
@@ -264,8 +277,8 @@ writer_replace(FilterWriter *writer, const uint8 *image)
 /* ---- Opening and closing ---- */
 
 /*
- * Open a value, and sort its hashes: a read/write expanded object in place, any other
- * value as a copy.
+ * Open a value, and sort its hashes.  Opens a read/write expanded object in place, and any
+ * other value as a copy.
  */
 void
 writer_open_copy(FilterWriter *writer, Datum value)
@@ -280,7 +293,10 @@ writer_open_copy(FilterWriter *writer, Datum value)
 								 CurrentMemoryContext);
 }
 
-/* Copy an image: a large one to an expanded object in mcxt, unless that is NULL. */
+/*
+ * Open a copy of an image.  A large one becomes an expanded object in mcxt, unless that is
+ * NULL.
+ */
 void
 writer_open_copied_image(FilterWriter *writer, const uint8 *image,
 						 MemoryContext mcxt)
@@ -291,8 +307,8 @@ writer_open_copied_image(FilterWriter *writer, const uint8 *image,
 }
 
 /*
- * Is this a transition value that none of our functions returned?  Other functions in
- * a user's aggregate may, such as an inverse transition function.
+ * Was this transition value returned by another function than ours?  A user's aggregate may
+ * have one, such as an inverse transition function.
  */
 static inline bool
 is_state_of_others(const struct varlena *flat)
@@ -322,7 +338,7 @@ writer_open_state(FilterWriter *writer, Datum value, MemoryContext mcxt)
 	writer->room = VARSIZE(flat) - VARHDRSZ;
 }
 
-/* Make a transition value: an explicit filter, with room for "room" bytes. */
+/* Open a new transition value: an explicit filter with "room" bytes. */
 void
 writer_open_new_state(FilterWriter *writer, const FilterParams *params,
 					  uint64 room, MemoryContext mcxt)
@@ -335,7 +351,7 @@ writer_open_new_state(FilterWriter *writer, const FilterParams *params,
 	writer_sync(writer);
 }
 
-/* Close a writer: returns the value, flat without extra room, or expanded. */
+/* Close a writer.  Returns the value: flat without extra room, or expanded. */
 Datum
 writer_close(FilterWriter *writer)
 {
@@ -360,8 +376,8 @@ writer_close_state(FilterWriter *writer)
 /* ---- Reading ---- */
 
 /*
- * A value of any form, sorted, read-only: points into it, or to a copy in the current
- * context.
+ * The image of a value of any form, sorted and read-only: it points into the value, or to a
+ * copy in the current memory context.
  */
 const uint8 *
 value_image(Datum value)
@@ -387,7 +403,7 @@ value_image(Datum value)
 	return image;
 }
 
-/* The same, but of a stored value reads the header and the layers' descriptors alone. */
+/* The same, but reads only the header and the layers' descriptors of a stored value. */
 const uint8 *
 value_header(Datum value)
 {
@@ -420,8 +436,8 @@ value_copy_flat(Datum value)
 /* ---- Changing ---- */
 
 /*
- * Append little-endian hashes, unsorted, to an explicit filter.  Without room, removes
- * duplicates, and enlarges it if it is more than half full then.
+ * Append little-endian hashes, unsorted, to an explicit filter.  If there is no room,
+ * removes duplicates, and enlarges the filter if it is still more than half full.
  */
 void
 writer_append(FilterWriter *writer, const uint8 *hashes, uint64 count)
@@ -443,7 +459,10 @@ writer_append(FilterWriter *writer, const uint8 *hashes, uint64 count)
 	set_append(writer->image, hashes, count);
 }
 
-/* Merge a sorted set into a sorted one; checks the result's size unless it is a state. */
+/*
+ * Merge a sorted explicit filter into another; checks the size of the result unless it is a
+ * state.
+ */
 void
 merge_set(FilterWriter *writer, const uint8 *other, bool is_state)
 {
@@ -468,7 +487,10 @@ state_header(Datum state)
 	return (const uint8 *) VARDATA(DatumGetPointer(state));
 }
 
-/* Add a hash to a transition value, the step of almost every row; false without room. */
+/*
+ * Add a hash to a transition value: the step for almost every row.  False if there is no
+ * room.
+ */
 bool
 state_push(Datum state, uint64 hash)
 {
@@ -510,7 +532,7 @@ state_push(Datum state, uint64 hash)
 	return true;
 }
 
-/* The number of different hashes that a Bloom filter with layers does not contain */
+/* The number of distinct hashes that a Bloom filter with layers does not contain */
 static uint64
 count_absent(const uint8 *image, const uint64 *hashes, uint64 count)
 {
@@ -549,8 +571,9 @@ writer_grow(FilterWriter *writer, uint64 waiting)
 }
 
 /*
- * Add hashes to a filter with layers, and new layers as needed, each with room for
- * "more".  With "unique", a cuckoo filter skips what it seems to contain.
+ * Add hashes to a filter with layers; adds layers as needed, each with room for "more"
+ * elements besides these.  With "unique", a cuckoo filter skips elements that it seems to
+ * contain.
  */
 void
 add_to_layers(FilterWriter *writer, const uint64 *hashes, uint64 count,
@@ -565,7 +588,11 @@ add_to_layers(FilterWriter *writer, const uint64 *hashes, uint64 count,
 
 		hashes += added;
 		count -= added;
-		/* the size of a cuckoo filter's layer does not depend on what waits */
+
+		/*
+		 * the size of a cuckoo filter's next layer does not depend on the
+		 * hashes left
+		 */
 		if (added < batch)
 			writer_grow(writer, image_kind(writer->image) == FILTER_CUCKOO ? 0 :
 						count_absent(writer->image, hashes, count) + more);

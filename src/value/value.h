@@ -1,6 +1,7 @@
 /*
  * value.h
- *	  Filters as Datums, of either type: reading and changing them; see value.c.
+ *	  Filters as Datums of the types bloom and cuckoo: reading and changing them; see
+ *	  value.c.
  */
 #ifndef BLOOMFILTER_VALUE_H
 #define BLOOMFILTER_VALUE_H
@@ -16,8 +17,8 @@
 #include "utils/expandeddatum.h"
 
 /*
- * Begins the definition of an SQL entry point.  PostgreSQL 15 exports every symbol
- * by default and does not mark these; we hide all others (see Makefile).
+ * Begins the definition of an SQL entry point.  PostgreSQL 15 exports every symbol by
+ * default, and so does not mark entry points; we hide all other symbols (see Makefile).
  */
 #if PG_VERSION_NUM < 160000
 #undef PGDLLEXPORT
@@ -28,14 +29,17 @@
 	PG_FUNCTION_INFO_V1(name); \
 	Datum name(PG_FUNCTION_ARGS)
 
-/* One whose result takes one expression */
+/* Defines an SQL entry point whose body returns one expression. */
 #define SQL_RESULT(name, result) \
 	SQL_FUNCTION(name) \
 	{ \
 		return result; \
 	}
 
-/* Entry points of the two types, which differ only in the kind of the filter */
+/*
+ * Defines the entry points for bloom and cuckoo, which differ only in the kind of the
+ * filter.
+ */
 #define SQL_FUNCTIONS(name, function, ...) \
 	SQL_FUNCTION(bloomfilter_bloom_##name) \
 	{ \
@@ -46,7 +50,7 @@
 		return function(fcinfo, FILTER_CUCKOO, ##__VA_ARGS__); \
 	}
 
-/* An error of a type's input function, which from 16 on can be a soft one */
+/* An error of a type's input function; from 16 on it can be a soft error */
 #if PG_VERSION_NUM >= 160000
 #define INPUT_ERROR(fcinfo, ...) \
 	ereturn((fcinfo)->context, (Datum) 0, __VA_ARGS__)
@@ -55,12 +59,16 @@
 #endif
 
 /*
- * Values from this size up are changed as expanded objects.  Each has a memory context,
- * too much for small values: hash aggregation may have one for each of many groups.
+ * Values of at least this size are changed as expanded objects.  Each has a memory context,
+ * which is too much for small values: hash aggregation may have a value for each of many
+ * groups.
  */
 #define EXPANDED_FROM_BYTES		8192
 
-/* Distinct hashes of an aggregate's explicit state: 128 MB, twice that with duplicates */
+/*
+ * Limit of the distinct hashes of an explicit transition value: 128 MB, twice that with
+ * duplicates
+ */
 #define EXPLICIT_STATE_MAX		(UINT64CONST(1) << 24)
 
 /* Hashes to process at once, between two checks for interrupts */
@@ -71,17 +79,16 @@ typedef struct ExpandedFilter ExpandedFilter;
 /*
  * A filter that is being changed: flat, with room behind it, or an expanded object.
  *
- * An error leaves an object that was opened in place unchanged; but if the query was
- * cancelled, or memory ran out, some of the elements may have been added, removed or
- * moved.
+ * After an error, an object that was opened in place is unchanged.  But after a cancel, or
+ * if memory ran out, some of the elements may have been added, removed or moved.
  */
 typedef struct FilterWriter
 {
 	uint8	   *image;
 	uint64		room;			/* bytes available for the image */
 	void	   *memory;			/* free this with the image, or NULL */
-	MemoryContext mcxt;			/* parent for an expanded object; NULL if the
-								 * value must stay flat */
+	MemoryContext mcxt;			/* parent of an expanded object's context;
+								 * NULL if the value must stay flat */
 	ExpandedFilter *expanded;	/* NULL while the value is flat */
 	bool		detached;		/* "expanded" still has another image */
 } FilterWriter;
