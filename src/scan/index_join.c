@@ -663,18 +663,6 @@ index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
 
 /* ---- The size of the join ---- */
 
-/* Return the table that the query names: "rel", or the partitioned table that it belongs to. */
-static RelOptInfo *
-uppermost(PlannerInfo *root, RelOptInfo *rel)
-{
-	int			relid;
-
-	if (rel->top_parent_relids == NULL ||
-		!bms_get_singleton_member(rel->top_parent_relids, &relid))
-		return rel;
-	return find_base_rel(root, relid);
-}
-
 /*
  * Return where core caches the clause's selectivity for the size of the join of "rel" and
  * "other", and set *type to the type of that join.  Return NULL if they are outer-joined:
@@ -863,7 +851,8 @@ index_join_size(PlannerInfo *root, RelOptInfo *rel,
 				const IndexJoin *filter)
 {
 	RelOptInfo *other = find_base_rel(root, filter->source);
-	RelOptInfo *upper = uppermost(root, rel);
+	RelOptInfo *upper = rel;
+	int			top;
 	double		other_rows = other->rows;
 	Selectivity partner = 1;
 	RestrictInfo *first = NULL;
@@ -873,6 +862,13 @@ index_join_size(PlannerInfo *root, RelOptInfo *rel,
 	Selectivity *swapped;
 	ListCell   *cell;
 
+	/*
+	 * core sizes the join of the table that the query names, which may be
+	 * partitioned
+	 */
+	if (rel->top_parent_relids != NULL &&
+		bms_get_singleton_member(rel->top_parent_relids, &top))
+		upper = find_base_rel(root, top);
 	/* the index contains all rows */
 	other->rows = other->tuples;
 	foreach(cell, clauses_for(root, upper, other, filter))

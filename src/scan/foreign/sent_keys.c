@@ -26,11 +26,7 @@
 
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
-#if PG_VERSION_NUM >= 180000
-#include "commands/explain_format.h"
-#endif
 #include "executor/executor.h"
-#include "executor/instrument.h"
 #include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
 #include "lib/stringinfo.h"
@@ -63,32 +59,26 @@ parameter_of(const SentKeys *sent)
 	return &sent->estate->es_param_exec_vals[list_nth_int(sent->plan, SENT_PARAMETER)];
 }
 
-/* Return few distinct keys as an array, which is valid until sent_keys_forget(). */
-static Datum
-few_keys(const SentKeys *sent)
-{
-	MemoryContext old = MemoryContextSwitchTo(sent->mcxt);
-	Datum		keys[SENT_FEW_MAX];
-	ArrayType  *array;
-
-	for (int i = 0; i < sent->few_count; i++)
-		keys[i] = Int64GetDatum(sent->few[i]);
-	array = construct_array(keys, sent->few_count, INT8OID, sizeof(int64),
-							FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
-	MemoryContextSwitchTo(old);
-	return PointerGetDatum(array);
-}
-
 /* Set the parameter of few keys, or those of the least and the greatest. */
 static void
 set_numbers(SentKeys *sent)
 {
 	ParamExecData *bounds = parameter_of(sent) + 1;
 	ParamExecData *keys = bounds + 2;
+	Datum		few[SENT_FEW_MAX];
 
 	keys->isnull = sent->few_count == 0 || sent->few_count > SENT_FEW_MAX;
 	if (!keys->isnull)
-		keys->value = few_keys(sent);
+	{
+		MemoryContext old = MemoryContextSwitchTo(sent->mcxt);
+
+		for (int i = 0; i < sent->few_count; i++)
+			few[i] = Int64GetDatum(sent->few[i]);
+		keys->value = PointerGetDatum(construct_array(few, sent->few_count, INT8OID,
+													  sizeof(int64), FLOAT8PASSBYVAL,
+													  TYPALIGN_DOUBLE));
+		MemoryContextSwitchTo(old);
+	}
 	bounds[0].isnull = bounds[1].isnull = !keys->isnull || sent->few_count == 0;
 	bounds[0].value = Int64GetDatum(sent->least);
 	bounds[1].value = Int64GetDatum(sent->greatest);
@@ -223,21 +213,6 @@ is_able(ForeignScanState *scan, ForeignScan *plan, ForeignScan *ask, List **answ
 	return answer->able;
 }
 
-/* Restart a scan with a statement that sends the filter. */
-static void
-begin_sending(const SentKeys *sent, ForeignScanState *scan)
-{
-	ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
-	int			field = SENT_SCANS;
-
-	while (list_nth_int(sent->plan, field + SENT_NODE) != plan->scan.plan.plan_node_id)
-		field += SENT_SCAN_FIELDS;
-	begin_again(scan, foreign_statement_send(plan, list_nth_int(sent->plan, SENT_PARAMETER),
-											 list_nth_int(sent->plan, field + SENT_KEY),
-											 (Oid) list_nth_int(sent->plan, field + SENT_DECLARED),
-											 list_nth_int(sent->plan, field + SENT_MODIFIER)));
-}
-
 /*
  * sent_keys_link
  *		Find the scans on a join's outer side with the parameter; let those send the filter
@@ -260,11 +235,18 @@ sent_keys_link(SentKeys *sent, PlanState *outer, List **answers)
 		ForeignScanState *scan = lfirst(cell);
 		ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
 		ForeignScan *ask = foreign_statement_ask(plan, largest_filter(sent));
+		int			field = SENT_SCANS;
 
 		if (ask && ((sent->estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) ||
 					is_able(scan, plan, ask, answers)))
 		{
-			begin_sending(sent, scan);
+			while (list_nth_int(sent->plan, field + SENT_NODE) != plan->scan.plan.plan_node_id)
+				field += SENT_SCAN_FIELDS;
+			plan = foreign_statement_send(plan, list_nth_int(sent->plan, SENT_PARAMETER),
+										  list_nth_int(sent->plan, field + SENT_KEY),
+										  (Oid) list_nth_int(sent->plan, field + SENT_DECLARED),
+										  list_nth_int(sent->plan, field + SENT_MODIFIER));
+			begin_again(scan, plan);
 			sent->able = lappend(sent->able, scan);
 		}
 		else
@@ -411,29 +393,21 @@ sent_keys_explain_servers(const SentKeys *sent, ExplainState *es)
 	explain_servers("Cannot Be Probed On", sent->unable, es);
 }
 
-/* Return the number of rows that all scans with the parameter have fetched. */
-static double
-rows_fetched(const SentKeys *sent)
-{
-	double		rows = 0;
-	ListCell   *cell;
-
-	foreach(cell, sent->scans)
-	{
-		const PlanState *scan = lfirst(cell);
-
-		if (scan->instrument)
-			rows += scan->instrument->ntuples + scan->instrument->tuplecount +
-				scan->instrument->nfiltered1;
-	}
-	return rows;
-}
-
 /* Print EXPLAIN ANALYZE's numbers: sums, if the join was executed several times. */
 void
 sent_keys_explain(const SentKeys *sent, ExplainState *es)
 {
+	double		fetched = 0;
+	ListCell   *cell;
+
+	foreach(cell, sent->scans)
+	{
+		const NodeInstrumentation *instrument = ((PlanState *) lfirst(cell))->instrument;
+
+		if (instrument)
+			fetched += instrument->ntuples + instrument->tuplecount + instrument->nfiltered1;
+	}
 	ExplainPropertyInteger("Elements Sent", NULL, (int64) sent->elements, es);
 	ExplainPropertyInteger("Bytes Sent", NULL, (int64) sent->bytes, es);
-	ExplainPropertyInteger("Rows Fetched", NULL, (int64) rows_fetched(sent), es);
+	ExplainPropertyInteger("Rows Fetched", NULL, (int64) fetched, es);
 }

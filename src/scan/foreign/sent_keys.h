@@ -6,11 +6,8 @@
 #define BLOOMFILTER_SENT_KEYS_H
 
 #include "element/element.h"
+#include "scan/node.h"
 
-#include "commands/explain.h"
-#if PG_VERSION_NUM >= 180000
-#include "commands/explain_state.h"
-#endif
 #include "nodes/execnodes.h"
 
 /* Plan of a filter for foreign servers: a list of these numbers */

@@ -178,24 +178,10 @@ is_marked(KeyBuildState *build, uint32 hash)
 
 #if PG_VERSION_NUM < 180000
 /*
- * Append the hash of a column to that of the columns before it.  Return true if it is the
- * last column.  The join does not hash a column that is NULL.  So we may combine hashes of
- * two rows that have a NULL, which does no harm because such rows have no partner.
+ * Replacement of a hash function of the join: call it, and record or mark the row's hash
+ * after its last column.  The join does not hash a column that is NULL.  So we may combine
+ * hashes of two rows that have a NULL, which does no harm because such rows have no partner.
  */
-static bool
-append_hash(const RecordedFunction *recorded, uint32 hash)
-{
-	RecordedHash *row = recorded->row;
-
-	if (recorded->column == 0)
-		row->hash = row->hashed = 0;
-	if (recorded->column != row->hashed)
-		return false;
-	row->hash = key_combine(row->hash, hash);
-	return ++row->hashed == recorded->build->columns;
-}
-
-/* Replacement of a hash function of the join: call it, and record or mark the row's hash. */
 static Datum
 record_hash(PG_FUNCTION_ARGS)
 {
@@ -203,13 +189,19 @@ record_hash(PG_FUNCTION_ARGS)
 	RecordedFunction *recorded = (RecordedFunction *) own->fn_extra;
 	KeyBuildState *build = recorded->build;
 	RecordedHash *row = recorded->row;
-	uint32		before = recorded->column == 0 ? 0 : row->hash;
+	uint32		before;
 	uint32		hash;
 
 	fcinfo->flinfo = &recorded->function;
 	hash = DatumGetUInt32(FunctionCallInvoke(fcinfo));
 	fcinfo->flinfo = own;
-	if (!append_hash(recorded, hash))
+	if (recorded->column == 0)
+		row->hash = row->hashed = 0;
+	if (recorded->column != row->hashed)
+		return UInt32GetDatum(hash);
+	before = row->hash;
+	row->hash = key_combine(before, hash);
+	if (++row->hashed < build->columns)
 		return UInt32GetDatum(hash);
 	/* a superfluous key does no harm */
 	if (row == &build->inner_hash)

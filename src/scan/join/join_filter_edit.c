@@ -56,20 +56,7 @@ add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 	outerPlan(hash) = &build->scan.plan;
 }
 
-/* Make a Filter Scan from a sequential scan. */
-static CustomScan *
-make_filter_scan(Plan *plan)
-{
-	CustomScan *scan = makeNode(CustomScan);
-
-	scan->scan = *(Scan *) plan;
-	scan->scan.plan.type = T_CustomScan;
-	scan->custom_relids = bms_make_singleton(scan->scan.scanrelid);
-	scan->methods = &filter_scan_node.plan;
-	return scan;
-}
-
-/* Prepare to probe in the scan of a table.  Return the key, as columns of the table. */
+/* Make a table's scan a Filter Scan that can probe.  Return the key, as columns of the table. */
 static List *
 probe_in_scan(const Place *place, const SideKey *key)
 {
@@ -79,7 +66,15 @@ probe_in_scan(const Place *place, const SideKey *key)
 	for (int i = 0; i < key->count; i++)
 		keys = lappend(keys, copyObject(var_of_column(plan, place->columns[i])));
 	if (IsA(plan, SeqScan))
-		*place->slot = (Plan *) make_filter_scan(plan);
+	{
+		CustomScan *scan = makeNode(CustomScan);
+
+		scan->scan = *(Scan *) plan;
+		scan->scan.plan.type = T_CustomScan;
+		scan->custom_relids = bms_make_singleton(scan->scan.scanrelid);
+		scan->methods = &filter_scan_node.plan;
+		*place->slot = &scan->scan.plan;
+	}
 	return keys;
 }
 

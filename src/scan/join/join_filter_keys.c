@@ -323,34 +323,14 @@ replace_bitmap(KeyCollector *collector)
 	pfree(bitmap);
 }
 
-/*
- * Make the first filter, for the collected keys, which are from "least" to "most"; "more" if
- * others may follow.
- */
-static void
-make_filter(KeyCollector *collector, uint64 least, uint64 most, bool more)
-{
-	uint64		base;
-	uint64		bits;
-
-	if (collector->kind == KEY_INTEGER && least <= most &&
-		bitmap_fits(collector, least, most, collector->count, &base, &bits))
-	{
-		collector->filter = filter_new(collector, KEYS_BITMAP,
-									   bits / BITS_PER_BYTE);
-		collector->filter->base = base;
-		collector->filter->bits = bits;
-	}
-	else
-		collector->filter = bloom_new(collector, more);
-}
-
 /* Move the collected keys into the filter; "more" if others may follow. */
 static void
 flush_keys(KeyCollector *collector, bool more)
 {
 	uint64		least = PG_UINT64_MAX;
 	uint64		most = 0;
+	uint64		base;
+	uint64		bits;
 	KeyFilter  *filter;
 
 	CHECK_FOR_INTERRUPTS();
@@ -360,8 +340,15 @@ flush_keys(KeyCollector *collector, bool more)
 		most = Max(most, collector->keys[i]);
 	}
 	collector->count += collector->held;
-	if (collector->filter == NULL)
-		make_filter(collector, least, most, more);
+	if (collector->filter == NULL && collector->kind == KEY_INTEGER && least <= most &&
+		bitmap_fits(collector, least, most, collector->count, &base, &bits))
+	{
+		collector->filter = filter_new(collector, KEYS_BITMAP, bits / BITS_PER_BYTE);
+		collector->filter->base = base;
+		collector->filter->bits = bits;
+	}
+	else if (collector->filter == NULL)
+		collector->filter = bloom_new(collector, more);
 	else if (collector->filter->form == KEYS_BITMAP && least <= most &&
 			 !bitmap_extend(collector, least, most))
 		replace_bitmap(collector);

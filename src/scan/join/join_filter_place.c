@@ -53,27 +53,20 @@
 /* Size of a hash table's tuple besides its data; see ExecChooseHashTableSize() */
 #define HASH_TUPLE_OVERHEAD		32
 
-/* Does a hash join write to temporary files, by the estimates of its Hash node? */
-static bool
-spills(const Plan *hash)
-{
-	const Plan *inner = outerPlan(hash);
-
-	return inner->plan_rows * (inner->plan_width + HASH_TUPLE_OVERHEAD) >
-		(double) get_hash_memory_limit();
-}
-
 /* Return the cost of a child's row in a node, in nanoseconds. */
 double
 cost_of_row(const Plan *plan)
 {
+	const Plan *inner;
 	KeyInteger	left;
 	KeyInteger	right;
 
 	switch (nodeTag(plan))
 	{
 		case T_HashJoin:
-			if (spills(innerPlan(plan)))
+			inner = outerPlan(innerPlan(plan));
+			if (inner->plan_rows * (inner->plan_width + HASH_TUPLE_OVERHEAD) >
+				(double) get_hash_memory_limit())
 				return SPILLING_JOIN_NS;
 			return integers_of(linitial_oid(((HashJoin *) plan)->hashoperators),
 							   &left, &right) ? JOIN_INTEGER_NS : JOIN_OTHER_NS;
@@ -139,18 +132,6 @@ columns_of_child(Plan *plan, const AttrNumber *columns, int count,
 	return true;
 }
 
-/* Return the Var of a scan's table that is a column of the scan's result, or NULL. */
-static const Var *
-var_of_table(Plan *plan, AttrNumber column)
-{
-	const Var  *var = var_of_column(plan, column);
-
-	if (var != NULL && IsA(plan, IndexOnlyScan) && var->varno == INDEX_VAR)
-		var = var_of((Node *) list_nth_node(TargetEntry, ((IndexOnlyScan *) plan)->indextlist,
-											var->varattno - 1)->expr);
-	return var != NULL && var->varno == (int) ((Scan *) plan)->scanrelid ? var : NULL;
-}
-
 /*
  * Set "attributes" to the columns of a scan's table that are these columns of the scan's
  * result; return false if one is something else.
@@ -161,9 +142,14 @@ columns_of_table(Plan *plan, const AttrNumber *columns, int count,
 {
 	for (int i = 0; i < count; i++)
 	{
-		const Var  *var = var_of_table(plan, columns[i]);
+		const Var  *var = var_of_column(plan, columns[i]);
 
-		if (var == NULL || var->varattno <= 0)
+		if (var != NULL && IsA(plan, IndexOnlyScan) && var->varno == INDEX_VAR)
+			var = var_of((Node *) list_nth_node(TargetEntry,
+												((IndexOnlyScan *) plan)->indextlist,
+												var->varattno - 1)->expr);
+		if (var == NULL || var->varno != (int) ((Scan *) plan)->scanrelid ||
+			var->varattno <= 0)
 			return false;
 		attributes[i] = var->varattno;
 	}
@@ -258,17 +244,6 @@ child_with_key(const PlanEditor *editor, Plan *plan, const AttrNumber *columns,
 	}
 }
 
-/* Return how many rows a sequential scan reads, as known from the last ANALYZE. */
-static double
-rows_read(const Plan *plan, Relation relation)
-{
-	double		rows = Max(relation->rd_rel->reltuples, 0);
-
-	if (plan->parallel_aware)
-		rows /= 2;				/* assume two processes */
-	return Max(rows, plan->plan_rows);
-}
-
 /* Return the KeyProbePlans of a node's plan. */
 List *
 key_probe_plans(const Plan *plan)
@@ -355,8 +330,11 @@ find_scan(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 		return false;
 	/* the planner has locked it */
 	relation = table_open(rte->relid, NoLock);
-	rows = rows_read(plan, relation);
+	rows = Max(relation->rd_rel->reltuples, 0);
 	table_close(relation, NoLock);
+	if (plan->parallel_aware)
+		rows /= 2;				/* assume two processes */
+	rows = Max(rows, plan->plan_rows);
 	if (plan->qual != NIL && plan->plan_rows < rows * SCAN_SHARE_MIN &&
 		join_filter_setting != JOIN_FILTER_FORCE)
 		return false;

@@ -636,15 +636,6 @@ edit_plan(PlanEditor *editor, Plan *plan, double fraction)
 		visit_joins(editor, plan, transfer_filters);
 }
 
-/* Does the server have join filters of its own that are enabled? */
-static bool
-server_filters(void)
-{
-	const char *setting = GetConfigOption("enable_hashjoin_bloom", true, false);
-
-	return setting && strcmp(setting, "on") == 0;
-}
-
 /*
  * Is a subplan executed once?  Not if it has parameters, nor if it is rescanned without
  * having kept its rows: volatile functions, or workers below a LIMIT, may return other rows.
@@ -679,7 +670,10 @@ join_filters_add(PlannedStmt *statement, bool is_volatile, bool has_policies,
 	};
 	ListCell   *cell;
 
-	if (statement->planTree == NULL || server_filters() ||
+	/* a server may have join filters of its own */
+	const char *servers = GetConfigOption("enable_hashjoin_bloom", true, false);
+
+	if (statement->planTree == NULL || (servers && strcmp(servers, "on") == 0) ||
 		has_barriers(statement))
 		return;
 	look_at_plan(&editor, statement->planTree);

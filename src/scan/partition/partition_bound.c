@@ -69,14 +69,6 @@ integer_of_key(uint64 key)
 	return (int64) (key ^ (UINT64CONST(1) << 63));
 }
 
-/* Set the least and the greatest value of a type. */
-static void
-range_of_type(KeyInteger type, int64 *least, int64 *most)
-{
-	*least = type == KEY_INT2 ? PG_INT16_MIN : type == KEY_INT4 ? PG_INT32_MIN : PG_INT64_MIN;
-	*most = type == KEY_INT2 ? PG_INT16_MAX : type == KEY_INT4 ? PG_INT32_MAX : PG_INT64_MAX;
-}
-
 /* A check_function_callback: may a function have side effects, or calling it need a right? */
 static bool
 is_users_function(Oid function, void *context)
@@ -331,9 +323,10 @@ partition_bound_excludes(Relation table, KeyProbe *probe, Snapshot snapshot,
 	/* oid is unsigned, so its order differs from that of the keys */
 	if (column->atttypid == OIDOID)
 		return false;
-	range_of_type(type, &least, &most);
-	least = Max(least, integer_of_key(filter->least));
-	most = Min(most, integer_of_key(filter->most));
+	least = Max(integer_of_key(filter->least), type == KEY_INT2 ? PG_INT16_MIN :
+				type == KEY_INT4 ? PG_INT32_MIN : PG_INT64_MIN);
+	most = Min(integer_of_key(filter->most), type == KEY_INT2 ? PG_INT16_MAX :
+			   type == KEY_INT4 ? PG_INT32_MAX : PG_INT64_MAX);
 	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	constraint = constraint_of(table, probe->attributes[0]);
 	if (constraint != NIL && rows_satisfy_constraint(table, snapshot))

@@ -59,24 +59,13 @@ typedef struct Equality
 	bool		is_array;
 } Equality;
 
-/* Return the table's column that is a column of an index; 0 for an expression. */
-static AttrNumber
-column_of_index(Oid oid, AttrNumber attribute)
-{
-	/* the planner has locked it */
-	Relation	index = relation_open(oid, AccessShareLock);
-	AttrNumber	column = index->rd_index->indkey.values[attribute - 1];
-
-	relation_close(index, NoLock);
-	return column;
-}
-
 /* Does an index condition compare one column with a value or an array?  If so, set *equality. */
 static bool
 get_comparison(Node *clause, Oid index, Equality *equality)
 {
 	List	   *args;
 	Var		   *var;
+	Relation	relation;
 
 	if (IsA(clause, OpExpr))
 	{
@@ -104,8 +93,11 @@ get_comparison(Node *clause, Oid index, Equality *equality)
 	var = var_of(linitial(args));
 	if (var == NULL || var->varno != INDEX_VAR)
 		return false;
-	equality->column = column_of_index(index, var->varattno);
 	equality->value = lsecond(args);
+	/* the planner has locked it; an expression has the column 0 */
+	relation = relation_open(index, AccessShareLock);
+	equality->column = relation->rd_index->indkey.values[var->varattno - 1];
+	relation_close(relation, NoLock);
 	return equality->column != 0 && !contain_subplans((Node *) equality->value);
 }
 
