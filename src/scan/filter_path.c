@@ -692,10 +692,7 @@ is_vain_lookup(const PlannedTable *table, Path *path)
 		path->total_cost >= table->plain_cost;
 }
 
-/*
- * filter_path_add
- *		Add Filter Scan paths to a table, after all other paths were added
- */
+/* Add Filter Scan paths to a table, after all other paths were added. */
 void
 filter_path_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
@@ -741,10 +738,7 @@ filter_path_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	}
 }
 
-/*
- * filter_path_has_join
- *		Does a path return the rows of a table that pass a join filter?
- */
+/* Does a path return the rows of a table that pass a join filter? */
 bool
 filter_path_has_join(Path *path)
 {

@@ -73,10 +73,7 @@ is_first(void)
 	return file >= 0 && close(file) == 0;
 }
 
-/*
- * heap_page_init
- *		When the library is loaded: on an unsupported server, log why filters do not work
- */
+/* When the library is loaded: on an unsupported server, log why filters do not work. */
 void
 heap_page_init(void)
 {

@@ -167,10 +167,7 @@ call_of(Expr *clause, List **args)
 	return InvalidOid;
 }
 
-/*
- * probe_condition_make
- *		Make a ProbeCondition if a condition probes a filter, the same for all rows; or NULL
- */
+/* Make a ProbeCondition if a condition probes a filter, the same for all rows; or NULL. */
 ProbeCondition *
 probe_condition_make(RestrictInfo *rinfo)
 {

@@ -55,10 +55,7 @@
 #define FDW_HANDLER				"postgres_fdw_handler"
 #define FDW_LIBRARY				"$libdir/postgres_fdw"
 
-/* ----------------------------------------------------------------
- *		What can be sent
- * ----------------------------------------------------------------
- */
+/* ---- What can be sent ---- */
 
 /* Is this function the handler of postgres_fdw? */
 static bool
@@ -253,10 +250,7 @@ foreign_rows_unknown(const PlannedStmt *statement, const Plan *plan)
 	return unknown;
 }
 
-/* ----------------------------------------------------------------
- *		The plan
- * ----------------------------------------------------------------
- */
+/* ---- The plan ---- */
 
 /* Let a change of this object invalidate the plan of the statement. */
 static void

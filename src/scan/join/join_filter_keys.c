@@ -448,10 +448,7 @@ merge_bloom(KeyCollector *collector, const KeyFilter *filter)
 	collector->count += filter->count;
 }
 
-/*
- * key_collector_merge
- *		Add the keys that another collector of the same kind and limit has returned as a part
- */
+/* Add the keys that another collector of the same kind and limit has returned as a part. */
 void
 key_collector_merge(KeyCollector *collector, const KeyFilter *part)
 {

@@ -38,10 +38,7 @@ find_links(PlanState *node, void *context)
 	return planstate_tree_walker(node, find_links, context);
 }
 
-/*
- * join_filters_link
- *		Connect the nodes of a plan that was started
- */
+/* Connect the nodes of a plan that was started. */
 void
 join_filters_link(PlanState *root)
 {

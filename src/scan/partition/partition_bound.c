@@ -173,10 +173,7 @@ constraint_of(Relation table, AttrNumber attribute)
 	return parts;
 }
 
-/* ----------------------------------------------------------------
- *		Few keys
- * ----------------------------------------------------------------
- */
+/* ---- Few keys ---- */
 
 /* Replace the column by a CaseTestExpr, which reads the ExprContext's caseValue_datum. */
 static Node *
@@ -252,10 +249,7 @@ refutes_keys(List *constraint, KeyInteger type, const KeyFilter *filter,
 	return true;
 }
 
-/* ----------------------------------------------------------------
- *		The least and the greatest key
- * ----------------------------------------------------------------
- */
+/* ---- The least and the greatest key ---- */
 
 /* Make a condition that compares a column with a value by a strategy's operator; or NULL. */
 static Expr *

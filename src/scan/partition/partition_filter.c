@@ -109,10 +109,7 @@ append_of(const CustomScanState *node)
 	return castNode(Append, outerPlan(node->ss.ps.plan));
 }
 
-/* ----------------------------------------------------------------
- *		Start and end
- * ----------------------------------------------------------------
- */
+/* ---- Start and end ---- */
 
 /* Initialize a child, as the start of the query would have done. */
 static void
@@ -260,10 +257,7 @@ partition_filter_end(CustomScanState *node)
 	}
 }
 
-/* ----------------------------------------------------------------
- *		Execution
- * ----------------------------------------------------------------
- */
+/* ---- Execution ---- */
 
 /* Open the index of a partition; partition->asked remains NULL if the index cannot be asked. */
 static void
@@ -429,10 +423,7 @@ partition_filter_rescan(CustomScanState *node)
 	state->running = NULL;
 }
 
-/* ----------------------------------------------------------------
- *		EXPLAIN
- * ----------------------------------------------------------------
- */
+/* ---- EXPLAIN ---- */
 
 /* Return the names of the indexes that are asked, of each partition tree only the root's. */
 static List *
