@@ -27,14 +27,6 @@
 /* Warn if the estimated error rate is more than this many times the requested one. */
 #define ERROR_RATE_TOLERANCE	1.02
 
-/* The aggregate's arguments other than the element, and the seed of its hash */
-typedef struct AggArguments
-{
-	int64		capacity;		/* 0 if not given */
-	double		error_rate;
-	int64		seed;
-} AggArguments;
-
 static MemoryContext
 aggregate_context(FunctionCallInfo fcinfo)
 {
@@ -47,25 +39,37 @@ aggregate_context(FunctionCallInfo fcinfo)
 	return mcxt;
 }
 
-/* Check the arguments, and make the state of a group. */
-static void
-begin_state(FilterWriter *writer, FilterKind kind,
-			const AggArguments *arguments, MemoryContext mcxt)
+/* Get the arguments, with defaults for a capacity or error rate that is missing or NULL. */
+static inline FilterParams
+get_params(FunctionCallInfo fcinfo, FilterKind kind, bool sized)
 {
 	FilterParams params = {
-		.capacity = arguments->capacity,
-		.error_rate = arguments->error_rate,
+		.error_rate = ERROR_RATE_DEFAULT,
 		.growth = GROWTH_DEFAULT,
-		.seed = arguments->seed,
 		.kind = kind
 	};
+
+	if (sized && !PG_ARGISNULL(2))
+	{
+		check_capacity(PG_GETARG_INT64(2));
+		params.capacity = PG_GETARG_INT64(2);
+	}
+	if (sized && !PG_ARGISNULL(3))
+		params.error_rate = PG_GETARG_FLOAT8(3);
+	return params;
+}
+
+/* Check the arguments, and make the state of a group. */
+static void
+begin_state(FilterWriter *writer, const FilterParams *params, MemoryContext mcxt)
+{
 	FilterPlan	plan;
 
-	check_error_rate(arguments->error_rate);
-	if (arguments->capacity != 0)
+	check_error_rate(params->error_rate);
+	if (params->capacity != 0)
 		/* fail at the first row, not after an hour in the final function */
-		check_plan(filter_plan(&params, &plan), &plan, NULL);
-	writer_open_new_state(writer, &params, image_explicit_bytes(FIRST_HASHES), mcxt);
+		check_plan(filter_plan(params, &plan), &plan, NULL);
+	writer_open_new_state(writer, params, image_explicit_bytes(FIRST_HASHES), mcxt);
 }
 
 /* Turn an explicit state into layers if "count" more hashes would make it too large. */
@@ -83,16 +87,16 @@ bound_explicit(FilterWriter *writer, uint64 count)
 
 /* Was the state with this header made with other arguments than these? */
 static inline bool
-other_arguments(const uint8 *header, const AggArguments *arguments)
+other_arguments(const uint8 *header, const FilterParams *params)
 {
-	uint64		capacity = arguments->capacity;
+	uint64		capacity = params->capacity;
 
 	/* bound_explicit() gives layers this capacity */
 	if (unlikely(capacity == 0 && !image_is_set(header)))
 		capacity = AUTO_CAPACITY;
 	return image_capacity(header) != capacity ||
-		image_error_rate(header) != arguments->error_rate ||
-		image_seed(header) != (uint64) arguments->seed;
+		image_error_rate(header) != params->error_rate ||
+		image_seed(header) != params->seed;
 }
 
 /* Return the state unchanged, because there is nothing to add. */
@@ -109,15 +113,17 @@ same_state(FunctionCallInfo fcinfo)
  * layers.  Not inline, so that the common case uses few registers.
  */
 static pg_noinline Datum
-change_state(FunctionCallInfo fcinfo, FilterKind kind,
-			 const AggArguments *arguments, uint64 hash, ElementClass class)
+change_state(FunctionCallInfo fcinfo, FilterKind kind, bool sized, uint64 seed,
+			 uint64 hash, ElementClass class)
 {
+	FilterParams params = get_params(fcinfo, kind, sized);
 	FilterWriter writer;
 
 	if (PG_ARGISNULL(0))
 	{
-		begin_state(&writer, kind, arguments, aggregate_context(fcinfo));
-		image_set_class(writer.image, class);
+		params.seed = seed;
+		params.class = class;
+		begin_state(&writer, &params, aggregate_context(fcinfo));
 	}
 	else
 	{
@@ -136,48 +142,31 @@ change_state(FunctionCallInfo fcinfo, FilterKind kind,
 
 /* Add an element; "type" is InvalidOid for a hashed_element, whose type is not known. */
 static ALWAYS_INLINE Datum
-add_to_state(FunctionCallInfo fcinfo, FilterKind kind,
-			 const AggArguments *arguments, uint64 hash, ElementClass class,
-			 Oid type)
+add_to_state(FunctionCallInfo fcinfo, const FilterParams *params, bool sized,
+			 uint64 hash, ElementClass class, Oid type)
 {
 	if (!PG_ARGISNULL(0))
 	{
 		const uint8 *header = state_header(PG_GETARG_DATUM(0));
 
-		if (other_arguments(header, arguments))
+		if (other_arguments(header, params))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("capacity, error rate and seed of %s_agg must be the same for all rows of a group",
-							kind_name(kind))));
+							kind_name(params->kind))));
 		if (unlikely(image_class(header) != class))
 			report_other_class(image_class(header), class, type);
 		if (state_push(PG_GETARG_DATUM(0), hash))
 			PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	}
-	return change_state(fcinfo, kind, arguments, hash, class);
-}
-
-/* Get the arguments, with defaults for a capacity or error rate that is missing or NULL. */
-static inline AggArguments
-get_arguments(FunctionCallInfo fcinfo, bool sized)
-{
-	AggArguments arguments = {.error_rate = ERROR_RATE_DEFAULT};
-
-	if (sized && !PG_ARGISNULL(2))
-	{
-		arguments.capacity = PG_GETARG_INT64(2);
-		check_capacity(arguments.capacity);
-	}
-	if (sized && !PG_ARGISNULL(3))
-		arguments.error_rate = PG_GETARG_FLOAT8(3);
-	return arguments;
+	return change_state(fcinfo, params->kind, sized, params->seed, hash, class);
 }
 
 /* Transition function for elements of any type; "sized": with capacity and error rate */
 static ALWAYS_INLINE Datum
 add_element(FunctionCallInfo fcinfo, FilterKind kind, bool sized)
 {
-	AggArguments arguments = get_arguments(fcinfo, sized);
+	FilterParams params = get_params(fcinfo, kind, sized);
 	CallSite   *site;
 	uint64		hash;
 
@@ -187,8 +176,8 @@ add_element(FunctionCallInfo fcinfo, FilterKind kind, bool sized)
 	if (PG_ARGISNULL(1))
 		return same_state(fcinfo);
 	site = call_site(fcinfo, 1, false);
-	hash = element_hash(site->hasher, PG_GETARG_DATUM(1), arguments.seed);
-	return add_to_state(fcinfo, kind, &arguments, hash, site->hasher->class,
+	hash = element_hash(site->hasher, PG_GETARG_DATUM(1), params.seed);
+	return add_to_state(fcinfo, &params, sized, hash, site->hasher->class,
 						site->hasher->type);
 }
 
@@ -202,16 +191,16 @@ SQL_FUNCTIONS(agg_trans_sized, add_element, true)
 static ALWAYS_INLINE Datum
 add_hashed(FunctionCallInfo fcinfo, FilterKind kind, bool sized)
 {
-	AggArguments arguments = get_arguments(fcinfo, sized);
+	FilterParams params = get_params(fcinfo, kind, sized);
 	const HashedElement *element;
 
 	(void) aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
 		return same_state(fcinfo);
 	element = DatumGetHashedElement(PG_GETARG_DATUM(1));
-	arguments.seed = element->seed;
-	return add_to_state(fcinfo, kind, &arguments, element->hash,
-						element->class, InvalidOid);
+	params.seed = element->seed;
+	return add_to_state(fcinfo, &params, sized, element->hash, element->class,
+						InvalidOid);
 }
 
 SQL_FUNCTIONS(hashed_agg_trans, add_hashed, false)
