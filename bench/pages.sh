@@ -293,9 +293,10 @@ page_gain()
 				size = substr(size, 1, i) "," substr(size, i + 1)
 			printf "A join of five million visits with a list of %s URLs takes %.1f seconds without the index and %.1f with it\n", size,
 				plain[newest, list[newest]] / 1000, with[newest] / 1000
-			printf "(1 %% hits, a primary key on the list, all in memory, PostgreSQL %s). It is %.1f times as fast", newest, gain[newest]
-			if (other) printf " (%.1f times on %s)", gain[other], other
-			print ".\nWith 50 % hits there is no gain. `script/bench join` measures it."
+			printf "(1 %% hits, a primary key on the list, all in memory, PostgreSQL %s). The index makes this join %.1f times as fast", newest,
+				gain[newest]
+			if (other) printf "\n(%.1f times on PostgreSQL %s)", gain[other], other
+			print ". With 50 % hits there is no gain. `script/bench join` measures both."
 		}'
 }
 
@@ -369,7 +370,7 @@ page_build()
 		printf "%.0f times), and %.0f MB of memory (a btree %.0f). The filter takes %.1f MB, a btree %.0f and a hash index %.0f.\n",
 			over["hash_index", 0], memory["bloom_agg", 0] / 1e6, memory["btree", 0] / 1e6,
 			kept["bloom_agg", 0] / 1e6, kept["btree", 0] / 1e6, kept["hash_index", 0] / 1e6
-		print "Memory is the peak of all server processes without shared buffers, in which a hash index is built.\n"
+		print "Memory is the peak of all server processes, without shared buffers, where PostgreSQL builds a hash index.\n"
 		printf "With two workers, `count(url)` was %.2f times as fast, and `bloom_agg` %.2f times. Each worker sends its sorted\n",
 			time["count", 0] / time["count", 2], time["bloom_agg", 0] / time["bloom_agg", 2]
 		printf "hashes, 8 bytes per element, to the leader, which holds a second copy of them (%.0f MB of memory instead of %.0f).\n",
