@@ -1,8 +1,6 @@
 /*
  * canonical.c
- *	  The canonical bytes (see element.c) of scalars and jsonb.
- *
- * Common types also have a function that hashes an element without a buffer.
+ *	  The canonical bytes of scalars and jsonb, by the rules of element.c.
  */
 #include "postgres.h"
 

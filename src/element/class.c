@@ -89,7 +89,6 @@ quoted_type_name(Oid type)
 	return quoted.data;
 }
 
-/* Make a class from its description. */
 static ElementClass
 pack_class(const char *description, size_t length)
 {

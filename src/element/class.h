@@ -16,8 +16,7 @@ struct ElementNode;
 /*
  * The class of an element: how to read its canonical bytes, on any server.  Up to eight
  * ASCII tokens, padded with zeros ("i" integer, "[i" array of integers, "(it)" a record);
- * or '#' and 56 bits of the hash of a longer description.  The first byte is the lowest of
- * the number.  ELEMENT_CLASS_NONE is the class of a filter without elements.
+ * or '#' and 56 bits of the hash of a longer description.  Byte 0 is the lowest.
  */
 typedef uint64 ElementClass;
 

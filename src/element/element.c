@@ -2,9 +2,8 @@
  * element.c
  *	  Convert a value of any type to the 64-bit hash that filters store.
  *
- * A filter may be restored on another major version or a machine of the other byte order,
- * and clients may probe it.  PostgreSQL's hash functions do not guarantee the same hashes
- * there.  So we convert an element to *canonical bytes*, and hash these by
+ * Filters move to other major versions, byte orders and clients, where PostgreSQL's hash
+ * functions may differ.  So we convert an element to *canonical bytes*, and hash these by
  * XXH3_64bits_withSeed().  docs/dev/format.md specifies both.
  *
  * Every element belongs to a *class* (class.h).  Within a class, values that are equal
@@ -23,9 +22,8 @@
  * A domain has the class of its base type.
  *
  * A tree of ElementNodes mirrors the type.  Each node appends the canonical bytes of a
- * value to a buffer.  The length of each part precedes its bytes, so that different values
- * have different bytes.  Common scalar types have a function that hashes a value without
- * the buffer.
+ * value to a buffer; each part follows its length, so that no two values have the same
+ * bytes.  Common scalar types have a function that hashes a value without the buffer.
  *
  * The structure of an anonymous record (of type "record") is known only from the header of
  * each value.  Its node caches the layout of the last value.  We compute the class again

@@ -26,10 +26,7 @@ extern ElementHasher *element_hasher_create(Oid type, Oid collation,
 extern uint64 element_hash_columns(ElementHasher *hasher, TupleDesc type,
 								   const Datum *values, const bool *nulls);
 
-/*
- * Do hashes differ from those of ELEMENT_PORTABLE?  When the first anonymous record is
- * hashed, the result may change from false to true.
- */
+/* May hashes differ from portable ones?  The first anonymous record may make it true. */
 static inline bool
 element_hasher_is_local(const ElementHasher *hasher)
 {

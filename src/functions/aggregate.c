@@ -59,7 +59,7 @@ get_params(FunctionCallInfo fcinfo, FilterKind kind, bool sized)
 	return params;
 }
 
-/* Check the arguments, and make the state of a group. */
+/* Check the parameters, and make the state of a group. */
 static void
 begin_state(FilterWriter *writer, const FilterParams *params, MemoryContext mcxt)
 {

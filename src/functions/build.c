@@ -42,9 +42,8 @@ get_request(FunctionCallInfo fcinfo, FilterKind kind)
 }
 
 /*
- * Return the class of elements of a type, or for InvalidOid ELEMENT_CLASS_NONE: the first
- * element will set it.  Raises errors for a type that does not exist, and for pseudo-types,
- * and those of element_hasher_create().
+ * Return the class of elements of a type, or ELEMENT_CLASS_NONE for InvalidOid.  Raises an
+ * error if the type does not exist, is a pseudo-type, or cannot be hashed.
  */
 static ElementClass
 class_of_type(Oid type)

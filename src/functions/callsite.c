@@ -46,10 +46,7 @@ refuse_own_type(Oid function, Oid element_type)
 			 errhint("To combine filters, use a function whose name ends in _union or _union_agg.")));
 }
 
-/*
- * Return the declared element type of a call.  Raises an error if it is unknown, if
- * is_array and the argument is no array, or if elements are filters or hashed elements.
- */
+/* Return the declared element type of a call.  Raises an error if it is none or refused. */
 Oid
 call_site_element_type(FmgrInfo *flinfo, int element_arg, bool is_array)
 {
@@ -117,10 +114,7 @@ argument_elements(FunctionCallInfo fcinfo, const CallSite *site)
 	return site->type ? array_elements(PG_GETARG_ARRAYTYPE_P(1), site->type) : one;
 }
 
-/*
- * Move the first "probed" results of found[], one for each element that is not NULL, to
- * the indexes of these elements in the array.  NULL elements get false.
- */
+/* Move results, which found[] has for non-NULL elements only, to all elements' places. */
 void
 spread_answers(ArrayAnswers *answers, int probed)
 {
@@ -130,9 +124,8 @@ spread_answers(ArrayAnswers *answers, int probed)
 }
 
 /*
- * Compute the result of ..._any ("wanted" is true) or ..._all (false), by the rules of ANY
- * and ALL in SQL: "wanted" if an element has this result; otherwise NULL if an element is
- * NULL; otherwise the opposite of "wanted".
+ * Return the result of ..._any ("wanted" is true) or ..._all (false), like SQL's ANY and
+ * ALL: "wanted" if an element has this result; else NULL if one is NULL; else the opposite.
  */
 Datum
 find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers, bool wanted)

@@ -18,10 +18,7 @@
 /* Hexadecimal digits of a byte */
 #define HEX_DIGITS			2
 
-/*
- * The seed of bloom_shard().  Filters should have another: with the same seed, the elements
- * of one shard would fall into few blocks of its filter.
- */
+/* Filters hardly have this seed: with it, the elements of a shard would use few blocks. */
 #define SHARD_SEED		UINT64CONST(0x7368617264736565)
 
 /* bloom_hash(element anycompatible, seed bigint) */

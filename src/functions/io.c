@@ -17,10 +17,7 @@
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
 
-/*
- * Bytes and characters of a base64 group.  We compute lengths by these, because
- * pg_b64_enc_len() and pg_b64_dec_len() overflow for large filters.
- */
+/* A base64 group.  pg_b64_enc_len() and pg_b64_dec_len() overflow for large filters. */
 #define BASE64_BYTES	3
 #define BASE64_CHARS	4
 

@@ -44,8 +44,8 @@ SQL_FUNCTION(bloomfilter_count)
 }
 
 /*
- * Remove argument 1 or, if is_array, the elements of that array; an element that is in the
- * array several times is removed as often.  Returns argument 0 if nothing changes.
+ * Remove argument 1 or, if is_array, the elements of that array, each as often as the array
+ * contains it.  Returns argument 0 if nothing changes.
  */
 static Datum
 remove_elements(FunctionCallInfo fcinfo, bool is_array)

@@ -2,12 +2,11 @@
  * sent_filter.c
  *	  Probe a filter that another server has sent: _bloom_may_contain().
  *
- * When a server joins local rows with a foreign table, it sends a filter of the join's keys
+ * A server that joins local rows with a foreign table sends a filter of the join's keys
  * with the statement of postgres_fdw (scan/foreign/foreign_filter.c).  The remote server,
- * which runs this file, drops rows whose column is not in the filter.  But the foreign
- * table may declare another type for the column.  Then postgres_fdw converts each value to
- * text and reads it as the declared type, which may change the value: varchar(3) cuts off
- * trailing blanks.  The joined value may be in the filter though the column's is not.
+ * which runs this file, drops rows whose column is not in the filter.  But if the foreign
+ * table declares another type for the column, postgres_fdw converts each value by text, and
+ * may change it: varchar(3) cuts off blanks.  Then only the changed value may be a key.
  *
  * So the call passes the declared type, and the encoding of the sender's database.  The
  * answer is "yes" unless a value certainly remains the same element when it is converted.
@@ -21,9 +20,9 @@
  * else the least and the greatest.  Where "no" can be certain, the planner makes conditions
  * of these keys, for partition pruning, B-trees and BRIN.
  *
- * A NULL filter means "yes": there is none yet, or the keys were too many.  The sender
- * compares strings by bytes (foreign_filter.c checks that), so the collation of a column
- * does not matter, unless rows are grouped by the column here; see sent_simplify().
+ * A NULL filter means "yes": there is none yet, or there are too many keys.  The sender
+ * compares strings by bytes (foreign_filter.c checks that), so a column's collation matters
+ * only if rows are grouped by the column here; see sent_simplify().
  */
 #include "sent_filter.h"
 

@@ -245,7 +245,7 @@ simplify(SupportRequestSimplify *req)
 	bool		whole;
 	const uint8 *image;
 
-	/* a function that does not return a boolean changes a filter */
+	/* a function that changes a filter returns a filter */
 	if (call->funcresulttype != BOOLOID)
 		return NULL;
 	if (is_sent(call->args))
