@@ -344,8 +344,7 @@ append_json_value(StringInfo buf, const JsonbValue *value)
 			append_json_container(buf, value->val.binary.data);
 			break;
 		default:
-			elog(ERROR, "unexpected type of jsonb value: %d",
-				 (int) value->type);
+			elog(ERROR, "unexpected type of jsonb value: %d", (int) value->type);
 	}
 }
 

@@ -385,16 +385,14 @@ element_class_name(ElementClass class)
 		return pstrdup("none");
 
 	if (foreign_type(class, &foreign))
-		return psprintf("%s %s", foreign.format->name,
-						foreign_form_name(&foreign));
+		return psprintf("%s %s", foreign.format->name, foreign_form_name(&foreign));
 
 	if (element_class_is_hashed(class))
 	{
 		const char *of_type = hashed_class_name(class);
 
 		return of_type ? pstrdup(of_type) :
-			psprintf("structure #%014llx",
-					 (unsigned long long) (class >> BITS_PER_BYTE));
+			psprintf("structure #%014llx", (unsigned long long) (class >> BITS_PER_BYTE));
 	}
 
 	put64((uint8 *) description, class);
@@ -422,8 +420,7 @@ element_class_cast(ElementClass class)
 
 	put64((uint8 *) description, class);
 	initStringInfo(&cast);
-	if (class != ELEMENT_CLASS_NONE &&
-		read_description(&at, true, &cast) && *at == '\0')
+	if (class != ELEMENT_CLASS_NONE && read_description(&at, true, &cast) && *at == '\0')
 		return cast.data;
 	pfree(cast.data);
 	return NULL;

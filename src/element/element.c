@@ -392,8 +392,7 @@ init_other(ElementNode *node)
 				 errdetail("Elements of a filter are found by their hash, and type %s has no default hash operator class with an extended hash function.",
 						   format_type_be(node->type)),
 				 errhint("Cast the element to a type that has one, for example value::text.")));
-	if (OidIsValid(get_typcollation(node->type)) &&
-		node->portable)
+	if (OidIsValid(get_typcollation(node->type)) && node->portable)
 		check_collation(node->collation);
 
 	node->token = TOKEN_OTHER;

@@ -199,8 +199,7 @@ add_hashed(FunctionCallInfo fcinfo, FilterKind kind, bool sized)
 		return same_state(fcinfo);
 	element = DatumGetHashedElement(PG_GETARG_DATUM(1));
 	params.seed = element->seed;
-	return add_to_state(fcinfo, &params, sized, element->hash, element->class,
-						InvalidOid);
+	return add_to_state(fcinfo, &params, sized, element->hash, element->class, InvalidOid);
 }
 
 SQL_FUNCTIONS(hashed_agg_trans, add_hashed, false)

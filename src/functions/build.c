@@ -252,8 +252,7 @@ SQL_RESULT(bloomfilter_add_all_unique, add(fcinfo, true, true))
 
 /* Call "change" to unite or intersect argument 0 with argument 1. */
 static Datum
-combine(FunctionCallInfo fcinfo,
-		void (*change) (FilterWriter *writer, const uint8 *other))
+combine(FunctionCallInfo fcinfo, void (*change) (FilterWriter *writer, const uint8 *other))
 {
 	const uint8 *other = value_image(PG_GETARG_DATUM(1));
 	MemoryContext mcxt;

@@ -164,8 +164,7 @@ each_answer(const ArrayAnswers *answers)
 uint64 *
 lookup_hash_array(Lookup *lookup, const ArrayElements *elements, bool change)
 {
-	uint64	   *hashes = palloc_extended(elements->count * sizeof(uint64),
-										 MCXT_ALLOC_HUGE);
+	uint64	   *hashes = palloc_extended(elements->count * sizeof(uint64), MCXT_ALLOC_HUGE);
 
 	for (int i = 0; i < elements->count; i++)
 	{

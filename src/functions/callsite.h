@@ -69,8 +69,7 @@ call_site(FunctionCallInfo fcinfo, int element_arg, bool is_array)
 extern ArrayElements array_elements(ArrayType *array, const TypeCacheEntry *type);
 extern ArrayElements argument_elements(FunctionCallInfo fcinfo, const CallSite *site);
 extern void spread_answers(ArrayAnswers *answers, int probed);
-extern Datum find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers,
-						 bool wanted);
+extern Datum find_answer(FunctionCallInfo fcinfo, const ArrayAnswers *answers, bool wanted);
 extern Datum each_answer(const ArrayAnswers *answers);
 
 /*

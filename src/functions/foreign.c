@@ -38,8 +38,7 @@ find_format(const char *format)
 	{
 		if (strcmp(format, foreign_formats[i]->name) == 0)
 			return foreign_formats[i];
-		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "",
-						 foreign_formats[i]->name);
+		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", foreign_formats[i]->name);
 	}
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

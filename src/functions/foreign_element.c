@@ -109,8 +109,7 @@ set_room(ForeignElements *elements, uint64 room)
  * ERRCODE_DATATYPE_MISMATCH if values of the type cannot be elements of the filter.
  */
 ForeignElements *
-foreign_elements(ForeignElements **kept, const uint8 *image, Oid type,
-				 MemoryContext mcxt)
+foreign_elements(ForeignElements **kept, const uint8 *image, Oid type, MemoryContext mcxt)
 {
 	ForeignElements *elements = *kept;
 

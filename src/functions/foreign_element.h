@@ -15,8 +15,7 @@ extern bool foreign_elements_fit(const uint8 *image, Oid type);
 extern void foreign_elements_push(ForeignElements *elements, Datum value, bool change);
 extern void foreign_elements_find(ForeignElements *elements,
 								  FilterReader *reader, bool *found);
-extern unsigned foreign_elements_count(const ForeignElements *elements,
-									   const uint8 *image);
+extern unsigned foreign_elements_count(const ForeignElements *elements, const uint8 *image);
 extern bool foreign_elements_remove(const ForeignElements *elements, uint8 *image);
 extern const ForeignHash *foreign_elements_hashes(const ForeignElements *elements,
 												  uint64 *count);

@@ -38,8 +38,7 @@ SQL_FUNCTION(bloomfilter_shard)
 	if (shards < 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("number of shards must be at least 1, not %d",
-						shards)));
+				 errmsg("number of shards must be at least 1, not %d", shards)));
 	PG_RETURN_INT32(mulhi64(element_hash(site->hasher, PG_GETARG_DATUM(0),
 										 SHARD_SEED), shards));
 }
@@ -105,8 +104,7 @@ SQL_FUNCTION(bloomfilter_element_in)
 	if (element == NULL)
 		INPUT_ERROR(fcinfo,
 					(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-					 errmsg("invalid input syntax for type %s",
-							"hashed_element"),
+					 errmsg("invalid input syntax for type %s", "hashed_element"),
 					 errhint("Use bloom_element() to make a hashed element.")));
 	PG_RETURN_POINTER(element);
 }

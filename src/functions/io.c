@@ -95,8 +95,7 @@ decode(const char *base64, size_t length, uint8 *bytes, int room)
 		CHECK_FOR_INTERRUPTS();
 		done += chars;
 		/* only the last group may be padded */
-		if (some < 0 ||
-			(done < length && (size_t) some < BASE64_BYTES * BASE64_GROUPS))
+		if (some < 0 || (done < length && (size_t) some < BASE64_BYTES * BASE64_GROUPS))
 			return -1;
 		decoded += some;
 	}

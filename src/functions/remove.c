@@ -33,8 +33,7 @@ SQL_FUNCTION(bloomfilter_count)
 	uint64		hash;
 
 	/* claim many probes, so that a stored filter is read in full, and cached */
-	lookup_open(&lookup, call_site(fcinfo, 1, false), PG_GETARG_DATUM(0),
-				PG_UINT32_MAX);
+	lookup_open(&lookup, call_site(fcinfo, 1, false), PG_GETARG_DATUM(0), PG_UINT32_MAX);
 	check_removable(lookup.reader.image);
 	hash = lookup_hash(&lookup, PG_GETARG_DATUM(1), false);
 	lookup_reopen(&lookup);
@@ -82,8 +81,7 @@ remove_elements(FunctionCallInfo fcinfo, bool is_array)
 	{
 		/* removal from a large explicit filter moves half of it */
 		CHECK_FOR_INTERRUPTS();
-		if (found[i] &&
-			filter_remove(writer.image, hashes[i]) == FILTER_REMOVED)
+		if (found[i] && filter_remove(writer.image, hashes[i]) == FILTER_REMOVED)
 			removed = true;
 	}
 	result = writer_close(&writer);

@@ -74,8 +74,7 @@ can_be_hashed(Node *element, Oid collation)
 
 	while (OidIsValid(of_array = get_element_type(type)))
 		type = getBaseType(of_array);
-	if (type_is_rowtype(type) || type_is_range(type) ||
-		type_is_multirange(type))
+	if (type_is_rowtype(type) || type_is_range(type) || type_is_multirange(type))
 		return false;
 	hash = lookup_type_cache(type, TYPECACHE_HASH_EXTENDED_PROC)->hash_extended_proc;
 	if (!OidIsValid(hash) || !is_native(hash))
@@ -327,8 +326,7 @@ has_statistics(PlannerInfo *root, Node *element, int varRelid)
  * Returns the share of rows that pass, or SHARE_UNKNOWN.
  */
 double
-share_once(PlannerInfo *root, const ShareKey *key, int varRelid,
-		   ShareEstimator estimate)
+share_once(PlannerInfo *root, const ShareKey *key, int varRelid, ShareEstimator estimate)
 {
 	MemoryContext mine = AllocSetContextCreate(CurrentMemoryContext,
 											   "filter selectivity",

@@ -154,8 +154,7 @@ SQL_FUNCTION(bloomfilter_contains_sel)
 	FmgrInfo	flinfo;
 
 	fmgr_info(function, &flinfo);
-	if (flinfo.fn_addr != bloomfilter_contains &&
-		flinfo.fn_addr != bloomfilter_contained)
+	if (flinfo.fn_addr != bloomfilter_contains && flinfo.fn_addr != bloomfilter_contained)
 		PG_RETURN_FLOAT8(DEFAULT_SELECTIVITY);
 	PG_RETURN_FLOAT8(contains_selectivity(root, function, args,
 										  PG_GET_COLLATION(), varRelid));
@@ -170,9 +169,8 @@ attribute_is_not_null(Oid relation_id, AttrNumber attribute)
 
 #if PG_VERSION_NUM >= 180000
 	/* from 18 on, the constraint may be NOT VALID */
-	not_null = TupleDescCompactAttr(RelationGetDescr(relation),
-									attribute - 1)->attnullability ==
-		ATTNULLABLE_VALID;
+	not_null = TupleDescCompactAttr(RelationGetDescr(relation), attribute - 1)
+		->attnullability == ATTNULLABLE_VALID;
 #else
 	not_null = TupleDescAttr(RelationGetDescr(relation), attribute - 1)->attnotnull;
 #endif
