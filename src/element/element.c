@@ -275,8 +275,7 @@ set_layout(ElementNode *node, Oid type, int32 typmod)
 	if (node->layout != NULL)
 		MemoryContextDelete(GetMemoryChunkContext(node->layout));
 	node->layout = layout;
-	node->seen = true;
-	node->hasher->structure++;
+	node->seen = false;
 }
 
 /*
@@ -293,7 +292,7 @@ layout_for(ElementNode *node, Oid type, int32 typmod)
 		   last->desc->tdtypmod == typmod) ||
 		  last->identifier == assign_record_type_identifier(type, typmod)))
 		set_layout(node, type, typmod);
-	else if (!node->seen)
+	if (!node->seen)
 	{
 		node->seen = true;
 		node->hasher->structure++;
@@ -480,7 +479,7 @@ init_by_kind(ElementNode *node)
 		case TYPTYPE_COMPOSITE:
 			node->token = TOKEN_RECORD;
 			node->append = append_record;
-			set_layout(node, node->type, -1);
+			(void) layout_for(node, node->type, -1);
 			break;
 		default:
 			element_type = get_element_type(node->type);
