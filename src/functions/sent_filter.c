@@ -425,7 +425,6 @@ SQL_FUNCTION(bloomfilter_may_contain)
 {
 	CallSite  **kept = (CallSite **) fcinfo->flinfo->fn_extra;
 	CallSite   *site;
-	Datum		filter;
 	FilterReader reader;
 	uint64		hash;
 
@@ -440,8 +439,7 @@ SQL_FUNCTION(bloomfilter_may_contain)
 	site = *kept;
 	if (site == NULL)
 		PG_RETURN_BOOL(true);
-	filter = PG_GETARG_DATUM(MAY_CONTAIN_FILTER);
-	reader_open(&site->user, filter, 1, &reader);
+	reader_open(&site->user, PG_GETARG_DATUM(MAY_CONTAIN_FILTER), 1, &reader);
 	if (!sent_filter_fits(site, reader.image))
 		PG_RETURN_BOOL(true);
 	if (PG_ARGISNULL(MAY_CONTAIN_ELEMENT))
