@@ -46,7 +46,7 @@ refuse_own_type(Oid function, Oid element_type)
 			 errhint("To combine filters, use a function whose name ends in _union or _union_agg.")));
 }
 
-/* Return the declared element type of a call.  Raises an error if it is none or refused. */
+/* Return the declared element type of a call; an error if it is unknown or refused. */
 Oid
 call_site_element_type(FmgrInfo *flinfo, int element_arg, bool is_array)
 {
@@ -114,7 +114,7 @@ argument_elements(FunctionCallInfo fcinfo, const CallSite *site)
 	return site->type ? array_elements(PG_GETARG_ARRAYTYPE_P(1), site->type) : one;
 }
 
-/* Move results, which found[] has for non-NULL elements only, to all elements' places. */
+/* Move the first "probed" results to the elements that are not NULL; others get false. */
 void
 spread_answers(ArrayAnswers *answers, int probed)
 {

@@ -179,14 +179,14 @@ sent_number(Oid type, Datum value, int64 *number)
 	}
 }
 
-/* The inverse of sent_number() */
+/* Map a number back to the value; the inverse of sent_number(). */
 static Datum
 value_of_number(Oid type, Datum number)
 {
 	return type == DATEOID ? DateADTGetDatum((DateADT) DatumGetInt64(number)) : number;
 }
 
-/* The operator that compares a column with another type, of its default B-tree opfamily */
+/* Return the operator that compares a column with "type" in its default B-tree opfamily. */
 static Oid
 column_operator(const Expr *column, Oid type, StrategyNumber strategy)
 {
