@@ -758,8 +758,8 @@ forget_sized(void *mcxt)
 }
 
 /*
- * May the selectivity of a clause be multiplied by "factor"?  If so, note it.  Of the clauses
- * of one equivalence class only the one with the least factor: core multiplies selectivities,
+ * May the selectivity of a clause be multiplied by "factor"?  If so, note it.  Lower only one
+ * clause of an equivalence class, that with the least factor: core multiplies selectivities,
  * but a row with a partner in one table more often has one in another.
  */
 static bool

@@ -182,7 +182,7 @@ probe_condition_make(RestrictInfo *rinfo)
 		return NULL;
 	fmgr_info(oid, &function);
 	entry = entry_of(&function);
-	if (entry == NULL ||		/* it is another library's, perhaps */
+	if (entry == NULL ||		/* perhaps it is another library's */
 		contain_var_clause(list_nth(args, entry->filter_arg)) ||
 		contain_subplans((Node *) rinfo->clause) ||
 		contain_volatile_functions((Node *) rinfo->clause))

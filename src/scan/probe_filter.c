@@ -64,7 +64,7 @@ hash_rows(FilterProbe *probe, ProbedPage *page)
 		if (isnull)
 			continue;
 
-		/* only now: the type is refused only if the function would refuse it */
+		/* not earlier: like the function, refuse an unsuitable type now */
 		if (unlikely(probe->site == NULL))
 			probe->site = call_site_make(&condition->function, condition->element_arg,
 										 false, condition->collation);

@@ -129,7 +129,7 @@ open_index(IndexProbe *probe)
 {
 	FmgrInfo   *function = &probe->condition.function;
 
-	/* only now: the type is refused only if the function would refuse it */
+	/* not earlier: like the function, refuse an unsuitable type only now */
 	if (unlikely(probe->site == NULL))
 		probe->site =
 			membership_site_make(function->fn_mcxt,

@@ -290,7 +290,7 @@ foreign_filter_plan(PlannedStmt *statement, Oid type)
 	statement->paramExecTypes = lappend_oid(statement->paramExecTypes, INT8OID);
 	statement->paramExecTypes = lappend_oid(statement->paramExecTypes, INT8OID);
 	statement->paramExecTypes = lappend_oid(statement->paramExecTypes, INT8ARRAYOID);
-	/* these change with DROP EXTENSION or ALTER EXTENSION SET SCHEMA */
+	/* DROP EXTENSION and ALTER EXTENSION SET SCHEMA change these */
 	depend_on(statement, PROCOID, function);
 	depend_on(statement, TYPEOID, filter);
 	return list_make2_int(parameter, (int) type);

@@ -323,7 +323,7 @@ replace_bitmap(KeyCollector *collector)
 	pfree(bitmap);
 }
 
-/* Move the collected keys into the filter; "more" if others may follow. */
+/* Move the collected keys into the filter; "more": others may follow. */
 static void
 flush_keys(KeyCollector *collector, bool more)
 {

@@ -417,8 +417,8 @@ find_below(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 		int			count = list_length(placement->places);
 
 		/*
-		 * a scan there gets a copy of the filter when the workers start;
-		 * other nodes below have no memory for a copy
+		 * below, a scan gets a copy of the filter when the workers start;
+		 * other nodes have no memory for a copy
 		 */
 		if (may_hash_in_workers(placement->key))
 			child = child_with_key(editor, plan, columns, placement->key, child_columns);
