@@ -54,6 +54,9 @@
 /* Up to this number of blocks, the elements of a block are binomial; beyond, Poisson */
 #define FEW_BLOCKS			64
 
+/* Stands for any larger number of blocks */
+#define MANY_BLOCKS			0
+
 /* Loads are multiples of 1 / LOAD_STEPS */
 #define LOAD_STEPS			1024.0
 
@@ -253,17 +256,13 @@ typedef struct Sizes
 {
 	double		error_rate;		/* 0: nothing yet */
 	FilterLayout layout;
-	unsigned	hashes;			/* the best k for many blocks */
-	double		load;			/* elements per block with these hashes */
-	double		tolerated;		/* the load at FIXED_TOLERANCE times the error
-								 * rate; 0: not yet known */
 	struct
 	{
-		uint64_t	capacity;	/* of all these blocks; 0: not yet known */
-		uint64_t	tolerated;	/* at FIXED_TOLERANCE times the error rate; 0:
-								 * not yet known */
+		double		elements;	/* capacity of all these blocks */
+		double		tolerated;	/* at FIXED_TOLERANCE times the error rate */
 		unsigned	hashes;		/* the best k */
-	}			few[FEW_BLOCKS + 1];	/* by number of blocks */
+	}			of[FEW_BLOCKS + 1]; /* by number of blocks; [MANY_BLOCKS]: of
+									 * each block; elements 0: not yet known */
 } Sizes;
 
 /*
@@ -295,32 +294,31 @@ sizes_for(double error_rate)
 	memset(sizes, 0, sizeof(*sizes));
 	sizes->layout = error_rate < TWO_BLOCKS_BELOW ?
 		LAYOUT_BLOCK512X2 : LAYOUT_BLOCK512;
-	/* begin the search with the best k of a classic filter */
-	sizes->hashes = (unsigned)
+	/* begin the search with the best k, and the load, of a classic filter */
+	sizes->of[MANY_BLOCKS].hashes = (unsigned)
 		fmin(fmax(round(-log2(error_rate) / layer_blocks(sizes->layout)), 1),
 			 BLOCK_MAX_HASHES);
-	/* and the load of a classic filter */
-	sizes->load = most_elements_best(sizes->layout, &sizes->hashes, 0,
-									 1 / LOAD_STEPS,
-									 BLOCK_BITS * M_LN2 * M_LN2 /
-									 -log(error_rate), error_rate);
+	sizes->of[MANY_BLOCKS].elements =
+		most_elements_best(sizes->layout, &sizes->of[MANY_BLOCKS].hashes,
+						   MANY_BLOCKS, 1 / LOAD_STEPS,
+						   BLOCK_BITS * M_LN2 * M_LN2 / -log(error_rate), error_rate);
 	sizes->error_rate = error_rate;
 	return sizes;
 }
 
 /* Return the capacity of this number of blocks, which is at most FEW_BLOCKS. */
-static uint64_t
+static double
 few_capacity(Sizes *sizes, int blocks)
 {
-	if (sizes->few[blocks].capacity == 0)
+	if (sizes->of[blocks].elements == 0)
 	{
-		sizes->few[blocks].hashes = sizes->hashes;
-		sizes->few[blocks].capacity = (uint64_t)
-			most_elements_best(sizes->layout, &sizes->few[blocks].hashes,
-							   blocks, 1, blocks * sizes->load,
+		sizes->of[blocks].hashes = sizes->of[MANY_BLOCKS].hashes;
+		sizes->of[blocks].elements =
+			most_elements_best(sizes->layout, &sizes->of[blocks].hashes, blocks, 1,
+							   blocks * sizes->of[MANY_BLOCKS].elements,
 							   sizes->error_rate);
 	}
-	return sizes->few[blocks].capacity;
+	return sizes->of[blocks].elements;
 }
 
 /* Set layout, size and hashes for n elements; return the most elements that the size allows. */
@@ -329,7 +327,8 @@ fit_blocks(double n, double error_rate, FilterLayer *layer)
 {
 	Sizes	   *sizes = sizes_for(error_rate);
 	int			least = layer_blocks(sizes->layout);
-	double		blocks = fmax(ceil(n / sizes->load), least);
+	double		load = sizes->of[MANY_BLOCKS].elements;
+	double		blocks = fmax(ceil(n / load), least);
 
 	layer->layout = sizes->layout;
 	if (blocks <= FEW_BLOCKS)
@@ -344,14 +343,14 @@ fit_blocks(double n, double error_rate, FilterLayer *layer)
 		if (few <= FEW_BLOCKS)
 		{
 			layer->size = few;
-			layer->hashes = sizes->few[few].hashes;
+			layer->hashes = sizes->of[few].hashes;
 			return few_capacity(sizes, few);
 		}
 		blocks = few;
 	}
 	layer->size = (uint64_t) blocks;
-	layer->hashes = sizes->hashes;
-	return floor(blocks * sizes->load);
+	layer->hashes = sizes->of[MANY_BLOCKS].hashes;
+	return floor(blocks * load);
 }
 
 /* Return the most elements of fit_blocks()'s layer at FIXED_TOLERANCE times its error rate. */
@@ -360,22 +359,16 @@ tolerated_elements(const FilterLayer *layer)
 {
 	Sizes	   *sizes = sizes_for(layer->error_rate);
 	double		rate = FIXED_TOLERANCE * layer->error_rate;
-	uint64_t	few = layer->size;
+	uint64_t	blocks = layer->size <= FEW_BLOCKS ? layer->size : MANY_BLOCKS;
+	double	   *tolerated = &sizes->of[blocks].tolerated;
 
 	if (layer->hashes >= RUN_HASHES_MIN && layer->hashes <= RUN_HASHES_MAX)
 		rate /= RUN_ERROR;
-	if (few > FEW_BLOCKS)
-	{
-		if (sizes->tolerated == 0)
-			sizes->tolerated = most_elements(sizes->layout, sizes->hashes, 0,
-											 1 / LOAD_STEPS, sizes->load, rate);
-		return floor(layer->size * sizes->tolerated);
-	}
-	if (sizes->few[few].tolerated == 0)
-		sizes->few[few].tolerated = (uint64_t)
-			most_elements(sizes->layout, layer->hashes, (double) few, 1,
-						  (double) few_capacity(sizes, few), rate);
-	return (double) sizes->few[few].tolerated;
+	if (*tolerated == 0)
+		*tolerated = most_elements(sizes->layout, layer->hashes, (double) blocks,
+								   blocks == MANY_BLOCKS ? 1 / LOAD_STEPS : 1,
+								   sizes->of[blocks].elements, rate);
+	return blocks == MANY_BLOCKS ? floor(layer->size * *tolerated) : *tolerated;
 }
 
 bool

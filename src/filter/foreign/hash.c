@@ -36,9 +36,8 @@ get_tail(const uint8_t *bytes, size_t count)
 {
 	uint64_t	word = 0;
 
-	for (size_t i = 0; i < count; i++)
-		word |= (uint64_t) bytes[i] << (8 * i);
-	return word;
+	memcpy(&word, bytes, count);
+	return le64(word);
 }
 
 uint64_t
