@@ -47,10 +47,7 @@ united_byte(const FilterPlan *plan, int i, const uint8_t *a, const uint8_t *b,
 	return byte;
 }
 
-/*
- * Order two planned layers: earlier layers of a growing filter first, and layers of one shape by
- * their bits.  So the union of b and a is that of a and b.
- */
+/* Order planned layers as a filter grows, then by bits, so that a and b may change places. */
 static int
 compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 			   const uint8_t *b)

@@ -27,7 +27,6 @@ classic_step(uint64_t hash)
 	return remix64(block_word(hash)) | 1;
 }
 
-/* Advance from one place to the next. */
 static inline void
 classic_next(uint64_t *hash, uint64_t *step)
 {

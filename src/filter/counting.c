@@ -327,10 +327,7 @@ counting_remove(uint8_t *image, uint64_t hash)
 
 /* ---- Two filters ---- */
 
-/*
- * Change all counters of a layer, given those of another one.  If in_place, the image is in use
- * and its bits_set is wrong meanwhile, so there are no interrupt checks.
- */
+/* Change a layer's counters.  No interrupt checks if in_place: bits_set is wrong meanwhile. */
 static inline void
 change_layer(const ProbeLayer *layer, const ProbeLayer *other, bool in_place,
 			 Counters (*change) (const Counters *a, const Counters *b))
@@ -413,7 +410,6 @@ counting_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 	return true;
 }
 
-/* Keep the lesser of each two counters. */
 static void
 counting_intersect_in_place(uint8_t *a, const uint8_t *b)
 {

@@ -145,7 +145,6 @@ cuckoo_contains_batch(const uint8_t *image, const uint64_t *hashes,
 	}
 }
 
-/* A probe reads two windows in each layer. */
 static unsigned
 cuckoo_slices(const uint8_t *header)
 {

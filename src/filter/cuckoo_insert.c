@@ -65,7 +65,6 @@ cuckoo_is_saturated(const CuckooLayer *layer, const CuckooPlace *place)
 	return cuckoo_class_entries(layer, place, slots) == CUCKOO_CLASS_MAX - shared;
 }
 
-/* Return the entry of the table for this slot. */
 static int16_t *
 search_entry(Search *search, uint32_t slot)
 {

@@ -243,10 +243,7 @@ plan_within(FilterPlan *plan, const FilterLayer *layer)
 	return true;
 }
 
-/*
- * Plan all layers of a, and those layers of b whose entries do not fit into others.  bits_set of
- * the plan is an estimate.
- */
+/* Plan all layers of a, and those of b that do not fit into these; bits_set is an estimate. */
 FilterStatus
 cuckoo_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 				  FilterPlan *plan)

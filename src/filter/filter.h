@@ -14,9 +14,8 @@
 #include "sizing.h"
 
 /*
- * Plan a filter without elements for params->capacity (at least 1) and params->error_rate
- * (ERROR_RATE_MIN to ERROR_RATE_MAX).  If params->exact, the caller must set bits_full of the
- * layer to 0 while it adds the elements.
+ * Plan a filter for params->capacity (at least 1) and params->error_rate (ERROR_RATE_MIN to
+ * ERROR_RATE_MAX).  If params->exact, callers set bits_full to 0 while they add the elements.
  */
 extern FilterStatus filter_plan(const FilterParams *params, FilterPlan *plan);
 
@@ -51,7 +50,6 @@ extern bool filter_may_fill(const uint8_t *image, uint64_t count);
 /* May adding "count" elements stop half-way?  Cuckoo filters may lack a slot at any load. */
 extern bool filter_may_need_room(const uint8_t *image, uint64_t count);
 
-/* Does a filter of any layout contain this hash? */
 extern bool filter_contains(const uint8_t *image, uint64_t hash);
 
 /* Probe many hashes, with prefetches; found[i] is set to the answer for hashes[i]. */
@@ -126,8 +124,8 @@ filter_count(const uint8_t *image, uint64_t hash)
 }
 
 /*
- * Remove an element once.  It must have been added: if the filter only seems to contain it,
- * another element is removed.  An explicit filter must be sorted, and gets shorter.
+ * Remove an element once.  It must have been added: else another one may be removed.  An
+ * explicit filter must be sorted, and gets shorter.
  */
 static inline FilterRemoval
 filter_remove(uint8_t *image, uint64_t hash)
@@ -135,10 +133,7 @@ filter_remove(uint8_t *image, uint64_t hash)
 	return image_ops(image)->remove(image, hash);
 }
 
-/*
- * Move entries from the finest layers to coarser ones with room, and remove empty layers except
- * the first.  Return the image's new length.
- */
+/* Move entries to coarser layers with room, drop empty ones, and return the new length. */
 static inline uint64_t
 filter_compact(uint8_t *image)
 {
@@ -238,17 +233,13 @@ kind_name(FilterKind kind)
 	return filter_kinds[kind].name;
 }
 
-/* Return the name of a layout, as bloom_info() shows it. */
 static inline const char *
 filter_layout_name(FilterLayout layout)
 {
 	return layouts[layout].name;
 }
 
-/*
- * Check that this is a valid image of this length and kind.  Return NULL or the fault, a text
- * that can follow "invalid filter: ".
- */
+/* Is it a valid image?  Return NULL or the fault, a text that can follow "invalid filter: ". */
 extern const char *image_check(const uint8_t *image, uint64_t bytes,
 							   FilterKind kind);
 
@@ -265,10 +256,7 @@ extern bool check_element_class(const uint8_t class[8]);
  */
 #define MAX_SHARDS		(1 << 24)
 
-/*
- * Plan the filters for a set with these params.  Return their number, 0 if it would exceed
- * MAX_SHARDS, and set *each to the params of each filter.
- */
+/* Set *each to the params of a set's filters; return their number, 0 if over MAX_SHARDS. */
 extern uint64_t filter_plan_shards(const FilterParams *params,
 								   FilterParams *each);
 

@@ -234,7 +234,6 @@ image_layer_at(const uint8_t *image, int i)
 	return (uint8_t *) image + IMAGE_HEADER_BYTES + IMAGE_LAYER_BYTES * i;
 }
 
-/* Return the bits of layer i. */
 static inline uint8_t *
 image_layer_bits(const uint8_t *image, int i)
 {
@@ -254,14 +253,12 @@ image_layer_bytes(const uint8_t *image, int i)
 	return end - (image_layer_bits(image, i) - image);
 }
 
-/* Return the hashes of an explicit filter. */
 static inline uint8_t *
 image_hashes(const uint8_t *image)
 {
 	return (uint8_t *) image + IMAGE_HEADER_BYTES;
 }
 
-/* Return the length of an explicit filter of "count" hashes. */
 static inline uint64_t
 image_explicit_bytes(uint64_t count)
 {
@@ -361,7 +358,6 @@ image_aligned(uint64_t bytes)
 /* Have both layers the same fields, so that the same bits mean the same elements? */
 extern bool layer_same_shape(const FilterLayer *a, const FilterLayer *b);
 
-/* Return the number of bits that are set in "bytes" bytes. */
 extern uint64_t count_bits(const uint8_t *bits, uint64_t bytes);
 
 /*

@@ -1,7 +1,6 @@
 /*
  * occupancy.c
- *	  Compute how many bits n elements set in a layer of a Bloom filter, and how many elements
- *	  have set a number of bits.
+ *	  How many bits n elements set in a Bloom filter's layer; how many elements have set s bits.
  *
  * The bits of a layer are urns, and the bits that elements pick are balls.  We use the mean and
  * the deviation of the number of occupied urns (Johnson and Kotz, "Urn Models and Their

@@ -18,10 +18,7 @@ extern uint64_t hashset_merge(uint8_t *to, const uint8_t *a, uint64_t count_a,
 extern bool hashset_contains(const uint8_t *hashes, uint64_t count,
 							 uint64_t hash);
 
-/*
- * The functions below take images of explicit filters.  Callers provide the room behind the
- * image for additions.
- */
+/* These take images of explicit filters; callers provide the room behind them for additions. */
 
 /* Sort the hashes of an image, if it is unsorted, and remove duplicates. */
 extern void set_sort(uint8_t *image);

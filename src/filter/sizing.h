@@ -1,7 +1,6 @@
 /*
  * sizing.h
- *	  Compute the size of a layer, and estimates from its bits; see bloom_sizing.c,
- *	  small_sizing.c, occupancy.c, cuckoo_sizing.c.
+ *	  Compute the size of a layer, and estimates from its bits (bloom_sizing.c and others).
  */
 #ifndef FILTER_SIZING_H
 #define FILTER_SIZING_H
@@ -18,28 +17,18 @@ extern uint64_t bloom_layer_bits(const FilterLayer *layer);
 extern uint64_t cuckoo_layer_bits(const FilterLayer *layer);
 extern uint64_t cuckoo_layer_bytes(const FilterLayer *layer);
 
-/* The use of a Bloom filter's layer, which decides when it is full */
+/*
+ * The use of a Bloom filter's layer, which decides when it is full: before its expected error
+ * rate exceeds FIXED_TOLERANCE times the requested one (fixed), or its share of it (growing), but
+ * never before its capacity.  An exact layer has no margin for chance: bits_full may be reached
+ * before the last element is added.
+ */
 typedef enum LayerUse
 {
-	/*
-	 * The only layer of a fixed filter: full before its expected error rate
-	 * exceeds FIXED_TOLERANCE times the requested one, but never before its
-	 * capacity
-	 */
-	LAYER_FIXED,
-
-	/*
-	 * A layer of a growing filter: full before its expected error rate
-	 * exceeds its share, but never before its capacity
-	 */
-	LAYER_GROWING,
-
-	/*
-	 * A layer to which exactly as many elements as its capacity are added at
-	 * once.  Its size has no margin for chance, so that bits_full may be
-	 * reached before the last one is added.
-	 */
-	LAYER_EXACT
+	LAYER_FIXED,				/* the only layer of a fixed filter */
+	LAYER_GROWING,				/* a layer of a growing filter */
+	LAYER_EXACT					/* "capacity" elements are added at once, and
+								 * no others */
 } LayerUse;
 
 /* How far a full fixed filter's error rate may exceed the requested one */
@@ -141,7 +130,6 @@ extern double most_bits(const FilterLayer *layer, double n);
 /* Return the largest bits_full at which no addition makes more than "bits" bits set. */
 extern double bits_full_within(const FilterLayer *layer, double bits);
 
-/* Return the expected error rate of a layer with n elements. */
 extern double layer_expected_error_rate(const FilterLayer *layer, double n);
 
 /*

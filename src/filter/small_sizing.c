@@ -1,7 +1,6 @@
 /*
  * small_sizing.c
- *	  The size of small layers: the textbook's Bloom filter, where each of n elements picks k of
- *	  m bits.  m is a multiple of 8.
+ *	  The size of small layers, where n elements pick k of m bits each; m is a multiple of 8.
  *
  * A probe of an absent element reads k bits, so the error rate of a layer with s set bits is
  * (s / m)^k.  occupancy.c gives the mean and the deviation of s.  We compute the mean of

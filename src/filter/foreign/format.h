@@ -21,18 +21,16 @@ typedef struct ForeignHash
 	uint64_t	b;				/* 0 if the format needs one word alone */
 } ForeignHash;
 
-/* Hash functions (hash.c): XXH64 */
+/*
+ * Hash functions (hash.c): XXH64; MurmurHash3_x64_128 with seed 0, whose halves are a and b;
+ * MurmurHash64A; and Spark's Murmur3_x86_32, which takes each byte after the last whole word as
+ * a signed word
+ */
 extern uint64_t foreign_xxh64(const uint8_t *bytes, size_t length,
 							  uint64_t seed) __attribute__((nonnull));
-
-/* MurmurHash3_x64_128 with seed 0: a and b are its two halves */
 extern ForeignHash foreign_murmur128(const uint8_t *bytes, size_t length);
-
-/* MurmurHash64A */
 extern uint64_t foreign_murmur64a(const uint8_t *bytes, size_t length,
 								  uint64_t seed);
-
-/* Spark's Murmur3_x86_32, which takes each byte after the last whole word as a signed word */
 extern uint32_t foreign_murmur32_spark(const uint8_t *bytes, size_t length,
 									   uint32_t seed);
 
