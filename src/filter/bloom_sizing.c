@@ -117,22 +117,21 @@ mean_error_rate(unsigned k, double trials, double p)
 	double		weight;
 	double		sum = 0;
 
-	if (!poisson)
-	{
-		if (p >= 1)
-			low = high = trials;
-		high = fmin(high, trials);
-	}
-
 	/* the weight of the lowest j; the loop computes each next one from it */
-	if (p >= 1 && !poisson)
-		weight = 1;
-	else if (poisson)
+	if (poisson)
 		weight = exp(low * log(mean) - mean - lgamma(low + 1));
-	else
+	else if (p < 1)
+	{
+		high = fmin(high, trials);
 		weight = exp(lgamma(trials + 1) - lgamma(low + 1) -
 					 lgamma(trials - low + 1) +
 					 low * log(p) + (trials - low) * log1p(-p));
+	}
+	else
+	{
+		low = high = trials;
+		weight = 1;
+	}
 
 	for (int d = 0; d <= MAX_PICKS; d++)
 	{

@@ -48,20 +48,15 @@ filter_plan_layers(FilterPlan *plan)
 {
 	uint64_t	header = layers_header_bytes(plan->layer, plan->layers);
 
-	if (header == IMAGE_COMPACT_BYTES)
-	{
-		/* the bits of a compact image are not padded */
-		plan->layer[0].offset = header;
-		plan->bytes = header + layer_bits(&plan->layer[0]) / 8;
-		return FILTER_OK;
-	}
 	plan->bytes = header;
 	for (int i = 0; i < plan->layers; i++)
 	{
 		FilterLayer *layer = &plan->layer[i];
 
 		layer->offset = plan->bytes;
-		plan->bytes += layer_bytes(layer);
+		/* the bits of a compact image are not padded */
+		plan->bytes += header == IMAGE_COMPACT_BYTES ? layer_bits(layer) / 8 :
+			layer_bytes(layer);
 		if (plan->bytes - header > IMAGE_MAX_BITS / 8)
 			return FILTER_TOO_LARGE;
 	}

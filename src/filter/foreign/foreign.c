@@ -74,10 +74,9 @@ foreign_add_batch(uint8_t *image, const ForeignHash *hashes, size_t count)
 	int			last = image_layers(image) - 1;
 	ForeignCount added;
 	FilterLayer layer = image_get_layer(image, last);
-	size_t		done;
+	size_t		done = format->places->add_batch(image, hashes, count,
+												 room_of(format, &layer), &added);
 
-	done = format->places->add_batch(image, hashes, count,
-									 room_of(format, &layer), &added);
 	if (added.elements > 0)
 	{
 		layer.bits_set += added.bits;
@@ -162,9 +161,8 @@ static bool
 foreign_may_fill(const uint8_t *image, uint64_t count)
 {
 	FilterLayer last = image_get_layer(image, image_layers(image) - 1);
-	ForeignCount room;
+	ForeignCount room = room_of(foreign_image_format(image), &last);
 
-	room = room_of(foreign_image_format(image), &last);
 	return count > room.elements || count * last.hashes > room.bits;
 }
 
