@@ -468,9 +468,8 @@ layers_cardinality(const FilterLayer *layers, const double *added, int count)
 
 	/*
 	 * An element that earlier layers seem to contain is not added to a later
-	 * one.  So a later layer stands for more elements than it has.  Layers of
-	 * one shape come from different filters: only the first of them was an
-	 * earlier layer when the others got their elements.
+	 * one, which so stands for more elements than it has.  Layers of one
+	 * shape come from different filters: none was earlier than another.
 	 */
 	for (int i = 0; i < count; i++)
 	{

@@ -32,8 +32,7 @@
 typedef struct Counters
 {
 	uint64_t	above;			/* is the counter above zero? */
-	uint64_t	higher[HIGHER_PLANES];	/* the counter minus one, from the
-										 * lowest bit */
+	uint64_t	higher[HIGHER_PLANES];	/* counter - 1, lowest bit first */
 } Counters;
 
 /* A block of a layer, and its blocks in the higher planes */

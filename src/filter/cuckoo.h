@@ -39,8 +39,7 @@ typedef struct CuckooKey
 {
 	uint64_t	hash;
 	uint64_t	first;			/* its fingerprint in the first layer */
-	uint64_t	extra;			/* its upper bits extend the fingerprint in
-								 * later layers */
+	uint64_t	extra;			/* its upper bits extend the fingerprint */
 } CuckooKey;
 
 /* An element's class in one layer: its two windows, in any order, and its fingerprint */

@@ -30,8 +30,7 @@ typedef struct Search
 	SearchStep	steps[SEARCH_SLOTS];
 	int			count;
 	int			table_end;		/* number of steps in the table */
-	int16_t		table[SEARCH_TABLE];	/* hash table by slot: a step's index
-										 * plus 1, or 0 */
+	int16_t		table[SEARCH_TABLE];	/* by slot: index of a step + 1, or 0 */
 } Search;
 
 /* Two windows share a slot: the offset of its entry shows to which of the two it belongs. */

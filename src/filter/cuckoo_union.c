@@ -158,10 +158,7 @@ empty_layer(uint8_t *image, int i)
 
 	while (walk_next(&walk, &layer, &slot, &place))
 	{
-		/*
-		 * if the class was saturated, it now is in an earlier layer: then its
-		 * other entries here can be removed, too
-		 */
+		/* a saturated class moves as a whole: next, its other entries go */
 		if (place_entry(image, i, &layer, &place, false))
 		{
 			cuckoo_put_slot(&layer, slot, 0);

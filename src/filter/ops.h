@@ -95,8 +95,8 @@ typedef enum FilterRemoval
 
 /*
  * The operations of a layout, or of a family of layouts, which one filter's layers may mix.
- * filter.h documents operations that have no comment here, as filter_NAME().  All operations on
- * layers are NULL for explicit filters.
+ * filter.h documents operations without a comment, as filter_NAME().  Explicit filters lack
+ * operations on layers.
  */
 typedef struct FilterOps
 {

@@ -2,8 +2,8 @@
  * datasketches.c
  *	  The BloomFilter of Apache DataSketches.
  *
- * Bytes: a preamble of 32 bytes, then words; little-endian.  A filter without elements is a
- * preamble of 24 bytes alone.
+ * Bytes: a preamble of 32 bytes, then words; a filter without elements has only 24 bytes of
+ * preamble; little-endian.
  *
  * Source: org.apache.datasketches.filters.bloomfilter.BloomFilter.
  */

@@ -208,25 +208,20 @@ struct ForeignFormat
 	const char *(*check_bits) (const FilterLayer *layer, const uint8_t *bits);
 
 	/*
-	 * With needs_shape, the bytes are only the bits: a string for each layer.
-	 * "multiple" is the length of the string, which may omit zeros at its
-	 * end.
+	 * With needs_shape, the bytes are a string of bits for each layer, whose
+	 * length is "multiple"; zeros at its end may be omitted.
 	 */
 	bool		needs_shape;
 	BitOrder	order;
 
-	/*
-	 * parse sets *import; it returns NULL or the fault.  import_bits copies
-	 * the bits into the image.  NULL: they are contiguous in the source.
-	 */
+	/* parse sets *import, and returns NULL or the fault. */
 	const char *(*parse) (const ForeignSource *source, ForeignImport *import);
+
+	/* Copy the bits into the image.  NULL: the source has them contiguous. */
 	void		(*import_bits) (const ForeignSource *source,
 								const ForeignImport *import, uint8_t *image);
 
-	/*
-	 * Write what precedes the bits, and return true; or write all, and return
-	 * false.  May be NULL.
-	 */
+	/* Write the header, return true; or all, return false.  NULL: no header */
 	bool		(*write) (Writer *writer, const ForeignFormat *format,
 						  const uint8_t *image, const FilterLayer *layer);
 };

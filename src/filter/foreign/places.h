@@ -34,10 +34,7 @@ places_layer(const uint8_t *image, int i, FilterFetch fetch, void *from)
 	};
 }
 
-/*
- * Does a layer contain the element?  Its first place is "place".  A format that probes a layer
- * otherwise has a function of its own for this, and for bits_add().
- */
+/* Does a layer contain the element?  Its first place is "place". */
 static ALWAYS_INLINE bool
 bits_contain(ForeignPlace place_of, const ProbeLayer *layer,
 			 const ForeignHash *hash, uint64_t place)

@@ -402,10 +402,7 @@ parse_cuckoo(const ForeignSource *source, const uint8_t *header,
 	}
 	fault = redisbloom_check_bits(source, import->data, bytes);
 
-	/*
-	 * the header has only the sum of all layers' entries: store it in the
-	 * first layer until cuckoo_import_bits() counts those of the others
-	 */
+	/* the sum of all layers; cuckoo_import_bits() divides it */
 	import->plan.layer[0].multiple = get64(header + CUCKOO_OFF_ITEMS);
 	return fault;
 }
@@ -418,10 +415,7 @@ cuckoo_import_bits(const ForeignSource *source, const ForeignImport *import,
 
 	redisbloom_import_bits(source, import, image);
 
-	/*
-	 * the first layer gets the rest of the sum; if the sum is wrong,
-	 * cuckoo_check_bits() refuses it
-	 */
+	/* the first layer gets the rest; cuckoo_check_bits() detects a wrong sum */
 	for (int i = import->plan.layers - 1; i >= 0; i--)
 	{
 		FilterLayer layer = image_get_layer(image, i);
