@@ -75,15 +75,6 @@ compare_layers(const FilterPlan *plan, int i, int j, const uint8_t *a,
 	return 0;
 }
 
-/* Sort the planned layers by insertion. */
-static void
-sort_layers(FilterPlan *plan, const uint8_t *a, const uint8_t *b)
-{
-	for (int i = 1; i < plan->layers; i++)
-		for (int j = i; j > 0 && compare_layers(plan, j, j - 1, a, b) < 0; j--)
-			plan_exchange(plan, j);
-}
-
 bool
 bits_too_full(const FilterLayer *layer, const FilterLayer *other, uint64_t set)
 {
@@ -130,7 +121,10 @@ bits_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 	}
 	if (plan->layers > 1 && image_growth(a) == 0)
 		return FILTER_FIXED;
-	sort_layers(plan, a, b);
+	/* sort the layers by insertion */
+	for (int i = 1; i < plan->layers; i++)
+		for (int j = i; j > 0 && compare_layers(plan, j, j - 1, a, b) < 0; j--)
+			plan_exchange(plan, j);
 	return FILTER_OK;
 }
 

@@ -257,7 +257,7 @@ filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 		params.capacity = 0;
 		params.error_rate = 0;
 	}
-	image_put_layers(image, &params, plan->layer, plan->layers, plan->bytes);
+	filter_init(image, &params, plan);
 	return image_ops(image)->unite(image, a, b, plan);
 }
 

@@ -76,7 +76,7 @@ places_contain_batch(ForeignPlace place_of, ForeignContain contain, int layers,
 	while (count > 0)
 	{
 		uint64_t	places[PLACES_AHEAD];
-		size_t		batch = count < PLACES_AHEAD ? count : PLACES_AHEAD;
+		size_t		batch = smaller(count, PLACES_AHEAD);
 		ProbeLayer	layer = places_layer(image, layers - 1, fetch, from);
 
 		for (size_t i = 0; i < batch; i++)

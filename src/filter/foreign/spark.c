@@ -110,8 +110,8 @@ static bool
 spark_write(Writer *writer, const ForeignFormat *format, const uint8_t *image,
 			const FilterLayer *layer)
 {
-	bool		second = format == &spark2_format ||
-		format == &spark_sql2_format;
+	/* only version 2 has a seed */
+	bool		second = format->seed_bits != 0;
 
 	write32_big(writer, second ? 2 : 1);
 	write32_big(writer, layer->hashes);
