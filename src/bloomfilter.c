@@ -23,9 +23,7 @@ extern PGDLLEXPORT void _PG_init(void);
  */
 #define KERNEL_VARIABLE		"BLOOMFILTER_KERNEL"
 
-/*
- * Choose the kernel.  Raises an error if the variable names one that this processor lacks.
- */
+/* Choose the kernel, with an error if the variable names one that this processor lacks. */
 static void
 choose_kernel(void)
 {

@@ -363,8 +363,7 @@ add_prepare(Relation index, Size in_memory)
 	const MembershipLayer *last;
 	Size		most = Max(WAITING_LEAST, in_memory);
 	double		room;
-	double		growths;		/* size of COMMIT's largest layer, in next
-								 * layers */
+	double		growths;		/* COMMIT's largest layer / the next layer */
 	const uint64 blocks_max = COMMIT_PAGES_MAX * BLOCKS_PER_PAGE;
 
 	meta_read(index, &meta);
@@ -377,10 +376,7 @@ add_prepare(Relation index, Size in_memory)
 	if (room == 0 || meta.layers == IMAGE_MAX_LAYERS)
 		return most;
 
-	/*
-	 * estimate the next layer, with twice the bits per element: planning
-	 * takes longer
-	 */
+	/* a rough estimate: the next layer's elements take up to twice the bits */
 	last = &meta.layer[meta.layers - 1];
 	growths = (double) blocks_max / (2 * last->size) *
 		last->capacity / next_capacity(&meta);
@@ -419,8 +415,8 @@ add_hashes(Relation index, uint64 *hashes, Size count, bool committing)
 	while (count > 0)
 	{
 		/*
-		 * Take hashes in the order of insertion, and sort each batch alone:
-		 * the lowest of all hashes would crowd the first blocks of the layer.
+		 * Sort each batch alone: the lowest of all hashes would crowd the
+		 * first blocks of the layer.
 		 */
 		Size		now = last_batch_max(meta.layer[meta.layers - 1].capacity);
 		Size		left;

@@ -49,10 +49,7 @@
 #define ROOM_FIRST			4096
 #define ROOM_OF_RUN			128
 
-/*
- * Number of files of one level that are merged while the table is read, so that few are
- * open
- */
+/* Files of one level to merge at once while the table is read, so that few are open */
 #define MERGE_ORDER			16
 
 /* Keys of a parallel build's shared memory */
@@ -104,8 +101,7 @@ typedef struct BuildState
 	SharedBuild *shared;		/* NULL: it is a serial build */
 	ParallelContext *context;	/* in the leader; NULL in workers */
 	Snapshot	snapshot;		/* of the scan; in the leader */
-	BufFile   **portions;		/* files of a parallel scan, one for each
-								 * range */
+	BufFile   **portions;		/* in a parallel scan, a file for each range */
 	MembershipHasher hasher;
 	uint64		structure;		/* element_structure() when the build began */
 	double		rows;			/* number of rows that have elements */
@@ -358,10 +354,7 @@ begin_build(BuildState *state, Relation index, Size room_max)
 	state->room_max = room_max;
 }
 
-/*
- * Hash the rows of the table or, unless "scan" is NULL, those that it returns.  Returns the
- * number of rows.
- */
+/* Hash the rows of the table, or those that "scan" returns; returns their number. */
 static double
 scan_table(BuildState *state, Relation heap, Relation index, IndexInfo *info,
 		   TableScanDesc scan)
@@ -449,9 +442,7 @@ scan_part(BuildState *state, Relation heap, Relation index, IndexInfo *info,
 	SpinLockRelease(&shared->mutex);
 }
 
-/*
- * Read the hashes of one range that a process has found, and keep them as build_row() does.
- */
+/* Read a process's hashes of one range, and keep them as build_row() does. */
 static void
 take_portion(BuildState *state, int process, int range)
 {
@@ -481,10 +472,7 @@ sort_in_parallel(BuildState *state, Relation heap, Relation index, IndexInfo *in
 
 	scan_part(state, heap, index, info, shm_toc_lookup(toc, KEY_SCAN, false));
 
-	/*
-	 * raise an error if a worker could not start: we would wait for it in
-	 * vain
-	 */
+	/* raises an error if a worker failed to start, so do not wait for it */
 	if (state->context)
 		WaitForParallelWorkersToAttach(state->context);
 	wait_for_all(shared);
@@ -493,9 +481,7 @@ sort_in_parallel(BuildState *state, Relation heap, Relation index, IndexInfo *in
 	processes = BarrierParticipants(&shared->barrier);
 	for (int range = 0; range < shared->ranges; range++)
 
-		/*
-		 * the leader also takes the ranges of workers that were not launched
-		 */
+		/* the leader also takes the ranges of workers that did not start */
 		if (range == this_process || (range >= processes && this_process == 0))
 			for (int i = 0; i < processes; i++)
 				take_portion(state, i, range);

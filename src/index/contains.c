@@ -57,10 +57,8 @@ struct MembershipSite
 	Oid			user;			/* the user who may query it */
 	uint64		invalidation_count; /* invalidation_count when it was opened */
 	Snapshot	snapshot;		/* of all views; NULL: no views */
-	MemoryContext opened;		/* holds the hashers; NULL before the first
-								 * open */
-	SiteIndex  *indexes;		/* the index, or those of the partitions; in
-								 * mcxt */
+	MemoryContext opened;		/* holds the hashers; NULL at first */
+	SiteIndex  *indexes;		/* one, or those of the partitions */
 	int			count;			/* of indexes */
 	int			room;			/* allocated in "indexes" */
 	ElementClass class;			/* of the elements of all indexes */
@@ -277,9 +275,7 @@ turn_to_snapshot(MembershipSite *site, Snapshot snapshot)
 		relation_close(index, NoLock);
 	}
 
-	/*
-	 * without views that hold the snapshot, the next one may have its address
-	 */
+	/* unless views hold the snapshot, the next one may have its address */
 	site->snapshot = has_views && site->count > 0 ? snapshot : NULL;
 }
 
@@ -476,9 +472,7 @@ own_insertions_matter(const MembershipSite *site, const IndexView *view)
 		(!for_join(site) || view->resumed);
 }
 
-/*
- * For elements that the view lacks, also check what this session has inserted (insert.c).
- */
+/* Look for elements that the view lacks in this session's insertions (insert.c). */
 static void
 probe_own_insertions(const SiteIndex *at, const uint64 *hashes, Size count,
 					 bool *found)
@@ -539,10 +533,7 @@ probe_indexes(const MembershipSite *site, const uint64 *hashes, Size count,
 	Size	   *places;
 	bool	   *answers;
 
-	/*
-	 * probe with all hashes, without copying them, until an index contains
-	 * some
-	 */
+	/* do not copy hashes until an index contains some of them */
 	if (unlikely(site->count == 0))
 		memset(found, false, count * sizeof(bool));
 	while (probed < site->count)
@@ -598,9 +589,7 @@ membership_site_hash_key(MembershipSite *site, const Datum *values,
 	static const bool nulls[INDEX_MAX_KEYS] = {false};
 	uint64		hash;
 
-	/*
-	 * false if unavailable, too: the site may be available when it is probed
-	 */
+	/* the site may be available when it is probed */
 	*comparable = false;
 	if (site->unavailable)
 		return 0;

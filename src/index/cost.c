@@ -71,10 +71,7 @@ lowest_frequency(HeapTuple statistics, int kind)
 						  (of_elements ? ATTSTATSSLOT_VALUES : 0)))
 		return lowest;
 
-	/*
-	 * that of elements follows their frequencies; those of values are
-	 * descending
-	 */
+	/* it follows those of elements; those of values are descending */
 	at = of_elements ? slot.nvalues : slot.nnumbers - 1;
 	if (at >= 0 && at < slot.nnumbers)
 		lowest = slot.numbers[at];

@@ -25,8 +25,7 @@
 bool
 table_is_distributed(Oid table)
 {
-	static uint64 absent_at = PG_UINT64_MAX;	/* invalidation_count when
-												 * there was no catalog */
+	static uint64 absent_at = PG_UINT64_MAX;	/* as of the last search */
 	const uint64 now = invalidation_count;
 	Oid			catalog;
 	AttrNumber	column;

@@ -84,8 +84,7 @@ typedef struct Leaf
 typedef struct IndexEstimate
 {
 	const ShareKey *key;
-	TupleDesc	row;			/* description of a key of several columns, or
-								 * NULL */
+	TupleDesc	row;			/* of a key of several columns, or NULL */
 	bool		allowed;		/* the user may query all leaves */
 	ElementClass class;			/* of its elements */
 	ElementHasher *hasher;		/* NULL: no index seen yet */
@@ -351,10 +350,7 @@ sample_share(PlannerInfo *root, const RelOptInfo *info, List *key,
 	return (double) found / Max(rows, 1);
 }
 
-/*
- * The share of keys of several columns that the indexes contain: that of a sample, or at
- * most JOIN_SHARE_ASSUMED
- */
+/* The share of keys of several columns: from a sample, or at most JOIN_SHARE_ASSUMED */
 static double
 share_of_rows(PlannerInfo *root, const ShareKey *key, const IndexEstimate *estimate)
 {
@@ -509,10 +505,7 @@ SQL_FUNCTION(bloomfilter_membership_support)
 	{
 		SupportRequestSimplify *req = (SupportRequestSimplify *) request;
 
-		/*
-		 * the planner reads parallelModeOK after it has simplified
-		 * expressions
-		 */
+		/* the planner simplifies expressions before it reads parallelModeOK */
 		if (req->root && may_be_temporary(linitial(req->fcall->args)))
 			req->root->glob->parallelModeOK = false;
 	}

@@ -274,10 +274,7 @@ membership_options(Datum options, bool validate)
 						 sizeof(MembershipOptions), elements,
 						 lengthof(elements));
 
-	/*
-	 * checked here, because core would print the lowest rate as 0.000000, and
-	 * accept NaN
-	 */
+	/* core would print the lowest rate as 0.000000, and accept NaN */
 	if (validate && result &&
 		!(result->error_rate >= ERROR_RATE_MIN &&
 		  result->error_rate <= ERROR_RATE_MAX))

@@ -76,10 +76,7 @@
 /* Initial room for hashes, which doubles when it is full */
 #define PENDING_FIRST		64
 
-/*
- * Bits of "seen", a filter of the waiting hashes; a full log sets at most a sixteenth of
- * them
- */
+/* Bits of "seen", a filter of the waiting hashes; a full log sets a sixteenth of them */
 #define SEEN_BITS			(16 * pending.room)
 #define WORD_BITS			((int) sizeof(uint64) * BITS_PER_BYTE)
 
@@ -102,12 +99,10 @@ static struct
 	PendingHash *log;
 	Size		count;
 	Size		room;
-	Size		flushed;		/* number of hashes at the start of the log
-								 * that are written; a rollback may need them
-								 * again */
+	Size		flushed;		/* the first ones, already written; a rollback
+								 * may need them again */
 	uint64		flushed_at;		/* invalidation_count when they were written */
-	uint64	   *seen;			/* SEEN_BITS; made by is_pending(), freed when
-								 * the log grows */
+	uint64	   *seen;			/* SEEN_BITS; see is_pending() */
 }			pending;
 
 static bool committing = false; /* write each hash at once */

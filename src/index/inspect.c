@@ -32,10 +32,7 @@
 	table_beginscan(heap, snapshot, 0, NULL)
 #endif
 
-/*
- * The search path for evaluating an index's expressions; the same as in
- * RestrictSearchPath()
- */
+/* The search path for an index's expressions, as in RestrictSearchPath() */
 #define SAFE_SEARCH_PATH	"pg_catalog, pg_temp"
 
 /* A MembershipVisitor: copies an index to a new value, *(struct varlena **) arg */
@@ -122,8 +119,7 @@ put_info(Relation heap, Relation index, void *arg)
 	MembershipMeta meta;
 	Datum		values[INFO_COLUMNS];
 	bool		nulls[INFO_COLUMNS] = {false};
-	double		absent = 1;		/* probability that no layer gives a false
-								 * positive */
+	double		absent = 1;		/* probability of no false positive */
 
 	flush_pending();
 	meta_read(index, &meta);
@@ -151,10 +147,7 @@ put_info(Relation heap, Relation index, void *arg)
 	tuplestore_putvalues(rows->setResult, rows->setDesc, values, nulls);
 }
 
-/*
- * membership_info(index regclass): a row for the index, or for each partition's index that
- * can be read
- */
+/* membership_info(index regclass): a row for each readable index of a table or partition */
 SQL_FUNCTION(bloomfilter_membership_info)
 {
 	InitMaterializedSRF(fcinfo, 0);
@@ -162,10 +155,7 @@ SQL_FUNCTION(bloomfilter_membership_info)
 	return (Datum) 0;
 }
 
-/*
- * Check the pages, and that the index has all rows that the snapshot sees; returns their
- * number.
- */
+/* Check the pages, and that the index has all visible rows; returns their number. */
 static int64
 check_rows(Relation heap, Relation index)
 {

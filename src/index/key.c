@@ -200,10 +200,7 @@ membership_hasher_init(MembershipHasher *hasher, Relation index,
 							RelationGetRelationName(index)),
 					 errhint("Create an index of its own for the array.")));
 
-	/*
-	 * hash a record of NULLs: this determines the class of the index's
-	 * records
-	 */
+	/* hashing the first record, here of NULLs, sets the class of records */
 	memset(nulls, true, sizeof(nulls));
 	(void) membership_hash(hasher, values, nulls);
 }
@@ -294,8 +291,7 @@ membership_equality(Oid left, Oid right)
 	const struct
 	{
 		Oid			family;
-		Oid			type;		/* input type of the class; it may differ for
-								 * a domain or varchar */
+		Oid			type;		/* of the class: for varchar, it is text */
 		int16		strategy;
 	}			classes[] = {
 		{entry->btree_opf, entry->btree_opintype, BTEqualStrategyNumber},

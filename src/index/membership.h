@@ -64,9 +64,7 @@ typedef struct MembershipOptions
 	int			growth;
 } MembershipOptions;
 
-/*
- * A layer, as the metapage describes it: like FilterLayer, with the position of its pages
- */
+/* A layer in the metapage: like FilterLayer, with the position of its pages */
 typedef struct MembershipLayer
 {
 	uint64		size;			/* blocks of 512 bits */
@@ -91,10 +89,7 @@ typedef struct MembershipMeta
 	uint16		growth;
 	uint16		layers;
 
-	/*
-	 * both from the last VACUUM that saw all rows; live_rows is -1 before the
-	 * first
-	 */
+	/* from the last VACUUM that saw all rows; live_rows is -1 before it */
 	double		live_rows;
 	double		live_elements;	/* estimated elements in the filter */
 	uint64		structure;		/* see element_structure() */
@@ -114,8 +109,7 @@ typedef struct MembershipHasher
 	ElementHasher *hasher;
 	TupleDesc	row;			/* type of the key; NULL if it is one column */
 	MemoryContext scratch;		/* for one element */
-	Oid			array_of;		/* type of the arrays' elements if the index
-								 * holds these; else InvalidOid */
+	Oid			array_of;		/* of the elements of arrays, or InvalidOid */
 	MemoryContext array;		/* for one array */
 	uint64	   *hashes;			/* hashes of the row hashed last */
 	Size		room;			/* number of hashes allocated */
@@ -272,8 +266,7 @@ typedef struct IndexCopy
 	OwnInsertions inserted;		/* the view's */
 	uint8	   *image;			/* NULL: not read, or evicted */
 	void	   *memory;			/* allocation that holds the image, or NULL */
-	CacheItem	account;		/* size of the image or, without a view, of
-								 * image and struct */
+	CacheItem	account;		/* size of image; unused: of all */
 	double		spent;			/* cost of probes without a copy, in pages */
 	bool		unused;			/* no view has the copy */
 	dlist_node	node;			/* in unused_copies */
@@ -287,11 +280,9 @@ typedef struct IndexView
 	Snapshot	snapshot;		/* registered; NULL: the view is closed */
 	MemoryContext mcxt;			/* holds this struct */
 	IndexCopy  *copy;			/* NULL: the view is closed */
-	OwnInsertions inserted;		/* when the view was made, or the copy was
-								 * read */
+	OwnInsertions inserted;		/* when the view or its copy was made */
 	uint64		seen;			/* snapshot_number() */
-	bool		resumed;		/* a query was resumed with the snapshot since
-								 * the view was made */
+	bool		resumed;		/* a query was resumed with the snapshot */
 	int			sites;			/* number of call sites that use the view */
 	dlist_node	use;			/* in the list of views, unless closed */
 } IndexView;

@@ -158,8 +158,7 @@ meta_write(Relation index, const MembershipMeta *meta)
 }
 
 /*
- * Is the metapage valid?  Checks every field that locates pages, so that damage is only an
- * error.
+ * Is the metapage valid?  Checks all fields that locate pages, so that damage is an error.
  */
 static bool
 meta_is_valid(const MembershipMeta *meta)

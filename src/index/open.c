@@ -153,9 +153,7 @@ holds_select(Relation heap, Relation index)
 	return true;
 }
 
-/*
- * May the user query this index?  If so, membership_open_all() raises no privilege error.
- */
+/* May the user query this index?  Then membership_open_all() does not refuse it. */
 bool
 membership_may_query(Relation heap, Relation index)
 {
@@ -644,10 +642,7 @@ has_children(Relation heap)
 		find_inheritance_children(RelationGetRelid(heap), NoLock) != NIL;
 }
 
-/*
- * Raise ERRCODE_WRONG_OBJECT_TYPE for a table with children, where the answer would be
- * false.
- */
+/* Raise ERRCODE_WRONG_OBJECT_TYPE: a table has children, so "false" is not certain. */
 void
 refuse_children(Oid index)
 {

@@ -101,9 +101,8 @@ page_recent(Relation index, BlockNumber number)
 	const RecentPage *place = recent_place(index, number);
 
 	/*
-	 * The file of a temporary table may have the same number as another file.
-	 * ReadBuffer() raises the error about a temporary table of another
-	 * session.
+	 * A file of a temporary table may have the number of another file.  For
+	 * another session's temporary table, ReadBuffer() raises the error.
 	 */
 	if (place->number == number && place->file == file_number(index) &&
 		BufferIsLocal(place->buffer) == RelationUsesLocalBuffers(index) &&
@@ -253,10 +252,7 @@ page_change_bytes(PageChange *change, const void *at, const void *bytes,
 	}
 }
 
-/*
- * Apply the changes to their pages, and log them in one record.  Buffers stay locked.  No
- * errors.
- */
+/* Apply the changes, and log them in one record.  Buffers stay locked.  No errors. */
 void
 page_changes_apply(Relation index, PageChange *changes, int count)
 {

@@ -16,8 +16,7 @@
 typedef struct MembershipOpaque
 {
 	uint32		bits_set;		/* number of set bits on the page */
-	int16		unreported;		/* bits to report to the metapage; < 0: too
-								 * many were reported */
+	int16		unreported;		/* bits to report; < 0: too many reported */
 	uint16		page_id;
 } MembershipOpaque;
 

@@ -58,8 +58,7 @@ layer_contains(Relation index, const MembershipLayer *layer, uint64 hash)
 }
 
 /*
- * Does any layer in *meta contain the element with this hash?  Errors: those of
- * page_read().
+ * Does any layer in *meta contain the element of this hash?  Errors: those of page_read().
  */
 bool
 pages_contain(Relation index, const MembershipMeta *meta, uint64 hash)
@@ -97,10 +96,9 @@ static void
 probe_blocks(Relation index, const MembershipLayer *layer, bool second,
 			 const uint64 *hashes, Size count, bool *found)
 {
-	Buffer		pinned[PROBES_AHEAD];	/* page of element i at i %
-										 * PROBES_AHEAD; invalid if not pinned
-										 * ahead, or if an element before it
-										 * has the same page */
+	Buffer		pinned[PROBES_AHEAD];	/* [i % PROBES_AHEAD] is for element
+										 * i; invalid: not pinned, or pinned
+										 * for an earlier element */
 	BlockNumber last = InvalidBlockNumber;	/* the page prefetched last */
 	Page		last_page = NULL;
 	BlockNumber number = InvalidBlockNumber;	/* the page locked last */
@@ -348,9 +346,7 @@ layer_fill(Relation index, const MembershipLayer *layer, const uint64 *hashes,
 		UnlockReleaseBuffer(buffer);
 }
 
-/*
- * Report the bits of the first layer in *meta, after a build has filled it.  Does not log.
- */
+/* Report the bits of the first layer in *meta, after a build.  Does not log. */
 void
 pages_report(Relation index, MembershipMeta *meta)
 {

@@ -45,10 +45,7 @@
 /* Cost of copying a page, in units of probing one: measured, 1 and 0.3 microseconds */
 #define COPY_COST			3.0
 
-/*
- * With more running transactions in a snapshot, the next one hardly ever sees the same
- * ones.
- */
+/* With more running transactions, the next snapshot hardly ever sees the same ones. */
 #define RUNNING_MAX			32
 
 /* All open views */
@@ -151,12 +148,9 @@ see_the_same(const SnapshotData *a, const SnapshotData *b)
 uint64
 snapshot_number(Snapshot snapshot)
 {
-	static SnapshotData last;	/* a copy of the last snapshot, only to
-								 * compare with */
-	static TransactionId running[RUNNING_MAX];	/* the arrays xip and subxip
-												 * of "last" */
-	static FullTransactionId next;	/* the next XID at "last", with its epoch:
-									 * XIDs are reused */
+	static SnapshotData last;	/* copy of the snapshot, to compare */
+	static TransactionId running[RUNNING_MAX];	/* its xip and subxip */
+	static FullTransactionId next;	/* then the next XID, with its epoch */
 	static uint64 number = 0;
 	const uint32 subs = subtransactions(snapshot);
 	const FullTransactionId now = ReadNextFullTransactionId();
@@ -204,10 +198,7 @@ free_copy(IndexCopy *copy)
 	pfree(copy);
 }
 
-/*
- * CacheItem's evict().  Nobody reads the copy now, because a reader calls nothing that
- * evicts.
- */
+/* CacheItem's evict().  The copy is not being read: a reader calls nothing that evicts. */
 static void
 evict_copy(CacheItem *item)
 {
@@ -283,10 +274,7 @@ leave_copy(IndexView *view)
 	copy->seen = view->seen;
 	dlist_push_head(&unused_copies, &copy->node);
 
-	/*
-	 * free it if there is nothing to keep, or an error has left memory
-	 * without an image
-	 */
+	/* nothing to keep, or an error has left memory without an image */
 	if ((copy->image == NULL && (copy->spent == 0 || copy->memory != NULL)) ||
 		!is_last_insertion(&copy->inserted))
 	{
@@ -424,10 +412,7 @@ view_join(Relation index, Snapshot snapshot)
 	view->sites = 1;
 	view->snapshot = RegisterSnapshotOnOwner(snapshot, owner);
 
-	/*
-	 * if this were a copy, its address would differ from the active
-	 * snapshot's
-	 */
+	/* a copy would have another address than the active snapshot */
 	Assert(view->snapshot == snapshot);
 	MemoryContextSetParent(mcxt, TopMemoryContext);
 	use_copy(view, copy);

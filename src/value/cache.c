@@ -64,10 +64,7 @@ cache_make_room(Size bytes)
 	limit_cache(bytes < cache_bound() ? cache_bound() - bytes : 0);
 }
 
-/*
- * Add an item, or change its size, which is at least 1.  Evicts items if there is too much,
- * perhaps this one unless it is pinned.
- */
+/* Add an item, or change its size, which is not 0.  May evict items, even this one. */
 void
 cache_resize(CacheItem *item, Size bytes)
 {

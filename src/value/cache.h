@@ -9,9 +9,7 @@
 
 #include "lib/ilist.h"
 
-/*
- * An item that can be evicted because it can be read again; embedded in its owner's struct
- */
+/* An item that can be read again, and so be evicted; embedded in its owner's struct */
 typedef struct CacheItem
 {
 	Size		bytes;			/* 0: it is not in the cache */

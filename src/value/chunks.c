@@ -54,9 +54,7 @@
 #define CHUNK_SEQ			2
 #define CHUNK_DATA			3
 
-/*
- * Bytes to read between two checks for interrupts: whole chunks, so that none is read twice
- */
+/* Bytes to read between checks for interrupts: whole chunks, so that none is read twice */
 #define READ_BYTES			((Size) 4096 * TOAST_MAX_CHUNK_SIZE)
 
 /* Is it a heap?  Only the access method itself knows how others store chunks. */
@@ -129,8 +127,8 @@ is_same_chunk(Relation toast, HeapTuple tuple,
 }
 
 /*
- * Is there certainly an index entry for this chunk?  Not if its writer may have aborted, or
- * if it is dead.
+ * Has this chunk an index entry?  Not certain if its writer may have aborted, or it is
+ * dead.
  */
 static bool
 is_indexed(HeapTupleHeader header)

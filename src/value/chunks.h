@@ -23,8 +23,7 @@ typedef struct FirstChunk
 {
 	ItemPointerData tid;		/* invalid: not known */
 	TransactionId xmin;			/* raw: freezing keeps it */
-	CommandId	cid;			/* raw: command of the insertion, or of a
-								 * later deletion */
+	CommandId	cid;			/* raw: of insertion, or of a deletion */
 	Buffer		buffer;			/* probably still holds the page */
 } FirstChunk;
 

@@ -10,10 +10,7 @@
 #include "filter/set.h"
 #include "miscadmin.h"
 
-/*
- * Merge two sets if they differ in size by at most this factor: sorting one hash takes as
- * long as copying 8.
- */
+/* Merge sets up to this ratio of sizes: sorting one hash takes as long as copying 8. */
 #define MERGE_RATIO				8
 
 /*
@@ -88,8 +85,7 @@ plan_sized(const uint8 *image, uint64 capacity, FilterParams *params,
 }
 
 /*
- * Convert an explicit or empty filter to layers, as plan_sized() plans them.  Errors:
- * check_plan().
+ * Convert an explicit or empty filter to layers, see plan_sized().  Errors: check_plan().
  */
 void
 writer_make_sized(FilterWriter *writer, uint64 capacity)
@@ -101,10 +97,7 @@ writer_make_sized(FilterWriter *writer, uint64 capacity)
 	set_sort(writer->image);
 	plan_sized(writer->image, capacity, &params, &plan);
 
-	/*
-	 * do not change the writer until all hashes are added: there may be an
-	 * error
-	 */
+	/* keep the hashes in the writer until all are added */
 	writer_fresh(writer, plan.bytes, true, &fresh);
 	filter_init(fresh.image, &params, &plan);
 	if (params.exact)
@@ -200,10 +193,7 @@ writer_add_hashes(FilterWriter *writer, ElementClass class,
 	finish_adding(writer, &adding);
 }
 
-/*
- * The same for a filter of another system.  Errors: those of check_status(), if the filter
- * is full.
- */
+/* The same for a filter of another system.  Errors: check_status(), if it is full. */
 void
 writer_add_foreign(FilterWriter *writer, const ForeignHash *hashes,
 				   uint64 count)
@@ -224,10 +214,7 @@ writer_add_foreign(FilterWriter *writer, const ForeignHash *hashes,
 	finish_adding(writer, &adding);
 }
 
-/*
- * Unite two filters in the layers of a plan.  Returns false, without a change, if the
- * elements do not fit.
- */
+/* Unite as planned.  Returns false, without a change, if the elements do not fit. */
 static bool
 unite_as_planned(FilterWriter *writer, const uint8 *other,
 				 const FilterPlan *plan)
@@ -249,10 +236,7 @@ unite_layers(FilterWriter *writer, const uint8 *other)
 {
 	FilterPlan	plan;
 
-	/*
-	 * uniting with a filter without elements gives the other filter, byte for
-	 * byte, except for its class
-	 */
+	/* a filter without elements changes nothing, except for the class */
 	if (filter_is_multiset(other) && other != writer->image &&
 		filter_cardinality(writer->image) == 0)
 	{
@@ -356,10 +340,7 @@ writer_intersect(FilterWriter *writer, const uint8 *other)
 		filter_intersect_set(writer->image, other);
 	else if (!image_has_layers(other))
 	{
-		/*
-		 * "other" is explicit: keep those of its hashes that this filter
-		 * contains
-		 */
+		/* keep those hashes of "other" that this filter contains */
 		writer_fresh(writer, image_bytes(other), false, &fresh);
 		memcpy(fresh.image, other, image_bytes(other));
 		filter_intersect_set(fresh.image, writer->image);

@@ -10,9 +10,7 @@
 
 int			max_filter_size = MAX_FILTER_SIZE_MAX;
 
-/*
- * Raise ERRCODE_INVALID_PARAMETER_VALUE unless a filter's parameter "name" is in its range.
- */
+/* Raise ERRCODE_INVALID_PARAMETER_VALUE unless a parameter of a filter is in its range. */
 void
 check_number(const char *name, int64 number, int64 least, int64 most)
 {
@@ -73,8 +71,7 @@ class_hint(ElementClass held, ElementClass element, const char *otherwise)
 }
 
 /*
- * Raise the error for an element of another class; "type" is InvalidOid if only its hash is
- * known
+ * Raise the error about an element's class; "type" is InvalidOid if only a hash is known.
  */
 void
 report_other_class(ElementClass class, ElementClass element, Oid type)
@@ -94,10 +91,7 @@ report_other_class(ElementClass class, ElementClass element, Oid type)
 					 " If the filter should not hold texts, build it anew: its first element lacked a cast." : "")));
 }
 
-/*
- * Raise the error of check_class().  Not inline, so that the callers need not load its
- * arguments.
- */
+/* Raise the error of check_class().  Not inline, so that callers load no arguments. */
 void
 report_class(ElementClass class, const ElementHasher *hasher)
 {
@@ -118,9 +112,7 @@ report_full_foreign(const uint8 *image)
 			 errhint("Create a larger filter with bloom_create_foreign(), or in the system that it came from.")));
 }
 
-/*
- * Raise an error unless "status" is FILTER_OK; "image" may be NULL if the filter can grow.
- */
+/* Raise an error unless "status" is FILTER_OK; "image" may be NULL if it can grow. */
 void
 check_status(FilterStatus status, const uint8 *image)
 {

@@ -13,10 +13,7 @@
 /* Default growth of filters */
 #define GROWTH_DEFAULT			2
 
-/*
- * Limits of bloomfilter.max_filter_size, in kB.  At the maximum, only the format limits
- * filters.
- */
+/* Limits of bloomfilter.max_filter_size, in kB.  The maximum is that of the format. */
 #define MAX_FILTER_SIZE_MIN		1
 #define MAX_FILTER_SIZE_MAX		((int) (IMAGE_MAX_BITS / 8 / 1024))
 

@@ -257,10 +257,7 @@ read_stored(StoredFilter *stored, struct varlena *pointer, Size bytes,
 	stored->bytes = 0;
 	MemoryContextReset(stored->mcxt);
 
-	/*
-	 * account for the memory before it is allocated; after an error the
-	 * account is too high
-	 */
+	/* count the memory first; after an error, the count is too high */
 	cache_resize(&stored->item, STORED_OVERHEAD + bytes);
 	if (VARATT_EXTERNAL_IS_COMPRESSED(stored->pointer))
 	{
@@ -360,10 +357,7 @@ reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
 	if (stored->image == NULL)
 		read_first(stored, pointer);
 
-	/*
-	 * without probes, too, the caller needs the header; each probe needs a
-	 * slice or more
-	 */
+	/* even without probes, the header takes a slice */
 	if (!stored->whole &&
 		(stored->image == NULL || filter_slices(stored->image) == 0 ||
 		 whole_pays(stored, (double) Max(probes, 1))))
@@ -455,10 +449,7 @@ reader_contains_foreign(FilterReader *reader, const ForeignHash *hashes,
 	contains_batch(reader, true, hashes, count, found);
 }
 
-/*
- * Like writer_open_copy(), but does not read again a value that the reader has read in
- * full.
- */
+/* Like writer_open_copy(), but uses an image that the reader has read in full. */
 void
 reader_open_writer(const FilterReader *reader, Datum filter,
 				   FilterWriter *writer)

@@ -19,8 +19,7 @@ typedef struct StoredFilter
 	struct varatt_external pointer; /* hash key; where it is stored */
 	FirstChunk	first;			/* to check that it is still the same value */
 	MemoryContext mcxt;			/* of the image */
-	uint8	   *image;			/* header and layers' descriptors, or
-								 * everything, or NULL */
+	uint8	   *image;			/* header and descriptors, or all, or NULL */
 	Size		bytes;			/* of the image */
 	bool		whole;			/* image has everything */
 	bool		listed;			/* in the hash table */
@@ -39,13 +38,9 @@ typedef struct StoredUser
 
 /* Number of the epoch, in which a TOAST pointer identifies one value (stored.c) */
 extern uint64 stored_epoch;
-extern TransactionId stored_xmin;	/* xmin of our oldest snapshot in this
-									 * epoch */
+extern TransactionId stored_xmin;	/* MyProc->xmin in this epoch */
 
-/*
- * A filter to probe.  If slices_of is set, "image" has only the header and layers'
- * descriptors.
- */
+/* A filter to probe; if slices_of is set, "image" has only header and descriptors. */
 typedef struct FilterReader
 {
 	const uint8 *image;

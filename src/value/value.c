@@ -22,9 +22,7 @@
 /* Identifies our expanded objects, in assertions */
 #define EXPANDED_FILTER_MAGIC	0x626c6f6d
 
-/*
- * Number of hashes that an expanded object collects, to prefetch their cache lines together
- */
+/* Number of hashes that an expanded object collects before it adds them together */
 #define PENDING_HASHES			64
 
 /*
@@ -99,9 +97,7 @@ value_make(const FilterParams *params)
 	return value_make_planned(params, &plan);
 }
 
-/*
- * Make a filter that is only a header: the empty filter, or an explicit one without hashes.
- */
+/* Make a filter that is only a header: empty, or explicit without hashes. */
 struct varlena *
 value_make_bare(FilterLayout layout, const FilterParams *params)
 {
@@ -112,9 +108,7 @@ value_make_bare(FilterLayout layout, const FilterParams *params)
 	return result;
 }
 
-/*
- * Make the empty filter, which has no elements and no parameters, and is neutral in unions.
- */
+/* Make the empty filter, neutral in unions: no elements, no parameters. */
 struct varlena *
 value_make_empty(FilterKind kind)
 {
@@ -185,10 +179,7 @@ allocate_image(MemoryContext mcxt, uint64 bytes, bool zero,
 	start = (uint8 *) TYPEALIGN(alignment, *memory);
 #ifdef MADV_HUGEPAGE
 
-	/*
-	 * call this before the first access; if the kernel refuses, probes are
-	 * only slower
-	 */
+	/* before the first access; if it fails, probes are only slower */
 	if (alignment == HUGE_PAGE_BYTES)
 		(void) madvise(start, VARHDRSZ + bytes, MADV_HUGEPAGE);
 #endif
@@ -217,9 +208,7 @@ writer_fresh(FilterWriter *writer, uint64 bytes, bool zero, FilterWriter *fresh)
 		EOH_init_header(&writer->expanded->hdr, &expanded_methods, mcxt);
 		writer->expanded->magic = EXPANDED_FILTER_MAGIC;
 
-		/*
-		 * until writer_take(), the new object has the image of the flat value
-		 */
+		/* until writer_take(), the object has the flat value's image */
 		writer->memory = NULL;
 		writer_sync(writer);
 	}
@@ -293,10 +282,7 @@ writer_open_copy(FilterWriter *writer, Datum value)
 								 CurrentMemoryContext);
 }
 
-/*
- * Open a copy of an image.  A large one becomes an expanded object in mcxt, unless that is
- * NULL.
- */
+/* Open a copy of an image: an expanded object if it is large, and mcxt is not NULL. */
 void
 writer_open_copied_image(FilterWriter *writer, const uint8 *image,
 						 MemoryContext mcxt)
@@ -459,10 +445,7 @@ writer_append(FilterWriter *writer, const uint8 *hashes, uint64 count)
 	set_append(writer->image, hashes, count);
 }
 
-/*
- * Merge a sorted explicit filter into another; checks the size of the result unless it is a
- * state.
- */
+/* Merge two sorted explicit filters; checks the size of the result unless it is a state. */
 void
 merge_set(FilterWriter *writer, const uint8 *other, bool is_state)
 {
@@ -487,10 +470,7 @@ state_header(Datum state)
 	return (const uint8 *) VARDATA(DatumGetPointer(state));
 }
 
-/*
- * Add a hash to a transition value: the step for almost every row.  False if there is no
- * room.
- */
+/* Add a hash to a transition value, for almost every row.  False if there is no room. */
 bool
 state_push(Datum state, uint64 hash)
 {
@@ -589,10 +569,7 @@ add_to_layers(FilterWriter *writer, const uint64 *hashes, uint64 count,
 		hashes += added;
 		count -= added;
 
-		/*
-		 * the size of a cuckoo filter's next layer does not depend on the
-		 * hashes left
-		 */
+		/* a cuckoo filter's next layer has a size of its own */
 		if (added < batch)
 			writer_grow(writer, image_kind(writer->image) == FILTER_CUCKOO ? 0 :
 						count_absent(writer->image, hashes, count) + more);

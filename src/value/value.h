@@ -36,10 +36,7 @@
 		return result; \
 	}
 
-/*
- * Defines the entry points for bloom and cuckoo, which differ only in the kind of the
- * filter.
- */
+/* Defines the entry points for bloom and cuckoo; they differ in the kind of filter. */
 #define SQL_FUNCTIONS(name, function, ...) \
 	SQL_FUNCTION(bloomfilter_bloom_##name) \
 	{ \
@@ -66,8 +63,7 @@
 #define EXPANDED_FROM_BYTES		8192
 
 /*
- * Limit of the distinct hashes of an explicit transition value: 128 MB, twice that with
- * duplicates
+ * Most distinct hashes of an explicit transition value: 128 MB, or 256 MB with duplicates
  */
 #define EXPLICIT_STATE_MAX		(UINT64CONST(1) << 24)
 
@@ -87,8 +83,7 @@ typedef struct FilterWriter
 	uint8	   *image;
 	uint64		room;			/* bytes available for the image */
 	void	   *memory;			/* free this with the image, or NULL */
-	MemoryContext mcxt;			/* parent of an expanded object's context;
-								 * NULL if the value must stay flat */
+	MemoryContext mcxt;			/* for an expanded object; NULL: stay flat */
 	ExpandedFilter *expanded;	/* NULL while the value is flat */
 	bool		detached;		/* "expanded" still has another image */
 } FilterWriter;
