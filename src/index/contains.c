@@ -468,7 +468,7 @@ probe_pages_or_copy(const MembershipSite *site, SiteIndex *at,
 static inline bool
 own_insertions_matter(const MembershipSite *site, const IndexView *view)
 {
-	return view && view->inserted.made != own_insertions.made &&
+	return view && view->copy->inserted.made != own_insertions.made &&
 		(!for_join(site) || view->resumed);
 }
 
@@ -483,7 +483,7 @@ probe_own_insertions(const SiteIndex *at, const uint64 *hashes, Size count,
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (!found[i])
-			found[i] = inserted_since(index, &at->view->inserted, hashes[i]);
+			found[i] = inserted_since(index, &at->view->copy->inserted, hashes[i]);
 	}
 	relation_close(index, NoLock);
 }
@@ -662,7 +662,7 @@ is_simple(const MembershipSite *site)
 	const SiteIndex *at = site->indexes;
 
 	return site->count == 1 && at->view && at->view->copy->image && !at->always &&
-		!at->children && at->view->inserted.made == own_insertions.made;
+		!at->children && at->view->copy->inserted.made == own_insertions.made;
 }
 
 /* membership_contains(index regclass, element anycompatible) */

@@ -262,8 +262,8 @@ typedef struct IndexCopy
 {
 	Oid			index;
 	FileNumber	file;
-	uint64		seen;			/* the view's */
-	OwnInsertions inserted;		/* the view's */
+	uint64		seen;			/* snapshot_number() of the view */
+	OwnInsertions inserted;		/* when the view or the copy was made */
 	uint8	   *image;			/* NULL: not read, or evicted */
 	void	   *memory;			/* allocation that holds the image, or NULL */
 	CacheItem	account;		/* size of image; unused: of all */
@@ -275,13 +275,9 @@ typedef struct IndexCopy
 /* An index as one snapshot sees it; shared by call sites, see view.c */
 typedef struct IndexView
 {
-	Oid			index;
-	FileNumber	file;
 	Snapshot	snapshot;		/* registered; NULL: the view is closed */
 	MemoryContext mcxt;			/* holds this struct */
 	IndexCopy  *copy;			/* NULL: the view is closed */
-	OwnInsertions inserted;		/* when the view or its copy was made */
-	uint64		seen;			/* snapshot_number() */
 	bool		resumed;		/* a query was resumed with the snapshot */
 	int			sites;			/* number of call sites that use the view */
 	dlist_node	use;			/* in the list of views, unless closed */

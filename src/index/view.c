@@ -241,6 +241,8 @@ find_copy(Relation index, uint64 seen)
 	copy = MemoryContextAllocZero(copies, sizeof(IndexCopy));
 	copy->index = RelationGetRelid(index);
 	copy->file = file_number(index);
+	copy->seen = seen;
+	copy->inserted = own_insertions;
 	copy->account.evict = evict_copy;
 	copy->unused = true;
 	dlist_push_head(&unused_copies, &copy->node);
@@ -270,8 +272,6 @@ leave_copy(IndexView *view)
 
 	view->copy = NULL;
 	copy->unused = true;
-	copy->inserted = view->inserted;
-	copy->seen = view->seen;
 	dlist_push_head(&unused_copies, &copy->node);
 
 	/* nothing to keep, or an error has left memory without an image */
@@ -374,7 +374,6 @@ view_join(Relation index, Snapshot snapshot)
 {
 	IndexView  *view;
 	IndexCopy  *copy;
-	uint64		seen;
 	MemoryContext mcxt;
 	dlist_iter	iter;
 
@@ -387,8 +386,8 @@ view_join(Relation index, Snapshot snapshot)
 	{
 		view = dlist_container(IndexView, use, iter.cur);
 		Assert(view->snapshot != NULL && view->snapshot->regd_count > 0);
-		if (view->index == RelationGetRelid(index) &&
-			view->file == file_number(index) &&
+		if (view->copy->index == RelationGetRelid(index) &&
+			view->copy->file == file_number(index) &&
 			view->snapshot == snapshot)
 		{
 			view->sites++;
@@ -398,17 +397,12 @@ view_join(Relation index, Snapshot snapshot)
 
 	if (owner == NULL)
 		owner = ResourceOwnerCreate(NULL, "membership views");
-	seen = snapshot_number(snapshot);
-	copy = find_copy(index, seen);
+	copy = find_copy(index, snapshot_number(snapshot));
 	/* in CurrentMemoryContext, so that an error below frees it */
 	mcxt = AllocSetContextCreate(CurrentMemoryContext, "membership view",
 								 ALLOCSET_SMALL_SIZES);
 	view = (IndexView *) MemoryContextAllocZero(mcxt, sizeof(IndexView));
-	view->index = RelationGetRelid(index);
-	view->file = file_number(index);
 	view->mcxt = mcxt;
-	view->inserted = own_insertions;
-	view->seen = seen;
 	view->sites = 1;
 	view->snapshot = RegisterSnapshotOnOwner(snapshot, owner);
 
@@ -441,7 +435,7 @@ view_copy_pays(IndexView *view, Relation index, const MembershipMeta *meta,
 	uint8	   *image;
 
 	Assert(view->snapshot != NULL && is_open(view->snapshot));
-	Assert(view->file == file_number(index));
+	Assert(copy->file == file_number(index));
 	if (!cache_can_hold(bytes) || spent < COPY_COST * meta_pages(meta))
 	{
 		copy->spent = spent;
@@ -455,7 +449,7 @@ view_copy_pays(IndexView *view, Relation index, const MembershipMeta *meta,
 	copy->image = image;
 	cache_resize(&copy->account, bytes);
 	Assert(copy->image == image);
-	view->inserted.written = own_insertions.written;
+	copy->inserted.written = own_insertions.written;
 	return true;
 }
 
