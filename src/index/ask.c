@@ -118,29 +118,6 @@ membership_index_for(Oid table, AttrNumber column, Oid operator, Oid collation,
 }
 
 /*
- * Open an index of an open table, to probe it for rows that this snapshot sees.  NULL if
- * this process cannot read the index now, or if the index may lack some of these rows.  The
- * caller closes it with NoLock.
- */
-Relation
-membership_ask_open(Relation heap, Oid oid, Snapshot snapshot)
-{
-	Relation	index;
-
-	if (!IsMVCCSnapshot(snapshot))
-		return NULL;
-	index = membership_open_below(heap, oid);
-	if (index == NULL)
-		return NULL;
-	if (snapshot_too_old(index, snapshot))
-	{
-		relation_close(index, NoLock);
-		return NULL;
-	}
-	return index;
-}
-
-/*
  * Prepare to look up values of "type" for rows that this snapshot sees: in "index", and in
  * other indexes with the same collation for which membership_index_for() sets the same two
  * types.  Errors: those of membership_hasher_init().

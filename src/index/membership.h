@@ -243,7 +243,7 @@ extern void membership_open_all(Oid oid, MembershipPurpose purpose,
 								MembershipVisitor visit, void *arg);
 extern bool membership_open_quietly(Oid oid, MembershipVisitor visit,
 									void *arg);
-extern Relation membership_open_below(Relation heap, Oid oid);
+extern Relation membership_ask_open(Relation heap, Oid oid, Snapshot snapshot);
 extern bool membership_may_query(Relation heap, Relation index);
 extern bool membership_may_read_parent(Relation heap);
 extern List *membership_leaves(Oid oid);
@@ -331,7 +331,6 @@ typedef struct MembershipKeys MembershipKeys;
 
 extern Oid	membership_index_for(Oid table, AttrNumber column, Oid operator,
 								 Oid collation, Oid *type, Oid *hashed_type);
-extern Relation membership_ask_open(Relation heap, Oid oid, Snapshot snapshot);
 extern MembershipKeys *membership_keys_make(MemoryContext mcxt, Relation index,
 											Oid type, Snapshot snapshot);
 extern void membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,

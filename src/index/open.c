@@ -575,16 +575,17 @@ membership_open_quietly(Oid oid, MembershipVisitor visit, void *arg)
 }
 
 /*
- * Open a membership index of an open table, and lock it until the end of the transaction.
- * NULL if the index is not valid, or cannot be read or locked now.  The caller closes it
- * with NoLock.
+ * Open an index of an open table, to probe it for rows that this snapshot sees, and lock it
+ * until the end of the transaction.  NULL if the index is not valid, cannot be read or locked
+ * now, or may lack some of these rows.  The caller closes it with NoLock.
  */
 Relation
-membership_open_below(Relation heap, Oid oid)
+membership_ask_open(Relation heap, Oid oid, Snapshot snapshot)
 {
 	Relation	index;
 
-	if (!ConditionalLockRelationOid(oid, AccessShareLock))
+	if (!IsMVCCSnapshot(snapshot) ||
+		!ConditionalLockRelationOid(oid, AccessShareLock))
 		return NULL;
 	/* faster than try_relation_open(), which searches the syscache first */
 	index = RelationIdGetRelation(oid);
@@ -597,7 +598,8 @@ membership_open_below(Relation heap, Oid oid)
 	/* the OID may have been reused for another index */
 	if (index->rd_rel->relkind == RELKIND_INDEX && is_membership(index) &&
 		index->rd_index->indrelid == RelationGetRelid(heap) &&
-		index->rd_index->indisvalid && is_usable(heap, index, true))
+		index->rd_index->indisvalid && is_usable(heap, index, true) &&
+		!snapshot_too_old(index, snapshot))
 		return index;
 	relation_close(index, NoLock);
 	return NULL;
