@@ -677,7 +677,7 @@ membership_build(Relation heap, Relation index, IndexInfo *info)
 								 MEMBERSHIP_PHASE_WRITE);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, elements);
 	meta_init(&meta, index, state.structure, elements);
-	meta_write(index, &meta);
+	meta_write(index, MAIN_FORKNUM, &meta);
 	if (elements > 0)
 		pages_create(index, &meta, 0, false);
 	if (state.shared)
@@ -688,7 +688,7 @@ membership_build(Relation heap, Relation index, IndexInfo *info)
 	if (elements > 0)
 	{
 		pages_report(index, &meta);
-		meta_write(index, &meta);
+		meta_write(index, MAIN_FORKNUM, &meta);
 	}
 
 	if (RelationNeedsWAL(index))

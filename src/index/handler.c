@@ -251,9 +251,11 @@ static void
 membership_buildempty(Relation index)
 {
 	MembershipHasher hasher;
+	MembershipMeta meta;
 
 	membership_hasher_init(&hasher, index, CurrentMemoryContext);
-	meta_put_empty(index, element_structure(hasher.hasher));
+	meta_init(&meta, index, element_structure(hasher.hasher), 0);
+	meta_write(index, INIT_FORKNUM, &meta);
 }
 
 static bytea *

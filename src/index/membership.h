@@ -155,8 +155,7 @@ extern void meta_init(MembershipMeta *meta, Relation index,
 					  uint64 structure, uint64 elements);
 extern void meta_report_too_large(Relation index, const MembershipMeta *meta,
 								  uint64 elements) __attribute__((noreturn));
-extern void meta_put_empty(Relation index, uint64 structure);
-extern void meta_write(Relation index, const MembershipMeta *meta);
+extern void meta_write(Relation index, ForkNumber fork, const MembershipMeta *meta);
 extern void meta_read(Relation index, MembershipMeta *meta);
 extern void meta_note_vacuum(Relation index, double live_rows);
 extern void meta_layer(const MembershipMeta *meta, int i, FilterLayer *layer);

@@ -140,21 +140,12 @@ StaticAssertDecl(sizeof(MembershipMeta) <= BLCKSZ - MAXALIGN(SizeOfPageHeaderDat
 				 MAXALIGN(sizeof(MembershipOpaque)),
 				 "the metapage must have room for all layers");
 
-/* Write and log the initial fork of an unlogged index: the metapage alone. */
+/* Write the metapage of a new fork.  Logs that of the initial fork, not that of a build. */
 void
-meta_put_empty(Relation index, uint64 structure)
+meta_write(Relation index, ForkNumber fork, const MembershipMeta *meta)
 {
-	MembershipMeta meta;
-
-	meta_init(&meta, index, structure, 0);
-	page_make(index, INIT_FORKNUM, MEMBERSHIP_META_PAGE, &meta, sizeof(meta), true);
-}
-
-/* Write the metapage of an index that is being built, without logging it. */
-void
-meta_write(Relation index, const MembershipMeta *meta)
-{
-	page_make(index, MAIN_FORKNUM, MEMBERSHIP_META_PAGE, meta, sizeof(*meta), false);
+	page_make(index, fork, MEMBERSHIP_META_PAGE, meta, sizeof(*meta),
+			  fork == INIT_FORKNUM);
 }
 
 /*
