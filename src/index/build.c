@@ -266,7 +266,7 @@ make_room(BuildState *state)
 }
 
 /*
- * Write a hash to the file for its range. state->hashes serves as a cache of hashes written
+ * Write a hash to the file for its range.  state->hashes serves as a cache of hashes written
  * lately, so that few distinct hashes take as little disk space as in a serial build.
  */
 static void

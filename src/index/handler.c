@@ -6,7 +6,7 @@
  * For "column = value", the index gives one of two answers: there is no such row, or any
  * page of the table may have one.  So a bitmap scan returns either no page or all pages.
  * An index of the elements of arrays answers "array @> elements" and "array && elements" in
- * the same way. key.c describes how the values of a row are hashed.
+ * the same way.  key.c describes how the values of a row are hashed.
  *
  * VACUUM can remove nothing from the index.  It records the number of remaining rows, from
  * which membership_info() computes a lower bound of the number of dead elements.

@@ -7,7 +7,7 @@
  * transaction inserts wait in memory, as many as add_prepare() allows, and are then written
  * together, many to each page.  A hash must be in the pages before anybody can see its row:
  *
- * - Other sessions see the row when the transaction has committed. flush_before_commit()
+ * - Other sessions see the row after the transaction has committed.  flush_before_commit()
  *	 writes all hashes before the transaction commits or is prepared.
  *
  * - This session sees the row in its next command, or, within the same command, in a

@@ -36,7 +36,7 @@
 #define LAYER_MAX_BITS			(UINT64CONST(1) << 40)
 
 /*
- * Set *layer to layer i, counted from 0, as the functions of sizing.h expect it. bits_set
+ * Set *layer to layer i, counted from 0, as the functions of sizing.h expect it.  bits_set
  * is an estimate, because pages report late.
  */
 void

@@ -496,7 +496,7 @@ close_with_table(Relation heap, Relation index)
  * plan made earlier still reads them, and DETACH waits for its end.
  *
  * Each index and its table stay locked (AccessShareLock) until the end of the transaction;
- * both relations are closed after the call. visit() gets only membership indexes that the
+ * both relations are closed after the call.  visit() gets only membership indexes that the
  * user may query and this process can read.  Each is valid, or was valid for the active
  * snapshot; if REINDEX CONCURRENTLY has replaced one, visit() gets the new index.
  *

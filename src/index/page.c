@@ -5,7 +5,7 @@
  * An insertion changes a few bytes of a page.  GenericXLogFinish() would find these bytes
  * by comparing the page with a copy, which took most of an insertion's time.  Because we
  * know which bytes change, we write the same WAL record without the comparison.
- * generic_redo() replays it, even in a server without this library. generic_xlog.c
+ * generic_redo() replays it, even in a server without this library.  generic_xlog.c
  * describes the record's format, which has been the same from 9.6 to 19;
  * test/t/040_membership.pl replays and compares pages.
  */
@@ -158,7 +158,7 @@ page_read_again(Relation index, BlockNumber number, Size offset)
 
 /*
  * Initialize a page with "content", or with zeros if that is NULL.  The page exists, or is
- * the first one past the end of the fork, which is then extended. pd_lower is set behind
+ * the first one past the end of the fork, which is then extended.  pd_lower is set behind
  * the first "used" bytes of content, so that WAL does not omit these as the page's hole.
  */
 void

@@ -12,8 +12,8 @@
  * transactions that were running when it was taken, or that began later.  As long as the
  * running ones are the same, none has ended.  This session's own transaction is not among
  * them, so a copy is not kept after an insertion of this session.  A SERIALIZABLE
- * transaction takes over no copy: it must find what a transaction that still runs inserted
- * before the predicate lock was taken.
+ * transaction takes over no copy: it must find what a transaction that still runs has
+ * inserted before the SERIALIZABLE one took its predicate lock.
  *
  * Snapshots.  A view is identified by the address of its snapshot.  It keeps the snapshot
  * registered, with a resource owner of its own, so that the address is not reused and
@@ -142,15 +142,15 @@ see_the_same(const SnapshotData *a, const SnapshotData *b)
 /*
  * A number for the set of other sessions' transactions that a snapshot sees.  Snapshots
  * with the same number see the same transactions; snapshots that see the same may have
- * different numbers.  Each call in a SERIALIZABLE transaction returns a new number, because
- * it takes over no copy.
+ * different numbers.  In a SERIALIZABLE transaction, each call returns a new number,
+ * because the transaction takes over no copy.
  */
 uint64
 snapshot_number(Snapshot snapshot)
 {
-	static SnapshotData last;	/* copy of the snapshot, to compare */
+	static SnapshotData last;	/* the last snapshot, to compare */
 	static TransactionId running[RUNNING_MAX];	/* its xip and subxip */
-	static FullTransactionId next;	/* then the next XID, with its epoch */
+	static FullTransactionId next;	/* next XID at that time */
 	static uint64 number = 0;
 	const uint32 subs = subtransactions(snapshot);
 	const FullTransactionId now = ReadNextFullTransactionId();
