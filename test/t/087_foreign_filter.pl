@@ -176,8 +176,10 @@ $plan = sends('partitions of two servers that are read at the same time', 'SELEC
 is(() = $plan =~ /Async Foreign Scan on .*\n.*\n +$sent/g, 2, 'to both');
 $local->safe_psql('postgres', q{ALTER SERVER remote OPTIONS (DROP async_capable)});
 
-stands_aside('a left join keeps its rows', 'SELECT v.id FROM visits v LEFT JOIN list l USING (url) ORDER BY 1');
-stands_aside('an anti join', 'SELECT v.id FROM visits v WHERE NOT EXISTS (SELECT FROM list l WHERE l.url = v.url) ORDER BY 1 LIMIT 9');
+my $forced = "$on SET bloomfilter.join_filter = force;";
+stands_aside('a left join keeps its rows', 'SELECT v.id FROM visits v LEFT JOIN list l USING (url) ORDER BY 1', $forced);
+stands_aside('an anti join', 'SELECT v.id FROM visits v WHERE NOT EXISTS (SELECT FROM list l WHERE l.url = v.url) ORDER BY 1 LIMIT 9', $forced);
+stands_aside('a full join', 'SELECT v.id, l.id FROM visits v FULL JOIN list l USING (url) ORDER BY 1, 2', $forced);
 stands_aside('a server without the option "extensions"', 'SELECT v.id FROM silent_visits v JOIN list l USING (url) ORDER BY 1');
 stands_aside('several key columns', 'SELECT v.id FROM visits v JOIN list l USING (url, id) ORDER BY 1');
 stands_aside('an expression', 'SELECT v.id FROM visits v JOIN list l ON v.id + 1 = l.id ORDER BY 1');
@@ -217,7 +219,12 @@ foreach my $case ([ 24000, 1 ], [ 16000, 0 ])
 my $there = 'SELECT count(*) FROM parts_3 p JOIN sites s ON p.site = s.site WHERE s.name = $$site 3$$';
 like($local->safe_psql('postgres', "$on EXPLAIN (COSTS off) $there"), qr/Filter Scan\) on parts_3 p\n +Probe: site in join filter 1/, 'a foreign list filters a local table');
 
-is($local->safe_psql('postgres', "$on $there"), $local->safe_psql('postgres', "SET bloomfilter.join_filter = off; $there"), 'with the same result');
+my $groups = 'SELECT count(*) FROM parts_3 p JOIN (SELECT site, count(*) AS n FROM visits GROUP BY site HAVING count(*) > 2857 OFFSET 0) s USING (site)';
+like($local->safe_psql('postgres', "$on EXPLAIN (VERBOSE, COSTS off) $groups"), qr/Filter Scan\) on public\.parts_3 p\n(.*\n)*? +Probe: .*site in join filter 1\n(.*\n)*.*Relations: Aggregate on \(public\.visits\)/, 'as does the result of a query there');
+foreach my $query ($there, $groups)
+{
+	is($local->safe_psql('postgres', "$on $query"), $local->safe_psql('postgres', "SET bloomfilter.join_filter = off; $query"), 'with the same result');
+}
 $local->safe_psql('postgres', q{
 	CREATE EXTENSION file_fdw;
 	CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
@@ -580,6 +587,19 @@ foreach my $case ([ 'bare', 10 ], [ 'older', 10 ], [ 'elsewhere', 10 ], [ 'denie
 	like($plan, qr/Cannot Be Probed On: $server\n/, 'EXPLAIN says so');
 	unlike($plan, qr/_bloom_may_contain|Sent To/, 'and has the statement without it');
 	like(plan_of($query), qr/_bloom_may_contain.*\n(.*\n)*.*Sent To: $server\n/, 'the plan tries');
+}
+# a view reads as its owner, who may be another user there
+$local->safe_psql('postgres', q{
+	CREATE ROLE keeper;
+	CREATE USER MAPPING FOR keeper SERVER second OPTIONS (user 'stranger', password_required 'false');
+	CREATE VIEW kept AS SELECT * FROM parts_1; ALTER VIEW kept OWNER TO keeper; GRANT SELECT ON parts_1 TO keeper});
+my $ids_of = 'SELECT id, url FROM';
+foreach my $tables ("$ids_of parts_1 UNION ALL $ids_of kept", "$ids_of kept UNION ALL $ids_of parts_1")
+{
+	my $query = "SELECT v.id FROM ($tables) v JOIN (SELECT url FROM parts_1 WHERE id % 500 = 0 OFFSET 0) l USING (url) ORDER BY 1";
+
+	like($local->safe_psql('postgres', "$on EXPLAIN (ANALYZE, VERBOSE) $query"), qr/Sent To: second\n.*Cannot Be Probed On: second\n/, 'each user of a server is asked');
+	is($local->safe_psql('postgres', "$on $query"), $local->safe_psql('postgres', "$off $query"), 'the result is the same');
 }
 is($local->safe_psql('postgres', "$on SET bloomfilter.join_filter = force;
 	SELECT count(*) FROM utf_visits JOIN (SELECT 'https://example.com/' || n AS url FROM generate_series(1, 3000) n OFFSET 0) l USING (url)"), 2000, 'a filter that is too large there');
