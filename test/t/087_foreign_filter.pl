@@ -65,6 +65,7 @@ $local->safe_psql('postgres', qq{
 
 my $on = 'SET bloomfilter.join_filter = on; SET bloomfilter.foreign_filter = on; SET enable_nestloop = off; SET enable_mergejoin = off;';
 my $off = 'SET bloomfilter.join_filter = on; SET enable_nestloop = off; SET enable_mergejoin = off;';
+my $analyze = 'EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off, SUMMARY off)';
 my $sent = qr/Remote SQL: SELECT \* FROM \(SELECT .*\) f\(c1.*\) WHERE public\._bloom_may_contain\(\$1::public\.bloom, c/;
 
 sub plan_of
@@ -138,6 +139,21 @@ like(sends('a list that is read by another index', $joined, undef, "$by_index SE
 my $plan = sends('partitions, one of them here', 'SELECT p.id FROM parts p JOIN list l USING (url) ORDER BY 1', 260, $by_index);
 like($plan, qr/Sent To: second, remote\n/, 'to the servers');
 unlike($plan, qr/join filter/, 'and nothing else is filtered by keys');
+# the keys are those of the rows that the query sees, whatever the index knows
+$local->safe_psql('postgres', q{CREATE TABLE own AS SELECT url FROM list; CREATE INDEX ON own USING membership (url); ANALYZE own});
+foreach my $case (
+	[ 'new rows', q{INSERT INTO own SELECT 'https://example.com/' || n FROM generate_series(1, 9) n}, 109 ],
+	[ 'rolled back', q{SAVEPOINT s; INSERT INTO own VALUES ('https://example.com/2'); ROLLBACK TO s}, 100 ],
+	[ 'deleted', q{DELETE FROM own WHERE url = 'https://example.com/300'}, 99 ])
+{
+	my ($what, $change, $count) = @$case;
+	my $query = 'SELECT v.id FROM visits v JOIN own l USING (url)';
+	my $plan = $local->safe_psql('postgres', "$by_index BEGIN; $change; $analyze $query");
+
+	like($plan, qr/Hash Join \(actual rows=$count\b/, "rows of the transaction: $what");
+	# and one that is nowhere
+	like($plan, qr/Elements Sent: @{[ $count + 1 ]}\n/, 'are sent, and no others');
+}
 my $beside = 'SELECT v.id FROM visits v JOIN list l USING (url) UNION ALL SELECT p.id FROM parts_3 p LEFT JOIN list l USING (id)';
 is(scalar(() = plan_of($beside, $_) =~ /Join Filter Build/g), $_ eq $on ? 2 : 1, 'nor another join') foreach $on, $by_index;
 is($local->safe_psql('postgres', "$by_index SET plan_cache_mode = force_generic_plan; PREPARE p AS $joined; EXPLAIN (VERBOSE) EXECUTE p; DROP INDEX list_url; EXPLAIN (VERBOSE) EXECUTE p") =~ s/(_bloom_may_contain|Foreign Scan)|./$1 ? "$1\n" : ''/gesr, "Foreign Scan\n_bloom_may_contain\nForeign Scan\n", 'a prepared plan, and without its index');
@@ -699,7 +715,6 @@ stands_aside('a security barrier here', 'SELECT v.id FROM visits v JOIN guarded 
 # ---------------------------------------------------------------- again and again
 
 my $prepared = "SET plan_cache_mode = force_generic_plan; PREPARE p AS SELECT count(*) FROM visits v JOIN list l USING (url);";
-my $analyze = 'EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off, SUMMARY off)';
 my $session = Session->new($local);
 sub fetched
 {
