@@ -159,7 +159,7 @@ at_subtransaction_event(SubXactEvent event, SubTransactionId subtransaction,
 			break;
 		case SUBXACT_EVENT_ABORT_SUB:
 			truncate_pending(subtransaction);
-			/* the TOAST values that it has stored may be removed at once */
+			/* TOAST values that the subtransaction stored may be removed now */
 			forget_caches();
 			break;
 		case SUBXACT_EVENT_START_SUB:

@@ -351,8 +351,8 @@ room_for(const MembershipMeta *meta, unsigned fraction)
  *
  * Returns how many hashes, of all indexes together, may wait before they are written: at
  * most "in_memory", or WAITING_LEAST if that is more.  While another layer is possible,
- * limits the number further, so that COMMIT_SESSIONS sessions can each add as many to the
- * last layer and to the small layers that COMMIT may create behind it.  Errors: those of
+ * limits the number further, so that each of COMMIT_SESSIONS sessions can add that many to
+ * the last layer and the small layers that COMMIT may create behind it.  Errors: those of
  * meta_read(); ERRCODE_PROGRAM_LIMIT_EXCEEDED if the first layer would be too large;
  * ERRCODE_INDEX_CORRUPTED; a cancel.
  */

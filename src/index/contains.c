@@ -275,7 +275,7 @@ turn_to_snapshot(MembershipSite *site, Snapshot snapshot)
 		relation_close(index, NoLock);
 	}
 
-	/* unless views hold the snapshot, the next one may have its address */
+	/* unless views hold the snapshot, another may get its address */
 	site->snapshot = has_views && site->count > 0 ? snapshot : NULL;
 }
 
@@ -461,9 +461,9 @@ probe_pages_or_copy(const MembershipSite *site, SiteIndex *at,
 }
 
 /*
- * Might the snapshot see rows that this session has inserted since the view was made?  In a
- * join, only after its query was resumed: its snapshot sees rows of older commands, and
- * only a command that calls the query can still insert.
+ * Might the snapshot see rows that this session has inserted since the view was made?  For
+ * a join, only if a query was resumed with the snapshot: the snapshot may see rows of the
+ * command that calls the query, and this command inserts none while the query runs.
  */
 static inline bool
 own_insertions_matter(const MembershipSite *site, const IndexView *view)

@@ -34,8 +34,8 @@
  * (index/contains.c).  Dropping an index invalidates the plans of its table.
  *
  * Side effects.  A filter must not change for which rows a volatile function is called, or
- * which rows are locked.  So a query has no filters if it calls volatile functions for other
- * rows than those of its result, or locks others.
+ * which rows are locked.  So a query has no filters if it calls volatile functions for rows
+ * that are not in its result, or locks such rows.
  *
  * Privileges.  The executor checks that the user, or the owner of the view that names
  * "other", may read it.  But the user's own conditions run on the rows that pass, and could
@@ -568,7 +568,7 @@ has_side_effects(PlannerInfo *root)
 		query_locks_rows((Node *) &query, NULL))
 		return true;
 
-	/* subplans: the expressions of the query have only their parameters */
+	/* the query's expressions have parameters instead of its subplans */
 	foreach(cell, root->glob->subroots)
 	{
 		Node	   *subquery = (Node *) lfirst_node(PlannerInfo, cell)->parse;
@@ -862,10 +862,7 @@ index_join_size(PlannerInfo *root, RelOptInfo *rel,
 	Selectivity *swapped;
 	ListCell   *cell;
 
-	/*
-	 * core sizes the join of the table that the query names, which may be
-	 * partitioned
-	 */
+	/* core estimates the join of the partitioned table, not of a partition */
 	if (rel->top_parent_relids != NULL &&
 		bms_get_singleton_member(rel->top_parent_relids, &top))
 		upper = find_base_rel(root, top);

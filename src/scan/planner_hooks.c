@@ -152,7 +152,7 @@ plan_statement(PLANNER_PARAMETERS)
 	if (adds)
 		join_filters_add(statement, is_volatile, has_policies,
 						 (options & CURSOR_OPT_FAST_PLAN) ? cursor_tuple_fraction : 1);
-	/* after join filters, which find places below an Append only */
+	/* last, because join filters do not look below a Partition Filter */
 	if (partition_filter_setting)
 		partition_filters_add(statement, options, parameters);
 #if PG_VERSION_NUM >= 190000

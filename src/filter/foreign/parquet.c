@@ -170,9 +170,9 @@ get_varint(const uint8_t *bytes, uint64_t length, uint64_t *value)
 }
 
 /*
- * Do the bytes begin like a header, perhaps a damaged one?  A header has 15 to 19 bytes, so with
- * a header and whole blocks, the length is no multiple of 32.  If it is a multiple, the bytes may
- * be blocks alone: then only all bytes of parquet_rest, which no block has by chance, count.
+ * Do the bytes begin with a header, perhaps a damaged one?  It has 15 to 19 bytes, so the
+ * length of a header and whole blocks is no multiple of 32.  If the length is one, these may
+ * be blocks alone: then require all of parquet_rest, which no block contains by chance.
  */
 static bool
 has_parquet_header(const uint8_t *bytes, uint64_t length)

@@ -43,9 +43,8 @@ typedef struct SentKeys
 	MemoryContext mcxt;			/* context of "hashes" */
 	PlanState  *outer;			/* the join's outer side */
 	List	   *scans;			/* its ForeignScanStates with the parameter */
-	List	   *able;			/* scans whose servers can probe the filter:
-								 * they send it */
-	List	   *unable;
+	List	   *able;			/* scans that send the filter */
+	List	   *unable;			/* scans whose servers cannot probe it */
 	uint64	   *hashes;			/* hashes of the keys */
 	uint64		count;
 	uint64		room;

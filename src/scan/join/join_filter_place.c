@@ -189,10 +189,10 @@ groups_by(const Agg *agg, const AttrNumber *columns, const SideKey *key)
 
 /*
  * child_with_key
- *		Return the child below which rows may be dropped by a key, or NULL
+ *		Return the link to the child below which rows may be dropped by a key, or NULL
  *
- * "columns" are the key's columns in the node's result; set child_columns to those in the
- * child's.  Return where the node points to the child.
+ * The link is the node's pointer to the child.  "columns" are the key's columns in the
+ * result of the node; set child_columns to those in the child's.
  */
 Plan **
 child_with_key(const PlanEditor *editor, Plan *plan, const AttrNumber *columns,

@@ -69,7 +69,7 @@ integer_of_key(uint64 key)
 	return (int64) (key ^ (UINT64CONST(1) << 63));
 }
 
-/* A check_function_callback: may a function have side effects, or calling it need a right? */
+/* A check_function_callback: may a function have side effects, or require a privilege? */
 static bool
 is_users_function(Oid function, void *context)
 {
@@ -111,7 +111,7 @@ is_unsafe(Node *node, void *context)
 static bool
 sees_bound(Oid partition, Snapshot snapshot)
 {
-	/* nor the row's own transaction: it may see rows that it has deleted */
+	/* false for our own row, too: we may have deleted rows that it sees */
 	return !catalog_row_written_later(RELOID, partition, snapshot, true);
 }
 
