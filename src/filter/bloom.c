@@ -110,7 +110,7 @@ layer_prefetch(const ProbeLayer *layer, uint64_t hash)
 	}
 }
 
-/* Always inline: if code for slices also probed memory, such a probe would cost a third more. */
+/* Always inline: with code for slices in it, a probe of memory would cost a third more. */
 ALWAYS_INLINE bool
 bloom_contains_sliced(const uint8_t *header, uint64_t hash, FilterFetch fetch,
 					  void *from)

@@ -483,7 +483,7 @@ foreign_elements_fit(const uint8 *image, Oid type)
 		type_fits(type, of_filter.form);
 }
 
-/* The slow path of foreign_elements_push(), not inline: the fast path has few registers */
+/* Not inline, so that the fast path of foreign_elements_push() needs fewer registers */
 static pg_noinline void
 push_element(ForeignElements *elements, Datum value, bool change)
 {

@@ -19,13 +19,14 @@
  *
  * The content of fdw_private belongs to postgres_fdw.  We know its form in 15 to 19: the
  * statement, the numbers of the columns that it returns, the number of rows fetched at once,
- * and for joined tables a text for EXPLAIN.  Not sent are filters with scans of another form
- * or of another FDW, with a statement whose ORDER BY a node above relies on (the outer SELECT
- * need not keep the order), and to servers whose option "extensions" lacks this extension.
+ * and for joined tables a text for EXPLAIN.  We send no filter if the scan has another form
+ * or another FDW, if a node above relies on the statement's ORDER BY (the outer SELECT need
+ * not keep the order), or if the server's option "extensions" lacks this extension.
  *
  * Types.  Values are sent as text, and the foreign server's types may differ from those
- * declared here: functions/sent_filter.c says when its function returns "no".  Here, the join
- * must compare by the type's default equality, with which element hashes agree, and by bytes.
+ * declared here: functions/sent_filter.c says when its function returns "no".  We send no
+ * filter unless the join compares strings by bytes, and all values by their type's default
+ * equality, with which element hashes agree.
  */
 #include "foreign_filter.h"
 
