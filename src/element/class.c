@@ -294,7 +294,7 @@ foreign_form_name(const ForeignType *type)
 	return pstrdup(foreign_forms[type->form].name);
 }
 
-/* Name a hashed class by a type in pg_type, or its array type, that has it; or NULL. */
+/* Return the name of a type, or of its array type, that has this hashed class, or NULL. */
 static char *
 name_by_types(ElementClass class)
 {

@@ -27,7 +27,7 @@
  *
  * The structure of an anonymous record (of type "record") is known only from the header of
  * each value.  Its node caches the layout of the last value.  We compute the class again
- * only when a layout changes, which ALTER TYPE may also do to the layout of a named type.
+ * only when a layout changes; ALTER TYPE may change the layout of a named type, too.
  *
  * Limits:
  *	- A type needs a default hash operator class, by whose equality we compare.
@@ -91,7 +91,7 @@ append_part(ElementNode *node, StringInfo buf, Datum value)
 	end_part(buf, start);
 }
 
-/* Check that an array's record appended last has the structure of those before it. */
+/* Check that the last record of an array so far has the structure of those before it. */
 static void
 check_part_structure(ElementNode *node, bool first)
 {
@@ -437,7 +437,7 @@ init_range(ElementNode *node, TypeCacheEntry *range)
 
 /*
  * Initialize a node whose type is not in leaf_types[], by the kind of the type.  If a user
- * defined its equality, canonical bytes may disagree with this: use the hash function.
+ * defined "=" for the type, canonical bytes may disagree with it: use the hash function.
  */
 static void
 init_by_kind(ElementNode *node)

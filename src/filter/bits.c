@@ -33,7 +33,7 @@ bits_bytes(const FilterLayer *layer)
 	return (bloom_layer_bits(layer) + 7) / 8;
 }
 
-/* Return the byte at "offset" of what will be the bits of the planned layer i. */
+/* Return the byte at "offset" of the bits that the planned layer i will have. */
 static inline uint8_t
 united_byte(const FilterPlan *plan, int i, const uint8_t *a, const uint8_t *b,
 			uint64_t offset)

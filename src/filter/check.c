@@ -57,7 +57,7 @@ check_layer(const uint8_t *image, int i, uint64_t bytes, uint64_t *offset)
 	fault = ops->check_layer(image, i, &layer);
 	if (fault)
 		return fault;
-	/* filters made for a capacity only; the comparisons are false for NaN */
+	/* only filters made for a capacity; the comparisons are false for NaN */
 	if (ops->plan_layer && image_capacity(image) != 0 && !(layer.error_rate > 0 &&
 														   layer.error_rate <= image_error_rate(image)))
 		return "error rate of a layer out of range";

@@ -92,13 +92,13 @@ filter_add_batch(uint8_t *image, const uint64_t *hashes, size_t count)
 }
 
 /*
- * The functions down to filter_compact() are for cuckoo filters, also explicit ones.
- * filter_count() and filter_remove() take counting filters, too: an element's counters, up to
- * COUNTING_MOST, then behave as a class does here (counting.c).
+ * The functions down to filter_compact() are for cuckoo filters, also explicit ones.  An
+ * element that was added twice stays until it is removed twice.  A filter cannot
+ * distinguish elements of one class.  If entries take all slots of a class, it is
+ * saturated: its elements stay, and adding or removing one changes nothing (cuckoo.c).
  *
- * An element that was added twice stays until it is removed twice.  A filter cannot distinguish
- * elements of one class.  If entries take all slots of a class, it is saturated: its elements
- * stay, and adding or removing one changes nothing (cuckoo.c).
+ * filter_count() and filter_remove() take counting filters, too.  An element whose counters
+ * have all reached COUNTING_MOST is then like one of a saturated class (counting.c).
  */
 
 /*

@@ -164,7 +164,7 @@ typedef struct FilterOps
 							   const FilterLayer *before, int count,
 							   uint64_t waiting, FilterLayer *layer);
 
-	/* Reset other fields than bits_set to those of a layer without elements */
+	/* Reset fields other than bits_set to those of a layer without elements */
 	void		(*clear_layer) (const uint8_t *image, FilterLayer *layer);
 
 	/*
@@ -319,7 +319,7 @@ typedef struct KindEntry
 	const char *name;			/* of the SQL type */
 	const FilterOps *ops;		/* of filters that are made for a capacity */
 
-	/* faults: an image is of this kind, or is not, where it should not be */
+	/* faults: an image is of this kind but should not be, and the reverse */
 	const char *is_this;
 	const char *is_not_this;
 } KindEntry;

@@ -13,7 +13,7 @@
  *
  * A state of more than EXPLICIT_STATE_MAX elements becomes a growing filter, and states of
  * several workers are united.  From then on, the bytes may depend on the order of rows, and
- * cuckoo_agg() counts repeated elements, which before it added only once.
+ * cuckoo_agg() adds a repeated element each time, no longer only once.
  */
 #include "callsite.h"
 #include "filter/set.h"

@@ -17,8 +17,8 @@
  * plan_children
  *		Return pointers to the fields that point to a node's children: a list of Plan **
  *
- * Leaves out the custom_plans of a custom scan, because we do not know how a foreign custom
- * scan uses them.
+ * Leaves out the custom_plans of a custom scan, because we do not know how another
+ * extension's custom scan uses them.
  */
 List *
 plan_children(Plan *plan)
@@ -125,7 +125,7 @@ make_node_above(Plan *child, int plan_node_id, const NodeKind *kind)
 	return node;
 }
 
-/* Does an expression execute a subplan?  The first use of its parameter executes an InitPlan. */
+/* Does an expression execute a subplan?  Using the parameter of an InitPlan may execute it. */
 static bool
 needs_subplan(Node *node, void *context)
 {

@@ -57,7 +57,7 @@
 /* Bytes to read between checks for interrupts: whole chunks, so that none is read twice */
 #define READ_BYTES			((Size) 4096 * TOAST_MAX_CHUNK_SIZE)
 
-/* Is it a heap?  Only the access method itself knows how others store chunks. */
+/* Is it a heap?  We do not know how tables of other access methods store chunks. */
 static inline bool
 is_heap(Relation toast)
 {
@@ -127,8 +127,8 @@ is_same_chunk(Relation toast, HeapTuple tuple,
 }
 
 /*
- * Has this chunk an index entry?  Not certain if its writer may have aborted, or it is
- * dead.
+ * Does this chunk certainly have an index entry?  Not if its writer may have aborted, or if
+ * the chunk is dead.
  */
 static bool
 is_indexed(HeapTupleHeader header)

@@ -15,16 +15,15 @@
  *			   -> the other side
  *
  * Core makes and costs the join, of a copy of the table's RelOptInfo that has fewer rows.
- * The feeder is its outer side, or, where core swaps the sides (right joins), its inner one,
- * which is hashed.  Each process joins the rows that it has scanned, so these nodes are never
- * below a Parallel Hash, or beside one.
+ * The feeder is the join's outer side, or, where core swaps the sides (right joins), its
+ * inner one, which is hashed.  Each process joins the rows that it has scanned, so these
+ * nodes are never below a Parallel Hash, or beside one.
  *
- * Which joins.  One side is a table that can be scanned by a Filter Scan, and is
- * preserved; the other one may itself be a join, which has a table with an index as
- * index_join.c describes it.  The join needs no parameters from outside.  No part of the
- * query hides rows from the user, has side effects, or a condition without variables,
- * which core would check in a node that comes between these.  And it is not a join with
- * the partitions of a table that is changed.
+ * Which joins.  The preserved side is a table that a Filter Scan can scan.  The other side
+ * may itself be a join; one of its tables has an index as index_join.c describes it.  The
+ * join needs no parameters from outside.  The query hides no rows from the user, and has no
+ * side effects and no condition without variables, which core would check in a node between
+ * these.  And the join does not involve the partitions of a table that is changed.
  *
  * Cost.  A bypass costs the scan, and the join of the rows that are left.  It saves the
  * lookups of the other rows, unless the list is small.  The number of result rows is
@@ -47,8 +46,8 @@
 #include "optimizer/restrictinfo.h"
 
 /*
- * Costs of a row: if it is returned at once; the least then, however much its lookup would
- * have cost; and if it is stored for a hash join
+ * Costs of a row: if it is returned at once; the least that remains of this when the cost
+ * of the saved lookup is subtracted; and if it is stored for a hash join
  */
 #define PASS_COST			cpu_tuple_cost
 #define PASS_COST_MIN		(0.25 * cpu_tuple_cost)
