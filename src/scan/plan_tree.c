@@ -125,7 +125,7 @@ make_node_above(Plan *child, int plan_node_id, const NodeKind *kind)
 	return node;
 }
 
-/* Does an expression execute a subplan?  Using the parameter of an InitPlan may execute it. */
+/* Does an expression execute a subplan?  Reading an InitPlan's parameter may execute it. */
 static bool
 needs_subplan(Node *node, void *context)
 {

@@ -26,7 +26,7 @@ typedef struct IndexProbe
 {
 	ConditionProbe condition;	/* a join uses only its "value" */
 	MembershipSite *site;		/* hashes and probes; NULL: not made yet */
-	/* only for a key of several columns, of a join: */
+	/* only for a join with a key of several columns: */
 	KeyColumn  *columns;		/* NULL: the key is one element */
 	int			column_count;
 	bool		has_expressions;	/* a column is an expression of the row */

@@ -26,14 +26,14 @@
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
-/* Collected keys may take this part of the memory, 1 / 4; the filter the rest. */
+/* Collected keys may take 1 / 4 of the memory, and the filter the rest. */
 #define COLLECTED_PART			4
 /* Initial room for keys */
 #define COLLECTED_ROOM_MIN		256
 
-/* If more keys follow, make a filter for this many times the expected keys, */
+/* A filter made before all keys are known is for this many times the expected keys, */
 #define KEYS_EXPECTED_TIMES		2
-/* or this many times the keys that can be collected, whichever is more. */
+/* or for this many times the keys that can be collected, whichever is more. */
 #define KEYS_HELD_TIMES			8
 
 /* Error rate of a Bloom filter, if memory suffices: 10 bits a key */
@@ -111,9 +111,9 @@ filter_new(KeyCollector *collector, KeyForm form, Size data_bytes)
 /* ---- Bloom filters ---- */
 
 /*
- * Make an empty Bloom filter: for the collected keys; or, if "more" keys may follow, for more
- * than the expected ones, if memory allows.  The size of the latter depends only on the limit
- * and "expected", because merge_bloom() unites the filters of several processes.
+ * Make an empty Bloom filter for the collected keys or, if "more" keys may follow, for more
+ * than the expected ones, as far as memory allows.  With "more", its size depends only on the
+ * limit and "expected", because merge_bloom() unites the filters of several processes.
  */
 static KeyFilter *
 bloom_new(KeyCollector *collector, bool more)
@@ -210,7 +210,7 @@ bitmap_extend(KeyCollector *collector, uint64 least, uint64 most)
 	least = Min(least, old->base);
 	most = Max(most, end);
 
-	/* double it, to copy it a few times only; or as large as needed */
+	/* double the bitmap, to copy it only a few times; or extend it as needed */
 	if (!bitmap_fits(collector,
 					 least < old->base ? least - Min(slack, least) : least,
 					 most > end ? most + Min(slack, PG_UINT64_MAX - most) : most,
@@ -472,7 +472,7 @@ key_collector_merge(KeyCollector *collector, const KeyFilter *part)
 
 /*
  * key_filter_contains
- *		Is a key in the filter?  If it was added, true; if not, rarely
+ *		Is a key in the filter?  True if it was added, and rarely if it was not
  *
  * The key must be from "least" to "most": callers check that first, without a call.
  */

@@ -374,7 +374,7 @@ filter_join(PlanEditor *editor, HashJoin *join)
 		if (placement->foreign == 0)
 			return;
 
-		/* try without sending, at the same fraction: no more rows are fetched */
+		/* try without sending; the same fraction of the rows is read */
 		placement->foreign_type = InvalidOid;
 		if (!find_worthy_places(editor, join, fraction, placement))
 			return;
@@ -447,10 +447,7 @@ can_receive(const PlanEditor *editor, HashJoin *join, JoinKey *key)
 	JoinType	type = join->join.jointype;
 	const KeyFilterPlan *own = filter_of(editor, &join->join.plan);
 
-	/*
-	 * if so, the hash tables on the outer side are built before that of the
-	 * join
-	 */
+	/* then hash tables on the outer side are built before the join's own */
 	bool		reads_outer_first = looks_for_outer_row(join) &&
 		!(own && own->placement.blocked);
 
@@ -581,7 +578,7 @@ visit_joins(PlanEditor *editor, Plan *plan,
 		visit(editor, (HashJoin *) plan);
 }
 
-/* Note what is needed of a plan before it is edited. */
+/* Note what we must know of a plan before we edit it. */
 static void
 look_at_plan(PlanEditor *editor, Plan *plan)
 {
@@ -623,7 +620,7 @@ has_barriers(const PlannedStmt *statement)
 	return false;
 }
 
-/* Add filters to a plan of whose rows "fraction" is expected to be read. */
+/* Add filters to a plan; "fraction" of its rows is expected to be read. */
 static void
 edit_plan(PlanEditor *editor, Plan *plan, double fraction)
 {

@@ -1,7 +1,7 @@
 /*
  * partition_plan.c
- *	  Adds Partition Filters, which look a value up in the membership indexes of partitions
- *	  before they read these, to finished plans.
+ *	  Adds Partition Filters to finished plans.  They look a value up in the membership
+ *	  indexes of partitions before they read the partitions.
  *
  *		SELECT * FROM events WHERE trace_id = $1	-- partitioned by day
  *
@@ -177,7 +177,7 @@ index_of_child(Children *children, Plan *child)
 	return InvalidOid;
 }
 
-/* Replace an Append by a Partition Filter, if a child has an index to look the value up. */
+/* Replace an Append by a Partition Filter, if a child has an index that can be asked. */
 static void
 filter_partitions(PlannedStmt *statement, int first_sent, Plan **slot)
 {
