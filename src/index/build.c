@@ -462,7 +462,7 @@ take_portion(BuildState *state, int process, int range)
 	BufFileDeleteFileSet(files, name, false);
 }
 
-/* The part of each process until the pages can be created */
+/* What each process does until the pages can be created */
 static void
 sort_in_parallel(BuildState *state, Relation heap, Relation index, IndexInfo *info,
 				 shm_toc *toc)
@@ -472,7 +472,7 @@ sort_in_parallel(BuildState *state, Relation heap, Relation index, IndexInfo *in
 
 	scan_part(state, heap, index, info, shm_toc_lookup(toc, KEY_SCAN, false));
 
-	/* raises an error if a worker failed to start, so do not wait for it */
+	/* raise an error if a worker failed to start, instead of waiting for it */
 	if (state->context)
 		WaitForParallelWorkersToAttach(state->context);
 	wait_for_all(shared);
@@ -620,9 +620,9 @@ plan_workers(Relation heap, Relation index, const IndexInfo *info)
 	return info->ii_ParallelWorkers;
 #else
 	/*
-	 * Core calls this function only for B-trees, and not when it empties a
-	 * table, by TRUNCATE or ON COMMIT DELETE ROWS.  Do not call it then: it
-	 * may run users' code, as planning does.
+	 * When core empties a table, by TRUNCATE or ON COMMIT DELETE ROWS, it
+	 * does not call plan_create_index_workers(), which may run users' code,
+	 * as planning does.  So do not call it for an empty table.
 	 */
 	return RelationGetNumberOfBlocks(heap) == 0 ? 0 :
 		plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index));

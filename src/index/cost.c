@@ -71,7 +71,7 @@ lowest_frequency(HeapTuple statistics, int kind)
 						  (of_elements ? ATTSTATSSLOT_VALUES : 0)))
 		return lowest;
 
-	/* it follows those of elements; those of values are descending */
+	/* for elements, the lowest follows all others; for values, it is the last */
 	at = of_elements ? slot.nvalues : slot.nnumbers - 1;
 	if (at >= 0 && at < slot.nnumbers)
 		lowest = slot.numbers[at];
@@ -218,8 +218,8 @@ present_once(PlannerInfo *root, IndexOptInfo *info, OpExpr *clause,
 }
 
 /*
- * Do the clauses compare the index with many rows of other tables?  Not with those of a
- * table of which the query's conditions let at most one row pass.
+ * Do the clauses compare the index with many rows of other tables?  A table does not count
+ * if the query's conditions let at most one of its rows pass.
  */
 static bool
 has_many_outer_rows(PlannerInfo *root, IndexOptInfo *info, List *clauses)

@@ -55,8 +55,8 @@ extern Datum bloomfilter_membership_contains(PG_FUNCTION_ARGS);
 /*
  * If an index has more pages than this, we trust the number of elements in its metapage.
  * In smaller indexes we count the bits, because the metapage lacks the last few elements of
- * each page: if the index was made for many elements and has a thousand, it may lack them
- * all.
+ * each page: if the index was made for many elements and has a thousand, it may count none
+ * of them.
  */
 #define MEASURED_PAGES_MAX		64
 
@@ -209,7 +209,7 @@ function_to_trust(const ShareKey *key)
 	return hash >= FirstNormalObjectId ? hash : key->function;
 }
 
-/* The part of a key that an expression is: a column or a constant; NULL if neither */
+/* Return the column or the constant that a part of a key is; NULL if it is neither. */
 static Node *
 key_part(Node *expression)
 {
@@ -299,7 +299,7 @@ leaves_contain_key(const IndexEstimate *estimate, List *key, TupleTableSlot *row
 
 /*
  * The fraction of a table's sampled rows whose key of several columns is in one of the
- * indexes.  Sets *pages to the number of pages that the sample has rows of; it may be 0.
+ * indexes.  Sets *pages to the number of pages from which the sample has rows, perhaps 0.
  */
 static double
 sample_share(PlannerInfo *root, const RelOptInfo *info, List *key,

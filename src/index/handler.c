@@ -237,7 +237,7 @@ membership_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	/* the index does not count rows */
 	stats->num_index_tuples = info->num_heap_tuples;
 	stats->estimated_count = true;
-	/* the numbers compare only if each row has one element, unlike arrays */
+	/* rows and elements are comparable only if each row has one element */
 	if (!info->estimated_count && RelationGetIndexPredicate(info->index) == NIL &&
 		!membership_of_arrays(info->index))
 		meta_note_vacuum(info->index, info->num_heap_tuples);

@@ -355,7 +355,7 @@ was_valid(Relation index)
 /*
  * Open a valid index with the same elements as an index that is not valid; NULL if there is
  * none.  After REINDEX CONCURRENTLY has given the name of an index to a new one, a caller
- * that knows the old index by its OID still finds that.
+ * that knows the OID of the old index still finds the old one.
  */
 static Relation
 open_successor(Relation heap, Relation index)

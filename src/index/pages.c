@@ -89,7 +89,7 @@ pages_prefetch(Relation index, const MembershipMeta *meta, uint64 hash)
 
 /*
  * Probe the first or second blocks of the elements: set found[i] to whether all bits of
- * element i are set there.  Locks a page once for elements in a row on it; while it is
+ * element i are set there.  Locks a page once for consecutive elements on it; while it is
  * locked, pins no other page and cannot be cancelled.
  */
 static void

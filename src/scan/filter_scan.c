@@ -388,8 +388,8 @@ is_excluded(FilterScanState *state)
 }
 
 /*
- * Read pages until a row has passed all probes, and go to the first row of that page that
- * has; in a backward scan, to the last.  Return false at the end of the scan.
+ * Read pages until one has rows that pass all probes, and go to the first of these rows; in
+ * a backward scan, to the last.  Return false at the end of the scan.
  */
 static bool
 read_page(FilterScanState *state, ScanDirection direction)

@@ -2,7 +2,6 @@
  * heap_page.c
  *	  The visible rows of a heap's pages, a page at a time.
  *
- *
  * We rely on the following, in heapgettup_pagemode() of each major version.  After
  * heap_getnext() has returned a row, rs_inited is set, rs_cindex is the row's position in
  * rs_vistuples, and rs_ntuples is the number of visible rows; the next call continues after

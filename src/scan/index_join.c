@@ -407,8 +407,8 @@ add_index(IndexJoin *filter, IndexOptInfo *info)
 }
 
 /*
- * Add to a filter, which has an index of the first leaf, an index of each other leaf, with
- * the same key.  Return false if a leaf has none.
+ * A filter has an index of the first leaf: add an index of each other leaf with the same
+ * key.  Return false if a leaf has none.
  */
 static bool
 add_leaves(const Search *first, IndexJoin *filter, List *leaves)

@@ -17,8 +17,8 @@
  *
  * If most rows may have a partner, storing them costs more than the few others save.  So
  * after STORED_ROWS the feeder reads all further rows for the hash join: to join a row is
- * always right.  It does not if its rows are hashed: those without a partner would then fill
- * the hash table too, and those with NULL keys, which no number of batches separates.
+ * always right.  But if the feeder is the hashed side, it goes on storing: rows without a
+ * partner would fill the hash table, and no number of batches separates NULL keys.
  *
  * EvalPlanQual has all rows joined, since those that it puts in the place of others are
  * not probed.

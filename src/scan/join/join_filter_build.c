@@ -136,9 +136,9 @@ uint64		join_filters_begun = 0;
 /* ---- The join's hashes ---- */
 
 /*
- * Return the mark: the number of an empty bucket.  A row with this hash belongs to that
- * bucket of the first batch.  No inner row has it, not even in later batches or the skew
- * table.
+ * Return the mark: the number of an empty bucket, used as a hash.  A row with this hash
+ * belongs to that bucket of the first batch.  No inner row has this hash, not even in later
+ * batches or the skew table.
  */
 static uint32
 find_mark(const KeyBuildState *build, const KeyFilter *filter)
@@ -178,8 +178,8 @@ is_marked(KeyBuildState *build, uint32 hash)
 
 #if PG_VERSION_NUM < 180000
 /*
- * Replacement of a hash function of the join: call it, and record or mark the row's hash
- * after its last column.  The join does not hash a column that is NULL.  So we may combine
+ * Replaces a hash function of the join: calls it, and records or marks the row's hash after
+ * its last column.  The join does not hash a column that is NULL.  So we may combine
  * hashes of two rows that have a NULL, which does no harm because such rows have no partner.
  */
 static Datum
@@ -544,7 +544,7 @@ key_build_initialize_worker(CustomScanState *node, shm_toc *toc, void *memory)
 	KeyBuildState *build = (KeyBuildState *) node;
 
 	attach(build, memory);
-	/* a cursor's limit may have been changed in the leader since */
+	/* not the present limit: it may have changed since a cursor was opened */
 	key_collector_init(&build->collector, build->plan.kind, build->shared->limit,
 					   build->plan.expected, build->mcxt);
 }
@@ -683,7 +683,7 @@ key_build_link(HashJoinState *join, List **answers)
 	if (build->sent)
 		sent_keys_link(build->sent, outerPlanState(join), answers);
 
-	/* so the join does not look for an outer row before it builds */
+	/* then the join does not look for an outer row before it builds */
 	if (build->plan.comes_first)
 		join->hj_OuterNotEmpty = true;
 	return &build->source;

@@ -112,8 +112,8 @@ filter_new(KeyCollector *collector, KeyForm form, Size data_bytes)
 
 /*
  * Make an empty Bloom filter for the collected keys or, if "more" keys may follow, for more
- * than the expected ones, as far as memory allows.  With "more", its size depends only on the
- * limit and "expected", because merge_bloom() unites the filters of several processes.
+ * than the expected ones, as far as memory allows.  With "more", its size depends only on
+ * the limit and "expected", because merge_bloom() unites the filters of several processes.
  */
 static KeyFilter *
 bloom_new(KeyCollector *collector, bool more)
