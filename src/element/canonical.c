@@ -78,7 +78,7 @@ append_counted_utf8(StringInfo buf, const char *data, int length)
 }
 
 /*
- * Append a string: in UTF-8 if the hasher is portable; for TOKEN_OTHER as its hash as text;
+ * Append a string: in UTF-8 if the hasher is portable; for TOKEN_OTHER, its hash as a text;
  * otherwise unchanged.  The hash functions of other types do not suit a nondeterministic
  * collation: name's ignores it, and in 15 bpchar's does not ignore trailing blanks.
  */

@@ -39,7 +39,7 @@
 #define RUN_HASHES_MAX		4
 #define RUN_ERROR			1.008
 
-/* The part of the error rate left over by earlier layers that each layer leaves to later ones */
+/* Of the error rate that earlier layers leave, each layer leaves this part to later ones */
 #define NEXT_SHARE_KEPT		0.823
 
 /* Each next layer has growth / GROWTH_PARTS of the capacity of all before it. */

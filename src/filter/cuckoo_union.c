@@ -167,7 +167,7 @@ empty_layer(uint8_t *image, int i)
 	}
 }
 
-/* Move entries only if the earlier layers have room for a whole layer: less saves no byte. */
+/* Move entries only if earlier layers have room for a whole layer: else this saves no byte. */
 uint64_t
 cuckoo_compact(uint8_t *image)
 {

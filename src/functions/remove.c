@@ -3,7 +3,7 @@
  *	  Remove and count elements: of cuckoo filters (cuckoo_remove(), cuckoo_count()); of
  *	  counting Bloom filters and of RedisBloom's cuckoo filters (bloom_remove() etc.)
  *
- * Users must remove only elements that they have added: to remove a false positive removes
+ * Users must remove only elements that they have added: removing a false positive removes
  * another element.  Removing an element changes nothing if the filter surely lacks it, or
  * its class (filter/cuckoo.c) or its counters (filter/counting.c) are saturated.
  */

@@ -283,7 +283,7 @@ make_conditions(Expr *column, List *args)
 	return NIL;
 }
 
-/* Return a call with constant arguments ANDed with conditions on its column, or NULL. */
+/* Return a call with constant arguments, ANDed with conditions on its column; or NULL. */
 static Node *
 add_conditions(PlannerInfo *root, FuncExpr *call)
 {

@@ -30,7 +30,7 @@
 
 /*
  * Does a column's operator class index the elements of arrays instead of the column's
- * values?  Error if it has any other storage type: we could not hash the stored values.
+ * values?  Error if another class has a storage type: we could not hash its values.
  */
 static bool
 takes_arrays_apart(Relation index, int column)

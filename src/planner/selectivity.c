@@ -38,9 +38,9 @@
 #define HISTOGRAM_MIN_SIZE		10
 
 /*
- * The histogram contradicts the estimate by elements / n_distinct if it deviates by this
- * many standard deviations, and above the estimate by one bound more: the estimate is
- * rarely too low.
+ * The histogram contradicts the estimate by elements / n_distinct if the share of bounds
+ * that pass is this many standard deviations below it, or this many and one bound above it:
+ * the estimate is rarely too low.
  */
 #define HISTOGRAM_SIGMAS_BELOW	2.0
 #define HISTOGRAM_SIGMAS_ABOVE	3.0
@@ -85,8 +85,8 @@ can_be_hashed(Node *element, Oid collation)
 }
 
 /*
- * Estimate the share of n_distinct values that pass a filter.  "sample" is the share that
- * passes of sample_size values, such as a histogram's bounds; negative without a sample.
+ * Estimate the share of n_distinct values that pass a filter.  "sample" is the share of
+ * sample_size values, such as a histogram's bounds, that pass; negative without a sample.
  */
 double
 share_of_values(const KnownFilter *filter, double n_distinct, double sample,

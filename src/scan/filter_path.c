@@ -379,8 +379,8 @@ cost_path(PlannerInfo *root, CustomPath *path)
 	/*
 	 * A hash join reads an outer row before it builds its hash table if the
 	 * outer side is expected to start sooner.  If few rows pass, the first
-	 * may come late or never.  So if all rows are wanted, expect the first
-	 * at the end of the scan.
+	 * may come late or never.  So if all rows are wanted, expect the first at
+	 * the end of the scan.
 	 */
 	if (path_joins(path) != NIL)
 		path->path.startup_cost += root->tuple_fraction == 0 ? run :

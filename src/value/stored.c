@@ -15,9 +15,9 @@
  *	 index.
  *
  * The session keeps filters, or their headers, from statement to statement, within
- * bloomfilter.cache_size (cache.c), by their whole TOAST pointer.  The pointer identifies
- * the bytes only while a snapshot protects them.  An epoch is a period in which this
- * certainly holds; a new one begins with each query, and whenever our xmin changes.  The
+ * bloomfilter.cache_size (cache.c), and finds them by their TOAST pointer.  The pointer
+ * identifies the bytes only while a snapshot protects them.  An epoch is a period in which
+ * this certainly holds; one begins with each query, and whenever our xmin changes.  The
  * first use of a filter in an epoch checks its first chunk again (chunks.c).
  *
  * Each call site pins the filter that it probed last.  A pinned filter is never evicted,

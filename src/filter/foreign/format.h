@@ -221,7 +221,7 @@ struct ForeignFormat
 	void		(*import_bits) (const ForeignSource *source,
 								const ForeignImport *import, uint8_t *image);
 
-	/* Write the header, return true; or all, return false.  NULL: no header */
+	/* Write the header (return true) or all (false).  NULL: no header */
 	bool		(*write) (Writer *writer, const ForeignFormat *format,
 						  const uint8_t *image, const FilterLayer *layer);
 };

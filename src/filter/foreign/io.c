@@ -43,7 +43,7 @@ foreign_import(const ForeignSource *source, const ForeignImport *import,
 	else
 		for (int i = 0; i < plan->layers; i++)
 		{
-			/* strings omit zeros at the end, an empty sketch all words */
+			/* strings may end early, and an empty sketch has no words */
 			uint64_t	bytes = smaller((plan->layer[i].size + 7) / 8,
 										source->length - at);
 

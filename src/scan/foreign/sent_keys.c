@@ -34,7 +34,7 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/array.h"
 
-/* Error rate of the filter: an error costs a row fetched, a lower rate more bytes sent */
+/* Error rate of the filter: each error fetches a row, and a lower rate sends more bytes */
 #define SENT_ERROR_RATE			0.001
 /* A filter with this rate has at most SENT_BYTES_MIN bytes, plus this many for each key. */
 #define SENT_KEY_BYTES_MAX		3
@@ -215,8 +215,8 @@ is_able(ForeignScanState *scan, ForeignScan *plan, ForeignScan *ask, List **answ
 
 /*
  * sent_keys_link
- *		Find the scans on a join's outer side with the parameter; let those send the filter
- *		whose servers can probe it
+ *		Find the scans on a join's outer side with the parameter; let a scan send the
+ *		filter if its server can probe it
  *
  * The plan has just been started, so the current user and subtransaction are those with which
  * postgres_fdw has connected.  If bloomfilter.foreign_filter has been turned off, nothing is
