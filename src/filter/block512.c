@@ -73,7 +73,7 @@ window_lanes(uint64_t word, unsigned r)
 	return (lanes | lanes >> BLOCK_LANES) & ALL_LANES;
 }
 
-/* Return non-zero if "word" selects a clear bit in one of "lanes".  Unrolled: constant shifts. */
+/* Return non-zero if "word" selects a clear bit in one of "lanes"; unrolled for speed. */
 static inline uint64_t
 lanes_miss(const uint8_t *block, uint64_t word, unsigned lanes)
 {

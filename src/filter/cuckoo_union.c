@@ -167,7 +167,7 @@ empty_layer(uint8_t *image, int i)
 	}
 }
 
-/* Move entries only if earlier layers have room for a whole layer: else this saves no byte. */
+/* Move entries only if earlier layers take all of a layer: otherwise, no byte is saved. */
 uint64_t
 cuckoo_compact(uint8_t *image)
 {

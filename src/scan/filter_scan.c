@@ -620,7 +620,7 @@ filter_scan_reinitialize_dsm(CustomScanState *node, ParallelContext *context,
 	FilterScanState *state = (FilterScanState *) node;
 	dsa_pointer *copies = memory;
 
-	/* the joins that built them may have been executed again */
+	/* forget the copies: the joins may have been executed again */
 	for (int i = 0; i < list_length(state->key_probes); i++)
 		copies[i] = InvalidDsaPointer;
 	table_parallelscan_reinitialize(node->ss.ss_currentRelation, state->parallel);

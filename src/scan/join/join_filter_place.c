@@ -46,7 +46,7 @@
 
 /*
  * Probe before a table's own conditions only if these keep at least this share of the rows.
- * A probe needs no slot for a row, but hashes all rows.
+ * Such a probe needs no slot for a row, but hashes all rows of the table.
  */
 #define SCAN_SHARE_MIN			0.2
 

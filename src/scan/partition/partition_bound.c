@@ -111,7 +111,7 @@ is_unsafe(Node *node, void *context)
 static bool
 sees_bound(Oid partition, Snapshot snapshot)
 {
-	/* false for our own row, too: we may have deleted rows that it sees */
+	/* not if we wrote it: the snapshot may see rows that we deleted before */
 	return !catalog_row_written_later(RELOID, partition, snapshot, true);
 }
 
