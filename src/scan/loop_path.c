@@ -201,7 +201,7 @@ take_comparing(PlannerInfo *root, RelOptInfo *join, bool partial,
 
 /*
  * loop_path_replace
- *		Replace the nested loops with join filters that core has added for two sides
+ *		Replace nested loops of two sides that core has added, if they have join filters
  *
  * The arguments are those of a set_join_pathlist_hook.
  */

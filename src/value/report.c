@@ -112,7 +112,7 @@ report_full_foreign(const uint8 *image)
 			 errhint("Create a larger filter with bloom_create_foreign(), or in the system that it came from.")));
 }
 
-/* Raise an error unless "status" is FILTER_OK; "image" may be NULL if it can grow. */
+/* Raise an error unless "status" is FILTER_OK; only FILTER_FIXED needs the "image". */
 void
 check_status(FilterStatus status, const uint8 *image)
 {

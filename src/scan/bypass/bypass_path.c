@@ -22,8 +22,8 @@
  * Which joins.  The preserved side is a table that a Filter Scan can scan.  The other side
  * may itself be a join; one of its tables has an index as index_join.c describes it.  The
  * join needs no parameters from outside.  The query hides no rows from the user, and has no
- * side effects and no condition without variables, which core would check in a node between
- * these.  And the join does not involve the partitions of a table that is changed.
+ * side effects.  It has no condition without variables: core would check that in a node
+ * between those above.  The join does not involve partitions of a table that is changed.
  *
  * Cost.  A bypass costs the scan, and the join of the rows that are left.  It saves the
  * lookups of the other rows, unless the list is small.  The number of result rows is

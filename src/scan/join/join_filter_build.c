@@ -683,7 +683,7 @@ key_build_link(HashJoinState *join, List **answers)
 	if (build->sent)
 		sent_keys_link(build->sent, outerPlanState(join), answers);
 
-	/* then the join does not look for an outer row before it builds */
+	/* keep the join from looking for an outer row before it builds */
 	if (build->plan.comes_first)
 		join->hj_OuterNotEmpty = true;
 	return &build->source;

@@ -56,7 +56,7 @@ typedef struct KeySource
 
 extern const NodeKind join_filter_build_node;
 
-/* How many of these nodes this process has begun: starting a plan that has some increases it */
+/* How many of these nodes this process has begun; starting a plan without them adds none */
 extern uint64 join_filters_begun;
 
 extern List *key_build_write(const KeyBuildPlan *plan);

@@ -661,7 +661,7 @@ join_filters_add(PlannedStmt *statement, bool is_volatile, bool has_policies,
 	PlanEditor	editor = {
 		.statement = statement,
 		.only_sends = join_filter_setting == JOIN_FILTER_INDEX,
-		/* functions that were inlined may have policies too */
+		/* tables of functions that were inlined may have policies, too */
 		.hides_rows = has_policies || statement->dependsOnRole,
 		.effects.any = is_volatile || locks_rows(statement)
 	};
