@@ -60,8 +60,8 @@ open_filter(KeyProbe *probe, int rows)
 
 /*
  * Set *key to the key of a row, from the values of its columns.  Return false if a value is
- * NULL, or the key outside of the filter's range: the row has no partner.  Values after the
- * first NULL are not read.  May allocate in the current memory context.
+ * NULL, or the key is not in the range of the filter: the row has no partner.  Values after
+ * the first NULL are not read.  May allocate in the current memory context.
  */
 static bool
 make_key(KeyProbe *probe, const KeyFilter *filter, const Datum *values,
