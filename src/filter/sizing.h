@@ -54,7 +54,7 @@ extern bool blocks_plan(uint64_t capacity, double error_rate, LayerUse use,
 
 /*
  * Maximum capacity of a small layer, which has fewer bits than blocks.  For more elements,
- * it would save less than 5 % at an error rate of 1 %, and probing one cache line is faster.
+ * it would save under 5 % at an error rate of 1 %, and probing one cache line is faster.
  */
 #define SMALL_CAPACITY_MAX		1500
 

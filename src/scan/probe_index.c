@@ -242,7 +242,7 @@ look_up_singly(IndexProbe *probe, ProbedPage *page)
 	page->count = passed;
 }
 
-/* Look up all hashes at once; if the index has changed since they were computed, singly. */
+/* Look up all hashes at once; singly if the index has changed since they were computed. */
 static void
 look_up_hashes(IndexProbe *probe, ProbedPage *page)
 {

@@ -171,8 +171,8 @@ get_varint(const uint8_t *bytes, uint64_t length, uint64_t *value)
 
 /*
  * Do the bytes begin with a header, perhaps a damaged one?  It has 15 to 19 bytes, so the
- * length of a header and whole blocks is no multiple of 32.  A multiple may be blocks alone:
- * then require all of parquet_rest, which no block contains by chance.
+ * length with whole blocks is no multiple of 32.  A multiple may be the length of blocks
+ * alone: then require all of parquet_rest, which no block contains by chance.
  */
 static bool
 has_parquet_header(const uint8_t *bytes, uint64_t length)

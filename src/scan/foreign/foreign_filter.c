@@ -24,9 +24,8 @@
  * not keep the order), or if the server's option "extensions" lacks this extension.
  *
  * Types.  Values are sent as text, and the foreign server's types may differ from those
- * declared here: functions/sent_filter.c says when its function returns "no".  We send no
- * filter unless the join compares strings by bytes, and all values by their type's default
- * equality, with which element hashes agree.
+ * declared here: functions/sent_filter.c says when its function returns "no".  A join must
+ * compare by the type's default equality, as element hashes do, and strings by their bytes.
  */
 #include "foreign_filter.h"
 

@@ -137,7 +137,7 @@ foreign_statement_send(const ForeignScan *scan, int parameter, int key, Oid type
 
 /*
  * foreign_statement_ask
- *		Make the plan of a scan that returns a row if its server can probe so many "bytes"
+ *		Plan a scan that returns a row if its server can probe a filter of this many bytes
  *
  * The function must exist there, and the user must be allowed to call it.  Return NULL if the
  * extension was dropped here.  The setting is unknown there before the library is loaded; if
