@@ -31,6 +31,7 @@
 
 #include "filter/set.h"
 #include "miscadmin.h"
+#include "storage/buf_internals.h"
 
 /*
  * A batch prefetches this many blocks before it probes the first of them, so that the
@@ -70,8 +71,8 @@ pages_contain(Relation index, const MembershipMeta *meta, uint64 hash)
 }
 
 /*
- * Prefetch the cache lines that pages_contain() will read, from the buffers that
- * page_recent() knows; not those of second blocks.
+ * Prefetch the cache lines that pages_contain() will read or write, of the buffers that
+ * page_recent() knows and of their descriptors; not those of second blocks.
  */
 void
 pages_prefetch(Relation index, const MembershipMeta *meta, uint64 hash)
@@ -84,6 +85,8 @@ pages_prefetch(Relation index, const MembershipMeta *meta, uint64 hash)
 		/* if the buffer holds another page now, this does no harm */
 		if (BufferIsValid(buffer))
 			page_prefetch(BufferGetPage(buffer), block_offset(block));
+		if (BufferIsValid(buffer) && !BufferIsLocal(buffer))
+			__builtin_prefetch(GetBufferDescriptor(buffer - 1), 1);
 	}
 }
 
