@@ -3,11 +3,8 @@
  *	  What the library does when the server loads it.
  */
 #include "events.h"
-#include "value/cache.h"
-#include "value/report.h"
 
 #include "filter/block512.h"
-#include "lib/stringinfo.h"
 #include "index/membership.h"
 #include "miscadmin.h"
 #include "scan/planner_hooks.h"

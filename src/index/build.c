@@ -28,7 +28,6 @@
 #include "catalog/index.h"
 #include "commands/progress.h"
 #include "executor/instrument.h"
-#include "filter/bytes.h"
 #include "filter/set.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"

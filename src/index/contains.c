@@ -29,7 +29,6 @@
 
 #include "access/relation.h"
 #include "functions/callsite.h"
-#include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/lmgr.h"
 #include "storage/predicate.h"

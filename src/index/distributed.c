@@ -7,7 +7,6 @@
  */
 #include "membership.h"
 
-#include "access/genam.h"
 #include "access/table.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"

@@ -20,13 +20,10 @@
 #include "commands/defrem.h"
 #include "functions/callsite.h"
 #include "funcapi.h"
-#include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
-#include "utils/typcache.h"
 
 /*
  * Does a column's operator class index the elements of arrays instead of the column's

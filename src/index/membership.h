@@ -11,7 +11,6 @@
 #include "access/amapi.h"
 #include "access/genam.h"
 #include "access/transam.h"
-#include "lib/ilist.h"
 #include "nodes/execnodes.h"
 #include "nodes/pathnodes.h"
 #include "storage/bufpage.h"

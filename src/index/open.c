@@ -32,7 +32,6 @@
  */
 #include "membership.h"
 
-#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/parallel.h"
 #include "access/relation.h"

@@ -17,7 +17,6 @@
 #include "access/xloginsert.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "utils/rel.h"
 
 /* Marks the end of each page; no other access method uses this number */
 #define MEMBERSHIP_PAGE_ID		0xFB0F

@@ -35,7 +35,6 @@
 #include "membership.h"
 
 #include "access/xact.h"
-#include "nodes/execnodes.h"
 #include "pgstat.h"
 #include "value/stored.h"
 #include "utils/memutils.h"

@@ -7,7 +7,6 @@
 
 #include "cache.h"
 #include "chunks.h"
-#include "filter/foreign/foreign.h"
 #include "value.h"
 
 #include "storage/proc.h"
