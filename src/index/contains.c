@@ -107,20 +107,6 @@ leave_views(void *arg)
 	}
 }
 
-static MembershipSite *
-allocate_site(MemoryContext mcxt, Oid element_type)
-{
-	MembershipSite *site = (MembershipSite *)
-		MemoryContextAllocZero(mcxt, sizeof(MembershipSite));
-
-	site->mcxt = mcxt;
-	site->type = lookup_type_cache(element_type, 0);
-	site->leave.func = leave_views;
-	site->leave.arg = site;
-	MemoryContextRegisterResetCallback(mcxt, &site->leave);
-	return site;
-}
-
 /*
  * Make a call site for a scan, in "mcxt", which may be reset at any time.  The site counts
  * the elements that are looked up in an index as its idx_tup_read in pg_stat_user_indexes,
@@ -129,9 +115,15 @@ allocate_site(MemoryContext mcxt, Oid element_type)
 MembershipSite *
 membership_site_make(MemoryContext mcxt, Oid element_type)
 {
-	MembershipSite *site = allocate_site(mcxt, element_type);
+	MembershipSite *site = (MembershipSite *)
+		MemoryContextAllocZero(mcxt, sizeof(MembershipSite));
 
+	site->mcxt = mcxt;
+	site->type = lookup_type_cache(element_type, 0);
 	site->for_scan = true;
+	site->leave.func = leave_views;
+	site->leave.arg = site;
+	MemoryContextRegisterResetCallback(mcxt, &site->leave);
 	return site;
 }
 
@@ -157,8 +149,11 @@ membership_site_make_join(MemoryContext mcxt, List *indexes, List *types)
 static pg_noinline void
 make_site(FmgrInfo *flinfo, bool is_array)
 {
-	flinfo->fn_extra = allocate_site(flinfo->fn_mcxt,
-									 call_site_element_type(flinfo, 1, is_array));
+	MembershipSite *site = membership_site_make(flinfo->fn_mcxt,
+												call_site_element_type(flinfo, 1, is_array));
+
+	site->for_scan = false;
+	flinfo->fn_extra = site;
 }
 
 /* A MembershipVisitor: adds an index to the site. */
