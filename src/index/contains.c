@@ -359,33 +359,23 @@ is_undisturbed(const MembershipSite *site)
 }
 
 /*
- * Open the index again after hashing.  Are the hashes still right?  Not if the structure of
- * the type has changed (no change leads back to an old structure), nor if no index was open
- * to hash for.
- */
-static bool
-reopen_hashed(MembershipSite *site)
-{
-	bool		hashed = site->count > 0 && !site->unavailable;
-	ElementClass class = site->class;
-	uint64		structure = site->structure;
-
-	membership_site_open(site, site->probed);
-	if (site->count == 0 || site->unavailable)
-		return true;
-	return hashed && site->class == class && site->structure == structure;
-}
-
-/*
  * Make sure that the site is open after hashing for the "attempt"th time, counted from 0.
- * Returns false if the caller must hash again, because the type has changed or no index was
- * open.  After HASHINGS_MAX attempts, raises ERRCODE_OBJECT_IN_USE or, for a join, makes
- * all answers true.
+ * Returns false if the caller must hash again, because the type has changed (no change
+ * leads back to an old structure) or no index was open.  After HASHINGS_MAX attempts,
+ * raises ERRCODE_OBJECT_IN_USE or, for a join, makes all answers true.
  */
 bool
 membership_site_settled(MembershipSite *site, int attempt)
 {
-	if (likely(is_undisturbed(site)) || reopen_hashed(site))
+	const bool	hashed = site->count > 0 && !site->unavailable;
+	const ElementClass class = site->class;
+	const uint64 structure = site->structure;
+
+	if (likely(is_undisturbed(site)))
+		return true;
+	membership_site_open(site, site->probed);
+	if (site->count == 0 || site->unavailable ||
+		(hashed && site->class == class && site->structure == structure))
 		return true;
 	if (attempt < HASHINGS_MAX)
 		return false;
