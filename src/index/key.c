@@ -112,21 +112,6 @@ membership_warn_of_equality(Relation index)
 	}
 }
 
-/* Make room for this many hashes; discards the old ones if it has to allocate. */
-static void
-reserve(MembershipHasher *hasher, Size count)
-{
-	if (count <= hasher->room)
-		return;
-	if (hasher->hashes)
-		pfree(hasher->hashes);
-	hasher->hashes = NULL;
-	hasher->room = 0;
-	hasher->hashes = MemoryContextAllocHuge(hasher->hasher->mcxt,
-											count * sizeof(uint64));
-	hasher->room = count;
-}
-
 /*
  * Make a hasher of keys with one value for each column of an index; "types" are the OIDs of
  * the types by which to hash these values.  Sets *row to the description of a key, or to
@@ -179,7 +164,8 @@ membership_hasher_init(MembershipHasher *hasher, Relation index,
 	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
 		types = lappend_oid(types, membership_hashed_type(index, i));
 	hasher->hasher = membership_key_hasher(index, types, &hasher->row, mcxt);
-	reserve(hasher, 1);
+	hasher->room = 1;
+	hasher->hashes = MemoryContextAlloc(hasher->hasher->mcxt, sizeof(uint64));
 	if (membership_of_arrays(index))
 	{
 		hasher->array_of = linitial_oid(types);
@@ -220,7 +206,11 @@ membership_hash_array(MembershipHasher *hasher, Datum array, bool *has_null)
 			 ARR_ELEMTYPE(value), hasher->array_of);
 	elements = array_elements(value, lookup_type_cache(hasher->array_of, 0));
 	*has_null = elements.count < elements.length;
-	reserve(hasher, elements.count);
+	if ((Size) elements.count > hasher->room)
+	{
+		hasher->hashes = repalloc_huge(hasher->hashes, elements.count * sizeof(uint64));
+		hasher->room = elements.count;
+	}
 	MemoryContextSwitchTo(hasher->scratch);
 	for (int i = 0; i < elements.count; i++)
 	{
