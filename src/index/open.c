@@ -244,17 +244,6 @@ is_usable(Relation heap, Relation index, bool quiet)
 	return true;
 }
 
-static void
-refuse_invalid(Relation index)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("index \"%s\" is not valid",
-					RelationGetRelationName(index)),
-			 errdetail("A command that creates, rebuilds or drops it is in progress or has failed."),
-			 errhint("After a failure, REINDEX it or drop it.")));
-}
-
 /* ---- Opening ---- */
 
 /*
@@ -540,7 +529,11 @@ membership_open_all(Oid oid, MembershipPurpose purpose, MembershipVisitor visit,
 		valid = is_usable(heap, index, to_describe) &&
 			replace_invalid(heap, &index);
 		if (!valid && !to_describe)
-			refuse_invalid(index);
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
+					 errdetail("A command that creates, rebuilds or drops it is in progress or has failed."),
+					 errhint("After a failure, REINDEX it or drop it.")));
 		Assert(CheckRelationLockedByMe(heap, AccessShareLock, true));
 		Assert(CheckRelationLockedByMe(index, AccessShareLock, true));
 		if (valid)
