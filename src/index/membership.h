@@ -270,11 +270,10 @@ typedef struct IndexCopy
 	dlist_node	node;			/* in unused_copies */
 } IndexCopy;
 
-/* An index as one snapshot sees it; shared by call sites, see view.c */
+/* An index as one snapshot sees it, in a memory context of its own; see view.c */
 typedef struct IndexView
 {
 	Snapshot	snapshot;		/* registered; NULL: the view is closed */
-	MemoryContext mcxt;			/* holds this struct */
 	IndexCopy  *copy;			/* NULL: the view is closed */
 	bool		resumed;		/* a query was resumed with the snapshot */
 	int			sites;			/* number of call sites that use the view */

@@ -360,7 +360,7 @@ view_leave(IndexView *view)
 	if (view == NULL || --view->sites > 0)
 		return;
 	close_view(view);
-	MemoryContextDelete(view->mcxt);
+	MemoryContextDelete(GetMemoryChunkContext(view));
 }
 
 /*
@@ -401,7 +401,6 @@ view_join(Relation index, Snapshot snapshot)
 	mcxt = AllocSetContextCreate(CurrentMemoryContext, "membership view",
 								 ALLOCSET_SMALL_SIZES);
 	view = (IndexView *) MemoryContextAllocZero(mcxt, sizeof(IndexView));
-	view->mcxt = mcxt;
 	view->sites = 1;
 	view->snapshot = RegisterSnapshotOnOwner(snapshot, owner);
 
