@@ -439,14 +439,14 @@ view_copy_pays(IndexView *view, Relation index, const MembershipMeta *meta,
 		copy->spent = spent;
 		return false;
 	}
-	cache_make_room(bytes);
 	/* an earlier error may have left memory behind */
 	free_image(copy);
+	/* count the memory first, to evict other items, but not this one */
+	cache_resize(&copy->account, bytes);
+	Assert(copy->account.bytes == bytes);
 	image = allocate_image(copies, bytes, false, &copy->memory);
 	pages_read(index, meta, class, image);
 	copy->image = image;
-	cache_resize(&copy->account, bytes);
-	Assert(copy->image == image);
 	copy->inserted.written = own_insertions.written;
 	return true;
 }

@@ -57,13 +57,6 @@ limit_cache(Size bound)
 	Assert(total_bytes <= bound || total_bytes == pinned_bytes);
 }
 
-/* Evict items to make room for "bytes" more, as far as pins allow. */
-void
-cache_make_room(Size bytes)
-{
-	limit_cache(bytes < cache_bound() ? cache_bound() - bytes : 0);
-}
-
 /* Add an item, or change its size, which is not 0.  May evict items, even this one. */
 void
 cache_resize(CacheItem *item, Size bytes)

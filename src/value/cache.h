@@ -21,7 +21,6 @@ typedef struct CacheItem
 
 extern Size cache_bound(void);
 extern bool cache_can_hold(Size bytes);
-extern void cache_make_room(Size bytes);
 extern void cache_resize(CacheItem *item, Size bytes);
 extern void cache_remove(CacheItem *item);
 extern void cache_pin(CacheItem *item);
