@@ -505,21 +505,26 @@ probe_index(const MembershipSite *site, SiteIndex *at, const uint64 *hashes,
 }
 
 /*
- * Set found[i] to whether any index of the site contains hashes[i].  Each index is probed
- * only with the hashes that the indexes before it lack.
+ * Set found[i] to whether an index of the open site may contain hashes[i].  Each index is
+ * probed only with the hashes that the indexes before it lack.  Errors: those of reading
+ * pages; ERRCODE_WRONG_OBJECT_TYPE if an index lacks an element, and its table has
+ * inheritance children.
  */
-static void
-probe_indexes(const MembershipSite *site, const uint64 *hashes, Size count,
-			  bool *found)
+void
+membership_site_probe(const MembershipSite *site, const uint64 *hashes,
+					  Size count, bool *found)
 {
 	int			probed = 0;
 	uint64	   *left;
 	Size	   *places;
 	bool	   *answers;
 
+	if (unlikely(site->unavailable || site->count == 0))
+	{
+		memset(found, site->unavailable, count * sizeof(bool));
+		return;
+	}
 	/* do not copy hashes until an index contains some of them */
-	if (unlikely(site->count == 0))
-		memset(found, false, count * sizeof(bool));
 	while (probed < site->count)
 	{
 		probe_index(site, &site->indexes[probed++], hashes, count, found);
@@ -596,21 +601,6 @@ membership_site_hash(MembershipSite *site, Datum element, bool *comparable)
 	return hash_element(site, element);
 }
 
-/*
- * Set found[i] to whether the open index may contain hashes[i].  Errors: those of reading
- * its pages; ERRCODE_WRONG_OBJECT_TYPE if the index lacks an element, and its table has
- * inheritance children.
- */
-void
-membership_site_probe(const MembershipSite *site, const uint64 *hashes,
-					  Size count, bool *found)
-{
-	if (site->unavailable)
-		memset(found, true, count * sizeof(bool));
-	else
-		probe_indexes(site, hashes, count, found);
-}
-
 /* May membership_site_probe() raise an error for one element and not for another? */
 bool
 membership_site_may_refuse(const MembershipSite *site)
@@ -667,7 +657,7 @@ SQL_FUNCTION(bloomfilter_membership_contains)
 	}
 	if (likely(is_simple(site)))
 		PG_RETURN_BOOL(filter_contains(site->indexes[0].view->copy->image, hash));
-	probe_indexes(site, &hash, 1, &found);
+	membership_site_probe(site, &hash, 1, &found);
 	PG_RETURN_BOOL(found);
 }
 
@@ -689,7 +679,7 @@ probe_array(FunctionCallInfo fcinfo)
 	answers->length = elements.length;
 	answers->nulls = elements.nulls;
 	answers->found = palloc(elements.length * sizeof(bool));
-	probe_indexes(site, hashes, elements.count, answers->found);
+	membership_site_probe(site, hashes, elements.count, answers->found);
 	spread_answers(answers, elements.count);
 	return answers;
 }
