@@ -301,10 +301,7 @@ next_capacity(const MembershipMeta *meta)
 static void
 grow(Relation index, int layers, MembershipMeta *meta)
 {
-	bool		lock = !RELATION_IS_LOCAL(index);
-
-	if (lock)
-		LockRelationForExtension(index, ExclusiveLock);
+	LockRelationForExtension(index, ExclusiveLock);
 	meta_read(index, meta);
 	/* do not put another, larger layer behind a damaged one */
 	if (end_of_layers(meta) > RelationGetNumberOfBlocks(index))
@@ -327,8 +324,7 @@ grow(Relation index, int layers, MembershipMeta *meta)
 		GenericXLogFinish(state);
 		UnlockReleaseBuffer(buffer);
 	}
-	if (lock)
-		UnlockRelationForExtension(index, ExclusiveLock);
+	UnlockRelationForExtension(index, ExclusiveLock);
 }
 
 /* The number of elements that certainly fit into the last layer up to bits_max() */
