@@ -71,8 +71,7 @@ is_heap(Relation toast)
  * read all bytes from it at once.
  */
 void
-chunks_read(const struct varatt_external *place, Size offset, Size bytes,
-			uint8 *to)
+chunks_read(const struct varatt_external *place, Size offset, Size bytes, uint8 *to)
 {
 	Relation	toast = table_open(place->va_toastrelid, AccessShareLock);
 	Size		done = 0;
@@ -195,8 +194,7 @@ look_at_buffer(Relation toast, const struct varatt_external *place,
  * reading the value will raise the error.
  */
 Size
-chunks_find_first(const struct varatt_external *place, FirstChunk *first,
-				  uint8 *data)
+chunks_find_first(const struct varatt_external *place, FirstChunk *first, uint8 *data)
 {
 	Relation	toast = table_open(place->va_toastrelid, AccessShareLock);
 	Relation   *indexes;
@@ -226,8 +224,7 @@ chunks_find_first(const struct varatt_external *place, FirstChunk *first,
 	valid = toast_open_indexes(toast, AccessShareLock, &indexes, &index_count);
 	ScanKeyInit(&keys[0], CHUNK_ID, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(place->va_valueid));
-	ScanKeyInit(&keys[1], CHUNK_SEQ, BTEqualStrategyNumber, F_INT4EQ,
-				Int32GetDatum(0));
+	ScanKeyInit(&keys[1], CHUNK_SEQ, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(0));
 	scan = systable_beginscan_ordered(toast, indexes[valid], snapshot, 2, keys);
 	tuple = systable_getnext_ordered(scan, ForwardScanDirection);
 	content = tuple ? chunk_data(toast, tuple) : NULL;
@@ -265,8 +262,7 @@ chunks_are_same(const struct varatt_external *place, FirstChunk *first,
 	if (!ItemPointerIsValid(&first->tid))
 		return false;
 	toast = table_open(place->va_toastrelid, AccessShareLock);
-	decided = is_heap(toast) &&
-		look_at_buffer(toast, place, first, data, bytes, &same);
+	decided = is_heap(toast) && look_at_buffer(toast, place, first, data, bytes, &same);
 	table_close(toast, AccessShareLock);
 	if (decided)
 		return same;

@@ -66,15 +66,13 @@ add_set(FilterWriter *writer, const uint8 *hashes, uint64 count)
  * the number of its hashes, the first layer is just large enough for these.
  */
 static void
-plan_sized(const uint8 *image, uint64 capacity, FilterParams *params,
-		   FilterPlan *plan)
+plan_sized(const uint8 *image, uint64 capacity, FilterParams *params, FilterPlan *plan)
 {
 	*params = image_get_params(image);
 	if (params->capacity == 0)
 	{
 		params->capacity = Max(capacity, 1);
-		params->exact = capacity == image_count(image) &&
-			!filter_is_multiset(image);
+		params->exact = capacity == image_count(image) && !filter_is_multiset(image);
 	}
 	if (params->error_rate == 0)
 	{
@@ -195,8 +193,7 @@ writer_add_hashes(FilterWriter *writer, ElementClass class,
 
 /* The same for a filter of another system.  Errors: check_status(), if it is full. */
 void
-writer_add_foreign(FilterWriter *writer, const ForeignHash *hashes,
-				   uint64 count)
+writer_add_foreign(FilterWriter *writer, const ForeignHash *hashes, uint64 count)
 {
 	FilterWriter adding;
 
@@ -216,8 +213,7 @@ writer_add_foreign(FilterWriter *writer, const ForeignHash *hashes,
 
 /* Unite as planned.  Returns false, without a change, if the elements do not fit. */
 static bool
-unite_as_planned(FilterWriter *writer, const uint8 *other,
-				 const FilterPlan *plan)
+unite_as_planned(FilterWriter *writer, const uint8 *other, const FilterPlan *plan)
 {
 	FilterWriter fresh;
 
@@ -268,8 +264,7 @@ writer_unite(FilterWriter *writer, const uint8 *other)
 	FilterWriter adding;
 
 	check_compatible(writer->image, other);
-	if (image_is_empty(other) ||
-		(other == writer->image && !filter_is_multiset(other)))
+	if (image_is_empty(other) || (other == writer->image && !filter_is_multiset(other)))
 		return;
 	if (image_is_empty(writer->image))
 	{
@@ -285,15 +280,13 @@ writer_unite(FilterWriter *writer, const uint8 *other)
 			writer_open_copied_image(&adding, other, NULL);
 			other = adding.image;
 		}
-		writer_make_sized(writer, image_count(writer->image) +
-						  image_count(other));
+		writer_make_sized(writer, image_count(writer->image) + image_count(other));
 	}
 	if (image_is_set(other))
 	{
 		if (image_is_set(writer->image))
 		{
-			if (image_count(writer->image) + image_count(other) >
-				IMAGE_MAX_BITS / 64)
+			if (image_count(writer->image) + image_count(other) > IMAGE_MAX_BITS / 64)
 				check_status(FILTER_TOO_LARGE, writer->image);
 			set_sort(writer->image);
 			merge_set(writer, other, false);
@@ -312,8 +305,7 @@ writer_unite(FilterWriter *writer, const uint8 *other)
 	{
 		writer_open_copied_image(&adding, other, NULL);
 		set_sort(writer->image);
-		add_set(&adding, image_hashes(writer->image),
-				image_count(writer->image));
+		add_set(&adding, image_hashes(writer->image), image_count(writer->image));
 		if (image_class(other) == ELEMENT_CLASS_NONE)
 			image_set_class(adding.image, image_class(writer->image));
 		writer_replace(writer, adding.image);

@@ -156,8 +156,7 @@ check_status(FilterStatus status, const uint8 *image)
 bool
 exceeds_max_size(uint64 bytes)
 {
-	return max_filter_size < MAX_FILTER_SIZE_MAX &&
-		bytes > (uint64) max_filter_size * 1024;
+	return max_filter_size < MAX_FILTER_SIZE_MAX && bytes > (uint64) max_filter_size * 1024;
 }
 
 /*

@@ -21,8 +21,7 @@ extern int	max_filter_size;
 
 extern void check_capacity(int64 capacity);
 extern void check_error_rate(double error_rate);
-extern void check_number(const char *name, int64 number, int64 least,
-						 int64 most);
+extern void check_number(const char *name, int64 number, int64 least, int64 most);
 extern const char *class_hint(ElementClass held, ElementClass element,
 							  const char *otherwise);
 extern void report_other_class(ElementClass class, ElementClass element,
@@ -33,8 +32,7 @@ extern void check_compatible(const uint8 *a, const uint8 *b);
 extern void check_status(FilterStatus status, const uint8 *image);
 extern bool exceeds_max_size(uint64 bytes);
 extern void check_size(uint64 bytes);
-extern void check_plan(FilterStatus status, const FilterPlan *plan,
-					   const uint8 *image);
+extern void check_plan(FilterStatus status, const FilterPlan *plan, const uint8 *image);
 extern void check_union_plan(FilterStatus status, const FilterPlan *plan,
 							 const uint8 *a, const uint8 *b);
 

@@ -146,8 +146,7 @@ join_cache(StoredUser *user)
 static StoredFilter *
 make_stored(const struct varatt_external *pointer)
 {
-	StoredFilter *stored = MemoryContextAllocZero(stored_mcxt,
-												  sizeof(StoredFilter));
+	StoredFilter *stored = MemoryContextAllocZero(stored_mcxt, sizeof(StoredFilter));
 	StoredEntry *entry;
 	bool		found;
 
@@ -246,8 +245,7 @@ populate(const uint8 *image, Size bytes)
  * compressed value.  Reads them, or copies them from "known" unless that is NULL.
  */
 static void
-read_stored(StoredFilter *stored, struct varlena *pointer, Size bytes,
-			const uint8 *known)
+read_stored(StoredFilter *stored, struct varlena *pointer, Size bytes, const uint8 *known)
 {
 	uint8	   *image;
 	void	   *memory;
@@ -299,8 +297,7 @@ read_first(StoredFilter *stored, struct varlena *pointer)
 {
 	uint8		room[VARHDRSZ + TOAST_MAX_CHUNK_SIZE];
 	uint8	   *chunk = room + VARHDRSZ;
-	Size		bytes = chunks_find_first(&stored->pointer, &stored->first,
-										  chunk);
+	Size		bytes = chunks_find_first(&stored->pointer, &stored->first, chunk);
 	Size		all = VARATT_EXTERNAL_GET_EXTSIZE(stored->pointer);
 	Size		needed;
 
@@ -338,8 +335,7 @@ whole_pays(const StoredFilter *stored, double slices)
  * "probes" probes: nothing new, the header, or everything.
  */
 void
-reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
-				   FilterReader *reader)
+reader_open_stored(StoredUser *user, Datum filter, uint64 probes, FilterReader *reader)
 {
 	struct varlena *pointer = (struct varlena *) DatumGetPointer(filter);
 	struct varatt_external place;
@@ -417,8 +413,7 @@ contains_batch(FilterReader *reader, bool is_foreign, const void *hashes,
 		found[done] = is_foreign ?
 			foreign_contains_sliced(reader->image, &foreign[done], fetch_slice,
 									&slices) :
-			filter_contains_sliced(reader->image, ours[done], fetch_slice,
-								   &slices);
+			filter_contains_sliced(reader->image, ours[done], fetch_slice, &slices);
 	}
 	while (done < count)
 	{
@@ -426,18 +421,15 @@ contains_batch(FilterReader *reader, bool is_foreign, const void *hashes,
 
 		CHECK_FOR_INTERRUPTS();
 		if (is_foreign)
-			foreign_contains_batch(reader->image, foreign + done, batch,
-								   found + done);
+			foreign_contains_batch(reader->image, foreign + done, batch, found + done);
 		else
-			filter_contains_batch(reader->image, ours + done, batch,
-								  found + done);
+			filter_contains_batch(reader->image, ours + done, batch, found + done);
 		done += batch;
 	}
 }
 
 void
-reader_contains_batch(FilterReader *reader, const uint64 *hashes, Size count,
-					  bool *found)
+reader_contains_batch(FilterReader *reader, const uint64 *hashes, Size count, bool *found)
 {
 	contains_batch(reader, false, hashes, count, found);
 }
@@ -451,8 +443,7 @@ reader_contains_foreign(FilterReader *reader, const ForeignHash *hashes,
 
 /* Like writer_open_copy(), but uses an image that the reader has read in full. */
 void
-reader_open_writer(const FilterReader *reader, Datum filter,
-				   FilterWriter *writer)
+reader_open_writer(const FilterReader *reader, Datum filter, FilterWriter *writer)
 {
 	if (reader->slices_of != NULL ||
 		VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(filter)))

@@ -89,8 +89,7 @@ extern void reader_contains_foreign(FilterReader *reader,
  * valid until "filter" is freed, or the user opens another filter.
  */
 static inline void
-reader_open(StoredUser *user, Datum filter, uint64 probes,
-			FilterReader *reader)
+reader_open(StoredUser *user, Datum filter, uint64 probes, FilterReader *reader)
 {
 	struct varlena *pointer = (struct varlena *) DatumGetPointer(filter);
 

@@ -60,8 +60,7 @@ expanded_flat_size(ExpandedObjectHeader *eohptr)
 }
 
 static void
-expanded_flatten(ExpandedObjectHeader *eohptr, void *result,
-				 Size allocated_size)
+expanded_flatten(ExpandedObjectHeader *eohptr, void *result, Size allocated_size)
 {
 	ExpandedFilter *expanded = (ExpandedFilter *) eohptr;
 
@@ -173,8 +172,7 @@ allocate_image(MemoryContext mcxt, uint64 bytes, bool zero,
 
 	/* "bytes" may come from damaged data: the sum must not wrap around */
 	if (bytes > MaxAllocHugeSize - VARHDRSZ - alignment)
-		elog(ERROR, "invalid size of a filter: %llu bytes",
-			 (unsigned long long) bytes);
+		elog(ERROR, "invalid size of a filter: %llu bytes", (unsigned long long) bytes);
 	*memory = MemoryContextAllocHuge(mcxt, VARHDRSZ + bytes + alignment);
 	start = (uint8 *) TYPEALIGN(alignment, *memory);
 #ifdef MADV_HUGEPAGE
@@ -198,8 +196,7 @@ writer_fresh(FilterWriter *writer, uint64 bytes, bool zero, FilterWriter *fresh)
 {
 	/* allocating and filling the memory may take long */
 	CHECK_FOR_INTERRUPTS();
-	if (writer->expanded == NULL && writer->mcxt != NULL &&
-		bytes >= EXPANDED_FROM_BYTES)
+	if (writer->expanded == NULL && writer->mcxt != NULL && bytes >= EXPANDED_FROM_BYTES)
 	{
 		MemoryContext mcxt = AllocSetContextCreate(writer->mcxt, "expanded filter",
 												   ALLOCSET_SMALL_SIZES);
@@ -278,14 +275,12 @@ writer_open_copy(FilterWriter *writer, Datum value)
 		set_sort(writer->image);
 	}
 	else
-		writer_open_copied_image(writer, value_image(value),
-								 CurrentMemoryContext);
+		writer_open_copied_image(writer, value_image(value), CurrentMemoryContext);
 }
 
 /* Open a copy of an image: an expanded object if it is large, and mcxt is not NULL. */
 void
-writer_open_copied_image(FilterWriter *writer, const uint8 *image,
-						 MemoryContext mcxt)
+writer_open_copied_image(FilterWriter *writer, const uint8 *image, MemoryContext mcxt)
 {
 	memset(writer, 0, sizeof(*writer));
 	writer->mcxt = mcxt;
@@ -400,10 +395,8 @@ value_header(Datum value)
 		return expanded_get(value)->image;
 	if (!VARATT_IS_EXTERNAL_ONDISK(pointer))
 		return (uint8 *) VARDATA(PG_DETOAST_DATUM(value));
-	header = (uint8 *) VARDATA(detoast_attr_slice(pointer, 0,
-												  IMAGE_HEADER_BYTES));
-	return (uint8 *) VARDATA(detoast_attr_slice(pointer, 0,
-												filter_header_bytes(header)));
+	header = (uint8 *) VARDATA(detoast_attr_slice(pointer, 0, IMAGE_HEADER_BYTES));
+	return (uint8 *) VARDATA(detoast_attr_slice(pointer, 0, filter_header_bytes(header)));
 }
 
 /* A flat copy of a value, without extra room: the form that is stored */
@@ -543,8 +536,7 @@ writer_grow(FilterWriter *writer, uint64 waiting)
 	FilterPlan	plan;
 	FilterWriter fresh;
 
-	check_plan(filter_plan_growth(writer->image, waiting, &plan), &plan,
-			   writer->image);
+	check_plan(filter_plan_growth(writer->image, waiting, &plan), &plan, writer->image);
 	writer_fresh(writer, plan.bytes, true, &fresh);
 	filter_copy(fresh.image, writer->image, &plan);
 	writer_take(writer, &fresh);

@@ -94,13 +94,11 @@ extern const uint8 *value_header(Datum value);
 extern const uint8 *state_header(Datum state);
 extern struct varlena *value_copy_flat(Datum value);
 
-extern uint8 *allocate_image(MemoryContext mcxt, uint64 bytes,
-							 bool zero, void **memory);
+extern uint8 *allocate_image(MemoryContext mcxt, uint64 bytes, bool zero, void **memory);
 
 /* Changing */
 extern void writer_open_copy(FilterWriter *writer, Datum value);
-extern void writer_open_state(FilterWriter *writer, Datum value,
-							  MemoryContext mcxt);
+extern void writer_open_state(FilterWriter *writer, Datum value, MemoryContext mcxt);
 extern void writer_open_copied_image(FilterWriter *writer, const uint8 *image,
 									 MemoryContext mcxt);
 extern void writer_open_new_state(FilterWriter *writer,
@@ -110,8 +108,7 @@ extern Datum writer_close(FilterWriter *writer);
 extern Datum writer_close_state(FilterWriter *writer);
 
 extern bool state_push(Datum state, uint64 hash);
-extern void writer_append(FilterWriter *writer, const uint8 *hashes,
-						  uint64 count);
+extern void writer_append(FilterWriter *writer, const uint8 *hashes, uint64 count);
 
 /* Changing, for combine.c */
 extern void writer_fresh(FilterWriter *writer, uint64 bytes, bool zero,
@@ -126,8 +123,7 @@ extern void merge_set(FilterWriter *writer, const uint8 *other, bool is_state);
 extern struct varlena *value_make(const FilterParams *params);
 extern struct varlena *value_make_planned(const FilterParams *params,
 										  const FilterPlan *plan);
-extern struct varlena *value_make_bare(FilterLayout layout,
-									   const FilterParams *params);
+extern struct varlena *value_make_bare(FilterLayout layout, const FilterParams *params);
 extern struct varlena *value_make_empty(FilterKind kind);
 
 /* Adding to filters of any form, union and intersection: combine.c */
