@@ -32,8 +32,7 @@ choose_kernel(void)
 	initStringInfo(&names);
 	for (int i = 0; i < block_kernel_count; i++)
 		if (block_kernels[i].supported())
-			appendStringInfo(&names, names.len > 0 ? ", %s" : "%s",
-							 block_kernels[i].name);
+			appendStringInfo(&names, names.len > 0 ? ", %s" : "%s", block_kernels[i].name);
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("this processor has no kernel \"%s\" for the extension bloomfilter",

@@ -159,8 +159,7 @@ at_subtransaction_event(SubXactEvent event, SubTransactionId subtransaction,
 }
 
 static void
-access_object(ObjectAccessType access, Oid class, Oid object, int column,
-			  void *arg)
+access_object(ObjectAccessType access, Oid class, Oid object, int column, void *arg)
 {
 	if (access == OAT_DROP && class == RelationRelationId)
 		flush_pending();

@@ -65,8 +65,7 @@
 
 /* Remove from sorted hashes those that the layer contains; returns how many are left. */
 static Size
-drop_contained(Relation index, const MembershipLayer *layer, uint64 *hashes,
-			   Size count)
+drop_contained(Relation index, const MembershipLayer *layer, uint64 *hashes, Size count)
 {
 	Size		left = 0;
 	bool	   *found = palloc(count * sizeof(bool));
@@ -125,8 +124,7 @@ typedef struct Adding
  * Returns how many of the bits are clear now.
  */
 static uint32
-change_blocks(PageChange *change, const Place *places, Size count,
-			  unsigned hashes)
+change_blocks(PageChange *change, const Place *places, Size count, unsigned hashes)
 {
 	Page		page = BufferGetPage(change->buffer);
 	uint32		new_bits = 0;
@@ -192,8 +190,7 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 		bool		was_full;
 		bool		is_full;
 
-		meta_buffer = page_read(index, MEMBERSHIP_META_PAGE,
-								BUFFER_LOCK_EXCLUSIVE);
+		meta_buffer = page_read(index, MEMBERSHIP_META_PAGE, BUFFER_LOCK_EXCLUSIVE);
 		old_meta = page_meta(BufferGetPage(meta_buffer));
 		was_full = layer_is_full(old_meta, adding->number, adding->fraction);
 		meta = *old_meta;
@@ -238,8 +235,7 @@ add_places(Adding *adding, const Place *places, Size count)
 		uint32		reserved = 0;
 
 		CHECK_FOR_INTERRUPTS();
-		while (done + here < count &&
-			   block_page(layer, places[done + here].block) == page)
+		while (done + here < count && block_page(layer, places[done + here].block) == page)
 			here++;
 		if (adding->second)
 		{
@@ -363,8 +359,7 @@ add_prepare(Relation index, Size in_memory)
 	const uint64 blocks_max = COMMIT_PAGES_MAX * BLOCKS_PER_PAGE;
 
 	meta_read(index, &meta);
-	if (meta.layers == 0 ||
-		(meta.layers < IMAGE_MAX_LAYERS && room_for(&meta, 0) == 0))
+	if (meta.layers == 0 || (meta.layers < IMAGE_MAX_LAYERS && room_for(&meta, 0) == 0))
 		grow(index, meta.layers, &meta);
 	if (meta.layers == 0)
 		meta_report_too_large(index, &meta, meta.capacity);

@@ -130,8 +130,7 @@ membership_keys_make(MemoryContext mcxt, Relation index, Oid type, Snapshot snap
 										 ELEMENT_LOCAL, NULL, mcxt);
 	keys->snapshot = snapshot;
 	keys->seen = snapshot_number(snapshot);
-	keys->mcxt = AllocSetContextCreate(mcxt, "membership keys",
-									   ALLOCSET_SMALL_SIZES);
+	keys->mcxt = AllocSetContextCreate(mcxt, "membership keys", ALLOCSET_SMALL_SIZES);
 	membership_hasher_init(&of_index, index, keys->mcxt);
 	/* ALTER TYPE may change the class: then do not rely on hashes */
 	keys->class = element_structure(of_index.hasher) == 0 ?
@@ -144,8 +143,7 @@ membership_keys_make(MemoryContext mcxt, Relation index, Oid type, Snapshot snap
  * equals nothing.  Errors: those of element_hash().
  */
 void
-membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
-					bool is_array)
+membership_keys_set(MembershipKeys *keys, Datum value, bool isnull, bool is_array)
 {
 	ArrayElements elements = {.count = isnull ? 0 : 1, .values = &value};
 	MemoryContext caller;
@@ -179,8 +177,7 @@ get_layers(const MembershipKeys *keys, Relation index, MembershipMeta *meta)
 {
 	KeptMeta   *kept = index->rd_amcache;
 
-	if (kept != NULL && kept->seen == keys->seen &&
-		kept->written == own_insertions.written)
+	if (kept != NULL && kept->seen == keys->seen && kept->written == own_insertions.written)
 	{
 		memcpy(meta, &kept->meta, meta_size(&kept->meta));
 		return;

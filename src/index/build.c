@@ -475,8 +475,7 @@ sort_in_parallel(BuildState *state, Relation heap, Relation index, IndexInfo *in
 	if (state->context)
 		WaitForParallelWorkersToAttach(state->context);
 	wait_for_all(shared);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
-								 MEMBERSHIP_PHASE_SORT);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, MEMBERSHIP_PHASE_SORT);
 	processes = BarrierParticipants(&shared->barrier);
 	for (int range = 0; range < shared->ranges; range++)
 
@@ -554,8 +553,7 @@ begin_parallel(BuildState *state, Relation heap, Relation index, bool concurrent
 	Snapshot	snapshot = concurrent ? RegisterSnapshot(GetTransactionSnapshot()) :
 		SnapshotAny;
 	const Size	scan_bytes = table_parallelscan_estimate(heap, snapshot);
-	const Size	shared_bytes = offsetof(SharedBuild, usage) +
-		workers * sizeof(WorkerUsage);
+	const Size	shared_bytes = offsetof(SharedBuild, usage) + workers * sizeof(WorkerUsage);
 	const Size	query_bytes = debug_query_string ? strlen(debug_query_string) + 1 : 0;
 	ParallelContext *context;
 	ParallelTableScanDesc scan;
@@ -645,16 +643,14 @@ membership_build(Relation heap, Relation index, IndexInfo *info)
 	int			workers = plan_workers(heap, index, info);
 
 	if (RelationGetNumberOfBlocks(index) != 0)
-		elog(ERROR, "index \"%s\" already contains data",
-			 RelationGetRelationName(index));
+		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
 
 	membership_warn_of_equality(index);
 	begin_build(&state, index, (Size) maintenance_work_mem * 1024 / sizeof(uint64));
 	if (workers > 0)
 		begin_parallel(&state, heap, index, info->ii_Concurrent, workers);
 
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
-								 MEMBERSHIP_PHASE_SCAN);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, MEMBERSHIP_PHASE_SCAN);
 	if (state.shared)
 	{
 		sort_in_parallel(&state, heap, index, info, state.context->toc);
@@ -667,13 +663,11 @@ membership_build(Relation heap, Relation index, IndexInfo *info)
 	{
 		result->heap_tuples = scan_table(&state, heap, index, info, NULL);
 		result->index_tuples = state.rows;
-		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
-									 MEMBERSHIP_PHASE_SORT);
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, MEMBERSHIP_PHASE_SORT);
 		elements = finish_sort(&state);
 	}
 
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
-								 MEMBERSHIP_PHASE_WRITE);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, MEMBERSHIP_PHASE_WRITE);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, elements);
 	meta_init(&meta, index, state.structure, elements);
 	meta_write(index, MAIN_FORKNUM, &meta);
@@ -691,7 +685,6 @@ membership_build(Relation heap, Relation index, IndexInfo *info)
 	}
 
 	if (RelationNeedsWAL(index))
-		log_newpage_range(index, MAIN_FORKNUM, 0,
-						  RelationGetNumberOfBlocks(index), true);
+		log_newpage_range(index, MAIN_FORKNUM, 0, RelationGetNumberOfBlocks(index), true);
 	return result;
 }

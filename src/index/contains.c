@@ -285,8 +285,7 @@ is_open(const MembershipSite *site, Oid oid)
 static inline bool
 has_open_views(const MembershipSite *site)
 {
-	return site->snapshot != NULL &&
-		site->indexes[0].view->snapshot == site->snapshot;
+	return site->snapshot != NULL && site->indexes[0].view->snapshot == site->snapshot;
 }
 
 /*
@@ -304,8 +303,7 @@ membership_site_open(MembershipSite *site, Oid oid)
 				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
 				 errmsg("cannot query an index without a snapshot")));
 	snapshot = GetActiveSnapshot();
-	if (likely(is_open(site, oid) && site->snapshot == snapshot &&
-			   has_open_views(site)))
+	if (likely(is_open(site, oid) && site->snapshot == snapshot && has_open_views(site)))
 		return;
 	/* a new snapshot may see the rows of a new partition */
 	AcceptInvalidationMessages();
@@ -393,8 +391,7 @@ membership_site_settled(MembershipSite *site, int attempt)
  * reading catalogs for them, may change the index or release its lock.
  */
 static void
-hash_and_open(MembershipSite *site, const ArrayElements *elements,
-			  uint64 *hashes)
+hash_and_open(MembershipSite *site, const ArrayElements *elements, uint64 *hashes)
 {
 	int			attempt = 0;
 
@@ -458,8 +455,7 @@ own_insertions_matter(const MembershipSite *site, const IndexView *view)
 
 /* Look for elements that the view lacks in this session's insertions (insert.c). */
 static void
-probe_own_insertions(const SiteIndex *at, const uint64 *hashes, Size count,
-					 bool *found)
+probe_own_insertions(const SiteIndex *at, const uint64 *hashes, Size count, bool *found)
 {
 	Relation	index = relation_open(at->oid, NoLock);
 
@@ -572,8 +568,7 @@ membership_site_probe(const MembershipSite *site, const uint64 *hashes,
  * element_hash().
  */
 uint64
-membership_site_hash_key(MembershipSite *site, const Datum *values,
-						 bool *comparable)
+membership_site_hash_key(MembershipSite *site, const Datum *values, bool *comparable)
 {
 	static const bool nulls[INDEX_MAX_KEYS] = {false};
 	uint64		hash;

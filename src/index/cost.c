@@ -85,8 +85,7 @@ lowest_frequency(HeapTuple statistics, int kind)
  * element, core assumes at most half of the lowest frequency, and adds these up.
  */
 static double
-least_common_array(PlannerInfo *root, Node *array, int strategy,
-				   HeapTuple statistics)
+least_common_array(PlannerInfo *root, Node *array, int strategy, HeapTuple statistics)
 {
 	Form_pg_statistic form = (Form_pg_statistic) GETSTRUCT(statistics);
 	Const	   *known = (Const *) estimate_expression_value(root, array);
@@ -147,8 +146,7 @@ find_outer_parameter(Node *node, void *context)
  * execution may read the whole table.
  */
 static double
-present_of_outer(const OuterParameter *param, const OpExpr *clause,
-				 IndexOptInfo *info)
+present_of_outer(const OuterParameter *param, const OpExpr *clause, IndexOptInfo *info)
 {
 	Var		   *var = (Var *) param->item;
 	Node	   *value = lsecond(clause->args);
@@ -199,8 +197,7 @@ present_of_outer(const OuterParameter *param, const OpExpr *clause,
  * frequency in the list.
  */
 static double
-present_once(PlannerInfo *root, IndexOptInfo *info, OpExpr *clause,
-			 Selectivity selectivity)
+present_once(PlannerInfo *root, IndexOptInfo *info, OpExpr *clause, Selectivity selectivity)
 {
 	double		least_common = INFINITY;
 	int			strategy;
@@ -211,8 +208,7 @@ present_once(PlannerInfo *root, IndexOptInfo *info, OpExpr *clause,
 	if (HeapTupleIsValid(vardata.statsTuple))
 		least_common = strategy == STRATEGY_EQUAL ?
 			lowest_frequency(vardata.statsTuple, STATISTIC_KIND_MCV) :
-			least_common_array(root, lsecond(clause->args), strategy,
-							   vardata.statsTuple);
+			least_common_array(root, lsecond(clause->args), strategy, vardata.statsTuple);
 	ReleaseVariableStats(vardata);
 	return selectivity > least_common ? 1 : PRESENT_UNKNOWN;
 }
@@ -235,8 +231,7 @@ has_many_outer_rows(PlannerInfo *root, IndexOptInfo *info, List *clauses)
 		{
 			RelOptInfo *other = root->simple_rel_array[relid];
 
-			if (other != info->rel &&
-				!(other && has_single_row(root, other)))
+			if (other != info->rel && !(other && has_single_row(root, other)))
 				return true;
 		}
 	}
@@ -275,8 +270,7 @@ present_probability(PlannerInfo *root, IndexOptInfo *info, List *clauses,
 
 	if (has_many_outer_rows(root, info, clauses))
 		return 1;
-	if (find_outer_parameter((Node *) extract_actual_clauses(clauses, false),
-							 &param))
+	if (find_outer_parameter((Node *) extract_actual_clauses(clauses, false), &param))
 		return is_simple ? present_of_outer(&param, (OpExpr *) clause, info) : 1;
 	if (is_simple)
 		return present_once(root, info, (OpExpr *) clause, selectivity);

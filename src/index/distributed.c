@@ -42,12 +42,10 @@ table_is_distributed(Oid table)
 		return false;
 	}
 	column = get_attnum(catalog, CITUS_TABLE_COLUMN);
-	if (column == InvalidAttrNumber ||
-		get_atttype(catalog, column) != REGCLASSOID)
+	if (column == InvalidAttrNumber || get_atttype(catalog, column) != REGCLASSOID)
 		return false;
 	relation = table_open(catalog, AccessShareLock);
-	ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(table));
+	ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(table));
 	/* no index: the catalog is small, and we do not rely on its indexes */
 	scan = systable_beginscan(relation, InvalidOid, false, NULL, 1, &key);
 	found = HeapTupleIsValid(systable_getnext(scan));

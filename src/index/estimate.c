@@ -217,8 +217,7 @@ key_part(Node *expression)
 		expression = (Node *) ((RelabelType *) expression)->arg;
 	if (IsA(expression, Const))
 		return ((Const *) expression)->constisnull ? NULL : expression;
-	return IsA(expression, Var) && ((Var *) expression)->varattno > 0 ?
-		expression : NULL;
+	return IsA(expression, Var) && ((Var *) expression)->varattno > 0 ? expression : NULL;
 }
 
 /*

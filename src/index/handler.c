@@ -114,8 +114,7 @@ arrays_may_match(Relation index, ScanKey keys, int number_of_keys)
 				 ARR_ELEMTYPE(DatumGetArrayTypeP(keys[i].sk_argument)) == hasher.array_of)
 		{
 			Assert(is_array_operator(strategy, keys[i].sk_func.fn_oid));
-			matches = array_may_match(index, &meta, &hasher,
-									  keys[i].sk_argument, strategy);
+			matches = array_may_match(index, &meta, &hasher, keys[i].sk_argument, strategy);
 		}
 	}
 	/* compare the structure after hashing, which rereads composite types */
@@ -341,8 +340,7 @@ complain_of_class(Form_pg_opclass class, const char *complaint)
  * them (membership_key_type()).
  */
 static void
-membership_adjustmembers(Oid family, Oid opclass, List *operators,
-						 List *functions)
+membership_adjustmembers(Oid family, Oid opclass, List *operators, List *functions)
 {
 	ListCell   *cell;
 

@@ -244,8 +244,7 @@ flush_pending(void)
 static inline void
 mark_pending(uint64 hash)
 {
-	pending.seen[hash % SEEN_BITS / WORD_BITS] |=
-		UINT64CONST(1) << hash % WORD_BITS;
+	pending.seen[hash % SEEN_BITS / WORD_BITS] |= UINT64CONST(1) << hash % WORD_BITS;
 }
 
 /* Is the hash waiting to be written to the index? */
@@ -338,8 +337,7 @@ prepare(Inserter *inserter, Relation index)
 {
 	if (inserter->room > 0 && inserter->written == own_insertions.written)
 		return;
-	inserter->room = add_prepare(index, (Size) maintenance_work_mem * 1024 /
-								 PENDING_BYTES);
+	inserter->room = add_prepare(index, (Size) maintenance_work_mem * 1024 / PENDING_BYTES);
 	inserter->written = own_insertions.written;
 }
 

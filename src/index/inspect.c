@@ -137,8 +137,7 @@ put_info(Relation heap, Relation index, void *arg)
 	values[INFO_CAPACITY] = Int64GetDatum(meta.capacity);
 	values[INFO_ERROR_RATE] = Float8GetDatum(meta.error_rate);
 	values[INFO_ESTIMATED_ERROR_RATE] = Float8GetDatum(1 - absent);
-	values[INFO_BYTES] = Int64GetDatum((int64) BLCKSZ *
-									   RelationGetNumberOfBlocks(index));
+	values[INFO_BYTES] = Int64GetDatum((int64) BLCKSZ * RelationGetNumberOfBlocks(index));
 	if (meta.live_rows < 0)
 		nulls[INFO_DEAD_ELEMENTS] = true;
 	else

@@ -151,8 +151,7 @@ membership_key_hasher(Relation index, const List *types, TupleDesc *row,
  * cannot hash the values of an operator class.
  */
 void
-membership_hasher_init(MembershipHasher *hasher, Relation index,
-					   MemoryContext mcxt)
+membership_hasher_init(MembershipHasher *hasher, Relation index, MemoryContext mcxt)
 {
 	List	   *types = NIL;
 	Datum		values[INDEX_MAX_KEYS] = {0};

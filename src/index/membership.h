@@ -134,17 +134,14 @@ extern ElementHasher *membership_key_hasher(Relation index, const List *types,
 											TupleDesc *row, MemoryContext mcxt);
 extern void membership_hasher_init(MembershipHasher *hasher, Relation index,
 								   MemoryContext mcxt);
-extern Size membership_hash(MembershipHasher *hasher, Datum *values,
-							bool *nulls);
-extern Size membership_hash_array(MembershipHasher *hasher, Datum array,
-								  bool *has_null);
+extern Size membership_hash(MembershipHasher *hasher, Datum *values, bool *nulls);
+extern Size membership_hash_array(MembershipHasher *hasher, Datum array, bool *has_null);
 extern bool membership_of_arrays(Relation index);
 extern Oid	membership_hashed_type(Relation index, int column);
 extern void membership_warn_of_equality(Relation index);
 extern Oid	membership_equality(Oid left, Oid right);
 extern bool membership_agrees(Oid function, Oid left, Oid right);
-extern Oid	membership_key_type(Relation index, int column, Oid subtype,
-								Oid function);
+extern Oid	membership_key_type(Relation index, int column, Oid subtype, Oid function);
 extern void membership_check_structure(const MembershipHasher *hasher,
 									   Relation index,
 									   const MembershipMeta *meta);
@@ -166,15 +163,13 @@ extern void meta_measure(Relation index, MembershipMeta *meta);
 /* pages.c */
 extern bool pages_contain(Relation index, const MembershipMeta *meta,
 						  uint64 hash);
-extern void pages_prefetch(Relation index, const MembershipMeta *meta,
-						   uint64 hash);
+extern void pages_prefetch(Relation index, const MembershipMeta *meta, uint64 hash);
 extern void pages_contain_batch(Relation index, const MembershipMeta *meta,
 								const uint64 *hashes, Size count, bool *found);
 extern double pages_probe_cost(const MembershipMeta *meta, Size probes);
 extern void layer_contains_sorted(Relation index, const MembershipLayer *layer,
 								  const uint64 *hashes, Size count, bool *found);
-extern void pages_create(Relation index, const MembershipMeta *meta, int number,
-						 bool log);
+extern void pages_create(Relation index, const MembershipMeta *meta, int number, bool log);
 extern void layer_fill(Relation index, const MembershipLayer *layer,
 					   const uint64 *hashes, Size count);
 extern void pages_report(Relation index, MembershipMeta *meta);
@@ -185,8 +180,7 @@ extern void pages_check(Relation index, const MembershipMeta *meta);
 
 /* add.c */
 extern Size add_prepare(Relation index, Size in_memory);
-extern void add_hashes(Relation index, uint64 *hashes, Size count,
-					   bool committing);
+extern void add_hashes(Relation index, uint64 *hashes, Size count, bool committing);
 
 /* build.c */
 extern IndexBuildResult *membership_build(Relation heap, Relation index,
@@ -200,8 +194,7 @@ extern bool membership_insert(Relation index, Datum *values, bool *nulls,
 extern void flush_pending(void);
 extern void flush_before_commit(void);
 extern void forget_pending(void);
-extern void pass_pending(SubTransactionId subtransaction,
-						 SubTransactionId parent);
+extern void pass_pending(SubTransactionId subtransaction, SubTransactionId parent);
 extern void truncate_pending(SubTransactionId subtransaction);
 
 /* Counts of this session's insertions into all indexes */
@@ -212,8 +205,7 @@ typedef struct OwnInsertions
 } OwnInsertions;
 
 extern OwnInsertions own_insertions;
-extern bool inserted_since(Relation index, const OwnInsertions *then,
-						   uint64 hash);
+extern bool inserted_since(Relation index, const OwnInsertions *then, uint64 hash);
 
 /* changes.c */
 
@@ -239,8 +231,7 @@ typedef enum MembershipPurpose
 
 extern void membership_open_all(Oid oid, MembershipPurpose purpose,
 								MembershipVisitor visit, void *arg);
-extern bool membership_open_quietly(Oid oid, MembershipVisitor visit,
-									void *arg);
+extern bool membership_open_quietly(Oid oid, MembershipVisitor visit, void *arg);
 extern Relation membership_ask_open(Relation heap, Oid oid, Snapshot snapshot);
 extern bool membership_may_query(Relation heap, Relation index);
 extern bool membership_may_read_parent(Relation heap);
@@ -305,13 +296,11 @@ extern void views_end_transaction(bool aborts);
 /* One place in a query that probes an index, which may be partitioned */
 typedef struct MembershipSite MembershipSite;
 
-extern MembershipSite *membership_site_make(MemoryContext mcxt,
-											Oid element_type);
+extern MembershipSite *membership_site_make(MemoryContext mcxt, Oid element_type);
 extern MembershipSite *membership_site_make_join(MemoryContext mcxt,
 												 List *indexes, List *types);
 extern void membership_site_open(MembershipSite *site, Oid oid);
-extern uint64 membership_site_hash(MembershipSite *site, Datum element,
-								   bool *comparable);
+extern uint64 membership_site_hash(MembershipSite *site, Datum element, bool *comparable);
 extern uint64 membership_site_hash_key(MembershipSite *site,
 									   const Datum *values, bool *comparable);
 extern bool membership_site_settled(MembershipSite *site, int attempt);

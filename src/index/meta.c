@@ -71,8 +71,7 @@ meta_plan_layer(MembershipMeta *meta, uint64 capacity)
 	MembershipLayer *to = &meta->layer[meta->layers];
 	double		error_rate = meta->layers == 0 ?
 		meta->error_rate * BLOOM_FIRST_SHARE :
-		next_layer_error_rate(meta->error_rate, meta->layer[0].error_rate,
-							  meta->layers);
+		next_layer_error_rate(meta->error_rate, meta->layer[0].error_rate, meta->layers);
 	FilterLayer layer;
 
 	if (meta->layers == IMAGE_MAX_LAYERS ||
@@ -87,8 +86,7 @@ meta_plan_layer(MembershipMeta *meta, uint64 capacity)
 	to->error_rate = layer.error_rate;
 	to->bits_full = layer.bits_full;
 	to->bits_reported = 0;
-	to->report_step = Max(1, Min(REPORT_STEP_MAX,
-								 layer_bits(&layer) / REPORT_STEPS_MIN));
+	to->report_step = Max(1, Min(REPORT_STEP_MAX, layer_bits(&layer) / REPORT_STEPS_MIN));
 	to->layout = layer.layout;
 	to->hashes = layer.hashes;
 	if (layer_pages(to) > MaxBlockNumber - to->first_page)
@@ -99,8 +97,7 @@ meta_plan_layer(MembershipMeta *meta, uint64 capacity)
 
 /* Raise the error for a first layer that would be too large. */
 void
-meta_report_too_large(Relation index, const MembershipMeta *meta,
-					  uint64 elements)
+meta_report_too_large(Relation index, const MembershipMeta *meta, uint64 elements)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -116,8 +113,7 @@ meta_report_too_large(Relation index, const MembershipMeta *meta,
  * ERRCODE_PROGRAM_LIMIT_EXCEEDED if that layer would be too large.
  */
 void
-meta_init(MembershipMeta *meta, Relation index, uint64 structure,
-		  uint64 elements)
+meta_init(MembershipMeta *meta, Relation index, uint64 structure, uint64 elements)
 {
 	MembershipOptions *options = (MembershipOptions *) index->rd_options;
 
@@ -144,8 +140,7 @@ StaticAssertDecl(sizeof(MembershipMeta) <= BLCKSZ - MAXALIGN(SizeOfPageHeaderDat
 void
 meta_write(Relation index, ForkNumber fork, const MembershipMeta *meta)
 {
-	page_make(index, fork, MEMBERSHIP_META_PAGE, meta, sizeof(*meta),
-			  fork == INIT_FORKNUM);
+	page_make(index, fork, MEMBERSHIP_META_PAGE, meta, sizeof(*meta), fork == INIT_FORKNUM);
 }
 
 /*

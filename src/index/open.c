@@ -127,18 +127,15 @@ holds_select(Relation heap, Relation index)
 	Bitmapset  *columns = NULL;
 	int			column = -1;
 
-	if (pg_class_aclcheck(RelationGetRelid(heap), user,
-						  ACL_SELECT) == ACLCHECK_OK)
+	if (pg_class_aclcheck(RelationGetRelid(heap), user, ACL_SELECT) == ACLCHECK_OK)
 		return true;
 	for (int i = 0; i < index->rd_index->indnatts; i++)
 		if (index->rd_index->indkey.values[i] != 0)
 			columns = bms_add_member(columns,
 									 index->rd_index->indkey.values[i] -
 									 FirstLowInvalidHeapAttributeNumber);
-	pull_varattnos(stored_expression(index, Anum_pg_index_indexprs), 1,
-				   &columns);
-	pull_varattnos(stored_expression(index, Anum_pg_index_indpred), 1,
-				   &columns);
+	pull_varattnos(stored_expression(index, Anum_pg_index_indexprs), 1, &columns);
+	pull_varattnos(stored_expression(index, Anum_pg_index_indpred), 1, &columns);
 	while ((column = bms_next_member(columns, column)) >= 0)
 	{
 		AttrNumber	attribute = column + FirstLowInvalidHeapAttributeNumber;
@@ -333,8 +330,7 @@ was_valid(Relation index)
 	scan = systable_beginscan(catalog, IndexRelidIndexId, true,
 							  GetActiveSnapshot(), 1, &key);
 	tuple = systable_getnext(scan);
-	valid = HeapTupleIsValid(tuple) &&
-		((Form_pg_index) GETSTRUCT(tuple))->indisvalid;
+	valid = HeapTupleIsValid(tuple) && ((Form_pg_index) GETSTRUCT(tuple))->indisvalid;
 	systable_endscan(scan);
 	table_close(catalog, AccessShareLock);
 	return valid;
@@ -500,8 +496,7 @@ close_with_table(Relation heap, Relation index)
  * ERRCODE_WRONG_OBJECT_TYPE and ERRCODE_INSUFFICIENT_PRIVILEGE.
  */
 void
-membership_open_all(Oid oid, MembershipPurpose purpose, MembershipVisitor visit,
-					void *arg)
+membership_open_all(Oid oid, MembershipPurpose purpose, MembershipVisitor visit, void *arg)
 {
 	bool		to_describe = purpose == OPEN_TO_DESCRIBE;
 	Relation	heap;
@@ -511,8 +506,7 @@ membership_open_all(Oid oid, MembershipPurpose purpose, MembershipVisitor visit,
 
 	if (index == NULL)
 		return;
-	if (!to_describe ||
-		!has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
+	if (!to_describe || !has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
 		check_privileges(heap, index);
 	if (!to_describe)
 		(void) is_usable(heap, index, false);
@@ -526,8 +520,7 @@ membership_open_all(Oid oid, MembershipPurpose purpose, MembershipVisitor visit,
 		index = open_with_table(lfirst_oid(cell), to_describe, &heap);
 		if (index == NULL)
 			continue;
-		valid = is_usable(heap, index, to_describe) &&
-			replace_invalid(heap, &index);
+		valid = is_usable(heap, index, to_describe) && replace_invalid(heap, &index);
 		if (!valid && !to_describe)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -576,8 +569,7 @@ membership_ask_open(Relation heap, Oid oid, Snapshot snapshot)
 {
 	Relation	index;
 
-	if (!IsMVCCSnapshot(snapshot) ||
-		!ConditionalLockRelationOid(oid, AccessShareLock))
+	if (!IsMVCCSnapshot(snapshot) || !ConditionalLockRelationOid(oid, AccessShareLock))
 		return NULL;
 	/* faster than try_relation_open(), which searches the syscache first */
 	index = RelationIdGetRelation(oid);

@@ -198,8 +198,7 @@ page_change_begin(PageChange *change, Buffer buffer)
 
 /* Add bytes of the page to the change.  They lie behind all bytes added before. */
 static void
-add_run(PageChange *change, OffsetNumber offset, const char *bytes,
-		OffsetNumber count)
+add_run(PageChange *change, OffsetNumber offset, const char *bytes, OffsetNumber count)
 {
 	char	   *fragments = change->fragments;
 	OffsetNumber *header = change->header;
@@ -232,8 +231,7 @@ add_run(PageChange *change, OffsetNumber offset, const char *bytes,
  * all bytes added before.  The page is not changed yet.
  */
 void
-page_change_bytes(PageChange *change, const void *at, const void *bytes,
-				  Size count)
+page_change_bytes(PageChange *change, const void *at, const void *bytes, Size count)
 {
 	const char *old = (const char *) at;
 	const char *new = (const char *) bytes;

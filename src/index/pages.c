@@ -320,8 +320,7 @@ pages_create(Relation index, const MembershipMeta *meta, int number, bool log)
  * hashes are faster.  Does not log.  Cannot be cancelled.
  */
 void
-layer_fill(Relation index, const MembershipLayer *layer, const uint64 *hashes,
-		   Size count)
+layer_fill(Relation index, const MembershipLayer *layer, const uint64 *hashes, Size count)
 {
 	/* lock one page at a time: both blocks may be on the same page */
 	Buffer		buffer = InvalidBuffer;
@@ -362,8 +361,7 @@ pages_report(Relation index, MembershipMeta *meta)
 		MembershipOpaque *opaque;
 
 		CHECK_FOR_INTERRUPTS();
-		buffer = page_read(index, layer->first_page + i,
-						   BUFFER_LOCK_EXCLUSIVE);
+		buffer = page_read(index, layer->first_page + i, BUFFER_LOCK_EXCLUSIVE);
 		opaque = page_opaque(BufferGetPage(buffer));
 		opaque->unreported = opaque->bits_set % layer->report_step;
 		layer->bits_reported += opaque->bits_set - opaque->unreported;
@@ -389,8 +387,7 @@ pages_image_bytes(const MembershipMeta *meta)
  * those of page_read().
  */
 void
-pages_read(Relation index, const MembershipMeta *meta, ElementClass class,
-		   uint8 *image)
+pages_read(Relation index, const MembershipMeta *meta, ElementClass class, uint8 *image)
 {
 	FilterParams params = {
 		.capacity = meta->capacity,
@@ -420,8 +417,7 @@ pages_read(Relation index, const MembershipMeta *meta, ElementClass class,
 			Page		page;
 
 			CHECK_FOR_INTERRUPTS();
-			buffer = page_read(index, block_page(from, block),
-							   BUFFER_LOCK_SHARE);
+			buffer = page_read(index, block_page(from, block), BUFFER_LOCK_SHARE);
 			page = BufferGetPage(buffer);
 			memcpy(image + offset, page_block(page, block), blocks * BLOCK_BYTES);
 			layer.bits_set += page_opaque(page)->bits_set;
@@ -448,8 +444,7 @@ pages_check(Relation index, const MembershipMeta *meta)
 		CHECK_FOR_INTERRUPTS();
 		buffer = page_read(index, i, BUFFER_LOCK_SHARE);
 		page = BufferGetPage(buffer);
-		bits = count_bits((uint8 *) PageGetContents(page),
-						  BLOCK_BYTES * BLOCKS_PER_PAGE);
+		bits = count_bits((uint8 *) PageGetContents(page), BLOCK_BYTES * BLOCKS_PER_PAGE);
 		if (bits != page_opaque(page)->bits_set)
 			report_corrupted("index \"%s\" has " UINT64_FORMAT " bits set in block %u, which counts %u",
 							 RelationGetRelationName(index), bits, i,
