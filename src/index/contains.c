@@ -119,6 +119,9 @@ membership_site_make(MemoryContext mcxt, Oid element_type)
 		MemoryContextAllocZero(mcxt, sizeof(MembershipSite));
 
 	site->mcxt = mcxt;
+	/* not in "opened", which is freed before leave_views() is called */
+	site->indexes = MemoryContextAlloc(mcxt, sizeof(SiteIndex));
+	site->room = 1;
 	site->type = lookup_type_cache(element_type, 0);
 	site->for_scan = true;
 	site->leave.func = leave_views;
@@ -165,13 +168,8 @@ add_index(Relation heap, Relation index, void *arg)
 
 	if (site->count == site->room)
 	{
-		int			room = Max(1, 2 * site->room);
-
-		/* not in "opened", which is freed before leave_views() is called */
-		site->indexes = site->indexes == NULL ?
-			MemoryContextAlloc(site->mcxt, room * sizeof(SiteIndex)) :
-			repalloc_huge(site->indexes, room * sizeof(SiteIndex));
-		site->room = room;
+		site->indexes = repalloc_huge(site->indexes, 2 * site->room * sizeof(SiteIndex));
+		site->room *= 2;
 	}
 	added = &site->indexes[site->count];
 	added->oid = RelationGetRelid(index);
