@@ -156,6 +156,7 @@ look_at_buffer(Relation toast, const struct varatt_external *place,
 			   bool *same)
 {
 	Page		page;
+	ItemId		item;
 	OffsetNumber offset = ItemPointerGetOffsetNumber(&first->tid);
 	bool		tells = true;
 
@@ -167,22 +168,18 @@ look_at_buffer(Relation toast, const struct varatt_external *place,
 		return false;
 	LockBuffer(first->buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(first->buffer);
-	if (offset <= PageGetMaxOffsetNumber(page))
+	item = PageGetItemId(page, offset);
+	if (offset <= PageGetMaxOffsetNumber(page) && ItemIdIsNormal(item))
 	{
-		ItemId		item = PageGetItemId(page, offset);
+		HeapTupleData tuple = {
+			.t_len = ItemIdGetLength(item),
+			.t_self = first->tid,
+			.t_tableOid = RelationGetRelid(toast),
+			.t_data = (HeapTupleHeader) PageGetItem(page, item)
+		};
 
-		if (ItemIdIsNormal(item))
-		{
-			HeapTupleData tuple = {
-				.t_len = ItemIdGetLength(item),
-				.t_self = first->tid,
-				.t_tableOid = RelationGetRelid(toast),
-				.t_data = (HeapTupleHeader) PageGetItem(page, item)
-			};
-
-			*same = is_same_chunk(toast, &tuple, place, first, data, bytes);
-			tells = !*same || is_indexed(tuple.t_data);
-		}
+		*same = is_same_chunk(toast, &tuple, place, first, data, bytes);
+		tells = !*same || is_indexed(tuple.t_data);
 	}
 	UnlockReleaseBuffer(first->buffer);
 	return tells;
