@@ -338,8 +338,7 @@ room_for(const MembershipMeta *meta, unsigned fraction)
 
 /*
  * Make sure that the index has a layer that is not full.  The statement that inserts calls
- * this, because it can be cancelled and COMMIT cannot.  After a cancel, the next attempt
- * uses the pages that exist.
+ * this, because it can be cancelled and COMMIT cannot.
  *
  * Returns how many hashes, of all indexes together, may wait before they are written: at
  * most "in_memory", or WAITING_LEAST if that is more.  While another layer is possible,

@@ -33,11 +33,9 @@
  * TABLE ... TYPE, if it need not rebuild an index, gives the index's file to a new index
  * and drops the old index: so all hashes are written before a relation is dropped.
  *
- * Layers.  The first insertion of a command makes sure that the file has a layer that is
- * not full.  The number of waiting hashes is limited by the room in that layer, so that
- * COMMIT need not create a large one (add_prepare()).  So if a file has no layers when a
- * hash is written, it was built after the insertion, without the row, and does not need the
- * hash.
+ * Layers.  The first insertion of a command makes sure that the file has a layer
+ * (add_prepare()).  So if a file has none when a hash is written, it was built after the
+ * insertion, without the row, and does not need the hash.
  *
  * Locks.  The executor releases its lock on the index at the end of the command.  At the
  * first insertion of a command we take another lock until the end of the (sub)transaction,
