@@ -280,9 +280,8 @@ present_probability(PlannerInfo *root, IndexOptInfo *info, List *clauses,
 /* amcostestimate */
 void
 membership_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
-						Cost *startup_cost, Cost *total_cost,
-						Selectivity *selectivity, double *correlation,
-						double *pages)
+						Cost *startup_cost, Cost *total_cost, Selectivity *selectivity,
+						double *correlation, double *pages)
 {
 	IndexOptInfo *info = path->indexinfo;
 	RelOptInfo *table = info->rel;

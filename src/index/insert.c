@@ -345,9 +345,8 @@ prepare(Inserter *inserter, Relation index)
  * flush_pending().
  */
 bool
-membership_insert(Relation index, Datum *values, bool *nulls,
-				  ItemPointer tid, Relation heap, IndexUniqueCheck unique,
-				  bool unchanged, IndexInfo *info)
+membership_insert(Relation index, Datum *values, bool *nulls, ItemPointer tid,
+				  Relation heap, IndexUniqueCheck unique, bool unchanged, IndexInfo *info)
 {
 	Inserter   *inserter = (Inserter *) info->ii_AmCache;
 	Size		count;

@@ -142,8 +142,7 @@ extern void membership_warn_of_equality(Relation index);
 extern Oid	membership_equality(Oid left, Oid right);
 extern bool membership_agrees(Oid function, Oid left, Oid right);
 extern Oid	membership_key_type(Relation index, int column, Oid subtype, Oid function);
-extern void membership_check_structure(const MembershipHasher *hasher,
-									   Relation index,
+extern void membership_check_structure(const MembershipHasher *hasher, Relation index,
 									   const MembershipMeta *meta);
 
 /* meta.c */
@@ -187,9 +186,8 @@ extern IndexBuildResult *membership_build(Relation heap, Relation index,
 										  IndexInfo *info);
 
 /* insert.c */
-extern bool membership_insert(Relation index, Datum *values, bool *nulls,
-							  ItemPointer tid, Relation heap,
-							  IndexUniqueCheck unique, bool unchanged,
+extern bool membership_insert(Relation index, Datum *values, bool *nulls, ItemPointer tid,
+							  Relation heap, IndexUniqueCheck unique, bool unchanged,
 							  IndexInfo *info);
 extern void flush_pending(void);
 extern void flush_before_commit(void);
@@ -282,9 +280,8 @@ typedef struct RunningQuery
 extern uint64 snapshot_number(Snapshot snapshot);
 extern IndexView *view_join(Relation index, Snapshot snapshot);
 extern void view_leave(IndexView *view);
-extern bool view_copy_pays(IndexView *view, Relation index,
-						   const MembershipMeta *meta, ElementClass class,
-						   Size probes);
+extern bool view_copy_pays(IndexView *view, Relation index, const MembershipMeta *meta,
+						   ElementClass class, Size probes);
 extern void views_begin_run(RunningQuery *query, EState *estate);
 extern void views_end_run(const RunningQuery *query);
 extern void views_note_query(EState *estate);
@@ -304,9 +301,8 @@ extern uint64 membership_site_hash(MembershipSite *site, Datum element, bool *co
 extern uint64 membership_site_hash_key(MembershipSite *site,
 									   const Datum *values, bool *comparable);
 extern bool membership_site_settled(MembershipSite *site, int attempt);
-extern void membership_site_probe(const MembershipSite *site,
-								  const uint64 *hashes, Size count,
-								  bool *found);
+extern void membership_site_probe(const MembershipSite *site, const uint64 *hashes,
+								  Size count, bool *found);
 extern bool membership_site_may_refuse(const MembershipSite *site);
 extern Size membership_site_bytes(const MembershipSite *site);
 
@@ -325,8 +321,7 @@ extern void membership_ask_soon(const MembershipKeys *keys, Relation index);
 extern bool membership_ask(const MembershipKeys *keys, Relation index);
 
 /* estimate.c */
-extern double membership_join_share(PlannerInfo *root, List *indexes,
-									Oid function, Node *key, List *types,
-									Oid collation, bool *assumed);
+extern double membership_join_share(PlannerInfo *root, List *indexes, Oid function,
+									Node *key, List *types, Oid collation, bool *assumed);
 
 #endif							/* BLOOMFILTER_MEMBERSHIP_H */

@@ -106,9 +106,8 @@ chunk_data(Relation toast, HeapTuple tuple)
 
 /* Is this tuple the chunk *first?  The arguments are those of chunks_are_same(). */
 static bool
-is_same_chunk(Relation toast, HeapTuple tuple,
-			  const struct varatt_external *place, const FirstChunk *first,
-			  const uint8 *data, Size bytes)
+is_same_chunk(Relation toast, HeapTuple tuple, const struct varatt_external *place,
+			  const FirstChunk *first, const uint8 *data, Size bytes)
 {
 	TupleDesc	columns = toast->rd_att;
 	struct varlena *content;
@@ -151,9 +150,8 @@ is_indexed(HeapTupleHeader header)
  * cannot decide that: it holds another page, or the chunk may have no index entry.
  */
 static bool
-look_at_buffer(Relation toast, const struct varatt_external *place,
-			   const FirstChunk *first, const uint8 *data, Size bytes,
-			   bool *same)
+look_at_buffer(Relation toast, const struct varatt_external *place, const FirstChunk *first,
+			   const uint8 *data, Size bytes, bool *same)
 {
 	Page		page;
 	ItemId		item;

@@ -101,9 +101,8 @@ extern void writer_open_copy(FilterWriter *writer, Datum value);
 extern void writer_open_state(FilterWriter *writer, Datum value, MemoryContext mcxt);
 extern void writer_open_copied_image(FilterWriter *writer, const uint8 *image,
 									 MemoryContext mcxt);
-extern void writer_open_new_state(FilterWriter *writer,
-								  const FilterParams *params, uint64 room,
-								  MemoryContext mcxt);
+extern void writer_open_new_state(FilterWriter *writer, const FilterParams *params,
+								  uint64 room, MemoryContext mcxt);
 extern Datum writer_close(FilterWriter *writer);
 extern Datum writer_close_state(FilterWriter *writer);
 
@@ -132,8 +131,7 @@ extern struct varlena *value_make_empty(FilterKind kind);
 #define EXPLICIT_ADD_MAX		1024
 
 extern void writer_add_hashes(FilterWriter *writer, ElementClass class,
-							  const uint64 *hashes, uint64 count,
-							  bool unique);
+							  const uint64 *hashes, uint64 count, bool unique);
 extern void writer_add_sorted(FilterWriter *writer, const uint8 *other);
 extern void writer_make_sized(FilterWriter *writer, uint64 capacity);
 extern void writer_add_foreign(FilterWriter *writer,
