@@ -149,7 +149,7 @@ hash_varlena(struct ElementHasher *hasher, Datum value, uint64 seed)
 	return hash;
 }
 
-/* Return the bits of a float, the same for NaNs, and the same for 0 and -0. */
+/* Return the bits of a float, the same for all NaNs, and the same for 0 and -0. */
 static inline uint64
 float_bits(float8 value)
 {

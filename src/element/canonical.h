@@ -103,7 +103,7 @@ extern void append_oid(ElementNode *node, StringInfo buf, Datum value);
 extern void append_enum(ElementNode *node, StringInfo buf, Datum value);
 extern void append_other(ElementNode *node, StringInfo buf, Datum value);
 
-/* Must text be converted to UTF-8?  It cannot in SQL_ASCII, whose encoding is unknown. */
+/* Must text be converted to UTF-8?  With SQL_ASCII, its encoding is not known. */
 static inline bool
 needs_conversion(void)
 {

@@ -164,7 +164,7 @@ bits_intersect_in_place(uint8_t *a, const uint8_t *b)
 	const uint8_t *others = image_layer_bits(b, 0);
 	uint64_t	bytes = bits_bytes(&layer);
 
-	/* count before, because counting checks for interrupts */
+	/* count first, because counting checks for interrupts */
 	uint64_t	set = layer.bits_set + other.bits_set -
 		bits_count_united(bits, others, bytes);
 

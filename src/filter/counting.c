@@ -95,7 +95,7 @@ counters_full(const Counters *counters)
 	return full;
 }
 
-/* Return the sum of each two counters, at most COUNTING_MOST. */
+/* Return the sums of the counters of "a" and "b", each at most COUNTING_MOST. */
 static inline Counters
 counters_sum(const Counters *a, const Counters *b)
 {
@@ -136,7 +136,7 @@ counters_down(const Counters *counters, const Counters *one)
 	return less;
 }
 
-/* Return the lesser of each two counters. */
+/* Return, for each counter, the lesser of those of "a" and "b". */
 static inline Counters
 counters_least(const Counters *a, const Counters *b)
 {

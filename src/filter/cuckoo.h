@@ -122,7 +122,7 @@ cuckoo_place(const CuckooLayer *layer, const CuckooKey *key)
 
 	place.window[0] = window;
 	place.window[1] = cuckoo_other_window(layer, window, key->first);
-	/* two shifts, since layer->extra may be 0, and no shift by 64 is defined */
+	/* two shifts: layer->extra may be 0, and a shift by 64 is undefined */
 	place.fingerprint = key->first << layer->extra |
 		(key->extra >> 1) >> (63 - layer->extra);
 	return place;

@@ -29,9 +29,9 @@
  * limit: 0.925 is reached easily; up to 0.94, insertions search many times longer.
  *
  * A large filter fails if two classes of one fingerprint, whose adjacent windows have 6
- * slots in all, get seven elements.  The chance of each two is l^7 / 5040, with the mean
+ * slots in all, get seven elements.  The chance of each pair is l^7 / 5040, with the mean
  * l = 4 n / (N F).  With 6 bits, one in 65,000 builds of a million elements fails, one in
- * 6,500 of ten million.  A bit less makes that 64 times as frequent: 6 is the minimum.
+ * 6,500 of ten million.  One bit less makes that 64 times as frequent: 6 is the minimum.
  */
 static const struct
 {

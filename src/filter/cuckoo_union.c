@@ -158,7 +158,7 @@ empty_layer(uint8_t *image, int i)
 
 	while (walk_next(&walk, &layer, &slot, &place))
 	{
-		/* a saturated class moves as a whole: next, its other entries go */
+		/* a saturated class moves with its first entry: the others are only removed */
 		if (place_entry(image, i, &layer, &place, false))
 		{
 			cuckoo_put_slot(&layer, slot, 0);
@@ -198,8 +198,8 @@ cuckoo_compact(uint8_t *image)
 }
 
 /*
- * Of each two layers, the one with more windows must not have shorter fingerprints.  That is true
- * of all filters that we make, unless the rules of growth change.
+ * Of any two layers, the one with more windows must not have shorter fingerprints.  That is
+ * true of all filters that we make, unless the rules of growth change.
  */
 bool
 cuckoo_compatible(const uint8_t *a, const uint8_t *b)

@@ -338,7 +338,7 @@ filter_header_cardinality(const uint8_t *header)
 	return sum;
 }
 
-/* Return the chance that a layer gives a false positive; by logarithms, exact at low rates. */
+/* Return the chance that any layer errs, by logarithms, which keep low rates exact. */
 double
 filter_estimated_error_rate(const uint8_t *image)
 {

@@ -177,12 +177,12 @@ extern FilterStatus filter_plan_union(const uint8_t *a, const uint8_t *b,
 extern bool filter_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 						 const FilterPlan *plan);
 
-/* Can filter_unite_in_place() execute this plan?  It can if the union has the layers of a. */
+/* Can filter_unite_in_place() execute this plan?  Yes if the union has a's layers. */
 extern bool filter_unites_in_place(const uint8_t *a, const FilterPlan *plan);
 extern void filter_unite_in_place(uint8_t *a, const uint8_t *b,
 								  const FilterPlan *plan);
 
-/* Intersect a with b, in a; they are compatible, and have one layer each. */
+/* Replace "a" by its intersection with b; they are compatible, and have one layer each. */
 extern void filter_intersect_in_place(uint8_t *a, const uint8_t *b);
 
 /* Remove the hashes that "other" does not contain from a sorted explicit filter. */

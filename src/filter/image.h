@@ -76,7 +76,7 @@ typedef enum FilterLayout
 /* Set only in memory: an explicit filter's hashes may be out of order, and repeat. */
 #define IMAGE_FLAG_UNSORTED		0x01
 
-/* Set only in compact images that may grow: the layer has SMALL_EXACT_SHARE of their rate */
+/* Set only in compact images that may grow: the layer has SMALL_EXACT_SHARE of the rate */
 #define IMAGE_FLAG_EXACT		0x02
 
 /* Offsets of fields in every header; numbers are little-endian. */
@@ -87,10 +87,10 @@ typedef enum FilterLayout
 #define IMAGE_OFF_LAYERS		7	/* number of layers */
 #define IMAGE_OFF_CLASS			8	/* element class, 8 bytes, 0 if unknown */
 #define IMAGE_OFF_SEED			16	/* 8 bytes */
-#define IMAGE_OFF_ERROR_RATE	24	/* double; as requested, 0 if it was not */
+#define IMAGE_OFF_ERROR_RATE	24	/* double; 0 if none was requested */
 
 /* Offsets in the header of an image that is not compact */
-#define IMAGE_OFF_CAPACITY		32	/* 8 bytes; as requested, 0 if it was not */
+#define IMAGE_OFF_CAPACITY		32	/* 8 bytes; 0 if none was requested */
 #define IMAGE_OFF_COUNT			40	/* 8 bytes; number of hashes of an
 									 * explicit filter, else 0 */
 #define IMAGE_OFF_BYTES			48	/* 8 bytes; length of the whole image */
@@ -299,7 +299,7 @@ extern FilterLayer image_get_layer(const uint8_t *image, int i);
 extern int	image_get_layers(const uint8_t *image,
 							 FilterLayer layers[IMAGE_MAX_LAYERS]);
 
-/* Return the same by the header and descriptors alone; bits_set is 0 for a compact image. */
+/* Do as image_get_layer(), by header and descriptors alone; if compact, bits_set is 0. */
 extern FilterLayer image_get_shape(const uint8_t *header, int i);
 
 /* Set bits_set of layer i; a compact image does not store it. */
@@ -355,7 +355,7 @@ image_aligned(uint64_t bytes)
 	return (bytes + IMAGE_ALIGNMENT - 1) / IMAGE_ALIGNMENT * IMAGE_ALIGNMENT;
 }
 
-/* Have both layers the same fields, so that the same bits mean the same elements? */
+/* Do both layers have the same fields, so that the same bits mean the same elements? */
 extern bool layer_same_shape(const FilterLayer *a, const FilterLayer *b);
 
 extern uint64_t count_bits(const uint8_t *bits, uint64_t bytes);

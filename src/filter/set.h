@@ -26,7 +26,7 @@ extern void set_sort(uint8_t *image);
 /* Append little-endian hashes; the image is unsorted then. */
 extern void set_append(uint8_t *image, const uint8_t *hashes, uint64_t count);
 
-/* Write the union of two sorted sets to "to", with the header of a. */
+/* Write the union of two sorted sets to "to", with the header of "a". */
 extern void set_merge(uint8_t *to, const uint8_t *a, const uint8_t *b);
 
 /* Append one hash.  Inline, because it is the step of an aggregate. */

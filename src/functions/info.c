@@ -32,7 +32,7 @@ put_column(InfoRow *row, bool known, Datum value)
 	row->nulls[row->columns++] = !known;
 }
 
-/* Estimate the number of elements, within a bigint even if all bits are set. */
+/* Estimate the number of elements.  Fits into a bigint even if all bits are set. */
 static int64
 estimated_elements(const uint8 *image)
 {

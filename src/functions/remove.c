@@ -122,7 +122,7 @@ SQL_FUNCTION(bloomfilter_replace)
 		writer_add_hashes(&writer, lookup.class, &new, 1, false);
 	else if (filter_add_batch(writer.image, &new, 1) == 0)
 	{
-		/* no room: "old" fits again, and stays in case adding "new" fails */
+		/* no room: put "old" back, as adding "new" may raise an error */
 		(void) filter_add_batch(writer.image, &old, 1);
 		writer_add_hashes(&writer, lookup.class, &new, 1, false);
 		(void) filter_remove(writer.image, old);

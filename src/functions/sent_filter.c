@@ -196,7 +196,7 @@ column_operator(const Expr *column, Oid type, StrategyNumber strategy)
 	return get_opfamily_member(cache->btree_opf, own, type, strategy);
 }
 
-/* Make a condition that compares a column with the value of sent_number() "number". */
+/* Make a condition that compares a column with the value that "number" stands for. */
 static Expr *
 make_bound(Expr *column, StrategyNumber strategy, Datum number)
 {
@@ -322,8 +322,8 @@ add_conditions(PlannerInfo *root, FuncExpr *call)
 }
 
 /*
- * Can values of this type and collation be equal but have different elements?  Assumed of
- * all types of extensions, such as citext, and of records.
+ * Can values of this type and collation be equal but have different elements?  We assume it
+ * of all types of extensions, such as citext, and of records.
  */
 static bool
 is_coarse(Oid type, Oid collation)
@@ -334,7 +334,7 @@ is_coarse(Oid type, Oid collation)
 		(OidIsValid(collation) && !get_collation_isdeterministic(collation));
 }
 
-/* Does the query group or sort its rows by such a column? */
+/* Does the query group or sort its rows by an is_coarse() column? */
 static bool
 has_coarse_columns(const Query *query)
 {
@@ -351,7 +351,7 @@ has_coarse_columns(const Query *query)
 	return false;
 }
 
-/* Does a set operation compare rows by such a column?  UNION ALL compares none. */
+/* Does a set operation compare rows by an is_coarse() column?  UNION ALL compares none. */
 static bool
 has_coarse_sets(const Node *node)
 {

@@ -22,8 +22,8 @@
 #include "storage/lmgr.h"
 
 /*
- * A batch of hashes that may overfill a layer has at most the layer's capacity divided by
- * this.
+ * A batch that may overfill a layer has at most as many hashes as the layer's capacity
+ * divided by this.
  */
 #define ADD_FRACTION				64
 
@@ -366,7 +366,7 @@ add_prepare(Relation index, Size in_memory)
 	if (room == 0 || meta.layers == IMAGE_MAX_LAYERS)
 		return most;
 
-	/* a rough estimate: the next layer's elements take up to twice the bits */
+	/* a rough estimate: the next layer takes up to twice as many bits per element */
 	last = &meta.layer[meta.layers - 1];
 	growths = (double) blocks_max / (2 * last->size) *
 		last->capacity / next_capacity(&meta);

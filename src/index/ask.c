@@ -195,8 +195,8 @@ get_layers(const MembershipKeys *keys, Relation index, MembershipMeta *meta)
 }
 
 /*
- * Prefetch the cache lines that membership_ask() will read for the first of the keys, as
- * far as they are in known buffers.
+ * Prefetch the cache lines that membership_ask() will read for the first key, of buffers
+ * that page_recent() knows.
  */
 void
 membership_ask_soon(const MembershipKeys *keys, Relation index)

@@ -53,7 +53,7 @@ struct MembershipSite
 	MemoryContext mcxt;
 	MemoryContextCallback leave;	/* called when the site is freed */
 	Oid			probed;			/* the index probed last, or InvalidOid */
-	Oid			user;			/* the user who may query it */
+	Oid			user;			/* the user who may query that index */
 	uint64		invalidation_count; /* invalidation_count when it was opened */
 	Snapshot	snapshot;		/* of all views; NULL: no views */
 	MemoryContext opened;		/* holds the hashers; NULL at first */

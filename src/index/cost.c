@@ -71,7 +71,7 @@ lowest_frequency(HeapTuple statistics, int kind)
 						  (of_elements ? ATTSTATSSLOT_VALUES : 0)))
 		return lowest;
 
-	/* for elements, the lowest follows all others; for values, it is the last */
+	/* for elements, the lowest follows those of all values; for values, it is the last */
 	at = of_elements ? slot.nvalues : slot.nnumbers - 1;
 	if (at >= 0 && at < slot.nnumbers)
 		lowest = slot.numbers[at];
@@ -168,7 +168,7 @@ present_of_outer(const OuterParameter *param, const OpExpr *clause, IndexOptInfo
 	/* policies may hide rows that are in its statistics */
 	if (table->rtekind != RTE_RELATION || table->securityQuals != NIL)
 		return 1;
-	/* the planner has locked it */
+	/* the planner has locked the index */
 	index = relation_open(info->indexoid, NoLock);
 	op_input_types(clause->opno, &left, &right);
 	if (!membership_of_arrays(index))

@@ -253,7 +253,7 @@ typedef struct IndexCopy
 	OwnInsertions inserted;		/* when the view or the copy was made */
 	uint8	   *image;			/* NULL: not read, or evicted */
 	void	   *memory;			/* allocation that holds the image, or NULL */
-	CacheItem	account;		/* size of the image; if unused, of all */
+	CacheItem	account;		/* the image's size; if unused, the copy's */
 	double		spent;			/* cost of probes without a copy, in pages */
 	bool		unused;			/* no view has the copy */
 	dlist_node	node;			/* in unused_copies */

@@ -136,7 +136,7 @@ StaticAssertDecl(sizeof(MembershipMeta) <= BLCKSZ - MAXALIGN(SizeOfPageHeaderDat
 				 MAXALIGN(sizeof(MembershipOpaque)),
 				 "the metapage must have room for all layers");
 
-/* Write the metapage of a new fork.  Logs that of the initial fork, not that of a build. */
+/* Write the metapage of a new fork, and log it if that is the initial fork. */
 void
 meta_write(Relation index, ForkNumber fork, const MembershipMeta *meta)
 {

@@ -84,7 +84,7 @@ page_read(Relation index, BlockNumber number, int lock)
 	return buffer;
 }
 
-/* The slot of a page in recent_pages, which may be taken by another page */
+/* The slot of a page in recent_pages; another page may have taken it */
 static inline RecentPage *
 recent_place(Relation index, BlockNumber number)
 {

@@ -193,7 +193,7 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 
 	scan->scan.scanrelid = rel->relid;
 	scan->methods = &filter_scan_node.plan;
-	/* core has sorted them as for a sequential scan */
+	/* core has sorted the clauses as for a sequential scan */
 	foreach(cell, clauses)
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);

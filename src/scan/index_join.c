@@ -129,7 +129,7 @@ is_suitable(IndexOptInfo *info)
 	if (!membership_is_method_of(info) || info->hypothetical ||
 		(info->indpred != NIL && !info->predOK))
 		return false;
-	/* the planner has locked it */
+	/* the planner has locked the index */
 	index = relation_open(info->indexoid, NoLock);
 	of_arrays = membership_of_arrays(index);
 	relation_close(index, NoLock);
@@ -367,11 +367,11 @@ clauses_of(List *matches)
 	return clauses;
 }
 
-/* Return the type to hash each matched expression as, to find it in an index. */
+/* Return the types by which to hash the matched expressions, to find them in an index. */
 static List *
 key_types_of(IndexOptInfo *info, List *matches)
 {
-	/* the planner has locked it */
+	/* the planner has locked the index */
 	Relation	index = relation_open(info->indexoid, NoLock);
 	List	   *types = NIL;
 	ListCell   *cell;

@@ -64,7 +64,7 @@ hash_rows(FilterProbe *probe, ProbedPage *page)
 		if (isnull)
 			continue;
 
-		/* not earlier: like the function, refuse an unsuitable type now */
+		/* only for an element: the function, too, refuses a type only then */
 		if (unlikely(probe->site == NULL))
 			probe->site = call_site_make(&condition->function, condition->element_arg,
 										 false, condition->collation);

@@ -129,7 +129,7 @@ open_index(IndexProbe *probe)
 {
 	FmgrInfo   *function = &probe->condition.function;
 
-	/* not earlier: like the function, refuse an unsuitable type only now */
+	/* only for an element: the function, too, refuses a type only then */
 	if (unlikely(probe->site == NULL))
 		probe->site =
 			membership_site_make(function->fn_mcxt,

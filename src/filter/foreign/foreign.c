@@ -244,7 +244,7 @@ join_layers(const ForeignFormat *format, const FilterLayer *left,
 	return joined;
 }
 
-/* The union may be more than full: other systems do not refuse that, either. */
+/* The union may be more than full, as in the other systems. */
 static FilterStatus
 foreign_plan_union(const uint8_t *a, const uint8_t *b, bool apart,
 				   FilterPlan *plan)
@@ -326,7 +326,7 @@ foreign_unite(uint8_t *image, const uint8_t *a, const uint8_t *b,
 	return true;
 }
 
-/* a gets the smaller size.  No interrupt checks: fields and bits disagree meanwhile. */
+/* "a" gets the smaller size.  No interrupt checks: fields and bits disagree meanwhile. */
 static void
 foreign_intersect_in_place(uint8_t *a, const uint8_t *b)
 {

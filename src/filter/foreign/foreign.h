@@ -23,7 +23,7 @@ extern size_t foreign_add_batch(uint8_t *image, const ForeignHash *hashes,
 /* Can elements be added to this foreign filter?  If not, it cannot be united either. */
 extern bool foreign_takes_elements(const uint8_t *image);
 
-/* Is it foreign, and do filter_count() and filter_remove() take word a of a ForeignHash? */
+/* Is it foreign, and do filter_count() and filter_remove() take "a" of a ForeignHash? */
 extern bool foreign_counts(const uint8_t *image);
 
 /* Estimate the elements of a layer from its bits, even if the format counts them. */

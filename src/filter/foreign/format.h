@@ -18,7 +18,7 @@
 typedef struct ForeignHash
 {
 	uint64_t	a;
-	uint64_t	b;				/* 0 if the format needs one word alone */
+	uint64_t	b;				/* 0 if the format needs only one word */
 } ForeignHash;
 
 /*
@@ -80,7 +80,7 @@ typedef struct ForeignSource
 	const uint8_t *bytes;
 	uint64_t	length;
 	const ForeignFormat *format;
-	bool		any_version;	/* it may be the format's other version */
+	bool		any_version;	/* or it is the format's other version */
 	uint64_t	bits;			/* 0 unless format->needs_shape */
 	unsigned	hashes;			/* 0 unless format->needs_shape */
 } ForeignSource;
@@ -109,9 +109,9 @@ typedef struct ForeignCount
 } ForeignCount;
 
 /*
- * Probe, add and remove by hashes; most formats use the loops of places.h.  contains probes
- * "count" hashes.  add_batch adds elements that no layer contains to the last layer while that
- * has "room".  It returns how many hashes it has processed, and sets *added.
+ * Probe, add and remove by hashes; most formats use the loops of places.h.  add_batch()
+ * adds elements that no layer contains to the last layer while that has "room".  It
+ * returns how many hashes it has processed, and sets *added.
  */
 typedef struct ForeignPlaces
 {
@@ -122,7 +122,7 @@ typedef struct ForeignPlaces
 							  size_t count, ForeignCount room,
 							  ForeignCount *added);
 
-	/* filters that count take a hash's word a, and have no add_batch */
+	/* filters that count take word "a" of a hash, and have no add_batch */
 	unsigned	(*count) (const uint8_t *image, uint64_t hash);
 	FilterRemoval (*remove) (uint8_t *image, uint64_t hash);
 } ForeignPlaces;
@@ -199,9 +199,9 @@ struct ForeignFormat
 						 bool united, FilterLayer *joined);
 
 	/*
-	 * Check the format's own fields of a layer, and its bits.  Return NULL or
-	 * the fault.  "before" is the layer before it, or itself if it is the
-	 * first.  May be NULL.
+	 * Check the format's own fields of a layer; check its bits.  Return NULL
+	 * or the fault.  "before" is the previous layer or, for the first layer,
+	 * that layer itself.  Both functions may be NULL.
 	 */
 	const char *(*check_layer) (const FilterLayer *before,
 								const FilterLayer *layer);
@@ -214,7 +214,7 @@ struct ForeignFormat
 	bool		needs_shape;
 	BitOrder	order;
 
-	/* parse sets *import, and returns NULL or the fault. */
+	/* Set *import; return NULL or the fault. */
 	const char *(*parse) (const ForeignSource *source, ForeignImport *import);
 
 	/* Copy the bits into the image.  NULL: the source has them contiguous. */

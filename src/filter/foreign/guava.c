@@ -26,7 +26,7 @@ mitz64_hash(uint64_t seed, const uint8_t *bytes, size_t length)
 	return foreign_murmur128(bytes, length);
 }
 
-/* a and b are the two halves of the first word. */
+/* "a" and "b" are the two halves of the first word. */
 static ForeignHash
 mitz32_hash(uint64_t seed, const uint8_t *bytes, size_t length)
 {

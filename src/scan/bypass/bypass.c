@@ -379,7 +379,7 @@ bypass_rescan(CustomScanState *node)
 	if (state->feeds_inner)
 		side->chgParam = bms_add_member(side->chgParam, 0);
 	rescan_child(node);
-	/* those with changed parameters wait until they are read */
+	/* core would rescan nodes with changed parameters only when they are read */
 	if (side->chgParam != NULL)
 		ExecReScan(side);
 	if (state->feeder->css.ss.ps.chgParam != NULL)

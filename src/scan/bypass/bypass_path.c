@@ -157,10 +157,10 @@ lookup_cost(double rows)
 }
 
 /*
- * Cost of storing the rows to be joined.  If memory does not suffice, they go to disk, at
- * the cost that core has for the file of a batch.  We leave that out if the share of these
- * rows is only assumed.  Measured with 2 million rows of two columns, and 4 MB of work_mem:
- * as fast as a hash join if half of the rows, 70 % or all have a partner.
+ * Cost of storing the rows to be joined.  If memory does not suffice, this includes the
+ * cost that core has for the file of a batch, unless the share of these rows is only
+ * assumed.  Measured with 2 million rows of two columns, and 4 MB of work_mem: a bypass was
+ * as fast as a hash join if half of the rows, 70 % or all had a partner.
  */
 static Cost
 store_cost(const Path *feeder, bool assumed)

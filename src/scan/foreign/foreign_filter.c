@@ -185,7 +185,7 @@ column_of_statement(Plan *plan, AttrNumber column, Expr **declared)
 
 /*
  * foreign_key_type
- *		Return the type to hash the inner keys of a join as for foreign servers
+ *		Return the type by which to hash the inner keys of a join for foreign servers
  *
  * Return InvalidOid if the keys cannot be sent.
  */
@@ -243,7 +243,7 @@ foreign_rows_unknown(const PlannedStmt *statement, const Plan *plan)
 
 	if (relid == 0)
 		return false;
-	/* the planner has locked it */
+	/* the planner has locked the table */
 	relation = table_open(rt_fetch(relid, statement->rtable)->relid, NoLock);
 	unknown = relation->rd_rel->reltuples < 0;
 	table_close(relation, NoLock);
@@ -296,7 +296,7 @@ foreign_filter_plan(PlannedStmt *statement, Oid type)
 	return list_make2_int(parameter, (int) type);
 }
 
-/* Add a scan to the plan of a filter, for a column of its result; see foreign_filter_fits(). */
+/* Add a scan, whose result has the key in "column", to *sent, the plan of a filter. */
 void
 foreign_filter_add_scan(List **sent, Plan *plan, AttrNumber column)
 {

@@ -38,7 +38,7 @@
 
 /* Error rate of a Bloom filter, if memory suffices: 10 bits a key */
 #define KEY_ERROR_RATE			0.01
-/* Least capacity, of 4 kB: a filter with few keys hardly ever errs */
+/* Least capacity, which takes 4 kB: a filter with few keys hardly ever errs */
 #define KEYS_LEAST				4096
 /* Highest error rate, if more keys are expected than fit into memory */
 #define KEY_ERROR_RATE_MAX		0.4

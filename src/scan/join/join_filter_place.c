@@ -328,7 +328,7 @@ find_scan(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	rte = rt_fetch(((Scan *) plan)->scanrelid, editor->statement->rtable);
 	if (!heap_page_supported(rte->relid))
 		return false;
-	/* the planner has locked it */
+	/* the planner has locked the table */
 	relation = table_open(rte->relid, NoLock);
 	rows = Max(relation->rd_rel->reltuples, 0);
 	table_close(relation, NoLock);

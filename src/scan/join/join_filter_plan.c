@@ -447,7 +447,7 @@ can_receive(const PlanEditor *editor, HashJoin *join, JoinKey *key)
 	JoinType	type = join->join.jointype;
 	const KeyFilterPlan *own = filter_of(editor, &join->join.plan);
 
-	/* then hash tables on the outer side are built before the join's own */
+	/* if true, hash tables on the outer side are built before the join's own */
 	bool		reads_outer_first = looks_for_outer_row(join) &&
 		!(own && own->placement.blocked);
 
@@ -462,7 +462,7 @@ can_receive(const PlanEditor *editor, HashJoin *join, JoinKey *key)
 }
 
 /*
- * Are all values of "column" that the filter's join returns keys of its filter, by the
+ * Is each value of "column" in the result of the filter's join a key of the filter, by the
  * equality of "key"?  "key" is that of a join above, and was traced to "column" of "child", a
  * child of the filter's join.
  */

@@ -63,7 +63,7 @@ typedef struct Placement
 	double		share;			/* share of the rows expected to pass */
 	bool		tried;			/* "share" is a guess */
 	bool		shared;			/* a Parallel Hash's processes share it */
-	Oid			foreign_type;	/* type to hash the keys as for foreign
+	Oid			foreign_type;	/* type by which to hash keys for foreign
 								 * servers; InvalidOid: do not send them */
 	double		fraction;		/* fraction of the outer rows that is expected
 								 * to be read */

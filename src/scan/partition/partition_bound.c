@@ -137,7 +137,7 @@ rows_satisfy_constraint(Relation table, Snapshot snapshot)
 			return false;
 		if (get_default_partition_oid(parent) == partition)
 		{
-			/* the cached constraint of its child may lack new siblings */
+			/* a default partition's children may have an old constraint cached */
 			if (partition != RelationGetRelid(table))
 				return false;
 			foreach(child, find_inheritance_children(parent, NoLock))

@@ -335,7 +335,7 @@ start_partition(PartitionFilterState *state, Partition *partition)
 	if (partition->state == NULL)
 		init_partition(state, partition);
 
-	/* a new partition too: SubPlans that it shares may have run */
+	/* rescan even a new partition: SubPlans that it shares may have run */
 	if (partition->scan != state->scan)
 	{
 		/* repeating a change that the partition knows of does no harm */

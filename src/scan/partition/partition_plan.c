@@ -44,7 +44,7 @@
 typedef struct Children
 {
 	PlannedStmt *statement;
-	PartitionLookup key;		/* key.value is NULL: none found yet */
+	PartitionLookup key;		/* key.value is NULL: no such child yet */
 	Oid			hashed_type;	/* type that the indexes contain hashes of */
 	Oid			collation;		/* collation of the indexes */
 } Children;
@@ -94,7 +94,7 @@ get_comparison(Node *clause, Oid index, Equality *equality)
 	if (var == NULL || var->varno != INDEX_VAR)
 		return false;
 	equality->value = lsecond(args);
-	/* the planner has locked it; an expression has the column 0 */
+	/* the planner has locked the index; an expression has the column 0 */
 	relation = relation_open(index, AccessShareLock);
 	equality->column = relation->rd_index->indkey.values[var->varattno - 1];
 	relation_close(relation, NoLock);
