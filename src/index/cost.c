@@ -71,7 +71,7 @@ lowest_frequency(HeapTuple statistics, int kind)
 						  (of_elements ? ATTSTATSSLOT_VALUES : 0)))
 		return lowest;
 
-	/* for elements, the lowest follows those of all values; for values, it is the last */
+	/* of elements, the lowest follows all values'; of values, it is last */
 	at = of_elements ? slot.nvalues : slot.nnumbers - 1;
 	if (at >= 0 && at < slot.nnumbers)
 		lowest = slot.numbers[at];

@@ -137,7 +137,10 @@ heap_page_begin(ScanState *node, ParallelTableScanDesc parallel)
 		table_beginscan(relation, snapshot, 0, NULL);
 #endif
 
-	/* page mode needs an MVCC snapshot; without it, a scan finds one row at a time */
+	/*
+	 * without page mode, for lack of an MVCC snapshot, a scan finds single
+	 * rows
+	 */
 	if (!(scan->rs_flags & SO_ALLOW_PAGEMODE))
 		elog(ERROR, "heap scan of \"%s\" does not read whole pages",
 			 RelationGetRelationName(relation));

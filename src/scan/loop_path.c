@@ -109,7 +109,7 @@ loop_path_hash_join(PlannerInfo *root, RelOptInfo *join, JoinType type,
  * than the given loop and were not sorted better.
  */
 static List *
-lookups_instead(PlannerInfo *root, RelOptInfo *join, JoinPath * loop,
+lookups_instead(PlannerInfo *root, RelOptInfo *join, JoinPath *loop,
 				bool partial, JoinPathExtraData *extra)
 {
 	Path	   *outer = loop->outerjoinpath;
@@ -146,7 +146,7 @@ rows_unfiltered(Path *path)
  * pass than expected, the loop compares each with all rows of the other side.
  */
 static JoinPath *
-priced_unfiltered(JoinPath * loop)
+priced_unfiltered(JoinPath *loop)
 {
 	Path	   *path = &loop->path;
 
