@@ -158,7 +158,7 @@ empty_layer(uint8_t *image, int i)
 
 	while (walk_next(&walk, &layer, &slot, &place))
 	{
-		/* a saturated class moves with its first entry; the rest is removed */
+		/* a saturated class moves at its first entry; then remove the others */
 		if (place_entry(image, i, &layer, &place, false))
 		{
 			cuckoo_put_slot(&layer, slot, 0);

@@ -174,10 +174,10 @@ typedef struct FilterOps
 	bool		(*compatible) (const uint8_t *a, const uint8_t *b);
 
 	/*
-	 * plan_union plans a union.  With "apart", it joins no layers of a and b,
-	 * so that "unite" cannot fail.  That fills an image that has the header
-	 * and descriptors of the plan, and may return false.  "in_place": the
-	 * image may be "a" itself; then there are no interrupt checks.
+	 * plan_union() plans a union.  With "apart", it joins no layers of a and
+	 * b, so that unite() cannot fail.  unite() fills an image that has the
+	 * header and descriptors of the plan, and may return false.  With
+	 * in_place, the image may be "a"; then there are no interrupt checks.
 	 */
 	FilterStatus (*plan_union) (const uint8_t *a, const uint8_t *b, bool apart,
 								FilterPlan *plan);

@@ -53,7 +53,7 @@ extern bool blocks_plan(uint64_t capacity, double error_rate, LayerUse use,
 						uint64_t max_bits, FilterLayer *layer);
 
 /*
- * Maximum capacity of a small layer, which needs less space than blocks.  For more elements,
+ * Maximum capacity of a small layer, which takes less space than blocks.  For more elements
  * it would save under 5 % at an error rate of 1 %, and probing one cache line is faster.
  */
 #define SMALL_CAPACITY_MAX		1500

@@ -162,7 +162,7 @@ SQL_FUNCTION(bloomfilter_import)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 				 errmsg("invalid filter of format %s: %s", format, fault)));
-	/* even a wrong number of bits may divide the length: show what we assume */
+	/* the number of bits may be wrong, though it fits: show what we assume */
 	if (import.format->needs_shape && import.plan.layers > 1)
 		ereport(NOTICE,
 				(errmsg("%llu bytes are taken for %d strings of %llu bits",

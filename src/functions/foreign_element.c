@@ -382,8 +382,8 @@ decimal_bytes(int precision)
 }
 
 /*
- * Push a decimal.  In Spark's own filters, it is an int8 up to a precision of 18, and takes
- * the fewest bytes that hold the number beyond that.  In Parquet, it depends on the writer:
+ * Push a decimal.  In Spark's own filters, it is an int8 up to a precision of 18; beyond
+ * that, it takes as few bytes as the number needs.  In Parquet, it depends on the writer:
  * up to a precision of 18, DuckDB and Spark write an integer, and Arrow as many bytes as
  * the precision needs; beyond that, DuckDB writes 16 bytes, and Spark and Arrow as many as
  * the precision needs.  We add an element as Spark does, and look up all variants.
@@ -425,7 +425,7 @@ push_numeric(ForeignElements *elements, Datum value, bool all)
 		push(elements, bytes, NUMERIC_BYTES);
 }
 
-/* Push a value: with "all", every hash that an equal element may have, else one to add. */
+/* Push a value: with "all", each hash that an equal element may have; else the one to add */
 static void
 push_value(ForeignElements *elements, Datum value, bool all)
 {

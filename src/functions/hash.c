@@ -18,7 +18,7 @@
 /* Hexadecimal digits of a byte */
 #define HEX_DIGITS			2
 
-/* No filter is likely to have this seed: with it, a shard's elements would use few blocks. */
+/* No filter should have this seed: with it, a shard's elements would use few blocks. */
 #define SHARD_SEED		UINT64CONST(0x7368617264736565)
 
 /* bloom_hash(element anycompatible, seed bigint) */

@@ -366,7 +366,7 @@ add_prepare(Relation index, Size in_memory)
 	if (room == 0 || meta.layers == IMAGE_MAX_LAYERS)
 		return most;
 
-	/* an estimate: the next layer takes up to twice as many bits per element */
+	/* roughly: the next layer has up to twice as many bits per element */
 	last = &meta.layer[meta.layers - 1];
 	growths = (double) blocks_max / (2 * last->size) *
 		last->capacity / next_capacity(&meta);

@@ -71,7 +71,7 @@ lowest_frequency(HeapTuple statistics, int kind)
 						  (of_elements ? ATTSTATSSLOT_VALUES : 0)))
 		return lowest;
 
-	/* of elements, the lowest follows all values'; of values, it is last */
+	/* of elements, the lowest is behind all the others; of values, the last */
 	at = of_elements ? slot.nvalues : slot.nnumbers - 1;
 	if (at >= 0 && at < slot.nnumbers)
 		lowest = slot.numbers[at];

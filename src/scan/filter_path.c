@@ -464,8 +464,8 @@ find_plain_scan(List *paths)
 }
 
 /*
- * Cost a path with join filters just below the plain scan, see JOIN_ROW_COST.  Parallel
- * workers divide the rows among them, but each reads the indexes.
+ * Lower a path's cost to just below the plain scan's, if its join filters pay; see
+ * JOIN_ROW_COST.  Parallel workers divide the rows among them, but each reads the indexes.
  */
 static void
 limit_cost(const PlannedTable *table, CustomPath *path)

@@ -137,10 +137,7 @@ heap_page_begin(ScanState *node, ParallelTableScanDesc parallel)
 		table_beginscan(relation, snapshot, 0, NULL);
 #endif
 
-	/*
-	 * without page mode, for lack of an MVCC snapshot, a scan finds single
-	 * rows
-	 */
+	/* page mode needs an MVCC snapshot; else a scan finds one row at a time */
 	if (!(scan->rs_flags & SO_ALLOW_PAGEMODE))
 		elog(ERROR, "heap scan of \"%s\" does not read whole pages",
 			 RelationGetRelationName(relation));

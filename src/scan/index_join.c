@@ -607,7 +607,7 @@ index_joins_find(PlannerInfo *root, RelOptInfo *rel)
 
 /*
  * index_join_find_preserved
- *		Find the best index of "others" in which rows of "rel" without a partner are missing
+ *		Find the index of "others" that recognizes rows of "rel" without a partner best
  *
  * "rel" is the side of an outer or anti join whose rows without a partner are returned;
  * "clauses" are the conditions of "join", which joins both sides.  Returns NULL if there is

@@ -96,7 +96,7 @@ has_policies_walker(Node *node, void *context)
 
 /*
  * May a query have a join?  A query that reads one table and has no sublinks and no CTEs has
- * none: the planner inlines a function that contains a subquery only in FROM.
+ * none: if a function contains a subquery, the planner inlines the function only in FROM.
  */
 static bool
 may_join(const Query *query)

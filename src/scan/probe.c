@@ -7,10 +7,10 @@
  * evaluated once per scan, when there is a row to probe.  The elements of all rows of a page
  * are hashed first, and then probed together, so that the cache misses overlap.
  *
- * Results and errors are those of the functions: both hash an element as the call site
- * determines (functions/callsite.c), and read the filter through the same cache
- * (value/stored.c), or probe the index by the same code (index/contains.c).  The functions
- * are strict, so nothing is opened for a page whose elements are all NULL.  A probe is
+ * Results and errors are those of the functions.  Like these, a probe hashes an element as
+ * the call site determines (functions/callsite.c), and reads the filter through the same
+ * cache (value/stored.c), or probes the index by the same code (index/contains.c).  The
+ * functions are strict, so nothing is opened for a page of NULL elements only.  A probe is
  * "settled" once it has compared an element: further rows raise no error, so they may be
  * probed before other conditions are checked.
  */
@@ -167,7 +167,7 @@ call_of(Expr *clause, List **args)
 	return InvalidOid;
 }
 
-/* Make a ProbeCondition if a condition probes a filter, the same for all rows; or NULL. */
+/* Make a ProbeCondition if a condition probes one filter with all rows; NULL otherwise. */
 ProbeCondition *
 probe_condition_make(RestrictInfo *rinfo)
 {

@@ -185,8 +185,8 @@ look_at_buffer(Relation toast, const struct varatt_external *place, const FirstC
 
 /*
  * Set *first to the place of a value's first chunk, and copy the chunk to "data".  Returns
- * its length, or 0 if the table is no heap, or the chunk is missing or too long.  Then
- * reading the value will raise the error.
+ * its length; or 0 if the table is no heap, or if the chunk is missing or too long, so that
+ * reading the value will raise an error.
  */
 Size
 chunks_find_first(const struct varatt_external *place, FirstChunk *first, uint8 *data)

@@ -238,7 +238,7 @@ extern const ForeignFormat datasketches_format;
 extern const ForeignFormat redisbloom_format;
 extern const ForeignFormat redisbloom_cuckoo_format;
 
-/* Only to make filters, which then have the bytes and the code of redisbloom_format */
+/* The first only makes filters, which then have redisbloom_format's bytes and code */
 extern const ForeignFormat redisbloom_nonscaling_format;
 extern const ForeignFormat redis_guava32_format;
 extern const ForeignFormat redis_guava64_format;

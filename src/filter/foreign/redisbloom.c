@@ -684,7 +684,7 @@ redisbloom_parse(const ForeignSource *source, ForeignImport *import)
 	return parse_bloom(source, header, chunk.length, import);
 }
 
-/* A format of Bloom filters; the two differ only in the filters that we make */
+/* Both formats of Bloom filters; they differ only in the filters that we make */
 #define REDISBLOOM_FORMAT(format_name, format_size) \
 { \
 	.name = (format_name), \

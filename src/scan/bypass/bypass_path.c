@@ -46,8 +46,8 @@
 #include "optimizer/restrictinfo.h"
 
 /*
- * Costs of a row: if it is returned at once; the least that remains of this when the cost
- * of the saved lookup is subtracted; and if it is stored for a hash join
+ * Cost of a row that is returned at once; what remains of that at least when the cost of
+ * the saved lookup is subtracted; and the cost of a row that is stored for a hash join
  */
 #define PASS_COST			cpu_tuple_cost
 #define PASS_COST_MIN		(0.25 * cpu_tuple_cost)
@@ -102,7 +102,7 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = plan_above
 };
 
-/* A path of a node that returns the rows of another one, to which "rel" belongs */
+/* A path of "rel" for a node of ours above "child" */
 static CustomPath *
 path_above(Path *child, RelOptInfo *rel)
 {

@@ -148,8 +148,8 @@ can_be_wrapped(const char *statement, bool ordered)
 }
 
 /*
- * Return the number, from 1, of the column of the statement's result that is a column of the
- * scan's result, or 0.  Set *declared to an expression of the type that the column has here.
+ * Find a column of the scan's result in the statement's result; return its number there,
+ * from 1, or 0.  Set *declared to an expression of the type that the column has here.
  */
 static int
 column_of_statement(Plan *plan, AttrNumber column, Expr **declared)

@@ -140,8 +140,8 @@ foreign_statement_send(const ForeignScan *scan, int parameter, int key, Oid type
  *		Plan a scan that returns a row if its server can probe a filter of this many bytes
  *
  * The function must exist there, and the user must be allowed to call it.  Return NULL if the
- * extension was dropped here.  max_filter_size is ignored there if it is unknown, because the
- * library is not loaded; if its value is not as PostgreSQL prints it, no row is returned.
+ * extension was dropped here.  max_filter_size is unknown there, and ignored, until the
+ * library is loaded; if its value is not as PostgreSQL prints it, no row is returned.
  */
 ForeignScan *
 foreign_statement_ask(const ForeignScan *scan, uint64 bytes)

@@ -137,7 +137,7 @@ rows_satisfy_constraint(Relation table, Snapshot snapshot)
 			return false;
 		if (get_default_partition_oid(parent) == partition)
 		{
-			/* a default partition's children may cache an old constraint */
+			/* the constraint cached for its child may lack new siblings */
 			if (partition != RelationGetRelid(table))
 				return false;
 			foreach(child, find_inheritance_children(parent, NoLock))
