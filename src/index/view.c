@@ -138,6 +138,9 @@ see_the_same(const SnapshotData *a, const SnapshotData *b)
 		are_equal(a->subxip, b->subxip, subtransactions(a));
 }
 
+/* The number that snapshot_number() may return again, or 0 */
+static uint64 repeatable_number = 0;
+
 /*
  * A number for the set of other sessions' transactions that a snapshot sees.  Snapshots
  * with the same number see the same transactions; snapshots that see the same may have
@@ -147,21 +150,21 @@ see_the_same(const SnapshotData *a, const SnapshotData *b)
 uint64
 snapshot_number(Snapshot snapshot)
 {
-	static SnapshotData last;	/* the last snapshot, to compare */
+	static SnapshotData last;	/* the snapshot of repeatable_number */
 	static TransactionId running[RUNNING_MAX];	/* its xip and subxip */
 	static FullTransactionId next;	/* next XID at that time */
 	static uint64 number = 0;
 	const uint32 subs = subtransactions(snapshot);
 	const FullTransactionId now = ReadNextFullTransactionId();
 
-	if (number > 0 && !IsolationIsSerializable() && see_the_same(&last, snapshot) &&
+	if (repeatable_number > 0 && !IsolationIsSerializable() &&
+		see_the_same(&last, snapshot) &&
 		U64FromFullTransactionId(now) - U64FromFullTransactionId(next) < MaxTransactionId / 2)
-		return number;
-	last = *snapshot;
-	if (snapshot->xcnt + subs > RUNNING_MAX || IsolationIsSerializable())
-		last.xmax = InvalidTransactionId;	/* no snapshot has this xmax */
-	else
+		return repeatable_number;
+	number++;
+	if (snapshot->xcnt + subs <= RUNNING_MAX && !IsolationIsSerializable())
 	{
+		last = *snapshot;
 		last.xip = running;
 		last.subxip = running + snapshot->xcnt;
 		last.subxcnt = subs;
@@ -169,9 +172,10 @@ snapshot_number(Snapshot snapshot)
 			last.xip[i] = snapshot->xip[i];
 		for (uint32 i = 0; i < subs; i++)
 			last.subxip[i] = snapshot->subxip[i];
+		next = now;
+		repeatable_number = number;
 	}
-	next = now;
-	return ++number;
+	return number;
 }
 
 /* ---- Copies ---- */
@@ -273,9 +277,12 @@ leave_copy(IndexView *view)
 	copy->unused = true;
 	dlist_push_head(&unused_copies, &copy->node);
 
-	/* nothing to keep, or an error has left memory without an image */
+	/*
+	 * there is nothing to keep, or no other view can use it, or an error has
+	 * left memory without an image
+	 */
 	if ((copy->image == NULL && (copy->spent == 0 || copy->memory != NULL)) ||
-		!is_last_insertion(&copy->inserted))
+		copy->seen != repeatable_number || !is_last_insertion(&copy->inserted))
 	{
 		free_copy(copy);
 		return;
