@@ -295,6 +295,49 @@ SET ROLE regress_reader;
 SELECT * FROM compared('SELECT * FROM events WHERE trace_id = 25');
 SELECT * FROM compared('SELECT * FROM events WHERE trace_id = 23');
 RESET ROLE;
+-- a rollback takes away the file of an index that was rebuilt while a cursor was open: such an
+-- index is not asked, and a partition that has to be read by it is not started
+CREATE TABLE undone (part int, key int, n int) PARTITION BY LIST (part);
+SELECT format('CREATE TABLE undone_%s PARTITION OF undone FOR VALUES IN (%s)', i, i) FROM generate_series(1, 4) i \gexec
+INSERT INTO undone SELECT part, 1, 0 FROM generate_series(1, 4) part;
+-- in an order that lets an index that is filled row by row have other pages than a rebuilt one
+INSERT INTO undone SELECT 4, 1, i * 7919 % 20011 FROM generate_series(1, 20000) i;
+CREATE INDEX ON undone (key);
+CREATE INDEX undone_filter ON undone USING membership (key);
+ANALYZE undone;
+SELECT * FROM asked('SELECT * FROM undone WHERE key = 1');
+BEGIN;
+DECLARE u NO SCROLL CURSOR FOR SELECT part FROM undone WHERE key = 1 FOR UPDATE;
+FETCH u;
+SAVEPOINT s;
+REINDEX INDEX undone_3_key_idx1;
+FETCH u;
+ROLLBACK TO s;
+FETCH u;
+MOVE ALL FROM u;
+CLOSE u;
+DECLARE u NO SCROLL CURSOR FOR SELECT i, (SELECT count(*) FROM undone WHERE key = i.part) FROM undone_1 i, generate_series(1, 2) FOR UPDATE OF i;
+SAVEPOINT s;
+REINDEX INDEX undone_3_key_idx1;
+FETCH u;
+ROLLBACK TO s;
+FETCH u;
+CLOSE u;
+REINDEX TABLE undone_4;
+DECLARE u NO SCROLL CURSOR FOR SELECT part FROM undone WHERE key = 1 FOR UPDATE;
+SAVEPOINT s;
+MOVE 5000 FROM u;
+ROLLBACK TO s;
+MOVE ALL FROM u;
+CLOSE u;
+DECLARE u NO SCROLL CURSOR FOR SELECT part FROM undone WHERE key = 1 FOR UPDATE;
+FETCH u;
+SAVEPOINT s;
+REINDEX INDEX undone_4_key_idx;
+MOVE 5000 FROM u;
+ROLLBACK;
+DROP TABLE undone;
+
 -- a partition is prepared for the user who has opened a cursor, though another reads it
 CREATE FUNCTION is_low(int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN $1 < 7; END $$;
 REVOKE EXECUTE ON FUNCTION is_low FROM PUBLIC;

@@ -12,7 +12,9 @@
  * A child is initialized when it is first needed, because initialization is most of the cost
  * of a lookup in many partitions.  Until then its table is kept open, so that no command
  * called by the query itself can alter the table.  A late child is initialized with the user
- * and the resource owner of the query's start.  All children are initialized at the start if
+ * and the resource owner of the query's start.  But its indexes are not open, so that a
+ * subtransaction can rebuild them while a cursor is open (file_may_vanish()).  All children
+ * are initialized at the start if
  *
  * - EXPLAIN shows them without executing them;
  *
@@ -33,6 +35,7 @@
 
 #include "access/parallel.h"
 #include "access/relation.h"
+#include "access/xact.h"
 #include "catalog/partition.h"
 #include "executor/execPartition.h"
 #include "executor/executor.h"
@@ -80,6 +83,7 @@ typedef struct PartitionFilterState
 
 	/* used to initialize children late */
 	int			eflags;
+	SubTransactionId start;		/* subtransaction that has started the query */
 	Oid			user;
 	int			security;
 	ResourceOwner owner;
@@ -110,6 +114,59 @@ append_of(const CustomScanState *node)
 }
 
 /* ---- Start and end ---- */
+
+/*
+ * May ROLLBACK TO SAVEPOINT remove an index's file, but leave the query, a cursor, open?  So
+ * it does if the file was made in a subtransaction that began after the query, or if an
+ * inner rollback has let the relation cache forget where.
+ */
+static bool
+file_may_vanish(const PartitionFilterState *state, Relation index)
+{
+#if PG_VERSION_NUM >= 160000
+	SubTransactionId first = index->rd_firstRelfilelocatorSubid;
+	SubTransactionId last = index->rd_newRelfilelocatorSubid;
+#else
+	SubTransactionId first = index->rd_firstRelfilenodeSubid;
+	SubTransactionId last = index->rd_newRelfilenodeSubid;
+#endif
+
+	return first != InvalidSubTransactionId &&
+		(last == InvalidSubTransactionId || Max(first, last) > state->start) &&
+		GetCurrentSubTransactionId() > state->start;
+}
+
+/*
+ * Raise ERRCODE_OBJECT_IN_USE if file_may_vanish() of an open index of a table that a child
+ * is about to read: after the rollback, the child would go on in another file.  Core refuses
+ * to rebuild the index instead, because it opens all children's indexes at the start.
+ */
+static void
+refuse_rebuilt_indexes(const PartitionFilterState *state, Relation table)
+{
+	List	   *indexes;
+	ListCell   *cell;
+
+	if (GetCurrentSubTransactionId() <= state->start)
+		return;
+	indexes = RelationGetIndexList(table);
+	foreach(cell, indexes)
+	{
+		Relation	index = RelationIdGetRelation(lfirst_oid(cell));
+
+		/* NULL if it was dropped concurrently */
+		if (index == NULL)
+			continue;
+		/* this is one reference, that of the child another one */
+		if (index->rd_refcnt > 1 && file_may_vanish(state, index))
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_IN_USE),
+					 errmsg("cannot read index \"%s\", which was rebuilt in a subtransaction after the query began",
+							RelationGetRelationName(index))));
+		RelationClose(index);
+	}
+	list_free(indexes);
+}
 
 /* Initialize a child, as the start of the query would have done. */
 static void
@@ -213,6 +270,7 @@ partition_filter_begin(CustomScanState *node, EState *estate, int eflags)
 	state->eflags = eflags;
 	GetUserIdAndSecContext(&state->user, &state->security);
 	state->owner = CurrentResourceOwner;
+	state->start = GetCurrentSubTransactionId();
 	state->asks = estate->es_epq_active == NULL;
 	state->key.value = linitial(plan->custom_exprs);
 	state->key.type = linitial_oid(linitial(fields));
@@ -269,6 +327,11 @@ open_index(PartitionFilterState *state, Partition *partition)
 	CurrentResourceOwner = state->owner;
 	partition->asked = membership_ask_open(open_table(estate, partition->table),
 										   partition->index, estate->es_snapshot);
+	if (partition->asked && file_may_vanish(state, partition->asked))
+	{
+		relation_close(partition->asked, NoLock);
+		partition->asked = NULL;
+	}
 	if (partition->asked && state->keys == NULL)
 		state->keys = membership_keys_make(estate->es_query_cxt, partition->asked,
 										   state->key.type, estate->es_snapshot);
@@ -333,7 +396,10 @@ static void
 start_partition(PartitionFilterState *state, Partition *partition)
 {
 	if (partition->state == NULL)
+	{
 		init_partition(state, partition);
+		refuse_rebuilt_indexes(state, open_table(state->css.ss.ps.state, partition->table));
+	}
 
 	/* rescan even a new partition: SubPlans that it shares may have run */
 	if (partition->scan != state->scan)
