@@ -289,7 +289,7 @@ static void
 find_added(const uint8_t *image, const FilterLayer *layers, int count,
 		   double *added)
 {
-	uint8_t		united[OVERLAP_BYTES];
+	uint8_t		united[OVERLAP_BYTES] = {0};
 	double		in_united = 0;
 	int			first = 0;		/* layers from here to i have one shape */
 

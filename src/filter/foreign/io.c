@@ -86,8 +86,9 @@ foreign_export_bytes(const uint8_t *image)
 void
 foreign_export(const uint8_t *image, uint8_t *to)
 {
-	Writer		writer = {.at = to};
+	Writer		writer = {0};
 
+	writer.at = to;
 	write_all(&writer, image);
 }
 
