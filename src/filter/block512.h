@@ -49,8 +49,11 @@ typedef struct BlockKernel
 extern const BlockKernel block_kernels[];
 extern const int block_kernel_count;
 
-/* The kernel in use: the portable one until block_kernel_choose() is called */
-extern const BlockKernel *block_kernel;
+/*
+ * The kernel in use: the portable one until block_kernel_choose() is called.  Hidden, so that a
+ * probe need not look up its address.
+ */
+extern const BlockKernel *block_kernel __attribute__((visibility("hidden")));
 
 extern bool block_kernel_choose(const char *name);
 
