@@ -82,17 +82,27 @@ run_executor(RUN_PARAMETERS)
 }
 
 static void
+call_finish(QueryDesc *query)
+{
+	if (previous_executor_finish)
+		previous_executor_finish(query);
+	else
+		standard_ExecutorFinish(query);
+}
+
+/* AFTER triggers, which ExecutorFinish() fires, may probe with the query's snapshot. */
+static void
 finish_executor(QueryDesc *query)
 {
-	/* AFTER triggers may probe with the query's snapshot */
-	if (!(query->estate->es_top_eflags & EXEC_FLAG_SKIP_TRIGGERS))
-		views_note_query(query->estate);
+	if (query->estate->es_top_eflags & EXEC_FLAG_SKIP_TRIGGERS)
+	{
+		call_finish(query);
+		return;
+	}
+	views_note_query(query->estate);
 	PG_TRY();
 	{
-		if (previous_executor_finish)
-			previous_executor_finish(query);
-		else
-			standard_ExecutorFinish(query);
+		call_finish(query);
 	}
 	PG_CATCH();
 	{
