@@ -78,6 +78,31 @@ var_of_column(const Plan *plan, AttrNumber column)
 	return var_of((Node *) list_nth_node(TargetEntry, plan->targetlist, column - 1)->expr);
 }
 
+/* Return the index conditions of a scan, and set *index to the index. */
+List *
+index_conditions(Plan *scan, Oid *index)
+{
+	/* the processes of a parallel scan divide its rows */
+	if (scan->parallel_aware)
+		return NIL;
+	switch (nodeTag(scan))
+	{
+		case T_IndexScan:
+			*index = ((IndexScan *) scan)->indexid;
+			return ((IndexScan *) scan)->indexqual;
+		case T_IndexOnlyScan:
+			*index = ((IndexOnlyScan *) scan)->indexid;
+			return ((IndexOnlyScan *) scan)->indexqual;
+		case T_BitmapHeapScan:
+			if (!IsA(outerPlan(scan), BitmapIndexScan))
+				return NIL;
+			*index = ((BitmapIndexScan *) outerPlan(scan))->indexid;
+			return ((BitmapIndexScan *) outerPlan(scan))->indexqual;
+		default:
+			return NIL;
+	}
+}
+
 /* Make a node above "child" that returns all or some of the child's rows, unchanged. */
 CustomScan *
 make_node_above(Plan *child, int plan_node_id, const NodeKind *kind)

@@ -20,6 +20,7 @@ extern List *plan_children(Plan *plan);
 extern bool is_custom(const Plan *plan, const NodeKind *kind);
 extern Var *var_of(Node *expression);
 extern Var *var_of_column(const Plan *plan, AttrNumber column);
+extern List *index_conditions(Plan *scan, Oid *index);
 extern CustomScan *make_node_above(Plan *child, int plan_node_id,
 								   const NodeKind *kind);
 extern bool node_has_effects(const PlanEffects *effects, const Plan *plan);

@@ -101,31 +101,6 @@ get_comparison(Node *clause, Oid index, Equality *equality)
 	return equality->column != 0 && !contain_subplans((Node *) equality->value);
 }
 
-/* Return the index conditions of a scan, and set *index to the index. */
-static List *
-index_conditions(Plan *scan, Oid *index)
-{
-	/* the processes of a parallel scan divide its rows */
-	if (scan->parallel_aware)
-		return NIL;
-	switch (nodeTag(scan))
-	{
-		case T_IndexScan:
-			*index = ((IndexScan *) scan)->indexid;
-			return ((IndexScan *) scan)->indexqual;
-		case T_IndexOnlyScan:
-			*index = ((IndexOnlyScan *) scan)->indexid;
-			return ((IndexOnlyScan *) scan)->indexqual;
-		case T_BitmapHeapScan:
-			if (!IsA(outerPlan(scan), BitmapIndexScan))
-				return NIL;
-			*index = ((BitmapIndexScan *) outerPlan(scan))->indexid;
-			return ((BitmapIndexScan *) outerPlan(scan))->indexqual;
-		default:
-			return NIL;
-	}
-}
-
 /*
  * Does a child look for the same value, in the same way, as earlier children?  The first
  * child with an index determines the value for all.
