@@ -303,6 +303,7 @@ INSERT INTO undone SELECT part, 1, 0 FROM generate_series(1, 4) part;
 -- in an order that lets an index that is filled row by row have other pages than a rebuilt one
 INSERT INTO undone SELECT 4, 1, i * 7919 % 20011 FROM generate_series(1, 20000) i;
 CREATE INDEX ON undone (key);
+CREATE INDEX ON undone (n);
 CREATE INDEX undone_filter ON undone USING membership (key);
 ANALYZE undone;
 SELECT * FROM asked('SELECT * FROM undone WHERE key = 1');
@@ -335,6 +336,27 @@ FETCH u;
 SAVEPOINT s;
 REINDEX INDEX undone_4_key_idx;
 MOVE 5000 FROM u;
+ROLLBACK;
+-- nor is one whose index was dropped, until a rollback
+BEGIN;
+DECLARE u NO SCROLL CURSOR FOR SELECT part FROM undone WHERE key = 1 FOR UPDATE;
+SAVEPOINT s;
+DROP INDEX undone_key_idx;
+SAVEPOINT t;
+FETCH u;
+ROLLBACK TO s;
+CLOSE u;
+DECLARE u NO SCROLL CURSOR FOR SELECT part FROM undone WHERE key = 1 FOR UPDATE;
+SAVEPOINT s;
+DROP INDEX undone_key_idx;
+ROLLBACK TO s;
+FETCH u;
+-- another query may read by a rebuilt index
+SAVEPOINT s;
+REINDEX INDEX undone_2_n_idx;
+DECLARE n CURSOR FOR SELECT part FROM undone_2 WHERE n = 0;
+FETCH n;
+FETCH u;
 ROLLBACK;
 DROP TABLE undone;
 

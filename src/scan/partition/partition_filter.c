@@ -12,9 +12,9 @@
  * A child is initialized when it is first needed, because initialization is most of the cost
  * of a lookup in many partitions.  Until then its table is kept open, so that no command
  * called by the query itself can alter the table.  A late child is initialized with the user
- * and the resource owner of the query's start.  But its indexes are not open, so that a
- * subtransaction can rebuild them while a cursor is open (file_may_vanish()).  All children
- * are initialized at the start if
+ * and the resource owner of the query's start.  But its indexes are not open, so that they
+ * can be dropped, or rebuilt in a subtransaction, while a cursor is open (check_index()).
+ * All children are initialized at the start if
  *
  * - EXPLAIN shows them without executing them;
  *
@@ -134,38 +134,6 @@ file_may_vanish(const PartitionFilterState *state, Relation index)
 	return first != InvalidSubTransactionId &&
 		(last == InvalidSubTransactionId || Max(first, last) > state->start) &&
 		GetCurrentSubTransactionId() > state->start;
-}
-
-/*
- * Raise ERRCODE_OBJECT_IN_USE if file_may_vanish() of an open index of a table that a child
- * is about to read: after the rollback, the child would go on in another file.  Core refuses
- * to rebuild the index instead, because it opens all children's indexes at the start.
- */
-static void
-refuse_rebuilt_indexes(const PartitionFilterState *state, Relation table)
-{
-	List	   *indexes;
-	ListCell   *cell;
-
-	if (GetCurrentSubTransactionId() <= state->start)
-		return;
-	indexes = RelationGetIndexList(table);
-	foreach(cell, indexes)
-	{
-		Relation	index = RelationIdGetRelation(lfirst_oid(cell));
-
-		/* NULL if it was dropped concurrently */
-		if (index == NULL)
-			continue;
-		/* this is one reference, that of the child another one */
-		if (index->rd_refcnt > 1 && file_may_vanish(state, index))
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_IN_USE),
-					 errmsg("cannot read index \"%s\", which was rebuilt in a subtransaction after the query began",
-							RelationGetRelationName(index))));
-		RelationClose(index);
-	}
-	list_free(indexes);
 }
 
 /* Initialize a child, as the start of the query would have done. */
@@ -391,14 +359,38 @@ may_have_rows(PartitionFilterState *state, Partition *partition)
 	return may;
 }
 
+/*
+ * Raise ERRCODE_OBJECT_IN_USE if this transaction has dropped the index that a child scans,
+ * or if file_may_vanish() of it: after the rollback, the child would go on in another file.
+ * Core refuses to drop or rebuild the index instead, because it opens all children's
+ * indexes at the start.
+ */
+static void
+check_index(const PartitionFilterState *state, const Partition *partition)
+{
+	Relation	table = open_table(state->css.ss.ps.state, partition->table);
+	Oid			oid;
+	Relation	index;
+
+	(void) index_conditions(partition->plan, &oid);
+	index = RelationIdGetRelation(oid);
+	if (index == NULL || file_may_vanish(state, index))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("cannot read partition \"%s\", because its index was dropped or rebuilt while a cursor was open",
+						RelationGetRelationName(table)),
+				 errhint("Close the cursor first, or open it with bloomfilter.partition_filter = off.")));
+	RelationClose(index);
+}
+
 /* Start a partition, or restart it. */
 static void
 start_partition(PartitionFilterState *state, Partition *partition)
 {
 	if (partition->state == NULL)
 	{
+		check_index(state, partition);
 		init_partition(state, partition);
-		refuse_rebuilt_indexes(state, open_table(state->css.ss.ps.state, partition->table));
 	}
 
 	/* rescan even a new partition: SubPlans that it shares may have run */
