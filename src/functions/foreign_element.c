@@ -25,6 +25,7 @@
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
+#include "value/report.h"
 
 #include <math.h>
 
@@ -128,14 +129,19 @@ foreign_elements(ForeignElements **kept, const uint8 *image, Oid type, MemoryCon
 		if (!foreign_type(image_class(image), &elements->type))
 			elog(ERROR, "invalid element class of a foreign filter");
 		if (!type_fits(type, elements->type.form))
+		{
+			const char *cast = of_forms[elements->type.form].cast;
+			const char *hint = strcmp(cast, "text") == 0 ? case_hint(type) : NULL;
+
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
 					 errmsg("filter of format %s holds elements of form %s, not values of type %s",
 							elements->type.format->name,
 							foreign_form_name(&elements->type),
 							format_type_be(type)),
-					 errhint("Cast the element, for example value::%s.",
-							 of_forms[elements->type.form].cast)));
+					 hint ? errhint("%s", hint) :
+					 errhint("Cast the element, for example value::%s.", cast)));
+		}
 		elements->class = image_class(image);
 		elements->value_type = type;
 		elements->plain = elements->type.form == FORM_BYTEA ||

@@ -340,6 +340,7 @@ hash_element(MembershipSite *site, Datum element)
 				 errdetail("The element is of type %s.",
 						   format_type_be(site->hasher->type)),
 				 errhint("%s", class_hint(site->class, site->hasher->class,
+										  site->hasher->type,
 										  site->of_index.row ?
 										  "Cast the element to the types of the index's columns, for example ROW(value::my_type, value::text)." :
 										  "Cast the element to the type of the index's column, for example value::my_type."))));

@@ -4,9 +4,12 @@
  */
 #include "report.h"
 
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
 #include "common/shortest_dec.h"
 #include "filter/foreign/foreign.h"
 #include "utils/builtins.h"
+#include "utils/syscache.h"
 
 int			max_filter_size = MAX_FILTER_SIZE_MAX;
 
@@ -46,13 +49,35 @@ check_error_rate(double error_rate)
 }
 
 /*
- * The hint for an element whose class differs from "held", the filter's class.  Returns
- * "otherwise" if no named cast leads to that class.
+ * The hint for a value where texts are held, if a cast to text would compare it otherwise
+ * than its own type does; else NULL.  "type" may be InvalidOid.
  */
 const char *
-class_hint(ElementClass held, ElementClass element, const char *otherwise)
+case_hint(Oid type)
+{
+	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+	bool		is_citext;
+
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	/* of whatever schema */
+	is_citext = strcmp(NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname), "citext") == 0;
+	ReleaseSysCache(tuple);
+	return is_citext ?
+		"Texts are compared with regard to case, unlike citext. To ignore it, add or index lower(value), and look up lower(value)." :
+		NULL;
+}
+
+/*
+ * The hint for an element of this type whose class differs from "held", the filter's class.
+ * Returns "otherwise" if no named cast leads to that class.  "type" is InvalidOid if only a
+ * hash is known.
+ */
+const char *
+class_hint(ElementClass held, ElementClass element, Oid type, const char *otherwise)
 {
 	const char *cast = element_class_cast(held);
+	const char *hint;
 
 	if (element_class_is_array_of(element, held))
 		return "For the elements of an array, use a function whose name ends in _any, _all or _each (to add, _all).";
@@ -61,6 +86,8 @@ class_hint(ElementClass held, ElementClass element, const char *otherwise)
 	/* cast to text, a bytea would become its bytes in hexadecimal */
 	if (strcmp(element_class_name(element), "bytea") == 0)
 		return "Convert the element to the type of the column that the filter was built from.";
+	if (strcmp(element_class_name(held), "text") == 0 && (hint = case_hint(type)) != NULL)
+		return hint;
 	if (cast == NULL)
 		return otherwise;
 	/* the element may have been one of an array: name both casts */
@@ -83,7 +110,7 @@ report_other_class(ElementClass class, ElementClass element, Oid type)
 					element_class_name(element)),
 			 OidIsValid(type) ?
 			 errdetail("The element is of type %s.", format_type_be(type)) : 0,
-			 errhint("%s%s", class_hint(class, element,
+			 errhint("%s%s", class_hint(class, element, type,
 										psprintf("%sCast the element to the type of the column that the filter was built from, for example value::my_type.",
 												 element_class_is_hashed(class) ?
 												 "The class is stored as a hash. " : "")),

@@ -22,7 +22,8 @@ extern int	max_filter_size;
 extern void check_capacity(int64 capacity);
 extern void check_error_rate(double error_rate);
 extern void check_number(const char *name, int64 number, int64 least, int64 most);
-extern const char *class_hint(ElementClass held, ElementClass element,
+extern const char *case_hint(Oid type);
+extern const char *class_hint(ElementClass held, ElementClass element, Oid type,
 							  const char *otherwise);
 extern void report_other_class(ElementClass class, ElementClass element,
 							   Oid type) __attribute__((noreturn));

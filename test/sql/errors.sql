@@ -73,6 +73,20 @@ SELECT hint FROM error_of('SELECT cuckoo_remove(texts, 1) FROM cuckoo_classes');
 SELECT hint FROM error_of('SELECT cuckoo_remove(texts, ''\x78''::bytea) FROM cuckoo_classes');
 SELECT hint FROM error_of('SELECT cuckoo_remove(ints, ARRAY[1]) FROM cuckoo_classes');
 SELECT hint FROM error_of('SELECT cuckoo_add_all(cuckoo_create(10, growth => 0), ARRAY(SELECT generate_series(1, 1000)))');
+-- A cast of a citext to text would compare it with regard to case
+CREATE SCHEMA beside;
+CREATE EXTENSION citext SCHEMA beside;
+CREATE TABLE cased AS SELECT 'x'::text AS t;
+CREATE INDEX cased_t ON cased USING membership (t);
+SELECT query, hint FROM (VALUES ('bloom_contains(bloom_add(bloom_create(10), ''x''::text), ''X''::beside.citext)'),
+	('cuckoo_contains_any(cuckoo_add(cuckoo_create(10), ''x''::text), ARRAY[''X''::beside.citext])'),
+	('bloom_contains(bloom_add(bloom_create(10), 1), ''X''::beside.citext)'),
+	('bloom_contains(bloom_create_foreign(''guava'', ''text'', 10), ''X''::beside.citext)'),
+	('bloom_contains(bloom_create_foreign(''guava'', ''int4'', 10), ''X''::beside.citext)'),
+	('membership_contains(''cased_t'', ''X''::beside.citext)')) AS q (query), LATERAL error_of('SELECT ' || query);
+DROP TABLE cased;
+DROP EXTENSION citext;
+DROP SCHEMA beside;
 -- One type's functions do not take the other's filters
 SELECT query, code FROM errors_of('bloom_contains(none, 1) FROM cuckoo_classes', 'bloom_add(none, 1) FROM cuckoo_classes', 'bloom_union(none, none) FROM cuckoo_classes',
 	'cuckoo_contains(none, 1) FROM classes', 'cuckoo_remove(none, 1) FROM classes', 'cuckoo_union_agg(none) FROM classes', 'none::text::bloom FROM cuckoo_classes',
