@@ -163,6 +163,17 @@ like($plan, qr/Sent To: remote\n.*Elements Sent: 101\n.*Bytes Sent: \d+\n/, 'EXP
 sends('of integers of different widths', 'SELECT v.id FROM visits v JOIN list l ON v.id = l.long ORDER BY 1');
 sends('a semi join', 'SELECT id FROM visits v WHERE EXISTS (SELECT FROM list l WHERE l.url = v.url) ORDER BY 1');
 sends('a right join', 'SELECT l.id, v.id FROM visits v RIGHT JOIN list l USING (url) ORDER BY 1');
+my $version = $local->safe_psql('postgres', 'SHOW server_version_num');
+SKIP:
+{
+	skip 'no right anti joins before PostgreSQL 16', 4 if $version < 160000;
+	like(sends('a right anti join', 'SELECT l.id FROM list l WHERE NOT EXISTS (SELECT FROM visits v WHERE v.url = l.url) ORDER BY 1'), qr/Hash Right Anti Join/, 'hashes the list');
+}
+SKIP:
+{
+	skip 'no right semi joins before PostgreSQL 18', 4 if $version < 180000;
+	like(sends('a right semi join', 'SELECT l.id FROM list l WHERE EXISTS (SELECT FROM visits v WHERE v.url = l.url) ORDER BY 1'), qr/Hash Right Semi Join/, 'hashes the list');
+}
 sends('with conditions there and here', 'SELECT v.id FROM visits v JOIN list l USING (url) WHERE v.site <> 3 AND md5(v.url) > $$4$$ ORDER BY 1');
 $plan = sends('joined tables of the server', 'SELECT v.id, s.name FROM visits v JOIN sites s USING (site) JOIN list l USING (url) WHERE s.name = $$site 3$$ ORDER BY 1');
 like($plan, qr/Relations: \(public\.visits v\) INNER JOIN \(public\.sites s\)\n +$sent/, 'joined there');
