@@ -91,6 +91,22 @@ CREATE INDEX ON large_list USING membership (url);
 ANALYZE large_list;
 SELECT bypass_of('SELECT v.id FROM visits v LEFT JOIN large_list b ON b.url = v.url') IS NOT NULL AS large,
 	bypass_of('SELECT v.id, b.note FROM visits v LEFT JOIN list b ON b.url = v.url') IS NOT NULL AS small;
+-- an expression without statistics is expected to be absent, too; statistics tell otherwise
+CREATE TABLE letters AS SELECT i AS id, 'BAD ' || i AS url FROM generate_series(1, 100000) i;
+CREATE TABLE letters_list AS SELECT 'bad ' || -i AS url FROM generate_series(1, 100000) i;
+CREATE INDEX ON letters_list USING membership (lower(url));
+ANALYZE letters, letters_list;
+CREATE FUNCTION by_expression(OUT bypass text, OUT assumed_half boolean) LANGUAGE sql AS $$
+	SELECT bypass_of('SELECT v.id FROM letters v WHERE NOT EXISTS (SELECT FROM letters_list b WHERE lower(b.url) = lower(v.url))'),
+		EXISTS (SELECT FROM plan_of('SELECT v.id FROM letters v JOIN letters_list b ON lower(b.url) = lower(v.url)', 'COSTS on') line WHERE line ~ 'Filter Scan.*rows=50000 ')
+$$;
+SELECT * FROM by_expression();
+UPDATE letters_list SET url = 'bad ' || substr(url, 6);
+CREATE STATISTICS letters_lower ON (lower(url)) FROM letters;
+ANALYZE letters;
+SELECT bypass FROM by_expression();
+DROP TABLE letters, letters_list;
+DROP FUNCTION by_expression;
 SET bloomfilter.filter_scan = force;
 SET enable_hashjoin = off;
 SELECT analyzed('SELECT v.id FROM visits v WHERE NOT EXISTS (SELECT FROM list b WHERE b.url = v.url)');

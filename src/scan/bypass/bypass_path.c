@@ -63,6 +63,15 @@
 #define CACHED_ROWS			10000.0
 #define UNCACHED_ROWS		100000.0
 
+/*
+ * The share of rows to be joined that we expect if statistics of the key's expression are
+ * missing: a tenth, as of the rows that pass a condition.  A wrong guess costs little, since
+ * a bypass that finds more than BYPASS_SHARE_MAX stops storing rows.  Measured with a million
+ * rows and a list of 200,000: 0.65 of the CPU time of the hash join without the bypass if no
+ * row had a partner, 0.83 if a fifth had one, 1.04 if half, and 1.02 if all.
+ */
+#define BYPASS_SHARE_ASSUMED	0.1
+
 /* For tests: the cost of a forced bypass is this share of what it would be */
 #define FORCED_COST			1e-6
 
@@ -283,6 +292,8 @@ add_paths(Bypass *bypass)
 			return;
 		filter->share = 1;
 	}
+	if (filter->assumed && !IsA(filter->key, List))
+		filter->share = BYPASS_SHARE_ASSUMED;
 	if (filter->share > BYPASS_SHARE_MAX && filter_scan_setting != FILTER_SCAN_FORCE)
 		return;
 	bypass->filter = filter;
