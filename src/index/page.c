@@ -140,8 +140,8 @@ page_pin(Relation index, BlockNumber number)
 
 /*
  * Pin a page by page_pin(), and lock it in share mode.  Meanwhile prefetch the cache lines
- * that page_is_valid() reads, and the one at "offset".  Errors: those of page_pin() and
- * page_lock().
+ * that page_is_valid() reads, and those at "offset" (page_prefetch()).  Errors: those of
+ * page_pin() and page_lock().
  */
 Buffer
 page_read_again(Relation index, BlockNumber number, Size offset)

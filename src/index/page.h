@@ -37,7 +37,10 @@ page_meta(Page page)
 	return (MembershipMeta *) PageGetContents(page);
 }
 
-/* Prefetch the cache lines that page_is_valid() reads, and the one at "offset". */
+/*
+ * Prefetch the cache lines that page_is_valid() reads, and the two of a block at "offset":
+ * blocks follow the page's header, which is shorter than a line.
+ */
 static inline void
 page_prefetch(Page page, Size offset)
 {
@@ -45,6 +48,7 @@ page_prefetch(Page page, Size offset)
 
 	__builtin_prefetch(bytes);
 	__builtin_prefetch(bytes + offset);
+	__builtin_prefetch(bytes + offset + BLOCK_BYTES - 1);
 	__builtin_prefetch(bytes + BLCKSZ - 1);
 }
 
