@@ -24,9 +24,11 @@
 #include "membership.h"
 
 #include "access/relation.h"
+#include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "functions/callsite.h"
 #include "pgstat.h"
+#include "storage/lmgr.h"
 #include "storage/predicate.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -192,6 +194,32 @@ get_layers(const MembershipKeys *keys, Relation index, MembershipMeta *meta)
 	kept->written = own_insertions.written;
 	memcpy(&kept->meta, meta, meta_size(meta));
 	index->rd_amcache = kept;
+}
+
+/*
+ * Open an index of an open table, to probe it for rows that this snapshot sees, and lock it
+ * until the end of the transaction.  NULL if it cannot be locked now, or unless
+ * membership_may_ask().  The caller closes the index with NoLock.
+ */
+Relation
+membership_ask_open(Relation heap, Oid oid, Snapshot snapshot)
+{
+	Relation	index;
+
+	if (!IsMVCCSnapshot(snapshot) || !ConditionalLockRelationOid(oid, AccessShareLock))
+		return NULL;
+	/* faster than try_relation_open(), which searches the syscache first */
+	index = RelationIdGetRelation(oid);
+	if (index == NULL)
+		return NULL;
+	/* what else try_relation_open() does */
+	pgstat_init_relation(index);
+	Assert(!RelationUsesLocalBuffers(heap) ||
+		   (MyXactFlags & XACT_FLAGS_ACCESSEDTEMPNAMESPACE));
+	if (membership_may_ask(heap, index, snapshot))
+		return index;
+	relation_close(index, NoLock);
+	return NULL;
 }
 
 /*

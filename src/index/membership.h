@@ -230,7 +230,7 @@ typedef enum MembershipPurpose
 extern void membership_open_all(Oid oid, MembershipPurpose purpose,
 								MembershipVisitor visit, void *arg);
 extern bool membership_open_quietly(Oid oid, MembershipVisitor visit, void *arg);
-extern Relation membership_ask_open(Relation heap, Oid oid, Snapshot snapshot);
+extern bool membership_may_ask(Relation heap, Relation index, Snapshot snapshot);
 extern bool membership_may_query(Relation heap, Relation index);
 extern bool membership_may_read_parent(Relation heap);
 extern List *membership_leaves(Oid oid);
@@ -317,6 +317,7 @@ extern MembershipKeys *membership_keys_make(MemoryContext mcxt, Relation index,
 											Oid type, Snapshot snapshot);
 extern void membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
 								bool is_array);
+extern Relation membership_ask_open(Relation heap, Oid oid, Snapshot snapshot);
 extern void membership_ask_soon(const MembershipKeys *keys, Relation index);
 extern bool membership_ask(const MembershipKeys *keys, Relation index);
 

@@ -48,7 +48,6 @@
 #include "catalog/pg_inherits.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
-#include "pgstat.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -560,33 +559,17 @@ membership_open_quietly(Oid oid, MembershipVisitor visit, void *arg)
 }
 
 /*
- * Open an index of an open table, to probe it for rows that this snapshot sees, and lock it
- * until the end of the transaction.  NULL if the index is not valid, cannot be read or locked
- * now, or may lack some of these rows.  The caller closes it with NoLock.
+ * May an open, locked index of any kind be probed for rows of this table that the snapshot
+ * sees?  False if it is not valid, cannot be read now, or may lack some of these rows.
  */
-Relation
-membership_ask_open(Relation heap, Oid oid, Snapshot snapshot)
+bool
+membership_may_ask(Relation heap, Relation index, Snapshot snapshot)
 {
-	Relation	index;
-
-	if (!IsMVCCSnapshot(snapshot) || !ConditionalLockRelationOid(oid, AccessShareLock))
-		return NULL;
-	/* faster than try_relation_open(), which searches the syscache first */
-	index = RelationIdGetRelation(oid);
-	if (index == NULL)
-		return NULL;
-	/* what else try_relation_open() does */
-	pgstat_init_relation(index);
-	Assert(!RelationUsesLocalBuffers(heap) ||
-		   (MyXactFlags & XACT_FLAGS_ACCESSEDTEMPNAMESPACE));
 	/* the OID may have been reused for another index */
-	if (index->rd_rel->relkind == RELKIND_INDEX && is_membership(index) &&
+	return index->rd_rel->relkind == RELKIND_INDEX && is_membership(index) &&
 		index->rd_index->indrelid == RelationGetRelid(heap) &&
 		index->rd_index->indisvalid && is_usable(heap, index, true) &&
-		!snapshot_too_old(index, snapshot))
-		return index;
-	relation_close(index, NoLock);
-	return NULL;
+		!snapshot_too_old(index, snapshot);
 }
 
 /*
