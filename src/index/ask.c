@@ -25,6 +25,7 @@
 
 #include "access/relation.h"
 #include "access/xact.h"
+#include "catalog/index.h"
 #include "catalog/pg_class.h"
 #include "functions/callsite.h"
 #include "pgstat.h"
@@ -48,13 +49,15 @@ struct MembershipKeys
 };
 
 /*
- * The metapage of an index, kept in rd_amcache.  Layers that other sessions have added
+ * What we know of an index: its metapage, and that it may be asked.  Kept in rd_amcache, for
+ * snapshots with the same snapshot_number().  Layers that other sessions have added
  * since contain no rows that a snapshot with the same snapshot_number() sees.
  */
 typedef struct KeptMeta
 {
 	uint64		seen;			/* snapshot_number() */
 	uint64		written;		/* own_insertions.written */
+	Oid			table;			/* see may_ask_again(); or InvalidOid */
 	MembershipMeta meta;		/* only the first meta_size() bytes */
 } KeptMeta;
 
@@ -192,33 +195,67 @@ get_layers(const MembershipKeys *keys, Relation index, MembershipMeta *meta)
 							  offsetof(KeptMeta, meta) + meta_size(meta));
 	kept->seen = keys->seen;
 	kept->written = own_insertions.written;
+	kept->table = InvalidOid;
 	memcpy(&kept->meta, meta, meta_size(meta));
 	index->rd_amcache = kept;
 }
 
 /*
+ * membership_may_ask(), of an open index.  It reads memory that nothing else reads, and only
+ * what this function tests can change for a snapshot with the same number without an
+ * invalidation of the index, at which core frees rd_amcache.  So we note there for which
+ * table it was true.
+ */
+static bool
+may_ask_again(const MembershipKeys *keys, Relation heap, Relation index, Snapshot snapshot)
+{
+	const Oid	table = RelationGetRelid(heap);
+	KeptMeta   *kept = index->rd_amcache;
+
+	if (keys != NULL && kept != NULL && kept->seen == keys->seen && kept->table == table)
+	{
+		Assert(index->rd_index->indrelid == table);
+		Assert(index->rd_index->indisvalid && !index->rd_index->indcheckxmin);
+		return !ReindexIsProcessingIndex(RelationGetRelid(index)) &&
+			!table_is_distributed(table);
+	}
+	if (!membership_may_ask(heap, index, snapshot))
+		return false;
+	/* read it anew: an invalidation may have been processed */
+	kept = index->rd_amcache;
+	/* indcheckxmin is also about older snapshots that the transaction has */
+	if (keys != NULL && kept != NULL && kept->seen == keys->seen &&
+		!index->rd_index->indcheckxmin)
+		kept->table = table;
+	return true;
+}
+
+/*
  * Open an index of an open table, to probe it for rows that this snapshot sees, and lock it
  * until the end of the transaction.  NULL if it cannot be locked now, or unless
- * membership_may_ask().  The caller closes the index with NoLock.
+ * membership_may_ask().  "keys" are for the same snapshot, or NULL.  The caller closes the
+ * index by RelationClose().
  */
 Relation
-membership_ask_open(Relation heap, Oid oid, Snapshot snapshot)
+membership_ask_open(const MembershipKeys *keys, Relation heap, Oid oid, Snapshot snapshot)
 {
 	Relation	index;
 
+	Assert(keys == NULL || keys->snapshot == snapshot);
 	if (!IsMVCCSnapshot(snapshot) || !ConditionalLockRelationOid(oid, AccessShareLock))
 		return NULL;
 	/* faster than try_relation_open(), which searches the syscache first */
 	index = RelationIdGetRelation(oid);
 	if (index == NULL)
 		return NULL;
-	/* what else try_relation_open() does */
-	pgstat_init_relation(index);
+	/* what else try_relation_open() does; this, only if it makes a difference */
+	if (index->pgstat_enabled != pgstat_track_counts)
+		pgstat_init_relation(index);
 	Assert(!RelationUsesLocalBuffers(heap) ||
 		   (MyXactFlags & XACT_FLAGS_ACCESSEDTEMPNAMESPACE));
-	if (membership_may_ask(heap, index, snapshot))
+	if (may_ask_again(keys, heap, index, snapshot))
 		return index;
-	relation_close(index, NoLock);
+	RelationClose(index);
 	return NULL;
 }
 

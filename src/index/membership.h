@@ -317,7 +317,8 @@ extern MembershipKeys *membership_keys_make(MemoryContext mcxt, Relation index,
 											Oid type, Snapshot snapshot);
 extern void membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
 								bool is_array);
-extern Relation membership_ask_open(Relation heap, Oid oid, Snapshot snapshot);
+extern Relation membership_ask_open(const MembershipKeys *keys, Relation heap, Oid oid,
+									Snapshot snapshot);
 extern void membership_ask_soon(const MembershipKeys *keys, Relation index);
 extern bool membership_ask(const MembershipKeys *keys, Relation index);
 

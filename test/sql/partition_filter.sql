@@ -376,6 +376,30 @@ SELECT open_low();
 FETCH ALL FROM low;
 ROLLBACK;
 
+-- a session that has found that an index may be asked does not look again, until something
+-- changes; all in one transaction, so that the snapshots see the same
+PREPARE lookup AS SELECT * FROM events WHERE trace_id = 0;
+CREATE FUNCTION counted(OUT asked int, OUT counted bigint) LANGUAGE plpgsql AS $$
+DECLARE
+	index regclass := 'events_3_trace_id_idx1';
+	before bigint := pg_stat_get_xact_numscans(index);
+BEGIN
+	SELECT a.asked, pg_stat_get_xact_numscans(index) - before INTO asked, counted
+	FROM asked('EXECUTE lookup') a;
+END $$;
+BEGIN;
+SELECT counted() FROM generate_series(1, 3);
+SET LOCAL track_counts = off;
+SELECT counted() FROM generate_series(1, 3);
+SET LOCAL track_counts = on;
+SELECT counted() FROM generate_series(1, 3);
+-- not by a command, which would have the query planned again
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'events_3_trace_id_idx1'::regclass;
+SELECT counted() FROM generate_series(1, 3);
+UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'events_3_trace_id_idx1'::regclass;
+SELECT counted() FROM generate_series(1, 3);
+ROLLBACK;
+
 -- in workers
 CREATE FUNCTION is_parallel(query text) RETURNS boolean LANGUAGE sql AS $$
 	SELECT bool_or(node->>'Node Type' = 'Gather') FROM nodes(query) node

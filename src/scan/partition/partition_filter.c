@@ -34,7 +34,6 @@
 #include "scan/plan_tree.h"
 
 #include "access/parallel.h"
-#include "access/relation.h"
 #include "access/xact.h"
 #include "catalog/partition.h"
 #include "executor/execPartition.h"
@@ -279,7 +278,7 @@ partition_filter_end(CustomScanState *node)
 		if (partition->state)
 			ExecEndNode(partition->state);
 		if (partition->asked)
-			relation_close(partition->asked, NoLock);
+			RelationClose(partition->asked);
 	}
 }
 
@@ -293,11 +292,12 @@ open_index(PartitionFilterState *state, Partition *partition)
 	ResourceOwner owner = CurrentResourceOwner;
 
 	CurrentResourceOwner = state->owner;
-	partition->asked = membership_ask_open(open_table(estate, partition->table),
+	partition->asked = membership_ask_open(state->keys,
+										   open_table(estate, partition->table),
 										   partition->index, estate->es_snapshot);
 	if (partition->asked && file_may_vanish(state, partition->asked))
 	{
-		relation_close(partition->asked, NoLock);
+		RelationClose(partition->asked);
 		partition->asked = NULL;
 	}
 	if (partition->asked && state->keys == NULL)
