@@ -26,6 +26,10 @@
 #define RADIX_MAX		(1 << RADIX_MAX_BITS)
 #define RADIX_LEAVES	256
 
+/* Hashes that set_repeats() takes: their number deviates by 3 percent. And at most so many */
+#define SAMPLE_MEAN		1024
+#define SAMPLE_MAX		(2 * SAMPLE_MEAN)
+
 static inline void
 insertion_sort(uint64_t *hashes, uint64_t count)
 {
@@ -244,6 +248,26 @@ set_sort(uint8_t *image)
 	count = hashset_sort_unique(image_hashes(image), image_count(image));
 	image[IMAGE_OFF_FLAGS] &= ~IMAGE_FLAG_UNSORTED;
 	image_set_count(image, count);
+}
+
+/* The sample has the lowest hashes: all copies of a hash are in it, or none. */
+bool
+set_repeats(const uint8_t *image)
+{
+	uint64_t	sample[SAMPLE_MAX];
+	uint64_t	count = image_count(image);
+	uint64_t	taken = 0;
+
+	for (uint64_t i = 0; i < count && taken < SAMPLE_MAX; i++)
+	{
+		uint64_t	hash = get64(image_hashes(image) + 8 * i);
+
+		if (i % (INTERRUPT_BYTES / 8) == 0)
+			filter_check_interrupts();
+		if (hash <= UINT64_MAX / count * SAMPLE_MEAN)
+			sample[taken++] = le64(hash);
+	}
+	return hashset_sort_unique((uint8_t *) sample, taken) < SAMPLE_MEAN / 8 * 7;
 }
 
 void

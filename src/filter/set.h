@@ -23,6 +23,12 @@ extern bool hashset_contains(const uint8_t *hashes, uint64_t count,
 /* Sort the hashes of an image, if it is unsorted, and remove duplicates. */
 extern void set_sort(uint8_t *image);
 
+/*
+ * Do an eighth or more of an image's hashes repeat others?  Estimate it for more than 1024 hashes;
+ * if they are far from uniform, the answer may be wrong.
+ */
+extern bool set_repeats(const uint8_t *image);
+
 /* Append little-endian hashes; the image is unsorted then. */
 extern void set_append(uint8_t *image, const uint8_t *hashes, uint64_t count);
 

@@ -27,13 +27,14 @@
 
 /*
  * Factors by which an explicit filter's room grows.  From UNIQUE_FROM_BYTES on, we first
- * sort the filter to remove duplicates; with a factor of 4, all these sorts together cost a
- * third of the final one.  Small values grow by less, because hash aggregation counts
- * allocated memory even if it is unused.
+ * sort the filter to remove duplicates; from SAMPLE_FROM_BYTES on, only if a sample has some:
+ * otherwise all these sorts together could cost as much as the final one.  Small values grow by
+ * less, because hash aggregation counts allocated memory even if it is unused.
  */
 #define FLAT_ROOM_GROWTH		2
 #define EXPANDED_ROOM_GROWTH	4
 #define UNIQUE_FROM_BYTES		1024
+#define SAMPLE_FROM_BYTES		65536
 
 /*
  * Images of at least this size get huge pages.  Otherwise each probe of a filter of 100 MB
@@ -425,7 +426,8 @@ writer_append(FilterWriter *writer, const uint8 *hashes, uint64 count)
 
 	if (bytes > writer->room)
 	{
-		if (writer->room >= UNIQUE_FROM_BYTES)
+		if (writer->room >= UNIQUE_FROM_BYTES &&
+			(writer->room < SAMPLE_FROM_BYTES || set_repeats(writer->image)))
 		{
 			set_sort(writer->image);
 			bytes = image_explicit_bytes(image_count(writer->image) + count);

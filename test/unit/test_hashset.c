@@ -160,6 +160,22 @@ try_set(Input input, uint64_t count)
 		expect_contains(shifted + 1, sorted, kept, random64());
 }
 
+/* Does a set of MAX_COUNT hashes, of which so many are different, seem to have repeated ones? */
+static void
+try_repeats(uint64_t different, bool repeats)
+{
+	static uint8_t image[IMAGE_HEADER_BYTES + 8 * MAX_COUNT];
+	FilterParams params = {.kind = FILTER_BLOOM};
+	uint64_t	salt = random64();
+
+	image_put_header(image, LAYOUT_EXPLICIT, &params);
+	for (uint64_t i = 0; i < MAX_COUNT; i++)
+		set_push(image, number_hash(salt + i % different));
+	expect(set_repeats(image) == repeats, "%llu of %llu are different: %s",
+		   (unsigned long long) different, (unsigned long long) MAX_COUNT,
+		   repeats ? "not seen" : "none is repeated often");
+}
+
 /* Every multiple of the stride, modulo count, once; runs of them evenly */
 static void
 try_stride(uint64_t count)
@@ -217,6 +233,13 @@ test_hashset(void)
 			try_set(input, counts[i]);
 		end_test();
 	}
+	begin_test("a sample shows whether hashes repeat others");
+	try_repeats(1, true);
+	try_repeats(10, true);
+	try_repeats(MAX_COUNT / 4 * 3, true);
+	try_repeats(MAX_COUNT, false);
+	end_test();
+
 	begin_test("a stride visits all, once, and evenly");
 	for (uint64_t count = 1; count <= 2000; count++)
 		try_stride(count);
