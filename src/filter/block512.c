@@ -131,6 +131,16 @@ portable_add(uint8_t *block, uint64_t word, unsigned k)
 	return added;
 }
 
+static unsigned
+portable_add_run(uint8_t *block, const uint64_t *words, size_t count, unsigned k)
+{
+	unsigned	added = 0;
+
+	for (size_t i = 0; i < count; i++)
+		added += portable_add(block, words[i], k);
+	return added;
+}
+
 #ifdef HAVE_X86_KERNELS
 
 #define TARGET_AVX2		__attribute__((target("avx2,popcnt")))
@@ -158,7 +168,7 @@ avx2_bits(__m256i ones, uint64_t word, __m256i shift)
 	return _mm256_sllv_epi64(ones, _mm256_and_si256(places, _mm256_set1_epi64x(LANE_BITS - 1)));
 }
 
-/* Set the element's mask: lanes 0 to 3 in mask[0], 4 to 7 in mask[1]. */
+/* Add the element's bits to a mask: lanes 0 to 3 in mask[0], 4 to 7 in mask[1]. */
 TARGET_AVX2
 static inline void
 avx2_mask(uint64_t word, unsigned k, __m256i mask[2])
@@ -172,7 +182,6 @@ avx2_mask(uint64_t word, unsigned k, __m256i mask[2])
 										 &window_ones[k % BLOCK_LANES]
 										 [BLOCK_LANES - (word >> WINDOW_SHIFT)]);
 
-	mask[0] = mask[1] = _mm256_setzero_si256();
 	for (; k >= BLOCK_LANES; k -= BLOCK_LANES)
 	{
 		for (int half = 0; half < 2; half++)
@@ -191,7 +200,7 @@ TARGET_AVX2
 static bool
 avx2_contains(const uint8_t *block, uint64_t word, unsigned k)
 {
-	__m256i		mask[2];
+	__m256i		mask[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
 
 	avx2_mask(word, k, mask);
 	return _mm256_testc_si256(_mm256_loadu_si256((const __m256i *) block),
@@ -215,13 +224,14 @@ avx2_popcount(__m256i lanes)
 }
 
 TARGET_AVX2
-static unsigned
-avx2_add(uint8_t *block, uint64_t word, unsigned k)
+static ALWAYS_INLINE unsigned
+avx2_add_run(uint8_t *block, const uint64_t *words, size_t count, unsigned k)
 {
-	__m256i		mask[2];
+	__m256i		mask[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
 	unsigned	added = 0;
 
-	avx2_mask(word, k, mask);
+	for (size_t i = 0; i < count; i++)
+		avx2_mask(words[i], k, mask);
 	for (int half = 0; half < 2; half++)
 	{
 		__m256i    *at = (__m256i *) (block + 32 * half);
@@ -232,6 +242,13 @@ avx2_add(uint8_t *block, uint64_t word, unsigned k)
 		added += avx2_popcount(fresh);
 	}
 	return added;
+}
+
+TARGET_AVX2
+static unsigned
+avx2_add(uint8_t *block, uint64_t word, unsigned k)
+{
+	return avx2_add_run(block, &word, 1, k);
 }
 
 TARGET_AVX2
@@ -285,15 +302,26 @@ avx512_contains(const uint8_t *block, uint64_t word, unsigned k)
 }
 
 TARGET_AVX512
-static unsigned
-avx512_add(uint8_t *block, uint64_t word, unsigned k)
+static ALWAYS_INLINE unsigned
+avx512_add_run(uint8_t *block, const uint64_t *words, size_t count, unsigned k)
 {
 	__m512i		old = _mm512_loadu_si512(block);
-	__m512i		fresh = _mm512_andnot_si512(old, avx512_mask(word, k));
+	__m512i		mask = _mm512_setzero_si512();
+	__m512i		fresh;
 
+	for (size_t i = 0; i < count; i++)
+		mask = _mm512_or_si512(mask, avx512_mask(words[i], k));
+	fresh = _mm512_andnot_si512(old, mask);
 	_mm512_storeu_si512(block, _mm512_or_si512(old, fresh));
 	return avx2_popcount(_mm512_castsi512_si256(fresh)) +
 		avx2_popcount(_mm512_extracti64x4_epi64(fresh, 1));
+}
+
+TARGET_AVX512
+static unsigned
+avx512_add(uint8_t *block, uint64_t word, unsigned k)
+{
+	return avx512_add_run(block, &word, 1, k);
 }
 
 static bool
@@ -317,12 +345,12 @@ avx512_preferred(void)
 
 const BlockKernel block_kernels[] = {
 #ifdef HAVE_X86_KERNELS
-	{"avx512", avx512_contains, avx512_add, avx2_parquet_contains,
+	{"avx512", avx512_contains, avx512_add, avx512_add_run, avx2_parquet_contains,
 	avx512_supported, avx512_preferred},
-	{"avx2", avx2_contains, avx2_add, avx2_parquet_contains, avx2_supported,
+	{"avx2", avx2_contains, avx2_add, avx2_add_run, avx2_parquet_contains, avx2_supported,
 	avx2_supported},
 #endif
-	{"portable", portable_contains, portable_add, portable_parquet_contains,
+	{"portable", portable_contains, portable_add, portable_add_run, portable_parquet_contains,
 	always_supported, always_supported},
 };
 

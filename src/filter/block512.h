@@ -38,6 +38,8 @@ typedef struct BlockKernel
 	bool		(*contains) (const uint8_t *block, uint64_t word, unsigned k);
 	/* Set the element's bits; return how many of them were clear before. */
 	unsigned	(*add) (uint8_t *block, uint64_t word, unsigned k);
+	/* Do so for several elements: none waits for the one before. */
+	unsigned	(*add_run) (uint8_t *block, const uint64_t *words, size_t count, unsigned k);
 	/* Does a block of Parquet's contain the element with this hash? */
 	bool		(*parquet_contains) (const uint8_t *block, uint64_t hash);
 	/* Can this processor run the kernel?  Is it also the fastest one there? */

@@ -30,6 +30,9 @@
 #define OVERLAP_BYTES	65536
 #define OVERLAP_CLEAR_MIN	256
 
+/* Hashes of one block that are added at once: as many as a full one has at an error rate of 1 % */
+#define RUN_MAX		64
+
 /* Bits to test before a branch: in a full layer, an absent element passes 4 once in 16 times */
 #define FLAT_TESTED	4
 
@@ -85,6 +88,24 @@ layer_add(const ProbeLayer *layer, uint64_t hash)
 		added += block_kernel->add(block, second_word(hash), layer->hashes);
 	}
 	return added;
+}
+
+/*
+ * Set the bits of the first hashes, up to RUN_MAX, that have one block.  Set *added to the number
+ * of bits that were clear before, and return the number of hashes.
+ */
+static inline size_t
+layer_add_run(const ProbeLayer *layer, const uint64_t *hashes, size_t count, unsigned *added)
+{
+	uint64_t	words[RUN_MAX];
+	uint64_t	block = first_block(hashes[0], layer->size);
+	size_t		run = 0;
+
+	do
+		words[run] = block_word(hashes[run]);
+	while (++run < RUN_MAX && run < count && first_block(hashes[run], layer->size) == block);
+	*added = block_kernel->add_run(layer->bits + BLOCK_BYTES * block, words, run, layer->hashes);
+	return run;
 }
 
 /* Always inline: gcc removes calls of a function that only prefetches. */
@@ -203,16 +224,32 @@ bloom_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
 	int			last = image_layers(image) - 1;
 	FilterLayer fields = image_get_shape(image, last);
 	ProbeLayer	layer = probe_layer(image, last);
+
+	/* Are they sorted, and more than the blocks that they are in? */
+	bool		runs = last == 0 && !layer.flat && !layer.second && count > 0 &&
+		first_block(hashes[count - 1], layer.size) - first_block(hashes[0], layer.size) < count;
 	size_t		i;
+	size_t		run;
 
 	if (image_is_compact(image) && fields.bits_full != 0)
 		fields.bits_set = count_bits(layer.bits, layer.size / 8);
 	for (i = 0; i < count && i < PREFETCH_AHEAD; i++)
 		layer_prefetch(&layer, hashes[i]);
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i += run)
 	{
+		unsigned	added;
+
+		run = 1;
 		if (i + PREFETCH_AHEAD < count)
 			layer_prefetch(&layer, hashes[i + PREFETCH_AHEAD]);
+		/* no element need be tested unless the layer may get full on the way */
+		if (runs && (fields.bits_full == 0 ||
+					 fields.bits_set + RUN_MAX * layer.hashes <= fields.bits_full))
+		{
+			run = layer_add_run(&layer, hashes + i, count - i, &added);
+			fields.bits_set += added;
+			continue;
+		}
 		if (last > 0 && bloom_contains(image, hashes[i]))
 			continue;
 		if (fields.bits_full != 0 && fields.bits_set >= fields.bits_full)

@@ -11,6 +11,9 @@
 #define MARGIN			64
 #define ROOM			(MARGIN + CACHE_LINE + 64 + MARGIN)
 
+/* Elements of the largest run that is tried */
+#define RUN_WORDS		100
+
 /* For each number of bits of an element */
 #define ROUNDS			4000
 
@@ -138,6 +141,36 @@ test_kernel(const BlockKernel *kernel)
 	end_test();
 }
 
+/* To add a run of elements is to add them one by one. */
+static void
+test_run(const BlockKernel *kernel)
+{
+	if (!kernel->supported())
+		return;
+	begin_test("kernel %s adds several elements as one by one", kernel->name);
+	for (size_t count = 1; count <= RUN_WORDS; count++)
+	{
+		unsigned	k = 1 + random_below(24);
+		uint64_t	words[RUN_WORDS];
+		uint8_t		memory[ROOM];
+		uint8_t		single[ROOM];
+		unsigned	added = 0;
+
+		for (int i = 0; i < ROOM; i += 8)
+			put64(memory + i, random64() & random64());
+		memcpy(single, memory, ROOM);
+		for (size_t i = 0; i < count; i++)
+		{
+			words[i] = random64();
+			added += kernel->add(single + MARGIN, words[i], k);
+		}
+		expect(kernel->add_run(memory + MARGIN, words, count, k) == added &&
+			   memcmp(memory, single, ROOM) == 0,
+			   "k %u: %u elements", k, (unsigned) count);
+	}
+	end_test();
+}
+
 /* docs/dev/format.md: odd multiplier, upper half of the product for the block */
 static void
 test_words(void)
@@ -204,7 +237,10 @@ void
 test_block512(void)
 {
 	for (int i = 0; i < block_kernel_count; i++)
+	{
 		test_kernel(&block_kernels[i]);
+		test_run(&block_kernels[i]);
+	}
 	test_words();
 	test_choice();
 	test_choice_by_name();

@@ -217,6 +217,30 @@ try_spread(uint64_t count)
 			   (unsigned long long) count, i);
 }
 
+/* Add sorted hashes, which have runs in one block, until the filter is full. */
+static void
+try_runs(double error_rate)
+{
+	static uint64_t hashes[MAX_COUNT];
+	uint8_t    *together = make_of_kind(FILTER_BLOOM, MAX_COUNT / 2, error_rate, 0);
+	uint8_t    *single = copy_image(together);
+	size_t		added = 0;
+
+	for (uint64_t i = 0; i < MAX_COUNT; i++)
+		put64((uint8_t *) &hashes[i], random64() >> (i % 2));
+	hashset_sort_unique((uint8_t *) hashes, MAX_COUNT);
+	for (uint64_t i = 0; i < MAX_COUNT; i++)
+		hashes[i] = le64(hashes[i]);
+	while (added < MAX_COUNT && filter_add_batch(single, &hashes[added], 1) == 1)
+		added++;
+	expect(added < MAX_COUNT, "not full");
+	expect(filter_add_batch(together, hashes, MAX_COUNT) == added &&
+		   memcmp(together, single, image_bytes(single)) == 0,
+		   "%g: a batch of sorted hashes differs", error_rate);
+	release_image(together);
+	release_image(single);
+}
+
 void
 test_hashset(void)
 {
@@ -238,6 +262,13 @@ test_hashset(void)
 	try_repeats(10, true);
 	try_repeats(MAX_COUNT / 4 * 3, true);
 	try_repeats(MAX_COUNT, false);
+	end_test();
+
+	begin_test("a batch of sorted hashes adds the same bits as one by one");
+	try_runs(0.1);
+	try_runs(0.01);
+	try_runs(0.0001);
+	try_runs(ERROR_RATE_MIN);
 	end_test();
 
 	begin_test("a stride visits all, once, and evenly");
