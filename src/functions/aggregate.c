@@ -3,9 +3,10 @@
  *	  Aggregates that make a filter of elements, or combine filters.
  *
  * The state of bloom_agg() and cuckoo_agg() is an explicit filter: an array of hashes in
- * the order of the rows.  When the array is full, we remove duplicates, and enlarge it only
- * if that does not help.  The final function counts the distinct elements, and makes a
- * filter of exactly the right size: the same bytes for any order of rows and workers.
+ * the order of the rows.  When the array is full, we remove duplicates, from a large one only
+ * if a sample has some (set_repeats()), and enlarge it only if that does not help.  The final
+ * function counts the distinct elements, and makes a filter of exactly the right size: the
+ * same bytes for any order of rows and workers.
  *
  * The state has the type of the filter, so workers send it without serialization.  A small
  * state is flat and changed in place, a larger state is an expanded object (value/value.c).
