@@ -161,37 +161,62 @@ hashset_sort_unique(uint8_t *bytes, uint64_t count)
 	return kept;
 }
 
+/*
+ * Move the less of the first hashes of "a" and "b" to "to".  Of equal ones, the first is written
+ * over by the second, in the next step.  There is no branch, as nobody can predict which is less.
+ */
+static inline void
+move_less(uint8_t **to, const uint8_t **a, const uint8_t **b)
+{
+	uint64_t	first = get64(*a);
+	uint64_t	second = get64(*b);
+	uint64_t	from_a = first <= second;
+
+	put64(*to, from_a ? first : second);
+	*to += 8 * (first != second);
+	*a += 8 * from_a;
+	*b += 8 * (1 - from_a);
+}
+
 uint64_t
 hashset_merge(uint8_t *to, const uint8_t *a, uint64_t count_a,
 			  const uint8_t *b, uint64_t count_b)
 {
 	const uint8_t *end_a = a + 8 * count_a;
 	const uint8_t *end_b = b + 8 * count_b;
+	uint8_t    *end = to + 8 * (count_a + count_b);
 	uint8_t    *at = to;
+	uint8_t    *upper = end;	/* the greatest hashes, merged from the end */
 
-	while (a < end_a && b < end_b)
+	/* from both ends at once: a step waits for the last one at its end only */
+	while (end_a - a > 8 && end_b - b > 8)
 	{
-		const uint8_t *stop = (uint64_t) (end_a - a) > INTERRUPT_BYTES ?
-			a + INTERRUPT_BYTES : end_a;
+		uint64_t	steps = (end_a - a < end_b - b ? end_a - a : end_b - b) / 16;
 
 		filter_check_interrupts();
-		/* without branches: nobody can predict which of the two is less */
-		while (a < stop && b < end_b)
+		if (steps > INTERRUPT_BYTES / 16)
+			steps = INTERRUPT_BYTES / 16;
+		while (steps-- > 0)
 		{
-			uint64_t	first = get64(a);
-			uint64_t	second = get64(b);
+			uint64_t	first = get64(end_a - 8);
+			uint64_t	second = get64(end_b - 8);
+			uint64_t	from_a = first >= second;
 
-			put64(at, first < second ? first : second);
-			at += 8;
-			a += 8 * (first <= second);
-			b += 8 * (second <= first);
+			move_less(&at, &a, &b);
+			put64(upper - 8, from_a ? first : second);
+			upper -= 8 * (first != second);
+			end_a -= 8 * from_a;
+			end_b -= 8 * (1 - from_a);
 		}
 	}
+	while (a < end_a && b < end_b)
+		move_less(&at, &a, &b);
 	memcpy(at, a, end_a - a);
 	at += end_a - a;
 	memcpy(at, b, end_b - b);
 	at += end_b - b;
-	return (at - to) / 8;
+	memmove(at, upper, end - upper);
+	return (at - to + end - upper) / 8;
 }
 
 bool

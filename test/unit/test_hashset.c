@@ -77,11 +77,11 @@ expect_contains(const uint8_t *set, const uint64_t *sorted, uint64_t count,
 }
 
 /*
- * Merge two parts of a set that have every third hash in common: the whole set
- * comes out, and nothing is written behind it.
+ * Merge two parts of a set: the whole set comes out, and nothing is written behind it.  Of "shares"
+ * hashes, one is only in the second part, and one in both.
  */
 static void
-try_merge(const uint64_t *sorted, uint64_t count)
+try_merge(const uint64_t *sorted, uint64_t count, unsigned shares)
 {
 	static uint64_t parts[2][MAX_COUNT];
 	static uint64_t merged[2 * MAX_COUNT + 1];
@@ -90,11 +90,12 @@ try_merge(const uint64_t *sorted, uint64_t count)
 
 	for (uint64_t i = 0; i < count; i++)
 	{
-		unsigned	part = random_below(3);
+		unsigned	share = random_below(shares);
 
-		for (unsigned side = 0; side < 2; side++)
-			if (part == side || part == 2)
-				put64((uint8_t *) &parts[side][counts[side]++], sorted[i]);
+		if (share != 1)
+			put64((uint8_t *) &parts[0][counts[0]++], sorted[i]);
+		if (share == 1 || share == 2)
+			put64((uint8_t *) &parts[1][counts[1]++], sorted[i]);
 	}
 	merged[counts[0] + counts[1]] = UINT64_C(0x5555555555555555);
 	kept = hashset_merge((uint8_t *) merged, (uint8_t *) parts[0], counts[0],
@@ -116,6 +117,7 @@ try_set(Input input, uint64_t count)
 	static uint64_t sorted[MAX_COUNT];
 	static uint64_t bytes[MAX_COUNT + 1];
 	static uint8_t shifted[8 * MAX_COUNT + 1];
+	static const unsigned shares[] = {1, 2, 3, 1000};
 	uint64_t	distinct = 0;
 	uint64_t	kept;
 	uint64_t	step;
@@ -141,7 +143,8 @@ try_set(Input input, uint64_t count)
 			   (unsigned long long) kept);
 	expect(bytes[count] == UINT64_C(0x5555555555555555),
 		   "written behind the end");
-	try_merge(sorted, kept);
+	for (int i = 0; i < lengthof(shares); i++)
+		try_merge(sorted, kept, shares[i]);
 
 	/* look up at any address; of a large set, a hundred of its hashes */
 	memcpy(shifted + 1, bytes, 8 * kept);

@@ -14,6 +14,9 @@
 /* Hashes that are sorted, some of them repeated */
 #define HASHES			30000
 
+/* Hashes of each of two sets that are merged: 16 MB */
+#define MERGED			2000000
+
 /* What is worked on: an image, or hashes to be sorted; and what is read */
 typedef struct Work
 {
@@ -61,6 +64,13 @@ static void
 sort(Work *work)
 {
 	work->count = hashset_sort_unique(work->image, work->count);
+}
+
+static void
+merge(Work *work)
+{
+	hashset_merge(work->image, work->other, work->count, work->other + 8 * work->count,
+				  work->count);
 }
 
 static void
@@ -177,6 +187,21 @@ expect_checks(const char *what, void (*work) (Work *), Work *with,
 }
 
 static void
+test_merge(void)
+{
+	uint8_t    *sets = malloc(2 * 8 * MERGED);
+	Work		work = {.image = malloc(2 * 8 * MERGED), .other = sets, .count = MERGED};
+
+	begin_test("sets of some megabytes are merged with interrupt checks");
+	for (uint64_t i = 0; i < 2 * MERGED; i++)
+		put64(sets + 8 * i, i < MERGED ? 2 * i : 2 * (i - MERGED) + 1);
+	expect_checks("merge", merge, &work, 2 * 8 * MERGED);
+	end_test();
+	free(sets);
+	free(work.image);
+}
+
+static void
 test_reading(void)
 {
 	static const struct
@@ -272,6 +297,7 @@ void
 test_interrupt(void)
 {
 	test_sort();
+	test_merge();
 	test_reading();
 	test_changing();
 }
