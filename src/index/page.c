@@ -38,15 +38,8 @@
  */
 #define RECENT_IN_A_ROW			31
 
-/* A hint: the buffer may hold another page by now, which ReadRecentBuffer() checks. */
-typedef struct RecentPage
-{
-	FileNumber	file;
-	BlockNumber number;
-	Buffer		buffer;
-} RecentPage;
-
-static RecentPage recent_pages[RECENT_PAGES];
+/* Hints: a buffer may hold another page by now, which ReadRecentBuffer() checks. */
+static Buffer recent_buffers[RECENT_PAGES];
 
 /* Was this page initialized by page_make()? */
 bool
@@ -84,29 +77,31 @@ page_read(Relation index, BlockNumber number, int lock)
 	return buffer;
 }
 
-/* The slot of a page in recent_pages; another page may have taken it */
-static inline RecentPage *
+/* The slot of a page in recent_buffers, which another page may have taken */
+static inline Buffer *
 recent_place(Relation index, BlockNumber number)
 {
 	uint32		first = (FILE_STEP * file_number(index)) >> (32 - RECENT_BITS);
 
-	return &recent_pages[(first + number) % RECENT_PAGES];
+	return &recent_buffers[(first + number) % RECENT_PAGES];
 }
 
-/* The buffer that last held this page, or InvalidBuffer if we remember none */
+/*
+ * The buffer that may still hold this page, or InvalidBuffer.  It may hold another page, also
+ * of another index.
+ */
 Buffer
 page_recent(Relation index, BlockNumber number)
 {
-	const RecentPage *place = recent_place(index, number);
+	Buffer		buffer = *recent_place(index, number);
 
 	/*
 	 * A file of a temporary table may have the number of another file.  For
 	 * another session's temporary table, ReadBuffer() raises the error.
 	 */
-	if (place->number == number && place->file == file_number(index) &&
-		BufferIsLocal(place->buffer) == RelationUsesLocalBuffers(index) &&
+	if (BufferIsLocal(buffer) == RelationUsesLocalBuffers(index) &&
 		!RELATION_IS_OTHER_TEMP(index))
-		return place->buffer;
+		return buffer;
 	return InvalidBuffer;
 }
 
@@ -129,10 +124,7 @@ page_pin(Relation index, BlockNumber number)
 	else
 	{
 		buffer = ReadBuffer(index, number);
-		*recent_place(index, number) = (RecentPage)
-		{
-			.file = file_number(index), .number = number, .buffer = buffer
-		};
+		*recent_place(index, number) = buffer;
 	}
 	Assert(BufferGetBlockNumber(buffer) == number);
 	return buffer;
