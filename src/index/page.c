@@ -41,13 +41,35 @@
 /* Hints: a buffer may hold another page by now, which ReadRecentBuffer() checks. */
 static Buffer recent_buffers[RECENT_PAGES];
 
+/*
+ * Was a page initialized by page_make()?  What is in its first half shows it for that half,
+ * what is in its second half for that one.
+ */
+static inline bool
+first_half_is_valid(Page page)
+{
+	return !PageIsNew(page) &&
+		PageGetSpecialSize(page) == MAXALIGN(sizeof(MembershipOpaque));
+}
+
+static inline bool
+second_half_is_valid(Page page)
+{
+	return page_opaque(page)->page_id == MEMBERSHIP_PAGE_ID;
+}
+
 /* Was this page initialized by page_make()? */
 bool
 page_is_valid(Page page)
 {
-	return !PageIsNew(page) &&
-		PageGetSpecialSize(page) == MAXALIGN(sizeof(MembershipOpaque)) &&
-		page_opaque(page)->page_id == MEMBERSHIP_PAGE_ID;
+	return first_half_is_valid(page) && second_half_is_valid(page);
+}
+
+static void
+report_corrupted_page(Relation index, Buffer buffer)
+{
+	report_corrupted("index \"%s\" contains corrupted page at block %u",
+					 RelationGetRelationName(index), BufferGetBlockNumber(buffer));
 }
 
 /*
@@ -59,9 +81,7 @@ page_lock(Relation index, Buffer buffer, int lock)
 {
 	LockBuffer(buffer, lock);
 	if (!page_is_valid(BufferGetPage(buffer)))
-		report_corrupted("index \"%s\" contains corrupted page at block %u",
-						 RelationGetRelationName(index),
-						 BufferGetBlockNumber(buffer));
+		report_corrupted_page(index, buffer);
 }
 
 /*
@@ -131,19 +151,24 @@ page_pin(Relation index, BlockNumber number)
 }
 
 /*
- * Pin a page by page_pin(), and lock it in share mode.  Meanwhile prefetch the cache lines
- * that page_is_valid() reads, and those at "offset" (page_prefetch()).  Errors: those of
- * page_pin() and page_lock().
+ * Pin a page by page_pin(), and lock it in share mode, to read BLOCK_BYTES bytes at "offset".
+ * Meanwhile prefetch these (page_prefetch()).  Errors: those of page_pin();
+ * ERRCODE_INDEX_CORRUPTED if a half that has some of these bytes is not valid.
  */
 Buffer
 page_read_again(Relation index, BlockNumber number, Size offset)
 {
 	Buffer		buffer = page_recent(index, number);
+	Page		page;
 
 	if (BufferIsValid(buffer))
 		page_prefetch(BufferGetPage(buffer), offset);
 	buffer = page_pin(index, number);
-	page_lock(index, buffer, BUFFER_LOCK_SHARE);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	page = BufferGetPage(buffer);
+	if ((in_first_half(offset) && !first_half_is_valid(page)) ||
+		(in_second_half(offset) && !second_half_is_valid(page)))
+		report_corrupted_page(index, buffer);
 	return buffer;
 }
 

@@ -96,5 +96,41 @@ for my $round (1 .. $rounds)
 }
 cmp_ok($errors, '>', $rounds, 'damage was noticed');
 
+# A half that a crash has left empty: a probe reads, and checks, only one of the two
+$node->safe_psql('postgres', <<~'SQL');
+	CREATE TABLE whole (x int);
+	INSERT INTO whole SELECT generate_series(1, 3000);
+	CREATE INDEX halves ON whole USING membership (x);
+	CREATE FUNCTION answers(OUT no int, OUT errors int) LANGUAGE plpgsql AS $$
+	BEGIN
+		no := 0;
+		errors := 0;
+		FOR x IN 1 .. 3000 LOOP
+			BEGIN
+				no := no + (NOT membership_contains('halves', x))::int;
+			EXCEPTION WHEN index_corrupted OR data_corrupted THEN
+				errors := errors + 1;
+			END;
+		END LOOP;
+	END $$
+	SQL
+my $file = $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('halves')");
+$node->stop;
+my $whole = slurp_file($file);
+foreach my $half (0, 1)
+{
+	my $bytes = $whole;
+
+	substr($bytes, $_ * $block_size + $half * $block_size / 2, $block_size / 2) = "\0" x ($block_size / 2)
+	  for 1 .. length($bytes) / $block_size - 1;
+	open my $out, '>:raw', $file or die "$file: $!";
+	print $out $bytes;
+	close $out;
+	$node->start;
+	like($node->safe_psql('postgres', 'SELECT * FROM answers()'), qr/^0\|[1-9]/, "half $half is empty: an error, not a \"no\"");
+	$node->stop;
+}
+$node->start;
+
 $node->stop;
 done_testing();
