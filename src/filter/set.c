@@ -26,9 +26,13 @@
 #define RADIX_MAX		(1 << RADIX_MAX_BITS)
 #define RADIX_LEAVES	256
 
-/* Hashes that set_repeats() takes: their number deviates by 3 percent. And at most so many */
+/*
+ * set_repeats() takes about SAMPLE_MEAN hashes if none repeats another, with a standard deviation
+ * of 3 percent.  Fewer than SAMPLE_DISTINCT different ones mean that many do.
+ */
 #define SAMPLE_MEAN		1024
 #define SAMPLE_MAX		(2 * SAMPLE_MEAN)
+#define SAMPLE_DISTINCT	(SAMPLE_MEAN / 8 * 7)
 
 static inline void
 insertion_sort(uint64_t *hashes, uint64_t count)
@@ -162,8 +166,9 @@ hashset_sort_unique(uint8_t *bytes, uint64_t count)
 }
 
 /*
- * Move the less of the first hashes of "a" and "b" to "to".  Of equal ones, the first is written
- * over by the second, in the next step.  There is no branch, as nobody can predict which is less.
+ * Move the less of the first hashes of "a" and "b" to "to".  Of equal ones, move that of "a", but
+ * leave "to" where it is: that of "b" comes next.  There is no branch, as nobody can predict which
+ * is less.
  */
 static inline void
 move_less(uint8_t **to, const uint8_t **a, const uint8_t **b)
@@ -191,6 +196,7 @@ hashset_merge(uint8_t *to, const uint8_t *a, uint64_t count_a,
 	/* from both ends at once: a step waits for the last one at its end only */
 	while (end_a - a > 8 && end_b - b > 8)
 	{
+		/* a step may take the first and the last hash of the same set */
 		uint64_t	steps = (end_a - a < end_b - b ? end_a - a : end_b - b) / 16;
 
 		filter_check_interrupts();
@@ -292,7 +298,7 @@ set_repeats(const uint8_t *image)
 		if (hash <= UINT64_MAX / count * SAMPLE_MEAN)
 			sample[taken++] = le64(hash);
 	}
-	return hashset_sort_unique((uint8_t *) sample, taken) < SAMPLE_MEAN / 8 * 7;
+	return hashset_sort_unique((uint8_t *) sample, taken) < SAMPLE_DISTINCT;
 }
 
 void

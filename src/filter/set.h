@@ -10,7 +10,10 @@
 /* Sort little-endian hashes in place, remove duplicates, and return how many are left. */
 extern uint64_t hashset_sort_unique(uint8_t *bytes, uint64_t count);
 
-/* Write the union of two sorted arrays to "to"; return its number of hashes. */
+/*
+ * Write the union of two sorted arrays without duplicates to "to", which has room for both; return
+ * its number of hashes.
+ */
 extern uint64_t hashset_merge(uint8_t *to, const uint8_t *a, uint64_t count_a,
 							  const uint8_t *b, uint64_t count_b);
 
