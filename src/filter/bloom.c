@@ -30,7 +30,7 @@
 #define OVERLAP_BYTES	65536
 #define OVERLAP_CLEAR_MIN	256
 
-/* Hashes of one block that are added at once: as many as a full one has at an error rate of 1 % */
+/* Most hashes of one block to add at once; at an error rate of 1 %, few full blocks have more */
 #define RUN_MAX		64
 
 /* Bits to test before a branch: in a full layer, an absent element passes 4 once in 16 times */
@@ -225,7 +225,7 @@ bloom_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
 	FilterLayer fields = image_get_shape(image, last);
 	ProbeLayer	layer = probe_layer(image, last);
 
-	/* Are they sorted, and more than the blocks that they are in? */
+	/* are they sorted, so close together that some share a block? */
 	bool		runs = last == 0 && !layer.flat && !layer.second && count > 0 &&
 		first_block(hashes[count - 1], layer.size) - first_block(hashes[0], layer.size) < count;
 	size_t		i;
@@ -237,8 +237,6 @@ bloom_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
 		layer_prefetch(&layer, hashes[i]);
 	for (i = 0; i < count; i += run)
 	{
-		unsigned	added;
-
 		run = 1;
 		if (i + PREFETCH_AHEAD < count)
 			layer_prefetch(&layer, hashes[i + PREFETCH_AHEAD]);
@@ -246,6 +244,8 @@ bloom_add_batch(uint8_t *image, const uint64_t *hashes, size_t count,
 		if (runs && (fields.bits_full == 0 ||
 					 fields.bits_set + RUN_MAX * layer.hashes <= fields.bits_full))
 		{
+			unsigned	added;
+
 			run = layer_add_run(&layer, hashes + i, count - i, &added);
 			fields.bits_set += added;
 			continue;
