@@ -49,15 +49,15 @@ struct MembershipKeys
 };
 
 /*
- * What we know of an index: its metapage, and that it may be asked.  Kept in rd_amcache, for
- * snapshots with the same snapshot_number().  Layers that other sessions have added
- * since contain no rows that a snapshot with the same snapshot_number() sees.
+ * What we know of an index, kept in rd_amcache for snapshots with the same snapshot_number():
+ * its metapage, and whether it may be asked.  Layers that other sessions have added since
+ * contain no rows that such a snapshot sees.
  */
 typedef struct KeptMeta
 {
 	uint64		seen;			/* snapshot_number() */
 	uint64		written;		/* own_insertions.written */
-	Oid			table;			/* see may_ask_again(); or InvalidOid */
+	Oid			table;			/* for which it may be asked, or InvalidOid */
 	MembershipMeta meta;		/* only the first meta_size() bytes */
 } KeptMeta;
 
@@ -200,19 +200,28 @@ get_layers(const MembershipKeys *keys, Relation index, MembershipMeta *meta)
 	index->rd_amcache = kept;
 }
 
+/* What we have kept of an index for the keys' snapshot, or NULL */
+static KeptMeta *
+get_kept(const MembershipKeys *keys, Relation index)
+{
+	KeptMeta   *kept = index->rd_amcache;
+
+	return kept != NULL && kept->seen == keys->seen ? kept : NULL;
+}
+
 /*
- * membership_may_ask(), of an open index.  It reads memory that nothing else reads, and only
- * what this function tests can change for a snapshot with the same number without an
- * invalidation of the index, at which core frees rd_amcache.  So we note there for which
- * table it was true.
+ * The result of membership_may_ask(), from what we have kept if we can: that function reads
+ * memory that a lookup does not need otherwise.  For a snapshot with the same number, a result
+ * of true can change only by an invalidation of the index, at which core frees rd_amcache, or
+ * by what we test again here.
  */
 static bool
 may_ask_again(const MembershipKeys *keys, Relation heap, Relation index, Snapshot snapshot)
 {
 	const Oid	table = RelationGetRelid(heap);
-	KeptMeta   *kept = index->rd_amcache;
+	KeptMeta   *kept = keys != NULL ? get_kept(keys, index) : NULL;
 
-	if (keys != NULL && kept != NULL && kept->seen == keys->seen && kept->table == table)
+	if (kept != NULL && kept->table == table)
 	{
 		Assert(index->rd_index->indrelid == table);
 		Assert(index->rd_index->indisvalid && !index->rd_index->indcheckxmin);
@@ -222,10 +231,9 @@ may_ask_again(const MembershipKeys *keys, Relation heap, Relation index, Snapsho
 	if (!membership_may_ask(heap, index, snapshot))
 		return false;
 	/* read it anew: an invalidation may have been processed */
-	kept = index->rd_amcache;
+	kept = keys != NULL ? get_kept(keys, index) : NULL;
 	/* indcheckxmin is also about older snapshots that the transaction has */
-	if (keys != NULL && kept != NULL && kept->seen == keys->seen &&
-		!index->rd_index->indcheckxmin)
+	if (kept != NULL && !index->rd_index->indcheckxmin)
 		kept->table = table;
 	return true;
 }
