@@ -77,8 +77,9 @@ expect_contains(const uint8_t *set, const uint64_t *sorted, uint64_t count,
 }
 
 /*
- * Merge two parts of a set: the whole set comes out, and nothing is written behind it.  Of "shares"
- * hashes, one is only in the second part, and one in both.
+ * Merge two parts of a set: the whole set comes out, and nothing is written behind it.  Each hash
+ * draws one of so many shares: share 1 is only in the second part, share 2 in both, and all others
+ * are only in the first.
  */
 static void
 try_merge(const uint64_t *sorted, uint64_t count, unsigned shares)
