@@ -474,6 +474,26 @@ page_lookup()
 	found_in lookup lookup
 }
 
+# Wrap paragraphs at 100 columns; the lines of tables stay.
+wrap()
+{
+	awk -v columns=100 '
+		function flush()
+		{
+			if (text != "") print text
+			text = ""
+		}
+		/^\|/ || NF == 0 { flush(); print; next }
+		{
+			for (i = 1; i <= NF; i++)
+			{
+				if (length(text) + length($i) >= columns) flush()
+				text = text (text == "" ? "" : " ") $i
+			}
+		}
+		END { flush() }'
+}
+
 # fill PAGE NAME...: replace these parts of it; one that fails stays as it was
 fill()
 {
@@ -485,12 +505,12 @@ fill()
 		# in a process of its own, in which the first failure is the end
 		("page_$name") >"$filled.part" &
 		wait $! || { say "page_$name failed" >&2; pages_failed=yes; continue; }
-		awk -v name="$name" -v part="$filled.part" '
+		wrap <"$filled.part" | awk -v name="$name" '
 			$0 == "<!-- end: " name " -->" { inside = 0 }
 			!inside { print }
 			$0 == "<!-- script/bench: " name " -->" {
 				inside = 1
-				while ((getline line < part) > 0)
+				while ((getline line < "-") > 0)
 					print line
 			}' "$page" >"$filled"
 		cat "$filled" >"$page"
