@@ -77,7 +77,7 @@ const char *
 class_hint(ElementClass held, ElementClass element, Oid type, const char *otherwise)
 {
 	const char *cast = element_class_cast(held);
-	const char *hint;
+	const char *hint = strcmp(element_class_name(held), "text") == 0 ? case_hint(type) : NULL;
 
 	if (element_class_is_array_of(element, held))
 		return "For the elements of an array, use a function whose name ends in _any, _all or _each (to add, _all).";
@@ -86,7 +86,7 @@ class_hint(ElementClass held, ElementClass element, Oid type, const char *otherw
 	/* cast to text, a bytea would become its bytes in hexadecimal */
 	if (strcmp(element_class_name(element), "bytea") == 0)
 		return "Convert the element to the type of the column that the filter was built from.";
-	if (strcmp(element_class_name(held), "text") == 0 && (hint = case_hint(type)) != NULL)
+	if (hint != NULL)
 		return hint;
 	if (cast == NULL)
 		return otherwise;
