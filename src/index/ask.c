@@ -5,8 +5,8 @@
  *
  * At plan time, membership_index_for() finds the index that can answer for a condition.  At
  * execution, membership_keys_make() and membership_keys_set() hash the values that a column
- * is compared with, once for all partitions, and membership_ask() probes the index of one
- * partition with these hashes.
+ * is compared with, once for all partitions.  membership_ask_open() opens the index of one
+ * partition, and membership_ask() probes it with these hashes.
  *
  * Why "false" is certain.  The reasons are those of membership_contains() (contains.c),
  * with one difference: we probe when the partition's scan would begin, and cache no answer.
@@ -240,9 +240,9 @@ may_ask_again(const MembershipKeys *keys, Relation heap, Relation index, Snapsho
 
 /*
  * Open an index of an open table, to probe it for rows that this snapshot sees, and lock it
- * until the end of the transaction.  NULL if it cannot be locked now, or unless
- * membership_may_ask().  "keys" are for the same snapshot, or NULL.  The caller closes the
- * index by RelationClose().
+ * until the end of the transaction.  NULL if the lock is not free, or if the index may not be
+ * asked.  "keys" are for the same snapshot, or NULL.  The caller closes the index by
+ * RelationClose().
  */
 Relation
 membership_ask_open(const MembershipKeys *keys, Relation heap, Oid oid, Snapshot snapshot)

@@ -1,6 +1,6 @@
 /*
  * plan_tree.c
- *	  Nodes of a finished plan: finds children, columns and side effects.
+ *	  Nodes of a finished plan: finds children, columns, index conditions and side effects.
  */
 #include "plan_tree.h"
 
