@@ -292,6 +292,7 @@ add_paths(Bypass *bypass)
 			return;
 		filter->share = 1;
 	}
+	/* the share of several columns may come from a sample */
 	if (filter->assumed && !IsA(filter->key, List))
 		filter->share = BYPASS_SHARE_ASSUMED;
 	if (filter->share > BYPASS_SHARE_MAX && filter_scan_setting != FILTER_SCAN_FORCE)
