@@ -84,12 +84,12 @@ foreach my $kind (sort keys %groups)
 
 # Duplicates are removed before memory is enlarged: all elements repeat, or one of them does
 my $distinct = 5000;
-my $most_memory = 512;
+my $most_kb = 512;
 foreach my $element ("n % $distinct", "least(n, $distinct)")
 {
 	my (undef, $memory) = figures($enough, "SELECT n / 1000000 AS id, bloom_agg($element) FROM generate_series(0, 400000) AS n GROUP BY 1");
 
-	cmp_ok($memory, '<', $most_memory, "$element: memory for distinct elements only");
+	cmp_ok($memory, '<', $most_kb, "$element: memory for distinct elements only");
 }
 
 $node->stop;
