@@ -27,8 +27,8 @@ extern bool hashset_contains(const uint8_t *hashes, uint64_t count,
 extern void set_sort(uint8_t *image);
 
 /*
- * Do an eighth or more of an image's hashes repeat others?  Estimate it for more than 1024 hashes;
- * if they are far from uniform, the answer may be wrong.
+ * Do an eighth or more of an image's hashes repeat others?  An estimate: if there are fewer than
+ * 1024 hashes, or they are far from uniform, the answer may be wrong.
  */
 extern bool set_repeats(const uint8_t *image);
 
