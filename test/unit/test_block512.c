@@ -98,7 +98,7 @@ test_kernel(const BlockKernel *kernel)
 		return;
 	}
 	begin_test("%s", name);
-	for (unsigned k = 1; k <= 24; k++)
+	for (unsigned k = 1; k <= BLOCK_MAX_HASHES; k++)
 	{
 		for (int round = 0; round < ROUNDS; round++)
 		{
@@ -150,7 +150,7 @@ test_run(const BlockKernel *kernel)
 	begin_test("kernel %s adds several elements as one by one", kernel->name);
 	for (size_t count = 1; count <= RUN_WORDS; count++)
 	{
-		unsigned	k = 1 + random_below(24);
+		unsigned	k = 1 + random_below(BLOCK_MAX_HASHES);
 		uint64_t	words[RUN_WORDS];
 		uint8_t		memory[ROOM];
 		uint8_t		single[ROOM];
