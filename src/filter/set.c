@@ -215,8 +215,15 @@ hashset_merge(uint8_t *to, const uint8_t *a, uint64_t count_a,
 			end_b -= 8 * (1 - from_a);
 		}
 	}
+	/* one has at most one hash left, the other perhaps millions */
 	while (a < end_a && b < end_b)
-		move_less(&at, &a, &b);
+	{
+		uint64_t	steps = INTERRUPT_BYTES / 8;
+
+		filter_check_interrupts();
+		while (a < end_a && b < end_b && steps-- > 0)
+			move_less(&at, &a, &b);
+	}
 	memcpy(at, a, end_a - a);
 	at += end_a - a;
 	memcpy(at, b, end_b - b);

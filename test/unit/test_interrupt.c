@@ -73,6 +73,14 @@ merge(Work *work)
 				  work->count);
 }
 
+/* The same, but of the second set take the greatest hash only. */
+static void
+merge_one(Work *work)
+{
+	hashset_merge(work->image, work->other, work->count,
+				  work->other + 8 * (2 * work->count - 1), 1);
+}
+
 static void
 check(Work *work)
 {
@@ -196,6 +204,7 @@ test_merge(void)
 	for (uint64_t i = 0; i < 2 * MERGED; i++)
 		put64(sets + 8 * i, i < MERGED ? 2 * i : 2 * (i - MERGED) + 1);
 	expect_checks("merge", merge, &work, 2 * 8 * MERGED);
+	expect_checks("merge with one hash", merge_one, &work, 8 * MERGED);
 	end_test();
 	free(sets);
 	free(work.image);
