@@ -27,11 +27,12 @@
 #define RADIX_LEAVES	256
 
 /*
- * set_repeats() takes about SAMPLE_MEAN hashes if none repeats another, with a standard deviation
- * of 3 percent.  Fewer than SAMPLE_DISTINCT different ones mean that many do.
+ * set_repeats() takes about SAMPLE_MEAN hashes if they are uniform and none repeats another, with a
+ * standard deviation of 3 percent.  If it could take more than SAMPLE_MAX, they lie close together,
+ * or one is repeated often.  Fewer than SAMPLE_DISTINCT different ones mean that many are repeated.
  */
 #define SAMPLE_MEAN		1024
-#define SAMPLE_MAX		(2 * SAMPLE_MEAN)
+#define SAMPLE_MAX		(SAMPLE_MEAN / 4 * 5)
 #define SAMPLE_DISTINCT	(SAMPLE_MEAN / 8 * 7)
 
 static inline void
@@ -305,7 +306,9 @@ set_repeats(const uint8_t *image)
 		if (hash <= UINT64_MAX / count * SAMPLE_MEAN)
 			sample[taken++] = le64(hash);
 	}
-	return hashset_sort_unique((uint8_t *) sample, taken) < SAMPLE_DISTINCT;
+	/* the first of many say nothing of the rest */
+	return taken == SAMPLE_MAX ||
+		hashset_sort_unique((uint8_t *) sample, taken) < SAMPLE_DISTINCT;
 }
 
 void

@@ -27,8 +27,9 @@ extern bool hashset_contains(const uint8_t *hashes, uint64_t count,
 extern void set_sort(uint8_t *image);
 
 /*
- * Do an eighth or more of an image's hashes repeat others?  An estimate: if there are fewer than
- * 1024 hashes, or they are far from uniform, the answer may be wrong.
+ * Do an eighth or more of an image's hashes repeat others?  An estimate for more than 1024 hashes.
+ * If they are not uniform, the answer is mostly yes; it may be a wrong no only for elements that
+ * somebody chose by their hashes.
  */
 extern bool set_repeats(const uint8_t *image);
 

@@ -164,9 +164,12 @@ try_set(Input input, uint64_t count)
 		expect_contains(shifted + 1, sorted, kept, random64());
 }
 
-/* Does a set of MAX_COUNT hashes, of which so many are different, seem to have repeated ones? */
+/*
+ * Does a set of MAX_COUNT hashes, of which so many are different, seem to have repeated ones?  All
+ * hashes are in the lowest of so many ranges.
+ */
 static void
-try_repeats(uint64_t different, bool repeats)
+try_repeats(uint64_t different, uint64_t ranges, bool repeats)
 {
 	static uint8_t image[IMAGE_HEADER_BYTES + 8 * MAX_COUNT];
 	FilterParams params = {.kind = FILTER_BLOOM};
@@ -174,10 +177,10 @@ try_repeats(uint64_t different, bool repeats)
 
 	image_put_header(image, LAYOUT_EXPLICIT, &params);
 	for (uint64_t i = 0; i < MAX_COUNT; i++)
-		set_push(image, number_hash(salt + i % different));
-	expect(set_repeats(image) == repeats, "%llu of %llu are different: %s",
+		set_push(image, number_hash(salt + i % different) / ranges);
+	expect(set_repeats(image) == repeats, "%llu of %llu are different, lowest of %llu ranges: %s",
 		   (unsigned long long) different, (unsigned long long) MAX_COUNT,
-		   repeats ? "not seen" : "none is repeated often");
+		   (unsigned long long) ranges, repeats ? "not seen" : "none is repeated often");
 }
 
 /* Every multiple of the stride, modulo count, once; runs of them evenly */
@@ -262,10 +265,12 @@ test_hashset(void)
 		end_test();
 	}
 	begin_test("a sample shows whether hashes repeat others");
-	try_repeats(1, true);
-	try_repeats(10, true);
-	try_repeats(MAX_COUNT / 4 * 3, true);
-	try_repeats(MAX_COUNT, false);
+	try_repeats(1, 1, true);
+	try_repeats(10, 1, true);
+	try_repeats(MAX_COUNT / 4 * 3, 1, true);
+	try_repeats(MAX_COUNT, 1, false);
+	try_repeats(MAX_COUNT / 2, 2, true);
+	try_repeats(MAX_COUNT / 4, 16, true);
 	end_test();
 
 	begin_test("a batch of sorted hashes adds the same bits as one by one");
