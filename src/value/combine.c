@@ -53,7 +53,9 @@ add_set(FilterWriter *writer, const uint8 *hashes, uint64 count)
 
 		while (batched < BATCH && done < count)
 		{
-			__builtin_prefetch(hashes + 8 * at + PREFETCH_BYTES);
+			/* other strides would fetch what is not read next */
+			if (stride == 1)
+				__builtin_prefetch(hashes + 8 * at + PREFETCH_BYTES);
 			batch[batched++] = get64(hashes + 8 * at);
 			at += stride;
 			if (at >= count)
