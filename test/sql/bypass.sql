@@ -101,6 +101,12 @@ CREATE FUNCTION by_expression(OUT bypass text, OUT assumed_half boolean) LANGUAG
 		EXISTS (SELECT FROM plan_of('SELECT v.id FROM letters v JOIN letters_list b ON lower(b.url) = lower(v.url)', 'COSTS on') line WHERE line ~ 'Filter Scan.*rows=50000 ')
 $$;
 SELECT * FROM by_expression();
+-- but not for a nested loop, which would look up all rows if that is wrong
+CREATE INDEX letters_sorted ON letters_list (lower(url));
+SET random_page_cost = 0.1;
+SELECT bypass_of('SELECT v.id FROM letters v WHERE id <= 30000 AND NOT EXISTS (SELECT FROM letters_list b WHERE lower(b.url) = lower(v.url))') IS NOT DISTINCT FROM 'loop' AS is_loop;
+RESET random_page_cost;
+DROP INDEX letters_sorted;
 UPDATE letters_list SET url = 'bad ' || substr(url, 6);
 CREATE STATISTICS letters_lower ON (lower(url)) FROM letters;
 ANALYZE letters;
