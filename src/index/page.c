@@ -46,23 +46,25 @@ static Buffer recent_buffers[RECENT_PAGES];
  * what is in its second half for that one.
  */
 static inline bool
-first_half_is_valid(Page page)
+first_half_is_valid(Buffer buffer)
 {
+	Page		page = BufferGetPage(buffer);
+
 	return !PageIsNew(page) &&
 		PageGetSpecialSize(page) == MAXALIGN(sizeof(MembershipOpaque));
 }
 
 static inline bool
-second_half_is_valid(Page page)
+second_half_is_valid(Buffer buffer)
 {
-	return page_opaque(page)->page_id == MEMBERSHIP_PAGE_ID;
+	return page_opaque(BufferGetPage(buffer))->page_id == MEMBERSHIP_PAGE_ID;
 }
 
-/* Was this page initialized by page_make()? */
+/* Was the page of a pinned buffer initialized by page_make()? */
 bool
-page_is_valid(Page page)
+page_is_valid(Buffer buffer)
 {
-	return first_half_is_valid(page) && second_half_is_valid(page);
+	return first_half_is_valid(buffer) && second_half_is_valid(buffer);
 }
 
 static void
@@ -80,7 +82,7 @@ void
 page_lock(Relation index, Buffer buffer, int lock)
 {
 	LockBuffer(buffer, lock);
-	if (!page_is_valid(BufferGetPage(buffer)))
+	if (!page_is_valid(buffer))
 		report_corrupted_page(index, buffer);
 }
 
@@ -159,15 +161,13 @@ Buffer
 page_read_again(Relation index, BlockNumber number, Size offset)
 {
 	Buffer		buffer = page_recent(index, number);
-	Page		page;
 
 	if (BufferIsValid(buffer))
 		page_prefetch(BufferGetPage(buffer), offset);
 	buffer = page_pin(index, number);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	page = BufferGetPage(buffer);
-	if ((in_first_half(offset) && !first_half_is_valid(page)) ||
-		(in_second_half(offset) && !second_half_is_valid(page)))
+	if ((in_first_half(offset) && !first_half_is_valid(buffer)) ||
+		(in_second_half(offset) && !second_half_is_valid(buffer)))
 		report_corrupted_page(index, buffer);
 	return buffer;
 }

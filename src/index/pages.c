@@ -287,7 +287,7 @@ page_is_made(Relation index, BlockNumber number)
 	bool		made;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	made = page_is_valid(BufferGetPage(buffer)) &&
+	made = page_is_valid(buffer) &&
 		page_opaque(BufferGetPage(buffer))->bits_set == 0;
 	UnlockReleaseBuffer(buffer);
 	return made;
