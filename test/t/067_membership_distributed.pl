@@ -53,6 +53,25 @@ sub is_refused
 	}
 }
 
+# a lookup in partitions, by a session that has noted of all but the first that it may ask the index
+my $partitions = Session->new($node);
+my $asked = q{SELECT jsonb_path_query_first(plan_of('SELECT FROM parted WHERE x = 3'), '$.**."Partitions Asked"')};
+is( $partitions->query(q{
+	CREATE TABLE parted (part int, x int) PARTITION BY LIST (part);
+	CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1);
+	CREATE TABLE parted_2 PARTITION OF parted FOR VALUES IN (2);
+	CREATE INDEX ON parted (x);
+	CREATE INDEX ON parted USING membership (x);
+	CREATE FUNCTION plan_of(query text, OUT plan jsonb) LANGUAGE plpgsql AS $$
+	BEGIN
+		EXECUTE 'EXPLAIN (ANALYZE, FORMAT json) ' || query INTO plan;
+	END $$;
+	SET enable_seqscan = off;
+	SET bloomfilter.partition_filter = on;
+	BEGIN ISOLATION LEVEL REPEATABLE READ}),
+	'', 'a partitioned table');
+is($partitions->query($asked), '2', 'no such catalog: both partitions are asked') foreach 1 .. 3;
+
 $session->query('BEGIN');
 is_asked($_, 'no such catalog') foreach qw(spread_x spread_x_102008);
 
@@ -67,9 +86,11 @@ is( $node->safe_psql('postgres', q{
 		autoconverted boolean DEFAULT false NOT NULL);
 	CREATE UNIQUE INDEX pg_dist_partition_logical_relid_index ON pg_catalog.pg_dist_partition (logicalrelid);
 	CREATE INDEX pg_dist_partition_colocationid_index ON pg_catalog.pg_dist_partition (colocationid);
-	INSERT INTO pg_catalog.pg_dist_partition VALUES ('spread', 'h', NULL)}),
+	INSERT INTO pg_catalog.pg_dist_partition VALUES ('spread', 'h', NULL), ('parted_2', 'h', NULL)}),
 	'', 'the catalog');
 like($session->query("SELECT membership_contains('spread_x'::regclass, 2)"), $refused, 'it is made within a transaction');
+is($partitions->query($asked), '1', 'a listed partition is not asked any more');
+$partitions->quit;
 $session->query('ROLLBACK; DELETE FROM pg_dist_partition');
 is_asked($_, 'nothing is listed') foreach qw(spread_x spread_x_102008);
 
