@@ -369,10 +369,12 @@ static void
 check_index(const PartitionFilterState *state, const Partition *partition)
 {
 	Relation	table = open_table(state->css.ss.ps.state, partition->table);
-	Oid			oid;
+	Oid			oid = InvalidOid;
 	Relation	index;
 
+	/* partition_plan.c has found the value in the child's index conditions */
 	(void) index_conditions(partition->plan, &oid);
+	Assert(OidIsValid(oid));
 	index = RelationIdGetRelation(oid);
 	if (index == NULL || file_may_vanish(state, index))
 		ereport(ERROR,
