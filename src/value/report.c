@@ -9,6 +9,7 @@
 #include "common/shortest_dec.h"
 #include "filter/foreign/foreign.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
 int			max_filter_size = MAX_FILTER_SIZE_MAX;
@@ -49,13 +50,14 @@ check_error_rate(double error_rate)
 }
 
 /*
- * The hint for a value where texts are held, if a cast to text would compare it otherwise
- * than its own type does; else NULL.  "type" may be InvalidOid.
+ * The hint for a value, or an array of values, where texts are held, if a cast to text would
+ * compare it otherwise than its own type does; else NULL.  "type" may be InvalidOid.
  */
 const char *
 case_hint(Oid type)
 {
-	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+	Oid			element = get_base_element_type(type);
+	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(OidIsValid(element) ? element : type));
 	bool		is_citext;
 
 	if (!HeapTupleIsValid(tuple))

@@ -80,10 +80,13 @@ CREATE TABLE cased AS SELECT 'x'::text AS t;
 CREATE INDEX cased_t ON cased USING membership (t);
 SELECT query, hint FROM (VALUES ('bloom_contains(bloom_add(bloom_create(10), ''x''::text), ''X''::beside.citext)'),
 	('cuckoo_contains_any(cuckoo_add(cuckoo_create(10), ''x''::text), ARRAY[''X''::beside.citext])'),
+	('cuckoo_contains(cuckoo_add(cuckoo_create(10), ''x''::text), ARRAY[''X''::beside.citext])'),
 	('bloom_contains(bloom_add(bloom_create(10), 1), ''X''::beside.citext)'),
 	('bloom_contains(bloom_create_foreign(''guava'', ''text'', 10), ''X''::beside.citext)'),
+	('bloom_contains(bloom_create_foreign(''guava'', ''text'', 10), ARRAY[''X''::beside.citext])'),
 	('bloom_contains(bloom_create_foreign(''guava'', ''int4'', 10), ''X''::beside.citext)'),
-	('membership_contains(''cased_t'', ''X''::beside.citext)')) AS q (query), LATERAL error_of('SELECT ' || query);
+	('membership_contains(''cased_t'', ''X''::beside.citext)'),
+	('membership_contains(''cased_t'', ARRAY[''X''::beside.citext])')) AS q (query), LATERAL error_of('SELECT ' || query);
 DROP TABLE cased;
 DROP EXTENSION citext;
 DROP SCHEMA beside;
