@@ -12,6 +12,24 @@ use Session;
 use Test::More;
 
 my $node = start_server('imported');
+
+# In the session $builder, run a command that begins while $exporter has a snapshot of before
+# the statement $change, and ends while $importer has imported this snapshot
+sub build_beside_import
+{
+	my ($exporter, $importer, $builder, $change, $command) = @_;
+
+	$exporter->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+	my $snapshot = $exporter->query('SELECT pg_export_snapshot()');
+	$node->safe_psql('postgres', $change);
+	$builder->start($command);
+	ok($builder->waits($node), "$command waits for the exporting transaction");
+	$importer->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+	$importer->query("SET TRANSACTION SNAPSHOT '$snapshot'");
+	$exporter->query('COMMIT');
+	is($builder->end, '', 'and not for the importing one');
+}
+
 my $absent = 'SELECT count(*) FROM filled WHERE membership_contains(%s::regclass, x) IS FALSE';
 
 foreach my $command ('CREATE INDEX CONCURRENTLY filled_x ON filled USING membership (x)', 'REINDEX INDEX CONCURRENTLY filled_x')
@@ -22,15 +40,7 @@ foreach my $command ('CREATE INDEX CONCURRENTLY filled_x ON filled USING members
 	$node->safe_psql('postgres', 'CREATE INDEX filled_x ON filled USING membership (x)') if $command =~ /^REINDEX/;
 
 	my ($exporter, $importer, $builder) = map { Session->new($node) } 1 .. 3;
-	$exporter->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
-	my $snapshot = $exporter->query('SELECT pg_export_snapshot()');
-	$node->safe_psql('postgres', 'DELETE FROM filled WHERE x > 500');
-	$builder->start($command);
-	ok($builder->waits($node), "$command waits for the exporting transaction");
-	$importer->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
-	$importer->query("SET TRANSACTION SNAPSHOT '$snapshot'");
-	$exporter->query('COMMIT');
-	is($builder->end, '', 'and not for the importing one');
+	build_beside_import($exporter, $importer, $builder, 'DELETE FROM filled WHERE x > 500', $command);
 
 	is($importer->query('SELECT count(*) FROM filled'), '1000', 'which sees all rows');
 	foreach my $index (q{'filled_x'}, q{'filled_x'::text})
@@ -59,16 +69,9 @@ foreach my $command ('CREATE INDEX CONCURRENTLY filled_x ON filled USING members
 		INSERT INTO parted SELECT i % 2 + 1, i FROM generate_series(1, 1000) i;
 		CREATE INDEX ON parted (x);
 		CREATE INDEX parted_filter ON parted USING membership (x)});
-	$exporter->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
-	my $snapshot = $exporter->query('SELECT pg_export_snapshot()');
-	$node->safe_psql('postgres', 'DELETE FROM parted WHERE x > 500');
-	$builder->start('REINDEX INDEX CONCURRENTLY parted_2_x_idx1');
-	ok($builder->waits($node), 'the index of a partition is rebuilt while a snapshot is exported');
-	$importer->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
-	$importer->query("SET TRANSACTION SNAPSHOT '$snapshot'");
-	$snapshot = $importer->query('SELECT pg_export_snapshot()');
-	$exporter->query('COMMIT');
-	is($builder->end, '', 'and not for the importing one');
+	build_beside_import($exporter, $importer, $builder, 'DELETE FROM parted WHERE x > 500',
+		'REINDEX INDEX CONCURRENTLY parted_2_x_idx1');
+	my $snapshot = $importer->query('SELECT pg_export_snapshot()');
 	my $lookup = 'SELECT count(*) FROM parted WHERE x = 701';
 	$reader->query(q{LOAD 'bloomfilter'; SET enable_seqscan = off; SET bloomfilter.partition_filter = on});
 	like($reader->query("EXPLAIN $lookup"), qr/Partition Filter/, 'a lookup in partitions');
@@ -84,15 +87,8 @@ foreach my $command ('CREATE INDEX CONCURRENTLY filled_x ON filled USING members
 	my ($exporter, $importer, $builder) = map { Session->new($node) } 1 .. 3;
 
 	$node->safe_psql('postgres', 'CREATE TABLE altered AS SELECT generate_series(1, 1000)::varchar(10) AS x');
-	$exporter->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
-	my $snapshot = $exporter->query('SELECT pg_export_snapshot()');
-	$node->safe_psql('postgres', 'DELETE FROM altered WHERE x::int > 500');
-	$builder->start('CREATE INDEX CONCURRENTLY altered_x ON altered USING membership (x)');
-	ok($builder->waits($node), 'an index is built while a snapshot is exported');
-	$importer->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
-	$importer->query("SET TRANSACTION SNAPSHOT '$snapshot'");
-	$exporter->query('COMMIT');
-	is($builder->end, '', 'and not for the importing one');
+	build_beside_import($exporter, $importer, $builder, 'DELETE FROM altered WHERE x::int > 500',
+		'CREATE INDEX CONCURRENTLY altered_x ON altered USING membership (x)');
 	my $file = $importer->query("SELECT pg_relation_filenode('altered_x')");
 	$importer->query('ALTER TABLE altered ALTER x TYPE varchar(20)');
 	is($importer->query("SELECT pg_relation_filenode('altered_x')"), $file, 'ALTER TABLE keeps the file');
