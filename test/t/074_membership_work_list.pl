@@ -97,7 +97,7 @@ $session->query(q{
 	CREATE ROLE watcher;
 	GRANT pg_monitor TO watcher;
 	CREATE ROLE stranger;
-	GRANT SELECT ON membership_work TO watcher;
+	GRANT SELECT ON membership_work TO watcher, stranger;
 	ALTER TABLE kept ENABLE ROW LEVEL SECURITY});
 $session->query('SET ROLE watcher');
 is($session->query("SELECT index, layers FROM membership_info('kept_x')"), 'kept_x|1', 'pg_monitor, in spite of row-level security');
@@ -107,6 +107,7 @@ work_is(
 	  . 'REINDEX INDEX CONCURRENTLY odd_x; -- not valid', 'sees the list');
 $session->query('SET ROLE stranger');
 like($session->query("SELECT membership_info('kept_x')"), qr/42501: permission denied for table kept/, 'others may not');
+like($session->query('SELECT * FROM membership_work'), qr/42501: permission denied for table/, 'nor see the list');
 $session->query('RESET ROLE');
 like($session->query("SELECT membership_info('kept_btree')"), qr/42809/, 'another access method');
 like($session->query("SELECT membership_info('kept')"), qr/42809/, 'no index');
