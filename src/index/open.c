@@ -174,6 +174,13 @@ membership_may_read_parent(Relation heap)
 		check_enable_rls(parent, InvalidOid, true) != RLS_ENABLED;
 }
 
+/* The operators that use the index, for hints */
+static const char *
+operators_of(Relation index)
+{
+	return membership_of_arrays(index) ? "\"@>\" or \"&&\"" : "\"=\"";
+}
+
 /* Raise an error unless membership_may_query(). */
 static void
 check_privileges(Relation heap, Relation index)
@@ -188,14 +195,9 @@ check_privileges(Relation heap, Relation index)
 				 errmsg("cannot query index \"%s\" under the row-level security of table \"%s\"",
 						RelationGetRelationName(index),
 						RelationGetRelationName(heap)),
-				 errdetail("The result would reveal rows that the policies hide.")));
-}
-
-/* The operators that use the index, for hints */
-static const char *
-operators_of(Relation index)
-{
-	return membership_of_arrays(index) ? "\"@>\" or \"&&\"" : "\"=\"";
+				 errdetail("The result would reveal rows that the policies hide."),
+				 errhint("Query the table instead, and compare the column with %s.",
+						 operators_of(index))));
 }
 
 /* Return false if "quiet", else raise the error; for is_usable() */
