@@ -185,14 +185,15 @@ SQL_FUNCTION(bloomfilter_export)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("filter was not created by bloom_import() or bloom_create_foreign()"),
-				 errdetail("Its layout is %s.",
-						   filter_layout_name(image_layout(image))),
+				 errdetail("Its layout is %s.", layout_of(image)),
 				 errhint("Create a filter with bloom_create_foreign(), and add the elements to it.")));
 	if (!names_format(format, type.format))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("filter is of format %s, not %s",
-						type.format->name, format)));
+						type.format->name, format),
+				 errhint("Export it as %s, or add the elements to a filter of bloom_create_foreign().",
+						 type.format->name)));
 	bytes = foreign_export_bytes(image);
 	result = palloc_extended(VARHDRSZ + bytes, MCXT_ALLOC_HUGE);
 	SET_VARSIZE(result, VARHDRSZ + bytes);
@@ -218,7 +219,8 @@ SQL_FUNCTION(bloomfilter_create_foreign)
 	if (!format->size)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("filters of format %s can only be imported", format->name)));
+				 errmsg("filters of format %s can only be imported", format->name),
+				 errhint("Create a filter with cuckoo_create(), or with another format.")));
 	check_capacity(PG_GETARG_INT64(2));
 	check_error_rate(params.error_rate);
 	check_plan(foreign_plan(format, &params, &plan), &plan, NULL);

@@ -46,7 +46,7 @@ SQL_FUNCTION(bloomfilter_info)
 	uint64		capacity = image_capacity(image);
 	double		error_rate = image_error_rate(image);
 	bool		has_layers = image_has_layers(image);
-	const char *layout = filter_layout_name(image_layout(image));
+	const char *layout = layout_of(image);
 	const char *class = NULL;
 	uint64		bits;
 	uint64		bits_set;
@@ -60,10 +60,7 @@ SQL_FUNCTION(bloomfilter_info)
 		elog(ERROR, "return type must be a row type");
 	filter_bits(image, &bits, &bits_set);
 	if (image_is_foreign(image) && foreign_type(image_class(image), &foreign))
-	{
-		layout = foreign.format->name;
 		class = foreign_form_name(&foreign);
-	}
 	else if (image_class(image) != ELEMENT_CLASS_NONE)
 		class = element_class_name(image_class(image));
 	if (has_layers)

@@ -21,8 +21,7 @@ check_removable(const uint8 *image)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("filter does not count its elements"),
-				 errdetail("Its layout is %s.",
-						   filter_layout_name(image_layout(image))),
+				 errdetail("Its layout is %s.", layout_of(image)),
 				 errhint("Make a filter by bloom_create() with counting => true, or a cuckoo filter.")));
 }
 

@@ -127,6 +127,16 @@ report_class(ElementClass class, const ElementHasher *hasher)
 	report_other_class(class, hasher->class, hasher->type);
 }
 
+/* Return the name of a filter's layout, for a filter of another system that of its format. */
+const char *
+layout_of(const uint8 *image)
+{
+	ForeignType foreign;
+
+	return image_is_foreign(image) && foreign_type(image_class(image), &foreign) ?
+		foreign.format->name : filter_layout_name(image_layout(image));
+}
+
 static void
 report_full_foreign(const uint8 *image)
 {

@@ -25,6 +25,7 @@ extern void check_number(const char *name, int64 number, int64 least, int64 most
 extern const char *case_hint(Oid type);
 extern const char *class_hint(ElementClass held, ElementClass element, Oid type,
 							  const char *otherwise);
+extern const char *layout_of(const uint8 *image);
 extern void report_other_class(ElementClass class, ElementClass element,
 							   Oid type) __attribute__((noreturn));
 extern void report_class(ElementClass class,
