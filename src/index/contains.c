@@ -321,6 +321,20 @@ call_site_of(FunctionCallInfo fcinfo, bool is_array)
 
 /* ---- Hashes ---- */
 
+/* The hint for an element whose class is not that of the index */
+static const char *
+other_class_hint(const MembershipSite *site)
+{
+	const ElementHasher *hasher = site->hasher;
+
+	if (element_class_is_array_of(site->class, hasher->class))
+		return "Its elements are whole arrays. For those of arrays, create an index with the operator class array_elements_ops.";
+	return class_hint(site->class, hasher->class, hasher->type,
+					  site->of_index.row ?
+					  "Cast the element to the types of the index's columns, for example ROW(value::my_type, value::text)." :
+					  "Cast the element to the type of the index's column, for example value::my_type.");
+}
+
 static uint64
 hash_element(MembershipSite *site, Datum element)
 {
@@ -339,11 +353,7 @@ hash_element(MembershipSite *site, Datum element)
 						element_class_name(site->hasher->class)),
 				 errdetail("The element is of type %s.",
 						   format_type_be(site->hasher->type)),
-				 errhint("%s", class_hint(site->class, site->hasher->class,
-										  site->hasher->type,
-										  site->of_index.row ?
-										  "Cast the element to the types of the index's columns, for example ROW(value::my_type, value::text)." :
-										  "Cast the element to the type of the index's column, for example value::my_type."))));
+				 errhint("%s", other_class_hint(site))));
 	return hash;
 }
 

@@ -17,6 +17,11 @@ SELECT membership_contains('docs_tags', 'all') AS all, membership_contains('docs
 	membership_contains('docs_tags', 'postgres') AS absent,
 	membership_contains_each('docs_tags', ARRAY['tag7', NULL, 'absent']) AS each;
 SELECT membership_contains('docs_tags', ARRAY['all']);
+-- an index, and a filter, of whole arrays
+CREATE INDEX docs_whole ON docs USING membership (tags);
+SELECT membership_contains('docs_whole', 'all');
+DROP INDEX docs_whole;
+SELECT bloom_contains(bloom_agg(tags), 'all') FROM docs WHERE id = 1;
 SELECT membership_contains('docs_tags', 7);
 SELECT count(*) FROM docs, unnest(tags) tag WHERE NOT membership_contains('docs_tags', tag);
 SELECT i.element_class, f @> 'all'::text AS present, f @> 'postgres'::text AS absent
