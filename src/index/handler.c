@@ -285,7 +285,8 @@ membership_options(Datum options, bool validate)
 						double_to_shortest_decimal(result->error_rate),
 						"error_rate"),
 				 errdetail("Valid values are between %g and %g.",
-						   ERROR_RATE_MIN, ERROR_RATE_MAX)));
+						   ERROR_RATE_MIN, ERROR_RATE_MAX),
+				 HINT_ERROR_RATE));
 	return (bytea *) result;
 }
 

@@ -46,7 +46,7 @@ check_error_rate(double error_rate)
 				 errmsg("error rate of a filter must be between %g and %g, not %s",
 						ERROR_RATE_MIN, ERROR_RATE_MAX,
 						double_to_shortest_decimal(error_rate)),
-				 errhint("An error rate of one percent is 0.01.")));
+				 HINT_ERROR_RATE));
 }
 
 /*

@@ -17,6 +17,9 @@
 #define MAX_FILTER_SIZE_MIN		1
 #define MAX_FILTER_SIZE_MAX		((int) (IMAGE_MAX_BITS / 8 / 1024))
 
+#define HINT_ERROR_RATE \
+	errhint("An error rate of one percent is 0.01.")
+
 extern int	max_filter_size;
 
 extern void check_capacity(int64 capacity);
