@@ -22,6 +22,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
+#include "utils/lsyscache.h"
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
@@ -104,6 +105,21 @@ set_room(ForeignElements *elements, uint64 room)
 	elements->room = room;
 }
 
+/* The hint for values of a type that does not fit the form whose elements "cast" makes */
+static const char *
+form_hint(Oid type, const char *cast)
+{
+	const char *hint = NULL;
+
+	if (OidIsValid(get_element_type(type)))
+		return HINT_OF_ARRAY;
+	if (strcmp(cast, "text") == 0)
+		/* cast to text, a bytea would become its bytes in hexadecimal */
+		hint = type == BYTEAOID ?
+			"Convert the element, for example convert_from(value, 'UTF8')." : case_hint(type);
+	return hint ? hint : psprintf("Cast the element, for example value::%s.", cast);
+}
+
 /*
  * Begin to collect values of a type, which is no domain, for the filter with this header.
  * Returns *kept or, if it is NULL, sets it to a new struct in "mcxt".  Raises
@@ -129,19 +145,14 @@ foreign_elements(ForeignElements **kept, const uint8 *image, Oid type, MemoryCon
 		if (!foreign_type(image_class(image), &elements->type))
 			elog(ERROR, "invalid element class of a foreign filter");
 		if (!type_fits(type, elements->type.form))
-		{
-			const char *cast = of_forms[elements->type.form].cast;
-			const char *hint = strcmp(cast, "text") == 0 ? case_hint(type) : NULL;
-
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
 					 errmsg("filter of format %s holds elements of form %s, not values of type %s",
 							elements->type.format->name,
 							foreign_form_name(&elements->type),
 							format_type_be(type)),
-					 hint ? errhint("%s", hint) :
-					 errhint("Cast the element, for example value::%s.", cast)));
-		}
+					 errhint("%s", form_hint(type,
+											 of_forms[elements->type.form].cast))));
 		elements->class = image_class(image);
 		elements->value_type = type;
 		elements->plain = elements->type.form == FORM_BYTEA ||

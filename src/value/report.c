@@ -82,7 +82,7 @@ class_hint(ElementClass held, ElementClass element, Oid type, const char *otherw
 	const char *hint = strcmp(element_class_name(held), "text") == 0 ? case_hint(type) : NULL;
 
 	if (element_class_is_array_of(element, held))
-		return "For the elements of an array, use a function whose name ends in _any, _all or _each (to add, _all).";
+		return HINT_OF_ARRAY;
 	if (element_class_is_array_of(held, element))
 		return "Its elements are whole arrays. For those of arrays, build it by a function whose name ends in _all.";
 	/* cast to text, a bytea would become its bytes in hexadecimal */

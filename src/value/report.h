@@ -20,6 +20,10 @@
 #define HINT_ERROR_RATE \
 	errhint("An error rate of one percent is 0.01.")
 
+/* The text of a hint for whoever passes an array instead of an element */
+#define HINT_OF_ARRAY \
+	"For the elements of an array, use a function whose name ends in _any, _all or _each (to add, _all)."
+
 extern int	max_filter_size;
 
 extern void check_capacity(int64 capacity);

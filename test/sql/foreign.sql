@@ -182,6 +182,8 @@ END $$;
 SELECT bloom_contains(made('guava', 'int4', ARRAY[1]), 'x'::text);
 SELECT bloom_contains(made('guava', 'text', ARRAY['a']), 1);
 SELECT bloom_contains(made('parquet', 'numeric(9,2)', ARRAY[1.00]), 1);
+SELECT bloom_add(made('guava', 'int4', ARRAY[1]), ARRAY[1, 2]);
+SELECT bloom_contains(made('guava', 'text', ARRAY['a']), 'a'::bytea);
 SELECT bloom_contains(bloom_agg(1), 'x'::text) FROM generate_series(1, 1);
 SELECT bloom_remove(made('guava', 'int4', ARRAY[1]), 1);
 SELECT bloom_export(bloom_agg(1), 'guava');
