@@ -116,7 +116,8 @@ report_other_class(ElementClass class, ElementClass element, Oid type)
 										psprintf("%sCast the element to the type of the column that the filter was built from, for example value::my_type.",
 												 element_class_is_hashed(class) ?
 												 "The class is stored as a hash. " : "")),
-					 strcmp(element_class_name(class), "text") == 0 ?
+					 strcmp(element_class_name(class), "text") == 0 &&
+					 !element_class_is_array_of(element, class) ?
 					 " If the filter should not hold texts, build it anew: its first element lacked a cast." : "")));
 }
 

@@ -22,6 +22,7 @@ CREATE INDEX docs_whole ON docs USING membership (tags);
 SELECT membership_contains('docs_whole', 'all');
 DROP INDEX docs_whole;
 SELECT bloom_contains(bloom_agg(tags), 'all') FROM docs WHERE id = 1;
+SELECT bloom_contains(bloom_agg('all'::text), tags) FROM docs WHERE id = 1 GROUP BY tags;
 SELECT membership_contains('docs_tags', 7);
 SELECT count(*) FROM docs, unnest(tags) tag WHERE NOT membership_contains('docs_tags', tag);
 SELECT i.element_class, f @> 'all'::text AS present, f @> 'postgres'::text AS absent
