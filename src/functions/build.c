@@ -194,7 +194,7 @@ add_foreign(Datum filter, Lookup *lookup)
 				 errmsg("elements cannot be added to a cuckoo filter of RedisBloom"),
 				 errhint("Add them to a filter of bloom_create() or cuckoo_create(), and look up in both.")));
 	found = palloc_extended(count, MCXT_ALLOC_HUGE);
-	reader_contains_foreign(&lookup->reader, hashes, count, found);
+	reader_contains_batch(&lookup->reader, hashes, count, found);
 	if (memchr(found, false, count) == NULL)
 		return filter;
 

@@ -546,11 +546,11 @@ foreign_elements_find(ForeignElements *elements, FilterReader *reader, bool *fou
 
 	if (elements->single)
 	{
-		reader_contains_foreign(reader, elements->hashes, elements->count, found);
+		reader_contains_batch(reader, elements->hashes, elements->count, found);
 		return;
 	}
 	of_hashes = palloc_extended(elements->count, MCXT_ALLOC_HUGE);
-	reader_contains_foreign(reader, elements->hashes, elements->count, of_hashes);
+	reader_contains_batch(reader, elements->hashes, elements->count, of_hashes);
 	memcpy(found, elements->perhaps, elements->elements * sizeof(bool));
 	for (uint64 i = 0; i < elements->count; i++)
 		found[elements->owners[i]] |= of_hashes[i];

@@ -385,19 +385,18 @@ fetch_slice(void *from, uint64_t offset, uint32_t bytes)
 }
 
 /*
- * Set found[i] to whether the filter contains hashes[i].  The hashes are those of another
- * system (ForeignHash) if is_foreign, otherwise uint64.
+ * Set found[i] to whether the filter contains hashes[i].  The hashes are ForeignHashes if
+ * the filter is of another system, otherwise uint64.
  */
-static ALWAYS_INLINE void
-contains_batch(FilterReader *reader, bool is_foreign, const void *hashes,
-			   Size count, bool *found)
+void
+reader_contains_batch(FilterReader *reader, const void *hashes, Size count, bool *found)
 {
+	const bool	is_foreign = image_is_foreign(reader->image);
 	const ForeignHash *foreign = hashes;
 	const uint64 *ours = hashes;
 	Size		done = 0;
 	SliceReader slices;
 
-	Assert(image_is_foreign(reader->image) == is_foreign);
 	for (; done < count && reader->slices_of != NULL; done++)
 	{
 		Assert(reader->stored->item.pins > 0);
@@ -426,19 +425,6 @@ contains_batch(FilterReader *reader, bool is_foreign, const void *hashes,
 			filter_contains_batch(reader->image, ours + done, batch, found + done);
 		done += batch;
 	}
-}
-
-void
-reader_contains_batch(FilterReader *reader, const uint64 *hashes, Size count, bool *found)
-{
-	contains_batch(reader, false, hashes, count, found);
-}
-
-void
-reader_contains_foreign(FilterReader *reader, const ForeignHash *hashes,
-						Size count, bool *found)
-{
-	contains_batch(reader, true, hashes, count, found);
 }
 
 /* Like writer_open_copy(), but uses an image that the reader has read in full. */

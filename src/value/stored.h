@@ -77,10 +77,8 @@ extern void reader_open_stored(StoredUser *user, Datum filter, uint64 probes,
 							   FilterReader *reader);
 extern void reader_open_writer(const FilterReader *reader, Datum filter,
 							   FilterWriter *writer);
-extern void reader_contains_batch(FilterReader *reader, const uint64 *hashes,
+extern void reader_contains_batch(FilterReader *reader, const void *hashes,
 								  Size count, bool *found);
-extern void reader_contains_foreign(FilterReader *reader, const ForeignHash *hashes,
-									Size count, bool *found);
 
 /*
  * Open a filter to probe it for "probes" elements; the more they are, the sooner a stored
