@@ -121,13 +121,6 @@ report_other_class(ElementClass class, ElementClass element, Oid type)
 					 " If the filter should not hold texts, build it anew: its first element lacked a cast." : "")));
 }
 
-/* Raise the error of check_class().  Not inline, so that callers load no arguments. */
-void
-report_class(ElementClass class, const ElementHasher *hasher)
-{
-	report_other_class(class, hasher->class, hasher->type);
-}
-
 /* Return the name of a filter's layout, for a filter of another system that of its format. */
 const char *
 layout_of(const uint8 *image)

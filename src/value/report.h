@@ -35,8 +35,6 @@ extern const char *class_hint(ElementClass held, ElementClass element, Oid type,
 extern const char *layout_of(const uint8 *image);
 extern void report_other_class(ElementClass class, ElementClass element,
 							   Oid type) __attribute__((noreturn));
-extern void report_class(ElementClass class,
-						 const ElementHasher *hasher) __attribute__((noreturn));
 extern void check_compatible(const uint8 *a, const uint8 *b);
 extern void check_status(FilterStatus status, const uint8 *image);
 extern bool exceeds_max_size(uint64 bytes);
@@ -53,7 +51,7 @@ static inline void
 check_class(ElementClass class, const ElementHasher *hasher)
 {
 	if (unlikely(class != hasher->class) && class != ELEMENT_CLASS_NONE)
-		report_class(class, hasher);
+		report_other_class(class, hasher->class, hasher->type);
 }
 
 #endif							/* BLOOMFILTER_REPORT_H */
