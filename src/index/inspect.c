@@ -97,28 +97,12 @@ SQL_FUNCTION(bloomfilter_membership_filter)
 	PG_RETURN_POINTER(value);
 }
 
-/* Columns of membership_info(), in the order of its OUT parameters */
-enum
-{
-	INFO_INDEX,
-	INFO_LAYERS,
-	INFO_ELEMENTS,
-	INFO_CAPACITY,
-	INFO_ERROR_RATE,
-	INFO_ESTIMATED_ERROR_RATE,
-	INFO_BYTES,
-	INFO_DEAD_ELEMENTS,
-	INFO_COLUMNS
-};
-
 /* A MembershipVisitor: adds a row to the ReturnSetInfo "arg" */
 static void
 put_info(Relation heap, Relation index, void *arg)
 {
 	ReturnSetInfo *rows = (ReturnSetInfo *) arg;
 	MembershipMeta meta;
-	Datum		values[INFO_COLUMNS];
-	bool		nulls[INFO_COLUMNS] = {false};
 	double		absent = 1;		/* probability of no false positive */
 
 	flush_pending();
@@ -131,19 +115,23 @@ put_info(Relation heap, Relation index, void *arg)
 		meta_layer(&meta, i, &layer);
 		absent *= 1 - layer_error_rate(&layer);
 	}
-	values[INFO_INDEX] = ObjectIdGetDatum(RelationGetRelid(index));
-	values[INFO_LAYERS] = Int32GetDatum(meta.layers);
-	values[INFO_ELEMENTS] = Int64GetDatum((int64) rint(meta_elements(&meta)));
-	values[INFO_CAPACITY] = Int64GetDatum(meta.capacity);
-	values[INFO_ERROR_RATE] = Float8GetDatum(meta.error_rate);
-	values[INFO_ESTIMATED_ERROR_RATE] = Float8GetDatum(1 - absent);
-	values[INFO_BYTES] = Int64GetDatum((int64) BLCKSZ * RelationGetNumberOfBlocks(index));
-	if (meta.live_rows < 0)
-		nulls[INFO_DEAD_ELEMENTS] = true;
-	else
-		values[INFO_DEAD_ELEMENTS] =
-			Int64GetDatum((int64) rint(fmax(meta.live_elements - meta.live_rows, 0)));
-	tuplestore_putvalues(rows->setResult, rows->setDesc, values, nulls);
+	{
+		/* in the order of the OUT parameters */
+		Datum		values[] = {
+			ObjectIdGetDatum(RelationGetRelid(index)),
+			Int32GetDatum(meta.layers),
+			Int64GetDatum((int64) rint(meta_elements(&meta))),
+			Int64GetDatum(meta.capacity),
+			Float8GetDatum(meta.error_rate),
+			Float8GetDatum(1 - absent),
+			Int64GetDatum((int64) BLCKSZ * RelationGetNumberOfBlocks(index)),
+			/* NULL until VACUUM has counted the rows */
+			Int64GetDatum((int64) rint(fmax(meta.live_elements - meta.live_rows, 0)))
+		};
+		bool		nulls[] = {[lengthof(values) - 1] = meta.live_rows < 0};
+
+		tuplestore_putvalues(rows->setResult, rows->setDesc, values, nulls);
+	}
 }
 
 /* membership_info(index regclass): a row for each readable index of a table or partition */
