@@ -19,9 +19,6 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-/* Identifies our expanded objects, in assertions */
-#define EXPANDED_FILTER_MAGIC	0x626c6f6d
-
 /* Number of hashes that an expanded object collects before it adds them together */
 #define PENDING_HASHES			64
 
@@ -46,7 +43,6 @@
 struct ExpandedFilter
 {
 	ExpandedObjectHeader hdr;
-	int			magic;
 	uint8	   *image;
 	uint64		room;			/* bytes available for the image */
 	void	   *memory;			/* free this with the image */
@@ -124,7 +120,7 @@ expanded_get(Datum value)
 {
 	ExpandedFilter *expanded = (ExpandedFilter *) DatumGetEOHP(value);
 
-	Assert(expanded->magic == EXPANDED_FILTER_MAGIC);
+	Assert(expanded->hdr.eoh_methods == &expanded_methods);
 	return expanded;
 }
 
@@ -204,7 +200,6 @@ writer_fresh(FilterWriter *writer, uint64 bytes, bool zero, FilterWriter *fresh)
 
 		writer->expanded = MemoryContextAllocZero(mcxt, sizeof(ExpandedFilter));
 		EOH_init_header(&writer->expanded->hdr, &expanded_methods, mcxt);
-		writer->expanded->magic = EXPANDED_FILTER_MAGIC;
 
 		/* until writer_take(), the object has the flat value's image */
 		writer->memory = NULL;
