@@ -259,7 +259,7 @@ typedef struct IndexCopy
 	dlist_node	node;			/* in unused_copies */
 } IndexCopy;
 
-/* An index as one snapshot sees it, in a memory context of its own; see view.c */
+/* An index as one snapshot sees it; see view.c */
 typedef struct IndexView
 {
 	Snapshot	snapshot;		/* registered; NULL: the view is closed */

@@ -50,7 +50,7 @@
 /* All open views */
 static dlist_head views = DLIST_STATIC_INIT(views);
 
-/* The copies without a view, the most recently left first; and the memory of all copies */
+/* The copies without a view, the most recently left first; memory of all copies and views */
 static dlist_head unused_copies = DLIST_STATIC_INIT(unused_copies);
 static MemoryContext copies = NULL;
 
@@ -256,6 +256,7 @@ find_copy(Relation index, uint64 seen)
 static void
 use_copy(IndexView *view, IndexCopy *copy)
 {
+	Assert(copy->unused);
 	dlist_delete(&copy->node);
 	copy->unused = false;
 	view->copy = copy;
@@ -367,7 +368,7 @@ view_leave(IndexView *view)
 	if (view == NULL || --view->sites > 0)
 		return;
 	close_view(view);
-	MemoryContextDelete(GetMemoryChunkContext(view));
+	pfree(view);
 }
 
 /*
@@ -380,7 +381,6 @@ view_join(Relation index, Snapshot snapshot)
 {
 	IndexView  *view;
 	IndexCopy  *copy;
-	MemoryContext mcxt;
 	dlist_iter	iter;
 
 	if (!is_running(snapshot))
@@ -404,16 +404,13 @@ view_join(Relation index, Snapshot snapshot)
 	if (owner == NULL)
 		owner = ResourceOwnerCreate(NULL, "membership views");
 	copy = find_copy(index, snapshot_number(snapshot));
-	/* in CurrentMemoryContext, so that an error below frees it */
-	mcxt = AllocSetContextCreate(CurrentMemoryContext, "membership view",
-								 ALLOCSET_SMALL_SIZES);
-	view = (IndexView *) MemoryContextAllocZero(mcxt, sizeof(IndexView));
+	/* if memory runs out for the registration, these few bytes stay behind */
+	view = (IndexView *) MemoryContextAllocZero(copies, sizeof(IndexView));
 	view->sites = 1;
 	view->snapshot = RegisterSnapshotOnOwner(snapshot, owner);
 
 	/* a copy would have another address than the active snapshot */
 	Assert(view->snapshot == snapshot);
-	MemoryContextSetParent(mcxt, TopMemoryContext);
 	use_copy(view, copy);
 	dlist_push_head(&views, &view->use);
 	pgstat_count_index_scan(index);
