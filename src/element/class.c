@@ -1,6 +1,6 @@
 /*
  * class.c
- *	  Compute and name the class of an element; see element.c for the tokens of a class.
+ *	  Compute and name the class of an element; docs/dev/format.md has the tokens of a class.
  */
 #include "class.h"
 

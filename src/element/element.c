@@ -4,22 +4,12 @@
  *
  * Filters move to other major versions, byte orders and clients, where PostgreSQL's hash
  * functions may differ.  So we convert an element to *canonical bytes*, and hash these by
- * XXH3_64bits_withSeed().  docs/dev/format.md specifies both.
+ * XXH3_64bits_withSeed().  docs/dev/format.md specifies both, and the tokens of classes.
  *
- * Every element belongs to a *class* (class.h).  Within a class, values that are equal
- * under "=" have the same canonical bytes, even if their types differ: 1::int2 and 1::int8,
- * 'a'::name and 'a '::bpchar(2).  Elements of different classes cannot be compared.  The
- * class is the structure of the element, described by a string of tokens:
- *
- *		a letter		one of the leaf_types[] in canonical.c
- *		E"name"			an enum; the name is in UTF-8, each " in it doubled
- *		X"name"			any other type that can be hashed
- *		[e				array of e
- *		Re, Me			range, multirange of e
- *		(e...)			record of columns e...; their names do not matter
- *		r				record whose structure is not known yet
- *
- * A domain has the class of its base type.
+ * Every element belongs to a *class* (class.h), which describes its structure.  Within a
+ * class, values that are equal under "=" have the same canonical bytes, even if their types
+ * differ: 1::int2 and 1::int8, 'a'::name and 'a '::bpchar(2).  Elements of different
+ * classes cannot be compared.
  *
  * A tree of ElementNodes mirrors the type.  Each node appends the canonical bytes of a
  * value to a buffer; each part follows its length, so that no two values have the same
@@ -29,15 +19,7 @@
  * each value.  Its node caches the layout of the last value.  We compute the class again
  * only when a layout changes; ALTER TYPE may change the layout of a named type, too.
  *
- * Limits:
- *	- A type needs a default hash operator class, by whose equality we compare.
- *	- Nondeterministic collations are refused, because by them different bytes are equal.
- *	- Hashes of token X are only as stable as the type's extended hash function.
- *	- Renaming an enum label changes the element; renaming an enum, or a type of token X,
- *	  changes the class.
- *	- Canonical bytes are limited to 1 GB, except those of text and bytea.
- *	- Range types must use their subtype's default operator class.
- *	- All anonymous records in an array must have the same structure.
+ * Canonical bytes are limited to 1 GB, except those of text and bytea.
  */
 #include "postgres.h"
 

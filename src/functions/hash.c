@@ -3,8 +3,7 @@
  *	  SQL functions of an element's hash: bloom_hash(), bloom_shard(), bloom_element().
  *
  * The type hashed_element holds the hash of an element of any type, so that an aggregate of
- * hashed elements needs no polymorphic argument.  Its binary format is three little-endian
- * numbers: the hash, the class and the seed.  Text has the same bytes in hexadecimal.
+ * hashed elements needs no polymorphic argument.  docs/dev/format.md has its formats.
  */
 #include "callsite.h"
 #include "filter/bytes.h"
