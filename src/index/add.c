@@ -174,6 +174,7 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 	old = page_opaque(BufferGetPage(buffer));
 	opaque = *old;
 	opaque.bits_set += new_bits;
+	Assert(opaque.bits_set <= BLOCKS_PER_PAGE * BLOCK_BITS);
 	unreported = opaque.unreported + (int32) new_bits - (int32) reserved;
 	if (reserve)
 		unreported += new_bits;

@@ -114,6 +114,7 @@ place_of(const MembershipLayer *layer, bool second, uint64 hash)
 	place.block = second ? second_block(hash, layer->size) :
 		first_block(hash, layer->size);
 	place.word = second ? second_word(hash) : block_word(hash);
+	Assert(place.block < layer->size);
 	return place;
 }
 

@@ -54,6 +54,7 @@ limit_cache(Size bound)
 		if (item->pins == 0)
 			item->evict(item);
 	}
+	Assert(pinned_bytes <= total_bytes);
 	Assert(total_bytes <= bound || total_bytes == pinned_bytes);
 }
 

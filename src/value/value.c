@@ -477,6 +477,7 @@ state_push(Datum state, uint64 hash)
 		room = expanded->room;
 		if (!image_is_set(image))
 		{
+			Assert(expanded->pending_count < PENDING_HASHES);
 			expanded->pending[expanded->pending_count++] = hash;
 			if (expanded->pending_count == PENDING_HASHES)
 			{
