@@ -69,7 +69,7 @@ struct MembershipSite
 	bool		for_scan;		/* count probes in the statistics */
 	bool		unavailable;	/* an index cannot be probed: always true */
 
-	/* For a join, see membership_site_make_join(); otherwise NIL and NULL */
+	/* For a join, see membership_site_make(); otherwise NIL and NULL */
 	List	   *joined;			/* OIDs of the indexes to probe */
 	List	   *key_types;		/* OIDs of the types of the values of a key */
 	TupleDesc	row;			/* of "key_types", in "opened"; NULL if there
@@ -111,9 +111,15 @@ leave_views(void *arg)
  * Make a call site for a scan, in "mcxt", which may be reset at any time.  The site counts
  * the elements that are looked up in an index as its idx_tup_read in pg_stat_user_indexes,
  * and those that the index contains as idx_tup_fetch.
+ *
+ * For a join, "joined" are the indexes that together contain all rows to be joined: those
+ * of one table, or of its partitions.  "types" are the types by which to hash the values of
+ * a key, one for each column, the first of them element_type.  Both lists must outlive the
+ * site.  To open such a site, with the first index, raises no error: if one of the indexes
+ * cannot be probed, every answer is true.  The site ignores inheritance children.
  */
 MembershipSite *
-membership_site_make(MemoryContext mcxt, Oid element_type)
+membership_site_make(MemoryContext mcxt, Oid element_type, List *joined, List *types)
 {
 	MembershipSite *site = (MembershipSite *)
 		MemoryContextAllocZero(mcxt, sizeof(MembershipSite));
@@ -124,27 +130,11 @@ membership_site_make(MemoryContext mcxt, Oid element_type)
 	site->room = 1;
 	site->type = lookup_type_cache(element_type, 0);
 	site->for_scan = true;
+	site->joined = joined;
+	site->key_types = types;
 	site->leave.func = leave_views;
 	site->leave.arg = site;
 	MemoryContextRegisterResetCallback(mcxt, &site->leave);
-	return site;
-}
-
-/*
- * Make a call site for a join.  "indexes" together contain all rows to be joined: they are
- * indexes of one table, or of its partitions.  "types" are the types by which to hash the
- * values of a key, one for each column of an index.  Both lists must outlive the site.
- *
- * The caller opens the site with the first index.  This raises no error: if one of the
- * indexes cannot be probed, every answer is true.  The site ignores inheritance children.
- */
-MembershipSite *
-membership_site_make_join(MemoryContext mcxt, List *indexes, List *types)
-{
-	MembershipSite *site = membership_site_make(mcxt, linitial_oid(types));
-
-	site->joined = indexes;
-	site->key_types = types;
 	return site;
 }
 
@@ -153,7 +143,8 @@ static pg_noinline void
 make_site(FmgrInfo *flinfo, bool is_array)
 {
 	MembershipSite *site = membership_site_make(flinfo->fn_mcxt,
-												call_site_element_type(flinfo, 1, is_array));
+												call_site_element_type(flinfo, 1, is_array),
+												NIL, NIL);
 
 	site->for_scan = false;
 	flinfo->fn_extra = site;

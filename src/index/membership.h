@@ -293,9 +293,8 @@ extern void views_end_transaction(bool aborts);
 /* One place in a query that probes an index, which may be partitioned */
 typedef struct MembershipSite MembershipSite;
 
-extern MembershipSite *membership_site_make(MemoryContext mcxt, Oid element_type);
-extern MembershipSite *membership_site_make_join(MemoryContext mcxt,
-												 List *indexes, List *types);
+extern MembershipSite *membership_site_make(MemoryContext mcxt, Oid element_type,
+											List *joined, List *types);
 extern void membership_site_open(MembershipSite *site, Oid oid);
 extern uint64 membership_site_hash(MembershipSite *site, Datum element, bool *comparable);
 extern uint64 membership_site_hash_key(MembershipSite *site,

@@ -45,7 +45,7 @@ typedef struct ShareKey
 	Oid			collation;
 	Oid			element_type;	/* by which an index hashes "element" */
 	List	   *types;			/* element_type of each in a List, else NIL */
-	bool		for_join;		/* see membership_site_make_join() */
+	bool		for_join;		/* see membership_site_make() */
 	/* set by share_once(): */
 	bool		has_statistics; /* there are statistics of the element */
 	double		rows;			/* of the element's table; 0 if unknown */

@@ -114,8 +114,8 @@ begin_join(const ProbePlan *plan, PlanState *node)
 	base->guarded = plan->conditions > 0;
 	probe->condition.ready = true;
 	probe->condition.value = ObjectIdGetDatum(linitial_oid(plan->indexes));
-	probe->site = membership_site_make_join(CurrentMemoryContext, plan->indexes,
-											plan->types);
+	probe->site = membership_site_make(CurrentMemoryContext, linitial_oid(plan->types),
+									   plan->indexes, plan->types);
 	if (plan->may_pause)
 	{
 		base->pays = palloc(sizeof(ProbeSwitch));
@@ -135,7 +135,8 @@ open_index(IndexProbe *probe)
 			membership_site_make(function->fn_mcxt,
 								 call_site_element_type(function,
 														probe->condition.element_arg,
-														false));
+														false),
+								 NIL, NIL);
 	membership_site_open(probe->site, DatumGetObjectId(probe->condition.value));
 }
 
