@@ -177,10 +177,7 @@ access_object(ObjectAccessType access, Oid class, Oid object, int column, void *
 		previous_object_access(access, class, object, column, arg);
 }
 
-/*
- * events_init
- *		Install the hooks and callbacks when the library is loaded
- */
+/* Install the hooks and callbacks when the library is loaded. */
 void
 events_init(void)
 {

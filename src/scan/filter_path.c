@@ -139,10 +139,8 @@ probe_of(CustomPath *path, RestrictInfo *rinfo)
 }
 
 /*
- * filter_path_hides_rows
- *		Do policies or security barrier views hide rows from this query or an outer one?
- *
- * If so, EXPLAIN must not show counts that include hidden rows.
+ * Do policies or security barrier views hide rows from this query or an outer one?  If so,
+ * EXPLAIN must not show counts that include hidden rows.
  */
 bool
 filter_path_hides_rows(PlannerInfo *root)
@@ -568,10 +566,8 @@ may_pay(RelOptInfo *rel)
 }
 
 /*
- * filter_path_mark
- *		Make a path that marks rows that pass the probe "mark" and drops none; or NULL
- *
- * "workers" is the number of parallel workers, or 0.
+ * Make a path that marks rows that pass the probe "mark" and drops none; or NULL.  "workers"
+ * is the number of parallel workers, or 0.
  */
 CustomPath *
 filter_path_mark(PlannerInfo *root, RelOptInfo *rel, IndexJoin *mark,

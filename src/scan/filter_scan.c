@@ -751,10 +751,8 @@ filter_scan_key_probes(PlanState *node)
 }
 
 /*
- * filter_scan_row_passes
- *		Did the row that a scan with a PROBE_MARK returned last pass the mark?
- *
- * A row that EvalPlanQual has substituted is not probed, and counts as passed.
+ * Did the row that a scan with a PROBE_MARK returned last pass the mark?  A row that
+ * EvalPlanQual has substituted is not probed, and counts as passed.
  */
 bool
 filter_scan_row_passes(PlanState *node)

@@ -110,11 +110,9 @@ heap_page_supported(Oid table)
 }
 
 /*
- * heap_page_begin
- *		Begin a scan of a node's relation, with the query's snapshot
- *
- * "parallel" is the state that the processes of a parallel scan share, or NULL.
- * table_rescan() starts the scan again, table_endscan() ends it.
+ * Begin a scan of a node's relation, with the query's snapshot.  "parallel" is the state that
+ * the processes of a parallel scan share, or NULL. table_rescan() starts the scan again,
+ * table_endscan() ends it.
  */
 TableScanDesc
 heap_page_begin(ScanState *node, ParallelTableScanDesc parallel)
@@ -158,11 +156,9 @@ count_rows(Relation table, int rows)
 }
 
 /*
- * heap_page_next
- *		Go to the next page that has visible rows; in a backward scan, to the one before
- *
- * Return the number of visible rows, up to HEAP_PAGE_ROWS_MAX.  Return 0 at the end of the
- * scan; the next call starts again.  The page remains pinned until the next call.
+ * Go to the next page that has visible rows; in a backward scan, to the one before.  Return
+ * the number of visible rows, up to HEAP_PAGE_ROWS_MAX.  Return 0 at the end of the scan; the
+ * next call starts again.  The page remains pinned until the next call.
  */
 int
 heap_page_next(TableScanDesc scan, ScanDirection direction)

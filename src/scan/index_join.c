@@ -581,11 +581,9 @@ has_side_effects(PlannerInfo *root)
 }
 
 /*
- * index_joins_find
- *		Find the indexes of other tables that a scan of "rel" can probe
- *
- * Returns a list of IndexJoin.  If no table of the query has a membership index, this only
- * looks at the list of each table's indexes.
+ * Find the indexes of other tables that a scan of "rel" can probe.  Returns a list of
+ * IndexJoin.  If no table of the query has a membership index, this only looks at the list of
+ * each table's indexes.
  */
 List *
 index_joins_find(PlannerInfo *root, RelOptInfo *rel)
@@ -606,14 +604,12 @@ index_joins_find(PlannerInfo *root, RelOptInfo *rel)
 }
 
 /*
- * index_join_find_preserved
- *		Find the index of "others" that recognizes rows of "rel" without a partner best
- *
- * "rel" is the side of an outer or anti join whose rows without a partner are returned;
- * "clauses" are the conditions of "join", which joins both sides.  Returns NULL if there is
- * no index.  Unlike index_joins_find(), this uses only the join's own equalities.  A row of
- * "others" has values that are in the index or, below another outer join, NULLs.  So if a key
- * is not in the index, no row of "others" satisfies all equalities.
+ * Find the index of "others" that recognizes rows of "rel" without a partner best.  "rel" is
+ * the side of an outer or anti join whose rows without a partner are returned; "clauses" are
+ * the conditions of "join", which joins both sides.  Returns NULL if there is no index.
+ * Unlike index_joins_find(), this uses only the join's own equalities.  A row of "others" has
+ * values that are in the index or, below another outer join, NULLs.  So if a key is not in
+ * the index, no row of "others" satisfies all equalities.
  */
 IndexJoin *
 index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
@@ -837,14 +833,11 @@ clauses_for(PlannerInfo *root, RelOptInfo *upper, RelOptInfo *other,
 }
 
 /*
- * index_join_size
- *		Adjust core's estimate of a join's size to the rows that pass the filter
- *
- * Otherwise a scan with few rows would be part of a join that is expected to return many.
- * Its first rows would seem to come soon, and LIMIT would select a very slow plan.  So
- * multiply the selectivity that core caches in the join's clause by the share of rows that
- * pass the filter, divided by the share of rows that core expects to have a partner among all
- * rows of "other".
+ * Adjust core's estimate of a join's size to the rows that pass the filter.  Otherwise a scan
+ * with few rows would be part of a join that is expected to return many.  Its first rows would
+ * seem to come soon, and LIMIT would select a very slow plan.  So multiply the selectivity
+ * that core caches in the join's clause by the share of rows that pass the filter, divided by
+ * the share of rows that core expects to have a partner among all rows of "other".
  */
 void
 index_join_size(PlannerInfo *root, RelOptInfo *rel,

@@ -39,10 +39,8 @@ compares_filtered(Path *path)
 }
 
 /*
- * loop_path_nested_loop
- *		Make a nested loop of two paths that needs no parameters from other tables
- *
- * "extra" is what core passes to a set_join_pathlist_hook for the two sides.
+ * Make a nested loop of two paths that needs no parameters from other tables.  "extra" is
+ * what core passes to a set_join_pathlist_hook for the two sides.
  */
 Path *
 loop_path_nested_loop(PlannerInfo *root, RelOptInfo *join, JoinType type,
@@ -62,11 +60,8 @@ loop_path_nested_loop(PlannerInfo *root, RelOptInfo *join, JoinType type,
 }
 
 /*
- * loop_path_hash_join
- *		Make a hash join of two paths; NULL if they have no clause that can be hashed
- *
- * "required" are the tables whose rows parameterize the join; "extra" is as for
- * loop_path_nested_loop().
+ * Make a hash join of two paths; NULL if they have no clause that can be hashed.  "required"
+ * are the tables whose rows parameterize the join; "extra" is as for loop_path_nested_loop().
  */
 Path *
 loop_path_hash_join(PlannerInfo *root, RelOptInfo *join, JoinType type,
@@ -200,10 +195,8 @@ take_comparing(PlannerInfo *root, RelOptInfo *join, bool partial,
 }
 
 /*
- * loop_path_replace
- *		Replace nested loops of two sides that core has added, if they have join filters
- *
- * The arguments are those of a set_join_pathlist_hook.
+ * Replace nested loops of two sides that core has added, if they have join filters.  The
+ * arguments are those of a set_join_pathlist_hook.
  */
 void
 loop_path_replace(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,

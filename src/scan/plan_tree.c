@@ -14,11 +14,9 @@
 #include "optimizer/optimizer.h"
 
 /*
- * plan_children
- *		Return pointers to the fields that point to a node's children: a list of Plan **
- *
- * Leaves out the custom_plans of a custom scan, because we do not know how another
- * extension's custom scan uses them.
+ * Return pointers to the fields that point to a node's children: a list of Plan **.  Leaves
+ * out the custom_plans of a custom scan, because we do not know how another extension's
+ * custom scan uses them.
  */
 List *
 plan_children(Plan *plan)
@@ -166,11 +164,9 @@ needs_subplan(Node *node, void *context)
 }
 
 /*
- * node_has_effects
- *		May a node's own expressions call volatile functions, directly or in a subplan?
- *
- * If so, we must not drop rows below the node: the function would be called for fewer rows,
- * and nextval(), for example, would return other numbers.
+ * May a node's own expressions call volatile functions, directly or in a subplan?  If so, we
+ * must not drop rows below the node: the function would be called for fewer rows, and
+ * nextval(), for example, would return other numbers.
  */
 bool
 node_has_effects(const PlanEffects *effects, const Plan *plan)
@@ -215,12 +211,9 @@ node_has_effects(const PlanEffects *effects, const Plan *plan)
 }
 
 /*
- * plan_has_effects
- *		May executing a plan call volatile functions?
- *
- * If so, we must not drop rows of its sibling: a nested loop would execute this plan less
- * often, and a join with an empty side would not read the other side.  Returns true for a
- * node of unknown type.
+ * May executing a plan call volatile functions?  If so, we must not drop rows of its sibling:
+ * a nested loop would execute this plan less often, and a join with an empty side would not
+ * read the other side.  Returns true for a node of unknown type.
  */
 bool
 plan_has_effects(const PlanEffects *effects, Plan *plan)

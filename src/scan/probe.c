@@ -211,12 +211,10 @@ calls_leaky(Node *node, void *context)
 }
 
 /*
- * probe_may_fail
- *		May evaluating an element, or a list of elements, raise an error for some row?
- *
- * A leakproof expression raises none.  But contain_leaked_vars() is also false if functions
- * that are not leakproof get no columns but, for example, parameters.  These may fail, unless
- * CASE prevents it, so check for them too.
+ * May evaluating an element, or a list of elements, raise an error for some row?  A leakproof
+ * expression raises none.  But contain_leaked_vars() is also false if functions that are not
+ * leakproof get no columns but, for example, parameters.  These may fail, unless CASE
+ * prevents it, so check for them too.
  */
 bool
 probe_may_fail(Node *element)

@@ -342,10 +342,8 @@ returns_row_identities(RelOptInfo *join)
 }
 
 /*
- * bypass_add_paths
- *		Add paths of a join that has just got core's paths for these two sides
- *
- * The arguments are those of a set_join_pathlist_hook.
+ * Add paths of a join that has just got core's paths for these two sides.  The arguments are
+ * those of a set_join_pathlist_hook.
  */
 void
 bypass_add_paths(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,

@@ -184,10 +184,8 @@ column_of_statement(Plan *plan, AttrNumber column, Expr **declared)
 }
 
 /*
- * foreign_key_type
- *		Return the type by which to hash the inner keys of a join for foreign servers
- *
- * Return InvalidOid if the keys cannot be sent.
+ * Return the type by which to hash the inner keys of a join for foreign servers.  Return
+ * InvalidOid if the keys cannot be sent.
  */
 Oid
 foreign_key_type(const HashJoin *join)
@@ -207,9 +205,7 @@ foreign_key_type(const HashJoin *join)
 }
 
 /*
- * foreign_filter_fits
- *		Can a filter of keys of a type be sent with this scan, for a column of its result?
- *
+ * Can a filter of keys of a type be sent with this scan, for a column of its result?
  * "ordered": a node above relies on the order of the rows.
  */
 bool
@@ -272,10 +268,8 @@ add_parameter(Plan *plan, int parameter)
 }
 
 /*
- * foreign_filter_plan
- *		Plan to send a filter of keys of a type: add parameters for it to the statement
- *
- * Return the plan of the filter for Join Filter Build, see SentPlanField.
+ * Plan to send a filter of keys of a type: add parameters for it to the statement.  Return
+ * the plan of the filter for Join Filter Build, see SentPlanField.
  */
 List *
 foreign_filter_plan(PlannedStmt *statement, Oid type)
@@ -312,9 +306,8 @@ foreign_filter_add_scan(List **sent, Plan *plan, AttrNumber column)
 }
 
 /*
- * foreign_filter_depend
- *		Let nodes above scans with the parameter be rescanned too if it changes; return false
- *		if no scan has it
+ * Let nodes above scans with the parameter be rescanned too if it changes; return false if no
+ * scan has it.
  */
 bool
 foreign_filter_depend(Plan *plan, int parameter)

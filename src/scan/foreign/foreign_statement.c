@@ -95,9 +95,7 @@ make_parameter(int number, Oid type)
 }
 
 /*
- * foreign_statement_send
- *		Make the plan of a scan that sends the filter in "parameter", and the numbers after it
- *
+ * Make the plan of a scan that sends the filter in "parameter", and the numbers after it.
  * The scan's statement is wrapped in another, with a condition on its column number "key",
  * which has this type and modifier here.
  */
@@ -136,10 +134,8 @@ foreign_statement_send(const ForeignScan *scan, int parameter, int key, Oid type
 }
 
 /*
- * foreign_statement_ask
- *		Plan a scan that returns a row if its server can probe a filter of this many bytes
- *
- * The function must exist there, and the user must be allowed to call it.  Return NULL if the
+ * Plan a scan that returns a row if its server can probe a filter of this many bytes.  The
+ * function must exist there, and the user must be allowed to call it.  Return NULL if the
  * extension was dropped here.  max_filter_size is unknown there, and ignored, until the
  * library is loaded; if its value is not as PostgreSQL prints it, no row is returned.
  */

@@ -654,9 +654,7 @@ key_build_read(List *private)
 }
 
 /*
- * key_build_link
- *		Connect the Join Filter Build of a join with the join, before the plan is executed
- *
+ * Connect the Join Filter Build of a join with the join, before the plan is executed.
  * "answers" are those of foreign servers in this execution.  Return the source of the join's
  * keys, or NULL if the join has no such node.
  */

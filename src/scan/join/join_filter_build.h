@@ -68,14 +68,11 @@ extern const KeyFilter *key_source_open(KeySource *source);
 extern void join_filters_link(PlanState *root);
 
 /*
- * key_source_filter
- *		Return the filter of all keys; NULL if they are not known, or not yet: any row may
- *		have a partner
- *
- * A join that drops its hash table sets the pointer in its Hash node to NULL before it reads
- * another outer row.  It fills the new table, with other keys, before it reads the next outer
- * row; and the first inner row makes forget_filter() free the old filter.  A shared filter is
- * freed before a rescan starts the processes again.
+ * Return the filter of all keys; NULL if they are not known, or not yet: any row may have a
+ * partner.  A join that drops its hash table sets the pointer in its Hash node to NULL before
+ * it reads another outer row.  It fills the new table, with other keys, before it reads the
+ * next outer row; and the first inner row makes forget_filter() free the old filter.  A
+ * shared filter is freed before a rescan starts the processes again.
  */
 static inline const KeyFilter *
 key_source_filter(KeySource *source)

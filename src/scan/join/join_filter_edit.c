@@ -194,9 +194,8 @@ see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
 #endif
 
 /*
- * check_filters
- *		Assert that each filter is built once; that it is probed or sent, or else marks rows;
- *		and that the process that built it probes it, unless all processes have built it
+ * Assert that each filter is built once; that it is probed or sent, or else marks rows; and
+ * that the process that built it probes it, unless all processes have built it.
  */
 void
 check_filters(const PlanEditor *editor)

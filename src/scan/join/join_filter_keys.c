@@ -277,12 +277,9 @@ add_to_collector(void *to, uint64 *keys, uint32 count)
 /* ---- Collecting ---- */
 
 /*
- * key_collector_init
- *		Begin to collect keys
- *
- * Keys and filter take up to about "limit" bytes, in "mcxt"; up to twice as much while a
- * bitmap grows or is replaced by a Bloom filter.  If "limit" does not suffice for all keys, a
- * Bloom filter is made for "expected" keys or more.
+ * Begin to collect keys.  Keys and filter take up to about "limit" bytes, in "mcxt"; up to
+ * twice as much while a bitmap grows or is replaced by a Bloom filter.  If "limit" does not
+ * suffice for all keys, a Bloom filter is made for "expected" keys or more.
  */
 void
 key_collector_init(KeyCollector *collector, KeyKind kind, Size limit,
@@ -383,9 +380,8 @@ key_collector_make_room(KeyCollector *collector)
 }
 
 /*
- * key_collector_finish
- *		Return the filter of all keys, in the collector's memory context; the caller frees it.
- *		The collector is then empty
+ * Return the filter of all keys, in the collector's memory context; the caller frees it.  The
+ * collector is then empty.
  */
 KeyFilter *
 key_collector_finish(KeyCollector *collector)
@@ -402,11 +398,9 @@ key_collector_finish(KeyCollector *collector)
 }
 
 /*
- * key_collector_part
- *		Return the collected keys for key_collector_merge(); the collector is then empty
- *
- * Unlike key_collector_finish() it may return a list of keys, so that the merged filter's
- * size fits the number of all keys.
+ * Return the collected keys for key_collector_merge(); the collector is then empty.  Unlike
+ * key_collector_finish() it may return a list of keys, so that the merged filter's size fits
+ * the number of all keys.
  */
 KeyFilter *
 key_collector_part(KeyCollector *collector)
@@ -471,10 +465,8 @@ key_collector_merge(KeyCollector *collector, const KeyFilter *part)
 /* ---- Looking up ---- */
 
 /*
- * key_filter_contains
- *		Is a key in the filter?  True if it was added, and rarely if it was not
- *
- * The key must be from "least" to "most": callers check that first, without a call.
+ * Is a key in the filter?  True if it was added, and rarely if it was not.  The key must be
+ * from "least" to "most": callers check that first, without a call.
  */
 bool
 key_filter_contains(const KeyFilter *filter, uint64 key)
@@ -484,12 +476,7 @@ key_filter_contains(const KeyFilter *filter, uint64 key)
 	return filter_contains(image_of(filter), mix_key(key));
 }
 
-/*
- * key_filter_contains_batch
- *		Call key_filter_contains() for many keys: set found[i] for keys[i]
- *
- * Replaces the keys.
- */
+/* Call key_filter_contains() for many keys: set found[i] for keys[i].  Replaces the keys. */
 void
 key_filter_contains_batch(const KeyFilter *filter, uint64 *keys, int count,
 						  bool *found)

@@ -188,11 +188,9 @@ groups_by(const Agg *agg, const AttrNumber *columns, const SideKey *key)
 }
 
 /*
- * child_with_key
- *		Return the link to the child below which rows may be dropped by a key, or NULL
- *
- * The link is the node's pointer to the child.  "columns" are the key's columns in the
- * result of the node; set child_columns to those in the child's.
+ * Return the link to the child below which rows may be dropped by a key, or NULL.  The link
+ * is the node's pointer to the child.  "columns" are the key's columns in the result of the
+ * node; set child_columns to those in the child's.
  */
 Plan **
 child_with_key(const PlanEditor *editor, Plan *plan, const AttrNumber *columns,
@@ -455,10 +453,8 @@ find_below(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 }
 
 /*
- * find_places
- *		Find where to probe, as far below *slot as possible
- *
- * Add to placement->saved what the nodes on the way save.
+ * Find where to probe, as far below *slot as possible.  Add to placement->saved what the
+ * nodes on the way save.
  */
 void
 find_places(const PlanEditor *editor, Plan **slot, Placement *placement)

@@ -646,13 +646,10 @@ is_executed_once(const PlannedStmt *statement, const Plan *subplan, int plan_id)
 }
 
 /*
- * join_filters_add
- *		Add join filters to a finished plan
- *
- * The setting must not be JOIN_FILTER_OFF. is_volatile: the query calls volatile functions.
- * has_policies: policies apply to its tables, which a finished plan does not show. fraction:
- * the fraction of the rows that will be read.  Allocates the nodes in the current memory
- * context.
+ * Add join filters to a finished plan.  The setting must not be JOIN_FILTER_OFF. is_volatile:
+ * the query calls volatile functions. has_policies: policies apply to its tables, which a
+ * finished plan does not show. fraction: the fraction of the rows that will be read.
+ * Allocates the nodes in the current memory context.
  */
 void
 join_filters_add(PlannedStmt *statement, bool is_volatile, bool has_policies,

@@ -151,11 +151,9 @@ key_probes_sort(List *probes, int first)
 }
 
 /*
- * key_probes_explain
- *		Print EXPLAIN ANALYZE's numbers of rows for a node with probes
- *
- * "removed" is negative if the probes remove none.  "skipped" rows came before the filter was
- * complete, or during a pause.
+ * Print EXPLAIN ANALYZE's numbers of rows for a node with probes.  "removed" is negative if
+ * the probes remove none.  "skipped" rows came before the filter was complete, or during a
+ * pause.
  */
 void
 key_probes_explain(uint64 pauses, double probed, double removed,

@@ -288,12 +288,10 @@ refutes_range(List *constraint, Form_pg_attribute column, KeyInteger type,
 }
 
 /*
- * partition_bound_excludes
- *		Is a table a partition whose bound excludes all keys of a join?
- *
- * If so, no row of the table that the snapshot sees has a partner.  Return false if the keys
- * are not yet known, or if the check would take too long for what it may save.  Allocate in
- * the per-tuple memory of "econtext", and reset it.
+ * Is a table a partition whose bound excludes all keys of a join?  If so, no row of the table
+ * that the snapshot sees has a partner.  Return false if the keys are not yet known, or if
+ * the check would take too long for what it may save.  Allocate in the per-tuple memory of
+ * "econtext", and reset it.
  */
 bool
 partition_bound_excludes(Relation table, KeyProbe *probe, Snapshot snapshot,

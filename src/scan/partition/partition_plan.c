@@ -218,11 +218,9 @@ reads_partitions(const PlannedStmt *statement)
 }
 
 /*
- * partition_filters_add
- *		Add Partition Filters to a finished plan
- *
- * "options" are those of the statement's cursor.  Parameters from number first_sent on are
- * join filters for foreign servers.  Allocates the nodes in the current memory context.
+ * Add Partition Filters to a finished plan.  "options" are those of the statement's cursor.
+ * Parameters from number first_sent on are join filters for foreign servers.  Allocates the
+ * nodes in the current memory context.
  */
 void
 partition_filters_add(PlannedStmt *statement, int options, int first_sent)
