@@ -34,10 +34,8 @@
 #include "scan/partition/partition_bound.h"
 
 #include "access/tableam.h"
-#include "executor/executor.h"
 #include "miscadmin.h"
 #include "storage/predicate.h"
-#include "utils/rel.h"
 #include "utils/ruleutils.h"
 
 int			filter_scan_setting = FILTER_SCAN_ON;

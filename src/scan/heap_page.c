@@ -19,9 +19,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "storage/bufmgr.h"
 #include "storage/fd.h"
-#include "utils/snapmgr.h"
 
 /*
  * Environment variable of the server that lowers HEAP_PAGE_LAST_MAJOR, for tests: there is no

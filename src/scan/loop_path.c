@@ -19,7 +19,6 @@
 
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
-#include "optimizer/restrictinfo.h"
 
 /* Does a nested loop compare each row that passes a join filter with all of its other side? */
 static bool

@@ -10,8 +10,6 @@
 #include "functions/callsite.h"
 #include "index/membership.h"
 
-#include "access/htup_details.h"
-#include "executor/executor.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 

@@ -38,12 +38,10 @@
 
 #include "access/htup_details.h"
 #include "miscadmin.h"
-#include "nodes/value.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
-#include "optimizer/restrictinfo.h"
 
 /*
  * Cost of a row that is returned at once; what remains of that at least when the cost of

@@ -19,7 +19,6 @@
 
 #include "foreign_statement.h"
 #include "filter/image.h"
-#include "filter/sizing.h"
 #include "functions/sent_filter.h"
 #include "value/report.h"
 #include "value/value.h"

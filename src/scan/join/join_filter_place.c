@@ -19,7 +19,6 @@
 
 #include "access/table.h"
 #include "catalog/pg_proc.h"
-#include "executor/executor.h"
 #include "miscadmin.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"

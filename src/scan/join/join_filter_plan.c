@@ -32,7 +32,6 @@
 #include "join_filter_plan.h"
 
 #include "scan/foreign/foreign_filter.h"
-#include "join_filter_probe.h"
 #include "index/membership.h"
 #include "scan/foreign/sent_keys.h"
 

@@ -11,7 +11,6 @@
  */
 #include "join_filter_probe.h"
 
-#include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/ruleutils.h"
 

@@ -7,7 +7,6 @@
 
 #include "scan/join/join_filter_probe.h"
 
-#include "utils/rel.h"
 
 extern bool partition_bound_excludes(Relation table, KeyProbe *probe, Snapshot snapshot,
 									 ExprContext *econtext);

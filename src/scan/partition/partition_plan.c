@@ -37,7 +37,6 @@
 #include "nodes/parsenodes.h"
 #include "optimizer/clauses.h"
 #include "parser/parsetree.h"
-#include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 /* State of the search for children with an index that can be asked */
