@@ -35,7 +35,6 @@
 #include "index/membership.h"
 
 #include "access/htup_details.h"
-#include "access/table.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
@@ -43,10 +42,8 @@
 #include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
-#include "parser/parsetree.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
 #include "utils/syscache.h"
 #include "utils/varlena.h"
 
@@ -225,23 +222,6 @@ int
 foreign_fetch_size(const Plan *plan)
 {
 	return intVal(list_nth(((const ForeignScan *) plan)->fdw_private, PRIVATE_FETCH_SIZE));
-}
-
-/* Was the foreign table of a scan never analyzed?  If so, its number of rows is a guess. */
-bool
-foreign_rows_unknown(const PlannedStmt *statement, const Plan *plan)
-{
-	Index		relid = ((const Scan *) plan)->scanrelid;
-	Relation	relation;
-	bool		unknown;
-
-	if (relid == 0)
-		return false;
-	/* the planner has locked the table */
-	relation = table_open(rt_fetch(relid, statement->rtable)->relid, NoLock);
-	unknown = relation->rd_rel->reltuples < 0;
-	table_close(relation, NoLock);
-	return unknown;
 }
 
 /* ---- The plan ---- */

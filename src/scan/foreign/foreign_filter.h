@@ -13,7 +13,6 @@ extern Oid	foreign_key_type(const HashJoin *join);
 extern bool foreign_filter_fits(const PlanEffects *effects, Plan *plan,
 								AttrNumber column, Oid key_type, bool ordered);
 extern int	foreign_fetch_size(const Plan *plan);
-extern bool foreign_rows_unknown(const PlannedStmt *statement, const Plan *plan);
 extern List *foreign_filter_plan(PlannedStmt *statement, Oid type);
 extern void foreign_filter_add_scan(List **sent, Plan *plan, AttrNumber column);
 extern bool foreign_filter_depend(Plan *plan, int parameter);

@@ -274,6 +274,25 @@ add_place(Placement *placement, Plan **slot, const AttrNumber *columns)
 	return place;
 }
 
+/* Return the table that a scan reads. */
+Oid
+table_of(const PlanEditor *editor, const Plan *scan)
+{
+	return rt_fetch(((const Scan *) scan)->scanrelid, editor->statement->rtable)->relid;
+}
+
+/* Return the number of rows of a table; negative if it was never analyzed. */
+static double
+rows_of_table(Oid table)
+{
+	/* the planner has locked the table */
+	Relation	relation = table_open(table, NoLock);
+	double		rows = relation->rd_rel->reltuples;
+
+	table_close(relation, NoLock);
+	return rows;
+}
+
 /* Find a place in a foreign scan, if it can send the filter. */
 static bool
 find_foreign(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
@@ -289,8 +308,9 @@ find_foreign(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 		return false;
 	add_place(placement, slot, columns)->is_foreign = true;
 	placement->foreign += rows;
+	/* a table that was never analyzed may have many more rows */
 	placement->foreign_unknown |= placement->fraction == 1 &&
-		foreign_rows_unknown(editor->statement, plan);
+		((Scan *) plan)->scanrelid > 0 && rows_of_table(table_of(editor, plan)) < 0;
 	placement->saved += (1 - placement->share) * rows * FETCHED_ROW_NS;
 	/* the server reads until one fetch is full of rows that pass */
 	read = Min(foreign_fetch_size(plan) / placement->share, plan->plan_rows);
@@ -311,8 +331,6 @@ find_scan(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 {
 	Plan	   *plan = *slot;
 	AttrNumber	attributes[KEY_COLUMNS_MAX];
-	Relation	relation;
-	RangeTblEntry *rte;
 	double		rows;
 	ListCell   *cell;
 
@@ -320,15 +338,10 @@ find_scan(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 		filter_scan_setting == FILTER_SCAN_OFF || node_has_effects(&editor->effects, plan) ||
 		(below_gather && !plan->parallel_aware) ||
 		(editor->hides_rows && plan->qual != NIL) ||
-		!columns_of_table(plan, columns, placement->key->count, attributes))
+		!columns_of_table(plan, columns, placement->key->count, attributes) ||
+		!heap_page_supported(table_of(editor, plan)))
 		return false;
-	rte = rt_fetch(((Scan *) plan)->scanrelid, editor->statement->rtable);
-	if (!heap_page_supported(rte->relid))
-		return false;
-	/* the planner has locked the table */
-	relation = table_open(rte->relid, NoLock);
-	rows = Max(relation->rd_rel->reltuples, 0);
-	table_close(relation, NoLock);
+	rows = Max(rows_of_table(table_of(editor, plan)), 0);
 	if (plan->parallel_aware)
 		rows /= 2;				/* assume two processes */
 	rows = Max(rows, plan->plan_rows);

@@ -38,7 +38,6 @@
 #include "access/table.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "parser/parsetree.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -78,16 +77,6 @@ typedef struct KeyFilterPlan
 } KeyFilterPlan;
 
 /* ---- What is expected ---- */
-
-/* Return the table that a scan reads, or InvalidOid. */
-static Oid
-table_of(const PlanEditor *editor, const Plan *plan)
-{
-	RangeTblEntry *rte = rt_fetch(((const Scan *) plan)->scanrelid,
-								  editor->statement->rtable);
-
-	return rte->rtekind == RTE_RELATION ? rte->relid : InvalidOid;
-}
 
 /* Trace a key down as far as possible.  Return the node, and set the key's columns there. */
 static Plan *
@@ -183,7 +172,6 @@ has_foreign_key(const PlanEditor *editor, HashJoin *join, const JoinKey *key)
 	int			count = key->inner.count;
 	AttrNumber	outer_columns[KEY_COLUMNS_MAX];
 	AttrNumber	inner_columns[KEY_COLUMNS_MAX];
-	Oid			referenced;
 	Oid			referencing;
 	Relation	relation;
 	bool		found = false;
@@ -198,14 +186,13 @@ has_foreign_key(const PlanEditor *editor, HashJoin *join, const JoinKey *key)
 	if (!IsA(inner, SeqScan) || inner->qual != NIL ||
 		!columns_of_table(inner, key->inner.columns, count, inner_columns))
 		return false;
-	referenced = table_of(editor, inner);
 	referencing = table_with_key(editor, outerPlan(join), &key->outer, outer_columns);
-	if (!OidIsValid(referenced) || !OidIsValid(referencing))
+	if (!OidIsValid(referencing))
 		return false;
 	relation = table_open(referencing, NoLock);
 	foreach(cell, RelationGetFKeyList(relation))
-		found |= is_foreign_key(lfirst(cell), referenced, count, outer_columns,
-								inner_columns);
+		found |= is_foreign_key(lfirst(cell), table_of(editor, inner), count,
+								outer_columns, inner_columns);
 	table_close(relation, NoLock);
 	return found;
 }

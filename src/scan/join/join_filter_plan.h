@@ -94,6 +94,7 @@ extern Plan **child_with_key(const PlanEditor *editor, Plan *plan,
 							 const AttrNumber *columns, const SideKey *key,
 							 AttrNumber *child_columns);
 extern List *key_probe_plans(const Plan *plan);
+extern Oid	table_of(const PlanEditor *editor, const Plan *scan);
 extern void find_places(const PlanEditor *editor, Plan **slot, Placement *placement);
 
 /* join_filter_edit.c */
