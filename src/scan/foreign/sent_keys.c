@@ -222,9 +222,9 @@ is_able(ForeignScanState *scan, ForeignScan *plan, ForeignScan *ask, List **answ
 void
 sent_keys_link(SentKeys *sent, PlanState *outer, List **answers)
 {
-	MemoryContext old = MemoryContextSwitchTo(sent->estate->es_query_cxt);
 	ListCell   *cell;
 
+	Assert(CurrentMemoryContext == sent->estate->es_query_cxt);
 	sent->outer = outer;
 	(void) find_scans(outer, sent);
 	foreach(cell, foreign_filter ? sent->scans : NIL)
@@ -249,7 +249,6 @@ sent_keys_link(SentKeys *sent, PlanState *outer, List **answers)
 		else
 			sent->unable = lappend(sent->unable, scan);
 	}
-	MemoryContextSwitchTo(old);
 }
 
 /* Forget all keys, which will be collected anew. */

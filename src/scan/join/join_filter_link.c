@@ -38,10 +38,11 @@ find_links(PlanState *node, void *context)
 	return planstate_tree_walker(node, find_links, context);
 }
 
-/* Connect the nodes of a plan that was started. */
+/* Connect the nodes of a plan that was started.  What they get lives as long as the plan. */
 void
 join_filters_link(PlanState *root)
 {
+	MemoryContext old = MemoryContextSwitchTo(root->state->es_query_cxt);
 	KeyLinks	links = {0};
 	ListCell   *cell;
 
@@ -61,7 +62,5 @@ join_filters_link(PlanState *root)
 		/* the builder may be above the Gather that has started this worker */
 		Assert(probe->source != NULL || IsParallelWorker());
 	}
-	list_free(links.sources);
-	list_free(links.probes);
-	list_free_deep(links.answers);
+	MemoryContextSwitchTo(old);
 }
