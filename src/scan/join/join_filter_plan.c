@@ -301,23 +301,11 @@ drops_outer(JoinType type)
 	}
 }
 
-/*
- * Find the places on the outer side of a hash join; return whether a filter pays there.
- * "fraction" of the outer rows is expected to be read: with a LIMIT, the rows that are needed
- * may be so few that fetching them takes less time without a filter.
- */
+/* Find the places on the outer side of a hash join; return whether a filter pays there. */
 static bool
-find_worthy_places(const PlanEditor *editor, HashJoin *join, double fraction,
-				   Placement *placement)
+find_worthy_places(const PlanEditor *editor, HashJoin *join, Placement *placement)
 {
-	Plan	   *outer = outerPlan(join);
-
-	placement->places = NIL;
-	placement->blocked = placement->foreign_unknown = false;
-	placement->probed = placement->foreign = 0;
-	placement->fraction = fraction;
-	placement->saved = 0;
-	add_saved(editor, placement, outer->plan_rows * placement->fraction,
+	add_saved(editor, placement, outerPlan(join)->plan_rows * placement->fraction,
 			  cost_of_row(&join->join.plan));
 	find_places(editor, &outerPlan(join), placement);
 	return placement->places != NIL &&
@@ -334,9 +322,9 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	KeyFilterPlan *filter = palloc0(sizeof(KeyFilterPlan));
 	JoinKey    *key = &filter->key;
 	Placement  *placement = &filter->placement;
+	Placement	start;
 	bool		has_effects;
 	List	   *sent;
-	double		fraction;
 
 	if (!drops_outer(join->join.jointype) || !key_of_join(join, key))
 		return;
@@ -354,15 +342,19 @@ filter_join(PlanEditor *editor, HashJoin *join)
 		 !keys_have_index(editor, outerPlan(innerPlan(plan)), &key->inner,
 						  get_commutator(linitial_oid(join->hashoperators)))))
 		return;
-	fraction = OidIsValid(placement->foreign_type) ? editor->fraction : 1;
-	if (!find_worthy_places(editor, join, fraction, placement))
+
+	/* with a LIMIT, fetching the few rows may take less time without a filter */
+	placement->fraction = OidIsValid(placement->foreign_type) ? editor->fraction : 1;
+	start = *placement;
+	if (!find_worthy_places(editor, join, placement))
 	{
 		if (placement->foreign == 0)
 			return;
 
 		/* try without sending; the same fraction of the rows is read */
+		*placement = start;
 		placement->foreign_type = InvalidOid;
-		if (!find_worthy_places(editor, join, fraction, placement))
+		if (!find_worthy_places(editor, join, placement))
 			return;
 	}
 	if (join_filter_setting != JOIN_FILTER_FORCE && has_foreign_key(editor, join, key))
