@@ -3,8 +3,7 @@
  *	  Planner paths of Filter Scans, and their costs.
  *
  * A table gets Filter Scan paths if one of its conditions probes a filter (probe.c), or if it
- * is joined to a table whose membership index can be probed (index_join.c).  A Filter Scan
- * probes with all rows of a page at once.
+ * is joined to a table whose membership index can be probed (index_join.c).
  *
  * Where not.  A probe runs before the other conditions of its table, except for the first row
  * (filter_scan.c).  So a condition cannot be a probe if another one has to run first.
@@ -13,9 +12,6 @@
  * '^[0-9]+$' AND bloom_contains(f, x::int)" works because the server checks cheap conditions
  * first.  Only heaps are scanned, on majors that heap_page.c supports, and without
  * TABLESAMPLE or WHERE CURRENT OF.
- *
- * Cost.  A row that a probe removes costs less than a row of a sequential scan.  A row that
- * passes costs the same.
  */
 #include "filter_path.h"
 
@@ -303,7 +299,6 @@ lookup_cost(const IndexJoin *join, double rows)
 	return rows * (PROBE_COST + (list_length(join->indexes) - 1) * MORE_PROBE_COST);
 }
 
-/* Estimate a path's cost and its number of rows. */
 static void
 cost_path(PlannerInfo *root, CustomPath *path)
 {

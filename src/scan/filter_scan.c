@@ -7,21 +7,11 @@
  * the keys of hash joins. probe_plans() returns the plans of the probes.  The table's other
  * conditions are in plan.qual, as for any scan.
  *
- * A row that a filter removes needs no slot and no call of the executor.  A row that passes
- * is stored in the slot to check the other conditions; ExecScan() projects it.
- *
  * A filter is evaluated, and an element compared, only after a row has satisfied the
  * conditions that a sequential scan would check first.  Otherwise a probe might raise an
  * error that a sequential scan does not raise, or run a subquery for nothing.  Until the
  * first such row, rows are processed one by one.  No condition is checked twice for a row,
  * because it may call volatile functions.
- *
- * EvalPlanQual replaces a scan's row by its newer version, and recheck_row() probes that.  A
- * cursor can scan backward, page by page.  The processes of a parallel scan share the table's
- * pages as in a parallel sequential scan.
- *
- * Below a Filter Bypass (bypass.c), the last probe is the mark, which drops no rows.
- * filter_scan_row_passes() returns whether the row returned last has passed it.
  *
  * Rows probed and removed are counted in spare fields of the node's instrumentation, because
  * the server sums these over all processes.  If policies or security barriers hide rows, only

@@ -17,8 +17,7 @@
 
 /*
  * Major versions of PostgreSQL whose heap scans heap_page.c supports.  On others,
- * heap_page_supported() is false, no Filter Scan is planned, and the other functions are not
- * called.  The log says so once, and EXPLAIN for each query that would have a Filter Scan.
+ * heap_page_supported() is false, no Filter Scan is planned, and no other function is called.
  */
 #define HEAP_PAGE_FIRST_MAJOR	15
 #define HEAP_PAGE_LAST_MAJOR	19

@@ -392,7 +392,6 @@ key_types_of(IndexOptInfo *info, List *matches)
 	return types;
 }
 
-/* Add an index to a filter. */
 static void
 add_index(IndexJoin *filter, IndexOptInfo *info)
 {

@@ -2,9 +2,6 @@
  * planner_hooks.c
  *	  Hooks into the planner, and the settings of Filter Scans, join filters and Partition
  *	  Filters.
- *
- * filter_path.c makes paths. join_filter_plan.c adds join filters to a finished plan, and
- * partition_plan.c adds Partition Filters to it.
  */
 #include "planner_hooks.h"
 

@@ -37,7 +37,6 @@
 /* A plan stores a share as an integer; this is the share 1. */
 #define SHARE_ONE				1000
 
-/* Append a probe to the plan of a node. */
 void
 probe_plan_add(CustomScan *scan, const ProbePlan *plan)
 {
@@ -234,7 +233,6 @@ probe_begin_element(Probe *probe, Expr *element, PlanState *node)
 		probe->element = ExecInitExpr(element, node);
 }
 
-/* Prepare the probe of a condition. */
 void
 probe_condition_begin(ConditionProbe *condition, const ProbePlan *plan,
 					  PlanState *node)

@@ -44,7 +44,6 @@ begin_index(const ProbePlan *plan, PlanState *node)
 	return &probe->condition.probe;
 }
 
-/* Prepare to evaluate the columns of a key. */
 static void
 begin_columns(IndexProbe *probe, List *key, PlanState *node)
 {

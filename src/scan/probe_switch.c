@@ -1,8 +1,6 @@
 /*
  * probe_switch.c
  *	  Pauses a probe that drops too few rows, because it costs more than it saves.
- *
- * If too many of SWITCH_ROWS probed rows have passed, pause, each time for longer.
  */
 #include "probe_switch.h"
 

@@ -24,10 +24,6 @@
  * join needs no parameters from outside.  The query hides no rows from the user, and has no
  * side effects.  It has no condition without variables: core would check that in a node
  * between those above.  The join does not involve partitions of a table that is changed.
- *
- * Cost.  A bypass costs the scan, and the join of the rows that are left.  It saves the
- * lookups of the other rows, unless the list is small.  The number of result rows is
- * core's, as for all paths of the join.
  */
 #include "bypass.h"
 
@@ -63,13 +59,10 @@
 
 /*
  * The share of rows to be joined that we expect above a hash join if statistics of the key's
- * expression are missing: a tenth, as of the rows that pass a condition.  A wrong guess costs
- * little, since a bypass that finds more than BYPASS_SHARE_MAX stops storing rows.  Measured
- * with a million rows and a list of 200,000: 0.65 of the CPU time of the hash join without
- * the bypass if no row had a partner, 0.83 if a fifth had one, 1.04 if half, and 1.02 if all.
- *
- * Not above a nested loop, which would go on to look up each row: where all rows had a
- * partner, it took 1.4 of that CPU time, even with the whole index in memory.
+ * expression are missing: a tenth, as of the rows that pass a condition.  Measured with a
+ * million rows and a list of 200,000: 0.65 of the CPU time of the hash join without the
+ * bypass if no row had a partner, 0.83 if a fifth had one, 1.04 if half, and 1.02 if all.  A
+ * nested loop, which goes on to look up each row, took 1.4 of it if all rows had a partner.
  */
 #define BYPASS_SHARE_ASSUMED	0.1
 

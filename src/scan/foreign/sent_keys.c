@@ -92,7 +92,6 @@ forget_numbers(SentKeys *sent)
 	set_numbers(sent);
 }
 
-/* Note a key that is a number. */
 static void
 add_number(SentKeys *sent, int64 number)
 {
@@ -108,7 +107,6 @@ add_number(SentKeys *sent, int64 number)
 	sent->few_count++;
 }
 
-/* Prepare to collect keys. */
 SentKeys *
 sent_keys_begin(EState *estate, List *plan)
 {

@@ -9,9 +9,6 @@
  * of the Hash node.  When the child has no more rows, all have been hashed, and the filter is
  * made.  Foreign servers get a separate filter (sent_keys.c).
  *
- * Plan: custom_private is the result of key_build_write(). custom_exprs has the key's
- * columns, for EXPLAIN.
- *
  * Marks.  An anti or a left join returns outer rows without a partner, so these cannot be
  * dropped.  But once the filter is complete, the join's hash of an outer row that is not in
  * the filter is replaced by the mark, the hash of an empty bucket of the first batch: the row
@@ -492,7 +489,6 @@ key_build_estimate_dsm(CustomScanState *node, ParallelContext *context)
 	return sizeof(SharedKeys);
 }
 
-/* Use the shared memory. */
 static void
 attach(KeyBuildState *build, SharedKeys *shared)
 {

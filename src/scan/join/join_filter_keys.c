@@ -295,7 +295,6 @@ key_collector_init(KeyCollector *collector, KeyKind kind, Size limit,
 								  PG_UINT32_MAX / 2));
 }
 
-/* Forget all keys. */
 void
 key_collector_reset(KeyCollector *collector)
 {

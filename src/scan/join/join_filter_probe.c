@@ -3,11 +3,7 @@
  *	  Looks rows up in the filter of a join's keys; and Join Filter Probe, the node that
  *	  does so where the rows do not come from a Filter Scan.
  *
- * All rows pass until all keys are known.  A probe that drops too few rows pauses
- * (probe_switch.c).  Of several probes in one node, the one that lets the fewest rows pass
- * comes first.
- *
- * The node's plan (join_filter_edit.c) contains ProbePlans, as that of a Filter Scan.
+ * Of several probes in one node, the one that lets the fewest rows pass comes first.
  */
 #include "join_filter_probe.h"
 

@@ -24,8 +24,6 @@
  * - a parallel query collects instrumentation: all processes must have the same nodes.
  *
  * The plan is never read backward: see partition_plan.c about cursors.
- *
- * The partitions are counted in spare fields of the node's instrumentation.
  */
 #include "partition_filter.h"
 
