@@ -63,6 +63,10 @@ typedef struct FilterScanState
 	int			satisfied[HEAP_PAGE_ROWS_MAX];
 	bool		some_satisfied; /* false: "satisfied" is 0 for all rows */
 
+	/* about the page, for EXPLAIN */
+	int			unsatisfied;	/* rows that did not reach a probe */
+	bool		probed;			/* rows were looked up */
+
 	/* used only if rows of the query are hidden from the user */
 	bool		hides_rows;
 	int			page_rows;		/* visible rows of the page, passed or not */
@@ -228,13 +232,9 @@ count_page(FilterScanState *state, int rows, bool forward)
 	state->page_place = forward ? -1 : rows;
 }
 
-/*
- * Keep the rows that pass a probe, of "count" rows of the page, and return their number.  Set
- * *probed unless all rows pass without being looked up.
- */
+/* Keep the rows that pass a probe, of "count" rows of the page, and return their number. */
 static int
-probe_rows(FilterScanState *state, Probe *probe, int *rows, int count,
-		   bool *probed)
+probe_rows(FilterScanState *state, Probe *probe, int *rows, int count)
 {
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
 	ProbedPage	page;
@@ -260,7 +260,7 @@ probe_rows(FilterScanState *state, Probe *probe, int *rows, int count,
 	}
 	if (looked && probe->pays)
 		probe_switch_count(probe->pays, count, passed);
-	*probed |= looked;
+	state->probed |= looked;
 	ExecClearTuple(page.slot);
 	ResetExprContext(econtext);
 	return passed;
@@ -278,6 +278,7 @@ reaches(FilterScanState *state, int row, int part)
 	reached = satisfies(state, row, part + 1);
 	ExecClearTuple(ss->ss_ScanTupleSlot);
 	ResetExprContext(ss->ps.ps_ExprContext);
+	state->unsatisfied += !reached;
 	if (!reached)
 		return false;
 	if (!state->some_satisfied)
@@ -287,12 +288,9 @@ reaches(FilterScanState *state, int row, int part)
 	return true;
 }
 
-/*
- * Keep the rows of state->rows that satisfy the conditions before a probe, and return their
- * number.  Add the number of the removed rows to *unsatisfied.
- */
+/* Keep the rows of state->rows that reach a probe, and return their number. */
 static int
-keep_satisfying(FilterScanState *state, int part, int count, int *unsatisfied)
+keep_reaching(FilterScanState *state, int part, int count)
 {
 	int			kept = 0;
 
@@ -301,18 +299,15 @@ keep_satisfying(FilterScanState *state, int part, int count, int *unsatisfied)
 		if (reaches(state, state->rows[i], part))
 			state->rows[kept++] = state->rows[i];
 	}
-	*unsatisfied += count - kept;
 	return kept;
 }
 
 /*
  * Call probe_rows() with state->rows for a probe that is not settled.  Until it is, check the
- * conditions before the probe first, row by row.  Add the number of rows that do not satisfy
- * them to *unsatisfied.
+ * conditions before the probe first, row by row.
  */
 static int
-probe_reached(FilterScanState *state, int part, int count, bool *probed,
-			  int *unsatisfied)
+probe_reached(FilterScanState *state, int part, int count)
 {
 	Probe	   *probe = list_nth(state->probes, part);
 	int		   *rows = state->rows;
@@ -322,29 +317,26 @@ probe_reached(FilterScanState *state, int part, int count, bool *probed,
 	for (; next < count && !probe->settled; next++)
 	{
 		if (!reaches(state, rows[next], part))
-		{
-			(*unsatisfied)++;
 			continue;
-		}
 		rows[passed] = rows[next];
-		passed += probe_rows(state, probe, &rows[passed], 1, probed);
+		passed += probe_rows(state, probe, &rows[passed], 1);
 	}
 	if (next == count)
 		return passed;
 	memmove(&rows[passed], &rows[next], (count - next) * sizeof(int));
-	return passed + probe_rows(state, probe, &rows[passed], count - next, probed);
+	return passed + probe_rows(state, probe, &rows[passed], count - next);
 }
 
 /* Look up the first "count" rows of state->rows for the mark, and note which of them pass. */
 static void
-mark_rows(FilterScanState *state, int count, bool *probed)
+mark_rows(FilterScanState *state, int count)
 {
 	int			rows[HEAP_PAGE_ROWS_MAX];
 	int			passed;
 	int			next = 0;
 
 	memcpy(rows, state->rows, count * sizeof(int));
-	passed = probe_rows(state, state->mark, rows, count, probed);
+	passed = probe_rows(state, state->mark, rows, count);
 	for (int i = 0; i < count; i++)
 	{
 		state->passes[i] = next < passed && rows[next] == state->rows[i];
@@ -398,8 +390,6 @@ read_page(FilterScanState *state, ScanDirection direction)
 	{
 		int			count = heap_page_next(state->scan, direction);
 		int			passed = count;
-		int			unsatisfied = 0;
-		bool		probed = false;
 		ListCell   *cell;
 
 		CHECK_FOR_INTERRUPTS();
@@ -410,7 +400,8 @@ read_page(FilterScanState *state, ScanDirection direction)
 			leave_pages(state);
 			return false;
 		}
-		state->some_satisfied = false;
+		state->some_satisfied = state->probed = false;
+		state->unsatisfied = 0;
 		for (int i = 0; i < count; i++)
 			state->rows[i] = i;
 		foreach(cell, state->probes)
@@ -418,26 +409,24 @@ read_page(FilterScanState *state, ScanDirection direction)
 			Probe	   *probe = lfirst(cell);
 
 			if (unlikely(state->parts && probe->guarded))
-				passed = keep_satisfying(state, foreach_current_index(cell),
-										 passed, &unsatisfied);
+				passed = keep_reaching(state, foreach_current_index(cell), passed);
 			if (passed == 0)
 				break;
 			if (probe == state->mark)
-				mark_rows(state, passed, &probed);
+				mark_rows(state, passed);
 			else if (unlikely(!probe->settled && state->parts))
-				passed = probe_reached(state, foreach_current_index(cell),
-									   passed, &probed, &unsatisfied);
+				passed = probe_reached(state, foreach_current_index(cell), passed);
 			else
-				passed = probe_rows(state, probe, state->rows, passed, &probed);
-			if (passed == 0)
-				break;
+				passed = probe_rows(state, probe, state->rows, passed);
 		}
 		if (++state->pages % SORT_PAGES == 0)
 			sort_key_probes(state);
 		if (ss->ps.instrument && !state->hides_rows)
 		{
-			ss->ps.instrument->rows_probed += probed ? count - unsatisfied : 0;
-			ss->ps.instrument->rows_removed += count - unsatisfied - passed;
+			int			reached = count - state->unsatisfied;
+
+			ss->ps.instrument->rows_probed += state->probed ? reached : 0;
+			ss->ps.instrument->rows_removed += reached - passed;
 		}
 		if (passed > 0)
 		{
