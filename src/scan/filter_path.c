@@ -425,9 +425,7 @@ make_path(const PlannedTable *table, List *conditions, List *joins,
 	path->custom_private = list_make3(conditions, joins, mark);
 	path->methods = &path_methods;
 	foreach(cell, joins)
-	{
 		path->path.parallel_safe &= ((IndexJoin *) lfirst(cell))->parallel_safe;
-	}
 	if (mark)
 		path->path.parallel_safe &= mark->parallel_safe;
 	cost_path(table->root, path);

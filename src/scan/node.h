@@ -11,6 +11,7 @@
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
 #endif
+#include "executor/executor.h"
 #include "executor/instrument.h"
 #include "nodes/extensible.h"
 #include "nodes/pg_list.h"
@@ -44,6 +45,33 @@ node_create_state(CustomScan *plan)
 	state->slotOps = kind->slots;
 #endif
 	return (Node *) state;
+}
+
+/* Begin the child of a node that returns the child's slots, of whatever type. */
+static inline void
+node_begin_child(CustomScanState *node, EState *estate, int eflags)
+{
+	PlanState  *child = ExecInitNode(outerPlan(node->ss.ps.plan), estate, eflags);
+
+	outerPlanState(node) = child;
+	node->ss.ps.resultopsset = true;
+	node->ss.ps.resultops = ExecGetResultSlotOps(child, &node->ss.ps.resultopsfixed);
+}
+
+/* EndCustomScan of such a node */
+static inline void
+node_end_child(CustomScanState *node)
+{
+	ExecEndNode(outerPlanState(node));
+}
+
+/* ReScanCustomScan of such a node */
+static inline void
+node_rescan_child(CustomScanState *node)
+{
+	/* if parameters have changed, the first ExecProcNode() rescans */
+	if (outerPlanState(node)->chgParam == NULL)
+		ExecReScan(outerPlanState(node));
 }
 
 /*

@@ -28,7 +28,6 @@
 #include "scan/filter_scan.h"
 #include "scan/node.h"
 
-#include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/tuplestore.h"
 

@@ -27,7 +27,6 @@
 #include "scan/probe_switch.h"
 #include "scan/foreign/sent_keys.h"
 
-#include "executor/executor.h"
 #include "executor/hashjoin.h"
 #include "miscadmin.h"
 #include "storage/barrier.h"
@@ -407,13 +406,8 @@ key_build_begin(CustomScanState *node, EState *estate, int eflags)
 {
 	KeyBuildState *build = (KeyBuildState *) node;
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
-	PlanState  *child = ExecInitNode(outerPlan(plan), estate, eflags);
 
-	outerPlanState(node) = child;
-	/* return the child's slots, of whatever type */
-	node->ss.ps.resultopsset = true;
-	node->ss.ps.resultops = ExecGetResultSlotOps(child,
-												 &node->ss.ps.resultopsfixed);
+	node_begin_child(node, estate, eflags);
 	build->plan = key_build_read(plan->custom_private);
 	build->columns = list_length(plan->custom_exprs);
 	build->source.number = build->plan.number;
@@ -470,17 +464,10 @@ key_build_exec(CustomScanState *node)
 }
 
 static void
-key_build_end(CustomScanState *node)
-{
-	ExecEndNode(outerPlanState(node));
-}
-
-static void
 key_build_rescan(CustomScanState *node)
 {
 	forget_filter((KeyBuildState *) node);
-	if (outerPlanState(node)->chgParam == NULL)
-		ExecReScan(outerPlanState(node));
+	node_rescan_child(node);
 }
 
 static Size
@@ -606,7 +593,7 @@ const NodeKind join_filter_build_node = {
 	.exec.CustomName = "Join Filter Build",
 	.exec.BeginCustomScan = key_build_begin,
 	.exec.ExecCustomScan = key_build_exec,
-	.exec.EndCustomScan = key_build_end,
+	.exec.EndCustomScan = node_end_child,
 	.exec.ReScanCustomScan = key_build_rescan,
 	.exec.EstimateDSMCustomScan = key_build_estimate_dsm,
 	.exec.InitializeDSMCustomScan = key_build_initialize_dsm,

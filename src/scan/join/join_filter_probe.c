@@ -183,14 +183,9 @@ key_probe_begin_scan(CustomScanState *node, EState *estate, int eflags)
 {
 	KeyProbeState *state = (KeyProbeState *) node;
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
-	PlanState  *child = ExecInitNode(outerPlan(plan), estate, eflags);
 	ListCell   *cell;
 
-	outerPlanState(node) = child;
-	/* return the child's slots, of whatever type */
-	node->ss.ps.resultopsset = true;
-	node->ss.ps.resultops = ExecGetResultSlotOps(child,
-												 &node->ss.ps.resultopsfixed);
+	node_begin_child(node, estate, eflags);
 	/* expressions in the key read the child's slots too */
 	node->ss.ps.scanopsset = true;
 	node->ss.ps.scanops = node->ss.ps.resultops;
@@ -274,19 +269,6 @@ key_probe_exec(CustomScanState *node)
 }
 
 static void
-key_probe_end(CustomScanState *node)
-{
-	ExecEndNode(outerPlanState(node));
-}
-
-static void
-key_probe_rescan(CustomScanState *node)
-{
-	if (outerPlanState(node)->chgParam == NULL)
-		ExecReScan(outerPlanState(node));
-}
-
-static void
 key_probe_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
@@ -313,8 +295,8 @@ const NodeKind join_filter_probe_node = {
 	.exec.CustomName = "Join Filter Probe",
 	.exec.BeginCustomScan = key_probe_begin_scan,
 	.exec.ExecCustomScan = key_probe_exec,
-	.exec.EndCustomScan = key_probe_end,
-	.exec.ReScanCustomScan = key_probe_rescan,
+	.exec.EndCustomScan = node_end_child,
+	.exec.ReScanCustomScan = node_rescan_child,
 	.exec.ExplainCustomScan = key_probe_explain
 };
 

@@ -35,7 +35,6 @@
 #include "access/xact.h"
 #include "catalog/partition.h"
 #include "executor/execPartition.h"
-#include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
