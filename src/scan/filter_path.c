@@ -575,9 +575,8 @@ filter_path_mark(PlannerInfo *root, RelOptInfo *rel, IndexJoin *mark,
 
 /*
  * Would a nested loop that looks up this table's rows in an index, once for each row of
- * another table, be cheaper than a scan without a filter?  Such a loop is often faster than
- * its cost suggests, because pages are cached, and it reads few rows however large the table
- * is.  So do not offer a filtered scan that may look slightly cheaper.
+ * another table, be cheaper than a scan without a filter?  If so, do not offer a filtered scan
+ * that looks slightly cheaper: pages are cached, so the loop is better than its cost.
  */
 static bool
 is_looked_up(const PlannedTable *table)

@@ -11,11 +11,7 @@
  *
  * The statement is any that postgres_fdw has made: of a table, of joined tables, of groups,
  * or with row locks.  Dropping rows of its result is what a node above the scan would do.
- * The parameter is an executor parameter of the plan, which is NULL until all keys are known.
- *
- * The plan itself keeps the plain statement, because EvalPlanQual starts parts of the plan
- * anew without asking any server.  When the plan has been started, sent_keys.c adds the
- * filter.
+ * When the plan has been started, sent_keys.c adds the filter.
  *
  * The content of fdw_private belongs to postgres_fdw.  We know its form in 15 to 19: the
  * statement, the numbers of the columns that it returns, the number of rows fetched at once,

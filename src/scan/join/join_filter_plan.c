@@ -20,14 +20,9 @@
  * returns rows with keys of all processes, so only a filter that all processes share can be
  * used above it.
  *
- * Sent filters.  With the setting "index", filters are only sent to foreign servers, and only
- * if a membership index contains the keys: then that index filters the rows of local tables
- * (index_join.c), and the sent filter those of foreign tables.
- *
- * Cost.  The probes must cost less than the dropped rows save, see worth_it().  For a
- * semijoin, or a join with a unique inner side, an expected share of 1 means little: the
- * planner assumes that all rows have partners in a larger side.  So we add a filter with a
- * guessed share, and the probe pauses if too many rows pass.
+ * Cost.  For a semijoin, or a join with a unique inner side, an expected share of 1 means
+ * little: the planner assumes that all rows have partners in a larger side.  So we add a
+ * filter with a guessed share, and the probe pauses if too many rows pass.
  */
 #include "join_filter_plan.h"
 

@@ -14,14 +14,10 @@
  * called by the query itself can alter the table.  A late child is initialized with the user
  * and the resource owner of the query's start.  But its indexes are not open, so that they
  * can be dropped, or rebuilt in a subtransaction, while a cursor is open (check_index()).
- * All children are initialized at the start if
- *
- * - EXPLAIN shows them without executing them;
- *
- * - EvalPlanQual is active: it replaces the rows that a scan finds by rows for which no
- *	 index was asked, so all children are also executed;
- *
- * - a parallel query collects instrumentation: all processes must have the same nodes.
+ * All children are initialized at the start if EXPLAIN shows them without executing them; if
+ * EvalPlanQual is active, which replaces the rows that a scan finds by rows for which no index
+ * was asked, so that all children are also executed; or if a parallel query collects
+ * instrumentation, as all processes must have the same nodes.
  *
  * The plan is never read backward: see partition_plan.c about cursors.
  */
