@@ -12,7 +12,6 @@
 #include "scan/join/join_filter_plan.h"
 #include "scan/join/join_filter_probe.h"
 #include "scan/partition/partition_filter.h"
-#include "scan/partition/partition_plan.h"
 #include "scan/foreign/sent_keys.h"
 
 #if PG_VERSION_NUM >= 190000

@@ -23,4 +23,7 @@ typedef struct PartitionLookup
 extern const NodeKind partition_filter_node;
 extern void partition_filter_set_key(CustomScan *scan, const PartitionLookup *key);
 
+/* partition_plan.c */
+extern void partition_filters_add(PlannedStmt *statement, int options, int first_sent);
+
 #endif							/* BLOOMFILTER_PARTITION_FILTER_H */

@@ -24,10 +24,9 @@
  * its rows, because core then notes the current row elsewhere.  Nor is that of a SCROLL
  * cursor.
  */
-#include "partition_plan.h"
+#include "partition_filter.h"
 
 #include "index/membership.h"
-#include "partition_filter.h"
 #include "scan/plan_tree.h"
 
 #include "access/relation.h"
