@@ -52,8 +52,7 @@
 /*
  * Cost that a join saves for each row that the scan drops: the row need not be hashed and
  * looked up.  If that exceeds the cost of the probes, limit_cost() lowers the path's cost to
- * at most JOIN_COST_MAX of the plain scan's.  Hash joins consider only the cheapest path of a
- * table; they would ignore a path that costs a little more but returns fewer rows.
+ * at most JOIN_COST_MAX of the plain scan's: hash joins see only a table's cheapest path.
  */
 #define JOIN_ROW_COST		(2.0 * cpu_tuple_cost)
 #define JOIN_COST_MAX		0.99

@@ -7,7 +7,6 @@
 
 #include "probe.h"
 
-
 /* Values of bloomfilter.filter_scan: when does the planner use Filter Scans? */
 typedef enum FilterScanSetting
 {

@@ -606,9 +606,7 @@ index_joins_find(PlannerInfo *root, RelOptInfo *rel)
  * Find the index of "others" that recognizes rows of "rel" without a partner best.  "rel" is
  * the side of an outer or anti join whose rows without a partner are returned; "clauses" are
  * the conditions of "join", which joins both sides.  Returns NULL if there is no index.
- * Unlike index_joins_find(), this uses only the join's own equalities.  A row of "others" has
- * values that are in the index or, below another outer join, NULLs.  So if a key is not in
- * the index, no row of "others" satisfies all equalities.
+ * Unlike index_joins_find(), this uses only the join's own equalities.
  */
 IndexJoin *
 index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
@@ -754,8 +752,7 @@ forget_sized(void *mcxt)
 
 /*
  * May the selectivity of a clause be multiplied by "factor"?  If so, note it.  Lower only one
- * clause of an equivalence class, that with the least factor: core multiplies selectivities,
- * but a row with a partner in one table more often has one in another.
+ * clause of an equivalence class, that with the least factor.
  */
 static bool
 note_sized(PlannerInfo *root, EquivalenceClass *ec, Selectivity *selectivity,

@@ -99,8 +99,7 @@ loop_path_hash_join(PlannerInfo *root, RelOptInfo *join, JoinType type,
 
 /*
  * Return nested loops that look up inner rows in an index, where the given loop compares all
- * of them.  Core has made these loops before, but dropped those that looked more expensive
- * than the given loop and were not sorted better.
+ * of them.
  */
 static List *
 lookups_instead(PlannerInfo *root, RelOptInfo *join, JoinPath *loop,
@@ -135,10 +134,7 @@ rows_unfiltered(Path *path)
 		path->parent->rows / path->rows : 1;
 }
 
-/*
- * Set the cost of a nested loop with sorted rows to its cost without filters: if more rows
- * pass than expected, the loop compares each with all rows of the other side.
- */
+/* Set the cost of a nested loop with sorted rows to its cost without filters. */
 static JoinPath *
 priced_unfiltered(JoinPath *loop)
 {

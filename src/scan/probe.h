@@ -2,9 +2,7 @@
  * probe.h
  *	  Probing a filter with the rows of a page: declarations for all kinds of probes.
  *
- * A Filter Scan (filter_scan.c) has a list of probes, and calls their methods.  Each kind of
- * probe has its own file: probe_filter.c, probe_index.c and join_filter_probe.c. probe.c
- * writes and reads their plans, and finds conditions that can be probes.
+ * A Filter Scan (filter_scan.c) has a list of probes, and calls their methods.
  */
 #ifndef BLOOMFILTER_PROBE_H
 #define BLOOMFILTER_PROBE_H

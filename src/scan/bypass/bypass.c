@@ -15,10 +15,9 @@
  * other rows have been returned.  It does not run at all if no row is stored, unless it is
  * a full join, which also returns rows of the other side.
  *
- * If most rows may have a partner, storing them costs more than the few others save.  So
- * after STORED_ROWS the feeder reads all further rows for the hash join: to join a row is
- * always right.  But if the feeder is the hashed side, it goes on storing: rows without a
- * partner would fill the hash table, and no number of batches separates NULL keys.
+ * If most of STORED_ROWS may have a partner, the feeder reads all further rows for the hash
+ * join: to join a row is always right.  But if it is the hashed side, it goes on storing: rows
+ * without a partner would fill the hash table, and no number of batches separates NULL keys.
  *
  * EvalPlanQual has all rows joined, since those that it puts in the place of others are
  * not probed.

@@ -212,9 +212,7 @@ is_able(ForeignScanState *scan, ForeignScan *plan, ForeignScan *ask, List **answ
 /*
  * Find the scans on a join's outer side with the parameter; let a scan send the filter if its
  * server can probe it.  The plan has just been started, so the current user and
- * subtransaction are those with which postgres_fdw has connected.  If
- * bloomfilter.foreign_filter has been turned off, nothing is sent.  Plain EXPLAIN does not
- * ask.
+ * subtransaction are those with which postgres_fdw has connected.
  */
 void
 sent_keys_link(SentKeys *sent, PlanState *outer, List **answers)

@@ -355,8 +355,6 @@ may_have_rows(PartitionFilterState *state, Partition *partition)
 /*
  * Raise ERRCODE_OBJECT_IN_USE if this transaction has dropped the index that a child scans,
  * or if file_may_vanish() of it: after the rollback, the child would go on in another file.
- * Core refuses to drop or rebuild the index instead, because it opens all children's
- * indexes at the start.
  */
 static void
 check_index(const PartitionFilterState *state, const Partition *partition)
