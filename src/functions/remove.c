@@ -115,6 +115,9 @@ SQL_FUNCTION(bloomfilter_replace)
 		old = lookup_hash(&lookup, PG_GETARG_DATUM(1), true);
 	new = lookup_hash(&lookup, PG_GETARG_DATUM(2), true);
 
+	/* to give an explicit filter layers may raise an error: keep it as it is */
+	if (!image_has_layers(writer.image))
+		writer_open_copied_image(&writer, writer.image, CurrentMemoryContext);
 	if (PG_ARGISNULL(1) ||
 		filter_remove(writer.image, old) != FILTER_REMOVED ||
 		!image_has_layers(writer.image))

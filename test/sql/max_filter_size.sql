@@ -85,6 +85,25 @@ BEGIN
 	END;
 	RAISE NOTICE '9000: %, 99000: %', bloom_contains(f, 9000), bloom_contains(f, 99000);
 END $$;
+-- also an explicit one, which would be converted to layers
+CREATE AGGREGATE cuckoo_state(anycompatible, bigint, float8) (SFUNC = _cuckoo_agg_trans, STYPE = cuckoo);
+DO $$
+DECLARE
+	f cuckoo;
+BEGIN
+	RESET bloomfilter.max_filter_size;
+	f := (SELECT cuckoo_state(i, 100000, 0.01) FROM generate_series(1, 2000) AS i);
+	SET bloomfilter.max_filter_size = '50kB';
+	-- large enough to be changed in place, from 18 on
+	f := cuckoo_remove(f, 2000);
+	BEGIN
+		f := cuckoo_replace(f, 1, 3000);
+	EXCEPTION WHEN program_limit_exceeded THEN
+		RAISE NOTICE '%', SQLERRM;
+	END;
+	RAISE NOTICE '1: %, 2000: %, 3000: %', cuckoo_contains(f, 1), cuckoo_contains(f, 2000), cuckoo_contains(f, 3000);
+END $$;
+DROP AGGREGATE cuckoo_state(anycompatible, bigint, float8);
 
 -- The size is that of bloom_info: exactly that much is allowed
 RESET bloomfilter.max_filter_size;
