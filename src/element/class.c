@@ -18,9 +18,9 @@
 /* The first byte of a class whose description is longer than eight bytes */
 #define CLASS_HASHED		'#'
 
-/* Append the tokens of a node's last value. */
+/* Append the tokens of a node's last value, with or without the names of types. */
 static void
-describe(ElementNode *node, StringInfo description)
+describe(ElementNode *node, bool names, StringInfo description)
 {
 	RecordLayout *layout = node->layout;
 
@@ -36,20 +36,21 @@ describe(ElementNode *node, StringInfo description)
 	{
 		case TOKEN_ENUM:
 		case TOKEN_OTHER:
-			appendStringInfoString(description, node->name);
+			if (names)
+				appendStringInfoString(description, node->name);
 			break;
 		case TOKEN_ARRAY:
 		case TOKEN_RANGE:
-			describe(node->part, description);
+			describe(node->part, names, description);
 			break;
 		case TOKEN_MULTIRANGE:
 			/* the parts are ranges: omit the token of a range */
-			describe(node->part->part, description);
+			describe(node->part->part, names, description);
 			break;
 		case TOKEN_RECORD:
 			for (int i = 0; i < layout->desc->natts; i++)
 				if (layout->columns[i] != NULL)
-					describe(layout->columns[i], description);
+					describe(layout->columns[i], names, description);
 			appendStringInfoChar(description, TOKEN_RECORD_END);
 			break;
 	}
@@ -123,7 +124,7 @@ current_class(ElementNode *node)
 	ElementClass class;
 
 	initStringInfo(&description);
-	describe(node, &description);
+	describe(node, true, &description);
 	class = pack_class(description.data, description.len);
 	pfree(description.data);
 	return class;
@@ -184,6 +185,24 @@ element_structure(const ElementHasher *hasher)
 		structure = Max(canonical_hash(columns.data, columns.len, 0), 1);
 	pfree(columns.data);
 	return structure;
+}
+
+/*
+ * Return a number for the class without the names of types, which ALTER TYPE may change;
+ * not 0.  Values of types that share an operator class have the same hashes if this number
+ * is the same.
+ */
+uint64
+element_tokens(const ElementHasher *hasher)
+{
+	StringInfoData tokens;
+	uint64		number;
+
+	initStringInfo(&tokens);
+	describe(hasher->root, false, &tokens);
+	number = Max(canonical_hash(tokens.data, tokens.len, 0), 1);
+	pfree(tokens.data);
+	return number;
 }
 
 /* ---- The name of a class ---- */

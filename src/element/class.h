@@ -52,6 +52,7 @@ extern bool element_class_is_hashed(ElementClass class);
 extern bool element_class_is_array_of(ElementClass class, ElementClass part);
 
 extern uint64 element_structure(const ElementHasher *hasher);
+extern uint64 element_tokens(const ElementHasher *hasher);
 
 /* For element.c */
 extern char *quoted_type_name(Oid type);

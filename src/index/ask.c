@@ -40,6 +40,7 @@ struct MembershipKeys
 {
 	ElementHasher *hasher;		/* of the values */
 	ElementClass class;			/* of the elements of the indexes */
+	uint64		stored;			/* membership_structure() of the indexes */
 	MemoryContext mcxt;			/* holds the hashes */
 	Snapshot	snapshot;
 	uint64		seen;			/* its snapshot_number() */
@@ -138,6 +139,7 @@ membership_keys_make(MemoryContext mcxt, Relation index, Oid type, Snapshot snap
 	keys->mcxt = AllocSetContextCreate(mcxt, "membership keys", ALLOCSET_SMALL_SIZES);
 	membership_hasher_init(&of_index, index, keys->mcxt);
 	/* ALTER TYPE may change the class: then do not rely on hashes */
+	keys->stored = membership_structure(&of_index);
 	keys->class = element_structure(of_index.hasher) == 0 ?
 		of_index.hasher->class : ELEMENT_CLASS_NONE;
 	return keys;
@@ -300,6 +302,7 @@ membership_ask(const MembershipKeys *keys, Relation index)
 	if (keys->count == 0)
 		return false;
 	get_layers(keys, index, &meta);
+	found = !membership_has_structure(&meta, keys->stored);
 	for (int i = 0; i < keys->count && !found; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

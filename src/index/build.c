@@ -71,7 +71,7 @@ typedef struct SharedBuild
 	Oid			index;
 	bool		concurrent;		/* CREATE INDEX CONCURRENTLY */
 	uint64		query_id;
-	uint64		structure;		/* see element_structure() */
+	uint64		structure;		/* see membership_structure() */
 	int			ranges;			/* number of processes planned */
 	Size		room_max;		/* number of hashes that each keeps in memory */
 	Barrier		barrier;		/* all processes are attached from the start */
@@ -102,7 +102,7 @@ typedef struct BuildState
 	Snapshot	snapshot;		/* of the scan; in the leader */
 	BufFile   **portions;		/* in a parallel scan, a file for each range */
 	MembershipHasher hasher;
-	uint64		structure;		/* element_structure() when the build began */
+	uint64		structure;		/* membership_structure() when the build began */
 	double		rows;			/* number of rows that have elements */
 	uint64	   *hashes;			/* little-endian, see filter/set.h */
 	Size		count;
@@ -346,7 +346,7 @@ begin_build(BuildState *state, Relation index, Size room_max)
 	memset(state, 0, sizeof(*state));
 	state->mcxt = CurrentMemoryContext;
 	membership_hasher_init(&state->hasher, index, CurrentMemoryContext);
-	state->structure = element_structure(state->hasher.hasher);
+	state->structure = membership_structure(&state->hasher);
 	state->runs = palloc(sizeof(SortedRun));
 	state->room = ROOM_FIRST;
 	state->hashes = palloc0(ROOM_FIRST * sizeof(uint64));
@@ -361,7 +361,7 @@ scan_table(BuildState *state, Relation heap, Relation index, IndexInfo *info,
 	double		tuples = table_index_build_scan(heap, index, info, true, true,
 												build_row, state, scan);
 
-	if (state->structure != element_structure(state->hasher.hasher))
+	if (state->structure != membership_structure(&state->hasher))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg("the composite type of the elements of index \"%s\" was altered while it was built",

@@ -62,6 +62,7 @@ struct MembershipSite
 	int			room;			/* allocated in "indexes" */
 	ElementClass class;			/* of the elements of all indexes */
 	uint64		structure;		/* see element_structure(); 0: cannot change */
+	uint64		stored;			/* membership_structure() of all indexes */
 	ElementHasher *hasher;		/* of the elements to probe for */
 	MembershipHasher of_index;	/* the hasher of the index, which "hasher"
 								 * agrees with */
@@ -174,6 +175,7 @@ add_index(Relation heap, Relation index, void *arg)
 		membership_hasher_init(&site->of_index, index, site->opened);
 		site->class = site->of_index.hasher->class;
 		site->structure = element_structure(site->of_index.hasher);
+		site->stored = membership_structure(&site->of_index);
 		if (for_join(site))
 			site->hasher = membership_key_hasher(index, site->key_types,
 												 &site->row, site->opened);
@@ -420,6 +422,15 @@ probe_pages_or_copy(const MembershipSite *site, SiteIndex *at,
 	{
 		index = relation_open(at->oid, NoLock);
 		meta_read(index, &meta);
+		if (unlikely(!membership_has_structure(&meta, site->stored)))
+		{
+			/* a copy in memory needs no check: it has the index's OID */
+			if (!for_join(site))
+				membership_check_structure(&site->of_index, index, &meta);
+			memset(found, true, count * sizeof(bool));
+			relation_close(index, NoLock);
+			return;
+		}
 		if (view && view_copy_pays(view, index, &meta, site->class, count))
 		{
 			relation_close(index, NoLock);
@@ -503,8 +514,8 @@ probe_index(const MembershipSite *site, SiteIndex *at, const uint64 *hashes,
 /*
  * Set found[i] to whether an index of the open site may contain hashes[i].  Each index is
  * probed only with the hashes that the indexes before it lack.  Errors: those of reading
- * pages; ERRCODE_WRONG_OBJECT_TYPE if an index lacks an element, and its table has
- * inheritance children.
+ * pages and, unless for a join, of membership_check_structure(); ERRCODE_WRONG_OBJECT_TYPE
+ * if an index lacks an element, and its table has inheritance children.
  */
 void
 membership_site_probe(const MembershipSite *site, const uint64 *hashes,

@@ -118,7 +118,7 @@ arrays_may_match(Relation index, ScanKey keys, int number_of_keys)
 		}
 	}
 	/* compare the structure after hashing, which rereads composite types */
-	if (meta.structure != element_structure(hasher.hasher))
+	if (!membership_has_structure(&meta, membership_structure(&hasher)))
 		matches = true;
 	return matches;
 }
@@ -174,7 +174,7 @@ may_match(Relation index, ScanKey keys, int number_of_keys)
 	membership_hasher_init(&of_index, index, CurrentMemoryContext);
 	meta_read(index, &meta);
 	return hasher->class != of_index.hasher->class ||
-		meta.structure != element_structure(of_index.hasher) ||
+		!membership_has_structure(&meta, membership_structure(&of_index)) ||
 		pages_contain(index, &meta, hash);
 }
 
@@ -253,7 +253,7 @@ membership_buildempty(Relation index)
 	MembershipMeta meta;
 
 	membership_hasher_init(&hasher, index, CurrentMemoryContext);
-	meta_init(&meta, index, element_structure(hasher.hasher), 0);
+	meta_init(&meta, index, membership_structure(&hasher), 0);
 	meta_write(index, INIT_FORKNUM, &meta);
 }
 

@@ -248,19 +248,43 @@ membership_hash(MembershipHasher *hasher, Datum *values, bool *nulls)
 }
 
 /*
- * Raise ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if ALTER TYPE has changed the composite
- * type of an index's elements since the index was built, and so their hashes.
+ * A number that changes when the same elements get other hashes: when ALTER TYPE changes a
+ * composite type, or when ALTER TABLE changes the type of a column and, because the
+ * operator class stays the same, keeps the index's file.  For example, oid and regclass
+ * share one, but not their hashes.
+ */
+uint64
+membership_structure(const MembershipHasher *hasher)
+{
+	uint64		structure = element_structure(hasher->hasher);
+
+	return structure != 0 ? structure : element_tokens(hasher->hasher);
+}
+
+/*
+ * Are the elements of an index hashed with this membership_structure()?  Older versions
+ * stored 0 unless an element contained a composite type.
+ */
+bool
+membership_has_structure(const MembershipMeta *meta, uint64 structure)
+{
+	return meta->structure == 0 || meta->structure == structure;
+}
+
+/*
+ * Raise ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if the type of an index's elements has
+ * changed since the index was built, and so their hashes.
  */
 void
 membership_check_structure(const MembershipHasher *hasher, Relation index,
 						   const MembershipMeta *meta)
 {
-	if (meta->structure != element_structure(hasher->hasher))
+	if (!membership_has_structure(meta, membership_structure(hasher)))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("index \"%s\" must be rebuilt",
 						RelationGetRelationName(index)),
-				 errdetail("The composite type of its elements was altered after the index was built."),
+				 errdetail("The type of its elements was altered after the index was built."),
 				 errhint("Please REINDEX it.")));
 }
 

@@ -91,7 +91,7 @@ typedef struct MembershipMeta
 	/* from the last VACUUM that saw all rows; live_rows is -1 before it */
 	double		live_rows;
 	double		live_elements;	/* estimated elements in the filter */
-	uint64		structure;		/* see element_structure() */
+	uint64		structure;		/* see membership_structure(); 0: not known */
 	MembershipLayer layer[IMAGE_MAX_LAYERS];
 } MembershipMeta;
 
@@ -142,6 +142,8 @@ extern void membership_warn_of_equality(Relation index);
 extern Oid	membership_equality(Oid left, Oid right);
 extern bool membership_agrees(Oid function, Oid left, Oid right);
 extern Oid	membership_key_type(Relation index, int column, Oid subtype, Oid function);
+extern uint64 membership_structure(const MembershipHasher *hasher);
+extern bool membership_has_structure(const MembershipMeta *meta, uint64 structure);
 extern void membership_check_structure(const MembershipHasher *hasher, Relation index,
 									   const MembershipMeta *meta);
 

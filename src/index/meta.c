@@ -108,7 +108,7 @@ meta_report_too_large(Relation index, const MembershipMeta *meta, uint64 element
 
 /*
  * Set *meta to the metapage of a new index with the options of "index".  "structure" is the
- * element_structure() of its elements.  Unless "elements" is 0, plans a layer for
+ * membership_structure() of its elements.  Unless "elements" is 0, plans a layer for
  * "elements" times BUILD_HEADROOM or the option capacity, whichever is more;
  * ERRCODE_PROGRAM_LIMIT_EXCEEDED if that layer would be too large.
  */

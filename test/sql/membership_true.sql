@@ -142,6 +142,35 @@ COMMIT;
 SELECT count(*), count(*) FILTER (WHERE membership_contains('altered_v', v)) AS found FROM altered;
 SELECT membership_check('altered_v');
 DROP TABLE altered;
+-- The same, but values of the new type have other hashes: no false "no"
+CREATE TABLE altered (o oid, r regclass, x cidr);
+CREATE INDEX altered_o ON altered USING membership (o);
+CREATE INDEX altered_r ON altered USING membership (r);
+CREATE INDEX altered_both ON altered USING membership (r, x);
+CREATE INDEX altered_x ON altered USING membership (x);
+INSERT INTO altered SELECT c, c, '10.1.0.0/16' FROM unnest('{pg_class,pg_type,pg_am}'::regclass[]) c;
+SELECT pg_relation_filenode('altered_o') AS file \gset
+ALTER TABLE altered ALTER o TYPE regclass, ALTER r TYPE oid, ALTER x TYPE inet;
+SELECT pg_relation_filenode('altered_o') = :file AS same_file;
+SET enable_seqscan = off;
+SELECT count(*) FROM altered WHERE o = 'pg_class'::regclass;
+SELECT count(*) FROM altered WHERE r = 'pg_class'::regclass::oid;
+SELECT count(*) FROM altered WHERE r = 'pg_class'::regclass::oid AND x = '10.1.0.0/16';
+SELECT count(*) FROM altered WHERE x = '10.1.0.0/16';
+SELECT count(*), count(r.relname) FROM unnest('{pg_class,pg_type}'::regclass[]) c LEFT JOIN LATERAL (SELECT relname FROM altered, pg_class p WHERE o = c AND p.oid = o) r ON true;
+RESET enable_seqscan;
+CREATE TABLE larger AS SELECT (CASE WHEN i % 1000 = 0 THEN 'pg_class'::regclass ELSE (i + 100000)::oid::regclass END) AS o, repeat('x', 100) AS y FROM generate_series(1, 100000) i;
+ANALYZE larger, altered;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM larger JOIN altered ON altered.o = larger.o;
+SELECT count(*) FROM larger JOIN altered ON altered.o = larger.o;
+DROP TABLE larger;
+SELECT membership_contains('altered_o', 'pg_class'::regclass);
+SELECT membership_contains('altered_r', 'pg_class'::regclass::oid);
+SELECT membership_check('altered_both');
+SELECT membership_check('altered_x');
+REINDEX TABLE altered;
+SELECT membership_contains('altered_o', 'pg_class'::regclass), membership_contains('altered_r', 'pg_class'::regclass::oid), membership_check('altered_both');
+DROP TABLE altered;
 
 -- A statement that is cancelled while a subtransaction begins
 CREATE TABLE cancelled (x int);
