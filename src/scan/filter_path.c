@@ -556,18 +556,27 @@ may_pay(RelOptInfo *rel)
 }
 
 /*
- * Make a path that marks rows that pass the probe "mark" and drops none; or NULL.  "workers"
- * is the number of parallel workers, or 0.
+ * Can a scan that marks rows be made of this table, and may it pay?  To ask this takes less
+ * time than to find the filter and its share.
+ */
+bool
+filter_path_may_mark(PlannerInfo *root, RelOptInfo *rel)
+{
+	return is_candidate(rel, planner_rt_fetch(rel->relid, root)) &&
+		(filter_scan_setting == FILTER_SCAN_FORCE || may_pay(rel));
+}
+
+/*
+ * Make a path that marks rows that pass the probe "mark" and drops none; or NULL.  The table is
+ * one that filter_path_may_mark() allows.  "workers" is the number of parallel workers, or 0.
  */
 CustomPath *
 filter_path_mark(PlannerInfo *root, RelOptInfo *rel, IndexJoin *mark,
 				 int workers)
 {
 	PlannedTable table = {.root = root, .rel = rel};
-	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
 
-	if (!is_candidate(rel, rte) ||
-		(filter_scan_setting != FILTER_SCAN_FORCE && !may_pay(rel)) || !heap_page_supported(rte->relid))
+	if (!heap_page_supported(planner_rt_fetch(rel->relid, root)->relid))
 		return NULL;
 	return make_path(&table, find_conditions(rel), NIL, mark, workers);
 }

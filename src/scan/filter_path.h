@@ -38,6 +38,7 @@ extern void index_join_size(PlannerInfo *root, RelOptInfo *rel,
 extern void filter_path_add(PlannerInfo *root, RelOptInfo *rel,
 							RangeTblEntry *rte);
 extern bool filter_path_hides_rows(PlannerInfo *root);
+extern bool filter_path_may_mark(PlannerInfo *root, RelOptInfo *rel);
 extern CustomPath *filter_path_mark(PlannerInfo *root, RelOptInfo *rel,
 									IndexJoin *mark, int workers);
 extern bool filter_path_has_join(Path *path);

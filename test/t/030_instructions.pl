@@ -36,9 +36,13 @@ $node->safe_psql('postgres', qq{
 			bloom_add_all(bloom_create_foreign('parquet', 'int8', $rows), array_agg(number)) AS parquet_numbers
 		FROM urls;
 	CREATE TABLE keys AS SELECT url || 'x' AS url, -number * number * number AS number FROM urls WHERE number < 1000;
+	CREATE TABLE visits AS SELECT number FROM urls;
+	CREATE UNIQUE INDEX ON visits (number);
+	CREATE TABLE listed AS SELECT number FROM keys;
+	CREATE INDEX ON listed USING membership (number);
 	CREATE TABLE pairs AS TABLE keys;
 	CREATE INDEX ON pairs USING membership (number, url);
-	VACUUM ANALYZE urls, keys, pairs;
+	VACUUM ANALYZE urls, keys, visits, listed, pairs;
 });
 $node->stop;
 
@@ -145,5 +149,15 @@ my $for_partitions = $planned[5] - $planned[3];
 
 cmp_ok($for_partitions, '<=', 0.005 * $planned[3],
 	"partition filters add $for_partitions instructions to the $planned[3] of planning without partitions");
+
+# what a table adds that is joined to one row: a scan of the other table is no choice, so
+# nothing is asked of the list's index.  A twentieth, where asking it added a third.
+my $one_row = 'EXPLAIN SELECT * FROM visits LEFT JOIN listed USING (number) WHERE visits.number = 7';
+my (undef, @of_one) = instructions($node, 'planner', "LOAD 'bloomfilter'\nSET bloomfilter.filter_scan = off\n$one_row", ($one_row) x 3,
+	"RESET bloomfilter.filter_scan\n$one_row", ($one_row) x 3);
+my $for_row = $of_one[7] - $of_one[3];
+
+cmp_ok($for_row, '<=', 0.05 * $of_one[3],
+	"a join of one row adds $for_row instructions to the $of_one[3] of planning without filters");
 
 done_testing();

@@ -278,7 +278,8 @@ add_paths(Bypass *bypass)
 	int			workers;
 
 	if (bypass->rel->reloptkind != RELOPT_BASEREL ||
-		has_pseudoconstant(bypass->rel->baserestrictinfo))
+		has_pseudoconstant(bypass->rel->baserestrictinfo) ||
+		!filter_path_may_mark(bypass->root, bypass->rel))
 		return;
 	filter = index_join_find_preserved(bypass->root, bypass->rel,
 									   bypass->others, bypass->join,
