@@ -293,10 +293,11 @@ next_capacity(const MembershipMeta *meta)
 
 /*
  * Create layer number "layers", counted from 0, unless another session has created it or no
- * more layers are possible.  Reads *meta anew.
+ * more layers are possible.  The first layer will have elements of this
+ * membership_structure().  Reads *meta anew.
  */
 static void
-grow(Relation index, int layers, MembershipMeta *meta)
+grow(Relation index, int layers, uint64 structure, MembershipMeta *meta)
 {
 	LockRelationForExtension(index, ExclusiveLock);
 	meta_read(index, meta);
@@ -318,10 +319,28 @@ grow(Relation index, int layers, MembershipMeta *meta)
 		/* other sessions may have changed the other fields */
 		on_page->layer[layers] = meta->layer[layers];
 		on_page->layers = layers + 1;
+		if (layers == 0)
+			on_page->structure = meta->structure = structure;
 		GenericXLogFinish(state);
 		UnlockReleaseBuffer(buffer);
 	}
 	UnlockRelationForExtension(index, ExclusiveLock);
+}
+
+/*
+ * Note that the index gets elements that are hashed in another way than those it has.
+ * Otherwise, if ALTER TABLE restored the old type, these elements would not be found.  The
+ * note remains if the insertion is rolled back.
+ */
+static void
+note_mixture(Relation index)
+{
+	Buffer		buffer = page_read(index, MEMBERSHIP_META_PAGE, BUFFER_LOCK_EXCLUSIVE);
+	GenericXLogState *state = GenericXLogStart(index);
+
+	page_meta(GenericXLogRegisterBuffer(state, buffer, 0))->structure = STRUCTURE_MIXED;
+	GenericXLogFinish(state);
+	UnlockReleaseBuffer(buffer);
 }
 
 /* The number of elements that certainly fit into the last layer up to bits_max() */
@@ -338,8 +357,9 @@ room_for(const MembershipMeta *meta, unsigned fraction)
 }
 
 /*
- * Make sure that the index has a layer that is not full.  The statement that inserts calls
- * this, because it can be cancelled and COMMIT cannot.
+ * Make sure that the index has a layer that is not full, and knows whether all its elements
+ * have this membership_structure().  The statement that inserts calls this, because it can
+ * be cancelled and COMMIT cannot.
  *
  * Returns how many hashes, of all indexes together, may wait before they are written: at
  * most "in_memory", or WAITING_LEAST if that is more.  While another layer is possible,
@@ -349,7 +369,7 @@ room_for(const MembershipMeta *meta, unsigned fraction)
  * ERRCODE_INDEX_CORRUPTED; a cancel.
  */
 Size
-add_prepare(Relation index, Size in_memory)
+add_prepare(Relation index, uint64 structure, Size in_memory)
 {
 	MembershipMeta meta;
 	const MembershipLayer *last;
@@ -360,9 +380,11 @@ add_prepare(Relation index, Size in_memory)
 
 	meta_read(index, &meta);
 	if (meta.layers == 0 || (meta.layers < IMAGE_MAX_LAYERS && room_for(&meta, 0) == 0))
-		grow(index, meta.layers, &meta);
+		grow(index, meta.layers, structure, &meta);
 	if (meta.layers == 0)
 		meta_report_too_large(index, &meta, meta.capacity);
+	if (!membership_has_structure(&meta, structure) && meta.structure != STRUCTURE_MIXED)
+		note_mixture(index);
 	room = room_for(&meta, COMMIT_FRACTION);
 	if (room == 0 || meta.layers == IMAGE_MAX_LAYERS)
 		return most;
@@ -442,7 +464,7 @@ add_hashes(Relation index, uint64 *hashes, Size count, bool committing)
 		{
 			int			layers = meta.layers;
 
-			grow(index, layers, &meta);
+			grow(index, layers, meta.structure, &meta);
 			anyway = meta.layers == layers;
 		}
 		else

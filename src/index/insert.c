@@ -335,7 +335,8 @@ prepare(Inserter *inserter, Relation index)
 {
 	if (inserter->room > 0 && inserter->written == own_insertions.written)
 		return;
-	inserter->room = add_prepare(index, (Size) maintenance_work_mem * 1024 / PENDING_BYTES);
+	inserter->room = add_prepare(index, membership_structure(&inserter->hasher),
+								 (Size) maintenance_work_mem * 1024 / PENDING_BYTES);
 	inserter->written = own_insertions.written;
 }
 

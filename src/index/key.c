@@ -262,13 +262,13 @@ membership_structure(const MembershipHasher *hasher)
 }
 
 /*
- * Are the elements of an index hashed with this membership_structure()?  Older versions
- * stored 0 unless an element contained a composite type.
+ * Are all elements of an index, if there are any, hashed with this membership_structure()?
+ * Older versions stored 0 unless an element contained a composite type.
  */
 bool
 membership_has_structure(const MembershipMeta *meta, uint64 structure)
 {
-	return meta->structure == 0 || meta->structure == structure;
+	return meta->layers == 0 || meta->structure == 0 || meta->structure == structure;
 }
 
 /*

@@ -77,6 +77,9 @@ typedef struct MembershipLayer
 	uint8		hashes;
 } MembershipLayer;
 
+/* Stands for a membership_structure() if not all elements have the same */
+#define STRUCTURE_MIXED		PG_UINT64_MAX
+
 /* The content of the metapage */
 typedef struct MembershipMeta
 {
@@ -91,7 +94,8 @@ typedef struct MembershipMeta
 	/* from the last VACUUM that saw all rows; live_rows is -1 before it */
 	double		live_rows;
 	double		live_elements;	/* estimated elements in the filter */
-	uint64		structure;		/* see membership_structure(); 0: not known */
+	uint64		structure;		/* see membership_structure(); 0: not known,
+								 * or STRUCTURE_MIXED */
 	MembershipLayer layer[IMAGE_MAX_LAYERS];
 } MembershipMeta;
 
@@ -180,7 +184,7 @@ extern void pages_read(Relation index, const MembershipMeta *meta,
 extern void pages_check(Relation index, const MembershipMeta *meta);
 
 /* add.c */
-extern Size add_prepare(Relation index, Size in_memory);
+extern Size add_prepare(Relation index, uint64 structure, Size in_memory);
 extern void add_hashes(Relation index, uint64 *hashes, Size count, bool committing);
 
 /* build.c */

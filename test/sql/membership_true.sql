@@ -171,6 +171,35 @@ SELECT membership_check('altered_x');
 REINDEX TABLE altered;
 SELECT membership_contains('altered_o', 'pg_class'::regclass), membership_contains('altered_r', 'pg_class'::regclass::oid), membership_check('altered_both');
 DROP TABLE altered;
+-- Rows were inserted before the column has its old type again: only a part has its hashes
+CREATE TABLE restored (o oid, y int);
+CREATE INDEX restored_o ON restored USING membership (o);
+CREATE INDEX restored_both ON restored USING membership (o, y);
+INSERT INTO restored VALUES ('pg_class'::regclass, 1);
+SELECT pg_relation_filenode('restored_o') AS file \gset
+ALTER TABLE restored ALTER o TYPE regclass;
+INSERT INTO restored VALUES ('pg_type', 2);
+BEGIN;
+ALTER TABLE restored ALTER o TYPE oid;
+SELECT pg_relation_filenode('restored_o') = :file AS same_file;
+INSERT INTO restored VALUES ('pg_am'::regclass, 3);
+SET LOCAL enable_seqscan = off;
+SELECT count(*) FROM restored WHERE o = 'pg_type'::regclass::oid;
+SELECT count(*) FROM restored WHERE o = 'pg_type'::regclass::oid AND y = 2;
+COMMIT;
+SELECT membership_contains('restored_o', 'pg_type'::regclass::oid);
+SELECT membership_check('restored_both');
+REINDEX TABLE restored;
+SELECT membership_contains('restored_o', 'pg_type'::regclass::oid), membership_check('restored_both');
+-- An index without elements suits every type
+TRUNCATE restored;
+ALTER TABLE restored ALTER o TYPE regclass;
+SELECT membership_contains('restored_o', 'pg_type'::regclass);
+INSERT INTO restored VALUES ('pg_type', 2);
+SELECT membership_contains('restored_o', 'pg_type'::regclass), membership_check('restored_both');
+ALTER TABLE restored ALTER o TYPE oid;
+SELECT membership_contains('restored_o', 'pg_type'::regclass::oid);
+DROP TABLE restored;
 
 -- A statement that is cancelled while a subtransaction begins
 CREATE TABLE cancelled (x int);
