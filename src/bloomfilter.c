@@ -8,6 +8,7 @@
 #include "index/membership.h"
 #include "miscadmin.h"
 #include "scan/planner_hooks.h"
+#include "server.h"
 #include "utils/guc.h"
 
 PG_MODULE_MAGIC;
@@ -52,6 +53,7 @@ _PG_init(void)
 {
 	filter_interrupt_check = check_for_interrupts;
 	choose_kernel();
+	server_init();
 	cache_init();
 	membership_init();
 	events_init();

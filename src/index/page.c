@@ -7,12 +7,15 @@
  * know which bytes change, we write the same WAL record without the comparison.
  * generic_redo() replays it, even in a server without this library.  generic_xlog.c
  * describes the record's format, which has been the same from 9.6 to 19;
- * test/t/040_membership.pl replays and compares pages.
+ * test/t/040_membership.pl replays and compares pages.  On a later major, which may have
+ * another, we leave it to GenericXLogFinish() (test/t/075_newer_server.pl).
  */
 #include "page.h"
 
+#include "server.h"
 #include "value/chunks.h"
 
+#include "access/generic_xlog.h"
 #include "access/rmgr.h"
 #include "access/xloginsert.h"
 #include "miscadmin.h"
@@ -266,32 +269,61 @@ page_change_bytes(PageChange *change, const void *at, const void *bytes, Size co
 	}
 }
 
-/* Apply the changes, and log them in one record.  Buffers stay locked.  No errors. */
+/* Copy the new bytes of a change to its page, or to a copy of that page. */
+static void
+apply_fragments(const PageChange *change, Page page)
+{
+	OffsetNumber header[2];
+
+	for (Size at = 0; at < change->count; at += header[1])
+	{
+		memcpy(header, change->fragments + at, FRAGMENT_HEADER_BYTES);
+		at += FRAGMENT_HEADER_BYTES;
+		Assert(header[0] + header[1] <= BLCKSZ);
+		memcpy((char *) page + header[0], change->fragments + at, header[1]);
+	}
+}
+
+/* Apply and log the changes by the server's own functions, which compare whole pages. */
+static void
+apply_generic(Relation index, const PageChange *changes, int count)
+{
+	GenericXLogState *state = GenericXLogStart(index);
+
+	for (int i = 0; i < count; i++)
+		apply_fragments(&changes[i],
+						GenericXLogRegisterBuffer(state, changes[i].buffer, 0));
+	GenericXLogFinish(state);
+}
+
+/*
+ * Apply the changes, and log them in one record.  Buffers stay locked.  On a server that is not
+ * known (server.c), memory may run out before anything is changed; else there are no errors.
+ */
 void
-page_changes_apply(Relation index, PageChange *changes, int count)
+page_changes_apply(Relation index, const PageChange *changes, int count)
 {
 	bool		log = RelationNeedsWAL(index);
 
+	if (!server_is_known())
+	{
+		apply_generic(index, changes, count);
+		return;
+	}
 	if (log)
 		XLogBeginInsert();
 	START_CRIT_SECTION();
 	for (int i = 0; i < count; i++)
 	{
-		PageChange *change = &changes[i];
-		Page		page = BufferGetPage(change->buffer);
-		OffsetNumber header[2];
+		const PageChange *change = &changes[i];
 
-		for (Size at = 0; at < change->count; at += header[1])
-		{
-			memcpy(header, change->fragments + at, FRAGMENT_HEADER_BYTES);
-			at += FRAGMENT_HEADER_BYTES;
-			memcpy((char *) page + header[0], change->fragments + at, header[1]);
-		}
+		apply_fragments(change, BufferGetPage(change->buffer));
 		MarkBufferDirty(change->buffer);
 		if (log)
 		{
 			XLogRegisterBuffer(i, change->buffer, REGBUF_STANDARD);
-			XLogRegisterBufData(i, change->fragments, change->count);
+			XLogRegisterBufData(i, unconstify(PageChange *, change)->fragments,
+								change->count);
 		}
 	}
 	if (log)

@@ -150,7 +150,8 @@ typedef struct PageChange
 extern void page_change_begin(PageChange *change, Buffer buffer);
 extern void page_change_bytes(PageChange *change, const void *at,
 							  const void *bytes, Size count);
-extern void page_changes_apply(Relation index, PageChange *changes, int count);
+extern void page_changes_apply(Relation index, const PageChange *changes,
+							   int count);
 extern bool page_is_valid(Buffer buffer);
 extern void page_lock(Relation index, Buffer buffer, int lock);
 extern Buffer page_read(Relation index, BlockNumber number, int lock);

@@ -9,28 +9,12 @@
  */
 #include "heap_page.h"
 
-#include <fcntl.h>
-#include <unistd.h>
+#include "server.h"
 
 #include "access/table.h"
 #include "access/tableam.h"
-#include "common/file_perm.h"
-#include "common/file_utils.h"
 #include "executor/executor.h"
-#include "miscadmin.h"
 #include "pgstat.h"
-#include "storage/fd.h"
-
-/*
- * Environment variable of the server that lowers HEAP_PAGE_LAST_MAJOR, for tests: there is no
- * server that is too new.
- */
-#define LAST_MAJOR_VARIABLE		"BLOOMFILTER_LAST_MAJOR"
-
-/* Relative to the data directory, which is the server's working directory */
-#define TEMP_DIRECTORY	"base/" PG_TEMP_FILES_DIR
-
-#define SERVER_MAJOR	(PG_VERSION_NUM / 10000)
 
 /*
  * heap_page_next() prefetches the rows of a page, because the processor reads too few of
@@ -43,58 +27,6 @@
 
 int			heap_page_refused = 0;
 
-static int	last_major = HEAP_PAGE_LAST_MAJOR;
-
-static bool
-major_is_known(void)
-{
-	return SERVER_MAJOR >= HEAP_PAGE_FIRST_MAJOR && SERVER_MAJOR <= last_major;
-}
-
-/*
- * Is this the first process that loads the library since the server started?  It creates a
- * temporary file, which the server removes when it starts.  Shared memory would do, but might
- * run out, and a message must not make a session fail.
- */
-static bool
-is_first(void)
-{
-	int			file;
-
-	/* the postmaster or a standalone backend loads the library only once */
-	if (!IsUnderPostmaster)
-		return true;
-	(void) MakePGDirectory(TEMP_DIRECTORY);
-	file = open(TEMP_DIRECTORY "/" PG_TEMP_FILE_PREFIX "_bloomfilter_refused",
-				O_CREAT | O_EXCL | O_WRONLY, pg_file_create_mode);
-	return file >= 0 && close(file) == 0;
-}
-
-/* When the library is loaded: on an unsupported server, log why filters do not work. */
-void
-heap_page_init(void)
-{
-	const char *last = getenv(LAST_MAJOR_VARIABLE);
-
-	if (last)
-		last_major = Min(atoi(last), HEAP_PAGE_LAST_MAJOR);
-	if (!major_is_known() && is_first())
-		ereport(LOG,
-				(errmsg("bloomfilter makes no Filter Scans on PostgreSQL %d",
-						SERVER_MAJOR),
-				 errdetail("It knows the heap scans of PostgreSQL %d to %d.",
-						   HEAP_PAGE_FIRST_MAJOR, last_major),
-				 errhint("Install a later version of the extension.")));
-}
-
-/* What EXPLAIN says on an unsupported server */
-char *
-heap_page_refusal(void)
-{
-	return psprintf("none on PostgreSQL %d, bloomfilter knows %d to %d",
-					SERVER_MAJOR, HEAP_PAGE_FIRST_MAJOR, last_major);
-}
-
 /* Can heap_page_begin() scan this table?  The planner has locked it. */
 bool
 heap_page_supported(Oid table)
@@ -103,8 +35,8 @@ heap_page_supported(Oid table)
 	bool		is_heap = relation->rd_tableam == GetHeapamTableAmRoutine();
 
 	table_close(relation, NoLock);
-	heap_page_refused += is_heap && !major_is_known();
-	return is_heap && major_is_known();
+	heap_page_refused += is_heap && !server_is_known();
+	return is_heap && server_is_known();
 }
 
 /*

@@ -15,21 +15,12 @@
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
-/*
- * Major versions of PostgreSQL whose heap scans heap_page.c supports.  On others,
- * heap_page_supported() is false, no Filter Scan is planned, and no other function is called.
- */
-#define HEAP_PAGE_FIRST_MAJOR	15
-#define HEAP_PAGE_LAST_MAJOR	19
-
 /* Maximum number of rows of a page */
 #define HEAP_PAGE_ROWS_MAX		MaxHeapTuplesPerPage
 
-/* How often heap_page_supported() has returned false for a heap, because of the major version */
+/* How often heap_page_supported() has returned false for a heap, because of server_is_known() */
 extern int	heap_page_refused;
 
-extern void heap_page_init(void);
-extern char *heap_page_refusal(void);
 extern bool heap_page_supported(Oid table);
 extern TableScanDesc heap_page_begin(ScanState *node,
 									 ParallelTableScanDesc parallel);

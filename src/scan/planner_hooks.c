@@ -5,6 +5,7 @@
  */
 #include "planner_hooks.h"
 
+#include "server.h"
 #include "scan/bypass/bypass.h"
 #include "filter_path.h"
 #include "heap_page.h"
@@ -54,6 +55,8 @@ change_join_paths(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 {
 	if (previous_set_join_pathlist)
 		previous_set_join_pathlist(root, join, outer, inner, type, extra);
+	if (!server_is_known())
+		return;
 	loop_path_replace(root, join, outer, inner, type, extra);
 	if (filter_scan_setting != FILTER_SCAN_OFF &&
 		join_filter_setting != JOIN_FILTER_OFF)
@@ -104,7 +107,7 @@ may_join(const Query *query)
 }
 
 #if PG_VERSION_NUM >= 190000
-/* Name in PlannedStmt.extension_state: Filter Scans were refused, see heap_page.h */
+/* Name in PlannedStmt.extension_state: Filter Scans were refused, see server.c */
 #define REFUSED_NAME	"bloomfilter_refused"
 
 /* An explain_per_plan_hook */
@@ -119,7 +122,7 @@ explain_refused(PlannedStmt *statement, IntoClause *into, ExplainState *es,
 	foreach(cell, statement->extension_state)
 	{
 		if (strcmp(lfirst_node(DefElem, cell)->defname, REFUSED_NAME) == 0)
-			ExplainPropertyText("Filter Scan", heap_page_refusal(), es);
+			ExplainPropertyText("Filter Scan", server_refusal(), es);
 	}
 }
 #endif
@@ -128,8 +131,9 @@ explain_refused(PlannedStmt *statement, IntoClause *into, ExplainState *es,
 static PlannedStmt *
 plan_statement(PLANNER_PARAMETERS)
 {
-	bool		filters = join_filter_setting >= JOIN_FILTER_ON ||
-		(join_filter_setting == JOIN_FILTER_INDEX && foreign_filter);
+	bool		filters = server_is_known() &&
+		(join_filter_setting >= JOIN_FILTER_ON ||
+		 (join_filter_setting == JOIN_FILTER_INDEX && foreign_filter));
 
 	/* walking a query takes longer than the rest of this function */
 	bool		adds = filters && may_join(query);
@@ -149,7 +153,7 @@ plan_statement(PLANNER_PARAMETERS)
 		join_filters_add(statement, is_volatile, has_policies,
 						 (options & CURSOR_OPT_FAST_PLAN) ? cursor_tuple_fraction : 1);
 	/* last, because join filters do not look below a Partition Filter */
-	if (partition_filter_setting)
+	if (partition_filter_setting && server_is_known())
 		partition_filters_add(statement, options, parameters);
 #if PG_VERSION_NUM >= 190000
 	if (heap_page_refused != refused)
@@ -213,7 +217,6 @@ planner_hooks_init(void)
 							 &foreign_filter, false, PGC_USERSET, GUC_EXPLAIN,
 							 NULL, NULL, NULL);
 	MarkGUCPrefixReserved("bloomfilter");
-	heap_page_init();
 	for (size_t i = 0; i < lengthof(nodes); i++)
 		RegisterCustomScanMethods(&nodes[i]->plan);
 	previous_planner = planner_hook;
