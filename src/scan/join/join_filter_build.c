@@ -7,7 +7,8 @@
  * so record its hash instead of computing it twice: up to PostgreSQL 17, a function of ours
  * replaces the hash functions in the hash table; later, an expression of ours replaces that
  * of the Hash node.  When the child has no more rows, all have been hashed, and the filter is
- * made.  Foreign servers get a separate filter (sent_keys.c).
+ * made.  A server that hashes rows at another time would make us lose rows, so the filter is not
+ * used unless the finished hash table has as many rows as we have hashes.  Foreign servers get a separate filter (sent_keys.c).
  *
  * Marks.  An anti or a left join returns outer rows without a partner, so these cannot be
  * dropped.  But once the filter is complete, the join's hash of an outer row that is not in
@@ -67,6 +68,7 @@ typedef struct SharedKeys
 	Size		limit;			/* memory for each process's collector */
 	slock_t		mutex;			/* protects "parts" */
 	dsa_pointer parts;			/* list of SharedParts */
+	uint64		rows;			/* sum of their rows_to_find() */
 	Barrier		merging;
 	/* set in phase SHARED_COMPLETE: */
 	dsa_pointer filter;
@@ -108,6 +110,9 @@ struct KeyBuildState
 	KeyCollector collector;
 	MemoryContext mcxt;
 	bool		collecting;
+	KeyFilter  *made;			/* the filter until key_source_open() checks
+								 * it */
+	uint64		rows;			/* what rows_to_find() was when it was made */
 	ProbeSwitch marking;		/* pauses marking if few rows are marked */
 	uint32		mark;			/* hash of marked rows, see find_mark() */
 	SentKeys   *sent;			/* keys for foreign servers, or NULL */
@@ -283,6 +288,9 @@ forget_filter(KeyBuildState *build)
 	if (build->source.filter && !build->source.is_shared)
 		pfree(unconstify(KeyFilter *, build->source.filter));
 	build->source.filter = NULL;
+	if (build->made)
+		pfree(build->made);
+	build->made = NULL;
 	build->source.table = NULL;
 	build->mark = MARK_UNKNOWN;
 }
@@ -292,8 +300,9 @@ begin_collecting(KeyBuildState *build)
 {
 	HashState  *hash = build->source.hash;
 
+	/* core does not ask for more rows after the last one */
+	Assert(hash->hashtable != NULL && build->source.table != hash->hashtable);
 	forget_filter(build);
-	Assert(hash->hashtable != NULL);
 	build->source.table = hash->hashtable;
 	build->source.is_shared = build->shared != NULL &&
 		hash->parallel_state != NULL;
@@ -302,6 +311,40 @@ begin_collecting(KeyBuildState *build)
 		record_hashes(build, hash->hashtable);
 #endif
 	build->collecting = true;
+}
+
+/*
+ * After the child's last row, return how many rows this process will find in the finished hash
+ * table, if all of them have been hashed by now.
+ */
+static uint64
+rows_to_find(const KeyBuildState *build, uint64 hashes)
+{
+#if PG_VERSION_NUM < 180000
+	HashJoinTable table = build->source.hash->hashtable;
+
+	/*
+	 * a right or full join also stores rows with NULL keys, of which no hash
+	 * is recorded
+	 */
+	if (table->keepNulls)
+		return table->parallel_state ? table->partialTuples : table->totalTuples;
+#endif
+	return hashes;
+}
+
+/* Does the finished hash table have just the rows of which we have the hashes? */
+static bool
+has_all_hashes(const KeyBuildState *build, uint64 rows, double stored)
+{
+	if (build->plan.kind != KEY_HASH || rows == stored)
+		return true;
+	ereport(LOG,
+			(errmsg("join filter %d is not used: its hash table has %.0f rows, but " UINT64_FORMAT " were expected",
+					build->plan.number, stored, rows),
+			 errdetail("The server does not hash each row before it reads the next one."),
+			 errhint("Set bloomfilter.join_filter to \"index\", and report this to the maintainers of bloomfilter.")));
+	return false;
 }
 
 /* Put the keys of this process into shared memory. */
@@ -314,10 +357,13 @@ share_part(KeyBuildState *build)
 												offsetof(SharedPart, keys) + keys->bytes,
 												DSA_ALLOC_HUGE);
 	SharedPart *part = dsa_get_address(area, pointer);
+	uint64		rows;
 
 	memcpy(&part->keys, keys, keys->bytes);
 	pfree(keys);
+	rows = rows_to_find(build, part->keys.count);
 	SpinLockAcquire(&build->shared->mutex);
+	build->shared->rows += rows;
 	part->next = build->shared->parts;
 	build->shared->parts = pointer;
 	SpinLockRelease(&build->shared->mutex);
@@ -338,7 +384,8 @@ end_collecting(KeyBuildState *build)
 		share_part(build);
 		return;
 	}
-	build->source.filter = filter = key_collector_finish(&build->collector);
+	build->made = filter = key_collector_finish(&build->collector);
+	build->rows = rows_to_find(build, filter->count);
 	if (instrument)
 	{
 		instrument->keys_collected += filter->count;
@@ -366,6 +413,9 @@ merge_parts(KeyBuildState *build)
 		dsa_free(area, pointer);
 	}
 	shared->parts = InvalidDsaPointer;
+	if (!has_all_hashes(build, shared->rows,
+						build->source.hash->parallel_state->total_tuples))
+		return;
 	filter = key_collector_finish(&build->collector);
 	pointer = dsa_allocate_extended(area, filter->bytes, DSA_ALLOC_HUGE);
 	memcpy(dsa_get_address(area, pointer), filter, filter->bytes);
@@ -376,14 +426,13 @@ merge_parts(KeyBuildState *build)
 }
 
 /* For key_source_filter(): return the filter of a Parallel Hash, if it is complete. */
-const KeyFilter *
-key_source_open(KeySource *source)
+static const KeyFilter *
+open_shared(KeyBuildState *build)
 {
-	KeyBuildState *build = source->build;
+	KeySource  *source = &build->source;
 	SharedKeys *shared = build->shared;
 	int			phase;
 
-	Assert(source->is_shared);
 	if (shared == NULL || source->hash->parallel_state == NULL ||
 		BarrierPhase(&source->hash->parallel_state->build_barrier) < PHASE_INNER_HASHED)
 		return NULL;
@@ -395,7 +444,28 @@ key_source_open(KeySource *source)
 		BarrierArriveAndWait(&shared->merging, PG_WAIT_EXTENSION);
 	Assert(BarrierPhase(&shared->merging) == SHARED_COMPLETE);
 	BarrierDetach(&shared->merging);
-	source->filter = dsa_get_address(build->area, shared->filter);
+	if (DsaPointerIsValid(shared->filter))
+		source->filter = dsa_get_address(build->area, shared->filter);
+	return source->filter;
+}
+
+/*
+ * For key_source_filter(): return the filter that it uses from now on, or NULL.  The hash table is
+ * finished: a filter of one process is made while core fetches its last row.
+ */
+const KeyFilter *
+key_source_open(KeySource *source)
+{
+	KeyBuildState *build = source->build;
+
+	if (source->is_shared)
+		return open_shared(build);
+	if (build->made && has_all_hashes(build, build->rows,
+									  source->hash->hashtable->totalTuples))
+		source->filter = build->made;
+	else if (build->made)
+		pfree(build->made);
+	build->made = NULL;
 	return source->filter;
 }
 
@@ -518,6 +588,7 @@ key_build_reinitialize_dsm(CustomScanState *node, ParallelContext *context,
 	if (DsaPointerIsValid(shared->filter))
 		dsa_free(area, shared->filter);
 	BarrierInit(&shared->merging, 0);
+	shared->rows = 0;
 	shared->parts = shared->filter = InvalidDsaPointer;
 }
 

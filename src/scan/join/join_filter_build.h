@@ -77,13 +77,10 @@ extern void join_filters_link(PlanState *root);
 static inline const KeyFilter *
 key_source_filter(KeySource *source)
 {
-	if (source == NULL)
+	if (source == NULL ||
+		(!source->is_shared && source->hash->hashtable != source->table))
 		return NULL;
-
-	/* a process that came too late to collect keys has no table to compare */
-	if (source->is_shared)
-		return source->filter ? source->filter : key_source_open(source);
-	return source->hash->hashtable == source->table ? source->filter : NULL;
+	return source->filter ? source->filter : key_source_open(source);
 }
 
 /* Return an integer of one of these types as a key, which has the order of the values. */
