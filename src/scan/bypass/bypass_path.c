@@ -34,6 +34,9 @@
 
 #include "access/htup_details.h"
 #include "miscadmin.h"
+#if PG_VERSION_NUM >= 190000
+#include "optimizer/extendplan.h"
+#endif
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -94,6 +97,12 @@ plan_above(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 
 	Assert(is_feeder || IsA(child, NestLoop) || IsA(child, HashJoin));
 	scan->scan.plan.targetlist = targetlist;
+
+	/*
+	 * the feeder counts as a scan of its table: pg_plan_advice wants one
+	 * below each join
+	 */
+	scan->scan.scanrelid = is_feeder ? rel->relid : 0;
 	scan->flags = path->flags;
 	scan->custom_plans = children;
 	scan->custom_scan_tlist = copyObject(child->targetlist);
@@ -334,6 +343,21 @@ returns_row_identities(RelOptInfo *join)
 }
 
 /*
+ * May another join be above a Filter Bypass?  Not if pg_plan_advice (19 and later) describes or
+ * changes the plan: it raises an error where a side of a join is a custom scan of several tables.
+ */
+static bool
+may_be_joined(PlannerInfo *root)
+{
+#if PG_VERSION_NUM >= 190000
+	return GetPlannerGlobalExtensionState(root->glob,
+										  GetPlannerExtensionId("pg_plan_advice")) == NULL;
+#else
+	return true;
+#endif
+}
+
+/*
  * Add paths of a join that has just got core's paths for these two sides.  The arguments are
  * those of a set_join_pathlist_hook.
  */
@@ -360,7 +384,8 @@ bypass_add_paths(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 		!bms_is_empty(join->lateral_relids) ||
 		returns_row_identities(join) ||
 		has_pseudoconstant(extra->restrictlist) ||
-		filter_path_hides_rows(root))
+		filter_path_hides_rows(root) ||
+		!(bms_is_subset(root->all_baserels, join->relids) || may_be_joined(root)))
 		return;
 	if (outer_preserved)
 		add_paths(&bypass);
