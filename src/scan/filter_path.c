@@ -63,6 +63,8 @@
  */
 #define JOIN_ROWS_LEAST		100.0
 
+uint64		filter_scans_for_joins = 0;
+
 /* Does the query allow a Filter Scan of this table? */
 static bool
 is_candidate(RelOptInfo *rel, RangeTblEntry *rte)
@@ -210,6 +212,7 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 		add_join_probe(root, scan, PROBE_JOIN, lfirst(cell), hides_rows);
 	if (path_mark(path))
 		add_join_probe(root, scan, PROBE_MARK, path_mark(path), hides_rows);
+	filter_scans_for_joins += path_joins(path) != NIL || path_mark(path);
 	return plan;
 }
 

@@ -35,6 +35,9 @@ extern void index_join_size(PlannerInfo *root, RelOptInfo *rel,
 							const IndexJoin *filter);
 
 /* filter_path.c */
+/* How many Filter Scans that probe an index for a join have been planned in this session */
+extern uint64 filter_scans_for_joins;
+
 extern void filter_path_add(PlannerInfo *root, RelOptInfo *rel,
 							RangeTblEntry *rte);
 extern bool filter_path_hides_rows(PlannerInfo *root);

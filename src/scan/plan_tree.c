@@ -6,7 +6,7 @@
 
 #include "filter_scan.h"
 #include "scan/join/join_filter_build.h"
-#include "scan/join/join_filter_probe.h"
+#include "scan/join/join_filter_store.h"
 
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -252,6 +252,7 @@ plan_has_effects(const PlanEffects *effects, Plan *plan)
 		case T_CustomScan:
 			if (!is_custom(plan, &filter_scan_node) &&
 				!is_custom(plan, &join_filter_build_node) &&
+				!is_custom(plan, &join_filter_store_node) &&
 				!is_custom(plan, &join_filter_probe_node))
 				return true;
 			break;

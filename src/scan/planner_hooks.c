@@ -11,7 +11,7 @@
 #include "heap_page.h"
 #include "scan/join/join_filter_build.h"
 #include "scan/join/join_filter_plan.h"
-#include "scan/join/join_filter_probe.h"
+#include "scan/join/join_filter_store.h"
 #include "scan/partition/partition_filter.h"
 #include "scan/foreign/sent_keys.h"
 
@@ -134,6 +134,7 @@ plan_statement(PLANNER_PARAMETERS)
 	bool		filters = server_is_known() &&
 		(join_filter_setting >= JOIN_FILTER_ON ||
 		 (join_filter_setting == JOIN_FILTER_INDEX && foreign_filter));
+	uint64		index_probes = filter_scans_for_joins;
 
 	/* walking a query takes longer than the rest of this function */
 	bool		adds = filters && may_join(query);
@@ -149,6 +150,13 @@ plan_statement(PLANNER_PARAMETERS)
 		previous_planner(PLANNER_ARGUMENTS) : standard_planner(PLANNER_ARGUMENTS);
 	int			parameters = list_length(statement->paramExecTypes);
 
+	/*
+	 * by default only a plan that probes an index for a join is looked at, so
+	 * that others take no time; it hides no rows, and may be volatile
+	 */
+	if (!adds && join_filter_setting == JOIN_FILTER_INDEX &&
+		filter_scans_for_joins != index_probes)
+		adds = is_volatile = true;
 	if (adds)
 		join_filters_add(statement, is_volatile, has_policies,
 						 (options & CURSOR_OPT_FAST_PLAN) ? cursor_tuple_fraction : 1);
@@ -191,7 +199,8 @@ planner_hooks_init(void)
 	};
 	static const NodeKind *const nodes[] = {
 		&filter_scan_node, &bypass_node, &bypass_feeder_node,
-		&join_filter_build_node, &join_filter_probe_node, &partition_filter_node
+		&join_filter_build_node, &join_filter_probe_node, &join_filter_store_node,
+		&partition_filter_node
 	};
 
 	DefineCustomEnumVariable("bloomfilter.filter_scan",

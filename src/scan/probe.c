@@ -46,6 +46,7 @@ probe_plan_add(CustomScan *scan, const ProbePlan *plan)
 									  list_make5_int(keys->number, keys->kind, keys->integer,
 													 keys->forced, keys->share * SHARE_ONE));
 
+	numbers = lappend_int(numbers, keys->rows_max);
 	scan->custom_exprs = lappend(scan->custom_exprs, plan->expression);
 	scan->custom_private = lappend(scan->custom_private,
 								   list_make5(numbers, plan->indexes, plan->types,
@@ -65,7 +66,7 @@ probe_plans(const CustomScan *scan)
 	{
 		ProbePlan  *plan = palloc(sizeof(ProbePlan));
 		List	   *lists = plan_fields(lfirst(fields), 5);
-		List	   *numbers = plan_fields(linitial(lists), 10);
+		List	   *numbers = plan_fields(linitial(lists), 11);
 
 		*plan = (ProbePlan)
 		{
@@ -82,6 +83,7 @@ probe_plans(const CustomScan *scan)
 				.keys.integer = list_nth_int(numbers, 7),
 				.keys.forced = list_nth_int(numbers, 8) != 0,
 				.keys.share = (double) list_nth_int(numbers, 9) / SHARE_ONE,
+				.keys.rows_max = list_nth_int(numbers, 10),
 				.keys.functions = lfourth(lists),
 				.keys.collations = list_nth(lists, 4)
 		};

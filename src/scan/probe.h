@@ -24,10 +24,14 @@ typedef enum ProbeKind
 	PROBE_JOIN,					/* a membership index, for a join */
 	PROBE_MARK,					/* as PROBE_JOIN, but drops no row: the last
 								 * probe of a scan below a Filter Bypass */
-	PROBE_KEYS					/* the keys of a hash join */
+	PROBE_KEYS,					/* the keys of a hash join */
+	COLLECT_KEYS				/* no probe: the keys of stored rows */
 } ProbeKind;
 
-/* Plan of a probe of a hash join's keys, besides the key's columns */
+/*
+ * Plan of a probe of a hash join's keys, or of a node that stores rows and collects their keys;
+ * besides the key's columns
+ */
 typedef struct KeyProbePlan
 {
 	int			number;			/* number of the join filter in the plan */
@@ -35,6 +39,7 @@ typedef struct KeyProbePlan
 	KeyInteger	integer;		/* KEY_INTEGER: the column's type */
 	bool		forced;			/* never pauses */
 	double		share;			/* share of rows expected to pass */
+	int			rows_max;		/* COLLECT_KEYS: give up if there are more */
 	List	   *functions;		/* KEY_HASH: OIDs of hash functions, by column */
 	List	   *collations;		/* KEY_HASH: OIDs, by column */
 } KeyProbePlan;
@@ -54,7 +59,7 @@ typedef struct ProbePlan
 	List	   *types;			/* OIDs: the type to hash each column as */
 	Oid			table;			/* table of the indexes */
 	bool		may_pause;		/* pause if few rows are dropped */
-	/* only for PROBE_KEYS */
+	/* only for PROBE_KEYS and COLLECT_KEYS */
 	KeyProbePlan keys;
 } ProbePlan;
 

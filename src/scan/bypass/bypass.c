@@ -19,6 +19,9 @@
  * join: to join a row is always right.  But if it is the hashed side, it goes on storing: rows
  * without a partner would fill the hash table, and no number of batches separates NULL keys.
  *
+ * The other side of a hash join is read when all rows are stored.  So the feeder may collect
+ * their keys (join_filter_store.c), which that side probes.
+ *
  * EvalPlanQual has all rows joined, since those that it puts in the place of others are
  * not probed.
  */
@@ -45,6 +48,7 @@ typedef struct FeederState
 	TupleTableSlot *stored;		/* a row of the store */
 	bool		has_stored;		/* the store has more rows */
 	bool		reads;			/* after the store's rows, read the scan */
+	StoredKeys *keys;			/* of the stored rows, or NULL */
 	NodeInstrumentation *counts;	/* of rows read from the scan */
 } FeederState;
 
@@ -125,6 +129,7 @@ feeder_begin(CustomScanState *node, EState *estate, int eflags)
 	state->stored = ExecInitExtraTupleSlot(estate,
 										   ExecGetResultType(&node->ss.ps),
 										   &TTSOpsMinimalTuple);
+	state->keys = stored_keys_begin(&node->ss.ps);
 }
 
 /* The next row of the scan, as the join would get it; *passes: it has to be joined */
@@ -188,7 +193,16 @@ feeder_rescan(CustomScanState *node)
 	state->has_stored = state->reads = false;
 	if (state->store)
 		tuplestore_clear(state->store);
+	if (state->keys)
+		stored_keys_forget(state->keys);
 	rescan_child(node);
+}
+
+static void
+feeder_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	if (((FeederState *) node)->keys)
+		stored_keys_explain(&node->ss.ps, ancestors, es);
 }
 
 const NodeKind bypass_feeder_node = {
@@ -198,8 +212,19 @@ const NodeKind bypass_feeder_node = {
 	.exec.BeginCustomScan = feeder_begin,
 	.exec.ExecCustomScan = feeder_exec,
 	.exec.EndCustomScan = feeder_end,
-	.exec.ReScanCustomScan = feeder_rescan
+	.exec.ReScanCustomScan = feeder_rescan,
+	.exec.ExplainCustomScan = feeder_explain
 };
+
+/* Return the keys that a node collects, if it is a Bypass Feeder that does; else NULL. */
+StoredKeys *
+bypass_stored_keys(PlanState *node)
+{
+	if (!IsA(node, CustomScanState) ||
+		((CustomScanState *) node)->methods != &bypass_feeder_node.exec)
+		return NULL;
+	return ((FeederState *) node)->keys;
+}
 
 /* ---- Filter Bypass ---- */
 
@@ -282,6 +307,8 @@ pass(BypassState *state, TupleTableSlot *slot)
 static void
 feed(BypassState *state, TupleTableSlot *slot)
 {
+	StoredKeys *keys = state->feeder->keys;
+
 	if (state->feeder->store == NULL)
 	{
 		state->feeder->next = slot;
@@ -290,6 +317,8 @@ feed(BypassState *state, TupleTableSlot *slot)
 	}
 	tuplestore_puttupleslot(state->feeder->store, slot);
 	state->feeder->has_stored = true;
+	if (keys && keys->linked)
+		stored_keys_add(keys, slot);
 	if (++state->fed >= STORED_ROWS && !state->feeds_inner &&
 		state->fed > BYPASS_SHARE_MAX * (state->fed + state->passed))
 	{
@@ -322,6 +351,9 @@ next_row(BypassState *state)
 		slot = feeder_read(state->feeder, &passes);
 		if (slot == NULL)
 		{
+			if (state->feeder->keys && state->feeder->keys->linked)
+				stored_keys_finish(state->feeder->keys,
+								   state->feeder->css.ss.ps.instrument);
 			/* a full join returns the other side's rows, too */
 			state->phase = state->fed > 0 || state->join->jointype == JOIN_FULL ?
 				BYPASS_JOINING : BYPASS_DONE;
@@ -372,10 +404,11 @@ bypass_rescan(CustomScanState *node)
 	/*
 	 * Mark any parameter as changed, to have the hash table built anew: the
 	 * index may tell more by now, and rows in the old table could also be
-	 * returned at once.
+	 * returned at once; or the old table lacks rows, as other rows were fed.
 	 */
-	if (state->feeds_inner)
-		side->chgParam = bms_add_member(side->chgParam, 0);
+	if (state->feeds_inner || state->feeder->keys)
+		innerPlanState(state->join)->chgParam =
+			bms_add_member(innerPlanState(state->join)->chgParam, 0);
 	rescan_child(node);
 	/* core would rescan nodes with changed parameters only when they are read */
 	if (side->chgParam != NULL)

@@ -5,7 +5,7 @@
 #ifndef BLOOMFILTER_BYPASS_H
 #define BLOOMFILTER_BYPASS_H
 
-#include "scan/node.h"
+#include "scan/join/join_filter_store.h"
 
 #include "nodes/pathnodes.h"
 
@@ -18,6 +18,7 @@
 /* bypass.c */
 extern const NodeKind bypass_node;
 extern const NodeKind bypass_feeder_node;
+extern StoredKeys *bypass_stored_keys(PlanState *node);
 
 /* bypass_path.c */
 extern void bypass_add_paths(PlannerInfo *root, RelOptInfo *join,

@@ -47,7 +47,8 @@ typedef struct KeySource
 {
 	int			number;			/* number of the join filter */
 	const KeyFilter *filter;	/* filter of all keys, or NULL */
-	HashState  *hash;			/* the join's Hash node; NULL: not linked */
+	HashState  *hash;			/* the join's Hash node; NULL: the keys are
+								 * those of stored rows (join_filter_store.c) */
 	void	   *table;			/* the hash table that has these keys */
 	bool		is_shared;		/* shared by the processes of a Parallel Hash */
 	dsa_pointer copy;			/* for a Gather's workers, see filter_scan.c */
@@ -72,13 +73,17 @@ extern void join_filters_link(PlanState *root);
  * partner.  A join that drops its hash table sets the pointer in its Hash node to NULL before
  * it reads another outer row.  It fills the new table, with other keys, before it reads the
  * next outer row; and the first inner row makes forget_filter() free the old filter.  A
- * shared filter is freed before a rescan starts the processes again.
+ * shared filter is freed before a rescan starts the processes again.  The keys of stored rows
+ * remain valid as long as these rows are stored.
  */
 static inline const KeyFilter *
 key_source_filter(KeySource *source)
 {
-	if (source == NULL ||
-		(!source->is_shared && source->hash->hashtable != source->table))
+	if (source == NULL)
+		return NULL;
+	if (source->hash == NULL)
+		return source->filter;
+	if (!source->is_shared && source->hash->hashtable != source->table)
 		return NULL;
 	return source->filter ? source->filter : key_source_open(source);
 }

@@ -2,13 +2,15 @@
  * join_filter_edit.c
  *	  Adds the nodes of join filters to a plan.
  *
- * A Join Filter Build goes below the Hash node of a join.  Probes go where
+ * A Join Filter Build goes below the Hash node of a join, a Join Filter Store above its outer
+ * side.  Probes go where
  * join_filter_place.c has found places: into a Filter Scan, which may replace a sequential
  * scan, or into a Join Filter Probe above another node.
  */
 #include "join_filter_plan.h"
 
-#include "join_filter_probe.h"
+#include "join_filter_store.h"
+#include "scan/bypass/bypass.h"
 #include "scan/foreign/foreign_filter.h"
 
 #include "miscadmin.h"
@@ -54,6 +56,55 @@ add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 	build->custom_exprs = own_columns(((Hash *) hash)->hashkeys);
 	build->scan.plan.parallel_aware = hash->parallel_aware;
 	outerPlan(hash) = &build->scan.plan;
+}
+
+/* Return the plan of a probe, or of what collects keys, without the key's columns. */
+static ProbePlan
+plan_of_key(ProbeKind kind, int number, const SideKey *key)
+{
+	ProbePlan	plan = {
+		.kind = kind,
+		.keys.number = number,
+		.keys.kind = key->kind,
+		.keys.integer = key->integer
+	};
+
+	for (int i = 0; key->kind == KEY_HASH && i < key->count; i++)
+	{
+		plan.keys.functions = lappend_oid(plan.keys.functions, key->functions[i]);
+		plan.keys.collations = lappend_oid(plan.keys.collations, key->collations[i]);
+	}
+	return plan;
+}
+
+/*
+ * Let a node that stores rows collect the keys of filter "number"; "expressions" are the key,
+ * over the node's custom_scan_tlist.
+ */
+void
+add_collector(CustomScan *node, int number, const SideKey *key, List *expressions,
+			  int rows_max)
+{
+	ProbePlan	plan = plan_of_key(COLLECT_KEYS, number, key);
+
+	plan.expression = (Node *) expressions;
+	plan.keys.rows_max = rows_max;
+	probe_plan_add(node, &plan);
+}
+
+/*
+ * Add a Join Filter Store to a hash join, which gives up at rows_max rows.  Let the join look
+ * for an outer row, which fills the store, before it builds its hash table.
+ */
+void
+add_store(PlanEditor *editor, HashJoin *join, const SideKey *key, int rows_max)
+{
+	CustomScan *store = make_node_above(outerPlan(join), editor->next_node_id++,
+										&join_filter_store_node);
+
+	add_collector(store, ++editor->filters, key, own_columns(join->hashkeys), rows_max);
+	store->scan.plan.startup_cost = 0;
+	outerPlan(join) = &store->scan.plan;
 }
 
 /* Make a table's scan a Filter Scan that can probe.  Return the key, as columns of the table. */
@@ -107,21 +158,11 @@ add_probes(PlanEditor *editor, const Placement *placement)
 	const SideKey *key = placement->key;
 	List	   *sent = NIL;
 	ListCell   *cell;
-	ProbePlan	plan = {
-		.kind = PROBE_KEYS,
-		.keys.number = placement->number,
-		.keys.kind = key->kind,
-		.keys.integer = key->integer,
-		.keys.forced = join_filter_setting == JOIN_FILTER_FORCE,
-		/* a guessed share must not lower the row estimates of nodes */
-		.keys.share = placement->tried ? 1 : placement->share
-	};
+	ProbePlan	plan = plan_of_key(PROBE_KEYS, placement->number, key);
 
-	for (int i = 0; key->kind == KEY_HASH && i < key->count; i++)
-	{
-		plan.keys.functions = lappend_oid(plan.keys.functions, key->functions[i]);
-		plan.keys.collations = lappend_oid(plan.keys.collations, key->collations[i]);
-	}
+	plan.keys.forced = join_filter_setting == JOIN_FILTER_FORCE;
+	/* a guessed share must not lower the row estimates of nodes */
+	plan.keys.share = placement->tried ? 1 : placement->share;
 	foreach(cell, placement->places)
 	{
 		const Place *place = lfirst(cell);
@@ -178,6 +219,18 @@ see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
 		filter->shared = plan->parallel_aware;
 		filter->origin = origin;
 	}
+	if (is_custom(plan, &join_filter_store_node) ||
+		(is_custom(plan, &bypass_feeder_node) && ((CustomScan *) plan)->custom_exprs != NIL))
+	{
+		const ProbePlan *collector = linitial(probe_plans((CustomScan *) plan));
+		FilterSeen *filter = seen + collector->keys.number;
+
+		Assert(!filter->built && collector->kind == COLLECT_KEYS);
+		filter->built = true;
+		filter->origin = origin;
+	}
+	if (is_custom(plan, &bypass_node) || is_custom(plan, &bypass_feeder_node))
+		see_filters(linitial(((CustomScan *) plan)->custom_plans), origin, seen);
 	foreach(cell, key_probe_plans(plan))
 	{
 		FilterSeen *filter = seen + ((KeyProbePlan *) lfirst(cell))->number;

@@ -74,6 +74,8 @@ key_of_join(HashJoin *join, JoinKey *key)
 			outer->expressions = join->hashkeys;
 		if (inner_var && inner_var->varno == OUTER_VAR)
 			inner->columns[i] = inner_var->varattno;
+		else
+			inner->expressions = hash->hashkeys;
 		outer->collations[i] = inner->collations[i] =
 			list_nth_oid(join->hashcollations, i);
 	}

@@ -2,11 +2,12 @@
  * join_filter_link.c
  *	  Connects the nodes of a join filter when a plan is started.
  *
- * The node that builds a filter, the Hash node above it, and the nodes that probe are in
- * different parts of the plan.  They are found by the number that the plan gives to each
+ * The node that builds a filter, the Hash node above it or the node that stores rows, and the
+ * nodes that probe are in different parts of the plan.  They are found by the number that the plan gives to each
  * filter, when a query starts (events.c) and in each parallel worker.
  */
-#include "join_filter_probe.h"
+#include "join_filter_store.h"
+#include "scan/bypass/bypass.h"
 #include "scan/filter_scan.h"
 
 #include "access/parallel.h"
@@ -26,9 +27,18 @@ find_links(PlanState *node, void *context)
 {
 	KeyLinks   *links = context;
 	KeySource  *source = NULL;
+	StoredKeys *stored;
 
 	if (node == NULL)
 		return false;
+	stored = stored_keys_of(node);
+	if (stored == NULL)
+		stored = bypass_stored_keys(node);
+	if (stored)
+	{
+		stored->linked = true;
+		source = &stored->source;
+	}
 	if (IsA(node, HashJoinState))
 		source = key_build_link((HashJoinState *) node, &links->answers);
 	if (source)

@@ -14,7 +14,7 @@
  */
 #include "join_filter_plan.h"
 
-#include "join_filter_probe.h"
+#include "join_filter_store.h"
 #include "scan/foreign/foreign_filter.h"
 
 #include "access/table.h"
@@ -52,20 +52,27 @@
 /* Size of a hash table's tuple besides its data; see ExecChooseHashTableSize() */
 #define HASH_TUPLE_OVERHEAD		32
 
+/* Is a hash join's inner side expected to need more than hash memory? */
+bool
+join_spills(const HashJoin *join)
+{
+	const Plan *inner = outerPlan(innerPlan(join));
+
+	return inner->plan_rows * (inner->plan_width + HASH_TUPLE_OVERHEAD) >
+		(double) get_hash_memory_limit();
+}
+
 /* Return the cost of a child's row in a node, in nanoseconds. */
 double
 cost_of_row(const Plan *plan)
 {
-	const Plan *inner;
 	KeyInteger	left;
 	KeyInteger	right;
 
 	switch (nodeTag(plan))
 	{
 		case T_HashJoin:
-			inner = outerPlan(innerPlan(plan));
-			if (inner->plan_rows * (inner->plan_width + HASH_TUPLE_OVERHEAD) >
-				(double) get_hash_memory_limit())
+			if (join_spills((const HashJoin *) plan))
 				return SPILLING_JOIN_NS;
 			return integers_of(linitial_oid(((HashJoin *) plan)->hashoperators),
 							   &left, &right) ? JOIN_INTEGER_NS : JOIN_OTHER_NS;
@@ -107,7 +114,8 @@ is_blocking(const Plan *plan, Plan *const *child)
 {
 	return IsA(plan, Sort) || IsA(plan, IncrementalSort) || IsA(plan, Agg) ||
 		IsA(plan, WindowAgg) || IsA(plan, SetOp) ||
-		(IsA(plan, HashJoin) && child != &outerPlan(plan));
+		(IsA(plan, HashJoin) && child != &outerPlan(plan)) ||
+		is_custom(plan, &join_filter_store_node);
 }
 
 /*
@@ -199,6 +207,7 @@ child_with_key(const PlanEditor *editor, Plan *plan, const AttrNumber *columns,
 	JoinType	type;
 
 	if (is_custom(plan, &join_filter_build_node) ||
+		is_custom(plan, &join_filter_store_node) ||
 		is_custom(plan, &join_filter_probe_node))
 	{
 		memcpy(child_columns, columns, key->count * sizeof(AttrNumber));

@@ -13,6 +13,14 @@
  * look them up. docs/dev/internals.md says why that is correct, which filters the processes
  * of a query may share, and what EXPLAIN must not reveal about hidden rows.
  *
+ * The other way.  If the outer side is expected to return far fewer rows than the inner, these
+ * are stored first, and the inner side probes their keys (join_filter_store.c).  In joins that
+ * never return an inner row alone, inner rows without a partner need not be hashed.  A Filter
+ * Bypass stores the rows in any case.
+ *
+ * By index.  With join_filter = index, only those joins are filtered of which one side probes a
+ * membership index for the same key: there few rows are expected on that side.
+ *
  * Transfer.  Suppose that the outer side of a join contains another join on the same key,
  * with a filter.  Then rows of the upper join's inner side also need a key of that filter to
  * find a partner.  The upper join usually reads an outer row before it builds its own hash
@@ -26,6 +34,7 @@
  */
 #include "join_filter_plan.h"
 
+#include "scan/bypass/bypass.h"
 #include "scan/foreign/foreign_filter.h"
 #include "index/membership.h"
 #include "scan/foreign/sent_keys.h"
@@ -33,6 +42,8 @@
 #include "access/table.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -54,6 +65,9 @@
 /* Time per unit of the planner's costs: a sequential scan's row costs 0.0125 units, or 78 ns */
 #define COST_UNIT_NS			6240.0
 
+/* Measured cost of storing a row and reading it back */
+#define STORE_NS				150.0
+
 /* Do not filter fewer rows: 20,000 take a millisecond. */
 #define PROBED_ROWS_MIN			20000.0
 #define FOREIGN_ROWS_MIN		1000.0	/* fetched in 1 to 3 ms */
@@ -61,6 +75,14 @@
 #define SHARE_TRY				0.5
 /* Use this guess if the inner side has at most this many times the rows of the outer side. */
 #define TRY_ROWS_MAX			4.0
+
+/*
+ * Store the outer rows of a join if they are expected to be at most this share of the inner
+ * rows, and give up if more come: by then they have cost a tenth of what hashing the inner side
+ * takes.
+ */
+#define STORED_SHARE_MAX		0.25
+#define STORED_ROWS_MIN			1000
 
 /* A join with a filter */
 typedef struct KeyFilterPlan
@@ -309,19 +331,183 @@ find_worthy_places(const PlanEditor *editor, HashJoin *join, Placement *placemen
 				  placement->blocked ? cost_of_not_looking(join) : 0));
 }
 
+/*
+ * Does the scan of a table, from which one side of a join has its key, probe a membership index
+ * for a join?  Not if rows of the query are hidden from the user.
+ */
+static bool
+probes_index(const PlanEditor *editor, Plan *side, const SideKey *key)
+{
+	SideKey		below = *key;
+	Plan	   *lowest = key->expressions ? side :
+		lowest_with_key(editor, side, key, below.columns);
+	ListCell   *cell;
+
+	check_stack_depth();
+	if (IsA(lowest, Append) || IsA(lowest, MergeAppend))
+	{
+		foreach(cell, plan_children(lowest))
+		{
+			if (probes_index(editor, *(Plan **) lfirst(cell), &below))
+				return true;
+		}
+	}
+	if (!is_custom(lowest, &filter_scan_node))
+		return false;
+	foreach(cell, probe_plans((CustomScan *) lowest))
+	{
+		const ProbePlan *probe = lfirst(cell);
+
+		if (probe->kind == PROBE_JOIN && !probe->hides_rows)
+			return true;
+	}
+	return false;
+}
+
+/* Does a hash join never return an inner row without a partner? */
+static bool
+drops_inner(JoinType type)
+{
+	switch (type)
+	{
+		case JOIN_INNER:
+		case JOIN_SEMI:
+		case JOIN_LEFT:
+		case JOIN_ANTI:
+#if PG_VERSION_NUM >= 180000
+		case JOIN_RIGHT_SEMI:
+#endif
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* Can the keys of one side be collected before the other side is read, with no other errors? */
+static bool
+may_collect(const SideKey *key)
+{
+	return !probe_may_fail((Node *) key->expressions);
+}
+
+/*
+ * Find where to probe the keys of "stored" rows in the other side of a join, which returns
+ * "rows" rows; "other" are further costs, in nanoseconds.  Return whether that pays.
+ */
+static bool
+find_stored_places(const PlanEditor *editor, HashJoin *join, Plan **side, double stored,
+				   double other, Placement *placement)
+{
+	double		rows = (*side)->plan_rows;
+	double		matched = join->join.jointype == JOIN_INNER ?
+		Max(join->join.plan.plan_rows, stored) : stored;
+
+	if (stored > rows * STORED_SHARE_MAX)
+		return false;
+	placement->number = editor->filters + 1;
+	placement->share = Min(matched / Max(rows, 1), 1);
+	/* if all rows fit into memory, have a table that suffices if the node gives up */
+	placement->tried = !join_spills(join);
+	placement->fraction = 1;
+	add_saved(editor, placement, rows, cost_of_row(&join->join.plan));
+	find_places(editor, side, placement);
+	return placement->places != NIL &&
+		(join_filter_setting == JOIN_FILTER_FORCE || worth_it(placement, stored, other));
+}
+
+/*
+ * Store the outer rows of a hash join, and probe their keys on its inner side, if that is
+ * possible and pays.
+ */
+static bool
+store_outer_rows(PlanEditor *editor, HashJoin *join, const JoinKey *key)
+{
+	Plan	   *outer = outerPlan(join);
+	Plan	   *hash = innerPlan(join);
+	Plan	  **inner = &outerPlan(hash);
+	double		rows = (*inner)->plan_rows;
+	Placement	placement = {.key = &key->inner};
+
+	/* if not all rows are wanted, the first ones come after all are stored */
+	double		other = outer->plan_rows * STORE_NS +
+		(1 - editor->fraction) * outer->total_cost * COST_UNIT_NS;
+
+	/* each process of a Parallel Hash has a part of the rows */
+	if (!drops_inner(join->join.jointype) || hash->parallel_aware ||
+		!may_collect(&key->outer) ||
+		contain_volatile_functions((Node *) key->inner.expressions) ||
+		contain_subplans((Node *) key->inner.expressions) ||
+		plan_has_effects(&editor->effects, outer) ||
+		plan_has_effects(&editor->effects, *inner) ||
+		!find_stored_places(editor, join, inner, outer->plan_rows, other, &placement))
+		return false;
+	(void) add_probes(editor, &placement);
+	/* the hash table is sized by this */
+	if (!placement.tried)
+		outerPlan(hash)->plan_rows = clamp_row_est(rows * placement.share);
+	add_store(editor, join, &key->outer,
+			  (int) Min(Max(rows * STORED_SHARE_MAX, STORED_ROWS_MIN), INT_MAX));
+	return true;
+}
+
+/* Return the Bypass Feeder of a join below a Filter Bypass, or NULL. */
+static Plan *
+feeder_of(const HashJoin *join)
+{
+	if (is_custom(outerPlan(join), &bypass_feeder_node))
+		return outerPlan(join);
+	return is_custom(outerPlan(innerPlan(join)), &bypass_feeder_node) ?
+		outerPlan(innerPlan(join)) : NULL;
+}
+
+/*
+ * Probe the keys of the rows that a Bypass Feeder stores on the other side of its join, if that
+ * is possible and pays.
+ */
+static void
+feed_keys(PlanEditor *editor, HashJoin *join, Plan *feeder, const JoinKey *key)
+{
+	bool		feeds_outer = feeder == outerPlan(join);
+	JoinType	type = join->join.jointype;
+	const SideKey *own = feeds_outer ? &key->outer : &key->inner;
+	Plan	  **other = feeds_outer ? &outerPlan(innerPlan(join)) : &outerPlan(join);
+	Placement	placement = {.key = feeds_outer ? &key->inner : &key->outer};
+	List	   *columns = NIL;
+
+	/* a full join returns the rows of both sides */
+	if (own->expressions != NIL || placement.key->expressions != NIL || !may_collect(own) ||
+		!(feeds_outer ? drops_inner(type) : drops_outer(type)) ||
+		plan_has_effects(&editor->effects, *other))
+		return;
+	for (int i = 0; i < own->count; i++)
+	{
+		TargetEntry *entry = list_nth_node(TargetEntry, feeder->targetlist,
+										   own->columns[i] - 1);
+
+		if (!IsA(entry->expr, Var))
+			return;
+		columns = lappend(columns, copyObject(entry->expr));
+	}
+	if (!find_stored_places(editor, join, other, feeder->plan_rows, 0, &placement))
+		return;
+	(void) add_probes(editor, &placement);
+	add_collector((CustomScan *) feeder, ++editor->filters, own, columns,
+				  (int) Min(feeder->plan_rows, INT_MAX));
+}
+
+
 /* Filter the outer side of a hash join, if that is possible and pays. */
 static void
-filter_join(PlanEditor *editor, HashJoin *join)
+filter_outer_side(PlanEditor *editor, HashJoin *join, KeyFilterPlan *filter)
 {
 	Plan	   *plan = &join->join.plan;
-	KeyFilterPlan *filter = palloc0(sizeof(KeyFilterPlan));
 	JoinKey    *key = &filter->key;
 	Placement  *placement = &filter->placement;
 	Placement	start;
 	bool		has_effects;
 	List	   *sent;
 
-	if (!drops_outer(join->join.jointype) || !key_of_join(join, key))
+	if (!drops_outer(join->join.jointype))
 		return;
 	placement->key = &key->outer;
 	placement->number = editor->filters + 1;
@@ -366,6 +552,30 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	editor->added = lappend(editor->added, filter);
 }
 
+/* Filter a side of a hash join, if that is possible and pays. */
+static void
+filter_join(PlanEditor *editor, HashJoin *join)
+{
+	KeyFilterPlan *filter = palloc0(sizeof(KeyFilterPlan));
+	Plan	   *feeder = feeder_of(join);
+
+	if (!key_of_join(join, &filter->key))
+		return;
+	editor->only_sends = false;
+	if (feeder)
+	{
+		feed_keys(editor, join, feeder, &filter->key);
+		return;
+	}
+	/* the other side lacks the rows that the index has dropped from one side */
+	if ((!editor->by_index || probes_index(editor, outerPlan(join), &filter->key.outer)) &&
+		store_outer_rows(editor, join, &filter->key))
+		return;
+	editor->only_sends = editor->by_index &&
+		!probes_index(editor, outerPlan(innerPlan(join)), &filter->key.inner);
+	filter_outer_side(editor, join, filter);
+}
+
 /*
  * Let a hash join mark the outer rows that it will return without a partner, where that is
  * possible and may pay.  There is no estimate of their number: the planner expects one row of
@@ -381,7 +591,7 @@ mark_join(PlanEditor *editor, HashJoin *join)
 	JoinKey		key;
 
 	/* a Parallel Hash writes all outer rows to files in any case */
-	if ((type != JOIN_ANTI && type != JOIN_LEFT && type != JOIN_FULL) ||
+	if (feeder_of(join) || (type != JOIN_ANTI && type != JOIN_LEFT && type != JOIN_FULL) ||
 		hash->parallel_aware || !key_of_join(join, &key))
 		return;
 	if (join_filter_setting != JOIN_FILTER_FORCE &&
@@ -493,7 +703,7 @@ transfer_filters(PlanEditor *editor, HashJoin *join)
 	AttrNumber	below;
 	Plan	  **child;
 
-	if (!can_receive(editor, join, &key))
+	if (feeder_of(join) || !can_receive(editor, join, &key))
 		return;
 	here = key.outer.columns[0];
 	while ((child = child_with_key(editor, plan, &here, &key.outer, &below)) != NULL)
@@ -547,6 +757,9 @@ visit_joins(PlanEditor *editor, Plan *plan,
 		visit_joins(editor, *child, visit);
 	}
 	editor->fraction = fraction;
+	/* what else a Bypass has joined gets no filters */
+	if (is_custom(plan, &bypass_node))
+		plan = linitial(((CustomScan *) plan)->custom_plans);
 	if (IsA(plan, HashJoin))
 		visit(editor, (HashJoin *) plan);
 }
@@ -599,7 +812,7 @@ edit_plan(PlanEditor *editor, Plan *plan, double fraction)
 {
 	editor->fraction = fraction;
 	visit_joins(editor, plan, filter_join);
-	if (editor->only_sends)
+	if (editor->by_index)
 		return;
 	visit_joins(editor, plan, mark_join);
 	if (editor->added != NIL)
@@ -630,7 +843,7 @@ join_filters_add(PlannedStmt *statement, bool is_volatile, bool has_policies,
 {
 	PlanEditor	editor = {
 		.statement = statement,
-		.only_sends = join_filter_setting == JOIN_FILTER_INDEX,
+		.by_index = join_filter_setting == JOIN_FILTER_INDEX,
 		/* tables of functions that were inlined may have policies, too */
 		.hides_rows = has_policies || statement->dependsOnRole,
 		.effects.any = is_volatile || locks_rows(statement)

@@ -17,7 +17,7 @@ typedef struct SideKey
 	KeyKind		kind;			/* the same on both sides */
 	int			count;			/* number of columns; the same on both sides */
 	AttrNumber	columns[KEY_COLUMNS_MAX];	/* of the child; 0: expression */
-	List	   *expressions;	/* outer side: hashkeys, if one is no column */
+	List	   *expressions;	/* all keys of the side, if one is no column */
 	KeyInteger	integer;		/* KEY_INTEGER: the type */
 	Oid			functions[KEY_COLUMNS_MAX]; /* hash functions */
 	Oid			collations[KEY_COLUMNS_MAX];
@@ -33,8 +33,10 @@ typedef struct JoinKey
 typedef struct PlanEditor
 {
 	PlannedStmt *statement;
-	bool		only_sends;		/* only send filters, of the keys of tables
-								 * with membership indexes; no probes here */
+	bool		by_index;		/* filter only joins that probe an index */
+	bool		only_sends;		/* only send filters of the join at hand, of
+								 * the keys of tables with membership indexes;
+								 * no probes here */
 	bool		hides_rows;		/* conditions of tables may be policies */
 	PlanEffects effects;
 	Bitmapset  *exists;			/* plan_ids of subplans that return one row */
@@ -83,6 +85,7 @@ extern bool integers_of(Oid operator, KeyInteger *left, KeyInteger *right);
 extern bool key_of_join(HashJoin *join, JoinKey *key);
 
 /* join_filter_place.c */
+extern bool join_spills(const HashJoin *join);
 extern double cost_of_row(const Plan *plan);
 extern void add_saved(const PlanEditor *editor, Placement *placement, double rows,
 					  double row_ns);
@@ -100,6 +103,9 @@ extern void find_places(const PlanEditor *editor, Plan **slot, Placement *placem
 /* join_filter_edit.c */
 extern void add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 					  bool comes_first, bool marks, List *sent);
+extern void add_collector(CustomScan *node, int number, const SideKey *key,
+						  List *expressions, int rows_max);
+extern void add_store(PlanEditor *editor, HashJoin *join, const SideKey *key, int rows_max);
 extern List *add_probes(PlanEditor *editor, const Placement *placement);
 extern void check_filters(const PlanEditor *editor);
 

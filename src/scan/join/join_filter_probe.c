@@ -10,9 +10,9 @@
 #include "miscadmin.h"
 #include "utils/ruleutils.h"
 
-/* The method "begin": plan->expression lists columns or expressions of the node's rows. */
-static Probe *
-begin_keys(const ProbePlan *plan, PlanState *node)
+/* Prepare to read keys: plan->expression lists columns or expressions of the node's rows. */
+KeyProbe *
+key_probe_begin(const ProbePlan *plan, PlanState *node)
 {
 	List	   *keys = (List *) plan->expression;
 	KeyProbe   *probe = palloc0(sizeof(KeyProbe));
@@ -34,7 +34,14 @@ begin_keys(const ProbePlan *plan, PlanState *node)
 		fmgr_info(list_nth_oid(probe->plan.functions, i), &probe->functions[i]);
 		probe->collations[i] = list_nth_oid(probe->plan.collations, i);
 	}
-	return &probe->probe;
+	return probe;
+}
+
+/* The method "begin" */
+static Probe *
+begin_keys(const ProbePlan *plan, PlanState *node)
+{
+	return &key_probe_begin(plan, node)->probe;
 }
 
 /* Return the filter of all keys, or NULL if they are not known, or not yet. */
@@ -55,16 +62,14 @@ open_filter(KeyProbe *probe, int rows)
 
 /*
  * Set *key to the key of a row, from the values of its columns.  Return false if a value is
- * NULL, or the key is not in the range of the filter: the row has no partner.  Values after
- * the first NULL are not read.  May allocate in the current memory context.
+ * NULL: the row has no partner.  Values after the first NULL are not read.  May allocate in the
+ * current memory context.
  */
 static bool
-make_key(KeyProbe *probe, const KeyFilter *filter, const Datum *values,
-		 const bool *nulls, uint64 *key)
+make_key(KeyProbe *probe, const Datum *values, const bool *nulls, uint64 *key)
 {
 	uint32		hash = 0;
 
-	Assert(filter->kind == probe->plan.kind);
 	for (int i = 0; i < probe->columns; i++)
 	{
 		if (nulls[i])
@@ -72,7 +77,7 @@ make_key(KeyProbe *probe, const KeyFilter *filter, const Datum *values,
 		if (probe->plan.kind == KEY_INTEGER)
 		{
 			*key = key_of_datum(probe->plan.integer, values[i]);
-			return *key >= filter->least && *key <= filter->most;
+			return true;
 		}
 		hash = key_combine(hash,
 						   DatumGetUInt32(FunctionCall1Coll(&probe->functions[i],
@@ -81,6 +86,16 @@ make_key(KeyProbe *probe, const KeyFilter *filter, const Datum *values,
 	}
 	*key = hash;
 	return true;
+}
+
+/*
+ * May the filter contain a key?  Only integers have a range: a key outside of it has no
+ * partner.
+ */
+static inline bool
+in_range(const KeyFilter *filter, uint64 key)
+{
+	return filter->kind == KEY_HASH || (key >= filter->least && key <= filter->most);
 }
 
 /* The method "look_up" */
@@ -96,6 +111,7 @@ look_up_in_keys(Probe *base, ProbedPage *page)
 
 	if (filter == NULL)
 		return false;
+	Assert(filter->kind == probe->plan.kind);
 	for (int i = 0; i < page->count; i++)
 	{
 		HeapTupleData tuple;
@@ -104,7 +120,8 @@ look_up_in_keys(Probe *base, ProbedPage *page)
 		for (int j = 0; j < probe->columns; j++)
 			values[j] = heap_getattr(&tuple, probe->attributes[j], columns,
 									 &nulls[j]);
-		if (make_key(probe, filter, values, nulls, &page->hashes[hashed]))
+		if (make_key(probe, values, nulls, &page->hashes[hashed]) &&
+			in_range(filter, page->hashes[hashed]))
 			page->rows[hashed++] = page->rows[i];
 		if (probe->plan.kind == KEY_HASH)
 			MemoryContextReset(CurrentMemoryContext);
@@ -112,6 +129,13 @@ look_up_in_keys(Probe *base, ProbedPage *page)
 	page->count = hashed;
 	key_filter_contains_batch(filter, page->hashes, hashed, page->found);
 	return true;
+}
+
+/* Return EXPLAIN's text of the columns or expressions that are a key. */
+char *
+key_probe_text(const ProbePlan *plan, List *context)
+{
+	return deparse_expression(plan->expression, context, true, false);
 }
 
 /* The method "text" */
@@ -196,6 +220,28 @@ key_probe_begin_scan(CustomScanState *node, EState *estate, int eflags)
 }
 
 /*
+ * Set *key to the key of the row in a slot, which is the econtext's scan tuple.  Return false if
+ * a value is NULL: the row has no partner.  May allocate in the current memory context.
+ */
+bool
+key_probe_key(KeyProbe *probe, TupleTableSlot *slot, ExprContext *econtext, uint64 *key)
+{
+	Datum		values[KEY_COLUMNS_MAX];
+	bool		nulls[KEY_COLUMNS_MAX];
+
+	for (int i = 0; i < probe->columns; i++)
+	{
+		values[i] = probe->expressions[i] ?
+			ExecEvalExpr(probe->expressions[i], econtext, &nulls[i]) :
+			slot_getattr(slot, probe->attributes[i], &nulls[i]);
+		/* stop at a NULL, as the join does: the next expression might fail */
+		if (nulls[i])
+			return false;
+	}
+	return make_key(probe, values, nulls, key);
+}
+
+/*
  * Does a row pass a probe?  The row is in the slot, which is the econtext's scan tuple.  Set
  * *seen if the row was looked up.
  */
@@ -204,23 +250,13 @@ row_passes(KeyProbe *probe, TupleTableSlot *slot, ExprContext *econtext,
 		   bool *seen)
 {
 	const KeyFilter *filter = open_filter(probe, 1);
-	Datum		values[KEY_COLUMNS_MAX];
-	bool		nulls[KEY_COLUMNS_MAX];
 	uint64		key;
 	bool		passes;
 
 	if (filter == NULL)
 		return true;
-	for (int i = 0; i < probe->columns; i++)
-	{
-		values[i] = probe->expressions[i] ?
-			ExecEvalExpr(probe->expressions[i], econtext, &nulls[i]) :
-			slot_getattr(slot, probe->attributes[i], &nulls[i]);
-		/* stop at a NULL, as the join does: the next expression might fail */
-		if (nulls[i])
-			break;
-	}
-	passes = make_key(probe, filter, values, nulls, &key) &&
+	Assert(filter->kind == probe->plan.kind);
+	passes = key_probe_key(probe, slot, econtext, &key) && in_range(filter, key) &&
 		key_filter_contains(filter, key);
 	probe_switch_count(&probe->pays, 1, passes);
 	*seen = true;

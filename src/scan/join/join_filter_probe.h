@@ -7,7 +7,10 @@
 
 #include "scan/probe.h"
 
-/* A probe of a join's keys, with the columns or expressions of a row that are its key */
+/*
+ * A probe of a join's keys, with the columns or expressions of a row that are its key.  A node
+ * that collects keys reads them by one, too.
+ */
 typedef struct KeyProbe
 {
 	Probe		probe;
@@ -23,7 +26,11 @@ typedef struct KeyProbe
 	ProbeSwitch pays;
 } KeyProbe;
 
+extern KeyProbe *key_probe_begin(const ProbePlan *plan, PlanState *node);
+extern bool key_probe_key(KeyProbe *probe, TupleTableSlot *slot,
+						  ExprContext *econtext, uint64 *key);
 extern const KeyFilter *key_probe_filter(KeyProbe *probe);
+extern char *key_probe_text(const ProbePlan *plan, List *context);
 extern void key_probes_sort(List *probes, int first);
 extern void key_probes_explain(uint64 pauses, double probed, double removed,
 							   double skipped, ExplainState *es);
