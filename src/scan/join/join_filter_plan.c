@@ -406,7 +406,11 @@ find_stored_places(const PlanEditor *editor, HashJoin *join, Plan **side, double
 		return false;
 	placement->number = editor->filters + 1;
 	placement->share = Min(matched / Max(rows, 1), 1);
-	/* if all rows fit into memory, have a table that suffices if the node gives up */
+
+	/*
+	 * if all rows fit into memory, have a table that suffices if the node
+	 * gives up
+	 */
 	placement->tried = !join_spills(join);
 	placement->fraction = 1;
 	add_saved(editor, placement, rows, cost_of_row(&join->join.plan));
@@ -590,8 +594,12 @@ mark_join(PlanEditor *editor, HashJoin *join)
 	double		keys = outerPlan(hash)->plan_rows;
 	JoinKey		key;
 
-	/* a Parallel Hash writes all outer rows to files in any case */
-	if (feeder_of(join) || (type != JOIN_ANTI && type != JOIN_LEFT && type != JOIN_FULL) ||
+	/*
+	 * a Parallel Hash writes all outer rows to files in any case; few rows
+	 * are not worth it
+	 */
+	if (feeder_of(join) || is_custom(outerPlan(join), &join_filter_store_node) ||
+		(type != JOIN_ANTI && type != JOIN_LEFT && type != JOIN_FULL) ||
 		hash->parallel_aware || !key_of_join(join, &key))
 		return;
 	if (join_filter_setting != JOIN_FILTER_FORCE &&

@@ -86,7 +86,7 @@ stored_keys_begin(PlanState *node)
 
 /* Collect the key of a row of the node's result, which is in the slot. */
 void
-stored_keys_add(StoredKeys *keys, TupleTableSlot *slot)
+stored_keys_add(StoredKeys * keys, TupleTableSlot *slot)
 {
 	MemoryContext old;
 	uint64		key;
@@ -101,7 +101,7 @@ stored_keys_add(StoredKeys *keys, TupleTableSlot *slot)
 
 /* Make the filter: all rows are stored. */
 void
-stored_keys_finish(StoredKeys *keys, NodeInstrumentation *instrument)
+stored_keys_finish(StoredKeys * keys, NodeInstrumentation *instrument)
 {
 	KeyFilter  *filter;
 
@@ -115,7 +115,7 @@ stored_keys_finish(StoredKeys *keys, NodeInstrumentation *instrument)
 }
 
 void
-stored_keys_forget(StoredKeys *keys)
+stored_keys_forget(StoredKeys * keys)
 {
 	key_collector_reset(&keys->collector);
 	if (keys->source.filter)
@@ -153,7 +153,7 @@ typedef struct StoreState
 	TupleTableSlot *stored;		/* a row of "rows" */
 	bool		has_stored;		/* "rows" may have more rows */
 	bool		gave_up;		/* the child may have more rows */
-} StoreState;
+}			StoreState;
 
 static void
 store_begin(CustomScanState *node, EState *estate, int eflags)
@@ -161,7 +161,11 @@ store_begin(CustomScanState *node, EState *estate, int eflags)
 	StoreState *state = (StoreState *) node;
 
 	node_begin_child(node, estate, eflags);
-	/* we return stored rows, or the child's slots; so do the expressions of the key */
+
+	/*
+	 * we return stored rows, or the child's slots; so do the expressions of
+	 * the key
+	 */
 	node->ss.ps.resultops = &TTSOpsVirtual;
 	node->ss.ps.resultopsfixed = false;
 	node->ss.ps.scanopsset = true;
@@ -174,7 +178,7 @@ store_begin(CustomScanState *node, EState *estate, int eflags)
 
 /* Store the child's rows and make a filter of their keys, or give up. */
 static void
-store_rows(StoreState *state)
+store_rows(StoreState * state)
 {
 	PlanState  *node = &state->css.ss.ps;
 	int			rows_max = state->keys->reader->plan.rows_max;

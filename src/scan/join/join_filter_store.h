@@ -16,16 +16,16 @@ typedef struct StoredKeys
 	KeySource	source;			/* its filter: NULL until all rows are stored */
 	KeyCollector collector;
 	bool		linked;			/* not in EvalPlanQual's plan: collect nothing */
-} StoredKeys;
+}			StoredKeys;
 
-extern StoredKeys *stored_keys_begin(PlanState *node);
-extern void stored_keys_add(StoredKeys *keys, TupleTableSlot *slot);
-extern void stored_keys_finish(StoredKeys *keys, NodeInstrumentation *instrument);
-extern void stored_keys_forget(StoredKeys *keys);
+extern StoredKeys * stored_keys_begin(PlanState *node);
+extern void stored_keys_add(StoredKeys * keys, TupleTableSlot *slot);
+extern void stored_keys_finish(StoredKeys * keys, NodeInstrumentation *instrument);
+extern void stored_keys_forget(StoredKeys * keys);
 extern void stored_keys_explain(PlanState *node, List *ancestors, ExplainState *es);
 
 /* The node */
 extern const NodeKind join_filter_store_node;
-extern StoredKeys *stored_keys_of(PlanState *node);
+extern StoredKeys * stored_keys_of(PlanState *node);
 
 #endif							/* BLOOMFILTER_JOIN_FILTER_STORE_H */
