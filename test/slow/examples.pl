@@ -25,8 +25,10 @@ $ENV{PYTHONDONTWRITEBYTECODE} = 1;
 sub output_of
 {
 	my @command = @_;
+	# no program takes minutes unless it hangs
+	my $hangs_after = 600;
 	my $output = '';
-	my $good = eval { IPC::Run::run(\@command, '<', \undef, '>&', \$output, IPC::Run::timeout(120)) };
+	my $good = eval { IPC::Run::run(\@command, '<', \undef, '>&', \$output, IPC::Run::timeout($hangs_after)) };
 
 	return ($output . ($@ // ''), $good);
 }

@@ -333,7 +333,7 @@ foreach my $self (@sessions)
 
 	if ($self->{kind} eq 'reader')
 	{
-		$session->query("SET plan_cache_mode = force_generic_plan; SET statement_timeout = '60s'");
+		$session->query("SET plan_cache_mode = force_generic_plan; SET statement_timeout = '600s'");
 		foreach my $table (@tables)
 		{
 			foreach (qw(on off))
@@ -347,13 +347,19 @@ foreach my $self (@sessions)
 	$doing{ $self->{kind} }[0]->($self);
 }
 my $until = time + $seconds;
+# a slow machine needs longer for as much; minutes later something hangs
+my ($compared_least, $counted_least, $hangs) = (2 * $seconds, $seconds, $until + 900);
+sub goes_on
+{
+	return time < $until || time < $hangs && ($count{compared} < $compared_least || $count{counted} < $counted_least);
+}
 while (my @busy = grep { !$_->{done} } @sessions)
 {
 	foreach my $self (@busy)
 	{
 		next unless $self->{session}->answered;
 		$doing{ $self->{kind} }[1]->($self);
-		if (time < $until && !@faults) { $doing{ $self->{kind} }[0]->($self) }
+		if (!@faults && goes_on()) { $doing{ $self->{kind} }[0]->($self) }
 		else { $self->{done} = 1 }
 	}
 	usleep(500);
@@ -363,13 +369,13 @@ push @faults, server_faults($node);
 is(scalar @faults, 0, "no row is lost, seed $seed");
 diag(map { "$_\n---\n" } @faults[ 0 .. ($#faults < 3 ? $#faults : 3) ]) if @faults;
 note(join ', ', map { "$_ $count{$_}" } sort keys %count);
-cmp_ok($count{compared}, '>=', 2 * $seconds, 'enough was compared');
+cmp_ok($count{compared}, '>=', $compared_least, 'enough was compared');
 cmp_ok($count{equal}, '>=', $count{compared} / 4, 'enough had to be equal');
 cmp_ok($count{filtered}, '>=', $count{compared} / 4, 'enough plans had a filter');
 cmp_ok($count{joined}, '>=', $count{compared} / 5, 'enough were joins');
 cmp_ok($count{skipped}, '>=', 2 * $count{joined}, 'enough partitions were skipped by their bounds');
 cmp_ok($count{changed}, '>=', $count{refused} / 4, 'enough was changed meanwhile');
-cmp_ok($count{counted}, '>=', $seconds, 'enough rows that stay were found');
+cmp_ok($count{counted}, '>=', $counted_least, 'enough rows that stay were found');
 
 $node->stop;
 done_testing();

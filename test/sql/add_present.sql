@@ -67,16 +67,15 @@ FROM kept WHERE id = 'one layer';
 SELECT bloom_add_all(f, elements) = f AS unchanged
 FROM (SELECT array_agg(n) AS elements, bloom_agg(n, 100, NULL) AS f FROM generate_series(1, 100) AS n) AS t;
 
--- In memory, too, flat or expanded: each addition would copy 30 MB
-SET statement_timeout = '20s';
-SELECT count(*) AS flat FROM (SELECT bloom_add(bloom_create(25000000), 1) || '' AS text) AS t,
-	LATERAL (SELECT text::bloom AS f OFFSET 0) AS u, generate_series(1, 10000) AS i WHERE bloom_add(f, i / i) IS NOT NULL;
+-- In memory, too, flat or expanded; t/030_instructions.pl counts that nothing is copied
+SELECT count(*) AS flat FROM (SELECT bloom_add(bloom_create(1000000), 1) || '' AS text) AS t,
+	LATERAL (SELECT text::bloom AS f OFFSET 0) AS u, generate_series(1, 100) AS i WHERE bloom_add(f, i / i) @> 1;
 DO $$
 DECLARE
-	f bloom := bloom_add(bloom_create(25000000), 1);
+	f bloom := bloom_add(bloom_create(1000000), 1);
 	g bloom;
 BEGIN
-	FOR i IN 1 .. 10000 LOOP
+	FOR i IN 1 .. 100 LOOP
 		IF NOT bloom_contains(bloom_add(f, 1), 1) OR NOT bloom_contains(bloom_add_all(f, '{1}'::int[]), 1) THEN
 			RAISE 'not found';
 		END IF;
@@ -86,7 +85,6 @@ BEGIN
 	g := bloom_add(g, 2);
 	RAISE NOTICE 'g: %, f: %', bloom_contains(g, 2), bloom_contains(f, 2);
 END $$;
-RESET statement_timeout;
 
 DROP VIEW chunks;
 DROP TABLE kept, before;

@@ -181,7 +181,8 @@ CREATE PROCEDURE wait_for_older_snapshots() LANGUAGE plpgsql AS $$
 DECLARE
 	next_xid xid := pg_snapshot_xmax(pg_current_snapshot())::xid;
 BEGIN
-	FOR i IN 1 .. 6000 LOOP
+	-- five minutes at most, lest it hangs
+	FOR i IN 1 .. 30000 LOOP
 		EXIT WHEN NOT EXISTS (SELECT FROM pg_stat_activity
 			WHERE datname = current_database() AND pid <> pg_backend_pid() AND age(backend_xmin) > age(next_xid));
 		PERFORM pg_sleep(0.01), pg_stat_clear_snapshot();

@@ -126,6 +126,22 @@ foreach my $function (sort keys %of_function)
 	}
 }
 
+# what adding an element costs that a filter of 1.3 MB contains, by the difference of few and
+# many additions to one filter: nothing is copied, which would take 30,000 instructions
+my ($few, $many) = (10, 110);
+my $flat = q{SELECT count(bloom_add(f, i / i)) FROM (SELECT bloom_add(bloom_create(1000000), 1)::text AS text) t, LATERAL (SELECT text::bloom AS f OFFSET 0) u, generate_series(1, %d) i};
+my $expanded = 'SELECT count(bloom_add(f, i / i)) FROM (SELECT bloom_agg(1, 1000000, NULL) AS f OFFSET 0) u, generate_series(1, %d) i';
+my (undef, @additions) = instructions($node, 'bloomfilter_add', map { my $query = $_; map { sprintf $query, $_ } $few, $many } $flat, $expanded);
+
+foreach my $case ([ 'flat', 690 ], [ 'expanded', 690 ])
+{
+	my ($form, $bound) = @$case;
+	my ($of_few, $of_many) = splice @additions, 0, 2;
+	my $count = ($of_many - $of_few) / ($many - $few);
+
+	cmp_ok($count, '<=', $bound, sprintf('an addition of what a filter contains that is %s: %.0f instructions, at most %d', $form, $count, $bound));
+}
+
 # what the library adds to a query of one table, with join filters on: half a percent of it.
 # The first queries fill caches, and once a second the server adds up its statistics, after
 # whichever query, which makes the two after it dearer, too: hence the least of twelve.  What
@@ -159,5 +175,23 @@ my $for_row = $of_one[7] - $of_one[3];
 
 cmp_ok($for_row, '<=', 0.05 * $of_one[3],
 	"a join of one row adds $for_row instructions to the $of_one[3] of planning without filters");
+
+# what filters from keys add to planning grows with the plan's depth, and not by a factor with
+# each level: eight more levels would take hundreds of times as much
+sub nested
+{
+	my ($depth) = @_;
+	my $deep = 'SELECT number FROM keys';
+
+	$deep = "SELECT number + 1 AS number FROM ($deep) q$_ GROUP BY 1" foreach 1 .. $depth;
+	return "EXPLAIN SELECT count(*) FROM urls JOIN ($deep) o USING (number)";
+}
+my @depths = map { nested($_) } 4, 12;
+my (undef, @deep) = instructions($node, 'planner',
+	"LOAD 'bloomfilter'\nSET bloomfilter.filter_scan = off\nSET enable_mergejoin = off\nSET enable_nestloop = off\n$depths[0]",
+	(map { ($_) x 3 } @depths), "SET bloomfilter.filter_scan = on\nSET bloomfilter.join_filter = force\n$depths[0]", (map { ($_) x 3 } @depths));
+my @of_depth = map { $deep[ 10 + 3 * $_ ] - $deep[ 3 + 3 * $_ ] } 0, 1;
+
+cmp_ok($of_depth[1], '<=', 4 * $of_depth[0], "filters from keys add $of_depth[1] instructions to planning 12 levels, and $of_depth[0] to 4");
 
 done_testing();

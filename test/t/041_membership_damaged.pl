@@ -25,8 +25,8 @@ my ($page_header, $meta_bytes) = (24, 700);
 note("seed $seed");
 srand($seed);
 
-# A loop that damage makes endless is a failure, too
-my $node = start_server('main', conf => "log_statement = none\nrestart_after_crash = off\nstatement_timeout = 60s\n");
+# A loop that damage makes endless is a failure, too: no statement takes minutes
+my $node = start_server('main', conf => "log_statement = none\nrestart_after_crash = off\nstatement_timeout = 300s\n");
 $node->safe_psql('postgres', join ';', map {
 	my $error_rate = $_ % 2 ? 0.01 : 0.0001;
 

@@ -146,14 +146,14 @@ like($session->end, qr/^ERROR:  55006/, 'and of a new one');
 $old->quit;
 
 # What fails leaves nothing, in whatever process and phase.
-foreach my $fails ([ 'SELECT 1 / 0', 'SELECT pg_sleep(1)', qr/^ERROR:  22012/ ],
-	[ 'SELECT pg_sleep(1)', 'SELECT 1 / 0', qr/^ERROR:  22012.*^CONTEXT:.*parallel worker/ms ],
-	[ 'SELECT pg_sleep(1)', 'SELECT pg_sleep(1)', qr/^ERROR:  57014/ ],
-	[ 'SELECT', 'SELECT pg_sleep(100)', qr/^ERROR:  57014/ ])
+foreach my $fails ([ 'SELECT 1 / 0', 'SELECT pg_sleep(1)', qr/^ERROR:  22012/, 0 ],
+	[ 'SELECT pg_sleep(1)', 'SELECT 1 / 0', qr/^ERROR:  22012.*^CONTEXT:.*parallel worker/ms, 0 ],
+	[ 'SELECT pg_sleep(100)', 'SELECT pg_sleep(100)', qr/^ERROR:  57014/, '1s' ],
+	[ 'SELECT', 'SELECT pg_sleep(100)', qr/^ERROR:  57014/, '1s' ])
 {
-	my ($leader_does, $worker_does, $error) = @$fails;
+	my ($leader_does, $worker_does, $error, $timeout) = @$fails;
 
-	$session->query("SET test.leader_does = '$leader_does'; SET test.worker_does = '$worker_does'; SET statement_timeout = '1s'");
+	$session->query("SET test.leader_does = '$leader_does'; SET test.worker_does = '$worker_does'; SET statement_timeout = '$timeout'");
 	like($session->query('CREATE INDEX i ON many USING membership (acting(x))'), $error, "$leader_does, $worker_does");
 	$session->query('RESET statement_timeout');
 	is($session->query("SELECT to_regclass('i')"), '', 'no index');

@@ -5,7 +5,8 @@
 #     $session->start('COMMIT');               # which may have to wait
 #     print $session->end unless $session->waits($node);
 #
-# Errors come with their SQLSTATE, DETAIL and HINT (VERBOSITY verbose).
+# Errors come with their SQLSTATE, DETAIL and HINT (VERBOSITY verbose).  A query that hangs
+# ends after some minutes: PG_TEST_TIMEOUT_DEFAULT, or 180 seconds.
 package Session;
 
 use strict;
@@ -20,10 +21,10 @@ sub new
 	my $self = bless { in => '', out => '', queries => 0 }, $class;
 	my $connection = $node->connstr($database // 'postgres') . ($user ? " user=$user" : '');
 
+	$self->{timer} = IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default);
 	$self->{psql} = IPC::Run::start(
 		[ 'psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $connection ],
-		'<', \$self->{in}, '>&', \$self->{out},
-		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+		'<', \$self->{in}, '>&', \$self->{out}, $self->{timer});
 	$self->{pid} = $self->query('SELECT pg_backend_pid()');
 	return $self;
 }
@@ -36,6 +37,8 @@ sub start
 
 	$self->{queries}++;
 	$self->{in} .= "$sql\n;\n\\echo answered $self->{queries}\n";
+	# each query has all of it, however long the session lives
+	$self->{timer}->start;
 	$self->_pump;
 }
 
