@@ -1,6 +1,7 @@
 --
 -- Adding elements, one at a time and in arrays.
 --
+\set ON_ERROR_STOP on
 CREATE TEMP TABLE made (what text, f bloom);
 INSERT INTO made VALUES
 	('block512', bloom_create(2000)),
@@ -11,6 +12,7 @@ INSERT INTO made VALUES
 	('small, fixed', bloom_create(1000, 1e-5, 0, 123)),
 	('classic', bloom_create_bits(10000, 7)),
 	('empty', (SELECT bloom_agg(1) WHERE false));
+\set ON_ERROR_STOP off
 SELECT what, i.layout AS before, j.layout AS after, j.element_class, j.elements, f @> 'a' AS was_there,
 	   bloom_add(f, 'a') @> 'a' AS found, bloom_add(f, 'a') @> 'b' AS other
 FROM made, LATERAL bloom_info(f) AS i, LATERAL bloom_info(bloom_add(f, 'a')) AS j;

@@ -2,6 +2,7 @@
 -- Adding elements that a filter contains returns the filter itself: nothing is copied,
 -- and an UPDATE does not write it again.
 --
+\set ON_ERROR_STOP on
 SET max_parallel_workers_per_gather = 0;
 CREATE TABLE kept (id text PRIMARY KEY, f bloom, c cuckoo);
 INSERT INTO kept VALUES
@@ -39,6 +40,7 @@ UPDATE kept SET c = cuckoo_add_unique(c, 1), f = bloom_add_all(f, ARRAY[]::int[]
 UPDATE kept SET c = cuckoo_add_all_unique(c, ARRAY[1, 2, 2, NULL]) WHERE id LIKE '% layer%';
 UPDATE kept SET f = bloom_add_all(f, ARRAY(SELECT generate_series(1, 60000))), c = cuckoo_add_all_unique(c, ARRAY(SELECT generate_series(60000, 1, -1)))
 WHERE id = 'many layers';
+\set ON_ERROR_STOP off
 -- Nothing was written, and nothing is lost
 SELECT (SELECT count(*) FROM before) > 100 AS many_chunks, (SELECT count(*) FROM chunks) = (SELECT count(*) FROM before) AS as_many,
 	   NOT EXISTS (SELECT chunk_id, written::text, chunk_seq FROM chunks EXCEPT SELECT * FROM before) AS none_written;

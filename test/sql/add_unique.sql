@@ -2,6 +2,7 @@
 -- cuckoo_add_all_unique: of an array, what does not seem to be in a filter.
 --
 -- As one by one, for every form of a filter
+\set ON_ERROR_STOP on
 CREATE FUNCTION one_by_one(f cuckoo, elements int[]) RETURNS cuckoo LANGUAGE plpgsql AS
 $$
 BEGIN
@@ -23,6 +24,7 @@ INSERT INTO forms VALUES
 	('fine', cuckoo_add_all(cuckoo_create(100, 1e-6), ARRAY(SELECT generate_series(1, 500)))),
 	('seed', cuckoo_create(100, seed => 7)),
 	('null', NULL);
+\set ON_ERROR_STOP off
 -- (but for the empty one, which gets layers for as many as there are)
 SELECT id, cuckoo_add_all_unique(f, e) = one_by_one(f, e) AS same, cuckoo_cardinality(cuckoo_add_all_unique(f, e)) BETWEEN 880 AND 1200 AS once,
 	   cuckoo_contains_all(cuckoo_add_all_unique(f, e), array_remove(e, NULL)) AS has_all

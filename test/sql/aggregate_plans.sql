@@ -2,6 +2,7 @@
 -- How the planner of PostgreSQL 19 treats aggregates: DISTINCT is dropped, and partial
 -- aggregation below joins gives the same results.  The results are the same in all versions.
 --
+\set ON_ERROR_STOP on
 SET max_parallel_workers_per_gather = 0;
 \getenv dir PG_ABS_SRCDIR
 \set file :dir '/sql/shared/plans.sql'
@@ -14,6 +15,7 @@ CREATE TABLE facts AS SELECT i % 100 AS id, (i * 7) % 3000 AS x, 'text ' || i % 
 FROM generate_series(1, 20000) AS i;
 CREATE TABLE kinds AS SELECT i AS id, i % 4 AS kind FROM generate_series(0, 99) AS i;
 ANALYZE facts, kinds;
+\set ON_ERROR_STOP off
 
 -- DISTINCT and ORDER BY change nothing but the plan
 SELECT bloom_agg(x) = bloom_agg(DISTINCT x) AS "distinct", bloom_agg(x) = bloom_agg(x ORDER BY n DESC) AS ordered,

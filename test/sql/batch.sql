@@ -1,6 +1,7 @@
 --
 -- Looking up many elements at once: any, all, each.
 --
+\set ON_ERROR_STOP on
 CREATE TEMP TABLE filters (name text, f bloom);
 INSERT INTO filters
 SELECT name, bloom_add_all(f, ARRAY(SELECT generate_series(1, 100)))
@@ -14,6 +15,7 @@ FROM (VALUES ('block512', bloom_create(2000, 1e-3)),
 -- several layers, also with blocks
 UPDATE filters SET f = bloom_add_all(bloom_add_all(bloom_create(3, 1e-3), ARRAY(SELECT generate_series(1, 20))), ARRAY(SELECT generate_series(21, 100))) WHERE name = 'grown';
 INSERT INTO filters SELECT 'grown, large', bloom_add_all(bloom_add_all(bloom_create(2000, 1e-3), ARRAY(SELECT generate_series(-1000000, -996000))), ARRAY(SELECT generate_series(-996000, -993000)) || ARRAY(SELECT generate_series(1, 100)));
+\set ON_ERROR_STOP off
 SELECT name, layout, layers FROM filters, bloom_info(f) ORDER BY name COLLATE "C";
 
 SELECT name,

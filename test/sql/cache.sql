@@ -2,12 +2,14 @@
 -- The cache of stored filters: what it holds, and for how long; and what must
 -- not be read at all.
 --
+\set ON_ERROR_STOP on
 CREATE TABLE filters (name text PRIMARY KEY, f bloom);
 INSERT INTO filters SELECT 'two MB', bloom_agg(i) FROM generate_series(1, 1600000) AS i;
 INSERT INTO filters SELECT 'part ' || p, bloom_agg(i) FROM generate_series(1, 40) AS p, generate_series(p, p + 100000) AS i GROUP BY p;
 
 -- The scans of partitions share the cache
 CREATE TABLE parts (k int, n int NOT NULL) PARTITION BY HASH (k);
+\set ON_ERROR_STOP off
 DO $$
 BEGIN
 	FOR i IN 0 .. 19

@@ -1,6 +1,7 @@
 --
 -- bloom_compatible and cuckoo_compatible: true exactly if the filters can be combined.
 --
+\set ON_ERROR_STOP on
 CREATE TABLE blooms (id int PRIMARY KEY, what text, f bloom);
 INSERT INTO blooms VALUES
 	(1, 'plain', bloom_create(1000)),
@@ -29,6 +30,7 @@ EXCEPTION WHEN invalid_parameter_value THEN
 	RETURN false;
 END
 $$;
+\set ON_ERROR_STOP off
 SELECT a.id, b.id FROM blooms AS a, blooms AS b WHERE bloom_compatible(a.f, b.f) <> can_unite(a.f, b.f);
 SELECT a.id, array_agg(b.id ORDER BY b.id) AS compatible_with FROM blooms AS a, blooms AS b WHERE bloom_compatible(a.f, b.f) GROUP BY a.id ORDER BY a.id;
 

@@ -1,6 +1,7 @@
 --
 -- Lookups: "no" is final, "yes" is almost certain.
 --
+\set ON_ERROR_STOP on
 CREATE TEMP TABLE filters (name text PRIMARY KEY, f bloom);
 INSERT INTO filters
 SELECT 'numbers', bloom_agg(i) FROM generate_series(1, 50000) AS i;
@@ -14,6 +15,7 @@ INSERT INTO filters
 SELECT 'grown', bloom_add_all(bloom_create(1000), array_agg(i)) FROM generate_series(1, 50000) AS i;
 INSERT INTO filters
 SELECT 'keyed', bloom_agg(bloom_element(i, -5), 50000, 0.01) FROM generate_series(1, 50000) AS i;
+\set ON_ERROR_STOP off
 
 -- No false negative, and at most about one in a hundred of the others.  (The
 -- subqueries probe one filter after the other.)

@@ -3,6 +3,7 @@
 
 -- Names of types that are no identifiers: a filter of them can be stored, dumped
 -- and read back, and names them
+\set ON_ERROR_STOP on
 CREATE TYPE "a b" AS ENUM ('x');
 CREATE TYPE "é" AS ENUM ('x');
 CREATE TYPE "a""b" AS ENUM ('x');
@@ -15,6 +16,7 @@ INSERT INTO named VALUES
 	(bloom_add(bloom_create(10), 'x'::"a""b")),
 	(bloom_add(bloom_create(10), 'x'::U&"\0009")),
 	(bloom_add(bloom_create(10), 'x'::"a name too long for eight bytes"));
+\set ON_ERROR_STOP off
 SELECT (bloom_info(f)).element_class, f::text::bloom = f AS text, f::bytea::bloom = f AS bytea
 FROM named;
 SELECT bloom_contains(f::text::bloom, 'x'::"a b") FROM named LIMIT 1;

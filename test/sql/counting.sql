@@ -2,11 +2,13 @@
 -- Counting Bloom filters: elements are added any number of times, and removed.
 -- One that was added and not removed must never be missing.
 --
+\set ON_ERROR_STOP on
 CREATE TEMP TABLE made (n int, what text, f bloom NOT NULL);
 INSERT INTO made VALUES
 	(1, 'small', bloom_create(100, counting => true)), (2, 'fixed', bloom_create(100, 0.01, 0, counting => true)),
 	(3, 'precise', bloom_create(2000, 1e-6, counting => true)), (4, 'keyed', bloom_create(2000, seed => 77, counting => true)),
 	(5, 'grown', bloom_add_all(bloom_create(50, counting => true), ARRAY(SELECT i::text FROM generate_series(1, 500) AS i)));
+\set ON_ERROR_STOP off
 SELECT what, layout, layers, capacity, error_rate, growth, seed, bits = 8 * bytes - 8 * (60 + 64 * layers) AS bits, bits_per_element FROM made, bloom_info(f) ORDER BY n;
 SELECT bloom_size(1000000, counting => true), bloom_size(1000000), (bloom_size(1000000, counting => true)).bytes = (bloom_info(bloom_create(1000000, counting => true))).bytes AS made;
 

@@ -1,6 +1,7 @@
 --
 -- The bytes of a cuckoo filter: output and input, and invalid bytes.
 --
+\set ON_ERROR_STOP on
 CREATE TABLE cuckoos (n int, what text PRIMARY KEY, f cuckoo);
 INSERT INTO cuckoos VALUES
 	(1, 'empty', (SELECT cuckoo_agg(1) WHERE false)),
@@ -14,6 +15,7 @@ INSERT INTO cuckoos VALUES
 	(9, 'large', cuckoo_add_all(cuckoo_create(100000), ARRAY[1, 2, 3])),
 	(10, 'large and grown', cuckoo_add_all(cuckoo_create(500, 1e-4), ARRAY(SELECT generate_series(1, 20000)))),
 	(11, 'saturated', cuckoo_add_all(cuckoo_create(10), ARRAY[1, 1, 1, 1, 2, 2, 2, 2, 3, 3]));
+\set ON_ERROR_STOP off
 
 -- Text is base64 of the bytes; binary and bytea are the bytes
 SELECT what, f::text::cuckoo = f AS text, f::bytea::cuckoo = f AS bytea, _cuckoo_send(f) = f::bytea AS binary,

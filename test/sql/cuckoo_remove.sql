@@ -3,11 +3,13 @@
 -- cuckoo_compact.  An element that was added and not removed must never be
 -- missing.
 --
+\set ON_ERROR_STOP on
 CREATE TEMP TABLE made (n int, what text, f cuckoo);
 INSERT INTO made VALUES
 	(1, 'small', cuckoo_create(100)), (2, 'precise', cuckoo_create(100, 1e-7)), (3, 'coarse', cuckoo_create(100, 0.5)),
 	(4, 'fixed', cuckoo_create(100, 0.01, 0)), (5, 'keyed', cuckoo_create(100, 0.01, 2, 77)), (6, 'large', cuckoo_create(50000)),
 	(7, 'least', cuckoo_create(1, 0.5, 0)), (8, 'empty', (SELECT cuckoo_agg(1) WHERE false));
+\set ON_ERROR_STOP off
 
 -- Added k times, it is in until removed k times; then the filter is as before,
 -- but for the class, that it keeps

@@ -2,6 +2,7 @@
 -- Unions of cuckoo filters: the sum of two multisets, which has each
 -- element as often as both have it together.
 --
+\set ON_ERROR_STOP on
 CREATE TEMP TABLE pairs (n int, what text PRIMARY KEY, f cuckoo, g cuckoo);
 INSERT INTO pairs
 SELECT n, what, cuckoo_add_all(f, ARRAY(SELECT generate_series(1, 600))), cuckoo_add_all(f, ARRAY(SELECT generate_series(401, 1000)))
@@ -16,6 +17,7 @@ FROM (VALUES (1, 'within capacity', cuckoo_create(2000, 1e-5)),
 -- (a first and a later layer, of another number of layers each)
 INSERT INTO pairs SELECT 9, 'unlike layers', cuckoo_add_all(f, ARRAY(SELECT generate_series(1, 600))), cuckoo_remove_all(cuckoo_add_all(f, ARRAY(SELECT generate_series(401, 4000))), ARRAY(SELECT generate_series(1001, 4000)))
 FROM (SELECT cuckoo_create(100, 1e-5) AS f) AS t;
+\set ON_ERROR_STOP off
 
 -- A union has the elements of either, each as often as both together, and few others.
 -- The bytes depend on the order, because entries stay in their first place.

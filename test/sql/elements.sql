@@ -2,6 +2,7 @@
 -- Elements of every type: within a class, equal values have equal hashes,
 -- whatever their type or stored form; types that cannot be hashed are errors.
 --
+\set ON_ERROR_STOP on
 SET client_encoding = 'UTF8';
 SET timezone = 'UTC';
 
@@ -31,6 +32,7 @@ BEGIN
 	RETURN class;
 END
 $$;
+\set ON_ERROR_STOP off
 
 --
 -- Numbers

@@ -1,6 +1,7 @@
 --
 -- Identity of filters: that of their bytes.
 --
+\set ON_ERROR_STOP on
 CREATE TABLE same (id int PRIMARY KEY, what text, f bloom);
 INSERT INTO same
 SELECT 10 * n + x, what, bloom_add(f, x % 2)
@@ -14,6 +15,7 @@ FROM (VALUES (1, 'block512', bloom_create(2000)),
 			 (6, 'explicit', (SELECT bloom_agg(1) WHERE false))) AS t(n, what, f), generate_series(1, 4) AS x;
 INSERT INTO same VALUES (100, 'null', NULL), (101, 'null', NULL),
 	(102, 'empty', (SELECT bloom_agg(1) WHERE false)), (103, 'empty', (SELECT bloom_agg(1) WHERE false));
+\set ON_ERROR_STOP off
 
 -- DISTINCT, GROUP BY and set operations: two of each, one empty and one NULL
 SELECT what, count(*) FROM (SELECT DISTINCT what, f FROM same) AS t GROUP BY what ORDER BY what COLLATE "C";

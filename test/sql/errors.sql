@@ -1,6 +1,7 @@
 --
 -- Wrong arguments: each is an error with an SQLSTATE that names the value.
 --
+\set ON_ERROR_STOP on
 CREATE FUNCTION error_of(query text, OUT code text, OUT message text, OUT hint text) LANGUAGE plpgsql AS
 $$
 BEGIN
@@ -14,6 +15,7 @@ CREATE FUNCTION errors_of(VARIADIC queries text[]) RETURNS TABLE (query text, co
 $$
 SELECT q, e.code, e.message FROM unnest(queries) WITH ORDINALITY AS u(q, n), LATERAL error_of('SELECT ' || q) AS e ORDER BY n
 $$;
+\set ON_ERROR_STOP off
 
 -- Out of range
 SELECT * FROM errors_of(

@@ -2,6 +2,7 @@
 -- How many rows the planner expects to pass an index, or the filter that a subquery
 -- reads: as many as do, for who may ask both; and nobody else learns anything
 --
+\set ON_ERROR_STOP on
 CREATE SCHEMA filter_estimates;
 SET search_path = filter_estimates, public;
 SET max_parallel_workers_per_gather = 0;
@@ -37,6 +38,7 @@ CREATE INDEX numbers_n ON numbers USING membership (n) WITH (error_rate = 0.0001
 CREATE TABLE filters (name text PRIMARY KEY, f bloom, c cuckoo);
 INSERT INTO filters SELECT share::text, bloom_agg(url, NULL, 0.0001), cuckoo_agg(url) FROM lists GROUP BY share;
 ANALYZE visits, lists, numbers, filters;
+\set ON_ERROR_STOP off
 
 -- ---------------------------------------------------------------- of indexes
 SELECT name, expected_rows(query) / rows_of(query) BETWEEN 0.5 AND 2 AS within_factor_2

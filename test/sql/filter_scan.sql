@@ -1,6 +1,7 @@
 --
 -- Filter Scan: gives the rows of a plain scan, wherever the planner may take it
 --
+\set ON_ERROR_STOP on
 CREATE SCHEMA filter_scan;
 SET search_path = filter_scan, public;
 SET max_parallel_workers_per_gather = 0;
@@ -99,6 +100,7 @@ INSERT INTO listed SELECT 'Host' || i, i * 10 FROM generate_series(1, 2100, 7) i
 CREATE INDEX listed_url ON listed USING membership (url);
 CREATE INDEX listed_n ON listed USING membership (n);
 ANALYZE scanned, filters, listed;
+\set ON_ERROR_STOP off
 
 -- ---------------------------------------------------------------- forms
 SELECT plan_of('SELECT url FROM scanned WHERE bloom_contains((SELECT f FROM filters WHERE name = ''url''), url) AND id > 5');

@@ -1,6 +1,7 @@
 -- What the planner does with the paths of Filter Scans.  A path that is no better than
 -- another of the same table is freed at once: here the one with a join filter that
 -- lets all rows pass, of a table that parallel workers cannot read.
+\set ON_ERROR_STOP on
 SET min_parallel_table_scan_size = 0;
 SET bloomfilter.filter_scan = force;
 CREATE TABLE kept AS SELECT x FROM generate_series(1, 1000) AS x;
@@ -8,6 +9,7 @@ CREATE INDEX kept_x ON kept USING membership (x);
 CREATE TEMPORARY TABLE scanned AS SELECT x FROM generate_series(1, 1000) AS x;
 CREATE TEMPORARY TABLE filters AS SELECT bloom_agg(x) AS f FROM generate_series(1, 1000) AS x;
 ANALYZE kept, scanned, filters;
+\set ON_ERROR_STOP off
 SELECT count(*) FROM scanned JOIN kept USING (x)
 WHERE bloom_contains((SELECT f FROM filters), x);
 DROP TABLE kept, scanned, filters;

@@ -3,6 +3,7 @@
 -- hidden rows have what the user guesses or something else, if the server's own plans are.
 --
 -- no statistics of one run for the next
+\set ON_ERROR_STOP on
 SET plan_cache_mode = force_custom_plan;
 SET max_parallel_workers_per_gather = 0;
 SET client_min_messages = warning;
@@ -59,6 +60,7 @@ BEGIN
 	EXECUTE format('GRANT SELECT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %I TO regress_hidden_user', name);
 END
 $$;
+\set ON_ERROR_STOP off
 SELECT fill('hit', 'guess', 7), fill('miss', 'wrong', 8);
 SET LOCAL search_path = public;
 \getenv dir PG_ABS_SRCDIR

@@ -2,6 +2,7 @@
 -- Keys of any form: expressions, several columns, and indexes with expressions,
 -- predicates, and of lists that are several tables
 --
+\set ON_ERROR_STOP on
 CREATE SCHEMA index_join;
 SET search_path = index_join, public;
 SET max_parallel_workers_per_gather = 0;
@@ -50,6 +51,7 @@ CREATE INDEX domains_domain ON domains USING membership (domain);
 CREATE FUNCTION stable_host(text) RETURNS text LANGUAGE plpgsql STABLE AS 'BEGIN RETURN split_part($1, ''@'', 2); END';
 CREATE FUNCTION volatile_host(text) RETURNS text LANGUAGE plpgsql VOLATILE AS 'BEGIN RETURN split_part($1, ''@'', 2); END';
 CREATE FUNCTION host_of_row(users) RETURNS text LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN split_part($1.email, ''@'', 2); END';
+\set ON_ERROR_STOP off
 SELECT plan_of($$SELECT * FROM users WHERE split_part(email, '@', 2) IN (SELECT domain FROM domains)$$);
 SELECT i, r.*
 FROM (VALUES

@@ -1,6 +1,7 @@
 --
 -- The bytes of a filter: output and input, and invalid bytes.
 --
+\set ON_ERROR_STOP on
 CREATE TABLE layouts (n int, what text PRIMARY KEY, f bloom);
 INSERT INTO layouts VALUES
 	(1, 'empty', (SELECT bloom_agg(1) WHERE false)),
@@ -25,6 +26,7 @@ INSERT INTO layouts VALUES
 	-- with counters
 	(19, 'counting', bloom_add_all(bloom_create(1501, counting => true), ARRAY[1, 2, 2, 3])),
 	(20, 'countingx2', bloom_add_all(bloom_create(100, 1e-5, 0, counting => true), ARRAY[1, 2, 2, 3]));
+\set ON_ERROR_STOP off
 
 -- Of which layouts these are
 SELECT what, layout, layers, bytes - layers * 64 > 60 AS more_than_a_header FROM layouts, LATERAL bloom_info(f) ORDER BY n;

@@ -2,6 +2,7 @@
 -- Join filters: a scan probes the membership index of a table that it is joined to,
 -- and the query has the rows that it has without
 --
+\set ON_ERROR_STOP on
 CREATE SCHEMA join_filter;
 SET search_path = join_filter, public;
 SET max_parallel_workers_per_gather = 0;
@@ -53,6 +54,7 @@ CREATE INDEX b_url ON blacklist USING membership (url);
 CREATE TABLE plain (id int, url text);
 INSERT INTO plain SELECT i, 'host' || i FROM generate_series(1, 2000, 5) i;
 ANALYZE visits, blacklist, plain;
+\set ON_ERROR_STOP off
 
 -- ---------------------------------------------------------------- joins
 SELECT plan_of('SELECT * FROM visits v JOIN blacklist b USING (url) WHERE v.id > 3');

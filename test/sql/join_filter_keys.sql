@@ -2,6 +2,7 @@
 -- The keys of a hash join: bitmaps, Bloom filters, and how the one becomes the other.  With
 -- little memory for many keys each of these happens.
 --
+\set ON_ERROR_STOP on
 SET client_min_messages = warning;
 CREATE SCHEMA join_filter_keys;
 SET search_path = join_filter_keys, public;
@@ -49,6 +50,7 @@ FROM generate_series(1, 100000) n;
 CREATE TABLE keys (id int, dense int, sparse bigint, t text, d date, z timestamptz);
 INSERT INTO keys SELECT id, k4, k8, t, d, z FROM facts WHERE id % 10 = 0 ORDER BY id;
 ANALYZE;
+\set ON_ERROR_STOP off
 
 -- ------------------------------------------------------------ with memory enough
 SELECT i, r.same, r.elements, r.kb, r.rows_probed > 99000 AS probed, r.false_positives <= max AS few

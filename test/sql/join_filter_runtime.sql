@@ -2,6 +2,7 @@
 -- Join filters that are made while a hash table is built: a query has the rows that it
 -- has without.  Each is asked with filters wherever they are legal, and with none.
 --
+\set ON_ERROR_STOP on
 CREATE SCHEMA join_filter_runtime;
 SET search_path = join_filter_runtime, public;
 LOAD 'bloomfilter';
@@ -112,6 +113,7 @@ CREATE TABLE small (k int, t text) WITH (autovacuum_enabled = off);
 INSERT INTO small VALUES (13, 'v13'), (26, 'v26'), (26, 'v27'), (NULL, 'v39'), (39, NULL), (700, 'v700');
 CREATE TABLE nothing (k int, t text);
 ANALYZE;
+\set ON_ERROR_STOP off
 
 -- ------------------------------------------------------------- kinds of joins
 -- without the side that core hashes, there is nothing to say of whether there is a filter

@@ -1,9 +1,11 @@
 --
 -- The membership index: built, updated, queried, checked, used by the planner
 --
+\set ON_ERROR_STOP on
 CREATE TABLE blacklist (id serial, url text NOT NULL) WITH (autovacuum_enabled = off);
 INSERT INTO blacklist (url) SELECT 'http://bad.example/' || i FROM generate_series(1, 20000) i;
 CREATE INDEX blacklist_url ON blacklist USING membership (url) WITH (error_rate = 0.001);
+\set ON_ERROR_STOP off
 SELECT layers, elements BETWEEN 19900 AND 20100 AS elements, capacity, error_rate,
 	estimated_error_rate < 0.001 AS precise, dead_elements
 FROM membership_info('blacklist_url');

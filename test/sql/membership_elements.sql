@@ -1,10 +1,12 @@
 --
 -- array_elements_ops: a membership index of the elements of arrays
 --
+\set ON_ERROR_STOP on
 CREATE TABLE docs (id serial, tags text[]) WITH (autovacuum_enabled = off);
 INSERT INTO docs (tags) SELECT ARRAY['tag' || i % 1000, 'tag' || i % 77, 'all'] FROM generate_series(1, 20000) i;
 INSERT INTO docs (tags) VALUES (NULL), ('{}'), ('{NULL}'), ('{one,NULL,two}'), ('{{a,b},{c,d}}'), ('[5:6]={five,six}');
 CREATE INDEX docs_tags ON docs USING membership (tags array_elements_ops);
+\set ON_ERROR_STOP off
 SELECT membership_check('docs_tags') = count(*) AS sound FROM docs;
 SELECT layers, elements BETWEEN 990 AND 1030 AS elements FROM membership_info('docs_tags');
 -- its column has the type of the elements

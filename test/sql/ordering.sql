@@ -2,6 +2,7 @@
 -- The order of filters: by their bytes, so that what needs a btree operator class
 -- works.  It is consistent with "=".
 --
+\set ON_ERROR_STOP on
 CREATE TABLE blooms (id int PRIMARY KEY, f bloom);
 INSERT INTO blooms
 SELECT 100 * n + x, bloom_add(f, x % 5)
@@ -20,6 +21,7 @@ FROM (VALUES (1, cuckoo_create(10)), (2, cuckoo_create(10, 1e-5)), (5, cuckoo_cr
 			 (6, (SELECT cuckoo_agg(1) WHERE false))) AS t(n, f), generate_series(1, 10) AS x;
 INSERT INTO cuckoos VALUES (1001, NULL), (1002, NULL),
 	(1003, (SELECT cuckoo_agg(1) WHERE false)), (1004, (SELECT cuckoo_agg(1) WHERE false));
+\set ON_ERROR_STOP off
 
 -- All that needs an order
 SELECT count(DISTINCT f) AS blooms FROM blooms;

@@ -1,6 +1,7 @@
 --
 -- Parallel workers make the same filters, byte for byte.
 --
+\set ON_ERROR_STOP on
 CREATE TABLE parallel_rows AS
 SELECT i, 'word ' || i AS word, i % 5 AS g, CASE WHEN i % 10 = 0 THEN i END AS sparse
 FROM generate_series(1, 60000) AS i;
@@ -41,6 +42,7 @@ BEGIN
 	rows := cardinality(together);
 END
 $$;
+\set ON_ERROR_STOP off
 
 SELECT what, r.* FROM (VALUES
 	('agg(x)', 'SELECT bloom_agg(word) FROM parallel_rows'),

@@ -2,6 +2,7 @@
 -- EXPLAIN shows a constant filter that a Filter Scan probes by its size; views and dumps
 -- have all of it.
 --
+\set ON_ERROR_STOP on
 CREATE TABLE scanned AS SELECT i, 'text ' || i AS t FROM generate_series(1, 20000) AS i;
 ANALYZE scanned;
 \getenv dir PG_ABS_SRCDIR
@@ -16,6 +17,7 @@ $$;
 CREATE TABLE literals AS
 SELECT quote_literal(bloom_agg(i)) || '::bloom' AS bloom, quote_literal(cuckoo_agg(i)) || '::cuckoo' AS cuckoo,
 	   quote_literal(bloom_agg(t)) || '::bloom' AS texts FROM scanned WHERE i <= 5000;
+\set ON_ERROR_STOP off
 SELECT p.* FROM literals, texts_of(format('SELECT * FROM scanned WHERE bloom_contains(%s, i)', bloom)) AS p;
 SELECT p.* FROM literals, texts_of(format('SELECT * FROM scanned WHERE %s @> i', bloom)) AS p;
 SELECT p.* FROM literals, texts_of(format('SELECT * FROM scanned WHERE i <@ %s AND t > ''t''', cuckoo)) AS p;

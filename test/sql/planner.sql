@@ -1,4 +1,5 @@
 -- What the planner knows of a filter: selectivity, folding, placing.
+\set ON_ERROR_STOP on
 SET max_parallel_workers_per_gather = 0;
 -- large enough for ANALYZE to read every row, so that chance has no part
 SET default_statistics_target = 1000;
@@ -30,6 +31,7 @@ BEGIN
 	RETURN expected_rows(query) / rows;
 END
 $$;
+\set ON_ERROR_STOP off
 
 SELECT share, condition,
 	off_by(share, 0.001, condition) BETWEEN 0.5 AND 2 AS within_factor_2

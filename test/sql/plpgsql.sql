@@ -6,6 +6,7 @@
 -- 100 and 2,000, which have different layouts, are not; nor is one in an assignment
 -- that has a subquery, or that comes from such an assignment, until bloom_add() has
 -- made it so.
+\set ON_ERROR_STOP on
 CREATE TABLE sizes (capacity int);
 INSERT INTO sizes VALUES (100), (2000), (100000);
 
@@ -32,6 +33,7 @@ BEGIN
 	RETURN f;
 END
 $$;
+\set ON_ERROR_STOP off
 SELECT capacity, elements, all_at_once = in_a_loop(capacity, elements) AS looped,
 	all_at_once = in_a_loop_nested(capacity, elements) AS nested
 FROM sizes, unnest(ARRAY[40, 80]) elements,

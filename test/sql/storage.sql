@@ -1,6 +1,7 @@
 --
 -- Filters as stored values: in every form of storage, changed and unchanged.
 --
+\set ON_ERROR_STOP on
 CREATE TABLE stored (id int PRIMARY KEY, what text, f bloom);
 INSERT INTO stored VALUES
 	(1, 'empty: a short header', (SELECT bloom_agg(1) WHERE false)),
@@ -31,6 +32,7 @@ INSERT INTO stored VALUES
 	(20, 'small, plain', bloom_add_all(bloom_create(500), ARRAY(SELECT generate_series(1, 500)))),
 	(21, 'small, plain, short', bloom_add(bloom_create(1), 1));
 ALTER TABLE stored ALTER f SET STORAGE external;
+\set ON_ERROR_STOP off
 SELECT what, pg_column_size(f) < bytes AS compressed, bytes = octet_length(f::bytea) - 8 AS whole,
 	   elements > 0 AS filled, layout = 'small' AS small, layers > 1 AS grown
 FROM stored, LATERAL bloom_info(f) ORDER BY id;

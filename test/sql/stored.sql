@@ -1,5 +1,6 @@
 -- Filters that are stored: one block is read for one lookup, the whole for
 -- many, and several are cached.
+\set ON_ERROR_STOP on
 SET max_parallel_workers_per_gather = 0;
 
 CREATE TABLE stored (name text PRIMARY KEY, filter bloom);
@@ -12,6 +13,7 @@ INSERT INTO stored VALUES
 						   bloom_create(300000))),
 	-- a small layer among large ones, whose bits lie anywhere in it
 	('small first', bloom_add_all(bloom_add_all(bloom_create(1000), ARRAY(SELECT generate_series(1, 1000))), ARRAY(SELECT generate_series(1001, 1000000))));
+\set ON_ERROR_STOP off
 SELECT name, pg_column_size(filter) > 1000000 AS large, (bloom_info(filter)).layers
 FROM stored ORDER BY name COLLATE "C";
 

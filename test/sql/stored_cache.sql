@@ -2,6 +2,7 @@
 -- Stored filters that a session keeps from statement to statement: when they are
 -- used again, when they are not, and how much memory they take.
 --
+\set ON_ERROR_STOP on
 SET max_parallel_workers_per_gather = 0;
 CREATE TABLE filters (name text PRIMARY KEY, f bloom);
 -- so large that a filter's chunks are many pages, each of another content
@@ -21,6 +22,7 @@ VACUUM ANALYZE filters;
 
 -- Read once, in full by many questions at once; then one look tells that it is the same
 \set many 'SELECT bloom_contains_each(f, ARRAY(SELECT generate_series(0, 999))) FROM filters WHERE name = ''class 1'''
+\set ON_ERROR_STOP off
 SELECT buffers(:'many') > 20 AS read;
 SELECT buffers(:'many') <= 3 AS looked, buffers($$SELECT f @> 101 FROM filters WHERE name = 'class 1'$$) <= 3 AS for_one_question;
 SELECT classes_in(f) FROM filters WHERE name = 'class 1';

@@ -9,6 +9,7 @@
 
 -- An example of each type: an expression of a and b, both from 0 to 69.  Folds of two
 -- halves, or sums of two fields, map many of these 4,900 to one.
+\set ON_ERROR_STOP on
 CREATE TEMP TABLE examples (type text PRIMARY KEY, example text);
 CREATE TYPE mood AS ENUM ('sad', 'ok');
 CREATE TYPE pair AS (a bigint, b xid8);
@@ -99,6 +100,7 @@ EXCEPTION WHEN undefined_function THEN
 	RETURN false;
 END
 $$;
+\set ON_ERROR_STOP off
 -- Each such type of the server, and each type with a hash operator class, has an
 -- example: no rows
 SELECT format_type(oid, NULL) AS without_example FROM pg_type

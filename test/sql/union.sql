@@ -2,6 +2,7 @@
 -- Unions and intersections: of compatible filters, with explicit and empty ones,
 -- and of incompatible ones.
 --
+\set ON_ERROR_STOP on
 CREATE TEMP TABLE pairs (what text PRIMARY KEY, f bloom, g bloom);
 INSERT INTO pairs
 SELECT what, bloom_add_all(f, ARRAY(SELECT generate_series(1, 600))),
@@ -25,6 +26,7 @@ WHERE what = 'grown';
 INSERT INTO pairs
 SELECT 'grown, large', bloom_add_all(bloom_add_all(bloom_create(2000), ARRAY(SELECT generate_series(1, 5000))), ARRAY(SELECT generate_series(5001, 9000))),
 	   bloom_add_all(bloom_add_all(bloom_create(2000), ARRAY(SELECT generate_series(401, 5400))), ARRAY(SELECT generate_series(5401, 9400)));
+\set ON_ERROR_STOP off
 
 -- A union has the elements of either.  (Elements that are in several layers are counted
 -- several times.)

@@ -6,6 +6,7 @@
 -- not from this extension.  "xxhsum -H3" gives the same for seed 0.  A changed
 -- line here means that filters made before no longer find their elements.
 --
+\set ON_ERROR_STOP on
 SET client_encoding = 'UTF8';
 SET lc_monetary = 'C';
 CREATE TYPE mood AS ENUM ('sad', 'ok');
@@ -209,6 +210,7 @@ INSERT INTO vectors (class, value, canonical, seed, hash) VALUES
 		'00112233445566778899aabbccddeeff', 42, 'fd81c9b98a39af6a'),
 	('(integer, text)', $$row(1, 'a'::text)$$,
 		'020000000800000001000000000000000100000061', 42, 'b69dec9cd82d124a');
+\set ON_ERROR_STOP off
 
 -- The canonical bytes of bytea are its own: so the two columns of the table
 -- agree, whatever the values are
