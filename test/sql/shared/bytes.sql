@@ -1,6 +1,8 @@
 -- What io.sql and cuckoo_io.sql share: functions that make, damage and use the bytes of
 -- filters of :type.  No error may come from here: psql would tell this file's path.
 \set ECHO none
+\set stopped :ON_ERROR_STOP
+\set ON_ERROR_STOP on
 SELECT replace($shared$
 -- Little-endian numbers, as the format has them
 CREATE FUNCTION le(n numeric) RETURNS bytea LANGUAGE sql IMMUTABLE AS
@@ -65,4 +67,5 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 $shared$, '@type@', :'type') \gexec
+\set ON_ERROR_STOP :stopped
 \set ECHO all

@@ -1,5 +1,7 @@
 -- What EXPLAIN says of a query, and what it returns
 \set ECHO none
+\set stopped :ON_ERROR_STOP
+\set ON_ERROR_STOP on
 -- The lines of its plan, in words that all majors share: how they name the results of
 -- subqueries differs
 CREATE OR REPLACE FUNCTION plan_of(query text, options text = 'COSTS off') RETURNS SETOF text
@@ -50,4 +52,5 @@ BEGIN
 	RETURN result;
 END
 $$;
+\set ON_ERROR_STOP :stopped
 \set ECHO all
