@@ -46,7 +46,7 @@
 #define HISTOGRAM_SIGMAS_ABOVE	3.0
 
 /* Is a function written in C?  Functions in other languages may be slow or raise errors. */
-static bool
+bool
 is_native(Oid function)
 {
 	HeapTuple	tuple;

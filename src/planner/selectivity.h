@@ -33,6 +33,7 @@ extern double column_share(PlannerInfo *root, Node *element, int varRelid,
 						   Oid collation, const KnownFilter *filter);
 extern double share_of_values(const KnownFilter *filter, double n_distinct,
 							  double sample, int sample_size);
+extern bool is_native(Oid function);
 extern bool can_be_hashed(Node *element, Oid collation);
 
 /* A probe of a filter with a column, or any other expression, of one table */

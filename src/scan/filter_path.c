@@ -101,7 +101,7 @@ find_conditions(RelOptInfo *rel)
 			condition = probe_condition_make(rinfo);
 		/* another condition may protect the element from errors */
 		if (condition && (list_length(rel->baserestrictinfo) == 1 ||
-						  !probe_may_fail(condition->element)))
+						  !probe_element_may_fail(condition->element)))
 			conditions = lappend(conditions, condition);
 	}
 	return conditions;

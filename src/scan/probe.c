@@ -19,12 +19,14 @@
 #include "node.h"
 
 #include "functions/sent_filter.h"
+#include "planner/selectivity.h"
 #include "value/value.h"
 
 #include "access/transam.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -33,6 +35,7 @@
 #include "utils/lsyscache.h"
 #include "utils/ruleutils.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
 
 /* A plan stores a share as an integer; this is the share 1. */
 #define SHARE_ONE				1000
@@ -219,6 +222,91 @@ bool
 probe_may_fail(Node *element)
 {
 	return contain_leaked_vars(element) || calls_leaky(element, NULL);
+}
+
+/* Return the types of a type's parts, if the server hashes it by hashing these. */
+static List *
+parts_of_type(Oid type)
+{
+	Oid			part;
+	TupleDesc	row;
+	List	   *parts = NIL;
+
+	type = getBaseType(type);
+	if (OidIsValid(part = get_element_type(type)) ||
+		OidIsValid(part = get_range_subtype(type)) ||
+			OidIsValid(part = get_multirange_range(type)))
+			return list_make1_oid(part);
+	if (get_typtype(type) != TYPTYPE_COMPOSITE)
+		return NIL;
+	row = lookup_rowtype_tupdesc(type, -1);
+	for (int i = 0; i < row->natts; i++)
+	{
+		if (!TupleDescAttr(row, i)->attisdropped)
+			parts = lappend_oid(parts, TupleDescAttr(row, i)->atttypid);
+	}
+	ReleaseTupleDesc(row);
+	return parts;
+}
+
+/*
+ * May a hash function raise an error for some value?  We know that the server's own do not.
+ * "trusted" says of what others we expect it, too.
+ */
+static bool
+function_may_fail(Oid function, HashTrust trusted)
+{
+	return function >= FirstUnpinnedObjectId && !get_func_leakproof(function) &&
+		!(trusted == TRUST_C && is_native(function));
+}
+
+/*
+ * May hashing a value of a type by a function raise an error?  The function of an array, a
+ * range or a row calls those of its parts; the columns of a record may have any type.
+ */
+bool
+probe_hash_may_fail(Oid function, Oid type, HashTrust trusted)
+{
+	ListCell   *cell;
+
+	check_stack_depth();
+	if (function_may_fail(function, trusted) || type == RECORDOID || type == RECORDARRAYOID)
+		return true;
+	foreach(cell, parts_of_type(type))
+	{
+		Oid			part = lfirst_oid(cell);
+		TypeCacheEntry *entry = lookup_type_cache(part, TYPECACHE_HASH_PROC |
+												  TYPECACHE_HASH_EXTENDED_PROC);
+
+		if (probe_hash_may_fail(entry->hash_proc, part, trusted) ||
+			function_may_fail(entry->hash_extended_proc, trusted))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * May evaluating the element of a condition, or hashing it, raise an error for some row?
+ * Trust functions in C, as planning does (can_be_hashed()).
+ */
+bool
+probe_element_may_fail(Node *element)
+{
+	Oid			type = exprType(element);
+	ListCell   *cell;
+
+	if (IsA(element, RowExpr))
+	{
+		foreach(cell, ((RowExpr *) element)->args)
+		{
+			if (probe_element_may_fail(lfirst(cell)))
+				return true;
+		}
+		return false;
+	}
+	return probe_may_fail(element) ||
+		probe_hash_may_fail(lookup_type_cache(getBaseType(type), TYPECACHE_HASH_EXTENDED_PROC)->hash_extended_proc,
+							type, TRUST_C);
 }
 
 /* Prepare to evaluate an element: a column, or any expression. */

@@ -148,6 +148,13 @@ typedef struct ProbeCondition
 	Node	   *element;
 } ProbeCondition;
 
+/* Which hash functions of users we expect to raise no error */
+typedef enum HashTrust
+{
+	TRUST_LEAKPROOF,			/* those that are leakproof */
+	TRUST_C						/* also those that are written in C */
+} HashTrust;
+
 extern void probe_plan_add(CustomScan *scan, const ProbePlan *plan);
 extern List *probe_plans(const CustomScan *scan);
 extern ProbeCondition *probe_condition_make(RestrictInfo *rinfo);
@@ -160,6 +167,8 @@ extern bool probe_condition_recheck(Probe *probe, ExprContext *econtext);
 extern char *probe_condition_text(const ProbePlan *plan, List *context,
 								  bool verbose);
 extern bool probe_may_fail(Node *element);
+extern bool probe_hash_may_fail(Oid function, Oid type, HashTrust trusted);
+extern bool probe_element_may_fail(Node *element);
 extern void probe_begin_element(Probe *probe, Expr *element, PlanState *node);
 
 /* Return the element of a row.  It points into the page, or into per-tuple memory. */

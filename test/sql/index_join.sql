@@ -363,5 +363,39 @@ VACUUM (ANALYZE) addresses, absent;
 SELECT plan_of('SELECT note FROM addresses a JOIN absent b ON lower(a.address) = lower(b.address)');
 RESET random_page_cost;
 
+-- A hash function of a user's type that fails for some value.  It must not be called for a
+-- row that a condition drops, in a join or as a condition.
+SET bloomfilter.filter_scan = force;
+CREATE TYPE word;
+CREATE FUNCTION word_in(cstring) RETURNS word LANGUAGE internal IMMUTABLE STRICT AS 'textin';
+CREATE FUNCTION word_out(word) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
+CREATE TYPE word (INPUT = word_in, OUTPUT = word_out, LIKE = text);
+CREATE CAST (text AS word) WITHOUT FUNCTION;
+CREATE CAST (word AS text) WITHOUT FUNCTION;
+CREATE FUNCTION same_word(word, word) RETURNS boolean LANGUAGE internal IMMUTABLE STRICT AS 'byteaeq';
+CREATE FUNCTION hash_of_word(word) RETURNS int LANGUAGE sql IMMUTABLE STRICT AS 'SELECT hashtext($1::text)';
+CREATE FUNCTION hash_of_word(word, bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+BEGIN
+	IF $1::text = 'bad' THEN
+		RAISE EXCEPTION 'cannot hash a bad word';
+	END IF;
+	RETURN hashtextextended($1::text, $2);
+END
+$$;
+CREATE OPERATOR = (LEFTARG = word, RIGHTARG = word, FUNCTION = same_word, COMMUTATOR = =, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES);
+CREATE OPERATOR CLASS word_ops DEFAULT FOR TYPE word USING hash AS
+	OPERATOR 1 =, FUNCTION 1 hash_of_word(word), FUNCTION 2 hash_of_word(word, bigint);
+CREATE OPERATOR CLASS word_ops DEFAULT FOR TYPE word USING membership AS OPERATOR 1 =;
+CREATE TABLE words AS SELECT n AS id, (CASE WHEN n % 10 = 0 THEN 'bad' ELSE 'w' || n END)::word AS w FROM generate_series(1, 3000) n;
+CREATE TABLE good_words AS SELECT ('w' || n)::word AS w FROM generate_series(1, 20) n;
+CREATE INDEX good_words_w ON good_words USING membership (w);
+ANALYZE words, good_words;
+SELECT * FROM compare('SELECT * FROM words NATURAL JOIN good_words WHERE id % 10 <> 0');
+SELECT count(*) FROM words WHERE id % 10 <> 0 AND membership_contains('good_words_w', w);
+SELECT count(*) FROM words WHERE id % 10 <> 0 AND membership_contains_any('good_words_w', ARRAY[w]);
+SELECT count(*) FROM words WHERE id % 10 <> 0 AND bloom_contains((SELECT bloom_agg((w, 1)) FROM good_words), (w, 1));
+-- but a row of numbers is probed
+SELECT probes_of('SELECT FROM words WHERE id % 10 <> 0 AND bloom_contains((SELECT bloom_agg((id, 1)) FROM words), (id, 1))');
+
 DROP SCHEMA index_join CASCADE;
 DROP ROLE index_join_user;

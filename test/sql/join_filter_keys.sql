@@ -396,5 +396,86 @@ SELECT (n->>'Rows Probed')::int BETWEEN 4096 AND 5000 AS probed, n->'Rows Remove
 FROM nodes('SELECT FROM copied f WHERE EXISTS (SELECT FROM copied_keys k WHERE k.dense = f.k)') n
 WHERE n ? 'Rows Probed';
 
+-- A hash function of a user that fails for some value.  It must not be called for a row that
+-- a condition, a join or a group below drops, as the join would not call it.
+CREATE FUNCTION same_text(text, text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE STRICT AS 'BEGIN RETURN $1 = $2; END';
+CREATE FUNCTION hash_of_text(text) RETURNS int LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+BEGIN
+	IF $1 = 'bad' THEN
+		RAISE EXCEPTION 'cannot hash a bad value';
+	END IF;
+	RETURN hashtext($1);
+END
+$$;
+CREATE OPERATOR === (LEFTARG = text, RIGHTARG = text, FUNCTION = same_text, COMMUTATOR = ===, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES);
+CREATE OPERATOR CLASS failing_ops FOR TYPE text USING hash AS OPERATOR 1 ===, FUNCTION 1 hash_of_text(text);
+CREATE TABLE with_bad AS SELECT n AS id, CASE WHEN n % 10 = 0 THEN 'bad' ELSE 'v' || n % 300 END AS t FROM generate_series(1, 3000) n;
+CREATE TABLE good AS SELECT 'v' || n AS t FROM generate_series(1, 20) n;
+ANALYZE with_bad, good;
+SET bloomfilter.join_filter = force;
+SET enable_nestloop = off;
+SET enable_mergejoin = off;
+SELECT * FROM plan_of('SELECT FROM with_bad b JOIN good g ON b.t === g.t WHERE b.id % 10 <> 0');
+SELECT i, r.same, r.rows_probed > 0 AS probed
+FROM (VALUES
+	(1, '(SELECT * FROM with_bad) f JOIN good g ON f.t === g.t WHERE f.id % 10 <> 0'),
+	(2, '(SELECT a.id, a.t FROM with_bad a JOIN with_bad b ON a.id = b.id WHERE b.t <> ''bad'' OFFSET 0) f JOIN good g ON f.t === g.t'),
+	(3, '(SELECT min(id) AS id, t FROM with_bad GROUP BY t HAVING min(id) <> 10) f JOIN good g ON f.t === g.t'),
+	(4, '(SELECT id, t FROM with_bad WHERE id % 10 <> 0 UNION ALL SELECT id, t FROM with_bad WHERE id % 10 <> 0) f JOIN good g ON f.t === g.t')) q (i, query),
+	LATERAL filtered(query) r
+ORDER BY i;
+-- a leakproof function raises no error
+ALTER FUNCTION hash_of_text(text) LEAKPROOF;
+SELECT * FROM plan_of('SELECT FROM with_bad b JOIN good g ON b.t === g.t WHERE b.id % 10 <> 0');
+-- arrays and rows are hashed by the functions of what they consist of
+CREATE TYPE word;
+CREATE FUNCTION word_in(cstring) RETURNS word LANGUAGE internal IMMUTABLE STRICT AS 'textin';
+CREATE FUNCTION word_out(word) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
+CREATE TYPE word (INPUT = word_in, OUTPUT = word_out, LIKE = text);
+CREATE CAST (text AS word) WITHOUT FUNCTION;
+CREATE CAST (word AS text) WITHOUT FUNCTION;
+CREATE FUNCTION same_word(word, word) RETURNS boolean LANGUAGE internal IMMUTABLE STRICT AS 'byteaeq';
+CREATE FUNCTION word_lt(word, word) RETURNS boolean LANGUAGE internal IMMUTABLE STRICT AS 'bytealt';
+CREATE FUNCTION word_le(word, word) RETURNS boolean LANGUAGE internal IMMUTABLE STRICT AS 'byteale';
+CREATE FUNCTION word_ge(word, word) RETURNS boolean LANGUAGE internal IMMUTABLE STRICT AS 'byteage';
+CREATE FUNCTION word_gt(word, word) RETURNS boolean LANGUAGE internal IMMUTABLE STRICT AS 'byteagt';
+CREATE FUNCTION word_cmp(word, word) RETURNS int LANGUAGE internal IMMUTABLE STRICT AS 'byteacmp';
+CREATE FUNCTION hash_of_word(word) RETURNS int LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+BEGIN
+	IF $1::text = 'bad' THEN
+		RAISE EXCEPTION 'cannot hash a bad word';
+	END IF;
+	RETURN hashtext($1::text);
+END
+$$;
+CREATE FUNCTION hash_of_word(word, bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+BEGIN
+	IF $1::text = 'bad' THEN
+		RAISE EXCEPTION 'cannot hash a bad word with a seed';
+	END IF;
+	RETURN hashtextextended($1::text, $2);
+END
+$$;
+CREATE OPERATOR = (LEFTARG = word, RIGHTARG = word, FUNCTION = same_word, COMMUTATOR = =, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
+CREATE OPERATOR < (LEFTARG = word, RIGHTARG = word, FUNCTION = word_lt);
+CREATE OPERATOR <= (LEFTARG = word, RIGHTARG = word, FUNCTION = word_le);
+CREATE OPERATOR >= (LEFTARG = word, RIGHTARG = word, FUNCTION = word_ge);
+CREATE OPERATOR > (LEFTARG = word, RIGHTARG = word, FUNCTION = word_gt);
+CREATE OPERATOR CLASS word_ops DEFAULT FOR TYPE word USING btree AS
+	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 word_cmp(word, word);
+CREATE OPERATOR CLASS word_ops DEFAULT FOR TYPE word USING hash AS
+	OPERATOR 1 =, FUNCTION 1 hash_of_word(word), FUNCTION 2 hash_of_word(word, bigint);
+CREATE TYPE named AS (n int, w word);
+CREATE TABLE bad_words AS SELECT id, t::word AS w, ARRAY[t::word] AS a, (1, t::word)::named AS r FROM with_bad;
+CREATE TABLE good_words AS SELECT t::word AS w, ARRAY[t::word] AS a, (1, t::word)::named AS r FROM good;
+ANALYZE bad_words (id, w), good_words (w);
+SELECT i, r.same, r.rows_probed > 0 AS probed
+FROM (VALUES
+	(1, 'f.w = g.w'),
+	(2, 'f.a = g.a'),
+	(3, 'f.r = g.r')) q (i, condition),
+	LATERAL filtered('(SELECT * FROM bad_words) f JOIN good_words g ON ' || condition || ' AND f.id % 10 <> 0') r
+ORDER BY i;
+
 DROP SCHEMA join_filter_keys CASCADE;
 DROP ROLE regress_join_filter_keys;

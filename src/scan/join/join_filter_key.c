@@ -4,6 +4,9 @@
  */
 #include "join_filter_plan.h"
 
+#include "scan/probe.h"
+
+#include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "utils/fmgroids.h"
@@ -88,5 +91,14 @@ key_of_join(HashJoin *join, JoinKey *key)
 		integers_of(linitial_oid(join->hashoperators), &outer->integer,
 					&inner->integer) ? KEY_INTEGER : KEY_HASH;
 	inner->kind = outer->kind;
+	for (int i = 0; outer->kind == KEY_HASH && i < outer->count; i++)
+	{
+		outer->may_fail |= probe_hash_may_fail(outer->functions[i],
+											   exprType(list_nth(join->hashkeys, i)),
+											   TRUST_LEAKPROOF);
+		inner->may_fail |= probe_hash_may_fail(inner->functions[i],
+											   exprType(list_nth(hash->hashkeys, i)),
+											   TRUST_LEAKPROOF);
+	}
 	return true;
 }

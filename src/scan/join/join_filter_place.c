@@ -9,8 +9,9 @@
  * the filter.  We do not look below Limit, window functions or set operations, nor below a
  * node that calls volatile functions or locks rows, or whose other side does.
  *
- * A key that is an expression is not traced, because evaluating it might fail for rows that
- * do not reach the join.
+ * A key is not traced, but probed directly below the join, if evaluating or hashing it might
+ * fail for rows that do not reach the join: an expression, or a column whose hash function is
+ * a user's and not leakproof.  Core evaluates and hashes it for the same rows.
  */
 #include "join_filter_plan.h"
 
@@ -482,11 +483,11 @@ find_places(const PlanEditor *editor, Plan **slot, Placement *placement)
 {
 	ListCell   *cell;
 
-	if (placement->key->expressions == NIL)
+	if (placement->key->expressions == NIL && !placement->key->may_fail)
 		find_below(editor, slot, placement->key->columns, false, placement);
 	else if (!(*slot)->async_capable && !editor->only_sends)
 	{
-		add_place(placement, slot, NULL);
+		add_place(placement, slot, placement->key->columns);
 		placement->probed += (*slot)->plan_rows;
 	}
 	placement->only_foreign = true;

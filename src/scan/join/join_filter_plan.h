@@ -21,6 +21,7 @@ typedef struct SideKey
 	KeyInteger	integer;		/* KEY_INTEGER: the type */
 	Oid			functions[KEY_COLUMNS_MAX]; /* hash functions */
 	Oid			collations[KEY_COLUMNS_MAX];
+	bool		may_fail;		/* a hash function may raise an error */
 } SideKey;
 
 typedef struct JoinKey
