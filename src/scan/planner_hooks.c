@@ -26,6 +26,7 @@
 #include "optimizer/planmain.h"
 #include "optimizer/planner.h"
 #include "utils/guc.h"
+#include "utils/plancache.h"
 
 static bool partition_filter_setting = false;
 
@@ -238,4 +239,11 @@ planner_hooks_init(void)
 	previous_explain = explain_per_plan_hook;
 	explain_per_plan_hook = explain_refused;
 #endif
+
+	/*
+	 * Plans of this session that are kept, were made without these hooks; so
+	 * is the one being made, if planning has loaded the library.  An
+	 * invalidation message could say the same at this moment.
+	 */
+	ResetPlanCache();
 }

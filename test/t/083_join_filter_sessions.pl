@@ -80,9 +80,7 @@ $session->query("SET plan_cache_mode = force_generic_plan; PREPARE sold AS $quer
 is($session->query('EXECUTE sold'), '2000', 'prepared without filters');
 $session->query("LOAD 'bloomfilter'; $on");
 is($session->query('EXECUTE sold'), '2000', 'executed with the library');
-unlike($session->query('EXPLAIN EXECUTE sold'), $build, 'by the plan that it has');
-$session->query('DISCARD PLANS');
-like($session->query('EXPLAIN EXECUTE sold'), $build, 'and by a new one');
+like($session->query('EXPLAIN EXECUTE sold'), $build, 'by a new plan');
 $session->query('SET bloomfilter.join_filter = off');
 like($session->query('EXPLAIN EXECUTE sold'), $build, 'which it keeps');
 is($session->query('EXECUTE sold'), '2000', 'executed with filters');
