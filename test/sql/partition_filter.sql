@@ -15,7 +15,7 @@ SET search_path = partition_filter, public;
 CREATE FUNCTION asked(query text, OUT asked int, OUT skipped int, OUT started int)
 LANGUAGE sql AS $$
 	SELECT sum((node->'Partitions Asked')::int), sum((node->'Partitions Skipped')::int),
-		sum(jsonb_array_length(coalesce(node->'Plans', '[]')))
+		sum(jsonb_array_length(jsonb_path_query_array(node, '$."Plans"[*] ? (@."Actual Loops" > 0)')))
 	FROM nodes(query) node WHERE node ? 'Partitions Asked'
 $$;
 -- is a query's result the same with and without them?  If so, what was asked
@@ -55,6 +55,10 @@ CREATE INDEX events_names ON events USING membership (name) WITH (error_rate = 0
 ANALYZE events;
 
 EXPLAIN (COSTS OFF) SELECT * FROM events WHERE trace_id = 25 AND day >= 8;
+-- partitions that are not read, because they are skipped or a LIMIT is reached, are shown as
+-- core shows them
+SELECT node->>'Relation Name' AS name, node->'Actual Loops' AS loops
+FROM nodes('SELECT * FROM events WHERE trace_id IN (25, 27) AND day >= 4 LIMIT 1') node WHERE node ? 'Relation Name' ORDER BY 1;
 SELECT * FROM compared('SELECT * FROM events WHERE trace_id = 25');
 SELECT * FROM asked('SELECT * FROM events WHERE trace_id = 25');
 SELECT * FROM compared('SELECT * FROM events WHERE trace_id = 0');

@@ -14,10 +14,11 @@
  * called by the query itself can alter the table.  A late child is initialized with the user
  * and the resource owner of the query's start.  But its indexes are not open, so that they
  * can be dropped, or rebuilt in a subtransaction, while a cursor is open (check_index()).
- * All children are initialized at the start if EXPLAIN shows them without executing them; if
- * EvalPlanQual is active, which replaces the rows that a scan finds by rows for which no index
- * was asked, so that all children are also executed; or if a parallel query collects
- * instrumentation, as all processes must have the same nodes.
+ * All children are initialized at the start if EXPLAIN, or auto_explain with log_analyze, may
+ * show them: those that are never started, too, as core does, and in a parallel query all
+ * processes must have the same nodes.  So they are if EvalPlanQual is active, which replaces
+ * the rows that a scan finds by rows for which no index was asked, so that all children are
+ * also executed.
  *
  * The plan is never read backward: see partition_plan.c about cursors.
  */
@@ -27,7 +28,6 @@
 #include "scan/node.h"
 #include "scan/plan_tree.h"
 
-#include "access/parallel.h"
 #include "access/xact.h"
 #include "catalog/partition.h"
 #include "executor/execPartition.h"
@@ -219,9 +219,8 @@ partition_filter_begin(CustomScanState *node, EState *estate, int eflags)
 	int			child = -1;
 
 	/* must all children be initialized now? */
-	bool		at_once = (eflags & EXEC_FLAG_EXPLAIN_ONLY) || estate->es_epq_active != NULL ||
-		(estate->es_instrument &&
-		 (IsParallelWorker() || estate->es_plannedstmt->parallelModeNeeded));
+	bool		at_once = (eflags & EXEC_FLAG_EXPLAIN_ONLY) || estate->es_instrument != 0 ||
+		estate->es_epq_active != NULL;
 
 	/* return the slots of the children, as an Append does */
 	node->ss.ps.resultopsset = true;
