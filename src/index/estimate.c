@@ -14,8 +14,9 @@
  * so for a large table we probe with a sample of its rows.  Without a sample, and for an
  * expression without statistics, the share of keys that an index contains is unknown.  We
  * assume half, as core does for a semi-join without statistics, or less if the index has
- * fewer elements than the table has distinct keys.  If a scan finds more, it stops probing
- * (scan/probe_switch.c).
+ * fewer elements than the table has distinct keys.  We know their number for columns, also
+ * through an implicit cast, such as that of bigint to numeric, which keeps values distinct.
+ * If a scan finds more, it stops probing (scan/probe_switch.c).
  *
  * Parallel workers.  The pages of a temporary table's index are in the memory of one
  * process.  A function is parallel safe or not, whatever its arguments.  So if a call may
@@ -35,6 +36,7 @@
 #include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "parser/parse_coerce.h"
 #include "parser/parsetree.h"
 #include "planner/selectivity.h"
 #include "storage/bufmgr.h"
@@ -349,13 +351,23 @@ sample_share(PlannerInfo *root, const RelOptInfo *info, List *key,
 	return (double) found / Max(rows, 1);
 }
 
+/* The share of keys made of these columns: by numbers, at most JOIN_SHARE_ASSUMED */
+static double
+share_of_numbers(PlannerInfo *root, const ShareKey *key, List *columns,
+				 const IndexEstimate *estimate)
+{
+	double		n_distinct = estimate_num_groups(root, columns, Max(key->rows, 1),
+												 NULL, NULL);
+
+	return Min(estimate->filter.elements / n_distinct + estimate->filter.error_rate,
+			   JOIN_SHARE_ASSUMED);
+}
+
 /* The share of keys of several columns: from a sample, or at most JOIN_SHARE_ASSUMED */
 static double
 share_of_rows(PlannerInfo *root, const ShareKey *key, const IndexEstimate *estimate)
 {
 	List	   *columns = (List *) key->element;
-	double		n_distinct = estimate_num_groups(root, columns, Max(key->rows, 1),
-												 NULL, NULL);
 	RelOptInfo *table = NULL;
 	int			pages = 0;
 	double		sample = 0;
@@ -366,9 +378,32 @@ share_of_rows(PlannerInfo *root, const ShareKey *key, const IndexEstimate *estim
 		sample = sample_share(root, table, columns, estimate, &pages);
 	/* rows of one page may be similar, so count pages */
 	if (pages > 0)
-		return share_of_values(&estimate->filter, n_distinct, sample, pages);
-	return Min(estimate->filter.elements / n_distinct + estimate->filter.error_rate,
-			   JOIN_SHARE_ASSUMED);
+		return share_of_values(&estimate->filter,
+							   estimate_num_groups(root, columns, Max(key->rows, 1), NULL, NULL),
+							   sample, pages);
+	return share_of_numbers(root, key, columns, estimate);
+}
+
+/*
+ * Return the column of which an expression is an implicit cast, written or not; NULL if it is
+ * something else.
+ */
+static Node *
+cast_column(Node *expression)
+{
+	FuncExpr   *cast = (FuncExpr *) expression;
+	Node	   *column;
+	Oid			function;
+
+	if (!IsA(expression, FuncExpr) || cast->args == NIL)
+		return NULL;
+	column = linitial(cast->args);
+	if (find_coercion_pathway(cast->funcresulttype, getBaseType(exprType(column)),
+							  COERCION_IMPLICIT, &function) != COERCION_PATH_FUNC ||
+		function != cast->funcid)
+		return NULL;
+	column = key_part(column);
+	return column && IsA(column, Var) ? column : NULL;
 }
 
 /* A ShareEstimator */
@@ -378,6 +413,8 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 	Const	   *index = (Const *) key->filter;
 	IndexEstimate estimate = {.key = key};
 	bool		is_row = IsA(key->element, List);
+	Node	   *column = key->for_join && !key->has_statistics ?
+		cast_column(key->element) : NULL;
 	double		share = SHARE_UNKNOWN;
 
 	/* an index that is named at run time may not exist */
@@ -385,12 +422,15 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 		return SHARE_UNKNOWN;
 	if (!key->for_join && index->constisnull)
 		return 0;				/* the functions are strict */
-	if (key->has_statistics && ActiveSnapshotSet() &&
+	if ((key->has_statistics || (column && has_statistics(root, column, varRelid))) &&
+		ActiveSnapshotSet() &&
 		(is_row || can_be_hashed(key->element, key->collation)) &&
 		examine_indexes(&estimate, indexes_of(key->filter)))
 	{
 		if (is_row)
 			share = share_of_rows(root, key, &estimate);
+		else if (column)
+			share = share_of_numbers(root, key, list_make1(column), &estimate);
 		else
 		{
 			estimate.contains.fn_oid = function_to_trust(key);
@@ -427,7 +467,8 @@ membership_join_share(PlannerInfo *root, List *indexes, Oid function, Node *key,
 	};
 	double		share = share_once(root, &share_key, 0, estimate_share);
 
-	*assumed = IsA(key, List);
+	*assumed = IsA(key, List) ||
+		(cast_column(key) != NULL && !has_statistics(root, key, 0));
 	while (IsA(key, RelabelType))
 		key = (Node *) ((RelabelType *) key)->arg;
 	if (share < 0 && !IsA(key, Var))

@@ -307,7 +307,7 @@ rows_of(PlannerInfo *root, Node *element)
 }
 
 /* Does an element have statistics?  Yes for a List of columns: its estimate needs none. */
-static bool
+bool
 has_statistics(PlannerInfo *root, Node *element, int varRelid)
 {
 	VariableStatData vardata;

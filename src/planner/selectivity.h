@@ -57,6 +57,7 @@ typedef double (*ShareEstimator) (PlannerInfo *root, const ShareKey *key, int va
 
 #define SHARE_UNKNOWN			(-1.0)
 
+extern bool has_statistics(PlannerInfo *root, Node *element, int varRelid);
 extern double share_once(PlannerInfo *root, const ShareKey *key, int varRelid,
 						 ShareEstimator estimate);
 

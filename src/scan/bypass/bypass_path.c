@@ -304,9 +304,13 @@ add_paths(Bypass *bypass)
 	if (filter->share > BYPASS_SHARE_MAX && filter_scan_setting != FILTER_SCAN_FORCE)
 		return;
 	bypass->filter = filter;
-	/* the share of several columns may come from a sample */
+
+	/*
+	 * the share of several columns may come from a sample, others from
+	 * numbers
+	 */
 	bypass->share = filter->assumed && !IsA(filter->key, List) ?
-		BYPASS_SHARE_ASSUMED : filter->share;
+		Min(BYPASS_SHARE_ASSUMED, filter->share) : filter->share;
 	path = find_bypass(bypass, 0);
 	if (path != NULL)
 		add_path(bypass->join, path);

@@ -292,7 +292,7 @@ table_of(const PlanEditor *editor, const Plan *scan)
 }
 
 /* Return the number of rows of a table; negative if it was never analyzed. */
-static double
+double
 rows_of_table(Oid table)
 {
 	/* the planner has locked the table */

@@ -38,10 +38,12 @@
 #include "scan/foreign/foreign_filter.h"
 #include "index/membership.h"
 #include "scan/foreign/sent_keys.h"
+#include "scan/probe.h"
 
 #include "access/table.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "utils/guc.h"
@@ -83,6 +85,13 @@
  */
 #define STORED_SHARE_MAX		0.25
 #define STORED_ROWS_MIN			1000
+
+/*
+ * If the probe of an index is expected to let at most this share of a table's rows pass, do
+ * not probe them once more with the same key: reading them costs as much as joining them, so
+ * that would save a tenth at best.
+ */
+#define INDEX_SHARE_MAX			0.1
 
 /* A join with a filter */
 typedef struct KeyFilterPlan
@@ -212,6 +221,46 @@ has_foreign_key(const PlanEditor *editor, HashJoin *join, const JoinKey *key)
 								outer_columns, inner_columns);
 	table_close(relation, NoLock);
 	return found;
+}
+
+/* Copy an expression of a join, with the expressions of its outer child in place of columns. */
+static Node *
+replace_by_child(Node *node, void *child)
+{
+	if (node != NULL && IsA(node, Var) && ((Var *) node)->varno == OUTER_VAR &&
+		((Var *) node)->varattno > 0)
+		return (Node *) copyObject(list_nth_node(TargetEntry, ((Plan *) child)->targetlist,
+												 ((Var *) node)->varattno - 1)->expr);
+	return expression_tree_mutator(node, replace_by_child, child);
+}
+
+/*
+ * Does the scan on the outer side probe an index of the inner table with the join's key, so
+ * that nearly only rows with a partner pass?  The index has the keys of all inner rows.
+ */
+static bool
+index_is_probed(const PlanEditor *editor, const HashJoin *join, const JoinKey *key)
+{
+	const Plan *inner = outerPlan(innerPlan(join));
+	Plan	   *outer = outerPlan(join);
+	Node	   *element;
+	ListCell   *cell;
+
+	if (key->outer.count != 1 || !IsA(inner, SeqScan) || inner->qual != NIL ||
+		!is_custom(outer, &filter_scan_node))
+		return false;
+	element = replace_by_child(linitial(join->hashkeys), outer);
+	foreach(cell, probe_plans((CustomScan *) outer))
+	{
+		const ProbePlan *probe = lfirst(cell);
+
+		if (probe->kind == PROBE_JOIN && probe->table == table_of(editor, inner) &&
+			(probe->may_pause || outer->plan_rows <=
+			 rows_of_table(table_of(editor, outer)) * INDEX_SHARE_MAX) &&
+			equal(probe->expression, element))
+			return true;
+	}
+	return false;
 }
 
 /* Return the share of outer rows expected to have a partner; set *tried if it is a guess. */
@@ -542,7 +591,8 @@ filter_outer_side(PlanEditor *editor, HashJoin *join, KeyFilterPlan *filter)
 		if (!find_worthy_places(editor, join, placement))
 			return;
 	}
-	if (join_filter_setting != JOIN_FILTER_FORCE && has_foreign_key(editor, join, key))
+	if (join_filter_setting != JOIN_FILTER_FORCE &&
+		(has_foreign_key(editor, join, key) || index_is_probed(editor, join, key)))
 		return;
 	sent = add_probes(editor, placement);
 	if (sent != NIL)

@@ -99,6 +99,7 @@ extern Plan **child_with_key(const PlanEditor *editor, Plan *plan,
 							 AttrNumber *child_columns);
 extern List *key_probe_plans(const Plan *plan);
 extern Oid	table_of(const PlanEditor *editor, const Plan *scan);
+extern double rows_of_table(Oid table);
 extern void find_places(const PlanEditor *editor, Plan **slot, Placement *placement);
 
 /* join_filter_edit.c */
