@@ -76,11 +76,15 @@ is(run_new(q{DO $$
 	"2\n1", 'loops and functions');
 
 # What a function's second call executes
-my ($status, $out, $err) = $node->psql('postgres', join(";\n", q{LOAD 'auto_explain'},
-		q{SET auto_explain.log_nested_statements = on}, 'SELECT days_of(7)',
-		q{SET auto_explain.log_level = notice}, q{SET auto_explain.log_min_duration = 0},
-		'SELECT days_of(8)'));
-is($status, 0, 'a function is called again');
-like($err, $partition_filter, 'by a plan that was made again');
+SKIP:
+{
+	my ($failed) = $node->psql('postgres', "LOAD 'auto_explain'");
+	skip 'no auto_explain here', 1 if $failed;
+	my ($status, $out, $err) = $node->psql('postgres', join(";\n", q{LOAD 'auto_explain'},
+			q{SET auto_explain.log_nested_statements = on}, 'SELECT days_of(7)',
+			q{SET auto_explain.log_level = notice}, q{SET auto_explain.log_min_duration = 0},
+			'SELECT days_of(8)'));
+	like($err, $partition_filter, 'the second call of a function');
+}
 
 done_testing();

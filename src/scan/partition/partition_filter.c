@@ -20,11 +20,17 @@
  * the rows that a scan finds by rows for which no index was asked, so that all children are
  * also executed.
  *
+ * WHERE CURRENT OF a portal finds the row of a scan below an Append, but not below a custom
+ * scan.  For a query with FOR UPDATE it looks in the query's row marks instead.  So if the
+ * query may be a portal's that WHERE CURRENT OF can name, this node fills such marks with
+ * the current row of each partition; they lock nothing.
+ *
  * The plan is never read backward: see partition_plan.c about cursors.
  */
 #include "partition_filter.h"
 
 #include "index/membership.h"
+#include "scan/filter_scan.h"
 #include "scan/node.h"
 #include "scan/plan_tree.h"
 
@@ -32,6 +38,7 @@
 #include "catalog/partition.h"
 #include "executor/execPartition.h"
 #include "miscadmin.h"
+#include "tcop/pquery.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/resowner.h"
@@ -58,6 +65,7 @@ typedef struct Partition
 	Oid			index;			/* index to ask; InvalidOid: always read */
 	Index		table;			/* range table index of its table, or 0 */
 	Relation	asked;			/* the open index, or NULL */
+	ExecRowMark *mark;			/* for WHERE CURRENT OF, or NULL */
 } Partition;
 
 typedef struct PartitionFilterState
@@ -70,6 +78,7 @@ typedef struct PartitionFilterState
 	Bitmapset  *valid;			/* partitions that core would read */
 	int			current;		/* partition that was considered last, or -1 */
 	PlanState  *running;		/* its state, if it returns rows, or NULL */
+	ExecRowMark *mark;			/* its mark, if it is running, or NULL */
 	uint64		scan;			/* number of rescans */
 	Bitmapset  *changed;		/* parameters that any rescan has changed */
 
@@ -94,9 +103,17 @@ void
 partition_filter_set_key(CustomScan *scan, const PartitionLookup *key)
 {
 	scan->custom_exprs = list_make1(key->value);
-	scan->custom_private = list_make4(list_make1_oid(key->type),
+	scan->custom_private = list_make5(list_make1_oid(key->type),
 									  makeBoolean(key->is_array),
-									  key->indexes, key->tables);
+									  key->indexes, key->tables,
+									  makeBoolean(key->is_updatable));
+}
+
+/* Let WHERE CURRENT OF find the rows of a Partition Filter. */
+void
+partition_filter_set_updatable(CustomScan *scan)
+{
+	boolVal(llast(scan->custom_private)) = true;
 }
 
 static Append *
@@ -197,6 +214,74 @@ init_pruning(PartitionFilterState *state, Append *append)
 	return left;
 }
 
+/* ---- Rows for WHERE CURRENT OF ---- */
+
+/* Return the range table index of the table whose rows a child returns; 0: of none */
+static Index
+scanned_table(Plan *plan)
+{
+	while (IsA(plan, SubqueryScan) ||
+		   ((IsA(plan, Result) || IsA(plan, Limit)) && outerPlan(plan)))
+		plan = IsA(plan, SubqueryScan) ? ((SubqueryScan *) plan)->subplan : outerPlan(plan);
+	return IsA(plan, SeqScan) || IsA(plan, IndexScan) || IsA(plan, IndexOnlyScan) ||
+		IsA(plan, BitmapHeapScan) || is_custom(plan, &filter_scan_node) ?
+		((Scan *) plan)->scanrelid : 0;
+}
+
+/* Return the place of the current row of a child that has a scanned_table(). */
+static ItemPointerData
+current_row(PlanState *state)
+{
+	while (IsA(state, SubqueryScanState) || IsA(state, ResultState) || IsA(state, LimitState))
+		state = IsA(state, SubqueryScanState) ? ((SubqueryScanState *) state)->subplan :
+			outerPlanState(state);
+	return IsA(state, IndexOnlyScanState) ?
+		((IndexOnlyScanState *) state)->ioss_ScanDesc->xs_heaptid :
+		((ScanState *) state)->ss_ScanTupleSlot->tts_tid;
+}
+
+/*
+ * Make the row marks, if this is the query of a portal that has a name.  A query with FOR
+ * UPDATE has marks already.
+ */
+static void
+make_marks(PartitionFilterState *state)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	ExecRowMark *marks;
+
+	if (!state->key.is_updatable || (state->eflags & EXEC_FLAG_EXPLAIN_ONLY) ||
+		estate->es_epq_active != NULL || estate->es_rowmarks != NULL ||
+		ActivePortal == NULL || ActivePortal->name[0] == '\0')
+		return;
+	marks = palloc0(state->count * sizeof(ExecRowMark));
+	estate->es_rowmarks = palloc0(estate->es_range_table_size * sizeof(ExecRowMark *));
+	for (int i = 0; i < state->count; i++)
+	{
+		Partition  *partition = &state->partitions[i];
+		Index		table = scanned_table(partition->plan);
+
+		if (table == 0)
+			continue;
+		partition->mark = &marks[i];
+		partition->mark->relid = exec_rt_fetch(table, estate)->relid;
+		partition->mark->rti = partition->mark->prti = table;
+		/* other kinds are ignored */
+		partition->mark->markType = ROW_MARK_KEYSHARE;
+		estate->es_rowmarks[table - 1] = partition->mark;
+	}
+}
+
+/* Leave the partition that is running, if any. */
+static void
+leave_partition(PartitionFilterState *state)
+{
+	if (state->mark)
+		ItemPointerSetInvalid(&state->mark->curCtid);
+	state->mark = NULL;
+	state->running = NULL;
+}
+
 /* Open a table until the end of the execution, if it is not open yet. */
 static Relation
 open_table(EState *estate, Index table)
@@ -213,7 +298,7 @@ partition_filter_begin(CustomScanState *node, EState *estate, int eflags)
 {
 	PartitionFilterState *state = (PartitionFilterState *) node;
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
-	List	   *fields = plan_fields(plan->custom_private, 4);
+	List	   *fields = plan_fields(plan->custom_private, 5);
 	Append	   *append = append_of(node);
 	Bitmapset  *left = init_pruning(state, append);
 	int			child = -1;
@@ -236,6 +321,7 @@ partition_filter_begin(CustomScanState *node, EState *estate, int eflags)
 	state->key.is_array = boolVal(lsecond(fields));
 	state->key.indexes = lthird(fields);
 	state->key.tables = lfourth(fields);
+	state->key.is_updatable = boolVal(llast(fields));
 	state->value = ExecInitExpr(state->key.value, &node->ss.ps);
 	state->current = -1;
 	state->partitions = palloc0(bms_num_members(left) * sizeof(Partition));
@@ -251,6 +337,7 @@ partition_filter_begin(CustomScanState *node, EState *estate, int eflags)
 		else
 			(void) open_table(estate, partition->table);
 	}
+	make_marks(state);
 	if (state->count > 0 && (state->pruning == NULL || !state->pruning->do_exec_prune))
 	{
 		state->valid = bms_add_range(NULL, 0, state->count - 1);
@@ -397,6 +484,7 @@ start_partition(PartitionFilterState *state, Partition *partition)
 		partition->scan = state->scan;
 	}
 	state->running = partition->state;
+	state->mark = partition->mark;
 }
 
 /* Start the next partition that has to be read; return false if there is none. */
@@ -447,8 +535,12 @@ partition_filter_exec(CustomScanState *node)
 			TupleTableSlot *slot = ExecProcNode(state->running);
 
 			if (!TupIsNull(slot))
+			{
+				if (state->mark)
+					state->mark->curCtid = current_row(state->running);
 				return slot;
-			state->running = NULL;
+			}
+			leave_partition(state);
 		}
 	}
 	while (next_partition(state));
@@ -470,7 +562,7 @@ partition_filter_rescan(CustomScanState *node)
 	}
 	state->scan++;
 	state->current = -1;
-	state->running = NULL;
+	leave_partition(state);
 }
 
 /* ---- EXPLAIN ---- */

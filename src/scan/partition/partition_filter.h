@@ -17,11 +17,13 @@ typedef struct PartitionLookup
 								 * the child is always read */
 	List	   *tables;			/* range table indexes of the children's
 								 * tables; 0: no index */
+	bool		is_updatable;	/* WHERE CURRENT OF may name the rows */
 } PartitionLookup;
 
 /* partition_filter.c */
 extern const NodeKind partition_filter_node;
 extern void partition_filter_set_key(CustomScan *scan, const PartitionLookup *key);
+extern void partition_filter_set_updatable(CustomScan *scan);
 
 /* partition_plan.c */
 extern void partition_filters_add(PlannedStmt *statement, int options, int first_sent);

@@ -19,10 +19,12 @@
  * policies.  So neither the number of skipped partitions nor an error in the value reveals
  * more than core's plan does.
  *
- * Cursors.  UPDATE ... WHERE CURRENT OF finds the current row below an Append, but not below
- * a custom scan.  So the plan of a declared cursor is not changed, unless the cursor locks
- * its rows, because core then notes the current row elsewhere.  Nor is that of a SCROLL
- * cursor.
+ * Cursors.  The plan of a declared cursor is not changed, unless it locks its rows: core lets
+ * it read backward if the plan can, which one with a custom scan cannot.  Nor is that of a
+ * SCROLL cursor.  Portals of the extended protocol read only forward, as do the cursors that
+ * procedural languages open by SPI_cursor_open().  But UPDATE ... WHERE CURRENT OF may name
+ * them.  It looks for the scans of an Append that is the whole query, so a Partition Filter
+ * there shows its rows in another way (partition_filter.c).
  */
 #include "partition_filter.h"
 
@@ -223,6 +225,7 @@ reads_partitions(const PlannedStmt *statement)
 void
 partition_filters_add(PlannedStmt *statement, int options, int first_sent)
 {
+	Plan	   *top;
 	ListCell   *cell;
 
 	if (!reads_partitions(statement) || (options & CURSOR_OPT_SCROLL) ||
@@ -231,4 +234,10 @@ partition_filters_add(PlannedStmt *statement, int options, int first_sent)
 	visit_appends(statement, first_sent, &statement->planTree);
 	foreach(cell, statement->subplans)
 		visit_appends(statement, first_sent, (Plan **) &lfirst(cell));
+	/* below the nodes that core's search for a scan passes */
+	top = statement->planTree;
+	while (top && (IsA(top, Result) || IsA(top, Limit) || IsA(top, SubqueryScan)))
+		top = IsA(top, SubqueryScan) ? ((SubqueryScan *) top)->subplan : outerPlan(top);
+	if (statement->commandType == CMD_SELECT && top && is_custom(top, &partition_filter_node))
+		partition_filter_set_updatable((CustomScan *) top);
 }
