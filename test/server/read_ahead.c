@@ -6,7 +6,7 @@
  * gets no row of a Join Filter Build before that node has returned all of them, so that no row
  * is hashed when the node expects it.
  *
- * test/t/088_hash_timing.pl compiles this.
+ * test/t/091_hash_timing.pl compiles this.
  */
 #include "postgres.h"
 

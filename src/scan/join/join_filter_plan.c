@@ -436,7 +436,7 @@ drops_inner(JoinType type)
 static bool
 may_collect(const SideKey *key)
 {
-	return !probe_may_fail((Node *) key->expressions);
+	return !key->may_fail && !probe_may_fail((Node *) key->expressions);
 }
 
 /*
