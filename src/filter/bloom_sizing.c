@@ -39,6 +39,13 @@
 #define RUN_HASHES_MAX		4
 #define RUN_ERROR			1.008
 
+/*
+ * The least error rate of a layer: the last of IMAGE_MAX_LAYERS at ERROR_RATE_MIN has 2e-12.  The
+ * searches of this file end for any rate from here to ERROR_RATE_MAX, and not for others, such as
+ * those of bytes that nobody has checked.
+ */
+#define LAYER_ERROR_RATE_MIN	1e-13
+
 /* Of the error rate that earlier layers leave, each layer leaves this part to later ones */
 #define NEXT_SHARE_KEPT		0.823
 
@@ -380,8 +387,9 @@ blocks_plan(uint64_t capacity, double error_rate, LayerUse use,
 	memset(layer, 0, sizeof(*layer));
 	layer->capacity = capacity;
 	layer->error_rate = error_rate;
-	/* no layer has more elements than bits */
-	if (capacity > max_bits)
+	/* no layer has more elements than bits; the comparisons are false for NaN */
+	if (capacity > max_bits ||
+		!(error_rate >= LAYER_ERROR_RATE_MIN && error_rate <= ERROR_RATE_MAX))
 		return false;
 	for (;;)
 	{

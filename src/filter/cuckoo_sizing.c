@@ -153,6 +153,9 @@ cuckoo_plan_layer(const FilterParams *params, const FilterLayer *before,
 		const FilterLayer *last = &before[count - 1];
 		uint64_t	index = params->growth > 1 ? 0 : count;
 
+		/* only in an unchecked image: the loop below would not end */
+		if (last->hashes < CUCKOO_MIN_FINGERPRINT || last->hashes > CUCKOO_MAX_FINGERPRINT)
+			return false;
 		windows = last->size * params->growth;
 		layer->multiple = last->multiple * params->growth;
 		layer->hashes = last->hashes;

@@ -742,9 +742,83 @@ test_most_shards(void)
 	end_test();
 }
 
+/* Numbers that no checked image has, and that its error rates are then */
+static const double strange[] = {
+	NAN, -INFINITY, INFINITY, -1.6e304, 1.6e304, -1, -0.0, 0, 5e-324, 1e-300, 1e-100, 1e-20,
+	0.75, 1 - 1e-16, 1, 1 + 1e-15, 2
+};
+
+/* Bytes that nobody has checked may be planned from: to no effect, but it ends. */
+static void
+test_unchecked(void)
+{
+	static const uint64_t capacities[] = {0, 1, 100, 1501, 1000000, UINT64_C(1) << 32, UINT64_MAX};
+	FilterLayer layer;
+
+	begin_test("no plan for error rates that filters cannot have");
+	for (size_t i = 0; i < lengthof(strange); i++)
+	{
+		for (size_t j = 0; j < lengthof(capacities); j++)
+			for (int use = LAYER_FIXED; use <= LAYER_EXACT; use++)
+			{
+				/* a small layer has no search that depends on the rate */
+				if (capacities[j] <= SMALL_CAPACITY_MAX)
+					(void) layer_plan(capacities[j], strange[i], use, IMAGE_MAX_BITS, &layer);
+				expect(!blocks_plan(capacities[j], strange[i], use, IMAGE_MAX_BITS, &layer),
+					   "planned for %g", strange[i]);
+			}
+		for (size_t j = 0; j < lengthof(strange); j++)
+			for (int count = 0; count < IMAGE_MAX_LAYERS; count++)
+			{
+				double		rate = next_layer_error_rate(strange[i], strange[j], count);
+
+				(void) blocks_plan(1000, rate, LAYER_GROWING, IMAGE_MAX_BITS, &layer);
+				(void) layer_plan(100, rate, LAYER_GROWING, IMAGE_MAX_BITS, &layer);
+			}
+	}
+	end_test();
+
+	begin_test("the last layer of the lowest error rate has a plan");
+	expect(blocks_plan(1000, next_layer_error_rate(ERROR_RATE_MIN,
+												   ERROR_RATE_MIN, IMAGE_MAX_LAYERS - 1),
+					   LAYER_GROWING, IMAGE_MAX_BITS, &layer), "it has none");
+	end_test();
+}
+
+/* The same for layers of cuckoo filters */
+static void
+test_unchecked_cuckoo(void)
+{
+	static const uint64_t sizes[] = {0, 1, 2, 100, UINT64_C(1) << 32, UINT64_MAX};
+	static const unsigned hashes[] = {0, 5, 6, 40, 41, 63, 64, 255, UINT32_MAX - 1, UINT32_MAX};
+
+	begin_test("plans from cuckoo layers that filters cannot have");
+	for (size_t i = 0; i < lengthof(strange); i++)
+		for (size_t j = 0; j < lengthof(sizes); j++)
+			for (size_t k = 0; k < lengthof(hashes); k++)
+			{
+				FilterParams params = {
+					.kind = FILTER_CUCKOO, .capacity = sizes[j], .error_rate = strange[i], .growth = 2
+				};
+				FilterLayer before = {
+					.layout = LAYOUT_CUCKOO, .size = sizes[j], .hashes = hashes[k], .multiple = 1,
+					.error_rate = 0.001
+				};
+				FilterLayer layer;
+
+				(void) cuckoo_plan_layer(&params, &before, 0, 0, &layer);
+				if (cuckoo_plan_layer(&params, &before, 1, 0, &layer))
+					expect(layer.hashes >= CUCKOO_MIN_FINGERPRINT &&
+						   layer.hashes <= CUCKOO_MAX_FINGERPRINT, "%u bits", layer.hashes);
+			}
+	end_test();
+}
+
 void
 test_sizing(void)
 {
+	test_unchecked();
+	test_unchecked_cuckoo();
 	test_most_shards();
 	test_table();
 	test_promise();
