@@ -65,6 +65,9 @@ expanded_flatten(ExpandedObjectHeader *eohptr, void *result, Size allocated_size
 	memcpy(VARDATA(result), expanded->image, allocated_size - VARHDRSZ);
 }
 
+static void grow_for_waiting(FilterWriter *writer, const uint64 *hashes,
+							 uint64 count, uint64 more);
+
 static const ExpandedObjectMethods expanded_methods = {
 	expanded_flat_size,
 	expanded_flatten
@@ -128,18 +131,26 @@ expanded_get(Datum value)
 static void
 open_expanded(FilterWriter *writer, ExpandedFilter *expanded)
 {
-	int			pending_count = expanded->pending_count;
-
 	memset(writer, 0, sizeof(*writer));
 	writer->expanded = expanded;
 	writer->mcxt = MemoryContextGetParent(expanded->hdr.eoh_context);
 	writer->image = expanded->image;
 	writer->room = expanded->room;
 	writer->memory = expanded->memory;
-	if (pending_count > 0)
+	while (expanded->pending_count > 0)
 	{
-		add_to_layers(writer, expanded->pending, pending_count, 0, false);
-		expanded->pending_count = 0;
+		int			added;
+
+		/* forget them before any error: added twice, they count twice */
+		HOLD_INTERRUPTS();
+		added = (int) filter_add_batch(writer->image, expanded->pending,
+									   expanded->pending_count);
+		expanded->pending_count -= added;
+		memmove(expanded->pending, expanded->pending + added,
+				expanded->pending_count * sizeof(uint64));
+		RESUME_INTERRUPTS();
+		if (expanded->pending_count > 0)
+			grow_for_waiting(writer, expanded->pending, expanded->pending_count, 0);
 	}
 }
 
@@ -477,14 +488,14 @@ state_push(Datum state, uint64 hash)
 		room = expanded->room;
 		if (!image_is_set(image))
 		{
-			Assert(expanded->pending_count < PENDING_HASHES);
-			expanded->pending[expanded->pending_count++] = hash;
+			/* add those that wait first: if that fails, none is lost */
 			if (expanded->pending_count == PENDING_HASHES)
 			{
 				FilterWriter writer;
 
 				open_expanded(&writer, expanded);
 			}
+			expanded->pending[expanded->pending_count++] = hash;
 			return true;
 		}
 	}
@@ -540,6 +551,15 @@ writer_grow(FilterWriter *writer, uint64 waiting)
 	writer_take(writer, &fresh);
 }
 
+/* Add a layer to a full filter, for hashes that did not fit, and "more" elements. */
+static void
+grow_for_waiting(FilterWriter *writer, const uint64 *hashes, uint64 count, uint64 more)
+{
+	/* a cuckoo filter's next layer has a size of its own */
+	writer_grow(writer, image_kind(writer->image) == FILTER_CUCKOO ? 0 :
+				count_absent(writer->image, hashes, count) + more);
+}
+
 /*
  * Add hashes to a filter with layers; adds layers as needed, each with room for "more"
  * elements besides these.  With "unique", a cuckoo filter skips elements that it seems to
@@ -559,10 +579,8 @@ add_to_layers(FilterWriter *writer, const uint64 *hashes, uint64 count,
 		hashes += added;
 		count -= added;
 
-		/* a cuckoo filter's next layer has a size of its own */
 		if (added < batch)
-			writer_grow(writer, image_kind(writer->image) == FILTER_CUCKOO ? 0 :
-						count_absent(writer->image, hashes, count) + more);
+			grow_for_waiting(writer, hashes, count, more);
 		CHECK_FOR_INTERRUPTS();
 	}
 }

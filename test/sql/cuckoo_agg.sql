@@ -138,6 +138,38 @@ DROP AGGREGATE mine(anyelement);
 DROP AGGREGATE my_union(cuckoo);
 DROP FUNCTION add_to_mine;
 
+-- One whose final function fails at the first reading of the state, where that adds elements
+-- which waited to a full layer, and reads it again: it counts none of them twice
+CREATE FUNCTION final_again(f cuckoo) RETURNS cuckoo LANGUAGE plpgsql AS $$
+DECLARE
+	failed boolean := false;
+	x float8;
+BEGIN
+	PERFORM set_config('bloomfilter.max_filter_size', '50kB', true);
+	BEGIN
+		x := cuckoo_cardinality(f);
+	EXCEPTION WHEN program_limit_exceeded THEN
+		failed := true;
+	END;
+	PERFORM set_config('bloomfilter.max_filter_size', '512MB', true);
+	IF failed THEN
+		PERFORM nextval('failures');
+	END IF;
+	RETURN f;
+END $$;
+CREATE SEQUENCE failures;
+DO $$
+BEGIN
+	EXECUTE format('CREATE AGGREGATE read_again(bigint, bigint, float8) (SFUNC = _cuckoo_agg_trans, STYPE = cuckoo, FINALFUNC = final_again, INITCOND = %L)',
+		cuckoo_add(cuckoo_create(5000, 0.01), 0::bigint));
+END $$;
+SELECT bool_and(cuckoo_cardinality(f) = n + 1) AS counted_once, bool_and(cuckoo_contains_all(f, ARRAY(SELECT generate_series(0, n)::bigint))) AS complete
+FROM (SELECT n, read_again(x, 5000, 0.01) AS f FROM generate_series(15100, 15400, 15) AS n, LATERAL generate_series(1, n) AS x GROUP BY n OFFSET 0) AS u;
+SELECT last_value > 0 AND is_called AS failed FROM failures;
+DROP AGGREGATE read_again(bigint, bigint, float8);
+DROP FUNCTION final_again;
+DROP SEQUENCE failures;
+
 --
 -- Errors.  The arguments must be the same for all rows of a group.
 --
