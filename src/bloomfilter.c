@@ -7,9 +7,9 @@
 #include "filter/block512.h"
 #include "index/membership.h"
 #include "miscadmin.h"
+#include "once.h"
 #include "scan/planner_hooks.h"
 #include "server.h"
-#include "utils/guc.h"
 
 PG_MODULE_MAGIC;
 
@@ -48,6 +48,7 @@ check_for_interrupts(void)
 	CHECK_FOR_INTERRUPTS();
 }
 
+/* Called again after an error: see once.h. */
 void
 _PG_init(void)
 {
@@ -55,14 +56,14 @@ _PG_init(void)
 	choose_kernel();
 	server_init();
 	cache_init();
-	membership_init();
+	ONCE(membership_changes_init());
 	events_init();
 	/* before planner_hooks_init(), which reserves the prefix */
-	DefineCustomIntVariable("bloomfilter.max_filter_size",
-							"Sets the maximum size of filters.",
-							"Applies when a filter is created, grown, combined, or input.",
-							&max_filter_size, MAX_FILTER_SIZE_MAX,
-							MAX_FILTER_SIZE_MIN, MAX_FILTER_SIZE_MAX,
-							PGC_SUSET, GUC_UNIT_KB, NULL, NULL, NULL);
+	DEFINE_ONCE(DefineCustomIntVariable, "bloomfilter.max_filter_size",
+				"Sets the maximum size of filters.",
+				"Applies when a filter is created, grown, combined, or input.",
+				&max_filter_size, MAX_FILTER_SIZE_MAX,
+				MAX_FILTER_SIZE_MIN, MAX_FILTER_SIZE_MAX,
+				PGC_SUSET, GUC_UNIT_KB, NULL, NULL, NULL);
 	planner_hooks_init();
 }

@@ -18,6 +18,7 @@
 #include "events.h"
 
 #include "index/membership.h"
+#include "once.h"
 #include "scan/join/join_filter_build.h"
 #include "value/stored.h"
 
@@ -177,12 +178,9 @@ access_object(ObjectAccessType access, Oid class, Oid object, int column, void *
 		previous_object_access(access, class, object, column, arg);
 }
 
-/* Install the hooks and callbacks when the library is loaded. */
-void
-events_init(void)
+static void
+install_hooks(void)
 {
-	RegisterXactCallback(at_transaction_event, NULL);
-	RegisterSubXactCallback(at_subtransaction_event, NULL);
 	previous_executor_start = ExecutorStart_hook;
 	ExecutorStart_hook = start_executor;
 	previous_executor_run = ExecutorRun_hook;
@@ -191,4 +189,13 @@ events_init(void)
 	ExecutorFinish_hook = finish_executor;
 	previous_object_access = object_access_hook;
 	object_access_hook = access_object;
+}
+
+/* Install the hooks and callbacks when the library is loaded. */
+void
+events_init(void)
+{
+	ONCE(RegisterXactCallback(at_transaction_event, NULL));
+	ONCE(RegisterSubXactCallback(at_subtransaction_event, NULL));
+	ONCE(install_hooks());
 }

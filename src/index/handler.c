@@ -40,8 +40,6 @@
 /* Limit of the option capacity.  For a larger table, CREATE INDEX counts the elements. */
 #define CAPACITY_MAX		INT_MAX
 
-static relopt_kind membership_options_kind;
-
 /* ---- Scans ---- */
 
 static void
@@ -260,23 +258,31 @@ membership_buildempty(Relation index)
 static bytea *
 membership_options(Datum options, bool validate)
 {
-	/* name the fields, because 18 has added one */
-	static const relopt_parse_elt elements[] = {
-		{.optname = "capacity", .opttype = RELOPT_TYPE_INT,
-		.offset = offsetof(MembershipOptions, capacity)},
-		{.optname = "error_rate", .opttype = RELOPT_TYPE_REAL,
-		.offset = offsetof(MembershipOptions, error_rate)},
-		{.optname = "growth", .opttype = RELOPT_TYPE_INT,
-		.offset = offsetof(MembershipOptions, growth)}
-	};
+	/*
+	 * Not add_int_reloption(), which the library would call when it is
+	 * loaded: after it ran out of memory, the next call of it crashes.
+	 */
+	local_relopts relopts;
+	MembershipOptions *result;
 
-	MembershipOptions *result = (MembershipOptions *)
-		build_reloptions(options, validate, membership_options_kind,
-						 sizeof(MembershipOptions), elements,
-						 lengthof(elements));
+	init_local_reloptions(&relopts, sizeof(MembershipOptions));
+	add_local_int_reloption(&relopts, "capacity",
+							"Minimum number of elements to size the index for",
+							MEMBERSHIP_CAPACITY_DEFAULT, 1, CAPACITY_MAX,
+							offsetof(MembershipOptions, capacity));
+	add_local_real_reloption(&relopts, "error_rate",
+							 "False-positive rate: share of absent elements that seem present",
+							 ERROR_RATE_DEFAULT, -get_float8_infinity(),
+							 get_float8_infinity(),
+							 offsetof(MembershipOptions, error_rate));
+	add_local_int_reloption(&relopts, "growth",
+							"Quarters of the capacity of all layers that each next one has",
+							GROWTH_DEFAULT, 1, IMAGE_MAX_GROWTH,
+							offsetof(MembershipOptions, growth));
+	result = build_local_reloptions(&relopts, options, validate);
 
 	/* core would print the lowest rate as 0.000000, and accept NaN */
-	if (validate && result &&
+	if (validate &&
 		!(result->error_rate >= ERROR_RATE_MIN &&
 		  result->error_rate <= ERROR_RATE_MAX))
 		ereport(ERROR,
@@ -473,25 +479,4 @@ SQL_FUNCTION(bloomfilter_membership_handler)
 	*copy = routine;
 	PG_RETURN_POINTER(copy);
 #endif
-}
-
-/* Called when the library is loaded. */
-void
-membership_init(void)
-{
-	membership_options_kind = add_reloption_kind();
-	add_int_reloption(membership_options_kind, "capacity",
-					  "Minimum number of elements to size the index for",
-					  MEMBERSHIP_CAPACITY_DEFAULT, 1, CAPACITY_MAX,
-					  ShareUpdateExclusiveLock);
-	add_real_reloption(membership_options_kind, "error_rate",
-					   "False-positive rate: share of absent elements that seem present",
-					   ERROR_RATE_DEFAULT, -get_float8_infinity(),
-					   get_float8_infinity(),
-					   ShareUpdateExclusiveLock);
-	add_int_reloption(membership_options_kind, "growth",
-					  "Quarters of the capacity of all layers that each next one has",
-					  GROWTH_DEFAULT, 1, IMAGE_MAX_GROWTH,
-					  ShareUpdateExclusiveLock);
-	membership_changes_init();
 }

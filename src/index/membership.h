@@ -123,9 +123,6 @@ typedef struct MembershipHasher
 #define MEMBERSHIP_PHASE_SORT			3
 #define MEMBERSHIP_PHASE_WRITE			4
 
-/* handler.c */
-extern void membership_init(void);
-
 /* cost.c */
 extern void membership_costestimate(PlannerInfo *root, IndexPath *path,
 									double loop_count, Cost *startup_cost,

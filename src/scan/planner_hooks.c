@@ -9,6 +9,7 @@
 #include "scan/bypass/bypass.h"
 #include "filter_path.h"
 #include "heap_page.h"
+#include "once.h"
 #include "scan/join/join_filter_build.h"
 #include "scan/join/join_filter_plan.h"
 #include "scan/join/join_filter_store.h"
@@ -25,7 +26,6 @@
 #include "optimizer/paths.h"
 #include "optimizer/planmain.h"
 #include "optimizer/planner.h"
-#include "utils/guc.h"
 #include "utils/plancache.h"
 
 static bool partition_filter_setting = false;
@@ -181,6 +181,21 @@ plan_statement(PLANNER_PARAMETERS)
 	return statement;
 }
 
+static void
+install_hooks(void)
+{
+	previous_planner = planner_hook;
+	planner_hook = plan_statement;
+	previous_set_rel_pathlist = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = add_filter_scans;
+	previous_set_join_pathlist = set_join_pathlist_hook;
+	set_join_pathlist_hook = change_join_paths;
+#if PG_VERSION_NUM >= 190000
+	previous_explain = explain_per_plan_hook;
+	explain_per_plan_hook = explain_refused;
+#endif
+}
+
 /* Define the settings and install the hooks, when the library is loaded. */
 void
 planner_hooks_init(void)
@@ -203,42 +218,34 @@ planner_hooks_init(void)
 		&join_filter_build_node, &join_filter_probe_node, &join_filter_store_node,
 		&partition_filter_node
 	};
+	static size_t registered = 0;
 
-	DefineCustomEnumVariable("bloomfilter.filter_scan",
-							 "Enables the planner's use of Filter Scans.",
-							 NULL, &filter_scan_setting, FILTER_SCAN_ON,
-							 settings, PGC_USERSET, GUC_EXPLAIN,
-							 NULL, NULL, NULL);
-	DefineCustomEnumVariable("bloomfilter.join_filter",
-							 "Selects which joins drop rows without a partner before they join.",
-							 "\"index\" filters a table by a membership index of a table that it is joined to; \"on\" also by the keys of a hash join.",
-							 &join_filter_setting, JOIN_FILTER_INDEX,
-							 join_settings, PGC_USERSET, GUC_EXPLAIN,
-							 NULL, NULL, NULL);
-	DefineCustomBoolVariable("bloomfilter.partition_filter",
-							 "Enables the planner's use of Partition Filters.",
-							 "They read only those partitions whose membership index may have the value that a query looks for.",
-							 &partition_filter_setting, false,
-							 PGC_USERSET, GUC_EXPLAIN,
-							 NULL, NULL, NULL);
-	DefineCustomBoolVariable("bloomfilter.foreign_filter",
-							 "Sends filters of the keys of hash joins to foreign servers.",
-							 "The keys leave the database: as hashes, which a server may compare with those of values that it guesses; few numbers, dates or timestamps, or the least and the greatest, as they are.",
-							 &foreign_filter, false, PGC_USERSET, GUC_EXPLAIN,
-							 NULL, NULL, NULL);
-	MarkGUCPrefixReserved("bloomfilter");
-	for (size_t i = 0; i < lengthof(nodes); i++)
-		RegisterCustomScanMethods(&nodes[i]->plan);
-	previous_planner = planner_hook;
-	planner_hook = plan_statement;
-	previous_set_rel_pathlist = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = add_filter_scans;
-	previous_set_join_pathlist = set_join_pathlist_hook;
-	set_join_pathlist_hook = change_join_paths;
-#if PG_VERSION_NUM >= 190000
-	previous_explain = explain_per_plan_hook;
-	explain_per_plan_hook = explain_refused;
-#endif
+	DEFINE_ONCE(DefineCustomEnumVariable, "bloomfilter.filter_scan",
+				"Enables the planner's use of Filter Scans.",
+				NULL, &filter_scan_setting, FILTER_SCAN_ON,
+				settings, PGC_USERSET, GUC_EXPLAIN,
+				NULL, NULL, NULL);
+	DEFINE_ONCE(DefineCustomEnumVariable, "bloomfilter.join_filter",
+				"Selects which joins drop rows without a partner before they join.",
+				"\"index\" filters a table by a membership index of a table that it is joined to; \"on\" also by the keys of a hash join.",
+				&join_filter_setting, JOIN_FILTER_INDEX,
+				join_settings, PGC_USERSET, GUC_EXPLAIN,
+				NULL, NULL, NULL);
+	DEFINE_ONCE(DefineCustomBoolVariable, "bloomfilter.partition_filter",
+				"Enables the planner's use of Partition Filters.",
+				"They read only those partitions whose membership index may have the value that a query looks for.",
+				&partition_filter_setting, false,
+				PGC_USERSET, GUC_EXPLAIN,
+				NULL, NULL, NULL);
+	DEFINE_ONCE(DefineCustomBoolVariable, "bloomfilter.foreign_filter",
+				"Sends filters of the keys of hash joins to foreign servers.",
+				"The keys leave the database: as hashes, which a server may compare with those of values that it guesses; few numbers, dates or timestamps, or the least and the greatest, as they are.",
+				&foreign_filter, false, PGC_USERSET, GUC_EXPLAIN,
+				NULL, NULL, NULL);
+	ONCE(MarkGUCPrefixReserved("bloomfilter"));
+	for (; registered < lengthof(nodes); registered++)
+		RegisterCustomScanMethods(&nodes[registered]->plan);
+	ONCE(install_hooks());
 
 	/*
 	 * Plans of this session that are kept, were made without these hooks; so

@@ -14,7 +14,7 @@
 
 #include <limits.h>
 
-#include "utils/guc.h"
+#include "once.h"
 
 /* The default of bloomfilter.cache_size, in kB */
 #define CACHE_SIZE_DEFAULT		(64 * 1024)
@@ -117,10 +117,10 @@ assign_cache_size(int size, void *extra)
 void
 cache_init(void)
 {
-	DefineCustomIntVariable("bloomfilter.cache_size",
-							"Sets the memory that a session may keep for stored filters and copies of membership indexes.",
-							"0 disables caching.",
-							&cache_size, CACHE_SIZE_DEFAULT, 0, MAX_KILOBYTES,
-							PGC_USERSET, GUC_UNIT_KB,
-							NULL, assign_cache_size, NULL);
+	DEFINE_ONCE(DefineCustomIntVariable, "bloomfilter.cache_size",
+				"Sets the memory that a session may keep for stored filters and copies of membership indexes.",
+				"0 disables caching.",
+				&cache_size, CACHE_SIZE_DEFAULT, 0, MAX_KILOBYTES,
+				PGC_USERSET, GUC_UNIT_KB,
+				NULL, assign_cache_size, NULL);
 }
