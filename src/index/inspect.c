@@ -227,6 +227,6 @@ SQL_FUNCTION(bloomfilter_membership_check)
 {
 	int64		rows = 0;
 
-	membership_open_all(PG_GETARG_OID(0), OPEN_TO_READ, check_index, &rows);
+	membership_open_all(PG_GETARG_OID(0), OPEN_TO_CHECK, check_index, &rows);
 	PG_RETURN_INT64(rows);
 }

@@ -227,6 +227,7 @@ typedef enum MembershipPurpose
 {
 	OPEN_TO_PROBE,
 	OPEN_TO_READ,
+	OPEN_TO_CHECK,
 	OPEN_TO_DESCRIBE
 } MembershipPurpose;
 

@@ -49,13 +49,18 @@
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "storage/lmgr.h"
+#include "storage/lock.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
+
+/* In the name that REINDEX CONCURRENTLY gives the index that it has replaced */
+#define REPLACED_SUFFIX		"_ccold"
 
 #define HINT_NOT_MEMBERSHIP \
 	errhint("Name an index that was created by CREATE INDEX ... USING membership.")
@@ -366,6 +371,41 @@ open_successor(Relation heap, Relation index)
 }
 
 /*
+ * Does a REINDEX CONCURRENTLY that goes on wait for the last users of this index, which it has
+ * replaced?  It holds a lock; one that failed does not.
+ */
+static bool
+is_being_replaced(Relation index)
+{
+	LOCKTAG		tag;
+	int			conflicts;
+
+	if (strstr(RelationGetRelationName(index), REPLACED_SUFFIX) == NULL)
+		return false;
+	SET_LOCKTAG_RELATION(tag, MyDatabaseId, RelationGetRelid(index));
+	pfree(GetLockConflicts(&tag, ShareUpdateExclusiveLock, &conflicts));
+	return conflicts > 0;
+}
+
+/* Say that another index is read, once in a session for each index. */
+static void
+note_successor(Relation index, Relation successor)
+{
+	static List *noted = NIL;
+	MemoryContext old;
+
+	if (IsParallelWorker() || list_member_oid(noted, RelationGetRelid(index)))
+		return;
+	ereport(NOTICE,
+			(errmsg("index \"%s\" is not valid, so index \"%s\" of the same definition is read",
+					RelationGetRelationName(index), RelationGetRelationName(successor)),
+			 errhint("REINDEX it or drop it.")));
+	old = MemoryContextSwitchTo(TopMemoryContext);
+	noted = lappend_oid(noted, RelationGetRelid(index));
+	MemoryContextSwitchTo(old);
+}
+
+/*
  * The OIDs of a partitioned table and of all its descendants, locked, as from
  * find_all_inheritors().  With "leaving", includes partitions that DETACH CONCURRENTLY has
  * marked.
@@ -451,18 +491,25 @@ partition_indexes(Relation heap, Relation index, MembershipPurpose purpose)
 
 /*
  * Is the index valid, or was it valid for the active snapshot?  If REINDEX CONCURRENTLY has
- * replaced it, sets *index to the new one, open and locked.
+ * replaced it, sets *index to the new one, open and locked; or to any other of the same
+ * definition, but not OPEN_TO_CHECK, and with a notice unless OPEN_TO_DESCRIBE.
  */
 static bool
-replace_invalid(Relation heap, Relation *index)
+replace_invalid(Relation heap, Relation *index, MembershipPurpose purpose)
 {
+	bool		replaced;
 	Relation	successor;
 
 	if ((*index)->rd_index->indisvalid || was_valid(*index))
 		return true;
+	replaced = is_being_replaced(*index);
+	if (purpose == OPEN_TO_CHECK && !replaced)
+		return false;
 	successor = open_successor(heap, *index);
 	if (successor == NULL)
 		return false;
+	if (purpose != OPEN_TO_DESCRIBE && !replaced)
+		note_successor(*index, successor);
 	relation_close(*index, NoLock);
 	*index = successor;
 	return true;
@@ -483,7 +530,7 @@ close_with_table(Relation heap, Relation index)
  * Each index and its table stay locked (AccessShareLock) until the end of the transaction;
  * both relations are closed after the call.  visit() gets only membership indexes that the
  * user may query and this process can read.  Each is valid, or was valid for the active
- * snapshot; if REINDEX CONCURRENTLY has replaced one, visit() gets the new index.
+ * snapshot; instead of another, visit() gets one of the same definition, see replace_invalid().
  *
  * Errors: ERRCODE_UNDEFINED_OBJECT; ERRCODE_WRONG_OBJECT_TYPE, also for a foreign
  * partition; ERRCODE_INSUFFICIENT_PRIVILEGE; ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if
@@ -521,7 +568,8 @@ membership_open_all(Oid oid, MembershipPurpose purpose, MembershipVisitor visit,
 		index = open_with_table(lfirst_oid(cell), to_describe, &heap);
 		if (index == NULL)
 			continue;
-		valid = is_usable(heap, index, to_describe) && replace_invalid(heap, &index);
+		valid = is_usable(heap, index, to_describe) &&
+			replace_invalid(heap, &index, purpose);
 		if (!valid && !to_describe)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

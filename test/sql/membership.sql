@@ -671,3 +671,21 @@ RESET maintenance_work_mem;
 DROP TABLE bulk;
 DROP TABLE early, late CASCADE;
 DROP PROCEDURE insert_one_by_one;
+
+-- An index that is not valid: what reads it reads another of the same definition, and says so
+-- once; a check refuses it, because it would check the other
+CREATE TABLE halves (n int);
+INSERT INTO halves VALUES (0), (1), (2);
+CREATE INDEX CONCURRENTLY halves_failed ON halves USING membership ((100 / n));
+SELECT membership_contains('halves_failed', 50);
+DELETE FROM halves WHERE n = 0;
+CREATE INDEX halves_valid ON halves USING membership ((100 / n)) WITH (error_rate = 0.1);
+SELECT membership_check('halves_valid');
+SELECT membership_check('halves_failed');
+SELECT index FROM membership_info('halves_failed');
+SELECT membership_contains('halves_failed', 50);
+SELECT membership_contains('halves_failed', 51), bloom_cardinality(membership_filter('halves_failed'));
+REINDEX INDEX halves_failed;
+SELECT membership_check('halves_failed');
+SELECT index FROM membership_info('halves_failed');
+DROP TABLE halves;
