@@ -92,6 +92,25 @@ $session->query(q{
 is($session->query("SELECT index FROM membership_info('parted_x')"), 'near_x_idx', 'the partition that is here');
 has_no_row("'lacking'", 'a partition without the index');
 
+# ---------------------------------------------------------------- rules that have changed
+# ICU is not replaced here: the catalog says that the index was made by another version
+$session->query(q{
+	CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+	CREATE COLLATION strict (provider = icu, locale = 'und-u-ks-level2');
+	CREATE TABLE words (loose text COLLATE loose, strict text COLLATE strict);
+	CREATE INDEX words_loose ON words USING membership (loose);
+	CREATE INDEX words_both ON words USING membership (strict, loose);
+	CREATE INDEX words_strict ON words USING membership (strict);
+	CREATE TABLE failures AS SELECT * FROM membership_work});
+$session->query(q{UPDATE pg_collation SET collversion = '0' WHERE collname IN ('loose', 'strict')});
+my $changed = 'SELECT * FROM membership_work EXCEPT SELECT * FROM failures ORDER BY command';
+is( $session->query($changed),
+	"REINDEX INDEX CONCURRENTLY words_both; -- rules of its collation changed\n"
+	  . 'REINDEX INDEX CONCURRENTLY words_loose; -- rules of its collation changed',
+	'indexes under a nondeterministic collation are listed');
+$session->query('REINDEX TABLE words; ALTER COLLATION loose REFRESH VERSION; ALTER COLLATION strict REFRESH VERSION');
+is($session->query($changed), '', 'until the version is that of the rules');
+
 # ---------------------------------------------------------------- what may not be read
 $session->query(q{
 	CREATE ROLE watcher;
