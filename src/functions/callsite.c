@@ -9,8 +9,13 @@
 #include "catalog/dependency.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "mb/pg_wchar.h"
+#include "nodes/primnodes.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+
+/* Of an element in a message, print this many bytes at most. */
+#define ELEMENT_SHOWN		60
 
 /*
  * Raise an error if elements are filters, or of type hashed_element.  This is almost
@@ -70,6 +75,96 @@ call_site_element_type(FmgrInfo *flinfo, int element_arg, bool is_array)
 	}
 	refuse_own_type(flinfo->fn_oid, type);
 	return type;
+}
+
+/* Is the argument a literal or a parameter of type text, as one without a type becomes? */
+static bool
+may_be_untyped(Node *call, int argument)
+{
+	List	   *arguments = NIL;
+	Node	   *node;
+
+	if (call && IsA(call, FuncExpr))
+		arguments = ((FuncExpr *) call)->args;
+	else if (call && IsA(call, OpExpr))
+		arguments = ((OpExpr *) call)->args;
+	if (argument >= list_length(arguments))
+		return false;
+	node = list_nth(arguments, argument);
+	if (IsA(node, Param))
+		return ((Param *) node)->paramkind == PARAM_EXTERN &&
+			((Param *) node)->paramtype == TEXTOID;
+	return IsA(node, Const) && ((Const *) node)->consttype == TEXTOID;
+}
+
+/*
+ * Could a text be an array of texts?  Not if it is JSON, or one word in braces, which is more
+ * often a UUID or a placeholder.
+ */
+static bool
+looks_like_array(const char *text, int length)
+{
+	const int	end = length - 1;
+	bool		quoted = false;
+	int			items = 0;
+	int			at = 0;
+
+	if (length < 3 || text[0] != '{' || text[end] != '}')
+		return false;
+	while (at < end)
+	{
+		/* behind the brace or a comma */
+		at++;
+		while (text[at] == ' ')
+			at++;
+		if (text[at] == '"')
+		{
+			for (at++; at < end && text[at] != '"'; at++)
+				if (text[at] == '\\')
+					at++;
+			if (at >= end)
+				return false;
+			at++;
+			quoted = true;
+		}
+		else
+		{
+			if (at == end || text[at] == ',')
+				return false;
+			for (; at < end && text[at] != ','; at++)
+				if (strchr("{}\"\\", text[at]))
+					return false;
+		}
+		items++;
+		if (at < end && text[at] != ',')
+			return false;
+	}
+	return quoted || items > 1;
+}
+
+/*
+ * In the first call of a function for one element: warn if the element is a text, perhaps for
+ * want of a type, but looks like an array.  The answer would be "no", and nobody would wonder.
+ */
+void
+call_site_note_array(FunctionCallInfo fcinfo, int element_arg)
+{
+	text	   *element;
+	const char *bytes;
+	int			length;
+
+	if (PG_ARGISNULL(element_arg) ||
+		!may_be_untyped(fcinfo->flinfo->fn_expr, element_arg))
+		return;
+	element = PG_GETARG_TEXT_PP(element_arg);
+	bytes = VARDATA_ANY(element);
+	length = VARSIZE_ANY_EXHDR(element);
+	if (!looks_like_array(bytes, length))
+		return;
+	ereport(WARNING,
+			(errmsg("element \"%.*s\" is one text, but looks like an array",
+					pg_mbcliplen(bytes, length, ELEMENT_SHOWN), bytes),
+			 errhint("For the elements of an array, use a function of arrays, such as one whose name ends in _any or _all. If it is one text, cast it to varchar.")));
 }
 
 /* The slow path of call_site(): make the state in the first call, and set fn_extra. */

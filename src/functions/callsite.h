@@ -53,6 +53,8 @@ extern Oid	call_site_element_type(FmgrInfo *flinfo, int element_arg, bool is_arr
 extern CallSite *call_site_make(FmgrInfo *flinfo, int element_arg,
 								bool is_array, Oid collation);
 
+extern void call_site_note_array(FunctionCallInfo fcinfo, int element_arg);
+
 /*
  * Return the state of a call, which the first row makes in flinfo->fn_mcxt.  Argument
  * element_arg is the element or, if is_array, an array of elements.  Raises the errors of
@@ -63,6 +65,8 @@ call_site(FunctionCallInfo fcinfo, int element_arg, bool is_array)
 {
 	if (likely(fcinfo->flinfo->fn_extra != NULL))
 		return (CallSite *) fcinfo->flinfo->fn_extra;
+	if (!is_array)
+		call_site_note_array(fcinfo, element_arg);
 	return call_site_make(fcinfo->flinfo, element_arg, is_array, PG_GET_COLLATION());
 }
 

@@ -308,7 +308,11 @@ static inline MembershipSite *
 call_site_of(FunctionCallInfo fcinfo, bool is_array)
 {
 	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
+	{
+		if (!is_array)
+			call_site_note_array(fcinfo, 1);
 		make_site(fcinfo->flinfo, is_array);
+	}
 	return (MembershipSite *) fcinfo->flinfo->fn_extra;
 }
 

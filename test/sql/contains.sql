@@ -120,3 +120,23 @@ SELECT is_in(-1) AS rolled_back, is_in(1) AS still_there;
 DROP FUNCTION is_in;
 
 DROP TABLE filters, visits, checked, items;
+
+-- An array without a type is one text: functions for one element say so, once in a statement
+CREATE TABLE listed (x text);
+CREATE INDEX listed_x ON listed USING membership (x);
+SELECT bloom_contains(f, '{a,b}') FROM bloom_create(100) AS f, generate_series(1, 3);
+SELECT f @> '{"a","b"}' AS contains, '{"a, \", \\",b}' <@ f AS contained, (bloom_info(bloom_add(f, '{a,b}'))).bits_set > 0 AS added FROM bloom_create(100) AS f;
+SELECT cuckoo_contains(c, '{a,b}'), cuckoo_count(c, '{a,b}'), cuckoo_remove(c, '{a,b}') = c AS same FROM cuckoo_create(100) AS c;
+PREPARE look_up AS SELECT membership_contains('listed_x', $1) FROM generate_series(1, 2);
+EXECUTE look_up('{"a"}');
+SET plan_cache_mode = force_generic_plan;
+EXECUTE look_up('{1,2}');
+EXECUTE look_up('1');
+RESET plan_cache_mode;
+-- but not of what is as likely something else, nor of a value that has a type or comes from a row
+SELECT bool_or(found) AS found FROM bloom_create(100) AS f, LATERAL (VALUES (f @> '{"a":1}'), (f @> '{"a": ["b", {"c": 1}]}'), (f @> '{}'), (f @> '{ }'),
+	(f @> '{550e8400-e29b-41d4-a716-446655440000}'), (f @> '{{name}}'), (f @> '{a'), (f @> '{"a'), (f @> '{"a}'), (f @> '{"a\"}'), (f @> '{"}'), (f @> '{a,}'), (f @> '{,}'),
+	(f @> '{a}b,c}'), (f @> 'a,b'), (f @> ''), (f @> '{'), (f @> '{a,b}'::varchar)) AS v(found);
+SELECT bool_or(bloom_contains(f, x)) AS found FROM bloom_create(100) AS f, unnest(ARRAY['{a,b}', '{c,d}']) AS x;
+SELECT membership_contains_any('listed_x', '{a,b}') AS any, bloom_contains_all(bloom_create(100), '{a,b}') AS all;
+DROP TABLE listed;
