@@ -38,6 +38,10 @@ END
 $$;
 SELECT buffers($$SELECT f @> 202 FROM filters WHERE name = 'class 2'$$) <= 3 AS kept;
 SELECT filters, kilobytes BETWEEN 200 AND 400 AS of_both FROM kept();
+-- but not where the filter is larger than the cache: there each statement would read it again
+SET bloomfilter.cache_size = '50kB';
+SELECT max(buffers($$SELECT f @> 3 FROM filters WHERE name = 'class 3'$$)) <= 10 AS slices FROM generate_series(1, 50);
+RESET bloomfilter.cache_size;
 
 -- UPDATE: the new value has another place
 UPDATE filters SET f = f | of_class(7) WHERE name = 'class 1';
