@@ -13,6 +13,14 @@
 /* Separates the name of a format from its version */
 #define VERSION_MARK	':'
 
+/* How bytes begin that Redis wrote: DUMP's of a module's key, and a file of the database */
+#define DUMP_BEGIN			"\x07\x81"
+#define RDB_BEGIN			"REDIS"
+#define BEGIN_LENGTH(begin) (sizeof(begin) - 1)
+
+#define HINT_SCANDUMP \
+	errhint("Load the key into a Redis with RedisBloom, and save the chunks of BF.SCANDUMP or CF.SCANDUMP.")
+
 /*
  * Is "format" the name of a format in the table, with or without its version?  The version
  * is required if needs_shape: the bytes of such a filter do not show it.
@@ -40,6 +48,13 @@ find_format(const char *format)
 			return foreign_formats[i];
 		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", foreign_formats[i]->name);
 	}
+	/* its commands are those of RedisBloom, but not its hashes */
+	if (pg_strcasecmp(format, "valkey") == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot read or write filters of Valkey"),
+				 errdetail("Its Bloom filters have other bytes and hashes than RedisBloom's, and no BF.SCANDUMP."),
+				 errhint("Build the filter from its elements.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("unknown format of filters: \"%s\"", format),
@@ -122,6 +137,26 @@ get_shape(FunctionCallInfo fcinfo, ForeignSource *source)
 	check_number("number of hashes", PG_GETARG_INT32(4), 1, FOREIGN_MAX_HASHES);
 }
 
+/* Raise an error if the bytes, which are no chunks of RedisBloom, are of another form of Redis's. */
+static void
+refuse_dump(const ForeignSource *source)
+{
+	if (strncmp(source->format->name, "redisbloom", strlen("redisbloom")) != 0)
+		return;
+	if (source->length >= BEGIN_LENGTH(DUMP_BEGIN) &&
+		memcmp(source->bytes, DUMP_BEGIN, BEGIN_LENGTH(DUMP_BEGIN)) == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("the bytes are a reply of Redis's DUMP, not chunks of BF.SCANDUMP"),
+				 HINT_SCANDUMP));
+	if (source->length >= BEGIN_LENGTH(RDB_BEGIN) &&
+		memcmp(source->bytes, RDB_BEGIN, BEGIN_LENGTH(RDB_BEGIN)) == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("the bytes are an RDB file of Redis, not chunks of BF.SCANDUMP"),
+				 HINT_SCANDUMP));
+}
+
 /* bloom_import(bytes bytea, format text, element text, bits bigint, hashes int) */
 SQL_FUNCTION(bloomfilter_import)
 {
@@ -159,9 +194,12 @@ SQL_FUNCTION(bloomfilter_import)
 		fault = image_check((uint8 *) VARDATA(result), import.plan.bytes, FILTER_BLOOM);
 	}
 	if (fault)
+	{
+		refuse_dump(&source);
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 				 errmsg("invalid filter of format %s: %s", format, fault)));
+	}
 	/* the number of bits may be wrong, though it fits: show what we assume */
 	if (import.format->needs_shape && import.plan.layers > 1)
 		ereport(NOTICE,

@@ -246,5 +246,13 @@ UPDATE stored SET f = bloom_add(f, -1) WHERE name = 'guava';
 SELECT bloom_contains(f, -1) FROM stored WHERE name = 'guava';
 SELECT bloom_contains(f, 77777), bloom_contains(f, 'x'::text) FROM stored WHERE name = 'guava';
 
+-- What else Redis writes, and who has its commands
+SELECT bloom_import('\x07810202020205020202406404'::bytea, 'redisbloom', 'text');
+SELECT bloom_import(convert_to('REDIS0011' || repeat('x', 100), 'UTF8'), 'redisbloom:cuckoo', 'text');
+SELECT bloom_import('\x078102'::bytea, 'parquet', 'text');
+SELECT bloom_import('\x0601'::bytea, 'redisbloom', 'text');
+SELECT bloom_import('\x0781'::bytea, 'valkey', 'text');
+SELECT bloom_create_foreign('Valkey', 'text', 100);
+
 DROP TABLE stored, numbers, formats;
 DROP FUNCTION made, defined, lost;
