@@ -75,29 +75,30 @@ COMMENT ON FUNCTION _bloom_contains_sel(internal, oid, internal, integer)
 -- bloom: making filters and changing them
 -- ------------------------------------------------------------------------
 
-CREATE FUNCTION bloom_create(capacity bigint, error_rate float8 DEFAULT 0.01,
+-- A capacity is float8, because 1e6 is numeric, which is not cast to bigint by itself.
+CREATE FUNCTION bloom_create(capacity float8, error_rate float8 DEFAULT 0.01,
 	growth integer DEFAULT 2, seed bigint DEFAULT 0, counting boolean DEFAULT false,
 	element_type regtype DEFAULT '-') RETURNS bloom
 	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_create'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bloom_create(bigint, float8, integer, bigint, boolean, regtype)
+COMMENT ON FUNCTION bloom_create(float8, float8, integer, bigint, boolean, regtype)
 	IS 'filter without elements, of the given capacity and error rate';
 
-CREATE FUNCTION bloom_size(capacity bigint, error_rate float8 DEFAULT 0.01,
+CREATE FUNCTION bloom_size(capacity float8, error_rate float8 DEFAULT 0.01,
 	growth integer DEFAULT 2, counting boolean DEFAULT false,
 	OUT bytes bigint, OUT hashes integer, OUT layout text) RETURNS record
 	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_size'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bloom_size(bigint, float8, integer, boolean)
+COMMENT ON FUNCTION bloom_size(float8, float8, integer, boolean)
 	IS 'size of the filter that bloom_create would make';
 
-CREATE FUNCTION bloom_shards(capacity bigint, error_rate float8 DEFAULT 0.01,
+CREATE FUNCTION bloom_shards(capacity float8, error_rate float8 DEFAULT 0.01,
 	growth integer DEFAULT 2, seed bigint DEFAULT 0,
 	element_type regtype DEFAULT '-',
 	OUT shard integer, OUT filter bloom) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'bloomfilter_bloom_shards'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bloom_shards(bigint, float8, integer, bigint, regtype)
+COMMENT ON FUNCTION bloom_shards(float8, float8, integer, bigint, regtype)
 	IS 'small filters, one a row, for a set to which elements are added one by one';
 
 CREATE FUNCTION bloom_create_bits(bits bigint, hashes integer, seed bigint DEFAULT 0,
@@ -648,29 +649,29 @@ COMMENT ON CAST (cuckoo AS bytea) IS 'bytes of the filter';
 -- cuckoo: making filters and changing them
 -- ------------------------------------------------------------------------
 
-CREATE FUNCTION cuckoo_create(capacity bigint, error_rate float8 DEFAULT 0.01,
+CREATE FUNCTION cuckoo_create(capacity float8, error_rate float8 DEFAULT 0.01,
 	growth integer DEFAULT 2, seed bigint DEFAULT 0,
 	element_type regtype DEFAULT '-') RETURNS cuckoo
 	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_create'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION cuckoo_create(bigint, float8, integer, bigint, regtype)
+COMMENT ON FUNCTION cuckoo_create(float8, float8, integer, bigint, regtype)
 	IS 'filter without elements, of the given capacity and error rate';
 
-CREATE FUNCTION cuckoo_size(capacity bigint, error_rate float8 DEFAULT 0.01,
+CREATE FUNCTION cuckoo_size(capacity float8, error_rate float8 DEFAULT 0.01,
 	growth integer DEFAULT 2,
 	OUT bytes bigint, OUT fingerprint_bits integer, OUT layout text) RETURNS record
 	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_size'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION cuckoo_size(bigint, float8, integer)
+COMMENT ON FUNCTION cuckoo_size(float8, float8, integer)
 	IS 'size of the filter that cuckoo_create would make';
 
-CREATE FUNCTION cuckoo_shards(capacity bigint, error_rate float8 DEFAULT 0.01,
+CREATE FUNCTION cuckoo_shards(capacity float8, error_rate float8 DEFAULT 0.01,
 	growth integer DEFAULT 2, seed bigint DEFAULT 0,
 	element_type regtype DEFAULT '-',
 	OUT shard integer, OUT filter cuckoo) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'bloomfilter_cuckoo_shards'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION cuckoo_shards(bigint, float8, integer, bigint, regtype)
+COMMENT ON FUNCTION cuckoo_shards(float8, float8, integer, bigint, regtype)
 	IS 'small filters, one a row, for a set to which elements are added one by one';
 
 CREATE FUNCTION cuckoo_add(filter cuckoo, element anycompatible) RETURNS cuckoo

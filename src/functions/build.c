@@ -9,7 +9,10 @@
  */
 #include "callsite.h"
 
+#include <math.h>
+
 #include "access/htup_details.h"
+#include "common/shortest_dec.h"
 #include "filter/classic.h"
 #include "filter/foreign/foreign.h"
 #include "funcapi.h"
@@ -17,19 +20,37 @@
 #include "utils/lsyscache.h"
 #include "utils/tuplestore.h"
 
+/*
+ * Return the capacity that an argument asks for, a whole number.  Any float8 is taken: 1e6 is no
+ * bigint, and the error rate may come first by mistake, as in BF.RESERVE.
+ */
+static int64
+get_capacity(double capacity, double error_rate)
+{
+	/* this form of the condition refuses NaN */
+	if (!(capacity >= 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("capacity of a filter must be at least 1, not %s",
+						double_to_shortest_decimal(capacity)),
+				 capacity > 0 && error_rate >= 1 ?
+				 errhint("The capacity comes first, then the error rate.") : 0));
+	/* no filter is so large: the plan fails */
+	return capacity < (double) PG_INT64_MAX ? (int64) ceil(capacity) : PG_INT64_MAX;
+}
+
 /* Get the arguments capacity, error_rate and growth, and check their ranges. */
 static FilterParams
 get_request(FunctionCallInfo fcinfo, FilterKind kind)
 {
 	int32		growth = PG_GETARG_INT32(2);
 	FilterParams params = {
-		.capacity = PG_GETARG_INT64(0),
+		.capacity = get_capacity(PG_GETARG_FLOAT8(0), PG_GETARG_FLOAT8(1)),
 		.error_rate = PG_GETARG_FLOAT8(1),
 		.growth = growth,
 		.kind = kind
 	};
 
-	check_capacity(PG_GETARG_INT64(0));
 	check_error_rate(params.error_rate);
 	if (growth < 0 || growth > IMAGE_MAX_GROWTH)
 		ereport(ERROR,

@@ -159,3 +159,17 @@ FROM measured, LATERAL (SELECT count(*) AS found FROM generate_series(1, 1000000
 						WHERE bloom_contains(f, -x)) AS c
 WHERE rate < 0.01;
 DROP TABLE measured;
+
+-- A capacity may be of any numeric type; and arguments in the order of BF.RESERVE get a hint
+SELECT bloom_create(1e6) = bloom_create(1000000) AS bloom, cuckoo_create(1e3) = cuckoo_create(1000::smallint) AS cuckoo,
+	bloom_create('1000') = bloom_create(1000::bigint) AS literal, bloom_create(999.5) = bloom_create(1000::float4) AS rounded,
+	bloom_size(1e6) = bloom_size(1000000) AS size, (SELECT count(*) FROM bloom_shards(1e5)) = (SELECT count(*) FROM bloom_shards(100000)) AS shards;
+SELECT bloom_create(0.01, 1000);
+SELECT cuckoo_create(0.001, 1e6);
+SELECT bloom_create(0.5);
+SELECT bloom_create(0.99, 0.01);
+SELECT bloom_create('NaN');
+SELECT bloom_create('Infinity');
+SELECT bloom_create(1e300);
+SELECT bloom_create(9223372036854775807);
+SELECT bloom_create(-1e300);
