@@ -52,8 +52,9 @@ probe_plan_add(CustomScan *scan, const ProbePlan *plan)
 	numbers = lappend_int(numbers, keys->rows_max);
 	scan->custom_exprs = lappend(scan->custom_exprs, plan->expression);
 	scan->custom_private = lappend(scan->custom_private,
-								   list_make5(numbers, plan->indexes, plan->types,
-											  keys->functions, keys->collations));
+								   lappend(list_make5(numbers, plan->indexes, plan->types,
+													  keys->functions, keys->collations),
+										   keys->sent));
 }
 
 /* Return the probes of a plan: ProbePlans */
@@ -68,7 +69,7 @@ probe_plans(const CustomScan *scan)
 			fields, plan_fields(scan->custom_private, list_length(scan->custom_exprs)))
 	{
 		ProbePlan  *plan = palloc(sizeof(ProbePlan));
-		List	   *lists = plan_fields(lfirst(fields), 5);
+		List	   *lists = plan_fields(lfirst(fields), 6);
 		List	   *numbers = plan_fields(linitial(lists), 11);
 
 		*plan = (ProbePlan)
@@ -88,7 +89,8 @@ probe_plans(const CustomScan *scan)
 				.keys.share = (double) list_nth_int(numbers, 9) / SHARE_ONE,
 				.keys.rows_max = list_nth_int(numbers, 10),
 				.keys.functions = lfourth(lists),
-				.keys.collations = list_nth(lists, 4)
+				.keys.collations = list_nth(lists, 4),
+				.keys.sent = list_nth(lists, 5)
 		};
 		plans = lappend(plans, plan);
 	}

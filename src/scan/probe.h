@@ -40,6 +40,8 @@ typedef struct KeyProbePlan
 	bool		forced;			/* never pauses */
 	double		share;			/* share of rows expected to pass */
 	int			rows_max;		/* COLLECT_KEYS: give up if there are more */
+	List	   *sent;			/* COLLECT_KEYS: for foreign servers, see
+								 * SentPlanField; or NIL */
 	List	   *functions;		/* KEY_HASH: OIDs of hash functions, by column */
 	List	   *collations;		/* KEY_HASH: OIDs, by column */
 } KeyProbePlan;

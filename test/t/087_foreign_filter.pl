@@ -204,6 +204,18 @@ is(() = $plan =~ /Async Foreign Scan on .*\n.*\n +$sent/g, 2, 'to both');
 $local->safe_psql('postgres', q{ALTER SERVER remote OPTIONS (DROP async_capable)});
 
 my $forced = "$on SET bloomfilter.join_filter = force;";
+# few local rows are stored, and their keys sent to the server of the larger side, which is hashed
+$local->safe_psql('postgres', q{UPDATE pg_statistic SET stawidth = 1000000 WHERE starelid = 'list'::regclass});
+for my $kind (
+	[ 'a left join', 'SELECT l.id, v.site FROM list l LEFT JOIN visits v USING (url) ORDER BY 1, 2' ],
+	[ 'an anti join', 'SELECT l.id FROM list l WHERE NOT EXISTS (SELECT FROM visits v WHERE v.url = l.url) ORDER BY 1' ],
+	[ 'a join', 'SELECT l.id, v.site FROM list l JOIN visits v ON v.id = l.long ORDER BY 1' ],
+	[ 'a left join of partitions', 'SELECT l.id, p.site FROM list l LEFT JOIN parts p USING (url) ORDER BY 1, 2', 260 ])
+{
+	like(sends("keys of stored rows, $kind->[0]", $kind->[1], $kind->[2]), qr/Join Filter Store/, 'stored here');
+}
+$local->safe_psql('postgres', 'ANALYZE list');
+
 stands_aside('a left join keeps its rows', 'SELECT v.id FROM visits v LEFT JOIN list l USING (url) ORDER BY 1', $forced);
 stands_aside('an anti join', 'SELECT v.id FROM visits v WHERE NOT EXISTS (SELECT FROM list l WHERE l.url = v.url) ORDER BY 1 LIMIT 9', $forced);
 stands_aside('a full join', 'SELECT v.id, l.id FROM visits v FULL JOIN list l USING (url) ORDER BY 1, 2', $forced);

@@ -201,8 +201,10 @@ feeder_rescan(CustomScanState *node)
 static void
 feeder_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
-	if (((FeederState *) node)->keys)
-		stored_keys_explain(&node->ss.ps, ancestors, es);
+	const		StoredKeys *keys = ((FeederState *) node)->keys;
+
+	if (keys)
+		stored_keys_explain(keys, &node->ss.ps, ancestors, es);
 }
 
 const NodeKind bypass_feeder_node = {

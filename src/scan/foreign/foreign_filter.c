@@ -175,11 +175,11 @@ column_of_statement(Plan *plan, AttrNumber column, Expr **declared)
 }
 
 /*
- * Return the type by which to hash the inner keys of a join for foreign servers.  Return
+ * Return the type by which to hash the keys of one side of a join for foreign servers.  Return
  * InvalidOid if the keys cannot be sent.
  */
 Oid
-foreign_key_type(const HashJoin *join)
+foreign_key_type(const HashJoin *join, bool of_outer)
 {
 	Oid			operator = linitial_oid(join->hashoperators);
 	Oid			collation = linitial_oid(join->hashcollations);
@@ -192,7 +192,7 @@ foreign_key_type(const HashJoin *join)
 	return OidIsValid(sent_family(left)) && sent_family(left) == sent_family(right) &&
 		membership_agrees(get_opcode(operator), left, right) &&
 		(!OidIsValid(collation) || get_collation_isdeterministic(collation)) ?
-		right : InvalidOid;
+		(of_outer ? left : right) : InvalidOid;
 }
 
 /*

@@ -9,7 +9,7 @@
 
 #include "nodes/plannodes.h"
 
-extern Oid	foreign_key_type(const HashJoin *join);
+extern Oid	foreign_key_type(const HashJoin *join, bool of_outer);
 extern bool foreign_filter_fits(const PlanEffects *effects, Plan *plan,
 								AttrNumber column, Oid key_type, bool ordered);
 extern int	foreign_fetch_size(const Plan *plan);

@@ -79,16 +79,17 @@ plan_of_key(ProbeKind kind, int number, const SideKey *key)
 
 /*
  * Let a node that stores rows collect the keys of filter "number"; "expressions" are the key,
- * over the node's custom_scan_tlist.
+ * over the node's custom_scan_tlist; "sent" is what add_probes() has returned.
  */
 void
 add_collector(CustomScan *node, int number, const SideKey *key, List *expressions,
-			  int rows_max)
+			  int rows_max, List *sent)
 {
 	ProbePlan	plan = plan_of_key(COLLECT_KEYS, number, key);
 
 	plan.expression = (Node *) expressions;
 	plan.keys.rows_max = rows_max;
+	plan.keys.sent = sent;
 	probe_plan_add(node, &plan);
 }
 
@@ -97,12 +98,13 @@ add_collector(CustomScan *node, int number, const SideKey *key, List *expression
  * for an outer row, which fills the store, before it builds its hash table.
  */
 void
-add_store(PlanEditor *editor, HashJoin *join, const SideKey *key, int rows_max)
+add_store(PlanEditor *editor, HashJoin *join, const SideKey *key, int rows_max, List *sent)
 {
 	CustomScan *store = make_node_above(outerPlan(join), editor->next_node_id++,
 										&join_filter_store_node);
 
-	add_collector(store, ++editor->filters, key, own_columns(join->hashkeys), rows_max);
+	add_collector(store, ++editor->filters, key, own_columns(join->hashkeys), rows_max,
+				  sent);
 	store->scan.plan.startup_cost = 0;
 	outerPlan(join) = &store->scan.plan;
 }
@@ -227,6 +229,7 @@ see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
 
 		Assert(!filter->built && collector->kind == COLLECT_KEYS);
 		filter->built = true;
+		filter->sent = collector->keys.sent != NIL;
 		filter->origin = origin;
 	}
 	if (is_custom(plan, &bypass_node) || is_custom(plan, &bypass_feeder_node))

@@ -21,26 +21,35 @@ typedef struct KeyLinks
 	List	   *answers;		/* ServerAnswers, see sent_keys.c */
 } KeyLinks;
 
+/* Link a side of a hash join, if it collects the keys of rows that it stores. */
+static void
+link_stored(PlanState *side, PlanState *other, KeyLinks *links)
+{
+	StoredKeys *keys = stored_keys_of(side);
+
+	if (keys == NULL)
+		keys = bypass_stored_keys(side);
+	if (keys == NULL)
+		return;
+	stored_keys_link(keys, other, &links->answers);
+	links->sources = lappend(links->sources, &keys->source);
+}
+
 /* A planstate_tree_walker() */
 static bool
 find_links(PlanState *node, void *context)
 {
 	KeyLinks   *links = context;
 	KeySource  *source = NULL;
-	StoredKeys *stored;
 
 	if (node == NULL)
 		return false;
-	stored = stored_keys_of(node);
-	if (stored == NULL)
-		stored = bypass_stored_keys(node);
-	if (stored)
-	{
-		stored->linked = true;
-		source = &stored->source;
-	}
 	if (IsA(node, HashJoinState))
+	{
 		source = key_build_link((HashJoinState *) node, &links->answers);
+		link_stored(outerPlanState(node), innerPlanState(node), links);
+		link_stored(outerPlanState(innerPlanState(node)), outerPlanState(node), links);
+	}
 	if (source)
 		links->sources = lappend(links->sources, source);
 	links->probes = list_concat(links->probes, key_probes_of(node));

@@ -480,6 +480,7 @@ store_outer_rows(PlanEditor *editor, HashJoin *join, const JoinKey *key)
 	Plan	  **inner = &outerPlan(hash);
 	double		rows = (*inner)->plan_rows;
 	Placement	placement = {.key = &key->inner};
+	List	   *sent;
 
 	/* if not all rows are wanted, the first ones come after all are stored */
 	double		other = outer->plan_rows * STORE_NS +
@@ -491,15 +492,20 @@ store_outer_rows(PlanEditor *editor, HashJoin *join, const JoinKey *key)
 		contain_volatile_functions((Node *) key->inner.expressions) ||
 		contain_subplans((Node *) key->inner.expressions) ||
 		plan_has_effects(&editor->effects, outer) ||
-		plan_has_effects(&editor->effects, *inner) ||
-		!find_stored_places(editor, join, inner, outer->plan_rows, other, &placement))
+		plan_has_effects(&editor->effects, *inner))
 		return false;
-	(void) add_probes(editor, &placement);
+	if (foreign_filter && !editor->hides_rows && key->outer.columns[0] != 0)
+		placement.foreign_type = foreign_key_type(join, true);
+	if (!find_stored_places(editor, join, inner, outer->plan_rows, other, &placement))
+		return false;
+	sent = add_probes(editor, &placement);
+	if (sent != NIL)
+		(void) foreign_filter_depend(hash, list_nth_int(sent, SENT_PARAMETER));
 	/* the hash table is sized by this */
 	if (!placement.tried)
 		outerPlan(hash)->plan_rows = clamp_row_est(rows * placement.share);
 	add_store(editor, join, &key->outer,
-			  (int) Min(Max(rows * STORED_SHARE_MAX, STORED_ROWS_MIN), INT_MAX));
+			  (int) Min(Max(rows * STORED_SHARE_MAX, STORED_ROWS_MIN), INT_MAX), sent);
 	return true;
 }
 
@@ -545,7 +551,7 @@ feed_keys(PlanEditor *editor, HashJoin *join, Plan *feeder, const JoinKey *key)
 		return;
 	(void) add_probes(editor, &placement);
 	add_collector((CustomScan *) feeder, ++editor->filters, own, columns,
-				  (int) Min(feeder->plan_rows, INT_MAX));
+				  (int) Min(feeder->plan_rows, INT_MAX), NIL);
 }
 
 
@@ -570,7 +576,7 @@ filter_outer_side(PlanEditor *editor, HashJoin *join, KeyFilterPlan *filter)
 		plan_has_effects(&editor->effects, innerPlan(plan));
 	if (foreign_filter && !editor->hides_rows && !placement->shared && !has_effects &&
 		key->inner.columns[0] != 0)
-		placement->foreign_type = foreign_key_type(join);
+		placement->foreign_type = foreign_key_type(join, false);
 	if (editor->only_sends &&
 		(!OidIsValid(placement->foreign_type) ||
 		 !keys_have_index(editor, outerPlan(innerPlan(plan)), &key->inner,

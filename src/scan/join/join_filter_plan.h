@@ -106,8 +106,9 @@ extern void find_places(const PlanEditor *editor, Plan **slot, Placement *placem
 extern void add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 					  bool comes_first, bool marks, List *sent);
 extern void add_collector(CustomScan *node, int number, const SideKey *key,
-						  List *expressions, int rows_max);
-extern void add_store(PlanEditor *editor, HashJoin *join, const SideKey *key, int rows_max);
+						  List *expressions, int rows_max, List *sent);
+extern void add_store(PlanEditor *editor, HashJoin *join, const SideKey *key, int rows_max,
+					  List *sent);
 extern List *add_probes(PlanEditor *editor, const Placement *placement);
 extern void check_filters(const PlanEditor *editor);
 

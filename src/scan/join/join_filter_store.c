@@ -80,8 +80,22 @@ stored_keys_begin(PlanState *node)
 								 ALLOCSET_SMALL_SIZES);
 	key_collector_init(&keys->collector, plan->keys.kind, get_hash_memory_limit(),
 					   plan->keys.rows_max, mcxt);
+	if (plan->keys.sent != NIL)
+		keys->sent = sent_keys_begin(node->state, plan->keys.sent);
 	join_filters_begun++;
 	return keys;
+}
+
+/*
+ * Note that the plan is executed, and not EvalPlanQual's.  "other" is the other side of the join;
+ * "answers" are those of foreign servers in this execution.
+ */
+void
+stored_keys_link(StoredKeys * keys, PlanState *other, List **answers)
+{
+	keys->linked = true;
+	if (keys->sent)
+		sent_keys_link(keys->sent, other, answers);
 }
 
 /* Collect the key of a row of the node's result, which is in the slot. */
@@ -96,6 +110,14 @@ stored_keys_add(StoredKeys * keys, TupleTableSlot *slot)
 	old = MemoryContextSwitchTo(keys->econtext->ecxt_per_tuple_memory);
 	if (key_probe_key(keys->reader, slot, keys->econtext, &key))
 		key_collector_add(&keys->collector, key);
+	if (keys->sent)
+	{
+		bool		isnull;
+		Datum		value = slot_getattr(slot, keys->reader->attributes[0], &isnull);
+
+		if (!isnull)
+			sent_keys_add(keys->sent, value);
+	}
 	MemoryContextSwitchTo(old);
 }
 
@@ -107,6 +129,8 @@ stored_keys_finish(StoredKeys * keys, NodeInstrumentation *instrument)
 
 	Assert(keys->linked && keys->source.filter == NULL);
 	keys->source.filter = filter = key_collector_finish(&keys->collector);
+	if (keys->sent)
+		sent_keys_finish(keys->sent);
 	if (instrument)
 	{
 		instrument->keys_collected += filter->count;
@@ -118,6 +142,8 @@ void
 stored_keys_forget(StoredKeys * keys)
 {
 	key_collector_reset(&keys->collector);
+	if (keys->sent)
+		sent_keys_forget(keys->sent);
 	if (keys->source.filter)
 		pfree(unconstify(KeyFilter *, keys->source.filter));
 	keys->source.filter = NULL;
@@ -125,7 +151,8 @@ stored_keys_forget(StoredKeys * keys)
 
 /* Print what EXPLAIN says of a node that collects keys. */
 void
-stored_keys_explain(PlanState *node, List *ancestors, ExplainState *es)
+stored_keys_explain(const StoredKeys * keys, PlanState *node, List *ancestors,
+					ExplainState *es)
 {
 	CustomScan *scan = (CustomScan *) node->plan;
 	const ProbePlan *plan = linitial(probe_plans(scan));
@@ -135,12 +162,16 @@ stored_keys_explain(PlanState *node, List *ancestors, ExplainState *es)
 
 	ExplainPropertyInteger("Join Filter", NULL, plan->keys.number, es);
 	ExplainPropertyText("Key", key_probe_text(plan, context), es);
+	if (keys->sent)
+		sent_keys_explain_servers(keys->sent, es);
 	/* no filter: the node gave up, or was not executed */
 	if (!es->analyze || !instrument || instrument->bytes_of_filters == 0)
 		return;
 	ExplainPropertyInteger("Elements", NULL, (int64) instrument->keys_collected, es);
 	ExplainPropertyInteger("Filter Size", "kB",
 						   (int64) (instrument->bytes_of_filters + 1023) / 1024, es);
+	if (keys->sent)
+		sent_keys_explain(keys->sent, es);
 }
 
 /* ---- The node ---- */
@@ -266,7 +297,7 @@ store_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	NodeInstrumentation *instrument = node->ss.ps.instrument;
 
-	stored_keys_explain(&node->ss.ps, ancestors, es);
+	stored_keys_explain(((StoreState *) node)->keys, &node->ss.ps, ancestors, es);
 	if (es->analyze && instrument)
 		ExplainPropertyInteger("Rows Stored", NULL, (int64) instrument->rows_stored, es);
 }

@@ -7,6 +7,7 @@
 #define BLOOMFILTER_JOIN_FILTER_STORE_H
 
 #include "join_filter_probe.h"
+#include "scan/foreign/sent_keys.h"
 
 /* Collects the keys of the rows that a node stores */
 typedef struct StoredKeys
@@ -15,14 +16,17 @@ typedef struct StoredKeys
 	ExprContext *econtext;		/* for that */
 	KeySource	source;			/* its filter: NULL until all rows are stored */
 	KeyCollector collector;
+	SentKeys   *sent;			/* keys for foreign servers, or NULL */
 	bool		linked;			/* not in EvalPlanQual's plan: collect nothing */
 }			StoredKeys;
 
 extern StoredKeys * stored_keys_begin(PlanState *node);
+extern void stored_keys_link(StoredKeys * keys, PlanState *other, List **answers);
 extern void stored_keys_add(StoredKeys * keys, TupleTableSlot *slot);
 extern void stored_keys_finish(StoredKeys * keys, NodeInstrumentation *instrument);
 extern void stored_keys_forget(StoredKeys * keys);
-extern void stored_keys_explain(PlanState *node, List *ancestors, ExplainState *es);
+extern void stored_keys_explain(const StoredKeys * keys, PlanState *node, List *ancestors,
+								ExplainState *es);
 
 /* The node */
 extern const NodeKind join_filter_store_node;
