@@ -38,6 +38,7 @@ typedef struct KeyProbePlan
 	KeyKind		kind;
 	KeyInteger	integer;		/* KEY_INTEGER: the column's type */
 	bool		forced;			/* never pauses */
+	bool		own_hash;		/* only we hash the keys: hash texts faster */
 	double		share;			/* share of rows expected to pass */
 	int			rows_max;		/* COLLECT_KEYS: give up if there are more */
 	List	   *sent;			/* COLLECT_KEYS: for foreign servers, see

@@ -17,11 +17,11 @@ SET enable_nestloop = off;
 
 -- 30,000 inner rows, of which some keys are NULL or occur twice; 300 outer rows, of which some
 -- are NULL, some have two partners and half have none
-CREATE TABLE list (id int, k int, big bigint, t text, v varchar, u uuid, day date, n numeric, c text COLLATE "C");
-INSERT INTO list SELECT i, x, x, 't' || x, 'v' || x, md5(x::text)::uuid, date '2000-01-01' + x, x, 'c' || x
+CREATE TABLE list (id int, k int, big bigint, t text, v varchar, u uuid, day date, n numeric, c text COLLATE "C", name name, b bytea);
+INSERT INTO list SELECT i, x, x, 't' || x, 'v' || x, md5(x::text)::uuid, date '2000-01-01' + x, x, 'c' || x, 't' || x, ('b' || x)::bytea
 	FROM generate_series(1, 30000) i, LATERAL (SELECT CASE WHEN i % 10 <> 0 THEN i - i % 3 END) a (x);
 CREATE TABLE few (LIKE list);
-INSERT INTO few SELECT i, x, x, 't' || x, 'v' || x, md5(x::text)::uuid, date '2000-01-01' + x, x, 'c' || x
+INSERT INTO few SELECT i, x, x, 't' || x, 'v' || x, md5(x::text)::uuid, date '2000-01-01' + x, x, 'c' || x, 't' || x, ('b' || x)::bytea
 	FROM generate_series(1, 300) i, LATERAL (SELECT CASE WHEN i % 20 <> 0 THEN i * 101 END) a (x);
 CREATE TABLE partitioned (LIKE list) PARTITION BY RANGE (id);
 CREATE TABLE partitioned_1 PARTITION OF partitioned FOR VALUES FROM (MINVALUE) TO (15000);
@@ -111,7 +111,14 @@ SELECT i, c.* FROM (VALUES
 	(27, 'SELECT count(*), sum(f.id) FROM few f LEFT JOIN list l ON l.t = f.t'),
 	(28, 'SELECT f FROM few f WHERE EXISTS (SELECT FROM list l WHERE l.t = f.t)'),
 	(29, 'SELECT f.id, l.id FROM few f JOIN list l ON l.t = f.t'),
-	(30, 'SELECT f.id, l.id FROM few f JOIN list l ON l.k = f.k')) q (i, query), compare(query) c
+	(30, 'SELECT f.id, l.id FROM few f JOIN list l ON l.k = f.k'),
+	-- types that are hashed by different functions, and others that are hashed by their bytes
+	(31, 'SELECT f.id, l.id FROM few f LEFT JOIN list l ON l.name = f.t'),
+	(32, 'SELECT f.id, l.id FROM few f LEFT JOIN list l ON l.t = f.name AND l.k = f.k'),
+	(33, 'SELECT f.id, l.id FROM few f LEFT JOIN list l ON l.name = f.name'),
+	(34, 'SELECT f.id, l.id FROM few f LEFT JOIN list l ON l.b = f.b'),
+	(35, 'SELECT f.id, l.id FROM few f LEFT JOIN list l ON l.v = f.t AND l.b = f.b'),
+	(36, 'SELECT l.id, f.id FROM list l JOIN few f ON l.t = f.t JOIN few g ON g.name = f.t')) q (i, query), compare(query) c
 ORDER BY i;
 
 -- ------------------------------------------------------------------------------- not stored
@@ -233,6 +240,14 @@ SELECT i, (SELECT bool_or(line ~ 'Probe: url in join filter') FROM plan_of(query
 	(4, 'SELECT count(*), sum(id), sum(kind) FROM visits v FULL JOIN blocked b USING (url)'),
 	(5, 'SELECT count(*), sum(id), sum(kind) FROM visits v JOIN blocked b USING (url)'),
 	(6, 'SELECT count(*), sum(id), sum(kind) FROM visits v LEFT JOIN blocked b ON b.url = v.url AND b.kind <> 3')) q (i, query),
+	plain_result_of(query) plain
+ORDER BY i;
+-- the keys of the few that pass are hashed by us, or by the join, on either side
+CREATE TABLE names AS SELECT ('u' || i)::name AS name, i FROM generate_series(1, 60000) i;
+ANALYZE names;
+SELECT i, (SELECT bool_or(line ~ 'Probe: .* in join filter') FROM plan_of(query) line) AS filtered, result_of(query) = plain AS same FROM (VALUES
+	(1, 'SELECT count(*), sum(i) FROM visits v JOIN names n ON n.name = v.url JOIN blocked b ON b.url = v.url'),
+	(2, 'SELECT count(*), sum(i) FROM visits v JOIN blocked b ON b.url = v.url LEFT JOIN names n ON n.name = v.url')) q (i, query),
 	plain_result_of(query) plain
 ORDER BY i;
 -- a cursor that goes back reads what a bypass has stored again

@@ -3,7 +3,8 @@
  *	  Join Filter Build: the node that collects the keys of a hash join's inner side.
  *
  * The node is the child of the Hash node, and returns all rows of its own child.  It reads
- * integer keys from the rows.  The join hashes other keys anyway, right after it gets a row;
+ * integer keys from the rows, and others, too, if far more rows are probed than collected and
+ * these are then hashed faster (join_filter_reader.c).  The join hashes other keys anyway, right after it gets a row;
  * so record its hash instead of computing it twice: up to PostgreSQL 17, a function of ours
  * replaces the hash functions in the hash table; later, an expression of ours replaces that
  * of the Hash node.  When the child has no more rows, all have been hashed, and the filter is
@@ -106,6 +107,8 @@ struct KeyBuildState
 	CustomScanState css;
 	KeyBuildPlan plan;
 	int			columns;		/* number of the key's columns */
+	KeyReader	reader;			/* used unless "records" */
+	bool		records;		/* records the join's hashes */
 	KeySource	source;
 	KeyCollector collector;
 	MemoryContext mcxt;
@@ -307,7 +310,7 @@ begin_collecting(KeyBuildState *build)
 	build->source.is_shared = build->shared != NULL &&
 		hash->parallel_state != NULL;
 #if PG_VERSION_NUM < 180000
-	if (build->plan.kind == KEY_HASH)
+	if (build->records)
 		record_hashes(build, hash->hashtable);
 #endif
 	build->collecting = true;
@@ -337,7 +340,7 @@ rows_to_find(const KeyBuildState *build, uint64 hashes)
 static bool
 has_all_hashes(const KeyBuildState *build, uint64 rows, double stored)
 {
-	if (build->plan.kind != KEY_HASH || rows == stored)
+	if (!build->records || rows == stored)
 		return true;
 	ereport(LOG,
 			(errmsg("join filter %d is not used: its hash table has %.0f rows, but " UINT64_FORMAT " were expected",
@@ -478,8 +481,17 @@ key_build_begin(CustomScanState *node, EState *estate, int eflags)
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
 
 	node_begin_child(node, estate, eflags);
+	/* expressions in the key read the child's slots, too */
+	node->ss.ps.scanopsset = true;
+	node->ss.ps.scanops = node->ss.ps.resultops;
+	node->ss.ps.scanopsfixed = node->ss.ps.resultopsfixed;
 	build->plan = key_build_read(plan->custom_private);
 	build->columns = list_length(plan->custom_exprs);
+	build->records = build->plan.kind == KEY_HASH && build->plan.functions == NIL;
+	if (build->plan.kind != KEY_NONE && !build->records)
+		key_reader_init(&build->reader, build->plan.kind, build->plan.integer,
+						plan->custom_exprs, build->plan.functions, build->plan.collations,
+						true, &node->ss.ps);
 	build->source.number = build->plan.number;
 	build->source.build = build;
 	probe_switch_init(&build->marking, 0, build->plan.forced);
@@ -492,28 +504,29 @@ key_build_begin(CustomScanState *node, EState *estate, int eflags)
 	join_filters_begun++;
 }
 
-/* Collect the key of a row, if it is an integer or is sent to foreign servers. */
+/* Collect the key of a row, unless the join's hash is recorded, and for foreign servers. */
 static void
 collect_key(KeyBuildState *build, TupleTableSlot *slot)
 {
-	bool		isnull;
-	Datum		value = slot_getattr(slot, build->plan.attribute, &isnull);
+	ExprContext *econtext = build->css.ss.ps.ps_ExprContext;
+	MemoryContext old;
+	uint64		key;
 
-	if (isnull)
-		return;
-	if (build->plan.kind == KEY_INTEGER)
-		key_collector_add(&build->collector,
-						  key_of_datum(build->plan.integer, value));
+	ResetExprContext(econtext);
+	econtext->ecxt_scantuple = slot;
+	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	if (build->plan.kind != KEY_NONE && !build->records &&
+		key_reader_read(&build->reader, slot, econtext, &key))
+		key_collector_add(&build->collector, key);
 	if (build->sent)
 	{
-		ExprContext *econtext = build->css.ss.ps.ps_ExprContext;
-		MemoryContext old;
+		bool		isnull;
+		Datum		value = slot_getattr(slot, build->plan.attribute, &isnull);
 
-		ResetExprContext(econtext);
-		old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
-		sent_keys_add(build->sent, value);
-		MemoryContextSwitchTo(old);
+		if (!isnull)
+			sent_keys_add(build->sent, value);
 	}
+	MemoryContextSwitchTo(old);
 }
 
 static TupleTableSlot *
@@ -528,7 +541,7 @@ key_build_exec(CustomScanState *node)
 		begin_collecting(build);
 	if (TupIsNull(slot))
 		end_collecting(build);
-	else if (build->plan.kind == KEY_INTEGER || build->sent)
+	else if (!build->records || build->sent)
 		collect_key(build, slot);
 	return slot;
 }
@@ -680,18 +693,18 @@ const NodeKind join_filter_build_node = {
 List *
 key_build_write(const KeyBuildPlan *plan)
 {
-	return list_make2(list_concat(list_make5_int(plan->number, plan->kind,
+	return list_make4(list_concat(list_make5_int(plan->number, plan->kind,
 												 plan->attribute, plan->integer,
 												 plan->expected),
 								  list_make3_int(plan->comes_first, plan->marks,
 												 plan->forced)),
-					  plan->sent);
+					  plan->sent, plan->functions, plan->collations);
 }
 
 KeyBuildPlan
 key_build_read(List *private)
 {
-	List	   *fields = plan_fields(linitial(plan_fields(private, 2)), 8);
+	List	   *fields = plan_fields(linitial(plan_fields(private, 4)), 8);
 
 	return (KeyBuildPlan)
 	{
@@ -703,7 +716,9 @@ key_build_read(List *private)
 			.comes_first = list_nth_int(fields, 5) != 0,
 			.marks = list_nth_int(fields, 6) != 0,
 			.forced = list_nth_int(fields, 7) != 0,
-			.sent = lsecond(private)
+			.sent = lsecond(private),
+			.functions = lthird(private),
+			.collations = lfourth(private)
 	};
 }
 
@@ -724,7 +739,7 @@ key_build_link(HashJoinState *join, List **answers)
 	{
 		build->source.hash = hash;
 #if PG_VERSION_NUM >= 180000
-		if (build->plan.kind == KEY_HASH)
+		if (build->records)
 			replace_expression(build, &build->inner_expression,
 							   &hash->hash_expr, record_hash);
 		if (build->plan.marks)

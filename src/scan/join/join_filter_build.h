@@ -5,26 +5,11 @@
 #ifndef BLOOMFILTER_JOIN_FILTER_BUILD_H
 #define BLOOMFILTER_JOIN_FILTER_BUILD_H
 
-#include "join_filter_keys.h"
+#include "join_filter_reader.h"
 #include "scan/node.h"
 
 #include "nodes/execnodes.h"
 #include "utils/dsa.h"
-
-/* Maximum number of columns of a key; joins with more are not filtered. */
-#define KEY_COLUMNS_MAX		8
-
-/*
- * How to read a key that is an integer, and is compared by value.  The two sides of a join
- * may have different widths.
- */
-typedef enum KeyInteger
-{
-	KEY_NOT_INTEGER,
-	KEY_INT2,
-	KEY_INT4,					/* or a date */
-	KEY_INT8					/* or a timestamp */
-} KeyInteger;
 
 /* Plan of the node, besides the key's columns */
 typedef struct KeyBuildPlan
@@ -37,6 +22,10 @@ typedef struct KeyBuildPlan
 	bool		comes_first;	/* complete before an outer row is read */
 	bool		marks;			/* marks outer rows; only with KEY_HASH */
 	bool		forced;			/* never pauses marking */
+	List	   *functions;		/* KEY_HASH: OIDs of hash functions by which
+								 * to hash the keys here; NIL: record the
+								 * join's hashes */
+	List	   *collations;
 	List	   *sent;			/* for foreign servers: SentPlanFields, or NIL */
 } KeyBuildPlan;
 
@@ -86,29 +75,6 @@ key_source_filter(KeySource *source)
 	if (!source->is_shared && source->hash->hashtable != source->table)
 		return NULL;
 	return source->filter ? source->filter : key_source_open(source);
-}
-
-/* Return an integer of one of these types as a key, which has the order of the values. */
-static inline uint64
-key_of_datum(KeyInteger type, Datum value)
-{
-	switch (type)
-	{
-		case KEY_INT2:
-			return key_of_integer(DatumGetInt16(value));
-		case KEY_INT4:
-			return key_of_integer(DatumGetInt32(value));
-		default:
-			return key_of_integer(DatumGetInt64(value));
-	}
-}
-
-/* Combine the hash of a key's first columns with that of the next column. */
-static inline uint32
-key_combine(uint32 hash, uint32 next)
-{
-	/* as core's ExecHashGetHashValue() does */
-	return ((hash << 1) | (hash >> 31)) ^ next;
 }
 
 #endif							/* BLOOMFILTER_JOIN_FILTER_BUILD_H */

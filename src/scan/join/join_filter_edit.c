@@ -28,13 +28,24 @@ own_columns(List *expressions)
 	return own;
 }
 
+static List *
+oids_of(const Oid *oids, int count)
+{
+	List	   *list = NIL;
+
+	for (int i = 0; i < count; i++)
+		list = lappend_oid(list, oids[i]);
+	return list;
+}
+
 /*
  * Add a Join Filter Build to a hash join.  Its keys are probed, or mark the join's outer
- * rows, or are sent to foreign servers: "sent" is what add_probes() has returned.
+ * rows, or are sent to foreign servers: "sent" is what add_probes() has returned.  own_hash: the
+ * node hashes the keys, and does not record the join's hashes.
  */
 void
 add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
-		  bool comes_first, bool marks, List *sent)
+		  bool comes_first, bool marks, bool own_hash, List *sent)
 {
 	Plan	   *hash = innerPlan(join);
 	Plan	   *child = outerPlan(hash);
@@ -52,6 +63,11 @@ add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
 		.sent = sent
 	};
 
+	if (own_hash)
+	{
+		plan.functions = oids_of(key->inner.functions, key->inner.count);
+		plan.collations = oids_of(key->inner.collations, key->inner.count);
+	}
 	build->custom_private = key_build_write(&plan);
 	build->custom_exprs = own_columns(((Hash *) hash)->hashkeys);
 	build->scan.plan.parallel_aware = hash->parallel_aware;
@@ -69,10 +85,10 @@ plan_of_key(ProbeKind kind, int number, const SideKey *key)
 		.keys.integer = key->integer
 	};
 
-	for (int i = 0; key->kind == KEY_HASH && i < key->count; i++)
+	if (key->kind == KEY_HASH)
 	{
-		plan.keys.functions = lappend_oid(plan.keys.functions, key->functions[i]);
-		plan.keys.collations = lappend_oid(plan.keys.collations, key->collations[i]);
+		plan.keys.functions = oids_of(key->functions, key->count);
+		plan.keys.collations = oids_of(key->collations, key->count);
 	}
 	return plan;
 }
@@ -88,6 +104,7 @@ add_collector(CustomScan *node, int number, const SideKey *key, List *expression
 	ProbePlan	plan = plan_of_key(COLLECT_KEYS, number, key);
 
 	plan.expression = (Node *) expressions;
+	plan.keys.own_hash = key->same_functions;
 	plan.keys.rows_max = rows_max;
 	plan.keys.sent = sent;
 	probe_plan_add(node, &plan);
@@ -163,6 +180,7 @@ add_probes(PlanEditor *editor, const Placement *placement)
 	ProbePlan	plan = plan_of_key(PROBE_KEYS, placement->number, key);
 
 	plan.keys.forced = join_filter_setting == JOIN_FILTER_FORCE;
+	plan.keys.own_hash = placement->own_hash;
 	/* a guessed share must not lower the row estimates of nodes */
 	plan.keys.share = placement->tried ? 1 : placement->share;
 	foreach(cell, placement->places)

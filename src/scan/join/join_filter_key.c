@@ -91,6 +91,8 @@ key_of_join(HashJoin *join, JoinKey *key)
 		integers_of(linitial_oid(join->hashoperators), &outer->integer,
 					&inner->integer) ? KEY_INTEGER : KEY_HASH;
 	inner->kind = outer->kind;
+	outer->same_functions = inner->same_functions =
+		memcmp(outer->functions, inner->functions, sizeof(outer->functions)) == 0;
 	for (int i = 0; outer->kind == KEY_HASH && i < outer->count; i++)
 	{
 		outer->may_fail |= probe_hash_may_fail(outer->functions[i],

@@ -21,6 +21,7 @@ typedef struct SideKey
 	KeyInteger	integer;		/* KEY_INTEGER: the type */
 	Oid			functions[KEY_COLUMNS_MAX]; /* hash functions */
 	Oid			collations[KEY_COLUMNS_MAX];
+	bool		same_functions; /* both sides have the same hash functions */
 	bool		may_fail;		/* a hash function may raise an error */
 } SideKey;
 
@@ -66,6 +67,7 @@ typedef struct Placement
 	double		share;			/* share of the rows expected to pass */
 	bool		tried;			/* "share" is a guess */
 	bool		shared;			/* a Parallel Hash's processes share it */
+	bool		own_hash;		/* the keys are hashed by us only */
 	Oid			foreign_type;	/* type by which to hash keys for foreign
 								 * servers; InvalidOid: do not send them */
 	double		fraction;		/* fraction of the outer rows that is expected
@@ -104,7 +106,7 @@ extern void find_places(const PlanEditor *editor, Plan **slot, Placement *placem
 
 /* join_filter_edit.c */
 extern void add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
-					  bool comes_first, bool marks, List *sent);
+					  bool comes_first, bool marks, bool own_hash, List *sent);
 extern void add_collector(CustomScan *node, int number, const SideKey *key,
 						  List *expressions, int rows_max, List *sent);
 extern void add_store(PlanEditor *editor, HashJoin *join, const SideKey *key, int rows_max,

@@ -10,30 +10,19 @@
 #include "miscadmin.h"
 #include "utils/ruleutils.h"
 
-/* Prepare to read keys: plan->expression lists columns or expressions of the node's rows. */
-KeyProbe *
-key_probe_begin(const ProbePlan *plan, PlanState *node)
+/* Prepare a probe: plan->expression lists columns or expressions of the node's rows. */
+static KeyProbe *
+begin_probe(const ProbePlan *plan, PlanState *node)
 {
-	List	   *keys = (List *) plan->expression;
+	const KeyProbePlan *keys = &plan->keys;
 	KeyProbe   *probe = palloc0(sizeof(KeyProbe));
 
-	Assert(list_length(keys) <= KEY_COLUMNS_MAX);
 	probe->probe.settled = true;
 	probe->probe.pays = &probe->pays;
-	probe->plan = plan->keys;
-	probe->columns = list_length(keys);
-	probe_switch_init(&probe->pays, probe->plan.share, probe->plan.forced);
-	for (int i = 0; i < probe->columns; i++)
-	{
-		if (IsA(list_nth(keys, i), Var))
-			probe->attributes[i] = list_nth_node(Var, keys, i)->varattno;
-		else
-			probe->expressions[i] = ExecInitExpr(list_nth(keys, i), node);
-		if (probe->plan.kind == KEY_INTEGER)
-			continue;
-		fmgr_info(list_nth_oid(probe->plan.functions, i), &probe->functions[i]);
-		probe->collations[i] = list_nth_oid(probe->plan.collations, i);
-	}
+	probe->plan = *keys;
+	probe_switch_init(&probe->pays, keys->share, keys->forced);
+	key_reader_init(&probe->reader, keys->kind, keys->integer, (List *) plan->expression,
+					keys->functions, keys->collations, keys->own_hash, node);
 	return probe;
 }
 
@@ -41,7 +30,7 @@ key_probe_begin(const ProbePlan *plan, PlanState *node)
 static Probe *
 begin_keys(const ProbePlan *plan, PlanState *node)
 {
-	return &key_probe_begin(plan, node)->probe;
+	return &begin_probe(plan, node)->probe;
 }
 
 /* Return the filter of all keys, or NULL if they are not known, or not yet. */
@@ -58,34 +47,6 @@ open_filter(KeyProbe *probe, int rows)
 	const KeyFilter *filter = key_probe_filter(probe);
 
 	return filter && probe_switch_is_on(&probe->pays, rows) ? filter : NULL;
-}
-
-/*
- * Set *key to the key of a row, from the values of its columns.  Return false if a value is
- * NULL: the row has no partner.  Values after the first NULL are not read.  May allocate in the
- * current memory context.
- */
-static bool
-make_key(KeyProbe *probe, const Datum *values, const bool *nulls, uint64 *key)
-{
-	uint32		hash = 0;
-
-	for (int i = 0; i < probe->columns; i++)
-	{
-		if (nulls[i])
-			return false;
-		if (probe->plan.kind == KEY_INTEGER)
-		{
-			*key = key_of_datum(probe->plan.integer, values[i]);
-			return true;
-		}
-		hash = key_combine(hash,
-						   DatumGetUInt32(FunctionCall1Coll(&probe->functions[i],
-															probe->collations[i],
-															values[i])));
-	}
-	*key = hash;
-	return true;
 }
 
 /*
@@ -117,10 +78,10 @@ look_up_in_keys(Probe *base, ProbedPage *page)
 		HeapTupleData tuple;
 
 		heap_page_row(page->scan, page->rows[i], &tuple);
-		for (int j = 0; j < probe->columns; j++)
-			values[j] = heap_getattr(&tuple, probe->attributes[j], columns,
+		for (int j = 0; j < probe->reader.columns; j++)
+			values[j] = heap_getattr(&tuple, probe->reader.attributes[j], columns,
 									 &nulls[j]);
-		if (make_key(probe, values, nulls, &page->hashes[hashed]) &&
+		if (key_reader_make(&probe->reader, values, nulls, &page->hashes[hashed]) &&
 			in_range(filter, page->hashes[hashed]))
 			page->rows[hashed++] = page->rows[i];
 		if (probe->plan.kind == KEY_HASH)
@@ -215,30 +176,8 @@ key_probe_begin_scan(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.scanops = node->ss.ps.resultops;
 	node->ss.ps.scanopsfixed = node->ss.ps.resultopsfixed;
 	foreach(cell, probe_plans(plan))
-		state->probes = lappend(state->probes, begin_keys(lfirst(cell), &node->ss.ps));
+		state->probes = lappend(state->probes, begin_probe(lfirst(cell), &node->ss.ps));
 	key_probes_sort(state->probes, 0);
-}
-
-/*
- * Set *key to the key of the row in a slot, which is the econtext's scan tuple.  Return false if
- * a value is NULL: the row has no partner.  May allocate in the current memory context.
- */
-bool
-key_probe_key(KeyProbe *probe, TupleTableSlot *slot, ExprContext *econtext, uint64 *key)
-{
-	Datum		values[KEY_COLUMNS_MAX];
-	bool		nulls[KEY_COLUMNS_MAX];
-
-	for (int i = 0; i < probe->columns; i++)
-	{
-		values[i] = probe->expressions[i] ?
-			ExecEvalExpr(probe->expressions[i], econtext, &nulls[i]) :
-			slot_getattr(slot, probe->attributes[i], &nulls[i]);
-		/* stop at a NULL, as the join does: the next expression might fail */
-		if (nulls[i])
-			return false;
-	}
-	return make_key(probe, values, nulls, key);
 }
 
 /*
@@ -256,7 +195,7 @@ row_passes(KeyProbe *probe, TupleTableSlot *slot, ExprContext *econtext,
 	if (filter == NULL)
 		return true;
 	Assert(filter->kind == probe->plan.kind);
-	passes = key_probe_key(probe, slot, econtext, &key) && in_range(filter, key) &&
+	passes = key_reader_read(&probe->reader, slot, econtext, &key) && in_range(filter, key) &&
 		key_filter_contains(filter, key);
 	probe_switch_count(&probe->pays, 1, passes);
 	*seen = true;

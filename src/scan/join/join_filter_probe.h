@@ -7,10 +7,7 @@
 
 #include "scan/probe.h"
 
-/*
- * A probe of a join's keys, with the columns or expressions of a row that are its key.  A node
- * that collects keys reads them by one, too.
- */
+/* A probe of a join's keys */
 typedef struct KeyProbe
 {
 	Probe		probe;
@@ -18,17 +15,10 @@ typedef struct KeyProbe
 	KeySource  *source;			/* keys of the join; NULL: "copy" is probed */
 	const KeyFilter *copy;		/* in a worker: copy of the leader's filter;
 								 * both NULL: all rows pass */
-	int			columns;
-	AttrNumber	attributes[KEY_COLUMNS_MAX];
-	ExprState  *expressions[KEY_COLUMNS_MAX];	/* NULL: the attribute */
-	FmgrInfo	functions[KEY_COLUMNS_MAX]; /* KEY_HASH only */
-	Oid			collations[KEY_COLUMNS_MAX];
+	KeyReader	reader;			/* reads the key of a row */
 	ProbeSwitch pays;
 } KeyProbe;
 
-extern KeyProbe *key_probe_begin(const ProbePlan *plan, PlanState *node);
-extern bool key_probe_key(KeyProbe *probe, TupleTableSlot *slot,
-						  ExprContext *econtext, uint64 *key);
 extern const KeyFilter *key_probe_filter(KeyProbe *probe);
 extern char *key_probe_text(const ProbePlan *plan, List *context);
 extern void key_probes_sort(List *probes, int first);

@@ -67,13 +67,17 @@ stored_keys_begin(PlanState *node)
 	plan = linitial(plans);
 	Assert(list_length(plans) == 1 && plan->kind == COLLECT_KEYS);
 	keys = palloc0(sizeof(StoredKeys));
-	keys->reader = key_probe_begin(plan, node);
-	for (int i = 0; i < keys->reader->columns; i++)
+	key_reader_init(&keys->reader, plan->keys.kind, plan->keys.integer,
+					(List *) plan->expression, plan->keys.functions,
+					plan->keys.collations, plan->keys.own_hash, node);
+	for (int i = 0; i < keys->reader.columns; i++)
 	{
-		if (keys->reader->expressions[i] == NULL)
-			keys->reader->attributes[i] = result_column(node->plan,
-														keys->reader->attributes[i]);
+		AttrNumber *attribute = &keys->reader.attributes[i];
+
+		if (keys->reader.expressions[i] == NULL)
+			*attribute = result_column(node->plan, *attribute);
 	}
+	keys->rows_max = plan->keys.rows_max;
 	keys->econtext = CreateExprContext(node->state);
 	keys->source.number = plan->keys.number;
 	mcxt = AllocSetContextCreate(CurrentMemoryContext, "keys of stored rows",
@@ -108,12 +112,12 @@ stored_keys_add(StoredKeys * keys, TupleTableSlot *slot)
 	ResetExprContext(keys->econtext);
 	keys->econtext->ecxt_scantuple = slot;
 	old = MemoryContextSwitchTo(keys->econtext->ecxt_per_tuple_memory);
-	if (key_probe_key(keys->reader, slot, keys->econtext, &key))
+	if (key_reader_read(&keys->reader, slot, keys->econtext, &key))
 		key_collector_add(&keys->collector, key);
 	if (keys->sent)
 	{
 		bool		isnull;
-		Datum		value = slot_getattr(slot, keys->reader->attributes[0], &isnull);
+		Datum		value = slot_getattr(slot, keys->reader.attributes[0], &isnull);
 
 		if (!isnull)
 			sent_keys_add(keys->sent, value);
@@ -212,7 +216,7 @@ static void
 store_rows(StoreState * state)
 {
 	PlanState  *node = &state->css.ss.ps;
-	int			rows_max = state->keys->reader->plan.rows_max;
+	int			rows_max = state->keys->rows_max;
 	int			count = 0;
 
 	state->rows = tuplestore_begin_heap(false, false, work_mem);

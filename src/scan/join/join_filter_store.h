@@ -12,7 +12,8 @@
 /* Collects the keys of the rows that a node stores */
 typedef struct StoredKeys
 {
-	KeyProbe   *reader;			/* reads the key of a row */
+	KeyReader	reader;			/* reads the key of a row */
+	int			rows_max;		/* give up if there are more rows */
 	ExprContext *econtext;		/* for that */
 	KeySource	source;			/* its filter: NULL until all rows are stored */
 	KeyCollector collector;

@@ -309,8 +309,8 @@ partition_bound_excludes(Relation table, KeyProbe *probe, Snapshot snapshot,
 		filter->kind != KEY_INTEGER || filter->least > filter->most ||
 		(!probe->plan.forced && RelationGetNumberOfBlocks(table) < PAGES_MIN))
 		return false;
-	Assert(probe->columns == 1 && probe->attributes[0] > 0);
-	column = TupleDescAttr(RelationGetDescr(table), probe->attributes[0] - 1);
+	Assert(probe->reader.columns == 1 && probe->reader.attributes[0] > 0);
+	column = TupleDescAttr(RelationGetDescr(table), probe->reader.attributes[0] - 1);
 	/* oid is unsigned, so its order differs from that of the keys */
 	if (column->atttypid == OIDOID)
 		return false;
@@ -319,7 +319,7 @@ partition_bound_excludes(Relation table, KeyProbe *probe, Snapshot snapshot,
 	most = Min(integer_of_key(filter->most), type == KEY_INT2 ? PG_INT16_MAX :
 			   type == KEY_INT4 ? PG_INT32_MAX : PG_INT64_MAX);
 	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
-	constraint = constraint_of(table, probe->attributes[0]);
+	constraint = constraint_of(table, probe->reader.attributes[0]);
 	if (constraint != NIL && rows_satisfy_constraint(table, snapshot))
 		excludes = least > most ||
 			refutes_keys(constraint, type, filter, least, most, econtext) ||
