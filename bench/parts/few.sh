@@ -14,6 +14,7 @@
 #	plain		no join filter
 #	filtered	with
 #	loop		key: without hash joins
+#	duckdb		1GB: the same rows in DuckDB (npm's @duckdb/node-api)
 
 few_sizes()
 {
@@ -79,6 +80,29 @@ measure_few()
 		die "THE ANSWERS OF $cell DIFFER; this is a bug"
 }
 
+# measure_duckdb LIST: join, exists and not_exists of these tables in DuckDB, if npm has it
+measure_duckdb()
+{
+	local folder=$work/duckdb form round cpu answer
+
+	begin "DuckDB, in memory, one thread"
+	as_server mkdir -p "$folder"
+	if ! (cd "$folder" && npm install --no-save @duckdb/node-api) >"$work/log/duckdb" 2>&1; then
+		finish
+		say "  skipped: npm does not have @duckdb/node-api here"
+		return
+	fi
+	sql -c "COPY list TO '$folder/list.csv' CSV" -c "COPY visits TO '$folder/visits.csv' CSV"
+	node "$here/duckdb.mjs" "$folder" "$rounds" >"$work/log/duckdb" || die "DuckDB failed"
+	while read -r form round cpu answer; do
+		[ "$round" -gt 1 ] || sql -c "INSERT INTO methods (part, cell, method, rows, plan)
+			VALUES ('few', '$form/$1/1GB', 'duckdb', $few_visits, 'DuckDB')"
+		sql -c "INSERT INTO runs VALUES ('few', '$form/$1/1GB', 'duckdb', $round, 'ok', $cpu, $cpu, $answer)"
+	done <"$work/log/duckdb"
+	rm -r "$folder"
+	finish
+}
+
 part_few()
 {
 	local memory form
@@ -92,6 +116,7 @@ part_few()
 	measure_few "condition/${few_lists[1GB]}/1GB" on
 	make_join_visits "${few_lists[1GB]}" 1
 	sql -c "CREATE INDEX list_filter ON list USING membership (url)"
+	measure_duckdb "${few_lists[1GB]}"
 	for memory in 1GB 4MB; do
 		for form in join exists not_exists left_join; do
 			measure_few "$form/${few_lists[$memory]}/$memory"
