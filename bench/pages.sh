@@ -277,27 +277,58 @@ page_star_all()
 # newest PostgreSQL that was measured, and on the other
 page_gain()
 {
-	{
-		rows join '{ print }'
-		[ ! -e "$results/join-18.csv" ] || rows join-18 '{ print }'
-	} | awk -F, '
-		$3 == 1 && $4 != "1GB" && $5 == "plain" { plain[$1, $2] = $10 }
-		$3 == 1 && $4 != "1GB" && $5 == "automatic" {
-			if ($1 in list && $2 + 0 < list[$1] + 0) next
-			list[$1] = $2; with[$1] = $10; gain[$1] = $16
-			if ($1 + 0 > newest + 0) { other = newest; newest = $1 }
+	cat <<-'TABLE'
+		| rows in the list | query | before, ms | after, ms | times as fast |
+		|---|---|---|---|---|
+	TABLE
+	rows few '
+		$4 == "1GB" && $2 ~ /^(join|exists|not_exists|repeated)$/ && $5 == "plain" { plain[$2, $3] = $7 }
+		$4 == "1GB" && $2 ~ /^(join|exists|not_exists|repeated)$/ && $5 == "filtered" {
+			size[$3] = $3; with[$2, $3] = $7; gain[$2, $3] = $8
 		}
 		END {
-			size = list[newest]
-			for (i = length(size) - 3; i > 0; i -= 3)
-				size = substr(size, 1, i) "," substr(size, i + 1)
-			printf "A join of five million visits with a list of %s URLs takes %.1f seconds without the index and %.1f with it\n", size,
-				plain[newest, list[newest]] / 1000, with[newest] / 1000
-			printf "(1 %% hits, a primary key on the list, all in memory, PostgreSQL %s). The index makes this join %.1f times as fast", newest,
-				gain[newest]
-			if (other) printf "\n(%.1f times on PostgreSQL %s)", gain[other], other
-			print ". With 50 % hits there is no gain. `script/bench join` measures both."
+			split("join exists not_exists repeated", forms, " ")
+			name["join"] = "`JOIN`"; name["exists"] = "`EXISTS`"; name["not_exists"] = "`NOT EXISTS`"
+			name["repeated"] = "`EXISTS`, each URL visited 20 times"
+			while (1)
+			{
+				least = ""
+				for (s in size) if (least == "" || s + 0 < least + 0) least = s
+				if (least == "") break
+				for (i = 1; i <= 4; i++) if ((forms[i], least) in with)
+					printf "| %s | %s | %.0f | %.0f | %.1f |\n", commas(least), name[forms[i]],
+						plain[forms[i], least], with[forms[i], least], gain[forms[i], least]
+				delete size[least]
+			}
 		}'
+	# shellcheck disable=SC2016
+	printf '\nOne million visits, 1 %% of them of URLs on the list, all in memory, one process. `script/bench few` measures it.\n'
+}
+
+page_few()
+{
+	cat <<-'TABLE'
+		| query | list | `work_mem` | core, ms | with, ms | core / with | bar | DuckDB, ms |
+		|---|---|---|---|---|---|---|---|
+	TABLE
+	rows few '
+		{ at = $2 SUBSEP $3 SUBSEP $4 }
+		!(at in seen) { seen[at] = 1; order[++count] = at }
+		$5 == "plain" { plain[at] = $7 }
+		$5 == "filtered" { with[at] = $7; gain[at] = range(8); bar[at] = $11 }
+		$5 == "duckdb" { duckdb[at] = sprintf("%.0f", $7) }
+		$5 == "loop" { loop[at] = sprintf(", by look-ups %.0f", $7) }
+		END {
+			for (i = 1; i <= count; i++)
+			{
+				at = order[i]
+				split(at, part, SUBSEP)
+				gsub(/_/, " ", part[1])
+				printf "| %s | %s | %s | %.0f | %.0f%s | %s | %s | %s |\n", part[1], commas(part[2]), part[3],
+					plain[at], with[at], loop[at], gain[at], bar[at], duckdb[at]
+			}
+		}'
+	measured_on few few
 }
 
 page_methods()

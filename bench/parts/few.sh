@@ -3,7 +3,8 @@
 # script/bench few: joins of which few rows of the large table pass a membership index, so that
 # these filter the list, too.  The list has no primary key, unless said.
 #
-#	join, exists, not_exists, left_join	1 % hits
+#	join, exists, not_exists, left_join	1 % hits; also of short lists
+#	repeated	exists, a list of 100,000, each URL that is visited is visited 20 times
 #	half		exists, 50 % hits
 #	limit		the first 10 rows of exists
 #	key		exists, the list has a primary key as well
@@ -21,10 +22,12 @@ few_sizes()
 	if [ "$quick" = yes ]; then
 		few_visits=40000
 		few_lists=([1GB]=30000 [4MB]=30000)
+		few_short=(1000 10000)
 		few_long=50000
 	else
 		few_visits=1000000
 		few_lists=([1GB]=2000000 [4MB]=2000000)
+		few_short=(10000 100000)
 		few_long=10000000
 	fi
 }
@@ -51,6 +54,18 @@ make_few_list()
 	sql -c "DROP TABLE IF EXISTS list" \
 		-c "CREATE TABLE list AS SELECT url(n) COLLATE \"C\" AS url FROM generate_series(1, $1::bigint) n" \
 		-c "VACUUM (FREEZE, ANALYZE) list"
+	finish
+}
+
+# make_repeated_visits LIST: one in a hundred URLs is on the list, each of them all is visited 20 times
+make_repeated_visits()
+{
+	begin "$few_visits visits of $((few_visits / 20)) URLs"
+	sql -c "DROP TABLE IF EXISTS visits" \
+		-c "CREATE TABLE visits AS
+			SELECT n AS id, url(CASE WHEN m % 100 = 0 THEN m * 7919 % $1 + 1 ELSE 1000000000 + m END) COLLATE \"C\" AS url
+			FROM (SELECT n, n * 7919 % ($few_visits / 20) AS m FROM generate_series(1, $few_visits::bigint) n) s" \
+		-c "VACUUM (FREEZE, ANALYZE) visits" -c "SELECT prewarm()" >/dev/null
 	finish
 }
 
@@ -106,7 +121,8 @@ measure_duckdb()
 part_few()
 {
 	local memory form
-	local join_visits
+	local join_visits size
+	local -a few_short
 	local -A few_lists
 
 	few_sizes
@@ -132,6 +148,16 @@ part_few()
 	measure_few "grown/${few_lists[1GB]}/1GB"
 	make_join_visits "${few_lists[1GB]}" 50
 	measure_few "half/${few_lists[1GB]}/1GB"
+	for size in "${few_short[@]}"; do
+		make_few_list "$size"
+		sql -c "CREATE INDEX list_filter ON list USING membership (url)"
+		make_join_visits "$size" 1
+		for form in join not_exists; do
+			measure_few "$form/$size/1GB"
+		done
+	done
+	make_repeated_visits "$size"
+	measure_few "repeated/$size/1GB"
 	make_few_list "$few_long"
 	sql -c "CREATE INDEX list_filter ON list USING membership (url)"
 	make_join_visits "$few_long" 1
