@@ -572,17 +572,18 @@ fill_pages()
 	fi
 	user=$pages/docs/performance.md
 	developer=$pages/docs/dev/measurements.md
-	fill_from join "$pages/README.md" gain
+	fill_from few "$pages/README.md" gain
 	fill_from scan "$user" scan
 	fill_from join "$user" join
 	fill_from star "$user" star
 	fill_from build "$user" build
 	fill_from lookup "$user" lookup
-	fill_from growth "$user" growth
+	fill_from growth "$developer" growth
 	fill_from partitions "$pages/docs/partitions.md" partitions
 	fill_from scan "$developer" scan_all
 	fill_from join "$developer" join_all
 	fill_from rest "$developer" rest
+	fill_from few "$developer" few
 	fill_from foreign "$developer" foreign
 	fill_from partitions "$developer" partitions_all
 	fill_from planning "$developer" planning
