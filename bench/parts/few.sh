@@ -126,6 +126,8 @@ part_few()
 	local -A few_lists
 
 	few_sizes
+	# for make_join_visits()
+	# shellcheck disable=SC2034
 	join_visits=$few_visits
 	make_few_list "${few_lists[1GB]}"
 	make_join_visits "${few_lists[1GB]}" 50

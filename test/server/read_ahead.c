@@ -37,18 +37,26 @@ typedef struct Ahead
 static ExecutorStart_hook_type previous_start = NULL;
 static List *nodes = NIL;
 
-static TupleTableSlot *
-read_ahead(PlanState *node)
+static Ahead *
+ahead_of(PlanState *node)
 {
-	Ahead	   *ahead = NULL;
 	ListCell   *cell;
 
 	foreach(cell, nodes)
 	{
-		ahead = lfirst(cell);
+		Ahead	   *ahead = lfirst(cell);
+
 		if (ahead->node == node)
-			break;
+			return ahead;
 	}
+	elog(ERROR, "unknown node");
+}
+
+static TupleTableSlot *
+read_ahead(PlanState *node)
+{
+	Ahead	   *ahead = ahead_of(node);
+
 	if (ahead->rows == NULL)
 	{
 		ahead->rows = tuplestore_begin_heap(false, false, ROWS_KB);

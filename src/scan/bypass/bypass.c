@@ -201,7 +201,7 @@ feeder_rescan(CustomScanState *node)
 static void
 feeder_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
-	const		StoredKeys *keys = ((FeederState *) node)->keys;
+	const StoredKeys *keys = ((FeederState *) node)->keys;
 
 	if (keys)
 		stored_keys_explain(keys, &node->ss.ps, ancestors, es);

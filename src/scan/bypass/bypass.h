@@ -18,7 +18,7 @@
 /* bypass.c */
 extern const NodeKind bypass_node;
 extern const NodeKind bypass_feeder_node;
-extern StoredKeys * bypass_stored_keys(PlanState *node);
+extern StoredKeys *bypass_stored_keys(PlanState *node);
 
 /* bypass_path.c */
 extern void bypass_add_paths(PlannerInfo *root, RelOptInfo *join,

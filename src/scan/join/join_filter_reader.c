@@ -33,7 +33,7 @@ key_hashes_bytes(Oid function, Oid collation)
  * those that a reader with own_hash has read by the same functions.
  */
 void
-key_reader_init(KeyReader * reader, KeyKind kind, KeyInteger integer, List *keys,
+key_reader_init(KeyReader *reader, KeyKind kind, KeyInteger integer, List *keys,
 				List *functions, List *collations, bool own_hash, PlanState *node)
 {
 	Assert(list_length(keys) <= KEY_COLUMNS_MAX);
@@ -60,7 +60,7 @@ key_reader_init(KeyReader * reader, KeyKind kind, KeyInteger integer, List *keys
 }
 
 static inline uint32
-hash_column(KeyReader * reader, int column, Datum value)
+hash_column(KeyReader *reader, int column, Datum value)
 {
 	const struct varlena *bytes;
 
@@ -77,7 +77,7 @@ hash_column(KeyReader * reader, int column, Datum value)
  * current memory context.
  */
 bool
-key_reader_make(KeyReader * reader, const Datum *values, const bool *nulls, uint64 *key)
+key_reader_make(KeyReader *reader, const Datum *values, const bool *nulls, uint64 *key)
 {
 	uint32		hash = 0;
 
@@ -101,9 +101,9 @@ key_reader_make(KeyReader * reader, const Datum *values, const bool *nulls, uint
  * a value is NULL: the row has no partner.  May allocate in the current memory context.
  */
 bool
-key_reader_read(KeyReader * reader, TupleTableSlot *slot, ExprContext *econtext, uint64 *key)
+key_reader_read(KeyReader *reader, TupleTableSlot *slot, ExprContext *econtext, uint64 *key)
 {
-	Datum		values[KEY_COLUMNS_MAX];
+	Datum		values[KEY_COLUMNS_MAX] = {0};
 	bool		nulls[KEY_COLUMNS_MAX];
 
 	for (int i = 0; i < reader->columns; i++)

@@ -36,15 +36,15 @@ typedef struct KeyReader
 	FmgrInfo	functions[KEY_COLUMNS_MAX]; /* KEY_HASH only */
 	bool		by_bytes[KEY_COLUMNS_MAX];	/* hash the bytes instead */
 	Oid			collations[KEY_COLUMNS_MAX];
-}			KeyReader;
+} KeyReader;
 
 extern bool key_hashes_bytes(Oid function, Oid collation);
-extern void key_reader_init(KeyReader * reader, KeyKind kind, KeyInteger integer, List *keys,
+extern void key_reader_init(KeyReader *reader, KeyKind kind, KeyInteger integer, List *keys,
 							List *functions, List *collations, bool own_hash,
 							PlanState *node);
-extern bool key_reader_make(KeyReader * reader, const Datum *values, const bool *nulls,
+extern bool key_reader_make(KeyReader *reader, const Datum *values, const bool *nulls,
 							uint64 *key);
-extern bool key_reader_read(KeyReader * reader, TupleTableSlot *slot,
+extern bool key_reader_read(KeyReader *reader, TupleTableSlot *slot,
 							ExprContext *econtext, uint64 *key);
 
 /* Return an integer of one of these types as a key, which has the order of the values. */

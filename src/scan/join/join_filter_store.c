@@ -95,7 +95,7 @@ stored_keys_begin(PlanState *node)
  * "answers" are those of foreign servers in this execution.
  */
 void
-stored_keys_link(StoredKeys * keys, PlanState *other, List **answers)
+stored_keys_link(StoredKeys *keys, PlanState *other, List **answers)
 {
 	keys->linked = true;
 	if (keys->sent)
@@ -104,7 +104,7 @@ stored_keys_link(StoredKeys * keys, PlanState *other, List **answers)
 
 /* Collect the key of a row of the node's result, which is in the slot. */
 void
-stored_keys_add(StoredKeys * keys, TupleTableSlot *slot)
+stored_keys_add(StoredKeys *keys, TupleTableSlot *slot)
 {
 	MemoryContext old;
 	uint64		key;
@@ -127,7 +127,7 @@ stored_keys_add(StoredKeys * keys, TupleTableSlot *slot)
 
 /* Make the filter: all rows are stored. */
 void
-stored_keys_finish(StoredKeys * keys, NodeInstrumentation *instrument)
+stored_keys_finish(StoredKeys *keys, NodeInstrumentation *instrument)
 {
 	KeyFilter  *filter;
 
@@ -143,7 +143,7 @@ stored_keys_finish(StoredKeys * keys, NodeInstrumentation *instrument)
 }
 
 void
-stored_keys_forget(StoredKeys * keys)
+stored_keys_forget(StoredKeys *keys)
 {
 	key_collector_reset(&keys->collector);
 	if (keys->sent)
@@ -155,7 +155,7 @@ stored_keys_forget(StoredKeys * keys)
 
 /* Print what EXPLAIN says of a node that collects keys. */
 void
-stored_keys_explain(const StoredKeys * keys, PlanState *node, List *ancestors,
+stored_keys_explain(const StoredKeys *keys, PlanState *node, List *ancestors,
 					ExplainState *es)
 {
 	CustomScan *scan = (CustomScan *) node->plan;
@@ -188,7 +188,7 @@ typedef struct StoreState
 	TupleTableSlot *stored;		/* a row of "rows" */
 	bool		has_stored;		/* "rows" may have more rows */
 	bool		gave_up;		/* the child may have more rows */
-}			StoreState;
+} StoreState;
 
 static void
 store_begin(CustomScanState *node, EState *estate, int eflags)
@@ -213,7 +213,7 @@ store_begin(CustomScanState *node, EState *estate, int eflags)
 
 /* Store the child's rows and make a filter of their keys, or give up. */
 static void
-store_rows(StoreState * state)
+store_rows(StoreState *state)
 {
 	PlanState  *node = &state->css.ss.ps;
 	int			rows_max = state->keys->rows_max;

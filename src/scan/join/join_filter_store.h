@@ -19,18 +19,18 @@ typedef struct StoredKeys
 	KeyCollector collector;
 	SentKeys   *sent;			/* keys for foreign servers, or NULL */
 	bool		linked;			/* not in EvalPlanQual's plan: collect nothing */
-}			StoredKeys;
+} StoredKeys;
 
-extern StoredKeys * stored_keys_begin(PlanState *node);
-extern void stored_keys_link(StoredKeys * keys, PlanState *other, List **answers);
-extern void stored_keys_add(StoredKeys * keys, TupleTableSlot *slot);
-extern void stored_keys_finish(StoredKeys * keys, NodeInstrumentation *instrument);
-extern void stored_keys_forget(StoredKeys * keys);
-extern void stored_keys_explain(const StoredKeys * keys, PlanState *node, List *ancestors,
+extern StoredKeys *stored_keys_begin(PlanState *node);
+extern void stored_keys_link(StoredKeys *keys, PlanState *other, List **answers);
+extern void stored_keys_add(StoredKeys *keys, TupleTableSlot *slot);
+extern void stored_keys_finish(StoredKeys *keys, NodeInstrumentation *instrument);
+extern void stored_keys_forget(StoredKeys *keys);
+extern void stored_keys_explain(const StoredKeys *keys, PlanState *node, List *ancestors,
 								ExplainState *es);
 
 /* The node */
 extern const NodeKind join_filter_store_node;
-extern StoredKeys * stored_keys_of(PlanState *node);
+extern StoredKeys *stored_keys_of(PlanState *node);
 
 #endif							/* BLOOMFILTER_JOIN_FILTER_STORE_H */
