@@ -9,7 +9,7 @@ use Exporter qw(import);
 use List::Util qw(min sum);
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(roll between one_of chance weighted weighted_entry lost_and_added server_faults);
+our @EXPORT = qw(roll between one_of chance weighted weighted_entry false_statistics lost_and_added server_faults);
 
 sub roll { return int(rand($_[0])) }
 sub between { return $_[0] + roll($_[1] - $_[0] + 1) }
@@ -30,6 +30,18 @@ sub weighted_entry
 
 # The same, but the choice alone
 sub weighted { return weighted_entry(@_)->[1] }
+
+# Statistics of a table, its partitions and children that are wrong, as old ones are: then hash
+# joins hash the larger side, or expect few outer rows, or many
+sub false_statistics
+{
+	my ($name) = @_;
+	my $tables = "(SELECT oid FROM pg_class WHERE relname ~ '^$name(_|\$)' AND relkind = 'r')";
+	my ($rows, $width) = (one_of(1, 20, 200, 100_000), one_of(1, 8, 3000));
+
+	return ("ANALYZE $name", "UPDATE pg_statistic SET stawidth = $width WHERE starelid IN $tables",
+		"UPDATE pg_class SET reltuples = $rows, relpages = GREATEST(relpages, 1) WHERE oid IN $tables");
+}
 
 # What two lists of rows differ in, whatever their order: the first lines of what to tell,
 # lost rows first

@@ -894,6 +894,7 @@ sub round_setup
 		q{CREATE COLLATION other (provider = icu, locale = 'de')}, q{CREATE COLLATION folding (provider = icu, locale = 'und-u-ks-level2', deterministic = false)});
 
 	push @sql, create_table($_) foreach 1 .. $tables_count;
+	push @sql, map { false_statistics($_->{name}) } grep { chance(0.5) } @tables;
 	push @sql, create_views(), create_functions(), create_filters(), create_large(), 'GRANT SELECT ON ALL TABLES IN SCHEMA public TO joins_user', map { "GRANT SELECT ON $_->{name} TO joins_user" } grep { $_->{temporary} } @tables;
 	return @sql;
 }

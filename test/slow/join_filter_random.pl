@@ -40,6 +40,9 @@ my %of_kind_least = (columns => 0.003, expressions => 0.01, indexed_expressions 
 # for one that is in several batches, of the plans that tell; and one that has removed
 # rows, of these plans
 my ($built_share_least, $parallel_share_least, $batches_share_least, $removed_share_least) = (0.2, 0.02, 0.01, 0.05);
+# At least these have outer rows that are stored first; also below a Gather; and a Bypass Feeder that
+# collects keys
+my %stored_share_least = (stored => 0.03, stored_parallel => 0.003, fed => 0.003);
 # Cases told in full
 my $most_told = 5;
 # In every third round other sessions change the tables, and their indexes, meanwhile;
@@ -87,7 +90,7 @@ my %kinds = (
 	indexed_expressions => qr/ in index \w+_other/,
 	predicates => qr/ in index \w+_some/,
 	lists => qr/ in \d+ indexes of /);
-my %counts = map { $_ => 0 } keys %of_kind_least, qw(cases statements filtered scans bypassed hashed built parallel analyzed batches removed failed slow disturbed changes bypassed_disturbed);
+my %counts = map { $_ => 0 } keys %of_kind_least, qw(cases statements filtered scans bypassed hashed stored stored_parallel fed built parallel analyzed batches removed failed slow disturbed changes bypassed_disturbed);
 
 # A case of a round in which others change the tables: its variants share a snapshot
 sub script_of_snapshot
@@ -230,6 +233,9 @@ sub count_plan
 		$counts{$_}++ if $plan =~ $kinds{$_};
 	}
 	$counts{built}++ if $built;
+	$counts{stored}++ if $plan =~ /Join Filter Store/;
+	$counts{stored_parallel}++ if $plan =~ /Gather.*Join Filter Store/s;
+	$counts{fed}++ if $plan =~ /Bypass Feeder\)[^>]*Join Filter: /;
 	$counts{parallel}++ if $plan =~ /Gather.*Join Filter Build/s;
 	return if $plan !~ /\(actual rows=|\(never executed\)/;
 	$counts{analyzed}++;
@@ -330,6 +336,7 @@ cmp_ok($counts{built}, '>=', $built_share_least * $counts{statements}, 'enough p
 cmp_ok($counts{parallel}, '>=', $parallel_share_least * $counts{statements}, 'enough of them in workers');
 cmp_ok($counts{batches}, '>=', $batches_share_least * $counts{analyzed}, 'enough of them for several batches');
 cmp_ok($counts{removed}, '>=', $removed_share_least * $counts{analyzed}, 'enough of them removed rows');
+cmp_ok($counts{$_}, '>=', $stored_share_least{$_} * $counts{statements}, "enough plans: $_") foreach sort keys %stored_share_least;
 cmp_ok($counts{changes}, '>=', $changes_least * $counts{disturbed}, 'other sessions have changed tables');
 cmp_ok($counts{bypassed_disturbed}, '>=', $bypassed_disturbed_least * $counts{disturbed}, 'a Filter Bypass ran meanwhile');
 cmp_ok($counts{failed}, '<=', $failed_share_most * $counts{cases}, 'most cases are right by themselves');

@@ -584,7 +584,7 @@ session_preload_libraries = 'bloomfilter'
 });
 my $dir = $PostgreSQL::Test::Utils::tmp_check;
 $force_parallel = $node->safe_psql('postgres', 'SHOW server_version_num') < 160000 ? 'force_parallel_mode' : 'debug_parallel_query';
-my %counts = map { $_ => 0 } qw(cases queries plans indexed built parallel failed slow);
+my %counts = map { $_ => 0 } qw(cases queries plans indexed built stored parallel failed slow);
 
 # What psql is to do for one variant of a case
 sub script_of
@@ -697,6 +697,7 @@ sub play_round
 	srand($seed * 1000 + $round);
 	($values, @tables) = (between(100, 1500));
 	my @setup = ('CREATE EXTENSION bloomfilter', (map { create_table($_) } 1 .. 7));
+	push @setup, map { false_statistics($_->{name}) } grep { chance(0.5) } @tables;
 	my $script = join '', map { "$_;\n" } @setup, create_filters(), "SET statement_timeout = $statement_ms";
 
 	foreach my $number (0 .. $round_cases - 1)
@@ -724,6 +725,7 @@ sub play_round
 		$counts{plans}++ if $plan ne '';
 		$counts{indexed}++ if $plan =~ / in index /;
 		$counts{built}++ if $plan =~ /Join Filter Build/;
+		$counts{stored}++ if $plan =~ /Join Filter Store/;
 		$counts{parallel}++ if $plan =~ /Gather/;
 		$counts{failed}++ if grep { ref && $_->{state} !~ /^(00000|57014)$/ } values %$plain;
 		$counts{slow}++, next if grep { ref && ($_->{state} // '') eq '57014' } values %$plain;
