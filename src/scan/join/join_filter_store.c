@@ -220,7 +220,7 @@ store_rows(StoreState *state)
 	int			count = 0;
 
 	state->rows = tuplestore_begin_heap(false, false, work_mem);
-	while (count < rows_max)
+	while (count <= rows_max)
 	{
 		TupleTableSlot *slot = ExecProcNode(outerPlanState(node));
 
@@ -232,7 +232,7 @@ store_rows(StoreState *state)
 		CHECK_FOR_INTERRUPTS();
 	}
 	state->has_stored = count > 0;
-	state->gave_up = count == rows_max;
+	state->gave_up = count > rows_max;
 	if (state->gave_up)
 		stored_keys_forget(state->keys);
 	else
