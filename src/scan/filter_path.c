@@ -40,7 +40,10 @@
 /* Cost of each further index in which a row is looked up: 8 ns, measured for four partitions */
 #define MORE_PROBE_COST		(0.5 * cpu_operator_cost)
 
-/* Do not plan join filters for a smaller table: planning takes longer than they save. */
+/*
+ * Do not plan join filters for a smaller table, nor probes of arrays: planning takes longer
+ * than they save.
+ */
 #define JOIN_ROWS_MIN		1000.0
 
 /*
@@ -52,10 +55,10 @@
 /*
  * Cost that a join saves for each row that the scan drops: the row need not be hashed and
  * looked up.  If that exceeds the cost of the probes, limit_cost() lowers the path's cost to
- * at most JOIN_COST_MAX of the plain scan's: hash joins see only a table's cheapest path.
+ * at most PLAIN_COST_SHARE of the plain scan's: hash joins see only a table's cheapest path.
  */
 #define JOIN_ROW_COST		(2.0 * cpu_tuple_cost)
-#define JOIN_COST_MAX		0.99
+#define PLAIN_COST_SHARE	0.99
 
 /*
  * Expect at least this many rows to pass: the share is estimated from a few hundred values,
@@ -90,6 +93,7 @@ static List *
 find_conditions(RelOptInfo *rel)
 {
 	List	   *conditions = NIL;
+	bool		arrays = rel->tuples >= JOIN_ROWS_MIN || filter_scan_setting == FILTER_SCAN_FORCE;
 	ListCell   *cell;
 
 	foreach(cell, rel->baserestrictinfo)
@@ -97,8 +101,12 @@ find_conditions(RelOptInfo *rel)
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
 		ProbeCondition *condition = NULL;
 
-		if (!rinfo->pseudoconstant && restriction_is_securely_promotable(rinfo, rel))
+		if (rinfo->pseudoconstant || !restriction_is_securely_promotable(rinfo, rel))
+			continue;
+		if (!IsA(rinfo->clause, ScalarArrayOpExpr))
 			condition = probe_condition_make(rinfo);
+		else if (arrays)
+			condition = array_condition_make(rinfo);
 		/* another condition may protect the element from errors */
 		if (condition && (list_length(rel->baserestrictinfo) == 1 ||
 						  !probe_element_may_fail(condition->element)))
@@ -182,6 +190,7 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	CustomScan *scan = makeNode(CustomScan);
 	Plan	   *plan = &scan->scan.plan;
 	bool		hides_rows = filter_path_hides_rows(root);
+	bool		forced = filter_scan_setting == FILTER_SCAN_FORCE;
 	ListCell   *cell;
 
 	scan->scan.scanrelid = rel->relid;
@@ -198,7 +207,11 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 				.kind = condition->kind,
 				.expression = (Node *) rinfo->clause,
 				.conditions = list_length(plan->qual),
-				.hides_rows = hides_rows
+				.hides_rows = hides_rows,
+
+				/* pausing lets conditions come first that precede it */
+				.may_pause = plan->qual != NIL && !forced,
+				.keys = condition->keys
 			};
 
 			probe_plan_add(scan, &probe);
@@ -320,8 +333,11 @@ cost_path(PlannerInfo *root, CustomPath *path)
 	foreach(cell, path_conditions(path))
 	{
 		const ProbeCondition *condition = lfirst(cell);
-		Cost		filter_cost = expression_cost(root, condition->filter, 1, &startup);
+		Cost		filter_cost;
 
+		if (condition->kind == PROBE_ARRAY)
+			continue;
+		filter_cost = expression_cost(root, condition->filter, 1, &startup);
 		startup += filter_cost;
 		rows_cost += survivors * PROBE_COST +
 			expression_cost(root, condition->element, survivors, &startup);
@@ -354,7 +370,10 @@ cost_path(PlannerInfo *root, CustomPath *path)
 	}
 	foreach(cell, rel->baserestrictinfo)
 	{
-		if (!probe_of(path, lfirst(cell)))
+		const ProbeCondition *condition = probe_of(path, lfirst(cell));
+
+		/* arrays cost what they cost a plain scan, so that core's plan remains */
+		if (condition == NULL || condition->kind == PROBE_ARRAY)
 			others = lappend(others, lfirst(cell));
 	}
 	cost_qual_eval(&qual_cost, others, root);
@@ -454,6 +473,15 @@ find_plain_scan(List *paths)
 	return NULL;
 }
 
+/* Lower a path's cost to just below the plain scan's. */
+static void
+lower_cost(CustomPath *path, Cost plain_cost)
+{
+	path->path.total_cost = Min(path->path.total_cost, plain_cost * PLAIN_COST_SHARE);
+	path->path.startup_cost = Min(path->path.startup_cost,
+								  path->path.total_cost);
+}
+
 /*
  * Lower a path's cost to just below the plain scan's, if its join filters pay; see
  * JOIN_ROW_COST.  Parallel workers divide the rows among them, but each reads the indexes.
@@ -483,9 +511,45 @@ limit_cost(const PlannedTable *table, CustomPath *path)
 	}
 	if (joins == NIL || saved < spent || plain_cost < 0)
 		return;
-	path->path.total_cost = Min(path->path.total_cost, plain_cost * JOIN_COST_MAX);
-	path->path.startup_cost = Min(path->path.startup_cost,
-								  path->path.total_cost);
+	lower_cost(path, plain_cost);
+}
+
+/* Does a path probe nothing but arrays? */
+static bool
+probes_only_arrays(CustomPath *path)
+{
+	ListCell   *cell;
+
+	foreach(cell, path_conditions(path))
+	{
+		if (((const ProbeCondition *) lfirst(cell))->kind != PROBE_ARRAY)
+			return false;
+	}
+	return path_joins(path) == NIL && path_mark(path) == NULL;
+}
+
+/*
+ * Can a path be added?  If it probes only arrays, it takes the place of a plain scan, which
+ * has to be the cheapest path: then it costs just less.  Where core would use an index, its
+ * plan remains.
+ */
+static bool
+is_wanted(CustomPath *path, List *paths, Cost plain_cost)
+{
+	ListCell   *cell;
+
+	if (!probes_only_arrays(path) || filter_scan_setting == FILTER_SCAN_FORCE)
+		return true;
+	foreach(cell, paths)
+	{
+		const Path *other = lfirst(cell);
+
+		if (other->param_info == NULL && other->total_cost < plain_cost)
+			return false;
+	}
+	if (plain_cost >= 0)
+		lower_cost(path, plain_cost);
+	return plain_cost >= 0;
 }
 
 /* Add a path with these probes, and a parallel one if possible. */
@@ -499,7 +563,8 @@ add_paths(const PlannedTable *table, List *conditions, List *joins)
 
 	limit_cost(table, path);
 	/* add_path() may free the path */
-	add_path(rel, &path->path);
+	if (is_wanted(path, rel->pathlist, table->plain_cost))
+		add_path(rel, &path->path);
 	if (!parallel_safe)
 		return;
 	workers = compute_parallel_worker(rel, rel->pages, -1,
@@ -508,7 +573,8 @@ add_paths(const PlannedTable *table, List *conditions, List *joins)
 	{
 		path = make_path(table, conditions, joins, NULL, workers);
 		limit_cost(table, path);
-		add_partial_path(rel, &path->path);
+		if (is_wanted(path, rel->partial_pathlist, table->plain_partial_cost))
+			add_partial_path(rel, &path->path);
 	}
 }
 

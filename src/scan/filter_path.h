@@ -34,6 +34,9 @@ extern IndexJoin *index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
 extern void index_join_size(PlannerInfo *root, RelOptInfo *rel,
 							const IndexJoin *filter);
 
+/* array_condition.c */
+extern ProbeCondition *array_condition_make(RestrictInfo *rinfo);
+
 /* filter_path.c */
 /* How many Filter Scans that probe an index for a join have been planned in this session */
 extern uint64 filter_scans_for_joins;

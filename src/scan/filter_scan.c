@@ -50,6 +50,7 @@ typedef struct FilterScanState
 	int			rows[HEAP_PAGE_ROWS_MAX];	/* rows of the page that passed */
 	int			count;			/* length of "rows"; 0: outside of all pages */
 	int			place;			/* index in "rows" of the row returned last */
+	bool		rechecks;		/* a probe has "rechecks" */
 	Probe	   *mark;			/* the probe that drops no rows, or NULL */
 	bool		passes[HEAP_PAGE_ROWS_MAX]; /* do "rows" pass the mark? */
 
@@ -77,6 +78,7 @@ typedef struct FilterScanState
 static const ProbeMethods *const methods_of[] = {
 	[PROBE_FILTER] = &probe_filter_methods,
 	[PROBE_INDEX] = &probe_index_methods,
+	[PROBE_ARRAY] = &probe_array_methods,
 	[PROBE_JOIN] = &probe_join_methods,
 	[PROBE_MARK] = &probe_join_methods,
 	[PROBE_KEYS] = &probe_keys_methods
@@ -126,7 +128,7 @@ begin_parts(FilterScanState *state, List *plans)
 	int			part = 0;
 	ListCell   *cell;
 
-	if (conditions == 0)
+	if (conditions == 0 && !state->rechecks)
 		return;
 	state->part_count = list_length(plans) + 1;
 	state->parts = palloc0(state->part_count * sizeof(ExprState *));
@@ -169,6 +171,7 @@ filter_scan_begin(CustomScanState *node, EState *estate, int eflags)
 
 		probe->methods = methods_of[plan->kind];
 		state->probes = lappend(state->probes, probe);
+		state->rechecks |= probe->rechecks;
 		state->hides_rows |= plan->hides_rows;
 		if (plan->kind == PROBE_MARK)
 			state->mark = probe;
@@ -187,6 +190,24 @@ store_row(FilterScanState *state, int row)
 					state->css.ss.ss_ScanTupleSlot);
 }
 
+/* Does the row in the slot pass a probe that has not looked up the rows of the page? */
+static bool
+passes_singly(FilterScanState *state, Probe *probe)
+{
+	ScanState  *ss = &state->css.ss;
+	bool		passes;
+
+	if (!probe->unchecked)
+		return true;
+	passes = probe->methods->recheck(probe, ss->ps.ps_ExprContext);
+	if (ss->ps.instrument && !state->hides_rows)
+	{
+		ss->ps.instrument->rows_probed += !state->probed;
+		ss->ps.instrument->rows_removed += !passes;
+	}
+	return passes;
+}
+
 /*
  * Does a row of the page, which is in the slot, satisfy the first "parts" parts of the
  * conditions?  Skip those that it has satisfied before.
@@ -201,6 +222,9 @@ satisfies(FilterScanState *state, int row, int parts)
 	econtext->ecxt_scantuple = ss->ss_ScanTupleSlot;
 	for (; part < parts; part++)
 	{
+		if (unlikely(state->rechecks && part > 0) &&
+			!passes_singly(state, list_nth(state->probes, part - 1)))
+			return false;
 		if (!ExecQual(state->parts[part], econtext))
 		{
 			if (!state->hides_rows)
@@ -261,6 +285,7 @@ probe_rows(FilterScanState *state, Probe *probe, int *rows, int count)
 	if (looked && probe->pays)
 		probe_switch_count(probe->pays, count, passed);
 	state->probed |= looked;
+	probe->unchecked |= !looked && probe->rechecks;
 	ExecClearTuple(page.slot);
 	ResetExprContext(econtext);
 	return passed;
@@ -408,6 +433,7 @@ read_page(FilterScanState *state, ScanDirection direction)
 		{
 			Probe	   *probe = lfirst(cell);
 
+			probe->unchecked = false;
 			if (unlikely(state->parts && probe->guarded))
 				passed = keep_reaching(state, foreach_current_index(cell), passed);
 			if (passed == 0)

@@ -192,7 +192,7 @@ probe_condition_make(RestrictInfo *rinfo)
 		contain_subplans((Node *) rinfo->clause) ||
 		contain_volatile_functions((Node *) rinfo->clause))
 		return NULL;
-	condition = palloc(sizeof(ProbeCondition));
+	condition = palloc0(sizeof(ProbeCondition));
 	condition->rinfo = rinfo;
 	condition->kind = entry->kind;
 	condition->filter = list_nth(args, entry->filter_arg);

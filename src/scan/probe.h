@@ -21,6 +21,7 @@ typedef enum ProbeKind
 {
 	PROBE_FILTER,				/* a bloom or a cuckoo, by a condition */
 	PROBE_INDEX,				/* a membership index, by a condition */
+	PROBE_ARRAY,				/* an array, by a condition */
 	PROBE_JOIN,					/* a membership index, for a join */
 	PROBE_MARK,					/* as PROBE_JOIN, but drops no row: the last
 								 * probe of a scan below a Filter Bypass */
@@ -43,8 +44,10 @@ typedef struct KeyProbePlan
 	int			rows_max;		/* COLLECT_KEYS: give up if there are more */
 	List	   *sent;			/* COLLECT_KEYS: for foreign servers, see
 								 * SentPlanField; or NIL */
-	List	   *functions;		/* KEY_HASH: OIDs of hash functions, by column */
-	List	   *collations;		/* KEY_HASH: OIDs, by column */
+	List	   *functions;		/* KEY_HASH: OIDs of hash functions, by column;
+								 * PROBE_ARRAY: those of the element and of the
+								 * array's, and the function that compares */
+	List	   *collations;		/* KEY_HASH: OIDs, by column; PROBE_ARRAY: one */
 } KeyProbePlan;
 
 /* Plan of a probe of a Filter Scan or a Join Filter Probe */
@@ -57,12 +60,12 @@ typedef struct ProbePlan
 								 * probe, to keep the order or avoid errors */
 	bool		hides_rows;		/* policies or security barriers hide rows of
 								 * the query */
+	bool		may_pause;		/* pause if few rows are dropped */
 	/* only for PROBE_JOIN and PROBE_MARK */
 	List	   *indexes;		/* OIDs: one, or those of a table's partitions */
 	List	   *types;			/* OIDs: the type to hash each column as */
 	Oid			table;			/* table of the indexes */
-	bool		may_pause;		/* pause if few rows are dropped */
-	/* only for PROBE_KEYS and COLLECT_KEYS */
+	/* only for PROBE_KEYS, COLLECT_KEYS and PROBE_ARRAY */
 	KeyProbePlan keys;
 } ProbePlan;
 
@@ -100,7 +103,10 @@ typedef struct ProbeMethods
 	 * which it may reset.
 	 */
 	bool		(*look_up) (Probe *probe, ProbedPage *page);
-	/* Does a row's newer version, in ecxt_scantuple, pass?  NULL: always */
+	/*
+	 * Does a row's newer version, in ecxt_scantuple, pass?  NULL: always.  With
+	 * "rechecks" also asked of rows that passed without being looked up.
+	 */
 	bool		(*recheck) (Probe *probe, ExprContext *econtext);
 	/* Return the filter's size in memory.  NULL: another node shows it */
 	Size		(*bytes) (const Probe *probe);
@@ -110,6 +116,7 @@ typedef struct ProbeMethods
 
 extern const ProbeMethods probe_filter_methods;
 extern const ProbeMethods probe_index_methods;
+extern const ProbeMethods probe_array_methods;
 extern const ProbeMethods probe_join_methods;
 extern const ProbeMethods probe_keys_methods;
 
@@ -120,8 +127,11 @@ struct Probe
 	bool		settled;		/* probing further rows raises no error */
 	bool		guarded;		/* evaluating an element may raise an error,
 								 * so check the conditions first */
-	ProbeSwitch *pays;			/* join only; NULL: never pauses.  The caller
-								 * of look_up counts the rows */
+	bool		rechecks;		/* rows that pass without being looked up have
+								 * to be rechecked, */
+	bool		unchecked;		/* and so have those of this page */
+	ProbeSwitch *pays;			/* NULL: never pauses.  The caller of look_up
+								 * counts the rows */
 	/* the element; not used by PROBE_KEYS, nor for a key of several columns */
 	AttrNumber	attribute;		/* a column; 0: see "element" */
 	ExprState  *element;		/* expression of the element */
@@ -147,9 +157,14 @@ typedef struct ProbeCondition
 {
 	RestrictInfo *rinfo;
 	ProbeKind	kind;
-	Node	   *filter;			/* filter or index; the same for all rows */
+	Node	   *filter;			/* filter, index or array; the same for all
+								 * rows */
 	Node	   *element;
+	KeyProbePlan keys;			/* PROBE_ARRAY */
 } ProbeCondition;
+
+/* Search an array of so few elements from end to end, as the server does with a constant. */
+#define ARRAY_SEARCHED_MAX		8
 
 /* Which hash functions of users we expect to raise no error */
 typedef enum HashTrust

@@ -58,18 +58,6 @@
 /* Keys of a bitmap to add to a Bloom filter at once */
 #define KEY_BATCH				256
 
-/* Hash a key: the finalizer of MurmurHash3 (Appleby) */
-static inline uint64
-mix_key(uint64 key)
-{
-	key ^= key >> 33;
-	key *= UINT64CONST(0xff51afd7ed558ccd);
-	key ^= key >> 33;
-	key *= UINT64CONST(0xc4ceb9fe1a85ec53);
-	key ^= key >> 33;
-	return key;
-}
-
 static inline uint8 *
 image_of(const KeyFilter *filter)
 {

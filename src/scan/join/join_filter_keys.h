@@ -72,6 +72,18 @@ key_of_integer(int64 value)
 	return (uint64) value ^ (UINT64CONST(1) << 63);
 }
 
+/* Hash a key: the finalizer of MurmurHash3 (Appleby) */
+static inline uint64
+mix_key(uint64 key)
+{
+	key ^= key >> 33;
+	key *= UINT64CONST(0xff51afd7ed558ccd);
+	key ^= key >> 33;
+	key *= UINT64CONST(0xc4ceb9fe1a85ec53);
+	key ^= key >> 33;
+	return key;
+}
+
 extern void key_collector_init(KeyCollector *collector, KeyKind kind,
 							   Size limit, uint64 expected,
 							   MemoryContext mcxt);
