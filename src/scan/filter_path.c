@@ -208,9 +208,7 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 				.expression = (Node *) rinfo->clause,
 				.conditions = list_length(plan->qual),
 				.hides_rows = hides_rows,
-
-				/* pausing lets conditions come first that precede it */
-				.may_pause = plan->qual != NIL && !forced,
+				.may_pause = condition->kind == PROBE_ARRAY && !forced,
 				.keys = condition->keys
 			};
 

@@ -96,7 +96,11 @@ begin_array(const ProbePlan *plan, PlanState *node)
 	probe_begin_element(&probe->probe, linitial(clause->args), node);
 	/* no row is looked up before the array was evaluated */
 	probe->probe.settled = probe->probe.rechecks = true;
-	if (plan->may_pause)
+	/*
+	 * Let earlier conditions come first if few rows are dropped; and do not make a slot
+	 * twice of rows that pass, to evaluate an expression and to return them.
+	 */
+	if (plan->may_pause && (plan->conditions > 0 || probe->probe.attribute == 0))
 		probe->probe.pays = &probe->pays;
 	probe_switch_init(&probe->pays, 0, false);
 	probe->node = node;
@@ -312,10 +316,16 @@ hash_array(ArrayProbe *probe)
 static bool
 is_open(ArrayProbe *probe)
 {
-	if (probe->slots == NULL && probe->count > ARRAY_SEARCHED_MAX &&
-		probe->searched / HASH_AFTER >= (uint64) probe->count)
+	if (probe->slots == NULL)
+	{
+		/* few integers are found in a table sooner than by searching */
+		if (probe->count <= ARRAY_SEARCHED_MAX && !probe->integer)
+			return true;
+		if (probe->searched / HASH_AFTER < (uint64) probe->count)
+			return false;
 		hash_array(probe);
-	return probe->slots || probe->count <= ARRAY_SEARCHED_MAX;
+	}
+	return true;
 }
 
 static inline bool
@@ -391,7 +401,7 @@ recheck_array(Probe *base, ExprContext *econtext)
 	return passes;
 }
 
-/* Look up integers.  The table may be large, so fetch the places of all before. */
+/* Look up integers.  The table may be large, so first fetch the places of all. */
 static void
 look_up_integers(ArrayProbe *probe, ProbedPage *page)
 {
@@ -408,18 +418,13 @@ look_up_integers(ArrayProbe *probe, ProbedPage *page)
 		if (isnull)
 			continue;
 		page->hashes[hashed] = key_of_datum(probe->integer, element);
-		if (probe->slots)
-		{
-			hashes[hashed] = hash_integer(page->hashes[hashed]);
-			__builtin_prefetch(&probe->slots[hashes[hashed] & probe->mask]);
-		}
+		hashes[hashed] = hash_integer(page->hashes[hashed]);
+		__builtin_prefetch(&probe->slots[hashes[hashed] & probe->mask]);
 		page->rows[hashed++] = page->rows[i];
 	}
 	page->count = hashed;
 	for (int i = 0; i < hashed; i++)
-		page->found[i] = probe->any ==
-			(probe->slots ? has_key(probe, page->hashes[i], hashes[i]) :
-			 search(probe, page->hashes[i]));
+		page->found[i] = has_key(probe, page->hashes[i], hashes[i]) == probe->any;
 }
 
 /* Look up elements of another type, one by one. */
