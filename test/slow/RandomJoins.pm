@@ -615,7 +615,9 @@ sub subquery_condition
 		[ 1, "$x IN (SELECT $y FROM $from WHERE true$and GROUP BY 1)" ],
 		[ 1, "$outer->{alias}.id >= (SELECT avg($inner->{alias}.id) FROM $from WHERE true$and)" ],
 		[ 1, "(SELECT count(*) FROM $from WHERE true$and$all) " . one_of('> 20', '% 2 = 0') . " AND $outer->{alias}.id % 10 = 1" ],
-		[ 1, "$outer->{alias}.id = ANY (ARRAY(SELECT $inner->{alias}.id FROM $from WHERE true$and))" ]);
+		[ 1, "$outer->{alias}.id = ANY (ARRAY(SELECT $inner->{alias}.id FROM $from WHERE true$and))" ],
+		[ 2, "$x = ANY (ARRAY(SELECT $y FROM $from WHERE true$and$correlated))" ],
+		[ 2, "$x <> ALL (ARRAY(SELECT $y FROM $from WHERE " . one_of('true', 'false', "$y IS NOT NULL", "$y IS NOT NULL") . "$and$correlated))" ]);
 }
 
 # A whole query, whose rows are the same whatever the plan

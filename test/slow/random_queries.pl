@@ -266,7 +266,7 @@ sub condition
 		1 => "$id % 3 <> 1",
 		0.5 => "$x IS " . one_of('', 'NOT ') . 'NULL',
 		0.5 => "$id < 0",
-		$params ? 3 : 0, sub { one_of("$g = \$1", "$id > \$2", "$id < \$2", "$g IN (\$1, 3, 4)") },
+		$params ? 3 : 0, sub { one_of("$g = \$1", "$id > \$2", "$id < \$2", "$g IN (\$1, 3, 4)", "$id = ANY (\$3)", "$id <> ALL (\$3)", "$x = ANY (ARRAY(SELECT $key FROM $t->{name} WHERE id = ANY (\$3)))") },
 		1 => "bloom_contains((SELECT f FROM filters WHERE name = '$t->{name}.$key'), $x\::$type)",
 		0.5 => "(SELECT f FROM filters WHERE name = '$t->{name}.$key') @> $x\::$type",
 		$t->{index}{$key} ? 1 : 0, sub { "membership_contains('$t->{index}{$key}', $x\::$type)" },
@@ -295,7 +295,8 @@ sub inner_condition
 		1 => "$x = (SELECT max(" . ($key eq 'ku' ? "$y\::text)::uuid" : "$y)") . " FROM $from WHERE true$and)",
 		1 => "(SELECT count(*) FROM $from WHERE " . equality($of, $two) . "$and) " . one_of('> 0', '= 0', '= 1') . $few,
 		1 => "EXISTS (SELECT FROM $from WHERE " . equality($of, $two) . " AND " . column($of, 'id') . ' > ' . column($two, 'id') . "$and)",
-		1 => "$x = ANY (ARRAY(SELECT $y FROM $from WHERE true$and))");
+		2 => "$x = ANY (ARRAY(SELECT $y FROM $from WHERE true$and))",
+		2 => "$x <> ALL (ARRAY(SELECT $y FROM $from WHERE " . one_of('true', 'false', "$y IS NOT NULL", "$y IS NOT NULL") . "$and))");
 }
 
 sub where
@@ -523,11 +524,12 @@ sub case_prepared
 	$params = 1;
 	my $query = query();
 	$params = 0;
-	my @arguments = map { '(' . roll(10) . ', ' . roll(2000) . ')' } 1 .. between(2, 7);
+	my $array = sub { "'{" . join(',', map { chance(0.02) ? 'NULL' : roll(2000) } 1 .. one_of(0, 3, 8, 9, 40, 400)) . "}'" };
+	my @arguments = map { '(' . roll(10) . ', ' . roll(2000) . ', ' . (chance(0.1) ? 'NULL' : $array->()) . ')' } 1 .. between(2, 7);
 	my $how = $query->{ordered} ? 'ordered' : 'rows';
 
 	return (step('any', 'SET plan_cache_mode = ' . one_of('auto', 'force_generic_plan', 'force_generic_plan', 'force_custom_plan')),
-		step('any', "PREPARE q (int, int) AS $query->{sql}"), map { step($how, "EXECUTE q$_", 1) } @arguments);
+		step('any', "PREPARE q (int, int, int[]) AS $query->{sql}"), map { step($how, "EXECUTE q$_", 1) } @arguments);
 }
 
 # A cursor of PL/pgSQL, and a query for each of its rows
