@@ -112,6 +112,19 @@ page_scan_all()
 	measured_on scan scan
 }
 
+page_arrays()
+{
+	cat <<-'TABLE'
+		CPU time of a query in milliseconds, and how many times as fast it is with the probe as without, in the same
+		round, with the least and the most. The bar is the least of that.
+
+		| array | constant, ms | without, ms | with, ms | gain | with / constant | bar |
+		|---|---|---|---|---|---|---|
+	TABLE
+	rows arrays '{ printf "| %s | %s | %s | %s | %s | %s | %s |\n", $2, $4, $5, $6, ($7 ? range(7) : ""), $10, $11 }'
+	measured_on arrays arrays
+}
+
 page_join_all()
 {
 	cat <<-'TABLE'
@@ -581,6 +594,7 @@ fill_pages()
 	fill_from growth "$developer" growth
 	fill_from partitions "$pages/docs/partitions.md" partitions
 	fill_from scan "$developer" scan_all
+	fill_from arrays "$developer" arrays
 	fill_from join "$developer" join_all
 	fill_from rest "$developer" rest
 	fill_from few "$developer" few

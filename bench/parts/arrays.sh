@@ -24,13 +24,13 @@ make_arrays()
 	sql -c "CREATE TABLE few AS SELECT n AS id, n % 1000 AS g, n % 20 AS h, url(n) AS url
 			FROM generate_series(1, $array_rows) n" \
 		-c "CREATE TABLE many AS SELECT n AS id FROM generate_series(1, $subquery_rows) n" \
-		-c "CREATE TABLE counted (cell text, method text, round int, ns float8, answer bigint)" \
+		-c "CREATE TABLE counted (place serial, cell text, method text, round int, ns float8, answer bigint)" \
 		-c "VACUUM (FREEZE, ANALYZE) few, many" -c "SELECT prewarm()" >/dev/null
 	finish
 }
 
-# The cells: name, bar of plain / probe or probe / plain, table, condition, type of the
-# array, and its elements as a query
+# The cells: name, condition, or "many" for a subquery; type of the array, and its elements
+# as a query
 array_cells()
 {
 	local spread="SELECT n * (200000 / 500) FROM generate_series(1, %s) n"
@@ -50,8 +50,8 @@ array_cells()
 		printf "first of 1000 all|h / 20 = ANY|int|SELECT n FROM generate_series(0, 999) n\n"
 		printf "1000 other|id <> ALL|int|$spread\n" 1000
 		printf "8 other|id <> ALL|int|$spread\n" 8
-		printf "1000 other, g = 7|g = 7 AND id <> ALL|int|$spread\n" 1000
-		printf "9 other, g > 0|g > 0 AND id <> ALL|int|$spread\n" 9
+		printf "1000 other and g = 7|g = 7 AND id <> ALL|int|$spread\n" 1000
+		printf "9 other and g > 0|g > 0 AND id <> ALL|int|$spread\n" 9
 		printf "subquery of 1000|many|int|$spread\n" 1000
 	}
 }
@@ -62,7 +62,7 @@ counted()
 	printf '%s;\n' "$4"
 	printf 'EXECUTE clock \\gset\n'
 	printf '%s \\gset\n' "$4"
-	printf "INSERT INTO counted VALUES ('%s', '%s', %s, cpu_ns() - :since, :count);\n" "$1" "$2" "$3"
+	printf "INSERT INTO counted (cell, method, round, ns, answer) VALUES ('%s', '%s', %s, cpu_ns() - :since, :count);\n" "$1" "$2" "$3"
 }
 
 # The psql script of one round for one cell
@@ -96,6 +96,16 @@ arrays_script()
 	done
 }
 
+# All ways count the same rows
+check_arrays()
+{
+	local wrong
+
+	wrong=$(sql -c "SELECT string_agg(cell, ', ') FROM
+		(SELECT cell FROM counted GROUP BY cell HAVING min(answer) <> max(answer)) c")
+	[ -z "$wrong" ] || die "WRONG ANSWERS OF $wrong"
+}
+
 part_arrays()
 {
 	local round cell condition type elements
@@ -113,16 +123,22 @@ part_arrays()
 
 	# ratios are those of a round; a bar is the least of plain / probe, or the most of probe / plain
 	result_of_query arrays "
-		SELECT current_setting('server_version_num')::int / 10000 AS postgresql,
-			cell AS elements, method, count(*) AS runs,
-			round((median(array_agg(c.ns)) / 1e6)::numeric, 2) AS cpu_ms,
-			round((min(c.ns) / 1e6)::numeric, 2) AS cpu_least,
-			round((max(c.ns) / 1e6)::numeric, 2) AS cpu_most,
-			round(median(array_agg(p.ns / c.ns))::numeric, 3) AS gain_of_probe,
-			round(median(array_agg(p.ns / nullif(c.ns, 0)) FILTER (WHERE method = 'probe'))::numeric, 3) AS x,
-			max(c.answer) AS answer
-		FROM counted c JOIN (SELECT cell, round, ns FROM counted WHERE method = 'probe') p USING (cell, round)
-		GROUP BY cell, method
-		ORDER BY cell, method"
+		SELECT current_setting('server_version_num')::int / 10000 AS postgresql, cell AS array_of, count(*) AS runs,
+			round((median(array_agg(constant.ns)) / 1e6)::numeric, 1) AS constant_ms,
+			round((median(array_agg(plain.ns)) / 1e6)::numeric, 1) AS plain_ms,
+			round((median(array_agg(probe.ns)) / 1e6)::numeric, 1) AS probe_ms,
+			round(median(array_agg(plain.ns / probe.ns))::numeric, 2) AS gain,
+			round(min(plain.ns / probe.ns)::numeric, 2) AS gain_least,
+			round(max(plain.ns / probe.ns)::numeric, 2) AS gain_most,
+			round(median(array_agg(probe.ns / constant.ns))::numeric, 2) AS over_constant,
+			CASE cell WHEN '1000' THEN 50 WHEN 'subquery of 1000' THEN 50 WHEN '20 absent' THEN 1.25
+				WHEN '8' THEN 1 WHEN '9' THEN 0.95 WHEN '20 all' THEN 0.9 WHEN '1000 all' THEN 0.9 END AS bar,
+			max(probe.answer) AS answer
+		FROM counted probe LEFT JOIN (SELECT * FROM counted WHERE method = 'plain') plain USING (cell, round)
+			LEFT JOIN (SELECT * FROM counted WHERE method = 'constant') constant USING (cell, round)
+		WHERE probe.method = 'probe'
+		GROUP BY cell
+		ORDER BY min(probe.place)"
+	check_arrays
 	sql -c "DROP TABLE few, many, counted"
 }

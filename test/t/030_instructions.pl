@@ -80,6 +80,12 @@ my @cases = (
 	[ 'a row that an index of two columns removes, a bigint and a URL of 73 bytes before it',
 		'filter_scan_exec', 940,
 		"LOAD 'bloomfilter'\nSET bloomfilter.filter_scan = force\nSELECT count(*) FROM urls JOIN pairs USING (url, number)" ],
+	[ 'a row that an array removes, with a bigint behind a URL',
+		'filter_scan_exec', 1, "LOAD 'bloomfilter'\nSELECT count(*) FROM urls WHERE number = ANY (ARRAY(SELECT number FROM keys))" ],
+	[ 'a row that an array removes, with a URL of 73 bytes',
+		'filter_scan_exec', 1, "LOAD 'bloomfilter'\nSELECT count(*) FROM urls WHERE url = ANY (ARRAY(SELECT url FROM keys))" ],
+	[ 'a row that an array lets pass, with a bigint behind a URL',
+		'filter_scan_exec', 1, "LOAD 'bloomfilter'\nSELECT count(*) FROM urls WHERE number <> ALL (ARRAY(SELECT number FROM keys))" ],
 	[ 'a probe of a stored Guava filter for a URL of 73 bytes',
 		'bloomfilter_contains', 790,
 		sprintf($query, '(SELECT guava_urls FROM filters)', 'url') ],
@@ -175,6 +181,15 @@ my $for_row = $of_one[7] - $of_one[3];
 
 cmp_ok($for_row, '<=', 0.05 * $of_one[3],
 	"a join of one row adds $for_row instructions to the $of_one[3] of planning without filters");
+
+# what a list of constants adds to planning, which the server hashes: half a percent
+my $constants = "EXPLAIN SELECT * FROM urls WHERE number IN (" . join(',', 1 .. 20) . ") AND url IN ('a', 'b')";
+my (undef, @listed) = instructions($node, 'planner', "LOAD 'bloomfilter'\nSET bloomfilter.filter_scan = off\n$constants", ($constants) x 3,
+	"RESET bloomfilter.filter_scan\n$constants", ($constants) x 3);
+my $for_list = $listed[7] - $listed[3];
+
+cmp_ok($for_list, '<=', 0.005 * $listed[3],
+	"a list of constants adds $for_list instructions to the $listed[3] of planning without filters");
 
 # what filters from keys add to planning grows with the plan's depth, and not by a factor with
 # each level: eight more levels would take hundreds of times as much
