@@ -171,6 +171,7 @@ FROM unnest(ARRAY['k = ANY ((SELECT ks FROM lists WHERE name = ''two dimensions'
 	'id % 100 = ANY (list_of(''long''))', 'upper(s) <> ALL (texts_of(''long''))', 'lower(upper(s)) = ANY (texts_of(''long''))',
 	'g > 3 AND lower(upper(s)) = ANY (texts_of(''long''))', '(1000 / nullif(k, 0)) = ANY (list_of(''long''))',
 	'1000 / k = ANY (list_of(''long''))', 'k > 0 AND 1000 / k = ANY (list_of(''long''))', '1000 / k = ANY (NULLIF(list_of(''bounds''), list_of(''bounds'')))',
+	'ctid = ANY (ARRAY(SELECT ctid FROM t u WHERE u.g = 2))', 'tableoid <> ALL (ARRAY(SELECT oid FROM pg_class))', 't = ANY (ARRAY(SELECT u FROM t u WHERE u.g = 2))',
 	-- not these
 	'k = ANY (ARRAY[id, g, 1, 2, 3, 4, 5, 6, 7, 8])', 'k = ANY (ARRAY[random()::int - 5, 1, 2, 3, 4, 5, 6, 7, 8, 9]) AND k > 9', 'NOT (k = ANY (list_of(''long'')) OR g = 1)',
 	'k < ANY (list_of(''bounds''))', 'k = ALL (list_of(''bounds''))', 'k <> ANY (list_of(''bounds''))', 'ROW(k, s) = ANY (ARRAY(SELECT ROW(k, s) FROM t u WHERE u.id < 20))']) WITH ORDINALITY AS conditions (condition, i),

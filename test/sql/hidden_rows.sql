@@ -109,7 +109,8 @@ SELECT replace(relation, 'regress_', '') AS relation, condition, r.*
 FROM unnest(ARRAY['secret', 'parted', 'parent', 'own_probe', 'barrier', 'above', 'joined', 'united']) WITH ORDINALITY AS relations (relation, i),
 	unnest(ARRAY['bloom_contains((SELECT f FROM filters), url)', 'membership_contains(''guesses_url'', url)',
 		'cuckoo_contains((SELECT c FROM filters), url) AND n < 2', 'bloom_contains((SELECT f FROM filters), url) LIMIT 1',
-		'membership_contains(''guesses_url'', url) AND bloom_contains((SELECT f FROM filters), url) LIMIT 50 OFFSET 30'])
+		'membership_contains(''guesses_url'', url) AND bloom_contains((SELECT f FROM filters), url) LIMIT 50 OFFSET 30',
+		'url = ANY (ARRAY(SELECT g.url FROM guesses g)) AND n < 8', 'url <> ALL (ARRAY(SELECT g.url FROM guesses g)) LIMIT 3'])
 	WITH ORDINALITY AS conditions (condition, j),
 	LATERAL tells(format('SELECT id FROM %s WHERE %s', relation, condition)) r
 ORDER BY i, j;
