@@ -83,14 +83,14 @@ arrays_script()
 	fi
 	echo "SELECT ARRAY($elements) AS elements \\gset"
 	echo "SET plan_cache_mode = force_custom_plan;"
-	echo "PREPARE constant($type[]) AS SELECT count(*) FROM few WHERE $condition (\$1);"
+	echo "PREPARE constant(${type}[]) AS SELECT count(*) FROM few WHERE $condition (\$1);"
 	counted "$cell" constant "$round" "EXECUTE constant(:'elements')"
 	echo "SET plan_cache_mode = force_generic_plan;"
 	for method in plain probe; do
 		# for a million elements, it takes half an hour
 		[[ $method/$cell != plain/1000000 ]] || continue
 		[ "$method" = probe ] || echo "SET bloomfilter.filter_scan = off;"
-		echo "PREPARE $method($type[]) AS SELECT count(*) FROM few WHERE $condition (\$1);"
+		echo "PREPARE $method(${type}[]) AS SELECT count(*) FROM few WHERE $condition (\$1);"
 		counted "$cell" "$method" "$round" "EXECUTE $method(:'elements')"
 		echo "RESET bloomfilter.filter_scan;"
 	done

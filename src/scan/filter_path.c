@@ -370,7 +370,10 @@ cost_path(PlannerInfo *root, CustomPath *path)
 	{
 		const ProbeCondition *condition = probe_of(path, lfirst(cell));
 
-		/* arrays cost what they cost a plain scan, so that core's plan remains */
+		/*
+		 * arrays cost what they cost a plain scan, so that core's plan
+		 * remains
+		 */
 		if (condition == NULL || condition->kind == PROBE_ARRAY)
 			others = lappend(others, lfirst(cell));
 	}

@@ -44,9 +44,10 @@ typedef struct KeyProbePlan
 	int			rows_max;		/* COLLECT_KEYS: give up if there are more */
 	List	   *sent;			/* COLLECT_KEYS: for foreign servers, see
 								 * SentPlanField; or NIL */
-	List	   *functions;		/* KEY_HASH: OIDs of hash functions, by column;
-								 * PROBE_ARRAY: those of the element and of the
-								 * array's, and the function that compares */
+	List	   *functions;		/* KEY_HASH: OIDs of hash functions, by
+								 * column; PROBE_ARRAY: those of the element
+								 * and of the array's, and the function that
+								 * compares */
 	List	   *collations;		/* KEY_HASH: OIDs, by column; PROBE_ARRAY: one */
 } KeyProbePlan;
 
@@ -103,9 +104,10 @@ typedef struct ProbeMethods
 	 * which it may reset.
 	 */
 	bool		(*look_up) (Probe *probe, ProbedPage *page);
+
 	/*
-	 * Does a row's newer version, in ecxt_scantuple, pass?  NULL: always.  With
-	 * "rechecks" also asked of rows that passed without being looked up.
+	 * Does a row's newer version, in ecxt_scantuple, pass?  NULL: always.
+	 * With "rechecks" also asked of rows that passed without being looked up.
 	 */
 	bool		(*recheck) (Probe *probe, ExprContext *econtext);
 	/* Return the filter's size in memory.  NULL: another node shows it */

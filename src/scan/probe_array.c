@@ -96,9 +96,11 @@ begin_array(const ProbePlan *plan, PlanState *node)
 	probe_begin_element(&probe->probe, linitial(clause->args), node);
 	/* no row is looked up before the array was evaluated */
 	probe->probe.settled = probe->probe.rechecks = true;
+
 	/*
-	 * Let earlier conditions come first if few rows are dropped; and do not make a slot
-	 * twice of rows that pass, to evaluate an expression and to return them.
+	 * Let earlier conditions come first if few rows are dropped; and do not
+	 * make a slot twice of rows that pass, to evaluate an expression and to
+	 * return them.
 	 */
 	if (plan->may_pause && (plan->conditions > 0 || probe->probe.attribute == 0))
 		probe->probe.pays = &probe->pays;
@@ -175,7 +177,7 @@ evaluate_array(ArrayProbe *probe, ExprContext *econtext)
 typedef struct ArrayCursor
 {
 	char	   *data;			/* the next element that is not NULL */
-	const bits8 *nulls;			/* NULL: the array has no NULLs */
+	const		bits8 *nulls;	/* NULL: the array has no NULLs */
 	int			next;			/* number of the next element */
 } ArrayCursor;
 
