@@ -18,16 +18,17 @@ SET enable_nestloop = off;
 -- 30,000 inner rows, of which some keys are NULL or occur twice; 300 outer rows, of which some
 -- are NULL, some have two partners and half have none
 CREATE TABLE list (id int, k int, big bigint, t text, v varchar, u uuid, day date, n numeric, c text COLLATE "C", name name, b bytea);
+ALTER TABLE list SET (autovacuum_enabled = off);
 INSERT INTO list SELECT i, x, x, 't' || x, 'v' || x, md5(x::text)::uuid, date '2000-01-01' + x, x, 'c' || x, 't' || x, ('b' || x)::bytea
 	FROM generate_series(1, 30000) i, LATERAL (SELECT CASE WHEN i % 10 <> 0 THEN i - i % 3 END) a (x);
-CREATE TABLE few (LIKE list);
+CREATE TABLE few (LIKE list) WITH (autovacuum_enabled = off);
 INSERT INTO few SELECT i, x, x, 't' || x, 'v' || x, md5(x::text)::uuid, date '2000-01-01' + x, x, 'c' || x, 't' || x, ('b' || x)::bytea
 	FROM generate_series(1, 300) i, LATERAL (SELECT CASE WHEN i % 20 <> 0 THEN i * 101 END) a (x);
 CREATE TABLE partitioned (LIKE list) PARTITION BY RANGE (id);
 CREATE TABLE partitioned_1 PARTITION OF partitioned FOR VALUES FROM (MINVALUE) TO (15000);
 CREATE TABLE partitioned_2 PARTITION OF partitioned FOR VALUES FROM (15000) TO (MAXVALUE);
 INSERT INTO partitioned SELECT * FROM list;
-CREATE TABLE grown (LIKE list);
+CREATE TABLE grown (LIKE list) WITH (autovacuum_enabled = off);
 INSERT INTO grown SELECT * FROM few;
 ANALYZE list, few, partitioned, grown;
 -- the planner hashes the side that takes less memory: let it be the list
@@ -216,7 +217,7 @@ END $$;
 SELECT partners(n) FROM (VALUES (1), (150), (1000), (1)) v (n);
 -- an update of what is joined
 BEGIN;
-CREATE TABLE changed AS SELECT * FROM few;
+CREATE TABLE changed WITH (autovacuum_enabled = off) AS SELECT * FROM few;
 ANALYZE changed;
 UPDATE pg_statistic SET stawidth = 1000000 WHERE starelid = 'changed'::regclass;
 SELECT has('UPDATE changed SET id = -l.id FROM list l WHERE l.t = changed.t');
