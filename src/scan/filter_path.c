@@ -53,6 +53,12 @@
 #define JOIN_SHARE_MAX		0.7
 
 /*
+ * A probe of an array may pause, to let earlier conditions come first, if at most this share
+ * of rows is expected to satisfy these: else it is faster for a whole page.
+ */
+#define PAUSE_SHARE_MAX		0.5
+
+/*
  * Cost that a join saves for each row that the scan drops: the row need not be hashed and
  * looked up.  If that exceeds the cost of the probes, limit_cost() lowers the path's cost to
  * at most PLAIN_COST_SHARE of the plain scan's: hash joins see only a table's cheapest path.
@@ -191,6 +197,7 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	Plan	   *plan = &scan->scan.plan;
 	bool		hides_rows = filter_path_hides_rows(root);
 	bool		forced = filter_scan_setting == FILTER_SCAN_FORCE;
+	List	   *earlier = NIL;	/* RestrictInfos of plan->qual */
 	ListCell   *cell;
 
 	scan->scan.scanrelid = rel->relid;
@@ -208,14 +215,19 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 				.expression = (Node *) rinfo->clause,
 				.conditions = list_length(plan->qual),
 				.hides_rows = hides_rows,
-				.may_pause = condition->kind == PROBE_ARRAY && !forced,
-				.keys = condition->keys
-			};
+				.may_pause = condition->kind == PROBE_ARRAY && !forced && earlier != NIL &&
+					clauselist_selectivity(root, earlier, rel->relid, JOIN_INNER,
+										   NULL) <= PAUSE_SHARE_MAX,
+					.keys = condition->keys
+				};
 
 			probe_plan_add(scan, &probe);
 		}
 		else if (!rinfo->pseudoconstant)
+		{
 			plan->qual = lappend(plan->qual, rinfo->clause);
+			earlier = lappend(earlier, rinfo);
+		}
 	}
 	plan->targetlist = targetlist;
 	scan->flags = path->flags;

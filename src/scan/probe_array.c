@@ -97,12 +97,7 @@ begin_array(const ProbePlan *plan, PlanState *node)
 	/* no row is looked up before the array was evaluated */
 	probe->probe.settled = probe->probe.rechecks = true;
 
-	/*
-	 * Let earlier conditions come first if few rows are dropped; and do not
-	 * make a slot twice of rows that pass, to evaluate an expression and to
-	 * return them.
-	 */
-	if (plan->may_pause && (plan->conditions > 0 || probe->probe.attribute == 0))
+	if (plan->may_pause)
 		probe->probe.pays = &probe->pays;
 	probe_switch_init(&probe->pays, 0, false);
 	probe->node = node;
@@ -177,7 +172,7 @@ evaluate_array(ArrayProbe *probe, ExprContext *econtext)
 typedef struct ArrayCursor
 {
 	char	   *data;			/* the next element that is not NULL */
-	const		bits8 *nulls;	/* NULL: the array has no NULLs */
+	const uint8 *nulls;			/* NULL: the array has no NULLs */
 	int			next;			/* number of the next element */
 } ArrayCursor;
 
