@@ -814,31 +814,79 @@ filter_path_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	}
 }
 
-/* Does a path return the rows of a table that pass a join filter? */
+/* ---- Paths above Filter Scans ---- */
+
+static bool
+is_filtered_scan(Path *path)
+{
+	return IsA(path, CustomPath) && ((CustomPath *) path)->methods == &path_methods &&
+		path_joins((CustomPath *) path) != NIL;
+}
+
+/* The path below one that only stores, sorts or projects rows; NULL if it is another path */
+static Path *
+path_below(Path *path)
+{
+	switch (nodeTag(path))
+	{
+		case T_MaterialPath:
+			return ((MaterialPath *) path)->subpath;
+		case T_ProjectionPath:
+			return ((ProjectionPath *) path)->subpath;
+		case T_SortPath:
+			return ((SortPath *) path)->subpath;
+		default:
+			return NULL;
+	}
+}
+
+static bool
+is_join(Path *path)
+{
+	return IsA(path, NestPath) || IsA(path, HashPath) || IsA(path, MergePath);
+}
+
+/* Does the number of a path's rows depend on a join filter, in it or in a join below? */
 bool
 filter_path_has_join(Path *path)
 {
+	Path	   *below = path_below(path);
 	ListCell   *cell;
 
-	switch (nodeTag(path))
+	if (below)
+		return filter_path_has_join(below);
+	if (is_join(path))
+		return filter_path_has_join(((JoinPath *) path)->outerjoinpath) ||
+			filter_path_has_join(((JoinPath *) path)->innerjoinpath);
+	foreach(cell, IsA(path, AppendPath) ? ((AppendPath *) path)->subpaths : NIL)
 	{
-		case T_CustomPath:
-			return ((CustomPath *) path)->methods == &path_methods &&
-				path_joins((CustomPath *) path) != NIL;
-		case T_MaterialPath:
-			return filter_path_has_join(((MaterialPath *) path)->subpath);
-		case T_ProjectionPath:
-			return filter_path_has_join(((ProjectionPath *) path)->subpath);
-		case T_SortPath:
-			return filter_path_has_join(((SortPath *) path)->subpath);
-		case T_AppendPath:
-			foreach(cell, ((AppendPath *) path)->subpaths)
-			{
-				if (filter_path_has_join(lfirst(cell)))
-					return true;
-			}
-			return false;
-		default:
-			return false;
+		if (filter_path_has_join(lfirst(cell)))
+			return true;
 	}
+	return is_filtered_scan(path);
+}
+
+/* By what factor would a path return more rows if all rows passed its join filters? */
+double
+filter_path_unfiltered(Path *path)
+{
+	Path	   *below = path_below(path);
+	double		rows = 0;
+	ListCell   *cell;
+
+	if (below)
+		return filter_path_unfiltered(below);
+	if (is_join(path))
+		return filter_path_unfiltered(((JoinPath *) path)->outerjoinpath) *
+			filter_path_unfiltered(((JoinPath *) path)->innerjoinpath);
+	if (is_filtered_scan(path))
+		return Max(path->parent->rows /
+				   (path->rows * parallel_divisor(path->parallel_workers)), 1);
+	foreach(cell, IsA(path, AppendPath) ? ((AppendPath *) path)->subpaths : NIL)
+	{
+		Path	   *part = lfirst(cell);
+
+		rows += part->rows * filter_path_unfiltered(part);
+	}
+	return Max(rows / Max(path->rows, 1), 1);
 }

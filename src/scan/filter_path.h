@@ -48,6 +48,7 @@ extern bool filter_path_may_mark(PlannerInfo *root, RelOptInfo *rel);
 extern CustomPath *filter_path_mark(PlannerInfo *root, RelOptInfo *rel,
 									IndexJoin *mark, int workers);
 extern bool filter_path_has_join(Path *path);
+extern double filter_path_unfiltered(Path *path);
 
 /* loop_path.c */
 extern void loop_path_replace(PlannerInfo *root, RelOptInfo *join,

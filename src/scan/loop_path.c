@@ -1,7 +1,7 @@
 /*
  * loop_path.c
- *	  Replaces nested loops that compare all rows of a Filter Scan with all of the other
- *	  side.
+ *	  Replaces nested loops that compare all rows of a Filter Scan, or of a join above one,
+ *	  with all of the other side.
  *
  * A filter makes a nested loop look cheap: few rows are expected to pass, so core compares
  * each of them with all rows of the other side instead of hashing.  With LIMIT, the loop
@@ -126,14 +126,6 @@ lookups_instead(PlannerInfo *root, RelOptInfo *join, JoinPath *loop,
 	return loops;
 }
 
-/* By what factor would a path return more rows without its join filters? */
-static double
-rows_unfiltered(Path *path)
-{
-	return filter_path_has_join(path) && path->parent->rows > path->rows ?
-		path->parent->rows / path->rows : 1;
-}
-
 /* Set the cost of a nested loop with sorted rows to its cost without filters. */
 static JoinPath *
 priced_unfiltered(JoinPath *loop)
@@ -142,7 +134,7 @@ priced_unfiltered(JoinPath *loop)
 
 	path->total_cost = path->startup_cost +
 		(path->total_cost - path->startup_cost) *
-		rows_unfiltered(loop->outerjoinpath) * rows_unfiltered(loop->innerjoinpath);
+		filter_path_unfiltered(path);
 	return loop;
 }
 

@@ -224,6 +224,17 @@ SELECT plan_has(query, 'Filter Scan') AS filtered, plan_has(query, 'Nested Loop'
 FROM unnest(ARRAY[
 	'SELECT * FROM visits JOIN mixed USING (url) LIMIT 1',
 	'SELECT * FROM visits_parted JOIN mixed USING (url) LIMIT 1']) AS query;
+-- nor all rows of a join above it
+CREATE TABLE clicks WITH (autovacuum_enabled = off) AS SELECT i AS id, (i * 7919::bigint % 50000)::int AS visit FROM generate_series(1, 100000) i;
+CREATE INDEX clicks_visit ON clicks (visit);
+CREATE INDEX visits_lower ON visits USING membership (lower(url));
+ANALYZE clicks, visits;
+SET random_page_cost = 1.1;
+SELECT plan_has(query, 'Filter Scan') AS filtered, plan_has(query, 'Materialize') AS compares
+FROM unnest(ARRAY[
+	'SELECT v.id FROM visits v JOIN mixed ON lower(v.url) = mixed.url JOIN clicks c ON v.id = c.visit WHERE c.id < 1000 ORDER BY v.id DESC LIMIT 1']) AS query;
+RESET random_page_cost;
+DROP INDEX visits_lower;
 -- No nested loop reads a list for each row that is in its index
 CREATE TABLE halved WITH (autovacuum_enabled = off) AS SELECT url FROM half;
 CREATE INDEX halved_url ON halved USING membership (url);
