@@ -833,7 +833,8 @@ clauses_for(PlannerInfo *root, RelOptInfo *upper, RelOptInfo *other,
  * with few rows would be part of a join that is expected to return many.  Its first rows would
  * seem to come soon, and LIMIT would select a very slow plan.  So multiply the selectivity
  * that core caches in the join's clause by the share of rows that pass the filter, divided by
- * the share of rows that core expects to have a partner among all rows of "other".
+ * the share of rows that core expects to have a partner among all rows of "other" with the
+ * constants of the filter's key.
  */
 void
 index_join_size(PlannerInfo *root, RelOptInfo *rel,
@@ -861,9 +862,12 @@ index_join_size(PlannerInfo *root, RelOptInfo *rel,
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
 
-		/* the remaining clauses restrict "other" to constants */
+		/* a constant restricts "other"; the index has its rows with other values, too */
 		if (!bms_overlap(rinfo->clause_relids, upper->relids))
+		{
+			partner *= clause_selectivity(root, (Node *) rinfo, other->relid, JOIN_INNER, NULL);
 			continue;
+		}
 		if (first == NULL)
 			first = rinfo;
 		partner *= core_selectivity(root, (OpExpr *) rinfo->clause, JOIN_SEMI,

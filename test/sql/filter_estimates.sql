@@ -206,6 +206,27 @@ FROM unnest(ARRAY[
 	'SELECT v.url FROM mixed LEFT JOIN visits v USING (url)',
 	'SELECT v.url FROM visits v LEFT JOIN mixed USING (url)']) WITH ORDINALITY AS q (query, i),
 	with_and_without(query) r ORDER BY i;
+-- A constant of a key of two columns counts once
+CREATE TABLE areas WITH (autovacuum_enabled = off) AS SELECT i % 20 AS area, i % 2 AS kind, md5(i::text) AS url FROM generate_series(1, 10000) i;
+CREATE INDEX areas_two ON areas USING membership (url, area);
+ANALYZE areas;
+SELECT query, r.*
+FROM unnest(ARRAY[
+	'SELECT v.url FROM visits v JOIN areas USING (url) WHERE area = 3',
+	'SELECT v.url FROM visits v JOIN areas USING (url) WHERE area = 3 AND kind = 1',
+	'SELECT v.url FROM visits v WHERE EXISTS (SELECT FROM areas a WHERE a.url = v.url AND area = 3)']) WITH ORDINALITY AS q (query, i),
+	with_and_without(query) r ORDER BY i;
+DROP TABLE areas;
+-- An anti join returns at least the rows that have no partner, whatever core expects
+CREATE TABLE strange WITH (autovacuum_enabled = off) AS SELECT md5('z' || i) AS url FROM generate_series(1, 60000) i;
+CREATE INDEX strange_url ON strange USING membership (url);
+ANALYZE strange;
+SELECT query, r.*
+FROM unnest(ARRAY[
+	'SELECT v.url FROM visits v WHERE NOT EXISTS (SELECT FROM strange s WHERE s.url = v.url)',
+	'SELECT v.url FROM strange v WHERE NOT EXISTS (SELECT FROM half h WHERE h.url = v.url)']) WITH ORDINALITY AS q (query, i),
+	with_and_without(query) r ORDER BY i;
+DROP TABLE strange;
 -- The shares of several lists for one column are not multiplied
 SELECT expected_rows(query) >= rows_of(query) / 3 AS not_too_few
 FROM unnest(ARRAY[

@@ -278,6 +278,24 @@ has_pseudoconstant(List *clauses)
 	return false;
 }
 
+/*
+ * An anti join returns all rows without a partner.  Core may expect one row, where the index
+ * tells that most have none.
+ */
+static void
+size_anti_join(const Bypass *bypass)
+{
+	bool		is_anti = bypass->type == JOIN_ANTI;
+
+#if PG_VERSION_NUM >= 160000
+	is_anti |= bypass->type == JOIN_RIGHT_ANTI;
+#endif
+	if (is_anti && !bypass->filter->assumed)
+		bypass->join->rows = Max(bypass->join->rows,
+								 clamp_row_est(bypass->rel->rows *
+											   (1 - bypass->filter->share)));
+}
+
 /* Add the paths that filter one side, in one process and in several. */
 static void
 add_paths(Bypass *bypass)
@@ -311,6 +329,7 @@ add_paths(Bypass *bypass)
 	 */
 	bypass->share = filter->assumed && !IsA(filter->key, List) ?
 		Min(BYPASS_SHARE_ASSUMED, filter->share) : filter->share;
+	size_anti_join(bypass);
 	path = find_bypass(bypass, 0);
 	if (path != NULL)
 		add_path(bypass->join, path);
