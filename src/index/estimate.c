@@ -11,7 +11,8 @@
  * could call membership_contains(), and only with statistics that this user may see.
  *
  * Keys of joins.  Statistics do not show which values of several columns occur in one row,
- * so for a large table we probe with a sample of its rows.  Without a sample, and for an
+ * so for a large table we probe with a sample of its rows; of a single column with a smaller
+ * one, because the statistics may be older than most of its rows.  Without a sample, and for an
  * expression without statistics, the share of keys that an index contains is unknown.  We
  * assume half, as core does for a semi-join without statistics, or less if the index has
  * fewer elements than the table has distinct keys.  We know their number for columns, also
@@ -23,6 +24,8 @@
  * read the index of a temporary table, the whole statement is planned without workers.
  */
 #include "membership.h"
+
+#include <math.h>
 
 #include "access/detoast.h"
 #include "access/heapam.h"
@@ -66,14 +69,21 @@ extern Datum bloomfilter_membership_contains(PG_FUNCTION_ARGS);
 #define JOIN_SHARE_ASSUMED		0.5
 
 /*
- * The size of a sample, in pages and in rows of each page; a table is sampled if the query
- * reads at least a hundred times as many rows.  Rows with longer values than ANALYZE keeps
+ * The size of a sample, in pages and in rows of each page, and of one that only checks
+ * statistics; a table is sampled if the query reads at least a hundred times as many rows.  Rows with longer values than ANALYZE keeps
  * are skipped.
  */
 #define SAMPLED_PAGES			64
+#define SAMPLED_TO_CHECK		16
 #define SAMPLED_ROWS_OF_PAGE	4
 #define SAMPLED_TABLE_ROWS_MIN	(100 * SAMPLED_PAGES * SAMPLED_ROWS_OF_PAGE)
 #define SAMPLED_VALUE_BYTES_MAX	1024
+
+/*
+ * A sample contradicts the statistics if the share of its rows that pass is this many standard
+ * deviations and one page above theirs.
+ */
+#define CHECK_SIGMAS			3.0
 
 /* An index of a table or of a partition */
 typedef struct Leaf
@@ -292,19 +302,22 @@ leaves_contain_key(const IndexEstimate *estimate, List *key, TupleTableSlot *row
 			return false;
 		}
 	}
-	hash = element_hash_columns(estimate->hasher, estimate->row, values, nulls);
+	hash = estimate->row ?
+		element_hash_columns(estimate->hasher, estimate->row, values, nulls) :
+		element_hash(estimate->hasher, values[0], 0);
 	/* the hasher of rows has a class only after it has hashed a row */
 	return estimate->hasher->class != estimate->class ||
 		leaves_contain_hash(estimate, hash);
 }
 
 /*
- * The fraction of a table's sampled rows whose key of several columns is in one of the
- * indexes.  Sets *pages to the number of pages from which the sample has rows, perhaps 0.
+ * The fraction of a table's sampled rows whose key is in one of the indexes.  The sample has
+ * rows of at most "most" pages, without those that are not "cached" if that is asked for.  Sets
+ * *pages to the number of pages from which it has rows, perhaps 0.
  */
 static double
 sample_share(PlannerInfo *root, const RelOptInfo *info, List *key,
-			 const IndexEstimate *estimate, int *pages)
+			 const IndexEstimate *estimate, int most, bool cached, int *pages)
 {
 	Relation	table = relation_open(planner_rt_fetch(info->relid, root)->relid, NoLock);
 	TupleTableSlot *slot = table_slot_create(table, NULL);
@@ -323,11 +336,14 @@ sample_share(PlannerInfo *root, const RelOptInfo *info, List *key,
 		blocks = 0;
 	/* a fixed seed: the same rows each time, and so the same plan */
 	pg_prng_seed(&random, 0);
-	for (int page = 0; page < SAMPLED_PAGES && blocks > 0; page++)
+	for (int page = 0; page < most && blocks > 0; page++)
 	{
-		BlockNumber block = blocks * ((page + pg_prng_double(&random)) / SAMPLED_PAGES);
+		BlockNumber block = blocks * ((page + pg_prng_double(&random)) / most);
 		int			before = rows;
 
+		if (cached &&
+			!BufferIsValid(PrefetchBuffer(table, MAIN_FORKNUM, block).recent_buffer))
+			continue;
 		for (int row = 0; row < SAMPLED_ROWS_OF_PAGE; row++)
 		{
 			ItemPointerData place;
@@ -375,13 +391,35 @@ share_of_rows(PlannerInfo *root, const ShareKey *key, const IndexEstimate *estim
 	if (estimate->filter.contains)
 		table = sampled_table(root, columns);
 	if (table)
-		sample = sample_share(root, table, columns, estimate, &pages);
+		sample = sample_share(root, table, columns, estimate, SAMPLED_PAGES, false,
+							  &pages);
 	/* rows of one page may be similar, so count pages */
 	if (pages > 0)
 		return share_of_values(&estimate->filter,
 							   estimate_num_groups(root, columns, Max(key->rows, 1), NULL, NULL),
 							   sample, pages);
 	return share_of_numbers(root, key, columns, estimate);
+}
+
+/*
+ * The share of a column's rows by its statistics, unless some rows tell that far more of them
+ * pass: a table that grows has values which the statistics have not seen.
+ */
+static double
+checked_share(PlannerInfo *root, Node *column, double share, const IndexEstimate *estimate)
+{
+	List	   *key = list_make1(column);
+	RelOptInfo *table = NULL;
+	int			pages = 0;
+	double		sample = 0;
+
+	if (share >= 0 && share < JOIN_SHARE_ASSUMED && estimate->filter.contains)
+		table = sampled_table(root, key);
+	if (table)
+		sample = sample_share(root, table, key, estimate, SAMPLED_TO_CHECK, true, &pages);
+	return pages > 0 &&
+		sample > share + CHECK_SIGMAS * sqrt(share * (1 - share) / pages) + 1.0 / pages ?
+		sample : share;
 }
 
 /*
@@ -436,6 +474,8 @@ estimate_share(PlannerInfo *root, const ShareKey *key, int varRelid)
 			estimate.contains.fn_oid = function_to_trust(key);
 			share = column_share(root, key->element, varRelid, key->collation,
 								 &estimate.filter);
+			if (key->for_join)
+				share = checked_share(root, key->element, share, &estimate);
 		}
 	}
 	for (int i = 0; i < estimate.count; i++)

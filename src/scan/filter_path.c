@@ -67,6 +67,12 @@
 #define PLAIN_COST_SHARE	0.99
 
 /*
+ * A probe whose share is known pauses only when more rows have passed than this multiple of
+ * those expected: where the values of one page are alike, its first pages tell nothing.
+ */
+#define PAUSE_FACTOR		3.0
+
+/*
  * Expect at least this many rows to pass: the share is estimated from a few hundred values,
  * too few to distinguish smaller numbers.
  */
@@ -169,11 +175,26 @@ filter_path_hides_rows(PlannerInfo *root)
 	return false;
 }
 
-/* Add a probe of an index for a join, PROBE_JOIN or PROBE_MARK, to the plan of a scan. */
+/* The number by which to divide the rows of a scan, as in core's get_parallel_divisor() */
+static double
+parallel_divisor(int workers)
+{
+	double		leader = 1.0 - 0.3 * workers;
+
+	if (workers == 0)
+		return 1;
+	return workers + (parallel_leader_participation && leader > 0 ? leader : 0);
+}
+
+/*
+ * Add a probe of an index for a join, PROBE_JOIN or PROBE_MARK, to the plan of a scan.
+ * "reached" rows are expected to be probed.
+ */
 static void
 add_join_probe(PlannerInfo *root, CustomScan *scan, ProbeKind kind,
-			   const IndexJoin *join, bool hides_rows)
+			   const IndexJoin *join, double reached, bool hides_rows)
 {
+	double		expected = Max(join->share, 0) * reached;
 	ProbePlan	probe = {
 		.kind = kind,
 		.expression = join->key,
@@ -182,7 +203,8 @@ add_join_probe(PlannerInfo *root, CustomScan *scan, ProbeKind kind,
 		.indexes = join->indexes,
 		.types = join->types,
 		.table = planner_rt_fetch(join->source, root)->relid,
-		.may_pause = join->assumed && filter_scan_setting != FILTER_SCAN_FORCE
+		.pause_after = filter_scan_setting == FILTER_SCAN_FORCE ? NEVER_PAUSE :
+			join->assumed ? 0 : (int) Min(1 + expected * PAUSE_FACTOR, INT_MAX)
 	};
 
 	probe_plan_add(scan, &probe);
@@ -198,6 +220,7 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	bool		hides_rows = filter_path_hides_rows(root);
 	bool		forced = filter_scan_setting == FILTER_SCAN_FORCE;
 	List	   *earlier = NIL;	/* RestrictInfos of plan->qual */
+	double		reached = rel->tuples / parallel_divisor(path->path.parallel_workers);
 	ListCell   *cell;
 
 	scan->scan.scanrelid = rel->relid;
@@ -215,11 +238,11 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 				.expression = (Node *) rinfo->clause,
 				.conditions = list_length(plan->qual),
 				.hides_rows = hides_rows,
-				.may_pause = condition->kind == PROBE_ARRAY && !forced && earlier != NIL &&
-					clauselist_selectivity(root, earlier, rel->relid, JOIN_INNER,
-										   NULL) <= PAUSE_SHARE_MAX,
-					.keys = condition->keys
-				};
+				.pause_after = condition->kind == PROBE_ARRAY && !forced && earlier != NIL &&
+				clauselist_selectivity(root, earlier, rel->relid, JOIN_INNER,
+									   NULL) <= PAUSE_SHARE_MAX ? 0 : NEVER_PAUSE,
+				.keys = condition->keys
+			};
 
 			probe_plan_add(scan, &probe);
 		}
@@ -232,9 +255,9 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	plan->targetlist = targetlist;
 	scan->flags = path->flags;
 	foreach(cell, path_joins(path))
-		add_join_probe(root, scan, PROBE_JOIN, lfirst(cell), hides_rows);
+		add_join_probe(root, scan, PROBE_JOIN, lfirst(cell), reached, hides_rows);
 	if (path_mark(path))
-		add_join_probe(root, scan, PROBE_MARK, path_mark(path), hides_rows);
+		add_join_probe(root, scan, PROBE_MARK, path_mark(path), reached, hides_rows);
 	filter_scans_for_joins += path_joins(path) != NIL || path_mark(path);
 	return plan;
 }
@@ -255,17 +278,6 @@ typedef struct PlannedTable
 	Cost		plain_cost;
 	Cost		plain_partial_cost; /* parallel sequential scan */
 } PlannedTable;
-
-/* The number by which to divide the rows of a scan, as in core's get_parallel_divisor() */
-static double
-parallel_divisor(int workers)
-{
-	double		leader = 1.0 - 0.3 * workers;
-
-	if (workers == 0)
-		return 1;
-	return workers + (parallel_leader_participation && leader > 0 ? leader : 0);
-}
 
 /* Cost of evaluating an expression for "rows" rows; adds its startup cost to *startup */
 static Cost

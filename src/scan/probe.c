@@ -45,7 +45,7 @@ probe_plan_add(CustomScan *scan, const ProbePlan *plan)
 {
 	const KeyProbePlan *keys = &plan->keys;
 	List	   *numbers = list_concat(list_make5_int(plan->kind, plan->conditions, plan->hides_rows,
-													 plan->table, plan->may_pause),
+													 plan->table, plan->pause_after),
 									  list_make5_int(keys->number, keys->kind, keys->integer,
 													 keys->forced, keys->share * SHARE_ONE));
 
@@ -79,7 +79,7 @@ probe_plans(const CustomScan *scan)
 				.conditions = list_nth_int(numbers, 1),
 				.hides_rows = list_nth_int(numbers, 2) != 0,
 				.table = list_nth_int(numbers, 3),
-				.may_pause = list_nth_int(numbers, 4) != 0,
+				.pause_after = list_nth_int(numbers, 4),
 				.indexes = lsecond(lists),
 				.types = lthird(lists),
 				.keys.number = list_nth_int(numbers, 5),

@@ -51,6 +51,8 @@ typedef struct KeyProbePlan
 	List	   *collations;		/* KEY_HASH: OIDs, by column; PROBE_ARRAY: one */
 } KeyProbePlan;
 
+#define NEVER_PAUSE		(-1)
+
 /* Plan of a probe of a Filter Scan or a Join Filter Probe */
 typedef struct ProbePlan
 {
@@ -61,11 +63,14 @@ typedef struct ProbePlan
 								 * probe, to keep the order or avoid errors */
 	bool		hides_rows;		/* policies or security barriers hide rows of
 								 * the query */
-	bool		may_pause;		/* pause if few rows are dropped */
 	/* only for PROBE_JOIN and PROBE_MARK */
 	List	   *indexes;		/* OIDs: one, or those of a table's partitions */
 	List	   *types;			/* OIDs: the type to hash each column as */
 	Oid			table;			/* table of the indexes */
+	int			pause_after;	/* not for conditions with filters: if few rows
+								 * are dropped, pause after so many have
+								 * passed; 0: the share of those that pass is
+								 * a guess; NEVER_PAUSE */
 	/* only for PROBE_KEYS, COLLECT_KEYS and PROBE_ARRAY */
 	KeyProbePlan keys;
 } ProbePlan;

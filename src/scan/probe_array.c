@@ -97,7 +97,7 @@ begin_array(const ProbePlan *plan, PlanState *node)
 	/* no row is looked up before the array was evaluated */
 	probe->probe.settled = probe->probe.rechecks = true;
 
-	if (plan->may_pause)
+	if (plan->pause_after != NEVER_PAUSE)
 		probe->probe.pays = &probe->pays;
 	probe_switch_init(&probe->pays, 0, false);
 	probe->node = node;

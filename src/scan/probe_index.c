@@ -113,10 +113,11 @@ begin_join(const ProbePlan *plan, PlanState *node)
 	probe->condition.value = ObjectIdGetDatum(linitial_oid(plan->indexes));
 	probe->site = membership_site_make(CurrentMemoryContext, linitial_oid(plan->types),
 									   plan->indexes, plan->types);
-	if (plan->may_pause)
+	if (plan->pause_after != NEVER_PAUSE)
 	{
 		base->pays = palloc(sizeof(ProbeSwitch));
 		probe_switch_init(base->pays, 0, false);
+		base->pays->pause_after = plan->pause_after;
 	}
 	return base;
 }

@@ -33,7 +33,9 @@ probe_switch_count(ProbeSwitch *pays, int probed, int passed)
 	if (pays->probed < SWITCH_ROWS)
 		return;
 	pays->share = (double) pays->passed / pays->probed;
-	if (pays->share > PROBE_SHARE_MAX && !pays->forced)
+	pays->passed_before += pays->passed;
+	if (pays->share > PROBE_SHARE_MAX && !pays->forced &&
+		pays->passed_before > pays->pause_after)
 	{
 		pays->pauses++;
 		pays->skip = pays->skip_next;

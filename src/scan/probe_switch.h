@@ -18,6 +18,8 @@ typedef struct ProbeSwitch
 	bool		forced;			/* never pause */
 	uint64		probed;			/* rows probed in this window of SWITCH_ROWS */
 	uint64		passed;
+	uint64		pause_after;	/* pause only if more rows have passed in all */
+	uint64		passed_before;	/* rows that passed before this window */
 	uint64		skip;			/* rows that still pass without a probe */
 	uint64		skip_next;		/* length of the next pause */
 	uint64		pauses;			/* number of pauses */

@@ -285,15 +285,25 @@ has_pseudoconstant(List *clauses)
 static void
 size_anti_join(const Bypass *bypass)
 {
+	RelOptInfo *join = bypass->join;
 	bool		is_anti = bypass->type == JOIN_ANTI;
+	ListCell   *cell;
 
 #if PG_VERSION_NUM >= 160000
 	is_anti |= bypass->type == JOIN_RIGHT_ANTI;
 #endif
-	if (is_anti && !bypass->filter->assumed)
-		bypass->join->rows = Max(bypass->join->rows,
-								 clamp_row_est(bypass->rel->rows *
-											   (1 - bypass->filter->share)));
+	if (!is_anti || bypass->filter->assumed)
+		return;
+	join->rows = Max(join->rows,
+					 clamp_row_est(bypass->rel->rows * (1 - bypass->filter->share)));
+	/* add_path() compares these */
+	foreach(cell, join->pathlist)
+	{
+		Path	   *path = lfirst(cell);
+
+		if (path->param_info == NULL)
+			path->rows = Max(path->rows, join->rows);
+	}
 }
 
 /* Add the paths that filter one side, in one process and in several. */

@@ -258,7 +258,7 @@ index_is_probed(const PlanEditor *editor, const HashJoin *join, const JoinKey *k
 		const ProbePlan *probe = lfirst(cell);
 
 		if (probe->kind == PROBE_JOIN && probe->table == table_of(editor, inner) &&
-			(probe->may_pause || outer->plan_rows <=
+			(probe->pause_after == 0 || outer->plan_rows <=
 			 rows_of_table(table_of(editor, outer)) * INDEX_SHARE_MAX) &&
 			equal(probe->expression, element))
 			return true;
