@@ -11,14 +11,43 @@
  *		a hash join of the same sides;
  *		nested loops that look rows up in an index, which core may have dropped in favour of
  *		the replaced loop;
- *		and, if the loop returns sorted rows, the loop itself, at its cost without filters.
+ *		and, if the loop returns sorted rows, or only the first rows are wanted, the loop
+ *		itself, at its cost without filters.
  *
- * Core chooses the last one only if a query wants the first of very many sorted rows.
+ * Core chooses the last one only if a query wants the first of very many rows.
+ *
+ * A nested loop that looks up each row that passes is as good as their number: of a table that
+ * has grown, or with a condition on which the key depends, far more may pass.  A hash join of
+ * the same sides takes little longer then.  So the loop has to cost less than that also if
+ * WORSE_SHARE times as many rows pass.  And a hash join does not read its outer side if the
+ * inner one turns out empty, while the loop reads all of the filtered table for nothing.
  */
 #include "filter_path.h"
 
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
+
+/* By what factor more rows than expected may pass a join filter without making a plan slow */
+#define WORSE_SHARE		5.0
+
+/* A loop that would cost more than a hash join if more rows pass costs this much more */
+#define WORSE_COST		1.02
+
+/*
+ * If the looked-up side is expected to return one row, which may mean none, hash it at a cost
+ * of this share of the outer side's at most: if there is none, the outer side is not read.
+ */
+#define EMPTY_COST		0.3
+
+/* Is a path a nested loop of these sides and this type? */
+static bool
+is_loop_of(Path *path, RelOptInfo *outer, RelOptInfo *inner, JoinType type)
+{
+	JoinPath   *loop = (JoinPath *) path;
+
+	return IsA(path, NestPath) && loop->outerjoinpath->parent == outer &&
+		loop->innerjoinpath->parent == inner && loop->jointype == type;
+}
 
 /* Does a nested loop compare each row that passes a join filter with all of its other side? */
 static bool
@@ -27,8 +56,6 @@ compares_filtered(Path *path)
 	Path	   *outer;
 	Path	   *inner;
 
-	if (!IsA(path, NestPath))
-		return false;
 	outer = ((NestPath *) path)->jpath.outerjoinpath;
 	inner = ((NestPath *) path)->jpath.innerjoinpath;
 	/* the inner path looks up rows by the outer row's values */
@@ -159,9 +186,8 @@ take_comparing(PlannerInfo *root, RelOptInfo *join, bool partial,
 		Path	   *inner_path;
 		Path	   *hash;
 
-		if (!compares_filtered(&loop->path) || loop->outerjoinpath->parent != outer ||
-			loop->innerjoinpath->parent != inner ||
-			loop->jointype != (is_unique ? JOIN_INNER : type))
+		if (!is_loop_of(&loop->path, outer, inner, is_unique ? JOIN_INNER : type) ||
+			!compares_filtered(&loop->path))
 			continue;
 		inner_path = loop->innerjoinpath;
 		if (IsA(inner_path, MaterialPath))
@@ -175,8 +201,88 @@ take_comparing(PlannerInfo *root, RelOptInfo *join, bool partial,
 		if (!is_unique)
 			instead = list_concat(instead,
 								  lookups_instead(root, join, loop, partial, extra));
-		if (loop->path.pathkeys != NIL)
+		if (loop->path.pathkeys != NIL || root->tuple_fraction > 0)
 			instead = lappend(instead, priced_unfiltered(loop));
+	}
+	return instead;
+}
+
+/*
+ * The cost of a nested loop, or of a hash join, if its outer side returned "factor" times as
+ * many rows at the same cost
+ */
+static Cost
+worse_cost(PlannerInfo *root, RelOptInfo *join, JoinPath *path, double factor,
+		   JoinPathExtraData *extra)
+{
+	Path	   *outer = path->outerjoinpath;
+	double		rows = outer->rows;
+	Path	   *worse;
+
+	outer->rows *= factor;
+	worse = IsA(path, NestPath) ?
+		loop_path_nested_loop(root, join, path->jointype, outer, path->innerjoinpath, NIL,
+							  extra) :
+		loop_path_hash_join(root, join, path->jointype, outer, path->innerjoinpath, NULL, extra);
+	outer->rows = rows;
+	return worse->total_cost;
+}
+
+/*
+ * Return the hash join that is the better one of two sides if more rows pass the join filters
+ * below the loop's outer side, or if the other side is empty; NULL if there is none.
+ */
+static Path *
+better_if_worse(PlannerInfo *root, RelOptInfo *join, JoinPath *loop, bool partial,
+				JoinPathExtraData *extra)
+{
+	Path	   *outer = loop->outerjoinpath;
+	Path	   *inner = loop->innerjoinpath;
+	Path	   *other = inner->parent->cheapest_total_path;
+	double		factor;
+	Path	   *hash;
+
+	if (PATH_REQ_OUTER(&loop->path) != NULL ||
+		!bms_overlap(PATH_REQ_OUTER(inner), outer->parent->relids) ||
+		!filter_path_has_join(outer) ||
+		other == NULL || PATH_REQ_OUTER(other) != NULL || (partial && !other->parallel_safe))
+		return NULL;
+	factor = Min(WORSE_SHARE, filter_path_unfiltered(outer));
+	hash = loop_path_hash_join(root, join, loop->jointype, outer, other, NULL, extra);
+	if (hash != NULL && other->rows <= 1 &&
+		(loop->jointype == JOIN_INNER || loop->jointype == JOIN_SEMI) &&
+		hash->total_cost <= loop->path.total_cost + outer->total_cost * EMPTY_COST)
+		return hash;
+	if (hash == NULL ||
+		worse_cost(root, join, loop, factor, extra) <=
+		worse_cost(root, join, (JoinPath *) hash, factor, extra))
+		return NULL;
+	return hash;
+}
+
+/*
+ * Remove nested loops for which there is a better_if_worse() path from a list of paths.  Return
+ * these paths, and the loops with costs above theirs, for queries that want the first rows.
+ */
+static List *
+take_looking_up(PlannerInfo *root, RelOptInfo *join, bool partial, RelOptInfo *outer,
+				RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+{
+	List	  **paths = partial ? &join->partial_pathlist : &join->pathlist;
+	List	   *instead = NIL;
+	ListCell   *cell;
+
+	foreach(cell, *paths)
+	{
+		JoinPath   *loop = lfirst(cell);
+		Path	   *hash;
+
+		if (!is_loop_of(&loop->path, outer, inner, type) ||
+			(hash = better_if_worse(root, join, loop, partial, extra)) == NULL)
+			continue;
+		*paths = foreach_delete_current(*paths, cell);
+		loop->path.total_cost = Max(loop->path.total_cost, hash->total_cost * WORSE_COST);
+		instead = lappend(lappend(instead, hash), loop);
 	}
 	return instead;
 }
@@ -194,5 +300,9 @@ loop_path_replace(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 	foreach(cell, take_comparing(root, join, false, outer, inner, type, extra))
 		add_path(join, lfirst(cell));
 	foreach(cell, take_comparing(root, join, true, outer, inner, type, extra))
+		add_partial_path(join, lfirst(cell));
+	foreach(cell, take_looking_up(root, join, false, outer, inner, type, extra))
+		add_path(join, lfirst(cell));
+	foreach(cell, take_looking_up(root, join, true, outer, inner, type, extra))
 		add_partial_path(join, lfirst(cell));
 }
