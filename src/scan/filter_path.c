@@ -60,11 +60,17 @@
 
 /*
  * Cost that a join saves for each row that the scan drops: the row need not be hashed and
- * looked up.  If that exceeds the cost of the probes, limit_cost() lowers the path's cost to
- * at most PLAIN_COST_SHARE of the plain scan's: hash joins see only a table's cheapest path.
+ * looked up.  If conditions leave few rows of the list, the filter still has all of them, and
+ * the lookup is in the processor's caches: with ten rows and text keys, dropping a row saves
+ * 57 ns, and a probe costs 45.  If what is saved exceeds the cost of
+ * the probes, limit_cost() lowers the path's cost to at most PLAIN_COST_SHARE of the plain scan's:
+ * hash joins see only a table's cheapest path.
  */
 #define JOIN_ROW_COST		(2.0 * cpu_tuple_cost)
-#define PLAIN_COST_SHARE	0.99
+#define JOIN_ROW_COST_FEW	(0.75 * cpu_tuple_cost)
+#define FEW_ROWS			100.0
+#define MANY_ROWS			10000.0
+#define PLAIN_COST_SHARE		0.99
 
 /*
  * A probe whose share is known pauses only when more rows have passed than this multiple of
@@ -507,6 +513,23 @@ lower_cost(CustomPath *path, Cost plain_cost)
 								  path->path.total_cost);
 }
 
+/* The cost that joins save for each dropped row; see JOIN_ROW_COST. */
+static Cost
+dropped_row_cost(PlannerInfo *root, List *joins)
+{
+	double		most = FEW_ROWS;
+	ListCell   *cell;
+
+	foreach(cell, joins)
+	{
+		RelOptInfo *list = find_base_rel(root, ((IndexJoin *) lfirst(cell))->source);
+
+		most = Max(most, list->baserestrictinfo == NIL ? MANY_ROWS : list->rows);
+	}
+	return JOIN_ROW_COST_FEW + (JOIN_ROW_COST - JOIN_ROW_COST_FEW) *
+		Min(log(most / FEW_ROWS) / log(MANY_ROWS / FEW_ROWS), 1);
+}
+
 /*
  * Lower a path's cost to just below the plain scan's, if its join filters pay; see
  * JOIN_ROW_COST.  Parallel workers divide the rows among them, but each reads the indexes.
@@ -519,7 +542,8 @@ limit_cost(const PlannedTable *table, CustomPath *path)
 	int			workers = path->path.parallel_workers;
 	double		divisor = parallel_divisor(workers);
 	Cost		plain_cost = workers > 0 ? table->plain_partial_cost : table->plain_cost;
-	Cost		saved = (rel->rows - path->path.rows * divisor) * JOIN_ROW_COST;
+	Cost		saved = (rel->rows - path->path.rows * divisor) *
+		dropped_row_cost(table->root, joins);
 	Cost		spent = 0;
 	Cost		startup = 0;
 	ListCell   *cell;
