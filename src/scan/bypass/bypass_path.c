@@ -69,6 +69,12 @@
  */
 #define BYPASS_SHARE_ASSUMED	0.1
 
+/*
+ * To find the first rows of an order, expect to look up this many times as many: some have a
+ * partner.
+ */
+#define EARLY_ROWS			4.0
+
 /* For tests: the cost of a forced bypass is this share of what it would be */
 #define FORCED_COST			1e-6
 
@@ -279,6 +285,47 @@ has_pseudoconstant(List *clauses)
 }
 
 /*
+ * Does the query want the first rows of an order that an index has, and can each be looked up
+ * on the other side?  Then core reads few rows, and a bypass all of them.  To ask this takes
+ * less time than to find the filter and its share.
+ */
+static bool
+ends_early(const Bypass *bypass)
+{
+	PlannerInfo *root = bypass->root;
+	double		wanted = root->limit_tuples * EARLY_ROWS;
+	Cost		lookup = -1;
+	ListCell   *cell;
+
+	if (root->limit_tuples <= 0 || root->query_pathkeys == NIL ||
+		wanted >= bypass->rel->rows || filter_scan_setting == FILTER_SCAN_FORCE)
+		return false;
+	foreach(cell, bypass->others->cheapest_parameterized_paths)
+	{
+		Path	   *path = lfirst(cell);
+
+		if (PATH_REQ_OUTER(path) != NULL &&
+			bms_is_subset(PATH_REQ_OUTER(path), bypass->rel->relids) &&
+			(lookup < 0 || path->total_cost < lookup))
+			lookup = path->total_cost;
+	}
+	if (lookup < 0)
+		return false;
+	foreach(cell, bypass->rel->pathlist)
+	{
+		Path	   *path = lfirst(cell);
+		Cost		run = path->total_cost - path->startup_cost;
+
+		if (path->param_info == NULL &&
+			pathkeys_contained_in(root->query_pathkeys, path->pathkeys) &&
+			path->startup_cost + run * wanted / path->rows + lookup * wanted <
+			bypass->rel->pages * seq_page_cost)
+			return true;
+	}
+	return false;
+}
+
+/*
  * An anti join returns all rows without a partner.  Core may expect one row, where the index
  * tells that most have none.
  */
@@ -316,7 +363,7 @@ add_paths(Bypass *bypass)
 
 	if (bypass->rel->reloptkind != RELOPT_BASEREL ||
 		has_pseudoconstant(bypass->rel->baserestrictinfo) ||
-		!filter_path_may_mark(bypass->root, bypass->rel))
+		!filter_path_may_mark(bypass->root, bypass->rel) || ends_early(bypass))
 		return;
 	filter = index_join_find_preserved(bypass->root, bypass->rel,
 									   bypass->others, bypass->join,
