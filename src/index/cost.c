@@ -14,6 +14,7 @@
 #include "access/relation.h"
 #include "catalog/pg_statistic.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -31,6 +32,13 @@
  * may hide the row from the user who sees the plan.
  */
 #define PRESENT_UNKNOWN		0.5
+
+/*
+ * The least probability of "yes" for values of an outer query that has conditions on their
+ * table.  The share of all its rows may tell nothing of those that it picks: of the new
+ * visitors, all may be in a list that has one in two hundred of all.
+ */
+#define PRESENT_LEAST		0.1
 
 /* Do the conditions on a table match a unique index, so that at most one row passes? */
 #if PG_VERSION_NUM >= 190000
@@ -140,10 +148,54 @@ find_outer_parameter(Node *node, void *context)
 	return false;
 }
 
+/* Does one of these conditions, without those that have subqueries, restrict the table? */
+static bool
+quals_restrict(PlannerInfo *root, Node *quals, int table)
+{
+	ListCell   *cell;
+
+	if (quals != NULL && IsA(quals, List))
+	{
+		foreach(cell, (List *) quals)
+		{
+			if (quals_restrict(root, lfirst(cell), table))
+				return true;
+		}
+		return false;
+	}
+	if (quals != NULL && is_andclause(quals))
+		return quals_restrict(root, (Node *) ((BoolExpr *) quals)->args, table);
+	return quals != NULL && !contain_subplans(quals) &&
+		bms_is_member(table, pull_varnos(root, quals));
+}
+
+/* Has a part of a query's FROM and WHERE a condition on a table? */
+static bool
+is_restricted(PlannerInfo *root, Node *node, int table)
+{
+	ListCell   *cell;
+
+	if (node == NULL || IsA(node, RangeTblRef))
+		return false;
+	if (IsA(node, JoinExpr))
+	{
+		JoinExpr   *join = (JoinExpr *) node;
+
+		return quals_restrict(root, join->quals, table) ||
+			is_restricted(root, join->larg, table) || is_restricted(root, join->rarg, table);
+	}
+	foreach(cell, castNode(FromExpr, node)->fromlist)
+	{
+		if (is_restricted(root, lfirst(cell), table))
+			return true;
+	}
+	return quals_restrict(root, castNode(FromExpr, node)->quals, table);
+}
+
 /*
  * The probability of "yes" for a value from a row of an outer query: the share of the outer
- * column's values that the index contains. 1 if that share is not known, because each
- * execution may read the whole table.
+ * column's values that the index contains, or PRESENT_LEAST. 1 if that share is not known,
+ * because each execution may read the whole table.
  */
 static double
 present_of_outer(const OuterParameter *param, const OpExpr *clause, IndexOptInfo *info)
@@ -187,7 +239,10 @@ present_of_outer(const OuterParameter *param, const OpExpr *clause, IndexOptInfo
 								  get_opcode(clause->opno), (Node *) var,
 								  list_make1_oid(type),
 								  info->indexcollations[0], &assumed);
-	return share < 0 ? 1 : share;
+	if (share < 0)
+		return 1;
+	return is_restricted(param->outer, (Node *) outer->parse->jointree, var->varno) ?
+		Max(share, PRESENT_LEAST) : share;
 }
 
 /*

@@ -319,6 +319,13 @@ FROM unnest(ARRAY['all_visited l WHERE l.url = v.url', 'none l WHERE l.url = v.u
 	'none l WHERE l.url = lower(v.url)', 'none l WHERE l.url = (SELECT v.url OFFSET 0)']) subquery;
 SELECT name, plan_has(format('SELECT id FROM visits v, LATERAL (SELECT FROM %I l WHERE l.url = v.url LIMIT 1) s WHERE id < 1000', name), 'Bitmap Heap Scan') AS asks
 FROM unnest(ARRAY['all_visited', 'none']) name;
+-- not for certain, if the outer query picks rows: all of these are in the list, of all rows few
+CREATE TABLE orders WITH (autovacuum_enabled = off) AS
+	SELECT i AS id, md5(CASE WHEN i % 400 = 0 THEN i ELSE -i END::text) AS url, i % 400 = 0 AS new FROM generate_series(1, 40000) i;
+ANALYZE orders;
+SELECT condition, plan_has(format('SELECT id FROM orders o WHERE %s (o.id = 5 OR EXISTS (SELECT FROM all_visited l WHERE l.url = o.url))', condition), 'Bitmap Heap Scan') AS asks
+FROM unnest(ARRAY['new AND o.id < 8000 AND']) condition;
+DROP TABLE orders;
 -- A short list is read before the first row that passes its filter is looked for
 CREATE TABLE few WITH (autovacuum_enabled = off) AS SELECT 'few' || i AS url FROM generate_series(1, 1200) i;
 CREATE INDEX few_url ON few USING membership (url);
@@ -375,6 +382,22 @@ SELECT expected_rows('SELECT * FROM parted JOIN half USING (url)') \gset
 SELECT pg_stat_force_next_flush();
 SELECT pages_read('half_url_idx') - :start AS joined \gset
 SELECT :one_table > 100 AS probes, :partitions < 1.5 * :one_table AS once, :joined < 3 * :one_table AS joined_once;
+-- none for the first rows of an order, which take fewer pages than planning with the filter
+CREATE TABLE listed WITH (autovacuum_enabled = off) AS SELECT url FROM half;
+CREATE UNIQUE INDEX listed_key ON listed (url);
+CREATE INDEX listed_url ON listed USING membership (url);
+CREATE INDEX visits_id ON visits (id);
+ANALYZE listed;
+SELECT pg_stat_force_next_flush();
+SELECT pages_read('listed_url') AS start \gset
+SELECT query, plan_has(query, 'Filter Scan') AS filtered
+FROM unnest(ARRAY[
+	'SELECT * FROM visits v WHERE NOT EXISTS (SELECT FROM listed l WHERE l.url = v.url) ORDER BY id LIMIT 20',
+	'SELECT * FROM visits v LEFT JOIN listed l USING (url) ORDER BY id LIMIT 20']) AS query;
+SELECT pg_stat_force_next_flush();
+SELECT pages_read('listed_url') - :start AS read;
+DROP INDEX visits_id;
+DROP TABLE listed;
 SELECT expected_rows('SELECT * FROM parted WHERE membership_contains(''half_url_idx'', url)') BETWEEN 20000 AND 30000 AS half,
 	expected_rows('SELECT * FROM parted WHERE membership_contains(''half_url_idx'', url) AND membership_contains(''twentieth_url_idx'', url)') BETWEEN 600 AND 2500 AS both,
 	expected_rows('SELECT * FROM parted WHERE bloom_contains((SELECT f FROM filters WHERE name = ''0.5''), url)') BETWEEN 20000 AND 30000 AS by_filter,
