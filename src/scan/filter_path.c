@@ -859,7 +859,7 @@ is_filtered_scan(Path *path)
 		path_joins((CustomPath *) path) != NIL;
 }
 
-/* The path below one that only stores, sorts or projects rows; NULL if it is another path */
+/* The path below one that only stores, sorts, projects or gathers rows; NULL if it is another */
 static Path *
 path_below(Path *path)
 {
@@ -870,7 +870,12 @@ path_below(Path *path)
 		case T_ProjectionPath:
 			return ((ProjectionPath *) path)->subpath;
 		case T_SortPath:
+		case T_IncrementalSortPath:
 			return ((SortPath *) path)->subpath;
+		case T_GatherPath:
+			return ((GatherPath *) path)->subpath;
+		case T_GatherMergePath:
+			return ((GatherMergePath *) path)->subpath;
 		default:
 			return NULL;
 	}

@@ -51,6 +51,9 @@ extern bool filter_path_has_join(Path *path);
 extern double filter_path_unfiltered(Path *path);
 
 /* loop_path.c */
+/* By what factor more rows than expected may pass a join filter without making a plan slow */
+#define WORSE_SHARE		5.0
+
 extern void loop_path_replace(PlannerInfo *root, RelOptInfo *join,
 							  RelOptInfo *outer, RelOptInfo *inner, JoinType type,
 							  JoinPathExtraData *extra);

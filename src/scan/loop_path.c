@@ -27,9 +27,6 @@
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
 
-/* By what factor more rows than expected may pass a join filter without making a plan slow */
-#define WORSE_SHARE		5.0
-
 /* A loop that would cost more than a hash join if more rows pass costs this much more */
 #define WORSE_COST		1.02
 

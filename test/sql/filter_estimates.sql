@@ -285,8 +285,16 @@ FROM unnest(ARRAY[
 -- if no row is left of the list, the large table is not read
 SELECT node ->> 'Actual Loops' AS read
 FROM nodes('SELECT count(*) FROM entries JOIN members USING (url) WHERE kind < 0') node WHERE node ->> 'Relation Name' = 'entries';
+-- nor above a bypass, if the table has conditions, which may pick the rows with partners
+CREATE TABLE banned WITH (autovacuum_enabled = off) AS SELECT md5((i * 30)::text) AS url FROM generate_series(1, 25000) i;
+CREATE UNIQUE INDEX banned_key ON banned (url);
+CREATE INDEX banned_url ON banned USING membership (url);
+ANALYZE banned;
+SELECT condition, plan_has(query, 'Filter Bypass') AS bypass, plan_has(query, 'Nested Loop') AS nested_loop
+FROM unnest(ARRAY['true', 'e.id > 100']) condition,
+	format('SELECT * FROM entries e WHERE %s AND NOT EXISTS (SELECT FROM banned b WHERE b.url = e.url)', condition) query;
 RESET random_page_cost;
-DROP TABLE members, entries;
+DROP TABLE members, entries, banned;
 -- No nested loop reads a list for each row that is in its index
 CREATE TABLE halved WITH (autovacuum_enabled = off) AS SELECT url FROM half;
 CREATE INDEX halved_url ON halved USING membership (url);

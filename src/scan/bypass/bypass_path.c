@@ -234,6 +234,19 @@ cheaper(Path *one, Path *other)
 }
 
 /*
+ * The share of rows to be joined that we expect above a nested loop.  If the table has
+ * conditions, these may pick just the rows that have partners.
+ */
+static double
+looked_up_share(const Bypass *bypass)
+{
+	double		share = bypass->filter->share;
+
+	return bypass->filter->assumed || bypass->rel->baserestrictinfo == NIL ? share :
+		Min(share * WORSE_SHARE, 1);
+}
+
+/*
  * The cheapest Filter Bypass for this number of parallel workers, or NULL.  The conditions
  * of nested loops are those of nodeNestloop.c, which never returns an inner row alone.
  */
@@ -241,7 +254,7 @@ static Path *
 find_bypass(const Bypass *bypass, int workers)
 {
 	Path	   *feeder = make_feeder(bypass, workers, bypass->share);
-	Path	   *looked_up = make_feeder(bypass, workers, bypass->filter->share);
+	Path	   *looked_up = make_feeder(bypass, workers, looked_up_share(bypass));
 	Path	   *hash = NULL;
 	Path	   *loop = NULL;
 	ListCell   *cell;
