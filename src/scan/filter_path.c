@@ -211,7 +211,7 @@ add_join_probe(PlannerInfo *root, CustomScan *scan, ProbeKind kind,
 		.table = planner_rt_fetch(join->source, root)->relid,
 		.pause_after = filter_scan_setting == FILTER_SCAN_FORCE ? NEVER_PAUSE :
 			join->assumed ? 0 : (int) Min(1 + expected * PAUSE_FACTOR, INT_MAX)
-	};
+		};
 
 	probe_plan_add(scan, &probe);
 }
@@ -245,10 +245,10 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 				.conditions = list_length(plan->qual),
 				.hides_rows = hides_rows,
 				.pause_after = condition->kind == PROBE_ARRAY && !forced && earlier != NIL &&
-				clauselist_selectivity(root, earlier, rel->relid, JOIN_INNER,
-									   NULL) <= PAUSE_SHARE_MAX ? 0 : NEVER_PAUSE,
-				.keys = condition->keys
-			};
+					clauselist_selectivity(root, earlier, rel->relid, JOIN_INNER,
+										   NULL) <= PAUSE_SHARE_MAX ? 0 : NEVER_PAUSE,
+					.keys = condition->keys
+				};
 
 			probe_plan_add(scan, &probe);
 		}

@@ -862,7 +862,10 @@ index_join_size(PlannerInfo *root, RelOptInfo *rel,
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
 
-		/* a constant restricts "other"; the index has its rows with other values, too */
+		/*
+		 * a constant restricts "other"; the index has its rows with other
+		 * values, too
+		 */
 		if (!bms_overlap(rinfo->clause_relids, upper->relids))
 		{
 			partner *= clause_selectivity(root, (Node *) rinfo, other->relid, JOIN_INNER, NULL);

@@ -67,8 +67,8 @@ typedef struct ProbePlan
 	List	   *indexes;		/* OIDs: one, or those of a table's partitions */
 	List	   *types;			/* OIDs: the type to hash each column as */
 	Oid			table;			/* table of the indexes */
-	int			pause_after;	/* not for conditions with filters: if few rows
-								 * are dropped, pause after so many have
+	int			pause_after;	/* not for conditions with filters: if few
+								 * rows are dropped, pause after so many have
 								 * passed; 0: the share of those that pass is
 								 * a guess; NEVER_PAUSE */
 	/* only for PROBE_KEYS, COLLECT_KEYS and PROBE_ARRAY */
