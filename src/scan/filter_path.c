@@ -209,10 +209,11 @@ add_join_probe(PlannerInfo *root, CustomScan *scan, ProbeKind kind,
 		.indexes = join->indexes,
 		.types = join->types,
 		.table = planner_rt_fetch(join->source, root)->relid,
-		.pause_after = filter_scan_setting == FILTER_SCAN_FORCE ? NEVER_PAUSE :
-			join->assumed ? 0 : (int) Min(1 + expected * PAUSE_FACTOR, INT_MAX)
-		};
+		.pause_after = join->assumed ? 0 : (int) Min(1 + expected * PAUSE_FACTOR, INT_MAX)
+	};
 
+	if (filter_scan_setting == FILTER_SCAN_FORCE)
+		probe.pause_after = NEVER_PAUSE;
 	probe_plan_add(scan, &probe);
 }
 

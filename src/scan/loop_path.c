@@ -274,9 +274,11 @@ take_looking_up(PlannerInfo *root, RelOptInfo *join, bool partial, RelOptInfo *o
 		JoinPath   *loop = lfirst(cell);
 		Path	   *hash;
 
-		if (!is_loop_of(&loop->path, outer, inner, type) ||
-			(hash = better_if_worse(root, join, loop, partial, extra)) == NULL)
-				continue;
+		if (!is_loop_of(&loop->path, outer, inner, type))
+			continue;
+		hash = better_if_worse(root, join, loop, partial, extra);
+		if (hash == NULL)
+			continue;
 		*paths = foreach_delete_current(*paths, cell);
 		loop->path.total_cost = Max(loop->path.total_cost, hash->total_cost * WORSE_COST);
 		instead = lappend(lappend(instead, hash), loop);
