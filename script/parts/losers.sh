@@ -2,7 +2,7 @@
 #
 # Does a filter make a query slower?  Random queries, whose CPU time without filters is
 # compared with that with membership indexes, and with that with join_filter = on
-# (test/slow/losers.pl).  Some four minutes; for longer by hand:
+# (test/slow/losers.pl), with four states of the statistics.  Some five minutes; for longer by hand:
 #
 #     LOSER_QUERIES=1000 FUZZ_SEED=$RANDOM script/test losers
 
