@@ -70,7 +70,7 @@ extern Datum bloomfilter_membership_contains(PG_FUNCTION_ARGS);
 
 /*
  * The size of a sample, in pages and in rows of each page, and of one that only checks
- * statistics; a table is sampled if the query reads at least a hundred times as many rows.  Rows with longer values than ANALYZE keeps
+ * statistics, a row of each page; a table is sampled if the query reads at least a hundred times as many rows.  Rows with longer values than ANALYZE keeps
  * are skipped.
  */
 #define SAMPLED_PAGES			64
@@ -312,12 +312,12 @@ leaves_contain_key(const IndexEstimate *estimate, List *key, TupleTableSlot *row
 
 /*
  * The fraction of a table's sampled rows whose key is in one of the indexes.  The sample has
- * rows of at most "most" pages, without those that are not "cached" if that is asked for.  Sets
+ * "rows_most" rows of at most "most" pages, without those that are not "cached" if that is asked for.  Sets
  * *pages to the number of pages from which it has rows, perhaps 0.
  */
 static double
 sample_share(PlannerInfo *root, const RelOptInfo *info, List *key,
-			 const IndexEstimate *estimate, int most, bool cached, int *pages)
+			 const IndexEstimate *estimate, int most, int rows_most, bool cached, int *pages)
 {
 	Relation	table = relation_open(planner_rt_fetch(info->relid, root)->relid, NoLock);
 	TupleTableSlot *slot = table_slot_create(table, NULL);
@@ -344,7 +344,7 @@ sample_share(PlannerInfo *root, const RelOptInfo *info, List *key,
 		if (cached &&
 			!BufferIsValid(PrefetchBuffer(table, MAIN_FORKNUM, block).recent_buffer))
 			continue;
-		for (int row = 0; row < SAMPLED_ROWS_OF_PAGE; row++)
+		for (int row = 0; row < rows_most; row++)
 		{
 			ItemPointerData place;
 			bool		hashed;
@@ -391,7 +391,8 @@ share_of_rows(PlannerInfo *root, const ShareKey *key, const IndexEstimate *estim
 	if (estimate->filter.contains)
 		table = sampled_table(root, columns);
 	if (table)
-		sample = sample_share(root, table, columns, estimate, SAMPLED_PAGES, false,
+		sample = sample_share(root, table, columns, estimate, SAMPLED_PAGES,
+							  SAMPLED_ROWS_OF_PAGE, false,
 							  &pages);
 	/* rows of one page may be similar, so count pages */
 	if (pages > 0)
@@ -416,7 +417,7 @@ checked_share(PlannerInfo *root, Node *column, double share, const IndexEstimate
 	if (share >= 0 && share < JOIN_SHARE_ASSUMED && estimate->filter.contains)
 		table = sampled_table(root, key);
 	if (table)
-		sample = sample_share(root, table, key, estimate, SAMPLED_TO_CHECK, true, &pages);
+		sample = sample_share(root, table, key, estimate, SAMPLED_TO_CHECK, 1, true, &pages);
 	return pages > 0 &&
 		sample > share + CHECK_SIGMAS * sqrt(share * (1 - share) / pages) + 1.0 / pages ?
 		sample : share;
