@@ -13,8 +13,12 @@
 #include <xxhash.h>
 
 #include "executor/executor.h"
+#include "fmgr.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
 
 /*
  * Does a hash function hash the bytes of a varlena, and are these the same if values are equal?
