@@ -316,6 +316,14 @@ sub play_round
 
 $node->safe_psql('postgres', 'CREATE ROLE joins_user');
 
+# The least of so many that chance may leave: two standard deviations less
+sub by_chance
+{
+	my ($expected) = @_;
+
+	return $expected - 2 * sqrt($expected);
+}
+
 my $round = $only_round ? $only_round - 1 : 0;
 my $until = time + $seconds;
 
@@ -331,12 +339,12 @@ note(join ', ', map { "$_ $counts{$_}" } sort keys %counts);
 cmp_ok($counts{filtered}, '>=', $filtered_share_least * $counts{statements}, 'enough plans had a join filter');
 cmp_ok($counts{bypassed}, '>=', $bypassed_share_least * $counts{statements}, 'enough plans had a Filter Bypass');
 cmp_ok($counts{hashed}, '>=', $hashed_share_least * $counts{statements}, 'enough of them above a hash join');
-cmp_ok($counts{$_}, '>=', $of_kind_least{$_} * $counts{statements}, "enough had one of $_") foreach sort keys %of_kind_least;
+cmp_ok($counts{$_}, '>=', by_chance($of_kind_least{$_} * $counts{statements}), "enough had one of $_") foreach sort keys %of_kind_least;
 cmp_ok($counts{built}, '>=', $built_share_least * $counts{statements}, 'enough plans made a join filter');
 cmp_ok($counts{parallel}, '>=', $parallel_share_least * $counts{statements}, 'enough of them in workers');
 cmp_ok($counts{batches}, '>=', $batches_share_least * $counts{analyzed}, 'enough of them for several batches');
 cmp_ok($counts{removed}, '>=', $removed_share_least * $counts{analyzed}, 'enough of them removed rows');
-cmp_ok($counts{$_}, '>=', $stored_share_least{$_} * $counts{statements}, "enough plans: $_") foreach sort keys %stored_share_least;
+cmp_ok($counts{$_}, '>=', by_chance($stored_share_least{$_} * $counts{statements}), "enough plans: $_") foreach sort keys %stored_share_least;
 cmp_ok($counts{changes}, '>=', $changes_least * $counts{disturbed}, 'other sessions have changed tables');
 cmp_ok($counts{bypassed_disturbed}, '>=', $bypassed_disturbed_least * $counts{disturbed}, 'a Filter Bypass ran meanwhile');
 cmp_ok($counts{failed}, '<=', $failed_share_most * $counts{cases}, 'most cases are right by themselves');
