@@ -36,6 +36,17 @@
  */
 #define EMPTY_COST		0.3
 
+/*
+ * Does the inner path of a nested loop look up rows by the values of the outer one's rows?  Of
+ * partitions, it may name the outer side's parent: from 17 on until the plan is made.
+ */
+static bool
+looks_up(Path *inner, Path *outer)
+{
+	return bms_overlap(PATH_REQ_OUTER(inner), outer->parent->relids) ||
+		bms_overlap(PATH_REQ_OUTER(inner), outer->parent->top_parent_relids);
+}
+
 /* Is a path a nested loop of these sides and this type? */
 static bool
 is_loop_of(Path *path, RelOptInfo *outer, RelOptInfo *inner, JoinType type)
@@ -50,15 +61,11 @@ is_loop_of(Path *path, RelOptInfo *outer, RelOptInfo *inner, JoinType type)
 static bool
 compares_filtered(Path *path)
 {
-	Path	   *outer;
-	Path	   *inner;
+	Path	   *outer = ((NestPath *) path)->jpath.outerjoinpath;
+	Path	   *inner = ((NestPath *) path)->jpath.innerjoinpath;
 
-	outer = ((NestPath *) path)->jpath.outerjoinpath;
-	inner = ((NestPath *) path)->jpath.innerjoinpath;
-	/* the inner path looks up rows by the outer row's values */
-	if (bms_overlap(PATH_REQ_OUTER(inner), outer->parent->relids))
-		return false;
-	return filter_path_has_join(outer) || filter_path_has_join(inner);
+	return !looks_up(inner, outer) &&
+		(filter_path_has_join(outer) || filter_path_has_join(inner));
 }
 
 /*
@@ -111,6 +118,7 @@ loop_path_hash_join(PlannerInfo *root, RelOptInfo *join, JoinType type,
 			  bms_is_subset(left, inner->parent->relids))))
 			clauses = lappend(clauses, rinfo);
 	}
+	Assert(!looks_up(inner, outer) && !looks_up(outer, inner));
 	if (clauses == NIL || !enable_hashjoin)
 		return NULL;
 	initial_cost_hashjoin(root, &workspace, type, clauses, outer, inner, extra,
@@ -240,8 +248,7 @@ better_if_worse(PlannerInfo *root, RelOptInfo *join, JoinPath *loop, bool partia
 	Path	   *hash;
 
 	if (PATH_REQ_OUTER(&loop->path) != NULL ||
-		!bms_overlap(PATH_REQ_OUTER(inner), outer->parent->relids) ||
-		!filter_path_has_join(outer) ||
+		!looks_up(inner, outer) || !filter_path_has_join(outer) ||
 		other == NULL || PATH_REQ_OUTER(other) != NULL || (partial && !other->parallel_safe))
 		return NULL;
 	factor = Min(WORSE_SHARE, filter_path_unfiltered(outer));

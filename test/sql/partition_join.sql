@@ -206,6 +206,25 @@ SELECT * FROM skips('SELECT ranges.* FROM ranges JOIN dim USING (k) WHERE dim.k 
 SELECT rows FROM compared('SELECT ranges.* FROM ranges JOIN dim USING (k) WHERE dim.k IN (150, 299, 300)');
 SET max_parallel_workers_per_gather = 0;
 
+-- look-ups between the partitions of two tables, which name the parent until the plan is made
+CREATE TABLE wise (k int, v int) PARTITION BY RANGE (k);
+CREATE TABLE wise_1 PARTITION OF wise FOR VALUES FROM (0) TO (300);
+CREATE TABLE wise_2 PARTITION OF wise FOR VALUES FROM (300) TO (600);
+CREATE TABLE other (k int) PARTITION BY RANGE (k);
+CREATE TABLE other_1 PARTITION OF other FOR VALUES FROM (0) TO (300);
+CREATE TABLE other_2 PARTITION OF other FOR VALUES FROM (300) TO (600);
+INSERT INTO wise SELECT i, i % 25 FROM generate_series(0, 599) i;
+INSERT INTO other SELECT i FROM generate_series(0, 599, 2) i, generate_series(1, 30);
+CREATE INDEX ON other (k);
+CREATE INDEX ON other_1 USING membership (k);
+CREATE INDEX ON other_2 USING membership (k);
+ANALYZE wise, other;
+SET enable_partitionwise_join = on;
+SET bloomfilter.filter_scan = force;
+SELECT count(*) FROM wise JOIN other USING (k) WHERE wise.v = 0 AND wise.k < 500;
+RESET bloomfilter.filter_scan;
+RESET enable_partitionwise_join;
+
 -- random bounds and keys; those of a transaction's own partitions are not used
 CREATE PROCEDURE random_bounds(rounds int, INOUT has_rows boolean = NULL, INOUT skips boolean = NULL) LANGUAGE plpgsql AS $$
 DECLARE
