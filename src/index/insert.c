@@ -137,8 +137,10 @@ write_hashes(Relation index, uint64 *hashes, Size count)
 static void
 discard_pending(void)
 {
-	if (pending.mcxt)
-		MemoryContextDelete(pending.mcxt);
+	/* at the end of most transactions there is nothing */
+	if (pending.mcxt == NULL)
+		return;
+	MemoryContextDelete(pending.mcxt);
 	memset(&pending, 0, sizeof(pending));
 }
 
@@ -393,7 +395,8 @@ void
 flush_before_commit(void)
 {
 	committing = true;
-	flush_pending();
+	if (pending.count > 0)
+		flush_pending();
 }
 
 /* Forget all hashes at the end of the transaction: they are written, or it has aborted. */

@@ -132,13 +132,12 @@ explain_refused(PlannedStmt *statement, IntoClause *into, ExplainState *es,
 static PlannedStmt *
 plan_statement(PLANNER_PARAMETERS)
 {
-	bool		filters = server_is_known() &&
-		(join_filter_setting >= JOIN_FILTER_ON ||
-		 (join_filter_setting == JOIN_FILTER_INDEX && foreign_filter));
 	uint64		index_probes = filter_scans_for_joins;
 
 	/* walking a query takes longer than the rest of this function */
-	bool		adds = filters && may_join(query);
+	bool		adds = (join_filter_setting >= JOIN_FILTER_ON ||
+						(join_filter_setting == JOIN_FILTER_INDEX && foreign_filter)) &&
+	may_join(query) && server_is_known();
 
 #if PG_VERSION_NUM >= 190000
 	int			refused = heap_page_refused;
