@@ -459,12 +459,6 @@ find_stored_places(const PlanEditor *editor, HashJoin *join, Plan **side, double
 	placement->number = editor->filters + 1;
 	placement->own_hash = placement->key->same_functions;
 	placement->share = Min(matched / Max(rows, 1), 1);
-
-	/*
-	 * if all rows fit into memory, have a table that suffices if the node
-	 * gives up
-	 */
-	placement->tried = !join_spills(join);
 	placement->fraction = 1;
 	add_saved(editor, placement, rows, cost_of_row(&join->join.plan));
 	find_places(editor, side, placement);
@@ -505,9 +499,8 @@ store_outer_rows(PlanEditor *editor, HashJoin *join, const JoinKey *key)
 	sent = add_probes(editor, &placement);
 	if (sent != NIL)
 		(void) foreign_filter_depend(hash, list_nth_int(sent, SENT_PARAMETER));
-	/* the hash table is sized by this */
-	if (!placement.tried)
-		outerPlan(hash)->plan_rows = clamp_row_est(rows * placement.share);
+	/* the hash table is sized by this, and grows if the node gives up */
+	outerPlan(hash)->plan_rows = clamp_row_est(rows * placement.share);
 	add_store(editor, join, &key->outer,
 			  (int) Min(Max(rows * STORED_SHARE_MAX, STORED_ROWS_MIN), INT_MAX), sent);
 	return true;
