@@ -17,13 +17,13 @@
 #include "pgstat.h"
 
 /*
- * heap_page_next() prefetches the rows of a page, because the processor reads too few of
- * them ahead by itself.  If a page has at most this many rows, prefetch only the beginning
- * of each, where the element may be.
+ * The processor reads too few rows of a page ahead by itself.  But more than it fetches at once
+ * would delay the first ones.  So prefetch the first, at the page's end, and the others as
+ * these are read (heap_page_row()).  If a page has at most this many rows, prefetch the
+ * beginning of each, where the element may be.
  */
 #define SPARSE_ROWS				32
 #define SPARSE_BYTES			192
-#define CACHE_LINE				64
 
 int			heap_page_refused = 0;
 
@@ -109,17 +109,16 @@ heap_page_next(TableScanDesc scan, ScanDirection direction)
 	page = BufferGetPage(heap->rs_cbuf);
 	if (heap->rs_ntuples > SPARSE_ROWS)
 	{
-		for (int at = ((PageHeader) page)->pd_upper; at < BLCKSZ; at += CACHE_LINE)
+		for (int at = BLCKSZ - CACHE_LINE; at >= BLCKSZ - AHEAD_BYTES; at -= CACHE_LINE)
 			__builtin_prefetch(page + at);
 		return heap->rs_ntuples;
 	}
 	for (int i = 0; i < (int) heap->rs_ntuples; i++)
 	{
-		HeapTupleData tuple;
+		ItemId		item = PageGetItemId(page, heap->rs_vistuples[i]);
 
-		heap_page_row(scan, i, &tuple);
 		for (int at = 0; at < SPARSE_BYTES; at += CACHE_LINE)
-			__builtin_prefetch((char *) tuple.t_data + at);
+			__builtin_prefetch(page + ItemIdGetOffset(item) + at);
 	}
 	return heap->rs_ntuples;
 }
