@@ -34,6 +34,12 @@ extern IndexJoin *index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
 extern void index_join_size(PlannerInfo *root, RelOptInfo *rel,
 							const IndexJoin *filter);
 
+/* first_rows.c */
+extern bool first_rows_are_near(PlannerInfo *root, RelOptInfo *rel, double share,
+								Cost lookup);
+extern bool first_rows_by_lookups(PlannerInfo *root, RelOptInfo *rel,
+								  RelOptInfo *other, RestrictInfo *equality);
+
 /* array_condition.c */
 extern ProbeCondition *array_condition_make(RestrictInfo *rinfo);
 

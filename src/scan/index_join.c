@@ -534,7 +534,9 @@ joins_between(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *other,
 		if (!is_suitable(search.index))
 			continue;
 		matches = match_index(&search, clauses);
-		if (matches == NIL)
+		if (matches == NIL ||
+			(clauses == NIL &&
+			 first_rows_by_lookups(root, rel, other, ((Match *) linitial(matches))->rinfo)))
 			continue;
 		filter = make_filter(&search, leaves, matches);
 		if (filter != NULL)
@@ -555,9 +557,62 @@ query_locks_rows(Node *node, void *context)
 	return expression_tree_walker(node, query_locks_rows, context);
 }
 
+/* A clause whose selectivity we lowered */
+typedef struct SizedClause
+{
+	EquivalenceClass *ec;		/* class from which core derived the clause */
+	Selectivity *selectivity;
+	Selectivity *swapped;		/* see swapped_for_size(); or NULL */
+	double		factor;
+} SizedClause;
+
+/* The size of the join of a partitioned table and another is set. */
+typedef struct ParentJoin
+{
+	Index		parent;
+	Index		other;
+	Oid			index;			/* the first of the filter's */
+}			ParentJoin;
+
+/* What is known of the query being planned, allocated in its planner_cxt, "mcxt" */
+static struct
+{
+	MemoryContext mcxt;
+	const PlannerInfo *root;	/* has_side_effects() has looked at this part */
+	int			subroots;		/* and at so many subqueries, */
+	bool		side_effects;	/* with this result */
+	List	   *clauses;		/* SizedClauses */
+	List	   *parents;		/* partitioned tables and joined ones,
+								 * ParentJoins */
+}			planned;
+
+/* A MemoryContextCallbackFunction */
+static void
+forget_planned(void *mcxt)
+{
+	if (planned.mcxt == (MemoryContext) mcxt)
+		memset(&planned, 0, sizeof(planned));
+}
+
+/* Forget what is known of another query. */
+static void
+begin_planned(PlannerInfo *root)
+{
+	MemoryContextCallback *callback;
+
+	if (planned.mcxt == root->planner_cxt)
+		return;
+	callback = MemoryContextAlloc(root->planner_cxt, sizeof(MemoryContextCallback));
+	callback->func = forget_planned;
+	callback->arg = root->planner_cxt;
+	MemoryContextRegisterResetCallback(root->planner_cxt, callback);
+	memset(&planned, 0, sizeof(planned));
+	planned.mcxt = root->planner_cxt;
+}
+
 /* May the query have side effects for rows that are not in its result? */
 static bool
-has_side_effects(PlannerInfo *root)
+find_side_effects(PlannerInfo *root)
 {
 	Query		query = *root->parse;
 	ListCell   *cell;
@@ -577,6 +632,22 @@ has_side_effects(PlannerInfo *root)
 			return true;
 	}
 	return false;
+}
+
+/* Call find_side_effects(), but for all partitions of a table once. */
+static bool
+has_side_effects(PlannerInfo *root)
+{
+	int			subroots = list_length(root->glob->subroots);
+
+	begin_planned(root);
+	if (planned.root != root || planned.subroots != subroots)
+	{
+		planned.side_effects = find_side_effects(root);
+		planned.root = root;
+		planned.subroots = subroots;
+	}
+	return planned.side_effects;
 }
 
 /*
@@ -726,30 +797,6 @@ core_selectivity(PlannerInfo *root, OpExpr *clause, JoinType type,
 							clause->inputcollid, type, &join);
 }
 
-/* A clause whose selectivity we lowered */
-typedef struct SizedClause
-{
-	EquivalenceClass *ec;		/* class from which core derived the clause */
-	Selectivity *selectivity;
-	Selectivity *swapped;		/* see swapped_for_size(); or NULL */
-	double		factor;
-} SizedClause;
-
-/* The SizedClauses of the query being planned, allocated in its planner_cxt */
-static struct
-{
-	MemoryContext mcxt;
-	List	   *clauses;
-}			sized;
-
-/* A MemoryContextCallbackFunction */
-static void
-forget_sized(void *mcxt)
-{
-	if (sized.mcxt == (MemoryContext) mcxt)
-		memset(&sized, 0, sizeof(sized));
-}
-
 /*
  * May the selectivity of a clause be multiplied by "factor"?  If so, note it.  Lower only one
  * clause of an equivalence class, that with the least factor.
@@ -764,18 +811,8 @@ note_sized(PlannerInfo *root, EquivalenceClass *ec, Selectivity *selectivity,
 
 	if (ec == NULL)
 		return true;
-	if (sized.mcxt != root->planner_cxt)
-	{
-		MemoryContextCallback *callback =
-			MemoryContextAlloc(root->planner_cxt, sizeof(MemoryContextCallback));
-
-		callback->func = forget_sized;
-		callback->arg = root->planner_cxt;
-		MemoryContextRegisterResetCallback(root->planner_cxt, callback);
-		sized.mcxt = root->planner_cxt;
-		sized.clauses = NIL;
-	}
-	foreach(cell, sized.clauses)
+	begin_planned(root);
+	foreach(cell, planned.clauses)
 	{
 		SizedClause *clause = lfirst(cell);
 
@@ -798,7 +835,7 @@ note_sized(PlannerInfo *root, EquivalenceClass *ec, Selectivity *selectivity,
 	added->selectivity = selectivity;
 	added->swapped = swapped;
 	added->factor = factor;
-	sized.clauses = lappend(sized.clauses, added);
+	planned.clauses = lappend(planned.clauses, added);
 	MemoryContextSwitchTo(old);
 	return true;
 }
@@ -826,6 +863,36 @@ clauses_for(PlannerInfo *root, RelOptInfo *upper, RelOptInfo *other,
 		}
 	}
 	return NIL;
+}
+
+/* Is the size of the join set, by the filter of another partition? */
+static bool
+parent_is_sized(const RelOptInfo *parent, const IndexJoin *filter)
+{
+	ListCell   *cell;
+
+	foreach(cell, planned.parents)
+	{
+		const		ParentJoin *join = lfirst(cell);
+
+		if (join->parent == parent->relid && join->other == filter->source &&
+			join->index == linitial_oid(filter->indexes))
+			return true;
+	}
+	return false;
+}
+
+static void
+note_parent(PlannerInfo *root, const RelOptInfo *parent, const IndexJoin *filter)
+{
+	MemoryContext old = MemoryContextSwitchTo(root->planner_cxt);
+	ParentJoin *join = palloc(sizeof(ParentJoin));
+
+	join->parent = parent->relid;
+	join->other = filter->source;
+	join->index = linitial_oid(filter->indexes);
+	planned.parents = lappend(planned.parents, join);
+	MemoryContextSwitchTo(old);
 }
 
 /*
@@ -856,6 +923,9 @@ index_join_size(PlannerInfo *root, RelOptInfo *rel,
 	if (rel->top_parent_relids != NULL &&
 		bms_get_singleton_member(rel->top_parent_relids, &top))
 		upper = find_base_rel(root, top);
+	begin_planned(root);
+	if (upper != rel && parent_is_sized(upper, filter))
+		return;
 	/* the index contains all rows */
 	other->rows = other->tuples;
 	foreach(cell, clauses_for(root, upper, other, filter))
@@ -881,6 +951,8 @@ index_join_size(PlannerInfo *root, RelOptInfo *rel,
 		return;
 	clause = (OpExpr *) first->clause;
 	selectivity = selectivity_for_size(root, first, upper, other, &type);
+	if (upper != rel && selectivity != NULL && *selectivity >= 0)
+		note_parent(root, upper, filter);
 	/* set already: for another partition, or by the filter of "other" */
 	if (selectivity == NULL || *selectivity >= 0)
 		return;

@@ -69,12 +69,6 @@
  */
 #define BYPASS_SHARE_ASSUMED	0.1
 
-/*
- * To find the first rows of an order, expect to look up this many times as many: some have a
- * partner.
- */
-#define EARLY_ROWS			4.0
-
 /* For tests: the cost of a forced bypass is this share of what it would be */
 #define FORCED_COST			1e-6
 
@@ -297,21 +291,14 @@ has_pseudoconstant(List *clauses)
 	return false;
 }
 
-/*
- * Does the query want the first rows of an order that an index has, and can each be looked up
- * on the other side?  Then core reads few rows, and a bypass all of them.  To ask this takes
- * less time than to find the filter and its share.
- */
+/* Can each of the first rows that the query wants be looked up on the other side? */
 static bool
 ends_early(const Bypass *bypass)
 {
-	PlannerInfo *root = bypass->root;
-	double		wanted = root->limit_tuples * EARLY_ROWS;
 	Cost		lookup = -1;
 	ListCell   *cell;
 
-	if (root->limit_tuples <= 0 || root->query_pathkeys == NIL ||
-		wanted >= bypass->rel->rows || filter_scan_setting == FILTER_SCAN_FORCE)
+	if (bypass->root->limit_tuples <= 0)
 		return false;
 	foreach(cell, bypass->others->cheapest_parameterized_paths)
 	{
@@ -322,20 +309,7 @@ ends_early(const Bypass *bypass)
 			(lookup < 0 || path->total_cost < lookup))
 			lookup = path->total_cost;
 	}
-	if (lookup < 0)
-		return false;
-	foreach(cell, bypass->rel->pathlist)
-	{
-		Path	   *path = lfirst(cell);
-		Cost		run = path->total_cost - path->startup_cost;
-
-		if (path->param_info == NULL &&
-			pathkeys_contained_in(root->query_pathkeys, path->pathkeys) &&
-			path->startup_cost + run * wanted / path->rows + lookup * wanted <
-			bypass->rel->pages * seq_page_cost)
-			return true;
-	}
-	return false;
+	return lookup >= 0 && first_rows_are_near(bypass->root, bypass->rel, 1, lookup);
 }
 
 /*
