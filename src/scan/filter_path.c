@@ -136,12 +136,13 @@ find_conditions(RelOptInfo *rel)
 /* ---- Plans ---- */
 
 /*
- * A path's custom_private: a list of ProbeConditions, a list of IndexJoins, and the IndexJoin
- * whose probe only marks rows, or NULL
+ * A path's custom_private: a list of ProbeConditions, a list of IndexJoins, the IndexJoin
+ * whose probe only marks rows, and that of the table with itself; or NULL
  */
 #define path_conditions(path)	((List *) linitial((path)->custom_private))
 #define path_joins(path)		((List *) lsecond((path)->custom_private))
 #define path_mark(path)			((IndexJoin *) lthird((path)->custom_private))
+#define path_own(path)			((IndexJoin *) lfourth((path)->custom_private))
 
 /* Return the path's ProbeCondition for a condition, or NULL if the path does not probe it. */
 static const ProbeCondition *
@@ -265,6 +266,8 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 		add_join_probe(root, scan, PROBE_JOIN, lfirst(cell), reached, hides_rows);
 	if (path_mark(path))
 		add_join_probe(root, scan, PROBE_MARK, path_mark(path), reached, hides_rows);
+	if (path_own(path))
+		add_join_probe(root, scan, PROBE_ONCE, path_own(path), reached, hides_rows);
 	filter_scans_for_joins += path_joins(path) != NIL || path_mark(path);
 	return plan;
 }
@@ -475,7 +478,7 @@ make_path(const PlannedTable *table, List *conditions, List *joins,
 	/* the executor never scans backward in parallel */
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION |
 		CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
-	path->custom_private = list_make3(conditions, joins, mark);
+	path->custom_private = list_make4(conditions, joins, mark, NULL);
 	path->methods = &path_methods;
 	foreach(cell, joins)
 		path->path.parallel_safe &= ((IndexJoin *) lfirst(cell))->parallel_safe;
@@ -805,6 +808,53 @@ is_vain_lookup(const PlannedTable *table, Path *path)
 		path->total_cost >= table->plain_cost;
 }
 
+/* The cheapest path that asks a membership index of the table before it reads the table */
+static IndexPath *
+find_own_path(const RelOptInfo *rel)
+{
+	IndexPath  *cheapest = NULL;
+	ListCell   *cell;
+
+	foreach(cell, rel->pathlist)
+	{
+		Path	   *path = lfirst(cell);
+		IndexPath  *scan;
+
+		if (!IsA(path, BitmapHeapPath) || path->param_info != NULL)
+			continue;
+		scan = (IndexPath *) ((BitmapHeapPath *) path)->bitmapqual;
+		if (IsA(scan, IndexPath) && membership_is_method_of(scan->indexinfo) &&
+			(cheapest == NULL || scan->indextotalcost < cheapest->indextotalcost))
+			cheapest = scan;
+	}
+	return cheapest;
+}
+
+/*
+ * "column = constant", where core would read all pages by a bitmap if the index says "yes": ask
+ * the index as a sequential scan begins, which reads them faster.
+ */
+static void
+add_own_path(const PlannedTable *table)
+{
+	IndexPath  *scan = table->rel->tuples < JOIN_ROWS_MIN ? NULL : find_own_path(table->rel);
+	IndexJoin  *own = scan ? index_join_find_own(table->root, table->rel) : NULL;
+	CustomPath *path;
+
+	if (own == NULL || linitial_oid(own->indexes) != scan->indexinfo->indexoid)
+		return;
+	path = make_path(table, NIL, NIL, NULL, 0);
+	lfourth(path->custom_private) = own;
+	path->path.parallel_safe &= own->parallel_safe;
+
+	/*
+	 * the index's cost is that of a scan of all pages times the chance of a
+	 * "yes"
+	 */
+	path->path.total_cost = path->path.startup_cost + scan->indextotalcost;
+	add_path(table->rel, &path->path);
+}
+
 /* Add Filter Scan paths to a table, after all other paths were added. */
 void
 filter_path_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
@@ -839,7 +889,13 @@ filter_path_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	conditions = find_conditions(rel);
 	if (join_filter_setting != JOIN_FILTER_OFF)
 		joins = find_joins(&table, conditions);
-	if ((conditions == NIL && joins == NIL) || !heap_page_supported(rte->relid))
+	if (conditions == NIL && joins == NIL)
+	{
+		if (rel->baserestrictinfo != NIL && heap_page_supported(rte->relid))
+			add_own_path(&table);
+		return;
+	}
+	if (!heap_page_supported(rte->relid))
 		return;
 	/* all forced paths cost 0, so add only one */
 	if (conditions != NIL && (joins == NIL || filter_scan_setting != FILTER_SCAN_FORCE))

@@ -31,6 +31,27 @@ extern List *index_joins_find(PlannerInfo *root, RelOptInfo *rel);
 extern IndexJoin *index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
 											RelOptInfo *others,
 											RelOptInfo *join, List *clauses);
+extern IndexJoin *index_join_find_own(PlannerInfo *root, RelOptInfo *rel);
+extern List *index_join_clauses(PlannerInfo *root, RelOptInfo *upper,
+								RelOptInfo *other, const IndexJoin *filter);
+
+/* What is known of the query being planned, allocated in its planner_cxt, "mcxt" */
+typedef struct PlannedQuery
+{
+	MemoryContext mcxt;
+	/* of index_join.c */
+	const PlannerInfo *root;	/* its side effects were looked for in this
+								 * part */
+	int			subroots;		/* and in so many subqueries, */
+	bool		side_effects;	/* with this result */
+	/* of join_size.c */
+	List	   *clauses;		/* those whose selectivity we lowered */
+	List	   *parents;		/* joins of partitioned tables that have their
+								 * size */
+} PlannedQuery;
+
+/* join_size.c */
+extern PlannedQuery *planned_query(PlannerInfo *root);
 extern void index_join_size(PlannerInfo *root, RelOptInfo *rel,
 							const IndexJoin *filter);
 

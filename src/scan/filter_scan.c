@@ -42,8 +42,10 @@ typedef struct FilterScanState
 								 * plan */
 	uint64		pages;			/* pages read */
 	bool		begun;			/* a row was requested since the last rescan */
-	bool		excluded;		/* partition bound excludes all join keys */
-	uint64		scans_excluded;
+	bool		excluded;		/* by "once", or the partition bound excludes
+								 * all join keys */
+	uint64		scans_excluded; /* by the partition bound */
+	Probe	   *once;			/* the probe of a constant, or NULL */
 	TableScanDesc scan;			/* NULL: not begun */
 	ParallelTableScanDesc parallel; /* state of a parallel scan, or NULL */
 	HeapTupleData tuple;		/* the row returned last */
@@ -81,6 +83,7 @@ static const ProbeMethods *const methods_of[] = {
 	[PROBE_ARRAY] = &probe_array_methods,
 	[PROBE_JOIN] = &probe_join_methods,
 	[PROBE_MARK] = &probe_join_methods,
+	[PROBE_ONCE] = &probe_join_methods,
 	[PROBE_KEYS] = &probe_keys_methods
 };
 
@@ -149,6 +152,7 @@ filter_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	FilterScanState *state = (FilterScanState *) node;
 	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
 	List	   *plans = probe_plans(scan);
+	List	   *of_rows = NIL;	/* plans but that of "once" */
 	ListCell   *cell;
 
 #if PG_VERSION_NUM < 160000
@@ -170,16 +174,22 @@ filter_scan_begin(CustomScanState *node, EState *estate, int eflags)
 		Probe	   *probe = methods_of[plan->kind]->begin(plan, &node->ss.ps);
 
 		probe->methods = methods_of[plan->kind];
+		state->hides_rows |= plan->hides_rows;
+		if (plan->kind == PROBE_ONCE)
+		{
+			state->once = probe;
+			continue;
+		}
+		of_rows = lappend(of_rows, lfirst(cell));
 		state->probes = lappend(state->probes, probe);
 		state->rechecks |= probe->rechecks;
-		state->hides_rows |= plan->hides_rows;
 		if (plan->kind == PROBE_MARK)
 			state->mark = probe;
 		if (plan->kind == PROBE_KEYS)
 			state->key_probes = lappend(state->key_probes, probe);
 	}
 	sort_key_probes(state);
-	begin_parts(state, plans);
+	begin_parts(state, of_rows);
 }
 
 static inline void
@@ -370,26 +380,33 @@ mark_rows(FilterScanState *state, int count)
 	Assert(next == passed);
 }
 
-/* Is the table a partition whose bound excludes all keys of a join?  Called as a scan begins. */
+/*
+ * Has the table no row that the scan could return: is the constant not in its index, or does
+ * its partition bound exclude all keys of a join?  Called as a scan begins.
+ */
 static bool
 is_excluded(FilterScanState *state)
 {
+	ScanState  *ss = &state->css.ss;
+	Snapshot	snapshot = ss->ps.state->es_snapshot;
+	bool		excluded = state->once &&
+		!probe_index_once(state->once, ss->ps.ps_ExprContext);
 	ListCell   *cell;
 
-	foreach(cell, state->key_probes)
+	foreach(cell, excluded ? NIL : state->key_probes)
 	{
-		ScanState  *ss = &state->css.ss;
-		Snapshot	snapshot = ss->ps.state->es_snapshot;
-
 		if (partition_bound_excludes(ss->ss_currentRelation, lfirst(cell), snapshot,
 									 ss->ps.ps_ExprContext))
 		{
-			/* lock as the scan would do, against phantoms */
-			PredicateLockRelation(ss->ss_currentRelation, snapshot);
-			return true;
+			excluded = true;
+			state->scans_excluded++;
+			break;
 		}
 	}
-	return false;
+	/* lock as the scan would do, against phantoms */
+	if (excluded)
+		PredicateLockRelation(ss->ss_currentRelation, snapshot);
+	return excluded;
 }
 
 /*
@@ -405,7 +422,6 @@ read_page(FilterScanState *state, ScanDirection direction)
 	{
 		state->begun = true;
 		state->excluded = is_excluded(state);
-		state->scans_excluded += state->excluded;
 	}
 	if (state->excluded)
 		return false;
@@ -689,12 +705,14 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 
 		if (plan->kind == PROBE_MARK)
 			ExplainPropertyText("Mark", text, es);
+		else if (plan->kind == PROBE_ONCE)
+			ExplainPropertyText("Probe Once", text, es);
 		else
 			texts = lappend(texts, text);
 	}
 	if (texts != NIL)
 		ExplainPropertyList("Probe", texts, es);
-	if (!es->analyze || !instrument)
+	if (!es->analyze || !instrument || state->probes == NIL)
 		return;
 	if (state->hides_rows)
 	{

@@ -210,8 +210,12 @@ needs_others(Node *node, void *context)
 static bool
 is_element(const Search *search, Expr *element)
 {
+	while (IsA(element, RelabelType))
+		element = ((RelabelType *) element)->arg;
 	if (IsA(element, Const))
 		return !((Const *) element)->constisnull;
+	if (search->rel == search->other)
+		return IsA(element, Param);
 	return bms_equal(pull_varnos(search->root, (Node *) element),
 					 search->rel->relids) &&
 		!needs_others((Node *) element, NULL) &&
@@ -462,6 +466,8 @@ make_filter(Search *search, List *leaves, List *matches)
 	filter->key = list_length(elements) == 1 ? linitial(elements) : (Node *) elements;
 	filter->may_fail = probe_may_fail(filter->key);
 	filter->parallel_safe &= is_parallel_safe(search->root, filter->key);
+	if (search->rel == search->other)
+		return filter;
 	filter->share = membership_join_share(search->root, filter->indexes,
 										  get_opcode(((Match *) linitial(matches))->operator),
 										  filter->key, filter->types,
@@ -514,7 +520,8 @@ joins_between(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *other,
 	List	   *leaves;
 	ListCell   *cell;
 
-	if (other->reloptkind != RELOPT_BASEREL || has_policies(root, other->relid))
+	if ((other->reloptkind != RELOPT_BASEREL && other != rel) ||
+		has_policies(root, other->relid))
 		return NIL;
 	leaves = leaves_of(root, other);
 	if (leaves == NIL)
@@ -557,59 +564,6 @@ query_locks_rows(Node *node, void *context)
 	return expression_tree_walker(node, query_locks_rows, context);
 }
 
-/* A clause whose selectivity we lowered */
-typedef struct SizedClause
-{
-	EquivalenceClass *ec;		/* class from which core derived the clause */
-	Selectivity *selectivity;
-	Selectivity *swapped;		/* see swapped_for_size(); or NULL */
-	double		factor;
-} SizedClause;
-
-/* The size of the join of a partitioned table and another is set. */
-typedef struct ParentJoin
-{
-	Index		parent;
-	Index		other;
-	Oid			index;			/* the first of the filter's */
-}			ParentJoin;
-
-/* What is known of the query being planned, allocated in its planner_cxt, "mcxt" */
-static struct
-{
-	MemoryContext mcxt;
-	const PlannerInfo *root;	/* has_side_effects() has looked at this part */
-	int			subroots;		/* and at so many subqueries, */
-	bool		side_effects;	/* with this result */
-	List	   *clauses;		/* SizedClauses */
-	List	   *parents;		/* partitioned tables and joined ones,
-								 * ParentJoins */
-}			planned;
-
-/* A MemoryContextCallbackFunction */
-static void
-forget_planned(void *mcxt)
-{
-	if (planned.mcxt == (MemoryContext) mcxt)
-		memset(&planned, 0, sizeof(planned));
-}
-
-/* Forget what is known of another query. */
-static void
-begin_planned(PlannerInfo *root)
-{
-	MemoryContextCallback *callback;
-
-	if (planned.mcxt == root->planner_cxt)
-		return;
-	callback = MemoryContextAlloc(root->planner_cxt, sizeof(MemoryContextCallback));
-	callback->func = forget_planned;
-	callback->arg = root->planner_cxt;
-	MemoryContextRegisterResetCallback(root->planner_cxt, callback);
-	memset(&planned, 0, sizeof(planned));
-	planned.mcxt = root->planner_cxt;
-}
-
 /* May the query have side effects for rows that are not in its result? */
 static bool
 find_side_effects(PlannerInfo *root)
@@ -638,16 +592,16 @@ find_side_effects(PlannerInfo *root)
 static bool
 has_side_effects(PlannerInfo *root)
 {
+	PlannedQuery *query = planned_query(root);
 	int			subroots = list_length(root->glob->subroots);
 
-	begin_planned(root);
-	if (planned.root != root || planned.subroots != subroots)
+	if (query->root != root || query->subroots != subroots)
 	{
-		planned.side_effects = find_side_effects(root);
-		planned.root = root;
-		planned.subroots = subroots;
+		query->side_effects = find_side_effects(root);
+		query->root = root;
+		query->subroots = subroots;
 	}
-	return planned.side_effects;
+	return query->side_effects;
 }
 
 /*
@@ -671,6 +625,18 @@ index_joins_find(PlannerInfo *root, RelOptInfo *rel)
 								  joins_between(root, rel, other, NIL));
 	}
 	return filters == NIL || has_side_effects(root) ? NIL : filters;
+}
+
+/*
+ * Find an index of a table whose columns the table's own conditions equate with constants or
+ * parameters of the query: an IndexJoin of the table with itself, or NULL.
+ */
+IndexJoin *
+index_join_find_own(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *own = joins_between(root, rel, rel, rel->baserestrictinfo);
+
+	return own == NIL ? NULL : linitial(own);
 }
 
 /*
@@ -725,128 +691,13 @@ index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
 	return best == NULL || has_side_effects(root) ? NULL : best;
 }
 
-/* ---- The size of the join ---- */
-
-/*
- * Return where core caches the clause's selectivity for the size of the join of "rel" and
- * "other", and set *type to the type of that join.  Return NULL if they are outer-joined:
- * each row of the preserved side is in the result anyway, and if "rel" is nullable, a smaller
- * join size would make nodes above look too expensive, because core does not reduce its
- * estimate of how many rows a lookup finds.
- */
-static Selectivity *
-selectivity_for_size(PlannerInfo *root, RestrictInfo *rinfo, RelOptInfo *rel,
-					 RelOptInfo *other, JoinType *type)
-{
-	ListCell   *cell;
-
-	foreach(cell, root->join_info_list)
-	{
-		SpecialJoinInfo *join = lfirst_node(SpecialJoinInfo, cell);
-		bool		is_left = bms_is_subset(rel->relids, join->syn_lefthand) &&
-			bms_is_subset(other->relids, join->syn_righthand);
-		bool		is_right = bms_is_subset(rel->relids, join->syn_righthand) &&
-			bms_is_subset(other->relids, join->syn_lefthand);
-
-		*type = join->jointype;
-		if (is_left && *type == JOIN_SEMI)
-			return &rinfo->outer_selec;
-		if (is_left || is_right)
-			return NULL;
-	}
-	*type = JOIN_INNER;
-	return &rinfo->norm_selec;
-}
-
-/*
- * Call selectivity_for_size() for the equality with its sides swapped; NULL if core has no
- * such clause.  Before 16 it has one, and the order of FROM decides which of the two it uses.
- */
-static Selectivity *
-swapped_for_size(PlannerInfo *root, RestrictInfo *rinfo, RelOptInfo *rel,
-				 RelOptInfo *other)
-{
-	List	   *clauses;
-	JoinType	type;
-
-	if (rinfo->parent_ec == NULL)
-		return NULL;
-	clauses = generate_join_implied_equalities_for_ecs(root,
-													   list_make1(rinfo->parent_ec),
-													   bms_union(rel->relids, other->relids),
-													   other->relids, rel);
-	return clauses == NIL ? NULL :
-		selectivity_for_size(root, linitial(clauses), rel, other, &type);
-}
-
-/* Estimate a clause's selectivity for a join of just these two tables, as core does. */
-static Selectivity
-core_selectivity(PlannerInfo *root, OpExpr *clause, JoinType type,
-				 RelOptInfo *rel, RelOptInfo *other)
-{
-	SpecialJoinInfo join = {
-		.type = T_SpecialJoinInfo,
-		.min_lefthand = rel->relids,
-		.min_righthand = other->relids,
-		.syn_lefthand = rel->relids,
-		.syn_righthand = other->relids,
-		.jointype = type
-	};
-
-	return join_selectivity(root, clause->opno, clause->args,
-							clause->inputcollid, type, &join);
-}
-
-/*
- * May the selectivity of a clause be multiplied by "factor"?  If so, note it.  Lower only one
- * clause of an equivalence class, that with the least factor.
- */
-static bool
-note_sized(PlannerInfo *root, EquivalenceClass *ec, Selectivity *selectivity,
-		   Selectivity *swapped, double factor)
-{
-	MemoryContext old;
-	SizedClause *added;
-	ListCell   *cell;
-
-	if (ec == NULL)
-		return true;
-	begin_planned(root);
-	foreach(cell, planned.clauses)
-	{
-		SizedClause *clause = lfirst(cell);
-
-		if (clause->ec != ec)
-			continue;
-		if (clause->factor <= factor)
-			return false;
-		/* -1 makes core estimate the selectivity anew */
-		*clause->selectivity = -1;
-		clause->selectivity = selectivity;
-		if (clause->swapped != NULL)
-			*clause->swapped = -1;
-		clause->swapped = swapped;
-		clause->factor = factor;
-		return true;
-	}
-	old = MemoryContextSwitchTo(root->planner_cxt);
-	added = palloc(sizeof(SizedClause));
-	added->ec = ec;
-	added->selectivity = selectivity;
-	added->swapped = swapped;
-	added->factor = factor;
-	planned.clauses = lappend(planned.clauses, added);
-	MemoryContextSwitchTo(old);
-	return true;
-}
-
 /*
  * Return a filter's equalities as clauses of "upper", the filtered table or the partitioned
  * table that it belongs to; NIL if core derives other clauses for "upper".
  */
-static List *
-clauses_for(PlannerInfo *root, RelOptInfo *upper, RelOptInfo *other,
-			const IndexJoin *filter)
+List *
+index_join_clauses(PlannerInfo *root, RelOptInfo *upper, RelOptInfo *other,
+				   const IndexJoin *filter)
 {
 	Search		search = {.root = root, .rel = upper, .other = other};
 	ListCell   *cell;
@@ -863,106 +714,4 @@ clauses_for(PlannerInfo *root, RelOptInfo *upper, RelOptInfo *other,
 		}
 	}
 	return NIL;
-}
-
-/* Is the size of the join set, by the filter of another partition? */
-static bool
-parent_is_sized(const RelOptInfo *parent, const IndexJoin *filter)
-{
-	ListCell   *cell;
-
-	foreach(cell, planned.parents)
-	{
-		const		ParentJoin *join = lfirst(cell);
-
-		if (join->parent == parent->relid && join->other == filter->source &&
-			join->index == linitial_oid(filter->indexes))
-			return true;
-	}
-	return false;
-}
-
-static void
-note_parent(PlannerInfo *root, const RelOptInfo *parent, const IndexJoin *filter)
-{
-	MemoryContext old = MemoryContextSwitchTo(root->planner_cxt);
-	ParentJoin *join = palloc(sizeof(ParentJoin));
-
-	join->parent = parent->relid;
-	join->other = filter->source;
-	join->index = linitial_oid(filter->indexes);
-	planned.parents = lappend(planned.parents, join);
-	MemoryContextSwitchTo(old);
-}
-
-/*
- * Adjust core's estimate of a join's size to the rows that pass the filter.  Otherwise a scan
- * with few rows would be part of a join that is expected to return many.  Its first rows would
- * seem to come soon, and LIMIT would select a very slow plan.  So multiply the selectivity
- * that core caches in the join's clause by the share of rows that pass the filter, divided by
- * the share of rows that core expects to have a partner among all rows of "other" with the
- * constants of the filter's key.
- */
-void
-index_join_size(PlannerInfo *root, RelOptInfo *rel,
-				const IndexJoin *filter)
-{
-	RelOptInfo *other = find_base_rel(root, filter->source);
-	RelOptInfo *upper = rel;
-	int			top;
-	double		other_rows = other->rows;
-	Selectivity partner = 1;
-	RestrictInfo *first = NULL;
-	OpExpr	   *clause;
-	JoinType	type;
-	Selectivity *selectivity;
-	Selectivity *swapped;
-	ListCell   *cell;
-
-	/* core estimates the join of the partitioned table, not of a partition */
-	if (rel->top_parent_relids != NULL &&
-		bms_get_singleton_member(rel->top_parent_relids, &top))
-		upper = find_base_rel(root, top);
-	begin_planned(root);
-	if (upper != rel && parent_is_sized(upper, filter))
-		return;
-	/* the index contains all rows */
-	other->rows = other->tuples;
-	foreach(cell, clauses_for(root, upper, other, filter))
-	{
-		RestrictInfo *rinfo = lfirst_node(RestrictInfo, cell);
-
-		/*
-		 * a constant restricts "other"; the index has its rows with other
-		 * values, too
-		 */
-		if (!bms_overlap(rinfo->clause_relids, upper->relids))
-		{
-			partner *= clause_selectivity(root, (Node *) rinfo, other->relid, JOIN_INNER, NULL);
-			continue;
-		}
-		if (first == NULL)
-			first = rinfo;
-		partner *= core_selectivity(root, (OpExpr *) rinfo->clause, JOIN_SEMI,
-									upper, other);
-	}
-	other->rows = other_rows;
-	if (first == NULL)
-		return;
-	clause = (OpExpr *) first->clause;
-	selectivity = selectivity_for_size(root, first, upper, other, &type);
-	if (upper != rel && selectivity != NULL && *selectivity >= 0)
-		note_parent(root, upper, filter);
-	/* set already: for another partition, or by the filter of "other" */
-	if (selectivity == NULL || *selectivity >= 0)
-		return;
-	swapped = swapped_for_size(root, first, upper, other);
-	if (filter->share >= partner ||
-		!note_sized(root, first->parent_ec, selectivity, swapped,
-					filter->share / partner))
-		return;
-	*selectivity = core_selectivity(root, clause, type, upper, other) *
-		filter->share / partner;
-	if (swapped != NULL)
-		*swapped = *selectivity;
 }

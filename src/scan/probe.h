@@ -25,6 +25,8 @@ typedef enum ProbeKind
 	PROBE_JOIN,					/* a membership index, for a join */
 	PROBE_MARK,					/* as PROBE_JOIN, but drops no row: the last
 								 * probe of a scan below a Filter Bypass */
+	PROBE_ONCE,					/* as PROBE_JOIN, but of a constant, as a scan
+								 * of the index's own table begins */
 	PROBE_KEYS,					/* the keys of a hash join */
 	COLLECT_KEYS				/* no probe: the keys of stored rows */
 } ProbeKind;
@@ -63,7 +65,7 @@ typedef struct ProbePlan
 								 * probe, to keep the order or avoid errors */
 	bool		hides_rows;		/* policies or security barriers hide rows of
 								 * the query */
-	/* only for PROBE_JOIN and PROBE_MARK */
+	/* only for PROBE_JOIN, PROBE_MARK and PROBE_ONCE */
 	List	   *indexes;		/* OIDs: one, or those of a table's partitions */
 	List	   *types;			/* OIDs: the type to hash each column as */
 	Oid			table;			/* table of the indexes */
@@ -192,6 +194,7 @@ extern bool probe_condition_recheck(Probe *probe, ExprContext *econtext);
 extern char *probe_condition_text(const ProbePlan *plan, List *context,
 								  bool verbose);
 extern bool probe_may_fail(Node *element);
+extern bool probe_index_once(Probe *probe, ExprContext *econtext);
 extern bool probe_hash_may_fail(Oid function, Oid type, HashTrust trusted);
 extern bool probe_element_may_fail(Node *element);
 extern void probe_begin_element(Probe *probe, Expr *element, PlanState *node);

@@ -280,6 +280,40 @@ look_up_in_index(Probe *base, ProbedPage *page)
 	return true;
 }
 
+/*
+ * May the index contain the key of a PROBE_ONCE?  False is certain.  As for a join, this raises
+ * no error, and is true if the index cannot be probed.
+ */
+bool
+probe_index_once(Probe *base, ExprContext *econtext)
+{
+	IndexProbe *probe = (IndexProbe *) base;
+	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	Datum		values[INDEX_MAX_KEYS];
+	int			columns = probe->columns ? probe->column_count : 1;
+	bool		isnull = false;
+	bool		found = false;
+	bool		comparable = true;
+	int			attempt = 0;
+	uint64		hash;
+
+	for (int i = 0; i < columns && !isnull; i++)
+		values[i] = ExecEvalExpr(probe->columns ? probe->columns[i].expression : base->element,
+								 econtext, &isnull);
+	/* an equality with NULL is not true */
+	if (!isnull)
+	{
+		open_index(probe);
+		do
+			hash = hash_key(probe, values, &comparable);
+		while (!membership_site_settled(probe->site, attempt++));
+		membership_site_probe(probe->site, &hash, 1, &found);
+	}
+	MemoryContextSwitchTo(old);
+	ResetExprContext(econtext);
+	return found || !comparable;
+}
+
 static Size
 index_probe_bytes(const Probe *base)
 {

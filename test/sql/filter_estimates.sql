@@ -322,16 +322,16 @@ SELECT plan_has('SELECT * FROM rare LEFT JOIN often USING (n)', 'Filter Scan') A
 CREATE TABLE all_visited WITH (autovacuum_enabled = off) AS SELECT url FROM visits;
 CREATE INDEX all_visited_url ON all_visited USING membership (url);
 ANALYZE all_visited;
-SELECT subquery, plan_has(format('SELECT id FROM visits v WHERE id < 1000 AND (SELECT count(*) FROM %s) > 0', subquery), 'Bitmap Heap Scan') AS asks
+SELECT subquery, plan_has(format('SELECT id FROM visits v WHERE id < 1000 AND (SELECT count(*) FROM %s) > 0', subquery), 'Probe Once') AS asks
 FROM unnest(ARRAY['all_visited l WHERE l.url = v.url', 'none l WHERE l.url = v.url', 'mixed l WHERE l.url = v.url',
 	'none l WHERE l.url = lower(v.url)', 'none l WHERE l.url = (SELECT v.url OFFSET 0)']) subquery;
-SELECT name, plan_has(format('SELECT id FROM visits v, LATERAL (SELECT FROM %I l WHERE l.url = v.url LIMIT 1) s WHERE id < 1000', name), 'Bitmap Heap Scan') AS asks
+SELECT name, plan_has(format('SELECT id FROM visits v, LATERAL (SELECT FROM %I l WHERE l.url = v.url LIMIT 1) s WHERE id < 1000', name), 'Probe Once') AS asks
 FROM unnest(ARRAY['all_visited', 'none']) name;
 -- not for certain, if the outer query picks rows: all of these are in the list, of all rows few
 CREATE TABLE orders WITH (autovacuum_enabled = off) AS
 	SELECT i AS id, md5(CASE WHEN i % 400 = 0 THEN i ELSE -i END::text) AS url, i % 400 = 0 AS new FROM generate_series(1, 40000) i;
 ANALYZE orders;
-SELECT condition, plan_has(format('SELECT id FROM orders o WHERE %s (o.id = 5 OR EXISTS (SELECT FROM all_visited l WHERE l.url = o.url))', condition), 'Bitmap Heap Scan') AS asks
+SELECT condition, plan_has(format('SELECT id FROM orders o WHERE %s (o.id = 5 OR EXISTS (SELECT FROM all_visited l WHERE l.url = o.url))', condition), 'Probe Once') AS asks
 FROM unnest(ARRAY['new AND o.id < 8000 AND']) condition;
 DROP TABLE orders;
 -- A short list is read before the first row that passes its filter is looked for
