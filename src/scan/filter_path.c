@@ -837,7 +837,8 @@ find_own_path(const RelOptInfo *rel)
 static void
 add_own_path(const PlannedTable *table)
 {
-	IndexPath  *scan = table->rel->tuples < JOIN_ROWS_MIN ? NULL : find_own_path(table->rel);
+	IndexPath  *scan = table->rel->tuples < JOIN_ROWS_MIN ||
+		filter_scan_setting == FILTER_SCAN_FORCE ? NULL : find_own_path(table->rel);
 	IndexJoin  *own = scan ? index_join_find_own(table->root, table->rel) : NULL;
 	CustomPath *path;
 

@@ -590,7 +590,7 @@ FROM (VALUES
 	('a volatile filter', 'scanned WHERE membership_contains(changing(''listed_url'')::regclass, url)'),
 	('TABLESAMPLE', 'scanned TABLESAMPLE bernoulli (100) WHERE membership_contains(''listed_url'', url)'),
 	('a subplan in the filter', 'scanned s WHERE bloom_contains((SELECT f FROM filters WHERE name = left(s.url, 0) || ''url''), url)'),
-	('a subplan in the element', 'scanned s WHERE membership_contains(''listed_url'', (SELECT url FROM listed l WHERE l.n = s.n LIMIT 1))'),
+	('a subplan in the element', 'scanned s WHERE membership_contains(''listed_url'', (SELECT url FROM listed l WHERE l.n + 0 = s.n LIMIT 1))'),
 	('an array', 'scanned s WHERE membership_contains_any(''listed_url'', ARRAY[url])'),
 	('an array in a filter', 'scanned s WHERE bloom_contains_any((SELECT f FROM filters WHERE name = ''url''), ARRAY[url])'),
 	('below OR', 'scanned s WHERE membership_contains(''listed_url'', url) OR id = 2'),
