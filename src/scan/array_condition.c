@@ -11,6 +11,7 @@
 
 #include "scan/join/join_filter_plan.h"
 
+#include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
@@ -38,6 +39,14 @@ may_be_long(Node *array)
 	return true;
 }
 
+/* May names that are equal have different hashes?  They are hashed by their bytes. */
+static bool
+hash_misses_names(Oid collation, Oid type, Oid array_type)
+{
+	return (!OidIsValid(collation) || !get_collation_isdeterministic(collation)) &&
+		(probe_type_has(type, NAMEOID) || probe_type_has(array_type, NAMEOID));
+}
+
 /*
  * Describe how elements are hashed and compared; see KeyProbePlan.  Return false if they
  * cannot be, or only by functions that may raise errors, which the condition might not do.
@@ -52,7 +61,8 @@ describe(const ScalarArrayOpExpr *clause, Oid equality, KeyProbePlan *keys)
 	KeyInteger	array_integer;
 
 	if (!op_hashjoinable(equality, type) ||
-		!get_op_hash_functions(equality, &hash, &array_hash))
+		!get_op_hash_functions(equality, &hash, &array_hash) ||
+		hash_misses_names(clause->inputcollid, type, array_type))
 		return false;
 	keys->kind = integers_of(equality, &keys->integer, &array_integer) ?
 		KEY_INTEGER : KEY_HASH;

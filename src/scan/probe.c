@@ -252,6 +252,23 @@ parts_of_type(Oid type)
 	return parts;
 }
 
+/* Is a type, or one of its parts, this type? */
+bool
+probe_type_has(Oid type, Oid part)
+{
+	ListCell   *cell;
+
+	check_stack_depth();
+	if (getBaseType(type) == part)
+		return true;
+	foreach(cell, parts_of_type(type))
+	{
+		if (probe_type_has(lfirst_oid(cell), part))
+			return true;
+	}
+	return false;
+}
+
 /*
  * May a hash function raise an error for some value?  We know that the server's own do not.
  * "trusted" says of what others we expect it, too.

@@ -142,6 +142,17 @@ FROM unnest(ARRAY['i2 = ANY (ARRAY(SELECT n * 7 FROM generate_series(-50, 9000) 
 	compare('SELECT * FROM cross_types WHERE ' || condition) c
 ORDER BY i;
 
+-- names are hashed by their bytes, whatever the collation
+CREATE TYPE named AS (n name COLLATE insensitive);
+CREATE TABLE names AS SELECT ('key ' || n)::name AS n, 'key ' || n AS t, ROW('key ' || n)::named AS r FROM generate_series(1, 1500) n;
+ANALYZE names;
+SELECT condition, c.*
+FROM unnest(ARRAY['n COLLATE insensitive = ANY (ARRAY(SELECT upper(n)::name FROM names LIMIT 40))', 'n COLLATE insensitive <> ALL (ARRAY(SELECT upper(n) FROM names LIMIT 40))',
+	't COLLATE insensitive = ANY (ARRAY(SELECT upper(n)::name FROM names LIMIT 40))', 'r = ANY (ARRAY(SELECT ROW(upper(n))::named FROM names LIMIT 40))',
+	't COLLATE insensitive = ANY (ARRAY(SELECT upper(t) FROM names LIMIT 40))', 'n = ANY (ARRAY(SELECT n FROM names LIMIT 40))']) WITH ORDINALITY AS conditions (condition, i),
+	compare('SELECT * FROM names WHERE ' || condition) c
+ORDER BY i;
+
 -- ---- Shapes of arrays and of elements ----
 
 CREATE TABLE t AS SELECT n AS id, CASE WHEN n % 11 <> 0 THEN n % 500 END AS k, 'key ' || n AS s, n % 10 AS g, repeat(md5((n % 50)::text), n % 60) AS long
